@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Clocks. A time in a ring is a clock id and raw ticks; the daemon converts it to nanoseconds of
+ * CLOCK_MONOTONIC, the one clock of a trace, between snapshots of both. Reading the TSC costs half
+ * of what clock_gettime() does, and the launch path reads a clock twice.
+ *
+ * Thread- and signal-safe; nothing here allocates or blocks.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <time.h>
+
+enum ts_clock {
+	TS_CLOCK_NONE = 0,
+	TS_CLOCK_MONOTONIC = 1, /* ns */
+	TS_CLOCK_TSC = 2, /* x86 TSC ticks; only where the kernel's own clocksource is the TSC */
+	TS_CLOCK_REALTIME = 3, /* ns */
+	TS_CLOCK_CUPTI =
+		4, /* what cuptiGetTimestamp() counts, where it could not be replaced (CUPTI < 11.6) */
+	TS_CLOCK_COUNT
+};
+
+static inline uint64_t ts_clock_gettime_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t ts_clock_monotonic_ns(void)
+{
+	return ts_clock_gettime_ns(CLOCK_MONOTONIC);
+}
+
+static inline uint64_t ts_clock_realtime_ns(void)
+{
+	return ts_clock_gettime_ns(CLOCK_REALTIME);
+}
+
+#if defined(__x86_64__)
+/*
+ * Not serializing: neighbouring instructions may move across it by some tens of cycles, far less
+ * than anything a trace resolves.
+ */
+static inline uint64_t ts_clock_tsc(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+#define TS_CLOCK_HAVE_TSC 1
+#else
+#define TS_CLOCK_HAVE_TSC 0
+#endif
+
+/* Ticks of the host clock of a session: TS_CLOCK_TSC or TS_CLOCK_MONOTONIC, nothing else. */
+static inline uint64_t ts_clock_ticks(enum ts_clock clock)
+{
+#if TS_CLOCK_HAVE_TSC
+	if (clock == TS_CLOCK_TSC)
+		return ts_clock_tsc();
+#endif
+	(void)clock;
+	return ts_clock_monotonic_ns();
+}
+
+/*
+ * One instant on two clocks: `ticks` was read between two readings of CLOCK_MONOTONIC that lie
+ * `2 * error_ns` apart, `monotonic_ns` is their middle. The narrowest of a few tries.
+ */
+struct ts_clock_pair {
+	uint64_t ticks;
+	uint64_t monotonic_ns;
+	uint64_t error_ns;
+};
+
+static inline struct ts_clock_pair ts_clock_pair_take(enum ts_clock clock)
+{
+	struct ts_clock_pair best = {0, 0, UINT64_MAX};
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		uint64_t before = ts_clock_monotonic_ns();
+		uint64_t ticks =
+			clock == TS_CLOCK_REALTIME ? ts_clock_realtime_ns() : ts_clock_ticks(clock);
+		uint64_t after = ts_clock_monotonic_ns();
+
+		if ((after - before) / 2 < best.error_ns) {
+			best.ticks = ticks;
+			best.monotonic_ns = before + (after - before) / 2;
+			best.error_ns = (after - before) / 2;
+		}
+	}
+	return best;
+}

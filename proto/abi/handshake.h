@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the shim and the daemon say to each other: SOCK_SEQPACKET, one message a packet, native byte
+ * order (both are on one machine). The socket is $TRACESMITH_SOCKET, else TS_INJECT_SOCKET, else one
+ * end of a pair whose other end the private daemon was started with.
+ *
+ *	shim                                  daemon
+ *	HELLO + memfd (SCM_RIGHTS)  ------->  checks peer, seals, layout
+ *	                            <-------  WELCOME, or REFUSED and close
+ *	            ... records cross the ring; the daemon writes ts_control.command ...
+ *	BYE (everything is flushed) ------->  drains to the end, writes, seals
+ *	                            <-------  DONE
+ *
+ * A NOTE stands alone: a process that cannot make a session says why. STOP tells the shim that the
+ * recording is over: it detaches and passes calls through. A close without BYE is the death of a peer: the
+ * daemon drains what was committed; the shim passes through and tries to connect again, with the same
+ * memfd and `resumed` set.
+ */
+#pragma once
+
+#include "proto/abi/session.h"
+
+#define TS_INJECT_SOCKET       "/run/tracesmith/inject.sock"
+#define TS_SOCKET_ENVIRONMENT  "TRACESMITH_SOCKET"
+#define TS_OUTPUT_ENVIRONMENT  "TRACESMITH_OUTPUT"
+#define TS_HANDSHAKE_MAGIC     0x4853u /* "SH" */
+#define TS_HANDSHAKE_MAX_BYTES 4096u
+
+enum ts_handshake_type {
+	TS_HANDSHAKE_HELLO = 1,
+	TS_HANDSHAKE_WELCOME = 2,
+	TS_HANDSHAKE_REFUSED = 3,
+	TS_HANDSHAKE_NOTE = 4,
+	TS_HANDSHAKE_BYE = 5,
+	TS_HANDSHAKE_DONE = 6,
+	TS_HANDSHAKE_STOP = 7,
+};
+
+struct ts_handshake {
+	uint16_t magic;
+	uint16_t type;	  /* enum ts_handshake_type */
+	uint32_t n_bytes; /* of the whole packet */
+};
+TS_ASSERT_SIZE(struct ts_handshake, 8);
+
+struct ts_handshake_hello {
+	struct ts_handshake header;
+	uint16_t major; /* TS_ABI_MAJOR */
+	uint16_t minor;
+	uint32_t resumed; /* 1: this memfd was handed to a daemon before */
+	uint8_t session_id[16];
+};
+TS_ASSERT_SIZE(struct ts_handshake_hello, 32);
+
+struct ts_handshake_welcome {
+	struct ts_handshake header;
+	uint32_t session; /* the daemon's number for it */
+	uint32_t reserved;
+};
+TS_ASSERT_SIZE(struct ts_handshake_welcome, 16);
+
+/* REFUSED and NOTE. `text` says it to a person, terminated. */
+struct ts_handshake_reason {
+	struct ts_handshake header;
+	uint32_t reason; /* NOTE: enum ts_empty_reason. REFUSED: an errno. */
+	uint32_t pid;	 /* NOTE: of the process, as it sees itself */
+	char program[64];
+	char text[256];
+};
+TS_ASSERT_SIZE(struct ts_handshake_reason, 336);

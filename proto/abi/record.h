@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records: what crosses a shard, and definitions: what their ids stand for.
+ *
+ * A record is a 16-byte header, a payload of fixed fields that its type determines, then any number
+ * of attachments. All of it is 8-byte aligned and little-endian; lengths count 8-byte words. A
+ * reader takes `n_fixed_words` from the record itself: fields that a newer writer appended are
+ * skipped, fields that an older writer did not have read as zero. An unknown type is skipped and
+ * counted, so a type's meaning never changes; a change that is not an addition takes a new type.
+ *
+ * Ids (string, stack, thread, device, ...) are 32 bits, belong to the session, start at 1; 0 means
+ * unknown. An operation id is 64 bits, unique within the session: CUPTI's 32-bit correlation id of
+ * the outermost API call, widened by the count of its wraps. An API row and the device rows that it
+ * caused carry the same one.
+ */
+#pragma once
+
+#include "proto/abi/base.h"
+
+#define TS_ABI_MAJOR  1
+#define TS_ABI_MINOR  0
+
+#define TS_ID_UNKNOWN 0u
+#define TS_NO_DEVICE  UINT32_MAX /* for fields that hold CUPTI's own ids, where 0 is a real one */
+
+enum ts_record_type {
+	TS_RECORD_PAD =
+		0, /* filler up to the end of the ring's memory; `n_words` is its only field */
+	TS_RECORD_API = 1,
+	TS_RECORD_KERNEL = 2,
+	TS_RECORD_MEMCPY = 3,
+	TS_RECORD_MEMSET = 4,
+	TS_RECORD_SYNC = 5,
+	TS_RECORD_ALLOC = 6,
+	TS_RECORD_FREE = 7,
+	TS_RECORD_EVENT = 8,	   /* cudaEventRecord and its kin */
+	TS_RECORD_STREAM_WAIT = 9, /* cudaStreamWaitEvent */
+	TS_RECORD_STREAM = 10,	   /* created, destroyed */
+	TS_RECORD_CONTEXT = 11,	   /* created, destroyed */
+	TS_RECORD_GRAPH_LAUNCH = 12,
+	TS_RECORD_MARK = 13,
+	TS_RECORD_RANGE = 14,
+	TS_RECORD_COUNTER = 15,
+	TS_RECORD_CLOCK = 16,	   /* one instant on two clocks */
+	TS_RECORD_LOSS = 17,	   /* losses that only the producer knows of */
+	TS_RECORD_OVERHEAD = 18,   /* time the vendor's profiling layer says it took itself */
+	TS_RECORD_GPU_MODULE = 19, /* device code loaded, unloaded */
+	TS_RECORD_YIELD = 20, /* CUPTI given up to the application's own profiler, taken back */
+	TS_RECORD_COUNT
+};
+
+/* `time` and every other time of the record are ticks of `clock` (enum ts_clock). */
+struct ts_record {
+	uint16_t n_words;      /* the whole record, header and attachments included */
+	uint8_t n_fixed_words; /* header and fixed fields; attachments begin there */
+	uint8_t clock;
+	uint16_t type;
+	uint16_t flags; /* the type's own */
+	uint64_t time;	/* when it happened, or began */
+};
+TS_ASSERT_SIZE(struct ts_record, 16);
+TS_ASSERT_FIELD(struct ts_record, n_fixed_words, 2);
+TS_ASSERT_FIELD(struct ts_record, clock, 3);
+TS_ASSERT_FIELD(struct ts_record, type, 4);
+TS_ASSERT_FIELD(struct ts_record, flags, 6);
+TS_ASSERT_FIELD(struct ts_record, time, 8);
+
+#define TS_RECORD_MAX_BYTES (UINT16_MAX * 8u)
+
+/* The vendor interface a call belongs to; with `cbid` it names the function. */
+enum ts_api_domain {
+	TS_API_CUDA_DRIVER = 1,	 /* cbid: CUpti_driver_api_trace_cbid */
+	TS_API_CUDA_RUNTIME = 2, /* cbid: CUpti_runtime_api_trace_cbid */
+	TS_API_HIP = 3,
+};
+
+/* ts_record_api.record.flags */
+#define TS_API_EXPECTS_DEVICE (1u << 0) /* succeeded, and such calls make device rows */
+
+/*
+ * An outermost API call, entered at record.time. Nested driver calls make no row; where their
+ * correlation id differs from the outermost call's, the last of them is linked here, so that device
+ * rows under either id find the call.
+ */
+struct ts_record_api {
+	struct ts_record record;
+	uint64_t end;
+	uint64_t op_id;
+	uint64_t nested_op_id; /* 0: none, or the same */
+	uint32_t stack;	       /* TS_DEF_STACK */
+	uint16_t domain;       /* enum ts_api_domain */
+	uint16_t cbid;
+	int32_t result;	  /* CUresult or cudaError_t */
+	uint32_t context; /* CUPTI's context id, 0 where none was current */
+};
+TS_ASSERT_SIZE(struct ts_record_api, 56);
+TS_ASSERT_FIELD(struct ts_record_api, end, 16);
+TS_ASSERT_FIELD(struct ts_record_api, op_id, 24);
+TS_ASSERT_FIELD(struct ts_record_api, nested_op_id, 32);
+TS_ASSERT_FIELD(struct ts_record_api, stack, 40);
+TS_ASSERT_FIELD(struct ts_record_api, domain, 44);
+TS_ASSERT_FIELD(struct ts_record_api, cbid, 46);
+TS_ASSERT_FIELD(struct ts_record_api, result, 48);
+TS_ASSERT_FIELD(struct ts_record_api, context, 52);
+
+/* Where on a GPU: CUPTI's own ids. */
+struct ts_place {
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t graph;	     /* 0: not from a graph */
+	uint64_t graph_node; /* 0: not from a graph */
+};
+TS_ASSERT_SIZE(struct ts_place, 24);
+TS_ASSERT_FIELD(struct ts_place, context, 4);
+TS_ASSERT_FIELD(struct ts_place, stream, 8);
+TS_ASSERT_FIELD(struct ts_place, graph, 12);
+TS_ASSERT_FIELD(struct ts_place, graph_node, 16);
+
+/* A kernel ran from record.time to end. */
+struct ts_record_kernel {
+	struct ts_record record;
+	uint64_t end;
+	uint64_t op_id;
+	struct ts_place place;
+	uint64_t queued;    /* same clock; 0 where not collected */
+	uint64_t submitted; /* same clock; 0 where not collected */
+	uint32_t name;	    /* TS_DEF_STRING: mangled */
+	uint32_t grid[3];   /* blocks */
+	uint32_t block[3];  /* threads */
+	uint32_t cluster[3];
+	uint32_t static_shared_bytes;
+	uint32_t dynamic_shared_bytes;
+	uint32_t local_bytes_per_thread;
+	uint16_t registers_per_thread;
+	uint8_t launch_type;  /* CUpti_ActivityLaunchType */
+	uint8_t channel_type; /* CUpti_ChannelType */
+	uint32_t channel;
+	uint32_t reserved;
+};
+TS_ASSERT_SIZE(struct ts_record_kernel, 136);
+TS_ASSERT_FIELD(struct ts_record_kernel, end, 16);
+TS_ASSERT_FIELD(struct ts_record_kernel, op_id, 24);
+TS_ASSERT_FIELD(struct ts_record_kernel, place, 32);
+TS_ASSERT_FIELD(struct ts_record_kernel, queued, 56);
+TS_ASSERT_FIELD(struct ts_record_kernel, submitted, 64);
+TS_ASSERT_FIELD(struct ts_record_kernel, name, 72);
+TS_ASSERT_FIELD(struct ts_record_kernel, grid, 76);
+TS_ASSERT_FIELD(struct ts_record_kernel, block, 88);
+TS_ASSERT_FIELD(struct ts_record_kernel, cluster, 100);
+TS_ASSERT_FIELD(struct ts_record_kernel, static_shared_bytes, 112);
+TS_ASSERT_FIELD(struct ts_record_kernel, dynamic_shared_bytes, 116);
+TS_ASSERT_FIELD(struct ts_record_kernel, local_bytes_per_thread, 120);
+TS_ASSERT_FIELD(struct ts_record_kernel, registers_per_thread, 124);
+TS_ASSERT_FIELD(struct ts_record_kernel, launch_type, 126);
+TS_ASSERT_FIELD(struct ts_record_kernel, channel_type, 127);
+TS_ASSERT_FIELD(struct ts_record_kernel, channel, 128);
+TS_ASSERT_FIELD(struct ts_record_kernel, reserved, 132);
+
+/* A copy ran from record.time to end. Between devices, src_device and dst_device differ. */
+struct ts_record_memcpy {
+	struct ts_record record;
+	uint64_t end;
+	uint64_t op_id;
+	struct ts_place place;
+	uint64_t bytes;
+	uint64_t copy_count;
+	uint32_t src_device; /* TS_NO_DEVICE: the host */
+	uint32_t dst_device; /* TS_NO_DEVICE: the host */
+	uint8_t copy_kind;   /* CUpti_ActivityMemcpyKind */
+	uint8_t src_kind;    /* CUpti_ActivityMemoryKind */
+	uint8_t dst_kind;    /* CUpti_ActivityMemoryKind */
+	uint8_t async;	     /* 1: CUPTI marked it asynchronous */
+	uint32_t channel;
+};
+TS_ASSERT_SIZE(struct ts_record_memcpy, 88);
+TS_ASSERT_FIELD(struct ts_record_memcpy, end, 16);
+TS_ASSERT_FIELD(struct ts_record_memcpy, op_id, 24);
+TS_ASSERT_FIELD(struct ts_record_memcpy, place, 32);
+TS_ASSERT_FIELD(struct ts_record_memcpy, bytes, 56);
+TS_ASSERT_FIELD(struct ts_record_memcpy, copy_count, 64);
+TS_ASSERT_FIELD(struct ts_record_memcpy, src_device, 72);
+TS_ASSERT_FIELD(struct ts_record_memcpy, dst_device, 76);
+TS_ASSERT_FIELD(struct ts_record_memcpy, copy_kind, 80);
+TS_ASSERT_FIELD(struct ts_record_memcpy, src_kind, 81);
+TS_ASSERT_FIELD(struct ts_record_memcpy, dst_kind, 82);
+TS_ASSERT_FIELD(struct ts_record_memcpy, async, 83);
+TS_ASSERT_FIELD(struct ts_record_memcpy, channel, 84);
+
+/* Memory was set from record.time to end. */
+struct ts_record_memset {
+	struct ts_record record;
+	uint64_t end;
+	uint64_t op_id;
+	struct ts_place place;
+	uint64_t bytes;
+	uint32_t value;
+	uint16_t memory_kind; /* CUpti_ActivityMemoryKind */
+	uint16_t async;
+	uint32_t channel;
+	uint32_t reserved;
+};
+TS_ASSERT_SIZE(struct ts_record_memset, 80);
+TS_ASSERT_FIELD(struct ts_record_memset, end, 16);
+TS_ASSERT_FIELD(struct ts_record_memset, op_id, 24);
+TS_ASSERT_FIELD(struct ts_record_memset, place, 32);
+TS_ASSERT_FIELD(struct ts_record_memset, bytes, 56);
+TS_ASSERT_FIELD(struct ts_record_memset, value, 64);
+TS_ASSERT_FIELD(struct ts_record_memset, memory_kind, 68);
+TS_ASSERT_FIELD(struct ts_record_memset, async, 70);
+TS_ASSERT_FIELD(struct ts_record_memset, channel, 72);
+TS_ASSERT_FIELD(struct ts_record_memset, reserved, 76);
+
+/* The host waited, or a stream was made to wait, from record.time to end. */
+struct ts_record_sync {
+	struct ts_record record;
+	uint64_t end;
+	uint64_t op_id;
+	uint32_t sync_type; /* CUpti_ActivitySynchronizationType */
+	uint32_t context;
+	uint32_t stream; /* TS_NO_DEVICE where the kind has none */
+	uint32_t event;	 /* CUPTI's event id; 0 where the kind has none */
+	int32_t result;
+	uint32_t reserved;
+};
+TS_ASSERT_SIZE(struct ts_record_sync, 56);
+TS_ASSERT_FIELD(struct ts_record_sync, end, 16);
+TS_ASSERT_FIELD(struct ts_record_sync, op_id, 24);
+TS_ASSERT_FIELD(struct ts_record_sync, sync_type, 32);
+TS_ASSERT_FIELD(struct ts_record_sync, context, 36);
+TS_ASSERT_FIELD(struct ts_record_sync, stream, 40);
+TS_ASSERT_FIELD(struct ts_record_sync, event, 44);
+TS_ASSERT_FIELD(struct ts_record_sync, result, 48);
+TS_ASSERT_FIELD(struct ts_record_sync, reserved, 52);
+
+/* TS_RECORD_ALLOC and TS_RECORD_FREE. */
+struct ts_record_memory {
+	struct ts_record record;
+	uint64_t op_id;
+	uint64_t address;
+	uint64_t bytes;
+	uint64_t pool; /* the pool's address; 0: none */
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;     /* TS_NO_DEVICE where not stream-ordered */
+	uint8_t memory_kind; /* CUpti_ActivityMemoryKind */
+	uint8_t async;
+	uint16_t reserved;
+};
+TS_ASSERT_SIZE(struct ts_record_memory, 64);
+TS_ASSERT_FIELD(struct ts_record_memory, op_id, 16);
+TS_ASSERT_FIELD(struct ts_record_memory, address, 24);
+TS_ASSERT_FIELD(struct ts_record_memory, bytes, 32);
+TS_ASSERT_FIELD(struct ts_record_memory, pool, 40);
+TS_ASSERT_FIELD(struct ts_record_memory, device, 48);
+TS_ASSERT_FIELD(struct ts_record_memory, context, 52);
+TS_ASSERT_FIELD(struct ts_record_memory, stream, 56);
+TS_ASSERT_FIELD(struct ts_record_memory, memory_kind, 60);
+TS_ASSERT_FIELD(struct ts_record_memory, async, 61);
+TS_ASSERT_FIELD(struct ts_record_memory, reserved, 62);
+
+/* TS_RECORD_EVENT and TS_RECORD_STREAM_WAIT; written when the call returned successfully. */
+struct ts_record_event {
+	struct ts_record record;
+	uint64_t op_id;
+	uint64_t event;		/* the vendor's handle */
+	uint64_t stream_handle; /* as the application passed it */
+	uint32_t context;
+	uint32_t stream;      /* CUPTI's id; TS_NO_DEVICE where it could not be told */
+	uint32_t event_flags; /* as the application passed them */
+	uint32_t reserved;
+};
+TS_ASSERT_SIZE(struct ts_record_event, 56);
+TS_ASSERT_FIELD(struct ts_record_event, op_id, 16);
+TS_ASSERT_FIELD(struct ts_record_event, event, 24);
+TS_ASSERT_FIELD(struct ts_record_event, stream_handle, 32);
+TS_ASSERT_FIELD(struct ts_record_event, context, 40);
+TS_ASSERT_FIELD(struct ts_record_event, stream, 44);
+TS_ASSERT_FIELD(struct ts_record_event, event_flags, 48);
+TS_ASSERT_FIELD(struct ts_record_event, reserved, 52);
+
+enum ts_object_action {
+	TS_OBJECT_CREATED = 1,
+	TS_OBJECT_DESTROYED = 2,
+	TS_OBJECT_SEEN = 3, /* it existed before recording began */
+};
+
+/* TS_RECORD_STREAM, TS_RECORD_CONTEXT. */
+struct ts_record_object {
+	struct ts_record record;
+	uint64_t handle; /* the vendor's; 0 where not known */
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;       /* TS_NO_DEVICE for a context */
+	int32_t priority;      /* streams */
+	uint32_t object_flags; /* streams: CUpti_ActivityStreamFlag */
+	uint8_t action;	       /* enum ts_object_action */
+	uint8_t reserved[3];
+};
+TS_ASSERT_SIZE(struct ts_record_object, 48);
+TS_ASSERT_FIELD(struct ts_record_object, handle, 16);
+TS_ASSERT_FIELD(struct ts_record_object, device, 24);
+TS_ASSERT_FIELD(struct ts_record_object, context, 28);
+TS_ASSERT_FIELD(struct ts_record_object, stream, 32);
+TS_ASSERT_FIELD(struct ts_record_object, priority, 36);
+TS_ASSERT_FIELD(struct ts_record_object, object_flags, 40);
+TS_ASSERT_FIELD(struct ts_record_object, action, 44);
+TS_ASSERT_FIELD(struct ts_record_object, reserved, 45);
+
+struct ts_record_graph_launch {
+	struct ts_record record;
+	uint64_t op_id;
+	uint64_t graph_exec; /* the vendor's handle */
+	uint64_t stream_handle;
+	uint32_t context;
+	uint32_t stream; /* CUPTI's id; TS_NO_DEVICE where it could not be told */
+	uint32_t graph;	 /* CUPTI's graph id; 0 where it could not be told */
+	uint32_t reserved;
+};
+TS_ASSERT_SIZE(struct ts_record_graph_launch, 56);
+TS_ASSERT_FIELD(struct ts_record_graph_launch, op_id, 16);
+TS_ASSERT_FIELD(struct ts_record_graph_launch, graph_exec, 24);
+TS_ASSERT_FIELD(struct ts_record_graph_launch, stream_handle, 32);
+TS_ASSERT_FIELD(struct ts_record_graph_launch, context, 40);
+TS_ASSERT_FIELD(struct ts_record_graph_launch, stream, 44);
+TS_ASSERT_FIELD(struct ts_record_graph_launch, graph, 48);
+TS_ASSERT_FIELD(struct ts_record_graph_launch, reserved, 52);
+
+enum ts_range_action {
+	TS_RANGE_PUSH = 1, /* nests within its thread */
+	TS_RANGE_POP = 2,
+	TS_RANGE_START = 3, /* may end on another thread; paired by range_id */
+	TS_RANGE_END = 4,
+};
+
+/* TS_RECORD_MARK and TS_RECORD_RANGE: what the application says of itself. */
+struct ts_record_annotation {
+	struct ts_record record;
+	uint64_t range_id; /* ranges of START and END */
+	uint64_t payload;  /* bits as the application gave them */
+	uint32_t name;	   /* TS_DEF_STRING */
+	uint32_t domain;   /* TS_DEF_STRING */
+	uint32_t category;
+	uint32_t color;	      /* ARGB; 0: none */
+	uint32_t stack;	      /* TS_DEF_STACK */
+	uint8_t action;	      /* enum ts_range_action; 0 for a mark */
+	uint8_t payload_type; /* 0 none, 1 u64, 2 i64, 3 f64, 4 u32, 5 i32, 6 f32 */
+	uint16_t reserved;
+};
+TS_ASSERT_SIZE(struct ts_record_annotation, 56);
+TS_ASSERT_FIELD(struct ts_record_annotation, range_id, 16);
+TS_ASSERT_FIELD(struct ts_record_annotation, payload, 24);
+TS_ASSERT_FIELD(struct ts_record_annotation, name, 32);
+TS_ASSERT_FIELD(struct ts_record_annotation, domain, 36);
+TS_ASSERT_FIELD(struct ts_record_annotation, category, 40);
+TS_ASSERT_FIELD(struct ts_record_annotation, color, 44);
+TS_ASSERT_FIELD(struct ts_record_annotation, stack, 48);
+TS_ASSERT_FIELD(struct ts_record_annotation, action, 52);
+TS_ASSERT_FIELD(struct ts_record_annotation, payload_type, 53);
+TS_ASSERT_FIELD(struct ts_record_annotation, reserved, 54);
+
+struct ts_record_counter {
+	struct ts_record record;
+	double value;
+	uint32_t name;	 /* TS_DEF_STRING */
+	uint32_t domain; /* TS_DEF_STRING */
+};
+TS_ASSERT_SIZE(struct ts_record_counter, 32);
+TS_ASSERT_FIELD(struct ts_record_counter, value, 16);
+TS_ASSERT_FIELD(struct ts_record_counter, name, 24);
+TS_ASSERT_FIELD(struct ts_record_counter, domain, 28);
+
+/* record.time on record.clock and other_time on other_clock are one instant, to within error_ns. */
+struct ts_record_clock {
+	struct ts_record record;
+	uint64_t other_time;
+	uint64_t error_ns;
+	uint8_t other_clock; /* enum ts_clock */
+	uint8_t reserved[7];
+};
+TS_ASSERT_SIZE(struct ts_record_clock, 40);
+TS_ASSERT_FIELD(struct ts_record_clock, other_time, 16);
+TS_ASSERT_FIELD(struct ts_record_clock, error_ns, 24);
+TS_ASSERT_FIELD(struct ts_record_clock, other_clock, 32);
+TS_ASSERT_FIELD(struct ts_record_clock, reserved, 33);
+
+/*
+ * Why something is missing. Counted in a shard's or the session's `lost`, or told by a LOSS record,
+ * never in both. The names here are the keys of `lost` in `tsctl info --json`.
+ */
+#define TS_LOSS_REASONS(X)                                                                         \
+	X(RING_FULL, 1, "ring_full")	     /* the daemon did not drain the shard in time */      \
+	X(NO_SHARD, 2, "no_shard")	     /* more producing threads than shards */              \
+	X(ARENA_FULL, 3, "arena_full")	     /* a definition did not fit: its id is unknown */     \
+	X(CUPTI_DROPPED, 4, "cupti_dropped") /* CUPTI says it dropped activity records */          \
+	X(NO_BUFFER, 5, "no_buffer")	     /* no memory for an activity buffer */                \
+	X(ZERO_TIMESTAMP, 6,                                                                       \
+	  "zero_timestamp")		   /* a device row without times (device buffers full) */  \
+	X(UNFINISHED, 7, "unfinished")	   /* still running when it was last asked for */          \
+	X(UNJOINED_API, 8, "unjoined_api") /* a call whose device rows never came */               \
+	X(UNJOINED_DEVICE, 9, "unjoined_device")  /* device rows whose call was not seen */        \
+	X(REENTERED, 10, "reentered")		  /* a call made from inside our own callback */   \
+	X(BAD_RECORD, 11, "bad_record")		  /* malformed: skipped by the daemon */           \
+	X(UNKNOWN_RECORD, 12, "unknown_record")	  /* a type that this reader does not know */      \
+	X(BAD_DEFINITION, 13, "bad_definition")	  /* malformed: skipped by the daemon */           \
+	X(STACK_TRUNCATED, 14, "stack_truncated") /* deeper than the limit: the root is cut off */ \
+	X(YIELDED, 15, "yielded")		  /* calls made while CUPTI was given up */        \
+	X(FORKED, 16, "forked") /* calls of a forked child that has no session */                  \
+	X(DISK, 17, "disk")	/* the trace file could not be written */
+
+enum ts_loss_reason {
+#define TS_LOSS_ENUM_(name, value, key) TS_LOSS_##name = value,
+	TS_LOSS_REASONS(TS_LOSS_ENUM_)
+#undef TS_LOSS_ENUM_
+	TS_LOSS_COUNT = 32 /* room for more in every shard */
+};
+
+/* `count` things were lost between record.time and end. */
+struct ts_record_loss {
+	struct ts_record record;
+	uint64_t end;
+	uint64_t count;
+	uint32_t reason;  /* enum ts_loss_reason */
+	uint32_t context; /* 0 where it does not matter */
+};
+TS_ASSERT_SIZE(struct ts_record_loss, 40);
+TS_ASSERT_FIELD(struct ts_record_loss, end, 16);
+TS_ASSERT_FIELD(struct ts_record_loss, count, 24);
+TS_ASSERT_FIELD(struct ts_record_loss, reason, 32);
+TS_ASSERT_FIELD(struct ts_record_loss, context, 36);
+
+struct ts_record_overhead {
+	struct ts_record record;
+	uint64_t end;
+	uint32_t overhead_kind; /* CUpti_ActivityOverheadKind */
+	uint32_t object_kind;	/* CUpti_ActivityObjectKind */
+	uint32_t object;	/* thread, device, context or stream id, as object_kind says */
+	uint32_t reserved;
+};
+TS_ASSERT_SIZE(struct ts_record_overhead, 40);
+TS_ASSERT_FIELD(struct ts_record_overhead, end, 16);
+TS_ASSERT_FIELD(struct ts_record_overhead, overhead_kind, 24);
+TS_ASSERT_FIELD(struct ts_record_overhead, object_kind, 28);
+TS_ASSERT_FIELD(struct ts_record_overhead, object, 32);
+TS_ASSERT_FIELD(struct ts_record_overhead, reserved, 36);
+
+/* Device code that came or went. Its bytes, where they were asked for, are an attachment. */
+struct ts_record_gpu_module {
+	struct ts_record record;
+	uint64_t bytes;	 /* of the image, 0 where not known */
+	uint32_t module; /* CUPTI's module id */
+	uint32_t context;
+	uint8_t action; /* enum ts_object_action */
+	uint8_t reserved[7];
+};
+TS_ASSERT_SIZE(struct ts_record_gpu_module, 40);
+TS_ASSERT_FIELD(struct ts_record_gpu_module, bytes, 16);
+TS_ASSERT_FIELD(struct ts_record_gpu_module, module, 24);
+TS_ASSERT_FIELD(struct ts_record_gpu_module, context, 28);
+TS_ASSERT_FIELD(struct ts_record_gpu_module, action, 32);
+TS_ASSERT_FIELD(struct ts_record_gpu_module, reserved, 33);
+
+/* From record.time CUPTI was the application's (`yielded` 1), or ours again (0). */
+struct ts_record_yield {
+	struct ts_record record;
+	uint32_t to; /* TS_DEF_STRING: who took it, where it could be told */
+	uint32_t yielded;
+};
+TS_ASSERT_SIZE(struct ts_record_yield, 24);
+TS_ASSERT_FIELD(struct ts_record_yield, to, 16);
+TS_ASSERT_FIELD(struct ts_record_yield, yielded, 20);
+
+/*
+ * Attachments follow a record's fixed fields. Unknown kinds are skipped.
+ *   ARGUMENTS  the call's or kernel's arguments, packed as `arg` (a definition's id) describes
+ *   BULK       three words: offset in the session's bulk lane `arg`, length in bytes, content hash
+ *   SEQUENCE   one word: a number that orders this record among those of all threads
+ */
+enum ts_attachment_kind {
+	TS_ATTACHMENT_ARGUMENTS = 1,
+	TS_ATTACHMENT_BULK = 2,
+	TS_ATTACHMENT_SEQUENCE = 3,
+};
+
+struct ts_attachment {
+	uint16_t n_words; /* this header included */
+	uint16_t kind;
+	uint32_t arg;
+	uint64_t data[];
+};
+TS_ASSERT_SIZE(struct ts_attachment, 8);
+TS_ASSERT_FIELD(struct ts_attachment, kind, 2);
+TS_ASSERT_FIELD(struct ts_attachment, arg, 4);
+TS_ASSERT_FIELD(struct ts_attachment, data, 8);
+
+/*
+ * Definitions. They lie one after the other in the session's arena, each `n_words` long and 8-byte
+ * aligned. Ids of one type count up from 1 in the order of the arena. The bytes of a definition
+ * never change once published.
+ */
+enum ts_definition_type {
+	TS_DEF_STRING = 1,
+	TS_DEF_STACK = 2,
+	TS_DEF_MODULE = 3,
+	TS_DEF_DEVICE = 4,
+	TS_DEF_THREAD = 5,
+	TS_DEF_COUNT
+};
+
+struct ts_definition {
+	uint32_t n_words; /* this header included */
+	uint16_t type;	  /* enum ts_definition_type */
+	uint16_t flags;	  /* the type's own */
+	uint32_t id;
+	uint32_t n; /* STRING: bytes; STACK: frames; otherwise 0 */
+};
+TS_ASSERT_SIZE(struct ts_definition, 16);
+TS_ASSERT_FIELD(struct ts_definition, type, 4);
+TS_ASSERT_FIELD(struct ts_definition, flags, 6);
+TS_ASSERT_FIELD(struct ts_definition, id, 8);
+TS_ASSERT_FIELD(struct ts_definition, n, 12);
+
+#define TS_STRING_MAX_BYTES (64u * 1024)
+#define TS_STACK_MAX_FRAMES 4096u
+
+/* STRING: `n` bytes, not terminated, then padding. */
+
+/* STACK: `n` frames, the innermost first. flags: */
+#define TS_STACK_TRUNCATED (1u << 0) /* the outermost frames are missing */
+
+/*
+ * A frame: the kind in the top 4 bits, the rest as the kind says.
+ *   NATIVE  a user-space return address (the innermost: an address in the function)
+ */
+#define TS_FRAME_KIND(frame)  ((unsigned)((uint64_t)(frame) >> 60))
+#define TS_FRAME_VALUE(frame) ((uint64_t)(frame) & ((UINT64_C(1) << 60) - 1))
+#define TS_FRAME_NATIVE	      0u
+
+/*
+ * MODULE: an ELF file mapped into the process, for turning frames into names. With the flag UNLOADED:
+ * what was mapped at `start` went away at `time`. flags:
+ */
+#define TS_MODULE_UNLOADED (1u << 0)
+
+struct ts_definition_module {
+	struct ts_definition definition;
+	uint64_t start; /* first mapped address */
+	uint64_t end;	/* first address after the mapping */
+	uint64_t bias;	/* address = bias + address in the file's own view */
+	uint64_t time;	/* ticks of the session's host clock: from then on */
+	uint32_t path;	/* TS_DEF_STRING */
+	uint32_t n_build_id_bytes;
+	uint8_t build_id[32];
+};
+TS_ASSERT_SIZE(struct ts_definition_module, 88);
+TS_ASSERT_FIELD(struct ts_definition_module, start, 16);
+TS_ASSERT_FIELD(struct ts_definition_module, end, 24);
+TS_ASSERT_FIELD(struct ts_definition_module, bias, 32);
+TS_ASSERT_FIELD(struct ts_definition_module, time, 40);
+TS_ASSERT_FIELD(struct ts_definition_module, path, 48);
+TS_ASSERT_FIELD(struct ts_definition_module, n_build_id_bytes, 52);
+TS_ASSERT_FIELD(struct ts_definition_module, build_id, 56);
+
+/* DEVICE: a GPU, as the vendor's interface describes it. flags: */
+#define TS_DEVICE_VIRTUAL (1u << 0) /* TraceSmith's virtual GPU */
+
+struct ts_definition_device {
+	struct ts_definition definition;
+	uint32_t device; /* CUPTI's device id */
+	uint32_t name;	 /* TS_DEF_STRING */
+	uint8_t uuid[16];
+	uint64_t memory_bytes;
+	uint64_t memory_bandwidth_kb_per_s;
+	uint32_t compute_capability_major;
+	uint32_t compute_capability_minor;
+	uint32_t n_multiprocessors;
+	uint32_t core_clock_khz;
+	uint32_t n_copy_engines;
+	uint32_t threads_per_warp;
+	uint32_t max_warps_per_multiprocessor;
+	uint32_t max_blocks_per_multiprocessor;
+	uint32_t max_shared_bytes_per_multiprocessor;
+	uint32_t max_registers_per_multiprocessor;
+	uint32_t l2_cache_bytes;
+	uint32_t reserved;
+};
+TS_ASSERT_SIZE(struct ts_definition_device, 104);
+TS_ASSERT_FIELD(struct ts_definition_device, device, 16);
+TS_ASSERT_FIELD(struct ts_definition_device, name, 20);
+TS_ASSERT_FIELD(struct ts_definition_device, uuid, 24);
+TS_ASSERT_FIELD(struct ts_definition_device, memory_bytes, 40);
+TS_ASSERT_FIELD(struct ts_definition_device, memory_bandwidth_kb_per_s, 48);
+TS_ASSERT_FIELD(struct ts_definition_device, compute_capability_major, 56);
+TS_ASSERT_FIELD(struct ts_definition_device, compute_capability_minor, 60);
+TS_ASSERT_FIELD(struct ts_definition_device, n_multiprocessors, 64);
+TS_ASSERT_FIELD(struct ts_definition_device, core_clock_khz, 68);
+TS_ASSERT_FIELD(struct ts_definition_device, n_copy_engines, 72);
+TS_ASSERT_FIELD(struct ts_definition_device, threads_per_warp, 76);
+TS_ASSERT_FIELD(struct ts_definition_device, max_warps_per_multiprocessor, 80);
+TS_ASSERT_FIELD(struct ts_definition_device, max_blocks_per_multiprocessor, 84);
+TS_ASSERT_FIELD(struct ts_definition_device, max_shared_bytes_per_multiprocessor, 88);
+TS_ASSERT_FIELD(struct ts_definition_device, max_registers_per_multiprocessor, 92);
+TS_ASSERT_FIELD(struct ts_definition_device, l2_cache_bytes, 96);
+TS_ASSERT_FIELD(struct ts_definition_device, reserved, 100);
+
+/* THREAD: one life of a producing thread. A recycled tid is a new thread. */
+struct ts_definition_thread {
+	struct ts_definition definition;
+	uint32_t tid;
+	uint32_t name; /* TS_DEF_STRING: as it was when the thread first produced */
+	uint64_t time; /* ticks of the session's host clock, when it first produced */
+};
+TS_ASSERT_SIZE(struct ts_definition_thread, 32);
+TS_ASSERT_FIELD(struct ts_definition_thread, tid, 16);
+TS_ASSERT_FIELD(struct ts_definition_thread, name, 20);
+TS_ASSERT_FIELD(struct ts_definition_thread, time, 24);

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The session's memfd: a control page, the shards, the definition arena. Both sides map it shared.
+ *
+ *	0                        struct ts_control (one page)
+ *	shards_off               n_shards times { struct ts_shard, ring_bytes of ring }, shard_stride apart
+ *	arena_off                struct ts_arena, then arena_bytes of definitions
+ *
+ * The producer lays it out, seals it against shrinking and growing, and hands it to the daemon
+ * (handshake.h). The daemon checks the seals and copies the layout fields once; it never looks at
+ * them again, for the producer can still write them. Memory that nobody touched costs nothing.
+ *
+ * Who writes what: fields under "layout" and "identity" are written before the handover. "producer"
+ * fields are written by the application's process alone, "daemon" fields by the daemon alone.
+ * Every field that both sides look at while running is accessed with the __atomic built-ins; those named in pairs
+ * below with release and acquire, all others relaxed.
+ */
+#pragma once
+
+#include "proto/abi/clock.h"
+#include "proto/abi/record.h"
+
+#define TS_SESSION_MAGIC 0x31535345534d5354ull /* "TSMSESS1" */
+
+#define TS_CONTROL_BYTES 4096u
+
+/* Limits that the daemon holds a producer to. */
+#define TS_SESSION_MAX_SHARDS 1024u
+#define TS_RING_MIN_BYTES     (64u * 1024)
+#define TS_RING_MAX_BYTES     (256u * 1024 * 1024)
+#define TS_ARENA_MIN_BYTES    (64u * 1024)
+#define TS_ARENA_MAX_BYTES    (1024u * 1024 * 1024)
+#define TS_SESSION_MAX_BYTES  (8ull * 1024 * 1024 * 1024)
+
+/* Defaults. */
+#define TS_SHARDS_DEFAULT      128u
+#define TS_RING_BYTES_DEFAULT  (4u * 1024 * 1024)
+#define TS_ARENA_BYTES_DEFAULT (64u * 1024 * 1024)
+
+/* ts_control.command: the switches; one relaxed load on the launch path. */
+#define TS_COMMAND_RECORD   (1u << 0) /* make records; 0: pass everything through */
+#define TS_COMMAND_STACKS   (1u << 1) /* with native stacks */
+#define TS_COMMAND_LOSSLESS (1u << 2) /* wait for space, with a bound, instead of dropping */
+#define TS_COMMAND_PYTHON   (1u << 3) /* with Python stacks */
+#define TS_COMMAND_REPLAY   (1u << 4) /* capture level `replay` */
+
+/* ts_control.state, as the producer sees it. */
+enum ts_session_state {
+	TS_SESSION_STARTING = 1,
+	TS_SESSION_RECORDING = 2, /* CUPTI is ours */
+	TS_SESSION_YIELDED = 3,	  /* CUPTI is given up to the application's own profiler */
+	TS_SESSION_REFUSED = 4,	  /* nothing can be recorded: `reason` and `reason_text` say why */
+	TS_SESSION_ENDED = 5,	  /* everything was flushed; no record follows */
+};
+
+/* Why a session has no GPU rows; also in TS_HANDSHAKE_NOTE. */
+enum ts_empty_reason {
+	TS_EMPTY_NONE = 0,
+	TS_EMPTY_NO_CUPTI = 1,	 /* no libcupti could be loaded */
+	TS_EMPTY_CUPTI_HELD = 2, /* another tool holds CUPTI: reason_text names it */
+	TS_EMPTY_INJECTION_HELD =
+		3, /* CUDA_INJECTION64_PATH is another tool's: reason_text names it */
+	TS_EMPTY_CUPTI_TOO_OLD = 4, /* lacks what is needed: reason_text names it */
+	TS_EMPTY_CUPTI_ERROR = 5,   /* a CUPTI call failed: reason_text names call and error */
+	TS_EMPTY_NO_MEMORY = 6,	    /* the rings could not be made: reason_text says why */
+};
+
+/* The control page. Times are of CLOCK_MONOTONIC in ns unless said otherwise. */
+struct ts_control {
+	/* layout */
+	uint64_t magic;
+	uint16_t major;		/* other major: refuse */
+	uint16_t minor;		/* newer minor: known fields stay where they are */
+	uint32_t control_bytes; /* TS_CONTROL_BYTES */
+	uint64_t total_bytes;	/* of the memfd */
+	uint64_t shards_off;	/* page-aligned, as every offset here */
+	uint64_t shard_stride;
+	uint64_t ring_bytes;  /* of each shard; a power of two */
+	uint64_t arena_off;   /* of struct ts_arena */
+	uint64_t arena_bytes; /* of definitions, struct ts_arena not included */
+	uint32_t n_shards;
+	uint32_t host_clock; /* enum ts_clock of what the process itself times: TSC or MONOTONIC */
+
+	/* identity */
+	uint8_t session_id[16];	     /* random */
+	uint32_t pid;		     /* as the process sees itself; the daemon trusts SO_PEERCRED */
+	uint32_t parent_session_pid; /* forked from a traced process: its pid; else 0 */
+	uint64_t start_ticks;	     /* host clock, at start_monotonic_ns */
+	uint64_t start_monotonic_ns;
+	uint64_t start_realtime_ns;
+	uint64_t start_error_ns; /* of start_ticks against start_monotonic_ns */
+	char program[64];	 /* its file's base name, terminated */
+
+	/* producer */
+	uint32_t state;	       /* enum ts_session_state */
+	uint32_t reason;       /* enum ts_empty_reason; release after reason_text, acquire before */
+	char reason_text[256]; /* terminated; written once */
+	/* Shards [0, n_claimed) have been claimed at least once; release, paired with the daemon's acquire. */
+	uint32_t n_claimed;
+	uint32_t vendor_version; /* cuptiGetVersion() */
+	uint32_t driver_version; /* cuDriverGetVersion() */
+	/* Equals flush_request when all that was asked for is flushed; release, paired with the daemon's acquire. */
+	uint32_t flushes_done;
+	uint64_t lost[TS_LOSS_COUNT]; /* by reason; what no shard could count */
+
+	/* daemon */
+	uint32_t command __attribute__((aligned(TS_CACHE_LINE))); /* TS_COMMAND_* */
+	uint32_t flush_request; /* counts up: flush CUPTI's buffers now */
+	uint64_t heartbeat_ns;	/* the daemon was alive then */
+
+	/*
+	 * The daemon sleeps in futex(FUTEX_WAIT, doorbell) after setting `sleeping`; a producer that finds a
+	 * shard past its watermark and `sleeping` set clears it, counts doorbell up and wakes it.
+	 */
+	uint32_t doorbell __attribute__((aligned(TS_CACHE_LINE)));
+	uint32_t sleeping;
+};
+TS_ASSERT_FIELD(struct ts_control, major, 8);
+TS_ASSERT_FIELD(struct ts_control, minor, 10);
+TS_ASSERT_FIELD(struct ts_control, control_bytes, 12);
+TS_ASSERT_FIELD(struct ts_control, total_bytes, 16);
+TS_ASSERT_FIELD(struct ts_control, shards_off, 24);
+TS_ASSERT_FIELD(struct ts_control, shard_stride, 32);
+TS_ASSERT_FIELD(struct ts_control, ring_bytes, 40);
+TS_ASSERT_FIELD(struct ts_control, arena_off, 48);
+TS_ASSERT_FIELD(struct ts_control, arena_bytes, 56);
+TS_ASSERT_FIELD(struct ts_control, n_shards, 64);
+TS_ASSERT_FIELD(struct ts_control, host_clock, 68);
+TS_ASSERT_FIELD(struct ts_control, session_id, 72);
+TS_ASSERT_FIELD(struct ts_control, pid, 88);
+TS_ASSERT_FIELD(struct ts_control, parent_session_pid, 92);
+TS_ASSERT_FIELD(struct ts_control, start_ticks, 96);
+TS_ASSERT_FIELD(struct ts_control, start_monotonic_ns, 104);
+TS_ASSERT_FIELD(struct ts_control, start_realtime_ns, 112);
+TS_ASSERT_FIELD(struct ts_control, start_error_ns, 120);
+TS_ASSERT_FIELD(struct ts_control, program, 128);
+TS_ASSERT_FIELD(struct ts_control, state, 192);
+TS_ASSERT_FIELD(struct ts_control, reason, 196);
+TS_ASSERT_FIELD(struct ts_control, reason_text, 200);
+TS_ASSERT_FIELD(struct ts_control, n_claimed, 456);
+TS_ASSERT_FIELD(struct ts_control, vendor_version, 460);
+TS_ASSERT_FIELD(struct ts_control, driver_version, 464);
+TS_ASSERT_FIELD(struct ts_control, flushes_done, 468);
+TS_ASSERT_FIELD(struct ts_control, lost, 472);
+TS_ASSERT_FIELD(struct ts_control, command, 768);
+TS_ASSERT_FIELD(struct ts_control, flush_request, 772);
+TS_ASSERT_FIELD(struct ts_control, heartbeat_ns, 776);
+TS_ASSERT_FIELD(struct ts_control, doorbell, 832);
+TS_ASSERT_FIELD(struct ts_control, sleeping, 836);
+
+/* ts_shard.state; only the producer's process changes it. */
+enum ts_shard_state {
+	TS_SHARD_FREE = 0,
+	TS_SHARD_OWNED = 1,
+	TS_SHARD_ABANDONED = 2, /* its thread ended; free again once released == head */
+};
+
+/*
+ * A shard's header. `head` and `released` are byte positions that only grow; the byte of position p
+ * lies at p % ring_bytes of the ring that follows the header. The owner changes only while
+ * released == head, so all unreleased records are the present owner's.
+ */
+struct ts_shard {
+	uint32_t state;	 /* enum ts_shard_state */
+	uint32_t thread; /* TS_DEF_THREAD of the owner; written before its first commit */
+	uint64_t lost[TS_LOSS_COUNT]; /* by reason, all owners together; single writer */
+	uint8_t reserved0[56];
+	uint64_t
+		head; /* producer: committed up to here; release, paired with the daemon's acquire */
+	uint8_t reserved1[56];
+	uint64_t
+		released; /* daemon: written to the trace up to here; release, paired with the producer's acquire */
+	uint8_t reserved2[4096 - 392];
+};
+TS_ASSERT_SIZE(struct ts_shard, 4096);
+TS_ASSERT_FIELD(struct ts_shard, thread, 4);
+TS_ASSERT_FIELD(struct ts_shard, lost, 8);
+TS_ASSERT_FIELD(struct ts_shard, head, 320);
+TS_ASSERT_FIELD(struct ts_shard, released, 384);
+
+/*
+ * The definition arena. Definitions are published before the first record that refers to them: a
+ * reader that acquired a shard's head and then acquires `published` finds all that it needs.
+ */
+struct ts_arena {
+	uint64_t
+		published; /* bytes of whole definitions; release, paired with the daemon's acquire */
+	uint8_t reserved[TS_CONTROL_BYTES - 8];
+};
+TS_ASSERT_SIZE(struct ts_arena, 4096);
+
+/* Fills the layout fields for these sizes. Returns 0, or -EINVAL where a size is out of its limits. */
+static inline int ts_control_layout(struct ts_control *control, uint32_t n_shards,
+				    uint64_t ring_bytes, uint64_t arena_bytes)
+{
+	if (n_shards < 1 || n_shards > TS_SESSION_MAX_SHARDS || ring_bytes < TS_RING_MIN_BYTES ||
+	    ring_bytes > TS_RING_MAX_BYTES || !ts_is_power_of_two(ring_bytes) ||
+	    arena_bytes < TS_ARENA_MIN_BYTES || arena_bytes > TS_ARENA_MAX_BYTES ||
+	    arena_bytes % TS_CONTROL_BYTES)
+		return -EINVAL;
+	control->magic = TS_SESSION_MAGIC;
+	control->major = TS_ABI_MAJOR;
+	control->minor = TS_ABI_MINOR;
+	control->control_bytes = TS_CONTROL_BYTES;
+	control->n_shards = n_shards;
+	control->ring_bytes = ring_bytes;
+	control->shard_stride = sizeof(struct ts_shard) + ring_bytes;
+	control->shards_off = TS_CONTROL_BYTES;
+	control->arena_off = control->shards_off + n_shards * control->shard_stride;
+	control->arena_bytes = arena_bytes;
+	control->total_bytes = control->arena_off + sizeof(struct ts_arena) + arena_bytes;
+	return control->total_bytes > TS_SESSION_MAX_BYTES ? -EINVAL : 0;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The unit test harness. A test program includes this once and defines tests:
+ *
+ *	TS_TEST(name) { ts_check(a == b); ts_check_int(f(), 0); }
+ *
+ * Each runs in a forked child with a time limit; a test fails by a failed check, a signal, a sanitizer's
+ * report, a time-out, or a file descriptor left open. `prog [-l] [NAME ...]` runs all or the named
+ * ones. Exit status: 0 all passed, 1 some failed, 77 the only tests run were skipped.
+ */
+#pragma once
+
+#undef NDEBUG
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TS_TEST_SKIPPED 77
+#define TS_TEST_SECONDS 30
+
+struct ts_test {
+	const char *name;
+	void (*run)(void);
+	struct ts_test *next;
+};
+
+static struct ts_test *ts_tests;
+static struct ts_test **ts_tests_end = &ts_tests;
+
+#define TS_TEST(name_)                                                               \
+	static void ts_test_run_##name_(void);                                       \
+	static struct ts_test ts_test_##name_ = {#name_, ts_test_run_##name_, NULL}; \
+	__attribute__((constructor)) static void ts_test_add_##name_(void)           \
+	{                                                                            \
+		*ts_tests_end = &ts_test_##name_;                                    \
+		ts_tests_end = &ts_test_##name_.next;                                \
+	}                                                                            \
+	static void ts_test_run_##name_(void)
+
+#define ts_check(expr)                                                                       \
+	do {                                                                                 \
+		if (!(expr)) {                                                               \
+			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #expr); \
+			exit(1);                                                             \
+		}                                                                            \
+	} while (0)
+
+#define ts_check_int(got, want)                                                                  \
+	do {                                                                                     \
+		int64_t ts_got_ = (int64_t)(got), ts_want_ = (int64_t)(want);                    \
+		if (ts_got_ != ts_want_) {                                                       \
+			fprintf(stderr, "%s:%d: %s is %" PRId64 ", not %" PRId64 "\n", __FILE__, \
+				__LINE__, #got, ts_got_, ts_want_);                              \
+			exit(1);                                                                 \
+		}                                                                                \
+	} while (0)
+
+#define ts_check_str(got, want)                                                                  \
+	do {                                                                                     \
+		const char *ts_got_ = (got), *ts_want_ = (want);                                 \
+		if (!ts_got_ || strcmp(ts_got_, ts_want_)) {                                     \
+			fprintf(stderr, "%s:%d: %s is \"%s\", not \"%s\"\n", __FILE__, __LINE__, \
+				#got, ts_got_ ? ts_got_ : "(null)", ts_want_);                   \
+			exit(1);                                                                 \
+		}                                                                                \
+	} while (0)
+
+#define ts_skip(why)                                     \
+	do {                                             \
+		fprintf(stderr, "skipped: %s\n", (why)); \
+		exit(TS_TEST_SKIPPED);                   \
+	} while (0)
+
+static inline int ts_test_count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	assert(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static inline int ts_test_child(const struct ts_test *test)
+{
+	int fds = ts_test_count_fds();
+
+	alarm(TS_TEST_SECONDS);
+	test->run();
+	if (ts_test_count_fds() != fds) {
+		fprintf(stderr, "%s: left %d file descriptors open\n", test->name,
+			ts_test_count_fds() - fds);
+		return 1;
+	}
+	return 0;
+}
+
+static inline const char *ts_test_one(const struct ts_test *test)
+{
+	pid_t pid;
+	int status;
+
+	fflush(NULL);
+	pid = fork();
+	assert(pid >= 0);
+	if (!pid)
+		exit(ts_test_child(test));
+	while (waitpid(pid, &status, 0) < 0)
+		assert(errno == EINTR);
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status) == SIGALRM ? "timed out" : strsignal(WTERMSIG(status));
+	if (WEXITSTATUS(status) == TS_TEST_SKIPPED)
+		return "skipped";
+	return WEXITSTATUS(status) ? "failed" : NULL;
+}
+
+int main(int argc, char **argv)
+{
+	int n_failed = 0, n_passed = 0, n_skipped = 0;
+
+	for (struct ts_test *test = ts_tests; test; test = test->next) {
+		bool wanted = argc < 2;
+		const char *outcome;
+
+		if (argc > 1 && !strcmp(argv[1], "-l")) {
+			puts(test->name);
+			continue;
+		}
+		for (int i = 1; i < argc; i++)
+			wanted |= !strcmp(argv[i], test->name);
+		if (!wanted)
+			continue;
+		outcome = ts_test_one(test);
+		printf("%-8s %s%s%s\n",
+		       outcome ? (strcmp(outcome, "skipped") ? "FAIL" : "skip") : "ok", test->name,
+		       outcome ? ": " : "", outcome ? outcome : "");
+		if (!outcome)
+			n_passed++;
+		else if (!strcmp(outcome, "skipped"))
+			n_skipped++;
+		else
+			n_failed++;
+	}
+	if (n_failed)
+		return 1;
+	return n_skipped && !n_passed ? TS_TEST_SKIPPED : 0;
+}
