@@ -16,8 +16,7 @@ enum ts_clock {
 	TS_CLOCK_MONOTONIC = 1, /* ns */
 	TS_CLOCK_TSC = 2, /* x86 TSC ticks; only where the kernel's own clocksource is the TSC */
 	TS_CLOCK_REALTIME = 3, /* ns */
-	TS_CLOCK_CUPTI =
-		4, /* what cuptiGetTimestamp() counts, where it could not be replaced (CUPTI < 11.6) */
+	TS_CLOCK_CUPTI = 4, /* cuptiGetTimestamp(), where it could not be replaced (CUPTI < 11.6) */
 	TS_CLOCK_COUNT
 };
 

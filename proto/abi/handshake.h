@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the shim and the daemon say to each other: SOCK_SEQPACKET, one message a packet, native byte
- * order (both are on one machine). The socket is $TRACESMITH_SOCKET, else TS_INJECT_SOCKET, else one
- * end of a pair whose other end the private daemon was started with.
+ * What the shim and the daemon say to each other: SOCK_SEQPACKET, one message a packet, native
+ * byte order (both are on one machine). The socket is $TRACESMITH_SOCKET, else TS_INJECT_SOCKET,
+ * else one end of a pair whose other end the private daemon was started with.
  *
  *	shim                                  daemon
  *	HELLO + memfd (SCM_RIGHTS)  ------->  checks peer, seals, layout
@@ -11,9 +11,9 @@
  *	BYE (everything is flushed) ------->  drains to the end, writes, seals
  *	                            <-------  DONE
  *
- * A NOTE stands alone: a process that cannot make a session says why. STOP tells the shim that the
- * recording is over: it detaches and passes calls through. A close without BYE is the death of a peer: the
- * daemon drains what was committed; the shim passes through and tries to connect again, with the same
+ * A NOTE stands alone: a process that cannot make a session says why. STOP tells the shim that
+ * the recording is over: it detaches and passes calls through. A close without BYE is the death of
+ * a peer: the daemon drains what was committed; the shim tries to connect again, with the same
  * memfd and `resumed` set.
  */
 #pragma once

@@ -537,8 +537,8 @@ TS_ASSERT_FIELD(struct ts_definition, n, 12);
 #define TS_FRAME_NATIVE	      0u
 
 /*
- * MODULE: an ELF file mapped into the process, for turning frames into names. With the flag UNLOADED:
- * what was mapped at `start` went away at `time`. flags:
+ * MODULE: an ELF file mapped into the process, for turning frames into names. With the flag
+ * UNLOADED: what was mapped at `start` went away at `time`. flags:
  */
 #define TS_MODULE_UNLOADED (1u << 0)
 

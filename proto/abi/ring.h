@@ -3,9 +3,10 @@
  * Both halves of a shard's index protocol, side by side so that every barrier pair is seen at once.
  *
  * One producer thread, one consumer. The producer owns `head`, the consumer owns `released`; each
- * reads the other's index with acquire and writes its own with release. A record is contiguous: where it
- * does not fit before the end of the memory, a PAD record fills the rest. A record that does not fit
- * at all is dropped and counted by the caller; nothing here waits, allocates or makes a system call.
+ * reads the other's index with acquire and writes its own with release. A record is contiguous:
+ * where it does not fit before the end of the memory, a PAD record fills the rest. A record that
+ * does not fit at all is dropped and counted by the caller; nothing here waits, allocates or makes
+ * a system call.
  *
  *	producer                                 consumer
  *	  fill the record                          acquire head            (A)
@@ -20,7 +21,7 @@
 
 #include "proto/abi/session.h"
 
-/* The producer's half: private to one thread, except `shard` and `ring`, which are shared memory. */
+/* The producer's half: private to one thread, but for `shard` and `ring`, which are shared. */
 struct ts_ring_producer {
 	uint64_t head;	   /* of the next record */
 	uint64_t released; /* the consumer's index when last looked at */
@@ -41,8 +42,8 @@ static inline void ts_ring_producer_init(struct ts_ring_producer *producer, stru
 }
 
 /*
- * Reserves n_bytes (a multiple of 8, at most a quarter of the ring) and returns where to write them,
- * or NULL where the ring is full. Nothing is visible before ts_ring_commit() of the same size.
+ * Reserves n_bytes (a multiple of 8, at most a quarter of the ring) and returns where to write
+ * them, or NULL where the ring is full. Nothing is visible before ts_ring_commit() of that size.
  */
 static inline void *ts_ring_reserve(struct ts_ring_producer *producer, uint32_t n_bytes)
 {
@@ -107,8 +108,8 @@ static inline bool ts_ring_consumer_check(uint64_t head, uint64_t position, uint
 }
 
 /*
- * Copies up to n_bytes of [position, head) out of the ring. Returns how many; less than asked for at
- * the end of the ring's memory. Whoever interprets the copy never looks at shared memory again.
+ * Copies up to n_bytes of [position, head) out of the ring. Returns how many; less than asked for
+ * at the end of the ring's memory. Whoever interprets the copy never looks at shared memory again.
  */
 static inline uint64_t ts_ring_consumer_copy(const struct ts_shard *shard, uint64_t ring_bytes,
 					     uint64_t position, uint64_t head, void *buffer,

@@ -3,7 +3,8 @@
  * The session's memfd: a control page, the shards, the definition arena. Both sides map it shared.
  *
  *	0                        struct ts_control (one page)
- *	shards_off               n_shards times { struct ts_shard, ring_bytes of ring }, shard_stride apart
+ *	shards_off               n_shards times { struct ts_shard, ring_bytes of ring },
+ *	                         shard_stride apart
  *	arena_off                struct ts_arena, then arena_bytes of definitions
  *
  * The producer lays it out, seals it against shrinking and growing, and hands it to the daemon
@@ -12,8 +13,8 @@
  *
  * Who writes what: fields under "layout" and "identity" are written before the handover. "producer"
  * fields are written by the application's process alone, "daemon" fields by the daemon alone.
- * Every field that both sides look at while running is accessed with the __atomic built-ins; those named in pairs
- * below with release and acquire, all others relaxed.
+ * Every field that both sides look at while running is accessed with the __atomic built-ins; those
+ * named in pairs below with release and acquire, all others relaxed.
  */
 #pragma once
 
@@ -95,11 +96,11 @@ struct ts_control {
 	uint32_t state;	       /* enum ts_session_state */
 	uint32_t reason;       /* enum ts_empty_reason; release after reason_text, acquire before */
 	char reason_text[256]; /* terminated; written once */
-	/* Shards [0, n_claimed) have been claimed at least once; release, paired with the daemon's acquire. */
+	/* Shards [0, n_claimed) were claimed once; release, paired with the daemon's acquire. */
 	uint32_t n_claimed;
 	uint32_t vendor_version; /* cuptiGetVersion() */
 	uint32_t driver_version; /* cuDriverGetVersion() */
-	/* Equals flush_request when all that was asked for is flushed; release, paired with the daemon's acquire. */
+	/* Equals flush_request when it is done; release, paired with the daemon's acquire. */
 	uint32_t flushes_done;
 	uint64_t lost[TS_LOSS_COUNT]; /* by reason; what no shard could count */
 
@@ -109,8 +110,9 @@ struct ts_control {
 	uint64_t heartbeat_ns;	/* the daemon was alive then */
 
 	/*
-	 * The daemon sleeps in futex(FUTEX_WAIT, doorbell) after setting `sleeping`; a producer that finds a
-	 * shard past its watermark and `sleeping` set clears it, counts doorbell up and wakes it.
+	 * The daemon sleeps in futex(FUTEX_WAIT, doorbell) after setting `sleeping`; a producer
+	 * that finds a shard past its watermark and `sleeping` set clears it, counts doorbell up
+	 * and wakes it.
 	 */
 	uint32_t doorbell __attribute__((aligned(TS_CACHE_LINE)));
 	uint32_t sleeping;
@@ -165,11 +167,11 @@ struct ts_shard {
 	uint32_t thread; /* TS_DEF_THREAD of the owner; written before its first commit */
 	uint64_t lost[TS_LOSS_COUNT]; /* by reason, all owners together; single writer */
 	uint8_t reserved0[56];
-	uint64_t
-		head; /* producer: committed up to here; release, paired with the daemon's acquire */
+	/* producer: committed up to here; release, paired with the daemon's acquire */
+	uint64_t head;
 	uint8_t reserved1[56];
-	uint64_t
-		released; /* daemon: written to the trace up to here; release, paired with the producer's acquire */
+	/* daemon: written to the trace up to here; release, paired with the producer's acquire */
+	uint64_t released;
 	uint8_t reserved2[4096 - 392];
 };
 TS_ASSERT_SIZE(struct ts_shard, 4096);
@@ -183,13 +185,13 @@ TS_ASSERT_FIELD(struct ts_shard, released, 384);
  * reader that acquired a shard's head and then acquires `published` finds all that it needs.
  */
 struct ts_arena {
-	uint64_t
-		published; /* bytes of whole definitions; release, paired with the daemon's acquire */
+	/* bytes of whole definitions; release, paired with the daemon's acquire */
+	uint64_t published;
 	uint8_t reserved[TS_CONTROL_BYTES - 8];
 };
 TS_ASSERT_SIZE(struct ts_arena, 4096);
 
-/* Fills the layout fields for these sizes. Returns 0, or -EINVAL where a size is out of its limits. */
+/* Fills the layout fields for these sizes. Returns 0, or -EINVAL where one is out of its limits. */
 static inline int ts_control_layout(struct ts_control *control, uint32_t n_shards,
 				    uint64_t ring_bytes, uint64_t arena_bytes)
 {
