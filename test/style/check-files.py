@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What every file of the tree owes its reader.
+
+A licence line; a paragraph at the top of each .c; files and functions of a length that can be read;
+no left-over work; a README.md for each folder; scripts that a POSIX shell accepts.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import tree
+
+FILE_LINES = 1000
+TABLE_LINES = 3000  # a vendor interface, one line an entry
+FUNCTION_LINES = 100
+
+SPDX = 'SPDX-License-Identifier: Apache-2.0'
+NEEDS_SPDX = ('.c', '.h', '.cu', '.py', '.sh', '.proto', 'meson.build', 'meson.options', '.map')
+LEFT_OVER = re.compile(r'\b(' + '|'.join(['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X', 'HA' + 'CK']) + r')\b')
+
+
+def check_licence(name, lines):
+    if name.endswith(NEEDS_SPDX) and SPDX not in '\n'.join(lines[:2]):
+        yield '%s:1: no line "%s" at the top' % (name, SPDX)
+
+
+def check_paragraph(name, lines):
+    if name.endswith('.c') and not any(line.startswith('/*') for line in lines[1:3]):
+        yield '%s:2: no paragraph at the top that says what this module is and why' % name
+
+
+def check_lengths(name, lines):
+    if not name.endswith(('.c', '.h', '.cu')):
+        return
+    limit = TABLE_LINES if name.startswith('proto/abi/vendor/') else FILE_LINES
+    if len(lines) > limit:
+        yield '%s: %d lines, at most %d' % (name, len(lines), limit)
+    start = None
+    for number, line in enumerate(lines, 1):
+        # Kernel style: only functions open with a brace in the first column.
+        if line == '{':
+            start = number
+        elif line == '}' and start is not None:
+            if number - start > FUNCTION_LINES:
+                yield '%s:%d: a function of %d lines, at most %d' % (
+                    name, start, number - start, FUNCTION_LINES)
+            start = None
+
+
+def check_text(name, lines):
+    for number, line in enumerate(lines, 1):
+        if LEFT_OVER.search(line):
+            yield '%s:%d: left-over work: %s' % (name, number, line.strip())
+        if line.rstrip() != line:
+            yield '%s:%d: blanks at the end of the line' % (name, number)
+        if '\r' in line:
+            yield '%s:%d: carriage return' % (name, number)
+
+
+def check_shell(name):
+    shell = shutil.which('dash') or shutil.which('sh')
+    result = subprocess.run([shell, '-n', os.path.join(tree.root(), name)],
+                            stderr=subprocess.PIPE, check=False)
+    if result.returncode:
+        yield '%s: %s' % (name, result.stderr.decode().strip())
+
+
+def check_readmes(names):
+    """Each top folder has a README.md; one with sources has its own or its parent's."""
+    have = {os.path.dirname(name) for name in names if os.path.basename(name) == 'README.md'}
+    folders = {os.path.dirname(name) for name in names if name.endswith(('.c', '.h', '.py', '.sh'))}
+    folders |= {folder.split('/')[0] for folder in folders}
+    for folder in sorted(folder for folder in folders if folder):
+        parent = os.path.dirname(folder)
+        if folder in have or (parent and parent in have):
+            continue
+        # test/unit/x mirrors x, whose README speaks for it.
+        if folder.startswith('test/unit') and 'test' in have:
+            continue
+        yield '%s: no README.md' % folder
+
+
+def main():
+    names = tree.files()
+    findings = list(check_readmes(names))
+    for name in names:
+        if not name.endswith(('.c', '.h', '.cu', '.py', '.sh', '.proto', '.map', '.md',
+                              'meson.build')):
+            continue
+        lines = tree.lines(name)
+        findings += check_licence(name, lines)
+        findings += check_paragraph(name, lines)
+        findings += check_lengths(name, lines)
+        findings += check_text(name, lines)
+        if name.endswith('.sh'):
+            findings += check_shell(name)
+    return tree.report(findings)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

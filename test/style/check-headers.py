@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every header stands alone and compiles as C and, outside of test/, as C++.
+
+check-headers.py BUILD_ROOT CC... -- CXX...: a translation unit is made for each header that includes
+nothing but this header, and only its syntax is checked. Without a C++ compiler that half is skipped.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import tree
+
+SKIPPED = 77
+# Made to be included several times or at one place only, and said so at their top.
+NOT_ALONE = {'test/bench/tracepoint.h'}
+
+
+def check(headers, compiler, flags, suffix, build_root):
+    findings = []
+    with tempfile.TemporaryDirectory() as folder:
+        units = []
+        for header in headers:
+            unit = os.path.join(folder, header.replace('/', '+') + suffix)
+            with open(unit, 'w', encoding='utf-8') as stream:
+                stream.write('#include "%s"\n' % header)
+            units.append((header, unit))
+        command = compiler + flags + ['-fsyntax-only', '-D_GNU_SOURCE', '-I', tree.root(),
+                                      '-I', build_root, '-Wall', '-Wextra', '-Werror',
+                                      '-Wno-unused-parameter', '-Wno-missing-field-initializers',
+                                      '-Wno-unused-function', '-Wno-unused-variable']
+        # All at once first; one by one only to say which fails.
+        if subprocess.run(command + [unit for _, unit in units], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            return []
+        for header, unit in units:
+            result = subprocess.run(command + [unit], stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, check=False)
+            if result.returncode:
+                findings.append('%s: does not stand alone (%s):\n%s' % (
+                    header, ' '.join(compiler), result.stdout.decode(errors='replace')[:2000]))
+    return findings
+
+
+def main():
+    build_root, rest = sys.argv[1], sys.argv[2:]
+    split = rest.index('--')
+    compiler, cxx = rest[:split], rest[split + 1:]
+    headers = [name for name in tree.files('.h') if name not in NOT_ALONE]
+    findings = check(headers, compiler, ['-std=gnu11', '-x', 'c'], '.c', build_root)
+    if cxx and shutil.which(cxx[0]):
+        public = [name for name in headers if not name.startswith('test/')]
+        findings += check(public, cxx, ['-std=gnu++17', '-x', 'c++'], '.cc', build_root)
+    elif not findings:
+        print('skipped: no C++ compiler, the headers were checked as C only')
+        return SKIPPED
+    return tree.report(findings)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
