@@ -486,6 +486,9 @@ enum ts_cu_compute_mode {
 };
 
 enum ts_cu_shared_config {
+	TS_CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE = 0,
+	TS_CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE = 1,
+	TS_CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE = 2,
 };
 
 /* cuModuleLoadDataEx. */
