@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cost model: when an operation that may run from some instant on does run, and for how long. Everything the virtual
+ * GPU says about time is decided in this file; README.md states the same in words. Durations follow
+ * from the device's shape alone, so the same work makes the same timeline, but for when it was submitted.
+ */
+#include <string.h>
+
+#include "replay/vgpu/internal.h"
+
+static uint64_t scale(uint64_t bytes, uint64_t per_s)
+{
+	return (uint64_t)(((unsigned __int128)bytes * 1000000000u + per_s - 1) / per_s);
+}
+
+static uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+uint32_t ts_vgpu_blocks_per_sm(const struct ts_vgpu_shape *shape, uint32_t threads_per_block,
+			       uint32_t shared_bytes, uint32_t regs_per_thread)
+{
+	uint32_t warps, blocks;
+
+	if (!threads_per_block || threads_per_block > shape->max_threads_per_block)
+		return 0;
+	warps = (threads_per_block + shape->warp_size - 1) / shape->warp_size;
+	blocks = shape->max_threads_per_sm / (warps * shape->warp_size);
+	if (blocks > shape->max_blocks_per_sm)
+		blocks = shape->max_blocks_per_sm;
+	if (shared_bytes) {
+		/* Hardware hands shared memory out by 128 bytes, and keeps a KiB per block of it from 8.0 on. */
+		uint64_t need = ((uint64_t)shared_bytes + 127) / 128 * 128;
+
+		if (shape->cc_major >= 8)
+			need += 1024;
+		if (blocks > shape->shared_bytes_per_sm / need)
+			blocks = (uint32_t)(shape->shared_bytes_per_sm / need);
+	}
+	if (regs_per_thread) {
+		/* Registers go to warps, by 256. */
+		uint32_t per_warp = (regs_per_thread * shape->warp_size + 255) / 256 * 256;
+
+		if (blocks > shape->regs_per_sm / (per_warp * warps))
+			blocks = shape->regs_per_sm / (per_warp * warps);
+	}
+	return blocks;
+}
+
+static void resident_add(struct ts_vgpu_engines *e, uint64_t end_ns, uint32_t n_sm)
+{
+	uint32_t i = e->n_resident++;
+
+	for (; i > 0 && e->resident[i - 1].end_ns > end_ns; i--)
+		e->resident[i] = e->resident[i - 1];
+	e->resident[i] = (struct ts_vgpu_resident){.end_ns = end_ns, .n_sm = n_sm};
+	e->sm_used += n_sm;
+}
+
+static void resident_drop(struct ts_vgpu_engines *e, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		e->sm_used -= e->resident[i].n_sm;
+	e->n_resident -= n;
+	memmove(e->resident, e->resident + n, e->n_resident * sizeof(e->resident[0]));
+}
+
+void ts_vgpu_cost_kernel(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
+			 uint64_t ready_ns, uint64_t least_ns, uint64_t *ret_start_ns,
+			 uint64_t *ret_end_ns)
+{
+	const struct ts_vgpu_shape *shape = device->shape;
+	struct ts_vgpu_engines *e = &device->engines;
+	const struct ts_vgpu_dim3 *g = &done->u.kernel.grid, *b = &done->u.kernel.block;
+	uint64_t blocks = (uint64_t)g->x * g->y * g->z;
+	uint32_t threads = b->x * b->y * b->z;
+	uint32_t warps = (threads + shape->warp_size - 1) / shape->warp_size;
+	uint32_t per_sm = ts_vgpu_blocks_per_sm(shape, threads,
+						done->u.kernel.dynamic_shared_bytes +
+							done->u.kernel.static_shared_bytes,
+						done->u.kernel.regs);
+	uint64_t n_sm, waves, cycles, duration, start;
+	uint32_t n = 0;
+
+	if (!per_sm)
+		per_sm = 1;
+	n_sm = ceil_div(blocks, per_sm);
+	if (n_sm > shape->n_sm)
+		n_sm = shape->n_sm;
+	waves = ceil_div(blocks, (uint64_t)shape->n_sm * per_sm);
+	/* The warps of the blocks resident on one multiprocessor share its issue slots. */
+	if (blocks < (uint64_t)per_sm * n_sm)
+		per_sm = (uint32_t)ceil_div(blocks, n_sm);
+	cycles = waves * (shape->block_cycles + shape->warp_cycles * warps * per_sm);
+	duration = shape->launch_ns + cycles * 1000000u / shape->clock_khz;
+	if (duration < least_ns)
+		duration = least_ns;
+
+	/* Kernels start in the order they became ready, as a block distributor hands them out. */
+	start = ts_vgpu_max(ready_ns, e->last_kernel_start_ns);
+	while (n < e->n_resident && e->resident[n].end_ns <= start)
+		n++;
+	resident_drop(e, n);
+	while (e->n_resident && (e->sm_used + n_sm > shape->n_sm ||
+				 e->n_resident >= shape->max_concurrent_kernels)) {
+		start = e->resident[0].end_ns;
+		resident_drop(e, 1);
+	}
+	e->last_kernel_start_ns = start;
+	resident_add(e, start + duration, (uint32_t)n_sm);
+	*ret_start_ns = start;
+	*ret_end_ns = start + duration;
+}
+
+static uint64_t *engine_free(uint64_t *engines, uint32_t n)
+{
+	uint64_t *best = engines;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (engines[i] < *best)
+			best = &engines[i];
+	return best;
+}
+
+static void reserve(uint64_t *engine, uint64_t ready_ns, uint64_t duration, uint64_t *ret_start_ns,
+		    uint64_t *ret_end_ns)
+{
+	uint64_t start = ts_vgpu_max(ready_ns, *engine);
+
+	*engine = start + duration;
+	*ret_start_ns = start;
+	*ret_end_ns = start + duration;
+}
+
+void ts_vgpu_cost_copy(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
+		       uint64_t n_rows, uint64_t ready_ns, uint64_t *ret_start_ns,
+		       uint64_t *ret_end_ns)
+{
+	const struct ts_vgpu_shape *shape = device->shape;
+	struct ts_vgpu_engines *e = &device->engines;
+	uint64_t bytes = done->u.copy.bytes;
+	uint64_t link = shape->link_bytes_per_s;
+	uint64_t duration = shape->copy_ns, *engine = &e->d2d_free_ns;
+
+	/* Pageable memory passes through a staging buffer: half the rate. */
+	if (done->u.copy.src_kind == TS_VGPU_MEMORY_PAGEABLE ||
+	    done->u.copy.dst_kind == TS_VGPU_MEMORY_PAGEABLE)
+		link /= 2;
+	/* Every further row of a pitched copy is a transfer of its own to the engine. */
+	if (shape->copy_ns > 1 && n_rows > 1)
+		duration += (n_rows - 1) * 4;
+	switch (done->u.copy.kind) {
+	case TS_VGPU_COPY_H2D:
+		engine = engine_free(e->h2d_free_ns, shape->n_h2d_engines);
+		duration += scale(bytes, link);
+		break;
+	case TS_VGPU_COPY_D2H:
+		engine = engine_free(e->d2h_free_ns, shape->n_d2h_engines);
+		duration += scale(bytes, link);
+		break;
+	case TS_VGPU_COPY_H2H:
+		engine = engine_free(e->h2d_free_ns, shape->n_h2d_engines);
+		duration += scale(bytes, link);
+		break;
+	case TS_VGPU_COPY_D2D:
+		/* Each byte is read and written. */
+		duration += scale(bytes, shape->memory_bytes_per_s / 2);
+		break;
+	case TS_VGPU_COPY_PEER:
+		engine = &e->peer_free_ns;
+		duration += scale(bytes, shape->peer_bytes_per_s);
+		break;
+	}
+	reserve(engine, ready_ns, duration, ret_start_ns, ret_end_ns);
+}
+
+void ts_vgpu_cost_fill(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
+		       uint64_t ready_ns, uint64_t *ret_start_ns, uint64_t *ret_end_ns)
+{
+	const struct ts_vgpu_shape *shape = device->shape;
+
+	reserve(&device->engines.d2d_free_ns, ready_ns,
+		shape->copy_ns + scale(done->u.fill.bytes, shape->memory_bytes_per_s), ret_start_ns,
+		ret_end_ns);
+}

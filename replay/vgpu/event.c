@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events. An event is a name for its latest record; waits, queries and times concern the record that was the latest
+ * when they were asked for, hence the mark that each record makes and that outlives a new one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "replay/vgpu/internal.h"
+
+int ts_vgpu_event_new(struct ts_vgpu *vgpu, struct ts_vgpu_event **ret_event)
+{
+	struct ts_vgpu_event *event = calloc(1, sizeof(*event));
+
+	if (!event)
+		return -ENOMEM;
+	event->vgpu = vgpu;
+	*ret_event = event;
+	return 0;
+}
+
+void ts_vgpu_event_free(struct ts_vgpu_event *event)
+{
+	struct ts_vgpu *vgpu;
+
+	if (!event)
+		return;
+	vgpu = event->vgpu;
+	ts_vgpu_lock(vgpu);
+	ts_vgpu_mark_unref(vgpu, event->mark);
+	ts_vgpu_unlock(vgpu);
+	free(event);
+}
+
+int ts_vgpu_event_record(struct ts_vgpu_event *event, struct ts_vgpu_stream *stream, uint64_t tag)
+{
+	struct ts_vgpu *vgpu = event->vgpu;
+	struct ts_vgpu_mark *mark;
+	struct ts_vgpu_op *op;
+	int r;
+
+	ts_vgpu_lock(vgpu);
+	mark = ts_vgpu_mark_get(vgpu);
+	r = mark ? ts_vgpu_stream_begin(stream, &op) : -ENOMEM;
+	if (r) {
+		ts_vgpu_mark_unref(vgpu, mark);
+		ts_vgpu_unlock(vgpu);
+		return r;
+	}
+	ts_vgpu_mark_unref(vgpu, event->mark);
+	event->mark = mark;
+	event->version++;
+	mark->refs++;
+	mark->stream = stream;
+	mark->seq = stream->n_queued + 1;
+	op->done.kind = TS_VGPU_OP_RECORD;
+	op->done.user = event;
+	op->done.tag = tag;
+	op->u.mark = mark;
+	ts_vgpu_stream_push(stream, op);
+	ts_vgpu_unlock(vgpu);
+	return 0;
+}
+
+int ts_vgpu_event_query(struct ts_vgpu_event *event)
+{
+	struct ts_vgpu *vgpu = event->vgpu;
+	int r = 0;
+
+	ts_vgpu_lock(vgpu);
+	if (event->mark && !event->mark->done) {
+		event->mark->stream->polled = true;
+		ts_vgpu_worker_kick(event->mark->stream->device);
+		r = TS_VGPU_E_NOT_READY;
+	}
+	ts_vgpu_unlock(vgpu);
+	return r;
+}
+
+int ts_vgpu_event_synchronize(struct ts_vgpu_event *event)
+{
+	struct ts_vgpu *vgpu = event->vgpu;
+	int r = 0;
+
+	ts_vgpu_lock(vgpu);
+	if (event->mark && !event->mark->done)
+		r = ts_vgpu_stream_wait_seq(event->mark->stream, event->mark->seq);
+	ts_vgpu_unlock(vgpu);
+	return r;
+}
+
+int ts_vgpu_event_time(struct ts_vgpu_event *event, uint64_t *ret_ns)
+{
+	struct ts_vgpu *vgpu = event->vgpu;
+	int r = 0;
+
+	ts_vgpu_lock(vgpu);
+	if (!event->mark)
+		r = TS_VGPU_E_NOT_RECORDED;
+	else if (!event->mark->done)
+		r = TS_VGPU_E_NOT_READY;
+	else
+		*ret_ns = event->mark->time_ns;
+	ts_vgpu_unlock(vgpu);
+	return r;
+}
+
+uint64_t ts_vgpu_event_version(const struct ts_vgpu_event *event)
+{
+	return event->version;
+}
+
+int ts_vgpu_stream_wait(struct ts_vgpu_stream *stream, struct ts_vgpu_event *event, uint64_t tag)
+{
+	struct ts_vgpu *vgpu = event->vgpu;
+	struct ts_vgpu_op *op;
+	int r = 0;
+
+	ts_vgpu_lock(vgpu);
+	if (event->mark && !event->mark->done) {
+		/* begin() may let the lock go: hold on to the record that was meant. */
+		struct ts_vgpu_mark *mark = event->mark;
+
+		mark->refs++;
+		r = ts_vgpu_stream_begin(stream, &op);
+		if (r) {
+			ts_vgpu_mark_unref(vgpu, mark);
+		} else {
+			op->done.kind = TS_VGPU_OP_WAIT;
+			op->done.user = event;
+			op->done.tag = tag;
+			op->u.mark = mark;
+			ts_vgpu_stream_push(stream, op);
+		}
+	}
+	ts_vgpu_unlock(vgpu);
+	return r;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fatbins: the container in which nvcc embeds device code for several architectures. Its layout is not documented; what
+ * is here was found by looking at what nvcc 12 and 13 write. Payloads may be plain, LZ4 or zstd compressed.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "replay/vgpu/module.h"
+
+#define WRAPPER_MAGIC	 0x466243b1u
+#define FATBIN_MAGIC	 0xba55ed50u
+#define ELF_MAGIC	 0x464c457fu
+
+#define ENTRY_PTX	 1
+#define ENTRY_FLAG_LZ4	 0x2000u
+#define ENTRY_FLAG_ZSTD	 0x8000u
+#define ENTRY_HEADER_MIN 64u
+/* More text than any compiler emits for one module, little enough to allocate on a stranger's word. */
+#define TEXT_MAX (1ull << 30)
+
+struct wrapper {
+	uint32_t magic, version;
+	const void *data;
+	const void *const *list; /* version 2: relocatable parts, NULL-terminated */
+};
+
+struct fatbin_header {
+	uint32_t magic;
+	uint16_t version, header_bytes;
+	uint64_t bytes; /* past this header */
+};
+
+struct entry {
+	uint16_t kind, version;
+	uint32_t header_bytes;
+	uint64_t payload_bytes; /* padded */
+	uint32_t compressed_bytes;
+	uint32_t unused_20;
+	uint16_t minor, major;
+	uint32_t arch;
+	uint32_t name_off, name_bytes;
+	uint64_t flags;
+	uint64_t unused_48;
+	uint64_t text_bytes; /* uncompressed */
+};
+
+_Static_assert(sizeof(struct fatbin_header) == 16, "as nvcc writes it");
+_Static_assert(sizeof(struct entry) == 64, "as nvcc writes it");
+_Static_assert(offsetof(struct entry, arch) == 28, "as nvcc writes it");
+_Static_assert(offsetof(struct entry, flags) == 40, "as nvcc writes it");
+_Static_assert(offsetof(struct entry, text_bytes) == 56, "as nvcc writes it");
+
+int64_t ts_vgpu_lz4_decode(const uint8_t *src, size_t src_bytes, uint8_t *dst, size_t dst_bytes)
+{
+	size_t in = 0, out = 0;
+
+	while (in < src_bytes) {
+		uint8_t token = src[in++];
+		size_t literals = token >> 4, match = token & 15, offset;
+		uint8_t more;
+
+		if (literals == 15) {
+			do {
+				if (in >= src_bytes)
+					return -EBADMSG;
+				more = src[in++];
+				literals += more;
+			} while (more == 255);
+		}
+		if (literals > src_bytes - in || literals > dst_bytes - out)
+			return -EBADMSG;
+		memcpy(dst + out, src + in, literals);
+		in += literals;
+		out += literals;
+		/* The last sequence has no match. */
+		if (in == src_bytes)
+			break;
+		if (src_bytes - in < 2)
+			return -EBADMSG;
+		offset = src[in] | (size_t)src[in + 1] << 8;
+		in += 2;
+		if (match == 15) {
+			do {
+				if (in >= src_bytes)
+					return -EBADMSG;
+				more = src[in++];
+				match += more;
+			} while (more == 255);
+		}
+		match += 4;
+		if (!offset || offset > out || match > dst_bytes - out)
+			return -EBADMSG;
+		/* Byte by byte: a match may overlap what it writes. */
+		for (; match; match--, out++)
+			dst[out] = dst[out - offset];
+	}
+	return (int64_t)out;
+}
+
+static int entry_text(const struct entry *entry, const uint8_t *payload, char **ret_text)
+{
+	bool packed = entry->flags & (ENTRY_FLAG_LZ4 | ENTRY_FLAG_ZSTD);
+	uint64_t bytes = packed ? entry->text_bytes : entry->payload_bytes;
+	uint64_t from = packed ? entry->compressed_bytes : entry->payload_bytes;
+	int64_t got;
+	char *text;
+
+	if (from > entry->payload_bytes || bytes > TEXT_MAX)
+		return TS_VGPU_MODULE_E_IMAGE;
+	text = malloc(bytes + 1);
+	if (!text)
+		return -ENOMEM;
+	if (entry->flags & ENTRY_FLAG_ZSTD) {
+		size_t n = ZSTD_decompress(text, bytes, payload, from);
+
+		got = ZSTD_isError(n) ? -EBADMSG : (int64_t)n;
+	} else if (entry->flags & ENTRY_FLAG_LZ4) {
+		got = ts_vgpu_lz4_decode(payload, from, (uint8_t *)text, bytes);
+	} else {
+		memcpy(text, payload, bytes);
+		got = (int64_t)bytes;
+	}
+	if (got < 0) {
+		free(text);
+		return TS_VGPU_MODULE_E_IMAGE;
+	}
+	text[got] = 0;
+	*ret_text = text;
+	return 0;
+}
+
+int ts_vgpu_fatbin_ptx(const void *fatbin, unsigned cc, char **ret_text, char *message,
+		       size_t message_bytes)
+{
+	struct fatbin_header header;
+	const uint8_t *at, *end, *best_payload = NULL;
+	struct entry best = {0};
+	unsigned n_machine = 0, newest = 0;
+	int r;
+
+	memcpy(&header, fatbin, sizeof(header));
+	if (header.magic != FATBIN_MAGIC || header.header_bytes < sizeof(header)) {
+		snprintf(message, message_bytes, "not a fatbin");
+		return TS_VGPU_MODULE_E_IMAGE;
+	}
+	at = (const uint8_t *)fatbin + header.header_bytes;
+	end = at + header.bytes;
+	while (at < end) {
+		struct entry entry;
+
+		if ((size_t)(end - at) < sizeof(entry))
+			goto damaged;
+		memcpy(&entry, at, sizeof(entry));
+		if (entry.header_bytes < ENTRY_HEADER_MIN ||
+		    entry.header_bytes > (size_t)(end - at) ||
+		    entry.payload_bytes > (size_t)(end - at) - entry.header_bytes)
+			goto damaged;
+		if (entry.kind != ENTRY_PTX) {
+			n_machine++;
+		} else if (entry.arch > cc) {
+			newest = entry.arch > newest ? entry.arch : newest;
+		} else if (!best_payload || entry.arch > best.arch) {
+			best = entry;
+			best_payload = at + entry.header_bytes;
+		}
+		at += entry.header_bytes + entry.payload_bytes;
+	}
+	if (!best_payload) {
+		if (newest)
+			snprintf(message, message_bytes,
+				 "its PTX is for compute capability %u.%u, the device has %u.%u",
+				 newest / 10, newest % 10, cc / 10, cc % 10);
+		else
+			snprintf(
+				message, message_bytes,
+				n_machine
+					? "it holds machine code (SASS) only; build it with PTX, "
+					  "as -arch=compute_75 or -gencode arch=compute_75,code=compute_75"
+					: "it holds no code");
+		return n_machine || newest ? TS_VGPU_MODULE_E_NO_PTX : -ENODATA;
+	}
+	r = entry_text(&best, best_payload, ret_text);
+	if (r == TS_VGPU_MODULE_E_IMAGE)
+		goto damaged;
+	return r;
+
+damaged:
+	snprintf(message, message_bytes, "a damaged fatbin");
+	return TS_VGPU_MODULE_E_IMAGE;
+}
+
+static int add_text(struct ts_vgpu_module *module, char *text, char *message, size_t message_bytes)
+{
+	char **grown = realloc(module->texts, (module->n_texts + 1) * sizeof(*grown));
+
+	if (!grown) {
+		free(text);
+		return -ENOMEM;
+	}
+	module->texts = grown;
+	grown[module->n_texts++] = text;
+	return ts_vgpu_ptx_read(module, text, message, message_bytes);
+}
+
+static int add_fatbin(struct ts_vgpu_module *module, const void *fatbin, unsigned cc, char *message,
+		      size_t message_bytes)
+{
+	char *text;
+	int r = ts_vgpu_fatbin_ptx(fatbin, cc, &text, message, message_bytes);
+
+	if (r)
+		return r;
+	return add_text(module, text, message, message_bytes);
+}
+
+static int add_wrapper(struct ts_vgpu_module *module, const struct wrapper *wrapper, unsigned cc,
+		       char *message, size_t message_bytes)
+{
+	int r = 0;
+
+	if (wrapper->version == 2 && wrapper->list) {
+		/* Relocatable code: the parts carry the PTX, the main fatbin is empty. */
+		for (size_t i = 0; !r && wrapper->list[i]; i++) {
+			r = add_fatbin(module, wrapper->list[i], cc, message, message_bytes);
+			if (r == -ENODATA)
+				r = 0;
+		}
+		return r;
+	}
+	r = add_fatbin(module, wrapper->data, cc, message, message_bytes);
+	/* A translation unit without kernels has an empty one. */
+	return r == -ENODATA ? 0 : r;
+}
+
+int ts_vgpu_module_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_module,
+		       char *message, size_t message_bytes)
+{
+	struct ts_vgpu_module *module = calloc(1, sizeof(*module));
+	uint32_t magic;
+	int r;
+
+	if (!module)
+		return -ENOMEM;
+	message[0] = 0;
+	/* The shortest PTX has a .version line, longer than this. */
+	memcpy(&magic, image, sizeof(magic));
+	if (magic == WRAPPER_MAGIC) {
+		r = add_wrapper(module, image, cc, message, message_bytes);
+	} else if (magic == FATBIN_MAGIC) {
+		r = add_fatbin(module, image, cc, message, message_bytes);
+		if (r == -ENODATA)
+			r = TS_VGPU_MODULE_E_IMAGE;
+	} else if (magic == ELF_MAGIC) {
+		snprintf(message, message_bytes,
+			 "machine code (a cubin): the virtual GPU runs PTX only");
+		r = TS_VGPU_MODULE_E_NO_PTX;
+	} else {
+		char *text = strdup(image);
+
+		r = text ? add_text(module, text, message, message_bytes) : -ENOMEM;
+	}
+	if (r) {
+		ts_vgpu_module_free(module);
+		return r;
+	}
+	*ret_module = module;
+	return 0;
+}
+
+void ts_vgpu_module_free(struct ts_vgpu_module *module)
+{
+	if (!module)
+		return;
+	for (size_t i = 0; i < module->n_kernels; i++) {
+		free(module->kernels[i].name);
+		free(module->kernels[i].params);
+	}
+	for (size_t i = 0; i < module->n_variables; i++) {
+		free(module->variables[i].name);
+		free(module->variables[i].value);
+	}
+	for (size_t i = 0; i < module->n_texts; i++)
+		free(module->texts[i]);
+	free(module->kernels);
+	free(module->variables);
+	free(module->texts);
+	free(module);
+}
+
+const struct ts_vgpu_kernel *ts_vgpu_module_kernel(const struct ts_vgpu_module *module,
+						   const char *name)
+{
+	for (size_t i = 0; i < module->n_kernels; i++)
+		if (!strcmp(module->kernels[i].name, name))
+			return &module->kernels[i];
+	return NULL;
+}
+
+const struct ts_vgpu_variable *ts_vgpu_module_variable(const struct ts_vgpu_module *module,
+						       const char *name)
+{
+	for (size_t i = 0; i < module->n_variables; i++)
+		if (!strcmp(module->variables[i].name, name))
+			return &module->variables[i];
+	return NULL;
+}

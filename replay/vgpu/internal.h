@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the device's own files share: its objects and the scheduler's state. Everything mutable is under ts_vgpu.lock. */
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "replay/vgpu/vgpu.h"
+
+/* Parameters that fit here need no allocation of their own. */
+#define TS_VGPU_INLINE_PARAMS 128
+
+/*
+ * One record of an event: a point in a stream's work. Refers to the record, not to the event, because waits and
+ * queries mean the latest record as of the call.
+ */
+struct ts_vgpu_mark {
+	unsigned refs;
+	bool scheduled; /* time_ns is known */
+	bool done;
+	uint64_t time_ns;
+	uint64_t seq;
+	struct ts_vgpu_stream *stream;
+	struct ts_vgpu_stream *waiters; /* streams whose head waits for this, by next_waiter */
+};
+
+struct ts_vgpu_event {
+	struct ts_vgpu *vgpu;
+	struct ts_vgpu_mark *mark;
+	uint64_t version;
+};
+
+struct ts_vgpu_op {
+	struct ts_vgpu_op *next;
+	struct ts_vgpu_stream *stream;
+	uint64_t seq;	/* within its stream, from 1 */
+	uint64_t order; /* within its context: the legacy default stream's rule goes by it */
+	uint64_t ready_ns;
+	struct ts_vgpu_done done;
+	union {
+		struct {
+			void *large; /* parameters past TS_VGPU_INLINE_PARAMS */
+			size_t params_bytes;
+			uint8_t params[TS_VGPU_INLINE_PARAMS];
+		} kernel;
+		struct {
+			uint8_t *src, *dst;
+			void *staging; /* owned */
+			size_t width, height, depth;
+			size_t src_pitch, dst_pitch, src_slice, dst_slice;
+			struct ts_vgpu_device *peer;
+		} copy;
+		struct {
+			uint8_t *dst;
+			size_t width, height, pitch;
+			uint32_t element_bytes;
+		} fill;
+		struct {
+			void (*function)(void *);
+			void *userdata;
+		} host;
+		struct ts_vgpu_mark *mark; /* RECORD, WAIT */
+		uint64_t address;	   /* RELEASE */
+	} u;
+};
+
+enum ts_vgpu_stream_state {
+	TS_VGPU_STREAM_IDLE,	       /* nothing undispatched */
+	TS_VGPU_STREAM_READY,	       /* in the device's heap */
+	TS_VGPU_STREAM_BLOCKED_MARK,   /* head waits for a record that is not scheduled */
+	TS_VGPU_STREAM_BLOCKED_LEGACY, /* head waits by the legacy default stream's rule */
+	TS_VGPU_STREAM_RUNNING,	       /* head is being carried out */
+};
+
+struct ts_vgpu_stream {
+	struct ts_vgpu_context *context;
+	struct ts_vgpu_device *device;
+	uint32_t id;
+	uint32_t flags;
+	int priority;
+	unsigned refs; /* owner, work, marks, waiting threads */
+	bool legacy;
+	bool owned; /* by whoever made it */
+	enum ts_vgpu_stream_state state;
+
+	struct ts_vgpu_op *head, *tail;		      /* queued */
+	struct ts_vgpu_op *flight_head, *flight_tail; /* dispatched, end not passed */
+	uint64_t n_queued, n_retired;
+	uint64_t last_end_ns;
+
+	unsigned n_waiters; /* threads in cond */
+	bool polled;	    /* somebody asked: retire promptly */
+	pthread_cond_t cond;
+
+	struct ts_vgpu_stream *next_waiter;
+	struct ts_vgpu_stream *next, **prev; /* the context's */
+	struct ts_vgpu_stream *flight_next,
+		**flight_prev;		  /* the device's, while anything is in flight */
+	struct ts_vgpu_stream *host_next; /* the host-function thread's queue */
+};
+
+struct ts_vgpu_context {
+	struct ts_vgpu_device *device;
+	uint32_t uid;
+	uint32_t next_stream_id;
+	_Atomic int error;
+	uint64_t order;
+	struct ts_vgpu_stream *legacy;
+	struct ts_vgpu_stream *streams; /* all, the legacy one included */
+	uint64_t n_blocking_queued; /* operations queued in blocking streams but the legacy one */
+	uint64_t blocking_end_ns;   /* latest end dispatched in those */
+	unsigned n_legacy_blocked;  /* streams in BLOCKED_LEGACY but the legacy one */
+	struct ts_vgpu_context *next, **prev;
+};
+
+/* A kernel that holds multiprocessors until end_ns. */
+struct ts_vgpu_resident {
+	uint64_t end_ns;
+	uint32_t n_sm;
+};
+
+#define TS_VGPU_MAX_RESIDENT 128
+#define TS_VGPU_MAX_ENGINES  8
+
+struct ts_vgpu_engines {
+	struct ts_vgpu_resident resident[TS_VGPU_MAX_RESIDENT]; /* ascending end */
+	uint32_t n_resident;
+	uint32_t sm_used;
+	uint64_t last_kernel_start_ns;
+	uint64_t h2d_free_ns[TS_VGPU_MAX_ENGINES];
+	uint64_t d2h_free_ns[TS_VGPU_MAX_ENGINES];
+	uint64_t d2d_free_ns;
+	uint64_t peer_free_ns;
+};
+
+/* Free address space, ascending. */
+struct ts_vgpu_hole {
+	uint64_t start, bytes;
+	struct ts_vgpu_hole *next;
+};
+
+struct ts_vgpu_device {
+	struct ts_vgpu *vgpu;
+	uint32_t index;
+	const struct ts_vgpu_shape *shape;
+	struct ts_vgpu_engines engines;
+	struct ts_vgpu_context *contexts;
+
+	uint8_t *space;	  /* device addresses: reserved, never accessible */
+	uint8_t *backing; /* the bytes behind them */
+	uint64_t space_bytes;
+	uint64_t used_bytes;
+	struct ts_vgpu_hole *holes;
+
+	struct ts_vgpu_stream **heap; /* by ready_ns, then order of arrival */
+	size_t n_heap, heap_capacity;
+	struct ts_vgpu_stream *flight;
+
+	pthread_t worker, host_thread;
+	bool worker_started, host_started;
+	bool worker_parked;
+	pthread_cond_t worker_cond;
+	uint64_t sleep_until_ns; /* when the worker wakes by itself; 0 while it is awake */
+	bool reporting;		 /* the worker is in the observer */
+
+	pthread_cond_t host_cond;
+	struct ts_vgpu_stream *host_head, **host_tail;
+};
+
+struct ts_vgpu {
+	pthread_mutex_t lock;
+	uint32_t n_devices;
+	struct ts_vgpu_device devices[TS_VGPU_MAX_DEVICES];
+	uint32_t next_context_uid;
+	bool stopping;
+	struct ts_vgpu_observer observer;
+	struct ts_vgpu_executor executor;
+	pthread_cond_t report_cond; /* an observer's call has ended; a worker has parked */
+
+	struct ts_vgpu_op *free_ops;
+	void *op_slabs;
+	struct ts_vgpu_mark *free_marks;
+
+	struct ts_vgpu_range **ranges; /* ascending start */
+	size_t n_ranges, ranges_capacity;
+	uint64_t next_range_id;
+};
+
+#define ts_vgpu_max(a, b)               \
+	({                              \
+		__typeof__(a) _a = (a); \
+		__typeof__(a) _b = (b); \
+		_a > _b ? _a : _b;      \
+	})
+
+static inline void ts_vgpu_lock(struct ts_vgpu *vgpu)
+{
+	pthread_mutex_lock(&vgpu->lock);
+}
+
+static inline void ts_vgpu_unlock(struct ts_vgpu *vgpu)
+{
+	pthread_mutex_unlock(&vgpu->lock);
+}
+
+/* machine.c */
+int ts_vgpu_cond_init(pthread_cond_t *cond);
+
+/* cost.c: reserve an engine from ready_ns on and answer when the operation runs. */
+void ts_vgpu_cost_kernel(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
+			 uint64_t ready_ns, uint64_t least_ns, uint64_t *ret_start_ns,
+			 uint64_t *ret_end_ns);
+void ts_vgpu_cost_copy(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
+		       uint64_t n_rows, uint64_t ready_ns, uint64_t *ret_start_ns,
+		       uint64_t *ret_end_ns);
+void ts_vgpu_cost_fill(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
+		       uint64_t ready_ns, uint64_t *ret_start_ns, uint64_t *ret_end_ns);
+
+/* memory.c; all under the lock */
+int ts_vgpu_memory_init(struct ts_vgpu_device *device);
+void ts_vgpu_memory_deinit(struct ts_vgpu_device *device);
+struct ts_vgpu_range *ts_vgpu_range_find(struct ts_vgpu *vgpu, uint64_t address);
+int ts_vgpu_range_release(struct ts_vgpu *vgpu, uint64_t start);
+void ts_vgpu_ranges_free_context(struct ts_vgpu_context *context);
+void ts_vgpu_ranges_deinit(struct ts_vgpu *vgpu);
+
+/* stream.c; all under the lock */
+struct ts_vgpu_op *ts_vgpu_op_get(struct ts_vgpu *vgpu);
+void ts_vgpu_op_put(struct ts_vgpu *vgpu, struct ts_vgpu_op *op);
+struct ts_vgpu_mark *ts_vgpu_mark_get(struct ts_vgpu *vgpu);
+void ts_vgpu_mark_unref(struct ts_vgpu *vgpu, struct ts_vgpu_mark *mark);
+void ts_vgpu_stream_unref(struct ts_vgpu_stream *stream);
+int ts_vgpu_stream_begin(struct ts_vgpu_stream *stream, struct ts_vgpu_op **ret_op);
+void ts_vgpu_stream_push(struct ts_vgpu_stream *stream, struct ts_vgpu_op *op);
+int ts_vgpu_stream_wait_seq(struct ts_vgpu_stream *stream, uint64_t seq);
+void ts_vgpu_streams_drain(struct ts_vgpu_context *context);
+
+/* worker.c; all under the lock */
+int ts_vgpu_worker_start(struct ts_vgpu_device *device);
+int ts_vgpu_host_start(struct ts_vgpu_device *device);
+void ts_vgpu_worker_kick(struct ts_vgpu_device *device);
+/* The stream has a new head: find out when it can run, or what it waits for. */
+void ts_vgpu_head_update(struct ts_vgpu_stream *stream);

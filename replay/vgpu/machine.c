@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The machine, its devices and their contexts: what is made once and lives long. One lock serves the whole machine:
+ * events and peer copies cross devices, and what is done under it is short.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "replay/vgpu/internal.h"
+
+static atomic_bool forked;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static void in_child(void)
+{
+	atomic_store_explicit(&forked, true, memory_order_relaxed);
+}
+
+static void watch_fork(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+bool ts_vgpu_forked(void)
+{
+	return atomic_load_explicit(&forked, memory_order_relaxed);
+}
+
+uint64_t ts_vgpu_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+int ts_vgpu_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+	int r = pthread_condattr_init(&attr);
+
+	if (r)
+		return -r;
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	r = pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+	return -r;
+}
+
+static int device_init(struct ts_vgpu *vgpu, uint32_t index, const struct ts_vgpu_shape *shape)
+{
+	struct ts_vgpu_device *device = &vgpu->devices[index];
+	int r;
+
+	device->vgpu = vgpu;
+	device->index = index;
+	device->shape = shape;
+	device->host_tail = &device->host_head;
+	r = ts_vgpu_cond_init(&device->worker_cond);
+	if (!r)
+		r = ts_vgpu_cond_init(&device->host_cond);
+	if (!r)
+		r = ts_vgpu_memory_init(device);
+	return r;
+}
+
+int ts_vgpu_new(const struct ts_vgpu_spec *spec, struct ts_vgpu **ret_vgpu)
+{
+	struct ts_vgpu *vgpu = calloc(1, sizeof(*vgpu));
+	pthread_mutexattr_t attr;
+	int r;
+
+	if (!vgpu)
+		return -ENOMEM;
+	pthread_once(&fork_once, watch_fork);
+	pthread_mutexattr_init(&attr);
+	/* Held for tens of nanoseconds by launching threads: spinning beats sleeping. */
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+	r = -pthread_mutex_init(&vgpu->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	if (!r)
+		r = ts_vgpu_cond_init(&vgpu->report_cond);
+	for (uint32_t i = 0; !r && i < spec->n_devices; i++) {
+		r = device_init(vgpu, i, spec->shapes[i]);
+		vgpu->n_devices = i + 1;
+	}
+	if (r) {
+		ts_vgpu_free(vgpu);
+		return r;
+	}
+	*ret_vgpu = vgpu;
+	return 0;
+}
+
+void ts_vgpu_stop(struct ts_vgpu *vgpu)
+{
+	struct timespec deadline;
+
+	clock_gettime(CLOCK_MONOTONIC, &deadline);
+	deadline.tv_sec += 1;
+	ts_vgpu_lock(vgpu);
+	vgpu->stopping = true;
+	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
+		struct ts_vgpu_device *device = &vgpu->devices[i];
+
+		pthread_cond_signal(&device->worker_cond);
+		pthread_cond_signal(&device->host_cond);
+	}
+	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
+		struct ts_vgpu_device *device = &vgpu->devices[i];
+
+		while (device->worker_started && !device->worker_parked)
+			if (pthread_cond_timedwait(&vgpu->report_cond, &vgpu->lock, &deadline))
+				break;
+	}
+	ts_vgpu_unlock(vgpu);
+}
+
+void ts_vgpu_free(struct ts_vgpu *vgpu)
+{
+	void *slab;
+
+	if (!vgpu)
+		return;
+	for (uint32_t i = 0; i < vgpu->n_devices; i++)
+		while (vgpu->devices[i].contexts)
+			ts_vgpu_context_free(vgpu->devices[i].contexts);
+	ts_vgpu_stop(vgpu);
+	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
+		struct ts_vgpu_device *device = &vgpu->devices[i];
+
+		if (device->worker_started)
+			pthread_join(device->worker, NULL);
+		if (device->host_started)
+			pthread_join(device->host_thread, NULL);
+	}
+	ts_vgpu_ranges_deinit(vgpu);
+	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
+		ts_vgpu_memory_deinit(&vgpu->devices[i]);
+		free(vgpu->devices[i].heap);
+		pthread_cond_destroy(&vgpu->devices[i].worker_cond);
+		pthread_cond_destroy(&vgpu->devices[i].host_cond);
+	}
+	while ((slab = vgpu->op_slabs)) {
+		vgpu->op_slabs = *(void **)slab;
+		free(slab);
+	}
+	while (vgpu->free_marks) {
+		struct ts_vgpu_mark *mark = vgpu->free_marks;
+
+		vgpu->free_marks = (struct ts_vgpu_mark *)mark->waiters;
+		free(mark);
+	}
+	pthread_cond_destroy(&vgpu->report_cond);
+	pthread_mutex_destroy(&vgpu->lock);
+	free(vgpu);
+}
+
+void ts_vgpu_set_observer(struct ts_vgpu *vgpu, const struct ts_vgpu_observer *observer)
+{
+	ts_vgpu_lock(vgpu);
+	vgpu->observer = observer ? *observer : (struct ts_vgpu_observer){0};
+	for (uint32_t i = 0; i < vgpu->n_devices; i++)
+		while (vgpu->devices[i].reporting)
+			pthread_cond_wait(&vgpu->report_cond, &vgpu->lock);
+	ts_vgpu_unlock(vgpu);
+}
+
+void ts_vgpu_set_executor(struct ts_vgpu *vgpu, const struct ts_vgpu_executor *executor)
+{
+	ts_vgpu_lock(vgpu);
+	vgpu->executor = executor ? *executor : (struct ts_vgpu_executor){0};
+	ts_vgpu_unlock(vgpu);
+}
+
+uint32_t ts_vgpu_n_devices(const struct ts_vgpu *vgpu)
+{
+	return vgpu->n_devices;
+}
+
+struct ts_vgpu_device *ts_vgpu_device_at(struct ts_vgpu *vgpu, uint32_t i)
+{
+	return i < vgpu->n_devices ? &vgpu->devices[i] : NULL;
+}
+
+const struct ts_vgpu_shape *ts_vgpu_device_shape(const struct ts_vgpu_device *device)
+{
+	return device->shape;
+}
+
+uint32_t ts_vgpu_device_index(const struct ts_vgpu_device *device)
+{
+	return device->index;
+}
+
+void ts_vgpu_device_memory(struct ts_vgpu_device *device, uint64_t *ret_free, uint64_t *ret_total)
+{
+	ts_vgpu_lock(device->vgpu);
+	*ret_total = device->space_bytes;
+	*ret_free = device->space_bytes - device->used_bytes;
+	ts_vgpu_unlock(device->vgpu);
+}
+
+int ts_vgpu_context_new(struct ts_vgpu_device *device, struct ts_vgpu_context **ret_context)
+{
+	struct ts_vgpu *vgpu = device->vgpu;
+	struct ts_vgpu_context *context = calloc(1, sizeof(*context));
+	int r;
+
+	if (!context)
+		return -ENOMEM;
+	context->device = device;
+	/* The ids that NVIDIA's tools show: 7 for the default stream, others past it. */
+	context->next_stream_id = 7;
+	ts_vgpu_lock(vgpu);
+	r = ts_vgpu_worker_start(device);
+	context->uid = ++vgpu->next_context_uid;
+	context->next = device->contexts;
+	context->prev = &device->contexts;
+	if (context->next)
+		context->next->prev = &context->next;
+	device->contexts = context;
+	ts_vgpu_unlock(vgpu);
+	if (!r)
+		r = ts_vgpu_stream_new(context, 0, 0, &context->legacy);
+	if (r) {
+		ts_vgpu_context_free(context);
+		return r;
+	}
+	context->legacy->legacy = true;
+	context->next_stream_id = 13;
+	*ret_context = context;
+	return 0;
+}
+
+void ts_vgpu_context_free(struct ts_vgpu_context *context)
+{
+	struct ts_vgpu *vgpu;
+
+	if (!context)
+		return;
+	vgpu = context->device->vgpu;
+	ts_vgpu_lock(vgpu);
+	ts_vgpu_streams_drain(context);
+	while (context->streams) {
+		struct ts_vgpu_stream *stream = context->streams;
+
+		/* Handles to it may linger in events: the object stays for them, out of the list. */
+		*stream->prev = stream->next;
+		if (stream->next)
+			stream->next->prev = stream->prev;
+		stream->prev = NULL;
+		if (stream->owned)
+			ts_vgpu_stream_unref(stream);
+	}
+	ts_vgpu_ranges_free_context(context);
+	*context->prev = context->next;
+	if (context->next)
+		context->next->prev = context->prev;
+	ts_vgpu_unlock(vgpu);
+	free(context);
+}
+
+struct ts_vgpu_device *ts_vgpu_context_device(const struct ts_vgpu_context *context)
+{
+	return context->device;
+}
+
+uint32_t ts_vgpu_context_uid(const struct ts_vgpu_context *context)
+{
+	return context->uid;
+}
+
+struct ts_vgpu_stream *ts_vgpu_context_legacy(struct ts_vgpu_context *context)
+{
+	return context->legacy;
+}
+
+int ts_vgpu_context_error(const struct ts_vgpu_context *context)
+{
+	return atomic_load_explicit(&context->error, memory_order_relaxed);
+}
+
+int ts_vgpu_context_synchronize(struct ts_vgpu_context *context)
+{
+	ts_vgpu_lock(context->device->vgpu);
+	ts_vgpu_streams_drain(context);
+	ts_vgpu_unlock(context->device->vgpu);
+	return ts_vgpu_context_error(context) ? TS_VGPU_E_FAULTED : 0;
+}
+
+int ts_vgpu_device_synchronize(struct ts_vgpu_device *device)
+{
+	ts_vgpu_lock(device->vgpu);
+	for (struct ts_vgpu_context *c = device->contexts; c; c = c->next)
+		ts_vgpu_streams_drain(c);
+	ts_vgpu_unlock(device->vgpu);
+	return 0;
+}

@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The scheduler. One thread per device takes the heads of its streams in the order in which they became able to run,
+ * carries each out, lets the cost model say when it ran, and retires it when the clock has passed its end.
+ *
+ * The thread need not be punctual: an operation's times follow from when it was queued, what it depends on and when
+ * its engine was free, never from when the thread came round to it. So it naps rather than be woken for each launch,
+ * and looks ahead a little so that what is wanted next is known by the time somebody waits for it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "replay/vgpu/internal.h"
+
+/* Operations able to run within this time are dispatched now. */
+#define LOOKAHEAD_NS 50000u
+/* How long the worker naps while work keeps coming: nobody needs to wake it then. */
+#define NAP_NS 50000u
+/* So many naps without work and it sleeps until woken. */
+#define IDLE_NAPS 20
+/* Work that nobody waits for is retired this late at most. */
+#define LAZY_NS 1000000u
+/* Copies up to this size are made without letting the lock go. */
+#define SMALL_BYTES 2048u
+#define BATCH	    64
+
+static bool heap_before(const struct ts_vgpu_stream *a, const struct ts_vgpu_stream *b)
+{
+	if (a->head->ready_ns != b->head->ready_ns)
+		return a->head->ready_ns < b->head->ready_ns;
+	return a->head->done.queued_ns < b->head->done.queued_ns;
+}
+
+static void heap_set(struct ts_vgpu_device *device, size_t i, struct ts_vgpu_stream *stream)
+{
+	device->heap[i] = stream;
+}
+
+static int heap_push(struct ts_vgpu_device *device, struct ts_vgpu_stream *stream)
+{
+	size_t i = device->n_heap;
+
+	if (i == device->heap_capacity) {
+		size_t capacity = i ? 2 * i : 32;
+		void *grown = realloc(device->heap, capacity * sizeof(*device->heap));
+
+		if (!grown)
+			return -ENOMEM;
+		device->heap = grown;
+		device->heap_capacity = capacity;
+	}
+	device->n_heap++;
+	while (i && heap_before(stream, device->heap[(i - 1) / 2])) {
+		heap_set(device, i, device->heap[(i - 1) / 2]);
+		i = (i - 1) / 2;
+	}
+	heap_set(device, i, stream);
+	return 0;
+}
+
+static struct ts_vgpu_stream *heap_pop(struct ts_vgpu_device *device)
+{
+	struct ts_vgpu_stream *top = device->heap[0];
+	struct ts_vgpu_stream *last = device->heap[--device->n_heap];
+	size_t i = 0;
+
+	for (;;) {
+		size_t child = 2 * i + 1;
+
+		if (child >= device->n_heap)
+			break;
+		if (child + 1 < device->n_heap &&
+		    heap_before(device->heap[child + 1], device->heap[child]))
+			child++;
+		if (!heap_before(device->heap[child], last))
+			break;
+		heap_set(device, i, device->heap[child]);
+		i = child;
+	}
+	if (device->n_heap)
+		heap_set(device, i, last);
+	return top;
+}
+
+void ts_vgpu_worker_kick(struct ts_vgpu_device *device)
+{
+	if (device->sleep_until_ns)
+		pthread_cond_signal(&device->worker_cond);
+}
+
+/*
+ * The legacy default stream's rule, by the order in which operations entered the context: its operations come after
+ * all earlier ones of blocking streams, and theirs after all its earlier ones.
+ */
+static bool legacy_blocked(const struct ts_vgpu_stream *stream)
+{
+	const struct ts_vgpu_context *context = stream->context;
+	const struct ts_vgpu_stream *legacy = context->legacy;
+
+	if (stream->flags & TS_VGPU_STREAM_NON_BLOCKING)
+		return false;
+	if (!stream->legacy)
+		return legacy && legacy->head && legacy->head->order < stream->head->order;
+	if (!context->n_blocking_queued)
+		return false;
+	for (const struct ts_vgpu_stream *s = context->streams; s; s = s->next)
+		if (s != stream && !(s->flags & TS_VGPU_STREAM_NON_BLOCKING) && s->head &&
+		    s->head->order < stream->head->order)
+			return true;
+	return false;
+}
+
+void ts_vgpu_head_update(struct ts_vgpu_stream *stream)
+{
+	struct ts_vgpu_context *context = stream->context;
+	struct ts_vgpu_device *device = stream->device;
+	struct ts_vgpu_op *op = stream->head;
+	uint64_t ready;
+
+	stream->state = TS_VGPU_STREAM_IDLE;
+	if (!op)
+		return;
+	if (legacy_blocked(stream)) {
+		stream->state = TS_VGPU_STREAM_BLOCKED_LEGACY;
+		if (!stream->legacy)
+			context->n_legacy_blocked++;
+		return;
+	}
+	ready = ts_vgpu_max(op->done.queued_ns, stream->last_end_ns);
+	if (stream->legacy)
+		ready = ts_vgpu_max(ready, context->blocking_end_ns);
+	else if (!(stream->flags & TS_VGPU_STREAM_NON_BLOCKING) && context->legacy)
+		ready = ts_vgpu_max(ready, context->legacy->last_end_ns);
+	if (op->done.kind == TS_VGPU_OP_WAIT) {
+		struct ts_vgpu_mark *mark = op->u.mark;
+
+		if (!mark->scheduled) {
+			stream->state = TS_VGPU_STREAM_BLOCKED_MARK;
+			stream->next_waiter = mark->waiters;
+			mark->waiters = stream;
+			return;
+		}
+		ready = ts_vgpu_max(ready, mark->time_ns);
+	}
+	op->ready_ns = ready;
+	stream->state = TS_VGPU_STREAM_READY;
+	/* The heap holds a stream once at most and grows by doubling: failing here means a machine at its end. */
+	if (heap_push(device, stream))
+		abort();
+	if (device->sleep_until_ns && device->sleep_until_ns > op->done.queued_ns + 2 * NAP_NS &&
+	    device->sleep_until_ns > ready)
+		pthread_cond_signal(&device->worker_cond);
+}
+
+/* A head has been carried out: into flight with it, and see who could not go on before. */
+static void finish(struct ts_vgpu_stream *stream, struct ts_vgpu_op *op)
+{
+	struct ts_vgpu_context *context = stream->context;
+	struct ts_vgpu_device *device = stream->device;
+
+	stream->head = op->next;
+	if (!stream->head)
+		stream->tail = NULL;
+	op->next = NULL;
+	stream->last_end_ns = ts_vgpu_max(stream->last_end_ns, op->done.end_ns);
+	if (stream->flight_tail) {
+		stream->flight_tail->next = op;
+	} else {
+		stream->flight_head = op;
+		stream->flight_next = device->flight;
+		stream->flight_prev = &device->flight;
+		if (stream->flight_next)
+			stream->flight_next->flight_prev = &stream->flight_next;
+		device->flight = stream;
+	}
+	stream->flight_tail = op;
+
+	if (stream->legacy) {
+		for (struct ts_vgpu_stream *s = context->streams; context->n_legacy_blocked && s;
+		     s = s->next) {
+			if (s->legacy || s->state != TS_VGPU_STREAM_BLOCKED_LEGACY)
+				continue;
+			if (!legacy_blocked(s)) {
+				context->n_legacy_blocked--;
+				ts_vgpu_head_update(s);
+			}
+		}
+	} else if (!(stream->flags & TS_VGPU_STREAM_NON_BLOCKING)) {
+		context->n_blocking_queued--;
+		context->blocking_end_ns =
+			ts_vgpu_max(context->blocking_end_ns, stream->last_end_ns);
+		if (context->legacy->state == TS_VGPU_STREAM_BLOCKED_LEGACY)
+			ts_vgpu_head_update(context->legacy);
+	}
+	ts_vgpu_head_update(stream);
+}
+
+static void do_copy(const struct ts_vgpu_op *op)
+{
+	for (size_t z = 0; z < op->u.copy.depth; z++) {
+		const uint8_t *src = op->u.copy.src + z * op->u.copy.src_slice;
+		uint8_t *dst = op->u.copy.dst + z * op->u.copy.dst_slice;
+
+		/* Overlap is the caller's mistake, but no reason to do something undefined. */
+		for (size_t y = 0; y < op->u.copy.height; y++)
+			memmove(dst + y * op->u.copy.dst_pitch, src + y * op->u.copy.src_pitch,
+				op->u.copy.width);
+	}
+}
+
+static void do_fill(const struct ts_vgpu_op *op)
+{
+	uint32_t value = op->done.u.fill.value;
+
+	for (size_t y = 0; y < op->u.fill.height; y++) {
+		uint8_t *row = op->u.fill.dst + y * op->u.fill.pitch;
+
+		switch (op->u.fill.element_bytes) {
+		case 1:
+			memset(row, (int)(value & 0xff), op->u.fill.width);
+			break;
+		case 2:
+			for (size_t x = 0; x < op->u.fill.width; x++)
+				((uint16_t *)row)[x] = (uint16_t)value;
+			break;
+		default:
+			for (size_t x = 0; x < op->u.fill.width; x++)
+				((uint32_t *)row)[x] = value;
+		}
+	}
+}
+
+static void run_data(struct ts_vgpu *vgpu, struct ts_vgpu_op *op, uint64_t bytes,
+		     void (*function)(const struct ts_vgpu_op *))
+{
+	if (ts_vgpu_context_error(op->stream->context))
+		return;
+	if (bytes <= SMALL_BYTES) {
+		function(op);
+		return;
+	}
+	ts_vgpu_unlock(vgpu);
+	function(op);
+	ts_vgpu_lock(vgpu);
+}
+
+static uint64_t run_kernel(struct ts_vgpu *vgpu, struct ts_vgpu_op *op)
+{
+	struct ts_vgpu_context *context = op->stream->context;
+	const struct ts_vgpu_executor executor = vgpu->executor;
+	struct ts_vgpu_kernel_run run = {
+		.context = context,
+		.kernel = op->done.user,
+		.grid = op->done.u.kernel.grid,
+		.block = op->done.u.kernel.block,
+		.shared_bytes = op->done.u.kernel.dynamic_shared_bytes,
+		.params = op->u.kernel.large ? op->u.kernel.large : op->u.kernel.params,
+		.params_bytes = op->u.kernel.params_bytes,
+	};
+	uint64_t duration = 0;
+	int r;
+
+	if (!executor.run || ts_vgpu_context_error(context))
+		return 0;
+	ts_vgpu_unlock(vgpu);
+	r = executor.run(executor.userdata, &run, &duration);
+	ts_vgpu_lock(vgpu);
+	if (r)
+		atomic_store_explicit(&context->error, r, memory_order_relaxed);
+	return duration;
+}
+
+static void schedule_mark(struct ts_vgpu_mark *mark, uint64_t time_ns)
+{
+	struct ts_vgpu_stream *stream, *next;
+
+	mark->scheduled = true;
+	mark->time_ns = time_ns;
+	for (stream = mark->waiters; stream; stream = next) {
+		next = stream->next_waiter;
+		ts_vgpu_head_update(stream);
+		/* Another device's worker has no nap to find this in. */
+		ts_vgpu_worker_kick(stream->device);
+	}
+	mark->waiters = NULL;
+}
+
+static void dispatch(struct ts_vgpu_device *device)
+{
+	struct ts_vgpu *vgpu = device->vgpu;
+	struct ts_vgpu_stream *stream = heap_pop(device);
+	struct ts_vgpu_op *op = stream->head;
+	struct ts_vgpu_done *done = &op->done;
+	uint64_t ready = op->ready_ns, least;
+
+	stream->state = TS_VGPU_STREAM_RUNNING;
+	done->submitted_ns = done->queued_ns;
+	done->start_ns = ready;
+	done->end_ns = ready;
+	switch (done->kind) {
+	case TS_VGPU_OP_KERNEL:
+		least = run_kernel(vgpu, op);
+		ts_vgpu_cost_kernel(device, done, ready, least, &done->start_ns, &done->end_ns);
+		break;
+	case TS_VGPU_OP_COPY:
+		run_data(vgpu, op, done->u.copy.bytes, do_copy);
+		ts_vgpu_cost_copy(device, done, op->u.copy.height * op->u.copy.depth, ready,
+				  &done->start_ns, &done->end_ns);
+		break;
+	case TS_VGPU_OP_FILL:
+		run_data(vgpu, op, done->u.fill.bytes, do_fill);
+		ts_vgpu_cost_fill(device, done, ready, &done->start_ns, &done->end_ns);
+		break;
+	case TS_VGPU_OP_HOST:
+		stream->host_next = NULL;
+		*device->host_tail = stream;
+		device->host_tail = &stream->host_next;
+		pthread_cond_signal(&device->host_cond);
+		return;
+	case TS_VGPU_OP_RECORD:
+		schedule_mark(op->u.mark, ready);
+		break;
+	case TS_VGPU_OP_WAIT:
+	case TS_VGPU_OP_RELEASE:
+		break;
+	}
+	finish(stream, op);
+}
+
+static void retire(struct ts_vgpu *vgpu, struct ts_vgpu_op *op)
+{
+	struct ts_vgpu_stream *stream = op->stream;
+
+	switch (op->done.kind) {
+	case TS_VGPU_OP_KERNEL:
+		free(op->u.kernel.large);
+		break;
+	case TS_VGPU_OP_COPY:
+		free(op->u.copy.staging);
+		break;
+	case TS_VGPU_OP_RECORD:
+		op->u.mark->done = true;
+		op->u.mark->stream = NULL;
+		ts_vgpu_mark_unref(vgpu, op->u.mark);
+		break;
+	case TS_VGPU_OP_WAIT:
+		ts_vgpu_mark_unref(vgpu, op->u.mark);
+		break;
+	case TS_VGPU_OP_RELEASE:
+		ts_vgpu_range_release(vgpu, op->u.address);
+		break;
+	default:
+		break;
+	}
+	stream->n_retired = op->seq;
+	ts_vgpu_op_put(vgpu, op);
+	if (stream->n_waiters)
+		pthread_cond_broadcast(&stream->cond);
+	if (stream->n_retired == stream->n_queued) {
+		stream->polled = false;
+		ts_vgpu_stream_unref(stream);
+	}
+}
+
+/* Retires what has ended, up to a batch; true when there was any. */
+static bool retire_some(struct ts_vgpu_device *device, uint64_t now)
+{
+	struct ts_vgpu *vgpu = device->vgpu;
+	const struct ts_vgpu_observer observer = vgpu->observer;
+	struct ts_vgpu_op *batch[BATCH];
+	struct ts_vgpu_stream *stream, *next;
+	size_t n = 0;
+
+	for (stream = device->flight; stream && n < BATCH; stream = next) {
+		next = stream->flight_next;
+		while (n < BATCH && stream->flight_head &&
+		       stream->flight_head->done.end_ns <= now) {
+			batch[n] = stream->flight_head;
+			stream->flight_head = batch[n++]->next;
+		}
+		if (!stream->flight_head) {
+			stream->flight_tail = NULL;
+			*stream->flight_prev = stream->flight_next;
+			if (stream->flight_next)
+				stream->flight_next->flight_prev = stream->flight_prev;
+		}
+	}
+	if (!n)
+		return false;
+	if (observer.done) {
+		device->reporting = true;
+		ts_vgpu_unlock(vgpu);
+		for (size_t i = 0; i < n; i++)
+			observer.done(observer.userdata, &batch[i]->done);
+		ts_vgpu_lock(vgpu);
+		device->reporting = false;
+		pthread_cond_broadcast(&vgpu->report_cond);
+	}
+	for (size_t i = 0; i < n; i++)
+		retire(vgpu, batch[i]);
+	return true;
+}
+
+static bool can_dispatch(const struct ts_vgpu_device *device, uint64_t now)
+{
+	const struct ts_vgpu_op *op;
+
+	if (!device->n_heap)
+		return false;
+	op = device->heap[0]->head;
+	/* A host function runs in real time: not before what precedes it has ended. */
+	return op->ready_ns <= now + (op->done.kind == TS_VGPU_OP_HOST ? 0 : LOOKAHEAD_NS);
+}
+
+static uint64_t wake_time(const struct ts_vgpu_device *device, uint64_t now, unsigned n_naps)
+{
+	uint64_t wake = n_naps < IDLE_NAPS ? now + NAP_NS : UINT64_MAX;
+
+	if (device->n_heap) {
+		const struct ts_vgpu_op *op = device->heap[0]->head;
+		uint64_t at = op->ready_ns;
+
+		/* At least half a lookahead, so that a chain of short operations is not a wake-up each. */
+		if (op->done.kind != TS_VGPU_OP_HOST)
+			at = ts_vgpu_max(at - LOOKAHEAD_NS, now + LOOKAHEAD_NS / 2);
+		if (at < wake)
+			wake = at;
+	}
+	for (const struct ts_vgpu_stream *s = device->flight; s; s = s->flight_next) {
+		uint64_t at = s->flight_head->done.end_ns;
+
+		if (!s->n_waiters && !s->polled) {
+			at = ts_vgpu_max(at, now + LAZY_NS);
+		} else if (s->head || s->flight_head != s->flight_tail) {
+			uint64_t last = s->flight_tail->done.end_ns;
+
+			at = ts_vgpu_max(at, last < now + NAP_NS ? last : now + NAP_NS);
+		}
+		if (at < wake)
+			wake = at;
+	}
+	return wake;
+}
+
+static void sleep_until(struct ts_vgpu_device *device, uint64_t wake)
+{
+	device->sleep_until_ns = wake;
+	if (wake == UINT64_MAX) {
+		pthread_cond_wait(&device->worker_cond, &device->vgpu->lock);
+	} else {
+		struct timespec ts = {
+			.tv_sec = (time_t)(wake / 1000000000u),
+			.tv_nsec = (long)(wake % 1000000000u),
+		};
+
+		pthread_cond_timedwait(&device->worker_cond, &device->vgpu->lock, &ts);
+	}
+	device->sleep_until_ns = 0;
+}
+
+static void *worker_main(void *arg)
+{
+	struct ts_vgpu_device *device = arg;
+	struct ts_vgpu *vgpu = device->vgpu;
+	unsigned n_naps = 0;
+
+	prctl(PR_SET_NAME, "ts-vgpu");
+	/* The default of 50 us would double every short wait. */
+	prctl(PR_SET_TIMERSLACK, 1000);
+	ts_vgpu_lock(vgpu);
+	while (!vgpu->stopping) {
+		uint64_t now = ts_vgpu_now_ns();
+		bool did = false;
+
+		for (unsigned i = 0; i < BATCH && can_dispatch(device, now); i++) {
+			dispatch(device);
+			did = true;
+		}
+		if (did)
+			now = ts_vgpu_now_ns();
+		if (retire_some(device, now) || did) {
+			n_naps = 0;
+			/* Launching threads get their turn at the lock. */
+			ts_vgpu_unlock(vgpu);
+			ts_vgpu_lock(vgpu);
+			continue;
+		}
+		sleep_until(device, wake_time(device, now, n_naps));
+		if (n_naps < IDLE_NAPS)
+			n_naps++;
+	}
+	device->worker_parked = true;
+	for (struct ts_vgpu_context *c = device->contexts; c; c = c->next)
+		for (struct ts_vgpu_stream *s = c->streams; s; s = s->next)
+			pthread_cond_broadcast(&s->cond);
+	pthread_cond_broadcast(&vgpu->report_cond);
+	ts_vgpu_unlock(vgpu);
+	return NULL;
+}
+
+static void *host_main(void *arg)
+{
+	struct ts_vgpu_device *device = arg;
+	struct ts_vgpu *vgpu = device->vgpu;
+
+	prctl(PR_SET_NAME, "ts-vgpu-host");
+	ts_vgpu_lock(vgpu);
+	while (!vgpu->stopping) {
+		struct ts_vgpu_stream *stream = device->host_head;
+		struct ts_vgpu_op *op;
+
+		if (!stream) {
+			pthread_cond_wait(&device->host_cond, &vgpu->lock);
+			continue;
+		}
+		device->host_head = stream->host_next;
+		if (!device->host_head)
+			device->host_tail = &device->host_head;
+		op = stream->head;
+		ts_vgpu_unlock(vgpu);
+		op->done.start_ns = ts_vgpu_now_ns();
+		op->u.host.function(op->u.host.userdata);
+		op->done.end_ns = ts_vgpu_now_ns();
+		ts_vgpu_lock(vgpu);
+		finish(stream, op);
+		ts_vgpu_worker_kick(device);
+	}
+	ts_vgpu_unlock(vgpu);
+	return NULL;
+}
+
+/* Threads of ours take no signals: those are the program's. */
+static int thread_start(pthread_t *thread, void *(*main)(void *), void *arg)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(thread, NULL, main, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+int ts_vgpu_worker_start(struct ts_vgpu_device *device)
+{
+	int r;
+
+	if (device->worker_started)
+		return 0;
+	r = thread_start(&device->worker, worker_main, device);
+	device->worker_started = !r;
+	return r;
+}
+
+int ts_vgpu_host_start(struct ts_vgpu_device *device)
+{
+	int r;
+
+	if (device->host_started)
+		return 0;
+	r = thread_start(&device->host_thread, host_main, device);
+	device->host_started = !r;
+	return r;
+}
