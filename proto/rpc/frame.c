@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frames of the control protocol: an incremental parser that touches no socket, and the two socket
+ * calls that move bytes and descriptors. What arrives is a stranger's: sizes are checked before
+ * memory is taken for them, descriptors nobody asked for are closed.
+ */
+#include "proto/rpc/frame.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#define FRAME_HEADER_BYTES sizeof(struct ts_frame_header)
+
+void ts_frame_parser_init(struct ts_frame_parser *parser, enum ts_frame_kind kind,
+			  uint32_t max_bytes)
+{
+	*parser = (struct ts_frame_parser){.max_bytes = max_bytes, .kind = (uint8_t)kind};
+}
+
+void ts_frame_parser_deinit(struct ts_frame_parser *parser)
+{
+	free(parser->buffer);
+	*parser = (struct ts_frame_parser){0};
+}
+
+int ts_frame_parser_feed(struct ts_frame_parser *parser, const void *data, size_t n_bytes)
+{
+	size_t n_left = parser->n_filled - parser->n_taken;
+
+	if (parser->n_taken) {
+		memmove(parser->buffer, parser->buffer + parser->n_taken, n_left);
+		parser->n_filled = n_left;
+		parser->n_taken = 0;
+	}
+	if (!n_bytes)
+		return 0;
+	if (parser->n_allocated - n_left < n_bytes) {
+		size_t n_wanted, n_grown;
+		uint8_t *grown;
+
+		if (__builtin_add_overflow(n_left, n_bytes, &n_wanted))
+			return -ENOMEM;
+		n_grown = parser->n_allocated ? parser->n_allocated : 256;
+		while (n_grown < n_wanted)
+			if (__builtin_mul_overflow(n_grown, (size_t)2, &n_grown))
+				return -ENOMEM;
+		grown = realloc(parser->buffer, n_grown);
+		if (!grown)
+			return -ENOMEM;
+		parser->buffer = grown;
+		parser->n_allocated = n_grown;
+	}
+	memcpy(parser->buffer + n_left, data, n_bytes);
+	parser->n_filled += n_bytes;
+	return 0;
+}
+
+static int frame_header_check(const struct ts_frame_parser *parser,
+			      const struct ts_frame_header *header)
+{
+	if (header->magic != TS_FRAME_MAGIC)
+		return -EPROTO;
+	if (header->version != TS_FRAME_VERSION)
+		return -EPROTONOSUPPORT;
+	if (header->kind != parser->kind || header->n_fds > TS_FRAME_MAX_FDS ||
+	    !header->request_id || header->flags & ~TS_FRAME_MORE)
+		return -EPROTO;
+	if (header->n_bytes > parser->max_bytes)
+		return -EMSGSIZE;
+	return 0;
+}
+
+int ts_frame_parser_next(struct ts_frame_parser *parser, struct ts_frame *ret_frame)
+{
+	size_t n_left = parser->n_filled - parser->n_taken;
+	struct ts_frame_header header;
+	int r;
+
+	if (n_left < FRAME_HEADER_BYTES)
+		return TS_FRAME_E_MORE;
+	memcpy(&header, parser->buffer + parser->n_taken, sizeof(header));
+	/* The header alone is judged first, so that a lying length never waits for its bytes. */
+	r = frame_header_check(parser, &header);
+	if (r)
+		return r;
+	if (n_left - FRAME_HEADER_BYTES < header.n_bytes)
+		return TS_FRAME_E_MORE;
+	ret_frame->header = header;
+	ret_frame->data = parser->buffer + parser->n_taken + FRAME_HEADER_BYTES;
+	parser->n_taken += FRAME_HEADER_BYTES + header.n_bytes;
+	return 0;
+}
+
+struct ts_frame_header ts_frame_header_make(enum ts_frame_kind kind, uint32_t request_id,
+					    uint32_t n_bytes)
+{
+	return (struct ts_frame_header){
+		.magic = TS_FRAME_MAGIC,
+		.version = TS_FRAME_VERSION,
+		.kind = (uint8_t)kind,
+		.request_id = request_id,
+		.n_bytes = n_bytes,
+	};
+}
+
+/* Room for the most descriptors that the kernel passes at once is not needed: what does not fit
+ * is closed by the kernel and flagged MSG_CTRUNC. */
+union frame_control {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE(sizeof(int) * 16)];
+};
+
+ssize_t ts_frame_send_some(int socket_fd, const void *data, size_t n_bytes, const int *fds,
+			   unsigned n_fds)
+{
+	struct iovec iov = {.iov_base = (void *)(uintptr_t)data, .iov_len = n_bytes};
+	struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+	union frame_control control;
+	ssize_t n;
+
+	if (n_fds > TS_FRAME_MAX_FDS)
+		return -EINVAL;
+	if (n_fds) {
+		struct cmsghdr *header;
+
+		memset(&control, 0, sizeof(control));
+		message.msg_control = control.bytes;
+		message.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
+		header = CMSG_FIRSTHDR(&message);
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(sizeof(int) * n_fds);
+		memcpy(CMSG_DATA(header), fds, sizeof(int) * n_fds);
+	}
+	do
+		n = sendmsg(socket_fd, &message, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+ssize_t ts_frame_receive_some(int socket_fd, void *data, size_t n_bytes, int *fds, unsigned max_fds,
+			      unsigned *ret_n_fds)
+{
+	struct iovec iov = {.iov_base = data, .iov_len = n_bytes};
+	union frame_control control;
+	struct msghdr message = {.msg_iov = &iov,
+				 .msg_iovlen = 1,
+				 .msg_control = control.bytes,
+				 .msg_controllen = sizeof(control.bytes)};
+	unsigned n_fds = 0;
+	ssize_t n;
+
+	do
+		n = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header;
+	     header = CMSG_NXTHDR(&message, header)) {
+		size_t n_here;
+
+		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+			continue;
+		n_here = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < n_here; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(fd));
+			if (n_fds < max_fds)
+				fds[n_fds++] = fd;
+			else
+				close(fd);
+		}
+	}
+	if (ret_n_fds)
+		*ret_n_fds = n_fds;
+	return n;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages on a stream socket: a 24-byte header, then the packed protobuf message. Little-endian.
+ *
+ *	 0  u32  magic         "TSRP"
+ *	 4  u16  version       TS_FRAME_VERSION
+ *	 6  u8   kind          enum ts_frame_kind
+ *	 7  u8   n_fds         file descriptors that came with this frame (SCM_RIGHTS on its first byte)
+ *	 8  u32  request_id    chosen by the client, not 0; its answers carry it
+ *	12  u32  deadline_ms   request: the client waits that long, 0 without bound; answer: 0
+ *	16  u32  n_bytes       of the message
+ *	20  u32  flags         TS_FRAME_MORE; others must be 0
+ *
+ * The parser takes bytes as they come and gives whole frames; it holds at most one frame of the
+ * greatest allowed size. It touches no socket, so that it can be fuzzed. Not thread-safe.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proto/abi/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TS_FRAME_MAGIC		   0x50525354u /* "TSRP" */
+#define TS_FRAME_VERSION	   1u
+#define TS_FRAME_MAX_FDS	   4u
+
+#define TS_FRAME_REQUEST_MAX_BYTES (64u * 1024)
+#define TS_FRAME_ANSWER_MAX_BYTES  (16u * 1024 * 1024)
+
+enum ts_frame_kind {
+	TS_FRAME_REQUEST = 1,
+	TS_FRAME_ANSWER = 2,
+};
+
+/* flags */
+#define TS_FRAME_MORE (1u << 0) /* another answer to the same request follows */
+
+struct ts_frame_header {
+	uint32_t magic;
+	uint16_t version;
+	uint8_t kind;
+	uint8_t n_fds;
+	uint32_t request_id;
+	uint32_t deadline_ms;
+	uint32_t n_bytes;
+	uint32_t flags;
+};
+TS_ASSERT_SIZE(struct ts_frame_header, 24);
+TS_ASSERT_FIELD(struct ts_frame_header, version, 4);
+TS_ASSERT_FIELD(struct ts_frame_header, kind, 6);
+TS_ASSERT_FIELD(struct ts_frame_header, n_fds, 7);
+TS_ASSERT_FIELD(struct ts_frame_header, request_id, 8);
+TS_ASSERT_FIELD(struct ts_frame_header, deadline_ms, 12);
+TS_ASSERT_FIELD(struct ts_frame_header, n_bytes, 16);
+TS_ASSERT_FIELD(struct ts_frame_header, flags, 20);
+
+/* A whole frame. `data` lies in the parser: valid until the next call on it. */
+struct ts_frame {
+	struct ts_frame_header header;
+	const uint8_t *data;
+};
+
+/* ts_frame_parser_next(): no whole frame yet. */
+#define TS_FRAME_E_MORE 1
+
+struct ts_frame_parser {
+	uint8_t *buffer;
+	size_t n_allocated;
+	size_t n_filled;
+	size_t n_taken; /* of n_filled: given out already */
+	uint32_t max_bytes;
+	uint8_t kind; /* the only one that is accepted */
+};
+
+/* `max_bytes` bounds a frame's message, and with it the memory. */
+void ts_frame_parser_init(struct ts_frame_parser *parser, enum ts_frame_kind kind,
+			  uint32_t max_bytes);
+void ts_frame_parser_deinit(struct ts_frame_parser *parser);
+
+/* Adds bytes. Returns 0, or -ENOMEM. Take all whole frames out before adding more. */
+int ts_frame_parser_feed(struct ts_frame_parser *parser, const void *data, size_t n_bytes);
+
+/*
+ * The next whole frame. Returns 0; TS_FRAME_E_MORE; -EPROTO where the bytes are no frame of ours;
+ * -EPROTONOSUPPORT for another version; -EMSGSIZE where it is larger than allowed. After an error the
+ * stream cannot be resumed.
+ */
+int ts_frame_parser_next(struct ts_frame_parser *parser, struct ts_frame *ret_frame);
+
+/* Fills a header. */
+struct ts_frame_header ts_frame_header_make(enum ts_frame_kind kind, uint32_t request_id,
+					    uint32_t n_bytes);
+
+/*
+ * Sends and receives on a socket, blocking or not. Like sendmsg() and recvmsg(), but never raise
+ * SIGPIPE, retry on EINTR, make received descriptors close-on-exec, and close those beyond what
+ * the caller has room for. Return the bytes moved (0 from receive: end of stream) or -errno.
+ * `fds` go with the first byte.
+ */
+ssize_t ts_frame_send_some(int socket_fd, const void *data, size_t n_bytes, const int *fds,
+			   unsigned n_fds);
+ssize_t ts_frame_receive_some(int socket_fd, void *data, size_t n_bytes, int *fds, unsigned max_fds,
+			      unsigned *ret_n_fds);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON from protobuf descriptors: the screen and the socket share one schema, so nothing here knows
+ * any message. protobuf-c keeps no options at run time; a map is recognised by what protoc makes of
+ * it, a repeated message of the fields `key` and `value` whose type name ends in "Entry".
+ */
+#include "proto/rpc/json.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JSON_MAX_DEPTH 64
+
+void ts_json_deinit(struct ts_json *json)
+{
+	free(json->data);
+	*json = (struct ts_json){0};
+}
+
+void ts_json_clear(struct ts_json *json)
+{
+	json->n_bytes = 0;
+	json->error = 0;
+	if (json->data)
+		json->data[0] = '\0';
+}
+
+static char *json_reserve(struct ts_json *json, size_t n_bytes)
+{
+	size_t n_wanted, n_grown;
+	char *grown;
+
+	if (json->error)
+		return NULL;
+	if (__builtin_add_overflow(json->n_bytes, n_bytes, &n_wanted) ||
+	    __builtin_add_overflow(n_wanted, (size_t)1, &n_wanted))
+		goto no_memory;
+	if (n_wanted > json->n_allocated) {
+		n_grown = json->n_allocated ? json->n_allocated : 512;
+		while (n_grown < n_wanted)
+			if (__builtin_mul_overflow(n_grown, (size_t)2, &n_grown))
+				goto no_memory;
+		grown = realloc(json->data, n_grown);
+		if (!grown)
+			goto no_memory;
+		json->data = grown;
+		json->n_allocated = n_grown;
+	}
+	return json->data + json->n_bytes;
+
+no_memory:
+	json->error = -ENOMEM;
+	return NULL;
+}
+
+void ts_json_bytes(struct ts_json *json, const void *data, size_t n_bytes)
+{
+	char *at = json_reserve(json, n_bytes);
+
+	if (!at)
+		return;
+	memcpy(at, data, n_bytes);
+	json->n_bytes += n_bytes;
+	json->data[json->n_bytes] = '\0';
+}
+
+void ts_json_raw(struct ts_json *json, const char *text)
+{
+	ts_json_bytes(json, text, strlen(text));
+}
+
+/* The length of the UTF-8 character at `text`, 0 where it is none (RFC 3629, table 3.1.1). */
+static size_t json_utf8_length(const unsigned char *text, size_t n_bytes)
+{
+	size_t length;
+	uint32_t c = text[0], least;
+
+	if (c < 0x80)
+		return 1;
+	if (c >= 0xc2 && c <= 0xdf)
+		length = 2, c &= 0x1f, least = 0x80;
+	else if (c >= 0xe0 && c <= 0xef)
+		length = 3, c &= 0x0f, least = 0x800;
+	else if (c >= 0xf0 && c <= 0xf4)
+		length = 4, c &= 0x07, least = 0x10000;
+	else
+		return 0;
+	if (length > n_bytes)
+		return 0;
+	for (size_t i = 1; i < length; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (text[i] & 0x3f);
+	}
+	return c < least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : length;
+}
+
+/* Bytes that need no escape are copied in runs. */
+void ts_json_string_n(struct ts_json *json, const char *text, size_t n_bytes)
+{
+	const unsigned char *p = (const unsigned char *)text, *end = p + n_bytes, *run = p;
+
+	ts_json_bytes(json, "\"", 1);
+	while (p < end) {
+		size_t length = json_utf8_length(p, (size_t)(end - p));
+		char escape[8];
+
+		if (length && *p >= 0x20 && *p != '"' && *p != '\\' && *p != 0x7f) {
+			p += length;
+			continue;
+		}
+		ts_json_bytes(json, run, (size_t)(p - run));
+		if (!length)
+			snprintf(escape, sizeof(escape), "\xef\xbf\xbd");
+		else if (*p == '"' || *p == '\\')
+			snprintf(escape, sizeof(escape), "\\%c", *p);
+		else if (*p == '\n')
+			snprintf(escape, sizeof(escape), "\\n");
+		else if (*p == '\t')
+			snprintf(escape, sizeof(escape), "\\t");
+		else
+			snprintf(escape, sizeof(escape), "\\u%04x", *p);
+		ts_json_raw(json, escape);
+		p++;
+		run = p;
+	}
+	ts_json_bytes(json, run, (size_t)(p - run));
+	ts_json_bytes(json, "\"", 1);
+}
+
+void ts_json_string(struct ts_json *json, const char *text)
+{
+	ts_json_string_n(json, text, strlen(text));
+}
+
+void ts_json_uint(struct ts_json *json, uint64_t value)
+{
+	char digits[24], *p = digits + sizeof(digits);
+
+	do {
+		*--p = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	ts_json_bytes(json, p, (size_t)(digits + sizeof(digits) - p));
+}
+
+void ts_json_int(struct ts_json *json, int64_t value)
+{
+	if (value < 0)
+		ts_json_bytes(json, "-", 1);
+	ts_json_uint(json, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+/* The shortest text that reads back as the same number. JSON has no infinities. */
+void ts_json_double(struct ts_json *json, double value)
+{
+	char text[40];
+
+	if (!isfinite(value)) {
+		ts_json_raw(json, "null");
+		return;
+	}
+	for (int precision = 15; precision <= 17; precision++) {
+		snprintf(text, sizeof(text), "%.*g", precision, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	/* A locale's decimal comma is not JSON's. */
+	for (char *p = text; *p; p++)
+		if (*p == ',')
+			*p = '.';
+	ts_json_raw(json, text);
+}
+
+static void json_hex(struct ts_json *json, const ProtobufCBinaryData *bytes)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	ts_json_bytes(json, "\"", 1);
+	for (size_t i = 0; i < bytes->len; i++) {
+		char pair[2] = {digits[bytes->data[i] >> 4], digits[bytes->data[i] & 15]};
+
+		ts_json_bytes(json, pair, 2);
+	}
+	ts_json_bytes(json, "\"", 1);
+}
+
+/* SESSION_STATE_DIED of the enum SessionState is "died". */
+static size_t json_enum_prefix(const ProtobufCEnumDescriptor *type, const char *name)
+{
+	const char *p = name;
+
+	for (const char *c = type->short_name; *c; c++) {
+		if (isupper((unsigned char)*c) && c > type->short_name && *p == '_')
+			p++;
+		if (*p++ != toupper((unsigned char)*c))
+			return 0;
+	}
+	return *p == '_' && p[1] ? (size_t)(p + 1 - name) : 0;
+}
+
+static void json_enum(struct ts_json *json, const ProtobufCEnumDescriptor *type, int value)
+{
+	const ProtobufCEnumValue *named = protobuf_c_enum_descriptor_get_value(type, value);
+	const char *name;
+
+	if (!named) {
+		ts_json_int(json, value);
+		return;
+	}
+	name = named->name + json_enum_prefix(type, named->name);
+	ts_json_bytes(json, "\"", 1);
+	for (; *name; name++) {
+		char c = (char)tolower((unsigned char)*name);
+
+		ts_json_bytes(json, &c, 1);
+	}
+	ts_json_bytes(json, "\"", 1);
+}
+
+static size_t json_element_bytes(ProtobufCType type)
+{
+	switch (type) {
+	case PROTOBUF_C_TYPE_INT32:
+	case PROTOBUF_C_TYPE_SINT32:
+	case PROTOBUF_C_TYPE_SFIXED32:
+	case PROTOBUF_C_TYPE_UINT32:
+	case PROTOBUF_C_TYPE_FIXED32:
+	case PROTOBUF_C_TYPE_FLOAT:
+	case PROTOBUF_C_TYPE_ENUM:
+		return 4;
+	case PROTOBUF_C_TYPE_BOOL:
+		return sizeof(protobuf_c_boolean);
+	case PROTOBUF_C_TYPE_STRING:
+	case PROTOBUF_C_TYPE_MESSAGE:
+		return sizeof(void *);
+	case PROTOBUF_C_TYPE_BYTES:
+		return sizeof(ProtobufCBinaryData);
+	default:
+		return 8;
+	}
+}
+
+static void json_object(struct ts_json *json, const ProtobufCMessage *message, unsigned depth);
+
+static void json_value(struct ts_json *json, const ProtobufCFieldDescriptor *field, const void *at,
+		       unsigned depth)
+{
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_INT32:
+	case PROTOBUF_C_TYPE_SINT32:
+	case PROTOBUF_C_TYPE_SFIXED32:
+		ts_json_int(json, *(const int32_t *)at);
+		break;
+	case PROTOBUF_C_TYPE_INT64:
+	case PROTOBUF_C_TYPE_SINT64:
+	case PROTOBUF_C_TYPE_SFIXED64:
+		ts_json_int(json, *(const int64_t *)at);
+		break;
+	case PROTOBUF_C_TYPE_UINT32:
+	case PROTOBUF_C_TYPE_FIXED32:
+		ts_json_uint(json, *(const uint32_t *)at);
+		break;
+	case PROTOBUF_C_TYPE_UINT64:
+	case PROTOBUF_C_TYPE_FIXED64:
+		ts_json_uint(json, *(const uint64_t *)at);
+		break;
+	case PROTOBUF_C_TYPE_FLOAT:
+		ts_json_double(json, *(const float *)at);
+		break;
+	case PROTOBUF_C_TYPE_DOUBLE:
+		ts_json_double(json, *(const double *)at);
+		break;
+	case PROTOBUF_C_TYPE_BOOL:
+		ts_json_raw(json, *(const protobuf_c_boolean *)at ? "true" : "false");
+		break;
+	case PROTOBUF_C_TYPE_ENUM:
+		json_enum(json, field->descriptor, *(const int *)at);
+		break;
+	case PROTOBUF_C_TYPE_STRING:
+		ts_json_string(json, *(char *const *)at ? *(char *const *)at : "");
+		break;
+	case PROTOBUF_C_TYPE_BYTES:
+		json_hex(json, at);
+		break;
+	case PROTOBUF_C_TYPE_MESSAGE:
+		json_object(json, *(ProtobufCMessage *const *)at, depth + 1);
+		break;
+	default:
+		json->error = json->error ? json->error : -EINVAL;
+	}
+}
+
+static bool json_is_map(const ProtobufCFieldDescriptor *field)
+{
+	const ProtobufCMessageDescriptor *type = field->descriptor;
+	size_t length;
+
+	if (field->type != PROTOBUF_C_TYPE_MESSAGE || type->n_fields != 2)
+		return false;
+	length = strlen(type->short_name);
+	return length > 5 && !strcmp(type->short_name + length - 5, "Entry") &&
+	       !strcmp(type->fields[0].name, "key") && !strcmp(type->fields[1].name, "value") &&
+	       type->fields[0].type == PROTOBUF_C_TYPE_STRING;
+}
+
+static void json_map(struct ts_json *json, ProtobufCMessage *const *entries, size_t n,
+		     unsigned depth)
+{
+	ts_json_bytes(json, "{", 1);
+	for (size_t i = 0; i < n; i++) {
+		const ProtobufCFieldDescriptor *fields = entries[i]->descriptor->fields;
+		const uint8_t *entry = (const uint8_t *)entries[i];
+
+		if (i)
+			ts_json_bytes(json, ", ", 2);
+		json_value(json, &fields[0], entry + fields[0].offset, depth);
+		ts_json_bytes(json, ": ", 2);
+		json_value(json, &fields[1], entry + fields[1].offset, depth);
+	}
+	ts_json_bytes(json, "}", 1);
+}
+
+static void json_repeated(struct ts_json *json, const ProtobufCFieldDescriptor *field,
+			  const uint8_t *message, unsigned depth)
+{
+	size_t n = *(const size_t *)(message + field->quantifier_offset);
+	const uint8_t *elements = *(const uint8_t *const *)(message + field->offset);
+
+	if (json_is_map(field)) {
+		json_map(json, (ProtobufCMessage *const *)elements, n, depth);
+		return;
+	}
+	ts_json_bytes(json, "[", 1);
+	for (size_t i = 0; i < n && !json->error; i++) {
+		if (i)
+			ts_json_bytes(json, ", ", 2);
+		json_value(json, field, elements + i * json_element_bytes(field->type), depth);
+	}
+	ts_json_bytes(json, "]", 1);
+}
+
+static bool json_is_set(const ProtobufCFieldDescriptor *field, const uint8_t *message)
+{
+	bool pointer =
+		field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE;
+	const void *value = NULL;
+
+	if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) {
+		if (*(const uint32_t *)(message + field->quantifier_offset) != field->id)
+			return false;
+	} else if (field->label == PROTOBUF_C_LABEL_OPTIONAL && !pointer) {
+		return *(const protobuf_c_boolean *)(message + field->quantifier_offset);
+	}
+	if (!pointer)
+		return true;
+	memcpy(&value, message + field->offset, sizeof(value));
+	/* An unset string points to its default. */
+	return value &&
+	       (field->label == PROTOBUF_C_LABEL_REQUIRED || value != field->default_value);
+}
+
+static void json_object(struct ts_json *json, const ProtobufCMessage *message, unsigned depth)
+{
+	const ProtobufCMessageDescriptor *type = message->descriptor;
+	bool first = true;
+
+	if (depth > JSON_MAX_DEPTH) {
+		json->error = json->error ? json->error : -EINVAL;
+		return;
+	}
+	ts_json_bytes(json, "{", 1);
+	for (unsigned i = 0; i < type->n_fields && !json->error; i++) {
+		const ProtobufCFieldDescriptor *field = &type->fields[i];
+		const uint8_t *at = (const uint8_t *)message;
+
+		if (field->label != PROTOBUF_C_LABEL_REPEATED && !json_is_set(field, at))
+			continue;
+		if (!first)
+			ts_json_bytes(json, ", ", 2);
+		first = false;
+		ts_json_string(json, field->name);
+		ts_json_bytes(json, ": ", 2);
+		if (field->label == PROTOBUF_C_LABEL_REPEATED)
+			json_repeated(json, field, at, depth);
+		else
+			json_value(json, field, at + field->offset, depth);
+	}
+	ts_json_bytes(json, "}", 1);
+}
+
+int ts_json_message(struct ts_json *json, const ProtobufCMessage *message)
+{
+	json_object(json, message, 0);
+	return json->error;
+}
