@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a trace file: finished, cut, or still being written. Bytes from a stranger: everything is
+ * checked before use, memory is bounded, nothing is printed.
+ *
+ * A reader and its cursors are used by one thread at a time; open the file once per thread. Files are read
+ * with pread(): the descriptor's position neither matters nor moves. What a reader hands out (strings,
+ * stacks, rows of sessions, threads, devices, modules) stays valid until the reader is freed or, all but
+ * strings and stacks, until the next ts_sbt_reader_refresh().
+ *
+ * Functions return 0, a negative errno (the file could not be read, no memory), or TS_SBT_E_* (sbt/error.h);
+ * ts_sbt_reader_error() then says what and where. Any of them may return TS_SBT_E_CORRUPT or
+ * TS_SBT_E_LIMIT for a file that is not what it says.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "sbt/error.h"
+#include "sbt/schema.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ts_sbt_reader;
+struct ts_sbt_cursor;
+
+enum ts_sbt_file_state {
+	TS_SBT_FINISHED = 1,  /* index and end marker are there */
+	TS_SBT_GROWING = 2,   /* a writer holds it: what is whole so far can be read */
+	TS_SBT_TRUNCATED = 3, /* its writer is gone without finishing, or its end was cut off */
+};
+
+/*
+ * Opens a trace. `fd` must be seekable (-ESPIPE) and stays the caller's; the reader keeps a duplicate. On failure
+ * *ret_error, where not NULL, says what and where.
+ * TS_SBT_E_NOT_SBT, TS_SBT_E_VERSION: as named. Damage does not keep a file from opening: it ends the
+ * list of blocks (see ts_sbt_reader_state() and ts_sbt_reader_tail()).
+ */
+int ts_sbt_reader_open(int fd, struct ts_sbt_reader **ret_reader, struct ts_sbt_error *ret_error);
+
+void ts_sbt_reader_free(struct ts_sbt_reader *reader); /* NULL is fine; free its cursors first */
+TS_DEFINE_CLEANUP(struct ts_sbt_reader *, ts_sbt_reader_freep, ts_sbt_reader_free)
+
+/* Looks for what was appended since. Cursors made before do not see it. */
+int ts_sbt_reader_refresh(struct ts_sbt_reader *reader);
+
+/* The last error of a function that returned one. */
+const struct ts_sbt_error *ts_sbt_reader_error(const struct ts_sbt_reader *reader);
+
+enum ts_sbt_file_state ts_sbt_reader_state(const struct ts_sbt_reader *reader);
+
+/* Size of the file when last looked at, and how many bytes at its end are in no whole block. */
+uint64_t ts_sbt_reader_file_bytes(const struct ts_sbt_reader *reader);
+uint64_t ts_sbt_reader_tail_bytes(const struct ts_sbt_reader *reader);
+
+/* "SBT 0.1": the version that the file says. */
+const char *ts_sbt_reader_format(const struct ts_sbt_reader *reader);
+
+/* Blocks, in the order of the file; the index and blocks of unknown types are among them. */
+struct ts_sbt_block {
+	uint64_t off;	       /* of its header in the file */
+	uint64_t bytes;	       /* header, payload and padding */
+	uint64_t raw_bytes;    /* of the payload when decompressed */
+	uint64_t earliest_ns;  /* event blocks: earliest start */
+	uint64_t latest_ns;    /* event blocks: latest end */
+	uint64_t duration_ns;  /* event blocks: sum of end - start */
+	uint64_t amount_bytes; /* sum of the type's TS_ROLE_BYTES column */
+	uint32_t n_rows;
+	uint32_t session;  /* 0: the whole file's */
+	uint32_t first_id; /* strings and stacks: id of the first row; the others follow */
+	uint16_t type;	   /* enum ts_row_type, or unknown */
+	uint16_t flags;
+};
+
+size_t ts_sbt_reader_n_blocks(const struct ts_sbt_reader *reader);
+const struct ts_sbt_block *ts_sbt_reader_block(const struct ts_sbt_reader *reader, size_t i);
+
+/*
+ * Decodes block i to an array of its type's row struct, to be free()d; events are in order of
+ * start_ns. TS_SBT_E_NOT_FOUND: a type without a row struct.
+ */
+int ts_sbt_reader_decode(struct ts_sbt_reader *reader, size_t i, void **ret_rows,
+			 uint32_t *ret_n_rows);
+
+/*
+ * Strings, terminated (and possibly with NULs inside: *ret_n_bytes, where not NULL, is the length).
+ * NULL where there is no such string (id 0 is none) or it cannot be read.
+ */
+const char *ts_sbt_reader_string(struct ts_sbt_reader *reader, uint32_t id, size_t *ret_n_bytes);
+
+struct ts_sbt_stack {
+	const uint64_t *frames; /* innermost first, as in proto/abi/record.h */
+	uint32_t n_frames;
+	uint32_t flags; /* TS_STACK_* */
+};
+
+/* TS_SBT_E_NOT_FOUND: no such stack (id 0 is none). */
+int ts_sbt_reader_stack(struct ts_sbt_reader *reader, uint32_t session, uint32_t id,
+			struct ts_sbt_stack *ret_stack);
+
+/* Sessions, in order of their number; each as its last row tells. */
+size_t ts_sbt_reader_n_sessions(const struct ts_sbt_reader *reader);
+const struct ts_row_session *ts_sbt_reader_session_at(const struct ts_sbt_reader *reader, size_t i);
+const struct ts_row_session *ts_sbt_reader_session(const struct ts_sbt_reader *reader,
+						   uint32_t session); /* NULL: no such one */
+
+/* Threads, by session, then id. */
+struct ts_sbt_thread {
+	uint32_t session;
+	struct ts_row_thread row;
+};
+size_t ts_sbt_reader_n_threads(const struct ts_sbt_reader *reader);
+const struct ts_sbt_thread *ts_sbt_reader_thread_at(const struct ts_sbt_reader *reader, size_t i);
+const struct ts_row_thread *ts_sbt_reader_thread(const struct ts_sbt_reader *reader,
+						 uint32_t session, uint32_t thread);
+
+/* Devices, by session, then CUPTI's id. */
+struct ts_sbt_device {
+	uint32_t session;
+	struct ts_row_device row;
+};
+size_t ts_sbt_reader_n_devices(const struct ts_sbt_reader *reader);
+const struct ts_sbt_device *ts_sbt_reader_device_at(const struct ts_sbt_reader *reader, size_t i);
+const struct ts_row_device *ts_sbt_reader_device(const struct ts_sbt_reader *reader,
+						 uint32_t session, uint32_t device);
+
+/* Modules, by session, in the order of the file. */
+struct ts_sbt_module {
+	uint32_t session;
+	struct ts_row_module row;
+};
+size_t ts_sbt_reader_n_modules(const struct ts_sbt_reader *reader);
+const struct ts_sbt_module *ts_sbt_reader_module_at(const struct ts_sbt_reader *reader, size_t i);
+
+/* Metadata: by key (NULL: no such one), or one after the other. */
+const char *ts_sbt_reader_metadata(struct ts_sbt_reader *reader, const char *key);
+size_t ts_sbt_reader_n_metadata(const struct ts_sbt_reader *reader);
+void ts_sbt_reader_metadata_at(struct ts_sbt_reader *reader, size_t i, const char **ret_key,
+			       const char **ret_value);
+
+/*
+ * The session's last checkpoint, to be free()d. TS_SBT_E_NOT_FOUND: it has none.
+ */
+int ts_sbt_reader_checkpoint(struct ts_sbt_reader *reader, uint32_t session, void **ret_bytes,
+			     size_t *ret_n_bytes);
+
+/*
+ * Where the trace's time begins: the earliest start of a session or of an event (clock and loss rows do not count).
+ * Times that a person gives or reads count from here.
+ */
+uint64_t ts_sbt_reader_origin_ns(const struct ts_sbt_reader *reader);
+
+/* Totals. From the index (or the block headers) alone, but for losses, whose few rows are decoded. */
+struct ts_sbt_summary {
+	uint64_t counts[TS_ROW_COUNT];	     /* rows, by type */
+	uint64_t durations_ns[TS_ROW_COUNT]; /* sum of end - start, by type */
+	uint64_t bytes[TS_ROW_COUNT];	     /* sum of the bytes column, by type */
+	uint64_t stored_bytes[TS_ROW_COUNT]; /* of the file, by type of block */
+	uint64_t lost[TS_LOSS_COUNT];	     /* by enum ts_loss_reason */
+	uint64_t earliest_ns; /* of events other than clock and loss rows; 0 where there are none */
+	uint64_t latest_ns;
+};
+
+/* Of one session, or of all (0). */
+int ts_sbt_reader_summary(struct ts_sbt_reader *reader, uint32_t session,
+			  struct ts_sbt_summary *ret_summary);
+
+/* What a cursor yields: rows of these types that touch [from_ns, to_ns]: start <= to and end >= from. */
+struct ts_sbt_cursor_options {
+	uint64_t types;	  /* TS_ROW_BIT(type) of event types, ORed; 0: all events */
+	uint32_t session; /* 0: all */
+	uint32_t reserved;
+	uint64_t from_ns; /* absolute, as in the rows */
+	uint64_t to_ns;	  /* 0: no limit */
+};
+
+struct ts_sbt_row {
+	uint32_t type; /* enum ts_row_type */
+	uint32_t session;
+	const struct ts_row_schema *schema;
+	union {
+		const void *any;
+		const struct ts_row_api *api;
+		const struct ts_row_kernel *kernel;
+		const struct ts_row_memcpy *memcpy_;
+		const struct ts_row_memset *memset_;
+		const struct ts_row_sync *sync;
+		const struct ts_row_memory *memory;
+		const struct ts_row_event *event;
+		const struct ts_row_stream_wait *stream_wait;
+		const struct ts_row_stream *stream;
+		const struct ts_row_context *context;
+		const struct ts_row_graph_launch *graph_launch;
+		const struct ts_row_mark *mark;
+		const struct ts_row_range *range;
+		const struct ts_row_counter *counter;
+		const struct ts_row_clock *clock;
+		const struct ts_row_loss *loss;
+		const struct ts_row_overhead *overhead;
+		const struct ts_row_gpu_module *gpu_module;
+		const struct ts_row_yield *yield;
+	};
+};
+
+/*
+ * A cursor yields rows of several types and sessions in order of start_ns (at the same instant: by type, then in
+ * the order of the file). Blocks are decompressed when their time comes; at most about 128 MiB of
+ * them are held, however many overlap. `options` NULL: everything. It holds a pointer to the reader.
+ */
+int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
+		      struct ts_sbt_cursor **ret_cursor);
+void ts_sbt_cursor_free(struct ts_sbt_cursor *cursor);
+TS_DEFINE_CLEANUP(struct ts_sbt_cursor *, ts_sbt_cursor_freep, ts_sbt_cursor_free)
+
+/*
+ * The next row; valid until the next call. TS_SBT_E_END: there is none. TS_SBT_E_CORRUPT: a block is
+ * damaged (ts_sbt_reader_error()); it is left out from there on and the next call goes on with the others.
+ */
+int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row);
+
+#ifdef __cplusplus
+}
+#endif

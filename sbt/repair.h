@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes a file that was cut short a finished one, in place: what follows its last whole block is cut
+ * off, an index and an end marker are appended. Nothing before that is touched.
+ */
+#pragma once
+
+#include "sbt/reader.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ts_sbt_repair_report {
+	bool was_finished;   /* nothing was wrong with its end, nothing was done */
+	uint64_t n_blocks;   /* whole ones that were kept */
+	uint64_t n_rows;     /* event rows that were kept */
+	uint64_t cut_bytes;  /* torn bytes cut off; a stale index counts too */
+	uint64_t file_bytes; /* afterwards */
+};
+
+/*
+ * `fd` is a regular file open for reading and writing (-EBADF, -EINVAL) and stays the caller's.
+ * -EBUSY: its writer is still at work. TS_SBT_E_NOT_SBT, TS_SBT_E_VERSION: as in ts_sbt_reader_open(); nothing was done.
+ * Damage before the last whole block is not mended: ts_sbt_verify() names it. ret_error may be NULL.
+ */
+int ts_sbt_repair(int fd, struct ts_sbt_repair_report *ret_report, struct ts_sbt_error *ret_error);
+
+#ifdef __cplusplus
+}
+#endif

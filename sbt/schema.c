@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables of rows and columns. Everything that handles rows without knowing their types (encoding,
+ * decoding, printing, the tests) is driven by them, so that a new column is one line here and one
+ * field in schema.h.
+ *
+ * A column's id is on disk: never renumber, never reuse. Start and end are columns 1 and 2 of every event.
+ */
+
+#include "sbt/schema.h"
+
+#define COL_(row_, id_, field_, role_, signed_)                                              \
+	{                                                                                    \
+		.name = #field_, .id = id_, .width = sizeof(((struct row_ *)0)->field_),     \
+		.offset = offsetof(struct row_, field_), .role = role_, .is_signed = signed_ \
+	}
+#define U(row_, id_, field_, role_) COL_(row_, id_, field_, TS_ROLE_##role_, 0)
+#define S(row_, id_, field_, role_) COL_(row_, id_, field_, TS_ROLE_##role_, 1)
+
+/* Rows on a GPU share where they ran. */
+#define PLACE_COLUMNS(row_)                                                              \
+	U(row_, 3, op_id, OP), U(row_, 4, device, DEVICE), U(row_, 5, context, CONTEXT), \
+		U(row_, 6, stream, STREAM), U(row_, 7, graph, NUMBER),                   \
+		U(row_, 8, graph_node, NUMBER)
+
+static const struct ts_column api_columns[] = {
+	U(ts_row_api, 1, start_ns, TIME_START),
+	U(ts_row_api, 2, end_ns, TIME_END),
+	U(ts_row_api, 3, op_id, OP),
+	U(ts_row_api, 4, nested_op_id, OP),
+	U(ts_row_api, 5, thread, THREAD),
+	U(ts_row_api, 6, stack, STACK),
+	U(ts_row_api, 7, context, CONTEXT),
+	S(ts_row_api, 8, result, ENUM),
+	U(ts_row_api, 9, domain, ENUM),
+	U(ts_row_api, 10, cbid, ENUM),
+	U(ts_row_api, 11, flags, FLAGS),
+};
+
+static const struct ts_column kernel_columns[] = {
+	U(ts_row_kernel, 1, start_ns, TIME_START),
+	U(ts_row_kernel, 2, end_ns, TIME_END),
+	PLACE_COLUMNS(ts_row_kernel),
+	U(ts_row_kernel, 9, queued_ns, TIME),
+	U(ts_row_kernel, 10, submitted_ns, TIME),
+	U(ts_row_kernel, 11, name, STRING),
+	U(ts_row_kernel, 12, grid_x, NUMBER),
+	U(ts_row_kernel, 13, grid_y, NUMBER),
+	U(ts_row_kernel, 14, grid_z, NUMBER),
+	U(ts_row_kernel, 15, block_x, NUMBER),
+	U(ts_row_kernel, 16, block_y, NUMBER),
+	U(ts_row_kernel, 17, block_z, NUMBER),
+	U(ts_row_kernel, 18, cluster_x, NUMBER),
+	U(ts_row_kernel, 19, cluster_y, NUMBER),
+	U(ts_row_kernel, 20, cluster_z, NUMBER),
+	U(ts_row_kernel, 21, static_shared_bytes, SIZE),
+	U(ts_row_kernel, 22, dynamic_shared_bytes, SIZE),
+	U(ts_row_kernel, 23, local_bytes_per_thread, SIZE),
+	U(ts_row_kernel, 24, channel, NUMBER),
+	U(ts_row_kernel, 25, registers_per_thread, NUMBER),
+	U(ts_row_kernel, 26, launch_type, ENUM),
+	U(ts_row_kernel, 27, channel_type, ENUM),
+};
+
+static const struct ts_column memcpy_columns[] = {
+	U(ts_row_memcpy, 1, start_ns, TIME_START),
+	U(ts_row_memcpy, 2, end_ns, TIME_END),
+	PLACE_COLUMNS(ts_row_memcpy),
+	U(ts_row_memcpy, 9, bytes, BYTES),
+	U(ts_row_memcpy, 10, copy_count, COUNT),
+	U(ts_row_memcpy, 11, src_device, DEVICE),
+	U(ts_row_memcpy, 12, dst_device, DEVICE),
+	U(ts_row_memcpy, 13, copy_kind, ENUM),
+	U(ts_row_memcpy, 14, src_kind, ENUM),
+	U(ts_row_memcpy, 15, dst_kind, ENUM),
+	U(ts_row_memcpy, 16, async, FLAGS),
+	U(ts_row_memcpy, 17, channel, NUMBER),
+};
+
+static const struct ts_column memset_columns[] = {
+	U(ts_row_memset, 1, start_ns, TIME_START),
+	U(ts_row_memset, 2, end_ns, TIME_END),
+	PLACE_COLUMNS(ts_row_memset),
+	U(ts_row_memset, 9, bytes, BYTES),
+	U(ts_row_memset, 10, value, NUMBER),
+	U(ts_row_memset, 11, memory_kind, ENUM),
+	U(ts_row_memset, 12, async, FLAGS),
+	U(ts_row_memset, 13, channel, NUMBER),
+};
+
+static const struct ts_column sync_columns[] = {
+	U(ts_row_sync, 1, start_ns, TIME_START),
+	U(ts_row_sync, 2, end_ns, TIME_END),
+	U(ts_row_sync, 3, op_id, OP),
+	U(ts_row_sync, 4, sync_type, ENUM),
+	U(ts_row_sync, 5, context, CONTEXT),
+	U(ts_row_sync, 6, stream, STREAM),
+	U(ts_row_sync, 7, event, NUMBER),
+	S(ts_row_sync, 8, result, ENUM),
+};
+
+static const struct ts_column memory_columns[] = {
+	U(ts_row_memory, 1, start_ns, TIME_START), U(ts_row_memory, 3, op_id, OP),
+	U(ts_row_memory, 4, address, ADDRESS),	   U(ts_row_memory, 5, bytes, BYTES),
+	U(ts_row_memory, 6, pool, ADDRESS),	   U(ts_row_memory, 7, device, DEVICE),
+	U(ts_row_memory, 8, context, CONTEXT),	   U(ts_row_memory, 9, stream, STREAM),
+	U(ts_row_memory, 10, memory_kind, ENUM),   U(ts_row_memory, 11, async, FLAGS),
+};
+
+static const struct ts_column event_columns[] = {
+	U(ts_row_event, 1, start_ns, TIME_START), U(ts_row_event, 3, op_id, OP),
+	U(ts_row_event, 4, event, ADDRESS),	  U(ts_row_event, 5, stream_handle, ADDRESS),
+	U(ts_row_event, 6, context, CONTEXT),	  U(ts_row_event, 7, stream, STREAM),
+	U(ts_row_event, 8, event_flags, FLAGS),	  U(ts_row_event, 9, thread, THREAD),
+};
+
+static const struct ts_column stream_wait_columns[] = {
+	U(ts_row_stream_wait, 1, start_ns, TIME_START),
+	U(ts_row_stream_wait, 3, op_id, OP),
+	U(ts_row_stream_wait, 4, event, ADDRESS),
+	U(ts_row_stream_wait, 5, stream_handle, ADDRESS),
+	U(ts_row_stream_wait, 6, context, CONTEXT),
+	U(ts_row_stream_wait, 7, stream, STREAM),
+	U(ts_row_stream_wait, 8, event_flags, FLAGS),
+	U(ts_row_stream_wait, 9, thread, THREAD),
+};
+
+static const struct ts_column stream_columns[] = {
+	U(ts_row_stream, 1, start_ns, TIME_START), U(ts_row_stream, 3, handle, ADDRESS),
+	U(ts_row_stream, 4, device, DEVICE),	   U(ts_row_stream, 5, context, CONTEXT),
+	U(ts_row_stream, 6, stream, STREAM),	   S(ts_row_stream, 7, priority, NUMBER),
+	U(ts_row_stream, 8, stream_flags, FLAGS),  U(ts_row_stream, 9, thread, THREAD),
+	U(ts_row_stream, 10, action, ENUM),
+};
+
+static const struct ts_column context_columns[] = {
+	U(ts_row_context, 1, start_ns, TIME_START), U(ts_row_context, 3, handle, ADDRESS),
+	U(ts_row_context, 4, device, DEVICE),	    U(ts_row_context, 5, context, CONTEXT),
+	U(ts_row_context, 6, thread, THREAD),	    U(ts_row_context, 7, action, ENUM),
+};
+
+static const struct ts_column graph_launch_columns[] = {
+	U(ts_row_graph_launch, 1, start_ns, TIME_START),
+	U(ts_row_graph_launch, 3, op_id, OP),
+	U(ts_row_graph_launch, 4, graph_exec, ADDRESS),
+	U(ts_row_graph_launch, 5, stream_handle, ADDRESS),
+	U(ts_row_graph_launch, 6, context, CONTEXT),
+	U(ts_row_graph_launch, 7, stream, STREAM),
+	U(ts_row_graph_launch, 8, graph, NUMBER),
+	U(ts_row_graph_launch, 9, thread, THREAD),
+};
+
+static const struct ts_column mark_columns[] = {
+	U(ts_row_mark, 1, start_ns, TIME_START), U(ts_row_mark, 3, payload, NUMBER),
+	U(ts_row_mark, 4, name, STRING),	 U(ts_row_mark, 5, domain, STRING),
+	U(ts_row_mark, 6, category, NUMBER),	 U(ts_row_mark, 7, color, NUMBER),
+	U(ts_row_mark, 8, stack, STACK),	 U(ts_row_mark, 9, thread, THREAD),
+	U(ts_row_mark, 10, payload_type, ENUM),
+};
+
+static const struct ts_column range_columns[] = {
+	U(ts_row_range, 1, start_ns, TIME_START), U(ts_row_range, 3, range_id, NUMBER),
+	U(ts_row_range, 4, payload, NUMBER),	  U(ts_row_range, 5, name, STRING),
+	U(ts_row_range, 6, domain, STRING),	  U(ts_row_range, 7, category, NUMBER),
+	U(ts_row_range, 8, color, NUMBER),	  U(ts_row_range, 9, stack, STACK),
+	U(ts_row_range, 10, thread, THREAD),	  U(ts_row_range, 11, payload_type, ENUM),
+	U(ts_row_range, 12, action, ENUM),
+};
+
+static const struct ts_column counter_columns[] = {
+	U(ts_row_counter, 1, start_ns, TIME_START), U(ts_row_counter, 3, value, DOUBLE),
+	U(ts_row_counter, 4, name, STRING),	    U(ts_row_counter, 5, domain, STRING),
+	U(ts_row_counter, 6, thread, THREAD),
+};
+
+static const struct ts_column clock_columns[] = {
+	U(ts_row_clock, 1, start_ns, TIME_START),
+	U(ts_row_clock, 3, ticks, NUMBER),
+	U(ts_row_clock, 4, error_ns, DURATION),
+	U(ts_row_clock, 5, clock, ENUM),
+};
+
+static const struct ts_column loss_columns[] = {
+	U(ts_row_loss, 1, start_ns, TIME_START), U(ts_row_loss, 2, end_ns, TIME_END),
+	U(ts_row_loss, 3, count, COUNT),	 U(ts_row_loss, 4, reason, ENUM),
+	U(ts_row_loss, 5, context, CONTEXT),	 U(ts_row_loss, 6, thread, THREAD),
+};
+
+static const struct ts_column overhead_columns[] = {
+	U(ts_row_overhead, 1, start_ns, TIME_START), U(ts_row_overhead, 2, end_ns, TIME_END),
+	U(ts_row_overhead, 3, overhead_kind, ENUM),  U(ts_row_overhead, 4, object_kind, ENUM),
+	U(ts_row_overhead, 5, object, NUMBER),
+};
+
+static const struct ts_column gpu_module_columns[] = {
+	U(ts_row_gpu_module, 1, start_ns, TIME_START), U(ts_row_gpu_module, 3, bytes, SIZE),
+	U(ts_row_gpu_module, 4, module, NUMBER),       U(ts_row_gpu_module, 5, context, CONTEXT),
+	U(ts_row_gpu_module, 6, action, ENUM),	       U(ts_row_gpu_module, 7, thread, THREAD),
+};
+
+static const struct ts_column yield_columns[] = {
+	U(ts_row_yield, 1, start_ns, TIME_START),
+	U(ts_row_yield, 3, to, STRING),
+	U(ts_row_yield, 4, yielded, FLAGS),
+	U(ts_row_yield, 5, thread, THREAD),
+};
+
+static const struct ts_column session_columns[] = {
+	U(ts_row_session, 1, session, SESSION),
+	U(ts_row_session, 2, pid, NUMBER),
+	U(ts_row_session, 3, parent_pid, NUMBER),
+	U(ts_row_session, 4, uid, NUMBER),
+	U(ts_row_session, 5, start_ns, TIME_START),
+	U(ts_row_session, 6, end_ns, TIME_END),
+	U(ts_row_session, 7, start_realtime_ns, NUMBER),
+	U(ts_row_session, 8, clock_error_ns, DURATION),
+	U(ts_row_session, 9, uuid, OCTETS),
+	U(ts_row_session, 10, program, STRING),
+	U(ts_row_session, 11, host_clock, ENUM),
+	U(ts_row_session, 12, driver_version, NUMBER),
+	U(ts_row_session, 13, vendor_version, NUMBER),
+	U(ts_row_session, 14, state, ENUM),
+	U(ts_row_session, 15, ended, ENUM),
+	U(ts_row_session, 16, empty_reason, ENUM),
+	U(ts_row_session, 17, empty_text, STRING),
+};
+
+static const struct ts_column thread_columns[] = {
+	U(ts_row_thread, 1, start_ns, TIME_START),
+	U(ts_row_thread, 2, thread, THREAD),
+	U(ts_row_thread, 3, tid, NUMBER),
+	U(ts_row_thread, 4, name, STRING),
+};
+
+static const struct ts_column device_columns[] = {
+	U(ts_row_device, 1, device, DEVICE),
+	U(ts_row_device, 2, name, STRING),
+	U(ts_row_device, 3, uuid, OCTETS),
+	U(ts_row_device, 4, memory_bytes, SIZE),
+	U(ts_row_device, 5, memory_bandwidth_kb_per_s, NUMBER),
+	U(ts_row_device, 6, compute_capability_major, NUMBER),
+	U(ts_row_device, 7, compute_capability_minor, NUMBER),
+	U(ts_row_device, 8, n_multiprocessors, NUMBER),
+	U(ts_row_device, 9, core_clock_khz, NUMBER),
+	U(ts_row_device, 10, n_copy_engines, NUMBER),
+	U(ts_row_device, 11, threads_per_warp, NUMBER),
+	U(ts_row_device, 12, max_warps_per_multiprocessor, NUMBER),
+	U(ts_row_device, 13, max_blocks_per_multiprocessor, NUMBER),
+	U(ts_row_device, 14, max_shared_bytes_per_multiprocessor, SIZE),
+	U(ts_row_device, 15, max_registers_per_multiprocessor, NUMBER),
+	U(ts_row_device, 16, l2_cache_bytes, SIZE),
+	U(ts_row_device, 17, flags, FLAGS),
+};
+
+static const struct ts_column module_columns[] = {
+	U(ts_row_module, 1, start_ns, TIME_START),   U(ts_row_module, 2, address, ADDRESS),
+	U(ts_row_module, 3, address_end, ADDRESS),   U(ts_row_module, 4, bias, ADDRESS),
+	U(ts_row_module, 5, path, STRING),	     U(ts_row_module, 6, flags, FLAGS),
+	U(ts_row_module, 7, n_build_id_bytes, SIZE), U(ts_row_module, 8, build_id, OCTETS),
+};
+
+static const struct ts_column metadata_columns[] = {
+	U(ts_row_metadata, 1, key, STRING),
+	U(ts_row_metadata, 2, value, STRING),
+};
+
+#define SCHEMA(type_, name_, row_, columns_, event_, end_, bytes_) \
+	[type_] = {.name = name_,                                  \
+		   .type = type_,                                  \
+		   .n_columns = TS_ARRAY_LEN(columns_),            \
+		   .row_bytes = sizeof(struct row_),               \
+		   .columns = columns_,                            \
+		   .is_event = event_,                             \
+		   .has_end = end_,                                \
+		   .bytes_column = bytes_}
+
+/* Of an event with an end; of an instant; of a definition. */
+#define SPAN(type_, name_, bytes_) \
+	SCHEMA(type_, #name_, ts_row_##name_, name_##_columns, true, true, bytes_)
+#define INSTANT(type_, name_, bytes_) \
+	SCHEMA(type_, #name_, ts_row_##name_, name_##_columns, true, false, bytes_)
+#define DEFINITION(type_, name_) \
+	SCHEMA(type_, #name_, ts_row_##name_, name_##_columns, false, false, -1)
+
+static const struct ts_row_schema schemas[TS_ROW_COUNT] = {
+	SPAN(TS_ROW_API, api, -1),
+	SPAN(TS_ROW_KERNEL, kernel, -1),
+	SPAN(TS_ROW_MEMCPY, memcpy, 8),
+	SPAN(TS_ROW_MEMSET, memset, 8),
+	SPAN(TS_ROW_SYNC, sync, -1),
+	SCHEMA(TS_ROW_ALLOC, "alloc", ts_row_memory, memory_columns, true, false, 3),
+	SCHEMA(TS_ROW_FREE, "free", ts_row_memory, memory_columns, true, false, 3),
+	INSTANT(TS_ROW_EVENT, event, -1),
+	INSTANT(TS_ROW_STREAM_WAIT, stream_wait, -1),
+	INSTANT(TS_ROW_STREAM, stream, -1),
+	INSTANT(TS_ROW_CONTEXT, context, -1),
+	INSTANT(TS_ROW_GRAPH_LAUNCH, graph_launch, -1),
+	INSTANT(TS_ROW_MARK, mark, -1),
+	INSTANT(TS_ROW_RANGE, range, -1),
+	INSTANT(TS_ROW_COUNTER, counter, -1),
+	INSTANT(TS_ROW_CLOCK, clock, -1),
+	SPAN(TS_ROW_LOSS, loss, -1),
+	SPAN(TS_ROW_OVERHEAD, overhead, -1),
+	INSTANT(TS_ROW_GPU_MODULE, gpu_module, -1),
+	INSTANT(TS_ROW_YIELD, yield, -1),
+	DEFINITION(TS_ROW_SESSION, session),
+	DEFINITION(TS_ROW_THREAD, thread),
+	DEFINITION(TS_ROW_DEVICE, device),
+	DEFINITION(TS_ROW_MODULE, module),
+	DEFINITION(TS_ROW_METADATA, metadata),
+};
+
+/* The start of every event is where ts_row_start_ns() looks, and its end where ts_row_end_ns() does. */
+TS_ASSERT_FIELD(struct ts_row_api, end_ns, 8);
+TS_ASSERT_FIELD(struct ts_row_kernel, end_ns, 8);
+TS_ASSERT_FIELD(struct ts_row_memcpy, end_ns, 8);
+TS_ASSERT_FIELD(struct ts_row_memset, end_ns, 8);
+TS_ASSERT_FIELD(struct ts_row_sync, end_ns, 8);
+TS_ASSERT_FIELD(struct ts_row_loss, end_ns, 8);
+TS_ASSERT_FIELD(struct ts_row_overhead, end_ns, 8);
+TS_STATIC_ASSERT(sizeof(struct ts_row_kernel) <= TS_ROW_MAX_BYTES, "the widest row");
+TS_STATIC_ASSERT(TS_ARRAY_LEN(kernel_columns) <= TS_ROW_MAX_COLUMNS, "the most columns");
+
+const struct ts_row_schema *ts_row_schema(unsigned type)
+{
+	return type < TS_ROW_COUNT && schemas[type].name ? &schemas[type] : NULL;
+}
+
+unsigned ts_row_type_by_name(const char *name)
+{
+	for (unsigned type = 0; type < TS_ROW_COUNT; type++)
+		if (schemas[type].name && !strcmp(schemas[type].name, name))
+			return type;
+	return 0;
+}
+
+const char *ts_loss_reason_name(unsigned reason)
+{
+	switch (reason) {
+#define LOSS_CASE_(name, value, key) \
+	case value:                  \
+		return key;
+		TS_LOSS_REASONS(LOSS_CASE_)
+#undef LOSS_CASE_
+	default:
+		return NULL;
+	}
+}

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows: what a trace consists of. One C struct for each type of row, and one table for each that
+ * names its columns; encoding, decoding, printing and the tests all work from that table.
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC. Ids:
+ *   string         the file's; 0 is unknown (or none)
+ *   stack, thread  the session's, counted from 1; 0 is unknown. Every row is read together with the
+ *                  number of its session.
+ *   op_id          the session's: joins an API row with the device rows that it caused
+ *   device, context, stream, graph: CUPTI's own ids within the session; TS_NO_DEVICE where a row has none
+ *
+ * A row type never changes the meaning of a column. New columns get new ids; a reader skips columns that it does not
+ * know, and a column that a file lacks reads as zero.
+ *
+ * Everything here is constant data: thread- and signal-safe.
+ */
+#pragma once
+
+#include "proto/abi/record.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The numbers are on disk. Events first: the same numbers as enum ts_record_type. */
+enum ts_row_type {
+	TS_ROW_API = 1,
+	TS_ROW_KERNEL = 2,
+	TS_ROW_MEMCPY = 3,
+	TS_ROW_MEMSET = 4,
+	TS_ROW_SYNC = 5,
+	TS_ROW_ALLOC = 6,
+	TS_ROW_FREE = 7,
+	TS_ROW_EVENT = 8,
+	TS_ROW_STREAM_WAIT = 9,
+	TS_ROW_STREAM = 10,
+	TS_ROW_CONTEXT = 11,
+	TS_ROW_GRAPH_LAUNCH = 12,
+	TS_ROW_MARK = 13,
+	TS_ROW_RANGE = 14,
+	TS_ROW_COUNTER = 15,
+	TS_ROW_CLOCK = 16,
+	TS_ROW_LOSS = 17,
+	TS_ROW_OVERHEAD = 18,
+	TS_ROW_GPU_MODULE = 19,
+	TS_ROW_YIELD = 20,
+	TS_ROW_EVENT_COUNT, /* events are [1, TS_ROW_EVENT_COUNT) */
+
+	/* Definitions. */
+	TS_ROW_SESSION = 32,
+	TS_ROW_THREAD = 33,
+	TS_ROW_DEVICE = 34,
+	TS_ROW_MODULE = 35,
+	TS_ROW_METADATA = 36,
+
+	/* Without a row struct: lists, read by ts_sbt_reader_string() and its kin. */
+	TS_ROW_STRING = 48,
+	TS_ROW_STACK = 49,
+	TS_ROW_CHECKPOINT = 50,
+
+	TS_ROW_INDEX = 56, /* the reader's and the writer's own */
+	TS_ROW_COUNT = 64
+};
+
+/* For sets of row types: a type is a bit of a uint64_t. */
+#define TS_ROW_BIT(type) (UINT64_C(1) << (type))
+#define TS_ROW_EVENTS	 ((UINT64_C(1) << TS_ROW_EVENT_COUNT) - 2)
+
+/* An outermost call of the vendor's interface. */
+struct ts_row_api {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t op_id;
+	uint64_t nested_op_id; /* 0: none, or the same */
+	uint32_t thread;
+	uint32_t stack;
+	uint32_t context; /* 0 where none was current */
+	int32_t result;	  /* CUresult or cudaError_t */
+	uint16_t domain;  /* enum ts_api_domain */
+	uint16_t cbid;	  /* with `domain` names the function */
+	uint32_t flags;	  /* TS_API_* */
+};
+
+struct ts_row_kernel {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t op_id;
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t graph;	       /* 0: not from a graph */
+	uint64_t graph_node;   /* 0: not from a graph */
+	uint64_t queued_ns;    /* 0 where not collected */
+	uint64_t submitted_ns; /* 0 where not collected */
+	uint32_t name;	       /* mangled */
+	uint32_t grid_x;       /* blocks */
+	uint32_t grid_y;
+	uint32_t grid_z;
+	uint32_t block_x; /* threads */
+	uint32_t block_y;
+	uint32_t block_z;
+	uint32_t cluster_x;
+	uint32_t cluster_y;
+	uint32_t cluster_z;
+	uint32_t static_shared_bytes;
+	uint32_t dynamic_shared_bytes;
+	uint32_t local_bytes_per_thread;
+	uint32_t channel;
+	uint16_t registers_per_thread;
+	uint8_t launch_type;  /* CUpti_ActivityLaunchType */
+	uint8_t channel_type; /* CUpti_ChannelType */
+	uint32_t reserved;    /* not a column */
+};
+
+struct ts_row_memcpy {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t op_id;
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t graph;
+	uint64_t graph_node;
+	uint64_t bytes;
+	uint64_t copy_count;
+	uint32_t src_device; /* TS_NO_DEVICE: the host */
+	uint32_t dst_device; /* TS_NO_DEVICE: the host */
+	uint8_t copy_kind;   /* CUpti_ActivityMemcpyKind */
+	uint8_t src_kind;    /* CUpti_ActivityMemoryKind */
+	uint8_t dst_kind;    /* CUpti_ActivityMemoryKind */
+	uint8_t async;	     /* 1: marked asynchronous */
+	uint32_t channel;
+};
+
+struct ts_row_memset {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t op_id;
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t graph;
+	uint64_t graph_node;
+	uint64_t bytes;
+	uint32_t value;
+	uint16_t memory_kind; /* CUpti_ActivityMemoryKind */
+	uint16_t async;
+	uint32_t channel;
+	uint32_t reserved; /* not a column */
+};
+
+/* The host waited, or a stream was made to wait. */
+struct ts_row_sync {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t op_id;
+	uint32_t sync_type; /* CUpti_ActivitySynchronizationType */
+	uint32_t context;
+	uint32_t stream; /* TS_NO_DEVICE where the kind has none */
+	uint32_t event;	 /* CUPTI's event id; 0 where the kind has none */
+	int32_t result;
+	uint32_t reserved; /* not a column */
+};
+
+/* TS_ROW_ALLOC and TS_ROW_FREE. */
+struct ts_row_memory {
+	uint64_t start_ns;
+	uint64_t op_id;
+	uint64_t address;
+	uint64_t bytes;
+	uint64_t pool; /* the pool's address; 0: none */
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;      /* TS_NO_DEVICE where not stream-ordered */
+	uint16_t memory_kind; /* CUpti_ActivityMemoryKind */
+	uint16_t async;
+};
+
+/* cudaEventRecord and its kin. */
+struct ts_row_event {
+	uint64_t start_ns;
+	uint64_t op_id;
+	uint64_t event;		/* the vendor's handle */
+	uint64_t stream_handle; /* as the application passed it */
+	uint32_t context;
+	uint32_t stream; /* TS_NO_DEVICE where it could not be told */
+	uint32_t event_flags;
+	uint32_t thread;
+};
+
+/* cudaStreamWaitEvent: `stream` waits for `event`. */
+struct ts_row_stream_wait {
+	uint64_t start_ns;
+	uint64_t op_id;
+	uint64_t event;
+	uint64_t stream_handle;
+	uint32_t context;
+	uint32_t stream; /* TS_NO_DEVICE where it could not be told */
+	uint32_t event_flags;
+	uint32_t thread;
+};
+
+struct ts_row_stream {
+	uint64_t start_ns;
+	uint64_t handle; /* the vendor's; 0 where not known */
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	int32_t priority;
+	uint32_t stream_flags; /* CUpti_ActivityStreamFlag */
+	uint32_t thread;
+	uint32_t action;   /* enum ts_object_action */
+	uint32_t reserved; /* not a column */
+};
+
+struct ts_row_context {
+	uint64_t start_ns;
+	uint64_t handle;
+	uint32_t device;
+	uint32_t context;
+	uint32_t thread;
+	uint32_t action; /* enum ts_object_action */
+};
+
+struct ts_row_graph_launch {
+	uint64_t start_ns;
+	uint64_t op_id;
+	uint64_t graph_exec; /* the vendor's handle */
+	uint64_t stream_handle;
+	uint32_t context;
+	uint32_t stream; /* TS_NO_DEVICE where it could not be told */
+	uint32_t graph;	 /* CUPTI's graph id; 0 where it could not be told */
+	uint32_t thread;
+};
+
+/* What the application says of itself: an instant. */
+struct ts_row_mark {
+	uint64_t start_ns;
+	uint64_t payload; /* bits as the application gave them */
+	uint32_t name;
+	uint32_t domain;
+	uint32_t category;
+	uint32_t color; /* ARGB; 0: none */
+	uint32_t stack;
+	uint32_t thread;
+	uint32_t payload_type; /* as ts_record_annotation.payload_type */
+	uint32_t reserved;     /* not a column */
+};
+
+/* One end of a range; the reader pairs them (PUSH and POP by thread, START and END by range_id). */
+struct ts_row_range {
+	uint64_t start_ns;
+	uint64_t range_id; /* of START and END */
+	uint64_t payload;
+	uint32_t name;
+	uint32_t domain;
+	uint32_t category;
+	uint32_t color;
+	uint32_t stack;
+	uint32_t thread;
+	uint32_t payload_type;
+	uint32_t action; /* enum ts_range_action */
+};
+
+struct ts_row_counter {
+	uint64_t start_ns;
+	double value;
+	uint32_t name;
+	uint32_t domain;
+	uint32_t thread;
+	uint32_t reserved; /* not a column */
+};
+
+/* `ticks` of `clock` and start_ns were one instant, to within error_ns. */
+struct ts_row_clock {
+	uint64_t start_ns;
+	uint64_t ticks;
+	uint64_t error_ns;
+	uint32_t clock;	   /* enum ts_clock */
+	uint32_t reserved; /* not a column */
+};
+
+/* `count` things were lost between start_ns and end_ns. */
+struct ts_row_loss {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t count;
+	uint32_t reason;   /* enum ts_loss_reason */
+	uint32_t context;  /* 0 where it does not matter */
+	uint32_t thread;   /* whose shard it was; 0 where it does not matter */
+	uint32_t reserved; /* not a column */
+};
+
+struct ts_row_overhead {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t overhead_kind; /* CUpti_ActivityOverheadKind */
+	uint32_t object_kind;	/* CUpti_ActivityObjectKind */
+	uint32_t object;	/* thread, device, context or stream id, as object_kind says */
+	uint32_t reserved;	/* not a column */
+};
+
+/* Device code that came or went. */
+struct ts_row_gpu_module {
+	uint64_t start_ns;
+	uint64_t bytes;	 /* of the image, 0 where not known */
+	uint32_t module; /* CUPTI's module id */
+	uint32_t context;
+	uint32_t action; /* enum ts_object_action */
+	uint32_t thread;
+};
+
+/* From start_ns CUPTI was the application's (`yielded` 1), or ours again (0). */
+struct ts_row_yield {
+	uint64_t start_ns;
+	uint32_t to; /* who took it, where it could be told */
+	uint32_t yielded;
+	uint32_t thread;
+	uint32_t reserved; /* not a column */
+};
+
+/* How a session ended. */
+enum ts_session_end {
+	TS_SESSION_END_NONE = 0,     /* it has not, or the recording was cut first */
+	TS_SESSION_END_BYE = 1,	     /* everything was flushed */
+	TS_SESSION_END_DIED = 2,     /* the process vanished; what it had committed was kept */
+	TS_SESSION_END_STOPPED = 3,  /* the recording ended before the process did */
+	TS_SESSION_END_BAD_DATA = 4, /* it broke the contract and was dropped */
+	TS_SESSION_END_DAEMON = 5,   /* the daemon could not go on (disk full, shutting down) */
+	TS_SESSION_END_EMPTY = 6,    /* a note alone: no session could be made; see empty_reason */
+};
+
+/* A session. A later row with the same `session` supersedes an earlier one. */
+struct ts_row_session {
+	uint32_t session; /* its number in this file, from 1 */
+	uint32_t pid;
+	uint32_t parent_pid; /* forked from this traced process; 0: not */
+	uint32_t uid;	     /* as the kernel told of the peer; UINT32_MAX where not known */
+	uint64_t start_ns;
+	uint64_t end_ns; /* 0: has not ended */
+	uint64_t start_realtime_ns;
+	uint64_t clock_error_ns; /* widest error bound of host times seen so far */
+	uint8_t uuid[16];
+	uint32_t program;	 /* string */
+	uint32_t host_clock;	 /* enum ts_clock */
+	uint32_t driver_version; /* cuDriverGetVersion() */
+	uint32_t vendor_version; /* cuptiGetVersion() */
+	uint32_t state;		 /* enum ts_session_state */
+	uint32_t ended;		 /* enum ts_session_end */
+	uint32_t empty_reason;	 /* enum ts_empty_reason */
+	uint32_t empty_text;	 /* string */
+};
+
+/* One life of a producing thread. */
+struct ts_row_thread {
+	uint64_t start_ns; /* when it first produced */
+	uint32_t thread;   /* its id, what `thread` columns refer to */
+	uint32_t tid;
+	uint32_t name;	   /* string */
+	uint32_t reserved; /* not a column */
+};
+
+/* A GPU as the session saw it. A later row with the same `device` supersedes an earlier one. */
+struct ts_row_device {
+	uint32_t device; /* CUPTI's device id, what `device` columns refer to */
+	uint32_t name;	 /* string */
+	uint8_t uuid[16];
+	uint64_t memory_bytes;
+	uint64_t memory_bandwidth_kb_per_s;
+	uint32_t compute_capability_major;
+	uint32_t compute_capability_minor;
+	uint32_t n_multiprocessors;
+	uint32_t core_clock_khz;
+	uint32_t n_copy_engines;
+	uint32_t threads_per_warp;
+	uint32_t max_warps_per_multiprocessor;
+	uint32_t max_blocks_per_multiprocessor;
+	uint32_t max_shared_bytes_per_multiprocessor;
+	uint32_t max_registers_per_multiprocessor;
+	uint32_t l2_cache_bytes;
+	uint32_t flags; /* TS_DEVICE_* */
+};
+
+/* An ELF file that was mapped into the process, or (TS_MODULE_UNLOADED) went away. */
+struct ts_row_module {
+	uint64_t start_ns; /* from then on */
+	uint64_t address;  /* first mapped address */
+	uint64_t address_end;
+	uint64_t bias; /* address = bias + address in the file's own view */
+	uint32_t path; /* string */
+	uint32_t flags;
+	uint32_t n_build_id_bytes;
+	uint8_t build_id[32];
+	uint32_t reserved; /* not a column */
+};
+
+/* A fact about the recording. A later row with the same key supersedes an earlier one. */
+struct ts_row_metadata {
+	uint32_t key;	/* string */
+	uint32_t value; /* string */
+};
+
+/* Keys of metadata that every daemon writes. Others are allowed. */
+#define TS_METADATA_HOSTNAME	    "hostname"
+#define TS_METADATA_KERNEL	    "kernel" /* uname -sr */
+#define TS_METADATA_DAEMON_VERSION  "daemon_version"
+#define TS_METADATA_START_REALTIME  "start_realtime_ns"	 /* decimal */
+#define TS_METADATA_START_MONOTONIC "start_monotonic_ns" /* decimal; the same instant */
+#define TS_METADATA_COMMAND	    "command"
+
+/* What a column's numbers are. */
+enum ts_role {
+	TS_ROLE_NUMBER = 0,
+	TS_ROLE_TIME_START, /* ns; every event's first column */
+	TS_ROLE_TIME_END,   /* ns */
+	TS_ROLE_TIME,	    /* ns; another instant; 0 where not collected */
+	TS_ROLE_DURATION,   /* ns */
+	TS_ROLE_STRING,	    /* id of a string */
+	TS_ROLE_STACK,	    /* id of a stack of the session */
+	TS_ROLE_THREAD,	    /* id of a thread of the session */
+	TS_ROLE_OP,	    /* operation id */
+	TS_ROLE_BYTES,	    /* an amount moved or allocated: summed in the index */
+	TS_ROLE_SIZE,	    /* bytes, not summed */
+	TS_ROLE_COUNT,	    /* a count of things */
+	TS_ROLE_ADDRESS,    /* of memory, or a vendor's handle: print as hex */
+	TS_ROLE_DEVICE,	    /* CUPTI's device id; TS_NO_DEVICE: none */
+	TS_ROLE_CONTEXT,
+	TS_ROLE_STREAM, /* TS_NO_DEVICE: none */
+	TS_ROLE_ENUM,
+	TS_ROLE_FLAGS,
+	TS_ROLE_SESSION,
+	TS_ROLE_DOUBLE, /* an IEEE 754 double */
+	TS_ROLE_OCTETS, /* a fixed number of bytes: a UUID, a build id */
+};
+
+struct ts_column {
+	const char *name;
+	uint16_t id;	 /* on disk; unique within the type, never reused */
+	uint16_t width;	 /* bytes: 1, 2, 4, 8; any for TS_ROLE_OCTETS */
+	uint16_t offset; /* in the row struct */
+	uint8_t role;	 /* enum ts_role */
+	uint8_t is_signed;
+};
+
+struct ts_row_schema {
+	const char *name; /* "kernel", ...: also the key in `tsctl info --json`'s counts */
+	uint16_t type;	  /* enum ts_row_type */
+	uint16_t n_columns;
+	uint32_t row_bytes;		 /* sizeof the struct */
+	const struct ts_column *columns; /* in order of id; events: the first is start_ns */
+	bool is_event;
+	bool has_end;	      /* events: the second column is end_ns; else a row is an instant */
+	int16_t bytes_column; /* index of the column that is summed as bytes; -1: none */
+};
+
+#define TS_ROW_MAX_COLUMNS 32
+#define TS_ROW_MAX_BYTES   160 /* no row struct is larger */
+
+/* The schema of a type of row that has a struct; NULL for any other number. */
+const struct ts_row_schema *ts_row_schema(unsigned type);
+
+/* The type of that name ("kernel", "session", ...), or 0. */
+unsigned ts_row_type_by_name(const char *name);
+
+/* A column's value, sign-extended where signed; a double's bits. Not for TS_ROLE_OCTETS. */
+static inline uint64_t ts_column_get(const struct ts_column *column, const void *row)
+{
+	const uint8_t *p = (const uint8_t *)row + column->offset;
+	uint64_t v8;
+	uint32_t v4;
+	uint16_t v2;
+
+	switch (column->width) {
+	case 1:
+		return column->is_signed ? (uint64_t)(int64_t)(int8_t)*p : *p;
+	case 2:
+		memcpy(&v2, p, 2);
+		return column->is_signed ? (uint64_t)(int64_t)(int16_t)v2 : v2;
+	case 4:
+		memcpy(&v4, p, 4);
+		return column->is_signed ? (uint64_t)(int64_t)(int32_t)v4 : v4;
+	default:
+		memcpy(&v8, p, 8);
+		return v8;
+	}
+}
+
+/* When an event began, and ended: for an instant, or an end before the start, the start. */
+static inline uint64_t ts_row_start_ns(const void *row)
+{
+	uint64_t start_ns;
+
+	memcpy(&start_ns, row, sizeof(start_ns));
+	return start_ns;
+}
+
+static inline uint64_t ts_row_end_ns(const struct ts_row_schema *schema, const void *row)
+{
+	uint64_t start_ns = ts_row_start_ns(row), end_ns;
+
+	if (!schema->has_end)
+		return start_ns;
+	memcpy(&end_ns, (const uint8_t *)row + sizeof(start_ns), sizeof(end_ns));
+	return end_ns < start_ns ? start_ns : end_ns;
+}
+
+/* The key of a reason of loss in `lost` ("ring_full", ...); NULL for an unknown one. */
+const char *ts_loss_reason_name(unsigned reason);
+
+#ifdef __cplusplus
+}
+#endif
