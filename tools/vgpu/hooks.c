@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The dispatcher between libcuda's facade and the one sink that libcupti attaches: correlation ids,
+ * the nesting of calls, and the quiescence that makes attaching and detaching safe against threads
+ * that are making calls. It is part of libcuda and exists so that libcuda, libcudart and libcupti
+ * share one path and none of them holds another's lock.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include "tools/vgpu/hooks.h"
+
+/*
+ * Sink calls in progress are counted like SRCU's readers: in one of two phases, spread over shards
+ * so that threads do not share a line. A waiter flips the phase and waits for the old one to drain;
+ * twice, because a thread may have read the phase before the flip and count itself after it.
+ */
+#define N_SHARDS 64
+
+struct shard {
+	_Alignas(64) _Atomic uint32_t n_inside[2];
+};
+
+static struct shard shards[N_SHARDS];
+static _Atomic uint32_t phase;
+static _Atomic uint32_t next_shard;
+static _Atomic(const struct ts_vgpu_sink *) current_sink;
+static _Atomic uint32_t last_correlation_id;
+static _Atomic uint32_t last_epoch;
+static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint32_t n_draining[2]; /* of those inside, how many wait in drain() */
+static const struct ts_vgpu_queries *the_queries;
+
+_Atomic uint32_t ts_vgpu_armed_epoch;
+
+static __thread struct {
+	struct ts_vgpu_api *call; /* innermost call in progress */
+	uint32_t shard_plus_one;
+	uint32_t n_inside[2]; /* this thread's own part of its shard */
+} self;
+
+struct section {
+	const struct ts_vgpu_sink *sink;
+	uint32_t epoch;
+	uint32_t phase;
+};
+
+static void section_leave(const struct section *section)
+{
+	self.n_inside[section->phase]--;
+	/* Release: what the sink did comes before the drain that set_sink and quiesce wait for. */
+	atomic_fetch_sub_explicit(&shards[self.shard_plus_one - 1].n_inside[section->phase], 1,
+				  memory_order_release);
+}
+
+static bool section_enter(struct section *ret_section)
+{
+	struct section section;
+
+	if (!ts_vgpu_armed())
+		return false;
+	if (self.shard_plus_one == 0)
+		self.shard_plus_one =
+			atomic_fetch_add_explicit(&next_shard, 1, memory_order_relaxed) % N_SHARDS +
+			1;
+	section.phase = atomic_load_explicit(&phase, memory_order_relaxed) & 1;
+	/*
+	 * Sequentially consistent, against the stores and loads of drain(): either the waiter sees
+	 * this count, or this thread sees what the waiter stored before it looked (no sink, or a
+	 * sink that has let go).
+	 */
+	atomic_fetch_add_explicit(&shards[self.shard_plus_one - 1].n_inside[section.phase], 1,
+				  memory_order_seq_cst);
+	self.n_inside[section.phase]++;
+	section.sink = atomic_load_explicit(&current_sink, memory_order_seq_cst);
+	section.epoch = atomic_load_explicit(&ts_vgpu_armed_epoch, memory_order_seq_cst);
+	if (!section.sink || section.epoch == 0) {
+		section_leave(&section);
+		return false;
+	}
+	*ret_section = section;
+	return true;
+}
+
+/*
+ * Waits until nobody is inside but those that wait here themselves, in either phase. Two threads
+ * that both detach from inside a callback would otherwise wait for each other.
+ */
+static void drain(void)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		atomic_fetch_add_explicit(&n_draining[i], self.n_inside[i], memory_order_seq_cst);
+	pthread_mutex_lock(&drain_lock);
+	for (unsigned int flip = 0; flip < 2; flip++) {
+		uint32_t old = atomic_fetch_add_explicit(&phase, 1, memory_order_seq_cst) & 1;
+
+		for (;;) {
+			uint32_t n_inside = 0;
+
+			for (unsigned int i = 0; i < N_SHARDS; i++)
+				n_inside += atomic_load_explicit(&shards[i].n_inside[old],
+								 memory_order_seq_cst);
+			if (n_inside <=
+			    atomic_load_explicit(&n_draining[old], memory_order_seq_cst))
+				break;
+			sched_yield();
+		}
+	}
+	pthread_mutex_unlock(&drain_lock);
+	for (unsigned int i = 0; i < 2; i++)
+		atomic_fetch_sub_explicit(&n_draining[i], self.n_inside[i], memory_order_seq_cst);
+}
+
+static int attach(const struct ts_vgpu_sink *sink)
+{
+	const struct ts_vgpu_sink *none = NULL;
+	uint32_t epoch;
+
+	if (sink->size < sizeof(*sink) || sink->version != TS_VGPU_HOOKS_VERSION)
+		return -EINVAL;
+	if (!atomic_compare_exchange_strong(&current_sink, &none, sink))
+		return -EBUSY;
+	do
+		epoch = atomic_fetch_add_explicit(&last_epoch, 1, memory_order_relaxed) + 1;
+	while (epoch == 0);
+	atomic_store_explicit(&ts_vgpu_armed_epoch, epoch, memory_order_seq_cst);
+	return 0;
+}
+
+static int detach(void)
+{
+	/*
+	 * The epoch goes first: a thread that still finds the sink then finds no epoch, and leaves.
+	 */
+	atomic_store_explicit(&ts_vgpu_armed_epoch, 0, memory_order_seq_cst);
+	if (!atomic_exchange_explicit(&current_sink, NULL, memory_order_seq_cst))
+		return -ENOENT;
+	drain();
+	return 0;
+}
+
+/* libcupti calls this under a lock of its own, so attaching and detaching never race. */
+static int set_sink(const struct ts_vgpu_sink *sink)
+{
+	return sink ? attach(sink) : detach();
+}
+
+bool ts_vgpu_api_enter(struct ts_vgpu_api *call)
+{
+	struct section section;
+
+	call->epoch = 0;
+	if (call->cbid == 0 || !section_enter(&section))
+		return false;
+
+	call->epoch = section.epoch;
+	call->correlation_data = 0;
+	call->sink_word = 0;
+	call->outer = self.call;
+	if (call->outer && call->outer->epoch == section.epoch) {
+		call->correlation_id = call->outer->correlation_id;
+	} else {
+		do
+			call->correlation_id = atomic_fetch_add_explicit(&last_correlation_id, 1,
+									 memory_order_relaxed) +
+					       1;
+		while (call->correlation_id == 0);
+	}
+	self.call = call;
+	the_queries->current_context(&call->context, &call->context_uid);
+	section.sink->api(TS_CUPTI_API_ENTER, call);
+	section_leave(&section);
+	return true;
+}
+
+void ts_vgpu_api_exit(struct ts_vgpu_api *call)
+{
+	struct section section;
+
+	self.call = call->outer;
+	if (!section_enter(&section))
+		return;
+	if (section.epoch == call->epoch) {
+		the_queries->current_context(&call->context, &call->context_uid);
+		section.sink->api(TS_CUPTI_API_EXIT, call);
+	}
+	section_leave(&section);
+}
+
+uint32_t ts_vgpu_correlation_id(void)
+{
+	return self.call ? self.call->correlation_id : 0;
+}
+
+void ts_vgpu_report_resource(const struct ts_vgpu_resource_event *event)
+{
+	struct section section;
+
+	if (!section_enter(&section))
+		return;
+	section.sink->resource(event);
+	section_leave(&section);
+}
+
+void ts_vgpu_report_memory(const struct ts_vgpu_memory_event *event)
+{
+	struct section section;
+
+	if (!section_enter(&section))
+		return;
+	section.sink->memory(event, ts_vgpu_correlation_id());
+	section_leave(&section);
+}
+
+void ts_vgpu_report_wait(const struct ts_vgpu_wait_event *event)
+{
+	struct section section;
+
+	if (!section_enter(&section))
+		return;
+	section.sink->wait(event, ts_vgpu_correlation_id());
+	section_leave(&section);
+}
+
+void ts_vgpu_report_submitted(struct ts_vgpu_operation *op)
+{
+	struct section section;
+
+	op->epoch = 0;
+	op->sink_buffer = NULL;
+	op->sink_offset = 0;
+	if (!section_enter(&section))
+		return;
+	op->epoch = section.epoch;
+	section.sink->operation_submitted(op);
+	section_leave(&section);
+}
+
+void ts_vgpu_report_started(struct ts_vgpu_operation *op)
+{
+	struct section section;
+
+	if (op->epoch == 0 || !section_enter(&section))
+		return;
+	if (op->epoch == section.epoch)
+		section.sink->operation_started(op);
+	section_leave(&section);
+}
+
+void ts_vgpu_report_completed(struct ts_vgpu_operation *op)
+{
+	struct section section;
+
+	if (op->epoch == 0 || !section_enter(&section))
+		return;
+	if (op->epoch == section.epoch)
+		section.sink->operation_completed(op);
+	section_leave(&section);
+}
+
+static struct ts_vgpu_hooks hooks = {
+	.size = sizeof(hooks),
+	.version = TS_VGPU_HOOKS_VERSION,
+	.armed = &ts_vgpu_armed_epoch,
+	.set_sink = set_sink,
+	.quiesce = drain,
+	.api_enter = ts_vgpu_api_enter,
+	.api_exit = ts_vgpu_api_exit,
+	.correlation_id = ts_vgpu_correlation_id,
+};
+
+const struct ts_vgpu_hooks *ts_vgpu_hooks_init(const struct ts_vgpu_queries *queries)
+{
+	the_queries = queries;
+	hooks.queries = queries;
+	return &hooks;
+}
