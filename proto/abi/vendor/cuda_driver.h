@@ -19,8 +19,8 @@
 #define TS_CU_VERSION 0x32c8
 
 /*
- * Result codes: X(suffix of TS_CU_, value, the vendor's name, text). cuGetErrorName gives the name and
- * cuGetErrorString the text; both are what programs print and compare.
+ * Result codes: X(suffix of TS_CU_, value, the vendor's name, text). cuGetErrorName gives the name
+ * and cuGetErrorString the text; both are what programs print and compare.
  */
 #define TS_CU_RESULTS(X)                                                                          \
 	X(SUCCESS, 0, CUDA_SUCCESS, "no error")                                                   \
@@ -390,8 +390,8 @@ enum ts_cu_stream_flags {
 };
 
 /*
- * Stream handles with a meaning of their own. 0 is the legacy stream, or this thread's stream in the
- * _ptsz and _ptds forms of a call.
+ * Stream handles with a meaning of their own. 0 is the legacy stream, or this thread's stream in
+ * the _ptsz and _ptds forms of a call.
  */
 #define TS_CU_STREAM_LEGACY	((void *)0x1)
 #define TS_CU_STREAM_PER_THREAD ((void *)0x2)
@@ -743,7 +743,10 @@ struct ts_cu_launch_config {
 	uint32_t num_attrs;
 };
 
-/* cuMemcpy2D: origins and pitches in bytes; which source and which destination field counts, the type says. */
+/*
+ * cuMemcpy2D: origins and pitches in bytes; which source and which destination field counts, the
+ * type says.
+ */
 struct ts_cu_memcpy_2d {
 	size_t src_x_in_bytes;
 	size_t src_y;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What function_params of a driver callback points to, for the calls whose arguments somebody reads or
- * makes: the arguments in order, as the vendor lays them out. Each structure names the callback ids
- * (cupti_cbid.h) that hand it out; older ids of the same call have other layouts and are not read.
- * Pointers are the caller's: read what they point to inside the callback only.
- * Names and types follow cuda_driver.h's reading rules.
+ * What function_params of a driver callback points to, for the calls whose arguments somebody reads
+ * or makes: the arguments in order, as the vendor lays them out. Each structure names the callback
+ * ids (cupti_cbid.h) that hand it out; older ids of the same call have other layouts and are not
+ * read. Pointers are the caller's: read what they point to inside the callback only. Names and
+ * types follow cuda_driver.h's reading rules.
  */
 #pragma once
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The part of CUPTI that TraceSmith uses, in the project's own words: result codes, domains, what a
- * callback is handed, attributes. Records are in cupti_activity.h, callback ids in cupti_cbid.h, and the
- * arguments that callbacks point to in cuda_params.h. The reading rules are cuda_driver.h's: the
- * vendor's CUPTI_X is TS_CUPTI_X here; values and layouts are CUPTI 13.0's and are tested against its
- * headers. Where CUPTI 11 and 12 differ the comment says which version brought what.
+ * callback is handed, attributes. Records are in cupti_activity.h, callback ids in cupti_cbid.h,
+ * and the arguments that callbacks point to in cuda_params.h. The reading rules are
+ * cuda_driver.h's: the vendor's CUPTI_X is TS_CUPTI_X here; values and layouts are CUPTI 13.0's and
+ * are tested against its headers. Where CUPTI 11 and 12 differ the comment says which version
+ * brought what.
  */
 #pragma once
 
@@ -12,8 +13,9 @@
 #include <stdint.h>
 
 /*
- * cuptiGetVersion's number. It counted upwards until CUDA 12 (13 is CUDA 11.0, 18 is 11.8, 19 is 12.0,
- * 26 is 12.8) and is written major, minor, update since: 130001 is 13.0 update 1, and 130000 came before.
+ * cuptiGetVersion's number. It counted upwards until CUDA 12 (13 is CUDA 11.0, 18 is 11.8, 19 is
+ * 12.0, 26 is 12.8) and is written major, minor, update since: 130001 is 13.0 update 1, and 130000
+ * came before.
  */
 #define TS_CUPTI_API_VERSION	       130001
 #define TS_CUPTI_API_VERSION_CUDA_11_0 13
@@ -142,7 +144,10 @@ enum ts_cupti_cbid_state {
 typedef void (*ts_cupti_callback_fn)(void *userdata, uint32_t domain, uint32_t cbid,
 				     const void *data);
 
-/* Driver and runtime domains. context can change between enter and exit: the runtime makes contexts lazily. */
+/*
+ * Driver and runtime domains. context can change between enter and exit: the runtime makes contexts
+ * lazily.
+ */
 struct ts_cupti_callback_data {
 	uint32_t callback_site;
 	const char *function_name;
@@ -164,7 +169,10 @@ struct ts_cupti_resource_data {
 	void *resource_descriptor;
 };
 
-/* resource_descriptor of the module ids: the image that was loaded, readable during the callback only. */
+/*
+ * resource_descriptor of the module ids: the image that was loaded, readable during the callback
+ * only.
+ */
 struct ts_cupti_module_data {
 	uint32_t module_id;
 	size_t cubin_size;

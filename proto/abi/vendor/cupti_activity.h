@@ -2,13 +2,13 @@
 /*
  * CUPTI's activity records, in the project's own words.
  *
- * One structure per kind, and it is the newest one (CUDA 13.0). That is enough for every CUPTI since
- * CUDA 11.0: between the versions these records only ever grew at their end, and took over padding; no
- * field ever moved (test/unit/vendor asserts it against the older layouts that the vendor still
- * declares). What grew, and in which API version, is said at each structure, and
+ * One structure per kind, and it is the newest one (CUDA 13.0). That is enough for every CUPTI
+ * since CUDA 11.0: between the versions these records only ever grew at their end, and took over
+ * padding; no field ever moved (test/unit/vendor asserts it against the older layouts that the
+ * vendor still declares). What grew, and in which API version, is said at each structure, and
  * ts_cupti_record_bytes() below gives how long the record of a kind is in a given version: a field
- * that ends beyond it must not be read. Padding that became a field later reads as zero or as garbage
- * in older versions; the same comments say from when on it means something.
+ * that ends beyond it must not be read. Padding that became a field later reads as zero or as
+ * garbage in older versions; the same comments say from when on it means something.
  *
  * Walk buffers with cuptiActivityGetNextRecord only: later versions will grow records again.
  * Records lie 8-byte aligned, packed; no structure here has a hole, so no attribute is needed.
@@ -232,13 +232,13 @@ struct ts_cupti_activity {
 };
 
 /*
- * KERNEL and CONCURRENT_KERNEL. cache_config holds two nibbles: asked for (low) and used (high). name is
- * mangled, stays CUPTI's, and may go when the module does. start and end are 0 where CUPTI had no room to
- * note them, and end alone where a forced flush caught the kernel running.
- * Version 13 (CUDA 11.0): up to shmem_limit_config; graph_id was padding until 14 (11.1).
- * 15 (11.2): access_policy_window. 17 (11.6): channel_id, channel_type. 18 (11.8): cluster_*,
- * local_memory_total_v2. 19 (12.0): max_potential_cluster_size, max_active_clusters.
- * 130000 (13.0): is_device_launched.
+ * KERNEL and CONCURRENT_KERNEL. cache_config holds two nibbles: asked for (low) and used (high).
+ * name is mangled, stays CUPTI's, and may go when the module does. start and end are 0 where CUPTI
+ * had no room to note them, and end alone where a forced flush caught the kernel running. Version
+ * 13 (CUDA 11.0): up to shmem_limit_config; graph_id was padding until 14 (11.1). 15 (11.2):
+ * access_policy_window. 17 (11.6): channel_id, channel_type. 18 (11.8): cluster_*,
+ * local_memory_total_v2. 19 (12.0): max_potential_cluster_size, max_active_clusters. 130000 (13.0):
+ * is_device_launched.
  */
 struct ts_cupti_activity_kernel {
 	uint32_t kind;
@@ -292,9 +292,9 @@ struct ts_cupti_activity_kernel {
 };
 
 /*
- * MEMCPY: a copy within one context. flags: TS_CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC.
- * 14 (CUDA 11.1): graph_id. 17 (11.6): channel_id, channel_type. 26 (12.8): is_device_launched (padding
- * before), copy_count.
+ * MEMCPY: a copy within one context. flags: TS_CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC. 14 (CUDA 11.1):
+ * graph_id. 17 (11.6): channel_id, channel_type. 26 (12.8): is_device_launched (padding before),
+ * copy_count.
  */
 struct ts_cupti_activity_memcpy {
 	uint32_t kind;
@@ -350,8 +350,8 @@ struct ts_cupti_activity_memcpy_ptop {
 };
 
 /*
- * MEMSET. flags: TS_CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC.
- * 14 (CUDA 11.1): graph_id. 17 (11.6): channel_id, channel_type; is_device_launched was padding at first.
+ * MEMSET. flags: TS_CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC. 14 (CUDA 11.1): graph_id. 17 (11.6):
+ * channel_id, channel_type; is_device_launched was padding at first.
  */
 struct ts_cupti_activity_memset {
 	uint32_t kind;
@@ -395,9 +395,9 @@ struct ts_cupti_activity_synchronization {
 };
 
 /*
- * MEMORY2: one record for an allocation and one for its release; stream-ordered ones have is_async set. In
- * the pool, size counts where it is local and process_id where it was imported.
- * The kind exists since 15 (CUDA 11.2). 18 (11.8) has memory_pool_config.utilized_size, 24 (12.6) source.
+ * MEMORY2: one record for an allocation and one for its release; stream-ordered ones have is_async
+ * set. In the pool, size counts where it is local and process_id where it was imported. The kind
+ * exists since 15 (CUDA 11.2). 18 (11.8) has memory_pool_config.utilized_size, 24 (12.6) source.
  */
 struct ts_cupti_activity_memory {
 	uint32_t kind;
@@ -430,7 +430,8 @@ struct ts_cupti_activity_memory {
 };
 
 /*
- * DRIVER and RUNTIME: one call. cbid is what cupti_cbid.h lists; thread_id is of the type that was set.
+ * DRIVER and RUNTIME: one call. cbid is what cupti_cbid.h lists; thread_id is of the type that was
+ * set.
  */
 struct ts_cupti_activity_api {
 	uint32_t kind;
@@ -548,7 +549,8 @@ struct ts_cupti_activity_stream {
 };
 
 /*
- * EXTERNAL_CORRELATION: the id that was pushed when the call of that correlation id was made. Precedes the call's own record.
+ * EXTERNAL_CORRELATION: the id that was pushed when the call of that correlation id was made.
+ * Precedes the call's own record.
  */
 struct ts_cupti_activity_external_correlation {
 	uint32_t kind;
@@ -559,8 +561,8 @@ struct ts_cupti_activity_external_correlation {
 };
 
 /*
- * GRAPH_TRACE: one launch of a whole graph, instead of its nodes. Exists since 17 (CUDA 11.7 at the latest).
- * 22 (12.4): end_device_id, end_context_id.
+ * GRAPH_TRACE: one launch of a whole graph, instead of its nodes. Exists since 17 (CUDA 11.7 at the
+ * latest). 22 (12.4): end_device_id, end_context_id.
  */
 struct ts_cupti_activity_graph_trace {
 	uint32_t kind;
@@ -594,9 +596,9 @@ struct ts_cupti_activity_cuda_event {
 };
 
 /*
- * Layouts: X(kind, since API version, bytes, the vendor's name), oldest first within a kind. Where the
- * vendor's notes leave the version open the later candidate stands here, which only means that a field
- * is not read although it might have been there.
+ * Layouts: X(kind, since API version, bytes, the vendor's name), oldest first within a kind. Where
+ * the vendor's notes leave the version open the later candidate stands here, which only means that
+ * a field is not read although it might have been there.
  */
 #define TS_CUPTI_RECORD_LAYOUTS(X)                                         \
 	X(CONCURRENT_KERNEL, 13, 160, CUpti_ActivityKernel5)               \
@@ -638,8 +640,8 @@ struct ts_cupti_activity_cuda_event {
 	X(RUNTIME, 13, 40, CUpti_ActivityAPI)
 
 /*
- * How many bytes of a record of this kind the CUPTI of this API version fills in; 0 for a kind that is
- * not listed above, or that this version did not have yet.
+ * How many bytes of a record of this kind the CUPTI of this API version fills in; 0 for a kind that
+ * is not listed above, or that this version did not have yet.
  */
 static inline size_t ts_cupti_record_bytes(uint32_t kind, uint32_t api_version)
 {

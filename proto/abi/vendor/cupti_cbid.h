@@ -9,7 +9,8 @@
  * like are not listed: their callbacks carry their name themselves.
  *
  * The class says what the call is for, so that a tool can choose what to enable and how to show it.
- * QUERY is what asks and changes nothing: such calls are frequent, cheap, and seldom worth a record.
+ * QUERY is what asks and changes nothing: such calls are frequent, cheap, and seldom worth a
+ * record.
  */
 #pragma once
 
