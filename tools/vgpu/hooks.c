@@ -28,7 +28,8 @@ static _Atomic uint32_t phase;
 static _Atomic uint32_t next_shard;
 static _Atomic(const struct ts_vgpu_sink *) current_sink;
 static _Atomic uint32_t last_correlation_id;
-static _Atomic uint32_t last_epoch;
+static pthread_mutex_t sink_lock = PTHREAD_MUTEX_INITIALIZER; /* attaching, detaching */
+static uint32_t last_epoch;
 static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t n_draining[2]; /* of those inside, how many wait in drain() */
 static const struct ts_vgpu_queries *the_queries;
@@ -115,33 +116,40 @@ static void drain(void)
 
 static int attach(const struct ts_vgpu_sink *sink)
 {
-	const struct ts_vgpu_sink *none = NULL;
 	uint32_t epoch;
+	int r = 0;
 
 	if (sink->size < sizeof(*sink) || sink->version != TS_VGPU_HOOKS_VERSION)
 		return -EINVAL;
-	if (!atomic_compare_exchange_strong(&current_sink, &none, sink))
-		return -EBUSY;
-	do
-		epoch = atomic_fetch_add_explicit(&last_epoch, 1, memory_order_relaxed) + 1;
-	while (epoch == 0);
-	atomic_store_explicit(&ts_vgpu_armed_epoch, epoch, memory_order_seq_cst);
-	return 0;
+	pthread_mutex_lock(&sink_lock);
+	if (atomic_load_explicit(&current_sink, memory_order_relaxed)) {
+		r = -EBUSY;
+	} else {
+		do
+			epoch = ++last_epoch;
+		while (epoch == 0);
+		atomic_store_explicit(&current_sink, sink, memory_order_seq_cst);
+		atomic_store_explicit(&ts_vgpu_armed_epoch, epoch, memory_order_seq_cst);
+	}
+	pthread_mutex_unlock(&sink_lock);
+	return r;
 }
 
 static int detach(void)
 {
-	/*
-	 * The epoch goes first: a thread that still finds the sink then finds no epoch, and leaves.
-	 */
+	bool held;
+
+	pthread_mutex_lock(&sink_lock);
+	held = atomic_load_explicit(&current_sink, memory_order_relaxed) != NULL;
 	atomic_store_explicit(&ts_vgpu_armed_epoch, 0, memory_order_seq_cst);
-	if (!atomic_exchange_explicit(&current_sink, NULL, memory_order_seq_cst))
+	atomic_store_explicit(&current_sink, NULL, memory_order_seq_cst);
+	pthread_mutex_unlock(&sink_lock);
+	if (!held)
 		return -ENOENT;
 	drain();
 	return 0;
 }
 
-/* libcupti calls this under a lock of its own, so attaching and detaching never race. */
 static int set_sink(const struct ts_vgpu_sink *sink)
 {
 	return sink ? attach(sink) : detach();

@@ -96,8 +96,7 @@ struct ts_vgpu_operation {
 			uint32_t cluster[3]; /* 0 without clusters */
 			uint32_t static_shared_bytes;
 			uint32_t dynamic_shared_bytes;
-			uint32_t
-				shared_executed_bytes; /* what the device set aside per multiprocessor */
+			uint32_t shared_executed_bytes; /* set aside per multiprocessor */
 			uint32_t local_bytes_per_thread;
 			uint32_t local_bytes;
 			uint16_t registers_per_thread;
@@ -292,7 +291,7 @@ struct ts_vgpu_hooks {
  * The dispatcher, tools/vgpu/hooks.c, linked into libcuda. libcuda calls ts_vgpu_hooks_init() once,
  * before it reports anything, and reports through the rest. A facade's call looks like this:
  *
- *	struct ts_vgpu_api call = { .domain = ..., .cbid = ..., .function_name = ..., .params = &params,
+ *	struct ts_vgpu_api call = { .domain = ..., .cbid = ..., .function_name = ..., .params = ...,
  *				    .return_value = &result };
  *	bool traced = ts_vgpu_armed() && ts_vgpu_api_enter(&call);
  *

@@ -21,11 +21,11 @@ enum ts_cupti_class {
 	TS_CUPTI_CLASS_GRAPH_LAUNCH, /* a graph of many operations */
 	TS_CUPTI_CLASS_MEMCPY,
 	TS_CUPTI_CLASS_MEMSET,
-	TS_CUPTI_CLASS_ALLOC, /* memory is had, registered, mapped or imported */
-	TS_CUPTI_CLASS_FREE,  /* and given up */
-	TS_CUPTI_CLASS_SYNC,  /* the thread waits for the device */
-	TS_CUPTI_CLASS_EVENT, /* created, recorded, waited for by a stream, destroyed */
-	TS_CUPTI_CLASS_STREAM, /* created, destroyed, configured; host functions and memory waits in it */
+	TS_CUPTI_CLASS_ALLOC,	/* memory is had, registered, mapped or imported */
+	TS_CUPTI_CLASS_FREE,	/* and given up */
+	TS_CUPTI_CLASS_SYNC,	/* the thread waits for the device */
+	TS_CUPTI_CLASS_EVENT,	/* created, recorded, waited for by a stream, destroyed */
+	TS_CUPTI_CLASS_STREAM,	/* created, destroyed, configured; host functions in it */
 	TS_CUPTI_CLASS_MODULE,	/* code and the functions in it */
 	TS_CUPTI_CLASS_GRAPH,	/* built, captured, instantiated, changed */
 	TS_CUPTI_CLASS_CONTEXT, /* contexts, the current device, peer access, limits */
