@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * exits HOW [STATUS]: some work, then the end of the process in one of the ways that processes end. What was
+ * done must be in the trace, and whoever waits must see the same end as without us.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "test/apps/gpu.h"
+
+#define N (1u << 12)
+
+static int status;
+
+static void work(void)
+{
+	float *device = gpu_malloc(N * sizeof(float));
+	float values[N];
+
+	memset(values, 0, sizeof(values));
+	gpu_h2d(device, values, sizeof(values));
+	for (int i = 0; i < 100; i++)
+		gpu_scale(N, 2, device, gpu_default_stream(0));
+	gpu_device_sync();
+	gpu_d2h(values, device, sizeof(values));
+	gpu_free(device);
+	printf("exits: worked\n");
+	fflush(stdout);
+}
+
+static void *exit_from_thread(void *unused)
+{
+	exit(status);
+	return unused;
+}
+
+static void *return_after_main(void *unused)
+{
+	struct timespec pause = {0, 50 * 1000 * 1000};
+
+	nanosleep(&pause, NULL);
+	return unused;
+}
+
+static void said_at_exit(void)
+{
+	printf("exits: atexit\n");
+}
+
+/* A child that never touches the GPU ends first, in the way that most children do. */
+static int fork_then_return(void)
+{
+	int child_status;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(5);
+	if (child < 0 || waitpid(child, &child_status, 0) != child || !WIFEXITED(child_status) ||
+	    WEXITSTATUS(child_status) != 5)
+		return 1;
+	/* Nobody else's child may turn up in this process. */
+	if (waitpid(-1, &child_status, WNOHANG) != -1 || errno != ECHILD)
+		return 1;
+	gpu_nothing(gpu_default_stream(0));
+	gpu_device_sync();
+	return gpu_close() ? GPU_FAILED : status;
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "return";
+	pthread_t thread;
+
+	status = argc > 2 ? atoi(argv[2]) : 0;
+	atexit(said_at_exit);
+	gpu_open();
+	work();
+	if (!strcmp(how, "fork"))
+		return fork_then_return();
+	gpu_close();
+	if (!strcmp(how, "exit"))
+		exit(status);
+	if (!strcmp(how, "_exit"))
+		_exit(status);
+	if (!strcmp(how, "_Exit"))
+		_Exit(status);
+	if (!strcmp(how, "quick_exit"))
+		quick_exit(status);
+	if (!strcmp(how, "abort"))
+		abort();
+	if (!strcmp(how, "signal"))
+		kill(getpid(), status ? status : SIGTERM);
+	if (!strcmp(how, "exec"))
+		execlp("sh", "sh", "-c", "echo exits: replaced; exit 6", (char *)NULL);
+	if (!strcmp(how, "thread") && !pthread_create(&thread, NULL, exit_from_thread, NULL))
+		pthread_join(thread, NULL);
+	if (!strcmp(how, "last-thread") && !pthread_create(&thread, NULL, return_after_main, NULL))
+		pthread_exit(NULL);
+	return strcmp(how, "return") ? 2 : status;
+}

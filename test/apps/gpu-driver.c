@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpu.h over CUDA's driver API. The library is found at run time and the kernels are PTX text, so that
+ * a machine with neither toolkit nor driver can build this; what loads it decides which GPU it is.
+ */
+#include <dlfcn.h>
+
+#include "proto/abi/vendor/cuda_driver.h"
+#include "test/apps/gpu.h"
+
+#define MAX_DEVICES 16
+#define BLOCK	    256u
+
+static const char ptx[] =
+	".version 7.0\n"
+	".target sm_75\n"
+	".address_size 64\n"
+	".visible .entry saxpy(.param .u32 n, .param .f32 a, .param .u64 x, .param .u64 y)\n"
+	"{\n"
+	"	.reg .pred %p<2>;\n"
+	"	.reg .f32 %f<4>;\n"
+	"	.reg .b32 %r<6>;\n"
+	"	.reg .b64 %rd<8>;\n"
+	"	ld.param.u32 %r1, [n];\n"
+	"	ld.param.f32 %f1, [a];\n"
+	"	ld.param.u64 %rd1, [x];\n"
+	"	ld.param.u64 %rd2, [y];\n"
+	"	mov.u32 %r2, %ctaid.x;\n"
+	"	mov.u32 %r3, %ntid.x;\n"
+	"	mov.u32 %r4, %tid.x;\n"
+	"	mad.lo.s32 %r5, %r2, %r3, %r4;\n"
+	"	setp.ge.u32 %p1, %r5, %r1;\n"
+	"	@%p1 bra DONE;\n"
+	"	cvta.to.global.u64 %rd3, %rd1;\n"
+	"	cvta.to.global.u64 %rd4, %rd2;\n"
+	"	mul.wide.u32 %rd5, %r5, 4;\n"
+	"	add.s64 %rd6, %rd3, %rd5;\n"
+	"	add.s64 %rd7, %rd4, %rd5;\n"
+	"	ld.global.f32 %f2, [%rd6];\n"
+	"	ld.global.f32 %f3, [%rd7];\n"
+	"	fma.rn.f32 %f3, %f1, %f2, %f3;\n"
+	"	st.global.f32 [%rd7], %f3;\n"
+	"DONE:\n"
+	"	ret;\n"
+	"}\n"
+	".visible .entry scale(.param .u32 n, .param .f32 a, .param .u64 x)\n"
+	"{\n"
+	"	.reg .pred %p<2>;\n"
+	"	.reg .f32 %f<3>;\n"
+	"	.reg .b32 %r<6>;\n"
+	"	.reg .b64 %rd<5>;\n"
+	"	ld.param.u32 %r1, [n];\n"
+	"	ld.param.f32 %f1, [a];\n"
+	"	ld.param.u64 %rd1, [x];\n"
+	"	mov.u32 %r2, %ctaid.x;\n"
+	"	mov.u32 %r3, %ntid.x;\n"
+	"	mov.u32 %r4, %tid.x;\n"
+	"	mad.lo.s32 %r5, %r2, %r3, %r4;\n"
+	"	setp.ge.u32 %p1, %r5, %r1;\n"
+	"	@%p1 bra DONE;\n"
+	"	cvta.to.global.u64 %rd2, %rd1;\n"
+	"	mul.wide.u32 %rd3, %r5, 4;\n"
+	"	add.s64 %rd4, %rd2, %rd3;\n"
+	"	ld.global.f32 %f2, [%rd4];\n"
+	"	mul.f32 %f2, %f2, %f1;\n"
+	"	st.global.f32 [%rd4], %f2;\n"
+	"DONE:\n"
+	"	ret;\n"
+	"}\n"
+	".visible .entry nothing()\n"
+	"{\n"
+	"	ret;\n"
+	"}\n";
+
+/* X(field, exported name, parameters): all of the driver that is used. */
+#define DRIVER(X)                                                                               \
+	X(init, cuInit, (unsigned flags))                                                       \
+	X(error_name, cuGetErrorName, (int error, const char **ret_name))                       \
+	X(device_count, cuDeviceGetCount, (int *ret_count))                                     \
+	X(device_get, cuDeviceGet, (int *ret_device, int ordinal))                              \
+	X(device_name, cuDeviceGetName, (char *name, int n_bytes, int device))                  \
+	X(primary_retain, cuDevicePrimaryCtxRetain, (void **ret_context, int device))           \
+	X(context_set, cuCtxSetCurrent, (void *context))                                        \
+	X(context_sync, cuCtxSynchronize, (void))                                               \
+	X(module_load, cuModuleLoadData, (void **ret_module, const void *image))                \
+	X(module_function, cuModuleGetFunction,                                                 \
+	  (void **ret_function, void *module, const char *name))                                \
+	X(mem_alloc, cuMemAlloc_v2, (uint64_t * ret_address, size_t n_bytes))                   \
+	X(mem_free, cuMemFree_v2, (uint64_t address))                                           \
+	X(host_alloc, cuMemAllocHost_v2, (void **ret_memory, size_t n_bytes))                   \
+	X(host_free, cuMemFreeHost, (void *memory))                                             \
+	X(h2d, cuMemcpyHtoD_v2, (uint64_t dst, const void *src, size_t n))                      \
+	X(d2h, cuMemcpyDtoH_v2, (void *dst, uint64_t src, size_t n))                            \
+	X(d2d, cuMemcpyDtoD_v2, (uint64_t dst, uint64_t src, size_t n))                         \
+	X(h2d_async, cuMemcpyHtoDAsync_v2, (uint64_t dst, const void *src, size_t n, void *))   \
+	X(d2h_async, cuMemcpyDtoHAsync_v2, (void *dst, uint64_t src, size_t n, void *))         \
+	X(d2d_async, cuMemcpyDtoDAsync_v2, (uint64_t dst, uint64_t src, size_t n, void *))      \
+	X(peer_async, cuMemcpyPeerAsync,                                                        \
+	  (uint64_t dst, void *dst_context, uint64_t src, void *src_context, size_t n, void *)) \
+	X(set, cuMemsetD8_v2, (uint64_t dst, unsigned char value, size_t n))                    \
+	X(set_async, cuMemsetD8Async, (uint64_t dst, unsigned char value, size_t n, void *))    \
+	X(stream_create, cuStreamCreate, (void **ret_stream, unsigned flags))                   \
+	X(stream_destroy, cuStreamDestroy_v2, (void *))                                         \
+	X(stream_sync, cuStreamSynchronize, (void *))                                           \
+	X(stream_wait, cuStreamWaitEvent, (void *, void *event, unsigned flags))                \
+	X(event_create, cuEventCreate, (void **ret_event, unsigned flags))                      \
+	X(event_destroy, cuEventDestroy_v2, (void *event))                                      \
+	X(event_record, cuEventRecord, (void *event, void *))                                   \
+	X(event_sync, cuEventSynchronize, (void *event))                                        \
+	X(event_elapsed, cuEventElapsedTime, (float *ret_ms, void *start, void *end))           \
+	X(launch, cuLaunchKernel,                                                               \
+	  (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
+	   unsigned block_y, unsigned block_z, unsigned shared, void *, void **arguments,       \
+	   void **extra))
+
+static struct {
+#define FIELD(field, name, parameters) int(*field) parameters;
+	DRIVER(FIELD)
+#undef FIELD
+} cu;
+
+static int n_devices;
+static struct {
+	void *context;
+	void *functions[GPU_KERNELS];
+} devices[MAX_DEVICES];
+static __thread int current;
+
+static void check(int result, const char *call)
+{
+	const char *name = "?";
+
+	if (!result)
+		return;
+	cu.error_name(result, &name);
+	fprintf(stderr, "%s: %s (%d)\n", call, name, result);
+	exit(GPU_FAILED);
+}
+
+static void load(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+
+	if (!library) {
+		fprintf(stderr, "skipped: no CUDA driver: %s\n", dlerror());
+		exit(GPU_SKIPPED);
+	}
+#define LOAD(field, name, parameters)                                          \
+	*(void **)&cu.field = dlsym(library, #name);                           \
+	if (!cu.field) {                                                       \
+		fprintf(stderr, "skipped: the CUDA driver lacks %s\n", #name); \
+		exit(GPU_SKIPPED);                                             \
+	}
+	DRIVER(LOAD)
+#undef LOAD
+}
+
+void gpu_open(void)
+{
+	static const char *const names[GPU_CALLS] = {
+		[GPU_CALL_LAUNCH] = "cuLaunchKernel",
+		[GPU_CALL_MALLOC] = "cuMemAlloc_v2",
+		[GPU_CALL_FREE] = "cuMemFree_v2",
+		[GPU_CALL_HOST_MALLOC] = "cuMemAllocHost_v2",
+		[GPU_CALL_HOST_FREE] = "cuMemFreeHost",
+		[GPU_CALL_H2D] = "cuMemcpyHtoD_v2",
+		[GPU_CALL_D2H] = "cuMemcpyDtoH_v2",
+		[GPU_CALL_D2D] = "cuMemcpyDtoD_v2",
+		[GPU_CALL_H2D_ASYNC] = "cuMemcpyHtoDAsync_v2",
+		[GPU_CALL_D2H_ASYNC] = "cuMemcpyDtoHAsync_v2",
+		[GPU_CALL_D2D_ASYNC] = "cuMemcpyDtoDAsync_v2",
+		[GPU_CALL_PEER_ASYNC] = "cuMemcpyPeerAsync",
+		[GPU_CALL_SET] = "cuMemsetD8_v2",
+		[GPU_CALL_SET_ASYNC] = "cuMemsetD8Async",
+		[GPU_CALL_STREAM_CREATE] = "cuStreamCreate",
+		[GPU_CALL_STREAM_DESTROY] = "cuStreamDestroy_v2",
+		[GPU_CALL_STREAM_SYNC] = "cuStreamSynchronize",
+		[GPU_CALL_STREAM_WAIT] = "cuStreamWaitEvent",
+		[GPU_CALL_EVENT_RECORD] = "cuEventRecord",
+		[GPU_CALL_EVENT_SYNC] = "cuEventSynchronize",
+		[GPU_CALL_DEVICE_SYNC] = "cuCtxSynchronize",
+	};
+
+	gpu_truth_begin(names);
+	load();
+	check(cu.init(0), "cuInit");
+	check(cu.device_count(&n_devices), "cuDeviceGetCount");
+	if (n_devices < 1) {
+		fprintf(stderr, "skipped: the CUDA driver has no device\n");
+		exit(GPU_SKIPPED);
+	}
+	if (n_devices > MAX_DEVICES)
+		n_devices = MAX_DEVICES;
+	gpu_set_device(0);
+}
+
+int gpu_device_count(void)
+{
+	return n_devices;
+}
+
+/* The first use of a device is the main thread's, before it starts others. */
+void gpu_set_device(int device)
+{
+	void *module;
+
+	if (!devices[device].context) {
+		int handle;
+
+		check(cu.device_get(&handle, device), "cuDeviceGet");
+		check(cu.primary_retain(&devices[device].context, handle),
+		      "cuDevicePrimaryCtxRetain");
+		check(cu.context_set(devices[device].context), "cuCtxSetCurrent");
+		check(cu.module_load(&module, ptx), "cuModuleLoadData");
+		for (int i = 0; i < GPU_KERNELS; i++)
+			check(cu.module_function(&devices[device].functions[i], module,
+						 gpu_truth()->kernel_names[i]),
+			      "cuModuleGetFunction");
+	}
+	check(cu.context_set(devices[device].context), "cuCtxSetCurrent");
+	current = device;
+}
+
+bool gpu_computes(void)
+{
+	char name[256] = "";
+	int handle;
+
+	check(cu.device_get(&handle, 0), "cuDeviceGet");
+	check(cu.device_name(name, sizeof(name), handle), "cuDeviceGetName");
+	return gpu_name_computes(name);
+}
+
+static uint64_t address_of(const void *memory)
+{
+	return (uint64_t)(uintptr_t)memory;
+}
+
+void *gpu_malloc(size_t n_bytes)
+{
+	uint64_t address;
+
+	check(cu.mem_alloc(&address, n_bytes), "cuMemAlloc_v2");
+	gpu_count_call(GPU_CALL_MALLOC, current);
+	ts_truth_add(&gpu_truth()->allocs[TS_TRUTH_DEVICE], 1);
+	ts_truth_add(&gpu_truth()->alloc_bytes[TS_TRUTH_DEVICE], n_bytes);
+	return (void *)(uintptr_t)address;
+}
+
+void gpu_free(void *memory)
+{
+	check(cu.mem_free(address_of(memory)), "cuMemFree_v2");
+	gpu_count_call(GPU_CALL_FREE, current);
+	ts_truth_add(&gpu_truth()->frees[TS_TRUTH_DEVICE], 1);
+}
+
+void *gpu_host_malloc(size_t n_bytes)
+{
+	void *memory;
+
+	check(cu.host_alloc(&memory, n_bytes), "cuMemAllocHost_v2");
+	gpu_count_call(GPU_CALL_HOST_MALLOC, current);
+	ts_truth_add(&gpu_truth()->allocs[TS_TRUTH_PINNED], 1);
+	ts_truth_add(&gpu_truth()->alloc_bytes[TS_TRUTH_PINNED], n_bytes);
+	return memory;
+}
+
+void gpu_host_free(void *memory)
+{
+	check(cu.host_free(memory), "cuMemFreeHost");
+	gpu_count_call(GPU_CALL_HOST_FREE, current);
+	ts_truth_add(&gpu_truth()->frees[TS_TRUTH_PINNED], 1);
+}
+
+void gpu_h2d(void *dst, const void *src, size_t n_bytes)
+{
+	check(cu.h2d(address_of(dst), src, n_bytes), "cuMemcpyHtoD_v2");
+	gpu_count_copy(GPU_CALL_H2D, current, TS_TRUTH_H2D, n_bytes);
+}
+
+void gpu_d2h(void *dst, const void *src, size_t n_bytes)
+{
+	check(cu.d2h(dst, address_of(src), n_bytes), "cuMemcpyDtoH_v2");
+	gpu_count_copy(GPU_CALL_D2H, current, TS_TRUTH_D2H, n_bytes);
+}
+
+void gpu_d2d(void *dst, const void *src, size_t n_bytes)
+{
+	check(cu.d2d(address_of(dst), address_of(src), n_bytes), "cuMemcpyDtoD_v2");
+	gpu_count_copy(GPU_CALL_D2D, current, TS_TRUTH_D2D, n_bytes);
+}
+
+void gpu_h2d_async(void *dst, const void *src, size_t n_bytes, struct gpu_stream stream)
+{
+	check(cu.h2d_async(address_of(dst), src, n_bytes, stream.handle), "cuMemcpyHtoDAsync_v2");
+	gpu_count_copy(GPU_CALL_H2D_ASYNC, current, TS_TRUTH_H2D, n_bytes);
+}
+
+void gpu_d2h_async(void *dst, const void *src, size_t n_bytes, struct gpu_stream stream)
+{
+	check(cu.d2h_async(dst, address_of(src), n_bytes, stream.handle), "cuMemcpyDtoHAsync_v2");
+	gpu_count_copy(GPU_CALL_D2H_ASYNC, current, TS_TRUTH_D2H, n_bytes);
+}
+
+void gpu_d2d_async(void *dst, const void *src, size_t n_bytes, struct gpu_stream stream)
+{
+	check(cu.d2d_async(address_of(dst), address_of(src), n_bytes, stream.handle),
+	      "cuMemcpyDtoDAsync_v2");
+	gpu_count_copy(GPU_CALL_D2D_ASYNC, current, TS_TRUTH_D2D, n_bytes);
+}
+
+void gpu_peer_async(void *dst, int dst_device, const void *src, int src_device, size_t n_bytes,
+		    struct gpu_stream stream)
+{
+	check(cu.peer_async(address_of(dst), devices[dst_device].context, address_of(src),
+			    devices[src_device].context, n_bytes, stream.handle),
+	      "cuMemcpyPeerAsync");
+	gpu_count_copy(GPU_CALL_PEER_ASYNC, current, TS_TRUTH_PEER, n_bytes);
+}
+
+static void count_set(enum gpu_call call, size_t n_bytes)
+{
+	gpu_count_call(call, current);
+	ts_truth_add(&gpu_truth()->sets, 1);
+	ts_truth_add(&gpu_truth()->set_bytes, n_bytes);
+}
+
+void gpu_set(void *dst, uint8_t value, size_t n_bytes)
+{
+	check(cu.set(address_of(dst), value, n_bytes), "cuMemsetD8_v2");
+	count_set(GPU_CALL_SET, n_bytes);
+}
+
+void gpu_set_async(void *dst, uint8_t value, size_t n_bytes, struct gpu_stream stream)
+{
+	check(cu.set_async(address_of(dst), value, n_bytes, stream.handle), "cuMemsetD8Async");
+	count_set(GPU_CALL_SET_ASYNC, n_bytes);
+}
+
+struct gpu_stream gpu_stream_create(bool blocking)
+{
+	struct gpu_stream stream;
+
+	check(cu.stream_create(&stream.handle, blocking ? 0 : TS_CU_STREAM_NON_BLOCKING),
+	      "cuStreamCreate");
+	stream.index = gpu_next_stream();
+	gpu_count_call(GPU_CALL_STREAM_CREATE, current);
+	return stream;
+}
+
+void gpu_stream_destroy(struct gpu_stream stream)
+{
+	check(cu.stream_destroy(stream.handle), "cuStreamDestroy_v2");
+	gpu_count_call(GPU_CALL_STREAM_DESTROY, current);
+}
+
+void gpu_stream_sync(struct gpu_stream stream)
+{
+	check(cu.stream_sync(stream.handle), "cuStreamSynchronize");
+	gpu_count_call(GPU_CALL_STREAM_SYNC, current);
+}
+
+void gpu_stream_wait(struct gpu_stream stream, void *event)
+{
+	check(cu.stream_wait(stream.handle, event, 0), "cuStreamWaitEvent");
+	gpu_count_call(GPU_CALL_STREAM_WAIT, current);
+}
+
+void *gpu_event_create(void)
+{
+	void *event;
+
+	check(cu.event_create(&event, 0), "cuEventCreate");
+	return event;
+}
+
+void gpu_event_destroy(void *event)
+{
+	check(cu.event_destroy(event), "cuEventDestroy_v2");
+}
+
+void gpu_event_record(void *event, struct gpu_stream stream)
+{
+	check(cu.event_record(event, stream.handle), "cuEventRecord");
+	gpu_count_call(GPU_CALL_EVENT_RECORD, current);
+}
+
+void gpu_event_sync(void *event)
+{
+	check(cu.event_sync(event), "cuEventSynchronize");
+	gpu_count_call(GPU_CALL_EVENT_SYNC, current);
+}
+
+float gpu_event_elapsed_ms(void *start, void *end)
+{
+	float ms;
+
+	check(cu.event_elapsed(&ms, start, end), "cuEventElapsedTime");
+	return ms;
+}
+
+void gpu_device_sync(void)
+{
+	check(cu.context_sync(), "cuCtxSynchronize");
+	gpu_count_call(GPU_CALL_DEVICE_SYNC, current);
+}
+
+static void launch(enum gpu_kernel kernel, uint32_t n, uint32_t block, struct gpu_stream stream,
+		   void **arguments)
+{
+	check(cu.launch(devices[current].functions[kernel], (n + block - 1) / block, 1, 1, block, 1,
+			1, 0, stream.handle, arguments, NULL),
+	      "cuLaunchKernel");
+	gpu_count_launch(kernel, current, stream);
+}
+
+void gpu_saxpy(uint32_t n, float a, const float *x, float *y, struct gpu_stream stream)
+{
+	void *arguments[] = {&n, &a, &x, &y};
+
+	launch(GPU_SAXPY, n, BLOCK, stream, arguments);
+}
+
+void gpu_scale(uint32_t n, float a, float *x, struct gpu_stream stream)
+{
+	void *arguments[] = {&n, &a, &x};
+
+	launch(GPU_SCALE, n, BLOCK, stream, arguments);
+}
+
+void gpu_nothing(struct gpu_stream stream)
+{
+	launch(GPU_NOTHING, 1, 1, stream, NULL);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The half of gpu.h that both backends share: what they did is counted here, so that both forms of a
+ * program mean the same by each count.
+ */
+#include "test/apps/gpu.h"
+
+static struct ts_truth *truth;
+static uint32_t next_stream = TS_TRUTH_FIRST_CREATED_STREAM;
+static __thread bool thread_is_counted;
+
+static const char *const kernel_names[GPU_KERNELS] = {
+	[GPU_SAXPY] = "saxpy",
+	[GPU_SCALE] = "scale",
+	[GPU_NOTHING] = "nothing",
+};
+
+struct ts_truth *gpu_truth(void)
+{
+	return truth;
+}
+
+void gpu_truth_begin(const char *const call_names[GPU_CALLS])
+{
+	truth = ts_truth_open();
+	for (int i = 0; i < GPU_CALLS; i++)
+		snprintf(truth->call_names[i], TS_TRUTH_NAME_BYTES, "%s", call_names[i]);
+	for (int i = 0; i < GPU_KERNELS; i++)
+		snprintf(truth->kernel_names[i], TS_TRUTH_NAME_BYTES, "%s", kernel_names[i]);
+}
+
+void gpu_count_call(enum gpu_call call, int device)
+{
+	if (!thread_is_counted) {
+		thread_is_counted = true;
+		ts_truth_add(&truth->threads, 1);
+	}
+	if (!(__atomic_load_n(&truth->devices, __ATOMIC_RELAXED) >> device & 1))
+		__atomic_fetch_or(&truth->devices, UINT64_C(1) << device, __ATOMIC_RELAXED);
+	ts_truth_add(&truth->calls[call], 1);
+}
+
+void gpu_count_copy(enum gpu_call call, int device, enum ts_truth_direction direction,
+		    size_t n_bytes)
+{
+	gpu_count_call(call, device);
+	ts_truth_add(&truth->copies[direction], 1);
+	ts_truth_add(&truth->copy_bytes[direction], n_bytes);
+}
+
+void gpu_count_launch(enum gpu_kernel kernel, int device, struct gpu_stream stream)
+{
+	gpu_count_call(GPU_CALL_LAUNCH, device);
+	ts_truth_add(&truth->launches[kernel][stream.index], 1);
+}
+
+uint32_t gpu_next_stream(void)
+{
+	uint32_t index = __atomic_fetch_add(&next_stream, 1, __ATOMIC_RELAXED);
+
+	if (index >= TS_TRUTH_STREAMS) {
+		fprintf(stderr, "more streams than the truth has room for\n");
+		exit(GPU_FAILED);
+	}
+	return index;
+}
+
+struct gpu_stream gpu_default_stream(int device)
+{
+	struct gpu_stream stream = {NULL, (uint32_t)device};
+
+	return stream;
+}
+
+bool gpu_name_computes(const char *device_name)
+{
+	const char *said = getenv("TS_APP_COMPUTES");
+
+	if (said)
+		return !strcmp(said, "1");
+	return !strcasestr(device_name, "virtual") && !strcasestr(device_name, "tracesmith");
+}
+
+int gpu_close(void)
+{
+	truth->finished = 1;
+	return fflush(stdout) ? GPU_FAILED : 0;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CUDA as the test programs use it. A program is written once against this header and built twice:
+ * with gpu-runtime.cu (nvcc, the runtime API, <<<>>>) and with gpu-driver.c (plain C, the driver API
+ * found at run time, kernels as PTX text). Every function makes the one CUDA call that it is named
+ * for, ends the program with a line on stderr where that call fails, and counts in the truth.
+ *
+ * Thread-safe. A thread that uses a device other than 0 calls gpu_set_device() first; every thread but
+ * the first calls it in any case.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "test/apps/truth.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GPU_FAILED  9  /* exit status where a CUDA call failed */
+#define GPU_SKIPPED 77 /* exit status where the machine lacks something */
+
+struct gpu_stream {
+	void *handle; /* NULL: the device's default stream */
+	uint32_t index;
+};
+
+enum gpu_kernel {
+	GPU_SAXPY = 0,
+	GPU_SCALE = 1,
+	GPU_NOTHING = 2,
+	GPU_KERNELS
+};
+
+/* Order of struct ts_truth.calls; the backends give the names. */
+enum gpu_call {
+	GPU_CALL_LAUNCH,
+	GPU_CALL_MALLOC,
+	GPU_CALL_FREE,
+	GPU_CALL_HOST_MALLOC,
+	GPU_CALL_HOST_FREE,
+	GPU_CALL_H2D,
+	GPU_CALL_D2H,
+	GPU_CALL_D2D,
+	GPU_CALL_H2D_ASYNC,
+	GPU_CALL_D2H_ASYNC,
+	GPU_CALL_D2D_ASYNC,
+	GPU_CALL_PEER_ASYNC,
+	GPU_CALL_SET,
+	GPU_CALL_SET_ASYNC,
+	GPU_CALL_STREAM_CREATE,
+	GPU_CALL_STREAM_DESTROY,
+	GPU_CALL_STREAM_SYNC,
+	GPU_CALL_STREAM_WAIT,
+	GPU_CALL_EVENT_RECORD,
+	GPU_CALL_EVENT_SYNC,
+	GPU_CALL_DEVICE_SYNC,
+	GPU_CALLS
+};
+
+/* The first call of a program. */
+void gpu_open(void);
+/* The last call of a program that comes to its end; returns its exit status. */
+int gpu_close(void);
+
+struct ts_truth *gpu_truth(void);
+
+int gpu_device_count(void);
+void gpu_set_device(int device);
+struct gpu_stream gpu_default_stream(int device);
+
+/*
+ * Whether kernels compute on this machine: a device that only accepts and times them is no reason to
+ * fail. $TS_APP_COMPUTES (0 or 1) decides where it is set, the device's name elsewhere.
+ */
+bool gpu_computes(void);
+
+void *gpu_malloc(size_t n_bytes);
+void gpu_free(void *memory);
+void *gpu_host_malloc(size_t n_bytes);
+void gpu_host_free(void *memory);
+
+void gpu_h2d(void *dst, const void *src, size_t n_bytes);
+void gpu_d2h(void *dst, const void *src, size_t n_bytes);
+void gpu_d2d(void *dst, const void *src, size_t n_bytes);
+void gpu_h2d_async(void *dst, const void *src, size_t n_bytes, struct gpu_stream stream);
+void gpu_d2h_async(void *dst, const void *src, size_t n_bytes, struct gpu_stream stream);
+void gpu_d2d_async(void *dst, const void *src, size_t n_bytes, struct gpu_stream stream);
+void gpu_peer_async(void *dst, int dst_device, const void *src, int src_device, size_t n_bytes,
+		    struct gpu_stream stream);
+void gpu_set(void *dst, uint8_t value, size_t n_bytes);
+void gpu_set_async(void *dst, uint8_t value, size_t n_bytes, struct gpu_stream stream);
+
+struct gpu_stream gpu_stream_create(bool blocking);
+void gpu_stream_destroy(struct gpu_stream stream);
+void gpu_stream_sync(struct gpu_stream stream);
+void gpu_stream_wait(struct gpu_stream stream, void *event);
+
+void *gpu_event_create(void);
+void gpu_event_destroy(void *event);
+void gpu_event_record(void *event, struct gpu_stream stream);
+void gpu_event_sync(void *event);
+float gpu_event_elapsed_ms(void *start, void *end);
+
+void gpu_device_sync(void);
+
+/* y[i] += a * x[i] */
+void gpu_saxpy(uint32_t n, float a, const float *x, float *y, struct gpu_stream stream);
+/* x[i] *= a */
+void gpu_scale(uint32_t n, float a, float *x, struct gpu_stream stream);
+/* One thread that does nothing. */
+void gpu_nothing(struct gpu_stream stream);
+
+/* For the backends: names into the truth, then counting. */
+void gpu_truth_begin(const char *const call_names[GPU_CALLS]);
+void gpu_count_call(enum gpu_call call, int device);
+void gpu_count_copy(enum gpu_call call, int device, enum ts_truth_direction direction,
+		    size_t n_bytes);
+void gpu_count_launch(enum gpu_kernel kernel, int device, struct gpu_stream stream);
+uint32_t gpu_next_stream(void);
+bool gpu_name_computes(const char *device_name);
+
+#ifdef __cplusplus
+}
+#endif
