@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every header stands alone and compiles as C and, outside of test/, as C++.
+"""Every header stands alone: compiles as C and, where it is public, as C++.
 
 check-headers.py BUILD_ROOT CC... -- CXX...: a translation unit is made for each header that includes
 nothing but this header, and only its syntax is checked. Without a C++ compiler that half is skipped.
@@ -16,6 +16,12 @@ import tree
 SKIPPED = 77
 # Made to be included several times or at one place only, and said so at their top.
 NOT_ALONE = {'test/bench/tracepoint.h'}
+# What libtracesmith and every binding of it may see.
+PUBLIC = ('proto/', 'sbt/', 'replay/')
+
+
+def is_public(name):
+    return name.startswith(PUBLIC) and 'internal' not in os.path.basename(name)
 
 
 def check(headers, compiler, flags, suffix, build_root):
@@ -51,8 +57,7 @@ def main():
     headers = [name for name in tree.files('.h') if name not in NOT_ALONE]
     findings = check(headers, compiler, ['-std=gnu11', '-x', 'c'], '.c', build_root)
     if cxx and shutil.which(cxx[0]):
-        public = [name for name in headers if not name.startswith('test/')]
-        findings += check(public, cxx, ['-std=gnu++17', '-x', 'c++'], '.cc', build_root)
+        findings += check([name for name in headers if is_public(name)], cxx, ['-std=gnu++17', '-x', 'c++'], '.cc', build_root)
     elif not findings:
         print('skipped: no C++ compiler, the headers were checked as C only')
         return SKIPPED

@@ -37,8 +37,9 @@ THIRD_PARTY = {
     'protobuf-c/': ['proto/rpc/', 'proto/client/', 'daemon/', 'tools/'],
     'google/protobuf': [],
     'systemd/': ['daemon/'],
-    'zstd': ['sbt/', 'tools/vgpu/'],
-    'lz4': ['sbt/', 'tools/vgpu/'],
+    # replay/vgpu unpacks fatbins, whose entries are compressed.
+    'zstd': ['sbt/', 'replay/vgpu/', 'tools/vgpu/'],
+    'lz4': ['replay/vgpu/', 'tools/vgpu/'],
     'bpf/': ['daemon/bpf/'],
     # Reached by dlopen(): the header gives types, the library is never needed.
     'libunwind': ['inject/'],

@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds TraceSmith and runs every test of it, on Debian 12. No GPU is needed.
+#
+#	sh packaging/test.sh [STEP ...]      gcc clang asan tsan release; all unless told
+#
+# Build folders are kept under build/test, so that a second run builds only what changed. With CI set in
+# the environment warnings are errors. The last line is "N passed, N failed", with ", N skipped"
+# where tests were skipped; the exit status is 0 only where nothing failed, building included.
+
+set -u
+cd "$(dirname "$0")/.." || exit 2
+. packaging/deps.sh
+
+ts_need $TS_DEPS_TEST || exit 2
+
+steps=${*:-gcc clang asan tsan release}
+folders=build/test
+jobs=$(nproc)
+failures=0
+werror=false
+[ -z "${CI:-}" ] || werror=true
+mkdir -p "$folders"
+# What an earlier run found must not be counted as this one's.
+rm -f "$folders"/*/meson-logs/testlog*.json
+
+say()
+{
+	printf '\n== %s\n' "$*"
+}
+
+fail()
+{
+	say "FAILED: $*"
+	failures=$((failures + 1))
+}
+
+# build NAME CC [meson option ...]
+build()
+{
+	name=$1 compiler=$2
+	shift 2
+	say "$name: build"
+	if [ -f "$folders/$name/build.ninja" ]; then
+		meson configure "$folders/$name" -Dwerror=$werror "$@" >/dev/null
+	else
+		rm -rf "${folders:?}/$name"
+		CC=$compiler meson setup "$folders/$name" -Dwerror=$werror "$@" >"$folders/$name.setup" 2>&1 || {
+			cat "$folders/$name.setup"
+			return 1
+		}
+	fi && ninja -C "$folders/$name" -j "$jobs" --quiet
+}
+
+# tests NAME [meson test argument ...]
+tests()
+{
+	name=$1
+	shift
+	say "$name: test"
+	meson test -C "$folders/$name" --no-rebuild --print-errorlogs "$@"
+	# What failed is counted from the log; only a run that made none is a failure of its own.
+	[ -s "$folders/$name/meson-logs/testlog.json" ] || fail "$name: the tests did not run"
+}
+
+step_gcc()
+{
+	build gcc gcc -Dbuildtype=debugoptimized || return 1
+	tests gcc --num-processes 2
+}
+
+step_clang()
+{
+	build clang clang -Dbuildtype=debugoptimized || return 1
+	tests clang --suite unit
+}
+
+# Applications come without sanitizers and get the runtime preloaded: see test/integration/harness.py.
+step_asan()
+{
+	build asan gcc -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false ||
+		return 1
+	ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1} \
+	UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1} \
+		tests asan --timeout-multiplier 4 --suite unit --suite fuzz --suite integration
+}
+
+# Threads are where ThreadSanitizer has something to find: the ring, its producers, the daemon's sessions.
+step_tsan()
+{
+	build tsan gcc -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false || return 1
+	TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1} \
+		tests tsan --timeout-multiplier 8 --suite unit
+}
+
+step_release()
+{
+	build release gcc -Dbuildtype=release -Db_ndebug=true || return 1
+	tests release --suite unit
+}
+
+for step in $steps; do
+	case $step in
+	gcc | clang | asan | tsan | release)
+		"step_$step" || fail "$step: does not build"
+		;;
+	*)
+		echo "no such step: $step (gcc clang asan tsan release)" >&2
+		exit 2
+		;;
+	esac
+done
+
+say "all: $steps"
+python3 packaging/count-tests.py "$failures" "$folders"/*/meson-logs/testlog.json
