@@ -226,10 +226,10 @@ enum ts_cupti_external_correlation_kind {
 #define TS_CUPTI_CORRELATION_ID_UNKNOWN	       0
 #define TS_CUPTI_GRID_ID_UNKNOWN	       0
 
-/* How every record begins. */
+/* How every record begins, and how it lies in a buffer. */
 struct ts_cupti_activity {
 	uint32_t kind;
-};
+} __attribute__((aligned(8)));
 
 /*
  * KERNEL and CONCURRENT_KERNEL. cache_config holds two nibbles: asked for (low) and used (high).
