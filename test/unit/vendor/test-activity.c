@@ -466,7 +466,7 @@ TS_TEST(layouts)
 		    max_grid_dim_y, maxGridDimY, max_grid_dim_z, maxGridDimZ,
 		    compute_capability_major, computeCapabilityMajor, compute_capability_minor,
 		    computeCapabilityMinor, id, id, ecc_enabled, eccEnabled, uuid, uuid, name, name,
-		    is_cuda_visible, isCudaVisible, reserved, reserved);
+		    is_cuda_visible, isCudaVisible);
 	SAME_FIELDS(struct ts_cupti_activity_device, CUpti_ActivityDevice4, kind, kind, flags,
 		    flags, global_memory_bandwidth, globalMemoryBandwidth, global_memory_size,
 		    globalMemorySize, constant_memory_size, constantMemorySize, l2_cache_size,
