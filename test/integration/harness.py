@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What integration tests share: the build tree, running programs with an end, reading traces.
+
+Traces are read as a user's script would, through `tsctl ... --json` alone. The build tree is
+$TS_BUILD; a test program ends with 77 when all it ran was skipped.
+"""
+import collections
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.abspath(os.environ.get('TS_BUILD', os.path.join(SOURCE, 'build')))
+
+sys.path.insert(0, os.path.join(SOURCE, 'test', 'apps'))
+import truth as truth_module  # noqa: E402
+
+SHIM = os.path.join(BUILD, 'inject', 'libtsinject.so')
+TSCTL = os.path.join(BUILD, 'tools', 'tsctl', 'tsctl')
+DAEMON = os.path.join(BUILD, 'daemon', 'tracesmithd')
+VGPU = os.path.join(BUILD, 'tools', 'vgpu')
+APPS = os.path.join(BUILD, 'test', 'apps')
+
+SKIPPED = 77
+SECONDS = 60
+FORMS = ('driver', 'runtime')
+EVENT_TYPES = ('api', 'kernel', 'memcpy', 'memset', 'sync', 'alloc', 'free', 'event', 'stream_wait',
+               'stream', 'context')
+DEVICE_TYPES = ('kernel', 'memcpy', 'memset')
+
+# CUPTI's words for what the truth counts.
+COPY_KINDS = {'htod': truth_module.H2D, 'dtoh': truth_module.D2H, 'dtod': truth_module.D2D,
+              'ptop': truth_module.PEER}
+MEMORY_KINDS = {3: truth_module.DEVICE, 2: truth_module.PINNED}
+SYNC_CALLS = {
+    'stream_synchronize': ('cuStreamSynchronize', 'cudaStreamSynchronize'),
+    'event_synchronize': ('cuEventSynchronize', 'cudaEventSynchronize'),
+    'context_synchronize': ('cuCtxSynchronize', 'cudaDeviceSynchronize'),
+}
+
+
+def _sanitizer():
+    """The sanitizer runtimes that the shim was linked with."""
+    try:
+        with open(SHIM, 'rb') as stream:
+            data = stream.read()
+    except OSError:
+        return None
+    for soname in (b'libasan.so.8', b'libasan.so.6', b'libtsan.so.2'):
+        if soname in data:
+            return soname.decode()
+    return None
+
+
+SANITIZER = _sanitizer()
+
+
+def app(name, form=None):
+    """The path of a test program; skips the test where it was not built."""
+    path = os.path.join(APPS, name if form is None else '%s-%s' % (name, form))
+    if not os.path.exists(path):
+        raise unittest.SkipTest('%s was not built%s' % (
+            os.path.basename(path), ' (no nvcc)' if form == 'runtime' else ''))
+    return path
+
+
+def environment(**changes):
+    """The environment of a test: nothing of CUDA's, the loader's or ours leaks in from outside."""
+    env = {key: value for key, value in os.environ.items()
+           if not key.startswith(('TRACESMITH_', 'CUDA_', 'LD_', 'TS_'))}
+    for key in ('ASAN_OPTIONS', 'UBSAN_OPTIONS'):
+        if SANITIZER and key in os.environ:
+            env[key] = os.environ[key]
+    env.update({key: value for key, value in changes.items() if value is not None})
+    return env
+
+
+def preload_environment(vgpu='', **changes):
+    """For the shim preloaded alone. vgpu: TRACESMITH_VGPU, None for no virtual GPU at all."""
+    env = environment(**changes)
+    preloads = [SHIM]
+    if SANITIZER:
+        # An ASan-built library in a program that is not: its runtime has to come first, and an
+        # interpreter's leaks are not ours.
+        preloads.insert(0, SANITIZER)
+        env['ASAN_OPTIONS'] = ':'.join(filter(None, [
+            env.get('ASAN_OPTIONS'), 'verify_asan_link_order=0', 'detect_leaks=0']))
+    env['LD_PRELOAD'] = ' '.join(preloads + ([env['LD_PRELOAD']] if 'LD_PRELOAD' in env else []))
+    if vgpu is not None:
+        env['LD_LIBRARY_PATH'] = VGPU
+        if vgpu:
+            env['TRACESMITH_VGPU'] = vgpu
+    return env
+
+
+def record_environment(**changes):
+    """For `tsctl record`, which adds the shim and the virtual GPU itself."""
+    env = environment(**changes)
+    if SANITIZER:
+        env['LD_PRELOAD'] = ' '.join(filter(None, [SANITIZER, env.get('LD_PRELOAD')]))
+        env['ASAN_OPTIONS'] = ':'.join(filter(None, [
+            env.get('ASAN_OPTIONS'), 'verify_asan_link_order=0', 'detect_leaks=0']))
+    return env
+
+
+class Result:
+    def __init__(self, status, out, err, pid):
+        self.status, self.out, self.err, self.pid = status, out, err, pid
+
+    def __str__(self):
+        return 'status %d\n--- stdout\n%s--- stderr\n%s' % (self.status, self.out, self.err)
+
+
+def run(argv, env=None, cwd=None, seconds=SECONDS, stdin=subprocess.DEVNULL):
+    """Runs argv to its end, at most `seconds` (longer under a sanitizer); all of its group is gone then."""
+    if SANITIZER:
+        seconds *= 4
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        # Files, not pipes: nothing that outlives the program can hold the test up.
+        process = subprocess.Popen(argv, env=environment() if env is None else env, cwd=cwd,
+                                   stdin=stdin, stdout=out, stderr=err, start_new_session=True)
+        try:
+            status = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            status = None
+        texts = []
+        for stream in (out, err):
+            stream.seek(0)
+            texts.append(stream.read().decode(errors='replace'))
+    if status is None:
+        raise AssertionError('%s: not finished after %d s\n%s' % (
+            ' '.join(argv), seconds, '\n'.join(text[-2000:] for text in texts)))
+    return Result(status, texts[0], texts[1], process.pid)
+
+
+def tsctl(*arguments, **kwargs):
+    return run([TSCTL] + [str(argument) for argument in arguments], **kwargs)
+
+
+class Trace:
+    """A trace as `tsctl info --json` and `tsctl view --json` tell it."""
+
+    def __init__(self, path):
+        self.path = path
+        self.info = self._json(tsctl('info', '--json', path))
+        self._rows = None
+
+    @staticmethod
+    def _json(result):
+        if result.status:
+            raise AssertionError('tsctl info: %s' % result)
+        return json.loads(result.out)
+
+    @property
+    def counts(self):
+        return self.info['counts']
+
+    @property
+    def lost(self):
+        return self.info['lost']
+
+    @property
+    def rows(self):
+        """Every event row, in the order of `view`."""
+        if self._rows is None:
+            result = tsctl('view', '--json', self.path)
+            if result.status:
+                raise AssertionError('tsctl view: %s' % result)
+            self._rows = [json.loads(line) for line in result.out.splitlines()]
+        return self._rows
+
+    def of(self, *types):
+        return [row for row in self.rows if row['type'] in types]
+
+
+class Case(unittest.TestCase):
+    """A test in an empty folder of its own."""
+    maxDiff = 4000
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix='ts-test-')
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.truth_path = os.path.join(self.folder, 'truth')
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def truth(self):
+        return truth_module.read(self.truth_path)
+
+    def preload(self, argv, vgpu='', seconds=SECONDS, **env):
+        """Runs argv with the shim preloaded and no daemon; returns (result, paths of traces)."""
+        env.setdefault('TS_TRUTH', self.truth_path)
+        result = run(argv, preload_environment(vgpu, **env), cwd=self.folder, seconds=seconds)
+        return result, sorted(glob.glob(self.path('*.sbt')))
+
+    def record(self, argv, *options, **kwargs):
+        """Runs argv under `tsctl record --vgpu`; returns (result, path of the trace)."""
+        seconds = kwargs.pop('seconds', SECONDS)
+        kwargs.setdefault('TS_TRUTH', self.truth_path)
+        path = self.path('recorded.sbt')
+        result = run([TSCTL, 'record', '-o', path] + list(options or ['--vgpu']) + ['--'] + argv,
+                     record_environment(**kwargs), cwd=self.folder, seconds=seconds)
+        return result, path
+
+    def finished_trace(self, path, seconds=10):
+        """The trace, once its daemon has finished it: a killed program does not wait for that."""
+        end = time.monotonic() + seconds * (4 if SANITIZER else 1)
+        while True:
+            result = tsctl('info', '--json', path)
+            if not result.status and json.loads(result.out).get('finished'):
+                return Trace(path)
+            if time.monotonic() > end:
+                self.fail('%s was not finished: %s' % (path, result))
+            time.sleep(0.05)
+
+    # ---- what must hold of every trace --------------------------------------------------------
+
+    def check_sound(self, trace):
+        """Verified, in order, summed up rightly; calls and device rows find each other."""
+        verified = tsctl('verify', trace.path)
+        self.assertEqual(verified.status, 0, verified)
+        self.assertTrue(trace.info['finished'])
+        counted = collections.Counter(row['type'] for row in trace.rows)
+        for kind in EVENT_TYPES:
+            self.assertEqual(trace.counts.get(kind, 0), counted[kind], kind)
+        starts = [row['start_ns'] for row in trace.rows]
+        self.assertEqual(starts, sorted(starts), 'view is not in the order of time')
+        for row in trace.rows:
+            self.assertLessEqual(row['start_ns'], row['end_ns'], row)
+        self.check_joined(trace)
+
+    def check_joined(self, trace):
+        slack_ns = 1000 + 2 * trace.info.get('clock_error_ns', 0)
+        calls = {(row['session'], row['op_id']): row for row in trace.of('api')}
+        self.assertEqual(len(calls), trace.counts.get('api', 0), 'operation ids repeat')
+        answered = set()
+        for row in trace.of(*DEVICE_TYPES):
+            key = (row['session'], row['op_id'])
+            self.assertIn(key, calls, 'a device row without its call: %s' % row)
+            self.assertGreaterEqual(row['start_ns'] + slack_ns, calls[key]['start_ns'],
+                                    'ran before it was asked for: %s %s' % (row, calls[key]))
+            answered.add(key)
+        expected = {key for key, row in calls.items() if row.get('expects_device')}
+        self.assertEqual(expected - answered, set(), 'calls without device rows')
+
+    def check_truth(self, trace, truth):
+        """The trace holds what the program knows it did, exactly, and lost nothing."""
+        self.assertEqual(trace.lost, {})
+        self.check_sound(trace)
+        self.check_launches(trace, truth)
+        self.check_copies(trace, truth)
+        self.check_memory(trace, truth)
+        self.check_calls(trace, truth)
+
+    def check_launches(self, trace, truth):
+        streams = collections.Counter(
+            (row['name'], row['session'], row['device'], row['context'], row['stream'])
+            for row in trace.of('kernel'))
+        found = collections.defaultdict(list)
+        for key, count in streams.items():
+            found[key[0]].append(count)
+        self.assertEqual({name: sorted(counts) for name, counts in found.items()},
+                         truth.launches_by_kernel())
+        used = {row['device'] for row in trace.of(*DEVICE_TYPES)}
+        self.assertLessEqual(used, {bit for bit in range(64) if truth.devices >> bit & 1})
+
+    def check_copies(self, trace, truth):
+        copies, copied = collections.Counter(), collections.Counter()
+        for row in trace.of('memcpy'):
+            self.assertIn(row['kind'], COPY_KINDS, row)
+            copies[COPY_KINDS[row['kind']]] += 1
+            copied[COPY_KINDS[row['kind']]] += row['bytes']
+        for direction, name in enumerate(truth_module.DIRECTIONS):
+            self.assertEqual(copied[direction], truth.copy_bytes[direction], name + ' bytes')
+            self.assertEqual(copies[direction], truth.copies[direction], name + ' copies')
+        sets = trace.of('memset')
+        self.assertEqual(len(sets), truth.sets)
+        self.assertEqual(sum(row['bytes'] for row in sets), truth.set_bytes)
+
+    def check_memory(self, trace, truth):
+        for kind, number in MEMORY_KINDS.items():
+            allocs = [row for row in trace.of('alloc') if row.get('memory_kind') == kind]
+            frees = [row for row in trace.of('free') if row.get('memory_kind') == kind]
+            self.assertEqual(len(allocs), truth.allocs[number], 'allocations of kind %d' % kind)
+            self.assertEqual(sum(row['bytes'] for row in allocs), truth.alloc_bytes[number])
+            self.assertEqual(len(frees), truth.frees[number], 'frees of kind %d' % kind)
+
+    def check_calls(self, trace, truth):
+        calls = truth.calls_by_name()
+        found = collections.Counter(row['name'] for row in trace.of('api'))
+        self.assertEqual({name: found[name] for name in calls}, calls)
+        tids = {(row['session'], row['tid']) for row in trace.of('api') if row['name'] in calls}
+        self.assertEqual(len(tids), truth.threads)
+
+        def called(*suffixes):
+            return sum(count for name, count in calls.items() if name.endswith(suffixes))
+        self.assertEqual(len(trace.of('event')), called('EventRecord'))
+        self.assertEqual(len(trace.of('stream_wait')), called('StreamWaitEvent'))
+        syncs = collections.Counter(row['kind'] for row in trace.of('sync'))
+        for kind, names in SYNC_CALLS.items():
+            self.assertEqual(syncs[kind], called(*names), kind)
+
+
+def main():
+    """unittest.main() with meson's exit status for skipped tests, and their reasons as a last line."""
+    for needed in (SHIM, TSCTL, DAEMON, os.path.join(VGPU, 'libcuda.so.1')):
+        if not os.path.exists(needed):
+            print('not built: %s (TS_BUILD names the build tree)' % needed)
+            sys.exit(1)
+    program = unittest.main(exit=False, verbosity=2)
+    if program.result.skipped:
+        for test, reason in program.result.skipped:
+            print('skipped: %s: %s' % (test, reason))
+    if not program.result.wasSuccessful():
+        sys.exit(1)
+    if program.result.testsRun and len(program.result.skipped) >= program.result.testsRun:
+        sys.exit(SKIPPED)
+    sys.exit(0)

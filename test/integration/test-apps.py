@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every program of test/apps, in both forms of program and both forms of recording: trace equals truth.
+
+And the application is sacred: what it prints and how it ends is what it prints and how it ends alone.
+"""
+import sys
+import unittest
+
+import harness
+
+PROGRAMS = {
+    # name: (arguments, TRACESMITH_VGPU)
+    'saxpy': ([], ''),
+    'pipeline': ([], ''),
+    'threads': ([], ''),
+    'devices': ([], 'h200:2'),
+    'exits': ([], ''),
+}
+
+
+class Apps(harness.Case):
+    def check_alone(self, argv, vgpu, result):
+        """The same program without us: same output, same end."""
+        env = harness.environment(LD_LIBRARY_PATH=harness.VGPU, TRACESMITH_VGPU=vgpu or None)
+        alone = harness.run(argv, env, cwd=self.folder)
+        self.assertEqual((result.status, result.out, result.err),
+                         (alone.status, alone.out, alone.err))
+
+    def check_preload(self, name, argv, vgpu):
+        result, traces = self.preload(argv, vgpu)
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual([self.path('tracesmith-%s-%d.sbt' % (name, result.pid))], traces)
+        trace = harness.Trace(traces[0])
+        self.check_truth(trace, self.truth())
+        self.assertEqual([session['pid'] for session in trace.info['sessions']], [result.pid])
+        self.assertEqual(trace.info['sessions'][0]['state'], 'ended')
+        self.check_alone(argv, vgpu, result)
+
+    def check_record(self, argv, vgpu):
+        result, path = self.record(argv, '--vgpu=' + vgpu if vgpu else '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        trace = harness.Trace(path)
+        self.check_truth(trace, self.truth())
+        self.assertEqual(len(trace.info['sessions']), 1)
+        self.check_alone(argv, vgpu, result)
+
+
+def add(name, form, arguments, vgpu):
+    def argv():
+        return [harness.app(name, form)] + arguments
+    program = '%s-%s' % (name, form)
+    setattr(Apps, 'test_preload_%s_%s' % (name, form),
+            lambda self: self.check_preload(program, argv(), vgpu))
+    setattr(Apps, 'test_record_%s_%s' % (name, form), lambda self: self.check_record(argv(), vgpu))
+
+
+for app_name, (app_arguments, app_vgpu) in PROGRAMS.items():
+    for app_form in harness.FORMS:
+        add(app_name, app_form, app_arguments, app_vgpu)
+
+
+class Python(Apps):
+    """A script is named by its interpreter; apart from that a program like the others."""
+    argv = [sys.executable, harness.SOURCE + '/test/apps/python-ctypes.py']
+
+    def test_preload(self):
+        result, traces = self.preload(self.argv)
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(len(traces), 1)
+        self.check_truth(harness.Trace(traces[0]), self.truth())
+        self.check_alone(self.argv, '', result)
+
+    def test_record(self):
+        self.check_record(self.argv, '')
+
+
+# Python inherits the checks, not the tests.
+for attribute in [name for name in dir(Apps) if name.startswith('test_')]:
+    setattr(Python, attribute, None)
+
+
+if __name__ == '__main__':
+    harness.main()

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are not what they should be: every command ends, with a status of its own and one line.
+
+A cut file opens up to its last complete block, repair makes it whole, and nothing that is complete is lost.
+"""
+import os
+import random
+import shutil
+import unittest
+
+import harness
+
+READING = ('info', 'view', 'verify', 'repair')
+
+
+class Damage(harness.Case):
+    def good(self):
+        result, path = self.record([harness.app('threads', 'driver')], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        return path
+
+    def check_refused(self, path, commands=READING):
+        for command in commands:
+            result = harness.tsctl(command, path)
+            self.assertEqual(result.status, 1 if command == 'verify' and os.path.isfile(path)
+                             and result.status == 1 else 2, '%s %s: %s' % (command, path, result))
+            self.assertEqual(len(result.err.splitlines()), 1, '%s: %s' % (command, result))
+
+    def test_not_there(self):
+        self.check_refused(self.path('nothere.sbt'))
+
+    def test_directory(self):
+        self.check_refused(self.folder)
+
+    def test_endless_device(self):
+        self.check_refused('/dev/zero')
+
+    def test_nothing_device(self):
+        self.check_refused('/dev/null')
+
+    def test_empty_file(self):
+        path = self.path('empty.sbt')
+        with open(path, 'wb'):
+            pass
+        self.check_refused(path)
+
+    def test_garbage(self):
+        generator = random.Random(2)
+        for size in (1, 63, 64, 65, 4096, 1 << 20):
+            path = self.path('garbage.sbt')
+            with open(path, 'wb') as stream:
+                stream.write(generator.getrandbits(8 * size).to_bytes(size, 'little'))
+            self.check_refused(path)
+
+    def test_text(self):
+        self.check_refused(harness.SOURCE + '/README.md', ('info', 'view', 'verify'))
+
+    def test_unreadable(self):
+        if os.getuid() == 0:
+            raise unittest.SkipTest('root reads everything')
+        path = self.good()
+        os.chmod(path, 0)
+        self.check_refused(path)
+
+    def test_good_is_left_alone(self):
+        path = self.good()
+        with open(path, 'rb') as stream:
+            before = stream.read()
+        self.assertEqual(harness.tsctl('verify', path).status, 0)
+        result = harness.tsctl('repair', '--json', path)
+        self.assertEqual(result.status, 0, result)
+        self.assertFalse(harness.json.loads(result.out)['changed'])
+        with open(path, 'rb') as stream:
+            self.assertEqual(stream.read(), before)
+
+    def test_cut(self):
+        """At any point: what was complete before it is read, and after repair verified."""
+        path = self.good()
+        whole = harness.Trace(path)
+        size = os.path.getsize(path)
+        generator = random.Random(3)
+        points = {size - 1, size - 8, size - 64, size // 2, 64} | {
+            generator.randrange(64, size) for _ in range(6)}
+        for point in sorted(points):
+            cut = self.path('cut.sbt')
+            shutil.copy(path, cut)
+            os.truncate(cut, point)
+            self.check_cut(cut, whole)
+
+    def check_cut(self, cut, whole):
+        self.assertEqual(harness.tsctl('verify', cut).status, 1, cut)
+        info = harness.Trace(cut)
+        self.assertFalse(info.info['finished'])
+        rows = info.rows
+        known = {harness.json.dumps(row, sort_keys=True) for row in whole.rows}
+        invented = {harness.json.dumps(row, sort_keys=True) for row in rows} - known
+        self.assertEqual(invented, set())
+        self.assertLessEqual(len(rows), len(whole.rows))
+        result = harness.tsctl('repair', '--json', cut)
+        self.assertEqual(result.status, 0, result)
+        self.assertTrue(harness.json.loads(result.out)['changed'])
+        self.assertEqual(harness.tsctl('verify', cut).status, 0)
+        self.assertEqual(harness.Trace(cut).rows, rows)
+
+    def test_flipped(self):
+        """One byte wrong, anywhere: verify finds it, and no command crashes or hangs."""
+        path = self.good()
+        size = os.path.getsize(path)
+        generator = random.Random(4)
+        with open(path, 'rb') as stream:
+            data = stream.read()
+        for _ in range(12):
+            position = generator.randrange(size)
+            bad = self.path('bad.sbt')
+            with open(bad, 'wb') as stream:
+                stream.write(data[:position] + bytes([data[position] ^ (1 << generator.randrange(8))])
+                             + data[position + 1:])
+            result = harness.tsctl('verify', bad)
+            self.assertIn(result.status, (1, 2), 'byte %d of %d: %s' % (position, size, result))
+            for command in ('info', 'view', 'repair'):
+                result = harness.tsctl(command, bad)
+                self.assertIn(result.status, (0, 1, 2), '%s: byte %d: %s' % (command, position, result))
+                self.assertLessEqual(len(result.err.splitlines()), 1, result)
+
+
+if __name__ == '__main__':
+    harness.main()

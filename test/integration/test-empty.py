@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""An empty trace says why it is empty: on the summary line of `record`, and in `info`."""
+import os
+import subprocess
+
+import harness
+
+
+class Empty(harness.Case):
+    def check(self, argv, *words, **env):
+        status = env.pop('status', 0)
+        options = env.pop('options', ['--vgpu'])
+        result, path = self.record(argv, *options, **env)
+        self.assertEqual(result.status, status, result)
+        self.assertEqual(len(result.err.splitlines()), 1, result)
+        trace = harness.Trace(path)
+        self.assertEqual(trace.counts.get('kernel', 0), 0)
+        reason = trace.info.get('empty_reason', '')
+        self.assertEqual(len(reason.splitlines()), 1, trace.info)
+        for word in words:
+            self.assertIn(word.lower(), reason.lower())
+            self.assertIn(word.lower(), result.err.lower())
+        human = harness.tsctl('info', path)
+        self.assertEqual(human.status, 0)
+        self.assertIn(reason, ' '.join(human.out.split()))
+        return trace
+
+    def test_no_gpu_used(self):
+        self.check(['true'], 'cuda')
+
+    def test_static_program(self):
+        self.check([harness.app('plain-static')], 'static', status=4)
+
+    def test_injection_held(self):
+        """Another tool holds the driver's injection variable: it is named, and stays undisturbed."""
+        other = self.path('libother.so')
+        subprocess.run(['cc', '-shared', '-fPIC', '-x', 'c', '-o', other, '-'], check=True,
+                       input=b'int InitializeInjection(void) { return 1; }')
+        result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu',
+                                   CUDA_INJECTION64_PATH=other)
+        self.assertEqual((result.status, result.out), (0, 'saxpy: 10 launches\n'), result)
+        trace = harness.Trace(path)
+        self.assertIn('libother.so', trace.info.get('empty_reason', ''), trace.info)
+        self.assertIn('libother.so', result.err)
+
+    def test_cupti_held(self):
+        """Another tool subscribed to CUPTI first: we name it if it can be named, and stay out."""
+        holder = self.path('libholder.so')
+        source = b'''
+            #include <dlfcn.h>
+            static void *held;
+            static void callback(void *a, int b, unsigned c, const void *d) {}
+            int InitializeInjection(void);
+            __attribute__((constructor)) static void hold(void)
+            {
+                void *cupti = dlopen("libcupti.so.13", RTLD_NOW);
+                int (*subscribe)(void **, void *, void *) = cupti ? dlsym(cupti, "cuptiSubscribe") : 0;
+                if (subscribe)
+                    subscribe(&held, (void *)callback, 0);
+            }'''
+        subprocess.run(['cc', '-shared', '-fPIC', '-w', '-x', 'c', '-o', holder, '-', '-ldl'],
+                       check=True, input=source)
+        result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu', LD_PRELOAD=holder)
+        self.assertEqual((result.status, result.out), (0, 'saxpy: 10 launches\n'), result)
+        trace = harness.Trace(path)
+        reasons = [session.get('empty_reason') for session in trace.info['sessions']]
+        self.assertIn('cupti_held', reasons, trace.info)
+        self.assertIn('CUPTI', trace.info.get('empty_reason', ''))
+        self.assertIn('CUPTI', result.err)
+
+    def test_no_work(self):
+        """CUDA was initialised and nothing was asked of it: a session, no rows, and that is said."""
+        source = b'''
+            #include <dlfcn.h>
+            int main(void)
+            {
+                void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+                int (*init)(unsigned) = cuda ? dlsym(cuda, "cuInit") : 0;
+                return init ? init(0) : 9;
+            }'''
+        program = self.path('init-only')
+        subprocess.run(['cc', '-w', '-x', 'c', '-o', program, '-', '-ldl'], check=True, input=source)
+        trace = self.check([program])
+        self.assertEqual(len(trace.info['sessions']), 1)
+
+    def test_preload_leaves_no_file(self):
+        """Preloaded alone, a program that never initialises CUDA leaves nothing at all."""
+        result, traces = self.preload(['true'])
+        self.assertEqual((result.status, traces), (0, []))
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+if __name__ == '__main__':
+    harness.main()
