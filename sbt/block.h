@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks: rows gathered and encoded, read and decoded. The one place that knows how a block is encoded;
+ * SBT 1.0 replaces what is behind this header. Private to sbt/.
+ */
+#pragma once
+
+#include "sbt/column.h"
+
+struct ZSTD_CCtx_s;
+struct ZSTD_DCtx_s;
+
+/* Index rows are struct ts_sbt_block; this schema is theirs. */
+extern const struct ts_row_schema ts_sbt_index_schema;
+
+/* Schemas of all types with a row struct, TS_ROW_INDEX included. */
+const struct ts_row_schema *ts_sbt_schema(unsigned type);
+
+/*
+ * What encoding needs besides the rows; one per thread of use. Zero-initialised is ready.
+ */
+struct ts_encoder {
+	struct ZSTD_CCtx_s *zstd;
+	struct ts_buffer raw;
+	struct ts_buffer scratch;
+	struct ts_buffer order;
+};
+
+void ts_encoder_deinit(struct ts_encoder *encoder);
+
+/*
+ * Puts a payload together, column by column: begin, one call per column in ascending order of id, end. `end`
+ * compresses it where that helps, completes the header (sequence and checksum excepted, see
+ * ts_block_number()) and appends the block to `out`. All return 0 or -ENOMEM.
+ */
+int ts_encoder_begin(struct ts_encoder *encoder, uint16_t n_columns);
+int ts_encoder_column(struct ts_encoder *encoder, uint16_t column, uint16_t id, const void *values,
+		      uint32_t n_values, uint16_t width, bool is_signed, const uint64_t *base);
+int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *header,
+		   struct ts_buffer *out);
+
+/* Gives each block in [blocks, + n_bytes) its number, counting on from *sequence, and its checksum. */
+void ts_block_number(uint8_t *blocks, size_t n_bytes, uint64_t *sequence);
+
+/* Bytes of a block: header, payload, padding. */
+static inline uint64_t ts_block_bytes(const struct ts_sbt_block_header *header)
+{
+	return sizeof(*header) + ts_align_up(header->stored_bytes, 8);
+}
+
+void ts_block_describe(const struct ts_sbt_block_header *header, uint64_t off,
+		       struct ts_sbt_block *ret_block);
+
+/* Appends index blocks for these entries to `out`, numbered from `sequence`, and the end marker. */
+int ts_index_encode(const struct ts_sbt_block *blocks, size_t n_blocks, uint64_t index_off,
+		    struct ts_buffer *out);
+
+/*
+ * An open block: rows come in one by one, leave column by column. Rows are staged as they are, some
+ * hundreds at a time, then turned into columns while they still are in the cache.
+ */
+struct ts_builder {
+	const struct ts_row_schema *schema;
+	uint8_t *staged;
+	uint8_t *columns[TS_ROW_MAX_COLUMNS];
+	uint32_t n_staged;
+	uint32_t n_rows; /* in the columns */
+	uint32_t capacity;
+	bool unsorted;
+	uint64_t last_start_ns;
+	uint64_t earliest_ns;
+	uint64_t latest_ns;
+	uint64_t duration_ns;
+	uint64_t amount_bytes;
+};
+
+int ts_builder_new(const struct ts_row_schema *schema, struct ts_builder **ret_builder);
+void ts_builder_free(struct ts_builder *builder);
+
+/* 0 or -ENOMEM; the caller encodes it when full. */
+int ts_builder_add(struct ts_builder *builder, const void *row);
+
+static inline uint32_t ts_builder_rows(const struct ts_builder *builder)
+{
+	return builder->n_rows + builder->n_staged;
+}
+
+/* Bytes of memory that the open rows take. */
+uint64_t ts_builder_bytes(const struct ts_builder *builder);
+
+/* Appends the rows as a block to `out` and empties the builder. No rows: nothing. */
+int ts_builder_encode(struct ts_builder *builder, struct ts_encoder *encoder, uint32_t session,
+		      struct ts_buffer *out);
+
+/* Decoding. `why` is a sentence without a full stop. */
+
+/* Whether a header can be true. NULL, or what is wrong with it. */
+const char *ts_block_header_check(const struct ts_sbt_block_header *header);
+
+/* Decompresses and checks a payload. 0, -ENOMEM, or TS_SBT_E_CORRUPT and *ret_why. */
+int ts_block_payload(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
+		     const uint8_t *stored, uint8_t **ret_raw, const char **ret_why);
+
+/* Decodes rows in order, some at a time; can be copied to come back to where it stands. */
+struct ts_block_decoder {
+	const struct ts_row_schema *schema;
+	uint32_t n_left;
+	uint32_t n_rows;
+	uint16_t n_columns;
+	uint16_t n_unknown;
+	uint64_t last_start_ns;
+	uint64_t earliest_ns;
+	uint64_t latest_ns;
+	struct ts_column_decoder columns[TS_ROW_MAX_COLUMNS];
+	uint8_t column_of[TS_ROW_MAX_COLUMNS]; /* index in the schema */
+};
+
+const char *ts_block_decoder_init(struct ts_block_decoder *decoder,
+				  const struct ts_row_schema *schema,
+				  const struct ts_sbt_block_header *header, const uint8_t *raw);
+
+/* The next n rows, n <= decoder->n_left. */
+const char *ts_block_decoder_next(struct ts_block_decoder *decoder, const uint8_t *raw, void *rows,
+				  uint32_t n);
+
+/*
+ * For lists: finds column `id`, which must have this width and sign, and decodes all of it to an array to be
+ * free()d. 0, -ENOMEM, or TS_SBT_E_CORRUPT and *ret_why. A column that is not there: no values.
+ */
+int ts_block_list(const struct ts_sbt_block_header *header, const uint8_t *raw, uint16_t id,
+		  uint16_t width, void **ret_values, uint32_t *ret_n_values, const char **ret_why);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A growable run of bytes. Zero-initialised is empty; private to sbt/. */
+#pragma once
+
+#include "proto/abi/base.h"
+
+struct ts_buffer {
+	uint8_t *bytes;
+	size_t n;
+	size_t capacity;
+};
+
+static inline void ts_buffer_deinit(struct ts_buffer *buffer)
+{
+	free(buffer->bytes);
+	*buffer = (struct ts_buffer){0};
+}
+
+/* Room for n_more bytes after the present ones; *ret_at is where they go. They do not count yet. */
+static inline int ts_buffer_reserve(struct ts_buffer *buffer, size_t n_more, uint8_t **ret_at)
+{
+	size_t want, capacity;
+	uint8_t *bytes;
+
+	if (__builtin_add_overflow(buffer->n, n_more, &want))
+		return -ENOMEM;
+	if (want > buffer->capacity) {
+		capacity = buffer->capacity ? buffer->capacity : 4096;
+		while (capacity < want)
+			if (__builtin_mul_overflow(capacity, 2, &capacity))
+				return -ENOMEM;
+		bytes = realloc(buffer->bytes, capacity);
+		if (!bytes)
+			return -ENOMEM;
+		buffer->bytes = bytes;
+		buffer->capacity = capacity;
+	}
+	*ret_at = buffer->bytes ? buffer->bytes + buffer->n : NULL;
+	return 0;
+}
+
+static inline int ts_buffer_append(struct ts_buffer *buffer, const void *bytes, size_t n)
+{
+	uint8_t *at;
+	int r;
+
+	if (!n)
+		return 0;
+	r = ts_buffer_reserve(buffer, n, &at);
+	if (r)
+		return r;
+	memcpy(at, bytes, n);
+	buffer->n += n;
+	return 0;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Open blocks: rows to columns. Rows of events leave in order of their start, whatever order they came
+ * in, so that a reader can merge blocks as streams; mostly they come in order, or as a few ordered runs (one
+ * per shard), and a merge of natural runs costs little.
+ */
+
+#include "sbt/block.h"
+
+#define STAGE_ROWS   256u
+#define MIN_CAPACITY 1024u
+
+int ts_builder_new(const struct ts_row_schema *schema, struct ts_builder **ret_builder)
+{
+	struct ts_builder *builder = calloc(1, sizeof(*builder));
+
+	if (!builder)
+		return -ENOMEM;
+	builder->schema = schema;
+	builder->earliest_ns = UINT64_MAX;
+	builder->staged = malloc((size_t)STAGE_ROWS * schema->row_bytes);
+	if (!builder->staged) {
+		free(builder);
+		return -ENOMEM;
+	}
+	*ret_builder = builder;
+	return 0;
+}
+
+void ts_builder_free(struct ts_builder *builder)
+{
+	if (!builder)
+		return;
+	for (unsigned c = 0; c < TS_ROW_MAX_COLUMNS; c++)
+		free(builder->columns[c]);
+	free(builder->staged);
+	free(builder);
+}
+
+static int grow(struct ts_builder *builder)
+{
+	uint32_t capacity = builder->capacity ? builder->capacity * 2 : MIN_CAPACITY;
+
+	for (unsigned c = 0; c < builder->schema->n_columns; c++) {
+		size_t n = (size_t)capacity * builder->schema->columns[c].width;
+		uint8_t *column = realloc(builder->columns[c], n);
+
+		if (!column)
+			return -ENOMEM;
+		builder->columns[c] = column;
+	}
+	builder->capacity = capacity;
+	return 0;
+}
+
+/* One field of each staged row, one after the other. */
+static void gather(uint8_t *to, const uint8_t *from, size_t stride, uint16_t width, uint32_t n)
+{
+	uint32_t i;
+
+	switch (width) {
+	case 1:
+		for (i = 0; i < n; i++, from += stride)
+			to[i] = *from;
+		break;
+	case 2:
+		for (i = 0; i < n; i++, from += stride)
+			memcpy(to + i * 2u, from, 2);
+		break;
+	case 4:
+		for (i = 0; i < n; i++, from += stride)
+			memcpy(to + i * 4u, from, 4);
+		break;
+	case 8:
+		for (i = 0; i < n; i++, from += stride)
+			memcpy(to + i * 8u, from, 8);
+		break;
+	default:
+		for (i = 0; i < n; i++, from += stride)
+			memcpy(to + (size_t)i * width, from, width);
+	}
+}
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* What the header says of the rows. */
+static void account(struct ts_builder *builder)
+{
+	const struct ts_row_schema *schema = builder->schema;
+	const uint8_t *row = builder->staged;
+
+	for (uint32_t i = 0; i < builder->n_staged; i++, row += schema->row_bytes) {
+		uint64_t start_ns = ts_row_start_ns(row), end_ns = ts_row_end_ns(schema, row);
+
+		builder->unsorted |= start_ns < builder->last_start_ns;
+		builder->last_start_ns = start_ns;
+		if (start_ns < builder->earliest_ns)
+			builder->earliest_ns = start_ns;
+		if (end_ns > builder->latest_ns)
+			builder->latest_ns = end_ns;
+		builder->duration_ns = add_saturated(builder->duration_ns, end_ns - start_ns);
+		if (schema->bytes_column >= 0)
+			builder->amount_bytes =
+				add_saturated(builder->amount_bytes,
+					      ts_column_get(&schema->columns[schema->bytes_column],
+							    row));
+	}
+}
+
+static int unstage(struct ts_builder *builder)
+{
+	const struct ts_row_schema *schema = builder->schema;
+	int r;
+
+	while (builder->n_rows + builder->n_staged > builder->capacity) {
+		r = grow(builder);
+		if (r)
+			return r;
+	}
+	for (unsigned c = 0; c < schema->n_columns; c++) {
+		const struct ts_column *column = &schema->columns[c];
+
+		gather(builder->columns[c] + (size_t)builder->n_rows * column->width,
+		       builder->staged + column->offset, schema->row_bytes, column->width,
+		       builder->n_staged);
+	}
+	if (schema->is_event)
+		account(builder);
+	builder->n_rows += builder->n_staged;
+	builder->n_staged = 0;
+	return 0;
+}
+
+int ts_builder_add(struct ts_builder *builder, const void *row)
+{
+	if (builder->n_staged == STAGE_ROWS) {
+		int r = unstage(builder);
+
+		if (r)
+			return r;
+	}
+	memcpy(builder->staged + (size_t)builder->n_staged * builder->schema->row_bytes, row,
+	       builder->schema->row_bytes);
+	builder->n_staged++;
+	return 0;
+}
+
+uint64_t ts_builder_bytes(const struct ts_builder *builder)
+{
+	return (uint64_t)ts_builder_rows(builder) * builder->schema->row_bytes;
+}
+
+struct sort_key {
+	uint64_t start_ns;
+	uint32_t row;
+	uint32_t reserved;
+};
+
+/* Merges [a, b) and [b, c) of `from` into `to`; of equal ones the first comes first. */
+static void merge_runs(struct sort_key *to, const struct sort_key *from, uint32_t a, uint32_t b,
+		       uint32_t c)
+{
+	uint32_t i = a, j = b, k = a;
+
+	while (i < b && j < c)
+		to[k++] = from[j].start_ns < from[i].start_ns ? from[j++] : from[i++];
+	while (i < b)
+		to[k++] = from[i++];
+	while (j < c)
+		to[k++] = from[j++];
+}
+
+static uint32_t run_end(const struct sort_key *keys, uint32_t from, uint32_t n)
+{
+	uint32_t i = from + 1;
+
+	while (i < n && keys[i].start_ns >= keys[i - 1].start_ns)
+		i++;
+	return i < n ? i : n;
+}
+
+/*
+ * A merge sort that starts from the runs that are there: pairs of neighbouring runs are merged until one is left.
+ * `keys` and `spare` change roles; the sorted one is returned.
+ */
+static struct sort_key *sort_runs(struct sort_key *keys, struct sort_key *spare, uint32_t n)
+{
+	while (run_end(keys, 0, n) < n) {
+		struct sort_key *swap = keys;
+		uint32_t a = 0;
+
+		while (a < n) {
+			uint32_t b = run_end(keys, a, n), c = b < n ? run_end(keys, b, n) : b;
+
+			merge_runs(spare, keys, a, b, c);
+			a = c;
+		}
+		keys = spare;
+		spare = swap;
+	}
+	return keys;
+}
+
+static void reorder(uint8_t *to, const uint8_t *from, const struct sort_key *order, uint16_t width,
+		    uint32_t n)
+{
+	uint32_t i;
+
+	switch (width) {
+	case 4:
+		for (i = 0; i < n; i++)
+			memcpy(to + i * 4u, from + order[i].row * 4u, 4);
+		break;
+	case 8:
+		for (i = 0; i < n; i++)
+			memcpy(to + i * 8u, from + order[i].row * 8u, 8);
+		break;
+	default:
+		for (i = 0; i < n; i++)
+			memcpy(to + (size_t)i * width, from + (size_t)order[i].row * width, width);
+	}
+}
+
+static int sort_rows(struct ts_builder *builder, struct ts_encoder *encoder)
+{
+	uint32_t n = builder->n_rows;
+	struct sort_key *keys;
+	uint64_t start_ns;
+	uint8_t *at, *scratch;
+	int r;
+
+	encoder->order.n = encoder->scratch.n = 0;
+	r = ts_buffer_reserve(&encoder->order, 2u * n * sizeof(*keys), &at);
+	if (!r)
+		r = ts_buffer_reserve(&encoder->scratch, (size_t)n * 8, &scratch);
+	if (r)
+		return r;
+	keys = (struct sort_key *)(void *)at;
+	for (uint32_t i = 0; i < n; i++) {
+		memcpy(&start_ns, builder->columns[0] + i * 8u, 8);
+		keys[i] = (struct sort_key){.start_ns = start_ns, .row = i};
+	}
+	keys = sort_runs(keys, keys + n, n);
+	for (unsigned c = 0; c < builder->schema->n_columns; c++) {
+		uint16_t width = builder->schema->columns[c].width;
+
+		reorder(scratch, builder->columns[c], keys, width, n);
+		memcpy(builder->columns[c], scratch, (size_t)n * width);
+	}
+	builder->unsorted = false;
+	return 0;
+}
+
+static bool all_zero(const uint8_t *bytes, size_t n)
+{
+	return !n || (!bytes[0] && !memcmp(bytes, bytes + 1, n - 1));
+}
+
+static void builder_clear(struct ts_builder *builder)
+{
+	builder->n_rows = 0;
+	builder->unsorted = false;
+	builder->last_start_ns = 0;
+	builder->earliest_ns = UINT64_MAX;
+	builder->latest_ns = 0;
+	builder->duration_ns = 0;
+	builder->amount_bytes = 0;
+}
+
+/* Times that lie near the row's start are told from there; see TS_SBT_DIFF. */
+static bool near_start(const struct ts_row_schema *schema, const struct ts_column *column)
+{
+	return schema->is_event &&
+	       (column->role == TS_ROLE_TIME_END || column->role == TS_ROLE_TIME);
+}
+
+int ts_builder_encode(struct ts_builder *builder, struct ts_encoder *encoder, uint32_t session,
+		      struct ts_buffer *out)
+{
+	const struct ts_row_schema *schema = builder->schema;
+	struct ts_sbt_block_header header = {.type = schema->type, .session = session};
+	uint8_t present[TS_ROW_MAX_COLUMNS];
+	int r = unstage(builder);
+
+	if (!r && builder->n_rows && builder->unsorted)
+		r = sort_rows(builder, encoder);
+	if (r || !builder->n_rows)
+		return r;
+	for (unsigned c = 0; c < schema->n_columns; c++)
+		if (!all_zero(builder->columns[c],
+			      (size_t)builder->n_rows * schema->columns[c].width))
+			present[header.n_columns++] = (uint8_t)c;
+	r = ts_encoder_begin(encoder, header.n_columns);
+	for (unsigned i = 0; !r && i < header.n_columns; i++) {
+		const struct ts_column *column = &schema->columns[present[i]];
+		/* Without a start column (all zero) there is nothing to differ from. */
+		bool differs = near_start(schema, column) && present[0] == 0;
+
+		r = ts_encoder_column(encoder, (uint16_t)i, column->id,
+				      builder->columns[present[i]], builder->n_rows, column->width,
+				      column->is_signed,
+				      differs ? (const uint64_t *)(void *)builder->columns[0]
+					      : NULL);
+	}
+	header.n_rows = builder->n_rows;
+	if (schema->is_event) {
+		header.earliest_ns = builder->earliest_ns;
+		header.latest_ns = builder->latest_ns;
+		header.duration_ns = builder->duration_ns;
+		header.amount_bytes = builder->amount_bytes;
+	}
+	if (!r)
+		r = ts_encoder_end(encoder, &header, out);
+	if (!r)
+		builder_clear(builder);
+	return r;
+}

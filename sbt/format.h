@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What lies on disk, as FORMAT.md says in words. Private to sbt/: others see rows, not bytes.
+ * Everything is little-endian and 8-byte aligned.
+ */
+#pragma once
+
+#include "sbt/reader.h"
+
+TS_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-endian");
+
+#define TS_SBT_MAJOR 0
+#define TS_SBT_MINOR 1
+
+/* The last bytes tell a file that went through a text-mode transfer. */
+#define TS_SBT_FILE_MAGIC "TSBT\r\n\x1a\n"
+#define TS_SBT_END_MAGIC  "TSBTEND\n"
+
+/* Features that a reader must know to read on. None yet. */
+#define TS_SBT_INCOMPATIBLE_KNOWN UINT64_C(0)
+
+struct ts_sbt_file_header {
+	char magic[8];
+	uint16_t major;
+	uint16_t minor;
+	uint32_t n_bytes; /* of this header */
+	uint64_t compatible_flags;
+	uint64_t incompatible_flags;
+	uint8_t uuid[16]; /* random: this file and no other */
+	uint64_t created_realtime_ns;
+	uint32_t reserved;
+	uint32_t checksum; /* CRC-32C of the 60 bytes before */
+};
+TS_ASSERT_SIZE(struct ts_sbt_file_header, 64);
+TS_ASSERT_FIELD(struct ts_sbt_file_header, major, 8);
+TS_ASSERT_FIELD(struct ts_sbt_file_header, minor, 10);
+TS_ASSERT_FIELD(struct ts_sbt_file_header, n_bytes, 12);
+TS_ASSERT_FIELD(struct ts_sbt_file_header, compatible_flags, 16);
+TS_ASSERT_FIELD(struct ts_sbt_file_header, incompatible_flags, 24);
+TS_ASSERT_FIELD(struct ts_sbt_file_header, uuid, 32);
+TS_ASSERT_FIELD(struct ts_sbt_file_header, created_realtime_ns, 48);
+TS_ASSERT_FIELD(struct ts_sbt_file_header, reserved, 56);
+TS_ASSERT_FIELD(struct ts_sbt_file_header, checksum, 60);
+
+#define TS_SBT_BLOCK_MAGIC    0x4b425354u /* "TSBK" */
+#define TS_SBT_BLOCK_VERSION  1
+
+#define TS_SBT_BLOCK_ZSTD     (1u << 0) /* the payload is one zstd frame */
+#define TS_SBT_BLOCK_REQUIRED (1u << 1) /* who does not know the type must not read on */
+#define TS_SBT_BLOCK_FLAGS    (TS_SBT_BLOCK_ZSTD | TS_SBT_BLOCK_REQUIRED)
+
+struct ts_sbt_block_header {
+	uint32_t magic;
+	uint16_t type;
+	uint16_t version;
+	uint16_t flags;
+	uint16_t n_columns;
+	uint32_t session;
+	uint32_t n_rows;
+	uint32_t first_id;
+	uint64_t sequence; /* of this block in the file, from 0 */
+	uint64_t earliest_ns;
+	uint64_t latest_ns;
+	uint64_t duration_ns;
+	uint64_t amount_bytes;
+	uint64_t raw_bytes;
+	uint64_t stored_bytes;
+	uint64_t reserved;
+	uint32_t payload_checksum; /* CRC-32C of the stored bytes */
+	uint32_t checksum;	   /* CRC-32C of the 92 bytes before */
+};
+TS_ASSERT_SIZE(struct ts_sbt_block_header, 96);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, type, 4);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, version, 6);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, flags, 8);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, n_columns, 10);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, session, 12);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, n_rows, 16);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, first_id, 20);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, sequence, 24);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, earliest_ns, 32);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, latest_ns, 40);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, duration_ns, 48);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, amount_bytes, 56);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, raw_bytes, 64);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, stored_bytes, 72);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, reserved, 80);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, payload_checksum, 88);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, checksum, 92);
+
+enum ts_sbt_encoding {
+	TS_SBT_RAW = 0,	     /* n_values values */
+	TS_SBT_CONSTANT = 1, /* one value, that of all */
+	TS_SBT_DELTA = 2,    /* varints: zigzag of value - value before (of the first: - 0) */
+	TS_SBT_DIFF = 3,     /* varints: zigzag of value - column 1's value in the same row */
+};
+
+#define TS_SBT_COLUMN_SIGNED (1u << 0)
+
+/* The decompressed payload begins with one of these per column, in ascending order of id. */
+struct ts_sbt_column_header {
+	uint16_t id;
+	uint16_t width; /* bytes of a value */
+	uint8_t encoding;
+	uint8_t flags;
+	uint16_t reserved;
+	uint32_t n_values;
+	uint32_t n_bytes; /* as encoded */
+};
+TS_ASSERT_SIZE(struct ts_sbt_column_header, 16);
+TS_ASSERT_FIELD(struct ts_sbt_column_header, width, 2);
+TS_ASSERT_FIELD(struct ts_sbt_column_header, encoding, 4);
+TS_ASSERT_FIELD(struct ts_sbt_column_header, flags, 5);
+TS_ASSERT_FIELD(struct ts_sbt_column_header, reserved, 6);
+TS_ASSERT_FIELD(struct ts_sbt_column_header, n_values, 8);
+TS_ASSERT_FIELD(struct ts_sbt_column_header, n_bytes, 12);
+
+/* The last bytes of a finished file. */
+struct ts_sbt_end_marker {
+	char magic[8];
+	uint64_t index_off;   /* of the first index block */
+	uint64_t index_bytes; /* of all index blocks */
+	uint64_t file_bytes;  /* this marker included */
+	uint64_t n_blocks;    /* before the index */
+	uint32_t reserved;
+	uint32_t checksum; /* CRC-32C of the 44 bytes before */
+};
+TS_ASSERT_SIZE(struct ts_sbt_end_marker, 48);
+TS_ASSERT_FIELD(struct ts_sbt_end_marker, index_off, 8);
+TS_ASSERT_FIELD(struct ts_sbt_end_marker, index_bytes, 16);
+TS_ASSERT_FIELD(struct ts_sbt_end_marker, file_bytes, 24);
+TS_ASSERT_FIELD(struct ts_sbt_end_marker, n_blocks, 32);
+TS_ASSERT_FIELD(struct ts_sbt_end_marker, reserved, 40);
+TS_ASSERT_FIELD(struct ts_sbt_end_marker, checksum, 44);
+
+/* Columns of the types that have no row struct. */
+enum ts_sbt_list_column {
+	TS_SBT_STRING_LENGTH = 1, /* u32 per row */
+	TS_SBT_STRING_BYTES = 2,  /* u8: all strings one after the other */
+
+	TS_SBT_STACK_LENGTH = 1, /* u32 per row: frames */
+	TS_SBT_STACK_FLAGS = 2,	 /* u32 per row */
+	TS_SBT_STACK_FRAMES = 3, /* u64: all stacks one after the other */
+
+	TS_SBT_CHECKPOINT_BYTES = 1, /* u8 */
+};
+
+/* What a reader accepts, and a writer keeps to. */
+#define TS_SBT_MAX_ROWS	     65536u
+#define TS_SBT_MAX_COLUMNS   256u
+#define TS_SBT_MAX_WIDTH     256u
+#define TS_SBT_MAX_RAW_BYTES (72u * 1024 * 1024)
+#define TS_SBT_HEADER_BYTES  sizeof(struct ts_sbt_file_header)
+#define TS_SBT_MIN_BLOCK     sizeof(struct ts_sbt_block_header)

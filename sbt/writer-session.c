@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session's writer: its open blocks, its definitions, its checkpoint. It encodes without a lock, in the thread
+ * that it belongs to, and hands whole blocks to the file's writer.
+ */
+
+#include "sbt/writer-internal.h"
+
+/* A block of stacks ends where it has this many frames. */
+#define STACK_BLOCK_FRAMES (256u * 1024)
+
+struct ts_sbt_session_writer {
+	struct ts_sbt_writer *writer;
+	struct ts_row_session row;
+	bool row_changed;
+	uint32_t n_threads;
+	uint32_t n_stacks;
+
+	struct ts_builder *builders[TS_ROW_COUNT];
+	uint64_t open_bytes;
+	uint64_t open_rows; /* of events */
+	uint64_t ready_rows;
+
+	uint32_t first_pending_stack;
+	struct ts_buffer stack_lengths; /* u32 each */
+	struct ts_buffer stack_flags;	/* u32 each */
+	struct ts_buffer stack_frames;	/* u64 each */
+
+	struct ts_encoder encoder;
+	struct ts_buffer definitions; /* encoded blocks, not yet written */
+	struct ts_buffer ready;	      /* the same, of events: written after them */
+};
+
+int ts_sbt_session_writer_new(struct ts_sbt_writer *writer, const struct ts_row_session *row,
+			      struct ts_sbt_session_writer **ret_session)
+{
+	struct ts_sbt_session_writer *session = calloc(1, sizeof(*session));
+
+	if (!session)
+		return -ENOMEM;
+	session->writer = writer;
+	session->first_pending_stack = 1;
+	pthread_mutex_lock(&writer->mutex);
+	session->row.session = ++writer->n_sessions;
+	pthread_mutex_unlock(&writer->mutex);
+	ts_sbt_session_writer_update(session, row);
+	*ret_session = session;
+	return 0;
+}
+
+void ts_sbt_session_writer_free(struct ts_sbt_session_writer *session)
+{
+	if (!session)
+		return;
+	for (unsigned type = 0; type < TS_ROW_COUNT; type++)
+		ts_builder_free(session->builders[type]);
+	ts_buffer_deinit(&session->stack_lengths);
+	ts_buffer_deinit(&session->stack_flags);
+	ts_buffer_deinit(&session->stack_frames);
+	ts_buffer_deinit(&session->definitions);
+	ts_buffer_deinit(&session->ready);
+	ts_encoder_deinit(&session->encoder);
+	free(session);
+}
+
+uint32_t ts_sbt_session_writer_number(const struct ts_sbt_session_writer *session)
+{
+	return session->row.session;
+}
+
+int ts_sbt_session_writer_update(struct ts_sbt_session_writer *session,
+				 const struct ts_row_session *row)
+{
+	uint32_t number = session->row.session;
+
+	session->row = *row;
+	session->row.session = number;
+	session->row_changed = true;
+	return 0;
+}
+
+static int encode_stacks(struct ts_sbt_session_writer *session)
+{
+	struct ts_sbt_block_header header = {.type = TS_ROW_STACK,
+					     .session = session->row.session,
+					     .first_id = session->first_pending_stack};
+	uint32_t n = (uint32_t)(session->stack_lengths.n / sizeof(uint32_t));
+	uint32_t n_frames = (uint32_t)(session->stack_frames.n / sizeof(uint64_t));
+	struct ts_encoder *encoder = &session->encoder;
+	int r;
+
+	if (!n)
+		return 0;
+	header.n_rows = n;
+	header.n_columns = n_frames ? 3 : 2;
+	r = ts_encoder_begin(encoder, header.n_columns);
+	if (!r)
+		r = ts_encoder_column(encoder, 0, TS_SBT_STACK_LENGTH, session->stack_lengths.bytes,
+				      n, 4, false, NULL);
+	if (!r)
+		r = ts_encoder_column(encoder, 1, TS_SBT_STACK_FLAGS, session->stack_flags.bytes, n,
+				      4, false, NULL);
+	if (!r && n_frames)
+		r = ts_encoder_column(encoder, 2, TS_SBT_STACK_FRAMES, session->stack_frames.bytes,
+				      n_frames, 8, false, NULL);
+	if (!r)
+		r = ts_encoder_end(encoder, &header, &session->definitions);
+	if (r)
+		return r;
+	session->stack_lengths.n = session->stack_flags.n = session->stack_frames.n = 0;
+	session->first_pending_stack += n;
+	return 0;
+}
+
+int ts_sbt_session_writer_add_stack(struct ts_sbt_session_writer *session, const uint64_t *frames,
+				    uint32_t n_frames, uint32_t flags, uint32_t *ret_id)
+{
+	int r = 0;
+
+	if (n_frames > TS_STACK_MAX_FRAMES)
+		return -E2BIG;
+	if (session->n_stacks == UINT32_MAX)
+		return -EOVERFLOW;
+	if (session->stack_lengths.n == TS_SBT_MAX_ROWS * sizeof(uint32_t) ||
+	    session->stack_frames.n / sizeof(uint64_t) >= STACK_BLOCK_FRAMES)
+		r = encode_stacks(session);
+	if (!r)
+		r = ts_buffer_append(&session->stack_frames, frames, n_frames * sizeof(*frames));
+	if (r)
+		return r;
+	r = ts_buffer_append(&session->stack_flags, &flags, sizeof(flags));
+	if (!r) {
+		r = ts_buffer_append(&session->stack_lengths, &n_frames, sizeof(n_frames));
+		if (r)
+			session->stack_flags.n -= sizeof(flags);
+	}
+	if (r) {
+		session->stack_frames.n -= n_frames * sizeof(*frames);
+		return r;
+	}
+	*ret_id = ++session->n_stacks;
+	return 0;
+}
+
+static int encode_type(struct ts_sbt_session_writer *session, struct ts_builder *builder)
+{
+	const struct ts_row_schema *schema = builder->schema;
+	uint32_t n_rows = ts_builder_rows(builder);
+	uint64_t bytes = ts_builder_bytes(builder);
+	int r = ts_builder_encode(builder, &session->encoder, session->row.session,
+				  schema->is_event ? &session->ready : &session->definitions);
+
+	if (r)
+		return r;
+	session->open_bytes -= bytes;
+	if (schema->is_event) {
+		session->open_rows -= n_rows;
+		session->ready_rows += n_rows;
+	}
+	return 0;
+}
+
+static int add_row(struct ts_sbt_session_writer *session, unsigned type, const void *row)
+{
+	struct ts_builder *builder = session->builders[type];
+	int r;
+
+	if (ts_unlikely(!builder)) {
+		r = ts_builder_new(ts_row_schema(type), &session->builders[type]);
+		if (r)
+			return r;
+		builder = session->builders[type];
+	}
+	if (ts_unlikely(ts_builder_rows(builder) == TS_SBT_BLOCK_ROWS)) {
+		r = encode_type(session, builder);
+		if (r)
+			return r;
+	}
+	r = ts_builder_add(builder, row);
+	if (r)
+		return r;
+	session->open_bytes += builder->schema->row_bytes;
+	session->open_rows += builder->schema->is_event;
+	return 0;
+}
+
+static bool takes_type(unsigned type)
+{
+	return (type > 0 && type < TS_ROW_EVENT_COUNT) || type == TS_ROW_DEVICE ||
+	       type == TS_ROW_MODULE;
+}
+
+int ts_sbt_session_writer_add_row(struct ts_sbt_session_writer *session, unsigned type,
+				  const void *row)
+{
+	if (!takes_type(type))
+		return -EINVAL;
+	if (ts_unlikely(ts_sbt_session_writer_pending_bytes(session) >= TS_SBT_MAX_PENDING_BYTES))
+		return TS_SBT_E_FULL;
+	return add_row(session, type, row);
+}
+
+int ts_sbt_session_writer_add_rows(struct ts_sbt_session_writer *session, unsigned type,
+				   const void *rows, size_t n_rows, size_t *ret_n_added)
+{
+	const uint8_t *row = rows;
+	int r = takes_type(type) ? 0 : -EINVAL;
+	size_t i = 0;
+
+	while (!r && i < n_rows) {
+		r = ts_sbt_session_writer_add_row(session, type, row);
+		if (r)
+			break;
+		row += ts_row_schema(type)->row_bytes;
+		i++;
+	}
+	*ret_n_added = i;
+	return r;
+}
+
+int ts_sbt_session_writer_add_thread(struct ts_sbt_session_writer *session,
+				     const struct ts_row_thread *row, uint32_t *ret_id)
+{
+	struct ts_row_thread copy = *row;
+	int r;
+
+	if (session->n_threads == UINT32_MAX)
+		return -EOVERFLOW;
+	copy.thread = session->n_threads + 1;
+	r = add_row(session, TS_ROW_THREAD, &copy);
+	if (r)
+		return r;
+	*ret_id = ++session->n_threads;
+	return 0;
+}
+
+static int encode_checkpoint(struct ts_sbt_session_writer *session, const void *bytes, size_t n)
+{
+	struct ts_sbt_block_header header = {.type = TS_ROW_CHECKPOINT,
+					     .session = session->row.session,
+					     .n_rows = 1};
+	int r;
+
+	header.n_columns = 1;
+	r = ts_encoder_begin(&session->encoder, 1);
+	if (!r)
+		r = ts_encoder_column(&session->encoder, 0, TS_SBT_CHECKPOINT_BYTES, bytes,
+				      (uint32_t)n, 1, false, NULL);
+	return r ? r : ts_encoder_end(&session->encoder, &header, &session->ready);
+}
+
+/* Everything open becomes blocks. What is already encoded when memory runs out stays so. */
+static int encode_all(struct ts_sbt_session_writer *session)
+{
+	int r = 0;
+
+	if (session->row_changed) {
+		r = add_row(session, TS_ROW_SESSION, &session->row);
+		if (!r)
+			r = encode_type(session, session->builders[TS_ROW_SESSION]);
+		if (r)
+			return r;
+		session->row_changed = false;
+	}
+	for (unsigned type = TS_ROW_COUNT; !r && type-- > 0;)
+		if (session->builders[type])
+			r = encode_type(session, session->builders[type]);
+	return r ? r : encode_stacks(session);
+}
+
+int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void *checkpoint,
+			       size_t n_checkpoint_bytes)
+{
+	struct ts_buffer *parts[] = {&session->definitions, &session->ready};
+	struct ts_sbt_writer *writer = session->writer;
+	size_t n_ready;
+	int r;
+
+	if (n_checkpoint_bytes > TS_SBT_MAX_CHECKPOINT)
+		return -E2BIG;
+	r = ts_sbt_writer_error(writer);
+	if (!r)
+		r = encode_all(session);
+	n_ready = session->ready.n;
+	if (!r && n_checkpoint_bytes)
+		r = encode_checkpoint(session, checkpoint, n_checkpoint_bytes);
+	if (r || !(session->definitions.n + session->ready.n))
+		return r;
+	pthread_mutex_lock(&writer->mutex);
+	r = ts_sbt_writer_commit(writer, parts, TS_ARRAY_LEN(parts));
+	pthread_mutex_unlock(&writer->mutex);
+	if (r) {
+		session->ready.n = n_ready; /* the next seal brings a checkpoint of its own */
+		return r;
+	}
+	session->ready_rows = 0;
+	return 0;
+}
+
+uint64_t ts_sbt_session_writer_pending_rows(const struct ts_sbt_session_writer *session)
+{
+	return session->open_rows + session->ready_rows;
+}
+
+uint64_t ts_sbt_session_writer_pending_bytes(const struct ts_sbt_session_writer *session)
+{
+	return session->open_bytes + session->definitions.n + session->ready.n +
+	       session->stack_frames.n + session->stack_lengths.n + session->stack_flags.n;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file's writer: header, strings, metadata, index and end marker, and the one place that writes.
+ * Blocks come to it encoded, so that the mutex is held for a write and little else; strings are encoded under
+ * it, always before the blocks that may refer to them.
+ */
+
+#include <assert.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include "proto/abi/clock.h"
+#include "sbt/crc32c.h"
+#include "sbt/writer-internal.h"
+
+/* A block of strings ends where it has this many bytes; what is ready is not held back beyond that many. */
+#define STRING_BLOCK_BYTES (1024u * 1024)
+#define MAX_READY_BYTES	   (16u * 1024 * 1024)
+#define MAX_PARTS	   4
+
+/* Waits, where the descriptor is a non-blocking one, until it takes more. */
+static int wait_writable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
+}
+
+static int write_all(int fd, struct iovec *iov, int n_iov)
+{
+	while (n_iov > 0) {
+		ssize_t n = writev(fd, iov, n_iov);
+
+		if (n < 0 && errno == EAGAIN) {
+			int r = wait_writable(fd);
+
+			if (r)
+				return r;
+			continue;
+		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		while (n_iov > 0 && (size_t)n >= iov->iov_len) {
+			n -= (ssize_t)iov->iov_len;
+			iov++;
+			n_iov--;
+		}
+		if (n_iov > 0) {
+			iov->iov_base = (uint8_t *)iov->iov_base + n;
+			iov->iov_len -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+/* The first failure stays. What it left behind of a block is cut off, where that is possible. */
+static int fail(struct ts_sbt_writer *writer, int error)
+{
+	__atomic_store_n(&writer->error, error, __ATOMIC_RELAXED);
+	if (writer->is_file && ftruncate(writer->fd, (off_t)writer->bytes) < 0) {
+		/* A torn tail is found, and cut off, by readers too. */
+	}
+	return error;
+}
+
+/* Numbers the blocks of one part and lists them in the index. */
+static int list_blocks(struct ts_sbt_writer *writer, struct ts_buffer *part, uint64_t part_off)
+{
+	struct ts_sbt_block_header header;
+	struct ts_sbt_block block;
+	int r;
+
+	for (size_t off = 0; off < part->n; off += ts_block_bytes(&header)) {
+		memcpy(&header, part->bytes + off, sizeof(header));
+		ts_block_describe(&header, part_off + off, &block);
+		r = ts_buffer_append(&writer->index, &block, sizeof(block));
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int encode_strings(struct ts_sbt_writer *writer)
+{
+	struct ts_sbt_block_header header = {.type = TS_ROW_STRING,
+					     .first_id = writer->first_pending_string};
+	uint32_t n = (uint32_t)(writer->string_lengths.n / sizeof(uint32_t));
+	int r;
+
+	if (!n)
+		return 0;
+	header.n_rows = n;
+	header.n_columns = writer->string_bytes.n ? 2 : 1;
+	r = ts_encoder_begin(&writer->encoder, header.n_columns);
+	if (!r)
+		r = ts_encoder_column(&writer->encoder, 0, TS_SBT_STRING_LENGTH,
+				      writer->string_lengths.bytes, n, 4, false, NULL);
+	if (!r && writer->string_bytes.n)
+		r = ts_encoder_column(&writer->encoder, 1, TS_SBT_STRING_BYTES,
+				      writer->string_bytes.bytes, (uint32_t)writer->string_bytes.n,
+				      1, false, NULL);
+	if (!r)
+		r = ts_encoder_end(&writer->encoder, &header, &writer->ready);
+	if (r)
+		return r;
+	writer->string_lengths.n = writer->string_bytes.n = 0;
+	writer->first_pending_string += n;
+	return 0;
+}
+
+int ts_sbt_writer_commit(struct ts_sbt_writer *writer, struct ts_buffer *const *parts,
+			 size_t n_parts)
+{
+	uint64_t bytes = writer->bytes, n_blocks = writer->n_blocks;
+	struct ts_buffer *all[MAX_PARTS] = {&writer->ready};
+	struct iovec iov[MAX_PARTS];
+	size_t listed = writer->index.n;
+	int n_iov = 0, r;
+
+	if (writer->error)
+		return writer->error;
+	if (writer->finished)
+		return -EINVAL;
+	assert(n_parts < MAX_PARTS);
+	r = encode_strings(writer);
+	if (!r)
+		r = ts_builder_encode(writer->metadata, &writer->encoder, 0, &writer->ready);
+	for (size_t i = 0; i < n_parts; i++)
+		all[i + 1] = parts[i];
+	for (size_t i = 0; !r && i <= n_parts; i++) {
+		if (!all[i]->n)
+			continue;
+		r = list_blocks(writer, all[i], bytes);
+		ts_block_number(all[i]->bytes, all[i]->n, &n_blocks);
+		iov[n_iov].iov_base = all[i]->bytes;
+		iov[n_iov++].iov_len = all[i]->n;
+		bytes += all[i]->n;
+	}
+	if (r) {
+		writer->index.n = listed;
+		return r;
+	}
+	r = write_all(writer->fd, iov, n_iov);
+	if (r) {
+		writer->index.n = listed;
+		return fail(writer, r);
+	}
+	__atomic_store_n(&writer->bytes, bytes, __ATOMIC_RELAXED);
+	writer->n_blocks = n_blocks;
+	for (size_t i = 0; i <= n_parts; i++)
+		all[i]->n = 0;
+	return 0;
+}
+
+static int write_header(struct ts_sbt_writer *writer, uint64_t *ret_seed)
+{
+	struct ts_sbt_file_header header = {
+		.major = TS_SBT_MAJOR,
+		.minor = TS_SBT_MINOR,
+		.n_bytes = sizeof(header),
+		.created_realtime_ns = ts_clock_realtime_ns(),
+	};
+	struct iovec iov = {.iov_base = &header, .iov_len = sizeof(header)};
+	int r;
+
+	memcpy(header.magic, TS_SBT_FILE_MAGIC, sizeof(header.magic));
+	if (getrandom(header.uuid, sizeof(header.uuid), 0) != sizeof(header.uuid) ||
+	    getrandom(ret_seed, sizeof(*ret_seed), 0) != sizeof(*ret_seed))
+		return -errno;
+	header.checksum = ts_crc32c(&header, offsetof(struct ts_sbt_file_header, checksum));
+	r = write_all(writer->fd, &iov, 1);
+	if (!r)
+		writer->bytes = sizeof(header);
+	return r;
+}
+
+/* An empty file, locked, or a stream. */
+static int check_fd(struct ts_sbt_writer *writer)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	struct stat st;
+
+	if (fstat(writer->fd, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EINVAL;
+	writer->is_file = S_ISREG(st.st_mode);
+	if (!writer->is_file)
+		return 0;
+	if (st.st_size)
+		return -EINVAL;
+	/* A file system without locks costs readers the word "growing", nothing else. */
+	if (fcntl(writer->fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES))
+		return -EAGAIN;
+	return 0;
+}
+
+int ts_sbt_writer_new(int fd, struct ts_sbt_writer **ret_writer)
+{
+	ts_cleanup(ts_sbt_writer_freep) struct ts_sbt_writer *writer = NULL;
+	uint64_t seed;
+	int r;
+
+	writer = calloc(1, sizeof(*writer));
+	if (!writer)
+		return -ENOMEM;
+	writer->fd = fd;
+	writer->first_pending_string = 1;
+	pthread_mutex_init(&writer->mutex, NULL);
+	r = ts_builder_new(ts_row_schema(TS_ROW_METADATA), &writer->metadata);
+	if (!r)
+		r = check_fd(writer);
+	if (!r)
+		r = write_header(writer, &seed);
+	if (r) {
+		writer->fd = -1; /* the caller's again */
+		return r;
+	}
+	ts_intern_init(&writer->strings, seed);
+	*ret_writer = ts_take_ptr(writer);
+	return 0;
+}
+
+void ts_sbt_writer_free(struct ts_sbt_writer *writer)
+{
+	if (!writer)
+		return;
+	if (writer->fd >= 0)
+		close(writer->fd);
+	pthread_mutex_destroy(&writer->mutex);
+	ts_builder_free(writer->metadata);
+	ts_intern_deinit(&writer->strings);
+	ts_buffer_deinit(&writer->string_lengths);
+	ts_buffer_deinit(&writer->string_bytes);
+	ts_buffer_deinit(&writer->index);
+	ts_buffer_deinit(&writer->ready);
+	ts_encoder_deinit(&writer->encoder);
+	free(writer);
+}
+
+static int add_string(struct ts_sbt_writer *writer, const char *bytes, uint32_t n_bytes,
+		      uint32_t *ret_id)
+{
+	bool is_new;
+	int r;
+
+	if (writer->string_bytes.n >= STRING_BLOCK_BYTES ||
+	    writer->string_lengths.n == TS_SBT_MAX_ROWS * sizeof(uint32_t)) {
+		r = encode_strings(writer);
+		if (r)
+			return r;
+		if (writer->ready.n >= MAX_READY_BYTES) {
+			r = ts_sbt_writer_commit(writer, NULL, 0);
+			if (r)
+				return r;
+		}
+	}
+	r = ts_intern(&writer->strings, bytes, n_bytes, ret_id, &is_new);
+	if (r || !is_new)
+		return r;
+	r = ts_buffer_append(&writer->string_bytes, bytes, n_bytes);
+	if (!r) {
+		r = ts_buffer_append(&writer->string_lengths, &n_bytes, sizeof(n_bytes));
+		if (r)
+			writer->string_bytes.n -= n_bytes;
+	}
+	if (r)
+		ts_intern_undo(&writer->strings);
+	return r;
+}
+
+int ts_sbt_writer_string(struct ts_sbt_writer *writer, const char *bytes, size_t n_bytes,
+			 uint32_t *ret_id)
+{
+	int r;
+
+	if (n_bytes > TS_SBT_MAX_STRING)
+		return -E2BIG;
+	pthread_mutex_lock(&writer->mutex);
+	r = add_string(writer, bytes, (uint32_t)n_bytes, ret_id);
+	pthread_mutex_unlock(&writer->mutex);
+	return r;
+}
+
+int ts_sbt_writer_metadata(struct ts_sbt_writer *writer, const char *key, const char *value)
+{
+	size_t n_key = strlen(key), n_value = strlen(value);
+	struct ts_row_metadata row;
+	int r;
+
+	if (n_key > TS_SBT_MAX_STRING || n_value > TS_SBT_MAX_STRING)
+		return -E2BIG;
+	pthread_mutex_lock(&writer->mutex);
+	r = add_string(writer, key, (uint32_t)n_key, &row.key);
+	if (!r)
+		r = add_string(writer, value, (uint32_t)n_value, &row.value);
+	if (!r && ts_builder_rows(writer->metadata) == TS_SBT_MAX_ROWS)
+		r = ts_sbt_writer_commit(writer, NULL, 0);
+	if (!r)
+		r = ts_builder_add(writer->metadata, &row);
+	pthread_mutex_unlock(&writer->mutex);
+	return r;
+}
+
+int ts_sbt_writer_flush(struct ts_sbt_writer *writer)
+{
+	int r;
+
+	pthread_mutex_lock(&writer->mutex);
+	r = ts_sbt_writer_commit(writer, NULL, 0);
+	pthread_mutex_unlock(&writer->mutex);
+	return r;
+}
+
+static int finish(struct ts_sbt_writer *writer)
+{
+	struct iovec iov;
+	int r = ts_sbt_writer_commit(writer, NULL, 0);
+
+	if (!r)
+		r = ts_index_encode((const struct ts_sbt_block *)(void *)writer->index.bytes,
+				    writer->n_blocks, writer->bytes, &writer->ready);
+	if (r) {
+		writer->ready.n = 0;
+		return r;
+	}
+	iov = (struct iovec){.iov_base = writer->ready.bytes, .iov_len = writer->ready.n};
+	r = write_all(writer->fd, &iov, 1);
+	if (r)
+		return fail(writer, r);
+	__atomic_store_n(&writer->bytes, writer->bytes + writer->ready.n, __ATOMIC_RELAXED);
+	writer->ready.n = 0;
+	writer->finished = true;
+	return 0;
+}
+
+int ts_sbt_writer_finish(struct ts_sbt_writer *writer)
+{
+	int r;
+
+	pthread_mutex_lock(&writer->mutex);
+	r = finish(writer);
+	pthread_mutex_unlock(&writer->mutex);
+	return r;
+}
+
+uint64_t ts_sbt_writer_bytes(const struct ts_sbt_writer *writer)
+{
+	return __atomic_load_n(&writer->bytes, __ATOMIC_RELAXED);
+}
+
+int ts_sbt_writer_error(const struct ts_sbt_writer *writer)
+{
+	return __atomic_load_n(&writer->error, __ATOMIC_RELAXED);
+}
