@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""run.py [--smoke] [--build DIR] [NAME ...]: the benchmarks, as ratios to baselines of the same run.
+
+  record    cost of one API record on the producer's side, against an LTTng-UST tracepoint with the same fields
+            and against two clock reads and a 64-byte store
+  ingest    launches a second from ring to file with the daemon on one core
+  bytes     bytes of file per launch, of a pipeline-like program and of the stress program
+  shim      time the whole shim adds to a launch on the virtual GPU
+  preload   time the preload adds to a program that uses no GPU
+
+What is absent (LTTng, a built part) is skipped by name. --smoke runs each with tiny numbers, to see that it
+works: its figures mean nothing.
+"""
+import argparse
+import contextlib
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class Skip(Exception):
+    pass
+
+
+class Bench:
+    def __init__(self, build, smoke):
+        self.build, self.smoke = build, smoke
+        self.repeats = 1 if smoke else 5
+        self.lines = []
+
+    def path(self, *parts):
+        path = os.path.join(self.build, *parts)
+        if not os.path.exists(path):
+            raise Skip('%s was not built' % os.path.join(*parts))
+        return path
+
+    def say(self, what, value, baseline=None, goal=None):
+        line = '%-52s %s' % (what, value)
+        if baseline:
+            line += '   %s' % baseline
+        if goal:
+            line += '   goal: %s' % goal
+        print(line, flush=True)
+
+    def json(self, argv, **kwargs):
+        out = subprocess.run(argv, stdout=subprocess.PIPE, check=True, timeout=300, **kwargs).stdout
+        return json.loads(out.decode().splitlines()[-1])
+
+    # ---- record -------------------------------------------------------------------------------
+
+    def record(self):
+        n = str(20000 if self.smoke else 10000000)
+        lttng_n = str(20000 if self.smoke else 4000000)
+        ours, bare, lttng = [], [], []
+        with contextlib.ExitStack() as stack:
+            try:
+                session = stack.enter_context(Lttng(self))
+                lttng_reason = None
+            except Skip as reason:
+                session, lttng_reason = None, str(reason)
+            # Interleaved, so that what the machine does meanwhile falls on all alike.
+            for _ in range(self.repeats):
+                ours.append(self.json([self.path('test/bench/bench-record'), n]))
+                bare.append(self.json([self.path('test/bench/bench-store'), n]))
+                if session:
+                    lttng.append(self.json([self.path('test/bench/bench-lttng'), lttng_n],
+                                           env=session.env))
+            discarded = session.stop() if session else None
+        mine, floor = median(ours, 'ns'), median(bare, 'ns')
+        lost = sum(result['lost'] for result in ours)
+        self.say('API record (both clock reads, %s)' % ours[0]['clock'], '%.1f ns' % mine,
+                 '%d of %d lost' % (lost, sum(result['n'] for result in ours)))
+        self.say('  against two clock reads and a 64-byte store', '%.2fx' % (mine / floor),
+                 'that is %.1f ns' % floor)
+        if not session:
+            print('skipped: LTTng-UST: ' + lttng_reason)
+            return
+        if not all(result['enabled'] for result in lttng):
+            print('skipped: LTTng-UST: its session did not enable the tracepoint')
+            return
+        theirs = median(lttng, 'ns')
+        self.say('  against an LTTng-UST tracepoint', '1/%.1f' % (theirs / mine),
+                 'that is %.1f ns, %s discarded' % (theirs, discarded), 'at most 1/5')
+
+    # ---- ingest and bytes ---------------------------------------------------------------------
+
+    def ingest(self):
+        n = 20000 if self.smoke else 3000000
+        results = []
+        with tempfile.TemporaryDirectory() as folder:
+            for number in range(1 if self.smoke else 3):
+                output = os.path.join(folder, '%d.sbt' % number)
+                result = self.json([self.path('test/bench/bench-ingest'),
+                                    self.path('daemon/tracesmithd'), output, str(n)])
+                info = self.info(output)
+                if info['counts'].get('kernel') != n or info['counts'].get('api') != n:
+                    sys.exit('ingest: %s launches in, %s in the file' % (n, info['counts']))
+                result['bytes'] = info['bytes']
+                results.append(result)
+        rate = median(results, 'launches_per_s')
+        self.say('ring to file, daemon on one core', '%.2f M launches/s' % (rate / 1e6),
+                 'CPU of the daemon: %.0f ns a launch' % (
+                     median(results, 'daemon_cpu_seconds') * 1e9 / n), 'at least 2 M')
+        self.say('  bytes a launch in that file', '%.1f' % (median(results, 'bytes') / n),
+                 '%d in the ring' % (56 + 136))
+
+    def info(self, path):
+        return json.loads(subprocess.run([self.path('tools/tsctl/tsctl'), 'info', '--json', path],
+                                         stdout=subprocess.PIPE, check=True).stdout)
+
+    def bytes(self):
+        for name, arguments in (('stress', ['5000' if self.smoke else '1000000', '4']),
+                                ('pipeline', ['5' if self.smoke else '500'])):
+            with tempfile.TemporaryDirectory() as folder:
+                output = os.path.join(folder, 'x.sbt')
+                subprocess.run([self.path('tools/tsctl/tsctl'), 'record', '-q', '-o', output, '--vgpu', '--',
+                                self.path('test/apps/%s-driver' % name)] + arguments, check=True,
+                               stdout=subprocess.DEVNULL, timeout=300)
+                info = self.info(output)
+                self.say('bytes a launch, %s' % name,
+                         '%.1f' % (info['bytes'] / info['counts']['kernel']),
+                         '%d launches, %d rows, lost: %s' % (
+                             info['counts']['kernel'], sum(info['counts'].values()), info['lost']))
+
+    # ---- shim and preload ---------------------------------------------------------------------
+
+    def shim(self):
+        launches = 5000 if self.smoke else 300000
+        stress = [self.path('test/apps/stress-driver'), str(launches), '1']
+        vgpu = os.path.dirname(self.path('tools/vgpu/libcuda.so.1'))
+        plain, traced, no_stacks = [], [], []
+        with tempfile.TemporaryDirectory() as folder:
+            env = dict(os.environ, LD_LIBRARY_PATH=vgpu, TS_APP_TIME='1')
+            preload = dict(env, LD_PRELOAD=self.path('inject/libtsinject.so'))
+            for _ in range(self.repeats):
+                for results, environment in ((plain, env), (traced, preload), (
+                        no_stacks, dict(preload, TRACESMITH_STACKS='none'))):
+                    result = subprocess.run(stress, env=environment, cwd=folder, timeout=300,
+                                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
+                    results.append(float(result.stderr.split()[-1]) / launches * 1e9)
+                for name in os.listdir(folder):
+                    os.unlink(os.path.join(folder, name))
+        base = statistics.median(plain)
+        for what, results in (('with stacks', traced), ('without stacks', no_stacks)):
+            self.say('the shim adds to a launch, %s' % what,
+                     '%.0f ns' % (statistics.median(results) - base),
+                     '%.2fx of %.0f ns on the virtual GPU' % (statistics.median(results) / base, base))
+
+    def preload(self):
+        n = 20 if self.smoke else 500
+        program = shutil.which('true')
+        env = {'PATH': os.environ.get('PATH', '')}
+        preload = dict(env, LD_PRELOAD=self.path('inject/libtsinject.so'))
+        plain, preloaded = [], []
+        for _ in range(self.repeats):
+            for results, environment in ((plain, env), (preloaded, preload)):
+                start = time.perf_counter()
+                for _ in range(n):
+                    pid = os.posix_spawn(program, [program], environment)
+                    os.waitpid(pid, 0)
+                results.append((time.perf_counter() - start) / n * 1e3)
+        base, more = min(plain), min(preloaded)
+        self.say('the preload adds to a program without a GPU', '%.3f ms' % (more - base),
+                 '%.2fx of %.3f ms' % (more / base, base), 'at most 0.2 ms')
+
+
+def median(results, key):
+    return statistics.median(result[key] for result in results)
+
+
+class Lttng:
+    """A session of LTTng with a daemon of our own, its tracepoint enabled, discarding when full."""
+
+    def __init__(self, bench):
+        if not shutil.which('lttng') or not shutil.which('lttng-sessiond'):
+            raise Skip('no lttng-tools (Debian: lttng-tools)')
+        bench.path('test/bench/bench-lttng')
+        self.folder = tempfile.TemporaryDirectory()
+        self.env = dict(os.environ, LTTNG_HOME=self.folder.name, HOME=self.folder.name)
+        self.sessiond = None
+
+    def lttng(self, *arguments):
+        result = subprocess.run(['lttng', '--no-sessiond'] + list(arguments), env=self.env, timeout=60,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if result.returncode:
+            raise Skip('lttng %s: %s' % (arguments[0], result.stdout.decode().strip()[-200:]))
+        return result.stdout.decode()
+
+    def __enter__(self):
+        try:
+            self.sessiond = subprocess.Popen(['lttng-sessiond', '--no-kernel'], env=self.env,
+                                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.wait_ready()
+            self.lttng('create', 'bench', '--output=' + os.path.join(self.folder.name, 'trace'))
+            self.lttng('enable-channel', '--userspace', '--discard', '--subbuf-size=8M',
+                       '--num-subbuf=8', 'channel')
+            self.lttng('enable-event', '--userspace', '--channel=channel', 'tracesmith_bench:*')
+            self.lttng('start')
+        except Skip:
+            self.__exit__()
+            raise
+        return self
+
+    def wait_ready(self):
+        for _ in range(100):
+            if self.sessiond.poll() is not None:
+                raise Skip('lttng-sessiond ended at once (one of another user or session runs?)')
+            with contextlib.suppress(Skip):
+                self.lttng('list')
+                return
+            time.sleep(0.1)
+        raise Skip('lttng-sessiond did not come up')
+
+    def stop(self):
+        out = self.lttng('stop') + self.lttng('list', 'bench', '-c', 'channel')
+        for line in out.splitlines():
+            if 'iscarded events' in line:
+                return line.split(':')[-1].strip()
+        return 'unknown how many'
+
+    def __exit__(self, *unused):
+        if self.sessiond and self.sessiond.poll() is None:
+            with contextlib.suppress(Skip, subprocess.TimeoutExpired):
+                self.lttng('destroy', 'bench')
+            self.sessiond.terminate()
+            self.sessiond.wait(30)
+        self.folder.cleanup()
+
+
+def main():
+    names = ['record', 'ingest', 'bytes', 'shim', 'preload']
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--smoke', action='store_true')
+    parser.add_argument('--build', default=os.environ.get('TS_BUILD', os.path.join(SOURCE, 'build')))
+    parser.add_argument('names', nargs='*', default=names, metavar='NAME')
+    arguments = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # A private file for each program that is preloaded, and no daemon from outside.
+    for key in [key for key in os.environ if key.startswith(('TRACESMITH_', 'CUDA_', 'LD_'))]:
+        del os.environ[key]
+    bench = Bench(os.path.abspath(arguments.build), arguments.smoke)
+    skipped = 0
+    for name in arguments.names:
+        if name not in names:
+            parser.error('no benchmark %s (%s)' % (name, ', '.join(names)))
+        try:
+            getattr(bench, name)()
+        except Skip as reason:
+            print('skipped: %s: %s' % (name, reason))
+            skipped += 1
+    return 77 if skipped == len(arguments.names) else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
