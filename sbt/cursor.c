@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of many blocks in one order of time. Each block is a stream, since its rows lie in order; a heap
+ * holds the streams that have begun, and the others wait in order of their earliest row. A block is opened when
+ * its time has come and closed after its last row, so mostly a few are open at once. Where more
+ * overlap than memory is allowed for, the ones not needed for longest give their bytes back and are
+ * decompressed again when their turn comes.
+ */
+
+#include "sbt/reader-internal.h"
+
+#define BATCH_ROWS     256u
+#define MAX_OPEN_BYTES (128ull * 1024 * 1024)
+
+struct stream {
+	uint64_t block; /* its number in the list */
+	uint32_t type;
+	uint32_t session;
+	uint32_t batch_n;  /* rows of the batch */
+	uint32_t batch_i;  /* the present one */
+	uint64_t start_ns; /* of the present row */
+	uint64_t last_used;
+	uint64_t raw_bytes;
+	uint8_t *raw;	/* NULL: given back */
+	uint8_t *batch; /* NULL: given back */
+	struct ts_block_decoder decoder;
+	struct ts_block_decoder before; /* where the decoder stood before the batch */
+};
+
+struct waiting {
+	uint64_t earliest_ns;
+	uint64_t block;
+};
+
+struct ts_sbt_cursor {
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_cursor_options options;
+	struct waiting *waiting; /* in order of earliest_ns */
+	size_t n_waiting;
+	size_t next_waiting;
+	struct stream **heap;
+	size_t n_heap;
+	size_t capacity;
+	uint64_t open_bytes;
+	uint64_t clock; /* counts calls, for what was used last */
+	bool advance;	/* the heap's first row has been handed out */
+};
+
+static size_t batch_bytes(const struct stream *stream)
+{
+	return (size_t)BATCH_ROWS * stream->decoder.schema->row_bytes;
+}
+
+static void give_back(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
+	if (stream->raw)
+		cursor->open_bytes -= stream->raw_bytes;
+	if (stream->batch)
+		cursor->open_bytes -= batch_bytes(stream);
+	free(stream->raw);
+	free(stream->batch);
+	stream->raw = stream->batch = NULL;
+}
+
+static void stream_free(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
+	give_back(cursor, stream);
+	free(stream);
+}
+
+/* Makes room for `bytes` more, but for what `keep` holds. */
+static void make_room(struct ts_sbt_cursor *cursor, const struct stream *keep, uint64_t bytes)
+{
+	while (cursor->open_bytes + bytes > MAX_OPEN_BYTES) {
+		struct stream *oldest = NULL;
+
+		for (size_t i = 0; i < cursor->n_heap; i++) {
+			struct stream *stream = cursor->heap[i];
+
+			if (stream != keep && (stream->raw || stream->batch) &&
+			    (!oldest || stream->last_used < oldest->last_used))
+				oldest = stream;
+		}
+		if (!oldest)
+			return;
+		give_back(cursor, oldest);
+	}
+}
+
+static int load(struct ts_sbt_cursor *cursor, struct stream *stream,
+		struct ts_sbt_block_header *ret_header)
+{
+	const struct ts_sbt_block *block = &cursor->reader->blocks[stream->block];
+	int r;
+
+	make_room(cursor, stream, block->raw_bytes);
+	r = ts_sbt_reader_load(cursor->reader, stream->block, ret_header, &stream->raw);
+	if (r)
+		return r;
+	stream->raw_bytes = ret_header->raw_bytes;
+	cursor->open_bytes += stream->raw_bytes;
+	return 0;
+}
+
+static int decode_batch(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
+	struct ts_sbt_block_header header;
+	const char *why;
+	uint32_t n;
+	int r;
+
+	if (!stream->raw) {
+		r = load(cursor, stream, &header);
+		if (r)
+			return r;
+	}
+	if (!stream->batch) {
+		make_room(cursor, stream, batch_bytes(stream));
+		stream->batch = malloc(batch_bytes(stream));
+		if (!stream->batch)
+			return ts_sbt_reader_fail(cursor->reader, -ENOMEM, 0, "no memory for rows");
+		cursor->open_bytes += batch_bytes(stream);
+	}
+	stream->before = stream->decoder;
+	n = stream->decoder.n_left < BATCH_ROWS ? stream->decoder.n_left : BATCH_ROWS;
+	why = ts_block_decoder_next(&stream->decoder, stream->raw, stream->batch, n);
+	if (why)
+		return ts_sbt_reader_fail(cursor->reader, TS_SBT_E_CORRUPT,
+					  cursor->reader->blocks[stream->block].off, "%s", why);
+	stream->batch_n = n;
+	return 0;
+}
+
+/* The present row, brought back first where its bytes had been given up. */
+static int present_row(struct ts_sbt_cursor *cursor, struct stream *stream, const uint8_t **ret_row)
+{
+	int r;
+
+	if (!stream->batch) {
+		stream->decoder = stream->before;
+		r = decode_batch(cursor, stream);
+		if (r)
+			return r;
+	}
+	stream->last_used = ++cursor->clock;
+	*ret_row = stream->batch + (size_t)stream->batch_i * stream->decoder.schema->row_bytes;
+	return 0;
+}
+
+/*
+ * Moves on to the next row of the window: the present one, or one after it. TS_SBT_E_END: none is left.
+ */
+static int settle(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
+	const struct ts_row_schema *schema = stream->decoder.schema;
+	const uint8_t *row;
+	int r;
+
+	for (;;) {
+		if (stream->batch_i == stream->batch_n) {
+			if (!stream->decoder.n_left)
+				return TS_SBT_E_END;
+			r = decode_batch(cursor, stream);
+			if (r)
+				return r;
+			stream->batch_i = 0;
+		}
+		r = present_row(cursor, stream, &row);
+		if (r)
+			return r;
+		stream->start_ns = ts_row_start_ns(row);
+		if (stream->start_ns > cursor->options.to_ns)
+			return TS_SBT_E_END;
+		if (ts_row_end_ns(schema, row) >= cursor->options.from_ns)
+			return 0;
+		stream->batch_i++;
+	}
+}
+
+static bool before(const struct stream *a, const struct stream *b)
+{
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns;
+	if (a->type != b->type)
+		return a->type < b->type;
+	return a->block < b->block;
+}
+
+static void sift_down(struct ts_sbt_cursor *cursor)
+{
+	struct stream **heap = cursor->heap, *moved;
+	size_t i = 0;
+
+	if (!cursor->n_heap)
+		return;
+	moved = heap[0];
+	for (;;) {
+		size_t child = 2 * i + 1;
+
+		if (child >= cursor->n_heap)
+			break;
+		if (child + 1 < cursor->n_heap && before(heap[child + 1], heap[child]))
+			child++;
+		if (!before(heap[child], moved))
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = moved;
+}
+
+static int push(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
+	size_t i = cursor->n_heap;
+
+	if (i == cursor->capacity) {
+		size_t capacity = i ? i * 2 : 16;
+		struct stream **heap = realloc(cursor->heap, capacity * sizeof(*heap));
+
+		if (!heap)
+			return ts_sbt_reader_fail(cursor->reader, -ENOMEM, 0, "no memory");
+		cursor->heap = heap;
+		cursor->capacity = capacity;
+	}
+	while (i && before(stream, cursor->heap[(i - 1) / 2])) {
+		cursor->heap[i] = cursor->heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	cursor->heap[i] = stream;
+	cursor->n_heap++;
+	return 0;
+}
+
+static void remove_first(struct ts_sbt_cursor *cursor)
+{
+	stream_free(cursor, cursor->heap[0]);
+	cursor->heap[0] = cursor->heap[--cursor->n_heap];
+	sift_down(cursor);
+}
+
+/* Opens the next waiting block. One without a row in the window is done with at once. */
+static int open_next(struct ts_sbt_cursor *cursor)
+{
+	uint64_t i = cursor->waiting[cursor->next_waiting++].block;
+	const struct ts_sbt_block *block = &cursor->reader->blocks[i];
+	struct ts_sbt_block_header header;
+	struct stream *stream = calloc(1, sizeof(*stream));
+	const char *why;
+	int r;
+
+	if (!stream)
+		return ts_sbt_reader_fail(cursor->reader, -ENOMEM, block->off, "no memory");
+	stream->block = i;
+	stream->type = block->type;
+	stream->session = block->session;
+	r = load(cursor, stream, &header);
+	if (!r) {
+		why = ts_block_decoder_init(&stream->decoder, ts_row_schema(block->type), &header,
+					    stream->raw);
+		if (why)
+			r = ts_sbt_reader_fail(cursor->reader, TS_SBT_E_CORRUPT, block->off, "%s",
+					       why);
+		stream->before = stream->decoder;
+	}
+	if (!r)
+		r = settle(cursor, stream);
+	if (!r)
+		r = push(cursor, stream);
+	if (r) {
+		stream_free(cursor, stream);
+		return r == TS_SBT_E_END ? 0 : r;
+	}
+	return 0;
+}
+
+static int compare_waiting(const void *a, const void *b)
+{
+	const struct waiting *x = a, *y = b;
+
+	if (x->earliest_ns != y->earliest_ns)
+		return x->earliest_ns < y->earliest_ns ? -1 : 1;
+	return x->block < y->block ? -1 : x->block > y->block;
+}
+
+static bool is_wanted(const struct ts_sbt_cursor_options *options, const struct ts_sbt_block *block)
+{
+	return block->type > 0 && block->type < TS_ROW_EVENT_COUNT &&
+	       options->types & TS_ROW_BIT(block->type) && block->n_rows &&
+	       (!options->session || options->session == block->session) &&
+	       block->earliest_ns <= options->to_ns && block->latest_ns >= options->from_ns;
+}
+
+int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
+		      struct ts_sbt_cursor **ret_cursor)
+{
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	size_t n = 0;
+
+	cursor = calloc(1, sizeof(*cursor));
+	if (!cursor)
+		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for a cursor");
+	cursor->reader = reader;
+	if (options)
+		cursor->options = *options;
+	if (!cursor->options.types)
+		cursor->options.types = TS_ROW_EVENTS;
+	if (!cursor->options.to_ns)
+		cursor->options.to_ns = UINT64_MAX;
+	for (size_t i = 0; i < reader->n_blocks; i++)
+		n += is_wanted(&cursor->options, &reader->blocks[i]);
+	cursor->waiting = calloc(n ? n : 1, sizeof(*cursor->waiting));
+	if (!cursor->waiting)
+		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for a cursor");
+	for (size_t i = 0; i < reader->n_blocks; i++)
+		if (is_wanted(&cursor->options, &reader->blocks[i]))
+			cursor->waiting[cursor->n_waiting++] =
+				(struct waiting){reader->blocks[i].earliest_ns, i};
+	qsort(cursor->waiting, n, sizeof(*cursor->waiting), compare_waiting);
+	*ret_cursor = ts_take_ptr(cursor);
+	return 0;
+}
+
+void ts_sbt_cursor_free(struct ts_sbt_cursor *cursor)
+{
+	if (!cursor)
+		return;
+	for (size_t i = 0; i < cursor->n_heap; i++)
+		stream_free(cursor, cursor->heap[i]);
+	free(cursor->heap);
+	free(cursor->waiting);
+	free(cursor);
+}
+
+/* Leaves the row that was handed out behind. */
+static int step(struct ts_sbt_cursor *cursor)
+{
+	struct stream *first = cursor->heap[0];
+	int r;
+
+	cursor->advance = false;
+	first->batch_i++;
+	r = settle(cursor, first);
+	if (r)
+		remove_first(cursor);
+	else
+		sift_down(cursor);
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
+{
+	struct stream *first;
+	const uint8_t *row;
+	int r;
+
+	if (cursor->advance) {
+		r = step(cursor);
+		if (r)
+			return r;
+	}
+	/* Whatever may begin before, or with, the earliest row at hand has to be looked at first. */
+	while (cursor->next_waiting < cursor->n_waiting &&
+	       (!cursor->n_heap ||
+		cursor->waiting[cursor->next_waiting].earliest_ns <= cursor->heap[0]->start_ns)) {
+		r = open_next(cursor);
+		if (r)
+			return r;
+	}
+	if (!cursor->n_heap)
+		return TS_SBT_E_END;
+	first = cursor->heap[0];
+	r = present_row(cursor, first, &row);
+	if (r) {
+		remove_first(cursor);
+		return r;
+	}
+	ret_row->type = first->type;
+	ret_row->session = first->session;
+	ret_row->schema = first->decoder.schema;
+	ret_row->any = row;
+	cursor->advance = true;
+	return 0;
+}

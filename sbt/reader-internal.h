@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the reader share. Private to sbt/. */
+#pragma once
+
+#include "sbt/block.h"
+
+/* Items ordered by key. Where `keep_all` is not set, a later item of the same key takes the earlier one's place. */
+struct ts_table {
+	uint8_t *items;
+	size_t n;
+	size_t n_ordered;
+	size_t capacity;
+	size_t item_bytes;
+	bool keep_all;
+	uint64_t (*key)(const void *item);
+};
+
+/* A block of strings or stacks, decoded when it is first asked for. */
+struct ts_list_block {
+	uint64_t block;
+	uint32_t session;
+	uint32_t first_id;
+	uint32_t n_rows;
+	bool failed;
+	void *values;	   /* char of strings, each terminated; uint64_t of frames */
+	uint32_t *offsets; /* n_rows + 1 of them, in values; a string's terminator counts */
+	uint32_t *flags;   /* stacks */
+};
+
+struct ts_sbt_reader {
+	int fd;
+	struct ts_sbt_error error;
+	enum ts_sbt_file_state state;
+	char format[32];
+	uint64_t file_bytes;
+	uint64_t whole_bytes; /* up to the end of the last whole block, or of the end marker */
+	struct ZSTD_DCtx_s *zstd;
+
+	struct ts_sbt_block *blocks;
+	size_t n_blocks;
+	size_t capacity;
+	uint64_t first_sequence; /* number of the first block of the list */
+
+	size_t n_loaded; /* blocks whose definitions were taken in */
+	uint64_t list_bytes;
+	struct ts_table sessions;
+	struct ts_table threads;
+	struct ts_table devices;
+	struct ts_table modules;
+	struct ts_table metadata;
+	struct ts_table strings;
+	struct ts_table stacks;
+};
+
+/* Notes an error and returns its code. */
+int ts_sbt_reader_fail(struct ts_sbt_reader *reader, int code, uint64_t off, const char *format,
+		       ...) __attribute__((format(printf, 4, 5)));
+
+/* Reads n bytes at off. 0, -errno, or TS_SBT_E_CORRUPT where the file ends before. */
+int ts_sbt_pread(int fd, void *to, size_t n, uint64_t off);
+
+/* 0, or TS_SBT_E_NOT_SBT, TS_SBT_E_VERSION, -errno with *ret_error filled. */
+int ts_sbt_check_file_header(int fd, uint64_t file_bytes, struct ts_sbt_file_header *ret_header,
+			     struct ts_sbt_error *ret_error);
+
+/* Whether the last bytes of the file are an end marker that can be true. */
+bool ts_sbt_check_end_marker(const struct ts_sbt_end_marker *marker, uint64_t file_bytes);
+
+/* Whether a writer holds the file. */
+bool ts_sbt_is_locked(int fd);
+
+/* Reads block i: its header as on disk, and its payload, decompressed, to be free()d. */
+int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
+		       struct ts_sbt_block_header *ret_header, uint8_t **ret_raw);
+
+/* Takes in definitions of blocks that were not looked at yet. */
+int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader);
+void ts_sbt_reader_init_definitions(struct ts_sbt_reader *reader);
+void ts_sbt_reader_free_definitions(struct ts_sbt_reader *reader);
