@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon as a service: sessions are seen while they run, files are whole when they ended.
+
+One file per process; a killed process loses nothing it committed; a daemon that goes away leaves readable files and
+applications that run on.
+"""
+import glob
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+
+import harness
+
+
+class Live(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.inject, self.control = self.path('inject.sock'), self.path('control.sock')
+        self.traces = self.path('traces')
+        os.mkdir(self.traces)
+        self.daemon = self.start_daemon()
+
+    def start_daemon(self):
+        with open(self.path('daemon.log'), 'ab') as log:
+            daemon = subprocess.Popen(
+                [harness.DAEMON, '--inject-socket', self.inject, '--control-socket', self.control,
+                 '--directory', self.traces], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=harness.environment())
+        self.addCleanup(self.end_daemon, daemon)
+        self.wait(lambda: os.path.exists(self.inject) and os.path.exists(self.control), 'the daemon')
+        return daemon
+
+    def end_daemon(self, daemon):
+        if daemon.poll() is None:
+            daemon.terminate()
+        daemon.wait(harness.SECONDS)
+
+    def wait(self, what, name):
+        end = time.monotonic() + harness.SECONDS
+        while not what():
+            if time.monotonic() > end or (name == 'the daemon' and hasattr(self, 'daemon')
+                                          and self.daemon.poll() is not None):
+                with open(self.path('daemon.log'), encoding='utf-8') as log:
+                    self.fail('%s did not come: %s' % (name, log.read()))
+            time.sleep(0.02)
+
+    def start(self, argv, **env):
+        """Starts a program that the service records; returns the process."""
+        environment = harness.preload_environment('', TRACESMITH_SOCKET=self.inject,
+                                                  TS_TRUTH=self.truth_path, **env)
+        process = subprocess.Popen(argv, env=environment, cwd=self.folder, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(self.end_process, process)
+        return process
+
+    def end_process(self, process):
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+    def tsctl(self, *arguments):
+        return harness.tsctl(*arguments, env=harness.environment(TRACESMITH_CONTROL=self.control))
+
+    def files(self):
+        return sorted(glob.glob(os.path.join(self.traces, '**', '*.sbt'), recursive=True))
+
+    def test_two_programs_two_files(self):
+        for name in ('saxpy', 'pipeline'):
+            process = self.start([harness.app(name, 'driver')])
+            _, err = process.communicate(timeout=harness.SECONDS)
+            self.assertEqual((process.returncode, err), (0, b''))
+            self.wait(lambda: any(name in path for path in self.files()), name)
+            path = [path for path in self.files() if name in path][0]
+            self.check_truth(self.finished_trace(path), self.truth())
+        self.assertEqual(len(self.files()), 2)
+        self.assertEqual(glob.glob(self.path('*.sbt')), [], 'no private file beside the service')
+
+    def test_seen_while_it_runs(self):
+        """A session that waits for its input can be listed, summed up and viewed by its pid."""
+        process = self.start(['python3', '-c', LIVE_PROGRAM], PYTHONPATH='')
+        self.assertEqual(process.stdout.readline(), b'ready\n')
+        self.wait(lambda: str(process.pid) in self.tsctl('status', '--json').out, 'the session')
+        self.wait(lambda: self.live_counts(process.pid).get('memcpy') == 5, 'its rows')
+        rows = [json.loads(line)
+                for line in self.tsctl('view', '--json', '--session', str(process.pid)).out.splitlines()]
+        copies = [row for row in rows if row['type'] == 'memcpy']
+        self.assertEqual([row['bytes'] for row in copies], [1024] * 5)
+        info = json.loads(self.tsctl('info', '--json', '--session', str(process.pid)).out)
+        self.assertFalse(info['finished'])
+        self.assertEqual(info['sessions'][0]['state'], 'running')
+        process.communicate(b'\n', timeout=harness.SECONDS)
+        self.assertEqual(process.returncode, 0)
+        trace = self.finished_trace(self.files()[0])
+        self.assertEqual(trace.counts['memcpy'], 5)
+        self.assertEqual(trace.info['sessions'][0]['state'], 'ended')
+        missing = self.tsctl('info', '--session', '1')
+        self.assertEqual((missing.status, len(missing.err.splitlines())), (2, 1), missing)
+
+    def live_counts(self, pid):
+        result = self.tsctl('info', '--json', '--session', str(pid))
+        return json.loads(result.out)['counts'] if not result.status else {}
+
+    def test_killed_program(self):
+        """kill -9 loses nothing that was committed; what CUPTI still held is counted."""
+        process = self.start(['python3', '-c', LIVE_PROGRAM])
+        self.assertEqual(process.stdout.readline(), b'ready\n')
+        process.kill()
+        process.communicate()
+        self.wait(self.files, 'the file')
+        trace = self.finished_trace(self.files()[0])
+        self.assertEqual(trace.info['sessions'][0]['state'], 'died')
+        self.assertEqual(trace.counts.get('memcpy', 0) + trace.lost.get('unjoined_api', 0), 5, trace.info)
+        copies = [row for row in trace.of('api') if row['name'].startswith('cuMemcpy')]
+        self.assertEqual(len(copies), 5)
+
+    def test_daemon_terminated(self):
+        """The service stops: the application runs on and ends as it would, the file is whole."""
+        process = self.start(['python3', '-c', LIVE_PROGRAM])
+        self.assertEqual(process.stdout.readline(), b'ready\n')
+        self.wait(lambda: self.live_counts(process.pid).get('memcpy') == 5, 'its rows')
+        self.daemon.send_signal(signal.SIGTERM)
+        self.assertEqual(self.daemon.wait(harness.SECONDS), 0)
+        trace = self.finished_trace(self.files()[0])
+        self.assertEqual(trace.counts['memcpy'], 5)
+        self.assertFalse(os.path.exists(self.inject) or os.path.exists(self.control))
+        _, err = process.communicate(b'\n', timeout=harness.SECONDS)
+        self.assertEqual((process.returncode, err), (0, b''))
+
+    def test_daemon_killed(self):
+        """kill -9 of the daemon: a file up to its last complete block, an application that runs on."""
+        process = self.start(['python3', '-c', LIVE_PROGRAM])
+        self.assertEqual(process.stdout.readline(), b'ready\n')
+        self.wait(lambda: self.live_counts(process.pid).get('memcpy') == 5, 'its rows')
+        self.daemon.kill()
+        self.daemon.wait()
+        _, err = process.communicate(b'\n', timeout=harness.SECONDS)
+        self.assertEqual((process.returncode, err), (0, b''))
+        trace = harness.Trace(self.files()[0])
+        self.assertFalse(trace.info['finished'])
+        self.assertEqual(trace.counts['memcpy'], 5)
+        self.assertEqual(harness.tsctl('repair', self.files()[0]).status, 0)
+        self.assertEqual(harness.tsctl('verify', self.files()[0]).status, 0)
+
+    def test_strangers(self):
+        """Garbage on either socket is dropped; the daemon lives on and records the next program."""
+
+        for path, kind in ((self.inject, socket.SOCK_SEQPACKET), (self.control, socket.SOCK_STREAM)):
+            for data in (b'', b'\0', os.urandom(64), os.urandom(4096), b'\xff' * 4096):
+                stranger = socket.socket(socket.AF_UNIX, kind)
+                stranger.connect(path)
+                try:
+                    stranger.send(data)
+                except OSError:
+                    pass
+                stranger.close()
+        process = self.start([harness.app('saxpy', 'driver')])
+        process.communicate(timeout=harness.SECONDS)
+        self.assertEqual(process.returncode, 0)
+        self.wait(self.files, 'the file')
+        self.check_truth(self.finished_trace(self.files()[-1]), self.truth())
+        self.assertIsNone(self.daemon.poll())
+
+    def test_status(self):
+        status = self.tsctl('status', '--json')
+        self.assertEqual(status.status, 0, status)
+        json.loads(status.out)
+        self.assertEqual(self.tsctl('status').status, 0)
+
+
+# Five copies through the driver, then it waits for its input.
+LIVE_PROGRAM = '''
+import ctypes, sys
+cuda = ctypes.CDLL('libcuda.so.1')
+context, memory = ctypes.c_void_p(), ctypes.c_uint64()
+host = (ctypes.c_char * 1024)()
+assert not cuda.cuInit(0)
+assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+assert not cuda.cuCtxSetCurrent(context)
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+for _ in range(5):
+    assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))
+print('ready', flush=True)
+sys.stdin.readline()
+assert not cuda.cuMemFree_v2(memory)
+'''
+
+
+if __name__ == '__main__':
+    harness.main()
