@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of sbt share: files in memory, rows made up from the schema, a small trace. */
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "sbt/reader.h"
+#include "sbt/writer.h"
+
+static inline uint64_t test_random(uint64_t *state)
+{
+	/* xorshift64*: the same everywhere, so that a seed names a failure. */
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return *state * 0x2545f4914f6cdd1du;
+}
+
+static inline int test_file(void)
+{
+	int fd = memfd_create("sbt-test", MFD_CLOEXEC);
+
+	ts_check(fd >= 0);
+	return fd;
+}
+
+/* A descriptor of its own on the same file, as a reader has. */
+static inline int test_reopen(int fd, int flags)
+{
+	char path[64];
+	int copy;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	copy = open(path, flags | O_CLOEXEC);
+	ts_check(copy >= 0);
+	return copy;
+}
+
+static inline uint8_t *test_contents(int fd, size_t *ret_n)
+{
+	struct stat st;
+	uint8_t *bytes;
+
+	ts_check_int(fstat(fd, &st), 0);
+	bytes = malloc((size_t)st.st_size + 1);
+	ts_check(bytes && pread(fd, bytes, (size_t)st.st_size, 0) == st.st_size);
+	*ret_n = (size_t)st.st_size;
+	return bytes;
+}
+
+static inline int test_file_of(const void *bytes, size_t n)
+{
+	int fd = test_file();
+
+	ts_check(pwrite(fd, bytes, n, 0) == (ssize_t)n);
+	return fd;
+}
+
+static inline uint64_t test_value(uint64_t *state, unsigned kind)
+{
+	switch (kind % 8) {
+	case 0:
+		return 0;
+	case 1:
+		return UINT64_MAX;
+	case 2:
+		return UINT64_C(1) << 63;
+	case 3:
+		return (UINT64_C(1) << 63) - 1;
+	case 4:
+		return test_random(state) % 3;
+	case 5:
+		return test_random(state) % 1000;
+	default:
+		return test_random(state);
+	}
+}
+
+/*
+ * A row of a type. `mode` 0: every column of one extreme kind; 1: each column of a random kind; 2: plausible times
+ * that grow, small numbers.
+ */
+static inline void test_row(const struct ts_row_schema *schema, uint64_t *state, unsigned mode,
+			    uint64_t *now, void *row)
+{
+	unsigned kind = (unsigned)test_random(state);
+
+	memset(row, 0, schema->row_bytes);
+	for (unsigned c = 0; c < schema->n_columns; c++) {
+		const struct ts_column *column = &schema->columns[c];
+		uint8_t *to = (uint8_t *)row + column->offset;
+		uint64_t value;
+
+		if (mode == 1)
+			kind = (unsigned)test_random(state);
+		value = mode == 2 ? test_random(state) % 7 : test_value(state, kind);
+		if (mode == 2 && column->role == TS_ROLE_TIME_START)
+			value = *now += test_random(state) % 5000;
+		if (mode == 2 && column->role == TS_ROLE_TIME_END)
+			value = *now + test_random(state) % 20000;
+		for (unsigned i = 0; i < column->width; i++)
+			to[i] = (uint8_t)(value >> i % 8 * 8);
+	}
+}
+
+/* A small trace with a bit of everything. Returns the file, finished where asked for. */
+static inline int test_small_trace(unsigned n_rows, bool finished)
+{
+	int fd = test_file(), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	struct ts_row_session session = {.pid = 42, .start_ns = 1000};
+	uint64_t frames[] = {0x7f0000001000, 0x7f0000002000, 0x400000};
+	struct ts_row_device device = {.device = 0, .memory_bytes = 1u << 30};
+	struct ts_row_thread thread = {.tid = 43, .start_ns = 1001};
+	struct ts_sbt_session_writer *sessions[2];
+	uint64_t state = 7, now = 1000;
+	struct ts_sbt_writer *writer;
+	uint32_t id;
+
+	ts_check_int(ts_sbt_writer_new(copy, &writer), 0);
+	ts_check_int(ts_sbt_writer_metadata(writer, TS_METADATA_HOSTNAME, "testhost"), 0);
+	ts_check_int(ts_sbt_writer_string(writer, "program", 7, &session.program), 0);
+	ts_check_int(ts_sbt_writer_string(writer, "Virtual", 7, &device.name), 0);
+	for (int i = 1; i < 8; i++)
+		ts_check_int(ts_sbt_writer_string(writer, "kernel-names", (size_t)i, &id), 0);
+	for (int s = 0; s < 2; s++) {
+		ts_check_int(ts_sbt_session_writer_new(writer, &session, &sessions[s]), 0);
+		for (int i = 0; i < 8; i++) {
+			ts_check_int(ts_sbt_session_writer_add_thread(sessions[s], &thread, &id),
+				     0);
+			ts_check_int(ts_sbt_session_writer_add_stack(sessions[s], frames,
+								     (uint32_t)i % 4, 0, &id),
+				     0);
+		}
+		ts_check_int(ts_sbt_session_writer_add_row(sessions[s], TS_ROW_DEVICE, &device), 0);
+	}
+	for (unsigned round = 0; round < 2; round++)
+		for (int s = 0; s < 2; s++) {
+			for (unsigned type = 1; type < TS_ROW_EVENT_COUNT; type++)
+				for (unsigned i = 0; i < n_rows; i++) {
+					uint8_t row[TS_ROW_MAX_BYTES];
+
+					test_row(ts_row_schema(type), &state, 2, &now, row);
+					ts_check_int(ts_sbt_session_writer_add_row(sessions[s],
+										   type, row),
+						     0);
+				}
+			ts_check_int(ts_sbt_session_writer_seal(sessions[s], "shard positions", 15),
+				     0);
+		}
+	for (int s = 0; s < 2; s++)
+		ts_sbt_session_writer_free(sessions[s]);
+	if (finished)
+		ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	return fd;
+}
