@@ -8,6 +8,7 @@ import collections
 import glob
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -60,6 +61,9 @@ def _sanitizer():
 
 
 SANITIZER = _sanitizer()
+
+# Programs that abort do so on purpose.
+resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 def app(name, form=None):
