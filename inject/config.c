@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Settings. All of the environment is read here, once and on the application's own thread, because
+ * getenv() elsewhere would race with an application that changes its environment. What is malformed
+ * is as if not given: the application must run on, and there is nobody to print to.
+ */
+#include <stdio.h>
+
+#include "inject/config.h"
+
+/* Relative to the directory that libtsinject.so is in; the second is a build tree's. */
+static const char *const daemon_places[] = {TS_DAEMON_RELATIVE_PATH, "../daemon/tracesmithd"};
+
+/* What a private daemon inherits. Never LD_PRELOAD; what a user set for the application is not for it. */
+static const char *const daemon_variables[] = {"PATH", "TMPDIR", "TZ", "LANG"};
+static const char own_prefix[] = "TRACESMITH_";
+
+int ts_config_parse_size(const char *text, uint64_t *ret_bytes)
+{
+	uint64_t bytes, unit = 1;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	bytes = strtoull(text, &end, 10);
+	if (errno)
+		return -EINVAL;
+	if (*end == 'K' || *end == 'k')
+		unit = 1024;
+	else if (*end == 'M' || *end == 'm')
+		unit = 1024 * 1024;
+	else if (*end == 'G' || *end == 'g')
+		unit = 1024 * 1024 * 1024;
+	end += unit > 1;
+	if (*end || bytes > UINT64_MAX / unit)
+		return -EINVAL;
+	*ret_bytes = bytes * unit;
+	return 0;
+}
+
+void ts_config_program(char *ret_program, size_t n_bytes)
+{
+	char path[PATH_MAX];
+	const char *name;
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[n > 0 ? n : 0] = '\0';
+	name = strrchr(path, '/');
+	snprintf(ret_program, n_bytes, "%.*s", (int)n_bytes - 1, name ? name + 1 : path);
+}
+
+int ts_config_output(const char *pattern, const char *program, int pid, char *ret_path,
+		     size_t n_bytes)
+{
+	size_t used = 0;
+	int n;
+
+	if (!pattern || !*pattern) {
+		n = snprintf(ret_path, n_bytes, "tracesmith-%s-%d.sbt", program, pid);
+		return n < 0 || (size_t)n >= n_bytes ? -ENAMETOOLONG : 0;
+	}
+	for (; *pattern; pattern++) {
+		if (pattern[0] == '%' && pattern[1] == 'p') {
+			n = snprintf(ret_path + used, n_bytes - used, "%d", pid);
+			pattern++;
+		} else {
+			/* %% is one %, as everywhere. */
+			if (pattern[0] == '%' && pattern[1] == '%')
+				pattern++;
+			n = snprintf(ret_path + used, n_bytes - used, "%c", *pattern);
+		}
+		if (n < 0 || (size_t)n >= n_bytes - used)
+			return -ENAMETOOLONG;
+		used += (size_t)n;
+	}
+	return 0;
+}
+
+static void find_daemon(struct ts_config *config, const char *library)
+{
+	const char *given = getenv("TRACESMITH_DAEMON");
+	const char *slash = strrchr(library, '/');
+	int directory = slash ? (int)(slash - library) : 0;
+	size_t i;
+	int n;
+
+	if (given && *given) {
+		n = snprintf(config->daemon, sizeof(config->daemon), "%s", given);
+		if (n >= (int)sizeof(config->daemon) || access(config->daemon, X_OK))
+			config->daemon[0] = '\0';
+		return;
+	}
+	for (i = 0; i < TS_ARRAY_LEN(daemon_places); i++) {
+		n = snprintf(config->daemon, sizeof(config->daemon), "%.*s/%s", directory, library,
+			     daemon_places[i]);
+		if (slash && n < (int)sizeof(config->daemon) && !access(config->daemon, X_OK))
+			return;
+	}
+	config->daemon[0] = '\0';
+}
+
+static bool is_for_daemon(const char *variable)
+{
+	size_t i;
+
+	if (!strncmp(variable, own_prefix, sizeof(own_prefix) - 1))
+		return true;
+	for (i = 0; i < TS_ARRAY_LEN(daemon_variables); i++) {
+		size_t n = strlen(daemon_variables[i]);
+
+		if (!strncmp(variable, daemon_variables[i], n) && variable[n] == '=')
+			return true;
+	}
+	return false;
+}
+
+static int plan_daemon(struct ts_config *config)
+{
+	const char *const argv[] = {config->daemon,
+				    "--private",
+				    "--session-fd",
+				    "3",
+				    "--output",
+				    config->output,
+				    "--program",
+				    config->program,
+				    "--pid",
+				    config->pid,
+				    NULL};
+	size_t n = 0;
+	char **variable;
+
+	TS_STATIC_ASSERT(sizeof(argv) <= sizeof(config->daemon_argv), "argv has its place");
+	memcpy(config->daemon_argv, argv, sizeof(argv));
+	for (variable = environ; variable && *variable; variable++) {
+		if (n == TS_CONFIG_MAX_DAEMON_VARIABLES || !is_for_daemon(*variable))
+			continue;
+		config->daemon_environment[n] = strdup(*variable);
+		if (!config->daemon_environment[n])
+			return -ENOMEM;
+		n++;
+	}
+	return 0;
+}
+
+int ts_config_read(struct ts_config *config, const char *library)
+{
+	const char *text;
+	uint64_t bytes;
+
+	memset(config, 0, sizeof(*config));
+	text = getenv("TRACESMITH_DEBUG");
+	config->debug = text && !strcmp(text, "1");
+	text = getenv("TRACESMITH_STACKS");
+	config->stacks = !(text && !strcmp(text, "none"));
+	config->ring_bytes = TS_RING_BYTES_DEFAULT;
+	text = getenv("TRACESMITH_RING_SIZE");
+	if (text && !ts_config_parse_size(text, &bytes)) {
+		config->ring_bytes = TS_RING_MIN_BYTES;
+		while (config->ring_bytes < bytes && config->ring_bytes < TS_RING_MAX_BYTES)
+			config->ring_bytes *= 2;
+	}
+	text = getenv(TS_SOCKET_ENVIRONMENT);
+	config->socket_given = text && *text;
+	snprintf(config->socket, sizeof(config->socket), "%s",
+		 config->socket_given ? text : TS_INJECT_SOCKET);
+	text = getenv("TRACESMITH_CUPTI");
+	snprintf(config->cupti, sizeof(config->cupti), "%s", text ? text : "");
+	ts_config_program(config->program, sizeof(config->program));
+	snprintf(config->pid, sizeof(config->pid), "%d", (int)getpid());
+	if (ts_config_output(getenv(TS_OUTPUT_ENVIRONMENT), config->program, (int)getpid(),
+			     config->output, sizeof(config->output)))
+		(void)ts_config_output(NULL, config->program, (int)getpid(), config->output,
+				       sizeof(config->output));
+	find_daemon(config, library);
+	return plan_daemon(config);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the environment asks for, read once, at the driver's first call.
+ *
+ *	TRACESMITH_SOCKET      the daemon's socket; none else is tried
+ *	TRACESMITH_OUTPUT      the file that a private daemon writes; %p is the process id
+ *	TRACESMITH_DAEMON      the private daemon's program
+ *	TRACESMITH_STACKS      native (the default) or none
+ *	TRACESMITH_RING_SIZE   bytes of each thread's ring, with K or M; a power of two, rounded up
+ *	TRACESMITH_CUPTI       a libcupti to load where none is found otherwise
+ *	TRACESMITH_DEBUG       1: lines for developers on stderr
+ */
+#pragma once
+
+#include <limits.h>
+
+#include "proto/abi/handshake.h"
+
+#define TS_CONFIG_MAX_DAEMON_VARIABLES 64u
+
+struct ts_config {
+	uint64_t ring_bytes;
+	bool stacks;
+	bool debug;
+	bool socket_given; /* by the environment: no private daemon is started in its place */
+	char socket[108];
+	char cupti[PATH_MAX];
+	char program[64];
+
+	/* How a private daemon is started. daemon is empty where none was found. */
+	char daemon[PATH_MAX];
+	char output[PATH_MAX];
+	char pid[16];
+	char *daemon_argv[12];
+	char *daemon_environment[TS_CONFIG_MAX_DAEMON_VARIABLES + 1];
+};
+
+/* `library` is the path of libtsinject.so; the private daemon is looked for beside it. Returns 0 or -ENOMEM. */
+int ts_config_read(struct ts_config *config, const char *library);
+
+/* "4M", "65536", "512K". Returns 0, or -EINVAL. */
+int ts_config_parse_size(const char *text, uint64_t *ret_bytes);
+
+/* The base name of this process's program. */
+void ts_config_program(char *ret_program, size_t n_bytes);
+
+/* The path that TRACESMITH_OUTPUT or its absence means. Returns 0 or -ENAMETOOLONG. */
+int ts_config_output(const char *pattern, const char *program, int pid, char *ret_path,
+		     size_t n_bytes);

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decoding. Records come unordered, on whichever thread CUPTI delivers them, and differ by version: between CUDA 11.0
+ * and 13 they only grew at their end (proto/abi/vendor/cupti_activity.h), so one view reads them all as long as
+ * nothing beyond the version's own length is touched. A record is never stepped over by its size: later versions grow again.
+ */
+#include "inject/cuda/activity.h"
+#include "inject/session.h"
+#include "proto/abi/vendor/cupti_activity.h"
+
+/* Times of a device row. Returns false, and counts, where there is nothing to show. */
+static bool times_are_good(struct ts_thread *thread, uint64_t start, uint64_t end)
+{
+	/* Trap: without room in its device buffers CUPTI gives records without times. */
+	if (!start) {
+		ts_thread_count(thread, TS_LOSS_ZERO_TIMESTAMP, 1);
+		return false;
+	}
+	/* Trap: a forced flush gives what still runs with end 0, and never again. */
+	if (!end) {
+		ts_thread_count(thread, TS_LOSS_UNFINISHED, 1);
+		return false;
+	}
+	return true;
+}
+
+static void *reserve(struct ts_activity *activity, struct ts_thread *thread,
+		     enum ts_record_type type, uint32_t n_bytes, uint64_t time)
+{
+	return ts_thread_reserve(thread, type, n_bytes, activity->cupti->clock, time);
+}
+
+static void decode_kernel(struct ts_activity *activity, struct ts_thread *thread,
+			  const struct ts_cupti_activity_kernel *in, size_t n_bytes)
+{
+	struct ts_record_kernel *out;
+	uint32_t name;
+
+	if (!times_are_good(thread, in->start, in->end))
+		return;
+	/* Before the record: a definition is published before what refers to it. */
+	name = ts_definitions_string_cached(activity->producer->definitions, &thread->strings,
+					    in->name);
+	out = reserve(activity, thread, TS_RECORD_KERNEL, sizeof(*out), in->start);
+	if (!out)
+		return;
+	out->end = in->end;
+	out->op_id = ts_widen(activity->widen, in->correlation_id);
+	out->place.device = in->device_id;
+	out->place.context = in->context_id;
+	out->place.stream = in->stream_id;
+	/* Padding before CUDA 11.1. */
+	out->place.graph = activity->cupti->version >= 14 ? in->graph_id : 0;
+	out->place.graph_node = in->graph_node_id;
+	out->queued = in->queued;
+	out->submitted = in->submitted;
+	out->name = name;
+	out->grid[0] = (uint32_t)in->grid_x;
+	out->grid[1] = (uint32_t)in->grid_y;
+	out->grid[2] = (uint32_t)in->grid_z;
+	out->block[0] = (uint32_t)in->block_x;
+	out->block[1] = (uint32_t)in->block_y;
+	out->block[2] = (uint32_t)in->block_z;
+	out->static_shared_bytes = (uint32_t)in->static_shared_memory;
+	out->dynamic_shared_bytes = (uint32_t)in->dynamic_shared_memory;
+	out->local_bytes_per_thread = in->local_memory_per_thread;
+	out->registers_per_thread = in->registers_per_thread;
+	out->launch_type = in->launch_type;
+	out->channel = 0;
+	out->channel_type = 0;
+	out->cluster[0] = out->cluster[1] = out->cluster[2] = 0;
+	if (ts_cupti_record_has(ts_cupti_activity_kernel, channel_type, n_bytes)) {
+		out->channel = in->channel_id;
+		out->channel_type = (uint8_t)in->channel_type;
+	}
+	if (ts_cupti_record_has(ts_cupti_activity_kernel, cluster_z, n_bytes)) {
+		out->cluster[0] = in->cluster_x;
+		out->cluster[1] = in->cluster_y;
+		out->cluster[2] = in->cluster_z;
+	}
+	out->reserved = 0;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+static void decode_memcpy(struct ts_activity *activity, struct ts_thread *thread,
+			  const struct ts_cupti_activity_memcpy *in, size_t n_bytes)
+{
+	struct ts_record_memcpy *out;
+	bool from_host, to_host;
+
+	if (!times_are_good(thread, in->start, in->end))
+		return;
+	out = reserve(activity, thread, TS_RECORD_MEMCPY, sizeof(*out), in->start);
+	if (!out)
+		return;
+	from_host = in->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD ||
+		    in->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOA ||
+		    in->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
+	to_host = in->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH ||
+		  in->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_ATOH ||
+		  in->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
+	out->end = in->end;
+	out->op_id = ts_widen(activity->widen, in->correlation_id);
+	out->place = (struct ts_place){in->device_id, in->context_id, in->stream_id, 0,
+				       in->graph_node_id};
+	if (ts_cupti_record_has(ts_cupti_activity_memcpy, graph_id, n_bytes))
+		out->place.graph = in->graph_id;
+	out->bytes = in->bytes;
+	out->copy_count = 1;
+	if (ts_cupti_record_has(ts_cupti_activity_memcpy, copy_count, n_bytes) && in->copy_count)
+		out->copy_count = in->copy_count;
+	out->src_device = from_host ? TS_NO_DEVICE : in->device_id;
+	out->dst_device = to_host ? TS_NO_DEVICE : in->device_id;
+	out->copy_kind = in->copy_kind;
+	out->src_kind = in->src_kind;
+	out->dst_kind = in->dst_kind;
+	out->async = in->flags & TS_CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC ? 1 : 0;
+	out->channel = 0;
+	if (ts_cupti_record_has(ts_cupti_activity_memcpy, channel_id, n_bytes))
+		out->channel = in->channel_id;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+static void decode_memcpy_ptop(struct ts_activity *activity, struct ts_thread *thread,
+			       const struct ts_cupti_activity_memcpy_ptop *in, size_t n_bytes)
+{
+	struct ts_record_memcpy *out;
+
+	if (!times_are_good(thread, in->start, in->end))
+		return;
+	out = reserve(activity, thread, TS_RECORD_MEMCPY, sizeof(*out), in->start);
+	if (!out)
+		return;
+	out->end = in->end;
+	out->op_id = ts_widen(activity->widen, in->correlation_id);
+	out->place = (struct ts_place){in->device_id, in->context_id, in->stream_id, 0,
+				       in->graph_node_id};
+	if (ts_cupti_record_has(ts_cupti_activity_memcpy_ptop, graph_id, n_bytes))
+		out->place.graph = in->graph_id;
+	out->bytes = in->bytes;
+	out->copy_count = 1;
+	out->src_device = in->src_device_id;
+	out->dst_device = in->dst_device_id;
+	out->copy_kind = in->copy_kind;
+	out->src_kind = in->src_kind;
+	out->dst_kind = in->dst_kind;
+	out->async = in->flags & TS_CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC ? 1 : 0;
+	out->channel = 0;
+	if (ts_cupti_record_has(ts_cupti_activity_memcpy_ptop, channel_id, n_bytes))
+		out->channel = in->channel_id;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+static void decode_memset(struct ts_activity *activity, struct ts_thread *thread,
+			  const struct ts_cupti_activity_memset *in, size_t n_bytes)
+{
+	struct ts_record_memset *out;
+
+	if (!times_are_good(thread, in->start, in->end))
+		return;
+	out = reserve(activity, thread, TS_RECORD_MEMSET, sizeof(*out), in->start);
+	if (!out)
+		return;
+	out->end = in->end;
+	out->op_id = ts_widen(activity->widen, in->correlation_id);
+	out->place = (struct ts_place){in->device_id, in->context_id, in->stream_id, 0,
+				       in->graph_node_id};
+	if (ts_cupti_record_has(ts_cupti_activity_memset, graph_id, n_bytes))
+		out->place.graph = in->graph_id;
+	out->bytes = in->bytes;
+	out->value = in->value;
+	out->memory_kind = in->memory_kind;
+	out->async = in->flags & TS_CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC ? 1 : 0;
+	out->channel = 0;
+	if (ts_cupti_record_has(ts_cupti_activity_memset, channel_id, n_bytes))
+		out->channel = in->channel_id;
+	out->reserved = 0;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+static void decode_sync(struct ts_activity *activity, struct ts_thread *thread,
+			const struct ts_cupti_activity_synchronization *in, size_t n_bytes)
+{
+	struct ts_record_sync *out;
+
+	if (!times_are_good(thread, in->start, in->end))
+		return;
+	out = reserve(activity, thread, TS_RECORD_SYNC, sizeof(*out), in->start);
+	if (!out)
+		return;
+	out->end = in->end;
+	out->op_id = ts_widen(activity->widen, in->correlation_id);
+	out->sync_type = in->type;
+	out->context = in->context_id;
+	out->stream = in->stream_id == TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE ? TS_NO_DEVICE
+									      : in->stream_id;
+	out->event =
+		in->cuda_event_id == TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE ? 0 : in->cuda_event_id;
+	out->result = 0;
+	if (ts_cupti_record_has(ts_cupti_activity_synchronization, return_value, n_bytes))
+		out->result = (int32_t)in->return_value;
+	out->reserved = 0;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+static void decode_memory(struct ts_activity *activity, struct ts_thread *thread,
+			  const struct ts_cupti_activity_memory *in, size_t n_bytes)
+{
+	bool is_release =
+		in->memory_operation_type == TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
+	struct ts_record_memory *out;
+
+	(void)n_bytes;
+	if (!in->timestamp) {
+		ts_thread_count(thread, TS_LOSS_ZERO_TIMESTAMP, 1);
+		return;
+	}
+	out = reserve(activity, thread, is_release ? TS_RECORD_FREE : TS_RECORD_ALLOC, sizeof(*out),
+		      in->timestamp);
+	if (!out)
+		return;
+	out->op_id = ts_widen(activity->widen, in->correlation_id);
+	out->address = in->address;
+	out->bytes = in->bytes;
+	out->pool = in->memory_pool_config.memory_pool_type !=
+				    TS_CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID
+			    ? in->memory_pool_config.address
+			    : 0;
+	out->device = in->device_id;
+	out->context = in->context_id;
+	out->stream = in->is_async ? in->stream_id : TS_NO_DEVICE;
+	out->memory_kind = (uint8_t)in->memory_kind;
+	out->async = in->is_async ? 1 : 0;
+	out->reserved = 0;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+static void decode_overhead(struct ts_activity *activity, struct ts_thread *thread,
+			    const struct ts_cupti_activity_overhead *in)
+{
+	struct ts_record_overhead *out;
+
+	/* No device row: one without times tells nothing, and nothing that it belongs to is missing. */
+	if (!in->start || !in->end)
+		return;
+	out = reserve(activity, thread, TS_RECORD_OVERHEAD, sizeof(*out), in->start);
+	if (!out)
+		return;
+	out->end = in->end;
+	out->overhead_kind = in->overhead_kind;
+	out->object_kind = in->object_kind;
+	switch (in->object_kind) {
+	case TS_CUPTI_ACTIVITY_OBJECT_PROCESS:
+		out->object = in->object_id.pt.process_id;
+		break;
+	case TS_CUPTI_ACTIVITY_OBJECT_THREAD:
+		out->object = in->object_id.pt.thread_id;
+		break;
+	case TS_CUPTI_ACTIVITY_OBJECT_DEVICE:
+		out->object = in->object_id.dcs.device_id;
+		break;
+	case TS_CUPTI_ACTIVITY_OBJECT_CONTEXT:
+		out->object = in->object_id.dcs.context_id;
+		break;
+	case TS_CUPTI_ACTIVITY_OBJECT_STREAM:
+		out->object = in->object_id.dcs.stream_id;
+		break;
+	default:
+		out->object = 0;
+		break;
+	}
+	out->reserved = 0;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+static void decode_device(struct ts_activity *activity, struct ts_thread *thread,
+			  const struct ts_cupti_activity_device *in)
+{
+	static const char virtual_name[] = "TraceSmith Virtual GPU";
+	struct ts_definition_device definition = {.definition.type = TS_DEF_DEVICE};
+	const uint64_t bit = UINT64_C(1) << (in->id % 64);
+	struct ts_definitions *definitions = activity->producer->definitions;
+
+	/* CUPTI tells of a device at each enabling; a definition is made once. */
+	if (in->id >= 64 * TS_ARRAY_LEN(activity->devices) ||
+	    __atomic_fetch_or(&activity->devices[in->id / 64], bit, __ATOMIC_RELAXED) & bit)
+		return;
+	if (in->name && !strncmp(in->name, virtual_name, sizeof(virtual_name) - 1))
+		definition.definition.flags = TS_DEVICE_VIRTUAL;
+	definition.device = in->id;
+	definition.name = ts_definitions_string_cached(definitions, &thread->strings, in->name);
+	memcpy(definition.uuid, &in->uuid, sizeof(definition.uuid));
+	definition.memory_bytes = in->global_memory_size;
+	definition.memory_bandwidth_kb_per_s = in->global_memory_bandwidth;
+	definition.compute_capability_major = in->compute_capability_major;
+	definition.compute_capability_minor = in->compute_capability_minor;
+	definition.n_multiprocessors = in->num_multiprocessors;
+	definition.core_clock_khz = in->core_clock_rate;
+	definition.n_copy_engines = in->num_memcpy_engines;
+	definition.threads_per_warp = in->num_threads_per_warp;
+	definition.max_warps_per_multiprocessor = in->max_warps_per_multiprocessor;
+	definition.max_blocks_per_multiprocessor = in->max_blocks_per_multiprocessor;
+	definition.max_shared_bytes_per_multiprocessor = in->max_shared_memory_per_multiprocessor;
+	definition.max_registers_per_multiprocessor = in->max_registers_per_multiprocessor;
+	definition.l2_cache_bytes = in->l2_cache_size;
+	ts_definitions_add(definitions, &definition.definition, sizeof(definition));
+}
+
+/* Contexts and streams that no callback told of existed before recording began. */
+static void decode_object(struct ts_activity *activity, struct ts_thread *thread,
+			  enum ts_record_type type, const struct ts_record_object *object)
+{
+	struct ts_record_object *out;
+
+	if (!ts_id_set_add(activity->objects, ts_activity_object(object->context, object->stream)))
+		return;
+	out = ts_thread_reserve(thread, type, sizeof(*out), activity->producer->clock,
+				ts_producer_ticks(activity->producer));
+	if (!out)
+		return;
+	memcpy((uint8_t *)out + sizeof(out->record), (const uint8_t *)object + sizeof(out->record),
+	       sizeof(*out) - sizeof(out->record));
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+static void decode_context(struct ts_activity *activity, struct ts_thread *thread,
+			   const struct ts_cupti_activity_context *in)
+{
+	const struct ts_record_object object = {
+		.device = in->device_id,
+		.context = in->context_id,
+		.stream = TS_NO_DEVICE,
+		.action = TS_OBJECT_SEEN,
+	};
+
+	decode_object(activity, thread, TS_RECORD_CONTEXT, &object);
+}
+
+static void decode_stream(struct ts_activity *activity, struct ts_thread *thread,
+			  const struct ts_cupti_activity_stream *in)
+{
+	const struct ts_record_object object = {
+		.device = TS_NO_DEVICE,
+		.context = in->context_id,
+		.stream = in->stream_id,
+		.priority = (int32_t)in->priority,
+		.object_flags = in->flag,
+		.action = TS_OBJECT_SEEN,
+	};
+
+	decode_object(activity, thread, TS_RECORD_STREAM, &object);
+}
+
+static void decode_one(struct ts_activity *activity, struct ts_thread *thread, const void *record)
+{
+	uint32_t kind = ((const struct ts_cupti_activity *)record)->kind;
+	size_t n_bytes = kind < TS_ACTIVITY_KINDS ? activity->n_bytes[kind] : 0;
+
+	if (!n_bytes)
+		return;
+	switch (kind) {
+	case TS_CUPTI_ACTIVITY_KIND_KERNEL:
+	case TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		decode_kernel(activity, thread, record, n_bytes);
+		break;
+	case TS_CUPTI_ACTIVITY_KIND_MEMCPY:
+		decode_memcpy(activity, thread, record, n_bytes);
+		break;
+	case TS_CUPTI_ACTIVITY_KIND_MEMCPY2:
+		decode_memcpy_ptop(activity, thread, record, n_bytes);
+		break;
+	case TS_CUPTI_ACTIVITY_KIND_MEMSET:
+		decode_memset(activity, thread, record, n_bytes);
+		break;
+	case TS_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+		decode_sync(activity, thread, record, n_bytes);
+		break;
+	case TS_CUPTI_ACTIVITY_KIND_MEMORY2:
+		decode_memory(activity, thread, record, n_bytes);
+		break;
+	case TS_CUPTI_ACTIVITY_KIND_OVERHEAD:
+		decode_overhead(activity, thread, record);
+		break;
+	case TS_CUPTI_ACTIVITY_KIND_DEVICE:
+		decode_device(activity, thread, record);
+		break;
+	case TS_CUPTI_ACTIVITY_KIND_CONTEXT:
+		decode_context(activity, thread, record);
+		break;
+	case TS_CUPTI_ACTIVITY_KIND_STREAM:
+		decode_stream(activity, thread, record);
+		break;
+	default:
+		break;
+	}
+}
+
+void ts_activity_init(struct ts_activity *activity, const struct ts_cupti *cupti,
+		      struct ts_producer *producer, struct ts_widen *widen,
+		      struct ts_id_set *objects)
+{
+	uint32_t kind;
+
+	memset(activity, 0, sizeof(*activity));
+	activity->cupti = cupti;
+	activity->producer = producer;
+	activity->widen = widen;
+	activity->objects = objects;
+	for (kind = 0; kind < TS_ACTIVITY_KINDS; kind++)
+		activity->n_bytes[kind] = (uint16_t)ts_cupti_record_bytes(kind, cupti->version);
+}
+
+void ts_activity_decode(struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes)
+{
+	struct ts_thread *thread;
+	void *record = NULL;
+
+	while (activity->cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &record) ==
+	       TS_CUPTI_SUCCESS) {
+		/* Each time: without a shard, each record is counted, and another shard may have come free. */
+		thread = ts_producer_thread(activity->producer);
+		if (thread)
+			decode_one(activity, thread, record);
+	}
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What runs inside the application's CUDA calls. The way in and the way out of a call are the hot path: no
+ * lock, no allocation, no system call but where a stack or a thread is new, and errno is kept. The
+ * outermost call makes the API row; the driver calls nested in it are only linked.
+ *
+ * Traps answered here: no CUDA call is ever made from a callback; nothing is flushed from resource callbacks;
+ * nothing can throw (this is C); a forked child is recognised before anything of the session is touched.
+ */
+#include "inject/cuda/calls.h"
+#include "inject/debug.h"
+#include "inject/session.h"
+#include "inject/shim.h"
+#include "proto/abi/vendor/cuda_driver.h"
+#include "proto/abi/vendor/cupti_activity.h"
+
+/* CUDA's calls nest three deep at most; deeper means that a way out was never seen (longjmp, a late enabling). */
+#define DEPTH_MAX	  8u
+
+#define STREAM_LEGACY	  1u
+#define STREAM_PER_THREAD 2u
+
+static bool is_outermost(const struct ts_call *call, uint32_t domain, uint32_t cbid,
+			 const struct ts_cupti_callback_data *data)
+{
+	return call->correlation == data->correlation_id && call->domain == domain &&
+	       call->cbid == cbid;
+}
+
+static void enter(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain, uint32_t cbid,
+		  const struct ts_cupti_callback_data *data)
+{
+	struct ts_call *call = &thread->call;
+
+	if (call->depth && call->depth < DEPTH_MAX) {
+		call->depth++;
+		if (data->correlation_id != call->correlation)
+			call->nested = data->correlation_id;
+	} else {
+		call->depth = 1;
+		call->nested = 0;
+		call->correlation = data->correlation_id;
+		call->domain = domain;
+		call->cbid = cbid;
+		call->stream_flags = 0;
+		call->stream_priority = 0;
+		call->enter = ts_producer_ticks(&shim->producer);
+	}
+	(void)ts_calls_stream_create(domain, cbid, data->function_params, &call->stream_flags,
+				     &call->stream_priority);
+}
+
+/* The id of the stream that an application's handle means, as CUPTI numbers it. */
+static uint32_t stream_id(struct ts_shim *shim, const struct ts_cupti_callback_data *data,
+			  const struct ts_stream_op *op)
+{
+	uint64_t handle = (uint64_t)(uintptr_t)op->stream;
+	bool per_thread = op->per_thread;
+	uint32_t id;
+
+	if (!data->context || !shim->cupti.cuptiGetStreamIdEx)
+		return TS_NO_DEVICE;
+	if (handle == STREAM_LEGACY)
+		per_thread = false;
+	if (handle == STREAM_PER_THREAD || (!handle && per_thread)) {
+		/* Another one for each thread: no table by handle knows it. */
+		if (shim->cupti.cuptiGetStreamIdEx(data->context, NULL, 1, &id))
+			return TS_NO_DEVICE;
+		return id;
+	}
+	if (!handle)
+		handle = STREAM_LEGACY;
+	if (ts_streams_find(&shim->streams, data->context_uid, handle, &id))
+		return id;
+	if (shim->cupti.cuptiGetStreamIdEx(data->context,
+					   handle == STREAM_LEGACY ? NULL : op->stream, 0, &id))
+		return TS_NO_DEVICE;
+	ts_streams_add(&shim->streams, data->context_uid, handle, id);
+	return id;
+}
+
+static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
+			     const struct ts_cupti_callback_data *data,
+			     const struct ts_stream_op *op, uint64_t op_id, uint64_t time)
+{
+	uint32_t stream = stream_id(shim, data, op);
+
+	if (op->kind == TS_STREAM_OP_GRAPH) {
+		struct ts_record_graph_launch *out;
+		uint32_t graph = 0;
+
+		if (shim->cupti.cuptiGetGraphExecId &&
+		    shim->cupti.cuptiGetGraphExecId(op->object, &graph))
+			graph = 0;
+		out = ts_thread_reserve(thread, TS_RECORD_GRAPH_LAUNCH, sizeof(*out),
+					shim->producer.clock, time);
+		if (!out)
+			return;
+		out->op_id = op_id;
+		out->graph_exec = (uint64_t)(uintptr_t)op->object;
+		out->stream_handle = (uint64_t)(uintptr_t)op->stream;
+		out->context = data->context_uid;
+		out->stream = stream;
+		out->graph = graph;
+		out->reserved = 0;
+		ts_thread_commit(thread, sizeof(*out));
+	} else {
+		struct ts_record_event *out;
+
+		out = ts_thread_reserve(thread,
+					op->kind == TS_STREAM_OP_EVENT ? TS_RECORD_EVENT
+								       : TS_RECORD_STREAM_WAIT,
+					sizeof(*out), shim->producer.clock, time);
+		if (!out)
+			return;
+		out->op_id = op_id;
+		out->event = (uint64_t)(uintptr_t)op->object;
+		out->stream_handle = (uint64_t)(uintptr_t)op->stream;
+		out->context = data->context_uid;
+		out->stream = stream;
+		out->event_flags = op->flags;
+		out->reserved = 0;
+		ts_thread_commit(thread, sizeof(*out));
+	}
+}
+
+static uint32_t capture_stack(struct ts_shim *shim, struct ts_thread *thread)
+{
+	bool truncated = false;
+	uint32_t stack;
+
+	if (!(__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_STACKS))
+		return TS_ID_UNKNOWN;
+	stack = ts_stack_capture(&shim->stacks, &shim->definitions, &truncated);
+	if (ts_unlikely(truncated))
+		ts_thread_count(thread, TS_LOSS_STACK_TRUNCATED, 1);
+	return stack;
+}
+
+/* The outermost call returns: one API row, and what it put into a stream. */
+static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
+			uint32_t cbid, const struct ts_cupti_callback_data *data)
+{
+	const struct ts_call *call = &thread->call;
+	uint64_t end = ts_producer_ticks(&shim->producer);
+	uint64_t op_id = ts_widen(&shim->widen, call->correlation);
+	int32_t result = data->function_return_value ? *(int32_t *)data->function_return_value : 0;
+	/* On the way out, so that unwinding delays the launch that is already under way by nothing. */
+	uint32_t stack = capture_stack(shim, thread);
+	struct ts_record_api *out;
+	struct ts_stream_op op;
+
+	out = ts_thread_reserve(thread, TS_RECORD_API, sizeof(*out), shim->producer.clock,
+				call->enter);
+	if (ts_likely(out != NULL)) {
+		if (!result && !__atomic_load_n(&shim->n_captures, __ATOMIC_RELAXED) &&
+		    ts_calls_expect_device(domain, cbid, data->function_params))
+			out->record.flags = TS_API_EXPECTS_DEVICE;
+		out->end = end;
+		out->op_id = op_id;
+		out->nested_op_id = call->nested ? ts_widen(&shim->widen, call->nested) : 0;
+		out->stack = stack;
+		/* CUPTI's domain ids are those of enum ts_api_domain. */
+		out->domain = (uint16_t)domain;
+		out->cbid = (uint16_t)cbid;
+		out->result = result;
+		out->context = data->context_uid;
+		ts_thread_commit(thread, sizeof(*out));
+	}
+	if (result)
+		return;
+	op = ts_calls_stream_op(domain, cbid, data->function_params);
+	if (op.kind != TS_STREAM_OP_NONE)
+		record_stream_op(shim, thread, data, &op, op_id, end);
+}
+
+static void leave(struct ts_shim *shim, struct ts_thread *thread, uint32_t mode, uint32_t domain,
+		  uint32_t cbid, const struct ts_cupti_callback_data *data)
+{
+	struct ts_call *call = &thread->call;
+	bool outermost = call->depth && is_outermost(call, domain, cbid, data);
+	int capture;
+
+	/* The way in was not seen: it was before recording began. */
+	if (!call->depth)
+		return;
+	/* A nested call returns, or one whose way out was missed lies below the outermost, which ends it too. */
+	if (!outermost) {
+		if (call->depth > 1)
+			call->depth--;
+		return;
+	}
+	capture = ts_calls_capture(domain, cbid);
+	if (ts_unlikely(capture) && (!data->function_return_value ||
+				     !*(int32_t *)data->function_return_value || capture < 0))
+		__atomic_fetch_add(&shim->n_captures, capture, __ATOMIC_RELAXED);
+	call->depth = 0;
+	if (ts_unlikely(mode == TS_GATE_COUNT)) {
+		/* No daemon for long: the ring would be full by now. */
+		ts_thread_count(thread, TS_LOSS_RING_FULL, 1);
+		return;
+	}
+	record_call(shim, thread, domain, cbid, data);
+	if (ts_unlikely(!__atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED)))
+		__atomic_store_n(&shim->producer.dirty, 1, __ATOMIC_RELEASE);
+}
+
+static void on_call(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t cbid,
+		    const struct ts_cupti_callback_data *data)
+{
+	struct ts_thread *thread;
+
+	if (data->callback_site == TS_CUPTI_API_ENTER) {
+		/* Before the switch: ids are to be followed through a pause, or their wraps are missed. */
+		(void)ts_widen(&shim->widen, data->correlation_id);
+		if (!(__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) &
+		      TS_COMMAND_RECORD))
+			return;
+		thread = ts_producer_thread(&shim->producer);
+		if (thread)
+			enter(shim, thread, domain, cbid, data);
+	} else if (ts_tls.thread && ts_tls.epoch == shim->producer.epoch) {
+		leave(shim, ts_tls.thread, mode, domain, cbid, data);
+	}
+}
+
+static void record_object(struct ts_shim *shim, enum ts_record_type type,
+			  const struct ts_record_object *object)
+{
+	struct ts_thread *thread = ts_producer_thread(&shim->producer);
+	struct ts_record_object *out;
+
+	if (!thread)
+		return;
+	out = ts_thread_reserve(thread, type, sizeof(*out), shim->producer.clock,
+				ts_producer_ticks(&shim->producer));
+	if (!out)
+		return;
+	memcpy((uint8_t *)out + sizeof(out->record), (const uint8_t *)object + sizeof(out->record),
+	       sizeof(*out) - sizeof(out->record));
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+static void on_context(struct ts_shim *shim, const struct ts_cupti_resource_data *data,
+		       enum ts_object_action action)
+{
+	struct ts_record_object object = {
+		.handle = (uint64_t)(uintptr_t)data->context,
+		.device = TS_NO_DEVICE,
+		.stream = TS_NO_DEVICE,
+		.action = (uint8_t)action,
+	};
+
+	if (!shim->cupti.cuptiGetContextId ||
+	    shim->cupti.cuptiGetContextId(data->context, &object.context))
+		return;
+	if (shim->cupti.cuptiGetDeviceId &&
+	    shim->cupti.cuptiGetDeviceId(data->context, &object.device))
+		object.device = TS_NO_DEVICE;
+	(void)ts_id_set_add(&shim->objects, ts_activity_object(object.context, TS_NO_DEVICE));
+	record_object(shim, TS_RECORD_CONTEXT, &object);
+}
+
+static void on_stream(struct ts_shim *shim, const struct ts_cupti_resource_data *data,
+		      enum ts_object_action action)
+{
+	struct ts_record_object object = {
+		.handle = (uint64_t)(uintptr_t)data->resource_handle.stream,
+		.device = TS_NO_DEVICE,
+		.action = (uint8_t)action,
+	};
+
+	if (!shim->cupti.cuptiGetContextId || !shim->cupti.cuptiGetStreamIdEx ||
+	    shim->cupti.cuptiGetContextId(data->context, &object.context))
+		return;
+	/* A context's own null stream is no stream of the application's making. */
+	if (object.handle <= STREAM_PER_THREAD)
+		return;
+	if (shim->cupti.cuptiGetStreamIdEx(data->context, data->resource_handle.stream, 0,
+					   &object.stream))
+		return;
+	if (shim->cupti.cuptiGetDeviceId &&
+	    shim->cupti.cuptiGetDeviceId(data->context, &object.device))
+		object.device = TS_NO_DEVICE;
+	(void)ts_id_set_add(&shim->objects, ts_activity_object(object.context, object.stream));
+	if (action == TS_OBJECT_CREATED) {
+		const struct ts_thread *thread = ts_producer_thread(&shim->producer);
+
+		ts_streams_add(&shim->streams, object.context, object.handle, object.stream);
+		object.object_flags = TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_UNKNOWN;
+		if (thread && thread->call.depth) {
+			object.object_flags =
+				thread->call.stream_flags & TS_CU_STREAM_NON_BLOCKING
+					? TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING
+					: TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
+			object.priority = thread->call.stream_priority;
+		}
+	} else {
+		ts_streams_remove(&shim->streams, object.context, object.handle);
+	}
+	record_object(shim, TS_RECORD_STREAM, &object);
+}
+
+static void on_module(struct ts_shim *shim, const struct ts_cupti_resource_data *data,
+		      enum ts_object_action action)
+{
+	const struct ts_cupti_module_data *module = data->resource_descriptor;
+	struct ts_thread *thread = ts_producer_thread(&shim->producer);
+	struct ts_record_gpu_module *out;
+	uint32_t context = 0;
+
+	if (!module || !thread)
+		return;
+	if (shim->cupti.cuptiGetContextId && data->context &&
+	    shim->cupti.cuptiGetContextId(data->context, &context))
+		context = 0;
+	out = ts_thread_reserve(thread, TS_RECORD_GPU_MODULE, sizeof(*out), shim->producer.clock,
+				ts_producer_ticks(&shim->producer));
+	if (!out)
+		return;
+	out->bytes = module->cubin_size;
+	out->module = module->module_id;
+	out->context = context;
+	out->action = (uint8_t)action;
+	memset(out->reserved, 0, sizeof(out->reserved));
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+static void on_resource(struct ts_shim *shim, uint32_t cbid,
+			const struct ts_cupti_resource_data *data)
+{
+	switch (cbid) {
+	case TS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+		on_context(shim, data, TS_OBJECT_CREATED);
+		break;
+	case TS_CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+		on_context(shim, data, TS_OBJECT_DESTROYED);
+		break;
+	case TS_CUPTI_CBID_RESOURCE_STREAM_CREATED:
+		on_stream(shim, data, TS_OBJECT_CREATED);
+		break;
+	case TS_CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
+		on_stream(shim, data, TS_OBJECT_DESTROYED);
+		break;
+	case TS_CUPTI_CBID_RESOURCE_MODULE_LOADED:
+		on_module(shim, data, TS_OBJECT_CREATED);
+		break;
+	case TS_CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
+		on_module(shim, data, TS_OBJECT_DESTROYED);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Trap: after a fatal error CUPTI finalises itself, silently but for this. */
+static void on_state(struct ts_shim *shim, uint32_t cbid, const struct ts_cupti_state_data *data)
+{
+	char text[256];
+
+	if (cbid != TS_CUPTI_CBID_STATE_FATAL_ERROR)
+		return;
+	snprintf(text, sizeof(text), "CUPTI ended itself: %s",
+		 data && data->message
+			 ? data->message
+			 : ts_cupti_result(&shim->cupti,
+					   data ? data->result : TS_CUPTI_ERROR_UNKNOWN));
+	__atomic_store_n(&shim->gate->recording, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shim->gate->mode, TS_GATE_CLOSED, __ATOMIC_SEQ_CST);
+	ts_session_refuse(shim->control, TS_EMPTY_CUPTI_ERROR, text);
+}
+
+void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
+{
+	struct ts_shim *shim = userdata;
+	/* Wiped in a forked child: everything behind it is the parent's. */
+	uint32_t mode = __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED);
+	int saved_errno;
+
+	if (mode == TS_GATE_CLOSED || !data)
+		return;
+	if (ts_unlikely(ts_tls.busy)) {
+		/* What our own calls cause is no call of the application's. */
+		if (domain <= TS_CUPTI_CB_DOMAIN_RUNTIME_API &&
+		    ((const struct ts_cupti_callback_data *)data)->callback_site ==
+			    TS_CUPTI_API_ENTER)
+			ts_session_count(shim->control, TS_LOSS_REENTERED, 1);
+		return;
+	}
+	saved_errno = errno;
+	ts_tls.busy = 1;
+	switch (domain) {
+	case TS_CUPTI_CB_DOMAIN_DRIVER_API:
+	case TS_CUPTI_CB_DOMAIN_RUNTIME_API:
+		on_call(shim, mode, domain, cbid, data);
+		break;
+	case TS_CUPTI_CB_DOMAIN_RESOURCE:
+		if (mode == TS_GATE_OPEN &&
+		    __atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD)
+			on_resource(shim, cbid, data);
+		break;
+	case TS_CUPTI_CB_DOMAIN_STATE:
+		on_state(shim, cbid, data);
+		break;
+	default:
+		break;
+	}
+	ts_tls.busy = 0;
+	errno = saved_errno;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the shim knows of CUDA's calls by their callback ids: which to watch, which make device rows, and which put
+ * an event, a wait or a graph into a stream. Looks at arguments, inside the callback only. No state.
+ */
+#pragma once
+
+#include "proto/abi/base.h"
+#include "proto/abi/vendor/cupti.h"
+
+/* Whether the call is worth a callback at all. domain: enum ts_cupti_domain, driver or runtime. */
+bool ts_calls_watched(uint32_t domain, uint32_t cbid);
+
+/* One past the highest id of the domain that is known. */
+uint32_t ts_calls_n(uint32_t domain);
+
+/*
+ * Whether the call, having succeeded outside of a capture, is certain to have made device rows. What can also be
+ * done by the host alone (a copy of unknown direction, or of nothing) is not certain.
+ */
+bool ts_calls_expect_device(uint32_t domain, uint32_t cbid, const void *params);
+
+/* +1: begins to capture a stream, -1: ends it, 0: neither. */
+int ts_calls_capture(uint32_t domain, uint32_t cbid);
+
+enum ts_stream_op_kind {
+	TS_STREAM_OP_NONE = 0,
+	TS_STREAM_OP_EVENT,
+	TS_STREAM_OP_WAIT,
+	TS_STREAM_OP_GRAPH,
+};
+
+struct ts_stream_op {
+	enum ts_stream_op_kind kind;
+	void *stream;	 /* as the application passed it */
+	bool per_thread; /* a null stream means the thread's own */
+	void *object;	 /* event, or executable graph */
+	uint32_t flags;
+};
+
+struct ts_stream_op ts_calls_stream_op(uint32_t domain, uint32_t cbid, const void *params);
+
+/* Whether it creates a stream, and with which flags (the driver's) and priority. */
+bool ts_calls_stream_create(uint32_t domain, uint32_t cbid, const void *params, uint32_t *ret_flags,
+			    int32_t *ret_priority);

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Switching CUPTI on and off, and the buffers that it fills.
+ *
+ * Trap: the order. Subscribe first, and touch nothing of CUPTI's where another tool holds it; then the timestamp
+ * callback, thread ids and attributes; then the buffer callbacks; then activity kinds; then callbacks.
+ */
+#include "inject/cuda/calls.h"
+#include "inject/debug.h"
+#include "inject/session.h"
+#include "inject/shim.h"
+#include "proto/abi/vendor/cupti_activity.h"
+
+/* A thread that delivers device rows launches nothing; it may wait this long for room in its ring. */
+#define DELIVERY_PATIENCE_NS UINT64_C(100000000)
+
+/* KIND_KERNEL would serialise kernels; RUNTIME and DRIVER are not needed, the callbacks time calls themselves. */
+static const uint32_t kinds[] = {
+	TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+	TS_CUPTI_ACTIVITY_KIND_MEMCPY,
+	TS_CUPTI_ACTIVITY_KIND_MEMCPY2,
+	TS_CUPTI_ACTIVITY_KIND_MEMSET,
+	TS_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+	TS_CUPTI_ACTIVITY_KIND_MEMORY2, /* from CUDA 11.2; refused before */
+	TS_CUPTI_ACTIVITY_KIND_OVERHEAD,
+	TS_CUPTI_ACTIVITY_KIND_DEVICE,
+	TS_CUPTI_ACTIVITY_KIND_CONTEXT,
+	TS_CUPTI_ACTIVITY_KIND_STREAM,
+};
+
+static const uint32_t resources[] = {
+	TS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED, TS_CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+	TS_CUPTI_CBID_RESOURCE_STREAM_CREATED,	TS_CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
+	TS_CUPTI_CBID_RESOURCE_MODULE_LOADED,	TS_CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
+};
+
+/* Trap: runs on an application's thread inside its CUDA call: be quick, and never answer NULL. */
+static void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	struct ts_shim *shim = &ts_shim;
+	int saved_errno = errno;
+
+	*max_records = 0;
+	*size = TS_BUFFER_BYTES;
+	*buffer = ts_buffers_take(&shim->buffers);
+	if (ts_buffers_is_discard(&shim->buffers, *buffer)) {
+		/* One record at a time, so that each that is thrown away is counted. */
+		*size = TS_DISCARD_BYTES;
+		*max_records = 1;
+	}
+	errno = saved_errno;
+}
+
+static void count_dropped(struct ts_shim *shim, void *context, uint32_t stream)
+{
+	size_t n_dropped = 0;
+
+	/* Trap: never called with a lock of ours held, for CUPTI takes its own, and calls us under it. */
+	if (!shim->cupti.cuptiActivityGetNumDroppedRecords(context, stream, &n_dropped) &&
+	    n_dropped)
+		ts_session_count(shim->control, TS_LOSS_CUPTI_DROPPED, n_dropped);
+}
+
+static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			     size_t valid_bytes)
+{
+	struct ts_shim *shim = &ts_shim;
+	uint32_t was_busy = ts_tls.busy;
+	int saved_errno = errno;
+	struct ts_thread *thread;
+
+	(void)size;
+	/* In a forked child neither the session nor CUPTI is there; the buffer is the parent's copy. */
+	if (!shim->gate->alive || !buffer)
+		return;
+	ts_tls.busy = 1;
+	if (ts_buffers_is_discard(&shim->buffers, buffer)) {
+		if (valid_bytes)
+			ts_session_count(shim->control, TS_LOSS_NO_BUFFER, 1);
+	} else if (valid_bytes && shim->gate->mode != TS_GATE_CLOSED) {
+		thread = ts_producer_thread(&shim->producer);
+		/* Where an application's thread delivers inside its own call, it is not made to wait. */
+		if (thread && !was_busy && !thread->call.depth)
+			thread->patience_ns = DELIVERY_PATIENCE_NS;
+		ts_activity_decode(&shim->activity, buffer, valid_bytes);
+		if (thread)
+			thread->patience_ns = 0;
+		count_dropped(shim, context, stream);
+	}
+	ts_buffers_give(&shim->buffers, buffer);
+	ts_tls.busy = was_busy;
+	errno = saved_errno;
+}
+
+static uint64_t timestamp(void)
+{
+	return ts_clock_monotonic_ns();
+}
+
+static void set_attribute(struct ts_shim *shim, uint32_t attribute, uint8_t value)
+{
+	size_t n_bytes = sizeof(value);
+
+	if (shim->cupti.cuptiActivitySetAttribute)
+		(void)shim->cupti.cuptiActivitySetAttribute(attribute, &n_bytes, &value);
+}
+
+static void set_up_clock(struct ts_shim *shim)
+{
+	struct ts_cupti *cupti = &shim->cupti;
+
+	/*
+	 * Trap: CUPTI's own clock is CLOCK_REALTIME, which is set back and forth. Ours replaces it, once for a
+	 * process: registering again corrupts records. Before CUDA 11.6 there is no such thing, and the
+	 * records carry CUPTI's ticks, converted by pairs that the flush thread takes.
+	 */
+	cupti->clock = TS_CLOCK_CUPTI;
+	if (cupti->version >= TS_CUPTI_API_VERSION_CUDA_11_6 &&
+	    cupti->cuptiActivityRegisterTimestampCallback &&
+	    !cupti->cuptiActivityRegisterTimestampCallback(timestamp))
+		cupti->clock = TS_CLOCK_MONOTONIC;
+}
+
+static void enable_callbacks(struct ts_shim *shim)
+{
+	static const uint32_t domains[] = {TS_CUPTI_CB_DOMAIN_RUNTIME_API,
+					   TS_CUPTI_CB_DOMAIN_DRIVER_API};
+	struct ts_cupti *cupti = &shim->cupti;
+	uint32_t cbid;
+	size_t i;
+
+	/* One by one: what this CUPTI does not know it refuses, and the rest stays on. */
+	for (i = 0; i < TS_ARRAY_LEN(domains); i++)
+		for (cbid = 1; cbid < ts_calls_n(domains[i]); cbid++)
+			if (ts_calls_watched(domains[i], cbid))
+				(void)cupti->cuptiEnableCallback(1, cupti->subscriber, domains[i],
+								 cbid);
+	for (i = 0; i < TS_ARRAY_LEN(resources); i++)
+		(void)cupti->cuptiEnableCallback(1, cupti->subscriber, TS_CUPTI_CB_DOMAIN_RESOURCE,
+						 resources[i]);
+	(void)cupti->cuptiEnableCallback(1, cupti->subscriber, TS_CUPTI_CB_DOMAIN_STATE,
+					 TS_CUPTI_CBID_STATE_FATAL_ERROR);
+}
+
+enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, size_t n_text_bytes)
+{
+	struct ts_cupti *cupti = &shim->cupti;
+	enum ts_empty_reason reason;
+	uint32_t result;
+	size_t i;
+
+	reason = ts_cupti_subscribe(cupti, ts_callbacks_handle, shim, ret_text, n_text_bytes);
+	if (reason)
+		return reason;
+	ts_stack_skip(&shim->stacks, 1, (const void *)(uintptr_t)cupti->cuptiActivityFlushAll);
+	set_up_clock(shim);
+	ts_activity_init(&shim->activity, cupti, &shim->producer, &shim->widen, &shim->objects);
+	/* The default gives pthread_self() cut to 32 bits. */
+	if (cupti->cuptiSetThreadIdType)
+		(void)cupti->cuptiSetThreadIdType(TS_CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+	/* Ours come zeroed: CUPTI need not do it on the application's thread. */
+	set_attribute(shim, TS_CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
+	result = cupti->cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
+	if (result) {
+		snprintf(ret_text, n_text_bytes, "cuptiActivityRegisterCallbacks: %s (%u)",
+			 ts_cupti_result(cupti, result), result);
+		cupti->cuptiUnsubscribe(cupti->subscriber);
+		cupti->subscriber = NULL;
+		return TS_EMPTY_CUPTI_ERROR;
+	}
+	for (i = 0; i < TS_ARRAY_LEN(kinds); i++) {
+		result = cupti->cuptiActivityEnable(kinds[i]);
+		ts_debug(&shim->config, "activity kind %u: %u", kinds[i], result);
+		if (!result || kinds[i] != TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+			continue;
+		/* Without kernels there is nothing to show: insufficient privileges, an unsupported device, ... */
+		snprintf(ret_text, n_text_bytes, "cuptiActivityEnable(CONCURRENT_KERNEL): %s (%u)",
+			 ts_cupti_result(cupti, result), result);
+		cupti->cuptiUnsubscribe(cupti->subscriber);
+		cupti->subscriber = NULL;
+		return TS_EMPTY_CUPTI_ERROR;
+	}
+	/* The gate opens first: the callbacks of calls under way find everything in place. */
+	ts_link_open_gate(&shim->link);
+	enable_callbacks(shim);
+	return TS_EMPTY_NONE;
+}
+
+void ts_recorder_stop(struct ts_shim *shim)
+{
+	struct ts_cupti *cupti = &shim->cupti;
+	size_t i;
+
+	if (!cupti->subscriber)
+		return;
+	for (i = 0; i < TS_ARRAY_LEN(kinds); i++)
+		(void)cupti->cuptiActivityDisable(kinds[i]);
+	/*
+	 * Trap: staying subscribed costs the application 10 to 20 percent for nothing. cuptiFinalize() would
+	 * give back more, but synchronises every context and has crashed with graphs: not for somebody else's program.
+	 */
+	(void)cupti->cuptiUnsubscribe(cupti->subscriber);
+	cupti->subscriber = NULL;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Open addressing over atomic words. A handle may be created anew with another id once it was destroyed, so a
+ * reader looks at the handle again after it read the ids.
+ */
+#include "inject/cuda/streams.h"
+
+#define PROBES	     64u
+
+#define SLOT_FREE    UINT64_C(0)
+#define SLOT_REMOVED (~UINT64_C(0))
+#define SLOT_BUSY    (~UINT64_C(1))
+
+static uint32_t hash(uint64_t a, uint64_t b)
+{
+	uint64_t h = (a ^ b << 32) * 0x9e3779b97f4a7c15u;
+
+	return (uint32_t)(h >> 32);
+}
+
+bool ts_streams_find(struct ts_streams *streams, uint32_t context, uint64_t handle,
+		     uint32_t *ret_stream)
+{
+	uint32_t at = hash(handle, context), i;
+
+	for (i = 0; i < PROBES; i++) {
+		uint64_t *slot = &streams->slots[(at + i) % TS_STREAMS_SLOTS].handle;
+		uint64_t *ids = &streams->slots[(at + i) % TS_STREAMS_SLOTS].ids;
+		/* Acquire pairs with the release in ts_streams_add(). */
+		uint64_t seen = __atomic_load_n(slot, __ATOMIC_ACQUIRE), value;
+
+		if (seen == SLOT_FREE)
+			return false;
+		if (seen != handle)
+			continue;
+		value = __atomic_load_n(ids, __ATOMIC_ACQUIRE);
+		if (value >> 32 == context && __atomic_load_n(slot, __ATOMIC_RELAXED) == handle) {
+			*ret_stream = (uint32_t)value;
+			return true;
+		}
+	}
+	return false;
+}
+
+void ts_streams_add(struct ts_streams *streams, uint32_t context, uint64_t handle, uint32_t stream)
+{
+	uint32_t at = hash(handle, context), i;
+
+	for (i = 0; i < PROBES; i++) {
+		uint64_t *slot = &streams->slots[(at + i) % TS_STREAMS_SLOTS].handle;
+		uint64_t *ids = &streams->slots[(at + i) % TS_STREAMS_SLOTS].ids;
+		uint64_t seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
+
+		if (seen != SLOT_FREE && seen != SLOT_REMOVED)
+			continue;
+		if (!__atomic_compare_exchange_n(slot, &seen, SLOT_BUSY, false, __ATOMIC_ACQUIRE,
+						 __ATOMIC_RELAXED))
+			continue;
+		__atomic_store_n(ids, (uint64_t)context << 32 | stream, __ATOMIC_RELAXED);
+		__atomic_store_n(slot, handle, __ATOMIC_RELEASE);
+		return;
+	}
+}
+
+void ts_streams_remove(struct ts_streams *streams, uint32_t context, uint64_t handle)
+{
+	uint32_t at = hash(handle, context), i;
+
+	for (i = 0; i < PROBES; i++) {
+		uint64_t *slot = &streams->slots[(at + i) % TS_STREAMS_SLOTS].handle;
+		uint64_t *ids = &streams->slots[(at + i) % TS_STREAMS_SLOTS].ids;
+		uint64_t seen = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+
+		if (seen == SLOT_FREE)
+			return;
+		if (seen == handle && __atomic_load_n(ids, __ATOMIC_RELAXED) >> 32 == context)
+			__atomic_compare_exchange_n(slot, &seen, SLOT_REMOVED, false,
+						    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	}
+}
+
+bool ts_id_set_add(struct ts_id_set *set, uint64_t id)
+{
+	uint32_t at = hash(id, 0), i;
+
+	for (i = 0; i < PROBES; i++) {
+		uint64_t *slot = &set->slots[(at + i) % TS_ID_SET_SLOTS];
+		uint64_t seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
+
+		if (seen == id)
+			return false;
+		if (seen == SLOT_FREE &&
+		    __atomic_compare_exchange_n(slot, &seen, id, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return true;
+		if (seen == id)
+			return false;
+	}
+	return false;
+}

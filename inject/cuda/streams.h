@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CUPTI's ids of streams by their handles, and which contexts and streams were told of already. Tables of fixed
+ * size without locks: where one is full an id is asked of CUPTI again, or an object is not told of twice.
+ * Thread-safe.
+ */
+#pragma once
+
+#include "proto/abi/base.h"
+
+#define TS_STREAMS_SLOTS 4096u
+#define TS_ID_SET_SLOTS	 16384u
+
+struct ts_streams {
+	struct {
+		uint64_t handle;
+		uint64_t ids; /* context << 32 | stream */
+	} slots[TS_STREAMS_SLOTS];
+};
+
+bool ts_streams_find(struct ts_streams *streams, uint32_t context, uint64_t handle,
+		     uint32_t *ret_stream);
+void ts_streams_add(struct ts_streams *streams, uint32_t context, uint64_t handle, uint32_t stream);
+void ts_streams_remove(struct ts_streams *streams, uint32_t context, uint64_t handle);
+
+/* Ids that only ever come. */
+struct ts_id_set {
+	uint64_t slots[TS_ID_SET_SLOTS];
+};
+
+/* Returns whether it was not there; a full set says that it was. id: not 0. */
+bool ts_id_set_add(struct ts_id_set *set, uint64_t id);

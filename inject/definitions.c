@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The definition arena as its one writer sees it. The tables are chained hash tables that only ever
+ * grow: an entry is complete before a bucket points to it and never changes, so readers need no lock. What
+ * is compared lies in the arena itself; a hash alone is never trusted.
+ */
+#include <sys/mman.h>
+
+#include "inject/definitions.h"
+
+#define CHUNK_BYTES (64u * 1024)
+
+static void *map_pages(size_t n_bytes)
+{
+	void *pages =
+		mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
+int ts_definitions_init(struct ts_definitions *definitions, struct ts_control *control)
+{
+	const size_t n_bytes = TS_INTERN_BUCKETS * sizeof(struct ts_intern_entry *);
+
+	memset(definitions, 0, sizeof(*definitions));
+	definitions->control = control;
+	definitions->arena = (struct ts_arena *)((uint8_t *)control + control->arena_off);
+	definitions->bytes = (uint8_t *)definitions->arena + sizeof(*definitions->arena);
+	definitions->n_bytes = control->arena_bytes;
+	pthread_mutex_init(&definitions->lock, NULL);
+	definitions->strings.buckets = map_pages(n_bytes);
+	definitions->stacks.buckets = map_pages(n_bytes);
+	if (!definitions->strings.buckets || !definitions->stacks.buckets)
+		return -ENOMEM;
+	return 0;
+}
+
+/* Two lanes, so that the multiplications of a long stack overlap. Any 64 bits will do: hits are compared. */
+static uint64_t hash_bytes(const void *data, size_t n_bytes)
+{
+	const uint8_t *p = data;
+	uint64_t a = 0x9e3779b97f4a7c15u ^ n_bytes, b = 0xc2b2ae3d27d4eb4fu, word;
+
+	for (; n_bytes >= 16; n_bytes -= 16, p += 16) {
+		memcpy(&word, p, 8);
+		a = (a ^ word) * 0xff51afd7ed558ccdu;
+		a ^= a >> 32;
+		memcpy(&word, p + 8, 8);
+		b = (b ^ word) * 0xc4ceb9fe1a85ec53u;
+		b ^= b >> 32;
+	}
+	while (n_bytes) {
+		size_t n = n_bytes < 8 ? n_bytes : 8;
+
+		word = 0;
+		memcpy(&word, p, n);
+		a = (a ^ word) * 0xff51afd7ed558ccdu;
+		a ^= a >> 32;
+		p += n;
+		n_bytes -= n;
+	}
+	a = (a ^ b) * 0x9fb21c651e98df25u;
+	return a ^ (a >> 29);
+}
+
+static struct ts_intern_entry **bucket_of(const struct ts_intern *table, uint64_t hash)
+{
+	return &table->buckets[hash & (TS_INTERN_BUCKETS - 1)];
+}
+
+static const struct ts_intern_entry *find(const struct ts_definitions *definitions,
+					  const struct ts_intern *table, uint64_t hash,
+					  const void *content, uint32_t n_bytes)
+{
+	/* Pairs with the release in insert(): an entry that is reached is complete. */
+	const struct ts_intern_entry *entry =
+		__atomic_load_n(bucket_of(table, hash), __ATOMIC_ACQUIRE);
+
+	for (; entry; entry = entry->next) {
+		if (entry->hash == hash && entry->n_bytes == n_bytes &&
+		    !memcmp(definitions->bytes + entry->off, content, n_bytes))
+			return entry;
+	}
+	return NULL;
+}
+
+/* Called with the lock held. Without memory for an entry the definition stays good, it is only not found again. */
+static void insert(struct ts_definitions *definitions, struct ts_intern *table, uint64_t hash,
+		   uint64_t off, uint32_t n_bytes, uint32_t id)
+{
+	struct ts_intern_entry **bucket = bucket_of(table, hash);
+	struct ts_intern_entry *entry;
+
+	if (definitions->chunk_left < sizeof(*entry)) {
+		definitions->chunk = map_pages(CHUNK_BYTES);
+		definitions->chunk_left = definitions->chunk ? CHUNK_BYTES : 0;
+		if (!definitions->chunk)
+			return;
+	}
+	entry = (struct ts_intern_entry *)definitions->chunk;
+	definitions->chunk += sizeof(*entry);
+	definitions->chunk_left -= sizeof(*entry);
+	*entry = (struct ts_intern_entry){*bucket, hash, off, n_bytes, id};
+	__atomic_store_n(bucket, entry, __ATOMIC_RELEASE); /* pairs with find() */
+}
+
+static void count_full(struct ts_definitions *definitions)
+{
+	__atomic_fetch_add(&definitions->control->lost[TS_LOSS_ARENA_FULL], 1, __ATOMIC_RELAXED);
+}
+
+/*
+ * Called with the lock held: takes n_bytes of the arena for a definition and fills its header in. The caller
+ * writes the rest and calls publish(). NULL: full.
+ */
+static struct ts_definition *take(struct ts_definitions *definitions, uint16_t type, uint16_t flags,
+				  uint64_t n_bytes)
+{
+	struct ts_definition *definition;
+
+	if (n_bytes > definitions->n_bytes - definitions->used) {
+		count_full(definitions);
+		return NULL;
+	}
+	definition = (struct ts_definition *)(definitions->bytes + definitions->used);
+	definition->n_words = (uint32_t)(n_bytes / 8);
+	definition->type = type;
+	definition->flags = flags;
+	definition->id = ++definitions->last_id[type];
+	definition->n = 0;
+	return definition;
+}
+
+static void publish(struct ts_definitions *definitions, uint64_t n_bytes)
+{
+	definitions->used += n_bytes;
+	/* Pairs with the daemon's acquire: whole definitions only. */
+	__atomic_store_n(&definitions->arena->published, definitions->used, __ATOMIC_RELEASE);
+}
+
+static const struct ts_intern_entry *intern(struct ts_definitions *definitions,
+					    struct ts_intern *table, uint16_t type, uint16_t flags,
+					    const void *content, uint32_t n_bytes, uint32_t n,
+					    struct ts_intern_entry *ret_entry)
+{
+	uint64_t hash = hash_bytes(content, n_bytes);
+	const struct ts_intern_entry *found = find(definitions, table, hash, content, n_bytes);
+	uint64_t total = sizeof(struct ts_definition) + ts_align_up(n_bytes, 8);
+	struct ts_definition *definition;
+
+	if (ts_likely(found != NULL))
+		return found;
+	pthread_mutex_lock(&definitions->lock);
+	found = find(definitions, table, hash, content, n_bytes);
+	if (!found) {
+		definition = take(definitions, type, flags, total);
+		if (definition) {
+			uint64_t off = definitions->used + sizeof(*definition);
+
+			definition->n = n;
+			memcpy(definition + 1, content, n_bytes);
+			*ret_entry =
+				(struct ts_intern_entry){NULL, hash, off, n_bytes, definition->id};
+			publish(definitions, total);
+			insert(definitions, table, hash, off, n_bytes, ret_entry->id);
+			found = ret_entry;
+		}
+	}
+	pthread_mutex_unlock(&definitions->lock);
+	return found;
+}
+
+uint32_t ts_definitions_string(struct ts_definitions *definitions, const char *string,
+			       size_t n_bytes)
+{
+	uint32_t n = n_bytes > TS_STRING_MAX_BYTES ? TS_STRING_MAX_BYTES : (uint32_t)n_bytes;
+	const struct ts_intern_entry *entry;
+	struct ts_intern_entry fresh;
+
+	entry = intern(definitions, &definitions->strings, TS_DEF_STRING, 0, string, n, n, &fresh);
+	return entry ? entry->id : TS_ID_UNKNOWN;
+}
+
+uint32_t ts_definitions_stack(struct ts_definitions *definitions, const uint64_t *frames,
+			      uint32_t n_frames, bool truncated)
+{
+	const struct ts_intern_entry *entry;
+	struct ts_intern_entry fresh;
+
+	if (!n_frames)
+		return TS_ID_UNKNOWN;
+	entry = intern(definitions, &definitions->stacks, TS_DEF_STACK,
+		       truncated ? TS_STACK_TRUNCATED : 0, frames,
+		       n_frames * (uint32_t)sizeof(*frames), n_frames, &fresh);
+	return entry ? entry->id : TS_ID_UNKNOWN;
+}
+
+uint32_t ts_definitions_add(struct ts_definitions *definitions, struct ts_definition *definition,
+			    size_t n_bytes)
+{
+	struct ts_definition *place;
+	uint32_t id = TS_ID_UNKNOWN;
+
+	pthread_mutex_lock(&definitions->lock);
+	place = take(definitions, definition->type, definition->flags, n_bytes);
+	if (place) {
+		id = place->id;
+		memcpy(place + 1, definition + 1, n_bytes - sizeof(*definition));
+		publish(definitions, n_bytes);
+	}
+	pthread_mutex_unlock(&definitions->lock);
+	return id;
+}
+
+uint32_t ts_definitions_string_cached(struct ts_definitions *definitions,
+				      struct ts_string_cache *cache, const char *string)
+{
+	uintptr_t address = (uintptr_t)string;
+	size_t slot = (address >> 4 ^ address >> 13) % TS_STRING_CACHE_ENTRIES;
+	const struct ts_intern_entry *entry;
+	struct ts_intern_entry fresh;
+	size_t n_bytes;
+
+	if (!string)
+		return TS_ID_UNKNOWN;
+	if (cache->entries[slot].string == string) {
+		uint32_t n = cache->entries[slot].n_bytes;
+
+		/* strncmp, not memcmp: the string may have become shorter, and end where memory does. */
+		if (!strncmp(string, (char *)definitions->bytes + cache->entries[slot].off, n) &&
+		    !string[n])
+			return cache->entries[slot].id;
+	}
+	n_bytes = strnlen(string, TS_STRING_MAX_BYTES);
+	entry = intern(definitions, &definitions->strings, TS_DEF_STRING, 0, string,
+		       (uint32_t)n_bytes, (uint32_t)n_bytes, &fresh);
+	if (!entry)
+		return TS_ID_UNKNOWN;
+	if (n_bytes < TS_STRING_MAX_BYTES) {
+		cache->entries[slot].string = string;
+		cache->entries[slot].off = entry->off;
+		cache->entries[slot].n_bytes = entry->n_bytes;
+		cache->entries[slot].id = entry->id;
+	}
+	return entry->id;
+}

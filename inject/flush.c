@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The flush thread. Traps answered here: CUPTI's own period delivers full buffers only, so flushing is ours; it is never
+ * done in a process that submitted no work, where it has hung; FLUSH_FORCED gives out running kernels without
+ * an end and never again, so only the end uses it; and flushing is never done while a lock of ours is held.
+ */
+#include <sys/prctl.h>
+
+#include "inject/debug.h"
+#include "inject/flush.h"
+#include "inject/session.h"
+#include "inject/shim.h"
+
+#define PERIOD_NS    UINT64_C(200000000)
+#define CLOCK_TRIES  20
+#define WAKE_STEP_NS UINT64_C(5000000)
+
+/*
+ * An instant on CUPTI's clock and on ours, where CUPTI's could not be replaced. Trap: asked for at setup, it
+ * made some versions deliver nothing; the first flush after the first work is early enough.
+ */
+static void record_clock(struct ts_shim *shim)
+{
+	struct ts_thread *thread = ts_producer_thread(&shim->producer);
+	uint64_t best_error = UINT64_MAX, best_time = 0, best_ticks = 0;
+	struct ts_record_clock *out;
+	int i;
+
+	if (!thread)
+		return;
+	for (i = 0; i < CLOCK_TRIES; i++) {
+		uint64_t before = ts_clock_monotonic_ns(), ticks, after;
+
+		if (shim->cupti.cuptiGetTimestamp(&ticks))
+			return;
+		after = ts_clock_monotonic_ns();
+		if ((after - before) / 2 < best_error) {
+			best_error = (after - before) / 2;
+			best_time = before + (after - before) / 2;
+			best_ticks = ticks;
+		}
+	}
+	out = ts_thread_reserve(thread, TS_RECORD_CLOCK, sizeof(*out), TS_CLOCK_CUPTI, best_ticks);
+	if (!out)
+		return;
+	out->other_time = best_time;
+	out->error_ns = best_error;
+	out->other_clock = TS_CLOCK_MONOTONIC;
+	memset(out->reserved, 0, sizeof(out->reserved));
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+static void flush_cupti(struct ts_shim *shim, bool forced)
+{
+	uint32_t result;
+	size_t n_dropped = 0;
+
+	/* Cleared first: what is recorded during the flush asks for the next one. */
+	if (!__atomic_exchange_n(&shim->producer.dirty, 0, __ATOMIC_ACQ_REL) && !forced)
+		return;
+	if (shim->cupti.clock == TS_CLOCK_CUPTI)
+		record_clock(shim);
+	result = shim->cupti.cuptiActivityFlushAll(forced ? TS_FLUSH_FORCED : TS_FLUSH_NONE);
+	if (result)
+		ts_debug(&shim->config, "cuptiActivityFlushAll: %u", result);
+	if (!shim->cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &n_dropped) && n_dropped)
+		ts_session_count(shim->control, TS_LOSS_CUPTI_DROPPED, n_dropped);
+	if (shim->cupti.clock == TS_CLOCK_CUPTI)
+		record_clock(shim);
+}
+
+static void update_modules(struct ts_flush *flush)
+{
+	bool unloaded = false;
+
+	ts_modules_update(&flush->modules, &unloaded);
+	if (unloaded)
+		ts_stack_forget(&flush->shim->stacks);
+}
+
+static void *flush_main(void *data)
+{
+	struct ts_flush *flush = data;
+	struct ts_shim *shim = flush->shim;
+	struct ts_control *control = shim->control;
+	/* Whether any work was ever seen: a forced flush in a process without is refused like any other. */
+	bool worked = false;
+
+	prctl(PR_SET_NAME, "ts-flush", 0, 0, 0);
+	/* Calls that CUPTI makes under a flush are no calls of the application's. */
+	ts_tls.busy = 1;
+	for (;;) {
+		uint32_t remote = __atomic_load_n(&control->flush_request, __ATOMIC_ACQUIRE);
+		uint32_t asked = __atomic_load_n(&flush->asked, __ATOMIC_ACQUIRE);
+
+		worked |= __atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED);
+		update_modules(flush);
+		if (!flush->detached) {
+			flush_cupti(shim, worked && asked != flush->done);
+			if (__atomic_load_n(&shim->link.over, __ATOMIC_ACQUIRE)) {
+				ts_recorder_stop(shim);
+				flush->detached = true;
+			}
+		}
+		/* Release, paired with the daemon's acquire: what was asked for is in the ring. */
+		__atomic_store_n(&control->flushes_done, remote, __ATOMIC_RELEASE);
+		if (asked != flush->done)
+			ts_futex_set(&flush->done, asked);
+		if (asked == __atomic_load_n(&flush->asked, __ATOMIC_ACQUIRE))
+			ts_futex_wait(&control->flush_request, remote, PERIOD_NS, true);
+	}
+	return NULL;
+}
+
+int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim)
+{
+	int r;
+
+	flush->shim = shim;
+	r = ts_modules_init(&flush->modules, &shim->definitions, shim->producer.clock);
+	if (r)
+		return r;
+	return ts_link_start_thread(flush_main, flush);
+}
+
+void ts_flush_now(struct ts_flush *flush, uint64_t timeout_ns)
+{
+	uint32_t wanted = __atomic_add_fetch(&flush->asked, 1, __ATOMIC_ACQ_REL);
+	uint64_t deadline = ts_clock_monotonic_ns() + timeout_ns;
+
+	do {
+		/* Its word is the daemon's, and keeps its value: a wake-up may come before the wait, so go on waking. */
+		ts_futex_wake(&flush->shim->control->flush_request, true);
+		if (ts_futex_wait_for(&flush->done, wanted, WAKE_STEP_NS))
+			return;
+	} while (ts_clock_monotonic_ns() < deadline);
+}

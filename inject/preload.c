@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Being loaded, being unloaded, and _exit(). LD_PRELOAD reaches every shell and compiler of a build, so the constructor
+ * sets one environment variable and looks up two functions: no thread, no socket, no file, no allocation but setenv()'s.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "inject/config.h"
+#include "inject/handover.h"
+#include "inject/preload.h"
+#include "inject/shim.h"
+
+#define INJECTION_ENVIRONMENT "CUDA_INJECTION64_PATH"
+
+struct preload {
+	char library[PATH_MAX];
+	char holder[256]; /* whose CUDA_INJECTION64_PATH is; empty: ours */
+	void (*next_exit)(int);
+	void (*next_Exit)(int);
+};
+
+static struct preload preload;
+
+const char *ts_preload_library(void)
+{
+	return preload.library;
+}
+
+__attribute__((constructor)) static void loaded(void)
+{
+	const char *held = getenv(INJECTION_ENVIRONMENT);
+	int saved_errno = errno;
+	Dl_info info;
+
+	/* Other preloaded libraries may have an _exit() too; theirs comes after ours. */
+	*(void **)&preload.next_exit = dlsym(RTLD_NEXT, "_exit");
+	*(void **)&preload.next_Exit = dlsym(RTLD_NEXT, "_Exit");
+	if (dladdr((void *)(uintptr_t)&loaded, &info) && info.dli_fname)
+		snprintf(preload.library, sizeof(preload.library), "%s", info.dli_fname);
+	if (!held || !*held) {
+		if (*preload.library)
+			setenv(INJECTION_ENVIRONMENT, preload.library, 1);
+	} else if (strcmp(held, preload.library)) {
+		snprintf(preload.holder, sizeof(preload.holder), "%s", held);
+	}
+	errno = saved_errno;
+}
+
+/* Whether two names are one file: the variable may have been inherited under another name. */
+static bool is_ours(const char *path)
+{
+	struct stat theirs, ours;
+
+	return !stat(path, &theirs) && !stat(preload.library, &ours) &&
+	       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+}
+
+/*
+ * The process used CUDA, and another tool's library was injected in our place: a daemon that listens is told, so that
+ * an empty recording says why. None is started for it.
+ */
+static void tell_of_holder(void)
+{
+	char program[64], text[256];
+	const char *path;
+	void *driver;
+	int fd = -1;
+
+	if (ts_shim.started || !*preload.holder || is_ours(preload.holder))
+		return;
+	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	if (!driver)
+		return;
+	path = getenv(TS_SOCKET_ENVIRONMENT);
+	if (ts_handover_connect(path && *path ? path : TS_INJECT_SOCKET, &fd))
+		return;
+	ts_config_program(program, sizeof(program));
+	snprintf(text, sizeof(text), INJECTION_ENVIRONMENT " is %.200s", preload.holder);
+	(void)ts_handover_note(fd, TS_EMPTY_INJECTION_HELD, program, text);
+	close(fd);
+}
+
+/* Runs after every exit handler: what they recorded is flushed, and the session ends. */
+__attribute__((destructor)) static void unloaded(void)
+{
+	int saved_errno = errno;
+
+	tell_of_holder();
+	ts_shim_end(true);
+	errno = saved_errno;
+}
+
+/* Trap: programs that end by _exit() run no handler at all. It is async-signal-safe, and so is what is done here. */
+__attribute__((visibility("default"))) void _exit(int status)
+{
+	ts_shim_end(true);
+	if (preload.next_exit)
+		preload.next_exit(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+__attribute__((visibility("default"))) void _Exit(int status)
+{
+	ts_shim_end(true);
+	if (preload.next_Exit)
+		preload.next_Exit(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
+}

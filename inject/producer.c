@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shards and the threads that own them. What is rare lies here: claiming at a thread's first record,
+ * giving up at its end, and what to do when a ring is full.
+ */
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "inject/futex.h"
+#include "inject/producer.h"
+#include "inject/session.h"
+
+/* How long a full ring is waited for, lossless, before the record is dropped after all. */
+#define LOSSLESS_WAIT_NS UINT64_C(500000000)
+#define LOSSLESS_STEP_NS 50000
+
+/* After a vain search for a shard so many records pass before the next: the search walks them all. */
+#define CLAIM_RETRY 256
+
+__thread struct ts_tls ts_tls __attribute__((tls_model("initial-exec")));
+
+/*
+ * A thread ends. Its records stay in the ring; the shard is free again once the daemon has them. Destructors
+ * that run after this one may still record: they claim anew, and the key's destructor runs again.
+ */
+static void thread_ended(void *value)
+{
+	struct ts_thread *thread = value;
+	struct ts_producer *producer = thread->producer;
+
+	/* A forked child's copy of a thread of its parent's session is nobody's. */
+	if (!producer->gate->alive || ts_tls.thread != thread || ts_tls.epoch != producer->epoch)
+		return;
+	ts_tls.thread = NULL;
+	/* Pairs with the acquire in take_shard(): the next owner sees every record of this one. */
+	__atomic_store_n(&thread->ring.shard->state, TS_SHARD_ABANDONED, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&producer->lock);
+	thread->next = producer->idle;
+	producer->idle = thread;
+	pthread_mutex_unlock(&producer->lock);
+}
+
+int ts_producer_init(struct ts_producer *producer, const struct ts_gate *gate,
+		     struct ts_control *control, struct ts_definitions *definitions, uint32_t epoch)
+{
+	memset(producer, 0, sizeof(*producer));
+	producer->gate = gate;
+	producer->control = control;
+	producer->definitions = definitions;
+	producer->clock = (enum ts_clock)control->host_clock;
+	producer->epoch = epoch;
+	pthread_mutex_init(&producer->lock, NULL);
+	return -pthread_key_create(&producer->key, thread_ended);
+}
+
+void ts_producer_deinit(struct ts_producer *producer)
+{
+	struct ts_thread *thread;
+
+	if (ts_tls.epoch == producer->epoch && ts_tls.thread)
+		thread_ended(ts_tls.thread);
+	pthread_key_delete(producer->key);
+	while ((thread = producer->idle)) {
+		producer->idle = thread->next;
+		munmap(thread, sizeof(*thread));
+	}
+	pthread_mutex_destroy(&producer->lock);
+}
+
+static struct ts_shard *shard_at(const struct ts_control *control, uint32_t i)
+{
+	return (struct ts_shard *)((uint8_t *)control + control->shards_off +
+				   (uint64_t)i * control->shard_stride);
+}
+
+/* Takes a shard that is free, or whose last owner is dead and whose records are all written. */
+static struct ts_shard *take_shard(struct ts_control *control)
+{
+	uint32_t i;
+
+	for (i = 0; i < control->n_shards; i++) {
+		struct ts_shard *shard = shard_at(control, i);
+		uint32_t state = __atomic_load_n(&shard->state, __ATOMIC_ACQUIRE);
+		uint32_t claimed;
+
+		if (state == TS_SHARD_OWNED)
+			continue;
+		if (state == TS_SHARD_ABANDONED &&
+		    __atomic_load_n(&shard->released, __ATOMIC_ACQUIRE) !=
+			    __atomic_load_n(&shard->head, __ATOMIC_RELAXED))
+			continue;
+		/* Acquire pairs with thread_ended(). */
+		if (!__atomic_compare_exchange_n(&shard->state, &state, TS_SHARD_OWNED, false,
+						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		claimed = __atomic_load_n(&control->n_claimed, __ATOMIC_RELAXED);
+		/* Release pairs with the daemon's acquire. */
+		while (claimed < i + 1 &&
+		       !__atomic_compare_exchange_n(&control->n_claimed, &claimed, i + 1, false,
+						    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			;
+		return shard;
+	}
+	return NULL;
+}
+
+static struct ts_thread *take_thread(struct ts_producer *producer)
+{
+	struct ts_thread *thread;
+	void *pages;
+
+	pthread_mutex_lock(&producer->lock);
+	thread = producer->idle;
+	if (thread)
+		producer->idle = thread->next;
+	pthread_mutex_unlock(&producer->lock);
+	if (thread) {
+		/* The strings it remembers are still good. */
+		memset(&thread->call, 0, sizeof(thread->call));
+		return thread;
+	}
+	/* Not malloc: the application's allocator is the application's, and may be what calls us. */
+	pages = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	if (pages == MAP_FAILED)
+		return NULL;
+	thread = pages;
+	thread->producer = producer;
+	return thread;
+}
+
+static uint32_t define_thread(struct ts_producer *producer)
+{
+	struct ts_definition_thread definition = {.definition.type = TS_DEF_THREAD};
+	char name[17] = "";
+
+	prctl(PR_GET_NAME, name, 0, 0, 0);
+	definition.tid = (uint32_t)syscall(SYS_gettid);
+	definition.name = ts_definitions_string(producer->definitions, name, strlen(name));
+	definition.time = ts_producer_ticks(producer);
+	return ts_definitions_add(producer->definitions, &definition.definition,
+				  sizeof(definition));
+}
+
+struct ts_thread *ts_producer_claim(struct ts_producer *producer)
+{
+	struct ts_thread *thread = NULL;
+	struct ts_shard *shard;
+
+	if (ts_tls.epoch != producer->epoch) {
+		ts_tls.epoch = producer->epoch;
+		ts_tls.thread = NULL;
+		ts_tls.unclaimed = 0;
+	}
+	if (ts_tls.unclaimed++ % CLAIM_RETRY) {
+		ts_session_count(producer->control, TS_LOSS_NO_SHARD, 1);
+		return NULL;
+	}
+	shard = take_shard(producer->control);
+	if (shard)
+		thread = take_thread(producer);
+	if (!thread || pthread_setspecific(producer->key, thread)) {
+		/* Without its own end told of, a thread's shard would be taken for good. */
+		if (shard)
+			__atomic_store_n(&shard->state, TS_SHARD_FREE, __ATOMIC_RELEASE);
+		ts_session_count(producer->control, TS_LOSS_NO_SHARD, 1);
+		return NULL;
+	}
+	ts_tls.unclaimed = 0;
+	ts_ring_producer_init(&thread->ring, shard, producer->control->ring_bytes);
+	thread->id = define_thread(producer);
+	thread->stalled = false;
+	thread->patience_ns = 0;
+	/* Before the first commit, whose release publishes it. */
+	__atomic_store_n(&shard->thread, thread->id, __ATOMIC_RELAXED);
+	ts_tls.thread = thread;
+	return thread;
+}
+
+static void wake_daemon(struct ts_control *control)
+{
+	/* The exchange lets one producer alone ring. */
+	if (__atomic_load_n(&control->sleeping, __ATOMIC_RELAXED) &&
+	    __atomic_exchange_n(&control->sleeping, 0, __ATOMIC_ACQ_REL)) {
+		__atomic_fetch_add(&control->doorbell, 1, __ATOMIC_RELEASE);
+		ts_futex_wake(&control->doorbell, true);
+	}
+}
+
+void ts_thread_ring_doorbell(struct ts_thread *thread)
+{
+	/* What was known of the consumer is old, or it would not look this full: ask again first. (B) of ring.h. */
+	thread->ring.released = __atomic_load_n(&thread->ring.shard->released, __ATOMIC_ACQUIRE);
+	if (ts_ring_past_watermark(&thread->ring))
+		wake_daemon(thread->producer->control);
+}
+
+void *ts_thread_full(struct ts_thread *thread, uint32_t n_bytes)
+{
+	struct ts_control *control = thread->producer->control;
+	const struct timespec step = {0, LOSSLESS_STEP_NS};
+	uint64_t wait_ns = thread->patience_ns, deadline;
+	int saved_errno = errno;
+	void *room = NULL;
+
+	wake_daemon(control);
+	if (__atomic_load_n(&control->command, __ATOMIC_RELAXED) & TS_COMMAND_LOSSLESS)
+		wait_ns = LOSSLESS_WAIT_NS;
+	/* A daemon that let one wait be in vain is not waited for again until it moved. */
+	if (wait_ns && !(thread->stalled && thread->stalled_at == thread->ring.released)) {
+		deadline = ts_clock_monotonic_ns() + wait_ns;
+		do {
+			nanosleep(&step, NULL);
+			wake_daemon(control);
+			room = ts_ring_reserve(&thread->ring, n_bytes);
+		} while (!room && ts_clock_monotonic_ns() < deadline);
+		thread->stalled = !room;
+		thread->stalled_at = thread->ring.released;
+	}
+	if (!room)
+		ts_thread_count(thread, TS_LOSS_RING_FULL, 1);
+	errno = saved_errno;
+	return room;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The shim's life: next to nothing when it is loaded, everything when the driver calls InitializeInjection from the
+ * first cuInit(), and an end that waits for nothing without a bound.
+ */
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "inject/debug.h"
+#include "inject/futex.h"
+#include "inject/handover.h"
+#include "inject/preload.h"
+#include "inject/session.h"
+#include "inject/shim.h"
+
+/* How long cuInit() waits for the session's memory, and for its hand-over; both take about a millisecond. */
+#define SETUP_NS UINT64_C(2000000000)
+/* How long an ending process waits for CUPTI, and then for a private daemon to complete the file. */
+#define FLUSH_NS UINT64_C(2000000000)
+#define DONE_NS	 UINT64_C(2000000000)
+/* A service keeps what it was sent; only the BYE has to have gone out. */
+#define BYE_NS UINT64_C(100000000)
+
+struct ts_shim ts_shim;
+
+static struct ts_gate *make_gate(void)
+{
+	const size_t n_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	void *page =
+		mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	if (madvise(page, n_bytes, MADV_WIPEONFORK) < 0) {
+		munmap(page, n_bytes);
+		return NULL;
+	}
+	return page;
+}
+
+static void at_exit(void)
+{
+	ts_shim_end(false);
+}
+
+static void at_quick_exit_handler(void)
+{
+	ts_shim_end(true);
+}
+
+/* The session's side of the process: memory, definitions, rings, unwinder. Returns 0 or a negative errno. */
+static int set_up_session(struct ts_shim *shim, uint32_t parent_session_pid)
+{
+	struct ts_session_options options = {
+		.n_shards = TS_SHARDS_DEFAULT,
+		.ring_bytes = shim->config.ring_bytes,
+		.arena_bytes = TS_ARENA_BYTES_DEFAULT,
+		.parent_session_pid = parent_session_pid,
+		/* Records from the first call on; the daemon says what it wants when it has them. */
+		.command = TS_COMMAND_RECORD | (shim->config.stacks ? TS_COMMAND_STACKS : 0),
+		.program = shim->config.program,
+	};
+	int r;
+
+	r = ts_link_start(&shim->link, &shim->config, shim->gate, &options);
+	if (r)
+		return r;
+	if (!ts_futex_wait_for(&shim->link.session_made, 1, SETUP_NS))
+		return -ETIMEDOUT;
+	if (shim->link.error)
+		return shim->link.error;
+	shim->control = shim->link.control;
+	r = ts_definitions_init(&shim->definitions, shim->control);
+	if (!r)
+		r = ts_producer_init(&shim->producer, shim->gate, shim->control, &shim->definitions,
+				     shim->epoch);
+	return r;
+}
+
+static void start(struct ts_shim *shim, uint32_t parent_session_pid)
+{
+	enum ts_empty_reason reason;
+	char text[256];
+	int r;
+
+	r = ts_config_read(&shim->config, ts_preload_library());
+	if (r)
+		return;
+	shim->gate->alive = 1;
+	r = set_up_session(shim, parent_session_pid);
+	ts_debug(&shim->config, "session: %s", strerror(-r));
+	if (r)
+		return;
+	ts_stack_init(&shim->stacks);
+	reason = ts_cupti_load(&shim->cupti, &shim->config, text, sizeof(text));
+	shim->control->vendor_version = shim->cupti.version;
+	shim->control->driver_version = shim->cupti.driver_version;
+	if (!reason)
+		reason = ts_recorder_start(shim, text, sizeof(text));
+	if (!reason && ts_flush_start(&shim->flush, shim)) {
+		snprintf(text, sizeof(text), "the flush thread could not be started");
+		ts_recorder_stop(shim);
+		reason = TS_EMPTY_NO_MEMORY;
+	}
+	if (reason) {
+		/* Said once, through the session: never on the application's own output. */
+		ts_debug(&shim->config, "refused: %s", text);
+		ts_session_refuse(shim->control, reason, text);
+	} else {
+		__atomic_store_n(&shim->control->state, TS_SESSION_RECORDING, __ATOMIC_RELEASE);
+	}
+	/*
+	 * Trap: handlers run in reverse order. Registered after CUPTI's own set-up, ours runs while CUPTI still works;
+	 * what the application does after it is taken up by the library's destructor.
+	 */
+	atexit(at_exit);
+	at_quick_exit(at_quick_exit_handler);
+	/* So that a process that is killed at once has its session in a daemon's hands. */
+	(void)ts_futex_wait_for(&shim->link.handed_over, 1, SETUP_NS);
+}
+
+/*
+ * Called by the driver inside the first cuInit(), once in a process; by a second library that is found by
+ * another path, again. A forked child that gets here anew finds its page wiped, and makes a session of its own.
+ */
+__attribute__((visibility("default"))) int InitializeInjection(void);
+int InitializeInjection(void)
+{
+	struct ts_shim *shim = &ts_shim;
+	uint32_t parent_session_pid = 0, epoch = shim->epoch + 1;
+	int saved_errno = errno;
+
+	if (shim->started && shim->gate && !shim->gate->alive && shim->pid != getpid()) {
+		parent_session_pid = (uint32_t)shim->pid;
+		memset(shim, 0, sizeof(*shim));
+	}
+	if (__atomic_exchange_n(&shim->started, 1, __ATOMIC_ACQ_REL))
+		return 1;
+	shim->pid = getpid();
+	shim->epoch = epoch;
+	shim->gate = make_gate();
+	if (shim->gate) {
+		ts_tls.busy = 1;
+		start(shim, parent_session_pid);
+		ts_tls.busy = 0;
+	}
+	__atomic_store_n(&shim->started, 2, __ATOMIC_RELEASE);
+	errno = saved_errno;
+	/* 1 is success; the driver goes on either way. */
+	return 1;
+}
+
+/* First: everything that CUPTI holds goes into the rings. */
+static void end_flush(struct ts_shim *shim)
+{
+	bool dirty = __atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE);
+
+	/*
+	 * Once at exit(), while the driver lives; again only if calls were recorded since then (by
+	 * destructors), which shows that it still does. Never where no work was submitted.
+	 */
+	if (__atomic_exchange_n(&shim->flushed, 1, __ATOMIC_ACQ_REL) && !dirty)
+		return;
+	/*
+	 * On the flush thread, and waited for with a bound: this thread may have been interrupted, by the signal
+	 * handler that called exit(), anywhere: holding our locks, or CUPTI's.
+	 */
+	ts_flush_now(&shim->flush, FLUSH_NS);
+}
+
+/* Then: no record follows, and the daemon is told. */
+static void end_link(struct ts_shim *shim)
+{
+	if (__atomic_exchange_n(&shim->ended, 1, __ATOMIC_ACQ_REL))
+		return;
+	__atomic_store_n(&shim->gate->recording, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shim->gate->mode, TS_GATE_CLOSED, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&shim->control->state, __ATOMIC_RELAXED) != TS_SESSION_REFUSED)
+		__atomic_store_n(&shim->control->state, TS_SESSION_ENDED, __ATOMIC_RELEASE);
+	ts_futex_set(&shim->link.request, TS_LINK_BYE);
+	(void)ts_futex_wait_for(&shim->link.ended, 1, shim->link.is_private ? DONE_NS : BYE_NS);
+}
+
+void ts_shim_end(bool last)
+{
+	struct ts_shim *shim = &ts_shim;
+	int saved_errno = errno;
+
+	/* getpid() for the child of a vfork(), which shares the page; `alive` for that of a fork(). */
+	if (__atomic_load_n(&shim->started, __ATOMIC_ACQUIRE) != 2 || !shim->gate ||
+	    !shim->gate->alive || shim->pid != getpid() || !shim->control)
+		return;
+	if (shim->cupti.subscriber && shim->flush.shim)
+		end_flush(shim);
+	if (last)
+		end_link(shim);
+	errno = saved_errno;
+}
