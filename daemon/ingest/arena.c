@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reader of the definition arena. Definitions come in order and their ids count up from 1, so a
+ * map from the session's ids to the file's is an array. A definition is copied into scratch memory
+ * whole, then judged; only its length is taken from the arena itself, once.
+ */
+#include "daemon/ingest/arena.h"
+
+void ts_arena_reader_init(struct ts_arena_reader *reader)
+{
+	*reader = (struct ts_arena_reader){0};
+}
+
+void ts_arena_reader_deinit(struct ts_arena_reader *reader)
+{
+	free(reader->strings.ids);
+	free(reader->stacks.ids);
+	free(reader->threads.ids);
+	free(reader->scratch);
+	*reader = (struct ts_arena_reader){0};
+}
+
+static int id_map_set(struct ts_id_map *map, uint32_t id, uint32_t file_id)
+{
+	if (id >= map->n_allocated) {
+		uint32_t n_grown = map->n_allocated ? map->n_allocated : 64;
+		uint32_t *grown;
+
+		while (n_grown <= id)
+			n_grown *= 2; /* id <= TS_ARENA_MAX_IDS */
+		grown = realloc(map->ids, n_grown * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		map->ids = grown;
+		map->n_allocated = n_grown;
+	}
+	while (map->n < id)
+		map->ids[map->n++] = TS_ID_UNKNOWN;
+	map->ids[id] = file_id;
+	if (map->n <= id)
+		map->n = id + 1;
+	return 0;
+}
+
+static int arena_scratch(struct ts_arena_reader *reader, size_t n_bytes)
+{
+	uint8_t *grown;
+
+	if (n_bytes <= reader->n_scratch)
+		return 0;
+	n_bytes = ts_align_up(n_bytes, 4096);
+	grown = aligned_alloc(8, n_bytes);
+	if (!grown)
+		return -ENOMEM;
+	free(reader->scratch);
+	reader->scratch = grown;
+	reader->n_scratch = n_bytes;
+	return 0;
+}
+
+/* The longest of a known type: a string, a stack, or one of the fixed ones with room to grow. */
+#define ARENA_MAX_DEFINITION_BYTES (sizeof(struct ts_definition) + TS_STRING_MAX_BYTES)
+TS_STATIC_ASSERT(TS_STRING_MAX_BYTES >= TS_STACK_MAX_FRAMES * sizeof(uint64_t),
+		 "a string is the longest definition");
+
+/* Fixed fields that an older writer did not have read as zero. */
+static void arena_take(void *to, size_t n_to, const struct ts_definition *definition,
+		       size_t n_bytes)
+{
+	memset(to, 0, n_to);
+	memcpy(to, definition, n_bytes < n_to ? n_bytes : n_to);
+}
+
+/*
+ * One definition in private memory. Returns 0, a negative errno, or a positive number where it is to
+ * be counted as bad.
+ */
+static int arena_interpret(struct ts_arena_reader *reader, const struct ts_definition *definition,
+			   size_t n_bytes, const struct ts_arena_sink *sink)
+{
+	const void *payload = definition + 1;
+	size_t n_payload = n_bytes - sizeof(*definition);
+	uint32_t id = definition->id, file_id = TS_ID_UNKNOWN;
+	int r;
+
+	switch (definition->type) {
+	case TS_DEF_STRING:
+		if (id != (reader->strings.n ? reader->strings.n : 1) || id > TS_ARENA_MAX_IDS ||
+		    definition->n > n_payload || definition->n > TS_STRING_MAX_BYTES)
+			return 1;
+		r = sink->string(sink->data, payload, definition->n, &file_id);
+		return r < 0 ? r : id_map_set(&reader->strings, id, r ? 0 : file_id) ?: r;
+	case TS_DEF_STACK:
+		if (id != (reader->stacks.n ? reader->stacks.n : 1) || id > TS_ARENA_MAX_IDS ||
+		    definition->n > n_payload / sizeof(uint64_t) ||
+		    definition->n > TS_STACK_MAX_FRAMES)
+			return 1;
+		r = sink->stack(sink->data, payload, definition->n, definition->flags, &file_id);
+		return r < 0 ? r : id_map_set(&reader->stacks, id, r ? 0 : file_id) ?: r;
+	case TS_DEF_THREAD: {
+		struct ts_definition_thread thread;
+
+		if (id != (reader->threads.n ? reader->threads.n : 1) || id > TS_ARENA_MAX_IDS)
+			return 1;
+		arena_take(&thread, sizeof(thread), definition, n_bytes);
+		r = sink->thread(sink->data, &thread, ts_id_map_get(&reader->strings, thread.name),
+				 &file_id);
+		return r < 0 ? r : id_map_set(&reader->threads, id, r ? 0 : file_id) ?: r;
+	}
+	case TS_DEF_DEVICE: {
+		struct ts_definition_device device;
+
+		arena_take(&device, sizeof(device), definition, n_bytes);
+		return sink->device(sink->data, &device,
+				    ts_id_map_get(&reader->strings, device.name));
+	}
+	case TS_DEF_MODULE: {
+		struct ts_definition_module module;
+
+		arena_take(&module, sizeof(module), definition, n_bytes);
+		if (module.n_build_id_bytes > sizeof(module.build_id))
+			return 1;
+		return sink->module(sink->data, &module,
+				    ts_id_map_get(&reader->strings, module.path));
+	}
+	default:
+		return 1;
+	}
+}
+
+int ts_arena_read(struct ts_arena_reader *reader, const uint8_t *definitions, uint64_t arena_bytes,
+		  uint64_t published, const struct ts_arena_sink *sink)
+{
+	if (published % 8 || published > arena_bytes || published < reader->position)
+		return -EBADMSG;
+	while (reader->position < published) {
+		uint64_t n_left = published - reader->position, n_bytes;
+		uint32_t n_words;
+		int r;
+
+		/* The peer can change it: one read, and from here on only this value counts. */
+		n_words = __atomic_load_n((const uint32_t *)(definitions + reader->position),
+					  __ATOMIC_RELAXED);
+		n_bytes = n_words * UINT64_C(8);
+		if (n_bytes < sizeof(struct ts_definition) || n_bytes > n_left)
+			return -EBADMSG;
+		if (n_bytes > ARENA_MAX_DEFINITION_BYTES) {
+			reader->n_bad++;
+			reader->position += n_bytes;
+			continue;
+		}
+		r = arena_scratch(reader, n_bytes);
+		if (r < 0)
+			return r;
+		memcpy(reader->scratch, definitions + reader->position, n_bytes);
+		r = arena_interpret(reader, (const struct ts_definition *)reader->scratch, n_bytes,
+				    sink);
+		if (r < 0)
+			return r;
+		if (r > 0)
+			reader->n_bad++;
+		reader->position += n_bytes;
+	}
+	return 0;
+}

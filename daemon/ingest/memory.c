@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether a stranger's memfd may be mapped. What would let the peer kill the daemon later (a file that
+ * can shrink under a mapping raises SIGBUS) or make it pay (huge pages, a file on a disk) is refused
+ * by name; so is a layout whose parts overlap or leave the file.
+ */
+#include "daemon/ingest/memory.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#ifndef HUGETLBFS_MAGIC
+#define HUGETLBFS_MAGIC 0x958458f6
+#endif
+
+#define MEMORY_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+static int memory_check_file(int fd, uint64_t max_bytes, uint64_t *ret_bytes, const char **ret_why)
+{
+	struct statfs filesystem;
+	struct stat status;
+	int seals;
+
+	if (fstat(fd, &status) < 0 || fstatfs(fd, &filesystem) < 0) {
+		*ret_why = "the descriptor cannot be examined";
+		return -EBADF;
+	}
+	if (!S_ISREG(status.st_mode)) {
+		*ret_why = "not a memfd";
+		return -EINVAL;
+	}
+	if ((uint32_t)filesystem.f_type == HUGETLBFS_MAGIC) {
+		*ret_why = "a memfd of huge pages";
+		return -EINVAL;
+	}
+	if ((uint32_t)filesystem.f_type != TMPFS_MAGIC) {
+		*ret_why = "a file, not a memfd";
+		return -EINVAL;
+	}
+	seals = fcntl(fd, F_GET_SEALS);
+	if (seals < 0 || (seals & MEMORY_SEALS) != MEMORY_SEALS) {
+		*ret_why = "not sealed against shrinking and growing";
+		return -EPERM;
+	}
+	if (status.st_size < 0 || (uint64_t)status.st_size > max_bytes) {
+		*ret_why = "larger than allowed";
+		return -EFBIG;
+	}
+	if ((uint64_t)status.st_size < TS_CONTROL_BYTES) {
+		*ret_why = "too small for a control page";
+		return -EINVAL;
+	}
+	*ret_bytes = (uint64_t)status.st_size;
+	return 0;
+}
+
+static int memory_check_layout(const struct ts_control *control, uint64_t n_bytes,
+			       const char **ret_why)
+{
+	uint64_t shards_bytes, end;
+
+	if (control->magic != TS_SESSION_MAGIC) {
+		*ret_why = "no control page";
+		return -EINVAL;
+	}
+	if (control->major != TS_ABI_MAJOR) {
+		*ret_why = "another major version of the session layout";
+		return -EPROTONOSUPPORT;
+	}
+	if (control->control_bytes != TS_CONTROL_BYTES || control->total_bytes != n_bytes) {
+		*ret_why = "the sizes in the control page are not the file's";
+		return -EINVAL;
+	}
+	if (control->n_shards < 1 || control->n_shards > TS_SESSION_MAX_SHARDS ||
+	    !ts_is_power_of_two(control->ring_bytes) || control->ring_bytes < TS_RING_MIN_BYTES ||
+	    control->ring_bytes > TS_RING_MAX_BYTES || control->arena_bytes < TS_ARENA_MIN_BYTES ||
+	    control->arena_bytes > TS_ARENA_MAX_BYTES || control->arena_bytes % TS_CONTROL_BYTES) {
+		*ret_why = "shards, rings or arena outside their limits";
+		return -EINVAL;
+	}
+	/* Within those limits none of the products and sums below can overflow but by the offsets. */
+	if (control->shards_off % TS_CONTROL_BYTES || control->arena_off % TS_CONTROL_BYTES ||
+	    control->shards_off < TS_CONTROL_BYTES || control->shards_off > n_bytes ||
+	    control->arena_off > n_bytes ||
+	    control->shard_stride != sizeof(struct ts_shard) + control->ring_bytes) {
+		*ret_why = "misplaced shards or arena";
+		return -EINVAL;
+	}
+	shards_bytes = control->n_shards * control->shard_stride;
+	end = control->arena_off + sizeof(struct ts_arena) + control->arena_bytes;
+	if (control->shards_off + shards_bytes > control->arena_off || end > n_bytes) {
+		*ret_why = "shards and arena overlap or leave the memory";
+		return -EINVAL;
+	}
+	if (control->host_clock != TS_CLOCK_MONOTONIC &&
+	    !(TS_CLOCK_HAVE_TSC && control->host_clock == TS_CLOCK_TSC)) {
+		*ret_why = "an unknown host clock";
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, const char **ret_why)
+{
+	struct ts_control layout;
+	struct ts_memory memory;
+	uint64_t n_bytes;
+	void *base;
+	int r;
+
+	if (max_bytes > TS_SESSION_MAX_BYTES)
+		max_bytes = TS_SESSION_MAX_BYTES;
+	r = memory_check_file(fd, max_bytes, &n_bytes, ret_why);
+	if (r < 0)
+		return r;
+	base = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (base == MAP_FAILED) {
+		*ret_why = "it cannot be mapped for reading and writing";
+		return -errno;
+	}
+	/* The one look at what stays writable for the peer. */
+	memcpy(&layout, base, sizeof(layout));
+	r = memory_check_layout(&layout, n_bytes, ret_why);
+	if (r < 0) {
+		munmap(base, n_bytes);
+		return r;
+	}
+	memory = (struct ts_memory){
+		.base = base,
+		.control = base,
+		.n_bytes = n_bytes,
+		.shards_off = layout.shards_off,
+		.shard_stride = layout.shard_stride,
+		.ring_bytes = layout.ring_bytes,
+		.arena_off = layout.arena_off,
+		.arena_bytes = layout.arena_bytes,
+		.n_shards = layout.n_shards,
+		.host_clock = (enum ts_clock)layout.host_clock,
+		.pid = layout.pid,
+		.parent_session_pid = layout.parent_session_pid,
+		.start = {layout.start_ticks, layout.start_monotonic_ns, layout.start_error_ns},
+		.start_realtime_ns = layout.start_realtime_ns,
+	};
+	memcpy(memory.session_id, layout.session_id, sizeof(memory.session_id));
+	memcpy(memory.program, layout.program, sizeof(memory.program) - 1);
+	*ret_memory = memory;
+	return 0;
+}
+
+void ts_memory_close(struct ts_memory *memory)
+{
+	if (memory->base)
+		munmap(memory->base, memory->n_bytes);
+	*memory = (struct ts_memory){0};
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Clock tables. The rate of a segment is kept as a fixed-point number with 48 fractional bits: over the
+ * 100 ms between two snapshots its rounding is below a thousandth of a nanosecond, and a product of
+ * 64-bit ticks with it fits 128 bits.
+ */
+#include "daemon/merge/clock.h"
+
+#define CLOCK_RATE_ONE (UINT64_C(1) << 48)
+
+int ts_clock_table_init(struct ts_clock_table *table)
+{
+	*table = (struct ts_clock_table){.rate = CLOCK_RATE_ONE};
+	table->pairs = calloc(TS_CLOCK_TABLE_PAIRS, sizeof(*table->pairs));
+	return table->pairs ? 0 : -ENOMEM;
+}
+
+void ts_clock_table_deinit(struct ts_clock_table *table)
+{
+	free(ts_take_ptr(table->pairs));
+	table->n = 0;
+}
+
+static const struct ts_clock_pair *clock_pair(const struct ts_clock_table *table, uint32_t i)
+{
+	return &table->pairs[(table->first + i) % TS_CLOCK_TABLE_PAIRS];
+}
+
+bool ts_clock_table_last(const struct ts_clock_table *table, struct ts_clock_pair *ret_pair)
+{
+	if (!table->n)
+		return false;
+	*ret_pair = *clock_pair(table, table->n - 1);
+	return true;
+}
+
+/* Saturates: 65,536 ns a tick is no clock. */
+static uint64_t clock_rate(const struct ts_clock_pair *a, const struct ts_clock_pair *b)
+{
+	unsigned __int128 rate = ((unsigned __int128)(b->monotonic_ns - a->monotonic_ns) << 48) /
+				 (b->ticks - a->ticks);
+
+	return rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
+}
+
+void ts_clock_table_add(struct ts_clock_table *table, const struct ts_clock_pair *pair)
+{
+	struct ts_clock_pair last;
+
+	if (ts_clock_table_last(table, &last)) {
+		if (pair->ticks < last.ticks) {
+			/* Suspended, reset, or a lie. What is asked for next is of the new epoch. */
+			table->n = 0;
+			table->n_backward++;
+		} else if (pair->ticks == last.ticks || pair->monotonic_ns <= last.monotonic_ns) {
+			return;
+		}
+	}
+	if (table->n == TS_CLOCK_TABLE_PAIRS) {
+		table->first = (table->first + 1) % TS_CLOCK_TABLE_PAIRS;
+		table->n--;
+	}
+	table->pairs[(table->first + table->n) % TS_CLOCK_TABLE_PAIRS] = *pair;
+	table->n++;
+	if (pair->error_ns > table->max_error_ns)
+		table->max_error_ns = pair->error_ns;
+	/* No cached segment: the last one may have been open-ended, and the new pair ends it. */
+	table->segment_from = table->segment_to = 0;
+}
+
+void ts_clock_table_extend(struct ts_clock_table *table, const struct ts_clock_pair *pair,
+			   uint64_t spacing_ns)
+{
+	const struct ts_clock_pair *last, *before;
+
+	if (table->n >= 2) {
+		last = clock_pair(table, table->n - 1);
+		before = clock_pair(table, table->n - 2);
+		if (last->monotonic_ns - before->monotonic_ns < spacing_ns &&
+		    pair->ticks > last->ticks && pair->monotonic_ns > last->monotonic_ns)
+			table->n--;
+	}
+	ts_clock_table_add(table, pair);
+}
+
+/* The last pair at or before ticks; the caller knows that the first one is. */
+static uint32_t clock_find(const struct ts_clock_table *table, uint64_t ticks)
+{
+	uint32_t low = 0, high = table->n;
+
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (clock_pair(table, middle)->ticks <= ticks)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint64_t ts_clock_table_search(struct ts_clock_table *table, uint64_t ticks)
+{
+	const struct ts_clock_pair *from, *to;
+	unsigned __int128 back;
+	uint32_t i;
+
+	if (!table->n)
+		return ticks;
+	from = clock_pair(table, 0);
+	if (ticks < from->ticks) {
+		uint64_t rate = table->n > 1 ? clock_rate(from, clock_pair(table, 1)) : table->rate;
+
+		back = ((unsigned __int128)(from->ticks - ticks) * rate) >> 48;
+		return back < from->monotonic_ns ? from->monotonic_ns - (uint64_t)back : 0;
+	}
+	i = clock_find(table, ticks);
+	from = clock_pair(table, i);
+	if (i + 1 < table->n) {
+		to = clock_pair(table, i + 1);
+		table->rate = clock_rate(from, to);
+		table->segment_to = to->ticks;
+	} else {
+		/* Open-ended; a lone pair of an epoch goes on at the rate before. */
+		if (i)
+			table->rate = clock_rate(clock_pair(table, i - 1), from);
+		table->segment_to = UINT64_MAX;
+	}
+	table->segment_from = from->ticks;
+	table->segment_ns = from->monotonic_ns;
+	return ts_clock_table_segment(table, ticks);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From cumulative counters to rows with a time range.
+ */
+#include "daemon/merge/loss.h"
+
+unsigned ts_loss_look(struct ts_loss_seen *seen, const uint64_t *live, uint64_t from_ns,
+		      uint64_t to_ns, uint32_t thread, struct ts_row_loss *ret_rows)
+{
+	unsigned n = 0;
+
+	for (unsigned reason = 1; reason < TS_LOSS_COUNT; reason++) {
+		uint64_t count = __atomic_load_n(&live[reason], __ATOMIC_RELAXED);
+
+		if (count > seen->counts[reason]) {
+			ret_rows[n] = ts_loss_row((enum ts_loss_reason)reason,
+						  count - seen->counts[reason], from_ns, to_ns);
+			ret_rows[n++].thread = thread;
+		}
+		seen->counts[reason] = count;
+	}
+	return n;
+}
+
+struct ts_row_loss ts_loss_row(enum ts_loss_reason reason, uint64_t count, uint64_t from_ns,
+			       uint64_t to_ns)
+{
+	return (struct ts_row_loss){
+		.start_ns = from_ns,
+		.end_ns = to_ns,
+		.count = count,
+		.reason = reason,
+	};
+}

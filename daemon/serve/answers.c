@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answers of the control socket, from what the server and its sessions know. They are built and
+ * packed in one go, so that nothing in them has to outlive a call.
+ */
+#include "daemon/serve/answers.h"
+
+#include "daemon/util/error.h"
+#include "proto/rpc/json.h"
+#include "proto/rpc/tracesmith.pb-c.h"
+
+bool ts_answer_may_see(uid_t asker, uid_t owner)
+{
+	return !asker || asker == owner || asker == getuid();
+}
+
+static int answer_pack(const Ts__Rpc__Answer *answer, uint8_t **ret_packed, size_t *ret_n_bytes)
+{
+	size_t n_bytes = ts__rpc__answer__get_packed_size(answer);
+	uint8_t *packed = malloc(n_bytes ? n_bytes : 1);
+
+	if (!packed)
+		return ts_error_origin(-ENOMEM);
+	ts__rpc__answer__pack(answer, packed);
+	*ret_packed = packed;
+	*ret_n_bytes = n_bytes;
+	return 0;
+}
+
+int ts_answer_error(int code, const char *message, uint8_t **ret_packed, size_t *ret_n_bytes)
+{
+	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
+	Ts__Rpc__Error error = TS__RPC__ERROR__INIT;
+
+	answer.body_case = TS__RPC__ANSWER__BODY_ERROR;
+	answer.error = &error;
+	TS_RPC_SET(&error, code, code < 0 ? -code : code);
+	error.message = (char *)(uintptr_t)message;
+	return answer_pack(&answer, ret_packed, ret_n_bytes);
+}
+
+/* A session as a message, with all that it points to. */
+struct answer_session {
+	Ts__Rpc__LiveSession message;
+	Ts__Rpc__LiveSession__LostEntry lost[TS_LOSS_COUNT];
+	Ts__Rpc__LiveSession__LostEntry *lost_pointers[TS_LOSS_COUNT];
+	struct ts_session_status status;
+};
+
+static const char *answer_state(uint32_t state)
+{
+	switch (state) {
+	case TS_SESSION_STARTING:
+		return "starting";
+	case TS_SESSION_RECORDING:
+		return "recording";
+	case TS_SESSION_YIELDED:
+		return "yielded";
+	case TS_SESSION_REFUSED:
+		return "refused";
+	case TS_SESSION_ENDED:
+		return "ending";
+	default:
+		return "unknown";
+	}
+}
+
+static void answer_session_fill(struct answer_session *session, const struct ts_peer *peer)
+{
+	Ts__Rpc__LiveSession *message = &session->message;
+	const char *reason;
+
+	ts_session_status(peer->session, &session->status);
+	ts__rpc__live_session__init(message);
+	TS_RPC_SET(message, session, peer->number);
+	TS_RPC_SET(message, number_in_file, session->status.number);
+	TS_RPC_SET(message, pid, session->status.pid);
+	TS_RPC_SET(message, uid, session->status.uid);
+	message->program = (char *)(uintptr_t)session->status.program;
+	message->state = (char *)(uintptr_t)answer_state(session->status.state);
+	message->path = peer->recording->path;
+	TS_RPC_SET(message, rows, session->status.rows);
+	TS_RPC_SET(message, file_bytes,
+		   peer->recording->writer ? ts_sbt_writer_bytes(peer->recording->writer) : 0);
+	TS_RPC_SET(message, start_monotonic_ns, session->status.start_ns);
+	TS_RPC_SET(message, unwritten_bytes, session->status.unwritten_bytes);
+	reason = ts_empty_reason_name(session->status.reason);
+	if (reason) {
+		message->empty_reason = (char *)(uintptr_t)reason;
+		message->empty_text = session->status.reason_text;
+	}
+	message->lost = session->lost_pointers;
+	for (unsigned i = 1; i < TS_LOSS_COUNT; i++) {
+		Ts__Rpc__LiveSession__LostEntry *entry = &session->lost[message->n_lost];
+
+		if (!session->status.lost[i] || !ts_loss_reason_name(i))
+			continue;
+		ts__rpc__live_session__lost_entry__init(entry);
+		entry->key = (char *)(uintptr_t)ts_loss_reason_name(i);
+		TS_RPC_SET(entry, value, session->status.lost[i]);
+		session->lost_pointers[message->n_lost++] = entry;
+	}
+}
+
+struct answer_sessions {
+	struct answer_session *sessions;
+	Ts__Rpc__LiveSession **pointers;
+	size_t n;
+	uint64_t n_rows;
+	uint64_t n_bytes;
+};
+
+static void answer_sessions_done(struct answer_sessions *all)
+{
+	free(all->sessions);
+	free(all->pointers);
+}
+
+static int answer_sessions_fill(struct answer_sessions *all, const struct ts_server *server,
+				uid_t uid)
+{
+	all->sessions = calloc(server->n_peers + 1, sizeof(*all->sessions));
+	all->pointers = calloc(server->n_peers + 1, sizeof(*all->pointers));
+	if (!all->sessions || !all->pointers)
+		return ts_error_origin(-ENOMEM);
+	for (const struct ts_peer *peer = server->peers; peer; peer = peer->next) {
+		struct answer_session *session = &all->sessions[all->n];
+
+		if (!peer->session)
+			continue;
+		answer_session_fill(session, peer);
+		all->n_rows += session->status.rows;
+		if (peer->recording != server->recording)
+			all->n_bytes += session->message.file_bytes;
+		if (!ts_answer_may_see(uid, peer->credentials.uid))
+			continue;
+		all->pointers[all->n++] = &session->message;
+	}
+	return 0;
+}
+
+static const char *answer_mode(enum ts_server_mode mode)
+{
+	return mode == TS_SERVER_SERVICE  ? "service"
+	       : mode == TS_SERVER_RECORD ? "record"
+					  : "private";
+}
+
+int ts_answer_status(const struct ts_server *server, uid_t uid, uint8_t **ret_packed,
+		     size_t *ret_n_bytes)
+{
+	ts_cleanup(answer_sessions_done) struct answer_sessions all = {0};
+	const struct ts_server_options *options = &server->options;
+	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
+	Ts__Rpc__Status status = TS__RPC__STATUS__INIT;
+	uint64_t n_bytes = server->n_bytes;
+	int r;
+
+	r = answer_sessions_fill(&all, server, uid);
+	if (r)
+		return r;
+	if (server->recording && server->recording->writer)
+		n_bytes += ts_sbt_writer_bytes(server->recording->writer);
+	answer.body_case = TS__RPC__ANSWER__BODY_STATUS;
+	answer.status = &status;
+	TS_RPC_SET(&status, running, 1);
+	status.version = (char *)(uintptr_t)TS_VERSION;
+	TS_RPC_SET(&status, pid, (uint32_t)getpid());
+	status.mode = (char *)(uintptr_t)answer_mode(options->mode);
+	TS_RPC_SET(&status, uptime_ns, ts_clock_monotonic_ns() - server->start_ns);
+	status.control_socket = (char *)(uintptr_t)options->control_socket;
+	status.inject_socket = (char *)(uintptr_t)options->inject_socket;
+	if (options->mode == TS_SERVER_SERVICE)
+		status.directory = (char *)(uintptr_t)options->directory;
+	TS_RPC_SET(&status, sessions_live, server->n_peers - server->n_unready);
+	TS_RPC_SET(&status, sessions_total, server->n_sessions);
+	TS_RPC_SET(&status, sessions_refused, server->n_refused);
+	TS_RPC_SET(&status, bytes_written, n_bytes + all.n_bytes);
+	TS_RPC_SET(&status, rows_written, server->n_rows + all.n_rows);
+	status.n_sessions = all.n;
+	status.sessions = all.pointers;
+	return answer_pack(&answer, ret_packed, ret_n_bytes);
+}
+
+int ts_answer_sessions(const struct ts_server *server, uid_t uid, uint8_t **ret_packed,
+		       size_t *ret_n_bytes)
+{
+	ts_cleanup(answer_sessions_done) struct answer_sessions all = {0};
+	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
+	Ts__Rpc__SessionList list = TS__RPC__SESSION_LIST__INIT;
+	int r;
+
+	r = answer_sessions_fill(&all, server, uid);
+	if (r)
+		return r;
+	answer.body_case = TS__RPC__ANSWER__BODY_SESSION_LIST;
+	answer.session_list = &list;
+	list.n_sessions = all.n;
+	list.sessions = all.pointers;
+	return answer_pack(&answer, ret_packed, ret_n_bytes);
+}
+
+int ts_answer_opened(const struct ts_peer *peer, const struct ts_recording *recording, bool live,
+		     uint8_t **ret_packed, size_t *ret_n_bytes)
+{
+	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
+	Ts__Rpc__TraceOpened opened = TS__RPC__TRACE_OPENED__INIT;
+	struct ts_session_status status;
+
+	answer.body_case = TS__RPC__ANSWER__BODY_TRACE_OPENED;
+	answer.trace_opened = &opened;
+	opened.path = recording->path;
+	TS_RPC_SET(&opened, live, live);
+	if (peer) {
+		ts_session_status(peer->session, &status);
+		TS_RPC_SET(&opened, session, peer->number);
+		TS_RPC_SET(&opened, number_in_file, status.number);
+	}
+	return answer_pack(&answer, ret_packed, ret_n_bytes);
+}
+
+int ts_answer_flushed(uint32_t n_sessions, uint32_t n_timed_out, uint8_t **ret_packed,
+		      size_t *ret_n_bytes)
+{
+	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
+	Ts__Rpc__Flushed flushed = TS__RPC__FLUSHED__INIT;
+
+	answer.body_case = TS__RPC__ANSWER__BODY_FLUSHED;
+	answer.flushed = &flushed;
+	TS_RPC_SET(&flushed, sessions, n_sessions);
+	TS_RPC_SET(&flushed, timed_out, n_timed_out);
+	return answer_pack(&answer, ret_packed, ret_n_bytes);
+}
+
+static void answer_summary_fill(Ts__Rpc__RecordingSummary *summary,
+				const struct ts_recording *recording)
+{
+	off_t end = lseek(recording->read_fd, 0, SEEK_END);
+	const char *reason = ts_empty_reason_name(recording->empty_reason);
+
+	summary->path = recording->path;
+	TS_RPC_SET(summary, bytes, end > 0 ? (uint64_t)end : 0);
+	TS_RPC_SET(summary, sessions, recording->n_sessions);
+	TS_RPC_SET(summary, notes, recording->n_notes);
+	TS_RPC_SET(summary, stopped, recording->n_stopped);
+	TS_RPC_SET(summary, died, recording->n_died);
+	TS_RPC_SET(summary, dropped, recording->n_dropped);
+	if (recording->error)
+		summary->error = strerror(-recording->error);
+	if (reason) {
+		summary->empty_reason = (char *)(uintptr_t)reason;
+		summary->empty_text = (char *)(uintptr_t)recording->empty_text;
+		summary->empty_program = (char *)(uintptr_t)recording->empty_program;
+	}
+}
+
+int ts_answer_summary(const struct ts_recording *recording, uint8_t **ret_packed,
+		      size_t *ret_n_bytes)
+{
+	Ts__Rpc__RecordingSummary__CountsEntry counts[TS_ROW_EVENT_COUNT],
+		*count_pointers[TS_ROW_EVENT_COUNT];
+	Ts__Rpc__RecordingSummary__LostEntry lost[TS_LOSS_COUNT], *lost_pointers[TS_LOSS_COUNT];
+	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
+	Ts__Rpc__RecordingSummary summary = TS__RPC__RECORDING_SUMMARY__INIT;
+
+	answer.body_case = TS__RPC__ANSWER__BODY_SUMMARY;
+	answer.summary = &summary;
+	if (!recording)
+		return answer_pack(&answer, ret_packed, ret_n_bytes);
+	answer_summary_fill(&summary, recording);
+	summary.counts = count_pointers;
+	for (unsigned i = 1; i < TS_ROW_EVENT_COUNT; i++) {
+		Ts__Rpc__RecordingSummary__CountsEntry *entry = &counts[summary.n_counts];
+
+		if (!recording->counts[i])
+			continue;
+		ts__rpc__recording_summary__counts_entry__init(entry);
+		entry->key = (char *)(uintptr_t)ts_row_schema(i)->name;
+		TS_RPC_SET(entry, value, recording->counts[i]);
+		count_pointers[summary.n_counts++] = entry;
+	}
+	summary.lost = lost_pointers;
+	for (unsigned i = 1; i < TS_LOSS_COUNT; i++) {
+		Ts__Rpc__RecordingSummary__LostEntry *entry = &lost[summary.n_lost];
+
+		if (!recording->lost[i] || !ts_loss_reason_name(i))
+			continue;
+		ts__rpc__recording_summary__lost_entry__init(entry);
+		entry->key = (char *)(uintptr_t)ts_loss_reason_name(i);
+		TS_RPC_SET(entry, value, recording->lost[i]);
+		lost_pointers[summary.n_lost++] = entry;
+	}
+	return answer_pack(&answer, ret_packed, ret_n_bytes);
+}

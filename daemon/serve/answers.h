@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds and packs the control socket's answers. Each returns 0 and a malloc()ed packed Answer, or -ENOMEM.
+ */
+#pragma once
+
+#include "daemon/serve/server.h"
+
+int ts_answer_error(int code, const char *message, uint8_t **ret_packed, size_t *ret_n_bytes);
+/* `uid`: who asks; sees its own sessions, root and the daemon's own uid see all. */
+int ts_answer_status(const struct ts_server *server, uid_t uid, uint8_t **ret_packed,
+		     size_t *ret_n_bytes);
+int ts_answer_sessions(const struct ts_server *server, uid_t uid, uint8_t **ret_packed,
+		       size_t *ret_n_bytes);
+int ts_answer_opened(const struct ts_peer *peer, const struct ts_recording *recording, bool live,
+		     uint8_t **ret_packed, size_t *ret_n_bytes);
+int ts_answer_flushed(uint32_t n_sessions, uint32_t n_timed_out, uint8_t **ret_packed,
+		      size_t *ret_n_bytes);
+/* `recording` may be NULL: nothing was recorded. */
+int ts_answer_summary(const struct ts_recording *recording, uint8_t **ret_packed,
+		      size_t *ret_n_bytes);
+
+bool ts_answer_may_see(uid_t asker, uid_t owner);

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Clients of the control socket. Requests that need a session's thread wait in a list and are answered
+ * when it reports or the time is over; nothing here blocks. A client that does not read its answers,
+ * or asks for more at once than is allowed, is dropped.
+ */
+#include <inttypes.h>
+#include <sys/socket.h>
+
+#include "daemon/serve/answers.h"
+#include "daemon/serve/server.h"
+#include "daemon/util/error.h"
+#include "proto/rpc/frame.h"
+#include "proto/rpc/tracesmith.pb-c.h"
+
+#define CONTROL_MAX_PENDING  16u
+#define CONTROL_MAX_QUEUED   32u /* answers that a client has not read */
+#define CONTROL_STALL_NS     (UINT64_C(10) * 1000000000)
+#define CONTROL_SEAL_MS	     2000u
+#define CONTROL_FLUSH_MS     2000u
+#define CONTROL_FLUSH_MAX_MS 60000u
+
+struct control_answer {
+	struct control_answer *next;
+	uint8_t *bytes; /* header and message */
+	size_t n_bytes;
+	size_t n_sent;
+	int fd; /* goes with the first byte; -1: none */
+};
+
+struct control_wait {
+	uint32_t peer; /* number */
+	uint64_t ticket;
+};
+
+struct control_pending {
+	struct control_pending *next;
+	uint32_t request_id;
+	Ts__Rpc__Request__BodyCase kind;
+	uint64_t deadline_ns;
+	uint32_t n_waits;
+	uint32_t n_sessions;
+	struct control_wait waits[];
+};
+
+struct ts_client_connection {
+	struct ts_server *server;
+	struct ts_client_connection *next;
+	int fd;
+	sd_event_source *source;
+	struct ucred credentials;
+	struct ts_frame_parser parser;
+	struct control_answer *answers; /* the oldest first */
+	uint32_t n_answers;
+	uint64_t stalled_ns; /* since when the oldest could not be sent; 0: not */
+	struct control_pending *pending;
+	uint32_t n_pending;
+	bool broken; /* to be freed by the next check */
+};
+
+struct ts_client_connection *ts_client_connection_next(struct ts_client_connection *client)
+{
+	return client->next;
+}
+
+static void control_answer_free(struct control_answer *answer)
+{
+	if (answer->fd >= 0)
+		close(answer->fd);
+	free(answer->bytes);
+	free(answer);
+}
+
+void ts_client_connection_free(struct ts_client_connection *client)
+{
+	struct ts_server *server = client->server;
+
+	for (struct ts_client_connection **p = &server->clients; *p; p = &(*p)->next)
+		if (*p == client) {
+			*p = client->next;
+			server->n_clients--;
+			break;
+		}
+	while (client->answers) {
+		struct control_answer *answer = client->answers;
+
+		client->answers = answer->next;
+		control_answer_free(answer);
+	}
+	while (client->pending) {
+		struct control_pending *pending = client->pending;
+
+		client->pending = pending->next;
+		free(pending);
+	}
+	sd_event_source_disable_unref(client->source);
+	close(client->fd);
+	ts_frame_parser_deinit(&client->parser);
+	free(client);
+}
+
+/* ---- sending ---------------------------------------------------------------------------------- */
+
+static void control_flush(struct ts_client_connection *client)
+{
+	while (client->answers) {
+		struct control_answer *answer = client->answers;
+		bool first = answer->n_sent == 0 && answer->fd >= 0;
+		ssize_t n = ts_frame_send_some(client->fd, answer->bytes + answer->n_sent,
+					       answer->n_bytes - answer->n_sent, &answer->fd,
+					       first ? 1 : 0);
+
+		if (n == -EAGAIN) {
+			if (!client->stalled_ns)
+				client->stalled_ns = ts_clock_monotonic_ns();
+			sd_event_source_set_io_events(client->source, EPOLLIN | EPOLLOUT);
+			return;
+		}
+		if (n < 0) {
+			client->broken = true;
+			return;
+		}
+		client->stalled_ns = 0;
+		answer->n_sent += (size_t)n;
+		if (answer->n_sent == answer->n_bytes) {
+			client->answers = answer->next;
+			client->n_answers--;
+			control_answer_free(answer);
+		}
+	}
+	sd_event_source_set_io_events(client->source, EPOLLIN);
+}
+
+/* Takes over `packed` and `fd`. */
+static void control_answer(struct ts_client_connection *client, uint32_t request_id,
+			   uint8_t *packed, size_t n_bytes, int fd)
+{
+	struct ts_frame_header header =
+		ts_frame_header_make(TS_FRAME_ANSWER, request_id, (uint32_t)n_bytes);
+	struct control_answer *answer = calloc(1, sizeof(*answer)), **end = &client->answers;
+
+	if (answer) {
+		*answer = (struct control_answer){.fd = fd, .n_bytes = sizeof(header) + n_bytes};
+		answer->bytes = malloc(answer->n_bytes);
+	}
+	if (!answer || !answer->bytes || n_bytes > TS_FRAME_ANSWER_MAX_BYTES ||
+	    client->n_answers >= CONTROL_MAX_QUEUED) {
+		client->broken = true;
+		if (answer)
+			control_answer_free(answer);
+		else if (fd >= 0)
+			close(fd);
+		free(packed);
+		return;
+	}
+	header.n_fds = fd >= 0;
+	memcpy(answer->bytes, &header, sizeof(header));
+	memcpy(answer->bytes + sizeof(header), packed, n_bytes);
+	free(packed);
+	while (*end)
+		end = &(*end)->next;
+	*end = answer;
+	client->n_answers++;
+	control_flush(client);
+}
+
+/* `r` is what building the answer returned. */
+static void control_answer_built(struct ts_client_connection *client, uint32_t request_id, int r,
+				 uint8_t *packed, size_t n_bytes, int fd)
+{
+	if (!r) {
+		control_answer(client, request_id, packed, n_bytes, fd);
+		return;
+	}
+	if (fd >= 0)
+		close(fd);
+	client->broken = true;
+}
+
+static void control_error(struct ts_client_connection *client, uint32_t request_id, int code,
+			  const char *message)
+{
+	uint8_t *packed = NULL;
+	size_t n_bytes = 0;
+	int r = ts_answer_error(code, message, &packed, &n_bytes);
+
+	control_answer_built(client, request_id, r, packed, n_bytes, -1);
+}
+
+/* ---- requests that wait ----------------------------------------------------------------------- */
+
+static struct ts_peer *control_peer(const struct ts_server *server, uint32_t number)
+{
+	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
+		if (peer->number == number && peer->session)
+			return peer;
+	return NULL;
+}
+
+static void control_opened(struct ts_client_connection *client, uint32_t request_id,
+			   struct ts_peer *peer)
+{
+	struct ts_recording *recording = peer ? peer->recording : client->server->recording;
+	uint8_t *packed = NULL;
+	size_t n_bytes = 0;
+	int fd = -1, r;
+
+	if (!recording) {
+		control_error(client, request_id, -ENOENT, "the session has ended");
+		return;
+	}
+	r = ts_recording_open(recording, &fd);
+	if (r) {
+		control_error(client, request_id, r, "its trace cannot be opened");
+		return;
+	}
+	r = ts_answer_opened(peer, recording, !recording->finished, &packed, &n_bytes);
+	control_answer_built(client, request_id, r, packed, n_bytes, fd);
+}
+
+static void control_done(struct ts_client_connection *client, struct control_pending *pending,
+			 uint32_t n_left)
+{
+	uint8_t *packed = NULL;
+	size_t n_bytes = 0;
+	int r;
+
+	if (pending->kind == TS__RPC__REQUEST__BODY_OPEN_TRACE) {
+		/* On a time-out too: what is written can be read. */
+		control_opened(client, pending->request_id,
+			       pending->n_waits
+				       ? control_peer(client->server, pending->waits[0].peer)
+				       : NULL);
+		return;
+	}
+	r = ts_answer_flushed(pending->n_sessions, n_left, &packed, &n_bytes);
+	control_answer_built(client, pending->request_id, r, packed, n_bytes, -1);
+}
+
+static uint32_t control_waits_left(const struct ts_client_connection *client,
+				   const struct control_pending *pending)
+{
+	uint32_t n_left = 0;
+
+	for (uint32_t i = 0; i < pending->n_waits; i++) {
+		const struct ts_peer *peer = control_peer(client->server, pending->waits[i].peer);
+
+		/* One that is no more wrote everything. */
+		n_left += peer && !ts_session_sealed(peer->session, pending->waits[i].ticket);
+	}
+	return n_left;
+}
+
+void ts_client_connection_check(struct ts_client_connection *client, uint64_t now_ns)
+{
+	struct control_pending **p = &client->pending;
+
+	while (*p && !client->broken) {
+		struct control_pending *pending = *p;
+		uint32_t n_left = control_waits_left(client, pending);
+
+		if (pending->kind == TS__RPC__REQUEST__BODY_FINISH ||
+		    (n_left && now_ns < pending->deadline_ns)) {
+			p = &pending->next;
+			continue;
+		}
+		*p = pending->next;
+		client->n_pending--;
+		control_done(client, pending, n_left);
+		free(pending);
+	}
+	if (client->broken ||
+	    (client->stalled_ns && now_ns - client->stalled_ns > CONTROL_STALL_NS))
+		ts_client_connection_free(client);
+}
+
+void ts_client_connection_finished(struct ts_client_connection *client)
+{
+	struct control_pending **p = &client->pending;
+
+	while (*p) {
+		struct control_pending *pending = *p;
+		uint8_t *packed = NULL;
+		size_t n_bytes = 0;
+		int r;
+
+		if (pending->kind != TS__RPC__REQUEST__BODY_FINISH) {
+			p = &pending->next;
+			continue;
+		}
+		*p = pending->next;
+		client->n_pending--;
+		r = ts_answer_summary(client->server->recording, &packed, &n_bytes);
+		control_answer_built(client, pending->request_id, r, packed, n_bytes, -1);
+		free(pending);
+	}
+}
+
+static struct control_pending *control_wait(struct ts_client_connection *client,
+					    uint32_t request_id, Ts__Rpc__Request__BodyCase kind,
+					    uint32_t wait_ms)
+{
+	size_t n_bytes = sizeof(struct control_pending) +
+			 (client->server->n_peers + 1) * sizeof(struct control_wait);
+	struct control_pending *pending;
+
+	if (client->n_pending >= CONTROL_MAX_PENDING) {
+		control_error(client, request_id, -EBUSY, "too many requests at once");
+		return NULL;
+	}
+	pending = calloc(1, n_bytes);
+	if (!pending) {
+		control_error(client, request_id, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	pending->request_id = request_id;
+	pending->kind = kind;
+	pending->deadline_ns = ts_clock_monotonic_ns() + wait_ms * UINT64_C(1000000);
+	pending->next = client->pending;
+	client->pending = pending;
+	client->n_pending++;
+	return pending;
+}
+
+static bool control_sees(const struct ts_client_connection *client, const struct ts_peer *peer)
+{
+	return peer->session && ts_answer_may_see(client->credentials.uid, peer->credentials.uid);
+}
+
+static void control_open_trace(struct ts_client_connection *client, uint32_t request_id,
+			       const Ts__Rpc__Request__OpenTrace *request)
+{
+	struct ts_server *server = client->server;
+	struct ts_peer *found = NULL;
+	struct control_pending *pending;
+	uint32_t n_found = 0;
+
+	for (struct ts_peer *peer = server->peers; peer; peer = peer->next) {
+		if (!control_sees(client, peer) ||
+		    (request->has_session && request->session != peer->number) ||
+		    (request->has_pid && request->pid != (uint32_t)peer->credentials.pid))
+			continue;
+		found = peer;
+		n_found++;
+	}
+	if (!found && server->recording && !request->has_session && !request->has_pid &&
+	    ts_answer_may_see(client->credentials.uid, server->recording->uid)) {
+		control_opened(client, request_id, NULL);
+		return;
+	}
+	if (!found) {
+		control_error(client, request_id, -ENOENT, "no such session");
+		return;
+	}
+	if (n_found > 1 && !server->recording) {
+		control_error(client, request_id, -ENOTUNIQ, "several sessions: name one");
+		return;
+	}
+	pending = control_wait(client, request_id, TS__RPC__REQUEST__BODY_OPEN_TRACE,
+			       CONTROL_SEAL_MS);
+	if (!pending)
+		return;
+	pending->n_waits = pending->n_sessions = 1;
+	pending->waits[0].peer = found->number;
+	pending->waits[0].ticket = ts_session_seal(found->session, 0);
+}
+
+static void control_flush_sessions(struct ts_client_connection *client, uint32_t request_id,
+				   const Ts__Rpc__Request__Flush *request)
+{
+	uint32_t wait_ms = request->has_timeout_ms && request->timeout_ms ? request->timeout_ms
+									  : CONTROL_FLUSH_MS;
+	struct control_pending *pending;
+
+	if (wait_ms > CONTROL_FLUSH_MAX_MS)
+		wait_ms = CONTROL_FLUSH_MAX_MS;
+	pending = control_wait(client, request_id, TS__RPC__REQUEST__BODY_FLUSH, wait_ms);
+	if (!pending)
+		return;
+	for (struct ts_peer *peer = client->server->peers; peer; peer = peer->next) {
+		if (!control_sees(client, peer) ||
+		    (request->has_session && request->session != peer->number))
+			continue;
+		pending->waits[pending->n_waits].peer = peer->number;
+		pending->waits[pending->n_waits++].ticket = ts_session_seal(peer->session, wait_ms);
+	}
+	pending->n_sessions = pending->n_waits;
+	if (!pending->n_waits)
+		ts_server_look(client->server);
+}
+
+static void control_finish(struct ts_client_connection *client, uint32_t request_id)
+{
+	struct ts_server *server = client->server;
+
+	if (server->options.mode != TS_SERVER_RECORD) {
+		control_error(client, request_id, -EPERM, "only `tsctl record` ends a recording");
+		return;
+	}
+	if (control_wait(client, request_id, TS__RPC__REQUEST__BODY_FINISH, 0))
+		ts_server_finish(server);
+}
+
+/* ---- receiving -------------------------------------------------------------------------------- */
+
+static void control_request(struct ts_client_connection *client, const struct ts_frame *frame)
+{
+	uint32_t id = frame->header.request_id;
+	Ts__Rpc__Request *request =
+		ts__rpc__request__unpack(NULL, frame->header.n_bytes, frame->data);
+	uint8_t *packed = NULL;
+	size_t n_bytes = 0;
+	int r;
+
+	if (!request) {
+		control_error(client, id, -EPROTO, "the request is malformed");
+		return;
+	}
+	switch (request->body_case) {
+	case TS__RPC__REQUEST__BODY_STATUS:
+		r = ts_answer_status(client->server, client->credentials.uid, &packed, &n_bytes);
+		control_answer_built(client, id, r, packed, n_bytes, -1);
+		break;
+	case TS__RPC__REQUEST__BODY_LIST_SESSIONS:
+		r = ts_answer_sessions(client->server, client->credentials.uid, &packed, &n_bytes);
+		control_answer_built(client, id, r, packed, n_bytes, -1);
+		break;
+	case TS__RPC__REQUEST__BODY_OPEN_TRACE:
+		control_open_trace(client, id, request->open_trace);
+		break;
+	case TS__RPC__REQUEST__BODY_FLUSH:
+		control_flush_sessions(client, id, request->flush);
+		break;
+	case TS__RPC__REQUEST__BODY_FINISH:
+		control_finish(client, id);
+		break;
+	default:
+		control_error(client, id, -EOPNOTSUPP, "this daemon does not know the request");
+	}
+	ts__rpc__request__free_unpacked(request, NULL);
+}
+
+/* tsctl is gone, or whoever asked; what it began as a recording ends. */
+static void control_hang_up(struct ts_client_connection *client)
+{
+	struct ts_server *server = client->server;
+
+	client->broken = true;
+	sd_event_source_set_enabled(client->source, SD_EVENT_OFF);
+	ts_server_look(server);
+	if (server->options.mode == TS_SERVER_RECORD)
+		ts_server_finish(server);
+}
+
+static int control_on_io(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct ts_client_connection *client = data;
+	uint8_t bytes[4096];
+	struct ts_frame frame;
+	ssize_t n;
+	int r;
+
+	if (events & EPOLLOUT)
+		control_flush(client);
+	if (!client->broken && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
+		/* Nobody sends descriptors this way: those that come are closed. */
+		n = ts_frame_receive_some(fd, bytes, sizeof(bytes), NULL, 0, NULL);
+		if (n == -EAGAIN)
+			return 0;
+		if (n <= 0) {
+			control_hang_up(client);
+			return 0;
+		}
+		r = ts_frame_parser_feed(&client->parser, bytes, (size_t)n);
+		while (!r && !client->broken) {
+			r = ts_frame_parser_next(&client->parser, &frame);
+			if (!r)
+				control_request(client, &frame);
+		}
+		if (r < 0)
+			client->broken = true;
+	}
+	if (client->broken)
+		control_hang_up(client);
+	return 0;
+}
+
+int ts_client_connection_new(struct ts_server *server, int fd)
+{
+	struct ts_client_connection *client = calloc(1, sizeof(*client));
+	socklen_t n_bytes = sizeof(client->credentials);
+	int r;
+
+	if (!client) {
+		close(fd);
+		return ts_error_origin(-ENOMEM);
+	}
+	client->server = server;
+	client->fd = fd;
+	ts_frame_parser_init(&client->parser, TS_FRAME_REQUEST, TS_FRAME_REQUEST_MAX_BYTES);
+	r = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client->credentials, &n_bytes);
+	r = r < 0 ? -errno
+		  : sd_event_add_io(server->event, &client->source, fd, EPOLLIN, control_on_io,
+				    client);
+	if (r < 0) {
+		close(fd);
+		free(client);
+		return ts_error_origin(r);
+	}
+	client->next = server->clients;
+	server->clients = client;
+	server->n_clients++;
+	return 0;
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inject socket's connections: HELLO with a memfd becomes a session, BYE and hang-ups end it, a NOTE
+ * becomes a session row that says why there is nothing. A peer that sends anything else is told so and
+ * dropped.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "daemon/serve/server.h"
+#include "daemon/util/error.h"
+#include "proto/abi/handshake.h"
+
+#define PEER_HELLO_MAX_NS (UINT64_C(10) * 1000000000)
+
+static void peer_send(struct ts_peer *peer, const void *packet, size_t n_bytes)
+{
+	/* A peer that does not read its few packets loses them. */
+	if (send(peer->fd, packet, n_bytes, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR) < 0)
+		ts_log(TS_LOG_DEBUG, "pid %d: %s", peer->credentials.pid, strerror(errno));
+}
+
+static void peer_send_type(struct ts_peer *peer, enum ts_handshake_type type)
+{
+	struct ts_handshake packet = {TS_HANDSHAKE_MAGIC, (uint16_t)type, sizeof(packet)};
+
+	peer_send(peer, &packet, sizeof(packet));
+}
+
+static void peer_disconnect(struct ts_peer *peer)
+{
+	if (peer->fd < 0)
+		return;
+	peer->source = sd_event_source_disable_unref(peer->source);
+	close(ts_take_fd(&peer->fd));
+}
+
+static void peer_unlink(struct ts_peer *peer)
+{
+	struct ts_server *server = peer->server;
+
+	for (struct ts_peer **p = &server->peers; *p; p = &(*p)->next)
+		if (*p == peer) {
+			*p = peer->next;
+			server->n_peers--;
+			server->n_unready -= !peer->began;
+			break;
+		}
+}
+
+void ts_peer_free(struct ts_peer *peer)
+{
+	struct ts_server *server = peer->server;
+
+	peer_unlink(peer);
+	peer_disconnect(peer);
+	ts_session_free(peer->session);
+	if (peer->recording != server->recording)
+		ts_recording_free(peer->recording);
+	free(peer);
+	/* One process is all that a private daemon is for. */
+	if (server->options.mode == TS_SERVER_PRIVATE)
+		ts_server_finish(server);
+}
+
+static void peer_refuse(struct ts_peer *peer, int error, const char *why)
+{
+	struct ts_handshake_reason packet = {
+		.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_REFUSED, sizeof(packet)},
+		.reason = (uint32_t)-error,
+		.pid = (uint32_t)peer->credentials.pid,
+	};
+
+	snprintf(packet.text, sizeof(packet.text), "%s", why);
+	ts_log(TS_LOG_WARNING, "refused a session of pid %d, uid %u: %s", peer->credentials.pid,
+	       peer->credentials.uid, why);
+	peer->server->n_refused++;
+	peer_send(peer, &packet, sizeof(packet));
+	ts_peer_free(peer);
+}
+
+/* A file of its own for a process that a service records. */
+static int peer_own_recording(struct ts_peer *peer, const char *program)
+{
+	struct ts_server *server = peer->server;
+	char path[4096], clean[64];
+	size_t n = 0;
+
+	for (; program[n] && n < sizeof(clean) - 1; n++) {
+		unsigned char c = (unsigned char)program[n];
+
+		clean[n] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+					   (c >= '0' && c <= '9') || c == '.' || c == '-'
+				   ? (char)c
+				   : '_';
+	}
+	clean[n] = '\0';
+	if (snprintf(path, sizeof(path), "%s/tracesmith-%s-%d.sbt", server->options.directory,
+		     clean, peer->credentials.pid) >= (int)sizeof(path))
+		return ts_error_origin(-ENAMETOOLONG);
+	return ts_recording_new(path, true, 0600, NULL, &peer->recording);
+}
+
+static int peer_recording(struct ts_peer *peer, const char *program)
+{
+	struct ts_server *server = peer->server;
+	int r;
+
+	if (peer->recording)
+		return 0;
+	if (server->options.mode == TS_SERVER_SERVICE) {
+		r = peer_own_recording(peer, program);
+		if (!r)
+			peer->recording->uid = peer->credentials.uid;
+		return r;
+	}
+	if (!server->recording) {
+		r = ts_recording_new(server->options.output, true, 0666, server->options.program,
+				     &server->recording);
+		if (r)
+			return r;
+		server->recording->uid = getuid();
+	}
+	peer->recording = server->recording;
+	return 0;
+}
+
+static uint32_t peer_sessions_of(const struct ts_server *server, uid_t uid)
+{
+	uint32_t n = 0;
+
+	for (const struct ts_peer *peer = server->peers; peer; peer = peer->next)
+		n += peer->session && peer->credentials.uid == uid;
+	return n;
+}
+
+static const char *peer_may_begin(const struct ts_peer *peer)
+{
+	const struct ts_server *server = peer->server;
+	const struct ts_server_limits *limits = &server->options.limits;
+
+	if (peer->session)
+		return "this connection has its session already";
+	if (server->finishing)
+		return "the recording is over";
+	if (server->n_peers - server->n_unready >= limits->max_sessions)
+		return "too many sessions at once (see --max-sessions)";
+	if (server->options.mode == TS_SERVER_SERVICE &&
+	    peer_sessions_of(server, peer->credentials.uid) >= limits->max_sessions_user)
+		return "too many sessions of this user at once (see --max-sessions-user)";
+	return NULL;
+}
+
+static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *hello, int memfd)
+{
+	struct ts_server *server = peer->server;
+	struct ts_session_options options = {
+		.command = server->options.command,
+		.notify_fd = server->notify_fd,
+		.peer = peer->credentials,
+		.seal_age_ms = server->options.seal_age_ms,
+	};
+	struct ts_handshake_welcome welcome = {
+		.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_WELCOME, sizeof(welcome)}};
+	struct ts_memory memory;
+	const char *why = peer_may_begin(peer);
+	int r;
+
+	if (why) {
+		peer_refuse(peer, -EBUSY, why);
+		return;
+	}
+	if (hello->major != TS_ABI_MAJOR) {
+		peer_refuse(peer, -EPROTONOSUPPORT, "it speaks another major version");
+		return;
+	}
+	if (memfd < 0) {
+		peer_refuse(peer, -EBADF, "no session memory came with its HELLO");
+		return;
+	}
+	r = ts_memory_open(memfd, server->options.limits.max_session_bytes, &memory, &why);
+	if (r) {
+		peer_refuse(peer, r, why);
+		return;
+	}
+	r = peer_recording(peer, memory.program);
+	r = r ?: ts_session_new(peer->recording, &memory, &options, &peer->session);
+	if (r) {
+		ts_log(TS_LOG_ERROR, "cannot record pid %d: %s", peer->credentials.pid,
+		       strerror(-r));
+		ts_memory_close(&memory);
+		peer_refuse(peer, r, strerror(-r));
+		return;
+	}
+	peer->began = true;
+	server->n_unready--;
+	server->n_sessions++;
+	peer->recording->n_sessions++;
+	welcome.session = peer->number;
+	peer_send(peer, &welcome, sizeof(welcome));
+	ts_log(TS_LOG_INFO, "session %" PRIu32 ": pid %d, uid %u, into %s", peer->number,
+	       peer->credentials.pid, peer->credentials.uid, peer->recording->path);
+}
+
+static void peer_note(struct ts_peer *peer, const struct ts_handshake_reason *packet)
+{
+	struct ts_handshake_reason note = *packet;
+	int r;
+
+	note.program[sizeof(note.program) - 1] = '\0';
+	note.text[sizeof(note.text) - 1] = '\0';
+	ts_log(TS_LOG_INFO, "pid %d cannot be recorded: %s", peer->credentials.pid, note.text);
+	/* A service makes no file for a process of which there is nothing to say but this. */
+	if (peer->server->options.mode != TS_SERVER_SERVICE && !peer->server->finishing) {
+		r = peer_recording(peer, note.program);
+		r = r
+			    ?: ts_recording_note(peer->recording, &peer->credentials,
+						 (enum ts_empty_reason)note.reason, note.program,
+						 note.text);
+		if (r)
+			ts_log(TS_LOG_ERROR, "cannot note it: %s", strerror(-r));
+	}
+	ts_peer_free(peer);
+}
+
+/* One packet, n_bytes long and checked to be what it says. May free the peer. */
+static void peer_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_bytes, int memfd)
+{
+	union {
+		struct ts_handshake header;
+		struct ts_handshake_hello hello;
+		struct ts_handshake_reason reason;
+	} packet = {0};
+
+	memcpy(&packet, bytes, n_bytes < sizeof(packet) ? n_bytes : sizeof(packet));
+	if (n_bytes < sizeof(packet.header) || packet.header.magic != TS_HANDSHAKE_MAGIC ||
+	    packet.header.n_bytes != n_bytes) {
+		if (!peer->session)
+			peer_refuse(peer, -EPROTO, "it does not speak the handshake");
+		return;
+	}
+	switch (packet.header.type) {
+	case TS_HANDSHAKE_HELLO:
+		if (!peer->session && n_bytes >= sizeof(packet.hello))
+			peer_hello(peer, &packet.hello, memfd);
+		break;
+	case TS_HANDSHAKE_NOTE:
+		if (!peer->session && n_bytes >= sizeof(packet.reason))
+			peer_note(peer, &packet.reason);
+		break;
+	case TS_HANDSHAKE_BYE:
+		if (peer->session)
+			ts_session_end(peer->session, TS_SESSION_END_BYE);
+		break;
+	default:
+		/* A newer shim may say more; it is not needed. */
+		break;
+	}
+}
+
+static void peer_gone(struct ts_peer *peer)
+{
+	if (!peer->session) {
+		ts_peer_free(peer);
+		return;
+	}
+	peer_disconnect(peer);
+	ts_session_end(peer->session, TS_SESSION_END_DIED);
+}
+
+union peer_control {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE(sizeof(int) * 4)];
+};
+
+/* The first descriptor that came, -1 for none; further ones are closed. */
+static int peer_take_fd(struct msghdr *message)
+{
+	int taken = -1;
+
+	for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header;
+	     header = CMSG_NXTHDR(message, header)) {
+		size_t n;
+
+		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(fd));
+			if (taken < 0)
+				taken = fd;
+			else
+				close(fd);
+		}
+	}
+	return taken;
+}
+
+/* Returns false when nothing is there, or the peer is gone (and perhaps freed). */
+static bool peer_receive(struct ts_peer *peer)
+{
+	uint8_t bytes[TS_HANDSHAKE_MAX_BYTES];
+	struct iovec iov = {.iov_base = bytes, .iov_len = sizeof(bytes)};
+	union peer_control control;
+	struct msghdr message = {.msg_iov = &iov,
+				 .msg_iovlen = 1,
+				 .msg_control = control.bytes,
+				 .msg_controllen = sizeof(control.bytes)};
+	ts_cleanup(ts_closep) int memfd = -1;
+	ssize_t n;
+
+	do
+		n = recvmsg(peer->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN)
+		return false;
+	if (n <= 0) {
+		peer_gone(peer);
+		return false;
+	}
+	memfd = peer_take_fd(&message);
+	peer_packet(peer, bytes, (size_t)n, memfd);
+	return true;
+}
+
+static int peer_on_io(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	/* One packet a turn: a flood of them does not starve the others. */
+	peer_receive(data);
+	return 0;
+}
+
+static bool peer_lives(const struct ts_server *server, uint32_t number)
+{
+	for (const struct ts_peer *peer = server->peers; peer; peer = peer->next)
+		if (peer->number == number)
+			return true;
+	return false;
+}
+
+void ts_peer_receive_pending(struct ts_peer *peer)
+{
+	struct ts_server *server = peer->server;
+	uint32_t number = peer->number;
+
+	/* HELLO, BYE and the hang-up: no honest peer says more. */
+	for (int i = 0; i < 4; i++)
+		if (!peer_lives(server, number) || peer->fd < 0 || !peer_receive(peer))
+			return;
+}
+
+int ts_peer_new(struct ts_server *server, int fd)
+{
+	struct ts_peer *peer = calloc(1, sizeof(*peer));
+	socklen_t n_bytes = sizeof(peer->credentials);
+	int r;
+
+	if (!peer) {
+		close(fd);
+		return ts_error_origin(-ENOMEM);
+	}
+	peer->server = server;
+	peer->fd = fd;
+	peer->since_ns = ts_clock_monotonic_ns();
+	peer->number = ++server->last_number;
+	r = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer->credentials, &n_bytes);
+	r = r < 0 ? -errno
+		  : sd_event_add_io(server->event, &peer->source, fd, EPOLLIN, peer_on_io, peer);
+	if (r < 0) {
+		close(fd);
+		free(peer);
+		return ts_error_origin(r);
+	}
+	peer->next = server->peers;
+	server->peers = peer;
+	server->n_peers++;
+	server->n_unready++;
+	return 0;
+}
+
+/*
+ * The session is over. A file of its own is finished before the process is told that all is done: who
+ * waits for DONE finds it complete.
+ */
+static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, const char *why)
+{
+	struct ts_server *server = peer->server;
+	struct ts_recording *recording = peer->recording;
+	bool own = server->options.mode != TS_SERVER_RECORD;
+
+	ts_server_account(server, recording, peer->session, how);
+	ts_session_free(ts_take_ptr(peer->session));
+	if (own) {
+		off_t end;
+
+		if (ts_recording_finish(recording))
+			ts_log(TS_LOG_ERROR, "%s is not whole: %s", recording->path,
+			       strerror(-recording->error));
+		end = lseek(recording->read_fd, 0, SEEK_END);
+		server->n_bytes += end > 0 ? (uint64_t)end : 0;
+	}
+	if (how == TS_SESSION_END_BAD_DATA)
+		ts_log(TS_LOG_WARNING, "dropped pid %d, uid %u: %s", peer->credentials.pid,
+		       peer->credentials.uid, why);
+	if (peer->fd >= 0) {
+		if (how == TS_SESSION_END_BYE)
+			peer_send_type(peer, TS_HANDSHAKE_DONE);
+		else
+			peer_send_type(peer, TS_HANDSHAKE_STOP);
+	}
+	ts_peer_free(peer);
+}
+
+void ts_peer_check(struct ts_peer *peer, uint64_t now_ns)
+{
+	enum ts_session_end how;
+	const char *why;
+
+	if (peer->session) {
+		if (ts_session_ended(peer->session, &how, &why))
+			peer_session_over(peer, how, why);
+	} else if (now_ns - peer->since_ns > PEER_HELLO_MAX_NS) {
+		peer_refuse(peer, -ETIMEDOUT, "it connected and said nothing");
+	}
+}

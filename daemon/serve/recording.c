@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recordings: creating the file under a name that nobody has, what is told about the recording as such, and
+ * its end.
+ */
+#include "daemon/serve/recording.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/utsname.h>
+
+#include "daemon/util/error.h"
+#include "proto/abi/clock.h"
+
+#define RECORDING_MAX_SUFFIX 1000u
+
+static int recording_create_file(const char *path, bool unique, mode_t mode, char **ret_path,
+				 int *ret_fd)
+{
+	size_t length = strlen(path), n_stem = length, n_bytes = length + 16;
+	ts_cleanup(ts_freep) char *name = malloc(n_bytes);
+	int fd;
+
+	if (!name)
+		return ts_error_origin(-ENOMEM);
+	if (length > 4 && !strcmp(path + length - 4, ".sbt"))
+		n_stem = length - 4;
+	memcpy(name, path, length + 1);
+	for (unsigned i = 1; i <= RECORDING_MAX_SUFFIX; i++) {
+		fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode);
+		if (fd >= 0) {
+			*ret_path = ts_take_ptr(name);
+			*ret_fd = fd;
+			return 0;
+		}
+		if (errno != EEXIST || !unique)
+			return ts_error_origin(-errno);
+		snprintf(name, n_bytes, "%.*s-%u%s", (int)n_stem, path, i, path + n_stem);
+	}
+	return ts_error_origin(-EEXIST);
+}
+
+static int recording_describe(struct ts_sbt_writer *writer, const char *command)
+{
+	struct ts_clock_pair pair = ts_clock_pair_take(TS_CLOCK_REALTIME);
+	struct utsname system;
+	char text[256];
+	int r;
+
+	r = ts_sbt_writer_metadata(writer, TS_METADATA_DAEMON_VERSION, TS_VERSION);
+	if (!r && !uname(&system)) {
+		r = ts_sbt_writer_metadata(writer, TS_METADATA_HOSTNAME, system.nodename);
+		snprintf(text, sizeof(text), "%s %s", system.sysname, system.release);
+		r = r ?: ts_sbt_writer_metadata(writer, TS_METADATA_KERNEL, text);
+	}
+	snprintf(text, sizeof(text), "%" PRIu64, pair.ticks);
+	r = r ?: ts_sbt_writer_metadata(writer, TS_METADATA_START_REALTIME, text);
+	snprintf(text, sizeof(text), "%" PRIu64, pair.monotonic_ns);
+	r = r ?: ts_sbt_writer_metadata(writer, TS_METADATA_START_MONOTONIC, text);
+	if (!r && command)
+		r = ts_sbt_writer_metadata(writer, TS_METADATA_COMMAND, command);
+	return r ?: ts_sbt_writer_flush(writer);
+}
+
+static int recording_reopen(int fd, int *ret_fd)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return ts_error_origin(-errno);
+	*ret_fd = fd;
+	return 0;
+}
+
+int ts_recording_new(const char *path, bool unique, mode_t mode, const char *command,
+		     struct ts_recording **ret_recording)
+{
+	struct ts_recording *recording = calloc(1, sizeof(*recording));
+	ts_cleanup(ts_closep) int fd = -1;
+	int r;
+
+	if (!recording)
+		return ts_error_origin(-ENOMEM);
+	recording->read_fd = -1;
+	r = recording_create_file(path, unique, mode, &recording->path, &fd);
+	if (!r)
+		r = recording_reopen(fd, &recording->read_fd);
+	if (!r) {
+		r = ts_sbt_writer_new(fd, &recording->writer);
+		if (!r)
+			ts_take_fd(&fd);
+	}
+	if (!r)
+		r = recording_describe(recording->writer, command);
+	if (r) {
+		if (recording->path)
+			unlink(recording->path);
+		ts_recording_free(recording);
+		return ts_error_trace(r < 0 ? r : -EIO);
+	}
+	*ret_recording = recording;
+	return 0;
+}
+
+void ts_recording_free(struct ts_recording *recording)
+{
+	if (!recording)
+		return;
+	ts_sbt_writer_free(recording->writer);
+	if (recording->read_fd >= 0)
+		close(recording->read_fd);
+	free(recording->path);
+	free(recording);
+}
+
+int ts_recording_finish(struct ts_recording *recording)
+{
+	int r;
+
+	if (recording->finished)
+		return recording->error;
+	recording->finished = true;
+	r = ts_sbt_writer_finish(recording->writer);
+	recording->error = r > 0 ? -EIO : r;
+	/* Frees the lock by which readers know that it grows. */
+	ts_sbt_writer_free(ts_take_ptr(recording->writer));
+	return recording->error;
+}
+
+int ts_recording_open(const struct ts_recording *recording, int *ret_fd)
+{
+	return recording_reopen(recording->read_fd, ret_fd);
+}
+
+void ts_recording_empty(struct ts_recording *recording, uint32_t reason, const char *program,
+			const char *text)
+{
+	if (!reason || recording->empty_reason)
+		return;
+	recording->empty_reason = reason;
+	snprintf(recording->empty_program, sizeof(recording->empty_program), "%s", program);
+	snprintf(recording->empty_text, sizeof(recording->empty_text), "%s", text);
+}
+
+int ts_recording_note(struct ts_recording *recording, const struct ucred *peer,
+		      enum ts_empty_reason reason, const char *program, const char *text)
+{
+	struct ts_sbt_session_writer *session = NULL;
+	struct ts_row_session row = {
+		.pid = (uint32_t)peer->pid,
+		.uid = peer->uid,
+		.start_ns = ts_clock_monotonic_ns(),
+		.start_realtime_ns = ts_clock_realtime_ns(),
+		.host_clock = TS_CLOCK_MONOTONIC,
+		.state = TS_SESSION_REFUSED,
+		.ended = TS_SESSION_END_EMPTY,
+		.empty_reason = reason,
+	};
+	int r;
+
+	row.end_ns = row.start_ns;
+	r = ts_sbt_writer_string(recording->writer, program, strlen(program), &row.program);
+	r = r ?: ts_sbt_writer_string(recording->writer, text, strlen(text), &row.empty_text);
+	r = r ?: ts_sbt_session_writer_new(recording->writer, &row, &session);
+	r = r ?: ts_sbt_session_writer_seal(session, NULL, 0);
+	ts_sbt_session_writer_free(session);
+	if (r)
+		return ts_error_trace(r < 0 ? r : -EIO);
+	recording->n_notes++;
+	ts_recording_empty(recording, reason, program, text);
+	return 0;
+}
+
+const char *ts_empty_reason_name(uint32_t reason)
+{
+	static const char *const names[] = {
+		[TS_EMPTY_NO_CUPTI] = "no_cupti",
+		[TS_EMPTY_CUPTI_HELD] = "cupti_held",
+		[TS_EMPTY_INJECTION_HELD] = "injection_held",
+		[TS_EMPTY_CUPTI_TOO_OLD] = "cupti_too_old",
+		[TS_EMPTY_CUPTI_ERROR] = "cupti_error",
+		[TS_EMPTY_NO_MEMORY] = "no_memory",
+	};
+
+	return reason < TS_ARRAY_LEN(names) ? names[reason] : NULL;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One trace file being written, and what is known of it for its summary. Belongs to the main thread;
+ * sessions' threads use its writer, which is thread-safe.
+ */
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include "proto/abi/session.h"
+#include "sbt/writer.h"
+
+struct ts_recording {
+	struct ts_sbt_writer *writer;
+	char *path;  /* as it was created */
+	int read_fd; /* another open file description: what readers are given is made from it */
+	uid_t uid;   /* whose sessions it holds, in a service; who started it otherwise */
+	bool finished;
+	int error; /* of the writer: why the file is not whole */
+
+	uint64_t counts[TS_ROW_EVENT_COUNT];
+	uint64_t lost[TS_LOSS_COUNT];
+	uint64_t n_notes;
+	uint32_t n_sessions;
+	uint32_t n_stopped;
+	uint32_t n_died;
+	uint32_t n_dropped;
+	/* Of the first process that had one. */
+	uint32_t empty_reason;
+	char empty_text[256];
+	char empty_program[64];
+};
+
+/*
+ * Creates the file, never over an existing one: where `path` exists, -EEXIST; or with `unique`, "-1",
+ * "-2", ... is put before its ".sbt" (and -EEXIST where a thousand of those exist too). Otherwise
+ * what open() or the writer gave. `command` may be NULL.
+ */
+int ts_recording_new(const char *path, bool unique, mode_t mode, const char *command,
+		     struct ts_recording **ret_recording);
+void ts_recording_free(struct ts_recording *recording);
+
+/* Ends the file. Idempotent. Returns the writer's error, which is also kept. */
+int ts_recording_finish(struct ts_recording *recording);
+
+/* A descriptor of the file for a reader: read-only, with a position of its own. */
+int ts_recording_open(const struct ts_recording *recording, int *ret_fd);
+
+/* A process that could not make a session: a session row without records. */
+int ts_recording_note(struct ts_recording *recording, const struct ucred *peer,
+		      enum ts_empty_reason reason, const char *program, const char *text);
+
+/* Remembers the first reason for emptiness. */
+void ts_recording_empty(struct ts_recording *recording, uint32_t reason, const char *program,
+			const char *text);
+
+/* "no_cupti", ...; NULL for none. */
+const char *ts_empty_reason_name(uint32_t reason);

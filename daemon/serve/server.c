@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The main loop: sockets, signals, the clock, and the order in which a recording ends. Sessions work
+ * in threads of their own and report through one eventfd; everything else happens here.
+ */
+#include "daemon/serve/server.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <systemd/sd-daemon.h>
+
+#include "daemon/util/error.h"
+#include "proto/abi/clock.h"
+
+#define SERVER_LOOK_US 500000u
+
+void ts_server_account(struct ts_server *server, struct ts_recording *recording,
+		       const struct ts_session *session, enum ts_session_end how)
+{
+	struct ts_session_status status;
+
+	ts_session_status(session, &status);
+	for (unsigned i = 0; i < TS_ROW_EVENT_COUNT; i++)
+		recording->counts[i] += status.counts[i];
+	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
+		recording->lost[i] += status.lost[i];
+	recording->n_stopped += how == TS_SESSION_END_STOPPED;
+	recording->n_died += how == TS_SESSION_END_DIED;
+	recording->n_dropped += how == TS_SESSION_END_BAD_DATA;
+	if (how == TS_SESSION_END_DAEMON && recording->writer && !recording->error)
+		recording->error = ts_sbt_writer_error(recording->writer);
+	ts_recording_empty(recording, status.reason, status.program, status.reason_text);
+	server->n_rows += status.rows;
+}
+
+/* ---- looking after peers and clients ---------------------------------------------------------- */
+
+static void server_done(struct ts_server *server)
+{
+	struct ts_client_connection *client;
+	int error = 0;
+
+	if (server->recording) {
+		error = ts_recording_finish(server->recording);
+		if (error)
+			ts_log(TS_LOG_ERROR, "%s is not whole: %s", server->recording->path,
+			       strerror(-error));
+	}
+	for (client = server->clients; client; client = ts_client_connection_next(client))
+		ts_client_connection_finished(client);
+	if (error)
+		server->exit_status = 1;
+	sd_event_exit(server->event, server->exit_status);
+}
+
+static void server_check(struct ts_server *server)
+{
+	uint64_t now = ts_clock_monotonic_ns();
+	struct ts_peer *peer, *next_peer;
+	struct ts_client_connection *client, *next_client;
+
+	for (peer = server->peers; peer; peer = next_peer) {
+		next_peer = peer->next;
+		ts_peer_check(peer, now);
+	}
+	for (client = server->clients; client; client = next_client) {
+		next_client = ts_client_connection_next(client);
+		ts_client_connection_check(client, now);
+	}
+	if (server->finishing && !server->peers)
+		server_done(server);
+}
+
+static int server_on_notify(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	uint64_t n;
+
+	if (read(fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
+		return ts_error_origin(-errno);
+	server_check(data);
+	return 0;
+}
+
+void ts_server_look(struct ts_server *server)
+{
+	uint64_t one = 1;
+
+	/* Can only fail by overflow, and then the loop is awake. */
+	if (write(server->notify_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* Deadlines are looked at only while somebody has one. */
+static void server_watch(struct ts_server *server)
+{
+	if (server->n_unready || server->n_clients || server->finishing) {
+		sd_event_source_set_time_relative(server->timer, SERVER_LOOK_US);
+		sd_event_source_set_enabled(server->timer, SD_EVENT_ONESHOT);
+	}
+}
+
+static int server_on_timer(sd_event_source *source, uint64_t usec, void *data)
+{
+	server_check(data);
+	server_watch(data);
+	return 0;
+}
+
+/* ---- connections ------------------------------------------------------------------------------ */
+
+/* Returns whether there was one. */
+static bool server_accept_peer(struct ts_server *server)
+{
+	int fd = accept4(server->inject_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return false;
+	if (server->n_unready >= server->options.limits.max_connections) {
+		server->n_refused++;
+		close(fd);
+		return true;
+	}
+	ts_peer_new(server, fd);
+	server_watch(server);
+	return true;
+}
+
+static int server_on_inject(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	server_accept_peer(data);
+	return 0;
+}
+
+static int server_on_control(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct ts_server *server = data;
+
+	fd = accept4(server->control_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	if (server->n_clients >= server->options.limits.max_clients) {
+		close(fd);
+		return 0;
+	}
+	ts_client_connection_new(server, fd);
+	server_watch(server);
+	return 0;
+}
+
+/* ---- the end ---------------------------------------------------------------------------------- */
+
+/* What processes said before the recording was told to end still counts. */
+static void server_receive_pending(struct ts_server *server)
+{
+	uint32_t *numbers, n = 0;
+
+	if (server->options.mode == TS_SERVER_RECORD && server->inject_fd >= 0)
+		while (server_accept_peer(server))
+			;
+	numbers = calloc(server->n_peers + 1, sizeof(*numbers));
+	if (!numbers)
+		return;
+	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
+		numbers[n++] = peer->number;
+	for (uint32_t i = 0; i < n; i++)
+		for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
+			if (peer->number == numbers[i]) {
+				ts_peer_receive_pending(peer);
+				break;
+			}
+	free(numbers);
+}
+
+void ts_server_finish(struct ts_server *server)
+{
+	struct ts_peer *next;
+
+	if (server->finishing)
+		return;
+	if (server->options.mode != TS_SERVER_PRIVATE)
+		server_receive_pending(server);
+	server->finishing = true;
+	sd_notify(0, "STOPPING=1");
+	for (struct ts_peer *peer = server->peers; peer; peer = next) {
+		next = peer->next;
+		if (peer->session)
+			ts_session_end(peer->session, TS_SESSION_END_STOPPED);
+		else
+			ts_peer_free(peer);
+	}
+	server_watch(server);
+	ts_server_look(server);
+}
+
+static int server_on_signal(sd_event_source *source, const struct signalfd_siginfo *info,
+			    void *data)
+{
+	ts_server_finish(data);
+	return 0;
+}
+
+static int server_signals(struct ts_server *server)
+{
+	bool service = server->options.mode == TS_SERVER_SERVICE;
+	sigset_t set;
+	int r;
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	/* A terminal's signals are the command's: tsctl says when its recording ends. */
+	if (!service) {
+		signal(SIGINT, SIG_IGN);
+		signal(SIGHUP, SIG_IGN);
+	}
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	if (service)
+		sigaddset(&set, SIGINT);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return ts_error_origin(-errno);
+	r = sd_event_add_signal(server->event, NULL, SIGTERM, server_on_signal, server);
+	if (r >= 0 && service)
+		r = sd_event_add_signal(server->event, NULL, SIGINT, server_on_signal, server);
+	return r < 0 ? ts_error_origin(r) : 0;
+}
+
+/* ---- sockets ---------------------------------------------------------------------------------- */
+
+/* Nobody answers at a path that a dead daemon left behind. */
+static bool server_socket_is_stale(int type, const struct sockaddr_un *address)
+{
+	ts_cleanup(ts_closep) int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+	return fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
+	       errno == ECONNREFUSED;
+}
+
+static int server_listen(const char *path, int type, mode_t mode, int *ret_fd)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	ts_cleanup(ts_closep) int fd = -1;
+	char *slash;
+
+	if (strlen(path) >= sizeof(address.sun_path)) {
+		ts_log(TS_LOG_ERROR, "%s: a socket's path has at most %zu bytes", path,
+		       sizeof(address.sun_path) - 1);
+		return ts_error_origin(-ENAMETOOLONG);
+	}
+	strcpy(address.sun_path, path);
+	/* The directory, where only it is missing; the default's is /run's, empty at boot. */
+	slash = strrchr(address.sun_path, '/');
+	if (slash && slash != address.sun_path) {
+		*slash = '\0';
+		mkdir(address.sun_path, 0755);
+		*slash = '/';
+	}
+	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return ts_error_origin(-errno);
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+		if (errno != EADDRINUSE || !server_socket_is_stale(type, &address) ||
+		    unlink(path) < 0 ||
+		    bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+			int error = errno;
+
+			ts_log(TS_LOG_ERROR, "cannot listen at %s: %s", path, strerror(error));
+			return ts_error_origin(-error);
+		}
+	}
+	if (chmod(path, mode) < 0 || listen(fd, SOMAXCONN) < 0) {
+		int error = errno;
+
+		unlink(path);
+		return ts_error_origin(-error);
+	}
+	*ret_fd = ts_take_fd(&fd);
+	return 0;
+}
+
+static int server_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+		return ts_error_origin(-errno);
+	return 0;
+}
+
+static int server_open_inject(struct ts_server *server)
+{
+	const struct ts_server_options *options = &server->options;
+	/* Anybody may be recorded by a service; who started a recording alone uses its socket. */
+	mode_t mode = options->mode == TS_SERVER_SERVICE ? 0666 : 0600;
+	int r = 0;
+
+	server->inject_fd = options->inject_fd;
+	if (server->inject_fd >= 0) {
+		r = server_nonblocking(server->inject_fd);
+	} else {
+		r = server_listen(options->inject_socket, SOCK_SEQPACKET, mode, &server->inject_fd);
+		server->unlink_inject = !r;
+	}
+	if (r)
+		return ts_error_trace(r);
+	r = sd_event_add_io(server->event, &server->inject_source, server->inject_fd, EPOLLIN,
+			    server_on_inject, server);
+	return r < 0 ? ts_error_origin(r) : 0;
+}
+
+static int server_open_control(struct ts_server *server)
+{
+	const struct ts_server_options *options = &server->options;
+	int r;
+
+	server->control_fd = options->control_fd;
+	if (server->control_fd >= 0) {
+		r = server_nonblocking(server->control_fd);
+	} else {
+		r = server_listen(options->control_socket, SOCK_STREAM, 0666, &server->control_fd);
+		server->unlink_control = !r;
+	}
+	if (r)
+		return ts_error_trace(r);
+	r = sd_event_add_io(server->event, &server->control_source, server->control_fd, EPOLLIN,
+			    server_on_control, server);
+	return r < 0 ? ts_error_origin(r) : 0;
+}
+
+static int server_open(struct ts_server *server)
+{
+	const struct ts_server_options *options = &server->options;
+	int r;
+
+	switch (options->mode) {
+	case TS_SERVER_PRIVATE:
+		r = server_nonblocking(options->inject_fd);
+		return r ?: ts_peer_new(server, options->inject_fd);
+	case TS_SERVER_RECORD:
+		/* The file first: a recording that cannot be written does not begin. */
+		r = ts_recording_new(options->output, false, 0666, options->program,
+				     &server->recording);
+		if (r) {
+			ts_log(TS_LOG_ERROR, "cannot create %s: %s", options->output, strerror(-r));
+			return ts_error_trace(r);
+		}
+		server->recording->uid = getuid();
+		r = server_open_inject(server);
+		r = r ?: server_nonblocking(options->control_fd);
+		return r ?: ts_client_connection_new(server, options->control_fd);
+	case TS_SERVER_SERVICE:
+	default:
+		r = server_open_inject(server);
+		return r ?: server_open_control(server);
+	}
+}
+
+/* ---- beginning and end of the process --------------------------------------------------------- */
+
+static int server_init(struct ts_server *server)
+{
+	struct rlimit limit;
+	int r;
+
+	/* Two descriptors a session; the soft limit is for programs that use select(). */
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	r = sd_event_new(&server->event);
+	if (r < 0)
+		return ts_error_origin(r);
+	server->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (server->notify_fd < 0)
+		return ts_error_origin(-errno);
+	r = sd_event_add_io(server->event, &server->notify_source, server->notify_fd, EPOLLIN,
+			    server_on_notify, server);
+	if (r >= 0)
+		r = sd_event_add_time_relative(server->event, &server->timer, CLOCK_MONOTONIC,
+					       SERVER_LOOK_US, 0, server_on_timer, server);
+	if (r < 0)
+		return ts_error_origin(r);
+	sd_event_set_watchdog(server->event, true);
+	return server_signals(server);
+}
+
+static void server_deinit(struct ts_server *server)
+{
+	const struct ts_server_options *options = &server->options;
+
+	while (server->peers)
+		ts_peer_free(server->peers);
+	while (server->clients)
+		ts_client_connection_free(server->clients);
+	ts_recording_free(server->recording);
+	if (server->unlink_inject)
+		unlink(options->inject_socket);
+	if (server->unlink_control)
+		unlink(options->control_socket);
+	sd_event_source_disable_unref(server->inject_source);
+	sd_event_source_disable_unref(server->control_source);
+	sd_event_source_disable_unref(server->notify_source);
+	sd_event_source_disable_unref(server->timer);
+	ts_closep(&server->notify_fd);
+	if (options->mode != TS_SERVER_PRIVATE)
+		ts_closep(&server->inject_fd);
+	if (options->mode == TS_SERVER_SERVICE)
+		ts_closep(&server->control_fd);
+	sd_event_unref(server->event);
+}
+
+int ts_server_run(const struct ts_server_options *options)
+{
+	struct ts_server server = {
+		.options = *options,
+		.notify_fd = -1,
+		.inject_fd = -1,
+		.control_fd = -1,
+		.start_ns = ts_clock_monotonic_ns(),
+	};
+	int r;
+
+	r = server_init(&server);
+	r = r ?: server_open(&server);
+	if (!r) {
+		sd_notify(0, "READY=1");
+		r = sd_event_loop(server.event);
+		if (r >= 0)
+			r = server.exit_status;
+	}
+	server_deinit(&server);
+	return r;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daemon's main loop: processes that come to be recorded (peers.c), clients of the control
+ * socket (control.c), recordings that end. One thread; sd-event.
+ */
+#pragma once
+
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+
+#include "daemon/serve/recording.h"
+#include "daemon/serve/session.h"
+
+enum ts_server_mode {
+	TS_SERVER_SERVICE = 1, /* a file for each process, for as long as the system runs */
+	TS_SERVER_PRIVATE = 2, /* one process over one socket, then the end */
+	TS_SERVER_RECORD = 3,  /* one file for all processes, until told to finish */
+};
+
+/* Limits, each settable; what --help says are these. */
+struct ts_server_limits {
+	uint32_t max_sessions;	    /* at once */
+	uint32_t max_sessions_user; /* at once, of one uid; a service's */
+	uint32_t max_connections;   /* to the inject socket, without a session yet */
+	uint32_t max_clients;	    /* of the control socket */
+	uint64_t max_session_bytes; /* of shared memory */
+};
+
+#define TS_SERVER_LIMITS_DEFAULT                                                          \
+	{                                                                                 \
+		.max_sessions = 512, .max_sessions_user = 128, .max_connections = 256,    \
+		.max_clients = 64, .max_session_bytes = UINT64_C(2) * 1024 * 1024 * 1024, \
+	}
+
+struct ts_server_options {
+	enum ts_server_mode mode;
+	struct ts_server_limits limits;
+	uint32_t command; /* TS_COMMAND_* for new sessions */
+	uint32_t seal_age_ms;
+	const char *inject_socket;  /* service, record: path to listen at; NULL: inject_fd */
+	const char *control_socket; /* service: path to listen at; NULL: control_fd */
+	int inject_fd;		    /* from systemd, listening; private: the connection. -1: none */
+	int control_fd;		    /* from systemd, listening; record: tsctl's connection. -1 */
+	const char *output;	    /* private, record: the file */
+	const char *directory;	    /* service: where files go */
+	const char *program;	    /* private: for the trace's metadata */
+	pid_t pid;		    /* private: of the process */
+};
+
+struct ts_peer;
+struct ts_client_connection;
+
+struct ts_server {
+	struct ts_server_options options;
+	sd_event *event;
+	int notify_fd;
+	sd_event_source *notify_source;
+	sd_event_source *inject_source;
+	sd_event_source *control_source;
+	sd_event_source *timer; /* once a second while there is something to watch */
+	int inject_fd;
+	int control_fd;
+	bool unlink_inject;
+	bool unlink_control;
+	struct ts_peer *peers;
+	uint32_t n_peers;
+	uint32_t n_unready;
+	struct ts_client_connection *clients;
+	uint32_t n_clients;
+	struct ts_recording *recording; /* private, record */
+	uint32_t last_number;
+	uint64_t start_ns;
+	uint64_t n_sessions;
+	uint64_t n_refused;
+	uint64_t n_rows;  /* of sessions that ended */
+	uint64_t n_bytes; /* of recordings that ended */
+	bool finishing;
+	uint64_t finish_deadline_ns;
+	int exit_status;
+};
+
+/* Runs until the end. Returns the process's exit status, or a negative errno where it could not start. */
+int ts_server_run(const struct ts_server_options *options);
+
+/* ---- between the server's files ---- */
+
+/* One process's connection to the inject socket. */
+struct ts_peer {
+	struct ts_server *server;
+	struct ts_peer *next;
+	uint32_t number; /* the daemon's, from 1; what clients ask for */
+	int fd;		 /* -1 once the process is gone */
+	sd_event_source *source;
+	uint64_t since_ns;
+	struct ucred credentials;
+	struct ts_session *session;	/* NULL until HELLO */
+	bool began;			/* had a HELLO that was welcomed */
+	struct ts_recording *recording; /* its own in a service, else the server's */
+};
+
+/* Begins to serve a connection, which it takes over. */
+int ts_peer_new(struct ts_server *server, int fd);
+/* Ends it: the session, where there is one, has ended. */
+void ts_peer_free(struct ts_peer *peer);
+/* What its session's thread reported; frees it when the session is over. */
+void ts_peer_check(struct ts_peer *peer, uint64_t now_ns);
+/* Takes what came before a recording ends. */
+void ts_peer_receive_pending(struct ts_peer *peer);
+
+int ts_client_connection_new(struct ts_server *server, int fd);
+void ts_client_connection_free(struct ts_client_connection *client);
+/* Answers what waited for sessions; drops clients that do not read. */
+void ts_client_connection_check(struct ts_client_connection *client, uint64_t now_ns);
+struct ts_client_connection *ts_client_connection_next(struct ts_client_connection *client);
+/* Answers those who asked for the recording's end. */
+void ts_client_connection_finished(struct ts_client_connection *client);
+
+/* Has every peer and client looked at soon, by the loop: they may be freed then. */
+void ts_server_look(struct ts_server *server);
+
+/* Ends the recording (record, private) or the service: sessions are stopped, files finished. */
+void ts_server_finish(struct ts_server *server);
+/* A session of the server's one recording ended: take its counts. */
+void ts_server_account(struct ts_server *server, struct ts_recording *recording,
+		       const struct ts_session *session, enum ts_session_end how);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What session.c (life cycle, main thread) and session-thread.c (the work) share.
+ */
+#pragma once
+
+#include <pthread.h>
+
+#include "daemon/ingest/arena.h"
+#include "daemon/ingest/drain.h"
+#include "daemon/merge/loss.h"
+#include "daemon/merge/rows.h"
+#include "daemon/serve/session.h"
+
+struct session_shard {
+	uint64_t position; /* rows are made up to here */
+	uint64_t released; /* and written up to here */
+	uint64_t head;	   /* as loaded in this round */
+	bool has_device_rows;
+	struct ts_loss_seen lost;
+};
+
+struct ts_session {
+	struct ts_recording *recording;
+	struct ts_memory memory;
+	struct ts_session_options options;
+	pthread_t thread;
+	bool started;
+	uint32_t number;
+	uint64_t start_ns;
+
+	/* The main thread asks; release there, acquire in the thread. */
+	uint32_t end_wanted; /* enum ts_session_end */
+	uint64_t seal_wanted;
+	uint32_t flush_wanted_ms;
+	/* The thread answers; release there, acquire in the main thread. */
+	uint64_t seals_done;
+	uint32_t ended; /* enum ts_session_end; after everything else */
+	/* Relaxed: for a look from outside. */
+	uint64_t counts[TS_ROW_EVENT_COUNT];
+	uint64_t lost[TS_LOSS_COUNT];
+
+	/* The thread's own. */
+	struct ts_sbt_session_writer *writer;
+	struct ts_row_session row;
+	struct ts_drain drain;
+	struct ts_arena_reader arena;
+	struct ts_clock_table host_clock;
+	struct ts_clock_table cupti_clock;
+	struct ts_join *join;
+	struct ts_rows rows;
+	struct session_shard *shards;
+	struct ts_loss_seen lost_control;
+	uint64_t *checkpoint; /* session_checkpoint, then a position for each shard */
+	uint32_t n_claimed;
+	bool dirty;	       /* something came since the last seal */
+	uint64_t dirty_ns;     /* since when */
+	uint64_t loss_ns;      /* last look at the counters */
+	uint64_t unjoined_api; /* already written as rows */
+	uint64_t unjoined_device;
+	uint64_t bad_definitions;
+	struct ts_clock_pair last_pair; /* of the host clock */
+	struct ts_clock_pair last_realtime;
+	bool last_pair_stored;
+	uint64_t stored_ns;
+	uint64_t seal_serving; /* the ticket that waits for flush_deadline_ns or the flush */
+	uint64_t flush_deadline_ns;
+	uint32_t flush_number;
+	bool flush_waiting;
+	int write_error; /* the file's: this session cannot go on */
+	const char *why; /* BAD_DATA: what it did */
+};
+
+/* The thread's function. Its argument is the session. */
+void *ts_session_thread(void *session);

@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session's work. Each round loads the shards' heads, takes a clock snapshot (so that every host time drained
+ * lies between two), reads new definitions, makes rows, and every so often writes them: only then
+ * is the ring's space given back, so that a daemon that comes after this one finds what was not
+ * written still there.
+ *
+ * The peer is hostile until proven otherwise: what breaks the ring's rules ends this session and no other.
+ */
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include "daemon/serve/session-internal.h"
+#include "daemon/util/error.h"
+
+#define MS_NS		    UINT64_C(1000000)
+
+#define ROUND_MIN_MS	    10u	 /* between looks while records flow */
+#define ROUND_MAX_MS	    100u /* while none do */
+#define SEAL_ROWS	    65536u
+#define CLOCK_SPACING_NS    (20 * MS_NS) /* of pairs in the table */
+#define CLOCK_STORED_NS	    (90 * MS_NS) /* of pairs in the trace: at most 100 ms apart */
+#define LOSS_LOOK_NS	    (100 * MS_NS)
+#define END_DRAIN_MAX_NS    (10000 * MS_NS) /* for a peer that writes on after its end */
+#define CHECKPOINT_VERSION  1u
+#define CHECKPOINT_N_HEADER 4u
+
+#define SESSION_E_BAD_PEER  1 /* s->why says what it did */
+
+static int session_bad(struct ts_session *s, const char *why)
+{
+	s->why = why;
+	return SESSION_E_BAD_PEER;
+}
+
+/* The writer's failures are the file's: none of them is the peer's doing. */
+static int session_write_failed(struct ts_session *s, int r)
+{
+	s->write_error = r < 0 ? r : -EIO;
+	return ts_error_trace(s->write_error);
+}
+
+static void session_count_lost(struct ts_session *s, unsigned reason, uint64_t count)
+{
+	__atomic_store_n(&s->lost[reason], s->lost[reason] + count, __ATOMIC_RELAXED);
+}
+
+static void session_count_row(struct ts_session *s, unsigned type)
+{
+	__atomic_store_n(&s->counts[type], s->counts[type] + 1, __ATOMIC_RELAXED);
+}
+
+static void session_dirty(struct ts_session *s)
+{
+	if (!s->dirty) {
+		s->dirty = true;
+		s->dirty_ns = ts_clock_monotonic_ns();
+	}
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+static void session_release(struct ts_session *s)
+{
+	for (uint32_t i = 0; i < s->n_claimed; i++) {
+		struct session_shard *shard = &s->shards[i];
+
+		if (shard->position == shard->released)
+			continue;
+		/* Pairs with ts_ring_reserve(), (B). */
+		ts_ring_consumer_release(ts_memory_shard(&s->memory, i), shard->position);
+		shard->released = shard->position;
+	}
+}
+
+/* Writes what was gathered, then gives its space back. */
+static int session_write(struct ts_session *s)
+{
+	size_t n_words = CHECKPOINT_N_HEADER + s->n_claimed;
+	int r;
+
+	if (!s->dirty)
+		return 0;
+	/* {version, shards, arena position, 0, position of each shard}: what a later daemon compares. */
+	s->checkpoint[0] = CHECKPOINT_VERSION;
+	s->checkpoint[1] = s->n_claimed;
+	s->checkpoint[2] = s->arena.position;
+	s->checkpoint[3] = 0;
+	for (uint32_t i = 0; i < s->n_claimed; i++)
+		s->checkpoint[CHECKPOINT_N_HEADER + i] = s->shards[i].position;
+	r = ts_sbt_session_writer_seal(s->writer, s->checkpoint, n_words * sizeof(uint64_t));
+	if (r)
+		return session_write_failed(s, r);
+	s->dirty = false;
+	session_release(s);
+	return 0;
+}
+
+static int session_add_row(struct ts_session *s, unsigned type, const void *row)
+{
+	int r = ts_sbt_session_writer_add_row(s->writer, type, row);
+
+	if (ts_unlikely(r == TS_SBT_E_FULL)) {
+		session_dirty(s);
+		r = session_write(s);
+		if (r)
+			return r;
+		r = ts_sbt_session_writer_add_row(s->writer, type, row);
+	}
+	return r ? session_write_failed(s, r) : 0;
+}
+
+static int session_add_loss(struct ts_session *s, const struct ts_row_loss *row)
+{
+	session_dirty(s);
+	session_count_lost(s, row->reason, row->count);
+	session_count_row(s, TS_ROW_LOSS);
+	return session_add_row(s, TS_ROW_LOSS, row);
+}
+
+static int session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t count,
+			uint64_t from_ns)
+{
+	struct ts_row_loss row = ts_loss_row(reason, count, from_ns, ts_clock_monotonic_ns());
+
+	return count ? session_add_loss(s, &row) : 0;
+}
+
+/* ---- definitions ------------------------------------------------------------------------------ */
+
+static int sink_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *ret_id)
+{
+	struct ts_session *s = data;
+	int r = ts_sbt_writer_string(s->recording->writer, bytes, n_bytes, ret_id);
+
+	return r ? session_write_failed(s, r) : 0;
+}
+
+static int sink_stack(void *data, const uint64_t *frames, uint32_t n_frames, uint32_t flags,
+		      uint32_t *ret_id)
+{
+	struct ts_session *s = data;
+	int r = ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,
+						flags & TS_STACK_TRUNCATED, ret_id);
+
+	if (r == TS_SBT_E_FULL) {
+		r = session_write(s);
+		r = r
+			    ?: ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,
+							       flags & TS_STACK_TRUNCATED, ret_id);
+	}
+	return r ? session_write_failed(s, r) : 0;
+}
+
+static uint64_t session_host_time(struct ts_session *s, uint64_t ticks)
+{
+	if (!ticks || s->memory.host_clock == TS_CLOCK_MONOTONIC)
+		return ticks;
+	return ts_clock_table_convert(&s->host_clock, ticks);
+}
+
+static int sink_thread(void *data, const struct ts_definition_thread *thread, uint32_t name,
+		       uint32_t *ret_id)
+{
+	struct ts_session *s = data;
+	struct ts_row_thread row = {
+		.start_ns = session_host_time(s, thread->time),
+		.tid = thread->tid,
+		.name = name,
+	};
+	int r = ts_sbt_session_writer_add_thread(s->writer, &row, ret_id);
+
+	return r ? session_write_failed(s, r) : 0;
+}
+
+static int sink_device(void *data, const struct ts_definition_device *device, uint32_t name)
+{
+	struct ts_row_device row = {
+		.device = device->device,
+		.name = name,
+		.memory_bytes = device->memory_bytes,
+		.memory_bandwidth_kb_per_s = device->memory_bandwidth_kb_per_s,
+		.compute_capability_major = device->compute_capability_major,
+		.compute_capability_minor = device->compute_capability_minor,
+		.n_multiprocessors = device->n_multiprocessors,
+		.core_clock_khz = device->core_clock_khz,
+		.n_copy_engines = device->n_copy_engines,
+		.threads_per_warp = device->threads_per_warp,
+		.max_warps_per_multiprocessor = device->max_warps_per_multiprocessor,
+		.max_blocks_per_multiprocessor = device->max_blocks_per_multiprocessor,
+		.max_shared_bytes_per_multiprocessor = device->max_shared_bytes_per_multiprocessor,
+		.max_registers_per_multiprocessor = device->max_registers_per_multiprocessor,
+		.l2_cache_bytes = device->l2_cache_bytes,
+		.flags = device->definition.flags,
+	};
+
+	memcpy(row.uuid, device->uuid, sizeof(row.uuid));
+	return session_add_row(data, TS_ROW_DEVICE, &row);
+}
+
+static int sink_module(void *data, const struct ts_definition_module *module, uint32_t path)
+{
+	struct ts_session *s = data;
+	struct ts_row_module row = {
+		.start_ns = session_host_time(s, module->time),
+		.address = module->start,
+		.address_end = module->end,
+		.bias = module->bias,
+		.path = path,
+		.flags = module->definition.flags,
+		.n_build_id_bytes = module->n_build_id_bytes,
+	};
+
+	memcpy(row.build_id, module->build_id, sizeof(row.build_id));
+	return session_add_row(s, TS_ROW_MODULE, &row);
+}
+
+static int session_read_arena(struct ts_session *s)
+{
+	const struct ts_arena_sink sink = {
+		.data = s,
+		.string = sink_string,
+		.stack = sink_stack,
+		.thread = sink_thread,
+		.device = sink_device,
+		.module = sink_module,
+	};
+	const struct ts_arena *arena = ts_memory_arena(&s->memory);
+	/* Pairs with the producer's release of `published`. */
+	uint64_t published = __atomic_load_n(&arena->published, __ATOMIC_ACQUIRE);
+	int r;
+
+	if (published == s->arena.position)
+		return 0;
+	session_dirty(s);
+	r = ts_arena_read(&s->arena, (const uint8_t *)arena + sizeof(*arena), s->memory.arena_bytes,
+			  published, &sink);
+	if (r == -EBADMSG && !s->write_error)
+		return session_bad(s, "its definitions are malformed");
+	if (r)
+		return r;
+	return session_lose(s, TS_LOSS_BAD_DEFINITION, s->arena.n_bad - s->bad_definitions,
+			    s->loss_ns)
+		       ?: (s->bad_definitions = s->arena.n_bad, 0);
+}
+
+/* ---- clocks ----------------------------------------------------------------------------------- */
+
+static int session_store_clock(struct ts_session *s, enum ts_clock clock,
+			       const struct ts_clock_pair *pair)
+{
+	struct ts_row_clock row = {
+		.start_ns = pair->monotonic_ns,
+		.ticks = pair->ticks,
+		.error_ns = pair->error_ns,
+		.clock = clock,
+	};
+
+	session_count_row(s, TS_ROW_CLOCK);
+	return session_add_row(s, TS_ROW_CLOCK, &row);
+}
+
+static int session_store_pairs(struct ts_session *s)
+{
+	int r = 0;
+
+	if (s->memory.host_clock != TS_CLOCK_MONOTONIC)
+		r = session_store_clock(s, s->memory.host_clock, &s->last_pair);
+	s->last_pair_stored = true;
+	s->stored_ns = s->last_pair.monotonic_ns;
+	return r ?: session_store_clock(s, TS_CLOCK_REALTIME, &s->last_realtime);
+}
+
+/*
+ * A pair of now. While rows flow, pairs go into the trace at most 100 ms apart, and with the first row after a
+ * silence the pair from before it, so that the trace itself brackets every time in it.
+ */
+static int session_clock(struct ts_session *s, bool flowing)
+{
+	struct ts_clock_pair pair = ts_clock_pair_take(s->memory.host_clock);
+	int r = 0;
+
+	if (s->memory.host_clock != TS_CLOCK_MONOTONIC)
+		ts_clock_table_extend(&s->host_clock, &pair, CLOCK_SPACING_NS);
+	if (pair.error_ns > s->row.clock_error_ns)
+		s->row.clock_error_ns = pair.error_ns;
+	if (flowing && !s->last_pair_stored) {
+		session_dirty(s);
+		r = session_store_pairs(s);
+	}
+	if (pair.monotonic_ns - s->stored_ns < CLOCK_STORED_NS && s->last_pair_stored)
+		return r;
+	s->last_pair = pair;
+	s->last_realtime = ts_clock_pair_take(TS_CLOCK_REALTIME);
+	s->last_pair_stored = false;
+	if (!flowing || r)
+		return r;
+	session_dirty(s);
+	return session_store_pairs(s);
+}
+
+/* ---- records ---------------------------------------------------------------------------------- */
+
+static int session_record(struct ts_session *s, struct session_shard *shard,
+			  const struct ts_record *record)
+{
+	union ts_row_any row;
+	int r = ts_rows_convert(&s->rows, record, &row);
+
+	if (ts_unlikely(r))
+		return session_lose(s,
+				    r == TS_ROWS_E_UNKNOWN ? TS_LOSS_UNKNOWN_RECORD
+							   : TS_LOSS_BAD_RECORD,
+				    1, s->loss_ns);
+	if (record->type >= TS_RECORD_KERNEL && record->type <= TS_RECORD_MEMSET)
+		shard->has_device_rows = true;
+	else if (ts_unlikely(record->type == TS_RECORD_LOSS))
+		session_count_lost(s, row.loss.reason, row.loss.count);
+	session_count_row(s, record->type);
+	return session_add_row(s, record->type, &row);
+}
+
+static int session_drain_shard(struct ts_session *s, uint32_t i)
+{
+	const struct ts_shard *memory = ts_memory_shard(&s->memory, i);
+	struct session_shard *shard = &s->shards[i];
+	uint32_t thread;
+
+	if (shard->position == shard->head)
+		return 0;
+	/* Written before the owner's first commit, which the acquire of the head has seen. */
+	thread = __atomic_load_n(&memory->thread, __ATOMIC_RELAXED);
+	s->rows.thread = ts_id_map_get(&s->arena.threads, thread);
+	session_dirty(s);
+	while (shard->position != shard->head) {
+		uint64_t begin = shard->position;
+		const struct ts_record *record;
+		size_t n_bytes, off = 0;
+		int r;
+
+		r = ts_drain_copy(&s->drain, memory, s->memory.ring_bytes, begin, shard->head,
+				  &n_bytes);
+		if (r < 0)
+			return session_bad(s, "a record in its ring is malformed");
+		for (;;) {
+			/* Up to date at each record: a row that does not fit forces a write. */
+			shard->position = begin + off;
+			/* Only ever the end: ts_drain_copy() gave whole records. */
+			if (ts_record_next(s->drain.buffer, n_bytes, &off, &record))
+				break;
+			r = session_record(s, shard, record);
+			if (r)
+				return r;
+		}
+		shard->position = begin + n_bytes;
+		if (ts_sbt_session_writer_pending_rows(s->writer) >= SEAL_ROWS ||
+		    shard->position - shard->released > s->memory.ring_bytes / 2) {
+			r = session_write(s);
+			if (r)
+				return r;
+			session_dirty(s);
+		}
+	}
+	return 0;
+}
+
+static int session_load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
+{
+	struct session_shard *shard = &s->shards[i];
+	/* Pairs with ts_ring_commit(), (A). */
+	uint64_t head = ts_ring_consumer_head(ts_memory_shard(&s->memory, i));
+
+	if (!ts_ring_consumer_check(head, shard->position, shard->released, s->memory.ring_bytes))
+		return session_bad(s, "its ring's indices are impossible");
+	if (head - shard->position > *n_most)
+		*n_most = head - shard->position;
+	shard->head = head;
+	return 0;
+}
+
+/*
+ * Shards that deliver device rows have their heads loaded first and are drained last: the call that
+ * caused a device row was committed before it, in another shard, and so is seen in the same round.
+ */
+static int session_load_heads(struct ts_session *s, uint64_t *ret_n_most)
+{
+	/* Pairs with the producer's release when it claims a shard. */
+	uint32_t n = __atomic_load_n(&s->memory.control->n_claimed, __ATOMIC_ACQUIRE);
+	int r = 0;
+
+	*ret_n_most = 0;
+	if (n > s->memory.n_shards)
+		return session_bad(s, "it claims more shards than it has");
+	if (n > s->n_claimed)
+		s->n_claimed = n;
+	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
+		if (s->shards[i].has_device_rows)
+			r = session_load_head(s, i, ret_n_most);
+	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
+		if (!s->shards[i].has_device_rows)
+			r = session_load_head(s, i, ret_n_most);
+	return r;
+}
+
+static int session_drain_shards(struct ts_session *s)
+{
+	uint64_t device[TS_SESSION_MAX_SHARDS / 64] = {0};
+	int r = 0;
+
+	for (uint32_t i = 0; i < s->n_claimed && !r; i++) {
+		if (s->shards[i].has_device_rows)
+			device[i / 64] |= UINT64_C(1) << i % 64;
+		else
+			r = session_drain_shard(s, i);
+	}
+	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
+		if (device[i / 64] & UINT64_C(1) << i % 64)
+			r = session_drain_shard(s, i);
+	return r;
+}
+
+static int session_look_for_losses(struct ts_session *s)
+{
+	struct ts_row_loss rows[TS_LOSS_COUNT];
+	uint64_t now = ts_clock_monotonic_ns();
+	int r;
+
+	for (uint32_t i = 0; i <= s->n_claimed; i++) {
+		bool control = i == s->n_claimed;
+		const struct ts_shard *shard = control ? NULL : ts_memory_shard(&s->memory, i);
+		uint32_t thread =
+			control ? 0
+				: ts_id_map_get(&s->arena.threads,
+						__atomic_load_n(&shard->thread, __ATOMIC_RELAXED));
+		unsigned n = ts_loss_look(control ? &s->lost_control : &s->shards[i].lost,
+					  control ? s->memory.control->lost : shard->lost,
+					  s->loss_ns, now, thread, rows);
+
+		for (unsigned j = 0; j < n; j++) {
+			r = session_add_loss(s, &rows[j]);
+			if (r)
+				return r;
+		}
+	}
+	s->loss_ns = now;
+	return 0;
+}
+
+/* One look at everything. *ret_n_most: the most that one shard had waiting. */
+static int session_round(struct ts_session *s, uint64_t *ret_n_most)
+{
+	int r = session_load_heads(s, ret_n_most);
+
+	r = r ?: session_clock(s, *ret_n_most != 0);
+	r = r ?: session_read_arena(s);
+	r = r ?: session_drain_shards(s);
+	if (!r && ts_clock_monotonic_ns() - s->loss_ns >= LOSS_LOOK_NS)
+		r = session_look_for_losses(s);
+	if (!r && s->dirty &&
+	    ts_clock_monotonic_ns() - s->dirty_ns >= s->options.seal_age_ms * MS_NS)
+		r = session_write(s);
+	__atomic_store_n(&s->memory.control->heartbeat_ns, ts_clock_monotonic_ns(),
+			 __ATOMIC_RELAXED);
+	return r;
+}
+
+/* ---- what the main thread asks for ------------------------------------------------------------ */
+
+static void session_notify(struct ts_session *s)
+{
+	uint64_t one = 1;
+
+	/* Cannot fail but by overflow, and then the main thread is awake already. */
+	if (write(s->options.notify_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+static void session_ask_flush(struct ts_session *s, uint32_t wait_ms)
+{
+	uint32_t number =
+		__atomic_add_fetch(&s->memory.control->flush_request, 1, __ATOMIC_RELAXED);
+
+	s->flush_number = number;
+	s->flush_waiting = true;
+	s->flush_deadline_ns = ts_clock_monotonic_ns() + wait_ms * MS_NS;
+}
+
+/* True when the process flushed, cannot, or was given its time. */
+static bool session_flushed(struct ts_session *s)
+{
+	struct ts_control *control = s->memory.control;
+	uint32_t state = __atomic_load_n(&control->state, __ATOMIC_RELAXED);
+
+	if (!s->flush_waiting)
+		return true;
+	/* Pairs with the producer's release of flushes_done. */
+	if (__atomic_load_n(&control->flushes_done, __ATOMIC_ACQUIRE) == s->flush_number ||
+	    (state != TS_SESSION_RECORDING && state != TS_SESSION_STARTING) ||
+	    ts_clock_monotonic_ns() >= s->flush_deadline_ns)
+		s->flush_waiting = false;
+	return !s->flush_waiting;
+}
+
+/* Before the round: asks the process to flush. */
+static void session_begin_seal(struct ts_session *s)
+{
+	uint64_t wanted = __atomic_load_n(&s->seal_wanted, __ATOMIC_ACQUIRE);
+	uint32_t wait_ms;
+
+	if (wanted == s->seal_serving)
+		return;
+	s->seal_serving = wanted;
+	wait_ms = __atomic_exchange_n(&s->flush_wanted_ms, 0, __ATOMIC_RELAXED);
+	if (wait_ms)
+		session_ask_flush(s, wait_ms);
+}
+
+/* `flushed` was true before the round that has just drained everything. */
+static int session_finish_seal(struct ts_session *s, bool flushed)
+{
+	int r;
+
+	if (!flushed || s->seal_serving == s->seals_done)
+		return 0;
+	r = session_look_for_losses(s);
+	r = r ?: session_write(s);
+	if (r)
+		return r;
+	__atomic_store_n(&s->seals_done, s->seal_serving, __ATOMIC_RELEASE);
+	session_notify(s);
+	return 0;
+}
+
+/*
+ * Sleeps until the doorbell moves from `seen` or the time is over. `sleeping` asks the producer to
+ * ring when a shard passes its watermark; a ring that comes before the wait is not lost, for the
+ * doorbell has moved then.
+ */
+static void session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
+{
+	struct ts_control *control = s->memory.control;
+	struct timespec time = {.tv_sec = (time_t)(ms / 1000),
+				.tv_nsec = (long)(ms % 1000 * MS_NS)};
+
+	__atomic_store_n(&control->sleeping, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &control->doorbell, FUTEX_WAIT, seen, &time, NULL, 0);
+	__atomic_store_n(&control->sleeping, 0, __ATOMIC_RELAXED);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------- */
+
+/* Drains until nothing new comes. */
+static int session_drain_to_end(struct ts_session *s)
+{
+	uint64_t begin = ts_clock_monotonic_ns(), n_most;
+	int r;
+
+	do
+		r = session_round(s, &n_most);
+	while (!r && n_most && ts_clock_monotonic_ns() - begin < END_DRAIN_MAX_NS);
+	return r;
+}
+
+/* STOPPED: the process lives on. It is asked to flush, then told to record no more. */
+static int session_stop(struct ts_session *s)
+{
+	uint64_t n_most;
+	int r;
+
+	session_ask_flush(s, TS_SESSION_FLUSH_WAIT_MS);
+	for (;;) {
+		uint32_t seen = __atomic_load_n(&s->memory.control->doorbell, __ATOMIC_ACQUIRE);
+		uint32_t wanted = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
+		bool flushed = session_flushed(s) || wanted != TS_SESSION_END_STOPPED;
+
+		r = session_round(s, &n_most);
+		if (r || flushed)
+			break;
+		session_sleep(s, seen, ROUND_MIN_MS);
+	}
+	__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD, __ATOMIC_RELAXED);
+	return r;
+}
+
+static void session_take_state(struct ts_session *s)
+{
+	const struct ts_control *control = s->memory.control;
+	char text[sizeof(control->reason_text)];
+	/* Pairs with the producer's release of `reason` after reason_text. */
+	uint32_t reason = __atomic_load_n(&control->reason, __ATOMIC_ACQUIRE);
+
+	s->row.state = __atomic_load_n(&control->state, __ATOMIC_RELAXED);
+	s->row.vendor_version = __atomic_load_n(&control->vendor_version, __ATOMIC_RELAXED);
+	s->row.driver_version = __atomic_load_n(&control->driver_version, __ATOMIC_RELAXED);
+	if (!reason)
+		return;
+	s->row.empty_reason = reason;
+	memcpy(text, control->reason_text, sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	if (ts_sbt_writer_string(s->recording->writer, text, strlen(text), &s->row.empty_text))
+		s->row.empty_text = 0;
+}
+
+/* The last rows: what is missing, and what became of the session. */
+static int session_close(struct ts_session *s, enum ts_session_end how)
+{
+	uint64_t n_api, n_device;
+	int r;
+
+	r = session_look_for_losses(s);
+	ts_join_count(s->join, true, &n_api, &n_device);
+	r = r ?: session_lose(s, TS_LOSS_UNJOINED_API, n_api, s->start_ns);
+	r = r ?: session_lose(s, TS_LOSS_UNJOINED_DEVICE, n_device, s->start_ns);
+	if (how == TS_SESSION_END_BAD_DATA)
+		r = r ?: session_lose(s, TS_LOSS_BAD_RECORD, 1, s->loss_ns);
+	session_take_state(s);
+	s->row.end_ns = ts_clock_monotonic_ns();
+	s->row.ended = how;
+	r = r ?: ts_sbt_session_writer_update(s->writer, &s->row);
+	s->dirty = true;
+	return r ?: session_write(s);
+}
+
+static enum ts_session_end session_finish(struct ts_session *s, int r, enum ts_session_end how)
+{
+	if (!r && how == TS_SESSION_END_STOPPED) {
+		r = session_stop(s);
+		/* It may have said goodbye, or died, meanwhile. */
+		how = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
+	}
+	if (!r)
+		r = session_drain_to_end(s);
+	__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD, __ATOMIC_RELAXED);
+	if (r == SESSION_E_BAD_PEER)
+		how = TS_SESSION_END_BAD_DATA;
+	if (r >= 0 && session_close(s, how) >= 0)
+		return how;
+	/* What it produced from now on, and what was drained but not written, is lost to the disk. */
+	session_count_lost(s, TS_LOSS_DISK, ts_sbt_session_writer_pending_rows(s->writer) ?: 1);
+	return TS_SESSION_END_DAEMON;
+}
+
+void *ts_session_thread(void *session)
+{
+	struct ts_session *s = session;
+	uint64_t ms = ROUND_MIN_MS, n_most = 0;
+	enum ts_session_end how;
+	int r = 0;
+
+	for (;;) {
+		uint32_t seen = __atomic_load_n(&s->memory.control->doorbell, __ATOMIC_ACQUIRE);
+		bool flushed;
+
+		how = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
+		if (how != TS_SESSION_END_NONE)
+			break;
+		session_begin_seal(s);
+		flushed = session_flushed(s);
+		r = session_round(s, &n_most);
+		r = r ?: session_finish_seal(s, flushed);
+		if (r)
+			break;
+		if (n_most > s->memory.ring_bytes / 8)
+			continue;
+		ms = n_most || s->flush_waiting ? ROUND_MIN_MS : ms * 2;
+		if (ms > ROUND_MAX_MS)
+			ms = ROUND_MAX_MS;
+		session_sleep(s, seen, ms);
+	}
+	how = session_finish(s, r, how);
+	__atomic_store_n(&s->ended, how, __ATOMIC_RELEASE);
+	session_notify(s);
+	return NULL;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One traced process being drained: a thread of its own that sleeps until records come, takes them out
+ * of the shards, turns them into rows, writes them, and only then releases their space.
+ *
+ * Everything here is called by the main thread; the session's thread reports through an eventfd
+ * and through fields read atomically.
+ */
+#pragma once
+
+#include <sys/socket.h>
+
+#include "daemon/ingest/memory.h"
+#include "daemon/serve/recording.h"
+
+struct ts_session;
+
+struct ts_session_options {
+	uint32_t command;     /* TS_COMMAND_* to begin with */
+	int notify_fd;	      /* eventfd: something that was asked for is done */
+	struct ucred peer;    /* as the kernel tells */
+	uint32_t seal_age_ms; /* rows are written at the latest after this long */
+};
+
+#define TS_SESSION_SEAL_AGE_MS	 500u
+#define TS_SESSION_FLUSH_WAIT_MS 2000u /* for a process that is told to stop */
+
+/*
+ * Begins a session in the recording, which outlives it, and starts its thread. On success `memory` is taken over.
+ */
+int ts_session_new(struct ts_recording *recording, struct ts_memory *memory,
+		   const struct ts_session_options *options, struct ts_session **ret_session);
+/* Waits for the thread: only after it ended, or after ts_session_end(). NULL is fine. */
+void ts_session_free(struct ts_session *session);
+
+/*
+ * Asks the thread to come to the end: what is committed is drained and written. STOPPED asks the process to flush
+ * first, with a bound. The first reason stays, but DIED and BYE shorten a STOPPED that still waits.
+ */
+void ts_session_end(struct ts_session *session, enum ts_session_end how);
+/* Whether the thread has come to its end, and how; *ret_why is a constant text. */
+bool ts_session_ended(const struct ts_session *session, enum ts_session_end *ret_how,
+		      const char **ret_why);
+
+/* Asks that all committed so far be written, with `flush_ms` after the process flushed or that much time. */
+uint64_t ts_session_seal(struct ts_session *session, uint32_t flush_ms);
+bool ts_session_sealed(const struct ts_session *session, uint64_t ticket);
+
+/* What is known of it now. Strings belong to the session. */
+struct ts_session_status {
+	uint32_t number; /* in the file */
+	uint32_t pid;
+	uint32_t uid;
+	const char *program;
+	uint32_t state; /* enum ts_session_state */
+	uint32_t reason;
+	char reason_text[256];
+	uint64_t start_ns;
+	uint64_t rows;
+	uint64_t unwritten_bytes;
+	uint64_t counts[TS_ROW_EVENT_COUNT];
+	uint64_t lost[TS_LOSS_COUNT];
+};
+void ts_session_status(const struct ts_session *session, struct ts_session_status *ret_status);
