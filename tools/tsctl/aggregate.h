@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums of rows by name: how often, how long, how much. For `info`'s lists and `view --stats`.
+ */
+#pragma once
+
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "tools/tsctl/pool.h"
+
+#include <stdint.h>
+
+struct ts_aggregates;
+
+int ts_aggregates_new(struct ts_aggregates **ret_aggregates);
+void ts_aggregates_free(struct ts_aggregates *aggregates);
+void ts_aggregates_freep(struct ts_aggregates **aggregates);
+
+/* `name` is copied. -ENOMEM. */
+int ts_aggregates_add(struct ts_aggregates *aggregates, const char *name, uint64_t duration_ns,
+		      uint64_t bytes);
+/* Of all names together. */
+uint64_t ts_aggregates_total_ns(const struct ts_aggregates *aggregates);
+/*
+ * As messages from the pool, those that took the longest first; at most `max` of them, 0: all. `bytes` is
+ * left out where it is zero.
+ */
+void ts_aggregates_messages(const struct ts_aggregates *aggregates, struct ts_pool *pool,
+			    size_t max, size_t *ret_n, Ts__Rpc__Aggregate ***ret_messages);

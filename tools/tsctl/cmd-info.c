@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl info: what a trace holds, on a page.
+ */
+#include "tools/tsctl/jsonout.h"
+#include "tools/tsctl/names.h"
+#include "tools/tsctl/out.h"
+#include "tools/tsctl/source.h"
+#include "tools/tsctl/term.h"
+#include "tools/tsctl/traceinfo.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#define TOP_KERNELS 10u
+
+struct info {
+	const char *session;
+	bool json, mangled;
+};
+
+static void heading(const char *text)
+{
+	printf("\n%s%s%s\n", ts_term_style(stdout, TS_STYLE_BOLD), text,
+	       ts_term_style(stdout, TS_STYLE_PLAIN));
+}
+
+static void print_file(const Ts__Rpc__TraceInfo *info)
+{
+	char duration[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], error[TS_OUT_FIGURE_BYTES];
+	char started[64] = "";
+	time_t seconds = (time_t)(info->start_realtime_ns / UINT64_C(1000000000));
+	struct tm tm;
+
+	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
+	ts_out_text(stdout, info->path);
+	printf("%s: %s, %s, %s", ts_term_style(stdout, TS_STYLE_PLAIN), info->format,
+	       ts_out_bytes(bytes, info->bytes),
+	       info->finished ? "finished"
+	       : info->live   ? "still being written"
+			      : "cut off: it was never finished (`tsctl repair` finishes it)");
+	if (info->has_bytes_per_launch)
+		printf(", %.1f bytes a launch", info->bytes_per_launch);
+	putchar('\n');
+	if (info->has_start_realtime_ns && localtime_r(&seconds, &tm))
+		strftime(started, sizeof(started), ", begun %F %T %z", &tm);
+	printf("duration %s%s", ts_out_duration(duration, info->duration_ns), started);
+	if (info->has_clock_error_ns)
+		printf(", host clock true to %s", ts_out_duration(error, info->clock_error_ns));
+	putchar('\n');
+}
+
+static void print_metadata(const Ts__Rpc__TraceInfo *info)
+{
+	static const struct {
+		const char *key, *title;
+	} shown[] = {
+		{TS_METADATA_COMMAND, "command"},
+		{TS_METADATA_HOSTNAME, "host"},
+		{TS_METADATA_KERNEL, "kernel"},
+	};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(shown); i++)
+		for (size_t j = 0; j < info->n_metadata; j++) {
+			if (strcmp(info->metadata[j]->key, shown[i].key))
+				continue;
+			printf("%s ", shown[i].title);
+			ts_out_text(stdout, info->metadata[j]->value);
+			putchar('\n');
+		}
+}
+
+static const char *state_text(const Ts__Rpc__SessionInfo *session)
+{
+	switch (session->state) {
+	case TS__RPC__SESSION_STATE__SESSION_STATE_RUNNING:
+		return "running";
+	case TS__RPC__SESSION_STATE__SESSION_STATE_ENDED:
+		return "ended";
+	case TS__RPC__SESSION_STATE__SESSION_STATE_DIED:
+		return "died";
+	case TS__RPC__SESSION_STATE__SESSION_STATE_DROPPED:
+		return "dropped: bad data";
+	case TS__RPC__SESSION_STATE__SESSION_STATE_STOPPED:
+		return "ran on";
+	case TS__RPC__SESSION_STATE__SESSION_STATE_CUT:
+		return "cut off";
+	case TS__RPC__SESSION_STATE__SESSION_STATE_EMPTY:
+		return "not recorded";
+	default:
+		return "unknown";
+	}
+}
+
+static uint64_t session_count(const Ts__Rpc__SessionInfo *session, const char *type)
+{
+	for (size_t i = 0; i < session->n_counts; i++)
+		if (!strcmp(session->counts[i]->key, type))
+			return session->counts[i]->value;
+	return 0;
+}
+
+static void print_sessions(const Ts__Rpc__TraceInfo *info)
+{
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char count[TS_OUT_FIGURE_BYTES];
+
+	if (!info->n_sessions || ts_table_new("rrrrrll", &table))
+		return;
+	heading("Sessions");
+	ts_table_addf(table, "SESSION");
+	ts_table_addf(table, "PID");
+	ts_table_addf(table, "THREADS");
+	ts_table_addf(table, "CALLS");
+	ts_table_addf(table, "KERNELS");
+	ts_table_addf(table, "END");
+	ts_table_addf(table, "PROGRAM");
+	for (size_t i = 0; i < info->n_sessions; i++) {
+		const Ts__Rpc__SessionInfo *session = info->sessions[i];
+
+		ts_table_addf(table, "%u", session->session);
+		ts_table_addf(table, "%u", session->pid);
+		ts_table_addf(table, "%u", session->threads);
+		ts_table_addf(table, "%s", ts_out_count(count, session_count(session, "api")));
+		ts_table_addf(table, "%s", ts_out_count(count, session_count(session, "kernel")));
+		ts_table_addf(table, "%s", state_text(session));
+		ts_table_addf(table, "%s%s%s", session->program ? session->program : "",
+			      session->empty_text ? ": " : "",
+			      session->empty_text ? session->empty_text : "");
+	}
+	ts_table_print(table, stdout, 2);
+}
+
+static bool same_device(const Ts__Rpc__DeviceInfo *a, const Ts__Rpc__DeviceInfo *b)
+{
+	return a->device == b->device && !strcmp(a->uuid, b->uuid);
+}
+
+static void print_devices(const Ts__Rpc__TraceInfo *info)
+{
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char bytes[TS_OUT_FIGURE_BYTES];
+
+	if (!info->n_devices || ts_table_new("rlrrl", &table))
+		return;
+	heading("Devices");
+	ts_table_addf(table, "DEVICE");
+	ts_table_addf(table, "CC");
+	ts_table_addf(table, "SMS");
+	ts_table_addf(table, "MEMORY");
+	ts_table_addf(table, "NAME");
+	for (size_t i = 0; i < info->n_devices; i++) {
+		const Ts__Rpc__DeviceInfo *device = info->devices[i];
+		bool seen = false;
+
+		/* Every session tells of its devices; once is enough for a person. */
+		for (size_t j = 0; j < i && !seen; j++)
+			seen = same_device(device, info->devices[j]);
+		if (seen)
+			continue;
+		ts_table_addf(table, "%u", device->device);
+		ts_table_addf(table, "%s", device->compute_capability);
+		ts_table_addf(table, "%u", device->multiprocessors);
+		ts_table_addf(table, "%s", ts_out_bytes(bytes, device->memory_bytes));
+		ts_table_addf(table, "%s%s", device->name ? device->name : "unknown",
+			      device->virtual_ ? " (virtual)" : "");
+	}
+	ts_table_print(table, stdout, 2);
+}
+
+static void print_counts(const Ts__Rpc__TraceInfo *info)
+{
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char count[TS_OUT_FIGURE_BYTES];
+	bool any = false;
+
+	if (ts_table_new("lr", &table))
+		return;
+	ts_table_addf(table, "TYPE");
+	ts_table_addf(table, "ROWS");
+	for (size_t i = 0; i < info->n_counts; i++) {
+		if (!info->counts[i]->value)
+			continue;
+		any = true;
+		ts_table_addf(table, "%s", info->counts[i]->key);
+		ts_table_addf(table, "%s", ts_out_count(count, info->counts[i]->value));
+	}
+	if (!any)
+		return;
+	heading("Rows");
+	ts_table_print(table, stdout, 2);
+}
+
+static void print_aggregates(const char *title, const char *what, size_t n,
+			     Ts__Rpc__Aggregate *const *aggregates, bool bytes, size_t max)
+{
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char text[TS_OUT_FIGURE_BYTES];
+
+	if (!n || ts_table_new(bytes ? "rrrrl" : "rrrl", &table))
+		return;
+	heading(title);
+	ts_table_addf(table, "COUNT");
+	ts_table_addf(table, "TOTAL");
+	ts_table_addf(table, "MEAN");
+	if (bytes)
+		ts_table_addf(table, "BYTES");
+	ts_table_addf(table, "%s", what);
+	for (size_t i = 0; i < n && i < max; i++) {
+		const Ts__Rpc__Aggregate *aggregate = aggregates[i];
+
+		ts_table_addf(table, "%s", ts_out_count(text, aggregate->count));
+		ts_table_addf(table, "%s", ts_out_duration(text, aggregate->total_ns));
+		ts_table_addf(table, "%s", ts_out_duration(text, aggregate->mean_ns));
+		if (bytes)
+			ts_table_addf(table, "%s", ts_out_bytes(text, aggregate->bytes));
+		ts_table_add(table, aggregate->name);
+	}
+	ts_table_print(table, stdout, 2);
+	if (n > max)
+		printf("  and %zu more: `tsctl view --stats` lists all\n", n - max);
+}
+
+static void print_lost(const Ts__Rpc__TraceInfo *info)
+{
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char count[TS_OUT_FIGURE_BYTES];
+
+	if (!info->n_lost) {
+		puts("\nNothing was lost.");
+		return;
+	}
+	if (ts_table_new("rll", &table))
+		return;
+	heading("Lost");
+	ts_table_addf(table, "COUNT");
+	ts_table_addf(table, "REASON");
+	ts_table_addf(table, "MEANING");
+	for (size_t i = 0; i < info->n_lost; i++) {
+		ts_table_addf(table, "%s", ts_out_count(count, info->lost[i]->value));
+		ts_table_addf(table, "%s", info->lost[i]->key);
+		ts_table_addf(table, "%s", ts_name_loss_text(info->lost[i]->key));
+	}
+	ts_table_print(table, stdout, 2);
+}
+
+static void print_info(const Ts__Rpc__TraceInfo *info)
+{
+	print_file(info);
+	print_metadata(info);
+	if (info->empty_reason) {
+		printf("\n%sNo GPU operation was recorded:%s ",
+		       ts_term_style(stdout, TS_STYLE_YELLOW),
+		       ts_term_style(stdout, TS_STYLE_PLAIN));
+		ts_out_text(stdout, info->empty_reason);
+		putchar('\n');
+	}
+	print_sessions(info);
+	print_devices(info);
+	print_counts(info);
+	print_aggregates("Kernels", "KERNEL", info->n_kernels, info->kernels, false, TOP_KERNELS);
+	print_aggregates("Copies", "KIND", info->n_copies, info->copies, true, SIZE_MAX);
+	print_lost(info);
+}
+
+static int inform(const struct info *info, struct ts_source *source)
+{
+	struct ts_resolver_options options = {.mangled = info->mangled};
+	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	Ts__Rpc__TraceInfo message;
+	int r = ts_resolver_new(source->reader, &options, &resolver), damage = 0, status;
+
+	if (!r)
+		r = ts_traceinfo_make(resolver, source->path, source->session, 0, &pool, &message);
+	if (r == TS_SBT_E_CORRUPT)
+		damage = r;
+	else if (r) {
+		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
+		return TS_EXIT_BAD;
+	}
+	if (info->json) {
+		status = ts_json_print(&message.base);
+	} else {
+		print_info(&message);
+		status = ts_finish_output(TS_EXIT_OK);
+	}
+	if (damage && !status) {
+		ts_source_complain(source->path, damage, ts_sbt_reader_error(source->reader));
+		return TS_EXIT_BAD;
+	}
+	return status;
+}
+
+static int run_info(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"session", required_argument, NULL, 's'},
+		{"mangled", no_argument, NULL, 'm'},
+		{0},
+	};
+	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
+	struct info info = {0};
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":js:m", longs)) != -1) {
+		if (option == 'j')
+			info.json = true;
+		else if (option == 's')
+			info.session = optarg;
+		else if (option == 'm')
+			info.mangled = true;
+		else
+			return TS_EXIT_BAD;
+	}
+	if (argc - optind != (info.session ? 0 : 1)) {
+		ts_complain("takes one trace file or one live session: `tsctl info run.sbt`, "
+			    "`tsctl info --session 3`");
+		return TS_EXIT_BAD;
+	}
+	if (ts_source_open(&source, argv[optind], info.session))
+		return TS_EXIT_BAD;
+	return inform(&info, &source);
+}
+
+const struct ts_command ts_command_info = {
+	.name = "info",
+	.summary = "say what a trace holds, what was lost, why it is empty",
+	.help = "usage: tsctl info [--json] [--mangled] FILE | --session N\n"
+		"\n"
+		"Tells what a trace holds: its processes and devices, rows by type, the kernels and copies that\n"
+		"took longest, what was lost and why, and, where it holds no GPU operation, the reason.\n"
+		"A file that is still being written, or was cut off, is read as far as it is whole.\n"
+		"\n"
+		"  -s, --session N  a live session of the daemon, by its number or pid\n"
+		"      --mangled    leave the names of kernels as the compiler made them\n"
+		"      --json       one JSON object: format, sessions, devices, duration_ns, counts,\n"
+		"                   lost, bytes, ...\n"
+		"\n"
+		"example: tsctl info run.sbt\n",
+	.run = run_info,
+};

@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl record: runs a command with the shim preloaded and a daemon of its own that writes one file for
+ * all its processes. The command is the user's: it keeps its terminal, its signals and its exit status,
+ * and whatever happens to the recording, it runs to its end.
+ */
+#include "proto/abi/handshake.h"
+#include "replay/vgpu/vgpu.h"
+#include "tools/tsctl/environ.h"
+#include "tools/tsctl/launch.h"
+#include "tools/tsctl/out.h"
+#include "tools/tsctl/paths.h"
+#include "tools/tsctl/program.h"
+#include "tools/tsctl/recorder.h"
+#include "tools/tsctl/times.h"
+#include "tools/tsctl/tsctl.h"
+#include "tools/tsctl/why.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+
+#define INJECTION_ENVIRONMENT "CUDA_INJECTION64_PATH"
+
+struct record {
+	/* asked for */
+	const char *output;  /* NULL: by program and pid */
+	const char *vgpu;    /* NULL: not; else the spec */
+	uint64_t ring_bytes; /* 0: the shim's default */
+	uint64_t limit_ns;   /* 0: to the command's end */
+	bool no_stacks, lossless, quiet, force;
+	char **command;
+
+	/* at work */
+	struct ts_program program;
+	char path[PATH_MAX];
+	char inject[PATH_MAX], daemon[PATH_MAX], vgpu_directory[PATH_MAX];
+	char *injection_held; /* by whom, in our own environment */
+	struct ts_environ *environment;
+	struct ts_recorder *recorder;
+	struct ts_launch launch;
+	sigset_t mask; /* the caller's */
+	struct sigaction child_action;
+	int signal_fd, timer_fd;
+	bool recording;
+	char empty_hint[TS_WHY_BYTES];
+	int status; /* of the command, once it ended */
+};
+
+static void record_deinit(struct record *record)
+{
+	ts_launch_deinit(&record->launch);
+	ts_recorder_free(record->recorder);
+	ts_environ_free(record->environment);
+	free(record->injection_held);
+	ts_closep(&record->signal_fd);
+	ts_closep(&record->timer_fd);
+}
+
+/* What the design has and this version does not: refused by name, never ignored. */
+static int refuse(const char *what, const char *instead)
+{
+	ts_complain("%s is not in this version; %s", what, instead);
+	return -EINVAL;
+}
+
+static int parse_vgpu(struct record *record, const char *text)
+{
+	struct ts_vgpu_spec spec;
+	char message[256];
+
+	record->vgpu = text ? text : TS_VGPU_SPEC_DEFAULT;
+	if (!ts_vgpu_spec_parse(record->vgpu, &spec, message, sizeof(message)))
+		return 0;
+	ts_complain("--vgpu=%s: %s; `tsctl devices` lists what there is", record->vgpu, message);
+	return -EINVAL;
+}
+
+static int parse_stacks(struct record *record, const char *text)
+{
+	record->no_stacks = !strcmp(text, "none");
+	if (record->no_stacks || !strcmp(text, "native"))
+		return 0;
+	if (!strcmp(text, "python"))
+		return refuse("--stacks python", "--stacks native records the native frames");
+	ts_complain("--stacks %s: it is `native` or `none`", text);
+	return -EINVAL;
+}
+
+static int parse_capture(const char *text)
+{
+	if (!strcmp(text, "timing"))
+		return 0;
+	if (!strcmp(text, "replay"))
+		return refuse("--capture replay", "--capture timing is the default");
+	ts_complain("--capture %s: it is `timing`", text);
+	return -EINVAL;
+}
+
+static int parse_ring_size(struct record *record, const char *text)
+{
+	unsigned long long bytes;
+
+	if (ts_parse_bytes(text, TS_RING_MIN_BYTES, TS_RING_MAX_BYTES, &bytes) ||
+	    !ts_is_power_of_two(bytes)) {
+		ts_complain("--ring-size %s: it is a power of two from 64K to 256M", text);
+		return -EINVAL;
+	}
+	record->ring_bytes = bytes;
+	return 0;
+}
+
+/* Seconds where no unit is given. */
+static int parse_limit(struct record *record, const char *text)
+{
+	char with_unit[64];
+	size_t n = strlen(text);
+	bool bare = n && (isdigit((unsigned char)text[n - 1]) || text[n - 1] == '.');
+
+	snprintf(with_unit, sizeof(with_unit), "%s%s", text, bare ? "s" : "");
+	if (ts_time_parse(with_unit, &record->limit_ns) || !record->limit_ns ||
+	    record->limit_ns > UINT64_C(1000000000) * UINT32_MAX) {
+		ts_complain(
+			"-d %s: it is a time in seconds, like 10 or 0.5, or with a unit, like 500ms",
+			text);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+enum {
+	OPT_CAPTURE = 256,
+	OPT_KERNEL_EVENTS,
+	OPT_LOSSLESS,
+	OPT_RING_SIZE,
+	OPT_STACKS,
+	OPT_VGPU
+};
+
+static int apply_option(struct record *record, int option)
+{
+	switch (option) {
+	case 'o':
+		record->output = optarg;
+		return 0;
+	case 'd':
+		return parse_limit(record, optarg);
+	case 'f':
+		record->force = true;
+		return 0;
+	case 'q':
+		record->quiet = true;
+		return 0;
+	case OPT_CAPTURE:
+		return parse_capture(optarg);
+	case OPT_KERNEL_EVENTS:
+		return refuse("--kernel-events", "record without it");
+	case OPT_LOSSLESS:
+		record->lossless = true;
+		return 0;
+	case OPT_RING_SIZE:
+		return parse_ring_size(record, optarg);
+	case OPT_STACKS:
+		return parse_stacks(record, optarg);
+	case OPT_VGPU:
+		return parse_vgpu(record, optarg);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int parse(struct record *record, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"output", required_argument, NULL, 'o'},
+		{"vgpu", optional_argument, NULL, OPT_VGPU},
+		{"capture", required_argument, NULL, OPT_CAPTURE},
+		{"stacks", required_argument, NULL, OPT_STACKS},
+		{"kernel-events", no_argument, NULL, OPT_KERNEL_EVENTS},
+		{"lossless", no_argument, NULL, OPT_LOSSLESS},
+		{"ring-size", required_argument, NULL, OPT_RING_SIZE},
+		{"duration", required_argument, NULL, 'd'},
+		{"force", no_argument, NULL, 'f'},
+		{"quiet", no_argument, NULL, 'q'},
+		{0},
+	};
+	int option;
+
+	/* "+": what follows the command's name is the command's. */
+	while ((option = ts_option_next(argc, argv, "+:o:d:fq", longs)) != -1)
+		if (apply_option(record, option))
+			return -EINVAL;
+	record->command = argv + optind;
+	if (optind == argc) {
+		ts_complain("no command to record; `tsctl record -- ./app` records ./app");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Says why and returns -errno where something that recording needs is not there. */
+static int find_parts(struct record *record)
+{
+	int r = ts_program_find(record->command[0], &record->program);
+
+	if (r) {
+		ts_complain("cannot run `%s`: %s", record->command[0],
+			    r == -ENOENT ? "there is no such command" : strerror(-r));
+		return r;
+	}
+	r = ts_path_daemon(record->daemon);
+	if (r) {
+		ts_complain(
+			"there is no tracesmithd at %s; build or install it, or name it in " TS_DAEMON_ENVIRONMENT,
+			record->daemon);
+		return r;
+	}
+	r = ts_path_inject(record->inject);
+	if (r) {
+		ts_complain(
+			"there is no libtsinject.so at %s; build or install it, or name it in " TS_INJECT_ENVIRONMENT,
+			record->inject);
+		return r;
+	}
+	if (strpbrk(record->inject, " :")) {
+		ts_complain(
+			"cannot preload %s: the loader takes no path with a blank or a colon; move it",
+			record->inject);
+		return -EINVAL;
+	}
+	r = record->vgpu ? ts_path_vgpu(record->vgpu_directory) : 0;
+	if (r)
+		ts_complain(
+			"the virtual GPU's libcuda.so.1 is not in %s; build or install it, or name its "
+			"directory in " TS_VGPU_DIR_ENVIRONMENT,
+			record->vgpu_directory);
+	return r;
+}
+
+static int build_environment(struct record *record)
+{
+	char number[32];
+	struct ts_environ *env;
+	const char *injection;
+	int r = ts_environ_new(environ, &record->environment);
+
+	if (r)
+		return r;
+	env = record->environment;
+	injection = ts_environ_get(env, INJECTION_ENVIRONMENT);
+	if (injection && *injection && strcmp(injection, record->inject)) {
+		record->injection_held = strdup(injection);
+		if (!record->injection_held)
+			return -ENOMEM;
+	}
+	r = ts_environ_prepend(env, "LD_PRELOAD", record->inject, ": ");
+	if (!r)
+		r = ts_environ_set(env, TS_SOCKET_ENVIRONMENT,
+				   ts_recorder_socket(record->recorder));
+	if (!r)
+		r = ts_environ_set(env, "TRACESMITH_STACKS", record->no_stacks ? "none" : "native");
+	snprintf(number, sizeof(number), "%" PRIu64, record->ring_bytes);
+	if (!r && record->ring_bytes)
+		r = ts_environ_set(env, "TRACESMITH_RING_SIZE", number);
+	if (!r && record->vgpu)
+		r = ts_environ_prepend(env, "LD_LIBRARY_PATH", record->vgpu_directory, ":");
+	if (!r && record->vgpu)
+		r = ts_environ_set(env, "TRACESMITH_VGPU", record->vgpu);
+	return r;
+}
+
+/* The trace's absolute path: the daemon has a working directory of its own. */
+static int choose_path(struct record *record)
+{
+	const char *base = strrchr(record->program.path, '/');
+	char directory[PATH_MAX] = "";
+	int n;
+
+	base = base ? base + 1 : record->program.path;
+	if ((!record->output || record->output[0] != '/') && !getcwd(directory, sizeof(directory)))
+		return -errno;
+	if (record->output)
+		n = snprintf(record->path, sizeof(record->path), "%s%s%s", directory,
+			     *directory ? "/" : "", record->output);
+	else
+		n = snprintf(record->path, sizeof(record->path), "%s/tracesmith-%s-%d.sbt",
+			     directory, base, record->launch.pid);
+	return n < (int)sizeof(record->path) ? 0 : -ENAMETOOLONG;
+}
+
+/* An earlier trace is only replaced when asked for, and nothing that is not a regular file ever is. */
+static int clear_path(const struct record *record)
+{
+	const char *shown = record->output ? record->output : record->path;
+	struct stat status;
+
+	if (lstat(record->path, &status))
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISREG(status.st_mode)) {
+		ts_complain("%s exists and is not a regular file; name another with -o", shown);
+		return -EEXIST;
+	}
+	if (!record->force) {
+		ts_complain("%s exists; name another file with -o, or replace it with --force",
+			    shown);
+		return -EEXIST;
+	}
+	if (unlink(record->path)) {
+		ts_complain("cannot replace %s: %s", shown, strerror(errno));
+		return -errno;
+	}
+	return 0;
+}
+
+/*
+ * Signals are blocked and read from a descriptor rather than handled, so that what the command inherits
+ * is exactly what we were given.
+ */
+static int watch_signals(struct record *record)
+{
+	static const int numbers[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+	struct sigaction usual = {.sa_handler = SIG_DFL};
+	sigset_t watched;
+
+	sigemptyset(&watched);
+	for (size_t i = 0; i < TS_ARRAY_LEN(numbers); i++)
+		sigaddset(&watched, numbers[i]);
+	/* A caller that ignores SIGCHLD would have the kernel reap the command behind our back. */
+	sigaction(SIGCHLD, &usual, &record->child_action);
+	sigprocmask(SIG_BLOCK, &watched, &record->mask);
+	record->signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+	return record->signal_fd < 0 ? -errno : 0;
+}
+
+static int start_timer(struct record *record)
+{
+	struct itimerspec limit = {
+		.it_value = {.tv_sec = (time_t)(record->limit_ns / 1000000000u),
+			     .tv_nsec = (long)(record->limit_ns % 1000000000u)},
+	};
+
+	if (!record->limit_ns)
+		return 0;
+	record->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (record->timer_fd < 0 || timerfd_settime(record->timer_fd, 0, &limit, NULL))
+		return -errno;
+	return 0;
+}
+
+/* Everything up to the command's first instruction. */
+static int start(struct record *record)
+{
+	struct ts_recorder_options options = {.daemon = record->daemon,
+					      .output = record->path,
+					      .stacks = !record->no_stacks,
+					      .lossless = record->lossless};
+	int r = find_parts(record);
+
+	if (r)
+		return r;
+	r = ts_recorder_new(&record->recorder);
+	if (!r)
+		r = build_environment(record);
+	if (!r)
+		r = watch_signals(record);
+	if (!r)
+		r = ts_launch_prepare(&record->launch, record->command,
+				      ts_environ_strings(record->environment), &record->mask,
+				      &record->child_action);
+	if (!r)
+		r = choose_path(record);
+	if (r) {
+		ts_complain("could not prepare the recording: %s", strerror(-r));
+		return r;
+	}
+	r = clear_path(record);
+	if (r)
+		return r;
+	r = ts_recorder_start(record->recorder, &options);
+	if (r) {
+		ts_complain("could not start recording to %s: %s", record->path,
+			    ts_recorder_error(record->recorder));
+		return r;
+	}
+	record->recording = true;
+	r = start_timer(record);
+	if (!r)
+		r = ts_launch_go(&record->launch);
+	if (r) {
+		ts_complain("cannot run `%s`: %s", record->command[0], strerror(-r));
+		unlink(record->path);
+	}
+	return r;
+}
+
+/* Rows of what a GPU did. */
+static uint64_t gpu_rows(const Ts__Rpc__RecordingSummary *summary)
+{
+	static const char *const types[] = {"kernel", "memcpy", "memset"};
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < summary->n_counts; i++)
+		for (size_t j = 0; j < TS_ARRAY_LEN(types); j++)
+			if (!strcmp(summary->counts[i]->key, types[j]))
+				n += summary->counts[i]->value;
+	return n;
+}
+
+/* What was lost, by reason; returns how much. */
+static uint64_t sum_lost(const Ts__Rpc__RecordingSummary *summary, char *text, size_t n_text)
+{
+	uint64_t total = 0;
+	size_t at = 0;
+
+	*text = 0;
+	for (size_t i = 0; i < summary->n_lost; i++) {
+		char count[TS_OUT_FIGURE_BYTES];
+
+		total += summary->lost[i]->value;
+		if (at < n_text)
+			at += (size_t)snprintf(text + at, n_text - at, "%s%s %s", i ? ", " : "",
+					       ts_out_count(count, summary->lost[i]->value),
+					       summary->lost[i]->key);
+	}
+	return total;
+}
+
+/* The one line at the end. */
+static void report(const struct record *record, const Ts__Rpc__RecordingSummary *summary)
+{
+	struct ts_why why = {.reason = summary->empty_reason,
+			     .reason_text = summary->empty_text,
+			     .reason_program = summary->empty_program,
+			     .n_sessions = summary->sessions,
+			     .hint = record->empty_hint};
+	const char *path = summary->path && *summary->path ? summary->path : record->path;
+	char count[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], text[TS_WHY_BYTES],
+		more[96] = "";
+	uint64_t n = gpu_rows(summary);
+
+	if (summary->error && *summary->error) {
+		ts_complain("%s is incomplete: %s", path, summary->error);
+		return;
+	}
+	if (record->quiet)
+		return;
+	if (!n) {
+		ts_why_empty(&why, text);
+		ts_complain("%s holds no GPU operation: %s", path, text);
+		return;
+	}
+	if (summary->stopped)
+		snprintf(more, sizeof(more), "; %u process%s ran on unrecorded", summary->stopped,
+			 summary->stopped == 1 ? "" : "es");
+	if (sum_lost(summary, text, sizeof(text)))
+		ts_complain("%s: %s GPU operations, %s; LOST: %s%s", path, ts_out_count(count, n),
+			    ts_out_bytes(bytes, summary->bytes), text, more);
+	else
+		ts_complain("%s: %s GPU operation%s, %s, nothing lost%s", path,
+			    ts_out_count(count, n), n == 1 ? "" : "s",
+			    ts_out_bytes(bytes, summary->bytes), more);
+}
+
+/* Ends the recording, once. The command may run on. */
+static void finish(struct record *record)
+{
+	Ts__Rpc__Answer *answer;
+
+	if (!record->recording)
+		return;
+	record->recording = false;
+	if (ts_recorder_finish(record->recorder, &answer)) {
+		ts_complain("the recording broke off: %s; `tsctl repair %s` saves what was written",
+			    ts_recorder_error(record->recorder), record->path);
+		return;
+	}
+	report(record, answer->summary);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+}
+
+/* A signal for the terminal's whole group (SI_KERNEL) has reached the command already. */
+static void take_signal(struct record *record)
+{
+	struct signalfd_siginfo info;
+
+	while (read(record->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		if (info.ssi_signo != SIGCHLD && info.ssi_code <= 0 && record->launch.pid)
+			kill(record->launch.pid, (int)info.ssi_signo);
+}
+
+/* True once the command has ended. */
+static bool command_ended(struct record *record)
+{
+	pid_t pid = waitpid(record->launch.pid, &record->status, WNOHANG);
+
+	if (pid != record->launch.pid && !(pid < 0 && errno == ECHILD))
+		return false;
+	record->launch.pid = 0;
+	return true;
+}
+
+static void wait_for_command(struct record *record)
+{
+	while (!command_ended(record)) {
+		struct pollfd fds[] = {
+			{.fd = record->signal_fd, .events = POLLIN},
+			{.fd = record->recording ? record->timer_fd : -1, .events = POLLIN},
+			{.fd = record->recording ? ts_recorder_fd(record->recorder) : -1,
+			 .events = POLLIN},
+		};
+
+		if (poll(fds, TS_ARRAY_LEN(fds), -1) < 0)
+			continue;
+		if (fds[0].revents)
+			take_signal(record);
+		/* Time is up, or the daemon went away: either ends the recording, not the command. */
+		if (fds[1].revents || fds[2].revents)
+			finish(record);
+	}
+}
+
+static int run_record(int argc, char **argv)
+{
+	ts_cleanup(record_deinit) struct record record = {.launch = TS_LAUNCH_INIT,
+							  .signal_fd = -1,
+							  .timer_fd = -1};
+
+	if (parse(&record, argc, argv))
+		return TS_EXIT_BAD;
+	if (start(&record))
+		return TS_EXIT_NOT_STARTED;
+	wait_for_command(&record);
+	finish(&record);
+	if (WIFSIGNALED(record.status))
+		return TS_EXIT_SIGNAL + WTERMSIG(record.status);
+	return WEXITSTATUS(record.status);
+}
+
+const struct ts_command ts_command_record = {
+	.name = "record",
+	.alias = "profile",
+	.summary = "run a command and record what it does on the GPU",
+	.help = "usage: tsctl record [OPTION ...] [--] COMMAND [ARG ...]\n"
+		"\n"
+		"Runs COMMAND; all its processes that use a GPU are recorded into one trace file. Exits as\n"
+		"COMMAND does (128 and the signal that ended it), or 125 when it could not be started.\n"
+		"\n"
+		"  -o, --output FILE     the trace (default: tracesmith-COMMAND-PID.sbt)\n"
+		"  -f, --force           replace FILE if it exists\n"
+		"  -d, --duration TIME   stop recording after TIME seconds; COMMAND runs on\n"
+		"      --vgpu[=SPEC]     run on the virtual GPU: h200, h200:2, ... (see tsctl devices)\n"
+		"      --stacks KIND     host stack of each call: native (default) or none\n"
+		"      --capture LEVEL   timing (default)\n"
+		"      --lossless        when a ring is full, wait for space instead of dropping\n"
+		"      --ring-size SIZE  of each thread's ring: a power of two, 64K to 256M\n"
+		"  -q, --quiet           no summary line at the end\n"
+		"\n"
+		"example: tsctl record -o train.sbt -- python3 train.py --epochs 1\n",
+	.run = run_record,
+};

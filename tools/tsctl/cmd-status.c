@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl status: whether a daemon runs, and what it is recording.
+ */
+#include "proto/abi/clock.h"
+#include "proto/abi/handshake.h"
+#include "proto/client/client.h"
+#include "tools/tsctl/jsonout.h"
+#include "tools/tsctl/out.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <stdio.h>
+
+/* A daemon that is not there is an answer, not a failure. */
+static void fill_absent(Ts__Rpc__Status *status, int r, char *text, size_t n_text)
+{
+	const char *why = r == -ENOENT	       ? "no daemon has made it"
+			  : r == -ECONNREFUSED ? "its daemon is gone"
+					       : strerror(-r);
+
+	snprintf(text, n_text, "%s: %s", ts_client_default_path(), why);
+	TS_RPC_SET(status, running, 0);
+	status->error = text;
+	status->control_socket = (char *)ts_client_default_path();
+}
+
+static void print_sessions(const Ts__Rpc__Status *status)
+{
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char rows[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], age[TS_OUT_FIGURE_BYTES];
+
+	if (!status->n_sessions || ts_table_new("rrlrrll", &table))
+		return;
+	ts_table_addf(table, "SESSION");
+	ts_table_addf(table, "PID");
+	ts_table_addf(table, "STATE");
+	ts_table_addf(table, "AGE");
+	ts_table_addf(table, "ROWS");
+	ts_table_addf(table, "PROGRAM");
+	ts_table_addf(table, "FILE");
+	for (size_t i = 0; i < status->n_sessions; i++) {
+		const Ts__Rpc__LiveSession *session = status->sessions[i];
+		uint64_t now = ts_clock_monotonic_ns();
+
+		ts_table_addf(table, "%u", session->session);
+		ts_table_addf(table, "%u", session->pid);
+		ts_table_addf(table, "%s", session->state ? session->state : "");
+		ts_table_addf(table, "%s",
+			      ts_out_duration(age, now > session->start_monotonic_ns
+							   ? now - session->start_monotonic_ns
+							   : 0));
+		ts_table_addf(table, "%s", ts_out_count(rows, session->rows));
+		ts_table_addf(table, "%s", session->program ? session->program : "");
+		ts_table_addf(table, "%s (%s)", session->path ? session->path : "",
+			      ts_out_bytes(bytes, session->file_bytes));
+	}
+	putchar('\n');
+	ts_table_print(table, stdout, 0);
+}
+
+static int print_status(const Ts__Rpc__Status *status)
+{
+	char text[TS_OUT_FIGURE_BYTES];
+
+	if (!status->running) {
+		printf("tracesmithd: not running (");
+		ts_out_text(stdout, status->error ? status->error : "");
+		puts(")\nTraces need none: `tsctl record` and a preloaded libtsinject.so start their own.");
+		return ts_finish_output(TS_EXIT_OK);
+	}
+	printf("tracesmithd: running, version %s, pid %u, up %s\n",
+	       status->version ? status->version : "?", status->pid,
+	       ts_out_duration(text, status->uptime_ns));
+	printf("mode:        %s\n", status->mode ? status->mode : "?");
+	printf("control:     %s\n",
+	       status->control_socket ? status->control_socket : ts_client_default_path());
+	printf("inject:      %s\n",
+	       status->inject_socket ? status->inject_socket : TS_INJECT_SOCKET);
+	if (status->directory)
+		printf("directory:   %s\n", status->directory);
+	printf("sessions:    %u live, %s in all, %s refused\n", status->sessions_live,
+	       ts_out_count(text, status->sessions_total),
+	       ts_out_count((char[TS_OUT_FIGURE_BYTES]){0}, status->sessions_refused));
+	printf("written:     %s rows, %s\n", ts_out_count(text, status->rows_written),
+	       ts_out_bytes((char[TS_OUT_FIGURE_BYTES]){0}, status->bytes_written));
+	print_sessions(status);
+	return ts_finish_output(TS_EXIT_OK);
+}
+
+static int run_status(int argc, char **argv)
+{
+	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
+	Ts__Rpc__Status absent = TS__RPC__STATUS__INIT;
+	ts_cleanup(ts_client_freep) struct ts_client *client = NULL;
+	Ts__Rpc__Answer *answer = NULL;
+	const Ts__Rpc__Status *status = &absent;
+	char text[256];
+	bool json = false;
+	int option, r;
+
+	while ((option = ts_option_next(argc, argv, ":j", longs)) != -1) {
+		if (option != 'j')
+			return TS_EXIT_BAD;
+		json = true;
+	}
+	if (optind < argc) {
+		ts_complain("takes no argument: `%s`", argv[optind]);
+		return TS_EXIT_BAD;
+	}
+	r = ts_client_connect(NULL, &client);
+	if (r) {
+		fill_absent(&absent, r, text, sizeof(text));
+	} else {
+		r = ts_client_status(client, &answer);
+		if (r || answer->body_case != TS__RPC__ANSWER__BODY_STATUS) {
+			ts_complain("the daemon at %s does not answer: %s",
+				    ts_client_default_path(),
+				    r ? ts_client_error(client) : "it sent something else");
+			if (!r)
+				ts__rpc__answer__free_unpacked(answer, NULL);
+			return TS_EXIT_BAD;
+		}
+		status = answer->status;
+	}
+	r = json ? ts_json_print(&status->base) : print_status(status);
+	if (answer)
+		ts__rpc__answer__free_unpacked(answer, NULL);
+	return r;
+}
+
+const struct ts_command ts_command_status = {
+	.name = "status",
+	.summary = "say whether a daemon runs and what it records",
+	.help = "usage: tsctl status [--json]\n"
+		"\n"
+		"Asks the daemon at $TRACESMITH_CONTROL, else /run/tracesmith/control.sock, how it is and which\n"
+		"sessions it is recording. That no daemon runs is an answer too, and no error.\n"
+		"\n"
+		"  --json  one JSON object\n"
+		"\n"
+		"example: tsctl status\n",
+	.run = run_status,
+};

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl view: the rows of a trace in the order of time, or their sums.
+ */
+#include "tools/tsctl/aggregate.h"
+#include "tools/tsctl/jsonout.h"
+#include "tools/tsctl/out.h"
+#include "tools/tsctl/rowjson.h"
+#include "tools/tsctl/source.h"
+#include "tools/tsctl/term.h"
+#include "tools/tsctl/times.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define STEP_ROWS 4096u
+
+/* Rows that are the recording's own business: shown to a person only when asked for. */
+#define QUIET_TYPES TS_ROW_BIT(TS_ROW_CLOCK)
+
+struct view {
+	/* asked for */
+	const char *session;
+	uint64_t from_ns, to_ns; /* from the trace's start */
+	bool has_to;
+	uint64_t limit; /* rows; 0: all */
+	uint64_t types; /* 0: all */
+	bool stats, stacks, mangled, json;
+
+	/* at work */
+	struct ts_source source;
+	struct ts_resolver *resolver;
+	struct ts_sbt_cursor *cursor;
+	struct ts_progress progress;
+	uint64_t origin_ns;
+	size_t width; /* of the terminal; 0: do not cut */
+	bool damaged;
+	struct ts_sbt_error damage;
+};
+
+static void view_deinit(struct view *view)
+{
+	ts_sbt_cursor_free(view->cursor);
+	ts_resolver_free(view->resolver);
+	ts_source_deinit(&view->source);
+}
+
+/* ---- options ------------------------------------------------------------------------------------ */
+
+static int parse_time(const char *option, const char *text, uint64_t *ret_ns)
+{
+	if (!ts_time_parse(text, ret_ns))
+		return 0;
+	ts_complain(
+		"%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like 12.5ms",
+		option, text);
+	return -EINVAL;
+}
+
+static int complain_type(const char *name)
+{
+	const char *near = NULL;
+	size_t least = 3;
+
+	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++) {
+		const struct ts_row_schema *schema = ts_row_schema(type);
+		size_t distance = schema ? ts_edit_distance(name, schema->name) : SIZE_MAX;
+
+		if (distance < least) {
+			least = distance;
+			near = schema->name;
+		}
+	}
+	ts_complain("there is no type of row `%s`; %s%s%s", name,
+		    near ? "did you mean `" : "`tsctl info` lists those of a trace",
+		    near ? near : "", near ? "`?" : "");
+	return -EINVAL;
+}
+
+static int parse_types(struct view *view, const char *text)
+{
+	while (*text) {
+		size_t n = strcspn(text, ",");
+		char name[32];
+		unsigned int type;
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, text);
+		type = n < sizeof(name) ? ts_row_type_by_name(name) : 0;
+		if (!type || !(TS_ROW_BIT(type) & TS_ROW_EVENTS))
+			return complain_type(name);
+		view->types |= TS_ROW_BIT(type);
+		text += n + (text[n] == ',');
+	}
+	return view->types ? 0 : complain_type("");
+}
+
+static int parse_limit(struct view *view, const char *text)
+{
+	unsigned long long limit;
+
+	if (ts_parse_number(text, 1, UINT64_MAX, &limit)) {
+		ts_complain("--limit %s: it is a number of rows, at least 1", text);
+		return -EINVAL;
+	}
+	view->limit = limit;
+	return 0;
+}
+
+enum {
+	OPT_FROM = 256,
+	OPT_TO,
+	OPT_TYPE,
+	OPT_STATS,
+	OPT_STACKS,
+	OPT_MANGLED
+};
+
+static int apply_option(struct view *view, int option)
+{
+	switch (option) {
+	case OPT_FROM:
+		return parse_time("--from", optarg, &view->from_ns);
+	case OPT_TO:
+		view->has_to = true;
+		return parse_time("--to", optarg, &view->to_ns);
+	case OPT_TYPE:
+		return parse_types(view, optarg);
+	case OPT_STATS:
+		view->stats = true;
+		return 0;
+	case OPT_STACKS:
+		view->stacks = true;
+		return 0;
+	case OPT_MANGLED:
+		view->mangled = true;
+		return 0;
+	case 'n':
+		return parse_limit(view, optarg);
+	case 's':
+		view->session = optarg;
+		return 0;
+	case 'j':
+		view->json = true;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int parse(struct view *view, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"from", required_argument, NULL, OPT_FROM},
+		{"to", required_argument, NULL, OPT_TO},
+		{"type", required_argument, NULL, OPT_TYPE},
+		{"limit", required_argument, NULL, 'n'},
+		{"stats", no_argument, NULL, OPT_STATS},
+		{"stacks", no_argument, NULL, OPT_STACKS},
+		{"mangled", no_argument, NULL, OPT_MANGLED},
+		{"session", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{0},
+	};
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1)
+		if (apply_option(view, option))
+			return -EINVAL;
+	if (argc - optind != (view->session ? 0 : 1)) {
+		ts_complain("takes one trace file or one live session: `tsctl view run.sbt`, "
+			    "`tsctl view --session 3`");
+		return -EINVAL;
+	}
+	if (view->has_to && view->to_ns < view->from_ns) {
+		ts_complain("--to lies before --from");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* ---- the pass over the rows --------------------------------------------------------------------- */
+
+static int start(struct view *view)
+{
+	struct ts_sbt_reader *reader = view->source.reader;
+	struct ts_sbt_cursor_options rows = {.types = view->types, .session = view->source.session};
+	struct ts_resolver_options names = {.mangled = view->mangled,
+					    .session = view->source.session};
+	int r;
+
+	view->origin_ns = ts_sbt_reader_origin_ns(reader);
+	/* Clock rows may lie before the trace's time begins: only a window leaves them out. */
+	if (view->from_ns && __builtin_add_overflow(view->origin_ns, view->from_ns, &rows.from_ns))
+		rows.from_ns = UINT64_MAX;
+	if (view->has_to && __builtin_add_overflow(view->origin_ns, view->to_ns, &rows.to_ns))
+		rows.to_ns = UINT64_MAX;
+	/* 0 would be no limit; nothing ends before the clock's first nanosecond. */
+	if (view->has_to && !rows.to_ns)
+		rows.to_ns = 1;
+	if (!rows.types && (view->stats || !view->json))
+		rows.types = TS_ROW_EVENTS & ~QUIET_TYPES;
+	names.from_ns = rows.from_ns;
+	names.launchers = !view->stats;
+	r = ts_resolver_new(reader, &names, &view->resolver);
+	if (!r)
+		r = ts_sbt_cursor_new(reader, &rows, &view->cursor);
+	return r;
+}
+
+/* 0, TS_SBT_E_END, or what cannot be gone on from. A damaged block is left out and remembered. */
+static int next_row(struct view *view, struct ts_sbt_row *ret_row)
+{
+	int r;
+
+	while ((r = ts_sbt_cursor_next(view->cursor, ret_row)) == TS_SBT_E_CORRUPT) {
+		if (!view->damaged)
+			view->damage = *ts_sbt_reader_error(view->source.reader);
+		view->damaged = true;
+	}
+	return r;
+}
+
+static uint64_t duration_ns(const struct ts_sbt_row *row)
+{
+	return ts_row_end_ns(row->schema, row->any) - ts_row_start_ns(row->any);
+}
+
+/* ---- rows as JSON ------------------------------------------------------------------------------- */
+
+static int view_json(struct view *view)
+{
+	ts_cleanup(ts_rowjson_freep) struct ts_rowjson *rowjson = NULL;
+	ts_cleanup(ts_json_deinit) struct ts_json json = {0};
+	struct ts_sbt_row row;
+	uint64_t n = 0;
+	int r = ts_rowjson_new(view->resolver, view->stacks, &rowjson);
+
+	while (!r && (!view->limit || n < view->limit)) {
+		r = next_row(view, &row);
+		if (r)
+			break;
+		ts_json_clear(&json);
+		r = ts_rowjson_append(rowjson, &row, &json);
+		if (r)
+			break;
+		ts_json_raw(&json, "\n");
+		/* Who reads us may have gone: there is no use in going on. */
+		if (fwrite(json.data, 1, json.n_bytes, stdout) != json.n_bytes)
+			return 0;
+		if (++n % STEP_ROWS == 0 && !isatty(STDOUT_FILENO))
+			ts_progress_step(&view->progress, n);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+/* ---- rows for people ---------------------------------------------------------------------------- */
+
+#define ROW_FORMAT_HEAD "%14s  %10s  %-12s  %-16s  %6s  %10s  "
+
+static void print_heading(void)
+{
+	printf("%s" ROW_FORMAT_HEAD "NAME%s\n", ts_term_style(stdout, TS_STYLE_BOLD), "TIME",
+	       "DURATION", "TYPE", "THREAD", "STREAM", "BYTES",
+	       ts_term_style(stdout, TS_STYLE_PLAIN));
+}
+
+static const struct ts_column *find_role(const struct ts_row_schema *schema, enum ts_role role)
+{
+	for (unsigned int i = 0; i < schema->n_columns; i++)
+		if (schema->columns[i].role == role)
+			return &schema->columns[i];
+	return NULL;
+}
+
+static void thread_text(struct view *view, const struct ts_sbt_row *row, char text[17])
+{
+	const struct ts_row_thread *thread = ts_resolver_thread(view->resolver, row);
+	const char *name = thread ? ts_resolver_string(view->resolver, thread->name) : NULL;
+
+	text[0] = 0;
+	if (thread && name && *name)
+		snprintf(text, 17, "%.8s/%" PRIu32, name, thread->tid);
+	else if (thread)
+		snprintf(text, 17, "%" PRIu32, thread->tid);
+	/* A thread is named by whoever made it. */
+	for (char *at = text; *at; at++)
+		if ((unsigned char)*at < 0x20 || (unsigned char)*at >= 0x7f)
+			*at = '?';
+}
+
+static void print_detail(const struct ts_sbt_row *row)
+{
+	const struct ts_row_kernel *kernel = row->kernel;
+
+	if (row->type == TS_ROW_KERNEL)
+		printf(" <<<%" PRIu32 "x%" PRIu32 "x%" PRIu32 ", %" PRIu32 "x%" PRIu32 "x%" PRIu32
+		       ">>> device %" PRIu32,
+		       kernel->grid_x, kernel->grid_y, kernel->grid_z, kernel->block_x,
+		       kernel->block_y, kernel->block_z, kernel->device);
+	else if (row->type == TS_ROW_API && row->api->result)
+		printf(" = error %" PRId32, row->api->result);
+}
+
+static void print_stack(struct view *view, const struct ts_sbt_row *row)
+{
+	uint32_t id = ts_resolver_stack(row);
+	struct ts_sbt_stack stack;
+
+	if (!id || ts_sbt_reader_stack(view->source.reader, row->session, id, &stack))
+		return;
+	for (uint32_t i = 0; i < stack.n_frames; i++) {
+		uint64_t address = TS_FRAME_VALUE(stack.frames[i]), in_file;
+		const char *path;
+
+		printf("%*s0x%012" PRIx64, 18, "", address);
+		if (ts_resolver_module(view->resolver, row->session, ts_row_start_ns(row->any),
+				       address, &path, &in_file)) {
+			putchar(' ');
+			ts_out_text(stdout, path);
+			printf("+0x%" PRIx64, in_file);
+		}
+		putchar('\n');
+	}
+	if (stack.flags & TS_STACK_TRUNCATED)
+		printf("%*s... deeper frames were not recorded\n", 18, "");
+}
+
+static void print_row(struct view *view, const struct ts_sbt_row *row)
+{
+	const struct ts_column *stream = find_role(row->schema, TS_ROLE_STREAM);
+	const struct ts_column *bytes = find_role(row->schema, TS_ROLE_BYTES);
+	uint64_t start_ns = ts_row_start_ns(row->any), number;
+	char time[TS_OUT_FIGURE_BYTES + 1] = "", duration[TS_OUT_FIGURE_BYTES] = "";
+	char thread[17], on_stream[12] = "", amount[TS_OUT_FIGURE_BYTES] = "";
+	char buffer[TS_RESOLVER_NAME_BYTES];
+	size_t taken = 14 + 10 + 12 + 16 + 6 + 10 + 6 * 2;
+
+	if (start_ns < view->origin_ns)
+		time[0] = '-';
+	ts_out_seconds(time + (start_ns < view->origin_ns), start_ns < view->origin_ns
+								    ? view->origin_ns - start_ns
+								    : start_ns - view->origin_ns);
+	if (row->schema->has_end)
+		ts_out_duration(duration, duration_ns(row));
+	thread_text(view, row, thread);
+	number = stream ? ts_column_get(stream, row->any) : TS_NO_DEVICE;
+	if (number != TS_NO_DEVICE)
+		snprintf(on_stream, sizeof(on_stream), "%" PRIu32, (uint32_t)number);
+	if (bytes)
+		ts_out_bytes(amount, ts_column_get(bytes, row->any));
+	printf(ROW_FORMAT_HEAD, time, duration, row->schema->name, thread, on_stream, amount);
+	ts_out_text_cut(stdout, ts_resolver_name(view->resolver, row, buffer),
+			!view->width		   ? 0
+			: view->width > taken + 20 ? view->width - taken
+						   : 20);
+	if (!view->width)
+		print_detail(row);
+	putchar('\n');
+	if (view->stacks)
+		print_stack(view, row);
+}
+
+static int view_rows(struct view *view)
+{
+	struct ts_sbt_row row;
+	uint64_t n = 0;
+	int r = 0;
+
+	view->width = ts_term_width(stdout);
+	print_heading();
+	while (!view->limit || n < view->limit) {
+		r = next_row(view, &row);
+		if (r)
+			break;
+		print_row(view, &row);
+		if (ferror(stdout))
+			return 0;
+		if (++n % STEP_ROWS == 0 && !isatty(STDOUT_FILENO))
+			ts_progress_step(&view->progress, n);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+/* ---- sums --------------------------------------------------------------------------------------- */
+
+enum {
+	SUM_KERNELS,
+	SUM_API,
+	SUM_COPIES,
+	SUM_MEMSETS,
+	SUM_SYNCS,
+	SUM_COUNT
+};
+
+static const char *const sum_titles[SUM_COUNT] = {"Kernels", "API calls", "Copies", "Sets",
+						  "Waits"};
+
+static int sum_of_type(unsigned int type)
+{
+	switch (type) {
+	case TS_ROW_KERNEL:
+		return SUM_KERNELS;
+	case TS_ROW_API:
+		return SUM_API;
+	case TS_ROW_MEMCPY:
+		return SUM_COPIES;
+	case TS_ROW_MEMSET:
+		return SUM_MEMSETS;
+	case TS_ROW_SYNC:
+		return SUM_SYNCS;
+	default:
+		return -1;
+	}
+}
+
+static void print_sum(const char *title, size_t n, Ts__Rpc__Aggregate *const *messages,
+		      uint64_t all_ns)
+{
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	static const char *const headings[] = {"SHARE", "TOTAL", "COUNT", "MEAN",
+					       "MIN",	"MAX",	 "BYTES", "NAME"};
+	char text[TS_OUT_FIGURE_BYTES];
+
+	if (!n || ts_table_new("rrrrrrrl", &table))
+		return;
+	for (size_t i = 0; i < TS_ARRAY_LEN(headings); i++)
+		ts_table_add(table, headings[i]);
+	for (size_t i = 0; i < n; i++) {
+		const Ts__Rpc__Aggregate *sum = messages[i];
+
+		ts_table_addf(table, "%.1f%%",
+			      all_ns ? 100 * (double)sum->total_ns / (double)all_ns : 0.0);
+		ts_table_add(table, ts_out_duration(text, sum->total_ns));
+		ts_table_add(table, ts_out_count(text, sum->count));
+		ts_table_add(table, ts_out_duration(text, sum->mean_ns));
+		ts_table_add(table, ts_out_duration(text, sum->min_ns));
+		ts_table_add(table, ts_out_duration(text, sum->max_ns));
+		ts_table_add(table, sum->has_bytes ? ts_out_bytes(text, sum->bytes) : "");
+		ts_table_add(table, sum->name);
+	}
+	printf("%s%s%s\n", ts_term_style(stdout, TS_STYLE_BOLD), title,
+	       ts_term_style(stdout, TS_STYLE_PLAIN));
+	ts_table_print(table, stdout, 2);
+	putchar('\n');
+}
+
+static int add_sum(struct view *view, struct ts_aggregates *const *sums,
+		   const struct ts_sbt_row *row)
+{
+	int which = sum_of_type(row->type);
+	char buffer[TS_RESOLVER_NAME_BYTES];
+	uint64_t bytes = 0;
+
+	if (which < 0)
+		return 0;
+	if (row->schema->bytes_column >= 0)
+		bytes = ts_column_get(&row->schema->columns[row->schema->bytes_column], row->any);
+	/* A set's name would be its value, which says nothing. */
+	return ts_aggregates_add(sums[which],
+				 which == SUM_MEMSETS
+					 ? "memset"
+					 : ts_resolver_name(view->resolver, row, buffer),
+				 duration_ns(row), bytes);
+}
+
+static int read_sums(struct view *view, struct ts_aggregates *const *sums)
+{
+	struct ts_sbt_row row;
+	uint64_t n = 0;
+	int r;
+
+	while (!(r = next_row(view, &row))) {
+		r = add_sum(view, sums, &row);
+		if (r)
+			return r;
+		if (++n % STEP_ROWS == 0)
+			ts_progress_step(&view->progress, n);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+static int print_sums(struct view *view, struct ts_aggregates *const *sums)
+{
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	Ts__Rpc__TraceStats message = TS__RPC__TRACE_STATS__INIT;
+	const struct {
+		size_t *n;
+		Ts__Rpc__Aggregate ***messages;
+	} parts[SUM_COUNT] = {
+		[SUM_KERNELS] = {&message.n_kernels, &message.kernels},
+		[SUM_API] = {&message.n_api, &message.api},
+		[SUM_COPIES] = {&message.n_copies, &message.copies},
+		[SUM_MEMSETS] = {&message.n_memsets, &message.memsets},
+		[SUM_SYNCS] = {&message.n_syncs, &message.syncs},
+	};
+
+	for (int i = 0; i < SUM_COUNT; i++)
+		ts_aggregates_messages(sums[i], &pool, view->limit, parts[i].n, parts[i].messages);
+	if (view->json)
+		return ts_json_print(&message.base);
+	for (int i = 0; i < SUM_COUNT; i++)
+		print_sum(sum_titles[i], *parts[i].n, *parts[i].messages,
+			  ts_aggregates_total_ns(sums[i]));
+	return TS_EXIT_OK;
+}
+
+static int view_stats(struct view *view)
+{
+	struct ts_aggregates *sums[SUM_COUNT] = {0};
+	int r = 0;
+
+	for (int i = 0; !r && i < SUM_COUNT; i++)
+		r = ts_aggregates_new(&sums[i]);
+	if (!r)
+		r = read_sums(view, sums);
+	ts_progress_deinit(&view->progress);
+	if (!r)
+		print_sums(view, sums);
+	for (int i = 0; i < SUM_COUNT; i++)
+		ts_aggregates_free(sums[i]);
+	return r;
+}
+
+static int run_view(int argc, char **argv)
+{
+	ts_cleanup(view_deinit) struct view view = {0};
+	int r, status;
+
+	if (parse(&view, argc, argv) || ts_source_open(&view.source, argv[optind], view.session))
+		return TS_EXIT_BAD;
+	ts_progress_init(&view.progress, "reading rows:", 0);
+	r = start(&view);
+	if (!r)
+		r = view.stats	? view_stats(&view)
+		    : view.json ? view_json(&view)
+				: view_rows(&view);
+	ts_progress_deinit(&view.progress);
+	status = ts_finish_output(TS_EXIT_OK);
+	if (status)
+		return status;
+	if (r || view.damaged) {
+		ts_source_complain(view.source.path, r ? r : TS_SBT_E_CORRUPT,
+				   r ? ts_sbt_reader_error(view.source.reader) : &view.damage);
+		return TS_EXIT_BAD;
+	}
+	return TS_EXIT_OK;
+}
+
+const struct ts_command ts_command_view = {
+	.name = "view",
+	.summary = "list a trace's rows in the order of time, or their sums",
+	.help = "usage: tsctl view [OPTION ...] FILE | --session N\n"
+		"\n"
+		"Lists the rows of a trace in the order of time; times count from the trace's start. A TIME is in\n"
+		"nanoseconds, or has a unit: 1500, 12.5ms, 3s. Rows that only touch the window count too.\n"
+		"\n"
+		"      --from TIME      begin there\n"
+		"      --to TIME        end there\n"
+		"      --type T[,T...]  only these: api, kernel, memcpy, memset, sync, alloc, free, event,\n"
+		"                       stream_wait, stream, context, mark, range, loss, clock, ...\n"
+		"  -n, --limit N        at most N rows (with --stats: names in each table)\n"
+		"      --stacks         with the host stack of each call\n"
+		"      --stats          sums by kernel, call and kind of copy instead of rows\n"
+		"      --mangled        leave the names of kernels as the compiler made them\n"
+		"  -s, --session N      a live session of the daemon, by its number or pid\n"
+		"      --json           one JSON object a line, clock rows included; with --stats one object\n"
+		"\n"
+		"example: tsctl view --type kernel,memcpy --from 1s --to 1.5s run.sbt\n",
+	.run = run_view,
+};

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of commands, and the two that are about tsctl itself: help and version.
+ */
+#include "tools/tsctl/tsctl.h"
+
+#include "proto/abi/base.h"
+
+#include <stdio.h>
+
+const struct ts_command *const ts_commands[] = {
+	&ts_command_record, &ts_command_info,
+	&ts_command_view,   &ts_command_verify,
+	&ts_command_repair, &ts_command_devices,
+	&ts_command_status, &ts_command_version,
+	&ts_command_help,   NULL,
+};
+
+const struct ts_command *ts_command_find(const char *name)
+{
+	for (size_t i = 0; ts_commands[i]; i++)
+		if (!strcmp(ts_commands[i]->name, name) ||
+		    (ts_commands[i]->alias && !strcmp(ts_commands[i]->alias, name)))
+			return ts_commands[i];
+	return NULL;
+}
+
+const struct ts_command *ts_command_near(const char *name)
+{
+	const struct ts_command *near = NULL;
+	size_t least = 3;
+
+	for (size_t i = 0; ts_commands[i]; i++) {
+		size_t distance = ts_edit_distance(name, ts_commands[i]->name);
+
+		if (distance < least) {
+			least = distance;
+			near = ts_commands[i];
+		}
+	}
+	return near;
+}
+
+static int run_help(int argc, char **argv)
+{
+	const struct ts_command *command, *near;
+
+	if (argc > 2) {
+		ts_complain("takes one command at most: `tsctl help [COMMAND]`");
+		return TS_EXIT_BAD;
+	}
+	if (argc == 2) {
+		command = ts_command_find(argv[1]);
+		if (!command) {
+			near = ts_command_near(argv[1]);
+			ts_complain("there is no command `%s`; %s%s%s", argv[1],
+				    near ? "did you mean `" : "`tsctl help` lists them",
+				    near ? near->name : "", near ? "`?" : "");
+			return TS_EXIT_BAD;
+		}
+		fputs(command->help, stdout);
+		return ts_finish_output(TS_EXIT_OK);
+	}
+	puts("TraceSmith records what a GPU really did.\n\n"
+	     "usage: tsctl COMMAND [OPTION ...] [ARG ...]\n");
+	for (size_t i = 0; ts_commands[i]; i++)
+		printf("  %-9s %s\n", ts_commands[i]->name, ts_commands[i]->summary);
+	puts("\n`tsctl help COMMAND` tells more. To begin:\n\n"
+	     "  tsctl record -o run.sbt -- ./app\n"
+	     "  tsctl info run.sbt");
+	return ts_finish_output(TS_EXIT_OK);
+}
+
+const struct ts_command ts_command_help = {
+	.name = "help",
+	.summary = "say what tsctl and its commands do",
+	.help = "usage: tsctl help [COMMAND]\n"
+		"\n"
+		"Lists the commands, or tells one command's options.\n"
+		"\n"
+		"example: tsctl help record\n",
+	.run = run_help,
+};

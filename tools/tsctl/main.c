@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl: the hand that records, reads and asks. main() finds the command by its name and leaves the
+ * rest to it; there are no options before a command but --help and --version.
+ */
+#include "tools/tsctl/tsctl.h"
+
+#include "proto/abi/base.h"
+
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+	const struct ts_command *command, *near;
+	const char *name = argc > 1 ? argv[1] : NULL;
+
+	if (!name) {
+		ts_command_help.run(1, argv);
+		return TS_EXIT_BAD;
+	}
+	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+		name = "help";
+	else if (!strcmp(name, "--version") || !strcmp(name, "-V"))
+		name = "version";
+	command = ts_command_find(name);
+	if (!command) {
+		near = ts_command_near(name);
+		if (name[0] == '-')
+			ts_complain(
+				"options come after the command: `tsctl COMMAND %s`; `tsctl help` lists the commands",
+				name);
+		else if (near)
+			ts_complain("there is no command `%s`; did you mean `%s`?", name,
+				    near->name);
+		else
+			ts_complain("there is no command `%s`; `tsctl help` lists the commands",
+				    name);
+		return TS_EXIT_BAD;
+	}
+	ts_complain_as(command->name);
+	for (int i = 2; i < argc && strcmp(argv[i], "--") && argv[i][0] == '-'; i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			fputs(command->help, stdout);
+			return ts_finish_output(TS_EXIT_OK);
+		}
+	}
+	return command->run(argc - 1, argv + 1);
+}

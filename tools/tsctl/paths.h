@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the rest of TraceSmith lies: beside tsctl in a build tree, or as installed; or where the
+ * environment says. Nothing is remembered and nothing is searched along PATH: a daemon of another
+ * version is worse than none.
+ */
+#pragma once
+
+#include <limits.h>
+
+#define TS_DAEMON_ENVIRONMENT	"TRACESMITH_DAEMON"
+#define TS_INJECT_ENVIRONMENT	"TRACESMITH_INJECT"
+#define TS_VGPU_DIR_ENVIRONMENT "TRACESMITH_VGPU_DIR"
+
+/*
+ * Each writes an absolute path. Returns 0, or -ENOENT with ret_path holding the first place that was
+ * looked at, for the message.
+ */
+int ts_path_daemon(char ret_path[PATH_MAX]); /* tracesmithd */
+int ts_path_inject(char ret_path[PATH_MAX]); /* libtsinject.so */
+int ts_path_vgpu(char ret_path[PATH_MAX]);   /* the directory of libcuda.so.1 and its kin */

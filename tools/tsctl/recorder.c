@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starts and ends the daemon of one recording. Its standard error goes to a memory file rather than to
+ * the terminal, which is the application's; the last line is shown where it explains a failure.
+ */
+#include "tools/tsctl/recorder.h"
+
+#include "proto/abi/base.h"
+#include "proto/client/client.h"
+#include "proto/rpc/json.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#define SOCKET_NAME "inject.sock"
+/* The daemon's end of the connection; the lowest descriptor that is not a standard one. */
+#define CONTROL_FD	 3
+
+#define EXIT_EXEC_FAILED 127
+
+#define START_TIMEOUT_MS 10000u
+/* For the sessions to flush and drain; the daemon holds to it, we wait a little longer. */
+#define FINISH_TIMEOUT_MS 30000u
+#define FINISH_GRACE_MS	  30000u
+
+struct ts_recorder {
+	char directory[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
+	char socket[sizeof(((struct sockaddr_un *)NULL)->sun_path) + sizeof(SOCKET_NAME) + 1];
+	struct ts_client *client;
+	pid_t daemon; /* 0: none */
+	int daemon_status;
+	bool daemon_ended;
+	int log_fd;
+	char error[512];
+};
+
+static int make_directory(struct ts_recorder *recorder, const char *parent)
+{
+	int n = snprintf(recorder->directory, sizeof(recorder->directory), "%s/tracesmith-XXXXXX",
+			 parent);
+
+	if (n + sizeof(SOCKET_NAME) + 1 > sizeof(recorder->directory)) {
+		recorder->directory[0] = 0;
+		return -ENAMETOOLONG;
+	}
+	if (!mkdtemp(recorder->directory)) {
+		recorder->directory[0] = 0;
+		return -errno;
+	}
+	snprintf(recorder->socket, sizeof(recorder->socket), "%s/" SOCKET_NAME,
+		 recorder->directory);
+	return 0;
+}
+
+int ts_recorder_new(struct ts_recorder **ret_recorder)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	ts_cleanup(ts_recorder_freep) struct ts_recorder *recorder = calloc(1, sizeof(*recorder));
+	int r = -ENOENT;
+
+	if (!recorder)
+		return -ENOMEM;
+	recorder->log_fd = memfd_create("tracesmithd-log", MFD_CLOEXEC);
+	if (recorder->log_fd < 0)
+		return -errno;
+	if (runtime && runtime[0] == '/')
+		r = make_directory(recorder, runtime);
+	if (r)
+		r = make_directory(recorder, "/tmp");
+	if (r)
+		return r;
+	*ret_recorder = ts_take_ptr(recorder);
+	return 0;
+}
+
+static void reap(struct ts_recorder *recorder)
+{
+	if (!recorder->daemon)
+		return;
+	while (waitpid(recorder->daemon, &recorder->daemon_status, 0) < 0 && errno == EINTR)
+		;
+	recorder->daemon = 0;
+	recorder->daemon_ended = true;
+}
+
+void ts_recorder_free(struct ts_recorder *recorder)
+{
+	if (!recorder)
+		return;
+	/* The closed connection ends the daemon, which has a bound of its own for that. */
+	ts_client_free(recorder->client);
+	reap(recorder);
+	if (recorder->directory[0]) {
+		unlink(recorder->socket);
+		rmdir(recorder->directory);
+	}
+	if (recorder->log_fd >= 0)
+		close(recorder->log_fd);
+	free(recorder);
+}
+
+void ts_recorder_freep(struct ts_recorder **recorder)
+{
+	ts_recorder_free(*recorder);
+}
+
+const char *ts_recorder_socket(const struct ts_recorder *recorder)
+{
+	return recorder->socket;
+}
+
+/* In the child, between fork and exec: async-signal-safe calls only. */
+static void __attribute__((noreturn))
+become_daemon(const char *const *argv, int control_fd, int log_fd)
+{
+	sigset_t none;
+	int null_fd;
+
+	/* Out of the terminal's foreground group: the interrupt that ends the command is not meant for it. */
+	setsid();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	null_fd = open("/dev/null", O_RDWR);
+	/* Neither may be overwritten before it was duplicated. */
+	log_fd = fcntl(log_fd, F_DUPFD, CONTROL_FD + 1);
+	control_fd = fcntl(control_fd, F_DUPFD, CONTROL_FD + 1);
+	if (null_fd < 0 || log_fd < 0 || control_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 ||
+	    dup2(null_fd, STDOUT_FILENO) < 0 || dup2(log_fd, STDERR_FILENO) < 0 ||
+	    dup2(control_fd, CONTROL_FD) < 0)
+		_exit(EXIT_EXEC_FAILED);
+	/* Whatever else the caller of tsctl had open is the command's, not the daemon's. */
+	if (close_range(CONTROL_FD + 1, ~0u, 0))
+		for (int fd = CONTROL_FD + 1; fd < 1024; fd++)
+			close(fd);
+	execv(argv[0], (char *const *)argv);
+	dprintf(STDERR_FILENO, "cannot be run: %s\n", strerrorname_np(errno));
+	_exit(EXIT_EXEC_FAILED);
+}
+
+static int start_daemon(struct ts_recorder *recorder, const struct ts_recorder_options *options,
+			int control_fd)
+{
+	char control[16];
+	const char *argv[] = {options->daemon,
+			      "--record",
+			      "--control-fd",
+			      control,
+			      "--inject-socket",
+			      recorder->socket,
+			      "--output",
+			      options->output,
+			      "--stacks",
+			      options->stacks ? "native" : "none",
+			      options->lossless ? "--lossless" : NULL,
+			      NULL};
+
+	snprintf(control, sizeof(control), "%d", CONTROL_FD);
+	recorder->daemon = fork();
+	if (recorder->daemon < 0) {
+		recorder->daemon = 0;
+		return -errno;
+	}
+	if (!recorder->daemon)
+		become_daemon(argv, control_fd, recorder->log_fd);
+	return 0;
+}
+
+int ts_recorder_start(struct ts_recorder *recorder, const struct ts_recorder_options *options)
+{
+	Ts__Rpc__Request__Status status = TS__RPC__REQUEST__STATUS__INIT;
+	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
+	Ts__Rpc__Answer *answer;
+	int pair[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	r = ts_client_new_from_fd(pair[0], &recorder->client);
+	if (r) {
+		close(pair[0]);
+		close(pair[1]);
+		return r;
+	}
+	r = start_daemon(recorder, options, pair[1]);
+	close(pair[1]);
+	if (r)
+		return r;
+	/* It answers once it listens and has its file. */
+	request.body_case = TS__RPC__REQUEST__BODY_STATUS;
+	request.status = &status;
+	r = ts_client_call(recorder->client, &request, START_TIMEOUT_MS, &answer, NULL);
+	if (r)
+		return r;
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	return 0;
+}
+
+int ts_recorder_fd(const struct ts_recorder *recorder)
+{
+	return recorder->client ? ts_client_fd(recorder->client) : -1;
+}
+
+int ts_recorder_finish(struct ts_recorder *recorder, Ts__Rpc__Answer **ret_answer)
+{
+	Ts__Rpc__Request__Finish finish = TS__RPC__REQUEST__FINISH__INIT;
+	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
+	Ts__Rpc__Answer *answer;
+	int r;
+
+	TS_RPC_SET(&finish, timeout_ms, FINISH_TIMEOUT_MS);
+	request.body_case = TS__RPC__REQUEST__BODY_FINISH;
+	request.finish = &finish;
+	r = ts_client_call(recorder->client, &request, FINISH_TIMEOUT_MS + FINISH_GRACE_MS, &answer,
+			   NULL);
+	if (r)
+		return r;
+	if (answer->body_case != TS__RPC__ANSWER__BODY_SUMMARY) {
+		ts__rpc__answer__free_unpacked(answer, NULL);
+		return -EPROTO;
+	}
+	*ret_answer = answer;
+	return 0;
+}
+
+/* The last line that the daemon wrote, without the journal's priority in front ("<3>"). */
+static bool last_line(struct ts_recorder *recorder, char *line, size_t n_line)
+{
+	char text[1024], *end, *start;
+	struct stat status;
+	ssize_t n;
+
+	if (fstat(recorder->log_fd, &status))
+		return false;
+	n = pread(recorder->log_fd, text, sizeof(text) - 1,
+		  status.st_size > (off_t)sizeof(text) - 1
+			  ? status.st_size - (off_t)sizeof(text) + 1
+			  : 0);
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	for (end = text + n; end > text && end[-1] == '\n'; end--)
+		end[-1] = 0;
+	start = strrchr(text, '\n');
+	start = start ? start + 1 : text;
+	if (start[0] == '<' && start[1] >= '0' && start[1] <= '7' && start[2] == '>')
+		start += 3;
+	if (!strncmp(start, "tracesmithd: ", 13))
+		start += 13;
+	snprintf(line, n_line, "%.*s", (int)n_line - 1, start);
+	return *start != 0;
+}
+
+const char *ts_recorder_error(struct ts_recorder *recorder)
+{
+	char line[400], ended[64] = "";
+
+	if (ts_recorder_fd(recorder) < 0)
+		reap(recorder);
+	if (recorder->daemon_ended && WIFSIGNALED(recorder->daemon_status))
+		snprintf(ended, sizeof(ended), "tracesmithd was ended by signal %d",
+			 WTERMSIG(recorder->daemon_status));
+	if (last_line(recorder, line, sizeof(line)))
+		snprintf(recorder->error, sizeof(recorder->error), "%s%stracesmithd: %s", ended,
+			 ended[0] ? ", " : "", line);
+	else if (ended[0])
+		snprintf(recorder->error, sizeof(recorder->error), "%s", ended);
+	else
+		snprintf(recorder->error, sizeof(recorder->error), "%s",
+			 recorder->client ? ts_client_error(recorder->client)
+					  : "it was not started");
+	return recorder->error;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording of our own: a `tracesmithd --record` in a session of its own, out of reach of the
+ * terminal's signals, a private directory with the socket that shims find, and the connection over which it is
+ * told to finish. When tsctl dies the connection closes, and the daemon finishes the file by itself.
+ */
+#pragma once
+
+#include "proto/rpc/tracesmith.pb-c.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ts_recorder;
+
+/* Makes the directory; nothing runs yet. Returns 0 or a negative errno. */
+int ts_recorder_new(struct ts_recorder **ret_recorder);
+/* Lets the daemon finish if it runs, waits for it, removes the directory. */
+void ts_recorder_free(struct ts_recorder *recorder);
+void ts_recorder_freep(struct ts_recorder **recorder);
+
+/* For TRACESMITH_SOCKET. Borrowed. */
+const char *ts_recorder_socket(const struct ts_recorder *recorder);
+
+struct ts_recorder_options {
+	const char *daemon; /* path of tracesmithd */
+	const char *output; /* absolute path of the trace; must not exist */
+	bool stacks;
+	bool lossless;
+};
+
+/*
+ * Starts the daemon and returns once it listens. On failure a negative errno; ts_recorder_error() then
+ * says in one line what the daemon said.
+ */
+int ts_recorder_start(struct ts_recorder *recorder, const struct ts_recorder_options *options);
+
+/* Readable when the daemon went away. -1 once it has. */
+int ts_recorder_fd(const struct ts_recorder *recorder);
+
+/*
+ * Ends the recording and takes the summary, which is freed with ts__rpc__answer__free_unpacked(). On failure
+ * (the daemon died: -ECONNRESET) a negative errno and ts_recorder_error().
+ */
+int ts_recorder_finish(struct ts_recorder *recorder, Ts__Rpc__Answer **ret_answer);
+
+/* What went wrong with the daemon, in one line. Never NULL. */
+const char *ts_recorder_error(struct ts_recorder *recorder);

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From ids to names. The one thing here that is more than a look-up is the thread of a device row: the row
+ * itself was delivered by some thread of the vendor's, and only its operation id leads to the call. A second
+ * cursor over the calls runs ahead of the pass and leaves their threads in a table of fixed size.
+ */
+#include "tools/tsctl/resolve.h"
+
+#include "tools/tsctl/names.h"
+
+#include <stdio.h>
+
+/* A call precedes its device rows by what a stream can hold; twice the largest queue known, in calls. */
+#define N_LAUNCHERS (1u << 16)
+/* How far before a window the calls are read. */
+#define LOOK_BACK_NS UINT64_C(5000000000)
+
+struct launcher {
+	uint64_t op_id; /* 0: none */
+	uint32_t session;
+	uint32_t thread;
+};
+
+struct ts_resolver {
+	struct ts_sbt_reader *reader;
+	struct ts_demangler *demangler; /* NULL: names stay mangled */
+	struct ts_sbt_cursor *calls;	/* NULL: not asked for, or at their end */
+	struct ts_sbt_row call;		/* the next one, not yet taken */
+	struct launcher *launchers;
+	const struct ts_column *thread_columns[TS_ROW_EVENT_COUNT];
+	const struct ts_column *op_columns[TS_ROW_EVENT_COUNT];
+};
+
+static const struct ts_column *column_of_role(const struct ts_row_schema *schema, enum ts_role role)
+{
+	for (unsigned int i = 0; schema && i < schema->n_columns; i++)
+		if (schema->columns[i].role == role)
+			return &schema->columns[i];
+	return NULL;
+}
+
+static int start_calls(struct ts_resolver *resolver, const struct ts_resolver_options *options)
+{
+	struct ts_sbt_cursor_options calls = {
+		.types = TS_ROW_BIT(TS_ROW_API),
+		.session = options->session,
+		.from_ns = options->from_ns > LOOK_BACK_NS ? options->from_ns - LOOK_BACK_NS : 0,
+	};
+	int r;
+
+	resolver->launchers = calloc(N_LAUNCHERS, sizeof(*resolver->launchers));
+	if (!resolver->launchers)
+		return -ENOMEM;
+	r = ts_sbt_cursor_new(resolver->reader, &calls, &resolver->calls);
+	if (r)
+		return r;
+	if (ts_sbt_cursor_next(resolver->calls, &resolver->call)) {
+		ts_sbt_cursor_free(resolver->calls);
+		resolver->calls = NULL;
+	}
+	return 0;
+}
+
+int ts_resolver_new(struct ts_sbt_reader *reader, const struct ts_resolver_options *options,
+		    struct ts_resolver **ret_resolver)
+{
+	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = calloc(1, sizeof(*resolver));
+	int r;
+
+	if (!resolver)
+		return -ENOMEM;
+	resolver->reader = reader;
+	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++) {
+		const struct ts_row_schema *schema = ts_row_schema(type);
+
+		resolver->thread_columns[type] = column_of_role(schema, TS_ROLE_THREAD);
+		resolver->op_columns[type] = column_of_role(schema, TS_ROLE_OP);
+	}
+	r = options->mangled ? 0 : ts_demangler_new(&resolver->demangler);
+	if (!r && options->launchers)
+		r = start_calls(resolver, options);
+	if (r)
+		return r;
+	*ret_resolver = ts_take_ptr(resolver);
+	return 0;
+}
+
+void ts_resolver_free(struct ts_resolver *resolver)
+{
+	if (!resolver)
+		return;
+	ts_sbt_cursor_free(resolver->calls);
+	ts_demangler_free(resolver->demangler);
+	free(resolver->launchers);
+	free(resolver);
+}
+
+void ts_resolver_freep(struct ts_resolver **resolver)
+{
+	ts_resolver_free(*resolver);
+}
+
+struct ts_sbt_reader *ts_resolver_reader(struct ts_resolver *resolver)
+{
+	return resolver->reader;
+}
+
+const char *ts_resolver_string(struct ts_resolver *resolver, uint32_t id)
+{
+	return id ? ts_sbt_reader_string(resolver->reader, id, NULL) : NULL;
+}
+
+const char *ts_resolver_kernel_name(struct ts_resolver *resolver, uint32_t id)
+{
+	const char *name = ts_resolver_string(resolver, id);
+
+	return name ? ts_demangle(resolver->demangler, name) : NULL;
+}
+
+/* Operation ids count up: neighbours never collide. */
+static struct launcher *launcher_slot(struct ts_resolver *resolver, uint32_t session,
+				      uint64_t op_id)
+{
+	return &resolver->launchers[(op_id ^ session * UINT64_C(40503)) & (N_LAUNCHERS - 1)];
+}
+
+static void take_calls(struct ts_resolver *resolver, uint64_t until_ns)
+{
+	while (resolver->calls && resolver->call.api->start_ns <= until_ns) {
+		const struct ts_row_api *api = resolver->call.api;
+
+		*launcher_slot(resolver, resolver->call.session, api->op_id) =
+			(struct launcher){api->op_id, resolver->call.session, api->thread};
+		if (ts_sbt_cursor_next(resolver->calls, &resolver->call)) {
+			ts_sbt_cursor_free(resolver->calls);
+			resolver->calls = NULL;
+		}
+	}
+}
+
+const struct ts_row_thread *ts_resolver_thread(struct ts_resolver *resolver,
+					       const struct ts_sbt_row *row)
+{
+	const struct ts_column *column = resolver->thread_columns[row->type];
+	const struct launcher *launcher;
+	uint64_t op_id;
+
+	if (column)
+		return ts_sbt_reader_thread(resolver->reader, row->session,
+					    (uint32_t)ts_column_get(column, row->any));
+	column = resolver->op_columns[row->type];
+	if (!column || !resolver->launchers)
+		return NULL;
+	op_id = ts_column_get(column, row->any);
+	take_calls(resolver, ts_row_start_ns(row->any));
+	launcher = launcher_slot(resolver, row->session, op_id);
+	if (!op_id || launcher->op_id != op_id || launcher->session != row->session)
+		return NULL;
+	return ts_sbt_reader_thread(resolver->reader, row->session, launcher->thread);
+}
+
+static const char *or_number(const char *name, const char *what, uint64_t number,
+			     char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	if (name)
+		return name;
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s#%llu", what, (unsigned long long)number);
+	return buffer;
+}
+
+static const char *api_name(const struct ts_row_api *api, char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	return or_number(ts_name_api(api->domain, api->cbid),
+			 ts_name_api_domain(api->domain) ? ts_name_api_domain(api->domain) : "api",
+			 api->cbid, buffer);
+}
+
+static const char *object_name(uint32_t action, const char *of, uint32_t number,
+			       char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	const char *name = ts_name_object_action(action);
+
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s %u %s", of, number, name ? name : "changed");
+	return buffer;
+}
+
+static const char *range_name(struct ts_resolver *resolver, const struct ts_row_range *range,
+			      char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	const char *name = ts_resolver_string(resolver, range->name);
+	const char *action = ts_name_range_action(range->action);
+
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s%s%s", action ? action : "range",
+		 name ? " " : "", name ? name : "");
+	return buffer;
+}
+
+/* Events of the vendor's have nothing but their address for a name. */
+static const char *event_name(const char *what, uint64_t handle,
+			      char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s 0x%llx", what, (unsigned long long)handle);
+	return buffer;
+}
+
+static const char *memory_name(const struct ts_row_memory *memory,
+			       char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	const char *kind = ts_name_memory_kind(memory->memory_kind);
+
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s 0x%llx", kind ? kind : "memory",
+		 (unsigned long long)memory->address);
+	return buffer;
+}
+
+static const char *counter_name(struct ts_resolver *resolver, const struct ts_row_counter *counter,
+				char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	const char *name = ts_resolver_string(resolver, counter->name);
+
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s = %g", name ? name : "counter",
+		 counter->value);
+	return buffer;
+}
+
+static const char *loss_name(const struct ts_row_loss *loss, char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	const char *reason = ts_name_loss_reason(loss->reason);
+
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%llu %s", (unsigned long long)loss->count,
+		 reason ? reason : "lost");
+	return buffer;
+}
+
+static const char *yield_name(struct ts_resolver *resolver, const struct ts_row_yield *yield,
+			      char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	const char *to = ts_resolver_string(resolver, yield->to);
+
+	if (!yield->yielded)
+		return "CUPTI taken back";
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "CUPTI yielded%s%s", to ? " to " : "",
+		 to ? to : "");
+	return buffer;
+}
+
+const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_row *row,
+			     char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	const char *name = NULL;
+
+	switch (row->type) {
+	case TS_ROW_API:
+		return api_name(row->api, buffer);
+	case TS_ROW_KERNEL:
+		name = ts_resolver_kernel_name(resolver, row->kernel->name);
+		return name ? name : "unknown kernel";
+	case TS_ROW_MEMCPY:
+		return or_number(ts_name_memcpy_kind(row->memcpy_->copy_kind), "kind",
+				 row->memcpy_->copy_kind, buffer);
+	case TS_ROW_MEMSET:
+		return or_number(NULL, "value", row->memset_->value, buffer);
+	case TS_ROW_SYNC:
+		return or_number(ts_name_sync_type(row->sync->sync_type), "sync",
+				 row->sync->sync_type, buffer);
+	case TS_ROW_ALLOC:
+	case TS_ROW_FREE:
+		return memory_name(row->memory, buffer);
+	case TS_ROW_EVENT:
+		return event_name("event", row->event->event, buffer);
+	case TS_ROW_STREAM_WAIT:
+		return event_name("for event", row->stream_wait->event, buffer);
+	case TS_ROW_STREAM:
+		return object_name(row->stream->action, "stream", row->stream->stream, buffer);
+	case TS_ROW_CONTEXT:
+		return object_name(row->context->action, "context", row->context->context, buffer);
+	case TS_ROW_GRAPH_LAUNCH:
+		return or_number(NULL, "graph", row->graph_launch->graph, buffer);
+	case TS_ROW_GPU_MODULE:
+		return object_name(row->gpu_module->action, "module", row->gpu_module->module,
+				   buffer);
+	case TS_ROW_MARK:
+		name = ts_resolver_string(resolver, row->mark->name);
+		return name ? name : "";
+	case TS_ROW_RANGE:
+		return range_name(resolver, row->range, buffer);
+	case TS_ROW_COUNTER:
+		return counter_name(resolver, row->counter, buffer);
+	case TS_ROW_CLOCK:
+		return or_number(ts_name_clock(row->clock->clock), "clock", row->clock->clock,
+				 buffer);
+	case TS_ROW_LOSS:
+		return loss_name(row->loss, buffer);
+	case TS_ROW_OVERHEAD:
+		return or_number(ts_name_overhead_kind(row->overhead->overhead_kind), "overhead",
+				 row->overhead->overhead_kind, buffer);
+	case TS_ROW_YIELD:
+		return yield_name(resolver, row->yield, buffer);
+	default:
+		return "";
+	}
+}
+
+uint32_t ts_resolver_stack(const struct ts_sbt_row *row)
+{
+	switch (row->type) {
+	case TS_ROW_API:
+		return row->api->stack;
+	case TS_ROW_MARK:
+		return row->mark->stack;
+	case TS_ROW_RANGE:
+		return row->range->stack;
+	default:
+		return 0;
+	}
+}
+
+bool ts_resolver_module(struct ts_resolver *resolver, uint32_t session, uint64_t time_ns,
+			uint64_t address, const char **ret_path, uint64_t *ret_file_address)
+{
+	const struct ts_row_module *found = NULL;
+	size_t n = ts_sbt_reader_n_modules(resolver->reader);
+
+	/* In the order of the file: the last that fits is the one that was mapped then. */
+	for (size_t i = 0; i < n; i++) {
+		const struct ts_sbt_module *module = ts_sbt_reader_module_at(resolver->reader, i);
+
+		if (module->session != session || address < module->row.address ||
+		    address >= module->row.address_end)
+			continue;
+		if (found && module->row.start_ns > time_ns)
+			break;
+		found = module->row.flags & TS_MODULE_UNLOADED ? NULL : &module->row;
+	}
+	if (!found)
+		return false;
+	*ret_path = ts_resolver_string(resolver, found->path);
+	*ret_file_address = address - found->bias;
+	return *ret_path != NULL;
+}

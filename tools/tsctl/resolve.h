@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the ids in a row to what a person or a program wants to see: names, threads, stacks. One for
+ * each pass over a trace; one thread. What it hands out lives as long as it does.
+ */
+#pragma once
+
+#include "sbt/reader.h"
+
+#include <stdbool.h>
+
+struct ts_resolver;
+
+struct ts_resolver_options {
+	bool mangled;	  /* leave kernel names as they are */
+	bool launchers;	  /* tell the thread of the call for device rows: reads the calls too */
+	uint32_t session; /* as the pass itself is limited; 0: all */
+	uint64_t from_ns; /* as the pass itself; rows come in order of start */
+};
+
+/* The reader stays the caller's and outlives it. Returns 0, a negative errno or TS_SBT_E_*. */
+int ts_resolver_new(struct ts_sbt_reader *reader, const struct ts_resolver_options *options,
+		    struct ts_resolver **ret_resolver);
+void ts_resolver_free(struct ts_resolver *resolver);
+void ts_resolver_freep(struct ts_resolver **resolver);
+
+struct ts_sbt_reader *ts_resolver_reader(struct ts_resolver *resolver);
+
+/* NULL where there is no such string. */
+const char *ts_resolver_string(struct ts_resolver *resolver, uint32_t id);
+/* Demangled, unless asked otherwise. NULL where it is not known. */
+const char *ts_resolver_kernel_name(struct ts_resolver *resolver, uint32_t id);
+/*
+ * The row's own thread; for a row of a device that of the call that caused it, where that is within a few
+ * seconds before. NULL: not known.
+ */
+const struct ts_row_thread *ts_resolver_thread(struct ts_resolver *resolver,
+					       const struct ts_sbt_row *row);
+
+#define TS_RESOLVER_NAME_BYTES 256
+/*
+ * What the row is about, in a word: a kernel's or function's name, a copy's kind, ... "" where there is nothing to
+ * say. `buffer` serves where the words must be put together.
+ */
+const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_row *row,
+			     char buffer[TS_RESOLVER_NAME_BYTES]);
+
+/* The id of the row's stack; 0: none. */
+uint32_t ts_resolver_stack(const struct ts_sbt_row *row);
+/*
+ * Where a frame's address lies: the file's path and the address in the file's own view, from the modules
+ * that were mapped at `time_ns`. False where it is in none.
+ */
+bool ts_resolver_module(struct ts_resolver *resolver, uint32_t session, uint64_t time_ns,
+			uint64_t address, const char **ret_path, uint64_t *ret_file_address);

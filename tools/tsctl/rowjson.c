@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows as JSON. For each type of row a plan is made once: for each field of its message, where the value
+ * comes from. Printing a row then walks the plan, without looking at a name again.
+ */
+#include "tools/tsctl/rowjson.h"
+
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "tools/tsctl/names.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MAX_FIELDS	48
+#define NUMBER_BYTES	24
+#define MAX_FRAME_BYTES 20
+
+enum source {
+	FROM_NOTHING,
+	FROM_COLUMN,
+	FROM_TYPE,
+	FROM_START,
+	FROM_END,
+	FROM_SESSION,
+	FROM_TID,
+	FROM_THREAD_NAME,
+	FROM_NAMED_NUMBER,
+	FROM_API_NAME,
+	FROM_API_EXPECTS,
+	FROM_KERNEL_NAME,
+	FROM_STACK,
+};
+
+struct step {
+	const ProtobufCFieldDescriptor *field;
+	const struct ts_column *column; /* FROM_COLUMN, FROM_NAMED_NUMBER */
+	const char *(*name)(uint32_t number);
+	enum source source;
+};
+
+struct plan {
+	const ProtobufCMessageDescriptor *descriptor; /* NULL: none */
+	struct step steps[MAX_FIELDS];
+	unsigned int n_steps;
+};
+
+struct ts_rowjson {
+	struct ts_resolver *resolver;
+	bool stacks;
+	struct plan plans[TS_ROW_EVENT_COUNT];
+	union {
+		ProtobufCMessage base;
+		max_align_t align;
+		unsigned char bytes[1024];
+	} message;
+	/* What the message points to while it is printed. */
+	char numbers[MAX_FIELDS][NUMBER_BYTES];
+	Ts__Rpc__Stack stack;
+	char **frames;
+	char (*frame_texts)[MAX_FRAME_BYTES];
+	size_t n_unfilled, n_unshown;
+};
+
+static const ProtobufCMessageDescriptor *const descriptors[TS_ROW_EVENT_COUNT] = {
+	[TS_ROW_API] = &ts__rpc__api_row__descriptor,
+	[TS_ROW_KERNEL] = &ts__rpc__kernel_row__descriptor,
+	[TS_ROW_MEMCPY] = &ts__rpc__memcpy_row__descriptor,
+	[TS_ROW_MEMSET] = &ts__rpc__memset_row__descriptor,
+	[TS_ROW_SYNC] = &ts__rpc__sync_row__descriptor,
+	[TS_ROW_ALLOC] = &ts__rpc__memory_row__descriptor,
+	[TS_ROW_FREE] = &ts__rpc__memory_row__descriptor,
+	[TS_ROW_EVENT] = &ts__rpc__event_row__descriptor,
+	[TS_ROW_STREAM_WAIT] = &ts__rpc__event_row__descriptor,
+	[TS_ROW_STREAM] = &ts__rpc__object_row__descriptor,
+	[TS_ROW_CONTEXT] = &ts__rpc__object_row__descriptor,
+	[TS_ROW_GRAPH_LAUNCH] = &ts__rpc__graph_launch_row__descriptor,
+	[TS_ROW_MARK] = &ts__rpc__annotation_row__descriptor,
+	[TS_ROW_RANGE] = &ts__rpc__annotation_row__descriptor,
+	[TS_ROW_COUNTER] = &ts__rpc__counter_row__descriptor,
+	[TS_ROW_CLOCK] = &ts__rpc__clock_row__descriptor,
+	[TS_ROW_LOSS] = &ts__rpc__loss_row__descriptor,
+	[TS_ROW_OVERHEAD] = &ts__rpc__overhead_row__descriptor,
+	[TS_ROW_GPU_MODULE] = &ts__rpc__gpu_module_row__descriptor,
+	[TS_ROW_YIELD] = &ts__rpc__yield_row__descriptor,
+};
+
+/* Fields that every row has, or that are not a column of the same name. */
+static const struct {
+	unsigned int type; /* 0: any */
+	const char *field;
+	enum source source;
+} sources[] = {
+	{0, "type", FROM_TYPE},
+	{0, "start_ns", FROM_START},
+	{0, "end_ns", FROM_END},
+	{0, "session", FROM_SESSION},
+	{0, "tid", FROM_TID},
+	{0, "thread_name", FROM_THREAD_NAME},
+	{0, "stack", FROM_STACK},
+	{TS_ROW_API, "name", FROM_API_NAME},
+	{TS_ROW_API, "expects_device", FROM_API_EXPECTS},
+	{TS_ROW_KERNEL, "name", FROM_KERNEL_NAME},
+};
+
+/* Numbers that a field shows by name; where the field is called otherwise than the column, both. */
+static const struct {
+	unsigned int type; /* 0: any */
+	const char *field, *column;
+	const char *(*name)(uint32_t number);
+} named[] = {
+	{TS_ROW_API, "domain", "domain", ts_name_api_domain},
+	{TS_ROW_MEMCPY, "kind", "copy_kind", ts_name_memcpy_kind},
+	{TS_ROW_SYNC, "kind", "sync_type", ts_name_sync_type},
+	{TS_ROW_RANGE, "action", "action", ts_name_range_action},
+	{0, "action", "action", ts_name_object_action},
+	{0, "reason", "reason", ts_name_loss_reason},
+	{0, "clock", "clock", ts_name_clock},
+};
+
+static const struct ts_column *find_column(const struct ts_row_schema *schema, const char *name)
+{
+	for (unsigned int i = 0; i < schema->n_columns; i++)
+		if (!strcmp(schema->columns[i].name, name))
+			return &schema->columns[i];
+	return NULL;
+}
+
+static void plan_step(struct step *step, const struct ts_row_schema *schema)
+{
+	const char *name = step->field->name;
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(sources); i++) {
+		if (strcmp(sources[i].field, name) ||
+		    (sources[i].type && sources[i].type != schema->type))
+			continue;
+		if (sources[i].source == FROM_STACK && !find_column(schema, "stack"))
+			return;
+		step->source = sources[i].source;
+		return;
+	}
+	for (size_t i = 0; i < TS_ARRAY_LEN(named); i++) {
+		if (strcmp(named[i].field, name) ||
+		    (named[i].type && named[i].type != schema->type))
+			continue;
+		step->column = find_column(schema, named[i].column);
+		step->name = named[i].name;
+		step->source = step->column ? FROM_NAMED_NUMBER : FROM_NOTHING;
+		return;
+	}
+	step->column = find_column(schema, name);
+	if (step->column)
+		step->source = FROM_COLUMN;
+}
+
+/* A column is shown by the field of its name; these are shown by others. */
+static bool is_shown_otherwise(const struct ts_column *column)
+{
+	return column->role == TS_ROLE_THREAD || !strcmp(column->name, "flags");
+}
+
+static void make_plan(struct ts_rowjson *rowjson, unsigned int type)
+{
+	const struct ts_row_schema *schema = ts_row_schema(type);
+	struct plan *plan = &rowjson->plans[type];
+	const ProtobufCMessageDescriptor *descriptor = descriptors[type];
+
+	if (!schema || !descriptor || descriptor->n_fields > MAX_FIELDS ||
+	    descriptor->sizeof_message > sizeof(rowjson->message))
+		return;
+	plan->descriptor = descriptor;
+	for (unsigned int i = 0; i < descriptor->n_fields; i++) {
+		struct step step = {.field = &descriptor->fields[i]};
+
+		plan_step(&step, schema);
+		if (step.source != FROM_NOTHING)
+			plan->steps[plan->n_steps++] = step;
+		/* Messages that two types share have fields of either. */
+		else if (descriptor != &ts__rpc__object_row__descriptor &&
+			 descriptor != &ts__rpc__annotation_row__descriptor)
+			rowjson->n_unfilled++;
+	}
+	for (unsigned int i = 0; i < schema->n_columns; i++)
+		if (!is_shown_otherwise(&schema->columns[i]) &&
+		    !protobuf_c_message_descriptor_get_field_by_name(descriptor,
+								     schema->columns[i].name))
+			rowjson->n_unshown++;
+}
+
+int ts_rowjson_new(struct ts_resolver *resolver, bool stacks, struct ts_rowjson **ret_rowjson)
+{
+	ts_cleanup(ts_rowjson_freep) struct ts_rowjson *rowjson = calloc(1, sizeof(*rowjson));
+
+	if (!rowjson)
+		return -ENOMEM;
+	rowjson->resolver = resolver;
+	rowjson->stacks = stacks;
+	if (stacks) {
+		rowjson->frames = calloc(TS_STACK_MAX_FRAMES, sizeof(*rowjson->frames));
+		rowjson->frame_texts = calloc(TS_STACK_MAX_FRAMES, sizeof(*rowjson->frame_texts));
+		if (!rowjson->frames || !rowjson->frame_texts)
+			return -ENOMEM;
+		for (size_t i = 0; i < TS_STACK_MAX_FRAMES; i++)
+			rowjson->frames[i] = rowjson->frame_texts[i];
+	}
+	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++)
+		make_plan(rowjson, type);
+	*ret_rowjson = ts_take_ptr(rowjson);
+	return 0;
+}
+
+void ts_rowjson_free(struct ts_rowjson *rowjson)
+{
+	if (!rowjson)
+		return;
+	free(rowjson->frames);
+	free(rowjson->frame_texts);
+	free(rowjson);
+}
+
+void ts_rowjson_freep(struct ts_rowjson **rowjson)
+{
+	ts_rowjson_free(*rowjson);
+}
+
+size_t ts_rowjson_n_unfilled(const struct ts_rowjson *rowjson)
+{
+	return rowjson->n_unfilled;
+}
+
+size_t ts_rowjson_n_unshown(const struct ts_rowjson *rowjson)
+{
+	return rowjson->n_unshown;
+}
+
+/* Whether a number says something: 0 and TS_NO_DEVICE often stand for nothing. */
+static bool means_something(const struct ts_column *column, uint64_t value)
+{
+	static const char *const zero_is_none[] = {"graph",  "graph_node", "pool",
+						   "handle", "range_id",   "event"};
+
+	switch (column->role) {
+	case TS_ROLE_DEVICE:
+	case TS_ROLE_STREAM:
+		return value != TS_NO_DEVICE;
+	case TS_ROLE_CONTEXT:
+	case TS_ROLE_OP:
+	case TS_ROLE_TIME:
+		return value != 0;
+	default:
+		break;
+	}
+	if (value)
+		return true;
+	for (size_t i = 0; i < TS_ARRAY_LEN(zero_is_none); i++)
+		if (!strcmp(column->name, zero_is_none[i]))
+			return false;
+	return true;
+}
+
+static void *member(struct ts_rowjson *rowjson, unsigned int offset)
+{
+	return rowjson->message.bytes + offset;
+}
+
+static void set_text(struct ts_rowjson *rowjson, const ProtobufCFieldDescriptor *field,
+		     const char *text)
+{
+	/* protobuf-c has no const; nothing is written through it. */
+	memcpy(member(rowjson, field->offset), &text, sizeof(text));
+}
+
+static void set_number(struct ts_rowjson *rowjson, const ProtobufCFieldDescriptor *field,
+		       uint64_t value)
+{
+	const protobuf_c_boolean yes = 1, flag = value != 0;
+	const uint32_t word = (uint32_t)value;
+
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_BOOL:
+		memcpy(member(rowjson, field->offset), &flag, sizeof(flag));
+		break;
+	case PROTOBUF_C_TYPE_UINT32:
+	case PROTOBUF_C_TYPE_INT32:
+	case PROTOBUF_C_TYPE_SINT32:
+		memcpy(member(rowjson, field->offset), &word, sizeof(word));
+		break;
+	case PROTOBUF_C_TYPE_UINT64:
+	case PROTOBUF_C_TYPE_INT64:
+	case PROTOBUF_C_TYPE_SINT64:
+	case PROTOBUF_C_TYPE_DOUBLE:
+		memcpy(member(rowjson, field->offset), &value, sizeof(value));
+		break;
+	default:
+		return;
+	}
+	memcpy(member(rowjson, field->quantifier_offset), &yes, sizeof(yes));
+}
+
+static void set_column(struct ts_rowjson *rowjson, const struct step *step, const void *row)
+{
+	uint64_t value = ts_column_get(step->column, row);
+
+	if (step->column->role == TS_ROLE_STRING)
+		set_text(rowjson, step->field,
+			 ts_resolver_string(rowjson->resolver, (uint32_t)value));
+	else if (means_something(step->column, value))
+		set_number(rowjson, step->field, value);
+}
+
+static void set_named(struct ts_rowjson *rowjson, const struct step *step, size_t i,
+		      const void *row)
+{
+	uint32_t number = (uint32_t)ts_column_get(step->column, row);
+	const char *name = step->name(number);
+
+	if (!name) {
+		snprintf(rowjson->numbers[i], NUMBER_BYTES, "%" PRIu32, number);
+		name = rowjson->numbers[i];
+	}
+	set_text(rowjson, step->field, name);
+}
+
+static void set_stack(struct ts_rowjson *rowjson, const struct step *step,
+		      const struct ts_sbt_row *row)
+{
+	Ts__Rpc__Stack *message = &rowjson->stack;
+	uint32_t id = ts_resolver_stack(row);
+	struct ts_sbt_stack stack;
+
+	if (!rowjson->stacks || !id ||
+	    ts_sbt_reader_stack(ts_resolver_reader(rowjson->resolver), row->session, id, &stack))
+		return;
+	ts__rpc__stack__init(message);
+	TS_RPC_SET(message, id, id);
+	if (stack.flags & TS_STACK_TRUNCATED)
+		TS_RPC_SET(message, truncated, 1);
+	message->n_frames =
+		stack.n_frames < TS_STACK_MAX_FRAMES ? stack.n_frames : TS_STACK_MAX_FRAMES;
+	message->frames = rowjson->frames;
+	for (size_t i = 0; i < message->n_frames; i++)
+		snprintf(rowjson->frame_texts[i], MAX_FRAME_BYTES, "0x%" PRIx64,
+			 TS_FRAME_VALUE(stack.frames[i]));
+	memcpy(member(rowjson, step->field->offset), &message, sizeof(message));
+}
+
+static void set_thread(struct ts_rowjson *rowjson, const struct step *step,
+		       const struct ts_sbt_row *row)
+{
+	const struct ts_row_thread *thread = ts_resolver_thread(rowjson->resolver, row);
+
+	if (!thread)
+		return;
+	if (step->source == FROM_TID)
+		set_number(rowjson, step->field, thread->tid);
+	else
+		set_text(rowjson, step->field, ts_resolver_string(rowjson->resolver, thread->name));
+}
+
+static void run_step(struct ts_rowjson *rowjson, const struct step *step, size_t i,
+		     const struct ts_sbt_row *row, char name[TS_RESOLVER_NAME_BYTES])
+{
+	switch (step->source) {
+	case FROM_COLUMN:
+		set_column(rowjson, step, row->any);
+		break;
+	case FROM_TYPE:
+		set_text(rowjson, step->field, row->schema->name);
+		break;
+	case FROM_START:
+		set_number(rowjson, step->field, ts_row_start_ns(row->any));
+		break;
+	case FROM_END:
+		set_number(rowjson, step->field, ts_row_end_ns(row->schema, row->any));
+		break;
+	case FROM_SESSION:
+		set_number(rowjson, step->field, row->session);
+		break;
+	case FROM_TID:
+	case FROM_THREAD_NAME:
+		set_thread(rowjson, step, row);
+		break;
+	case FROM_NAMED_NUMBER:
+		set_named(rowjson, step, i, row->any);
+		break;
+	case FROM_API_NAME:
+		set_text(rowjson, step->field, ts_resolver_name(rowjson->resolver, row, name));
+		break;
+	case FROM_API_EXPECTS:
+		set_number(rowjson, step->field, row->api->flags & TS_API_EXPECTS_DEVICE);
+		break;
+	case FROM_KERNEL_NAME:
+		set_text(rowjson, step->field,
+			 ts_resolver_kernel_name(rowjson->resolver, row->kernel->name));
+		break;
+	case FROM_STACK:
+		set_stack(rowjson, step, row);
+		break;
+	case FROM_NOTHING:
+		break;
+	}
+}
+
+int ts_rowjson_append(struct ts_rowjson *rowjson, const struct ts_sbt_row *row,
+		      struct ts_json *json)
+{
+	const struct plan *plan;
+	char name[TS_RESOLVER_NAME_BYTES];
+
+	if (row->type >= TS_ROW_EVENT_COUNT || !rowjson->plans[row->type].descriptor)
+		return -ENOTSUP;
+	plan = &rowjson->plans[row->type];
+	plan->descriptor->message_init(&rowjson->message.base);
+	for (size_t i = 0; i < plan->n_steps; i++)
+		run_step(rowjson, &plan->steps[i], i, row, name);
+	return ts_json_message(json, &rowjson->message.base);
+}

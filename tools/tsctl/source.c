@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opens traces, stored or live, and says in words what is wrong with what is none.
+ */
+#include "tools/tsctl/source.h"
+
+#include "proto/client/client.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+void ts_source_complain(const char *path, int r, const struct ts_sbt_error *error)
+{
+	if (r == TS_SBT_E_NOT_SBT)
+		ts_complain("%s is no trace: %s", path, error->text);
+	else if (r == TS_SBT_E_VERSION)
+		ts_complain("%s is of a version that this tsctl cannot read: %s", path,
+			    error->text);
+	else if (r > 0)
+		ts_complain("%s is damaged at byte %" PRIu64 ": %s; `tsctl verify` tells more",
+			    path, error->off, error->text);
+	else
+		ts_complain("cannot read %s: %s", path, strerror(-r));
+}
+
+int ts_source_open_file(const char *path, int flags)
+{
+	/* Not to wait for the other end of a FIFO, nor to take a terminal. */
+	ts_cleanup(ts_closep) int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status)) {
+		ts_complain("cannot open %s: %s", path, strerror(errno));
+		return -1;
+	}
+	if (!S_ISREG(status.st_mode)) {
+		ts_complain("%s is %s, not a trace file", path,
+			    S_ISDIR(status.st_mode) ? "a directory" : "no regular file");
+		return -1;
+	}
+	return ts_take_fd(&fd);
+}
+
+static int open_reader(struct ts_source *source, int fd)
+{
+	struct ts_sbt_error error = {0};
+	int r = ts_sbt_reader_open(fd, &source->reader, &error);
+
+	if (!r)
+		return TS_EXIT_OK;
+	ts_source_complain(source->path, r, &error);
+	return TS_EXIT_BAD;
+}
+
+static void complain_daemon(int r, const struct ts_client *client)
+{
+	const char *path = ts_client_default_path();
+
+	if (!client && (r == -ENOENT || r == -ECONNREFUSED))
+		ts_complain("no daemon listens at %s; start tracesmithd, or name a trace file",
+			    path);
+	else if (!client)
+		ts_complain("cannot reach the daemon at %s: %s", path, strerror(-r));
+	else
+		ts_complain("the daemon at %s: %s", path, ts_client_error(client));
+}
+
+/* The daemon's number of the session whose pid or number `number` is; 0: there is none. */
+static uint32_t find_session(const Ts__Rpc__SessionList *list, uint32_t number)
+{
+	uint32_t found = 0;
+
+	for (size_t i = 0; i < list->n_sessions; i++) {
+		if (list->sessions[i]->pid == number)
+			return list->sessions[i]->session;
+		if (list->sessions[i]->session == number)
+			found = number;
+	}
+	return found;
+}
+
+static int open_session(struct ts_source *source, uint32_t number)
+{
+	ts_cleanup(ts_client_freep) struct ts_client *client = NULL;
+	ts_cleanup(ts_closep) int fd = -1;
+	Ts__Rpc__Answer *answer;
+	uint32_t session;
+	int r = ts_client_connect(NULL, &client);
+
+	if (!r)
+		r = ts_client_list_sessions(client, &answer);
+	if (r) {
+		complain_daemon(r, client);
+		return TS_EXIT_BAD;
+	}
+	session = answer->body_case == TS__RPC__ANSWER__BODY_SESSION_LIST
+			  ? find_session(answer->session_list, number)
+			  : 0;
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	if (!session) {
+		ts_complain(
+			"there is no live session %u, nor one of that pid; `tsctl status` lists them",
+			number);
+		return TS_EXIT_BAD;
+	}
+	r = ts_client_open_trace(client, session, 0, &answer, &fd);
+	if (r) {
+		complain_daemon(r, client);
+		return TS_EXIT_BAD;
+	}
+	if (answer->body_case == TS__RPC__ANSWER__BODY_TRACE_OPENED && fd >= 0) {
+		source->path = strdup(answer->trace_opened->path && *answer->trace_opened->path
+					      ? answer->trace_opened->path
+					      : "the session's trace");
+		source->session = answer->trace_opened->number_in_file;
+	}
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	if (!source->path) {
+		ts_complain("the daemon handed over no file for session %u", session);
+		return TS_EXIT_BAD;
+	}
+	return open_reader(source, fd);
+}
+
+int ts_source_open(struct ts_source *source, const char *file, const char *session)
+{
+	ts_cleanup(ts_closep) int fd = -1;
+	unsigned long long number;
+
+	if (!session && access(file, F_OK) && errno == ENOENT &&
+	    !ts_parse_number(file, 1, UINT32_MAX, &number))
+		session = file;
+	if (session) {
+		if (ts_parse_number(session, 1, UINT32_MAX, &number)) {
+			ts_complain("--session %s: it is a session's number or a pid", session);
+			return TS_EXIT_BAD;
+		}
+		return open_session(source, (uint32_t)number);
+	}
+	fd = ts_source_open_file(file, O_RDONLY);
+	if (fd < 0)
+		return TS_EXIT_BAD;
+	source->path = strdup(file);
+	if (!source->path) {
+		ts_complain("out of memory");
+		return TS_EXIT_BAD;
+	}
+	return open_reader(source, fd);
+}
+
+void ts_source_deinit(struct ts_source *source)
+{
+	ts_sbt_reader_free(source->reader);
+	free(source->path);
+}

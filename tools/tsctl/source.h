@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a reading command reads: a trace file by its path, or a live session, whose daemon hands over its
+ * trace as an open file. The daemon never opens a path for us, nor we one of the daemon's.
+ */
+#pragma once
+
+#include "sbt/reader.h"
+
+#include <stdbool.h>
+
+struct ts_source {
+	struct ts_sbt_reader *reader;
+	char *path;	  /* as given, or as the daemon says */
+	uint32_t session; /* only this session of the file is meant; 0: all */
+};
+
+/*
+ * Opens `file`; or, where `session` is given ("3", a session's number with the daemon, or its pid), that
+ * live one. A `file` that does not exist and is a number is taken for a session. Exactly one of them is not
+ * NULL. Returns TS_EXIT_OK, or TS_EXIT_BAD after a complaint.
+ */
+int ts_source_open(struct ts_source *source, const char *file, const char *session);
+void ts_source_deinit(struct ts_source *source);
+
+/*
+ * Opens a regular file with these open() flags; complains where it is none or cannot be opened. Returns the
+ * descriptor or -1.
+ */
+int ts_source_open_file(const char *path, int flags);
+/* Complains of what went wrong with a trace: `r` is a negative errno or TS_SBT_E_*. */
+void ts_source_complain(const char *path, int r, const struct ts_sbt_error *error);

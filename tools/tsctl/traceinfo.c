@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A whole trace as one message. Totals come from the index; only kernels and copies are read row by
+ * row, for their names.
+ */
+#include "tools/tsctl/traceinfo.h"
+
+#include "proto/rpc/json.h"
+#include "tools/tsctl/aggregate.h"
+#include "tools/tsctl/names.h"
+#include "tools/tsctl/term.h"
+#include "tools/tsctl/why.h"
+
+#define STEP_ROWS 8192u
+
+struct maker {
+	struct ts_resolver *resolver;
+	struct ts_sbt_reader *reader;
+	struct ts_pool *pool;
+	uint32_t session;
+	struct ts_sbt_summary summary;
+};
+
+/* A map's entry, whatever message it belongs to: protobuf-c gives them all the same shape. */
+#define MAP_ADD(maker_, message_, map_, entry_type_, entry_init_, key_, value_)        \
+	do {                                                                           \
+		entry_type_ *entry = ts_pool_alloc((maker_)->pool, 1, sizeof(*entry)); \
+                                                                                       \
+		entry_init_(entry);                                                    \
+		entry->key = ts_pool_copy((maker_)->pool, key_);                       \
+		TS_RPC_SET(entry, value, value_);                                      \
+		(message_)->map_[(message_)->n_##map_++] = entry;                      \
+	} while (0)
+
+static void fill_counts(struct maker *maker, Ts__Rpc__TraceInfo *info)
+{
+	info->counts = ts_pool_alloc(maker->pool, TS_ROW_EVENT_COUNT, sizeof(*info->counts));
+	info->lost = ts_pool_alloc(maker->pool, TS_LOSS_COUNT, sizeof(*info->lost));
+	/* Every type is there, so that a script need not ask first. */
+	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++)
+		if (ts_row_schema(type))
+			MAP_ADD(maker, info, counts, Ts__Rpc__TraceInfo__CountsEntry,
+				ts__rpc__trace_info__counts_entry__init, ts_row_schema(type)->name,
+				maker->summary.counts[type]);
+	for (unsigned int reason = 0; reason < TS_LOSS_COUNT; reason++)
+		if (maker->summary.lost[reason])
+			MAP_ADD(maker, info, lost, Ts__Rpc__TraceInfo__LostEntry,
+				ts__rpc__trace_info__lost_entry__init,
+				ts_name_loss_reason(reason)
+					? ts_name_loss_reason(reason)
+					: ts_pool_printf(maker->pool, "reason_%u", reason),
+				maker->summary.lost[reason]);
+}
+
+static int fill_session_counts(struct maker *maker, Ts__Rpc__SessionInfo *info, uint32_t session)
+{
+	struct ts_sbt_summary summary;
+	int r = ts_sbt_reader_summary(maker->reader, session, &summary);
+
+	if (r)
+		return r;
+	info->counts = ts_pool_alloc(maker->pool, TS_ROW_EVENT_COUNT, sizeof(*info->counts));
+	info->lost = ts_pool_alloc(maker->pool, TS_LOSS_COUNT, sizeof(*info->lost));
+	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++)
+		if (summary.counts[type] && ts_row_schema(type))
+			MAP_ADD(maker, info, counts, Ts__Rpc__SessionInfo__CountsEntry,
+				ts__rpc__session_info__counts_entry__init,
+				ts_row_schema(type)->name, summary.counts[type]);
+	for (unsigned int reason = 0; reason < TS_LOSS_COUNT; reason++)
+		if (summary.lost[reason] && ts_name_loss_reason(reason))
+			MAP_ADD(maker, info, lost, Ts__Rpc__SessionInfo__LostEntry,
+				ts__rpc__session_info__lost_entry__init,
+				ts_name_loss_reason(reason), summary.lost[reason]);
+	return 0;
+}
+
+static Ts__Rpc__SessionState session_state(const struct maker *maker,
+					   const struct ts_row_session *row)
+{
+	static const Ts__Rpc__SessionState states[] = {
+		[TS_SESSION_END_BYE] = TS__RPC__SESSION_STATE__SESSION_STATE_ENDED,
+		[TS_SESSION_END_DIED] = TS__RPC__SESSION_STATE__SESSION_STATE_DIED,
+		[TS_SESSION_END_STOPPED] = TS__RPC__SESSION_STATE__SESSION_STATE_STOPPED,
+		[TS_SESSION_END_BAD_DATA] = TS__RPC__SESSION_STATE__SESSION_STATE_DROPPED,
+		[TS_SESSION_END_DAEMON] = TS__RPC__SESSION_STATE__SESSION_STATE_CUT,
+		[TS_SESSION_END_EMPTY] = TS__RPC__SESSION_STATE__SESSION_STATE_EMPTY,
+	};
+
+	if (row->ended != TS_SESSION_END_NONE)
+		return row->ended < TS_ARRAY_LEN(states)
+			       ? states[row->ended]
+			       : TS__RPC__SESSION_STATE__SESSION_STATE_UNKNOWN;
+	return ts_sbt_reader_state(maker->reader) == TS_SBT_GROWING
+		       ? TS__RPC__SESSION_STATE__SESSION_STATE_RUNNING
+		       : TS__RPC__SESSION_STATE__SESSION_STATE_CUT;
+}
+
+static uint32_t count_threads(const struct maker *maker, uint32_t session)
+{
+	size_t n = ts_sbt_reader_n_threads(maker->reader);
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += ts_sbt_reader_thread_at(maker->reader, i)->session == session;
+	return count;
+}
+
+static char *string(struct maker *maker, uint32_t id)
+{
+	return ts_pool_copy(maker->pool, ts_resolver_string(maker->resolver, id));
+}
+
+static int fill_session(struct maker *maker, const struct ts_row_session *row,
+			Ts__Rpc__SessionInfo *info)
+{
+	ts__rpc__session_info__init(info);
+	TS_RPC_SET(info, session, row->session);
+	TS_RPC_SET(info, pid, row->pid);
+	if (row->parent_pid)
+		TS_RPC_SET(info, parent_pid, row->parent_pid);
+	info->program = string(maker, row->program);
+	TS_RPC_SET(info, state, session_state(maker, row));
+	TS_RPC_SET(info, start_ns, row->start_ns);
+	if (row->end_ns)
+		TS_RPC_SET(info, end_ns, row->end_ns);
+	TS_RPC_SET(info, start_realtime_ns, row->start_realtime_ns);
+	info->has_id = 1;
+	info->id.len = sizeof(row->uuid);
+	info->id.data = ts_pool_alloc(maker->pool, 1, sizeof(row->uuid));
+	memcpy(info->id.data, row->uuid, sizeof(row->uuid));
+	info->host_clock = ts_pool_copy(maker->pool, ts_name_clock(row->host_clock));
+	TS_RPC_SET(info, cupti_version, row->vendor_version);
+	TS_RPC_SET(info, driver_version, row->driver_version);
+	TS_RPC_SET(info, threads, count_threads(maker, row->session));
+	if (row->uid != UINT32_MAX)
+		TS_RPC_SET(info, uid, row->uid);
+	info->empty_reason = ts_pool_copy(maker->pool, ts_name_empty_reason(row->empty_reason));
+	if (info->empty_reason)
+		info->empty_text = string(maker, row->empty_text);
+	return fill_session_counts(maker, info, row->session);
+}
+
+static int fill_sessions(struct maker *maker, Ts__Rpc__TraceInfo *info)
+{
+	size_t n = ts_sbt_reader_n_sessions(maker->reader);
+	int r;
+
+	info->sessions = ts_pool_alloc(maker->pool, n + 1, sizeof(*info->sessions));
+	for (size_t i = 0; i < n; i++) {
+		const struct ts_row_session *row = ts_sbt_reader_session_at(maker->reader, i);
+		Ts__Rpc__SessionInfo *session;
+
+		if (maker->session && row->session != maker->session)
+			continue;
+		session = ts_pool_alloc(maker->pool, 1, sizeof(*session));
+		r = fill_session(maker, row, session);
+		if (r)
+			return r;
+		info->sessions[info->n_sessions++] = session;
+		if (row->clock_error_ns > info->clock_error_ns || !info->has_clock_error_ns)
+			TS_RPC_SET(info, clock_error_ns, row->clock_error_ns);
+	}
+	return 0;
+}
+
+static char *uuid_text(struct maker *maker, const uint8_t uuid[16])
+{
+	char *text = ts_pool_alloc(maker->pool, 1, 48), *at = stpcpy(text, "GPU-");
+
+	for (int i = 0; i < 16; i++) {
+		static const char digits[] = "0123456789abcdef";
+
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*at++ = '-';
+		*at++ = digits[uuid[i] >> 4];
+		*at++ = digits[uuid[i] & 15];
+	}
+	return text;
+}
+
+static void fill_device(struct maker *maker, const struct ts_sbt_device *device,
+			Ts__Rpc__DeviceInfo *info)
+{
+	const struct ts_row_device *row = &device->row;
+
+	ts__rpc__device_info__init(info);
+	TS_RPC_SET(info, device, row->device);
+	TS_RPC_SET(info, session, device->session);
+	info->name = string(maker, row->name);
+	info->uuid = uuid_text(maker, row->uuid);
+	TS_RPC_SET(info, virtual_, (row->flags & TS_DEVICE_VIRTUAL) != 0);
+	info->compute_capability =
+		ts_pool_printf(maker->pool, "%u.%u", row->compute_capability_major,
+			       row->compute_capability_minor);
+	TS_RPC_SET(info, multiprocessors, row->n_multiprocessors);
+	TS_RPC_SET(info, memory_bytes, row->memory_bytes);
+	TS_RPC_SET(info, memory_bandwidth_kb_per_s, row->memory_bandwidth_kb_per_s);
+	TS_RPC_SET(info, core_clock_khz, row->core_clock_khz);
+	TS_RPC_SET(info, copy_engines, row->n_copy_engines);
+	TS_RPC_SET(info, threads_per_warp, row->threads_per_warp);
+	TS_RPC_SET(info, max_warps_per_multiprocessor, row->max_warps_per_multiprocessor);
+	TS_RPC_SET(info, max_blocks_per_multiprocessor, row->max_blocks_per_multiprocessor);
+	TS_RPC_SET(info, max_shared_bytes_per_multiprocessor,
+		   row->max_shared_bytes_per_multiprocessor);
+	TS_RPC_SET(info, max_registers_per_multiprocessor, row->max_registers_per_multiprocessor);
+	TS_RPC_SET(info, l2_cache_bytes, row->l2_cache_bytes);
+}
+
+static void fill_devices(struct maker *maker, Ts__Rpc__TraceInfo *info)
+{
+	size_t n = ts_sbt_reader_n_devices(maker->reader);
+
+	info->devices = ts_pool_alloc(maker->pool, n + 1, sizeof(*info->devices));
+	for (size_t i = 0; i < n; i++) {
+		const struct ts_sbt_device *device = ts_sbt_reader_device_at(maker->reader, i);
+		Ts__Rpc__DeviceInfo *message;
+
+		if (maker->session && device->session != maker->session)
+			continue;
+		message = ts_pool_alloc(maker->pool, 1, sizeof(*message));
+		fill_device(maker, device, message);
+		info->devices[info->n_devices++] = message;
+	}
+}
+
+static void fill_metadata(struct maker *maker, Ts__Rpc__TraceInfo *info)
+{
+	size_t n = ts_sbt_reader_n_metadata(maker->reader);
+
+	info->metadata = ts_pool_alloc(maker->pool, n + 1, sizeof(*info->metadata));
+	for (size_t i = 0; i < n; i++) {
+		Ts__Rpc__TraceInfo__MetadataEntry *entry =
+			ts_pool_alloc(maker->pool, 1, sizeof(*entry));
+		const char *key, *value;
+
+		ts_sbt_reader_metadata_at(maker->reader, i, &key, &value);
+		ts__rpc__trace_info__metadata_entry__init(entry);
+		entry->key = ts_pool_copy(maker->pool, key);
+		entry->value = ts_pool_copy(maker->pool, value);
+		info->metadata[info->n_metadata++] = entry;
+		if (!strcmp(key, TS_METADATA_START_REALTIME))
+			TS_RPC_SET(info, start_realtime_ns, strtoull(value, NULL, 10));
+	}
+}
+
+static int add_row(struct maker *maker, const struct ts_sbt_row *row, struct ts_aggregates *kernels,
+		   struct ts_aggregates *copies)
+{
+	char buffer[TS_RESOLVER_NAME_BYTES];
+	const char *name = ts_resolver_name(maker->resolver, row, buffer);
+	uint64_t duration_ns = ts_row_end_ns(row->schema, row->any) - ts_row_start_ns(row->any);
+
+	if (row->type == TS_ROW_KERNEL)
+		return ts_aggregates_add(kernels, name, duration_ns, 0);
+	return ts_aggregates_add(copies, name, duration_ns, row->memcpy_->bytes);
+}
+
+/* Damaged blocks are left out: what can be summed is summed, and the caller is told. */
+static int fill_aggregates(struct maker *maker, Ts__Rpc__TraceInfo *info, size_t max_kernels)
+{
+	struct ts_sbt_cursor_options options = {
+		.types = TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY),
+		.session = maker->session,
+	};
+	ts_cleanup(ts_aggregates_freep) struct ts_aggregates *kernels = NULL;
+	ts_cleanup(ts_aggregates_freep) struct ts_aggregates *copies = NULL;
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_progress progress;
+	struct ts_sbt_row row;
+	uint64_t n = 0;
+	int r = ts_sbt_cursor_new(maker->reader, &options, &cursor), damage = 0;
+
+	r = r ? r : ts_aggregates_new(&kernels);
+	r = r ? r : ts_aggregates_new(&copies);
+	if (r)
+		return r;
+	ts_progress_init(&progress, "reading",
+			 maker->summary.counts[TS_ROW_KERNEL] +
+				 maker->summary.counts[TS_ROW_MEMCPY]);
+	for (;;) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (r == TS_SBT_E_CORRUPT) {
+			damage = r;
+			continue;
+		}
+		if (!r)
+			r = add_row(maker, &row, kernels, copies);
+		if (r)
+			break;
+		if (++n % STEP_ROWS == 0)
+			ts_progress_step(&progress, n);
+	}
+	ts_progress_deinit(&progress);
+	if (r != TS_SBT_E_END)
+		return r;
+	ts_aggregates_messages(kernels, maker->pool, max_kernels, &info->n_kernels, &info->kernels);
+	ts_aggregates_messages(copies, maker->pool, 0, &info->n_copies, &info->copies);
+	return damage;
+}
+
+static void fill_empty_reason(struct maker *maker, Ts__Rpc__TraceInfo *info)
+{
+	char *text = ts_pool_alloc(maker->pool, 1, TS_WHY_BYTES);
+	const uint64_t *counts = maker->summary.counts;
+	struct ts_why why = {.hint = ts_sbt_reader_metadata(maker->reader, TS_METADATA_EMPTY_HINT)};
+
+	if (counts[TS_ROW_KERNEL] + counts[TS_ROW_MEMCPY] + counts[TS_ROW_MEMSET])
+		return;
+	for (size_t i = 0; i < info->n_sessions; i++) {
+		const Ts__Rpc__SessionInfo *session = info->sessions[i];
+
+		why.n_sessions += session->state != TS__RPC__SESSION_STATE__SESSION_STATE_EMPTY;
+		if (why.reason || !session->empty_reason)
+			continue;
+		why.reason = session->empty_reason;
+		why.reason_text = session->empty_text;
+		why.reason_program = session->program;
+	}
+	ts_why_empty(&why, text);
+	info->empty_reason = text;
+}
+
+static void fill_file(struct maker *maker, Ts__Rpc__TraceInfo *info, const char *path)
+{
+	enum ts_sbt_file_state state = ts_sbt_reader_state(maker->reader);
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(maker->reader);
+	uint64_t launches = maker->summary.counts[TS_ROW_KERNEL];
+	uint64_t end_ns =
+		maker->summary.latest_ns > origin_ns ? maker->summary.latest_ns : origin_ns;
+
+	info->format = ts_pool_copy(maker->pool, ts_sbt_reader_format(maker->reader));
+	info->path = ts_pool_copy(maker->pool, path);
+	TS_RPC_SET(info, bytes, ts_sbt_reader_file_bytes(maker->reader));
+	TS_RPC_SET(info, finished, state == TS_SBT_FINISHED);
+	TS_RPC_SET(info, truncated, state == TS_SBT_TRUNCATED);
+	TS_RPC_SET(info, live, state == TS_SBT_GROWING);
+	TS_RPC_SET(info, start_ns, origin_ns);
+	TS_RPC_SET(info, end_ns, end_ns);
+	TS_RPC_SET(info, duration_ns, end_ns - origin_ns);
+	if (launches)
+		TS_RPC_SET(info, bytes_per_launch, (double)info->bytes / (double)launches);
+}
+
+int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t session,
+		      size_t max_kernels, struct ts_pool *pool, Ts__Rpc__TraceInfo *ret_info)
+{
+	struct maker maker = {.resolver = resolver,
+			      .reader = ts_resolver_reader(resolver),
+			      .pool = pool,
+			      .session = session};
+	int r = ts_sbt_reader_summary(maker.reader, session, &maker.summary);
+
+	if (r)
+		return r;
+	ts__rpc__trace_info__init(ret_info);
+	fill_file(&maker, ret_info, path);
+	fill_counts(&maker, ret_info);
+	fill_devices(&maker, ret_info);
+	fill_metadata(&maker, ret_info);
+	r = fill_sessions(&maker, ret_info);
+	if (r)
+		return r;
+	fill_empty_reason(&maker, ret_info);
+	return fill_aggregates(&maker, ret_info, max_kernels);
+}

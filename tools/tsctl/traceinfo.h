@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A whole trace as one message: what `info` prints, for people and for programs.
+ */
+#pragma once
+
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "tools/tsctl/pool.h"
+#include "tools/tsctl/resolve.h"
+
+/*
+ * Reads what is needed and fills `ret_info` from the pool. `session` limits it to one session of the file; 0: all.
+ * `max_kernels` of the lists that are sorted by time; 0: all. Returns 0, a negative errno or TS_SBT_E_*.
+ */
+int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t session,
+		      size_t max_kernels, struct ts_pool *pool, Ts__Rpc__TraceInfo *ret_info);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What tsctl's commands share: the table of commands, the exit statuses, options, and the one line that
+ * an error makes. One process, one thread; everything here prints or reads argv.
+ */
+#pragma once
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A finding is what a command was asked to look for: a failed verification, a torn file. */
+enum ts_exit {
+	TS_EXIT_OK = 0,
+	TS_EXIT_FINDING = 1,
+	TS_EXIT_BAD = 2,	   /* bad usage or bad input */
+	TS_EXIT_NOT_STARTED = 125, /* `record`: the command was not run */
+	TS_EXIT_SIGNAL = 128,	   /* `record`: plus the signal that ended the command */
+};
+
+struct ts_command {
+	const char *name;
+	const char *alias; /* NULL: none */
+	const char *summary;
+	const char *help; /* a screen at most; one example */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct ts_command ts_command_devices;
+extern const struct ts_command ts_command_help;
+extern const struct ts_command ts_command_info;
+extern const struct ts_command ts_command_record;
+extern const struct ts_command ts_command_repair;
+extern const struct ts_command ts_command_status;
+extern const struct ts_command ts_command_verify;
+extern const struct ts_command ts_command_version;
+extern const struct ts_command ts_command_view;
+
+/* All of them, in the order that help lists them; NULL ends the list. */
+extern const struct ts_command *const ts_commands[];
+
+const struct ts_command *ts_command_find(const char *name);
+/* The command meant by a mistyped name; NULL where none is near. */
+const struct ts_command *ts_command_near(const char *name);
+
+/* The command that runs, for messages: set by main() before run(). */
+void ts_complain_as(const char *command);
+/* "tsctl COMMAND: ..." and a newline on stderr; control characters in the text are escaped. */
+void ts_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * getopt_long() that says what is wrong itself. Returns the option's value, -1 past the last option, or
+ * '?' after a complaint (which names the nearest option).
+ */
+int ts_option_next(int argc, char **argv, const char *shorts, const struct option *longs);
+
+/* How many edits (insert, delete, replace, swap neighbours) turn a into b; SIZE_MAX past 64 bytes. */
+size_t ts_edit_distance(const char *a, const char *b);
+
+/* Parses a decimal number of [min, max], nothing behind it. Returns 0, -EINVAL or -ERANGE. */
+int ts_parse_number(const char *text, unsigned long long min, unsigned long long max,
+		    unsigned long long *ret_number);
+/* The same with an optional suffix K, M or G, powers of 1024. */
+int ts_parse_bytes(const char *text, unsigned long long min, unsigned long long max,
+		   unsigned long long *ret_bytes);
+
+/* Flushes stdout; complains and returns TS_EXIT_BAD where that or an earlier write failed, else status. */
+int ts_finish_output(int status);

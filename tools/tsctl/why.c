@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Explains emptiness. An empty trace is the commonest first experience with any profiler; each branch
+ * here is one of its known causes.
+ */
+#include "tools/tsctl/why.h"
+
+#include "proto/abi/base.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+static const char *advice(const char *reason)
+{
+	static const struct {
+		const char *reason, *advice;
+	} advices[] = {
+		{"no_cupti",
+		 "; install CUPTI (it comes with the CUDA toolkit) or name it in TRACESMITH_CUPTI"},
+		{"cupti_held", "; end the other profiler and record again"},
+		{"injection_held", "; unset CUDA_INJECTION64_PATH and record again"},
+		{"cupti_too_old", "; install a newer CUPTI"},
+		{"no_memory", "; a smaller --ring-size needs less"},
+	};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(advices); i++)
+		if (!strcmp(advices[i].reason, reason))
+			return advices[i].advice;
+	return "";
+}
+
+static bool have_driver(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+	if (driver)
+		dlclose(driver);
+	return driver != NULL;
+}
+
+void ts_why_hint(const struct ts_program *program, bool vgpu, const char *injection_path,
+		 char text[TS_WHY_BYTES])
+{
+	struct ts_program interpreter = {0};
+
+	if (program->is_privileged) {
+		snprintf(
+			text, TS_WHY_BYTES,
+			"%.512s runs with other privileges than its caller's, so the loader ignores "
+			"LD_PRELOAD: record what it starts instead",
+			program->path);
+		return;
+	}
+	if (program->script_interpreter[0])
+		ts_program_inspect(program->script_interpreter, &interpreter);
+	if (program->is_static || interpreter.is_static) {
+		snprintf(
+			text, TS_WHY_BYTES,
+			"%.512s is statically linked, so preloading cannot reach it: link it dynamically",
+			program->is_static ? program->path : program->script_interpreter);
+		return;
+	}
+	if (injection_path) {
+		snprintf(
+			text, TS_WHY_BYTES,
+			"no process of the command initialised CUDA, or CUDA_INJECTION64_PATH gave it to "
+			"another tool (%.512s): unset that and record again",
+			injection_path);
+		return;
+	}
+	snprintf(
+		text, TS_WHY_BYTES, "no process of the command initialised CUDA%s",
+		vgpu || have_driver()
+			? ""
+			: "; there is no libcuda.so.1 here: `tsctl record --vgpu` uses the virtual GPU");
+}
+
+void ts_why_empty(const struct ts_why *why, char text[TS_WHY_BYTES])
+{
+	if (why->reason && *why->reason) {
+		bool said = why->reason_text && *why->reason_text;
+		bool named = why->reason_program && *why->reason_program;
+
+		snprintf(text, TS_WHY_BYTES, "%.64s%s%.512s%s", named ? why->reason_program : "",
+			 named ? ": " : "", said ? why->reason_text : why->reason,
+			 advice(why->reason));
+	} else if (why->n_sessions) {
+		snprintf(text, TS_WHY_BYTES,
+			 "CUDA was initialised, but nothing was launched, copied or set");
+	} else {
+		snprintf(text, TS_WHY_BYTES, "%.1000s",
+			 why->hint && *why->hint ? why->hint : "no process initialised CUDA");
+	}
+}
