@@ -31,6 +31,7 @@ static const char help_text[] =
 	"      --control-socket PATH    where tsctl asks (" TS_CONTROL_SOCKET ")\n"
 	"      --output FILE            --record, --private: the trace\n"
 	"      --program NAME, --pid P  whom it is about, for the trace's metadata\n"
+	"      --metadata KEY=VALUE     --record: a further fact for the metadata\n"
 	"      --stacks native|none     host call stacks (native)\n"
 	"      --lossless               processes wait for space, with a bound, instead of dropping\n"
 	"      --seal-age MS            rows are written at the latest after this long (500)\n"
@@ -53,6 +54,7 @@ enum option_key {
 	OPTION_OUTPUT,
 	OPTION_PROGRAM,
 	OPTION_PID,
+	OPTION_METADATA,
 	OPTION_STACKS,
 	OPTION_LOSSLESS,
 	OPTION_SEAL_AGE,
@@ -75,6 +77,7 @@ static const struct option long_options[] = {
 	{"output", required_argument, NULL, OPTION_OUTPUT},
 	{"program", required_argument, NULL, OPTION_PROGRAM},
 	{"pid", required_argument, NULL, OPTION_PID},
+	{"metadata", required_argument, NULL, OPTION_METADATA},
 	{"stacks", required_argument, NULL, OPTION_STACKS},
 	{"lossless", no_argument, NULL, OPTION_LOSSLESS},
 	{"seal-age", required_argument, NULL, OPTION_SEAL_AGE},
@@ -170,6 +173,16 @@ static int parse_mode(struct arguments *arguments, enum ts_server_mode mode)
 	return 0;
 }
 
+static int parse_metadata(struct ts_server_options *server, const char *text)
+{
+	if (!strchr(text, '=') || *text == '=')
+		return usage_error("--metadata takes KEY=VALUE, not", text);
+	if (server->n_metadata == TS_SERVER_MAX_METADATA)
+		return usage_error("too many of --metadata", NULL);
+	server->metadata[server->n_metadata++] = text;
+	return 0;
+}
+
 static int parse_option(struct arguments *arguments, int key, const char *value)
 {
 	struct ts_server_options *server = &arguments->server;
@@ -204,6 +217,8 @@ static int parse_option(struct arguments *arguments, int key, const char *value)
 		r = parse_number("--pid", value, INT32_MAX, &number);
 		server->pid = (pid_t)number;
 		return r;
+	case OPTION_METADATA:
+		return parse_metadata(server, value);
 	case OPTION_STACKS:
 		return parse_stacks(value, &server->command);
 	case OPTION_LOSSLESS:

@@ -334,6 +334,24 @@ static int server_open_control(struct ts_server *server)
 	return r < 0 ? ts_error_origin(r) : 0;
 }
 
+/* What whoever started the recording wants to be known of it. */
+static int server_describe(struct ts_server *server)
+{
+	const struct ts_server_options *options = &server->options;
+	char key[64];
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < options->n_metadata; i++) {
+		const char *value = strchr(options->metadata[i], '=');
+
+		snprintf(key, sizeof(key), "%.*s", (int)(value - options->metadata[i]),
+			 options->metadata[i]);
+		r = ts_sbt_writer_metadata(server->recording->writer, key, value + 1);
+	}
+	r = r ?: ts_sbt_writer_flush(server->recording->writer);
+	return r > 0 ? ts_error_origin(-EIO) : r;
+}
+
 static int server_open(struct ts_server *server)
 {
 	const struct ts_server_options *options = &server->options;
@@ -352,7 +370,8 @@ static int server_open(struct ts_server *server)
 			return ts_error_trace(r);
 		}
 		server->recording->uid = getuid();
-		r = server_open_inject(server);
+		r = server_describe(server);
+		r = r ?: server_open_inject(server);
 		r = r ?: server_nonblocking(options->control_fd);
 		return r ?: ts_client_connection_new(server, options->control_fd);
 	case TS_SERVER_SERVICE:

@@ -32,6 +32,8 @@ struct ts_server_limits {
 		.max_clients = 64, .max_session_bytes = UINT64_C(2) * 1024 * 1024 * 1024, \
 	}
 
+#define TS_SERVER_MAX_METADATA 8
+
 struct ts_server_options {
 	enum ts_server_mode mode;
 	struct ts_server_limits limits;
@@ -45,6 +47,9 @@ struct ts_server_options {
 	const char *directory;	    /* service: where files go */
 	const char *program;	    /* private: for the trace's metadata */
 	pid_t pid;		    /* private: of the process */
+	/* record: further "key=value" for the trace's metadata */
+	const char *metadata[TS_SERVER_MAX_METADATA];
+	unsigned n_metadata;
 };
 
 struct ts_peer;
