@@ -26,6 +26,7 @@
 #include <sys/wait.h>
 
 #define INJECTION_ENVIRONMENT "CUDA_INJECTION64_PATH"
+#define MAX_COMMAND_BYTES     4096
 
 struct record {
 	/* asked for */
@@ -352,11 +353,25 @@ static int start_timer(struct record *record)
 	return 0;
 }
 
+/* As a person would read it; for the trace's metadata, no shell ever sees it. */
+static void join_command(const struct record *record, char *text, size_t n_text)
+{
+	size_t at = 0;
+
+	*text = 0;
+	for (char **word = record->command; *word && at < n_text; word++)
+		at += (size_t)snprintf(text + at, n_text - at, "%s%s",
+				       word == record->command ? "" : " ", *word);
+}
+
 /* Everything up to the command's first instruction. */
 static int start(struct record *record)
 {
+	char command[MAX_COMMAND_BYTES];
 	struct ts_recorder_options options = {.daemon = record->daemon,
 					      .output = record->path,
+					      .command = command,
+					      .empty_hint = record->empty_hint,
 					      .stacks = !record->no_stacks,
 					      .lossless = record->lossless};
 	int r = find_parts(record);
@@ -381,6 +396,8 @@ static int start(struct record *record)
 	r = clear_path(record);
 	if (r)
 		return r;
+	join_command(record, command, sizeof(command));
+	ts_why_hint(&record->program, record->vgpu, record->injection_held, record->empty_hint);
 	r = ts_recorder_start(record->recorder, &options);
 	if (r) {
 		ts_complain("could not start recording to %s: %s", record->path,

@@ -8,6 +8,7 @@
 #include "proto/abi/base.h"
 #include "proto/client/client.h"
 #include "proto/rpc/json.h"
+#include "tools/tsctl/why.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -148,8 +149,12 @@ become_daemon(const char *const *argv, int control_fd, int log_fd)
 static int start_daemon(struct ts_recorder *recorder, const struct ts_recorder_options *options,
 			int control_fd)
 {
-	char control[16];
+	char control[16], hint[TS_WHY_BYTES + sizeof(TS_METADATA_EMPTY_HINT) + 1];
 	const char *argv[] = {options->daemon,
+			      "--program",
+			      options->command,
+			      "--metadata",
+			      hint,
 			      "--record",
 			      "--control-fd",
 			      control,
@@ -163,6 +168,7 @@ static int start_daemon(struct ts_recorder *recorder, const struct ts_recorder_o
 			      NULL};
 
 	snprintf(control, sizeof(control), "%d", CONTROL_FD);
+	snprintf(hint, sizeof(hint), TS_METADATA_EMPTY_HINT "=%s", options->empty_hint);
 	recorder->daemon = fork();
 	if (recorder->daemon < 0) {
 		recorder->daemon = 0;

@@ -23,8 +23,10 @@ void ts_recorder_freep(struct ts_recorder **recorder);
 const char *ts_recorder_socket(const struct ts_recorder *recorder);
 
 struct ts_recorder_options {
-	const char *daemon; /* path of tracesmithd */
-	const char *output; /* absolute path of the trace; must not exist */
+	const char *daemon;	/* path of tracesmithd */
+	const char *output;	/* absolute path of the trace; must not exist */
+	const char *command;	/* for the trace's metadata: the command line, and */
+	const char *empty_hint; /* what to say where nothing was recorded (why.h) */
 	bool stacks;
 	bool lossless;
 };
