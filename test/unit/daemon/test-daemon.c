@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daemon as a whole, with a producer that this test plays: what was committed is in the file,
+ * exactly, however the producer ends.
+ */
+#include "test/unit/harness.h"
+
+#include "proto/client/client.h"
+#include "sbt/reader.h"
+#include "sbt/verify.h"
+#include "test/unit/daemon/producer.h"
+
+#define N_LAUNCHES 50000u
+
+static void reader_open(const char *path, int *ret_fd, struct ts_sbt_reader **ret_reader)
+{
+	struct ts_sbt_error error = {0};
+
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	ts_check(*ret_fd >= 0);
+	ts_check_int(ts_sbt_reader_open(*ret_fd, ret_reader, &error), 0);
+}
+
+static pid_t daemon_private(const char *output, int *ret_fd)
+{
+	char *arguments[] = {(char *)"tracesmithd", (char *)"--private", (char *)"--session-fd",
+			     (char *)"3",	    (char *)"--output",	 (char *)(uintptr_t)output,
+			     (char *)"--program",   (char *)"producer",	 NULL};
+	int fds[2];
+	pid_t pid;
+
+	ts_check_int(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+	pid = daemon_spawn(arguments, fds[1]);
+	close(fds[1]);
+	*ret_fd = fds[0];
+	return pid;
+}
+
+/* Every op id once, in API and kernel rows both; names, stacks and threads resolve. */
+static void check_launches(const char *path, uint32_t n, enum ts_session_end how)
+{
+	struct ts_sbt_summary summary;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_cursor *cursor;
+	const struct ts_row_session *session;
+	struct ts_sbt_stack stack;
+	struct ts_sbt_row row;
+	uint8_t *seen = calloc(n + 1, 1);
+	int fd;
+
+	reader_open(path, &fd, &reader);
+	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
+	ts_check_int(ts_sbt_reader_n_sessions(reader), 1);
+	session = ts_sbt_reader_session_at(reader, 0);
+	ts_check_int(session->ended, how);
+	ts_check_int(session->pid, getpid());
+	ts_check_int(session->uid, getuid());
+	ts_check_int(session->vendor_version, 130000);
+	ts_check_str(ts_sbt_reader_string(reader, session->program, NULL), "producer");
+	ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
+	ts_check_int(summary.counts[TS_ROW_API], n);
+	ts_check_int(summary.counts[TS_ROW_KERNEL], n);
+	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
+		ts_check_int(summary.lost[i], 0);
+	ts_check(summary.counts[TS_ROW_CLOCK] >= 2);
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	while (!ts_sbt_cursor_next(cursor, &row)) {
+		if (row.type == TS_ROW_API) {
+			const struct ts_row_thread *thread =
+				ts_sbt_reader_thread(reader, row.session, row.api->thread);
+
+			ts_check(row.api->op_id >= 1 && row.api->op_id <= n);
+			ts_check(!(seen[row.api->op_id] & 1));
+			seen[row.api->op_id] |= 1;
+			ts_check(row.api->start_ns >= session->start_ns);
+			ts_check(row.api->end_ns >= row.api->start_ns);
+			ts_check(row.api->end_ns <= session->end_ns);
+			ts_check(thread && thread->tid == 1001);
+			ts_check_str(ts_sbt_reader_string(reader, thread->name, NULL), "main");
+			ts_check_int(ts_sbt_reader_stack(reader, row.session, row.api->stack,
+							 &stack),
+				     0);
+			ts_check_int(stack.n_frames, 2);
+			ts_check_int(stack.frames[1], 0x2000);
+		} else if (row.type == TS_ROW_KERNEL) {
+			ts_check(!(seen[row.kernel->op_id] & 2));
+			seen[row.kernel->op_id] |= 2;
+			ts_check_int(row.kernel->end_ns - row.kernel->start_ns, 1000);
+			ts_check_int(row.kernel->grid_z, 3);
+			ts_check_int(row.kernel->stream, 7);
+			ts_check_str(ts_sbt_reader_string(reader, row.kernel->name, NULL),
+				     "_Z5saxpyifPfS_");
+		}
+	}
+	for (uint32_t i = 1; i <= n; i++)
+		ts_check_int(seen[i], 3);
+	ts_sbt_cursor_free(cursor);
+	ts_sbt_reader_free(reader);
+	close(fd);
+	free(seen);
+}
+
+static void produce(struct producer *p, uint32_t n)
+{
+	const uint64_t frames[] = {0x1000, 0x2000};
+	uint32_t kernel, stack;
+
+	producer_claim(p, 0, 1001, "main");
+	producer_claim(p, 1, 1002, "delivery");
+	kernel = producer_string(p, "_Z5saxpyifPfS_");
+	stack = producer_stack(p, frames, 2);
+	for (uint32_t i = 1; i <= n; i++)
+		producer_launch(p, i, stack, kernel);
+}
+
+TS_TEST(private_session)
+{
+	struct producer p;
+	char directory[128], path[160];
+	int fd;
+	pid_t pid;
+
+	directory_make(directory, sizeof(directory));
+	snprintf(path, sizeof(path), "%s/x.sbt", directory);
+	pid = daemon_private(path, &fd);
+	producer_init(&p, 4, true);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	ts_check(__atomic_load_n(&p.control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD);
+	produce(&p, N_LAUNCHES);
+	p.control->state = TS_SESSION_ENDED;
+	producer_say(fd, TS_HANDSHAKE_BYE);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
+	/* Whoever hears DONE finds the file whole. */
+	check_launches(path, N_LAUNCHES, TS_SESSION_END_BYE);
+	ts_check_int(producer_shard(&p, 0)->released, producer_shard(&p, 0)->head);
+	ts_check_int(daemon_wait(pid), 0);
+	close(fd);
+	producer_deinit(&p);
+	directory_remove(directory);
+}
+
+TS_TEST(private_does_not_overwrite)
+{
+	char directory[128], path[160], second[160];
+	int fd, file;
+	pid_t pid;
+	struct producer p;
+
+	directory_make(directory, sizeof(directory));
+	snprintf(path, sizeof(path), "%s/x.sbt", directory);
+	snprintf(second, sizeof(second), "%s/x-1.sbt", directory);
+	file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	ts_check_int(write(file, "mine", 4), 4);
+	close(file);
+	pid = daemon_private(path, &fd);
+	producer_init(&p, 4, true);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	produce(&p, 10);
+	producer_say(fd, TS_HANDSHAKE_BYE);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
+	ts_check_int(daemon_wait(pid), 0);
+	check_launches(second, 10, TS_SESSION_END_BYE);
+	close(fd);
+	producer_deinit(&p);
+	directory_remove(directory);
+}
+
+/* The producer is killed: everything that it had committed is there. */
+TS_TEST(killed_producer)
+{
+	struct producer p;
+	char directory[128], path[160];
+	int fd, pipe_fds[2];
+	pid_t daemon, producer;
+	char byte;
+
+	directory_make(directory, sizeof(directory));
+	snprintf(path, sizeof(path), "%s/x.sbt", directory);
+	daemon = daemon_private(path, &fd);
+	producer_init(&p, 4, true);
+	ts_check_int(pipe2(pipe_fds, O_CLOEXEC), 0);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	producer = fork();
+	if (!producer) {
+		produce(&p, 20000);
+		ts_check_int(write(pipe_fds[1], "", 1), 1);
+		pause();
+	}
+	ts_check_int(read(pipe_fds[0], &byte, 1), 1);
+	kill(producer, SIGKILL);
+	waitpid(producer, NULL, 0);
+	close(fd);
+	ts_check_int(daemon_wait(daemon), 0);
+	check_launches(path, 20000, TS_SESSION_END_DIED);
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+	producer_deinit(&p);
+	directory_remove(directory);
+}
+
+TS_TEST(note_says_why)
+{
+	struct ts_handshake_reason note = {
+		.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_NOTE, sizeof(note)},
+		.reason = TS_EMPTY_INJECTION_HELD,
+		.program = "app",
+		.text = "CUDA_INJECTION64_PATH is /opt/other.so",
+	};
+	const struct ts_row_session *session;
+	char directory[128], path[160];
+	struct ts_sbt_reader *reader;
+	int fd, file;
+	pid_t pid;
+
+	directory_make(directory, sizeof(directory));
+	snprintf(path, sizeof(path), "%s/x.sbt", directory);
+	pid = daemon_private(path, &fd);
+	producer_send(fd, &note, sizeof(note), -1);
+	ts_check_int(daemon_wait(pid), 0);
+	reader_open(path, &file, &reader);
+	session = ts_sbt_reader_session_at(reader, 0);
+	ts_check_int(session->ended, TS_SESSION_END_EMPTY);
+	ts_check_int(session->empty_reason, TS_EMPTY_INJECTION_HELD);
+	ts_check_str(ts_sbt_reader_string(reader, session->empty_text, NULL),
+		     "CUDA_INJECTION64_PATH is /opt/other.so");
+	ts_sbt_reader_free(reader);
+	close(file);
+	close(fd);
+	directory_remove(directory);
+}
+
+/* ---- a recording, as `tsctl record` makes one ---- */
+
+struct recording {
+	char directory[128], path[160], socket[160];
+	struct ts_client *client;
+	pid_t pid;
+};
+
+static void recording_begin(struct recording *r)
+{
+	int fds[2];
+
+	directory_make(r->directory, sizeof(r->directory));
+	snprintf(r->path, sizeof(r->path), "%s/x.sbt", r->directory);
+	snprintf(r->socket, sizeof(r->socket), "%s/i", r->directory);
+	ts_check_int(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	{
+		char *arguments[] = {(char *)"tracesmithd",
+				     (char *)"--record",
+				     (char *)"--control-fd",
+				     (char *)"3",
+				     (char *)"--inject-socket",
+				     r->socket,
+				     (char *)"--output",
+				     r->path,
+				     NULL};
+
+		r->pid = daemon_spawn(arguments, fds[1]);
+	}
+	close(fds[1]);
+	ts_check_int(ts_client_new_from_fd(fds[0], &r->client), 0);
+}
+
+static uint64_t summary_lost(const Ts__Rpc__RecordingSummary *summary, const char *key)
+{
+	for (size_t i = 0; i < summary->n_lost; i++)
+		if (!strcmp(summary->lost[i]->key, key))
+			return summary->lost[i]->value;
+	return 0;
+}
+
+static uint64_t summary_count(const Ts__Rpc__RecordingSummary *summary, const char *key)
+{
+	for (size_t i = 0; i < summary->n_counts; i++)
+		if (!strcmp(summary->counts[i]->key, key))
+			return summary->counts[i]->value;
+	return 0;
+}
+
+static void recording_end(struct recording *r)
+{
+	ts_client_free(r->client);
+	ts_check_int(daemon_wait(r->pid), 0);
+	directory_remove(r->directory);
+}
+
+/* One process said goodbye, one died, one lives on: it is told to stop. */
+TS_TEST(recording_of_three)
+{
+	struct producer p[3];
+	struct recording r;
+	Ts__Rpc__Answer *answer;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_verify_report report;
+	int fds[3], trace = -1, file;
+
+	recording_begin(&r);
+	for (int i = 0; i < 3; i++) {
+		fds[i] = socket_connect(r.socket, SOCK_SEQPACKET);
+		producer_init(&p[i], 2, true);
+		producer_hello(fds[i], p[i].memfd);
+		ts_check_int(producer_hear(fds[i], NULL), TS_HANDSHAKE_WELCOME);
+		produce(&p[i], 1000);
+	}
+	ts_check_int(ts_client_list_sessions(r.client, &answer), 0);
+	ts_check_int(answer->session_list->n_sessions, 3);
+	ts_check_str(answer->session_list->sessions[0]->program, "producer");
+	ts__rpc__answer__free_unpacked(answer, NULL);
+
+	/* A live look: what was committed so far can be read. */
+	ts_check_int(ts_client_open_trace(r.client, 0, (uint32_t)getpid(), &answer, &trace), 0);
+	ts_check(answer->trace_opened->live);
+	ts_check_int(ts_sbt_reader_open(trace, &reader, NULL), 0);
+	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_GROWING);
+	ts_sbt_reader_free(reader);
+	close(trace);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+
+	producer_say(fds[0], TS_HANDSHAKE_BYE);
+	ts_check_int(producer_hear(fds[0], NULL), TS_HANDSHAKE_DONE);
+	close(fds[1]);
+	/* The third never flushes: the daemon waits its while and goes on. */
+	ts_check_int(ts_client_finish(r.client, 15000, &answer), 0);
+	ts_check_int(answer->body_case, TS__RPC__ANSWER__BODY_SUMMARY);
+	ts_check_int(answer->summary->sessions, 3);
+	ts_check_int(answer->summary->died, 1);
+	ts_check_int(answer->summary->stopped, 1);
+	ts_check_int(summary_count(answer->summary, "api"), 3000);
+	ts_check_int(summary_count(answer->summary, "kernel"), 3000);
+	ts_check_int(answer->summary->n_lost, 0);
+	ts_check_str(answer->summary->path, r.path);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	ts_check_int(producer_hear(fds[2], NULL), TS_HANDSHAKE_STOP);
+	ts_check(!(p[2].control->command & TS_COMMAND_RECORD));
+
+	file = open(r.path, O_RDONLY | O_CLOEXEC);
+	ts_check_int(ts_sbt_verify(file, NULL, &report), 0);
+	ts_check_int(report.n_findings, 0);
+	close(file);
+	close(fds[0]);
+	close(fds[2]);
+	for (int i = 0; i < 3; i++)
+		producer_deinit(&p[i]);
+	recording_end(&r);
+}
+
+/* tsctl dies: the recording ends as if it had been told to. */
+TS_TEST(recording_whose_owner_dies)
+{
+	struct recording r;
+	struct producer p;
+	int fd;
+
+	recording_begin(&r);
+	fd = socket_connect(r.socket, SOCK_SEQPACKET);
+	producer_init(&p, 2, true);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	produce(&p, 100);
+	p.control->state = TS_SESSION_ENDED;
+	ts_client_free(ts_take_ptr(r.client));
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_STOP);
+	ts_check_int(daemon_wait(r.pid), 0);
+	check_launches(r.path, 100, TS_SESSION_END_STOPPED);
+	close(fd);
+	producer_deinit(&p);
+	directory_remove(r.directory);
+}
+
+/* A peer that breaks the rules is dropped; another one in the same recording does not notice. */
+TS_TEST(bad_peer_is_dropped_alone)
+{
+	struct producer good, bad;
+	struct recording r;
+	Ts__Rpc__Answer *answer;
+	int fd_good, fd_bad;
+
+	recording_begin(&r);
+	fd_good = socket_connect(r.socket, SOCK_SEQPACKET);
+	fd_bad = socket_connect(r.socket, SOCK_SEQPACKET);
+	producer_init(&good, 2, true);
+	producer_init(&bad, 2, true);
+	producer_hello(fd_good, good.memfd);
+	producer_hello(fd_bad, bad.memfd);
+	ts_check_int(producer_hear(fd_good, NULL), TS_HANDSHAKE_WELCOME);
+	ts_check_int(producer_hear(fd_bad, NULL), TS_HANDSHAKE_WELCOME);
+	produce(&bad, 10);
+	__atomic_store_n(&producer_shard(&bad, 0)->head, UINT64_C(1) << 40, __ATOMIC_RELEASE);
+	ts_check_int(producer_hear(fd_bad, NULL), TS_HANDSHAKE_STOP);
+	ts_check_int(producer_hear(fd_bad, NULL), 0);
+	produce(&good, 1000);
+	producer_say(fd_good, TS_HANDSHAKE_BYE);
+	ts_check_int(producer_hear(fd_good, NULL), TS_HANDSHAKE_DONE);
+	ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+	ts_check_int(answer->summary->dropped, 1);
+	ts_check(summary_count(answer->summary, "api") >= 1000);
+	ts_check_int(summary_lost(answer->summary, "bad_record"), 1);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	close(fd_good);
+	close(fd_bad);
+	producer_deinit(&good);
+	producer_deinit(&bad);
+	recording_end(&r);
+}
+
+/* Every memory that must not be mapped is refused with words. */
+TS_TEST(hostile_memory_is_refused)
+{
+	struct ts_handshake_reason packet;
+	struct recording r;
+	struct producer p;
+	int fd;
+
+	recording_begin(&r);
+	producer_init(&p, 2, false);
+	fd = socket_connect(r.socket, SOCK_SEQPACKET);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, &packet), TS_HANDSHAKE_REFUSED);
+	ts_check(strstr(packet.text, "sealed"));
+	ts_check_int(producer_hear(fd, NULL), 0);
+	close(fd);
+	fd = socket_connect(r.socket, SOCK_SEQPACKET);
+	producer_hello(fd, -1);
+	ts_check_int(producer_hear(fd, &packet), TS_HANDSHAKE_REFUSED);
+	close(fd);
+	producer_deinit(&p);
+	/* No session has come: the recording ends empty. */
+	{
+		Ts__Rpc__Answer *answer;
+
+		ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+		ts_check_int(answer->summary->sessions, 0);
+		ts__rpc__answer__free_unpacked(answer, NULL);
+	}
+	recording_end(&r);
+}
