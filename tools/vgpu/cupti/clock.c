@@ -11,7 +11,8 @@
 
 #define N_PAIRS		 64
 #define PAIR_INTERVAL_NS 10000000 /* a new pair at most this often */
-#define FIRST_SPAN_NS	 1000000  /* between the first two: the rate until there are more */
+#define STEADY_NS	 1000
+#define FIRST_SPAN_NS	 1000000 /* between the first two: the rate until there are more */
 
 struct pair {
 	uint64_t device_ns;
@@ -64,6 +65,17 @@ static void add_pair(void)
 {
 	struct pair pair = take_pair();
 
+	/*
+	 * REALTIME ticks as MONOTONIC does unless it is being set: what differs by less than a
+	 * reading's error is that error, and following it would make durations wobble.
+	 */
+	if (state.n_pairs && !atomic_load_explicit(&the_callback, memory_order_relaxed)) {
+		const struct pair *last = &state.pairs[state.n_pairs - 1];
+		uint64_t expected = last->client + (pair.device_ns - last->device_ns);
+
+		if (pair.client - expected + STEADY_NS < 2 * STEADY_NS)
+			pair.client = expected;
+	}
 	if (state.n_pairs == N_PAIRS) {
 		/*
 		 * Keep the first half's even pairs: far times need less precision than near ones.
@@ -113,7 +125,7 @@ static uint64_t convert(uint64_t device_ns)
 		high--;
 	a = &state.pairs[high - 1];
 	b = &state.pairs[high];
-	rate = ((double)b->client - (double)a->client) / (double)(b->device_ns - a->device_ns);
+	rate = (double)(int64_t)(b->client - a->client) / (double)(b->device_ns - a->device_ns);
 	if (device_ns > b->device_ns)
 		return b->client + (uint64_t)((double)(device_ns - b->device_ns) * rate);
 	return b->client - (uint64_t)((double)(b->device_ns - device_ns) * rate);
