@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The application of the shim's tests: loads the fake libcupti, calls InitializeInjection() as a driver would, and does what
+ * its argument says. FAKE_CUPTI names the library.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "proto/abi/vendor/cuda_runtime_params.h"
+#include "proto/abi/vendor/cupti.h"
+#include "proto/abi/vendor/cupti_cbid.h"
+#include "test/unit/inject/fake-cupti.h"
+
+#define RUNTIME TS_CUPTI_CB_DOMAIN_RUNTIME_API
+
+static __typeof__(fake_cupti_launch) *launch;
+static __typeof__(fake_cupti_call) *call;
+static __typeof__(fake_cupti_enter) *enter;
+static __typeof__(fake_cupti_leave) *leave;
+static __typeof__(fake_cupti_stream) *stream;
+static __typeof__(fake_cupti_n_subscribed) *n_subscribed;
+static __typeof__(fake_cupti_order) *order;
+static __typeof__(fake_cupti_n_clocks) *n_clocks;
+static __typeof__(fake_cupti_n_flushes) *n_flushes;
+
+static void load(void)
+{
+	void *cupti = dlopen(getenv("FAKE_CUPTI"), RTLD_NOW | RTLD_GLOBAL);
+	int (*injection)(void) = NULL;
+	void *injected;
+
+	if (!cupti) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(99);
+	}
+	*(void **)&launch = dlsym(cupti, "fake_cupti_launch");
+	*(void **)&call = dlsym(cupti, "fake_cupti_call");
+	*(void **)&enter = dlsym(cupti, "fake_cupti_enter");
+	*(void **)&leave = dlsym(cupti, "fake_cupti_leave");
+	*(void **)&stream = dlsym(cupti, "fake_cupti_stream");
+	*(void **)&n_subscribed = dlsym(cupti, "fake_cupti_n_subscribed");
+	*(void **)&order = dlsym(cupti, "fake_cupti_order");
+	*(void **)&n_clocks = dlsym(cupti, "fake_cupti_n_clocks");
+	*(void **)&n_flushes = dlsym(cupti, "fake_cupti_n_flushes");
+	injected = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
+	if (injected)
+		*(void **)&injection = dlsym(injected, "InitializeInjection");
+	if (!injection || injection() != 1)
+		exit(98);
+	if (!order() || n_clocks() > 1)
+		exit(97);
+}
+
+static void launches(long n)
+{
+	while (n--)
+		launch();
+}
+
+static void *launching_thread(void *data)
+{
+	launches((long)data);
+	return NULL;
+}
+
+static void threads(long n_threads, long n)
+{
+	pthread_t thread[64];
+
+	for (long i = 0; i < n_threads; i++)
+		pthread_create(&thread[i], NULL, launching_thread, (void *)n);
+	for (long i = 0; i < n_threads; i++)
+		pthread_join(thread[i], NULL);
+}
+
+static void on_signal(int signal_number)
+{
+	exit(7);
+}
+
+static void streams_and_events(void)
+{
+	char handle[16];
+	void *s = handle;
+	struct ts_cuda_stream_create_with_priority_params create = {&s, 1, -2};
+	struct ts_cuda_event_record_params record = {handle + 8, s};
+	struct ts_cuda_stream_wait_event_params wait = {NULL, handle + 8, 0};
+	struct ts_cuda_stream_destroy_params destroy = {s};
+
+	enter(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaStreamCreateWithPriority_v5050, &create);
+	stream(s, 1);
+	leave(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaStreamCreateWithPriority_v5050, &create, 0);
+	call(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaEventRecord_v3020, &record, 0);
+	call(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaStreamWaitEvent_v3020, &wait, 0);
+	call(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaEventRecord_v3020, &record, 400);
+	enter(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaStreamDestroy_v5050, &destroy);
+	stream(s, 0);
+	leave(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaStreamDestroy_v5050, &destroy, 0);
+}
+
+/* A forked child that launches on: nothing of it may reach the parent's session, nor anything crash. */
+static void forked(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		launches(10);
+		_exit(3);
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 3)
+		exit(96);
+	pid = vfork();
+	if (!pid)
+		_exit(4);
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 4)
+		exit(95);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	long n = argc > 2 ? atol(argv[2]) : 0;
+
+	load();
+	if (!strcmp(what, "launch")) {
+		launches(n);
+	} else if (!strcmp(what, "threads")) {
+		threads(4, n);
+	} else if (!strcmp(what, "many-threads")) {
+		for (int i = 0; i < 20; i++)
+			threads(16, n);
+	} else if (!strcmp(what, "_exit")) {
+		launches(n);
+		_exit(5);
+	} else if (!strcmp(what, "quick_exit")) {
+		launches(n);
+		quick_exit(6);
+	} else if (!strcmp(what, "signal")) {
+		launches(n);
+		signal(SIGUSR1, on_signal);
+		raise(SIGUSR1);
+	} else if (!strcmp(what, "exit-inside-call")) {
+		launches(n);
+		enter(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaLaunchKernel_v7000, NULL);
+		exit(8);
+	} else if (!strcmp(what, "streams")) {
+		streams_and_events();
+	} else if (!strcmp(what, "fork")) {
+		launches(n);
+		forked();
+		launches(n);
+	} else if (!strcmp(what, "idle")) {
+		/* Initialised, and no work: nothing may be flushed. */
+		return n_flushes() ? 94 : 0;
+	} else if (!strcmp(what, "paced")) {
+		/* Until the recording is stopped from outside, or ten seconds. */
+		for (int i = 0; i < 1000 && n_subscribed(); i++) {
+			launches(1);
+			usleep(10000);
+		}
+		return n_subscribed() ? 93 : 0;
+	} else if (!strcmp(what, "kill")) {
+		launches(n);
+		kill(getpid(), SIGKILL);
+	} else {
+		return 92;
+	}
+	return 0;
+}

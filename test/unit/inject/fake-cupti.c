@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A libcupti of a few hundred lines for the shim's tests: no GPU, no driver, every answer known. It is strict where
+ * CUPTI is: about the order of set-up, about a second subscriber, and about who flushes from where.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "proto/abi/base.h"
+#include "proto/abi/vendor/cupti_activity.h"
+#include "proto/abi/vendor/cupti_cbid.h"
+#include "test/unit/inject/fake-cupti.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static struct {
+	pthread_mutex_t lock;
+	ts_cupti_callback_fn callback;
+	void *userdata;
+	bool enabled[8][1024];
+	bool kinds[64];
+	ts_cupti_buffer_requested_fn requested;
+	ts_cupti_buffer_completed_fn completed;
+	ts_cupti_timestamp_fn now;
+	uint32_t n_clocks, n_flushes;
+	bool misordered;
+	uint8_t *buffer;
+	size_t size, used;
+	uint32_t correlation;
+} fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static __thread uint32_t current_correlation;
+static __thread uint32_t depth;
+static __thread bool inside_callback;
+
+EXPORT uint32_t cuptiGetVersion(uint32_t *version);
+EXPORT uint32_t cuptiSubscribe(void **subscriber, ts_cupti_callback_fn callback, void *userdata);
+EXPORT uint32_t cuptiSubscribe_v2(void **subscriber, ts_cupti_callback_fn callback, void *userdata,
+				  struct ts_cupti_subscriber_params *params);
+EXPORT uint32_t cuptiUnsubscribe(void *subscriber);
+EXPORT uint32_t cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain,
+				    uint32_t cbid);
+EXPORT uint32_t cuptiActivityEnable(uint32_t kind);
+EXPORT uint32_t cuptiActivityDisable(uint32_t kind);
+EXPORT uint32_t cuptiActivityRegisterCallbacks(ts_cupti_buffer_requested_fn requested,
+					       ts_cupti_buffer_completed_fn completed);
+EXPORT uint32_t cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, void **record);
+EXPORT uint32_t cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped);
+EXPORT uint32_t cuptiActivityFlushAll(uint32_t flags);
+EXPORT uint32_t cuptiGetTimestamp(uint64_t *time);
+EXPORT uint32_t cuptiActivityRegisterTimestampCallback(ts_cupti_timestamp_fn now);
+EXPORT uint32_t cuptiGetContextId(void *context, uint32_t *id);
+EXPORT uint32_t cuptiGetDeviceId(void *context, uint32_t *id);
+EXPORT uint32_t cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thread, uint32_t *id);
+
+uint32_t cuptiGetVersion(uint32_t *version)
+{
+	const char *text = getenv("FAKE_CUPTI_VERSION");
+
+	*version = text ? (uint32_t)strtoul(text, NULL, 10) : TS_CUPTI_API_VERSION;
+	return 0;
+}
+
+uint32_t cuptiSubscribe(void **subscriber, ts_cupti_callback_fn callback, void *userdata)
+{
+	if (getenv("FAKE_CUPTI_HOLDER") || fake.callback)
+		return TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	fake.callback = callback;
+	fake.userdata = userdata;
+	*subscriber = &fake;
+	return 0;
+}
+
+uint32_t cuptiSubscribe_v2(void **subscriber, ts_cupti_callback_fn callback, void *userdata,
+			   struct ts_cupti_subscriber_params *params)
+{
+	uint32_t result = cuptiSubscribe(subscriber, callback, userdata);
+	const char *holder = getenv("FAKE_CUPTI_HOLDER");
+
+	if (result && holder && params->old_subscriber_name)
+		snprintf(params->old_subscriber_name, params->old_subscriber_size, "%s", holder);
+	return result;
+}
+
+uint32_t cuptiUnsubscribe(void *subscriber)
+{
+	fake.callback = NULL;
+	return 0;
+}
+
+uint32_t cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid)
+{
+	if (subscriber != &fake || domain >= 8 || cbid >= 1024)
+		return TS_CUPTI_ERROR_INVALID_PARAMETER;
+	fake.enabled[domain][cbid] = enable;
+	return 0;
+}
+
+uint32_t cuptiActivityEnable(uint32_t kind)
+{
+	if (!fake.callback || !fake.completed)
+		fake.misordered = true;
+	fake.kinds[kind] = true;
+	return 0;
+}
+
+uint32_t cuptiActivityDisable(uint32_t kind)
+{
+	fake.kinds[kind] = false;
+	return 0;
+}
+
+uint32_t cuptiActivityRegisterCallbacks(ts_cupti_buffer_requested_fn requested,
+					ts_cupti_buffer_completed_fn completed)
+{
+	if (!fake.callback)
+		fake.misordered = true;
+	fake.requested = requested;
+	fake.completed = completed;
+	return 0;
+}
+
+uint32_t cuptiActivityRegisterTimestampCallback(ts_cupti_timestamp_fn now)
+{
+	if (!fake.callback || fake.kinds[TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])
+		fake.misordered = true;
+	fake.now = now;
+	fake.n_clocks++;
+	return 0;
+}
+
+uint32_t cuptiGetTimestamp(uint64_t *time)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	*time = fake.now ? fake.now() : (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return 0;
+}
+
+/* Records are as long as the version makes them. */
+static size_t record_bytes(const void *record)
+{
+	uint32_t version;
+
+	cuptiGetVersion(&version);
+	return ts_cupti_record_bytes(((const struct ts_cupti_activity *)record)->kind, version);
+}
+
+uint32_t cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, void **record)
+{
+	uint8_t *next = *record ? (uint8_t *)*record + record_bytes(*record) : buffer;
+
+	if (next >= buffer + valid_bytes)
+		return TS_CUPTI_ERROR_MAX_LIMIT_REACHED;
+	*record = next;
+	return 0;
+}
+
+uint32_t cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped)
+{
+	*dropped = 0;
+	return 0;
+}
+
+static void deliver(uint8_t *buffer, size_t size, size_t used)
+{
+	if (buffer)
+		fake.completed(NULL, 0, buffer, size, used);
+}
+
+uint32_t cuptiActivityFlushAll(uint32_t flags)
+{
+	uint8_t *buffer;
+	size_t size, used;
+
+	if (inside_callback)
+		abort();
+	pthread_mutex_lock(&fake.lock);
+	buffer = fake.buffer;
+	size = fake.size;
+	used = fake.used;
+	fake.buffer = NULL;
+	fake.n_flushes++;
+	pthread_mutex_unlock(&fake.lock);
+	deliver(buffer, size, used);
+	return 0;
+}
+
+uint32_t cuptiGetContextId(void *context, uint32_t *id)
+{
+	*id = 1;
+	return 0;
+}
+
+uint32_t cuptiGetDeviceId(void *context, uint32_t *id)
+{
+	*id = 0;
+	return 0;
+}
+
+uint32_t cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thread, uint32_t *id)
+{
+	*id = per_thread ? 8 : stream ? (uint32_t)(uintptr_t)stream & 0xffff : 7;
+	return 0;
+}
+
+EXPORT void fake_cupti_record(const void *record, size_t n_bytes)
+{
+	uint8_t *full = NULL;
+	size_t full_size = 0, full_used = 0, max_records = 0;
+
+	pthread_mutex_lock(&fake.lock);
+	if (fake.buffer && fake.used + n_bytes > fake.size) {
+		full = fake.buffer;
+		full_size = fake.size;
+		full_used = fake.used;
+		fake.buffer = NULL;
+	}
+	if (!fake.buffer) {
+		fake.requested(&fake.buffer, &fake.size, &max_records);
+		fake.used = 0;
+	}
+	memcpy(fake.buffer + fake.used, record, n_bytes);
+	fake.used += n_bytes;
+	if (max_records == 1) {
+		deliver(fake.buffer, fake.size, fake.used);
+		fake.buffer = NULL;
+	}
+	pthread_mutex_unlock(&fake.lock);
+	deliver(full, full_size, full_used);
+}
+
+static void call_back(uint32_t site, uint32_t domain, uint32_t cbid, const void *params,
+		      int32_t result)
+{
+	struct ts_cupti_callback_data data = {
+		.callback_site = site,
+		.function_name = "fake",
+		.function_params = params,
+		.function_return_value = site == TS_CUPTI_API_EXIT ? &result : NULL,
+		.context = &fake,
+		.context_uid = 1,
+		.correlation_id = current_correlation,
+	};
+	bool was_inside = inside_callback;
+
+	if (!fake.callback || !fake.enabled[domain][cbid])
+		return;
+	inside_callback = true;
+	fake.callback(fake.userdata, domain, cbid, &data);
+	inside_callback = was_inside;
+}
+
+EXPORT void fake_cupti_enter(uint32_t domain, uint32_t cbid, const void *params)
+{
+	if (!depth++)
+		current_correlation = __atomic_add_fetch(&fake.correlation, 1, __ATOMIC_RELAXED);
+	call_back(TS_CUPTI_API_ENTER, domain, cbid, params, 0);
+}
+
+EXPORT void fake_cupti_leave(uint32_t domain, uint32_t cbid, const void *params, int32_t result)
+{
+	call_back(TS_CUPTI_API_EXIT, domain, cbid, params, result);
+	depth--;
+}
+
+EXPORT void fake_cupti_call(uint32_t domain, uint32_t cbid, const void *params, int32_t result)
+{
+	fake_cupti_enter(domain, cbid, params);
+	fake_cupti_leave(domain, cbid, params, result);
+}
+
+EXPORT void fake_cupti_stream(void *stream, int created)
+{
+	struct ts_cupti_resource_data data = {.context = &fake, .resource_handle.stream = stream};
+	uint32_t cbid = created ? TS_CUPTI_CBID_RESOURCE_STREAM_CREATED
+				: TS_CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING;
+
+	if (!fake.callback || !fake.enabled[TS_CUPTI_CB_DOMAIN_RESOURCE][cbid])
+		return;
+	inside_callback = true;
+	fake.callback(fake.userdata, TS_CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
+	inside_callback = false;
+}
+
+EXPORT void fake_cupti_launch(void)
+{
+	struct ts_cupti_activity_kernel kernel = {
+		.kind = TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+		.context_id = 1,
+		.stream_id = 7,
+		.grid_x = 1,
+		.grid_y = 1,
+		.grid_z = 1,
+		.block_x = 32,
+		.block_y = 1,
+		.block_z = 1,
+		.name = "_Z5saxpyifPKfPf",
+	};
+
+	fake_cupti_enter(TS_CUPTI_CB_DOMAIN_RUNTIME_API,
+			 TS_CUPTI_RUNTIME_CBID_cudaLaunchKernel_v7000, NULL);
+	fake_cupti_enter(TS_CUPTI_CB_DOMAIN_DRIVER_API, TS_CUPTI_DRIVER_CBID_cuLaunchKernel, NULL);
+	kernel.correlation_id = current_correlation;
+	cuptiGetTimestamp(&kernel.start);
+	kernel.end = kernel.start + 1000;
+	fake_cupti_leave(TS_CUPTI_CB_DOMAIN_DRIVER_API, TS_CUPTI_DRIVER_CBID_cuLaunchKernel, NULL,
+			 0);
+	fake_cupti_leave(TS_CUPTI_CB_DOMAIN_RUNTIME_API,
+			 TS_CUPTI_RUNTIME_CBID_cudaLaunchKernel_v7000, NULL, 0);
+	if (fake.kinds[TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])
+		fake_cupti_record(&kernel, record_bytes(&kernel));
+}
+
+EXPORT uint32_t fake_cupti_n_enabled(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t domain = 0; domain < 8; domain++)
+		for (uint32_t cbid = 0; cbid < 1024; cbid++)
+			n += fake.enabled[domain][cbid];
+	return n;
+}
+
+EXPORT uint32_t fake_cupti_n_flushes(void)
+{
+	return fake.n_flushes;
+}
+
+EXPORT uint32_t fake_cupti_n_subscribed(void)
+{
+	return fake.callback ? 1 : 0;
+}
+
+EXPORT uint32_t fake_cupti_n_clocks(void)
+{
+	return fake.n_clocks;
+}
+
+EXPORT uint32_t fake_cupti_order(void)
+{
+	return !fake.misordered;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The whole shim, preloaded into a program over the fake libcupti, against a fake daemon: what was launched is what
+ * arrives, however the program ends; and the program ends as it would have.
+ */
+#include <fcntl.h>
+
+#include "test/unit/inject/fake-daemon.h"
+
+/* Set by meson: APP, LIBRARY and CUPTI are the paths of what is tested. */
+static struct fake_daemon fake;
+static struct ts_record_event last_event;
+static struct ts_record_object last_object;
+
+static pid_t start(const char *what, const char *n, const char *holder)
+{
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	ts_check(pid >= 0);
+	if (pid)
+		return pid;
+	setenv("LD_PRELOAD", TEST_LIBRARY, 1);
+	setenv("FAKE_CUPTI", TEST_CUPTI, 1);
+	setenv("TRACESMITH_SOCKET", fake.path, 1);
+	unsetenv("CUDA_INJECTION64_PATH");
+	if (holder)
+		setenv("FAKE_CUPTI_HOLDER", holder, 1);
+	execl(TEST_APP, TEST_APP, what, n, (char *)NULL);
+	_exit(127);
+}
+
+static int finish(pid_t pid)
+{
+	int status;
+
+	ts_check_int(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
+}
+
+/* Runs the application to its end. Returns its exit status. */
+static int run(const char *what, const char *n)
+{
+	pid_t pid;
+	int status;
+
+	fake_daemon_listen(&fake);
+	pid = start(what, n, NULL);
+	fake_daemon_accept(&fake);
+	fake_daemon_serve(&fake);
+	status = finish(pid);
+	return status;
+}
+
+static void check_all(uint64_t n)
+{
+	ts_check_int(fake.n_records[TS_RECORD_API] + fake.lost[TS_LOSS_RING_FULL], n);
+	ts_check_int(fake.lost[TS_LOSS_RING_FULL], 0);
+	ts_check_int(fake.n_records[TS_RECORD_KERNEL], n);
+	ts_check_int(fake.op_ids_of_api, fake.op_ids_of_kernel);
+	ts_check_int(fake.lost[TS_LOSS_REENTERED], 0);
+	ts_check(fake.got_bye);
+	ts_check_int(fake.control->state, TS_SESSION_ENDED);
+}
+
+TS_TEST(every_launch_arrives)
+{
+	ts_check_int(run("launch", "1000"), 0);
+	check_all(1000);
+	ts_check_int(fake.n_with_stack, 1000);
+	ts_check(fake.n_definitions[TS_DEF_STACK] >= 1 && fake.n_definitions[TS_DEF_STACK] < 10);
+	ts_check(fake.n_definitions[TS_DEF_MODULE] >= 3);
+	ts_check(fake.n_definitions[TS_DEF_THREAD] >= 1);
+	ts_check_str(fake.control->program, "test-inject-app");
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(from_four_threads)
+{
+	ts_check_int(run("threads", "5000"), 0);
+	check_all(20000);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(from_more_threads_than_shards)
+{
+	ts_check_int(run("many-threads", "20"), 0);
+	ts_check_int(fake.n_records[TS_RECORD_API] + fake.lost[TS_LOSS_NO_SHARD], 6400);
+	ts_check_int(fake.lost[TS_LOSS_NO_SHARD], 0);
+	ts_check(fake.control->n_claimed < 64);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(ends_by__exit)
+{
+	ts_check_int(run("_exit", "100"), 5);
+	check_all(100);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(ends_by_quick_exit)
+{
+	ts_check_int(run("quick_exit", "100"), 6);
+	check_all(100);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(ends_in_a_signal_handler)
+{
+	ts_check_int(run("signal", "100"), 7);
+	check_all(100);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(ends_inside_a_call)
+{
+	ts_check_int(run("exit-inside-call", "100"), 8);
+	check_all(100);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(killed)
+{
+	ts_check_int(run("kill", "100"), 256 + SIGKILL);
+	ts_check(!fake.got_bye);
+	/* What was committed is all there; what CUPTI held is gone with it. */
+	ts_check_int(fake.n_records[TS_RECORD_API], 100);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(forked_children_leave_no_trace)
+{
+	ts_check_int(run("fork", "50"), 0);
+	check_all(100);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(nothing_is_flushed_without_work)
+{
+	ts_check_int(run("idle", "0"), 0);
+	ts_check_int(fake.n_records[TS_RECORD_API], 0);
+	ts_check(fake.got_bye);
+	fake_daemon_close(&fake);
+}
+
+static void on_stream_records(const struct ts_record *record)
+{
+	if (record->type == TS_RECORD_EVENT || record->type == TS_RECORD_STREAM_WAIT)
+		memcpy(&last_event, record, sizeof(last_event));
+	if (record->type == TS_RECORD_STREAM &&
+	    ((const struct ts_record_object *)record)->action == TS_OBJECT_CREATED)
+		memcpy(&last_object, record, sizeof(last_object));
+}
+
+TS_TEST(streams_events_and_waits)
+{
+	pid_t pid;
+
+	fake_daemon_listen(&fake);
+	fake.on_record = on_stream_records;
+	pid = start("streams", "0", NULL);
+	fake_daemon_accept(&fake);
+	fake_daemon_serve(&fake);
+	ts_check_int(finish(pid), 0);
+	ts_check_int(fake.n_records[TS_RECORD_API], 5);
+	ts_check_int(fake.n_records[TS_RECORD_STREAM], 2);
+	/* The failed one makes no event. */
+	ts_check_int(fake.n_records[TS_RECORD_EVENT], 1);
+	ts_check_int(fake.n_records[TS_RECORD_STREAM_WAIT], 1);
+	ts_check_int(last_event.stream, 7);
+	ts_check_int(last_event.stream_handle, 0);
+	ts_check_int(last_object.priority, -2);
+	ts_check_int(last_object.object_flags, 2);
+	ts_check_int(last_object.context, 1);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(another_tool_holds_cupti)
+{
+	pid_t pid;
+
+	fake_daemon_listen(&fake);
+	pid = start("launch", "10", "CUPTI for another tool");
+	fake_daemon_accept(&fake);
+	fake_daemon_serve(&fake);
+	ts_check_int(finish(pid), 0);
+	ts_check_int(fake.control->state, TS_SESSION_REFUSED);
+	ts_check_int(fake.control->reason, TS_EMPTY_CUPTI_HELD);
+	ts_check(strstr(fake.control->reason_text, "another tool"));
+	ts_check_int(fake.n_records[TS_RECORD_API], 0);
+	fake_daemon_close(&fake);
+}
+
+/* STOP: the shim detaches, and the application, which sees itself without a subscriber, runs on to its end. */
+TS_TEST(stopped_by_the_daemon)
+{
+	pid_t pid;
+
+	fake_daemon_listen(&fake);
+	pid = start("paced", "0", NULL);
+	fake_daemon_accept(&fake);
+	while (fake.n_records[TS_RECORD_API] < 5) {
+		fake_daemon_drain(&fake);
+		usleep(1000);
+	}
+	fake_daemon_say(&fake, TS_HANDSHAKE_STOP);
+	fake_daemon_serve(&fake);
+	ts_check_int(finish(pid), 0);
+	fake_daemon_close(&fake);
+}
+
+/* The daemon dies and another takes up the same memory where it stopped. */
+TS_TEST(a_new_daemon_goes_on)
+{
+	uint64_t before;
+	pid_t pid;
+
+	fake_daemon_listen(&fake);
+	pid = start("paced", "0", NULL);
+	fake_daemon_accept(&fake);
+	while (fake.n_records[TS_RECORD_API] < 5) {
+		fake_daemon_drain(&fake);
+		usleep(1000);
+	}
+	before = fake.n_records[TS_RECORD_API];
+	close(fake.socket);
+	fake_daemon_accept(&fake);
+	while (fake.n_records[TS_RECORD_API] < before + 50) {
+		fake_daemon_drain(&fake);
+		usleep(1000);
+	}
+	fake_daemon_say(&fake, TS_HANDSHAKE_STOP);
+	fake_daemon_serve(&fake);
+	ts_check_int(finish(pid), 0);
+	ts_check_int(fake.lost[TS_LOSS_RING_FULL], 0);
+	fake_daemon_close(&fake);
+}
+
+/* Flushing at the daemon's word, not only by the clock. */
+TS_TEST(flush_on_request)
+{
+	pid_t pid;
+	int i;
+
+	fake_daemon_listen(&fake);
+	pid = start("paced", "0", NULL);
+	fake_daemon_accept(&fake);
+	__atomic_store_n(&fake.control->flush_request, 41, __ATOMIC_RELEASE);
+	for (i = 0; i < 2000; i++) {
+		fake_daemon_drain(&fake);
+		if (__atomic_load_n(&fake.control->flushes_done, __ATOMIC_ACQUIRE) == 41)
+			break;
+		usleep(1000);
+	}
+	ts_check(i < 2000);
+	fake_daemon_say(&fake, TS_HANDSHAKE_STOP);
+	fake_daemon_serve(&fake);
+	ts_check_int(finish(pid), 0);
+	fake_daemon_close(&fake);
+}
