@@ -110,7 +110,7 @@ class Bench:
         self.say('ring to file, daemon on one core', '%.2f M launches/s' % (rate / 1e6),
                  'CPU of the daemon: %.0f ns a launch' % (
                      median(results, 'daemon_cpu_seconds') * 1e9 / n), 'at least 2 M')
-        self.say('  bytes a launch in that file', '%.1f' % (median(results, 'bytes') / n),
+        self.say('  bytes a launch in that file (synthetic, regular)', '%.1f' % (median(results, 'bytes') / n),
                  '%d in the ring' % (56 + 136))
 
     def info(self, path):
