@@ -6,8 +6,6 @@
 
 #include "proto/abi/base.h"
 
-#include <stdio.h>
-
 const struct ts_command *const ts_commands[] = {
 	&ts_command_record, &ts_command_info,
 	&ts_command_view,   &ts_command_verify,
@@ -41,6 +39,19 @@ const struct ts_command *ts_command_near(const char *name)
 	return near;
 }
 
+void ts_command_overview(FILE *file)
+{
+	fputs("TraceSmith records what a GPU really did.\n\n"
+	      "usage: tsctl COMMAND [OPTION ...] [ARG ...]\n\n",
+	      file);
+	for (size_t i = 0; ts_commands[i]; i++)
+		fprintf(file, "  %-9s %s\n", ts_commands[i]->name, ts_commands[i]->summary);
+	fputs("\n`tsctl help COMMAND` tells more. To begin:\n\n"
+	      "  tsctl record -o run.sbt -- ./app\n"
+	      "  tsctl info run.sbt\n",
+	      file);
+}
+
 static int run_help(int argc, char **argv)
 {
 	const struct ts_command *command, *near;
@@ -61,13 +72,7 @@ static int run_help(int argc, char **argv)
 		fputs(command->help, stdout);
 		return ts_finish_output(TS_EXIT_OK);
 	}
-	puts("TraceSmith records what a GPU really did.\n\n"
-	     "usage: tsctl COMMAND [OPTION ...] [ARG ...]\n");
-	for (size_t i = 0; ts_commands[i]; i++)
-		printf("  %-9s %s\n", ts_commands[i]->name, ts_commands[i]->summary);
-	puts("\n`tsctl help COMMAND` tells more. To begin:\n\n"
-	     "  tsctl record -o run.sbt -- ./app\n"
-	     "  tsctl info run.sbt");
+	ts_command_overview(stdout);
 	return ts_finish_output(TS_EXIT_OK);
 }
 

@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : NULL;
 
 	if (!name) {
-		ts_command_help.run(1, argv);
+		ts_command_overview(stderr);
 		return TS_EXIT_BAD;
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))

@@ -8,6 +8,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* A finding is what a command was asked to look for: a failed verification, a torn file. */
 enum ts_exit {
@@ -38,6 +39,9 @@ extern const struct ts_command ts_command_view;
 
 /* All of them, in the order that help lists them; NULL ends the list. */
 extern const struct ts_command *const ts_commands[];
+
+/* All commands in a line each. */
+void ts_command_overview(FILE *file);
 
 const struct ts_command *ts_command_find(const char *name);
 /* The command meant by a mistyped name; NULL where none is near. */

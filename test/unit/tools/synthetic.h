@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A small trace with a row of every type, made without a GPU, a shim or a daemon: what tsctl's tests read.
+ */
+#pragma once
+
+#include "sbt/writer.h"
+
+#define SYNTHETIC_START_NS UINT64_C(1000000000)
+#define SYNTHETIC_TID	   4711u
+
+struct synthetic {
+	uint32_t n_launches; /* each an api row and a kernel row */
+	bool unfinished;     /* no index, no end marker */
+};
+
+/* Writes the trace to `fd`, which it takes over. Returns 0, a negative errno or TS_SBT_E_*. */
+int synthetic_write(int fd, const struct synthetic *what);
