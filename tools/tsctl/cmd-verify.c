@@ -64,27 +64,40 @@ static int print_json(const char *path, const struct ts_sbt_verify_report *repor
 	return ts_json_print(&message.base);
 }
 
-static void print_report(const char *path, const struct ts_sbt_verify_report *report)
+static void print_whole(const char *path, const struct ts_sbt_verify_report *report)
 {
 	char blocks[TS_OUT_FIGURE_BYTES], rows[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES];
 
-	if (report->n_findings > MAX_SHOWN)
-		printf("  and %" PRIu64 " more\n", report->n_findings - MAX_SHOWN);
 	ts_out_text(stdout, path);
-	printf(": %s%s%s, %s block%s, %s rows, %s",
-	       ts_term_style(stdout, report->n_findings ? TS_STYLE_RED : TS_STYLE_GREEN),
-	       report->n_findings ? "damaged" : "whole", ts_term_style(stdout, TS_STYLE_PLAIN),
-	       ts_out_count(blocks, report->n_blocks), report->n_blocks == 1 ? "" : "s",
-	       ts_out_count(rows, report->n_rows), ts_out_bytes(bytes, report->file_bytes));
-	if (report->n_findings)
-		printf("; good up to byte %" PRIu64 "; `tsctl repair` mends a torn end",
-		       report->good_bytes);
-	else if (!is_finished(report))
+	printf(": %swhole%s, %s block%s, %s rows, %s", ts_term_style(stdout, TS_STYLE_GREEN),
+	       ts_term_style(stdout, TS_STYLE_PLAIN), ts_out_count(blocks, report->n_blocks),
+	       report->n_blocks == 1 ? "" : "s", ts_out_count(rows, report->n_rows),
+	       ts_out_bytes(bytes, report->file_bytes));
+	if (!is_finished(report))
 		printf("; it is still being written");
 	if (report->n_unknown_blocks || report->n_unknown_columns)
 		printf("; %" PRIu64 " blocks and %" PRIu64 " columns are of a newer version",
 		       report->n_unknown_blocks, report->n_unknown_columns);
 	putchar('\n');
+}
+
+/* The findings have been listed; what they come to is the line on stderr. */
+static void print_damage(const char *path, const struct ts_sbt_verify_report *report)
+{
+	if (report->n_findings > MAX_SHOWN)
+		printf("  and %" PRIu64 " more\n", report->n_findings - MAX_SHOWN);
+	ts_complain("%s is damaged from byte %" PRIu64 " of %" PRIu64 " on: %s; %s", path,
+		    report->good_bytes, report->file_bytes, report->first.text,
+		    is_finished(report) ? "what lies in whole blocks can be read"
+					: "`tsctl repair` finishes it after its last whole block");
+}
+
+static void print_report(const char *path, const struct ts_sbt_verify_report *report)
+{
+	if (report->n_findings)
+		print_damage(path, report);
+	else
+		print_whole(path, report);
 }
 
 static int run_verify(int argc, char **argv)

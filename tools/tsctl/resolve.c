@@ -168,6 +168,12 @@ static const char *or_number(const char *name, const char *what, uint64_t number
 	return buffer;
 }
 
+static const char *numbered(const char *what, uint32_t number, char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s %u", what, number);
+	return buffer;
+}
+
 static const char *api_name(const struct ts_row_api *api, char buffer[TS_RESOLVER_NAME_BYTES])
 {
 	return or_number(ts_name_api(api->domain, api->cbid),
@@ -259,7 +265,7 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 		return or_number(ts_name_memcpy_kind(row->memcpy_->copy_kind), "kind",
 				 row->memcpy_->copy_kind, buffer);
 	case TS_ROW_MEMSET:
-		return or_number(NULL, "value", row->memset_->value, buffer);
+		return numbered("value", row->memset_->value, buffer);
 	case TS_ROW_SYNC:
 		return or_number(ts_name_sync_type(row->sync->sync_type), "sync",
 				 row->sync->sync_type, buffer);
@@ -275,7 +281,7 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 	case TS_ROW_CONTEXT:
 		return object_name(row->context->action, "context", row->context->context, buffer);
 	case TS_ROW_GRAPH_LAUNCH:
-		return or_number(NULL, "graph", row->graph_launch->graph, buffer);
+		return numbered("graph", row->graph_launch->graph, buffer);
 	case TS_ROW_GPU_MODULE:
 		return object_name(row->gpu_module->action, "module", row->gpu_module->module,
 				   buffer);
