@@ -12,6 +12,10 @@
 /* Parameters that fit here need no allocation of their own. */
 #define TS_VGPU_INLINE_PARAMS 128
 
+/* Ids that NVIDIA's tools show: 7 for the default stream, 13 for the first that a program makes. */
+#define TS_VGPU_FIRST_STREAM_ID	 7
+#define TS_VGPU_SECOND_STREAM_ID 13
+
 /*
  * One record of an event: a point in a stream's work. Refers to the record, not to the event, because waits and
  * queries mean the latest record as of the call.
@@ -38,6 +42,7 @@ struct ts_vgpu_op {
 	uint64_t seq;	/* within its stream, from 1 */
 	uint64_t order; /* within its context: the legacy default stream's rule goes by it */
 	uint64_t ready_ns;
+	bool told_started;
 	struct ts_vgpu_done done;
 	union {
 		struct {
@@ -104,7 +109,6 @@ struct ts_vgpu_stream {
 struct ts_vgpu_context {
 	struct ts_vgpu_device *device;
 	uint32_t uid;
-	uint32_t next_stream_id;
 	_Atomic int error;
 	uint64_t order;
 	struct ts_vgpu_stream *legacy;
@@ -174,6 +178,7 @@ struct ts_vgpu {
 	uint32_t n_devices;
 	struct ts_vgpu_device devices[TS_VGPU_MAX_DEVICES];
 	uint32_t next_context_uid;
+	uint32_t next_stream_id;
 	bool stopping;
 	struct ts_vgpu_observer observer;
 	struct ts_vgpu_executor executor;

@@ -75,6 +75,8 @@ int ts_vgpu_new(const struct ts_vgpu_spec *spec, struct ts_vgpu **ret_vgpu)
 	if (!vgpu)
 		return -ENOMEM;
 	pthread_once(&fork_once, watch_fork);
+	/* The first context's default stream has the id that NVIDIA's tools show for it. */
+	vgpu->next_stream_id = TS_VGPU_FIRST_STREAM_ID;
 	pthread_mutexattr_init(&attr);
 	/* Held for tens of nanoseconds by launching threads: spinning beats sleeping. */
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
@@ -212,8 +214,6 @@ int ts_vgpu_context_new(struct ts_vgpu_device *device, struct ts_vgpu_context **
 	if (!context)
 		return -ENOMEM;
 	context->device = device;
-	/* The ids that NVIDIA's tools show: 7 for the default stream, others past it. */
-	context->next_stream_id = 7;
 	ts_vgpu_lock(vgpu);
 	r = ts_vgpu_worker_start(device);
 	context->uid = ++vgpu->next_context_uid;
@@ -230,7 +230,6 @@ int ts_vgpu_context_new(struct ts_vgpu_device *device, struct ts_vgpu_context **
 		return r;
 	}
 	context->legacy->legacy = true;
-	context->next_stream_id = 13;
 	*ret_context = context;
 	return 0;
 }

@@ -93,7 +93,9 @@ int ts_vgpu_stream_new(struct ts_vgpu_context *context, uint32_t flags, int prio
 	stream->refs = 1;
 	stream->owned = true;
 	ts_vgpu_lock(vgpu);
-	stream->id = context->next_stream_id++;
+	stream->id = vgpu->next_stream_id++;
+	if (stream->id == TS_VGPU_FIRST_STREAM_ID)
+		vgpu->next_stream_id = TS_VGPU_SECOND_STREAM_ID;
 	stream->next = context->streams;
 	stream->prev = &context->streams;
 	if (stream->next)
@@ -265,9 +267,9 @@ int ts_vgpu_stream_begin(struct ts_vgpu_stream *stream, struct ts_vgpu_op **ret_
 	if (!op)
 		return -ENOMEM;
 	op->stream = stream;
+	op->told_started = false;
 	op->done.user = NULL;
 	op->done.tag = 0;
-	op->done.graph_tag = 0;
 	*ret_op = op;
 	return 0;
 }
@@ -320,7 +322,6 @@ int ts_vgpu_launch(struct ts_vgpu_stream *stream, const struct ts_vgpu_launch *l
 	op->done.kind = TS_VGPU_OP_KERNEL;
 	op->done.user = launch->kernel;
 	op->done.tag = launch->tag;
-	op->done.graph_tag = launch->graph_tag;
 	op->done.u.kernel.grid = launch->grid;
 	op->done.u.kernel.block = launch->block;
 	op->done.u.kernel.dynamic_shared_bytes = launch->dynamic_shared_bytes;
@@ -435,7 +436,6 @@ static int copy_locked(struct ts_vgpu_stream *stream, const struct ts_vgpu_copy 
 		return r;
 	op->done.kind = TS_VGPU_OP_COPY;
 	op->done.tag = copy->tag;
-	op->done.graph_tag = copy->graph_tag;
 	op->done.u.copy.kind = copy_kind(&src, &dst);
 	op->done.u.copy.src_kind = src.kind;
 	op->done.u.copy.dst_kind = dst.kind;
@@ -521,7 +521,6 @@ int ts_vgpu_fill(struct ts_vgpu_stream *stream, const struct ts_vgpu_fill *fill)
 	if (!r) {
 		op->done.kind = TS_VGPU_OP_FILL;
 		op->done.tag = fill->tag;
-		op->done.graph_tag = fill->graph_tag;
 		op->done.u.fill.memory_kind = dst.kind;
 		op->done.u.fill.value = fill->value;
 		op->done.u.fill.bytes = (uint64_t)shape.width * fill->height;

@@ -140,9 +140,8 @@ struct ts_vgpu_done {
 	uint32_t device;
 	uint32_t context_uid;
 	uint32_t stream_id;
-	uint64_t tag;	    /* the submitter's: CUDA's correlation id */
-	uint64_t graph_tag; /* the submitter's: graph and node */
-	const void *user;   /* the submitter's: a kernel, an event */
+	uint64_t tag;	  /* the submitter's */
+	const void *user; /* the submitter's: a kernel, an event */
 	uint64_t queued_ns, submitted_ns, start_ns, end_ns;
 	union {
 		struct {
@@ -169,10 +168,14 @@ struct ts_vgpu_done {
 	} u;
 };
 
-/* Called by a device's worker thread, in completion order within a stream, no lock held. */
+/*
+ * Called by a device's worker thread, in order within a stream, no lock held. started() comes for operations that
+ * are seen running, before done(); short ones go without it.
+ */
 struct ts_vgpu_observer {
 	void *userdata;
-	void (*done)(void *userdata, const struct ts_vgpu_done *done);
+	void (*started)(void *userdata, const struct ts_vgpu_done *op);
+	void (*done)(void *userdata, const struct ts_vgpu_done *op);
 };
 
 /*
@@ -246,7 +249,7 @@ struct ts_vgpu_launch {
 	const void *params;
 	size_t params_bytes;
 	bool cooperative;
-	uint64_t tag, graph_tag;
+	uint64_t tag;
 };
 int ts_vgpu_launch(struct ts_vgpu_stream *stream, const struct ts_vgpu_launch *launch);
 
@@ -257,7 +260,7 @@ struct ts_vgpu_copy {
 	size_t src_pitch, dst_pitch;
 	size_t src_slice, dst_slice;
 	bool async;
-	uint64_t tag, graph_tag;
+	uint64_t tag;
 };
 /*
  * Pageable host memory is read before this returns, and written before this returns, as hardware's drivers do; a
@@ -273,7 +276,7 @@ struct ts_vgpu_fill {
 	size_t width, height;	/* width in elements */
 	size_t pitch;
 	bool async;
-	uint64_t tag, graph_tag;
+	uint64_t tag;
 };
 int ts_vgpu_fill(struct ts_vgpu_stream *stream, const struct ts_vgpu_fill *fill);
 

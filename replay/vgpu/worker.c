@@ -364,12 +364,24 @@ static void retire(struct ts_vgpu *vgpu, struct ts_vgpu_op *op)
 	}
 }
 
-/* Retires what has ended, up to a batch; true when there was any. */
-static bool retire_some(struct ts_vgpu_device *device, uint64_t now)
+/* Operations found running that the observer has not heard of. Only heads run, but for the moment between two. */
+static size_t find_started(struct ts_vgpu_device *device, uint64_t now, struct ts_vgpu_op **batch)
 {
-	struct ts_vgpu *vgpu = device->vgpu;
-	const struct ts_vgpu_observer observer = vgpu->observer;
-	struct ts_vgpu_op *batch[BATCH];
+	size_t n = 0;
+
+	for (struct ts_vgpu_stream *s = device->flight; s && n < BATCH; s = s->flight_next) {
+		struct ts_vgpu_op *op = s->flight_head;
+
+		if (op->done.start_ns <= now && op->done.end_ns > now && !op->told_started) {
+			op->told_started = true;
+			batch[n++] = op;
+		}
+	}
+	return n;
+}
+
+static size_t find_ended(struct ts_vgpu_device *device, uint64_t now, struct ts_vgpu_op **batch)
+{
 	struct ts_vgpu_stream *stream, *next;
 	size_t n = 0;
 
@@ -387,20 +399,32 @@ static bool retire_some(struct ts_vgpu_device *device, uint64_t now)
 				stream->flight_next->flight_prev = stream->flight_prev;
 		}
 	}
-	if (!n)
-		return false;
-	if (observer.done) {
+	return n;
+}
+
+/* Retires what has ended, up to a batch; true when there was any. */
+static bool retire_some(struct ts_vgpu_device *device, uint64_t now)
+{
+	struct ts_vgpu *vgpu = device->vgpu;
+	const struct ts_vgpu_observer observer = vgpu->observer;
+	struct ts_vgpu_op *ended[BATCH], *started[BATCH];
+	size_t n_ended = find_ended(device, now, ended);
+	size_t n_started = observer.started ? find_started(device, now, started) : 0;
+
+	if (observer.done && n_ended + n_started) {
 		device->reporting = true;
 		ts_vgpu_unlock(vgpu);
-		for (size_t i = 0; i < n; i++)
-			observer.done(observer.userdata, &batch[i]->done);
+		for (size_t i = 0; i < n_ended; i++)
+			observer.done(observer.userdata, &ended[i]->done);
+		for (size_t i = 0; i < n_started; i++)
+			observer.started(observer.userdata, &started[i]->done);
 		ts_vgpu_lock(vgpu);
 		device->reporting = false;
 		pthread_cond_broadcast(&vgpu->report_cond);
 	}
-	for (size_t i = 0; i < n; i++)
-		retire(vgpu, batch[i]);
-	return true;
+	for (size_t i = 0; i < n_ended; i++)
+		retire(vgpu, ended[i]);
+	return n_ended;
 }
 
 static bool can_dispatch(const struct ts_vgpu_device *device, uint64_t now)

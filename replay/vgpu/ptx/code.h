@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The decoded form: what the decoder makes of a function and the executor runs.
+ *
+ * A register is a slot of 32 lanes in a frame: 32 words of 4 bytes for types of up to 32 bits, of 8 bytes for 64-bit
+ * ones. A predicate is one 32-bit mask. Constants are slots too, in the image's pool, so an operand is
+ * always "bank and offset" (ts_ptx_slot()) and no executor function asks what kind it has.
+ */
+#pragma once
+
+#include "replay/vgpu/ptx/syntax.h"
+
+struct ts_ptx_warp;
+struct ts_ptx_insn;
+/* Carries an instruction out for the lanes of mask. Non-zero: the warp's fault is noted. */
+typedef int (*ts_ptx_fn)(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t mask);
+
+/* An operand: offset into the frame, or into the pool where bit 0 is set. */
+#define TS_PTX_POOL 1u
+#define TS_PTX_NONE UINT32_MAX
+
+/* Fixed places in every frame: the predicate that is always true, and the carry flags. */
+#define TS_PTX_FRAME_TRUE  0u
+#define TS_PTX_FRAME_CC	   4u
+#define TS_PTX_FRAME_FIRST 8u
+
+/* Generic addresses of what is no device memory: above every address of the embedder's. */
+#define TS_PTX_WINDOW(i)       (UINT64_C(1) << 48 | (uint64_t)(i) << 32)
+#define TS_PTX_WINDOW_SHARED   TS_PTX_WINDOW(1)
+#define TS_PTX_WINDOW_LOCAL    TS_PTX_WINDOW(2)
+#define TS_PTX_WINDOW_PARAM    TS_PTX_WINDOW(3)
+#define TS_PTX_WINDOW_FUNCTION TS_PTX_WINDOW(4)
+#define TS_PTX_FUNCTION_STRIDE 16u
+
+enum ts_ptx_insn_kind {
+	KIND_OP,	 /* fn does it all */
+	KIND_COLLECTIVE, /* fn, once all lanes of the member mask (operand c) are here */
+	KIND_JOIN,	 /* diverged lanes may reconverge here */
+	KIND_BRA,
+	KIND_BRX,
+	KIND_CALL,   /* target: function index */
+	KIND_CALLI,  /* a: 64-bit addresses */
+	KIND_RET,
+	KIND_EXIT,
+	KIND_BARRIER,
+	KIND_WARP_BARRIER,
+	KIND_YIELD, /* nanosleep */
+	KIND_TRAP,
+	KIND_UNRESOLVED, /* a call of a function that nobody defines */
+};
+
+enum {
+	INSN_A64 = 1,	      /* the address operand is 64 bits wide */
+	INSN_FRAME_LOCAL = 2, /* address is relative to the frame's local memory */
+	INSN_SYNC = 4,	      /* volatile, relaxed, acquire, release: others are watched, so spin gently */
+	INSN_DST64 = 8,
+	INSN_SRC64 = 16,
+	INSN_CC = 32,	 /* writes the carry flags */
+	INSN_SAT = 64,
+	INSN_CONDITIONAL = 128, /* a branch that has a guard */
+};
+
+struct ts_ptx_insn {
+	ts_ptx_fn fn;
+	uint32_t dst, a, b, c;
+	uint32_t guard, guard_xor;
+	uint8_t kind;
+	uint8_t space; /* of an access; of F_ROUND its modes */
+	uint8_t flags;
+	uint8_t n; /* elements of a vector access */
+	uint32_t aux;		       /* the function's own: sizes, modes, offset into the operand list */
+	union {
+		uint64_t imm;
+		struct {
+			uint32_t target, reconverge; /* instructions; TS_PTX_NONE: no such place */
+		};
+	};
+	ts_ptx_fn inner; /* what a wrapping function calls */
+};
+
+/* Where an instruction comes from, kept apart since only faults ask. */
+struct ts_ptx_origin {
+	uint32_t line, source_line, source_file;
+};
+
+struct ts_ptx_code_param {
+	uint32_t bytes, align, offset; /* offset in the frame's local memory */
+	uint32_t reg;		       /* slot of one in .reg space; TS_PTX_NONE */
+	bool is_64;
+};
+
+enum ts_ptx_builtin {
+	BUILTIN_NONE,
+	BUILTIN_VPRINTF,
+	BUILTIN_MALLOC,
+	BUILTIN_FREE,
+	BUILTIN_ASSERTFAIL,
+};
+
+struct ts_ptx_code {
+	const char *name;
+	struct ts_ptx_image *image;
+	struct ts_ptx_func *func; /* while linking */
+	uint32_t module;
+	enum ts_ptx_builtin builtin;
+	struct ts_ptx_insn *insns;
+	struct ts_ptx_origin *origins;
+	uint32_t n_insns;
+	uint32_t *operands; /* lists too long for an instruction */
+	uint32_t n_operands;
+	uint32_t frame_bytes; /* registers */
+	uint32_t local_bytes; /* local memory of one thread's frame */
+	uint32_t shared_bytes; /* end of the shared memory that the function itself names */
+	uint32_t n_registers;
+	bool uses_dynamic_shared, calls_indirect;
+	struct ts_ptx_code_param *params;
+	uint32_t n_params, n_returns; /* returns come first in params */
+	uint32_t *callees;
+	uint32_t n_callees;
+	bool recursive; /* takes part in a cycle of calls */
+	struct ts_ptx_file *files;
+};
+
+struct ts_ptx_kernel {
+	struct ts_ptx_kernel_info info;
+	struct ts_ptx_image *image;
+	struct ts_ptx_code *code;
+};
+
+struct ts_ptx_image_variable {
+	struct ts_ptx_variable info;
+	struct ts_ptx_var *var; /* while linking */
+	uint32_t module;
+	struct ts_ptx_image_init {
+		uint64_t offset, value, mask;
+		uint32_t bytes;
+		uint32_t variable, function; /* TS_PTX_NONE, or whose address value is added to */
+	} *inits;
+	uint32_t n_inits;
+};
+
+/* A pool slot that holds a variable's address. */
+struct ts_ptx_pool_address {
+	uint32_t slot, variable;
+	uint64_t addend;
+};
+
+struct ts_ptx_image {
+	struct ts_ptx_arena arena;
+	struct ts_ptx_map names; /* while linking: struct ts_ptx_symbol of what is visible */
+	struct ts_ptx_image_variable *variables;
+	uint32_t n_variables;
+	struct ts_ptx_code *codes;
+	uint32_t n_codes;
+	struct ts_ptx_kernel *kernels;
+	uint32_t n_kernels;
+	uint8_t *pool;
+	uint32_t pool_bytes, pool_capacity;
+	struct ts_ptx_pool_address *pool_addresses;
+	uint32_t n_pool_addresses, pool_addresses_capacity;
+	const struct ts_ptx_optable *ops;
+};
+
+/* link.c: what a name means in a module; either answer may be NULL. */
+struct ts_ptx_symbol *ts_ptx_resolve_name(const struct ts_ptx_image *image,
+					  struct ts_ptx_module *module, const char *name);
+
+/* decode.c */
+int ts_ptx_decode(struct ts_ptx_image *image, struct ts_ptx_module *module,
+		  struct ts_ptx_code *code, struct ts_ptx_error *error);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The executor's functions, by family and type. The files of lane loops are compiled once for each instruction set of the
+ * host (TS_PTX_ISA), each filling a table of its own; the best one that the CPU has is chosen at run time.
+ */
+#pragma once
+
+#include "replay/vgpu/ptx/code.h"
+
+enum ts_ptx_family {
+	/* integers; also f* where the name is the same */
+	F_MOV, /* by width: b32, b64, pred */
+	F_ADD,
+	F_SUB,
+	F_MUL, /* low half */
+	F_MUL_HI,
+	F_MUL_WIDE,
+	F_MAD,
+	F_MAD_HI,
+	F_MAD_WIDE,
+	F_FMA,
+	F_DIV,
+	F_REM,
+	F_ABS,
+	F_NEG,
+	F_MIN,
+	F_MAX,
+	F_MIN_NAN,
+	F_MAX_NAN,
+	F_MIN_XORSIGN,
+	F_MAX_XORSIGN,
+	F_AND, /* by width and pred */
+	F_OR,
+	F_XOR,
+	F_NOT,
+	F_CNOT,
+	F_SHL,
+	F_SHR,
+	F_SAD,
+	F_SELP,
+	F_ADD_SAT,
+	F_SUB_SAT,
+	F_MAD_HI_SAT,
+	F_ADD_CARRY, /* aux: whether carry comes in; flags: whether it goes out */
+	F_SUB_CARRY,
+	F_MAD_CARRY,
+	F_MAD_HI_CARRY,
+	F_MUL24,
+	F_MUL24_HI,
+	F_LOP3,
+	F_SHF_L,
+	F_SHF_R,
+	F_PRMT, /* aux: mode */
+	F_POPC,
+	F_CLZ,
+	F_BREV,
+	F_BFIND, /* aux: shiftamt */
+	F_BFE,
+	F_BFI,
+	F_BMSK, /* aux: wrap */
+	F_SZEXT,
+	F_FNS,
+	F_DP4A, /* aux: bit 0 a signed, bit 1 b signed */
+	F_DP2A, /* also bit 2: hi */
+	/* comparisons, in the order of enum ts_ptx_cmp */
+	F_SETP,
+	F_SETP_LAST = F_SETP + 13,
+	F_SET,	/* by the type written: its true or zero, as the predicate a says */
+	F_SLCT, /* by width of d; c as s32 */
+	F_SLCT_F32, /* c as f32 */
+	F_TESTP,    /* aux: which */
+	/* float */
+	F_SQRT,
+	F_RCP,
+	F_RSQRT_APPROX,
+	F_SQRT_APPROX,
+	F_RCP_APPROX,
+	F_DIV_APPROX,
+	F_SIN,
+	F_COS,
+	F_LG2,
+	F_EX2,
+	F_TANH,
+	F_COPYSIGN,
+	F_SATURATE,
+	F_FMA_RELU,
+	F_ROUND, /* wraps inner with the modes in space */
+	/* conversions */
+	F_CVT,	/* aux: source type, target type and modes */
+	F_CVT_FAST_F32_S32, /* rn; and so on */
+	F_CVT_FAST_F32_U32,
+	F_CVT_FAST_S32_F32, /* rzi */
+	F_CVT_FAST_F64_F32,
+	F_CVT_FAST_F32_F64,
+	F_CVT_FAST_F64_S32,
+	F_CVT_FAST_S64_S32,
+	F_CVT_FAST_U64_U32,
+	F_CVT_FAST_U32_U64,
+	F_CVT_FAST_F32_F16,
+	F_CVT_FAST_F16_F32,
+	F_CVT_PACK,  /* two floats to a pair; aux as F_CVT */
+	F_CVT_UNPACK, /* f16x2 from e4m3x2 and so on */
+	F_CVT_PACK_INT,
+	F_PACK,	  /* mov.bN d, {a, b, ..} */
+	F_UNPACK, /* mov.bN {a, b, ..}, d */
+	/* memory */
+	F_LD, /* by type: b8..s64, into 32-bit slots; INSN_DST64: F_LD64 */
+	F_LD64,
+	F_LD_PARAM, /* a kernel's parameter at imm */
+	F_LD_PARAM64,
+	F_ST,
+	F_ST64, /* the value is in 64-bit slots */
+	F_LD128,
+	F_ST128,
+	F_LOCAL_ADDRESS, /* d = frame's local base + imm */
+	F_CVTA,		 /* aux: window to add, or to subtract */
+	F_ISSPACEP,
+	F_SREG,
+	F_FENCE,
+	F_CP_ASYNC,
+	F_PREFETCH,
+	F_ATOM, /* aux: enum ts_ptx_atom; inner none */
+	F_ATOM_CAS,
+	F_ATOM128,
+	F_RED_VECTOR,
+	F_MBARRIER,
+	/* the warp */
+	F_SHFL, /* aux: mode */
+	F_VOTE, /* aux: mode */
+	F_MATCH, /* aux: 0 any, 1 all */
+	F_REDUX, /* aux: operation */
+	F_ELECT,
+	F_ACTIVEMASK,
+	F_MMA,
+	F_LDMATRIX,
+	F_STMATRIX,
+	F_MOVMATRIX,
+	F_NOP,
+	F_N,
+};
+
+enum ts_ptx_cmp {
+	CMP_EQ,
+	CMP_NE,
+	CMP_LT,
+	CMP_LE,
+	CMP_GT,
+	CMP_GE,
+	CMP_EQU,
+	CMP_NEU,
+	CMP_LTU,
+	CMP_LEU,
+	CMP_GTU,
+	CMP_GEU,
+	CMP_NUM,
+	CMP_NAN,
+};
+
+enum ts_ptx_boolop { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR };
+
+/* F_SETP's aux */
+#define TS_PTX_SETP_AUX(boolop, negate_c) ((uint32_t)(boolop) | (uint32_t)(negate_c) << 4)
+
+enum ts_ptx_rounding { ROUND_RN, ROUND_RZ, ROUND_RM, ROUND_RP, ROUND_RNA, ROUND_NONE };
+
+/* F_CVT's aux: types and modes */
+#define TS_PTX_CVT_TO(aux)     ((aux) & 31)
+#define TS_PTX_CVT_FROM(aux)   ((aux) >> 5 & 31)
+#define TS_PTX_CVT_ROUND(aux)  ((aux) >> 10 & 7)
+#define TS_PTX_CVT_INTEGER     (1u << 13) /* .rni and so on: round to an integer */
+#define TS_PTX_CVT_FTZ	       (1u << 14)
+#define TS_PTX_CVT_SAT	       (1u << 15)
+#define TS_PTX_CVT_RELU	       (1u << 16)
+#define TS_PTX_CVT_SATFINITE   (1u << 17)
+
+/* F_ROUND's modes: enum ts_ptx_rounding and these */
+#define TS_PTX_MODE_FTZ (1u << 4)
+#define TS_PTX_MODE_SAT (1u << 5)
+
+enum ts_ptx_atom {
+	ATOM_ADD,
+	ATOM_AND,
+	ATOM_OR,
+	ATOM_XOR,
+	ATOM_EXCH,
+	ATOM_MIN,
+	ATOM_MAX,
+	ATOM_INC,
+	ATOM_DEC,
+};
+
+struct ts_ptx_optable {
+	const char *isa;
+	ts_ptx_fn fn[F_N][TY_N];
+	/* Runs the warp's current split until its slice ends, it stops, or faults: see exec.h. */
+	int (*loop)(struct ts_ptx_warp *w);
+};
+
+const struct ts_ptx_optable *ts_ptx_ops_best(void);
+
+/* The instruction-set copies' fillers. */
+#define TS_PTX_DECLARE_ISA(isa)                              \
+	void ts_ptx_fill_int_##isa(struct ts_ptx_optable *);  \
+	void ts_ptx_fill_set_##isa(struct ts_ptx_optable *);  \
+	void ts_ptx_fill_float_##isa(struct ts_ptx_optable *); \
+	void ts_ptx_fill_half_##isa(struct ts_ptx_optable *); \
+	void ts_ptx_fill_cvt_##isa(struct ts_ptx_optable *);  \
+	void ts_ptx_fill_mem_##isa(struct ts_ptx_optable *);  \
+	void ts_ptx_fill_loop_##isa(struct ts_ptx_optable *);
+TS_PTX_DECLARE_ISA(base)
+TS_PTX_DECLARE_ISA(v3)
+TS_PTX_DECLARE_ISA(v4)
+
+/* Compiled once. */
+void ts_ptx_fill_approx(struct ts_ptx_optable *);
+void ts_ptx_fill_atom(struct ts_ptx_optable *);
+void ts_ptx_fill_collective(struct ts_ptx_optable *);
+void ts_ptx_fill_misc(struct ts_ptx_optable *);
+void ts_ptx_fill_mma(struct ts_ptx_optable *);
+void ts_ptx_fill_async(struct ts_ptx_optable *);

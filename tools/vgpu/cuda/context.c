@@ -1,0 +1,939 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starting the driver, and contexts: primary ones and others, the stack of current ones that each thread has, limits,
+ * peer access. Every other file asks here which context a call is about.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/vgpu/cuda/driver.h"
+
+/* How deep a thread may push contexts; NVIDIA's driver states no bound. */
+#define STACK_MAX 64
+
+struct driver driver = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.initialised = PTHREAD_COND_INITIALIZER,
+};
+
+static __thread struct {
+	struct context *contexts[STACK_MAX];
+	unsigned n;
+} stack;
+
+int result_of(int r)
+{
+	switch (r) {
+	case 0:
+		return TS_CU_SUCCESS;
+	case TS_VGPU_E_NOT_READY:
+		return TS_CU_ERROR_NOT_READY;
+	case TS_VGPU_E_OUT_OF_MEMORY:
+	case -ENOMEM:
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	case TS_VGPU_E_REGISTERED:
+		return TS_CU_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+	case TS_VGPU_E_FAULTED:
+		return TS_CU_ERROR_LAUNCH_FAILED;
+	case TS_VGPU_E_NOT_RECORDED:
+		return TS_CU_ERROR_INVALID_HANDLE;
+	case -ESHUTDOWN:
+		return TS_CU_ERROR_DEINITIALIZED;
+	case TS_VGPU_E_ADDRESS:
+	case TS_VGPU_E_NOT_OWNER:
+	case -EINVAL:
+		return TS_CU_ERROR_INVALID_VALUE;
+	default:
+		return TS_CU_ERROR_UNKNOWN;
+	}
+}
+
+int result_of_context(const struct context *context)
+{
+	return ts_vgpu_context_error(context->vctx) ? TS_CU_ERROR_LAUNCH_FAILED : TS_CU_SUCCESS;
+}
+
+/* What CUDA_INJECTION64_PATH names is loaded and entered once, as NVIDIA's driver does; failing is nobody's business. */
+static void inject(void)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	void *library = path && *path ? dlopen(path, RTLD_NOW) : NULL;
+	int (*initialize)(void);
+
+	if (!library)
+		return;
+	*(void **)&initialize = dlsym(library, "InitializeInjection");
+	if (initialize)
+		initialize();
+}
+
+static int start(void)
+{
+	struct ts_vgpu_spec spec;
+	char message[160];
+	int r = ts_vgpu_spec_parse(getenv("TRACESMITH_VGPU"), &spec, message, sizeof(message));
+
+	if (r) {
+		fprintf(stderr, "tracesmith: TRACESMITH_VGPU: %s\n", message);
+		return TS_CU_ERROR_NO_DEVICE;
+	}
+	r = ts_vgpu_new(&spec, &driver.vgpu);
+	if (r) {
+		fprintf(stderr, "tracesmith: virtual GPU: no address space for its memory: %s\n",
+			strerror(-r));
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	}
+	report_init();
+	atomic_store_explicit(&driver.ready, true, memory_order_release);
+	return 0;
+}
+
+static int init(uint32_t flags)
+{
+	int r;
+
+	if (flags)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (ts_vgpu_forked())
+		return TS_CU_ERROR_NOT_INITIALIZED;
+	pthread_mutex_lock(&driver.lock);
+	/* Another thread is at it; the injected library's own calls come by here too and must not wait for themselves. */
+	while (driver.starting && !pthread_equal(driver.starter, pthread_self()))
+		pthread_cond_wait(&driver.initialised, &driver.lock);
+	/* Once, whatever comes of it: the reason is said once too. */
+	if (!driver.tried) {
+		driver.tried = true;
+		driver.starting = true;
+		driver.starter = pthread_self();
+		driver.result = start();
+		pthread_mutex_unlock(&driver.lock);
+		if (!driver.result)
+			inject();
+		pthread_mutex_lock(&driver.lock);
+		driver.starting = false;
+		pthread_cond_broadcast(&driver.initialised);
+	}
+	r = driver.result;
+	pthread_mutex_unlock(&driver.lock);
+	return r;
+}
+
+API int cuInit(uint32_t flags)
+{
+	struct ts_cu_init_params params = {flags};
+
+	return CALL(cuInit, &params, init(flags));
+}
+
+/* The program ends: what is in the workers' hands is finished or left, so that nothing runs in unloaded code. */
+__attribute__((destructor)) static void shut_down(void)
+{
+	if (atomic_exchange(&driver.ready, false) && !ts_vgpu_forked())
+		ts_vgpu_stop(driver.vgpu);
+}
+
+struct ts_vgpu_device *device_get(int32_t device)
+{
+	return device < 0 ? NULL : ts_vgpu_device_at(driver.vgpu, (uint32_t)device);
+}
+
+struct context *context_current_or_null(void)
+{
+	return stack.n ? stack.contexts[stack.n - 1] : NULL;
+}
+
+int context_current(struct context **ret_context)
+{
+	struct context *context;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	context = context_current_or_null();
+	if (!context)
+		return TS_CU_ERROR_INVALID_CONTEXT;
+	if (!handle_is(context, HANDLE_CONTEXT))
+		return TS_CU_ERROR_CONTEXT_IS_DESTROYED;
+	*ret_context = context;
+	return result_of_context(context);
+}
+
+int context_get(void *handle, struct context **ret_context)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!handle)
+		return context_current(ret_context);
+	if (!handle_is(handle, HANDLE_CONTEXT))
+		return TS_CU_ERROR_INVALID_CONTEXT;
+	*ret_context = handle;
+	return 0;
+}
+
+struct context *context_of_vctx(const struct ts_vgpu_context *vctx)
+{
+	struct context *context;
+
+	pthread_mutex_lock(&driver.lock);
+	for (context = driver.contexts; context && context->vctx != vctx;)
+		context = context->next;
+	pthread_mutex_unlock(&driver.lock);
+	return context;
+}
+
+static int context_new(uint32_t flags, int32_t device, bool primary, struct context **ret_context)
+{
+	struct ts_vgpu_device *vdevice = device_get(device);
+	struct context *context;
+	int r;
+
+	if (!vdevice)
+		return TS_CU_ERROR_INVALID_DEVICE;
+	context = handle_new(HANDLE_CONTEXT, sizeof(*context));
+	if (!context)
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	r = ts_vgpu_context_new(vdevice, &context->vctx);
+	if (r) {
+		handle_free(context, sizeof(*context));
+		return result_of(r);
+	}
+	context->device = (uint32_t)device;
+	context->uid = ts_vgpu_context_uid(context->vctx);
+	context->flags = flags;
+	context->primary = primary;
+	context->refs = 1;
+	*ret_context = context;
+	return 0;
+}
+
+static void context_link(struct context *context)
+{
+	struct context **end = &driver.contexts;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = context;
+}
+
+static void context_destroy(struct context *context)
+{
+	report_context(TS_CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context);
+	pthread_mutex_lock(&driver.lock);
+	for (struct context **at = &driver.contexts; *at; at = &(*at)->next)
+		if (*at == context) {
+			*at = context->next;
+			break;
+		}
+	pthread_mutex_unlock(&driver.lock);
+	ts_vgpu_context_synchronize(context->vctx);
+	modules_destroy(context);
+	streams_destroy(context);
+	ts_vgpu_context_free(context->vctx);
+	handle_free(context, sizeof(*context));
+}
+
+static int primary_retain(void **pctx, int32_t dev)
+{
+	struct context *context, *made = NULL;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!pctx)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (!device_get(dev))
+		return TS_CU_ERROR_INVALID_DEVICE;
+	pthread_mutex_lock(&driver.lock);
+	context = driver.primary[dev];
+	if (context) {
+		context->refs++;
+	} else {
+		r = context_new(driver.primary_flags[dev], dev, true, &context);
+		if (!r) {
+			driver.primary[dev] = made = context;
+			context_link(context);
+		}
+	}
+	pthread_mutex_unlock(&driver.lock);
+	if (made)
+		report_context(TS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED, made);
+	if (!r)
+		*pctx = context;
+	return r;
+}
+
+/* Drops a retain, or with reset all of them. */
+static int primary_drop(int32_t dev, bool reset)
+{
+	struct context *context;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!device_get(dev))
+		return TS_CU_ERROR_INVALID_DEVICE;
+	pthread_mutex_lock(&driver.lock);
+	context = driver.primary[dev];
+	if (!context)
+		r = reset ? 0 : TS_CU_ERROR_INVALID_CONTEXT;
+	else if (!reset && --context->refs)
+		context = NULL;
+	else
+		driver.primary[dev] = NULL;
+	pthread_mutex_unlock(&driver.lock);
+	if (context)
+		context_destroy(context);
+	return r;
+}
+
+static int primary_release(int32_t dev)
+{
+	return primary_drop(dev, false);
+}
+
+static int primary_reset(int32_t dev)
+{
+	return primary_drop(dev, true);
+}
+
+static int primary_set_flags(int32_t dev, uint32_t flags)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!device_get(dev))
+		return TS_CU_ERROR_INVALID_DEVICE;
+	if (flags & ~(uint32_t)TS_CU_CTX_FLAGS_MASK)
+		return TS_CU_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&driver.lock);
+	driver.primary_flags[dev] = flags;
+	if (driver.primary[dev])
+		driver.primary[dev]->flags = flags;
+	pthread_mutex_unlock(&driver.lock);
+	return 0;
+}
+
+static int primary_get_state(int32_t dev, uint32_t *flags, int32_t *active)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!device_get(dev))
+		return TS_CU_ERROR_INVALID_DEVICE;
+	pthread_mutex_lock(&driver.lock);
+	if (flags)
+		*flags = driver.primary_flags[dev];
+	if (active)
+		*active = driver.primary[dev] != NULL;
+	pthread_mutex_unlock(&driver.lock);
+	return 0;
+}
+
+API int cuDevicePrimaryCtxRetain(void **pctx, int32_t dev)
+{
+	struct ts_cu_device_primary_ctx_retain_params params = {pctx, dev};
+
+	return CALL(cuDevicePrimaryCtxRetain, &params, primary_retain(pctx, dev));
+}
+
+API int cuDevicePrimaryCtxRelease(int32_t dev)
+{
+	struct ts_cu_device_primary_ctx_release_params params = {dev};
+
+	return CALL(cuDevicePrimaryCtxRelease, &params, primary_release(dev));
+}
+
+API int cuDevicePrimaryCtxRelease_v2(int32_t dev)
+{
+	struct ts_cu_device_primary_ctx_release_params params = {dev};
+
+	return CALL(cuDevicePrimaryCtxRelease_v2, &params, primary_release(dev));
+}
+
+API int cuDevicePrimaryCtxReset(int32_t dev)
+{
+	struct ts_cu_device_primary_ctx_reset_params params = {dev};
+
+	return CALL(cuDevicePrimaryCtxReset, &params, primary_reset(dev));
+}
+
+API int cuDevicePrimaryCtxReset_v2(int32_t dev)
+{
+	struct ts_cu_device_primary_ctx_reset_params params = {dev};
+
+	return CALL(cuDevicePrimaryCtxReset_v2, &params, primary_reset(dev));
+}
+
+API int cuDevicePrimaryCtxSetFlags(int32_t dev, uint32_t flags)
+{
+	struct ts_cu_device_primary_ctx_set_flags_params params = {dev, flags};
+
+	return CALL(cuDevicePrimaryCtxSetFlags, &params, primary_set_flags(dev, flags));
+}
+
+API int cuDevicePrimaryCtxSetFlags_v2(int32_t dev, uint32_t flags)
+{
+	struct ts_cu_device_primary_ctx_set_flags_params params = {dev, flags};
+
+	return CALL(cuDevicePrimaryCtxSetFlags_v2, &params, primary_set_flags(dev, flags));
+}
+
+API int cuDevicePrimaryCtxGetState(int32_t dev, uint32_t *flags, int32_t *active)
+{
+	struct ts_cu_device_primary_ctx_get_state_params params = {dev, flags, active};
+
+	return CALL(cuDevicePrimaryCtxGetState, &params, primary_get_state(dev, flags, active));
+}
+
+static int ctx_push_current(void *ctx)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!handle_is(ctx, HANDLE_CONTEXT))
+		return TS_CU_ERROR_INVALID_CONTEXT;
+	if (stack.n == STACK_MAX)
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	stack.contexts[stack.n++] = ctx;
+	return 0;
+}
+
+static int ctx_pop_current(void **pctx)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!stack.n)
+		return TS_CU_ERROR_INVALID_CONTEXT;
+	stack.n--;
+	if (pctx)
+		*pctx = stack.contexts[stack.n];
+	return 0;
+}
+
+static int ctx_set_current(void *ctx)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!ctx) {
+		if (stack.n)
+			stack.n--;
+		return 0;
+	}
+	if (!handle_is(ctx, HANDLE_CONTEXT))
+		return TS_CU_ERROR_INVALID_CONTEXT;
+	if (!stack.n)
+		stack.n = 1;
+	stack.contexts[stack.n - 1] = ctx;
+	return 0;
+}
+
+static int ctx_get_current(void **pctx)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!pctx)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*pctx = context_current_or_null();
+	return 0;
+}
+
+static int ctx_create(void **pctx, uint32_t flags, int32_t dev)
+{
+	struct context *context;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!pctx || flags & ~(uint32_t)TS_CU_CTX_FLAGS_MASK)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (stack.n == STACK_MAX)
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	r = context_new(flags, dev, false, &context);
+	if (r)
+		return r;
+	pthread_mutex_lock(&driver.lock);
+	context_link(context);
+	pthread_mutex_unlock(&driver.lock);
+	stack.contexts[stack.n++] = context;
+	report_context(TS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED, context);
+	*pctx = context;
+	return 0;
+}
+
+/* Contexts for a part of a device, or for graphics, are what creation parameters ask for. */
+static int ctx_create_with(void **pctx, const void *params, uint32_t flags, int32_t dev)
+{
+	return params ? TS_CU_ERROR_NOT_SUPPORTED : ctx_create(pctx, flags, dev);
+}
+
+API int cuCtxCreate_v2(void **pctx, uint32_t flags, int32_t dev)
+{
+	struct {
+		void **pctx;
+		uint32_t flags;
+		int32_t dev;
+	} params = {pctx, flags, dev};
+
+	return CALL(cuCtxCreate_v2, &params, ctx_create(pctx, flags, dev));
+}
+
+API int cuCtxCreate_v3(void **pctx, void *create_params, int32_t n_params, uint32_t flags,
+		       int32_t dev)
+{
+	struct {
+		void **pctx;
+		void *create_params;
+		int32_t n_params;
+		uint32_t flags;
+		int32_t dev;
+	} params = {pctx, create_params, n_params, flags, dev};
+
+	return CALL(cuCtxCreate_v3, &params,
+		    ctx_create_with(pctx, n_params ? create_params : NULL, flags, dev));
+}
+
+API int cuCtxCreate_v4(void **pctx, void *create_params, uint32_t flags, int32_t dev)
+{
+	struct {
+		void **pctx;
+		void *create_params;
+		uint32_t flags;
+		int32_t dev;
+	} params = {pctx, create_params, flags, dev};
+
+	return CALL(cuCtxCreate_v4, &params, ctx_create_with(pctx, create_params, flags, dev));
+}
+
+static int ctx_destroy(void *ctx)
+{
+	struct context *context = ctx;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!handle_is(ctx, HANDLE_CONTEXT) || context->primary)
+		return TS_CU_ERROR_INVALID_CONTEXT;
+	if (context_current_or_null() == context)
+		stack.n--;
+	context_destroy(context);
+	return 0;
+}
+
+static int ctx_get_device(int32_t *device, void *ctx)
+{
+	struct context *context;
+	int r = context_get(ctx, &context);
+
+	if (r)
+		return r;
+	if (!device)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*device = (int32_t)context->device;
+	return 0;
+}
+
+static int ctx_get_flags(uint32_t *flags)
+{
+	struct context *context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (!flags)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*flags = context->flags;
+	return 0;
+}
+
+static int ctx_set_flags(uint32_t flags)
+{
+	struct context *context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (flags & ~(uint32_t)TS_CU_CTX_FLAGS_MASK)
+		return TS_CU_ERROR_INVALID_VALUE;
+	context->flags = flags;
+	return 0;
+}
+
+static int ctx_get_id(void *ctx, uint64_t *ctx_id)
+{
+	struct context *context;
+	int r = context_get(ctx, &context);
+
+	if (r)
+		return r;
+	if (!ctx_id)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*ctx_id = context->uid;
+	return 0;
+}
+
+static int ctx_synchronize(void *ctx)
+{
+	struct context *context;
+	uint64_t start;
+	int r = context_get(ctx, &context);
+
+	if (r)
+		return r;
+	start = ts_vgpu_now_ns();
+	r = result_of(ts_vgpu_context_synchronize(context->vctx));
+	report_wait(TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, context,
+		    TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE, NULL,
+		    TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE, start, r);
+	return r;
+}
+
+API int cuCtxDestroy(void *ctx)
+{
+	struct ts_cu_ctx_destroy_params params = {ctx};
+
+	return CALL(cuCtxDestroy, &params, ctx_destroy(ctx));
+}
+
+API int cuCtxDestroy_v2(void *ctx)
+{
+	struct ts_cu_ctx_destroy_params params = {ctx};
+
+	return CALL(cuCtxDestroy_v2, &params, ctx_destroy(ctx));
+}
+
+API int cuCtxPushCurrent(void *ctx)
+{
+	struct ts_cu_ctx_push_current_params params = {ctx};
+
+	return CALL(cuCtxPushCurrent, &params, ctx_push_current(ctx));
+}
+
+API int cuCtxPushCurrent_v2(void *ctx)
+{
+	struct ts_cu_ctx_push_current_params params = {ctx};
+
+	return CALL(cuCtxPushCurrent_v2, &params, ctx_push_current(ctx));
+}
+
+API int cuCtxPopCurrent(void **pctx)
+{
+	struct ts_cu_ctx_pop_current_params params = {pctx};
+
+	return CALL(cuCtxPopCurrent, &params, ctx_pop_current(pctx));
+}
+
+API int cuCtxPopCurrent_v2(void **pctx)
+{
+	struct ts_cu_ctx_pop_current_params params = {pctx};
+
+	return CALL(cuCtxPopCurrent_v2, &params, ctx_pop_current(pctx));
+}
+
+API int cuCtxSetCurrent(void *ctx)
+{
+	struct ts_cu_ctx_set_current_params params = {ctx};
+
+	return CALL(cuCtxSetCurrent, &params, ctx_set_current(ctx));
+}
+
+API int cuCtxGetCurrent(void **pctx)
+{
+	struct ts_cu_ctx_get_current_params params = {pctx};
+
+	return CALL(cuCtxGetCurrent, &params, ctx_get_current(pctx));
+}
+
+API int cuCtxGetDevice(int32_t *device)
+{
+	struct {
+		int32_t *device;
+	} params = {device};
+
+	return CALL(cuCtxGetDevice, &params, ctx_get_device(device, NULL));
+}
+
+API int cuCtxGetDevice_v2(int32_t *device, void *ctx)
+{
+	struct ts_cu_ctx_get_device_params params = {device, ctx};
+
+	return CALL(cuCtxGetDevice_v2, &params, ctx_get_device(device, ctx));
+}
+
+API int cuCtxGetFlags(uint32_t *flags)
+{
+	struct ts_cu_ctx_get_flags_params params = {flags};
+
+	return CALL(cuCtxGetFlags, &params, ctx_get_flags(flags));
+}
+
+API int cuCtxSetFlags(uint32_t flags)
+{
+	struct ts_cu_ctx_set_flags_params params = {flags};
+
+	return CALL(cuCtxSetFlags, &params, ctx_set_flags(flags));
+}
+
+API int cuCtxGetId(void *ctx, uint64_t *ctx_id)
+{
+	struct ts_cu_ctx_get_id_params params = {ctx, ctx_id};
+
+	return CALL(cuCtxGetId, &params, ctx_get_id(ctx, ctx_id));
+}
+
+API int cuCtxSynchronize(void)
+{
+	return CALL(cuCtxSynchronize, NULL, ctx_synchronize(NULL));
+}
+
+API int cuCtxSynchronize_v2(void *ctx)
+{
+	struct ts_cu_ctx_synchronize_params params = {ctx};
+
+	return CALL(cuCtxSynchronize_v2, &params, ctx_synchronize(ctx));
+}
+
+/* Limits are kept, and answered as they were set: nothing in the device depends on them. */
+static int ctx_set_limit(int32_t limit, size_t value)
+{
+	struct context *context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (limit < 0 || limit > 6)
+		return TS_CU_ERROR_UNSUPPORTED_LIMIT;
+	context->limits[limit] = value;
+	return 0;
+}
+
+static int ctx_get_limit(size_t *pvalue, int32_t limit)
+{
+	/* Stack, printf and malloc heap sizes, nesting, pending launches, fetch granularity, persisting L2. */
+	static const size_t defaults[] = {1024, 1 << 20, 8 << 20, 2, 2048, 64, 0};
+	struct context *context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (!pvalue)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (limit < 0 || limit > 6)
+		return TS_CU_ERROR_UNSUPPORTED_LIMIT;
+	*pvalue = context->limits[limit] ? context->limits[limit] : defaults[limit];
+	return 0;
+}
+
+static int ctx_get_cache_config(int32_t *pconfig)
+{
+	struct context *context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (!pconfig)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*pconfig = context->cache_config;
+	return 0;
+}
+
+static int ctx_set_cache_config(int32_t config)
+{
+	struct context *context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (config < TS_CU_FUNC_CACHE_PREFER_NONE || config > TS_CU_FUNC_CACHE_PREFER_EQUAL)
+		return TS_CU_ERROR_INVALID_VALUE;
+	context->cache_config = config;
+	return 0;
+}
+
+static int ctx_get_api_version(void *ctx, uint32_t *version)
+{
+	struct context *context;
+	int r = context_get(ctx, &context);
+
+	if (r)
+		return r;
+	if (!version)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*version = 3020;
+	return 0;
+}
+
+static int ctx_get_stream_priority_range(int32_t *least_priority, int32_t *greatest_priority)
+{
+	struct context *context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (least_priority)
+		*least_priority = 0;
+	if (greatest_priority)
+		*greatest_priority = -5;
+	return 0;
+}
+
+API int cuCtxSetLimit(int32_t limit, size_t value)
+{
+	struct ts_cu_ctx_set_limit_params params = {limit, value};
+
+	return CALL(cuCtxSetLimit, &params, ctx_set_limit(limit, value));
+}
+
+API int cuCtxGetLimit(size_t *pvalue, int32_t limit)
+{
+	struct ts_cu_ctx_get_limit_params params = {pvalue, limit};
+
+	return CALL(cuCtxGetLimit, &params, ctx_get_limit(pvalue, limit));
+}
+
+API int cuCtxGetCacheConfig(int32_t *pconfig)
+{
+	struct ts_cu_ctx_get_cache_config_params params = {pconfig};
+
+	return CALL(cuCtxGetCacheConfig, &params, ctx_get_cache_config(pconfig));
+}
+
+API int cuCtxSetCacheConfig(int32_t config)
+{
+	struct ts_cu_ctx_set_cache_config_params params = {config};
+
+	return CALL(cuCtxSetCacheConfig, &params, ctx_set_cache_config(config));
+}
+
+API int cuCtxGetApiVersion(void *ctx, uint32_t *version)
+{
+	struct ts_cu_ctx_get_api_version_params params = {ctx, version};
+
+	return CALL(cuCtxGetApiVersion, &params, ctx_get_api_version(ctx, version));
+}
+
+API int cuCtxGetStreamPriorityRange(int32_t *least_priority, int32_t *greatest_priority)
+{
+	struct ts_cu_ctx_get_stream_priority_range_params params = {least_priority,
+								    greatest_priority};
+
+	return CALL(cuCtxGetStreamPriorityRange, &params,
+		    ctx_get_stream_priority_range(least_priority, greatest_priority));
+}
+
+/* Every device reaches every other; what a program has enabled is noted so that its mistakes show. */
+static int device_can_access_peer(int32_t *can_access_peer, int32_t dev, int32_t peer_dev)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!can_access_peer)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (!device_get(dev) || !device_get(peer_dev))
+		return TS_CU_ERROR_INVALID_DEVICE;
+	*can_access_peer = dev != peer_dev;
+	return 0;
+}
+
+static int ctx_enable_peer_access(void *peer_context, uint32_t flags)
+{
+	struct context *context, *peer = peer_context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (flags)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (!handle_is(peer, HANDLE_CONTEXT) || peer->device == context->device)
+		return TS_CU_ERROR_INVALID_CONTEXT;
+	if (context->peers & 1u << peer->device)
+		return TS_CU_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+	context->peers |= 1u << peer->device;
+	return 0;
+}
+
+static int ctx_disable_peer_access(void *peer_context)
+{
+	struct context *context, *peer = peer_context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (!handle_is(peer, HANDLE_CONTEXT))
+		return TS_CU_ERROR_INVALID_CONTEXT;
+	if (!(context->peers & 1u << peer->device))
+		return TS_CU_ERROR_PEER_ACCESS_NOT_ENABLED;
+	context->peers &= ~(1u << peer->device);
+	return 0;
+}
+
+static int device_get_p2p_attribute(int32_t *value, int32_t attrib, int32_t src_device,
+				    int32_t dst_device)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!device_get(src_device) || !device_get(dst_device) || src_device == dst_device)
+		return TS_CU_ERROR_INVALID_DEVICE;
+	if (!value)
+		return TS_CU_ERROR_INVALID_VALUE;
+	switch (attrib) {
+	case TS_CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+		*value = 1;
+		return 0;
+	case TS_CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+	case TS_CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+	case TS_CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+		*value = 0;
+		return 0;
+	default:
+		return TS_CU_ERROR_INVALID_VALUE;
+	}
+}
+
+API int cuDeviceCanAccessPeer(int32_t *can_access_peer, int32_t dev, int32_t peer_dev)
+{
+	struct ts_cu_device_can_access_peer_params params = {can_access_peer, dev, peer_dev};
+
+	return CALL(cuDeviceCanAccessPeer, &params,
+		    device_can_access_peer(can_access_peer, dev, peer_dev));
+}
+
+API int cuCtxEnablePeerAccess(void *peer_context, uint32_t flags)
+{
+	struct ts_cu_ctx_enable_peer_access_params params = {peer_context, flags};
+
+	return CALL(cuCtxEnablePeerAccess, &params, ctx_enable_peer_access(peer_context, flags));
+}
+
+API int cuCtxDisablePeerAccess(void *peer_context)
+{
+	struct ts_cu_ctx_disable_peer_access_params params = {peer_context};
+
+	return CALL(cuCtxDisablePeerAccess, &params, ctx_disable_peer_access(peer_context));
+}
+
+API int cuDeviceGetP2PAttribute(int32_t *value, int32_t attrib, int32_t src_device,
+				int32_t dst_device)
+{
+	struct ts_cu_device_get_p2_p_attribute_params params = {value, attrib, src_device,
+								dst_device};
+
+	return CALL(cuDeviceGetP2PAttribute, &params,
+		    device_get_p2p_attribute(value, attrib, src_device, dst_device));
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How programs find functions: cuGetProcAddress, by name and version; cuGetExportTable, which serves the virtual GPU's own
+ * libraries only; and the calls for what the virtual GPU does not have, that programs make to find out.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/vgpu/cuda/driver.h"
+
+/* Where a name's newest form is not what a program built for an older CUDA means: form by version, newest first. */
+static const struct {
+	const char *name, *symbol;
+	int32_t version;
+} forms[] = {
+	{"cuCtxCreate", "cuCtxCreate_v4", 12050},
+	{"cuCtxCreate", "cuCtxCreate_v3", 11040},
+	{"cuCtxCreate", "cuCtxCreate_v2", 3020},
+	{"cuStreamGetCtx", "cuStreamGetCtx_v2", 12050},
+	{"cuStreamGetCtx", "cuStreamGetCtx", 9020},
+	{"cuStreamGetCaptureInfo", "cuStreamGetCaptureInfo_v3", 12030},
+	{"cuStreamGetCaptureInfo", "cuStreamGetCaptureInfo_v2", 11030},
+	{"cuGetProcAddress", "cuGetProcAddress_v2", 12000},
+	{"cuGetProcAddress", "cuGetProcAddress", 11030},
+	{"cuMemAdvise", "cuMemAdvise_v2", 12020},
+	{"cuMemAdvise", "cuMemAdvise", 8000},
+	{"cuMemPrefetchAsync", "cuMemPrefetchAsync_v2", 12020},
+	{"cuMemPrefetchAsync", "cuMemPrefetchAsync", 8000},
+	{"cuEventElapsedTime", "cuEventElapsedTime_v2", 12080},
+	{"cuEventElapsedTime", "cuEventElapsedTime", 2000},
+	{"cuDeviceGetUuid", "cuDeviceGetUuid_v2", 11040},
+	{"cuDeviceGetUuid", "cuDeviceGetUuid", 9020},
+	{"cuCtxGetDevice", "cuCtxGetDevice_v2", 13000},
+	{"cuCtxGetDevice", "cuCtxGetDevice", 2000},
+	{"cuCtxSynchronize", "cuCtxSynchronize_v2", 13000},
+	{"cuCtxSynchronize", "cuCtxSynchronize", 2000},
+};
+
+/* This library, looked into as dlsym does: the address of any of its functions leads to it. */
+static void *own_library(void)
+{
+	Dl_info info;
+
+	if (!dladdr((void *)(uintptr_t)&driver, &info) || !info.dli_fname)
+		return NULL;
+	return dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+}
+
+static void *look_up(void *library, const char *name, bool own_stream)
+{
+	static const char *const suffixes[] = {"_ptsz", "_ptds"};
+	char form[128];
+	void *found;
+
+	for (size_t i = 0; own_stream && i < 2; i++) {
+		snprintf(form, sizeof(form), "%s%s", name, suffixes[i]);
+		found = dlsym(library, form);
+		if (found)
+			return found;
+	}
+	return dlsym(library, name);
+}
+
+static void *find(const char *symbol, int32_t version, bool own_stream, bool *ret_too_old)
+{
+	static const char *const suffixes[] = {"_v4", "_v3", "_v2", ""};
+	void *library = own_library(), *found = NULL;
+	bool listed = false;
+	char form[128];
+
+	if (!library)
+		return NULL;
+	for (size_t i = 0; !found && i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (strcmp(forms[i].name, symbol))
+			continue;
+		listed = true;
+		if (forms[i].version <= version)
+			found = look_up(library, forms[i].symbol, own_stream);
+	}
+	for (size_t i = 0; !found && !listed && i < 4; i++) {
+		snprintf(form, sizeof(form), "%s%s", symbol, suffixes[i]);
+		found = look_up(library, form, own_stream);
+	}
+	*ret_too_old = listed && !found;
+	dlclose(library);
+	return found;
+}
+
+static int get_proc_address(const char *symbol, void **pfn, int32_t cuda_version, uint64_t flags,
+			    int32_t *symbol_status)
+{
+	bool too_old = false;
+	void *found;
+
+	if (!symbol || !pfn ||
+	    flags & ~(uint64_t)(TS_CU_GET_PROC_ADDRESS_LEGACY_STREAM |
+				TS_CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
+		return TS_CU_ERROR_INVALID_VALUE;
+	/* Only public functions have such a name; the linker's view of this library has more. */
+	found = strncmp(symbol, "cu", 2) || strlen(symbol) > 100
+			? NULL
+			: find(symbol, cuda_version,
+			       flags & TS_CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &too_old);
+	*pfn = found;
+	if (symbol_status)
+		*symbol_status = found	   ? TS_CU_GET_PROC_ADDRESS_SUCCESS
+				 : too_old ? TS_CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+					   : TS_CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	/* With a status to tell it by, not finding is no error. */
+	return found || symbol_status ? 0 : TS_CU_ERROR_NOT_FOUND;
+}
+
+API int cuGetProcAddress_v2(const char *symbol, void **pfn, int32_t cuda_version, uint64_t flags,
+			    int32_t *symbol_status)
+{
+	struct ts_cu_get_proc_address_params params = {symbol, pfn, cuda_version, flags,
+						       symbol_status};
+
+	return CALL(cuGetProcAddress_v2, &params,
+		    get_proc_address(symbol, pfn, cuda_version, flags, symbol_status));
+}
+
+API int cuGetProcAddress(const char *symbol, void **pfn, int32_t cuda_version, uint64_t flags)
+{
+	struct {
+		const char *symbol;
+		void **pfn;
+		int32_t cuda_version;
+		uint64_t flags;
+	} params = {symbol, pfn, cuda_version, flags};
+
+	return CALL(cuGetProcAddress, &params,
+		    get_proc_address(symbol, pfn, cuda_version, flags, NULL));
+}
+
+static int get_export_table(const void **pp_export_table, const struct ts_cu_uuid *export_table_id)
+{
+	static atomic_bool said;
+
+	if (!pp_export_table || !export_table_id)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (!memcmp(export_table_id, &ts_vgpu_hooks_uuid, sizeof(ts_vgpu_hooks_uuid))) {
+		*pp_export_table = report_hooks();
+		return 0;
+	}
+	/* Asked by a runtime that is NVIDIA's own: linked into the program, or in its libcudart. */
+	if (!atomic_exchange(&said, true))
+		fprintf(stderr,
+			"tracesmith: virtual GPU: the program's CUDA runtime needs NVIDIA's "
+			"driver; relink with -cudart shared\n");
+	*pp_export_table = NULL;
+	return TS_CU_ERROR_NOT_SUPPORTED;
+}
+
+API int cuGetExportTable(const void **pp_export_table, const struct ts_cu_uuid *export_table_id)
+{
+	struct ts_cu_get_export_table_params params = {pp_export_table, export_table_id};
+
+	return CALL(cuGetExportTable, &params, get_export_table(pp_export_table, export_table_id));
+}
+
+API int cuProfilerStart(void)
+{
+	return CALL(cuProfilerStart, NULL, check_ready());
+}
+
+API int cuProfilerStop(void)
+{
+	return CALL(cuProfilerStop, NULL, check_ready());
+}
+
+static int stream_is_capturing(void *stream, int32_t *capture_status)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	int r = stream_get(stream, &context, &vstream);
+
+	if (r)
+		return r;
+	if (!capture_status)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*capture_status = TS_CU_STREAM_CAPTURE_STATUS_NONE;
+	return 0;
+}
+
+static int capture_info(void *stream, int32_t *capture_status_out, uint64_t *id_out,
+			void **graph_out, const void ***dependencies_out,
+			const void **edge_data_out, size_t *num_dependencies_out)
+{
+	return stream_is_capturing(stream, capture_status_out);
+}
+
+/* The mode says what a capture forbids; with none it is only kept, per thread. */
+static int exchange_capture_mode(int32_t *mode)
+{
+	static __thread int32_t current;
+	int32_t before = current;
+
+	if (!mode || *mode < TS_CU_STREAM_CAPTURE_MODE_GLOBAL ||
+	    *mode > TS_CU_STREAM_CAPTURE_MODE_RELAXED)
+		return TS_CU_ERROR_INVALID_VALUE;
+	current = *mode;
+	*mode = before;
+	return 0;
+}
+
+static int begin_capture(void *stream, int32_t mode)
+{
+	return TS_CU_ERROR_NOT_SUPPORTED;
+}
+
+static int end_capture(void *stream, void **graph)
+{
+	return TS_CU_ERROR_NOT_SUPPORTED;
+}
+
+static int graph_create(void **graph, uint32_t flags)
+{
+	return TS_CU_ERROR_NOT_SUPPORTED;
+}
+
+static int address_reserve(uint64_t *ptr, size_t size, size_t alignment, uint64_t addr,
+			   uint64_t flags)
+{
+	return TS_CU_ERROR_NOT_SUPPORTED;
+}
+
+static int mem_create(uint64_t *handle, size_t size, const void *prop, uint64_t flags)
+{
+	return TS_CU_ERROR_NOT_SUPPORTED;
+}
+
+API int cuStreamIsCapturing(void *stream, int32_t *capture_status)
+{
+	struct ts_cu_stream_is_capturing_params params = {stream, capture_status};
+
+	return CALL(cuStreamIsCapturing, &params, stream_is_capturing(stream, capture_status));
+}
+
+API int cuStreamIsCapturing_ptsz(void *stream, int32_t *capture_status)
+{
+	struct ts_cu_stream_is_capturing_params params = {stream, capture_status};
+
+	return CALL(cuStreamIsCapturing_ptsz, &params,
+		    stream_is_capturing(per_thread(stream), capture_status));
+}
+
+API int cuStreamGetCaptureInfo_v3(void *stream, int32_t *capture_status_out, uint64_t *id_out,
+				  void **graph_out, const void ***dependencies_out,
+				  const void **edge_data_out, size_t *num_dependencies_out)
+{
+	struct ts_cu_stream_get_capture_info_params params = {
+		stream,	       capture_status_out,  id_out, graph_out, dependencies_out,
+		edge_data_out, num_dependencies_out};
+
+	return CALL(cuStreamGetCaptureInfo_v3, &params,
+		    capture_info(stream, capture_status_out, id_out, graph_out, dependencies_out,
+				 edge_data_out, num_dependencies_out));
+}
+
+API int cuStreamGetCaptureInfo_v3_ptsz(void *stream, int32_t *capture_status_out, uint64_t *id_out,
+				       void **graph_out, const void ***dependencies_out,
+				       const void **edge_data_out, size_t *num_dependencies_out)
+{
+	struct ts_cu_stream_get_capture_info_params params = {
+		stream,	       capture_status_out,  id_out, graph_out, dependencies_out,
+		edge_data_out, num_dependencies_out};
+
+	return CALL(cuStreamGetCaptureInfo_v3_ptsz, &params,
+		    capture_info(per_thread(stream), capture_status_out, id_out, graph_out,
+				 dependencies_out, edge_data_out, num_dependencies_out));
+}
+
+API int cuThreadExchangeStreamCaptureMode(int32_t *mode)
+{
+	struct ts_cu_thread_exchange_stream_capture_mode_params params = {mode};
+
+	return CALL(cuThreadExchangeStreamCaptureMode, &params, exchange_capture_mode(mode));
+}
+
+API int cuStreamBeginCapture_v2(void *stream, int32_t mode)
+{
+	struct ts_cu_stream_begin_capture_params params = {stream, mode};
+
+	return CALL(cuStreamBeginCapture_v2, &params, begin_capture(stream, mode));
+}
+
+API int cuStreamBeginCapture_v2_ptsz(void *stream, int32_t mode)
+{
+	struct ts_cu_stream_begin_capture_params params = {stream, mode};
+
+	return CALL(cuStreamBeginCapture_v2_ptsz, &params, begin_capture(per_thread(stream), mode));
+}
+
+API int cuStreamEndCapture(void *stream, void **graph)
+{
+	struct ts_cu_stream_end_capture_params params = {stream, graph};
+
+	return CALL(cuStreamEndCapture, &params, end_capture(stream, graph));
+}
+
+API int cuStreamEndCapture_ptsz(void *stream, void **graph)
+{
+	struct ts_cu_stream_end_capture_params params = {stream, graph};
+
+	return CALL(cuStreamEndCapture_ptsz, &params, end_capture(per_thread(stream), graph));
+}
+
+API int cuGraphCreate(void **graph, uint32_t flags)
+{
+	struct ts_cu_graph_create_params params = {graph, flags};
+
+	return CALL(cuGraphCreate, &params, graph_create(graph, flags));
+}
+
+API int cuMemAddressReserve(uint64_t *ptr, size_t size, size_t alignment, uint64_t addr,
+			    uint64_t flags)
+{
+	struct ts_cu_mem_address_reserve_params params = {ptr, size, alignment, addr, flags};
+
+	return CALL(cuMemAddressReserve, &params,
+		    address_reserve(ptr, size, alignment, addr, flags));
+}
+
+API int cuMemCreate(uint64_t *handle, size_t size, const void *prop, uint64_t flags)
+{
+	struct ts_cu_mem_create_params params = {handle, size, prop, flags};
+
+	return CALL(cuMemCreate, &params, mem_create(handle, size, prop, flags));
+}

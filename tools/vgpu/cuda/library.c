@@ -1,0 +1,807 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Libraries and kernels: code loaded once for the process, whatever the context. A kernel's function in a context
+ * comes to be when first asked for.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/vgpu/cuda/driver.h"
+
+static void library_free(struct library *library)
+{
+	for (size_t i = 0; library->kernels && i < library->code->n_kernels; i++)
+		library->kernels[i].handle.kind = 0;
+	free(library->kernels);
+	ts_vgpu_module_free(library->code);
+	free(library->image);
+	handle_free(library, sizeof(*library));
+}
+
+/* Takes the image over where there is one. */
+static int library_new(const void *data, char *image, struct library **ret_library)
+{
+	struct library *library = handle_new(HANDLE_LIBRARY, sizeof(*library));
+	const struct ts_vgpu_shape *shape;
+	unsigned cc = 0;
+	int r;
+
+	if (!library) {
+		free(image);
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	}
+	library->image = image;
+	library->data = data;
+	/* What any device could run is a kernel of the library; loading it there may still fail. */
+	for (uint32_t i = 0; i < ts_vgpu_n_devices(driver.vgpu); i++) {
+		shape = ts_vgpu_device_shape(ts_vgpu_device_at(driver.vgpu, i));
+		if (shape->cc_major * 10 + shape->cc_minor > cc)
+			cc = shape->cc_major * 10 + shape->cc_minor;
+	}
+	r = code_new(data, cc, &library->code);
+	if (r) {
+		free(image);
+		handle_free(library, sizeof(*library));
+		return r;
+	}
+	library->kernels = calloc(library->code->n_kernels + 1, sizeof(*library->kernels));
+	if (!library->kernels) {
+		library_free(library);
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	}
+	for (size_t i = 0; i < library->code->n_kernels; i++) {
+		library->kernels[i].handle.kind = HANDLE_KERNEL;
+		library->kernels[i].library = library;
+		library->kernels[i].index = i;
+		library->kernels[i].name = intern(library->code->kernels[i].name);
+	}
+	pthread_mutex_lock(&driver.lock);
+	library->next = driver.libraries;
+	driver.libraries = library;
+	pthread_mutex_unlock(&driver.lock);
+	*ret_library = library;
+	return 0;
+}
+
+/* The library as a module of the context, loaded now where it was not. */
+static int library_module(struct context *context, struct library *library,
+			  struct module **ret_module)
+{
+	static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+	struct module *module;
+	int r = 0;
+
+	pthread_mutex_lock(&driver.lock);
+	for (module = context->modules; module && module->library != library;)
+		module = module->next;
+	pthread_mutex_unlock(&driver.lock);
+	if (!module) {
+		pthread_mutex_lock(&loading);
+		for (module = context->modules; module && module->library != library;)
+			module = module->next;
+		if (!module) {
+			r = module_new(context, library->data, library, &module);
+			for (size_t i = 0; !r && i < module->code->n_kernels; i++)
+				for (size_t k = 0; k < library->code->n_kernels; k++)
+					if (library->kernels[k].name == module->functions[i].name)
+						module->functions[i].kernel = &library->kernels[k];
+		}
+		pthread_mutex_unlock(&loading);
+	}
+	if (!r)
+		*ret_module = module;
+	return r;
+}
+
+static int kernel_function(struct context *context, struct kernel *kernel,
+			   struct function **ret_function)
+{
+	struct function *function;
+	struct module *module;
+	int r;
+
+	/* What launches ask every time. */
+	function = atomic_load_explicit(&kernel->cached, memory_order_acquire);
+	if (function && function->module->context == context) {
+		*ret_function = function;
+		return 0;
+	}
+	r = library_module(context, kernel->library, &module);
+	if (r)
+		return r;
+	for (size_t i = 0; i < module->code->n_kernels; i++)
+		if (module->functions[i].name == kernel->name) {
+			*ret_function = &module->functions[i];
+			if (!function)
+				atomic_store_explicit(&kernel->cached, &module->functions[i],
+						      memory_order_release);
+			return 0;
+		}
+	return TS_CU_ERROR_NOT_FOUND;
+}
+
+void kernel_forget(struct function *function)
+{
+	struct function *expected = function;
+
+	if (function->kernel)
+		atomic_compare_exchange_strong(&function->kernel->cached, &expected, NULL);
+}
+
+int function_get(struct context *context, void *handle, struct function **ret_function)
+{
+	if (handle_is(handle, HANDLE_FUNCTION)) {
+		*ret_function = handle;
+		return 0;
+	}
+	if (handle_is(handle, HANDLE_KERNEL))
+		return kernel_function(context, handle, ret_function);
+	return TS_CU_ERROR_INVALID_HANDLE;
+}
+
+const char *function_name(const void *handle)
+{
+	if (handle_is(handle, HANDLE_FUNCTION))
+		return ((const struct function *)handle)->name;
+	if (handle_is(handle, HANDLE_KERNEL))
+		return ((const struct kernel *)handle)->name;
+	return NULL;
+}
+
+static int load_data(void **library, const void *code, int32_t *jit_options,
+		     void **jit_options_values, uint32_t num_jit_options, int32_t *library_options,
+		     void **library_option_values, uint32_t num_library_options)
+{
+	struct library *made;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!library || !code)
+		return TS_CU_ERROR_INVALID_VALUE;
+	r = library_new(code, NULL, &made);
+	if (!r)
+		*library = made;
+	return r;
+}
+
+static int load_from_file(void **library, const char *file_name, int32_t *jit_options,
+			  void **jit_options_values, uint32_t num_jit_options,
+			  int32_t *library_options, void **library_option_values,
+			  uint32_t num_library_options)
+{
+	struct library *made;
+	char *bytes;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!library || !file_name)
+		return TS_CU_ERROR_INVALID_VALUE;
+	r = read_file(file_name, &bytes);
+	if (r)
+		return r;
+	r = library_new(bytes, bytes, &made);
+	if (!r)
+		*library = made;
+	return r;
+}
+
+/* A module made of the library, in any context; NULL when none is left. */
+static struct module *any_module_of(const struct library *library)
+{
+	struct module *module = NULL;
+
+	pthread_mutex_lock(&driver.lock);
+	for (struct context *c = driver.contexts; c && !module; c = c->next)
+		for (module = c->modules; module && module->library != library;)
+			module = module->next;
+	pthread_mutex_unlock(&driver.lock);
+	return module;
+}
+
+static int unload(void *library)
+{
+	struct library *l = library;
+	struct module *module;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!handle_is(l, HANDLE_LIBRARY))
+		return TS_CU_ERROR_INVALID_HANDLE;
+	while ((module = any_module_of(l)))
+		module_destroy(module);
+	pthread_mutex_lock(&driver.lock);
+	for (struct library **at = &driver.libraries; *at; at = &(*at)->next)
+		if (*at == l) {
+			*at = l->next;
+			break;
+		}
+	pthread_mutex_unlock(&driver.lock);
+	library_free(l);
+	return 0;
+}
+
+static int get_kernel(void **kernel, void *library, const char *name)
+{
+	struct library *l = library;
+	const struct ts_vgpu_kernel *decl;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!kernel || !name)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (!handle_is(l, HANDLE_LIBRARY))
+		return TS_CU_ERROR_INVALID_HANDLE;
+	decl = ts_vgpu_module_kernel(l->code, name);
+	if (!decl)
+		return TS_CU_ERROR_NOT_FOUND;
+	*kernel = &l->kernels[decl - l->code->kernels];
+	return 0;
+}
+
+static int get_kernel_count(uint32_t *count, void *lib)
+{
+	struct library *l = lib;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!count || !handle_is(l, HANDLE_LIBRARY))
+		return TS_CU_ERROR_INVALID_VALUE;
+	*count = (uint32_t)l->code->n_kernels;
+	return 0;
+}
+
+static int enumerate_kernels(void **kernels, uint32_t num_kernels, void *lib)
+{
+	struct library *l = lib;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!kernels || !handle_is(l, HANDLE_LIBRARY))
+		return TS_CU_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < num_kernels && i < l->code->n_kernels; i++)
+		kernels[i] = &l->kernels[i];
+	return 0;
+}
+
+static int get_module(void **module, void *library)
+{
+	struct context *context;
+	struct module *m;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (!module || !handle_is(library, HANDLE_LIBRARY))
+		return TS_CU_ERROR_INVALID_VALUE;
+	r = library_module(context, library, &m);
+	if (!r)
+		*module = m;
+	return r;
+}
+
+static int get_variable(uint64_t *dev_ptr, size_t *bytes, void *library, const char *name,
+			bool managed)
+{
+	struct context *context;
+	struct module *m;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (!name)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (!handle_is(library, HANDLE_LIBRARY))
+		return TS_CU_ERROR_INVALID_HANDLE;
+	r = library_module(context, library, &m);
+	return r ? r : variable_find(m, name, managed, dev_ptr, bytes);
+}
+
+static int get_global(uint64_t *dev_ptr, size_t *bytes, void *library, const char *name)
+{
+	return get_variable(dev_ptr, bytes, library, name, false);
+}
+
+static int get_managed(uint64_t *dev_ptr, size_t *bytes, void *library, const char *name)
+{
+	return get_variable(dev_ptr, bytes, library, name, true);
+}
+
+API int cuLibraryLoadData(void **library, const void *code, int32_t *jit_options,
+			  void **jit_options_values, uint32_t num_jit_options,
+			  int32_t *library_options, void **library_option_values,
+			  uint32_t num_library_options)
+{
+	struct ts_cu_library_load_data_params params = {library,
+							code,
+							jit_options,
+							jit_options_values,
+							num_jit_options,
+							library_options,
+							library_option_values,
+							num_library_options};
+
+	return CALL(cuLibraryLoadData, &params,
+		    load_data(library, code, jit_options, jit_options_values, num_jit_options,
+			      library_options, library_option_values, num_library_options));
+}
+
+API int cuLibraryLoadFromFile(void **library, const char *file_name, int32_t *jit_options,
+			      void **jit_options_values, uint32_t num_jit_options,
+			      int32_t *library_options, void **library_option_values,
+			      uint32_t num_library_options)
+{
+	struct ts_cu_library_load_from_file_params params = {
+		library,	 file_name,	  jit_options,		 jit_options_values,
+		num_jit_options, library_options, library_option_values, num_library_options};
+
+	return CALL(cuLibraryLoadFromFile, &params,
+		    load_from_file(library, file_name, jit_options, jit_options_values,
+				   num_jit_options, library_options, library_option_values,
+				   num_library_options));
+}
+
+API int cuLibraryUnload(void *library)
+{
+	struct ts_cu_library_unload_params params = {library};
+
+	return CALL(cuLibraryUnload, &params, unload(library));
+}
+
+API int cuLibraryGetKernel(void **kernel, void *library, const char *name)
+{
+	struct ts_cu_library_get_kernel_params params = {kernel, library, name};
+
+	return CALL(cuLibraryGetKernel, &params, get_kernel(kernel, library, name));
+}
+
+API int cuLibraryGetKernelCount(uint32_t *count, void *lib)
+{
+	struct ts_cu_library_get_kernel_count_params params = {count, lib};
+
+	return CALL(cuLibraryGetKernelCount, &params, get_kernel_count(count, lib));
+}
+
+API int cuLibraryEnumerateKernels(void **kernels, uint32_t num_kernels, void *lib)
+{
+	struct ts_cu_library_enumerate_kernels_params params = {kernels, num_kernels, lib};
+
+	return CALL(cuLibraryEnumerateKernels, &params,
+		    enumerate_kernels(kernels, num_kernels, lib));
+}
+
+API int cuLibraryGetModule(void **module, void *library)
+{
+	struct {
+		void **module;
+		void *library;
+	} params = {module, library};
+
+	return CALL(cuLibraryGetModule, &params, get_module(module, library));
+}
+
+API int cuLibraryGetGlobal(uint64_t *dev_ptr, size_t *bytes, void *library, const char *name)
+{
+	struct ts_cu_library_get_global_params params = {dev_ptr, bytes, library, name};
+
+	return CALL(cuLibraryGetGlobal, &params, get_global(dev_ptr, bytes, library, name));
+}
+
+API int cuLibraryGetManaged(uint64_t *dev_ptr, size_t *bytes, void *library, const char *name)
+{
+	struct ts_cu_library_get_managed_params params = {dev_ptr, bytes, library, name};
+
+	return CALL(cuLibraryGetManaged, &params, get_managed(dev_ptr, bytes, library, name));
+}
+
+static int kernel_get_function(void **func, void *kernel)
+{
+	struct context *context;
+	struct function *f;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (!func)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (!handle_is(kernel, HANDLE_KERNEL))
+		return TS_CU_ERROR_INVALID_HANDLE;
+	r = kernel_function(context, kernel, &f);
+	if (!r)
+		*func = f;
+	return r;
+}
+
+static int kernel_get_library(void **lib, void *kernel)
+{
+	struct kernel *k = kernel;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!lib)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (!handle_is(k, HANDLE_KERNEL))
+		return TS_CU_ERROR_INVALID_HANDLE;
+	*lib = k->library;
+	return 0;
+}
+
+static int get_name(const char **name, void *func)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!name)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (!function_name(func))
+		return TS_CU_ERROR_INVALID_HANDLE;
+	*name = function_name(func);
+	return 0;
+}
+
+API int cuKernelGetFunction(void **func, void *kernel)
+{
+	struct ts_cu_kernel_get_function_params params = {func, kernel};
+
+	return CALL(cuKernelGetFunction, &params, kernel_get_function(func, kernel));
+}
+
+API int cuKernelGetLibrary(void **lib, void *kernel)
+{
+	struct ts_cu_kernel_get_library_params params = {lib, kernel};
+
+	return CALL(cuKernelGetLibrary, &params, kernel_get_library(lib, kernel));
+}
+
+API int cuKernelGetName(const char **name, void *func)
+{
+	struct ts_cu_kernel_get_name_params params = {name, func};
+
+	return CALL(cuKernelGetName, &params, get_name(name, func));
+}
+
+API int cuFuncGetName(const char **name, void *func)
+{
+	struct ts_cu_func_get_name_params params = {name, func};
+
+	return CALL(cuFuncGetName, &params, get_name(name, func));
+}
+
+static int func_get_module(void **module, void *func)
+{
+	struct function *f = func;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!module)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (!handle_is(f, HANDLE_FUNCTION))
+		return TS_CU_ERROR_INVALID_HANDLE;
+	*module = f->module;
+	return 0;
+}
+
+static int func_load(void *function)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	return handle_is(function, HANDLE_FUNCTION) ? 0 : TS_CU_ERROR_INVALID_HANDLE;
+}
+
+API int cuFuncGetModule(void **module, void *func)
+{
+	struct ts_cu_func_get_module_params params = {module, func};
+
+	return CALL(cuFuncGetModule, &params, func_get_module(module, func));
+}
+
+API int cuFuncLoad(void *function)
+{
+	struct ts_cu_func_load_params params = {function};
+
+	return CALL(cuFuncLoad, &params, func_load(function));
+}
+
+static int func_is_loaded(int32_t *state, void *function)
+{
+	int r = func_load(function);
+
+	if (r)
+		return r;
+	if (!state)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*state = 1;
+	return 0;
+}
+
+API int cuFuncIsLoaded(int32_t *state, void *function)
+{
+	struct {
+		int32_t *state;
+		void *function;
+	} params = {state, function};
+
+	return CALL(cuFuncIsLoaded, &params, func_is_loaded(state, function));
+}
+
+/* The context that a call about a kernel on a device means: the device's primary one. */
+static int context_of_device(int32_t dev, struct context **ret_context)
+{
+	struct context *context;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!device_get(dev))
+		return TS_CU_ERROR_INVALID_DEVICE;
+	context = context_current_or_null();
+	if (!context || !handle_is(context, HANDLE_CONTEXT) || context->device != (uint32_t)dev) {
+		pthread_mutex_lock(&driver.lock);
+		context = driver.primary[dev];
+		pthread_mutex_unlock(&driver.lock);
+	}
+	if (!context)
+		return TS_CU_ERROR_INVALID_CONTEXT;
+	*ret_context = context;
+	return 0;
+}
+
+static int attribute_of(const struct function *f, int32_t attrib, int32_t *pi)
+{
+	const struct ts_vgpu_shape *shape =
+		ts_vgpu_device_shape(device_get((int32_t)f->module->context->device));
+	int cc = (int)(shape->cc_major * 10 + shape->cc_minor);
+
+	switch (attrib) {
+	case TS_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+		*pi = (int32_t)(f->decl->max_threads ? f->decl->max_threads
+						     : shape->max_threads_per_block);
+		return 0;
+	case TS_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+		*pi = (int32_t)f->decl->static_shared_bytes;
+		return 0;
+	case TS_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+		*pi = (int32_t)f->decl->local_bytes;
+		return 0;
+	case TS_CU_FUNC_ATTRIBUTE_NUM_REGS:
+		*pi = (int32_t)function_regs(f);
+		return 0;
+	case TS_CU_FUNC_ATTRIBUTE_PTX_VERSION:
+	case TS_CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+		*pi = cc;
+		return 0;
+	case TS_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+		*pi = (int32_t)f->max_dynamic_shared_bytes;
+		return 0;
+	case TS_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+		*pi = f->carveout;
+		return 0;
+	case TS_CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+	case TS_CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+	case TS_CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+	case TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+	case TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+	case TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+	case TS_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+	case TS_CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+		*pi = 0;
+		return 0;
+	default:
+		return TS_CU_ERROR_INVALID_VALUE;
+	}
+}
+
+static int attribute_set(struct function *f, int32_t attrib, int32_t value)
+{
+	const struct ts_vgpu_shape *shape =
+		ts_vgpu_device_shape(device_get((int32_t)f->module->context->device));
+
+	switch (attrib) {
+	case TS_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+		if (value < 0 || (uint32_t)value + f->decl->static_shared_bytes >
+					 shape->shared_bytes_per_block_optin)
+			return TS_CU_ERROR_INVALID_VALUE;
+		f->max_dynamic_shared_bytes = (uint32_t)value;
+		return 0;
+	case TS_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+		if (value < -1 || value > 100)
+			return TS_CU_ERROR_INVALID_VALUE;
+		f->carveout = value;
+		return 0;
+	case TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+	case TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+	case TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+	case TS_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+	case TS_CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+		return TS_CU_ERROR_NOT_SUPPORTED;
+	default:
+		return TS_CU_ERROR_INVALID_VALUE;
+	}
+}
+
+/* A function or kernel handle in the current context. */
+static int func_get(void *func, struct function **ret_function)
+{
+	struct context *context = NULL;
+	int r = handle_is(func, HANDLE_FUNCTION) ? check_ready() : context_current(&context);
+
+	return r ? r : function_get(context, func, ret_function);
+}
+
+static int func_get_attribute(int32_t *pi, int32_t attrib, void *func)
+{
+	struct function *f;
+	int r = func_get(func, &f);
+
+	if (r)
+		return r;
+	return pi ? attribute_of(f, attrib, pi) : TS_CU_ERROR_INVALID_VALUE;
+}
+
+static int func_set_attribute(void *func, int32_t attrib, int32_t value)
+{
+	struct function *f;
+	int r = func_get(func, &f);
+
+	return r ? r : attribute_set(f, attrib, value);
+}
+
+static int func_set_cache_config(void *func, int32_t config)
+{
+	struct function *f;
+	int r = func_get(func, &f);
+
+	if (r)
+		return r;
+	if (config < TS_CU_FUNC_CACHE_PREFER_NONE || config > TS_CU_FUNC_CACHE_PREFER_EQUAL)
+		return TS_CU_ERROR_INVALID_VALUE;
+	f->cache_config = config;
+	return 0;
+}
+
+static int kernel_on_device(void *kernel, int32_t dev, struct function **ret_function)
+{
+	struct context *context;
+	int r = context_of_device(dev, &context);
+
+	if (r)
+		return r;
+	if (!handle_is(kernel, HANDLE_KERNEL))
+		return TS_CU_ERROR_INVALID_HANDLE;
+	return kernel_function(context, kernel, ret_function);
+}
+
+static int kernel_get_attribute(int32_t *pi, int32_t attrib, void *kernel, int32_t dev)
+{
+	struct function *f;
+	int r = kernel_on_device(kernel, dev, &f);
+
+	if (r)
+		return r;
+	return pi ? attribute_of(f, attrib, pi) : TS_CU_ERROR_INVALID_VALUE;
+}
+
+static int kernel_set_attribute(int32_t attrib, int32_t val, void *kernel, int32_t dev)
+{
+	struct function *f;
+	int r = kernel_on_device(kernel, dev, &f);
+
+	return r ? r : attribute_set(f, attrib, val);
+}
+
+static int kernel_set_cache_config(void *kernel, int32_t config, int32_t dev)
+{
+	struct function *f;
+	int r = kernel_on_device(kernel, dev, &f);
+
+	return r ? r : func_set_cache_config(f, config);
+}
+
+API int cuFuncGetAttribute(int32_t *pi, int32_t attrib, void *func)
+{
+	struct ts_cu_func_get_attribute_params params = {pi, attrib, func};
+
+	return CALL(cuFuncGetAttribute, &params, func_get_attribute(pi, attrib, func));
+}
+
+API int cuFuncSetAttribute(void *func, int32_t attrib, int32_t value)
+{
+	struct ts_cu_func_set_attribute_params params = {func, attrib, value};
+
+	return CALL(cuFuncSetAttribute, &params, func_set_attribute(func, attrib, value));
+}
+
+API int cuFuncSetCacheConfig(void *func, int32_t config)
+{
+	struct ts_cu_func_set_cache_config_params params = {func, config};
+
+	return CALL(cuFuncSetCacheConfig, &params, func_set_cache_config(func, config));
+}
+
+API int cuKernelGetAttribute(int32_t *pi, int32_t attrib, void *kernel, int32_t dev)
+{
+	struct ts_cu_kernel_get_attribute_params params = {pi, attrib, kernel, dev};
+
+	return CALL(cuKernelGetAttribute, &params, kernel_get_attribute(pi, attrib, kernel, dev));
+}
+
+API int cuKernelSetAttribute(int32_t attrib, int32_t val, void *kernel, int32_t dev)
+{
+	struct ts_cu_kernel_set_attribute_params params = {attrib, val, kernel, dev};
+
+	return CALL(cuKernelSetAttribute, &params, kernel_set_attribute(attrib, val, kernel, dev));
+}
+
+API int cuKernelSetCacheConfig(void *kernel, int32_t config, int32_t dev)
+{
+	struct ts_cu_kernel_set_cache_config_params params = {kernel, config, dev};
+
+	return CALL(cuKernelSetCacheConfig, &params, kernel_set_cache_config(kernel, config, dev));
+}
+
+static int param_info(const struct ts_vgpu_kernel *decl, size_t index, size_t *offset,
+		      size_t *bytes)
+{
+	if (!offset || index >= decl->n_params)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*offset = decl->params[index].offset;
+	if (bytes)
+		*bytes = decl->params[index].bytes;
+	return 0;
+}
+
+static int func_get_param_info(void *func, size_t index, size_t *offset, size_t *bytes)
+{
+	struct function *f;
+	int r = func_get(func, &f);
+
+	return r ? r : param_info(f->decl, index, offset, bytes);
+}
+
+static int kernel_get_param_info(void *kernel, size_t index, size_t *offset, size_t *bytes)
+{
+	struct kernel *k = kernel;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!handle_is(k, HANDLE_KERNEL))
+		return TS_CU_ERROR_INVALID_HANDLE;
+	return param_info(&k->library->code->kernels[k->index], index, offset, bytes);
+}
+
+API int cuFuncGetParamInfo(void *func, size_t index, size_t *offset, size_t *bytes)
+{
+	struct {
+		void *func;
+		size_t index;
+		size_t *offset;
+		size_t *bytes;
+	} params = {func, index, offset, bytes};
+
+	return CALL(cuFuncGetParamInfo, &params, func_get_param_info(func, index, offset, bytes));
+}
+
+API int cuKernelGetParamInfo(void *kernel, size_t index, size_t *offset, size_t *bytes)
+{
+	struct {
+		void *kernel;
+		size_t index;
+		size_t *offset;
+		size_t *bytes;
+	} params = {kernel, index, offset, bytes};
+
+	return CALL(cuKernelGetParamInfo, &params,
+		    kernel_get_param_info(kernel, index, offset, bytes));
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stream-ordered allocation. An allocation is made at the call, so that its address can be returned, and given back when
+ * the stream comes to its release; a pool counts what was had from it. Memory released goes back to the device
+ * at once: a release threshold is kept and answered, and nothing is held back for it.
+ */
+#include <string.h>
+
+#include "tools/vgpu/cuda/driver.h"
+
+struct pool {
+	struct handle handle;
+	uint32_t device;
+	bool is_default;
+	_Atomic uint64_t used, used_high;
+	uint64_t max_bytes; /* 0: no bound but the device's */
+	uint64_t threshold;
+	int32_t reuse[3];
+	struct pool *next;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct pool *defaults[TS_VGPU_MAX_DEVICES];
+	struct pool *current[TS_VGPU_MAX_DEVICES];
+} pools = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct pool *pool_new(uint32_t device)
+{
+	struct pool *pool = handle_new(HANDLE_POOL, sizeof(*pool));
+
+	if (!pool)
+		return NULL;
+	pool->device = device;
+	for (size_t i = 0; i < 3; i++)
+		pool->reuse[i] = 1;
+	return pool;
+}
+
+static int pool_of_device(int32_t dev, bool current, void **ret_pool)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!device_get(dev))
+		return TS_CU_ERROR_INVALID_DEVICE;
+	if (!ret_pool)
+		return TS_CU_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&pools.lock);
+	if (!pools.defaults[dev]) {
+		pools.defaults[dev] = pool_new((uint32_t)dev);
+		if (pools.defaults[dev])
+			pools.defaults[dev]->is_default = true;
+	}
+	*ret_pool = current && pools.current[dev] ? pools.current[dev] : pools.defaults[dev];
+	pthread_mutex_unlock(&pools.lock);
+	return *ret_pool ? 0 : TS_CU_ERROR_OUT_OF_MEMORY;
+}
+
+static int device_get_default_mem_pool(void **pool_out, int32_t dev)
+{
+	return pool_of_device(dev, false, pool_out);
+}
+
+static int device_get_mem_pool(void **pool, int32_t dev)
+{
+	return pool_of_device(dev, true, pool);
+}
+
+static int device_set_mem_pool(int32_t dev, void *pool)
+{
+	struct pool *p = pool;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!device_get(dev))
+		return TS_CU_ERROR_INVALID_DEVICE;
+	if (!handle_is(p, HANDLE_POOL) || p->device != (uint32_t)dev)
+		return TS_CU_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&pools.lock);
+	pools.current[dev] = p;
+	pthread_mutex_unlock(&pools.lock);
+	return 0;
+}
+
+static int pool_create(void **pool, const struct ts_cu_mem_pool_props *pool_props)
+{
+	struct pool *made;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!pool || !pool_props)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (pool_props->alloc_type != TS_CU_MEM_ALLOCATION_TYPE_PINNED ||
+	    pool_props->location.type != TS_CU_MEM_LOCATION_TYPE_DEVICE ||
+	    pool_props->handle_types != TS_CU_MEM_HANDLE_TYPE_NONE)
+		return TS_CU_ERROR_NOT_SUPPORTED;
+	if (!device_get(pool_props->location.id))
+		return TS_CU_ERROR_INVALID_DEVICE;
+	made = pool_new((uint32_t)pool_props->location.id);
+	if (!made)
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	made->max_bytes = pool_props->max_size;
+	*pool = made;
+	return 0;
+}
+
+static int pool_get(void *pool, struct pool **ret_pool)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!handle_is(pool, HANDLE_POOL))
+		return TS_CU_ERROR_INVALID_VALUE;
+	*ret_pool = pool;
+	return 0;
+}
+
+static int pool_destroy(void *pool)
+{
+	struct pool *p;
+	int r = pool_get(pool, &p);
+
+	if (r)
+		return r;
+	if (p->is_default)
+		return TS_CU_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&pools.lock);
+	if (pools.current[p->device] == p)
+		pools.current[p->device] = NULL;
+	pthread_mutex_unlock(&pools.lock);
+	handle_free(p, sizeof(*p));
+	return 0;
+}
+
+static int pool_trim_to(void *pool, size_t min_bytes_to_keep)
+{
+	struct pool *p;
+
+	/* Nothing is kept that could be trimmed. */
+	return pool_get(pool, &p);
+}
+
+static int pool_set_attribute(void *pool, int32_t attr, void *value)
+{
+	struct pool *p;
+	int r = pool_get(pool, &p);
+
+	if (r)
+		return r;
+	if (!value)
+		return TS_CU_ERROR_INVALID_VALUE;
+	switch (attr) {
+	case TS_CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+	case TS_CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+	case TS_CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		p->reuse[attr - 1] = *(int32_t *)value;
+		return 0;
+	case TS_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+		p->threshold = *(uint64_t *)value;
+		return 0;
+	case TS_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+	case TS_CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+		if (*(uint64_t *)value)
+			return TS_CU_ERROR_INVALID_VALUE;
+		p->used_high = p->used;
+		return 0;
+	default:
+		return TS_CU_ERROR_INVALID_VALUE;
+	}
+}
+
+static int pool_get_attribute(void *pool, int32_t attr, void *value)
+{
+	struct pool *p;
+	int r = pool_get(pool, &p);
+
+	if (r)
+		return r;
+	if (!value)
+		return TS_CU_ERROR_INVALID_VALUE;
+	switch (attr) {
+	case TS_CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+	case TS_CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+	case TS_CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		*(int32_t *)value = p->reuse[attr - 1];
+		return 0;
+	case TS_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+		*(uint64_t *)value = p->threshold;
+		return 0;
+	case TS_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+	case TS_CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+		*(uint64_t *)value = p->used;
+		return 0;
+	case TS_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+	case TS_CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+		*(uint64_t *)value = p->used_high;
+		return 0;
+	default:
+		return TS_CU_ERROR_INVALID_VALUE;
+	}
+}
+
+static int pool_set_access(void *pool, const struct ts_cu_mem_access_desc *map, size_t count)
+{
+	struct pool *p;
+	int r = pool_get(pool, &p);
+
+	if (r)
+		return r;
+	/* Every device reaches all memory; only taking that away from its own device is a mistake. */
+	for (size_t i = 0; i < count; i++) {
+		if (map[i].location.type != TS_CU_MEM_LOCATION_TYPE_DEVICE ||
+		    !device_get(map[i].location.id))
+			return TS_CU_ERROR_INVALID_VALUE;
+		if ((uint32_t)map[i].location.id == p->device &&
+		    map[i].flags != TS_CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+			return TS_CU_ERROR_INVALID_VALUE;
+	}
+	return 0;
+}
+
+static int pool_get_access(int32_t *flags, void *pool, const struct ts_cu_mem_location *location)
+{
+	struct pool *p;
+	int r = pool_get(pool, &p);
+
+	if (r)
+		return r;
+	if (!flags || !location || location->type != TS_CU_MEM_LOCATION_TYPE_DEVICE ||
+	    !device_get(location->id))
+		return TS_CU_ERROR_INVALID_VALUE;
+	*flags = TS_CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	return 0;
+}
+
+static int alloc_from(struct context *context, struct ts_vgpu_stream *vstream, struct pool *pool,
+		      size_t bytes, uint64_t *dev_ptr)
+{
+	uint64_t used;
+	int r;
+
+	if (!dev_ptr || !bytes)
+		return TS_CU_ERROR_INVALID_VALUE;
+	used = atomic_fetch_add(&pool->used, bytes) + bytes;
+	r = pool->max_bytes && used > pool->max_bytes
+		    ? TS_VGPU_E_OUT_OF_MEMORY
+		    : ts_vgpu_alloc(context->vctx, bytes, 0, pool, dev_ptr);
+	if (r == TS_VGPU_E_OUT_OF_MEMORY) {
+		/* What is on its way to be released counts as free to who allocates in order. */
+		ts_vgpu_device_synchronize(device_get((int32_t)context->device));
+		used = pool->used;
+		if (!pool->max_bytes || used <= pool->max_bytes)
+			r = ts_vgpu_alloc(context->vctx, bytes, 0, pool, dev_ptr);
+	}
+	if (r) {
+		atomic_fetch_sub(&pool->used, bytes);
+		return result_of(r);
+	}
+	/* Racing threads may leave this short of one another's peak, never above the truth. */
+	if (used > pool->used_high)
+		pool->used_high = used;
+	report_memory(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
+		      TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, context, *dev_ptr, bytes,
+		      ts_vgpu_stream_id(vstream), true);
+	return 0;
+}
+
+static int alloc_async(uint64_t *dev_ptr, size_t byte_size, void *stream)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	void *pool;
+	int r = stream_get(stream, &context, &vstream);
+
+	if (!r)
+		r = pool_of_device((int32_t)context->device, true, &pool);
+	return r ? r : alloc_from(context, vstream, pool, byte_size, dev_ptr);
+}
+
+static int alloc_from_pool_async(uint64_t *dev_ptr, size_t byte_size, void *pool, void *stream)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	struct pool *p;
+	int r = stream_get(stream, &context, &vstream);
+
+	if (!r)
+		r = pool_get(pool, &p);
+	if (r)
+		return r;
+	if (p->device != context->device)
+		return TS_CU_ERROR_INVALID_VALUE;
+	return alloc_from(context, vstream, p, byte_size, dev_ptr);
+}
+
+static int free_async(uint64_t dev_ptr, void *stream)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	struct ts_vgpu_range range;
+	struct pool *pool;
+	int r = stream_get(stream, &context, &vstream);
+
+	if (r)
+		return r;
+	if (!dev_ptr)
+		return 0;
+	if (ts_vgpu_range_of(driver.vgpu, dev_ptr, &range))
+		return TS_CU_ERROR_INVALID_VALUE;
+	pool = (struct pool *)(uintptr_t)range.user;
+	r = result_of(ts_vgpu_free_async(vstream, dev_ptr, 0));
+	if (r)
+		return r;
+	if (handle_is(pool, HANDLE_POOL))
+		atomic_fetch_sub(&pool->used, range.bytes);
+	report_memory(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE,
+		      TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, context, dev_ptr, range.bytes,
+		      ts_vgpu_stream_id(vstream), true);
+	return 0;
+}
+
+API int cuDeviceGetDefaultMemPool(void **pool_out, int32_t dev)
+{
+	struct ts_cu_device_get_default_mem_pool_params params = {pool_out, dev};
+
+	return CALL(cuDeviceGetDefaultMemPool, &params, device_get_default_mem_pool(pool_out, dev));
+}
+
+API int cuDeviceGetMemPool(void **pool, int32_t dev)
+{
+	struct ts_cu_device_get_mem_pool_params params = {pool, dev};
+
+	return CALL(cuDeviceGetMemPool, &params, device_get_mem_pool(pool, dev));
+}
+
+API int cuDeviceSetMemPool(int32_t dev, void *pool)
+{
+	struct ts_cu_device_set_mem_pool_params params = {dev, pool};
+
+	return CALL(cuDeviceSetMemPool, &params, device_set_mem_pool(dev, pool));
+}
+
+API int cuMemPoolCreate(void **pool, const struct ts_cu_mem_pool_props *pool_props)
+{
+	struct ts_cu_mem_pool_create_params params = {pool, pool_props};
+
+	return CALL(cuMemPoolCreate, &params, pool_create(pool, pool_props));
+}
+
+API int cuMemPoolDestroy(void *pool)
+{
+	struct ts_cu_mem_pool_destroy_params params = {pool};
+
+	return CALL(cuMemPoolDestroy, &params, pool_destroy(pool));
+}
+
+API int cuMemPoolTrimTo(void *pool, size_t min_bytes_to_keep)
+{
+	struct ts_cu_mem_pool_trim_to_params params = {pool, min_bytes_to_keep};
+
+	return CALL(cuMemPoolTrimTo, &params, pool_trim_to(pool, min_bytes_to_keep));
+}
+
+API int cuMemPoolSetAttribute(void *pool, int32_t attr, void *value)
+{
+	struct ts_cu_mem_pool_set_attribute_params params = {pool, attr, value};
+
+	return CALL(cuMemPoolSetAttribute, &params, pool_set_attribute(pool, attr, value));
+}
+
+API int cuMemPoolGetAttribute(void *pool, int32_t attr, void *value)
+{
+	struct {
+		void *pool;
+		int32_t attr;
+		void *value;
+	} params = {pool, attr, value};
+
+	return CALL(cuMemPoolGetAttribute, &params, pool_get_attribute(pool, attr, value));
+}
+
+API int cuMemPoolSetAccess(void *pool, const struct ts_cu_mem_access_desc *map, size_t count)
+{
+	struct ts_cu_mem_pool_set_access_params params = {pool, map, count};
+
+	return CALL(cuMemPoolSetAccess, &params, pool_set_access(pool, map, count));
+}
+
+API int cuMemPoolGetAccess(int32_t *flags, void *pool, struct ts_cu_mem_location *location)
+{
+	struct {
+		int32_t *flags;
+		void *pool;
+		struct ts_cu_mem_location *location;
+	} params = {flags, pool, location};
+
+	return CALL(cuMemPoolGetAccess, &params, pool_get_access(flags, pool, location));
+}
+
+API int cuMemAllocAsync(uint64_t *dev_ptr, size_t byte_size, void *stream)
+{
+	struct ts_cu_mem_alloc_async_params params = {dev_ptr, byte_size, stream};
+
+	return CALL(cuMemAllocAsync, &params, alloc_async(dev_ptr, byte_size, stream));
+}
+
+API int cuMemAllocAsync_ptsz(uint64_t *dev_ptr, size_t byte_size, void *stream)
+{
+	struct ts_cu_mem_alloc_async_params params = {dev_ptr, byte_size, stream};
+
+	return CALL(cuMemAllocAsync_ptsz, &params,
+		    alloc_async(dev_ptr, byte_size, per_thread(stream)));
+}
+
+API int cuMemAllocFromPoolAsync(uint64_t *dev_ptr, size_t byte_size, void *pool, void *stream)
+{
+	struct ts_cu_mem_alloc_from_pool_async_params params = {dev_ptr, byte_size, pool, stream};
+
+	return CALL(cuMemAllocFromPoolAsync, &params,
+		    alloc_from_pool_async(dev_ptr, byte_size, pool, stream));
+}
+
+API int cuMemAllocFromPoolAsync_ptsz(uint64_t *dev_ptr, size_t byte_size, void *pool, void *stream)
+{
+	struct ts_cu_mem_alloc_from_pool_async_params params = {dev_ptr, byte_size, pool, stream};
+
+	return CALL(cuMemAllocFromPoolAsync_ptsz, &params,
+		    alloc_from_pool_async(dev_ptr, byte_size, pool, per_thread(stream)));
+}
+
+API int cuMemFreeAsync(uint64_t dev_ptr, void *stream)
+{
+	struct ts_cu_mem_free_async_params params = {dev_ptr, stream};
+
+	return CALL(cuMemFreeAsync, &params, free_async(dev_ptr, stream));
+}
+
+API int cuMemFreeAsync_ptsz(uint64_t dev_ptr, void *stream)
+{
+	struct ts_cu_mem_free_async_params params = {dev_ptr, stream};
+
+	return CALL(cuMemFreeAsync_ptsz, &params, free_async(dev_ptr, per_thread(stream)));
+}

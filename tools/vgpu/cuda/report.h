@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Telling a profiler. Every public function passes through CALL; with nobody listening that costs one relaxed load.
+ * What happens inside a call (memory, waits, operations) is told through the functions below, which do nothing with
+ * nobody listening either.
+ */
+#pragma once
+
+#include "tools/vgpu/hooks.h"
+
+struct context;
+struct stream;
+
+/* name: the exported symbol, which is the vendor's callback id too. params: the vendor's structure, or NULL. */
+#define CALL(name, params_, work) CALL_NAMED(name, params_, NULL, work)
+
+/* For launches: the kernel's name besides. */
+#define CALL_NAMED(name, params_, symbol, work)                          \
+	({                                                               \
+		struct ts_vgpu_api call_;                                \
+		int result_;                                             \
+		bool told_ = false;                                      \
+		if (ts_vgpu_armed()) {                                   \
+			call_ = (struct ts_vgpu_api){                    \
+				.domain = TS_CUPTI_CB_DOMAIN_DRIVER_API, \
+				.cbid = TS_CUPTI_DRIVER_CBID_##name,     \
+				.function_name = #name,                  \
+				.params = (params_),                     \
+				.return_value = &result_,                \
+				.symbol_name = (symbol),                 \
+			};                                               \
+			told_ = ts_vgpu_api_enter(&call_);               \
+		}                                                        \
+		result_ = (work);                                        \
+		if (told_)                                               \
+			ts_vgpu_api_exit(&call_);                        \
+		result_;                                                 \
+	})
+
+/* Made once, when the machine is. */
+void report_init(void);
+const struct ts_vgpu_hooks *report_hooks(void);
+
+/* A new operation record for what is about to be submitted, or NULL with nobody listening; its address is the tag. */
+struct ts_vgpu_operation *report_operation(const struct context *context, uint32_t stream_id);
+/* It is submitted now, or was not to be. */
+void report_submit(struct ts_vgpu_operation *op);
+void report_cancel(struct ts_vgpu_operation *op);
+
+void report_context(uint32_t cbid, const struct context *context);
+void report_stream(uint32_t cbid, const struct context *context, const struct stream *stream);
+void report_module(uint32_t cbid, const struct context *context, uint32_t module_id,
+		   const void *image, size_t image_bytes);
+/* operation, kind: the record's. */
+void report_memory(uint32_t operation, uint32_t kind, const struct context *context,
+		   uint64_t address, uint64_t bytes, uint32_t stream_id, bool async);
+void report_wait(uint32_t type, const struct context *context, uint32_t stream_id, void *stream,
+		 uint32_t event_id, uint64_t start_ns, int result);

@@ -1,0 +1,781 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams, events and host functions. A stream handle may be an object, or 0 and 1 for the legacy default stream, 2 for
+ * the calling thread's own; the forms of calls that end in _ptsz take 0 for the thread's own.
+ */
+#include <stdlib.h>
+
+#include "tools/vgpu/cuda/driver.h"
+
+/* The calling thread's default streams, one per context it used that way. */
+struct own_stream {
+	struct stream *stream;
+	uint32_t context_uid;
+	struct own_stream *next;
+};
+
+static pthread_key_t own_key;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+
+static void stream_delete(struct stream *stream)
+{
+	report_stream(TS_CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, stream->context, stream);
+	pthread_mutex_lock(&driver.lock);
+	*stream->prev = stream->next;
+	if (stream->next)
+		stream->next->prev = stream->prev;
+	pthread_mutex_unlock(&driver.lock);
+	ts_vgpu_stream_free(stream->vstream);
+	handle_free(stream, sizeof(*stream));
+}
+
+static void own_free(void *arg)
+{
+	struct own_stream *own = arg, *next;
+
+	for (; own; own = next) {
+		next = own->next;
+		/* A context that went took its streams with it. */
+		if (check_ready() == 0 && handle_is(own->stream, HANDLE_STREAM) &&
+		    own->stream->per_thread && own->stream->context->uid == own->context_uid)
+			stream_delete(own->stream);
+		free(own);
+	}
+}
+
+static void own_make_key(void)
+{
+	pthread_key_create(&own_key, own_free);
+}
+
+static int stream_new(struct context *context, uint32_t flags, int32_t priority, bool own,
+		      struct stream **ret_stream)
+{
+	struct stream *stream = handle_new(HANDLE_STREAM, sizeof(*stream));
+	int r;
+
+	if (!stream)
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	r = ts_vgpu_stream_new(context->vctx,
+			       flags & TS_CU_STREAM_NON_BLOCKING ? TS_VGPU_STREAM_NON_BLOCKING : 0,
+			       priority, &stream->vstream);
+	if (r) {
+		handle_free(stream, sizeof(*stream));
+		return result_of(r);
+	}
+	stream->context = context;
+	stream->per_thread = own;
+	pthread_mutex_lock(&driver.lock);
+	stream->next = context->streams;
+	stream->prev = &context->streams;
+	if (stream->next)
+		stream->next->prev = &stream->next;
+	context->streams = stream;
+	pthread_mutex_unlock(&driver.lock);
+	report_stream(TS_CUPTI_CBID_RESOURCE_STREAM_CREATED, context, stream);
+	*ret_stream = stream;
+	return 0;
+}
+
+int stream_own(struct context *context, struct stream **ret_stream)
+{
+	struct own_stream *first, *own;
+	int r;
+
+	pthread_once(&own_once, own_make_key);
+	first = pthread_getspecific(own_key);
+	for (own = first; own; own = own->next)
+		if (own->context_uid == context->uid) {
+			*ret_stream = own->stream;
+			return 0;
+		}
+	own = malloc(sizeof(*own));
+	if (!own)
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	r = stream_new(context, 0, 0, true, &own->stream);
+	if (r) {
+		free(own);
+		return r;
+	}
+	own->context_uid = context->uid;
+	own->next = first;
+	pthread_setspecific(own_key, own);
+	*ret_stream = own->stream;
+	return 0;
+}
+
+void streams_destroy(struct context *context)
+{
+	while (context->streams)
+		stream_delete(context->streams);
+}
+
+int stream_get(void *handle, struct context **ret_context, struct ts_vgpu_stream **ret_stream)
+{
+	struct context *context;
+	struct stream *stream;
+	int r;
+
+	if (handle_is(handle, HANDLE_STREAM)) {
+		r = check_ready();
+		if (r)
+			return r;
+		stream = handle;
+		*ret_context = stream->context;
+		*ret_stream = stream->vstream;
+		return result_of_context(stream->context);
+	}
+	r = context_current(&context);
+	if (r)
+		return r;
+	if (!handle || handle == TS_CU_STREAM_LEGACY) {
+		*ret_stream = ts_vgpu_context_legacy(context->vctx);
+	} else if (handle == TS_CU_STREAM_PER_THREAD) {
+		r = stream_own(context, &stream);
+		if (r)
+			return r;
+		*ret_stream = stream->vstream;
+	} else {
+		return TS_CU_ERROR_INVALID_HANDLE;
+	}
+	*ret_context = context;
+	return 0;
+}
+
+static int stream_create(void **stream, uint32_t flags, int32_t priority)
+{
+	struct context *context;
+	struct stream *made;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (!stream || flags & ~(uint32_t)TS_CU_STREAM_NON_BLOCKING)
+		return TS_CU_ERROR_INVALID_VALUE;
+	/* Beyond the range means its end. */
+	if (priority < -5)
+		priority = -5;
+	if (priority > 0)
+		priority = 0;
+	r = stream_new(context, flags, priority, false, &made);
+	if (!r)
+		*stream = made;
+	return r;
+}
+
+static int stream_create_default(void **stream, uint32_t flags)
+{
+	return stream_create(stream, flags, 0);
+}
+
+static int stream_destroy(void *stream)
+{
+	struct stream *s = stream;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!handle_is(s, HANDLE_STREAM) || s->per_thread)
+		return TS_CU_ERROR_INVALID_HANDLE;
+	stream_delete(s);
+	return 0;
+}
+
+static int stream_get_priority(void *stream, int32_t *priority)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	int r = stream_get(stream, &context, &vstream);
+
+	if (r)
+		return r;
+	if (!priority)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*priority = ts_vgpu_stream_priority(vstream);
+	return 0;
+}
+
+static int stream_get_flags(void *stream, uint32_t *flags)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	int r = stream_get(stream, &context, &vstream);
+
+	if (r)
+		return r;
+	if (!flags)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*flags = ts_vgpu_stream_flags(vstream) & TS_VGPU_STREAM_NON_BLOCKING
+			 ? TS_CU_STREAM_NON_BLOCKING
+			 : TS_CU_STREAM_DEFAULT;
+	return 0;
+}
+
+static int stream_get_id(void *stream, uint64_t *stream_id)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	int r = stream_get(stream, &context, &vstream);
+
+	if (r)
+		return r;
+	if (!stream_id)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*stream_id = ts_vgpu_stream_id(vstream);
+	return 0;
+}
+
+static int stream_get_device(void *stream, int32_t *device)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	int r = stream_get(stream, &context, &vstream);
+
+	if (r)
+		return r;
+	if (!device)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*device = (int32_t)context->device;
+	return 0;
+}
+
+static int stream_get_ctx(void *stream, void **ctx, void **green_ctx)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	int r = stream_get(stream, &context, &vstream);
+
+	if (r)
+		return r;
+	if (!ctx)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*ctx = context;
+	if (green_ctx)
+		*green_ctx = NULL;
+	return 0;
+}
+
+static int stream_query(void *stream)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	int r = stream_get(stream, &context, &vstream);
+
+	return r ? r : result_of(ts_vgpu_stream_query(vstream));
+}
+
+static int stream_synchronize(void *stream)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	uint64_t start;
+	int r = stream_get(stream, &context, &vstream);
+
+	if (r)
+		return r;
+	start = ts_vgpu_now_ns();
+	r = result_of(ts_vgpu_stream_synchronize(vstream));
+	report_wait(TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, context,
+		    ts_vgpu_stream_id(vstream), stream, TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE,
+		    start, r);
+	return r;
+}
+
+static int stream_attach_mem(void *stream, uint64_t dev_ptr, size_t length, uint32_t flags)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	struct ts_vgpu_range range;
+	int r = stream_get(stream, &context, &vstream);
+
+	if (r)
+		return r;
+	if (ts_vgpu_range_of(driver.vgpu, dev_ptr, &range) || range.kind != TS_VGPU_MEMORY_MANAGED)
+		return TS_CU_ERROR_INVALID_VALUE;
+	/* Managed memory is host memory here: everybody sees it whatever it is attached to. */
+	return 0;
+}
+
+API int cuStreamCreate(void **stream, uint32_t flags)
+{
+	struct ts_cu_stream_create_params params = {stream, flags};
+
+	return CALL(cuStreamCreate, &params, stream_create_default(stream, flags));
+}
+
+API int cuStreamCreateWithPriority(void **stream, uint32_t flags, int32_t priority)
+{
+	struct ts_cu_stream_create_with_priority_params params = {stream, flags, priority};
+
+	return CALL(cuStreamCreateWithPriority, &params, stream_create(stream, flags, priority));
+}
+
+API int cuStreamDestroy(void *stream)
+{
+	struct ts_cu_stream_destroy_params params = {stream};
+
+	return CALL(cuStreamDestroy, &params, stream_destroy(stream));
+}
+
+API int cuStreamDestroy_v2(void *stream)
+{
+	struct ts_cu_stream_destroy_params params = {stream};
+
+	return CALL(cuStreamDestroy_v2, &params, stream_destroy(stream));
+}
+
+API int cuStreamGetPriority(void *stream, int32_t *priority)
+{
+	struct ts_cu_stream_get_priority_params params = {stream, priority};
+
+	return CALL(cuStreamGetPriority, &params, stream_get_priority(stream, priority));
+}
+
+API int cuStreamGetPriority_ptsz(void *stream, int32_t *priority)
+{
+	struct ts_cu_stream_get_priority_params params = {stream, priority};
+
+	return CALL(cuStreamGetPriority_ptsz, &params,
+		    stream_get_priority(per_thread(stream), priority));
+}
+
+API int cuStreamGetFlags(void *stream, uint32_t *flags)
+{
+	struct ts_cu_stream_get_flags_params params = {stream, flags};
+
+	return CALL(cuStreamGetFlags, &params, stream_get_flags(stream, flags));
+}
+
+API int cuStreamGetFlags_ptsz(void *stream, uint32_t *flags)
+{
+	struct ts_cu_stream_get_flags_params params = {stream, flags};
+
+	return CALL(cuStreamGetFlags_ptsz, &params, stream_get_flags(per_thread(stream), flags));
+}
+
+API int cuStreamGetId(void *stream, uint64_t *stream_id)
+{
+	struct ts_cu_stream_get_id_params params = {stream, stream_id};
+
+	return CALL(cuStreamGetId, &params, stream_get_id(stream, stream_id));
+}
+
+API int cuStreamGetId_ptsz(void *stream, uint64_t *stream_id)
+{
+	struct ts_cu_stream_get_id_params params = {stream, stream_id};
+
+	return CALL(cuStreamGetId_ptsz, &params, stream_get_id(per_thread(stream), stream_id));
+}
+
+API int cuStreamGetDevice(void *stream, int32_t *device)
+{
+	struct ts_cu_stream_get_device_params params = {stream, device};
+
+	return CALL(cuStreamGetDevice, &params, stream_get_device(stream, device));
+}
+
+API int cuStreamGetDevice_ptsz(void *stream, int32_t *device)
+{
+	struct ts_cu_stream_get_device_params params = {stream, device};
+
+	return CALL(cuStreamGetDevice_ptsz, &params, stream_get_device(per_thread(stream), device));
+}
+
+API int cuStreamGetCtx(void *stream, void **ctx)
+{
+	struct {
+		void *stream;
+		void **ctx;
+	} params = {stream, ctx};
+
+	return CALL(cuStreamGetCtx, &params, stream_get_ctx(stream, ctx, NULL));
+}
+
+API int cuStreamGetCtx_ptsz(void *stream, void **ctx)
+{
+	struct {
+		void *stream;
+		void **ctx;
+	} params = {stream, ctx};
+
+	return CALL(cuStreamGetCtx_ptsz, &params, stream_get_ctx(per_thread(stream), ctx, NULL));
+}
+
+API int cuStreamGetCtx_v2(void *stream, void **ctx, void **green_ctx)
+{
+	struct ts_cu_stream_get_ctx_params params = {stream, ctx, green_ctx};
+
+	return CALL(cuStreamGetCtx_v2, &params, stream_get_ctx(stream, ctx, green_ctx));
+}
+
+API int cuStreamGetCtx_v2_ptsz(void *stream, void **ctx, void **green_ctx)
+{
+	struct ts_cu_stream_get_ctx_params params = {stream, ctx, green_ctx};
+
+	return CALL(cuStreamGetCtx_v2_ptsz, &params,
+		    stream_get_ctx(per_thread(stream), ctx, green_ctx));
+}
+
+API int cuStreamQuery(void *stream)
+{
+	struct ts_cu_stream_query_params params = {stream};
+
+	return CALL(cuStreamQuery, &params, stream_query(stream));
+}
+
+API int cuStreamQuery_ptsz(void *stream)
+{
+	struct ts_cu_stream_query_params params = {stream};
+
+	return CALL(cuStreamQuery_ptsz, &params, stream_query(per_thread(stream)));
+}
+
+API int cuStreamSynchronize(void *stream)
+{
+	struct ts_cu_stream_synchronize_params params = {stream};
+
+	return CALL(cuStreamSynchronize, &params, stream_synchronize(stream));
+}
+
+API int cuStreamSynchronize_ptsz(void *stream)
+{
+	struct ts_cu_stream_synchronize_params params = {stream};
+
+	return CALL(cuStreamSynchronize_ptsz, &params, stream_synchronize(per_thread(stream)));
+}
+
+API int cuStreamAttachMemAsync(void *stream, uint64_t dev_ptr, size_t length, uint32_t flags)
+{
+	struct ts_cu_stream_attach_mem_async_params params = {stream, dev_ptr, length, flags};
+
+	return CALL(cuStreamAttachMemAsync, &params,
+		    stream_attach_mem(stream, dev_ptr, length, flags));
+}
+
+API int cuStreamAttachMemAsync_ptsz(void *stream, uint64_t dev_ptr, size_t length, uint32_t flags)
+{
+	struct ts_cu_stream_attach_mem_async_params params = {stream, dev_ptr, length, flags};
+
+	return CALL(cuStreamAttachMemAsync_ptsz, &params,
+		    stream_attach_mem(per_thread(stream), dev_ptr, length, flags));
+}
+
+int event_get(void *handle, struct event **ret_event)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!handle_is(handle, HANDLE_EVENT))
+		return TS_CU_ERROR_INVALID_HANDLE;
+	*ret_event = handle;
+	return 0;
+}
+
+static int event_create(void **event, uint32_t flags)
+{
+	struct context *context;
+	struct event *made;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (!event || flags & ~(uint32_t)(TS_CU_EVENT_BLOCKING_SYNC | TS_CU_EVENT_DISABLE_TIMING |
+					  TS_CU_EVENT_INTERPROCESS))
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (flags & TS_CU_EVENT_INTERPROCESS)
+		return TS_CU_ERROR_NOT_SUPPORTED;
+	made = handle_new(HANDLE_EVENT, sizeof(*made));
+	if (!made)
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	r = ts_vgpu_event_new(driver.vgpu, &made->vevent);
+	if (r) {
+		handle_free(made, sizeof(*made));
+		return result_of(r);
+	}
+	made->context = context;
+	made->flags = flags;
+	pthread_mutex_lock(&driver.lock);
+	made->id = ++driver.next_event_id;
+	pthread_mutex_unlock(&driver.lock);
+	*event = made;
+	return 0;
+}
+
+static int event_record(void *event, void *stream)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	struct event *e;
+	int r = event_get(event, &e);
+
+	if (!r)
+		r = stream_get(stream, &context, &vstream);
+	if (r)
+		return r;
+	if (e->context != context)
+		return TS_CU_ERROR_INVALID_HANDLE;
+	return result_of(ts_vgpu_event_record(e->vevent, vstream, 0));
+}
+
+static int event_record_with_flags(void *event, void *stream, uint32_t flags)
+{
+	if (flags & ~(uint32_t)TS_CU_EVENT_RECORD_EXTERNAL)
+		return TS_CU_ERROR_INVALID_VALUE;
+	return event_record(event, stream);
+}
+
+static int event_query(void *event)
+{
+	struct event *e;
+	int r = event_get(event, &e);
+
+	return r ? r : result_of(ts_vgpu_event_query(e->vevent));
+}
+
+static int event_synchronize(void *event)
+{
+	struct event *e;
+	uint64_t start;
+	int r = event_get(event, &e);
+
+	if (r)
+		return r;
+	start = ts_vgpu_now_ns();
+	r = result_of(ts_vgpu_event_synchronize(e->vevent));
+	report_wait(TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, e->context,
+		    TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE, NULL, e->id, start, r);
+	return r;
+}
+
+static int event_destroy(void *event)
+{
+	struct event *e;
+	int r = event_get(event, &e);
+
+	if (r)
+		return r;
+	ts_vgpu_event_free(e->vevent);
+	handle_free(e, sizeof(*e));
+	return 0;
+}
+
+static int event_elapsed_time(float *milliseconds, void *start, void *end)
+{
+	struct event *from, *to;
+	uint64_t from_ns, to_ns;
+	int r = event_get(start, &from);
+
+	if (!r)
+		r = event_get(end, &to);
+	if (r)
+		return r;
+	if (!milliseconds)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if ((from->flags | to->flags) & TS_CU_EVENT_DISABLE_TIMING || from->context != to->context)
+		return TS_CU_ERROR_INVALID_HANDLE;
+	r = ts_vgpu_event_time(from->vevent, &from_ns);
+	if (!r)
+		r = ts_vgpu_event_time(to->vevent, &to_ns);
+	if (r)
+		return result_of(r);
+	*milliseconds = (float)((double)((int64_t)(to_ns - from_ns)) / 1e6);
+	return 0;
+}
+
+static int stream_wait_event(void *stream, void *event, uint32_t flags)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	struct event *e;
+	uint64_t start;
+	int r = event_get(event, &e);
+
+	if (!r)
+		r = stream_get(stream, &context, &vstream);
+	if (r)
+		return r;
+	if (flags & ~(uint32_t)TS_CU_EVENT_WAIT_EXTERNAL)
+		return TS_CU_ERROR_INVALID_VALUE;
+	start = ts_vgpu_now_ns();
+	r = result_of(ts_vgpu_stream_wait(vstream, e->vevent, 0));
+	report_wait(TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, context,
+		    ts_vgpu_stream_id(vstream), stream, e->id, start, r);
+	return r;
+}
+
+API int cuEventCreate(void **event, uint32_t flags)
+{
+	struct ts_cu_event_create_params params = {event, flags};
+
+	return CALL(cuEventCreate, &params, event_create(event, flags));
+}
+
+API int cuEventRecord(void *event, void *stream)
+{
+	struct ts_cu_event_record_params params = {event, stream};
+
+	return CALL(cuEventRecord, &params, event_record(event, stream));
+}
+
+API int cuEventRecord_ptsz(void *event, void *stream)
+{
+	struct ts_cu_event_record_params params = {event, stream};
+
+	return CALL(cuEventRecord_ptsz, &params, event_record(event, per_thread(stream)));
+}
+
+API int cuEventRecordWithFlags(void *event, void *stream, uint32_t flags)
+{
+	struct ts_cu_event_record_with_flags_params params = {event, stream, flags};
+
+	return CALL(cuEventRecordWithFlags, &params, event_record_with_flags(event, stream, flags));
+}
+
+API int cuEventRecordWithFlags_ptsz(void *event, void *stream, uint32_t flags)
+{
+	struct ts_cu_event_record_with_flags_params params = {event, stream, flags};
+
+	return CALL(cuEventRecordWithFlags_ptsz, &params,
+		    event_record_with_flags(event, per_thread(stream), flags));
+}
+
+API int cuEventQuery(void *event)
+{
+	struct ts_cu_event_query_params params = {event};
+
+	return CALL(cuEventQuery, &params, event_query(event));
+}
+
+API int cuEventSynchronize(void *event)
+{
+	struct ts_cu_event_synchronize_params params = {event};
+
+	return CALL(cuEventSynchronize, &params, event_synchronize(event));
+}
+
+API int cuEventDestroy(void *event)
+{
+	struct ts_cu_event_destroy_params params = {event};
+
+	return CALL(cuEventDestroy, &params, event_destroy(event));
+}
+
+API int cuEventDestroy_v2(void *event)
+{
+	struct ts_cu_event_destroy_params params = {event};
+
+	return CALL(cuEventDestroy_v2, &params, event_destroy(event));
+}
+
+API int cuEventElapsedTime(float *milliseconds, void *start, void *end)
+{
+	struct ts_cu_event_elapsed_time_params params = {milliseconds, start, end};
+
+	return CALL(cuEventElapsedTime, &params, event_elapsed_time(milliseconds, start, end));
+}
+
+API int cuEventElapsedTime_v2(float *milliseconds, void *start, void *end)
+{
+	struct ts_cu_event_elapsed_time_params params = {milliseconds, start, end};
+
+	return CALL(cuEventElapsedTime_v2, &params, event_elapsed_time(milliseconds, start, end));
+}
+
+API int cuStreamWaitEvent(void *stream, void *event, uint32_t flags)
+{
+	struct ts_cu_stream_wait_event_params params = {stream, event, flags};
+
+	return CALL(cuStreamWaitEvent, &params, stream_wait_event(stream, event, flags));
+}
+
+API int cuStreamWaitEvent_ptsz(void *stream, void *event, uint32_t flags)
+{
+	struct ts_cu_stream_wait_event_params params = {stream, event, flags};
+
+	return CALL(cuStreamWaitEvent_ptsz, &params,
+		    stream_wait_event(per_thread(stream), event, flags));
+}
+
+static int launch_host_func(void *stream, void *fn, void *user_data)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	void (*function)(void *);
+	int r = stream_get(stream, &context, &vstream);
+
+	if (r)
+		return r;
+	if (!fn)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*(void **)&function = fn;
+	return result_of(ts_vgpu_host_function(vstream, function, user_data, 0));
+}
+
+/* cuStreamAddCallback's function takes the stream and a result besides. */
+struct callback {
+	void (*function)(void *stream, int status, void *user_data);
+	void *stream, *user_data;
+};
+
+static void callback_run(void *arg)
+{
+	struct callback *callback = arg;
+
+	callback->function(callback->stream, TS_CU_SUCCESS, callback->user_data);
+	free(callback);
+}
+
+static int stream_add_callback(void *stream, void *callback, void *user_data, uint32_t flags)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	struct callback *c;
+	int r = stream_get(stream, &context, &vstream);
+
+	if (r)
+		return r;
+	if (!callback || flags)
+		return TS_CU_ERROR_INVALID_VALUE;
+	c = malloc(sizeof(*c));
+	if (!c)
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	*(void **)&c->function = callback;
+	c->stream = stream;
+	c->user_data = user_data;
+	r = result_of(ts_vgpu_host_function(vstream, callback_run, c, 0));
+	if (r)
+		free(c);
+	return r;
+}
+
+API int cuLaunchHostFunc(void *stream, void *fn, void *user_data)
+{
+	struct ts_cu_launch_host_func_params params = {stream, fn, user_data};
+
+	return CALL(cuLaunchHostFunc, &params, launch_host_func(stream, fn, user_data));
+}
+
+API int cuLaunchHostFunc_ptsz(void *stream, void *fn, void *user_data)
+{
+	struct ts_cu_launch_host_func_params params = {stream, fn, user_data};
+
+	return CALL(cuLaunchHostFunc_ptsz, &params,
+		    launch_host_func(per_thread(stream), fn, user_data));
+}
+
+API int cuStreamAddCallback(void *stream, void *callback, void *user_data, uint32_t flags)
+{
+	struct ts_cu_stream_add_callback_params params = {stream, callback, user_data, flags};
+
+	return CALL(cuStreamAddCallback, &params,
+		    stream_add_callback(stream, callback, user_data, flags));
+}
+
+API int cuStreamAddCallback_ptsz(void *stream, void *callback, void *user_data, uint32_t flags)
+{
+	struct ts_cu_stream_add_callback_params params = {stream, callback, user_data, flags};
+
+	return CALL(cuStreamAddCallback_ptsz, &params,
+		    stream_add_callback(per_thread(stream), callback, user_data, flags));
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches, as stubs make them and as programs do; what can be asked of and set on a kernel; occupancy. */
+#include "tools/vgpu/cudart/runtime.h"
+
+/* How deep <<<>>> may stand in arguments of <<<>>>. */
+#define CONFIGURATIONS_MAX 32
+
+static __thread struct {
+	struct configuration {
+		struct ts_cuda_dim3 grid, block;
+		size_t shared_bytes;
+		void *stream;
+	} entries[CONFIGURATIONS_MAX];
+	unsigned n;
+} configurations;
+
+API unsigned __cudaPushCallConfiguration(struct ts_cuda_dim3 grid, struct ts_cuda_dim3 block,
+					 size_t shared_bytes, void *stream)
+{
+	if (configurations.n == CONFIGURATIONS_MAX) {
+		error_keep(TS_CUDA_ERROR_MISSING_CONFIGURATION);
+		return 1;
+	}
+	configurations.entries[configurations.n++] =
+		(struct configuration){grid, block, shared_bytes, stream};
+	return 0;
+}
+
+API int __cudaPopCallConfiguration(struct ts_cuda_dim3 *grid, struct ts_cuda_dim3 *block,
+				   size_t *shared_bytes, void *stream)
+{
+	const struct configuration *c;
+
+	if (!configurations.n) {
+		error_keep(TS_CUDA_ERROR_MISSING_CONFIGURATION);
+		return TS_CUDA_ERROR_MISSING_CONFIGURATION;
+	}
+	c = &configurations.entries[--configurations.n];
+	*grid = c->grid;
+	*block = c->block;
+	*shared_bytes = c->shared_bytes;
+	*(void **)stream = c->stream;
+	return 0;
+}
+
+/* Where the driver only says that an argument is wrong, the runtime has words for which. */
+static int launch_result(int r, struct ts_cuda_dim3 grid, struct ts_cuda_dim3 block)
+{
+	if (r == TS_CU_ERROR_INVALID_HANDLE)
+		return TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION;
+	if (r == TS_CU_ERROR_INVALID_VALUE &&
+	    (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z || block.z > 64 ||
+	     grid.x > INT32_MAX || grid.y > 65535 || grid.z > 65535 || block.x > 1024 ||
+	     block.y > 1024 || (uint64_t)block.x * block.y * block.z > 1024))
+		return TS_CUDA_ERROR_INVALID_CONFIGURATION;
+	return r;
+}
+
+static int launch(void *kernel, struct ts_cuda_dim3 grid, struct ts_cuda_dim3 block, void **args,
+		  size_t shared_mem, void *stream, bool own)
+{
+	int r;
+
+	if (shared_mem > UINT32_MAX)
+		return TS_CUDA_ERROR_INVALID_VALUE;
+	r = (own ? cuLaunchKernel_ptsz : cuLaunchKernel)(kernel, grid.x, grid.y, grid.z, block.x,
+							 block.y, block.z, (uint32_t)shared_mem,
+							 stream, args, NULL);
+	return r ? launch_result(r, grid, block) : 0;
+}
+
+static int launch_kernel(const void *func, struct ts_cuda_dim3 grid, struct ts_cuda_dim3 block,
+			 void **args, size_t shared_mem, void *stream, bool own)
+{
+	void *kernel;
+	int r = ready();
+
+	if (!r)
+		r = kernel_of(func, &kernel);
+	return r ? r : launch(kernel, grid, block, args, shared_mem, stream, own);
+}
+
+/* A stub's kernel needs no looking up. */
+static int launch_handle(void *kernel, struct ts_cuda_dim3 grid, struct ts_cuda_dim3 block,
+			 void **args, size_t shared_mem, void *stream, bool own)
+{
+	int r = ready();
+
+	return r ? r : launch(kernel, grid, block, args, shared_mem, stream, own);
+}
+
+API int cudaLaunchKernel(const void *func, struct ts_cuda_dim3 grid_dim,
+			 struct ts_cuda_dim3 block_dim, void **args, size_t shared_mem,
+			 void *stream)
+{
+	struct ts_cuda_launch_kernel_params params = {func, grid_dim,	block_dim,
+						      args, shared_mem, stream};
+
+	return RT_NAMED(cudaLaunchKernel_v7000, "cudaLaunchKernel", &params, symbol_name(func),
+			launch_kernel(func, grid_dim, block_dim, args, shared_mem, stream, false));
+}
+
+API int cudaLaunchKernel_ptsz(const void *func, struct ts_cuda_dim3 grid_dim,
+			      struct ts_cuda_dim3 block_dim, void **args, size_t shared_mem,
+			      void *stream)
+{
+	struct ts_cuda_launch_kernel_params params = {func, grid_dim,	block_dim,
+						      args, shared_mem, stream};
+
+	return RT_NAMED(cudaLaunchKernel_ptsz_v7000, "cudaLaunchKernel_ptsz", &params,
+			symbol_name(func),
+			launch_kernel(func, grid_dim, block_dim, args, shared_mem, stream, true));
+}
+
+API int __cudaLaunchKernel(void *func, struct ts_cuda_dim3 grid_dim, struct ts_cuda_dim3 block_dim,
+			   void **args, size_t shared_mem, void *stream)
+{
+	struct ts_cuda_launch_kernel_params params = {func, grid_dim,	block_dim,
+						      args, shared_mem, stream};
+
+	return RT_NAMED(cudaLaunchKernel_v7000, "cudaLaunchKernel", &params, symbol_name(func),
+			launch_handle(func, grid_dim, block_dim, args, shared_mem, stream, false));
+}
+
+API int __cudaLaunchKernel_ptsz(void *func, struct ts_cuda_dim3 grid_dim,
+				struct ts_cuda_dim3 block_dim, void **args, size_t shared_mem,
+				void *stream)
+{
+	struct ts_cuda_launch_kernel_params params = {func, grid_dim,	block_dim,
+						      args, shared_mem, stream};
+
+	return RT_NAMED(cudaLaunchKernel_ptsz_v7000, "cudaLaunchKernel_ptsz", &params,
+			symbol_name(func),
+			launch_handle(func, grid_dim, block_dim, args, shared_mem, stream, true));
+}
+
+static int launch_cooperative(const void *func, struct ts_cuda_dim3 grid, struct ts_cuda_dim3 block,
+			      void **args, size_t shared_mem, void *stream, bool own)
+{
+	void *kernel;
+	int r = ready();
+
+	if (!r)
+		r = kernel_of(func, &kernel);
+	if (r)
+		return r;
+	if (shared_mem > UINT32_MAX)
+		return TS_CUDA_ERROR_INVALID_VALUE;
+	r = (own ? cuLaunchCooperativeKernel_ptsz
+		 : cuLaunchCooperativeKernel)(kernel, grid.x, grid.y, grid.z, block.x, block.y,
+					      block.z, (uint32_t)shared_mem, stream, args);
+	return r ? launch_result(r, grid, block) : 0;
+}
+
+API int cudaLaunchCooperativeKernel(const void *func, struct ts_cuda_dim3 grid_dim,
+				    struct ts_cuda_dim3 block_dim, void **args, size_t shared_mem,
+				    void *stream)
+{
+	struct ts_cuda_launch_cooperative_kernel_params params = {func, grid_dim,   block_dim,
+								  args, shared_mem, stream};
+
+	return RT_NAMED(cudaLaunchCooperativeKernel_v9000, "cudaLaunchCooperativeKernel", &params,
+			symbol_name(func),
+			launch_cooperative(func, grid_dim, block_dim, args, shared_mem, stream,
+					   false));
+}
+
+API int cudaLaunchCooperativeKernel_ptsz(const void *func, struct ts_cuda_dim3 grid_dim,
+					 struct ts_cuda_dim3 block_dim, void **args,
+					 size_t shared_mem, void *stream)
+{
+	struct ts_cuda_launch_cooperative_kernel_params params = {func, grid_dim,   block_dim,
+								  args, shared_mem, stream};
+
+	return RT_NAMED(cudaLaunchCooperativeKernel_ptsz_v9000, "cudaLaunchCooperativeKernel_ptsz",
+			&params, symbol_name(func),
+			launch_cooperative(func, grid_dim, block_dim, args, shared_mem, stream,
+					   true));
+}
+
+static int launch_ex(const struct ts_cuda_launch_config *config, const void *func, void **args,
+		     bool own)
+{
+	struct ts_cu_launch_config c;
+	void *kernel;
+	int r = ready();
+
+	if (r)
+		return r;
+	if (!config || config->dynamic_smem_bytes > UINT32_MAX)
+		return TS_CUDA_ERROR_INVALID_VALUE;
+	r = kernel_of(func, &kernel);
+	if (r)
+		return r;
+	c = (struct ts_cu_launch_config){
+		.grid_dim_x = config->grid_dim.x,
+		.grid_dim_y = config->grid_dim.y,
+		.grid_dim_z = config->grid_dim.z,
+		.block_dim_x = config->block_dim.x,
+		.block_dim_y = config->block_dim.y,
+		.block_dim_z = config->block_dim.z,
+		.shared_mem_bytes = (uint32_t)config->dynamic_smem_bytes,
+		.stream = config->stream,
+		.attrs = config->attrs,
+		.num_attrs = config->num_attrs,
+	};
+	r = (own ? cuLaunchKernelEx_ptsz : cuLaunchKernelEx)(&c, kernel, args, NULL);
+	return r ? launch_result(r, config->grid_dim, config->block_dim) : 0;
+}
+
+API int cudaLaunchKernelExC(const struct ts_cuda_launch_config *config, const void *func,
+			    void **args)
+{
+	struct ts_cuda_launch_kernel_ex_c_params params = {config, func, args};
+
+	return RT_NAMED(cudaLaunchKernelExC_v11060, "cudaLaunchKernelExC", &params,
+			symbol_name(func), launch_ex(config, func, args, false));
+}
+
+API int cudaLaunchKernelExC_ptsz(const struct ts_cuda_launch_config *config, const void *func,
+				 void **args)
+{
+	struct ts_cuda_launch_kernel_ex_c_params params = {config, func, args};
+
+	return RT_NAMED(cudaLaunchKernelExC_ptsz_v11060, "cudaLaunchKernelExC_ptsz", &params,
+			symbol_name(func), launch_ex(config, func, args, true));
+}
+
+static int launch_host_func(void *stream, void *fn, void *user_data, bool own)
+{
+	int r = ready();
+
+	return r ? r : (own ? cuLaunchHostFunc_ptsz : cuLaunchHostFunc)(stream, fn, user_data);
+}
+
+API int cudaLaunchHostFunc(void *stream, void *fn, void *user_data)
+{
+	struct ts_cuda_launch_host_func_params params = {stream, fn, user_data};
+
+	return RT(cudaLaunchHostFunc_v10000, "cudaLaunchHostFunc", &params,
+		  launch_host_func(stream, fn, user_data, false));
+}
+
+API int cudaLaunchHostFunc_ptsz(void *stream, void *fn, void *user_data)
+{
+	struct ts_cuda_launch_host_func_params params = {stream, fn, user_data};
+
+	return RT(cudaLaunchHostFunc_ptsz_v10000, "cudaLaunchHostFunc_ptsz", &params,
+		  launch_host_func(stream, fn, user_data, true));
+}
+
+/* A kernel in the current context. */
+static int subject(const void *func, void **ret_kernel)
+{
+	int r = ready();
+
+	return r ? r : kernel_of(func, ret_kernel);
+}
+
+static int subject_result(int r)
+{
+	return r == TS_CU_ERROR_INVALID_HANDLE ? TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION : r;
+}
+
+static int func_get_attributes(struct ts_cuda_func_attributes *attr, const void *func)
+{
+	static const struct {
+		int32_t attribute;
+		uint8_t offset, bytes;
+	} fields[] = {
+#define F(name, field)                                                                 \
+	{TS_CU_FUNC_ATTRIBUTE_##name, offsetof(struct ts_cuda_func_attributes, field), \
+	 sizeof(((struct ts_cuda_func_attributes *)NULL)->field)}
+		F(SHARED_SIZE_BYTES, shared_size_bytes),
+		F(CONST_SIZE_BYTES, const_size_bytes),
+		F(LOCAL_SIZE_BYTES, local_size_bytes),
+		F(MAX_THREADS_PER_BLOCK, max_threads_per_block),
+		F(NUM_REGS, num_regs),
+		F(PTX_VERSION, ptx_version),
+		F(BINARY_VERSION, binary_version),
+		F(CACHE_MODE_CA, cache_mode_ca),
+		F(MAX_DYNAMIC_SHARED_SIZE_BYTES, max_dynamic_shared_size_bytes),
+		F(PREFERRED_SHARED_MEMORY_CARVEOUT, preferred_shmem_carveout),
+#undef F
+	};
+	struct ts_cuda_func_attributes out = {0};
+	void *kernel;
+	int32_t value;
+	int r = subject(func, &kernel);
+
+	if (r)
+		return r;
+	if (!attr)
+		return TS_CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		uint8_t *field = (uint8_t *)&out + fields[i].offset;
+
+		r = cuFuncGetAttribute(&value, fields[i].attribute, kernel);
+		if (r)
+			return subject_result(r);
+		if (fields[i].bytes == sizeof(size_t))
+			*(size_t *)field = (size_t)value;
+		else
+			*(int32_t *)field = value;
+	}
+	*attr = out;
+	return 0;
+}
+
+static int func_set_attribute(const void *func, int32_t attr, int32_t value)
+{
+	void *kernel;
+	int r = subject(func, &kernel);
+
+	return r ? r : subject_result(cuFuncSetAttribute(kernel, attr, value));
+}
+
+static int func_set_cache_config(const void *func, int32_t cache_config)
+{
+	void *kernel;
+	int r = subject(func, &kernel);
+
+	return r ? r : subject_result(cuFuncSetCacheConfig(kernel, cache_config));
+}
+
+static int func_get_name(const char **name, const void *func)
+{
+	void *kernel;
+	int r = subject(func, &kernel);
+
+	return r ? r : subject_result(cuKernelGetName(name, kernel));
+}
+
+static int func_get_param_info(const void *func, size_t index, size_t *offset, size_t *bytes)
+{
+	void *kernel;
+	int r = subject(func, &kernel);
+
+	return r ? r : subject_result(cuFuncGetParamInfo(kernel, index, offset, bytes));
+}
+
+API int cudaFuncGetAttributes(struct ts_cuda_func_attributes *attr, const void *func)
+{
+	struct ts_cuda_func_get_attributes_params params = {attr, func};
+
+	return RT(cudaFuncGetAttributes_v3020, "cudaFuncGetAttributes", &params,
+		  func_get_attributes(attr, func));
+}
+
+API int cudaFuncSetAttribute(const void *func, int32_t attr, int32_t value)
+{
+	struct ts_cuda_func_set_attribute_params params = {func, attr, value};
+
+	return RT(cudaFuncSetAttribute_v9000, "cudaFuncSetAttribute", &params,
+		  func_set_attribute(func, attr, value));
+}
+
+API int cudaFuncSetCacheConfig(const void *func, int32_t cache_config)
+{
+	struct ts_cuda_func_set_cache_config_params params = {func, cache_config};
+
+	return RT(cudaFuncSetCacheConfig_v3020, "cudaFuncSetCacheConfig", &params,
+		  func_set_cache_config(func, cache_config));
+}
+
+API int cudaFuncGetName(const char **name, const void *func)
+{
+	struct ts_cuda_func_get_name_params params = {name, func};
+
+	return RT(cudaFuncGetName_v12030, "cudaFuncGetName", &params, func_get_name(name, func));
+}
+
+API int cudaFuncGetParamInfo(const void *func, size_t index, size_t *offset, size_t *bytes)
+{
+	struct {
+		const void *func;
+		size_t index;
+		size_t *offset;
+		size_t *bytes;
+	} params = {func, index, offset, bytes};
+
+	return RT(cudaFuncGetParamInfo_v12040, "cudaFuncGetParamInfo", &params,
+		  func_get_param_info(func, index, offset, bytes));
+}
+
+static int max_active_blocks(int32_t *num_blocks, const void *func, int32_t block_size,
+			     size_t dynamic_s_mem_size)
+{
+	void *kernel;
+	int r = subject(func, &kernel);
+
+	return r ? r
+		 : subject_result(cuOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks, kernel,
+									      block_size,
+									      dynamic_s_mem_size));
+}
+
+static int max_active_blocks_with_flags(int32_t *num_blocks, const void *func, int32_t block_size,
+					size_t dynamic_s_mem_size, uint32_t flags)
+{
+	void *kernel;
+	int r = subject(func, &kernel);
+
+	return r ? r
+		 : subject_result(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+			   num_blocks, kernel, block_size, dynamic_s_mem_size, flags));
+}
+
+static int available_dynamic_smem(size_t *dynamic_smem_size, const void *func, int32_t num_blocks,
+				  int32_t block_size)
+{
+	void *kernel;
+	int r = subject(func, &kernel);
+
+	return r ? r
+		 : subject_result(cuOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size, kernel,
+									  num_blocks, block_size));
+}
+
+API int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int32_t *num_blocks, const void *func,
+						      int32_t block_size, size_t dynamic_s_mem_size)
+{
+	struct ts_cuda_occupancy_max_active_blocks_per_multiprocessor_params params = {
+		num_blocks, func, block_size, dynamic_s_mem_size};
+
+	return RT(cudaOccupancyMaxActiveBlocksPerMultiprocessor_v6050,
+		  "cudaOccupancyMaxActiveBlocksPerMultiprocessor", &params,
+		  max_active_blocks(num_blocks, func, block_size, dynamic_s_mem_size));
+}
+
+API int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int32_t *num_blocks,
+							       const void *func, int32_t block_size,
+							       size_t dynamic_s_mem_size,
+							       uint32_t flags)
+{
+	struct ts_cuda_occupancy_max_active_blocks_per_multiprocessor_with_flags_params params = {
+		num_blocks, func, block_size, dynamic_s_mem_size, flags};
+
+	return RT(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_v7000,
+		  "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", &params,
+		  max_active_blocks_with_flags(num_blocks, func, block_size, dynamic_s_mem_size,
+					       flags));
+}
+
+API int cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic_smem_size, const void *func,
+						  int32_t num_blocks, int32_t block_size)
+{
+	struct ts_cuda_occupancy_available_dynamic_s_mem_per_block_params params = {
+		dynamic_smem_size, func, num_blocks, block_size};
+
+	return RT(cudaOccupancyAvailableDynamicSMemPerBlock_v10200,
+		  "cudaOccupancyAvailableDynamicSMemPerBlock", &params,
+		  available_dynamic_smem(dynamic_smem_size, func, num_blocks, block_size));
+}

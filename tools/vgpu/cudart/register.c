@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Code that nvcc puts into programs. Constructors announce fatbins, and which host function and host variable stands
+ * for which kernel and device variable; loading waits for the first use, so that a program which never
+ * touches a GPU never starts one. Stubs then ask for kernels by the host function's address.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/vgpu/cudart/runtime.h"
+
+struct fatbin {
+	const void *wrapper;
+	void *library; /* NULL until first used */
+	int error;     /* what came of loading it */
+	bool loaded;
+	struct fatbin *next;
+};
+
+/* What stands for something on the device: a host function, a host variable, a kernel handle. */
+struct symbol {
+	const void *key;
+	struct fatbin *fatbin;
+	const char *name; /* the program's, or the driver's for a kernel handle */
+	void *kernel;
+	void **managed; /* where the program's pointer to a managed variable is kept */
+	struct symbol *next;
+};
+
+#define N_BUCKETS 4096
+
+static struct {
+	pthread_rwlock_t lock;
+	struct symbol *buckets[N_BUCKETS];
+	struct fatbin *fatbins;
+} registered = {.lock = PTHREAD_RWLOCK_INITIALIZER};
+
+static struct symbol **bucket_of(const void *key)
+{
+	uint64_t hash = address(key) * 0x9e3779b97f4a7c15u;
+
+	return &registered.buckets[hash >> 52];
+}
+
+static struct symbol *find(const void *key)
+{
+	struct symbol *symbol;
+
+	pthread_rwlock_rdlock(&registered.lock);
+	for (symbol = *bucket_of(key); symbol && symbol->key != key;)
+		symbol = symbol->next;
+	pthread_rwlock_unlock(&registered.lock);
+	return symbol;
+}
+
+static void add(struct fatbin *fatbin, const void *key, const char *name, void *kernel,
+		void **managed)
+{
+	struct symbol *symbol = malloc(sizeof(*symbol)), **bucket = bucket_of(key);
+
+	/* Called by constructors, that have no way to fail: its use will, naming no such function. */
+	if (!symbol)
+		return;
+	*symbol = (struct symbol){
+		.key = key, .fatbin = fatbin, .name = name, .kernel = kernel, .managed = managed};
+	pthread_rwlock_wrlock(&registered.lock);
+	symbol->next = *bucket;
+	*bucket = symbol;
+	pthread_rwlock_unlock(&registered.lock);
+}
+
+API void **__cudaRegisterFatBinary(void *wrapper)
+{
+	struct fatbin *fatbin = calloc(1, sizeof(*fatbin));
+
+	if (!fatbin)
+		return NULL;
+	fatbin->wrapper = wrapper;
+	pthread_rwlock_wrlock(&registered.lock);
+	fatbin->next = registered.fatbins;
+	registered.fatbins = fatbin;
+	pthread_rwlock_unlock(&registered.lock);
+	return (void **)fatbin;
+}
+
+API void __cudaRegisterFatBinaryEnd(void **handle)
+{
+	/* Loading is lazy: nothing waits for the end. */
+}
+
+API void __cudaUnregisterFatBinary(void **handle)
+{
+	struct fatbin *fatbin = (struct fatbin *)handle;
+
+	if (!fatbin)
+		return;
+	pthread_rwlock_wrlock(&registered.lock);
+	for (size_t i = 0; i < N_BUCKETS; i++) {
+		struct symbol **at = &registered.buckets[i], *symbol;
+
+		while ((symbol = *at)) {
+			if (symbol->fatbin != fatbin) {
+				at = &symbol->next;
+				continue;
+			}
+			*at = symbol->next;
+			free(symbol);
+		}
+	}
+	for (struct fatbin **at = &registered.fatbins; *at; at = &(*at)->next)
+		if (*at == fatbin) {
+			*at = fatbin->next;
+			break;
+		}
+	pthread_rwlock_unlock(&registered.lock);
+	/* At exit the driver may be gone already; its answer then is of no use to anybody. */
+	if (fatbin->library)
+		cuLibraryUnload(fatbin->library);
+	free(fatbin);
+}
+
+API void __cudaRegisterFunction(void **handle, const char *host_function, char *device_symbol,
+				const char *name, int thread_limit, void *tid, void *bid,
+				void *block_dim, void *grid_dim, int *warp_size)
+{
+	add((struct fatbin *)handle, host_function, name, NULL, NULL);
+}
+
+API void __cudaRegisterVar(void **handle, char *host_variable, char *device_symbol,
+			   const char *name, int external, size_t bytes, int constant, int global)
+{
+	add((struct fatbin *)handle, host_variable, name, NULL, NULL);
+}
+
+API void __cudaRegisterManagedVar(void **handle, void **host_pointer, char *device_symbol,
+				  const char *name, int external, size_t bytes, int constant,
+				  int global)
+{
+	add((struct fatbin *)handle, host_pointer, name, NULL, host_pointer);
+}
+
+API void __cudaRegisterHostVar(void **handle, const char *name, char *host_variable, size_t bytes)
+{
+	/* Host memory that device code names: nothing of it is needed before device code runs. */
+}
+
+/* Fills the program's pointers to the fatbin's managed variables. The library is loaded. */
+static void set_managed(struct fatbin *fatbin)
+{
+	uint64_t where;
+	size_t bytes;
+
+	for (size_t i = 0; i < N_BUCKETS; i++)
+		for (struct symbol *s = registered.buckets[i]; s; s = s->next)
+			if (s->fatbin == fatbin && s->managed &&
+			    !cuLibraryGetManaged(&where, &bytes, fatbin->library, s->name))
+				*s->managed = (void *)(uintptr_t)where;
+}
+
+static int load(struct fatbin *fatbin)
+{
+	static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+	int r = ready();
+
+	if (r || __atomic_load_n(&fatbin->loaded, __ATOMIC_ACQUIRE))
+		return r ? r : fatbin->error;
+	pthread_mutex_lock(&loading);
+	if (!fatbin->loaded) {
+		fatbin->error = cuLibraryLoadData(&fatbin->library, fatbin->wrapper, NULL, NULL, 0,
+						  NULL, NULL, 0);
+		if (!fatbin->error)
+			set_managed(fatbin);
+		__atomic_store_n(&fatbin->loaded, true, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&loading);
+	return fatbin->error;
+}
+
+API char __cudaInitModule(void **handle)
+{
+	return handle && !load((struct fatbin *)handle);
+}
+
+static int symbol_kernel(struct symbol *symbol, void **ret_kernel)
+{
+	void *kernel = __atomic_load_n(&symbol->kernel, __ATOMIC_ACQUIRE);
+	int r;
+
+	if (!kernel) {
+		r = load(symbol->fatbin);
+		if (!r)
+			r = cuLibraryGetKernel(&kernel, symbol->fatbin->library, symbol->name);
+		if (r)
+			return r == TS_CU_ERROR_NOT_FOUND ? TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION
+							  : r;
+		/* Its handle leads to its name, too. */
+		if (!find(kernel))
+			add(symbol->fatbin, kernel, symbol->name, kernel, NULL);
+		__atomic_store_n(&symbol->kernel, kernel, __ATOMIC_RELEASE);
+	}
+	*ret_kernel = kernel;
+	return 0;
+}
+
+int kernel_of(const void *func, void **ret_kernel)
+{
+	struct symbol *symbol = find(func);
+
+	if (!func)
+		return TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION;
+	if (symbol)
+		return symbol_kernel(symbol, ret_kernel);
+	/* A kernel handle from cudaLibraryGetKernel; the driver knows its own. */
+	*ret_kernel = (void *)(uintptr_t)func;
+	return 0;
+}
+
+const char *symbol_name(const void *func)
+{
+	struct symbol *symbol = armed() ? find(func) : NULL;
+
+	return symbol ? symbol->name : NULL;
+}
+
+int variable_of(const void *key, uint64_t *ret_address, size_t *ret_bytes)
+{
+	struct symbol *symbol = find(key);
+	int r;
+
+	if (!symbol)
+		return TS_CUDA_ERROR_INVALID_SYMBOL;
+	r = load(symbol->fatbin);
+	if (r)
+		return r;
+	r = symbol->managed ? cuLibraryGetManaged(ret_address, ret_bytes, symbol->fatbin->library,
+						  symbol->name)
+			    : cuLibraryGetGlobal(ret_address, ret_bytes, symbol->fatbin->library,
+						 symbol->name);
+	return r == TS_CU_ERROR_NOT_FOUND ? TS_CUDA_ERROR_INVALID_SYMBOL : r;
+}
+
+static int get_kernel(void **kernel_ptr, const void *entry_func_addr)
+{
+	int r = ready();
+
+	if (r)
+		return r;
+	if (!kernel_ptr)
+		return TS_CUDA_ERROR_INVALID_VALUE;
+	return kernel_of(entry_func_addr, kernel_ptr);
+}
+
+/* What launch stubs call: not reported itself, its failure kept for cudaGetLastError. */
+API int __cudaGetKernel(void **kernel, const void *host_function)
+{
+	int r = get_kernel(kernel, host_function);
+
+	if (r)
+		error_keep(r);
+	return r;
+}
+
+API int cudaGetKernel(void **kernel_ptr, const void *entry_func_addr)
+{
+	struct ts_cuda_get_kernel_params params = {kernel_ptr, entry_func_addr};
+
+	return RT(cudaGetKernel_v12000, "cudaGetKernel", &params,
+		  get_kernel(kernel_ptr, entry_func_addr));
+}
+
+static int get_func_by_symbol(void **function_ptr, const void *symbol_ptr)
+{
+	void *kernel;
+	int r = ready();
+
+	if (r)
+		return r;
+	if (!function_ptr)
+		return TS_CUDA_ERROR_INVALID_VALUE;
+	r = kernel_of(symbol_ptr, &kernel);
+	return r ? r : cuKernelGetFunction(function_ptr, kernel);
+}
+
+API int cudaGetFuncBySymbol(void **function_ptr, const void *symbol_ptr)
+{
+	struct ts_cuda_get_func_by_symbol_params params = {function_ptr, symbol_ptr};
+
+	return RT(cudaGetFuncBySymbol_v11000, "cudaGetFuncBySymbol", &params,
+		  get_func_by_symbol(function_ptr, symbol_ptr));
+}
+
+static int library_load_data(void **library, const void *code, int32_t *jit_options,
+			     void **jit_options_values, uint32_t num_jit_options,
+			     int32_t *library_options, void **library_option_values,
+			     uint32_t num_library_options)
+{
+	int r = ready();
+
+	return r ? r
+		 : cuLibraryLoadData(library, code, jit_options, jit_options_values,
+				     num_jit_options, library_options, library_option_values,
+				     num_library_options);
+}
+
+static int library_load_from_file(void **library, const char *file_name, int32_t *jit_options,
+				  void **jit_options_values, uint32_t num_jit_options,
+				  int32_t *library_options, void **library_option_values,
+				  uint32_t num_library_options)
+{
+	int r = ready();
+
+	return r ? r
+		 : cuLibraryLoadFromFile(library, file_name, jit_options, jit_options_values,
+					 num_jit_options, library_options, library_option_values,
+					 num_library_options);
+}
+
+static int library_unload(void *library)
+{
+	int r = ready();
+
+	return r ? r : cuLibraryUnload(library);
+}
+
+static int library_get_kernel(void **kernel, void *library, const char *name)
+{
+	int r = ready();
+
+	return r ? r : cuLibraryGetKernel(kernel, library, name);
+}
+
+static int library_get_global(void **dev_ptr, size_t *bytes, void *library, const char *name)
+{
+	int r = ready();
+
+	return r ? r : cuLibraryGetGlobal((uint64_t *)dev_ptr, bytes, library, name);
+}
+
+static int library_get_managed(void **dev_ptr, size_t *bytes, void *library, const char *name)
+{
+	int r = ready();
+
+	return r ? r : cuLibraryGetManaged((uint64_t *)dev_ptr, bytes, library, name);
+}
+
+static int library_get_kernel_count(uint32_t *count, void *lib)
+{
+	int r = ready();
+
+	return r ? r : cuLibraryGetKernelCount(count, lib);
+}
+
+static int library_enumerate_kernels(void **kernels, uint32_t num_kernels, void *lib)
+{
+	int r = ready();
+
+	return r ? r : cuLibraryEnumerateKernels(kernels, num_kernels, lib);
+}
+
+static int kernel_set_attribute_for_device(void *kernel, int32_t attr, int32_t value,
+					   int32_t device)
+{
+	int r = ready();
+
+	return r ? r : cuKernelSetAttribute(attr, value, kernel, device);
+}
+
+API int cudaLibraryLoadData(void **library, const void *code, int32_t *jit_options,
+			    void **jit_options_values, uint32_t num_jit_options,
+			    int32_t *library_options, void **library_option_values,
+			    uint32_t num_library_options)
+{
+	struct ts_cuda_library_load_data_params params = {library,
+							  code,
+							  jit_options,
+							  jit_options_values,
+							  num_jit_options,
+							  library_options,
+							  library_option_values,
+							  num_library_options};
+
+	return RT(cudaLibraryLoadData_v12060, "cudaLibraryLoadData", &params,
+		  library_load_data(library, code, jit_options, jit_options_values, num_jit_options,
+				    library_options, library_option_values, num_library_options));
+}
+
+API int cudaLibraryLoadFromFile(void **library, const char *file_name, int32_t *jit_options,
+				void **jit_options_values, uint32_t num_jit_options,
+				int32_t *library_options, void **library_option_values,
+				uint32_t num_library_options)
+{
+	struct ts_cuda_library_load_from_file_params params = {
+		library,	 file_name,	  jit_options,		 jit_options_values,
+		num_jit_options, library_options, library_option_values, num_library_options};
+
+	return RT(cudaLibraryLoadFromFile_v12060, "cudaLibraryLoadFromFile", &params,
+		  library_load_from_file(library, file_name, jit_options, jit_options_values,
+					 num_jit_options, library_options, library_option_values,
+					 num_library_options));
+}
+
+API int cudaLibraryUnload(void *library)
+{
+	struct ts_cuda_library_unload_params params = {library};
+
+	return RT(cudaLibraryUnload_v12060, "cudaLibraryUnload", &params, library_unload(library));
+}
+
+API int cudaLibraryGetKernel(void **kernel, void *library, const char *name)
+{
+	struct ts_cuda_library_get_kernel_params params = {kernel, library, name};
+
+	return RT(cudaLibraryGetKernel_v12060, "cudaLibraryGetKernel", &params,
+		  library_get_kernel(kernel, library, name));
+}
+
+API int cudaLibraryGetGlobal(void **dev_ptr, size_t *bytes, void *library, const char *name)
+{
+	struct ts_cuda_library_get_global_params params = {dev_ptr, bytes, library, name};
+
+	return RT(cudaLibraryGetGlobal_v12060, "cudaLibraryGetGlobal", &params,
+		  library_get_global(dev_ptr, bytes, library, name));
+}
+
+API int cudaLibraryGetManaged(void **dev_ptr, size_t *bytes, void *library, const char *name)
+{
+	struct ts_cuda_library_get_managed_params params = {dev_ptr, bytes, library, name};
+
+	return RT(cudaLibraryGetManaged_v12060, "cudaLibraryGetManaged", &params,
+		  library_get_managed(dev_ptr, bytes, library, name));
+}
+
+API int cudaLibraryGetKernelCount(uint32_t *count, void *lib)
+{
+	struct ts_cuda_library_get_kernel_count_params params = {count, lib};
+
+	return RT(cudaLibraryGetKernelCount_v12060, "cudaLibraryGetKernelCount", &params,
+		  library_get_kernel_count(count, lib));
+}
+
+API int cudaLibraryEnumerateKernels(void **kernels, uint32_t num_kernels, void *lib)
+{
+	struct ts_cuda_library_enumerate_kernels_params params = {kernels, num_kernels, lib};
+
+	return RT(cudaLibraryEnumerateKernels_v12060, "cudaLibraryEnumerateKernels", &params,
+		  library_enumerate_kernels(kernels, num_kernels, lib));
+}
+
+API int cudaKernelSetAttributeForDevice(void *kernel, int32_t attr, int32_t value, int32_t device)
+{
+	struct ts_cuda_kernel_set_attribute_for_device_params params = {kernel, attr, value,
+									device};
+
+	return RT(cudaKernelSetAttributeForDevice_v12060, "cudaKernelSetAttributeForDevice",
+		  &params, kernel_set_attribute_for_device(kernel, attr, value, device));
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of libcudart share. The runtime is a thin layer over libcuda's public functions, as NVIDIA's is: a
+ * profiler sees the runtime's call and the driver's call nested in it. Public functions are written in one
+ * pattern:
+ *
+ *	API int cudaMalloc(void **dev_ptr, size_t size)
+ *	{
+ *		struct ts_cuda_malloc_params params = {dev_ptr, size};
+ *
+ *		return RT(cudaMalloc_v3020, "cudaMalloc", &params, malloc_device(dev_ptr, size));
+ *	}
+ *
+ * RT tells a profiler before and after, and keeps an error for cudaGetLastError. The functions it wraps answer
+ * with an enum ts_cuda_error, which has the driver's numbers wherever both have a word for something. Where a call has
+ * a form for per-thread default streams (_ptsz, _ptds), both call one function that is told which (own).
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/abi/vendor/cuda_runtime.h"
+#include "proto/abi/vendor/cuda_runtime_params.h"
+#include "proto/abi/vendor/cupti_cbid.h"
+#include "tools/vgpu/cudart/driver_api.h"
+#include "tools/vgpu/hooks.h"
+
+#define API __attribute__((visibility("default")))
+
+extern const struct ts_vgpu_hooks *hooks;
+
+static inline bool armed(void)
+{
+	return __builtin_expect(hooks && atomic_load_explicit(hooks->armed, memory_order_relaxed),
+				0);
+}
+
+/* cbid_: the vendor's callback name, version included. name: the exported symbol's without _ptsz. */
+#define RT(cbid_, name, params_, work) RT_NAMED(cbid_, name, params_, NULL, work)
+
+#define RT_NAMED(cbid_, name, params_, symbol, work)                               \
+	({                                                                         \
+		int rt_result_ = RT_TOLD(int, cbid_, name, params_, symbol, work); \
+		if (__builtin_expect(rt_result_ != 0, 0))                          \
+			error_keep(rt_result_);                                    \
+		rt_result_;                                                        \
+	})
+
+#define RT_TOLD(type, cbid_, name, params_, symbol, work)                 \
+	({                                                                \
+		struct ts_vgpu_api call_;                                 \
+		type result_;                                             \
+		bool told_ = false;                                       \
+		if (armed()) {                                            \
+			call_ = (struct ts_vgpu_api){                     \
+				.domain = TS_CUPTI_CB_DOMAIN_RUNTIME_API, \
+				.cbid = TS_CUPTI_RUNTIME_CBID_##cbid_,    \
+				.function_name = name,                    \
+				.params = (params_),                      \
+				.return_value = &result_,                 \
+				.symbol_name = (symbol),                  \
+			};                                                \
+			told_ = hooks->api_enter(&call_);                 \
+		}                                                         \
+		result_ = (work);                                         \
+		if (told_)                                                \
+			hooks->api_exit(&call_);                          \
+		result_;                                                  \
+	})
+
+/* For cudaGetLastError. */
+void error_keep(int error);
+
+/* The driver started; and a context current: the thread's device's primary one where there is none. */
+int start(void);
+int ready(void);
+/* The device of the current context, or the one that would be. */
+int device_current(int32_t *ret_device);
+
+int primary_of(int32_t device, void **ret_context);
+
+static inline uint64_t address(const void *p)
+{
+	return (uint64_t)(uintptr_t)p;
+}
+
+/* The kernel that a host function or a cudaKernel_t means; TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION. */
+int kernel_of(const void *func, void **ret_kernel);
+/* Its name, or NULL. */
+const char *symbol_name(const void *func);
+/* Where a device variable lies in the current context; TS_CUDA_ERROR_INVALID_SYMBOL. */
+int variable_of(const void *symbol, uint64_t *ret_address, size_t *ret_bytes);
