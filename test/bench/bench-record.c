@@ -2,8 +2,9 @@
 /*
  * bench-record [N]: an API record as the shim makes it, through the shim's own producer and into a real
  * session's ring. A second thread on another core takes what was committed out of the ring and releases it, as
- * a daemon would; what found the ring full is counted, as a daemon would count it.
+ * a daemon would. What found the ring full is counted, and the pass that it fell into does not count.
  */
+#include <math.h>
 #include <pthread.h>
 
 #include "inject/producer.h"
@@ -72,7 +73,7 @@ int main(int argc, char **argv)
 	static struct ts_definitions definitions;
 	static struct ts_producer producer;
 	struct ts_gate gate = {.alive = 1, .mode = TS_GATE_OPEN};
-	double best_ns = 1e18, total_ns = 0;
+	double best_ns = INFINITY, total_ns = 0;
 	struct ts_thread *thread;
 	pthread_t drainer;
 	int fd;
@@ -85,6 +86,7 @@ int main(int argc, char **argv)
 		return 1;
 	ts_bench_pin(1);
 	for (int pass = 0; pass < TS_BENCH_PASSES; pass++) {
+		uint64_t lost = thread->ring.shard->lost[TS_LOSS_RING_FULL];
 		uint64_t start_ns = ts_clock_monotonic_ns();
 		double ns;
 
@@ -92,9 +94,12 @@ int main(int argc, char **argv)
 			record(thread, &producer, i);
 		ns = (double)(ts_clock_monotonic_ns() - start_ns) / (double)n;
 		total_ns += ns;
-		if (ns < best_ns)
+		/* A record that was not made says nothing of what one costs. */
+		if (ns < best_ns && lost == thread->ring.shard->lost[TS_LOSS_RING_FULL])
 			best_ns = ns;
 	}
+	if (isinf(best_ns))
+		best_ns = total_ns / TS_BENCH_PASSES;
 	__atomic_store_n(&stopping, 1, __ATOMIC_RELAXED);
 	pthread_join(drainer, NULL);
 	printf("{\"name\": \"api_record\", \"ns\": %.2f, \"mean_ns\": %.2f, \"n\": %" PRIu64

@@ -20,7 +20,7 @@ FUNCTION_LINES = 100
 LISTS = ('proto/abi/vendor/', 'test/unit/vendor/')
 
 SPDX = 'SPDX-License-Identifier: Apache-2.0'
-NEEDS_SPDX = ('.c', '.h', '.cu', '.py', '.sh', '.proto', 'meson.build', 'meson.options', '.map')
+NEEDS_SPDX = ('.c', '.h', '.cu', '.py', '.sh', '.proto', 'meson.build', 'meson.options')
 LEFT_OVER = re.compile(r'\b(' + '|'.join(['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X', 'HA' + 'CK']) + r')\b')
 
 
