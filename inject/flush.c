@@ -50,17 +50,22 @@ static void record_clock(struct ts_shim *shim)
 	ts_thread_commit(thread, sizeof(*out));
 }
 
-static void flush_cupti(struct ts_shim *shim, bool forced)
+static void flush_cupti(struct ts_flush *flush, bool last)
 {
-	uint32_t result;
+	struct ts_shim *shim = flush->shim;
 	size_t n_dropped = 0;
+	uint32_t result;
+	bool dirty;
 
 	/* Cleared first: what is recorded during the flush asks for the next one. */
-	if (!__atomic_exchange_n(&shim->producer.dirty, 0, __ATOMIC_ACQ_REL) && !forced)
+	dirty = __atomic_exchange_n(&shim->producer.dirty, 0, __ATOMIC_ACQ_REL);
+	flush->worked |= dirty;
+	/* Once exit() has begun, the driver may go any moment: from then on only who knows better asks. */
+	if (last ? !flush->worked : !dirty || __atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE))
 		return;
 	if (shim->cupti.clock == TS_CLOCK_CUPTI)
 		record_clock(shim);
-	result = shim->cupti.cuptiActivityFlushAll(forced ? TS_FLUSH_FORCED : TS_FLUSH_NONE);
+	result = shim->cupti.cuptiActivityFlushAll(last ? TS_FLUSH_FORCED : TS_FLUSH_NONE);
 	if (result)
 		ts_debug(&shim->config, "cuptiActivityFlushAll: %u", result);
 	if (!shim->cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &n_dropped) && n_dropped)
@@ -83,8 +88,6 @@ static void *flush_main(void *data)
 	struct ts_flush *flush = data;
 	struct ts_shim *shim = flush->shim;
 	struct ts_control *control = shim->control;
-	/* Whether any work was ever seen: a forced flush in a process without is refused like any other. */
-	bool worked = false;
 
 	prctl(PR_SET_NAME, "ts-flush", 0, 0, 0);
 	/* Calls that CUPTI makes under a flush are no calls of the application's. */
@@ -93,10 +96,9 @@ static void *flush_main(void *data)
 		uint32_t remote = __atomic_load_n(&control->flush_request, __ATOMIC_ACQUIRE);
 		uint32_t asked = __atomic_load_n(&flush->asked, __ATOMIC_ACQUIRE);
 
-		worked |= __atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED);
 		update_modules(flush);
 		if (!flush->detached) {
-			flush_cupti(shim, worked && asked != flush->done);
+			flush_cupti(flush, asked != flush->done);
 			if (__atomic_load_n(&shim->link.over, __ATOMIC_ACQUIRE)) {
 				ts_recorder_stop(shim);
 				flush->detached = true;

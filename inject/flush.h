@@ -22,6 +22,7 @@ struct ts_flush {
 	/* Counts up: that many flushes were asked for by this process, and done. */
 	uint32_t asked;
 	uint32_t done;
+	bool worked; /* the process submitted something, at some time */
 	bool detached;
 };
 

@@ -32,6 +32,7 @@
 
 /* How soon a message of the daemon's is noticed while nothing else happens. */
 #define LISTEN_NS    UINT64_C(100000000)
+#define BUSY_NS	     UINT64_C(10000000)
 #define RETRY_MIN_NS UINT64_C(500000000)
 #define RETRY_MAX_NS UINT64_C(5000000000)
 /* How long records are kept for a daemon that is gone; after that they are only counted. */
@@ -199,7 +200,8 @@ static void connect_daemon(struct ts_link *link, struct connection *connection)
 	}
 	if (!connection->lost_at)
 		connection->lost_at = now;
-	connection->retry_at = now + connection->retry_ns;
+	/* A full queue of connections is soon shorter. */
+	connection->retry_at = now + (r == -EAGAIN ? BUSY_NS : connection->retry_ns);
 	connection->retry_ns *= 2;
 	if (connection->retry_ns > RETRY_MAX_NS)
 		connection->retry_ns = RETRY_MAX_NS;
@@ -241,7 +243,7 @@ static void hear(struct ts_link *link, struct connection *connection)
 		} else if (type == TS_HANDSHAKE_DONE) {
 			drop_socket(connection);
 			__atomic_store_n(&link->over, 1, __ATOMIC_RELEASE);
-			ts_futex_set(&link->ended, 1);
+			ts_futex_set(&link->farewell, TS_LINK_HEARD_DONE);
 		}
 	}
 }
@@ -253,11 +255,17 @@ static bool is_over(const struct ts_link *link)
 
 static void say_bye(struct ts_link *link, struct connection *connection)
 {
+	int r = -ENOTCONN;
+
 	if (connection->bye_sent)
 		return;
+	/* A last attempt, for a process so short that its daemon was busy all the while. */
+	if (connection->socket < 0 && !is_over(link))
+		connect_daemon(link, connection);
 	connection->bye_sent = true;
-	if (connection->socket < 0 || ts_handover_send(connection->socket, TS_HANDSHAKE_BYE) < 0)
-		ts_futex_set(&link->ended, 1);
+	if (connection->socket >= 0)
+		r = ts_handover_send(connection->socket, TS_HANDSHAKE_BYE);
+	ts_futex_set(&link->farewell, r ? TS_LINK_HEARD_DONE : TS_LINK_SAID_BYE);
 }
 
 static void wait_a_while(struct ts_link *link, const struct connection *connection)
@@ -279,7 +287,7 @@ static void serve(struct ts_link *link, struct connection *connection)
 		if (__atomic_load_n(&link->request, __ATOMIC_ACQUIRE) == TS_LINK_BYE) {
 			say_bye(link, connection);
 			if (connection->socket < 0)
-				ts_futex_set(&link->ended, 1);
+				ts_futex_set(&link->farewell, TS_LINK_HEARD_DONE);
 		} else if (connection->socket < 0 && !is_over(link)) {
 			if (ts_clock_monotonic_ns() >= connection->retry_at)
 				connect_daemon(link, connection);
@@ -307,7 +315,7 @@ static void give_note(struct ts_link *link, struct connection *connection)
 				       link->config->program, text);
 	drop_socket(connection);
 	ts_futex_set(&link->handed_over, 1);
-	ts_futex_set(&link->ended, 1);
+	ts_futex_set(&link->farewell, TS_LINK_HEARD_DONE);
 }
 
 static void *link_main(void *data)

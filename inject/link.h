@@ -20,15 +20,20 @@ enum ts_link_request {
 	TS_LINK_BYE = 1, /* everything is flushed: say so, and wait for DONE */
 };
 
+enum ts_link_farewell {
+	TS_LINK_SAID_BYE = 1,	/* it lies in the daemon's socket, which outlives us */
+	TS_LINK_HEARD_DONE = 2, /* the file is written; or nobody is there to say so */
+};
+
 struct ts_link {
 	const struct ts_config *config;
 	struct ts_gate *gate;
 	struct ts_session_options options;
 
-	/* Words that others wait on: 0 until it happened, then 1. Release, paired with the waiter's acquire. */
+	/* Words that others wait on: 0 until it happened. Release, paired with the waiter's acquire. */
 	uint32_t session_made; /* or could not be: `error` */
 	uint32_t handed_over;  /* HELLO lies in the daemon's socket, or there is no daemon */
-	uint32_t ended;	       /* after a request for BYE: nothing more is to be waited for */
+	uint32_t farewell;     /* enum ts_link_farewell, after a request for BYE */
 
 	int error;
 	struct ts_control *control;

@@ -18,6 +18,7 @@
 struct preload {
 	char library[PATH_MAX];
 	char holder[256]; /* whose CUDA_INJECTION64_PATH is; empty: ours */
+	pid_t pid;
 	void (*next_exit)(int);
 	void (*next_Exit)(int);
 };
@@ -35,6 +36,7 @@ __attribute__((constructor)) static void loaded(void)
 	int saved_errno = errno;
 	Dl_info info;
 
+	preload.pid = getpid();
 	/* Other preloaded libraries may have an _exit() too; theirs comes after ours. */
 	*(void **)&preload.next_exit = dlsym(RTLD_NEXT, "_exit");
 	*(void **)&preload.next_Exit = dlsym(RTLD_NEXT, "_Exit");
@@ -69,7 +71,9 @@ static void tell_of_holder(void)
 	void *driver;
 	int fd = -1;
 
-	if (ts_shim.started || !*preload.holder || is_ours(preload.holder))
+	/* Once for the process: not for each child that it forked. */
+	if (ts_shim.started || !*preload.holder || preload.pid != getpid() ||
+	    is_ours(preload.holder))
 		return;
 	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	if (!driver)

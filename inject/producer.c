@@ -16,6 +16,9 @@
 #define LOSSLESS_WAIT_NS UINT64_C(500000000)
 #define LOSSLESS_STEP_NS 50000
 
+/* Past the watermark the doorbell is rung so many times a ring's length. */
+#define BELL_STEPS 16
+
 /* After a vain search for a shard so many records pass before the next: the search walks them all. */
 #define CLAIM_RETRY 256
 
@@ -170,6 +173,7 @@ struct ts_thread *ts_producer_claim(struct ts_producer *producer)
 	}
 	ts_tls.unclaimed = 0;
 	ts_ring_producer_init(&thread->ring, shard, producer->control->ring_bytes);
+	thread->bell_at = thread->ring.released + thread->ring.ring_bytes / 2;
 	thread->id = define_thread(producer);
 	thread->stalled = false;
 	thread->patience_ns = 0;
@@ -191,10 +195,17 @@ static void wake_daemon(struct ts_control *control)
 
 void ts_thread_ring_doorbell(struct ts_thread *thread)
 {
+	struct ts_ring_producer *ring = &thread->ring;
+
 	/* What was known of the consumer is old, or it would not look this full: ask again first. (B) of ring.h. */
-	thread->ring.released = __atomic_load_n(&thread->ring.shard->released, __ATOMIC_ACQUIRE);
-	if (ts_ring_past_watermark(&thread->ring))
+	ring->released = __atomic_load_n(&ring->shard->released, __ATOMIC_ACQUIRE);
+	if (ts_ring_past_watermark(ring)) {
 		wake_daemon(thread->producer->control);
+		/* A daemon that is awake, or slow, is not asked for at every record. */
+		thread->bell_at = ring->head + ring->ring_bytes / BELL_STEPS;
+	} else {
+		thread->bell_at = ring->released + ring->ring_bytes / 2;
+	}
 }
 
 void *ts_thread_full(struct ts_thread *thread, uint32_t n_bytes)

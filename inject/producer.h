@@ -69,6 +69,7 @@ struct ts_call {
 /* A recording thread. Kept by the producer, found through ts_tls. */
 struct ts_thread {
 	struct ts_ring_producer ring;
+	uint64_t bell_at; /* from this head on the doorbell is due */
 	struct ts_producer *producer;
 	struct ts_thread *next; /* while idle */
 	struct ts_call call;
@@ -106,7 +107,7 @@ struct ts_thread *ts_producer_claim(struct ts_producer *producer);
 /* The ring is full. Waits where lossless, and returns room, or counts and returns NULL. */
 void *ts_thread_full(struct ts_thread *thread, uint32_t n_bytes);
 
-/* Past the watermark: wakes the daemon where it sleeps. */
+/* The watermark may be passed: wakes the daemon if so, where it sleeps. */
 void ts_thread_ring_doorbell(struct ts_thread *thread);
 
 /* The calling thread, ready to record; NULL: see ts_producer_claim(). */
@@ -148,7 +149,7 @@ static inline void *ts_thread_reserve(struct ts_thread *thread, enum ts_record_t
 static inline void ts_thread_commit(struct ts_thread *thread, uint32_t n_bytes)
 {
 	ts_ring_commit(&thread->ring, n_bytes);
-	if (ts_unlikely(ts_ring_past_watermark(&thread->ring)))
+	if (ts_unlikely(thread->ring.head >= thread->bell_at))
 		ts_thread_ring_doorbell(thread);
 }
 

@@ -90,8 +90,11 @@ static void start(struct ts_shim *shim, uint32_t parent_session_pid)
 	shim->gate->alive = 1;
 	r = set_up_session(shim, parent_session_pid);
 	ts_debug(&shim->config, "session: %s", strerror(-r));
-	if (r)
+	if (r) {
+		if (shim->control)
+			ts_session_refuse(shim->control, TS_EMPTY_NO_MEMORY, strerror(-r));
 		return;
+	}
 	ts_stack_init(&shim->stacks);
 	reason = ts_cupti_load(&shim->cupti, &shim->config, text, sizeof(text));
 	shim->control->vendor_version = shim->cupti.version;
@@ -179,7 +182,11 @@ static void end_link(struct ts_shim *shim)
 	if (__atomic_load_n(&shim->control->state, __ATOMIC_RELAXED) != TS_SESSION_REFUSED)
 		__atomic_store_n(&shim->control->state, TS_SESSION_ENDED, __ATOMIC_RELEASE);
 	ts_futex_set(&shim->link.request, TS_LINK_BYE);
-	(void)ts_futex_wait_for(&shim->link.ended, 1, shim->link.is_private ? DONE_NS : BYE_NS);
+	/* A private daemon's file is complete when the command returns; a service needs but to be told. */
+	if (shim->link.is_private)
+		(void)ts_futex_wait_for(&shim->link.farewell, TS_LINK_HEARD_DONE, DONE_NS);
+	else
+		(void)ts_futex_wait_for(&shim->link.farewell, TS_LINK_SAID_BYE, BYE_NS);
 }
 
 void ts_shim_end(bool last)

@@ -129,7 +129,9 @@ static uint32_t capture_stack(struct ts_shim *shim, struct ts_thread *thread)
 	bool truncated = false;
 	uint32_t stack;
 
-	if (!(__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_STACKS))
+	/* Both the user of the process and that of the recording may do without. */
+	if (!shim->config.stacks ||
+	    !(__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_STACKS))
 		return TS_ID_UNKNOWN;
 	stack = ts_stack_capture(&shim->stacks, &shim->definitions, &truncated);
 	if (ts_unlikely(truncated))
@@ -174,11 +176,25 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 		record_stream_op(shim, thread, data, &op, op_id, end);
 }
 
+/* An end that fails ends an invalidated capture; or was none: never below 0. */
+static void count_capture(struct ts_shim *shim, int change, bool failed)
+{
+	int32_t n = __atomic_load_n(&shim->n_captures, __ATOMIC_RELAXED);
+
+	if (change > 0 && failed)
+		return;
+	while (n + change >= 0 &&
+	       !__atomic_compare_exchange_n(&shim->n_captures, &n, n + change, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 static void leave(struct ts_shim *shim, struct ts_thread *thread, uint32_t mode, uint32_t domain,
 		  uint32_t cbid, const struct ts_cupti_callback_data *data)
 {
 	struct ts_call *call = &thread->call;
 	bool outermost = call->depth && is_outermost(call, domain, cbid, data);
+	bool failed;
 	int capture;
 
 	/* The way in was not seen: it was before recording began. */
@@ -190,10 +206,10 @@ static void leave(struct ts_shim *shim, struct ts_thread *thread, uint32_t mode,
 			call->depth--;
 		return;
 	}
+	failed = data->function_return_value && *(int32_t *)data->function_return_value;
 	capture = ts_calls_capture(domain, cbid);
-	if (ts_unlikely(capture) && (!data->function_return_value ||
-				     !*(int32_t *)data->function_return_value || capture < 0))
-		__atomic_fetch_add(&shim->n_captures, capture, __ATOMIC_RELAXED);
+	if (ts_unlikely(capture))
+		count_capture(shim, capture, failed);
 	call->depth = 0;
 	if (ts_unlikely(mode == TS_GATE_COUNT)) {
 		/* No daemon for long: the ring would be full by now. */
@@ -201,7 +217,8 @@ static void leave(struct ts_shim *shim, struct ts_thread *thread, uint32_t mode,
 		return;
 	}
 	record_call(shim, thread, domain, cbid, data);
-	if (ts_unlikely(!__atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED)))
+	/* What failed (as everything does once the driver is gone) is no work to flush. */
+	if (ts_unlikely(!__atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED)) && !failed)
 		__atomic_store_n(&shim->producer.dirty, 1, __ATOMIC_RELEASE);
 }
 
