@@ -250,7 +250,7 @@ void ts_vgpu_report_started(struct ts_vgpu_operation *op)
 {
 	struct section section;
 
-	if (op->epoch == 0 || !section_enter(&section))
+	if (!op->sink_buffer || !section_enter(&section))
 		return;
 	if (op->epoch == section.epoch)
 		section.sink->operation_started(op);
@@ -261,7 +261,7 @@ void ts_vgpu_report_completed(struct ts_vgpu_operation *op)
 {
 	struct section section;
 
-	if (op->epoch == 0 || !section_enter(&section))
+	if (!op->sink_buffer || !section_enter(&section))
 		return;
 	if (op->epoch == section.epoch)
 		section.sink->operation_completed(op);

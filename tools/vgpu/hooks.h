@@ -122,7 +122,11 @@ struct ts_vgpu_operation {
 		} memset;
 	};
 
-	/* hooks.c and the sink: zero at submission, not to be touched after it. */
+	/*
+	 * hooks.c and the sink's, set at submission and not to be touched after it. An operation
+	 * whose sink_buffer stays NULL is of no interest: its start and completion are not
+	 * reported.
+	 */
 	uint32_t epoch;
 	uint32_t sink_offset;
 	void *sink_buffer;

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "tools/vgpu/cupti/api.h"
 #include "tools/vgpu/cupti/internal.h"
@@ -191,7 +190,7 @@ static void note_request(struct ts_cupti_buffer *buffer, uint64_t start, uint64_
 		.kind = TS_CUPTI_ACTIVITY_KIND_OVERHEAD,
 		.overhead_kind = TS_CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST,
 		.object_kind = TS_CUPTI_ACTIVITY_OBJECT_THREAD,
-		.object_id.pt = {.process_id = (uint32_t)getpid(),
+		.object_id.pt = {.process_id = ts_cupti_process_id(),
 				 .thread_id = ts_cupti_thread_id()},
 		.start = start,
 		.end = end,

@@ -89,12 +89,15 @@ static void add_pair(void)
 	state.pairs[state.n_pairs++] = pair;
 }
 
-static void refresh(void)
+/* Sees to it that the pairs reach to newest_ns, or to now where that lies in the future. */
+static void refresh(uint64_t newest_ns)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	if (state.n_pairs) {
+		uint64_t due = state.pairs[state.n_pairs - 1].device_ns + PAIR_INTERVAL_NS;
 
-	if (state.n_pairs && now - state.pairs[state.n_pairs - 1].device_ns < PAIR_INTERVAL_NS)
-		return;
+		if (newest_ns < due || clock_ns(CLOCK_MONOTONIC) < due)
+			return;
+	}
 	add_pair();
 	if (state.n_pairs == 1) {
 		struct timespec pause = {.tv_nsec = FIRST_SPAN_NS};
@@ -133,8 +136,12 @@ static uint64_t convert(uint64_t device_ns)
 
 void ts_cupti_clock_convert(uint64_t *times_ns, size_t n)
 {
+	uint64_t newest_ns = 0;
+
+	for (size_t i = 0; i < n; i++)
+		newest_ns = times_ns[i] > newest_ns ? times_ns[i] : newest_ns;
 	pthread_mutex_lock(&state.lock);
-	refresh();
+	refresh(newest_ns);
 	for (size_t i = 0; i < n; i++)
 		if (times_ns[i])
 			times_ns[i] = convert(times_ns[i]);
@@ -146,6 +153,6 @@ void ts_cupti_clock_set(ts_cupti_timestamp_fn callback)
 	pthread_mutex_lock(&state.lock);
 	atomic_store_explicit(&the_callback, callback, memory_order_release);
 	state.n_pairs = 0;
-	refresh();
+	refresh(0);
 	pthread_mutex_unlock(&state.lock);
 }

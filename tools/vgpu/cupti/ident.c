@@ -10,6 +10,7 @@
 
 static __thread uint32_t last_error;
 static __thread uint32_t system_thread_id;
+static _Atomic uint32_t process_id; /* 0: not asked yet */
 static _Atomic uint32_t thread_id_type = TS_CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
 
 static const char *const runtime_names[TS_CUPTI_RUNTIME_CBID_SIZE] = {
@@ -190,6 +191,31 @@ uint32_t cuptiGetGraphNodeId(void *node, uint64_t *ret_id)
 	if (!ts_cupti_hooks())
 		return ts_cupti_result(TS_CUPTI_ERROR_NOT_INITIALIZED);
 	return graph_result(ts_cupti_hooks()->queries->graph_node_id(node, ret_id));
+}
+
+static void forget_process(void)
+{
+	atomic_store_explicit(&process_id, 0, memory_order_relaxed);
+	system_thread_id = 0;
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, forget_process);
+}
+
+uint32_t ts_cupti_process_id(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	uint32_t id = atomic_load_explicit(&process_id, memory_order_relaxed);
+
+	/* Asking the kernel each time would be the dearest part of a record. */
+	if (!id) {
+		pthread_once(&once, watch_forks);
+		id = (uint32_t)getpid();
+		atomic_store_explicit(&process_id, id, memory_order_relaxed);
+	}
+	return id;
 }
 
 uint32_t ts_cupti_thread_id(void)

@@ -14,8 +14,8 @@
  *	refused.c   exported, and refused by name
  *
  * Locks, outermost first: delivery (buffer.c), the list of buffers, one buffer. config_lock and the
- * clock's stand alone. None is held while the client is called, except delivery; none is held while
- * draining.
+ * clock's stand alone. None is held while the client is called, except delivery in its completion
+ * callback and the clock's in its timestamp callback; none is held while draining.
  */
 #pragma once
 
@@ -123,5 +123,6 @@ void ts_cupti_clock_set(ts_cupti_timestamp_fn callback); /* NULL: CLOCK_REALTIME
 
 /* ident.c */
 uint32_t ts_cupti_thread_id(void);
+uint32_t ts_cupti_process_id(void);
 void ts_cupti_thread_id_reset(void);
 const char *ts_cupti_callback_name(uint32_t domain, uint32_t cbid);

@@ -7,7 +7,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/vgpu/cupti/api.h"
 #include "tools/vgpu/cupti/internal.h"
@@ -42,7 +41,7 @@ static void record_api(const struct ts_vgpu_api *call)
 	record->cbid = call->cbid;
 	record->start = call->sink_word;
 	record->end = end;
-	record->process_id = (uint32_t)getpid();
+	record->process_id = ts_cupti_process_id();
 	record->thread_id = ts_cupti_thread_id();
 	record->correlation_id = call->correlation_id;
 	record->return_value = call->return_value ? *(const uint32_t *)call->return_value : 0;
@@ -247,7 +246,7 @@ static void memory(const struct ts_vgpu_memory_event *event, uint32_t correlatio
 	record->bytes = event->bytes;
 	record->timestamp = timestamp;
 	record->pc = event->pc;
-	record->process_id = (uint32_t)getpid();
+	record->process_id = ts_cupti_process_id();
 	record->device_id = event->device_id;
 	record->context_id = event->context_id;
 	record->stream_id = event->stream_id;
