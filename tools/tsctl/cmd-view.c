@@ -201,7 +201,8 @@ static int start(struct view *view)
 	if (!rows.types && (view->stats || !view->json))
 		rows.types = TS_ROW_EVENTS & ~QUIET_TYPES;
 	names.from_ns = rows.from_ns;
-	names.launchers = !view->stats;
+	/* JSON is the row's own fields, whatever of its call is left; a person wants to know who asked for it. */
+	names.launchers = !view->stats && !view->json;
 	r = ts_resolver_new(reader, &names, &view->resolver);
 	if (!r)
 		r = ts_sbt_cursor_new(reader, &rows, &view->cursor);
@@ -277,12 +278,14 @@ static void thread_text(struct view *view, const struct ts_sbt_row *row, char te
 {
 	const struct ts_row_thread *thread = ts_resolver_thread(view->resolver, row);
 	const char *name = thread ? ts_resolver_string(view->resolver, thread->name) : NULL;
+	char number[16];
+	int n;
 
 	text[0] = 0;
-	if (thread && name && *name)
-		snprintf(text, 17, "%.8s/%" PRIu32, name, thread->tid);
-	else if (thread)
-		snprintf(text, 17, "%" PRIu32, thread->tid);
+	if (!thread)
+		return;
+	n = snprintf(number, sizeof(number), "%s%" PRIu32, name && *name ? "/" : "", thread->tid);
+	snprintf(text, 17, "%.*s%s", 16 - n, name ? name : "", number);
 	/* A thread is named by whoever made it. */
 	for (char *at = text; *at; at++)
 		if ((unsigned char)*at < 0x20 || (unsigned char)*at >= 0x7f)

@@ -229,11 +229,14 @@ static void fill_metadata(struct maker *maker, Ts__Rpc__TraceInfo *info)
 
 	info->metadata = ts_pool_alloc(maker->pool, n + 1, sizeof(*info->metadata));
 	for (size_t i = 0; i < n; i++) {
-		Ts__Rpc__TraceInfo__MetadataEntry *entry =
-			ts_pool_alloc(maker->pool, 1, sizeof(*entry));
+		Ts__Rpc__TraceInfo__MetadataEntry *entry;
 		const char *key, *value;
 
 		ts_sbt_reader_metadata_at(maker->reader, i, &key, &value);
+		/* Of a file that lost its strings. */
+		if (!key || !value)
+			continue;
+		entry = ts_pool_alloc(maker->pool, 1, sizeof(*entry));
 		ts__rpc__trace_info__metadata_entry__init(entry);
 		entry->key = ts_pool_copy(maker->pool, key);
 		entry->value = ts_pool_copy(maker->pool, value);
