@@ -97,6 +97,8 @@ int ts_builder_encode(struct ts_builder *builder, struct ts_encoder *encoder, ui
 /* Whether a header can be true. NULL, or what is wrong with it. */
 const char *ts_block_header_check(const struct ts_sbt_block_header *header);
 
+bool ts_block_checksum_ok(const struct ts_sbt_block_header *header, const uint8_t *stored);
+
 /* Decompresses and checks a payload. 0, -ENOMEM, or TS_SBT_E_CORRUPT and *ret_why. */
 int ts_block_payload(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
 		     const uint8_t *stored, uint8_t **ret_raw, const char **ret_why);

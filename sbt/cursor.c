@@ -10,7 +10,7 @@
 #include "sbt/reader-internal.h"
 
 #define BATCH_ROWS     256u
-#define MAX_OPEN_BYTES (128ull * 1024 * 1024)
+#define MAX_OPEN_BYTES (128ull * 1024 * 1024) /* unless ts_sbt_cursor_limit() said else */
 
 struct stream {
 	uint64_t block; /* its number in the list */
@@ -42,6 +42,7 @@ struct ts_sbt_cursor {
 	size_t n_heap;
 	size_t capacity;
 	uint64_t open_bytes;
+	uint64_t max_open_bytes;
 	uint64_t clock; /* counts calls, for what was used last */
 	bool advance;	/* the heap's first row has been handed out */
 };
@@ -51,39 +52,62 @@ static size_t batch_bytes(const struct stream *stream)
 	return (size_t)BATCH_ROWS * stream->decoder.schema->row_bytes;
 }
 
-static void give_back(struct ts_sbt_cursor *cursor, struct stream *stream)
+static void free_raw(struct ts_sbt_cursor *cursor, struct stream *stream)
 {
 	if (stream->raw)
 		cursor->open_bytes -= stream->raw_bytes;
+	free(stream->raw);
+	stream->raw = NULL;
+}
+
+static void free_batch(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
 	if (stream->batch)
 		cursor->open_bytes -= batch_bytes(stream);
-	free(stream->raw);
 	free(stream->batch);
-	stream->raw = stream->batch = NULL;
+	stream->batch = NULL;
 }
 
 static void stream_free(struct ts_sbt_cursor *cursor, struct stream *stream)
 {
-	give_back(cursor, stream);
+	free_raw(cursor, stream);
+	free_batch(cursor, stream);
 	free(stream);
 }
 
-/* Makes room for `bytes` more, but for what `keep` holds. */
+/* The stream that was not used for longest, of those that hold a payload, or a batch. */
+static struct stream *oldest(const struct ts_sbt_cursor *cursor, const struct stream *keep,
+			     bool of_batches)
+{
+	struct stream *found = NULL;
+
+	for (size_t i = 0; i < cursor->n_heap; i++) {
+		struct stream *stream = cursor->heap[i];
+
+		if (stream != keep && (of_batches ? stream->batch : stream->raw) &&
+		    (!found || stream->last_used < found->last_used))
+			found = stream;
+	}
+	return found;
+}
+
+/*
+ * Makes room for `bytes` more, but for what `keep` holds. Payloads go first: they are needed again only
+ * when a batch is through.
+ */
 static void make_room(struct ts_sbt_cursor *cursor, const struct stream *keep, uint64_t bytes)
 {
-	while (cursor->open_bytes + bytes > MAX_OPEN_BYTES) {
-		struct stream *oldest = NULL;
+	while (cursor->open_bytes + bytes > cursor->max_open_bytes) {
+		struct stream *stream = oldest(cursor, keep, false);
 
-		for (size_t i = 0; i < cursor->n_heap; i++) {
-			struct stream *stream = cursor->heap[i];
-
-			if (stream != keep && (stream->raw || stream->batch) &&
-			    (!oldest || stream->last_used < oldest->last_used))
-				oldest = stream;
+		if (stream) {
+			free_raw(cursor, stream);
+			continue;
 		}
-		if (!oldest)
+		stream = oldest(cursor, keep, true);
+		if (!stream)
 			return;
-		give_back(cursor, oldest);
+		free_batch(cursor, stream);
 	}
 }
 
@@ -300,6 +324,7 @@ int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_o
 	if (!cursor)
 		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for a cursor");
 	cursor->reader = reader;
+	cursor->max_open_bytes = MAX_OPEN_BYTES;
 	if (options)
 		cursor->options = *options;
 	if (!cursor->options.types)
@@ -318,6 +343,11 @@ int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_o
 	qsort(cursor->waiting, n, sizeof(*cursor->waiting), compare_waiting);
 	*ret_cursor = ts_take_ptr(cursor);
 	return 0;
+}
+
+void ts_sbt_cursor_limit(struct ts_sbt_cursor *cursor, uint64_t max_bytes)
+{
+	cursor->max_open_bytes = max_bytes;
 }
 
 void ts_sbt_cursor_free(struct ts_sbt_cursor *cursor)

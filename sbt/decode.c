@@ -30,13 +30,18 @@ const char *ts_block_header_check(const struct ts_sbt_block_header *header)
 	return NULL;
 }
 
+bool ts_block_checksum_ok(const struct ts_sbt_block_header *header, const uint8_t *stored)
+{
+	return header->payload_checksum == ts_crc32c(stored, header->stored_bytes);
+}
+
 int ts_block_payload(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
 		     const uint8_t *stored, uint8_t **ret_raw, const char **ret_why)
 {
 	uint8_t *raw;
 	size_t n;
 
-	if (header->payload_checksum != ts_crc32c(stored, header->stored_bytes)) {
+	if (!ts_block_checksum_ok(header, stored)) {
 		*ret_why = "a block's checksum is wrong";
 		return TS_SBT_E_CORRUPT;
 	}

@@ -31,6 +31,7 @@ struct ts_sbt_reader {
 	int fd;
 	struct ts_sbt_error error;
 	enum ts_sbt_file_state state;
+	bool has_index; /* the list of blocks is the index's */
 	char format[32];
 	uint64_t file_bytes;
 	uint64_t whole_bytes; /* up to the end of the last whole block, or of the end marker */
@@ -77,3 +78,13 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader);
 void ts_sbt_reader_init_definitions(struct ts_sbt_reader *reader);
 void ts_sbt_reader_free_definitions(struct ts_sbt_reader *reader);
+
+/*
+ * Looks for the next whole block, header and checksums right, at or after `from`. 0, -errno, or
+ * TS_SBT_E_NOT_FOUND.
+ */
+int ts_sbt_find_block(int fd, uint64_t from, uint64_t file_bytes, uint64_t *ret_off);
+
+/* The payload's bytes as stored, to be free()d, checksum not looked at. 0, -errno, TS_SBT_E_CORRUPT. */
+int ts_sbt_read_stored(int fd, const struct ts_sbt_block_header *header, uint64_t off,
+		       uint8_t **ret_bytes);

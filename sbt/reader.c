@@ -316,6 +316,7 @@ static int read_index(struct ts_sbt_reader *reader)
 	free(index.blocks);
 	if (!r) {
 		reader->state = TS_SBT_FINISHED;
+		reader->has_index = true;
 		reader->whole_bytes = reader->file_bytes;
 		return 0;
 	}

@@ -211,6 +211,13 @@ struct ts_sbt_row {
  */
 int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 		      struct ts_sbt_cursor **ret_cursor);
+
+/*
+ * How many bytes of opened blocks the cursor may hold, where 128 MiB are not right. The few that the
+ * row at hand needs are held in any case.
+ */
+void ts_sbt_cursor_limit(struct ts_sbt_cursor *cursor, uint64_t max_bytes);
+
 void ts_sbt_cursor_free(struct ts_sbt_cursor *cursor);
 TS_DEFINE_CLEANUP(struct ts_sbt_cursor *, ts_sbt_cursor_freep, ts_sbt_cursor_free)
 

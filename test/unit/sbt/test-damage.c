@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files that are not what they should be: cut at every byte, with bits flipped, from a newer version, on a
+ * full disk. They open to their last whole block, verify finds what is wrong, repair mends the end, nothing
+ * crashes.
+ */
+
+#include "test/unit/harness.h"
+
+#include <sys/resource.h>
+
+#include "sbt-test.h"
+#include "sbt/block.h"
+#include "sbt/crc32c.h"
+#include "sbt/repair.h"
+#include "sbt/verify.h"
+
+/* Reads everything that can be read; returns the number of event rows. */
+static uint64_t read_all(struct ts_sbt_reader *reader)
+{
+	struct ts_sbt_cursor *cursor;
+	struct ts_sbt_summary summary;
+	struct ts_sbt_stack stack;
+	struct ts_sbt_row row;
+	const char *key, *value;
+	uint64_t n = 0;
+	int r;
+
+	for (uint32_t id = 0; id < 30; id++) {
+		ts_sbt_reader_string(reader, id, NULL);
+		ts_sbt_reader_stack(reader, 1 + id % 3, id, &stack);
+		ts_sbt_reader_metadata_at(reader, id, &key, &value);
+	}
+	ts_sbt_reader_summary(reader, 0, &summary);
+	ts_sbt_reader_origin_ns(reader);
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	while ((r = ts_sbt_cursor_next(cursor, &row)) != TS_SBT_E_END) {
+		ts_check(r >= 0);
+		n += !r;
+	}
+	ts_sbt_cursor_free(cursor);
+	return n;
+}
+
+/* Event rows in the blocks that lie whole before `cut`. */
+static uint64_t rows_before(const struct ts_sbt_reader *reader, uint64_t cut)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
+		const struct ts_sbt_block *block = ts_sbt_reader_block(reader, i);
+
+		if (block->off + block->bytes <= cut && block->type < TS_ROW_EVENT_COUNT)
+			n += block->n_rows;
+	}
+	return n;
+}
+
+static void check_cut(const uint8_t *bytes, size_t n, size_t cut, const struct ts_sbt_reader *whole)
+{
+	int fd = test_file_of(bytes, cut), rw;
+	struct ts_sbt_repair_report repaired;
+	struct ts_sbt_verify_report report;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_error error;
+	uint64_t rows = rows_before(whole, cut);
+
+	if (cut < TS_SBT_HEADER_BYTES) {
+		ts_check_int(ts_sbt_reader_open(fd, &reader, &error), TS_SBT_E_NOT_SBT);
+		ts_check_int(error.code, TS_SBT_E_NOT_SBT);
+		ts_check_int(ts_sbt_verify(fd, NULL, &report), TS_SBT_E_NOT_SBT);
+		close(fd);
+		return;
+	}
+	ts_check_int(ts_sbt_reader_open(fd, &reader, &error), 0);
+	ts_check_int(ts_sbt_reader_state(reader), cut == n ? TS_SBT_FINISHED : TS_SBT_TRUNCATED);
+	ts_check_int(read_all(reader), rows);
+	ts_sbt_reader_free(reader);
+	ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
+	ts_check(cut == n ? !report.n_findings : report.n_findings > 0);
+
+	rw = test_reopen(fd, O_RDWR);
+	ts_check_int(ts_sbt_repair(rw, &repaired, &error), 0);
+	ts_check_int(repaired.was_finished, cut == n);
+	ts_check_int(repaired.n_rows, rows);
+	ts_check_int(ts_sbt_verify(rw, NULL, &report), 0);
+	ts_check_int(report.n_findings, 0);
+	ts_check_int(report.state, TS_SBT_FINISHED);
+	ts_check_int(ts_sbt_reader_open(rw, &reader, &error), 0);
+	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
+	ts_check_int(read_all(reader), rows);
+	ts_sbt_reader_free(reader);
+	close(rw);
+	close(fd);
+}
+
+TS_TEST(cut_at_every_byte)
+{
+	int fd = test_small_trace(3, true);
+	struct ts_sbt_reader *whole;
+	size_t n;
+	uint8_t *bytes = test_contents(fd, &n);
+
+	ts_check_int(ts_sbt_reader_open(fd, &whole, NULL), 0);
+	for (size_t cut = 0; cut <= n; cut += n > 12000 && cut > 2000 && cut + 2000 < n ? 3 : 1)
+		check_cut(bytes, n, cut, whole);
+	ts_sbt_reader_free(whole);
+	free(bytes);
+	close(fd);
+}
+
+TS_TEST(bit_flips)
+{
+	int fd = test_small_trace(20, true);
+	struct ts_sbt_verify_report report;
+	uint64_t state = 11;
+	size_t n;
+	uint8_t *bytes = test_contents(fd, &n);
+
+	for (int i = 0; i < 10000; i++) {
+		size_t at = i < 1000 ? (size_t)i % n : test_random(&state) % n;
+		uint8_t bit = (uint8_t)(1u << test_random(&state) % 8);
+		struct ts_sbt_reader *reader;
+		int r;
+
+		bytes[at] ^= bit;
+		ts_check(pwrite(fd, bytes + at, 1, (off_t)at) == 1);
+		r = ts_sbt_verify(fd, NULL, &report);
+		ts_check(r >= 0);
+		if (!report.n_findings) {
+			fprintf(stderr, "bit %u of byte %zu: not found\n", bit, at);
+			exit(1);
+		}
+		/* What is named is the part that the bit lies in, and nothing before it. */
+		ts_check(report.first.off <= at && at - report.first.off < 100000);
+		if (i % 4 == 0 && !ts_sbt_reader_open(fd, &reader, NULL)) {
+			read_all(reader);
+			ts_sbt_reader_free(reader);
+		}
+		bytes[at] ^= bit;
+		ts_check(pwrite(fd, bytes + at, 1, (off_t)at) == 1);
+	}
+	ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
+	ts_check_int(report.n_findings, 0);
+	free(bytes);
+	close(fd);
+}
+
+/* Damage that kept its checksums: what a hostile writer would make. */
+TS_TEST(bit_flips_with_right_checksums)
+{
+	int fd = test_small_trace(20, true);
+	struct ts_sbt_verify_report report;
+	struct ts_sbt_reader *whole;
+	uint64_t state = 5;
+	size_t n, n_blocks;
+	uint8_t *bytes = test_contents(fd, &n), *copy = malloc(n);
+
+	ts_check(copy);
+	ts_check_int(ts_sbt_reader_open(fd, &whole, NULL), 0);
+	n_blocks = ts_sbt_reader_n_blocks(whole);
+	for (int i = 0; i < 6000; i++) {
+		const struct ts_sbt_block *block =
+			ts_sbt_reader_block(whole, test_random(&state) % n_blocks);
+		struct ts_sbt_block_header header;
+		struct ts_sbt_reader *reader;
+		uint8_t *at;
+		int damaged;
+
+		memcpy(copy, bytes, n);
+		at = copy + block->off;
+		at[test_random(&state) % (i % 2 ? block->bytes : 88)] ^=
+			(uint8_t)(1u << test_random(&state) % 8);
+		memcpy(&header, at, sizeof(header));
+		if (header.stored_bytes <= block->bytes - sizeof(header))
+			header.payload_checksum =
+				ts_crc32c(at + sizeof(header), header.stored_bytes);
+		header.checksum =
+			ts_crc32c(&header, offsetof(struct ts_sbt_block_header, checksum));
+		memcpy(at, &header, sizeof(header));
+		damaged = test_file_of(copy, n);
+		ts_check(ts_sbt_verify(damaged, NULL, &report) >= 0);
+		if (!ts_sbt_reader_open(damaged, &reader, NULL)) {
+			read_all(reader);
+			ts_sbt_reader_free(reader);
+		}
+		close(damaged);
+	}
+	ts_sbt_reader_free(whole);
+	free(copy);
+	free(bytes);
+	close(fd);
+}
+
+/* Where whole blocks follow the damage, repair does nothing. */
+TS_TEST(repair_keeps_what_follows_damage)
+{
+	int fd = test_small_trace(5, false);
+	struct ts_sbt_repair_report repaired;
+	struct ts_sbt_error error;
+	size_t n, after;
+	uint8_t *bytes = test_contents(fd, &n);
+
+	bytes[TS_SBT_HEADER_BYTES + 200] ^= 1;
+	ts_check(pwrite(fd, bytes, n, 0) == (ssize_t)n);
+	bytes[TS_SBT_HEADER_BYTES + 12] ^= 1;
+	ts_check(pwrite(fd, bytes, n, 0) == (ssize_t)n);
+	ts_check_int(ts_sbt_repair(fd, &repaired, &error), TS_SBT_E_CORRUPT);
+	ts_check_int(error.off, TS_SBT_HEADER_BYTES);
+	free(bytes);
+	bytes = test_contents(fd, &after);
+	ts_check_int(after, n);
+	free(bytes);
+	close(fd);
+}
+
+TS_TEST(repair_refuses)
+{
+	int fd = test_file(), rw = test_reopen(fd, O_RDWR), ro = test_reopen(fd, O_RDONLY), fds[2];
+	struct ts_sbt_repair_report repaired;
+	struct ts_sbt_writer *writer;
+
+	ts_check_int(ts_sbt_repair(rw, &repaired, NULL), TS_SBT_E_NOT_SBT);
+	ts_check_int(ts_sbt_writer_new(fd, &writer), 0);
+	ts_check_int(ts_sbt_repair(rw, &repaired, NULL), -EBUSY);
+	ts_check_int(ts_sbt_repair(ro, &repaired, NULL), -EBADF);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_repair(rw, &repaired, NULL), 0);
+	ts_check_int(repaired.n_blocks, 0);
+	ts_check_int(ts_sbt_repair(rw, &repaired, NULL), 0);
+	ts_check_int(repaired.was_finished, true);
+	close(rw);
+	close(ro);
+	ts_check_int(pipe2(fds, O_CLOEXEC), 0);
+	ts_check_int(ts_sbt_repair(fds[0], &repaired, NULL), -EINVAL);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void append_block(struct ts_buffer *file, struct ts_buffer *blocks, uint64_t *sequence,
+			 struct ts_buffer *index)
+{
+	struct ts_sbt_block_header header;
+	struct ts_sbt_block block;
+
+	ts_block_number(blocks->bytes, blocks->n, sequence);
+	memcpy(&header, blocks->bytes, sizeof(header));
+	ts_block_describe(&header, file->n, &block);
+	ts_check_int(ts_buffer_append(index, &block, sizeof(block)), 0);
+	ts_check_int(ts_buffer_append(file, blocks->bytes, blocks->n), 0);
+	blocks->n = 0;
+}
+
+/* A file of a newer version: a type, a column, that this one does not know. */
+static int newer_file(uint16_t flags, uint16_t major, uint64_t incompatible)
+{
+	struct ts_sbt_file_header header = {.major = major,
+					    .n_bytes = sizeof(header),
+					    .compatible_flags = UINT64_MAX,
+					    .incompatible_flags = incompatible};
+	struct ts_buffer file = {0}, blocks = {0}, index = {0};
+	uint64_t sequence = 0, starts[] = {10, 20, 30}, future[] = {7, UINT64_MAX, 8};
+	struct ts_sbt_block_header block;
+	struct ts_encoder encoder = {0};
+	int fd;
+
+	memcpy(header.magic, TS_SBT_FILE_MAGIC, 8);
+	header.checksum = ts_crc32c(&header, 60);
+	ts_check_int(ts_buffer_append(&file, &header, sizeof(header)), 0);
+
+	block = (struct ts_sbt_block_header){.type = 999,
+					     .flags = flags,
+					     .n_rows = 3,
+					     .n_columns = 1};
+	ts_check_int(ts_encoder_begin(&encoder, 1), 0);
+	ts_check_int(ts_encoder_column(&encoder, 0, 1, future, 3, 8, false, NULL), 0);
+	ts_check_int(ts_encoder_end(&encoder, &block, &blocks), 0);
+	append_block(&file, &blocks, &sequence, &index);
+
+	block = (struct ts_sbt_block_header){.type = TS_ROW_MARK,
+					     .n_rows = 3,
+					     .n_columns = 2,
+					     .earliest_ns = 10,
+					     .latest_ns = 30};
+	ts_check_int(ts_encoder_begin(&encoder, 2), 0);
+	ts_check_int(ts_encoder_column(&encoder, 0, 1, starts, 3, 8, false, NULL), 0);
+	ts_check_int(ts_encoder_column(&encoder, 1, 5000, future, 3, 8, true, starts), 0);
+	ts_check_int(ts_encoder_end(&encoder, &block, &blocks), 0);
+	append_block(&file, &blocks, &sequence, &index);
+
+	ts_check_int(ts_index_encode((void *)index.bytes, 2, file.n, &file), 0);
+	fd = test_file_of(file.bytes, file.n);
+	ts_encoder_deinit(&encoder);
+	ts_buffer_deinit(&file);
+	ts_buffer_deinit(&blocks);
+	ts_buffer_deinit(&index);
+	return fd;
+}
+
+TS_TEST(newer_files)
+{
+	int fd = newer_file(0, TS_SBT_MAJOR, 0);
+	struct ts_sbt_verify_report report;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_error error;
+	struct ts_sbt_cursor *cursor;
+	struct ts_sbt_row row;
+
+	ts_check_int(ts_sbt_reader_open(fd, &reader, &error), 0);
+	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	for (uint64_t i = 1; i <= 3; i++) {
+		ts_check_int(ts_sbt_cursor_next(cursor, &row), 0);
+		ts_check_int(row.mark->start_ns, i * 10);
+		ts_check_int(row.mark->color, 0); /* a column that is not there */
+	}
+	ts_check_int(ts_sbt_cursor_next(cursor, &row), TS_SBT_E_END);
+	ts_sbt_cursor_free(cursor);
+	ts_sbt_reader_free(reader);
+	ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
+	ts_check_int(report.n_findings, 0);
+	ts_check_int(report.n_unknown_blocks, 1);
+	ts_check_int(report.n_unknown_columns, 1);
+	close(fd);
+
+	fd = newer_file(TS_SBT_BLOCK_REQUIRED, TS_SBT_MAJOR, 0);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, &error), TS_SBT_E_VERSION);
+	ts_check_int(error.off, TS_SBT_HEADER_BYTES);
+	close(fd);
+	fd = newer_file(0, TS_SBT_MAJOR + 1, 0);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, &error), TS_SBT_E_VERSION);
+	close(fd);
+	fd = newer_file(0, TS_SBT_MAJOR, 1u << 20);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, &error), TS_SBT_E_VERSION);
+	close(fd);
+}
+
+TS_TEST(no_traces)
+{
+	static const char *const paths[] = {"/dev/null", "/dev/zero", "/proc/self/exe", "/"};
+	struct ts_sbt_verify_report report;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_error error;
+	int fds[2];
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(paths); i++) {
+		int fd = open(paths[i], O_RDONLY | O_CLOEXEC), r;
+
+		r = ts_sbt_reader_open(fd, &reader, &error);
+		ts_check_int(r, i == 3 ? -EISDIR : TS_SBT_E_NOT_SBT);
+		ts_check_int(error.code, r);
+		ts_check(error.text[0]);
+		ts_check_int(ts_sbt_verify(fd, NULL, &report), r);
+		close(fd);
+	}
+	ts_check_int(pipe2(fds, O_CLOEXEC), 0);
+	ts_check_int(ts_sbt_reader_open(fds[0], &reader, &error), -ESPIPE);
+	ts_check_int(ts_sbt_verify(fds[0], NULL, &report), -ESPIPE);
+	close(fds[0]);
+	close(fds[1]);
+	ts_check_int(ts_sbt_reader_open(-1, &reader, &error), -EBADF);
+}
+
+/* A full disk: the error stays, the file is what it was before the write that failed. */
+TS_TEST(disk_full)
+{
+	struct ts_row_session session = {0};
+	struct ts_row_mark mark = {0};
+	struct ts_sbt_session_writer *sw;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_writer *writer;
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	struct rlimit limit = {.rlim_cur = 20000, .rlim_max = RLIM_INFINITY};
+	uint64_t state = 1, n_written = 0;
+
+	ts_check(fd >= 0);
+	ts_check_int(ts_sbt_writer_new(fd, &writer), -ENOSPC);
+	close(fd);
+
+	signal(SIGXFSZ, SIG_IGN);
+	ts_check_int(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	fd = test_file();
+	ts_check_int(ts_sbt_writer_new(fcntl(fd, F_DUPFD_CLOEXEC, 3), &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &session, &sw), 0);
+	for (int i = 0; i < 100; i++) {
+		int r;
+
+		for (int j = 0; j < 100; j++) {
+			mark.payload = test_random(&state);
+			ts_check_int(ts_sbt_session_writer_add_row(sw, TS_ROW_MARK, &mark), 0);
+		}
+		r = ts_sbt_session_writer_seal(sw, "checkpoint", 10);
+		if (r) {
+			ts_check_int(r, -EFBIG);
+			break;
+		}
+		n_written += 100;
+	}
+	ts_check(n_written && n_written < 10000);
+	ts_check_int(ts_sbt_writer_error(writer), -EFBIG);
+	ts_check_int(ts_sbt_session_writer_seal(sw, "checkpoint", 10), -EFBIG);
+	ts_check_int(ts_sbt_writer_finish(writer), -EFBIG);
+	ts_sbt_session_writer_free(sw);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_sbt_reader_tail_bytes(reader), 0);
+	ts_check_int(read_all(reader), n_written);
+	ts_sbt_reader_free(reader);
+	close(fd);
+}
+
+/* More overlapping blocks than a cursor may hold at once: slower, but the same rows. */
+static void overlap(int n_blocks, uint64_t n_rows, uint64_t max_bytes)
+{
+	int fd = test_file(), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	struct ts_row_session session = {0};
+	struct ts_row_mark mark = {0};
+	struct ts_sbt_session_writer *sw;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_writer *writer;
+	struct ts_sbt_cursor *cursor;
+	struct ts_sbt_row row;
+	uint64_t state = 9, last = 0, n = 0, sum = 0, want = 0;
+
+	ts_check_int(ts_sbt_writer_new(copy, &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &session, &sw), 0);
+	for (int block = 0; block < n_blocks; block++) {
+		for (uint64_t i = 0; i < n_rows; i++) {
+			mark.start_ns = i * 1000;
+			mark.payload = test_random(&state);
+			want += mark.payload;
+			ts_check_int(ts_sbt_session_writer_add_row(sw, TS_ROW_MARK, &mark), 0);
+		}
+		ts_check_int(ts_sbt_session_writer_seal(sw, NULL, 0), 0);
+	}
+	ts_sbt_session_writer_free(sw);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	ts_sbt_cursor_limit(cursor, max_bytes);
+	while (!ts_sbt_cursor_next(cursor, &row)) {
+		ts_check(row.mark->start_ns >= last);
+		last = row.mark->start_ns;
+		sum += row.mark->payload;
+		n++;
+	}
+	ts_check_int(n, (uint64_t)n_blocks * n_rows);
+	ts_check_int(sum, want);
+	ts_sbt_cursor_free(cursor);
+	ts_sbt_reader_free(reader);
+	close(fd);
+}
+
+TS_TEST(overlapping_blocks)
+{
+	overlap(100, 1000, 2 * 1024 * 1024);
+	overlap(20, 300, 100 * 1000);
+	overlap(5, 300, 1);
+}
+
+TS_TEST(crc32c)
+{
+	/* The check value of this CRC, and RFC 3720's 32 bytes of zeros. */
+	uint8_t zeros[32] = {0};
+
+	ts_check_int(ts_crc32c("123456789", 9), 0xe3069283);
+	ts_check_int(ts_crc32c(zeros, sizeof(zeros)), 0x8a9136aa);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several sessions write one file at once, each in its thread, while another thread reads it as it grows. Nothing
+ * is lost, nothing is mixed up; under TSan nothing races.
+ */
+
+#include "test/unit/harness.h"
+
+#include <pthread.h>
+
+#include "sbt-test.h"
+#include "sbt/verify.h"
+
+#define N_SESSIONS 4
+#define N_ROUNDS   40
+#define N_ROWS	   500
+
+struct job {
+	struct ts_sbt_writer *writer;
+	uint64_t number;
+	uint32_t session;
+	int error;
+};
+
+static int write_session(struct job *job)
+{
+	struct ts_row_session row = {.pid = (uint32_t)job->number};
+	struct ts_sbt_session_writer *session;
+	int r = ts_sbt_session_writer_new(job->writer, &row, &session);
+
+	if (r)
+		return r;
+	job->session = ts_sbt_session_writer_number(session);
+	for (uint64_t round = 0; !r && round < N_ROUNDS; round++) {
+		struct ts_row_kernel kernel = {0};
+		char name[32];
+
+		/* Half of the names are everybody's. */
+		snprintf(name, sizeof(name), "kernel-%" PRIu64 "-%" PRIu64, round,
+			 round % 2 ? job->number : 0);
+		r = ts_sbt_writer_string(job->writer, name, strlen(name), &kernel.name);
+		for (uint64_t i = 0; !r && i < N_ROWS; i++) {
+			kernel.start_ns = round * 1000 + i;
+			kernel.end_ns = kernel.start_ns + job->number;
+			kernel.op_id = round << 32 | i;
+			r = ts_sbt_session_writer_add_row(session, TS_ROW_KERNEL, &kernel);
+		}
+		if (!r)
+			r = ts_sbt_session_writer_seal(session, &round, sizeof(round));
+	}
+	ts_sbt_session_writer_free(session);
+	return r;
+}
+
+static void *write_thread(void *data)
+{
+	struct job *job = data;
+
+	job->error = write_session(job);
+	return NULL;
+}
+
+static uint64_t count_rows(struct ts_sbt_reader *reader)
+{
+	uint64_t counts[N_SESSIONS + 1] = {0}, n = 0;
+	struct ts_sbt_cursor *cursor;
+	struct ts_sbt_row row;
+	char name[32];
+
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	while (!ts_sbt_cursor_next(cursor, &row)) {
+		uint64_t round = row.kernel->op_id >> 32;
+		uint64_t pid = ts_sbt_reader_session(reader, row.session)->pid;
+
+		ts_check_int(row.kernel->end_ns - row.kernel->start_ns, pid);
+		snprintf(name, sizeof(name), "kernel-%" PRIu64 "-%" PRIu64, round,
+			 round % 2 ? pid : 0);
+		ts_check_str(ts_sbt_reader_string(reader, row.kernel->name, NULL), name);
+		ts_check(row.session >= 1 && row.session <= N_SESSIONS);
+		counts[row.session]++;
+		n++;
+	}
+	ts_sbt_cursor_free(cursor);
+	for (int i = 1; i <= N_SESSIONS; i++)
+		ts_check_int(counts[i] % N_ROWS, 0); /* seals are whole */
+	return n;
+}
+
+TS_TEST(sessions_in_threads)
+{
+	int fd = test_file(), reader_fd = test_reopen(fd, O_RDONLY);
+	struct ts_sbt_verify_report report;
+	pthread_t threads[N_SESSIONS];
+	struct job jobs[N_SESSIONS];
+	struct ts_sbt_writer *writer;
+	struct ts_sbt_reader *reader;
+	uint64_t seen = 0;
+
+	ts_check_int(ts_sbt_writer_new(fd, &writer), 0);
+	ts_check_int(ts_sbt_reader_open(reader_fd, &reader, NULL), 0);
+	for (uint64_t i = 0; i < N_SESSIONS; i++) {
+		jobs[i] = (struct job){.writer = writer, .number = i + 1};
+		ts_check_int(pthread_create(&threads[i], NULL, write_thread, &jobs[i]), 0);
+	}
+	for (int i = 0; i < 5; i++) {
+		uint64_t n;
+
+		ts_check_int(ts_sbt_reader_refresh(reader), 0);
+		n = count_rows(reader);
+		ts_check(n >= seen);
+		seen = n;
+		ts_check(ts_sbt_writer_bytes(writer) >= 64);
+		usleep(2000);
+	}
+	for (int i = 0; i < N_SESSIONS; i++) {
+		ts_check_int(pthread_join(threads[i], NULL), 0);
+		ts_check_int(jobs[i].error, 0);
+	}
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_refresh(reader), 0);
+	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
+	ts_check_int(count_rows(reader), N_SESSIONS * N_ROUNDS * N_ROWS);
+	ts_sbt_reader_free(reader);
+	ts_check_int(ts_sbt_verify(reader_fd, NULL, &report), 0);
+	ts_check_int(report.n_findings, 0);
+	close(reader_fd);
+}
