@@ -41,8 +41,10 @@ uint64_t ts_clock_table_search(struct ts_clock_table *table, uint64_t ticks);
 
 static inline uint64_t ts_clock_table_segment(const struct ts_clock_table *table, uint64_t ticks)
 {
-	return table->segment_ns +
-	       (uint64_t)(((unsigned __int128)(ticks - table->segment_from) * table->rate) >> 48);
+	unsigned __int128 ns = (unsigned __int128)(ticks - table->segment_from) * table->rate;
+
+	/* To the nearest: the rate itself was rounded down. */
+	return table->segment_ns + (uint64_t)((ns + (UINT64_C(1) << 47)) >> 48);
 }
 
 /* Nanoseconds of CLOCK_MONOTONIC. */

@@ -6,9 +6,11 @@
 #pragma once
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 
 #include "proto/abi/handshake.h"
@@ -135,6 +137,12 @@ static inline void producer_put(struct producer *p, uint32_t i, const void *reco
 		usleep(200);
 	memcpy(to, record, n_bytes);
 	ts_ring_commit(ring, n_bytes);
+	if (ts_ring_past_watermark(ring) &&
+	    __atomic_load_n(&p->control->sleeping, __ATOMIC_RELAXED) &&
+	    __atomic_exchange_n(&p->control->sleeping, 0, __ATOMIC_RELAXED)) {
+		__atomic_add_fetch(&p->control->doorbell, 1, __ATOMIC_RELEASE);
+		syscall(SYS_futex, &p->control->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	}
 }
 
 #define PRODUCER_HEADER(type_, record_type, clock_, time_)                          \

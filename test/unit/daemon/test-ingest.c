@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What comes from a peer: its memory, its rings, its definitions. Everything that breaks the rules is
+ * refused, and what does not is read to the last byte.
+ */
+#include "test/unit/harness.h"
+
+#include "daemon/ingest/arena.h"
+#include "daemon/ingest/drain.h"
+#include "daemon/ingest/memory.h"
+#include "test/unit/daemon/producer.h"
+
+#define MAX_BYTES (UINT64_C(1) << 30)
+
+/* ---- memory ---- */
+
+static void check_refused(int fd, int error, const char *word)
+{
+	struct ts_memory memory;
+	const char *why = "";
+
+	ts_check_int(ts_memory_open(fd, MAX_BYTES, &memory, &why), error);
+	if (!strstr(why, word)) {
+		fprintf(stderr, "'%s' does not say '%s'\n", why, word);
+		ts_check(!"another reason");
+	}
+}
+
+TS_TEST(good_memory)
+{
+	struct ts_memory memory;
+	struct producer p;
+	const char *why;
+
+	producer_init(&p, 3, true);
+	ts_check_int(ts_memory_open(p.memfd, MAX_BYTES, &memory, &why), 0);
+	ts_check_int(memory.n_shards, 3);
+	ts_check_int(memory.ring_bytes, PRODUCER_RING_BYTES);
+	ts_check_str(memory.program, "producer");
+	/* Both see the same pages. */
+	producer_shard(&p, 2)->head = 80;
+	ts_check_int(ts_memory_shard(&memory, 2)->head, 80);
+	ts_memory_close(&memory);
+	producer_deinit(&p);
+}
+
+TS_TEST(memory_of_another_kind)
+{
+	char path[] = "/tmp/ts-plain-XXXXXX";
+	int fd, fds[2];
+	struct producer p;
+
+	fd = mkostemp(path, O_CLOEXEC);
+	ts_check(fd >= 0);
+	unlink(path);
+	ts_check_int(ftruncate(fd, 1 << 20), 0);
+	{
+		struct ts_memory memory;
+		const char *why;
+
+		/* On a tmpfs it fails for its seals instead. */
+		ts_check(ts_memory_open(fd, MAX_BYTES, &memory, &why) < 0);
+	}
+	close(fd);
+	ts_check_int(pipe2(fds, O_CLOEXEC), 0);
+	check_refused(fds[0], -EINVAL, "not a memfd");
+	close(fds[0]);
+	close(fds[1]);
+	fd = memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB);
+	if (fd >= 0) {
+		check_refused(fd, -EINVAL, "huge");
+		close(fd);
+	}
+	producer_init(&p, 2, false);
+	check_refused(p.memfd, -EPERM, "sealed");
+	ts_check_int(fcntl(p.memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+	check_refused(p.memfd, -EPERM, "sealed");
+	producer_deinit(&p);
+	/* Sealed against writing too: it could not be mapped. */
+	fd = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	ts_check_int(ftruncate(fd, 1 << 20), 0);
+	ts_check_int(fcntl(fd, F_ADD_SEALS, PRODUCER_SEALS | F_SEAL_WRITE), 0);
+	check_refused(fd, -EPERM, "mapped");
+	close(fd);
+	/* Sparse and gigantic: costs nothing to make, and is not looked at. */
+	fd = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	ts_check_int(ftruncate(fd, INT64_C(1) << 40), 0);
+	ts_check_int(fcntl(fd, F_ADD_SEALS, PRODUCER_SEALS), 0);
+	check_refused(fd, -EFBIG, "larger");
+	close(fd);
+	fd = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	ts_check_int(fcntl(fd, F_ADD_SEALS, PRODUCER_SEALS), 0);
+	check_refused(fd, -EINVAL, "too small");
+	close(fd);
+}
+
+TS_TEST(memory_with_a_bad_layout)
+{
+	struct producer p;
+	struct ts_control good;
+
+	producer_init(&p, 2, true);
+	good = *p.control;
+#define CHECK_BAD(field, value, error, word)             \
+	do {                                             \
+		p.control->field = (value);              \
+		check_refused(p.memfd, (error), (word)); \
+		*p.control = good;                       \
+	} while (0)
+	CHECK_BAD(magic, 1, -EINVAL, "no control page");
+	CHECK_BAD(major, TS_ABI_MAJOR + 1, -EPROTONOSUPPORT, "version");
+	CHECK_BAD(control_bytes, 8192, -EINVAL, "sizes");
+	CHECK_BAD(total_bytes, good.total_bytes + 4096, -EINVAL, "sizes");
+	CHECK_BAD(n_shards, 0, -EINVAL, "limits");
+	CHECK_BAD(n_shards, 3, -EINVAL, "overlap");
+	CHECK_BAD(n_shards, UINT32_MAX, -EINVAL, "limits");
+	CHECK_BAD(ring_bytes, good.ring_bytes - 8, -EINVAL, "limits");
+	CHECK_BAD(ring_bytes, good.ring_bytes * 2, -EINVAL, "misplaced");
+	CHECK_BAD(shard_stride, 8, -EINVAL, "misplaced");
+	CHECK_BAD(shards_off, 0, -EINVAL, "misplaced");
+	CHECK_BAD(shards_off, 4104, -EINVAL, "misplaced");
+	CHECK_BAD(shards_off, UINT64_MAX - 4095, -EINVAL, "misplaced");
+	CHECK_BAD(shards_off, 8192, -EINVAL, "overlap");
+	CHECK_BAD(arena_off, 4096, -EINVAL, "overlap");
+	CHECK_BAD(arena_off, UINT64_MAX - 4095, -EINVAL, "misplaced");
+	CHECK_BAD(arena_bytes, good.arena_bytes + 4096, -EINVAL, "overlap");
+	CHECK_BAD(arena_bytes, UINT64_MAX - 4095, -EINVAL, "limits");
+	CHECK_BAD(host_clock, TS_CLOCK_REALTIME, -EINVAL, "clock");
+	CHECK_BAD(host_clock, 77, -EINVAL, "clock");
+	producer_deinit(&p);
+}
+
+/* ---- rings ---- */
+
+/* Drains shard 0 to its head; returns how many records, or the error. */
+static int drain_all(struct producer *p, uint64_t *position)
+{
+	struct ts_shard *shard = producer_shard(p, 0);
+	uint64_t head = ts_ring_consumer_head(shard), ring_bytes = p->control->ring_bytes;
+	struct ts_drain drain;
+	int n = 0, r = 0;
+
+	ts_check_int(ts_drain_init(&drain), 0);
+	if (!ts_ring_consumer_check(head, *position, shard->released, ring_bytes))
+		r = -EBADMSG;
+	while (!r && *position != head) {
+		const struct ts_record *record;
+		size_t n_bytes, off = 0;
+
+		r = ts_drain_copy(&drain, shard, ring_bytes, *position, head, &n_bytes);
+		if (r)
+			break;
+		ts_check(n_bytes > 0);
+		while (!ts_record_next(drain.buffer, n_bytes, &off, &record))
+			n++;
+		ts_check_int(off, n_bytes);
+		*position += n_bytes;
+	}
+	ts_drain_deinit(&drain);
+	return r < 0 ? r : n;
+}
+
+/* Sizes of all kinds, over many turns of the ring. */
+TS_TEST(drains_everything)
+{
+	static uint64_t words[TS_RECORD_MAX_BYTES / 8];
+	struct ts_record *record = (struct ts_record *)words;
+	uint64_t position = 0, n_bytes = 0;
+	struct producer p;
+	int n_put = 0, n_got = 0;
+
+	producer_init(&p, 1, true);
+	producer_claim(&p, 0, 1, "main");
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint32_t n_words = i % 1000 == 999 ? PRODUCER_RING_BYTES / 4 / 8 : 2 + i * 7 % 60;
+
+		*record = (struct ts_record){.n_words = (uint16_t)n_words,
+					     .n_fixed_words = 2,
+					     .type = TS_RECORD_MARK,
+					     .time = i};
+		producer_put(&p, 0, record, n_words * 8);
+		n_put++;
+		n_bytes += n_words * 8;
+		if (i % 97 == 0 || n_bytes > PRODUCER_RING_BYTES / 4) {
+			int n = drain_all(&p, &position);
+
+			ts_check(n > 0);
+			n_got += n;
+			n_bytes = 0;
+			ts_ring_consumer_release(producer_shard(&p, 0), position);
+		}
+	}
+	n_got += drain_all(&p, &position);
+	ts_check_int(n_got, n_put);
+	producer_deinit(&p);
+}
+
+static void check_garbage(uint16_t n_words, uint8_t n_fixed, uint16_t type, uint64_t head,
+			  int expected)
+{
+	struct producer p;
+	struct ts_record *record;
+	uint64_t position = 0;
+
+	producer_init(&p, 1, true);
+	record = (struct ts_record *)((uint8_t *)producer_shard(&p, 0) + sizeof(struct ts_shard));
+	*record = (struct ts_record){.n_words = n_words, .n_fixed_words = n_fixed, .type = type};
+	producer_shard(&p, 0)->head = head;
+	ts_check_int(drain_all(&p, &position), expected);
+	producer_deinit(&p);
+}
+
+TS_TEST(drains_no_garbage)
+{
+	check_garbage(2, 2, 1, 16, 1);
+	check_garbage(0, 2, 1, 16, -EBADMSG); /* no length */
+	check_garbage(1, 1, 1, 16, -EBADMSG); /* shorter than a header */
+	check_garbage(3, 2, 1, 16, -EBADMSG); /* longer than what is committed */
+	check_garbage(UINT16_MAX, 2, 1, 16, -EBADMSG);
+	check_garbage(2, 3, 1, 16, -EBADMSG); /* fixed fields beyond its end */
+	check_garbage(2, 1, 1, 16, -EBADMSG);
+	check_garbage(1, 0, TS_RECORD_PAD, 8, 0);
+	check_garbage(0, 0, TS_RECORD_PAD, 8, -EBADMSG);
+	check_garbage(2, 2, 1, 12, -EBADMSG); /* an odd head */
+	check_garbage(2, 2, 1, UINT64_MAX - 7, -EBADMSG);
+	check_garbage(2, 2, 1, PRODUCER_RING_BYTES + 8, -EBADMSG);
+}
+
+/* What stands before a malformed record is kept. */
+TS_TEST(keeps_what_precedes_garbage)
+{
+	struct ts_record good = {.n_words = 2, .n_fixed_words = 2, .type = TS_RECORD_MARK};
+	struct ts_record bad = {.n_words = 0, .n_fixed_words = 2, .type = TS_RECORD_MARK};
+	uint64_t position = 0;
+	struct producer p;
+
+	producer_init(&p, 1, true);
+	producer_claim(&p, 0, 1, "main");
+	for (int i = 0; i < 5; i++)
+		producer_put(&p, 0, &good, sizeof(good));
+	producer_put(&p, 0, &bad, sizeof(bad));
+	ts_check_int(drain_all(&p, &position), -EBADMSG);
+	ts_check_int(position, 5 * sizeof(good));
+	producer_deinit(&p);
+}
+
+/* A head that runs back, or ahead while it is read, never moves what is interpreted. */
+TS_TEST(moving_indices)
+{
+	ts_check(ts_ring_consumer_check(64, 64, 0, 65536));
+	ts_check(!ts_ring_consumer_check(56, 64, 0, 65536));
+	ts_check(!ts_ring_consumer_check(65544, 64, 0, 65536));
+	ts_check(!ts_ring_consumer_check(68, 64, 0, 65536));
+	ts_check(!ts_ring_consumer_check(64, 32, 40, 65536));
+}
+
+/* ---- definitions ---- */
+
+struct sink {
+	unsigned n_strings, n_stacks, n_threads, n_devices, n_modules;
+	char last[64];
+	uint32_t last_name;
+};
+
+static int on_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *ret_id)
+{
+	struct sink *sink = data;
+
+	snprintf(sink->last, sizeof(sink->last), "%.*s", (int)n_bytes, bytes);
+	*ret_id = 1000 + ++sink->n_strings;
+	return 0;
+}
+
+static int on_stack(void *data, const uint64_t *frames, uint32_t n_frames, uint32_t flags,
+		    uint32_t *ret_id)
+{
+	struct sink *sink = data;
+
+	*ret_id = 2000 + ++sink->n_stacks;
+	return 0;
+}
+
+static int on_thread(void *data, const struct ts_definition_thread *thread, uint32_t name,
+		     uint32_t *ret_id)
+{
+	struct sink *sink = data;
+
+	sink->last_name = name;
+	*ret_id = 3000 + ++sink->n_threads;
+	return 0;
+}
+
+static int on_device(void *data, const struct ts_definition_device *device, uint32_t name)
+{
+	((struct sink *)data)->n_devices++;
+	return 0;
+}
+
+static int on_module(void *data, const struct ts_definition_module *module, uint32_t path)
+{
+	((struct sink *)data)->n_modules++;
+	return 0;
+}
+
+static int arena_read(struct ts_arena_reader *reader, struct producer *p, struct sink *data)
+{
+	struct ts_arena_sink sink = {data, on_string, on_stack, on_thread, on_device, on_module};
+	struct ts_arena *arena = (struct ts_arena *)(p->base + p->control->arena_off);
+
+	return ts_arena_read(reader, (uint8_t *)(arena + 1), p->control->arena_bytes,
+			     arena->published, &sink);
+}
+
+TS_TEST(definitions)
+{
+	struct ts_definition_module module = {.n_build_id_bytes = 20};
+	struct ts_definition_module bad_module = {.n_build_id_bytes = 33};
+	struct ts_definition_device device = {.name = 1};
+	const uint64_t frames[] = {1, 2, 3};
+	struct ts_arena_reader reader;
+	struct sink sink = {0};
+	struct producer p;
+
+	ts_arena_reader_init(&reader);
+	producer_init(&p, 1, true);
+	ts_check_int(arena_read(&reader, &p, &sink), 0);
+	producer_claim(&p, 0, 1, "main");
+	producer_stack(&p, frames, 3);
+	producer_define(&p, TS_DEF_DEVICE, &device, sizeof(device), "", 0);
+	ts_check_int(arena_read(&reader, &p, &sink), 0);
+	ts_check(sink.n_strings == 1 && sink.n_threads == 1 && sink.n_stacks == 1 &&
+		 sink.n_devices == 1);
+	ts_check_str(sink.last, "main");
+	ts_check_int(sink.last_name, 1001);
+	ts_check_int(ts_id_map_get(&reader.strings, 1), 1001);
+	ts_check_int(ts_id_map_get(&reader.stacks, 1), 2001);
+	ts_check_int(ts_id_map_get(&reader.threads, 1), 3001);
+	ts_check_int(ts_id_map_get(&reader.strings, 0), 0);
+	ts_check_int(ts_id_map_get(&reader.strings, 2), 0);
+	ts_check_int(ts_id_map_get(&reader.strings, UINT32_MAX), 0);
+	/* It goes on from where it was. */
+	producer_string(&p, "more");
+	producer_define(&p, TS_DEF_MODULE, &module, sizeof(module), "", 0);
+	producer_define(&p, TS_DEF_MODULE, &bad_module, sizeof(bad_module), "", 0);
+	ts_check_int(arena_read(&reader, &p, &sink), 0);
+	ts_check_str(sink.last, "more");
+	ts_check_int(sink.n_modules, 1);
+	ts_check_int(reader.n_bad, 1);
+	ts_arena_reader_deinit(&reader);
+	producer_deinit(&p);
+}
+
+TS_TEST(malformed_definitions)
+{
+	struct ts_definition lying = {.n = 4000};
+	struct ts_definition unknown = {0};
+	struct ts_arena_reader reader;
+	struct sink sink = {0};
+	struct ts_arena *arena;
+	struct producer p;
+
+	ts_arena_reader_init(&reader);
+	producer_init(&p, 1, true);
+	arena = (struct ts_arena *)(p.base + p.control->arena_off);
+	/* In themselves: counted, stepped over. */
+	producer_define(&p, TS_DEF_STRING, &lying, sizeof(lying), "x", 1);
+	producer_define(&p, TS_DEF_STACK, &lying, sizeof(lying), "12345678", 8);
+	producer_define(&p, 4, &unknown, sizeof(unknown), "", 0); /* a device of nothing: zeros */
+	p.n_defs[TS_DEF_STRING] = 77;				  /* an id out of order */
+	producer_string(&p, "far");
+	ts_check_int(arena_read(&reader, &p, &sink), 0);
+	ts_check_int(reader.n_bad, 3);
+	ts_check_int(sink.n_strings, 0);
+	/* The chain broken: the peer is to be dropped. */
+	arena->published = p.arena_at + 8;
+	ts_check_int(arena_read(&reader, &p, &sink), -EBADMSG);
+	arena->published = p.arena_at - 8;
+	ts_check_int(arena_read(&reader, &p, &sink), -EBADMSG);
+	arena->published = p.control->arena_bytes + 8;
+	ts_check_int(arena_read(&reader, &p, &sink), -EBADMSG);
+	arena->published = p.arena_at + 4;
+	ts_check_int(arena_read(&reader, &p, &sink), -EBADMSG);
+	ts_arena_reader_deinit(&reader);
+	producer_deinit(&p);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records of every type become rows: fields land in the columns of the same name, shorter records read
+ * as zero, longer ones are cut, what cannot be is told apart from what is not known.
+ */
+#include "test/unit/harness.h"
+
+#include "daemon/merge/loss.h"
+#include "daemon/merge/rows.h"
+
+static uint32_t string_ids[] = {0, 101, 102, 103};
+static uint32_t stack_ids[] = {0, 201};
+
+struct fixture {
+	struct ts_arena_reader ids;
+	struct ts_clock_table cupti, tsc;
+	struct ts_rows rows;
+	union ts_row_any row;
+};
+
+static void fixture_init(struct fixture *f)
+{
+	*f = (struct fixture){0};
+	ts_check_int(ts_clock_table_init(&f->cupti), 0);
+	ts_check_int(ts_clock_table_init(&f->tsc), 0);
+	ts_check_int(ts_join_new(&f->rows.join), 0);
+	ts_clock_table_add(&f->tsc, &(struct ts_clock_pair){2000, 1000, 1});
+	ts_clock_table_add(&f->tsc, &(struct ts_clock_pair){4000, 2000, 1});
+	f->ids.strings = (struct ts_id_map){string_ids, 4, 4};
+	f->ids.stacks = (struct ts_id_map){stack_ids, 2, 2};
+	f->rows.ids = &f->ids;
+	f->rows.clocks[TS_CLOCK_TSC] = &f->tsc;
+	f->rows.clocks[TS_CLOCK_CUPTI] = &f->cupti;
+	f->rows.thread = 9;
+}
+
+static void fixture_deinit(struct fixture *f)
+{
+	ts_clock_table_deinit(&f->cupti);
+	ts_clock_table_deinit(&f->tsc);
+	ts_join_free(f->rows.join);
+}
+
+#define HEADER(n_bytes, record_type, clock_, time_)                                          \
+	{                                                                                    \
+		.n_words = (n_bytes) / 8, .n_fixed_words = (n_bytes) / 8, .clock = (clock_), \
+		.type = (record_type), .time = (time_),                                      \
+	}
+
+TS_TEST(api)
+{
+	struct ts_record_api record = {
+		.record = HEADER(sizeof(record), TS_RECORD_API, TS_CLOCK_TSC, 2200),
+		.end = 2400,
+		.op_id = 5,
+		.nested_op_id = 6,
+		.stack = 1,
+		.domain = 2,
+		.cbid = 211,
+		.result = -3,
+		.context = 4,
+	};
+	struct fixture f;
+
+	fixture_init(&f);
+	record.record.flags = TS_API_EXPECTS_DEVICE;
+	ts_check_int(ts_rows_convert(&f.rows, &record.record, &f.row), 0);
+	ts_check_int(f.row.api.start_ns, 1100);
+	ts_check_int(f.row.api.end_ns, 1200);
+	ts_check_int(f.row.api.op_id, 5);
+	ts_check_int(f.row.api.nested_op_id, 6);
+	ts_check_int(f.row.api.stack, 201);
+	ts_check_int(f.row.api.thread, 9);
+	ts_check_int(f.row.api.domain, 2);
+	ts_check_int(f.row.api.cbid, 211);
+	ts_check_int(f.row.api.result, -3);
+	ts_check_int(f.row.api.context, 4);
+	ts_check_int(f.row.api.flags, TS_API_EXPECTS_DEVICE);
+	fixture_deinit(&f);
+}
+
+TS_TEST(kernel)
+{
+	struct ts_record_kernel record = {
+		.record = HEADER(sizeof(record), TS_RECORD_KERNEL, TS_CLOCK_MONOTONIC, 70),
+		.end = 90,
+		.op_id = 6,
+		.place = {1, 2, 3, 4, 5},
+		.queued = 0,
+		.submitted = 60,
+		.name = 2,
+		.grid = {10, 11, 12},
+		.block = {13, 14, 15},
+		.cluster = {16, 17, 18},
+		.static_shared_bytes = 19,
+		.dynamic_shared_bytes = 20,
+		.local_bytes_per_thread = 21,
+		.registers_per_thread = 22,
+		.launch_type = 23,
+		.channel_type = 24,
+		.channel = 25,
+	};
+	const struct ts_row_kernel *row;
+	struct fixture f;
+
+	fixture_init(&f);
+	row = &f.row.kernel;
+	ts_join_api(f.rows.join, 5, 6, true);
+	ts_check_int(ts_rows_convert(&f.rows, &record.record, &f.row), 0);
+	ts_check(row->start_ns == 70 && row->end_ns == 90 && row->op_id == 5);
+	ts_check(row->device == 1 && row->context == 2 && row->stream == 3 && row->graph == 4 &&
+		 row->graph_node == 5);
+	ts_check(row->queued_ns == 0 && row->submitted_ns == 60 && row->name == 102);
+	ts_check(row->grid_x == 10 && row->grid_y == 11 && row->grid_z == 12);
+	ts_check(row->block_x == 13 && row->block_y == 14 && row->block_z == 15);
+	ts_check(row->cluster_x == 16 && row->cluster_y == 17 && row->cluster_z == 18);
+	ts_check(row->static_shared_bytes == 19 && row->dynamic_shared_bytes == 20 &&
+		 row->local_bytes_per_thread == 21 && row->registers_per_thread == 22);
+	ts_check(row->launch_type == 23 && row->channel_type == 24 && row->channel == 25);
+	fixture_deinit(&f);
+}
+
+/*
+ * Every type, its record filled with distinct bytes: all that a column can hold is copied, so no
+ * column but those that are mapped is zero.
+ */
+TS_TEST(every_type)
+{
+	struct fixture f;
+
+	for (unsigned type = 1; type < TS_RECORD_COUNT; type++) {
+		const struct ts_row_schema *schema = ts_row_schema(type);
+		uint64_t words[32];
+		struct ts_record *record = (struct ts_record *)words;
+
+		fixture_init(&f);
+		for (unsigned i = 0; i < TS_ARRAY_LEN(words); i++)
+			words[i] = UINT64_C(0x0101010101010101) * (i + 1);
+		*record = (struct ts_record)HEADER(136, type, TS_CLOCK_MONOTONIC, 1);
+		if (type == TS_RECORD_LOSS)
+			((struct ts_record_loss *)record)->reason = TS_LOSS_RING_FULL;
+		if (type == TS_RECORD_CLOCK)
+			((struct ts_record_clock *)record)->other_clock = TS_CLOCK_REALTIME;
+		memset(&f.row, 0xff, sizeof(f.row));
+		ts_check_int(ts_rows_convert(&f.rows, record, &f.row), 0);
+		ts_check(schema != NULL);
+		for (unsigned i = 0; i < schema->n_columns; i++) {
+			const struct ts_column *column = &schema->columns[i];
+			uint64_t value = ts_column_get(column, &f.row);
+			/* These ids are none that the fixture knows; flags are the record's. */
+			bool mapped = column->role == TS_ROLE_STRING ||
+				      column->role == TS_ROLE_STACK ||
+				      (type == TS_RECORD_API && !strcmp(column->name, "flags"));
+
+			if (mapped ? value != 0 : value == 0) {
+				fprintf(stderr, "%s.%s is %" PRIu64 "\n", schema->name,
+					column->name, value);
+				ts_check(!"a column was forgotten");
+			}
+			ts_check(value != UINT64_MAX);
+		}
+		fixture_deinit(&f);
+	}
+}
+
+TS_TEST(shorter_and_longer_records)
+{
+	struct fixture f;
+	uint64_t words[40];
+	struct ts_record *record = (struct ts_record *)words;
+
+	fixture_init(&f);
+	memset(words, 0x33, sizeof(words));
+	*record = (struct ts_record)HEADER(24, TS_RECORD_KERNEL, TS_CLOCK_MONOTONIC, 5);
+	words[2] = 8; /* end: the last field that this writer had */
+	ts_check_int(ts_rows_convert(&f.rows, record, &f.row), 0);
+	ts_check_int(f.row.kernel.start_ns, 5);
+	ts_check_int(f.row.kernel.end_ns, 8);
+	ts_check_int(f.row.kernel.op_id, 0);
+	ts_check_int(f.row.kernel.grid_x, 0);
+	ts_check_int(f.row.kernel.channel, 0);
+	*record = (struct ts_record)HEADER(sizeof(words), TS_RECORD_COUNTER, TS_CLOCK_MONOTONIC, 5);
+	ts_check_int(ts_rows_convert(&f.rows, record, &f.row), 0);
+	ts_check_int(f.row.counter.thread, 9);
+	fixture_deinit(&f);
+}
+
+TS_TEST(unknown_and_bad)
+{
+	struct ts_record record = HEADER(sizeof(record), TS_RECORD_COUNT, TS_CLOCK_MONOTONIC, 1);
+	struct fixture f;
+
+	fixture_init(&f);
+	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_UNKNOWN);
+	record.type = UINT16_MAX;
+	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_UNKNOWN);
+	record.type = TS_RECORD_EVENT;
+	record.clock = TS_CLOCK_NONE;
+	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_BAD);
+	record.clock = 255;
+	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_BAD);
+	/* CUPTI's clock before anything says what it counts. */
+	record.clock = TS_CLOCK_CUPTI;
+	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_BAD);
+	record.type = TS_RECORD_LOSS;
+	record.clock = TS_CLOCK_MONOTONIC;
+	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_BAD);
+	fixture_deinit(&f);
+}
+
+/* CUPTI's clock is learnt from CLOCK records, written either way round. */
+TS_TEST(cupti_clock)
+{
+	struct ts_record_clock clock = {
+		.record = HEADER(sizeof(clock), TS_RECORD_CLOCK, TS_CLOCK_CUPTI, 500),
+		.other_time = 2000,
+		.error_ns = 3,
+		.other_clock = TS_CLOCK_TSC,
+	};
+	struct ts_record_sync sync = {
+		.record = HEADER(sizeof(sync), TS_RECORD_SYNC, TS_CLOCK_CUPTI, 550),
+		.end = 600,
+	};
+	struct fixture f;
+
+	fixture_init(&f);
+	ts_check_int(ts_rows_convert(&f.rows, &clock.record, &f.row), 0);
+	ts_check_int(f.row.clock.clock, TS_CLOCK_CUPTI);
+	ts_check_int(f.row.clock.ticks, 500);
+	ts_check_int(f.row.clock.start_ns, 1000);
+	clock.record.clock = TS_CLOCK_MONOTONIC;
+	clock.record.time = 1200;
+	clock.other_clock = TS_CLOCK_CUPTI;
+	clock.other_time = 600;
+	ts_check_int(ts_rows_convert(&f.rows, &clock.record, &f.row), 0);
+	ts_check_int(ts_rows_convert(&f.rows, &sync.record, &f.row), 0);
+	ts_check_int(f.row.sync.start_ns, 1100);
+	ts_check_int(f.row.sync.end_ns, 1200);
+	fixture_deinit(&f);
+}
+
+TS_TEST(losses)
+{
+	struct ts_row_loss rows[TS_LOSS_COUNT];
+	struct ts_loss_seen seen = {0};
+	uint64_t live[TS_LOSS_COUNT] = {0};
+
+	live[TS_LOSS_RING_FULL] = 5;
+	live[31] = 1;
+	ts_check_int(ts_loss_look(&seen, live, 10, 20, 3, rows), 2);
+	ts_check(rows[0].reason == TS_LOSS_RING_FULL && rows[0].count == 5 &&
+		 rows[0].start_ns == 10 && rows[0].end_ns == 20 && rows[0].thread == 3);
+	ts_check_int(ts_loss_look(&seen, live, 20, 30, 3, rows), 0);
+	live[TS_LOSS_RING_FULL] = 7;
+	ts_check_int(ts_loss_look(&seen, live, 20, 30, 3, rows), 1);
+	ts_check_int(rows[0].count, 2);
+	live[TS_LOSS_RING_FULL] = 0; /* a lie */
+	ts_check_int(ts_loss_look(&seen, live, 20, 30, 3, rows), 0);
+}
