@@ -93,6 +93,7 @@ static int start(void)
 
 static int init(uint32_t flags)
 {
+	struct ts_vgpu_resource_event finished = {.cbid = TS_CUPTI_CBID_RESOURCE_CU_INIT_FINISHED};
 	int r;
 
 	if (flags)
@@ -110,8 +111,11 @@ static int init(uint32_t flags)
 		driver.starter = pthread_self();
 		driver.result = start();
 		pthread_mutex_unlock(&driver.lock);
-		if (!driver.result)
+		if (!driver.result) {
 			inject();
+			/* A profiler that attached before or just now learns of the devices by this. */
+			ts_vgpu_report_resource(&finished);
+		}
 		pthread_mutex_lock(&driver.lock);
 		driver.starting = false;
 		pthread_cond_broadcast(&driver.initialised);
