@@ -46,7 +46,6 @@ enum ts_ptx_insn_kind {
 	KIND_WARP_BARRIER,
 	KIND_YIELD, /* nanosleep */
 	KIND_TRAP,
-	KIND_UNRESOLVED, /* a call of a function that nobody defines */
 };
 
 enum {
@@ -82,6 +81,9 @@ struct ts_ptx_insn {
 struct ts_ptx_origin {
 	uint32_t line, source_line, source_file;
 };
+
+/* A call's operand list has three words for each return and parameter: kind, slot or offset, bytes. */
+enum { TS_PTX_PLACE_LOCAL, TS_PTX_PLACE_REG32, TS_PTX_PLACE_REG64 };
 
 struct ts_ptx_code_param {
 	uint32_t bytes, align, offset; /* offset in the frame's local memory */

@@ -75,6 +75,7 @@ struct ts_ptx_warp {
 	uint64_t n_warp_insns, n_thread_insns;
 	uint32_t live; /* lanes that have not exited */
 	uint32_t first_live;
+	struct ts_ptx_frame *base; /* the kernel's own frame */
 	uint32_t index; /* in the block */
 	uint32_t n_splits;
 	struct ts_ptx_split splits[TS_PTX_LANES];

@@ -177,6 +177,9 @@ enum ts_ptx_rounding { ROUND_RN, ROUND_RZ, ROUND_RM, ROUND_RP, ROUND_RNA, ROUND_
 #define TS_PTX_MODE_FTZ (1u << 4)
 #define TS_PTX_MODE_SAT (1u << 5)
 
+/* aux of KIND_BARRIER; a: number, b: threads, c: predicate, imm: whether it is negated */
+enum { TS_PTX_BAR_SYNC, TS_PTX_BAR_ARRIVE, TS_PTX_BAR_POPC, TS_PTX_BAR_AND, TS_PTX_BAR_OR };
+
 enum ts_ptx_atom {
 	ATOM_ADD,
 	ATOM_AND,

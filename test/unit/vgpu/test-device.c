@@ -1,0 +1,666 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The device: streams in order, the legacy default stream, events by version, host functions, engines and
+ * multiprocessors as the cost model hands them out, the bound on pending work, faults, forking.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include "replay/vgpu/vgpu.h"
+#include "test/unit/harness.h"
+
+#define LOG_MAX 8192
+
+struct log {
+	pthread_mutex_t lock;
+	struct ts_vgpu_done done[LOG_MAX];
+	size_t n;
+	size_t n_started;
+};
+
+static void on_started(void *userdata, const struct ts_vgpu_done *op)
+{
+	struct log *log = userdata;
+
+	pthread_mutex_lock(&log->lock);
+	log->n_started++;
+	pthread_mutex_unlock(&log->lock);
+}
+
+static void on_done(void *userdata, const struct ts_vgpu_done *op)
+{
+	struct log *log = userdata;
+
+	pthread_mutex_lock(&log->lock);
+	if (log->n < LOG_MAX)
+		log->done[log->n] = *op;
+	log->n++;
+	pthread_mutex_unlock(&log->lock);
+}
+
+static struct ts_vgpu *the_machine;
+static struct log the_log = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Kernels last as long as their first parameter says, and fail as the second says. */
+struct params {
+	uint64_t duration_ns;
+	int64_t error;
+};
+
+static int run(void *userdata, const struct ts_vgpu_kernel_run *r, uint64_t *ret_duration_ns)
+{
+	const struct params *p = r->params;
+
+	if (r->params_bytes < sizeof(*p))
+		return 0;
+	*ret_duration_ns = p->duration_ns;
+	return (int)p->error;
+}
+
+static struct ts_vgpu *machine(const char *text)
+{
+	static const struct ts_vgpu_observer observer = {&the_log, on_started, on_done};
+	static const struct ts_vgpu_executor executor = {NULL, run};
+	struct ts_vgpu_spec spec;
+	struct ts_vgpu *vgpu;
+	char message[160];
+
+	ts_check_int(ts_vgpu_spec_parse(text, &spec, message, sizeof(message)), 0);
+	ts_check_int(ts_vgpu_new(&spec, &vgpu), 0);
+	ts_vgpu_set_observer(vgpu, &observer);
+	ts_vgpu_set_executor(vgpu, &executor);
+	return vgpu;
+}
+
+static struct ts_vgpu_context *context(struct ts_vgpu *vgpu, uint32_t device)
+{
+	struct ts_vgpu_context *c;
+
+	ts_check_int(ts_vgpu_context_new(ts_vgpu_device_at(vgpu, device), &c), 0);
+	return c;
+}
+
+static struct ts_vgpu_stream *stream(struct ts_vgpu_context *c, uint32_t flags)
+{
+	struct ts_vgpu_stream *s;
+
+	ts_check_int(ts_vgpu_stream_new(c, flags, 0, &s), 0);
+	return s;
+}
+
+static int try_kernel(struct ts_vgpu_stream *s, uint64_t tag, uint64_t duration_ns, uint32_t blocks,
+		      int error)
+{
+	struct params p = {duration_ns, error};
+	struct ts_vgpu_launch launch = {
+		.grid = {blocks, 1, 1},
+		.block = {32, 1, 1},
+		.params = &p,
+		.params_bytes = sizeof(p),
+		.tag = tag,
+	};
+
+	return ts_vgpu_launch(s, &launch);
+}
+
+static void kernel(struct ts_vgpu_stream *s, uint64_t tag, uint64_t duration_ns)
+{
+	ts_check_int(try_kernel(s, tag, duration_ns, 1, 0), 0);
+}
+
+static const struct ts_vgpu_done *op(uint64_t tag)
+{
+	for (size_t i = 0; i < the_log.n && i < LOG_MAX; i++)
+		if (the_log.done[i].tag == tag)
+			return &the_log.done[i];
+	fprintf(stderr, "operation %" PRIu64 " was not reported\n", tag);
+	exit(1);
+}
+
+static int copy(struct ts_vgpu_stream *s, uint64_t dst, uint64_t src, size_t bytes, bool async,
+		uint64_t tag)
+{
+	struct ts_vgpu_copy c = {
+		.src = src,
+		.dst = dst,
+		.width = bytes,
+		.height = 1,
+		.depth = 1,
+		.async = async,
+		.tag = tag,
+	};
+
+	return ts_vgpu_copy(s, &c);
+}
+
+static uint64_t at(const void *p)
+{
+	return (uint64_t)(uintptr_t)p;
+}
+
+TS_TEST(specs_are_read_or_refused_by_name)
+{
+	static const char *const bad[] = {"h100",    "h200:0",	      "h200:17", "h200:",
+					  "h200:2x", "h200:-1",	      ",",	 "small:4,",
+					  ":2",	     "h200:9,small:8"};
+	struct ts_vgpu_spec spec;
+	char message[160];
+
+	ts_check_int(ts_vgpu_spec_parse(NULL, &spec, message, sizeof(message)), 0);
+	ts_check_int(spec.n_devices, 1);
+	ts_check_str(spec.shapes[0]->key, "h200");
+	ts_check_int(ts_vgpu_spec_parse("small:3,h200", &spec, message, sizeof(message)), 0);
+	ts_check_int(spec.n_devices, 4);
+	ts_check_str(spec.shapes[2]->key, "small");
+	ts_check_str(spec.shapes[3]->key, "h200");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		message[0] = 0;
+		ts_check_int(ts_vgpu_spec_parse(bad[i], &spec, message, sizeof(message)), -EINVAL);
+		ts_check(strlen(message) > 10 && !strchr(message, '\n'));
+	}
+	ts_check(ts_vgpu_shape_at(1) && !ts_vgpu_shape_at(99));
+}
+
+TS_TEST(a_stream_is_in_order_and_streams_overlap)
+{
+	struct ts_vgpu *vgpu = machine("h200");
+	struct ts_vgpu_context *c = context(vgpu, 0);
+	struct ts_vgpu_stream *a = stream(c, 0), *b = stream(c, 0);
+
+	for (uint64_t i = 0; i < 20; i++) {
+		kernel(a, 1 + i, 200000);
+		kernel(b, 101 + i, 200000);
+	}
+	ts_check_int(ts_vgpu_stream_query(a), TS_VGPU_E_NOT_READY);
+	ts_check_int(ts_vgpu_context_synchronize(c), 0);
+	ts_check_int(ts_vgpu_stream_query(a), 0);
+	for (uint64_t i = 0; i < 20; i++) {
+		const struct ts_vgpu_done *x = op(1 + i), *y = op(101 + i);
+
+		ts_check(x->start_ns >= x->queued_ns);
+		ts_check_int(x->end_ns - x->start_ns, 200000);
+		ts_check(x->end_ns <= ts_vgpu_now_ns());
+		ts_check(i == 0 || x->start_ns >= op(i)->end_ns);
+		/* Two small kernels share the device. */
+		ts_check(x->start_ns < y->end_ns && y->start_ns < x->end_ns);
+	}
+	ts_check(op(1)->stream_id != op(101)->stream_id);
+	ts_vgpu_stream_free(a);
+	ts_vgpu_stream_free(b);
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(the_legacy_stream_waits_and_is_waited_for)
+{
+	struct ts_vgpu *vgpu = machine("h200");
+	struct ts_vgpu_context *c = context(vgpu, 0);
+	struct ts_vgpu_stream *blocking = stream(c, 0), *other = stream(c, 0);
+	struct ts_vgpu_stream *free_stream = stream(c, TS_VGPU_STREAM_NON_BLOCKING);
+	struct ts_vgpu_stream *legacy = ts_vgpu_context_legacy(c);
+
+	kernel(free_stream, 1, 3000000);
+	kernel(blocking, 2, 500000);
+	kernel(legacy, 3, 500000);
+	kernel(other, 4, 500000);
+	kernel(blocking, 5, 500000);
+	kernel(legacy, 6, 500000);
+	ts_check_int(ts_vgpu_context_synchronize(c), 0);
+	ts_check(op(3)->start_ns >= op(2)->end_ns);
+	ts_check(op(4)->start_ns >= op(3)->end_ns);
+	ts_check(op(5)->start_ns >= op(3)->end_ns);
+	ts_check(op(4)->start_ns < op(5)->end_ns && op(5)->start_ns < op(4)->end_ns);
+	ts_check(op(6)->start_ns >= op(4)->end_ns && op(6)->start_ns >= op(5)->end_ns);
+	ts_check(op(1)->start_ns < op(2)->end_ns && op(6)->end_ns < op(1)->end_ns);
+	ts_check_int(op(3)->stream_id, 7);
+
+	/* Waiting for the legacy stream is waiting for what comes before a point in it. */
+	kernel(blocking, 7, 1000000);
+	ts_check_int(ts_vgpu_stream_synchronize(legacy), 0);
+	ts_check(op(7)->end_ns);
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(a_wait_means_the_record_of_its_time)
+{
+	struct ts_vgpu *vgpu = machine("h200");
+	struct ts_vgpu_context *c = context(vgpu, 0);
+	struct ts_vgpu_stream *a = stream(c, 1), *b = stream(c, 1);
+	struct ts_vgpu_event *e, *never;
+	uint64_t first, second;
+
+	ts_check_int(ts_vgpu_event_new(vgpu, &e), 0);
+	ts_check_int(ts_vgpu_event_new(vgpu, &never), 0);
+	ts_check_int(ts_vgpu_event_query(never), 0);
+	ts_check_int(ts_vgpu_event_synchronize(never), 0);
+	ts_check_int(ts_vgpu_event_time(never, &first), TS_VGPU_E_NOT_RECORDED);
+	ts_check_int(ts_vgpu_stream_wait(b, never, 0), 0);
+
+	kernel(a, 1, 1000000);
+	ts_check_int(ts_vgpu_event_record(e, a, 0), 0);
+	ts_check_int(ts_vgpu_stream_wait(b, e, 0), 0);
+	kernel(b, 2, 100000);
+	kernel(a, 3, 4000000);
+	ts_check_int(ts_vgpu_event_record(e, a, 0), 0);
+	ts_check_int(ts_vgpu_event_version(e), 2);
+	ts_check_int(ts_vgpu_event_query(e), TS_VGPU_E_NOT_READY);
+	ts_check_int(ts_vgpu_event_time(e, &second), TS_VGPU_E_NOT_READY);
+	ts_check_int(ts_vgpu_stream_synchronize(b), 0);
+	ts_check_int(ts_vgpu_event_query(e), TS_VGPU_E_NOT_READY);
+	ts_check_int(ts_vgpu_event_synchronize(e), 0);
+	ts_check_int(ts_vgpu_event_time(e, &second), 0);
+	ts_check(op(2)->start_ns >= op(1)->end_ns && op(2)->end_ns < op(3)->end_ns);
+	ts_check_int(second, op(3)->end_ns);
+	ts_vgpu_event_free(e);
+	ts_vgpu_event_free(never);
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(events_cross_devices_and_outlive_streams)
+{
+	struct ts_vgpu *vgpu = machine("small:2");
+	struct ts_vgpu_context *c = context(vgpu, 0), *d = context(vgpu, 1);
+	struct ts_vgpu_stream *a = stream(c, 0), *b = stream(d, 0);
+	struct ts_vgpu_event *e;
+
+	ts_check_int(ts_vgpu_event_new(vgpu, &e), 0);
+	kernel(a, 1, 2000000);
+	ts_check_int(ts_vgpu_event_record(e, a, 0), 0);
+	ts_vgpu_stream_free(a);
+	ts_check_int(ts_vgpu_stream_wait(b, e, 0), 0);
+	kernel(b, 2, 1000);
+	ts_vgpu_event_free(e);
+	ts_check_int(ts_vgpu_stream_synchronize(b), 0);
+	/* The first device may still be reporting what the second has gone past. */
+	ts_check_int(ts_vgpu_context_synchronize(c), 0);
+	ts_check(op(2)->start_ns >= op(1)->end_ns);
+	ts_check_int(op(2)->device, 1);
+	ts_check(op(1)->context_uid != op(2)->context_uid);
+	ts_vgpu_free(vgpu);
+}
+
+struct seen {
+	struct ts_vgpu *vgpu;
+	uint64_t called_ns;
+	int n;
+};
+
+static void host(void *arg)
+{
+	struct seen *seen = arg;
+	struct timespec ts = {.tv_nsec = 2000000};
+
+	seen->called_ns = ts_vgpu_now_ns();
+	seen->n++;
+	nanosleep(&ts, NULL);
+}
+
+TS_TEST(host_functions_run_between_what_surrounds_them)
+{
+	struct ts_vgpu *vgpu = machine("h200");
+	struct ts_vgpu_context *c = context(vgpu, 0);
+	struct ts_vgpu_stream *a = stream(c, 0), *b = stream(c, 0);
+	struct seen seen = {.vgpu = vgpu};
+
+	kernel(a, 1, 1000000);
+	ts_check_int(ts_vgpu_host_function(a, host, &seen, 2), 0);
+	kernel(a, 3, 1000);
+	kernel(b, 4, 1000);
+	ts_check_int(ts_vgpu_stream_synchronize(b), 0);
+	ts_check_int(ts_vgpu_stream_synchronize(a), 0);
+	ts_check_int(seen.n, 1);
+	ts_check(seen.called_ns >= op(1)->end_ns);
+	ts_check(op(3)->start_ns >= seen.called_ns + 2000000);
+	ts_check(op(4)->end_ns < op(2)->end_ns);
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(large_kernels_queue_and_copies_share_engines)
+{
+	struct ts_vgpu *vgpu = machine("small");
+	struct ts_vgpu_context *c = context(vgpu, 0);
+	struct ts_vgpu_stream *s[4];
+	uint64_t device, device2;
+	void *pinned;
+
+	for (int i = 0; i < 4; i++)
+		s[i] = stream(c, 1);
+	/* Each fills the device, so one follows the other whatever the streams. */
+	ts_check_int(try_kernel(s[0], 1, 500000, 1000, 0), 0);
+	ts_check_int(try_kernel(s[1], 2, 500000, 1000, 0), 0);
+	ts_check_int(ts_vgpu_context_synchronize(c), 0);
+	ts_check(op(2)->start_ns >= op(1)->end_ns || op(1)->start_ns >= op(2)->end_ns);
+
+	ts_check_int(ts_vgpu_alloc(c, 8 << 20, 0, NULL, &device), 0);
+	ts_check_int(ts_vgpu_alloc(c, 8 << 20, 0, NULL, &device2), 0);
+	ts_check_int(ts_vgpu_alloc_pinned(c, 16 << 20, 0, &pinned), 0);
+	kernel(s[0], 10, 3000000);
+	ts_check_int(copy(s[1], device, at(pinned), 8 << 20, true, 11), 0);
+	ts_check_int(copy(s[2], device2, at(pinned), 8 << 20, true, 12), 0);
+	ts_check_int(copy(s[3], at(pinned) + (8 << 20), device, 8 << 20, true, 13), 0);
+	ts_check_int(ts_vgpu_context_synchronize(c), 0);
+	/* One engine each way: two uploads queue, a download overlaps them. */
+	ts_check(op(12)->start_ns >= op(11)->end_ns || op(11)->start_ns >= op(12)->end_ns);
+	ts_check(op(13)->start_ns < op(11)->end_ns || op(13)->start_ns < op(12)->end_ns);
+	ts_check(op(11)->start_ns < op(10)->end_ns);
+	/* 8 MiB at 12 GB/s. */
+	ts_check(op(11)->end_ns - op(11)->start_ns > 690000);
+	ts_check(op(11)->end_ns - op(11)->start_ns < 710000);
+	ts_check_int(op(11)->u.copy.kind, TS_VGPU_COPY_H2D);
+	ts_check_int(op(13)->u.copy.kind, TS_VGPU_COPY_D2H);
+	ts_check_int(op(11)->u.copy.src_kind, TS_VGPU_MEMORY_PINNED);
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(copies_and_fills_move_bytes)
+{
+	struct ts_vgpu *vgpu = machine("small:2");
+	struct ts_vgpu_context *c = context(vgpu, 0), *d = context(vgpu, 1);
+	struct ts_vgpu_stream *s = ts_vgpu_context_legacy(c);
+	enum {
+		N = 300000
+	};
+	uint8_t *from = malloc(N), *to = malloc(N);
+	uint64_t a, b, other;
+	struct ts_vgpu_copy rect;
+	struct ts_vgpu_fill fill;
+
+	for (int i = 0; i < N; i++)
+		from[i] = (uint8_t)(i * 7 + i / 251);
+	ts_check_int(ts_vgpu_alloc(c, N, 0, NULL, &a), 0);
+	ts_check_int(ts_vgpu_alloc(c, N, 0, NULL, &b), 0);
+	ts_check_int(ts_vgpu_alloc(d, N, 0, NULL, &other), 0);
+	ts_check_int(copy(s, a, at(from), N, false, 0), 0);
+	ts_check_int(copy(s, b, a, N, true, 0), 0);
+	ts_check_int(copy(s, other, b, N, true, 5), 0);
+	ts_check_int(copy(s, at(to), other, N, false, 0), 0);
+	ts_check(!memcmp(from, to, N));
+	ts_check_int(op(5)->u.copy.kind, TS_VGPU_COPY_PEER);
+
+	/* An async copy of pageable memory has read it when it returns. */
+	memset(to, 0x55, 4096);
+	ts_check_int(copy(s, a, at(to), 4096, true, 0), 0);
+	memset(to, 0, 4096);
+	ts_check_int(copy(s, at(to), a, 4096, true, 0), 0);
+	ts_check(to[0] == 0x55 && to[4095] == 0x55);
+
+	/* A rectangle out of one and into another. */
+	rect = (struct ts_vgpu_copy){
+		.src = b + 10,
+		.dst = at(to),
+		.width = 7,
+		.height = 5,
+		.depth = 2,
+		.src_pitch = 100,
+		.src_slice = 1000,
+		.dst_pitch = 7,
+		.dst_slice = 35,
+	};
+	ts_check_int(ts_vgpu_copy(s, &rect), 0);
+	for (int z = 0; z < 2; z++)
+		for (int y = 0; y < 5; y++)
+			ts_check(!memcmp(to + z * 35 + y * 7, from + 10 + z * 1000 + y * 100, 7));
+	rect.src_slice = N;
+	ts_check_int(ts_vgpu_copy(s, &rect), TS_VGPU_E_ADDRESS);
+
+	fill = (struct ts_vgpu_fill){
+		.dst = a, .value = 0x01020304, .element_bytes = 4, .width = 100, .height = 1};
+	ts_check_int(ts_vgpu_fill(s, &fill), 0);
+	fill = (struct ts_vgpu_fill){.dst = a + 400,
+				     .value = 0xabcd,
+				     .element_bytes = 2,
+				     .width = 3,
+				     .height = 4,
+				     .pitch = 10};
+	ts_check_int(ts_vgpu_fill(s, &fill), 0);
+	fill.dst++;
+	ts_check_int(ts_vgpu_fill(s, &fill), -EINVAL);
+	ts_check_int(copy(s, at(to), a, 440, false, 0), 0);
+	ts_check(to[0] == 4 && to[399] == 1);
+	ts_check(to[400] == 0xcd && to[405] == 0xab && to[406] == 0x55 && to[430] == 0xcd);
+	free(from);
+	free(to);
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(memory_has_bounds)
+{
+	struct ts_vgpu *vgpu = machine("small");
+	struct ts_vgpu_context *c = context(vgpu, 0);
+	struct ts_vgpu_stream *s = ts_vgpu_context_legacy(c);
+	uint64_t a, b, free_before, free_after, total;
+	struct ts_vgpu_range range;
+	char local[64];
+	void *host_memory, *backing;
+
+	ts_vgpu_device_memory(ts_vgpu_device_at(vgpu, 0), &free_before, &total);
+	ts_check_int(free_before, total);
+	ts_check_int(total, 1 << 30);
+	ts_check_int(ts_vgpu_alloc(c, 0, 0, NULL, &a), -EINVAL);
+	ts_check_int(ts_vgpu_alloc(c, (1ull << 30) + 1, 0, NULL, &a), TS_VGPU_E_OUT_OF_MEMORY);
+	ts_check_int(ts_vgpu_alloc(c, SIZE_MAX, 0, NULL, &a), TS_VGPU_E_OUT_OF_MEMORY);
+	ts_check_int(ts_vgpu_alloc(c, 600 << 20, 0, NULL, &a), 0);
+	ts_check_int(ts_vgpu_alloc(c, 600 << 20, 0, NULL, &b), TS_VGPU_E_OUT_OF_MEMORY);
+	ts_check_int(ts_vgpu_free_memory(c, a + 512), TS_VGPU_E_NOT_OWNER);
+	ts_check_int(ts_vgpu_free_memory(c, at(local)), TS_VGPU_E_NOT_OWNER);
+	ts_check_int(ts_vgpu_free_memory(c, a), 0);
+	ts_check_int(ts_vgpu_free_memory(c, a), TS_VGPU_E_NOT_OWNER);
+
+	ts_check_int(ts_vgpu_alloc(c, 100, 0, NULL, &a), 0);
+	ts_check_int(ts_vgpu_alloc(c, 100, 0, NULL, &b), 0);
+	ts_check(a % 512 == 0 && b % 512 == 0 && a != b);
+	ts_check_int(ts_vgpu_range_of(vgpu, a + 99, &range), 0);
+	ts_check(range.start == a && range.bytes == 100 && !range.host);
+	ts_check_int(range.kind, TS_VGPU_MEMORY_DEVICE);
+	ts_check_int(ts_vgpu_range_of(vgpu, a + 100, &range), TS_VGPU_E_ADDRESS);
+	ts_check_int(ts_vgpu_resolve(vgpu, a + 50, 50, &backing), 0);
+	ts_check_int(ts_vgpu_resolve(vgpu, a + 50, 51, &backing), TS_VGPU_E_ADDRESS);
+	/* Past the end of an allocation, and between allocations, is no host memory either. */
+	ts_check_int(copy(s, a, at(local), 101, false, 0), TS_VGPU_E_ADDRESS);
+	ts_check_int(copy(s, a + 200, at(local), 4, false, 0), TS_VGPU_E_ADDRESS);
+	ts_check_int(copy(s, 0, at(local), 4, false, 0), TS_VGPU_E_ADDRESS);
+
+	ts_check_int(ts_vgpu_alloc_pinned(c, 5000, 0, &host_memory), 0);
+	memset(host_memory, 1, 5000);
+	ts_check_int(ts_vgpu_range_of(vgpu, at(host_memory) + 10, &range), 0);
+	ts_check_int(range.kind, TS_VGPU_MEMORY_PINNED);
+	ts_check_int(ts_vgpu_unregister_host(c, host_memory), TS_VGPU_E_NOT_OWNER);
+	ts_check_int(ts_vgpu_free_memory(c, at(host_memory)), TS_VGPU_E_NOT_OWNER);
+	ts_check_int(ts_vgpu_free_pinned(c, host_memory), 0);
+	ts_check_int(ts_vgpu_register_host(c, local, sizeof(local), 0), 0);
+	ts_check_int(ts_vgpu_register_host(c, local + 8, 8, 0), TS_VGPU_E_REGISTERED);
+	ts_check_int(ts_vgpu_free_pinned(c, local), TS_VGPU_E_NOT_OWNER);
+	ts_check_int(ts_vgpu_unregister_host(c, local), 0);
+
+	ts_check_int(ts_vgpu_alloc_managed(c, 100, 0, &b), 0);
+	*(int *)(uintptr_t)b = 42;
+	ts_check_int(copy(s, at(local), b, 4, false, 0), 0);
+	ts_check_int(*(int *)local, 42);
+
+	/* What was freed can be had again in one piece. */
+	ts_vgpu_device_memory(ts_vgpu_device_at(vgpu, 0), &free_after, &total);
+	ts_check_int(free_before - free_after, 1024);
+	ts_vgpu_context_free(c);
+	c = context(vgpu, 0);
+	ts_check_int(ts_vgpu_alloc(c, 1 << 30, 0, NULL, &a), 0);
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(memory_is_freed_in_stream_order)
+{
+	struct ts_vgpu *vgpu = machine("small");
+	struct ts_vgpu_context *c = context(vgpu, 0);
+	struct ts_vgpu_stream *s = stream(c, 0);
+	struct ts_vgpu_range range;
+	uint64_t a;
+
+	ts_check_int(ts_vgpu_alloc(c, 1000, 0, NULL, &a), 0);
+	kernel(s, 1, 2000000);
+	ts_check_int(ts_vgpu_free_async(s, a, 0), 0);
+	ts_check_int(ts_vgpu_free_async(s, a, 0), TS_VGPU_E_NOT_OWNER);
+	ts_check_int(ts_vgpu_range_of(vgpu, a, &range), 0);
+	ts_check_int(ts_vgpu_stream_synchronize(s), 0);
+	ts_check_int(ts_vgpu_range_of(vgpu, a, &range), TS_VGPU_E_ADDRESS);
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(device_memory_faults_on_the_host)
+{
+	struct ts_vgpu *vgpu = machine("small");
+	struct ts_vgpu_context *c = context(vgpu, 0);
+	uint64_t a;
+	int status;
+	pid_t pid;
+
+	ts_check_int(ts_vgpu_alloc(c, 4096, 0, NULL, &a), 0);
+	pid = fork();
+	ts_check(pid >= 0);
+	if (!pid) {
+		signal(SIGSEGV, SIG_DFL);
+		*(volatile int *)(uintptr_t)a = 1;
+		_exit(0);
+	}
+	ts_check(waitpid(pid, &status, 0) == pid);
+	ts_check(WIFSIGNALED(status));
+	ts_vgpu_free(vgpu);
+}
+
+static void block(void *arg)
+{
+	while (!__atomic_load_n((int *)arg, __ATOMIC_ACQUIRE))
+		sched_yield();
+}
+
+struct launcher {
+	struct ts_vgpu_stream *stream;
+	int n;
+};
+
+static void *launch_many(void *arg)
+{
+	struct launcher *l = arg;
+
+	for (int i = 0; i < TS_VGPU_MAX_PENDING + 10; i++) {
+		kernel(l->stream, 1, 0);
+		__atomic_store_n(&l->n, i + 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+TS_TEST(pending_work_is_bounded)
+{
+	struct ts_vgpu *vgpu = machine("ideal");
+	struct ts_vgpu_context *c = context(vgpu, 0);
+	struct launcher l = {.stream = stream(c, 0)};
+	struct timespec ts = {.tv_nsec = 50000000};
+	pthread_t thread;
+	int go = 0;
+
+	ts_check_int(ts_vgpu_host_function(l.stream, block, &go, 0), 0);
+	ts_check_int(pthread_create(&thread, NULL, launch_many, &l), 0);
+	nanosleep(&ts, NULL);
+	ts_check_int(__atomic_load_n(&l.n, __ATOMIC_ACQUIRE), TS_VGPU_MAX_PENDING - 1);
+	__atomic_store_n(&go, 1, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	ts_check_int(ts_vgpu_stream_synchronize(l.stream), 0);
+	ts_check_int(the_log.n, TS_VGPU_MAX_PENDING + 11);
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(a_fault_ends_a_context_only)
+{
+	struct ts_vgpu *vgpu = machine("small");
+	struct ts_vgpu_context *c = context(vgpu, 0), *d = context(vgpu, 0);
+	struct ts_vgpu_stream *s = stream(c, 0), *t = stream(d, 0);
+
+	ts_check_int(try_kernel(s, 1, 1000, 1, 77), 0);
+	ts_check_int(ts_vgpu_stream_synchronize(s), TS_VGPU_E_FAULTED);
+	ts_check_int(ts_vgpu_context_error(c), 77);
+	ts_check_int(try_kernel(s, 2, 1000, 1, 0), TS_VGPU_E_FAULTED);
+	kernel(t, 3, 1000);
+	ts_check_int(ts_vgpu_stream_synchronize(t), 0);
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(long_kernels_are_reported_when_they_start)
+{
+	struct ts_vgpu *vgpu = machine("small");
+	struct ts_vgpu_context *c = context(vgpu, 0);
+	struct ts_vgpu_stream *s = stream(c, 0);
+	struct timespec ts = {.tv_nsec = 20000000};
+
+	kernel(s, 1, 200000000);
+	nanosleep(&ts, NULL);
+	pthread_mutex_lock(&the_log.lock);
+	ts_check(the_log.n_started == 1 && the_log.n == 0);
+	pthread_mutex_unlock(&the_log.lock);
+	ts_check_int(ts_vgpu_stream_synchronize(s), 0);
+	ts_check_int(the_log.n, 1);
+	/* Nothing comes to an observer that was taken away. */
+	ts_vgpu_set_observer(vgpu, NULL);
+	kernel(s, 2, 1000);
+	ts_check_int(ts_vgpu_stream_synchronize(s), 0);
+	ts_check_int(the_log.n, 1);
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(a_child_is_told)
+{
+	struct ts_vgpu *vgpu = machine("small");
+	int status;
+	pid_t pid;
+
+	context(vgpu, 0);
+	ts_check(!ts_vgpu_forked());
+	pid = fork();
+	ts_check(pid >= 0);
+	if (!pid)
+		_exit(ts_vgpu_forked() ? 0 : 1);
+	ts_check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
+	ts_vgpu_free(vgpu);
+}
+
+static void *mix(void *arg)
+{
+	struct ts_vgpu_context *c = arg;
+	struct ts_vgpu_stream *s = stream(c, 0), *t = stream(c, 0);
+	struct ts_vgpu_stream *legacy = ts_vgpu_context_legacy(c);
+	char from[256], to[256];
+	struct ts_vgpu_event *e;
+	uint64_t a;
+
+	for (int i = 0; i < 200; i++) {
+		memset(from, i, sizeof(from));
+		ts_check_int(ts_vgpu_alloc(c, 256, 0, NULL, &a), 0);
+		ts_check_int(ts_vgpu_event_new(the_machine, &e), 0);
+		ts_check_int(copy(s, a, at(from), 256, true, 0), 0);
+		ts_check_int(ts_vgpu_event_record(e, s, 0), 0);
+		ts_check_int(ts_vgpu_stream_wait(t, e, 0), 0);
+		kernel(t, 0, 100);
+		if (i % 5 == 0)
+			kernel(legacy, 0, 100);
+		ts_check_int(copy(t, at(to), a, 256, true, 0), 0);
+		ts_check(!memcmp(from, to, 256));
+		ts_vgpu_event_free(e);
+		ts_check_int(i % 2 ? ts_vgpu_free_async(t, a, 0) : ts_vgpu_free_memory(c, a), 0);
+	}
+	ts_check_int(ts_vgpu_stream_synchronize(t), 0);
+	ts_vgpu_stream_free(s);
+	ts_vgpu_stream_free(t);
+	return NULL;
+}
+
+TS_TEST(threads_and_devices_mix)
+{
+	pthread_t threads[6];
+	struct ts_vgpu_context *c[2];
+
+	the_machine = machine("ideal:2");
+	for (uint32_t i = 0; i < 2; i++)
+		c[i] = context(the_machine, i);
+	for (int i = 0; i < 6; i++)
+		ts_check_int(pthread_create(&threads[i], NULL, mix, c[i % 2]), 0);
+	for (int i = 0; i < 6; i++)
+		pthread_join(threads[i], NULL);
+	ts_vgpu_free(the_machine);
+}
