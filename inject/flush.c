@@ -91,7 +91,7 @@ static void *flush_main(void *data)
 
 	prctl(PR_SET_NAME, "ts-flush", 0, 0, 0);
 	/* Calls that CUPTI makes under a flush are no calls of the application's. */
-	ts_tls.busy = 1;
+	ts_tls.busy = TS_BUSY_OURS;
 	for (;;) {
 		uint32_t remote = __atomic_load_n(&control->flush_request, __ATOMIC_ACQUIRE);
 		uint32_t asked = __atomic_load_n(&flush->asked, __ATOMIC_ACQUIRE);

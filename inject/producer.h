@@ -80,6 +80,13 @@ struct ts_thread {
 	struct ts_string_cache strings;
 };
 
+/* Whether a thread is inside the shim's own code: what calls the shim then is the shim's own doing. */
+enum ts_busy {
+	TS_BUSY_NOT = 0,
+	TS_BUSY_IN_CALL = 1, /* on an application's thread, which is not to be kept waiting */
+	TS_BUSY_OURS = 2,    /* the thread itself is the shim's */
+};
+
 /*
  * The shim's whole thread-local state. Initial-exec: one addition to find it, and nothing is allocated
  * behind our back as the general model does; it is small, for the room for it is shared with
@@ -88,7 +95,7 @@ struct ts_thread {
 struct ts_tls {
 	struct ts_thread *thread;
 	uint32_t epoch;
-	uint32_t busy;	    /* inside our own code: what calls us now is our own doing */
+	uint32_t busy;	    /* enum ts_busy */
 	uint32_t unclaimed; /* records since a shard was last looked for in vain */
 };
 extern __thread struct ts_tls ts_tls __attribute__((tls_model("initial-exec")));

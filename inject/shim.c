@@ -144,9 +144,9 @@ int InitializeInjection(void)
 	shim->epoch = epoch;
 	shim->gate = make_gate();
 	if (shim->gate) {
-		ts_tls.busy = 1;
+		ts_tls.busy = TS_BUSY_IN_CALL;
 		start(shim, parent_session_pid);
-		ts_tls.busy = 0;
+		ts_tls.busy = TS_BUSY_NOT;
 	}
 	__atomic_store_n(&shim->started, 2, __ATOMIC_RELEASE);
 	errno = saved_errno;

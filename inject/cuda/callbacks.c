@@ -405,7 +405,7 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 		return;
 	}
 	saved_errno = errno;
-	ts_tls.busy = 1;
+	ts_tls.busy = TS_BUSY_IN_CALL;
 	switch (domain) {
 	case TS_CUPTI_CB_DOMAIN_DRIVER_API:
 	case TS_CUPTI_CB_DOMAIN_RUNTIME_API:
@@ -422,6 +422,6 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 	default:
 		break;
 	}
-	ts_tls.busy = 0;
+	ts_tls.busy = TS_BUSY_NOT;
 	errno = saved_errno;
 }

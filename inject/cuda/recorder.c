@@ -73,14 +73,14 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 	/* In a forked child neither the session nor CUPTI is there; the buffer is the parent's copy. */
 	if (!shim->gate->alive || !buffer)
 		return;
-	ts_tls.busy = 1;
+	ts_tls.busy = was_busy ? was_busy : TS_BUSY_IN_CALL;
 	if (ts_buffers_is_discard(&shim->buffers, buffer)) {
 		if (valid_bytes)
 			ts_session_count(shim->control, TS_LOSS_NO_BUFFER, 1);
 	} else if (valid_bytes && shim->gate->mode != TS_GATE_CLOSED) {
 		thread = ts_producer_thread(&shim->producer);
 		/* Where an application's thread delivers inside its own call, it is not made to wait. */
-		if (thread && !was_busy && !thread->call.depth)
+		if (thread && was_busy != TS_BUSY_IN_CALL && !thread->call.depth)
 			thread->patience_ns = DELIVERY_PATIENCE_NS;
 		ts_activity_decode(&shim->activity, buffer, valid_bytes);
 		if (thread)
