@@ -105,15 +105,15 @@ static inline void test_row(const struct ts_row_schema *schema, uint64_t *state,
 	}
 }
 
-/* A small trace with a bit of everything. Returns the file, finished where asked for. */
-static inline int test_small_trace(unsigned n_rows, bool finished)
+/* A trace of n sessions and n seals of each, with a bit of everything. Returns the file. */
+static inline int test_small_trace(int n, unsigned n_rows, bool finished)
 {
 	int fd = test_file(), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	struct ts_row_session session = {.pid = 42, .start_ns = 1000};
 	uint64_t frames[] = {0x7f0000001000, 0x7f0000002000, 0x400000};
 	struct ts_row_device device = {.device = 0, .memory_bytes = 1u << 30};
 	struct ts_row_thread thread = {.tid = 43, .start_ns = 1001};
-	struct ts_sbt_session_writer *sessions[2];
+	struct ts_sbt_session_writer *sessions[4];
 	uint64_t state = 7, now = 1000;
 	struct ts_sbt_writer *writer;
 	uint32_t id;
@@ -124,7 +124,7 @@ static inline int test_small_trace(unsigned n_rows, bool finished)
 	ts_check_int(ts_sbt_writer_string(writer, "Virtual", 7, &device.name), 0);
 	for (int i = 1; i < 8; i++)
 		ts_check_int(ts_sbt_writer_string(writer, "kernel-names", (size_t)i, &id), 0);
-	for (int s = 0; s < 2; s++) {
+	for (int s = 0; s < n; s++) {
 		ts_check_int(ts_sbt_session_writer_new(writer, &session, &sessions[s]), 0);
 		for (int i = 0; i < 8; i++) {
 			ts_check_int(ts_sbt_session_writer_add_thread(sessions[s], &thread, &id),
@@ -135,8 +135,8 @@ static inline int test_small_trace(unsigned n_rows, bool finished)
 		}
 		ts_check_int(ts_sbt_session_writer_add_row(sessions[s], TS_ROW_DEVICE, &device), 0);
 	}
-	for (unsigned round = 0; round < 2; round++)
-		for (int s = 0; s < 2; s++) {
+	for (int round = 0; round < n; round++)
+		for (int s = 0; s < n; s++) {
 			for (unsigned type = 1; type < TS_ROW_EVENT_COUNT; type++)
 				for (unsigned i = 0; i < n_rows; i++) {
 					uint8_t row[TS_ROW_MAX_BYTES];
@@ -149,7 +149,7 @@ static inline int test_small_trace(unsigned n_rows, bool finished)
 			ts_check_int(ts_sbt_session_writer_seal(sessions[s], "shard positions", 15),
 				     0);
 		}
-	for (int s = 0; s < 2; s++)
+	for (int s = 0; s < n; s++)
 		ts_sbt_session_writer_free(sessions[s]);
 	if (finished)
 		ts_check_int(ts_sbt_writer_finish(writer), 0);

@@ -303,7 +303,7 @@ TS_TEST(many_strings_and_stacks)
 /* The window of a cursor: rows that touch it, and no others. */
 TS_TEST(windows)
 {
-	int fd = test_small_trace(200, true);
+	int fd = test_small_trace(2, 200, true);
 	struct ts_sbt_reader *reader;
 	struct ts_sbt_cursor *cursor;
 	struct ts_sbt_summary all;
