@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "test/apps/gpu.h"
 
@@ -34,14 +33,6 @@ static void work(void)
 static void *exit_from_thread(void *unused)
 {
 	exit(status);
-	return unused;
-}
-
-static void *return_after_main(void *unused)
-{
-	struct timespec pause = {0, 50 * 1000 * 1000};
-
-	nanosleep(&pause, NULL);
 	return unused;
 }
 
@@ -97,7 +88,5 @@ int main(int argc, char **argv)
 		execlp("sh", "sh", "-c", "echo exits: replaced; exit 6", (char *)NULL);
 	if (!strcmp(how, "thread") && !pthread_create(&thread, NULL, exit_from_thread, NULL))
 		pthread_join(thread, NULL);
-	if (!strcmp(how, "last-thread") && !pthread_create(&thread, NULL, return_after_main, NULL))
-		pthread_exit(NULL);
 	return strcmp(how, "return") ? 2 : status;
 }

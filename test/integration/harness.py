@@ -62,6 +62,8 @@ def _sanitizer():
 
 SANITIZER = _sanitizer()
 
+# Whoever started this in the background may have had SIGINT ignored, which programs would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # Programs that abort do so on purpose.
 resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 

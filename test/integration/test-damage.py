@@ -93,15 +93,19 @@ class Damage(harness.Case):
         info = harness.Trace(cut)
         self.assertFalse(info.info['finished'])
         rows = info.rows
-        known = {harness.json.dumps(row, sort_keys=True) for row in whole.rows}
-        invented = {harness.json.dumps(row, sort_keys=True) for row in rows} - known
-        self.assertEqual(invented, set())
+        self.assertEqual(self.bare(rows) - self.bare(whole.rows), set(), 'rows that never were')
         self.assertLessEqual(len(rows), len(whole.rows))
         result = harness.tsctl('repair', '--json', cut)
         self.assertEqual(result.status, 0, result)
         self.assertTrue(harness.json.loads(result.out)['changed'])
         self.assertEqual(harness.tsctl('verify', cut).status, 0)
         self.assertEqual(harness.Trace(cut).rows, rows)
+
+    def bare(self, rows):
+        """Rows without what `view` looks up elsewhere in the file: it may lie behind the cut."""
+        return {harness.json.dumps({key: value for key, value in row.items()
+                                    if key not in ('tid', 'thread_name')}, sort_keys=True)
+                for row in rows}
 
     def test_flipped(self):
         """One byte wrong, anywhere: verify finds it, and no command crashes or hangs."""

@@ -13,7 +13,6 @@ ENDS = {
     '_Exit': (10, 10, 'ended'),
     'quick_exit': (11, 11, 'ended'),
     'thread': (12, 12, 'ended'),
-    'last-thread': (0, 0, 'ended'),
     'fork': (13, 13, 'ended'),
     'abort': (0, -signal.SIGABRT, 'died'),
     'signal': (signal.SIGTERM, -signal.SIGTERM, 'died'),
