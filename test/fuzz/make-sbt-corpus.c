@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes the corpus of fuzz-sbt-reader anew: small traces with a bit of everything, finished, unfinished and
+ * cut. Run when the format changes: make-sbt-corpus DIRECTORY.
+ */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "sbt/writer.h"
+
+static void fill(const struct ts_row_schema *schema, uint64_t seed, void *row)
+{
+	memset(row, 0, schema->row_bytes);
+	for (unsigned c = 0; c < schema->n_columns; c++) {
+		const struct ts_column *column = &schema->columns[c];
+		uint64_t value = (seed * 0x9e3779b97f4a7c15u) >> (c * 7 % 64) & 3;
+
+		if (column->role == TS_ROLE_TIME_START)
+			value = 1000 + seed * 700;
+		if (column->role == TS_ROLE_TIME_END)
+			value = 1000 + seed * 900;
+		if (column->role == TS_ROLE_BYTES)
+			value = seed * seed * 4096;
+		if (column->role == TS_ROLE_ADDRESS)
+			value = 0x7f0000000000 + seed * 512;
+		for (unsigned i = 0; i < column->width; i++)
+			((uint8_t *)row)[column->offset + i] = (uint8_t)(value >> i % 8 * 8);
+	}
+}
+
+static int write_session(struct ts_sbt_writer *writer, uint64_t types, unsigned n_rows)
+{
+	ts_cleanup(ts_sbt_session_writer_freep) struct ts_sbt_session_writer *session = NULL;
+	uint64_t frames[] = {0x7f0000001234, 0x7f0000005678, 0x401000, 0x401200};
+	struct ts_row_session row = {.pid = 100, .start_ns = 900, .host_clock = 1};
+	struct ts_row_device device = {.memory_bytes = 1u << 30, .name = 2};
+	struct ts_row_module module = {.address = 0x400000, .address_end = 0x500000, .path = 3};
+	struct ts_row_thread thread = {.tid = 101, .start_ns = 950, .name = 1};
+	uint32_t id;
+	int r = ts_sbt_session_writer_new(writer, &row, &session);
+
+	for (uint32_t i = 0; !r && i < 4; i++) {
+		r = ts_sbt_session_writer_add_stack(session, frames, i + 1, 0, &id);
+		if (!r)
+			r = ts_sbt_session_writer_add_thread(session, &thread, &id);
+	}
+	if (!r)
+		r = ts_sbt_session_writer_add_row(session, TS_ROW_DEVICE, &device);
+	if (!r)
+		r = ts_sbt_session_writer_add_row(session, TS_ROW_MODULE, &module);
+	for (unsigned type = 1; !r && type < TS_ROW_EVENT_COUNT; type++)
+		for (uint64_t i = 0; !r && types & TS_ROW_BIT(type) && i < n_rows; i++) {
+			uint8_t bytes[TS_ROW_MAX_BYTES];
+
+			fill(ts_row_schema(type), i, bytes);
+			r = ts_sbt_session_writer_add_row(session, type, bytes);
+		}
+	return r ? r : ts_sbt_session_writer_seal(session, "positions", 9);
+}
+
+static int make(const char *directory, const char *name, uint64_t types, unsigned n_rows,
+		bool finish, long cut)
+{
+	ts_cleanup(ts_sbt_writer_freep) struct ts_sbt_writer *writer = NULL;
+	char path[4096];
+	uint32_t id;
+	int fd, r;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	r = ts_sbt_writer_new(fd, &writer);
+	if (r) {
+		close(fd);
+		return r;
+	}
+	if (!r)
+		r = ts_sbt_writer_metadata(writer, TS_METADATA_HOSTNAME, "node");
+	for (int i = 0; !r && i < 4; i++)
+		r = ts_sbt_writer_string(writer, "kernel_name", (size_t)(5 + i), &id);
+	if (!r)
+		r = write_session(writer, types, n_rows);
+	if (!r && n_rows > 1)
+		r = write_session(writer, types & 0xff, 2);
+	if (!r && finish)
+		r = ts_sbt_writer_finish(writer);
+	if (!r && cut && ftruncate(fd, (off_t)ts_sbt_writer_bytes(writer) - cut) < 0)
+		r = -errno;
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	int r;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: make-sbt-corpus DIRECTORY\n");
+		return 2;
+	}
+	r = make(argv[1], "empty", 0, 0, true, 0);
+	if (!r)
+		r = make(argv[1], "launches", TS_ROW_BIT(TS_ROW_API) | TS_ROW_BIT(TS_ROW_KERNEL), 8,
+			 true, 0);
+	if (!r)
+		r = make(argv[1], "everything", TS_ROW_EVENTS, 2, true, 0);
+	if (!r)
+		r = make(argv[1], "unfinished", TS_ROW_BIT(TS_ROW_LOSS) | TS_ROW_BIT(TS_ROW_MEMCPY),
+			 4, false, 0);
+	if (!r)
+		r = make(argv[1], "cut", TS_ROW_BIT(TS_ROW_COUNTER) | TS_ROW_BIT(TS_ROW_RANGE), 4,
+			 true, 150);
+	if (r)
+		fprintf(stderr, "make-sbt-corpus: %s\n", strerror(-r));
+	return r ? 1 : 0;
+}
