@@ -6,6 +6,7 @@
 #include "test/unit/harness.h"
 
 #include "proto/client/client.h"
+#include "proto/rpc/frame.h"
 #include "sbt/reader.h"
 #include "sbt/verify.h"
 #include "test/unit/daemon/producer.h"
@@ -437,4 +438,186 @@ TS_TEST(hostile_memory_is_refused)
 		ts__rpc__answer__free_unpacked(answer, NULL);
 	}
 	recording_end(&r);
+}
+
+/* ---- a service ---- */
+
+struct service {
+	char directory[128], inject[160], control[160];
+	pid_t pid;
+};
+
+static void service_begin(struct service *s)
+{
+	directory_make(s->directory, sizeof(s->directory));
+	snprintf(s->inject, sizeof(s->inject), "%s/i", s->directory);
+	snprintf(s->control, sizeof(s->control), "%s/c", s->directory);
+	{
+		char *arguments[] = {(char *)"tracesmithd",
+				     (char *)"--inject-socket",
+				     s->inject,
+				     (char *)"--control-socket",
+				     s->control,
+				     (char *)"--directory",
+				     s->directory,
+				     (char *)"--max-sessions-user",
+				     (char *)"2",
+				     (char *)"--log",
+				     (char *)"error",
+				     NULL};
+
+		s->pid = daemon_spawn(arguments, -1);
+	}
+}
+
+static void service_end(struct service *s)
+{
+	kill(s->pid, SIGTERM);
+	ts_check_int(daemon_wait(s->pid), 0);
+	/* It takes its sockets with it. */
+	ts_check(access(s->inject, F_OK) < 0 && access(s->control, F_OK) < 0);
+	directory_remove(s->directory);
+}
+
+/* A file for each process, asked for while it is written, whole when the process is told DONE. */
+TS_TEST(service)
+{
+	struct service s;
+	struct producer p;
+	struct ts_client *client;
+	Ts__Rpc__Answer *answer;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_summary summary;
+	char path[200];
+	int fd, trace = -1;
+
+	service_begin(&s);
+	fd = socket_connect(s.inject, SOCK_SEQPACKET);
+	close(socket_connect(s.control, SOCK_STREAM));
+	producer_init(&p, 2, true);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	produce(&p, 5000);
+	ts_check_int(ts_client_connect(s.control, &client), 0);
+	ts_check_int(ts_client_status(client, &answer), 0);
+	ts_check_int(answer->status->sessions_live, 1);
+	ts_check_int(answer->status->n_sessions, 1);
+	ts_check_str(answer->status->mode, "service");
+	ts_check_str(answer->status->sessions[0]->state, "recording");
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	/* All that was committed when the trace was asked for is in it. */
+	ts_check_int(ts_client_open_trace(client, 0, 0, &answer, &trace), 0);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	ts_check_int(ts_sbt_reader_open(trace, &reader, NULL), 0);
+	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_GROWING);
+	ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
+	ts_check_int(summary.counts[TS_ROW_API], 5000);
+	ts_sbt_reader_free(reader);
+	ts_check(write(trace, "x", 1) < 0);
+	close(trace);
+	/* What a service cannot do or does not have it says. */
+	ts_check_int(ts_client_finish(client, 1000, &answer), -EPERM);
+	ts_check_int(ts_client_open_trace(client, 99, 0, &answer, &trace), -ENOENT);
+	ts_check_str(ts_client_error(client), "no such session");
+	/* A process that answers flushes is not waited for longer than it takes. */
+	ts_check_int(ts_client_flush(client, 77, 1000, &answer), 0);
+	ts_check_int(answer->flushed->sessions, 0);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	ts_check_int(ts_client_flush(client, 0, 100, &answer), 0);
+	ts_check_int(answer->flushed->sessions, 1);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	ts_check_int(p.control->flush_request, 1);
+	producer_say(fd, TS_HANDSHAKE_BYE);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
+	snprintf(path, sizeof(path), "%s/tracesmith-producer-%d.sbt", s.directory, getpid());
+	check_launches(path, 5000, TS_SESSION_END_BYE);
+	ts_client_free(client);
+	close(fd);
+	producer_deinit(&p);
+	service_end(&s);
+}
+
+/* Garbage, half a request, nothing at all, too many sessions: the service serves on. */
+TS_TEST(service_and_strangers)
+{
+	struct ts_frame_header half = ts_frame_header_make(TS_FRAME_REQUEST, 1, 1000);
+	struct ts_handshake_reason packet;
+	struct producer p[3];
+	struct ts_client *client;
+	Ts__Rpc__Answer *answer;
+	struct service s;
+	int fds[3], garbage, halfway, silent, never_reads;
+	char byte;
+
+	service_begin(&s);
+	silent = socket_connect(s.inject, SOCK_SEQPACKET);
+	garbage = socket_connect(s.control, SOCK_STREAM);
+	halfway = socket_connect(s.control, SOCK_STREAM);
+	never_reads = socket_connect(s.control, SOCK_STREAM);
+	ts_check(send(garbage, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 36, MSG_NOSIGNAL) > 0);
+	ts_check(send(halfway, &half, sizeof(half), MSG_NOSIGNAL) > 0);
+	/* Asks without end: it is dropped when its answers pile up. */
+	half.n_bytes = 2;
+	for (int i = 0; i < 200000; i++) {
+		uint8_t status[sizeof(half) + 2];
+
+		memcpy(status, &half, sizeof(half));
+		status[sizeof(half)] = 0x0a; /* field 1, an empty message */
+		status[sizeof(half) + 1] = 0;
+		if (send(never_reads, status, sizeof(status), MSG_NOSIGNAL) < 0)
+			break;
+		ts_check(i < 199999);
+	}
+	ts_check_int(recv(garbage, &byte, 1, 0), 0);
+	for (int i = 0; i < 3; i++) {
+		fds[i] = socket_connect(s.inject, SOCK_SEQPACKET);
+		producer_init(&p[i], 1, true);
+		producer_hello(fds[i], p[i].memfd);
+		if (i < 2)
+			ts_check_int(producer_hear(fds[i], NULL), TS_HANDSHAKE_WELCOME);
+	}
+	ts_check_int(producer_hear(fds[2], &packet), TS_HANDSHAKE_REFUSED);
+	ts_check(strstr(packet.text, "--max-sessions-user"));
+	ts_check_int(ts_client_connect(s.control, &client), 0);
+	ts_check_int(ts_client_status(client, &answer), 0);
+	ts_check_int(answer->status->sessions_live, 2);
+	ts_check_int(answer->status->sessions_refused, 1);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	ts_check_int(ts_client_open_trace(client, 0, 0, &answer, &garbage), -ENOTUNIQ);
+	ts_client_free(client);
+	for (int i = 0; i < 3; i++) {
+		close(fds[i]);
+		producer_deinit(&p[i]);
+	}
+	close(garbage);
+	close(halfway);
+	close(silent);
+	close(never_reads);
+	service_end(&s);
+}
+
+/* ---- the command line ---- */
+
+TS_TEST(wrong_usage)
+{
+	static const char *const wrong[][4] = {
+		{"tracesmithd", "--nonsense", NULL},
+		{"tracesmithd", "--private", NULL},
+		{"tracesmithd", "--record", "--private", NULL},
+		{"tracesmithd", "--stacks", "some", NULL},
+		{"tracesmithd", "--session-fd", "999", NULL},
+		{"tracesmithd", "extra", NULL},
+	};
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int old = dup(2);
+
+	dup2(null, 2);
+	for (size_t i = 0; i < TS_ARRAY_LEN(wrong); i++) {
+		int status = daemon_wait(daemon_spawn((char *const *)(uintptr_t)wrong[i], -1));
+
+		ts_check(WIFEXITED(status) && WEXITSTATUS(status) == 2);
+	}
+	dup2(old, 2);
+	close(old);
+	close(null);
 }
