@@ -270,13 +270,13 @@ static int inform(const struct info *info, struct ts_source *source)
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
 	Ts__Rpc__TraceInfo message;
-	int r = ts_resolver_new(source->reader, &options, &resolver), damage = 0, status;
+	int r = ts_resolver_new(source->reader, &options, &resolver), status;
+	bool damaged = false;
 
 	if (!r)
-		r = ts_traceinfo_make(resolver, source->path, source->session, 0, &pool, &message);
-	if (r == TS_SBT_E_CORRUPT)
-		damage = r;
-	else if (r) {
+		r = ts_traceinfo_make(resolver, source->path, source->session, 0, &pool, &message,
+				      &damaged);
+	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
 	}
@@ -286,8 +286,9 @@ static int inform(const struct info *info, struct ts_source *source)
 		print_info(&message);
 		status = ts_finish_output(TS_EXIT_OK);
 	}
-	if (damage && !status) {
-		ts_source_complain(source->path, damage, ts_sbt_reader_error(source->reader));
+	if (damaged && !status) {
+		ts_source_complain(source->path, TS_SBT_E_CORRUPT,
+				   ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
 	}
 	return status;

@@ -19,6 +19,7 @@ struct maker {
 	struct ts_pool *pool;
 	uint32_t session;
 	struct ts_sbt_summary summary;
+	bool damaged;
 };
 
 /* A map's entry, whatever message it belongs to: protobuf-c gives them all the same shape. */
@@ -57,6 +58,10 @@ static int fill_session_counts(struct maker *maker, Ts__Rpc__SessionInfo *info, 
 	struct ts_sbt_summary summary;
 	int r = ts_sbt_reader_summary(maker->reader, session, &summary);
 
+	if (r == TS_SBT_E_CORRUPT) {
+		maker->damaged = true;
+		return 0;
+	}
 	if (r)
 		return r;
 	info->counts = ts_pool_alloc(maker->pool, TS_ROW_EVENT_COUNT, sizeof(*info->counts));
@@ -258,7 +263,7 @@ static int add_row(struct maker *maker, const struct ts_sbt_row *row, struct ts_
 	return ts_aggregates_add(copies, name, duration_ns, row->memcpy_->bytes);
 }
 
-/* Damaged blocks are left out: what can be summed is summed, and the caller is told. */
+/* Damaged blocks are left out: what can be summed is summed. */
 static int fill_aggregates(struct maker *maker, Ts__Rpc__TraceInfo *info, size_t max_kernels)
 {
 	struct ts_sbt_cursor_options options = {
@@ -271,7 +276,7 @@ static int fill_aggregates(struct maker *maker, Ts__Rpc__TraceInfo *info, size_t
 	struct ts_progress progress;
 	struct ts_sbt_row row;
 	uint64_t n = 0;
-	int r = ts_sbt_cursor_new(maker->reader, &options, &cursor), damage = 0;
+	int r = ts_sbt_cursor_new(maker->reader, &options, &cursor);
 
 	r = r ? r : ts_aggregates_new(&kernels);
 	r = r ? r : ts_aggregates_new(&copies);
@@ -283,7 +288,7 @@ static int fill_aggregates(struct maker *maker, Ts__Rpc__TraceInfo *info, size_t
 	for (;;) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (r == TS_SBT_E_CORRUPT) {
-			damage = r;
+			maker->damaged = true;
 			continue;
 		}
 		if (!r)
@@ -298,7 +303,7 @@ static int fill_aggregates(struct maker *maker, Ts__Rpc__TraceInfo *info, size_t
 		return r;
 	ts_aggregates_messages(kernels, maker->pool, max_kernels, &info->n_kernels, &info->kernels);
 	ts_aggregates_messages(copies, maker->pool, 0, &info->n_copies, &info->copies);
-	return damage;
+	return 0;
 }
 
 static void fill_empty_reason(struct maker *maker, Ts__Rpc__TraceInfo *info)
@@ -345,7 +350,8 @@ static void fill_file(struct maker *maker, Ts__Rpc__TraceInfo *info, const char 
 }
 
 int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t session,
-		      size_t max_kernels, struct ts_pool *pool, Ts__Rpc__TraceInfo *ret_info)
+		      size_t max_kernels, struct ts_pool *pool, Ts__Rpc__TraceInfo *ret_info,
+		      bool *ret_damaged)
 {
 	struct maker maker = {.resolver = resolver,
 			      .reader = ts_resolver_reader(resolver),
@@ -364,5 +370,9 @@ int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t s
 	if (r)
 		return r;
 	fill_empty_reason(&maker, ret_info);
-	return fill_aggregates(&maker, ret_info, max_kernels);
+	r = fill_aggregates(&maker, ret_info, max_kernels);
+	if (r)
+		return r;
+	*ret_damaged = maker.damaged;
+	return 0;
 }

@@ -10,7 +10,9 @@
 
 /*
  * Reads what is needed and fills `ret_info` from the pool. `session` limits it to one session of the file; 0: all.
- * `max_kernels` of the lists that are sorted by time; 0: all. Returns 0, a negative errno or TS_SBT_E_*.
+ * `max_kernels` of the lists that are sorted by time; 0: all. *ret_damaged: blocks that could not be read are left
+ * out of what is told. Returns 0, a negative errno or TS_SBT_E_*.
  */
 int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t session,
-		      size_t max_kernels, struct ts_pool *pool, Ts__Rpc__TraceInfo *ret_info);
+		      size_t max_kernels, struct ts_pool *pool, Ts__Rpc__TraceInfo *ret_info,
+		      bool *ret_damaged);

@@ -173,8 +173,9 @@ TS_TEST(info_of_a_finished_trace)
 	struct opened opened = open_synthetic(100, false, true);
 	struct ts_pool pool = {0};
 	Ts__Rpc__TraceInfo info;
+	bool damaged;
 
-	ts_check_int(ts_traceinfo_make(opened.resolver, "x.sbt", 0, 0, &pool, &info), 0);
+	ts_check_int(ts_traceinfo_make(opened.resolver, "x.sbt", 0, 0, &pool, &info, &damaged), 0);
 	ts_check_int(count(&info, "kernel"), 100);
 	ts_check_int(count(&info, "api"), 100);
 	ts_check_int(count(&info, "alloc"), 1);
@@ -205,8 +206,9 @@ TS_TEST(info_of_a_trace_that_was_cut)
 	struct opened opened = open_synthetic(100, true, true);
 	struct ts_pool pool = {0};
 	Ts__Rpc__TraceInfo info;
+	bool damaged;
 
-	ts_check_int(ts_traceinfo_make(opened.resolver, "x.sbt", 0, 0, &pool, &info), 0);
+	ts_check_int(ts_traceinfo_make(opened.resolver, "x.sbt", 0, 0, &pool, &info, &damaged), 0);
 	ts_check_int(count(&info, "kernel"), 100);
 	ts_check(!info.finished && info.truncated);
 	ts_pool_deinit(&pool);
