@@ -279,8 +279,20 @@ static struct ts_vgpu_hooks hooks = {
 	.correlation_id = ts_vgpu_correlation_id,
 };
 
+/*
+ * A forked child has no device threads, and the sink's locks may have been held by threads that it
+ * does not have: nobody listens there any more, and its calls must not wait for anything.
+ */
+static void disarm_child(void)
+{
+	atomic_store_explicit(&ts_vgpu_armed_epoch, 0, memory_order_relaxed);
+	atomic_store_explicit(&current_sink, NULL, memory_order_relaxed);
+	self.call = NULL;
+}
+
 const struct ts_vgpu_hooks *ts_vgpu_hooks_init(const struct ts_vgpu_queries *queries)
 {
+	pthread_atfork(NULL, NULL, disarm_child);
 	the_queries = queries;
 	hooks.queries = queries;
 	return &hooks;

@@ -19,6 +19,10 @@
  * in the operation: an exit or a completion is only reported to the sink that saw its beginning.
  * Nobody may detach while holding a lock that the sink's functions take.
  *
+ * A forked child starts with no sink and gets none: neither the device's threads nor the sink's
+ * cross a fork, and a child of a traced process must be able to fail its CUDA calls without hanging
+ * in them.
+ *
  * Clocks: every *_ns here is the device's clock, CLOCK_MONOTONIC in nanoseconds. Converting it into
  * what CUPTI's client expects is libcupti's business.
  *

@@ -548,6 +548,33 @@ TS_TEST(completion_after_the_end)
 	finish();
 }
 
+TS_TEST(a_forked_child_is_left_alone)
+{
+	struct ts_vgpu_operation op;
+	pid_t pid;
+	int status;
+
+	START(TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, TS_CUPTI_ACTIVITY_KIND_RUNTIME);
+	fake_launch(&op, 1);
+	pid = fork();
+	ts_check(pid >= 0);
+	if (pid == 0) {
+		struct ts_vgpu_operation other;
+
+		alarm(5); /* it would hang, not fail */
+		ts_check_int(fake_launch(&other, 2), 0);
+		ts_check_int(cuptiActivityFlushAll(1), TS_CUPTI_ERROR_NOT_INITIALIZED);
+		ts_check_int(cuptiFinalize(), TS_CUPTI_ERROR_NOT_INITIALIZED);
+		_exit(0);
+	}
+	ts_check_int(waitpid(pid, &status, 0), pid);
+	ts_check_int(status, 0);
+	fake_complete(&op);
+	ts_check_int(cuptiActivityFlushAll(0), TS_CUPTI_SUCCESS);
+	ts_check_int(client.n_by_kind[TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], 1);
+	finish();
+}
+
 TS_TEST(walking_bad_bytes)
 {
 	struct ts_cupti_activity *record = NULL;

@@ -239,6 +239,8 @@ uint32_t cuptiActivityRegisterTimestampCallback(ts_cupti_timestamp_fn callback)
 {
 	if (!callback)
 		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
+	if (!ts_cupti_hooks())
+		return ts_cupti_result(TS_CUPTI_ERROR_NOT_INITIALIZED);
 	ts_cupti_clock_set(callback);
 	return TS_CUPTI_SUCCESS;
 }

@@ -16,12 +16,22 @@ static const struct ts_vgpu_hooks *the_hooks;
 static pthread_mutex_t config_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool attached;
 
+/*
+ * In a forked child there is nobody to attach to, and any lock here may have been held by a thread
+ * that did not come along. Without hooks every function that takes one returns before it does.
+ */
+static void forget_in_child(void)
+{
+	the_hooks = NULL;
+}
+
 static void find(void)
 {
 	const struct ts_vgpu_hooks *hooks = ts_cupti_find_hooks();
 
 	if (hooks && hooks->size >= sizeof(*hooks) && hooks->version == TS_VGPU_HOOKS_VERSION)
 		the_hooks = hooks;
+	pthread_atfork(NULL, NULL, forget_in_child);
 }
 
 const struct ts_vgpu_hooks *ts_cupti_hooks(void)
@@ -59,21 +69,18 @@ uint32_t ts_cupti_update_attachment(void)
 uint32_t cuptiFinalize(void)
 {
 	const struct ts_vgpu_hooks *hooks = ts_cupti_hooks();
-	uint32_t result = TS_CUPTI_SUCCESS;
+	uint32_t result;
 
+	if (!hooks)
+		return ts_cupti_result(TS_CUPTI_ERROR_NOT_INITIALIZED);
 	if (ts_cupti_buffers_delivering())
 		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_OPERATION);
 	ts_cupti_activity_reset();
-	if (hooks) {
-		if (ts_cupti_subscribed())
-			ts_cupti_unsubscribe_all();
-		/*
-		 * As the real one does: what is under way ends first, so that its records are
-		 * whole.
-		 */
-		hooks->queries->drain();
-		result = ts_cupti_update_attachment();
-	}
+	if (ts_cupti_subscribed())
+		ts_cupti_unsubscribe_all();
+	/* As the real one does: what is under way ends first, so that its records are whole. */
+	hooks->queries->drain();
+	result = ts_cupti_update_attachment();
 	ts_cupti_buffers_reset();
 	ts_cupti_clock_set(NULL);
 	ts_cupti_thread_id_reset();

@@ -501,6 +501,8 @@ uint32_t cuptiActivityRegisterCallbacks(ts_cupti_buffer_requested_fn requested,
 {
 	if (!requested || !completed)
 		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
+	if (!ts_cupti_hooks())
+		return ts_cupti_result(TS_CUPTI_ERROR_NOT_INITIALIZED);
 	if (start_worker())
 		return ts_cupti_result(TS_CUPTI_ERROR_OUT_OF_MEMORY);
 	atomic_store(&state.completed, completed);
@@ -510,10 +512,13 @@ uint32_t cuptiActivityRegisterCallbacks(ts_cupti_buffer_requested_fn requested,
 
 uint32_t cuptiActivityFlushAll(uint32_t flags)
 {
-	uint32_t result = ts_cupti_buffers_flush(flags & TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	uint32_t result;
 
+	if (!ts_cupti_hooks())
+		return ts_cupti_result(TS_CUPTI_ERROR_NOT_INITIALIZED);
+	result = ts_cupti_buffers_flush(flags & TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	/* What kept the sink attached may just have gone. */
-	if (!result && ts_cupti_hooks() && !ts_cupti_subscribed() && !ts_cupti_any_kind_enabled())
+	if (!result && !ts_cupti_subscribed() && !ts_cupti_any_kind_enabled())
 		result = ts_cupti_update_attachment();
 	return ts_cupti_result(result);
 }
@@ -526,6 +531,8 @@ uint32_t cuptiActivityFlush(void *context, uint32_t stream_id, uint32_t flags)
 
 uint32_t cuptiActivityFlushPeriod(uint32_t period_ms)
 {
+	if (!ts_cupti_hooks())
+		return ts_cupti_result(TS_CUPTI_ERROR_NOT_INITIALIZED);
 	pthread_mutex_lock(&state.worker_lock);
 	state.period_ms = period_ms;
 	pthread_cond_signal(&state.worker_wake);

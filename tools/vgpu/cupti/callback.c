@@ -144,6 +144,8 @@ static bool is_subscriber(const void *handle)
 
 uint32_t cuptiUnsubscribe(void *handle)
 {
+	if (!ts_cupti_hooks())
+		return ts_cupti_result(TS_CUPTI_ERROR_NOT_INITIALIZED);
 	if (!is_subscriber(handle))
 		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
 	ts_cupti_unsubscribe_all();
