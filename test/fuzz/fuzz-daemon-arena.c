@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The definition arena as a hostile producer might fill it; published in two steps, as it grows.
+ */
+#include "daemon/ingest/arena.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
+
+static uint64_t fuzz_sum;
+
+static void fuzz_touch(const void *bytes, size_t n_bytes)
+{
+	for (size_t i = 0; i < n_bytes; i++)
+		fuzz_sum += ((const uint8_t *)bytes)[i];
+}
+
+static int fuzz_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *ret_id)
+{
+	fuzz_touch(bytes, n_bytes);
+	*ret_id = 1;
+	return 0;
+}
+
+static int fuzz_stack(void *data, const uint64_t *frames, uint32_t n_frames, uint32_t flags,
+		      uint32_t *ret_id)
+{
+	fuzz_touch(frames, n_frames * sizeof(*frames));
+	*ret_id = 1;
+	return 0;
+}
+
+static int fuzz_thread(void *data, const struct ts_definition_thread *thread, uint32_t name,
+		       uint32_t *ret_id)
+{
+	fuzz_touch(thread, sizeof(*thread));
+	*ret_id = 1;
+	return 0;
+}
+
+static int fuzz_device(void *data, const struct ts_definition_device *device, uint32_t name)
+{
+	fuzz_touch(device, sizeof(*device));
+	return 0;
+}
+
+static int fuzz_module(void *data, const struct ts_definition_module *module, uint32_t path)
+{
+	fuzz_touch(module, sizeof(*module));
+	fuzz_touch(module->build_id, module->n_build_id_bytes);
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
+{
+	const struct ts_arena_sink sink = {NULL,	fuzz_string, fuzz_stack,
+					   fuzz_thread, fuzz_device, fuzz_module};
+	struct ts_arena_reader reader;
+	uint64_t n_used = n_bytes / 8 * 8;
+	uint8_t *arena;
+
+	if (!n_used)
+		return 0;
+	arena = malloc(n_used);
+	if (!arena)
+		return 0;
+	memcpy(arena, data, n_used);
+	ts_arena_reader_init(&reader);
+	if (!ts_arena_read(&reader, arena, n_used, n_used / 16 * 8, &sink))
+		ts_arena_read(&reader, arena, n_used, n_used, &sink);
+	ts_arena_reader_deinit(&reader);
+	free(arena);
+	return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A shard as a hostile producer might leave it: the input is where reading begins, what head claims, and the
+ * ring's bytes. Everything that comes out as a record is made a row of.
+ */
+#include "daemon/ingest/drain.h"
+#include "daemon/merge/rows.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
+
+static void fuzz_shard(struct ts_rows *rows, const struct ts_shard *shard, uint64_t position,
+		       uint64_t head)
+{
+	struct ts_drain drain;
+
+	if (ts_drain_init(&drain) < 0)
+		return;
+	while (position != head) {
+		const struct ts_record *record;
+		size_t n_bytes, off = 0;
+
+		if (ts_drain_copy(&drain, shard, TS_RING_MIN_BYTES, position, head, &n_bytes) < 0)
+			break;
+		while (!ts_record_next(drain.buffer, n_bytes, &off, &record)) {
+			union ts_row_any row;
+
+			ts_rows_convert(rows, record, &row);
+		}
+		if (off != n_bytes)
+			abort();
+		position += n_bytes;
+	}
+	ts_drain_deinit(&drain);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
+{
+	struct ts_arena_reader ids;
+	struct ts_clock_table tsc, cupti;
+	struct ts_rows rows = {.ids = &ids, .thread = 1};
+	struct ts_shard *shard;
+	uint64_t position, head;
+
+	if (n_bytes < 2 * sizeof(uint64_t))
+		return 0;
+	memcpy(&position, data, sizeof(position));
+	memcpy(&head, data + sizeof(position), sizeof(head));
+	data += 2 * sizeof(uint64_t);
+	n_bytes -= 2 * sizeof(uint64_t);
+	/* As session.c refuses it before anything is drained. */
+	if (position % 8 || !ts_ring_consumer_check(head, position, position, TS_RING_MIN_BYTES))
+		return 0;
+	shard = aligned_alloc(4096, sizeof(*shard) + TS_RING_MIN_BYTES);
+	if (!shard)
+		return 0;
+	memset(shard, 0, sizeof(*shard) + TS_RING_MIN_BYTES);
+	for (size_t i = 0; i < n_bytes && i < TS_RING_MIN_BYTES; i++)
+		((uint8_t *)(shard + 1))[(position + i) % TS_RING_MIN_BYTES] = data[i];
+	ts_arena_reader_init(&ids);
+	if (!ts_clock_table_init(&tsc) && !ts_clock_table_init(&cupti) &&
+	    !ts_join_new(&rows.join)) {
+		ts_clock_table_add(&tsc, &(struct ts_clock_pair){1000, 500, 1});
+		ts_clock_table_add(&tsc, &(struct ts_clock_pair){3000, 1500, 1});
+		rows.clocks[TS_CLOCK_TSC] = &tsc;
+		rows.clocks[TS_CLOCK_CUPTI] = &cupti;
+		fuzz_shard(&rows, shard, position, head);
+		ts_join_free(rows.join);
+		ts_clock_table_deinit(&tsc);
+		ts_clock_table_deinit(&cupti);
+	}
+	ts_arena_reader_deinit(&ids);
+	free(shard);
+	return 0;
+}
