@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stress [LAUNCHES [THREADS]]: as many empty kernels as asked for (1,000,000 unless told), shared among
- * threads that each have a stream. Nothing else happens: the launch path, its ring and the daemon behind
- * it are all that is under load. Prints launches a second on stderr, for those who ask with TS_APP_TIME.
+ * stress [LAUNCHES [THREADS [BURST]]]: as many empty kernels as asked for (1,000,000 unless told), shared
+ * among threads that each have a stream. Nothing else happens: the launch path, its ring and the daemon
+ * behind it are all that is under load. With BURST a thread waits for its stream after so many launches,
+ * before the device makes it wait. For those who ask with TS_APP_TIME the seconds that a thread spent
+ * launching, not waiting, are printed on stderr.
  */
 #include <pthread.h>
 #include <time.h>
@@ -14,6 +16,8 @@
 struct job {
 	pthread_t thread;
 	long launches;
+	long burst;
+	double launching_s;
 };
 
 static double now_s(void)
@@ -31,9 +35,15 @@ static void *job_run(void *argument)
 
 	gpu_set_device(0);
 	stream = gpu_stream_create(false);
-	for (long i = 0; i < job->launches; i++)
-		gpu_nothing(stream);
-	gpu_stream_sync(stream);
+	for (long left = job->launches; left; gpu_stream_sync(stream)) {
+		long n = job->burst && job->burst < left ? job->burst : left;
+		double start_s = now_s();
+
+		for (long i = 0; i < n; i++)
+			gpu_nothing(stream);
+		job->launching_s += now_s() - start_s;
+		left -= n;
+	}
 	gpu_stream_destroy(stream);
 	return NULL;
 }
@@ -43,7 +53,8 @@ int main(int argc, char **argv)
 	long launches = argc > 1 ? atol(argv[1]) : 1000000;
 	int n = argc > 2 ? atoi(argv[2]) : 4;
 	struct job jobs[MAX_THREADS];
-	double start_s;
+	long burst = argc > 3 ? atol(argv[3]) : 0;
+	double launching_s = 0;
 
 	if (n < 1 || n > MAX_THREADS || launches < n) {
 		fprintf(stderr, "stress: 1 to %d threads, a launch for each\n", MAX_THREADS);
@@ -52,8 +63,8 @@ int main(int argc, char **argv)
 	gpu_open();
 	gpu_nothing(gpu_default_stream(0));
 	gpu_device_sync();
-	start_s = now_s();
 	for (int i = 0; i < n; i++) {
+		jobs[i] = (struct job){.burst = burst};
 		/* With the one above, the sum is what was asked for. */
 		jobs[i].launches = (launches - 1) / n + (i < (launches - 1) % n);
 		if (pthread_create(&jobs[i].thread, NULL, job_run, &jobs[i])) {
@@ -62,9 +73,9 @@ int main(int argc, char **argv)
 		}
 	}
 	for (int i = 0; i < n; i++)
-		pthread_join(jobs[i].thread, NULL);
+		launching_s += pthread_join(jobs[i].thread, NULL) ? 0 : jobs[i].launching_s;
 	if (getenv("TS_APP_TIME"))
-		fprintf(stderr, "%.9f\n", now_s() - start_s);
+		fprintf(stderr, "%.9f\n", launching_s / n);
 	printf("stress: %ld launches from %d threads\n", launches, n);
 	return gpu_close();
 }

@@ -135,7 +135,8 @@ class Bench:
 
     def shim(self):
         launches = 5000 if self.smoke else 300000
-        stress = [self.path('test/apps/stress-driver'), str(launches), '1']
+        # Bursts that a stream takes without making the thread wait: else the device is measured.
+        stress = [self.path('test/apps/stress-driver'), str(launches), '1', '500']
         vgpu = os.path.dirname(self.path('tools/vgpu/libcuda.so.1'))
         plain, traced, no_stacks = [], [], []
         with tempfile.TemporaryDirectory() as folder:
