@@ -15,6 +15,9 @@
  */
 #define ZSTD_LEVEL 1
 
+/* What is smaller stays as it is: it could gain less than its own header takes. */
+#define MIN_COMPRESS_BYTES 256u
+
 void ts_encoder_deinit(struct ts_encoder *encoder)
 {
 	ZSTD_freeCCtx(encoder->zstd);
@@ -68,8 +71,10 @@ int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *heade
 	r = ts_buffer_reserve(out, sizeof(*header) + bound + 8, &at);
 	if (r)
 		return r;
-	n = ZSTD_compressCCtx(encoder->zstd, at + sizeof(*header), bound, encoder->raw.bytes, n_raw,
-			      ZSTD_LEVEL);
+	n = n_raw < MIN_COMPRESS_BYTES
+		    ? n_raw
+		    : ZSTD_compressCCtx(encoder->zstd, at + sizeof(*header), bound,
+					encoder->raw.bytes, n_raw, ZSTD_LEVEL);
 	if (!ZSTD_isError(n) && n < n_raw) {
 		header->flags |= TS_SBT_BLOCK_ZSTD;
 	} else {

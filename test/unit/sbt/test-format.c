@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * FORMAT.md and the code say the same: each type and column stands in the document as it stands in the table,
+ * and the hex example there is what the writer writes. $SBT_FORMAT_MD is the document.
+ */
+
+#include "test/unit/harness.h"
+
+#include "sbt-test.h"
+#include "sbt/block.h"
+
+static const char *const role_names[] = {
+	[TS_ROLE_NUMBER] = "number",	 [TS_ROLE_TIME_START] = "start",
+	[TS_ROLE_TIME_END] = "end",	 [TS_ROLE_TIME] = "time",
+	[TS_ROLE_DURATION] = "duration", [TS_ROLE_STRING] = "string",
+	[TS_ROLE_STACK] = "stack",	 [TS_ROLE_THREAD] = "thread",
+	[TS_ROLE_OP] = "operation",	 [TS_ROLE_BYTES] = "bytes",
+	[TS_ROLE_SIZE] = "size",	 [TS_ROLE_COUNT] = "count",
+	[TS_ROLE_ADDRESS] = "address",	 [TS_ROLE_DEVICE] = "device",
+	[TS_ROLE_CONTEXT] = "context",	 [TS_ROLE_STREAM] = "stream",
+	[TS_ROLE_ENUM] = "enum",	 [TS_ROLE_FLAGS] = "flags",
+	[TS_ROLE_SESSION] = "session",	 [TS_ROLE_DOUBLE] = "double",
+	[TS_ROLE_OCTETS] = "octets",
+};
+
+/* "1 start_ns u64 start, 2 ..." of a type; the caller frees. */
+static char *describe(unsigned type)
+{
+	const struct ts_row_schema *schema = ts_sbt_schema(type);
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	ts_check(f);
+	fprintf(f, "| %u | `%s` | ", type, schema->name);
+	for (unsigned c = 0; c < schema->n_columns; c++) {
+		const struct ts_column *column = &schema->columns[c];
+
+		fprintf(f, "%s%u `%s` ", c ? ", " : "", column->id, column->name);
+		if (column->role == TS_ROLE_OCTETS)
+			fprintf(f, "%u bytes", column->width);
+		else if (column->role == TS_ROLE_DOUBLE)
+			fprintf(f, "f64");
+		else
+			fprintf(f, "%c%u", column->is_signed ? 'i' : 'u', column->width * 8u);
+		if (column->role != TS_ROLE_NUMBER && column->role != TS_ROLE_OCTETS &&
+		    column->role != TS_ROLE_DOUBLE)
+			fprintf(f, " %s", role_names[column->role]);
+	}
+	fprintf(f, " |\n");
+	fclose(f);
+	return text;
+}
+
+static char *document(void)
+{
+	const char *path = getenv("SBT_FORMAT_MD");
+	size_t n;
+	char *text;
+	int fd;
+
+	if (!path)
+		ts_skip("SBT_FORMAT_MD is not set");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ts_check(fd >= 0);
+	text = (char *)test_contents(fd, &n);
+	text[n] = 0;
+	close(fd);
+	return text;
+}
+
+TS_TEST(columns)
+{
+	char *text = document();
+	bool wrong = false;
+
+	for (unsigned type = 0; type < TS_ROW_COUNT; type++) {
+		char *line;
+
+		if (!ts_sbt_schema(type))
+			continue;
+		line = describe(type);
+		if (!strstr(text, line)) {
+			fprintf(stderr, "FORMAT.md lacks:\n%s", line);
+			wrong = true;
+		}
+		free(line);
+	}
+	free(text);
+	ts_check(!wrong);
+}
+
+/* The ids of columns rise, starts and ends are where ts_row_start_ns() and the encoding expect them. */
+TS_TEST(tables)
+{
+	for (unsigned type = 0; type < TS_ROW_COUNT; type++) {
+		const struct ts_row_schema *schema = ts_sbt_schema(type);
+
+		if (!schema)
+			continue;
+		ts_check_int(schema->type, type);
+		ts_check(schema->n_columns <= TS_ROW_MAX_COLUMNS);
+		ts_check(schema->row_bytes <= TS_ROW_MAX_BYTES);
+		for (unsigned c = 0; c < schema->n_columns; c++) {
+			const struct ts_column *column = &schema->columns[c];
+
+			ts_check(!c || column->id > schema->columns[c - 1].id);
+			ts_check((unsigned)column->offset + column->width <= schema->row_bytes);
+			ts_check(!c || schema->is_event || column->width);
+		}
+		if (type != TS_ROW_INDEX)
+			ts_check_int(ts_row_type_by_name(schema->name), type);
+		if (!schema->is_event)
+			continue;
+		ts_check_int(schema->columns[0].role, TS_ROLE_TIME_START);
+		ts_check_int(schema->columns[0].offset, 0);
+		ts_check_int(schema->columns[1].role == TS_ROLE_TIME_END, schema->has_end);
+		if (schema->bytes_column >= 0)
+			ts_check_int(schema->columns[schema->bytes_column].role, TS_ROLE_BYTES);
+	}
+	ts_check_int(ts_row_type_by_name("nonsense"), 0);
+	ts_check_str(ts_loss_reason_name(TS_LOSS_RING_FULL), "ring_full");
+	ts_check(!ts_loss_reason_name(0));
+}
+
+/* The lines of the example: an offset, a colon, hex bytes in pairs, then words. */
+static size_t example_bytes(const char *text, uint8_t *bytes, size_t max)
+{
+	const char *p = strstr(text, "<!-- example -->");
+	size_t n = 0;
+
+	ts_check(p);
+	while ((p = strchr(p, '\n')) && strncmp(p, "\n<!-- end -->", 13)) {
+		unsigned off, byte;
+		int used;
+
+		p++;
+		if (sscanf(p, " %x:%n", &off, &used) != 1)
+			continue;
+		ts_check_int(off, n);
+		p += used;
+		while (sscanf(p, " %2x%n", &byte, &used) == 1 && used == 3 && n < max) {
+			bytes[n++] = (uint8_t)byte;
+			p += used;
+		}
+	}
+	return n;
+}
+
+TS_TEST(example)
+{
+	struct ts_row_session session = {.pid = 7};
+	uint8_t want[4096], *got;
+	int fd = test_file(), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	struct ts_row_api api = {.start_ns = 1000, .end_ns = 1250, .op_id = 1, .cbid = 211};
+	struct ts_sbt_session_writer *sw;
+	struct ts_sbt_writer *writer;
+	char *text = document();
+	size_t n, n_want = example_bytes(text, want, sizeof(want));
+
+	ts_check_int(ts_sbt_writer_new(copy, &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &session, &sw), 0);
+	ts_check_int(ts_sbt_session_writer_add_row(sw, TS_ROW_API, &api), 0);
+	api = (struct ts_row_api){.start_ns = 2000, .end_ns = 2100, .op_id = 2, .cbid = 211};
+	ts_check_int(ts_sbt_session_writer_add_row(sw, TS_ROW_API, &api), 0);
+	ts_check_int(ts_sbt_session_writer_seal(sw, NULL, 0), 0);
+	ts_sbt_session_writer_free(sw);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	got = test_contents(fd, &n);
+	/* Random: the UUID; the time of creation, and the checksum over both. */
+	memcpy(got + 32, want + 32, 24);
+	memcpy(got + 60, want + 60, 4);
+	if (getenv("SBT_PRINT_EXAMPLE"))
+		for (size_t i = 0; i < n; i++) {
+			if (i % 16 == 0)
+				fprintf(stderr, "\n    %04zx:", i);
+			fprintf(stderr, " %02x", got[i]);
+		}
+	ts_check_int(n, n_want);
+	ts_check(!memcmp(got, want, n));
+	free(got);
+	free(text);
+	close(fd);
+}
