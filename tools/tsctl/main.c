@@ -7,13 +7,29 @@
 
 #include "proto/abi/base.h"
 
-#include <stdio.h>
+#include <fcntl.h>
+
+/*
+ * Closed standard descriptors would be handed out again, to a socket or a trace, and be written to as
+ * stderr. The placeholders are close-on-exec: a recorded command still finds them closed.
+ */
+static void hold_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
 
 int main(int argc, char **argv)
 {
 	const struct ts_command *command, *near;
 	const char *name = argc > 1 ? argv[1] : NULL;
 
+	hold_standard_descriptors();
 	if (!name) {
 		ts_command_overview(stderr);
 		return TS_EXIT_BAD;
