@@ -9,7 +9,7 @@
 
 #include <sys/resource.h>
 
-#include "sbt-test.h"
+#include "test/unit/sbt/sbt-test.h"
 #include "sbt/block.h"
 #include "sbt/crc32c.h"
 #include "sbt/repair.h"

@@ -6,7 +6,7 @@
 
 #include "test/unit/harness.h"
 
-#include "sbt-test.h"
+#include "test/unit/sbt/sbt-test.h"
 #include "sbt/block.h"
 
 static const char *const role_names[] = {

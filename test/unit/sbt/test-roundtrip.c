@@ -6,7 +6,7 @@
 
 #include "test/unit/harness.h"
 
-#include "sbt-test.h"
+#include "test/unit/sbt/sbt-test.h"
 
 struct rows {
 	uint8_t *bytes;

@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "sbt-test.h"
+#include "test/unit/sbt/sbt-test.h"
 #include "sbt/verify.h"
 
 #define N_SESSIONS 4
