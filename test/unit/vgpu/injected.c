@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What CUDA_INJECTION64_PATH names in test-driver: counts how often it is entered, and uses the driver meanwhile. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/vgpu/cudart/driver_api.h"
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+
+int InitializeInjection(void)
+{
+	static int n;
+	char text[32];
+	int32_t version = 0, n_devices;
+
+	if (!cuInit(0) && !cuDeviceGetCount(&n_devices))
+		cuDriverGetVersion(&version);
+	snprintf(text, sizeof(text), "%d %d", ++n, version);
+	return !setenv("TS_TEST_INJECTED_COUNT", text, 1);
+}
