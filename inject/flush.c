@@ -125,15 +125,23 @@ int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim)
 	return ts_link_start_thread(flush_main, flush);
 }
 
-void ts_flush_now(struct ts_flush *flush, uint64_t timeout_ns)
+void ts_flush_now(struct ts_flush *flush, uint64_t idle_ns, uint64_t timeout_ns)
 {
 	uint32_t wanted = __atomic_add_fetch(&flush->asked, 1, __ATOMIC_ACQ_REL);
-	uint64_t deadline = ts_clock_monotonic_ns() + timeout_ns;
+	uint64_t now = ts_clock_monotonic_ns(), moved_at = now;
+	const uint64_t deadline = now + timeout_ns;
+	uint32_t seen = __atomic_load_n(&flush->n_delivered, __ATOMIC_RELAXED), delivered;
 
 	do {
 		/* Its word is the daemon's, and keeps its value: a wake-up may come before the wait, so go on waking. */
 		ts_futex_wake(&flush->shim->control->flush_request, true);
 		if (ts_futex_wait_for(&flush->done, wanted, WAKE_STEP_NS))
 			return;
-	} while (ts_clock_monotonic_ns() < deadline);
+		now = ts_clock_monotonic_ns();
+		delivered = __atomic_load_n(&flush->n_delivered, __ATOMIC_RELAXED);
+		if (delivered != seen) {
+			seen = delivered;
+			moved_at = now;
+		}
+	} while (now < deadline && now - moved_at < idle_ns);
 }

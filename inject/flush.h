@@ -22,12 +22,16 @@ struct ts_flush {
 	/* Counts up: that many flushes were asked for by this process, and done. */
 	uint32_t asked;
 	uint32_t done;
-	bool worked; /* the process submitted something, at some time */
+	uint32_t n_delivered; /* buffers, since ever: whether a flush makes progress */
+	bool worked;	      /* the process submitted something, at some time */
 	bool detached;
 };
 
 /* Starts the thread. Returns 0 or a negative errno. */
 int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim);
 
-/* Asks for a forced flush and waits for it, at most timeout_ns. Takes no lock; for exit paths. */
-void ts_flush_now(struct ts_flush *flush, uint64_t timeout_ns);
+/*
+ * Asks for a forced flush and waits for it: until nothing was delivered for idle_ns, and at most timeout_ns. Takes no
+ * lock; for exit paths.
+ */
+void ts_flush_now(struct ts_flush *flush, uint64_t idle_ns, uint64_t timeout_ns);

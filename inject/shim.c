@@ -16,9 +16,13 @@
 
 /* How long cuInit() waits for the session's memory, and for its hand-over; both take about a millisecond. */
 #define SETUP_NS UINT64_C(2000000000)
-/* How long an ending process waits for CUPTI, and then for a private daemon to complete the file. */
-#define FLUSH_NS UINT64_C(2000000000)
-#define DONE_NS	 UINT64_C(2000000000)
+/*
+ * How long an ending process waits for CUPTI: while it delivers, so that a second's worth of launches is not thrown
+ * away; not when it hangs. And then for a private daemon to complete the file.
+ */
+#define FLUSH_IDLE_NS UINT64_C(2000000000)
+#define FLUSH_NS      UINT64_C(10000000000)
+#define DONE_NS	      UINT64_C(2000000000)
 /* A service keeps what it was sent; only the BYE has to have gone out. */
 #define BYE_NS UINT64_C(100000000)
 
@@ -169,7 +173,7 @@ static void end_flush(struct ts_shim *shim)
 	 * On the flush thread, and waited for with a bound: this thread may have been interrupted, by the signal
 	 * handler that called exit(), anywhere: holding our locks, or CUPTI's.
 	 */
-	ts_flush_now(&shim->flush, FLUSH_NS);
+	ts_flush_now(&shim->flush, FLUSH_IDLE_NS, FLUSH_NS);
 }
 
 /* Then: no record follows, and the daemon is told. */

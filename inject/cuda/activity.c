@@ -24,6 +24,12 @@ static bool times_are_good(struct ts_thread *thread, uint64_t start, uint64_t en
 	return true;
 }
 
+/* Padding of some layouts before CUDA 11.6: within the record's length, and garbage. */
+static bool has_channel(const struct ts_activity *activity)
+{
+	return activity->cupti->version >= TS_CUPTI_API_VERSION_CUDA_11_6;
+}
+
 static void *reserve(struct ts_activity *activity, struct ts_thread *thread,
 		     enum ts_record_type type, uint32_t n_bytes, uint64_t time)
 {
@@ -69,7 +75,7 @@ static void decode_kernel(struct ts_activity *activity, struct ts_thread *thread
 	out->channel = 0;
 	out->channel_type = 0;
 	out->cluster[0] = out->cluster[1] = out->cluster[2] = 0;
-	if (ts_cupti_record_has(ts_cupti_activity_kernel, channel_type, n_bytes)) {
+	if (has_channel(activity)) {
 		out->channel = in->channel_id;
 		out->channel_type = (uint8_t)in->channel_type;
 	}
@@ -116,7 +122,7 @@ static void decode_memcpy(struct ts_activity *activity, struct ts_thread *thread
 	out->dst_kind = in->dst_kind;
 	out->async = in->flags & TS_CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC ? 1 : 0;
 	out->channel = 0;
-	if (ts_cupti_record_has(ts_cupti_activity_memcpy, channel_id, n_bytes))
+	if (has_channel(activity))
 		out->channel = in->channel_id;
 	ts_thread_commit(thread, sizeof(*out));
 }
@@ -146,7 +152,7 @@ static void decode_memcpy_ptop(struct ts_activity *activity, struct ts_thread *t
 	out->dst_kind = in->dst_kind;
 	out->async = in->flags & TS_CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC ? 1 : 0;
 	out->channel = 0;
-	if (ts_cupti_record_has(ts_cupti_activity_memcpy_ptop, channel_id, n_bytes))
+	if (has_channel(activity))
 		out->channel = in->channel_id;
 	ts_thread_commit(thread, sizeof(*out));
 }
@@ -172,7 +178,7 @@ static void decode_memset(struct ts_activity *activity, struct ts_thread *thread
 	out->memory_kind = in->memory_kind;
 	out->async = in->flags & TS_CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC ? 1 : 0;
 	out->channel = 0;
-	if (ts_cupti_record_has(ts_cupti_activity_memset, channel_id, n_bytes))
+	if (has_channel(activity))
 		out->channel = in->channel_id;
 	out->reserved = 0;
 	ts_thread_commit(thread, sizeof(*out));

@@ -12,7 +12,7 @@
 #include "proto/abi/vendor/cupti_activity.h"
 
 /* A thread that delivers device rows launches nothing; it may wait this long for room in its ring. */
-#define DELIVERY_PATIENCE_NS UINT64_C(100000000)
+#define DELIVERY_PATIENCE_NS UINT64_C(500000000)
 
 /* KIND_KERNEL would serialise kernels; RUNTIME and DRIVER are not needed, the callbacks time calls themselves. */
 static const uint32_t kinds[] = {
@@ -86,6 +86,7 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 		if (thread)
 			thread->patience_ns = 0;
 		count_dropped(shim, context, stream);
+		__atomic_fetch_add(&shim->flush.n_delivered, 1, __ATOMIC_RELAXED);
 	}
 	ts_buffers_give(&shim->buffers, buffer);
 	ts_tls.busy = was_busy;

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session in this process: its memory, its definitions and its producer, for tests of what is on top.
+ */
+#pragma once
+
+#include <sys/mman.h>
+
+#include "inject/producer.h"
+#include "inject/session.h"
+
+struct fixture {
+	struct ts_control *control;
+	struct ts_definitions definitions;
+	struct ts_producer producer;
+	struct ts_gate gate;
+	int fd;
+};
+
+static inline void fixture_init(struct fixture *fixture, uint32_t n_shards, uint64_t ring_bytes,
+				uint64_t arena_bytes)
+{
+	struct ts_session_options options = {
+		.n_shards = n_shards,
+		.ring_bytes = ring_bytes,
+		.arena_bytes = arena_bytes,
+		.command = TS_COMMAND_RECORD,
+		.program = "fixture",
+	};
+
+	memset(fixture, 0, sizeof(*fixture));
+	fixture->gate.alive = 1;
+	ts_check_int(ts_session_new(&options, &fixture->fd, &fixture->control), 0);
+	ts_check_int(ts_definitions_init(&fixture->definitions, fixture->control), 0);
+	ts_check_int(ts_producer_init(&fixture->producer, &fixture->gate, fixture->control,
+				      &fixture->definitions, 1),
+		     0);
+}
+
+static inline void fixture_deinit(struct fixture *fixture)
+{
+	ts_producer_deinit(&fixture->producer);
+	close(fixture->fd);
+	munmap(fixture->control, fixture->control->total_bytes);
+}
+
+static inline struct ts_shard *fixture_shard(const struct fixture *fixture, uint32_t i)
+{
+	return (struct ts_shard *)((uint8_t *)fixture->control + fixture->control->shards_off +
+				   i * fixture->control->shard_stride);
+}
+
+/* The i-th record of a shard that never wrapped, or NULL. */
+static inline const struct ts_record *fixture_record(const struct fixture *fixture, uint32_t shard,
+						     uint32_t i)
+{
+	const uint8_t *ring =
+		(const uint8_t *)fixture_shard(fixture, shard) + sizeof(struct ts_shard);
+	uint64_t off = 0, head = fixture_shard(fixture, shard)->head;
+
+	for (; off < head; i--) {
+		const struct ts_record *record = (const struct ts_record *)(ring + off);
+
+		if (!i)
+			return record;
+		off += record->n_words * 8u;
+	}
+	return NULL;
+}
+
+/* The definition of that type and id, or NULL. */
+static inline const struct ts_definition *fixture_definition(const struct fixture *fixture,
+							     uint32_t type, uint32_t id)
+{
+	const uint8_t *bytes = fixture->definitions.bytes;
+	uint64_t off = 0;
+
+	while (off < fixture->definitions.arena->published) {
+		const struct ts_definition *definition =
+			(const struct ts_definition *)(bytes + off);
+
+		if (definition->type == type && definition->id == id)
+			return definition;
+		off += definition->n_words * UINT64_C(8);
+	}
+	return NULL;
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decoding activity records of every layout between CUDA 11.0 and 13: what a version has is read, what it has not
+ * is neither read nor made up, and records lie as close as that version laid them. The bytes behind each record are
+ * poison, so that a field read too far shows.
+ */
+#include "inject/cuda/activity.h"
+#include "proto/abi/vendor/cupti_activity.h"
+#include "test/unit/harness.h"
+#include "test/unit/inject/session-fixture.h"
+
+static const uint32_t versions[] = {13, 14, 15, 16, 17, 18, 19, 20, 22, 24, 26, 28, 130000, 130001};
+
+static struct fixture f;
+static struct ts_cupti cupti;
+static struct ts_widen widen;
+static struct ts_id_set *objects;
+static struct ts_activity activity;
+static uint8_t buffer[64 * 1024] __attribute__((aligned(8)));
+static size_t used;
+
+static uint32_t next_record(uint8_t *bytes, size_t valid_bytes, void **record)
+{
+	uint8_t *at = bytes;
+
+	if (*record)
+		at = (uint8_t *)*record +
+		     ts_cupti_record_bytes(((struct ts_cupti_activity *)*record)->kind,
+					   cupti.version);
+	if (at >= bytes + valid_bytes)
+		return TS_CUPTI_ERROR_MAX_LIMIT_REACHED;
+	*record = at;
+	return TS_CUPTI_SUCCESS;
+}
+
+static void begin(uint32_t version)
+{
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
+	objects = calloc(1, sizeof(*objects));
+	memset(&cupti, 0, sizeof(cupti));
+	cupti.version = version;
+	cupti.cuptiActivityGetNextRecord = next_record;
+	cupti.clock = version >= 17 ? TS_CLOCK_MONOTONIC : TS_CLOCK_CUPTI;
+	memset(&widen, 0, sizeof(widen));
+	ts_activity_init(&activity, &cupti, &f.producer, &widen, objects);
+	memset(buffer, 0xee, sizeof(buffer));
+	used = 0;
+}
+
+static void end(void)
+{
+	free(objects);
+	fixture_deinit(&f);
+}
+
+static void put(const void *record)
+{
+	size_t n_bytes = ts_cupti_record_bytes(((const struct ts_cupti_activity *)record)->kind,
+					       cupti.version);
+
+	ts_check(n_bytes);
+	memcpy(buffer + used, record, n_bytes);
+	used += n_bytes;
+}
+
+static void decode(void)
+{
+	ts_activity_decode(&activity, buffer, used);
+}
+
+static struct ts_cupti_activity_kernel a_kernel(uint32_t correlation)
+{
+	return (struct ts_cupti_activity_kernel){
+		.kind = TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+		.registers_per_thread = 32,
+		.start = 1000,
+		.end = 2000,
+		.device_id = 1,
+		.context_id = 2,
+		.stream_id = 13,
+		.grid_x = 4,
+		.grid_y = 5,
+		.grid_z = 6,
+		.block_x = 128,
+		.block_y = 2,
+		.block_z = 1,
+		.static_shared_memory = 64,
+		.dynamic_shared_memory = 4096,
+		.local_memory_per_thread = 16,
+		.correlation_id = correlation,
+		.name = "_Z4gemmPf",
+		.launch_type = 1,
+		.graph_node_id = 77,
+		.graph_id = 9,
+		.channel_id = 3,
+		.channel_type = 1,
+		.cluster_x = 2,
+		.cluster_y = 1,
+		.cluster_z = 1,
+	};
+}
+
+TS_TEST(kernels_of_every_version)
+{
+	for (size_t v = 0; v < TS_ARRAY_LEN(versions); v++) {
+		struct ts_cupti_activity_kernel in = a_kernel(500);
+		const struct ts_record_kernel *out;
+		const struct ts_definition *name;
+		uint32_t version = versions[v];
+
+		begin(version);
+		put(&in);
+		in.correlation_id = 501;
+		in.graph_node_id = 0;
+		put(&in);
+		decode();
+		out = (const struct ts_record_kernel *)fixture_record(&f, 0, 0);
+		ts_check(out);
+		ts_check_int(out->record.type, TS_RECORD_KERNEL);
+		ts_check_int(out->record.clock, cupti.clock);
+		ts_check_int(out->record.time, 1000);
+		ts_check_int(out->end, 2000);
+		ts_check_int(out->op_id, 500);
+		ts_check_int(out->place.device, 1);
+		ts_check_int(out->place.context, 2);
+		ts_check_int(out->place.stream, 13);
+		ts_check_int(out->place.graph_node, 77);
+		ts_check_int(out->place.graph, version >= 14 ? 9 : 0);
+		ts_check_int(out->grid[2], 6);
+		ts_check_int(out->block[0], 128);
+		ts_check_int(out->dynamic_shared_bytes, 4096);
+		ts_check_int(out->registers_per_thread, 32);
+		ts_check_int(out->launch_type, 1);
+		ts_check_int(out->channel, version >= 17 ? 3 : 0);
+		ts_check_int(out->channel_type, version >= 17 ? 1 : 0);
+		ts_check_int(out->cluster[0], version >= 18 ? 2 : 0);
+		name = fixture_definition(&f, TS_DEF_STRING, out->name);
+		ts_check(name && name->n == 9 && !memcmp(name + 1, "_Z4gemmPf", 9));
+		out = (const struct ts_record_kernel *)fixture_record(&f, 0, 1);
+		ts_check(out && out->op_id == 501);
+		ts_check(!fixture_record(&f, 0, 2));
+		end();
+	}
+}
+
+TS_TEST(copies_of_every_version)
+{
+	for (size_t v = 0; v < TS_ARRAY_LEN(versions); v++) {
+		struct ts_cupti_activity_memcpy in = {
+			.kind = TS_CUPTI_ACTIVITY_KIND_MEMCPY,
+			.copy_kind = TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD,
+			.src_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_PINNED,
+			.dst_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+			.flags = TS_CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC,
+			.bytes = 4096,
+			.start = 10,
+			.end = 20,
+			.device_id = 1,
+			.context_id = 1,
+			.stream_id = 7,
+			.correlation_id = 3,
+			.graph_id = 5,
+			.channel_id = 8,
+			.copy_count = 4,
+		};
+		struct ts_cupti_activity_memcpy_ptop peer = {
+			.kind = TS_CUPTI_ACTIVITY_KIND_MEMCPY2,
+			.copy_kind = TS_CUPTI_ACTIVITY_MEMCPY_KIND_PTOP,
+			.bytes = 100,
+			.start = 30,
+			.end = 40,
+			.device_id = 1,
+			.src_device_id = 1,
+			.dst_device_id = 2,
+			.correlation_id = 4,
+			.graph_id = 6,
+		};
+		const struct ts_record_memcpy *out;
+		uint32_t version = versions[v];
+
+		begin(version);
+		put(&in);
+		put(&peer);
+		in.copy_kind = TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
+		in.flags = 0;
+		put(&in);
+		decode();
+		out = (const struct ts_record_memcpy *)fixture_record(&f, 0, 0);
+		ts_check_int(out->record.type, TS_RECORD_MEMCPY);
+		ts_check_int(out->bytes, 4096);
+		ts_check_int(out->src_device, TS_NO_DEVICE);
+		ts_check_int(out->dst_device, 1);
+		ts_check_int(out->async, 1);
+		ts_check_int(out->src_kind, TS_CUPTI_ACTIVITY_MEMORY_KIND_PINNED);
+		ts_check_int(out->place.graph, version >= 14 ? 5 : 0);
+		ts_check_int(out->channel, version >= 17 ? 8 : 0);
+		ts_check_int(out->copy_count, version >= 26 ? 4 : 1);
+		out = (const struct ts_record_memcpy *)fixture_record(&f, 0, 1);
+		ts_check_int(out->src_device, 1);
+		ts_check_int(out->dst_device, 2);
+		ts_check_int(out->op_id, 4);
+		ts_check_int(out->place.graph, version >= 14 ? 6 : 0);
+		out = (const struct ts_record_memcpy *)fixture_record(&f, 0, 2);
+		ts_check_int(out->src_device, 1);
+		ts_check_int(out->dst_device, TS_NO_DEVICE);
+		ts_check_int(out->async, 0);
+		end();
+	}
+}
+
+TS_TEST(sets_waits_and_memory_of_every_version)
+{
+	for (size_t v = 0; v < TS_ARRAY_LEN(versions); v++) {
+		struct ts_cupti_activity_memset set = {
+			.kind = TS_CUPTI_ACTIVITY_KIND_MEMSET,
+			.value = 0xab,
+			.bytes = 64,
+			.start = 1,
+			.end = 2,
+			.correlation_id = 1,
+			.memory_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+			.flags = TS_CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC,
+			.graph_id = 5,
+		};
+		struct ts_cupti_activity_synchronization sync = {
+			.kind = TS_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+			.type = TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE,
+			.start = 3,
+			.end = 4,
+			.correlation_id = 2,
+			.context_id = 1,
+			.stream_id = TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE,
+			.cuda_event_id = TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE,
+			.return_value = 700,
+		};
+		struct ts_cupti_activity_memory memory = {
+			.kind = TS_CUPTI_ACTIVITY_KIND_MEMORY2,
+			.memory_operation_type = TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE,
+			.memory_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+			.correlation_id = 3,
+			.address = 0x7f0000000000,
+			.bytes = 1 << 20,
+			.timestamp = 5,
+			.stream_id = 9,
+			.is_async = 1,
+		};
+		const struct ts_record_memset *set_out;
+		const struct ts_record_sync *sync_out;
+		const struct ts_record_memory *memory_out;
+		uint32_t version = versions[v];
+
+		begin(version);
+		put(&set);
+		put(&sync);
+		if (version >= 15)
+			put(&memory);
+		decode();
+		set_out = (const struct ts_record_memset *)fixture_record(&f, 0, 0);
+		ts_check_int(set_out->record.type, TS_RECORD_MEMSET);
+		ts_check_int(set_out->value, 0xab);
+		ts_check_int(set_out->async, 1);
+		ts_check_int(set_out->place.graph, version >= 14 ? 5 : 0);
+		sync_out = (const struct ts_record_sync *)fixture_record(&f, 0, 1);
+		ts_check_int(sync_out->record.type, TS_RECORD_SYNC);
+		ts_check_int(sync_out->stream, TS_NO_DEVICE);
+		ts_check_int(sync_out->event, 0);
+		ts_check_int(sync_out->result, version >= 26 ? 700 : 0);
+		memory_out = (const struct ts_record_memory *)fixture_record(&f, 0, 2);
+		ts_check(!memory_out == (version < 15));
+		if (memory_out) {
+			ts_check_int(memory_out->record.type, TS_RECORD_FREE);
+			ts_check_int(memory_out->bytes, 1 << 20);
+			ts_check_int(memory_out->stream, 9);
+			ts_check_int(memory_out->async, 1);
+			ts_check_int(memory_out->pool, 0);
+		}
+		end();
+	}
+}
+
+TS_TEST(rows_without_times_are_counted)
+{
+	struct ts_cupti_activity_kernel in = a_kernel(1);
+	const struct ts_shard *shard;
+
+	begin(TS_CUPTI_API_VERSION);
+	in.start = in.end = 0;
+	put(&in);
+	in.start = 5;
+	put(&in);
+	in.end = 6;
+	in.correlation_id = 3;
+	put(&in);
+	decode();
+	shard = fixture_shard(&f, 0);
+	ts_check_int(shard->lost[TS_LOSS_ZERO_TIMESTAMP], 1);
+	ts_check_int(shard->lost[TS_LOSS_UNFINISHED], 1);
+	ts_check_int(((const struct ts_record_kernel *)fixture_record(&f, 0, 0))->op_id, 3);
+	ts_check(!fixture_record(&f, 0, 1));
+	end();
+}
+
+TS_TEST(devices_are_defined_once)
+{
+	struct ts_cupti_activity_device in = {
+		.kind = TS_CUPTI_ACTIVITY_KIND_DEVICE,
+		.id = 2,
+		.name = "TraceSmith Virtual GPU (test)",
+		.global_memory_size = UINT64_C(80) << 30,
+		.num_multiprocessors = 132,
+		.compute_capability_major = 9,
+	};
+	const struct ts_definition_device *out;
+
+	begin(TS_CUPTI_API_VERSION);
+	put(&in);
+	put(&in);
+	in.id = 3;
+	in.name = "NVIDIA H200";
+	put(&in);
+	decode();
+	ts_check_int(f.definitions.last_id[TS_DEF_DEVICE], 2);
+	out = (const struct ts_definition_device *)fixture_definition(&f, TS_DEF_DEVICE, 1);
+	ts_check_int(out->device, 2);
+	ts_check_int(out->n_multiprocessors, 132);
+	ts_check_int(out->memory_bytes >> 30, 80);
+	ts_check_int(out->definition.flags, TS_DEVICE_VIRTUAL);
+	ts_check_int(fixture_definition(&f, TS_DEF_DEVICE, 2)->flags, 0);
+	end();
+}
+
+TS_TEST(what_callbacks_told_of_is_not_told_again)
+{
+	struct ts_cupti_activity_context context = {.kind = TS_CUPTI_ACTIVITY_KIND_CONTEXT,
+						    .context_id = 1};
+	struct ts_cupti_activity_stream stream = {.kind = TS_CUPTI_ACTIVITY_KIND_STREAM,
+						  .context_id = 1,
+						  .stream_id = 13,
+						  .priority = (uint32_t)-5};
+	const struct ts_record_object *out;
+
+	begin(TS_CUPTI_API_VERSION);
+	ts_check(ts_id_set_add(objects, ts_activity_object(1, TS_NO_DEVICE)));
+	put(&context);
+	put(&stream);
+	put(&stream);
+	decode();
+	out = (const struct ts_record_object *)fixture_record(&f, 0, 0);
+	ts_check_int(out->record.type, TS_RECORD_STREAM);
+	ts_check_int(out->action, TS_OBJECT_SEEN);
+	ts_check_int(out->priority, -5);
+	ts_check_int(out->stream, 13);
+	ts_check(!fixture_record(&f, 0, 1));
+	end();
+}
+
+TS_TEST(unknown_kinds_are_stepped_over)
+{
+	struct ts_cupti_activity_external_correlation other = {
+		.kind = TS_CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
+	struct ts_cupti_activity_kernel in = a_kernel(1);
+
+	begin(TS_CUPTI_API_VERSION);
+	put(&other);
+	put(&in);
+	decode();
+	ts_check_int(fixture_record(&f, 0, 0)->type, TS_RECORD_KERNEL);
+	end();
+}
+
+TS_TEST(streams_by_handle)
+{
+	static struct ts_streams streams;
+	uint32_t id = 99;
+	uint64_t i;
+
+	ts_check(!ts_streams_find(&streams, 1, 0x1000, &id));
+	ts_streams_add(&streams, 1, 0x1000, 13);
+	ts_streams_add(&streams, 2, 0x1000, 14);
+	ts_check(ts_streams_find(&streams, 1, 0x1000, &id) && id == 13);
+	ts_check(ts_streams_find(&streams, 2, 0x1000, &id) && id == 14);
+	/* A handle that is made anew is another stream. */
+	ts_streams_remove(&streams, 1, 0x1000);
+	ts_check(!ts_streams_find(&streams, 1, 0x1000, &id));
+	ts_streams_add(&streams, 1, 0x1000, 15);
+	ts_check(ts_streams_find(&streams, 1, 0x1000, &id) && id == 15);
+	/* More than there is room for: some are not found, none is found wrong. */
+	for (i = 0; i < 2 * TS_STREAMS_SLOTS; i++)
+		ts_streams_add(&streams, 3, 0x100000 + i * 64, (uint32_t)i);
+	for (i = 0; i < 2 * TS_STREAMS_SLOTS; i++)
+		if (ts_streams_find(&streams, 3, 0x100000 + i * 64, &id))
+			ts_check_int(id, i);
+}

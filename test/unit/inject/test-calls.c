@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known of calls: which are watched, which are certain to reach the device, what they put into a stream.
+ */
+#include "inject/cuda/calls.h"
+#include "proto/abi/vendor/cuda_driver_params.h"
+#include "proto/abi/vendor/cuda_runtime_params.h"
+#include "proto/abi/vendor/cupti_cbid.h"
+#include "test/unit/harness.h"
+
+#define RUNTIME TS_CUPTI_CB_DOMAIN_RUNTIME_API
+#define DRIVER	TS_CUPTI_CB_DOMAIN_DRIVER_API
+#define R(name) TS_CUPTI_RUNTIME_CBID_##name
+#define D(name) TS_CUPTI_DRIVER_CBID_##name
+
+TS_TEST(cheap_and_frequent_calls_are_not_watched)
+{
+	ts_check(ts_calls_watched(RUNTIME, R(cudaLaunchKernel_v7000)));
+	ts_check(ts_calls_watched(DRIVER, D(cuLaunchKernelEx)));
+	ts_check(ts_calls_watched(RUNTIME, R(cudaMallocAsync_v11020)));
+	ts_check(!ts_calls_watched(RUNTIME, R(cudaGetDevice_v3020)));
+	ts_check(!ts_calls_watched(RUNTIME, R(cudaGetLastError_v3020)));
+	ts_check(!ts_calls_watched(DRIVER, D(cuCtxGetCurrent)));
+	ts_check(!ts_calls_watched(DRIVER, D(cuCtxSetCurrent)));
+	ts_check(!ts_calls_watched(DRIVER, D(cuDevicePrimaryCtxGetState)));
+	ts_check(!ts_calls_watched(DRIVER, 5000));
+	ts_check(!ts_calls_watched(DRIVER, 0));
+}
+
+TS_TEST(only_what_is_certain_is_expected)
+{
+	struct ts_cuda_memcpy_async_params copy = {.count = 1,
+						   .kind = TS_CUDA_MEMCPY_HOST_TO_DEVICE};
+	struct ts_cuda_memset_params set = {.count = 1};
+	struct ts_cu_memcpy_htod_params driver_copy = {.byte_count = 1};
+
+	ts_check(ts_calls_expect_device(RUNTIME, R(cudaLaunchKernel_v7000), NULL));
+	ts_check(!ts_calls_expect_device(RUNTIME, R(cudaGraphLaunch_v10000), NULL));
+	ts_check(ts_calls_expect_device(RUNTIME, R(cudaMemcpyAsync_v3020), &copy));
+	ts_check(ts_calls_expect_device(RUNTIME, R(cudaMemcpyAsync_ptsz_v7000), &copy));
+	ts_check(!ts_calls_expect_device(RUNTIME, R(cudaMemcpyAsync_v3020), NULL));
+	copy.kind = TS_CUDA_MEMCPY_HOST_TO_HOST;
+	ts_check(!ts_calls_expect_device(RUNTIME, R(cudaMemcpyAsync_v3020), &copy));
+	copy.kind = TS_CUDA_MEMCPY_DEVICE_TO_HOST;
+	copy.count = 0;
+	ts_check(!ts_calls_expect_device(RUNTIME, R(cudaMemcpyAsync_v3020), &copy));
+	ts_check(ts_calls_expect_device(RUNTIME, R(cudaMemset_v3020), &set));
+	set.count = 0;
+	ts_check(!ts_calls_expect_device(RUNTIME, R(cudaMemset_v3020), &set));
+	ts_check(ts_calls_expect_device(DRIVER, D(cuMemcpyHtoD_v2), &driver_copy));
+	driver_copy.byte_count = 0;
+	ts_check(!ts_calls_expect_device(DRIVER, D(cuMemcpyHtoD_v2), &driver_copy));
+	ts_check(!ts_calls_expect_device(RUNTIME, R(cudaMalloc_v3020), &set));
+}
+
+TS_TEST(stream_operations)
+{
+	int event, s;
+	struct ts_cu_event_record_with_flags_params record = {&event, &s, 1};
+	struct ts_cuda_stream_wait_event_params wait = {&s, &event, 2};
+	struct ts_stream_op op;
+
+	op = ts_calls_stream_op(DRIVER, D(cuEventRecordWithFlags_ptsz), &record);
+	ts_check(op.kind == TS_STREAM_OP_EVENT && op.stream == &s && op.object == &event);
+	ts_check(op.per_thread && op.flags == 1);
+	op = ts_calls_stream_op(RUNTIME, R(cudaStreamWaitEvent_v3020), &wait);
+	ts_check(op.kind == TS_STREAM_OP_WAIT && op.stream == &s && op.object == &event);
+	ts_check(!op.per_thread && op.flags == 2);
+	op = ts_calls_stream_op(RUNTIME, R(cudaMalloc_v3020), &wait);
+	ts_check(op.kind == TS_STREAM_OP_NONE);
+	op = ts_calls_stream_op(RUNTIME, R(cudaStreamWaitEvent_v3020), NULL);
+	ts_check(op.kind == TS_STREAM_OP_NONE);
+}
+
+TS_TEST(captures)
+{
+	ts_check_int(ts_calls_capture(RUNTIME, R(cudaStreamBeginCapture_v10000)), 1);
+	ts_check_int(ts_calls_capture(DRIVER, D(cuStreamBeginCapture_v2_ptsz)), 1);
+	ts_check_int(ts_calls_capture(DRIVER, D(cuStreamEndCapture)), -1);
+	ts_check_int(ts_calls_capture(RUNTIME, R(cudaMalloc_v3020)), 0);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Definitions: the same content has one id, different content never has, ids are dense in the order of the arena, a
+ * full arena gives the unknown id and is counted, and all of it holds from several threads.
+ */
+#include "test/unit/harness.h"
+#include "test/unit/inject/session-fixture.h"
+
+static struct fixture f;
+
+TS_TEST(strings_are_interned_by_content)
+{
+	const struct ts_definition *definition;
+	uint32_t a, b, empty;
+
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
+	a = ts_definitions_string(&f.definitions, "first", 5);
+	b = ts_definitions_string(&f.definitions, "second", 6);
+	empty = ts_definitions_string(&f.definitions, "", 0);
+	ts_check_int(a, 1);
+	ts_check_int(b, 2);
+	ts_check_int(empty, 3);
+	ts_check_int(ts_definitions_string(&f.definitions, "first and more", 5), a);
+	ts_check_int(ts_definitions_string(&f.definitions, "", 0), empty);
+	definition = fixture_definition(&f, TS_DEF_STRING, b);
+	ts_check_int(definition->n, 6);
+	ts_check_int(definition->n_words, 3);
+	ts_check(!memcmp(definition + 1, "second\0", 8));
+	fixture_deinit(&f);
+}
+
+TS_TEST(long_strings_are_cut)
+{
+	static char text[2 * TS_STRING_MAX_BYTES];
+	uint32_t id;
+
+	memset(text, 'x', sizeof(text));
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, 1024 * 1024);
+	id = ts_definitions_string(&f.definitions, text, sizeof(text));
+	ts_check_int(fixture_definition(&f, TS_DEF_STRING, id)->n, TS_STRING_MAX_BYTES);
+	ts_check_int(ts_definitions_string(&f.definitions, text, TS_STRING_MAX_BYTES), id);
+	fixture_deinit(&f);
+}
+
+TS_TEST(an_address_proves_nothing)
+{
+	static struct ts_string_cache cache;
+	char name[32] = "kernel_a";
+	uint32_t a, b;
+
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
+	a = ts_definitions_string_cached(&f.definitions, &cache, name);
+	ts_check_int(ts_definitions_string_cached(&f.definitions, &cache, name), a);
+	/* The module is gone, and another one's name lies there: another, a longer, a shorter one. */
+	strcpy(name, "kernel_b");
+	b = ts_definitions_string_cached(&f.definitions, &cache, name);
+	ts_check(b != a && b);
+	strcpy(name, "kernel_bb");
+	ts_check(ts_definitions_string_cached(&f.definitions, &cache, name) != b);
+	strcpy(name, "kernel_b");
+	ts_check_int(ts_definitions_string_cached(&f.definitions, &cache, name), b);
+	strcpy(name, "kern");
+	ts_check(ts_definitions_string_cached(&f.definitions, &cache, name) != b);
+	ts_check_int(ts_definitions_string_cached(&f.definitions, &cache, NULL), 0);
+	fixture_deinit(&f);
+}
+
+TS_TEST(stacks)
+{
+	const uint64_t frames[4] = {0x1000, 0x2000, 0x3000, 0x4000};
+	const struct ts_definition *definition;
+	uint32_t a, b;
+
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
+	a = ts_definitions_stack(&f.definitions, frames, 4, false);
+	b = ts_definitions_stack(&f.definitions, frames, 3, true);
+	ts_check(a && b && a != b);
+	ts_check_int(ts_definitions_stack(&f.definitions, frames, 4, false), a);
+	ts_check_int(ts_definitions_stack(&f.definitions, frames, 0, false), 0);
+	definition = fixture_definition(&f, TS_DEF_STACK, a);
+	ts_check_int(definition->n, 4);
+	ts_check(!memcmp(definition + 1, frames, sizeof(frames)));
+	ts_check_int(fixture_definition(&f, TS_DEF_STACK, b)->flags, TS_STACK_TRUNCATED);
+	fixture_deinit(&f);
+}
+
+TS_TEST(a_full_arena_is_counted)
+{
+	uint32_t n_known = 0, n_unknown = 0;
+	char text[64];
+	int i, n;
+
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
+	for (i = 0; i < 5000; i++) {
+		n = snprintf(text, sizeof(text), "string number %d", i);
+		if (ts_definitions_string(&f.definitions, text, (size_t)n))
+			n_known++;
+		else
+			n_unknown++;
+	}
+	ts_check(n_known > 1000 && n_unknown > 1000);
+	ts_check_int(f.control->lost[TS_LOSS_ARENA_FULL], n_unknown);
+	/* What is known stays known. */
+	ts_check_int(ts_definitions_string(&f.definitions, "string number 0", 15), 1);
+	ts_check_int(f.control->lost[TS_LOSS_ARENA_FULL], n_unknown);
+	ts_check(f.definitions.arena->published <= f.definitions.n_bytes);
+	fixture_deinit(&f);
+}
+
+static uint32_t ids[4][2000];
+
+static void *intern_all(void *data)
+{
+	uint32_t *mine = data;
+	uint64_t frames[20];
+	char text[64];
+	int i, j;
+
+	for (i = 0; i < 1000; i++) {
+		mine[i] = ts_definitions_string(&f.definitions, text,
+						(size_t)snprintf(text, sizeof(text), "s%d", i));
+		for (j = 0; j < 20; j++)
+			frames[j] = (uint64_t)(i * 31 + j);
+		mine[1000 + i] = ts_definitions_stack(&f.definitions, frames, 20, false);
+	}
+	return NULL;
+}
+
+TS_TEST(threads_get_the_same_ids)
+{
+	pthread_t threads[4];
+	int i;
+
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, 1024 * 1024);
+	for (i = 0; i < 4; i++)
+		ts_check_int(pthread_create(&threads[i], NULL, intern_all, ids[i]), 0);
+	for (i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	for (i = 1; i < 4; i++)
+		ts_check(!memcmp(ids[0], ids[i], sizeof(ids[0])));
+	ts_check_int(f.definitions.last_id[TS_DEF_STRING], 1000);
+	ts_check_int(f.definitions.last_id[TS_DEF_STACK], 1000);
+	fixture_deinit(&f);
+}

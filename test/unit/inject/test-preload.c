@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The preloaded library around programs that use no GPU: what it exports and needs, and that a program is as it was but for
+ * one environment variable.
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "test/unit/harness.h"
+
+static const char *run(const char *preload, const char *held, const char *script)
+{
+	static char output[65536];
+	int ends[2], status;
+	ssize_t n, used = 0;
+	pid_t pid;
+
+	ts_check_int(pipe(ends), 0);
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		dup2(ends[1], 1);
+		close(ends[0]);
+		close(ends[1]);
+		unsetenv("CUDA_INJECTION64_PATH");
+		if (held)
+			setenv("CUDA_INJECTION64_PATH", held, 1);
+		if (preload)
+			setenv("LD_PRELOAD", preload, 1);
+		execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	while ((n = read(ends[0], output + used, sizeof(output) - 1 - (size_t)used)) > 0)
+		used += n;
+	output[used] = '\0';
+	close(ends[0]);
+	ts_check_int(waitpid(pid, &status, 0), pid);
+	ts_check_int(status, 0);
+	return output;
+}
+
+static void check_same(const char *script)
+{
+	char *without = strdup(run(NULL, NULL, script));
+
+	ts_check_str(run(TEST_LIBRARY, NULL, script), without);
+	free(without);
+}
+
+TS_TEST(no_thread_descriptor_or_child)
+{
+	/* A fresh program each: preloaded anew. */
+	check_same("exec ls /proc/self/task | wc -l");
+	check_same("exec ls /proc/self/fd | wc -l");
+	check_same("exec grep -E 'SigBlk|SigIgn|SigCgt|Threads' /proc/self/status");
+	check_same("exec ls /proc/self/ns | wc -l");
+}
+
+TS_TEST(exit_statuses)
+{
+	check_same(
+		"exec 2>/dev/null; sh -c 'exit 3'; echo $?; true; echo $?; sh -c 'kill -9 $$'; echo $?");
+}
+
+TS_TEST(sets_the_injection_path_where_it_is_free)
+{
+	ts_check_str(run(TEST_LIBRARY, NULL, "printenv CUDA_INJECTION64_PATH"), TEST_LIBRARY "\n");
+	ts_check_str(run(TEST_LIBRARY, "/other/tool.so", "printenv CUDA_INJECTION64_PATH"),
+		     "/other/tool.so\n");
+}
+
+/* What it needs and exports, read from the file as the loader does. */
+TS_TEST(needs_libc_and_exports_its_three_functions)
+{
+	static const char *const exports[] = {"InitializeInjection", "_exit", "_Exit"};
+	int fd = open(TEST_LIBRARY, O_RDONLY | O_CLOEXEC);
+	const uint8_t *file;
+	const Elf64_Ehdr *header;
+	const Elf64_Shdr *sections;
+	struct stat status;
+	int i, n_exports = 0;
+
+	ts_check(fd >= 0 && !fstat(fd, &status));
+	file = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	ts_check(file != MAP_FAILED);
+	close(fd);
+	header = (const Elf64_Ehdr *)file;
+	sections = (const Elf64_Shdr *)(file + header->e_shoff);
+	for (i = 0; i < header->e_shnum; i++) {
+		const Elf64_Shdr *section = &sections[i];
+		const char *strings = (const char *)file + sections[section->sh_link].sh_offset;
+
+		if (section->sh_type == SHT_DYNAMIC) {
+			const Elf64_Dyn *entry = (const Elf64_Dyn *)(file + section->sh_offset);
+
+			for (; entry->d_tag != DT_NULL; entry++)
+				if (entry->d_tag == DT_NEEDED)
+					ts_check_str(strings + entry->d_un.d_val, "libc.so.6");
+		} else if (section->sh_type == SHT_DYNSYM) {
+			const Elf64_Sym *symbols = (const Elf64_Sym *)(file + section->sh_offset);
+
+			for (size_t s = 0; s < section->sh_size / sizeof(*symbols); s++) {
+				bool expected = false;
+
+				if (symbols[s].st_shndx == SHN_UNDEF ||
+				    ELF64_ST_BIND(symbols[s].st_info) == STB_LOCAL)
+					continue;
+				for (size_t e = 0; e < 3; e++)
+					expected |=
+						!strcmp(strings + symbols[s].st_name, exports[e]);
+				ts_check(expected);
+				n_exports++;
+			}
+		}
+	}
+	ts_check_int(n_exports, 3);
+	munmap((void *)(uintptr_t)file, (size_t)status.st_size);
+}

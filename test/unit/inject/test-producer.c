@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shards and threads: every record is read or counted, in order, from threads that come and go; a dead
+ * thread's shard is used again once it is drained and not before.
+ */
+#include <sys/resource.h>
+
+#include "test/unit/harness.h"
+#include "test/unit/inject/session-fixture.h"
+
+#define N_THREADS 4
+#define N_RECORDS 20000u
+
+static struct fixture f;
+static uint32_t n_running;
+static uint64_t n_seen[N_THREADS * 2 + 1];
+
+static void *record_counters(void *data)
+{
+	uint64_t which = (uint64_t)(uintptr_t)data, i;
+
+	for (i = 1; i <= N_RECORDS; i++) {
+		struct ts_thread *thread = ts_producer_thread(&f.producer);
+		struct ts_record_counter *out;
+
+		if (!thread)
+			continue;
+		out = ts_thread_reserve(thread, TS_RECORD_COUNTER, sizeof(*out), TS_CLOCK_MONOTONIC,
+					i);
+		if (!out)
+			continue;
+		out->value = 0;
+		out->name = (uint32_t)which;
+		out->domain = (uint32_t)i;
+		ts_thread_commit(thread, sizeof(*out));
+	}
+	__atomic_fetch_sub(&n_running, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Reads a shard's records as the daemon does: copied out first, then looked at. */
+static void drain(uint32_t i, uint64_t *position, uint64_t *last)
+{
+	struct ts_shard *shard = fixture_shard(&f, i);
+	uint64_t head = ts_ring_consumer_head(shard), ring_bytes = f.control->ring_bytes;
+	static uint8_t copy[TS_RING_MIN_BYTES];
+
+	ts_check(ts_ring_consumer_check(head, *position, *position, ring_bytes));
+	while (*position < head) {
+		uint64_t n = ts_ring_consumer_copy(shard, ring_bytes, *position, head, copy,
+						   sizeof(copy)),
+			 off = 0;
+
+		while (off < n) {
+			const struct ts_record_counter *record =
+				(const struct ts_record_counter *)(copy + off);
+
+			ts_check(record->record.n_words > 0);
+			off += record->record.n_words * 8u;
+			if (record->record.type == TS_RECORD_PAD)
+				continue;
+			ts_check_int(record->record.type, TS_RECORD_COUNTER);
+			ts_check(record->domain > last[record->name]);
+			last[record->name] = record->domain;
+			n_seen[record->name]++;
+		}
+		ts_check_int(off, n);
+		*position += n;
+	}
+	ts_ring_consumer_release(shard, *position);
+}
+
+static uint64_t total_lost(enum ts_loss_reason reason)
+{
+	uint64_t n = f.control->lost[reason];
+
+	for (uint32_t i = 0; i < f.control->n_claimed; i++)
+		n += fixture_shard(&f, i)->lost[reason];
+	return n;
+}
+
+TS_TEST(every_record_is_read_or_counted)
+{
+	uint64_t positions[N_THREADS * 2] = {0}, last[N_THREADS * 2 + 1] = {0}, n = 0;
+	pthread_t threads[N_THREADS * 2];
+	uint64_t i;
+
+	/* Fewer shards than threads, and rings that fill. */
+	fixture_init(&f, N_THREADS * 2 - 2, TS_RING_MIN_BYTES, 1024 * 1024);
+	n_running = N_THREADS * 2;
+	for (i = 0; i < N_THREADS * 2; i++)
+		ts_check_int(pthread_create(&threads[i], NULL, record_counters,
+					    (void *)(uintptr_t)(i + 1)),
+			     0);
+	while (__atomic_load_n(&n_running, __ATOMIC_ACQUIRE))
+		for (i = 0; i < __atomic_load_n(&f.control->n_claimed, __ATOMIC_ACQUIRE); i++)
+			drain((uint32_t)i, &positions[i], last);
+	for (i = 0; i < N_THREADS * 2; i++)
+		pthread_join(threads[i], NULL);
+	for (i = 0; i < f.control->n_claimed; i++)
+		drain((uint32_t)i, &positions[i], last);
+	for (i = 1; i <= N_THREADS * 2; i++)
+		n += n_seen[i];
+	ts_check_int(n + total_lost(TS_LOSS_RING_FULL) + total_lost(TS_LOSS_NO_SHARD),
+		     N_THREADS * 2 * N_RECORDS);
+	fixture_deinit(&f);
+}
+
+static void *record_one(void *data)
+{
+	struct ts_thread *thread = ts_producer_thread(&f.producer);
+	struct ts_record_counter *out;
+
+	if (!thread)
+		return NULL;
+	out = ts_thread_reserve(thread, TS_RECORD_COUNTER, sizeof(*out), TS_CLOCK_MONOTONIC, 1);
+	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
+	ts_thread_commit(thread, sizeof(*out));
+	return (void *)(uintptr_t)thread->id;
+}
+
+static uintptr_t run_one(void)
+{
+	pthread_t thread;
+	void *id;
+
+	ts_check_int(pthread_create(&thread, NULL, record_one, NULL), 0);
+	pthread_join(thread, &id);
+	return (uintptr_t)id;
+}
+
+TS_TEST(a_shard_is_used_again_once_drained)
+{
+	uint64_t position;
+	uintptr_t first, second;
+
+	fixture_init(&f, 2, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
+	first = run_one();
+	ts_check_int(fixture_shard(&f, 0)->state, TS_SHARD_ABANDONED);
+	/* Not yet: its record was not taken. */
+	second = run_one();
+	ts_check(first && second && first != second);
+	ts_check_int(f.control->n_claimed, 2);
+	/* Neither of both: the third has none. */
+	ts_check_int(run_one(), 0);
+	ts_check_int(f.control->lost[TS_LOSS_NO_SHARD], 1);
+	position = fixture_shard(&f, 0)->head;
+	ts_ring_consumer_release(fixture_shard(&f, 0), position);
+	ts_check_int(run_one(), 3);
+	ts_check_int(fixture_shard(&f, 0)->thread, 3);
+	ts_check(fixture_shard(&f, 0)->head > position);
+	fixture_deinit(&f);
+}
+
+TS_TEST(a_full_ring_drops_and_counts)
+{
+	const uint64_t n_fit = TS_RING_MIN_BYTES / sizeof(struct ts_record_counter);
+	struct ts_thread *thread;
+	uint64_t i, n_dropped = 0;
+
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
+	thread = ts_producer_thread(&f.producer);
+	for (i = 0; i < n_fit + 100; i++) {
+		if (!ts_thread_reserve(thread, TS_RECORD_COUNTER, sizeof(struct ts_record_counter),
+				       TS_CLOCK_MONOTONIC, 1))
+			n_dropped++;
+		else
+			ts_thread_commit(thread, sizeof(struct ts_record_counter));
+	}
+	ts_check_int(n_dropped, 100);
+	ts_check_int(thread->ring.shard->lost[TS_LOSS_RING_FULL], 100);
+	fixture_deinit(&f);
+}
+
+TS_TEST(lossless_waits_with_a_bound)
+{
+	struct ts_thread *thread;
+	uint64_t begun, first_ns, n = 0;
+
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
+	f.control->command |= TS_COMMAND_LOSSLESS;
+	thread = ts_producer_thread(&f.producer);
+	while (n++ < TS_RING_MIN_BYTES / 32) {
+		void *out = ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1);
+
+		ts_check(out);
+		ts_thread_commit(thread, 32);
+	}
+	begun = ts_clock_monotonic_ns();
+	ts_check(!ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1));
+	first_ns = ts_clock_monotonic_ns() - begun;
+	ts_check(first_ns > 100000000 && first_ns < UINT64_C(5000000000));
+	/* A daemon that stands still is not waited for again. */
+	begun = ts_clock_monotonic_ns();
+	for (n = 0; n < 100; n++)
+		ts_check(!ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1));
+	ts_check(ts_clock_monotonic_ns() - begun < first_ns);
+	ts_check_int(thread->ring.shard->lost[TS_LOSS_RING_FULL], 101);
+	fixture_deinit(&f);
+}
+
+TS_TEST(the_doorbell_rings_past_the_watermark)
+{
+	struct ts_thread *thread;
+	uint64_t n = 0;
+
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
+	thread = ts_producer_thread(&f.producer);
+	f.control->sleeping = 1;
+	while (n++ < TS_RING_MIN_BYTES / 32 / 2) {
+		ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1);
+		ts_thread_commit(thread, 32);
+	}
+	ts_check_int(f.control->doorbell, 0);
+	for (n = 0; n < 2; n++) {
+		ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1);
+		ts_thread_commit(thread, 32);
+	}
+	ts_check_int(f.control->doorbell, 1);
+	ts_check_int(f.control->sleeping, 0);
+	/* Drained: silent again until the next half. */
+	ts_ring_consumer_release(thread->ring.shard, thread->ring.head);
+	f.control->sleeping = 1;
+	for (n = 0; n < 400; n++) {
+		ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1);
+		ts_thread_commit(thread, 32);
+	}
+	ts_check_int(f.control->doorbell, 1);
+	fixture_deinit(&f);
+}
+
+/* The child has neither the rings nor the right to them; ending its threads must not touch them. */
+TS_TEST(a_forked_child_has_no_rings)
+{
+	int status;
+	pid_t pid;
+
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
+	record_one(NULL);
+	pid = fork();
+	if (!pid) {
+		/* As the wiped page says it. */
+		f.gate.alive = 0;
+		ts_check(mincore(f.control, 4096, (unsigned char[1]){0}) < 0 && errno == ENOMEM);
+		pthread_exit(NULL);
+	}
+	ts_check_int(waitpid(pid, &status, 0), pid);
+	ts_check_int(status, 0);
+	fixture_deinit(&f);
+}
+
+TS_TEST(the_session_shrinks_to_fit_its_limits)
+{
+	struct ts_session_options options = {
+		.n_shards = TS_SHARDS_DEFAULT,
+		.ring_bytes = TS_RING_BYTES_DEFAULT,
+		.arena_bytes = TS_ARENA_BYTES_DEFAULT,
+		.program = "a/program/whose/name/is/far/longer/than/what/there/is/room/for/in/it",
+	};
+	struct ts_control *control;
+	struct rlimit limit = {64 << 20, 64 << 20};
+	int fd;
+
+	ts_check_int(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	ts_check_int(ts_session_new(&options, &fd, &control), 0);
+	ts_check(control->total_bytes <= 64u << 20);
+	ts_check(control->ring_bytes >= TS_RING_MIN_BYTES);
+	ts_check_int(control->program[sizeof(control->program) - 1], '\0');
+	munmap(control, control->total_bytes);
+	close(fd);
+	limit.rlim_cur = 4096;
+	ts_check_int(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	/* No SIGXFSZ: it is not even tried. */
+	ts_check_int(ts_session_new(&options, &fd, &control), -ENOMEM);
+}

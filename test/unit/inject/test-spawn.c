@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program that is started unseen: it runs with what it was given and nothing else, and its starter has neither
+ * a child nor a signal of it.
+ */
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include "inject/spawn.h"
+#include "test/unit/harness.h"
+
+static volatile sig_atomic_t n_child_signals;
+
+static void on_child(int number)
+{
+	(void)number;
+	n_child_signals++;
+}
+
+/* Runs a script with its descriptor 3 as output, and returns what it wrote. */
+static const char *run(const char *script)
+{
+	static char output[4096];
+	const char *argv[] = {"sh", "-c", script, NULL};
+	const char *environment[] = {"PATH=/usr/bin:/bin", "ONE=1", NULL};
+	sigset_t all, before;
+	int pair[2], r;
+	ssize_t n, used = 0;
+
+	ts_check_int(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	r = ts_spawn_detached("/bin/sh", (char **)argv, (char **)environment, pair[1]);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	ts_check_int(r, 0);
+	close(pair[1]);
+	while ((n = read(pair[0], output + used, sizeof(output) - 1 - (size_t)used)) > 0)
+		used += n;
+	output[used] = '\0';
+	close(pair[0]);
+	return output;
+}
+
+TS_TEST(no_child_and_no_signal)
+{
+	ts_check(signal(SIGCHLD, on_child) != SIG_ERR);
+	ts_check_str(run("echo started >&3"), "started\n");
+	ts_check_int(waitpid(-1, NULL, 0), -1);
+	ts_check_int(errno, ECHILD);
+	ts_check_int(waitpid(-1, NULL, __WALL), -1);
+	ts_check_int(n_child_signals, 0);
+}
+
+TS_TEST(a_session_of_its_own)
+{
+	char ours[32];
+
+	snprintf(ours, sizeof(ours), "%d\n", (int)getsid(0));
+	ts_check(strcmp(run("exec >&3; cut -d' ' -f6 /proc/self/stat"), ours));
+	snprintf(ours, sizeof(ours), "%d\n", (int)getpid());
+	ts_check(strcmp(run("echo $PPID >&3"), ours));
+}
+
+TS_TEST(descriptors)
+{
+	int kept = open("/dev/zero", O_RDONLY);
+
+	/* ls itself has one more, for the folder it reads. */
+	ts_check_str(run("ls /proc/self/fd | wc -l >&3"), "5\n");
+	ts_check_str(run("readlink /proc/self/fd/0 /proc/self/fd/2 >&3"), "/dev/null\n/dev/null\n");
+	close(kept);
+}
+
+TS_TEST(environment_and_signals)
+{
+	signal(SIGPIPE, SIG_IGN);
+	setenv("TWO", "2", 1);
+	ts_check_str(run("echo $ONE$TWO >&3"), "1\n");
+	ts_check_str(run("exec >&3; grep SigIgn /proc/self/status | cut -f2"),
+		     "0000000000000000\n");
+	ts_check_str(run("exec >&3; grep SigBlk /proc/self/status | cut -f2"),
+		     "0000000000000000\n");
+}
+
+TS_TEST(what_is_not_there_is_told)
+{
+	char name[] = "x", *argv[] = {name, NULL};
+
+	ts_check_int(ts_spawn_detached("/nowhere/x", argv, argv + 1, 0), -ENOENT);
+	ts_check_int(ts_spawn_detached("/dev/null", argv, argv + 1, 0), -EACCES);
+}
