@@ -13,9 +13,10 @@
 #include "daemon/serve/session.h"
 
 struct session_shard {
-	uint64_t position; /* rows are made up to here */
-	uint64_t released; /* and written up to here */
-	uint64_t head;	   /* as loaded in this round */
+	uint64_t position;    /* rows are made up to here */
+	uint64_t released;    /* and written up to here */
+	uint64_t head;	      /* as loaded in this round */
+	uint64_t seal_target; /* to be reached before a seal that was asked for is done */
 	bool has_device_rows;
 	struct ts_loss_seen lost;
 };
@@ -64,6 +65,7 @@ struct ts_session {
 	bool last_pair_stored;
 	uint64_t stored_ns;
 	uint64_t seal_serving; /* the ticket that waits for flush_deadline_ns or the flush */
+	bool seal_targets_set;
 	uint64_t flush_deadline_ns;
 	uint32_t flush_number;
 	bool flush_waiting;

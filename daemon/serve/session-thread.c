@@ -324,6 +324,8 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 {
 	const struct ts_shard *memory = ts_memory_shard(&s->memory, i);
 	struct session_shard *shard = &s->shards[i];
+	/* A turn is bounded, so that no shard fills up while a busy one is being drained. */
+	uint64_t turn_begin = shard->position, turn_bytes = s->memory.ring_bytes / 8;
 	uint32_t thread;
 
 	if (shard->position == shard->head)
@@ -332,7 +334,7 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 	thread = __atomic_load_n(&memory->thread, __ATOMIC_RELAXED);
 	s->rows.thread = ts_id_map_get(&s->arena.threads, thread);
 	session_dirty(s);
-	while (shard->position != shard->head) {
+	while (shard->position != shard->head && shard->position - turn_begin < turn_bytes) {
 		uint64_t begin = shard->position;
 		const struct ts_record *record;
 		size_t n_bytes, off = 0;
@@ -380,7 +382,8 @@ static int session_load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
 
 /*
  * Shards that deliver device rows have their heads loaded first and are drained last: the call that
- * caused a device row was committed before it, in another shard, and so is seen in the same round.
+ * caused a device row was committed before it, in another shard, and so is seen in the same round (unless
+ * that shard has more than a turn's worth waiting: then the row keeps a nested call's id, which the API row names).
  */
 static int session_load_heads(struct ts_session *s, uint64_t *ret_n_most)
 {
@@ -510,17 +513,31 @@ static void session_begin_seal(struct ts_session *s)
 	if (wanted == s->seal_serving)
 		return;
 	s->seal_serving = wanted;
+	s->seal_targets_set = false;
 	wait_ms = __atomic_exchange_n(&s->flush_wanted_ms, 0, __ATOMIC_RELAXED);
 	if (wait_ms)
 		session_ask_flush(s, wait_ms);
 }
 
-/* `flushed` was true before the round that has just drained everything. */
+/* Whether everything is drained that was committed when the seal was asked for, or flushed. */
+static bool session_reached_targets(struct ts_session *s)
+{
+	if (!s->seal_targets_set)
+		for (uint32_t i = 0; i < s->memory.n_shards; i++)
+			s->shards[i].seal_target = s->shards[i].head;
+	s->seal_targets_set = true;
+	for (uint32_t i = 0; i < s->n_claimed; i++)
+		if ((int64_t)(s->shards[i].position - s->shards[i].seal_target) < 0)
+			return false;
+	return true;
+}
+
+/* `flushed` was true before the heads were loaded in this round. */
 static int session_finish_seal(struct ts_session *s, bool flushed)
 {
 	int r;
 
-	if (!flushed || s->seal_serving == s->seals_done)
+	if (!flushed || s->seal_serving == s->seals_done || !session_reached_targets(s))
 		return 0;
 	r = session_look_for_losses(s);
 	r = r ?: session_write(s);

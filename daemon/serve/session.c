@@ -36,7 +36,7 @@ static int session_init_shards(struct ts_session *s)
 
 		if (released % 8)
 			return ts_error_origin(-EBADMSG);
-		s->shards[i].position = s->shards[i].released = released;
+		s->shards[i].position = s->shards[i].released = s->shards[i].head = released;
 	}
 	return 0;
 }
