@@ -164,7 +164,9 @@ static void print_devices(const Ts__Rpc__TraceInfo *info)
 		ts_table_addf(table, "%u", device->multiprocessors);
 		ts_table_addf(table, "%s", ts_out_bytes(bytes, device->memory_bytes));
 		ts_table_addf(table, "%s%s", device->name ? device->name : "unknown",
-			      device->virtual_ ? " (virtual)" : "");
+			      device->virtual_ && !(device->name && strstr(device->name, "Virtual"))
+				      ? " (virtual)"
+				      : "");
 	}
 	ts_table_print(table, stdout, 2);
 }

@@ -292,17 +292,27 @@ static void thread_text(struct view *view, const struct ts_sbt_row *row, char te
 			*at = '?';
 }
 
-static void print_detail(const struct ts_sbt_row *row)
+#define WHAT_BYTES (TS_RESOLVER_NAME_BYTES + 128)
+
+/* The name, and what else tells one row from the next. */
+static const char *what_text(struct view *view, const struct ts_sbt_row *row, char text[WHAT_BYTES])
 {
+	char buffer[TS_RESOLVER_NAME_BYTES];
+	const char *name = ts_resolver_name(view->resolver, row, buffer);
 	const struct ts_row_kernel *kernel = row->kernel;
 
 	if (row->type == TS_ROW_KERNEL)
-		printf(" <<<%" PRIu32 "x%" PRIu32 "x%" PRIu32 ", %" PRIu32 "x%" PRIu32 "x%" PRIu32
-		       ">>> device %" PRIu32,
-		       kernel->grid_x, kernel->grid_y, kernel->grid_z, kernel->block_x,
-		       kernel->block_y, kernel->block_z, kernel->device);
+		snprintf(text, WHAT_BYTES,
+			 "%.*s <<<%" PRIu32 "x%" PRIu32 "x%" PRIu32 ", %" PRIu32 "x%" PRIu32
+			 "x%" PRIu32 ">>> device %" PRIu32,
+			 TS_RESOLVER_NAME_BYTES, name, kernel->grid_x, kernel->grid_y,
+			 kernel->grid_z, kernel->block_x, kernel->block_y, kernel->block_z,
+			 kernel->device);
 	else if (row->type == TS_ROW_API && row->api->result)
-		printf(" = error %" PRId32, row->api->result);
+		snprintf(text, WHAT_BYTES, "%s = error %" PRId32, name, row->api->result);
+	else
+		snprintf(text, WHAT_BYTES, "%s", name);
+	return text;
 }
 
 static void print_stack(struct view *view, const struct ts_sbt_row *row)
@@ -336,7 +346,7 @@ static void print_row(struct view *view, const struct ts_sbt_row *row)
 	uint64_t start_ns = ts_row_start_ns(row->any), number;
 	char time[TS_OUT_FIGURE_BYTES + 1] = "", duration[TS_OUT_FIGURE_BYTES] = "";
 	char thread[17], on_stream[12] = "", amount[TS_OUT_FIGURE_BYTES] = "";
-	char buffer[TS_RESOLVER_NAME_BYTES];
+	char what[WHAT_BYTES];
 	size_t taken = 14 + 10 + 12 + 16 + 6 + 10 + 6 * 2;
 
 	if (start_ns < view->origin_ns)
@@ -353,12 +363,10 @@ static void print_row(struct view *view, const struct ts_sbt_row *row)
 	if (bytes)
 		ts_out_bytes(amount, ts_column_get(bytes, row->any));
 	printf(ROW_FORMAT_HEAD, time, duration, row->schema->name, thread, on_stream, amount);
-	ts_out_text_cut(stdout, ts_resolver_name(view->resolver, row, buffer),
+	ts_out_text_cut(stdout, what_text(view, row, what),
 			!view->width		   ? 0
 			: view->width > taken + 20 ? view->width - taken
 						   : 20);
-	if (!view->width)
-		print_detail(row);
 	putchar('\n');
 	if (view->stacks)
 		print_stack(view, row);

@@ -11,17 +11,15 @@
 
 /*
  * Closed standard descriptors would be handed out again, to a socket or a trace, and be written to as
- * stderr. The placeholders are close-on-exec: a recorded command still finds them closed.
+ * stderr. The placeholders fail as closed ones do, and are close-on-exec: a recorded command still
+ * finds them closed.
  */
 static void hold_standard_descriptors(void)
 {
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+		    open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) != fd)
+			exit(TS_EXIT_BAD);
 }
 
 int main(int argc, char **argv)

@@ -37,6 +37,7 @@ struct ts_recorder {
 	pid_t daemon; /* 0: none */
 	int daemon_status;
 	bool daemon_ended;
+	bool started; /* it listened */
 	int log_fd;
 	char error[512];
 };
@@ -205,6 +206,7 @@ int ts_recorder_start(struct ts_recorder *recorder, const struct ts_recorder_opt
 	if (r)
 		return r;
 	ts__rpc__answer__free_unpacked(answer, NULL);
+	recorder->started = true;
 	return 0;
 }
 
@@ -235,26 +237,30 @@ int ts_recorder_finish(struct ts_recorder *recorder, Ts__Rpc__Answer **ret_answe
 	return 0;
 }
 
-/* The last line that the daemon wrote, without the journal's priority in front ("<3>"). */
-static bool last_line(struct ts_recorder *recorder, char *line, size_t n_line)
+/*
+ * What the daemon wrote: its first line where it did not start, which is the cause and not what came of it, else its
+ * last; without its name and the journal's priority ("<3>") in front.
+ */
+static bool log_line(struct ts_recorder *recorder, char *line, size_t n_line)
 {
 	char text[1024], *end, *start;
 	struct stat status;
+	off_t off = 0;
 	ssize_t n;
 
 	if (fstat(recorder->log_fd, &status))
 		return false;
-	n = pread(recorder->log_fd, text, sizeof(text) - 1,
-		  status.st_size > (off_t)sizeof(text) - 1
-			  ? status.st_size - (off_t)sizeof(text) + 1
-			  : 0);
+	if (recorder->started && status.st_size >= (off_t)sizeof(text))
+		off = status.st_size - (off_t)sizeof(text) + 1;
+	n = pread(recorder->log_fd, text, sizeof(text) - 1, off);
 	if (n <= 0)
 		return false;
 	text[n] = 0;
 	for (end = text + n; end > text && end[-1] == '\n'; end--)
 		end[-1] = 0;
-	start = strrchr(text, '\n');
+	start = recorder->started ? strrchr(text, '\n') : NULL;
 	start = start ? start + 1 : text;
+	start[strcspn(start, "\n")] = 0;
 	if (start[0] == '<' && start[1] >= '0' && start[1] <= '7' && start[2] == '>')
 		start += 3;
 	if (!strncmp(start, "tracesmithd: ", 13))
@@ -272,9 +278,12 @@ const char *ts_recorder_error(struct ts_recorder *recorder)
 	if (recorder->daemon_ended && WIFSIGNALED(recorder->daemon_status))
 		snprintf(ended, sizeof(ended), "tracesmithd was ended by signal %d",
 			 WTERMSIG(recorder->daemon_status));
-	if (last_line(recorder, line, sizeof(line)))
-		snprintf(recorder->error, sizeof(recorder->error), "%s%stracesmithd: %s", ended,
-			 ended[0] ? ", " : "", line);
+	else if (recorder->daemon_ended)
+		snprintf(ended, sizeof(ended), "tracesmithd exited with status %d",
+			 WEXITSTATUS(recorder->daemon_status));
+	if (log_line(recorder, line, sizeof(line)))
+		snprintf(recorder->error, sizeof(recorder->error), "%s: %s",
+			 ended[0] ? ended : "tracesmithd", line);
 	else if (ended[0])
 		snprintf(recorder->error, sizeof(recorder->error), "%s", ended);
 	else
