@@ -10,6 +10,12 @@
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
 
+/* Sums of numbers that a stranger chose stay where they are at the top. */
+static inline uint64_t ts_add_saturated(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 /* Index rows are struct ts_sbt_block; this schema is theirs. */
 extern const struct ts_row_schema ts_sbt_index_schema;
 

@@ -81,11 +81,6 @@ static void gather(uint8_t *to, const uint8_t *from, size_t stride, uint16_t wid
 	}
 }
 
-static uint64_t add_saturated(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 /* What the header says of the rows. */
 static void account(struct ts_builder *builder)
 {
@@ -101,12 +96,11 @@ static void account(struct ts_builder *builder)
 			builder->earliest_ns = start_ns;
 		if (end_ns > builder->latest_ns)
 			builder->latest_ns = end_ns;
-		builder->duration_ns = add_saturated(builder->duration_ns, end_ns - start_ns);
+		builder->duration_ns = ts_add_saturated(builder->duration_ns, end_ns - start_ns);
 		if (schema->bytes_column >= 0)
-			builder->amount_bytes =
-				add_saturated(builder->amount_bytes,
-					      ts_column_get(&schema->columns[schema->bytes_column],
-							    row));
+			builder->amount_bytes = ts_add_saturated(
+				builder->amount_bytes,
+				ts_column_get(&schema->columns[schema->bytes_column], row));
 	}
 }
 

@@ -123,11 +123,6 @@ static const char *take_definition(struct session_ids *ids, unsigned type, uint3
 	return NULL;
 }
 
-static uint64_t add_saturated(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 /* What a block header says of its rows, from the rows. */
 static void add_up(struct ts_sbt_block_header *sums, const struct ts_row_schema *schema,
 		   const void *row)
@@ -138,11 +133,12 @@ static void add_up(struct ts_sbt_block_header *sums, const struct ts_row_schema 
 		sums->earliest_ns = start_ns;
 	if (end_ns > sums->latest_ns)
 		sums->latest_ns = end_ns;
-	sums->duration_ns = add_saturated(sums->duration_ns, end_ns - start_ns);
+	sums->duration_ns = ts_add_saturated(sums->duration_ns, end_ns - start_ns);
 	if (schema->bytes_column >= 0)
 		sums->amount_bytes =
-			add_saturated(sums->amount_bytes,
-				      ts_column_get(&schema->columns[schema->bytes_column], row));
+			ts_add_saturated(sums->amount_bytes,
+					 ts_column_get(&schema->columns[schema->bytes_column],
+						       row));
 }
 
 static const char *check_entry(struct verifier *v, const struct ts_sbt_block *entry)

@@ -9,11 +9,11 @@
 
 #include <sys/resource.h>
 
-#include "test/unit/sbt/sbt-test.h"
 #include "sbt/block.h"
 #include "sbt/crc32c.h"
 #include "sbt/repair.h"
 #include "sbt/verify.h"
+#include "test/unit/sbt/sbt-test.h"
 
 /* Reads everything that can be read; returns the number of event rows. */
 static uint64_t read_all(struct ts_sbt_reader *reader)
@@ -210,6 +210,41 @@ TS_TEST(repair_keeps_what_follows_damage)
 	free(bytes);
 	bytes = test_contents(fd, &after);
 	ts_check_int(after, n);
+	free(bytes);
+	close(fd);
+}
+
+/* A finished file whose index is damaged is read by walking, and gets a new index. */
+TS_TEST(repair_of_an_index)
+{
+	int fd = test_small_trace(2, 5, true);
+	struct ts_sbt_repair_report repaired;
+	struct ts_sbt_verify_report report;
+	const struct ts_sbt_block *index;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_error error;
+	uint64_t rows;
+	size_t n;
+	uint8_t *bytes = test_contents(fd, &n);
+
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	rows = read_all(reader);
+	index = ts_sbt_reader_block(reader, ts_sbt_reader_n_blocks(reader) - 1);
+	ts_check_int(index->type, TS_ROW_INDEX);
+	bytes[index->off + 150] ^= 4;
+	ts_sbt_reader_free(reader);
+	ts_check(pwrite(fd, bytes, n, 0) == (ssize_t)n);
+
+	ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
+	ts_check(report.n_findings > 0);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(read_all(reader), rows);
+	ts_sbt_reader_free(reader);
+	ts_check_int(ts_sbt_repair(fd, &repaired, &error), 0);
+	ts_check(!repaired.was_finished);
+	ts_check_int(repaired.n_rows, rows);
+	ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
+	ts_check_int(report.n_findings, 0);
 	free(bytes);
 	close(fd);
 }

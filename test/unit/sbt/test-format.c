@@ -6,8 +6,8 @@
 
 #include "test/unit/harness.h"
 
-#include "test/unit/sbt/sbt-test.h"
 #include "sbt/block.h"
+#include "test/unit/sbt/sbt-test.h"
 
 static const char *const role_names[] = {
 	[TS_ROLE_NUMBER] = "number",	 [TS_ROLE_TIME_START] = "start",

@@ -8,8 +8,8 @@
 
 #include <pthread.h>
 
-#include "test/unit/sbt/sbt-test.h"
 #include "sbt/verify.h"
+#include "test/unit/sbt/sbt-test.h"
 
 #define N_SESSIONS 4
 #define N_ROUNDS   40
