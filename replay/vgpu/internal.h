@@ -164,7 +164,7 @@ struct ts_vgpu_device {
 
 	pthread_t worker, host_thread;
 	bool worker_started, host_started;
-	bool worker_parked;
+	bool worker_parked, host_parked;
 	pthread_cond_t worker_cond;
 	uint64_t sleep_until_ns; /* when the worker wakes by itself; 0 while it is awake */
 	bool reporting;		 /* the worker is in the observer */

@@ -96,6 +96,14 @@ int ts_vgpu_new(const struct ts_vgpu_spec *spec, struct ts_vgpu **ret_vgpu)
 	return 0;
 }
 
+static void join_parked(pthread_t thread, bool *started, bool parked)
+{
+	if (*started && parked) {
+		pthread_join(thread, NULL);
+		*started = false;
+	}
+}
+
 void ts_vgpu_stop(struct ts_vgpu *vgpu)
 {
 	struct timespec deadline;
@@ -113,11 +121,19 @@ void ts_vgpu_stop(struct ts_vgpu *vgpu)
 	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
 		struct ts_vgpu_device *device = &vgpu->devices[i];
 
-		while (device->worker_started && !device->worker_parked)
+		while ((device->worker_started && !device->worker_parked) ||
+		       (device->host_started && !device->host_parked))
 			if (pthread_cond_timedwait(&vgpu->report_cond, &vgpu->lock, &deadline))
 				break;
 	}
 	ts_vgpu_unlock(vgpu);
+	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
+		struct ts_vgpu_device *device = &vgpu->devices[i];
+
+		/* One that is still inside the program's own function is left to the process's end. */
+		join_parked(device->worker, &device->worker_started, device->worker_parked);
+		join_parked(device->host_thread, &device->host_started, device->host_parked);
+	}
 }
 
 void ts_vgpu_free(struct ts_vgpu *vgpu)

@@ -551,6 +551,8 @@ static void *host_main(void *arg)
 		finish(stream, op);
 		ts_vgpu_worker_kick(device);
 	}
+	device->host_parked = true;
+	pthread_cond_broadcast(&vgpu->report_cond);
 	ts_vgpu_unlock(vgpu);
 	return NULL;
 }
