@@ -182,6 +182,8 @@ static inline void *per_thread(void *stream)
 
 int event_get(void *handle, struct event **ret_event);
 
+/* A kernel's function in a context, loaded there when first asked for. */
+int kernel_function(struct context *context, struct kernel *kernel, struct function **ret_function);
 /* The function a CUfunction or CUkernel means in a context. */
 int function_get(struct context *context, void *handle, struct function **ret_function);
 /* The name of either, for a profiler. */

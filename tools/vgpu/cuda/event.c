@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events: recorded in streams, waited for by streams and threads, and the time between two of them. */
+#include "tools/vgpu/cuda/driver.h"
+
+int event_get(void *handle, struct event **ret_event)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!handle_is(handle, HANDLE_EVENT))
+		return TS_CU_ERROR_INVALID_HANDLE;
+	*ret_event = handle;
+	return 0;
+}
+
+static int event_create(void **event, uint32_t flags)
+{
+	struct context *context;
+	struct event *made;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (!event || flags & ~(uint32_t)(TS_CU_EVENT_BLOCKING_SYNC | TS_CU_EVENT_DISABLE_TIMING |
+					  TS_CU_EVENT_INTERPROCESS))
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (flags & TS_CU_EVENT_INTERPROCESS)
+		return TS_CU_ERROR_NOT_SUPPORTED;
+	made = handle_new(HANDLE_EVENT, sizeof(*made));
+	if (!made)
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	r = ts_vgpu_event_new(driver.vgpu, &made->vevent);
+	if (r) {
+		handle_free(made, sizeof(*made));
+		return result_of(r);
+	}
+	made->context = context;
+	made->flags = flags;
+	pthread_mutex_lock(&driver.lock);
+	made->id = ++driver.next_event_id;
+	pthread_mutex_unlock(&driver.lock);
+	*event = made;
+	return 0;
+}
+
+static int event_record(void *event, void *stream)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	struct event *e;
+	int r = event_get(event, &e);
+
+	if (!r)
+		r = stream_get(stream, &context, &vstream);
+	if (r)
+		return r;
+	if (e->context != context)
+		return TS_CU_ERROR_INVALID_HANDLE;
+	return result_of(ts_vgpu_event_record(e->vevent, vstream, 0));
+}
+
+static int event_record_with_flags(void *event, void *stream, uint32_t flags)
+{
+	if (flags & ~(uint32_t)TS_CU_EVENT_RECORD_EXTERNAL)
+		return TS_CU_ERROR_INVALID_VALUE;
+	return event_record(event, stream);
+}
+
+static int event_query(void *event)
+{
+	struct event *e;
+	int r = event_get(event, &e);
+
+	return r ? r : result_of(ts_vgpu_event_query(e->vevent));
+}
+
+static int event_synchronize(void *event)
+{
+	struct event *e;
+	uint64_t start;
+	int r = event_get(event, &e);
+
+	if (r)
+		return r;
+	start = ts_vgpu_now_ns();
+	r = result_of(ts_vgpu_event_synchronize(e->vevent));
+	report_wait(TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, e->context,
+		    TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE, NULL, e->id, start, r);
+	return r;
+}
+
+static int event_destroy(void *event)
+{
+	struct event *e;
+	int r = event_get(event, &e);
+
+	if (r)
+		return r;
+	ts_vgpu_event_free(e->vevent);
+	handle_free(e, sizeof(*e));
+	return 0;
+}
+
+static int event_elapsed_time(float *milliseconds, void *start, void *end)
+{
+	struct event *from, *to;
+	uint64_t from_ns, to_ns;
+	int r = event_get(start, &from);
+
+	if (!r)
+		r = event_get(end, &to);
+	if (r)
+		return r;
+	if (!milliseconds)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if ((from->flags | to->flags) & TS_CU_EVENT_DISABLE_TIMING || from->context != to->context)
+		return TS_CU_ERROR_INVALID_HANDLE;
+	r = ts_vgpu_event_time(from->vevent, &from_ns);
+	if (!r)
+		r = ts_vgpu_event_time(to->vevent, &to_ns);
+	if (r)
+		return result_of(r);
+	*milliseconds = (float)((double)((int64_t)(to_ns - from_ns)) / 1e6);
+	return 0;
+}
+
+static int stream_wait_event(void *stream, void *event, uint32_t flags)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	struct event *e;
+	uint64_t start;
+	int r = event_get(event, &e);
+
+	if (!r)
+		r = stream_get(stream, &context, &vstream);
+	if (r)
+		return r;
+	if (flags & ~(uint32_t)TS_CU_EVENT_WAIT_EXTERNAL)
+		return TS_CU_ERROR_INVALID_VALUE;
+	start = ts_vgpu_now_ns();
+	r = result_of(ts_vgpu_stream_wait(vstream, e->vevent, 0));
+	report_wait(TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, context,
+		    ts_vgpu_stream_id(vstream), stream, e->id, start, r);
+	return r;
+}
+
+API int cuEventCreate(void **event, uint32_t flags)
+{
+	struct ts_cu_event_create_params params = {event, flags};
+
+	return CALL(cuEventCreate, &params, event_create(event, flags));
+}
+
+API int cuEventRecord(void *event, void *stream)
+{
+	struct ts_cu_event_record_params params = {event, stream};
+
+	return CALL(cuEventRecord, &params, event_record(event, stream));
+}
+
+API int cuEventRecord_ptsz(void *event, void *stream)
+{
+	struct ts_cu_event_record_params params = {event, stream};
+
+	return CALL(cuEventRecord_ptsz, &params, event_record(event, per_thread(stream)));
+}
+
+API int cuEventRecordWithFlags(void *event, void *stream, uint32_t flags)
+{
+	struct ts_cu_event_record_with_flags_params params = {event, stream, flags};
+
+	return CALL(cuEventRecordWithFlags, &params, event_record_with_flags(event, stream, flags));
+}
+
+API int cuEventRecordWithFlags_ptsz(void *event, void *stream, uint32_t flags)
+{
+	struct ts_cu_event_record_with_flags_params params = {event, stream, flags};
+
+	return CALL(cuEventRecordWithFlags_ptsz, &params,
+		    event_record_with_flags(event, per_thread(stream), flags));
+}
+
+API int cuEventQuery(void *event)
+{
+	struct ts_cu_event_query_params params = {event};
+
+	return CALL(cuEventQuery, &params, event_query(event));
+}
+
+API int cuEventSynchronize(void *event)
+{
+	struct ts_cu_event_synchronize_params params = {event};
+
+	return CALL(cuEventSynchronize, &params, event_synchronize(event));
+}
+
+API int cuEventDestroy(void *event)
+{
+	struct ts_cu_event_destroy_params params = {event};
+
+	return CALL(cuEventDestroy, &params, event_destroy(event));
+}
+
+API int cuEventDestroy_v2(void *event)
+{
+	struct ts_cu_event_destroy_params params = {event};
+
+	return CALL(cuEventDestroy_v2, &params, event_destroy(event));
+}
+
+API int cuEventElapsedTime(float *milliseconds, void *start, void *end)
+{
+	struct ts_cu_event_elapsed_time_params params = {milliseconds, start, end};
+
+	return CALL(cuEventElapsedTime, &params, event_elapsed_time(milliseconds, start, end));
+}
+
+API int cuEventElapsedTime_v2(float *milliseconds, void *start, void *end)
+{
+	struct ts_cu_event_elapsed_time_params params = {milliseconds, start, end};
+
+	return CALL(cuEventElapsedTime_v2, &params, event_elapsed_time(milliseconds, start, end));
+}
+
+API int cuStreamWaitEvent(void *stream, void *event, uint32_t flags)
+{
+	struct ts_cu_stream_wait_event_params params = {stream, event, flags};
+
+	return CALL(cuStreamWaitEvent, &params, stream_wait_event(stream, event, flags));
+}
+
+API int cuStreamWaitEvent_ptsz(void *stream, void *event, uint32_t flags)
+{
+	struct ts_cu_stream_wait_event_params params = {stream, event, flags};
+
+	return CALL(cuStreamWaitEvent_ptsz, &params,
+		    stream_wait_event(per_thread(stream), event, flags));
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program can set on a context and ask about it: limits, caches, priorities, which devices it reaches. */
+#include "tools/vgpu/cuda/driver.h"
+
+/* Limits are kept, and answered as they were set: nothing in the device depends on them. */
+static int ctx_set_limit(int32_t limit, size_t value)
+{
+	struct context *context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (limit < 0 || limit > 6)
+		return TS_CU_ERROR_UNSUPPORTED_LIMIT;
+	context->limits[limit] = value;
+	return 0;
+}
+
+static int ctx_get_limit(size_t *pvalue, int32_t limit)
+{
+	/* Stack, printf and malloc heap sizes, nesting, pending launches, fetch granularity, persisting L2. */
+	static const size_t defaults[] = {1024, 1 << 20, 8 << 20, 2, 2048, 64, 0};
+	struct context *context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (!pvalue)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (limit < 0 || limit > 6)
+		return TS_CU_ERROR_UNSUPPORTED_LIMIT;
+	*pvalue = context->limits[limit] ? context->limits[limit] : defaults[limit];
+	return 0;
+}
+
+static int ctx_get_cache_config(int32_t *pconfig)
+{
+	struct context *context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (!pconfig)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*pconfig = context->cache_config;
+	return 0;
+}
+
+static int ctx_set_cache_config(int32_t config)
+{
+	struct context *context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (config < TS_CU_FUNC_CACHE_PREFER_NONE || config > TS_CU_FUNC_CACHE_PREFER_EQUAL)
+		return TS_CU_ERROR_INVALID_VALUE;
+	context->cache_config = config;
+	return 0;
+}
+
+static int ctx_get_api_version(void *ctx, uint32_t *version)
+{
+	struct context *context;
+	int r = context_get(ctx, &context);
+
+	if (r)
+		return r;
+	if (!version)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*version = 3020;
+	return 0;
+}
+
+static int ctx_get_stream_priority_range(int32_t *least_priority, int32_t *greatest_priority)
+{
+	struct context *context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (least_priority)
+		*least_priority = 0;
+	if (greatest_priority)
+		*greatest_priority = -5;
+	return 0;
+}
+
+API int cuCtxSetLimit(int32_t limit, size_t value)
+{
+	struct ts_cu_ctx_set_limit_params params = {limit, value};
+
+	return CALL(cuCtxSetLimit, &params, ctx_set_limit(limit, value));
+}
+
+API int cuCtxGetLimit(size_t *pvalue, int32_t limit)
+{
+	struct ts_cu_ctx_get_limit_params params = {pvalue, limit};
+
+	return CALL(cuCtxGetLimit, &params, ctx_get_limit(pvalue, limit));
+}
+
+API int cuCtxGetCacheConfig(int32_t *pconfig)
+{
+	struct ts_cu_ctx_get_cache_config_params params = {pconfig};
+
+	return CALL(cuCtxGetCacheConfig, &params, ctx_get_cache_config(pconfig));
+}
+
+API int cuCtxSetCacheConfig(int32_t config)
+{
+	struct ts_cu_ctx_set_cache_config_params params = {config};
+
+	return CALL(cuCtxSetCacheConfig, &params, ctx_set_cache_config(config));
+}
+
+API int cuCtxGetApiVersion(void *ctx, uint32_t *version)
+{
+	struct ts_cu_ctx_get_api_version_params params = {ctx, version};
+
+	return CALL(cuCtxGetApiVersion, &params, ctx_get_api_version(ctx, version));
+}
+
+API int cuCtxGetStreamPriorityRange(int32_t *least_priority, int32_t *greatest_priority)
+{
+	struct ts_cu_ctx_get_stream_priority_range_params params = {least_priority,
+								    greatest_priority};
+
+	return CALL(cuCtxGetStreamPriorityRange, &params,
+		    ctx_get_stream_priority_range(least_priority, greatest_priority));
+}
+
+/* Every device reaches every other; what a program has enabled is noted so that its mistakes show. */
+static int device_can_access_peer(int32_t *can_access_peer, int32_t dev, int32_t peer_dev)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!can_access_peer)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (!device_get(dev) || !device_get(peer_dev))
+		return TS_CU_ERROR_INVALID_DEVICE;
+	*can_access_peer = dev != peer_dev;
+	return 0;
+}
+
+static int ctx_enable_peer_access(void *peer_context, uint32_t flags)
+{
+	struct context *context, *peer = peer_context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (flags)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (!handle_is(peer, HANDLE_CONTEXT) || peer->device == context->device)
+		return TS_CU_ERROR_INVALID_CONTEXT;
+	if (context->peers & 1u << peer->device)
+		return TS_CU_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+	context->peers |= 1u << peer->device;
+	return 0;
+}
+
+static int ctx_disable_peer_access(void *peer_context)
+{
+	struct context *context, *peer = peer_context;
+	int r = context_current(&context);
+
+	if (r)
+		return r;
+	if (!handle_is(peer, HANDLE_CONTEXT))
+		return TS_CU_ERROR_INVALID_CONTEXT;
+	if (!(context->peers & 1u << peer->device))
+		return TS_CU_ERROR_PEER_ACCESS_NOT_ENABLED;
+	context->peers &= ~(1u << peer->device);
+	return 0;
+}
+
+static int device_get_p2p_attribute(int32_t *value, int32_t attrib, int32_t src_device,
+				    int32_t dst_device)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!device_get(src_device) || !device_get(dst_device) || src_device == dst_device)
+		return TS_CU_ERROR_INVALID_DEVICE;
+	if (!value)
+		return TS_CU_ERROR_INVALID_VALUE;
+	switch (attrib) {
+	case TS_CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+		*value = 1;
+		return 0;
+	case TS_CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+	case TS_CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+	case TS_CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+		*value = 0;
+		return 0;
+	default:
+		return TS_CU_ERROR_INVALID_VALUE;
+	}
+}
+
+API int cuDeviceCanAccessPeer(int32_t *can_access_peer, int32_t dev, int32_t peer_dev)
+{
+	struct ts_cu_device_can_access_peer_params params = {can_access_peer, dev, peer_dev};
+
+	return CALL(cuDeviceCanAccessPeer, &params,
+		    device_can_access_peer(can_access_peer, dev, peer_dev));
+}
+
+API int cuCtxEnablePeerAccess(void *peer_context, uint32_t flags)
+{
+	struct ts_cu_ctx_enable_peer_access_params params = {peer_context, flags};
+
+	return CALL(cuCtxEnablePeerAccess, &params, ctx_enable_peer_access(peer_context, flags));
+}
+
+API int cuCtxDisablePeerAccess(void *peer_context)
+{
+	struct ts_cu_ctx_disable_peer_access_params params = {peer_context};
+
+	return CALL(cuCtxDisablePeerAccess, &params, ctx_disable_peer_access(peer_context));
+}
+
+API int cuDeviceGetP2PAttribute(int32_t *value, int32_t attrib, int32_t src_device,
+				int32_t dst_device)
+{
+	struct ts_cu_device_get_p2_p_attribute_params params = {value, attrib, src_device,
+								dst_device};
+
+	return CALL(cuDeviceGetP2PAttribute, &params,
+		    device_get_p2p_attribute(value, attrib, src_device, dst_device));
+}
