@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tracesmithd: takes records out of the memory of processes that have libtsinject.so and writes them
- * as traces. Options in, a server run, an exit status out.
+ * tracesmithd: takes records out of the memory of processes that have libtsinject.so and writes
+ * them as traces. Options in, a server run, an exit status out.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -19,12 +19,12 @@
 
 static const char help_text[] =
 	"Usage: tracesmithd [--directory DIR] [OPTION ...]\n"
-	"       tracesmithd --record --control-fd N --inject-socket PATH --output FILE [OPTION ...]\n"
-	"       tracesmithd --private --session-fd N --output FILE [OPTION ...]\n"
+	"       tracesmithd --record --control-fd N --inject-socket PATH --output FILE ...\n"
+	"       tracesmithd --private --session-fd N --output FILE ...\n"
 	"\n"
 	"Records the GPU work of processes that preload libtsinject.so. Without --record (which\n"
-	"`tsctl record` uses) or --private (which libtsinject.so uses) it is a service and writes one\n"
-	"file for each process.\n"
+	"`tsctl record` uses) or --private (which libtsinject.so uses) it is a service and\n"
+	"writes one file for each process.\n"
 	"\n"
 	"      --directory DIR          service: where traces go (" DIRECTORY_DEFAULT ")\n"
 	"      --inject-socket PATH     where processes report (" TS_INJECT_SOCKET ")\n"
@@ -33,7 +33,7 @@ static const char help_text[] =
 	"      --program NAME, --pid P  whom it is about, for the trace's metadata\n"
 	"      --metadata KEY=VALUE     --record: a further fact for the metadata\n"
 	"      --stacks native|none     host call stacks (native)\n"
-	"      --lossless               processes wait for space, with a bound, instead of dropping\n"
+	"      --lossless               processes wait for space, with a bound\n"
 	"      --seal-age MS            rows are written at the latest after this long (500)\n"
 	"      --max-sessions N         processes at once (512)\n"
 	"      --max-sessions-user N    service: processes of one user at once (128)\n"
@@ -41,7 +41,7 @@ static const char help_text[] =
 	"      --log LEVEL              none, error, warning, info, debug\n"
 	"      --help, --version\n"
 	"\n"
-	"Example: tracesmithd --directory /var/tmp --inject-socket /tmp/i.sock --control-socket /tmp/c.sock\n";
+	"Example: tracesmithd --directory /var/tmp --inject-socket /tmp/i --control-socket /tmp/c\n";
 
 enum option_key {
 	OPTION_RECORD = 256,

@@ -72,8 +72,8 @@ static void arena_take(void *to, size_t n_to, const struct ts_definition *defini
 }
 
 /*
- * One definition in private memory. Returns 0, a negative errno, or a positive number where it is to
- * be counted as bad.
+ * One definition in private memory. Returns 0, a negative errno, or a positive number where it is
+ * to be counted as bad.
  */
 static int arena_interpret(struct ts_arena_reader *reader, const struct ts_definition *definition,
 			   size_t n_bytes, const struct ts_arena_sink *sink)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a session's definition arena as it grows, and maps the session's ids to the file's. What a definition
- * says is copied out before it is looked at. Memory is bounded by TS_ARENA_MAX_IDS ids of each
- * type; what exceeds that, or is malformed in itself, is counted and its id stays unknown.
+ * Reads a session's definition arena as it grows, and maps the session's ids to the file's. What a
+ * definition says is copied out before it is looked at. Memory is bounded by TS_ARENA_MAX_IDS ids
+ * of each type; what exceeds that, or is malformed in itself, is counted and its id stays unknown.
  *
  * An arena belongs to one thread. What it finds goes to a sink, so that a test or a fuzzer needs no
  * trace file.
@@ -55,10 +55,10 @@ void ts_arena_reader_init(struct ts_arena_reader *reader);
 void ts_arena_reader_deinit(struct ts_arena_reader *reader);
 
 /*
- * Reads what was published since the last call. `definitions` are the arena's bytes, in shared memory or
- * not; `published` was acquired by the caller. Returns 0; -EBADMSG where the chain of definitions is
- * broken (a length of nothing, or beyond what was published) or `published` cannot be true: the
- * peer is to be dropped; -ENOMEM; or what the sink gave.
+ * Reads what was published since the last call. `definitions` are the arena's bytes, in shared
+ * memory or not; `published` was acquired by the caller. Returns 0; -EBADMSG where the chain of
+ * definitions is broken (a length of nothing, or beyond what was published) or `published` cannot
+ * be true: the peer is to be dropped; -ENOMEM; or what the sink gave.
  */
 int ts_arena_read(struct ts_arena_reader *reader, const uint8_t *definitions, uint64_t arena_bytes,
 		  uint64_t published, const struct ts_arena_sink *sink);

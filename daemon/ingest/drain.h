@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Out of the ring, into private memory, one bounded chunk at a time; and the walk over the records of
- * such a copy. Only the copy is interpreted: the peer cannot change it between a check and a use.
+ * Out of the ring, into private memory, one bounded chunk at a time; and the walk over the records
+ * of such a copy. Only the copy is interpreted: the peer cannot change it between a check and a
+ * use.
  *
  * A drain belongs to one thread. The walk is a pure function of its bytes: that is what is fuzzed.
  */
@@ -20,9 +21,10 @@ int ts_drain_init(struct ts_drain *drain); /* 0 or -ENOMEM */
 void ts_drain_deinit(struct ts_drain *drain);
 
 /*
- * Copies the next whole records of [position, head) and says how many bytes of them there are: at least one
- * record. The head was checked by ts_ring_consumer_check(), and position < head. -EBADMSG: what lies
- * there is no record, or claims to be longer than what was committed or than the ring goes on.
+ * Copies the next whole records of [position, head) and says how many bytes of them there are: at
+ * least one record. The head was checked by ts_ring_consumer_check(), and position < head.
+ * -EBADMSG: what lies there is no record, or claims to be longer than what was committed or than
+ * the ring goes on.
  */
 int ts_drain_copy(struct ts_drain *drain, const struct ts_shard *shard, uint64_t ring_bytes,
 		  uint64_t position, uint64_t head, size_t *ret_n_bytes);
@@ -32,8 +34,9 @@ int ts_drain_copy(struct ts_drain *drain, const struct ts_shard *shard, uint64_t
 #define TS_RECORD_E_PARTIAL 2 /* a record begins here and goes on beyond the end */
 
 /*
- * The record at *off of bytes[0, n_bytes), both multiples of 8 bytes and aligned so. On 0, *off moves past it; the
- * caller may read n_words words of it, and its n_fixed_words lie within. PAD records are stepped over.
+ * The record at *off of bytes[0, n_bytes), both multiples of 8 bytes and aligned so. On 0, *off
+ * moves past it; the caller may read n_words words of it, and its n_fixed_words lie within. PAD
+ * records are stepped over.
  * -EBADMSG: no record.
  */
 static inline int ts_record_next(const uint8_t *bytes, size_t n_bytes, size_t *off,

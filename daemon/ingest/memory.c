@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a stranger's memfd may be mapped. What would let the peer kill the daemon later (a file that
- * can shrink under a mapping raises SIGBUS) or make it pay (huge pages, a file on a disk) is refused
- * by name; so is a layout whose parts overlap or leave the file.
+ * Whether a stranger's memfd may be mapped. What would let the peer kill the daemon later (a file
+ * that can shrink under a mapping raises SIGBUS) or make it pay (huge pages, a file on a disk) is
+ * refused by name; so is a layout whose parts overlap or leave the file.
  */
 #include "daemon/ingest/memory.h"
 
@@ -81,7 +81,9 @@ static int memory_check_layout(const struct ts_control *control, uint64_t n_byte
 		*ret_why = "shards, rings or arena outside their limits";
 		return -EINVAL;
 	}
-	/* Within those limits none of the products and sums below can overflow but by the offsets. */
+	/*
+	 * Within those limits none of the products and sums below can overflow but by the offsets.
+	 */
 	if (control->shards_off % TS_CONTROL_BYTES || control->arena_off % TS_CONTROL_BYTES ||
 	    control->shards_off < TS_CONTROL_BYTES || control->shards_off > n_bytes ||
 	    control->arena_off > n_bytes ||

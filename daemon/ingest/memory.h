@@ -32,8 +32,8 @@ struct ts_memory {
 
 /*
  * Maps `fd`, which stays the caller's and is not needed afterwards. `max_bytes` bounds the size.
- * Returns 0; -EBADF, -EINVAL, -EPERM, -EFBIG, -EPROTONOSUPPORT, or what mmap() gave; *ret_why is then
- * a constant text that says what is wrong with it.
+ * Returns 0; -EBADF, -EINVAL, -EPERM, -EFBIG, -EPROTONOSUPPORT, or what mmap() gave; *ret_why is
+ * then a constant text that says what is wrong with it.
  */
 int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, const char **ret_why);
 void ts_memory_close(struct ts_memory *memory);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clock tables. The rate of a segment is kept as a fixed-point number with 48 fractional bits: over the
- * 100 ms between two snapshots its rounding is below a thousandth of a nanosecond, and a product of
- * 64-bit ticks with it fits 128 bits.
+ * Clock tables. The rate of a segment is kept as a fixed-point number with 48 fractional bits: over
+ * the 100 ms between two snapshots its rounding is below a thousandth of a nanosecond, and a
+ * product of 64-bit ticks with it fits 128 bits.
  */
 #include "daemon/merge/clock.h"
 
@@ -49,7 +49,9 @@ void ts_clock_table_add(struct ts_clock_table *table, const struct ts_clock_pair
 
 	if (ts_clock_table_last(table, &last)) {
 		if (pair->ticks < last.ticks) {
-			/* Suspended, reset, or a lie. What is asked for next is of the new epoch. */
+			/*
+			 * Suspended, reset, or a lie. What is asked for next is of the new epoch.
+			 */
 			table->n = 0;
 			table->n_backward++;
 		} else if (pair->ticks == last.ticks || pair->monotonic_ns <= last.monotonic_ns) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From ticks of any clock to nanoseconds of CLOCK_MONOTONIC. A table holds pairs of one clock
- * (an instant in ticks and in ns); between two pairs time is interpolated, beyond the last it goes on at
- * the last rate. Integer arithmetic throughout: no rounding that grows with uptime.
+ * From ticks of any clock to nanoseconds of CLOCK_MONOTONIC. A table holds pairs of one clock (an
+ * instant in ticks and in ns); between two pairs time is interpolated, beyond the last it goes on
+ * at the last rate. Integer arithmetic throughout: no rounding that grows with uptime.
  *
- * Pairs may be a stranger's (CLOCK records): any values are safe. A clock that goes backward starts a new epoch: its
- * table is emptied and the rate kept. A table belongs to one thread.
+ * Pairs may be a stranger's (CLOCK records): any values are safe. A clock that goes backward starts
+ * a new epoch: its table is emptied and the rate kept. A table belongs to one thread.
  */
 #pragma once
 
@@ -20,7 +20,10 @@ struct ts_clock_table {
 	uint32_t n;
 	uint64_t n_backward; /* epochs begun because the clock went back */
 	uint64_t max_error_ns;
-	/* The segment that was used last: most conversions need no search. Without a pair: identity. */
+	/*
+	 * The segment that was used last: most conversions need no search. Without a pair:
+	 * identity.
+	 */
 	uint64_t segment_from;
 	uint64_t segment_to;
 	uint64_t segment_ns;
@@ -30,10 +33,15 @@ struct ts_clock_table {
 int ts_clock_table_init(struct ts_clock_table *table); /* 0 or -ENOMEM */
 void ts_clock_table_deinit(struct ts_clock_table *table);
 
-/* Adds a pair. One that is not after the last is either a new epoch (ticks went back) or ignored. */
+/*
+ * Adds a pair. One that is not after the last is either a new epoch (ticks went back) or ignored.
+ */
 void ts_clock_table_add(struct ts_clock_table *table, const struct ts_clock_pair *pair);
 
-/* The same, but takes the place of the last pair where that is less than `spacing_ns` after the one before. */
+/*
+ * The same, but takes the place of the last pair where that is less than `spacing_ns` after the one
+ * before.
+ */
 void ts_clock_table_extend(struct ts_clock_table *table, const struct ts_clock_pair *pair,
 			   uint64_t spacing_ns);
 

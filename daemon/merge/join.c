@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The join's bits. A chunk whose operations are all complete and that lies well behind the newest is
- * freed early and marked as settled: what comes for it later is a further device row of a complete
- * operation (a graph, a chunked copy).
+ * The join's bits. A chunk whose operations are all complete and that lies well behind the newest
+ * is freed early and marked as settled: what comes for it later is a further device row of a
+ * complete operation (a graph, a chunked copy).
  */
 #include "daemon/merge/join.h"
 

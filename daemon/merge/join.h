@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which operations have both their halves. Rows are not joined here (a reader does that); what is kept is
- * three bits for each operation id (its API row was seen, that row expects device rows, a device row
- * was seen), so that halves whose other one never came are counted when their time is over.
+ * Which operations have both their halves. Rows are not joined here (a reader does that); what is
+ * kept is three bits for each operation id (its API row was seen, that row expects device rows, a
+ * device row was seen), so that halves whose other one never came are counted when their time is
+ * over.
  *
  * Operation ids are nearly dense and nearly in order: the bits lie in chunks that cover a window of
  * ids; memory is at most TS_JOIN_MAX_CHUNKS chunks of 24 KiB. Any ids are safe. One thread.
@@ -37,9 +38,13 @@ void ts_join_free(struct ts_join *join);
 /* An API row: its id, the nested call's (0: none), whether it expects device rows. */
 void ts_join_api(struct ts_join *join, uint64_t op_id, uint64_t nested_op_id, bool expects_device);
 
-/* A device row. Returns the id it is to carry: the outer call's where it came under a nested one's. */
+/*
+ * A device row. Returns the id it is to carry: the outer call's where it came under a nested one's.
+ */
 uint64_t ts_join_device(struct ts_join *join, uint64_t op_id);
 
-/* What has both halves or never will: the counts so far, and with `all` what is in the window too. */
+/*
+ * What has both halves or never will: the counts so far, and with `all` what is in the window too.
+ */
 void ts_join_count(const struct ts_join *join, bool all, uint64_t *ret_unjoined_api,
 		   uint64_t *ret_unjoined_device);

@@ -13,9 +13,9 @@ struct ts_loss_seen {
 };
 
 /*
- * Compares `live` (shared memory, single writer, relaxed) with what was seen and fills rows for what
- * grew, at most TS_LOSS_COUNT. Returns how many. A counter that went back is a broken peer's: it
- * counts from there.
+ * Compares `live` (shared memory, single writer, relaxed) with what was seen and fills rows for
+ * what grew, at most TS_LOSS_COUNT. Returns how many. A counter that went back is a broken peer's:
+ * it counts from there.
  */
 unsigned ts_loss_look(struct ts_loss_seen *seen, const uint64_t *live, uint64_t from_ns,
 		      uint64_t to_ns, uint32_t thread, struct ts_row_loss *ret_rows);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A record in private memory becomes a row: times onto CLOCK_MONOTONIC, ids to the file's, device rows
- * under the outer call's operation id. One thread; no allocation, no lock.
+ * A record in private memory becomes a row: times onto CLOCK_MONOTONIC, ids to the file's, device
+ * rows under the outer call's operation id. One thread; no allocation, no lock.
  */
 #pragma once
 
@@ -11,8 +11,10 @@
 #include "sbt/schema.h"
 
 struct ts_rows {
-	/* By enum ts_clock. The host's and REALTIME's are fed by the daemon, CUPTI's by CLOCK records;
-	 * MONOTONIC needs none. */
+	/*
+	 * By enum ts_clock. The host's and REALTIME's are fed by the daemon, CUPTI's by CLOCK
+	 * records; MONOTONIC needs none.
+	 */
 	struct ts_clock_table *clocks[TS_CLOCK_COUNT];
 	const struct ts_arena_reader *ids;
 	struct ts_join *join;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds and packs the control socket's answers. Each returns 0 and a malloc()ed packed Answer, or -ENOMEM.
+ * Builds and packs the control socket's answers. Each returns 0 and a malloc()ed packed Answer, or
+ * -ENOMEM.
  */
 #pragma once
 

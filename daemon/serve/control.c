@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clients of the control socket. Requests that need a session's thread wait in a list and are answered
- * when it reports or the time is over; nothing here blocks. A client that does not read its answers,
- * or asks for more at once than is allowed, is dropped.
+ * Clients of the control socket. Requests that need a session's thread wait in a list and are
+ * answered when it reports or the time is over; nothing here blocks. A client that does not read
+ * its answers, or asks for more at once than is allowed, is dropped.
  */
 #include <inttypes.h>
 #include <sys/socket.h>
@@ -99,7 +99,7 @@ void ts_client_connection_free(struct ts_client_connection *client)
 	free(client);
 }
 
-/* ---- sending ---------------------------------------------------------------------------------- */
+/* ---- sending ---- */
 
 static void control_flush(struct ts_client_connection *client)
 {
@@ -187,7 +187,7 @@ static void control_error(struct ts_client_connection *client, uint32_t request_
 	control_answer_built(client, request_id, r, packed, n_bytes, -1);
 }
 
-/* ---- requests that wait ----------------------------------------------------------------------- */
+/* ---- requests that wait ---- */
 
 static struct ts_peer *control_peer(const struct ts_server *server, uint32_t number)
 {
@@ -401,7 +401,7 @@ static void control_finish(struct ts_client_connection *client, uint32_t request
 		ts_server_finish(server);
 }
 
-/* ---- receiving -------------------------------------------------------------------------------- */
+/* ---- receiving ---- */
 
 static void control_request(struct ts_client_connection *client, const struct ts_frame *frame)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inject socket's connections: HELLO with a memfd becomes a session, BYE and hang-ups end it, a NOTE
- * becomes a session row that says why there is nothing. A peer that sends anything else is told so and
- * dropped.
+ * The inject socket's connections: HELLO with a memfd becomes a session, BYE and hang-ups end it, a
+ * NOTE becomes a session row that says why there is nothing. A peer that sends anything else is
+ * told so and dropped.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -382,8 +382,8 @@ int ts_peer_new(struct ts_server *server, int fd)
 }
 
 /*
- * The session is over. A file of its own is finished before the process is told that all is done: who
- * waits for DONE finds it complete.
+ * The session is over. A file of its own is finished before the process is told that all is done:
+ * who waits for DONE finds it complete.
  */
 static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, const char *why)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings: creating the file under a name that nobody has, what is told about the recording as such, and
- * its end.
+ * Recordings: creating the file under a name that nobody has, what is told about the recording as
+ * such, and its end.
  */
 #include "daemon/serve/recording.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One trace file being written, and what is known of it for its summary. Belongs to the main thread;
- * sessions' threads use its writer, which is thread-safe.
+ * One trace file being written, and what is known of it for its summary. Belongs to the main
+ * thread; sessions' threads use its writer, which is thread-safe.
  */
 #pragma once
 
@@ -33,9 +33,9 @@ struct ts_recording {
 };
 
 /*
- * Creates the file, never over an existing one: where `path` exists, -EEXIST; or with `unique`, "-1",
- * "-2", ... is put before its ".sbt" (and -EEXIST where a thousand of those exist too). Otherwise
- * what open() or the writer gave. `command` may be NULL.
+ * Creates the file, never over an existing one: where `path` exists, -EEXIST; or with `unique`,
+ * "-1", "-2", ... is put before its ".sbt" (and -EEXIST where a thousand of those exist too).
+ * Otherwise what open() or the writer gave. `command` may be NULL.
  */
 int ts_recording_new(const char *path, bool unique, mode_t mode, const char *command,
 		     struct ts_recording **ret_recording);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The main loop: sockets, signals, the clock, and the order in which a recording ends. Sessions work
- * in threads of their own and report through one eventfd; everything else happens here.
+ * The main loop: sockets, signals, the clock, and the order in which a recording ends. Sessions
+ * work in threads of their own and report through one eventfd; everything else happens here.
  */
 #include "daemon/serve/server.h"
 
@@ -40,7 +40,7 @@ void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 	server->n_rows += status.rows;
 }
 
-/* ---- looking after peers and clients ---------------------------------------------------------- */
+/* ---- looking after peers and clients ---- */
 
 static void server_done(struct ts_server *server)
 {
@@ -113,7 +113,7 @@ static int server_on_timer(sd_event_source *source, uint64_t usec, void *data)
 	return 0;
 }
 
-/* ---- connections ------------------------------------------------------------------------------ */
+/* ---- connections ---- */
 
 /* Returns whether there was one. */
 static bool server_accept_peer(struct ts_server *server)
@@ -154,7 +154,7 @@ static int server_on_control(sd_event_source *source, int fd, uint32_t events, v
 	return 0;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------- */
+/* ---- the end ---- */
 
 /* What processes said before the recording was told to end still counts. */
 static void server_receive_pending(struct ts_server *server)
@@ -231,7 +231,7 @@ static int server_signals(struct ts_server *server)
 	return r < 0 ? ts_error_origin(r) : 0;
 }
 
-/* ---- sockets ---------------------------------------------------------------------------------- */
+/* ---- sockets ---- */
 
 /* Nobody answers at a path that a dead daemon left behind. */
 static bool server_socket_is_stale(int type, const struct sockaddr_un *address)
@@ -381,7 +381,7 @@ static int server_open(struct ts_server *server)
 	}
 }
 
-/* ---- beginning and end of the process --------------------------------------------------------- */
+/* ---- beginning and end of the process ---- */
 
 static int server_init(struct ts_server *server)
 {

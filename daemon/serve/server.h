@@ -84,7 +84,10 @@ struct ts_server {
 	int exit_status;
 };
 
-/* Runs until the end. Returns the process's exit status, or a negative errno where it could not start. */
+/*
+ * Runs until the end. Returns the process's exit status, or a negative errno where it could not
+ * start.
+ */
 int ts_server_run(const struct ts_server_options *options);
 
 /* ---- between the server's files ---- */

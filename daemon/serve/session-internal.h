@@ -75,3 +75,20 @@ struct ts_session {
 
 /* The thread's function. Its argument is the session. */
 void *ts_session_thread(void *session);
+
+/* Between the thread's files. All return 0, a negative errno, or SESSION_E_BAD_PEER. */
+
+#define SESSION_E_BAD_PEER 1 /* why says what it did: it alone is dropped */
+
+int ts_session_bad(struct ts_session *s, const char *why);
+/* The writer's failures are the file's: none of them is the peer's doing. */
+int ts_session_write_failed(struct ts_session *s, int r);
+/* Something came that is to be written in time. */
+void ts_session_dirty(struct ts_session *s);
+/* Writes what was gathered, then gives its space in the rings back. */
+int ts_session_write(struct ts_session *s);
+int ts_session_add_row(struct ts_session *s, unsigned type, const void *row);
+int ts_session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t count,
+		    uint64_t from_ns);
+/* Reads what was newly published in the arena. */
+int ts_session_read_arena(struct ts_session *s);

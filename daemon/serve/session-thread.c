@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's work. Each round loads the shards' heads, takes a clock snapshot (so that every host time drained
- * lies between two), reads new definitions, makes rows, and every so often writes them: only then
- * is the ring's space given back, so that a daemon that comes after this one finds what was not
- * written still there.
+ * A session's work. Each round loads the shards' heads, takes a clock snapshot (so that every host
+ * time drained lies between two), reads new definitions, makes rows, and every so often writes
+ * them: only then is the ring's space given back, so that a daemon that comes after this one finds
+ * what was not written still there.
  *
- * The peer is hostile until proven otherwise: what breaks the ring's rules ends this session and no other.
+ * The peer is hostile until proven otherwise: what breaks the ring's rules ends this session and no
+ * other.
  */
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -25,16 +26,13 @@
 #define CHECKPOINT_VERSION  1u
 #define CHECKPOINT_N_HEADER 4u
 
-#define SESSION_E_BAD_PEER  1 /* s->why says what it did */
-
-static int session_bad(struct ts_session *s, const char *why)
+int ts_session_bad(struct ts_session *s, const char *why)
 {
 	s->why = why;
 	return SESSION_E_BAD_PEER;
 }
 
-/* The writer's failures are the file's: none of them is the peer's doing. */
-static int session_write_failed(struct ts_session *s, int r)
+int ts_session_write_failed(struct ts_session *s, int r)
 {
 	s->write_error = r < 0 ? r : -EIO;
 	return ts_error_trace(s->write_error);
@@ -50,7 +48,7 @@ static void session_count_row(struct ts_session *s, unsigned type)
 	__atomic_store_n(&s->counts[type], s->counts[type] + 1, __ATOMIC_RELAXED);
 }
 
-static void session_dirty(struct ts_session *s)
+void ts_session_dirty(struct ts_session *s)
 {
 	if (!s->dirty) {
 		s->dirty = true;
@@ -58,7 +56,7 @@ static void session_dirty(struct ts_session *s)
 	}
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void session_release(struct ts_session *s)
 {
@@ -73,15 +71,17 @@ static void session_release(struct ts_session *s)
 	}
 }
 
-/* Writes what was gathered, then gives its space back. */
-static int session_write(struct ts_session *s)
+int ts_session_write(struct ts_session *s)
 {
 	size_t n_words = CHECKPOINT_N_HEADER + s->n_claimed;
 	int r;
 
 	if (!s->dirty)
 		return 0;
-	/* {version, shards, arena position, 0, position of each shard}: what a later daemon compares. */
+	/*
+	 * {version, shards, arena position, 0, position of each shard}: what a later daemon
+	 * compares.
+	 */
 	s->checkpoint[0] = CHECKPOINT_VERSION;
 	s->checkpoint[1] = s->n_claimed;
 	s->checkpoint[2] = s->arena.position;
@@ -90,161 +90,43 @@ static int session_write(struct ts_session *s)
 		s->checkpoint[CHECKPOINT_N_HEADER + i] = s->shards[i].position;
 	r = ts_sbt_session_writer_seal(s->writer, s->checkpoint, n_words * sizeof(uint64_t));
 	if (r)
-		return session_write_failed(s, r);
+		return ts_session_write_failed(s, r);
 	s->dirty = false;
 	session_release(s);
 	return 0;
 }
 
-static int session_add_row(struct ts_session *s, unsigned type, const void *row)
+int ts_session_add_row(struct ts_session *s, unsigned type, const void *row)
 {
 	int r = ts_sbt_session_writer_add_row(s->writer, type, row);
 
 	if (ts_unlikely(r == TS_SBT_E_FULL)) {
-		session_dirty(s);
-		r = session_write(s);
+		ts_session_dirty(s);
+		r = ts_session_write(s);
 		if (r)
 			return r;
 		r = ts_sbt_session_writer_add_row(s->writer, type, row);
 	}
-	return r ? session_write_failed(s, r) : 0;
+	return r ? ts_session_write_failed(s, r) : 0;
 }
 
 static int session_add_loss(struct ts_session *s, const struct ts_row_loss *row)
 {
-	session_dirty(s);
+	ts_session_dirty(s);
 	session_count_lost(s, row->reason, row->count);
 	session_count_row(s, TS_ROW_LOSS);
-	return session_add_row(s, TS_ROW_LOSS, row);
+	return ts_session_add_row(s, TS_ROW_LOSS, row);
 }
 
-static int session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t count,
-			uint64_t from_ns)
+int ts_session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t count,
+		    uint64_t from_ns)
 {
 	struct ts_row_loss row = ts_loss_row(reason, count, from_ns, ts_clock_monotonic_ns());
 
 	return count ? session_add_loss(s, &row) : 0;
 }
 
-/* ---- definitions ------------------------------------------------------------------------------ */
-
-static int sink_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *ret_id)
-{
-	struct ts_session *s = data;
-	int r = ts_sbt_writer_string(s->recording->writer, bytes, n_bytes, ret_id);
-
-	return r ? session_write_failed(s, r) : 0;
-}
-
-static int sink_stack(void *data, const uint64_t *frames, uint32_t n_frames, uint32_t flags,
-		      uint32_t *ret_id)
-{
-	struct ts_session *s = data;
-	int r = ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,
-						flags & TS_STACK_TRUNCATED, ret_id);
-
-	if (r == TS_SBT_E_FULL) {
-		r = session_write(s);
-		r = r
-			    ?: ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,
-							       flags & TS_STACK_TRUNCATED, ret_id);
-	}
-	return r ? session_write_failed(s, r) : 0;
-}
-
-static uint64_t session_host_time(struct ts_session *s, uint64_t ticks)
-{
-	if (!ticks || s->memory.host_clock == TS_CLOCK_MONOTONIC)
-		return ticks;
-	return ts_clock_table_convert(&s->host_clock, ticks);
-}
-
-static int sink_thread(void *data, const struct ts_definition_thread *thread, uint32_t name,
-		       uint32_t *ret_id)
-{
-	struct ts_session *s = data;
-	struct ts_row_thread row = {
-		.start_ns = session_host_time(s, thread->time),
-		.tid = thread->tid,
-		.name = name,
-	};
-	int r = ts_sbt_session_writer_add_thread(s->writer, &row, ret_id);
-
-	return r ? session_write_failed(s, r) : 0;
-}
-
-static int sink_device(void *data, const struct ts_definition_device *device, uint32_t name)
-{
-	struct ts_row_device row = {
-		.device = device->device,
-		.name = name,
-		.memory_bytes = device->memory_bytes,
-		.memory_bandwidth_kb_per_s = device->memory_bandwidth_kb_per_s,
-		.compute_capability_major = device->compute_capability_major,
-		.compute_capability_minor = device->compute_capability_minor,
-		.n_multiprocessors = device->n_multiprocessors,
-		.core_clock_khz = device->core_clock_khz,
-		.n_copy_engines = device->n_copy_engines,
-		.threads_per_warp = device->threads_per_warp,
-		.max_warps_per_multiprocessor = device->max_warps_per_multiprocessor,
-		.max_blocks_per_multiprocessor = device->max_blocks_per_multiprocessor,
-		.max_shared_bytes_per_multiprocessor = device->max_shared_bytes_per_multiprocessor,
-		.max_registers_per_multiprocessor = device->max_registers_per_multiprocessor,
-		.l2_cache_bytes = device->l2_cache_bytes,
-		.flags = device->definition.flags,
-	};
-
-	memcpy(row.uuid, device->uuid, sizeof(row.uuid));
-	return session_add_row(data, TS_ROW_DEVICE, &row);
-}
-
-static int sink_module(void *data, const struct ts_definition_module *module, uint32_t path)
-{
-	struct ts_session *s = data;
-	struct ts_row_module row = {
-		.start_ns = session_host_time(s, module->time),
-		.address = module->start,
-		.address_end = module->end,
-		.bias = module->bias,
-		.path = path,
-		.flags = module->definition.flags,
-		.n_build_id_bytes = module->n_build_id_bytes,
-	};
-
-	memcpy(row.build_id, module->build_id, sizeof(row.build_id));
-	return session_add_row(s, TS_ROW_MODULE, &row);
-}
-
-static int session_read_arena(struct ts_session *s)
-{
-	const struct ts_arena_sink sink = {
-		.data = s,
-		.string = sink_string,
-		.stack = sink_stack,
-		.thread = sink_thread,
-		.device = sink_device,
-		.module = sink_module,
-	};
-	const struct ts_arena *arena = ts_memory_arena(&s->memory);
-	/* Pairs with the producer's release of `published`. */
-	uint64_t published = __atomic_load_n(&arena->published, __ATOMIC_ACQUIRE);
-	int r;
-
-	if (published == s->arena.position)
-		return 0;
-	session_dirty(s);
-	r = ts_arena_read(&s->arena, (const uint8_t *)arena + sizeof(*arena), s->memory.arena_bytes,
-			  published, &sink);
-	if (r == -EBADMSG && !s->write_error)
-		return session_bad(s, "its definitions are malformed");
-	if (r)
-		return r;
-	return session_lose(s, TS_LOSS_BAD_DEFINITION, s->arena.n_bad - s->bad_definitions,
-			    s->loss_ns)
-		       ?: (s->bad_definitions = s->arena.n_bad, 0);
-}
-
-/* ---- clocks ----------------------------------------------------------------------------------- */
+/* ---- clocks ---- */
 
 static int session_store_clock(struct ts_session *s, enum ts_clock clock,
 			       const struct ts_clock_pair *pair)
@@ -257,7 +139,7 @@ static int session_store_clock(struct ts_session *s, enum ts_clock clock,
 	};
 
 	session_count_row(s, TS_ROW_CLOCK);
-	return session_add_row(s, TS_ROW_CLOCK, &row);
+	return ts_session_add_row(s, TS_ROW_CLOCK, &row);
 }
 
 static int session_store_pairs(struct ts_session *s)
@@ -272,8 +154,8 @@ static int session_store_pairs(struct ts_session *s)
 }
 
 /*
- * A pair of now. While rows flow, pairs go into the trace at most 100 ms apart, and with the first row after a
- * silence the pair from before it, so that the trace itself brackets every time in it.
+ * A pair of now. While rows flow, pairs go into the trace at most 100 ms apart, and with the first
+ * row after a silence the pair from before it, so that the trace itself brackets every time in it.
  */
 static int session_clock(struct ts_session *s, bool flowing)
 {
@@ -285,7 +167,7 @@ static int session_clock(struct ts_session *s, bool flowing)
 	if (pair.error_ns > s->row.clock_error_ns)
 		s->row.clock_error_ns = pair.error_ns;
 	if (flowing && !s->last_pair_stored) {
-		session_dirty(s);
+		ts_session_dirty(s);
 		r = session_store_pairs(s);
 	}
 	if (pair.monotonic_ns - s->stored_ns < CLOCK_STORED_NS && s->last_pair_stored)
@@ -295,11 +177,11 @@ static int session_clock(struct ts_session *s, bool flowing)
 	s->last_pair_stored = false;
 	if (!flowing || r)
 		return r;
-	session_dirty(s);
+	ts_session_dirty(s);
 	return session_store_pairs(s);
 }
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 static int session_record(struct ts_session *s, struct session_shard *shard,
 			  const struct ts_record *record)
@@ -308,16 +190,16 @@ static int session_record(struct ts_session *s, struct session_shard *shard,
 	int r = ts_rows_convert(&s->rows, record, &row);
 
 	if (ts_unlikely(r))
-		return session_lose(s,
-				    r == TS_ROWS_E_UNKNOWN ? TS_LOSS_UNKNOWN_RECORD
-							   : TS_LOSS_BAD_RECORD,
-				    1, s->loss_ns);
+		return ts_session_lose(s,
+				       r == TS_ROWS_E_UNKNOWN ? TS_LOSS_UNKNOWN_RECORD
+							      : TS_LOSS_BAD_RECORD,
+				       1, s->loss_ns);
 	if (record->type >= TS_RECORD_KERNEL && record->type <= TS_RECORD_MEMSET)
 		shard->has_device_rows = true;
 	else if (ts_unlikely(record->type == TS_RECORD_LOSS))
 		session_count_lost(s, row.loss.reason, row.loss.count);
 	session_count_row(s, record->type);
-	return session_add_row(s, record->type, &row);
+	return ts_session_add_row(s, record->type, &row);
 }
 
 static int session_drain_shard(struct ts_session *s, uint32_t i)
@@ -333,7 +215,7 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 	/* Written before the owner's first commit, which the acquire of the head has seen. */
 	thread = __atomic_load_n(&memory->thread, __ATOMIC_RELAXED);
 	s->rows.thread = ts_id_map_get(&s->arena.threads, thread);
-	session_dirty(s);
+	ts_session_dirty(s);
 	while (shard->position != shard->head && shard->position - turn_begin < turn_bytes) {
 		uint64_t begin = shard->position;
 		const struct ts_record *record;
@@ -343,7 +225,7 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 		r = ts_drain_copy(&s->drain, memory, s->memory.ring_bytes, begin, shard->head,
 				  &n_bytes);
 		if (r < 0)
-			return session_bad(s, "a record in its ring is malformed");
+			return ts_session_bad(s, "a record in its ring is malformed");
 		for (;;) {
 			/* Up to date at each record: a row that does not fit forces a write. */
 			shard->position = begin + off;
@@ -357,10 +239,10 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 		shard->position = begin + n_bytes;
 		if (ts_sbt_session_writer_pending_rows(s->writer) >= SEAL_ROWS ||
 		    shard->position - shard->released > s->memory.ring_bytes / 2) {
-			r = session_write(s);
+			r = ts_session_write(s);
 			if (r)
 				return r;
-			session_dirty(s);
+			ts_session_dirty(s);
 		}
 	}
 	return 0;
@@ -373,7 +255,7 @@ static int session_load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
 	uint64_t head = ts_ring_consumer_head(ts_memory_shard(&s->memory, i));
 
 	if (!ts_ring_consumer_check(head, shard->position, shard->released, s->memory.ring_bytes))
-		return session_bad(s, "its ring's indices are impossible");
+		return ts_session_bad(s, "its ring's indices are impossible");
 	if (head - shard->position > *n_most)
 		*n_most = head - shard->position;
 	shard->head = head;
@@ -382,8 +264,9 @@ static int session_load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
 
 /*
  * Shards that deliver device rows have their heads loaded first and are drained last: the call that
- * caused a device row was committed before it, in another shard, and so is seen in the same round (unless
- * that shard has more than a turn's worth waiting: then the row keeps a nested call's id, which the API row names).
+ * caused a device row was committed before it, in another shard, and so is seen in the same round
+ * (unless that shard has more than a turn's worth waiting: then the row keeps a nested call's id,
+ * which the API row names).
  */
 static int session_load_heads(struct ts_session *s, uint64_t *ret_n_most)
 {
@@ -393,7 +276,7 @@ static int session_load_heads(struct ts_session *s, uint64_t *ret_n_most)
 
 	*ret_n_most = 0;
 	if (n > s->memory.n_shards)
-		return session_bad(s, "it claims more shards than it has");
+		return ts_session_bad(s, "it claims more shards than it has");
 	if (n > s->n_claimed)
 		s->n_claimed = n;
 	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
@@ -455,19 +338,19 @@ static int session_round(struct ts_session *s, uint64_t *ret_n_most)
 	int r = session_load_heads(s, ret_n_most);
 
 	r = r ?: session_clock(s, *ret_n_most != 0);
-	r = r ?: session_read_arena(s);
+	r = r ?: ts_session_read_arena(s);
 	r = r ?: session_drain_shards(s);
 	if (!r && ts_clock_monotonic_ns() - s->loss_ns >= LOSS_LOOK_NS)
 		r = session_look_for_losses(s);
 	if (!r && s->dirty &&
 	    ts_clock_monotonic_ns() - s->dirty_ns >= s->options.seal_age_ms * MS_NS)
-		r = session_write(s);
+		r = ts_session_write(s);
 	__atomic_store_n(&s->memory.control->heartbeat_ns, ts_clock_monotonic_ns(),
 			 __ATOMIC_RELAXED);
 	return r;
 }
 
-/* ---- what the main thread asks for ------------------------------------------------------------ */
+/* ---- what the main thread asks for ---- */
 
 static void session_notify(struct ts_session *s)
 {
@@ -540,7 +423,7 @@ static int session_finish_seal(struct ts_session *s, bool flushed)
 	if (!flushed || s->seal_serving == s->seals_done || !session_reached_targets(s))
 		return 0;
 	r = session_look_for_losses(s);
-	r = r ?: session_write(s);
+	r = r ?: ts_session_write(s);
 	if (r)
 		return r;
 	__atomic_store_n(&s->seals_done, s->seal_serving, __ATOMIC_RELEASE);
@@ -564,7 +447,7 @@ static void session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
 	__atomic_store_n(&control->sleeping, 0, __ATOMIC_RELAXED);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------- */
+/* ---- the end ---- */
 
 /* Drains until nothing new comes. */
 static int session_drain_to_end(struct ts_session *s)
@@ -626,16 +509,16 @@ static int session_close(struct ts_session *s, enum ts_session_end how)
 
 	r = session_look_for_losses(s);
 	ts_join_count(s->join, true, &n_api, &n_device);
-	r = r ?: session_lose(s, TS_LOSS_UNJOINED_API, n_api, s->start_ns);
-	r = r ?: session_lose(s, TS_LOSS_UNJOINED_DEVICE, n_device, s->start_ns);
+	r = r ?: ts_session_lose(s, TS_LOSS_UNJOINED_API, n_api, s->start_ns);
+	r = r ?: ts_session_lose(s, TS_LOSS_UNJOINED_DEVICE, n_device, s->start_ns);
 	if (how == TS_SESSION_END_BAD_DATA)
-		r = r ?: session_lose(s, TS_LOSS_BAD_RECORD, 1, s->loss_ns);
+		r = r ?: ts_session_lose(s, TS_LOSS_BAD_RECORD, 1, s->loss_ns);
 	session_take_state(s);
 	s->row.end_ns = ts_clock_monotonic_ns();
 	s->row.ended = how;
 	r = r ?: ts_sbt_session_writer_update(s->writer, &s->row);
 	s->dirty = true;
-	return r ?: session_write(s);
+	return r ?: ts_session_write(s);
 }
 
 static enum ts_session_end session_finish(struct ts_session *s, int r, enum ts_session_end how)
@@ -652,7 +535,9 @@ static enum ts_session_end session_finish(struct ts_session *s, int r, enum ts_s
 		how = TS_SESSION_END_BAD_DATA;
 	if (r >= 0 && session_close(s, how) >= 0)
 		return how;
-	/* What it produced from now on, and what was drained but not written, is lost to the disk. */
+	/*
+	 * What it produced from now on, and what was drained but not written, is lost to the disk.
+	 */
 	session_count_lost(s, TS_LOSS_DISK, ts_sbt_session_writer_pending_rows(s->writer) ?: 1);
 	return TS_SESSION_END_DAEMON;
 }

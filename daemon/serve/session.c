@@ -21,8 +21,9 @@ static void session_wake(struct ts_session *s)
 }
 
 /*
- * Where each shard is to be taken up: at what was released, which is 0 but for a process that another daemon served
- * before. Counters of loss start at 0 all the same: told twice is better than never.
+ * Where each shard is to be taken up: at what was released, which is 0 but for a process that
+ * another daemon served before. Counters of loss start at 0 all the same: told twice is better than
+ * never.
  */
 static int session_init_shards(struct ts_session *s)
 {

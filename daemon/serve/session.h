@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One traced process being drained: a thread of its own that sleeps until records come, takes them out
- * of the shards, turns them into rows, writes them, and only then releases their space.
+ * One traced process being drained: a thread of its own that sleeps until records come, takes them
+ * out of the shards, turns them into rows, writes them, and only then releases their space.
  *
  * Everything here is called by the main thread; the session's thread reports through an eventfd
  * and through fields read atomically.
@@ -26,7 +26,8 @@ struct ts_session_options {
 #define TS_SESSION_FLUSH_WAIT_MS 2000u /* for a process that is told to stop */
 
 /*
- * Begins a session in the recording, which outlives it, and starts its thread. On success `memory` is taken over.
+ * Begins a session in the recording, which outlives it, and starts its thread. On success `memory`
+ * is taken over.
  */
 int ts_session_new(struct ts_recording *recording, struct ts_memory *memory,
 		   const struct ts_session_options *options, struct ts_session **ret_session);
@@ -34,15 +35,19 @@ int ts_session_new(struct ts_recording *recording, struct ts_memory *memory,
 void ts_session_free(struct ts_session *session);
 
 /*
- * Asks the thread to come to the end: what is committed is drained and written. STOPPED asks the process to flush
- * first, with a bound. The first reason stays, but DIED and BYE shorten a STOPPED that still waits.
+ * Asks the thread to come to the end: what is committed is drained and written. STOPPED asks the
+ * process to flush first, with a bound. The first reason stays, but DIED and BYE shorten a STOPPED
+ * that still waits.
  */
 void ts_session_end(struct ts_session *session, enum ts_session_end how);
 /* Whether the thread has come to its end, and how; *ret_why is a constant text. */
 bool ts_session_ended(const struct ts_session *session, enum ts_session_end *ret_how,
 		      const char **ret_why);
 
-/* Asks that all committed so far be written, with `flush_ms` after the process flushed or that much time. */
+/*
+ * Asks that all committed so far be written, with `flush_ms` after the process flushed or that much
+ * time.
+ */
 uint64_t ts_session_seal(struct ts_session *session, uint32_t flush_ms);
 bool ts_session_sealed(const struct ts_session *session, uint64_t ticket);
 

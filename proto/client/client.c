@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The client's end of the control socket. One request is out at a time, so an answer with another
- * request's id is a leftover of nobody and ends the connection; a deadline that passes does too, for
- * the late answer would be taken for the next one's.
+ * request's id is a leftover of nobody and ends the connection; a deadline that passes does too,
+ * for the late answer would be taken for the next one's.
  */
 #include "proto/client/client.h"
 

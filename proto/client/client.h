@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Talks to a daemon's control socket: sends a request, waits for its answers until a deadline, takes
- * the file descriptors that come with them. One request at a time; one thread at a time.
+ * Talks to a daemon's control socket: sends a request, waits for its answers until a deadline,
+ * takes the file descriptors that come with them. One request at a time; one thread at a time.
  *
  * Functions return 0 or a negative errno:
  *	-ENOENT, -ECONNREFUSED	no daemon listens there
  *	-EACCES			the socket is not ours to use
- *	-ETIMEDOUT		the deadline passed; the connection is closed, later requests give -ENOTCONN
+ *	-ETIMEDOUT		the deadline passed; the connection is closed from then on (-ENOTCONN)
  *	-ECONNRESET		the daemon went away
  *	-EPROTO, -EMSGSIZE	what came back is not an answer
  */

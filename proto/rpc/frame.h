@@ -5,7 +5,7 @@
  *	 0  u32  magic         "TSRP"
  *	 4  u16  version       TS_FRAME_VERSION
  *	 6  u8   kind          enum ts_frame_kind
- *	 7  u8   n_fds         file descriptors that came with this frame (SCM_RIGHTS on its first byte)
+ *	 7  u8   n_fds         file descriptors that come with its first byte (SCM_RIGHTS)
  *	 8  u32  request_id    chosen by the client, not 0; its answers carry it
  *	12  u32  deadline_ms   request: the client waits that long, 0 without bound; answer: 0
  *	16  u32  n_bytes       of the message
@@ -89,8 +89,8 @@ int ts_frame_parser_feed(struct ts_frame_parser *parser, const void *data, size_
 
 /*
  * The next whole frame. Returns 0; TS_FRAME_E_MORE; -EPROTO where the bytes are no frame of ours;
- * -EPROTONOSUPPORT for another version; -EMSGSIZE where it is larger than allowed. After an error the
- * stream cannot be resumed.
+ * -EPROTONOSUPPORT for another version; -EMSGSIZE where it is larger than allowed. After an error
+ * the stream cannot be resumed.
  */
 int ts_frame_parser_next(struct ts_frame_parser *parser, struct ts_frame *ret_frame);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A shard as a hostile producer might leave it: the input is where reading begins, what head claims, and the
- * ring's bytes. Everything that comes out as a record is made a row of.
+ * A shard as a hostile producer might leave it: the input is where reading begins, what head
+ * claims, and the ring's bytes. Everything that comes out as a record is made a row of.
  */
 #include "daemon/ingest/drain.h"
 #include "daemon/merge/rows.h"

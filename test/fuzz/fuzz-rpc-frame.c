@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control socket's framing and messages: bytes as a client might send them, cut where the first byte
- * says; every frame's message is unpacked as a request, and as an answer printed as JSON.
+ * The control socket's framing and messages: bytes as a client might send them, cut where the first
+ * byte says; every frame's message is unpacked as a request, and as an answer printed as JSON.
  */
 #include "proto/rpc/frame.h"
 #include "proto/rpc/json.h"

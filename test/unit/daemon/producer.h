@@ -73,7 +73,9 @@ static inline void producer_deinit(struct producer *p)
 	close(p->memfd);
 }
 
-/* A definition of n_bytes, header included; the caller's header fields but the length are filled. */
+/*
+ * A definition of n_bytes, header included; the caller's header fields but the length are filled.
+ */
 static inline uint32_t producer_define(struct producer *p, uint16_t type, void *definition,
 				       size_t n_bytes, const void *tail, size_t n_tail)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes from a peer: its memory, its rings, its definitions. Everything that breaks the rules is
- * refused, and what does not is read to the last byte.
+ * What comes from a peer: its memory, its rings, its definitions. Everything that breaks the rules
+ * is refused, and what does not is read to the last byte.
  */
 #include "test/unit/harness.h"
 

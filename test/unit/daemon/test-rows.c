@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of every type become rows: fields land in the columns of the same name, shorter records read
- * as zero, longer ones are cut, what cannot be is told apart from what is not known.
+ * Records of every type become rows: fields land in the columns of the same name, shorter records
+ * read as zero, longer ones are cut, what cannot be is told apart from what is not known.
  */
 #include "test/unit/harness.h"
 
