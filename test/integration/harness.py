@@ -116,6 +116,11 @@ def record_environment(**changes):
     return env
 
 
+def alone_environment(vgpu='', **changes):
+    """For a program on the virtual GPU without us."""
+    return record_environment(LD_LIBRARY_PATH=VGPU, TRACESMITH_VGPU=vgpu or None, **changes)
+
+
 class Result:
     def __init__(self, status, out, err, pid):
         self.status, self.out, self.err, self.pid = status, out, err, pid

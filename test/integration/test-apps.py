@@ -22,8 +22,7 @@ PROGRAMS = {
 class Apps(harness.Case):
     def check_alone(self, argv, vgpu, result):
         """The same program without us: same output, same end."""
-        env = harness.environment(LD_LIBRARY_PATH=harness.VGPU, TRACESMITH_VGPU=vgpu or None)
-        alone = harness.run(argv, env, cwd=self.folder)
+        alone = harness.run(argv, harness.alone_environment(vgpu), cwd=self.folder)
         self.assertEqual((result.status, result.out, result.err),
                          (alone.status, alone.out, alone.err))
 

@@ -24,8 +24,7 @@ class Exits(harness.Case):
     def check(self, how, form, recorded):
         argument, status, state = ENDS[how]
         argv = [harness.app('exits', form), how, str(int(argument))]
-        env = harness.environment(LD_LIBRARY_PATH=harness.VGPU)
-        alone = harness.run(argv, env, cwd=self.folder)
+        alone = harness.run(argv, harness.alone_environment(), cwd=self.folder)
         self.assertEqual(alone.status, status, alone)
         if recorded:
             result, path = self.record(argv, '--vgpu', '-q')
