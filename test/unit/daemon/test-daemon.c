@@ -5,6 +5,8 @@
  */
 #include "test/unit/harness.h"
 
+#include <sys/resource.h>
+
 #include "proto/client/client.h"
 #include "proto/rpc/frame.h"
 #include "sbt/reader.h"
@@ -198,6 +200,41 @@ TS_TEST(killed_producer)
 	check_launches(path, 20000, TS_SESSION_END_DIED);
 	close(pipe_fds[0]);
 	close(pipe_fds[1]);
+	producer_deinit(&p);
+	directory_remove(directory);
+}
+
+/* The disk is full (here: the file may not grow): recording stops, the file opens, the ring is kept. */
+TS_TEST(full_disk)
+{
+	struct rlimit small = {4096, RLIM_INFINITY}, old;
+	struct ts_sbt_reader *reader;
+	char directory[128], path[160];
+	struct producer p;
+	int fd, file, status;
+	pid_t pid;
+
+	directory_make(directory, sizeof(directory));
+	snprintf(path, sizeof(path), "%s/x.sbt", directory);
+	producer_init(&p, 4, true);
+	ts_check_int(getrlimit(RLIMIT_FSIZE, &old), 0);
+	ts_check_int(setrlimit(RLIMIT_FSIZE, &small), 0);
+	pid = daemon_private(path, &fd);
+	ts_check_int(setrlimit(RLIMIT_FSIZE, &old), 0);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	produce(&p, 5000);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_STOP);
+	ts_check(!(p.control->command & TS_COMMAND_RECORD));
+	/* Nothing was given back that is not in the file. */
+	ts_check_int(producer_shard(&p, 0)->released, 0);
+	status = daemon_wait(pid);
+	ts_check(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	reader_open(path, &file, &reader);
+	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_TRUNCATED);
+	ts_sbt_reader_free(reader);
+	close(file);
+	close(fd);
 	producer_deinit(&p);
 	directory_remove(directory);
 }
