@@ -421,34 +421,13 @@ static uint64_t *times_of(void *record, uint32_t kind, uint64_t **ret_end)
 	return &((struct ts_cupti_activity_memset *)record)->start;
 }
 
-static void operation_started(struct ts_vgpu_operation *op)
+/* Writes start and end, and for a kernel queued and submitted, into the record; 0: not known. */
+static void fill_times(struct ts_vgpu_operation *op, uint64_t times[4])
 {
-	uint64_t start = op->start_ns;
-	uint64_t *end;
-	void *record;
-
-	/* A forced flush may take the record before its end is known. */
-	if (!op->sink_buffer)
-		return;
-	ts_cupti_clock_convert(&start, 1);
-	record = ts_cupti_buffer_open(op->sink_buffer, op->sink_offset);
-	if (record)
-		*times_of(record, op->kind, &end) = start;
-	ts_cupti_buffer_close(op->sink_buffer);
-}
-
-static void operation_completed(struct ts_vgpu_operation *op)
-{
-	uint64_t times[4] = {op->start_ns, op->end_ns};
+	struct ts_cupti_activity_kernel *kernel;
 	uint64_t *start, *end;
 	void *record;
 
-	if (!op->sink_buffer)
-		return;
-	if (ts_cupti_latency_timestamps()) {
-		times[2] = op->queued_ns;
-		times[3] = op->submitted_ns;
-	}
 	ts_cupti_clock_convert(times, 4);
 	record = ts_cupti_buffer_open(op->sink_buffer, op->sink_offset);
 	if (record) {
@@ -456,13 +435,36 @@ static void operation_completed(struct ts_vgpu_operation *op)
 		*start = times[0];
 		*end = times[1];
 		if (op->kind == TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
-			struct ts_cupti_activity_kernel *kernel = record;
-
+			kernel = record;
 			kernel->completed = times[1];
 			kernel->queued = times[2];
 			kernel->submitted = times[3];
 		}
 	}
+}
+
+static void operation_started(struct ts_vgpu_operation *op)
+{
+	uint64_t times[4] = {op->start_ns};
+
+	/* A forced flush may take the record before its end is known. */
+	if (!op->sink_buffer)
+		return;
+	fill_times(op, times);
+	ts_cupti_buffer_close(op->sink_buffer);
+}
+
+static void operation_completed(struct ts_vgpu_operation *op)
+{
+	uint64_t times[4] = {op->start_ns, op->end_ns};
+
+	if (!op->sink_buffer)
+		return;
+	if (ts_cupti_latency_timestamps()) {
+		times[2] = op->queued_ns;
+		times[3] = op->submitted_ns;
+	}
+	fill_times(op, times);
 	ts_cupti_buffer_finish(op->sink_buffer);
 	op->sink_buffer = NULL;
 }
