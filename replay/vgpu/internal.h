@@ -116,6 +116,7 @@ struct ts_vgpu_context {
 	uint64_t n_blocking_queued; /* operations queued in blocking streams but the legacy one */
 	uint64_t blocking_end_ns;   /* latest end dispatched in those */
 	unsigned n_legacy_blocked;  /* streams in BLOCKED_LEGACY but the legacy one */
+	unsigned pins; /* threads that walk the device's contexts and are at this one */
 	struct ts_vgpu_context *next, **prev;
 };
 
@@ -241,6 +242,7 @@ int ts_vgpu_stream_begin(struct ts_vgpu_stream *stream, struct ts_vgpu_op **ret_
 void ts_vgpu_stream_push(struct ts_vgpu_stream *stream, struct ts_vgpu_op *op);
 int ts_vgpu_stream_wait_seq(struct ts_vgpu_stream *stream, uint64_t seq);
 void ts_vgpu_streams_drain(struct ts_vgpu_context *context);
+void ts_vgpu_device_drain(struct ts_vgpu_device *device);
 
 /* worker.c; all under the lock */
 int ts_vgpu_worker_start(struct ts_vgpu_device *device);

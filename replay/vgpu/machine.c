@@ -259,6 +259,8 @@ void ts_vgpu_context_free(struct ts_vgpu_context *context)
 	vgpu = context->device->vgpu;
 	ts_vgpu_lock(vgpu);
 	ts_vgpu_streams_drain(context);
+	while (context->pins)
+		pthread_cond_wait(&vgpu->report_cond, &vgpu->lock);
 	while (context->streams) {
 		struct ts_vgpu_stream *stream = context->streams;
 
@@ -309,8 +311,7 @@ int ts_vgpu_context_synchronize(struct ts_vgpu_context *context)
 int ts_vgpu_device_synchronize(struct ts_vgpu_device *device)
 {
 	ts_vgpu_lock(device->vgpu);
-	for (struct ts_vgpu_context *c = device->contexts; c; c = c->next)
-		ts_vgpu_streams_drain(c);
+	ts_vgpu_device_drain(device);
 	ts_vgpu_unlock(device->vgpu);
 	return 0;
 }

@@ -342,8 +342,7 @@ static int find_idle(struct ts_vgpu_context *context, uint64_t address, bool hos
 		return TS_VGPU_E_NOT_OWNER;
 	}
 	device = range->device;
-	for (struct ts_vgpu_context *c = vgpu->devices[device].contexts; c; c = c->next)
-		ts_vgpu_streams_drain(c);
+	ts_vgpu_device_drain(&vgpu->devices[device]);
 	/* The lock was let go while waiting. */
 	range = ts_vgpu_range_find(vgpu, address);
 	if (!range || range->start != address) {

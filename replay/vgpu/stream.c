@@ -203,6 +203,20 @@ void ts_vgpu_streams_drain(struct ts_vgpu_context *context)
 	}
 }
 
+void ts_vgpu_device_drain(struct ts_vgpu_device *device)
+{
+	struct ts_vgpu_context *next;
+
+	for (struct ts_vgpu_context *c = device->contexts; c; c = next) {
+		/* The lock is let go inside; the pin keeps the context and its place in the list. */
+		c->pins++;
+		ts_vgpu_streams_drain(c);
+		next = c->next;
+		if (!--c->pins)
+			pthread_cond_broadcast(&device->vgpu->report_cond);
+	}
+}
+
 int ts_vgpu_stream_query(struct ts_vgpu_stream *stream)
 {
 	struct ts_vgpu *vgpu = stream->device->vgpu;
@@ -427,13 +441,17 @@ static int copy_locked(struct ts_vgpu_stream *stream, const struct ts_vgpu_copy 
 	bool wait;
 	int r;
 
+	/* First, because it may wait and let the lock go. */
+	r = ts_vgpu_stream_begin(stream, &op);
+	if (r)
+		return r;
 	r = side_find(stream, copy->src, src_extent, &src);
 	if (!r)
 		r = side_find(stream, copy->dst, dst_extent, &dst);
-	if (!r)
-		r = ts_vgpu_stream_begin(stream, &op);
-	if (r)
+	if (r) {
+		ts_vgpu_op_put(vgpu, op);
 		return r;
+	}
 	op->done.kind = TS_VGPU_OP_COPY;
 	op->done.tag = copy->tag;
 	op->done.u.copy.kind = copy_kind(&src, &dst);
@@ -513,12 +531,17 @@ int ts_vgpu_fill(struct ts_vgpu_stream *stream, const struct ts_vgpu_fill *fill)
 	    !extent_of(&shape, fill->pitch, 0, &extent))
 		return -EINVAL;
 	ts_vgpu_lock(vgpu);
+	r = ts_vgpu_stream_begin(stream, &op);
+	if (r) {
+		ts_vgpu_unlock(vgpu);
+		return r;
+	}
 	r = side_find(stream, fill->dst, extent, &dst);
 	if (!r && dst.kind == TS_VGPU_MEMORY_PAGEABLE)
 		r = TS_VGPU_E_ADDRESS;
-	if (!r)
-		r = ts_vgpu_stream_begin(stream, &op);
-	if (!r) {
+	if (r) {
+		ts_vgpu_op_put(vgpu, op);
+	} else {
 		op->done.kind = TS_VGPU_OP_FILL;
 		op->done.tag = fill->tag;
 		op->done.u.fill.memory_kind = dst.kind;
@@ -569,13 +592,17 @@ int ts_vgpu_free_async(struct ts_vgpu_stream *stream, uint64_t address, uint64_t
 	int r;
 
 	ts_vgpu_lock(vgpu);
+	r = ts_vgpu_stream_begin(stream, &op);
+	if (r) {
+		ts_vgpu_unlock(vgpu);
+		return r;
+	}
 	range = ts_vgpu_range_find(vgpu, address);
 	if (!range || range->start != address || range->kind != TS_VGPU_MEMORY_DEVICE ||
-	    range->releasing)
+	    range->releasing) {
+		ts_vgpu_op_put(vgpu, op);
 		r = TS_VGPU_E_NOT_OWNER;
-	else
-		r = ts_vgpu_stream_begin(stream, &op);
-	if (!r) {
+	} else {
 		range->releasing = true;
 		op->done.kind = TS_VGPU_OP_RELEASE;
 		op->done.tag = tag;

@@ -3,6 +3,7 @@
  * Modules and libraries: code that a program loads, the kernels in it and the variables in the device's memory. A
  * library is code known to the process; the first use of one of its kernels in a context loads it there as a module.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,6 +25,18 @@ static unsigned context_cc(const struct context *context)
 	return shape->cc_major * 10 + shape->cc_minor;
 }
 
+/* One line on stderr: what is wrong with which module, and where that comes from. */
+static void complain(const void *image, const char *message)
+{
+	Dl_info info;
+
+	if (dladdr(image, &info) && info.dli_fname)
+		fprintf(stderr, "tracesmith: virtual GPU: module at %p in %s: %s\n", image,
+			info.dli_fname, message);
+	else
+		fprintf(stderr, "tracesmith: virtual GPU: module at %p: %s\n", image, message);
+}
+
 int code_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_code)
 {
 	char message[256];
@@ -33,10 +46,10 @@ int code_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_code)
 	case 0:
 		return 0;
 	case TS_VGPU_MODULE_E_NO_PTX:
-		fprintf(stderr, "tracesmith: virtual GPU: module at %p: %s\n", image, message);
+		complain(image, message);
 		return TS_CU_ERROR_NO_BINARY_FOR_GPU;
 	case TS_VGPU_MODULE_E_PTX:
-		fprintf(stderr, "tracesmith: virtual GPU: module at %p: %s\n", image, message);
+		complain(image, message);
 		return TS_CU_ERROR_INVALID_PTX;
 	case TS_VGPU_MODULE_E_IMAGE:
 		return TS_CU_ERROR_INVALID_IMAGE;

@@ -80,13 +80,21 @@ static int launch_kernel(const void *func, struct ts_cuda_dim3 grid, struct ts_c
 	return r ? r : launch(kernel, grid, block, args, shared_mem, stream, own);
 }
 
-/* A stub's kernel needs no looking up. */
+/* A stub's kernel needs no looking up, unless it is none: see __cudaGetKernel(). */
 static int launch_handle(void *kernel, struct ts_cuda_dim3 grid, struct ts_cuda_dim3 block,
 			 void **args, size_t shared_mem, void *stream, bool own)
 {
+	void *found;
 	int r = ready();
 
-	return r ? r : launch(kernel, grid, block, args, shared_mem, stream, own);
+	if (!r)
+		r = launch(kernel, grid, block, args, shared_mem, stream, own);
+	if (r != TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION)
+		return r;
+	r = kernel_of(kernel, &found);
+	if (r || found == kernel)
+		return r ? r : TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION;
+	return launch(found, grid, block, args, shared_mem, stream, own);
 }
 
 API int cudaLaunchKernel(const void *func, struct ts_cuda_dim3 grid_dim,

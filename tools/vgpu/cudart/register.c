@@ -251,11 +251,16 @@ static int get_kernel(void **kernel_ptr, const void *entry_func_addr)
 	return kernel_of(entry_func_addr, kernel_ptr);
 }
 
-/* What launch stubs call: not reported itself, its failure kept for cudaGetLastError. */
+/*
+ * What launch stubs call, once, keeping what they get: not reported itself. Where there is no kernel to be had, the stub is
+ * given the host function back, so that its launches fail by the reason.
+ */
 API int __cudaGetKernel(void **kernel, const void *host_function)
 {
 	int r = get_kernel(kernel, host_function);
 
+	if (r && kernel)
+		*kernel = (void *)(uintptr_t)host_function;
 	if (r)
 		error_keep(r);
 	return r;
