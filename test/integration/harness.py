@@ -223,6 +223,15 @@ class Case(unittest.TestCase):
                      record_environment(**kwargs), cwd=self.folder, seconds=seconds)
         return result, path
 
+    def traces_appear(self, seconds=10):
+        """Paths of the traces here, once there is one: a killed program did not wait for its daemon."""
+        end = time.monotonic() + seconds * (4 if SANITIZER else 1)
+        while True:
+            traces = sorted(glob.glob(self.path('*.sbt')))
+            if traces or time.monotonic() > end:
+                return traces
+            time.sleep(0.02)
+
     def finished_trace(self, path, seconds=10):
         """The trace, once its daemon has finished it: a killed program does not wait for that."""
         end = time.monotonic() + seconds * (4 if SANITIZER else 1)

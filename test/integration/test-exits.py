@@ -33,6 +33,7 @@ class Exits(harness.Case):
         else:
             result, traces = self.preload(argv)
             self.assertEqual(result.status, status, result)
+            traces = traces or (self.traces_appear() if status < 0 else [])
             self.assertEqual(len(traces), 1, traces)
             path = traces[0]
         self.assertEqual((result.out, result.err), (alone.out, alone.err))

@@ -102,7 +102,8 @@ class Untouched(harness.Case):
         if not shutil.which('git'):
             self.skipTest('no git')
         self.check_same('sh', '-c', 'git init -q . && git add hello.c && '
-                        'git -c user.name=n -c user.email=e commit -q --date 2000-01-01T00:00:00 -m m && '
+                        'GIT_COMMITTER_DATE=2000-01-01T00:00:00Z git -c user.name=n '
+                        '-c user.email=e commit -q --date 2000-01-01T00:00:00Z -m m && '
                         'git log --format=%s%ad && git diff HEAD --stat && git nonsense', status=1)
 
     def test_compiler(self):
