@@ -4,7 +4,6 @@
  * multiprocessors as the cost model hands them out, the bound on pending work, faults, forking.
  */
 #include <pthread.h>
-#include <sched.h>
 #include <time.h>
 
 #include "replay/vgpu/vgpu.h"
@@ -139,6 +138,43 @@ static uint64_t at(const void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
+static void block(void *arg)
+{
+	struct timespec ts = {.tv_nsec = 100000};
+
+	while (!__atomic_load_n((int *)arg, __ATOMIC_ACQUIRE))
+		nanosleep(&ts, NULL);
+}
+
+/*
+ * Holds streams back until all that a test wants in them is queued, so that what follows does not depend on how
+ * promptly the test itself runs.
+ */
+struct gate {
+	struct ts_vgpu_stream *stream;
+	struct ts_vgpu_event *event;
+	int go;
+};
+
+static void gate_close(struct gate *g, struct ts_vgpu *vgpu, struct ts_vgpu_context *c)
+{
+	*g = (struct gate){.stream = stream(c, TS_VGPU_STREAM_NON_BLOCKING)};
+	ts_check_int(ts_vgpu_event_new(vgpu, &g->event), 0);
+	ts_check_int(ts_vgpu_host_function(g->stream, block, &g->go, 0), 0);
+	ts_check_int(ts_vgpu_event_record(g->event, g->stream, 0), 0);
+}
+
+static void gate_hold(struct gate *g, struct ts_vgpu_stream *s)
+{
+	ts_check_int(ts_vgpu_stream_wait(s, g->event, 0), 0);
+}
+
+static void gate_open(struct gate *g)
+{
+	ts_vgpu_event_free(g->event);
+	__atomic_store_n(&g->go, 1, __ATOMIC_RELEASE);
+}
+
 TS_TEST(specs_are_read_or_refused_by_name)
 {
 	static const char *const bad[] = {"h100",    "h200:0",	      "h200:17", "h200:",
@@ -167,12 +203,17 @@ TS_TEST(a_stream_is_in_order_and_streams_overlap)
 	struct ts_vgpu *vgpu = machine("h200");
 	struct ts_vgpu_context *c = context(vgpu, 0);
 	struct ts_vgpu_stream *a = stream(c, 0), *b = stream(c, 0);
+	struct gate gate;
 
+	gate_close(&gate, vgpu, c);
+	gate_hold(&gate, a);
+	gate_hold(&gate, b);
 	for (uint64_t i = 0; i < 20; i++) {
 		kernel(a, 1 + i, 200000);
 		kernel(b, 101 + i, 200000);
 	}
 	ts_check_int(ts_vgpu_stream_query(a), TS_VGPU_E_NOT_READY);
+	gate_open(&gate);
 	ts_check_int(ts_vgpu_context_synchronize(c), 0);
 	ts_check_int(ts_vgpu_stream_query(a), 0);
 	for (uint64_t i = 0; i < 20; i++) {
@@ -198,13 +239,18 @@ TS_TEST(the_legacy_stream_waits_and_is_waited_for)
 	struct ts_vgpu_stream *blocking = stream(c, 0), *other = stream(c, 0);
 	struct ts_vgpu_stream *free_stream = stream(c, TS_VGPU_STREAM_NON_BLOCKING);
 	struct ts_vgpu_stream *legacy = ts_vgpu_context_legacy(c);
+	struct gate gate;
 
+	gate_close(&gate, vgpu, c);
+	gate_hold(&gate, free_stream);
+	gate_hold(&gate, blocking);
 	kernel(free_stream, 1, 3000000);
 	kernel(blocking, 2, 500000);
 	kernel(legacy, 3, 500000);
 	kernel(other, 4, 500000);
 	kernel(blocking, 5, 500000);
 	kernel(legacy, 6, 500000);
+	gate_open(&gate);
 	ts_check_int(ts_vgpu_context_synchronize(c), 0);
 	ts_check(op(3)->start_ns >= op(2)->end_ns);
 	ts_check(op(4)->start_ns >= op(3)->end_ns);
@@ -240,7 +286,7 @@ TS_TEST(a_wait_means_the_record_of_its_time)
 	ts_check_int(ts_vgpu_event_record(e, a, 0), 0);
 	ts_check_int(ts_vgpu_stream_wait(b, e, 0), 0);
 	kernel(b, 2, 100000);
-	kernel(a, 3, 4000000);
+	kernel(a, 3, 300000000);
 	ts_check_int(ts_vgpu_event_record(e, a, 0), 0);
 	ts_check_int(ts_vgpu_event_version(e), 2);
 	ts_check_int(ts_vgpu_event_query(e), TS_VGPU_E_NOT_READY);
@@ -301,11 +347,16 @@ TS_TEST(host_functions_run_between_what_surrounds_them)
 	struct ts_vgpu_context *c = context(vgpu, 0);
 	struct ts_vgpu_stream *a = stream(c, 0), *b = stream(c, 0);
 	struct seen seen = {.vgpu = vgpu};
+	struct gate gate;
 
+	gate_close(&gate, vgpu, c);
+	gate_hold(&gate, a);
+	gate_hold(&gate, b);
 	kernel(a, 1, 1000000);
 	ts_check_int(ts_vgpu_host_function(a, host, &seen, 2), 0);
 	kernel(a, 3, 1000);
 	kernel(b, 4, 1000);
+	gate_open(&gate);
 	ts_check_int(ts_vgpu_stream_synchronize(b), 0);
 	ts_check_int(ts_vgpu_stream_synchronize(a), 0);
 	ts_check_int(seen.n, 1);
@@ -321,6 +372,7 @@ TS_TEST(large_kernels_queue_and_copies_share_engines)
 	struct ts_vgpu_context *c = context(vgpu, 0);
 	struct ts_vgpu_stream *s[4];
 	uint64_t device, device2;
+	struct gate gate;
 	void *pinned;
 
 	for (int i = 0; i < 4; i++)
@@ -334,10 +386,14 @@ TS_TEST(large_kernels_queue_and_copies_share_engines)
 	ts_check_int(ts_vgpu_alloc(c, 8 << 20, 0, NULL, &device), 0);
 	ts_check_int(ts_vgpu_alloc(c, 8 << 20, 0, NULL, &device2), 0);
 	ts_check_int(ts_vgpu_alloc_pinned(c, 16 << 20, 0, &pinned), 0);
+	gate_close(&gate, vgpu, c);
+	for (int i = 0; i < 4; i++)
+		gate_hold(&gate, s[i]);
 	kernel(s[0], 10, 3000000);
 	ts_check_int(copy(s[1], device, at(pinned), 8 << 20, true, 11), 0);
 	ts_check_int(copy(s[2], device2, at(pinned), 8 << 20, true, 12), 0);
 	ts_check_int(copy(s[3], at(pinned) + (8 << 20), device, 8 << 20, true, 13), 0);
+	gate_open(&gate);
 	ts_check_int(ts_vgpu_context_synchronize(c), 0);
 	/* One engine each way: two uploads queue, a download overlaps them. */
 	ts_check(op(12)->start_ns >= op(11)->end_ns || op(11)->start_ns >= op(12)->end_ns);
@@ -525,12 +581,6 @@ TS_TEST(device_memory_faults_on_the_host)
 	ts_vgpu_free(vgpu);
 }
 
-static void block(void *arg)
-{
-	while (!__atomic_load_n((int *)arg, __ATOMIC_ACQUIRE))
-		sched_yield();
-}
-
 struct launcher {
 	struct ts_vgpu_stream *stream;
 	int n;
@@ -552,12 +602,14 @@ TS_TEST(pending_work_is_bounded)
 	struct ts_vgpu *vgpu = machine("ideal");
 	struct ts_vgpu_context *c = context(vgpu, 0);
 	struct launcher l = {.stream = stream(c, 0)};
-	struct timespec ts = {.tv_nsec = 50000000};
+	struct timespec ts = {.tv_nsec = 10000000};
 	pthread_t thread;
 	int go = 0;
 
 	ts_check_int(ts_vgpu_host_function(l.stream, block, &go, 0), 0);
 	ts_check_int(pthread_create(&thread, NULL, launch_many, &l), 0);
+	while (__atomic_load_n(&l.n, __ATOMIC_ACQUIRE) < TS_VGPU_MAX_PENDING - 1)
+		nanosleep(&ts, NULL);
 	nanosleep(&ts, NULL);
 	ts_check_int(__atomic_load_n(&l.n, __ATOMIC_ACQUIRE), TS_VGPU_MAX_PENDING - 1);
 	__atomic_store_n(&go, 1, __ATOMIC_RELEASE);
@@ -589,7 +641,7 @@ TS_TEST(long_kernels_are_reported_when_they_start)
 	struct ts_vgpu_stream *s = stream(c, 0);
 	struct timespec ts = {.tv_nsec = 20000000};
 
-	kernel(s, 1, 200000000);
+	kernel(s, 1, 500000000);
 	nanosleep(&ts, NULL);
 	pthread_mutex_lock(&the_log.lock);
 	ts_check(the_log.n_started == 1 && the_log.n == 0);
@@ -662,5 +714,159 @@ TS_TEST(threads_and_devices_mix)
 		ts_check_int(pthread_create(&threads[i], NULL, mix, c[i % 2]), 0);
 	for (int i = 0; i < 6; i++)
 		pthread_join(threads[i], NULL);
+	ts_vgpu_free(the_machine);
+}
+
+struct edge {
+	uint64_t time_ns;
+	int change;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	/* What ends makes room for what starts. */
+	return x->change - y->change;
+}
+
+/* The most of something in use at once, by operations of a kind. */
+static int peak(enum ts_vgpu_op_kind kind, int (*weight)(const struct ts_vgpu_done *))
+{
+	static struct edge edges[2 * LOG_MAX];
+	int now = 0, most = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < the_log.n; i++) {
+		const struct ts_vgpu_done *d = &the_log.done[i];
+
+		if (d->kind != kind || !weight(d))
+			continue;
+		edges[n++] = (struct edge){d->start_ns, weight(d)};
+		edges[n++] = (struct edge){d->end_ns, -weight(d)};
+	}
+	qsort(edges, n, sizeof(edges[0]), by_time);
+	for (size_t i = 0; i < n; i++) {
+		now += edges[i].change;
+		most = now > most ? now : most;
+	}
+	return most;
+}
+
+/* Blocks of one warp: the small shape holds 16 a multiprocessor, and has 4 of those. */
+static int n_sm(const struct ts_vgpu_done *d)
+{
+	uint32_t n = (d->u.kernel.grid.x + 15) / 16;
+
+	return n > 4 ? 4 : (int)n;
+}
+
+static int is_upload(const struct ts_vgpu_done *d)
+{
+	return d->u.copy.kind == TS_VGPU_COPY_H2D;
+}
+
+static int is_download(const struct ts_vgpu_done *d)
+{
+	return d->u.copy.kind == TS_VGPU_COPY_D2H;
+}
+
+TS_TEST(any_timeline_keeps_order_and_capacity)
+{
+	enum {
+		N = 3000,
+		N_STREAMS = 6
+	};
+	struct ts_vgpu *vgpu = machine("small");
+	struct ts_vgpu_context *c = context(vgpu, 0);
+	struct ts_vgpu_stream *s[N_STREAMS];
+	struct ts_vgpu_event *e[4];
+	uint64_t last_end[64] = {0}, device;
+	unsigned seed = 12345, n_jobs = 0;
+	void *pinned;
+
+	for (int i = 0; i < N_STREAMS; i++)
+		s[i] = i ? stream(c, i % 2) : ts_vgpu_context_legacy(c);
+	for (int i = 0; i < 4; i++)
+		ts_check_int(ts_vgpu_event_new(vgpu, &e[i]), 0);
+	ts_check_int(ts_vgpu_alloc(c, 65536, 0, NULL, &device), 0);
+	ts_check_int(ts_vgpu_alloc_pinned(c, 65536, 0, &pinned), 0);
+	for (int i = 0; i < N; i++) {
+		unsigned what = (seed = seed * 1103515245 + 12345) >> 16 & 7;
+		unsigned more = (seed = seed * 1103515245 + 12345) >> 16;
+		struct ts_vgpu_stream *on = s[more % N_STREAMS];
+
+		if (what < 4)
+			ts_check_int(try_kernel(on, 1, more % 20000, 1 + more % 100, 0), 0);
+		else if (what == 4)
+			ts_check_int(copy(on, device, at(pinned), 1 + more % 65536, true, 1), 0);
+		else if (what == 5)
+			ts_check_int(copy(on, at(pinned), device, 1 + more % 65536, true, 1), 0);
+		else if (what == 6)
+			ts_check_int(ts_vgpu_event_record(e[more & 3], on, 0), 0);
+		else
+			ts_check_int(ts_vgpu_stream_wait(on, e[more & 3], 0), 0);
+		n_jobs += what < 6;
+	}
+	ts_check_int(ts_vgpu_context_synchronize(c), 0);
+	for (size_t i = 0; i < the_log.n; i++) {
+		const struct ts_vgpu_done *d = &the_log.done[i];
+
+		ts_check(d->queued_ns <= d->start_ns && d->start_ns <= d->end_ns);
+		ts_check(d->start_ns >= last_end[d->stream_id]);
+		last_end[d->stream_id] = d->end_ns;
+		n_jobs -= d->tag == 1;
+	}
+	ts_check_int(n_jobs, 0);
+	ts_check_int(peak(TS_VGPU_OP_KERNEL, n_sm), 4);
+	ts_check_int(peak(TS_VGPU_OP_COPY, is_upload), 1);
+	ts_check_int(peak(TS_VGPU_OP_COPY, is_download), 1);
+	/* The legacy stream's kernels against those of blocking streams. */
+	for (size_t i = 0; i < the_log.n; i++) {
+		const struct ts_vgpu_done *x = &the_log.done[i];
+
+		for (size_t k = 0; x->stream_id == 7 && k < the_log.n; k++) {
+			const struct ts_vgpu_done *y = &the_log.done[k];
+
+			/* Streams 14 and 16 are the blocking ones. */
+			if (y->stream_id == 14 || y->stream_id == 16)
+				ts_check(x->end_ns <= y->start_ns || y->end_ns <= x->start_ns);
+		}
+	}
+	for (int i = 0; i < 4; i++)
+		ts_vgpu_event_free(e[i]);
+	ts_vgpu_free(vgpu);
+}
+
+static void *churn(void *arg)
+{
+	struct ts_vgpu_context *c;
+	uint64_t a;
+
+	for (int i = 0; i < 50; i++) {
+		c = context(the_machine, 0);
+		kernel(ts_vgpu_context_legacy(c), 0, 20000);
+		ts_check_int(ts_vgpu_alloc(c, 1000, 0, NULL, &a), 0);
+		if (i % 2)
+			ts_check_int(ts_vgpu_free_memory(c, a), 0);
+		ts_vgpu_context_free(c);
+	}
+	return NULL;
+}
+
+TS_TEST(contexts_come_and_go)
+{
+	pthread_t threads[4];
+	uint64_t free_bytes, total;
+
+	the_machine = machine("small");
+	for (int i = 0; i < 4; i++)
+		ts_check_int(pthread_create(&threads[i], NULL, churn, NULL), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	ts_vgpu_device_memory(ts_vgpu_device_at(the_machine, 0), &free_bytes, &total);
+	ts_check_int(free_bytes, total);
 	ts_vgpu_free(the_machine);
 }

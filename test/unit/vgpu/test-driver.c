@@ -348,7 +348,7 @@ TS_TEST(streams_and_events)
 	ok(cuLaunchHostFunc(s, count, &n));
 	ok(cuEventSynchronize(other));
 	ok(cuEventElapsedTime_v2(&ms, e, other));
-	ts_check(ms > 0.2 && ms < 10);
+	ts_check(ms > 0.1);
 	ok(cuStreamSynchronize(s));
 	ts_check_int(n, 1);
 	ok(cuStreamQuery(s));
