@@ -50,7 +50,7 @@ static void *own_library(void)
 static void *look_up(void *library, const char *name, bool own_stream)
 {
 	static const char *const suffixes[] = {"_ptsz", "_ptds"};
-	char form[128];
+	char form[144]; /* find()'s and a suffix */
 	void *found;
 
 	for (size_t i = 0; own_stream && i < 2; i++) {
