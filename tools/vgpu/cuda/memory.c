@@ -37,8 +37,7 @@ static int mem_alloc(uint64_t *dev_ptr, size_t byte_size)
 	r = result_of(ts_vgpu_alloc(context->vctx, byte_size, 0, NULL, dev_ptr));
 	if (!r)
 		report_memory(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
-			      TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, context, *dev_ptr, byte_size,
-			      TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE, false);
+			      TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, context, *dev_ptr, byte_size);
 	return r;
 }
 
@@ -80,8 +79,7 @@ static int mem_free(uint64_t dev_ptr)
 			      range.kind == TS_VGPU_MEMORY_MANAGED
 				      ? TS_CUPTI_ACTIVITY_MEMORY_KIND_MANAGED
 				      : TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
-			      context, dev_ptr, range.bytes, TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE,
-			      false);
+			      context, dev_ptr, range.bytes);
 	return r;
 }
 
@@ -116,8 +114,7 @@ static int mem_host_alloc(void **pp, size_t byte_size, uint32_t flags)
 	if (!r)
 		report_memory(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
 			      TS_CUPTI_ACTIVITY_MEMORY_KIND_PINNED, context,
-			      (uint64_t)(uintptr_t)*pp, byte_size,
-			      TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE, false);
+			      (uint64_t)(uintptr_t)*pp, byte_size);
 	return r;
 }
 
@@ -141,8 +138,7 @@ static int mem_free_host(void *p)
 	r = result_of(ts_vgpu_free_pinned(context->vctx, p));
 	if (!r)
 		report_memory(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE,
-			      TS_CUPTI_ACTIVITY_MEMORY_KIND_PINNED, context, address, range.bytes,
-			      TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE, false);
+			      TS_CUPTI_ACTIVITY_MEMORY_KIND_PINNED, context, address, range.bytes);
 	return r;
 }
 
@@ -190,8 +186,7 @@ static int mem_alloc_managed(uint64_t *dev_ptr, size_t byte_size, uint32_t flags
 	r = result_of(ts_vgpu_alloc_managed(context->vctx, byte_size, flags, dev_ptr));
 	if (!r)
 		report_memory(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
-			      TS_CUPTI_ACTIVITY_MEMORY_KIND_MANAGED, context, *dev_ptr, byte_size,
-			      TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE, false);
+			      TS_CUPTI_ACTIVITY_MEMORY_KIND_MANAGED, context, *dev_ptr, byte_size);
 	return r;
 }
 

@@ -92,8 +92,7 @@ static int variables_make(struct module *module)
 		report_memory(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
 			      v->managed ? TS_CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC
 					 : TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC,
-			      context, module->addresses[i], v->bytes,
-			      TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE, false);
+			      context, module->addresses[i], v->bytes);
 	}
 	return result_of(r);
 }

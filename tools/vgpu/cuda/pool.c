@@ -238,6 +238,19 @@ static int pool_get_access(int32_t *flags, void *pool, const struct ts_cu_mem_lo
 	return 0;
 }
 
+static void tell(uint32_t operation, const struct context *context, uint64_t where, uint64_t bytes,
+		 const struct ts_vgpu_stream *vstream, const struct pool *pool)
+{
+	const struct report_pool p = {
+		.address = (uint64_t)(uintptr_t)pool,
+		.threshold = pool ? pool->threshold : 0,
+		.size = pool ? pool->used : 0,
+		.used = pool ? pool->used : 0,
+	};
+
+	report_pool_memory(operation, context, where, bytes, ts_vgpu_stream_id(vstream), &p);
+}
+
 static int alloc_from(struct context *context, struct ts_vgpu_stream *vstream, struct pool *pool,
 		      size_t bytes, uint64_t *dev_ptr)
 {
@@ -264,9 +277,8 @@ static int alloc_from(struct context *context, struct ts_vgpu_stream *vstream, s
 	/* Racing threads may leave this short of one another's peak, never above the truth. */
 	if (used > pool->used_high)
 		pool->used_high = used;
-	report_memory(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
-		      TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, context, *dev_ptr, bytes,
-		      ts_vgpu_stream_id(vstream), true);
+	tell(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, context, *dev_ptr, bytes, vstream,
+	     pool);
 	return 0;
 }
 
@@ -318,9 +330,10 @@ static int free_async(uint64_t dev_ptr, void *stream)
 		return r;
 	if (handle_is(pool, HANDLE_POOL))
 		atomic_fetch_sub(&pool->used, range.bytes);
-	report_memory(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE,
-		      TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, context, dev_ptr, range.bytes,
-		      ts_vgpu_stream_id(vstream), true);
+	else
+		pool = NULL; /* destroyed before its memory */
+	tell(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, context, dev_ptr, range.bytes,
+	     vstream, pool);
 	return 0;
 }
 

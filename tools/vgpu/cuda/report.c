@@ -183,7 +183,7 @@ void report_module(uint32_t cbid, const struct context *context, uint32_t module
 }
 
 void report_memory(uint32_t operation, uint32_t kind, const struct context *context,
-		   uint64_t address, uint64_t bytes, uint32_t stream_id, bool async)
+		   uint64_t address, uint64_t bytes)
 {
 	struct ts_vgpu_memory_event event;
 
@@ -197,10 +197,33 @@ void report_memory(uint32_t operation, uint32_t kind, const struct context *cont
 		.time_ns = ts_vgpu_now_ns(),
 		.device_id = context->device,
 		.context_id = context->uid,
+		.stream_id = TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE,
+	};
+	ts_vgpu_report_memory(&event);
+}
+
+void report_pool_memory(uint32_t operation, const struct context *context, uint64_t address,
+			uint64_t bytes, uint32_t stream_id, const struct report_pool *pool)
+{
+	struct ts_vgpu_memory_event event;
+
+	if (!ts_vgpu_armed())
+		return;
+	event = (struct ts_vgpu_memory_event){
+		.operation = operation,
+		.memory_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+		.address = address,
+		.bytes = bytes,
+		.time_ns = ts_vgpu_now_ns(),
+		.device_id = context->device,
+		.context_id = context->uid,
 		.stream_id = stream_id,
-		.async = async,
-		.pool_type = async ? TS_CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL
-				   : TS_CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID,
+		.async = true,
+		.pool_type = TS_CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL,
+		.pool_address = pool->address,
+		.pool_release_threshold = pool->threshold,
+		.pool_size = pool->size,
+		.pool_utilized_bytes = pool->used,
 	};
 	ts_vgpu_report_memory(&event);
 }

@@ -53,6 +53,12 @@ void report_module(uint32_t cbid, const struct context *context, uint32_t module
 		   const void *image, size_t image_bytes);
 /* operation, kind: the record's. */
 void report_memory(uint32_t operation, uint32_t kind, const struct context *context,
-		   uint64_t address, uint64_t bytes, uint32_t stream_id, bool async);
+		   uint64_t address, uint64_t bytes);
+/* Memory of a pool, had or given up in stream order. */
+struct report_pool {
+	uint64_t address, threshold, size, used;
+};
+void report_pool_memory(uint32_t operation, const struct context *context, uint64_t address,
+			uint64_t bytes, uint32_t stream_id, const struct report_pool *pool);
 void report_wait(uint32_t type, const struct context *context, uint32_t stream_id, void *stream,
 		 uint32_t event_id, uint64_t start_ns, int result);
