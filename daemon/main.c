@@ -37,7 +37,7 @@ static const char help_text[] =
 	"      --seal-age MS            rows are written at the latest after this long (500)\n"
 	"      --max-sessions N         processes at once (512)\n"
 	"      --max-sessions-user N    service: processes of one user at once (128)\n"
-	"      --max-session-bytes N    shared memory of one process (2147483648)\n"
+	"      --max-session-bytes N    shared memory of one process (8589934592)\n"
 	"      --log LEVEL              none, error, warning, info, debug\n"
 	"      --help, --version\n"
 	"\n"

@@ -65,8 +65,13 @@ static int set_up_session(struct ts_shim *shim, uint32_t parent_session_pid)
 		.command = TS_COMMAND_RECORD | (shim->config.stacks ? TS_COMMAND_STACKS : 0),
 		.program = shim->config.program,
 	};
+	/* Rings of the size that was asked for, if need be fewer of them. */
+	const uint64_t n_fitting = (TS_SESSION_MAX_BYTES - 2 * TS_ARENA_BYTES_DEFAULT) /
+				   (options.ring_bytes + sizeof(struct ts_shard));
 	int r;
 
+	if (options.n_shards > n_fitting)
+		options.n_shards = (uint32_t)n_fitting;
 	r = ts_link_start(&shim->link, &shim->config, shim->gate, &options);
 	if (r)
 		return r;

@@ -26,10 +26,10 @@ struct ts_server_limits {
 	uint64_t max_session_bytes; /* of shared memory */
 };
 
-#define TS_SERVER_LIMITS_DEFAULT                                                          \
-	{                                                                                 \
-		.max_sessions = 512, .max_sessions_user = 128, .max_connections = 256,    \
-		.max_clients = 64, .max_session_bytes = UINT64_C(2) * 1024 * 1024 * 1024, \
+#define TS_SERVER_LIMITS_DEFAULT                                                       \
+	{                                                                              \
+		.max_sessions = 512, .max_sessions_user = 128, .max_connections = 256, \
+		.max_clients = 64, .max_session_bytes = TS_SESSION_MAX_BYTES,          \
 	}
 
 #define TS_SERVER_MAX_METADATA 8
