@@ -219,6 +219,27 @@ class Record(harness.Case):
         self.assertEqual({row['session'] for row in trace.of('kernel')}, {1, 2, 3})
         self.assertEqual(trace.lost, {})
 
+    def test_ring_sizes(self):
+        """Every size that is accepted records; larger rings mean fewer of them, never none."""
+        for size in ('64K', '1M', '16M', '64M', '256M'):
+            result, path = self.record([harness.app('threads', 'driver')], '--vgpu', '-q', '-f',
+                                       '--ring-size', size)
+            self.assertEqual(result.status, 0, result)
+            self.check_truth(harness.Trace(path), self.truth())
+        for size in ('0', '63K', '100K', '512M', 'large'):
+            result = harness.tsctl('record', '--ring-size', size, '--', 'true')
+            self.assertIn(result.status, (2, 125), result)
+            self.assertEqual(len(result.err.splitlines()), 1, result)
+
+    def test_lossless(self):
+        """Whoever asks for lossless gets every launch, and the application waits instead."""
+        launches = 20000 if harness.SANITIZER else 300000
+        result, path = self.record([harness.app('stress', 'driver'), str(launches), '4'], '--vgpu',
+                                   '-q', '--lossless', '--ring-size', '256K', seconds=120)
+        self.assertEqual(result.status, 0, result)
+        trace = harness.Trace(path)
+        self.assertEqual((trace.counts['kernel'], trace.lost), (launches, {}))
+
     def test_stdin_and_arguments_pass(self):
         with open(self.path('in'), 'w', encoding='utf-8') as stream:
             stream.write('line\n')
