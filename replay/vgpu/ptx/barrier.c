@@ -73,8 +73,8 @@ int ts_ptx_barrier_insn(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 		needed = ((const uint32_t *)ts_ptx_slot(w, in->b))[lane];
 		if (!needed || needed % TS_PTX_LANES)
 			return ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
-					    "barrier %u for %u threads: not a multiple of 32", number,
-					    needed);
+					    "barrier %u for %u threads: not a multiple of 32",
+					    number, needed);
 	}
 	if (!(w->block->barriers_used >> number & 1)) {
 		b->all = true;

@@ -50,7 +50,8 @@ static uint8_t *ts_ptx_call_place(struct ts_ptx_warp *w, const struct ts_ptx_ins
 	if (place[0] == TS_PTX_PLACE_LOCAL)
 		return b->local + (size_t)(w->index * TS_PTX_LANES + lane) * b->local_stride +
 		       ts_ptx_frame_of(w)->local_base + place[1];
-	return (uint8_t *)ts_ptx_slot(w, place[1]) + lane * (place[0] == TS_PTX_PLACE_REG64 ? 8u : 4u);
+	return (uint8_t *)ts_ptx_slot(w, place[1]) +
+	       lane * (place[0] == TS_PTX_PLACE_REG64 ? 8u : 4u);
 }
 
 static uint64_t ts_ptx_call_value(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t k,
@@ -211,7 +212,8 @@ static const char *ts_ptx_conversion(const char *p, const char *end, struct ts_p
 		(void)snprintf(spec, sizeof(spec), "%%%s%d%s%s%c", flags, width, precise,
 			       wide ? "ll" : "", *p);
 	else
-		(void)snprintf(spec, sizeof(spec), "%%%s%s%s%c", flags, precise, wide ? "ll" : "", *p);
+		(void)snprintf(spec, sizeof(spec), "%%%s%s%s%c", flags, precise, wide ? "ll" : "",
+			       *p);
 	ts_ptx_print_one(t, spec, *p, wide, ts_ptx_argument(a, is_8 || wide ? 8 : 4));
 	return p + 1;
 }
@@ -239,8 +241,8 @@ static int ts_ptx_vprintf(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 	ts_ptx_call_answer(w, in, lane, (uint64_t)(int64_t)a.n);
 	free(format.bytes);
 	free(t.bytes);
-	return a.bad ? ts_ptx_fault(w, in, lane, TS_PTX_FAULT_OUT_OF_BOUNDS, "printf's arguments at 0x%llx",
-				    (unsigned long long)a.at)
+	return a.bad ? ts_ptx_fault(w, in, lane, TS_PTX_FAULT_OUT_OF_BOUNDS,
+				    "printf's arguments at 0x%llx", (unsigned long long)a.at)
 		     : 0;
 }
 
@@ -267,8 +269,10 @@ static int ts_ptx_assert(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 int ts_ptx_builtin_call(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t mask,
 			const struct ts_ptx_code *code)
 {
-	static const uint8_t n_places[] = {[BUILTIN_VPRINTF] = 3, [BUILTIN_MALLOC] = 2,
-					   [BUILTIN_FREE] = 1, [BUILTIN_ASSERTFAIL] = 5};
+	static const uint8_t n_places[] = {[BUILTIN_VPRINTF] = 3,
+					   [BUILTIN_MALLOC] = 2,
+					   [BUILTIN_FREE] = 1,
+					   [BUILTIN_ASSERTFAIL] = 5};
 	const struct ts_ptx_host *host = ts_ptx_engine_host(w->worker->engine);
 	int r = 0;
 

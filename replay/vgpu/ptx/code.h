@@ -38,8 +38,8 @@ enum ts_ptx_insn_kind {
 	KIND_JOIN,	 /* diverged lanes may reconverge here */
 	KIND_BRA,
 	KIND_BRX,
-	KIND_CALL,   /* target: function index */
-	KIND_CALLI,  /* a: 64-bit addresses */
+	KIND_CALL,  /* target: function index */
+	KIND_CALLI, /* a: 64-bit addresses */
 	KIND_RET,
 	KIND_EXIT,
 	KIND_BARRIER,
@@ -51,10 +51,10 @@ enum ts_ptx_insn_kind {
 enum {
 	INSN_A64 = 1,	      /* the address operand is 64 bits wide */
 	INSN_FRAME_LOCAL = 2, /* address is relative to the frame's local memory */
-	INSN_SYNC = 4,	      /* volatile, relaxed, acquire, release: others are watched, so spin gently */
+	INSN_SYNC = 4, /* volatile, relaxed, acquire, release: others are watched, so spin gently */
 	INSN_DST64 = 8,
 	INSN_SRC64 = 16,
-	INSN_CC = 32,	 /* writes the carry flags */
+	INSN_CC = 32, /* writes the carry flags */
 	INSN_SAT = 64,
 	INSN_CONDITIONAL = 128, /* a branch that has a guard */
 };
@@ -66,8 +66,8 @@ struct ts_ptx_insn {
 	uint8_t kind;
 	uint8_t space; /* of an access; of F_ROUND its modes */
 	uint8_t flags;
-	uint8_t n; /* elements of a vector access */
-	uint32_t aux;		       /* the function's own: sizes, modes, offset into the operand list */
+	uint8_t n;    /* elements of a vector access */
+	uint32_t aux; /* the function's own: sizes, modes, offset into the operand list */
 	union {
 		uint64_t imm;
 		struct {
@@ -83,7 +83,11 @@ struct ts_ptx_origin {
 };
 
 /* A call's operand list has three words for each return and parameter: kind, slot or offset, bytes. */
-enum { TS_PTX_PLACE_LOCAL, TS_PTX_PLACE_REG32, TS_PTX_PLACE_REG64 };
+enum {
+	TS_PTX_PLACE_LOCAL,
+	TS_PTX_PLACE_REG32,
+	TS_PTX_PLACE_REG64
+};
 
 struct ts_ptx_code_param {
 	uint32_t bytes, align, offset; /* offset in the frame's local memory */
@@ -110,8 +114,8 @@ struct ts_ptx_code {
 	uint32_t n_insns;
 	uint32_t *operands; /* lists too long for an instruction */
 	uint32_t n_operands;
-	uint32_t frame_bytes; /* registers */
-	uint32_t local_bytes; /* local memory of one thread's frame */
+	uint32_t frame_bytes;  /* registers */
+	uint32_t local_bytes;  /* local memory of one thread's frame */
 	uint32_t shared_bytes; /* end of the shared memory that the function itself names */
 	uint32_t n_registers;
 	bool uses_dynamic_shared, calls_indirect;
@@ -137,7 +141,7 @@ struct ts_ptx_image_variable {
 		uint64_t offset, value, mask;
 		uint32_t bytes;
 		uint32_t variable, function; /* TS_PTX_NONE, or whose address value is added to */
-	} *inits;
+	} * inits;
 	uint32_t n_inits;
 };
 
@@ -149,7 +153,8 @@ struct ts_ptx_pool_address {
 
 struct ts_ptx_image {
 	struct ts_ptx_arena arena;
-	struct ts_ptx_map names; /* while linking: struct ts_ptx_symbol of what is visible */
+	struct ts_ptx_map names;     /* while linking: struct ts_ptx_symbol of what is visible */
+	struct ts_ptx_map constants; /* while linking: value and class to place in the pool */
 	struct ts_ptx_image_variable *variables;
 	uint32_t n_variables;
 	struct ts_ptx_code *codes;

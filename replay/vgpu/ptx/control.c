@@ -7,8 +7,8 @@
 
 #include "replay/vgpu/ptx/exec.h"
 
-#define GO_ON	 0
-#define STOP(s)	 ((s) + 1)
+#define GO_ON	  0
+#define STOP(s)	  ((s) + 1)
 #define CHOOSE(w) (ts_ptx_warp_choose(w, false) ? GO_ON : STOP(STOP_SPLIT))
 
 void ts_ptx_split_load(struct ts_ptx_warp *w, uint32_t i)
@@ -50,8 +50,8 @@ static void ts_ptx_split_remove(struct ts_ptx_warp *w, uint32_t i)
 static void ts_ptx_split_add(struct ts_ptx_warp *w, const struct ts_ptx_insn *pc, uint32_t mask,
 			     struct ts_ptx_frame *frame, struct ts_ptx_join *join)
 {
-	w->splits[w->n_splits++] = (struct ts_ptx_split){.pc = pc, .frame = frame, .join = join,
-							 .mask = mask, .state = SPLIT_READY};
+	w->splits[w->n_splits++] = (struct ts_ptx_split){
+		.pc = pc, .frame = frame, .join = join, .mask = mask, .state = SPLIT_READY};
 }
 
 static struct ts_ptx_join *ts_ptx_join_new(struct ts_ptx_warp *w, const struct ts_ptx_insn *pc,
@@ -65,7 +65,9 @@ static struct ts_ptx_join *ts_ptx_join_new(struct ts_ptx_warp *w, const struct t
 	else
 		j = malloc(sizeof(*j));
 	if (j)
-		*j = (struct ts_ptx_join){.parent = s->join, .pc = pc, .frame = s->frame,
+		*j = (struct ts_ptx_join){.parent = s->join,
+					  .pc = pc,
+					  .frame = s->frame,
 					  .expected = expected};
 	return j;
 }
@@ -161,9 +163,9 @@ static void ts_ptx_copy_value(struct ts_ptx_warp *w, uint32_t lane, const struct
 				 ? local + from->local_base + place[1]
 				 : bank[place[1] & 1] + (place[1] & ~1u) +
 					   lane * (place[0] == TS_PTX_PLACE_REG64 ? 8u : 4u);
-	uint8_t *inner = p->reg == TS_PTX_NONE
-				 ? local + to->local_base + p->offset
-				 : (uint8_t *)(uintptr_t)to->regs + p->reg + lane * (p->is_64 ? 8u : 4u);
+	uint8_t *inner = p->reg == TS_PTX_NONE ? local + to->local_base + p->offset
+					       : (uint8_t *)(uintptr_t)to->regs + p->reg +
+							 lane * (p->is_64 ? 8u : 4u);
 
 	if (back)
 		memcpy(outer, inner, bytes);
@@ -183,12 +185,13 @@ static void ts_ptx_copy_values(struct ts_ptx_warp *w, const struct ts_ptx_insn *
 
 	for (uint32_t k = first; k < last; k++)
 		for (uint32_t left = lanes; left; left &= left - 1)
-			ts_ptx_copy_value(w, (uint32_t)__builtin_ctz(left), callee, &code->params[k],
-					  caller, places + 3 * k, back);
+			ts_ptx_copy_value(w, (uint32_t)__builtin_ctz(left), callee,
+					  &code->params[k], caller, places + 3 * k, back);
 }
 
 /* Goes up the chain and finishes each join that nobody is missing from any more. */
-static void ts_ptx_settle(struct ts_ptx_warp *w, struct ts_ptx_join *j, const struct ts_ptx_join *last)
+static void ts_ptx_settle(struct ts_ptx_warp *w, struct ts_ptx_join *j,
+			  const struct ts_ptx_join *last)
 {
 	bool more = true;
 
@@ -199,8 +202,8 @@ static void ts_ptx_settle(struct ts_ptx_warp *w, struct ts_ptx_join *j, const st
 		if (j->arrived == j->expected) {
 			if (j->expected) {
 				if (j->callee)
-					ts_ptx_copy_values(w, j->call, j->frame, j->callee, j->arrived,
-							   true);
+					ts_ptx_copy_values(w, j->call, j->frame, j->callee,
+							   j->arrived, true);
 				ts_ptx_split_add(w, j->pc, j->arrived, j->frame, parent);
 			}
 			ts_ptx_join_free(w->worker, j);
@@ -359,6 +362,8 @@ static int ts_ptx_branch(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 	ts_ptx_split_remove(w, w->current);
 	ts_ptx_send(w, frame->code->insns + in->target, taken, frame, j);
 	ts_ptx_send(w, in + 1, rest, frame, j);
+	if (j && !j->callee && j->arrived == j->expected)
+		ts_ptx_settle(w, j, j);
 	return CHOOSE(w);
 }
 
@@ -376,7 +381,8 @@ static int ts_ptx_branch_table(struct ts_ptx_warp *w, const struct ts_ptx_insn *
 	}
 	for (uint32_t l = m; l; l &= l - 1)
 		if (index[__builtin_ctz(l)] >= n)
-			return STOP(ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(l), TS_PTX_FAULT_ILLEGAL,
+			return STOP(ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(l),
+						 TS_PTX_FAULT_ILLEGAL,
 						 "brx.idx with index %u of a table of %u",
 						 index[__builtin_ctz(l)], n));
 	j = ts_ptx_diverge(w, in->reconverge, &failed);
@@ -395,7 +401,7 @@ static int ts_ptx_branch_table(struct ts_ptx_warp *w, const struct ts_ptx_insn *
 	if (rest)
 		ts_ptx_send(w, in + 1, rest, frame, j);
 	/* All in one place: nothing diverged after all, and the join has everybody. */
-	if (j && j->arrived == j->expected)
+	if (j && !j->callee && j->arrived == j->expected)
 		ts_ptx_settle(w, j, j);
 	return CHOOSE(w);
 }
@@ -434,14 +440,16 @@ static int ts_ptx_call(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 		return STOP(ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
 					 "call of %s, which no module defines", code->name));
 	if (code->n_params != in->n)
-		return STOP(ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
-					 "call of %s with another number of parameters than its own",
-					 code->name));
+		return STOP(
+			ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
+				     "call of %s with another number of parameters than its own",
+				     code->name));
 	if (local + code->local_bytes > w->block->local_stride ||
 	    caller->depth + 1 > TS_PTX_MAX_CALL_DEPTH)
-		return STOP(ts_ptx_fault(w, in, lane, TS_PTX_FAULT_STACK,
-					 "stack overflow: call of %s, %u deep, with %u bytes of stack",
-					 code->name, caller->depth + 1, w->block->local_stride));
+		return STOP(
+			ts_ptx_fault(w, in, lane, TS_PTX_FAULT_STACK,
+				     "stack overflow: call of %s, %u deep, with %u bytes of stack",
+				     code->name, caller->depth + 1, w->block->local_stride));
 	callee = ts_ptx_frame_new(w->worker, code, (uint32_t)local, caller->depth + 1);
 	j = callee ? ts_ptx_join_new(w, in + 1, w->act) : NULL;
 	if (!j) {
@@ -505,19 +513,35 @@ static int ts_ptx_collective(struct ts_ptx_warp *w, const struct ts_ptx_insn *in
 {
 	struct ts_ptx_split *s = &w->splits[w->current];
 	uint32_t lane = (uint32_t)__builtin_ctz(w->act), members = w->act;
+	uint32_t missing = 0, others = 0;
+	const uint32_t *masks;
 	int r;
 
-	if (in->c != TS_PTX_NONE)
-		members = ((const uint32_t *)ts_ptx_slot(w, in->c))[lane];
-	if (!(members >> lane & 1))
-		return STOP(ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
-					 "a lane outside the member mask 0x%08x", members));
-	if (!(members & w->live & ~w->act)) {
+	if (in->c != TS_PTX_NONE) {
+		masks = ts_ptx_slot(w, in->c);
+		members = masks[lane];
+		for (uint32_t left = w->act; left; left &= left - 1) {
+			uint32_t i = (uint32_t)__builtin_ctz(left);
+
+			if (!(masks[i] >> i & 1))
+				return STOP(ts_ptx_fault(w, in, i, TS_PTX_FAULT_ILLEGAL,
+							 "a lane outside its member mask 0x%08x",
+							 masks[i]));
+			missing |= masks[i] & w->live & ~w->act;
+			others |= masks[i] != members ? 1u << i : 0;
+		}
+	}
+	if (!missing) {
 		w->pc++;
 		if (in->kind == KIND_COLLECTIVE && in->fn(w, in, w->act))
 			return STOP(STOP_FAULT);
 		atomic_thread_fence(memory_order_acq_rel);
 		return GO_ON;
+	}
+	if (others) { /* several groups: each waits for its own */
+		w->act &= ~others;
+		ts_ptx_split_store(w);
+		ts_ptx_split_add(w, in, others, s->frame, s->join);
 	}
 	ts_ptx_split_store(w);
 	s->state = SPLIT_WARP_SYNC;

@@ -29,7 +29,8 @@ static bool ts_ptx_round_up(uint64_t rest, uint64_t half, bool odd, bool negativ
 uint64_t ts_ptx_round_float(double x, unsigned exponent_bits, unsigned mantissa_bits,
 			    enum ts_ptx_rounding rounding)
 {
-	uint64_t bits = ts_ptx_bits64(x), sign = bits >> 63, fraction = bits & ((UINT64_C(1) << 52) - 1);
+	uint64_t bits = ts_ptx_bits64(x), sign = bits >> 63,
+		 fraction = bits & ((UINT64_C(1) << 52) - 1);
 	uint64_t out_sign = sign << (exponent_bits + mantissa_bits);
 	uint64_t infinity = ((UINT64_C(1) << exponent_bits) - 1) << mantissa_bits;
 	int exponent = (int)(bits >> 52 & 0x7ff) - 1023, bias = (1 << (exponent_bits - 1)) - 1;
@@ -38,7 +39,8 @@ uint64_t ts_ptx_round_float(double x, unsigned exponent_bits, unsigned mantissa_
 	int64_t biased;
 
 	if (exponent == 1024)
-		return fraction ? infinity | ((UINT64_C(1) << mantissa_bits) - 1) : out_sign | infinity;
+		return fraction ? infinity | ((UINT64_C(1) << mantissa_bits) - 1)
+				: out_sign | infinity;
 	if (exponent == -1023 && !fraction)
 		return out_sign;
 	if (exponent == -1023) /* a denormal double: below every other format's range */
@@ -186,9 +188,10 @@ static uint64_t ts_ptx_to_integer(double x, uint32_t aux)
 
 	/* "Zero if source is not f64 and destination is not 64 bits wide, otherwise the top bit." */
 	if (x != x)
-		return from == TY_F64 || width == 64 ? ts_ptx_convert(UINT64_C(1) << (width - 1),
-								      (uint32_t)to | (uint32_t)to << 5)
-						     : 0;
+		return from == TY_F64 || width == 64
+			       ? ts_ptx_convert(UINT64_C(1) << (width - 1),
+						(uint32_t)to | (uint32_t)to << 5)
+			       : 0;
 	switch (TS_PTX_CVT_ROUND(aux)) {
 	case ROUND_RM:
 		x = floor(x);
@@ -206,8 +209,9 @@ static uint64_t ts_ptx_to_integer(double x, uint32_t aux)
 	if (x < low)
 		return is_signed ? (uint64_t)(int64_t)low : 0;
 	if (x >= high)
-		return is_signed ? (UINT64_C(1) << (width - 1)) - 1
-				 : width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
+		return is_signed     ? (UINT64_C(1) << (width - 1)) - 1
+		       : width == 64 ? UINT64_MAX
+				     : (UINT64_C(1) << width) - 1;
 	return is_signed ? (uint64_t)(int64_t)x : (uint64_t)x;
 }
 

@@ -30,13 +30,39 @@ static inline int32_t truncate_s32(float a)
 
 TS_PTX_OP1(s32_f32, uint32_t, int32_t, float, float, truncate_s32(a))
 
+/* Integers of any width to any: cut to the source's width, then to the target's, extended as each one's sign says. */
+static inline uint32_t cut32(uint32_t v, uint32_t mode)
+{
+	uint32_t shift = mode & 127, up = v << (shift & 31);
+
+	return mode & 128 ? (uint32_t)((int32_t)up >> (shift & 31)) : up >> (shift & 31);
+}
+
+static inline uint64_t cut64(uint64_t v, uint32_t mode)
+{
+	uint32_t shift = mode & 127;
+	uint64_t up = v << (shift & 63);
+
+	return mode & 128 ? (uint64_t)((int64_t)up >> (shift & 63)) : up >> (shift & 63);
+}
+
+TS_PTX_OP1(int_32_32, uint32_t, uint32_t, uint32_t, uint32_t,
+	   cut32(cut32(a, in->aux), in->aux >> 8))
+TS_PTX_OP1(int_64_32, uint64_t, uint64_t, uint32_t, uint32_t,
+	   cut64(cut64(a, in->aux), in->aux >> 8))
+TS_PTX_OP1(int_32_64, uint32_t, uint32_t, uint64_t, uint64_t,
+	   cut64(cut64(a, in->aux), in->aux >> 8))
+TS_PTX_OP1(int_64_64, uint64_t, uint64_t, uint64_t, uint64_t,
+	   cut64(cut64(a, in->aux), in->aux >> 8))
+
 static inline uint64_t load(const struct ts_ptx_warp *w, uint32_t ref, bool is_64, int lane)
 {
 	return is_64 ? ((const uint64_t *)ts_ptx_slot(w, ref))[lane]
 		     : ((const uint32_t *)ts_ptx_slot(w, ref))[lane];
 }
 
-static inline void store(const struct ts_ptx_warp *w, uint32_t ref, bool is_64, int lane, uint64_t v)
+static inline void store(const struct ts_ptx_warp *w, uint32_t ref, bool is_64, int lane,
+			 uint64_t v)
 {
 	if (is_64)
 		((uint64_t *)ts_ptx_slot(w, ref))[lane] = v;
@@ -71,7 +97,8 @@ static int cvt_pair(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 			       (uint32_t)ts_ptx_convert(b[i], aux);
 		} else {
 			bool e5m2 = to == TY_E5M2X2, half = TS_PTX_CVT_FROM(in->aux) == TY_F16X2;
-			float hi = half ? ts_ptx_from_f16((uint16_t)(a[i] >> 16)) : ts_ptx_float(a[i]);
+			float hi =
+				half ? ts_ptx_from_f16((uint16_t)(a[i] >> 16)) : ts_ptx_float(a[i]);
 			float lo = half ? ts_ptx_from_f16((uint16_t)a[i]) : ts_ptx_float(b[i]);
 
 			if (in->aux & TS_PTX_CVT_RELU) {
@@ -207,6 +234,11 @@ void TS_PTX_FILL(cvt)(struct ts_ptx_optable *t)
 	t->fn[F_CVT_FAST_U32_U64][TY_NONE] = u32_u64;
 	t->fn[F_CVT_FAST_F32_F16][TY_NONE] = f32_f16;
 	t->fn[F_CVT_FAST_F16_F32][TY_NONE] = f16_f32;
+	/* By the target's slot, then the source's. */
+	t->fn[F_CVT_INT][TY_B32] = int_32_32;
+	t->fn[F_CVT_INT][TY_B64] = int_64_32;
+	t->fn[F_CVT_INT][TY_U32] = int_32_64;
+	t->fn[F_CVT_INT][TY_U64] = int_64_64;
 	t->fn[F_CVT_PACK][TY_NONE] = cvt_pair;
 	t->fn[F_CVT_UNPACK][TY_NONE] = cvt_unpack;
 	t->fn[F_CVT_PACK_INT][TY_NONE] = cvt_pack_int;

@@ -32,26 +32,26 @@ TS_PTX_UNARY(rcp_f64, double, double, 1.0 / a)
 TS_PTX_UNARY(neg_f32, uint32_t, uint32_t, a ^ 0x80000000u)
 TS_PTX_UNARY(abs_f32, uint32_t, uint32_t, a & 0x7fffffffu)
 TS_PTX_UNARY(neg_f64, uint64_t, uint64_t, a ^ UINT64_C(1) << 63)
-TS_PTX_UNARY(abs_f64, uint64_t, uint64_t, a &~(UINT64_C(1) << 63))
+TS_PTX_UNARY(abs_f64, uint64_t, uint64_t, a & ~(UINT64_C(1) << 63))
 TS_PTX_BINARY(copysign_f32, uint32_t, uint32_t, (a & 0x80000000u) | (b & 0x7fffffffu))
 TS_PTX_BINARY(copysign_f64, uint64_t, uint64_t,
 	      (a & UINT64_C(1) << 63) | (b & ~(UINT64_C(1) << 63)))
 
 /* Of two zeros the negative one is the smaller; a NaN loses against a number unless nan is asked for. */
-#define MINMAX(T, U, from, bits, canon)                                                              \
-	static inline T min_##T(T a, T b, bool nan)                                                  \
-	{                                                                                            \
-		T r = a < b ? a : b < a ? b : from(bits(a) | bits(b));                               \
-		T n = nan ? from(canon) : a != a ? (b != b ? from(canon) : b) : a;                   \
-                                                                                                     \
-		return (a != a) | (b != b) ? n : r;                                                  \
-	}                                                                                            \
-	static inline T max_##T(T a, T b, bool nan)                                                  \
-	{                                                                                            \
-		T r = a > b ? a : b > a ? b : from(bits(a) & bits(b));                               \
-		T n = nan ? from(canon) : a != a ? (b != b ? from(canon) : b) : a;                   \
-                                                                                                     \
-		return (a != a) | (b != b) ? n : r;                                                  \
+#define MINMAX(T, U, from, bits, canon)                                            \
+	static inline T min_##T(T a, T b, bool nan)                                \
+	{                                                                          \
+		T r = a < b ? a : b < a ? b : from(bits(a) | bits(b));             \
+		T n = nan ? from(canon) : a != a ? (b != b ? from(canon) : b) : a; \
+                                                                                   \
+		return (a != a) | (b != b) ? n : r;                                \
+	}                                                                          \
+	static inline T max_##T(T a, T b, bool nan)                                \
+	{                                                                          \
+		T r = a > b ? a : b > a ? b : from(bits(a) & bits(b));             \
+		T n = nan ? from(canon) : a != a ? (b != b ? from(canon) : b) : a; \
+                                                                                   \
+		return (a != a) | (b != b) ? n : r;                                \
 	}
 MINMAX(float, uint32_t, ts_ptx_float, ts_ptx_bits, TS_PTX_NAN_F32)
 MINMAX(double, uint64_t, ts_ptx_double, ts_ptx_bits64, UINT64_C(0x7fffffffffffffff))
@@ -65,8 +65,9 @@ static inline float flush(float f, uint32_t mode)
 }
 
 #define FTZ (in->space & TS_PTX_MODE_FTZ)
-#define SIGN(a, b, r) \
-	ts_ptx_float((ts_ptx_bits(r) & 0x7fffffff) | ((ts_ptx_bits(a) ^ ts_ptx_bits(b)) & 0x80000000))
+#define SIGN(a, b, r)                                \
+	ts_ptx_float((ts_ptx_bits(r) & 0x7fffffff) | \
+		     ((ts_ptx_bits(a) ^ ts_ptx_bits(b)) & 0x80000000))
 
 TS_PTX_BINARY(min_f32, float, float, min_float(flush(a, FTZ), flush(b, FTZ), false))
 TS_PTX_BINARY(max_f32, float, float, max_float(flush(a, FTZ), flush(b, FTZ), false))
@@ -104,7 +105,9 @@ static int round_mode(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 	int r;
 
 #if defined(__SSE2__)
-	static const uint32_t rc[] = {[ROUND_RN] = 0, [ROUND_RM] = 1u << 13, [ROUND_RP] = 2u << 13,
+	static const uint32_t rc[] = {[ROUND_RN] = 0,
+				      [ROUND_RM] = 1u << 13,
+				      [ROUND_RP] = 2u << 13,
 				      [ROUND_RZ] = 3u << 13};
 	uint32_t old = __builtin_ia32_stmxcsr();
 
@@ -113,8 +116,10 @@ static int round_mode(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 	r = in->inner(w, in, m);
 	__builtin_ia32_ldmxcsr(old);
 #else
-	static const int rc[] = {[ROUND_RN] = FE_TONEAREST, [ROUND_RM] = FE_DOWNWARD,
-				 [ROUND_RP] = FE_UPWARD, [ROUND_RZ] = FE_TOWARDZERO};
+	static const int rc[] = {[ROUND_RN] = FE_TONEAREST,
+				 [ROUND_RM] = FE_DOWNWARD,
+				 [ROUND_RP] = FE_UPWARD,
+				 [ROUND_RZ] = FE_TOWARDZERO};
 
 	fesetround(rc[mode]);
 	r = in->inner(w, in, m);
@@ -124,7 +129,8 @@ static int round_mode(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 }
 
 /* testp, aux: 0 finite, 1 infinite, 2 number, 3 notanumber, 4 normal, 5 subnormal. */
-static inline bool test_property(uint64_t magnitude, uint64_t infinity, uint64_t least, uint32_t what)
+static inline bool test_property(uint64_t magnitude, uint64_t infinity, uint64_t least,
+				 uint32_t what)
 {
 	switch (what) {
 	case 0:
@@ -142,16 +148,17 @@ static inline bool test_property(uint64_t magnitude, uint64_t infinity, uint64_t
 	}
 }
 
-#define TESTP(name, S, infinity, least)                                                       \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)      \
-	{                                                                                     \
-		const S *a = ts_ptx_slot(w, in->a);                                           \
-		uint32_t *d = ts_ptx_result(w, in), r = 0;                                    \
-                                                                                              \
-		for (int i = 0; i < TS_PTX_LANES; i++)                                        \
-			r |= (uint32_t)test_property(a[i] & ~(S)0 >> 1, infinity, least, in->aux) << i; \
-		*d = (*d & ~m) | (r & m);                                                     \
-		return 0;                                                                     \
+#define TESTP(name, S, infinity, least)                                                           \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)          \
+	{                                                                                         \
+		const S *a = ts_ptx_slot(w, in->a);                                               \
+		uint32_t *d = ts_ptx_result(w, in), r = 0;                                        \
+                                                                                                  \
+		for (int i = 0; i < TS_PTX_LANES; i++)                                            \
+			r |= (uint32_t)test_property(a[i] & ~(S)0 >> 1, infinity, least, in->aux) \
+			     << i;                                                                \
+		*d = (*d & ~m) | (r & m);                                                         \
+		return 0;                                                                         \
 	}
 TESTP(testp_f32, uint32_t, 0x7f800000, 0x00800000)
 TESTP(testp_f64, uint64_t, UINT64_C(0x7ff) << 52, UINT64_C(1) << 52)

@@ -14,7 +14,9 @@ static inline uint16_t flush16(uint16_t h, uint32_t mode)
 
 static inline uint16_t done16(uint16_t h, uint32_t mode)
 {
-	uint16_t clamped = h > 0x7c00 ? 0 : h > 0x3c00 ? 0x3c00 : h; /* negatives and NaN are above infinity */
+	uint16_t clamped = h > 0x7c00	? 0
+			   : h > 0x3c00 ? 0x3c00
+					: h; /* negatives and NaN are above infinity */
 
 	h = flush16(h, mode);
 	return mode & TS_PTX_MODE_SAT ? clamped : h;
@@ -29,8 +31,8 @@ static inline uint16_t done16b(uint16_t h, uint32_t mode)
 
 #define MODE in->space
 
-#define FORMATS(X)                                                             \
-	X(f16, ts_ptx_from_f16, ts_ptx_to_f16, flush16, done16, 0x7fff)        \
+#define FORMATS(X)                                                      \
+	X(f16, ts_ptx_from_f16, ts_ptx_to_f16, flush16, done16, 0x7fff) \
 	X(bf16, ts_ptx_from_bf16, ts_ptx_to_bf16, keep16, done16b, 0x7fff)
 
 static inline uint16_t keep16(uint16_t h, uint32_t mode)
@@ -39,92 +41,91 @@ static inline uint16_t keep16(uint16_t h, uint32_t mode)
 	return h;
 }
 
-#define ARITHMETIC(t, from, to, in_, out_, nan_)                                                \
-	static inline uint16_t add1_##t(uint16_t a, uint16_t b, uint32_t mode)                  \
-	{                                                                                       \
-		return out_(to(from(in_(a, mode)) + from(in_(b, mode))), mode);                 \
-	}                                                                                       \
-	static inline uint16_t sub1_##t(uint16_t a, uint16_t b, uint32_t mode)                  \
-	{                                                                                       \
-		return out_(to(from(in_(a, mode)) - from(in_(b, mode))), mode);                 \
-	}                                                                                       \
-	static inline uint16_t mul1_##t(uint16_t a, uint16_t b, uint32_t mode)                  \
-	{                                                                                       \
-		return out_(to(from(in_(a, mode)) * from(in_(b, mode))), mode);                 \
-	}                                                                                       \
-	static inline uint16_t fma1_##t(uint16_t a, uint16_t b, uint16_t c, uint32_t mode)      \
-	{                                                                                       \
-		return out_(ts_ptx_fma_##t(in_(a, mode), in_(b, mode), in_(c, mode)), mode);    \
-	}                                                                                       \
-	static inline uint16_t relu1_##t(uint16_t a, uint16_t b, uint16_t c, uint32_t mode)     \
-	{                                                                                       \
-		uint16_t r = fma1_##t(a, b, c, mode);                                           \
-                                                                                                \
-		/* Negative and NaN are above the canonical NaN's predecessor. */               \
-		return from(r) != from(r) ? nan_ : r & 0x8000 ? 0 : r;                          \
-	}                                                                                       \
-	static inline uint16_t min1_##t(uint16_t a, uint16_t b, uint32_t mode)                  \
-	{                                                                                       \
-		float x, y;                                                                     \
-                                                                                                \
-		a = in_(a, mode);                                                               \
-		b = in_(b, mode);                                                               \
-		x = from(a);                                                                    \
-		y = from(b);                                                                    \
-		return x != x ? (y != y ? nan_ : b)                                             \
-		       : y != y ? a : x < y ? a : y < x ? b : a | b;                            \
-	}                                                                                       \
-	static inline uint16_t max1_##t(uint16_t a, uint16_t b, uint32_t mode)                  \
-	{                                                                                       \
-		float x, y;                                                                     \
-                                                                                                \
-		a = in_(a, mode);                                                               \
-		b = in_(b, mode);                                                               \
-		x = from(a);                                                                    \
-		y = from(b);                                                                    \
-		return x != x ? (y != y ? nan_ : b)                                             \
-		       : y != y ? a : x > y ? a : y > x ? b : a & b;                            \
-	}                                                                                       \
-	static inline uint16_t min_nan1_##t(uint16_t a, uint16_t b, uint32_t mode)              \
-	{                                                                                       \
-		float x = from(a), y = from(b);                                                 \
-                                                                                                \
-		return (x != x) | (y != y) ? nan_ : min1_##t(a, b, mode);                       \
-	}                                                                                       \
-	static inline uint16_t max_nan1_##t(uint16_t a, uint16_t b, uint32_t mode)              \
-	{                                                                                       \
-		float x = from(a), y = from(b);                                                 \
-                                                                                                \
-		return (x != x) | (y != y) ? nan_ : max1_##t(a, b, mode);                       \
-	}                                                                                       \
-	static inline uint16_t min_xorsign1_##t(uint16_t a, uint16_t b, uint32_t mode)          \
-	{                                                                                       \
-		uint16_t r = min1_##t(a & 0x7fff, b & 0x7fff, mode);                            \
-                                                                                                \
-		return (r & 0x7fff) | ((a ^ b) & 0x8000);                                       \
-	}                                                                                       \
-	static inline uint16_t max_xorsign1_##t(uint16_t a, uint16_t b, uint32_t mode)          \
-	{                                                                                       \
-		uint16_t r = max1_##t(a & 0x7fff, b & 0x7fff, mode);                            \
-                                                                                                \
-		return (r & 0x7fff) | ((a ^ b) & 0x8000);                                       \
-	}                                                                                       \
-	static inline uint16_t neg1_##t(uint16_t a, uint32_t mode)                              \
-	{                                                                                       \
-		return in_(a ^ 0x8000, mode);                                                   \
-	}                                                                                       \
-	static inline uint16_t abs1_##t(uint16_t a, uint32_t mode)                              \
-	{                                                                                       \
-		return in_(a & 0x7fff, mode);                                                   \
+#define ARITHMETIC(t, from, to, in_, out_, nan_)                                                  \
+	static inline uint16_t add1_##t(uint16_t a, uint16_t b, uint32_t mode)                    \
+	{                                                                                         \
+		return out_(to(from(in_(a, mode)) + from(in_(b, mode))), mode);                   \
+	}                                                                                         \
+	static inline uint16_t sub1_##t(uint16_t a, uint16_t b, uint32_t mode)                    \
+	{                                                                                         \
+		return out_(to(from(in_(a, mode)) - from(in_(b, mode))), mode);                   \
+	}                                                                                         \
+	static inline uint16_t mul1_##t(uint16_t a, uint16_t b, uint32_t mode)                    \
+	{                                                                                         \
+		return out_(to(from(in_(a, mode)) * from(in_(b, mode))), mode);                   \
+	}                                                                                         \
+	static inline uint16_t fma1_##t(uint16_t a, uint16_t b, uint16_t c, uint32_t mode)        \
+	{                                                                                         \
+		return out_(ts_ptx_fma_##t(in_(a, mode), in_(b, mode), in_(c, mode)), mode);      \
+	}                                                                                         \
+	static inline uint16_t relu1_##t(uint16_t a, uint16_t b, uint16_t c, uint32_t mode)       \
+	{                                                                                         \
+		uint16_t r = fma1_##t(a, b, c, mode);                                             \
+                                                                                                  \
+		/* Negative and NaN are above the canonical NaN's predecessor. */                 \
+		return from(r) != from(r) ? nan_ : r & 0x8000 ? 0 : r;                            \
+	}                                                                                         \
+	static inline uint16_t min1_##t(uint16_t a, uint16_t b, uint32_t mode)                    \
+	{                                                                                         \
+		float x, y;                                                                       \
+                                                                                                  \
+		a = in_(a, mode);                                                                 \
+		b = in_(b, mode);                                                                 \
+		x = from(a);                                                                      \
+		y = from(b);                                                                      \
+		return x != x ? (y != y ? nan_ : b) : y != y ? a : x < y ? a : y < x ? b : a | b; \
+	}                                                                                         \
+	static inline uint16_t max1_##t(uint16_t a, uint16_t b, uint32_t mode)                    \
+	{                                                                                         \
+		float x, y;                                                                       \
+                                                                                                  \
+		a = in_(a, mode);                                                                 \
+		b = in_(b, mode);                                                                 \
+		x = from(a);                                                                      \
+		y = from(b);                                                                      \
+		return x != x ? (y != y ? nan_ : b) : y != y ? a : x > y ? a : y > x ? b : a & b; \
+	}                                                                                         \
+	static inline uint16_t min_nan1_##t(uint16_t a, uint16_t b, uint32_t mode)                \
+	{                                                                                         \
+		float x = from(a), y = from(b);                                                   \
+                                                                                                  \
+		return (x != x) | (y != y) ? nan_ : min1_##t(a, b, mode);                         \
+	}                                                                                         \
+	static inline uint16_t max_nan1_##t(uint16_t a, uint16_t b, uint32_t mode)                \
+	{                                                                                         \
+		float x = from(a), y = from(b);                                                   \
+                                                                                                  \
+		return (x != x) | (y != y) ? nan_ : max1_##t(a, b, mode);                         \
+	}                                                                                         \
+	static inline uint16_t min_xorsign1_##t(uint16_t a, uint16_t b, uint32_t mode)            \
+	{                                                                                         \
+		uint16_t r = min1_##t(a & 0x7fff, b & 0x7fff, mode);                              \
+                                                                                                  \
+		return (r & 0x7fff) | ((a ^ b) & 0x8000);                                         \
+	}                                                                                         \
+	static inline uint16_t max_xorsign1_##t(uint16_t a, uint16_t b, uint32_t mode)            \
+	{                                                                                         \
+		uint16_t r = max1_##t(a & 0x7fff, b & 0x7fff, mode);                              \
+                                                                                                  \
+		return (r & 0x7fff) | ((a ^ b) & 0x8000);                                         \
+	}                                                                                         \
+	static inline uint16_t neg1_##t(uint16_t a, uint32_t mode)                                \
+	{                                                                                         \
+		return in_(a ^ 0x8000, mode);                                                     \
+	}                                                                                         \
+	static inline uint16_t abs1_##t(uint16_t a, uint32_t mode)                                \
+	{                                                                                         \
+		return in_(a & 0x7fff, mode);                                                     \
 	}
 FORMATS(ARITHMETIC)
 
-#define LO(x)	      ((uint16_t)(x))
-#define HI(x)	      ((uint16_t)((x) >> 16))
-#define JOIN(lo, hi)  ((uint32_t)(lo) | (uint32_t)(hi) << 16)
+#define LO(x)	     ((uint16_t)(x))
+#define HI(x)	     ((uint16_t)((x) >> 16))
+#define JOIN(lo, hi) ((uint32_t)(lo) | (uint32_t)(hi) << 16)
 #define OPS1(f, t)                                                   \
 	TS_PTX_UNARY(f##_##t, uint32_t, uint16_t, f##1_##t(a, MODE)) \
-	TS_PTX_UNARY(f##_##t##x2, uint32_t, uint32_t, JOIN(f##1_##t(LO(a), MODE), f##1_##t(HI(a), MODE)))
+	TS_PTX_UNARY(f##_##t##x2, uint32_t, uint32_t,                \
+		     JOIN(f##1_##t(LO(a), MODE), f##1_##t(HI(a), MODE)))
 #define OPS2(f, t)                                                       \
 	TS_PTX_BINARY(f##_##t, uint32_t, uint16_t, f##1_##t(a, b, MODE)) \
 	TS_PTX_BINARY(f##_##t##x2, uint32_t, uint32_t,                   \
@@ -151,10 +152,10 @@ FORMATS(ARITHMETIC)
 ALL(f16)
 ALL(bf16)
 
-#define FILL(family, f)                           \
-	t->fn[family][TY_F16] = f##_f16;          \
-	t->fn[family][TY_F16X2] = f##_f16x2;      \
-	t->fn[family][TY_BF16] = f##_bf16;        \
+#define FILL(family, f)                      \
+	t->fn[family][TY_F16] = f##_f16;     \
+	t->fn[family][TY_F16X2] = f##_f16x2; \
+	t->fn[family][TY_BF16] = f##_bf16;   \
 	t->fn[family][TY_BF16X2] = f##_bf16x2
 
 void TS_PTX_FILL(half)(struct ts_ptx_optable *t)

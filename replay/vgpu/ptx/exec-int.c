@@ -8,26 +8,26 @@
 typedef unsigned __int128 u128;
 typedef __int128 s128;
 
-#define BOTH(name, expr)                              \
+#define BOTH(name, expr)                                   \
 	TS_PTX_BINARY(name##_16, uint32_t, uint16_t, expr) \
 	TS_PTX_BINARY(name##_32, uint32_t, uint32_t, expr) \
 	TS_PTX_BINARY(name##_64, uint64_t, uint64_t, expr)
 
-#define SIGNED(name, expr)                           \
+#define SIGNED(name, expr)                                  \
 	TS_PTX_BINARY(name##_u16, uint32_t, uint16_t, expr) \
-	TS_PTX_BINARY(name##_s16, uint32_t, int16_t, expr) \
+	TS_PTX_BINARY(name##_s16, uint32_t, int16_t, expr)  \
 	TS_PTX_BINARY(name##_u32, uint32_t, uint32_t, expr) \
-	TS_PTX_BINARY(name##_s32, uint32_t, int32_t, expr) \
+	TS_PTX_BINARY(name##_s32, uint32_t, int32_t, expr)  \
 	TS_PTX_BINARY(name##_u64, uint64_t, uint64_t, expr) \
 	TS_PTX_BINARY(name##_s64, uint64_t, int64_t, expr)
 
-#define FILL_BOTH(t, family, name)              \
+#define FILL_BOTH(t, family, name)                                               \
 	(TS_PTX_SET16(t, family, name##_16), TS_PTX_SET32(t, family, name##_32), \
 	 TS_PTX_SET64(t, family, name##_64))
 
-#define FILL_SIGNED(t, family, name)                                                           \
-	((t)->fn[family][TY_U16] = name##_u16, (t)->fn[family][TY_S16] = name##_s16,            \
-	 (t)->fn[family][TY_U32] = name##_u32, (t)->fn[family][TY_S32] = name##_s32,            \
+#define FILL_SIGNED(t, family, name)                                                 \
+	((t)->fn[family][TY_U16] = name##_u16, (t)->fn[family][TY_S16] = name##_s16, \
+	 (t)->fn[family][TY_U32] = name##_u32, (t)->fn[family][TY_S32] = name##_s32, \
 	 (t)->fn[family][TY_U64] = name##_u64, (t)->fn[family][TY_S64] = name##_s64)
 
 TS_PTX_UNARY(mov_32, uint32_t, uint32_t, a)
@@ -60,14 +60,12 @@ TS_PTX_BINARY(mul_hi_u32, uint32_t, uint32_t, ((uint64_t)a * b >> 32))
 TS_PTX_BINARY(mul_hi_s32, uint32_t, int32_t, ((int64_t)a * b >> 32))
 TS_PTX_BINARY(mul_hi_u64, uint64_t, uint64_t, ((u128)a * b >> 64))
 TS_PTX_BINARY(mul_hi_s64, uint64_t, int64_t, ((s128)a * b >> 64))
-TS_PTX_OP2(mul_wide_s16, uint32_t, int32_t, uint32_t, int16_t, uint32_t, int16_t,
-	   ((int32_t)a * b))
+TS_PTX_OP2(mul_wide_s16, uint32_t, int32_t, uint32_t, int16_t, uint32_t, int16_t, ((int32_t)a * b))
 TS_PTX_OP2(mul_wide_u16, uint32_t, uint32_t, uint32_t, uint16_t, uint32_t, uint16_t,
 	   ((uint32_t)a * b))
 TS_PTX_OP2(mul_wide_u32, uint64_t, uint64_t, uint32_t, uint32_t, uint32_t, uint32_t,
 	   ((uint64_t)a * b))
-TS_PTX_OP2(mul_wide_s32, uint64_t, int64_t, uint32_t, int32_t, uint32_t, int32_t,
-	   ((int64_t)a * b))
+TS_PTX_OP2(mul_wide_s32, uint64_t, int64_t, uint32_t, int32_t, uint32_t, int32_t, ((int64_t)a * b))
 
 TS_PTX_TERNARY(mad_16, uint32_t, uint16_t, ((uint32_t)a * b + c))
 TS_PTX_TERNARY(mad_32, uint32_t, uint32_t, (a * b + c))
@@ -75,11 +73,9 @@ TS_PTX_TERNARY(mad_64, uint64_t, uint64_t, (a * b + c))
 TS_PTX_TERNARY(mad_hi_u16, uint32_t, uint16_t, (((uint32_t)a * b >> 16) + c))
 TS_PTX_TERNARY(mad_hi_s16, uint32_t, int16_t, (((int32_t)a * b >> 16) + c))
 TS_PTX_TERNARY(mad_hi_u32, uint32_t, uint32_t, (((uint64_t)a * b >> 32) + c))
-TS_PTX_TERNARY(mad_hi_s32, uint32_t, int32_t,
-	       ((uint32_t)((int64_t)a * b >> 32) + (uint32_t)c))
+TS_PTX_TERNARY(mad_hi_s32, uint32_t, int32_t, ((uint32_t)((int64_t)a * b >> 32) + (uint32_t)c))
 TS_PTX_TERNARY(mad_hi_u64, uint64_t, uint64_t, ((uint64_t)((u128)a * b >> 64) + c))
-TS_PTX_TERNARY(mad_hi_s64, uint64_t, int64_t,
-	       ((uint64_t)((s128)a * b >> 64) + (uint64_t)c))
+TS_PTX_TERNARY(mad_hi_s64, uint64_t, int64_t, ((uint64_t)((s128)a * b >> 64) + (uint64_t)c))
 TS_PTX_OP3(mad_wide_u16, uint32_t, uint32_t, uint32_t, uint16_t, uint32_t, uint16_t, uint32_t,
 	   uint32_t, ((uint32_t)a * b + c))
 TS_PTX_OP3(mad_wide_s16, uint32_t, uint32_t, uint32_t, int16_t, uint32_t, int16_t, uint32_t,
@@ -107,7 +103,9 @@ TS_PTX_BINARY(div_s32, uint32_t, int32_t,
 	      (b ? (int32_t)(uint32_t)(int64_t)((double)a / (double)(b ? b : 1)) : -1))
 TS_PTX_BINARY(div_u64, uint64_t, uint64_t, (b ? a / (b ? b : 1) : UINT64_MAX))
 TS_PTX_BINARY(div_s64, uint64_t, int64_t,
-	      (b == -1 ? (int64_t)(0 - (uint64_t)a) : b ? a / (b ? b : 1) : -1))
+	      (b == -1 ? (int64_t)(0 - (uint64_t)a)
+	       : b     ? a / (b ? b : 1)
+		       : -1))
 TS_PTX_BINARY(rem_u16, uint32_t, uint16_t, (b ? a % (b ? b : 1) : a))
 TS_PTX_BINARY(rem_s16, uint32_t, int16_t, (b ? a % (b ? b : 1) : a))
 TS_PTX_BINARY(rem_u32, uint32_t, uint32_t,
@@ -144,7 +142,7 @@ TS_PTX_TERNARY(sad_u64, uint64_t, uint64_t, SAD)
 TS_PTX_TERNARY(sad_s64, uint64_t, int64_t,
 	       ((uint64_t)c + (a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b)))
 
-#define LOW24U(x) ((x) & 0xffffffu)
+#define LOW24U(x) ((x)&0xffffffu)
 #define LOW24S(x) ((int32_t)((uint32_t)(x) << 8) >> 8)
 TS_PTX_BINARY(mul24_u32, uint32_t, uint32_t, (LOW24U(a) * LOW24U(b)))
 TS_PTX_BINARY(mul24_s32, uint32_t, int32_t, ((int64_t)LOW24S(a) * LOW24S(b)))
@@ -365,7 +363,8 @@ static int lop3(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 
 	for (int i = 0; i < 8; i++)
 		t[i] = in->aux >> i & 1 ? UINT32_MAX : 0;
-	TS_PTX_LOOP(m, uint32_t, uint32_t, uint32_t a = a_[i]; uint32_t b = b_[i]; uint32_t c = c_[i],
+	TS_PTX_LOOP(m, uint32_t, uint32_t, uint32_t a = a_[i]; uint32_t b = b_[i];
+		    uint32_t c = c_[i],
 		    ((~a & ~b & ~c & t[0]) | (~a & ~b & c & t[1]) | (~a & b & ~c & t[2]) |
 		     (~a & b & c & t[3]) | (a & ~b & ~c & t[4]) | (a & ~b & c & t[5]) |
 		     (a & b & ~c & t[6]) | (a & b & c & t[7])))
@@ -373,27 +372,27 @@ static int lop3(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 }
 
 /* Carries: one bit a lane, in the frame's carry mask. aux bit 0: a carry comes in. */
-#define CARRY(name, S, W, sum)                                                                   \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)         \
-	{                                                                                        \
-		S *d = ts_ptx_result(w, in);                                                  \
-		const S *a_ = ts_ptx_slot(w, in->a), *b_ = ts_ptx_slot(w, in->b);                \
-		const S *c_ = ts_ptx_slot(w, in->c);                                             \
-		uint32_t *cc = ts_ptx_pred(w, TS_PTX_FRAME_CC);                                  \
-		uint32_t carries = in->aux & 1 ? *cc : 0, out = 0;                               \
-                                                                                                 \
-		for (int i = 0; i < TS_PTX_LANES; i++) {                                         \
-			W a = a_[i], b = b_[i], c = c_[i], carry = carries >> i & 1;             \
-			W r = (sum);                                                             \
-                                                                                                 \
-			(void)c;                                                                 \
-			if (m >> i & 1)                                                          \
-				d[i] = (S)r;                                                     \
-			out |= (uint32_t)(r >> sizeof(S) * 8 & 1) << i;                          \
-		}                                                                                \
-		if (in->flags & INSN_CC)                                                         \
-			*cc = (*cc & ~m) | (out & m);                                            \
-		return 0;                                                                        \
+#define CARRY(name, S, W, sum)                                                           \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
+	{                                                                                \
+		S *d = ts_ptx_result(w, in);                                             \
+		const S *a_ = ts_ptx_slot(w, in->a), *b_ = ts_ptx_slot(w, in->b);        \
+		const S *c_ = ts_ptx_slot(w, in->c);                                     \
+		uint32_t *cc = ts_ptx_pred(w, TS_PTX_FRAME_CC);                          \
+		uint32_t carries = in->aux & 1 ? *cc : 0, out = 0;                       \
+                                                                                         \
+		for (int i = 0; i < TS_PTX_LANES; i++) {                                 \
+			W a = a_[i], b = b_[i], c = c_[i], carry = carries >> i & 1;     \
+			W r = (sum);                                                     \
+                                                                                         \
+			(void)c;                                                         \
+			if (m >> i & 1)                                                  \
+				d[i] = (S)r;                                             \
+			out |= (uint32_t)(r >> sizeof(S) * 8 & 1) << i;                  \
+		}                                                                        \
+		if (in->flags & INSN_CC)                                                 \
+			*cc = (*cc & ~m) | (out & m);                                    \
+		return 0;                                                                \
 	}
 
 CARRY(add_carry_32, uint32_t, uint64_t, (a + b + carry))
@@ -410,12 +409,12 @@ CARRY(mad_hi_carry_s64, uint64_t, u128,
       ((u128)(uint64_t)((s128)(int64_t)a * (int64_t)b >> 64) + c + carry))
 
 /* Packed 16-bit integers. */
-#define PAIR(name, T, op)                                                                          \
-	static inline uint32_t name##_pair(uint32_t a, uint32_t b)                                 \
-	{                                                                                          \
-		T al = (T)a, bl = (T)b, ah = (T)(a >> 16), bh = (T)(b >> 16);                      \
-		return (uint32_t)(uint16_t)(op(al, bl)) | (uint32_t)(uint16_t)(op(ah, bh)) << 16;  \
-	}                                                                                          \
+#define PAIR(name, T, op)                                                                         \
+	static inline uint32_t name##_pair(uint32_t a, uint32_t b)                                \
+	{                                                                                         \
+		T al = (T)a, bl = (T)b, ah = (T)(a >> 16), bh = (T)(b >> 16);                     \
+		return (uint32_t)(uint16_t)(op(al, bl)) | (uint32_t)(uint16_t)(op(ah, bh)) << 16; \
+	}                                                                                         \
 	TS_PTX_BINARY(name, uint32_t, uint32_t, name##_pair(a, b))
 #define PLUS(x, y)    ((x) + (y))
 #define SMALLER(x, y) ((x) < (y) ? (x) : (y))

@@ -15,48 +15,48 @@ static inline void order(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 	atomic_thread_fence(memory_order_acq_rel);
 }
 
-#define LOAD(name, D, T)                                                                          \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)          \
-	{                                                                                         \
-		uint8_t *p[TS_PTX_LANES];                                                         \
-		uint32_t bytes = (uint32_t)sizeof(T) * in->n;                                     \
-		bool flat;                                                                        \
-                                                                                                  \
-		if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, false, p, &flat))                \
-			return STOP_FAULT;                                                        \
-		if (in->n == 1) {                                                                 \
-			D *d = ts_ptx_result(w, in);                                              \
-                                                                                                  \
-			if (flat) {                                                               \
-				const T *s = (const T *)(const void *)p[0];                       \
-                                                                                                  \
-				TS_PTX_FOR_LANES                                                  \
-				d[i] = (D)s[i];                                                   \
-			} else {                                                                  \
-				for (uint32_t left = m; left; left &= left - 1) {                 \
-					int i = __builtin_ctz(left);                              \
-                                                                                                  \
-					d[i] = (D) * (const volatile T *)(const void *)p[i];      \
-				}                                                                 \
-			}                                                                         \
-		} else {                                                                          \
-			const uint32_t *list = ts_ptx_operands(w, in);                            \
-                                                                                                  \
-			for (uint32_t k = 0; k < in->n; k++) {                                    \
-				D *d;                                                             \
-                                                                                                  \
-				if (list[k] == TS_PTX_NONE)                                       \
-					continue;                                                 \
-				d = ts_ptx_slot(w, list[k]);                                      \
-				for (uint32_t left = m; left; left &= left - 1) {                 \
-					int i = __builtin_ctz(left);                              \
-                                                                                                  \
-					d[i] = (D)((const T *)(const void *)p[i])[k];             \
-				}                                                                 \
-			}                                                                         \
-		}                                                                                 \
-		order(w, in);                                                                     \
-		return 0;                                                                         \
+#define LOAD(name, D, T)                                                                     \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)     \
+	{                                                                                    \
+		uint8_t *p[TS_PTX_LANES];                                                    \
+		uint32_t bytes = (uint32_t)sizeof(T) * in->n;                                \
+		bool flat;                                                                   \
+                                                                                             \
+		if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, false, p, &flat))           \
+			return STOP_FAULT;                                                   \
+		if (in->n == 1) {                                                            \
+			D *d = ts_ptx_result(w, in);                                         \
+                                                                                             \
+			if (flat) {                                                          \
+				const T *s = (const T *)(const void *)p[0];                  \
+                                                                                             \
+				TS_PTX_FOR_LANES                                             \
+				d[i] = (D)s[i];                                              \
+			} else {                                                             \
+				for (uint32_t left = m; left; left &= left - 1) {            \
+					int i = __builtin_ctz(left);                         \
+                                                                                             \
+					d[i] = (D) * (const volatile T *)(const void *)p[i]; \
+				}                                                            \
+			}                                                                    \
+		} else {                                                                     \
+			const uint32_t *list = ts_ptx_operands(w, in);                       \
+                                                                                             \
+			for (uint32_t k = 0; k < in->n; k++) {                               \
+				D *d;                                                        \
+                                                                                             \
+				if (list[k] == TS_PTX_NONE)                                  \
+					continue;                                            \
+				d = ts_ptx_slot(w, list[k]);                                 \
+				for (uint32_t left = m; left; left &= left - 1) {            \
+					int i = __builtin_ctz(left);                         \
+                                                                                             \
+					d[i] = (D)((const T *)(const void *)p[i])[k];        \
+				}                                                            \
+			}                                                                    \
+		}                                                                            \
+		order(w, in);                                                                \
+		return 0;                                                                    \
 	}
 
 LOAD(ld_u8, uint32_t, uint8_t)
@@ -74,34 +74,35 @@ LOAD(ld_s32_64, uint64_t, int32_t)
 LOAD(ld_u64, uint64_t, uint64_t)
 
 /* A store's value is operand b, or in the list where there are several. */
-#define STORE(name, S, T)                                                                         \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)          \
-	{                                                                                         \
-		uint8_t *p[TS_PTX_LANES];                                                         \
-		uint32_t bytes = (uint32_t)sizeof(T) * in->n;                                     \
-		bool flat;                                                                        \
-                                                                                                  \
-		order(w, in);                                                                     \
-		if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, true, p, &flat))                 \
-			return STOP_FAULT;                                                        \
-		if (flat && in->n == 1) {                                                         \
-			const S *s = ts_ptx_slot(w, in->b);                                       \
-			T *d = (T *)(void *)p[0];                                                 \
-                                                                                                  \
-			TS_PTX_FOR_LANES                                                          \
-			d[i] = (T)s[i];                                                           \
-			return 0;                                                                 \
-		}                                                                                 \
-		for (uint32_t k = 0; k < in->n; k++) {                                            \
-			const S *s = ts_ptx_slot(w, in->n == 1 ? in->b : ts_ptx_operands(w, in)[k]); \
-                                                                                                  \
-			for (uint32_t left = m; left; left &= left - 1) {                         \
-				int i = __builtin_ctz(left);                                      \
-                                                                                                  \
-				((volatile T *)(void *)p[i])[k] = (T)s[i];                        \
-			}                                                                         \
-		}                                                                                 \
-		return 0;                                                                         \
+#define STORE(name, S, T)                                                                       \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)        \
+	{                                                                                       \
+		uint8_t *p[TS_PTX_LANES];                                                       \
+		uint32_t bytes = (uint32_t)sizeof(T) * in->n;                                   \
+		bool flat;                                                                      \
+                                                                                                \
+		order(w, in);                                                                   \
+		if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, true, p, &flat))               \
+			return STOP_FAULT;                                                      \
+		if (flat && in->n == 1) {                                                       \
+			const S *s = ts_ptx_slot(w, in->b);                                     \
+			T *d = (T *)(void *)p[0];                                               \
+                                                                                                \
+			TS_PTX_FOR_LANES                                                        \
+			d[i] = (T)s[i];                                                         \
+			return 0;                                                               \
+		}                                                                               \
+		for (uint32_t k = 0; k < in->n; k++) {                                          \
+			const S *s =                                                            \
+				ts_ptx_slot(w, in->n == 1 ? in->b : ts_ptx_operands(w, in)[k]); \
+                                                                                                \
+			for (uint32_t left = m; left; left &= left - 1) {                       \
+				int i = __builtin_ctz(left);                                    \
+                                                                                                \
+				((volatile T *)(void *)p[i])[k] = (T)s[i];                      \
+			}                                                                       \
+		}                                                                               \
+		return 0;                                                                       \
 	}
 
 STORE(st_8, uint32_t, uint8_t)
@@ -114,21 +115,21 @@ STORE(st_32_64, uint64_t, uint32_t)
 STORE(st_64, uint64_t, uint64_t)
 
 /* A kernel's parameter at a fixed place: the same for all lanes. The decoder has checked the bounds. */
-#define PARAM(name, D, T)                                                                  \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)   \
-	{                                                                                  \
-		for (uint32_t k = 0; k < in->n; k++) {                                     \
-			uint32_t ref = in->n == 1 ? in->dst : ts_ptx_operands(w, in)[k];   \
-			D *d_;                                                             \
-			T v;                                                               \
-                                                                                           \
-			if (ref == TS_PTX_NONE)                                            \
-				continue;                                                  \
-			d_ = ts_ptx_slot(w, ref);                                          \
+#define PARAM(name, D, T)                                                                   \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)    \
+	{                                                                                   \
+		for (uint32_t k = 0; k < in->n; k++) {                                      \
+			uint32_t ref = in->n == 1 ? in->dst : ts_ptx_operands(w, in)[k];    \
+			D *d_;                                                              \
+			T v;                                                                \
+                                                                                            \
+			if (ref == TS_PTX_NONE)                                             \
+				continue;                                                   \
+			d_ = ts_ptx_slot(w, ref);                                           \
 			memcpy(&v, w->worker->params + in->imm + k * sizeof(T), sizeof(T)); \
-			TS_PTX_LOOP(m, D, D, , (D)v)                                       \
-		}                                                                          \
-		return 0;                                                                  \
+			TS_PTX_LOOP(m, D, D, , (D)v)                                        \
+		}                                                                           \
+		return 0;                                                                   \
 	}
 
 PARAM(param_u8, uint32_t, uint8_t)
@@ -190,12 +191,28 @@ static void fill_loads(struct ts_ptx_optable *t)
 		{{TY_B8, TY_U8}, ld_u8, ld_u8_64, param_u8, param_u8_64, st_8, st_8_64},
 		{{TY_S8}, ld_s8, ld_s8_64, param_s8, param_s8_64, st_8, st_8_64},
 		{{TY_B16, TY_U16, TY_F16, TY_BF16},
-		 ld_u16, ld_u16_64, param_u16, param_u16_64, st_16, st_16_64},
+		 ld_u16,
+		 ld_u16_64,
+		 param_u16,
+		 param_u16_64,
+		 st_16,
+		 st_16_64},
 		{{TY_S16}, ld_s16, ld_s16_64, param_s16, param_s16_64, st_16, st_16_64},
 		{{TY_B32, TY_U32, TY_F32, TY_F16X2},
-		 ld_u32, ld_u32_64, param_u32, param_u32_64, st_32, st_32_64},
+		 ld_u32,
+		 ld_u32_64,
+		 param_u32,
+		 param_u32_64,
+		 st_32,
+		 st_32_64},
 		{{TY_S32}, ld_u32, ld_s32_64, param_u32, param_s32_64, st_32, st_32_64},
-		{{TY_B64, TY_U64, TY_S64, TY_F64}, ld_u64_32, ld_u64, NULL, param_u64, st_64_32, st_64},
+		{{TY_B64, TY_U64, TY_S64, TY_F64},
+		 ld_u64_32,
+		 ld_u64,
+		 NULL,
+		 param_u64,
+		 st_64_32,
+		 st_64},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

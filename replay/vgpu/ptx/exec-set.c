@@ -18,8 +18,8 @@ static inline uint32_t combine(uint32_t r, uint32_t c, uint32_t boolop)
 }
 
 /* target: the slot of the second result, which gets the comparison's opposite. */
-static inline int finish(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, uint32_t r,
-			 uint32_t opposite)
+static inline int finish(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
+			 uint32_t r, uint32_t opposite)
 {
 	uint32_t *p = ts_ptx_result(w, in);
 	uint32_t boolop = in->aux & 15, c = 0;
@@ -35,23 +35,23 @@ static inline int finish(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 	return 0;
 }
 
-#define CMP(name, S, T, expr)                                                                \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)     \
-	{                                                                                    \
-		uint32_t lanes[TS_PTX_LANES] __attribute__((aligned(64)));                   \
-		const S *a_ = ts_ptx_slot(w, in->a), *b_ = ts_ptx_slot(w, in->b);            \
-		uint32_t r;                                                                  \
-                                                                                             \
-		TS_PTX_FOR_LANES                                                             \
-		{                                                                            \
-			T a = (T)a_[i], b = (T)b_[i];                                        \
-			lanes[i] = (expr) ? UINT32_MAX : 0;                                  \
-		}                                                                            \
-		r = ts_ptx_pack(lanes);                                                      \
-		return finish(w, in, m, r, ~r);                                              \
+#define CMP(name, S, T, expr)                                                            \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
+	{                                                                                \
+		uint32_t lanes[TS_PTX_LANES] __attribute__((aligned(64)));               \
+		const S *a_ = ts_ptx_slot(w, in->a), *b_ = ts_ptx_slot(w, in->b);        \
+		uint32_t r;                                                              \
+                                                                                         \
+		TS_PTX_FOR_LANES                                                         \
+		{                                                                        \
+			T a = (T)a_[i], b = (T)b_[i];                                    \
+			lanes[i] = (expr) ? UINT32_MAX : 0;                              \
+		}                                                                        \
+		r = ts_ptx_pack(lanes);                                                  \
+		return finish(w, in, m, r, ~r);                                          \
 	}
 
-#define CMP_INT(t, S, T)             \
+#define CMP_INT(t, S, T)          \
 	CMP(eq_##t, S, T, a == b) \
 	CMP(ne_##t, S, T, a != b) \
 	CMP(lt_##t, S, T, a < b)  \
@@ -59,19 +59,19 @@ static inline int finish(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 	CMP(gt_##t, S, T, a > b)  \
 	CMP(ge_##t, S, T, a >= b)
 
-#define CMP_FLOAT(t, S, T)                         \
-	CMP_INT_BUT_NE(t, S, T)                    \
-	CMP(ne_##t, S, T, (a < b) | (a > b))       \
-	CMP(equ_##t, S, T, !((a < b) | (a > b)))   \
-	CMP(neu_##t, S, T, a != b)                 \
-	CMP(ltu_##t, S, T, !(a >= b))              \
-	CMP(leu_##t, S, T, !(a > b))               \
-	CMP(gtu_##t, S, T, !(a <= b))              \
-	CMP(geu_##t, S, T, !(a < b))               \
-	CMP(num_##t, S, T, (a == a) & (b == b))    \
+#define CMP_FLOAT(t, S, T)                       \
+	CMP_INT_BUT_NE(t, S, T)                  \
+	CMP(ne_##t, S, T, (a < b) | (a > b))     \
+	CMP(equ_##t, S, T, !((a < b) | (a > b))) \
+	CMP(neu_##t, S, T, a != b)               \
+	CMP(ltu_##t, S, T, !(a >= b))            \
+	CMP(leu_##t, S, T, !(a > b))             \
+	CMP(gtu_##t, S, T, !(a <= b))            \
+	CMP(geu_##t, S, T, !(a < b))             \
+	CMP(num_##t, S, T, (a == a) & (b == b))  \
 	CMP(nan_##t, S, T, (a != a) | (b != b))
 
-#define CMP_INT_BUT_NE(t, S, T)      \
+#define CMP_INT_BUT_NE(t, S, T)   \
 	CMP(eq_##t, S, T, a == b) \
 	CMP(lt_##t, S, T, a < b)  \
 	CMP(le_##t, S, T, a <= b) \
@@ -122,41 +122,42 @@ static inline bool holds(enum ts_ptx_cmp cmp, float a, float b)
 	}
 }
 
-#define CMP_HALF(t, convert)                                                                      \
-	static inline int compare_##t(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,        \
-				      uint32_t m, enum ts_ptx_cmp cmp, bool pair)                 \
-	{                                                                                         \
-		const uint32_t *a = ts_ptx_slot(w, in->a), *b = ts_ptx_slot(w, in->b);            \
-		uint32_t lo = 0, hi = 0;                                                          \
-                                                                                                  \
-		for (int i = 0; i < TS_PTX_LANES; i++) {                                          \
-			lo |= (uint32_t)holds(cmp, convert((uint16_t)a[i]), convert((uint16_t)b[i])) \
-			      << i;                                                               \
-			hi |= (uint32_t)holds(cmp, convert((uint16_t)(a[i] >> 16)),               \
-					      convert((uint16_t)(b[i] >> 16)))                    \
-			      << i;                                                               \
-		}                                                                                 \
-		return finish(w, in, m, lo, pair ? hi : ~lo);                                     \
+#define CMP_HALF(t, convert)                                                               \
+	static inline int compare_##t(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, \
+				      uint32_t m, enum ts_ptx_cmp cmp, bool pair)          \
+	{                                                                                  \
+		const uint32_t *a = ts_ptx_slot(w, in->a), *b = ts_ptx_slot(w, in->b);     \
+		uint32_t lo = 0, hi = 0;                                                   \
+                                                                                           \
+		for (int i = 0; i < TS_PTX_LANES; i++) {                                   \
+			lo |= (uint32_t)holds(cmp, convert((uint16_t)a[i]),                \
+					      convert((uint16_t)b[i]))                     \
+			      << i;                                                        \
+			hi |= (uint32_t)holds(cmp, convert((uint16_t)(a[i] >> 16)),        \
+					      convert((uint16_t)(b[i] >> 16)))             \
+			      << i;                                                        \
+		}                                                                          \
+		return finish(w, in, m, lo, pair ? hi : ~lo);                              \
 	}
 CMP_HALF(f16, ts_ptx_from_f16)
 CMP_HALF(bf16, ts_ptx_from_bf16)
 
-#define HALVES(op, cmp)                                                                             \
-	static int op##_f16(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)       \
-	{                                                                                          \
-		return compare_f16(w, in, m, cmp, false);                                          \
-	}                                                                                          \
-	static int op##_f16x2(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)     \
-	{                                                                                          \
-		return compare_f16(w, in, m, cmp, true);                                           \
-	}                                                                                          \
-	static int op##_bf16(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)      \
-	{                                                                                          \
-		return compare_bf16(w, in, m, cmp, false);                                         \
-	}                                                                                          \
-	static int op##_bf16x2(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)    \
-	{                                                                                          \
-		return compare_bf16(w, in, m, cmp, true);                                          \
+#define HALVES(op, cmp)                                                                         \
+	static int op##_f16(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)    \
+	{                                                                                       \
+		return compare_f16(w, in, m, cmp, false);                                       \
+	}                                                                                       \
+	static int op##_f16x2(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)  \
+	{                                                                                       \
+		return compare_f16(w, in, m, cmp, true);                                        \
+	}                                                                                       \
+	static int op##_bf16(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)   \
+	{                                                                                       \
+		return compare_bf16(w, in, m, cmp, false);                                      \
+	}                                                                                       \
+	static int op##_bf16x2(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
+	{                                                                                       \
+		return compare_bf16(w, in, m, cmp, true);                                       \
 	}
 
 HALVES(eq, CMP_EQ)
@@ -175,15 +176,15 @@ HALVES(num, CMP_NUM)
 HALVES(nan, CMP_NAN)
 
 /* Predicates as operands. */
-#define SELECT(name, S)                                                                    \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)   \
-	{                                                                                  \
-		S *d_ = ts_ptx_result(w, in);                                              \
-		const S *a_ = ts_ptx_slot(w, in->a), *b_ = ts_ptx_slot(w, in->b);          \
-		uint32_t p = *ts_ptx_pred(w, in->c) ^ in->aux;                             \
-                                                                                           \
-		TS_PTX_LOOP(m, S, S, , TS_PTX_HAS(p, i, sizeof(S)) ? a_[i] : b_[i])        \
-		return 0;                                                                  \
+#define SELECT(name, S)                                                                  \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
+	{                                                                                \
+		S *d_ = ts_ptx_result(w, in);                                            \
+		const S *a_ = ts_ptx_slot(w, in->a), *b_ = ts_ptx_slot(w, in->b);        \
+		uint32_t p = *ts_ptx_pred(w, in->c) ^ in->aux;                           \
+                                                                                         \
+		TS_PTX_LOOP(m, S, S, , TS_PTX_HAS(p, i, sizeof(S)) ? a_[i] : b_[i])      \
+		return 0;                                                                \
 	}
 SELECT(selp_32, uint32_t)
 SELECT(selp_64, uint64_t)
@@ -220,38 +221,38 @@ static int set_pair(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 }
 
 /* aux: bit 0 negates a, bit 1 b. */
-#define PREDICATE(name, expr)                                                                      \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)           \
-	{                                                                                          \
-		uint32_t *d = ts_ptx_result(w, in);                                                \
-		uint32_t a = *ts_ptx_pred(w, in->a) ^ (in->aux & 1 ? UINT32_MAX : 0);              \
-		uint32_t b = *ts_ptx_pred(w, in->b) ^ (in->aux & 2 ? UINT32_MAX : 0);              \
-                                                                                                   \
-		(void)b;                                                                           \
-		*d = (*d & ~m) | ((expr) & m);                                                     \
-		return 0;                                                                          \
+#define PREDICATE(name, expr)                                                            \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
+	{                                                                                \
+		uint32_t *d = ts_ptx_result(w, in);                                      \
+		uint32_t a = *ts_ptx_pred(w, in->a) ^ (in->aux & 1 ? UINT32_MAX : 0);    \
+		uint32_t b = *ts_ptx_pred(w, in->b) ^ (in->aux & 2 ? UINT32_MAX : 0);    \
+                                                                                         \
+		(void)b;                                                                 \
+		*d = (*d & ~m) | ((expr)&m);                                             \
+		return 0;                                                                \
 	}
 PREDICATE(mov_pred, a)
 PREDICATE(not_pred, ~a)
-PREDICATE(and_pred, a & b)
+PREDICATE(and_pred, a &b)
 PREDICATE(or_pred, a | b)
 PREDICATE(xor_pred, a ^ b)
 
 static void fill_compare(struct ts_ptx_optable *t)
 {
-#define INTS(cmp, op)                                  \
-	t->fn[F_SETP + (cmp)][TY_U16] = op##_u16;      \
-	t->fn[F_SETP + (cmp)][TY_S16] = op##_s16;      \
-	t->fn[F_SETP + (cmp)][TY_U32] = op##_u32;      \
-	t->fn[F_SETP + (cmp)][TY_S32] = op##_s32;      \
-	t->fn[F_SETP + (cmp)][TY_U64] = op##_u64;      \
+#define INTS(cmp, op)                             \
+	t->fn[F_SETP + (cmp)][TY_U16] = op##_u16; \
+	t->fn[F_SETP + (cmp)][TY_S16] = op##_s16; \
+	t->fn[F_SETP + (cmp)][TY_U32] = op##_u32; \
+	t->fn[F_SETP + (cmp)][TY_S32] = op##_s32; \
+	t->fn[F_SETP + (cmp)][TY_U64] = op##_u64; \
 	t->fn[F_SETP + (cmp)][TY_S64] = op##_s64
-#define FLOATS(cmp, op)                                \
-	t->fn[F_SETP + (cmp)][TY_F32] = op##_f32;      \
-	t->fn[F_SETP + (cmp)][TY_F64] = op##_f64;      \
-	t->fn[F_SETP + (cmp)][TY_F16] = op##_f16;      \
-	t->fn[F_SETP + (cmp)][TY_F16X2] = op##_f16x2;  \
-	t->fn[F_SETP + (cmp)][TY_BF16] = op##_bf16;    \
+#define FLOATS(cmp, op)                               \
+	t->fn[F_SETP + (cmp)][TY_F32] = op##_f32;     \
+	t->fn[F_SETP + (cmp)][TY_F64] = op##_f64;     \
+	t->fn[F_SETP + (cmp)][TY_F16] = op##_f16;     \
+	t->fn[F_SETP + (cmp)][TY_F16X2] = op##_f16x2; \
+	t->fn[F_SETP + (cmp)][TY_BF16] = op##_bf16;   \
 	t->fn[F_SETP + (cmp)][TY_BF16X2] = op##_bf16x2
 	INTS(CMP_EQ, eq);
 	INTS(CMP_NE, ne);

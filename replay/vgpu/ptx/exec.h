@@ -44,7 +44,11 @@ struct ts_ptx_join {
 	const struct ts_ptx_insn *call;
 };
 
-enum ts_ptx_split_state { SPLIT_READY, SPLIT_WARP_SYNC, SPLIT_BARRIER };
+enum ts_ptx_split_state {
+	SPLIT_READY,
+	SPLIT_WARP_SYNC,
+	SPLIT_BARRIER
+};
 
 struct ts_ptx_split {
 	const struct ts_ptx_insn *pc;
@@ -58,8 +62,8 @@ struct ts_ptx_split {
 
 /* Why loop() came back. */
 enum ts_ptx_stop {
-	STOP_SLICE,  /* more to do */
-	STOP_SPLIT,  /* the split ended or waits: choose another */
+	STOP_SLICE, /* more to do */
+	STOP_SPLIT, /* the split ended or waits: choose another */
 	STOP_FAULT,
 };
 
@@ -76,7 +80,7 @@ struct ts_ptx_warp {
 	uint32_t live; /* lanes that have not exited */
 	uint32_t first_live;
 	struct ts_ptx_frame *base; /* the kernel's own frame */
-	uint32_t index; /* in the block */
+	uint32_t index;		   /* in the block */
 	uint32_t n_splits;
 	struct ts_ptx_split splits[TS_PTX_LANES];
 	uint32_t tid[3][TS_PTX_LANES];

@@ -38,7 +38,8 @@ static void ts_ptx_fault_place(struct ts_ptx_fault *f, struct ts_ptx_warp *w,
 		f->thread[i] = w->tid[i][lane];
 	f->line = origin->line;
 	f->source_line = origin->source_line;
-	for (const struct ts_ptx_file *file = code->files; file && origin->source_line; file = file->next)
+	for (const struct ts_ptx_file *file = code->files; file && origin->source_line;
+	     file = file->next)
 		if (file->number == origin->source_file)
 			(void)snprintf(f->source_file, sizeof(f->source_file), "%s", file->path);
 }
@@ -47,20 +48,21 @@ static void ts_ptx_fault_message(struct ts_ptx_fault *f, const char *what)
 {
 	size_t n;
 
-	(void)snprintf(f->message, sizeof(f->message), "%s: %.200s, in kernel %.100s", ts_ptx_fault_name(f->kind),
-		       what, f->kernel);
+	(void)snprintf(f->message, sizeof(f->message), "%s: %.200s, in kernel %.100s",
+		       ts_ptx_fault_name(f->kind), what, f->kernel);
 	n = strlen(f->message);
 	if (strcmp(f->kernel, f->function)) {
-		(void)snprintf(f->message + n, sizeof(f->message) - n, " (function %.60s)", f->function);
+		(void)snprintf(f->message + n, sizeof(f->message) - n, " (function %.60s)",
+			       f->function);
 		n = strlen(f->message);
 	}
 	(void)snprintf(f->message + n, sizeof(f->message) - n,
-		       ", block (%u,%u,%u), thread (%u,%u,%u), PTX line %u", f->block[0], f->block[1],
-		       f->block[2], f->thread[0], f->thread[1], f->thread[2], f->line);
+		       ", block (%u,%u,%u), thread (%u,%u,%u), PTX line %u", f->block[0],
+		       f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2], f->line);
 	n = strlen(f->message);
 	if (f->source_line && f->source_file[0])
-		(void)snprintf(f->message + n, sizeof(f->message) - n, ", %.120s:%u", f->source_file,
-			       f->source_line);
+		(void)snprintf(f->message + n, sizeof(f->message) - n, ", %.120s:%u",
+			       f->source_file, f->source_line);
 }
 
 int ts_ptx_fault(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane,
@@ -85,15 +87,18 @@ int ts_ptx_fault_access(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 			enum ts_ptx_fault_kind kind, uint64_t address, uint32_t bytes, bool write)
 {
 	static const char *const spaces[] = {
-		[SP_GENERIC] = "", [SP_GLOBAL] = " of global memory", [SP_CONST] = " of constant memory",
-		[SP_SHARED] = " of shared memory", [SP_LOCAL] = " of local memory",
+		[SP_GENERIC] = "",
+		[SP_GLOBAL] = " of global memory",
+		[SP_CONST] = " of constant memory",
+		[SP_SHARED] = " of shared memory",
+		[SP_LOCAL] = " of local memory",
 		[SP_PARAM] = " of parameters",
 	};
 	struct ts_ptx_fault *f = &w->worker->fault;
 	bool first = !f->kind;
 
-	(void)ts_ptx_fault(w, in, lane, kind, "%s of %u bytes at 0x%llx%s", write ? "write" : "read",
-			   bytes, (unsigned long long)address,
+	(void)ts_ptx_fault(w, in, lane, kind, "%s of %u bytes at 0x%llx%s",
+			   write ? "write" : "read", bytes, (unsigned long long)address,
 			   in->space <= SP_PARAM ? spaces[in->space] : "");
 	if (first) {
 		f->address = address;

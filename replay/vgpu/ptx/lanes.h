@@ -22,63 +22,63 @@
 #endif
 #define TS_PTX_FOR_LANES TS_PTX_IVDEP for (int i = 0; i < TS_PTX_LANES; i++)
 
-#define TS_PTX_BITS_(k) k << 0, k << 1, k << 2, k << 3, k << 4, k << 5, k << 6, k << 7
-#define TS_PTX_BITS                                                                             \
-	{                                                                                       \
-		TS_PTX_BITS_(1u), TS_PTX_BITS_((1u << 8)), TS_PTX_BITS_((1u << 16)),            \
-			TS_PTX_BITS_((1u << 24))                                                \
+#define TS_PTX_BITS_(k)	 k << 0, k << 1, k << 2, k << 3, k << 4, k << 5, k << 6, k << 7
+#define TS_PTX_BITS                                                                  \
+	{                                                                            \
+		TS_PTX_BITS_(1u), TS_PTX_BITS_((1u << 8)), TS_PTX_BITS_((1u << 16)), \
+			TS_PTX_BITS_((1u << 24))                                     \
 	}
 static const uint32_t ts_ptx_bit32[32] __attribute__((unused, aligned(64))) = TS_PTX_BITS;
 static const uint64_t ts_ptx_bit64[32] __attribute__((unused, aligned(64))) = TS_PTX_BITS;
 
 #define TS_PTX_HAS(m, i, size) \
-	((size) == 8 ? ((uint64_t)(m) & ts_ptx_bit64[i]) != 0 : ((m) & ts_ptx_bit32[i]) != 0)
+	((size) == 8 ? ((uint64_t)(m)&ts_ptx_bit64[i]) != 0 : ((m)&ts_ptx_bit32[i]) != 0)
 
 /* Loops: load, then expr in terms of a, b, c; S* are what slots hold, T* what lanes are read as. */
-#define TS_PTX_LOOP(m, SD, TD, load, expr)                                            \
-	if ((m) == UINT32_MAX) {                                                      \
-		TS_PTX_FOR_LANES                                                      \
-		{                                                                     \
-			load;                                                         \
-			d_[i] = (SD)(TD)(expr);                                       \
-		}                                                                     \
-	} else {                                                                      \
-		TS_PTX_FOR_LANES                                                      \
-		{                                                                     \
-			load;                                                         \
-			SD r_ = (SD)(TD)(expr);                                       \
-			d_[i] = TS_PTX_HAS(m, i, sizeof(SD)) ? r_ : d_[i];            \
-		}                                                                     \
+#define TS_PTX_LOOP(m, SD, TD, load, expr)                                 \
+	if ((m) == UINT32_MAX) {                                           \
+		TS_PTX_FOR_LANES                                           \
+		{                                                          \
+			load;                                              \
+			d_[i] = (SD)(TD)(expr);                            \
+		}                                                          \
+	} else {                                                           \
+		TS_PTX_FOR_LANES                                           \
+		{                                                          \
+			load;                                              \
+			SD r_ = (SD)(TD)(expr);                            \
+			d_[i] = TS_PTX_HAS(m, i, sizeof(SD)) ? r_ : d_[i]; \
+		}                                                          \
 	}
 
-#define TS_PTX_OP1(name, SD, TD, SA, TA, expr)                                               \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)     \
-	{                                                                                    \
-		SD *d_ = ts_ptx_result(w, in);                                            \
-		const SA *a_ = ts_ptx_slot(w, in->a);                                        \
-		TS_PTX_LOOP(m, SD, TD, TA a = (TA)a_[i], expr)                               \
-		return 0;                                                                    \
+#define TS_PTX_OP1(name, SD, TD, SA, TA, expr)                                           \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
+	{                                                                                \
+		SD *d_ = ts_ptx_result(w, in);                                           \
+		const SA *a_ = ts_ptx_slot(w, in->a);                                    \
+		TS_PTX_LOOP(m, SD, TD, TA a = (TA)a_[i], expr)                           \
+		return 0;                                                                \
 	}
 
-#define TS_PTX_OP2(name, SD, TD, SA, TA, SB, TB, expr)                                       \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)     \
-	{                                                                                    \
-		SD *d_ = ts_ptx_result(w, in);                                            \
-		const SA *a_ = ts_ptx_slot(w, in->a);                                        \
-		const SB *b_ = ts_ptx_slot(w, in->b);                                        \
-		TS_PTX_LOOP(m, SD, TD, TA a = (TA)a_[i]; TB b = (TB)b_[i], expr)             \
-		return 0;                                                                    \
+#define TS_PTX_OP2(name, SD, TD, SA, TA, SB, TB, expr)                                   \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
+	{                                                                                \
+		SD *d_ = ts_ptx_result(w, in);                                           \
+		const SA *a_ = ts_ptx_slot(w, in->a);                                    \
+		const SB *b_ = ts_ptx_slot(w, in->b);                                    \
+		TS_PTX_LOOP(m, SD, TD, TA a = (TA)a_[i]; TB b = (TB)b_[i], expr)         \
+		return 0;                                                                \
 	}
 
-#define TS_PTX_OP3(name, SD, TD, SA, TA, SB, TB, SC, TC, expr)                                    \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)          \
-	{                                                                                         \
-		SD *d_ = ts_ptx_result(w, in);                                                 \
-		const SA *a_ = ts_ptx_slot(w, in->a);                                             \
-		const SB *b_ = ts_ptx_slot(w, in->b);                                             \
-		const SC *c_ = ts_ptx_slot(w, in->c);                                             \
+#define TS_PTX_OP3(name, SD, TD, SA, TA, SB, TB, SC, TC, expr)                                     \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)           \
+	{                                                                                          \
+		SD *d_ = ts_ptx_result(w, in);                                                     \
+		const SA *a_ = ts_ptx_slot(w, in->a);                                              \
+		const SB *b_ = ts_ptx_slot(w, in->b);                                              \
+		const SC *c_ = ts_ptx_slot(w, in->c);                                              \
 		TS_PTX_LOOP(m, SD, TD, TA a = (TA)a_[i]; TB b = (TB)b_[i]; TC c = (TC)c_[i], expr) \
-		return 0;                                                                         \
+		return 0;                                                                          \
 	}
 
 /* All operands alike: S in slots, T as read. */
@@ -108,7 +108,8 @@ static inline uint32_t ts_ptx_pack(const uint32_t lanes[TS_PTX_LANES])
 		v8 lo = __builtin_ia32_packssdw128(p[0], p[1]);
 		v8 hi = __builtin_ia32_packssdw128(p[2], p[3]);
 
-		mask |= (uint32_t)__builtin_ia32_pmovmskb128((v16)__builtin_ia32_packsswb128(lo, hi))
+		mask |= (uint32_t)__builtin_ia32_pmovmskb128(
+				(v16)__builtin_ia32_packsswb128(lo, hi))
 			<< 16 * i;
 	}
 	return mask;

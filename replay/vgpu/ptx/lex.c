@@ -45,7 +45,8 @@ static void ts_ptx_skip_blank(struct ts_ptx_lexer *l)
 				l->at++;
 		} else if (c == '/' && l->end - l->at > 1 && l->at[1] == '*') {
 			l->at += 2;
-			while (l->at < l->end && !(*l->at == '*' && l->end - l->at > 1 && l->at[1] == '/'))
+			while (l->at < l->end &&
+			       !(*l->at == '*' && l->end - l->at > 1 && l->at[1] == '/'))
 				l->line += *l->at++ == '\n';
 			l->at = l->end - l->at > 1 ? l->at + 2 : l->end;
 		} else {

@@ -92,15 +92,18 @@ static inline int ts_ptx_resolve_lanes(struct ts_ptx_warp *w, const struct ts_pt
 	if (space == SP_GENERIC) {
 		uint64_t first = address[__builtin_ctz(m)];
 
-		space = first < TS_PTX_WINDOW(0) ? SP_GLOBAL
-			: first >> 32 == TS_PTX_WINDOW_SHARED >> 32 ? SP_SHARED : SP_GENERIC;
+		space = first < TS_PTX_WINDOW(0)		    ? SP_GLOBAL
+			: first >> 32 == TS_PTX_WINDOW_SHARED >> 32 ? SP_SHARED
+								    : SP_GENERIC;
 		base = space == SP_SHARED ? TS_PTX_WINDOW_SHARED : 0;
 	}
 	if (space == SP_SHARED) {
 		start = block->shared;
 		size = block->shared_bytes;
-		worker->stats.shared_bytes_read += write ? 0 : bytes * (uint32_t)__builtin_popcount(m);
-		worker->stats.shared_bytes_written += write ? bytes * (uint32_t)__builtin_popcount(m) : 0;
+		worker->stats.shared_bytes_read +=
+			write ? 0 : bytes * (uint32_t)__builtin_popcount(m);
+		worker->stats.shared_bytes_written +=
+			write ? bytes * (uint32_t)__builtin_popcount(m) : 0;
 	} else if (space == SP_GLOBAL || space == SP_CONST) {
 		const struct ts_ptx_range *range =
 			ts_ptx_range_of(worker, address[__builtin_ctz(m)]);
@@ -110,13 +113,17 @@ static inline int ts_ptx_resolve_lanes(struct ts_ptx_warp *w, const struct ts_pt
 			size = range->bytes;
 			start = range->host;
 		}
-		worker->stats.global_bytes_read += write ? 0 : bytes * (uint32_t)__builtin_popcount(m);
-		worker->stats.global_bytes_written += write ? bytes * (uint32_t)__builtin_popcount(m) : 0;
+		worker->stats.global_bytes_read +=
+			write ? 0 : bytes * (uint32_t)__builtin_popcount(m);
+		worker->stats.global_bytes_written +=
+			write ? bytes * (uint32_t)__builtin_popcount(m) : 0;
 	} else if (space == SP_LOCAL) {
 		start = block->local + (size_t)w->index * TS_PTX_LANES * block->local_stride;
 		size = stride = block->local_stride;
-		worker->stats.local_bytes_read += write ? 0 : bytes * (uint32_t)__builtin_popcount(m);
-		worker->stats.local_bytes_written += write ? bytes * (uint32_t)__builtin_popcount(m) : 0;
+		worker->stats.local_bytes_read +=
+			write ? 0 : bytes * (uint32_t)__builtin_popcount(m);
+		worker->stats.local_bytes_written +=
+			write ? bytes * (uint32_t)__builtin_popcount(m) : 0;
 	} else if (space == SP_PARAM && !write) {
 		start = (uint8_t *)worker->params; /* only read */
 		size = worker->params_bytes;

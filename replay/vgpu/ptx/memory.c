@@ -41,7 +41,8 @@ uint8_t *ts_ptx_locate(struct ts_ptx_warp *w, uint32_t lane, uint64_t address,
 		bytes = block->shared_bytes;
 		break;
 	case TS_PTX_WINDOW_LOCAL:
-		start = block->local + (size_t)(w->index * TS_PTX_LANES + lane) * block->local_stride;
+		start = block->local +
+			(size_t)(w->index * TS_PTX_LANES + lane) * block->local_stride;
 		bytes = block->local_stride;
 		break;
 	case TS_PTX_WINDOW_PARAM:
@@ -92,8 +93,8 @@ int ts_ptx_addresses_slow(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 		uint8_t *p = ts_ptx_locate(w, lane, at, &bytes_left, &read_only);
 
 		if (address[lane] & (align - 1))
-			return ts_ptx_fault_access(w, in, lane, TS_PTX_FAULT_MISALIGNED, address[lane],
-						   bytes, write);
+			return ts_ptx_fault_access(w, in, lane, TS_PTX_FAULT_MISALIGNED,
+						   address[lane], bytes, write);
 		if (!p || bytes_left < bytes)
 			return ts_ptx_fault_access(w, in, lane, TS_PTX_FAULT_OUT_OF_BOUNDS,
 						   address[lane], bytes, write);

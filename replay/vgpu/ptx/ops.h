@@ -65,8 +65,8 @@ enum ts_ptx_family {
 	/* comparisons, in the order of enum ts_ptx_cmp */
 	F_SETP,
 	F_SETP_LAST = F_SETP + 13,
-	F_SET,	/* by the type written: its true or zero, as the predicate a says */
-	F_SLCT, /* by width of d; c as s32 */
+	F_SET,	    /* by the type written: its true or zero, as the predicate a says */
+	F_SLCT,	    /* by width of d; c as s32 */
 	F_SLCT_F32, /* c as f32 */
 	F_TESTP,    /* aux: which */
 	/* float */
@@ -86,7 +86,7 @@ enum ts_ptx_family {
 	F_FMA_RELU,
 	F_ROUND, /* wraps inner with the modes in space */
 	/* conversions */
-	F_CVT,	/* aux: source type, target type and modes */
+	F_CVT,		    /* aux: source type, target type and modes */
 	F_CVT_FAST_F32_S32, /* rn; and so on */
 	F_CVT_FAST_F32_U32,
 	F_CVT_FAST_S32_F32, /* rzi */
@@ -98,7 +98,8 @@ enum ts_ptx_family {
 	F_CVT_FAST_U32_U64,
 	F_CVT_FAST_F32_F16,
 	F_CVT_FAST_F16_F32,
-	F_CVT_PACK,  /* two floats to a pair; aux as F_CVT */
+	F_CVT_INT,    /* by widths; aux: TS_PTX_CVT_INT_AUX */
+	F_CVT_PACK,   /* two floats to a pair; aux as F_CVT */
 	F_CVT_UNPACK, /* f16x2 from e4m3x2 and so on */
 	F_CVT_PACK_INT,
 	F_PACK,	  /* mov.bN d, {a, b, ..} */
@@ -125,8 +126,8 @@ enum ts_ptx_family {
 	F_RED_VECTOR,
 	F_MBARRIER,
 	/* the warp */
-	F_SHFL, /* aux: mode */
-	F_VOTE, /* aux: mode */
+	F_SHFL,	 /* aux: mode */
+	F_VOTE,	 /* aux: mode */
 	F_MATCH, /* aux: 0 any, 1 all */
 	F_REDUX, /* aux: operation */
 	F_ELECT,
@@ -156,29 +157,79 @@ enum ts_ptx_cmp {
 	CMP_NAN,
 };
 
-enum ts_ptx_boolop { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR };
+enum ts_ptx_boolop {
+	BOOL_NONE,
+	BOOL_AND,
+	BOOL_OR,
+	BOOL_XOR
+};
 
 /* F_SETP's aux */
 #define TS_PTX_SETP_AUX(boolop, negate_c) ((uint32_t)(boolop) | (uint32_t)(negate_c) << 4)
 
-enum ts_ptx_rounding { ROUND_RN, ROUND_RZ, ROUND_RM, ROUND_RP, ROUND_RNA, ROUND_NONE };
+enum ts_ptx_rounding {
+	ROUND_RN,
+	ROUND_RZ,
+	ROUND_RM,
+	ROUND_RP,
+	ROUND_RNA,
+	ROUND_NONE
+};
 
 /* F_CVT's aux: types and modes */
-#define TS_PTX_CVT_TO(aux)     ((aux) & 31)
-#define TS_PTX_CVT_FROM(aux)   ((aux) >> 5 & 31)
-#define TS_PTX_CVT_ROUND(aux)  ((aux) >> 10 & 7)
-#define TS_PTX_CVT_INTEGER     (1u << 13) /* .rni and so on: round to an integer */
-#define TS_PTX_CVT_FTZ	       (1u << 14)
-#define TS_PTX_CVT_SAT	       (1u << 15)
-#define TS_PTX_CVT_RELU	       (1u << 16)
-#define TS_PTX_CVT_SATFINITE   (1u << 17)
+#define TS_PTX_CVT_TO(aux)    ((aux)&31)
+#define TS_PTX_CVT_FROM(aux)  ((aux) >> 5 & 31)
+#define TS_PTX_CVT_ROUND(aux) ((aux) >> 10 & 7)
+#define TS_PTX_CVT_INTEGER    (1u << 13) /* .rni and so on: round to an integer */
+#define TS_PTX_CVT_FTZ	      (1u << 14)
+#define TS_PTX_CVT_SAT	      (1u << 15)
+#define TS_PTX_CVT_RELU	      (1u << 16)
+#define TS_PTX_CVT_SATFINITE  (1u << 17)
+
+/* F_CVT_INT's: how far to shift up and down again, for source and target, and whether with the sign */
+#define TS_PTX_CVT_INT_AUX(shift_a, signed_a, shift_d, signed_d)                      \
+	((uint32_t)(shift_a) | (uint32_t)(signed_a) << 7 | (uint32_t)(shift_d) << 8 | \
+	 (uint32_t)(signed_d) << 15)
 
 /* F_ROUND's modes: enum ts_ptx_rounding and these */
 #define TS_PTX_MODE_FTZ (1u << 4)
 #define TS_PTX_MODE_SAT (1u << 5)
 
 /* aux of KIND_BARRIER; a: number, b: threads, c: predicate, imm: whether it is negated */
-enum { TS_PTX_BAR_SYNC, TS_PTX_BAR_ARRIVE, TS_PTX_BAR_POPC, TS_PTX_BAR_AND, TS_PTX_BAR_OR };
+enum {
+	TS_PTX_BAR_SYNC,
+	TS_PTX_BAR_ARRIVE,
+	TS_PTX_BAR_POPC,
+	TS_PTX_BAR_AND,
+	TS_PTX_BAR_OR
+};
+
+enum {
+	TS_PTX_SHFL_UP,
+	TS_PTX_SHFL_DOWN,
+	TS_PTX_SHFL_BFLY,
+	TS_PTX_SHFL_IDX
+};
+enum {
+	TS_PTX_VOTE_ALL,
+	TS_PTX_VOTE_ANY,
+	TS_PTX_VOTE_UNI,
+	TS_PTX_VOTE_BALLOT
+};
+enum {
+	TS_PTX_REDUX_ADD,
+	TS_PTX_REDUX_AND,
+	TS_PTX_REDUX_OR,
+	TS_PTX_REDUX_XOR,
+	TS_PTX_REDUX_MIN_U,
+	TS_PTX_REDUX_MAX_U,
+	TS_PTX_REDUX_MIN_S,
+	TS_PTX_REDUX_MAX_S,
+};
+
+/* F_ATOM's aux: operation and type. */
+#define TS_PTX_ATOM_OP(aux)   ((aux)&15)
+#define TS_PTX_ATOM_TYPE(aux) ((aux) >> 4)
 
 enum ts_ptx_atom {
 	ATOM_ADD,
@@ -202,13 +253,13 @@ struct ts_ptx_optable {
 const struct ts_ptx_optable *ts_ptx_ops_best(void);
 
 /* The instruction-set copies' fillers. */
-#define TS_PTX_DECLARE_ISA(isa)                              \
-	void ts_ptx_fill_int_##isa(struct ts_ptx_optable *);  \
-	void ts_ptx_fill_set_##isa(struct ts_ptx_optable *);  \
+#define TS_PTX_DECLARE_ISA(isa)                                \
+	void ts_ptx_fill_int_##isa(struct ts_ptx_optable *);   \
+	void ts_ptx_fill_set_##isa(struct ts_ptx_optable *);   \
 	void ts_ptx_fill_float_##isa(struct ts_ptx_optable *); \
-	void ts_ptx_fill_half_##isa(struct ts_ptx_optable *); \
-	void ts_ptx_fill_cvt_##isa(struct ts_ptx_optable *);  \
-	void ts_ptx_fill_mem_##isa(struct ts_ptx_optable *);  \
+	void ts_ptx_fill_half_##isa(struct ts_ptx_optable *);  \
+	void ts_ptx_fill_cvt_##isa(struct ts_ptx_optable *);   \
+	void ts_ptx_fill_mem_##isa(struct ts_ptx_optable *);   \
 	void ts_ptx_fill_loop_##isa(struct ts_ptx_optable *);
 TS_PTX_DECLARE_ISA(base)
 TS_PTX_DECLARE_ISA(v3)

@@ -28,7 +28,8 @@ static int ts_ptx_grow(void **array, uint32_t n, uint32_t *capacity, size_t elem
 static int ts_ptx_open_scope(struct ts_ptx_parser *p)
 {
 	struct ts_ptx_func *f = p->func;
-	int r = ts_ptx_grow((void **)&f->scopes, f->n_scopes, &f->scopes_capacity, sizeof(*f->scopes));
+	int r = ts_ptx_grow((void **)&f->scopes, f->n_scopes, &f->scopes_capacity,
+			    sizeof(*f->scopes));
 
 	if (r)
 		return r;
@@ -70,7 +71,8 @@ static bool ts_ptx_lookup_reg(const struct ts_ptx_parser *p, const char *name, s
 		*ret_reg = found->regs.first + (uint32_t)((part - parts) % 4);
 		return true;
 	}
-	while (digits < n && digits < 9 && name[n - 1 - digits] >= '0' && name[n - 1 - digits] <= '9')
+	while (digits < n && digits < 9 && name[n - 1 - digits] >= '0' &&
+	       name[n - 1 - digits] <= '9')
 		digits++;
 	/* Names themselves may end in digits: the shortest suffix that makes a range wins. */
 	for (size_t take = 1; take <= digits; take++) {
@@ -100,7 +102,8 @@ static int ts_ptx_parse_reg(struct ts_ptx_parser *p)
 		vector = 2;
 	else if (ts_ptx_accept_word(p, ".v4"))
 		vector = 4;
-	type = p->tok.kind == TOKEN_DIRECTIVE ? ts_ptx_type_of(p->tok.text + 1, p->tok.n - 1) : TY_NONE;
+	type = p->tok.kind == TOKEN_DIRECTIVE ? ts_ptx_type_of(p->tok.text + 1, p->tok.n - 1)
+					      : TY_NONE;
 	if (type == TY_NONE)
 		return ts_ptx_unexpected(p, "a type");
 	ts_ptx_next(p);
@@ -118,12 +121,16 @@ static int ts_ptx_parse_reg(struct ts_ptx_parser *p)
 				return r;
 			if (vector)
 				return ts_ptx_fail(p->error, TS_PTX_E_UNSUPPORTED, p->tok.line,
-						   "line %u: ranges of vector registers", p->tok.line);
+						   "line %u: ranges of vector registers",
+						   p->tok.line);
 			if (!count)
 				continue;
 		}
 		what.regs.count = (uint32_t)count;
-		r = ts_ptx_new_regs(p, type, count ? (uint32_t)count : vector ? vector : 1,
+		r = ts_ptx_new_regs(p, type,
+				    count    ? (uint32_t)count
+				    : vector ? vector
+					     : 1,
 				    &what.regs.first);
 		if (!r)
 			r = ts_ptx_declare(p, name, &what);
@@ -187,7 +194,8 @@ static int ts_ptx_parse_address(struct ts_ptx_parser *p, struct ts_ptx_operand *
 	o->n_list = 1;
 	if (ts_ptx_at(p, ','))
 		return ts_ptx_fail(p->error, TS_PTX_E_UNSUPPORTED, p->tok.line,
-				   "line %u: addresses of textures, surfaces and tensors", p->tok.line);
+				   "line %u: addresses of textures, surfaces and tensors",
+				   p->tok.line);
 	return ts_ptx_expect(p, ']');
 }
 
@@ -224,8 +232,8 @@ static int ts_ptx_parse_word_operand(struct ts_ptx_parser *p, struct ts_ptx_oper
 	} else if ((name = ts_ptx_lookup(p, text, n))) {
 		if (name->kind == NAME_REGS && !name->regs.vector)
 			return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line,
-					   "line %u: %.*s is a range of registers", p->tok.line, (int)n,
-					   text);
+					   "line %u: %.*s is a range of registers", p->tok.line,
+					   (int)n, text);
 		if (name->kind == NAME_REGS) { /* a vector register stands for its components */
 			o->kind = OPERAND_LIST;
 			o->n_list = name->regs.vector;
@@ -300,8 +308,7 @@ static int ts_ptx_parse_operand(struct ts_ptx_parser *p, struct ts_ptx_operand *
 	if (p->tok.kind == TOKEN_FLOAT) {
 		o->kind = OPERAND_FIMM;
 		o->single = p->tok.single;
-		o->imm = p->tok.value ^
-			 (negative ? UINT64_C(1) << (p->tok.single ? 31 : 63) : 0);
+		o->imm = p->tok.value ^ (negative ? UINT64_C(1) << (p->tok.single ? 31 : 63) : 0);
 		ts_ptx_next(p);
 		return 0;
 	}
@@ -324,7 +331,9 @@ static int ts_ptx_parse_guard(struct ts_ptx_parser *p, struct ts_ptx_stmt *s)
 static int ts_ptx_parse_instruction(struct ts_ptx_parser *p)
 {
 	struct ts_ptx_operand operands[TS_PTX_MAX_OPERANDS];
-	struct ts_ptx_stmt s = {.guard = UINT32_MAX, .scope = p->scope, .source_line = p->source_line,
+	struct ts_ptx_stmt s = {.guard = UINT32_MAX,
+				.scope = p->scope,
+				.source_line = p->source_line,
 				.source_file = p->source_file};
 	struct ts_ptx_func *f = p->func;
 	int r = 0;

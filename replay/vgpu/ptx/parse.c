@@ -27,9 +27,11 @@ int ts_ptx_unexpected(struct ts_ptx_parser *p, const char *wanted)
 {
 	if (p->tok.kind == TOKEN_END)
 		return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line,
-				   "line %u: the text ends where %s was expected", p->tok.line, wanted);
-	return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line, "line %u: %s expected before \"%.*s\"",
-			   p->tok.line, wanted, (int)(p->tok.n < 60 ? p->tok.n : 60), p->tok.text);
+				   "line %u: the text ends where %s was expected", p->tok.line,
+				   wanted);
+	return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line,
+			   "line %u: %s expected before \"%.*s\"", p->tok.line, wanted,
+			   (int)(p->tok.n < 60 ? p->tok.n : 60), p->tok.text);
 }
 
 int ts_ptx_expect(struct ts_ptx_parser *p, char c)
@@ -96,8 +98,8 @@ int ts_ptx_declare(struct ts_ptx_parser *p, const char *name, const struct ts_pt
 	struct ts_ptx_name *entry;
 
 	if (ts_ptx_map_get(&p->func->names, name, strlen(name), p->scope))
-		return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line, "line %u: %s is declared twice",
-				   p->tok.line, name);
+		return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line,
+				   "line %u: %s is declared twice", p->tok.line, name);
 	entry = ts_ptx_arena_get(&p->module->arena, sizeof(*entry));
 	if (!entry)
 		return -ENOMEM;
@@ -112,8 +114,8 @@ int ts_ptx_new_regs(struct ts_ptx_parser *p, enum ts_ptx_type type, uint32_t cou
 
 	if (count > TS_PTX_MAX_REGISTERS - f->n_regs)
 		return ts_ptx_fail(p->error, TS_PTX_E_LIMIT, p->tok.line,
-				   "line %u: %s declares more than %d registers", p->tok.line, f->name,
-				   TS_PTX_MAX_REGISTERS);
+				   "line %u: %s declares more than %d registers", p->tok.line,
+				   f->name, TS_PTX_MAX_REGISTERS);
 	if (f->n_regs + count > f->regs_capacity) {
 		uint32_t capacity = (f->n_regs + count) * 2;
 		struct ts_ptx_reg *regs = realloc(f->regs, capacity * sizeof(*regs));
@@ -144,7 +146,8 @@ static int ts_ptx_take_type(struct ts_ptx_parser *p, enum ts_ptx_type *ret_type)
 }
 
 /* [.attribute(...)] [.align N] [.v2|.v4] .type [.ptr [.space] [.align N]] */
-static int ts_ptx_parse_var_head(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint32_t *ret_vector)
+static int ts_ptx_parse_var_head(struct ts_ptx_parser *p, struct ts_ptx_var *v,
+				 uint32_t *ret_vector)
 {
 	uint64_t align = 0;
 	int r;
@@ -219,8 +222,8 @@ static int ts_ptx_parse_var_tail(struct ts_ptx_parser *p, struct ts_ptx_var *v, 
 		else if ((r = ts_ptx_take_uint(p, UINT32_MAX, &n)))
 			return r;
 		if (n && bytes > (UINT64_C(1) << 40) / n)
-			return ts_ptx_fail(p->error, TS_PTX_E_LIMIT, v->line, "line %u: %s is too large",
-					   v->line, v->name);
+			return ts_ptx_fail(p->error, TS_PTX_E_LIMIT, v->line,
+					   "line %u: %s is too large", v->line, v->name);
 		bytes *= n;
 		if (!first)
 			inner *= n;
@@ -241,7 +244,8 @@ struct ts_ptx_initialiser {
 	uint32_t width;
 };
 
-static uint64_t ts_ptx_init_value(const struct ts_ptx_token *t, enum ts_ptx_type type, bool negative)
+static uint64_t ts_ptx_init_value(const struct ts_ptx_token *t, enum ts_ptx_type type,
+				  bool negative)
 {
 	uint64_t bits = t->value;
 	double value;
@@ -337,8 +341,8 @@ static int ts_ptx_init_list(struct ts_ptx_initialiser *in, uint64_t inner, unsig
 	int r = 0;
 
 	if (level > TS_PTX_MAX_DEPTH)
-		return ts_ptx_fail(p->error, TS_PTX_E_LIMIT, p->tok.line, "line %u: nested too deeply",
-				   p->tok.line);
+		return ts_ptx_fail(p->error, TS_PTX_E_LIMIT, p->tok.line,
+				   "line %u: nested too deeply", p->tok.line);
 	if (ts_ptx_accept(p, '}'))
 		return 0;
 	do {
@@ -390,8 +394,8 @@ static int ts_ptx_add_var(struct ts_ptx_parser *p, struct ts_ptx_var *v)
 		ts_ptx_map_get(&p->module->symbols, v->name, strlen(v->name), 0);
 
 	if (old && (!old->var || (old->var->linkage != LINK_EXTERN && v->linkage != LINK_EXTERN)))
-		return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, v->line, "line %u: %s is declared twice",
-				   v->line, v->name);
+		return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, v->line,
+				   "line %u: %s is declared twice", v->line, v->name);
 	if (old && v->linkage == LINK_EXTERN)
 		return 0;
 	*p->module->vars_end = v;
@@ -458,8 +462,8 @@ int ts_ptx_parse_param(struct ts_ptx_parser *p, struct ts_ptx_var **ret_var)
 		r = ts_ptx_new_regs(p, v->type, 1, &name.regs.first);
 		v->reg = (int)name.regs.first;
 	} else if (v->bytes > TS_PTX_MAX_PARAM_BYTES) {
-		r = ts_ptx_fail(p->error, TS_PTX_E_LIMIT, v->line, "line %u: parameter %s is too large",
-				v->line, v->name);
+		r = ts_ptx_fail(p->error, TS_PTX_E_LIMIT, v->line,
+				"line %u: parameter %s is too large", v->line, v->name);
 	}
 	*ret_var = v;
 	return r || !strcmp(v->name, "_") ? r : ts_ptx_declare(p, v->name, &name);
@@ -487,7 +491,7 @@ static int ts_ptx_parse_params(struct ts_ptx_parser *p, struct ts_ptx_var **list
 
 static int ts_ptx_parse_triple(struct ts_ptx_parser *p, uint32_t triple[3])
 {
-	uint64_t value;
+	uint64_t value = 0;
 	int r = 0;
 
 	triple[0] = triple[1] = triple[2] = 1;
@@ -504,7 +508,7 @@ static int ts_ptx_parse_triple(struct ts_ptx_parser *p, uint32_t triple[3])
 static int ts_ptx_parse_func_directives(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 {
 	uint32_t triple[3];
-	uint64_t value;
+	uint64_t value = 0;
 	int r = 0;
 
 	while (!r && p->tok.kind == TOKEN_DIRECTIVE) {
@@ -555,8 +559,8 @@ static int ts_ptx_layout_params(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 	}
 	if (at > TS_PTX_MAX_PARAM_BYTES)
 		return ts_ptx_fail(p->error, TS_PTX_E_LIMIT, f->line,
-				   "line %u: %s takes more than %d bytes of parameters", f->line, f->name,
-				   TS_PTX_MAX_PARAM_BYTES);
+				   "line %u: %s takes more than %d bytes of parameters", f->line,
+				   f->name, TS_PTX_MAX_PARAM_BYTES);
 	f->params_bytes = (uint32_t)at;
 	return 0;
 }
@@ -567,8 +571,8 @@ static int ts_ptx_add_func(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 		ts_ptx_map_get(&p->module->symbols, f->name, strlen(f->name), 0);
 
 	if (old && (!old->func || (old->func->defined && f->defined)))
-		return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, f->line, "line %u: %s is defined twice",
-				   f->line, f->name);
+		return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, f->line,
+				   "line %u: %s is defined twice", f->line, f->name);
 	if (old && old->func->linkage != LINK_NONE && f->linkage == LINK_NONE)
 		f->linkage = old->func->linkage;
 	*p->module->funcs_end = f;
@@ -638,7 +642,7 @@ static int ts_ptx_parse_func(struct ts_ptx_parser *p, enum ts_ptx_linkage linkag
 static int ts_ptx_parse_file(struct ts_ptx_parser *p)
 {
 	struct ts_ptx_file *file = ts_ptx_arena_get(&p->module->arena, sizeof(*file));
-	uint64_t number;
+	uint64_t number = 0;
 	int r;
 
 	if (!file)
@@ -662,7 +666,7 @@ static int ts_ptx_parse_file(struct ts_ptx_parser *p)
 static int ts_ptx_parse_alias(struct ts_ptx_parser *p)
 {
 	struct ts_ptx_symbol *s;
-	const char *name, *target;
+	const char *name = NULL, *target = NULL;
 	int r;
 
 	ts_ptx_next(p);

@@ -14,7 +14,10 @@ struct ts_ptx_parser {
 	struct ts_ptx_error *error;
 };
 
-enum ts_ptx_name_kind { NAME_REGS, NAME_VAR };
+enum ts_ptx_name_kind {
+	NAME_REGS,
+	NAME_VAR
+};
 
 struct ts_ptx_name {
 	enum ts_ptx_name_kind kind;
@@ -49,7 +52,8 @@ int ts_ptx_take_name(struct ts_ptx_parser *p, const char **ret_name);
 void ts_ptx_skip_line(struct ts_ptx_parser *p);
 
 /* A declaration in a space, past the space's directive, with its ';'. */
-int ts_ptx_parse_vars(struct ts_ptx_parser *p, enum ts_ptx_space space, enum ts_ptx_linkage linkage);
+int ts_ptx_parse_vars(struct ts_ptx_parser *p, enum ts_ptx_space space,
+		      enum ts_ptx_linkage linkage);
 /* One formal parameter. */
 int ts_ptx_parse_param(struct ts_ptx_parser *p, struct ts_ptx_var **ret_var);
 int ts_ptx_declare(struct ts_ptx_parser *p, const char *name, const struct ts_ptx_name *what);

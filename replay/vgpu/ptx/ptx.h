@@ -28,12 +28,12 @@ extern "C" {
 #endif
 
 enum ts_ptx_error_code {
-	TS_PTX_E_SYNTAX = 1,  /* not PTX: error.line and message say where and what */
+	TS_PTX_E_SYNTAX = 1, /* not PTX: error.line and message say where and what */
 	TS_PTX_E_UNSUPPORTED, /* PTX, but not implemented: the message names the instruction or directive */
-	TS_PTX_E_LIMIT,	      /* exceeds one of the engine's limits, see README.md */
-	TS_PTX_E_LINK,	      /* duplicate or conflicting definitions, a symbol that nobody defines */
-	TS_PTX_E_LAUNCH,      /* the launch's shape or parameters do not suit the kernel */
-	TS_PTX_E_FAULT,	      /* the kernel faulted: see struct ts_ptx_fault */
+	TS_PTX_E_LIMIT,	 /* exceeds one of the engine's limits, see README.md */
+	TS_PTX_E_LINK,	 /* duplicate or conflicting definitions, a symbol that nobody defines */
+	TS_PTX_E_LAUNCH, /* the launch's shape or parameters do not suit the kernel */
+	TS_PTX_E_FAULT,	 /* the kernel faulted: see struct ts_ptx_fault */
 };
 
 struct ts_ptx_error {
@@ -134,14 +134,17 @@ struct ts_ptx_launch {
 	const void *params; /* laid out as kernel_info.params says; read during the run */
 	size_t params_bytes;
 	uint64_t grid_id;
-	uint64_t grid_workspace;   /* what %envreg1 (high) and %envreg2 (low) answer: cooperative groups' grid workspace */
-	uint32_t max_resident;	   /* blocks resident at once; 0: as many as there are, up to TS_PTX_MAX_RESIDENT */
-	uint32_t n_sm;		   /* what %nsmid answers; 0: 1 */
-	uint32_t stack_bytes;	   /* per thread, beyond local_bytes, for recursion and calls by address; 0: 4096 */
-	uint64_t max_warp_insns;   /* budget of executed warp instructions; 0: none */
-	uint64_t deadline_ns;	   /* CLOCK_MONOTONIC; 0: none */
+	uint64_t
+		grid_workspace; /* what %envreg1 (high) and %envreg2 (low) answer: cooperative groups' grid workspace */
+	uint32_t
+		max_resident; /* blocks resident at once; 0: as many as there are, up to TS_PTX_MAX_RESIDENT */
+	uint32_t n_sm; /* what %nsmid answers; 0: 1 */
+	uint32_t
+		stack_bytes; /* per thread, beyond local_bytes, for recursion and calls by address; 0: 4096 */
+	uint64_t max_warp_insns;    /* budget of executed warp instructions; 0: none */
+	uint64_t deadline_ns;	    /* CLOCK_MONOTONIC; 0: none */
 	const _Atomic bool *cancel; /* set by another thread to end the run; or NULL */
-	bool cooperative;	   /* every block must become resident: max_resident must cover the grid */
+	bool cooperative; /* every block must become resident: max_resident must cover the grid */
 };
 
 struct ts_ptx_stats {
@@ -149,11 +152,11 @@ struct ts_ptx_stats {
 	uint64_t warp_insns;
 	uint64_t thread_insns;
 	uint64_t divergent_branches;
-	uint64_t barriers;	/* block-wide barriers completed */
+	uint64_t barriers; /* block-wide barriers completed */
 	uint64_t global_bytes_read, global_bytes_written;
 	uint64_t shared_bytes_read, shared_bytes_written;
 	uint64_t local_bytes_read, local_bytes_written;
-	uint64_t atomics;	/* per thread */
+	uint64_t atomics; /* per thread */
 	uint64_t tensor_flops;
 };
 
@@ -177,8 +180,8 @@ struct ts_ptx_fault {
 	char kernel[128];
 	char function[128];
 	uint32_t block[3], thread[3];
-	uint32_t line;		     /* of the PTX text */
-	uint32_t source_line;	     /* by .loc; 0: not known */
+	uint32_t line;	      /* of the PTX text */
+	uint32_t source_line; /* by .loc; 0: not known */
 	char source_file[256];
 	uint64_t address;
 	uint32_t bytes;

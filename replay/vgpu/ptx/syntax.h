@@ -128,14 +128,14 @@ struct ts_ptx_regs {
 
 enum ts_ptx_operand_kind {
 	OPERAND_REG,
-	OPERAND_IMM,   /* imm: 64-bit integer */
-	OPERAND_FIMM,  /* imm: bits of a double; or of a float where single is set */
-	OPERAND_NAME,  /* a variable, function, label or special register not yet told apart */
-	OPERAND_VAR,   /* var [+ off] */
-	OPERAND_SREG,  /* imm: enum ts_ptx_sreg */
-	OPERAND_ADDR,  /* [list[0] + off] */
-	OPERAND_LIST,  /* {a, b} or (a, b) */
-	OPERAND_SINK,  /* _ */
+	OPERAND_IMM,  /* imm: 64-bit integer */
+	OPERAND_FIMM, /* imm: bits of a double; or of a float where single is set */
+	OPERAND_NAME, /* a variable, function, label or special register not yet told apart */
+	OPERAND_VAR,  /* var [+ off] */
+	OPERAND_SREG, /* imm: enum ts_ptx_sreg */
+	OPERAND_ADDR, /* [list[0] + off] */
+	OPERAND_LIST, /* {a, b} or (a, b) */
+	OPERAND_SINK, /* _ */
 };
 
 struct ts_ptx_operand {
@@ -265,7 +265,7 @@ enum ts_ptx_sreg {
 	SREG_ENVREG1,
 	SREG_ENVREG2,
 	SREG_ZERO, /* envreg0, 3.., clusterid, cluster_ctaid, cluster_ctarank: what a grid without clusters reads */
-	SREG_ONE,  /* nclusterid.y.., cluster_nctaid, cluster_nctarank */
+	SREG_ONE, /* nclusterid.y.., cluster_nctaid, cluster_nctarank */
 	SREG_CURRENT_GRAPH_EXEC,
 	SREG_DYNAMIC_SMEM_OFFSET, /* ours: where extern shared arrays start */
 };

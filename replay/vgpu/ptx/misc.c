@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Special registers, fences, hints that need no deed, and the choice of the table of lane functions. */
+#include <pthread.h>
+#include <time.h>
+
+#include "replay/vgpu/ptx/exec.h"
+
+static uint64_t ts_ptx_now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What all lanes read alike. */
+static uint64_t ts_ptx_sreg_uniform(const struct ts_ptx_warp *w, enum ts_ptx_sreg sreg)
+{
+	const struct ts_ptx_launch *l = w->worker->launch;
+	const struct ts_ptx_block *b = w->block;
+	uint32_t n_sm = l->n_sm ? l->n_sm : 1;
+
+	switch (sreg) {
+	case SREG_NTID_X:
+	case SREG_NTID_Y:
+	case SREG_NTID_Z:
+		return l->block[sreg - SREG_NTID_X];
+	case SREG_CTAID_X:
+	case SREG_CTAID_Y:
+	case SREG_CTAID_Z:
+		return b->ctaid[sreg - SREG_CTAID_X];
+	case SREG_NCTAID_X:
+	case SREG_NCTAID_Y:
+	case SREG_NCTAID_Z:
+		return l->grid[sreg - SREG_NCTAID_X];
+	case SREG_WARPID:
+		return w->index;
+	case SREG_NWARPID:
+		return TS_PTX_MAX_WARPS * 2;
+	case SREG_SMID:
+		return b->index % n_sm;
+	case SREG_NSMID:
+		return n_sm;
+	case SREG_GRIDID:
+		return l->grid_id;
+	case SREG_CLOCK:
+	case SREG_CLOCK64:
+	case SREG_GLOBALTIMER:
+	case SREG_GLOBALTIMER_LO:
+		return ts_ptx_now_ns();
+	case SREG_CLOCK_HI:
+	case SREG_GLOBALTIMER_HI:
+		return ts_ptx_now_ns() >> 32;
+	case SREG_DYNAMIC_SMEM_SIZE:
+		return l->dynamic_shared_bytes;
+	case SREG_TOTAL_SMEM_SIZE:
+	case SREG_AGGR_SMEM_SIZE:
+		return b->shared_bytes;
+	case SREG_ENVREG1:
+		return l->grid_workspace >> 32;
+	case SREG_ENVREG2:
+		return l->grid_workspace & UINT32_MAX;
+	case SREG_ONE:
+		return 1;
+	case SREG_DYNAMIC_SMEM_OFFSET:
+		return w->worker->dynamic_offset;
+	default:
+		return 0;
+	}
+}
+
+static uint64_t ts_ptx_sreg_lane(const struct ts_ptx_warp *w, enum ts_ptx_sreg sreg, uint32_t lane)
+{
+	switch (sreg) {
+	case SREG_TID_X:
+	case SREG_TID_Y:
+	case SREG_TID_Z:
+		return w->tid[sreg - SREG_TID_X][lane];
+	case SREG_LANEID:
+		return lane;
+	case SREG_LANEMASK_EQ:
+		return 1u << lane;
+	case SREG_LANEMASK_LT:
+		return (1u << lane) - 1;
+	case SREG_LANEMASK_LE:
+		return (2u << lane) - 1;
+	case SREG_LANEMASK_GE:
+		return ~((1u << lane) - 1);
+	default:
+		return ~((2u << lane) - 1);
+	}
+}
+
+/* aux: the register; imm is added, for extern shared arrays. */
+static int ts_ptx_sreg_read(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	enum ts_ptx_sreg sreg = in->aux;
+	bool by_lane = sreg <= SREG_TID_Z || sreg == SREG_LANEID ||
+		       (sreg >= SREG_LANEMASK_EQ && sreg <= SREG_LANEMASK_GT);
+	uint64_t v = by_lane ? 0 : ts_ptx_sreg_uniform(w, sreg) + in->imm;
+
+	if (sreg >= SREG_CLOCK && sreg <= SREG_GLOBALTIMER_HI)
+		w->slice -= TS_PTX_SYNC_COST; /* who reads clocks in a loop is waiting */
+	for (uint32_t left = m; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+
+		if (by_lane)
+			v = ts_ptx_sreg_lane(w, sreg, i);
+		if (in->flags & INSN_DST64)
+			((uint64_t *)ts_ptx_result(w, in))[i] = v;
+		else
+			((uint32_t *)ts_ptx_result(w, in))[i] = (uint32_t)v;
+	}
+	return 0;
+}
+
+static int ts_ptx_fence(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	return 0;
+}
+
+static int ts_ptx_nop(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	return 0;
+}
+
+void ts_ptx_fill_misc(struct ts_ptx_optable *t)
+{
+	t->fn[F_SREG][TY_NONE] = ts_ptx_sreg_read;
+	t->fn[F_FENCE][TY_NONE] = ts_ptx_fence;
+	t->fn[F_PREFETCH][TY_NONE] = ts_ptx_nop;
+	t->fn[F_NOP][TY_NONE] = ts_ptx_nop;
+}
+
+static struct ts_ptx_optable ts_ptx_table;
+static pthread_once_t ts_ptx_table_once = PTHREAD_ONCE_INIT;
+
+#define FILL(set)                           \
+	do {                                \
+		t->isa = #set;              \
+		ts_ptx_fill_int_##set(t);   \
+		ts_ptx_fill_set_##set(t);   \
+		ts_ptx_fill_float_##set(t); \
+		ts_ptx_fill_half_##set(t);  \
+		ts_ptx_fill_cvt_##set(t);   \
+		ts_ptx_fill_mem_##set(t);   \
+		ts_ptx_fill_loop_##set(t);  \
+	} while (0)
+
+static void ts_ptx_table_fill(void)
+{
+	struct ts_ptx_optable *t = &ts_ptx_table;
+
+#ifdef TS_PTX_HAVE_V4
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+	    __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+		FILL(v4);
+	else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+		 __builtin_cpu_supports("bmi2"))
+		FILL(v3);
+	else
+#endif
+		FILL(base);
+	ts_ptx_fill_approx(t);
+	ts_ptx_fill_atom(t);
+	ts_ptx_fill_collective(t);
+	ts_ptx_fill_misc(t);
+	ts_ptx_fill_mma(t);
+	ts_ptx_fill_async(t);
+}
+
+/* Written once, then only read: the one mutable global, since every image shares it. */
+const struct ts_ptx_optable *ts_ptx_ops_best(void)
+{
+	(void)pthread_once(&ts_ptx_table_once, ts_ptx_table_fill);
+	return &ts_ptx_table;
+}

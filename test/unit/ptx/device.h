@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A device for tests of the PTX engine: one piece of memory at a fixed device address, a bump allocator, an image
+ * made of PTX text, and launches with parameters given as 64-bit values, which is what most tests' kernels take.
+ */
+#pragma once
+
+#include "replay/vgpu/ptx/ptx.h"
+#include "test/unit/harness.h"
+
+#define DEVICE_BASE  UINT64_C(0x200000000)
+#define DEVICE_BYTES (UINT64_C(64) << 20)
+#define PTX_HEAD     ".version 8.0\n.target sm_80\n.address_size 64\n"
+
+struct device {
+	struct ts_ptx_image *image;
+	struct ts_ptx_engine *engine;
+	uint8_t *memory;
+	uint64_t used;
+	char *output;
+	size_t n_output;
+	struct ts_ptx_fault fault;
+	struct ts_ptx_error error;
+	struct ts_ptx_stats stats;
+	struct ts_ptx_launch launch; /* what device_run() starts from */
+};
+
+static int device_resolve(void *userdata, uint64_t address, uint64_t *ret_base, uint64_t *ret_bytes,
+			  uint8_t **ret_host, uint32_t *ret_flags)
+{
+	struct device *d = userdata;
+
+	if (address < DEVICE_BASE || address >= DEVICE_BASE + DEVICE_BYTES)
+		return -1;
+	*ret_base = DEVICE_BASE;
+	*ret_bytes = DEVICE_BYTES;
+	*ret_host = d->memory;
+	*ret_flags = 0;
+	return 0;
+}
+
+static void device_print(void *userdata, const char *text, size_t n)
+{
+	struct device *d = userdata;
+
+	d->output = realloc(d->output, d->n_output + n + 1);
+	ts_check(d->output);
+	memcpy(d->output + d->n_output, text, n);
+	d->n_output += n;
+	d->output[d->n_output] = 0;
+}
+
+static inline uint64_t device_alloc(struct device *d, size_t bytes)
+{
+	uint64_t at = DEVICE_BASE + d->used;
+
+	d->used += (bytes + 255) & ~(size_t)255;
+	ts_check(d->used <= DEVICE_BYTES);
+	return at;
+}
+
+static inline void *device_host(struct device *d, uint64_t address)
+{
+	return d->memory + (address - DEVICE_BASE);
+}
+
+static uint64_t device_malloc(void *userdata, uint64_t bytes)
+{
+	return bytes > 65536 ? 0 : device_alloc(userdata, bytes);
+}
+
+static int device_free(void *userdata, uint64_t address)
+{
+	return address < DEVICE_BASE;
+}
+
+static inline void device_load(struct device *d, const char *const *texts, size_t n,
+			       uint32_t n_threads)
+{
+	struct ts_ptx_host host = {d, device_resolve, device_print, device_malloc, device_free};
+	struct ts_ptx_module *modules[8];
+	int r;
+
+	memset(d, 0, sizeof(*d));
+	d->memory = aligned_alloc(4096, DEVICE_BYTES);
+	ts_check(d->memory);
+	for (size_t i = 0; i < n; i++) {
+		r = ts_ptx_module_parse(texts[i], strlen(texts[i]), &modules[i], &d->error);
+		if (r)
+			fprintf(stderr, "parse: %d %s\n", r, d->error.message);
+		ts_check_int(r, 0);
+	}
+	r = ts_ptx_link(modules, n, &d->image, &d->error);
+	if (r)
+		fprintf(stderr, "link: %d %s\n", r, d->error.message);
+	ts_check_int(r, 0);
+	for (size_t i = 0; i < n; i++)
+		ts_ptx_module_free(modules[i]);
+	for (size_t i = 0; i < ts_ptx_image_n_variables(d->image); i++) {
+		struct ts_ptx_variable v;
+
+		ts_ptx_image_variable(d->image, i, &v);
+		ts_check_int(ts_ptx_image_place(d->image, i, device_alloc(d, v.bytes)), 0);
+	}
+	for (size_t i = 0; i < ts_ptx_image_n_variables(d->image); i++) {
+		struct ts_ptx_variable v;
+
+		ts_ptx_image_variable(d->image, i, &v);
+		ts_ptx_image_initial(d->image, i, device_host(d, v.address));
+	}
+	ts_check_int(ts_ptx_engine_new(&host, n_threads, &d->engine), 0);
+}
+
+static inline void device_open(struct device *d, const char *text)
+{
+	device_load(d, &text, 1, 1);
+}
+
+static inline void device_close(struct device *d)
+{
+	ts_ptx_engine_free(d->engine);
+	ts_ptx_image_free(d->image);
+	free(d->memory);
+	free(d->output);
+}
+
+/* Grid and block are one-dimensional unless launch says otherwise; params are 64 bits each. */
+static inline int device_try(struct device *d, const char *kernel, uint32_t grid, uint32_t block,
+			     const uint64_t *params, size_t n_params)
+{
+	struct ts_ptx_launch launch = d->launch;
+
+	launch.kernel = ts_ptx_image_find_kernel(d->image, kernel);
+	ts_check(launch.kernel);
+	if (grid) {
+		launch.grid[0] = grid;
+		launch.grid[1] = launch.grid[2] = 1;
+		launch.block[0] = block;
+		launch.block[1] = launch.block[2] = 1;
+	}
+	launch.params = params;
+	launch.params_bytes = n_params * 8;
+	return ts_ptx_run(d->engine, &launch, &d->stats, &d->fault, &d->error);
+}
+
+static inline void device_run(struct device *d, const char *kernel, uint32_t grid, uint32_t block,
+			      const uint64_t *params, size_t n_params)
+{
+	int r = device_try(d, kernel, grid, block, params, n_params);
+
+	if (r)
+		fprintf(stderr, "%s: %d %s\n", kernel, r, d->error.message);
+	ts_check_int(r, 0);
+}
+
+#define DEVICE_RUN(d, kernel, grid, block, ...)                             \
+	device_run(d, kernel, grid, block, (const uint64_t[]){__VA_ARGS__}, \
+		   sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
