@@ -115,7 +115,7 @@ static bool is_for_daemon(const char *variable)
 	return false;
 }
 
-static int plan_daemon(struct ts_config *config)
+static void plan_daemon(struct ts_config *config)
 {
 	const char *const argv[] = {config->daemon,
 				    "--private",
@@ -128,23 +128,24 @@ static int plan_daemon(struct ts_config *config)
 				    "--pid",
 				    config->pid,
 				    NULL};
-	size_t n = 0;
+	size_t n = 0, used = 0;
 	char **variable;
 
 	TS_STATIC_ASSERT(sizeof(argv) <= sizeof(config->daemon_argv), "argv has its place");
 	memcpy(config->daemon_argv, argv, sizeof(argv));
 	for (variable = environ; variable && *variable; variable++) {
-		if (n == TS_CONFIG_MAX_DAEMON_VARIABLES || !is_for_daemon(*variable))
+		size_t n_bytes = strlen(*variable) + 1;
+
+		if (n == TS_CONFIG_MAX_DAEMON_VARIABLES || !is_for_daemon(*variable) ||
+		    n_bytes > sizeof(config->daemon_environment_text) - used)
 			continue;
-		config->daemon_environment[n] = strdup(*variable);
-		if (!config->daemon_environment[n])
-			return -ENOMEM;
-		n++;
+		config->daemon_environment[n] = config->daemon_environment_text + used;
+		memcpy(config->daemon_environment[n++], *variable, n_bytes);
+		used += n_bytes;
 	}
-	return 0;
 }
 
-int ts_config_read(struct ts_config *config, const char *library)
+void ts_config_read(struct ts_config *config, const char *library)
 {
 	const char *text;
 	uint64_t bytes;
@@ -174,5 +175,5 @@ int ts_config_read(struct ts_config *config, const char *library)
 		(void)ts_config_output(NULL, config->program, (int)getpid(), config->output,
 				       sizeof(config->output));
 	find_daemon(config, library);
-	return plan_daemon(config);
+	plan_daemon(config);
 }

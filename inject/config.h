@@ -17,6 +17,7 @@
 #include "proto/abi/handshake.h"
 
 #define TS_CONFIG_MAX_DAEMON_VARIABLES 64u
+#define TS_CONFIG_ENVIRONMENT_BYTES    (32u * 1024)
 
 struct ts_config {
 	uint64_t ring_bytes;
@@ -33,10 +34,11 @@ struct ts_config {
 	char pid[16];
 	char *daemon_argv[12];
 	char *daemon_environment[TS_CONFIG_MAX_DAEMON_VARIABLES + 1];
+	char daemon_environment_text[TS_CONFIG_ENVIRONMENT_BYTES]; /* what those point into */
 };
 
-/* `library` is the path of libtsinject.so; the private daemon is looked for beside it. Returns 0 or -ENOMEM. */
-int ts_config_read(struct ts_config *config, const char *library);
+/* `library` is the path of libtsinject.so; the private daemon is looked for beside it. */
+void ts_config_read(struct ts_config *config, const char *library);
 
 /* "4M", "65536", "512K". Returns 0, or -EINVAL. */
 int ts_config_parse_size(const char *text, uint64_t *ret_bytes);
