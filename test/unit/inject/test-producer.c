@@ -235,9 +235,6 @@ TS_TEST(a_forked_child_has_no_rings)
 	int status;
 	pid_t pid;
 
-#ifdef __SANITIZE_THREAD__
-	ts_skip("the thread sanitizer does not survive pthread_exit() in a forked child");
-#endif
 	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
 	record_one(NULL);
 	pid = fork();
