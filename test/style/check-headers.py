@@ -6,6 +6,7 @@ check-headers.py BUILD_ROOT CC... -- CXX...: a translation unit is made for each
 nothing but this header, and only its syntax is checked. Without a C++ compiler that half is skipped.
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,12 +17,20 @@ import tree
 SKIPPED = 77
 # Made to be included several times or at one place only, and said so at their top.
 NOT_ALONE = {'test/bench/tracepoint.h'}
-# What libtracesmith and every binding of it may see.
-PUBLIC = ('proto/', 'sbt/', 'replay/')
+# The folders of libtracesmith. What of theirs other folders include is public; the rest is their own.
+LIBRARY = ('proto/', 'sbt/', 'replay/')
+INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
 
 
-def is_public(name):
-    return name.startswith(PUBLIC) and 'internal' not in os.path.basename(name)
+def public(headers):
+    """Headers of the library that any other top folder, tests apart, includes."""
+    included = set()
+    for name in tree.files('.c', '.h'):
+        for match in map(INCLUDE.match, tree.lines(name)):
+            if match and match.group(1).split('/')[0] not in (name.split('/')[0], 'test') and \
+                    not name.startswith('test/'):
+                included.add(match.group(1))
+    return [name for name in headers if name in included and name.startswith(LIBRARY)]
 
 
 def check(headers, compiler, flags, suffix, build_root):
@@ -58,7 +67,7 @@ def main():
                if name not in NOT_ALONE and not name.startswith('test/unit/')]
     findings = check(headers, compiler, ['-std=gnu11', '-x', 'c'], '.c', build_root)
     if cxx and shutil.which(cxx[0]):
-        findings += check([name for name in headers if is_public(name)], cxx, ['-std=gnu++17', '-x', 'c++'], '.cc', build_root)
+        findings += check(public(headers), cxx, ['-std=gnu++17', '-x', 'c++'], '.cc', build_root)
     elif not findings:
         print('skipped: no C++ compiler, the headers were checked as C only')
         return SKIPPED
