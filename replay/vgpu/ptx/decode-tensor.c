@@ -1,7 +1,383 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Decodes matrix instructions and asynchronous copies. */
+/* Decodes matrix instructions, asynchronous copies and mbarriers. */
 #include "replay/vgpu/ptx/decode.h"
 
+#define O (d->stmt->operands)
+
+static const struct ts_ptx_note ts_ptx_plain;
+
+/* The shapes that compute capability 8.0 has, by element type. */
+static const struct ts_ptx_mma_shape {
+	const char *name;
+	uint8_t m, k;
+	enum ts_ptx_type a[2];
+} ts_ptx_mma_shapes[] = {
+	{"m16n8k8", 16, 8, {TY_F16, TY_BF16}},	{"m16n8k16", 16, 16, {TY_F16, TY_BF16}},
+	{"m16n8k4", 16, 4, {TY_TF32, TY_NONE}}, {"m16n8k8", 16, 8, {TY_TF32, TY_NONE}},
+	{"m8n8k4", 8, 4, {TY_F64, TY_NONE}},	{"m8n8k16", 8, 16, {TY_S8, TY_U8}},
+	{"m16n8k16", 16, 16, {TY_S8, TY_U8}},	{"m16n8k32", 16, 32, {TY_S8, TY_U8}},
+};
+
+static const struct ts_ptx_mma_shape *ts_ptx_find_shape(const char *name, uint32_t n,
+							enum ts_ptx_type a)
+{
+	for (size_t i = 0; i < sizeof(ts_ptx_mma_shapes) / sizeof(ts_ptx_mma_shapes[0]); i++) {
+		const struct ts_ptx_mma_shape *s = &ts_ptx_mma_shapes[i];
+
+		if (strlen(s->name) == n && !memcmp(s->name, name, n) &&
+		    (s->a[0] == a || s->a[1] == a))
+			return s;
+	}
+	return NULL;
+}
+
+static bool ts_ptx_mma_types(enum ts_ptx_type td, enum ts_ptx_type ta, enum ts_ptx_type tb,
+			     enum ts_ptx_type tc)
+{
+	switch (ta) {
+	case TY_F16:
+		return tb == ta && (td == TY_F32 || td == TY_F16) && td == tc;
+	case TY_BF16:
+	case TY_TF32:
+		return tb == ta && td == TY_F32 && tc == TY_F32;
+	case TY_F64:
+		return tb == ta && td == TY_F64 && tc == TY_F64;
+	default:
+		return (tb == TY_S8 || tb == TY_U8) && td == TY_S32 && tc == TY_S32;
+	}
+}
+
+/* Adds the registers of one fragment to the operand list. */
+static int ts_ptx_fragment(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, uint32_t n,
+			   enum ts_ptx_type type, bool write)
+{
+	uint32_t refs[8];
+	int r = 0;
+
+	if (n == 1 && o->kind != OPERAND_LIST) {
+		r = write ? ts_ptx_dst(d, o, ts_ptx_class_of(type), &refs[0])
+			  : ts_ptx_src(d, o, type, &refs[0]);
+		return r ? r : ts_ptx_list_add(d, refs[0]);
+	}
+	if (o->kind != OPERAND_LIST || o->n_list != n || n > 8)
+		return ts_ptx_bad(d, "a fragment has another number of registers");
+	for (uint32_t i = 0; i < n && !r; i++)
+		r = write ? ts_ptx_dst(d, &o->list[i], ts_ptx_class_of(type), &refs[i])
+			  : ts_ptx_src(d, &o->list[i], type, &refs[i]);
+	for (uint32_t i = 0; i < n && !r; i++)
+		r = ts_ptx_list_add(d, refs[i]);
+	return r;
+}
+
+static int ts_ptx_whole_warp(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t *ret_bra)
+{
+	int r = ts_ptx_guard_open(d, ret_bra);
+
+	in->kind = KIND_COLLECTIVE;
+	in->guard = TS_PTX_NONE;
+	return r ? r : ts_ptx_pool_value(d->image, UINT32_MAX, CLASS_32, &in->c);
+}
+
+static int ts_ptx_emit_mma(struct ts_ptx_decoder *d, const struct ts_ptx_mma_shape *s,
+			   enum ts_ptx_type types[4], bool satfinite)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MMA, TY_NONE);
+	uint32_t per = types[1] == TY_F64 || types[1] == TY_TF32 ? 1
+		       : ts_ptx_types[types[1]].bytes == 2	 ? 2
+								 : 4;
+	uint32_t n_b = s->k / (4 * per), n_a = n_b * (s->m / 8), n_c = s->m / 4;
+	enum ts_ptx_type word = types[1] == TY_F64 ? TY_F64 : TY_B32;
+	enum ts_ptx_type sum = types[0] == TY_F64 ? TY_F64 : TY_B32;
+	uint32_t n_d = types[0] == TY_F16 ? n_c / 2 : n_c,
+		 n_c_regs = types[3] == TY_F16 ? n_c / 2 : n_c, bra;
+	int r = ts_ptx_whole_warp(d, &in, &bra);
+
+	in.aux = d->n_operands;
+	if (!r)
+		r = ts_ptx_fragment(d, &O[0], n_d, sum, true);
+	if (!r)
+		r = ts_ptx_fragment(d, &O[1], n_a, word, false);
+	if (!r)
+		r = ts_ptx_fragment(d, &O[2], n_b, word, false);
+	if (!r)
+		r = ts_ptx_fragment(d, &O[3], n_c_regs, sum, false);
+	in.imm = TS_PTX_MMA(s->m, s->k, types[0], types[1], types[2], types[3]) |
+		 (satfinite ? TS_PTX_MMA_SATFINITE : 0);
+	if (!r)
+		r = ts_ptx_emit(d, &in,
+				(struct ts_ptx_note){.roles = ROLE_LIST_READ | ROLE_LIST_WRITE,
+						     .n_list =
+							     (uint8_t)(n_d + n_a + n_b + n_c_regs),
+						     .n_list_write = (uint8_t)n_d});
+	return r ? r : ts_ptx_guard_close(d, bra);
+}
+
+static int ts_ptx_decode_mma(struct ts_ptx_decoder *d)
+{
+	bool known = ts_ptx_mod(d, "sync"), satfinite;
+	const struct ts_ptx_mma_shape *s = NULL;
+	enum ts_ptx_type types[4];
+	int r;
+
+	known &= ts_ptx_mod(d, "aligned");
+	known &= ts_ptx_mod(d, "row");
+	known &= ts_ptx_mod(d, "col");
+	satfinite = ts_ptx_mod(d, "satfinite");
+	for (int i = 0; i < 4; i++)
+		types[i] = ts_ptx_mod_type(d);
+	for (uint32_t i = 1; i < d->n_mods && !s; i++) {
+		if (d->mods[i].used)
+			continue;
+		s = ts_ptx_find_shape(d->mods[i].text, d->mods[i].n, types[1]);
+		d->mods[i].used = s != NULL;
+	}
+	if (!known || !s || !ts_ptx_mma_types(types[0], types[1], types[2], types[3]) ||
+	    (satfinite && types[0] != TY_S32))
+		return ts_ptx_unsupported(d);
+	r = ts_ptx_done(d, 4);
+	return r ? r : ts_ptx_emit_mma(d, s, types, satfinite);
+}
+
+static int ts_ptx_matrix_access(struct ts_ptx_decoder *d, bool store)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, store ? F_STMATRIX : F_LDMATRIX, TY_NONE);
+	bool known = ts_ptx_mod(d, "sync"), trans;
+	enum ts_ptx_space space;
+	uint32_t bra;
+	int r;
+
+	known &= ts_ptx_mod(d, "aligned");
+	known &= ts_ptx_mod(d, "m8n8");
+	trans = ts_ptx_mod(d, "trans");
+	in.n = ts_ptx_mod(d, "x1") ? 1 : ts_ptx_mod(d, "x2") ? 2 : ts_ptx_mod(d, "x4") ? 4 : 0;
+	space = ts_ptx_mod_space(d);
+	if (!known || !in.n || ts_ptx_mod_type(d) != TY_B16 ||
+	    (space != SP_SHARED && space != SP_GENERIC))
+		return ts_ptx_unsupported(d);
+	r = ts_ptx_done(d, 2);
+	if (!r)
+		r = ts_ptx_whole_warp(d, &in, &bra);
+	if (!r)
+		r = ts_ptx_address(d, &O[store ? 0 : 1], space, &in);
+	in.aux = d->n_operands;
+	if (!r)
+		r = ts_ptx_fragment(d, &O[store ? 1 : 0], in.n, TY_B32, !store);
+	if (trans)
+		in.flags |= TS_PTX_MATRIX_TRANS;
+	if (!r)
+		r = ts_ptx_emit(d, &in,
+				(struct ts_ptx_note){.roles = store ? ROLE_LIST_READ
+								    : ROLE_LIST_WRITE,
+						     .n_list = in.n,
+						     .n_list_write = store ? 0 : in.n});
+	return r ? r : ts_ptx_guard_close(d, bra);
+}
+
+static int ts_ptx_decode_ldmatrix(struct ts_ptx_decoder *d)
+{
+	return ts_ptx_matrix_access(d, false);
+}
+
+static int ts_ptx_decode_stmatrix(struct ts_ptx_decoder *d)
+{
+	return ts_ptx_matrix_access(d, true);
+}
+
+static int ts_ptx_decode_movmatrix(struct ts_ptx_decoder *d)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MOVMATRIX, TY_NONE);
+	bool known = ts_ptx_mod(d, "sync");
+	uint32_t bra;
+	int r;
+
+	known &= ts_ptx_mod(d, "aligned");
+	known &= ts_ptx_mod(d, "m8n8");
+	known &= ts_ptx_mod(d, "trans");
+	if (!known || ts_ptx_mod_type(d) != TY_B16)
+		return ts_ptx_unsupported(d);
+	r = ts_ptx_done(d, 2);
+	if (!r)
+		r = ts_ptx_whole_warp(d, &in, &bra);
+	if (!r)
+		r = ts_ptx_src(d, &O[1], TY_B32, &in.a);
+	if (!r)
+		r = ts_ptx_dst(d, &O[0], CLASS_32, &in.dst);
+	if (!r)
+		r = ts_ptx_emit(d, &in, ts_ptx_plain);
+	return r ? r : ts_ptx_guard_close(d, bra);
+}
+
+/* cp.async.ca.shared.global [to], [from], bytes {, bytes to read} {, policy} */
+static int ts_ptx_cp_async(struct ts_ptx_decoder *d)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_CP_ASYNC, TY_NONE), from = in;
+	bool known = ts_ptx_mod(d, "ca"), hint;
+	uint32_t n = d->stmt->n_operands;
+	int r;
+
+	known |= ts_ptx_mod(d, "cg");
+	known &= ts_ptx_mod(d, "shared") || ts_ptx_mod(d, "shared::cta");
+	known &= ts_ptx_mod(d, "global");
+	(void)ts_ptx_mod(d, "L2::64B");
+	(void)ts_ptx_mod(d, "L2::128B");
+	(void)ts_ptx_mod(d, "L2::256B");
+	hint = ts_ptx_mod(d, "L2::cache_hint");
+	if (!known || n < 3u + hint || n > 4u + hint)
+		return ts_ptx_unsupported(d);
+	r = ts_ptx_done(d, n);
+	if (!r && (O[2].kind != OPERAND_IMM || (O[2].imm != 4 && O[2].imm != 8 && O[2].imm != 16)))
+		r = ts_ptx_bad(d, "the size must be 4, 8 or 16");
+	if (!r && n == 4u + hint) /* a predicate here would mean to ignore the source */
+		r = ts_ptx_src(d, &O[3], TY_U32, &in.c);
+	if (!r)
+		r = ts_ptx_address(d, &O[0], SP_SHARED, &in);
+	if (!r)
+		r = ts_ptx_address(d, &O[1], SP_GLOBAL, &from);
+	if (!r && (!(from.flags & INSN_A64) || (int64_t)from.imm != (int32_t)from.imm ||
+		   (int64_t)in.imm != (int32_t)in.imm))
+		r = ts_ptx_bad(d, "an address that it does not take");
+	in.b = from.a;
+	in.imm = (uint32_t)in.imm | from.imm << 32;
+	in.aux = r ? 0 : (uint32_t)O[2].imm;
+	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
+}
+
+/* The address is the first operand or the second; value: what else it takes. */
+static int ts_ptx_emit_mbarrier(struct ts_ptx_decoder *d, uint32_t op,
+				const struct ts_ptx_operand *address,
+				const struct ts_ptx_operand *value, enum ts_ptx_type type,
+				enum ts_ptx_space space, struct ts_ptx_insn *in)
+{
+	int r = ts_ptx_address(d, address, space, in);
+
+	in->fn = d->ops->fn[F_MBARRIER][TY_NONE];
+	in->aux = op;
+	if (!r && value)
+		r = ts_ptx_src(d, value, type, &in->b);
+	return r ? r : ts_ptx_emit(d, in, ts_ptx_plain);
+}
+
+static int ts_ptx_mbarrier_arrive(struct ts_ptx_decoder *d, bool drop)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MBARRIER, TY_NONE);
+	bool expect = ts_ptx_mod(d, "expect_tx");
+	enum ts_ptx_space space = ts_ptx_mod_space(d);
+	uint32_t n = d->stmt->n_operands;
+	bool sink = n && O[0].kind == OPERAND_SINK;
+	int r;
+
+	(void)ts_ptx_mod(d, "noComplete");
+	if (ts_ptx_mod_type(d) != TY_B64 || n < 2 || n > 3 || (expect && (n != 3 || drop)))
+		return ts_ptx_unsupported(d);
+	r = ts_ptx_done(d, n);
+	if (!r && !sink)
+		r = ts_ptx_dst(d, &O[0], CLASS_64, &in.dst);
+	return r ? r
+		 : ts_ptx_emit_mbarrier(d,
+					expect ? TS_PTX_MBARRIER_ARRIVE_EXPECT_TX
+					: drop ? TS_PTX_MBARRIER_ARRIVE_DROP
+					       : TS_PTX_MBARRIER_ARRIVE,
+					&O[1], n == 3 ? &O[2] : NULL, TY_U32, space, &in);
+}
+
+static int ts_ptx_mbarrier_wait(struct ts_ptx_decoder *d)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MBARRIER, TY_NONE);
+	bool parity = ts_ptx_mod(d, "parity");
+	enum ts_ptx_space space = ts_ptx_mod_space(d);
+	uint32_t n =
+		d->stmt->n_operands; /* try_wait may have a time limit, which only bounds how long it sleeps */
+	int r;
+
+	if (ts_ptx_mod_type(d) != TY_B64 || n < 3 || n > 4)
+		return ts_ptx_unsupported(d);
+	r = ts_ptx_done(d, n);
+	if (!r)
+		r = ts_ptx_dst(d, &O[0], CLASS_PRED, &in.dst);
+	return r ? r
+		 : ts_ptx_emit_mbarrier(d,
+					parity ? TS_PTX_MBARRIER_WAIT_PARITY : TS_PTX_MBARRIER_WAIT,
+					&O[1], &O[2], parity ? TY_U32 : TY_B64, space, &in);
+}
+
+static int ts_ptx_decode_mbarrier(struct ts_ptx_decoder *d)
+{
+	static const struct {
+		const char *name;
+		uint32_t op, n;
+	} simple[] = {
+		{"init", TS_PTX_MBARRIER_INIT, 2},
+		{"inval", TS_PTX_MBARRIER_INVAL, 1},
+		{"expect_tx", TS_PTX_MBARRIER_EXPECT_TX, 2},
+		{"complete_tx", TS_PTX_MBARRIER_COMPLETE_TX, 2},
+	};
+	static const char *const orders[] = {"release", "acquire", "relaxed", "cta", "cluster"};
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MBARRIER, TY_NONE);
+	int r;
+
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
+		(void)ts_ptx_mod(d, orders[i]);
+	if (ts_ptx_mod(d, "arrive"))
+		return ts_ptx_mbarrier_arrive(d, false);
+	if (ts_ptx_mod(d, "arrive_drop"))
+		return ts_ptx_mbarrier_arrive(d, true);
+	if (ts_ptx_mod(d, "test_wait") || ts_ptx_mod(d, "try_wait"))
+		return ts_ptx_mbarrier_wait(d);
+	for (size_t i = 0; i < sizeof(simple) / sizeof(simple[0]); i++) {
+		enum ts_ptx_space space;
+
+		if (!ts_ptx_mod(d, simple[i].name))
+			continue;
+		space = ts_ptx_mod_space(d);
+		(void)ts_ptx_mod_type(d);
+		r = ts_ptx_done(d, simple[i].n);
+		return r ? r
+			 : ts_ptx_emit_mbarrier(d, simple[i].op, &O[0],
+						simple[i].n == 2 ? &O[1] : NULL, TY_U32, space,
+						&in);
+	}
+	return ts_ptx_unsupported(d);
+}
+
+static int ts_ptx_decode_cp(struct ts_ptx_decoder *d)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
+	enum ts_ptx_space space;
+	int r;
+
+	if (!ts_ptx_mod(d, "async"))
+		return ts_ptx_unsupported(d);
+	if (ts_ptx_mod(d, "commit_group") || ts_ptx_mod(d, "wait_all")) {
+		r = ts_ptx_done(d, 0);
+		return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
+	}
+	if (ts_ptx_mod(d, "wait_group")) {
+		r = ts_ptx_done(d, 1);
+		return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
+	}
+	if (ts_ptx_mod(d, "mbarrier")) {
+		bool noinc, arrive = ts_ptx_mod(d, "arrive");
+
+		noinc = ts_ptx_mod(d, "noinc");
+		space = ts_ptx_mod_space(d);
+		if (!arrive || ts_ptx_mod_type(d) != TY_B64)
+			return ts_ptx_unsupported(d);
+		r = ts_ptx_done(d, 1);
+		/* Counting one arrival more and making it at once comes to nothing. */
+		if (r || !noinc)
+			return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
+		return ts_ptx_emit_mbarrier(d, TS_PTX_MBARRIER_ARRIVE, &O[0], NULL, TY_U32, space,
+					    &in);
+	}
+	return ts_ptx_cp_async(d);
+}
+
 const struct ts_ptx_mnemonic ts_ptx_mnemonics_tensor[] = {
+	{"mma", ts_ptx_decode_mma},
+	{"ldmatrix", ts_ptx_decode_ldmatrix},
+	{"stmatrix", ts_ptx_decode_stmatrix},
+	{"movmatrix", ts_ptx_decode_movmatrix},
+	{"cp", ts_ptx_decode_cp},
+	{"mbarrier", ts_ptx_decode_mbarrier},
 	{NULL, NULL},
 };

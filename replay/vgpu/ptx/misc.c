@@ -143,6 +143,7 @@ static pthread_once_t ts_ptx_table_once = PTHREAD_ONCE_INIT;
 		ts_ptx_fill_set_##set(t);   \
 		ts_ptx_fill_float_##set(t); \
 		ts_ptx_fill_half_##set(t);  \
+		ts_ptx_fill_mma_##set(t);   \
 		ts_ptx_fill_cvt_##set(t);   \
 		ts_ptx_fill_mem_##set(t);   \
 		ts_ptx_fill_loop_##set(t);  \
@@ -167,7 +168,6 @@ static void ts_ptx_table_fill(void)
 	ts_ptx_fill_atom(t);
 	ts_ptx_fill_collective(t);
 	ts_ptx_fill_misc(t);
-	ts_ptx_fill_mma(t);
 	ts_ptx_fill_async(t);
 }
 

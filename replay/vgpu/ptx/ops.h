@@ -231,6 +231,31 @@ enum {
 #define TS_PTX_ATOM_OP(aux)   ((aux)&15)
 #define TS_PTX_ATOM_TYPE(aux) ((aux) >> 4)
 
+/* F_MMA's imm: shape and the types of D, A, B and C. */
+#define TS_PTX_MMA(m, k, td, ta, tb, tc)                                                    \
+	((uint64_t)(m) | (uint64_t)(k) << 8 | (uint64_t)(td) << 16 | (uint64_t)(ta) << 24 | \
+	 (uint64_t)(tb) << 32 | (uint64_t)(tc) << 40)
+#define TS_PTX_MMA_M(imm)    ((uint32_t)(imm)&255)
+#define TS_PTX_MMA_K(imm)    ((uint32_t)((imm) >> 8) & 255)
+#define TS_PTX_MMA_D(imm)    ((enum ts_ptx_type)((imm) >> 16 & 255))
+#define TS_PTX_MMA_A(imm)    ((enum ts_ptx_type)((imm) >> 24 & 255))
+#define TS_PTX_MMA_B(imm)    ((enum ts_ptx_type)((imm) >> 32 & 255))
+#define TS_PTX_MMA_C(imm)    ((enum ts_ptx_type)((imm) >> 40 & 255))
+#define TS_PTX_MMA_SATFINITE (UINT64_C(1) << 48)
+#define TS_PTX_MATRIX_TRANS  INSN_SAT
+
+enum {
+	TS_PTX_MBARRIER_INIT,
+	TS_PTX_MBARRIER_INVAL,
+	TS_PTX_MBARRIER_EXPECT_TX,
+	TS_PTX_MBARRIER_COMPLETE_TX,
+	TS_PTX_MBARRIER_ARRIVE,
+	TS_PTX_MBARRIER_ARRIVE_EXPECT_TX,
+	TS_PTX_MBARRIER_ARRIVE_DROP,
+	TS_PTX_MBARRIER_WAIT,
+	TS_PTX_MBARRIER_WAIT_PARITY,
+};
+
 enum ts_ptx_atom {
 	ATOM_ADD,
 	ATOM_AND,
@@ -258,6 +283,7 @@ const struct ts_ptx_optable *ts_ptx_ops_best(void);
 	void ts_ptx_fill_set_##isa(struct ts_ptx_optable *);   \
 	void ts_ptx_fill_float_##isa(struct ts_ptx_optable *); \
 	void ts_ptx_fill_half_##isa(struct ts_ptx_optable *);  \
+	void ts_ptx_fill_mma_##isa(struct ts_ptx_optable *);   \
 	void ts_ptx_fill_cvt_##isa(struct ts_ptx_optable *);   \
 	void ts_ptx_fill_mem_##isa(struct ts_ptx_optable *);   \
 	void ts_ptx_fill_loop_##isa(struct ts_ptx_optable *);
@@ -270,5 +296,4 @@ void ts_ptx_fill_approx(struct ts_ptx_optable *);
 void ts_ptx_fill_atom(struct ts_ptx_optable *);
 void ts_ptx_fill_collective(struct ts_ptx_optable *);
 void ts_ptx_fill_misc(struct ts_ptx_optable *);
-void ts_ptx_fill_mma(struct ts_ptx_optable *);
 void ts_ptx_fill_async(struct ts_ptx_optable *);
