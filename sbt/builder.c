@@ -109,6 +109,9 @@ static int unstage(struct ts_builder *builder)
 	const struct ts_row_schema *schema = builder->schema;
 	int r;
 
+	/* Nor are there columns yet, where no row ever came. */
+	if (!builder->n_staged)
+		return 0;
 	while (builder->n_rows + builder->n_staged > builder->capacity) {
 		r = grow(builder);
 		if (r)

@@ -173,7 +173,8 @@ int ts_index_encode(const struct ts_sbt_block *blocks, size_t n_blocks, uint64_t
 		r = ts_builder_encode(builder, &encoder, 0, out);
 	if (r)
 		return r;
-	ts_block_number(out->bytes + before, out->n - before, &sequence);
+	if (out->n > before)
+		ts_block_number(out->bytes + before, out->n - before, &sequence);
 	marker = (struct ts_sbt_end_marker){
 		.index_off = index_off,
 		.index_bytes = out->n - before,
