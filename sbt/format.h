@@ -9,9 +9,6 @@
 
 TS_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-endian");
 
-#define TS_SBT_MAJOR 0
-#define TS_SBT_MINOR 1
-
 /* The last bytes tell a file that went through a text-mode transfer. */
 #define TS_SBT_FILE_MAGIC "TSBT\r\n\x1a\n"
 #define TS_SBT_END_MAGIC  "TSBTEND\n"

@@ -23,6 +23,10 @@
 extern "C" {
 #endif
 
+/* The version of the format that is written, "SBT 0.1"; files of this major version can be read. */
+#define TS_SBT_MAJOR 0
+#define TS_SBT_MINOR 1
+
 struct ts_sbt_reader;
 struct ts_sbt_cursor;
 

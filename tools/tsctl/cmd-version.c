@@ -4,7 +4,7 @@
  */
 #include "proto/abi/record.h"
 #include "proto/rpc/frame.h"
-#include "sbt/format.h"
+#include "sbt/reader.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/tsctl.h"
 
