@@ -79,11 +79,21 @@ int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader);
 void ts_sbt_reader_init_definitions(struct ts_sbt_reader *reader);
 void ts_sbt_reader_free_definitions(struct ts_sbt_reader *reader);
 
+/* A search for whole blocks, or several of one file: what they may read in all is bounded. */
+struct ts_sbt_search {
+	int fd;
+	uint64_t file_bytes;
+	uint64_t left_bytes; /* that may still be read; 0: given up */
+};
+
+void ts_sbt_search_init(struct ts_sbt_search *search, int fd, uint64_t file_bytes);
+
 /*
- * Looks for the next whole block, header and checksums right, at or after `from`. 0, -errno, or
- * TS_SBT_E_NOT_FOUND.
+ * Looks for the next whole block, header and checksums right, at or after `from`, whose number is
+ * `sequence` or more. 0, -errno, TS_SBT_E_NOT_FOUND, or TS_SBT_E_LIMIT: not found, but the search was given up.
  */
-int ts_sbt_find_block(int fd, uint64_t from, uint64_t file_bytes, uint64_t *ret_off);
+int ts_sbt_search_block(struct ts_sbt_search *search, uint64_t from, uint64_t sequence,
+			uint64_t *ret_off);
 
 /* The payload's bytes as stored, to be free()d, checksum not looked at. 0, -errno, TS_SBT_E_CORRUPT. */
 int ts_sbt_read_stored(int fd, const struct ts_sbt_block_header *header, uint64_t off,

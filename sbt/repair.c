@@ -78,13 +78,19 @@ static int rebuild(int fd, struct ts_sbt_reader *reader, struct ts_sbt_repair_re
 	const struct ts_sbt_block *last = n ? &reader->blocks[n - 1] : NULL;
 	uint64_t end = last ? last->off + last->bytes : TS_SBT_HEADER_BYTES, found;
 	struct ts_buffer index = {0};
+	struct ts_sbt_search search;
 	int r;
 
 	/* Behind the blocks that were listed: whether anything whole follows what broke the list. */
-	r = ts_sbt_find_block(fd, reader->whole_bytes, reader->file_bytes, &found);
+	ts_sbt_search_init(&search, fd, reader->file_bytes);
+	r = ts_sbt_search_block(&search, reader->whole_bytes, reader->n_blocks, &found);
 	if (!r)
 		return set_error(ret_error, TS_SBT_E_CORRUPT, reader->whole_bytes,
 				 "damage in the middle, with whole blocks after it: not cut off");
+	if (r == TS_SBT_E_LIMIT)
+		return set_error(
+			ret_error, r, reader->whole_bytes,
+			"damage with too much behind it that looks like blocks: not cut off");
 	if (r < 0)
 		return set_error(ret_error, r, reader->whole_bytes, strerror(-r));
 	r = ts_index_encode(reader->blocks, n, end, &index);

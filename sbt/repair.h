@@ -22,7 +22,9 @@ struct ts_sbt_repair_report {
 /*
  * `fd` is a regular file open for reading and writing (-EBADF, -EINVAL) and stays the caller's.
  * -EBUSY: its writer is still at work. TS_SBT_E_NOT_SBT, TS_SBT_E_VERSION: as in ts_sbt_reader_open(); nothing was done.
- * Damage before the last whole block is not mended: ts_sbt_verify() names it. ret_error may be NULL.
+ * Damage before the last whole block is not mended: ts_sbt_verify() names it. TS_SBT_E_CORRUPT: whole blocks
+ * follow the damage; TS_SBT_E_LIMIT: whether any do could not be told in bounded time. Nothing was done in
+ * either case. ret_error may be NULL.
  */
 int ts_sbt_repair(int fd, struct ts_sbt_repair_report *ret_report, struct ts_sbt_error *ret_error);
 

@@ -34,6 +34,7 @@ struct verifier {
 	const struct ts_sbt_verify_options *options;
 	struct ts_sbt_verify_report report;
 	struct ZSTD_DCtx_s *zstd;
+	struct ts_sbt_search search;
 	struct ts_buffer blocks; /* struct ts_sbt_block of each but the index's */
 	uint64_t n_blocks;	 /* in `blocks` */
 	uint64_t n_entries;	 /* of the index, compared so far */
@@ -394,13 +395,15 @@ static int check_end(struct verifier *v, uint64_t off, bool *ret_is_end)
 /* After damage at `off`: where to go on. The end of the file: nowhere. */
 static int resume(struct verifier *v, uint64_t off, uint64_t *ret_off)
 {
-	int r = ts_sbt_find_block(v->fd, off + 8, v->file_bytes, ret_off);
+	int r = ts_sbt_search_block(&v->search, off + 8, v->sequence, ret_off);
 
-	if (r == TS_SBT_E_NOT_FOUND) {
-		*ret_off = v->file_bytes;
-		return 0;
-	}
-	return r;
+	if (r <= 0)
+		return r;
+	if (r == TS_SBT_E_LIMIT)
+		found(v, r, off + 8,
+		      "too much looks like blocks: the search for the next was given up");
+	*ret_off = v->file_bytes;
+	return 0;
 }
 
 /* The header at `off`: whether it can be read on from. */
@@ -478,6 +481,7 @@ int ts_sbt_verify(int fd, const struct ts_sbt_verify_options *options,
 	if (!r) {
 		v.file_bytes = (uint64_t)st.st_size;
 		v.report.file_bytes = v.file_bytes;
+		ts_sbt_search_init(&v.search, fd, v.file_bytes);
 		v.report.state = v.locked ? TS_SBT_GROWING : TS_SBT_TRUNCATED;
 		r = ts_sbt_check_file_header(fd, v.file_bytes, &header, &v.report.first);
 		if (r)

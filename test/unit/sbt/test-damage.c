@@ -214,6 +214,70 @@ TS_TEST(repair_keeps_what_follows_damage)
 	close(fd);
 }
 
+/* Behind damage, headers that each claim all the rest: to read every one to its end would take hours of a large file. */
+TS_TEST(search_has_a_budget)
+{
+	enum {
+		N_HEADERS = 20000
+	};
+	size_t n = TS_SBT_HEADER_BYTES + 64, size = N_HEADERS * sizeof(struct ts_sbt_block_header);
+	struct ts_sbt_repair_report repaired;
+	struct ts_sbt_verify_report report;
+	struct ts_sbt_error error;
+	int fd = test_small_trace(1, 1, false), crafted;
+	size_t n_trace;
+	uint8_t *trace = test_contents(fd, &n_trace), *bytes = calloc(1, n + size);
+
+	close(fd);
+	ts_check(bytes && n_trace > n);
+	memcpy(bytes, trace, TS_SBT_HEADER_BYTES);
+	free(trace);
+	for (uint64_t i = 0; i < N_HEADERS; i++) {
+		struct ts_sbt_block_header header = {.magic = TS_SBT_BLOCK_MAGIC,
+						     .type = TS_ROW_STRING,
+						     .version = TS_SBT_BLOCK_VERSION,
+						     .sequence = i};
+
+		header.raw_bytes = header.stored_bytes = size - (i + 1) * sizeof(header);
+		header.checksum =
+			ts_crc32c(&header, offsetof(struct ts_sbt_block_header, checksum));
+		memcpy(bytes + n + i * sizeof(header), &header, sizeof(header));
+	}
+	crafted = test_file_of(bytes, n + size);
+	free(bytes);
+	ts_check_int(ts_sbt_repair(crafted, &repaired, &error), TS_SBT_E_LIMIT);
+	ts_check_int(error.off, TS_SBT_HEADER_BYTES);
+	ts_check_int(ts_sbt_verify(crafted, NULL, &report), 0);
+	ts_check_int(report.n_findings, 2);
+	ts_check_int(lseek(crafted, 0, SEEK_END), (off_t)(n + size)); /* not cut */
+	close(crafted);
+}
+
+/* What looks like a block but has a number that was there before, is the contents of another: no successor. */
+TS_TEST(search_wants_a_successor)
+{
+	int fd = test_small_trace(1, 5, false);
+	struct ts_sbt_repair_report repaired;
+	struct ts_sbt_verify_report report;
+	struct ts_sbt_block_header first;
+	struct ts_sbt_error error;
+	uint64_t zero = 0;
+	size_t n;
+	uint8_t *bytes = test_contents(fd, &n);
+
+	memcpy(&first, bytes + TS_SBT_HEADER_BYTES, sizeof(first));
+	ts_check(pwrite(fd, &zero, sizeof(zero), (off_t)n) == sizeof(zero));
+	ts_check(pwrite(fd, bytes + TS_SBT_HEADER_BYTES, ts_block_bytes(&first),
+			(off_t)(n + sizeof(zero))) == (ssize_t)ts_block_bytes(&first));
+	free(bytes);
+	ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
+	ts_check_int(report.n_findings, 1);
+	ts_check_int(report.first.off, n);
+	ts_check_int(ts_sbt_repair(fd, &repaired, &error), 0);
+	ts_check_int(repaired.cut_bytes, sizeof(zero) + ts_block_bytes(&first));
+	close(fd);
+}
+
 /* A finished file whose index is damaged is read by walking, and gets a new index. */
 TS_TEST(repair_of_an_index)
 {
