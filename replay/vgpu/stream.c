@@ -477,7 +477,9 @@ static int copy_locked(struct ts_vgpu_stream *stream, const struct ts_vgpu_copy 
 	wait = dst.kind == TS_VGPU_MEMORY_PAGEABLE ||
 	       (!copy->async && op->done.u.copy.kind != TS_VGPU_COPY_D2D &&
 		op->done.u.copy.kind != TS_VGPU_COPY_PEER);
-	if (src.kind == TS_VGPU_MEMORY_PAGEABLE && !wait) {
+	if (copy->deferred)
+		wait = false;
+	else if (src.kind == TS_VGPU_MEMORY_PAGEABLE && !wait) {
 		if (src_extent > STAGING_BYTES) {
 			wait = true;
 		} else {

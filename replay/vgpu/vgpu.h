@@ -260,10 +260,11 @@ struct ts_vgpu_copy {
 	size_t src_pitch, dst_pitch;
 	size_t src_slice, dst_slice;
 	bool async;
+	bool deferred; /* pageable memory is read and written in the stream's order, nobody waits */
 	uint64_t tag;
 };
 /*
- * Pageable host memory is read before this returns, and written before this returns, as hardware's drivers do; a
+ * Unless deferred, pageable host memory is read before this returns, and written before this returns, as hardware's drivers do; a
  * copy that is not async has finished when this returns (device to device ones excepted, which have only been queued).
  * TS_VGPU_E_ADDRESS: out of an allocation's bounds.
  */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/vgpu/cuda/driver.h"
+#include "tools/vgpu/cuda/work.h"
 
 /* How deep a thread may push contexts; NVIDIA's driver states no bound. */
 #define STACK_MAX 64
@@ -595,6 +595,8 @@ static int ctx_synchronize(void *ctx)
 	uint64_t start;
 	int r = context_get(ctx, &context);
 
+	if (!r)
+		r = capture_ask_context(context);
 	if (r)
 		return r;
 	start = ts_vgpu_now_ns();

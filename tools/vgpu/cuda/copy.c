@@ -6,14 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/vgpu/cuda/driver.h"
-
-/* What a call says about one side. */
-enum said {
-	SAID_ANY,
-	SAID_HOST,
-	SAID_DEVICE,
-};
+#include "tools/vgpu/cuda/work.h"
 
 static const uint8_t memory_kinds[] = {
 	[TS_VGPU_MEMORY_PAGEABLE] = TS_CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE,
@@ -87,48 +80,60 @@ static bool side_is(uint64_t address, enum said said)
 	return said == SAID_DEVICE || range.host;
 }
 
-static int copy_in(struct context *context, struct ts_vgpu_stream *vstream,
-		   struct ts_vgpu_copy *copy, enum said src, enum said dst)
+int copy_run(struct context *context, struct ts_vgpu_stream *vstream, struct said_copy *c,
+	     const struct work_place *place)
 {
 	struct ts_vgpu_operation *op = NULL;
 	int r;
 
-	if (!copy->width || !copy->height || !copy->depth)
+	if (!c->copy.width || !c->copy.height || !c->copy.depth)
 		return 0;
-	if (!side_is(copy->src, src) || !side_is(copy->dst, dst))
+	if (!side_is(c->copy.src, c->src) || !side_is(c->copy.dst, c->dst))
 		return TS_CU_ERROR_INVALID_VALUE;
 	if (ts_vgpu_armed())
-		op = describe(context, copy, ts_vgpu_stream_id(vstream));
+		op = describe(context, &c->copy, ts_vgpu_stream_id(vstream));
+	report_place(op, place);
 	report_submit(op);
-	copy->tag = (uint64_t)(uintptr_t)op;
-	r = result_of(ts_vgpu_copy(vstream, copy));
+	c->copy.tag = (uint64_t)(uintptr_t)op;
+	r = result_of(ts_vgpu_copy(vstream, &c->copy));
 	if (r && r != TS_CU_ERROR_DEINITIALIZED)
 		report_cancel(op);
 	return r;
 }
 
-static int copy_on(void *stream, struct ts_vgpu_copy *copy, enum said src, enum said dst)
+static int copy_on(void *stream, struct said_copy *copy)
 {
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
-	int r = stream_get(stream, &context, &vstream);
+	struct stream *capturing;
+	int r = stream_work(stream, &context, &vstream, &capturing);
 
-	return r ? r : copy_in(context, vstream, copy, src, dst);
+	if (r)
+		return r;
+	if (!capturing)
+		return copy_run(context, vstream, copy, NULL);
+	return copy->copy.async ? capture_copy(capturing, context, copy)
+				: capture_refuse(capturing);
 }
 
 static int linear(void *stream, uint64_t dst, uint64_t src, size_t bytes, enum said src_said,
 		  enum said dst_said, bool async)
 {
-	struct ts_vgpu_copy copy = {
-		.src = src,
-		.dst = dst,
-		.width = bytes,
-		.height = 1,
-		.depth = 1,
-		.async = async,
+	struct said_copy c = {
+		.copy =
+			{
+				.src = src,
+				.dst = dst,
+				.width = bytes,
+				.height = 1,
+				.depth = 1,
+				.async = async,
+			},
+		.src = src_said,
+		.dst = dst_said,
 	};
 
-	return copy_on(stream, &copy, src_said, dst_said);
+	return copy_on(stream, &c);
 }
 
 static uint64_t host(const void *p)
@@ -413,27 +418,34 @@ static int pitched_start(const struct pitched *p, size_t width, uint64_t *ret_ad
 	return 0;
 }
 
-static int copy_pitched(const struct pitched *src, const struct pitched *dst, size_t width,
-			size_t height, size_t depth, void *stream, bool async)
+static int read_pitched(const struct pitched *src, const struct pitched *dst, size_t width,
+			size_t height, size_t depth, bool async, struct said_copy *ret_copy)
 {
-	struct ts_vgpu_copy copy = {
-		.width = width,
-		.height = height,
-		.depth = depth,
-		.async = async,
+	struct said_copy c = {
+		.copy =
+			{
+				.width = width,
+				.height = height,
+				.depth = depth,
+				.async = async,
+			},
 	};
-	enum said src_said, dst_said;
-	int r = pitched_start(src, width, &copy.src, &copy.src_pitch, &copy.src_slice, &src_said);
+	int r = pitched_start(src, width, &c.copy.src, &c.copy.src_pitch, &c.copy.src_slice,
+			      &c.src);
 
 	if (!r)
-		r = pitched_start(dst, width, &copy.dst, &copy.dst_pitch, &copy.dst_slice,
-				  &dst_said);
-	return r ? r : copy_on(stream, &copy, src_said, dst_said);
+		r = pitched_start(dst, width, &c.copy.dst, &c.copy.dst_pitch, &c.copy.dst_slice,
+				  &c.dst);
+	if (!r)
+		*ret_copy = c;
+	return r;
 }
 
 static int copy_2d_with(const struct ts_cu_memcpy_2d *c, void *stream, bool async)
 {
 	struct pitched src, dst;
+	struct said_copy copy;
+	int r;
 
 	if (!c)
 		return TS_CU_ERROR_INVALID_VALUE;
@@ -453,7 +465,8 @@ static int copy_2d_with(const struct ts_cu_memcpy_2d *c, void *stream, bool asyn
 		.y = c->dst_y,
 		.pitch = c->dst_pitch,
 	};
-	return copy_pitched(&src, &dst, c->width_in_bytes, c->height, 1, stream, async);
+	r = read_pitched(&src, &dst, c->width_in_bytes, c->height, 1, async, &copy);
+	return r ? r : copy_on(stream, &copy);
 }
 
 static int copy_2d(const struct ts_cu_memcpy_2d *copy, void *stream)
@@ -466,7 +479,7 @@ static int copy_2d_async(const struct ts_cu_memcpy_2d *copy, void *stream)
 	return copy_2d_with(copy, stream, true);
 }
 
-static int copy_3d_with(const struct ts_cu_memcpy_3d *c, void *stream, bool async)
+int copy_read(const struct ts_cu_memcpy_3d *c, struct said_copy *ret_copy)
 {
 	struct pitched src, dst;
 
@@ -492,7 +505,18 @@ static int copy_3d_with(const struct ts_cu_memcpy_3d *c, void *stream, bool asyn
 		.pitch = c->dst_pitch,
 		.height = c->dst_height ? c->dst_height : c->height,
 	};
-	return copy_pitched(&src, &dst, c->width_in_bytes, c->height, c->depth, stream, async);
+	return read_pitched(&src, &dst, c->width_in_bytes, c->height, c->depth, true, ret_copy);
+}
+
+static int copy_3d_with(const struct ts_cu_memcpy_3d *c, void *stream, bool async)
+{
+	struct said_copy copy;
+	int r = copy_read(c, &copy);
+
+	if (r)
+		return r;
+	copy.copy.async = async;
+	return copy_on(stream, &copy);
 }
 
 static int copy_3d(const struct ts_cu_memcpy_3d *copy, void *stream)

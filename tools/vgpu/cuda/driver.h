@@ -40,10 +40,19 @@ enum handle_kind {
 	HANDLE_LIBRARY = 0x54534c69,
 	HANDLE_KERNEL = 0x54534b65,
 	HANDLE_POOL = 0x5453506f,
+	HANDLE_GRAPH = 0x54534772,
+	HANDLE_GRAPH_NODE = 0x5453476e,
+	HANDLE_GRAPH_EXEC = 0x54534765,
 };
 
 struct handle {
 	uint32_t kind;
+};
+
+/* Nodes of a graph, in the order in which they were put in. */
+struct node_list {
+	struct graph_node **at;
+	size_t n, capacity;
 };
 
 struct context {
@@ -68,6 +77,11 @@ struct stream {
 	struct ts_vgpu_stream *vstream;
 	struct stream *next, **prev; /* the context's */
 	bool per_thread;
+
+	/* While it is being captured; all under the lock of graphs. */
+	struct capture *capture;
+	struct stream *capture_next;   /* the capture's */
+	struct node_list capture_deps; /* what the next node depends on */
 };
 
 struct event {
@@ -76,6 +90,8 @@ struct event {
 	struct ts_vgpu_event *vevent;
 	uint32_t flags;
 	uint32_t id;
+	_Atomic uint64_t capture_id;   /* where its latest record was captured, else 0 */
+	struct node_list capture_deps; /* what that record stands for */
 };
 
 struct function {

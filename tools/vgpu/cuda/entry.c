@@ -21,6 +21,36 @@ static const struct {
 	{"cuStreamGetCtx", "cuStreamGetCtx", 9020},
 	{"cuStreamGetCaptureInfo", "cuStreamGetCaptureInfo_v3", 12030},
 	{"cuStreamGetCaptureInfo", "cuStreamGetCaptureInfo_v2", 11030},
+	{"cuStreamGetCaptureInfo", "cuStreamGetCaptureInfo", 10010},
+	{"cuStreamBeginCapture", "cuStreamBeginCapture_v2", 10010},
+	{"cuStreamBeginCapture", "cuStreamBeginCapture", 10000},
+	{"cuStreamUpdateCaptureDependencies", "cuStreamUpdateCaptureDependencies_v2", 12030},
+	{"cuStreamUpdateCaptureDependencies", "cuStreamUpdateCaptureDependencies", 11030},
+	{"cuGraphInstantiate", "cuGraphInstantiateWithFlags", 12000},
+	{"cuGraphInstantiate", "cuGraphInstantiate_v2", 11000},
+	{"cuGraphInstantiate", "cuGraphInstantiate", 10000},
+	{"cuGraphExecUpdate", "cuGraphExecUpdate_v2", 12000},
+	{"cuGraphExecUpdate", "cuGraphExecUpdate", 10020},
+	{"cuGraphAddKernelNode", "cuGraphAddKernelNode_v2", 12000},
+	{"cuGraphAddKernelNode", "cuGraphAddKernelNode", 10000},
+	{"cuGraphKernelNodeGetParams", "cuGraphKernelNodeGetParams_v2", 12000},
+	{"cuGraphKernelNodeGetParams", "cuGraphKernelNodeGetParams", 10000},
+	{"cuGraphKernelNodeSetParams", "cuGraphKernelNodeSetParams_v2", 12000},
+	{"cuGraphKernelNodeSetParams", "cuGraphKernelNodeSetParams", 10000},
+	{"cuGraphExecKernelNodeSetParams", "cuGraphExecKernelNodeSetParams_v2", 12000},
+	{"cuGraphExecKernelNodeSetParams", "cuGraphExecKernelNodeSetParams", 10010},
+	{"cuGraphGetEdges", "cuGraphGetEdges_v2", 12030},
+	{"cuGraphGetEdges", "cuGraphGetEdges", 10000},
+	{"cuGraphNodeGetDependencies", "cuGraphNodeGetDependencies_v2", 12030},
+	{"cuGraphNodeGetDependencies", "cuGraphNodeGetDependencies", 10000},
+	{"cuGraphNodeGetDependentNodes", "cuGraphNodeGetDependentNodes_v2", 12030},
+	{"cuGraphNodeGetDependentNodes", "cuGraphNodeGetDependentNodes", 10000},
+	{"cuGraphAddDependencies", "cuGraphAddDependencies_v2", 12030},
+	{"cuGraphAddDependencies", "cuGraphAddDependencies", 10000},
+	{"cuGraphRemoveDependencies", "cuGraphRemoveDependencies_v2", 12030},
+	{"cuGraphRemoveDependencies", "cuGraphRemoveDependencies", 10000},
+	{"cuGraphAddNode", "cuGraphAddNode_v2", 12030},
+	{"cuGraphAddNode", "cuGraphAddNode", 12020},
 	{"cuGetProcAddress", "cuGetProcAddress_v2", 12000},
 	{"cuGetProcAddress", "cuGetProcAddress", 11030},
 	{"cuMemAdvise", "cuMemAdvise_v2", 12020},
@@ -170,56 +200,6 @@ API int cuProfilerStop(void)
 	return CALL(cuProfilerStop, NULL, check_ready());
 }
 
-static int stream_is_capturing(void *stream, int32_t *capture_status)
-{
-	struct context *context;
-	struct ts_vgpu_stream *vstream;
-	int r = stream_get(stream, &context, &vstream);
-
-	if (r)
-		return r;
-	if (!capture_status)
-		return TS_CU_ERROR_INVALID_VALUE;
-	*capture_status = TS_CU_STREAM_CAPTURE_STATUS_NONE;
-	return 0;
-}
-
-static int capture_info(void *stream, int32_t *capture_status_out, uint64_t *id_out,
-			void **graph_out, const void ***dependencies_out,
-			const void **edge_data_out, size_t *num_dependencies_out)
-{
-	return stream_is_capturing(stream, capture_status_out);
-}
-
-/* The mode says what a capture forbids; with none it is only kept, per thread. */
-static int exchange_capture_mode(int32_t *mode)
-{
-	static __thread int32_t current;
-	int32_t before = current;
-
-	if (!mode || *mode < TS_CU_STREAM_CAPTURE_MODE_GLOBAL ||
-	    *mode > TS_CU_STREAM_CAPTURE_MODE_RELAXED)
-		return TS_CU_ERROR_INVALID_VALUE;
-	current = *mode;
-	*mode = before;
-	return 0;
-}
-
-static int begin_capture(void *stream, int32_t mode)
-{
-	return TS_CU_ERROR_NOT_SUPPORTED;
-}
-
-static int end_capture(void *stream, void **graph)
-{
-	return TS_CU_ERROR_NOT_SUPPORTED;
-}
-
-static int graph_create(void **graph, uint32_t flags)
-{
-	return TS_CU_ERROR_NOT_SUPPORTED;
-}
-
 static int address_reserve(uint64_t *ptr, size_t size, size_t alignment, uint64_t addr,
 			   uint64_t flags)
 {
@@ -229,89 +209,6 @@ static int address_reserve(uint64_t *ptr, size_t size, size_t alignment, uint64_
 static int mem_create(uint64_t *handle, size_t size, const void *prop, uint64_t flags)
 {
 	return TS_CU_ERROR_NOT_SUPPORTED;
-}
-
-API int cuStreamIsCapturing(void *stream, int32_t *capture_status)
-{
-	struct ts_cu_stream_is_capturing_params params = {stream, capture_status};
-
-	return CALL(cuStreamIsCapturing, &params, stream_is_capturing(stream, capture_status));
-}
-
-API int cuStreamIsCapturing_ptsz(void *stream, int32_t *capture_status)
-{
-	struct ts_cu_stream_is_capturing_params params = {stream, capture_status};
-
-	return CALL(cuStreamIsCapturing_ptsz, &params,
-		    stream_is_capturing(per_thread(stream), capture_status));
-}
-
-API int cuStreamGetCaptureInfo_v3(void *stream, int32_t *capture_status_out, uint64_t *id_out,
-				  void **graph_out, const void ***dependencies_out,
-				  const void **edge_data_out, size_t *num_dependencies_out)
-{
-	struct ts_cu_stream_get_capture_info_params params = {
-		stream,	       capture_status_out,  id_out, graph_out, dependencies_out,
-		edge_data_out, num_dependencies_out};
-
-	return CALL(cuStreamGetCaptureInfo_v3, &params,
-		    capture_info(stream, capture_status_out, id_out, graph_out, dependencies_out,
-				 edge_data_out, num_dependencies_out));
-}
-
-API int cuStreamGetCaptureInfo_v3_ptsz(void *stream, int32_t *capture_status_out, uint64_t *id_out,
-				       void **graph_out, const void ***dependencies_out,
-				       const void **edge_data_out, size_t *num_dependencies_out)
-{
-	struct ts_cu_stream_get_capture_info_params params = {
-		stream,	       capture_status_out,  id_out, graph_out, dependencies_out,
-		edge_data_out, num_dependencies_out};
-
-	return CALL(cuStreamGetCaptureInfo_v3_ptsz, &params,
-		    capture_info(per_thread(stream), capture_status_out, id_out, graph_out,
-				 dependencies_out, edge_data_out, num_dependencies_out));
-}
-
-API int cuThreadExchangeStreamCaptureMode(int32_t *mode)
-{
-	struct ts_cu_thread_exchange_stream_capture_mode_params params = {mode};
-
-	return CALL(cuThreadExchangeStreamCaptureMode, &params, exchange_capture_mode(mode));
-}
-
-API int cuStreamBeginCapture_v2(void *stream, int32_t mode)
-{
-	struct ts_cu_stream_begin_capture_params params = {stream, mode};
-
-	return CALL(cuStreamBeginCapture_v2, &params, begin_capture(stream, mode));
-}
-
-API int cuStreamBeginCapture_v2_ptsz(void *stream, int32_t mode)
-{
-	struct ts_cu_stream_begin_capture_params params = {stream, mode};
-
-	return CALL(cuStreamBeginCapture_v2_ptsz, &params, begin_capture(per_thread(stream), mode));
-}
-
-API int cuStreamEndCapture(void *stream, void **graph)
-{
-	struct ts_cu_stream_end_capture_params params = {stream, graph};
-
-	return CALL(cuStreamEndCapture, &params, end_capture(stream, graph));
-}
-
-API int cuStreamEndCapture_ptsz(void *stream, void **graph)
-{
-	struct ts_cu_stream_end_capture_params params = {stream, graph};
-
-	return CALL(cuStreamEndCapture_ptsz, &params, end_capture(per_thread(stream), graph));
-}
-
-API int cuGraphCreate(void **graph, uint32_t flags)
-{
-	struct ts_cu_graph_create_params params = {graph, flags};
-
-	return CALL(cuGraphCreate, &params, graph_create(graph, flags));
 }
 
 API int cuMemAddressReserve(uint64_t *ptr, size_t size, size_t alignment, uint64_t addr,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events: recorded in streams, waited for by streams and threads, and the time between two of them. */
-#include "tools/vgpu/cuda/driver.h"
+#include "tools/vgpu/cuda/graph.h"
+#include "tools/vgpu/cuda/work.h"
 
 int event_get(void *handle, struct event **ret_event)
 {
@@ -44,27 +45,36 @@ static int event_create(void **event, uint32_t flags)
 	return 0;
 }
 
-static int event_record(void *event, void *stream)
+static int record(void *event, void *stream, bool external)
 {
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
+	struct stream *capturing;
 	struct event *e;
 	int r = event_get(event, &e);
 
 	if (!r)
-		r = stream_get(stream, &context, &vstream);
+		r = stream_work(stream, &context, &vstream, &capturing);
 	if (r)
 		return r;
 	if (e->context != context)
 		return TS_CU_ERROR_INVALID_HANDLE;
+	if (capturing)
+		return capture_record(capturing, e, external);
+	capture_forget_event(e);
 	return result_of(ts_vgpu_event_record(e->vevent, vstream, 0));
+}
+
+static int event_record(void *event, void *stream)
+{
+	return record(event, stream, false);
 }
 
 static int event_record_with_flags(void *event, void *stream, uint32_t flags)
 {
 	if (flags & ~(uint32_t)TS_CU_EVENT_RECORD_EXTERNAL)
 		return TS_CU_ERROR_INVALID_VALUE;
-	return event_record(event, stream);
+	return record(event, stream, flags & TS_CU_EVENT_RECORD_EXTERNAL);
 }
 
 static int event_query(void *event)
@@ -72,6 +82,10 @@ static int event_query(void *event)
 	struct event *e;
 	int r = event_get(event, &e);
 
+	if (!r)
+		r = capture_ask_event(e);
+	if (!r)
+		r = capture_unsafe();
 	return r ? r : result_of(ts_vgpu_event_query(e->vevent));
 }
 
@@ -81,6 +95,10 @@ static int event_synchronize(void *event)
 	uint64_t start;
 	int r = event_get(event, &e);
 
+	if (!r)
+		r = capture_ask_event(e);
+	if (!r)
+		r = capture_unsafe();
 	if (r)
 		return r;
 	start = ts_vgpu_now_ns();
@@ -97,6 +115,7 @@ static int event_destroy(void *event)
 
 	if (r)
 		return r;
+	capture_forget_event(e);
 	ts_vgpu_event_free(e->vevent);
 	handle_free(e, sizeof(*e));
 	return 0;
@@ -116,6 +135,11 @@ static int event_elapsed_time(float *milliseconds, void *start, void *end)
 		return TS_CU_ERROR_INVALID_VALUE;
 	if ((from->flags | to->flags) & TS_CU_EVENT_DISABLE_TIMING || from->context != to->context)
 		return TS_CU_ERROR_INVALID_HANDLE;
+	r = capture_ask_event(from);
+	if (!r)
+		r = capture_ask_event(to);
+	if (r)
+		return r;
 	r = ts_vgpu_event_time(from->vevent, &from_ns);
 	if (!r)
 		r = ts_vgpu_event_time(to->vevent, &to_ns);
@@ -129,16 +153,21 @@ static int stream_wait_event(void *stream, void *event, uint32_t flags)
 {
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
+	struct stream *capturing;
 	struct event *e;
 	uint64_t start;
+	bool captured;
 	int r = event_get(event, &e);
 
 	if (!r)
-		r = stream_get(stream, &context, &vstream);
+		r = stream_work(stream, &context, &vstream, &capturing);
 	if (r)
 		return r;
 	if (flags & ~(uint32_t)TS_CU_EVENT_WAIT_EXTERNAL)
 		return TS_CU_ERROR_INVALID_VALUE;
+	r = capture_wait(stream, context, capturing, e, flags, &captured);
+	if (r || captured)
+		return r;
 	start = ts_vgpu_now_ns();
 	r = result_of(ts_vgpu_stream_wait(vstream, e->vevent, 0));
 	report_wait(TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, context,

@@ -7,18 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/vgpu/cuda/driver.h"
+#include "tools/vgpu/cuda/work.h"
 
 /* Arguments of more bytes than this are gathered on the heap. */
 #define PARAMS_ON_STACK 4096
 
-struct launch {
-	uint32_t grid[3], block[3];
-	uint32_t shared_bytes;
-	bool cooperative;
-};
-
-static int check_shape(const struct function *f, const struct launch *l)
+int launch_check(const struct function *f, const struct launch *l)
 {
 	const struct ts_vgpu_shape *shape =
 		ts_vgpu_device_shape(device_get((int32_t)f->module->context->device));
@@ -67,7 +61,7 @@ static int from_extra(void **extra, const struct ts_vgpu_kernel *decl, void *buf
 	return 0;
 }
 
-static int gather(const struct ts_vgpu_kernel *decl, void **kernel_params, void **extra,
+int launch_gather(const struct ts_vgpu_kernel *decl, void **kernel_params, void **extra,
 		  uint8_t *buffer)
 {
 	if (kernel_params && extra)
@@ -115,6 +109,34 @@ static struct ts_vgpu_operation *describe(const struct function *f, const struct
 	return op;
 }
 
+int launch_run(const struct function *f, const struct launch *l, const uint8_t *params,
+	       struct ts_vgpu_stream *vstream, const struct work_place *place)
+{
+	struct ts_vgpu_operation *op =
+		ts_vgpu_armed() ? describe(f, l, ts_vgpu_stream_id(vstream)) : NULL;
+	const struct ts_vgpu_launch launch = {
+		.kernel = f->decl,
+		.grid = {l->grid[0], l->grid[1], l->grid[2]},
+		.block = {l->block[0], l->block[1], l->block[2]},
+		.dynamic_shared_bytes = l->shared_bytes,
+		.static_shared_bytes = f->decl->static_shared_bytes,
+		.regs = function_regs(f),
+		.local_bytes = f->decl->local_bytes,
+		.params = params,
+		.params_bytes = f->decl->params_bytes,
+		.cooperative = l->cooperative,
+		.tag = (uint64_t)(uintptr_t)op,
+	};
+	int r;
+
+	report_place(op, place);
+	report_submit(op);
+	r = result_of(ts_vgpu_launch(vstream, &launch));
+	if (r)
+		report_cancel(op);
+	return r;
+}
+
 static int submit(void *func, const struct launch *l, void *stream, void **kernel_params,
 		  void **extra)
 {
@@ -122,10 +144,9 @@ static int submit(void *func, const struct launch *l, void *stream, void **kerne
 	uint8_t *params = small;
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
-	struct ts_vgpu_operation *op;
-	struct ts_vgpu_launch launch;
+	struct stream *capturing;
 	struct function *f;
-	int r = stream_get(stream, &context, &vstream);
+	int r = stream_work(stream, &context, &vstream, &capturing);
 
 	if (!r)
 		r = function_get(context, func, &f);
@@ -133,7 +154,7 @@ static int submit(void *func, const struct launch *l, void *stream, void **kerne
 		return r;
 	if (f->module->context != context)
 		return TS_CU_ERROR_INVALID_HANDLE;
-	r = check_shape(f, l);
+	r = launch_check(f, l);
 	if (r)
 		return r;
 	if (f->decl->params_bytes > sizeof(small)) {
@@ -141,27 +162,10 @@ static int submit(void *func, const struct launch *l, void *stream, void **kerne
 		if (!params)
 			return TS_CU_ERROR_OUT_OF_MEMORY;
 	}
-	r = gather(f->decl, kernel_params, extra, params);
-	if (!r) {
-		op = ts_vgpu_armed() ? describe(f, l, ts_vgpu_stream_id(vstream)) : NULL;
-		report_submit(op);
-		launch = (struct ts_vgpu_launch){
-			.kernel = f->decl,
-			.grid = {l->grid[0], l->grid[1], l->grid[2]},
-			.block = {l->block[0], l->block[1], l->block[2]},
-			.dynamic_shared_bytes = l->shared_bytes,
-			.static_shared_bytes = f->decl->static_shared_bytes,
-			.regs = function_regs(f),
-			.local_bytes = f->decl->local_bytes,
-			.params = params,
-			.params_bytes = f->decl->params_bytes,
-			.cooperative = l->cooperative,
-			.tag = (uint64_t)(uintptr_t)op,
-		};
-		r = result_of(ts_vgpu_launch(vstream, &launch));
-		if (r)
-			report_cancel(op);
-	}
+	r = launch_gather(f->decl, kernel_params, extra, params);
+	if (!r)
+		r = capturing ? capture_launch(capturing, f, l, params)
+			      : launch_run(f, l, params, vstream, NULL);
 	if (params != small)
 		free(params);
 	return r;

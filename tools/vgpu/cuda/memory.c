@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "tools/vgpu/cuda/driver.h"
+#include "tools/vgpu/cuda/work.h"
 
 /* Rows of pitched memory begin at multiples of this. */
 #define PITCH_BYTES 512u
@@ -30,6 +30,8 @@ static int mem_alloc(uint64_t *dev_ptr, size_t byte_size)
 	struct context *context;
 	int r = context_current(&context);
 
+	if (!r)
+		r = capture_unsafe();
 	if (r)
 		return r;
 	if (!dev_ptr)
@@ -67,6 +69,8 @@ static int mem_free(uint64_t dev_ptr)
 	struct context *context;
 	int r = context_current(&context);
 
+	if (!r)
+		r = capture_unsafe();
 	if (r)
 		return r;
 	if (!dev_ptr)
@@ -105,6 +109,8 @@ static int mem_host_alloc(void **pp, size_t byte_size, uint32_t flags)
 	struct context *context;
 	int r = context_current(&context);
 
+	if (!r)
+		r = capture_unsafe();
 	if (r)
 		return r;
 	if (!pp || flags & ~(uint32_t)(TS_CU_MEMHOSTALLOC_PORTABLE | TS_CU_MEMHOSTALLOC_DEVICEMAP |
@@ -130,6 +136,8 @@ static int mem_free_host(void *p)
 	uint64_t address = (uint64_t)(uintptr_t)p;
 	int r = context_current(&context);
 
+	if (!r)
+		r = capture_unsafe();
 	if (r)
 		return r;
 	if (ts_vgpu_range_of(driver.vgpu, address, &range) || range.start != address ||
@@ -179,6 +187,8 @@ static int mem_alloc_managed(uint64_t *dev_ptr, size_t byte_size, uint32_t flags
 	struct context *context;
 	int r = context_current(&context);
 
+	if (!r)
+		r = capture_unsafe();
 	if (r)
 		return r;
 	if (!dev_ptr || (flags != TS_CU_MEM_ATTACH_GLOBAL && flags != TS_CU_MEM_ATTACH_HOST))
@@ -195,6 +205,8 @@ static int mem_host_register(void *p, size_t byte_size, uint32_t flags)
 	struct context *context;
 	int r = context_current(&context);
 
+	if (!r)
+		r = capture_unsafe();
 	if (r)
 		return r;
 	if (flags & TS_CU_MEMHOSTREGISTER_IOMEMORY)
@@ -210,6 +222,8 @@ static int mem_host_unregister(void *p)
 	struct context *context;
 	int r = context_current(&context);
 
+	if (!r)
+		r = capture_unsafe();
 	if (r)
 		return r;
 	r = ts_vgpu_unregister_host(context->vctx, p);
@@ -222,7 +236,7 @@ static int mem_prefetch(uint64_t dev_ptr, size_t count, struct ts_cu_mem_locatio
 	struct ts_vgpu_range range;
 	struct ts_vgpu_stream *vstream;
 	struct context *context;
-	int r = stream_get(stream, &context, &vstream);
+	int r = stream_uncaptured(stream, &context, &vstream);
 
 	if (r)
 		return r;

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "tools/vgpu/cuda/driver.h"
+#include "tools/vgpu/cuda/work.h"
 
 struct pool {
 	struct handle handle;
@@ -287,7 +287,7 @@ static int alloc_async(uint64_t *dev_ptr, size_t byte_size, void *stream)
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
 	void *pool;
-	int r = stream_get(stream, &context, &vstream);
+	int r = stream_uncaptured(stream, &context, &vstream);
 
 	if (!r)
 		r = pool_of_device((int32_t)context->device, true, &pool);
@@ -299,7 +299,7 @@ static int alloc_from_pool_async(uint64_t *dev_ptr, size_t byte_size, void *pool
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
 	struct pool *p;
-	int r = stream_get(stream, &context, &vstream);
+	int r = stream_uncaptured(stream, &context, &vstream);
 
 	if (!r)
 		r = pool_get(pool, &p);
@@ -316,7 +316,7 @@ static int free_async(uint64_t dev_ptr, void *stream)
 	struct ts_vgpu_stream *vstream;
 	struct ts_vgpu_range range;
 	struct pool *pool;
-	int r = stream_get(stream, &context, &vstream);
+	int r = stream_uncaptured(stream, &context, &vstream);
 
 	if (r)
 		return r;

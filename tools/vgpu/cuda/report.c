@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/vgpu/cuda/driver.h"
+#include "tools/vgpu/cuda/graph.h"
+#include "tools/vgpu/cuda/work.h"
 
 #define POOL_BLOCK 64
 
@@ -63,6 +64,14 @@ static void operation_free(struct ts_vgpu_operation *op)
 	given->next = operations.free;
 	operations.free = given;
 	pthread_mutex_unlock(&operations.lock);
+}
+
+void report_place(struct ts_vgpu_operation *op, const struct work_place *place)
+{
+	if (!op || !place)
+		return;
+	op->graph_id = place->graph_id;
+	op->graph_node_id = place->node_id;
 }
 
 void report_submit(struct ts_vgpu_operation *op)
@@ -339,14 +348,42 @@ static int query_stream(void *context, void *stream, bool own, struct ts_vgpu_st
 	return 0;
 }
 
-static int query_graph_32(void *graph, uint32_t *ret_id)
+void report_graph(uint32_t cbid, const struct ts_cupti_graph_data *graph)
 {
-	return -ENOTSUP;
+	struct ts_vgpu_resource_event event = {.cbid = cbid, .graph = *graph};
+	struct context *context;
+
+	if (!ts_vgpu_armed())
+		return;
+	event.correlation_id = ts_vgpu_correlation_id();
+	context = current();
+	if (context)
+		event.context = context_info(context);
+	ts_vgpu_report_resource(&event);
 }
 
-static int query_graph_64(void *node, uint64_t *ret_id)
+static int query_graph_id(void *graph, uint32_t *ret_id)
 {
-	return -ENOTSUP;
+	if (!handle_is(graph, HANDLE_GRAPH))
+		return -ENOENT;
+	*ret_id = ((const struct graph *)graph)->id;
+	return 0;
+}
+
+static int query_graph_exec_id(void *graph_exec, uint32_t *ret_id)
+{
+	if (!handle_is(graph_exec, HANDLE_GRAPH_EXEC))
+		return -ENOENT;
+	*ret_id = ((const struct graph_exec *)graph_exec)->id;
+	return 0;
+}
+
+static int query_graph_node_id(void *node, uint64_t *ret_id)
+{
+	if (!handle_is(node, HANDLE_GRAPH_NODE))
+		return -ENOENT;
+	*ret_id = ((const struct graph_node *)node)->id;
+	return 0;
 }
 
 /* Enough for a process; what is past it is left out of a listing rather than allocated for in it. */
@@ -417,9 +454,9 @@ static const struct ts_vgpu_queries queries = {
 	.device = query_device,
 	.context = query_context,
 	.stream = query_stream,
-	.graph_id = query_graph_32,
-	.graph_exec_id = query_graph_32,
-	.graph_node_id = query_graph_64,
+	.graph_id = query_graph_id,
+	.graph_exec_id = query_graph_exec_id,
+	.graph_node_id = query_graph_node_id,
 	.each_context = query_each_context,
 	.each_stream = query_each_stream,
 	.drain = query_drain,

@@ -43,6 +43,9 @@ const struct ts_vgpu_hooks *report_hooks(void);
 
 /* A new operation record for what is about to be submitted, or NULL with nobody listening; its address is the tag. */
 struct ts_vgpu_operation *report_operation(const struct context *context, uint32_t stream_id);
+/* It is a node's of an executable graph, or with NULL no graph's. */
+struct work_place;
+void report_place(struct ts_vgpu_operation *op, const struct work_place *place);
 /* It is submitted now, or was not to be. */
 void report_submit(struct ts_vgpu_operation *op);
 void report_cancel(struct ts_vgpu_operation *op);
@@ -51,6 +54,8 @@ void report_context(uint32_t cbid, const struct context *context);
 void report_stream(uint32_t cbid, const struct context *context, const struct stream *stream);
 void report_module(uint32_t cbid, const struct context *context, uint32_t module_id,
 		   const void *image, size_t image_bytes);
+/* Of a graph; the members that the cbid is about. */
+void report_graph(uint32_t cbid, const struct ts_cupti_graph_data *graph);
 /* operation, kind: the record's. */
 void report_memory(uint32_t operation, uint32_t kind, const struct context *context,
 		   uint64_t address, uint64_t bytes);

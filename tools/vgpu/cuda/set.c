@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Setting memory, by bytes, halves and words, in rows or not. */
-#include "tools/vgpu/cuda/driver.h"
+#include "tools/vgpu/cuda/work.h"
 
 static struct ts_vgpu_operation *describe(const struct context *context,
 					  const struct ts_vgpu_fill *fill, uint32_t stream_id)
@@ -25,6 +25,22 @@ static struct ts_vgpu_operation *describe(const struct context *context,
 	return op;
 }
 
+int set_run(struct context *context, struct ts_vgpu_stream *vstream, struct ts_vgpu_fill *fill,
+	    const struct work_place *place)
+{
+	struct ts_vgpu_operation *op =
+		ts_vgpu_armed() ? describe(context, fill, ts_vgpu_stream_id(vstream)) : NULL;
+	int r;
+
+	report_place(op, place);
+	report_submit(op);
+	fill->tag = (uint64_t)(uintptr_t)op;
+	r = result_of(ts_vgpu_fill(vstream, fill));
+	if (r && r != TS_CU_ERROR_DEINITIALIZED)
+		report_cancel(op);
+	return r;
+}
+
 static int set(uint64_t dst, size_t pitch, uint32_t value, uint32_t element_bytes, size_t width,
 	       size_t height, void *stream, bool async)
 {
@@ -39,18 +55,14 @@ static int set(uint64_t dst, size_t pitch, uint32_t value, uint32_t element_byte
 	};
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
-	struct ts_vgpu_operation *op;
-	int r = stream_get(stream, &context, &vstream);
+	struct stream *capturing;
+	int r = stream_work(stream, &context, &vstream, &capturing);
 
 	if (r || !width || !height)
 		return r;
-	op = ts_vgpu_armed() ? describe(context, &fill, ts_vgpu_stream_id(vstream)) : NULL;
-	report_submit(op);
-	fill.tag = (uint64_t)(uintptr_t)op;
-	r = result_of(ts_vgpu_fill(vstream, &fill));
-	if (r && r != TS_CU_ERROR_DEINITIALIZED)
-		report_cancel(op);
-	return r;
+	if (!capturing)
+		return set_run(context, vstream, &fill, NULL);
+	return async ? capture_set(capturing, context, &fill) : capture_refuse(capturing);
 }
 
 #define SETS(suffix, type, bytes)                                                            \

@@ -5,7 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "tools/vgpu/cuda/driver.h"
+#include "tools/vgpu/cuda/graph.h"
+#include "tools/vgpu/cuda/work.h"
 
 /* The calling thread's default streams, one per context it used that way. */
 struct own_stream {
@@ -19,6 +20,7 @@ static pthread_once_t own_once = PTHREAD_ONCE_INIT;
 
 static void stream_delete(struct stream *stream)
 {
+	capture_forget_stream(stream);
 	report_stream(TS_CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, stream->context, stream);
 	pthread_mutex_lock(&driver.lock);
 	*stream->prev = stream->next;
@@ -108,6 +110,7 @@ void streams_destroy(struct context *context)
 {
 	while (context->streams)
 		stream_delete(context->streams);
+	graphs_forget_context(context);
 }
 
 int stream_get(void *handle, struct context **ret_context, struct ts_vgpu_stream **ret_stream)
@@ -259,7 +262,7 @@ static int stream_query(void *stream)
 {
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
-	int r = stream_get(stream, &context, &vstream);
+	int r = stream_uncaptured(stream, &context, &vstream);
 
 	return r ? r : result_of(ts_vgpu_stream_query(vstream));
 }
@@ -269,7 +272,7 @@ static int stream_synchronize(void *stream)
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
 	uint64_t start;
-	int r = stream_get(stream, &context, &vstream);
+	int r = stream_uncaptured(stream, &context, &vstream);
 
 	if (r)
 		return r;
@@ -286,7 +289,7 @@ static int stream_attach_mem(void *stream, uint64_t dev_ptr, size_t length, uint
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
 	struct ts_vgpu_range range;
-	int r = stream_get(stream, &context, &vstream);
+	int r = stream_uncaptured(stream, &context, &vstream);
 
 	if (r)
 		return r;
@@ -464,13 +467,16 @@ static int launch_host_func(void *stream, void *fn, void *user_data)
 {
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
+	struct stream *capturing;
 	void (*function)(void *);
-	int r = stream_get(stream, &context, &vstream);
+	int r = stream_work(stream, &context, &vstream, &capturing);
 
 	if (r)
 		return r;
 	if (!fn)
 		return TS_CU_ERROR_INVALID_VALUE;
+	if (capturing)
+		return capture_host(capturing, fn, user_data);
 	*(void **)&function = fn;
 	return result_of(ts_vgpu_host_function(vstream, function, user_data, 0));
 }
@@ -494,7 +500,7 @@ static int stream_add_callback(void *stream, void *callback, void *user_data, ui
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
 	struct callback *c;
-	int r = stream_get(stream, &context, &vstream);
+	int r = stream_uncaptured(stream, &context, &vstream);
 
 	if (r)
 		return r;

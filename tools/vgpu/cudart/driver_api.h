@@ -199,3 +199,105 @@ int cuEventElapsedTime_v2(float *milliseconds, void *start, void *end);
 int cuGetProcAddress_v2(const char *symbol, void **pfn, int32_t cuda_version, uint64_t flags,
 			int32_t *symbol_status);
 int cuGetExportTable(const void **pp_export_table, const struct ts_cu_uuid *export_table_id);
+int cuGraphCreate(void **graph, uint32_t flags);
+int cuGraphDestroy(void *graph);
+int cuGraphClone(void **graph_clone, void *original_graph);
+int cuGraphNodeFindInClone(void **node, void *original_node, void *cloned_graph);
+int cuGraphNodeGetType(void *node, int32_t *type);
+int cuGraphGetNodes(void *graph, void **nodes, size_t *num_nodes);
+int cuGraphGetRootNodes(void *graph, void **root_nodes, size_t *num_root_nodes);
+int cuGraphGetEdges_v2(void *graph, void **from, void **to, void *edge_data, size_t *num_edges);
+int cuGraphNodeGetDependencies_v2(void *node, void **dependencies, void *edge_data,
+				  size_t *num_dependencies);
+int cuGraphNodeGetDependentNodes_v2(void *node, void **dependent_nodes, void *edge_data,
+				    size_t *num_dependent_nodes);
+int cuGraphAddDependencies_v2(void *graph, const void **from, const void **to,
+			      const void *edge_data, size_t num_dependencies);
+int cuGraphRemoveDependencies_v2(void *graph, const void **from, const void **to,
+				 const void *edge_data, size_t num_dependencies);
+int cuGraphDestroyNode(void *node);
+int cuGraphInstantiateWithFlags(void **graph_exec, void *graph, uint64_t flags);
+int cuGraphInstantiateWithParams(void **graph_exec, void *graph, void *instantiate_params);
+int cuGraphInstantiateWithParams_ptsz(void **graph_exec, void *graph, void *instantiate_params);
+int cuGraphExecGetFlags(void *graph_exec, uint64_t *flags);
+int cuGraphUpload(void *graph_exec, void *stream);
+int cuGraphUpload_ptsz(void *graph_exec, void *stream);
+int cuGraphLaunch(void *graph_exec, void *stream);
+int cuGraphLaunch_ptsz(void *graph_exec, void *stream);
+int cuGraphExecDestroy(void *graph_exec);
+int cuGraphExecUpdate_v2(void *graph_exec, void *graph, void *result_info);
+int cuGraphNodeSetEnabled(void *graph_exec, void *node, uint32_t is_enabled);
+int cuGraphNodeGetEnabled(void *graph_exec, void *node, uint32_t *is_enabled);
+int cuStreamBeginCapture_v2(void *stream, int32_t mode);
+int cuStreamBeginCapture_v2_ptsz(void *stream, int32_t mode);
+int cuStreamBeginCaptureToGraph(void *stream, void *graph, const void **dependencies,
+				const void *dependency_data, size_t num_dependencies, int32_t mode);
+int cuStreamBeginCaptureToGraph_ptsz(void *stream, void *graph, const void **dependencies,
+				     const void *dependency_data, size_t num_dependencies,
+				     int32_t mode);
+int cuStreamEndCapture(void *stream, void **graph);
+int cuStreamEndCapture_ptsz(void *stream, void **graph);
+int cuStreamGetCaptureInfo_v3(void *stream, int32_t *capture_status_out, uint64_t *id_out,
+			      void **graph_out, const void ***dependencies_out,
+			      const void **edge_data_out, size_t *num_dependencies_out);
+int cuStreamGetCaptureInfo_v3_ptsz(void *stream, int32_t *capture_status_out, uint64_t *id_out,
+				   void **graph_out, const void ***dependencies_out,
+				   const void **edge_data_out, size_t *num_dependencies_out);
+int cuStreamUpdateCaptureDependencies_v2(void *stream, const void **dependencies,
+					 const void *dependency_data, size_t num_dependencies,
+					 uint32_t flags);
+int cuStreamUpdateCaptureDependencies_v2_ptsz(void *stream, const void **dependencies,
+					      const void *dependency_data, size_t num_dependencies,
+					      uint32_t flags);
+int cuGraphAddKernelNode_v2(void **graph_node, void *graph, const void **dependencies,
+			    size_t num_dependencies,
+			    const struct ts_cu_kernel_node_params *node_params);
+int cuGraphKernelNodeGetParams_v2(void *node, struct ts_cu_kernel_node_params *node_params);
+int cuGraphKernelNodeSetParams_v2(void *node, const struct ts_cu_kernel_node_params *node_params);
+int cuGraphExecKernelNodeSetParams_v2(void *graph_exec, void *node,
+				      const struct ts_cu_kernel_node_params *node_params);
+int cuGraphKernelNodeCopyAttributes(void *dst, void *src);
+int cuGraphKernelNodeGetAttribute(void *node, int32_t attr,
+				  union ts_cu_launch_attribute_value *value_out);
+int cuGraphKernelNodeSetAttribute(void *node, int32_t attr,
+				  const union ts_cu_launch_attribute_value *value);
+int cuGraphAddMemcpyNode(void **graph_node, void *graph, const void **dependencies,
+			 size_t num_dependencies, const struct ts_cu_memcpy_3d *copy_params,
+			 void *ctx);
+int cuGraphMemcpyNodeGetParams(void *node, struct ts_cu_memcpy_3d *node_params);
+int cuGraphMemcpyNodeSetParams(void *node, const struct ts_cu_memcpy_3d *node_params);
+int cuGraphExecMemcpyNodeSetParams(void *graph_exec, void *node,
+				   const struct ts_cu_memcpy_3d *copy_params, void *ctx);
+int cuGraphAddMemsetNode(void **graph_node, void *graph, const void **dependencies,
+			 size_t num_dependencies,
+			 const struct ts_cu_memset_node_params *memset_params, void *ctx);
+int cuGraphMemsetNodeGetParams(void *node, struct ts_cu_memset_node_params *node_params);
+int cuGraphMemsetNodeSetParams(void *node, const struct ts_cu_memset_node_params *node_params);
+int cuGraphExecMemsetNodeSetParams(void *graph_exec, void *node,
+				   const struct ts_cu_memset_node_params *memset_params, void *ctx);
+int cuGraphAddHostNode(void **graph_node, void *graph, const void **dependencies,
+		       size_t num_dependencies, const struct ts_cu_host_node_params *node_params);
+int cuGraphHostNodeGetParams(void *node, struct ts_cu_host_node_params *node_params);
+int cuGraphHostNodeSetParams(void *node, const struct ts_cu_host_node_params *node_params);
+int cuGraphExecHostNodeSetParams(void *graph_exec, void *node,
+				 const struct ts_cu_host_node_params *node_params);
+int cuGraphAddEmptyNode(void **graph_node, void *graph, const void **dependencies,
+			size_t num_dependencies);
+int cuGraphAddEventRecordNode(void **graph_node, void *graph, const void **dependencies,
+			      size_t num_dependencies, void *event);
+int cuGraphEventRecordNodeGetEvent(void *node, void **event_out);
+int cuGraphEventRecordNodeSetEvent(void *node, void *event);
+int cuGraphExecEventRecordNodeSetEvent(void *graph_exec, void *node, void *event);
+int cuGraphAddEventWaitNode(void **graph_node, void *graph, const void **dependencies,
+			    size_t num_dependencies, void *event);
+int cuGraphEventWaitNodeGetEvent(void *node, void **event_out);
+int cuGraphEventWaitNodeSetEvent(void *node, void *event);
+int cuGraphExecEventWaitNodeSetEvent(void *graph_exec, void *node, void *event);
+int cuGraphAddChildGraphNode(void **graph_node, void *graph, const void **dependencies,
+			     size_t num_dependencies, void *child_graph);
+int cuGraphChildGraphNodeGetGraph(void *node, void **graph);
+int cuGraphExecChildGraphNodeSetParams(void *graph_exec, void *node, void *child_graph);
+int cuGraphAddNode_v2(void **graph_node, void *graph, const void **dependencies,
+		      const void *dependency_data, size_t num_dependencies, void *node_params);
+int cuGraphNodeSetParams(void *node, void *node_params);
+int cuGraphExecNodeSetParams(void *graph_exec, void *node, void *node_params);

@@ -1,0 +1,859 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Executable graphs. An executable graph owns a copy of its graph and a plan: the nodes of it and of the graphs in its nodes, in
+ * an order in which each comes after what it depends on, laid out on lanes. Lane 0 is the stream it is launched
+ * into; what can run beside that gets a stream of the graph's own, waits for the launch's beginning, and is waited for
+ * at its end. A node goes on the lane of a predecessor that is the last there, so that a chain costs no events.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/vgpu/cuda/graph.h"
+
+/* Past this, nodes that could run beside others follow one another. */
+#define MAX_LANES 16u
+#define NO_STEP	  UINT32_MAX
+
+struct step {
+	struct graph_node *node; /* NULL: the beginning or end of a graph in a node */
+	uint32_t lane;
+	uint32_t *waits; /* steps on other lanes */
+	size_t n_waits;
+	struct ts_vgpu_event *event; /* where steps on other lanes wait for this one */
+	uint32_t *deps;
+	size_t n_deps;
+};
+
+struct lane {
+	struct context *context;
+	struct ts_vgpu_stream *vstream; /* NULL: the launching stream */
+	struct ts_vgpu_event *end;
+	uint32_t last;
+	bool begun; /* in the launch being made */
+};
+
+struct plan {
+	struct context *context; /* of the stream it was made for */
+	struct step *steps;
+	size_t n_steps, capacity;
+	struct lane lanes[MAX_LANES];
+	size_t n_lanes;
+	struct ts_vgpu_event *begin;
+};
+
+static struct graph_exec *execs; /* under graph_lock */
+
+int exec_get(void *handle, struct graph_exec **ret_exec)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!handle_is(handle, HANDLE_GRAPH_EXEC))
+		return TS_CU_ERROR_INVALID_VALUE;
+	*ret_exec = handle;
+	return 0;
+}
+
+static void plan_free(struct plan *plan)
+{
+	if (!plan)
+		return;
+	for (size_t i = 0; i < plan->n_steps; i++) {
+		ts_vgpu_event_free(plan->steps[i].event);
+		free(plan->steps[i].deps);
+		free(plan->steps[i].waits);
+	}
+	for (size_t i = 0; i < plan->n_lanes; i++) {
+		ts_vgpu_event_free(plan->lanes[i].end);
+		ts_vgpu_stream_free(plan->lanes[i].vstream);
+	}
+	ts_vgpu_event_free(plan->begin);
+	free(plan->steps);
+	free(plan);
+}
+
+static int step_add(struct plan *plan, struct graph_node *node, size_t room, uint32_t *ret_step)
+{
+	struct step *step;
+
+	if (plan->n_steps == plan->capacity) {
+		size_t capacity = plan->capacity ? 2 * plan->capacity : 16;
+		void *grown = realloc(plan->steps, capacity * sizeof(*plan->steps));
+
+		if (!grown)
+			return TS_CU_ERROR_OUT_OF_MEMORY;
+		plan->steps = grown;
+		plan->capacity = capacity;
+	}
+	step = &plan->steps[plan->n_steps];
+	*step = (struct step){.node = node};
+	step->deps = calloc(room + 1, sizeof(*step->deps));
+	step->waits = calloc(room + 1, sizeof(*step->waits));
+	*ret_step = (uint32_t)plan->n_steps++;
+	return step->deps && step->waits ? 0 : TS_CU_ERROR_OUT_OF_MEMORY;
+}
+
+static void step_dep(struct plan *plan, uint32_t step, uint32_t dep)
+{
+	if (dep != NO_STEP)
+		plan->steps[step].deps[plan->steps[step].n_deps++] = dep;
+}
+
+static int lay_out_locked(struct plan *plan, struct graph *graph, uint32_t entry);
+
+/* A graph in a node: a step to begin it, its nodes, a step that all of them lead to. */
+static int lay_out_child_locked(struct plan *plan, struct graph *child, uint32_t entry,
+				uint32_t *ret_last)
+{
+	uint32_t last;
+	int r = lay_out_locked(plan, child, entry);
+
+	if (!r)
+		r = step_add(plan, NULL, child->n_nodes + 1, &last);
+	if (r)
+		return r;
+	step_dep(plan, last, entry);
+	for (struct graph_node *node = child->nodes; node; node = node->next)
+		if (!node->dependents.n)
+			step_dep(plan, last, node->visit);
+	*ret_last = last;
+	return 0;
+}
+
+/* Leaves in each node's visit the step that is its end. */
+static int lay_out_locked(struct plan *plan, struct graph *graph, uint32_t entry)
+{
+	struct graph_node **order;
+	size_t n = graph->n_nodes;
+	int r = graph_order_locked(graph, &order);
+
+	if (r)
+		return r;
+	for (size_t i = 0; !r && i < n; i++) {
+		struct graph_node *node = order[i];
+		bool nested = node->work.type == TS_CU_GRAPH_NODE_TYPE_GRAPH && !node->disabled;
+		uint32_t step;
+
+		r = step_add(plan, nested ? NULL : node, node->deps.n + 1, &step);
+		if (r)
+			break;
+		for (size_t k = 0; k < node->deps.n; k++)
+			step_dep(plan, step, node->deps.at[k]->visit);
+		if (!node->deps.n)
+			step_dep(plan, step, entry);
+		if (nested)
+			r = lay_out_child_locked(plan, node->work.child, step, &step);
+		node->visit = step;
+	}
+	free(order);
+	return r;
+}
+
+static int lane_new(struct plan *plan, struct context *context, uint32_t *ret_lane)
+{
+	struct lane *lane = &plan->lanes[plan->n_lanes];
+	int r;
+
+	*lane = (struct lane){.context = context, .last = NO_STEP};
+	r = ts_vgpu_event_new(driver.vgpu, &lane->end);
+	if (!r)
+		r = ts_vgpu_stream_new(context->vctx, TS_VGPU_STREAM_NON_BLOCKING, 0,
+				       &lane->vstream);
+	*ret_lane = (uint32_t)plan->n_lanes++;
+	return result_of(r);
+}
+
+static int choose_lane(struct plan *plan, const struct step *step, struct context *context,
+		       uint32_t *ret_lane)
+{
+	uint32_t oldest = NO_STEP;
+
+	for (size_t i = 0; i < step->n_deps; i++) {
+		uint32_t lane = plan->steps[step->deps[i]].lane;
+
+		if (plan->lanes[lane].last == step->deps[i] &&
+		    (!context || plan->lanes[lane].context == context)) {
+			*ret_lane = lane;
+			return 0;
+		}
+	}
+	if (!context)
+		context = plan->context;
+	for (uint32_t i = 0; i < plan->n_lanes; i++) {
+		if (plan->lanes[i].context != context)
+			continue;
+		if (plan->lanes[i].last == NO_STEP) {
+			*ret_lane = i;
+			return 0;
+		}
+		if (oldest == NO_STEP || plan->lanes[i].last < plan->lanes[oldest].last)
+			oldest = i;
+	}
+	/* Half of them are kept for contexts that have none yet. */
+	if (plan->n_lanes < MAX_LANES && (oldest == NO_STEP || plan->n_lanes < MAX_LANES / 2))
+		return lane_new(plan, context, ret_lane);
+	*ret_lane = oldest;
+	return oldest == NO_STEP ? TS_CU_ERROR_NOT_SUPPORTED : 0;
+}
+
+static int place_step(struct plan *plan, uint32_t at)
+{
+	struct step *step = &plan->steps[at];
+	struct context *context = step->node ? work_context(&step->node->work) : NULL;
+	int r = choose_lane(plan, step, context, &step->lane);
+
+	for (size_t i = 0; !r && i < step->n_deps; i++) {
+		struct step *dep = &plan->steps[step->deps[i]];
+
+		if (dep->lane == step->lane)
+			continue;
+		step->waits[step->n_waits++] = step->deps[i];
+		if (!dep->event)
+			r = result_of(ts_vgpu_event_new(driver.vgpu, &dep->event));
+	}
+	plan->lanes[step->lane].last = at;
+	return r;
+}
+
+static int plan_new(struct graph_exec *exec, struct context *context, struct plan **ret_plan)
+{
+	struct plan *plan = calloc(1, sizeof(*plan));
+	int r;
+
+	if (!plan)
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	plan->context = context;
+	plan->lanes[0] = (struct lane){.context = context, .last = NO_STEP};
+	plan->n_lanes = 1;
+	pthread_mutex_lock(&graph_lock);
+	r = lay_out_locked(plan, exec->graph, NO_STEP);
+	pthread_mutex_unlock(&graph_lock);
+	if (!r)
+		r = result_of(ts_vgpu_event_new(driver.vgpu, &plan->begin));
+	for (uint32_t i = 0; !r && i < plan->n_steps; i++)
+		r = place_step(plan, i);
+	if (r) {
+		plan_free(plan);
+		return r;
+	}
+	*ret_plan = plan;
+	return 0;
+}
+
+static int plan_for(struct graph_exec *exec, struct context *context)
+{
+	struct plan *plan;
+	int r;
+
+	if (exec->plan && exec->plan->context == context)
+		return 0;
+	r = plan_new(exec, context, &plan);
+	if (r)
+		return r;
+	plan_free(exec->plan);
+	exec->plan = plan;
+	return 0;
+}
+
+static int run_step(struct graph_exec *exec, struct step *step, struct ts_vgpu_stream *launching)
+{
+	struct plan *plan = exec->plan;
+	struct lane *lane = &plan->lanes[step->lane];
+	struct ts_vgpu_stream *vstream = lane->vstream ? lane->vstream : launching;
+	int r = 0;
+
+	if (lane->vstream && !lane->begun)
+		r = ts_vgpu_stream_wait(vstream, plan->begin, 0);
+	lane->begun = true;
+	for (size_t i = 0; !r && i < step->n_waits; i++)
+		r = ts_vgpu_stream_wait(vstream, plan->steps[step->waits[i]].event, 0);
+	r = result_of(r);
+	if (!r && step->node && !step->node->disabled) {
+		const struct work_place place = {exec->id, step->node->id};
+
+		r = work_run(&step->node->work, lane->context, vstream, &place);
+	}
+	if (!r && step->event)
+		r = result_of(ts_vgpu_event_record(step->event, vstream, 0));
+	return r;
+}
+
+static int launch_locked(struct graph_exec *exec, struct context *context,
+			 struct ts_vgpu_stream *vstream)
+{
+	struct plan *plan;
+	int r = plan_for(exec, context), joined = 0;
+
+	if (r)
+		return r;
+	plan = exec->plan;
+	/* It does not run beside itself. */
+	r = ts_vgpu_stream_wait(vstream, exec->done, 0);
+	if (!r && plan->n_lanes > 1)
+		r = ts_vgpu_event_record(plan->begin, vstream, 0);
+	r = result_of(r);
+	for (size_t i = 0; i < plan->n_lanes; i++)
+		plan->lanes[i].begun = false;
+	for (size_t i = 0; !r && i < plan->n_steps; i++)
+		r = run_step(exec, &plan->steps[i], vstream);
+	/* Also where it broke off: what follows in the stream comes after what was begun. */
+	for (size_t i = 1; !joined && i < plan->n_lanes; i++) {
+		if (!plan->lanes[i].begun)
+			continue;
+		joined = ts_vgpu_event_record(plan->lanes[i].end, plan->lanes[i].vstream, 0);
+		if (!joined)
+			joined = ts_vgpu_stream_wait(vstream, plan->lanes[i].end, 0);
+	}
+	if (!joined)
+		joined = ts_vgpu_event_record(exec->done, vstream, 0);
+	return r ? r : result_of(joined);
+}
+
+static int graph_launch(void *graph_exec, void *stream)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	struct stream *capturing;
+	struct graph_exec *exec;
+	int r = exec_get(graph_exec, &exec);
+
+	if (!r)
+		r = stream_work(stream, &context, &vstream, &capturing);
+	if (r)
+		return r;
+	if (capturing)
+		return capture_graph(capturing, exec->graph);
+	pthread_mutex_lock(&exec->lock);
+	r = launch_locked(exec, context, vstream);
+	pthread_mutex_unlock(&exec->lock);
+	return r;
+}
+
+static int graph_upload(void *graph_exec, void *stream)
+{
+	struct context *context;
+	struct ts_vgpu_stream *vstream;
+	struct graph_exec *exec;
+	int r = exec_get(graph_exec, &exec);
+
+	if (!r)
+		r = stream_uncaptured(stream, &context, &vstream);
+	if (r)
+		return r;
+	pthread_mutex_lock(&exec->lock);
+	r = plan_for(exec, context);
+	pthread_mutex_unlock(&exec->lock);
+	return r;
+}
+
+static void exec_free(struct graph_exec *exec)
+{
+	plan_free(exec->plan);
+	ts_vgpu_event_free(exec->done);
+	pthread_mutex_lock(&graph_lock);
+	graph_free_locked(exec->graph);
+	if (exec->prev) {
+		*exec->prev = exec->next;
+		if (exec->next)
+			exec->next->prev = exec->prev;
+	}
+	pthread_mutex_unlock(&graph_lock);
+	pthread_mutex_destroy(&exec->lock);
+	handle_free(exec, sizeof(*exec));
+}
+
+/* A copy of the graph that is found to be one without cycles, also in its nodes. */
+static int exec_fill_locked(struct graph_exec *exec, const struct graph *graph)
+{
+	struct plan probe = {.n_lanes = 0};
+	int r;
+
+	exec->graph = graph_new();
+	if (!exec->graph)
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	exec->graph->executable = true;
+	exec->id = exec->graph->id;
+	r = graph_copy_locked(graph, exec->graph);
+	if (!r)
+		r = lay_out_locked(&probe, exec->graph, NO_STEP);
+	for (size_t i = 0; i < probe.n_steps; i++) {
+		free(probe.steps[i].deps);
+		free(probe.steps[i].waits);
+	}
+	free(probe.steps);
+	if (r)
+		return r;
+	exec->next = execs;
+	exec->prev = &execs;
+	if (exec->next)
+		exec->next->prev = &exec->next;
+	execs = exec;
+	return 0;
+}
+
+static int instantiate(void **graph_exec, void *graph, uint64_t flags)
+{
+	struct ts_cupti_graph_data told = {.graph = graph};
+	struct graph_exec *exec;
+	struct graph *g;
+	int r = graph_get(graph, &g);
+
+	if (r)
+		return r;
+	if (!graph_exec || g->executable ||
+	    flags & ~(uint64_t)(TS_CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+				TS_CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+				TS_CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+				TS_CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY))
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (flags & TS_CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
+		return TS_CU_ERROR_NOT_SUPPORTED;
+	exec = handle_new(HANDLE_GRAPH_EXEC, sizeof(*exec));
+	if (!exec)
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, &told);
+	exec->flags = flags;
+	pthread_mutex_init(&exec->lock, NULL);
+	r = result_of(ts_vgpu_event_new(driver.vgpu, &exec->done));
+	if (!r) {
+		pthread_mutex_lock(&graph_lock);
+		r = exec_fill_locked(exec, g);
+		pthread_mutex_unlock(&graph_lock);
+	}
+	if (r) {
+		exec_free(exec);
+		return r;
+	}
+	graph_tell_copies(exec->graph, g);
+	told.graph_exec = exec;
+	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, &told);
+	*graph_exec = exec;
+	return 0;
+}
+
+static int instantiate_with_flags(void **graph_exec, void *graph, uint64_t flags)
+{
+	if (flags & TS_CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
+		return TS_CU_ERROR_INVALID_VALUE;
+	return instantiate(graph_exec, graph, flags);
+}
+
+/* CUDA 10's and 11's form: what went wrong in words, where there is room. */
+static int instantiate_with_log(void **graph_exec, void *graph, void **error_node, char *log_buffer,
+				size_t buffer_size)
+{
+	if (error_node)
+		*error_node = NULL;
+	if (log_buffer && buffer_size)
+		log_buffer[0] = 0;
+	return instantiate(graph_exec, graph, 0);
+}
+
+/* What cuGraphInstantiateWithParams takes and answers. */
+struct instantiate_params {
+	uint64_t flags;
+	void *upload_stream;
+	void *error_node;
+	int32_t result; /* 0: done; 1: failed, see the result code; 2: a cycle; 3: a node that cannot be launched so */
+};
+
+static int instantiate_with_params(void **graph_exec, void *graph, void *instantiate_params,
+				   bool own)
+{
+	struct instantiate_params *p = instantiate_params;
+	int r;
+
+	if (!p)
+		return TS_CU_ERROR_INVALID_VALUE;
+	r = instantiate(graph_exec, graph, p->flags);
+	if (!r && p->flags & TS_CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
+		r = graph_upload(*graph_exec,
+				 own ? per_thread(p->upload_stream) : p->upload_stream);
+	p->error_node = NULL;
+	p->result = r == 0 ? 0 : r == TS_CU_ERROR_INVALID_VALUE ? 2 : 1;
+	return r;
+}
+
+static int exec_destroy(void *graph_exec)
+{
+	struct ts_cupti_graph_data told = {.graph_exec = graph_exec};
+	struct graph_exec *exec;
+	int r = exec_get(graph_exec, &exec);
+
+	if (r)
+		return r;
+	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, &told);
+	/* Launches that are queued hold all that they need. */
+	exec_free(exec);
+	return 0;
+}
+
+static int exec_get_flags(void *graph_exec, uint64_t *flags)
+{
+	struct graph_exec *exec;
+	int r = exec_get(graph_exec, &exec);
+
+	if (r)
+		return r;
+	if (!flags)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*flags = exec->flags;
+	return 0;
+}
+
+static struct graph_node *find_copy(struct graph *graph, uint64_t original_id)
+{
+	struct graph_node *found = NULL;
+
+	for (struct graph_node *node = graph->nodes; !found && node; node = node->next) {
+		if (node->original_id == original_id)
+			found = node;
+		else if (node->work.type == TS_CU_GRAPH_NODE_TYPE_GRAPH)
+			found = find_copy(node->work.child, original_id);
+	}
+	return found;
+}
+
+int exec_node(struct graph_exec *exec, void *node, struct graph_node **ret_node)
+{
+	struct graph_node *original;
+	int r = node_get(node, &original);
+
+	if (r)
+		return r;
+	*ret_node = find_copy(exec->graph, original->id);
+	return *ret_node ? 0 : TS_CU_ERROR_INVALID_VALUE;
+}
+
+/*
+ * Whether nodes may take the place of others, and what cuGraphExecUpdate says where not. Contexts stay, so that the plan
+ * does.
+ */
+static int32_t compare_work(const struct node_work *was, const struct node_work *is)
+{
+	if (was->type != is->type)
+		return TS_CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+	if (was->type == TS_CU_GRAPH_NODE_TYPE_KERNEL && work_context(was) != work_context(is))
+		return TS_CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
+	if (work_context(was) != work_context(is))
+		return TS_CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+	return TS_CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+static int32_t compare_locked(struct graph *was, struct graph *is, struct graph_node **ret_node,
+			      struct graph_node **ret_from)
+{
+	struct graph_node *a = was->nodes, *b = is->nodes;
+	int32_t result;
+
+	if (was->n_nodes != is->n_nodes)
+		return TS_CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+	for (uint32_t i = 0; a; a = a->next, b = b->next, i++) {
+		a->visit = i;
+		b->visit = i;
+	}
+	for (a = was->nodes, b = is->nodes; a; a = a->next, b = b->next) {
+		*ret_node = b;
+		if (a->deps.n != b->deps.n)
+			return TS_CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+		for (size_t i = 0; i < b->deps.n; i++) {
+			size_t k = 0;
+
+			while (k < a->deps.n && a->deps.at[k]->visit != b->deps.at[i]->visit)
+				k++;
+			*ret_from = b->deps.at[i];
+			if (k == a->deps.n)
+				return TS_CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+		}
+		*ret_from = NULL;
+		result = compare_work(&a->work, &b->work);
+		if (!result && a->work.type == TS_CU_GRAPH_NODE_TYPE_GRAPH)
+			result = compare_locked(a->work.child, b->work.child, ret_node, ret_from);
+		if (result)
+			return result;
+	}
+	*ret_node = NULL;
+	return 0;
+}
+
+static int adopt_locked(struct graph *was, const struct graph *is)
+{
+	const struct graph_node *b = is->nodes;
+	int r = 0;
+
+	for (struct graph_node *a = was->nodes; !r && a; a = a->next, b = b->next) {
+		struct node_work work;
+
+		if (a->work.type == TS_CU_GRAPH_NODE_TYPE_GRAPH) {
+			r = adopt_locked(a->work.child, b->work.child);
+			continue;
+		}
+		r = work_dup_locked(&b->work, &work);
+		if (!r) {
+			work_deinit_locked(&a->work);
+			a->work = work;
+		}
+	}
+	return r;
+}
+
+struct update_result {
+	int32_t result;
+	void *error_node, *error_from_node;
+};
+
+static int exec_update(void *graph_exec, void *graph, void *result_info)
+{
+	struct update_result *info = result_info;
+	struct graph_node *node = NULL, *from = NULL;
+	struct graph_exec *exec;
+	struct graph *g;
+	int32_t result;
+	int r = exec_get(graph_exec, &exec);
+
+	if (!r)
+		r = graph_get(graph, &g);
+	if (r)
+		return r;
+	pthread_mutex_lock(&exec->lock);
+	pthread_mutex_lock(&graph_lock);
+	result = compare_locked(exec->graph, g, &node, &from);
+	if (!result)
+		r = adopt_locked(exec->graph, g);
+	pthread_mutex_unlock(&graph_lock);
+	pthread_mutex_unlock(&exec->lock);
+	if (info)
+		*info = (struct update_result){r ? (int32_t)TS_CU_GRAPH_EXEC_UPDATE_ERROR : result,
+					       node, from};
+	return result ? TS_CU_ERROR_GRAPH_EXEC_UPDATE_FAILURE : r;
+}
+
+/* CUDA 10's and 11's form. */
+static int exec_update_v1(void *graph_exec, void *graph, void **error_node, int32_t *update_result)
+{
+	struct update_result info = {.result = TS_CU_GRAPH_EXEC_UPDATE_ERROR};
+	int r = exec_update(graph_exec, graph, &info);
+
+	if (error_node)
+		*error_node = info.error_node;
+	if (update_result)
+		*update_result = info.result;
+	return r;
+}
+
+int exec_set(struct graph_exec *exec, struct graph_node *node, struct node_work *work)
+{
+	struct graph_node *at = NULL, *from = NULL;
+	int32_t result;
+
+	pthread_mutex_lock(&exec->lock);
+	pthread_mutex_lock(&graph_lock);
+	result = compare_work(&node->work, work);
+	if (!result && work->type == TS_CU_GRAPH_NODE_TYPE_GRAPH) {
+		int r = 0;
+
+		/* The steps of the plan are of the nodes that it has: those take the new work. */
+		result = compare_locked(node->work.child, work->child, &at, &from);
+		if (!result)
+			r = adopt_locked(node->work.child, work->child);
+		work_deinit_locked(work);
+		pthread_mutex_unlock(&graph_lock);
+		pthread_mutex_unlock(&exec->lock);
+		return result ? TS_CU_ERROR_INVALID_VALUE : r;
+	}
+	if (result) {
+		work_deinit_locked(work);
+	} else {
+		work_deinit_locked(&node->work);
+		node->work = *work;
+	}
+	pthread_mutex_unlock(&graph_lock);
+	pthread_mutex_unlock(&exec->lock);
+	if (!result)
+		graph_tell_set(node);
+	return result ? TS_CU_ERROR_INVALID_VALUE : 0;
+}
+
+static int node_enabled(void *graph_exec, void *node, uint32_t *get, uint32_t set)
+{
+	struct graph_exec *exec;
+	struct graph_node *n;
+	int r = exec_get(graph_exec, &exec);
+
+	if (!r)
+		r = exec_node(exec, node, &n);
+	if (r)
+		return r;
+	if (n->work.type != TS_CU_GRAPH_NODE_TYPE_KERNEL &&
+	    n->work.type != TS_CU_GRAPH_NODE_TYPE_MEMSET &&
+	    n->work.type != TS_CU_GRAPH_NODE_TYPE_MEMCPY)
+		return TS_CU_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&exec->lock);
+	if (get)
+		*get = !n->disabled;
+	else
+		n->disabled = !set;
+	pthread_mutex_unlock(&exec->lock);
+	return 0;
+}
+
+static int node_set_enabled(void *graph_exec, void *node, uint32_t is_enabled)
+{
+	return node_enabled(graph_exec, node, NULL, is_enabled);
+}
+
+static int node_get_enabled(void *graph_exec, void *node, uint32_t *is_enabled)
+{
+	return is_enabled ? node_enabled(graph_exec, node, is_enabled, 0)
+			  : TS_CU_ERROR_INVALID_VALUE;
+}
+
+void graphs_forget_context(const struct context *context)
+{
+	pthread_mutex_lock(&graph_lock);
+	for (struct graph_exec *exec = execs; exec; exec = exec->next) {
+		bool uses = false;
+
+		for (size_t i = 0; exec->plan && i < exec->plan->n_lanes; i++)
+			uses |= exec->plan->lanes[i].context == context;
+		if (!uses)
+			continue;
+		plan_free(exec->plan);
+		exec->plan = NULL;
+	}
+	pthread_mutex_unlock(&graph_lock);
+}
+
+API int cuGraphInstantiate(void **graph_exec, void *graph, void **error_node, char *log_buffer,
+			   size_t buffer_size)
+{
+	struct ts_cu_graph_instantiate_params params = {graph_exec, graph, error_node, log_buffer,
+							buffer_size};
+
+	return CALL(cuGraphInstantiate, &params,
+		    instantiate_with_log(graph_exec, graph, error_node, log_buffer, buffer_size));
+}
+
+API int cuGraphInstantiate_v2(void **graph_exec, void *graph, void **error_node, char *log_buffer,
+			      size_t buffer_size)
+{
+	struct ts_cu_graph_instantiate_params params = {graph_exec, graph, error_node, log_buffer,
+							buffer_size};
+
+	return CALL(cuGraphInstantiate_v2, &params,
+		    instantiate_with_log(graph_exec, graph, error_node, log_buffer, buffer_size));
+}
+
+API int cuGraphInstantiateWithFlags(void **graph_exec, void *graph, uint64_t flags)
+{
+	struct ts_cu_graph_instantiate_with_flags_params params = {graph_exec, graph, flags};
+
+	return CALL(cuGraphInstantiateWithFlags, &params,
+		    instantiate_with_flags(graph_exec, graph, flags));
+}
+
+API int cuGraphInstantiateWithParams(void **graph_exec, void *graph, void *instantiate_params)
+{
+	struct ts_cu_graph_instantiate_with_params_params params = {graph_exec, graph,
+								    instantiate_params};
+
+	return CALL(cuGraphInstantiateWithParams, &params,
+		    instantiate_with_params(graph_exec, graph, instantiate_params, false));
+}
+
+API int cuGraphInstantiateWithParams_ptsz(void **graph_exec, void *graph, void *instantiate_params)
+{
+	struct ts_cu_graph_instantiate_with_params_params params = {graph_exec, graph,
+								    instantiate_params};
+
+	return CALL(cuGraphInstantiateWithParams_ptsz, &params,
+		    instantiate_with_params(graph_exec, graph, instantiate_params, true));
+}
+
+API int cuGraphExecGetFlags(void *graph_exec, uint64_t *flags)
+{
+	struct {
+		void *graph_exec;
+		uint64_t *flags;
+	} params = {graph_exec, flags};
+
+	return CALL(cuGraphExecGetFlags, &params, exec_get_flags(graph_exec, flags));
+}
+
+API int cuGraphUpload(void *graph_exec, void *stream)
+{
+	struct ts_cu_graph_upload_params params = {graph_exec, stream};
+
+	return CALL(cuGraphUpload, &params, graph_upload(graph_exec, stream));
+}
+
+API int cuGraphUpload_ptsz(void *graph_exec, void *stream)
+{
+	struct ts_cu_graph_upload_params params = {graph_exec, stream};
+
+	return CALL(cuGraphUpload_ptsz, &params, graph_upload(graph_exec, per_thread(stream)));
+}
+
+API int cuGraphLaunch(void *graph_exec, void *stream)
+{
+	struct ts_cu_graph_launch_params params = {graph_exec, stream};
+
+	return CALL(cuGraphLaunch, &params, graph_launch(graph_exec, stream));
+}
+
+API int cuGraphLaunch_ptsz(void *graph_exec, void *stream)
+{
+	struct ts_cu_graph_launch_params params = {graph_exec, stream};
+
+	return CALL(cuGraphLaunch_ptsz, &params, graph_launch(graph_exec, per_thread(stream)));
+}
+
+API int cuGraphExecDestroy(void *graph_exec)
+{
+	struct ts_cu_graph_exec_destroy_params params = {graph_exec};
+
+	return CALL(cuGraphExecDestroy, &params, exec_destroy(graph_exec));
+}
+
+API int cuGraphExecUpdate(void *graph_exec, void *graph, void **error_node, int32_t *update_result)
+{
+	struct {
+		void *graph_exec;
+		void *graph;
+		void **error_node;
+		int32_t *update_result;
+	} params = {graph_exec, graph, error_node, update_result};
+
+	return CALL(cuGraphExecUpdate, &params,
+		    exec_update_v1(graph_exec, graph, error_node, update_result));
+}
+
+API int cuGraphExecUpdate_v2(void *graph_exec, void *graph, void *result_info)
+{
+	struct ts_cu_graph_exec_update_params params = {graph_exec, graph, result_info};
+
+	return CALL(cuGraphExecUpdate_v2, &params, exec_update(graph_exec, graph, result_info));
+}
+
+API int cuGraphNodeSetEnabled(void *graph_exec, void *node, uint32_t is_enabled)
+{
+	struct {
+		void *graph_exec;
+		void *node;
+		uint32_t is_enabled;
+	} params = {graph_exec, node, is_enabled};
+
+	return CALL(cuGraphNodeSetEnabled, &params, node_set_enabled(graph_exec, node, is_enabled));
+}
+
+API int cuGraphNodeGetEnabled(void *graph_exec, void *node, uint32_t *is_enabled)
+{
+	struct {
+		void *graph_exec;
+		void *node;
+		uint32_t *is_enabled;
+	} params = {graph_exec, node, is_enabled};
+
+	return CALL(cuGraphNodeGetEnabled, &params, node_get_enabled(graph_exec, node, is_enabled));
+}
