@@ -92,14 +92,20 @@ static void *flush_main(void *data)
 	prctl(PR_SET_NAME, "ts-flush", 0, 0, 0);
 	/* Calls that CUPTI makes under a flush are no calls of the application's. */
 	ts_tls.busy = TS_BUSY_OURS;
-	for (;;) {
+	/* After the end nothing is left to do; what this thread would look at is being torn down. */
+	while (!__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE)) {
 		uint32_t remote = __atomic_load_n(&control->flush_request, __ATOMIC_ACQUIRE);
 		uint32_t asked = __atomic_load_n(&flush->asked, __ATOMIC_ACQUIRE);
 
 		update_modules(flush);
 		if (!flush->detached) {
 			flush_cupti(flush, asked != flush->done);
-			if (__atomic_load_n(&shim->link.over, __ATOMIC_ACQUIRE)) {
+			/*
+			 * Trap: once exit() has begun, CUPTI's own destructors may run at any moment; the process's end
+			 * detaches well enough. The end asks this thread to flush, and so waits for a detaching under way.
+			 */
+			if (__atomic_load_n(&shim->link.over, __ATOMIC_ACQUIRE) &&
+			    !__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE)) {
 				ts_recorder_stop(shim);
 				flush->detached = true;
 			}

@@ -166,6 +166,8 @@ static void end_flush(struct ts_shim *shim)
 {
 	bool dirty = __atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE);
 
+	if (__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE))
+		return;
 	/*
 	 * Once at exit(), while the driver lives; again only if calls were recorded since then (by
 	 * destructors), which shows that it still does. Never where no work was submitted.

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "proto/abi/base.h"
 #include "proto/abi/vendor/cupti_activity.h"
@@ -28,6 +29,7 @@ static struct {
 	uint8_t *buffer;
 	size_t size, used;
 	uint32_t correlation;
+	bool dead;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread uint32_t current_correlation;
@@ -53,6 +55,22 @@ EXPORT uint32_t cuptiActivityRegisterTimestampCallback(ts_cupti_timestamp_fn now
 EXPORT uint32_t cuptiGetContextId(void *context, uint32_t *id);
 EXPORT uint32_t cuptiGetDeviceId(void *context, uint32_t *id);
 EXPORT uint32_t cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thread, uint32_t *id);
+
+/* As the real one: its destructor takes it to pieces, which takes a while, and who calls it then crashes. */
+__attribute__((destructor)) static void torn_down(void)
+{
+	const char *text = getenv("FAKE_CUPTI_SLOW_END");
+
+	__atomic_store_n(&fake.dead, true, __ATOMIC_SEQ_CST);
+	if (text)
+		usleep((useconds_t)strtoul(text, NULL, 10));
+}
+
+static void check_alive(void)
+{
+	if (__atomic_load_n(&fake.dead, __ATOMIC_SEQ_CST))
+		abort();
+}
 
 uint32_t cuptiGetVersion(uint32_t *version)
 {
@@ -85,12 +103,14 @@ uint32_t cuptiSubscribe_v2(void **subscriber, ts_cupti_callback_fn callback, voi
 
 uint32_t cuptiUnsubscribe(void *subscriber)
 {
+	check_alive();
 	fake.callback = NULL;
 	return 0;
 }
 
 uint32_t cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid)
 {
+	check_alive();
 	if (subscriber != &fake || domain >= 8 || cbid >= 1024)
 		return TS_CUPTI_ERROR_INVALID_PARAMETER;
 	fake.enabled[domain][cbid] = enable;
@@ -99,6 +119,7 @@ uint32_t cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain,
 
 uint32_t cuptiActivityEnable(uint32_t kind)
 {
+	check_alive();
 	if (!fake.callback || !fake.completed)
 		fake.misordered = true;
 	fake.kinds[kind] = true;
@@ -107,6 +128,7 @@ uint32_t cuptiActivityEnable(uint32_t kind)
 
 uint32_t cuptiActivityDisable(uint32_t kind)
 {
+	check_alive();
 	fake.kinds[kind] = false;
 	return 0;
 }
@@ -134,6 +156,7 @@ uint32_t cuptiGetTimestamp(uint64_t *time)
 {
 	struct timespec t;
 
+	check_alive();
 	clock_gettime(CLOCK_REALTIME, &t);
 	*time = fake.now ? fake.now() : (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 	return 0;
@@ -160,6 +183,7 @@ uint32_t cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, void **
 
 uint32_t cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped)
 {
+	check_alive();
 	*dropped = 0;
 	return 0;
 }
@@ -175,6 +199,7 @@ uint32_t cuptiActivityFlushAll(uint32_t flags)
 	uint8_t *buffer;
 	size_t size, used;
 
+	check_alive();
 	if (inside_callback)
 		abort();
 	pthread_mutex_lock(&fake.lock);

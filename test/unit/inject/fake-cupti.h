@@ -2,7 +2,8 @@
 /*
  * What a test makes the fake libcupti do: it calls the subscriber and fills its buffers as CUPTI would.
  * Read from the environment: FAKE_CUPTI_VERSION, cuptiGetVersion()'s answer; FAKE_CUPTI_HOLDER, the name of
- * a tool that subscribed before.
+ * a tool that subscribed before; FAKE_CUPTI_SLOW_END, how many microseconds its destructor takes. A call
+ * after that began aborts.
  */
 #pragma once
 

@@ -76,6 +76,15 @@ TS_TEST(every_launch_arrives)
 	fake_daemon_close(&fake);
 }
 
+/* What is ours is silent while CUPTI's destructor runs: DONE is no reason to detach from what is being torn down. */
+TS_TEST(nothing_is_called_once_it_is_torn_down)
+{
+	setenv("FAKE_CUPTI_SLOW_END", "600000", 1);
+	ts_check_int(run("launch", "100"), 0);
+	check_all(100);
+	fake_daemon_close(&fake);
+}
+
 TS_TEST(from_four_threads)
 {
 	ts_check_int(run("threads", "5000"), 0);
