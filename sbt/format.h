@@ -147,5 +147,6 @@ enum ts_sbt_list_column {
 #define TS_SBT_MAX_COLUMNS   256u
 #define TS_SBT_MAX_WIDTH     256u
 #define TS_SBT_MAX_RAW_BYTES (72u * 1024 * 1024)
+#define TS_SBT_MAX_BLOCKS    (16u * 1024 * 1024)
 #define TS_SBT_HEADER_BYTES  sizeof(struct ts_sbt_file_header)
 #define TS_SBT_MIN_BLOCK     sizeof(struct ts_sbt_block_header)

@@ -116,8 +116,17 @@ bool ts_sbt_check_end_marker(const struct ts_sbt_end_marker *marker, uint64_t fi
 	       marker->index_bytes == file_bytes - sizeof(*marker) - marker->index_off;
 }
 
+static int too_many_blocks(struct ts_sbt_reader *reader, uint64_t off)
+{
+	return ts_sbt_reader_fail(reader, TS_SBT_E_LIMIT, off, "more than %u blocks",
+				  TS_SBT_MAX_BLOCKS);
+}
+
 static int add_block(struct ts_sbt_reader *reader, const struct ts_sbt_block *block)
 {
+	/* Those of the index are listed too. */
+	if (reader->n_blocks == TS_SBT_MAX_BLOCKS + TS_SBT_MAX_BLOCKS / TS_SBT_MAX_ROWS)
+		return too_many_blocks(reader, block->off);
 	if (reader->n_blocks == reader->capacity) {
 		size_t capacity = reader->capacity ? reader->capacity * 2 : 64;
 		struct ts_sbt_block *blocks = realloc(reader->blocks, capacity * sizeof(*blocks));
@@ -214,6 +223,8 @@ static int drop_torn_blocks(struct ts_sbt_reader *reader)
 static int take_entries(struct ts_sbt_reader *reader, const struct ts_sbt_block *entries,
 			uint32_t n, uint64_t *off, uint64_t index_off)
 {
+	int r;
+
 	for (uint32_t i = 0; i < n; i++) {
 		const struct ts_sbt_block *entry = &entries[i];
 
@@ -222,8 +233,9 @@ static int take_entries(struct ts_sbt_reader *reader, const struct ts_sbt_block 
 		    entry->raw_bytes > TS_SBT_MAX_RAW_BYTES ||
 		    entry->flags & TS_SBT_BLOCK_REQUIRED || entry->type == TS_ROW_INDEX)
 			return TS_SBT_E_CORRUPT;
-		if (add_block(reader, entry))
-			return -ENOMEM;
+		r = add_block(reader, entry);
+		if (r)
+			return r;
 		*off += entry->bytes;
 	}
 	return 0;
@@ -268,6 +280,11 @@ static int walk_index(struct ts_sbt_reader *reader, struct ts_sbt_reader *index,
 	uint64_t off = TS_SBT_HEADER_BYTES;
 	int r = 0;
 
+	/* What the marker says is settled before anything is read for it. */
+	if (marker->n_blocks > (marker->index_off - off) / TS_SBT_MIN_BLOCK)
+		return TS_SBT_E_CORRUPT;
+	if (marker->n_blocks > TS_SBT_MAX_BLOCKS)
+		return too_many_blocks(reader, marker->index_off);
 	/* A list of its own, which begins where the index does. */
 	index->fd = reader->fd;
 	index->zstd = reader->zstd;
@@ -293,6 +310,8 @@ static int walk_index(struct ts_sbt_reader *reader, struct ts_sbt_reader *index,
 		uint32_t n_rows;
 
 		r = decode_rows(index, i, &ts_sbt_index_schema, &rows, &n_rows);
+		if (!r && n_rows > marker->n_blocks - reader->n_blocks)
+			r = TS_SBT_E_CORRUPT;
 		if (!r)
 			r = take_entries(reader, rows, n_rows, &off, marker->index_off);
 	}
@@ -303,7 +322,7 @@ static int walk_index(struct ts_sbt_reader *reader, struct ts_sbt_reader *index,
 	return r;
 }
 
-/* TS_SBT_E_NOT_FOUND: no index that can be trusted; the caller scans. */
+/* TS_SBT_E_NOT_FOUND: no index that can be trusted; the caller scans. TS_SBT_E_LIMIT: scanning would find as many. */
 static int read_index(struct ts_sbt_reader *reader)
 {
 	struct ts_sbt_reader index = {0};
@@ -314,6 +333,8 @@ static int read_index(struct ts_sbt_reader *reader)
 		return r < 0 ? r : TS_SBT_E_NOT_FOUND;
 	r = walk_index(reader, &index, &marker);
 	free(index.blocks);
+	if (r == TS_SBT_E_LIMIT && index.error.code == r)
+		reader->error = index.error;
 	if (!r) {
 		reader->state = TS_SBT_FINISHED;
 		reader->has_index = true;
@@ -321,7 +342,7 @@ static int read_index(struct ts_sbt_reader *reader)
 		return 0;
 	}
 	reader->n_blocks = 0;
-	return r < 0 ? r : TS_SBT_E_NOT_FOUND;
+	return r < 0 || r == TS_SBT_E_LIMIT ? r : TS_SBT_E_NOT_FOUND;
 }
 
 /* After a scan: is what follows the last block the end marker? */

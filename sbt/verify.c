@@ -358,6 +358,12 @@ static int list_block(struct verifier *v, const struct ts_sbt_block_header *head
 	}
 	if (v->index_off)
 		found(v, TS_SBT_E_CORRUPT, off, "a block lies behind the index");
+	if (v->n_blocks == TS_SBT_MAX_BLOCKS) {
+		if (!v->list_broken)
+			found(v, TS_SBT_E_LIMIT, off, "more than %u blocks", TS_SBT_MAX_BLOCKS);
+		v->list_broken = true;
+		return 0;
+	}
 	ts_block_describe(header, off, &block);
 	v->n_blocks++;
 	return ts_buffer_append(&v->blocks, &block, sizeof(block));

@@ -76,6 +76,8 @@ static int list_blocks(struct ts_sbt_writer *writer, struct ts_buffer *part, uin
 	int r;
 
 	for (size_t off = 0; off < part->n; off += ts_block_bytes(&header)) {
+		if (writer->index.n / sizeof(block) == TS_SBT_MAX_BLOCKS)
+			return fail(writer, -EFBIG);
 		memcpy(&header, part->bytes + off, sizeof(header));
 		ts_block_describe(&header, part_off + off, &block);
 		r = ts_buffer_append(&writer->index, &block, sizeof(block));

@@ -18,8 +18,9 @@
  *
  * Failure. The first failed write (-ENOSPC, -EPIPE, -EIO, ...) is remembered: every later call
  * that would write returns it again and writes nothing. A regular file is cut back to its last whole block;
- * what is there stays readable. The caller ignores SIGPIPE where it writes to a pipe. Memory short of
- * is -ENOMEM; a call that returns it has changed nothing.
+ * what is there stays readable. The caller ignores SIGPIPE where it writes to a pipe. -EFBIG
+ * is also said where a file has 16 Mi blocks, more than a reader takes. Memory short of is -ENOMEM; a call
+ * that returns it has changed nothing.
  */
 #pragma once
 

@@ -253,6 +253,24 @@ TS_TEST(search_has_a_budget)
 	close(crafted);
 }
 
+/* An end marker that speaks of more blocks than a reader takes: refused by name, before any memory is. */
+TS_TEST(too_many_blocks)
+{
+	struct ts_sbt_end_marker marker = {.n_blocks = TS_SBT_MAX_BLOCKS + 1ull};
+	int fd = test_small_trace(1, 1, false);
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_error error;
+
+	marker.index_off = TS_SBT_HEADER_BYTES + marker.n_blocks * TS_SBT_MIN_BLOCK;
+	marker.file_bytes = marker.index_off + sizeof(marker);
+	memcpy(marker.magic, TS_SBT_END_MAGIC, sizeof(marker.magic));
+	marker.checksum = ts_crc32c(&marker, offsetof(struct ts_sbt_end_marker, checksum));
+	ts_check(pwrite(fd, &marker, sizeof(marker), (off_t)marker.index_off) == sizeof(marker));
+	ts_check_int(ts_sbt_reader_open(fd, &reader, &error), TS_SBT_E_LIMIT);
+	ts_check_str(error.text, "more than 16777216 blocks");
+	close(fd);
+}
+
 /* What looks like a block but has a number that was there before, is the contents of another: no successor. */
 TS_TEST(search_wants_a_successor)
 {
