@@ -22,15 +22,19 @@ static int memory_check_file(int fd, uint64_t max_bytes, uint64_t *ret_bytes, co
 {
 	struct statfs filesystem;
 	struct stat status;
-	int seals;
+	/*
+	 * Asked first, for it never leaves the kernel: only memory files have seals. Of any other
+	 * file even fstat() may wait for a stranger (FUSE).
+	 */
+	int seals = fcntl(fd, F_GET_SEALS);
 
+	if (seals < 0) {
+		*ret_why = "not a memfd";
+		return -EINVAL;
+	}
 	if (fstat(fd, &status) < 0 || fstatfs(fd, &filesystem) < 0) {
 		*ret_why = "the descriptor cannot be examined";
 		return -EBADF;
-	}
-	if (!S_ISREG(status.st_mode)) {
-		*ret_why = "not a memfd";
-		return -EINVAL;
 	}
 	if ((uint32_t)filesystem.f_type == HUGETLBFS_MAGIC) {
 		*ret_why = "a memfd of huge pages";
@@ -40,8 +44,7 @@ static int memory_check_file(int fd, uint64_t max_bytes, uint64_t *ret_bytes, co
 		*ret_why = "a file, not a memfd";
 		return -EINVAL;
 	}
-	seals = fcntl(fd, F_GET_SEALS);
-	if (seals < 0 || (seals & MEMORY_SEALS) != MEMORY_SEALS) {
+	if ((seals & MEMORY_SEALS) != MEMORY_SEALS) {
 		*ret_why = "not sealed against shrinking and growing";
 		return -EPERM;
 	}

@@ -94,7 +94,7 @@ void ts_client_connection_free(struct ts_client_connection *client)
 		free(pending);
 	}
 	sd_event_source_disable_unref(client->source);
-	close(client->fd);
+	ts_closer_close(server->closer, client->credentials.uid, client->fd);
 	ts_frame_parser_deinit(&client->parser);
 	free(client);
 }
@@ -456,15 +456,19 @@ static int control_on_io(sd_event_source *source, int fd, uint32_t events, void 
 {
 	struct ts_client_connection *client = data;
 	uint8_t bytes[4096];
+	int fds[TS_FRAME_RECEIVE_MAX_FDS];
 	struct ts_frame frame;
+	unsigned n_fds = 0;
 	ssize_t n;
 	int r;
 
 	if (events & EPOLLOUT)
 		control_flush(client);
 	if (!client->broken && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
-		/* Nobody sends descriptors this way: those that come are closed. */
-		n = ts_frame_receive_some(fd, bytes, sizeof(bytes), NULL, 0, NULL);
+		n = ts_frame_receive_some(fd, bytes, sizeof(bytes), fds, TS_ARRAY_LEN(fds), &n_fds);
+		/* Nobody sends descriptors this way: those that come are none of ours. */
+		for (unsigned i = 0; i < n_fds; i++)
+			ts_closer_close(client->server->closer, client->credentials.uid, fds[i]);
 		if (n == -EAGAIN)
 			return 0;
 		if (n <= 0) {

@@ -33,7 +33,7 @@ static void peer_disconnect(struct ts_peer *peer)
 	if (peer->fd < 0)
 		return;
 	peer->source = sd_event_source_disable_unref(peer->source);
-	close(ts_take_fd(&peer->fd));
+	ts_closer_close(peer->server->closer, peer->credentials.uid, ts_take_fd(&peer->fd));
 }
 
 static void peer_unlink(struct ts_peer *peer)
@@ -194,6 +194,7 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		return;
 	}
 	peer->began = true;
+	ts_server_refuse_fds(peer->fd);
 	server->n_unready--;
 	server->n_sessions++;
 	peer->recording->n_sessions++;
@@ -269,13 +270,17 @@ static void peer_gone(struct ts_peer *peer)
 	ts_session_end(peer->session, TS_SESSION_END_DIED);
 }
 
+/*
+ * Room for all that a packet can bring (SCM_MAX_FD): what finds none the kernel closes, here and
+ * now.
+ */
 union peer_control {
 	struct cmsghdr align;
-	char bytes[CMSG_SPACE(sizeof(int) * 4)];
+	char bytes[CMSG_SPACE(sizeof(int) * 253)];
 };
 
-/* The first descriptor that came, -1 for none; further ones are closed. */
-static int peer_take_fd(struct msghdr *message)
+/* The first descriptor that came, -1 for none; further ones are the closer's. */
+static int peer_take_fd(const struct ts_peer *peer, struct msghdr *message)
 {
 	int taken = -1;
 
@@ -293,7 +298,7 @@ static int peer_take_fd(struct msghdr *message)
 			if (taken < 0)
 				taken = fd;
 			else
-				close(fd);
+				ts_closer_close(peer->server->closer, peer->credentials.uid, fd);
 		}
 	}
 	return taken;
@@ -309,9 +314,17 @@ static bool peer_receive(struct ts_peer *peer)
 				 .msg_iovlen = 1,
 				 .msg_control = control.bytes,
 				 .msg_controllen = sizeof(control.bytes)};
-	ts_cleanup(ts_closep) int memfd = -1;
+	struct ts_closer *closer = peer->server->closer;
+	uid_t uid = peer->credentials.uid;
+	unsigned n_all;
 	ssize_t n;
+	int memfd;
 
+	if (ts_closer_waiting(closer, uid, &n_all) >= TS_CLOSER_MAX_USER) {
+		ts_log(TS_LOG_WARNING, "uid %u passes more descriptors than can be closed", uid);
+		peer_gone(peer);
+		return false;
+	}
 	do
 		n = recvmsg(peer->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
@@ -321,8 +334,9 @@ static bool peer_receive(struct ts_peer *peer)
 		peer_gone(peer);
 		return false;
 	}
-	memfd = peer_take_fd(&message);
+	memfd = peer_take_fd(peer, &message);
 	peer_packet(peer, bytes, (size_t)n, memfd);
+	ts_closer_close(closer, uid, memfd);
 	return true;
 }
 

@@ -21,6 +21,10 @@
 
 #define SERVER_LOOK_US 500000u
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* Linux 6.16, unix(7) */
+#endif
+
 void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 		       const struct ts_session *session, enum ts_session_end how)
 {
@@ -233,6 +237,15 @@ static int server_signals(struct ts_server *server)
 
 /* ---- sockets ---- */
 
+void ts_server_refuse_fds(int fd)
+{
+	int off = 0;
+
+	/* Where it is not known, descriptors come, and go to the closer. */
+	if (setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)) < 0)
+		ts_log(TS_LOG_DEBUG, "SO_PASSRIGHTS: %s", strerror(errno));
+}
+
 /* Nobody answers at a path that a dead daemon left behind. */
 static bool server_socket_is_stale(int type, const struct sockaddr_un *address)
 {
@@ -329,6 +342,8 @@ static int server_open_control(struct ts_server *server)
 	}
 	if (r)
 		return ts_error_trace(r);
+	/* Connections have it from the socket that listens. */
+	ts_server_refuse_fds(server->control_fd);
 	r = sd_event_add_io(server->event, &server->control_source, server->control_fd, EPOLLIN,
 			    server_on_control, server);
 	return r < 0 ? ts_error_origin(r) : 0;
@@ -393,6 +408,9 @@ static int server_init(struct ts_server *server)
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
+	r = ts_closer_new(&server->closer);
+	if (r)
+		return ts_error_origin(r);
 	r = sd_event_new(&server->event);
 	if (r < 0)
 		return ts_error_origin(r);
@@ -433,6 +451,7 @@ static void server_deinit(struct ts_server *server)
 	if (options->mode == TS_SERVER_SERVICE)
 		ts_closep(&server->control_fd);
 	sd_event_unref(server->event);
+	ts_closer_free(server->closer);
 }
 
 int ts_server_run(const struct ts_server_options *options)

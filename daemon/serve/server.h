@@ -10,6 +10,7 @@
 
 #include "daemon/serve/recording.h"
 #include "daemon/serve/session.h"
+#include "daemon/util/closer.h"
 
 enum ts_server_mode {
 	TS_SERVER_SERVICE = 1, /* a file for each process, for as long as the system runs */
@@ -58,6 +59,7 @@ struct ts_client_connection;
 struct ts_server {
 	struct ts_server_options options;
 	sd_event *event;
+	struct ts_closer *closer; /* for whatever a peer or client may have had a hand in */
 	int notify_fd;
 	sd_event_source *notify_source;
 	sd_event_source *inject_source;
@@ -122,6 +124,9 @@ void ts_client_connection_check(struct ts_client_connection *client, uint64_t no
 struct ts_client_connection *ts_client_connection_next(struct ts_client_connection *client);
 /* Answers those who asked for the recording's end. */
 void ts_client_connection_finished(struct ts_client_connection *client);
+
+/* Forbids the peer of a socket to pass descriptors from now on, where the kernel knows how. */
+void ts_server_refuse_fds(int fd);
 
 /* Has every peer and client looked at soon, by the loop: they may be freed then. */
 void ts_server_look(struct ts_server *server);

@@ -405,8 +405,9 @@ TS_ASSERT_FIELD(struct ts_record_clock, reserved, 33);
 	X(BAD_DEFINITION, 13, "bad_definition")	  /* malformed: skipped by the daemon */           \
 	X(STACK_TRUNCATED, 14, "stack_truncated") /* deeper than the limit: the root is cut off */ \
 	X(YIELDED, 15, "yielded")		  /* calls made while CUPTI was given up */        \
-	X(FORKED, 16, "forked") /* calls of a forked child that has no session */                  \
-	X(DISK, 17, "disk")	/* the trace file could not be written */
+	X(FORKED, 16, "forked")	    /* calls of a forked child that has no session */              \
+	X(DISK, 17, "disk")	    /* the trace file could not be written */                      \
+	X(NO_STACK, 18, "no_stack") /* calls without a stack: no unwinder that can be used */
 
 enum ts_loss_reason {
 #define TS_LOSS_ENUM_(name, value, key) TS_LOSS_##name = value,

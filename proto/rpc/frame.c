@@ -104,11 +104,13 @@ struct ts_frame_header ts_frame_header_make(enum ts_frame_kind kind, uint32_t re
 	};
 }
 
-/* Room for the most descriptors that the kernel passes at once is not needed: what does not fit
- * is closed by the kernel and flagged MSG_CTRUNC. */
+/*
+ * Room for the most descriptors that come at once: what finds none the kernel closes in this
+ * thread, and how long that takes is the sender's to say.
+ */
 union frame_control {
 	struct cmsghdr align;
-	char bytes[CMSG_SPACE(sizeof(int) * 16)];
+	char bytes[CMSG_SPACE(sizeof(int) * TS_FRAME_RECEIVE_MAX_FDS)];
 };
 
 ssize_t ts_frame_send_some(int socket_fd, const void *data, size_t n_bytes, const int *fds,

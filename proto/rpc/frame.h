@@ -30,6 +30,7 @@ extern "C" {
 #define TS_FRAME_MAGIC		   0x50525354u /* "TSRP" */
 #define TS_FRAME_VERSION	   1u
 #define TS_FRAME_MAX_FDS	   4u
+#define TS_FRAME_RECEIVE_MAX_FDS   253u /* what the kernel lets through at once (SCM_MAX_FD) */
 
 #define TS_FRAME_REQUEST_MAX_BYTES (64u * 1024)
 #define TS_FRAME_ANSWER_MAX_BYTES  (16u * 1024 * 1024)
@@ -101,7 +102,8 @@ struct ts_frame_header ts_frame_header_make(enum ts_frame_kind kind, uint32_t re
 /*
  * Sends and receives on a socket, blocking or not. Like sendmsg() and recvmsg(), but never raise
  * SIGPIPE, retry on EINTR, make received descriptors close-on-exec, and close those beyond what
- * the caller has room for. Return the bytes moved (0 from receive: end of stream) or -errno.
+ * the caller has room for; who receives from strangers has room for TS_FRAME_RECEIVE_MAX_FDS, for a
+ * close() can block. Return the bytes moved (0 from receive: end of stream) or -errno.
  * `fds` go with the first byte.
  */
 ssize_t ts_frame_send_some(int socket_fd, const void *data, size_t n_bytes, const int *fds,

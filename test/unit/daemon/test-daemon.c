@@ -7,37 +7,11 @@
 
 #include <sys/resource.h>
 
-#include "proto/client/client.h"
 #include "proto/rpc/frame.h"
-#include "sbt/reader.h"
 #include "sbt/verify.h"
-#include "test/unit/daemon/producer.h"
+#include "test/unit/daemon/daemon.h"
 
 #define N_LAUNCHES 50000u
-
-static void reader_open(const char *path, int *ret_fd, struct ts_sbt_reader **ret_reader)
-{
-	struct ts_sbt_error error = {0};
-
-	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-	ts_check(*ret_fd >= 0);
-	ts_check_int(ts_sbt_reader_open(*ret_fd, ret_reader, &error), 0);
-}
-
-static pid_t daemon_private(const char *output, int *ret_fd)
-{
-	char *arguments[] = {(char *)"tracesmithd", (char *)"--private", (char *)"--session-fd",
-			     (char *)"3",	    (char *)"--output",	 (char *)(uintptr_t)output,
-			     (char *)"--program",   (char *)"producer",	 NULL};
-	int fds[2];
-	pid_t pid;
-
-	ts_check_int(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
-	pid = daemon_spawn(arguments, fds[1]);
-	close(fds[1]);
-	*ret_fd = fds[0];
-	return pid;
-}
 
 /* Every op id once, in API and kernel rows both; names, stacks and threads resolve. */
 static void check_launches(const char *path, uint32_t n, enum ts_session_end how)
@@ -101,19 +75,6 @@ static void check_launches(const char *path, uint32_t n, enum ts_session_end how
 	ts_sbt_reader_free(reader);
 	close(fd);
 	free(seen);
-}
-
-static void produce(struct producer *p, uint32_t n)
-{
-	const uint64_t frames[] = {0x1000, 0x2000};
-	uint32_t kernel, stack;
-
-	producer_claim(p, 0, 1001, "main");
-	producer_claim(p, 1, 1002, "delivery");
-	kernel = producer_string(p, "_Z5saxpyifPfS_");
-	stack = producer_stack(p, frames, 2);
-	for (uint32_t i = 1; i <= n; i++)
-		producer_launch(p, i, stack, kernel);
 }
 
 TS_TEST(private_session)
@@ -272,60 +233,6 @@ TS_TEST(note_says_why)
 
 /* ---- a recording, as `tsctl record` makes one ---- */
 
-struct recording {
-	char directory[128], path[160], socket[160];
-	struct ts_client *client;
-	pid_t pid;
-};
-
-static void recording_begin(struct recording *r)
-{
-	int fds[2];
-
-	directory_make(r->directory, sizeof(r->directory));
-	snprintf(r->path, sizeof(r->path), "%s/x.sbt", r->directory);
-	snprintf(r->socket, sizeof(r->socket), "%s/i", r->directory);
-	ts_check_int(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
-	{
-		char *arguments[] = {(char *)"tracesmithd",
-				     (char *)"--record",
-				     (char *)"--control-fd",
-				     (char *)"3",
-				     (char *)"--inject-socket",
-				     r->socket,
-				     (char *)"--output",
-				     r->path,
-				     NULL};
-
-		r->pid = daemon_spawn(arguments, fds[1]);
-	}
-	close(fds[1]);
-	ts_check_int(ts_client_new_from_fd(fds[0], &r->client), 0);
-}
-
-static uint64_t summary_lost(const Ts__Rpc__RecordingSummary *summary, const char *key)
-{
-	for (size_t i = 0; i < summary->n_lost; i++)
-		if (!strcmp(summary->lost[i]->key, key))
-			return summary->lost[i]->value;
-	return 0;
-}
-
-static uint64_t summary_count(const Ts__Rpc__RecordingSummary *summary, const char *key)
-{
-	for (size_t i = 0; i < summary->n_counts; i++)
-		if (!strcmp(summary->counts[i]->key, key))
-			return summary->counts[i]->value;
-	return 0;
-}
-
-static void recording_end(struct recording *r)
-{
-	ts_client_free(r->client);
-	ts_check_int(daemon_wait(r->pid), 0);
-	directory_remove(r->directory);
-}
-
 /* One process said goodbye, one died, one lives on: it is told to stop. */
 TS_TEST(recording_of_three)
 {
@@ -478,43 +385,6 @@ TS_TEST(hostile_memory_is_refused)
 }
 
 /* ---- a service ---- */
-
-struct service {
-	char directory[128], inject[160], control[160];
-	pid_t pid;
-};
-
-static void service_begin(struct service *s)
-{
-	directory_make(s->directory, sizeof(s->directory));
-	snprintf(s->inject, sizeof(s->inject), "%s/i", s->directory);
-	snprintf(s->control, sizeof(s->control), "%s/c", s->directory);
-	{
-		char *arguments[] = {(char *)"tracesmithd",
-				     (char *)"--inject-socket",
-				     s->inject,
-				     (char *)"--control-socket",
-				     s->control,
-				     (char *)"--directory",
-				     s->directory,
-				     (char *)"--max-sessions-user",
-				     (char *)"2",
-				     (char *)"--log",
-				     (char *)"error",
-				     NULL};
-
-		s->pid = daemon_spawn(arguments, -1);
-	}
-}
-
-static void service_end(struct service *s)
-{
-	kill(s->pid, SIGTERM);
-	ts_check_int(daemon_wait(s->pid), 0);
-	/* It takes its sockets with it. */
-	ts_check(access(s->inject, F_OK) < 0 && access(s->control, F_OK) < 0);
-	directory_remove(s->directory);
-}
 
 /* A file for each process, asked for while it is written, whole when the process is told DONE. */
 TS_TEST(service)
