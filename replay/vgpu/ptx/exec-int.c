@@ -371,15 +371,19 @@ static int lop3(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 	return 0;
 }
 
-/* Carries: one bit a lane, in the frame's carry mask. aux bit 0: a carry comes in. */
-#define CARRY(name, S, W, sum)                                                           \
+/*
+ * Carries: one bit a lane, in the frame's carry mask. aux bit 0: a carry comes in. A subtraction is the sum with the
+ * complement and a first carry of one, as in the hardware: its carry is set where it borrows not, which nvcc's 128-bit division
+ * reads with addc.
+ */
+#define CARRY(name, S, W, first, sum)                                                    \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
 	{                                                                                \
 		S *d = ts_ptx_result(w, in);                                             \
 		const S *a_ = ts_ptx_slot(w, in->a), *b_ = ts_ptx_slot(w, in->b);        \
 		const S *c_ = ts_ptx_slot(w, in->c);                                     \
 		uint32_t *cc = ts_ptx_pred(w, TS_PTX_FRAME_CC);                          \
-		uint32_t carries = in->aux & 1 ? *cc : 0, out = 0;                       \
+		uint32_t carries = in->aux & 1 ? *cc : (first), out = 0;                 \
                                                                                          \
 		for (int i = 0; i < TS_PTX_LANES; i++) {                                 \
 			W a = a_[i], b = b_[i], c = c_[i], carry = carries >> i & 1;     \
@@ -395,17 +399,17 @@ static int lop3(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 		return 0;                                                                \
 	}
 
-CARRY(add_carry_32, uint32_t, uint64_t, (a + b + carry))
-CARRY(add_carry_64, uint64_t, u128, (a + b + carry))
-CARRY(sub_carry_32, uint32_t, uint64_t, (a - b - carry))
-CARRY(sub_carry_64, uint64_t, u128, (a - b - carry))
-CARRY(mad_carry_32, uint32_t, uint64_t, ((uint32_t)(a * b) + c + carry))
-CARRY(mad_carry_64, uint64_t, u128, ((u128)(uint64_t)(a * b) + c + carry))
-CARRY(mad_hi_carry_u32, uint32_t, uint64_t, ((a * b >> 32) + c + carry))
-CARRY(mad_hi_carry_s32, uint32_t, uint64_t,
+CARRY(add_carry_32, uint32_t, uint64_t, 0, (a + b + carry))
+CARRY(add_carry_64, uint64_t, u128, 0, (a + b + carry))
+CARRY(sub_carry_32, uint32_t, uint64_t, UINT32_MAX, (a + (uint32_t)~b + carry))
+CARRY(sub_carry_64, uint64_t, u128, UINT32_MAX, (a + (uint64_t)~b + carry))
+CARRY(mad_carry_32, uint32_t, uint64_t, 0, ((uint32_t)(a * b) + c + carry))
+CARRY(mad_carry_64, uint64_t, u128, 0, ((u128)(uint64_t)(a * b) + c + carry))
+CARRY(mad_hi_carry_u32, uint32_t, uint64_t, 0, ((a * b >> 32) + c + carry))
+CARRY(mad_hi_carry_s32, uint32_t, uint64_t, 0,
       ((uint64_t)(uint32_t)((int64_t)(int32_t)a * (int32_t)b >> 32) + c + carry))
-CARRY(mad_hi_carry_u64, uint64_t, u128, ((a * b >> 64) + c + carry))
-CARRY(mad_hi_carry_s64, uint64_t, u128,
+CARRY(mad_hi_carry_u64, uint64_t, u128, 0, ((a * b >> 64) + c + carry))
+CARRY(mad_hi_carry_s64, uint64_t, u128, 0,
       ((u128)(uint64_t)((s128)(int64_t)a * (int64_t)b >> 64) + c + carry))
 
 /* Packed 16-bit integers. */

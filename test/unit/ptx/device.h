@@ -78,7 +78,7 @@ static inline void device_load(struct device *d, const char *const *texts, size_
 			       uint32_t n_threads)
 {
 	struct ts_ptx_host host = {d, device_resolve, device_print, device_malloc, device_free};
-	struct ts_ptx_module *modules[8];
+	struct ts_ptx_module *modules[8] = {NULL};
 	int r;
 
 	memset(d, 0, sizeof(*d));

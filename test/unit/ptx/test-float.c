@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * f32 and f64 against the host's arithmetic in the same rounding mode; conversions and small formats against exact rounding
+ * of 128-bit floats; approximations against their bounds. Built with -frounding-math.
+ */
+#include <fenv.h>
+#include <math.h>
+
+#include "test/unit/ptx/conformance.h"
+
+typedef uint64_t u64;
+typedef uint32_t u32;
+
+static float f32(u64 v)
+{
+	u32 u = (u32)v;
+	float f;
+
+	memcpy(&f, &u, 4);
+	return f;
+}
+
+static double f64(u64 v)
+{
+	double f;
+
+	memcpy(&f, &v, 8);
+	return f;
+}
+
+/* Results, with PTX's canonical NaN for singles. */
+static u64 w32(float f)
+{
+	u32 u;
+
+	memcpy(&u, &f, 4);
+	return f != f ? 0x7fffffff : u;
+}
+
+static u64 w64(double f)
+{
+	u64 u;
+
+	memcpy(&u, &f, 8);
+	return u;
+}
+
+static u64 flush(u64 v)
+{
+	return v & 0x7f800000 ? v : v & 0x80000000;
+}
+
+/* Whether a result flushes is judged as if exponents had no bound: 0x1.fffffep-127 does, though it rounds up to 0x1p-126. */
+static u64 mul_ftz(u64 a, u64 b)
+{
+	double exact = (double)f32(a) * (double)f32(b);
+	volatile float scaled = (float)(exact * 0x1p64), r = f32(a) * f32(b);
+
+	return fabsf(scaled) < 0x1p-62f ? w32(r) & 0x80000000 : w32(r);
+}
+
+#define ROUNDED(mode, expr)               \
+	({                                \
+		volatile u64 r_;          \
+		fesetround(mode);         \
+		r_ = (expr);              \
+		fesetround(FE_TONEAREST); \
+		r_;                       \
+	})
+#define VF(x) (*(volatile float[]){f32(x)})
+#define VD(x) (*(volatile double[]){f64(x)})
+
+static u64 fma32(u64 a, u64 b, u64 c, int mode)
+{
+	volatile float x = f32(a), y = f32(b), z = f32(c), r;
+
+	fesetround(mode);
+	r = fmaf(x, y, z);
+	fesetround(FE_TONEAREST);
+	return w32(r);
+}
+
+static u64 fma64(u64 a, u64 b, u64 c, int mode)
+{
+	volatile double x = f64(a), y = f64(b), z = f64(c), r;
+
+	fesetround(mode);
+	r = fma(x, y, z);
+	fesetround(FE_TONEAREST);
+	/* Which NaN comes out of several is the host's choice: the conformance of doubles is to the value. */
+	return r != r ? 0x7ff8000000000000 : w64(r);
+}
+
+static u64 sat32(u64 v)
+{
+	float f = f32(v);
+
+	return w32(f > 0 ? f < 1 ? f : 1 : 0);
+}
+
+static u64 min32(u64 a, u64 b, bool max)
+{
+	float x = f32(a), y = f32(b);
+
+	if (x != x || y != y)
+		return x != x ? w32(y) : w32(x);
+	if (x == y)
+		return max ? a & b : a | b;
+	return (x < y) != max ? a : b;
+}
+
+#define SINGLE(X)                                                                         \
+	X(add_rn, "add.rn.f32", "rrr", u64, w32(VF(a) + VF(b)))                           \
+	X(add_rz, "add.rz.f32", "rrr", u64, ROUNDED(FE_TOWARDZERO, w32(VF(a) + VF(b))))   \
+	X(add_rm, "add.rm.f32", "rrr", u64, ROUNDED(FE_DOWNWARD, w32(VF(a) + VF(b))))     \
+	X(add_rp, "add.rp.f32", "rrr", u64, ROUNDED(FE_UPWARD, w32(VF(a) + VF(b))))       \
+	X(add_ftz, "add.ftz.f32", "rrr", u64, flush(w32(VF(flush(a)) + VF(flush(b)))))    \
+	X(add_sat, "add.sat.f32", "rrr", u64, sat32(w32(VF(a) + VF(b))))                  \
+	X(sub, "sub.f32", "rrr", u64, w32(VF(a) - VF(b)))                                 \
+	X(mul_rn, "mul.rn.f32", "rrr", u64, w32(VF(a) * VF(b)))                           \
+	X(mul_rz, "mul.rz.f32", "rrr", u64, ROUNDED(FE_TOWARDZERO, w32(VF(a) * VF(b))))   \
+	X(mul_sat_ftz, "mul.ftz.sat.f32", "rrr", u64, sat32(mul_ftz(flush(a), flush(b)))) \
+	X(div_rn, "div.rn.f32", "rrr", u64, w32(VF(a) / VF(b)))                           \
+	X(div_rp, "div.rp.f32", "rrr", u64, ROUNDED(FE_UPWARD, w32(VF(a) / VF(b))))       \
+	X(rcp, "rcp.rn.f32", "rr", u64, w32(1.0f / VF(a)))                                \
+	X(sqrt_rn, "sqrt.rn.f32", "rr", u64, w32(sqrtf(f32(a))))                          \
+	X(fma_rn, "fma.rn.f32", "rrrr", u64, fma32(a, b, c, FE_TONEAREST))                \
+	X(fma_rz, "fma.rz.f32", "rrrr", u64, fma32(a, b, c, FE_TOWARDZERO))               \
+	X(fma_rm, "fma.rm.f32", "rrrr", u64, fma32(a, b, c, FE_DOWNWARD))                 \
+	X(fma_rp, "fma.rp.f32", "rrrr", u64, fma32(a, b, c, FE_UPWARD))                   \
+	X(mad, "mad.rn.f32", "rrrr", u64, fma32(a, b, c, FE_TONEAREST))                   \
+	X(abs32, "abs.f32", "rr", u64, a & 0x7fffffff)                                    \
+	X(neg32, "neg.f32", "rr", u64, a ^ 0x80000000)                                    \
+	X(min, "min.f32", "rrr", u64, min32(a, b, false))                                 \
+	X(max, "max.f32", "rrr", u64, min32(a, b, true))                                  \
+	X(max_nan, "max.NaN.f32", "rrr", u64,                                             \
+	  f32(a) != f32(a) || f32(b) != f32(b) ? 0x7fffffff : min32(a, b, true))          \
+	X(min_ftz, "min.ftz.f32", "rrr", u64, min32(flush(a), flush(b), false))           \
+	X(copysign, "copysign.f32", "rrr", u64, (a & 0x80000000) | (b & 0x7fffffff))      \
+	X(testp, "testp.subnormal.f32", "pr", u64, (a & 0x7fffff) && !(a & 0x7f800000))   \
+	X(testp_inf, "testp.infinite.f32", "pr", u64, (a & 0x7fffffff) == 0x7f800000)     \
+	X(setp_lt, "setp.lt.f32", "prr", u64, f32(a) < f32(b))                            \
+	X(setp_ne, "setp.ne.f32", "prr", u64, f32(a) < f32(b) || f32(a) > f32(b))         \
+	X(setp_neu, "setp.neu.f32", "prr", u64, !(f32(a) == f32(b)))                      \
+	X(setp_geu, "setp.geu.f32", "prr", u64, !(f32(a) < f32(b)))                       \
+	X(setp_num, "setp.num.f32", "prr", u64, f32(a) == f32(a) && f32(b) == f32(b))     \
+	X(setp_nan, "setp.nan.f32", "prr", u64, f32(a) != f32(a) || f32(b) != f32(b))     \
+	X(setp_ftz, "setp.eq.ftz.f32", "prr", u64, f32(flush(a)) == f32(flush(b)))        \
+	X(slct, "slct.b32.f32", "rrrr", u64, f32(c) >= 0 ? a : b)
+
+#define N64(x) ((x) != (x) ? 0x7ff8000000000000 : w64(x))
+#define DOUBLE(X)                                                                        \
+	X(dadd_rz, "add.rz.f64", "ddd", u64, ROUNDED(FE_TOWARDZERO, N64(VD(a) + VD(b)))) \
+	X(dadd_rn, "add.f64", "ddd", u64, N64(VD(a) + VD(b)))                            \
+	X(dsub_rp, "sub.rp.f64", "ddd", u64, ROUNDED(FE_UPWARD, N64(VD(a) - VD(b))))     \
+	X(dmul_rm, "mul.rm.f64", "ddd", u64, ROUNDED(FE_DOWNWARD, N64(VD(a) * VD(b))))   \
+	X(ddiv_rn, "div.rn.f64", "ddd", u64, N64(VD(a) / VD(b)))                         \
+	X(dfma_rn, "fma.rn.f64", "dddd", u64, fma64(a, b, c, FE_TONEAREST))              \
+	X(dfma_rz, "fma.rz.f64", "dddd", u64, fma64(a, b, c, FE_TOWARDZERO))             \
+	X(dsqrt, "sqrt.rn.f64", "dd", u64, N64(sqrt(f64(a))))                            \
+	X(dneg, "neg.f64", "dd", u64, a ^ UINT64_C(1) << 63)                             \
+	X(dsetp, "setp.gtu.f64", "pdd", u64, !(f64(a) <= f64(b)))
+
+/* Where a value lies exactly between two codes as far as 128 bits tell: which side it is really on. */
+static int tie_side;
+
+/* Exact rounding of a wide value to a small format, by search: independent of how the engine does it. */
+static u64 round_to(__float128 x, int exponent_bits, int mantissa_bits, int mode)
+{
+	u64 top = ((UINT64_C(1) << exponent_bits) - 1) << mantissa_bits, lo = 0, hi = top;
+	bool negative = x < 0;
+	int bias = (1 << (exponent_bits - 1)) - 1;
+	__float128 below, above, magnitude = negative ? -x : x;
+
+	if (x != x)
+		return top | ((UINT64_C(1) << mantissa_bits) - 1);
+	/* The largest code whose value is not above the magnitude; infinity stands for the next power of two. */
+	while (lo < hi) {
+		u64 mid = lo + (hi - lo + 1) / 2;
+		int e = (int)(mid >> mantissa_bits);
+		__float128 v = (__float128)((mid & ((UINT64_C(1) << mantissa_bits) - 1)) |
+					    (e ? UINT64_C(1) << mantissa_bits : 0));
+
+		for (int s = (e ? e : 1) - bias - mantissa_bits; s < 0; s++)
+			v /= 2;
+		for (int s = (e ? e : 1) - bias - mantissa_bits; s > 0; s--)
+			v *= 2;
+		if (v <= magnitude)
+			lo = mid;
+		else
+			hi = mid - 1;
+		if (mid == lo || hi < mid)
+			continue;
+	}
+	for (int k = 0; k < 2; k++) {
+		u64 code = lo + (u64)k;
+		int e = (int)(code >> mantissa_bits);
+		__float128 v = (__float128)((code & ((UINT64_C(1) << mantissa_bits) - 1)) |
+					    (e ? UINT64_C(1) << mantissa_bits : 0));
+
+		for (int s = (e ? e : 1) - bias - mantissa_bits; s < 0; s++)
+			v /= 2;
+		for (int s = (e ? e : 1) - bias - mantissa_bits; s > 0; s--)
+			v *= 2;
+		*(k ? &above : &below) = v;
+	}
+	if (lo < top && magnitude != below) {
+		__float128 down = magnitude - below, up = above - magnitude;
+		bool away = mode == FE_TONEAREST  ? up < down || (up == down &&
+								  (tie_side ? tie_side > 0 : lo & 1))
+			    : mode == FE_UPWARD	  ? !negative
+			    : mode == FE_DOWNWARD ? negative
+						  : false;
+
+		lo += away;
+	} else if (lo == top && magnitude - magnitude == 0) {
+		bool stays = mode == FE_TOWARDZERO || (mode == FE_UPWARD && negative) ||
+			     (mode == FE_DOWNWARD && !negative);
+
+		lo -= stays;
+	}
+	return lo | (u64)negative << (exponent_bits + mantissa_bits);
+}
+
+static u64 sign_zero(u64 r, bool negative, int bits)
+{
+	return r ? r : (u64)negative << (bits - 1);
+}
+
+static u64 to_half(__float128 x, bool negative, int mode)
+{
+	return sign_zero(round_to(x, 5, 10, mode), negative, 16);
+}
+
+static u64 to_bf(__float128 x, bool negative, int mode)
+{
+	return sign_zero(round_to(x, 8, 7, mode), negative, 16);
+}
+
+static double half(u64 h)
+{
+	int e = (int)(h >> 10 & 31), m = (int)(h & 1023);
+	double v = e == 31 ? (m ? NAN : INFINITY) : e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
+
+	return h & 0x8000 ? -v : v;
+}
+
+static double bf(u64 h)
+{
+	return (double)f32(h << 16);
+}
+
+static bool sign_of(double x)
+{
+	return signbit(x);
+}
+
+static u64 to_int(double x, int width, bool is_signed, int mode, bool wide_nan)
+{
+	double r = mode == FE_TONEAREST	 ? nearbyint(x)
+		   : mode == FE_DOWNWARD ? floor(x)
+		   : mode == FE_UPWARD	 ? ceil(x)
+					 : trunc(x);
+	double high = ldexp(1, is_signed ? width - 1 : width), low = is_signed ? -high : 0;
+	u64 most = width == 64 ? (is_signed ? INT64_MAX : UINT64_MAX)
+			       : (UINT64_C(1) << (is_signed ? width - 1 : width)) - 1;
+
+	if (x != x)
+		return wide_nan ? UINT64_C(1) << (width - 1) : 0;
+	if (r >= high)
+		return most;
+	if (r < low)
+		return is_signed ? 0 - most - 1 : 0;
+	return is_signed ? (u64)(int64_t)r : (u64)r;
+}
+
+static u64 add16(double x, double y, u64 (*to)(__float128, bool, int))
+{
+	volatile double s = x + y;
+
+	return to((__float128)x + y, sign_of(s), FE_TONEAREST);
+}
+
+static u64 mul16(double x, double y, u64 (*to)(__float128, bool, int))
+{
+	return to((__float128)x * y, sign_of(x) != sign_of(y), FE_TONEAREST);
+}
+
+static u64 fma16(double x, double y, double z, u64 (*to)(__float128, bool, int))
+{
+	__float128 p = (__float128)x * y, s = p + z, t = s - p, lost = (p - (s - t)) + (z - t);
+
+	u64 r;
+
+	/* What even 113 bits lose only matters for which side of a tie the sum is on. */
+	tie_side = lost != lost || lost == 0 ? 0 : (lost > 0) == (s > 0) ? 1 : -1;
+	r = to(s, sign_of(x * y + z), FE_TONEAREST);
+	tie_side = 0;
+	return r;
+}
+
+static u64 pair(u64 lo, u64 hi)
+{
+	return (lo & 0xffff) | (hi & 0xffff) << 16;
+}
+
+#define HALVES(X)                                                                      \
+	X(h_add, "add.f16", "hhh", u64, add16(half(a), half(b), to_half))              \
+	X(h_mul, "mul.rn.f16", "hhh", u64, mul16(half(a), half(b), to_half))           \
+	X(h_fma, "fma.rn.f16", "hhhh", u64, fma16(half(a), half(b), half(c), to_half)) \
+	X(h_fma2, "fma.rn.f16x2", "rrrr", u64,                                         \
+	  pair(fma16(half(a & 0xffff), half(b & 0xffff), half(c & 0xffff), to_half),   \
+	       fma16(half(a >> 16), half(b >> 16), half(c >> 16), to_half)))           \
+	X(h_lt, "setp.lt.f16", "phh", u64, half(a) < half(b))                          \
+	X(b_fma, "fma.rn.bf16", "hhhh", u64, fma16(bf(a), bf(b), bf(c), to_bf))        \
+	X(b_add, "add.rn.bf16", "hhh", u64, add16(bf(a), bf(b), to_bf))                \
+	X(h_neg, "neg.f16", "hh", u64, a ^ 0x8000)                                     \
+	X(h_abs2, "abs.f16x2", "rr", u64, a & 0x7fff7fff)
+
+#define CONVERT(X)                                                                                 \
+	X(f16_f32, "cvt.rn.f16.f32", "hr", u64, to_half(f32(a), sign_of(f32(a)), FE_TONEAREST))    \
+	X(f16_f32_z, "cvt.rz.f16.f32", "hr", u64, to_half(f32(a), sign_of(f32(a)), FE_TOWARDZERO)) \
+	X(bf16_f32, "cvt.rn.bf16.f32", "hr", u64, to_bf(f32(a), sign_of(f32(a)), FE_TONEAREST))    \
+	X(f16_f64, "cvt.rn.f16.f64", "hd", u64, to_half(f64(a), sign_of(f64(a)), FE_TONEAREST))    \
+	X(f32_f16, "cvt.f32.f16", "rh", u64, w32((float)half(a)))                                  \
+	X(f32_bf16, "cvt.f32.bf16", "rh", u64, w32((float)bf(a)))                                  \
+	X(f64_f32, "cvt.f64.f32", "dr", u64, N64((double)f32(a)))                                  \
+	X(f32_f64, "cvt.rn.f32.f64", "rd", u64, w32((float)f64(a)))                                \
+	X(f32_f64_p, "cvt.rp.f32.f64", "rd", u64, ROUNDED(FE_UPWARD, w32((float)VD(a))))           \
+	X(f32_f64_z, "cvt.rz.f32.f64", "rd", u64, ROUNDED(FE_TOWARDZERO, w32((float)VD(a))))       \
+	X(f32_s32, "cvt.rn.f32.s32", "rr", u64, w32((float)(int32_t)(u32)a))                       \
+	X(f32_u32_z, "cvt.rz.f32.u32", "rr", u64,                                                  \
+	  ROUNDED(FE_TOWARDZERO, w32((float)*(volatile u32[]){(u32)a})))                           \
+	X(f32_u64, "cvt.rn.f32.u64", "rd", u64, w32((float)a))                                     \
+	X(f64_s64, "cvt.rn.f64.s64", "dd", u64, w64((double)(int64_t)a))                           \
+	X(f64_u64_p, "cvt.rp.f64.u64", "dd", u64,                                                  \
+	  ROUNDED(FE_UPWARD, w64((double)*(volatile u64[]){a})))                                   \
+	X(f64_u32, "cvt.rn.f64.u32", "dr", u64, w64((double)(u32)a))                               \
+	X(s32_f32, "cvt.rzi.s32.f32", "rr", u64, to_int(f32(a), 32, true, FE_TOWARDZERO, false))   \
+	X(s32_f32_n, "cvt.rni.s32.f32", "rr", u64, to_int(f32(a), 32, true, FE_TONEAREST, false))  \
+	X(u32_f32, "cvt.rzi.u32.f32", "rr", u64, to_int(f32(a), 32, false, FE_TOWARDZERO, false))  \
+	X(s64_f32, "cvt.rmi.s64.f32", "dr", u64, to_int(f32(a), 64, true, FE_DOWNWARD, true))      \
+	X(s32_f64, "cvt.rpi.s32.f64", "rd", u64, to_int(f64(a), 32, true, FE_UPWARD, true))        \
+	X(u64_f64, "cvt.rzi.u64.f64", "dd", u64, to_int(f64(a), 64, false, FE_TOWARDZERO, true))   \
+	X(s16_f32, "cvt.rzi.s16.f32", "hr", u64, to_int(f32(a), 16, true, FE_TOWARDZERO, false))   \
+	X(floor32, "cvt.rmi.f32.f32", "rr", u64, w32(floorf(f32(a))))                              \
+	X(rint64, "cvt.rni.f64.f64", "dd", u64, N64(nearbyint(f64(a))))                            \
+	X(sat32, "cvt.sat.f32.f32", "rr", u64, sat32(a))                                           \
+	X(tf32, "cvt.rna.tf32.f32", "rr", u64,                                                     \
+	  f32(a) != f32(a)		   ? 0x7fffffff                                            \
+	  : (a & 0x7fffffff) == 0x7f800000 ? a                                                     \
+					   : (a + 0x1000) & ~0x1fffull)
+
+static bool same_nan(u64 v)
+{
+	return (v & UINT64_C(0x7ff0000000000000)) == UINT64_C(0x7ff0000000000000) && v << 12;
+}
+
+SINGLE(CONFORMANCE_CASE)
+DOUBLE(CONFORMANCE_CASE)
+HALVES(CONFORMANCE_CASE)
+CONVERT(CONFORMANCE_CASE)
+
+TS_TEST(single)
+{
+	static const struct conformance cases[] = {SINGLE(CONFORMANCE_ROW)};
+
+	conformance_all(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+TS_TEST(doubles)
+{
+	static const struct conformance cases[] = {DOUBLE(CONFORMANCE_ROW)};
+
+	conformance_nan64 = same_nan;
+	conformance_all(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+TS_TEST(halves)
+{
+	static const struct conformance cases[] = {HALVES(CONFORMANCE_ROW)};
+
+	conformance_all(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+TS_TEST(convert)
+{
+	static const struct conformance cases[] = {CONVERT(CONFORMANCE_ROW)};
+
+	conformance_nan64 = same_nan;
+	conformance_all(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+/* The bounds that the ISA states, or tighter ones of README.md. */
+static void approximate(const char *op, double (*exact)(double), double low, double high,
+			double relative, double absolute)
+{
+	enum {
+		N = 4096
+	};
+	struct conformance c = {op, "rr", NULL};
+	struct device d;
+	char text[4096];
+	u64 o, in;
+	float *x, *y;
+
+	conformance_text(&c, text, sizeof(text));
+	device_open(&d, text);
+	o = device_alloc(&d, N * 8);
+	in = device_alloc(&d, N * 8);
+	for (int i = 0; i < N; i++)
+		*(float *)((u64 *)device_host(&d, in) + i) =
+			(float)(low + (high - low) * i / (N - 1));
+	DEVICE_RUN(&d, "k", N / 128, 128, o, in, in, in);
+	for (int i = 0; i < N; i++) {
+		x = (float *)((u64 *)device_host(&d, in) + i);
+		y = (float *)((u64 *)device_host(&d, o) + i);
+		double want = exact((double)*x), error = fabs((double)*y - want);
+
+		if (!(error <= absolute || error <= relative * fabs(want))) {
+			fprintf(stderr, "%s of %a: %a, not %a\n", op, (double)*x, (double)*y, want);
+			exit(1);
+		}
+	}
+	device_close(&d);
+}
+
+static double exact_rsqrt(double x)
+{
+	return 1 / sqrt(x);
+}
+
+static double exact_rcp(double x)
+{
+	return 1 / x;
+}
+
+TS_TEST(approximations)
+{
+	approximate("sin.approx.f32", sin, -3.2, 3.2, 0x1p-23, 0x1p-26);
+	approximate("cos.approx.f32", cos, -3.2, 3.2, 0x1p-23, 0x1p-26);
+	approximate("ex2.approx.f32", exp2, -100, 100, 0x1p-23, 0);
+	approximate("lg2.approx.f32", log2, 0.01, 100, 0x1p-23, 0x1p-26);
+	approximate("tanh.approx.f32", tanh, -5, 5, 0x1p-23, 0);
+	approximate("rsqrt.approx.f32", exact_rsqrt, 0.001, 1000, 0x1p-23, 0);
+	approximate("rcp.approx.ftz.f32", exact_rcp, 0.001, 1000, 0x1p-23, 0);
+	approximate("sqrt.approx.f32", sqrt, 0, 1000, 0x1p-23, 0);
+}
