@@ -105,9 +105,12 @@ const char *ts_block_header_check(const struct ts_sbt_block_header *header);
 
 bool ts_block_checksum_ok(const struct ts_sbt_block_header *header, const uint8_t *stored);
 
-/* Decompresses and checks a payload. 0, -ENOMEM, or TS_SBT_E_CORRUPT and *ret_why. */
+/*
+ * Decompresses and checks a payload. `is_newer`: the file is of a later minor version, its blocks may have columns
+ * that are not known. 0, -ENOMEM, or TS_SBT_E_CORRUPT and *ret_why.
+ */
 int ts_block_payload(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
-		     const uint8_t *stored, uint8_t **ret_raw, const char **ret_why);
+		     bool is_newer, const uint8_t *stored, uint8_t **ret_raw, const char **ret_why);
 
 /* Decodes rows in order, some at a time; can be copied to come back to where it stands. */
 struct ts_block_decoder {

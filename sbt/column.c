@@ -8,8 +8,6 @@
 
 #include "sbt/column.h"
 
-#define VARINT_MAX_BYTES 10
-
 static inline uint64_t zigzag(uint64_t difference)
 {
 	return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
@@ -149,7 +147,7 @@ int ts_column_encode(struct ts_buffer *out, const void *values, uint32_t n_value
 	r = ts_buffer_reserve(out,
 			      encoding == TS_SBT_CONSTANT
 				      ? n
-				      : (size_t)n_values * VARINT_MAX_BYTES + raw,
+				      : (size_t)n_values * TS_VARINT_MAX_BYTES + raw,
 			      &at);
 	if (r)
 		return r;
@@ -197,7 +195,7 @@ const char *ts_column_decoder_init(struct ts_column_decoder *decoder,
 		if (header->width != 1 && header->width != 2 && header->width != 4 &&
 		    header->width != 8)
 			return "a column of differences has a width that is no integer's";
-		if (n_bytes < n_values || n_bytes > n_values * VARINT_MAX_BYTES)
+		if (n_bytes < n_values || n_bytes > n_values * TS_VARINT_MAX_BYTES)
 			return "a column of differences has the wrong size";
 		break;
 	default:

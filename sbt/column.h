@@ -7,6 +7,8 @@
 #include "sbt/buffer.h"
 #include "sbt/format.h"
 
+#define TS_VARINT_MAX_BYTES 10
+
 /*
  * Appends the encoded values to `out` and tells how in *ret_header (id excepted). `base` NULL: DELTA is
  * tried, else DIFF against it. Whatever comes out no smaller than the values themselves stays RAW.

@@ -35,11 +35,35 @@ bool ts_block_checksum_ok(const struct ts_sbt_block_header *header, const uint8_
 	return header->payload_checksum == ts_crc32c(stored, header->stored_bytes);
 }
 
+/*
+ * What rows of a type can take at most: their column directory, and of each column the widest encoding. A few
+ * bytes of zstd can stand for any number, so this is looked at before. Lists are bounded by the
+ * general limit alone; a newer minor version may have columns of any width.
+ */
+static uint64_t max_raw_bytes(const struct ts_sbt_block_header *header, bool is_newer)
+{
+	const struct ts_row_schema *schema = ts_sbt_schema(header->type);
+	uint64_t row_bytes = is_newer ? header->n_columns * TS_SBT_MAX_WIDTH : 0;
+
+	if (!schema)
+		return TS_SBT_MAX_RAW_BYTES;
+	for (unsigned c = 0; c < schema->n_columns; c++)
+		row_bytes += schema->columns[c].width > TS_VARINT_MAX_BYTES
+				     ? schema->columns[c].width
+				     : TS_VARINT_MAX_BYTES;
+	return header->n_columns * sizeof(struct ts_sbt_column_header) + header->n_rows * row_bytes;
+}
+
 int ts_block_payload(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
-		     const uint8_t *stored, uint8_t **ret_raw, const char **ret_why)
+		     bool is_newer, const uint8_t *stored, uint8_t **ret_raw, const char **ret_why)
 {
 	uint8_t *raw;
 	size_t n;
+
+	if (header->raw_bytes > max_raw_bytes(header, is_newer)) {
+		*ret_why = "a block is larger than its rows can be";
+		return TS_SBT_E_CORRUPT;
+	}
 
 	if (!ts_block_checksum_ok(header, stored)) {
 		*ret_why = "a block's checksum is wrong";

@@ -32,6 +32,7 @@ struct ts_sbt_reader {
 	struct ts_sbt_error error;
 	enum ts_sbt_file_state state;
 	bool has_index; /* the list of blocks is the index's */
+	bool is_newer;	/* of a later minor version */
 	char format[32];
 	uint64_t file_bytes;
 	uint64_t whole_bytes; /* up to the end of the last whole block, or of the end marker */

@@ -288,6 +288,7 @@ static int walk_index(struct ts_sbt_reader *reader, struct ts_sbt_reader *index,
 	/* A list of its own, which begins where the index does. */
 	index->fd = reader->fd;
 	index->zstd = reader->zstd;
+	index->is_newer = reader->is_newer;
 	index->file_bytes = marker->index_off + marker->index_bytes;
 	index->whole_bytes = marker->index_off;
 	index->first_sequence = marker->n_blocks;
@@ -409,6 +410,7 @@ int ts_sbt_reader_open(int fd, struct ts_sbt_reader **ret_reader, struct ts_sbt_
 	if (!r) {
 		snprintf(reader->format, sizeof(reader->format), "SBT %u.%u", header.major,
 			 header.minor);
+		reader->is_newer = header.minor > TS_SBT_MINOR;
 		reader->whole_bytes = sizeof(header);
 		r = list_blocks(reader);
 	}
@@ -511,7 +513,7 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 	if (r)
 		return ts_sbt_reader_fail(reader, r, block->off, "%s",
 					  r < 0 ? strerror(-r) : "the file ends inside a block");
-	r = ts_block_payload(reader->zstd, &header, bytes, ret_raw, &why);
+	r = ts_block_payload(reader->zstd, &header, reader->is_newer, bytes, ret_raw, &why);
 	if (r)
 		return ts_sbt_reader_fail(reader, r, block->off + sizeof(header), "%s",
 					  r < 0 ? strerror(-r) : why);

@@ -31,6 +31,7 @@ struct verifier {
 	int fd;
 	uint64_t file_bytes;
 	bool locked;
+	bool is_newer; /* of a later minor version */
 	const struct ts_sbt_verify_options *options;
 	struct ts_sbt_verify_report report;
 	struct ZSTD_DCtx_s *zstd;
@@ -335,7 +336,7 @@ static int check_block(struct verifier *v, const struct ts_sbt_block_header *hea
 		else if (header->flags & TS_SBT_BLOCK_REQUIRED)
 			why = "a block that must be understood is of an unknown type";
 	} else {
-		r = ts_block_payload(v->zstd, header, stored, &raw, &why);
+		r = ts_block_payload(v->zstd, header, v->is_newer, stored, &raw, &why);
 		if (!r)
 			r = check_payload(v, header, raw, &why);
 	}
@@ -492,6 +493,8 @@ int ts_sbt_verify(int fd, const struct ts_sbt_verify_options *options,
 		r = ts_sbt_check_file_header(fd, v.file_bytes, &header, &v.report.first);
 		if (r)
 			v.report.n_findings = 1;
+		else
+			v.is_newer = header.minor > TS_SBT_MINOR;
 	}
 	if (!r) {
 		v.zstd = ZSTD_createDCtx();

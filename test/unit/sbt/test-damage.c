@@ -271,6 +271,41 @@ TS_TEST(too_many_blocks)
 	close(fd);
 }
 
+/* A few rows that claim many bytes are refused before they are decompressed. */
+TS_TEST(rows_bound_their_bytes)
+{
+	uint8_t stored[8] = "no zstd", *raw;
+	struct ts_sbt_block_header header = {.type = TS_ROW_MARK,
+					     .flags = TS_SBT_BLOCK_ZSTD,
+					     .n_columns = 2,
+					     .n_rows = 3,
+					     .stored_bytes = sizeof(stored),
+					     .raw_bytes = TS_SBT_MAX_RAW_BYTES};
+	const struct ts_row_schema *schema = ts_row_schema(TS_ROW_MARK);
+	uint64_t most = 2 * sizeof(struct ts_sbt_column_header) + 3ull * schema->n_columns * 10;
+	static const char *const too_large = "a block is larger than its rows can be";
+	const char *why;
+
+	header.payload_checksum = ts_crc32c(stored, sizeof(stored));
+	ts_check_int(ts_block_payload(NULL, &header, false, stored, &raw, &why), TS_SBT_E_CORRUPT);
+	ts_check_str(why, too_large);
+	header.flags = 0;
+	header.raw_bytes = most + 1;
+	ts_check_int(ts_block_payload(NULL, &header, false, stored, &raw, &why), TS_SBT_E_CORRUPT);
+	ts_check_str(why, too_large);
+	/* As many as they can have, or of columns that a later version may have added. */
+	header.stored_bytes = header.raw_bytes = sizeof(stored);
+	ts_check_int(ts_block_payload(NULL, &header, false, stored, &raw, &why), 0);
+	free(raw);
+	header.n_rows = 0;
+	header.n_columns = 0;
+	ts_check_int(ts_block_payload(NULL, &header, false, stored, &raw, &why), TS_SBT_E_CORRUPT);
+	header.n_rows = 1;
+	header.n_columns = 1;
+	ts_check_int(ts_block_payload(NULL, &header, true, stored, &raw, &why), 0);
+	free(raw);
+}
+
 /* What looks like a block but has a number that was there before, is the contents of another: no successor. */
 TS_TEST(search_wants_a_successor)
 {
@@ -372,6 +407,7 @@ static void append_block(struct ts_buffer *file, struct ts_buffer *blocks, uint6
 static int newer_file(uint16_t flags, uint16_t major, uint64_t incompatible)
 {
 	struct ts_sbt_file_header header = {.major = major,
+					    .minor = TS_SBT_MINOR + 1,
 					    .n_bytes = sizeof(header),
 					    .compatible_flags = UINT64_MAX,
 					    .incompatible_flags = incompatible};
