@@ -89,7 +89,7 @@ API int cudaMemcpyAsync_ptsz(void *dst, const void *src, size_t count, int32_t k
 }
 
 /* Part of a device variable. */
-static int part_of(const void *symbol, size_t count, size_t offset, void **ret_address)
+int symbol_part(const void *symbol, size_t count, size_t offset, void **ret_address)
 {
 	uint64_t where;
 	size_t bytes;
@@ -109,7 +109,7 @@ static int copy_to_symbol(const void *symbol, const void *src, size_t count, siz
 			  int32_t kind, bool own)
 {
 	void *dst;
-	int r = part_of(symbol, count, offset, &dst);
+	int r = symbol_part(symbol, count, offset, &dst);
 
 	if (r)
 		return r;
@@ -122,7 +122,7 @@ static int copy_from_symbol(void *dst, const void *symbol, size_t count, size_t 
 			    int32_t kind, bool own)
 {
 	void *src;
-	int r = part_of(symbol, count, offset, &src);
+	int r = symbol_part(symbol, count, offset, &src);
 
 	if (r)
 		return r;
@@ -135,7 +135,7 @@ static int copy_to_symbol_async(const void *symbol, const void *src, size_t coun
 				int32_t kind, void *stream, bool own)
 {
 	void *dst;
-	int r = part_of(symbol, count, offset, &dst);
+	int r = symbol_part(symbol, count, offset, &dst);
 
 	if (r)
 		return r;
@@ -148,7 +148,7 @@ static int copy_from_symbol_async(void *dst, const void *symbol, size_t count, s
 				  int32_t kind, void *stream, bool own)
 {
 	void *src;
-	int r = part_of(symbol, count, offset, &src);
+	int r = symbol_part(symbol, count, offset, &src);
 
 	if (r)
 		return r;
@@ -348,7 +348,19 @@ API int cudaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const void *src, size_t
 		  copy_2d_async(dst, dpitch, src, spitch, width, height, kind, stream, true));
 }
 
-static int fill_3d(struct ts_cu_memcpy_3d *c, const struct ts_cuda_memcpy_3d_parms *p)
+int copy_fill_1d(struct ts_cu_memcpy_3d *c, void *dst, const void *src, size_t count, int32_t kind)
+{
+	struct ts_cuda_memcpy_3d_parms p = {
+		.src_ptr = {(void *)(uintptr_t)src, count, count, 1},
+		.dst_ptr = {dst, count, count, 1},
+		.extent = {count, 1, 1},
+		.kind = kind,
+	};
+
+	return copy_fill_3d(c, &p);
+}
+
+int copy_fill_3d(struct ts_cu_memcpy_3d *c, const struct ts_cuda_memcpy_3d_parms *p)
 {
 	int r = ready();
 
@@ -385,7 +397,7 @@ static int fill_3d(struct ts_cu_memcpy_3d *c, const struct ts_cuda_memcpy_3d_par
 static int copy_3d(const struct ts_cuda_memcpy_3d_parms *p, bool own)
 {
 	struct ts_cu_memcpy_3d c;
-	int r = fill_3d(&c, p);
+	int r = copy_fill_3d(&c, p);
 
 	return r ? r : (own ? cuMemcpy3D_v2_ptds : cuMemcpy3D_v2)(&c);
 }
@@ -393,7 +405,7 @@ static int copy_3d(const struct ts_cuda_memcpy_3d_parms *p, bool own)
 static int copy_3d_async(const struct ts_cuda_memcpy_3d_parms *p, void *stream, bool own)
 {
 	struct ts_cu_memcpy_3d c;
-	int r = fill_3d(&c, p);
+	int r = copy_fill_3d(&c, p);
 
 	return r ? r : (own ? cuMemcpy3DAsync_v2_ptsz : cuMemcpy3DAsync_v2)(&c, stream);
 }

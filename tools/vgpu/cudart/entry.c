@@ -80,152 +80,66 @@ API int cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **func_pt
 					 true));
 }
 
-static int stream_begin_capture(void *stream, int32_t mode, bool own)
-{
-	return TS_CUDA_ERROR_NOT_SUPPORTED;
-}
+/* Memory and events of other processes. */
+struct ipc_handle {
+	char bytes[64];
+};
 
-static int stream_end_capture(void *stream, void **graph, bool own)
-{
-	return TS_CUDA_ERROR_NOT_SUPPORTED;
-}
-
-static int stream_get_capture_info(void *stream, int32_t *capture_status_out, uint64_t *id_out,
-				   void **graph_out, const void ***dependencies_out,
-				   const void **edge_data_out, size_t *num_dependencies_out,
-				   bool own)
+static int refuse(void)
 {
 	int r = ready();
 
-	return r ? r
-		 : (own ? cuStreamIsCapturing_ptsz : cuStreamIsCapturing)(stream,
-									  capture_status_out);
+	return r ? r : TS_CUDA_ERROR_NOT_SUPPORTED;
 }
 
-static int graph_create(void **graph, uint32_t flags)
+API int cudaIpcGetEventHandle(void *handle, void *event)
 {
-	return TS_CUDA_ERROR_NOT_SUPPORTED;
+	struct {
+		void *handle;
+		void *event;
+	} params = {handle, event};
+
+	return RT(cudaIpcGetEventHandle_v4010, "cudaIpcGetEventHandle", &params, refuse());
 }
 
-static int graph_instantiate(void **graph_exec, void *graph, uint64_t flags)
+API int cudaIpcOpenEventHandle(void **event, struct ipc_handle handle)
 {
-	return TS_CUDA_ERROR_NOT_SUPPORTED;
+	struct {
+		void **event;
+		struct ipc_handle handle;
+	} params = {event, handle};
+
+	return RT(cudaIpcOpenEventHandle_v4010, "cudaIpcOpenEventHandle", &params, refuse());
 }
 
-static int graph_launch(void *graph_exec, void *stream, bool own)
+API int cudaIpcGetMemHandle(void *handle, void *dev_ptr)
 {
-	return TS_CUDA_ERROR_NOT_SUPPORTED;
+	struct {
+		void *handle;
+		void *dev_ptr;
+	} params = {handle, dev_ptr};
+
+	return RT(cudaIpcGetMemHandle_v4010, "cudaIpcGetMemHandle", &params, refuse());
 }
 
-static int graph_destroy(void *graph)
+API int cudaIpcOpenMemHandle(void **dev_ptr, struct ipc_handle handle, uint32_t flags)
 {
-	return TS_CUDA_ERROR_NOT_SUPPORTED;
+	struct {
+		void **dev_ptr;
+		struct ipc_handle handle;
+		uint32_t flags;
+	} params = {dev_ptr, handle, flags};
+
+	return RT(cudaIpcOpenMemHandle_v4010, "cudaIpcOpenMemHandle", &params, refuse());
 }
 
-API int cudaStreamBeginCapture(void *stream, int32_t mode)
+API int cudaIpcCloseMemHandle(void *dev_ptr)
 {
-	struct ts_cuda_stream_begin_capture_params params = {stream, mode};
+	struct {
+		void *dev_ptr;
+	} params = {dev_ptr};
 
-	return RT(cudaStreamBeginCapture_v10000, "cudaStreamBeginCapture", &params,
-		  stream_begin_capture(stream, mode, false));
-}
-
-API int cudaStreamBeginCapture_ptsz(void *stream, int32_t mode)
-{
-	struct ts_cuda_stream_begin_capture_params params = {stream, mode};
-
-	return RT(cudaStreamBeginCapture_ptsz_v10000, "cudaStreamBeginCapture_ptsz", &params,
-		  stream_begin_capture(stream, mode, true));
-}
-
-API int cudaStreamEndCapture(void *stream, void **graph)
-{
-	struct ts_cuda_stream_end_capture_params params = {stream, graph};
-
-	return RT(cudaStreamEndCapture_v10000, "cudaStreamEndCapture", &params,
-		  stream_end_capture(stream, graph, false));
-}
-
-API int cudaStreamEndCapture_ptsz(void *stream, void **graph)
-{
-	struct ts_cuda_stream_end_capture_params params = {stream, graph};
-
-	return RT(cudaStreamEndCapture_ptsz_v10000, "cudaStreamEndCapture_ptsz", &params,
-		  stream_end_capture(stream, graph, true));
-}
-
-API int cudaStreamGetCaptureInfo(void *stream, int32_t *capture_status_out, uint64_t *id_out,
-				 void **graph_out, const void ***dependencies_out,
-				 const void **edge_data_out, size_t *num_dependencies_out)
-{
-	struct ts_cuda_stream_get_capture_info_params params = {
-		stream,	       capture_status_out,  id_out, graph_out, dependencies_out,
-		edge_data_out, num_dependencies_out};
-
-	return RT(cudaStreamGetCaptureInfo_v12030, "cudaStreamGetCaptureInfo", &params,
-		  stream_get_capture_info(stream, capture_status_out, id_out, graph_out,
-					  dependencies_out, edge_data_out, num_dependencies_out,
-					  false));
-}
-
-API int cudaStreamGetCaptureInfo_ptsz(void *stream, int32_t *capture_status_out, uint64_t *id_out,
-				      void **graph_out, const void ***dependencies_out,
-				      const void **edge_data_out, size_t *num_dependencies_out)
-{
-	struct ts_cuda_stream_get_capture_info_params params = {
-		stream,	       capture_status_out,  id_out, graph_out, dependencies_out,
-		edge_data_out, num_dependencies_out};
-
-	return RT(cudaStreamGetCaptureInfo_ptsz_v12030, "cudaStreamGetCaptureInfo_ptsz", &params,
-		  stream_get_capture_info(stream, capture_status_out, id_out, graph_out,
-					  dependencies_out, edge_data_out, num_dependencies_out,
-					  true));
-}
-
-API int cudaGraphCreate(void **graph, uint32_t flags)
-{
-	struct ts_cuda_graph_create_params params = {graph, flags};
-
-	return RT(cudaGraphCreate_v10000, "cudaGraphCreate", &params, graph_create(graph, flags));
-}
-
-API int cudaGraphInstantiate(void **graph_exec, void *graph, uint64_t flags)
-{
-	struct ts_cuda_graph_instantiate_params params = {graph_exec, graph, flags};
-
-	return RT(cudaGraphInstantiate_v12000, "cudaGraphInstantiate", &params,
-		  graph_instantiate(graph_exec, graph, flags));
-}
-
-API int cudaGraphLaunch(void *graph_exec, void *stream)
-{
-	struct ts_cuda_graph_launch_params params = {graph_exec, stream};
-
-	return RT(cudaGraphLaunch_v10000, "cudaGraphLaunch", &params,
-		  graph_launch(graph_exec, stream, false));
-}
-
-API int cudaGraphLaunch_ptsz(void *graph_exec, void *stream)
-{
-	struct ts_cuda_graph_launch_params params = {graph_exec, stream};
-
-	return RT(cudaGraphLaunch_ptsz_v10000, "cudaGraphLaunch_ptsz", &params,
-		  graph_launch(graph_exec, stream, true));
-}
-
-API int cudaGraphDestroy(void *graph)
-{
-	struct ts_cuda_graph_destroy_params params = {graph};
-
-	return RT(cudaGraphDestroy_v10000, "cudaGraphDestroy", &params, graph_destroy(graph));
-}
-
-API int cudaGraphExecDestroy(void *graph_exec)
-{
-	struct ts_cuda_graph_exec_destroy_params params = {graph_exec};
-
-	return RT(cudaGraphExecDestroy_v10000, "cudaGraphExecDestroy", &params,
-		  graph_destroy(graph_exec));
+	return RT(cudaIpcCloseMemHandle_v4010, "cudaIpcCloseMemHandle", &params, refuse());
 }
 
 /* Tables between NVIDIA's libraries; nothing of theirs works over this runtime. */

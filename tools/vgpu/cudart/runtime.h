@@ -77,6 +77,12 @@ void error_keep(int error);
 /* The driver started; and a context current: the thread's device's primary one where there is none. */
 int start(void);
 int ready(void);
+/* The driver's answer, once there is a context. */
+#define READY(call)                       \
+	({                                \
+		int ready_ = ready();     \
+		ready_ ? ready_ : (call); \
+	})
 /* The device of the current context, or the one that would be. */
 int device_current(int32_t *ret_device);
 
@@ -93,3 +99,9 @@ int kernel_of(const void *func, void **ret_kernel);
 const char *symbol_name(const void *func);
 /* Where a device variable lies in the current context; TS_CUDA_ERROR_INVALID_SYMBOL. */
 int variable_of(const void *symbol, uint64_t *ret_address, size_t *ret_bytes);
+
+/* Copies in the driver's words, for nodes of graphs. */
+int copy_fill_1d(struct ts_cu_memcpy_3d *c, void *dst, const void *src, size_t count, int32_t kind);
+int copy_fill_3d(struct ts_cu_memcpy_3d *c, const struct ts_cuda_memcpy_3d_parms *p);
+/* Part of a device variable. */
+int symbol_part(const void *symbol, size_t count, size_t offset, void **ret_address);

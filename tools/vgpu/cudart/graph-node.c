@@ -1,0 +1,1000 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nodes of graphs, where the runtime's words for what they do differ from the driver's: kernels are named by host functions,
+ * copies by pitched pointers.
+ */
+#include <string.h>
+
+#include "tools/vgpu/cudart/runtime.h"
+
+struct kernel_node_params {
+	void *func;
+	struct ts_cuda_dim3 grid_dim, block_dim;
+	uint32_t shared_mem_bytes;
+	void **kernel_params;
+	void **extra;
+};
+
+/* The driver's has the same fields in the same places. */
+struct memset_node_params {
+	void *dst;
+	size_t pitch;
+	uint32_t value, element_size;
+	size_t width, height;
+};
+
+_Static_assert(sizeof(struct memset_node_params) == sizeof(struct ts_cu_memset_node_params),
+	       "one layout");
+
+static const struct ts_cu_memset_node_params *driver_set(const struct memset_node_params *params)
+{
+	return (const struct ts_cu_memset_node_params *)params;
+}
+
+static int read_kernel(const struct kernel_node_params *p, struct ts_cu_kernel_node_params *ret)
+{
+	void *kernel;
+	int r = ready();
+
+	if (r)
+		return r;
+	if (!p)
+		return TS_CUDA_ERROR_INVALID_VALUE;
+	r = kernel_of(p->func, &kernel);
+	if (r)
+		return r;
+	*ret = (struct ts_cu_kernel_node_params){
+		.grid_dim_x = p->grid_dim.x,
+		.grid_dim_y = p->grid_dim.y,
+		.grid_dim_z = p->grid_dim.z,
+		.block_dim_x = p->block_dim.x,
+		.block_dim_y = p->block_dim.y,
+		.block_dim_z = p->block_dim.z,
+		.shared_mem_bytes = p->shared_mem_bytes,
+		.kernel_params = p->kernel_params,
+		.extra = p->extra,
+		.kern = kernel,
+	};
+	return 0;
+}
+
+static int kernel_result(int r)
+{
+	return r == TS_CU_ERROR_INVALID_HANDLE ? TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION : r;
+}
+
+static int add_kernel(void **graph_node, void *graph, const void **dependencies,
+		      size_t num_dependencies, const struct kernel_node_params *node_params)
+{
+	struct ts_cu_kernel_node_params p;
+	int r = read_kernel(node_params, &p);
+
+	return r ? r
+		 : kernel_result(cuGraphAddKernelNode_v2(graph_node, graph, dependencies,
+							 num_dependencies, &p));
+}
+
+/* The function is answered as a kernel's handle, which every call that takes a function takes. */
+static int kernel_get(void *node, struct kernel_node_params *node_params)
+{
+	struct ts_cu_kernel_node_params p;
+	int r = READY(cuGraphKernelNodeGetParams_v2(node, &p));
+
+	if (r)
+		return r;
+	if (!node_params)
+		return TS_CUDA_ERROR_INVALID_VALUE;
+	*node_params = (struct kernel_node_params){
+		.func = p.kern ? p.kern : p.func,
+		.grid_dim = {p.grid_dim_x, p.grid_dim_y, p.grid_dim_z},
+		.block_dim = {p.block_dim_x, p.block_dim_y, p.block_dim_z},
+		.shared_mem_bytes = p.shared_mem_bytes,
+		.kernel_params = p.kernel_params,
+	};
+	return 0;
+}
+
+static int kernel_set(void *node, const struct kernel_node_params *node_params)
+{
+	struct ts_cu_kernel_node_params p;
+	int r = read_kernel(node_params, &p);
+
+	return r ? r : kernel_result(cuGraphKernelNodeSetParams_v2(node, &p));
+}
+
+static int exec_kernel_set(void *graph_exec, void *node,
+			   const struct kernel_node_params *node_params)
+{
+	struct ts_cu_kernel_node_params p;
+	int r = read_kernel(node_params, &p);
+
+	return r ? r : kernel_result(cuGraphExecKernelNodeSetParams_v2(graph_exec, node, &p));
+}
+
+static int add_copy(int r, void **graph_node, void *graph, const void **dependencies,
+		    size_t num_dependencies, const struct ts_cu_memcpy_3d *copy)
+{
+	return r ? r
+		 : cuGraphAddMemcpyNode(graph_node, graph, dependencies, num_dependencies, copy,
+					NULL);
+}
+
+static int add_memcpy(void **graph_node, void *graph, const void **dependencies,
+		      size_t num_dependencies, const struct ts_cuda_memcpy_3d_parms *copy_params)
+{
+	struct ts_cu_memcpy_3d c;
+	int r = copy_fill_3d(&c, copy_params);
+
+	return add_copy(r, graph_node, graph, dependencies, num_dependencies, &c);
+}
+
+static int add_memcpy_1d(void **graph_node, void *graph, const void **dependencies,
+			 size_t num_dependencies, void *dst, const void *src, size_t count,
+			 int32_t kind)
+{
+	struct ts_cu_memcpy_3d c;
+	int r = copy_fill_1d(&c, dst, src, count, kind);
+
+	return add_copy(r, graph_node, graph, dependencies, num_dependencies, &c);
+}
+
+static int fill_to_symbol(struct ts_cu_memcpy_3d *c, const void *symbol, const void *src,
+			  size_t count, size_t offset, int32_t kind)
+{
+	void *dst;
+	int r = symbol_part(symbol, count, offset, &dst);
+
+	return r ? r : copy_fill_1d(c, dst, src, count, kind);
+}
+
+static int fill_from_symbol(struct ts_cu_memcpy_3d *c, void *dst, const void *symbol, size_t count,
+			    size_t offset, int32_t kind)
+{
+	void *src;
+	int r = symbol_part(symbol, count, offset, &src);
+
+	return r ? r : copy_fill_1d(c, dst, src, count, kind);
+}
+
+static int add_to_symbol(void **graph_node, void *graph, const void **dependencies,
+			 size_t num_dependencies, const void *symbol, const void *src, size_t count,
+			 size_t offset, int32_t kind)
+{
+	struct ts_cu_memcpy_3d c;
+	int r = fill_to_symbol(&c, symbol, src, count, offset, kind);
+
+	return add_copy(r, graph_node, graph, dependencies, num_dependencies, &c);
+}
+
+static int add_from_symbol(void **graph_node, void *graph, const void **dependencies,
+			   size_t num_dependencies, void *dst, const void *symbol, size_t count,
+			   size_t offset, int32_t kind)
+{
+	struct ts_cu_memcpy_3d c;
+	int r = fill_from_symbol(&c, dst, symbol, count, offset, kind);
+
+	return add_copy(r, graph_node, graph, dependencies, num_dependencies, &c);
+}
+
+static int32_t kind_of(int32_t src, int32_t dst)
+{
+	if (src == TS_CU_MEMORYTYPE_UNIFIED || dst == TS_CU_MEMORYTYPE_UNIFIED)
+		return TS_CUDA_MEMCPY_DEFAULT;
+	if (src == TS_CU_MEMORYTYPE_HOST)
+		return dst == TS_CU_MEMORYTYPE_HOST ? TS_CUDA_MEMCPY_HOST_TO_HOST
+						    : TS_CUDA_MEMCPY_HOST_TO_DEVICE;
+	return dst == TS_CU_MEMORYTYPE_HOST ? TS_CUDA_MEMCPY_DEVICE_TO_HOST
+					    : TS_CUDA_MEMCPY_DEVICE_TO_DEVICE;
+}
+
+static int memcpy_get(void *node, struct ts_cuda_memcpy_3d_parms *node_params)
+{
+	struct ts_cu_memcpy_3d c;
+	int r = READY(cuGraphMemcpyNodeGetParams(node, &c));
+
+	if (r)
+		return r;
+	if (!node_params)
+		return TS_CUDA_ERROR_INVALID_VALUE;
+	*node_params = (struct ts_cuda_memcpy_3d_parms){
+		.src_pos = {c.src_x_in_bytes, c.src_y, c.src_z},
+		.src_ptr = {(void *)(uintptr_t)(c.src_memory_type == TS_CU_MEMORYTYPE_HOST
+							? address(c.src_host)
+							: c.src_device),
+			    c.src_pitch, c.width_in_bytes, c.src_height},
+		.dst_pos = {c.dst_x_in_bytes, c.dst_y, c.dst_z},
+		.dst_ptr = {(void *)(uintptr_t)(c.dst_memory_type == TS_CU_MEMORYTYPE_HOST
+							? address(c.dst_host)
+							: c.dst_device),
+			    c.dst_pitch, c.width_in_bytes, c.dst_height},
+		.extent = {c.width_in_bytes, c.height, c.depth},
+		.kind = kind_of(c.src_memory_type, c.dst_memory_type),
+	};
+	return 0;
+}
+
+/* A copy that was read, into a node of a graph or, where there is one, of an executable graph. */
+static int set_copy(int r, void *graph_exec, void *node, const struct ts_cu_memcpy_3d *copy)
+{
+	if (r)
+		return r;
+	return graph_exec ? cuGraphExecMemcpyNodeSetParams(graph_exec, node, copy, NULL)
+			  : cuGraphMemcpyNodeSetParams(node, copy);
+}
+
+static int memcpy_set(void *graph_exec, void *node, const struct ts_cuda_memcpy_3d_parms *p)
+{
+	struct ts_cu_memcpy_3d c;
+	int r = copy_fill_3d(&c, p);
+
+	return set_copy(r, graph_exec, node, &c);
+}
+
+static int memcpy_set_1d(void *graph_exec, void *node, void *dst, const void *src, size_t count,
+			 int32_t kind)
+{
+	struct ts_cu_memcpy_3d c;
+	int r = copy_fill_1d(&c, dst, src, count, kind);
+
+	return set_copy(r, graph_exec, node, &c);
+}
+
+static int set_to_symbol(void *graph_exec, void *node, const void *symbol, const void *src,
+			 size_t count, size_t offset, int32_t kind)
+{
+	struct ts_cu_memcpy_3d c;
+	int r = fill_to_symbol(&c, symbol, src, count, offset, kind);
+
+	return set_copy(r, graph_exec, node, &c);
+}
+
+static int set_from_symbol(void *graph_exec, void *node, void *dst, const void *symbol,
+			   size_t count, size_t offset, int32_t kind)
+{
+	struct ts_cu_memcpy_3d c;
+	int r = fill_from_symbol(&c, dst, symbol, count, offset, kind);
+
+	return set_copy(r, graph_exec, node, &c);
+}
+
+/* cudaGraphAddNode: what a node does, by kind; the driver's differs in kernels, copies and contexts. */
+struct any_params {
+	int32_t type;
+	int32_t reserved0[3];
+	union {
+		int64_t reserved1[29];
+		struct kernel_node_params kernel;
+		struct {
+			int32_t flags, reserved[3];
+			struct ts_cuda_memcpy_3d_parms copy;
+		} copy;
+		struct memset_node_params set;
+		struct ts_cu_host_node_params host;
+		struct {
+			void *graph;
+			int32_t ownership;
+		} child;
+		void *event;
+	};
+	int64_t reserved2;
+};
+
+struct driver_params {
+	int32_t type;
+	int32_t reserved0[3];
+	union {
+		int64_t reserved1[29];
+		struct ts_cu_kernel_node_params kernel;
+		struct {
+			int32_t flags, reserved;
+			void *context;
+			struct ts_cu_memcpy_3d copy;
+		} copy;
+		struct {
+			struct ts_cu_memset_node_params set;
+			void *context;
+		} set;
+		struct ts_cu_host_node_params host;
+	};
+	int64_t reserved2;
+};
+
+_Static_assert(sizeof(struct any_params) == 256, "the vendor's");
+_Static_assert(sizeof(struct driver_params) == 256, "the vendor's");
+
+static int read_any(const struct any_params *p, struct driver_params *ret_params)
+{
+	struct driver_params out = {.type = 0};
+	int r = ready();
+
+	if (r)
+		return r;
+	if (!p)
+		return TS_CUDA_ERROR_INVALID_VALUE;
+	out.type = p->type;
+	switch (p->type) {
+	case TS_CU_GRAPH_NODE_TYPE_KERNEL:
+		r = read_kernel(&p->kernel, &out.kernel);
+		break;
+	case TS_CU_GRAPH_NODE_TYPE_MEMCPY:
+		out.copy.flags = p->copy.flags;
+		r = copy_fill_3d(&out.copy.copy, &p->copy.copy);
+		break;
+	case TS_CU_GRAPH_NODE_TYPE_MEMSET:
+		out.set.set = *driver_set(&p->set);
+		break;
+	default:
+		memcpy(out.reserved1, p->reserved1, sizeof(out.reserved1));
+	}
+	if (!r)
+		*ret_params = out;
+	return r;
+}
+
+static int add_any(void **graph_node, void *graph, const void **dependencies,
+		   const void *dependency_data, size_t num_dependencies,
+		   struct any_params *node_params)
+{
+	struct driver_params p;
+	int r = read_any(node_params, &p);
+
+	if (!r)
+		r = cuGraphAddNode_v2(graph_node, graph, dependencies, dependency_data,
+				      num_dependencies, &p);
+	if (!r && p.type == TS_CU_GRAPH_NODE_TYPE_GRAPH)
+		memcpy(&node_params->child.graph, p.reserved1, sizeof(void *));
+	return r;
+}
+
+static int any_set(void *node, const struct any_params *node_params)
+{
+	struct driver_params p;
+	int r = read_any(node_params, &p);
+
+	return r ? r : cuGraphNodeSetParams(node, &p);
+}
+
+static int exec_any_set(void *graph_exec, void *node, const struct any_params *node_params)
+{
+	struct driver_params p;
+	int r = read_any(node_params, &p);
+
+	return r ? r : cuGraphExecNodeSetParams(graph_exec, node, &p);
+}
+
+API int cudaGraphAddKernelNode(void **graph_node, void *graph, const void **dependencies,
+			       size_t num_dependencies,
+			       const struct kernel_node_params *node_params)
+{
+	struct ts_cuda_graph_add_kernel_node_params params = {graph_node, graph, dependencies,
+							      num_dependencies, node_params};
+
+	return RT(cudaGraphAddKernelNode_v10000, "cudaGraphAddKernelNode", &params,
+		  add_kernel(graph_node, graph, dependencies, num_dependencies, node_params));
+}
+
+API int cudaGraphKernelNodeGetParams(void *node, struct kernel_node_params *node_params)
+{
+	struct {
+		void *node;
+		struct kernel_node_params *node_params;
+	} params = {node, node_params};
+
+	return RT(cudaGraphKernelNodeGetParams_v10000, "cudaGraphKernelNodeGetParams", &params,
+		  kernel_get(node, node_params));
+}
+
+API int cudaGraphKernelNodeSetParams(void *node, const struct kernel_node_params *node_params)
+{
+	struct {
+		void *node;
+		const struct kernel_node_params *node_params;
+	} params = {node, node_params};
+
+	return RT(cudaGraphKernelNodeSetParams_v10000, "cudaGraphKernelNodeSetParams", &params,
+		  kernel_set(node, node_params));
+}
+
+API int cudaGraphExecKernelNodeSetParams(void *graph_exec, void *node,
+					 const struct kernel_node_params *node_params)
+{
+	struct {
+		void *graph_exec;
+		void *node;
+		const struct kernel_node_params *node_params;
+	} params = {graph_exec, node, node_params};
+
+	return RT(cudaGraphExecKernelNodeSetParams_v10010, "cudaGraphExecKernelNodeSetParams",
+		  &params, exec_kernel_set(graph_exec, node, node_params));
+}
+
+API int cudaGraphKernelNodeCopyAttributes(void *dst, void *src)
+{
+	struct {
+		void *dst;
+		void *src;
+	} params = {dst, src};
+
+	return RT(cudaGraphKernelNodeCopyAttributes_v11000, "cudaGraphKernelNodeCopyAttributes",
+		  &params, READY(cuGraphKernelNodeCopyAttributes(dst, src)));
+}
+
+API int cudaGraphKernelNodeGetAttribute(void *node, int32_t attr,
+					union ts_cu_launch_attribute_value *value_out)
+{
+	struct {
+		void *node;
+		int32_t attr;
+		union ts_cu_launch_attribute_value *value_out;
+	} params = {node, attr, value_out};
+
+	return RT(cudaGraphKernelNodeGetAttribute_v11000, "cudaGraphKernelNodeGetAttribute",
+		  &params, READY(cuGraphKernelNodeGetAttribute(node, attr, value_out)));
+}
+
+API int cudaGraphKernelNodeSetAttribute(void *node, int32_t attr,
+					const union ts_cu_launch_attribute_value *value)
+{
+	struct {
+		void *node;
+		int32_t attr;
+		const union ts_cu_launch_attribute_value *value;
+	} params = {node, attr, value};
+
+	return RT(cudaGraphKernelNodeSetAttribute_v11000, "cudaGraphKernelNodeSetAttribute",
+		  &params, READY(cuGraphKernelNodeSetAttribute(node, attr, value)));
+}
+
+API int cudaGraphAddMemcpyNode(void **graph_node, void *graph, const void **dependencies,
+			       size_t num_dependencies,
+			       const struct ts_cuda_memcpy_3d_parms *copy_params)
+{
+	struct ts_cuda_graph_add_memcpy_node_params params = {graph_node, graph, dependencies,
+							      num_dependencies, copy_params};
+
+	return RT(cudaGraphAddMemcpyNode_v10000, "cudaGraphAddMemcpyNode", &params,
+		  add_memcpy(graph_node, graph, dependencies, num_dependencies, copy_params));
+}
+
+API int cudaGraphAddMemcpyNode1D(void **graph_node, void *graph, const void **dependencies,
+				 size_t num_dependencies, void *dst, const void *src, size_t count,
+				 int32_t kind)
+{
+	struct {
+		void **graph_node;
+		void *graph;
+		const void **dependencies;
+		size_t num_dependencies;
+		void *dst;
+		const void *src;
+		size_t count;
+		int32_t kind;
+	} params = {graph_node, graph, dependencies, num_dependencies, dst, src, count, kind};
+
+	return RT(cudaGraphAddMemcpyNode1D_v11010, "cudaGraphAddMemcpyNode1D", &params,
+		  add_memcpy_1d(graph_node, graph, dependencies, num_dependencies, dst, src, count,
+				kind));
+}
+
+API int cudaGraphAddMemcpyNodeToSymbol(void **graph_node, void *graph, const void **dependencies,
+				       size_t num_dependencies, const void *symbol, const void *src,
+				       size_t count, size_t offset, int32_t kind)
+{
+	struct {
+		void **graph_node;
+		void *graph;
+		const void **dependencies;
+		size_t num_dependencies;
+		const void *symbol;
+		const void *src;
+		size_t count;
+		size_t offset;
+		int32_t kind;
+	} params = {graph_node, graph,	dependencies, num_dependencies, symbol, src,
+		    count,	offset, kind};
+
+	return RT(cudaGraphAddMemcpyNodeToSymbol_v11010, "cudaGraphAddMemcpyNodeToSymbol", &params,
+		  add_to_symbol(graph_node, graph, dependencies, num_dependencies, symbol, src,
+				count, offset, kind));
+}
+
+API int cudaGraphAddMemcpyNodeFromSymbol(void **graph_node, void *graph, const void **dependencies,
+					 size_t num_dependencies, void *dst, const void *symbol,
+					 size_t count, size_t offset, int32_t kind)
+{
+	struct {
+		void **graph_node;
+		void *graph;
+		const void **dependencies;
+		size_t num_dependencies;
+		void *dst;
+		const void *symbol;
+		size_t count;
+		size_t offset;
+		int32_t kind;
+	} params = {graph_node, graph,	dependencies, num_dependencies, dst, symbol,
+		    count,	offset, kind};
+
+	return RT(cudaGraphAddMemcpyNodeFromSymbol_v11010, "cudaGraphAddMemcpyNodeFromSymbol",
+		  &params,
+		  add_from_symbol(graph_node, graph, dependencies, num_dependencies, dst, symbol,
+				  count, offset, kind));
+}
+
+API int cudaGraphMemcpyNodeGetParams(void *node, struct ts_cuda_memcpy_3d_parms *node_params)
+{
+	struct {
+		void *node;
+		struct ts_cuda_memcpy_3d_parms *node_params;
+	} params = {node, node_params};
+
+	return RT(cudaGraphMemcpyNodeGetParams_v10000, "cudaGraphMemcpyNodeGetParams", &params,
+		  memcpy_get(node, node_params));
+}
+
+API int cudaGraphMemcpyNodeSetParams(void *node, const struct ts_cuda_memcpy_3d_parms *node_params)
+{
+	struct {
+		void *node;
+		const struct ts_cuda_memcpy_3d_parms *node_params;
+	} params = {node, node_params};
+
+	return RT(cudaGraphMemcpyNodeSetParams_v10000, "cudaGraphMemcpyNodeSetParams", &params,
+		  memcpy_set(NULL, node, node_params));
+}
+
+API int cudaGraphMemcpyNodeSetParams1D(void *node, void *dst, const void *src, size_t count,
+				       int32_t kind)
+{
+	struct {
+		void *node;
+		void *dst;
+		const void *src;
+		size_t count;
+		int32_t kind;
+	} params = {node, dst, src, count, kind};
+
+	return RT(cudaGraphMemcpyNodeSetParams1D_v11010, "cudaGraphMemcpyNodeSetParams1D", &params,
+		  memcpy_set_1d(NULL, node, dst, src, count, kind));
+}
+
+API int cudaGraphMemcpyNodeSetParamsToSymbol(void *node, const void *symbol, const void *src,
+					     size_t count, size_t offset, int32_t kind)
+{
+	struct {
+		void *node;
+		const void *symbol;
+		const void *src;
+		size_t count;
+		size_t offset;
+		int32_t kind;
+	} params = {node, symbol, src, count, offset, kind};
+
+	return RT(cudaGraphMemcpyNodeSetParamsToSymbol_v11010,
+		  "cudaGraphMemcpyNodeSetParamsToSymbol", &params,
+		  set_to_symbol(NULL, node, symbol, src, count, offset, kind));
+}
+
+API int cudaGraphMemcpyNodeSetParamsFromSymbol(void *node, void *dst, const void *symbol,
+					       size_t count, size_t offset, int32_t kind)
+{
+	struct {
+		void *node;
+		void *dst;
+		const void *symbol;
+		size_t count;
+		size_t offset;
+		int32_t kind;
+	} params = {node, dst, symbol, count, offset, kind};
+
+	return RT(cudaGraphMemcpyNodeSetParamsFromSymbol_v11010,
+		  "cudaGraphMemcpyNodeSetParamsFromSymbol", &params,
+		  set_from_symbol(NULL, node, dst, symbol, count, offset, kind));
+}
+
+API int cudaGraphExecMemcpyNodeSetParams(void *graph_exec, void *node,
+					 const struct ts_cuda_memcpy_3d_parms *node_params)
+{
+	struct {
+		void *graph_exec;
+		void *node;
+		const struct ts_cuda_memcpy_3d_parms *node_params;
+	} params = {graph_exec, node, node_params};
+
+	return RT(cudaGraphExecMemcpyNodeSetParams_v10020, "cudaGraphExecMemcpyNodeSetParams",
+		  &params,
+		  graph_exec ? memcpy_set(graph_exec, node, node_params)
+			     : TS_CUDA_ERROR_INVALID_VALUE);
+}
+
+API int cudaGraphExecMemcpyNodeSetParams1D(void *graph_exec, void *node, void *dst, const void *src,
+					   size_t count, int32_t kind)
+{
+	struct {
+		void *graph_exec;
+		void *node;
+		void *dst;
+		const void *src;
+		size_t count;
+		int32_t kind;
+	} params = {graph_exec, node, dst, src, count, kind};
+
+	return RT(cudaGraphExecMemcpyNodeSetParams1D_v11010, "cudaGraphExecMemcpyNodeSetParams1D",
+		  &params,
+		  graph_exec ? memcpy_set_1d(graph_exec, node, dst, src, count, kind)
+			     : TS_CUDA_ERROR_INVALID_VALUE);
+}
+
+API int cudaGraphExecMemcpyNodeSetParamsToSymbol(void *graph_exec, void *node, const void *symbol,
+						 const void *src, size_t count, size_t offset,
+						 int32_t kind)
+{
+	struct {
+		void *graph_exec;
+		void *node;
+		const void *symbol;
+		const void *src;
+		size_t count;
+		size_t offset;
+		int32_t kind;
+	} params = {graph_exec, node, symbol, src, count, offset, kind};
+
+	return RT(cudaGraphExecMemcpyNodeSetParamsToSymbol_v11010,
+		  "cudaGraphExecMemcpyNodeSetParamsToSymbol", &params,
+		  graph_exec ? set_to_symbol(graph_exec, node, symbol, src, count, offset, kind)
+			     : TS_CUDA_ERROR_INVALID_VALUE);
+}
+
+API int cudaGraphExecMemcpyNodeSetParamsFromSymbol(void *graph_exec, void *node, void *dst,
+						   const void *symbol, size_t count, size_t offset,
+						   int32_t kind)
+{
+	struct {
+		void *graph_exec;
+		void *node;
+		void *dst;
+		const void *symbol;
+		size_t count;
+		size_t offset;
+		int32_t kind;
+	} params = {graph_exec, node, dst, symbol, count, offset, kind};
+
+	return RT(cudaGraphExecMemcpyNodeSetParamsFromSymbol_v11010,
+		  "cudaGraphExecMemcpyNodeSetParamsFromSymbol", &params,
+		  graph_exec ? set_from_symbol(graph_exec, node, dst, symbol, count, offset, kind)
+			     : TS_CUDA_ERROR_INVALID_VALUE);
+}
+
+API int cudaGraphAddMemsetNode(void **graph_node, void *graph, const void **dependencies,
+			       size_t num_dependencies,
+			       const struct memset_node_params *memset_params)
+{
+	struct ts_cuda_graph_add_memset_node_params params = {graph_node, graph, dependencies,
+							      num_dependencies, memset_params};
+
+	return RT(cudaGraphAddMemsetNode_v10000, "cudaGraphAddMemsetNode", &params,
+		  READY(cuGraphAddMemsetNode(graph_node, graph, dependencies, num_dependencies,
+					     driver_set(memset_params), NULL)));
+}
+
+API int cudaGraphMemsetNodeGetParams(void *node, struct memset_node_params *node_params)
+{
+	struct {
+		void *node;
+		struct memset_node_params *node_params;
+	} params = {node, node_params};
+
+	return RT(cudaGraphMemsetNodeGetParams_v10000, "cudaGraphMemsetNodeGetParams", &params,
+		  READY(cuGraphMemsetNodeGetParams(node, (struct ts_cu_memset_node_params *)
+								 node_params)));
+}
+
+API int cudaGraphMemsetNodeSetParams(void *node, const struct memset_node_params *node_params)
+{
+	struct {
+		void *node;
+		const struct memset_node_params *node_params;
+	} params = {node, node_params};
+
+	return RT(cudaGraphMemsetNodeSetParams_v10000, "cudaGraphMemsetNodeSetParams", &params,
+		  READY(cuGraphMemsetNodeSetParams(node, driver_set(node_params))));
+}
+
+API int cudaGraphExecMemsetNodeSetParams(void *graph_exec, void *node,
+					 const struct memset_node_params *node_params)
+{
+	struct {
+		void *graph_exec;
+		void *node;
+		const struct memset_node_params *node_params;
+	} params = {graph_exec, node, node_params};
+
+	return RT(cudaGraphExecMemsetNodeSetParams_v10020, "cudaGraphExecMemsetNodeSetParams",
+		  &params,
+		  READY(cuGraphExecMemsetNodeSetParams(graph_exec, node, driver_set(node_params),
+						       NULL)));
+}
+
+API int cudaGraphAddHostNode(void **graph_node, void *graph, const void **dependencies,
+			     size_t num_dependencies,
+			     const struct ts_cu_host_node_params *node_params)
+{
+	struct ts_cuda_graph_add_host_node_params params = {graph_node, graph, dependencies,
+							    num_dependencies, node_params};
+
+	return RT(cudaGraphAddHostNode_v10000, "cudaGraphAddHostNode", &params,
+		  READY(cuGraphAddHostNode(graph_node, graph, dependencies, num_dependencies,
+					   node_params)));
+}
+
+API int cudaGraphHostNodeGetParams(void *node, struct ts_cu_host_node_params *node_params)
+{
+	struct {
+		void *node;
+		struct ts_cu_host_node_params *node_params;
+	} params = {node, node_params};
+
+	return RT(cudaGraphHostNodeGetParams_v10000, "cudaGraphHostNodeGetParams", &params,
+		  READY(cuGraphHostNodeGetParams(node, node_params)));
+}
+
+API int cudaGraphHostNodeSetParams(void *node, const struct ts_cu_host_node_params *node_params)
+{
+	struct {
+		void *node;
+		const struct ts_cu_host_node_params *node_params;
+	} params = {node, node_params};
+
+	return RT(cudaGraphHostNodeSetParams_v10000, "cudaGraphHostNodeSetParams", &params,
+		  READY(cuGraphHostNodeSetParams(node, node_params)));
+}
+
+API int cudaGraphExecHostNodeSetParams(void *graph_exec, void *node,
+				       const struct ts_cu_host_node_params *node_params)
+{
+	struct {
+		void *graph_exec;
+		void *node;
+		const struct ts_cu_host_node_params *node_params;
+	} params = {graph_exec, node, node_params};
+
+	return RT(cudaGraphExecHostNodeSetParams_v10020, "cudaGraphExecHostNodeSetParams", &params,
+		  READY(cuGraphExecHostNodeSetParams(graph_exec, node, node_params)));
+}
+
+API int cudaGraphAddEmptyNode(void **graph_node, void *graph, const void **dependencies,
+			      size_t num_dependencies)
+{
+	struct ts_cuda_graph_add_empty_node_params params = {graph_node, graph, dependencies,
+							     num_dependencies};
+
+	return RT(cudaGraphAddEmptyNode_v10000, "cudaGraphAddEmptyNode", &params,
+		  READY(cuGraphAddEmptyNode(graph_node, graph, dependencies, num_dependencies)));
+}
+
+API int cudaGraphAddEventRecordNode(void **graph_node, void *graph, const void **dependencies,
+				    size_t num_dependencies, void *event)
+{
+	struct {
+		void **graph_node;
+		void *graph;
+		const void **dependencies;
+		size_t num_dependencies;
+		void *event;
+	} params = {graph_node, graph, dependencies, num_dependencies, event};
+
+	return RT(cudaGraphAddEventRecordNode_v11010, "cudaGraphAddEventRecordNode", &params,
+		  READY(cuGraphAddEventRecordNode(graph_node, graph, dependencies, num_dependencies,
+						  event)));
+}
+
+API int cudaGraphEventRecordNodeGetEvent(void *node, void **event_out)
+{
+	struct {
+		void *node;
+		void **event_out;
+	} params = {node, event_out};
+
+	return RT(cudaGraphEventRecordNodeGetEvent_v11010, "cudaGraphEventRecordNodeGetEvent",
+		  &params, READY(cuGraphEventRecordNodeGetEvent(node, event_out)));
+}
+
+API int cudaGraphEventRecordNodeSetEvent(void *node, void *event)
+{
+	struct {
+		void *node;
+		void *event;
+	} params = {node, event};
+
+	return RT(cudaGraphEventRecordNodeSetEvent_v11010, "cudaGraphEventRecordNodeSetEvent",
+		  &params, READY(cuGraphEventRecordNodeSetEvent(node, event)));
+}
+
+API int cudaGraphExecEventRecordNodeSetEvent(void *graph_exec, void *node, void *event)
+{
+	struct {
+		void *graph_exec;
+		void *node;
+		void *event;
+	} params = {graph_exec, node, event};
+
+	return RT(cudaGraphExecEventRecordNodeSetEvent_v11010,
+		  "cudaGraphExecEventRecordNodeSetEvent", &params,
+		  READY(cuGraphExecEventRecordNodeSetEvent(graph_exec, node, event)));
+}
+
+API int cudaGraphAddEventWaitNode(void **graph_node, void *graph, const void **dependencies,
+				  size_t num_dependencies, void *event)
+{
+	struct {
+		void **graph_node;
+		void *graph;
+		const void **dependencies;
+		size_t num_dependencies;
+		void *event;
+	} params = {graph_node, graph, dependencies, num_dependencies, event};
+
+	return RT(cudaGraphAddEventWaitNode_v11010, "cudaGraphAddEventWaitNode", &params,
+		  READY(cuGraphAddEventWaitNode(graph_node, graph, dependencies, num_dependencies,
+						event)));
+}
+
+API int cudaGraphEventWaitNodeGetEvent(void *node, void **event_out)
+{
+	struct {
+		void *node;
+		void **event_out;
+	} params = {node, event_out};
+
+	return RT(cudaGraphEventWaitNodeGetEvent_v11010, "cudaGraphEventWaitNodeGetEvent", &params,
+		  READY(cuGraphEventWaitNodeGetEvent(node, event_out)));
+}
+
+API int cudaGraphEventWaitNodeSetEvent(void *node, void *event)
+{
+	struct {
+		void *node;
+		void *event;
+	} params = {node, event};
+
+	return RT(cudaGraphEventWaitNodeSetEvent_v11010, "cudaGraphEventWaitNodeSetEvent", &params,
+		  READY(cuGraphEventWaitNodeSetEvent(node, event)));
+}
+
+API int cudaGraphExecEventWaitNodeSetEvent(void *graph_exec, void *node, void *event)
+{
+	struct {
+		void *graph_exec;
+		void *node;
+		void *event;
+	} params = {graph_exec, node, event};
+
+	return RT(cudaGraphExecEventWaitNodeSetEvent_v11010, "cudaGraphExecEventWaitNodeSetEvent",
+		  &params, READY(cuGraphExecEventWaitNodeSetEvent(graph_exec, node, event)));
+}
+
+API int cudaGraphAddChildGraphNode(void **graph_node, void *graph, const void **dependencies,
+				   size_t num_dependencies, void *child_graph)
+{
+	struct {
+		void **graph_node;
+		void *graph;
+		const void **dependencies;
+		size_t num_dependencies;
+		void *child_graph;
+	} params = {graph_node, graph, dependencies, num_dependencies, child_graph};
+
+	return RT(cudaGraphAddChildGraphNode_v10000, "cudaGraphAddChildGraphNode", &params,
+		  READY(cuGraphAddChildGraphNode(graph_node, graph, dependencies, num_dependencies,
+						 child_graph)));
+}
+
+API int cudaGraphChildGraphNodeGetGraph(void *node, void **graph)
+{
+	struct {
+		void *node;
+		void **graph;
+	} params = {node, graph};
+
+	return RT(cudaGraphChildGraphNodeGetGraph_v10000, "cudaGraphChildGraphNodeGetGraph",
+		  &params, READY(cuGraphChildGraphNodeGetGraph(node, graph)));
+}
+
+API int cudaGraphExecChildGraphNodeSetParams(void *graph_exec, void *node, void *child_graph)
+{
+	struct {
+		void *graph_exec;
+		void *node;
+		void *child_graph;
+	} params = {graph_exec, node, child_graph};
+
+	return RT(cudaGraphExecChildGraphNodeSetParams_v11010,
+		  "cudaGraphExecChildGraphNodeSetParams", &params,
+		  READY(cuGraphExecChildGraphNodeSetParams(graph_exec, node, child_graph)));
+}
+
+API int cudaGraphAddNode(void **graph_node, void *graph, const void **dependencies,
+			 const void *dependency_data, size_t num_dependencies,
+			 struct any_params *node_params)
+{
+	struct {
+		void **graph_node;
+		void *graph;
+		const void **dependencies;
+		const void *dependency_data;
+		size_t num_dependencies;
+		struct any_params *node_params;
+	} params = {graph_node,	      graph,	  dependencies, dependency_data,
+		    num_dependencies, node_params};
+
+	return RT(cudaGraphAddNode_v12030, "cudaGraphAddNode", &params,
+		  add_any(graph_node, graph, dependencies, dependency_data, num_dependencies,
+			  node_params));
+}
+
+API int cudaGraphNodeSetParams(void *node, struct any_params *node_params)
+{
+	struct {
+		void *node;
+		struct any_params *node_params;
+	} params = {node, node_params};
+
+	return RT(cudaGraphNodeSetParams_v12020, "cudaGraphNodeSetParams", &params,
+		  any_set(node, node_params));
+}
+
+API int cudaGraphExecNodeSetParams(void *graph_exec, void *node, struct any_params *node_params)
+{
+	struct {
+		void *graph_exec;
+		void *node;
+		struct any_params *node_params;
+	} params = {graph_exec, node, node_params};
+
+	return RT(cudaGraphExecNodeSetParams_v12020, "cudaGraphExecNodeSetParams", &params,
+		  exec_any_set(graph_exec, node, node_params));
+}
+
+API int cudaGraphAddMemAllocNode(void **graph_node, void *graph, const void **dependencies,
+				 size_t num_dependencies, void *node_params)
+{
+	struct {
+		void **graph_node;
+		void *graph;
+		const void **dependencies;
+		size_t num_dependencies;
+		void *node_params;
+	} params = {graph_node, graph, dependencies, num_dependencies, node_params};
+
+	return RT(cudaGraphAddMemAllocNode_v11040, "cudaGraphAddMemAllocNode", &params,
+		  READY(TS_CUDA_ERROR_NOT_SUPPORTED));
+}
+
+API int cudaGraphAddMemFreeNode(void **graph_node, void *graph, const void **dependencies,
+				size_t num_dependencies, void *dptr)
+{
+	struct {
+		void **graph_node;
+		void *graph;
+		const void **dependencies;
+		size_t num_dependencies;
+		void *dptr;
+	} params = {graph_node, graph, dependencies, num_dependencies, dptr};
+
+	return RT(cudaGraphAddMemFreeNode_v11040, "cudaGraphAddMemFreeNode", &params,
+		  READY(TS_CUDA_ERROR_NOT_SUPPORTED));
+}
+
+API int cudaGraphConditionalHandleCreate(uint64_t *handle_out, void *graph,
+					 uint32_t default_launch_value, uint32_t flags)
+{
+	struct {
+		uint64_t *handle_out;
+		void *graph;
+		uint32_t default_launch_value;
+		uint32_t flags;
+	} params = {handle_out, graph, default_launch_value, flags};
+
+	return RT(cudaGraphConditionalHandleCreate_v12030, "cudaGraphConditionalHandleCreate",
+		  &params, READY(TS_CUDA_ERROR_NOT_SUPPORTED));
+}
