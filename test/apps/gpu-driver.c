@@ -108,6 +108,13 @@ static const char ptx[] =
 	X(event_record, cuEventRecord, (void *event, void *))                                   \
 	X(event_sync, cuEventSynchronize, (void *event))                                        \
 	X(event_elapsed, cuEventElapsedTime, (float *ret_ms, void *start, void *end))           \
+	X(capture_begin, cuStreamBeginCapture_v2, (void *, int mode))                           \
+	X(capture_end, cuStreamEndCapture, (void *, void **ret_graph))                          \
+	X(graph_instantiate, cuGraphInstantiateWithFlags,                                       \
+	  (void **ret_exec, void *graph, unsigned long long flags))                             \
+	X(graph_destroy, cuGraphDestroy, (void *graph))                                         \
+	X(graph_launch, cuGraphLaunch, (void *exec, void *))                                    \
+	X(exec_destroy, cuGraphExecDestroy, (void *exec))                                       \
 	X(launch, cuLaunchKernel,                                                               \
 	  (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
 	   unsigned block_y, unsigned block_z, unsigned shared, void *, void **arguments,       \
@@ -179,6 +186,10 @@ void gpu_open(void)
 		[GPU_CALL_EVENT_RECORD] = "cuEventRecord",
 		[GPU_CALL_EVENT_SYNC] = "cuEventSynchronize",
 		[GPU_CALL_DEVICE_SYNC] = "cuCtxSynchronize",
+		[GPU_CALL_CAPTURE_BEGIN] = "cuStreamBeginCapture_v2",
+		[GPU_CALL_CAPTURE_END] = "cuStreamEndCapture",
+		[GPU_CALL_GRAPH_INSTANTIATE] = "cuGraphInstantiateWithFlags",
+		[GPU_CALL_GRAPH_LAUNCH] = "cuGraphLaunch",
 	};
 
 	gpu_truth_begin(names);
@@ -318,23 +329,16 @@ void gpu_peer_async(void *dst, int dst_device, const void *src, int src_device, 
 	gpu_count_copy(GPU_CALL_PEER_ASYNC, current, TS_TRUTH_PEER, n_bytes);
 }
 
-static void count_set(enum gpu_call call, size_t n_bytes)
-{
-	gpu_count_call(call, current);
-	ts_truth_add(&gpu_truth()->sets, 1);
-	ts_truth_add(&gpu_truth()->set_bytes, n_bytes);
-}
-
 void gpu_set(void *dst, uint8_t value, size_t n_bytes)
 {
 	check(cu.set(address_of(dst), value, n_bytes), "cuMemsetD8_v2");
-	count_set(GPU_CALL_SET, n_bytes);
+	gpu_count_set(GPU_CALL_SET, current, n_bytes);
 }
 
 void gpu_set_async(void *dst, uint8_t value, size_t n_bytes, struct gpu_stream stream)
 {
 	check(cu.set_async(address_of(dst), value, n_bytes, stream.handle), "cuMemsetD8Async");
-	count_set(GPU_CALL_SET_ASYNC, n_bytes);
+	gpu_count_set(GPU_CALL_SET_ASYNC, current, n_bytes);
 }
 
 struct gpu_stream gpu_stream_create(bool blocking)
@@ -431,4 +435,38 @@ void gpu_scale(uint32_t n, float a, float *x, struct gpu_stream stream)
 void gpu_nothing(struct gpu_stream stream)
 {
 	launch(GPU_NOTHING, 1, 1, stream, NULL);
+}
+
+void gpu_capture_begin(struct gpu_stream stream)
+{
+	check(cu.capture_begin(stream.handle, TS_CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+	      "cuStreamBeginCapture_v2");
+	gpu_count_call(GPU_CALL_CAPTURE_BEGIN, current);
+	gpu_tally_begin();
+}
+
+struct gpu_graph gpu_capture_end(struct gpu_stream stream)
+{
+	struct gpu_graph graph = {.tally = gpu_tally_end()};
+	void *captured;
+
+	check(cu.capture_end(stream.handle, &captured), "cuStreamEndCapture");
+	gpu_count_call(GPU_CALL_CAPTURE_END, current);
+	check(cu.graph_instantiate(&graph.handle, captured, 0), "cuGraphInstantiateWithFlags");
+	gpu_count_call(GPU_CALL_GRAPH_INSTANTIATE, current);
+	check(cu.graph_destroy(captured), "cuGraphDestroy");
+	return graph;
+}
+
+void gpu_graph_launch(struct gpu_graph graph, struct gpu_stream stream)
+{
+	check(cu.graph_launch(graph.handle, stream.handle), "cuGraphLaunch");
+	gpu_count_call(GPU_CALL_GRAPH_LAUNCH, current);
+	gpu_tally_count(graph.tally, stream);
+}
+
+void gpu_graph_destroy(struct gpu_graph graph)
+{
+	check(cu.exec_destroy(graph.handle), "cuGraphExecDestroy");
+	gpu_tally_free(graph.tally);
 }

@@ -51,6 +51,8 @@ void gpu_open(void)
 		"cudaMemset",	       "cudaMemsetAsync",     "cudaStreamCreateWithFlags",
 		"cudaStreamDestroy",   "cudaStreamSynchronize", "cudaStreamWaitEvent",
 		"cudaEventRecord",     "cudaEventSynchronize", "cudaDeviceSynchronize",
+		"cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate",
+		"cudaGraphLaunch",
 	};
 	cudaError_t result;
 
@@ -172,23 +174,16 @@ void gpu_peer_async(void *dst, int dst_device, const void *src, int src_device, 
 	gpu_count_copy(GPU_CALL_PEER_ASYNC, current, TS_TRUTH_PEER, n_bytes);
 }
 
-static void count_set(enum gpu_call call, size_t n_bytes)
-{
-	gpu_count_call(call, current);
-	ts_truth_add(&gpu_truth()->sets, 1);
-	ts_truth_add(&gpu_truth()->set_bytes, n_bytes);
-}
-
 void gpu_set(void *dst, uint8_t value, size_t n_bytes)
 {
 	check(cudaMemset(dst, value, n_bytes), "cudaMemset");
-	count_set(GPU_CALL_SET, n_bytes);
+	gpu_count_set(GPU_CALL_SET, current, n_bytes);
 }
 
 void gpu_set_async(void *dst, uint8_t value, size_t n_bytes, struct gpu_stream stream)
 {
 	check(cudaMemsetAsync(dst, value, n_bytes, handle_of(stream)), "cudaMemsetAsync");
-	count_set(GPU_CALL_SET_ASYNC, n_bytes);
+	gpu_count_set(GPU_CALL_SET_ASYNC, current, n_bytes);
 }
 
 struct gpu_stream gpu_stream_create(bool blocking)
@@ -283,4 +278,46 @@ void gpu_nothing(struct gpu_stream stream)
 	nothing<<<1, 1, 0, handle_of(stream)>>>();
 	check(cudaGetLastError(), "nothing<<<>>>");
 	gpu_count_launch(GPU_NOTHING, current, stream);
+}
+
+void gpu_capture_begin(struct gpu_stream stream)
+{
+	check(cudaStreamBeginCapture(handle_of(stream), cudaStreamCaptureModeThreadLocal),
+	      "cudaStreamBeginCapture");
+	gpu_count_call(GPU_CALL_CAPTURE_BEGIN, current);
+	gpu_tally_begin();
+}
+
+struct gpu_graph gpu_capture_end(struct gpu_stream stream)
+{
+	struct gpu_graph graph;
+	cudaGraph_t captured;
+	cudaGraphExec_t exec;
+
+	graph.tally = gpu_tally_end();
+	check(cudaStreamEndCapture(handle_of(stream), &captured), "cudaStreamEndCapture");
+	gpu_count_call(GPU_CALL_CAPTURE_END, current);
+#if CUDART_VERSION >= 12000
+	check(cudaGraphInstantiate(&exec, captured, 0), "cudaGraphInstantiate");
+#else
+	check(cudaGraphInstantiate(&exec, captured, NULL, NULL, 0), "cudaGraphInstantiate");
+#endif
+	gpu_count_call(GPU_CALL_GRAPH_INSTANTIATE, current);
+	check(cudaGraphDestroy(captured), "cudaGraphDestroy");
+	graph.handle = exec;
+	return graph;
+}
+
+void gpu_graph_launch(struct gpu_graph graph, struct gpu_stream stream)
+{
+	check(cudaGraphLaunch((cudaGraphExec_t)graph.handle, handle_of(stream)),
+	      "cudaGraphLaunch");
+	gpu_count_call(GPU_CALL_GRAPH_LAUNCH, current);
+	gpu_tally_count(graph.tally, stream);
+}
+
+void gpu_graph_destroy(struct gpu_graph graph)
+{
+	check(cudaGraphExecDestroy((cudaGraphExec_t)graph.handle), "cudaGraphExecDestroy");
+	gpu_tally_free(graph.tally);
 }

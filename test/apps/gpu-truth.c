@@ -9,6 +9,17 @@ static struct ts_truth *truth;
 static uint32_t next_stream = TS_TRUTH_FIRST_CREATED_STREAM;
 static __thread bool thread_is_counted;
 
+/* What one launch of a graph does. */
+struct gpu_tally {
+	uint64_t copies[TS_TRUTH_DIRECTIONS];
+	uint64_t copy_bytes[TS_TRUTH_DIRECTIONS];
+	uint64_t sets, set_bytes;
+	uint64_t launches[GPU_KERNELS];
+};
+
+/* Of the graph that this thread captures, or NULL. */
+static __thread struct gpu_tally *capturing;
+
 static const char *const kernel_names[GPU_KERNELS] = {
 	[GPU_SAXPY] = "saxpy",
 	[GPU_SCALE] = "scale",
@@ -44,14 +55,58 @@ void gpu_count_copy(enum gpu_call call, int device, enum ts_truth_direction dire
 		    size_t n_bytes)
 {
 	gpu_count_call(call, device);
-	ts_truth_add(&truth->copies[direction], 1);
-	ts_truth_add(&truth->copy_bytes[direction], n_bytes);
+	ts_truth_add(capturing ? &capturing->copies[direction] : &truth->copies[direction], 1);
+	ts_truth_add(capturing ? &capturing->copy_bytes[direction] : &truth->copy_bytes[direction],
+		     n_bytes);
+}
+
+void gpu_count_set(enum gpu_call call, int device, size_t n_bytes)
+{
+	gpu_count_call(call, device);
+	ts_truth_add(capturing ? &capturing->sets : &truth->sets, 1);
+	ts_truth_add(capturing ? &capturing->set_bytes : &truth->set_bytes, n_bytes);
 }
 
 void gpu_count_launch(enum gpu_kernel kernel, int device, struct gpu_stream stream)
 {
 	gpu_count_call(GPU_CALL_LAUNCH, device);
-	ts_truth_add(&truth->launches[kernel][stream.index], 1);
+	ts_truth_add(capturing ? &capturing->launches[kernel]
+			       : &truth->launches[kernel][stream.index],
+		     1);
+}
+
+void gpu_tally_begin(void)
+{
+	capturing = calloc(1, sizeof(*capturing));
+	if (!capturing) {
+		perror("a graph's tally");
+		exit(GPU_FAILED);
+	}
+}
+
+struct gpu_tally *gpu_tally_end(void)
+{
+	struct gpu_tally *tally = capturing;
+
+	capturing = NULL;
+	return tally;
+}
+
+void gpu_tally_count(const struct gpu_tally *tally, struct gpu_stream stream)
+{
+	for (int i = 0; i < TS_TRUTH_DIRECTIONS; i++) {
+		ts_truth_add(&truth->copies[i], tally->copies[i]);
+		ts_truth_add(&truth->copy_bytes[i], tally->copy_bytes[i]);
+	}
+	ts_truth_add(&truth->sets, tally->sets);
+	ts_truth_add(&truth->set_bytes, tally->set_bytes);
+	for (int i = 0; i < GPU_KERNELS; i++)
+		ts_truth_add(&truth->launches[i][stream.index], tally->launches[i]);
+}
+
+void gpu_tally_free(struct gpu_tally *tally)
+{
+	free(tally);
 }
 
 uint32_t gpu_next_stream(void)

@@ -58,6 +58,10 @@ enum gpu_call {
 	GPU_CALL_EVENT_RECORD,
 	GPU_CALL_EVENT_SYNC,
 	GPU_CALL_DEVICE_SYNC,
+	GPU_CALL_CAPTURE_BEGIN,
+	GPU_CALL_CAPTURE_END,
+	GPU_CALL_GRAPH_INSTANTIATE,
+	GPU_CALL_GRAPH_LAUNCH,
 	GPU_CALLS
 };
 
@@ -114,12 +118,30 @@ void gpu_scale(uint32_t n, float a, float *x, struct gpu_stream stream);
 /* One thread that does nothing. */
 void gpu_nothing(struct gpu_stream stream);
 
+/*
+ * Between begin and end, what the calling thread puts into the stream (and into others that events bring in) goes into a graph
+ * rather than to the device; it is counted as done whenever the graph is launched.
+ */
+struct gpu_graph {
+	void *handle; /* the executable graph */
+	struct gpu_tally *tally;
+};
+void gpu_capture_begin(struct gpu_stream stream);
+struct gpu_graph gpu_capture_end(struct gpu_stream stream);
+void gpu_graph_launch(struct gpu_graph graph, struct gpu_stream stream);
+void gpu_graph_destroy(struct gpu_graph graph);
+
 /* For the backends: names into the truth, then counting. */
 void gpu_truth_begin(const char *const call_names[GPU_CALLS]);
 void gpu_count_call(enum gpu_call call, int device);
 void gpu_count_copy(enum gpu_call call, int device, enum ts_truth_direction direction,
 		    size_t n_bytes);
+void gpu_count_set(enum gpu_call call, int device, size_t n_bytes);
 void gpu_count_launch(enum gpu_kernel kernel, int device, struct gpu_stream stream);
+void gpu_tally_begin(void);
+struct gpu_tally *gpu_tally_end(void);
+void gpu_tally_count(const struct gpu_tally *tally, struct gpu_stream stream);
+void gpu_tally_free(struct gpu_tally *tally);
 uint32_t gpu_next_stream(void);
 bool gpu_name_computes(const char *device_name);
 

@@ -15,6 +15,7 @@ PROGRAMS = {
     'pipeline': ([], ''),
     'threads': ([], ''),
     'devices': ([], 'h200:2'),
+    'graph': ([], ''),
     'exits': ([], ''),
 }
 
@@ -57,6 +58,36 @@ def add(name, form, arguments, vgpu):
 for app_name, (app_arguments, app_vgpu) in PROGRAMS.items():
     for app_form in harness.FORMS:
         add(app_name, app_form, app_arguments, app_vgpu)
+
+
+class Graphs(harness.Case):
+    """A launch of a graph is one call with many device rows, each with its graph and its node."""
+
+    def check(self, form):
+        result, path = self.record([harness.app('graph', form), '7'], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        trace = harness.Trace(path)
+        launches = trace.of('graph_launch')
+        self.assertEqual(len(launches), 7)
+        graphs = {row['graph'] for row in launches}
+        self.assertEqual(len(graphs), 1)
+        calls = {row['op_id'] for row in launches}
+        self.assertEqual(len(calls), 7)
+        nodes = {}
+        for row in trace.of(*harness.DEVICE_TYPES):
+            self.assertEqual({row.get('graph')}, graphs, row)
+            self.assertIn(row['op_id'], calls)
+            nodes.setdefault(row['op_id'], []).append(row['graph_node'])
+        for ids in nodes.values():
+            self.assertEqual(len(ids), 7)
+            self.assertEqual(sorted(ids), sorted(nodes[min(calls)]))
+            self.assertEqual(len(set(ids)), 7, 'nodes share an id')
+
+    def test_driver(self):
+        self.check('driver')
+
+    def test_runtime(self):
+        self.check('runtime')
 
 
 class Python(Apps):
