@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ELF files of the process, by dl_iterate_phdr(). Under the loader's lock they are only copied to memory of
+ * The ELF files of the process, by ts_loader_iterate(). Under the loader's lock they are only copied to memory of
  * ours; what takes a lock of ours or reads a link happens afterwards.
  */
 #include <elf.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "inject/loader.h"
 #include "inject/modules.h"
 
 struct ts_module {
@@ -156,7 +156,7 @@ void ts_modules_update(struct ts_modules *modules, bool *ret_unloaded)
 	bool unloaded = false;
 	uint32_t i;
 
-	dl_iterate_phdr(scan_one, &scan);
+	ts_loader_iterate(scan_one, &scan);
 	if (scan.unchanged)
 		return;
 	/* What went first: its addresses may be another's now. */

@@ -4,11 +4,11 @@
  * application has, or would load, comes before anything of ours, and one copy only is ever tried.
  */
 #include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
 
 #include "inject/cuda/cupti.h"
 #include "inject/debug.h"
+#include "inject/loader.h"
 
 /* The newest that the driver can serve comes first; see names_from(). */
 static const char *const library_names[] = {"libcupti.so.13",	"libcupti.so.12",
@@ -45,7 +45,7 @@ static int find_mapped(struct dl_phdr_info *info, size_t size, void *data)
 static bool is_mapped(struct mapped *mapped, const char *name)
 {
 	mapped->name = name;
-	return dl_iterate_phdr(find_mapped, mapped) != 0;
+	return ts_loader_iterate(find_mapped, mapped) != 0;
 }
 
 /*
