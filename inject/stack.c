@@ -6,9 +6,10 @@
  * process were it a needed library of something preloaded.
  */
 #include <dlfcn.h>
-#include <link.h>
 
+#include "inject/loader.h"
 #include "inject/stack.h"
+#include "inject/unwinder.h"
 
 struct range_query {
 	uintptr_t address;
@@ -44,13 +45,13 @@ void ts_stack_skip(struct ts_stack_walker *walker, unsigned slot, const void *ad
 {
 	struct range_query query = {(uintptr_t)address, {0, 0}};
 
-	if (address && dl_iterate_phdr(find_range, &query) && slot < TS_ARRAY_LEN(walker->skip))
+	if (address && ts_loader_iterate(find_range, &query) && slot < TS_ARRAY_LEN(walker->skip))
 		walker->skip[slot] = query.range;
 }
 
 void ts_stack_init(struct ts_stack_walker *walker)
 {
-	void *library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+	void *library = ts_unwinder_load();
 	void **space;
 
 	memset(walker, 0, sizeof(*walker));

@@ -14,14 +14,15 @@ struct ts_stack_range {
 };
 
 struct ts_stack_walker {
-	int (*backtrace)(void **frames, int n_frames); /* NULL: no unwinder was found */
+	int (*backtrace)(void **frames,
+			 int n_frames); /* NULL: no unwinder was found that can be used */
 	void (*flush_cache)(void *space, uintptr_t from, uintptr_t to);
 	void *address_space;
 	struct ts_stack_range
 		skip[2]; /* innermost frames in these are not told: the shim's own, CUPTI's */
 };
 
-/* Loads libunwind. Without it stacks are TS_ID_UNKNOWN; that is no failure. Loads a library: not under our locks. */
+/* Loads libunwind. Without it, stacks are TS_ID_UNKNOWN and calls are counted (NO_STACK). Loads a library: not under our locks. */
 void ts_stack_init(struct ts_stack_walker *walker);
 
 /* From now on frames of the library that holds `address` are not told where they are innermost. */

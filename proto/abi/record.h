@@ -407,7 +407,10 @@ TS_ASSERT_FIELD(struct ts_record_clock, reserved, 33);
 	X(YIELDED, 15, "yielded")		  /* calls made while CUPTI was given up */        \
 	X(FORKED, 16, "forked")	    /* calls of a forked child that has no session */              \
 	X(DISK, 17, "disk")	    /* the trace file could not be written */                      \
-	X(NO_STACK, 18, "no_stack") /* calls without a stack: no unwinder that can be used */
+	X(NO_STACK, 18, "no_stack") /* calls without a stack: no unwinder that can be used */      \
+	X(BAD_TIME, 19,                                                                            \
+	  "bad_time")	    /* a row whose times cannot be: before the session, reversed */        \
+	X(LATE, 20, "late") /* device rows that came when the recording was over */
 
 enum ts_loss_reason {
 #define TS_LOSS_ENUM_(name, value, key) TS_LOSS_##name = value,

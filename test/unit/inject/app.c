@@ -3,6 +3,7 @@
  * The application of the shim's tests: loads the fake libcupti, calls InitializeInjection() as a driver would, and does what
  * its argument says. FAKE_CUPTI names the library.
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,10 +126,44 @@ static void forked(void)
 		exit(95);
 }
 
+/* Launches through a frame that no unwinding rule tells of, as a just-in-time compiler's are. */
+static void launch_through_unknown_code(void)
+{
+#if defined(__x86_64__)
+	/* sub $8, %rsp; call *%rdi; add $8, %rsp; ret */
+	static const unsigned char code[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd7,
+					     0x48, 0x83, 0xc4, 0x08, 0xc3};
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void (*through)(void (*)(void));
+
+	if (page == MAP_FAILED)
+		exit(91);
+	memcpy(page, code, sizeof(code));
+	*(void **)&through = page;
+	through(launch);
+#else
+	launch();
+#endif
+}
+
+static long n_descriptors(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	long n = 0;
+
+	while (directory && readdir(directory))
+		n++;
+	closedir(directory);
+	return n;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 	long n = argc > 2 ? atol(argv[2]) : 0;
+
+	long n_before = n_descriptors();
 
 	load();
 	if (!strcmp(what, "launch")) {
@@ -167,6 +203,10 @@ int main(int argc, char **argv)
 			usleep(10000);
 		}
 		return n_subscribed() ? 93 : 0;
+	} else if (!strcmp(what, "descriptors")) {
+		launches(1);
+		launch_through_unknown_code();
+		return n_descriptors() == n_before ? 0 : 89;
 	} else if (!strcmp(what, "kill")) {
 		launches(n);
 		kill(getpid(), SIGKILL);

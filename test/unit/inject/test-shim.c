@@ -145,6 +145,14 @@ TS_TEST(forked_children_leave_no_trace)
 	fake_daemon_close(&fake);
 }
 
+/* Not even those that libunwind would make for itself; and the frame it does not know does not stop it. */
+TS_TEST(no_descriptor_of_ours)
+{
+	ts_check_int(run("descriptors", "0"), 0);
+	ts_check_int(fake.n_with_stack, 2);
+	fake_daemon_close(&fake);
+}
+
 TS_TEST(nothing_is_flushed_without_work)
 {
 	ts_check_int(run("idle", "0"), 0);
