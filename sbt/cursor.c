@@ -4,27 +4,48 @@
  * holds the streams that have begun, and the others wait in order of their earliest row. A block is opened when
  * its time has come and closed after its last row, so mostly a few are open at once. Where more
  * overlap than memory is allowed for, the ones not needed for longest give their bytes back and are
- * decompressed again when their turn comes.
+ * decompressed again when their turn comes. Many that overlap share the memory: each decodes fewer rows at a
+ * time, so that it is payloads that come and go and not batches.
  */
 
 #include "sbt/reader-internal.h"
 
-#define BATCH_ROWS     256u
+#define MIN_BATCH_ROWS 16u
+#define MAX_BATCH_ROWS 256u
 #define MAX_OPEN_BYTES (128ull * 1024 * 1024) /* unless ts_sbt_cursor_limit() said else */
+#define BATCHES_SHARE  4u	    /* of the bytes allowed: what batches may take together */
+#define MAX_STREAMS    (16u * 1024) /* their structs and smallest batches are held in any case */
+
+/* What a stream can give back; the payload goes first, it is needed again only when the batch is through. */
+enum held {
+	HELD_RAW,
+	HELD_BATCH,
+	HELD_COUNT
+};
 
 struct stream {
 	uint64_t block; /* its number in the list */
 	uint32_t type;
 	uint32_t session;
-	uint32_t batch_n;  /* rows of the batch */
-	uint32_t batch_i;  /* the present one */
-	uint64_t start_ns; /* of the present row */
-	uint64_t last_used;
+	uint32_t batch_n;    /* rows of the batch */
+	uint32_t batch_i;    /* the present one */
+	uint32_t batch_room; /* rows that `batch` has room for */
+	uint64_t start_ns;   /* of the present row */
 	uint64_t raw_bytes;
 	uint8_t *raw;	/* NULL: given back */
 	uint8_t *batch; /* NULL: given back */
+	struct {
+		struct stream *older;
+		struct stream *newer;
+	} used[HELD_COUNT];
 	struct ts_block_decoder decoder;
 	struct ts_block_decoder before; /* where the decoder stood before the batch */
+};
+
+/* Streams that hold a payload, or a batch, in the order of their last use. */
+struct use {
+	struct stream *oldest;
+	struct stream *newest;
 };
 
 struct waiting {
@@ -43,27 +64,50 @@ struct ts_sbt_cursor {
 	size_t capacity;
 	uint64_t open_bytes;
 	uint64_t max_open_bytes;
-	uint64_t clock; /* counts calls, for what was used last */
-	bool advance;	/* the heap's first row has been handed out */
+	struct use used[HELD_COUNT];
+	bool advance; /* the heap's first row has been handed out */
 };
+
+static void use_remove(struct ts_sbt_cursor *cursor, struct stream *stream, enum held held)
+{
+	struct stream *older = stream->used[held].older, *newer = stream->used[held].newer;
+	struct use *use = &cursor->used[held];
+
+	*(older ? &older->used[held].newer : &use->oldest) = newer;
+	*(newer ? &newer->used[held].older : &use->newest) = older;
+}
+
+static void use_append(struct ts_sbt_cursor *cursor, struct stream *stream, enum held held)
+{
+	struct use *use = &cursor->used[held];
+
+	stream->used[held].older = use->newest;
+	stream->used[held].newer = NULL;
+	*(use->newest ? &use->newest->used[held].newer : &use->oldest) = stream;
+	use->newest = stream;
+}
 
 static size_t batch_bytes(const struct stream *stream)
 {
-	return (size_t)BATCH_ROWS * stream->decoder.schema->row_bytes;
+	return (size_t)stream->batch_room * stream->decoder.schema->row_bytes;
 }
 
 static void free_raw(struct ts_sbt_cursor *cursor, struct stream *stream)
 {
-	if (stream->raw)
-		cursor->open_bytes -= stream->raw_bytes;
+	if (!stream->raw)
+		return;
+	cursor->open_bytes -= stream->raw_bytes;
+	use_remove(cursor, stream, HELD_RAW);
 	free(stream->raw);
 	stream->raw = NULL;
 }
 
 static void free_batch(struct ts_sbt_cursor *cursor, struct stream *stream)
 {
-	if (stream->batch)
-		cursor->open_bytes -= batch_bytes(stream);
+	if (!stream->batch)
+		return;
+	cursor->open_bytes -= batch_bytes(stream);
+	use_remove(cursor, stream, HELD_BATCH);
 	free(stream->batch);
 	stream->batch = NULL;
 }
@@ -72,42 +116,25 @@ static void stream_free(struct ts_sbt_cursor *cursor, struct stream *stream)
 {
 	free_raw(cursor, stream);
 	free_batch(cursor, stream);
+	cursor->open_bytes -= sizeof(*stream);
 	free(stream);
 }
 
-/* The stream that was not used for longest, of those that hold a payload, or a batch. */
-static struct stream *oldest(const struct ts_sbt_cursor *cursor, const struct stream *keep,
-			     bool of_batches)
-{
-	struct stream *found = NULL;
-
-	for (size_t i = 0; i < cursor->n_heap; i++) {
-		struct stream *stream = cursor->heap[i];
-
-		if (stream != keep && (of_batches ? stream->batch : stream->raw) &&
-		    (!found || stream->last_used < found->last_used))
-			found = stream;
-	}
-	return found;
-}
-
-/*
- * Makes room for `bytes` more, but for what `keep` holds. Payloads go first: they are needed again only
- * when a batch is through.
- */
+/* Makes room for `bytes` more, but for what `keep` holds. */
 static void make_room(struct ts_sbt_cursor *cursor, const struct stream *keep, uint64_t bytes)
 {
-	while (cursor->open_bytes + bytes > cursor->max_open_bytes) {
-		struct stream *stream = oldest(cursor, keep, false);
+	for (int held = 0; held < HELD_COUNT; held++) {
+		struct stream *stream = cursor->used[held].oldest;
 
-		if (stream) {
-			free_raw(cursor, stream);
-			continue;
+		while (stream && cursor->open_bytes + bytes > cursor->max_open_bytes) {
+			struct stream *newer = stream->used[held].newer;
+
+			if (stream != keep && held == HELD_RAW)
+				free_raw(cursor, stream);
+			else if (stream != keep)
+				free_batch(cursor, stream);
+			stream = newer;
 		}
-		stream = oldest(cursor, keep, true);
-		if (!stream)
-			return;
-		free_batch(cursor, stream);
 	}
 }
 
@@ -123,14 +150,43 @@ static int load(struct ts_sbt_cursor *cursor, struct stream *stream,
 		return r;
 	stream->raw_bytes = ret_header->raw_bytes;
 	cursor->open_bytes += stream->raw_bytes;
+	use_append(cursor, stream, HELD_RAW);
 	return 0;
 }
 
-static int decode_batch(struct ts_sbt_cursor *cursor, struct stream *stream)
+/* How many rows to decode at a time, with as many streams as there are now. */
+static uint32_t batch_rows(const struct ts_sbt_cursor *cursor, const struct stream *stream)
+{
+	uint64_t rows = cursor->max_open_bytes / BATCHES_SHARE /
+			((cursor->n_heap + 1) * (uint64_t)stream->decoder.schema->row_bytes);
+
+	return rows < MIN_BATCH_ROWS   ? MIN_BATCH_ROWS
+	       : rows > MAX_BATCH_ROWS ? MAX_BATCH_ROWS
+				       : (uint32_t)rows;
+}
+
+/* Room for a batch of n rows; what was there goes where it is too small, or far larger than it should be now. */
+static int take_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uint32_t n)
+{
+	if (stream->batch && (stream->batch_room < n || stream->batch_room / 2 > n))
+		free_batch(cursor, stream);
+	if (stream->batch)
+		return 0;
+	stream->batch_room = n;
+	make_room(cursor, stream, batch_bytes(stream));
+	stream->batch = malloc(batch_bytes(stream));
+	if (!stream->batch)
+		return ts_sbt_reader_fail(cursor->reader, -ENOMEM, 0, "no memory for rows");
+	cursor->open_bytes += batch_bytes(stream);
+	use_append(cursor, stream, HELD_BATCH);
+	return 0;
+}
+
+/* The next n rows, of as many as are left at least. */
+static int decode_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uint32_t n)
 {
 	struct ts_sbt_block_header header;
 	const char *why;
-	uint32_t n;
 	int r;
 
 	if (!stream->raw) {
@@ -138,20 +194,22 @@ static int decode_batch(struct ts_sbt_cursor *cursor, struct stream *stream)
 		if (r)
 			return r;
 	}
-	if (!stream->batch) {
-		make_room(cursor, stream, batch_bytes(stream));
-		stream->batch = malloc(batch_bytes(stream));
-		if (!stream->batch)
-			return ts_sbt_reader_fail(cursor->reader, -ENOMEM, 0, "no memory for rows");
-		cursor->open_bytes += batch_bytes(stream);
-	}
+	r = take_batch(cursor, stream, n);
+	if (r)
+		return r;
 	stream->before = stream->decoder;
-	n = stream->decoder.n_left < BATCH_ROWS ? stream->decoder.n_left : BATCH_ROWS;
 	why = ts_block_decoder_next(&stream->decoder, stream->raw, stream->batch, n);
 	if (why)
 		return ts_sbt_reader_fail(cursor->reader, TS_SBT_E_CORRUPT,
 					  cursor->reader->blocks[stream->block].off, "%s", why);
 	stream->batch_n = n;
+	/* The payload was used; after the last batch it has served. */
+	if (stream->decoder.n_left) {
+		use_remove(cursor, stream, HELD_RAW);
+		use_append(cursor, stream, HELD_RAW);
+	} else {
+		free_raw(cursor, stream);
+	}
 	return 0;
 }
 
@@ -162,11 +220,14 @@ static int present_row(struct ts_sbt_cursor *cursor, struct stream *stream, cons
 
 	if (!stream->batch) {
 		stream->decoder = stream->before;
-		r = decode_batch(cursor, stream);
+		r = decode_batch(cursor, stream, stream->batch_n);
 		if (r)
 			return r;
 	}
-	stream->last_used = ++cursor->clock;
+	if (cursor->used[HELD_BATCH].newest != stream) {
+		use_remove(cursor, stream, HELD_BATCH);
+		use_append(cursor, stream, HELD_BATCH);
+	}
 	*ret_row = stream->batch + (size_t)stream->batch_i * stream->decoder.schema->row_bytes;
 	return 0;
 }
@@ -182,9 +243,12 @@ static int settle(struct ts_sbt_cursor *cursor, struct stream *stream)
 
 	for (;;) {
 		if (stream->batch_i == stream->batch_n) {
+			uint32_t n = batch_rows(cursor, stream);
+
 			if (!stream->decoder.n_left)
 				return TS_SBT_E_END;
-			r = decode_batch(cursor, stream);
+			r = decode_batch(cursor, stream,
+					 stream->decoder.n_left < n ? stream->decoder.n_left : n);
 			if (r)
 				return r;
 			stream->batch_i = 0;
@@ -265,15 +329,22 @@ static void remove_first(struct ts_sbt_cursor *cursor)
 /* Opens the next waiting block. One without a row in the window is done with at once. */
 static int open_next(struct ts_sbt_cursor *cursor)
 {
-	uint64_t i = cursor->waiting[cursor->next_waiting++].block;
+	uint64_t i = cursor->waiting[cursor->next_waiting].block;
 	const struct ts_sbt_block *block = &cursor->reader->blocks[i];
 	struct ts_sbt_block_header header;
-	struct stream *stream = calloc(1, sizeof(*stream));
+	struct stream *stream;
 	const char *why;
 	int r;
 
+	if (cursor->n_heap == MAX_STREAMS)
+		return ts_sbt_reader_fail(cursor->reader, TS_SBT_E_LIMIT, block->off,
+					  "more than %u blocks overlap in time", MAX_STREAMS);
+	stream = calloc(1, sizeof(*stream));
 	if (!stream)
 		return ts_sbt_reader_fail(cursor->reader, -ENOMEM, block->off, "no memory");
+	cursor->next_waiting++;
+	make_room(cursor, NULL, sizeof(*stream));
+	cursor->open_bytes += sizeof(*stream);
 	stream->block = i;
 	stream->type = block->type;
 	stream->session = block->session;

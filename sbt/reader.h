@@ -228,6 +228,7 @@ TS_DEFINE_CLEANUP(struct ts_sbt_cursor *, ts_sbt_cursor_freep, ts_sbt_cursor_fre
 /*
  * The next row; valid until the next call. TS_SBT_E_END: there is none. TS_SBT_E_CORRUPT: a block is
  * damaged (ts_sbt_reader_error()); it is left out from there on and the next call goes on with the others.
+ * TS_SBT_E_LIMIT: more than 16,384 blocks overlap where it stands; it says so again if called again.
  */
 int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row);
 

@@ -611,6 +611,46 @@ TS_TEST(overlapping_blocks)
 	overlap(5, 300, 1);
 }
 
+/* Thousands that overlap in little memory: what a row costs must not grow with them. */
+TS_TEST(thousands_of_overlapping_blocks)
+{
+	overlap(3000, 300, 8 * 1024 * 1024);
+}
+
+/* More than the structs of which could be held are refused by name, again and again. */
+TS_TEST(too_many_overlapping_blocks)
+{
+	int fd = test_file(), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3), r = 0;
+	struct ts_row_session session = {0};
+	struct ts_row_yield row_in = {.start_ns = 5};
+	struct ts_sbt_session_writer *sw;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_writer *writer;
+	struct ts_sbt_cursor *cursor;
+	struct ts_sbt_row row;
+
+	ts_check_int(ts_sbt_writer_new(copy, &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &session, &sw), 0);
+	for (int block = 0; block <= 16384; block++) {
+		ts_check_int(ts_sbt_session_writer_add_row(sw, TS_ROW_YIELD, &row_in), 0);
+		ts_check_int(ts_sbt_session_writer_seal(sw, NULL, 0), 0);
+	}
+	ts_sbt_session_writer_free(sw);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	for (int i = 0; i < 3; i++) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		ts_check_int(r, TS_SBT_E_LIMIT);
+		ts_check_str(ts_sbt_reader_error(reader)->text,
+			     "more than 16384 blocks overlap in time");
+	}
+	ts_sbt_cursor_free(cursor);
+	ts_sbt_reader_free(reader);
+	close(fd);
+}
+
 TS_TEST(crc32c)
 {
 	/* The check value of this CRC, and RFC 3720's 32 bytes of zeros. */
