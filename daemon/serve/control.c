@@ -16,6 +16,7 @@
 #define CONTROL_MAX_PENDING  16u
 #define CONTROL_MAX_QUEUED   32u /* answers that a client has not read */
 #define CONTROL_STALL_NS     (UINT64_C(10) * 1000000000)
+#define CONTROL_IDLE_NS	     (UINT64_C(60) * 1000000000) /* of a service's clients */
 #define CONTROL_SEAL_MS	     2000u
 #define CONTROL_FLUSH_MS     2000u
 #define CONTROL_FLUSH_MAX_MS 60000u
@@ -52,6 +53,7 @@ struct ts_client_connection {
 	struct ts_frame_parser parser;
 	struct control_answer *answers; /* the oldest first */
 	uint32_t n_answers;
+	uint64_t active_ns;  /* last request or answer */
 	uint64_t stalled_ns; /* since when the oldest could not be sent; 0: not */
 	struct control_pending *pending;
 	uint32_t n_pending;
@@ -121,6 +123,7 @@ static void control_flush(struct ts_client_connection *client)
 			return;
 		}
 		client->stalled_ns = 0;
+		client->active_ns = ts_clock_monotonic_ns();
 		answer->n_sent += (size_t)n;
 		if (answer->n_sent == answer->n_bytes) {
 			client->answers = answer->next;
@@ -269,7 +272,10 @@ void ts_client_connection_check(struct ts_client_connection *client, uint64_t no
 		control_done(client, pending, n_left);
 		free(pending);
 	}
+	/* `tsctl record` says nothing between a recording's beginning and its end. */
 	if (client->broken ||
+	    (client->server->options.mode == TS_SERVER_SERVICE && !client->pending &&
+	     !client->answers && now_ns > client->active_ns + CONTROL_IDLE_NS) ||
 	    (client->stalled_ns && now_ns - client->stalled_ns > CONTROL_STALL_NS))
 		ts_client_connection_free(client);
 }
@@ -489,25 +495,47 @@ static int control_on_io(sd_event_source *source, int fd, uint32_t events, void 
 	return 0;
 }
 
-int ts_client_connection_new(struct ts_server *server, int fd)
+uid_t ts_client_connection_uid(const struct ts_client_connection *client)
+{
+	return client->credentials.uid;
+}
+
+void ts_client_connection_turn_away(struct ts_server *server, int fd, uid_t uid, const char *why)
+{
+	uint8_t frame[512], *packed = NULL;
+	size_t n_bytes = 0;
+
+	/* Under the id of a connection's first request, which may be on its way. */
+	if (!ts_answer_error(-EBUSY, why, &packed, &n_bytes) &&
+	    n_bytes <= sizeof(frame) - sizeof(struct ts_frame_header)) {
+		struct ts_frame_header header =
+			ts_frame_header_make(TS_FRAME_ANSWER, 1, (uint32_t)n_bytes);
+
+		memcpy(frame, &header, sizeof(header));
+		memcpy(frame + sizeof(header), packed, n_bytes);
+		ts_frame_send_some(fd, frame, sizeof(header) + n_bytes, NULL, 0);
+	}
+	free(packed);
+	ts_closer_close(server->closer, uid, fd);
+}
+
+int ts_client_connection_new(struct ts_server *server, int fd, const struct ucred *credentials)
 {
 	struct ts_client_connection *client = calloc(1, sizeof(*client));
-	socklen_t n_bytes = sizeof(client->credentials);
 	int r;
 
 	if (!client) {
-		close(fd);
+		ts_closer_close(server->closer, credentials->uid, fd);
 		return ts_error_origin(-ENOMEM);
 	}
 	client->server = server;
 	client->fd = fd;
 	ts_frame_parser_init(&client->parser, TS_FRAME_REQUEST, TS_FRAME_REQUEST_MAX_BYTES);
-	r = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client->credentials, &n_bytes);
-	r = r < 0 ? -errno
-		  : sd_event_add_io(server->event, &client->source, fd, EPOLLIN, control_on_io,
-				    client);
+	client->credentials = *credentials;
+	client->active_ns = ts_clock_monotonic_ns();
+	r = sd_event_add_io(server->event, &client->source, fd, EPOLLIN, control_on_io, client);
 	if (r < 0) {
-		close(fd);
+		ts_closer_close(server->closer, credentials->uid, fd);
 		free(client);
 		return ts_error_origin(r);
 	}

@@ -64,15 +64,32 @@ void ts_peer_free(struct ts_peer *peer)
 		ts_server_finish(server);
 }
 
-static void peer_refuse(struct ts_peer *peer, int error, const char *why)
+static struct ts_handshake_reason peer_refusal(int error, const char *why)
 {
 	struct ts_handshake_reason packet = {
 		.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_REFUSED, sizeof(packet)},
 		.reason = (uint32_t)-error,
-		.pid = (uint32_t)peer->credentials.pid,
 	};
 
 	snprintf(packet.text, sizeof(packet.text), "%s", why);
+	return packet;
+}
+
+void ts_peer_turn_away(struct ts_server *server, int fd, uid_t uid, int error, const char *why)
+{
+	struct ts_handshake_reason packet = peer_refusal(error, why);
+
+	server->n_refused++;
+	if (send(fd, &packet, sizeof(packet), MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR) < 0)
+		ts_log(TS_LOG_DEBUG, "uid %u: %s", uid, strerror(errno));
+	ts_closer_close(server->closer, uid, fd);
+}
+
+static void peer_refuse(struct ts_peer *peer, int error, const char *why)
+{
+	struct ts_handshake_reason packet = peer_refusal(error, why);
+
+	packet.pid = (uint32_t)peer->credentials.pid;
 	ts_log(TS_LOG_WARNING, "refused a session of pid %d, uid %u: %s", peer->credentials.pid,
 	       peer->credentials.uid, why);
 	peer->server->n_refused++;
@@ -366,25 +383,23 @@ void ts_peer_receive_pending(struct ts_peer *peer)
 			return;
 }
 
-int ts_peer_new(struct ts_server *server, int fd)
+int ts_peer_new(struct ts_server *server, int fd, const struct ucred *credentials)
 {
 	struct ts_peer *peer = calloc(1, sizeof(*peer));
-	socklen_t n_bytes = sizeof(peer->credentials);
 	int r;
 
 	if (!peer) {
-		close(fd);
+		ts_closer_close(server->closer, credentials->uid, fd);
 		return ts_error_origin(-ENOMEM);
 	}
 	peer->server = server;
 	peer->fd = fd;
 	peer->since_ns = ts_clock_monotonic_ns();
 	peer->number = ++server->last_number;
-	r = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer->credentials, &n_bytes);
-	r = r < 0 ? -errno
-		  : sd_event_add_io(server->event, &peer->source, fd, EPOLLIN, peer_on_io, peer);
+	peer->credentials = *credentials;
+	r = sd_event_add_io(server->event, &peer->source, fd, EPOLLIN, peer_on_io, peer);
 	if (r < 0) {
-		close(fd);
+		ts_closer_close(server->closer, credentials->uid, fd);
 		free(peer);
 		return ts_error_origin(r);
 	}

@@ -19,7 +19,8 @@
 #include "daemon/util/error.h"
 #include "proto/abi/clock.h"
 
-#define SERVER_LOOK_US 500000u
+#define SERVER_LOOK_US	500000u
+#define SERVER_PAUSE_US 100000u /* for descriptors or memory to come back */
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83 /* Linux 6.16, unix(7) */
@@ -119,19 +120,84 @@ static int server_on_timer(sd_event_source *source, uint64_t usec, void *data)
 
 /* ---- connections ---- */
 
+static int server_on_resume(sd_event_source *source, uint64_t usec, void *data)
+{
+	struct ts_server *server = data;
+
+	if (server->inject_source)
+		sd_event_source_set_enabled(server->inject_source, SD_EVENT_ON);
+	if (server->control_source)
+		sd_event_source_set_enabled(server->control_source, SD_EVENT_ON);
+	return 0;
+}
+
+/* A connection that cannot be taken stays readable: without a pause the loop would spin. */
+static void server_pause(struct ts_server *server, sd_event_source *source)
+{
+	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	sd_event_source_set_time_relative(server->resume_timer, SERVER_PAUSE_US);
+	sd_event_source_set_enabled(server->resume_timer, SD_EVENT_ONESHOT);
+}
+
+static int server_credentials(int fd, struct ucred *ret_credentials)
+{
+	socklen_t n_bytes = sizeof(*ret_credentials);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_credentials, &n_bytes) < 0)
+		return ts_error_origin(-errno);
+	return 0;
+}
+
+/* A connection and whose it is; -1: none. */
+static int server_accept(struct ts_server *server, int listening_fd, sd_event_source *source,
+			 struct ucred *ret_credentials)
+{
+	unsigned n_closing;
+	int fd;
+
+	ts_closer_waiting(server->closer, 0, &n_closing);
+	if (n_closing >= TS_CLOSER_MAX) {
+		server_pause(server, source);
+		return -1;
+	}
+	fd = accept4(listening_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			server_pause(server, source);
+		return -1;
+	}
+	if (server_credentials(fd, ret_credentials)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static bool server_has_room(uint32_t n, uint32_t n_of_user, uint32_t most, uid_t uid)
+{
+	if (n >= most)
+		return false;
+	return !uid || uid == getuid() || (n_of_user < (most + 3) / 4 && n < most - most / 4);
+}
+
 /* Returns whether there was one. */
 static bool server_accept_peer(struct ts_server *server)
 {
-	int fd = accept4(server->inject_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	uint32_t most = server->options.limits.max_connections, n_of_user = 0;
+	struct ucred credentials;
+	int fd = server_accept(server, server->inject_fd, server->inject_source, &credentials);
 
 	if (fd < 0)
 		return false;
-	if (server->n_unready >= server->options.limits.max_connections) {
-		server->n_refused++;
-		close(fd);
-		return true;
-	}
-	ts_peer_new(server, fd);
+	for (const struct ts_peer *peer = server->peers; peer; peer = peer->next)
+		n_of_user += !peer->began && peer->credentials.uid == credentials.uid;
+	if (server->finishing)
+		ts_peer_turn_away(server, fd, credentials.uid, -EBUSY, "the recording is over");
+	else if (!server_has_room(server->n_unready, n_of_user, most, credentials.uid))
+		ts_peer_turn_away(server, fd, credentials.uid, -EBUSY,
+				  "busy: too many connections that say nothing");
+	else
+		ts_peer_new(server, fd, &credentials);
 	server_watch(server);
 	return true;
 }
@@ -145,15 +211,21 @@ static int server_on_inject(sd_event_source *source, int fd, uint32_t events, vo
 static int server_on_control(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct ts_server *server = data;
+	struct ts_client_connection *client = server->clients;
+	struct ucred credentials;
+	uint32_t n_of_user = 0;
 
-	fd = accept4(server->control_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	fd = server_accept(server, server->control_fd, server->control_source, &credentials);
 	if (fd < 0)
 		return 0;
-	if (server->n_clients >= server->options.limits.max_clients) {
-		close(fd);
-		return 0;
-	}
-	ts_client_connection_new(server, fd);
+	for (; client; client = ts_client_connection_next(client))
+		n_of_user += ts_client_connection_uid(client) == credentials.uid;
+	if (server_has_room(server->n_clients, n_of_user, server->options.limits.max_clients,
+			    credentials.uid))
+		ts_client_connection_new(server, fd, &credentials);
+	else
+		ts_client_connection_turn_away(server, fd, credentials.uid,
+					       "busy: too many clients at once");
 	server_watch(server);
 	return 0;
 }
@@ -165,9 +237,11 @@ static void server_receive_pending(struct ts_server *server)
 {
 	uint32_t *numbers, n = 0;
 
+	/* With a bound: somebody may connect as fast as we accept. */
 	if (server->options.mode == TS_SERVER_RECORD && server->inject_fd >= 0)
-		while (server_accept_peer(server))
-			;
+		while (n < server->options.limits.max_connections && server_accept_peer(server))
+			n++;
+	n = 0;
 	numbers = calloc(server->n_peers + 1, sizeof(*numbers));
 	if (!numbers)
 		return;
@@ -370,12 +444,14 @@ static int server_describe(struct ts_server *server)
 static int server_open(struct ts_server *server)
 {
 	const struct ts_server_options *options = &server->options;
+	struct ucred credentials;
 	int r;
 
 	switch (options->mode) {
 	case TS_SERVER_PRIVATE:
 		r = server_nonblocking(options->inject_fd);
-		return r ?: ts_peer_new(server, options->inject_fd);
+		r = r ?: server_credentials(options->inject_fd, &credentials);
+		return r ?: ts_peer_new(server, options->inject_fd, &credentials);
 	case TS_SERVER_RECORD:
 		/* The file first: a recording that cannot be written does not begin. */
 		r = ts_recording_new(options->output, false, 0666, options->program,
@@ -388,7 +464,8 @@ static int server_open(struct ts_server *server)
 		r = server_describe(server);
 		r = r ?: server_open_inject(server);
 		r = r ?: server_nonblocking(options->control_fd);
-		return r ?: ts_client_connection_new(server, options->control_fd);
+		r = r ?: server_credentials(options->control_fd, &credentials);
+		return r ?: ts_client_connection_new(server, options->control_fd, &credentials);
 	case TS_SERVER_SERVICE:
 	default:
 		r = server_open_inject(server);
@@ -422,6 +499,10 @@ static int server_init(struct ts_server *server)
 	if (r >= 0)
 		r = sd_event_add_time_relative(server->event, &server->timer, CLOCK_MONOTONIC,
 					       SERVER_LOOK_US, 0, server_on_timer, server);
+	if (r >= 0)
+		r = sd_event_add_time_relative(server->event, &server->resume_timer,
+					       CLOCK_MONOTONIC, SERVER_PAUSE_US, 0,
+					       server_on_resume, server);
 	if (r < 0)
 		return ts_error_origin(r);
 	sd_event_set_watchdog(server->event, true);
@@ -445,6 +526,7 @@ static void server_deinit(struct ts_server *server)
 	sd_event_source_disable_unref(server->control_source);
 	sd_event_source_disable_unref(server->notify_source);
 	sd_event_source_disable_unref(server->timer);
+	sd_event_source_disable_unref(server->resume_timer);
 	ts_closep(&server->notify_fd);
 	if (options->mode != TS_SERVER_PRIVATE)
 		ts_closep(&server->inject_fd);

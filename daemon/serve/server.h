@@ -18,7 +18,10 @@ enum ts_server_mode {
 	TS_SERVER_RECORD = 3,  /* one file for all processes, until told to finish */
 };
 
-/* Limits, each settable; what --help says are these. */
+/*
+ * Limits; what --help says are these. Of connections and clients one uid may have a quarter, and all
+ * together leave a quarter to root and the daemon's own uid: nobody can lock the others out.
+ */
 struct ts_server_limits {
 	uint32_t max_sessions;	    /* at once */
 	uint32_t max_sessions_user; /* at once, of one uid; a service's */
@@ -64,7 +67,8 @@ struct ts_server {
 	sd_event_source *notify_source;
 	sd_event_source *inject_source;
 	sd_event_source *control_source;
-	sd_event_source *timer; /* once a second while there is something to watch */
+	sd_event_source *timer;	       /* while there is something to watch */
+	sd_event_source *resume_timer; /* accepts again */
 	int inject_fd;
 	int control_fd;
 	bool unlink_inject;
@@ -109,7 +113,9 @@ struct ts_peer {
 };
 
 /* Begins to serve a connection, which it takes over. */
-int ts_peer_new(struct ts_server *server, int fd);
+int ts_peer_new(struct ts_server *server, int fd, const struct ucred *credentials);
+/* Says why a connection is not served, which it takes over. */
+void ts_peer_turn_away(struct ts_server *server, int fd, uid_t uid, int error, const char *why);
 /* Ends it: the session, where there is one, has ended. */
 void ts_peer_free(struct ts_peer *peer);
 /* What its session's thread reported; frees it when the session is over. */
@@ -117,7 +123,9 @@ void ts_peer_check(struct ts_peer *peer, uint64_t now_ns);
 /* Takes what came before a recording ends. */
 void ts_peer_receive_pending(struct ts_peer *peer);
 
-int ts_client_connection_new(struct ts_server *server, int fd);
+int ts_client_connection_new(struct ts_server *server, int fd, const struct ucred *credentials);
+void ts_client_connection_turn_away(struct ts_server *server, int fd, uid_t uid, const char *why);
+uid_t ts_client_connection_uid(const struct ts_client_connection *client);
 void ts_client_connection_free(struct ts_client_connection *client);
 /* Answers what waited for sessions; drops clients that do not read. */
 void ts_client_connection_check(struct ts_client_connection *client, uint64_t now_ns);

@@ -207,7 +207,8 @@ static int client_exchange(struct ts_client *client, const uint8_t *data, size_t
 {
 	int r = client_send(client, data, n_bytes, deadline_ns);
 
-	if (!r)
+	/* A daemon that is too busy says so and hangs up, before it hears what is asked. */
+	if (!r || r == -ECONNRESET)
 		r = client_receive(client, deadline_ns, ret_frame);
 	if (!r && (ret_frame->header.request_id != client->last_request ||
 		   ret_frame->header.n_fds > client->n_fds || ret_frame->header.flags))

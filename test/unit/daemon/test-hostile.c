@@ -6,6 +6,8 @@
 #include "test/unit/harness.h"
 
 #include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "proto/rpc/frame.h"
 #include "test/unit/daemon/daemon.h"
@@ -109,4 +111,147 @@ TS_TEST(descriptor_for_the_control_socket)
 	check_answers(&s);
 	close(other);
 	service_end(&s);
+}
+
+/* ---- connections that say nothing ---- */
+
+/* In a process of another uid: how many connections it got and holds until it is told to go. */
+static pid_t hold_connections(const char *path, int type, unsigned n, uid_t uid, int *ret_release)
+{
+	int ready[2], release[2];
+	char byte;
+	pid_t pid;
+
+	ts_check_int(pipe2(ready, O_CLOEXEC), 0);
+	ts_check_int(pipe2(release, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		close(release[1]);
+		if (setuid(uid) < 0)
+			_exit(1);
+		for (unsigned i = 0; i < n; i++)
+			socket_connect(path, type);
+		if (write(ready[1], "", 1) < 0)
+			_exit(1);
+		_exit(read(release[0], &byte, 1) < 0);
+	}
+	ts_check_int(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	close(release[0]);
+	*ret_release = release[1];
+	return pid;
+}
+
+/* One user takes all that he can get: there is room for root, and for a third one. */
+TS_TEST(one_user_locks_nobody_out)
+{
+	int release[3], fd, status;
+	struct ts_handshake_reason packet;
+	struct ts_client *client;
+	Ts__Rpc__Answer *answer;
+	struct producer p;
+	struct service s;
+	pid_t pids[3], pid;
+
+	if (getuid())
+		ts_skip("needs several uids");
+	service_begin(&s);
+	close(socket_connect(s.inject, SOCK_SEQPACKET));
+	close(socket_connect(s.control, SOCK_STREAM));
+	ts_check_int(chmod(s.directory, 0711), 0);
+	pids[0] = hold_connections(s.inject, SOCK_SEQPACKET, 300, 65001, &release[0]);
+	pids[1] = hold_connections(s.control, SOCK_STREAM, 70, 65001, &release[1]);
+	/* He himself is told. */
+	pid = fork();
+	if (!pid) {
+		ts_check_int(setuid(65001), 0);
+		fd = socket_connect(s.inject, SOCK_SEQPACKET);
+		ts_check_int(producer_hear(fd, &packet), TS_HANDSHAKE_REFUSED);
+		ts_check(strstr(packet.text, "busy"));
+		ts_check_int(ts_client_connect(s.control, &client), 0);
+		ts_check_int(ts_client_status(client, &answer), -EBUSY);
+		ts_check(strstr(ts_client_error(client), "busy"));
+		_exit(0);
+	}
+	ts_check_int(waitpid(pid, &status, 0), pid);
+	ts_check_int(status, 0);
+	/* A third one is served. */
+	pids[2] = hold_connections(s.inject, SOCK_SEQPACKET, 300, 65002, &release[2]);
+	pid = fork();
+	if (!pid) {
+		ts_check_int(setuid(65003), 0);
+		fd = socket_connect(s.inject, SOCK_SEQPACKET);
+		producer_init(&p, 1, true);
+		producer_hello(fd, p.memfd);
+		ts_check_int(producer_hear(fd, &packet), TS_HANDSHAKE_WELCOME);
+		check_answers(&s);
+		_exit(0);
+	}
+	ts_check_int(waitpid(pid, &status, 0), pid);
+	ts_check_int(status, 0);
+	check_answers(&s);
+	for (int i = 0; i < 3; i++) {
+		/* A byte: the others have the pipe open too. */
+		ts_check_int(write(release[i], "", 1), 1);
+		close(release[i]);
+		waitpid(pids[i], NULL, 0);
+	}
+	service_end(&s);
+}
+
+/* Somebody connects and connects: the service ends when it is told to all the same. */
+TS_TEST(service_ends_among_connections)
+{
+	uint64_t begin;
+	struct service s;
+	pid_t pid;
+
+	service_begin(&s);
+	close(socket_connect(s.inject, SOCK_SEQPACKET));
+	pid = fork();
+	if (!pid) {
+		int held[100];
+
+		memset(held, 0xff, sizeof(held));
+		for (unsigned i = 0;; i = (i + 1) % TS_ARRAY_LEN(held)) {
+			struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+			close(held[i]);
+			held[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+			strcpy(address.sun_path, s.inject);
+			if (connect(held[i], (struct sockaddr *)&address, sizeof(address)) < 0)
+				_exit(0);
+		}
+	}
+	usleep(200000);
+	begin = ts_clock_monotonic_ns();
+	service_end(&s);
+	ts_check(ts_clock_monotonic_ns() - begin < UINT64_C(5000000000));
+	waitpid(pid, NULL, 0);
+}
+
+/* Out of descriptors: waiting connections cost no processor time. */
+TS_TEST(out_of_descriptors)
+{
+	struct rlimit few = {24, 24};
+	struct rusage usage;
+	int fds[32];
+	struct service s;
+	double seconds;
+
+	service_begin(&s);
+	close(socket_connect(s.inject, SOCK_SEQPACKET));
+	ts_check_int(prlimit(s.pid, RLIMIT_NOFILE, &few, NULL), 0);
+	for (size_t i = 0; i < TS_ARRAY_LEN(fds); i++)
+		fds[i] = socket_connect(s.inject, SOCK_SEQPACKET);
+	sleep(2);
+	for (size_t i = 0; i < TS_ARRAY_LEN(fds); i++)
+		close(fds[i]);
+	check_answers(&s);
+	service_end(&s);
+	ts_check_int(getrusage(RUSAGE_CHILDREN, &usage), 0);
+	seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+		  (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+	ts_check(seconds < 0.15);
 }
