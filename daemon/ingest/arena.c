@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The reader of the definition arena. Definitions come in order and their ids count up from 1, so a
- * map from the session's ids to the file's is an array. A definition is copied into scratch memory
- * whole, then judged; only its length is taken from the arena itself, once.
+ * map from the session's ids to the file's is an array. Some of them at a time are copied, then
+ * judged: the arena itself is looked at once.
  */
 #include "daemon/ingest/arena.h"
 
-void ts_arena_reader_init(struct ts_arena_reader *reader)
+#include <unistd.h>
+
+#define ARENA_CHUNK_BYTES (256u * 1024)
+
+int ts_arena_reader_init(struct ts_arena_reader *reader)
 {
-	*reader = (struct ts_arena_reader){0};
+	*reader = (struct ts_arena_reader){.chunk = aligned_alloc(8, ARENA_CHUNK_BYTES)};
+	return reader->chunk ? 0 : -ENOMEM;
 }
 
 void ts_arena_reader_deinit(struct ts_arena_reader *reader)
@@ -16,7 +21,7 @@ void ts_arena_reader_deinit(struct ts_arena_reader *reader)
 	free(reader->strings.ids);
 	free(reader->stacks.ids);
 	free(reader->threads.ids);
-	free(reader->scratch);
+	free(reader->chunk);
 	*reader = (struct ts_arena_reader){0};
 }
 
@@ -42,26 +47,11 @@ static int id_map_set(struct ts_id_map *map, uint32_t id, uint32_t file_id)
 	return 0;
 }
 
-static int arena_scratch(struct ts_arena_reader *reader, size_t n_bytes)
-{
-	uint8_t *grown;
-
-	if (n_bytes <= reader->n_scratch)
-		return 0;
-	n_bytes = ts_align_up(n_bytes, 4096);
-	grown = aligned_alloc(8, n_bytes);
-	if (!grown)
-		return -ENOMEM;
-	free(reader->scratch);
-	reader->scratch = grown;
-	reader->n_scratch = n_bytes;
-	return 0;
-}
-
 /* The longest of a known type: a string, a stack, or one of the fixed ones with room to grow. */
 #define ARENA_MAX_DEFINITION_BYTES (sizeof(struct ts_definition) + TS_STRING_MAX_BYTES)
 TS_STATIC_ASSERT(TS_STRING_MAX_BYTES >= TS_STACK_MAX_FRAMES * sizeof(uint64_t),
 		 "a string is the longest definition");
+TS_STATIC_ASSERT(ARENA_MAX_DEFINITION_BYTES <= ARENA_CHUNK_BYTES, "a chunk holds any definition");
 
 /* Fixed fields that an older writer did not have read as zero. */
 static void arena_take(void *to, size_t n_to, const struct ts_definition *definition,
@@ -128,38 +118,54 @@ static int arena_interpret(struct ts_arena_reader *reader, const struct ts_defin
 	}
 }
 
-int ts_arena_read(struct ts_arena_reader *reader, const uint8_t *definitions, uint64_t arena_bytes,
+/*
+ * The whole definitions at the beginning of the chunk. n_left is what was published from there on,
+ * n_bytes how much of it the chunk holds.
+ */
+static int arena_walk(struct ts_arena_reader *reader, size_t n_bytes, uint64_t n_left,
+		      const struct ts_arena_sink *sink)
+{
+	size_t off = 0;
+
+	while (off < n_bytes) {
+		const struct ts_definition *definition =
+			(const struct ts_definition *)(reader->chunk + off);
+		uint64_t n = definition->n_words * UINT64_C(8);
+		int r = 1;
+
+		if (n < sizeof(*definition) || n > n_left - off)
+			return -EBADMSG;
+		if (n <= ARENA_MAX_DEFINITION_BYTES) {
+			if (n > n_bytes - off)
+				break;
+			r = arena_interpret(reader, definition, n, sink);
+			if (r < 0)
+				return r;
+		}
+		reader->n_bad += r > 0;
+		reader->position += n;
+		/* One that is too long to be any goes beyond the chunk, perhaps. */
+		off += n;
+	}
+	return 0;
+}
+
+int ts_arena_read(struct ts_arena_reader *reader, int fd, uint64_t off, uint64_t arena_bytes,
 		  uint64_t published, const struct ts_arena_sink *sink)
 {
 	if (published % 8 || published > arena_bytes || published < reader->position)
 		return -EBADMSG;
 	while (reader->position < published) {
-		uint64_t n_left = published - reader->position, n_bytes;
-		uint32_t n_words;
+		uint64_t n_left = published - reader->position;
+		size_t n_bytes = n_left < ARENA_CHUNK_BYTES ? n_left : ARENA_CHUNK_BYTES;
 		int r;
 
-		/* The peer can change it: one read, and from here on only this value counts. */
-		n_words = __atomic_load_n((const uint32_t *)(definitions + reader->position),
-					  __ATOMIC_RELAXED);
-		n_bytes = n_words * UINT64_C(8);
-		if (n_bytes < sizeof(struct ts_definition) || n_bytes > n_left)
-			return -EBADMSG;
-		if (n_bytes > ARENA_MAX_DEFINITION_BYTES) {
-			reader->n_bad++;
-			reader->position += n_bytes;
-			continue;
-		}
-		r = arena_scratch(reader, n_bytes);
-		if (r < 0)
+		if (pread(fd, reader->chunk, n_bytes, (off_t)(off + reader->position)) !=
+		    (ssize_t)n_bytes)
+			return -EIO;
+		r = arena_walk(reader, n_bytes, n_left, sink);
+		if (r)
 			return r;
-		memcpy(reader->scratch, definitions + reader->position, n_bytes);
-		r = arena_interpret(reader, (const struct ts_definition *)reader->scratch, n_bytes,
-				    sink);
-		if (r < 0)
-			return r;
-		if (r > 0)
-			reader->n_bad++;
-		reader->position += n_bytes;
 	}
 	return 0;
 }

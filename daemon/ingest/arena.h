@@ -47,18 +47,17 @@ struct ts_arena_reader {
 	struct ts_id_map stacks;
 	struct ts_id_map threads;
 	uint64_t n_bad; /* definitions skipped so far */
-	uint8_t *scratch;
-	size_t n_scratch;
+	uint8_t *chunk; /* a private copy of some definitions */
 };
 
-void ts_arena_reader_init(struct ts_arena_reader *reader);
+int ts_arena_reader_init(struct ts_arena_reader *reader); /* 0 or -ENOMEM */
 void ts_arena_reader_deinit(struct ts_arena_reader *reader);
 
 /*
- * Reads what was published since the last call. `definitions` are the arena's bytes, in shared
- * memory or not; `published` was acquired by the caller. Returns 0; -EBADMSG where the chain of
+ * Reads what was published since the last call. The definitions begin at `off` of `fd`, see
+ * ingest/memory.h; `published` was acquired by the caller. Returns 0; -EIO where they cannot be read; -EBADMSG where the chain of
  * definitions is broken (a length of nothing, or beyond what was published) or `published` cannot
  * be true: the peer is to be dropped; -ENOMEM; or what the sink gave.
  */
-int ts_arena_read(struct ts_arena_reader *reader, const uint8_t *definitions, uint64_t arena_bytes,
+int ts_arena_read(struct ts_arena_reader *reader, int fd, uint64_t off, uint64_t arena_bytes,
 		  uint64_t published, const struct ts_arena_sink *sink);

@@ -5,6 +5,8 @@
  */
 #include "daemon/ingest/drain.h"
 
+#include <unistd.h>
+
 int ts_drain_init(struct ts_drain *drain)
 {
 	/* Not touched beyond a chunk unless a record is that large. */
@@ -32,27 +34,57 @@ static int drain_whole(const uint8_t *bytes, size_t n_bytes, size_t *ret_n_whole
 	return r < 0 && !off ? r : 0;
 }
 
-int ts_drain_copy(struct ts_drain *drain, const struct ts_shard *shard, uint64_t ring_bytes,
-		  uint64_t position, uint64_t head, size_t *ret_n_bytes)
+/* Up to n_most bytes of [position, head), less at the end of the ring's memory; or -EIO. */
+static ssize_t drain_read(struct ts_drain *drain, const struct ts_drain_ring *ring,
+			  uint64_t position, uint64_t head, uint64_t n_most)
 {
-	uint64_t n = ts_ring_consumer_copy(shard, ring_bytes, position, head, drain->buffer,
-					   TS_DRAIN_CHUNK_BYTES);
+	uint64_t off = position & (ring->n_bytes - 1), n = head - position;
+
+	if (n > n_most)
+		n = n_most;
+	if (n > ring->n_bytes - off)
+		n = ring->n_bytes - off;
+	/* The file is sealed at its size: what is short is an error. */
+	return pread(ring->fd, drain->buffer, n, (off_t)(ring->off + off)) == (ssize_t)n
+		       ? (ssize_t)n
+		       : -EIO;
+}
+
+int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint64_t position,
+		  uint64_t head, size_t *ret_n_bytes, uint64_t *ret_n_passed)
+{
+	const struct ts_record *first = (const struct ts_record *)drain->buffer;
+	ssize_t n = drain_read(drain, ring, position, head, TS_DRAIN_CHUNK_BYTES);
 	size_t n_whole;
 	int r;
 
-	r = drain_whole(drain->buffer, n, &n_whole);
+	if (n < 0)
+		return (int)n;
+	r = drain_whole(drain->buffer, (size_t)n, &n_whole);
 	if (r < 0)
 		return r;
 	if (!n_whole) {
+		uint64_t n_first = first->n_words * UINT64_C(8);
+		uint64_t n_on = ring->n_bytes - (position & (ring->n_bytes - 1));
+
 		/* The first record is larger than a chunk, or lies. */
-		n = ts_ring_consumer_copy(shard, ring_bytes, position, head, drain->buffer,
-					  TS_RECORD_MAX_BYTES);
-		r = drain_whole(drain->buffer, n, &n_whole);
+		if (n_first > head - position || n_first > n_on)
+			return -EBADMSG;
+		if (first->type == TS_RECORD_PAD) {
+			*ret_n_bytes = 0;
+			*ret_n_passed = n_first;
+			return 0;
+		}
+		n = drain_read(drain, ring, position, head, TS_RECORD_MAX_BYTES);
+		if (n < 0)
+			return (int)n;
+		r = drain_whole(drain->buffer, (size_t)n, &n_whole);
 		if (r < 0)
 			return r;
 		if (!n_whole)
 			return -EBADMSG;
 	}
 	*ret_n_bytes = n_whole;
+	*ret_n_passed = n_whole;
 	return 0;
 }

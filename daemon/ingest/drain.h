@@ -20,14 +20,23 @@ struct ts_drain {
 int ts_drain_init(struct ts_drain *drain); /* 0 or -ENOMEM */
 void ts_drain_deinit(struct ts_drain *drain);
 
+/* A ring in the peer's memory: read from the descriptor, see ingest/memory.h. */
+struct ts_drain_ring {
+	int fd;
+	uint64_t off; /* of its first byte */
+	uint64_t n_bytes;
+};
+
 /*
- * Copies the next whole records of [position, head) and says how many bytes of them there are: at
- * least one record. The head was checked by ts_ring_consumer_check(), and position < head.
+ * Copies the next whole records of [position, head): *ret_n_bytes of them are in the buffer, and
+ * the position moves on by *ret_n_passed, which is more than nothing. Of padding that goes beyond a
+ * chunk only the first word is read. The head was checked by ts_ring_consumer_check(), and
+ * position < head.
  * -EBADMSG: what lies there is no record, or claims to be longer than what was committed or than
- * the ring goes on.
+ * the ring goes on. -EIO: it cannot be read.
  */
-int ts_drain_copy(struct ts_drain *drain, const struct ts_shard *shard, uint64_t ring_bytes,
-		  uint64_t position, uint64_t head, size_t *ret_n_bytes);
+int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint64_t position,
+		  uint64_t head, size_t *ret_n_bytes, uint64_t *ret_n_passed);
 
 /* Walks private bytes. */
 #define TS_RECORD_E_END	    1 /* exactly at the end */

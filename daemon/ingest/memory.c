@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether a stranger's memfd may be mapped. What would let the peer kill the daemon later (a file
- * that can shrink under a mapping raises SIGBUS) or make it pay (huge pages, a file on a disk) is
+ * that can shrink under a mapping raises SIGBUS; what is left of that the guard catches) or make it pay (huge pages, a file on a disk) is
  * refused by name; so is a layout whose parts overlap or leave the file.
  */
 #include "daemon/ingest/memory.h"
@@ -46,6 +46,10 @@ static int memory_check_file(int fd, uint64_t max_bytes, uint64_t *ret_bytes, co
 	}
 	if ((seals & MEMORY_SEALS) != MEMORY_SEALS) {
 		*ret_why = "not sealed against shrinking and growing";
+		return -EPERM;
+	}
+	if (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) {
+		*ret_why = "sealed against writing: it cannot be mapped";
 		return -EPERM;
 	}
 	if (status.st_size < 0 || (uint64_t)status.st_size > max_bytes) {
@@ -112,6 +116,8 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 {
 	struct ts_control layout;
 	struct ts_memory memory;
+	ts_cleanup(ts_closep) int own_fd = -1;
+	struct ts_guard *guard;
 	uint64_t n_bytes;
 	void *base;
 	int r;
@@ -121,21 +127,35 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 	r = memory_check_file(fd, max_bytes, &n_bytes, ret_why);
 	if (r < 0)
 		return r;
+	/* The one look at what stays writable for the peer. */
+	if (pread(fd, &layout, sizeof(layout), 0) != (ssize_t)sizeof(layout)) {
+		*ret_why = "its control page cannot be read";
+		return -EIO;
+	}
+	r = memory_check_layout(&layout, n_bytes, ret_why);
+	if (r < 0)
+		return r;
+	own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (own_fd < 0) {
+		*ret_why = "out of file descriptors";
+		return -errno;
+	}
 	base = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED) {
 		*ret_why = "it cannot be mapped for reading and writing";
 		return -errno;
 	}
-	/* The one look at what stays writable for the peer. */
-	memcpy(&layout, base, sizeof(layout));
-	r = memory_check_layout(&layout, n_bytes, ret_why);
-	if (r < 0) {
+	r = ts_guard_new(base, n_bytes, &guard);
+	if (r) {
+		*ret_why = "out of memory";
 		munmap(base, n_bytes);
 		return r;
 	}
 	memory = (struct ts_memory){
 		.base = base,
 		.control = base,
+		.guard = guard,
+		.fd = ts_take_fd(&own_fd),
 		.n_bytes = n_bytes,
 		.shards_off = layout.shards_off,
 		.shard_stride = layout.shard_stride,
@@ -157,7 +177,10 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 
 void ts_memory_close(struct ts_memory *memory)
 {
-	if (memory->base)
+	if (memory->base) {
+		ts_guard_free(memory->guard);
 		munmap(memory->base, memory->n_bytes);
+		close(memory->fd);
+	}
 	*memory = (struct ts_memory){0};
 }

@@ -110,9 +110,9 @@ int ts_session_read_arena(struct ts_session *s)
 	if (published == s->arena.position)
 		return 0;
 	ts_session_dirty(s);
-	r = ts_arena_read(&s->arena, (const uint8_t *)arena + sizeof(*arena), s->memory.arena_bytes,
-			  published, &sink);
-	if (r == -EBADMSG && !s->write_error)
+	r = ts_arena_read(&s->arena, s->memory.fd, ts_memory_definitions_off(&s->memory),
+			  s->memory.arena_bytes, published, &sink);
+	if ((r == -EBADMSG || r == -EIO) && !s->write_error)
 		return ts_session_bad(s, "its definitions are malformed");
 	if (r)
 		return r;

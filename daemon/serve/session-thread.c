@@ -206,6 +206,8 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 {
 	const struct ts_shard *memory = ts_memory_shard(&s->memory, i);
 	struct session_shard *shard = &s->shards[i];
+	const struct ts_drain_ring ring = {s->memory.fd, ts_memory_ring_off(&s->memory, i),
+					   s->memory.ring_bytes};
 	/* A turn is bounded, so that no shard fills up while a busy one is being drained. */
 	uint64_t turn_begin = shard->position, turn_bytes = s->memory.ring_bytes / 8;
 	uint32_t thread;
@@ -217,13 +219,12 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 	s->rows.thread = ts_id_map_get(&s->arena.threads, thread);
 	ts_session_dirty(s);
 	while (shard->position != shard->head && shard->position - turn_begin < turn_bytes) {
-		uint64_t begin = shard->position;
+		uint64_t begin = shard->position, n_passed;
 		const struct ts_record *record;
 		size_t n_bytes, off = 0;
 		int r;
 
-		r = ts_drain_copy(&s->drain, memory, s->memory.ring_bytes, begin, shard->head,
-				  &n_bytes);
+		r = ts_drain_copy(&s->drain, &ring, begin, shard->head, &n_bytes, &n_passed);
 		if (r < 0)
 			return ts_session_bad(s, "a record in its ring is malformed");
 		for (;;) {
@@ -236,7 +237,7 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 			if (r)
 				return r;
 		}
-		shard->position = begin + n_bytes;
+		shard->position = begin + n_passed;
 		if (ts_sbt_session_writer_pending_rows(s->writer) >= SEAL_ROWS ||
 		    shard->position - shard->released > s->memory.ring_bytes / 2) {
 			r = ts_session_write(s);
@@ -337,6 +338,8 @@ static int session_round(struct ts_session *s, uint64_t *ret_n_most)
 {
 	int r = session_load_heads(s, ret_n_most);
 
+	if (ts_guard_hit(s->memory.guard))
+		return ts_session_bad(s, "its memory cannot be had");
 	r = r ?: session_clock(s, *ret_n_most != 0);
 	r = r ?: ts_session_read_arena(s);
 	r = r ?: session_drain_shards(s);

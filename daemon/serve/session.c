@@ -70,8 +70,8 @@ static int session_init(struct ts_session *s)
 {
 	int r;
 
-	ts_arena_reader_init(&s->arena);
-	r = ts_drain_init(&s->drain);
+	r = ts_arena_reader_init(&s->arena);
+	r = r ?: ts_drain_init(&s->drain);
 	r = r ?: ts_join_new(&s->join);
 	r = r ?: session_init_shards(s);
 	r = r ?: session_init_clocks(s);

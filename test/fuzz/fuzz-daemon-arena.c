@@ -2,6 +2,9 @@
 /*
  * The definition arena as a hostile producer might fill it; published in two steps, as it grows.
  */
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "daemon/ingest/arena.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
@@ -56,18 +59,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 					   fuzz_thread, fuzz_device, fuzz_module};
 	struct ts_arena_reader reader;
 	uint64_t n_used = n_bytes / 8 * 8;
-	uint8_t *arena;
+	int fd;
 
 	if (!n_used)
 		return 0;
-	arena = malloc(n_used);
-	if (!arena)
-		return 0;
-	memcpy(arena, data, n_used);
-	ts_arena_reader_init(&reader);
-	if (!ts_arena_read(&reader, arena, n_used, n_used / 16 * 8, &sink))
-		ts_arena_read(&reader, arena, n_used, n_used, &sink);
+	fd = memfd_create("arena", MFD_CLOEXEC);
+	if (fd < 0 || pwrite(fd, data, n_used, 0) != (ssize_t)n_used ||
+	    ts_arena_reader_init(&reader))
+		abort();
+	if (!ts_arena_read(&reader, fd, 0, n_used, n_used / 16 * 8, &sink))
+		ts_arena_read(&reader, fd, 0, n_used, n_used, &sink);
 	ts_arena_reader_deinit(&reader);
-	free(arena);
+	close(fd);
 	return 0;
 }

@@ -3,14 +3,17 @@
  * A shard as a hostile producer might leave it: the input is where reading begins, what head
  * claims, and the ring's bytes. Everything that comes out as a record is made a row of.
  */
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "daemon/ingest/drain.h"
 #include "daemon/merge/rows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
-static void fuzz_shard(struct ts_rows *rows, const struct ts_shard *shard, uint64_t position,
-		       uint64_t head)
+static void fuzz_shard(struct ts_rows *rows, int fd, uint64_t position, uint64_t head)
 {
+	const struct ts_drain_ring ring = {fd, 0, TS_RING_MIN_BYTES};
 	struct ts_drain drain;
 
 	if (ts_drain_init(&drain) < 0)
@@ -18,8 +21,9 @@ static void fuzz_shard(struct ts_rows *rows, const struct ts_shard *shard, uint6
 	while (position != head) {
 		const struct ts_record *record;
 		size_t n_bytes, off = 0;
+		uint64_t n_passed;
 
-		if (ts_drain_copy(&drain, shard, TS_RING_MIN_BYTES, position, head, &n_bytes) < 0)
+		if (ts_drain_copy(&drain, &ring, position, head, &n_bytes, &n_passed) < 0)
 			break;
 		while (!ts_record_next(drain.buffer, n_bytes, &off, &record)) {
 			union ts_row_any row;
@@ -28,7 +32,7 @@ static void fuzz_shard(struct ts_rows *rows, const struct ts_shard *shard, uint6
 		}
 		if (off != n_bytes)
 			abort();
-		position += n_bytes;
+		position += n_passed;
 	}
 	ts_drain_deinit(&drain);
 }
@@ -38,8 +42,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	struct ts_arena_reader ids;
 	struct ts_clock_table tsc, cupti;
 	struct ts_rows rows = {.ids = &ids, .thread = 1};
-	struct ts_shard *shard;
 	uint64_t position, head;
+	uint8_t *bytes;
+	int fd;
 
 	if (n_bytes < 2 * sizeof(uint64_t))
 		return 0;
@@ -50,25 +55,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	/* As session.c refuses it before anything is drained. */
 	if (position % 8 || !ts_ring_consumer_check(head, position, position, TS_RING_MIN_BYTES))
 		return 0;
-	shard = aligned_alloc(4096, sizeof(*shard) + TS_RING_MIN_BYTES);
-	if (!shard)
-		return 0;
-	memset(shard, 0, sizeof(*shard) + TS_RING_MIN_BYTES);
-	for (size_t i = 0; i < n_bytes && i < TS_RING_MIN_BYTES; i++)
-		((uint8_t *)(shard + 1))[(position + i) % TS_RING_MIN_BYTES] = data[i];
-	ts_arena_reader_init(&ids);
+	fd = memfd_create("ring", MFD_CLOEXEC);
+	bytes = calloc(1, TS_RING_MIN_BYTES);
+	for (size_t i = 0; bytes && i < n_bytes && i < TS_RING_MIN_BYTES; i++)
+		bytes[(position + i) % TS_RING_MIN_BYTES] = data[i];
+	if (fd < 0 || !bytes || pwrite(fd, bytes, TS_RING_MIN_BYTES, 0) != TS_RING_MIN_BYTES ||
+	    ts_arena_reader_init(&ids))
+		abort();
+	free(bytes);
 	if (!ts_clock_table_init(&tsc) && !ts_clock_table_init(&cupti) &&
 	    !ts_join_new(&rows.join)) {
 		ts_clock_table_add(&tsc, &(struct ts_clock_pair){1000, 500, 1});
 		ts_clock_table_add(&tsc, &(struct ts_clock_pair){3000, 1500, 1});
 		rows.clocks[TS_CLOCK_TSC] = &tsc;
 		rows.clocks[TS_CLOCK_CUPTI] = &cupti;
-		fuzz_shard(&rows, shard, position, head);
+		fuzz_shard(&rows, fd, position, head);
 		ts_join_free(rows.join);
 		ts_clock_table_deinit(&tsc);
 		ts_clock_table_deinit(&cupti);
 	}
 	ts_arena_reader_deinit(&ids);
-	free(shard);
+	close(fd);
 	return 0;
 }

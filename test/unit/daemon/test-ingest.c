@@ -5,6 +5,8 @@
  */
 #include "test/unit/harness.h"
 
+#include <sys/stat.h>
+
 #include "daemon/ingest/arena.h"
 #include "daemon/ingest/drain.h"
 #include "daemon/ingest/memory.h"
@@ -130,12 +132,94 @@ TS_TEST(memory_with_a_bad_layout)
 	producer_deinit(&p);
 }
 
+/* Somebody else's page that cannot be had costs the one session, not the daemon. */
+TS_TEST(page_that_cannot_be_had)
+{
+	int fd = memfd_create("x", MFD_CLOEXEC);
+	struct ts_guard *guard;
+	volatile uint8_t *base;
+
+	ts_check_int(ftruncate(fd, 8192), 0);
+	base = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ts_check(base != MAP_FAILED);
+	ts_check_int(ts_guard_new((void *)(uintptr_t)base, 8192, &guard), 0);
+	base[0] = base[4096] = 7;
+	ts_check(!ts_guard_hit(guard));
+	ts_check_int(ftruncate(fd, 4096), 0);
+	ts_check_int(base[4100], 0);
+	base[4100] = 3;
+	ts_check(ts_guard_hit(guard));
+	ts_check_int(base[0], 7);
+	ts_guard_free(guard);
+	munmap((void *)(uintptr_t)base, 8192);
+	close(fd);
+}
+
+/* ---- what is read of it ---- */
+
+struct sink {
+	unsigned n_strings, n_stacks, n_threads, n_devices, n_modules;
+	char last[64];
+	uint32_t last_name;
+};
+
+static int on_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *ret_id)
+{
+	struct sink *sink = data;
+
+	snprintf(sink->last, sizeof(sink->last), "%.*s", (int)n_bytes, bytes);
+	*ret_id = 1000 + ++sink->n_strings;
+	return 0;
+}
+
+static int on_stack(void *data, const uint64_t *frames, uint32_t n_frames, uint32_t flags,
+		    uint32_t *ret_id)
+{
+	struct sink *sink = data;
+
+	*ret_id = 2000 + ++sink->n_stacks;
+	return 0;
+}
+
+static int on_thread(void *data, const struct ts_definition_thread *thread, uint32_t name,
+		     uint32_t *ret_id)
+{
+	struct sink *sink = data;
+
+	sink->last_name = name;
+	*ret_id = 3000 + ++sink->n_threads;
+	return 0;
+}
+
+static int on_device(void *data, const struct ts_definition_device *device, uint32_t name)
+{
+	((struct sink *)data)->n_devices++;
+	return 0;
+}
+
+static int on_module(void *data, const struct ts_definition_module *module, uint32_t path)
+{
+	((struct sink *)data)->n_modules++;
+	return 0;
+}
+
+static int arena_read(struct ts_arena_reader *reader, struct producer *p, struct sink *data)
+{
+	struct ts_arena_sink sink = {data, on_string, on_stack, on_thread, on_device, on_module};
+	struct ts_arena *arena = (struct ts_arena *)(p->base + p->control->arena_off);
+
+	return ts_arena_read(reader, p->memfd, p->control->arena_off + sizeof(*arena),
+			     p->control->arena_bytes, arena->published, &sink);
+}
+
 /* ---- rings ---- */
 
 /* Drains shard 0 to its head; returns how many records, or the error. */
 static int drain_all(struct producer *p, uint64_t *position)
 {
 	struct ts_shard *shard = producer_shard(p, 0);
+	const struct ts_drain_ring ring = {p->memfd, p->control->shards_off + sizeof(*shard),
+					   p->control->ring_bytes};
 	uint64_t head = ts_ring_consumer_head(shard), ring_bytes = p->control->ring_bytes;
 	struct ts_drain drain;
 	int n = 0, r = 0;
@@ -146,18 +230,52 @@ static int drain_all(struct producer *p, uint64_t *position)
 	while (!r && *position != head) {
 		const struct ts_record *record;
 		size_t n_bytes, off = 0;
+		uint64_t n_passed;
 
-		r = ts_drain_copy(&drain, shard, ring_bytes, *position, head, &n_bytes);
+		r = ts_drain_copy(&drain, &ring, *position, head, &n_bytes, &n_passed);
 		if (r)
 			break;
-		ts_check(n_bytes > 0);
+		ts_check(n_passed > 0);
 		while (!ts_record_next(drain.buffer, n_bytes, &off, &record))
 			n++;
 		ts_check_int(off, n_bytes);
-		*position += n_bytes;
+		*position += n_passed;
 	}
 	ts_drain_deinit(&drain);
 	return r < 0 ? r : n;
+}
+
+/* Padding is skipped, and memory that was never written is read, without making any of it. */
+TS_TEST(draining_makes_no_memory)
+{
+	struct stat before, after;
+	struct ts_record *record;
+	struct ts_arena_reader reader;
+	uint64_t position = 0;
+	struct ts_memory memory;
+	struct ts_shard *shard;
+	const char *why;
+	struct producer p;
+
+	producer_init(&p, 1, true);
+	shard = producer_shard(&p, 0);
+	record = (struct ts_record *)(shard + 1);
+	record->n_words = PRODUCER_RING_BYTES / 2 / 8 - 1;
+	record->type = TS_RECORD_PAD;
+	record = (struct ts_record *)((uint8_t *)record + record->n_words * 8);
+	*record = (struct ts_record){.n_words = 8, .n_fixed_words = 2, .type = TS_RECORD_MARK};
+	shard->head = PRODUCER_RING_BYTES / 2 - 8 + 64;
+	((struct ts_arena *)(p.base + p.control->arena_off))->published = PRODUCER_ARENA_BYTES;
+	ts_check_int(fstat(p.memfd, &before), 0);
+	ts_check_int(ts_memory_open(p.memfd, MAX_BYTES, &memory, &why), 0);
+	ts_check_int(drain_all(&p, &position), 1);
+	ts_check_int(ts_arena_reader_init(&reader), 0);
+	ts_check_int(arena_read(&reader, &p, &(struct sink){0}), -EBADMSG);
+	ts_check_int(fstat(p.memfd, &after), 0);
+	ts_check_int(after.st_blocks, before.st_blocks);
+	ts_arena_reader_deinit(&reader);
+	ts_memory_close(&memory);
+	producer_deinit(&p);
 }
 
 /* Sizes of all kinds, over many turns of the ring. */
@@ -256,61 +374,6 @@ TS_TEST(moving_indices)
 
 /* ---- definitions ---- */
 
-struct sink {
-	unsigned n_strings, n_stacks, n_threads, n_devices, n_modules;
-	char last[64];
-	uint32_t last_name;
-};
-
-static int on_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *ret_id)
-{
-	struct sink *sink = data;
-
-	snprintf(sink->last, sizeof(sink->last), "%.*s", (int)n_bytes, bytes);
-	*ret_id = 1000 + ++sink->n_strings;
-	return 0;
-}
-
-static int on_stack(void *data, const uint64_t *frames, uint32_t n_frames, uint32_t flags,
-		    uint32_t *ret_id)
-{
-	struct sink *sink = data;
-
-	*ret_id = 2000 + ++sink->n_stacks;
-	return 0;
-}
-
-static int on_thread(void *data, const struct ts_definition_thread *thread, uint32_t name,
-		     uint32_t *ret_id)
-{
-	struct sink *sink = data;
-
-	sink->last_name = name;
-	*ret_id = 3000 + ++sink->n_threads;
-	return 0;
-}
-
-static int on_device(void *data, const struct ts_definition_device *device, uint32_t name)
-{
-	((struct sink *)data)->n_devices++;
-	return 0;
-}
-
-static int on_module(void *data, const struct ts_definition_module *module, uint32_t path)
-{
-	((struct sink *)data)->n_modules++;
-	return 0;
-}
-
-static int arena_read(struct ts_arena_reader *reader, struct producer *p, struct sink *data)
-{
-	struct ts_arena_sink sink = {data, on_string, on_stack, on_thread, on_device, on_module};
-	struct ts_arena *arena = (struct ts_arena *)(p->base + p->control->arena_off);
-
-	return ts_arena_read(reader, (uint8_t *)(arena + 1), p->control->arena_bytes,
-			     arena->published, &sink);
-}
-
 TS_TEST(definitions)
 {
 	struct ts_definition_module module = {.n_build_id_bytes = 20};
@@ -321,7 +384,7 @@ TS_TEST(definitions)
 	struct sink sink = {0};
 	struct producer p;
 
-	ts_arena_reader_init(&reader);
+	ts_check_int(ts_arena_reader_init(&reader), 0);
 	producer_init(&p, 1, true);
 	ts_check_int(arena_read(&reader, &p, &sink), 0);
 	producer_claim(&p, 0, 1, "main");
@@ -359,7 +422,7 @@ TS_TEST(malformed_definitions)
 	struct ts_arena *arena;
 	struct producer p;
 
-	ts_arena_reader_init(&reader);
+	ts_check_int(ts_arena_reader_init(&reader), 0);
 	producer_init(&p, 1, true);
 	arena = (struct ts_arena *)(p.base + p.control->arena_off);
 	/* In themselves: counted, stepped over. */
