@@ -10,6 +10,7 @@
 #include "inject/flush.h"
 #include "inject/session.h"
 #include "inject/shim.h"
+#include "proto/abi/vendor/cupti_activity.h"
 
 #define PERIOD_NS    UINT64_C(200000000)
 #define CLOCK_TRIES  20
@@ -50,28 +51,87 @@ static void record_clock(struct ts_shim *shim)
 	ts_thread_commit(thread, sizeof(*out));
 }
 
-static void flush_cupti(struct ts_flush *flush, bool last)
+static void flush_all(struct ts_shim *shim, uint32_t flags)
 {
+	uint32_t result = shim->cupti.cuptiActivityFlushAll(flags);
+
+	if (result)
+		ts_debug(&shim->config, "cuptiActivityFlushAll(%u): %u", flags, result);
+}
+
+static void flush_cupti(struct ts_flush *flush, uint32_t wishes)
+{
+	const bool last = wishes & (TS_FLUSH_END | TS_FLUSH_DETACH);
 	struct ts_shim *shim = flush->shim;
 	size_t n_dropped = 0;
-	uint32_t result;
 	bool dirty;
 
 	/* Cleared first: what is recorded during the flush asks for the next one. */
 	dirty = __atomic_exchange_n(&shim->producer.dirty, 0, __ATOMIC_ACQ_REL);
 	flush->worked |= dirty;
+	if (last ? !flush->worked : !dirty)
+		return;
 	/* Once exit() has begun, the driver may go any moment: from then on only who knows better asks. */
-	if (last ? !flush->worked : !dirty || __atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE))
+	if (!wishes && __atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE))
 		return;
 	if (shim->cupti.clock == TS_CLOCK_CUPTI)
 		record_clock(shim);
-	result = shim->cupti.cuptiActivityFlushAll(last ? TS_FLUSH_FORCED : TS_FLUSH_NONE);
-	if (result)
-		ts_debug(&shim->config, "cuptiActivityFlushAll: %u", result);
+	/* What is complete comes complete; then the rest, as it is. */
+	flush_all(shim, 0);
+	if (last)
+		flush_all(shim, TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	if (!shim->cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &n_dropped) && n_dropped)
 		ts_session_count(shim->control, TS_LOSS_CUPTI_DROPPED, n_dropped);
 	if (shim->cupti.clock == TS_CLOCK_CUPTI)
 		record_clock(shim);
+}
+
+/* Everything that CUPTI holds is the daemon's before nobody takes it any more. */
+static void detach(struct ts_flush *flush)
+{
+	ts_recorder_disable(flush->shim);
+	flush_cupti(flush, TS_FLUSH_DETACH);
+	ts_recorder_unsubscribe(flush->shim);
+}
+
+static void record_yield(struct ts_shim *shim)
+{
+	struct ts_thread *thread = ts_producer_thread(&shim->producer);
+	uint32_t recording = TS_SESSION_RECORDING, to;
+	struct ts_record_yield *out;
+
+	if (!thread)
+		return;
+	to = ts_definitions_string(&shim->definitions, shim->yielded_to, strlen(shim->yielded_to));
+	out = ts_thread_reserve(thread, TS_RECORD_YIELD, sizeof(*out), shim->producer.clock,
+				ts_producer_ticks(&shim->producer));
+	if (out) {
+		out->to = to;
+		out->yielded = 1;
+		ts_thread_commit(thread, sizeof(*out));
+	}
+	/* Not where it has ended, or was refused. */
+	__atomic_compare_exchange_n(&shim->control->state, &recording, TS_SESSION_YIELDED, false,
+				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static void do_cupti(struct ts_flush *flush, uint32_t wishes)
+{
+	struct ts_shim *shim = flush->shim;
+
+	if (wishes & TS_FLUSH_DETACH) {
+		detach(flush);
+		record_yield(shim);
+	} else if (!wishes && __atomic_load_n(&shim->link.over, __ATOMIC_ACQUIRE) &&
+		   !__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE)) {
+		/*
+		 * Trap: not once exit() has begun, for CUPTI's own destructors may run at any moment; the process's end
+		 * detaches well enough. The end asks this thread to flush, and so waits for a detaching under way.
+		 */
+		detach(flush);
+	} else {
+		flush_cupti(flush, wishes);
+	}
 }
 
 static void update_modules(struct ts_flush *flush)
@@ -97,19 +157,11 @@ static void *flush_main(void *data)
 		uint32_t remote = __atomic_load_n(&control->flush_request, __ATOMIC_ACQUIRE);
 		uint32_t asked = __atomic_load_n(&flush->asked, __ATOMIC_ACQUIRE);
 
+		uint32_t wishes = __atomic_exchange_n(&flush->wishes, 0, __ATOMIC_ACQ_REL);
+
 		update_modules(flush);
-		if (!flush->detached) {
-			flush_cupti(flush, asked != flush->done);
-			/*
-			 * Trap: once exit() has begun, CUPTI's own destructors may run at any moment; the process's end
-			 * detaches well enough. The end asks this thread to flush, and so waits for a detaching under way.
-			 */
-			if (__atomic_load_n(&shim->link.over, __ATOMIC_ACQUIRE) &&
-			    !__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE)) {
-				ts_recorder_stop(shim);
-				flush->detached = true;
-			}
-		}
+		if (ts_cupti_is_ours(&shim->cupti))
+			do_cupti(flush, wishes);
 		/* Release, paired with the daemon's acquire: what was asked for is in the ring. */
 		__atomic_store_n(&control->flushes_done, remote, __ATOMIC_RELEASE);
 		if (asked != flush->done)
@@ -131,13 +183,15 @@ int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim)
 	return ts_link_start_thread(flush_main, flush);
 }
 
-void ts_flush_now(struct ts_flush *flush, uint64_t idle_ns, uint64_t timeout_ns)
+void ts_flush_now(struct ts_flush *flush, enum ts_flush_wish wish, uint64_t idle_ns,
+		  uint64_t timeout_ns)
 {
-	uint32_t wanted = __atomic_add_fetch(&flush->asked, 1, __ATOMIC_ACQ_REL);
 	uint64_t now = ts_clock_monotonic_ns(), moved_at = now;
 	const uint64_t deadline = now + timeout_ns;
-	uint32_t seen = __atomic_load_n(&flush->n_delivered, __ATOMIC_RELAXED), delivered;
+	uint32_t seen = __atomic_load_n(&flush->n_delivered, __ATOMIC_RELAXED), delivered, wanted;
 
+	__atomic_fetch_or(&flush->wishes, wish, __ATOMIC_RELEASE);
+	wanted = __atomic_add_fetch(&flush->asked, 1, __ATOMIC_ACQ_REL);
 	do {
 		/* Its word is the daemon's, and keeps its value: a wake-up may come before the wait, so go on waking. */
 		ts_futex_wake(&flush->shim->control->flush_request, true);

@@ -11,27 +11,31 @@
 
 struct ts_shim;
 
-enum ts_flush_kind {
-	TS_FLUSH_NONE = 0,
-	TS_FLUSH_FORCED = 1, /* give out what still runs, too: for the end */
+/* What is asked of it, beyond what it does by itself. Bits. */
+enum ts_flush_wish {
+	TS_FLUSH_AGAIN = 1, /* the process ends, and did more since TS_FLUSH_END */
+	TS_FLUSH_END = 2,   /* the process ends: all that there is, and what still runs, too */
+	TS_FLUSH_DETACH =
+		4, /* all that there is; and CUPTI is given up to the application's own profiler */
 };
 
 struct ts_flush {
 	struct ts_shim *shim;
 	struct ts_modules modules;
+	uint32_t wishes; /* enum ts_flush_wish: added to before `asked` is counted up */
 	/* Counts up: that many flushes were asked for by this process, and done. */
 	uint32_t asked;
 	uint32_t done;
 	uint32_t n_delivered; /* buffers, since ever: whether a flush makes progress */
 	bool worked;	      /* the process submitted something, at some time */
-	bool detached;
 };
 
 /* Starts the thread. Returns 0 or a negative errno. */
 int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim);
 
 /*
- * Asks for a forced flush and waits for it: until nothing was delivered for idle_ns, and at most timeout_ns. Takes no
+ * Asks for something and waits until it is done: until nothing was delivered for idle_ns, and at most timeout_ns. Takes no
  * lock; for exit paths.
  */
-void ts_flush_now(struct ts_flush *flush, uint64_t idle_ns, uint64_t timeout_ns);
+void ts_flush_now(struct ts_flush *flush, enum ts_flush_wish wish, uint64_t idle_ns,
+		  uint64_t timeout_ns);

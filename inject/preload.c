@@ -19,6 +19,7 @@ struct preload {
 	char library[PATH_MAX];
 	char holder[256]; /* whose CUDA_INJECTION64_PATH is; empty: ours */
 	pid_t pid;
+	bool interposes;
 	void (*next_exit)(int);
 	void (*next_Exit)(int);
 };
@@ -28,6 +29,20 @@ static struct preload preload;
 const char *ts_preload_library(void)
 {
 	return preload.library;
+}
+
+bool ts_preload_interposes(void)
+{
+	return preload.interposes;
+}
+
+/* Whose _exit() the program finds. Being loaded by the driver, this library stands before nobody. */
+static bool finds_ours(const void *base)
+{
+	void *found = dlsym(RTLD_DEFAULT, "_exit");
+	Dl_info info;
+
+	return found && dladdr(found, &info) && info.dli_fbase == base;
 }
 
 __attribute__((constructor)) static void loaded(void)
@@ -40,8 +55,10 @@ __attribute__((constructor)) static void loaded(void)
 	/* Other preloaded libraries may have an _exit() too; theirs comes after ours. */
 	*(void **)&preload.next_exit = dlsym(RTLD_NEXT, "_exit");
 	*(void **)&preload.next_Exit = dlsym(RTLD_NEXT, "_Exit");
-	if (dladdr((void *)(uintptr_t)&loaded, &info) && info.dli_fname)
+	if (dladdr((void *)(uintptr_t)&loaded, &info) && info.dli_fname) {
+		preload.interposes = finds_ours(info.dli_fbase);
 		snprintf(preload.library, sizeof(preload.library), "%s", info.dli_fname);
+	}
 	if (!held || !*held) {
 		if (*preload.library)
 			setenv(INJECTION_ENVIRONMENT, preload.library, 1);

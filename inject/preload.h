@@ -4,5 +4,10 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 /* The path that this library was loaded from. */
 const char *ts_preload_library(void);
+
+/* Whether it was preloaded, so that its functions stand before everybody's; not loaded by the driver alone. */
+bool ts_preload_interposes(void);

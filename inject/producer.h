@@ -38,6 +38,7 @@ struct ts_gate {
 	uint32_t alive;
 	uint32_t mode;	    /* enum ts_gate_mode: what callbacks look at */
 	uint32_t recording; /* CUPTI is ours: `mode` follows what the link allows */
+	uint32_t rows;	    /* device rows are taken: from the first to after the last flush */
 };
 
 struct ts_producer {

@@ -104,13 +104,19 @@ static void start(struct ts_shim *shim, uint32_t parent_session_pid)
 	}
 	ts_stack_init(&shim->stacks);
 	reason = ts_cupti_load(&shim->cupti, &shim->config, text, sizeof(text));
+	if (!reason && __atomic_load_n(&shim->n_takers, __ATOMIC_ACQUIRE)) {
+		/* The driver is being initialised by the application's own cuptiSubscribe(): that one comes first. */
+		snprintf(text, sizeof(text), "the application's own profiler holds CUPTI");
+		reason = TS_EMPTY_CUPTI_HELD;
+	}
 	shim->control->vendor_version = shim->cupti.version;
 	shim->control->driver_version = shim->cupti.driver_version;
 	if (!reason)
 		reason = ts_recorder_start(shim, text, sizeof(text));
 	if (!reason && ts_flush_start(&shim->flush, shim)) {
 		snprintf(text, sizeof(text), "the flush thread could not be started");
-		ts_recorder_stop(shim);
+		ts_recorder_disable(shim);
+		ts_recorder_unsubscribe(shim);
 		reason = TS_EMPTY_NO_MEMORY;
 	}
 	if (reason) {
@@ -164,21 +170,23 @@ int InitializeInjection(void)
 /* First: everything that CUPTI holds goes into the rings. */
 static void end_flush(struct ts_shim *shim)
 {
-	bool dirty = __atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE);
+	bool dirty = __atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE), again;
 
 	if (__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE))
 		return;
 	/*
 	 * Once at exit(), while the driver lives; again only if calls were recorded since then (by
-	 * destructors), which shows that it still does. Never where no work was submitted.
+	 * destructors), which shows that it still does, and only where this library's destructor comes before the
+	 * driver's: preloaded, not loaded by the driver. Never where no work was submitted.
 	 */
-	if (__atomic_exchange_n(&shim->flushed, 1, __ATOMIC_ACQ_REL) && !dirty)
+	again = __atomic_exchange_n(&shim->flushed, 1, __ATOMIC_ACQ_REL);
+	if (again && (!dirty || !ts_preload_interposes()))
 		return;
 	/*
 	 * On the flush thread, and waited for with a bound: this thread may have been interrupted, by the signal
 	 * handler that called exit(), anywhere: holding our locks, or CUPTI's.
 	 */
-	ts_flush_now(&shim->flush, FLUSH_IDLE_NS, FLUSH_NS);
+	ts_flush_now(&shim->flush, again ? TS_FLUSH_AGAIN : TS_FLUSH_END, FLUSH_IDLE_NS, FLUSH_NS);
 }
 
 /* Then: no record follows, and the daemon is told. */
@@ -188,6 +196,7 @@ static void end_link(struct ts_shim *shim)
 		return;
 	__atomic_store_n(&shim->gate->recording, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&shim->gate->mode, TS_GATE_CLOSED, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shim->gate->rows, 0, __ATOMIC_RELEASE);
 	if (__atomic_load_n(&shim->control->state, __ATOMIC_RELAXED) != TS_SESSION_REFUSED)
 		__atomic_store_n(&shim->control->state, TS_SESSION_ENDED, __ATOMIC_RELEASE);
 	ts_futex_set(&shim->link.request, TS_LINK_BYE);
@@ -198,16 +207,36 @@ static void end_link(struct ts_shim *shim)
 		(void)ts_futex_wait_for(&shim->link.farewell, TS_LINK_SAID_BYE, BYE_NS);
 }
 
+/* getpid() for the child of a vfork(), which shares the page; `alive` for that of a fork(). */
+static bool has_session(const struct ts_shim *shim)
+{
+	return __atomic_load_n(&shim->started, __ATOMIC_ACQUIRE) == 2 && shim->gate &&
+	       shim->gate->alive && shim->pid == getpid() && shim->control;
+}
+
+void ts_shim_yield(const char *who)
+{
+	struct ts_shim *shim = &ts_shim;
+	int saved_errno = errno;
+
+	if (has_session(shim) && !__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE) &&
+	    ts_cupti_is_ours(&shim->cupti) && shim->flush.shim &&
+	    !__atomic_exchange_n(&shim->yielding, 1, __ATOMIC_ACQ_REL)) {
+		snprintf(shim->yielded_to, sizeof(shim->yielded_to), "%s", who);
+		/* On the flush thread, where all of CUPTI is done that is not done in a callback. */
+		ts_flush_now(&shim->flush, TS_FLUSH_DETACH, FLUSH_IDLE_NS, FLUSH_NS);
+	}
+	errno = saved_errno;
+}
+
 void ts_shim_end(bool last)
 {
 	struct ts_shim *shim = &ts_shim;
 	int saved_errno = errno;
 
-	/* getpid() for the child of a vfork(), which shares the page; `alive` for that of a fork(). */
-	if (__atomic_load_n(&shim->started, __ATOMIC_ACQUIRE) != 2 || !shim->gate ||
-	    !shim->gate->alive || shim->pid != getpid() || !shim->control)
+	if (!has_session(shim))
 		return;
-	if (shim->cupti.subscriber && shim->flush.shim)
+	if (ts_cupti_is_ours(&shim->cupti) && shim->flush.shim)
 		end_flush(shim);
 	if (last)
 		end_link(shim);

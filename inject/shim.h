@@ -39,6 +39,11 @@ struct ts_shim {
 	struct ts_buffers buffers;
 	struct ts_activity activity;
 	struct ts_flush flush;
+
+	/* Yielding: the first that asked, and its name. */
+	uint32_t yielding;
+	char yielded_to[128];
+	uint32_t n_takers; /* threads inside the application's own cuptiSubscribe() */
 };
 
 extern struct ts_shim ts_shim;
@@ -49,8 +54,18 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 /* cuda/recorder.c: subscribes and switches on what is recorded, in the order that CUPTI wants. */
 enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, size_t n_text_bytes);
 
-/* Switches everything off and unsubscribes. On the flush thread only. */
-void ts_recorder_stop(struct ts_shim *shim);
+/*
+ * The two halves of giving CUPTI up, on the flush thread only: first no call is recorded and CUPTI gathers nothing
+ * more; then, when what it holds was flushed, nobody is subscribed and no device row is taken.
+ */
+void ts_recorder_disable(struct ts_shim *shim);
+void ts_recorder_unsubscribe(struct ts_shim *shim);
+
+/*
+ * The application's own profiler is about to take CUPTI: everything is flushed and CUPTI is given up, for good, before
+ * this returns; bounded in time. `who`: its name, as far as it is known. Does nothing where CUPTI is not ours.
+ */
+void ts_shim_yield(const char *who);
 
 /*
  * The process is about to end. May be called from anywhere: inside a callback, in a signal handler,

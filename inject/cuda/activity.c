@@ -416,16 +416,47 @@ void ts_activity_init(struct ts_activity *activity, const struct ts_cupti *cupti
 		activity->n_bytes[kind] = (uint16_t)ts_cupti_record_bytes(kind, cupti->version);
 }
 
+/*
+ * The next record, or NULL. Trap: after a forced flush a buffer may hold a record that was not completed; CUPTI goes no
+ * further there, though more may follow, and says so by an error that is not the end's. *ret_torn: so it was.
+ */
+static void *next_record(const struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes,
+			 void *record, bool *ret_torn)
+{
+	uint32_t result = activity->cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &record);
+
+	if (result == TS_CUPTI_SUCCESS)
+		return record;
+	*ret_torn = result != TS_CUPTI_ERROR_MAX_LIMIT_REACHED;
+	return NULL;
+}
+
 void ts_activity_decode(struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes)
 {
 	struct ts_thread *thread;
 	void *record = NULL;
+	bool torn = false;
 
-	while (activity->cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &record) ==
-	       TS_CUPTI_SUCCESS) {
+	while ((record = next_record(activity, buffer, valid_bytes, record, &torn))) {
 		/* Each time: without a shard, each record is counted, and another shard may have come free. */
 		thread = ts_producer_thread(activity->producer);
 		if (thread)
 			decode_one(activity, thread, record);
 	}
+	if (torn)
+		ts_session_count(activity->producer->control, TS_LOSS_BAD_RECORD, 1);
+}
+
+uint64_t ts_activity_count(const struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes)
+{
+	void *record = NULL;
+	bool torn = false;
+	uint64_t n = 0;
+
+	while ((record = next_record(activity, buffer, valid_bytes, record, &torn))) {
+		uint32_t kind = ((const struct ts_cupti_activity *)record)->kind;
+
+		n += kind < TS_ACTIVITY_KINDS && activity->n_bytes[kind];
+	}
+	return n + torn;
 }

@@ -386,6 +386,8 @@ static void on_state(struct ts_shim *shim, uint32_t cbid, const struct ts_cupti_
 			 ? data->message
 			 : ts_cupti_result(&shim->cupti,
 					   data ? data->result : TS_CUPTI_ERROR_UNKNOWN));
+	/* No call of ours follows: there is nobody to flush, and nobody to unsubscribe from. */
+	__atomic_store_n(&shim->cupti.held, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&shim->gate->recording, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&shim->gate->mode, TS_GATE_CLOSED, __ATOMIC_SEQ_CST);
 	ts_session_refuse(shim->control, TS_EMPTY_CUPTI_ERROR, text);

@@ -119,14 +119,18 @@ static uint32_t driver_version(void)
 	return value > 0 ? (uint32_t)value : 0;
 }
 
-static void *find(struct ts_cupti *cupti, const struct ts_config *config)
+void *ts_cupti_mapped(void)
 {
 	struct mapped mapped;
-	size_t first = names_from(cupti->driver_version);
-	void *library = NULL;
 
-	if (is_mapped(&mapped, "libcupti"))
-		library = dlopen(mapped.path, RTLD_NOW | RTLD_NOLOAD);
+	return is_mapped(&mapped, "libcupti") ? dlopen(mapped.path, RTLD_NOW | RTLD_NOLOAD) : NULL;
+}
+
+static void *find(struct ts_cupti *cupti, const struct ts_config *config)
+{
+	size_t first = names_from(cupti->driver_version);
+	void *library = ts_cupti_mapped();
+
 	if (!library)
 		library = load_beside("libcudart", first, cupti);
 	/* A program on the driver alone has no libcudart; where CUPTI lies by libcuda, they belong together. */
@@ -223,8 +227,10 @@ enum ts_empty_reason ts_cupti_subscribe(struct ts_cupti *cupti, ts_cupti_callbac
 	char holder[2 * TS_CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN];
 	uint32_t result = cupti->cuptiSubscribe(&cupti->subscriber, callback, userdata);
 
-	if (!result)
+	if (!result) {
+		__atomic_store_n(&cupti->held, 1, __ATOMIC_RELEASE);
 		return TS_EMPTY_NONE;
+	}
 	cupti->subscriber = NULL;
 	if (result == TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ||
 	    result == TS_CUPTI_ERROR_MAX_LIMIT_REACHED) {

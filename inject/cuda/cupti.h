@@ -44,11 +44,21 @@ struct ts_cupti {
 	TS_CUPTI_OPTIONAL(TS_CUPTI_MEMBER_)
 #undef TS_CUPTI_MEMBER_
 	void *subscriber;
+	/*
+	 * 1: ours to call. Set with the subscription; cleared by the flush thread when it gives CUPTI up, or by CUPTI
+	 * itself when it ends, and never set again. Release, paired with acquire.
+	 */
+	uint32_t held;
 	uint32_t version; /* cuptiGetVersion() */
 	uint32_t driver_version;
 	enum ts_clock clock; /* of activity records */
 	char path[PATH_MAX];
 };
+
+static inline bool ts_cupti_is_ours(const struct ts_cupti *cupti)
+{
+	return __atomic_load_n(&cupti->held, __ATOMIC_ACQUIRE);
+}
 
 /*
  * Finds and loads it: what the process has already, then beside its libcudart or libcuda, then by the
@@ -67,6 +77,9 @@ const char *ts_cupti_resolve(struct ts_cupti *cupti, void *library);
  */
 enum ts_empty_reason ts_cupti_subscribe(struct ts_cupti *cupti, ts_cupti_callback_fn callback,
 					void *userdata, char *ret_text, size_t n_text_bytes);
+
+/* The copy that the process has mapped, for dlsym(); NULL where there is none. The caller closes it by dlclose(). */
+void *ts_cupti_mapped(void);
 
 /* CUPTI's text for a result code; never NULL. */
 const char *ts_cupti_result(const struct ts_cupti *cupti, uint32_t result);

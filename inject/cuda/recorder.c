@@ -5,6 +5,8 @@
  * Trap: the order. Subscribe first, and touch nothing of CUPTI's where another tool holds it; then the timestamp
  * callback, thread ids and attributes; then the buffer callbacks; then activity kinds; then callbacks.
  */
+#include <time.h>
+
 #include "inject/cuda/calls.h"
 #include "inject/debug.h"
 #include "inject/session.h"
@@ -56,7 +58,8 @@ static void count_dropped(struct ts_shim *shim, void *context, uint32_t stream)
 	size_t n_dropped = 0;
 
 	/* Trap: never called with a lock of ours held, for CUPTI takes its own, and calls us under it. */
-	if (!shim->cupti.cuptiActivityGetNumDroppedRecords(context, stream, &n_dropped) &&
+	if (ts_cupti_is_ours(&shim->cupti) &&
+	    !shim->cupti.cuptiActivityGetNumDroppedRecords(context, stream, &n_dropped) &&
 	    n_dropped)
 		ts_session_count(shim->control, TS_LOSS_CUPTI_DROPPED, n_dropped);
 }
@@ -77,7 +80,10 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 	if (ts_buffers_is_discard(&shim->buffers, buffer)) {
 		if (valid_bytes)
 			ts_session_count(shim->control, TS_LOSS_NO_BUFFER, 1);
-	} else if (valid_bytes && shim->gate->mode != TS_GATE_CLOSED) {
+	} else if (!__atomic_load_n(&shim->gate->rows, __ATOMIC_ACQUIRE)) {
+		ts_session_count(shim->control, TS_LOSS_LATE,
+				 ts_activity_count(&shim->activity, buffer, valid_bytes));
+	} else if (valid_bytes) {
 		thread = ts_producer_thread(&shim->producer);
 		/* Where an application's thread delivers inside its own call, it is not made to wait. */
 		if (thread && was_busy != TS_BUSY_IN_CALL && !thread->call.depth)
@@ -93,9 +99,18 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 	errno = saved_errno;
 }
 
+/*
+ * Trap: it cannot be taken back: CUPTI accepts no NULL. Once CUPTI is another tool's, it tells what CUPTI's own clock
+ * does.
+ */
 static uint64_t timestamp(void)
 {
-	return ts_clock_monotonic_ns();
+	struct timespec t;
+
+	if (ts_likely(ts_cupti_is_ours(&ts_shim.cupti)))
+		return ts_clock_monotonic_ns();
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static void set_attribute(struct ts_shim *shim, uint32_t attribute, uint8_t value)
@@ -165,8 +180,7 @@ enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, siz
 	if (result) {
 		snprintf(ret_text, n_text_bytes, "cuptiActivityRegisterCallbacks: %s (%u)",
 			 ts_cupti_result(cupti, result), result);
-		cupti->cuptiUnsubscribe(cupti->subscriber);
-		cupti->subscriber = NULL;
+		ts_recorder_unsubscribe(shim);
 		return TS_EMPTY_CUPTI_ERROR;
 	}
 	for (i = 0; i < TS_ARRAY_LEN(kinds); i++) {
@@ -177,29 +191,34 @@ enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, siz
 		/* Without kernels there is nothing to show: insufficient privileges, an unsupported device, ... */
 		snprintf(ret_text, n_text_bytes, "cuptiActivityEnable(CONCURRENT_KERNEL): %s (%u)",
 			 ts_cupti_result(cupti, result), result);
-		cupti->cuptiUnsubscribe(cupti->subscriber);
-		cupti->subscriber = NULL;
+		ts_recorder_disable(shim);
+		ts_recorder_unsubscribe(shim);
 		return TS_EMPTY_CUPTI_ERROR;
 	}
 	/* The gate opens first: the callbacks of calls under way find everything in place. */
+	__atomic_store_n(&shim->gate->rows, 1, __ATOMIC_RELEASE);
 	ts_link_open_gate(&shim->link);
 	enable_callbacks(shim);
 	return TS_EMPTY_NONE;
 }
 
-void ts_recorder_stop(struct ts_shim *shim)
+void ts_recorder_disable(struct ts_shim *shim)
 {
-	struct ts_cupti *cupti = &shim->cupti;
 	size_t i;
 
-	if (!cupti->subscriber)
-		return;
+	__atomic_store_n(&shim->gate->recording, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shim->gate->mode, TS_GATE_CLOSED, __ATOMIC_SEQ_CST);
 	for (i = 0; i < TS_ARRAY_LEN(kinds); i++)
-		(void)cupti->cuptiActivityDisable(kinds[i]);
+		(void)shim->cupti.cuptiActivityDisable(kinds[i]);
+}
+
+void ts_recorder_unsubscribe(struct ts_shim *shim)
+{
 	/*
 	 * Trap: staying subscribed costs the application 10 to 20 percent for nothing. cuptiFinalize() would
 	 * give back more, but synchronises every context and has crashed with graphs: not for somebody else's program.
 	 */
-	(void)cupti->cuptiUnsubscribe(cupti->subscriber);
-	cupti->subscriber = NULL;
+	(void)shim->cupti.cuptiUnsubscribe(shim->cupti.subscriber);
+	__atomic_store_n(&shim->gate->rows, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&shim->cupti.held, 0, __ATOMIC_RELEASE);
 }

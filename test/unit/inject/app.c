@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "proto/abi/vendor/cuda_runtime_params.h"
@@ -31,6 +33,17 @@ static __typeof__(fake_cupti_n_subscribed) *n_subscribed;
 static __typeof__(fake_cupti_order) *order;
 static __typeof__(fake_cupti_n_clocks) *n_clocks;
 static __typeof__(fake_cupti_n_flushes) *n_flushes;
+static __typeof__(fake_cupti_fatal) *fatal;
+
+/* CUPTI's own functions, as a program that is linked with it finds them; the last one as dlsym() in its handle does. */
+static uint32_t (*subscribe)(void **subscriber, ts_cupti_callback_fn callback, void *userdata);
+static uint32_t (*register_callbacks)(ts_cupti_buffer_requested_fn requested,
+				      ts_cupti_buffer_completed_fn completed);
+static uint32_t (*timestamp)(uint64_t *time);
+static uint32_t (*enable)(uint32_t kind);
+static uint32_t (*flush_all)(uint32_t flags);
+static uint32_t (*subscribe_unseen)(void **subscriber, ts_cupti_callback_fn callback,
+				    void *userdata);
 
 static void load(void)
 {
@@ -51,6 +64,13 @@ static void load(void)
 	*(void **)&order = dlsym(cupti, "fake_cupti_order");
 	*(void **)&n_clocks = dlsym(cupti, "fake_cupti_n_clocks");
 	*(void **)&n_flushes = dlsym(cupti, "fake_cupti_n_flushes");
+	*(void **)&fatal = dlsym(cupti, "fake_cupti_fatal");
+	*(void **)&subscribe = dlsym(RTLD_DEFAULT, "cuptiSubscribe");
+	*(void **)&register_callbacks = dlsym(RTLD_DEFAULT, "cuptiActivityRegisterCallbacks");
+	*(void **)&timestamp = dlsym(RTLD_DEFAULT, "cuptiGetTimestamp");
+	*(void **)&enable = dlsym(RTLD_DEFAULT, "cuptiActivityEnable");
+	*(void **)&flush_all = dlsym(RTLD_DEFAULT, "cuptiActivityFlushAll");
+	*(void **)&subscribe_unseen = dlsym(cupti, "cuptiSubscribe");
 	injected = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
 	if (injected)
 		*(void **)&injection = dlsym(injected, "InitializeInjection");
@@ -147,6 +167,55 @@ static void launch_through_unknown_code(void)
 #endif
 }
 
+/* The application's own profiler, with buffers of its own. */
+static uint8_t own_buffer[1024 * 1024];
+static size_t n_own_bytes;
+
+static void own_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	*buffer = own_buffer;
+	*size = sizeof(own_buffer);
+	*max_records = 0;
+}
+
+static void own_completed(void *context, uint32_t stream_id, uint8_t *buffer, size_t size,
+			  size_t valid_bytes)
+{
+	if (buffer != own_buffer)
+		exit(88);
+	n_own_bytes += valid_bytes;
+}
+
+static void own_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
+{
+}
+
+/* What it gathers is its own, and nobody else's clock is in it. stubborn: goes on where it is refused. */
+static void profile_itself(bool stubborn, long n)
+{
+	struct timespec now;
+	void *subscriber;
+	uint64_t time;
+	uint32_t result =
+		(stubborn ? subscribe_unseen : subscribe)(&subscriber, own_callback, NULL);
+
+	if (result != (stubborn ? TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : 0))
+		exit(87);
+	if (register_callbacks(own_requested, own_completed) || enable(10))
+		exit(86);
+	launches(n);
+	flush_all(0);
+	clock_gettime(CLOCK_REALTIME, &now);
+	timestamp(&time);
+	if (time / 1000000000u - (uint64_t)now.tv_sec > 1 || n_own_bytes < (size_t)n * 100)
+		exit(85);
+}
+
+static void launch_at_the_end(void)
+{
+	launches(50);
+}
+
 static long n_descriptors(void)
 {
 	DIR *directory = opendir("/proc/self/fd");
@@ -165,6 +234,9 @@ int main(int argc, char **argv)
 
 	long n_before = n_descriptors();
 
+	/* Runs after the shim's. */
+	if (!strcmp(what, "late"))
+		atexit(launch_at_the_end);
 	load();
 	if (!strcmp(what, "launch")) {
 		launches(n);
@@ -203,6 +275,17 @@ int main(int argc, char **argv)
 			usleep(10000);
 		}
 		return n_subscribed() ? 93 : 0;
+	} else if (!strcmp(what, "late")) {
+		launches(n);
+	} else if (!strcmp(what, "fatal")) {
+		launches(n);
+		fatal();
+	} else if (!strcmp(what, "profiler")) {
+		launches(n);
+		profile_itself(false, n);
+	} else if (!strcmp(what, "stubborn-profiler")) {
+		launches(n);
+		profile_itself(true, n);
 	} else if (!strcmp(what, "descriptors")) {
 		launches(1);
 		launch_through_unknown_code();

@@ -30,6 +30,8 @@ static struct {
 	size_t size, used;
 	uint32_t correlation;
 	bool dead;
+	bool flushed;	   /* not forced, since the last record */
+	uint32_t n_forced; /* forced flushes since the last subscription */
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread uint32_t current_correlation;
@@ -86,6 +88,7 @@ uint32_t cuptiSubscribe(void **subscriber, ts_cupti_callback_fn callback, void *
 		return TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 	fake.callback = callback;
 	fake.userdata = userdata;
+	fake.n_forced = 0;
 	*subscriber = &fake;
 	return 0;
 }
@@ -203,6 +206,10 @@ uint32_t cuptiActivityFlushAll(uint32_t flags)
 	if (inside_callback)
 		abort();
 	pthread_mutex_lock(&fake.lock);
+	/* A forced flush loses what is under way: it comes once, and after what is complete was asked for. */
+	if (flags & TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED && (!fake.flushed || fake.n_forced++))
+		abort();
+	fake.flushed = true;
 	buffer = fake.buffer;
 	size = fake.size;
 	used = fake.used;
@@ -243,6 +250,7 @@ EXPORT void fake_cupti_record(const void *record, size_t n_bytes)
 		full_used = fake.used;
 		fake.buffer = NULL;
 	}
+	fake.flushed = false;
 	if (!fake.buffer) {
 		fake.requested(&fake.buffer, &fake.size, &max_records);
 		fake.used = 0;
@@ -337,6 +345,15 @@ EXPORT void fake_cupti_launch(void)
 			 TS_CUPTI_RUNTIME_CBID_cudaLaunchKernel_v7000, NULL, 0);
 	if (fake.kinds[TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])
 		fake_cupti_record(&kernel, record_bytes(&kernel));
+}
+
+EXPORT void fake_cupti_fatal(void)
+{
+	struct ts_cupti_state_data data = {TS_CUPTI_ERROR_UNKNOWN, "out of cheese"};
+
+	__atomic_store_n(&fake.dead, true, __ATOMIC_SEQ_CST);
+	fake.callback(fake.userdata, TS_CUPTI_CB_DOMAIN_STATE, TS_CUPTI_CBID_STATE_FATAL_ERROR,
+		      &data);
 }
 
 EXPORT uint32_t fake_cupti_n_enabled(void)

@@ -23,6 +23,9 @@ void fake_cupti_leave(uint32_t domain, uint32_t cbid, const void *params, int32_
 /* A stream comes, or goes; made inside the call whose callback id is given. */
 void fake_cupti_stream(void *stream, int created);
 
+/* CUPTI meets an error that it does not survive: it ends itself, and tells the subscriber. */
+void fake_cupti_fatal(void);
+
 /* Puts a record into the current buffer. */
 void fake_cupti_record(const void *record, size_t n_bytes);
 

@@ -29,6 +29,8 @@ static uint32_t next_record(uint8_t *bytes, size_t valid_bytes, void **record)
 					   cupti.version);
 	if (at >= bytes + valid_bytes)
 		return TS_CUPTI_ERROR_MAX_LIMIT_REACHED;
+	if (!((struct ts_cupti_activity *)(void *)at)->kind)
+		return TS_CUPTI_ERROR_INVALID_KIND;
 	*record = at;
 	return TS_CUPTI_SUCCESS;
 }
@@ -390,4 +392,21 @@ TS_TEST(streams_by_handle)
 	for (i = 0; i < 2 * TS_STREAMS_SLOTS; i++)
 		if (ts_streams_find(&streams, 3, 0x100000 + i * 64, &id))
 			ts_check_int(id, i);
+}
+
+/* What a forced flush left unfinished stops the walk through the buffer, and is no silent end. */
+TS_TEST(a_torn_buffer_is_counted)
+{
+	struct ts_cupti_activity_kernel in = a_kernel(500);
+
+	begin(18);
+	put(&in);
+	put(&in);
+	memset(buffer + used, 0, 64);
+	used += 64;
+	decode();
+	ts_check(fixture_record(&f, 0, 1) && !fixture_record(&f, 0, 2));
+	ts_check_int(f.control->lost[TS_LOSS_BAD_RECORD], 1);
+	ts_check_int(ts_activity_count(&activity, buffer, used), 3);
+	end();
 }

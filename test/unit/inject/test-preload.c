@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "proto/abi/base.h"
 #include "test/unit/harness.h"
 
 static const char *run(const char *preload, const char *held, const char *script)
@@ -74,9 +75,14 @@ TS_TEST(sets_the_injection_path_where_it_is_free)
 }
 
 /* What it needs and exports, read from the file as the loader does. */
-TS_TEST(needs_libc_and_exports_its_three_functions)
+TS_TEST(needs_libc_and_exports_its_own_functions)
 {
-	static const char *const exports[] = {"InitializeInjection", "_exit", "_Exit"};
+	static const char *const exports[] = {"InitializeInjection",
+					      "_exit",
+					      "_Exit",
+					      "cuptiSubscribe",
+					      "cuptiSubscribe_v2",
+					      "cuptiActivityRegisterCallbacks"};
 	int fd = open(TEST_LIBRARY, O_RDONLY | O_CLOEXEC);
 	const uint8_t *file;
 	const Elf64_Ehdr *header;
@@ -109,7 +115,7 @@ TS_TEST(needs_libc_and_exports_its_three_functions)
 				if (symbols[s].st_shndx == SHN_UNDEF ||
 				    ELF64_ST_BIND(symbols[s].st_info) == STB_LOCAL)
 					continue;
-				for (size_t e = 0; e < 3; e++)
+				for (size_t e = 0; e < TS_ARRAY_LEN(exports); e++)
 					expected |=
 						!strcmp(strings + symbols[s].st_name, exports[e]);
 				ts_check(expected);
@@ -117,6 +123,6 @@ TS_TEST(needs_libc_and_exports_its_three_functions)
 			}
 		}
 	}
-	ts_check_int(n_exports, 3);
+	ts_check_int(n_exports, TS_ARRAY_LEN(exports));
 	munmap((void *)(uintptr_t)file, (size_t)status.st_size);
 }

@@ -11,6 +11,7 @@
 static struct fake_daemon fake;
 static struct ts_record_event last_event;
 static struct ts_record_object last_object;
+static bool only_injected; /* by the driver's variable, not preloaded */
 
 static pid_t start(const char *what, const char *n, const char *holder)
 {
@@ -21,10 +22,13 @@ static pid_t start(const char *what, const char *n, const char *holder)
 	ts_check(pid >= 0);
 	if (pid)
 		return pid;
-	setenv("LD_PRELOAD", TEST_LIBRARY, 1);
+	if (!only_injected)
+		setenv("LD_PRELOAD", TEST_LIBRARY, 1);
 	setenv("FAKE_CUPTI", TEST_CUPTI, 1);
 	setenv("TRACESMITH_SOCKET", fake.path, 1);
 	unsetenv("CUDA_INJECTION64_PATH");
+	if (only_injected)
+		setenv("CUDA_INJECTION64_PATH", TEST_LIBRARY, 1);
 	if (holder)
 		setenv("FAKE_CUPTI_HOLDER", holder, 1);
 	execl(TEST_APP, TEST_APP, what, n, (char *)NULL);
@@ -83,6 +87,57 @@ TS_TEST(nothing_is_called_once_it_is_torn_down)
 	ts_check_int(run("launch", "100"), 0);
 	check_all(100);
 	fake_daemon_close(&fake);
+}
+
+/* What the application does in its last handlers is taken up, by a flush that is not forced: that one comes once. */
+TS_TEST(launches_after_our_own_handler)
+{
+	ts_check_int(run("late", "100"), 0);
+	check_all(150);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(injected_by_the_driver_alone)
+{
+	only_injected = true;
+	ts_check_int(run("launch", "100"), 0);
+	check_all(100);
+	fake_daemon_close(&fake);
+	/* The library's destructor may come after the driver's: it flushes nothing. */
+	ts_check_int(run("late", "100"), 0);
+	ts_check_int(fake.n_records[TS_RECORD_API], 150);
+	ts_check_int(fake.n_records[TS_RECORD_KERNEL], 100);
+	fake_daemon_close(&fake);
+}
+
+/* CUPTI dies; the application and the shim live on, and call nothing of it. */
+TS_TEST(cupti_ends_itself)
+{
+	ts_check_int(run("fatal", "100"), 0);
+	ts_check_int(fake.n_records[TS_RECORD_API], 100);
+	ts_check_int(fake.control->state, TS_SESSION_REFUSED);
+	ts_check(strstr(fake.control->reason_text, "out of cheese"));
+	fake_daemon_close(&fake);
+}
+
+static void check_yielded(const char *what)
+{
+	ts_check_int(run(what, "100"), 0);
+	check_all(100);
+	ts_check_int(fake.n_records[TS_RECORD_YIELD], 1);
+	ts_check_int(fake.lost[TS_LOSS_LATE], 0);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(yields_to_the_applications_profiler)
+{
+	check_yielded("profiler");
+}
+
+/* One that does not look at what cuptiSubscribe() says, and takes our buffers' place. */
+TS_TEST(yields_to_a_stubborn_profiler)
+{
+	check_yielded("stubborn-profiler");
 }
 
 TS_TEST(from_four_threads)
@@ -224,6 +279,8 @@ TS_TEST(stopped_by_the_daemon)
 	fake_daemon_say(&fake, TS_HANDSHAKE_STOP);
 	fake_daemon_serve(&fake);
 	ts_check_int(finish(pid), 0);
+	/* What CUPTI still held was flushed: no call is without its kernel. */
+	ts_check(fake.n_records[TS_RECORD_KERNEL] >= fake.n_records[TS_RECORD_API]);
 	fake_daemon_close(&fake);
 }
 
