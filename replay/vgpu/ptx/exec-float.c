@@ -44,14 +44,14 @@ TS_PTX_BINARY(copysign_f64, uint64_t, uint64_t,
 		T r = a < b ? a : b < a ? b : from(bits(a) | bits(b));             \
 		T n = nan ? from(canon) : a != a ? (b != b ? from(canon) : b) : a; \
                                                                                    \
-		return (a != a) | (b != b) ? n : r;                                \
+		return ((a != a) | (b != b)) ? n : r;                              \
 	}                                                                          \
 	static inline T max_##T(T a, T b, bool nan)                                \
 	{                                                                          \
 		T r = a > b ? a : b > a ? b : from(bits(a) & bits(b));             \
 		T n = nan ? from(canon) : a != a ? (b != b ? from(canon) : b) : a; \
                                                                                    \
-		return (a != a) | (b != b) ? n : r;                                \
+		return ((a != a) | (b != b)) ? n : r;                              \
 	}
 MINMAX(float, uint32_t, ts_ptx_float, ts_ptx_bits, TS_PTX_NAN_F32)
 MINMAX(double, uint64_t, ts_ptx_double, ts_ptx_bits64, UINT64_C(0x7fffffffffffffff))

@@ -89,13 +89,13 @@ static inline uint16_t keep16(uint16_t h, uint32_t mode)
 	{                                                                                         \
 		float x = from(a), y = from(b);                                                   \
                                                                                                   \
-		return (x != x) | (y != y) ? nan_ : min1_##t(a, b, mode);                         \
+		return ((x != x) | (y != y)) ? nan_ : min1_##t(a, b, mode);                       \
 	}                                                                                         \
 	static inline uint16_t max_nan1_##t(uint16_t a, uint16_t b, uint32_t mode)                \
 	{                                                                                         \
 		float x = from(a), y = from(b);                                                   \
                                                                                                   \
-		return (x != x) | (y != y) ? nan_ : max1_##t(a, b, mode);                         \
+		return ((x != x) | (y != y)) ? nan_ : max1_##t(a, b, mode);                       \
 	}                                                                                         \
 	static inline uint16_t min_xorsign1_##t(uint16_t a, uint16_t b, uint32_t mode)            \
 	{                                                                                         \

@@ -573,20 +573,20 @@ static int ts_ptx_add_kernels(struct ts_ptx_linker *l)
 	return r;
 }
 
-int ts_ptx_link(struct ts_ptx_module *const *modules, size_t n_modules,
-		struct ts_ptx_image **ret_image, struct ts_ptx_error *error)
+int ts_ptx_link_isa(struct ts_ptx_module *const *modules, size_t n_modules, const char *isa,
+		    struct ts_ptx_image **ret_image, struct ts_ptx_error *error)
 {
 	struct ts_ptx_linker l = {.modules = modules, .n_modules = n_modules, .error = error};
 	int r;
 
 	if (error)
 		*error = (struct ts_ptx_error){0};
-	if (!n_modules)
+	if (!n_modules || !ts_ptx_ops(isa))
 		return -EINVAL;
 	l.image = calloc(1, sizeof(*l.image));
 	if (!l.image)
 		return -ENOMEM;
-	l.image->ops = ts_ptx_ops_best();
+	l.image->ops = ts_ptx_ops(isa);
 	r = ts_ptx_link_names(&l);
 	if (!r)
 		r = ts_ptx_add_codes(&l);
@@ -612,6 +612,12 @@ int ts_ptx_link(struct ts_ptx_module *const *modules, size_t n_modules,
 	}
 	*ret_image = l.image;
 	return 0;
+}
+
+int ts_ptx_link(struct ts_ptx_module *const *modules, size_t n_modules,
+		struct ts_ptx_image **ret_image, struct ts_ptx_error *error)
+{
+	return ts_ptx_link_isa(modules, n_modules, NULL, ret_image, error);
 }
 
 void ts_ptx_image_free(struct ts_ptx_image *image)

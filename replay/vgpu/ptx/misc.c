@@ -133,8 +133,10 @@ void ts_ptx_fill_misc(struct ts_ptx_optable *t)
 	t->fn[F_NOP][TY_NONE] = ts_ptx_nop;
 }
 
-static struct ts_ptx_optable ts_ptx_table;
-static pthread_once_t ts_ptx_table_once = PTHREAD_ONCE_INIT;
+/* Filled once, then only read: the one mutable global, since every image shares them. By preference. */
+static struct ts_ptx_optable ts_ptx_tables[3];
+static uint32_t ts_ptx_n_tables;
+static pthread_once_t ts_ptx_tables_once = PTHREAD_ONCE_INIT;
 
 #define FILL(set)                           \
 	do {                                \
@@ -149,21 +151,8 @@ static pthread_once_t ts_ptx_table_once = PTHREAD_ONCE_INIT;
 		ts_ptx_fill_loop_##set(t);  \
 	} while (0)
 
-static void ts_ptx_table_fill(void)
+static void ts_ptx_fill_common(struct ts_ptx_optable *t)
 {
-	struct ts_ptx_optable *t = &ts_ptx_table;
-
-#ifdef TS_PTX_HAVE_V4
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-	    __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
-		FILL(v4);
-	else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-		 __builtin_cpu_supports("bmi2"))
-		FILL(v3);
-	else
-#endif
-		FILL(base);
 	ts_ptx_fill_approx(t);
 	ts_ptx_fill_atom(t);
 	ts_ptx_fill_collective(t);
@@ -171,9 +160,34 @@ static void ts_ptx_table_fill(void)
 	ts_ptx_fill_async(t);
 }
 
-/* Written once, then only read: the one mutable global, since every image shares it. */
-const struct ts_ptx_optable *ts_ptx_ops_best(void)
+static void ts_ptx_tables_fill(void)
 {
-	(void)pthread_once(&ts_ptx_table_once, ts_ptx_table_fill);
-	return &ts_ptx_table;
+	struct ts_ptx_optable *t = ts_ptx_tables;
+
+#ifdef TS_PTX_HAVE_V4
+	bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+		  __builtin_cpu_supports("bmi2");
+
+	if (v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+		FILL(v4);
+		ts_ptx_fill_common(t++);
+	}
+	if (v3) {
+		FILL(v3);
+		ts_ptx_fill_common(t++);
+	}
+#endif
+	FILL(base);
+	ts_ptx_fill_common(t++);
+	ts_ptx_n_tables = (uint32_t)(t - ts_ptx_tables);
+}
+
+const struct ts_ptx_optable *ts_ptx_ops(const char *isa)
+{
+	(void)pthread_once(&ts_ptx_tables_once, ts_ptx_tables_fill);
+	for (uint32_t i = 0; i < ts_ptx_n_tables; i++)
+		if (!isa || !strcmp(isa, ts_ptx_tables[i].isa))
+			return &ts_ptx_tables[i];
+	return NULL;
 }

@@ -275,7 +275,11 @@ struct ts_ptx_optable {
 	int (*loop)(struct ts_ptx_warp *w);
 };
 
-const struct ts_ptx_optable *ts_ptx_ops_best(void);
+/* The named instruction set's, or the best that the CPU has. NULL: the CPU has no such. */
+const struct ts_ptx_optable *ts_ptx_ops(const char *isa);
+/* link.c: ts_ptx_link() for an instruction set of one's choice, for tests. -EINVAL where the CPU lacks it. */
+int ts_ptx_link_isa(struct ts_ptx_module *const *modules, size_t n_modules, const char *isa,
+		    struct ts_ptx_image **ret_image, struct ts_ptx_error *error);
 
 /* The instruction-set copies' fillers. */
 #define TS_PTX_DECLARE_ISA(isa)                                \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A device for tests of the PTX engine: one piece of memory at a fixed device address, a bump allocator, an image
- * made of PTX text, and launches with parameters given as 64-bit values, which is what most tests' kernels take.
+ * made of PTX text (for the host instruction set that TS_TEST_ISA names, or the best), and launches with parameters given as 64-bit values, which is what most tests' kernels take.
  */
 #pragma once
 
-#include "replay/vgpu/ptx/ptx.h"
+#include "replay/vgpu/ptx/ops.h"
 #include "test/unit/harness.h"
 
 #define DEVICE_BASE  UINT64_C(0x200000000)
@@ -90,7 +90,9 @@ static inline void device_load(struct device *d, const char *const *texts, size_
 			fprintf(stderr, "parse: %d %s\n", r, d->error.message);
 		ts_check_int(r, 0);
 	}
-	r = ts_ptx_link(modules, n, &d->image, &d->error);
+	if (getenv("TS_TEST_ISA") && !ts_ptx_ops(getenv("TS_TEST_ISA")))
+		ts_skip("the CPU lacks that instruction set");
+	r = ts_ptx_link_isa(modules, n, getenv("TS_TEST_ISA"), &d->image, &d->error);
 	if (r)
 		fprintf(stderr, "link: %d %s\n", r, d->error.message);
 	ts_check_int(r, 0);

@@ -52,7 +52,8 @@ TS_TEST(reduce_and_histogram)
 	ts_check(near((double)*(float *)device_host(&d, out), sum, 1e-5));
 	memset(device_host(&d, out), 0, 1024);
 	for (int i = 0; i < N; i++)
-		bins[((uint8_t *)device_host(&d, in))[i] = (uint8_t)(i * i >> 3)]++;
+		bins[((uint8_t *)device_host(&d, in))[i] =
+			     (uint8_t)((unsigned)i * (unsigned)i >> 3)]++;
 	DEVICE_RUN(&d, "histogram", 7, 192, in, out, N);
 	for (int i = 0; i < 256; i++)
 		ts_check_int(((uint32_t *)device_host(&d, out))[i], bins[i]);

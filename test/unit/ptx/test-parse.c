@@ -20,10 +20,10 @@ static int load(const char *text)
 	return r;
 }
 
-#define BODY(statements)                                                                                                \
-	PTX_HEAD                                                                                                        \
-		".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<3>;\n" statements \
-		"\nret;\n}\n"
+#define BODY(statements)                                                                                        \
+	PTX_HEAD                                                                                                \
+	".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<3>;\n" statements \
+	"\nret;\n}\n"
 
 TS_TEST(errors)
 {
