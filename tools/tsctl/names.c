@@ -224,7 +224,8 @@ const char *ts_name_loss_text(const char *reason)
 		{TS_LOSS_YIELDED, "made while the application's own profiler had CUPTI"},
 		{TS_LOSS_FORKED, "made in a forked child that has no session"},
 		{TS_LOSS_DISK, "could not be written to the trace file"},
-		{TS_LOSS_NO_STACK, "calls without a stack: libunwind.so.8 is missing or unsuitable"},
+		{TS_LOSS_NO_STACK,
+		 "calls without a stack: libunwind.so.8 is missing or unsuitable"},
 		{TS_LOSS_BAD_TIME, "with times that cannot be, as CUPTI gave them"},
 		{TS_LOSS_LATE, "came when the recording was over"},
 	};

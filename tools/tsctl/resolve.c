@@ -6,6 +6,7 @@
  */
 #include "tools/tsctl/resolve.h"
 
+#include "tools/tsctl/modules.h"
 #include "tools/tsctl/names.h"
 
 #include <stdio.h>
@@ -27,6 +28,7 @@ struct ts_resolver {
 	struct ts_sbt_cursor *calls;	/* NULL: not asked for, or at their end */
 	struct ts_sbt_row call;		/* the next one, not yet taken */
 	struct launcher *launchers;
+	struct ts_modules *modules; /* NULL: not asked for yet */
 	const struct ts_column *thread_columns[TS_ROW_EVENT_COUNT];
 	const struct ts_column *op_columns[TS_ROW_EVENT_COUNT];
 };
@@ -91,6 +93,7 @@ void ts_resolver_free(struct ts_resolver *resolver)
 		return;
 	ts_sbt_cursor_free(resolver->calls);
 	ts_demangler_free(resolver->demangler);
+	ts_modules_free(resolver->modules);
 	free(resolver->launchers);
 	free(resolver);
 }
@@ -324,20 +327,12 @@ uint32_t ts_resolver_stack(const struct ts_sbt_row *row)
 bool ts_resolver_module(struct ts_resolver *resolver, uint32_t session, uint64_t time_ns,
 			uint64_t address, const char **ret_path, uint64_t *ret_file_address)
 {
-	const struct ts_row_module *found = NULL;
-	size_t n = ts_sbt_reader_n_modules(resolver->reader);
+	const struct ts_row_module *found;
 
-	/* In the order of the file: the last that fits is the one that was mapped then. */
-	for (size_t i = 0; i < n; i++) {
-		const struct ts_sbt_module *module = ts_sbt_reader_module_at(resolver->reader, i);
-
-		if (module->session != session || address < module->row.address ||
-		    address >= module->row.address_end)
-			continue;
-		if (found && module->row.start_ns > time_ns)
-			break;
-		found = module->row.flags & TS_MODULE_UNLOADED ? NULL : &module->row;
-	}
+	/* Only who asks for stacks pays for it. */
+	if (!resolver->modules && ts_modules_new(resolver->reader, &resolver->modules))
+		return false;
+	found = ts_modules_find(resolver->modules, session, address, time_ns);
 	if (!found)
 		return false;
 	*ret_path = ts_resolver_string(resolver, found->path);
