@@ -156,8 +156,8 @@ static int table_order(struct ts_table *table)
 	return 0;
 }
 
-/* The last item whose key is at most `key`, or NULL. */
-static void *table_floor(const struct ts_table *table, uint64_t key)
+/* How many items have keys of at most `key`: the first ones. */
+static size_t table_count_to(const struct ts_table *table, uint64_t key)
 {
 	size_t low = 0, high = table->n;
 
@@ -169,7 +169,15 @@ static void *table_floor(const struct ts_table *table, uint64_t key)
 		else
 			high = middle;
 	}
-	return low ? table->items + (low - 1) * table->item_bytes : NULL;
+	return low;
+}
+
+/* The last item whose key is at most `key`, or NULL. */
+static void *table_floor(const struct ts_table *table, uint64_t key)
+{
+	size_t n = table_count_to(table, key);
+
+	return n ? table->items + (n - 1) * table->item_bytes : NULL;
 }
 
 static const void *table_find(const struct ts_table *table, uint64_t key)
@@ -472,6 +480,15 @@ const struct ts_row_thread *ts_sbt_reader_thread(const struct ts_sbt_reader *rea
 	const struct ts_sbt_thread *found = table_find(&reader->threads, key_of(session, thread));
 
 	return found ? &found->row : NULL;
+}
+
+size_t ts_sbt_reader_n_threads_of(const struct ts_sbt_reader *reader, uint32_t session)
+{
+	const struct ts_table *table = &reader->threads;
+
+	/* 0 is no thread's number, but a stranger may give it to one. */
+	return table_count_to(table, key_of(session, UINT32_MAX)) -
+	       (session ? table_count_to(table, key_of(session, 0) - 1) : 0);
 }
 
 size_t ts_sbt_reader_n_devices(const struct ts_sbt_reader *reader)

@@ -42,6 +42,9 @@ struct ts_sbt_reader {
 	size_t n_blocks;
 	size_t capacity;
 	uint64_t first_sequence; /* number of the first block of the list */
+	uint64_t *
+		by_session; /* the blocks' numbers, by session, then as they come; made when asked for */
+	size_t n_by_session;
 
 	size_t n_loaded; /* blocks whose definitions were taken in */
 	uint64_t list_bytes;

@@ -434,6 +434,7 @@ void ts_sbt_reader_free(struct ts_sbt_reader *reader)
 		close(reader->fd);
 	ZSTD_freeDCtx(reader->zstd);
 	ts_sbt_reader_free_definitions(reader);
+	free(reader->by_session);
 	free(reader->blocks);
 	free(reader);
 }

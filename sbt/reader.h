@@ -119,6 +119,8 @@ size_t ts_sbt_reader_n_threads(const struct ts_sbt_reader *reader);
 const struct ts_sbt_thread *ts_sbt_reader_thread_at(const struct ts_sbt_reader *reader, size_t i);
 const struct ts_row_thread *ts_sbt_reader_thread(const struct ts_sbt_reader *reader,
 						 uint32_t session, uint32_t thread);
+/* How many a session has. */
+size_t ts_sbt_reader_n_threads_of(const struct ts_sbt_reader *reader, uint32_t session);
 
 /* Devices, by session, then CUPTI's id. */
 struct ts_sbt_device {
@@ -167,7 +169,7 @@ struct ts_sbt_summary {
 	uint64_t latest_ns;
 };
 
-/* Of one session, or of all (0). */
+/* Of one session, or of all (0). One session costs what its own blocks do. */
 int ts_sbt_reader_summary(struct ts_sbt_reader *reader, uint32_t session,
 			  struct ts_sbt_summary *ret_summary);
 

@@ -132,18 +132,33 @@ static void print_sessions(const Ts__Rpc__TraceInfo *info)
 	ts_table_print(table, stdout, 2);
 }
 
-static bool same_device(const Ts__Rpc__DeviceInfo *a, const Ts__Rpc__DeviceInfo *b)
+static int compare_devices(const void *a, const void *b)
 {
-	return a->device == b->device && !strcmp(a->uuid, b->uuid);
+	const Ts__Rpc__DeviceInfo *x = *(Ts__Rpc__DeviceInfo *const *)a;
+	const Ts__Rpc__DeviceInfo *y = *(Ts__Rpc__DeviceInfo *const *)b;
+	int order;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	order = strcmp(x->uuid, y->uuid);
+	if (order)
+		return order;
+	return x->session < y->session ? -1 : x->session > y->session;
 }
 
 static void print_devices(const Ts__Rpc__TraceInfo *info)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	ts_cleanup(ts_freep) Ts__Rpc__DeviceInfo **sorted = NULL;
 	char bytes[TS_OUT_FIGURE_BYTES];
 
 	if (!info->n_devices || ts_table_new("rlrrl", &table))
 		return;
+	sorted = calloc(info->n_devices, sizeof(*sorted));
+	if (!sorted)
+		return;
+	memcpy(sorted, info->devices, info->n_devices * sizeof(*sorted));
+	qsort(sorted, info->n_devices, sizeof(*sorted), compare_devices);
 	heading("Devices");
 	ts_table_addf(table, "DEVICE");
 	ts_table_addf(table, "CC");
@@ -151,13 +166,11 @@ static void print_devices(const Ts__Rpc__TraceInfo *info)
 	ts_table_addf(table, "MEMORY");
 	ts_table_addf(table, "NAME");
 	for (size_t i = 0; i < info->n_devices; i++) {
-		const Ts__Rpc__DeviceInfo *device = info->devices[i];
-		bool seen = false;
+		const Ts__Rpc__DeviceInfo *device = sorted[i];
 
 		/* Every session tells of its devices; once is enough for a person. */
-		for (size_t j = 0; j < i && !seen; j++)
-			seen = same_device(device, info->devices[j]);
-		if (seen)
+		if (i && device->device == sorted[i - 1]->device &&
+		    !strcmp(device->uuid, sorted[i - 1]->uuid))
 			continue;
 		ts_table_addf(table, "%u", device->device);
 		ts_table_addf(table, "%s", device->compute_capability);

@@ -100,16 +100,6 @@ static Ts__Rpc__SessionState session_state(const struct maker *maker,
 		       : TS__RPC__SESSION_STATE__SESSION_STATE_CUT;
 }
 
-static uint32_t count_threads(const struct maker *maker, uint32_t session)
-{
-	size_t n = ts_sbt_reader_n_threads(maker->reader);
-	uint32_t count = 0;
-
-	for (size_t i = 0; i < n; i++)
-		count += ts_sbt_reader_thread_at(maker->reader, i)->session == session;
-	return count;
-}
-
 static char *string(struct maker *maker, uint32_t id)
 {
 	return ts_pool_copy(maker->pool, ts_resolver_string(maker->resolver, id));
@@ -136,7 +126,8 @@ static int fill_session(struct maker *maker, const struct ts_row_session *row,
 	info->host_clock = ts_pool_copy(maker->pool, ts_name_clock(row->host_clock));
 	TS_RPC_SET(info, cupti_version, row->vendor_version);
 	TS_RPC_SET(info, driver_version, row->driver_version);
-	TS_RPC_SET(info, threads, count_threads(maker, row->session));
+	TS_RPC_SET(info, threads,
+		   (uint32_t)ts_sbt_reader_n_threads_of(maker->reader, row->session));
 	if (row->uid != UINT32_MAX)
 		TS_RPC_SET(info, uid, row->uid);
 	info->empty_reason = ts_pool_copy(maker->pool, ts_name_empty_reason(row->empty_reason));

@@ -383,6 +383,55 @@ TS_TEST(summary)
 	close(fd);
 }
 
+/* Totals of each of many sessions: each costs its own blocks, not all. */
+TS_TEST(summaries_of_many_sessions)
+{
+	enum {
+		N_SESSIONS = 40000
+	};
+	int fd = test_file(), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	struct ts_row_session session = {.start_ns = 50};
+	struct ts_sbt_session_writer *sw;
+	struct ts_sbt_summary summary;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_writer *writer;
+
+	ts_check_int(ts_sbt_writer_new(copy, &writer), 0);
+	for (uint32_t i = 1; i <= N_SESSIONS; i++) {
+		struct ts_row_mark mark = {.start_ns = 100 + i};
+		struct ts_row_thread thread = {.tid = i};
+		uint32_t id;
+
+		ts_check_int(ts_sbt_session_writer_new(writer, &session, &sw), 0);
+		for (uint32_t j = 0; j < i % 3; j++) {
+			ts_check_int(ts_sbt_session_writer_add_thread(sw, &thread, &id), 0);
+			ts_check_int(ts_sbt_session_writer_add_row(sw, TS_ROW_MARK, &mark), 0);
+		}
+		ts_check_int(ts_sbt_session_writer_seal(sw, NULL, 0), 0);
+		ts_sbt_session_writer_free(sw);
+	}
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	for (uint32_t i = 1; i <= N_SESSIONS; i++) {
+		ts_check_int(ts_sbt_reader_summary(reader, i, &summary), 0);
+		ts_check_int(summary.counts[TS_ROW_SESSION], 1);
+		ts_check_int(summary.counts[TS_ROW_MARK], i % 3);
+		ts_check_int(summary.earliest_ns, i % 3 ? 100 + i : 0);
+		ts_check_int(ts_sbt_reader_n_threads_of(reader, i), i % 3);
+	}
+	ts_check_int(ts_sbt_reader_summary(reader, N_SESSIONS + 1, &summary), 0);
+	ts_check_int(summary.counts[TS_ROW_SESSION], 0);
+	ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
+	ts_check_int(summary.counts[TS_ROW_SESSION], N_SESSIONS);
+	ts_check_int(summary.counts[TS_ROW_MARK], N_SESSIONS);
+	ts_check_int(ts_sbt_reader_n_threads_of(reader, 0), 0);
+	ts_check_int(ts_sbt_reader_n_threads_of(reader, N_SESSIONS + 1), 0);
+	ts_check_int(ts_sbt_reader_n_threads_of(reader, UINT32_MAX), 0);
+	ts_sbt_reader_free(reader);
+	close(fd);
+}
+
 /* A stream that is never sought: what comes out of a pipe is what a file would hold. */
 TS_TEST(pipe_to_file)
 {
