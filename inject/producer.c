@@ -119,11 +119,9 @@ static struct ts_thread *take_thread(struct ts_producer *producer)
 	if (thread)
 		producer->idle = thread->next;
 	pthread_mutex_unlock(&producer->lock);
-	if (thread) {
-		/* The strings it remembers are still good. */
-		memset(&thread->call, 0, sizeof(thread->call));
+	/* The strings it remembers are still good. */
+	if (thread)
 		return thread;
-	}
 	/* Not malloc: the application's allocator is the application's, and may be what calls us. */
 	pages = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		     0);

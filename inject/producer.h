@@ -54,28 +54,14 @@ struct ts_producer {
 	struct ts_thread *idle; /* of dead threads, to be used again */
 };
 
-/* The outermost API call that a thread is in. */
-struct ts_call {
-	uint64_t enter; /* ticks */
-	uint32_t depth; /* 0: in none */
-	uint32_t correlation;
-	uint32_t nested; /* correlation id of the last nested call, where it differs */
-	uint32_t domain;
-	uint32_t cbid;
-	/* What a nested or outer cuStreamCreate* was asked for, until the stream's own callback comes. */
-	uint32_t stream_flags;
-	int32_t stream_priority;
-};
-
 /* A recording thread. Kept by the producer, found through ts_tls. */
 struct ts_thread {
 	struct ts_ring_producer ring;
 	uint64_t bell_at; /* from this head on the doorbell is due */
 	struct ts_producer *producer;
 	struct ts_thread *next; /* while idle */
-	struct ts_call call;
-	uint32_t id;  /* TS_DEF_THREAD */
-	bool stalled; /* a wait for room was in vain at this `released` */
+	uint32_t id;		/* TS_DEF_THREAD */
+	bool stalled;		/* a wait for room was in vain at this `released` */
 	uint64_t stalled_at;
 	uint64_t patience_ns; /* how long this thread waits for room even where not lossless */
 	struct ts_string_cache strings;
@@ -88,6 +74,19 @@ enum ts_busy {
 	TS_BUSY_OURS = 2,    /* the thread itself is the shim's */
 };
 
+/* The outermost API call that a thread is in. */
+struct ts_call {
+	uint64_t enter; /* ticks; 0 where it makes no record */
+	uint32_t depth; /* 0: in none */
+	uint32_t correlation;
+	uint32_t nested; /* correlation id of the last nested call, where it differs */
+	uint32_t domain;
+	uint32_t cbid;
+	/* What a nested or outer cuStreamCreate* was asked for, until the stream's own callback comes. */
+	uint32_t stream_flags;
+	int32_t stream_priority;
+};
+
 /*
  * The shim's whole thread-local state. Initial-exec: one addition to find it, and nothing is allocated
  * behind our back as the general model does; it is small, for the room for it is shared with
@@ -98,6 +97,8 @@ struct ts_tls {
 	uint32_t epoch;
 	uint32_t busy;	    /* enum ts_busy */
 	uint32_t unclaimed; /* records since a shard was last looked for in vain */
+	/* Followed while nothing is recorded, too: a recording may begin within it. */
+	struct ts_call call;
 };
 extern __thread struct ts_tls ts_tls __attribute__((tls_model("initial-exec")));
 

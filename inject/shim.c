@@ -156,6 +156,7 @@ int InitializeInjection(void)
 	shim->pid = getpid();
 	shim->epoch = epoch;
 	shim->gate = make_gate();
+	memset(&ts_tls.call, 0, sizeof(ts_tls.call));
 	if (shim->gate) {
 		ts_tls.busy = TS_BUSY_IN_CALL;
 		start(shim, parent_session_pid);

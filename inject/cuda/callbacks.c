@@ -14,29 +14,41 @@
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
-/* CUDA's calls nest three deep at most; deeper means that a way out was never seen (longjmp, a late enabling). */
-#define DEPTH_MAX	  8u
-
 #define STREAM_LEGACY	  1u
 #define STREAM_PER_THREAD 2u
+
+/*
+ * Whether a call that begins is made by the one under way. Trap: a way out may never be seen (longjmp(), an exception
+ * through C, a late enabling). Only driver calls are made by calls: by the runtime's, under an id of their own or
+ * the same, and by the driver's own, under the same. Anything else shows that the call before it is over.
+ */
+static bool is_nested(const struct ts_call *call, uint32_t domain,
+		      const struct ts_cupti_callback_data *data)
+{
+	return call->depth && domain == TS_CUPTI_CB_DOMAIN_DRIVER_API &&
+	       (call->domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ||
+		call->correlation == data->correlation_id);
+}
 
 static bool is_outermost(const struct ts_call *call, uint32_t domain, uint32_t cbid,
 			 const struct ts_cupti_callback_data *data)
 {
-	return call->correlation == data->correlation_id && call->domain == domain &&
-	       call->cbid == cbid;
+	return call->domain == domain && call->cbid == cbid &&
+	       (call->correlation == data->correlation_id || call->depth == 1);
 }
 
-static void enter(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain, uint32_t cbid,
+static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t cbid,
 		  const struct ts_cupti_callback_data *data)
 {
-	struct ts_call *call = &thread->call;
+	struct ts_call *call = &ts_tls.call;
 
-	if (call->depth && call->depth < DEPTH_MAX) {
+	if (is_nested(call, domain, data)) {
 		call->depth++;
 		if (data->correlation_id != call->correlation)
 			call->nested = data->correlation_id;
 	} else {
+		if (ts_unlikely(call->depth && call->enter))
+			ts_session_count(shim->control, TS_LOSS_UNFINISHED, 1);
 		call->depth = 1;
 		call->nested = 0;
 		call->correlation = data->correlation_id;
@@ -44,7 +56,7 @@ static void enter(struct ts_shim *shim, struct ts_thread *thread, uint32_t domai
 		call->cbid = cbid;
 		call->stream_flags = 0;
 		call->stream_priority = 0;
-		call->enter = ts_producer_ticks(&shim->producer);
+		call->enter = recorded ? ts_producer_ticks(&shim->producer) : 0;
 	}
 	(void)ts_calls_stream_create(domain, cbid, data->function_params, &call->stream_flags,
 				     &call->stream_priority);
@@ -147,7 +159,7 @@ static uint32_t capture_stack(struct ts_shim *shim, struct ts_thread *thread)
 static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
 			uint32_t cbid, const struct ts_cupti_callback_data *data)
 {
-	const struct ts_call *call = &thread->call;
+	const struct ts_call *call = &ts_tls.call;
 	uint64_t end = ts_producer_ticks(&shim->producer);
 	uint64_t op_id = ts_widen(&shim->widen, call->correlation);
 	int32_t result = data->function_return_value ? *(int32_t *)data->function_return_value : 0;
@@ -193,11 +205,11 @@ static void count_capture(struct ts_shim *shim, int change, bool failed)
 		;
 }
 
-static void leave(struct ts_shim *shim, struct ts_thread *thread, uint32_t mode, uint32_t domain,
-		  uint32_t cbid, const struct ts_cupti_callback_data *data)
+static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t cbid,
+		  const struct ts_cupti_callback_data *data)
 {
-	struct ts_call *call = &thread->call;
-	bool outermost = call->depth && is_outermost(call, domain, cbid, data);
+	struct ts_call *call = &ts_tls.call;
+	struct ts_thread *thread;
 	bool failed;
 	int capture;
 
@@ -205,16 +217,22 @@ static void leave(struct ts_shim *shim, struct ts_thread *thread, uint32_t mode,
 	if (!call->depth)
 		return;
 	/* A nested call returns, or one whose way out was missed lies below the outermost, which ends it too. */
-	if (!outermost) {
+	if (!is_outermost(call, domain, cbid, data)) {
 		if (call->depth > 1)
 			call->depth--;
 		return;
 	}
+	call->depth = 0;
 	failed = data->function_return_value && *(int32_t *)data->function_return_value;
 	capture = ts_calls_capture(domain, cbid);
 	if (ts_unlikely(capture))
 		count_capture(shim, capture, failed);
-	call->depth = 0;
+	if (ts_unlikely(!call->enter))
+		return;
+	/* Claimed on the way out, when the launch is already under way. NULL: it was counted. */
+	thread = ts_producer_thread(&shim->producer);
+	if (ts_unlikely(!thread))
+		return;
 	if (ts_unlikely(mode == TS_GATE_COUNT)) {
 		/* No daemon for long: the ring would be full by now. */
 		ts_thread_count(thread, TS_LOSS_RING_FULL, 1);
@@ -226,22 +244,20 @@ static void leave(struct ts_shim *shim, struct ts_thread *thread, uint32_t mode,
 		__atomic_store_n(&shim->producer.dirty, 1, __ATOMIC_RELEASE);
 }
 
+static bool is_recording(const struct ts_shim *shim)
+{
+	return __atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD;
+}
+
 static void on_call(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t cbid,
 		    const struct ts_cupti_callback_data *data)
 {
-	struct ts_thread *thread;
-
+	/* A pause stops records alone: ids are followed through it, or their wraps are missed; and so are captures. */
 	if (data->callback_site == TS_CUPTI_API_ENTER) {
-		/* Before the switch: ids are to be followed through a pause, or their wraps are missed. */
 		(void)ts_widen(&shim->widen, data->correlation_id);
-		if (!(__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) &
-		      TS_COMMAND_RECORD))
-			return;
-		thread = ts_producer_thread(&shim->producer);
-		if (thread)
-			enter(shim, thread, domain, cbid, data);
-	} else if (ts_tls.thread && ts_tls.epoch == shim->producer.epoch) {
-		leave(shim, ts_tls.thread, mode, domain, cbid, data);
+		enter(shim, is_recording(shim), domain, cbid, data);
+	} else {
+		leave(shim, mode, domain, cbid, data);
 	}
 }
 
@@ -282,9 +298,11 @@ static void on_context(struct ts_shim *shim, const struct ts_cupti_resource_data
 	record_object(shim, TS_RECORD_CONTEXT, &object);
 }
 
-static void on_stream(struct ts_shim *shim, const struct ts_cupti_resource_data *data,
-		      enum ts_object_action action)
+/* Unless recorded, the table of ids alone is kept right. */
+static void on_stream(struct ts_shim *shim, bool recorded,
+		      const struct ts_cupti_resource_data *data, enum ts_object_action action)
 {
+	const struct ts_call *call = &ts_tls.call;
 	struct ts_record_object object = {
 		.handle = (uint64_t)(uintptr_t)data->resource_handle.stream,
 		.device = TS_NO_DEVICE,
@@ -300,24 +318,25 @@ static void on_stream(struct ts_shim *shim, const struct ts_cupti_resource_data 
 	if (shim->cupti.cuptiGetStreamIdEx(data->context, data->resource_handle.stream, 0,
 					   &object.stream))
 		return;
+	if (action == TS_OBJECT_CREATED)
+		ts_streams_add(&shim->streams, object.context, object.handle, object.stream);
+	else
+		ts_streams_remove(&shim->streams, object.context, object.handle);
+	if (!recorded)
+		return;
 	if (shim->cupti.cuptiGetDeviceId &&
 	    shim->cupti.cuptiGetDeviceId(data->context, &object.device))
 		object.device = TS_NO_DEVICE;
 	(void)ts_id_set_add(&shim->objects, ts_activity_object(object.context, object.stream));
 	if (action == TS_OBJECT_CREATED) {
-		const struct ts_thread *thread = ts_producer_thread(&shim->producer);
-
-		ts_streams_add(&shim->streams, object.context, object.handle, object.stream);
 		object.object_flags = TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_UNKNOWN;
-		if (thread && thread->call.depth) {
+		if (call->depth) {
 			object.object_flags =
-				thread->call.stream_flags & TS_CU_STREAM_NON_BLOCKING
+				call->stream_flags & TS_CU_STREAM_NON_BLOCKING
 					? TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING
 					: TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
-			object.priority = thread->call.stream_priority;
+			object.priority = call->stream_priority;
 		}
-	} else {
-		ts_streams_remove(&shim->streams, object.context, object.handle);
 	}
 	record_object(shim, TS_RECORD_STREAM, &object);
 }
@@ -347,31 +366,23 @@ static void on_module(struct ts_shim *shim, const struct ts_cupti_resource_data 
 	ts_thread_commit(thread, sizeof(*out));
 }
 
-static void on_resource(struct ts_shim *shim, uint32_t cbid,
+static void on_resource(struct ts_shim *shim, bool recorded, uint32_t cbid,
 			const struct ts_cupti_resource_data *data)
 {
-	switch (cbid) {
-	case TS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+	if (cbid == TS_CUPTI_CBID_RESOURCE_STREAM_CREATED)
+		on_stream(shim, recorded, data, TS_OBJECT_CREATED);
+	else if (cbid == TS_CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING)
+		on_stream(shim, recorded, data, TS_OBJECT_DESTROYED);
+	else if (!recorded)
+		return;
+	else if (cbid == TS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
 		on_context(shim, data, TS_OBJECT_CREATED);
-		break;
-	case TS_CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+	else if (cbid == TS_CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
 		on_context(shim, data, TS_OBJECT_DESTROYED);
-		break;
-	case TS_CUPTI_CBID_RESOURCE_STREAM_CREATED:
-		on_stream(shim, data, TS_OBJECT_CREATED);
-		break;
-	case TS_CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
-		on_stream(shim, data, TS_OBJECT_DESTROYED);
-		break;
-	case TS_CUPTI_CBID_RESOURCE_MODULE_LOADED:
+	else if (cbid == TS_CUPTI_CBID_RESOURCE_MODULE_LOADED)
 		on_module(shim, data, TS_OBJECT_CREATED);
-		break;
-	case TS_CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
+	else if (cbid == TS_CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING)
 		on_module(shim, data, TS_OBJECT_DESTROYED);
-		break;
-	default:
-		break;
-	}
 }
 
 /* Trap: after a fatal error CUPTI finalises itself, silently but for this. */
@@ -418,9 +429,7 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 		on_call(shim, mode, domain, cbid, data);
 		break;
 	case TS_CUPTI_CB_DOMAIN_RESOURCE:
-		if (mode == TS_GATE_OPEN &&
-		    __atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD)
-			on_resource(shim, cbid, data);
+		on_resource(shim, mode == TS_GATE_OPEN && is_recording(shim), cbid, data);
 		break;
 	case TS_CUPTI_CB_DOMAIN_STATE:
 		on_state(shim, cbid, data);

@@ -86,7 +86,7 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 	} else if (valid_bytes) {
 		thread = ts_producer_thread(&shim->producer);
 		/* Where an application's thread delivers inside its own call, it is not made to wait. */
-		if (thread && was_busy != TS_BUSY_IN_CALL && !thread->call.depth)
+		if (thread && was_busy != TS_BUSY_IN_CALL && !ts_tls.call.depth)
 			thread->patience_ns = DELIVERY_PATIENCE_NS;
 		ts_activity_decode(&shim->activity, buffer, valid_bytes);
 		if (thread)

@@ -34,6 +34,8 @@ static __typeof__(fake_cupti_order) *order;
 static __typeof__(fake_cupti_n_clocks) *n_clocks;
 static __typeof__(fake_cupti_n_flushes) *n_flushes;
 static __typeof__(fake_cupti_fatal) *fatal;
+static __typeof__(fake_cupti_forget) *forget;
+static __typeof__(fake_cupti_n_stream_queries) *n_stream_queries;
 
 /* CUPTI's own functions, as a program that is linked with it finds them; the last one as dlsym() in its handle does. */
 static uint32_t (*subscribe)(void **subscriber, ts_cupti_callback_fn callback, void *userdata);
@@ -64,6 +66,8 @@ static void load(void)
 	*(void **)&order = dlsym(cupti, "fake_cupti_order");
 	*(void **)&n_clocks = dlsym(cupti, "fake_cupti_n_clocks");
 	*(void **)&n_flushes = dlsym(cupti, "fake_cupti_n_flushes");
+	*(void **)&forget = dlsym(cupti, "fake_cupti_forget");
+	*(void **)&n_stream_queries = dlsym(cupti, "fake_cupti_n_stream_queries");
 	*(void **)&fatal = dlsym(cupti, "fake_cupti_fatal");
 	*(void **)&subscribe = dlsym(RTLD_DEFAULT, "cuptiSubscribe");
 	*(void **)&register_callbacks = dlsym(RTLD_DEFAULT, "cuptiActivityRegisterCallbacks");
@@ -211,6 +215,43 @@ static void profile_itself(bool stubborn, long n)
 		exit(85);
 }
 
+/* Ways out that are never seen: the call after such a one is a call again. */
+static void missed_exits(long n)
+{
+	enter(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaLaunchKernel_v7000, NULL);
+	enter(TS_CUPTI_CB_DOMAIN_DRIVER_API, TS_CUPTI_DRIVER_CBID_cuLaunchKernel, NULL);
+	forget();
+	launches(n);
+	enter(TS_CUPTI_CB_DOMAIN_DRIVER_API, TS_CUPTI_DRIVER_CBID_cuMemAlloc_v2, NULL);
+	forget();
+	call(TS_CUPTI_CB_DOMAIN_DRIVER_API, TS_CUPTI_DRIVER_CBID_cuMemFree_v2, NULL, 0);
+	launches(n);
+}
+
+/* Waits for the daemon's switch, as a call that is not recorded shows it. */
+static void streams_in_a_pause(void)
+{
+	char handle[16];
+	void *s = handle;
+	struct ts_cuda_stream_create_with_priority_params create = {&s, 1, -2};
+	struct ts_cuda_event_record_params record = {handle + 8, s};
+
+	launches(1);
+	setvbuf(stdin, NULL, _IONBF, 0);
+	getchar();
+	enter(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaStreamCreateWithPriority_v5050, &create);
+	stream(s, 1);
+	leave(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaStreamCreateWithPriority_v5050, &create, 0);
+	call(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaStreamBeginCapture_v10000, NULL, 0);
+	getchar();
+	/* Into the graph that is being captured: no kernel is expected of it. */
+	call(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaLaunchKernel_v7000, NULL, 0);
+	call(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaStreamEndCapture_v10000, NULL, 0);
+	call(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaEventRecord_v3020, &record, 0);
+	if (n_stream_queries())
+		exit(84);
+}
+
 static void launch_at_the_end(void)
 {
 	launches(50);
@@ -275,6 +316,10 @@ int main(int argc, char **argv)
 			usleep(10000);
 		}
 		return n_subscribed() ? 93 : 0;
+	} else if (!strcmp(what, "missed-exits")) {
+		missed_exits(n);
+	} else if (!strcmp(what, "pause")) {
+		streams_in_a_pause();
 	} else if (!strcmp(what, "late")) {
 		launches(n);
 	} else if (!strcmp(what, "fatal")) {

@@ -24,7 +24,7 @@ static struct {
 	ts_cupti_buffer_requested_fn requested;
 	ts_cupti_buffer_completed_fn completed;
 	ts_cupti_timestamp_fn now;
-	uint32_t n_clocks, n_flushes;
+	uint32_t n_clocks, n_flushes, n_stream_queries;
 	bool misordered;
 	uint8_t *buffer;
 	size_t size, used;
@@ -36,7 +36,7 @@ static struct {
 
 static __thread uint32_t current_correlation;
 static __thread uint32_t depth;
-static __thread bool inside_callback;
+static __thread bool inside_callback, inside_resource;
 
 EXPORT uint32_t cuptiGetVersion(uint32_t *version);
 EXPORT uint32_t cuptiSubscribe(void **subscriber, ts_cupti_callback_fn callback, void *userdata);
@@ -234,6 +234,7 @@ uint32_t cuptiGetDeviceId(void *context, uint32_t *id)
 
 uint32_t cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thread, uint32_t *id)
 {
+	fake.n_stream_queries += !inside_resource;
 	*id = per_thread ? 8 : stream ? (uint32_t)(uintptr_t)stream & 0xffff : 7;
 	return 0;
 }
@@ -299,6 +300,11 @@ EXPORT void fake_cupti_leave(uint32_t domain, uint32_t cbid, const void *params,
 	depth--;
 }
 
+EXPORT void fake_cupti_forget(void)
+{
+	depth = 0;
+}
+
 EXPORT void fake_cupti_call(uint32_t domain, uint32_t cbid, const void *params, int32_t result)
 {
 	fake_cupti_enter(domain, cbid, params);
@@ -313,9 +319,9 @@ EXPORT void fake_cupti_stream(void *stream, int created)
 
 	if (!fake.callback || !fake.enabled[TS_CUPTI_CB_DOMAIN_RESOURCE][cbid])
 		return;
-	inside_callback = true;
+	inside_callback = inside_resource = true;
 	fake.callback(fake.userdata, TS_CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
-	inside_callback = false;
+	inside_callback = inside_resource = false;
 }
 
 EXPORT void fake_cupti_launch(void)
@@ -369,6 +375,11 @@ EXPORT uint32_t fake_cupti_n_enabled(void)
 EXPORT uint32_t fake_cupti_n_flushes(void)
 {
 	return fake.n_flushes;
+}
+
+EXPORT uint32_t fake_cupti_n_stream_queries(void)
+{
+	return fake.n_stream_queries;
 }
 
 EXPORT uint32_t fake_cupti_n_subscribed(void)

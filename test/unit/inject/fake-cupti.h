@@ -20,6 +20,9 @@ void fake_cupti_call(uint32_t domain, uint32_t cbid, const void *params, int32_t
 void fake_cupti_enter(uint32_t domain, uint32_t cbid, const void *params);
 void fake_cupti_leave(uint32_t domain, uint32_t cbid, const void *params, int32_t result);
 
+/* The thread leaves every call it is in, and nobody sees it. */
+void fake_cupti_forget(void);
+
 /* A stream comes, or goes; made inside the call whose callback id is given. */
 void fake_cupti_stream(void *stream, int created);
 
@@ -29,8 +32,9 @@ void fake_cupti_fatal(void);
 /* Puts a record into the current buffer. */
 void fake_cupti_record(const void *record, size_t n_bytes);
 
-uint32_t fake_cupti_n_enabled(void);	/* callbacks that are on */
-uint32_t fake_cupti_n_flushes(void);	/* of any kind */
-uint32_t fake_cupti_n_subscribed(void); /* 0 or 1 */
-uint32_t fake_cupti_n_clocks(void);	/* timestamp callbacks that were registered */
-uint32_t fake_cupti_order(void);	/* 1 where set-up came in the order that CUPTI wants */
+uint32_t fake_cupti_n_enabled(void);	    /* callbacks that are on */
+uint32_t fake_cupti_n_flushes(void);	    /* of any kind */
+uint32_t fake_cupti_n_stream_queries(void); /* ids asked for, but of a stream that comes or goes */
+uint32_t fake_cupti_n_subscribed(void);	    /* 0 or 1 */
+uint32_t fake_cupti_n_clocks(void);	    /* timestamp callbacks that were registered */
+uint32_t fake_cupti_order(void);	    /* 1 where set-up came in the order that CUPTI wants */

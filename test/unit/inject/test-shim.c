@@ -11,6 +11,7 @@
 static struct fake_daemon fake;
 static struct ts_record_event last_event;
 static struct ts_record_object last_object;
+static int app_input = -1; /* the application's standard input; -1: ours */
 static bool only_injected; /* by the driver's variable, not preloaded */
 
 static pid_t start(const char *what, const char *n, const char *holder)
@@ -24,6 +25,8 @@ static pid_t start(const char *what, const char *n, const char *holder)
 		return pid;
 	if (!only_injected)
 		setenv("LD_PRELOAD", TEST_LIBRARY, 1);
+	if (app_input >= 0)
+		dup2(app_input, 0);
 	setenv("FAKE_CUPTI", TEST_CUPTI, 1);
 	setenv("TRACESMITH_SOCKET", fake.path, 1);
 	unsetenv("CUDA_INJECTION64_PATH");
@@ -245,6 +248,50 @@ TS_TEST(streams_events_and_waits)
 	ts_check_int(last_object.priority, -2);
 	ts_check_int(last_object.object_flags, 2);
 	ts_check_int(last_object.context, 1);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(missed_ways_out)
+{
+	ts_check_int(run("missed-exits", "50"), 0);
+	ts_check_int(fake.n_records[TS_RECORD_API], 101);
+	ts_check_int(fake.n_records[TS_RECORD_KERNEL], 100);
+	ts_check_int(fake.op_ids_of_api, fake.op_ids_of_kernel);
+	ts_check_int(fake.lost[TS_LOSS_UNFINISHED], 2);
+	fake_daemon_close(&fake);
+}
+
+/* What happens in a pause is not recorded; what it means for the time after is kept. */
+TS_TEST(a_pause)
+{
+	uint32_t command;
+	int ends[2];
+	pid_t pid;
+
+	fake_daemon_listen(&fake);
+	ts_check_int(pipe2(ends, O_CLOEXEC), 0);
+	fake.on_record = on_stream_records;
+	app_input = ends[0];
+	pid = start("pause", "0", NULL);
+	fake_daemon_accept(&fake);
+	while (!fake.n_records[TS_RECORD_API])
+		fake_daemon_drain(&fake);
+	command = fake.control->command;
+	__atomic_store_n(&fake.control->command, command & ~TS_COMMAND_RECORD, __ATOMIC_SEQ_CST);
+	ts_check_int(write(ends[1], "1", 1), 1);
+	/* Unbuffered, the application has taken it when it has come to what follows. */
+	usleep(100000);
+	__atomic_store_n(&fake.control->command, command, __ATOMIC_SEQ_CST);
+	ts_check_int(write(ends[1], "2", 1), 1);
+	fake_daemon_serve(&fake);
+	ts_check_int(finish(pid), 0);
+	ts_check_int(fake.n_records[TS_RECORD_API], 4);
+	ts_check_int(fake.n_records[TS_RECORD_STREAM], 0);
+	ts_check_int(fake.n_records[TS_RECORD_EVENT], 1);
+	ts_check_int(fake.op_ids_of_api, fake.op_ids_of_kernel);
+	ts_check(last_event.stream && last_event.stream != TS_NO_DEVICE);
+	close(ends[0]);
+	close(ends[1]);
 	fake_daemon_close(&fake);
 }
 
