@@ -163,8 +163,13 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	uint64_t end = ts_producer_ticks(&shim->producer);
 	uint64_t op_id = ts_widen(&shim->widen, call->correlation);
 	int32_t result = data->function_return_value ? *(int32_t *)data->function_return_value : 0;
-	/* On the way out, so that unwinding delays the launch that is already under way by nothing. */
-	uint32_t stack = capture_stack(shim, thread);
+	const unsigned kind = ts_calls_class(domain, cbid);
+	/*
+	 * On the way out, so that unwinding delays the launch that is already under way by nothing. Frameworks set
+	 * the current device before nearly every call they make: where from is no news.
+	 */
+	uint32_t stack =
+		kind == TS_CUPTI_CLASS_CONTEXT ? TS_ID_UNKNOWN : capture_stack(shim, thread);
 	struct ts_record_api *out;
 	struct ts_stream_op op;
 
@@ -172,7 +177,8 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 				call->enter);
 	if (ts_likely(out != NULL)) {
 		if (!result && !__atomic_load_n(&shim->n_captures, __ATOMIC_RELAXED) &&
-		    ts_calls_expect_device(domain, cbid, data->function_params))
+		    (kind == TS_CUPTI_CLASS_LAUNCH ||
+		     ts_calls_expect_device(domain, cbid, data->function_params)))
 			out->record.flags = TS_API_EXPECTS_DEVICE;
 		out->end = end;
 		out->op_id = op_id;
@@ -186,6 +192,12 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 		ts_thread_commit(thread, sizeof(*out));
 	}
 	if (result)
+		return;
+	/* What failed (as everything does once the driver is gone) is no work to flush; nor is a context. */
+	if (ts_unlikely(!__atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED)) &&
+	    kind != TS_CUPTI_CLASS_CONTEXT)
+		__atomic_store_n(&shim->producer.dirty, 1, __ATOMIC_RELEASE);
+	if (kind != TS_CUPTI_CLASS_EVENT && kind != TS_CUPTI_CLASS_GRAPH_LAUNCH)
 		return;
 	op = ts_calls_stream_op(domain, cbid, data->function_params);
 	if (op.kind != TS_STREAM_OP_NONE)
@@ -210,7 +222,6 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 {
 	struct ts_call *call = &ts_tls.call;
 	struct ts_thread *thread;
-	bool failed;
 	int capture;
 
 	/* The way in was not seen: it was before recording began. */
@@ -223,10 +234,11 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 		return;
 	}
 	call->depth = 0;
-	failed = data->function_return_value && *(int32_t *)data->function_return_value;
 	capture = ts_calls_capture(domain, cbid);
 	if (ts_unlikely(capture))
-		count_capture(shim, capture, failed);
+		count_capture(shim, capture,
+			      data->function_return_value &&
+				      *(int32_t *)data->function_return_value);
 	if (ts_unlikely(!call->enter))
 		return;
 	/* Claimed on the way out, when the launch is already under way. NULL: it was counted. */
@@ -239,9 +251,6 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 		return;
 	}
 	record_call(shim, thread, domain, cbid, data);
-	/* What failed (as everything does once the driver is gone) is no work to flush. */
-	if (ts_unlikely(!__atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED)) && !failed)
-		__atomic_store_n(&shim->producer.dirty, 1, __ATOMIC_RELEASE);
 }
 
 static bool is_recording(const struct ts_shim *shim)

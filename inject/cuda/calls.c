@@ -26,7 +26,7 @@ uint32_t ts_calls_n(uint32_t domain)
 							: TS_CUPTI_DRIVER_CBID_SIZE;
 }
 
-static unsigned class_of(uint32_t domain, uint32_t cbid)
+unsigned ts_calls_class(uint32_t domain, uint32_t cbid)
 {
 	uint8_t entry;
 
@@ -56,7 +56,7 @@ bool ts_calls_watched(uint32_t domain, uint32_t cbid)
 			break;
 		}
 	}
-	switch (class_of(domain, cbid)) {
+	switch (ts_calls_class(domain, cbid)) {
 	case TS_CUPTI_CLASS_QUERY:
 	case TS_CUPTI_CLASS_OTHER:
 		return false;
@@ -156,7 +156,7 @@ static bool driver_expects(uint32_t cbid, const void *params)
 bool ts_calls_expect_device(uint32_t domain, uint32_t cbid, const void *params)
 {
 	/* A graph may hold host nodes alone, so GRAPH_LAUNCH is not certain. */
-	if (class_of(domain, cbid) == TS_CUPTI_CLASS_LAUNCH)
+	if (ts_calls_class(domain, cbid) == TS_CUPTI_CLASS_LAUNCH)
 		return true;
 	if (!params)
 		return false;
@@ -288,7 +288,7 @@ static struct ts_stream_op driver_stream_op(uint32_t cbid, const void *params)
 
 struct ts_stream_op ts_calls_stream_op(uint32_t domain, uint32_t cbid, const void *params)
 {
-	unsigned kind = class_of(domain, cbid);
+	unsigned kind = ts_calls_class(domain, cbid);
 
 	if ((kind != TS_CUPTI_CLASS_EVENT && kind != TS_CUPTI_CLASS_GRAPH_LAUNCH) || !params)
 		return stream_op(TS_STREAM_OP_NONE, NULL, false, NULL, 0);

@@ -8,6 +8,9 @@
 #include "proto/abi/base.h"
 #include "proto/abi/vendor/cupti.h"
 
+/* enum ts_cupti_class: what kind of call it is. One look at a table. */
+unsigned ts_calls_class(uint32_t domain, uint32_t cbid);
+
 /* Whether the call is worth a callback at all. domain: enum ts_cupti_domain, driver or runtime. */
 bool ts_calls_watched(uint32_t domain, uint32_t cbid);
 

@@ -244,7 +244,7 @@ enum ts_cupti_class {
 	X(cudaStreamGetCaptureInfo_v10010, 324, QUERY)                              \
 	X(cudaStreamGetCaptureInfo_ptsz_v10010, 325, QUERY)                         \
 	X(cudaGraphExecKernelNodeSetParams_v10010, 326, GRAPH)                      \
-	X(cudaThreadExchangeStreamCaptureMode_v10010, 327, GRAPH)                   \
+	X(cudaThreadExchangeStreamCaptureMode_v10010, 327, QUERY)                   \
 	X(cudaOccupancyAvailableDynamicSMemPerBlock_v10200, 329, QUERY)             \
 	X(cudaStreamSetFlags_v10200, 330, STREAM)                                   \
 	X(cudaStreamSetFlags_ptsz_v10200, 331, STREAM)                              \
@@ -724,7 +724,7 @@ enum ts_cupti_class {
 	X(cuGraphExecKernelNodeSetParams, 538, GRAPH)                       \
 	X(cuStreamBeginCapture_v2, 539, GRAPH)                              \
 	X(cuStreamBeginCapture_v2_ptsz, 540, GRAPH)                         \
-	X(cuThreadExchangeStreamCaptureMode, 541, GRAPH)                    \
+	X(cuThreadExchangeStreamCaptureMode, 541, QUERY)                    \
 	X(cuOccupancyAvailableDynamicSMemPerBlock, 543, QUERY)              \
 	X(cuDevicePrimaryCtxRelease_v2, 544, CONTEXT)                       \
 	X(cuDevicePrimaryCtxReset_v2, 545, CONTEXT)                         \

@@ -316,6 +316,11 @@ int main(int argc, char **argv)
 			usleep(10000);
 		}
 		return n_subscribed() ? 93 : 0;
+	} else if (!strcmp(what, "set-device")) {
+		while (n--)
+			call(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaSetDevice_v3020, NULL, 0);
+		usleep(500000);
+		return n_flushes() ? 83 : 0;
 	} else if (!strcmp(what, "missed-exits")) {
 		missed_exits(n);
 	} else if (!strcmp(what, "pause")) {

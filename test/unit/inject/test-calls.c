@@ -23,6 +23,8 @@ TS_TEST(cheap_and_frequent_calls_are_not_watched)
 	ts_check(!ts_calls_watched(DRIVER, D(cuCtxGetCurrent)));
 	ts_check(!ts_calls_watched(DRIVER, D(cuCtxSetCurrent)));
 	ts_check(!ts_calls_watched(DRIVER, D(cuDevicePrimaryCtxGetState)));
+	ts_check(!ts_calls_watched(RUNTIME, R(cudaThreadExchangeStreamCaptureMode_v10010)));
+	ts_check(!ts_calls_watched(DRIVER, D(cuThreadExchangeStreamCaptureMode)));
 	ts_check(!ts_calls_watched(DRIVER, 5000));
 	ts_check(!ts_calls_watched(DRIVER, 0));
 }

@@ -251,6 +251,14 @@ TS_TEST(streams_events_and_waits)
 	fake_daemon_close(&fake);
 }
 
+TS_TEST(setting_the_device_is_no_work)
+{
+	ts_check_int(run("set-device", "50"), 0);
+	ts_check_int(fake.n_records[TS_RECORD_API], 50);
+	ts_check_int(fake.n_with_stack, 0);
+	fake_daemon_close(&fake);
+}
+
 TS_TEST(missed_ways_out)
 {
 	ts_check_int(run("missed-exits", "50"), 0);
