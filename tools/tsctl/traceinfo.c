@@ -33,6 +33,14 @@ struct maker {
 		(message_)->map_[(message_)->n_##map_++] = entry;                      \
 	} while (0)
 
+/* A reason that has no name here is lost none the less. */
+static const char *loss_key(struct maker *maker, unsigned int reason)
+{
+	const char *name = ts_name_loss_reason(reason);
+
+	return name ? name : ts_pool_printf(maker->pool, "reason_%u", reason);
+}
+
 static void fill_counts(struct maker *maker, Ts__Rpc__TraceInfo *info)
 {
 	info->counts = ts_pool_alloc(maker->pool, TS_ROW_EVENT_COUNT, sizeof(*info->counts));
@@ -46,10 +54,7 @@ static void fill_counts(struct maker *maker, Ts__Rpc__TraceInfo *info)
 	for (unsigned int reason = 0; reason < TS_LOSS_COUNT; reason++)
 		if (maker->summary.lost[reason])
 			MAP_ADD(maker, info, lost, Ts__Rpc__TraceInfo__LostEntry,
-				ts__rpc__trace_info__lost_entry__init,
-				ts_name_loss_reason(reason)
-					? ts_name_loss_reason(reason)
-					: ts_pool_printf(maker->pool, "reason_%u", reason),
+				ts__rpc__trace_info__lost_entry__init, loss_key(maker, reason),
 				maker->summary.lost[reason]);
 }
 
@@ -72,10 +77,10 @@ static int fill_session_counts(struct maker *maker, Ts__Rpc__SessionInfo *info, 
 				ts__rpc__session_info__counts_entry__init,
 				ts_row_schema(type)->name, summary.counts[type]);
 	for (unsigned int reason = 0; reason < TS_LOSS_COUNT; reason++)
-		if (summary.lost[reason] && ts_name_loss_reason(reason))
+		if (summary.lost[reason])
 			MAP_ADD(maker, info, lost, Ts__Rpc__SessionInfo__LostEntry,
-				ts__rpc__session_info__lost_entry__init,
-				ts_name_loss_reason(reason), summary.lost[reason]);
+				ts__rpc__session_info__lost_entry__init, loss_key(maker, reason),
+				summary.lost[reason]);
 	return 0;
 }
 

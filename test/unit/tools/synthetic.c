@@ -199,6 +199,11 @@ static void others(struct maker *maker)
 				  .count = 3,
 				  .reason = TS_LOSS_RING_FULL,
 				  .thread = maker->thread});
+	add(maker, TS_ROW_LOSS,
+	    &(struct ts_row_loss){.start_ns = t + 1,
+				  .end_ns = t + 10,
+				  .count = 5,
+				  .reason = SYNTHETIC_UNNAMED_LOSS});
 	add(maker, TS_ROW_OVERHEAD,
 	    &(struct ts_row_overhead){.start_ns = t, .end_ns = t + 10, .overhead_kind = 0x10000});
 	add(maker, TS_ROW_GPU_MODULE,

@@ -9,6 +9,9 @@
 #define SYNTHETIC_START_NS UINT64_C(1000000000)
 #define SYNTHETIC_TID	   4711u
 
+/* A reason that has no name (yet). */
+#define SYNTHETIC_UNNAMED_LOSS 31u
+
 struct synthetic {
 	uint32_t n_launches; /* each an api row and a kernel row */
 	bool unfinished;     /* no index, no end marker */

@@ -184,10 +184,15 @@ TS_TEST(info_of_a_finished_trace)
 	ts_check_int(info.start_ns, SYNTHETIC_START_NS);
 	ts_check_int(info.duration_ns, 1000 + 99 * 1000 + 700);
 	ts_check_int(info.clock_error_ns, 50);
-	ts_check_int(info.n_lost, 1);
+	ts_check_int(info.n_lost, 2);
 	ts_check_str(info.lost[0]->key, "ring_full");
 	ts_check_int(info.lost[0]->value, 3);
+	ts_check_str(info.lost[1]->key, "reason_31");
+	ts_check_int(info.lost[1]->value, 5);
 	ts_check_int(info.n_sessions, 1);
+	ts_check_int(info.sessions[0]->n_lost, 2);
+	ts_check_str(info.sessions[0]->lost[1]->key, "reason_31");
+	ts_check_int(info.sessions[0]->lost[1]->value, 5);
 	ts_check_str(info.sessions[0]->program, "synthetic");
 	ts_check_int(info.sessions[0]->state, TS__RPC__SESSION_STATE__SESSION_STATE_ENDED);
 	ts_check_int(info.sessions[0]->threads, 1);
