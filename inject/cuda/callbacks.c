@@ -13,6 +13,7 @@
 #include "inject/shim.h"
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cupti_activity.h"
+#include "proto/abi/vendor/cupti_cbid.h"
 
 #define STREAM_LEGACY	  1u
 #define STREAM_PER_THREAD 2u
