@@ -72,8 +72,10 @@ static void print_driver(const Ts__Rpc__DevicesInfo *info)
 		if (info->has_driver_version)
 			printf(", CUDA %u.%u", info->driver_version / 1000,
 			       info->driver_version % 1000 / 10);
-		if (info->driver_error)
-			printf("; %s", info->driver_error);
+		if (info->driver_error) {
+			fputs("; ", stdout);
+			ts_out_text(stdout, info->driver_error);
+		}
 		putchar('\n');
 	} else {
 		puts("Driver: none here (no libcuda.so.1); `tsctl record --vgpu` needs none");

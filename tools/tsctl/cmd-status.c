@@ -58,6 +58,13 @@ static void print_sessions(const Ts__Rpc__Status *status)
 	ts_table_print(table, stdout, 0);
 }
 
+static void print_line(const char *title, const char *text)
+{
+	printf("%-13s", title);
+	ts_out_text(stdout, text);
+	putchar('\n');
+}
+
 static int print_status(const Ts__Rpc__Status *status)
 {
 	char text[TS_OUT_FIGURE_BYTES];
@@ -68,16 +75,15 @@ static int print_status(const Ts__Rpc__Status *status)
 		puts(")\nTraces need none: `tsctl record` and a preloaded libtsinject.so start their own.");
 		return ts_finish_output(TS_EXIT_OK);
 	}
-	printf("tracesmithd: running, version %s, pid %u, up %s\n",
-	       status->version ? status->version : "?", status->pid,
-	       ts_out_duration(text, status->uptime_ns));
-	printf("mode:        %s\n", status->mode ? status->mode : "?");
-	printf("control:     %s\n",
-	       status->control_socket ? status->control_socket : ts_client_default_path());
-	printf("inject:      %s\n",
-	       status->inject_socket ? status->inject_socket : TS_INJECT_SOCKET);
+	fputs("tracesmithd: running, version ", stdout);
+	ts_out_text(stdout, status->version ? status->version : "?");
+	printf(", pid %u, up %s\n", status->pid, ts_out_duration(text, status->uptime_ns));
+	print_line("mode:", status->mode ? status->mode : "?");
+	print_line("control:",
+		   status->control_socket ? status->control_socket : ts_client_default_path());
+	print_line("inject:", status->inject_socket ? status->inject_socket : TS_INJECT_SOCKET);
 	if (status->directory)
-		printf("directory:   %s\n", status->directory);
+		print_line("directory:", status->directory);
 	printf("sessions:    %u live, %s in all, %s refused\n", status->sessions_live,
 	       ts_out_count(text, status->sessions_total),
 	       ts_out_count((char[TS_OUT_FIGURE_BYTES]){0}, status->sessions_refused));

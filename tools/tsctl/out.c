@@ -11,7 +11,13 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-/* Bytes of the UTF-8 sequence at `text`, which is terminated; 0 where it is malformed or a C1 control. */
+/* What starts or ends a line, or turns the direction of what follows: a name could rewrite its whole line. */
+static bool moves_text(uint32_t point)
+{
+	return (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+}
+
+/* Bytes of the UTF-8 sequence at `text`, which is terminated; 0 where it is malformed or controls the terminal. */
 static size_t utf8_length(const unsigned char *text)
 {
 	uint32_t point;
@@ -29,7 +35,7 @@ static size_t utf8_length(const unsigned char *text)
 		point = point << 6 | (text[i] & 0x3fu);
 	}
 	if (point < 0xa0 || (n == 3 && point < 0x800) || (n == 4 && point < 0x10000) ||
-	    (point >= 0xd800 && point < 0xe000) || point > 0x10ffff)
+	    (point >= 0xd800 && point < 0xe000) || point > 0x10ffff || moves_text(point))
 		return 0;
 	return n;
 }

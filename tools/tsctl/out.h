@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Prints text with control characters and bytes that are not UTF-8 escaped as \xNN. */
+/* Prints text with control characters, bidirectional ones too, and bytes that are not UTF-8 escaped as \xNN. */
 void ts_out_text(FILE *file, const char *text);
 /* The same, cut to `columns` with "..." at the end where it is longer; 0 does not cut. */
 void ts_out_text_cut(FILE *file, const char *text, size_t columns);

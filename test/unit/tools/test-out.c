@@ -32,6 +32,11 @@ TS_TEST(text_from_strangers_is_harmless)
 	ts_check_str(shown("\xe2\x82", 0), "\\xe2\\x82");
 	ts_check_str(shown("\xed\xa0\x80", 0), "\\xed\\xa0\\x80");
 	ts_check_str(shown("\xc2\x9b", 0), "\\xc2\\x9b");
+	/* U+202E turns what follows around, U+2066 isolates, U+2028 is a line's end; U+202F is a blank. */
+	ts_check_str(shown("a\xe2\x80\xaegnp.exe", 0), "a\\xe2\\x80\\xaegnp.exe");
+	ts_check_str(shown("\xe2\x81\xa6x\xe2\x81\xa9", 0), "\\xe2\\x81\\xa6x\\xe2\\x81\\xa9");
+	ts_check_str(shown("\xe2\x80\xa8", 0), "\\xe2\\x80\\xa8");
+	ts_check_str(shown("\xe2\x80\xaf", 0), "\xe2\x80\xaf");
 }
 
 TS_TEST(text_is_cut_to_columns)
