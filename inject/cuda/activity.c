@@ -8,55 +8,87 @@
 #include "inject/session.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
-/* Times of a device row. Returns false, and counts, where there is nothing to show. */
-static bool times_are_good(struct ts_thread *thread, uint64_t start, uint64_t end)
+/* How far CUPTI's times of what is on our clock may be off. */
+#define TIME_ERROR_NS UINT64_C(1000000000)
+
+/* A buffer being decoded. */
+struct decoder {
+	struct ts_activity *activity;
+	struct ts_thread *thread;
+	/* Between these lies every time that can be, on the records' clock. */
+	uint64_t earliest, latest;
+};
+
+/*
+ * Trap: CUPTI has given times that are off by days, and ends before starts: where its interpolation between the GPU's clock
+ * and ours went wrong. One such row makes a timeline of a minute unreadable. What is on our clock lies between the
+ * session's start and now, give or take what the interpolation may err.
+ */
+static void set_bounds(struct decoder *d)
 {
+	const struct ts_control *control = d->activity->producer->control;
+
+	d->earliest = 0;
+	d->latest = UINT64_MAX;
+	if (d->activity->cupti->clock != TS_CLOCK_MONOTONIC)
+		return;
+	if (control->start_monotonic_ns > TIME_ERROR_NS)
+		d->earliest = control->start_monotonic_ns - TIME_ERROR_NS;
+	d->latest = ts_clock_monotonic_ns() + TIME_ERROR_NS;
+}
+
+/* Times of a row. Returns false, and counts, where there is nothing to show. */
+static bool times_are_good(const struct decoder *d, uint64_t start, uint64_t end)
+{
+	enum ts_loss_reason reason;
+
+	if (ts_likely(start >= d->earliest && start <= end && end <= d->latest && start))
+		return true;
 	/* Trap: without room in its device buffers CUPTI gives records without times. */
-	if (!start) {
-		ts_thread_count(thread, TS_LOSS_ZERO_TIMESTAMP, 1);
-		return false;
-	}
+	if (!start)
+		reason = TS_LOSS_ZERO_TIMESTAMP;
 	/* Trap: a forced flush gives what still runs with end 0, and never again. */
-	if (!end) {
-		ts_thread_count(thread, TS_LOSS_UNFINISHED, 1);
-		return false;
-	}
-	return true;
+	else if (!end)
+		reason = TS_LOSS_UNFINISHED;
+	else
+		reason = TS_LOSS_BAD_TIME;
+	ts_thread_count(d->thread, reason, 1);
+	return false;
 }
 
 /* Padding of some layouts before CUDA 11.6: within the record's length, and garbage. */
-static bool has_channel(const struct ts_activity *activity)
+static bool has_channel(const struct decoder *d)
 {
-	return activity->cupti->version >= TS_CUPTI_API_VERSION_CUDA_11_6;
+	return d->activity->cupti->version >= TS_CUPTI_API_VERSION_CUDA_11_6;
 }
 
-static void *reserve(struct ts_activity *activity, struct ts_thread *thread,
-		     enum ts_record_type type, uint32_t n_bytes, uint64_t time)
+static void *reserve(const struct decoder *d, enum ts_record_type type, uint32_t n_bytes,
+		     uint64_t time)
 {
-	return ts_thread_reserve(thread, type, n_bytes, activity->cupti->clock, time);
+	return ts_thread_reserve(d->thread, type, n_bytes, d->activity->cupti->clock, time);
 }
 
-static void decode_kernel(struct ts_activity *activity, struct ts_thread *thread,
-			  const struct ts_cupti_activity_kernel *in, size_t n_bytes)
+static void decode_kernel(const struct decoder *d, const struct ts_cupti_activity_kernel *in,
+			  size_t n_bytes)
 {
 	struct ts_record_kernel *out;
 	uint32_t name;
 
-	if (!times_are_good(thread, in->start, in->end))
+	if (!times_are_good(d, in->start, in->end))
 		return;
 	/* Before the record: a definition is published before what refers to it. */
-	name = ts_definitions_string_cached(activity->producer->definitions, &thread->strings,
+	name = ts_definitions_string_cached(d->activity->producer->definitions, &d->thread->strings,
 					    in->name);
-	out = reserve(activity, thread, TS_RECORD_KERNEL, sizeof(*out), in->start);
+	out = reserve(d, TS_RECORD_KERNEL, sizeof(*out), in->start);
 	if (!out)
 		return;
 	out->end = in->end;
-	out->op_id = ts_widen(activity->widen, in->correlation_id);
+	out->op_id = ts_widen(d->activity->widen, in->correlation_id);
 	out->place.device = in->device_id;
 	out->place.context = in->context_id;
 	out->place.stream = in->stream_id;
 	/* Padding before CUDA 11.1. */
-	out->place.graph = activity->cupti->version >= 14 ? in->graph_id : 0;
+	out->place.graph = d->activity->cupti->version >= 14 ? in->graph_id : 0;
 	out->place.graph_node = in->graph_node_id;
 	out->queued = in->queued;
 	out->submitted = in->submitted;
@@ -75,7 +107,7 @@ static void decode_kernel(struct ts_activity *activity, struct ts_thread *thread
 	out->channel = 0;
 	out->channel_type = 0;
 	out->cluster[0] = out->cluster[1] = out->cluster[2] = 0;
-	if (has_channel(activity)) {
+	if (has_channel(d)) {
 		out->channel = in->channel_id;
 		out->channel_type = (uint8_t)in->channel_type;
 	}
@@ -85,18 +117,18 @@ static void decode_kernel(struct ts_activity *activity, struct ts_thread *thread
 		out->cluster[2] = in->cluster_z;
 	}
 	out->reserved = 0;
-	ts_thread_commit(thread, sizeof(*out));
+	ts_thread_commit(d->thread, sizeof(*out));
 }
 
-static void decode_memcpy(struct ts_activity *activity, struct ts_thread *thread,
-			  const struct ts_cupti_activity_memcpy *in, size_t n_bytes)
+static void decode_memcpy(const struct decoder *d, const struct ts_cupti_activity_memcpy *in,
+			  size_t n_bytes)
 {
 	struct ts_record_memcpy *out;
 	bool from_host, to_host;
 
-	if (!times_are_good(thread, in->start, in->end))
+	if (!times_are_good(d, in->start, in->end))
 		return;
-	out = reserve(activity, thread, TS_RECORD_MEMCPY, sizeof(*out), in->start);
+	out = reserve(d, TS_RECORD_MEMCPY, sizeof(*out), in->start);
 	if (!out)
 		return;
 	from_host = in->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD ||
@@ -106,7 +138,7 @@ static void decode_memcpy(struct ts_activity *activity, struct ts_thread *thread
 		  in->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_ATOH ||
 		  in->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
 	out->end = in->end;
-	out->op_id = ts_widen(activity->widen, in->correlation_id);
+	out->op_id = ts_widen(d->activity->widen, in->correlation_id);
 	out->place = (struct ts_place){in->device_id, in->context_id, in->stream_id, 0,
 				       in->graph_node_id};
 	if (ts_cupti_record_has(ts_cupti_activity_memcpy, graph_id, n_bytes))
@@ -122,23 +154,23 @@ static void decode_memcpy(struct ts_activity *activity, struct ts_thread *thread
 	out->dst_kind = in->dst_kind;
 	out->async = in->flags & TS_CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC ? 1 : 0;
 	out->channel = 0;
-	if (has_channel(activity))
+	if (has_channel(d))
 		out->channel = in->channel_id;
-	ts_thread_commit(thread, sizeof(*out));
+	ts_thread_commit(d->thread, sizeof(*out));
 }
 
-static void decode_memcpy_ptop(struct ts_activity *activity, struct ts_thread *thread,
+static void decode_memcpy_ptop(const struct decoder *d,
 			       const struct ts_cupti_activity_memcpy_ptop *in, size_t n_bytes)
 {
 	struct ts_record_memcpy *out;
 
-	if (!times_are_good(thread, in->start, in->end))
+	if (!times_are_good(d, in->start, in->end))
 		return;
-	out = reserve(activity, thread, TS_RECORD_MEMCPY, sizeof(*out), in->start);
+	out = reserve(d, TS_RECORD_MEMCPY, sizeof(*out), in->start);
 	if (!out)
 		return;
 	out->end = in->end;
-	out->op_id = ts_widen(activity->widen, in->correlation_id);
+	out->op_id = ts_widen(d->activity->widen, in->correlation_id);
 	out->place = (struct ts_place){in->device_id, in->context_id, in->stream_id, 0,
 				       in->graph_node_id};
 	if (ts_cupti_record_has(ts_cupti_activity_memcpy_ptop, graph_id, n_bytes))
@@ -152,23 +184,23 @@ static void decode_memcpy_ptop(struct ts_activity *activity, struct ts_thread *t
 	out->dst_kind = in->dst_kind;
 	out->async = in->flags & TS_CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC ? 1 : 0;
 	out->channel = 0;
-	if (has_channel(activity))
+	if (has_channel(d))
 		out->channel = in->channel_id;
-	ts_thread_commit(thread, sizeof(*out));
+	ts_thread_commit(d->thread, sizeof(*out));
 }
 
-static void decode_memset(struct ts_activity *activity, struct ts_thread *thread,
-			  const struct ts_cupti_activity_memset *in, size_t n_bytes)
+static void decode_memset(const struct decoder *d, const struct ts_cupti_activity_memset *in,
+			  size_t n_bytes)
 {
 	struct ts_record_memset *out;
 
-	if (!times_are_good(thread, in->start, in->end))
+	if (!times_are_good(d, in->start, in->end))
 		return;
-	out = reserve(activity, thread, TS_RECORD_MEMSET, sizeof(*out), in->start);
+	out = reserve(d, TS_RECORD_MEMSET, sizeof(*out), in->start);
 	if (!out)
 		return;
 	out->end = in->end;
-	out->op_id = ts_widen(activity->widen, in->correlation_id);
+	out->op_id = ts_widen(d->activity->widen, in->correlation_id);
 	out->place = (struct ts_place){in->device_id, in->context_id, in->stream_id, 0,
 				       in->graph_node_id};
 	if (ts_cupti_record_has(ts_cupti_activity_memset, graph_id, n_bytes))
@@ -178,24 +210,24 @@ static void decode_memset(struct ts_activity *activity, struct ts_thread *thread
 	out->memory_kind = in->memory_kind;
 	out->async = in->flags & TS_CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC ? 1 : 0;
 	out->channel = 0;
-	if (has_channel(activity))
+	if (has_channel(d))
 		out->channel = in->channel_id;
 	out->reserved = 0;
-	ts_thread_commit(thread, sizeof(*out));
+	ts_thread_commit(d->thread, sizeof(*out));
 }
 
-static void decode_sync(struct ts_activity *activity, struct ts_thread *thread,
-			const struct ts_cupti_activity_synchronization *in, size_t n_bytes)
+static void decode_sync(const struct decoder *d, const struct ts_cupti_activity_synchronization *in,
+			size_t n_bytes)
 {
 	struct ts_record_sync *out;
 
-	if (!times_are_good(thread, in->start, in->end))
+	if (!times_are_good(d, in->start, in->end))
 		return;
-	out = reserve(activity, thread, TS_RECORD_SYNC, sizeof(*out), in->start);
+	out = reserve(d, TS_RECORD_SYNC, sizeof(*out), in->start);
 	if (!out)
 		return;
 	out->end = in->end;
-	out->op_id = ts_widen(activity->widen, in->correlation_id);
+	out->op_id = ts_widen(d->activity->widen, in->correlation_id);
 	out->sync_type = in->type;
 	out->context = in->context_id;
 	out->stream = in->stream_id == TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE ? TS_NO_DEVICE
@@ -206,26 +238,24 @@ static void decode_sync(struct ts_activity *activity, struct ts_thread *thread,
 	if (ts_cupti_record_has(ts_cupti_activity_synchronization, return_value, n_bytes))
 		out->result = (int32_t)in->return_value;
 	out->reserved = 0;
-	ts_thread_commit(thread, sizeof(*out));
+	ts_thread_commit(d->thread, sizeof(*out));
 }
 
-static void decode_memory(struct ts_activity *activity, struct ts_thread *thread,
-			  const struct ts_cupti_activity_memory *in, size_t n_bytes)
+static void decode_memory(const struct decoder *d, const struct ts_cupti_activity_memory *in,
+			  size_t n_bytes)
 {
 	bool is_release =
 		in->memory_operation_type == TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
 	struct ts_record_memory *out;
 
 	(void)n_bytes;
-	if (!in->timestamp) {
-		ts_thread_count(thread, TS_LOSS_ZERO_TIMESTAMP, 1);
+	if (!times_are_good(d, in->timestamp, in->timestamp))
 		return;
-	}
-	out = reserve(activity, thread, is_release ? TS_RECORD_FREE : TS_RECORD_ALLOC, sizeof(*out),
+	out = reserve(d, is_release ? TS_RECORD_FREE : TS_RECORD_ALLOC, sizeof(*out),
 		      in->timestamp);
 	if (!out)
 		return;
-	out->op_id = ts_widen(activity->widen, in->correlation_id);
+	out->op_id = ts_widen(d->activity->widen, in->correlation_id);
 	out->address = in->address;
 	out->bytes = in->bytes;
 	out->pool = in->memory_pool_config.memory_pool_type !=
@@ -238,18 +268,17 @@ static void decode_memory(struct ts_activity *activity, struct ts_thread *thread
 	out->memory_kind = (uint8_t)in->memory_kind;
 	out->async = in->is_async ? 1 : 0;
 	out->reserved = 0;
-	ts_thread_commit(thread, sizeof(*out));
+	ts_thread_commit(d->thread, sizeof(*out));
 }
 
-static void decode_overhead(struct ts_activity *activity, struct ts_thread *thread,
-			    const struct ts_cupti_activity_overhead *in)
+static void decode_overhead(const struct decoder *d, const struct ts_cupti_activity_overhead *in)
 {
 	struct ts_record_overhead *out;
 
 	/* No device row: one without times tells nothing, and nothing that it belongs to is missing. */
-	if (!in->start || !in->end)
+	if (!in->start || !in->end || !times_are_good(d, in->start, in->end))
 		return;
-	out = reserve(activity, thread, TS_RECORD_OVERHEAD, sizeof(*out), in->start);
+	out = reserve(d, TS_RECORD_OVERHEAD, sizeof(*out), in->start);
 	if (!out)
 		return;
 	out->end = in->end;
@@ -276,25 +305,24 @@ static void decode_overhead(struct ts_activity *activity, struct ts_thread *thre
 		break;
 	}
 	out->reserved = 0;
-	ts_thread_commit(thread, sizeof(*out));
+	ts_thread_commit(d->thread, sizeof(*out));
 }
 
-static void decode_device(struct ts_activity *activity, struct ts_thread *thread,
-			  const struct ts_cupti_activity_device *in)
+static void decode_device(const struct decoder *d, const struct ts_cupti_activity_device *in)
 {
 	static const char virtual_name[] = "TraceSmith Virtual GPU";
 	struct ts_definition_device definition = {.definition.type = TS_DEF_DEVICE};
 	const uint64_t bit = UINT64_C(1) << (in->id % 64);
-	struct ts_definitions *definitions = activity->producer->definitions;
+	struct ts_definitions *definitions = d->activity->producer->definitions;
 
 	/* CUPTI tells of a device at each enabling; a definition is made once. */
-	if (in->id >= 64 * TS_ARRAY_LEN(activity->devices) ||
-	    __atomic_fetch_or(&activity->devices[in->id / 64], bit, __ATOMIC_RELAXED) & bit)
+	if (in->id >= 64 * TS_ARRAY_LEN(d->activity->devices) ||
+	    __atomic_fetch_or(&d->activity->devices[in->id / 64], bit, __ATOMIC_RELAXED) & bit)
 		return;
 	if (in->name && !strncmp(in->name, virtual_name, sizeof(virtual_name) - 1))
 		definition.definition.flags = TS_DEVICE_VIRTUAL;
 	definition.device = in->id;
-	definition.name = ts_definitions_string_cached(definitions, &thread->strings, in->name);
+	definition.name = ts_definitions_string_cached(definitions, &d->thread->strings, in->name);
 	memcpy(definition.uuid, &in->uuid, sizeof(definition.uuid));
 	definition.memory_bytes = in->global_memory_size;
 	definition.memory_bandwidth_kb_per_s = in->global_memory_bandwidth;
@@ -313,24 +341,24 @@ static void decode_device(struct ts_activity *activity, struct ts_thread *thread
 }
 
 /* Contexts and streams that no callback told of existed before recording began. */
-static void decode_object(struct ts_activity *activity, struct ts_thread *thread,
-			  enum ts_record_type type, const struct ts_record_object *object)
+static void decode_object(const struct decoder *d, enum ts_record_type type,
+			  const struct ts_record_object *object)
 {
 	struct ts_record_object *out;
 
-	if (!ts_id_set_add(activity->objects, ts_activity_object(object->context, object->stream)))
+	if (!ts_id_set_add(d->activity->objects,
+			   ts_activity_object(object->context, object->stream)))
 		return;
-	out = ts_thread_reserve(thread, type, sizeof(*out), activity->producer->clock,
-				ts_producer_ticks(activity->producer));
+	out = ts_thread_reserve(d->thread, type, sizeof(*out), d->activity->producer->clock,
+				ts_producer_ticks(d->activity->producer));
 	if (!out)
 		return;
 	memcpy((uint8_t *)out + sizeof(out->record), (const uint8_t *)object + sizeof(out->record),
 	       sizeof(*out) - sizeof(out->record));
-	ts_thread_commit(thread, sizeof(*out));
+	ts_thread_commit(d->thread, sizeof(*out));
 }
 
-static void decode_context(struct ts_activity *activity, struct ts_thread *thread,
-			   const struct ts_cupti_activity_context *in)
+static void decode_context(const struct decoder *d, const struct ts_cupti_activity_context *in)
 {
 	const struct ts_record_object object = {
 		.device = in->device_id,
@@ -339,11 +367,10 @@ static void decode_context(struct ts_activity *activity, struct ts_thread *threa
 		.action = TS_OBJECT_SEEN,
 	};
 
-	decode_object(activity, thread, TS_RECORD_CONTEXT, &object);
+	decode_object(d, TS_RECORD_CONTEXT, &object);
 }
 
-static void decode_stream(struct ts_activity *activity, struct ts_thread *thread,
-			  const struct ts_cupti_activity_stream *in)
+static void decode_stream(const struct decoder *d, const struct ts_cupti_activity_stream *in)
 {
 	const struct ts_record_object object = {
 		.device = TS_NO_DEVICE,
@@ -354,47 +381,47 @@ static void decode_stream(struct ts_activity *activity, struct ts_thread *thread
 		.action = TS_OBJECT_SEEN,
 	};
 
-	decode_object(activity, thread, TS_RECORD_STREAM, &object);
+	decode_object(d, TS_RECORD_STREAM, &object);
 }
 
-static void decode_one(struct ts_activity *activity, struct ts_thread *thread, const void *record)
+static void decode_one(const struct decoder *d, const void *record)
 {
 	uint32_t kind = ((const struct ts_cupti_activity *)record)->kind;
-	size_t n_bytes = kind < TS_ACTIVITY_KINDS ? activity->n_bytes[kind] : 0;
+	size_t n_bytes = kind < TS_ACTIVITY_KINDS ? d->activity->n_bytes[kind] : 0;
 
 	if (!n_bytes)
 		return;
 	switch (kind) {
 	case TS_CUPTI_ACTIVITY_KIND_KERNEL:
 	case TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		decode_kernel(activity, thread, record, n_bytes);
+		decode_kernel(d, record, n_bytes);
 		break;
 	case TS_CUPTI_ACTIVITY_KIND_MEMCPY:
-		decode_memcpy(activity, thread, record, n_bytes);
+		decode_memcpy(d, record, n_bytes);
 		break;
 	case TS_CUPTI_ACTIVITY_KIND_MEMCPY2:
-		decode_memcpy_ptop(activity, thread, record, n_bytes);
+		decode_memcpy_ptop(d, record, n_bytes);
 		break;
 	case TS_CUPTI_ACTIVITY_KIND_MEMSET:
-		decode_memset(activity, thread, record, n_bytes);
+		decode_memset(d, record, n_bytes);
 		break;
 	case TS_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-		decode_sync(activity, thread, record, n_bytes);
+		decode_sync(d, record, n_bytes);
 		break;
 	case TS_CUPTI_ACTIVITY_KIND_MEMORY2:
-		decode_memory(activity, thread, record, n_bytes);
+		decode_memory(d, record, n_bytes);
 		break;
 	case TS_CUPTI_ACTIVITY_KIND_OVERHEAD:
-		decode_overhead(activity, thread, record);
+		decode_overhead(d, record);
 		break;
 	case TS_CUPTI_ACTIVITY_KIND_DEVICE:
-		decode_device(activity, thread, record);
+		decode_device(d, record);
 		break;
 	case TS_CUPTI_ACTIVITY_KIND_CONTEXT:
-		decode_context(activity, thread, record);
+		decode_context(d, record);
 		break;
 	case TS_CUPTI_ACTIVITY_KIND_STREAM:
-		decode_stream(activity, thread, record);
+		decode_stream(d, record);
 		break;
 	default:
 		break;
@@ -433,15 +460,16 @@ static void *next_record(const struct ts_activity *activity, uint8_t *buffer, si
 
 void ts_activity_decode(struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes)
 {
-	struct ts_thread *thread;
+	struct decoder d = {.activity = activity};
 	void *record = NULL;
 	bool torn = false;
 
+	set_bounds(&d);
 	while ((record = next_record(activity, buffer, valid_bytes, record, &torn))) {
 		/* Each time: without a shard, each record is counted, and another shard may have come free. */
-		thread = ts_producer_thread(activity->producer);
-		if (thread)
-			decode_one(activity, thread, record);
+		d.thread = ts_producer_thread(activity->producer);
+		if (d.thread)
+			decode_one(&d, record);
 	}
 	if (torn)
 		ts_session_count(activity->producer->control, TS_LOSS_BAD_RECORD, 1);

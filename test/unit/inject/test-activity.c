@@ -39,6 +39,8 @@ static void begin(uint32_t version)
 {
 	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
 	objects = calloc(1, sizeof(*objects));
+	/* Times are small numbers here. */
+	f.control->start_monotonic_ns = 0;
 	memset(&cupti, 0, sizeof(cupti));
 	cupti.version = version;
 	cupti.cuptiActivityGetNextRecord = next_record;
@@ -408,5 +410,56 @@ TS_TEST(a_torn_buffer_is_counted)
 	ts_check(fixture_record(&f, 0, 1) && !fixture_record(&f, 0, 2));
 	ts_check_int(f.control->lost[TS_LOSS_BAD_RECORD], 1);
 	ts_check_int(ts_activity_count(&activity, buffer, used), 3);
+	end();
+}
+
+/* One such row would stretch a timeline of seconds to days. */
+TS_TEST(times_that_cannot_be)
+{
+	const uint64_t second = 1000000000, now = ts_clock_monotonic_ns();
+	const struct {
+		uint64_t start, end;
+		bool good;
+	} times[] = {
+		{now, now + 10, true},
+		{now, now, true},
+		{now + 10, now, false},
+		{now - 50 * second, now - 49 * second, true},
+		{now - 101 * second - 1, now, true},
+		{now - 102 * second, now, false},
+		{now, now + 60 * second, false},
+		{now + UINT64_C(100000) * second, now + UINT64_C(100001) * second, false},
+		{5, 6, false},
+	};
+	uint32_t n_good = 0, n_bad = 0;
+
+	if (now < 200 * second)
+		ts_skip("the machine started just now");
+	begin(18);
+	f.control->start_monotonic_ns = now - 100 * second - second / 2;
+	for (size_t i = 0; i < TS_ARRAY_LEN(times); i++) {
+		struct ts_cupti_activity_kernel in = a_kernel(500);
+
+		in.start = times[i].start;
+		in.end = times[i].end;
+		put(&in);
+		n_good += times[i].good;
+		n_bad += !times[i].good;
+	}
+	decode();
+	ts_check(fixture_record(&f, 0, n_good - 1) && !fixture_record(&f, 0, n_good));
+	ts_check_int(fixture_shard(&f, 0)->lost[TS_LOSS_BAD_TIME], n_bad);
+	end();
+	/* On a clock that is CUPTI's own, only their order is known. */
+	begin(13);
+	for (size_t i = 0; i < TS_ARRAY_LEN(times); i++) {
+		struct ts_cupti_activity_kernel in = a_kernel(500);
+
+		in.start = times[i].start;
+		in.end = times[i].end;
+		put(&in);
+	}
+	decode();
+	ts_check_int(fixture_shard(&f, 0)->lost[TS_LOSS_BAD_TIME], 1);
 	end();
 }
