@@ -245,6 +245,7 @@ static void answer_summary_fill(Ts__Rpc__RecordingSummary *summary,
 	TS_RPC_SET(summary, stopped, recording->n_stopped);
 	TS_RPC_SET(summary, died, recording->n_died);
 	TS_RPC_SET(summary, dropped, recording->n_dropped);
+	TS_RPC_SET(summary, refused, recording->n_refused);
 	if (recording->error)
 		summary->error = strerror(-recording->error);
 	if (reason) {

@@ -85,18 +85,6 @@ void ts_peer_turn_away(struct ts_server *server, int fd, uid_t uid, int error, c
 	ts_closer_close(server->closer, uid, fd);
 }
 
-static void peer_refuse(struct ts_peer *peer, int error, const char *why)
-{
-	struct ts_handshake_reason packet = peer_refusal(error, why);
-
-	packet.pid = (uint32_t)peer->credentials.pid;
-	ts_log(TS_LOG_WARNING, "refused a session of pid %d, uid %u: %s", peer->credentials.pid,
-	       peer->credentials.uid, why);
-	peer->server->n_refused++;
-	peer_send(peer, &packet, sizeof(packet));
-	ts_peer_free(peer);
-}
-
 /* A file of its own for a process that a service records. */
 static int peer_own_recording(struct ts_peer *peer, const char *program)
 {
@@ -141,6 +129,50 @@ static int peer_recording(struct ts_peer *peer, const char *program)
 	}
 	peer->recording = server->recording;
 	return 0;
+}
+
+/* What the kernel calls a process of which nothing else is known. */
+static void peer_process_name(pid_t pid, char *name, size_t n_name)
+{
+	char path[32];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	file = fopen(path, "re");
+	if (!file || !fgets(name, (int)n_name, file))
+		*name = '\0';
+	if (file)
+		fclose(file);
+	name[strcspn(name, "\n")] = '\0';
+}
+
+/* Whoever reads the trace of a recording learns who is not in it. A service has no file for it. */
+static void peer_note_refused(struct ts_peer *peer, const char *why)
+{
+	struct ts_server *server = peer->server;
+	char program[64] = "";
+	int r;
+
+	if (server->options.mode == TS_SERVER_SERVICE || server->finishing)
+		return;
+	peer_process_name(peer->credentials.pid, program, sizeof(program));
+	r = peer_recording(peer, program);
+	r = r ?: ts_recording_note_refused(peer->recording, &peer->credentials, program, why);
+	if (r)
+		ts_log(TS_LOG_ERROR, "cannot note it: %s", strerror(-r));
+}
+
+static void peer_refuse(struct ts_peer *peer, int error, const char *why)
+{
+	struct ts_handshake_reason packet = peer_refusal(error, why);
+
+	packet.pid = (uint32_t)peer->credentials.pid;
+	ts_log(TS_LOG_WARNING, "refused a session of pid %d, uid %u: %s", peer->credentials.pid,
+	       peer->credentials.uid, why);
+	peer->server->n_refused++;
+	peer_note_refused(peer, why);
+	peer_send(peer, &packet, sizeof(packet));
+	ts_peer_free(peer);
 }
 
 static uint32_t peer_sessions_of(const struct ts_server *server, uid_t uid)

@@ -145,8 +145,8 @@ void ts_recording_empty(struct ts_recording *recording, uint32_t reason, const c
 	snprintf(recording->empty_text, sizeof(recording->empty_text), "%s", text);
 }
 
-int ts_recording_note(struct ts_recording *recording, const struct ucred *peer,
-		      enum ts_empty_reason reason, const char *program, const char *text)
+static int recording_add_note(struct ts_recording *recording, const struct ucred *peer,
+			      enum ts_empty_reason reason, const char *program, const char *text)
 {
 	struct ts_sbt_session_writer *session = NULL;
 	struct ts_row_session row = {
@@ -169,9 +169,25 @@ int ts_recording_note(struct ts_recording *recording, const struct ucred *peer,
 	ts_sbt_session_writer_free(session);
 	if (r)
 		return ts_error_trace(r < 0 ? r : -EIO);
-	recording->n_notes++;
 	ts_recording_empty(recording, reason, program, text);
 	return 0;
+}
+
+int ts_recording_note(struct ts_recording *recording, const struct ucred *peer,
+		      enum ts_empty_reason reason, const char *program, const char *text)
+{
+	int r = recording_add_note(recording, peer, reason, program, text);
+
+	recording->n_notes += !r;
+	return r;
+}
+
+int ts_recording_note_refused(struct ts_recording *recording, const struct ucred *peer,
+			      const char *program, const char *why)
+{
+	if (recording->n_refused++ >= TS_RECORDING_MAX_REFUSALS)
+		return 0;
+	return recording_add_note(recording, peer, TS_EMPTY_REFUSED, program, why);
 }
 
 const char *ts_empty_reason_name(uint32_t reason)
@@ -183,6 +199,7 @@ const char *ts_empty_reason_name(uint32_t reason)
 		[TS_EMPTY_CUPTI_TOO_OLD] = "cupti_too_old",
 		[TS_EMPTY_CUPTI_ERROR] = "cupti_error",
 		[TS_EMPTY_NO_MEMORY] = "no_memory",
+		[TS_EMPTY_REFUSED] = "refused",
 	};
 
 	return reason < TS_ARRAY_LEN(names) ? names[reason] : NULL;

@@ -11,6 +11,9 @@
 #include "proto/abi/session.h"
 #include "sbt/writer.h"
 
+/* Session rows for processes that were refused; further ones are counted. */
+#define TS_RECORDING_MAX_REFUSALS 256u
+
 struct ts_recording {
 	struct ts_sbt_writer *writer;
 	char *path;  /* as it was created */
@@ -22,6 +25,7 @@ struct ts_recording {
 	uint64_t counts[TS_ROW_EVENT_COUNT];
 	uint64_t lost[TS_LOSS_COUNT];
 	uint64_t n_notes;
+	uint32_t n_refused; /* TS_RECORDING_MAX_REFUSALS of them are noted */
 	uint32_t n_sessions;
 	uint32_t n_stopped;
 	uint32_t n_died;
@@ -50,6 +54,10 @@ int ts_recording_open(const struct ts_recording *recording, int *ret_fd);
 /* A process that could not make a session: a session row without records. */
 int ts_recording_note(struct ts_recording *recording, const struct ucred *peer,
 		      enum ts_empty_reason reason, const char *program, const char *text);
+
+/* The same for one that the daemon refused; counts in n_refused rather than n_notes. */
+int ts_recording_note_refused(struct ts_recording *recording, const struct ucred *peer,
+			      const char *program, const char *why);
 
 /* Remembers the first reason for emptiness. */
 void ts_recording_empty(struct ts_recording *recording, uint32_t reason, const char *program,

@@ -107,13 +107,15 @@ int ts_session_read_arena(struct ts_session *s)
 	uint64_t published = __atomic_load_n(&arena->published, __ATOMIC_ACQUIRE);
 	int r;
 
-	if (published == s->arena.position)
+	if (published == s->arena.position || s->arena_bad)
 		return 0;
 	ts_session_dirty(s);
 	r = ts_arena_read(&s->arena, s->memory.fd, ts_memory_definitions_off(&s->memory),
 			  s->memory.arena_bytes, published, &sink);
-	if ((r == -EBADMSG || r == -EIO) && !s->write_error)
+	if ((r == -EBADMSG || r == -EIO) && !s->write_error) {
+		s->arena_bad = true;
 		return ts_session_bad(s, "its definitions are malformed");
+	}
 	if (r)
 		return r;
 	return ts_session_lose(s, TS_LOSS_BAD_DEFINITION, s->arena.n_bad - s->bad_definitions,

@@ -18,6 +18,7 @@ struct session_shard {
 	uint64_t head;	      /* as loaded in this round */
 	uint64_t seal_target; /* to be reached before a seal that was asked for is done */
 	bool has_device_rows;
+	bool bad; /* broke the rules */
 	struct ts_loss_seen lost;
 };
 
@@ -31,7 +32,8 @@ struct ts_session {
 	uint64_t start_ns;
 
 	/* The main thread asks; release there, acquire in the thread. */
-	uint32_t end_wanted; /* enum ts_session_end */
+	uint32_t end_wanted;	  /* enum ts_session_end */
+	uint64_t end_deadline_ns; /* 0: none */
 	uint64_t seal_wanted;
 	uint32_t flush_wanted_ms;
 	/* The thread answers; release there, acquire in the main thread. */
@@ -60,6 +62,8 @@ struct ts_session {
 	uint64_t unjoined_api; /* already written as rows */
 	uint64_t unjoined_device;
 	uint64_t bad_definitions;
+	bool arena_bad;			/* broke the rules: what it held is known up to there */
+	bool ending;			/* all that is to come is drained, whatever else is wrong */
 	struct ts_clock_pair last_pair; /* of the host clock */
 	struct ts_clock_pair last_realtime;
 	bool last_pair_stored;
@@ -78,6 +82,8 @@ void *ts_session_thread(void *session);
 
 /* Between the thread's files. All return 0, a negative errno, or SESSION_E_BAD_PEER. */
 
+#define MS_NS		   UINT64_C(1000000)
+
 #define SESSION_E_BAD_PEER 1 /* why says what it did: it alone is dropped */
 
 int ts_session_bad(struct ts_session *s, const char *why);
@@ -90,5 +96,16 @@ int ts_session_write(struct ts_session *s);
 int ts_session_add_row(struct ts_session *s, unsigned type, const void *row);
 int ts_session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t count,
 		    uint64_t from_ns);
+/* One look at everything. *ret_n_most: the most that one shard had waiting. */
+int ts_session_round(struct ts_session *s, uint64_t *ret_n_most);
+/* Sleeps until the doorbell moves from `seen` or the time is over. */
+void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms);
+void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms);
+/* True when the process flushed, cannot, or was given its time. */
+bool ts_session_flushed(struct ts_session *s);
+int ts_session_look_for_losses(struct ts_session *s);
+void ts_session_count_lost(struct ts_session *s, unsigned reason, uint64_t count);
+/* Drains, writes and closes; r is what the last round returned. Returns how it ended. */
+enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_session_end how);
 /* Reads what was newly published in the arena. */
 int ts_session_read_arena(struct ts_session *s);

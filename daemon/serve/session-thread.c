@@ -14,15 +14,12 @@
 #include "daemon/serve/session-internal.h"
 #include "daemon/util/error.h"
 
-#define MS_NS		    UINT64_C(1000000)
-
 #define ROUND_MIN_MS	    10u	 /* between looks while records flow */
 #define ROUND_MAX_MS	    100u /* while none do */
 #define SEAL_ROWS	    65536u
 #define CLOCK_SPACING_NS    (20 * MS_NS) /* of pairs in the table */
 #define CLOCK_STORED_NS	    (90 * MS_NS) /* of pairs in the trace: at most 100 ms apart */
 #define LOSS_LOOK_NS	    (100 * MS_NS)
-#define END_DRAIN_MAX_NS    (10000 * MS_NS) /* for a peer that writes on after its end */
 #define CHECKPOINT_VERSION  1u
 #define CHECKPOINT_N_HEADER 4u
 
@@ -38,7 +35,7 @@ int ts_session_write_failed(struct ts_session *s, int r)
 	return ts_error_trace(s->write_error);
 }
 
-static void session_count_lost(struct ts_session *s, unsigned reason, uint64_t count)
+void ts_session_count_lost(struct ts_session *s, unsigned reason, uint64_t count)
 {
 	__atomic_store_n(&s->lost[reason], s->lost[reason] + count, __ATOMIC_RELAXED);
 }
@@ -113,7 +110,7 @@ int ts_session_add_row(struct ts_session *s, unsigned type, const void *row)
 static int session_add_loss(struct ts_session *s, const struct ts_row_loss *row)
 {
 	ts_session_dirty(s);
-	session_count_lost(s, row->reason, row->count);
+	ts_session_count_lost(s, row->reason, row->count);
 	session_count_row(s, TS_ROW_LOSS);
 	return ts_session_add_row(s, TS_ROW_LOSS, row);
 }
@@ -197,9 +194,17 @@ static int session_record(struct ts_session *s, struct session_shard *shard,
 	if (record->type >= TS_RECORD_KERNEL && record->type <= TS_RECORD_MEMSET)
 		shard->has_device_rows = true;
 	else if (ts_unlikely(record->type == TS_RECORD_LOSS))
-		session_count_lost(s, row.loss.reason, row.loss.count);
+		ts_session_count_lost(s, row.loss.reason, row.loss.count);
 	session_count_row(s, record->type);
 	return ts_session_add_row(s, record->type, &row);
+}
+
+/* It is not looked at again. The others are drained all the same before the session ends. */
+static int session_bad_shard(struct ts_session *s, struct session_shard *shard, const char *why)
+{
+	shard->bad = true;
+	shard->head = shard->position;
+	return ts_session_bad(s, why);
 }
 
 static int session_drain_shard(struct ts_session *s, uint32_t i)
@@ -226,7 +231,7 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 
 		r = ts_drain_copy(&s->drain, &ring, begin, shard->head, &n_bytes, &n_passed);
 		if (r < 0)
-			return ts_session_bad(s, "a record in its ring is malformed");
+			return session_bad_shard(s, shard, "a record in its ring is malformed");
 		for (;;) {
 			/* Up to date at each record: a row that does not fit forces a write. */
 			shard->position = begin + off;
@@ -255,8 +260,10 @@ static int session_load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
 	/* Pairs with ts_ring_commit(), (A). */
 	uint64_t head = ts_ring_consumer_head(ts_memory_shard(&s->memory, i));
 
+	if (shard->bad)
+		return 0;
 	if (!ts_ring_consumer_check(head, shard->position, shard->released, s->memory.ring_bytes))
-		return ts_session_bad(s, "its ring's indices are impossible");
+		return session_bad_shard(s, shard, "its ring's indices are impossible");
 	if (head - shard->position > *n_most)
 		*n_most = head - shard->position;
 	shard->head = head;
@@ -276,9 +283,9 @@ static int session_load_heads(struct ts_session *s, uint64_t *ret_n_most)
 	int r = 0;
 
 	*ret_n_most = 0;
-	if (n > s->memory.n_shards)
+	if (n > s->memory.n_shards && !s->ending)
 		return ts_session_bad(s, "it claims more shards than it has");
-	if (n > s->n_claimed)
+	if (n > s->n_claimed && n <= s->memory.n_shards)
 		s->n_claimed = n;
 	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
 		if (s->shards[i].has_device_rows)
@@ -306,7 +313,7 @@ static int session_drain_shards(struct ts_session *s)
 	return r;
 }
 
-static int session_look_for_losses(struct ts_session *s)
+int ts_session_look_for_losses(struct ts_session *s)
 {
 	struct ts_row_loss rows[TS_LOSS_COUNT];
 	uint64_t now = ts_clock_monotonic_ns();
@@ -334,7 +341,7 @@ static int session_look_for_losses(struct ts_session *s)
 }
 
 /* One look at everything. *ret_n_most: the most that one shard had waiting. */
-static int session_round(struct ts_session *s, uint64_t *ret_n_most)
+int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
 {
 	int r = session_load_heads(s, ret_n_most);
 
@@ -344,7 +351,7 @@ static int session_round(struct ts_session *s, uint64_t *ret_n_most)
 	r = r ?: ts_session_read_arena(s);
 	r = r ?: session_drain_shards(s);
 	if (!r && ts_clock_monotonic_ns() - s->loss_ns >= LOSS_LOOK_NS)
-		r = session_look_for_losses(s);
+		r = ts_session_look_for_losses(s);
 	if (!r && s->dirty &&
 	    ts_clock_monotonic_ns() - s->dirty_ns >= s->options.seal_age_ms * MS_NS)
 		r = ts_session_write(s);
@@ -364,7 +371,7 @@ static void session_notify(struct ts_session *s)
 		return;
 }
 
-static void session_ask_flush(struct ts_session *s, uint32_t wait_ms)
+void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms)
 {
 	uint32_t number =
 		__atomic_add_fetch(&s->memory.control->flush_request, 1, __ATOMIC_RELAXED);
@@ -375,7 +382,7 @@ static void session_ask_flush(struct ts_session *s, uint32_t wait_ms)
 }
 
 /* True when the process flushed, cannot, or was given its time. */
-static bool session_flushed(struct ts_session *s)
+bool ts_session_flushed(struct ts_session *s)
 {
 	struct ts_control *control = s->memory.control;
 	uint32_t state = __atomic_load_n(&control->state, __ATOMIC_RELAXED);
@@ -402,7 +409,7 @@ static void session_begin_seal(struct ts_session *s)
 	s->seal_targets_set = false;
 	wait_ms = __atomic_exchange_n(&s->flush_wanted_ms, 0, __ATOMIC_RELAXED);
 	if (wait_ms)
-		session_ask_flush(s, wait_ms);
+		ts_session_ask_flush(s, wait_ms);
 }
 
 /* Whether everything is drained that was committed when the seal was asked for, or flushed. */
@@ -425,7 +432,7 @@ static int session_finish_seal(struct ts_session *s, bool flushed)
 
 	if (!flushed || s->seal_serving == s->seals_done || !session_reached_targets(s))
 		return 0;
-	r = session_look_for_losses(s);
+	r = ts_session_look_for_losses(s);
 	r = r ?: ts_session_write(s);
 	if (r)
 		return r;
@@ -439,7 +446,7 @@ static int session_finish_seal(struct ts_session *s, bool flushed)
  * ring when a shard passes its watermark; a ring that comes before the wait is not lost, for the
  * doorbell has moved then.
  */
-static void session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
+void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
 {
 	struct ts_control *control = s->memory.control;
 	struct timespec time = {.tv_sec = (time_t)(ms / 1000),
@@ -448,101 +455,6 @@ static void session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
 	__atomic_store_n(&control->sleeping, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &control->doorbell, FUTEX_WAIT, seen, &time, NULL, 0);
 	__atomic_store_n(&control->sleeping, 0, __ATOMIC_RELAXED);
-}
-
-/* ---- the end ---- */
-
-/* Drains until nothing new comes. */
-static int session_drain_to_end(struct ts_session *s)
-{
-	uint64_t begin = ts_clock_monotonic_ns(), n_most;
-	int r;
-
-	do
-		r = session_round(s, &n_most);
-	while (!r && n_most && ts_clock_monotonic_ns() - begin < END_DRAIN_MAX_NS);
-	return r;
-}
-
-/* STOPPED: the process lives on. It is asked to flush, then told to record no more. */
-static int session_stop(struct ts_session *s)
-{
-	uint64_t n_most;
-	int r;
-
-	session_ask_flush(s, TS_SESSION_FLUSH_WAIT_MS);
-	for (;;) {
-		uint32_t seen = __atomic_load_n(&s->memory.control->doorbell, __ATOMIC_ACQUIRE);
-		uint32_t wanted = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
-		bool flushed = session_flushed(s) || wanted != TS_SESSION_END_STOPPED;
-
-		r = session_round(s, &n_most);
-		if (r || flushed)
-			break;
-		session_sleep(s, seen, ROUND_MIN_MS);
-	}
-	__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD, __ATOMIC_RELAXED);
-	return r;
-}
-
-static void session_take_state(struct ts_session *s)
-{
-	const struct ts_control *control = s->memory.control;
-	char text[sizeof(control->reason_text)];
-	/* Pairs with the producer's release of `reason` after reason_text. */
-	uint32_t reason = __atomic_load_n(&control->reason, __ATOMIC_ACQUIRE);
-
-	s->row.state = __atomic_load_n(&control->state, __ATOMIC_RELAXED);
-	s->row.vendor_version = __atomic_load_n(&control->vendor_version, __ATOMIC_RELAXED);
-	s->row.driver_version = __atomic_load_n(&control->driver_version, __ATOMIC_RELAXED);
-	if (!reason)
-		return;
-	s->row.empty_reason = reason;
-	memcpy(text, control->reason_text, sizeof(text) - 1);
-	text[sizeof(text) - 1] = '\0';
-	if (ts_sbt_writer_string(s->recording->writer, text, strlen(text), &s->row.empty_text))
-		s->row.empty_text = 0;
-}
-
-/* The last rows: what is missing, and what became of the session. */
-static int session_close(struct ts_session *s, enum ts_session_end how)
-{
-	uint64_t n_api, n_device;
-	int r;
-
-	r = session_look_for_losses(s);
-	ts_join_count(s->join, true, &n_api, &n_device);
-	r = r ?: ts_session_lose(s, TS_LOSS_UNJOINED_API, n_api, s->start_ns);
-	r = r ?: ts_session_lose(s, TS_LOSS_UNJOINED_DEVICE, n_device, s->start_ns);
-	if (how == TS_SESSION_END_BAD_DATA)
-		r = r ?: ts_session_lose(s, TS_LOSS_BAD_RECORD, 1, s->loss_ns);
-	session_take_state(s);
-	s->row.end_ns = ts_clock_monotonic_ns();
-	s->row.ended = how;
-	r = r ?: ts_sbt_session_writer_update(s->writer, &s->row);
-	s->dirty = true;
-	return r ?: ts_session_write(s);
-}
-
-static enum ts_session_end session_finish(struct ts_session *s, int r, enum ts_session_end how)
-{
-	if (!r && how == TS_SESSION_END_STOPPED) {
-		r = session_stop(s);
-		/* It may have said goodbye, or died, meanwhile. */
-		how = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
-	}
-	if (!r)
-		r = session_drain_to_end(s);
-	__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD, __ATOMIC_RELAXED);
-	if (r == SESSION_E_BAD_PEER)
-		how = TS_SESSION_END_BAD_DATA;
-	if (r >= 0 && session_close(s, how) >= 0)
-		return how;
-	/*
-	 * What it produced from now on, and what was drained but not written, is lost to the disk.
-	 */
-	session_count_lost(s, TS_LOSS_DISK, ts_sbt_session_writer_pending_rows(s->writer) ?: 1);
-	return TS_SESSION_END_DAEMON;
 }
 
 void *ts_session_thread(void *session)
@@ -560,8 +472,8 @@ void *ts_session_thread(void *session)
 		if (how != TS_SESSION_END_NONE)
 			break;
 		session_begin_seal(s);
-		flushed = session_flushed(s);
-		r = session_round(s, &n_most);
+		flushed = ts_session_flushed(s);
+		r = ts_session_round(s, &n_most);
 		r = r ?: session_finish_seal(s, flushed);
 		if (r)
 			break;
@@ -570,9 +482,9 @@ void *ts_session_thread(void *session)
 		ms = n_most || s->flush_waiting ? ROUND_MIN_MS : ms * 2;
 		if (ms > ROUND_MAX_MS)
 			ms = ROUND_MAX_MS;
-		session_sleep(s, seen, ms);
+		ts_session_sleep(s, seen, ms);
 	}
-	how = session_finish(s, r, how);
+	how = ts_session_finish(s, r, how);
 	__atomic_store_n(&s->ended, how, __ATOMIC_RELEASE);
 	session_notify(s);
 	return NULL;

@@ -18,7 +18,7 @@
 #include "proto/abi/base.h"
 
 #define TS_ABI_MAJOR  1
-#define TS_ABI_MINOR  0
+#define TS_ABI_MINOR  1
 
 #define TS_ID_UNKNOWN 0u
 #define TS_NO_DEVICE  UINT32_MAX /* for fields that hold CUPTI's own ids, where 0 is a real one */
@@ -410,7 +410,11 @@ TS_ASSERT_FIELD(struct ts_record_clock, reserved, 33);
 	X(NO_STACK, 18, "no_stack") /* calls without a stack: no unwinder that can be used */      \
 	X(BAD_TIME, 19,                                                                            \
 	  "bad_time")	    /* a row whose times cannot be: before the session, reversed */        \
-	X(LATE, 20, "late") /* device rows that came when the recording was over */
+	X(LATE, 20, "late") /* device rows that came when the recording was over */                \
+	X(UNDRAINED, 21, "undrained") /* left in the rings when the recording ended */             \
+	X(NO_MEMORY, 22, "no_memory") /* the daemon had no memory to join halves */                \
+	X(CLOCK_BACKWARD, 23,                                                                      \
+	  "clock_backward") /* jumps back of a clock: times near them are wrong */
 
 enum ts_loss_reason {
 #define TS_LOSS_ENUM_(name, value, key) TS_LOSS_##name = value,

@@ -64,6 +64,7 @@ enum ts_empty_reason {
 	TS_EMPTY_CUPTI_TOO_OLD = 4, /* lacks what is needed: reason_text names it */
 	TS_EMPTY_CUPTI_ERROR = 5,   /* a CUPTI call failed: reason_text names call and error */
 	TS_EMPTY_NO_MEMORY = 6,	    /* the rings could not be made: reason_text says why */
+	TS_EMPTY_REFUSED = 7,	    /* the daemon refused the session: reason_text says why */
 };
 
 /* The control page. Times are of CLOCK_MONOTONIC in ns unless said otherwise. */

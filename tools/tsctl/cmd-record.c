@@ -457,7 +457,8 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 			     .hint = record->empty_hint};
 	const char *path = summary->path && *summary->path ? summary->path : record->path;
 	char count[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], text[TS_WHY_BYTES],
-		more[96] = "";
+		more[400] = "";
+	size_t at = 0;
 	uint64_t n = gpu_rows(summary);
 
 	if (summary->error && *summary->error) {
@@ -472,8 +473,13 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 		return;
 	}
 	if (summary->stopped)
-		snprintf(more, sizeof(more), "; %u process%s ran on unrecorded", summary->stopped,
-			 summary->stopped == 1 ? "" : "es");
+		at = (size_t)snprintf(more, sizeof(more), "; %u process%s ran on unrecorded",
+				      summary->stopped, summary->stopped == 1 ? "" : "es");
+	if (summary->refused)
+		snprintf(more + at, sizeof(more) - at, "; %u NOT RECORDED: %.256s",
+			 summary->refused,
+			 summary->empty_text && *summary->empty_text ? summary->empty_text
+								     : "tracesmithd refused it");
 	if (sum_lost(summary, text, sizeof(text)))
 		ts_complain("%s: %s GPU operations, %s; LOST: %s%s", path, ts_out_count(count, n),
 			    ts_out_bytes(bytes, summary->bytes), text, more);

@@ -255,3 +255,126 @@ TS_TEST(out_of_descriptors)
 		  (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 	ts_check(seconds < 0.15);
 }
+
+/* ---- nothing is lost silently ---- */
+
+static void put_api(struct producer *p, uint32_t shard)
+{
+	struct ts_record_api api = {
+		.record = PRODUCER_HEADER(struct ts_record_api, TS_RECORD_API, TS_CLOCK_MONOTONIC,
+					  ts_clock_monotonic_ns()),
+		.op_id = 1,
+	};
+
+	api.end = api.record.time + 1;
+	producer_put(p, shard, &api, sizeof(api));
+}
+
+/* Its socket is closed, and it writes on: the daemon comes to an end, and counts. */
+TS_TEST(writes_on_after_its_end)
+{
+	uint64_t n_written = 0, until;
+	struct ts_sbt_summary summary;
+	struct ts_sbt_reader *reader;
+	char directory[128], path[160];
+	struct producer p;
+	int fd, file;
+	pid_t pid;
+
+	directory_make(directory, sizeof(directory));
+	snprintf(path, sizeof(path), "%s/x.sbt", directory);
+	pid = daemon_private(path, &fd);
+	producer_init(&p, 1, true);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	producer_claim(&p, 0, 1, "main");
+	close(fd);
+	until = ts_clock_monotonic_ns() + UINT64_C(25) * 1000000000;
+	while (ts_clock_monotonic_ns() < until && waitpid(pid, NULL, WNOHANG) == 0) {
+		struct ts_ring_producer *ring = &p.rings[0];
+
+		for (int i = 0; i < 100; i++)
+			if (ring->head - __atomic_load_n(&ring->shard->released, __ATOMIC_ACQUIRE) <
+			    PRODUCER_RING_BYTES - 4096) {
+				put_api(&p, 0);
+				n_written++;
+			}
+	}
+	ts_check(ts_clock_monotonic_ns() < until - UINT64_C(10) * 1000000000);
+	reader_open(path, &file, &reader);
+	ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
+	/* All but what was committed after it had counted, which is no more than a moment's. */
+	ts_check(summary.lost[TS_LOSS_UNDRAINED] > 0);
+	ts_check(summary.counts[TS_ROW_API] + summary.lost[TS_LOSS_UNDRAINED] <= n_written);
+	ts_sbt_reader_free(reader);
+	close(file);
+	producer_deinit(&p);
+	directory_remove(directory);
+}
+
+/* One shard is malformed: what the others held is in the trace all the same. */
+TS_TEST(one_bad_shard)
+{
+	struct ts_record bad = {.n_words = 0, .n_fixed_words = 2, .type = TS_RECORD_MARK};
+	Ts__Rpc__Answer *answer;
+	struct recording r;
+	struct producer p;
+	int fd;
+
+	recording_begin(&r);
+	fd = socket_connect(r.socket, SOCK_SEQPACKET);
+	producer_init(&p, 3, true);
+	for (uint32_t i = 0; i < 3; i++)
+		producer_claim(&p, i, i + 1, "main");
+	for (int i = 0; i < 1000; i++)
+		for (uint32_t j = 0; j < 3; j++)
+			put_api(&p, j);
+	producer_put(&p, 0, &bad, sizeof(bad));
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_STOP);
+	ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+	ts_check_int(answer->summary->dropped, 1);
+	ts_check_int(summary_count(answer->summary, "api"), 3000);
+	ts_check_int(summary_lost(answer->summary, "bad_record"), 1);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	close(fd);
+	producer_deinit(&p);
+	recording_end(&r);
+}
+
+/* Who was refused is in the trace; a flood of them is counted. */
+TS_TEST(refused_is_told)
+{
+	const struct ts_row_session *session;
+	struct ts_handshake_reason packet;
+	struct ts_sbt_reader *reader;
+	Ts__Rpc__Answer *answer;
+	struct recording r;
+	struct producer p;
+	int fd, file;
+
+	recording_begin(&r);
+	producer_init(&p, 1, false);
+	for (int i = 0; i < 300; i++) {
+		fd = socket_connect(r.socket, SOCK_SEQPACKET);
+		producer_hello(fd, p.memfd);
+		ts_check_int(producer_hear(fd, &packet), TS_HANDSHAKE_REFUSED);
+		close(fd);
+	}
+	ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+	ts_check_int(answer->summary->refused, 300);
+	ts_check_str(answer->summary->empty_reason, "refused");
+	ts_check_str(answer->summary->empty_text, packet.text);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	reader_open(r.path, &file, &reader);
+	ts_check_int(ts_sbt_reader_n_sessions(reader), 256);
+	session = ts_sbt_reader_session_at(reader, 0);
+	ts_check_int(session->empty_reason, TS_EMPTY_REFUSED);
+	ts_check_int(session->pid, getpid());
+	ts_check_str(ts_sbt_reader_string(reader, session->program, NULL), "test-hostile");
+	ts_sbt_reader_free(reader);
+	close(file);
+	producer_deinit(&p);
+	recording_end(&r);
+}
