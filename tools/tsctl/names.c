@@ -194,6 +194,7 @@ const char *ts_name_empty_reason(uint32_t reason)
 		[TS_EMPTY_CUPTI_TOO_OLD] = "cupti_too_old",
 		[TS_EMPTY_CUPTI_ERROR] = "cupti_error",
 		[TS_EMPTY_NO_MEMORY] = "no_memory",
+		[TS_EMPTY_REFUSED] = "refused",
 	};
 
 	return LOOK_UP(names, reason);
@@ -224,6 +225,9 @@ const char *ts_name_loss_text(const char *reason)
 		{TS_LOSS_YIELDED, "made while the application's own profiler had CUPTI"},
 		{TS_LOSS_FORKED, "made in a forked child that has no session"},
 		{TS_LOSS_DISK, "could not be written to the trace file"},
+		{TS_LOSS_UNDRAINED, "still in the rings when the recording ended"},
+		{TS_LOSS_NO_MEMORY, "the daemon had no memory to join them"},
+		{TS_LOSS_CLOCK_BACKWARD, "jumps back of a clock: times near them are wrong"},
 		{TS_LOSS_NO_STACK,
 		 "calls without a stack: libunwind.so.8 is missing or unsuitable"},
 		{TS_LOSS_BAD_TIME, "with times that cannot be, as CUPTI gave them"},
