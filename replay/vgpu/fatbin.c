@@ -4,6 +4,8 @@
  * is here was found by looking at what nvcc 12 and 13 write. Payloads may be plain, LZ4 or zstd compressed.
  */
 #include <errno.h>
+#include <limits.h>
+#include <lz4.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,53 +56,6 @@ _Static_assert(offsetof(struct entry, arch) == 28, "as nvcc writes it");
 _Static_assert(offsetof(struct entry, flags) == 40, "as nvcc writes it");
 _Static_assert(offsetof(struct entry, text_bytes) == 56, "as nvcc writes it");
 
-int64_t ts_vgpu_lz4_decode(const uint8_t *src, size_t src_bytes, uint8_t *dst, size_t dst_bytes)
-{
-	size_t in = 0, out = 0;
-
-	while (in < src_bytes) {
-		uint8_t token = src[in++];
-		size_t literals = token >> 4, match = token & 15, offset;
-		uint8_t more;
-
-		if (literals == 15) {
-			do {
-				if (in >= src_bytes)
-					return -EBADMSG;
-				more = src[in++];
-				literals += more;
-			} while (more == 255);
-		}
-		if (literals > src_bytes - in || literals > dst_bytes - out)
-			return -EBADMSG;
-		memcpy(dst + out, src + in, literals);
-		in += literals;
-		out += literals;
-		/* The last sequence has no match. */
-		if (in == src_bytes)
-			break;
-		if (src_bytes - in < 2)
-			return -EBADMSG;
-		offset = src[in] | (size_t)src[in + 1] << 8;
-		in += 2;
-		if (match == 15) {
-			do {
-				if (in >= src_bytes)
-					return -EBADMSG;
-				more = src[in++];
-				match += more;
-			} while (more == 255);
-		}
-		match += 4;
-		if (!offset || offset > out || match > dst_bytes - out)
-			return -EBADMSG;
-		/* Byte by byte: a match may overlap what it writes. */
-		for (; match; match--, out++)
-			dst[out] = dst[out - offset];
-	}
-	return (int64_t)out;
-}
-
 static int entry_text(const struct entry *entry, const uint8_t *payload, char **ret_text)
 {
 	bool packed = entry->flags & (ENTRY_FLAG_LZ4 | ENTRY_FLAG_ZSTD);
@@ -119,7 +74,10 @@ static int entry_text(const struct entry *entry, const uint8_t *payload, char **
 
 		got = ZSTD_isError(n) ? -EBADMSG : (int64_t)n;
 	} else if (entry->flags & ENTRY_FLAG_LZ4) {
-		got = ts_vgpu_lz4_decode(payload, from, (uint8_t *)text, bytes);
+		/* bytes is bounded above; what is compressed may claim more than an int holds. */
+		got = from > INT_MAX ? -EBADMSG
+				     : LZ4_decompress_safe((const char *)payload, text, (int)from,
+							   (int)bytes);
 	} else {
 		memcpy(text, payload, bytes);
 		got = (int64_t)bytes;

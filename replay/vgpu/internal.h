@@ -192,6 +192,7 @@ struct ts_vgpu {
 	struct ts_vgpu_range **ranges; /* ascending start */
 	size_t n_ranges, ranges_capacity;
 	uint64_t next_range_id;
+	struct ts_vgpu_reservation *reservations;
 };
 
 #define ts_vgpu_max(a, b)               \
@@ -231,6 +232,20 @@ struct ts_vgpu_range *ts_vgpu_range_find(struct ts_vgpu *vgpu, uint64_t address)
 int ts_vgpu_range_release(struct ts_vgpu *vgpu, uint64_t start);
 void ts_vgpu_ranges_free_context(struct ts_vgpu_context *context);
 void ts_vgpu_ranges_deinit(struct ts_vgpu *vgpu);
+
+/* The range's place in the table, and adding one. */
+size_t ts_vgpu_range_above(const struct ts_vgpu *vgpu, uint64_t address);
+int ts_vgpu_range_insert(struct ts_vgpu *vgpu, const struct ts_vgpu_range *model);
+
+/* map.c; all under the lock */
+/* How many bytes from an address on may be reached in one go, neighbouring mappings included. */
+uint64_t ts_vgpu_range_reach(const struct ts_vgpu *vgpu, const struct ts_vgpu_range *range,
+			     uint64_t address, uint32_t access);
+/* Whether a stretch touches addresses that are reserved. */
+bool ts_vgpu_is_reserved(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes);
+/* What is behind a mapping goes with it. */
+void ts_vgpu_range_unmap(struct ts_vgpu *vgpu, struct ts_vgpu_range *range);
+void ts_vgpu_reservations_deinit(struct ts_vgpu *vgpu);
 
 /* stream.c; all under the lock */
 struct ts_vgpu_op *ts_vgpu_op_get(struct ts_vgpu *vgpu);

@@ -155,6 +155,7 @@ void ts_vgpu_free(struct ts_vgpu *vgpu)
 			pthread_join(device->host_thread, NULL);
 	}
 	ts_vgpu_ranges_deinit(vgpu);
+	ts_vgpu_reservations_deinit(vgpu);
 	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
 		ts_vgpu_memory_deinit(&vgpu->devices[i]);
 		free(vgpu->devices[i].heap);

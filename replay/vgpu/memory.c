@@ -74,7 +74,7 @@ void ts_vgpu_memory_deinit(struct ts_vgpu_device *device)
 }
 
 /* The first range that starts past the address. */
-static size_t range_above(const struct ts_vgpu *vgpu, uint64_t address)
+size_t ts_vgpu_range_above(const struct ts_vgpu *vgpu, uint64_t address)
 {
 	size_t low = 0, high = vgpu->n_ranges;
 
@@ -91,14 +91,14 @@ static size_t range_above(const struct ts_vgpu *vgpu, uint64_t address)
 
 struct ts_vgpu_range *ts_vgpu_range_find(struct ts_vgpu *vgpu, uint64_t address)
 {
-	size_t i = range_above(vgpu, address);
+	size_t i = ts_vgpu_range_above(vgpu, address);
 
 	if (!i || address - vgpu->ranges[i - 1]->start >= vgpu->ranges[i - 1]->bytes)
 		return NULL;
 	return vgpu->ranges[i - 1];
 }
 
-static int range_insert(struct ts_vgpu *vgpu, const struct ts_vgpu_range *model)
+int ts_vgpu_range_insert(struct ts_vgpu *vgpu, const struct ts_vgpu_range *model)
 {
 	struct ts_vgpu_range *range;
 	size_t i;
@@ -117,7 +117,9 @@ static int range_insert(struct ts_vgpu *vgpu, const struct ts_vgpu_range *model)
 		return -ENOMEM;
 	*range = *model;
 	range->id = ++vgpu->next_range_id;
-	i = range_above(vgpu, range->start);
+	if (!range->physical)
+		range->access = TS_VGPU_ACCESS_READ | TS_VGPU_ACCESS_WRITE;
+	i = ts_vgpu_range_above(vgpu, range->start);
 	memmove(vgpu->ranges + i + 1, vgpu->ranges + i,
 		(vgpu->n_ranges - i) * sizeof(*vgpu->ranges));
 	vgpu->ranges[i] = range;
@@ -189,12 +191,14 @@ static void hole_give(struct ts_vgpu_device *device, uint64_t start, uint64_t by
 static void range_drop(struct ts_vgpu *vgpu, struct ts_vgpu_range *range)
 {
 	struct ts_vgpu_device *device = &vgpu->devices[range->device];
-	size_t i = range_above(vgpu, range->start) - 1;
+	size_t i = ts_vgpu_range_above(vgpu, range->start) - 1;
 
 	memmove(vgpu->ranges + i, vgpu->ranges + i + 1,
 		(vgpu->n_ranges - i - 1) * sizeof(*vgpu->ranges));
 	vgpu->n_ranges--;
-	if (range->kind == TS_VGPU_MEMORY_DEVICE)
+	if (range->physical)
+		ts_vgpu_range_unmap(vgpu, range);
+	else if (range->kind == TS_VGPU_MEMORY_DEVICE)
 		hole_give(device, range->start,
 			  (range->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES);
 	else if (range->user == range)
@@ -244,7 +248,9 @@ int ts_vgpu_alloc(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 		return TS_VGPU_E_OUT_OF_MEMORY;
 	rounded = (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
 	ts_vgpu_lock(vgpu);
-	r = hole_take(device, rounded, &start);
+	/* Memory that has no address takes its part, too. */
+	r = rounded > device->space_bytes - device->used_bytes ? TS_VGPU_E_OUT_OF_MEMORY
+							       : hole_take(device, rounded, &start);
 	if (!r) {
 		struct ts_vgpu_range range = {
 			.start = start,
@@ -257,7 +263,7 @@ int ts_vgpu_alloc(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 			.backing = device->backing + (start - (uint64_t)(uintptr_t)device->space),
 		};
 
-		r = range_insert(vgpu, &range);
+		r = ts_vgpu_range_insert(vgpu, &range);
 		if (r)
 			hole_give(device, start, rounded);
 	}
@@ -293,7 +299,7 @@ static int alloc_host(struct ts_vgpu_context *context, size_t bytes, uint32_t fl
 	range.host = host;
 	range.backing = host;
 	ts_vgpu_lock(vgpu);
-	r = range_insert(vgpu, &range);
+	r = ts_vgpu_range_insert(vgpu, &range);
 	if (!r) {
 		struct ts_vgpu_range *kept = ts_vgpu_range_find(vgpu, range.start);
 
@@ -336,7 +342,7 @@ static int find_idle(struct ts_vgpu_context *context, uint64_t address, bool hos
 
 	ts_vgpu_lock(vgpu);
 	range = ts_vgpu_range_find(vgpu, address);
-	if (!range || range->start != address ||
+	if (!range || range->start != address || range->physical ||
 	    (host ? range->kind != TS_VGPU_MEMORY_PINNED : range->kind == TS_VGPU_MEMORY_PINNED)) {
 		ts_vgpu_unlock(vgpu);
 		return TS_VGPU_E_NOT_OWNER;
@@ -390,7 +396,7 @@ int ts_vgpu_register_host(struct ts_vgpu_context *context, void *host, size_t by
 	if (!host || !bytes || start + bytes < start)
 		return -EINVAL;
 	ts_vgpu_lock(vgpu);
-	above = range_above(vgpu, start);
+	above = ts_vgpu_range_above(vgpu, start);
 	if (ts_vgpu_range_find(vgpu, start) ||
 	    (above < vgpu->n_ranges && vgpu->ranges[above]->start < start + bytes)) {
 		r = TS_VGPU_E_REGISTERED;
@@ -406,7 +412,7 @@ int ts_vgpu_register_host(struct ts_vgpu_context *context, void *host, size_t by
 			.backing = host,
 		};
 
-		r = range_insert(vgpu, &range);
+		r = ts_vgpu_range_insert(vgpu, &range);
 	}
 	ts_vgpu_unlock(vgpu);
 	return r;
@@ -444,13 +450,15 @@ int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_rang
 
 int ts_vgpu_resolve(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, void **ret_backing)
 {
-	struct ts_vgpu_range range;
-	int r = ts_vgpu_range_of(vgpu, address, &range);
+	const struct ts_vgpu_range *range;
+	int r = TS_VGPU_E_ADDRESS;
 
-	if (r)
-		return r;
-	if (bytes > range.bytes - (address - range.start))
-		return TS_VGPU_E_ADDRESS;
-	*ret_backing = range.backing + (address - range.start);
-	return 0;
+	ts_vgpu_lock(vgpu);
+	range = ts_vgpu_range_find(vgpu, address);
+	if (range && bytes <= ts_vgpu_range_reach(vgpu, range, address, TS_VGPU_ACCESS_READ)) {
+		*ret_backing = range->backing + (address - range->start);
+		r = 0;
+	}
+	ts_vgpu_unlock(vgpu);
+	return r;
 }

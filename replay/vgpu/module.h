@@ -77,8 +77,6 @@ int ts_vgpu_ptx_read(struct ts_vgpu_module *module, const char *text, char *mess
 /* The PTX of a fatbin for the newest architecture up to cc, NUL-terminated, the caller's to free. */
 int ts_vgpu_fatbin_ptx(const void *fatbin, unsigned cc, char **ret_text, char *message,
 		       size_t message_bytes);
-/* One LZ4 block. The bytes written, or -EBADMSG. */
-int64_t ts_vgpu_lz4_decode(const uint8_t *src, size_t src_bytes, uint8_t *dst, size_t dst_bytes);
 
 #ifdef __cplusplus
 }

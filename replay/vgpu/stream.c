@@ -361,13 +361,13 @@ struct side {
 };
 
 static int side_find(struct ts_vgpu_stream *stream, uint64_t address, uint64_t extent,
-		     struct side *ret_side)
+		     uint32_t access, struct side *ret_side)
 {
 	struct ts_vgpu *vgpu = stream->device->vgpu;
 	struct ts_vgpu_range *range = ts_vgpu_range_find(vgpu, address);
 
 	if (range) {
-		if (extent > range->bytes - (address - range->start))
+		if (extent > ts_vgpu_range_reach(vgpu, range, address, access))
 			return TS_VGPU_E_ADDRESS;
 		*ret_side = (struct side){
 			.bytes = range->backing + (address - range->start),
@@ -377,7 +377,7 @@ static int side_find(struct ts_vgpu_stream *stream, uint64_t address, uint64_t e
 		};
 		return 0;
 	}
-	if (!address)
+	if (!address || ts_vgpu_is_reserved(vgpu, address, extent))
 		return TS_VGPU_E_ADDRESS;
 	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
 		uint64_t space = (uint64_t)(uintptr_t)vgpu->devices[i].space;
@@ -445,9 +445,9 @@ static int copy_locked(struct ts_vgpu_stream *stream, const struct ts_vgpu_copy 
 	r = ts_vgpu_stream_begin(stream, &op);
 	if (r)
 		return r;
-	r = side_find(stream, copy->src, src_extent, &src);
+	r = side_find(stream, copy->src, src_extent, TS_VGPU_ACCESS_READ, &src);
 	if (!r)
-		r = side_find(stream, copy->dst, dst_extent, &dst);
+		r = side_find(stream, copy->dst, dst_extent, TS_VGPU_ACCESS_WRITE, &dst);
 	if (r) {
 		ts_vgpu_op_put(vgpu, op);
 		return r;
@@ -538,7 +538,7 @@ int ts_vgpu_fill(struct ts_vgpu_stream *stream, const struct ts_vgpu_fill *fill)
 		ts_vgpu_unlock(vgpu);
 		return r;
 	}
-	r = side_find(stream, fill->dst, extent, &dst);
+	r = side_find(stream, fill->dst, extent, TS_VGPU_ACCESS_WRITE, &dst);
 	if (!r && dst.kind == TS_VGPU_MEMORY_PAGEABLE)
 		r = TS_VGPU_E_ADDRESS;
 	if (r) {
@@ -601,7 +601,7 @@ int ts_vgpu_free_async(struct ts_vgpu_stream *stream, uint64_t address, uint64_t
 	}
 	range = ts_vgpu_range_find(vgpu, address);
 	if (!range || range->start != address || range->kind != TS_VGPU_MEMORY_DEVICE ||
-	    range->releasing) {
+	    range->releasing || range->physical) {
 		ts_vgpu_op_put(vgpu, op);
 		r = TS_VGPU_E_NOT_OWNER;
 	} else {

@@ -85,6 +85,7 @@ struct ts_vgpu_device;
 struct ts_vgpu_context;
 struct ts_vgpu_stream;
 struct ts_vgpu_event;
+struct ts_vgpu_physical;
 
 struct ts_vgpu_dim3 {
 	uint32_t x, y, z;
@@ -297,7 +298,9 @@ struct ts_vgpu_range {
 	void *host;			 /* what the host may touch: NULL for device memory */
 	uint8_t *backing; /* where the bytes of start lie, for the device's own use */
 	const void *user;
-	bool releasing; /* ts_vgpu_free_async() has been asked */
+	bool releasing;			   /* ts_vgpu_free_async() has been asked */
+	struct ts_vgpu_physical *physical; /* what was mapped here; NULL: allocated */
+	uint32_t access;		   /* TS_VGPU_ACCESS_* */
 };
 
 int ts_vgpu_alloc(struct ts_vgpu_context *context, size_t bytes, uint32_t flags, const void *user,
@@ -316,6 +319,31 @@ int ts_vgpu_register_host(struct ts_vgpu_context *context, void *host, size_t by
 int ts_vgpu_unregister_host(struct ts_vgpu_context *context, void *host);
 /* The allocation that holds the address. TS_VGPU_E_ADDRESS: none does. */
 int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_range *ret_range);
+/*
+ * Virtual memory management (map.c): addresses are reserved, memory is had, and the one is mapped to the other, by whole
+ * granules. Neighbouring mappings of a reservation are as one to whoever copies across them.
+ */
+#define TS_VGPU_GRANULE_BYTES (2u << 20)
+#define TS_VGPU_ACCESS_READ   1u
+#define TS_VGPU_ACCESS_WRITE  2u
+/* -EINVAL: not whole granules, or an alignment that is no power of two. */
+int ts_vgpu_reserve(struct ts_vgpu *vgpu, size_t bytes, size_t align, uint64_t *ret_address);
+/* TS_VGPU_E_NOT_OWNER: not a reservation of that size, or one with something mapped in it. */
+int ts_vgpu_unreserve(struct ts_vgpu *vgpu, uint64_t address, size_t bytes);
+/* Memory of a device, zeros. Its first reference is the caller's; each mapping holds one of its own. */
+int ts_vgpu_physical_new(struct ts_vgpu_device *device, size_t bytes,
+			 struct ts_vgpu_physical **ret_physical);
+void ts_vgpu_physical_unref(struct ts_vgpu_physical *physical);
+size_t ts_vgpu_physical_bytes(const struct ts_vgpu_physical *physical);
+struct ts_vgpu_device *ts_vgpu_physical_device(const struct ts_vgpu_physical *physical);
+/* A reference to what is mapped at an address. TS_VGPU_E_ADDRESS: nothing is. */
+int ts_vgpu_physical_of(struct ts_vgpu *vgpu, uint64_t address,
+			struct ts_vgpu_physical **ret_physical);
+/* Without access until ts_vgpu_set_access(). TS_VGPU_E_ADDRESS: not reserved, or mapped already. */
+int ts_vgpu_map(struct ts_vgpu_physical *physical, size_t offset, uint64_t address, size_t bytes);
+/* Whole mappings only, waiting for all devices first. TS_VGPU_E_ADDRESS otherwise. */
+int ts_vgpu_unmap(struct ts_vgpu *vgpu, uint64_t address, size_t bytes);
+int ts_vgpu_set_access(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, uint32_t access);
 /* Where bytes of device-visible memory lie. TS_VGPU_E_ADDRESS: not inside one allocation. */
 int ts_vgpu_resolve(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, void **ret_backing);
 

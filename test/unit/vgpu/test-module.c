@@ -175,10 +175,6 @@ TS_TEST(fatbins_plain_and_compressed)
 	char packed[4096], message[256];
 	struct ts_vgpu_module *m;
 	size_t n = ZSTD_compress(packed, sizeof(packed), ptx, sizeof(ptx), 3);
-	/* Five literals, then a match that repeats them, then the end's own literals. */
-	static const uint8_t lz4[] = {0x53, 'a', 'b', 'c', 'd', 'e', 5, 0, 0x30, 'x', 'y', 'z'};
-	uint8_t out[64];
-
 	ts_check(!ZSTD_isError(n));
 	begin(&b);
 	entry(&b, 2, 75, 0, "\177ELF", 4, 0);
@@ -199,26 +195,44 @@ TS_TEST(fatbins_plain_and_compressed)
 	ts_check_int(ts_vgpu_module_new(b.bytes, 80, &m, message, sizeof(message)),
 		     TS_VGPU_MODULE_E_NO_PTX);
 	ts_check(strstr(message, "SASS"));
-
-	ts_check_int(ts_vgpu_lz4_decode(lz4, sizeof(lz4), out, sizeof(out)), 15);
-	ts_check(!memcmp(out, "abcdeabcdeabxyz", 12));
 }
 
-TS_TEST(lz4_blocks)
+TS_TEST(fatbins_compressed_by_lz4)
 {
-	/* Token 0x53: five literals, a match of 3 + 4 at distance 5. */
-	static const uint8_t good[] = {0x53, 'a', 'b', 'c', 'd', 'e', 5, 0, 0x30, 'x', 'y', 'z'};
-	static const uint8_t far[] = {0x13, 'a', 9, 0};
-	static const uint8_t zero[] = {0x13, 'a', 0, 0};
-	uint8_t out[32];
+	/* The kernel's line and NUL follow 200 spaces: a literal, a match that repeats it, and literals. */
+	static const char line[] = ".version 8.0\n.entry k() { ret; }\n";
+	static const uint8_t spaces[] = {0x1f, ' ', 1, 0, 180};
+	uint8_t packed[64];
+	struct ts_vgpu_module *m;
+	struct builder b;
+	char message[256];
+	size_t n = sizeof(spaces);
 
-	ts_check_int(ts_vgpu_lz4_decode(good, sizeof(good), out, sizeof(out)), 15);
-	ts_check(!memcmp(out, "abcdeabcdeabxyz", 15));
-	ts_check_int(ts_vgpu_lz4_decode(good, sizeof(good), out, 14), -EBADMSG);
-	ts_check_int(ts_vgpu_lz4_decode(far, sizeof(far), out, sizeof(out)), -EBADMSG);
-	ts_check_int(ts_vgpu_lz4_decode(zero, sizeof(zero), out, sizeof(out)), -EBADMSG);
-	for (size_t n = 1; n < sizeof(good); n++)
-		ts_vgpu_lz4_decode(good, n, out, sizeof(out));
+	memcpy(packed, spaces, n);
+	packed[n++] = 0xf0;
+	packed[n++] = sizeof(line) - 15;
+	memcpy(packed + n, line, sizeof(line));
+	n += sizeof(line);
+	begin(&b);
+	entry(&b, 1, 75, 0x2000, packed, n, 200 + sizeof(line));
+	ts_check_int(ts_vgpu_module_new(b.bytes, 75, &m, message, sizeof(message)), 0);
+	ts_check(ts_vgpu_module_kernel(m, "k"));
+	ts_vgpu_module_free(m);
+	/* More than is said, a distance to before the beginning, the end missing. */
+	begin(&b);
+	entry(&b, 1, 75, 0x2000, packed, n, 200);
+	ts_check_int(ts_vgpu_module_new(b.bytes, 75, &m, message, sizeof(message)),
+		     TS_VGPU_MODULE_E_IMAGE);
+	packed[2] = 9;
+	begin(&b);
+	entry(&b, 1, 75, 0x2000, packed, n, 200 + sizeof(line));
+	ts_check_int(ts_vgpu_module_new(b.bytes, 75, &m, message, sizeof(message)),
+		     TS_VGPU_MODULE_E_IMAGE);
+	packed[2] = 1;
+	begin(&b);
+	entry(&b, 1, 75, 0x2000, packed, 6, 200 + sizeof(line));
+	ts_check_int(ts_vgpu_module_new(b.bytes, 75, &m, message, sizeof(message)),
+		     TS_VGPU_MODULE_E_IMAGE);
 }
 
 TS_TEST(damaged_fatbins_are_refused)
