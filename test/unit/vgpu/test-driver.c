@@ -481,13 +481,13 @@ TS_TEST(what_is_not_there_is_refused)
 {
 	const char *name;
 	int32_t status;
-	void *graph;
+	void *f;
 
 	begin("small");
 	ok(cuStreamIsCapturing(NULL, &status));
 	ts_check_int(status, TS_CU_STREAM_CAPTURE_STATUS_NONE);
-	ok(cuGetProcAddress_v2("cuGraphCreate", &graph, 13000, 0, NULL));
-	ts_check_int(((int (*)(void **, uint32_t))graph)(&graph, 0), TS_CU_ERROR_NOT_SUPPORTED);
+	ok(cuGetProcAddress_v2("cuIpcCloseMemHandle", &f, 13000, 0, NULL));
+	ts_check_int(((int (*)(uint64_t))f)(4096), TS_CU_ERROR_NOT_SUPPORTED);
 	ok(cuGetErrorName(801, &name));
 	ts_check_str(name, "CUDA_ERROR_NOT_SUPPORTED");
 	ts_check_int(cuGetErrorName(12345, &name), TS_CU_ERROR_INVALID_VALUE);

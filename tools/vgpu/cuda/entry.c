@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How programs find functions: cuGetProcAddress, by name and version; cuGetExportTable, which serves the virtual GPU's own
- * libraries only; and the calls for what the virtual GPU does not have, that programs make to find out.
+ * libraries only.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -198,31 +198,4 @@ API int cuProfilerStart(void)
 API int cuProfilerStop(void)
 {
 	return CALL(cuProfilerStop, NULL, check_ready());
-}
-
-static int address_reserve(uint64_t *ptr, size_t size, size_t alignment, uint64_t addr,
-			   uint64_t flags)
-{
-	return TS_CU_ERROR_NOT_SUPPORTED;
-}
-
-static int mem_create(uint64_t *handle, size_t size, const void *prop, uint64_t flags)
-{
-	return TS_CU_ERROR_NOT_SUPPORTED;
-}
-
-API int cuMemAddressReserve(uint64_t *ptr, size_t size, size_t alignment, uint64_t addr,
-			    uint64_t flags)
-{
-	struct ts_cu_mem_address_reserve_params params = {ptr, size, alignment, addr, flags};
-
-	return CALL(cuMemAddressReserve, &params,
-		    address_reserve(ptr, size, alignment, addr, flags));
-}
-
-API int cuMemCreate(uint64_t *handle, size_t size, const void *prop, uint64_t flags)
-{
-	struct ts_cu_mem_create_params params = {handle, size, prop, flags};
-
-	return CALL(cuMemCreate, &params, mem_create(handle, size, prop, flags));
 }

@@ -167,16 +167,18 @@ static int lane_new(struct plan *plan, struct context *context, uint32_t *ret_la
 static int choose_lane(struct plan *plan, const struct step *step, struct context *context,
 		       uint32_t *ret_lane)
 {
-	uint32_t oldest = NO_STEP;
+	uint32_t oldest = NO_STEP, follow = NO_STEP;
 
 	for (size_t i = 0; i < step->n_deps; i++) {
 		uint32_t lane = plan->steps[step->deps[i]].lane;
 
 		if (plan->lanes[lane].last == step->deps[i] &&
-		    (!context || plan->lanes[lane].context == context)) {
-			*ret_lane = lane;
-			return 0;
-		}
+		    (!context || plan->lanes[lane].context == context) && lane < follow)
+			follow = lane;
+	}
+	if (follow != NO_STEP) {
+		*ret_lane = follow;
+		return 0;
 	}
 	if (!context)
 		context = plan->context;

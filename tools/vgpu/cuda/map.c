@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Virtual memory management: addresses reserved, memory created, one mapped to the other. A handle for memory is an object
+ * of its own, also where it is asked for again by an address. Sharing any of it with other processes is refused.
+ */
+#include "tools/vgpu/cuda/work.h"
+
+struct ts_cu_mem_allocation_prop {
+	int32_t type;
+	int32_t handle_types;
+	struct ts_cu_mem_location location;
+	void *win32_handle_meta_data;
+	uint8_t compression, rdma;
+	uint16_t usage;
+	uint8_t reserved[4];
+};
+
+_Static_assert(sizeof(struct ts_cu_mem_allocation_prop) == 32, "the vendor's");
+
+/* What processes hand one another. */
+struct ipc_handle {
+	char bytes[64];
+};
+
+struct allocation {
+	struct handle handle;
+	struct ts_vgpu_physical *physical;
+};
+
+static int allocation_get(uint64_t handle, struct allocation **ret_allocation)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	*ret_allocation = (struct allocation *)(uintptr_t)handle;
+	return handle_is(*ret_allocation, HANDLE_ALLOCATION) ? 0 : TS_CU_ERROR_INVALID_VALUE;
+}
+
+/* Takes the reference. */
+static int allocation_new(struct ts_vgpu_physical *physical, uint64_t *ret_handle)
+{
+	struct allocation *made = handle_new(HANDLE_ALLOCATION, sizeof(*made));
+
+	if (!made) {
+		ts_vgpu_physical_unref(physical);
+		return TS_CU_ERROR_OUT_OF_MEMORY;
+	}
+	made->physical = physical;
+	*ret_handle = (uint64_t)(uintptr_t)made;
+	return 0;
+}
+
+/* A range that is none of a kind the call can mean is the caller's mistake, whatever is wrong with it. */
+static int map_result(int r)
+{
+	return r == TS_VGPU_E_ADDRESS || r == TS_VGPU_E_NOT_OWNER ? TS_CU_ERROR_INVALID_VALUE
+								  : result_of(r);
+}
+
+static int address_reserve(uint64_t *ptr, size_t size, size_t alignment, uint64_t addr,
+			   uint64_t flags)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!ptr || flags)
+		return TS_CU_ERROR_INVALID_VALUE;
+	/* Where the program would like it is a hint. */
+	return map_result(ts_vgpu_reserve(driver.vgpu, size, alignment, ptr));
+}
+
+static int address_free(uint64_t ptr, size_t size)
+{
+	int r = check_ready();
+
+	return r ? r : map_result(ts_vgpu_unreserve(driver.vgpu, ptr, size));
+}
+
+static int prop_check(const struct ts_cu_mem_allocation_prop *prop)
+{
+	if (!prop)
+		return TS_CU_ERROR_INVALID_VALUE;
+	if (prop->type != TS_CU_MEM_ALLOCATION_TYPE_PINNED ||
+	    prop->location.type != TS_CU_MEM_LOCATION_TYPE_DEVICE ||
+	    prop->handle_types != TS_CU_MEM_HANDLE_TYPE_NONE)
+		return TS_CU_ERROR_NOT_SUPPORTED;
+	return device_get(prop->location.id) ? 0 : TS_CU_ERROR_INVALID_DEVICE;
+}
+
+static int mem_create(uint64_t *handle, size_t size, const struct ts_cu_mem_allocation_prop *prop,
+		      uint64_t flags)
+{
+	struct ts_vgpu_physical *physical;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!handle || flags)
+		return TS_CU_ERROR_INVALID_VALUE;
+	r = prop_check(prop);
+	if (!r)
+		r = map_result(
+			ts_vgpu_physical_new(device_get(prop->location.id), size, &physical));
+	return r ? r : allocation_new(physical, handle);
+}
+
+static int mem_release(uint64_t handle)
+{
+	struct allocation *a;
+	int r = allocation_get(handle, &a);
+
+	if (r)
+		return r;
+	ts_vgpu_physical_unref(a->physical);
+	handle_free(a, sizeof(*a));
+	return 0;
+}
+
+static int mem_map(uint64_t ptr, size_t size, size_t offset, uint64_t handle, uint64_t flags)
+{
+	struct allocation *a;
+	int r = allocation_get(handle, &a);
+
+	if (r)
+		return r;
+	if (flags)
+		return TS_CU_ERROR_INVALID_VALUE;
+	return map_result(ts_vgpu_map(a->physical, offset, ptr, size));
+}
+
+static int mem_unmap(uint64_t ptr, size_t size)
+{
+	int r = check_ready();
+
+	return r ? r : map_result(ts_vgpu_unmap(driver.vgpu, ptr, size));
+}
+
+/*
+ * Access is kept per mapping, not per device: every device reaches all memory here, as with plain allocations. What counts
+ * is the most that any is given.
+ */
+static int mem_set_access(uint64_t ptr, size_t size, const struct ts_cu_mem_access_desc *desc,
+			  size_t count)
+{
+	uint32_t access = 0;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!desc || !count)
+		return TS_CU_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < count; i++) {
+		if (desc[i].location.type != TS_CU_MEM_LOCATION_TYPE_DEVICE)
+			return TS_CU_ERROR_NOT_SUPPORTED;
+		if (!device_get(desc[i].location.id))
+			return TS_CU_ERROR_INVALID_DEVICE;
+		if (desc[i].flags & ~TS_CU_MEM_ACCESS_FLAGS_PROT_READWRITE || desc[i].flags == 2)
+			return TS_CU_ERROR_INVALID_VALUE;
+		access |= (uint32_t)desc[i].flags;
+	}
+	return map_result(ts_vgpu_set_access(driver.vgpu, ptr, size, access));
+}
+
+_Static_assert(TS_CU_MEM_ACCESS_FLAGS_PROT_READ == TS_VGPU_ACCESS_READ &&
+		       TS_CU_MEM_ACCESS_FLAGS_PROT_READWRITE ==
+			       (TS_VGPU_ACCESS_READ | TS_VGPU_ACCESS_WRITE),
+	       "one set of values");
+
+static int mem_get_access(uint64_t *flags, const struct ts_cu_mem_location *location, uint64_t ptr)
+{
+	struct ts_vgpu_range range;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!flags || !location || location->type != TS_CU_MEM_LOCATION_TYPE_DEVICE ||
+	    !device_get(location->id) || ts_vgpu_range_of(driver.vgpu, ptr, &range))
+		return TS_CU_ERROR_INVALID_VALUE;
+	*flags = range.access;
+	return 0;
+}
+
+static int get_granularity(size_t *granularity, const struct ts_cu_mem_allocation_prop *prop,
+			   int32_t option)
+{
+	int r = check_ready();
+
+	if (!r)
+		r = prop_check(prop);
+	if (r)
+		return r;
+	if (!granularity || option < 0 || option > 1)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*granularity = TS_VGPU_GRANULE_BYTES;
+	return 0;
+}
+
+static int get_properties(struct ts_cu_mem_allocation_prop *prop, uint64_t handle)
+{
+	struct allocation *a;
+	int r = allocation_get(handle, &a);
+
+	if (r)
+		return r;
+	if (!prop)
+		return TS_CU_ERROR_INVALID_VALUE;
+	*prop = (struct ts_cu_mem_allocation_prop){
+		.type = TS_CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {TS_CU_MEM_LOCATION_TYPE_DEVICE,
+			     (int32_t)ts_vgpu_device_index(ts_vgpu_physical_device(a->physical))},
+	};
+	return 0;
+}
+
+static int retain_handle(uint64_t *handle, void *addr)
+{
+	struct ts_vgpu_physical *physical;
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!handle)
+		return TS_CU_ERROR_INVALID_VALUE;
+	r = map_result(ts_vgpu_physical_of(driver.vgpu, (uint64_t)(uintptr_t)addr, &physical));
+	return r ? r : allocation_new(physical, handle);
+}
+
+/* Other processes, arrays. */
+static int refuse(void)
+{
+	int r = check_ready();
+
+	return r ? r : TS_CU_ERROR_NOT_SUPPORTED;
+}
+
+API int cuMemAddressReserve(uint64_t *ptr, size_t size, size_t alignment, uint64_t addr,
+			    uint64_t flags)
+{
+	struct ts_cu_mem_address_reserve_params params = {ptr, size, alignment, addr, flags};
+
+	return CALL(cuMemAddressReserve, &params,
+		    address_reserve(ptr, size, alignment, addr, flags));
+}
+
+API int cuMemAddressFree(uint64_t ptr, size_t size)
+{
+	struct ts_cu_mem_address_free_params params = {ptr, size};
+
+	return CALL(cuMemAddressFree, &params, address_free(ptr, size));
+}
+
+API int cuMemCreate(uint64_t *handle, size_t size, const struct ts_cu_mem_allocation_prop *prop,
+		    uint64_t flags)
+{
+	struct ts_cu_mem_create_params params = {handle, size, prop, flags};
+
+	return CALL(cuMemCreate, &params, mem_create(handle, size, prop, flags));
+}
+
+API int cuMemRelease(uint64_t handle)
+{
+	struct ts_cu_mem_release_params params = {handle};
+
+	return CALL(cuMemRelease, &params, mem_release(handle));
+}
+
+API int cuMemMap(uint64_t ptr, size_t size, size_t offset, uint64_t handle, uint64_t flags)
+{
+	struct ts_cu_mem_map_params params = {ptr, size, offset, handle, flags};
+
+	return CALL(cuMemMap, &params, mem_map(ptr, size, offset, handle, flags));
+}
+
+API int cuMemUnmap(uint64_t ptr, size_t size)
+{
+	struct ts_cu_mem_unmap_params params = {ptr, size};
+
+	return CALL(cuMemUnmap, &params, mem_unmap(ptr, size));
+}
+
+API int cuMemSetAccess(uint64_t ptr, size_t size, const struct ts_cu_mem_access_desc *desc,
+		       size_t count)
+{
+	struct ts_cu_mem_set_access_params params = {ptr, size, desc, count};
+
+	return CALL(cuMemSetAccess, &params, mem_set_access(ptr, size, desc, count));
+}
+
+API int cuMemGetAccess(uint64_t *flags, const struct ts_cu_mem_location *location, uint64_t ptr)
+{
+	struct {
+		uint64_t *flags;
+		const struct ts_cu_mem_location *location;
+		uint64_t ptr;
+	} params = {flags, location, ptr};
+
+	return CALL(cuMemGetAccess, &params, mem_get_access(flags, location, ptr));
+}
+
+API int cuMemGetAllocationGranularity(size_t *granularity,
+				      const struct ts_cu_mem_allocation_prop *prop, int32_t option)
+{
+	struct {
+		size_t *granularity;
+		const struct ts_cu_mem_allocation_prop *prop;
+		int32_t option;
+	} params = {granularity, prop, option};
+
+	return CALL(cuMemGetAllocationGranularity, &params,
+		    get_granularity(granularity, prop, option));
+}
+
+API int cuMemGetAllocationPropertiesFromHandle(struct ts_cu_mem_allocation_prop *prop,
+					       uint64_t handle)
+{
+	struct {
+		struct ts_cu_mem_allocation_prop *prop;
+		uint64_t handle;
+	} params = {prop, handle};
+
+	return CALL(cuMemGetAllocationPropertiesFromHandle, &params, get_properties(prop, handle));
+}
+
+API int cuMemRetainAllocationHandle(uint64_t *handle, void *addr)
+{
+	struct {
+		uint64_t *handle;
+		void *addr;
+	} params = {handle, addr};
+
+	return CALL(cuMemRetainAllocationHandle, &params, retain_handle(handle, addr));
+}
+
+API int cuMemExportToShareableHandle(void *shareable_handle, uint64_t handle, int32_t handle_type,
+				     uint64_t flags)
+{
+	struct {
+		void *shareable_handle;
+		uint64_t handle;
+		int32_t handle_type;
+		uint64_t flags;
+	} params = {shareable_handle, handle, handle_type, flags};
+
+	return CALL(cuMemExportToShareableHandle, &params, refuse());
+}
+
+API int cuMemImportFromShareableHandle(uint64_t *handle, void *os_handle, int32_t handle_type)
+{
+	struct {
+		uint64_t *handle;
+		void *os_handle;
+		int32_t handle_type;
+	} params = {handle, os_handle, handle_type};
+
+	return CALL(cuMemImportFromShareableHandle, &params, refuse());
+}
+
+API int cuMemMapArrayAsync(void *map_info_list, uint32_t count, void *stream)
+{
+	struct {
+		void *map_info_list;
+		uint32_t count;
+		void *stream;
+	} params = {map_info_list, count, stream};
+
+	return CALL(cuMemMapArrayAsync, &params, refuse());
+}
+
+API int cuMemMapArrayAsync_ptsz(void *map_info_list, uint32_t count, void *stream)
+{
+	struct {
+		void *map_info_list;
+		uint32_t count;
+		void *stream;
+	} params = {map_info_list, count, stream};
+
+	return CALL(cuMemMapArrayAsync_ptsz, &params, refuse());
+}
+
+API int cuIpcGetEventHandle(void *handle, void *event)
+{
+	struct {
+		void *handle;
+		void *event;
+	} params = {handle, event};
+
+	return CALL(cuIpcGetEventHandle, &params, refuse());
+}
+
+API int cuIpcOpenEventHandle(void **event, struct ipc_handle handle)
+{
+	struct {
+		void **event;
+		struct ipc_handle handle;
+	} params = {event, handle};
+
+	return CALL(cuIpcOpenEventHandle, &params, refuse());
+}
+
+API int cuIpcGetMemHandle(void *handle, uint64_t dptr)
+{
+	struct {
+		void *handle;
+		uint64_t dptr;
+	} params = {handle, dptr};
+
+	return CALL(cuIpcGetMemHandle, &params, refuse());
+}
+
+API int cuIpcOpenMemHandle(uint64_t *pdptr, struct ipc_handle handle, uint32_t flags)
+{
+	struct {
+		uint64_t *pdptr;
+		struct ipc_handle handle;
+		uint32_t flags;
+	} params = {pdptr, handle, flags};
+
+	return CALL(cuIpcOpenMemHandle, &params, refuse());
+}
+
+API int cuIpcOpenMemHandle_v2(uint64_t *pdptr, struct ipc_handle handle, uint32_t flags)
+{
+	struct {
+		uint64_t *pdptr;
+		struct ipc_handle handle;
+		uint32_t flags;
+	} params = {pdptr, handle, flags};
+
+	return CALL(cuIpcOpenMemHandle_v2, &params, refuse());
+}
+
+API int cuIpcCloseMemHandle(uint64_t dptr)
+{
+	struct {
+		uint64_t dptr;
+	} params = {dptr};
+
+	return CALL(cuIpcCloseMemHandle, &params, refuse());
+}
