@@ -180,7 +180,8 @@ int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim)
 	r = ts_modules_init(&flush->modules, &shim->definitions, shim->producer.clock);
 	if (r)
 		return r;
-	return ts_link_start_thread(flush_main, flush);
+	/* CUPTI runs on it, and what it calls; how much stack that takes nobody tells. */
+	return ts_link_start_thread(flush_main, flush, 0);
 }
 
 void ts_flush_now(struct ts_flush *flush, enum ts_flush_wish wish, uint64_t idle_ns,

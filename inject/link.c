@@ -24,7 +24,8 @@
 #include "inject/link.h"
 #include "inject/spawn.h"
 
-#define THREAD_STACK_BYTES (256u * 1024)
+/* What the link thread needs, many times over: it calls nothing but libc. */
+#define STACK_BYTES (256u * 1024)
 
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE (1u << 1)
@@ -51,10 +52,9 @@ struct connection {
 	uint64_t retry_at;
 };
 
-int ts_link_start_thread(void *(*run)(void *), void *data)
+static int start_thread(void *(*run)(void *), void *data, size_t stack_bytes, bool ordinary)
 {
 	pthread_attr_t attributes;
-	sigset_t all, before;
 	pthread_t thread;
 	int r;
 
@@ -62,14 +62,34 @@ int ts_link_start_thread(void *(*run)(void *), void *data)
 	if (r)
 		return -r;
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
+	if (stack_bytes)
+		pthread_attr_setstacksize(&attributes, stack_bytes);
+	/* SCHED_OTHER is what a fresh attribute holds. */
+	if (ordinary)
+		pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+	r = pthread_create(&thread, &attributes, run, data);
+	pthread_attr_destroy(&attributes);
+	return -r;
+}
+
+int ts_link_start_thread(void *(*run)(void *), void *data, size_t stack_bytes)
+{
+	sigset_t all, before;
+	int r;
+
 	/* A signal for the process is never ours to take: the new thread inherits this mask. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, &attributes, run, data);
+	/* An application that runs at a real-time priority does not mean our threads. */
+	r = start_thread(run, data, stack_bytes, true);
+	/* Trap: thread-local storage is taken out of the stack, and that of some programs alone fills a small one. */
+	if (r == -EINVAL && stack_bytes)
+		r = start_thread(run, data, 0, true);
+	/* A sandbox may forbid to ask for any scheduling at all. */
+	if (r == -EPERM)
+		r = start_thread(run, data, 0, false);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return -r;
+	return r;
 }
 
 /* A descriptor table of this thread's own, empty but for /dev/null; for developers, with their stderr. */
@@ -344,5 +364,5 @@ int ts_link_start(struct ts_link *link, const struct ts_config *config, struct t
 	link->config = config;
 	link->options = *options;
 	link->mode = TS_GATE_OPEN;
-	return ts_link_start_thread(link_main, link);
+	return ts_link_start_thread(link_main, link, STACK_BYTES);
 }

@@ -52,7 +52,8 @@ int ts_link_start(struct ts_link *link, const struct ts_config *config, struct t
 void ts_link_open_gate(struct ts_link *link);
 
 /*
- * Starts a detached thread with every signal blocked and a small stack, as all of the shim's are. Every
- * process that called cuInit() has threads of the driver's own; these two keep it alive no more than those.
+ * Starts a detached thread with every signal blocked and the ordinary scheduling, as all of the shim's are. stack_bytes
+ * 0: the process's default. Every process that called cuInit() has threads of the driver's own; these two keep it alive
+ * no more than those. Returns 0 or a negative errno.
  */
-int ts_link_start_thread(void *(*run)(void *), void *data);
+int ts_link_start_thread(void *(*run)(void *), void *data, size_t stack_bytes);

@@ -28,19 +28,22 @@
 
 struct ts_shim ts_shim;
 
-static struct ts_gate *make_gate(void)
+static int make_gate(struct ts_gate **ret_gate)
 {
 	const size_t n_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	void *page =
 		mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (page == MAP_FAILED)
-		return NULL;
+		return -errno;
 	if (madvise(page, n_bytes, MADV_WIPEONFORK) < 0) {
+		int error = -errno;
+
 		munmap(page, n_bytes);
-		return NULL;
+		return error;
 	}
-	return page;
+	*ret_gate = page;
+	return 0;
 }
 
 static void at_exit(void)
@@ -87,6 +90,18 @@ static int set_up_session(struct ts_shim *shim, uint32_t parent_session_pid)
 	return r;
 }
 
+/* There is no session to say it through: a daemon that listens is told. */
+static void tell(const struct ts_config *config, int error, const char *what)
+{
+	ts_cleanup(ts_closep) int fd = -1;
+	char text[128];
+
+	snprintf(text, sizeof(text), "%s: %s", what, strerror(-error));
+	ts_debug(config, "no session: %s", text);
+	if (!ts_handover_connect(config->socket, &fd))
+		(void)ts_handover_note(fd, TS_EMPTY_NO_MEMORY, config->program, text);
+}
+
 static void start(struct ts_shim *shim, uint32_t parent_session_pid)
 {
 	enum ts_empty_reason reason;
@@ -94,12 +109,20 @@ static void start(struct ts_shim *shim, uint32_t parent_session_pid)
 	int r;
 
 	ts_config_read(&shim->config, ts_preload_library());
+	r = make_gate(&shim->gate);
+	if (r) {
+		tell(&shim->config, r, "the page that tells a forked child");
+		return;
+	}
 	shim->gate->alive = 1;
 	r = set_up_session(shim, parent_session_pid);
 	ts_debug(&shim->config, "session: %s", strerror(-r));
 	if (r) {
 		if (shim->control)
 			ts_session_refuse(shim->control, TS_EMPTY_NO_MEMORY, strerror(-r));
+		else if (!shim->link.error)
+			/* Where it has an error, the link thread tells it. */
+			tell(&shim->config, r, "the thread that makes the session's memory");
 		return;
 	}
 	ts_stack_init(&shim->stacks);
@@ -155,13 +178,10 @@ int InitializeInjection(void)
 		return 1;
 	shim->pid = getpid();
 	shim->epoch = epoch;
-	shim->gate = make_gate();
 	memset(&ts_tls.call, 0, sizeof(ts_tls.call));
-	if (shim->gate) {
-		ts_tls.busy = TS_BUSY_IN_CALL;
-		start(shim, parent_session_pid);
-		ts_tls.busy = TS_BUSY_NOT;
-	}
+	ts_tls.busy = TS_BUSY_IN_CALL;
+	start(shim, parent_session_pid);
+	ts_tls.busy = TS_BUSY_NOT;
 	__atomic_store_n(&shim->started, 2, __ATOMIC_RELEASE);
 	errno = saved_errno;
 	/* 1 is success; the driver goes on either way. */

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -83,6 +84,9 @@ static void load(void)
 	if (!order() || n_clocks() > 1)
 		exit(97);
 }
+
+/* More than fits a small stack, of which every thread's is taken. */
+static __thread char big[512 * 1024];
 
 static void launches(long n)
 {
@@ -252,6 +256,26 @@ static void streams_in_a_pause(void)
 		exit(84);
 }
 
+/* Whether every other thread is scheduled as threads ordinarily are, whatever this one is. */
+static bool others_are_ordinary(void)
+{
+	DIR *directory = opendir("/proc/self/task");
+	struct dirent *entry;
+	int n = 0;
+
+	while (directory && (entry = readdir(directory))) {
+		int tid = atoi(entry->d_name);
+
+		if (tid && tid != getpid()) {
+			n++;
+			if (sched_getscheduler(tid) != SCHED_OTHER)
+				return false;
+		}
+	}
+	closedir(directory);
+	return n == 2;
+}
+
 static void launch_at_the_end(void)
 {
 	launches(50);
@@ -273,8 +297,12 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	long n = argc > 2 ? atol(argv[2]) : 0;
 
+	const struct sched_param batch = {0};
 	long n_before = n_descriptors();
 
+	big[0] = 1;
+	if (!strcmp(what, "batch") && sched_setscheduler(0, SCHED_BATCH, &batch))
+		return 82;
 	/* Runs after the shim's. */
 	if (!strcmp(what, "late"))
 		atexit(launch_at_the_end);
@@ -316,6 +344,8 @@ int main(int argc, char **argv)
 			usleep(10000);
 		}
 		return n_subscribed() ? 93 : 0;
+	} else if (!strcmp(what, "batch")) {
+		return others_are_ordinary() ? 0 : 81;
 	} else if (!strcmp(what, "set-device")) {
 		while (n--)
 			call(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaSetDevice_v3020, NULL, 0);

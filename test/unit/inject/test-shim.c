@@ -251,6 +251,13 @@ TS_TEST(streams_events_and_waits)
 	fake_daemon_close(&fake);
 }
 
+/* Two threads, whose scheduling is not the application's. */
+TS_TEST(threads_of_ours)
+{
+	ts_check_int(run("batch", "0"), 0);
+	fake_daemon_close(&fake);
+}
+
 TS_TEST(setting_the_device_is_no_work)
 {
 	ts_check_int(run("set-device", "50"), 0);
