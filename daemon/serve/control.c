@@ -395,7 +395,8 @@ static void control_flush_sessions(struct ts_client_connection *client, uint32_t
 		ts_server_look(client->server);
 }
 
-static void control_finish(struct ts_client_connection *client, uint32_t request_id)
+static void control_finish(struct ts_client_connection *client, uint32_t request_id,
+			   const Ts__Rpc__Request__Finish *request)
 {
 	struct ts_server *server = client->server;
 
@@ -404,7 +405,7 @@ static void control_finish(struct ts_client_connection *client, uint32_t request
 		return;
 	}
 	if (control_wait(client, request_id, TS__RPC__REQUEST__BODY_FINISH, 0))
-		ts_server_finish(server);
+		ts_server_finish(server, request->has_timeout_ms ? request->timeout_ms : 0);
 }
 
 /* ---- receiving ---- */
@@ -438,7 +439,7 @@ static void control_request(struct ts_client_connection *client, const struct ts
 		control_flush_sessions(client, id, request->flush);
 		break;
 	case TS__RPC__REQUEST__BODY_FINISH:
-		control_finish(client, id);
+		control_finish(client, id, request->finish);
 		break;
 	default:
 		control_error(client, id, -EOPNOTSUPP, "this daemon does not know the request");
@@ -455,7 +456,7 @@ static void control_hang_up(struct ts_client_connection *client)
 	sd_event_source_set_enabled(client->source, SD_EVENT_OFF);
 	ts_server_look(server);
 	if (server->options.mode == TS_SERVER_RECORD)
-		ts_server_finish(server);
+		ts_server_finish(server, 0);
 }
 
 static int control_on_io(sd_event_source *source, int fd, uint32_t events, void *data)

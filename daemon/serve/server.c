@@ -19,8 +19,9 @@
 #include "daemon/util/error.h"
 #include "proto/abi/clock.h"
 
-#define SERVER_LOOK_US	500000u
-#define SERVER_PAUSE_US 100000u /* for descriptors or memory to come back */
+#define SERVER_LOOK_US	  500000u
+#define SERVER_ABANDON_NS (UINT64_C(2) * 1000000000) /* past the deadline */
+#define SERVER_PAUSE_US	  100000u		     /* for descriptors or memory to come back */
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83 /* Linux 6.16, unix(7) */
@@ -65,6 +66,27 @@ static void server_done(struct ts_server *server)
 	sd_event_exit(server->event, server->exit_status);
 }
 
+/*
+ * A session's thread is stuck where nothing reaches it (a file system that does not answer): whoever
+ * waits is told, and the file stays as it is, whole up to its last block.
+ */
+static void server_abandon(struct ts_server *server)
+{
+	const struct ts_server_options *options = &server->options;
+
+	ts_log(TS_LOG_ERROR, "a session did not end in time: its file is not finished");
+	if (server->recording)
+		server->recording->error = -ETIMEDOUT;
+	for (struct ts_client_connection *client = server->clients; client;
+	     client = ts_client_connection_next(client))
+		ts_client_connection_finished(client);
+	if (server->unlink_inject)
+		unlink(options->inject_socket);
+	if (server->unlink_control)
+		unlink(options->control_socket);
+	_exit(1);
+}
+
 static void server_check(struct ts_server *server)
 {
 	uint64_t now = ts_clock_monotonic_ns();
@@ -81,6 +103,8 @@ static void server_check(struct ts_server *server)
 	}
 	if (server->finishing && !server->peers)
 		server_done(server);
+	else if (server->finishing && now > server->finish_deadline_ns + SERVER_ABANDON_NS)
+		server_abandon(server);
 }
 
 static int server_on_notify(sd_event_source *source, int fd, uint32_t events, void *data)
@@ -256,7 +280,7 @@ static void server_receive_pending(struct ts_server *server)
 	free(numbers);
 }
 
-void ts_server_finish(struct ts_server *server)
+void ts_server_finish(struct ts_server *server, uint32_t timeout_ms)
 {
 	struct ts_peer *next;
 
@@ -265,13 +289,17 @@ void ts_server_finish(struct ts_server *server)
 	if (server->options.mode != TS_SERVER_PRIVATE)
 		server_receive_pending(server);
 	server->finishing = true;
+	server->finish_deadline_ns =
+		ts_clock_monotonic_ns() + (timeout_ms ?: TS_SERVER_FINISH_MS) * UINT64_C(1000000);
 	sd_notify(0, "STOPPING=1");
 	for (struct ts_peer *peer = server->peers; peer; peer = next) {
 		next = peer->next;
-		if (peer->session)
+		if (peer->session) {
+			ts_session_end_by(peer->session, server->finish_deadline_ns);
 			ts_session_end(peer->session, TS_SESSION_END_STOPPED);
-		else
+		} else {
 			ts_peer_free(peer);
+		}
 	}
 	server_watch(server);
 	ts_server_look(server);
@@ -280,7 +308,7 @@ void ts_server_finish(struct ts_server *server)
 static int server_on_signal(sd_event_source *source, const struct signalfd_siginfo *info,
 			    void *data)
 {
-	ts_server_finish(data);
+	ts_server_finish(data, 0);
 	return 0;
 }
 

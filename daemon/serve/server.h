@@ -139,8 +139,12 @@ void ts_server_refuse_fds(int fd);
 /* Has every peer and client looked at soon, by the loop: they may be freed then. */
 void ts_server_look(struct ts_server *server);
 
-/* Ends the recording (record, private) or the service: sessions are stopped, files finished. */
-void ts_server_finish(struct ts_server *server);
+/*
+ * Ends the recording (record, private) or the service: sessions are stopped, files finished, within
+ * timeout_ms, 0 for TS_SERVER_FINISH_MS. What cannot be drained by then is counted as lost.
+ */
+#define TS_SERVER_FINISH_MS 30000u
+void ts_server_finish(struct ts_server *server, uint32_t timeout_ms);
 /* A session of the server's one recording ended: take its counts. */
 void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 		       const struct ts_session *session, enum ts_session_end how);

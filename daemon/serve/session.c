@@ -186,6 +186,11 @@ void ts_session_end(struct ts_session *s, enum ts_session_end how)
 	session_wake(s);
 }
 
+void ts_session_end_by(struct ts_session *s, uint64_t deadline_ns)
+{
+	__atomic_store_n(&s->end_deadline_ns, deadline_ns, __ATOMIC_RELAXED);
+}
+
 bool ts_session_ended(const struct ts_session *s, enum ts_session_end *ret_how,
 		      const char **ret_why)
 {

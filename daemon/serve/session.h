@@ -40,6 +40,8 @@ void ts_session_free(struct ts_session *session);
  * that still waits.
  */
 void ts_session_end(struct ts_session *session, enum ts_session_end how);
+/* The end's deadline: what is not drained by then is counted, and it ends as DAEMON. */
+void ts_session_end_by(struct ts_session *session, uint64_t deadline_ns);
 /* Whether the thread has come to its end, and how; *ret_why is a constant text. */
 bool ts_session_ended(const struct ts_session *session, enum ts_session_end *ret_how,
 		      const char **ret_why);

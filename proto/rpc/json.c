@@ -100,6 +100,11 @@ static size_t json_utf8_length(const unsigned char *text, size_t n_bytes)
 	return c < least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : length;
 }
 
+static bool json_is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 /* Bytes that need no escape are copied in runs. */
 void ts_json_string_n(struct ts_json *json, const char *text, size_t n_bytes)
 {
@@ -107,10 +112,17 @@ void ts_json_string_n(struct ts_json *json, const char *text, size_t n_bytes)
 
 	ts_json_bytes(json, "\"", 1);
 	while (p < end) {
-		size_t length = json_utf8_length(p, (size_t)(end - p));
 		char escape[8];
+		size_t length;
 
-		if (length && *p >= 0x20 && *p != '"' && *p != '\\' && *p != 0x7f) {
+		/* Nearly all there is. */
+		if (json_is_plain(*p)) {
+			p++;
+			continue;
+		}
+		length = json_utf8_length(p, (size_t)(end - p));
+
+		if (length > 1) {
 			p += length;
 			continue;
 		}
@@ -365,6 +377,20 @@ static bool json_is_set(const ProtobufCFieldDescriptor *field, const uint8_t *me
 	       (field->label == PROTOBUF_C_LABEL_REQUIRED || value != field->default_value);
 }
 
+/* `"name": `; a field's name needs no escape. */
+static void json_key(struct ts_json *json, const char *name)
+{
+	size_t n = strlen(name);
+	char *at = json_reserve(json, n + 4);
+
+	if (!at)
+		return;
+	at[0] = '"';
+	memcpy(at + 1, name, n);
+	memcpy(at + 1 + n, "\": ", 4); /* with its terminator */
+	json->n_bytes += n + 4;
+}
+
 static void json_object(struct ts_json *json, const ProtobufCMessage *message, unsigned depth)
 {
 	const ProtobufCMessageDescriptor *type = message->descriptor;
@@ -384,8 +410,7 @@ static void json_object(struct ts_json *json, const ProtobufCMessage *message, u
 		if (!first)
 			ts_json_bytes(json, ", ", 2);
 		first = false;
-		ts_json_string(json, field->name);
-		ts_json_bytes(json, ": ", 2);
+		json_key(json, field->name);
 		if (field->label == PROTOBUF_C_LABEL_REPEATED)
 			json_repeated(json, field, at, depth);
 		else

@@ -8,14 +8,17 @@
 #include "proto/abi/base.h"
 #include "proto/client/client.h"
 #include "proto/rpc/json.h"
+#include "tools/tsctl/tsctl.h"
 #include "tools/tsctl/why.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -28,7 +31,9 @@
 #define START_TIMEOUT_MS 10000u
 /* For the sessions to flush and drain; the daemon holds to it, we wait a little longer. */
 #define FINISH_TIMEOUT_MS 30000u
-#define FINISH_GRACE_MS	  30000u
+#define FINISH_GRACE_MS	  5000u
+/* For a daemon that is to exit; then it is init's. */
+#define REAP_TIMEOUT_MS 2000
 
 struct ts_recorder {
 	char directory[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
@@ -81,10 +86,31 @@ int ts_recorder_new(struct ts_recorder **ret_recorder)
 	return 0;
 }
 
+/* A daemon that hangs (a disk that does not answer) is not waited for: the command's caller is. */
+static bool wait_for_exit(pid_t pid)
+{
+	struct pollfd process = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+	int n;
+
+	if (process.fd < 0)
+		return errno == ENOSYS || errno == ESRCH;
+	do
+		n = poll(&process, 1, REAP_TIMEOUT_MS);
+	while (n < 0 && errno == EINTR);
+	close(process.fd);
+	return n != 0;
+}
+
 static void reap(struct ts_recorder *recorder)
 {
 	if (!recorder->daemon)
 		return;
+	if (!wait_for_exit(recorder->daemon)) {
+		ts_complain("tracesmithd (pid %d) does not end; it is left behind",
+			    recorder->daemon);
+		recorder->daemon = 0;
+		return;
+	}
 	while (waitpid(recorder->daemon, &recorder->daemon_status, 0) < 0 && errno == EINTR)
 		;
 	recorder->daemon = 0;
