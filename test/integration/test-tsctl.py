@@ -188,6 +188,18 @@ class Record(harness.Case):
         self.assertEqual(result.status, 125, result)
         self.assertEqual(len(result.err.splitlines()), 1, result)
 
+    def test_daemon_that_hangs(self):
+        hanging = self.path('hanging')
+        with open(hanging, 'w') as stream:
+            stream.write("#!/bin/sh\ntrap '' TERM HUP\nexec sleep 40\n")
+        os.chmod(hanging, 0o755)
+        begin = time.monotonic()
+        result = harness.run([harness.TSCTL, 'record', '-o', self.path('x.sbt'), '--', 'true'],
+                             harness.record_environment(TRACESMITH_DAEMON=hanging), cwd=self.folder)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual(result.status, 125, result)
+        self.assertIn('does not end', result.err)
+
     def test_default_name(self):
         result = harness.run([harness.TSCTL, 'record', '--vgpu', '--', harness.app('saxpy', 'driver')],
                              harness.record_environment(), cwd=self.folder)
