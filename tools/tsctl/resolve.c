@@ -29,6 +29,8 @@ struct ts_resolver {
 	struct ts_sbt_row call;		/* the next one, not yet taken */
 	struct launcher *launchers;
 	struct ts_modules *modules; /* NULL: not asked for yet */
+	uint32_t kernel_name_id;    /* of the last kernel; 0: none */
+	const char *kernel_name;
 	const struct ts_column *thread_columns[TS_ROW_EVENT_COUNT];
 	const struct ts_column *op_columns[TS_ROW_EVENT_COUNT];
 };
@@ -115,9 +117,17 @@ const char *ts_resolver_string(struct ts_resolver *resolver, uint32_t id)
 
 const char *ts_resolver_kernel_name(struct ts_resolver *resolver, uint32_t id)
 {
-	const char *name = ts_resolver_string(resolver, id);
+	const char *name;
 
-	return name ? ts_demangle(resolver->demangler, name) : NULL;
+	/* Rows of one name come in runs, and a name can be long. */
+	if (id && id == resolver->kernel_name_id)
+		return resolver->kernel_name;
+	name = ts_resolver_string(resolver, id);
+	if (!name)
+		return NULL;
+	resolver->kernel_name_id = id;
+	resolver->kernel_name = ts_demangle(resolver->demangler, name);
+	return resolver->kernel_name;
 }
 
 /* Operation ids count up: neighbours never collide. */

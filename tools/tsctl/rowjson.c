@@ -36,6 +36,8 @@ struct step {
 	const struct ts_column *column; /* FROM_COLUMN, FROM_NAMED_NUMBER */
 	const char *(*name)(uint32_t number);
 	enum source source;
+	uint64_t nothing; /* the column's value that stands for none */
+	bool has_nothing;
 };
 
 struct plan {
@@ -125,6 +127,31 @@ static const struct ts_column *find_column(const struct ts_row_schema *schema, c
 	return NULL;
 }
 
+/* 0 and TS_NO_DEVICE often stand for nothing; such a number is not shown. */
+static bool value_of_nothing(const struct ts_column *column, uint64_t *ret_value)
+{
+	static const char *const zero_is_none[] = {"graph",  "graph_node", "pool",
+						   "handle", "range_id",   "event"};
+
+	*ret_value = 0;
+	switch (column->role) {
+	case TS_ROLE_DEVICE:
+	case TS_ROLE_STREAM:
+		*ret_value = TS_NO_DEVICE;
+		return true;
+	case TS_ROLE_CONTEXT:
+	case TS_ROLE_OP:
+	case TS_ROLE_TIME:
+		return true;
+	default:
+		break;
+	}
+	for (size_t i = 0; i < TS_ARRAY_LEN(zero_is_none); i++)
+		if (!strcmp(column->name, zero_is_none[i]))
+			return true;
+	return false;
+}
+
 static void plan_step(struct step *step, const struct ts_row_schema *schema)
 {
 	const char *name = step->field->name;
@@ -148,8 +175,10 @@ static void plan_step(struct step *step, const struct ts_row_schema *schema)
 		return;
 	}
 	step->column = find_column(schema, name);
-	if (step->column)
-		step->source = FROM_COLUMN;
+	if (!step->column)
+		return;
+	step->source = FROM_COLUMN;
+	step->has_nothing = value_of_nothing(step->column, &step->nothing);
 }
 
 /* A column is shown by the field of its name; these are shown by others. */
@@ -232,31 +261,6 @@ size_t ts_rowjson_n_unshown(const struct ts_rowjson *rowjson)
 	return rowjson->n_unshown;
 }
 
-/* Whether a number says something: 0 and TS_NO_DEVICE often stand for nothing. */
-static bool means_something(const struct ts_column *column, uint64_t value)
-{
-	static const char *const zero_is_none[] = {"graph",  "graph_node", "pool",
-						   "handle", "range_id",   "event"};
-
-	switch (column->role) {
-	case TS_ROLE_DEVICE:
-	case TS_ROLE_STREAM:
-		return value != TS_NO_DEVICE;
-	case TS_ROLE_CONTEXT:
-	case TS_ROLE_OP:
-	case TS_ROLE_TIME:
-		return value != 0;
-	default:
-		break;
-	}
-	if (value)
-		return true;
-	for (size_t i = 0; i < TS_ARRAY_LEN(zero_is_none); i++)
-		if (!strcmp(column->name, zero_is_none[i]))
-			return false;
-	return true;
-}
-
 static void *member(struct ts_rowjson *rowjson, unsigned int offset)
 {
 	return rowjson->message.bytes + offset;
@@ -303,7 +307,7 @@ static void set_column(struct ts_rowjson *rowjson, const struct step *step, cons
 	if (step->column->role == TS_ROLE_STRING)
 		set_text(rowjson, step->field,
 			 ts_resolver_string(rowjson->resolver, (uint32_t)value));
-	else if (means_something(step->column, value))
+	else if (!step->has_nothing || value != step->nothing)
 		set_number(rowjson, step->field, value);
 }
 
