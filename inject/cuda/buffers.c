@@ -7,6 +7,21 @@
 
 #include "inject/cuda/buffers.h"
 
+/* Where more threads than that are without a buffer at once, two of them write to one: there is nothing better. */
+static uint8_t *take_discard(struct ts_buffers *buffers)
+{
+	uint32_t taken = __atomic_load_n(&buffers->discards_taken, __ATOMIC_RELAXED), i;
+
+	do {
+		if (taken == UINT32_MAX)
+			return buffers->discards[0];
+		i = (uint32_t)__builtin_ctz(~taken);
+		/* Acquire pairs with the release in ts_buffers_give(): zeroed. */
+	} while (!__atomic_compare_exchange_n(&buffers->discards_taken, &taken, taken | 1u << i,
+					      false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+	return buffers->discards[i];
+}
+
 uint8_t *ts_buffers_take(struct ts_buffers *buffers)
 {
 	uint8_t *buffer;
@@ -29,16 +44,21 @@ uint8_t *ts_buffers_take(struct ts_buffers *buffers)
 			return pages;
 	}
 	__atomic_sub_fetch(&buffers->n_mapped, 1, __ATOMIC_RELAXED);
-	return buffers->discard;
+	return take_discard(buffers);
 }
 
-void ts_buffers_give(struct ts_buffers *buffers, uint8_t *buffer)
+void ts_buffers_give(struct ts_buffers *buffers, uint8_t *buffer, size_t n_written)
 {
+	const bool is_discard = ts_buffers_is_discard(buffers, buffer);
+	const size_t n_bytes = is_discard ? TS_DISCARD_BYTES : TS_BUFFER_BYTES;
 	uint32_t i;
 
-	if (ts_buffers_is_discard(buffers, buffer))
+	memset(buffer, 0, n_written < n_bytes ? n_written : n_bytes);
+	if (is_discard) {
+		i = (uint32_t)((size_t)(buffer - buffers->discards[0]) / TS_DISCARD_BYTES);
+		__atomic_fetch_and(&buffers->discards_taken, ~(1u << i), __ATOMIC_RELEASE);
 		return;
-	memset(buffer, 0, TS_BUFFER_BYTES);
+	}
 	for (i = 0; i < TS_BUFFERS_KEPT; i++) {
 		uint8_t *none = NULL;
 

@@ -7,28 +7,37 @@
 
 #include "proto/abi/base.h"
 
-#define TS_BUFFER_BYTES	 (1024u * 1024)
-#define TS_BUFFERS_MAX	 256u /* CUPTI 13 keeps one for each thread */
-#define TS_BUFFERS_KEPT	 32u  /* of those given back; more are unmapped */
+/*
+ * CUPTI delivers a buffer when it is full, or flushed while nothing in it is under way: on a busy GPU that is when it
+ * is full. This much holds some 1600 kernels.
+ */
+#define TS_BUFFER_BYTES	 (256u * 1024)
+#define TS_BUFFERS_MAX	 1024u /* CUPTI 13 keeps one for each thread */
+#define TS_BUFFERS_KEPT	 32u   /* of those given back; more are unmapped */
 #define TS_DISCARD_BYTES 4096u
+#define TS_DISCARDS	 32u /* as many as a word has bits */
 
 struct ts_buffers {
 	uint8_t *kept[TS_BUFFERS_KEPT];
 	uint32_t n_mapped;
-	/* What CUPTI writes while the pool is exhausted; looked at by nobody. */
-	uint8_t discard[TS_DISCARD_BYTES] __attribute__((aligned(64)));
+	/*
+	 * What CUPTI writes to while the pool is exhausted; looked at by nobody. Several, for several threads may
+	 * want one at once: a bit for each that is taken.
+	 */
+	uint32_t discards_taken;
+	uint8_t discards[TS_DISCARDS][TS_DISCARD_BYTES] __attribute__((aligned(64)));
 };
 
 /*
- * A zeroed buffer; where there is none, the discard buffer, which is never NULL: NULL crashes some versions of CUPTI.
+ * A zeroed buffer; where there is none, a discard buffer, and never NULL: NULL crashes some versions of CUPTI.
  * ts_buffers_is_discard() tells it apart.
  */
 uint8_t *ts_buffers_take(struct ts_buffers *buffers);
 
-/* Takes it back. */
-void ts_buffers_give(struct ts_buffers *buffers, uint8_t *buffer);
+/* Takes it back, of which CUPTI wrote the first so many bytes. */
+void ts_buffers_give(struct ts_buffers *buffers, uint8_t *buffer, size_t n_written);
 
 static inline bool ts_buffers_is_discard(const struct ts_buffers *buffers, const uint8_t *buffer)
 {
-	return buffer == buffers->discard;
+	return buffer >= buffers->discards[0] && buffer < buffers->discards[TS_DISCARDS];
 }

@@ -94,7 +94,7 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 		count_dropped(shim, context, stream);
 		__atomic_fetch_add(&shim->flush.n_delivered, 1, __ATOMIC_RELAXED);
 	}
-	ts_buffers_give(&shim->buffers, buffer);
+	ts_buffers_give(&shim->buffers, buffer, valid_bytes);
 	ts_tls.busy = was_busy;
 	errno = saved_errno;
 }
