@@ -16,6 +16,10 @@
 
 #define DIRECTORY_DEFAULT "/var/lib/tracesmith"
 #define EXIT_USAGE	  2
+#define LIMIT_UNSET	  UINT64_MAX
+/* Of each file of a service, and of its disk. */
+#define SERVICE_MAX_FILE_BYTES (UINT64_C(64) << 30)
+#define SERVICE_KEEP_FREE      (UINT64_C(256) << 20)
 
 static const char help_text[] =
 	"Usage: tracesmithd [--directory DIR] [OPTION ...]\n"
@@ -38,6 +42,8 @@ static const char help_text[] =
 	"      --max-sessions N         processes at once (512)\n"
 	"      --max-sessions-user N    service: processes of one user at once (128)\n"
 	"      --max-session-bytes N    shared memory of one process (8589934592)\n"
+	"      --max-file-bytes N       a file ends there (service: 68719476736, else no limit)\n"
+	"      --keep-free N            bytes of the disk left free (service: 268435456, else 0)\n"
 	"      --log LEVEL              none, error, warning, info, debug\n"
 	"      --help, --version\n"
 	"\n"
@@ -61,6 +67,8 @@ enum option_key {
 	OPTION_MAX_SESSIONS,
 	OPTION_MAX_SESSIONS_USER,
 	OPTION_MAX_SESSION_BYTES,
+	OPTION_MAX_FILE_BYTES,
+	OPTION_KEEP_FREE,
 	OPTION_LOG,
 	OPTION_HELP,
 	OPTION_VERSION,
@@ -84,6 +92,8 @@ static const struct option long_options[] = {
 	{"max-sessions", required_argument, NULL, OPTION_MAX_SESSIONS},
 	{"max-sessions-user", required_argument, NULL, OPTION_MAX_SESSIONS_USER},
 	{"max-session-bytes", required_argument, NULL, OPTION_MAX_SESSION_BYTES},
+	{"max-file-bytes", required_argument, NULL, OPTION_MAX_FILE_BYTES},
+	{"keep-free", required_argument, NULL, OPTION_KEEP_FREE},
 	{"log", required_argument, NULL, OPTION_LOG},
 	{"help", no_argument, NULL, OPTION_HELP},
 	{"version", no_argument, NULL, OPTION_VERSION},
@@ -239,6 +249,11 @@ static int parse_option(struct arguments *arguments, int key, const char *value)
 	case OPTION_MAX_SESSION_BYTES:
 		return parse_number("--max-session-bytes", value, TS_SESSION_MAX_BYTES,
 				    &server->limits.max_session_bytes);
+	case OPTION_MAX_FILE_BYTES:
+		return parse_number("--max-file-bytes", value, INT64_MAX,
+				    &server->limits.max_file_bytes);
+	case OPTION_KEEP_FREE:
+		return parse_number("--keep-free", value, INT64_MAX, &server->limits.keep_free);
 	case OPTION_LOG:
 		arguments->log_set = true;
 		return parse_log(value, &arguments->log);
@@ -262,6 +277,14 @@ static int check_arguments(struct arguments *arguments)
 {
 	struct ts_server_options *server = &arguments->server;
 
+	if (server->mode != TS_SERVER_SERVICE) {
+		/* The file is the user's own, and so is the disk. */
+		if (server->limits.max_file_bytes == LIMIT_UNSET)
+			server->limits.max_file_bytes = 0;
+		if (server->limits.keep_free == LIMIT_UNSET)
+			server->limits.keep_free = 0;
+	}
+
 	switch (server->mode) {
 	case TS_SERVER_PRIVATE:
 		if (server->inject_fd < 0 || !server->output)
@@ -275,6 +298,10 @@ static int check_arguments(struct arguments *arguments)
 		return 0;
 	case TS_SERVER_SERVICE:
 	default:
+		if (server->limits.max_file_bytes == LIMIT_UNSET)
+			server->limits.max_file_bytes = SERVICE_MAX_FILE_BYTES;
+		if (server->limits.keep_free == LIMIT_UNSET)
+			server->limits.keep_free = SERVICE_KEEP_FREE;
 		if (server->output)
 			return usage_error(
 				"--output is for --record and --private; a service has --directory",
@@ -320,6 +347,8 @@ int main(int argc, char **argv)
 	};
 	int key, r;
 
+	arguments.server.limits.max_file_bytes = LIMIT_UNSET;
+	arguments.server.limits.keep_free = LIMIT_UNSET;
 	while ((key = getopt_long(argc, argv, "", long_options, NULL)) >= 0) {
 		r = parse_option(&arguments, key, optarg);
 		if (r)

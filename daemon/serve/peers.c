@@ -107,6 +107,12 @@ static int peer_own_recording(struct ts_peer *peer, const char *program)
 	return ts_recording_new(path, true, 0600, NULL, &peer->recording);
 }
 
+static void peer_limit(const struct ts_server *server, struct ts_recording *recording)
+{
+	recording->max_bytes = server->options.limits.max_file_bytes;
+	recording->keep_free = server->options.limits.keep_free;
+}
+
 static int peer_recording(struct ts_peer *peer, const char *program)
 {
 	struct ts_server *server = peer->server;
@@ -116,9 +122,11 @@ static int peer_recording(struct ts_peer *peer, const char *program)
 		return 0;
 	if (server->options.mode == TS_SERVER_SERVICE) {
 		r = peer_own_recording(peer, program);
-		if (!r)
-			peer->recording->uid = peer->credentials.uid;
-		return r;
+		if (r)
+			return r;
+		peer->recording->uid = peer->credentials.uid;
+		peer_limit(server, peer->recording);
+		return 0;
 	}
 	if (!server->recording) {
 		r = ts_recording_new(server->options.output, true, 0666, server->options.program,
@@ -126,6 +134,7 @@ static int peer_recording(struct ts_peer *peer, const char *program)
 		if (r)
 			return r;
 		server->recording->uid = getuid();
+		peer_limit(server, server->recording);
 	}
 	peer->recording = server->recording;
 	return 0;
@@ -239,6 +248,9 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		ts_log(TS_LOG_ERROR, "cannot record pid %d: %s", peer->credentials.pid,
 		       strerror(-r));
 		ts_memory_close(&memory);
+		/* A service's file is this session's, which never was. */
+		if (server->options.mode == TS_SERVER_SERVICE && peer->recording)
+			ts_recording_discard(peer->recording);
 		peer_refuse(peer, r, strerror(-r));
 		return;
 	}
@@ -442,6 +454,18 @@ int ts_peer_new(struct ts_server *server, int fd, const struct ucred *credential
 	return 0;
 }
 
+/* No row but the clock's, nothing lost, no reason. */
+static bool peer_is_empty(const struct ts_recording *recording)
+{
+	uint64_t n = recording->empty_reason;
+
+	for (unsigned i = 0; i < TS_ROW_EVENT_COUNT; i++)
+		n += i == TS_ROW_CLOCK ? 0 : recording->counts[i];
+	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
+		n += recording->lost[i];
+	return !n;
+}
+
 /*
  * The session is over. A file of its own is finished before the process is told that all is done:
  * who waits for DONE finds it complete.
@@ -451,8 +475,10 @@ static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, con
 	struct ts_server *server = peer->server;
 	struct ts_recording *recording = peer->recording;
 	bool own = server->options.mode != TS_SERVER_RECORD;
+	bool empty;
 
 	ts_server_account(server, recording, peer->session, how);
+	empty = peer_is_empty(recording);
 	ts_session_free(ts_take_ptr(peer->session));
 	if (own) {
 		off_t end;
@@ -460,6 +486,9 @@ static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, con
 		if (ts_recording_finish(recording))
 			ts_log(TS_LOG_ERROR, "%s is not whole: %s", recording->path,
 			       strerror(-recording->error));
+		/* Nothing was done on a GPU, and nothing went wrong: there is nothing to keep. */
+		if (server->options.mode == TS_SERVER_SERVICE && empty)
+			ts_recording_discard(recording);
 		end = lseek(recording->read_fd, 0, SEEK_END);
 		server->n_bytes += end > 0 ? (uint64_t)end : 0;
 	}

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 
 #include "daemon/util/error.h"
@@ -128,6 +129,21 @@ int ts_recording_finish(struct ts_recording *recording)
 	/* Frees the lock by which readers know that it grows. */
 	ts_sbt_writer_free(ts_take_ptr(recording->writer));
 	return recording->error;
+}
+
+bool ts_recording_full(const struct ts_recording *recording)
+{
+	struct statvfs disk;
+
+	if (recording->max_bytes && ts_sbt_writer_bytes(recording->writer) >= recording->max_bytes)
+		return true;
+	return recording->keep_free && !fstatvfs(recording->read_fd, &disk) &&
+	       (uint64_t)disk.f_bavail * disk.f_frsize < recording->keep_free;
+}
+
+void ts_recording_discard(struct ts_recording *recording)
+{
+	unlink(recording->path);
 }
 
 int ts_recording_open(const struct ts_recording *recording, int *ret_fd)

@@ -19,6 +19,8 @@ struct ts_recording {
 	char *path;  /* as it was created */
 	int read_fd; /* another open file description: what readers are given is made from it */
 	uid_t uid;   /* whose sessions it holds, in a service; who started it otherwise */
+	uint64_t max_bytes; /* 0: no limit, as keep_free */
+	uint64_t keep_free; /* bytes of the file system that stay free */
 	bool finished;
 	int error; /* of the writer: why the file is not whole */
 
@@ -47,6 +49,11 @@ void ts_recording_free(struct ts_recording *recording);
 
 /* Ends the file. Idempotent. Returns the writer's error, which is also kept. */
 int ts_recording_finish(struct ts_recording *recording);
+
+/* Whether the file may not grow on: by its size, or by what is left of the disk. Any thread. */
+bool ts_recording_full(const struct ts_recording *recording);
+/* Nobody needs the file: takes its name away. */
+void ts_recording_discard(struct ts_recording *recording);
 
 /* A descriptor of the file for a reader: read-only, with a position of its own. */
 int ts_recording_open(const struct ts_recording *recording, int *ret_fd);

@@ -489,6 +489,8 @@ static int server_open(struct ts_server *server)
 			return ts_error_trace(r);
 		}
 		server->recording->uid = getuid();
+		server->recording->max_bytes = options->limits.max_file_bytes;
+		server->recording->keep_free = options->limits.keep_free;
 		r = server_describe(server);
 		r = r ?: server_open_inject(server);
 		r = r ?: server_nonblocking(options->control_fd);

@@ -27,7 +27,9 @@ struct ts_server_limits {
 	uint32_t max_sessions_user; /* at once, of one uid; a service's */
 	uint32_t max_connections;   /* to the inject socket, without a session yet */
 	uint32_t max_clients;	    /* of the control socket */
-	uint64_t max_session_bytes; /* of shared memory */
+	uint64_t max_session_bytes; /* of shared memory, which is the process's own */
+	uint64_t max_file_bytes;    /* 0: none */
+	uint64_t keep_free;	    /* of the file system; 0: nothing */
 };
 
 #define TS_SERVER_LIMITS_DEFAULT                                                       \

@@ -22,6 +22,9 @@ static int sink_stack(void *data, const uint64_t *frames, uint32_t n_frames, uin
 
 	if (r == TS_SBT_E_FULL) {
 		r = ts_session_write(s);
+		/* At its limit the file takes this one still; the next write ends the session. */
+		if (r == SESSION_E_FULL)
+			r = 0;
 		r = r
 			    ?: ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,
 							       flags & TS_STACK_TRUNCATED, ret_id);

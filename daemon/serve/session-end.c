@@ -34,7 +34,6 @@ static int session_drain_to_end(struct ts_session *s, bool *ret_bad)
 	uint64_t begin = session_drained_bytes(s), n_most;
 	int r;
 
-	s->ending = true;
 	do {
 		r = ts_session_round(s, &n_most);
 		if (r == SESSION_E_BAD_PEER) {
@@ -126,7 +125,7 @@ static void session_take_state(struct ts_session *s)
 }
 
 /* The last rows: what is missing, and what became of the session. */
-static int session_close(struct ts_session *s, enum ts_session_end how)
+static int session_close(struct ts_session *s, enum ts_session_end how, bool full)
 {
 	uint64_t n_api, n_device;
 	int r;
@@ -140,7 +139,9 @@ static int session_close(struct ts_session *s, enum ts_session_end how)
 		    ?: ts_session_lose(s, TS_LOSS_CLOCK_BACKWARD,
 				       s->host_clock.n_backward + s->cupti_clock.n_backward,
 				       s->start_ns);
-	r = r ?: ts_session_lose(s, TS_LOSS_UNDRAINED, session_count_undrained(s), s->loss_ns);
+	r = r
+		    ?: ts_session_lose(s, full ? TS_LOSS_DISK : TS_LOSS_UNDRAINED,
+				       session_count_undrained(s) + full, s->loss_ns);
 	if (how == TS_SESSION_END_BAD_DATA)
 		r = r ?: ts_session_lose(s, TS_LOSS_BAD_RECORD, 1, s->loss_ns);
 	session_take_state(s);
@@ -153,22 +154,23 @@ static int session_close(struct ts_session *s, enum ts_session_end how)
 
 enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_session_end how)
 {
-	bool bad = r == SESSION_E_BAD_PEER;
+	bool bad = r == SESSION_E_BAD_PEER, full = r == SESSION_E_FULL;
 
+	s->ending = true;
 	if (!r && how == TS_SESSION_END_STOPPED) {
 		r = session_stop(s);
 		bad = r == SESSION_E_BAD_PEER;
 		/* It may have said goodbye, or died, meanwhile. */
 		how = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
 	}
-	if (r >= 0)
+	if (r >= 0 && !full)
 		r = session_drain_to_end(s, &bad);
 	__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD, __ATOMIC_RELAXED);
 	if (bad)
 		how = TS_SESSION_END_BAD_DATA;
-	else if (session_late(s))
+	else if (full || session_late(s))
 		how = TS_SESSION_END_DAEMON;
-	if (r >= 0 && session_close(s, how) >= 0)
+	if (r >= 0 && session_close(s, how, full) >= 0)
 		return how;
 	/* What was drained but not written, and what lies in the rings, is lost to the disk. */
 	ts_session_count_lost(s, TS_LOSS_DISK,

@@ -56,7 +56,7 @@ struct ts_session {
 	struct ts_loss_seen lost_control;
 	uint64_t *checkpoint; /* session_checkpoint, then a position for each shard */
 	uint32_t n_claimed;
-	bool dirty;	       /* something came since the last seal */
+	bool dirty;	       /* something is to be written */
 	uint64_t dirty_ns;     /* since when */
 	uint64_t loss_ns;      /* last look at the counters */
 	uint64_t unjoined_api; /* already written as rows */
@@ -84,6 +84,7 @@ void *ts_session_thread(void *session);
 
 #define MS_NS		   UINT64_C(1000000)
 
+#define SESSION_E_FULL	   2 /* the file has come to its limit */
 #define SESSION_E_BAD_PEER 1 /* why says what it did: it alone is dropped */
 
 int ts_session_bad(struct ts_session *s, const char *why);
@@ -105,6 +106,8 @@ void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms);
 bool ts_session_flushed(struct ts_session *s);
 int ts_session_look_for_losses(struct ts_session *s);
 void ts_session_count_lost(struct ts_session *s, unsigned reason, uint64_t count);
+/* Gives back what was taken and needs no writing: padding. */
+void ts_session_release(struct ts_session *s);
 /* Drains, writes and closes; r is what the last round returned. Returns how it ended. */
 enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_session_end how);
 /* Reads what was newly published in the arena. */

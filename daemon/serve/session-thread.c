@@ -55,7 +55,7 @@ void ts_session_dirty(struct ts_session *s)
 
 /* ---- writing ---- */
 
-static void session_release(struct ts_session *s)
+void ts_session_release(struct ts_session *s)
 {
 	for (uint32_t i = 0; i < s->n_claimed; i++) {
 		struct session_shard *shard = &s->shards[i];
@@ -89,8 +89,8 @@ int ts_session_write(struct ts_session *s)
 	if (r)
 		return ts_session_write_failed(s, r);
 	s->dirty = false;
-	session_release(s);
-	return 0;
+	ts_session_release(s);
+	return s->ending || !ts_recording_full(s->recording) ? 0 : SESSION_E_FULL;
 }
 
 int ts_session_add_row(struct ts_session *s, unsigned type, const void *row)
@@ -222,7 +222,6 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 	/* Written before the owner's first commit, which the acquire of the head has seen. */
 	thread = __atomic_load_n(&memory->thread, __ATOMIC_RELAXED);
 	s->rows.thread = ts_id_map_get(&s->arena.threads, thread);
-	ts_session_dirty(s);
 	while (shard->position != shard->head && shard->position - turn_begin < turn_bytes) {
 		uint64_t begin = shard->position, n_passed;
 		const struct ts_record *record;
@@ -238,6 +237,7 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 			/* Only ever the end: ts_drain_copy() gave whole records. */
 			if (ts_record_next(s->drain.buffer, n_bytes, &off, &record))
 				break;
+			ts_session_dirty(s);
 			r = session_record(s, shard, record);
 			if (r)
 				return r;
@@ -245,10 +245,12 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 		shard->position = begin + n_passed;
 		if (ts_sbt_session_writer_pending_rows(s->writer) >= SEAL_ROWS ||
 		    shard->position - shard->released > s->memory.ring_bytes / 2) {
+			/* Nothing but padding came: there is nothing to write. */
+			if (!s->dirty)
+				ts_session_release(s);
 			r = ts_session_write(s);
 			if (r)
 				return r;
-			ts_session_dirty(s);
 		}
 	}
 	return 0;

@@ -414,3 +414,101 @@ TS_TEST(refused_is_told)
 	producer_deinit(&p);
 	recording_end(&r);
 }
+
+/* ---- what it costs ---- */
+
+static uint64_t directory_bytes(const char *path, unsigned *ret_n_files)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	struct stat status;
+	uint64_t n_bytes = 0;
+
+	ts_check(dir != NULL);
+	*ret_n_files = 0;
+	while ((entry = readdir(dir)))
+		if (strstr(entry->d_name, ".sbt") &&
+		    !fstatat(dirfd(dir), entry->d_name, &status, 0)) {
+			n_bytes += (uint64_t)status.st_size;
+			++*ret_n_files;
+		}
+	closedir(dir);
+	return n_bytes;
+}
+
+/* Rings full of padding come as fast as they are released: the file does not grow by them. */
+TS_TEST(padding_writes_nothing)
+{
+	struct ts_record *pad;
+	struct ts_shard *shard;
+	struct service s;
+	struct producer p;
+	unsigned n_files;
+	int fd;
+
+	service_begin(&s);
+	fd = socket_connect(s.inject, SOCK_SEQPACKET);
+	producer_init(&p, 1, true);
+	producer_claim(&p, 0, 1, "main");
+	shard = producer_shard(&p, 0);
+	for (uint32_t off = 0; off < PRODUCER_RING_BYTES; off += 65536) {
+		pad = (struct ts_record *)((uint8_t *)(shard + 1) + off);
+		pad->n_words = 65536 / 8;
+		pad->type = TS_RECORD_PAD;
+	}
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	for (uint64_t head = 0, i = 0; i < 500; i++) {
+		head += PRODUCER_RING_BYTES / 8 * 5;
+		while (head - __atomic_load_n(&shard->released, __ATOMIC_ACQUIRE) >
+		       PRODUCER_RING_BYTES) {
+			__atomic_add_fetch(&p.control->doorbell, 1, __ATOMIC_RELEASE);
+			syscall(SYS_futex, &p.control->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+			usleep(100);
+		}
+		__atomic_store_n(&shard->head, head, __ATOMIC_RELEASE);
+	}
+	ts_check(directory_bytes(s.directory, &n_files) < 65536);
+	/* Nor is there anything to keep of it. */
+	producer_say(fd, TS_HANDSHAKE_BYE);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
+	ts_check_int(directory_bytes(s.directory, &n_files), 0);
+	close(fd);
+	producer_deinit(&p);
+	service_end(&s);
+}
+
+/* A file comes to its limit: the process is told to stop, and the trace says what it lacks. */
+static void check_limit(const char *option, const char *value)
+{
+	Ts__Rpc__Answer *answer;
+	struct recording r;
+	struct producer p;
+	uint32_t n = 0;
+	int fd;
+
+	recording_begin_with(&r, option, value);
+	fd = socket_connect(r.socket, SOCK_SEQPACKET);
+	producer_init(&p, 1, true);
+	producer_claim(&p, 0, 1, "main");
+	for (; n < 10000; n++)
+		put_api(&p, 0);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_STOP);
+	ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+	ts_check(summary_lost(answer->summary, "disk") > 0);
+	ts_check(summary_count(answer->summary, "api") + summary_lost(answer->summary, "disk") >=
+		 n);
+	ts_check(answer->summary->bytes < 1024 * 1024);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	close(fd);
+	producer_deinit(&p);
+	recording_end(&r);
+}
+
+TS_TEST(file_at_its_limit)
+{
+	check_limit("--max-file-bytes", "1000");
+	check_limit("--keep-free", "1000000000000000");
+}
