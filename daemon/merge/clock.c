@@ -23,7 +23,7 @@ void ts_clock_table_deinit(struct ts_clock_table *table)
 
 static const struct ts_clock_pair *clock_pair(const struct ts_clock_table *table, uint32_t i)
 {
-	return &table->pairs[(table->first + i) % TS_CLOCK_TABLE_PAIRS];
+	return &table->pairs[i];
 }
 
 bool ts_clock_table_last(const struct ts_clock_table *table, struct ts_clock_pair *ret_pair)
@@ -43,6 +43,20 @@ static uint64_t clock_rate(const struct ts_clock_pair *a, const struct ts_clock_
 	return rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
 }
 
+/*
+ * Makes room: of the older three quarters every second pair goes, never the first. The further back, the
+ * wider apart: an oscillator's rate hardly changes over what lies between.
+ */
+static void clock_thin(struct ts_clock_table *table)
+{
+	uint32_t n_old = table->n / 4 * 3, n = 0;
+
+	for (uint32_t i = 0; i < table->n; i++)
+		if (i >= n_old || i % 2 == 0)
+			table->pairs[n++] = table->pairs[i];
+	table->n = n;
+}
+
 void ts_clock_table_add(struct ts_clock_table *table, const struct ts_clock_pair *pair)
 {
 	struct ts_clock_pair last;
@@ -58,12 +72,9 @@ void ts_clock_table_add(struct ts_clock_table *table, const struct ts_clock_pair
 			return;
 		}
 	}
-	if (table->n == TS_CLOCK_TABLE_PAIRS) {
-		table->first = (table->first + 1) % TS_CLOCK_TABLE_PAIRS;
-		table->n--;
-	}
-	table->pairs[(table->first + table->n) % TS_CLOCK_TABLE_PAIRS] = *pair;
-	table->n++;
+	if (table->n == TS_CLOCK_TABLE_PAIRS)
+		clock_thin(table);
+	table->pairs[table->n++] = *pair;
 	if (pair->error_ns > table->max_error_ns)
 		table->max_error_ns = pair->error_ns;
 	/* No cached segment: the last one may have been open-ended, and the new pair ends it. */
@@ -111,7 +122,9 @@ uint64_t ts_clock_table_search(struct ts_clock_table *table, uint64_t ticks)
 		return ticks;
 	from = clock_pair(table, 0);
 	if (ticks < from->ticks) {
-		uint64_t rate = table->n > 1 ? clock_rate(from, clock_pair(table, 1)) : table->rate;
+		/* Over all that is known: one segment's rate is as rough as its two pairs. */
+		uint64_t rate = table->n > 1 ? clock_rate(from, clock_pair(table, table->n - 1))
+					     : table->rate;
 
 		back = ((unsigned __int128)(from->ticks - ticks) * rate) >> 48;
 		return back < from->monotonic_ns ? from->monotonic_ns - (uint64_t)back : 0;

@@ -12,11 +12,10 @@
 #include "proto/abi/base.h"
 #include "proto/abi/clock.h"
 
-#define TS_CLOCK_TABLE_PAIRS 1024u /* a hundred seconds of snapshots; older ones are forgotten */
+#define TS_CLOCK_TABLE_PAIRS 1024u /* from the first on, older ones thinned out */
 
 struct ts_clock_table {
-	struct ts_clock_pair *pairs; /* in order of both; a ring of TS_CLOCK_TABLE_PAIRS */
-	uint32_t first;
+	struct ts_clock_pair *pairs; /* in order of both; room for TS_CLOCK_TABLE_PAIRS */
 	uint32_t n;
 	uint64_t n_backward; /* epochs begun because the clock went back */
 	uint64_t max_error_ns;

@@ -25,6 +25,22 @@ static inline uint64_t rows_time_or_0(struct ts_rows *rows, unsigned clock, uint
 	return ticks ? rows_time(rows, clock, ticks) : 0;
 }
 
+/* What is only told beside a row is left out where it cannot be. */
+static inline uint64_t rows_plausible(const struct ts_rows *rows, uint64_t ns)
+{
+	return ns >= rows->earliest_ns && ns <= rows->latest_ns ? ns : 0;
+}
+
+/* 0, where there is no such time, is no lie. */
+static int rows_check_times(const struct ts_rows *rows, uint64_t start_ns, uint64_t end_ns)
+{
+	if (ts_unlikely(start_ns && (start_ns < rows->earliest_ns || start_ns > rows->latest_ns)))
+		return TS_ROWS_E_TIME;
+	if (ts_unlikely(end_ns && (end_ns < start_ns || end_ns > rows->latest_ns)))
+		return TS_ROWS_E_TIME;
+	return 0;
+}
+
 static inline uint32_t rows_string(const struct ts_rows *rows, uint32_t id)
 {
 	return ts_id_map_get(&rows->ids->strings, id);
@@ -52,8 +68,6 @@ static void rows_api(struct ts_rows *rows, const struct ts_record_api *from, str
 		.cbid = from->cbid,
 		.flags = from->record.flags,
 	};
-	ts_join_api(rows->join, from->op_id, from->nested_op_id,
-		    from->record.flags & TS_API_EXPECTS_DEVICE);
 }
 
 static void rows_kernel(struct ts_rows *rows, const struct ts_record_kernel *from,
@@ -64,14 +78,14 @@ static void rows_kernel(struct ts_rows *rows, const struct ts_record_kernel *fro
 	*to = (struct ts_row_kernel){
 		.start_ns = rows_time_or_0(rows, clock, from->record.time),
 		.end_ns = rows_time_or_0(rows, clock, from->end),
-		.op_id = ts_join_device(rows->join, from->op_id),
+		.op_id = from->op_id,
 		.device = from->place.device,
 		.context = from->place.context,
 		.stream = from->place.stream,
 		.graph = from->place.graph,
 		.graph_node = from->place.graph_node,
-		.queued_ns = rows_time_or_0(rows, clock, from->queued),
-		.submitted_ns = rows_time_or_0(rows, clock, from->submitted),
+		.queued_ns = rows_plausible(rows, rows_time_or_0(rows, clock, from->queued)),
+		.submitted_ns = rows_plausible(rows, rows_time_or_0(rows, clock, from->submitted)),
 		.name = rows_string(rows, from->name),
 		.grid_x = from->grid[0],
 		.grid_y = from->grid[1],
@@ -100,7 +114,7 @@ static void rows_memcpy(struct ts_rows *rows, const struct ts_record_memcpy *fro
 	*to = (struct ts_row_memcpy){
 		.start_ns = rows_time_or_0(rows, clock, from->record.time),
 		.end_ns = rows_time_or_0(rows, clock, from->end),
-		.op_id = ts_join_device(rows->join, from->op_id),
+		.op_id = from->op_id,
 		.device = from->place.device,
 		.context = from->place.context,
 		.stream = from->place.stream,
@@ -126,7 +140,7 @@ static void rows_memset(struct ts_rows *rows, const struct ts_record_memset *fro
 	*to = (struct ts_row_memset){
 		.start_ns = rows_time_or_0(rows, clock, from->record.time),
 		.end_ns = rows_time_or_0(rows, clock, from->end),
-		.op_id = ts_join_device(rows->join, from->op_id),
+		.op_id = from->op_id,
 		.device = from->place.device,
 		.context = from->place.context,
 		.stream = from->place.stream,
@@ -404,7 +418,8 @@ static const uint8_t rows_record_bytes[TS_RECORD_COUNT] = {
 TS_STATIC_ASSERT((int)TS_RECORD_COUNT == (int)TS_ROW_EVENT_COUNT, "one row type per record type");
 TS_STATIC_ASSERT((int)TS_RECORD_YIELD == (int)TS_ROW_YIELD, "in the same order");
 
-int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record, union ts_row_any *ret_row)
+static int rows_fill(struct ts_rows *rows, const struct ts_record *record,
+		     union ts_row_any *ret_row)
 {
 	/* The largest record's room: for one that an older writer made shorter. */
 	uint64_t padded[sizeof(struct ts_record_kernel) / 8];
@@ -484,4 +499,49 @@ int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record, union 
 		break;
 	}
 	return TS_ROWS_E_UNKNOWN;
+}
+
+/* As it was told: ts_row_end_ns() would set one right that lies before the start. */
+static uint64_t rows_raw_end(const union ts_row_any *row)
+{
+	return row->api.end_ns;
+}
+
+TS_ASSERT_FIELD(struct ts_row_api, end_ns, 8);
+
+/* Its two halves are joined only once the row is known to be good. */
+static void rows_join(struct ts_rows *rows, unsigned type, union ts_row_any *row)
+{
+	switch (type) {
+	case TS_RECORD_API:
+		ts_join_api(rows->join, row->api.op_id, row->api.nested_op_id,
+			    row->api.flags & TS_API_EXPECTS_DEVICE);
+		break;
+	case TS_RECORD_KERNEL:
+		row->kernel.op_id = ts_join_device(rows->join, row->kernel.op_id);
+		break;
+	case TS_RECORD_MEMCPY:
+		row->memcpy_.op_id = ts_join_device(rows->join, row->memcpy_.op_id);
+		break;
+	case TS_RECORD_MEMSET:
+		row->memset_.op_id = ts_join_device(rows->join, row->memset_.op_id);
+		break;
+	default:
+		break;
+	}
+}
+
+int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record, union ts_row_any *ret_row)
+{
+	const struct ts_row_schema *schema;
+	int r = rows_fill(rows, record, ret_row);
+
+	if (r)
+		return r;
+	schema = ts_row_schema(record->type);
+	r = rows_check_times(rows, ts_row_start_ns(ret_row),
+			     schema->has_end ? rows_raw_end(ret_row) : 0);
+	if (!r)
+		rows_join(rows, record->type, ret_row);
+	return r;
 }

@@ -19,6 +19,9 @@ struct ts_rows {
 	const struct ts_arena_reader *ids;
 	struct ts_join *join;
 	uint32_t thread; /* the file's id of the shard's owner */
+	/* Times outside are nobody's: the record is bad. */
+	uint64_t earliest_ns;
+	uint64_t latest_ns;
 };
 
 /* Room for any row. */
@@ -48,6 +51,7 @@ union ts_row_any {
 
 #define TS_ROWS_E_UNKNOWN 1 /* a type that this version does not know: count as UNKNOWN_RECORD */
 #define TS_ROWS_E_BAD	  2 /* a clock or a value that cannot be: count as BAD_RECORD */
+#define TS_ROWS_E_TIME	  3 /* times that cannot be: count as BAD_TIME */
 
 /*
  * Fills *ret_row; the row's type is the record's. `record` passed ts_record_next(): its fixed words

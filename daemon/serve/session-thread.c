@@ -14,11 +14,13 @@
 #include "daemon/serve/session-internal.h"
 #include "daemon/util/error.h"
 
-#define ROUND_MIN_MS	    10u	 /* between looks while records flow */
-#define ROUND_MAX_MS	    100u /* while none do */
-#define SEAL_ROWS	    65536u
-#define CLOCK_SPACING_NS    (20 * MS_NS) /* of pairs in the table */
-#define CLOCK_STORED_NS	    (90 * MS_NS) /* of pairs in the trace: at most 100 ms apart */
+#define ROUND_MIN_MS	 10u  /* between looks while records flow */
+#define ROUND_MAX_MS	 100u /* while none do */
+#define SEAL_ROWS	 65536u
+#define CLOCK_SPACING_NS (20 * MS_NS) /* of pairs in the table */
+#define CLOCK_STORED_NS	 (90 * MS_NS) /* of pairs in the trace: at most 100 ms apart */
+/* A virtual device's timeline runs ahead of its host's. */
+#define ROW_AHEAD_NS	    (60000 * MS_NS)
 #define LOSS_LOOK_NS	    (100 * MS_NS)
 #define CHECKPOINT_VERSION  1u
 #define CHECKPOINT_N_HEADER 4u
@@ -189,6 +191,7 @@ static int session_record(struct ts_session *s, struct session_shard *shard,
 	if (ts_unlikely(r))
 		return ts_session_lose(s,
 				       r == TS_ROWS_E_UNKNOWN ? TS_LOSS_UNKNOWN_RECORD
+				       : r == TS_ROWS_E_TIME  ? TS_LOSS_BAD_TIME
 							      : TS_LOSS_BAD_RECORD,
 				       1, s->loss_ns);
 	if (record->type >= TS_RECORD_KERNEL && record->type <= TS_RECORD_MEMSET)
@@ -349,6 +352,7 @@ int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
 
 	if (ts_guard_hit(s->memory.guard))
 		return ts_session_bad(s, "its memory cannot be had");
+	s->rows.latest_ns = ts_clock_monotonic_ns() + ROW_AHEAD_NS;
 	r = r ?: session_clock(s, *ret_n_most != 0);
 	r = r ?: ts_session_read_arena(s);
 	r = r ?: session_drain_shards(s);

@@ -14,6 +14,9 @@
 #include "daemon/serve/session-internal.h"
 #include "daemon/util/error.h"
 
+/* What happened before the session, but is told in it: a context that was there. */
+#define ROW_BEHIND_NS (UINT64_C(3600) * 1000000000)
+
 static void session_wake(struct ts_session *s)
 {
 	__atomic_add_fetch(&s->memory.control->doorbell, 1, __ATOMIC_RELEASE);
@@ -80,6 +83,7 @@ static int session_init(struct ts_session *s)
 	s->rows.ids = &s->arena;
 	s->rows.join = s->join;
 	s->loss_ns = s->start_ns;
+	s->rows.earliest_ns = s->start_ns > ROW_BEHIND_NS ? s->start_ns - ROW_BEHIND_NS : 1;
 	s->row = (struct ts_row_session){
 		.pid = s->options.peer.pid > 0 ? (uint32_t)s->options.peer.pid : s->memory.pid,
 		.parent_pid = s->memory.parent_session_pid,

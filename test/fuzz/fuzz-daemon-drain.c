@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
 	struct ts_arena_reader ids;
 	struct ts_clock_table tsc, cupti;
-	struct ts_rows rows = {.ids = &ids, .thread = 1};
+	struct ts_rows rows = {.ids = &ids, .thread = 1, .latest_ns = UINT64_MAX};
 	uint64_t position, head;
 	uint8_t *bytes;
 	int fd;

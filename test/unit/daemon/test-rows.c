@@ -32,6 +32,7 @@ static void fixture_init(struct fixture *f)
 	f->rows.clocks[TS_CLOCK_TSC] = &f->tsc;
 	f->rows.clocks[TS_CLOCK_CUPTI] = &f->cupti;
 	f->rows.thread = 9;
+	f->rows.latest_ns = UINT64_MAX;
 }
 
 static void fixture_deinit(struct fixture *f)
@@ -182,6 +183,40 @@ TS_TEST(shorter_and_longer_records)
 	*record = (struct ts_record)HEADER(sizeof(words), TS_RECORD_COUNTER, TS_CLOCK_MONOTONIC, 5);
 	ts_check_int(ts_rows_convert(&f.rows, record, &f.row), 0);
 	ts_check_int(f.row.counter.thread, 9);
+	fixture_deinit(&f);
+}
+
+/* Times that nothing can have happened at are nobody's, and join nothing. */
+TS_TEST(impossible_times)
+{
+	struct ts_record_kernel record = {
+		.record = HEADER(sizeof(record), TS_RECORD_KERNEL, TS_CLOCK_MONOTONIC, 1000),
+		.end = UINT64_MAX - 5,
+		.op_id = 3,
+		.queued = 10,
+		.submitted = 900,
+	};
+	uint64_t n_api, n_device;
+	struct fixture f;
+
+	fixture_init(&f);
+	f.rows.earliest_ns = 500;
+	f.rows.latest_ns = 5000;
+	ts_check_int(ts_rows_convert(&f.rows, &record.record, &f.row), TS_ROWS_E_TIME);
+	record.end = 999;
+	ts_check_int(ts_rows_convert(&f.rows, &record.record, &f.row), TS_ROWS_E_TIME);
+	record.end = 1001;
+	record.record.time = 499;
+	ts_check_int(ts_rows_convert(&f.rows, &record.record, &f.row), TS_ROWS_E_TIME);
+	ts_join_count(f.rows.join, true, &n_api, &n_device);
+	ts_check_int(n_device, 0);
+	record.record.time = 1000;
+	ts_check_int(ts_rows_convert(&f.rows, &record.record, &f.row), 0);
+	ts_check_int(f.row.kernel.queued_ns, 0);
+	ts_check_int(f.row.kernel.submitted_ns, 900);
+	/* No time at all is what it says. */
+	record.record.time = record.end = 0;
+	ts_check_int(ts_rows_convert(&f.rows, &record.record, &f.row), 0);
 	fixture_deinit(&f);
 }
 
