@@ -67,6 +67,7 @@ class Gpu(harness.Case):
         'pipeline': [],
         'threads': [],
         'devices': [],
+        'graph': [],
         'exits': ['_exit', '9'],
     }
     statuses = {'exits': 9}

@@ -151,6 +151,10 @@ TS_TEST(events_fork_and_join_a_capture)
 		ok(cuStreamSynchronize(i % 2 ? s1 : NULL));
 		ts_check(out[0] == 1 && out[16] == 2 && out[32] == 3);
 	}
+	ok(cuGraphExecDestroy(exec));
+	ok(cuGraphDestroy(graph));
+	ok(cuEventDestroy_v2(fork));
+	ok(cuEventDestroy_v2(join));
 }
 
 static void *ends_it(void *arg)
@@ -242,11 +246,13 @@ TS_TEST(a_capture_says_what_it_cannot_hold)
 	ok(cuStreamWaitEvent(s1, event, TS_CU_EVENT_WAIT_EXTERNAL));
 	ok(cuStreamEndCapture(s1, &graph));
 	ts_check_int(n_nodes(graph), 2);
+	ok(cuGraphDestroy(graph));
 
 	/* A stream that goes takes its capture with it. */
 	ok(cuStreamBeginCapture_v2(s1, TS_CU_STREAM_CAPTURE_MODE_GLOBAL));
 	ok(cuStreamDestroy_v2(s1));
 	ok(cuCtxSynchronize());
+	ok(cuEventDestroy_v2(event));
 }
 
 TS_TEST(graphs_by_hand_run_in_the_order_of_their_edges)
@@ -302,6 +308,8 @@ TS_TEST(graphs_by_hand_run_in_the_order_of_their_edges)
 	ok(cuStreamSynchronize(s1));
 	ts_check_str(host.user_data, "hh");
 	ts_check(out[0] == 5 && out[15] == 5);
+	ok(cuGraphExecDestroy(exec));
+	ok(cuGraphDestroy(clone));
 
 	/* A circle is found out, and mended. */
 	ok(cuGraphCreate(&graph, 0));
@@ -317,6 +325,8 @@ TS_TEST(graphs_by_hand_run_in_the_order_of_their_edges)
 	ok(cuGraphDestroyNode(node[0]));
 	ts_check(n_nodes(graph) == 1 && n_edges(graph) == 0);
 	ts_check_int(cuGraphDestroyNode(node[0]), TS_CU_ERROR_INVALID_VALUE);
+	ok(cuGraphExecDestroy(exec));
+	ok(cuGraphDestroy(graph));
 }
 
 TS_TEST(executable_graphs_are_updated)
@@ -386,6 +396,9 @@ TS_TEST(executable_graphs_are_updated)
 	ok(cuGraphLaunch(exec, s1));
 	ok(cuMemcpyDtoHAsync_v2(out, set.dst, sizeof(out), s1));
 	ts_check_int(out[3], 9);
+	ok(cuGraphExecDestroy(exec));
+	ok(cuGraphDestroy(graph));
+	ok(cuGraphDestroy(other));
 }
 
 TS_TEST(a_wide_graph_over_two_devices)
@@ -424,6 +437,7 @@ TS_TEST(a_wide_graph_over_two_devices)
 		}
 	}
 	ok(cuGraphExecDestroy(exec));
+	ok(cuGraphDestroy(graph));
 }
 
 /* What a profiler is told. */

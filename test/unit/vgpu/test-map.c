@@ -141,6 +141,7 @@ TS_TEST(access_may_be_to_read_only)
 	ts_check_int(word, 0);
 	ts_check_int(cuMemcpyHtoD_v2(base, &word, sizeof(word)), TS_CU_ERROR_INVALID_VALUE);
 	ts_check_int(cuMemsetD8_v2(base, 1, 8), TS_CU_ERROR_INVALID_VALUE);
+	ok(cuMemRelease(memory));
 }
 
 TS_TEST(what_other_processes_would_share_is_refused)
@@ -161,4 +162,5 @@ TS_TEST(what_other_processes_would_share_is_refused)
 	ok(cuMemAlloc_v2(&address, 64));
 	ts_check_int(cuIpcGetMemHandle(&ipc, address), TS_CU_ERROR_NOT_SUPPORTED);
 	ts_check_int(cuIpcOpenMemHandle_v2(&address, ipc, 1), TS_CU_ERROR_NOT_SUPPORTED);
+	ok(cuMemRelease(memory));
 }
