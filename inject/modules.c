@@ -61,6 +61,22 @@ static void read_build_id(struct ts_module *module, const uint8_t *notes, size_t
 	}
 }
 
+/* Whether the file's bytes from vaddr on are mapped: only what a PT_LOAD holds is in memory. */
+static bool is_loaded(const struct dl_phdr_info *info, uint64_t vaddr, uint64_t n_bytes)
+{
+	int i;
+
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_R &&
+		    vaddr >= segment->p_vaddr && n_bytes <= segment->p_filesz &&
+		    vaddr - segment->p_vaddr <= segment->p_filesz - n_bytes)
+			return true;
+	}
+	return false;
+}
+
 static int scan_one(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct scan *scan = data;
@@ -92,8 +108,9 @@ static int scan_one(struct dl_phdr_info *info, size_t size, void *data)
 			module->end = from + segment->p_memsz > module->end
 					      ? from + segment->p_memsz
 					      : module->end;
-		} else if (segment->p_type == PT_NOTE && !module->n_build_id_bytes) {
-			read_build_id(module, (const uint8_t *)from, segment->p_memsz);
+		} else if (segment->p_type == PT_NOTE && !module->n_build_id_bytes &&
+			   is_loaded(info, segment->p_vaddr, segment->p_filesz)) {
+			read_build_id(module, (const uint8_t *)from, segment->p_filesz);
 		}
 	}
 	if (module->end)
