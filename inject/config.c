@@ -168,6 +168,10 @@ void ts_config_read(struct ts_config *config, const char *library)
 		 config->socket_given ? text : TS_INJECT_SOCKET);
 	text = getenv("TRACESMITH_CUPTI");
 	snprintf(config->cupti, sizeof(config->cupti), "%s", text ? text : "");
+	text = getenv("CUDA_HOME");
+	if (!text || !*text)
+		text = getenv("CUDA_PATH");
+	snprintf(config->cuda_home, sizeof(config->cuda_home), "%s", text ? text : "");
 	ts_config_program(config->program, sizeof(config->program));
 	snprintf(config->pid, sizeof(config->pid), "%d", (int)getpid());
 	if (ts_config_output(getenv(TS_OUTPUT_ENVIRONMENT), config->program, (int)getpid(),

@@ -8,6 +8,7 @@
  *	TRACESMITH_STACKS      native (the default) or none
  *	TRACESMITH_RING_SIZE   bytes of each thread's ring, with K or M; a power of two, rounded up
  *	TRACESMITH_CUPTI       a libcupti to load where none is found otherwise
+ *	CUDA_HOME, CUDA_PATH   a toolkit, whose libcupti is the last but one to be tried
  *	TRACESMITH_DEBUG       1: lines for developers on stderr
  */
 #pragma once
@@ -26,6 +27,7 @@ struct ts_config {
 	bool socket_given; /* by the environment: no private daemon is started in its place */
 	char socket[108];
 	char cupti[PATH_MAX];
+	char cuda_home[PATH_MAX]; /* $CUDA_HOME, else $CUDA_PATH; empty: neither */
 	char program[64];
 
 	/* How a private daemon is started. daemon is empty where none was found. */

@@ -22,6 +22,15 @@ static const char *const library_names[] = {"libcupti.so.13",	"libcupti.so.12",
 static const char *const beside[] = {"", "../extras/CUPTI/lib64/", "../../cuda_cupti/lib/",
 				     "../../nvidia/cuda_cupti/lib/"};
 
+/* Where a toolkit has it, of its several layouts. */
+static const char *const in_toolkit[] = {"/extras/CUPTI/lib64/", "/lib64/",
+#if defined(__x86_64__)
+					 "/targets/x86_64-linux/lib/",
+#elif defined(__aarch64__)
+					 "/targets/sbsa-linux/lib/", "/targets/aarch64-linux/lib/",
+#endif
+					 "/lib/"};
+
 struct mapped {
 	const char *name; /* what the file's name begins with */
 	char path[PATH_MAX];
@@ -103,6 +112,17 @@ static void *load_beside(const char *neighbour, size_t first, struct ts_cupti *c
 	return NULL;
 }
 
+static void *load_from_toolkit(const char *toolkit, size_t first, struct ts_cupti *cupti)
+{
+	void *library = NULL;
+	size_t i;
+
+	/* Absolute only: what the application's directory holds is not to be loaded by mistake. */
+	for (i = 0; *toolkit == '/' && !library && i < TS_ARRAY_LEN(in_toolkit); i++)
+		library = load_named(toolkit, (int)strlen(toolkit), in_toolkit[i], first, cupti);
+	return library;
+}
+
 static uint32_t driver_version(void)
 {
 	int (*version)(int *);
@@ -140,6 +160,11 @@ static void *find(struct ts_cupti *cupti, const struct ts_config *config)
 		library = load_named("", 0, "", first, cupti);
 	if (!library && *config->cupti)
 		library = dlopen(config->cupti, RTLD_NOW | RTLD_LOCAL);
+	/* Programs that are linked with libcudart statically, as most are, tell nothing of where it came from. */
+	if (!library)
+		library = load_from_toolkit(config->cuda_home, first, cupti);
+	if (!library)
+		library = load_from_toolkit("/usr/local/cuda", first, cupti);
 	return library;
 }
 
@@ -171,7 +196,7 @@ enum ts_empty_reason ts_cupti_load(struct ts_cupti *cupti, const struct ts_confi
 		snprintf(
 			ret_text, n_text_bytes,
 			"libcupti was not found: neither in the process, nor beside libcudart, nor by "
-			"the loader's path; set TRACESMITH_CUPTI to its path");
+			"the loader's path, nor in CUDA_HOME; set TRACESMITH_CUPTI to its path");
 		return TS_EMPTY_NO_CUPTI;
 	}
 	if (is_mapped(&mapped, "libcupti"))

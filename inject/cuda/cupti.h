@@ -62,7 +62,7 @@ static inline bool ts_cupti_is_ours(const struct ts_cupti *cupti)
 
 /*
  * Finds and loads it: what the process has already, then beside its libcudart or libcuda, then by the
- * loader's path, then $TRACESMITH_CUPTI. Returns TS_EMPTY_NONE; else NO_CUPTI or CUPTI_TOO_OLD,
+ * loader's path, then $TRACESMITH_CUPTI, then in the toolkit of $CUDA_HOME and in /usr/local/cuda. Returns TS_EMPTY_NONE; else NO_CUPTI or CUPTI_TOO_OLD,
  * with the text that says it to a person.
  */
 enum ts_empty_reason ts_cupti_load(struct ts_cupti *cupti, const struct ts_config *config,
