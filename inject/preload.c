@@ -57,7 +57,9 @@ __attribute__((constructor)) static void loaded(void)
 	*(void **)&preload.next_Exit = dlsym(RTLD_NEXT, "_Exit");
 	if (dladdr((void *)(uintptr_t)&loaded, &info) && info.dli_fname) {
 		preload.interposes = finds_ours(info.dli_fbase);
-		snprintf(preload.library, sizeof(preload.library), "%s", info.dli_fname);
+		/* A child may be started elsewhere, and inherits the variable. */
+		if (*info.dli_fname == '/' || !realpath(info.dli_fname, preload.library))
+			snprintf(preload.library, sizeof(preload.library), "%s", info.dli_fname);
 	}
 	if (!held || !*held) {
 		if (*preload.library)

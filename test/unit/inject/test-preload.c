@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -72,6 +73,19 @@ TS_TEST(sets_the_injection_path_where_it_is_free)
 	ts_check_str(run(TEST_LIBRARY, NULL, "printenv CUDA_INJECTION64_PATH"), TEST_LIBRARY "\n");
 	ts_check_str(run(TEST_LIBRARY, "/other/tool.so", "printenv CUDA_INJECTION64_PATH"),
 		     "/other/tool.so\n");
+}
+
+/* Preloaded by a relative path, for a program that goes elsewhere before it starts others. */
+TS_TEST(the_injection_path_is_absolute)
+{
+	char directory[PATH_MAX], *slash;
+
+	snprintf(directory, sizeof(directory), "%s", TEST_LIBRARY);
+	slash = strrchr(directory, '/');
+	*slash = '\0';
+	ts_check_int(chdir(directory), 0);
+	snprintf(directory, sizeof(directory), "./%s", strrchr(TEST_LIBRARY, '/') + 1);
+	ts_check_str(run(directory, NULL, "printenv CUDA_INJECTION64_PATH"), TEST_LIBRARY "\n");
 }
 
 /* What it needs and exports, read from the file as the loader does. */
