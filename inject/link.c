@@ -135,8 +135,12 @@ static int settle(const struct connection *connection, int fd)
 static void set_mode(struct ts_link *link, enum ts_gate_mode mode)
 {
 	__atomic_store_n(&link->mode, (uint32_t)mode, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&link->gate->recording, __ATOMIC_SEQ_CST))
-		__atomic_store_n(&link->gate->mode, (uint32_t)mode, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&link->gate->recording, __ATOMIC_SEQ_CST))
+		return;
+	__atomic_store_n(&link->gate->mode, (uint32_t)mode, __ATOMIC_SEQ_CST);
+	/* Who stops recording clears it and then closes the gate, which was just opened again: not for long. */
+	if (!__atomic_load_n(&link->gate->recording, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&link->gate->mode, (uint32_t)TS_GATE_CLOSED, __ATOMIC_SEQ_CST);
 }
 
 void ts_link_open_gate(struct ts_link *link)
