@@ -34,6 +34,42 @@ static void leave(void)
 		syscall(SYS_exit_group, 0);
 }
 
+/*
+ * Kernels before 5.9 have no close_range(): closes what /proc tells of. opendir() allocates, and this is the application's
+ * memory in a process that shares it; so the entries are read as the kernel gives them.
+ */
+static void close_listed(int first)
+{
+	struct {
+		uint64_t inode;
+		int64_t off;
+		uint16_t n_bytes;
+		uint8_t type;
+		char name[];
+	} __attribute__((packed)) * entry;
+	uint8_t entries[4096] __attribute__((aligned(8)));
+	int directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long n, at;
+
+	while (directory >= 0 &&
+	       (n = syscall(SYS_getdents64, directory, entries, sizeof(entries))) > 0)
+		for (at = 0; at < n; at += entry->n_bytes) {
+			int fd = 0;
+			const char *digit;
+
+			entry = (void *)(entries + at);
+			for (digit = entry->name; *digit >= '0' && *digit <= '9'; digit++)
+				fd = 10 * fd + *digit - '0';
+			if (digit != entry->name && fd >= first && fd != directory)
+				close(fd);
+		}
+	if (directory >= 0)
+		close(directory);
+	else
+		for (n = first; n < 1024; n++)
+			close((int)n);
+}
+
 static int arrange_descriptors(int fd)
 {
 	int null, i;
@@ -54,8 +90,7 @@ static int arrange_descriptors(int fd)
 	if (dup2(fd, 3) < 0)
 		return -errno;
 	if (syscall(SYS_close_range, 4u, ~0u, 0u) < 0)
-		for (i = 4; i < 1024; i++)
-			close(i);
+		close_listed(4);
 	return 0;
 }
 

@@ -4,9 +4,16 @@
  * a child nor a signal of it.
  */
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include "inject/spawn.h"
+#include "proto/abi/base.h"
 #include "test/unit/harness.h"
 
 static volatile sig_atomic_t n_child_signals;
@@ -88,4 +95,30 @@ TS_TEST(what_is_not_there_is_told)
 
 	ts_check_int(ts_spawn_detached("/nowhere/x", argv, argv + 1, 0), -ENOENT);
 	ts_check_int(ts_spawn_detached("/dev/null", argv, argv + 1, 0), -EACCES);
+}
+
+/* Kernels before 5.9, and sandboxes: no close_range(). However high a descriptor is, it is not handed on. */
+TS_TEST(nothing_else_without_close_range)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {TS_ARRAY_LEN(filter), filter};
+	struct rlimit limit;
+	int high, i;
+
+	ts_check_int(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	high = limit.rlim_cur > 3000 ? 2900 : (int)limit.rlim_cur - 1;
+	for (i = 0; i < 300; i++)
+		ts_check_int(dup2(2, high - i), high - i);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		ts_skip("no seccomp");
+	/* As above. */
+	ts_check_str(run("ls /proc/self/fd | wc -l >&3"), "5\n");
+	for (i = 0; i < 300; i++)
+		close(high - i);
 }
