@@ -75,6 +75,7 @@ struct ts_ptx_insn {
 		};
 	};
 	ts_ptx_fn inner; /* what a wrapping function calls */
+	uint32_t index;	 /* in the function: copies of an instruction keep it */
 };
 
 /* Where an instruction comes from, kept apart since only faults ask. */

@@ -694,6 +694,8 @@ static int ts_ptx_finish(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_code *c = d->code;
 
+	for (uint32_t i = 0; i < d->n_insns; i++)
+		d->insns[i].index = i;
 	c->insns = ts_ptx_keep(d->image, d->insns, d->n_insns * sizeof(*d->insns));
 	c->origins = ts_ptx_keep(d->image, d->origins, d->n_insns * sizeof(*d->origins));
 	c->operands = ts_ptx_keep(d->image, d->operands, d->n_operands * sizeof(*d->operands));

@@ -29,7 +29,7 @@ static void ts_ptx_fault_place(struct ts_ptx_fault *f, struct ts_ptx_warp *w,
 			       const struct ts_ptx_insn *in, uint32_t lane)
 {
 	const struct ts_ptx_code *code = ts_ptx_frame_of(w)->code;
-	const struct ts_ptx_origin *origin = &code->origins[in - code->insns];
+	const struct ts_ptx_origin *origin = &code->origins[in->index];
 
 	(void)snprintf(f->kernel, sizeof(f->kernel), "%s", w->worker->kernel->info.name);
 	(void)snprintf(f->function, sizeof(f->function), "%s", code->name);
