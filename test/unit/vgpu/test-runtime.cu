@@ -189,12 +189,129 @@ TS_TEST(devices_threads_and_streams)
 	ok(cudaDeviceSynchronize());
 }
 
-TS_TEST(capture_is_refused)
+static void count(void *arg)
 {
-	cudaStream_t stream;
+	++*(int *)arg;
+}
 
+TS_TEST(streams_are_captured)
+{
+	cudaStreamCaptureStatus status;
+	cudaGraphExec_t exec;
+	cudaStream_t stream;
+	cudaGraph_t graph;
+	size_t n = 0;
+	int *device, in = 3, out = 0, calls = 0;
+
+	ok(cudaMalloc(&device, 64));
 	ok(cudaStreamCreate(&stream));
-	ts_check_int(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal),
-		     cudaErrorNotSupported);
+	ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+	ok(cudaMemcpyAsync(device, &in, 4, cudaMemcpyHostToDevice, stream));
+	twice<int><<<1, 1, 0, stream>>>(device + 8);
+	ok(cudaGetLastError());
+	ok(cudaLaunchHostFunc(stream, count, &calls));
+	ok(cudaMemcpyAsync(&out, device, 4, cudaMemcpyDeviceToHost, stream));
+	ok(cudaStreamGetCaptureInfo(stream, &status));
+	ts_check_int(status, cudaStreamCaptureStatusActive);
+	ts_check_int(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported);
+	ts_check_int(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+	ts_check_int(cudaGetLastError(), cudaErrorStreamCaptureInvalidated);
+	ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+	ok(cudaMemcpyAsync(device, &in, 4, cudaMemcpyHostToDevice, stream));
+	ok(cudaLaunchHostFunc(stream, count, &calls));
+	ok(cudaMemcpyAsync(&out, device, 4, cudaMemcpyDeviceToHost, stream));
+	ok(cudaStreamEndCapture(stream, &graph));
+	ok(cudaGraphGetNodes(graph, NULL, &n));
+	ts_check_int(n, 3);
+	ok(cudaGraphInstantiate(&exec, graph, 0));
+	ok(cudaGraphLaunch(exec, stream));
+	ok(cudaGraphLaunch(exec, stream));
+	ok(cudaStreamSynchronize(stream));
+	ts_check(out == 3 && calls == 2);
+	ok(cudaGraphExecDestroy(exec));
+	ok(cudaGraphDestroy(graph));
 	ok(cudaStreamDestroy(stream));
+}
+
+/* Every kind of node in the runtime's words; what comes back is what was put in. */
+TS_TEST(nodes_are_made_by_hand)
+{
+	int *device, in[4] = {1, 2, 3, 4}, out[4] = {0}, calls = 0, symbol = 0;
+	cudaGraphNode_t copy, set, back, host, kernel, from, any, child_node, empty;
+	cudaMemcpy3DParms copied, parms = {};
+	cudaKernelNodeParams launch = {}, launched;
+	cudaHostNodeParams call = {count, &calls};
+	cudaMemsetParams fill_with = {};
+	cudaGraphNodeParams more = {};
+	cudaGraphExecUpdateResultInfo info;
+	cudaGraphExec_t exec;
+	cudaGraph_t graph, child;
+
+	ok(cudaMalloc(&device, 512));
+	int *other = device + 64;
+	void *args[] = {&other};
+	ok(cudaGraphCreate(&graph, 0));
+	ok(cudaGraphAddMemcpyNode1D(&copy, graph, NULL, 0, device, in, sizeof(in),
+				    cudaMemcpyHostToDevice));
+	fill_with.dst = device;
+	fill_with.elementSize = 4;
+	fill_with.value = 9;
+	fill_with.width = 2;
+	fill_with.height = 1;
+	ok(cudaGraphAddMemsetNode(&set, graph, &copy, 1, &fill_with));
+	launch.func = (void *)twice<int>;
+	launch.gridDim = dim3(2);
+	launch.blockDim = dim3(32);
+	launch.kernelParams = args;
+	ok(cudaGraphAddKernelNode(&kernel, graph, &set, 1, &launch));
+	ok(cudaGraphKernelNodeGetParams(kernel, &launched));
+	ts_check(launched.gridDim.x == 2 && launched.blockDim.x == 32 &&
+		 *(int **)launched.kernelParams[0] == other);
+	ok(cudaGraphKernelNodeSetParams(kernel, &launched));
+	parms.srcPtr = make_cudaPitchedPtr(device, 16, 16, 1);
+	parms.dstPtr = make_cudaPitchedPtr(out, 16, 16, 1);
+	parms.extent = make_cudaExtent(16, 1, 1);
+	parms.kind = cudaMemcpyDeviceToHost;
+	ok(cudaGraphAddMemcpyNode(&back, graph, &set, 1, &parms));
+	ok(cudaGraphMemcpyNodeGetParams(back, &copied));
+	ts_check(copied.dstPtr.ptr == out && copied.srcPtr.ptr == device &&
+		 copied.extent.width == 16 && copied.kind == cudaMemcpyDeviceToHost);
+	ok(cudaGraphAddHostNode(&host, graph, &back, 1, &call));
+	ok(cudaGraphAddMemcpyNodeFromSymbol(&from, graph, NULL, 0, &symbol, variable, 4, 0,
+					    cudaMemcpyDeviceToHost));
+	more.type = cudaGraphNodeTypeHost;
+	more.host.fn = count;
+	more.host.userData = &calls;
+#if CUDART_VERSION >= 13000
+	ok(cudaGraphAddNode(&any, graph, &host, NULL, 1, &more));
+#else
+	ok(cudaGraphAddNode(&any, graph, &host, 1, &more));
+#endif
+	ok(cudaGraphCreate(&child, 0));
+	ok(cudaGraphAddHostNode(&host, child, NULL, 0, &call));
+	ok(cudaGraphAddEmptyNode(&empty, graph, &any, 1));
+	ok(cudaGraphAddChildGraphNode(&child_node, graph, &empty, 1, child));
+	ok(cudaGraphInstantiate(&exec, graph, 0));
+	ok(cudaGraphLaunch(exec, 0));
+	ok(cudaDeviceSynchronize());
+	ts_check(out[0] == 9 && out[1] == 9 && out[3] == 4);
+	ts_check(calls == 3 && symbol == 42);
+	fill_with.value = 5;
+	ok(cudaGraphExecMemsetNodeSetParams(exec, set, &fill_with));
+	ok(cudaGraphExecMemcpyNodeSetParams1D(exec, copy, device, in + 1, 12,
+					      cudaMemcpyHostToDevice));
+	ok(cudaGraphLaunch(exec, 0));
+	ok(cudaDeviceSynchronize());
+	ts_check(out[0] == 5 && out[2] == 4 && out[3] == 4);
+	ok(cudaGraphExecUpdate(exec, graph, &info));
+	ts_check_int(info.result, cudaGraphExecUpdateSuccess);
+	ok(cudaGraphLaunch(exec, 0));
+	ok(cudaDeviceSynchronize());
+	ts_check(out[0] == 9 && out[2] == 3);
+	launch.func = (void *)count;
+	ts_check_int(cudaGraphAddKernelNode(&any, graph, NULL, 0, &launch),
+		     cudaErrorInvalidDeviceFunction);
+	ok(cudaGraphExecDestroy(exec));
+	ok(cudaGraphDestroy(child));
+	ok(cudaGraphDestroy(graph));
 }
