@@ -7,27 +7,14 @@
  */
 #include <stdlib.h>
 
-#include "tools/vgpu/cuda/graph.h"
-
-struct capture {
-	uint64_t id;
-	struct graph *graph;
-	bool given; /* the graph was there before */
-	bool spoiled;
-	int32_t mode;
-	uint64_t thread;
-	struct stream *origin;
-	struct stream *streams; /* by capture_next; the origin among them */
-	struct capture *next;
-};
+#include "tools/vgpu/cuda/capture.h"
 
 /* Under graph_lock; how many there are is read without it, so that nobody pays for what is not going on. */
 static struct capture *captures;
 static _Atomic uint32_t n_captures;
 static uint64_t last_id;
 
-/* Threads in the order in which they first asked: handles of dead ones may come again. */
-static uint64_t this_thread(void)
+uint64_t capture_this_thread(void)
 {
 	static _Atomic uint64_t last;
 	static __thread uint64_t self;
@@ -38,6 +25,14 @@ static uint64_t this_thread(void)
 }
 
 static __thread int32_t thread_mode = TS_CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+int32_t capture_exchange_mode(int32_t mode)
+{
+	int32_t before = thread_mode;
+
+	thread_mode = mode;
+	return before;
+}
 
 static bool any_capture(void)
 {
@@ -68,8 +63,18 @@ static void join_locked(struct capture *capture, struct stream *stream)
 	capture->streams = stream;
 }
 
-/* The capture is over; the graph is kept where it is the program's now. */
-static void capture_free_locked(struct capture *capture, bool keep)
+void capture_add_locked(struct capture *capture, struct stream *origin)
+{
+	capture->id = ++last_id;
+	capture->origin = origin;
+	join_locked(capture, origin);
+	capture->next = captures;
+	captures = capture;
+	atomic_fetch_add_explicit(&n_captures, 1, memory_order_relaxed);
+	capture->graph->n_captures++;
+}
+
+void capture_free_locked(struct capture *capture, bool keep)
 {
 	struct stream *stream, *next;
 
@@ -89,8 +94,7 @@ static void capture_free_locked(struct capture *capture, bool keep)
 	free(capture);
 }
 
-/* The stream object behind a handle; NULL: the legacy default stream. */
-static int object_of(void *handle, struct context *context, struct stream **ret_stream)
+int capture_object_of(void *handle, struct context *context, struct stream **ret_stream)
 {
 	*ret_stream = NULL;
 	if (handle_is(handle, HANDLE_STREAM))
@@ -100,8 +104,7 @@ static int object_of(void *handle, struct context *context, struct stream **ret_
 	return 0;
 }
 
-/* The legacy default stream encompasses the blocking ones, which must not be waited for while they are captured. */
-static int check_legacy_locked(const struct context *context, bool spoil)
+int capture_check_legacy_locked(const struct context *context, bool spoil)
 {
 	int r = 0;
 
@@ -125,12 +128,12 @@ int stream_work(void *handle, struct context **ret_context, struct ts_vgpu_strea
 	*ret_capturing = NULL;
 	if (r || !any_capture())
 		return r;
-	r = object_of(handle, *ret_context, &stream);
+	r = capture_object_of(handle, *ret_context, &stream);
 	if (r)
 		return r;
 	pthread_mutex_lock(&graph_lock);
 	if (!stream)
-		r = check_legacy_locked(*ret_context, true);
+		r = capture_check_legacy_locked(*ret_context, true);
 	else if (stream->capture && stream->capture->spoiled)
 		r = TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED;
 	else if (stream->capture)
@@ -347,7 +350,7 @@ int capture_wait(void *handle, struct context *context, struct stream *capturing
 	}
 	if (!capturing && !event->capture_id)
 		return 0;
-	r = object_of(handle, context, &stream);
+	r = capture_object_of(handle, context, &stream);
 	if (r)
 		return r;
 	*ret_captured = true;
@@ -398,7 +401,7 @@ int capture_ask_context(const struct context *context)
 /* See cuThreadExchangeStreamCaptureMode: whose captures forbid what depends on the asking thread's mode, too. */
 static bool forbids(const struct capture *capture)
 {
-	if (capture->thread == this_thread())
+	if (capture->thread == capture_this_thread())
 		return capture->mode != TS_CU_STREAM_CAPTURE_MODE_RELAXED;
 	return thread_mode == TS_CU_STREAM_CAPTURE_MODE_GLOBAL &&
 	       capture->mode == TS_CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -440,550 +443,4 @@ void capture_forget_stream(struct stream *stream)
 		leave_locked(stream);
 	}
 	pthread_mutex_unlock(&graph_lock);
-}
-
-/* Nodes given as what a capture goes on from. */
-static int deps_read_locked(const struct graph *graph, const void **dependencies, size_t n,
-			    struct node_list *deps)
-{
-	if (n && !dependencies)
-		return TS_CU_ERROR_INVALID_VALUE;
-	for (size_t i = 0; i < n; i++) {
-		struct graph_node *node = (struct graph_node *)(uintptr_t)dependencies[i];
-		int r;
-
-		if (!handle_is(node, HANDLE_GRAPH_NODE) || node->graph != graph)
-			return TS_CU_ERROR_INVALID_VALUE;
-		r = list_has(deps, node) ? 0 : list_add(deps, node);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-static int begin_locked(struct stream *stream, struct capture *capture, const void **dependencies,
-			size_t n)
-{
-	int r;
-
-	if (stream->capture)
-		return TS_CU_ERROR_ILLEGAL_STATE;
-	r = deps_read_locked(capture->graph, dependencies, n, &stream->capture_deps);
-	if (r) {
-		list_deinit(&stream->capture_deps);
-		return r;
-	}
-	capture->id = ++last_id;
-	capture->origin = stream;
-	join_locked(capture, stream);
-	capture->next = captures;
-	captures = capture;
-	atomic_fetch_add_explicit(&n_captures, 1, memory_order_relaxed);
-	capture->graph->n_captures++;
-	return 0;
-}
-
-static int begin_with(void *handle, struct graph *graph, const void **dependencies, size_t n,
-		      int32_t mode)
-{
-	struct ts_cupti_graph_data told = {.graph = graph};
-	struct context *context;
-	struct ts_vgpu_stream *vstream;
-	struct stream *stream;
-	struct capture *capture;
-	int r = stream_get(handle, &context, &vstream);
-
-	if (!r)
-		r = object_of(handle, context, &stream);
-	if (r)
-		return r;
-	if (mode < TS_CU_STREAM_CAPTURE_MODE_GLOBAL || mode > TS_CU_STREAM_CAPTURE_MODE_RELAXED)
-		return TS_CU_ERROR_INVALID_VALUE;
-	if (!stream)
-		return TS_CU_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	capture = calloc(1, sizeof(*capture));
-	if (!capture)
-		return TS_CU_ERROR_OUT_OF_MEMORY;
-	capture->given = graph;
-	capture->graph = graph ? graph : graph_new();
-	capture->mode = mode;
-	capture->thread = this_thread();
-	told.graph = capture->graph;
-	pthread_mutex_lock(&graph_lock);
-	r = capture->graph ? begin_locked(stream, capture, dependencies, n)
-			   : TS_CU_ERROR_OUT_OF_MEMORY;
-	if (r) {
-		if (!graph)
-			graph_free_locked(capture->graph);
-		free(capture);
-	}
-	pthread_mutex_unlock(&graph_lock);
-	if (!r && !graph)
-		report_graph(TS_CUPTI_CBID_RESOURCE_GRAPH_CREATED, &told);
-	return r;
-}
-
-static int begin_capture(void *stream, int32_t mode)
-{
-	return begin_with(stream, NULL, NULL, 0, mode);
-}
-
-/* CUDA 10.0's form. */
-static int begin_capture_v1(void *stream)
-{
-	return begin_with(stream, NULL, NULL, 0, TS_CU_STREAM_CAPTURE_MODE_GLOBAL);
-}
-
-static int begin_capture_to_graph(void *stream, void *graph, const void **dependencies,
-				  const void *dependency_data, size_t num_dependencies,
-				  int32_t mode)
-{
-	struct graph *g;
-	int r = graph_get(graph, &g);
-
-	if (!r)
-		r = edges_check(dependency_data, num_dependencies);
-	if (r)
-		return r;
-	if (g->executable || g->owner)
-		return TS_CU_ERROR_INVALID_VALUE;
-	return begin_with(stream, g, dependencies, num_dependencies, mode);
-}
-
-/* Whether everything that other streams put in leads to where the origin has come. */
-static bool is_joined_locked(struct capture *capture)
-{
-	struct node_list reached = {.at = NULL};
-	const struct stream *stream;
-	bool joined = true;
-
-	for (struct graph_node *node = capture->graph->nodes; node; node = node->next)
-		node->visit = 0;
-	for (size_t i = 0; i < capture->origin->capture_deps.n; i++) {
-		capture->origin->capture_deps.at[i]->visit = 1;
-		joined &= !list_add(&reached, capture->origin->capture_deps.at[i]);
-	}
-	for (size_t i = 0; joined && i < reached.n; i++)
-		for (size_t k = 0; joined && k < reached.at[i]->deps.n; k++) {
-			struct graph_node *dep = reached.at[i]->deps.at[k];
-
-			if (!dep->visit)
-				joined = !list_add(&reached, dep);
-			dep->visit = 1;
-		}
-	for (stream = capture->streams; joined && stream; stream = stream->capture_next)
-		for (size_t i = 0; i < stream->capture_deps.n; i++)
-			joined &= stream->capture_deps.at[i]->visit;
-	list_deinit(&reached);
-	return joined;
-}
-
-static int end_locked(struct stream *stream, void **graph)
-{
-	struct capture *capture = stream->capture;
-	int r = 0;
-
-	if (!capture)
-		return TS_CU_ERROR_ILLEGAL_STATE;
-	if (capture->origin != stream) {
-		capture->spoiled = true;
-		return TS_CU_ERROR_STREAM_CAPTURE_UNMATCHED;
-	}
-	if (capture->mode != TS_CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != this_thread())
-		return TS_CU_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-	if (capture->spoiled)
-		r = TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED;
-	else if (!is_joined_locked(capture))
-		r = TS_CU_ERROR_STREAM_CAPTURE_UNJOINED;
-	*graph = r ? NULL : capture->graph;
-	capture_free_locked(capture, !r);
-	return r;
-}
-
-static int end_capture(void *handle, void **graph)
-{
-	struct context *context;
-	struct ts_vgpu_stream *vstream;
-	struct stream *stream;
-	int r = stream_get(handle, &context, &vstream);
-
-	if (!r)
-		r = object_of(handle, context, &stream);
-	if (r)
-		return r;
-	if (!graph)
-		return TS_CU_ERROR_INVALID_VALUE;
-	if (!stream)
-		return TS_CU_ERROR_ILLEGAL_STATE;
-	pthread_mutex_lock(&graph_lock);
-	r = end_locked(stream, graph);
-	pthread_mutex_unlock(&graph_lock);
-	return r;
-}
-
-static int capture_info(void *handle, int32_t *capture_status_out, uint64_t *id_out,
-			void **graph_out, const void ***dependencies_out,
-			const void **edge_data_out, size_t *num_dependencies_out)
-{
-	struct context *context;
-	struct ts_vgpu_stream *vstream;
-	struct stream *stream;
-	int r = stream_get(handle, &context, &vstream);
-
-	if (!r)
-		r = object_of(handle, context, &stream);
-	if (r)
-		return r;
-	if (!capture_status_out)
-		return TS_CU_ERROR_INVALID_VALUE;
-	if (edge_data_out)
-		*edge_data_out = NULL; /* every edge is a full dependency */
-	pthread_mutex_lock(&graph_lock);
-	if (!stream)
-		r = check_legacy_locked(context, false);
-	if (!r && stream && stream->capture && !stream->capture->spoiled) {
-		*capture_status_out = TS_CU_STREAM_CAPTURE_STATUS_ACTIVE;
-		if (id_out)
-			*id_out = stream->capture->id;
-		if (graph_out)
-			*graph_out = stream->capture->graph;
-		if (dependencies_out)
-			*dependencies_out = (const void **)stream->capture_deps.at;
-		if (num_dependencies_out)
-			*num_dependencies_out = stream->capture_deps.n;
-	} else if (!r) {
-		*capture_status_out = stream && stream->capture
-					      ? TS_CU_STREAM_CAPTURE_STATUS_INVALIDATED
-					      : TS_CU_STREAM_CAPTURE_STATUS_NONE;
-	}
-	pthread_mutex_unlock(&graph_lock);
-	return r;
-}
-
-static int capture_info_v1(void *stream, int32_t *capture_status_out, uint64_t *id_out)
-{
-	return capture_info(stream, capture_status_out, id_out, NULL, NULL, NULL, NULL);
-}
-
-static int capture_info_v2(void *stream, int32_t *capture_status_out, uint64_t *id_out,
-			   void **graph_out, const void ***dependencies_out,
-			   size_t *num_dependencies_out)
-{
-	return capture_info(stream, capture_status_out, id_out, graph_out, dependencies_out, NULL,
-			    num_dependencies_out);
-}
-
-static int is_capturing(void *stream, int32_t *capture_status)
-{
-	return capture_info(stream, capture_status, NULL, NULL, NULL, NULL, NULL);
-}
-
-static int update_dependencies(void *handle, const void **dependencies, const void *dependency_data,
-			       size_t num_dependencies, uint32_t flags)
-{
-	struct node_list before;
-	struct context *context;
-	struct ts_vgpu_stream *vstream;
-	struct stream *stream;
-	int r = stream_work(handle, &context, &vstream, &stream);
-
-	if (!r)
-		r = edges_check(dependency_data, num_dependencies);
-	if (r)
-		return r;
-	if (!stream)
-		return TS_CU_ERROR_ILLEGAL_STATE;
-	/* 0 adds to what the stream has come to, 1 takes its place. */
-	if (flags > 1)
-		return TS_CU_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&graph_lock);
-	before = stream->capture_deps;
-	if (!stream->capture) {
-		r = TS_CU_ERROR_ILLEGAL_STATE;
-	} else {
-		struct node_list now = {.at = NULL};
-
-		r = flags ? 0 : list_copy(&before, &now);
-		if (!r)
-			r = deps_read_locked(stream->capture->graph, dependencies, num_dependencies,
-					     &now);
-		if (!r)
-			stream->capture_deps = now;
-		list_deinit(r ? &now : &before);
-	}
-	pthread_mutex_unlock(&graph_lock);
-	return r;
-}
-
-static int update_dependencies_v1(void *stream, const void **dependencies, size_t num_dependencies,
-				  uint32_t flags)
-{
-	return update_dependencies(stream, dependencies, NULL, num_dependencies, flags);
-}
-
-static int exchange_mode(int32_t *mode)
-{
-	int32_t before = thread_mode;
-
-	if (!mode || *mode < TS_CU_STREAM_CAPTURE_MODE_GLOBAL ||
-	    *mode > TS_CU_STREAM_CAPTURE_MODE_RELAXED)
-		return TS_CU_ERROR_INVALID_VALUE;
-	thread_mode = *mode;
-	*mode = before;
-	return 0;
-}
-
-API int cuStreamBeginCapture(void *stream)
-{
-	struct {
-		void *stream;
-	} params = {stream};
-
-	return CALL(cuStreamBeginCapture, &params, begin_capture_v1(stream));
-}
-
-API int cuStreamBeginCapture_ptsz(void *stream)
-{
-	struct {
-		void *stream;
-	} params = {stream};
-
-	return CALL(cuStreamBeginCapture_ptsz, &params, begin_capture_v1(per_thread(stream)));
-}
-
-API int cuStreamBeginCapture_v2(void *stream, int32_t mode)
-{
-	struct ts_cu_stream_begin_capture_params params = {stream, mode};
-
-	return CALL(cuStreamBeginCapture_v2, &params, begin_capture(stream, mode));
-}
-
-API int cuStreamBeginCapture_v2_ptsz(void *stream, int32_t mode)
-{
-	struct ts_cu_stream_begin_capture_params params = {stream, mode};
-
-	return CALL(cuStreamBeginCapture_v2_ptsz, &params, begin_capture(per_thread(stream), mode));
-}
-
-API int cuStreamBeginCaptureToGraph(void *stream, void *graph, const void **dependencies,
-				    const void *dependency_data, size_t num_dependencies,
-				    int32_t mode)
-{
-	struct {
-		void *stream;
-		void *graph;
-		const void **dependencies;
-		const void *dependency_data;
-		size_t num_dependencies;
-		int32_t mode;
-	} params = {stream, graph, dependencies, dependency_data, num_dependencies, mode};
-
-	return CALL(cuStreamBeginCaptureToGraph, &params,
-		    begin_capture_to_graph(stream, graph, dependencies, dependency_data,
-					   num_dependencies, mode));
-}
-
-API int cuStreamBeginCaptureToGraph_ptsz(void *stream, void *graph, const void **dependencies,
-					 const void *dependency_data, size_t num_dependencies,
-					 int32_t mode)
-{
-	struct {
-		void *stream;
-		void *graph;
-		const void **dependencies;
-		const void *dependency_data;
-		size_t num_dependencies;
-		int32_t mode;
-	} params = {stream, graph, dependencies, dependency_data, num_dependencies, mode};
-
-	return CALL(cuStreamBeginCaptureToGraph_ptsz, &params,
-		    begin_capture_to_graph(per_thread(stream), graph, dependencies, dependency_data,
-					   num_dependencies, mode));
-}
-
-API int cuStreamEndCapture(void *stream, void **graph)
-{
-	struct ts_cu_stream_end_capture_params params = {stream, graph};
-
-	return CALL(cuStreamEndCapture, &params, end_capture(stream, graph));
-}
-
-API int cuStreamEndCapture_ptsz(void *stream, void **graph)
-{
-	struct ts_cu_stream_end_capture_params params = {stream, graph};
-
-	return CALL(cuStreamEndCapture_ptsz, &params, end_capture(per_thread(stream), graph));
-}
-
-API int cuStreamIsCapturing(void *stream, int32_t *capture_status)
-{
-	struct ts_cu_stream_is_capturing_params params = {stream, capture_status};
-
-	return CALL(cuStreamIsCapturing, &params, is_capturing(stream, capture_status));
-}
-
-API int cuStreamIsCapturing_ptsz(void *stream, int32_t *capture_status)
-{
-	struct ts_cu_stream_is_capturing_params params = {stream, capture_status};
-
-	return CALL(cuStreamIsCapturing_ptsz, &params,
-		    is_capturing(per_thread(stream), capture_status));
-}
-
-API int cuStreamGetCaptureInfo(void *stream, int32_t *capture_status_out, uint64_t *id_out)
-{
-	struct {
-		void *stream;
-		int32_t *capture_status_out;
-		uint64_t *id_out;
-	} params = {stream, capture_status_out, id_out};
-
-	return CALL(cuStreamGetCaptureInfo, &params,
-		    capture_info_v1(stream, capture_status_out, id_out));
-}
-
-API int cuStreamGetCaptureInfo_ptsz(void *stream, int32_t *capture_status_out, uint64_t *id_out)
-{
-	struct {
-		void *stream;
-		int32_t *capture_status_out;
-		uint64_t *id_out;
-	} params = {stream, capture_status_out, id_out};
-
-	return CALL(cuStreamGetCaptureInfo_ptsz, &params,
-		    capture_info_v1(per_thread(stream), capture_status_out, id_out));
-}
-
-API int cuStreamGetCaptureInfo_v2(void *stream, int32_t *capture_status_out, uint64_t *id_out,
-				  void **graph_out, const void ***dependencies_out,
-				  size_t *num_dependencies_out)
-{
-	struct {
-		void *stream;
-		int32_t *capture_status_out;
-		uint64_t *id_out;
-		void **graph_out;
-		const void ***dependencies_out;
-		size_t *num_dependencies_out;
-	} params = {stream,    capture_status_out, id_out,
-		    graph_out, dependencies_out,   num_dependencies_out};
-
-	return CALL(cuStreamGetCaptureInfo_v2, &params,
-		    capture_info_v2(stream, capture_status_out, id_out, graph_out, dependencies_out,
-				    num_dependencies_out));
-}
-
-API int cuStreamGetCaptureInfo_v2_ptsz(void *stream, int32_t *capture_status_out, uint64_t *id_out,
-				       void **graph_out, const void ***dependencies_out,
-				       size_t *num_dependencies_out)
-{
-	struct {
-		void *stream;
-		int32_t *capture_status_out;
-		uint64_t *id_out;
-		void **graph_out;
-		const void ***dependencies_out;
-		size_t *num_dependencies_out;
-	} params = {stream,    capture_status_out, id_out,
-		    graph_out, dependencies_out,   num_dependencies_out};
-
-	return CALL(cuStreamGetCaptureInfo_v2_ptsz, &params,
-		    capture_info_v2(per_thread(stream), capture_status_out, id_out, graph_out,
-				    dependencies_out, num_dependencies_out));
-}
-
-API int cuStreamGetCaptureInfo_v3(void *stream, int32_t *capture_status_out, uint64_t *id_out,
-				  void **graph_out, const void ***dependencies_out,
-				  const void **edge_data_out, size_t *num_dependencies_out)
-{
-	struct ts_cu_stream_get_capture_info_params params = {
-		stream,	       capture_status_out,  id_out, graph_out, dependencies_out,
-		edge_data_out, num_dependencies_out};
-
-	return CALL(cuStreamGetCaptureInfo_v3, &params,
-		    capture_info(stream, capture_status_out, id_out, graph_out, dependencies_out,
-				 edge_data_out, num_dependencies_out));
-}
-
-API int cuStreamGetCaptureInfo_v3_ptsz(void *stream, int32_t *capture_status_out, uint64_t *id_out,
-				       void **graph_out, const void ***dependencies_out,
-				       const void **edge_data_out, size_t *num_dependencies_out)
-{
-	struct ts_cu_stream_get_capture_info_params params = {
-		stream,	       capture_status_out,  id_out, graph_out, dependencies_out,
-		edge_data_out, num_dependencies_out};
-
-	return CALL(cuStreamGetCaptureInfo_v3_ptsz, &params,
-		    capture_info(per_thread(stream), capture_status_out, id_out, graph_out,
-				 dependencies_out, edge_data_out, num_dependencies_out));
-}
-
-API int cuStreamUpdateCaptureDependencies(void *stream, const void **dependencies,
-					  size_t num_dependencies, uint32_t flags)
-{
-	struct {
-		void *stream;
-		const void **dependencies;
-		size_t num_dependencies;
-		uint32_t flags;
-	} params = {stream, dependencies, num_dependencies, flags};
-
-	return CALL(cuStreamUpdateCaptureDependencies, &params,
-		    update_dependencies_v1(stream, dependencies, num_dependencies, flags));
-}
-
-API int cuStreamUpdateCaptureDependencies_ptsz(void *stream, const void **dependencies,
-					       size_t num_dependencies, uint32_t flags)
-{
-	struct {
-		void *stream;
-		const void **dependencies;
-		size_t num_dependencies;
-		uint32_t flags;
-	} params = {stream, dependencies, num_dependencies, flags};
-
-	return CALL(cuStreamUpdateCaptureDependencies_ptsz, &params,
-		    update_dependencies_v1(per_thread(stream), dependencies, num_dependencies,
-					   flags));
-}
-
-API int cuStreamUpdateCaptureDependencies_v2(void *stream, const void **dependencies,
-					     const void *dependency_data, size_t num_dependencies,
-					     uint32_t flags)
-{
-	struct {
-		void *stream;
-		const void **dependencies;
-		const void *dependency_data;
-		size_t num_dependencies;
-		uint32_t flags;
-	} params = {stream, dependencies, dependency_data, num_dependencies, flags};
-
-	return CALL(cuStreamUpdateCaptureDependencies_v2, &params,
-		    update_dependencies(stream, dependencies, dependency_data, num_dependencies,
-					flags));
-}
-
-API int cuStreamUpdateCaptureDependencies_v2_ptsz(void *stream, const void **dependencies,
-						  const void *dependency_data,
-						  size_t num_dependencies, uint32_t flags)
-{
-	struct {
-		void *stream;
-		const void **dependencies;
-		const void *dependency_data;
-		size_t num_dependencies;
-		uint32_t flags;
-	} params = {stream, dependencies, dependency_data, num_dependencies, flags};
-
-	return CALL(cuStreamUpdateCaptureDependencies_v2_ptsz, &params,
-		    update_dependencies(per_thread(stream), dependencies, dependency_data,
-					num_dependencies, flags));
-}
-
-API int cuThreadExchangeStreamCaptureMode(int32_t *mode)
-{
-	struct ts_cu_thread_exchange_stream_capture_mode_params params = {mode};
-
-	return CALL(cuThreadExchangeStreamCaptureMode, &params, exchange_mode(mode));
 }

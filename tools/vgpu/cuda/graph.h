@@ -5,11 +5,13 @@
  * threads sees to it that they take turns; capturing does so by itself. graph_lock guards what threads that take turns do not
  * know that they share. It is never held while a profiler is told something.
  *
- *	graph.c       graphs, nodes, edges: making, copying, asking
+ *	graph.c       graphs, nodes, edges: making, copying
+ *	graph-ask.c   what can be asked about them
  *	graph-node.c  what a node does: reading it from a call, giving it back, running it
- *	graph-exec.c  executable graphs: planning, launching, updating
  *	graph-api.c   the public functions for nodes, by kind
- *	capture.c     streams being captured
+ *	graph-exec.c  executable graphs: planning, launching
+ *	graph-update.c  changing them
+ *	capture.c, capture-call.c  streams being captured
  */
 #pragma once
 
