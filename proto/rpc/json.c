@@ -105,6 +105,26 @@ static bool json_is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
+/*
+ * What would change how a terminal shows the rest of a line: C1 controls, and what turns the
+ * direction of writing. Returns the character, 0 for any other.
+ */
+static uint32_t json_hidden(const unsigned char *p, size_t length)
+{
+	uint32_t c;
+
+	if (length == 2)
+		c = (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
+	else if (length == 3)
+		c = (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+	else
+		return 0;
+	return c < 0xa0 || c == 0x61c || c == 0x200e || c == 0x200f ||
+			       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069)
+		       ? c
+		       : 0;
+}
+
 /* Bytes that need no escape are copied in runs. */
 void ts_json_string_n(struct ts_json *json, const char *text, size_t n_bytes)
 {
@@ -113,6 +133,7 @@ void ts_json_string_n(struct ts_json *json, const char *text, size_t n_bytes)
 	ts_json_bytes(json, "\"", 1);
 	while (p < end) {
 		char escape[8];
+		uint32_t hidden;
 		size_t length;
 
 		/* Nearly all there is. */
@@ -121,14 +142,16 @@ void ts_json_string_n(struct ts_json *json, const char *text, size_t n_bytes)
 			continue;
 		}
 		length = json_utf8_length(p, (size_t)(end - p));
-
-		if (length > 1) {
+		hidden = json_hidden(p, length);
+		if (length > 1 && !hidden) {
 			p += length;
 			continue;
 		}
 		ts_json_bytes(json, run, (size_t)(p - run));
 		if (!length)
 			snprintf(escape, sizeof(escape), "\xef\xbf\xbd");
+		else if (hidden)
+			snprintf(escape, sizeof(escape), "\\u%04x", hidden & 0xffff);
 		else if (*p == '"' || *p == '\\')
 			snprintf(escape, sizeof(escape), "\\%c", *p);
 		else if (*p == '\n')
@@ -138,7 +161,7 @@ void ts_json_string_n(struct ts_json *json, const char *text, size_t n_bytes)
 		else
 			snprintf(escape, sizeof(escape), "\\u%04x", *p);
 		ts_json_raw(json, escape);
-		p++;
+		p += hidden ? length : 1;
 		run = p;
 	}
 	ts_json_bytes(json, run, (size_t)(p - run));

@@ -98,6 +98,11 @@ TS_TEST(strings)
 	CHECK_STRING("a\0b", "\"a\\u0000b\"");
 	CHECK_STRING("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
 		     "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"");
+	/* What turns a terminal's line around, or speaks to it. */
+	CHECK_STRING("a\xc2\x9b"
+		     "b",
+		     "\"a\\u009bb\"");
+	CHECK_STRING("\xe2\x80\xaex\xe2\x81\xa6", "\"\\u202ex\\u2066\"");
 	CHECK_STRING("\xff", "\"\xef\xbf\xbd\"");
 	CHECK_STRING("\xc3", "\"\xef\xbf\xbd\"");				  /* cut off */
 	CHECK_STRING("\xc0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\"");		  /* overlong */
