@@ -21,11 +21,30 @@ void ts_log_setup(enum ts_log_level threshold)
 	log_prefixed = getenv("JOURNAL_STREAM") != NULL;
 }
 
+/*
+ * What a stranger said stays on its line and starts no other: controls, the terminal's and the
+ * journal's, are shown as bytes, and so is all that is not ASCII, where they could hide.
+ */
+static int log_escape(char *to, int n_room, const char *from)
+{
+	int n = 0;
+
+	for (; *from && n + 5 < n_room; from++) {
+		unsigned char c = (unsigned char)*from;
+
+		if (c >= 0x20 && c < 0x7f)
+			to[n++] = (char)c;
+		else
+			n += snprintf(to + n, 5, "\\x%02x", c);
+	}
+	return n;
+}
+
 void ts_log(enum ts_log_level level, const char *format, ...)
 {
-	char line[1024];
+	char line[1024], text[900];
 	va_list arguments;
-	int n = 0, m;
+	int n;
 
 	if (level > log_threshold)
 		return;
@@ -34,11 +53,10 @@ void ts_log(enum ts_log_level level, const char *format, ...)
 	else
 		n = snprintf(line, sizeof(line), "tracesmithd: ");
 	va_start(arguments, format);
-	m = vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, arguments);
+	if (vsnprintf(text, sizeof(text), format, arguments) < 0)
+		text[0] = '\0';
 	va_end(arguments);
-	n += m < 0 ? 0 : m;
-	if (n > (int)sizeof(line) - 2)
-		n = (int)sizeof(line) - 2;
+	n += log_escape(line + n, (int)sizeof(line) - n - 1, text);
 	line[n++] = '\n';
 	/* Nobody can be told that the log is gone. */
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
