@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "daemon/util/text.h"
+
 #ifndef HUGETLBFS_MAGIC
 #define HUGETLBFS_MAGIC 0x958458f6
 #endif
@@ -171,6 +173,7 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 	};
 	memcpy(memory.session_id, layout.session_id, sizeof(memory.session_id));
 	memcpy(memory.program, layout.program, sizeof(memory.program) - 1);
+	ts_text_clean(memory.program);
 	*ret_memory = memory;
 	return 0;
 }

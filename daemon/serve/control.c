@@ -201,9 +201,8 @@ static struct ts_peer *control_peer(const struct ts_server *server, uint32_t num
 }
 
 static void control_opened(struct ts_client_connection *client, uint32_t request_id,
-			   struct ts_peer *peer)
+			   struct ts_peer *peer, struct ts_recording *recording)
 {
-	struct ts_recording *recording = peer ? peer->recording : client->server->recording;
 	uint8_t *packed = NULL;
 	size_t n_bytes = 0;
 	int fd = -1, r;
@@ -221,6 +220,19 @@ static void control_opened(struct ts_client_connection *client, uint32_t request
 	control_answer_built(client, request_id, r, packed, n_bytes, fd);
 }
 
+/* The trace of a session that is over, by the daemon's number or by pid; NULL: none to be seen. */
+static struct ts_recording *control_ended(const struct ts_client_connection *client,
+					  uint32_t number, uint32_t pid)
+{
+	const struct ts_server *server = client->server;
+
+	for (const struct ts_ended *ended = server->ended; ended; ended = ended->next)
+		if ((number ? ended->number == number : (uint32_t)ended->pid == pid) &&
+		    ts_answer_may_see(client->credentials.uid, ended->recording->uid))
+			return ended->recording;
+	return server->recording;
+}
+
 static void control_done(struct ts_client_connection *client, struct control_pending *pending,
 			 uint32_t n_left)
 {
@@ -230,10 +242,11 @@ static void control_done(struct ts_client_connection *client, struct control_pen
 
 	if (pending->kind == TS__RPC__REQUEST__BODY_OPEN_TRACE) {
 		/* On a time-out too: what is written can be read. */
-		control_opened(client, pending->request_id,
-			       pending->n_waits
-				       ? control_peer(client->server, pending->waits[0].peer)
-				       : NULL);
+		struct ts_peer *peer = control_peer(client->server, pending->waits[0].peer);
+
+		control_opened(client, pending->request_id, peer,
+			       peer ? peer->recording
+				    : control_ended(client, pending->waits[0].peer, 0));
 		return;
 	}
 	r = ts_answer_flushed(pending->n_sessions, n_left, &packed, &n_bytes);
@@ -351,8 +364,18 @@ static void control_open_trace(struct ts_client_connection *client, uint32_t req
 	}
 	if (!found && server->recording && !request->has_session && !request->has_pid &&
 	    ts_answer_may_see(client->credentials.uid, server->recording->uid)) {
-		control_opened(client, request_id, NULL);
+		control_opened(client, request_id, NULL, server->recording);
 		return;
+	}
+	if (!found && !server->recording && (request->has_session || request->has_pid)) {
+		struct ts_recording *recording =
+			control_ended(client, request->has_session ? request->session : 0,
+				      request->has_pid ? request->pid : 0);
+
+		if (recording) {
+			control_opened(client, request_id, NULL, recording);
+			return;
+		}
 	}
 	if (!found) {
 		control_error(client, request_id, -ENOENT, "no such session");

@@ -10,6 +10,7 @@
 
 #include "daemon/serve/server.h"
 #include "daemon/util/error.h"
+#include "daemon/util/text.h"
 #include "proto/abi/handshake.h"
 
 #define PEER_HELLO_MAX_NS (UINT64_C(10) * 1000000000)
@@ -129,7 +130,7 @@ static int peer_recording(struct ts_peer *peer, const char *program)
 		return 0;
 	}
 	if (!server->recording) {
-		r = ts_recording_new(server->options.output, true, 0666, server->options.program,
+		r = ts_recording_new(server->options.output, true, 0600, server->options.program,
 				     &server->recording);
 		if (r)
 			return r;
@@ -153,6 +154,7 @@ static void peer_process_name(pid_t pid, char *name, size_t n_name)
 	if (file)
 		fclose(file);
 	name[strcspn(name, "\n")] = '\0';
+	ts_text_clean(name);
 }
 
 /* Whoever reads the trace of a recording learns who is not in it. A service has no file for it. */
@@ -218,6 +220,7 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		.notify_fd = server->notify_fd,
 		.peer = peer->credentials,
 		.seal_age_ms = server->options.seal_age_ms,
+		.ends_file = server->options.mode != TS_SERVER_RECORD,
 	};
 	struct ts_handshake_welcome welcome = {
 		.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_WELCOME, sizeof(welcome)}};
@@ -272,6 +275,8 @@ static void peer_note(struct ts_peer *peer, const struct ts_handshake_reason *pa
 
 	note.program[sizeof(note.program) - 1] = '\0';
 	note.text[sizeof(note.text) - 1] = '\0';
+	ts_text_clean(note.program);
+	ts_text_clean(note.text);
 	ts_log(TS_LOG_INFO, "pid %d cannot be recorded: %s", peer->credentials.pid, note.text);
 	/* A service makes no file for a process of which there is nothing to say but this. */
 	if (peer->server->options.mode != TS_SERVER_SERVICE && !peer->server->finishing) {
@@ -375,9 +380,10 @@ static bool peer_receive(struct ts_peer *peer)
 				 .msg_iovlen = 1,
 				 .msg_control = control.bytes,
 				 .msg_controllen = sizeof(control.bytes)};
+	/* A reset (it left an answer unread) comes once, before what it had said: BYE, perhaps. */
 	struct ts_closer *closer = peer->server->closer;
 	uid_t uid = peer->credentials.uid;
-	unsigned n_all;
+	unsigned n_all, reset = 0;
 	ssize_t n;
 	int memfd;
 
@@ -388,7 +394,7 @@ static bool peer_receive(struct ts_peer *peer)
 	}
 	do
 		n = recvmsg(peer->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && (errno == EINTR || (errno == ECONNRESET && !reset++)));
 	if (n < 0 && errno == EAGAIN)
 		return false;
 	if (n <= 0) {
@@ -491,6 +497,9 @@ static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, con
 			ts_recording_discard(recording);
 		end = lseek(recording->read_fd, 0, SEEK_END);
 		server->n_bytes += end > 0 ? (uint64_t)end : 0;
+		if (server->options.mode == TS_SERVER_SERVICE && !empty)
+			ts_server_remember(server, ts_take_ptr(peer->recording), peer->number,
+					   peer->credentials.pid);
 	}
 	if (how == TS_SESSION_END_BAD_DATA)
 		ts_log(TS_LOG_WARNING, "dropped pid %d, uid %u: %s", peer->credentials.pid,

@@ -16,6 +16,9 @@
 
 #define RECORDING_MAX_SUFFIX 1000u
 
+/* Held by all recordings together: memory is the process's. */
+static uint64_t recordings_definition_bytes;
+
 static int recording_create_file(const char *path, bool unique, mode_t mode, char **ret_path,
 				 int *ret_fd)
 {
@@ -106,29 +109,58 @@ int ts_recording_new(const char *path, bool unique, mode_t mode, const char *com
 	return 0;
 }
 
+/* What is held for the writer's strings. */
+static void recording_discharge(struct ts_recording *recording)
+{
+	__atomic_sub_fetch(&recordings_definition_bytes, recording->definition_bytes,
+			   __ATOMIC_RELAXED);
+	recording->definition_bytes = 0;
+}
+
 void ts_recording_free(struct ts_recording *recording)
 {
 	if (!recording)
 		return;
 	ts_sbt_writer_free(recording->writer);
+	recording_discharge(recording);
 	if (recording->read_fd >= 0)
 		close(recording->read_fd);
 	free(recording->path);
 	free(recording);
 }
 
-int ts_recording_finish(struct ts_recording *recording)
+void ts_recording_end(struct ts_recording *recording)
 {
 	int r;
 
+	if (recording->ended)
+		return;
+	recording->ended = true;
+	r = ts_sbt_writer_finish(recording->writer);
+	recording->error = r > 0 ? -EIO : r;
+}
+
+int ts_recording_finish(struct ts_recording *recording)
+{
 	if (recording->finished)
 		return recording->error;
 	recording->finished = true;
-	r = ts_sbt_writer_finish(recording->writer);
-	recording->error = r > 0 ? -EIO : r;
+	ts_recording_end(recording);
 	/* Frees the lock by which readers know that it grows. */
 	ts_sbt_writer_free(ts_take_ptr(recording->writer));
+	recording_discharge(recording);
 	return recording->error;
+}
+
+bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes)
+{
+	if (__atomic_add_fetch(&recordings_definition_bytes, n_bytes, __ATOMIC_RELAXED) >
+	    TS_DEFINITIONS_MAX_ALL) {
+		__atomic_sub_fetch(&recordings_definition_bytes, n_bytes, __ATOMIC_RELAXED);
+		return false;
+	}
+	__atomic_add_fetch(&recording->definition_bytes, n_bytes, __ATOMIC_RELAXED);
+	return true;
 }
 
 bool ts_recording_full(const struct ts_recording *recording)

@@ -21,6 +21,8 @@ struct ts_recording {
 	uid_t uid;   /* whose sessions it holds, in a service; who started it otherwise */
 	uint64_t max_bytes; /* 0: no limit, as keep_free */
 	uint64_t keep_free; /* bytes of the file system that stay free */
+	uint64_t definition_bytes; /* held for its sessions' definitions */
+	bool ended; /* index and end marker are written, or could not be */
 	bool finished;
 	int error; /* of the writer: why the file is not whole */
 
@@ -47,8 +49,23 @@ int ts_recording_new(const char *path, bool unique, mode_t mode, const char *com
 		     struct ts_recording **ret_recording);
 void ts_recording_free(struct ts_recording *recording);
 
-/* Ends the file. Idempotent. Returns the writer's error, which is also kept. */
+/*
+ * Writes what ends the file, in whatever thread has the time for it while nobody else uses the
+ * recording. Optional: ts_recording_finish() does it where it was not done.
+ */
+void ts_recording_end(struct ts_recording *recording);
+/* Ends and closes the file. Idempotent. Returns the writer's error, which is also kept. */
 int ts_recording_finish(struct ts_recording *recording);
+
+/* Of one session, and of all those of the daemon. */
+#define TS_DEFINITIONS_MAX_SESSION (UINT64_C(64) << 20)
+#define TS_DEFINITIONS_MAX_ALL	   (UINT64_C(1) << 30)
+
+/*
+ * Asks for memory that is held until the recording is freed. False: there is none left in all. Any
+ * thread.
+ */
+bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes);
 
 /* Whether the file may not grow on: by its size, or by what is left of the disk. Any thread. */
 bool ts_recording_full(const struct ts_recording *recording);

@@ -46,6 +46,41 @@ void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 	server->n_rows += status.rows;
 }
 
+/* ---- sessions that are over ---- */
+
+static void server_forget(struct ts_ended **p)
+{
+	struct ts_ended *ended = *p;
+
+	*p = ended->next;
+	ts_recording_free(ended->recording);
+	free(ended);
+}
+
+void ts_server_remember(struct ts_server *server, struct ts_recording *recording, uint32_t number,
+			pid_t pid)
+{
+	struct ts_ended *ended = malloc(sizeof(*ended)), **p, **oldest = NULL;
+	uint32_t n = 0, n_of_user = 0;
+
+	if (!ended) {
+		ts_recording_free(recording);
+		return;
+	}
+	*ended = (struct ts_ended){server->ended, recording, number, pid};
+	server->ended = ended;
+	for (p = &server->ended; *p; p = &(*p)->next) {
+		bool same = (*p)->recording->uid == recording->uid;
+
+		n++;
+		n_of_user += same;
+		if (same || n > TS_SERVER_MAX_ENDED)
+			oldest = p;
+	}
+	if (n_of_user > TS_SERVER_MAX_ENDED / 4 || n > TS_SERVER_MAX_ENDED)
+		server_forget(oldest);
+}
+
 /* ---- looking after peers and clients ---- */
 
 static void server_done(struct ts_server *server)
@@ -482,7 +517,7 @@ static int server_open(struct ts_server *server)
 		return r ?: ts_peer_new(server, options->inject_fd, &credentials);
 	case TS_SERVER_RECORD:
 		/* The file first: a recording that cannot be written does not begin. */
-		r = ts_recording_new(options->output, false, 0666, options->program,
+		r = ts_recording_new(options->output, false, 0600, options->program,
 				     &server->recording);
 		if (r) {
 			ts_log(TS_LOG_ERROR, "cannot create %s: %s", options->output, strerror(-r));
@@ -547,6 +582,8 @@ static void server_deinit(struct ts_server *server)
 		ts_peer_free(server->peers);
 	while (server->clients)
 		ts_client_connection_free(server->clients);
+	while (server->ended)
+		server_forget(&server->ended);
 	ts_recording_free(server->recording);
 	if (server->unlink_inject)
 		unlink(options->inject_socket);

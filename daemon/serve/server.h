@@ -81,6 +81,7 @@ struct ts_server {
 	struct ts_client_connection *clients;
 	uint32_t n_clients;
 	struct ts_recording *recording; /* private, record */
+	struct ts_ended *ended; /* a service's: the newest first */
 	uint32_t last_number;
 	uint64_t start_ns;
 	uint64_t n_sessions;
@@ -99,6 +100,20 @@ struct ts_server {
 int ts_server_run(const struct ts_server_options *options);
 
 /* ---- between the server's files ---- */
+
+/* A session that is over, whose trace its user can still ask for. Each uid has a quarter. */
+#define TS_SERVER_MAX_ENDED 256u
+
+struct ts_ended {
+	struct ts_ended *next;
+	struct ts_recording *recording;
+	uint32_t number;
+	pid_t pid;
+};
+
+/* Takes the recording over. */
+void ts_server_remember(struct ts_server *server, struct ts_recording *recording, uint32_t number,
+			pid_t pid);
 
 /* One process's connection to the inject socket. */
 struct ts_peer {

@@ -5,11 +5,31 @@
 #include "daemon/serve/session-internal.h"
 #include "daemon/util/error.h"
 
+/* What a definition costs beside its bytes: a slot in a map, an entry in a table. */
+#define DEFINITION_BYTES 64u
+
+/* Whether it may be kept. One that may not stays unknown, and is counted. */
+static bool session_charge(struct ts_session *s, uint64_t n_bytes)
+{
+	n_bytes += DEFINITION_BYTES;
+	if (s->definition_bytes + n_bytes > TS_DEFINITIONS_MAX_SESSION ||
+	    !ts_recording_charge(s->recording, n_bytes)) {
+		s->dropped_definitions++;
+		return false;
+	}
+	s->definition_bytes += n_bytes;
+	return true;
+}
+
 static int sink_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *ret_id)
 {
 	struct ts_session *s = data;
-	int r = ts_sbt_writer_string(s->recording->writer, bytes, n_bytes, ret_id);
+	int r;
 
+	*ret_id = TS_ID_UNKNOWN;
+	if (!session_charge(s, n_bytes))
+		return 0;
+	r = ts_sbt_writer_string(s->recording->writer, bytes, n_bytes, ret_id);
 	return r ? ts_session_write_failed(s, r) : 0;
 }
 
@@ -17,9 +37,14 @@ static int sink_stack(void *data, const uint64_t *frames, uint32_t n_frames, uin
 		      uint32_t *ret_id)
 {
 	struct ts_session *s = data;
-	int r = ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,
-						flags & TS_STACK_TRUNCATED, ret_id);
+	int r;
 
+	*ret_id = TS_ID_UNKNOWN;
+	/* Its frames go to the file, and are kept no longer. */
+	if (!session_charge(s, 0))
+		return 0;
+	r = ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,
+					    flags & TS_STACK_TRUNCATED, ret_id);
 	if (r == TS_SBT_E_FULL) {
 		r = ts_session_write(s);
 		/* At its limit the file takes this one still; the next write ends the session. */
@@ -48,8 +73,12 @@ static int sink_thread(void *data, const struct ts_definition_thread *thread, ui
 		.tid = thread->tid,
 		.name = name,
 	};
-	int r = ts_sbt_session_writer_add_thread(s->writer, &row, ret_id);
+	int r;
 
+	*ret_id = TS_ID_UNKNOWN;
+	if (!session_charge(s, 0))
+		return 0;
+	r = ts_sbt_session_writer_add_thread(s->writer, &row, ret_id);
 	return r ? ts_session_write_failed(s, r) : 0;
 }
 
@@ -119,6 +148,10 @@ int ts_session_read_arena(struct ts_session *s)
 		s->arena_bad = true;
 		return ts_session_bad(s, "its definitions are malformed");
 	}
+	if (r)
+		return r;
+	r = ts_session_lose(s, TS_LOSS_ARENA_FULL, s->dropped_definitions, s->loss_ns);
+	s->dropped_definitions = 0;
 	if (r)
 		return r;
 	return ts_session_lose(s, TS_LOSS_BAD_DEFINITION, s->arena.n_bad - s->bad_definitions,

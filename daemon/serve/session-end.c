@@ -5,6 +5,7 @@
  * what it lacks.
  */
 #include "daemon/serve/session-internal.h"
+#include "daemon/util/text.h"
 
 #define STOP_SLEEP_MS 10u
 
@@ -120,6 +121,7 @@ static void session_take_state(struct ts_session *s)
 	s->row.empty_reason = reason;
 	memcpy(text, control->reason_text, sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
+	ts_text_clean(text);
 	if (ts_sbt_writer_string(s->recording->writer, text, strlen(text), &s->row.empty_text))
 		s->row.empty_text = 0;
 }

@@ -62,6 +62,8 @@ struct ts_session {
 	uint64_t unjoined_api; /* already written as rows */
 	uint64_t unjoined_device;
 	uint64_t bad_definitions;
+	uint64_t definition_bytes; /* charged to the recording */
+	uint64_t dropped_definitions;
 	bool arena_bad;			/* broke the rules: what it held is known up to there */
 	bool ending;			/* all that is to come is drained, whatever else is wrong */
 	struct ts_clock_pair last_pair; /* of the host clock */

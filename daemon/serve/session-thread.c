@@ -16,6 +16,7 @@
 
 #define ROUND_MIN_MS	 10u  /* between looks while records flow */
 #define ROUND_MAX_MS	 100u /* while none do */
+#define ROUND_LEAST_NS	    (1 * MS_NS)
 #define SEAL_ROWS	 65536u
 #define CLOCK_SPACING_NS (20 * MS_NS) /* of pairs in the table */
 #define CLOCK_STORED_NS	 (90 * MS_NS) /* of pairs in the trace: at most 100 ms apart */
@@ -382,6 +383,8 @@ void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms)
 	uint32_t number =
 		__atomic_add_fetch(&s->memory.control->flush_request, 1, __ATOMIC_RELAXED);
 
+	/* It sleeps on that word. */
+	syscall(SYS_futex, &s->memory.control->flush_request, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 	s->flush_number = number;
 	s->flush_waiting = true;
 	s->flush_deadline_ns = ts_clock_monotonic_ns() + wait_ms * MS_NS;
@@ -447,6 +450,17 @@ static int session_finish_seal(struct ts_session *s, bool flushed)
 	return 0;
 }
 
+static bool session_past_watermark(const struct ts_session *s)
+{
+	for (uint32_t i = 0; i < s->n_claimed; i++) {
+		uint64_t head = ts_ring_consumer_head(ts_memory_shard(&s->memory, i));
+
+		if (head - s->shards[i].released > s->memory.ring_bytes / 2)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Sleeps until the doorbell moves from `seen` or the time is over. `sleeping` asks the producer to
  * ring when a shard passes its watermark; a ring that comes before the wait is not lost, for the
@@ -461,6 +475,9 @@ void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
 	__atomic_store_n(&control->sleeping, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &control->doorbell, FUTEX_WAIT, seen, &time, NULL, 0);
 	__atomic_store_n(&control->sleeping, 0, __ATOMIC_RELAXED);
+	/* Who rings without need is not served more often for it. */
+	if (!session_past_watermark(s))
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, ROUND_LEAST_NS}, NULL);
 }
 
 void *ts_session_thread(void *session)
@@ -491,6 +508,8 @@ void *ts_session_thread(void *session)
 		ts_session_sleep(s, seen, ms);
 	}
 	how = ts_session_finish(s, r, how);
+	if (s->options.ends_file)
+		ts_recording_end(s->recording);
 	__atomic_store_n(&s->ended, how, __ATOMIC_RELEASE);
 	session_notify(s);
 	return NULL;

@@ -13,6 +13,7 @@
 
 #include "daemon/serve/session-internal.h"
 #include "daemon/util/error.h"
+#include "daemon/util/text.h"
 
 /* What happened before the session, but is told in it: a context that was there. */
 #define ROW_BEHIND_NS (UINT64_C(3600) * 1000000000)
@@ -258,6 +259,7 @@ void ts_session_status(const struct ts_session *s, struct ts_session_status *ret
 
 	if (status.reason)
 		memcpy(status.reason_text, control->reason_text, sizeof(status.reason_text) - 1);
+	ts_text_clean(status.reason_text);
 	for (unsigned i = 0; i < TS_ROW_EVENT_COUNT; i++) {
 		status.counts[i] = __atomic_load_n(&s->counts[i], __ATOMIC_RELAXED);
 		status.rows += status.counts[i];

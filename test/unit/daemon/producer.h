@@ -35,16 +35,15 @@ static inline struct ts_shard *producer_shard(struct producer *p, uint32_t i)
 	return (struct ts_shard *)(p->base + p->control->shards_off + i * p->control->shard_stride);
 }
 
-static inline void producer_init(struct producer *p, uint32_t n_shards, bool sealed)
+static inline void producer_init_arena(struct producer *p, uint32_t n_shards, bool sealed,
+				       uint64_t arena_bytes)
 {
 	struct ts_control layout = {0};
 	struct ts_clock_pair start = ts_clock_pair_take(TS_CLOCK_MONOTONIC);
 
 	*p = (struct producer){.memfd = memfd_create("session", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
 	ts_check(p->memfd >= 0);
-	ts_check_int(ts_control_layout(&layout, n_shards, PRODUCER_RING_BYTES,
-				       PRODUCER_ARENA_BYTES),
-		     0);
+	ts_check_int(ts_control_layout(&layout, n_shards, PRODUCER_RING_BYTES, arena_bytes), 0);
 	layout.host_clock = TS_CLOCK_HAVE_TSC ? TS_CLOCK_TSC : TS_CLOCK_MONOTONIC;
 	start = ts_clock_pair_take((enum ts_clock)layout.host_clock);
 	layout.pid = (uint32_t)getpid();
@@ -65,6 +64,11 @@ static inline void producer_init(struct producer *p, uint32_t n_shards, bool sea
 	p->control = (struct ts_control *)p->base;
 	if (sealed)
 		ts_check_int(fcntl(p->memfd, F_ADD_SEALS, PRODUCER_SEALS), 0);
+}
+
+static inline void producer_init(struct producer *p, uint32_t n_shards, bool sealed)
+{
+	producer_init_arena(p, n_shards, sealed, PRODUCER_ARENA_BYTES);
 }
 
 static inline void producer_deinit(struct producer *p)

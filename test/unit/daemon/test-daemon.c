@@ -6,6 +6,7 @@
 #include "test/unit/harness.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "proto/rpc/frame.h"
 #include "sbt/verify.h"
@@ -241,6 +242,7 @@ TS_TEST(recording_of_three)
 	Ts__Rpc__Answer *answer;
 	struct ts_sbt_reader *reader;
 	struct ts_sbt_verify_report report;
+	struct stat status;
 	int fds[3], trace = -1, file;
 
 	recording_begin(&r);
@@ -278,6 +280,8 @@ TS_TEST(recording_of_three)
 	ts_check_int(summary_count(answer->summary, "kernel"), 3000);
 	ts_check_int(answer->summary->n_lost, 0);
 	ts_check_str(answer->summary->path, r.path);
+	ts_check_int(stat(r.path, &status), 0);
+	ts_check_int(status.st_mode & 0777, 0600);
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	ts_check_int(producer_hear(fds[2], NULL), TS_HANDSHAKE_STOP);
 	ts_check(!(p[2].control->command & TS_COMMAND_RECORD));
@@ -438,6 +442,19 @@ TS_TEST(service)
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
 	snprintf(path, sizeof(path), "%s/tracesmith-producer-%d.sbt", s.directory, getpid());
 	check_launches(path, 5000, TS_SESSION_END_BYE);
+	/* Its user still finds it, by pid and by number, and reads it whole. */
+	ts_check_int(ts_client_open_trace(client, 0, (uint32_t)getpid(), &answer, &trace), 0);
+	ts_check(!answer->trace_opened->live);
+	ts_check_str(answer->trace_opened->path, path);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	ts_check_int(ts_sbt_reader_open(trace, &reader, NULL), 0);
+	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
+	ts_sbt_reader_free(reader);
+	close(trace);
+	ts_check_int(ts_client_open_trace(client, 1, 0, &answer, &trace), 0);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	close(trace);
+	ts_check_int(ts_client_open_trace(client, 99, 0, &answer, &trace), -ENOENT);
 	ts_client_free(client);
 	close(fd);
 	producer_deinit(&p);

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "daemon/util/log.h"
 #include "proto/rpc/frame.h"
 #include "test/unit/daemon/daemon.h"
 
@@ -511,4 +512,190 @@ TS_TEST(file_at_its_limit)
 {
 	check_limit("--max-file-bytes", "1000");
 	check_limit("--keep-free", "1000000000000000");
+}
+
+/* Definitions without end: some are kept, the others are unknown and counted. */
+TS_TEST(definition_flood)
+{
+	const uint64_t arena_bytes = UINT64_C(24) << 20;
+	struct ts_arena *arena;
+	Ts__Rpc__Answer *answer;
+	struct recording r;
+	struct producer p;
+	int fd;
+
+	recording_begin(&r);
+	fd = socket_connect(r.socket, SOCK_SEQPACKET);
+	producer_init_arena(&p, 1, true, arena_bytes);
+	producer_claim(&p, 0, 1, "main");
+	arena = (struct ts_arena *)(p.base + p.control->arena_off);
+	while (p.arena_at + sizeof(struct ts_definition) <= arena_bytes) {
+		*(struct ts_definition *)((uint8_t *)(arena + 1) + p.arena_at) =
+			(struct ts_definition){.n_words = sizeof(struct ts_definition) / 8,
+					       .type = TS_DEF_STRING,
+					       .id = ++p.n_defs[TS_DEF_STRING]};
+		p.arena_at += sizeof(struct ts_definition);
+	}
+	__atomic_store_n(&arena->published, p.arena_at, __ATOMIC_RELEASE);
+	put_api(&p, 0);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	producer_say(fd, TS_HANDSHAKE_BYE);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
+	ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+	ts_check(summary_lost(answer->summary, "arena_full") > 100000);
+	ts_check(summary_lost(answer->summary, "arena_full") < p.n_defs[TS_DEF_STRING] - 100000);
+	ts_check_int(summary_count(answer->summary, "api"), 1);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	close(fd);
+	producer_deinit(&p);
+	recording_end(&r);
+}
+
+/* Who rings the doorbell all the time is served no more often for it. */
+TS_TEST(doorbell_rung_for_nothing)
+{
+	uint64_t until;
+	struct rusage usage;
+	struct service s;
+	struct producer p;
+	double seconds;
+	int fd;
+
+	service_begin(&s);
+	fd = socket_connect(s.inject, SOCK_SEQPACKET);
+	producer_init(&p, 1, true);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	until = ts_clock_monotonic_ns() + UINT64_C(2000000000);
+	while (ts_clock_monotonic_ns() < until) {
+		__atomic_add_fetch(&p.control->doorbell, 1, __ATOMIC_RELEASE);
+		if (__atomic_exchange_n(&p.control->sleeping, 0, __ATOMIC_SEQ_CST))
+			syscall(SYS_futex, &p.control->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	}
+	close(fd);
+	producer_deinit(&p);
+	service_end(&s);
+	ts_check_int(getrusage(RUSAGE_CHILDREN, &usage), 0);
+	seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+		  (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+	ts_check(seconds < 0.5);
+}
+
+/* ---- what strangers say ---- */
+
+/* It did not read its WELCOME: the kernel tells of a reset before it tells of the BYE. */
+TS_TEST(goodbye_behind_a_reset)
+{
+	const struct ts_row_session *session;
+	struct ts_sbt_reader *reader;
+	Ts__Rpc__Answer *answer;
+	struct recording r;
+	struct producer p;
+	int fd, file;
+
+	recording_begin(&r);
+	fd = socket_connect(r.socket, SOCK_SEQPACKET);
+	producer_init(&p, 1, true);
+	producer_hello(fd, p.memfd);
+	ts_check_int(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 10000), 1);
+	ts_check_int(kill(r.pid, SIGSTOP), 0);
+	producer_say(fd, TS_HANDSHAKE_BYE);
+	close(fd);
+	ts_check_int(kill(r.pid, SIGCONT), 0);
+	ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+	ts_check_int(answer->summary->died, 0);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	reader_open(r.path, &file, &reader);
+	session = ts_sbt_reader_session_at(reader, 0);
+	ts_check_int(session->ended, TS_SESSION_END_BYE);
+	ts_sbt_reader_free(reader);
+	close(file);
+	producer_deinit(&p);
+	recording_end(&r);
+}
+
+/* What is not UTF-8 does not reach a message. */
+TS_TEST(names_are_utf8)
+{
+	struct ts_client *client;
+	Ts__Rpc__Answer *answer;
+	struct service s;
+	struct producer p;
+	int fd;
+
+	service_begin(&s);
+	fd = socket_connect(s.inject, SOCK_SEQPACKET);
+	producer_init(&p, 1, true);
+	strcpy(p.control->program, "\xff\xfe b\xc3\xa4 \xed\xa0\x80 \xe2\x82");
+	strcpy(p.control->reason_text, "\xc0\xaf");
+	p.control->reason = TS_EMPTY_CUPTI_ERROR;
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	ts_check_int(ts_client_connect(s.control, &client), 0);
+	ts_check_int(ts_client_list_sessions(client, &answer), 0);
+	ts_check_str(answer->session_list->sessions[0]->program, "?? b\xc3\xa4 ??? ??");
+	ts_check_str(answer->session_list->sessions[0]->empty_text, "??");
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	ts_client_free(client);
+	close(fd);
+	producer_deinit(&p);
+	service_end(&s);
+}
+
+/* The log is lines of the daemon's own, whatever a process calls itself. */
+TS_TEST(log_is_not_forged)
+{
+	int fds[2], old = dup(2);
+	char text[256];
+	ssize_t n;
+
+	ts_check_int(pipe2(fds, O_CLOEXEC), 0);
+	dup2(fds[1], 2);
+	ts_log(TS_LOG_ERROR, "pid %d: %s", 7, "x\n<0>kernel: \033[31mred\xc2\x9b");
+	dup2(old, 2);
+	close(old);
+	n = read(fds[0], text, sizeof(text) - 1);
+	ts_check(n > 0);
+	text[n] = '\0';
+	ts_check(strstr(text, "pid 7: x\\x0a<0>kernel: \\x1b[31mred\\xc2\\x9b\n"));
+	ts_check(strchr(text, '\n') == text + n - 1);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* A flush that is asked for wakes the process: it need not look again and again. */
+TS_TEST(flush_request_wakes)
+{
+	struct timespec limit = {10, 0};
+	struct ts_client *client;
+	Ts__Rpc__Answer *answer;
+	struct service s;
+	struct producer p;
+	int fd, status;
+	pid_t pid;
+
+	service_begin(&s);
+	fd = socket_connect(s.inject, SOCK_SEQPACKET);
+	producer_init(&p, 1, true);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	pid = fork();
+	if (!pid) {
+		syscall(SYS_futex, &p.control->flush_request, FUTEX_WAIT, 0, &limit, NULL, 0);
+		__atomic_store_n(&p.control->flushes_done, p.control->flush_request,
+				 __ATOMIC_RELEASE);
+		_exit(0);
+	}
+	usleep(100000);
+	ts_check_int(ts_client_connect(s.control, &client), 0);
+	ts_check_int(ts_client_flush(client, 0, 5000, &answer), 0);
+	ts_check_int(answer->flushed->timed_out, 0);
+	ts_check_int(__atomic_load_n(&p.control->flushes_done, __ATOMIC_ACQUIRE), 1);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	ts_client_free(client);
+	ts_check_int(waitpid(pid, &status, 0), pid);
+	close(fd);
+	producer_deinit(&p);
+	service_end(&s);
 }
