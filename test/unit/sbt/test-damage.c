@@ -614,7 +614,7 @@ TS_TEST(overlapping_blocks)
 /* Thousands that overlap in little memory: what a row costs must not grow with them. */
 TS_TEST(thousands_of_overlapping_blocks)
 {
-	overlap(3000, 300, 8 * 1024 * 1024);
+	overlap(2500, 100, 5 * 1024 * 1024);
 }
 
 /* More than the structs of which could be held are refused by name, again and again. */

@@ -190,6 +190,13 @@ static void others(struct maker *maker)
 	add(maker, TS_ROW_COUNTER,
 	    &(struct ts_row_counter){
 		    .start_ns = t, .value = 0.5, .name = maker->text, .thread = maker->thread});
+}
+
+/* One of each that the recording makes of itself. */
+static void own_affairs(struct maker *maker)
+{
+	uint64_t t = SYNTHETIC_START_NS + 500;
+
 	add(maker, TS_ROW_CLOCK,
 	    &(struct ts_row_clock){
 		    .start_ns = t, .ticks = 123, .error_ns = 50, .clock = TS_CLOCK_REALTIME});
@@ -229,6 +236,7 @@ int synthetic_write(int fd, const struct synthetic *what)
 	}
 	begin(&maker);
 	others(&maker);
+	own_affairs(&maker);
 	for (uint32_t i = 0; i < what->n_launches; i++)
 		launch(&maker, i);
 	if (!maker.r)
