@@ -101,6 +101,34 @@ class Damage(harness.Case):
         self.assertEqual(harness.tsctl('verify', cut).status, 0)
         self.assertEqual(harness.Trace(cut).rows, rows)
 
+    def test_damage_is_told(self):
+        """A part never passes for the whole, and repair does not claim what it did not do."""
+        path = self.good()
+        whole = harness.tsctl('info', path)
+        self.assertIn('Nothing was lost.', whole.out)
+        cut = self.path('cut.sbt')
+        shutil.copy(path, cut)
+        os.truncate(cut, os.path.getsize(path) - 64)
+        for arguments in (('info',), ('view', '--stats')):
+            result = harness.tsctl(*arguments, cut)
+            self.assertNotIn('Nothing was lost', result.out)
+            self.assertIn('This file is cut off', result.out)
+        with open(path, 'r+b') as stream:
+            stream.seek(os.path.getsize(path) // 2)
+            byte = stream.read(1)
+            stream.seek(-1, os.SEEK_CUR)
+            stream.write(bytes([byte[0] ^ 1]))
+        self.assertEqual(harness.tsctl('verify', path).status, 1)
+        result = harness.tsctl('repair', path)
+        self.assertEqual((result.status, result.out), (1, ''), result)
+        self.assertIn('repair does not mend that', result.err)
+        self.assertIn('error', harness.json.loads(harness.tsctl('repair', '--json', path).out))
+        info = harness.tsctl('info', path)
+        if info.status:
+            self.assertNotIn('Nothing was lost', info.out)
+            self.assertIn('damaged at byte', info.out)
+            self.assertIn('damaged_at', harness.json.loads(harness.tsctl('info', '--json', path).out))
+
     def bare(self, rows):
         """Rows without what `view` looks up elsewhere in the file: it may lie behind the cut."""
         return {harness.json.dumps({key: value for key, value in row.items()

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """tsctl as a person and a script meet it: exit statuses, one line for an error, JSON that parses, help that fits."""
+import fcntl
 import json
 import os
 import signal
 import stat
+import struct
 import time
 import subprocess
 
@@ -199,6 +201,31 @@ class Record(harness.Case):
         self.assertLess(time.monotonic() - begin, 30)
         self.assertEqual(result.status, 125, result)
         self.assertIn('does not end', result.err)
+
+    def test_output_out_of_reach(self):
+        plain = self.path('plain')
+        with open(plain, 'w'):
+            pass
+        result = self.start('-o', plain + '/x.sbt', '--', 'true')
+        self.assertEqual(result.status, 125, result)
+        self.assertEqual(len(result.err.splitlines()), 1, result)
+        self.assertIn('Not a directory', result.err)
+
+    def test_force_spares_a_running_recording(self):
+        path = self.path('running.sbt')
+        with open(path, 'wb') as stream:
+            stream.write(b'SBT')
+            stream.flush()
+            fcntl.fcntl(stream, fcntl.F_OFD_SETLK if hasattr(fcntl, 'F_OFD_SETLK') else 37,
+                        struct.pack('hhqqi4x', fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))
+            result = self.start('--force', '-o', path, '--', 'true')
+            self.assertEqual(result.status, 125, result)
+            self.assertIn('still being written', result.err)
+            self.assertEqual(os.path.getsize(path), 3)
+
+    def start(self, *arguments):
+        return harness.run([harness.TSCTL, 'record', *arguments], harness.record_environment(),
+                           cwd=self.folder)
 
     def test_default_name(self):
         result = harness.run([harness.TSCTL, 'record', '--vgpu', '--', harness.app('saxpy', 'driver')],

@@ -2,6 +2,7 @@
 /*
  * tsctl info: what a trace holds, on a page.
  */
+#include "proto/rpc/json.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
@@ -40,6 +41,8 @@ static void print_file(const Ts__Rpc__TraceInfo *info)
 	       info->finished ? "finished"
 	       : info->live   ? "still being written"
 			      : "cut off: it was never finished (`tsctl repair` finishes it)");
+	if (info->has_damaged_at)
+		printf(", damaged at byte %" PRIu64, info->damaged_at);
 	if (info->has_bytes_per_launch)
 		printf(", %.1f bytes a launch", info->bytes_per_launch);
 	putchar('\n');
@@ -242,11 +245,13 @@ static void print_lost(const Ts__Rpc__TraceInfo *info)
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char count[TS_OUT_FIGURE_BYTES];
 
-	if (!info->n_lost) {
-		puts("\nNothing was lost.");
-		return;
-	}
-	if (ts_table_new("rll", &table))
+	/* Only a whole file can say that nothing is missing. */
+	if (info->has_damaged_at || !(info->finished || info->live))
+		printf("\nThis file is %s: what lay in the lost part is not counted.\n",
+		       info->has_damaged_at ? "damaged" : "cut off");
+	else if (!info->n_lost)
+		printf("\nNothing was lost%s.\n", info->finished ? "" : " so far");
+	if (!info->n_lost || ts_table_new("rll", &table))
 		return;
 	heading("Lost");
 	ts_table_addf(table, "COUNT");
@@ -295,6 +300,8 @@ static int inform(const struct info *info, struct ts_source *source)
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
 	}
+	if (damaged)
+		TS_RPC_SET(&message, damaged_at, ts_sbt_reader_error(source->reader)->off);
 	if (info->json) {
 		status = ts_json_print(&message.base);
 	} else {

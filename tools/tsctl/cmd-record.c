@@ -17,6 +17,7 @@
 #include "tools/tsctl/why.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -294,14 +295,28 @@ static int choose_path(struct record *record)
 	return n < (int)sizeof(record->path) ? 0 : -ENAMETOOLONG;
 }
 
+/* Its writer holds a lock on the first byte. A file that we may not open is none of our recordings. */
+static bool is_being_written(const char *path)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+	ts_cleanup(ts_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+
+	return fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+}
+
 /* An earlier trace is only replaced when asked for, and nothing that is not a regular file ever is. */
 static int clear_path(const struct record *record)
 {
 	const char *shown = record->output ? record->output : record->path;
 	struct stat status;
+	int r;
 
-	if (lstat(record->path, &status))
-		return errno == ENOENT ? 0 : -errno;
+	if (lstat(record->path, &status)) {
+		r = -errno;
+		if (r != -ENOENT)
+			ts_complain("cannot write %s: %s", shown, strerror(-r));
+		return r == -ENOENT ? 0 : r;
+	}
 	if (!S_ISREG(status.st_mode)) {
 		ts_complain("%s exists and is not a regular file; name another with -o", shown);
 		return -EEXIST;
@@ -311,9 +326,15 @@ static int clear_path(const struct record *record)
 			    shown);
 		return -EEXIST;
 	}
+	if (is_being_written(record->path)) {
+		ts_complain("%s is still being written by another recording; name another with -o",
+			    shown);
+		return -EBUSY;
+	}
 	if (unlink(record->path)) {
-		ts_complain("cannot replace %s: %s", shown, strerror(errno));
-		return -errno;
+		r = -errno;
+		ts_complain("cannot replace %s: %s", shown, strerror(-r));
+		return r;
 	}
 	return 0;
 }

@@ -3,18 +3,21 @@
  * tsctl repair: makes a trace whose end is torn a finished one, in place.
  */
 #include "sbt/repair.h"
+#include "sbt/verify.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 static int print_json(const char *path, const struct ts_sbt_repair_report *report,
-		      uint64_t bytes_before)
+		      const struct ts_sbt_verify_report *verified, uint64_t bytes_before)
 {
 	Ts__Rpc__RepairReport message = TS__RPC__REPAIR_REPORT__INIT;
+	struct ts_sbt_error first = verified->first;
 
 	message.path = (char *)path;
 	TS_RPC_SET(&message, changed, !report->was_finished);
@@ -22,13 +25,22 @@ static int print_json(const char *path, const struct ts_sbt_repair_report *repor
 	TS_RPC_SET(&message, bytes_cut, report->cut_bytes);
 	TS_RPC_SET(&message, bytes_after, report->file_bytes);
 	TS_RPC_SET(&message, blocks, report->n_blocks);
+	if (verified->n_findings)
+		message.error = first.text;
 	return ts_json_print(&message.base);
 }
 
-static int print_report(const char *path, const struct ts_sbt_repair_report *report)
+static int print_report(const char *path, const struct ts_sbt_repair_report *report,
+			const struct ts_sbt_verify_report *verified)
 {
 	char blocks[TS_OUT_FIGURE_BYTES], rows[TS_OUT_FIGURE_BYTES], cut[TS_OUT_FIGURE_BYTES];
 
+	if (verified->n_findings) {
+		ts_complain("%s is finished, but damaged at byte %" PRIu64
+			    ": %s; repair does not mend that; the rest can be read",
+			    path, verified->first.off, verified->first.text);
+		return TS_EXIT_OK;
+	}
 	ts_out_text(stdout, path);
 	if (report->was_finished)
 		printf(": nothing to repair, it was finished\n");
@@ -43,6 +55,7 @@ static int run_repair(int argc, char **argv)
 {
 	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
 	struct ts_sbt_repair_report report = {0};
+	struct ts_sbt_verify_report verified = {0};
 	struct ts_sbt_error error = {0};
 	ts_cleanup(ts_closep) int fd = -1;
 	off_t bytes_before;
@@ -72,10 +85,19 @@ static int run_repair(int argc, char **argv)
 		ts_source_complain(argv[optind], r, &error);
 		return TS_EXIT_BAD;
 	}
+	if (report.was_finished) {
+		r = ts_sbt_verify(fd, &(struct ts_sbt_verify_options){0}, &verified);
+		if (r) {
+			ts_source_complain(argv[optind], r, &verified.first);
+			return TS_EXIT_BAD;
+		}
+	}
 	if (json)
-		return print_json(argv[optind], &report,
-				  bytes_before > 0 ? (uint64_t)bytes_before : 0);
-	return print_report(argv[optind], &report);
+		r = print_json(argv[optind], &report, &verified,
+			       bytes_before > 0 ? (uint64_t)bytes_before : 0);
+	else
+		r = print_report(argv[optind], &report, &verified);
+	return r ? r : verified.n_findings ? TS_EXIT_FINDING : TS_EXIT_OK;
 }
 
 const struct ts_command ts_command_repair = {
@@ -85,7 +107,9 @@ const struct ts_command ts_command_repair = {
 		"\n"
 		"Finishes a trace whose writer died or whose end was lost, in place: cuts off what follows the\n"
 		"last whole block and appends an index and an end marker. Nothing before that is touched.\n"
-		"Exits 0 when FILE is finished afterwards, 2 when it is no trace or still being written.\n"
+		"Damage in the middle of a finished file is told, not mended; the rest can be read.\n"
+		"Exits 0 when FILE is finished and whole, 1 when finished but damaged, 2 when it is no trace\n"
+		"or still being written.\n"
 		"\n"
 		"  --json  one JSON object\n"
 		"\n"

@@ -533,6 +533,14 @@ static int view_stats(struct view *view)
 	return r;
 }
 
+/* Sums of a part look like sums of the whole. */
+static void print_missing(const struct view *view)
+{
+	if (view->damaged || ts_sbt_reader_state(view->source.reader) == TS_SBT_TRUNCATED)
+		printf("This file is %s: what lay in the lost part is not counted.\n",
+		       view->damaged ? "damaged" : "cut off");
+}
+
 static int run_view(int argc, char **argv)
 {
 	ts_cleanup(view_deinit) struct view view = {0};
@@ -547,6 +555,8 @@ static int run_view(int argc, char **argv)
 		    : view.json ? view_json(&view)
 				: view_rows(&view);
 	ts_progress_deinit(&view.progress);
+	if (view.stats && !view.json && !r)
+		print_missing(&view);
 	status = ts_finish_output(TS_EXIT_OK);
 	if (status)
 		return status;
