@@ -81,7 +81,7 @@ struct ts_server {
 	struct ts_client_connection *clients;
 	uint32_t n_clients;
 	struct ts_recording *recording; /* private, record */
-	struct ts_ended *ended; /* a service's: the newest first */
+	struct ts_ended *ended;		/* a service's: the newest first */
 	uint32_t last_number;
 	uint64_t start_ns;
 	uint64_t n_sessions;

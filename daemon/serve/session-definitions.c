@@ -43,8 +43,8 @@ static int sink_stack(void *data, const uint64_t *frames, uint32_t n_frames, uin
 	/* Its frames go to the file, and are kept no longer. */
 	if (!session_charge(s, 0))
 		return 0;
-	r = ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,
-					    flags & TS_STACK_TRUNCATED, ret_id);
+	r = ts_sbt_session_writer_add_stack(s->writer, frames, n_frames, flags & TS_STACK_TRUNCATED,
+					    ret_id);
 	if (r == TS_SBT_E_FULL) {
 		r = ts_session_write(s);
 		/* At its limit the file takes this one still; the next write ends the session. */

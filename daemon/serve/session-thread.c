@@ -16,7 +16,7 @@
 
 #define ROUND_MIN_MS	 10u  /* between looks while records flow */
 #define ROUND_MAX_MS	 100u /* while none do */
-#define ROUND_LEAST_NS	    (1 * MS_NS)
+#define ROUND_LEAST_NS	 (1 * MS_NS)
 #define SEAL_ROWS	 65536u
 #define CLOCK_SPACING_NS (20 * MS_NS) /* of pairs in the table */
 #define CLOCK_STORED_NS	 (90 * MS_NS) /* of pairs in the trace: at most 100 ms apart */

@@ -525,15 +525,6 @@ static int exec_child_set(void *graph_exec, void *node, void *child_graph)
 	return set_in_exec(r, graph_exec, node, &work);
 }
 
-/* Nodes that allocate, wait for other APIs or decide: not served. */
-static int refuse_node(void *graph)
-{
-	struct graph *g;
-	int r = graph_get(graph, &g);
-
-	return r ? r : TS_CU_ERROR_NOT_SUPPORTED;
-}
-
 API int cuGraphAddKernelNode(void **graph_node, void *graph, const void **dependencies,
 			     size_t num_dependencies, const struct kernel_params_v1 *node_params)
 {
@@ -996,46 +987,4 @@ API int cuGraphExecNodeSetParams(void *graph_exec, void *node, struct node_param
 	} params = {graph_exec, node, node_params};
 
 	return CALL(cuGraphExecNodeSetParams, &params, exec_any_set(graph_exec, node, node_params));
-}
-
-API int cuGraphAddMemAllocNode(void **graph_node, void *graph, const void **dependencies,
-			       size_t num_dependencies, void *node_params)
-{
-	struct {
-		void **graph_node;
-		void *graph;
-		const void **dependencies;
-		size_t num_dependencies;
-		void *node_params;
-	} params = {graph_node, graph, dependencies, num_dependencies, node_params};
-
-	return CALL(cuGraphAddMemAllocNode, &params, refuse_node(graph));
-}
-
-API int cuGraphAddMemFreeNode(void **graph_node, void *graph, const void **dependencies,
-			      size_t num_dependencies, uint64_t dptr)
-{
-	struct {
-		void **graph_node;
-		void *graph;
-		const void **dependencies;
-		size_t num_dependencies;
-		uint64_t dptr;
-	} params = {graph_node, graph, dependencies, num_dependencies, dptr};
-
-	return CALL(cuGraphAddMemFreeNode, &params, refuse_node(graph));
-}
-
-API int cuGraphConditionalHandleCreate(uint64_t *handle_out, void *graph, void *ctx,
-				       uint32_t default_launch_value, uint32_t flags)
-{
-	struct {
-		uint64_t *handle_out;
-		void *graph;
-		void *ctx;
-		uint32_t default_launch_value;
-		uint32_t flags;
-	} params = {handle_out, graph, ctx, default_launch_value, flags};
-
-	return CALL(cuGraphConditionalHandleCreate, &params, refuse_node(graph));
 }
