@@ -2,7 +2,7 @@
 /*
  * The cost model: when an operation that may run from some instant on does run, and for how long. Everything the virtual
  * GPU says about time is decided in this file; README.md states the same in words. Durations follow
- * from the device's shape alone, so the same work makes the same timeline, but for when it was submitted.
+ * from the device's shape and the work done, so the same work makes the same timeline, but for when it was submitted.
  */
 #include <string.h>
 
@@ -66,51 +66,114 @@ static void resident_drop(struct ts_vgpu_engines *e, uint32_t n)
 	memmove(e->resident, e->resident + n, e->n_resident * sizeof(e->resident[0]));
 }
 
-void ts_vgpu_cost_kernel(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
-			 uint64_t ready_ns, uint64_t least_ns, uint64_t *ret_start_ns,
-			 uint64_t *ret_end_ns)
+/* How a kernel lies on the device. */
+struct layout {
+	uint64_t blocks;
+	uint32_t warps;	 /* of a block */
+	uint32_t per_sm; /* blocks that a multiprocessor holds */
+	uint32_t n_sm;	 /* multiprocessors that it takes */
+};
+
+static struct layout layout_of(const struct ts_vgpu_shape *shape, const struct ts_vgpu_done *done)
 {
-	const struct ts_vgpu_shape *shape = device->shape;
-	struct ts_vgpu_engines *e = &device->engines;
 	const struct ts_vgpu_dim3 *g = &done->u.kernel.grid, *b = &done->u.kernel.block;
-	uint64_t blocks = (uint64_t)g->x * g->y * g->z;
 	uint32_t threads = b->x * b->y * b->z;
-	uint32_t warps = (threads + shape->warp_size - 1) / shape->warp_size;
 	uint32_t per_sm = ts_vgpu_blocks_per_sm(shape, threads,
 						done->u.kernel.dynamic_shared_bytes +
 							done->u.kernel.static_shared_bytes,
 						done->u.kernel.regs);
-	uint64_t n_sm, waves, cycles, duration, start;
-	uint32_t n = 0;
+	struct layout l = {
+		.blocks = (uint64_t)g->x * g->y * g->z,
+		.warps = (threads + shape->warp_size - 1) / shape->warp_size,
+		.per_sm = per_sm ? per_sm : 1,
+	};
+	uint64_t n_sm = ceil_div(l.blocks, l.per_sm);
 
-	if (!per_sm)
-		per_sm = 1;
-	n_sm = ceil_div(blocks, per_sm);
-	if (n_sm > shape->n_sm)
-		n_sm = shape->n_sm;
-	waves = ceil_div(blocks, (uint64_t)shape->n_sm * per_sm);
+	l.n_sm = n_sm < shape->n_sm ? (uint32_t)n_sm : shape->n_sm;
+	return l;
+}
+
+uint32_t ts_vgpu_cost_resident(const struct ts_vgpu_device *device, const struct ts_vgpu_done *done)
+{
+	return layout_of(device->shape, done).per_sm * device->shape->n_sm;
+}
+
+/* What is known of any kernel: its shape. */
+static uint64_t shape_cycles(const struct ts_vgpu_shape *shape, const struct layout *l,
+			     uint64_t waves)
+{
+	uint32_t resident = l->per_sm;
+
 	/* The warps of the blocks resident on one multiprocessor share its issue slots. */
-	if (blocks < (uint64_t)per_sm * n_sm)
-		per_sm = (uint32_t)ceil_div(blocks, n_sm);
-	cycles = waves * (shape->block_cycles + shape->warp_cycles * warps * per_sm);
-	duration = shape->launch_ns + cycles * 1000000u / shape->clock_khz;
-	if (duration < least_ns)
-		duration = least_ns;
+	if (l->blocks < (uint64_t)l->per_sm * l->n_sm)
+		resident = (uint32_t)ceil_div(l->blocks, l->n_sm);
+	return waves * (shape->block_cycles + shape->warp_cycles * l->warps * resident);
+}
 
+/* What is known of a computed one: bound by issue, by the chain of each warp's instructions, or by tensor cores. */
+static uint64_t work_cycles(const struct ts_vgpu_shape *shape, const struct layout *l,
+			    uint64_t waves, const struct ts_vgpu_kernel_work *work)
+{
+	uint64_t per_warp = work->warp_insns / (l->blocks * l->warps);
+	uint64_t cycles = work->warp_insns / ((uint64_t)shape->issue_per_cycle * l->n_sm);
+
+	cycles = ts_vgpu_max(cycles, waves * per_warp * shape->insn_cycles);
+	cycles = ts_vgpu_max(cycles, work->tensor_flops /
+					     ((uint64_t)shape->tensor_flops_per_cycle * l->n_sm));
+	return waves * shape->block_cycles + cycles;
+}
+
+static uint64_t kernel_duration(const struct ts_vgpu_shape *shape, const struct layout *l,
+				const struct ts_vgpu_kernel_work *work)
+{
+	uint64_t waves = ceil_div(l->blocks, (uint64_t)shape->n_sm * l->per_sm);
+	uint64_t cycles =
+		work->computed ? work_cycles(shape, l, waves, work) : shape_cycles(shape, l, waves);
+	uint64_t ns = (uint64_t)((unsigned __int128)cycles * 1000000u / shape->clock_khz);
+
+	ns = ts_vgpu_max(ns, scale(work->memory_bytes, shape->memory_bytes_per_s));
+	return ts_vgpu_max(shape->launch_ns + ns, work->least_ns);
+}
+
+bool ts_vgpu_cost_kernel_start(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
+			       uint32_t n_concurrent, uint64_t ready_ns, uint64_t *ret_start_ns)
+{
+	const struct ts_vgpu_shape *shape = device->shape;
+	struct ts_vgpu_engines *e = &device->engines;
+	uint32_t n_sm = layout_of(shape, done).n_sm, n = 0;
+	uint64_t start;
+
+	if (e->n_running && (e->sm_running + n_sm > shape->n_sm || e->n_running >= n_concurrent ||
+			     e->n_running >= shape->max_concurrent_kernels))
+		return false;
 	/* Kernels start in the order they became ready, as a block distributor hands them out. */
 	start = ts_vgpu_max(ready_ns, e->last_kernel_start_ns);
 	while (n < e->n_resident && e->resident[n].end_ns <= start)
 		n++;
 	resident_drop(e, n);
-	while (e->n_resident && (e->sm_used + n_sm > shape->n_sm ||
-				 e->n_resident >= shape->max_concurrent_kernels)) {
+	while (e->n_resident && (e->sm_used + e->sm_running + n_sm > shape->n_sm ||
+				 e->n_resident + e->n_running >= shape->max_concurrent_kernels)) {
 		start = e->resident[0].end_ns;
 		resident_drop(e, 1);
 	}
 	e->last_kernel_start_ns = start;
-	resident_add(e, start + duration, (uint32_t)n_sm);
+	e->n_running++;
+	e->sm_running += n_sm;
 	*ret_start_ns = start;
-	*ret_end_ns = start + duration;
+	return true;
+}
+
+void ts_vgpu_cost_kernel_end(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
+			     const struct ts_vgpu_kernel_work *work, uint64_t start_ns,
+			     uint64_t *ret_end_ns)
+{
+	struct layout l = layout_of(device->shape, done);
+	struct ts_vgpu_engines *e = &device->engines;
+
+	*ret_end_ns = start_ns + kernel_duration(device->shape, &l, work);
+	e->n_running--;
+	e->sm_running -= l.n_sm;
+	resident_add(e, *ret_end_ns, l.n_sm);
 }
 
 static uint64_t *engine_free(uint64_t *engines, uint32_t n)

@@ -77,6 +77,22 @@ int ts_vgpu_event_query(struct ts_vgpu_event *event)
 	return r;
 }
 
+/* What befell the work before the record befell who waits for it. */
+static int wait_mark(const struct ts_vgpu_mark *mark)
+{
+	struct ts_vgpu_context *context = mark->stream->context;
+	int r;
+
+	/* Waiting lets the lock go. */
+	context->pins++;
+	r = ts_vgpu_stream_wait_seq(mark->stream, mark->seq);
+	if (!r)
+		r = ts_vgpu_context_fault(context);
+	if (!--context->pins)
+		pthread_cond_broadcast(&context->device->vgpu->report_cond);
+	return r;
+}
+
 int ts_vgpu_event_synchronize(struct ts_vgpu_event *event)
 {
 	struct ts_vgpu *vgpu = event->vgpu;
@@ -84,8 +100,9 @@ int ts_vgpu_event_synchronize(struct ts_vgpu_event *event)
 
 	ts_vgpu_lock(vgpu);
 	if (event->mark && !event->mark->done)
-		r = ts_vgpu_stream_wait_seq(event->mark->stream, event->mark->seq);
+		r = wait_mark(event->mark);
 	ts_vgpu_unlock(vgpu);
+	ts_vgpu_flush(vgpu);
 	return r;
 }
 

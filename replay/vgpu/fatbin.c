@@ -151,31 +151,35 @@ damaged:
 	return TS_VGPU_MODULE_E_IMAGE;
 }
 
-static int add_text(struct ts_vgpu_module *module, char *text, char *message, size_t message_bytes)
+/* Texts found in an image, in its order. */
+struct texts {
+	char **at;
+	size_t n;
+};
+
+static int add_text(struct texts *texts, char *text)
 {
-	char **grown = realloc(module->texts, (module->n_texts + 1) * sizeof(*grown));
+	char **grown = realloc(texts->at, (texts->n + 1) * sizeof(*grown));
 
 	if (!grown) {
 		free(text);
 		return -ENOMEM;
 	}
-	module->texts = grown;
-	grown[module->n_texts++] = text;
-	return ts_vgpu_ptx_read(module, text, message, message_bytes);
+	texts->at = grown;
+	grown[texts->n++] = text;
+	return 0;
 }
 
-static int add_fatbin(struct ts_vgpu_module *module, const void *fatbin, unsigned cc, char *message,
+static int add_fatbin(struct texts *texts, const void *fatbin, unsigned cc, char *message,
 		      size_t message_bytes)
 {
 	char *text;
 	int r = ts_vgpu_fatbin_ptx(fatbin, cc, &text, message, message_bytes);
 
-	if (r)
-		return r;
-	return add_text(module, text, message, message_bytes);
+	return r ? r : add_text(texts, text);
 }
 
-static int add_wrapper(struct ts_vgpu_module *module, const struct wrapper *wrapper, unsigned cc,
+static int add_wrapper(struct texts *texts, const struct wrapper *wrapper, unsigned cc,
 		       char *message, size_t message_bytes)
 {
 	int r = 0;
@@ -183,33 +187,30 @@ static int add_wrapper(struct ts_vgpu_module *module, const struct wrapper *wrap
 	if (wrapper->version == 2 && wrapper->list) {
 		/* Relocatable code: the parts carry the PTX, the main fatbin is empty. */
 		for (size_t i = 0; !r && wrapper->list[i]; i++) {
-			r = add_fatbin(module, wrapper->list[i], cc, message, message_bytes);
+			r = add_fatbin(texts, wrapper->list[i], cc, message, message_bytes);
 			if (r == -ENODATA)
 				r = 0;
 		}
 		return r;
 	}
-	r = add_fatbin(module, wrapper->data, cc, message, message_bytes);
+	r = add_fatbin(texts, wrapper->data, cc, message, message_bytes);
 	/* A translation unit without kernels has an empty one. */
 	return r == -ENODATA ? 0 : r;
 }
 
-int ts_vgpu_module_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_module,
-		       char *message, size_t message_bytes)
+int ts_vgpu_image_texts(const void *image, unsigned cc, char ***ret_texts, size_t *ret_n,
+			char *message, size_t message_bytes)
 {
-	struct ts_vgpu_module *module = calloc(1, sizeof(*module));
+	struct texts texts = {0};
 	uint32_t magic;
 	int r;
 
-	if (!module)
-		return -ENOMEM;
-	message[0] = 0;
 	/* The shortest PTX has a .version line, longer than this. */
 	memcpy(&magic, image, sizeof(magic));
 	if (magic == WRAPPER_MAGIC) {
-		r = add_wrapper(module, image, cc, message, message_bytes);
+		r = add_wrapper(&texts, image, cc, message, message_bytes);
 	} else if (magic == FATBIN_MAGIC) {
-		r = add_fatbin(module, image, cc, message, message_bytes);
+		r = add_fatbin(&texts, image, cc, message, message_bytes);
 		if (r == -ENODATA)
 			r = TS_VGPU_MODULE_E_IMAGE;
 	} else if (magic == ELF_MAGIC) {
@@ -219,50 +220,20 @@ int ts_vgpu_module_new(const void *image, unsigned cc, struct ts_vgpu_module **r
 	} else {
 		char *text = strdup(image);
 
-		r = text ? add_text(module, text, message, message_bytes) : -ENOMEM;
+		r = text ? add_text(&texts, text) : -ENOMEM;
 	}
 	if (r) {
-		ts_vgpu_module_free(module);
+		ts_vgpu_texts_free(texts.at, texts.n);
 		return r;
 	}
-	*ret_module = module;
+	*ret_texts = texts.at;
+	*ret_n = texts.n;
 	return 0;
 }
 
-void ts_vgpu_module_free(struct ts_vgpu_module *module)
+void ts_vgpu_texts_free(char **texts, size_t n)
 {
-	if (!module)
-		return;
-	for (size_t i = 0; i < module->n_kernels; i++) {
-		free(module->kernels[i].name);
-		free(module->kernels[i].params);
-	}
-	for (size_t i = 0; i < module->n_variables; i++) {
-		free(module->variables[i].name);
-		free(module->variables[i].value);
-	}
-	for (size_t i = 0; i < module->n_texts; i++)
-		free(module->texts[i]);
-	free(module->kernels);
-	free(module->variables);
-	free(module->texts);
-	free(module);
-}
-
-const struct ts_vgpu_kernel *ts_vgpu_module_kernel(const struct ts_vgpu_module *module,
-						   const char *name)
-{
-	for (size_t i = 0; i < module->n_kernels; i++)
-		if (!strcmp(module->kernels[i].name, name))
-			return &module->kernels[i];
-	return NULL;
-}
-
-const struct ts_vgpu_variable *ts_vgpu_module_variable(const struct ts_vgpu_module *module,
-						       const char *name)
-{
-	for (size_t i = 0; i < module->n_variables; i++)
-		if (!strcmp(module->variables[i].name, name))
-			return &module->variables[i];
-	return NULL;
+	for (size_t i = 0; i < n; i++)
+		free(texts[i]);
+	free(texts);
 }

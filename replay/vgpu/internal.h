@@ -76,6 +76,7 @@ enum ts_vgpu_stream_state {
 	TS_VGPU_STREAM_READY,	       /* in the device's heap */
 	TS_VGPU_STREAM_BLOCKED_MARK,   /* head waits for a record that is not scheduled */
 	TS_VGPU_STREAM_BLOCKED_LEGACY, /* head waits by the legacy default stream's rule */
+	TS_VGPU_STREAM_HELD,	       /* head is a kernel that has no room beside those that run */
 	TS_VGPU_STREAM_RUNNING,	       /* head is being carried out */
 };
 
@@ -104,12 +105,16 @@ struct ts_vgpu_stream {
 	struct ts_vgpu_stream *flight_next,
 		**flight_prev;		  /* the device's, while anything is in flight */
 	struct ts_vgpu_stream *host_next; /* the host-function thread's queue */
+	struct ts_vgpu_stream *held_next;
 };
 
 struct ts_vgpu_context {
 	struct ts_vgpu_device *device;
 	uint32_t uid;
 	_Atomic int error;
+	_Atomic uint32_t peers;
+	_Atomic uint64_t stack_bytes, heap_limit;
+	uint64_t heap_used; /* under the lock */
 	uint64_t order;
 	struct ts_vgpu_stream *legacy;
 	struct ts_vgpu_stream *streams; /* all, the legacy one included */
@@ -128,11 +133,15 @@ struct ts_vgpu_resident {
 
 #define TS_VGPU_MAX_RESIDENT 128
 #define TS_VGPU_MAX_ENGINES  8
+/* One for each kernel that may be inside the executor, one that leads meanwhile, one to take over from it. */
+#define TS_VGPU_MAX_WORKERS (TS_VGPU_MAX_CONCURRENT + 2)
 
 struct ts_vgpu_engines {
 	struct ts_vgpu_resident resident[TS_VGPU_MAX_RESIDENT]; /* ascending end */
 	uint32_t n_resident;
 	uint32_t sm_used;
+	uint32_t n_running; /* being computed: their ends are not known yet */
+	uint32_t sm_running;
 	uint64_t last_kernel_start_ns;
 	uint64_t h2d_free_ns[TS_VGPU_MAX_ENGINES];
 	uint64_t d2h_free_ns[TS_VGPU_MAX_ENGINES];
@@ -163,12 +172,21 @@ struct ts_vgpu_device {
 	size_t n_heap, heap_capacity;
 	struct ts_vgpu_stream *flight;
 
-	pthread_t worker, host_thread;
-	bool worker_started, host_started;
-	bool worker_parked, host_parked;
+	pthread_t workers[TS_VGPU_MAX_WORKERS], host_thread;
+	unsigned n_workers, n_workers_parked;
+	bool host_started;
+	bool host_parked;
 	pthread_cond_t worker_cond;
-	uint64_t sleep_until_ns; /* when the worker wakes by itself; 0 while it is awake */
-	bool reporting;		 /* the worker is in the observer */
+	uint64_t sleep_until_ns; /* when the leader wakes by itself; 0 while it is awake */
+	bool reporting;		 /* the leader is in the observer */
+
+	bool led;      /* one of the workers leads */
+	uint64_t lead; /* which lead this is: one who finds another number has lost his */
+	uint64_t kernel_since_ns; /* the leader is inside the executor; 0: it is not */
+	bool has_deputy, deputy_asleep;
+	unsigned n_spare;
+	pthread_cond_t deputy_cond, spare_cond;
+	struct ts_vgpu_stream *held, **held_tail;
 
 	pthread_cond_t host_cond;
 	struct ts_vgpu_stream *host_head, **host_tail;
@@ -181,6 +199,7 @@ struct ts_vgpu {
 	uint32_t next_context_uid;
 	uint32_t next_stream_id;
 	bool stopping;
+	_Atomic bool cancel; /* stopping, for kernels */
 	struct ts_vgpu_observer observer;
 	struct ts_vgpu_executor executor;
 	pthread_cond_t report_cond; /* an observer's call has ended; a worker has parked */
@@ -212,13 +231,27 @@ static inline void ts_vgpu_unlock(struct ts_vgpu *vgpu)
 	pthread_mutex_unlock(&vgpu->lock);
 }
 
+/* What the executor holds back until somebody waits. No lock is held. */
+static inline void ts_vgpu_flush(struct ts_vgpu *vgpu)
+{
+	if (vgpu->executor.flush)
+		vgpu->executor.flush(vgpu->executor.userdata);
+}
+
 /* machine.c */
 int ts_vgpu_cond_init(pthread_cond_t *cond);
+/* The context's error as a call answers it. */
+int ts_vgpu_context_fault(const struct ts_vgpu_context *context);
 
 /* cost.c: reserve an engine from ready_ns on and answer when the operation runs. */
-void ts_vgpu_cost_kernel(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
-			 uint64_t ready_ns, uint64_t least_ns, uint64_t *ret_start_ns,
-			 uint64_t *ret_end_ns);
+/* A kernel starts; false: it has no room beside those whose end is not known yet. Every start has its end. */
+bool ts_vgpu_cost_kernel_start(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
+			       uint32_t n_concurrent, uint64_t ready_ns, uint64_t *ret_start_ns);
+void ts_vgpu_cost_kernel_end(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
+			     const struct ts_vgpu_kernel_work *work, uint64_t start_ns,
+			     uint64_t *ret_end_ns);
+uint32_t ts_vgpu_cost_resident(const struct ts_vgpu_device *device,
+			       const struct ts_vgpu_done *done);
 void ts_vgpu_cost_copy(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
 		       uint64_t n_rows, uint64_t ready_ns, uint64_t *ret_start_ns,
 		       uint64_t *ret_end_ns);

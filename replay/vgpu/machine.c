@@ -58,7 +58,12 @@ static int device_init(struct ts_vgpu *vgpu, uint32_t index, const struct ts_vgp
 	device->index = index;
 	device->shape = shape;
 	device->host_tail = &device->host_head;
+	device->held_tail = &device->held;
 	r = ts_vgpu_cond_init(&device->worker_cond);
+	if (!r)
+		r = ts_vgpu_cond_init(&device->deputy_cond);
+	if (!r)
+		r = ts_vgpu_cond_init(&device->spare_cond);
 	if (!r)
 		r = ts_vgpu_cond_init(&device->host_cond);
 	if (!r)
@@ -96,12 +101,15 @@ int ts_vgpu_new(const struct ts_vgpu_spec *spec, struct ts_vgpu **ret_vgpu)
 	return 0;
 }
 
-static void join_parked(pthread_t thread, bool *started, bool parked)
+static void join_all(struct ts_vgpu_device *device)
 {
-	if (*started && parked) {
-		pthread_join(thread, NULL);
-		*started = false;
-	}
+	for (unsigned i = 0; i < device->n_workers; i++)
+		pthread_join(device->workers[i], NULL);
+	if (device->host_started)
+		pthread_join(device->host_thread, NULL);
+	device->n_workers = 0;
+	device->n_workers_parked = 0;
+	device->host_started = false;
 }
 
 void ts_vgpu_stop(struct ts_vgpu *vgpu)
@@ -112,16 +120,19 @@ void ts_vgpu_stop(struct ts_vgpu *vgpu)
 	deadline.tv_sec += 1;
 	ts_vgpu_lock(vgpu);
 	vgpu->stopping = true;
+	atomic_store_explicit(&vgpu->cancel, true, memory_order_relaxed);
 	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
 		struct ts_vgpu_device *device = &vgpu->devices[i];
 
 		pthread_cond_signal(&device->worker_cond);
+		pthread_cond_broadcast(&device->deputy_cond);
+		pthread_cond_broadcast(&device->spare_cond);
 		pthread_cond_signal(&device->host_cond);
 	}
 	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
 		struct ts_vgpu_device *device = &vgpu->devices[i];
 
-		while ((device->worker_started && !device->worker_parked) ||
+		while (device->n_workers_parked < device->n_workers ||
 		       (device->host_started && !device->host_parked))
 			if (pthread_cond_timedwait(&vgpu->report_cond, &vgpu->lock, &deadline))
 				break;
@@ -131,8 +142,9 @@ void ts_vgpu_stop(struct ts_vgpu *vgpu)
 		struct ts_vgpu_device *device = &vgpu->devices[i];
 
 		/* One that is still inside the program's own function is left to the process's end. */
-		join_parked(device->worker, &device->worker_started, device->worker_parked);
-		join_parked(device->host_thread, &device->host_started, device->host_parked);
+		if (device->n_workers_parked == device->n_workers &&
+		    (!device->host_started || device->host_parked))
+			join_all(device);
 	}
 }
 
@@ -146,20 +158,16 @@ void ts_vgpu_free(struct ts_vgpu *vgpu)
 		while (vgpu->devices[i].contexts)
 			ts_vgpu_context_free(vgpu->devices[i].contexts);
 	ts_vgpu_stop(vgpu);
-	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
-		struct ts_vgpu_device *device = &vgpu->devices[i];
-
-		if (device->worker_started)
-			pthread_join(device->worker, NULL);
-		if (device->host_started)
-			pthread_join(device->host_thread, NULL);
-	}
+	for (uint32_t i = 0; i < vgpu->n_devices; i++)
+		join_all(&vgpu->devices[i]);
 	ts_vgpu_ranges_deinit(vgpu);
 	ts_vgpu_reservations_deinit(vgpu);
 	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
 		ts_vgpu_memory_deinit(&vgpu->devices[i]);
 		free(vgpu->devices[i].heap);
 		pthread_cond_destroy(&vgpu->devices[i].worker_cond);
+		pthread_cond_destroy(&vgpu->devices[i].deputy_cond);
+		pthread_cond_destroy(&vgpu->devices[i].spare_cond);
 		pthread_cond_destroy(&vgpu->devices[i].host_cond);
 	}
 	while ((slab = vgpu->op_slabs)) {
@@ -231,6 +239,8 @@ int ts_vgpu_context_new(struct ts_vgpu_device *device, struct ts_vgpu_context **
 	if (!context)
 		return -ENOMEM;
 	context->device = device;
+	context->stack_bytes = TS_VGPU_STACK_BYTES;
+	context->heap_limit = TS_VGPU_HEAP_BYTES;
 	ts_vgpu_lock(vgpu);
 	r = ts_vgpu_worker_start(device);
 	context->uid = ++vgpu->next_context_uid;
@@ -260,6 +270,9 @@ void ts_vgpu_context_free(struct ts_vgpu_context *context)
 	vgpu = context->device->vgpu;
 	ts_vgpu_lock(vgpu);
 	ts_vgpu_streams_drain(context);
+	ts_vgpu_unlock(vgpu);
+	ts_vgpu_flush(vgpu);
+	ts_vgpu_lock(vgpu);
 	while (context->pins)
 		pthread_cond_wait(&vgpu->report_cond, &vgpu->lock);
 	while (context->streams) {
@@ -301,12 +314,36 @@ int ts_vgpu_context_error(const struct ts_vgpu_context *context)
 	return atomic_load_explicit(&context->error, memory_order_relaxed);
 }
 
+int ts_vgpu_context_fault(const struct ts_vgpu_context *context)
+{
+	int error = ts_vgpu_context_error(context);
+
+	if (!error)
+		return 0;
+	return error >= TS_VGPU_E_FAULT_ADDRESS && error <= TS_VGPU_E_FAULT_RESOURCES
+		       ? error
+		       : TS_VGPU_E_FAULTED;
+}
+
+void ts_vgpu_context_set_peers(struct ts_vgpu_context *context, uint32_t peers)
+{
+	atomic_store_explicit(&context->peers, peers, memory_order_relaxed);
+}
+
+void ts_vgpu_context_set_limits(struct ts_vgpu_context *context, uint64_t stack_bytes,
+				uint64_t heap_bytes)
+{
+	atomic_store_explicit(&context->stack_bytes, stack_bytes, memory_order_relaxed);
+	atomic_store_explicit(&context->heap_limit, heap_bytes, memory_order_relaxed);
+}
+
 int ts_vgpu_context_synchronize(struct ts_vgpu_context *context)
 {
 	ts_vgpu_lock(context->device->vgpu);
 	ts_vgpu_streams_drain(context);
 	ts_vgpu_unlock(context->device->vgpu);
-	return ts_vgpu_context_error(context) ? TS_VGPU_E_FAULTED : 0;
+	ts_vgpu_flush(context->device->vgpu);
+	return ts_vgpu_context_fault(context);
 }
 
 int ts_vgpu_device_synchronize(struct ts_vgpu_device *device)
@@ -314,5 +351,6 @@ int ts_vgpu_device_synchronize(struct ts_vgpu_device *device)
 	ts_vgpu_lock(device->vgpu);
 	ts_vgpu_device_drain(device);
 	ts_vgpu_unlock(device->vgpu);
+	ts_vgpu_flush(device->vgpu);
 	return 0;
 }

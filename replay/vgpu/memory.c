@@ -20,6 +20,9 @@
 /* Freed stretches smaller than this are not worth a system call to give back. */
 #define GIVE_BACK_BYTES (256u << 10)
 
+/* The user of what kernels allocated. */
+static const char heap;
+
 static uint64_t page_up(uint64_t n)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -234,20 +237,18 @@ void ts_vgpu_ranges_deinit(struct ts_vgpu *vgpu)
 	vgpu->ranges = NULL;
 }
 
-int ts_vgpu_alloc(struct ts_vgpu_context *context, size_t bytes, uint32_t flags, const void *user,
-		  uint64_t *ret_address)
+/* The lock is held. */
+static int alloc_device(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
+			const void *user, uint64_t *ret_address)
 {
 	struct ts_vgpu_device *device = context->device;
 	struct ts_vgpu *vgpu = device->vgpu;
 	uint64_t rounded, start;
 	int r;
 
-	if (!bytes)
-		return -EINVAL;
 	if (bytes > device->space_bytes)
 		return TS_VGPU_E_OUT_OF_MEMORY;
 	rounded = (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
-	ts_vgpu_lock(vgpu);
 	/* Memory that has no address takes its part, too. */
 	r = rounded > device->space_bytes - device->used_bytes ? TS_VGPU_E_OUT_OF_MEMORY
 							       : hole_take(device, rounded, &start);
@@ -267,9 +268,56 @@ int ts_vgpu_alloc(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 		if (r)
 			hole_give(device, start, rounded);
 	}
-	ts_vgpu_unlock(vgpu);
 	if (!r)
 		*ret_address = start;
+	return r;
+}
+
+int ts_vgpu_alloc(struct ts_vgpu_context *context, size_t bytes, uint32_t flags, const void *user,
+		  uint64_t *ret_address)
+{
+	int r;
+
+	if (!bytes)
+		return -EINVAL;
+	ts_vgpu_lock(context->device->vgpu);
+	r = alloc_device(context, bytes, flags, user, ret_address);
+	ts_vgpu_unlock(context->device->vgpu);
+	return r;
+}
+
+int ts_vgpu_heap_alloc(struct ts_vgpu_context *context, size_t bytes, uint64_t *ret_address)
+{
+	uint64_t limit = atomic_load_explicit(&context->heap_limit, memory_order_relaxed);
+	int r = TS_VGPU_E_OUT_OF_MEMORY;
+
+	if (!bytes)
+		return -EINVAL;
+	ts_vgpu_lock(context->device->vgpu);
+	if (context->heap_used <= limit && bytes <= limit - context->heap_used)
+		r = alloc_device(context, bytes, 0, &heap, ret_address);
+	if (!r)
+		context->heap_used += bytes;
+	ts_vgpu_unlock(context->device->vgpu);
+	return r;
+}
+
+int ts_vgpu_heap_free(struct ts_vgpu_context *context, uint64_t address)
+{
+	struct ts_vgpu *vgpu = context->device->vgpu;
+	struct ts_vgpu_range *range;
+	int r = 0;
+
+	ts_vgpu_lock(vgpu);
+	range = ts_vgpu_range_find(vgpu, address);
+	if (!range || range->start != address || range->user != &heap ||
+	    range->context != context) {
+		r = TS_VGPU_E_NOT_OWNER;
+	} else {
+		context->heap_used -= range->bytes;
+		range_drop(vgpu, range);
+	}
+	ts_vgpu_unlock(vgpu);
 	return r;
 }
 
@@ -339,16 +387,21 @@ static int find_idle(struct ts_vgpu_context *context, uint64_t address, bool hos
 	struct ts_vgpu *vgpu = context->device->vgpu;
 	struct ts_vgpu_range *range;
 	uint32_t device;
+	bool one;
 
 	ts_vgpu_lock(vgpu);
 	range = ts_vgpu_range_find(vgpu, address);
-	if (!range || range->start != address || range->physical ||
+	if (!range || range->start != address || range->physical || range->user == &heap ||
 	    (host ? range->kind != TS_VGPU_MEMORY_PINNED : range->kind == TS_VGPU_MEMORY_PINNED)) {
 		ts_vgpu_unlock(vgpu);
 		return TS_VGPU_E_NOT_OWNER;
 	}
-	device = range->device;
-	ts_vgpu_device_drain(&vgpu->devices[device]);
+	/* A kernel of any device may be at work on memory that all reach. */
+	one = range->kind == TS_VGPU_MEMORY_DEVICE;
+	device = one ? range->device : 0;
+	do
+		ts_vgpu_device_drain(&vgpu->devices[device]);
+	while (!one && ++device < vgpu->n_devices);
 	/* The lock was let go while waiting. */
 	range = ts_vgpu_range_find(vgpu, address);
 	if (!range || range->start != address) {
@@ -369,6 +422,16 @@ int ts_vgpu_free_memory(struct ts_vgpu_context *context, uint64_t address)
 	range_drop(context->device->vgpu, range);
 	ts_vgpu_unlock(context->device->vgpu);
 	return 0;
+}
+
+int ts_vgpu_release(struct ts_vgpu_context *context, uint64_t address)
+{
+	int r;
+
+	ts_vgpu_lock(context->device->vgpu);
+	r = ts_vgpu_range_release(context->device->vgpu, address);
+	ts_vgpu_unlock(context->device->vgpu);
+	return r;
 }
 
 int ts_vgpu_free_pinned(struct ts_vgpu_context *context, void *host)
@@ -446,6 +509,25 @@ int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_rang
 	}
 	ts_vgpu_unlock(vgpu);
 	return r;
+}
+
+int ts_vgpu_reach(struct ts_vgpu_context *context, uint64_t address,
+		  struct ts_vgpu_range *ret_range)
+{
+	uint32_t peers = atomic_load_explicit(&context->peers, memory_order_relaxed);
+	struct ts_vgpu_range range;
+	int r = ts_vgpu_range_of(context->device->vgpu, address, &range);
+
+	if (r)
+		return r;
+	/* What was mapped says itself who may; what was allocated is its device's, and that of whom its peers let in. */
+	if (range.physical ? !(range.access & TS_VGPU_ACCESS_READ)
+			   : range.kind == TS_VGPU_MEMORY_DEVICE &&
+				     range.device != context->device->index &&
+				     !(peers & 1u << range.device))
+		return TS_VGPU_E_ADDRESS;
+	*ret_range = range;
+	return 0;
 }
 
 int ts_vgpu_resolve(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, void **ret_backing)

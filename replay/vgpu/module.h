@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules: what a program hands the device to run. PTX text, or a fatbin that holds PTX, is read for what it
- * declares: kernels with their parameters, and variables with their first values. Bodies are kept as text for an
- * executor; nothing here interprets them.
+ * Modules: what a program hands the device to run. PTX text, or a fatbin that holds PTX, is compiled by the PTX engine
+ * (ptx/ptx.h), several texts linked into one image: what is wrong with any instruction is said here, before a launch.
  *
  * Images come from the program itself and say their own sizes; every length inside is checked against those.
  */
@@ -12,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "replay/vgpu/ptx/ptx.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -19,43 +20,44 @@ extern "C" {
 enum ts_vgpu_module_error {
 	TS_VGPU_MODULE_E_IMAGE = 1, /* not an image of any known kind, or a damaged one */
 	TS_VGPU_MODULE_E_NO_PTX,    /* machine code only, or PTX for newer devices only */
-	TS_VGPU_MODULE_E_PTX,	    /* the text does not parse: see the message */
+	TS_VGPU_MODULE_E_PTX,	    /* the text does not compile: see the message */
+	TS_VGPU_MODULE_E_PLACE,	    /* a variable's address does not suit it */
 };
 
 struct ts_vgpu_param {
 	uint32_t offset, bytes, align;
 };
 
+/* The name is the image's. This is what ts_vgpu_launch() is given as the kernel for ts_vgpu_executor_new()'s executor. */
 struct ts_vgpu_kernel {
-	char *name;
+	const char *name;
+	const struct ts_ptx_kernel *code;
 	struct ts_vgpu_param *params;
 	size_t n_params;
 	uint32_t params_bytes;
 	uint32_t static_shared_bytes;
 	uint32_t local_bytes;
 	uint32_t max_threads; /* .maxntid or .reqntid multiplied out; 0: not given */
-	uint32_t max_regs;    /* .maxnreg; 0: not given */
+	uint32_t regs;	      /* an estimate, such that the largest permitted block fits */
 	uint32_t line;	      /* of the declaration */
 };
 
 struct ts_vgpu_variable {
-	char *name;
+	const char *name;
 	uint64_t bytes;
 	uint32_t align;
 	bool constant;
 	bool managed;
-	bool external;
-	bool initialised;
-	bool addresses; /* its first value refers to other symbols: not evaluated */
-	uint8_t *value; /* bytes long; NULL: zeros */
 };
 
 struct ts_vgpu_module {
+	struct ts_ptx_image *image;
 	struct ts_vgpu_kernel *kernels;
 	size_t n_kernels;
 	struct ts_vgpu_variable *variables;
 	size_t n_variables;
-	char **texts; /* the PTX, NUL-terminated */
+	uint64_t constant_bytes; /* of all variables in constant memory */
+	char **texts;		 /* the PTX, NUL-terminated */
 	size_t n_texts;
 };
 
@@ -70,10 +72,15 @@ const struct ts_vgpu_kernel *ts_vgpu_module_kernel(const struct ts_vgpu_module *
 						   const char *name);
 const struct ts_vgpu_variable *ts_vgpu_module_variable(const struct ts_vgpu_module *module,
 						       const char *name);
+/* Says where variables lie, as many addresses as there are variables. Again when the module moves to another context. */
+int ts_vgpu_module_place(struct ts_vgpu_module *module, const uint64_t *addresses);
+/* A variable's first value, once all are placed: its bytes long. */
+void ts_vgpu_module_initial(const struct ts_vgpu_module *module, size_t i, uint8_t *bytes);
 
-/* The parts, for their tests. Reads declarations of one text into the module. */
-int ts_vgpu_ptx_read(struct ts_vgpu_module *module, const char *text, char *message,
-		     size_t message_bytes);
+/* The parts, for their tests. The PTX texts of an image, to be freed by ts_vgpu_texts_free(). */
+int ts_vgpu_image_texts(const void *image, unsigned cc, char ***ret_texts, size_t *ret_n,
+			char *message, size_t message_bytes);
+void ts_vgpu_texts_free(char **texts, size_t n);
 /* The PTX of a fatbin for the newest architecture up to cc, NUL-terminated, the caller's to free. */
 int ts_vgpu_fatbin_ptx(const void *fatbin, unsigned cc, char **ret_text, char *message,
 		       size_t message_bytes);

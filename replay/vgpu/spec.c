@@ -39,6 +39,9 @@ static const struct ts_vgpu_shape shapes[] = {
 		.copy_ns = 1200,
 		.block_cycles = 400,
 		.warp_cycles = 24,
+		.issue_per_cycle = 4,
+		.insn_cycles = 5,
+		.tensor_flops_per_cycle = 4096,
 	},
 	{
 		.key = "small",
@@ -69,6 +72,9 @@ static const struct ts_vgpu_shape shapes[] = {
 		.copy_ns = 2000,
 		.block_cycles = 600,
 		.warp_cycles = 48,
+		.issue_per_cycle = 4,
+		.insn_cycles = 8,
+		.tensor_flops_per_cycle = 512,
 	},
 	{
 		.key = "ideal",
@@ -98,6 +104,9 @@ static const struct ts_vgpu_shape shapes[] = {
 		.copy_ns = 1,
 		.block_cycles = 0,
 		.warp_cycles = 0,
+		.issue_per_cycle = 1u << 20,
+		.insn_cycles = 0,
+		.tensor_flops_per_cycle = 1u << 30,
 	},
 };
 

@@ -258,9 +258,8 @@ int ts_vgpu_stream_synchronize(struct ts_vgpu_stream *stream)
 		r = ts_vgpu_stream_wait_seq(stream, stream->n_queued);
 	}
 	ts_vgpu_unlock(vgpu);
-	if (!r && ts_vgpu_context_error(context))
-		return TS_VGPU_E_FAULTED;
-	return r;
+	ts_vgpu_flush(vgpu);
+	return r ? r : ts_vgpu_context_fault(context);
 }
 
 int ts_vgpu_stream_begin(struct ts_vgpu_stream *stream, struct ts_vgpu_op **ret_op)
@@ -270,7 +269,7 @@ int ts_vgpu_stream_begin(struct ts_vgpu_stream *stream, struct ts_vgpu_op **ret_
 	int r;
 
 	if (ts_vgpu_context_error(stream->context))
-		return TS_VGPU_E_FAULTED;
+		return ts_vgpu_context_fault(stream->context);
 	while (stream->n_queued - stream->n_retired >= TS_VGPU_MAX_PENDING) {
 		r = ts_vgpu_stream_wait_seq(stream,
 					    stream->n_queued - TS_VGPU_MAX_PENDING + PENDING_ROOM);
@@ -320,6 +319,7 @@ int ts_vgpu_launch(struct ts_vgpu_stream *stream, const struct ts_vgpu_launch *l
 	void *large = NULL;
 	int r;
 
+	ts_vgpu_flush(vgpu);
 	if (launch->params_bytes > TS_VGPU_INLINE_PARAMS) {
 		large = malloc(launch->params_bytes);
 		if (!large)
@@ -493,7 +493,7 @@ static int copy_locked(struct ts_vgpu_stream *stream, const struct ts_vgpu_copy 
 	ts_vgpu_stream_push(stream, op);
 	if (wait)
 		r = ts_vgpu_stream_wait_seq(stream, op->seq);
-	return r;
+	return wait && !r ? ts_vgpu_context_fault(stream->context) : r;
 }
 
 int ts_vgpu_copy(struct ts_vgpu_stream *stream, const struct ts_vgpu_copy *copy)
@@ -510,6 +510,8 @@ int ts_vgpu_copy(struct ts_vgpu_stream *stream, const struct ts_vgpu_copy *copy)
 	ts_vgpu_lock(vgpu);
 	r = copy_locked(stream, copy, src_extent, dst_extent);
 	ts_vgpu_unlock(vgpu);
+	if (!copy->async)
+		ts_vgpu_flush(vgpu);
 	return r;
 }
 

@@ -32,6 +32,16 @@ enum ts_vgpu_error {
 	TS_VGPU_E_REGISTERED,	 /* the host range is already registered */
 	TS_VGPU_E_FAULTED, /* the context is lost: an executor reported an error, see context_error */
 	TS_VGPU_E_NOT_RECORDED, /* the event has no record to measure */
+
+	/* What a kernel did, and its context is lost for: answered by the call that finds it so and by all later ones. */
+	TS_VGPU_E_FAULT_ADDRESS, /* an access to what is not there, or not writable */
+	TS_VGPU_E_FAULT_MISALIGNED,
+	TS_VGPU_E_FAULT_ASSERT,
+	TS_VGPU_E_FAULT_TRAP,
+	TS_VGPU_E_FAULT_ILLEGAL, /* an instruction that cannot be carried out */
+	TS_VGPU_E_FAULT_STACK,
+	TS_VGPU_E_FAULT_TIMEOUT, /* it would never have ended */
+	TS_VGPU_E_FAULT_RESOURCES,
 };
 
 /* Most operations that a stream holds before the thread that adds one has to wait. */
@@ -65,7 +75,10 @@ struct ts_vgpu_shape {
 	uint64_t launch_ns; /* fixed part of a kernel's duration */
 	uint64_t copy_ns;   /* fixed part of a copy's duration */
 	uint64_t block_cycles;
-	uint64_t warp_cycles;
+	uint64_t warp_cycles;	  /* per resident warp, where nobody computes kernels */
+	uint32_t issue_per_cycle; /* warp instructions that a multiprocessor issues per cycle */
+	uint32_t insn_cycles;	  /* between two instructions of one warp */
+	uint32_t tensor_flops_per_cycle; /* per multiprocessor */
 };
 
 struct ts_vgpu_spec {
@@ -117,10 +130,10 @@ enum ts_vgpu_copy_kind {
 };
 
 /*
- * What computes kernels. A machine without one accepts, times and reports launches and computes nothing.
- * run() is called by the device's worker without any lock held, in the order that streams and events impose; addresses
- * are translated with ts_vgpu_resolve(). It may lengthen the duration through ret_duration_ns (left alone: the
- * cost model's). A non-zero answer makes the context's error and stops its later work.
+ * What computes kernels; executor.h has the one that does. A machine without one accepts, times and reports launches and computes
+ * nothing. run() is called by a thread of the device's without any lock held, in the order that streams and events
+ * impose, and for several kernels at once where those fit on the device together; addresses are translated with
+ * ts_vgpu_reach(). A non-zero answer makes the context's error and stops its later work.
  */
 struct ts_vgpu_kernel_run {
 	struct ts_vgpu_context *context;
@@ -129,11 +142,28 @@ struct ts_vgpu_kernel_run {
 	uint32_t shared_bytes;
 	const void *params;
 	size_t params_bytes;
+	uint64_t stack_bytes;  /* per thread */
+	uint32_t max_resident; /* blocks that the device holds at once */
+	const void *cancel;    /* an _Atomic bool: the machine stops, give up */
+	bool cooperative;
+};
+/* What a kernel did, for the cost model. */
+struct ts_vgpu_kernel_work {
+	bool computed; /* the counts mean something */
+	uint64_t warp_insns;
+	uint64_t memory_bytes;
+	uint64_t tensor_flops;
+	uint64_t least_ns; /* it takes this long at least */
 };
 struct ts_vgpu_executor {
 	void *userdata;
-	int (*run)(void *userdata, const struct ts_vgpu_kernel_run *run, uint64_t *ret_duration_ns);
+	int (*run)(void *userdata, const struct ts_vgpu_kernel_run *run,
+		   struct ts_vgpu_kernel_work *ret_work);
+	/* A thread of the program has waited for work, or is about to add a kernel: output is due. Or NULL. */
+	void (*flush)(void *userdata);
+	uint32_t n_concurrent; /* kernels at once, at most; 0: TS_VGPU_MAX_CONCURRENT */
 };
+#define TS_VGPU_MAX_CONCURRENT 8
 
 /* A finished operation. Pointers hold only during the call. */
 struct ts_vgpu_done {
@@ -209,6 +239,13 @@ uint32_t ts_vgpu_context_uid(const struct ts_vgpu_context *context);
 struct ts_vgpu_stream *ts_vgpu_context_legacy(struct ts_vgpu_context *context);
 /* What the executor reported, 0 while all is well. */
 int ts_vgpu_context_error(const struct ts_vgpu_context *context);
+/* Devices whose memory the context's kernels may touch beside their own, a bit for each index. None at first. */
+void ts_vgpu_context_set_peers(struct ts_vgpu_context *context, uint32_t peers);
+/* What each thread of a kernel has for calls, and what kernels may allocate in all. */
+#define TS_VGPU_STACK_BYTES 1024u
+#define TS_VGPU_HEAP_BYTES  (8u << 20)
+void ts_vgpu_context_set_limits(struct ts_vgpu_context *context, uint64_t stack_bytes,
+				uint64_t heap_bytes);
 int ts_vgpu_context_synchronize(struct ts_vgpu_context *context);
 /* Waits for all work of all contexts of the device. */
 int ts_vgpu_device_synchronize(struct ts_vgpu_device *device);
@@ -319,6 +356,15 @@ int ts_vgpu_register_host(struct ts_vgpu_context *context, void *host, size_t by
 int ts_vgpu_unregister_host(struct ts_vgpu_context *context, void *host);
 /* The allocation that holds the address. TS_VGPU_E_ADDRESS: none does. */
 int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_range *ret_range);
+/* The same for a kernel of the context: TS_VGPU_E_ADDRESS also for what it may not touch. */
+int ts_vgpu_reach(struct ts_vgpu_context *context, uint64_t address,
+		  struct ts_vgpu_range *ret_range);
+/* The heap that kernels allocate from: lasts as long as the context, and the host cannot free it. */
+int ts_vgpu_heap_alloc(struct ts_vgpu_context *context, size_t bytes, uint64_t *ret_address);
+int ts_vgpu_heap_free(struct ts_vgpu_context *context, uint64_t address);
+/* Frees what ts_vgpu_alloc() gave at once, for an executor: it knows that nothing works on it. */
+int ts_vgpu_release(struct ts_vgpu_context *context, uint64_t address);
+
 /*
  * Virtual memory management (map.c): addresses are reserved, memory is had, and the one is mapped to the other, by whole
  * granules. Neighbouring mappings of a reservation are as one to whoever copies across them.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scheduler. One thread per device takes the heads of its streams in the order in which they became able to run,
- * carries each out, lets the cost model say when it ran, and retires it when the clock has passed its end.
+ * The scheduler. One thread per device at a time, the leader, takes the heads of its streams in the order in which they became
+ * able to run, carries each out, lets the cost model say when it ran, and retires it when the clock has passed its end. A
+ * leader that a kernel keeps is succeeded by another worker, so that copies and further kernels go on beside a long kernel.
  *
  * The thread need not be punctual: an operation's times follow from when it was queued, what it depends on and when
  * its engine was free, never from when the thread came round to it. So it naps rather than be woken for each launch,
@@ -22,6 +23,8 @@
 #define IDLE_NAPS 20
 /* Work that nobody waits for is retired this late at most. */
 #define LAZY_NS 1000000u
+/* A kernel that takes longer has the lead taken from its worker, where there is other work. */
+#define TAKEOVER_NS 1000000u
 /* Copies up to this size are made without letting the lock go. */
 #define SMALL_BYTES 2048u
 #define BATCH	    64
@@ -246,11 +249,17 @@ static void run_data(struct ts_vgpu *vgpu, struct ts_vgpu_op *op, uint64_t bytes
 	ts_vgpu_lock(vgpu);
 }
 
-static uint64_t run_kernel(struct ts_vgpu *vgpu, struct ts_vgpu_op *op)
+/*
+ * Inside the executor, without the lock. A kernel may take long, or wait for what only a later operation gives it: the lead then
+ * passes to another worker (follow()), and this thread finishes its operation as one that no longer leads.
+ */
+static void execute(struct ts_vgpu_device *device, struct ts_vgpu_op *op,
+		    struct ts_vgpu_kernel_work *work)
 {
+	struct ts_vgpu *vgpu = device->vgpu;
 	struct ts_vgpu_context *context = op->stream->context;
 	const struct ts_vgpu_executor executor = vgpu->executor;
-	struct ts_vgpu_kernel_run run = {
+	const struct ts_vgpu_kernel_run run = {
 		.context = context,
 		.kernel = op->done.user,
 		.grid = op->done.u.kernel.grid,
@@ -258,18 +267,75 @@ static uint64_t run_kernel(struct ts_vgpu *vgpu, struct ts_vgpu_op *op)
 		.shared_bytes = op->done.u.kernel.dynamic_shared_bytes,
 		.params = op->u.kernel.large ? op->u.kernel.large : op->u.kernel.params,
 		.params_bytes = op->u.kernel.params_bytes,
+		.stack_bytes = atomic_load_explicit(&context->stack_bytes, memory_order_relaxed),
+		.max_resident = ts_vgpu_cost_resident(device, &op->done),
+		.cancel = &vgpu->cancel,
+		.cooperative = op->done.u.kernel.cooperative,
 	};
-	uint64_t duration = 0;
+	uint64_t lead = device->lead;
 	int r;
 
 	if (!executor.run || ts_vgpu_context_error(context))
-		return 0;
+		return;
+	device->kernel_since_ns = ts_vgpu_now_ns();
+	if (device->deputy_asleep)
+		pthread_cond_signal(&device->deputy_cond);
 	ts_vgpu_unlock(vgpu);
-	r = executor.run(executor.userdata, &run, &duration);
+	r = executor.run(executor.userdata, &run, work);
 	ts_vgpu_lock(vgpu);
+	if (device->lead == lead)
+		device->kernel_since_ns = 0;
+	else
+		/* Whoever leads now does not know what this thread is about to add. */
+		ts_vgpu_worker_kick(device);
 	if (r)
 		atomic_store_explicit(&context->error, r, memory_order_relaxed);
-	return duration;
+}
+
+static uint32_t n_concurrent(const struct ts_vgpu *vgpu)
+{
+	uint32_t n = vgpu->executor.n_concurrent;
+
+	return n && n < TS_VGPU_MAX_CONCURRENT ? n : TS_VGPU_MAX_CONCURRENT;
+}
+
+/* Kernels without room, and those that come after them, wait for one that runs to end. */
+static void hold(struct ts_vgpu_device *device, struct ts_vgpu_stream *stream)
+{
+	stream->state = TS_VGPU_STREAM_HELD;
+	stream->held_next = NULL;
+	*device->held_tail = stream;
+	device->held_tail = &stream->held_next;
+}
+
+static void release_held(struct ts_vgpu_device *device)
+{
+	struct ts_vgpu_stream *stream = device->held, *next;
+
+	device->held = NULL;
+	device->held_tail = &device->held;
+	for (; stream; stream = next) {
+		next = stream->held_next;
+		ts_vgpu_head_update(stream);
+	}
+}
+
+/* False: the kernel has to wait for room, and its stream is held. */
+static bool run_kernel(struct ts_vgpu_device *device, struct ts_vgpu_op *op)
+{
+	struct ts_vgpu_kernel_work work = {0};
+	struct ts_vgpu_done *done = &op->done;
+
+	if (device->held || !ts_vgpu_cost_kernel_start(device, done, n_concurrent(device->vgpu),
+						       op->ready_ns, &done->start_ns)) {
+		hold(device, op->stream);
+		return false;
+	}
+	execute(device, op, &work);
+	ts_vgpu_cost_kernel_end(device, done, &work, done->start_ns, &done->end_ns);
+	if (device->held)
+		release_held(device);
+	return true;
 }
 
 static void schedule_mark(struct ts_vgpu_mark *mark, uint64_t time_ns)
@@ -293,7 +359,7 @@ static void dispatch(struct ts_vgpu_device *device)
 	struct ts_vgpu_stream *stream = heap_pop(device);
 	struct ts_vgpu_op *op = stream->head;
 	struct ts_vgpu_done *done = &op->done;
-	uint64_t ready = op->ready_ns, least;
+	uint64_t ready = op->ready_ns;
 
 	stream->state = TS_VGPU_STREAM_RUNNING;
 	done->submitted_ns = done->queued_ns;
@@ -301,8 +367,8 @@ static void dispatch(struct ts_vgpu_device *device)
 	done->end_ns = ready;
 	switch (done->kind) {
 	case TS_VGPU_OP_KERNEL:
-		least = run_kernel(vgpu, op);
-		ts_vgpu_cost_kernel(device, done, ready, least, &done->start_ns, &done->end_ns);
+		if (!run_kernel(device, op))
+			return;
 		break;
 	case TS_VGPU_OP_COPY:
 		run_data(vgpu, op, done->u.copy.bytes, do_copy);
@@ -484,22 +550,49 @@ static void sleep_until(struct ts_vgpu_device *device, uint64_t wake)
 	device->sleep_until_ns = 0;
 }
 
-static void *worker_main(void *arg)
+/* Threads of ours take no signals: those are the program's. */
+static int thread_start(pthread_t *thread, void *(*main)(void *), void *arg)
 {
-	struct ts_vgpu_device *device = arg;
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(thread, NULL, main, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+static void *worker_main(void *arg);
+
+static int worker_add(struct ts_vgpu_device *device)
+{
+	int r;
+
+	if (device->n_workers == TS_VGPU_MAX_WORKERS)
+		return 0;
+	r = thread_start(&device->workers[device->n_workers], worker_main, device);
+	if (!r)
+		device->n_workers++;
+	return r;
+}
+
+/* Takes streams' heads and retires what has ended, until the machine stops or the lead is lost. */
+static void lead(struct ts_vgpu_device *device)
+{
 	struct ts_vgpu *vgpu = device->vgpu;
+	uint64_t mine = ++device->lead;
 	unsigned n_naps = 0;
 
-	prctl(PR_SET_NAME, "ts-vgpu");
-	/* The default of 50 us would double every short wait. */
-	prctl(PR_SET_TIMERSLACK, 1000);
-	ts_vgpu_lock(vgpu);
+	device->led = true;
 	while (!vgpu->stopping) {
 		uint64_t now = ts_vgpu_now_ns();
 		bool did = false;
 
 		for (unsigned i = 0; i < BATCH && can_dispatch(device, now); i++) {
 			dispatch(device);
+			if (device->lead != mine)
+				return;
 			did = true;
 		}
 		if (did)
@@ -515,7 +608,74 @@ static void *worker_main(void *arg)
 		if (n_naps < IDLE_NAPS)
 			n_naps++;
 	}
-	device->worker_parked = true;
+	device->led = false;
+}
+
+static void deputy_sleep(struct ts_vgpu_device *device, uint64_t until)
+{
+	struct timespec ts = {
+		.tv_sec = (time_t)(until / 1000000000u),
+		.tv_nsec = (long)(until % 1000000000u),
+	};
+
+	pthread_cond_timedwait(&device->deputy_cond, &device->vgpu->lock, &ts);
+}
+
+/*
+ * One worker looks after the leader: where that has been inside one kernel for a while and there is other work, it takes the
+ * lead. While kernels come it looks by itself, so that a launch does not cost a wake-up.
+ */
+static void follow(struct ts_vgpu_device *device)
+{
+	struct ts_vgpu *vgpu = device->vgpu;
+	unsigned n_naps = 0;
+
+	if (device->has_deputy) {
+		device->n_spare++;
+		pthread_cond_wait(&device->spare_cond, &vgpu->lock);
+		device->n_spare--;
+		return;
+	}
+	device->has_deputy = true;
+	while (!vgpu->stopping && device->led) {
+		uint64_t now = ts_vgpu_now_ns(), since = device->kernel_since_ns;
+
+		if (since && now - since >= TAKEOVER_NS && (device->n_heap || device->flight)) {
+			device->led = false;
+			device->kernel_since_ns = 0;
+		} else if (since || n_naps++ < IDLE_NAPS) {
+			deputy_sleep(device, now + TAKEOVER_NS);
+		} else {
+			device->deputy_asleep = true;
+			pthread_cond_wait(&device->deputy_cond, &vgpu->lock);
+			device->deputy_asleep = false;
+			n_naps = 0;
+		}
+	}
+	device->has_deputy = false;
+	if (device->n_spare)
+		pthread_cond_signal(&device->spare_cond);
+	else if (!vgpu->stopping)
+		/* Without another one the next long kernel is waited for: slower, not wrong. */
+		worker_add(device);
+}
+
+static void *worker_main(void *arg)
+{
+	struct ts_vgpu_device *device = arg;
+	struct ts_vgpu *vgpu = device->vgpu;
+
+	prctl(PR_SET_NAME, "ts-vgpu");
+	/* The default of 50 us would double every short wait. */
+	prctl(PR_SET_TIMERSLACK, 1000);
+	ts_vgpu_lock(vgpu);
+	while (!vgpu->stopping) {
+		if (device->led)
+			follow(device);
+		else
+			lead(device);
+	}
+	device->n_workers_parked++;
 	for (struct ts_vgpu_context *c = device->contexts; c; c = c->next)
 		for (struct ts_vgpu_stream *s = c->streams; s; s = s->next)
 			pthread_cond_broadcast(&s->cond);
@@ -544,6 +704,7 @@ static void *host_main(void *arg)
 			device->host_tail = &device->host_head;
 		op = stream->head;
 		ts_vgpu_unlock(vgpu);
+		ts_vgpu_flush(vgpu);
 		op->done.start_ns = ts_vgpu_now_ns();
 		op->u.host.function(op->u.host.userdata);
 		op->done.end_ns = ts_vgpu_now_ns();
@@ -557,28 +718,12 @@ static void *host_main(void *arg)
 	return NULL;
 }
 
-/* Threads of ours take no signals: those are the program's. */
-static int thread_start(pthread_t *thread, void *(*main)(void *), void *arg)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = -pthread_create(thread, NULL, main, arg);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r;
-}
-
 int ts_vgpu_worker_start(struct ts_vgpu_device *device)
 {
-	int r;
+	int r = device->n_workers ? 0 : worker_add(device);
 
-	if (device->worker_started)
-		return 0;
-	r = thread_start(&device->worker, worker_main, device);
-	device->worker_started = !r;
-	return r;
+	/* The second one matters only to an executor, but then at once. */
+	return r || device->n_workers > 1 ? r : worker_add(device);
 }
 
 int ts_vgpu_host_start(struct ts_vgpu_device *device)

@@ -78,7 +78,6 @@ static const char ptx[] =
 	X(error_name, cuGetErrorName, (int error, const char **ret_name))                       \
 	X(device_count, cuDeviceGetCount, (int *ret_count))                                     \
 	X(device_get, cuDeviceGet, (int *ret_device, int ordinal))                              \
-	X(device_name, cuDeviceGetName, (char *name, int n_bytes, int device))                  \
 	X(primary_retain, cuDevicePrimaryCtxRetain, (void **ret_context, int device))           \
 	X(context_set, cuCtxSetCurrent, (void *context))                                        \
 	X(context_sync, cuCtxSynchronize, (void))                                               \
@@ -230,16 +229,6 @@ void gpu_set_device(int device)
 	}
 	check(cu.context_set(devices[device].context), "cuCtxSetCurrent");
 	current = device;
-}
-
-bool gpu_computes(void)
-{
-	char name[256] = "";
-	int handle;
-
-	check(cu.device_get(&handle, 0), "cuDeviceGet");
-	check(cu.device_name(name, sizeof(name), handle), "cuDeviceGetName");
-	return gpu_name_computes(name);
 }
 
 static uint64_t address_of(const void *memory)

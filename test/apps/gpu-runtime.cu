@@ -78,14 +78,6 @@ void gpu_set_device(int device)
 	current = device;
 }
 
-bool gpu_computes(void)
-{
-	cudaDeviceProp properties;
-
-	check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
-	return gpu_name_computes(properties.name);
-}
-
 static cudaStream_t handle_of(struct gpu_stream stream)
 {
 	return (cudaStream_t)stream.handle;

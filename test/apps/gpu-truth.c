@@ -127,15 +127,6 @@ struct gpu_stream gpu_default_stream(int device)
 	return stream;
 }
 
-bool gpu_name_computes(const char *device_name)
-{
-	const char *said = getenv("TS_APP_COMPUTES");
-
-	if (said)
-		return !strcmp(said, "1");
-	return !strcasestr(device_name, "virtual") && !strcasestr(device_name, "tracesmith");
-}
-
 int gpu_close(void)
 {
 	truth->finished = 1;

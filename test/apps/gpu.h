@@ -76,12 +76,6 @@ int gpu_device_count(void);
 void gpu_set_device(int device);
 struct gpu_stream gpu_default_stream(int device);
 
-/*
- * Whether kernels compute on this machine: a device that only accepts and times them is no reason to
- * fail. $TS_APP_COMPUTES (0 or 1) decides where it is set, the device's name elsewhere.
- */
-bool gpu_computes(void);
-
 void *gpu_malloc(size_t n_bytes);
 void gpu_free(void *memory);
 void *gpu_host_malloc(size_t n_bytes);
@@ -143,7 +137,6 @@ struct gpu_tally *gpu_tally_end(void);
 void gpu_tally_count(const struct gpu_tally *tally, struct gpu_stream stream);
 void gpu_tally_free(struct gpu_tally *tally);
 uint32_t gpu_next_stream(void);
-bool gpu_name_computes(const char *device_name);
 
 #ifdef __cplusplus
 }

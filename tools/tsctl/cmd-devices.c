@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 static const char virtual_note[] =
-	"The virtual GPU allocates and copies memory for real, and accepts, times and records kernels; "
-	"in this version it does not compute them: what a kernel would have written is not there.";
+	"The virtual GPU computes kernels on the CPU, from their PTX; how long they take follows from a model "
+	"of the device, not from this machine.";
 
 static void fill_shapes(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
 {

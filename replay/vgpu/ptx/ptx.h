@@ -127,6 +127,13 @@ struct ts_ptx_host {
 #define TS_PTX_MAX_PARAM_BYTES	32764
 #define TS_PTX_MAX_LOCAL_BYTES	(512u << 10)
 
+/* C++ has other words for it, of the same layout. */
+#ifdef __cplusplus
+#define TS_PTX_ATOMIC
+#else
+#define TS_PTX_ATOMIC _Atomic
+#endif
+
 struct ts_ptx_launch {
 	const struct ts_ptx_kernel *kernel;
 	uint32_t grid[3], block[3];
@@ -141,9 +148,10 @@ struct ts_ptx_launch {
 	uint32_t n_sm; /* what %nsmid answers; 0: 1 */
 	uint32_t
 		stack_bytes; /* per thread, beyond local_bytes, for recursion and calls by address; 0: 4096 */
-	uint64_t max_warp_insns;    /* budget of executed warp instructions; 0: none */
-	uint64_t deadline_ns;	    /* CLOCK_MONOTONIC; 0: none */
-	const _Atomic bool *cancel; /* set by another thread to end the run; or NULL */
+	uint64_t max_warp_insns; /* budget of executed warp instructions; 0: none */
+	uint64_t deadline_ns;	 /* CLOCK_MONOTONIC; 0: none */
+	/* Set by another thread to end the run; or NULL. */
+	const TS_PTX_ATOMIC bool *cancel;
 	bool cooperative; /* every block must become resident: max_resident must cover the grid */
 };
 

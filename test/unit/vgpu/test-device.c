@@ -47,20 +47,21 @@ struct params {
 	int64_t error;
 };
 
-static int run(void *userdata, const struct ts_vgpu_kernel_run *r, uint64_t *ret_duration_ns)
+static int run(void *userdata, const struct ts_vgpu_kernel_run *r,
+	       struct ts_vgpu_kernel_work *ret_work)
 {
 	const struct params *p = r->params;
 
 	if (r->params_bytes < sizeof(*p))
 		return 0;
-	*ret_duration_ns = p->duration_ns;
+	ret_work->least_ns = p->duration_ns;
 	return (int)p->error;
 }
 
 static struct ts_vgpu *machine(const char *text)
 {
 	static const struct ts_vgpu_observer observer = {&the_log, on_started, on_done};
-	static const struct ts_vgpu_executor executor = {NULL, run};
+	static const struct ts_vgpu_executor executor = {.run = run};
 	struct ts_vgpu_spec spec;
 	struct ts_vgpu *vgpu;
 	char message[160];

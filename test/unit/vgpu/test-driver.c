@@ -23,11 +23,12 @@ int cuPointerGetAttribute(void *data, int32_t attribute, uint64_t address);
 int cuGetErrorName(int32_t error, const char **name);
 int cuMemsetD32_v2(uint64_t address, uint32_t value, size_t n);
 
-static const char ptx[] = ".version 8.0\n.target sm_75\n.address_size 64\n"
-			  ".visible .global .align 4 .u32 answer = 42;\n"
-			  ".visible .entry scale(.param .u64 a, .param .f32 b, .param .u32 c)\n"
-			  ".maxntid 256, 1, 1\n{ .shared .align 4 .b8 s[1024]; ret; }\n"
-			  ".visible .entry empty() { ret; }\n";
+static const char ptx[] =
+	".version 8.0\n.target sm_75\n.address_size 64\n"
+	".visible .global .align 4 .u32 answer = 42;\n"
+	".visible .entry scale(.param .u64 a, .param .f32 b, .param .u32 c)\n"
+	".maxntid 256, 1, 1\n{ .shared .align 4 .b8 s[1024]; st.shared.u32 [s+1020], 0; ret; }\n"
+	".visible .entry empty() { ret; }\n";
 
 static uint64_t at_of(const void *p)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * libcudart as nvcc's programs use it: registration, launches through stubs, symbols, managed variables, sticky errors,
- * every kind of memory, both default streams. What kernels compute is not looked at.
+ * every kind of memory, both default streams; and that kernels compute.
  */
 #include <cuda_runtime.h>
 #include <thread>
@@ -35,15 +35,18 @@ TS_TEST(stubs_launch_and_symbols_are_found)
 {
 	struct big b = {{1}};
 	float got[4];
-	int value = 0, *device;
+	int value = 0, *device, results[1024];
 	void *where;
 	size_t bytes;
 
 	ok(cudaMalloc(&device, 4096));
 	fill<<<4, 256>>>(device, 1024, b);
-	twice<double><<<1, 32, 128>>>((double *)device);
+	twice<int><<<1, 32, 128>>>(device);
 	ok(cudaGetLastError());
 	ok(cudaDeviceSynchronize());
+	ok(cudaMemcpy(results, device, sizeof(results), cudaMemcpyDeviceToHost));
+	for (int i = 0; i < 1024; i++)
+		ts_check_int(results[i], (42 + 1 + i % 4 + 1 + 7) * (i < 32 ? 2 : 1));
 	ok(cudaMemcpyFromSymbol(got, constants, sizeof(got)));
 	ts_check(got[0] == 1 && got[3] == 4);
 	ok(cudaMemcpyFromSymbol(&value, variable, sizeof(value)));
@@ -148,24 +151,26 @@ TS_TEST(devices_threads_and_streams)
 	cudaEvent_t a, b;
 	float ms;
 	int n, *p, *q, value = 5, got = 0;
+	enum { BYTES = 64 * 4 };
 
 	ok(cudaGetDeviceCount(&n));
 	ts_check_int(n, 2);
 	ok(cudaMalloc(&p, 4));
+	ok(cudaMemset(p, 0, 4));
 	ok(cudaSetDevice(1));
-	ok(cudaMalloc(&q, 4));
+	ok(cudaMalloc(&q, BYTES));
 	ok(cudaMemcpy(p, &value, 4, cudaMemcpyHostToDevice));
 	ok(cudaMemcpyPeer(q, 1, p, 0, 4));
 	ok(cudaMemcpy(&got, q, 4, cudaMemcpyDeviceToHost));
 	ts_check_int(got, 5);
 	ok(cudaDeviceEnablePeerAccess(0, 0));
 	ts_check_int(cudaDeviceEnablePeerAccess(0, 0), cudaErrorPeerAccessAlreadyEnabled);
-	std::thread other([] {
+	std::thread other([p] {
 		int device = -1;
 
 		ok(cudaGetDevice(&device));
 		ts_check_int(device, 0);
-		twice<float><<<1, 1, 0, cudaStreamPerThread>>>((float *)NULL);
+		twice<float><<<1, 1, 0, cudaStreamPerThread>>>((float *)p);
 		ok(cudaStreamSynchronize(cudaStreamPerThread));
 	});
 	other.join();
@@ -314,4 +319,131 @@ TS_TEST(nodes_are_made_by_hand)
 	ok(cudaGraphExecDestroy(exec));
 	ok(cudaGraphDestroy(child));
 	ok(cudaGraphDestroy(graph));
+}
+
+TS_TEST(captured_kernels_compute)
+{
+	cudaStream_t stream;
+	cudaGraph_t graph;
+	cudaGraphExec_t exec;
+	int *p, got[32];
+
+	ok(cudaStreamCreate(&stream));
+	ok(cudaMalloc(&p, sizeof(got)));
+	ok(cudaMemset(p, 0, sizeof(got)));
+	ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+	fill<<<1, 32, 0, stream>>>(p, 32, big{{1}});
+	twice<int><<<1, 32, 0, stream>>>(p);
+	ok(cudaStreamEndCapture(stream, &graph));
+	ok(cudaGraphInstantiate(&exec, graph, 0));
+	ok(cudaMemcpy(got, p, sizeof(got), cudaMemcpyDeviceToHost));
+	ts_check_int(got[0], 0);
+	ok(cudaGraphLaunch(exec, stream));
+	ok(cudaStreamSynchronize(stream));
+	ok(cudaMemcpy(got, p, sizeof(got), cudaMemcpyDeviceToHost));
+	ts_check_int(got[1], 2 * (42 + 2 + 1 + 7));
+	ok(cudaGraphExecDestroy(exec));
+	ok(cudaGraphDestroy(graph));
+	ok(cudaFree(p));
+	ok(cudaStreamDestroy(stream));
+}
+
+__global__ void spin(volatile int *flag, int *out)
+{
+	while (!*flag)
+		;
+	*out = 42;
+}
+
+TS_TEST(a_kernel_may_wait_for_a_copy)
+{
+	cudaStream_t waiting, copying;
+	int *flag, *out, one = 1, got = 0;
+
+	ok(cudaStreamCreateWithFlags(&waiting, cudaStreamNonBlocking));
+	ok(cudaStreamCreateWithFlags(&copying, cudaStreamNonBlocking));
+	ok(cudaMalloc(&flag, 4));
+	ok(cudaMalloc(&out, 4));
+	ok(cudaMemset(flag, 0, 4));
+	spin<<<1, 1, 0, waiting>>>(flag, out);
+	ok(cudaMemcpyAsync(flag, &one, 4, cudaMemcpyHostToDevice, copying));
+	ok(cudaStreamSynchronize(copying));
+	ok(cudaStreamSynchronize(waiting));
+	ok(cudaMemcpy(&got, out, 4, cudaMemcpyDeviceToHost));
+	ts_check_int(got, 42);
+}
+
+TS_TEST(kernels_may_wait_for_each_other)
+{
+	cudaStream_t first, second;
+	int *flags, got[3];
+
+	ok(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
+	ok(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+	ok(cudaMalloc(&flags, sizeof(got)));
+	ok(cudaMemset(flags, 0, sizeof(got)));
+	/* The first waits for what the second writes. */
+	spin<<<1, 1, 0, first>>>(flags + 1, flags + 2);
+	fill<<<1, 32, 0, second>>>(flags, 2, big{{1}});
+	ok(cudaDeviceSynchronize());
+	ok(cudaMemcpy(got, flags, sizeof(got), cudaMemcpyDeviceToHost));
+	ts_check_int(got[2], 42);
+}
+
+/* What a kernel did wrong, and what every later call then answers. */
+enum wrong { FAR_AWAY, NOTHING_THERE, MISALIGNED, TRAP, ASSERT };
+
+__global__ void err(int *p, wrong what)
+{
+	if (what == FAR_AWAY)
+		p[1 << 28] = 1;
+	if (what == NOTHING_THERE)
+		*(int *)8 = 1;
+	if (what == MISALIGNED)
+		*(int *)((char *)p + 1) = 1;
+	if (what == TRAP)
+		__trap();
+	assert(what != ASSERT);
+}
+
+static void check_fault(wrong what, cudaError_t want)
+{
+	int *p;
+
+	ok(cudaMalloc(&p, 4096));
+	err<<<1, 1>>>(p, what);
+	ts_check_int(cudaDeviceSynchronize(), want);
+	ts_check_int(cudaMalloc(&p, 4), want);
+	ts_check_int(cudaGetLastError(), want);
+	ts_check_int(cudaStreamSynchronize(0), want);
+	/* Until the context goes. */
+	ok(cudaDeviceReset());
+	ok(cudaMalloc(&p, 4096));
+	twice<int><<<1, 32>>>(p);
+	ok(cudaDeviceSynchronize());
+}
+
+TS_TEST(an_access_far_away_is_illegal)
+{
+	check_fault(FAR_AWAY, cudaErrorIllegalAddress);
+}
+
+TS_TEST(an_access_to_nothing_is_illegal)
+{
+	check_fault(NOTHING_THERE, cudaErrorIllegalAddress);
+}
+
+TS_TEST(a_misaligned_access_is_told)
+{
+	check_fault(MISALIGNED, cudaErrorMisalignedAddress);
+}
+
+TS_TEST(a_trap_is_a_launch_failure)
+{
+	check_fault(TRAP, cudaErrorLaunchFailure);
+}
+
+TS_TEST(an_assertion_is_told)
+{
+	check_fault(ASSERT, cudaErrorAssert);
 }

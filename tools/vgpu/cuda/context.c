@@ -38,6 +38,22 @@ int result_of(int r)
 		return TS_CU_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 	case TS_VGPU_E_FAULTED:
 		return TS_CU_ERROR_LAUNCH_FAILED;
+	case TS_VGPU_E_FAULT_ADDRESS:
+		return TS_CU_ERROR_ILLEGAL_ADDRESS;
+	case TS_VGPU_E_FAULT_MISALIGNED:
+		return TS_CU_ERROR_MISALIGNED_ADDRESS;
+	case TS_VGPU_E_FAULT_ASSERT:
+		return TS_CU_ERROR_ASSERT;
+	case TS_VGPU_E_FAULT_TRAP:
+		return TS_CU_ERROR_LAUNCH_FAILED;
+	case TS_VGPU_E_FAULT_ILLEGAL:
+		return TS_CU_ERROR_ILLEGAL_INSTRUCTION;
+	case TS_VGPU_E_FAULT_STACK:
+		return TS_CU_ERROR_HARDWARE_STACK_ERROR;
+	case TS_VGPU_E_FAULT_TIMEOUT:
+		return TS_CU_ERROR_LAUNCH_TIMEOUT;
+	case TS_VGPU_E_FAULT_RESOURCES:
+		return TS_CU_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	case TS_VGPU_E_NOT_RECORDED:
 		return TS_CU_ERROR_INVALID_HANDLE;
 	case -ESHUTDOWN:
@@ -53,7 +69,7 @@ int result_of(int r)
 
 int result_of_context(const struct context *context)
 {
-	return ts_vgpu_context_error(context->vctx) ? TS_CU_ERROR_LAUNCH_FAILED : TS_CU_SUCCESS;
+	return result_of(ts_vgpu_context_error(context->vctx));
 }
 
 /* What CUDA_INJECTION64_PATH names is loaded and entered once, as NVIDIA's driver does; failing is nobody's business. */
@@ -68,6 +84,37 @@ static void inject(void)
 	*(void **)&initialize = dlsym(library, "InitializeInjection");
 	if (initialize)
 		initialize();
+}
+
+/* Printed through the program's own stdout, so that it stands where the program's lines around it say. */
+static void print_output(void *userdata, const char *text, size_t n_bytes)
+{
+	fwrite(text, 1, n_bytes, stdout);
+}
+
+static void print_fault(void *userdata, const char *line)
+{
+	fprintf(stderr, "tracesmith: virtual GPU: %s\n", line);
+}
+
+static int start_executor(void)
+{
+	const char *threads = getenv("TRACESMITH_VGPU_THREADS");
+	struct ts_vgpu_executor_options options = {
+		.output = print_output,
+		.fault = print_fault,
+	};
+	char *end = NULL;
+	long n = threads && *threads ? strtol(threads, &end, 10) : 0;
+
+	if (end && (*end || n < 1 || n > TS_VGPU_MAX_THREADS)) {
+		fprintf(stderr,
+			"tracesmith: TRACESMITH_VGPU_THREADS: '%s' is not a number from 1 to %d\n",
+			threads, TS_VGPU_MAX_THREADS);
+		return TS_CU_ERROR_NO_DEVICE;
+	}
+	options.n_threads = (uint32_t)n;
+	return result_of(ts_vgpu_executor_new(driver.vgpu, &options, &driver.executor));
 }
 
 static int start(void)
@@ -86,6 +133,9 @@ static int start(void)
 			strerror(-r));
 		return TS_CU_ERROR_OUT_OF_MEMORY;
 	}
+	r = start_executor();
+	if (r)
+		return r;
 	report_init();
 	atomic_store_explicit(&driver.ready, true, memory_order_release);
 	return 0;
@@ -135,8 +185,10 @@ API int cuInit(uint32_t flags)
 /* The program ends: what is in the workers' hands is finished or left, so that nothing runs in unloaded code. */
 __attribute__((destructor)) static void shut_down(void)
 {
-	if (atomic_exchange(&driver.ready, false) && !ts_vgpu_forked())
+	if (atomic_exchange(&driver.ready, false) && !ts_vgpu_forked()) {
 		ts_vgpu_stop(driver.vgpu);
+		ts_vgpu_executor_free(driver.executor);
+	}
 }
 
 struct ts_vgpu_device *device_get(int32_t device)

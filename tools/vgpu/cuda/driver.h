@@ -24,6 +24,7 @@
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
+#include "replay/vgpu/executor.h"
 #include "replay/vgpu/module.h"
 #include "replay/vgpu/vgpu.h"
 #include "tools/vgpu/cuda/report.h"
@@ -112,6 +113,7 @@ struct module {
 	struct ts_vgpu_module *code;
 	struct function *functions; /* as many as code has kernels */
 	uint64_t *addresses;	    /* as many as code has variables */
+	bool borrowed;		    /* code is the library's */
 	struct library *library;    /* NULL: loaded by itself */
 	uint32_t id;
 	const void *image;
@@ -133,6 +135,8 @@ struct library {
 	char *image; /* a copy where the caller's may go */
 	const void *data;
 	struct kernel *kernels;
+	unsigned cc;	   /* the code is for */
+	_Atomic bool lent; /* a module uses the code */
 	struct library *next;
 };
 
@@ -144,6 +148,7 @@ struct driver {
 	int result; /* of trying */
 	pthread_t starter;
 	struct ts_vgpu *vgpu;
+	struct ts_vgpu_ptx_executor *executor;
 	struct context *contexts;
 	struct context *primary[TS_VGPU_MAX_DEVICES];
 	uint32_t primary_flags[TS_VGPU_MAX_DEVICES];
@@ -207,12 +212,10 @@ int function_get(struct context *context, void *handle, struct function **ret_fu
 const char *function_name(const void *handle);
 /* The kernel's function goes: it is no longer to be had by its kernel. */
 void kernel_forget(struct function *function);
-/* Registers per thread: PTX does not say, so .maxnreg or a stated guess. */
+/* Registers per thread: PTX does not say, so an estimate. */
 static inline uint32_t function_regs(const struct function *function)
 {
-	uint32_t most = function->decl->max_regs;
-
-	return most && most < 32 ? most : 32;
+	return function->decl->regs;
 }
 /* Reads an image for a compute capability, saying on stderr what the result code cannot say. */
 int code_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_code);

@@ -118,6 +118,9 @@ static int attribute_of(const struct function *f, int32_t attrib, int32_t *pi)
 		*pi = f->carveout;
 		return 0;
 	case TS_CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+		/* Of the whole module: a function's own share is the machine code's business. */
+		*pi = (int32_t)f->module->code->constant_bytes;
+		return 0;
 	case TS_CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
 	case TS_CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
 	case TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:

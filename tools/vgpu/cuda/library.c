@@ -39,6 +39,7 @@ static int library_new(const void *data, char *image, struct library **ret_libra
 		if (shape->cc_major * 10 + shape->cc_minor > cc)
 			cc = shape->cc_major * 10 + shape->cc_minor;
 	}
+	library->cc = cc;
 	r = code_new(data, cc, &library->code);
 	if (r) {
 		free(image);

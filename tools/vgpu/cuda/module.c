@@ -58,42 +58,56 @@ int code_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_code)
 	}
 }
 
-/* Makes the variables in the context's memory and gives them their first values. */
+static int variable_write(struct module *module, size_t i)
+{
+	struct ts_vgpu_stream *stream = ts_vgpu_context_legacy(module->context->vctx);
+	uint64_t bytes = module->code->variables[i].bytes;
+	uint8_t *value = malloc(bytes);
+	struct ts_vgpu_copy copy = {
+		.src = (uint64_t)(uintptr_t)value,
+		.dst = module->addresses[i],
+		.width = bytes,
+		.height = 1,
+		.depth = 1,
+	};
+	int r;
+
+	if (!value)
+		return -ENOMEM;
+	ts_vgpu_module_initial(module->code, i, value);
+	r = ts_vgpu_copy(stream, &copy);
+	free(value);
+	return r;
+}
+
+/* Makes the variables in the context's memory and gives them their first values, which may be each other's addresses. */
 static int variables_make(struct module *module)
 {
 	struct context *context = module->context;
-	struct ts_vgpu_stream *stream = ts_vgpu_context_legacy(context->vctx);
 	int r = 0;
 
 	for (size_t i = 0; !r && i < module->code->n_variables; i++) {
 		const struct ts_vgpu_variable *v = &module->code->variables[i];
-		struct ts_vgpu_copy copy = {
-			.src = (uint64_t)(uintptr_t)v->value,
-			.width = v->bytes,
-			.height = 1,
-			.depth = 1,
-		};
-		struct ts_vgpu_fill fill = {
-			.width = v->bytes,
-			.height = 1,
-			.element_bytes = 1,
-		};
+		/* Even one without a size has an address. */
+		uint64_t bytes = v->bytes ? v->bytes : 1;
 
-		if (v->external || !v->bytes)
-			continue;
-		r = v->managed ? ts_vgpu_alloc_managed(context->vctx, v->bytes, 0,
-						       &module->addresses[i])
-			       : ts_vgpu_alloc(context->vctx, v->bytes, 0, NULL,
-					       &module->addresses[i]);
-		if (r)
-			break;
-		copy.dst = fill.dst = module->addresses[i];
-		r = v->value ? ts_vgpu_copy(stream, &copy) : ts_vgpu_fill(stream, &fill);
-		report_memory(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
-			      v->managed ? TS_CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC
-					 : TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC,
-			      context, module->addresses[i], v->bytes);
+		r = v->managed
+			    ? ts_vgpu_alloc_managed(context->vctx, bytes, 0, &module->addresses[i])
+			    : ts_vgpu_alloc(context->vctx, bytes, 0, NULL, &module->addresses[i]);
+		if (!r)
+			report_memory(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
+				      v->managed ? TS_CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC
+						 : TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC,
+				      context, module->addresses[i], bytes);
 	}
+	if (!r && ts_vgpu_module_place(module->code, module->addresses)) {
+		fprintf(stderr, "tracesmith: virtual GPU: a variable asks for an alignment that "
+				"the device's memory does not have\n");
+		return TS_CU_ERROR_NOT_SUPPORTED;
+	}
+	for (size_t i = 0; !r && i < module->code->n_variables; i++)
+		if (module->code->variables[i].bytes)
+			r = variable_write(module, i);
 	return result_of(r);
 }
 
@@ -110,8 +124,26 @@ static void module_free(struct module *module)
 	}
 	free(module->addresses);
 	free(module->functions);
-	ts_vgpu_module_free(module->code);
+	if (module->borrowed)
+		module->library->lent = false;
+	else
+		ts_vgpu_module_free(module->code);
 	handle_free(module, sizeof(*module));
+}
+
+/* A library's code serves the first context that loads it; addresses differ in others, which have their own. */
+static int module_code(struct module *module, const void *image)
+{
+	struct library *library = module->library;
+	unsigned cc = context_cc(module->context);
+
+	if (library && library->cc == cc && !library->lent) {
+		library->lent = true;
+		module->borrowed = true;
+		module->code = library->code;
+		return 0;
+	}
+	return code_new(image, cc, &module->code);
 }
 
 int module_new(struct context *context, const void *image, struct library *library,
@@ -125,7 +157,7 @@ int module_new(struct context *context, const void *image, struct library *libra
 		return TS_CU_ERROR_OUT_OF_MEMORY;
 	module->context = context;
 	module->library = library;
-	r = code_new(image, context_cc(context), &module->code);
+	r = module_code(module, image);
 	if (r) {
 		handle_free(module, sizeof(*module));
 		return r;
@@ -352,15 +384,8 @@ int variable_find(struct module *m, const char *name, bool managed, uint64_t *de
 {
 	const struct ts_vgpu_variable *v = ts_vgpu_module_variable(m->code, name);
 
-	if (!v || v->external || v->managed != managed)
+	if (!v || v->managed != managed)
 		return TS_CU_ERROR_NOT_FOUND;
-	if (v->addresses) {
-		fprintf(stderr,
-			"tracesmith: virtual GPU: variable '%s' begins with addresses of other symbols, "
-			"which are not evaluated: it cannot be reached from the host\n",
-			name);
-		return TS_CU_ERROR_NOT_SUPPORTED;
-	}
 	if (dev_ptr)
 		*dev_ptr = m->addresses[v - m->code->variables];
 	if (bytes)

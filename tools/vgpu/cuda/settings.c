@@ -2,7 +2,7 @@
 /* What a program can set on a context and ask about it: limits, caches, priorities, which devices it reaches. */
 #include "tools/vgpu/cuda/driver.h"
 
-/* Limits are kept, and answered as they were set: nothing in the device depends on them. */
+/* Stack and heap limits bind kernels; the others are kept, and answered as they were set. */
 static int ctx_set_limit(int32_t limit, size_t value)
 {
 	struct context *context;
@@ -12,7 +12,13 @@ static int ctx_set_limit(int32_t limit, size_t value)
 		return r;
 	if (limit < 0 || limit > 6)
 		return TS_CU_ERROR_UNSUPPORTED_LIMIT;
+	/* Stacks: no block has room for more, whatever the device's memory. */
+	if (!limit && value > TS_PTX_MAX_LOCAL_BYTES)
+		return TS_CU_ERROR_INVALID_VALUE;
 	context->limits[limit] = value;
+	ts_vgpu_context_set_limits(context->vctx,
+				   context->limits[0] ? context->limits[0] : TS_VGPU_STACK_BYTES,
+				   context->limits[2] ? context->limits[2] : TS_VGPU_HEAP_BYTES);
 	return 0;
 }
 
@@ -159,6 +165,7 @@ static int ctx_enable_peer_access(void *peer_context, uint32_t flags)
 	if (context->peers & 1u << peer->device)
 		return TS_CU_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 	context->peers |= 1u << peer->device;
+	ts_vgpu_context_set_peers(context->vctx, context->peers);
 	return 0;
 }
 
@@ -174,6 +181,7 @@ static int ctx_disable_peer_access(void *peer_context)
 	if (!(context->peers & 1u << peer->device))
 		return TS_CU_ERROR_PEER_ACCESS_NOT_ENABLED;
 	context->peers &= ~(1u << peer->device);
+	ts_vgpu_context_set_peers(context->vctx, context->peers);
 	return 0;
 }
 

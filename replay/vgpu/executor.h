@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What computes the virtual GPU's kernels: the PTX engine (ptx/ptx.h) as the machine's executor. Launches name kernels by
+ * struct ts_vgpu_kernel (module.h) of modules whose variables have been placed.
+ *
+ * Kernels that fit on the device together run at once, each on an engine of its own; each engine runs blocks on n_threads
+ * threads. With n_threads 1 kernels run one after the other, and what they compute is deterministic but for clocks.
+ *
+ * Threads: made before the first launch, freed after ts_vgpu_stop() or ts_vgpu_free(). The callbacks come from the device's
+ * threads, output() also from whoever waits for work; never two of either at once.
+ */
+#pragma once
+
+#include "replay/vgpu/vgpu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ts_vgpu_executor_options {
+	uint32_t n_threads; /* 0: one for each CPU */
+	void *userdata;
+	/*
+	 * What device printf wrote: when a thread of the program has waited for work or adds some, or when more than
+	 * TS_VGPU_OUTPUT_BYTES have gathered. NULL: nobody wants it.
+	 */
+	void (*output)(void *userdata, const char *text, size_t n_bytes);
+	/* One line, without its end, saying how and where a kernel faulted. NULL: nobody wants it. */
+	void (*fault)(void *userdata, const char *line);
+};
+#define TS_VGPU_OUTPUT_BYTES (1u << 20)
+#define TS_VGPU_MAX_THREADS  256
+
+struct ts_vgpu_ptx_executor;
+
+/* Becomes the machine's executor. -ENOMEM. */
+int ts_vgpu_executor_new(struct ts_vgpu *vgpu, const struct ts_vgpu_executor_options *options,
+			 struct ts_vgpu_ptx_executor **ret_executor);
+/* Engines of kernels that did not stop within ts_vgpu_stop()'s time are left to the end of the process. */
+void ts_vgpu_executor_free(struct ts_vgpu_ptx_executor *executor);
+
+#ifdef __cplusplus
+}
+#endif
