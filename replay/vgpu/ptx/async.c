@@ -105,7 +105,7 @@ static int ts_ptx_mbarrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, 
 	uint8_t *p[TS_PTX_LANES];
 	uint32_t pred = 0, *d;
 
-	w->slice -= TS_PTX_SYNC_COST;
+	ts_ptx_watch(w);
 	if (ts_ptx_addresses(w, in, m, 8, true, p))
 		return STOP_FAULT;
 	for (uint32_t left = m; left; left &= left - 1) {

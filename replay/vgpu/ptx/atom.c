@@ -146,6 +146,7 @@ static int ts_ptx_atom_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 		return STOP_FAULT;
 	w->worker->stats.atomics += (uint32_t)__builtin_popcount(m);
 	w->slice -= TS_PTX_SYNC_COST / 4;
+	w->n_watched++;
 	for (uint32_t left = m; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
 		uint64_t v = ts_ptx_atom_value(w, in->b, bytes, i);
@@ -168,7 +169,7 @@ static int ts_ptx_atom_cas(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, 
 	if (ts_ptx_addresses(w, in, m, bytes, true, p))
 		return STOP_FAULT;
 	w->worker->stats.atomics += (uint32_t)__builtin_popcount(m);
-	w->slice -= TS_PTX_SYNC_COST;
+	ts_ptx_watch(w);
 	for (uint32_t left = m; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
 		uint64_t expected = ts_ptx_atom_value(w, in->b, bytes, i);

@@ -258,6 +258,17 @@ static void ts_ptx_postdom_all(const struct ts_ptx_decoder *d, struct ts_ptx_pos
 	}
 }
 
+/* Lanes on a way that only ends do not come back, and are not waited for. */
+static bool ts_ptx_has_dead_way(const struct ts_ptx_postdom *p, uint32_t k)
+{
+	const struct ts_ptx_blocks *b = p->b;
+	uint32_t n_live = 0;
+
+	for (uint32_t e = b->succ_at[k]; e < b->succ_at[k + 1]; e++)
+		n_live += p->region[b->succ[e]] == p->region[k];
+	return n_live < 2;
+}
+
 static void ts_ptx_set_reconvergence(struct ts_ptx_decoder *d, const struct ts_ptx_postdom *p)
 {
 	const struct ts_ptx_blocks *b = p->b;
@@ -270,7 +281,7 @@ static void ts_ptx_set_reconvergence(struct ts_ptx_decoder *d, const struct ts_p
 		    !(in->kind == KIND_BRA && (in->flags & INSN_CONDITIONAL)))
 			continue;
 		in->reconverge = TS_PTX_NONE;
-		if (p->ipdom[k] == TS_PTX_NONE)
+		if (p->ipdom[k] == TS_PTX_NONE || ts_ptx_has_dead_way(p, k))
 			continue;
 		at = b->start[p->ipdom[k]];
 		if (d->insns[at].kind == KIND_JOIN) {

@@ -212,6 +212,28 @@ static void ts_ptx_settle(struct ts_ptx_warp *w, struct ts_ptx_join *j,
 	}
 }
 
+bool ts_ptx_warp_break(struct ts_ptx_warp *w)
+{
+	uint32_t n = w->n_splits;
+	bool any = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		for (struct ts_ptx_join *j = w->splits[i].join; j; j = j->parent) {
+			uint32_t lanes = j->arrived;
+
+			if (!lanes)
+				continue;
+			if (j->callee)
+				ts_ptx_copy_values(w, j->call, j->frame, j->callee, lanes, true);
+			j->expected &= ~lanes;
+			j->arrived = 0;
+			ts_ptx_split_add(w, j->pc, lanes, j->frame, j->parent);
+			any = true;
+		}
+	}
+	return any;
+}
+
 /* Lets waiting splits go once all members that still live are there. */
 static int ts_ptx_sync_check(struct ts_ptx_warp *w)
 {
@@ -606,6 +628,7 @@ int ts_ptx_control(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 		return ts_ptx_exit(w, m);
 	case KIND_YIELD:
 		w->slice = 0;
+		w->n_watched = TS_PTX_SPINNING;
 		w->pc++;
 		return GO_ON;
 	case KIND_TRAP:

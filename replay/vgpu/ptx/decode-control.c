@@ -19,7 +19,7 @@ static int ts_ptx_fix_later(struct ts_ptx_decoder *d, const char *label, uint32_
 
 static int ts_ptx_decode_bra(struct ts_ptx_decoder *d)
 {
-	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE), join = in;
 	int r;
 
 	(void)ts_ptx_mod(d, "uni");
@@ -30,7 +30,12 @@ static int ts_ptx_decode_bra(struct ts_ptx_decoder *d)
 	in.flags = d->stmt->guard != UINT32_MAX ? INSN_CONDITIONAL : 0;
 	if (!r)
 		r = ts_ptx_fix_later(d, O[0].name, d->n_insns, 0, d->stmt->scope);
-	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
+	if (!r)
+		r = ts_ptx_emit(d, &in, ts_ptx_plain);
+	/* Behind a loop's branch its lanes meet, though no label may stand there. */
+	join.kind = KIND_JOIN;
+	join.guard = TS_PTX_NONE;
+	return r || !(in.flags & INSN_CONDITIONAL) ? r : ts_ptx_emit(d, &join, ts_ptx_plain);
 }
 
 static struct ts_ptx_label *ts_ptx_table_of(struct ts_ptx_decoder *d, const char *name)

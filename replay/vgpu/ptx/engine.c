@@ -225,12 +225,21 @@ static int ts_ptx_block_pass(struct ts_ptx_block *b)
 		}
 		ran = true;
 		w->slice = TS_PTX_SLICE;
+		w->n_watched = 0;
 		stop = loop(w);
 		if (stop == STOP_FAULT)
 			return -1;
-		if (stop == STOP_SLICE)
+		if (stop == STOP_SLICE) {
 			ts_ptx_split_store(w);
+			if (w->n_watched >= TS_PTX_SPINNING)
+				(void)ts_ptx_warp_break(w);
+		}
 		left |= w->n_splits != 0;
+	}
+	if (left && !ran) {
+		/* Lanes that wait at joins may be the ones that the others wait for. */
+		for (uint32_t k = 0; k < b->n_warps; k++)
+			ran |= ts_ptx_warp_break(&b->warps[k]);
 	}
 	if (left && !ran) {
 		ts_ptx_deadlock(b);

@@ -11,7 +11,7 @@ static inline void order(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 {
 	if (!(in->flags & INSN_SYNC))
 		return;
-	w->slice -= TS_PTX_SYNC_COST;
+	ts_ptx_watch(w);
 	atomic_thread_fence(memory_order_acq_rel);
 }
 

@@ -5,7 +5,8 @@
  * A split is a set of lanes at one instruction. Where a branch diverges, a join is made for the place where both ways
  * meet again (the branch's immediate post-dominator), and the split becomes two that owe it their arrival; a call makes one for
  * its return. Unlike a stack, this lets any split of a warp run: none waits for ever for one that waits for it, as the
- * thread scheduling of GPUs since Volta promises. At most 32 splits exist, since they are disjoint and not empty,
+ * thread scheduling of GPUs since Volta promises. Lanes
+ * that have arrived at a join are let go on without the others when those only seem to wait (a lock's loop, say). At most 32 splits exist, since they are disjoint and not empty,
  * and at most 31 branch joins, since each has lanes that another has not; calls are bounded by the thread's stack.
  */
 #pragma once
@@ -24,6 +25,8 @@ enum {
 	TS_PTX_SLICE = 4096,	  /* warp instructions before another warp runs */
 	TS_PTX_BLOCK_PASSES = 16, /* over a block's warps before another block runs */
 	TS_PTX_SYNC_COST = 64,	  /* instructions that watching others counts for */
+	TS_PTX_SPINNING =
+		16, /* so many watching accesses in a slice may be a wait for a lane that waits at a join */
 };
 
 struct ts_ptx_frame {
@@ -74,6 +77,7 @@ struct ts_ptx_warp {
 	uint32_t act;
 	uint32_t current; /* index in splits */
 	int64_t slice;
+	uint32_t n_watched; /* accesses in this slice by which threads wait for each other */
 	struct ts_ptx_block *block;
 	struct ts_ptx_worker *worker;
 	uint64_t n_warp_insns, n_thread_insns;
@@ -189,6 +193,14 @@ int ts_ptx_warp_start(struct ts_ptx_warp *w, const struct ts_ptx_code *code, uin
 /* Puts a ready split in front. False: none is. */
 bool ts_ptx_warp_choose(struct ts_ptx_warp *w, bool rotate);
 void ts_ptx_warp_drop(struct ts_ptx_warp *w);
+/* Lets lanes go on that wait at joins for others. False: none did. */
+bool ts_ptx_warp_break(struct ts_ptx_warp *w);
+/* Takes from the slice what an access costs by which threads may be waiting for each other. */
+static inline void ts_ptx_watch(struct ts_ptx_warp *w)
+{
+	w->slice -= TS_PTX_SYNC_COST;
+	w->n_watched++;
+}
 struct ts_ptx_frame *ts_ptx_frame_new(struct ts_ptx_worker *worker, const struct ts_ptx_code *code,
 				      uint32_t local_base, uint32_t depth);
 void ts_ptx_frame_free(struct ts_ptx_worker *worker, struct ts_ptx_frame *frame);

@@ -100,7 +100,7 @@ static int ts_ptx_sreg_read(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 	uint64_t v = by_lane ? 0 : ts_ptx_sreg_uniform(w, sreg) + in->imm;
 
 	if (sreg >= SREG_CLOCK && sreg <= SREG_GLOBALTIMER_HI)
-		w->slice -= TS_PTX_SYNC_COST; /* who reads clocks in a loop is waiting */
+		ts_ptx_watch(w); /* who reads clocks in a loop is waiting */
 	for (uint32_t left = m; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
 

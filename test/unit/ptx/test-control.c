@@ -74,6 +74,23 @@ TS_TEST(early_return_reconverges)
 	device_close(&d);
 }
 
+TS_TEST(loops_reconverge)
+{
+	/* Lanes leave the loop one by one, where no label stands, and are together behind it. */
+	static const char text[] = PTX_HEAD ENTRY(
+		"k") "mov.u32 %r5, 0; L: add.u32 %r5, %r5, 1; setp.le.u32 %p1, %r5, %r1; @%p1 bra L;\n"
+		     "activemask.b32 %r8; st.global.u32 [%d1], %r8; ret; }\n";
+	struct device d;
+	uint64_t o;
+
+	device_open(&d, text);
+	o = device_alloc(&d, 128);
+	DEVICE_RUN(&d, "k", 1, 32, o, 0);
+	for (uint32_t t = 0; t < 32; t++)
+		ts_check_int(((uint32_t *)device_host(&d, o))[t], UINT32_MAX);
+	device_close(&d);
+}
+
 TS_TEST(branch_table)
 {
 	static const char text[] = PTX_HEAD ENTRY(
@@ -210,6 +227,12 @@ static const char progress[] = PTX_HEAD
 	ENTRY("lock") "SPIN: atom.global.cas.b32 %r5, [%d2], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra SPIN;\n"
 		      "ld.volatile.global.u32 %r6, [%d0]; add.u32 %r6, %r6, 1; st.volatile.global.u32 [%d0], %r6; membar.gl;\n"
 		      "atom.global.exch.b32 %r7, [%d2], 0; ret; }\n"
+		      /* The same, where the lock is taken in a function: its caller's lanes wait for each other to return. */
+		      ".func acquire(.param .b64 l) { .reg .b32 %r<3>; .reg .b64 %d<2>; .reg .pred %p<2>; ld.param.u64 %d1, [l];\n"
+		      "S: atom.global.cas.b32 %r1, [%d1], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra S; ret; }\n" ENTRY(
+			      "lock_call") "{ .param .b64 l; st.param.b64 [l], %d2; call acquire, (l); }\n"
+					   "ld.volatile.global.u32 %r6, [%d0]; add.u32 %r6, %r6, 1; st.volatile.global.u32 [%d0], %r6; membar.gl;\n"
+					   "atom.global.exch.b32 %r7, [%d2], 0; ret; }\n"
 	/* Look-back: each block waits for the one before it. */
 	ENTRY("chain") "setp.ne.u32 %p1, %r4, 0; @%p1 ret; setp.eq.u32 %p2, %r2, 0; mov.u32 %r5, 0; @%p2 bra GO;\n"
 		       "mul.wide.u32 %d5, %r2, 4; add.u64 %d5, %d2, %d5;\n"
@@ -237,6 +260,8 @@ TS_TEST(progress)
 		memset(device_host(&d, x), 0, 4096);
 		DEVICE_RUN(&d, "lock", 4, 96, o, x);
 		ts_check_int(r[0], 4 * 96);
+		DEVICE_RUN(&d, "lock_call", 4, 96, o, x);
+		ts_check_int(r[0], 2 * 4 * 96);
 		DEVICE_RUN(&d, "chain", 200, 32, o, x);
 		ts_check_int(((uint32_t *)device_host(&d, x))[199], 200);
 		memset(r, 0, 4096);
