@@ -39,5 +39,6 @@ void ts_buffers_give(struct ts_buffers *buffers, uint8_t *buffer, size_t n_writt
 
 static inline bool ts_buffers_is_discard(const struct ts_buffers *buffers, const uint8_t *buffer)
 {
-	return buffer >= buffers->discards[0] && buffer < buffers->discards[TS_DISCARDS];
+	return buffer >= buffers->discards[0] &&
+	       buffer < buffers->discards[0] + sizeof(buffers->discards);
 }
