@@ -110,9 +110,13 @@ static int search_window(struct ts_sbt_search *search, uint8_t *window, uint64_t
 int ts_sbt_search_block(struct ts_sbt_search *search, uint64_t from, uint64_t sequence,
 			uint64_t *ret_off)
 {
-	ts_cleanup(ts_freep) uint8_t *window = malloc(MAX_WINDOW_BYTES);
 	uint64_t off = ts_align_up(from, 8), window_bytes = MIN_WINDOW_BYTES;
+	ts_cleanup(ts_freep) uint8_t *window = NULL;
 
+	if (off >= search->file_bytes)
+		return TS_SBT_E_NOT_FOUND;
+	window = malloc(search->file_bytes - off < MAX_WINDOW_BYTES ? search->file_bytes - off
+								    : MAX_WINDOW_BYTES);
 	if (!window)
 		return -ENOMEM;
 	while (off < search->file_bytes) {
