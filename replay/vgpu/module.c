@@ -116,6 +116,21 @@ static int list_kernels(struct ts_vgpu_module *module)
 	return 0;
 }
 
+/* From the .target line, which every text that compiled has: sm_75, sm_90a. */
+static unsigned target_of(const char *text)
+{
+	const char *at = strstr(text, ".target");
+
+	/* A comment may speak of it, too. */
+	for (; at; at = strstr(at + 1, ".target")) {
+		const char *digits = strstr(at, "sm_");
+
+		if (digits && digits == at + 7 + strspn(at + 7, " \t"))
+			return (unsigned)strtoul(digits + 3, NULL, 10);
+	}
+	return 0;
+}
+
 static int list_variables(struct ts_vgpu_module *module)
 {
 	size_t n = ts_ptx_image_n_variables(module->image);
@@ -158,6 +173,11 @@ int ts_vgpu_module_new(const void *image, unsigned cc, struct ts_vgpu_module **r
 		r = list_kernels(module);
 	if (!r)
 		r = list_variables(module);
+	for (size_t i = 0; !r && i < module->n_texts; i++) {
+		unsigned target = target_of(module->texts[i]);
+
+		module->target = target > module->target ? target : module->target;
+	}
 	if (r) {
 		ts_vgpu_module_free(module);
 		return r;

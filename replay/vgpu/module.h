@@ -57,7 +57,9 @@ struct ts_vgpu_module {
 	struct ts_vgpu_variable *variables;
 	size_t n_variables;
 	uint64_t constant_bytes; /* of all variables in constant memory */
-	char **texts;		 /* the PTX, NUL-terminated */
+	unsigned
+		target; /* the compute capability that the PTX was made for, the newest of its texts' */
+	char **texts; /* the PTX, NUL-terminated */
 	size_t n_texts;
 };
 

@@ -108,6 +108,8 @@ static int attribute_of(const struct function *f, int32_t attrib, int32_t *pi)
 		*pi = (int32_t)function_regs(f);
 		return 0;
 	case TS_CU_FUNC_ATTRIBUTE_PTX_VERSION:
+		*pi = (int32_t)f->module->code->target;
+		return 0;
 	case TS_CU_FUNC_ATTRIBUTE_BINARY_VERSION:
 		*pi = cc;
 		return 0;
