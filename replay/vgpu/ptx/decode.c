@@ -374,7 +374,7 @@ static int ts_ptx_var_operand(struct ts_ptx_decoder *d, const struct ts_ptx_var 
 		if (d->func->entry && v->image == d->func)
 			return ts_ptx_pool_value(d->image, v->offset + (uint64_t)off, class,
 						 ret_ref);
-		/* fall through */
+		__attribute__((fallthrough));
 	case SP_LOCAL:
 		in = ts_ptx_insn_of(d, F_LOCAL_ADDRESS, TY_NONE);
 		r = ts_ptx_temp(d, class, &in.dst);
