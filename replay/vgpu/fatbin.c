@@ -139,7 +139,9 @@ int ts_vgpu_fatbin_ptx(const void *fatbin, unsigned cc, char **ret_text, char *m
 					? "it holds machine code (SASS) only; build it with PTX, "
 					  "as -arch=compute_75 or -gencode arch=compute_75,code=compute_75"
 					: "it holds no code");
-		return n_machine || newest ? TS_VGPU_MODULE_E_NO_PTX : -ENODATA;
+		if (newest)
+			return TS_VGPU_MODULE_E_NEWER;
+		return n_machine ? TS_VGPU_MODULE_E_NO_PTX : -ENODATA;
 	}
 	r = entry_text(&best, best_payload, ret_text);
 	if (r == TS_VGPU_MODULE_E_IMAGE)
@@ -182,16 +184,19 @@ static int add_fatbin(struct texts *texts, const void *fatbin, unsigned cc, char
 static int add_wrapper(struct texts *texts, const struct wrapper *wrapper, unsigned cc,
 		       char *message, size_t message_bytes)
 {
+	bool newer = false;
 	int r = 0;
 
 	if (wrapper->version == 2 && wrapper->list) {
 		/* Relocatable code: the parts carry the PTX, the main fatbin is empty. */
 		for (size_t i = 0; !r && wrapper->list[i]; i++) {
 			r = add_fatbin(texts, wrapper->list[i], cc, message, message_bytes);
-			if (r == -ENODATA)
+			/* nvcc's own device runtime is a part that has PTX for its newest device only. */
+			newer |= r == TS_VGPU_MODULE_E_NEWER;
+			if (r == -ENODATA || r == TS_VGPU_MODULE_E_NEWER)
 				r = 0;
 		}
-		return r;
+		return !r && newer && !texts->n ? TS_VGPU_MODULE_E_NO_PTX : r;
 	}
 	r = add_fatbin(texts, wrapper->data, cc, message, message_bytes);
 	/* A translation unit without kernels has an empty one. */
@@ -224,7 +229,7 @@ int ts_vgpu_image_texts(const void *image, unsigned cc, char ***ret_texts, size_
 	}
 	if (r) {
 		ts_vgpu_texts_free(texts.at, texts.n);
-		return r;
+		return r == TS_VGPU_MODULE_E_NEWER ? TS_VGPU_MODULE_E_NO_PTX : r;
 	}
 	*ret_texts = texts.at;
 	*ret_n = texts.n;

@@ -22,6 +22,7 @@ enum ts_vgpu_module_error {
 	TS_VGPU_MODULE_E_NO_PTX,    /* machine code only, or PTX for newer devices only */
 	TS_VGPU_MODULE_E_PTX,	    /* the text does not compile: see the message */
 	TS_VGPU_MODULE_E_PLACE,	    /* a variable's address does not suit it */
+	TS_VGPU_MODULE_E_NEWER,	    /* of one fatbin: its PTX is for newer devices only */
 };
 
 struct ts_vgpu_param {
