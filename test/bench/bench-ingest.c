@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 	struct ts_gate gate = {.alive = 1, .mode = TS_GATE_OPEN};
 	static struct ts_definitions definitions;
 	struct ts_handshake_reason answer;
-	int pair[2], memfd, status;
+	int pair[2], memfd = -1, status;
 	uint64_t start_ns, end_ns;
 	struct rusage usage;
 	double seconds, cpu;
