@@ -79,6 +79,7 @@ step_clang()
 	tests clang --suite unit
 }
 
+# The virtual device's own tests (suite `device`) run in the other steps: kernels race by design, and slowly here.
 # Applications come without sanitizers and get the runtime preloaded: see test/integration/harness.py.
 step_asan()
 {
@@ -86,7 +87,7 @@ step_asan()
 		-Dc_args=-fno-sanitize-recover=undefined || return 1
 	ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1} \
 	UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1} \
-		tests asan --timeout-multiplier 4 --suite unit --suite fuzz --suite integration
+		tests asan --timeout-multiplier 4 --suite unit --suite fuzz --suite integration --no-suite device
 }
 
 # Threads are where ThreadSanitizer has something to find: the ring, its producers, the daemon's sessions.
@@ -94,7 +95,7 @@ step_tsan()
 {
 	build tsan gcc -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false || return 1
 	TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1} \
-		tests tsan --timeout-multiplier 8 --suite unit
+		tests tsan --timeout-multiplier 8 --suite unit --no-suite device
 }
 
 step_release()
