@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""count-tests.py FAILURES TESTLOG...: sums meson's logs; the last line is "N passed, N failed".
+"""count-tests.py FAILURES TESTLOG...: sums meson's logs; the last line is "N passed, N failed" and nothing else.
 
 FAILURES is what failed outside of any log, a build for instance. A log that is named but missing, as a
 shell's unmatched pattern is, counts for nothing: whoever names it has counted its absence already.
@@ -32,7 +32,9 @@ def main():
                     print('failed: %s: %s (%s)' % (build, test['name'], test['result']))
     if not passed:
         print('no test ran')
-    print('%d passed, %d failed%s' % (passed, failed, ', %d skipped' % skipped if skipped else ''))
+    if skipped:
+        print('%d skipped' % skipped)
+    print('%d passed, %d failed' % (passed, failed))
     return 1 if failed or not passed else 0
 
 

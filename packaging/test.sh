@@ -6,8 +6,8 @@
 #	sh packaging/test.sh [STEP ...]      gcc clang asan tsan release; all unless told
 #
 # Build folders are kept under build/test, so that a second run builds only what changed. With CI set in
-# the environment warnings are errors. The last line is "N passed, N failed", with ", N skipped"
-# where tests were skipped; the exit status is 0 only where nothing failed, building included.
+# the environment warnings are errors. The last line is "N passed, N failed"; the exit status is 0 only where
+# nothing failed, building included.
 
 set -u
 cd "$(dirname "$0")/.." || exit 2

@@ -56,8 +56,7 @@ TS_TEST(a_fork_waits_for_a_walk)
 	if (!pid) {
 		alarm(5);
 		/* The loader's own, and ours. */
-		_exit(dl_iterate_phdr(visit, NULL) == 2 && ts_loader_iterate(visit, NULL) == 2 ? 0
-											       : 1);
+		leave(dl_iterate_phdr(visit, NULL) != 2 || ts_loader_iterate(visit, NULL) != 2);
 	}
 	ts_check_int(waitpid(pid, &status, 0), pid);
 	ts_check_int(status, 0);
