@@ -13,7 +13,7 @@ import subprocess
 import harness
 
 READING = ('info', 'view', 'verify', 'repair')
-COMMANDS = READING + ('record', 'devices', 'status', 'version')
+COMMANDS = READING + ('record', 'devices', 'status', 'benchmark', 'version')
 NOT_YET = ('timeline', 'state', 'graph', 'memory', 'analyze', 'diff', 'export', 'replay', 'benchmark')
 
 

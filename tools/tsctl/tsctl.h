@@ -27,6 +27,7 @@ struct ts_command {
 	int (*run)(int argc, char **argv);
 };
 
+extern const struct ts_command ts_command_benchmark;
 extern const struct ts_command ts_command_devices;
 extern const struct ts_command ts_command_help;
 extern const struct ts_command ts_command_info;
