@@ -2,7 +2,7 @@
 /*
  * The flush thread. Traps answered here: CUPTI's own period delivers full buffers only, so flushing is ours; it is never
  * done in a process that submitted no work, where it has hung; FLUSH_FORCED gives out running kernels without
- * an end and never again, so only the end uses it; and flushing is never done while a lock of ours is held.
+ * an end and never again, so only an end uses it; and flushing is never done while a lock of ours is held.
  */
 #include <sys/prctl.h>
 
@@ -61,7 +61,7 @@ static void flush_all(struct ts_shim *shim, uint32_t flags)
 
 static void flush_cupti(struct ts_flush *flush, uint32_t wishes)
 {
-	const bool last = wishes & (TS_FLUSH_END | TS_FLUSH_DETACH);
+	const bool last = wishes & (TS_FLUSH_END | TS_FLUSH_DETACH | TS_FLUSH_LEAVE);
 	struct ts_shim *shim = flush->shim;
 	size_t n_dropped = 0;
 	bool dirty;

@@ -17,6 +17,8 @@ enum ts_flush_wish {
 	TS_FLUSH_END = 2,   /* the process ends: all that there is, and what still runs, too */
 	TS_FLUSH_DETACH =
 		4, /* all that there is; and CUPTI is given up to the application's own profiler */
+	TS_FLUSH_LEAVE =
+		8, /* all that there is: the process is about to replace itself, and may fail to */
 };
 
 struct ts_flush {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Being loaded, being unloaded, and _exit(). LD_PRELOAD reaches every shell and compiler of a build, so the constructor
- * sets one environment variable and looks up two functions: no thread, no socket, no file, no allocation but setenv()'s.
+ * sets one environment variable and looks up a few functions: no thread, no socket, no file, no allocation but setenv()'s.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -55,6 +55,7 @@ __attribute__((constructor)) static void loaded(void)
 	/* Other preloaded libraries may have an _exit() too; theirs comes after ours. */
 	*(void **)&preload.next_exit = dlsym(RTLD_NEXT, "_exit");
 	*(void **)&preload.next_Exit = dlsym(RTLD_NEXT, "_Exit");
+	ts_exec_resolve();
 	if (dladdr((void *)(uintptr_t)&loaded, &info) && info.dli_fname) {
 		preload.interposes = finds_ours(info.dli_fbase);
 		/* A child may be started elsewhere, and inherits the variable. */

@@ -6,6 +6,9 @@
 
 #include <stdbool.h>
 
+/* exec.c: finds libc's own. Once, before any of them is called. */
+void ts_exec_resolve(void);
+
 /* The path that this library was loaded from. */
 const char *ts_preload_library(void);
 

@@ -250,6 +250,35 @@ void ts_shim_yield(const char *who)
 	errno = saved_errno;
 }
 
+void ts_shim_leave(void)
+{
+	struct ts_shim *shim = &ts_shim;
+	uint32_t recording = TS_SESSION_RECORDING;
+	int saved_errno = errno;
+
+	/* Once exit() has begun, its flush has been, or is under way. */
+	if (has_session(shim) && !__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE)) {
+		if (ts_cupti_is_ours(&shim->cupti) && shim->flush.shim)
+			ts_flush_now(&shim->flush, TS_FLUSH_LEAVE, FLUSH_IDLE_NS, FLUSH_NS);
+		/* The daemon hears of it as of a death, by the connection's end. */
+		__atomic_compare_exchange_n(&shim->control->state, &recording, TS_SESSION_ENDED,
+					    false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	}
+	errno = saved_errno;
+}
+
+void ts_shim_stay(void)
+{
+	struct ts_shim *shim = &ts_shim;
+	uint32_t ended = TS_SESSION_ENDED;
+	int saved_errno = errno;
+
+	if (has_session(shim) && !__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE))
+		__atomic_compare_exchange_n(&shim->control->state, &ended, TS_SESSION_RECORDING,
+					    false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	errno = saved_errno;
+}
+
 void ts_shim_end(bool last)
 {
 	struct ts_shim *shim = &ts_shim;

@@ -68,6 +68,13 @@ void ts_recorder_unsubscribe(struct ts_shim *shim);
 void ts_shim_yield(const char *who);
 
 /*
+ * The process is about to replace itself by exec: everything is flushed. Where that fails, ts_shim_stay() follows. Both
+ * may be called from anywhere, and do nothing in a child of fork() or vfork(); the first is bounded in time.
+ */
+void ts_shim_leave(void);
+void ts_shim_stay(void);
+
+/*
  * The process is about to end. May be called from anywhere: inside a callback, in a signal handler,
  * while other threads hold our locks; twice; in a forked child, where it does nothing. Bounded in time.
  * `last`: nothing runs after this.

@@ -182,6 +182,10 @@ void ts_session_end(struct ts_session *s, enum ts_session_end how)
 {
 	uint32_t before = __atomic_load_n(&s->end_wanted, __ATOMIC_RELAXED);
 
+	/* It flushed and said so, and then replaced itself by another program. */
+	if (how == TS_SESSION_END_DIED &&
+	    __atomic_load_n(&s->memory.control->state, __ATOMIC_RELAXED) == TS_SESSION_ENDED)
+		how = TS_SESSION_END_BYE;
 	if (before != TS_SESSION_END_NONE &&
 	    !(before == TS_SESSION_END_STOPPED &&
 	      (how == TS_SESSION_END_BYE || how == TS_SESSION_END_DIED)))

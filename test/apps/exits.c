@@ -60,6 +60,50 @@ static int fork_then_return(void)
 	return gpu_close() ? GPU_FAILED : status;
 }
 
+/* Whatever the call, the shell says the same: its arguments, and a variable, have come to it. */
+static void exec_by(const char *how)
+{
+	static char script[] = "echo exits: replaced $EXITS_WORD; exit 6";
+	char *argv[] = {"sh", "-c", script, NULL};
+	char *environment[] = {"EXITS_WORD=entirely", NULL};
+	int fd = open("/bin/sh", O_RDONLY | O_CLOEXEC);
+
+	setenv("EXITS_WORD", "entirely", 1);
+	if (!strcmp(how, "execl"))
+		execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+	if (!strcmp(how, "execlp"))
+		execlp("sh", "sh", "-c", script, (char *)NULL);
+	if (!strcmp(how, "execle"))
+		execle("/bin/sh", "sh", "-c", script, (char *)NULL, environment);
+	if (!strcmp(how, "execv"))
+		execv("/bin/sh", argv);
+	if (!strcmp(how, "execve"))
+		execve("/bin/sh", argv, environment);
+	if (!strcmp(how, "execvp"))
+		execvp("sh", argv);
+	if (!strcmp(how, "execvpe"))
+		execvpe("sh", argv, environment);
+	if (!strcmp(how, "exec-fd"))
+		fexecve(fd, argv, environment);
+	if (!strcmp(how, "execveat"))
+		execveat(fd, "", argv, environment, AT_EMPTY_PATH);
+}
+
+/* What cannot be run leaves a process that goes on as before. */
+static int exec_in_vain(void)
+{
+	char *argv[] = {"nothing", NULL};
+
+	errno = 0;
+	if (execv("/nowhere/nothing", argv) != -1 || errno != ENOENT)
+		return 1;
+	errno = 0;
+	if (execlp("exits-no-such-program", "nothing", (char *)NULL) != -1 || errno != ENOENT)
+		return 1;
+	work();
+	return gpu_close() ? GPU_FAILED : status;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "return";
@@ -71,6 +115,8 @@ int main(int argc, char **argv)
 	work();
 	if (!strcmp(how, "fork"))
 		return fork_then_return();
+	if (!strcmp(how, "vain-exec"))
+		return exec_in_vain();
 	gpu_close();
 	if (!strcmp(how, "exit"))
 		exit(status);
@@ -84,8 +130,8 @@ int main(int argc, char **argv)
 		abort();
 	if (!strcmp(how, "signal"))
 		kill(getpid(), status ? status : SIGTERM);
-	if (!strcmp(how, "exec"))
-		execlp("sh", "sh", "-c", "echo exits: replaced; exit 6", (char *)NULL);
+	if (!strncmp(how, "exec", 4))
+		exec_by(how);
 	if (!strcmp(how, "thread") && !pthread_create(&thread, NULL, exit_from_thread, NULL))
 		pthread_join(thread, NULL);
 	return strcmp(how, "return") ? 2 : status;
