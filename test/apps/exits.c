@@ -63,9 +63,10 @@ static int fork_then_return(void)
 /* Whatever the call, the shell says the same: its arguments, and a variable, have come to it. */
 static void exec_by(const char *how)
 {
-	static char script[] = "echo exits: replaced $EXITS_WORD; exit 6";
-	char *argv[] = {"sh", "-c", script, NULL};
-	char *environment[] = {"EXITS_WORD=entirely", NULL};
+	char shell[] = "sh", option[] = "-c", script[] = "echo exits: replaced $EXITS_WORD; exit 6";
+	char variable[] = "EXITS_WORD=entirely";
+	char *argv[] = {shell, option, script, NULL};
+	char *environment[] = {variable, NULL};
 	int fd = open("/bin/sh", O_RDONLY | O_CLOEXEC);
 
 	setenv("EXITS_WORD", "entirely", 1);
@@ -92,7 +93,7 @@ static void exec_by(const char *how)
 /* What cannot be run leaves a process that goes on as before. */
 static int exec_in_vain(void)
 {
-	char *argv[] = {"nothing", NULL};
+	char nothing[] = "nothing", *argv[] = {nothing, NULL};
 
 	errno = 0;
 	if (execv("/nowhere/nothing", argv) != -1 || errno != ENOENT)
