@@ -141,7 +141,8 @@ static bool ts_ptx_cvt_valid(const struct ts_ptx_cvt *c)
 	bool narrows = ts_ptx_types[c->to].bytes < ts_ptx_types[c->from].bytes;
 
 	if (!c->to || !c->from || !ts_ptx_types[c->from].bytes || !ts_ptx_types[c->to].bytes ||
-	    c->to == TY_B128 || c->from == TY_B128 || c->from == TY_TF32)
+	    c->to == TY_B128 || c->from == TY_B128 || c->from == TY_TF32 ||
+	    ts_ptx_types[c->to].klass == 'x' || ts_ptx_types[c->from].klass == 'x')
 		return false;
 	if (c->satfinite || (c->relu && c->to != TY_F16 && c->to != TY_BF16 && c->to != TY_TF32))
 		return false;

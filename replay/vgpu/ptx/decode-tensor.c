@@ -1,142 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Decodes matrix instructions, asynchronous copies and mbarriers. */
+/* Decodes the moves of matrices, asynchronous copies and mbarriers. */
 #include "replay/vgpu/ptx/decode.h"
 
 #define O (d->stmt->operands)
 
 static const struct ts_ptx_note ts_ptx_plain;
-
-/* The shapes that compute capability 8.0 has, by element type. */
-static const struct ts_ptx_mma_shape {
-	const char *name;
-	uint8_t m, k;
-	enum ts_ptx_type a[2];
-} ts_ptx_mma_shapes[] = {
-	{"m16n8k8", 16, 8, {TY_F16, TY_BF16}},	{"m16n8k16", 16, 16, {TY_F16, TY_BF16}},
-	{"m16n8k4", 16, 4, {TY_TF32, TY_NONE}}, {"m16n8k8", 16, 8, {TY_TF32, TY_NONE}},
-	{"m8n8k4", 8, 4, {TY_F64, TY_NONE}},	{"m8n8k16", 8, 16, {TY_S8, TY_U8}},
-	{"m16n8k16", 16, 16, {TY_S8, TY_U8}},	{"m16n8k32", 16, 32, {TY_S8, TY_U8}},
-};
-
-static const struct ts_ptx_mma_shape *ts_ptx_find_shape(const char *name, uint32_t n,
-							enum ts_ptx_type a)
-{
-	for (size_t i = 0; i < sizeof(ts_ptx_mma_shapes) / sizeof(ts_ptx_mma_shapes[0]); i++) {
-		const struct ts_ptx_mma_shape *s = &ts_ptx_mma_shapes[i];
-
-		if (strlen(s->name) == n && !memcmp(s->name, name, n) &&
-		    (s->a[0] == a || s->a[1] == a))
-			return s;
-	}
-	return NULL;
-}
-
-static bool ts_ptx_mma_types(enum ts_ptx_type td, enum ts_ptx_type ta, enum ts_ptx_type tb,
-			     enum ts_ptx_type tc)
-{
-	switch (ta) {
-	case TY_F16:
-		return tb == ta && (td == TY_F32 || td == TY_F16) && td == tc;
-	case TY_BF16:
-	case TY_TF32:
-		return tb == ta && td == TY_F32 && tc == TY_F32;
-	case TY_F64:
-		return tb == ta && td == TY_F64 && tc == TY_F64;
-	default:
-		return (tb == TY_S8 || tb == TY_U8) && td == TY_S32 && tc == TY_S32;
-	}
-}
-
-/* Adds the registers of one fragment to the operand list. */
-static int ts_ptx_fragment(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, uint32_t n,
-			   enum ts_ptx_type type, bool write)
-{
-	uint32_t refs[8];
-	int r = 0;
-
-	if (n == 1 && o->kind != OPERAND_LIST) {
-		r = write ? ts_ptx_dst(d, o, ts_ptx_class_of(type), &refs[0])
-			  : ts_ptx_src(d, o, type, &refs[0]);
-		return r ? r : ts_ptx_list_add(d, refs[0]);
-	}
-	if (o->kind != OPERAND_LIST || o->n_list != n || n > 8)
-		return ts_ptx_bad(d, "a fragment has another number of registers");
-	for (uint32_t i = 0; i < n && !r; i++)
-		r = write ? ts_ptx_dst(d, &o->list[i], ts_ptx_class_of(type), &refs[i])
-			  : ts_ptx_src(d, &o->list[i], type, &refs[i]);
-	for (uint32_t i = 0; i < n && !r; i++)
-		r = ts_ptx_list_add(d, refs[i]);
-	return r;
-}
-
-static int ts_ptx_whole_warp(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t *ret_bra)
-{
-	int r = ts_ptx_guard_open(d, ret_bra);
-
-	in->kind = KIND_COLLECTIVE;
-	in->guard = TS_PTX_NONE;
-	return r ? r : ts_ptx_pool_value(d->image, UINT32_MAX, CLASS_32, &in->c);
-}
-
-static int ts_ptx_emit_mma(struct ts_ptx_decoder *d, const struct ts_ptx_mma_shape *s,
-			   enum ts_ptx_type types[4], bool satfinite)
-{
-	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MMA, TY_NONE);
-	uint32_t per = types[1] == TY_F64 || types[1] == TY_TF32 ? 1
-		       : ts_ptx_types[types[1]].bytes == 2	 ? 2
-								 : 4;
-	uint32_t n_b = s->k / (4 * per), n_a = n_b * (s->m / 8), n_c = s->m / 4;
-	enum ts_ptx_type word = types[1] == TY_F64 ? TY_F64 : TY_B32;
-	enum ts_ptx_type sum = types[0] == TY_F64 ? TY_F64 : TY_B32;
-	uint32_t n_d = types[0] == TY_F16 ? n_c / 2 : n_c,
-		 n_c_regs = types[3] == TY_F16 ? n_c / 2 : n_c, bra;
-	int r = ts_ptx_whole_warp(d, &in, &bra);
-
-	in.aux = d->n_operands;
-	if (!r)
-		r = ts_ptx_fragment(d, &O[0], n_d, sum, true);
-	if (!r)
-		r = ts_ptx_fragment(d, &O[1], n_a, word, false);
-	if (!r)
-		r = ts_ptx_fragment(d, &O[2], n_b, word, false);
-	if (!r)
-		r = ts_ptx_fragment(d, &O[3], n_c_regs, sum, false);
-	in.imm = TS_PTX_MMA(s->m, s->k, types[0], types[1], types[2], types[3]) |
-		 (satfinite ? TS_PTX_MMA_SATFINITE : 0);
-	if (!r)
-		r = ts_ptx_emit(d, &in,
-				(struct ts_ptx_note){.roles = ROLE_LIST_READ | ROLE_LIST_WRITE,
-						     .n_list =
-							     (uint8_t)(n_d + n_a + n_b + n_c_regs),
-						     .n_list_write = (uint8_t)n_d});
-	return r ? r : ts_ptx_guard_close(d, bra);
-}
-
-static int ts_ptx_decode_mma(struct ts_ptx_decoder *d)
-{
-	bool known = ts_ptx_mod(d, "sync"), satfinite;
-	const struct ts_ptx_mma_shape *s = NULL;
-	enum ts_ptx_type types[4];
-	int r;
-
-	known &= ts_ptx_mod(d, "aligned");
-	known &= ts_ptx_mod(d, "row");
-	known &= ts_ptx_mod(d, "col");
-	satfinite = ts_ptx_mod(d, "satfinite");
-	for (int i = 0; i < 4; i++)
-		types[i] = ts_ptx_mod_type(d);
-	for (uint32_t i = 1; i < d->n_mods && !s; i++) {
-		if (d->mods[i].used)
-			continue;
-		s = ts_ptx_find_shape(d->mods[i].text, d->mods[i].n, types[1]);
-		d->mods[i].used = s != NULL;
-	}
-	if (!known || !s || !ts_ptx_mma_types(types[0], types[1], types[2], types[3]) ||
-	    (satfinite && types[0] != TY_S32))
-		return ts_ptx_unsupported(d);
-	r = ts_ptx_done(d, 4);
-	return r ? r : ts_ptx_emit_mma(d, s, types, satfinite);
-}
 
 static int ts_ptx_matrix_access(struct ts_ptx_decoder *d, bool store)
 {
@@ -373,11 +241,7 @@ static int ts_ptx_decode_cp(struct ts_ptx_decoder *d)
 }
 
 const struct ts_ptx_mnemonic ts_ptx_mnemonics_tensor[] = {
-	{"mma", ts_ptx_decode_mma},
-	{"ldmatrix", ts_ptx_decode_ldmatrix},
-	{"stmatrix", ts_ptx_decode_stmatrix},
-	{"movmatrix", ts_ptx_decode_movmatrix},
-	{"cp", ts_ptx_decode_cp},
-	{"mbarrier", ts_ptx_decode_mbarrier},
-	{NULL, NULL},
+	{"ldmatrix", ts_ptx_decode_ldmatrix},	{"stmatrix", ts_ptx_decode_stmatrix},
+	{"movmatrix", ts_ptx_decode_movmatrix}, {"cp", ts_ptx_decode_cp},
+	{"mbarrier", ts_ptx_decode_mbarrier},	{NULL, NULL},
 };

@@ -530,8 +530,9 @@ static int ts_ptx_find_label(struct ts_ptx_decoder *d, const char *name, uint32_
 static int ts_ptx_statement(struct ts_ptx_decoder *d)
 {
 	static const struct ts_ptx_mnemonic *const tables[] = {
-		ts_ptx_mnemonics_arith, ts_ptx_mnemonics_move,	  ts_ptx_mnemonics_memory,
-		ts_ptx_mnemonics_bits,	ts_ptx_mnemonics_control, ts_ptx_mnemonics_tensor,
+		ts_ptx_mnemonics_arith,	 ts_ptx_mnemonics_move,	   ts_ptx_mnemonics_memory,
+		ts_ptx_mnemonics_bits,	 ts_ptx_mnemonics_control, ts_ptx_mnemonics_tensor,
+		ts_ptx_mnemonics_matrix,
 	};
 	int r = ts_ptx_split(d, d->stmt->opcode);
 

@@ -82,7 +82,7 @@ struct ts_ptx_mnemonic {
 };
 extern const struct ts_ptx_mnemonic ts_ptx_mnemonics_arith[], ts_ptx_mnemonics_bits[],
 	ts_ptx_mnemonics_move[], ts_ptx_mnemonics_memory[], ts_ptx_mnemonics_control[],
-	ts_ptx_mnemonics_tensor[];
+	ts_ptx_mnemonics_tensor[], ts_ptx_mnemonics_matrix[];
 
 /* decode.c */
 int ts_ptx_reserve(void *array, uint32_t n, uint32_t *capacity, size_t element_bytes);
@@ -122,6 +122,13 @@ enum ts_ptx_space ts_ptx_mod_space(struct ts_ptx_decoder *d);
 /* d, a, b, ... of one type; n sources. */
 int ts_ptx_simple(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type,
 		  int n);
+
+/* decode-wmma.c */
+/* Adds the registers of one fragment to the operand list. */
+int ts_ptx_fragment(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, uint32_t n,
+		    enum ts_ptx_type type, bool write);
+/* Makes it an instruction that all 32 lanes carry out together. */
+int ts_ptx_whole_warp(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t *ret_bra);
 
 /* cfg.c: blocks, reconvergence, and the removal of joins that nobody needs. */
 int ts_ptx_cfg(struct ts_ptx_decoder *d);

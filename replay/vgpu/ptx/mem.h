@@ -75,20 +75,19 @@ static inline bool ts_ptx_within(uint32_t m, uint64_t address[TS_PTX_LANES], uin
 	return !(bad >> 63) && !(low & (align - 1));
 }
 
-/* bytes is a lane's whole access; ret_flat: the 32 lanes' accesses follow one another. */
-static inline int ts_ptx_resolve_lanes(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
-				       uint32_t m, uint32_t bytes, uint32_t align, bool write,
-				       uint8_t *host[TS_PTX_LANES], bool *ret_flat)
+/* bytes is a lane's whole access, address is overwritten; ret_flat: the 32 lanes' accesses follow one another. */
+static inline int ts_ptx_resolve_at(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
+				    uint64_t address[TS_PTX_LANES], uint32_t bytes, uint32_t align,
+				    bool write, uint8_t *host[TS_PTX_LANES], bool *ret_flat)
 {
-	uint64_t address[TS_PTX_LANES], original[TS_PTX_LANES], base = 0, size = 0;
+	uint64_t original[TS_PTX_LANES], base = 0, size = 0;
 	struct ts_ptx_block *block = w->block;
 	struct ts_ptx_worker *worker = w->worker;
 	unsigned space = in->space;
 	uint8_t *start = NULL;
 	uint64_t stride = 0;
 
-	ts_ptx_lane_addresses(w, in, address);
-	memcpy(original, address, sizeof(address));
+	memcpy(original, address, sizeof(original));
 	if (space == SP_GENERIC) {
 		uint64_t first = address[__builtin_ctz(m)];
 
@@ -144,4 +143,14 @@ static inline int ts_ptx_resolve_lanes(struct ts_ptx_warp *w, const struct ts_pt
 		*ret_flat = false;
 	}
 	return 0;
+}
+
+static inline int ts_ptx_resolve_lanes(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+				       uint32_t m, uint32_t bytes, uint32_t align, bool write,
+				       uint8_t *host[TS_PTX_LANES], bool *ret_flat)
+{
+	uint64_t address[TS_PTX_LANES];
+
+	ts_ptx_lane_addresses(w, in, address);
+	return ts_ptx_resolve_at(w, in, m, address, bytes, align, write, host, ret_flat);
 }

@@ -133,6 +133,8 @@ enum ts_ptx_family {
 	F_ELECT,
 	F_ACTIVEMASK,
 	F_MMA,
+	F_WMMA_LOAD, /* b: stride */
+	F_WMMA_STORE,
 	F_LDMATRIX,
 	F_STMATRIX,
 	F_MOVMATRIX,
@@ -231,18 +233,51 @@ enum {
 #define TS_PTX_ATOM_OP(aux)   ((aux)&15)
 #define TS_PTX_ATOM_TYPE(aux) ((aux) >> 4)
 
-/* F_MMA's imm: shape and the types of D, A, B and C. */
-#define TS_PTX_MMA(m, k, td, ta, tb, tc)                                                    \
-	((uint64_t)(m) | (uint64_t)(k) << 8 | (uint64_t)(td) << 16 | (uint64_t)(ta) << 24 | \
+/* Elements of a matrix in one of its registers. */
+static inline uint32_t ts_ptx_per_register(enum ts_ptx_type type)
+{
+	switch (type) {
+	case TY_S4:
+	case TY_U4:
+		return 8;
+	case TY_B1:
+		return 32;
+	default:
+		return ts_ptx_types[type].bytes < 4 ? 4u / ts_ptx_types[type].bytes : 1;
+	}
+}
+
+/* F_MMA's imm: shape and the types of D, A, B and C. The insn's n is the shape's n. */
+#define TS_PTX_MMA(m, k, td, ta, tb, tc)                                                        \
+	((uint64_t)(m) | (uint64_t)(k) / 4 << 8 | (uint64_t)(td) << 16 | (uint64_t)(ta) << 24 | \
 	 (uint64_t)(tb) << 32 | (uint64_t)(tc) << 40)
 #define TS_PTX_MMA_M(imm)    ((uint32_t)(imm)&255)
-#define TS_PTX_MMA_K(imm)    ((uint32_t)((imm) >> 8) & 255)
+#define TS_PTX_MMA_K(imm)    (((uint32_t)((imm) >> 8) & 255) * 4)
 #define TS_PTX_MMA_D(imm)    ((enum ts_ptx_type)((imm) >> 16 & 255))
 #define TS_PTX_MMA_A(imm)    ((enum ts_ptx_type)((imm) >> 24 & 255))
 #define TS_PTX_MMA_B(imm)    ((enum ts_ptx_type)((imm) >> 32 & 255))
 #define TS_PTX_MMA_C(imm)    ((enum ts_ptx_type)((imm) >> 40 & 255))
 #define TS_PTX_MMA_SATFINITE (UINT64_C(1) << 48)
-#define TS_PTX_MATRIX_TRANS  INSN_SAT
+#define TS_PTX_MMA_XOR	     (UINT64_C(1) << 49) /* of bits; else they are multiplied */
+
+/*
+ * What F_WMMA_LOAD and F_WMMA_STORE move, in the word behind their registers in the operand list: which matrix, rows,
+ * columns, whether columns are what lies together, the elements' type.
+ */
+enum ts_ptx_matrix {
+	TS_PTX_MATRIX_A,
+	TS_PTX_MATRIX_B,
+	TS_PTX_MATRIX_C
+};
+#define TS_PTX_WMMA(which, rows, columns, by_column, type)                        \
+	((uint32_t)(which) | (uint32_t)(by_column) << 2 | (uint32_t)(type) << 3 | \
+	 (uint32_t)(rows) << 8 | (uint32_t)(columns) << 16)
+#define TS_PTX_WMMA_WHICH(v)	 ((v)&3)
+#define TS_PTX_WMMA_BY_COLUMN(v) ((v) >> 2 & 1)
+#define TS_PTX_WMMA_TYPE(v)	 ((enum ts_ptx_type)((v) >> 3 & 31))
+#define TS_PTX_WMMA_ROWS(v)	 ((v) >> 8 & 255)
+#define TS_PTX_WMMA_COLUMNS(v)	 ((v) >> 16)
+#define TS_PTX_MATRIX_TRANS	 INSN_SAT
 
 enum {
 	TS_PTX_MBARRIER_INIT,
@@ -282,14 +317,15 @@ int ts_ptx_link_isa(struct ts_ptx_module *const *modules, size_t n_modules, cons
 		    struct ts_ptx_image **ret_image, struct ts_ptx_error *error);
 
 /* The instruction-set copies' fillers. */
-#define TS_PTX_DECLARE_ISA(isa)                                \
-	void ts_ptx_fill_int_##isa(struct ts_ptx_optable *);   \
-	void ts_ptx_fill_set_##isa(struct ts_ptx_optable *);   \
-	void ts_ptx_fill_float_##isa(struct ts_ptx_optable *); \
-	void ts_ptx_fill_half_##isa(struct ts_ptx_optable *);  \
-	void ts_ptx_fill_mma_##isa(struct ts_ptx_optable *);   \
-	void ts_ptx_fill_cvt_##isa(struct ts_ptx_optable *);   \
-	void ts_ptx_fill_mem_##isa(struct ts_ptx_optable *);   \
+#define TS_PTX_DECLARE_ISA(isa)                                 \
+	void ts_ptx_fill_int_##isa(struct ts_ptx_optable *);    \
+	void ts_ptx_fill_set_##isa(struct ts_ptx_optable *);    \
+	void ts_ptx_fill_float_##isa(struct ts_ptx_optable *);  \
+	void ts_ptx_fill_half_##isa(struct ts_ptx_optable *);   \
+	void ts_ptx_fill_mma_##isa(struct ts_ptx_optable *);    \
+	void ts_ptx_fill_matrix_##isa(struct ts_ptx_optable *); \
+	void ts_ptx_fill_cvt_##isa(struct ts_ptx_optable *);    \
+	void ts_ptx_fill_mem_##isa(struct ts_ptx_optable *);    \
 	void ts_ptx_fill_loop_##isa(struct ts_ptx_optable *);
 TS_PTX_DECLARE_ISA(base)
 TS_PTX_DECLARE_ISA(v3)

@@ -104,7 +104,7 @@ static int ts_ptx_parse_reg(struct ts_ptx_parser *p)
 		vector = 4;
 	type = p->tok.kind == TOKEN_DIRECTIVE ? ts_ptx_type_of(p->tok.text + 1, p->tok.n - 1)
 					      : TY_NONE;
-	if (type == TY_NONE)
+	if (type == TY_NONE || ts_ptx_types[type].klass == 'x')
 		return ts_ptx_unexpected(p, "a type");
 	ts_ptx_next(p);
 	do {

@@ -138,7 +138,7 @@ static int ts_ptx_take_type(struct ts_ptx_parser *p, enum ts_ptx_type *ret_type)
 
 	if (p->tok.kind == TOKEN_DIRECTIVE)
 		type = ts_ptx_type_of(p->tok.text + 1, p->tok.n - 1);
-	if (type == TY_NONE)
+	if (type == TY_NONE || ts_ptx_types[type].klass == 'x')
 		return ts_ptx_unexpected(p, "a type");
 	ts_ptx_next(p);
 	*ret_type = type;

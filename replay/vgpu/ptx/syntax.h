@@ -34,6 +34,12 @@ enum ts_ptx_type {
 	TY_S16X2,
 	TY_E4M3X2,
 	TY_E5M2X2,
+	/* only of matrices' elements */
+	TY_E4M3,
+	TY_E5M2,
+	TY_S4,
+	TY_U4,
+	TY_B1,
 	TY_PRED,
 	TY_N,
 };
@@ -223,7 +229,7 @@ struct ts_ptx_symbol {
 struct ts_ptx_type_info {
 	const char *name;
 	uint8_t bytes; /* pred: 0 */
-	char klass;    /* b, u, s, f, p; h: packed pairs */
+	char klass;    /* b, u, s, f, p; h: packed pairs; x: no register's */
 };
 extern const struct ts_ptx_type_info ts_ptx_types[TY_N];
 enum ts_ptx_type ts_ptx_type_of(const char *name, size_t n);

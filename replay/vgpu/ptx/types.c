@@ -143,7 +143,9 @@ const struct ts_ptx_type_info ts_ptx_types[TY_N] = {
 	[TY_F32X2] = {"f32x2", 8, 'h'},	  [TY_F64] = {"f64", 8, 'f'},
 	[TY_U16X2] = {"u16x2", 4, 'h'},	  [TY_S16X2] = {"s16x2", 4, 'h'},
 	[TY_E4M3X2] = {"e4m3x2", 2, 'h'}, [TY_E5M2X2] = {"e5m2x2", 2, 'h'},
-	[TY_PRED] = {"pred", 0, 'p'},
+	[TY_E4M3] = {"e4m3", 1, 'x'},	  [TY_E5M2] = {"e5m2", 1, 'x'},
+	[TY_S4] = {"s4", 0, 'x'},	  [TY_U4] = {"u4", 0, 'x'},
+	[TY_B1] = {"b1", 0, 'x'},	  [TY_PRED] = {"pred", 0, 'p'},
 };
 
 enum ts_ptx_type ts_ptx_type_of(const char *name, size_t n)
