@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 	struct gpu_stream streams[2];
 	float *buffers[2];
 
-	gpu_open();
+	gpu_open(NULL);
 	if (gpu_device_count() < 2) {
 		fprintf(stderr, "skipped: %d device, two are needed\n", gpu_device_count());
 		return GPU_SKIPPED;

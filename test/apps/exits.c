@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 
 	status = argc > 2 ? atoi(argv[2]) : 0;
 	atexit(said_at_exit);
-	gpu_open();
+	gpu_open(NULL);
 	work();
 	if (!strcmp(how, "fork"))
 		return fork_then_return();

@@ -78,6 +78,7 @@ static const char ptx[] =
 	X(error_name, cuGetErrorName, (int error, const char **ret_name))                       \
 	X(device_count, cuDeviceGetCount, (int *ret_count))                                     \
 	X(device_get, cuDeviceGet, (int *ret_device, int ordinal))                              \
+	X(device_attribute, cuDeviceGetAttribute, (int *ret_value, int attribute, int device))  \
 	X(primary_retain, cuDevicePrimaryCtxRetain, (void **ret_context, int device))           \
 	X(context_set, cuCtxSetCurrent, (void *context))                                        \
 	X(context_sync, cuCtxSynchronize, (void))                                               \
@@ -125,10 +126,11 @@ static struct {
 #undef FIELD
 } cu;
 
+static const struct gpu_code *code;
 static int n_devices;
 static struct {
 	void *context;
-	void *functions[GPU_KERNELS];
+	void *functions[TS_TRUTH_KERNELS];
 } devices[MAX_DEVICES];
 static __thread int current;
 
@@ -161,7 +163,7 @@ static void load(void)
 #undef LOAD
 }
 
-void gpu_open(void)
+void gpu_open(const struct gpu_code *own)
 {
 	static const char *const names[GPU_CALLS] = {
 		[GPU_CALL_LAUNCH] = "cuLaunchKernel",
@@ -191,7 +193,8 @@ void gpu_open(void)
 		[GPU_CALL_GRAPH_LAUNCH] = "cuGraphLaunch",
 	};
 
-	gpu_truth_begin(names);
+	code = own;
+	gpu_truth_begin(names, code);
 	load();
 	check(cu.init(0), "cuInit");
 	check(cu.device_count(&n_devices), "cuDeviceGetCount");
@@ -209,24 +212,39 @@ int gpu_device_count(void)
 	return n_devices;
 }
 
-/* The first use of a device is the main thread's, before it starts others. */
-void gpu_set_device(int device)
+static void load_functions(int device, const char *image, uint32_t first, uint32_t end)
 {
 	void *module;
 
-	if (!devices[device].context) {
-		int handle;
+	check(cu.module_load(&module, image), "cuModuleLoadData");
+	for (uint32_t i = first; i < end; i++)
+		check(cu.module_function(&devices[device].functions[i], module,
+					 gpu_truth()->kernel_names[i]),
+		      "cuModuleGetFunction");
+}
 
-		check(cu.device_get(&handle, device), "cuDeviceGet");
-		check(cu.primary_retain(&devices[device].context, handle),
-		      "cuDevicePrimaryCtxRetain");
-		check(cu.context_set(devices[device].context), "cuCtxSetCurrent");
-		check(cu.module_load(&module, ptx), "cuModuleLoadData");
-		for (int i = 0; i < GPU_KERNELS; i++)
-			check(cu.module_function(&devices[device].functions[i], module,
-						 gpu_truth()->kernel_names[i]),
-			      "cuModuleGetFunction");
-	}
+static void open_device(int device)
+{
+	int handle, major, minor;
+
+	check(cu.device_get(&handle, device), "cuDeviceGet");
+	check(cu.device_attribute(&major, TS_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, handle),
+	      "cuDeviceGetAttribute");
+	check(cu.device_attribute(&minor, TS_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, handle),
+	      "cuDeviceGetAttribute");
+	gpu_need_capability(code, major, minor);
+	check(cu.primary_retain(&devices[device].context, handle), "cuDevicePrimaryCtxRetain");
+	check(cu.context_set(devices[device].context), "cuCtxSetCurrent");
+	load_functions(device, ptx, 0, GPU_KERNELS);
+	if (code)
+		load_functions(device, code->ptx, GPU_KERNELS, gpu_kernels());
+}
+
+/* The first use of a device is the main thread's, before it starts others. */
+void gpu_set_device(int device)
+{
+	if (!devices[device].context)
+		open_device(device);
 	check(cu.context_set(devices[device].context), "cuCtxSetCurrent");
 	current = device;
 }
@@ -398,32 +416,45 @@ void gpu_device_sync(void)
 	gpu_count_call(GPU_CALL_DEVICE_SYNC, current);
 }
 
-static void launch(enum gpu_kernel kernel, uint32_t n, uint32_t block, struct gpu_stream stream,
+static void launch(uint32_t kernel, struct gpu_shape shape, struct gpu_stream stream,
 		   void **arguments)
 {
-	check(cu.launch(devices[current].functions[kernel], (n + block - 1) / block, 1, 1, block, 1,
-			1, 0, stream.handle, arguments, NULL),
+	check(cu.launch(devices[current].functions[kernel], shape.grid[0], shape.grid[1],
+			shape.grid[2], shape.block[0], shape.block[1], shape.block[2],
+			shape.shared_bytes, stream.handle, arguments, NULL),
 	      "cuLaunchKernel");
 	gpu_count_launch(kernel, current, stream);
+}
+
+static struct gpu_shape shape_of(uint32_t n, uint32_t block)
+{
+	struct gpu_shape shape = {{(n + block - 1) / block, 1, 1}, {block, 1, 1}, 0};
+
+	return shape;
 }
 
 void gpu_saxpy(uint32_t n, float a, const float *x, float *y, struct gpu_stream stream)
 {
 	void *arguments[] = {&n, &a, &x, &y};
 
-	launch(GPU_SAXPY, n, BLOCK, stream, arguments);
+	launch(GPU_SAXPY, shape_of(n, BLOCK), stream, arguments);
 }
 
 void gpu_scale(uint32_t n, float a, float *x, struct gpu_stream stream)
 {
 	void *arguments[] = {&n, &a, &x};
 
-	launch(GPU_SCALE, n, BLOCK, stream, arguments);
+	launch(GPU_SCALE, shape_of(n, BLOCK), stream, arguments);
 }
 
 void gpu_nothing(struct gpu_stream stream)
 {
-	launch(GPU_NOTHING, 1, 1, stream, NULL);
+	launch(GPU_NOTHING, shape_of(1, 1), stream, NULL);
+}
+
+void gpu_launch(uint32_t own, struct gpu_shape shape, void **arguments, struct gpu_stream stream)
+{
+	launch(GPU_KERNELS + own, shape, stream, arguments);
 }
 
 void gpu_capture_begin(struct gpu_stream stream)

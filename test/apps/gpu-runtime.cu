@@ -29,6 +29,7 @@ extern "C" __global__ void nothing(void)
 {
 }
 
+static const struct gpu_code *code;
 static int n_devices;
 static __thread int current;
 
@@ -40,23 +41,40 @@ static void check(cudaError_t result, const char *call)
 	exit(GPU_FAILED);
 }
 
-void gpu_open(void)
+void gpu_open(const struct gpu_code *own)
 {
 	/* In the order of enum gpu_call. */
 	static const char *const names[GPU_CALLS] = {
-		"cudaLaunchKernel",    "cudaMalloc",	      "cudaFree",
-		"cudaMallocHost",      "cudaFreeHost",	      "cudaMemcpy",
-		"cudaMemcpy",	       "cudaMemcpy",	      "cudaMemcpyAsync",
-		"cudaMemcpyAsync",     "cudaMemcpyAsync",     "cudaMemcpyPeerAsync",
-		"cudaMemset",	       "cudaMemsetAsync",     "cudaStreamCreateWithFlags",
-		"cudaStreamDestroy",   "cudaStreamSynchronize", "cudaStreamWaitEvent",
-		"cudaEventRecord",     "cudaEventSynchronize", "cudaDeviceSynchronize",
-		"cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate",
+		"cudaLaunchKernel",
+		"cudaMalloc",
+		"cudaFree",
+		"cudaMallocHost",
+		"cudaFreeHost",
+		"cudaMemcpy",
+		"cudaMemcpy",
+		"cudaMemcpy",
+		"cudaMemcpyAsync",
+		"cudaMemcpyAsync",
+		"cudaMemcpyAsync",
+		"cudaMemcpyPeerAsync",
+		"cudaMemset",
+		"cudaMemsetAsync",
+		"cudaStreamCreateWithFlags",
+		"cudaStreamDestroy",
+		"cudaStreamSynchronize",
+		"cudaStreamWaitEvent",
+		"cudaEventRecord",
+		"cudaEventSynchronize",
+		"cudaDeviceSynchronize",
+		"cudaStreamBeginCapture",
+		"cudaStreamEndCapture",
+		"cudaGraphInstantiate",
 		"cudaGraphLaunch",
 	};
 	cudaError_t result;
 
-	gpu_truth_begin(names);
+	code = own;
+	gpu_truth_begin(names, code);
 	result = cudaGetDeviceCount(&n_devices);
 	if (result == cudaErrorNoDevice || result == cudaErrorInsufficientDriver ||
 	    result == cudaErrorStubLibrary) {
@@ -74,6 +92,13 @@ int gpu_device_count(void)
 
 void gpu_set_device(int device)
 {
+	int major, minor;
+
+	check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+	      "cudaDeviceGetAttribute");
+	check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
+	      "cudaDeviceGetAttribute");
+	gpu_need_capability(code, major, minor);
 	check(cudaSetDevice(device), "cudaSetDevice");
 	current = device;
 }
@@ -206,8 +231,7 @@ void gpu_stream_sync(struct gpu_stream stream)
 
 void gpu_stream_wait(struct gpu_stream stream, void *event)
 {
-	check(cudaStreamWaitEvent(handle_of(stream), (cudaEvent_t)event, 0),
-	      "cudaStreamWaitEvent");
+	check(cudaStreamWaitEvent(handle_of(stream), (cudaEvent_t)event, 0), "cudaStreamWaitEvent");
 	gpu_count_call(GPU_CALL_STREAM_WAIT, current);
 }
 
@@ -272,6 +296,16 @@ void gpu_nothing(struct gpu_stream stream)
 	gpu_count_launch(GPU_NOTHING, current, stream);
 }
 
+void gpu_launch(uint32_t own, struct gpu_shape shape, void **arguments, struct gpu_stream stream)
+{
+	check(cudaLaunchKernel(code->functions[own],
+			       dim3(shape.grid[0], shape.grid[1], shape.grid[2]),
+			       dim3(shape.block[0], shape.block[1], shape.block[2]), arguments,
+			       shape.shared_bytes, handle_of(stream)),
+	      "cudaLaunchKernel");
+	gpu_count_launch(GPU_KERNELS + own, current, stream);
+}
+
 void gpu_capture_begin(struct gpu_stream stream)
 {
 	check(cudaStreamBeginCapture(handle_of(stream), cudaStreamCaptureModeThreadLocal),
@@ -302,8 +336,7 @@ struct gpu_graph gpu_capture_end(struct gpu_stream stream)
 
 void gpu_graph_launch(struct gpu_graph graph, struct gpu_stream stream)
 {
-	check(cudaGraphLaunch((cudaGraphExec_t)graph.handle, handle_of(stream)),
-	      "cudaGraphLaunch");
+	check(cudaGraphLaunch((cudaGraphExec_t)graph.handle, handle_of(stream)), "cudaGraphLaunch");
 	gpu_count_call(GPU_CALL_GRAPH_LAUNCH, current);
 	gpu_tally_count(graph.tally, stream);
 }

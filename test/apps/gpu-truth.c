@@ -14,11 +14,13 @@ struct gpu_tally {
 	uint64_t copies[TS_TRUTH_DIRECTIONS];
 	uint64_t copy_bytes[TS_TRUTH_DIRECTIONS];
 	uint64_t sets, set_bytes;
-	uint64_t launches[GPU_KERNELS];
+	uint64_t launches[TS_TRUTH_KERNELS];
 };
 
 /* Of the graph that this thread captures, or NULL. */
 static __thread struct gpu_tally *capturing;
+
+static uint32_t n_kernels;
 
 static const char *const kernel_names[GPU_KERNELS] = {
 	[GPU_SAXPY] = "saxpy",
@@ -31,13 +33,35 @@ struct ts_truth *gpu_truth(void)
 	return truth;
 }
 
-void gpu_truth_begin(const char *const call_names[GPU_CALLS])
+void gpu_truth_begin(const char *const call_names[GPU_CALLS], const struct gpu_code *code)
 {
 	truth = ts_truth_open();
 	for (int i = 0; i < GPU_CALLS; i++)
 		snprintf(truth->call_names[i], TS_TRUTH_NAME_BYTES, "%s", call_names[i]);
-	for (int i = 0; i < GPU_KERNELS; i++)
-		snprintf(truth->kernel_names[i], TS_TRUTH_NAME_BYTES, "%s", kernel_names[i]);
+	for (n_kernels = 0; n_kernels < GPU_KERNELS; n_kernels++)
+		snprintf(truth->kernel_names[n_kernels], TS_TRUTH_NAME_BYTES, "%s",
+			 kernel_names[n_kernels]);
+	for (int i = 0; code && code->names[i]; i++, n_kernels++) {
+		if (n_kernels == TS_TRUTH_KERNELS) {
+			fprintf(stderr, "more kernels than the truth has room for\n");
+			exit(GPU_FAILED);
+		}
+		snprintf(truth->kernel_names[n_kernels], TS_TRUTH_NAME_BYTES, "%s", code->names[i]);
+	}
+}
+
+uint32_t gpu_kernels(void)
+{
+	return n_kernels;
+}
+
+void gpu_need_capability(const struct gpu_code *code, int major, int minor)
+{
+	if (!code || 10 * major + minor >= code->capability)
+		return;
+	fprintf(stderr, "skipped: a device of compute capability %d.%d, the program needs %d.%d\n",
+		major, minor, code->capability / 10, code->capability % 10);
+	exit(GPU_SKIPPED);
 }
 
 void gpu_count_call(enum gpu_call call, int device)
@@ -67,7 +91,7 @@ void gpu_count_set(enum gpu_call call, int device, size_t n_bytes)
 	ts_truth_add(capturing ? &capturing->set_bytes : &truth->set_bytes, n_bytes);
 }
 
-void gpu_count_launch(enum gpu_kernel kernel, int device, struct gpu_stream stream)
+void gpu_count_launch(uint32_t kernel, int device, struct gpu_stream stream)
 {
 	gpu_count_call(GPU_CALL_LAUNCH, device);
 	ts_truth_add(capturing ? &capturing->launches[kernel]
@@ -100,7 +124,7 @@ void gpu_tally_count(const struct gpu_tally *tally, struct gpu_stream stream)
 	}
 	ts_truth_add(&truth->sets, tally->sets);
 	ts_truth_add(&truth->set_bytes, tally->set_bytes);
-	for (int i = 0; i < GPU_KERNELS; i++)
+	for (uint32_t i = 0; i < n_kernels; i++)
 		ts_truth_add(&truth->launches[i][stream.index], tally->launches[i]);
 }
 

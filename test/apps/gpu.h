@@ -65,8 +65,23 @@ enum gpu_call {
 	GPU_CALLS
 };
 
-/* The first call of a program. */
-void gpu_open(void);
+/*
+ * Kernels that a program brings besides those three, which they follow in the truth. <program>-driver.c has them as
+ * PTX, <program>-runtime.cu as nvcc compiles them.
+ */
+struct gpu_code {
+	const char *const *names;     /* ends with NULL */
+	const char *ptx;	      /* for the driver form */
+	const void *const *functions; /* for the runtime form: what the host calls the kernels */
+	int capability; /* that a device must have, as 80; else the program is skipped */
+};
+
+struct gpu_shape {
+	uint32_t grid[3], block[3], shared_bytes;
+};
+
+/* The first call of a program; code may be NULL. */
+void gpu_open(const struct gpu_code *code);
 /* The last call of a program that comes to its end; returns its exit status. */
 int gpu_close(void);
 
@@ -111,6 +126,8 @@ void gpu_saxpy(uint32_t n, float a, const float *x, float *y, struct gpu_stream 
 void gpu_scale(uint32_t n, float a, float *x, struct gpu_stream stream);
 /* One thread that does nothing. */
 void gpu_nothing(struct gpu_stream stream);
+/* The program's own kernel of that place in its code; arguments: a pointer to each. */
+void gpu_launch(uint32_t own, struct gpu_shape shape, void **arguments, struct gpu_stream stream);
 
 /*
  * Between begin and end, what the calling thread puts into the stream (and into others that events bring in) goes into a graph
@@ -126,12 +143,14 @@ void gpu_graph_launch(struct gpu_graph graph, struct gpu_stream stream);
 void gpu_graph_destroy(struct gpu_graph graph);
 
 /* For the backends: names into the truth, then counting. */
-void gpu_truth_begin(const char *const call_names[GPU_CALLS]);
+void gpu_truth_begin(const char *const call_names[GPU_CALLS], const struct gpu_code *code);
+uint32_t gpu_kernels(void);
+void gpu_need_capability(const struct gpu_code *code, int major, int minor);
 void gpu_count_call(enum gpu_call call, int device);
 void gpu_count_copy(enum gpu_call call, int device, enum ts_truth_direction direction,
 		    size_t n_bytes);
 void gpu_count_set(enum gpu_call call, int device, size_t n_bytes);
-void gpu_count_launch(enum gpu_kernel kernel, int device, struct gpu_stream stream);
+void gpu_count_launch(uint32_t kernel, int device, struct gpu_stream stream);
 void gpu_tally_begin(void);
 struct gpu_tally *gpu_tally_end(void);
 void gpu_tally_count(const struct gpu_tally *tally, struct gpu_stream stream);

@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 	struct gpu_graph graph;
 	struct step step;
 
-	gpu_open();
+	gpu_open(NULL);
 	step_init(&step);
 	graph = step_capture(&step);
 	for (int number = 0; number < steps; number++) {

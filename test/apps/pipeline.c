@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 	int rounds = argc > 1 ? atoi(argv[1]) : 25;
 	struct slot slots[DEPTH];
 
-	gpu_open();
+	gpu_open(NULL);
 	stream_in = gpu_stream_create(false);
 	stream_out = gpu_stream_create(false);
 	compute[0] = gpu_stream_create(true);

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 		x[i] = (float)(i % 7);
 		y[i] = (float)(i % 11);
 	}
-	gpu_open();
+	gpu_open(NULL);
 	device_x = gpu_malloc(n_bytes);
 	device_y = gpu_malloc(n_bytes);
 	gpu_set(device_y, 0, n_bytes);

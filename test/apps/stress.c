@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "stress: 1 to %d threads, a launch for each\n", MAX_THREADS);
 		return 2;
 	}
-	gpu_open();
+	gpu_open(NULL);
 	gpu_nothing(gpu_default_stream(0));
 	gpu_device_sync();
 	for (int i = 0; i < n; i++) {

@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "threads: 1 to %d threads\n", MAX_THREADS);
 		return 2;
 	}
-	gpu_open();
+	gpu_open(NULL);
 	for (int wave = 0; wave < WAVES; wave++) {
 		if (!wave_run(jobs, n, launches)) {
 			printf("threads: a buffer did not come back as it went\n");

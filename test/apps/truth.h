@@ -20,7 +20,7 @@
 
 #define TS_TRUTH_ENVIRONMENT "TS_TRUTH"
 #define TS_TRUTH_MAGIC	     0x31485455525453ull /* "STRUTH1" */
-#define TS_TRUTH_KERNELS     8
+#define TS_TRUTH_KERNELS     16
 #define TS_TRUTH_STREAMS     64
 #define TS_TRUTH_CALLS	     32
 #define TS_TRUTH_NAME_BYTES  32

@@ -5,7 +5,7 @@ import mmap
 import os
 
 MAGIC = 0x31485455525453
-KERNELS, STREAMS, CALLS, NAME_BYTES = 8, 64, 32, 32
+KERNELS, STREAMS, CALLS, NAME_BYTES = 16, 64, 32, 32
 H2D, D2H, D2D, PEER = range(4)
 DEVICE, PINNED = range(2)
 DIRECTIONS = ('h2d', 'd2h', 'd2d', 'peer')

@@ -16,6 +16,8 @@ PROGRAMS = {
     'threads': ([], ''),
     'devices': ([], 'h200:2'),
     'graph': ([], ''),
+    'network': ([], ''),
+    'tensor': ([], ''),
     'exits': ([], ''),
 }
 

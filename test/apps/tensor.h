@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel of tensor.c: c += a b for row-major halves a and b and floats c, a tile of 64 by 64 a block. Rows and columns
+ * are multiples of 64, what is summed over one of 32.
+ */
+#pragma once
+
+#include "test/apps/gpu.h"
+
+#define TENSOR_TILE    64
+#define TENSOR_THREADS 128u
+
+#ifdef __cplusplus
+extern "C"
+#else
+extern
+#endif
+	const struct gpu_code tensor_code;
