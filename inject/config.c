@@ -2,11 +2,14 @@
 /*
  * Settings. All of the environment is read here, once and on the application's own thread, because
  * getenv() elsewhere would race with an application that changes its environment. What is malformed
- * is as if not given: the application must run on, and there is nobody to print to.
+ * is as if not given, and is named where somebody debugs: the application must run on, and there is else nobody
+ * to print to.
  */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "inject/config.h"
+#include "inject/debug.h"
 
 /* Relative to the directory that libtsinject.so is in; the second is a build tree's. */
 static const char *const daemon_places[] = {TS_DAEMON_RELATIVE_PATH, "../daemon/tracesmithd"};
@@ -58,7 +61,10 @@ int ts_config_output(const char *pattern, const char *program, int pid, char *re
 
 	if (!pattern || !*pattern) {
 		n = snprintf(ret_path, n_bytes, "tracesmith-%s-%d.sbt", program, pid);
-		return n < 0 || (size_t)n >= n_bytes ? -ENAMETOOLONG : 0;
+		if (n < 0 || (size_t)n >= n_bytes)
+			return -ENAMETOOLONG;
+		ts_output_clean(ret_path);
+		return 0;
 	}
 	for (; *pattern; pattern++) {
 		if (pattern[0] == '%' && pattern[1] == 'p') {
@@ -87,8 +93,10 @@ static void find_daemon(struct ts_config *config, const char *library)
 
 	if (given && *given) {
 		n = snprintf(config->daemon, sizeof(config->daemon), "%s", given);
-		if (n >= (int)sizeof(config->daemon) || access(config->daemon, X_OK))
+		if (n >= (int)sizeof(config->daemon) || access(config->daemon, X_OK)) {
+			ts_debug(config, "TRACESMITH_DAEMON=%s cannot be run", given);
 			config->daemon[0] = '\0';
+		}
 		return;
 	}
 	for (i = 0; i < TS_ARRAY_LEN(daemon_places); i++) {
@@ -127,6 +135,8 @@ static void plan_daemon(struct ts_config *config)
 				    config->program,
 				    "--pid",
 				    config->pid,
+				    config->debug ? "--log" : NULL,
+				    "debug",
 				    NULL};
 	size_t n = 0, used = 0;
 	char **variable;
@@ -145,23 +155,55 @@ static void plan_daemon(struct ts_config *config)
 	}
 }
 
+bool ts_config_debug(void)
+{
+	const char *text = getenv("TRACESMITH_DEBUG");
+
+	return text && *text && strcmp(text, "0");
+}
+
+static void read_stacks(struct ts_config *config)
+{
+	const char *text = getenv("TRACESMITH_STACKS");
+
+	config->stacks = !(text && !strcmp(text, "none"));
+	if (text && *text && config->stacks && strcmp(text, "native"))
+		ts_debug(config, "TRACESMITH_STACKS=%s: it is native or none; native is taken",
+			 text);
+}
+
+static void read_ring_size(struct ts_config *config)
+{
+	const char *text = getenv("TRACESMITH_RING_SIZE");
+	uint64_t bytes;
+
+	config->ring_bytes = TS_RING_BYTES_DEFAULT;
+	if (!text || !*text)
+		return;
+	if (ts_config_parse_size(text, &bytes)) {
+		ts_debug(config,
+			 "TRACESMITH_RING_SIZE=%s: it is a number of bytes, like 1M; the "
+			 "default is taken",
+			 text);
+		return;
+	}
+	config->ring_bytes = TS_RING_MIN_BYTES;
+	while (config->ring_bytes < bytes && config->ring_bytes < TS_RING_MAX_BYTES)
+		config->ring_bytes *= 2;
+	if (config->ring_bytes != bytes)
+		ts_debug(config, "TRACESMITH_RING_SIZE=%s: %" PRIu64 " bytes are taken", text,
+			 config->ring_bytes);
+}
+
 void ts_config_read(struct ts_config *config, const char *library)
 {
 	const char *text;
-	uint64_t bytes;
 
 	memset(config, 0, sizeof(*config));
-	text = getenv("TRACESMITH_DEBUG");
-	config->debug = text && !strcmp(text, "1");
-	text = getenv("TRACESMITH_STACKS");
-	config->stacks = !(text && !strcmp(text, "none"));
-	config->ring_bytes = TS_RING_BYTES_DEFAULT;
-	text = getenv("TRACESMITH_RING_SIZE");
-	if (text && !ts_config_parse_size(text, &bytes)) {
-		config->ring_bytes = TS_RING_MIN_BYTES;
-		while (config->ring_bytes < bytes && config->ring_bytes < TS_RING_MAX_BYTES)
-			config->ring_bytes *= 2;
-	}
+	snprintf(config->pid, sizeof(config->pid), "%d", (int)getpid());
+	config->debug = ts_config_debug();
+	read_stacks(config);
+	read_ring_size(config);
 	text = getenv(TS_SOCKET_ENVIRONMENT);
 	config->socket_given = text && *text;
 	snprintf(config->socket, sizeof(config->socket), "%s",
@@ -173,11 +215,12 @@ void ts_config_read(struct ts_config *config, const char *library)
 		text = getenv("CUDA_PATH");
 	snprintf(config->cuda_home, sizeof(config->cuda_home), "%s", text ? text : "");
 	ts_config_program(config->program, sizeof(config->program));
-	snprintf(config->pid, sizeof(config->pid), "%d", (int)getpid());
 	if (ts_config_output(getenv(TS_OUTPUT_ENVIRONMENT), config->program, (int)getpid(),
-			     config->output, sizeof(config->output)))
+			     config->output, sizeof(config->output))) {
+		ts_debug(config, TS_OUTPUT_ENVIRONMENT " is too long; the default is taken");
 		(void)ts_config_output(NULL, config->program, (int)getpid(), config->output,
 				       sizeof(config->output));
+	}
 	find_daemon(config, library);
 	plan_daemon(config);
 }

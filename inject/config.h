@@ -9,7 +9,7 @@
  *	TRACESMITH_RING_SIZE   bytes of each thread's ring, with K or M; a power of two, rounded up
  *	TRACESMITH_CUPTI       a libcupti to load where none is found otherwise
  *	CUDA_HOME, CUDA_PATH   a toolkit, whose libcupti is the last but one to be tried
- *	TRACESMITH_DEBUG       1: lines for developers on stderr
+ *	TRACESMITH_DEBUG       neither empty nor 0: says on stderr what is done and why not, malformed settings too
  */
 #pragma once
 
@@ -34,13 +34,16 @@ struct ts_config {
 	char daemon[PATH_MAX];
 	char output[PATH_MAX];
 	char pid[16];
-	char *daemon_argv[12];
+	char *daemon_argv[14];
 	char *daemon_environment[TS_CONFIG_MAX_DAEMON_VARIABLES + 1];
 	char daemon_environment_text[TS_CONFIG_ENVIRONMENT_BYTES]; /* what those point into */
 };
 
 /* `library` is the path of libtsinject.so; the private daemon is looked for beside it. */
 void ts_config_read(struct ts_config *config, const char *library);
+
+/* TRACESMITH_DEBUG, for who has no settings yet. */
+bool ts_config_debug(void);
 
 /* "4M", "65536", "512K". Returns 0, or -EINVAL. */
 int ts_config_parse_size(const char *text, uint64_t *ret_bytes);

@@ -167,15 +167,18 @@ static int start_private(struct ts_link *link, struct connection *connection)
 	ts_cleanup(ts_closep) int theirs = -1;
 	int pair[2], r;
 
-	if (!*link->config->daemon)
+	if (!*link->config->daemon) {
+		ts_debug(link->config, "no tracesmithd beside the library or in TRACESMITH_DAEMON");
 		return -ENOENT;
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
 		return -errno;
 	ours = settle(connection, pair[0]);
 	theirs = pair[1];
 	r = ts_spawn_detached(link->config->daemon, link->config->daemon_argv,
-			      link->config->daemon_environment, theirs);
-	ts_debug(link->config, "private daemon %s: %s", link->config->daemon, strerror(-r));
+			      link->config->daemon_environment, theirs, link->config->debug);
+	ts_debug(link->config, "private daemon %s, which writes %s: %s", link->config->daemon,
+		 link->config->output, strerror(-r));
 	if (r)
 		return r;
 	link->is_private = true;

@@ -45,6 +45,19 @@ static bool finds_ours(const void *base)
 	return found && dladdr(found, &info) && info.dli_fbase == base;
 }
 
+/* For whoever looks for a trace that did not come: whether this is loaded, and what the driver will do. */
+static void say_loaded(void)
+{
+	if (*preload.holder)
+		dprintf(STDERR_FILENO,
+			"tracesmith[%d]: loaded; " INJECTION_ENVIRONMENT
+			" is %s: that tool is called, not this one\n",
+			(int)preload.pid, preload.holder);
+	else
+		dprintf(STDERR_FILENO, "tracesmith[%d]: loaded; records when CUDA is initialised\n",
+			(int)preload.pid);
+}
+
 __attribute__((constructor)) static void loaded(void)
 {
 	const char *held = getenv(INJECTION_ENVIRONMENT);
@@ -68,6 +81,8 @@ __attribute__((constructor)) static void loaded(void)
 	} else if (strcmp(held, preload.library)) {
 		snprintf(preload.holder, sizeof(preload.holder), "%s", held);
 	}
+	if (ts_config_debug())
+		say_loaded();
 	errno = saved_errno;
 }
 

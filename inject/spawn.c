@@ -23,6 +23,7 @@ struct spawn {
 	char *const *argv;
 	char *const *environment;
 	int fd;
+	bool keep_stderr;
 	int error; /* of either clone */
 	uint8_t *daemon_stack_top;
 };
@@ -70,7 +71,7 @@ static void close_listed(int first)
 			close((int)n);
 }
 
-static int arrange_descriptors(int fd)
+static int arrange_descriptors(int fd, bool keep_stderr)
 {
 	int null, i;
 
@@ -84,7 +85,7 @@ static int arrange_descriptors(int fd)
 	null = fcntl(null, F_DUPFD, 4);
 	if (null < 0)
 		return -errno;
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < (keep_stderr ? STDERR_FILENO : 3); i++)
 		if (dup2(null, i) < 0)
 			return -errno;
 	if (dup2(fd, 3) < 0)
@@ -101,7 +102,7 @@ static int daemon_main(void *data)
 	sigset_t none;
 	int i;
 
-	spawn->error = arrange_descriptors(spawn->fd);
+	spawn->error = arrange_descriptors(spawn->fd, spawn->keep_stderr);
 	if (spawn->error)
 		leave();
 	/* The table of handlers is a copy: CLONE_SIGHAND is not set. exec resets handlers, but not what is ignored. */
@@ -129,9 +130,10 @@ static int intermediate_main(void *data)
 	return 0;
 }
 
-int ts_spawn_detached(const char *path, char *const *argv, char *const *environment, int fd)
+int ts_spawn_detached(const char *path, char *const *argv, char *const *environment, int fd,
+		      bool keep_stderr)
 {
-	struct spawn spawn = {path, argv, environment, fd, 0, NULL};
+	struct spawn spawn = {path, argv, environment, fd, keep_stderr, 0, NULL};
 	uint8_t *stacks;
 	pid_t pid;
 

@@ -26,6 +26,15 @@
 #define TS_HANDSHAKE_MAGIC     0x4853u /* "SH" */
 #define TS_HANDSHAKE_MAX_BYTES 4096u
 
+/* What the default name of a trace keeps of a program's: of all else than these, blanks included, a _ is left. */
+static inline void ts_output_clean(char *program)
+{
+	for (; *program; program++)
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-",
+			    *program))
+			*program = '_';
+}
+
 enum ts_handshake_type {
 	TS_HANDSHAKE_HELLO = 1,
 	TS_HANDSHAKE_WELCOME = 2,

@@ -37,7 +37,7 @@ static const char *run(const char *script)
 	ts_check_int(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	r = ts_spawn_detached("/bin/sh", (char **)argv, (char **)environment, pair[1]);
+	r = ts_spawn_detached("/bin/sh", (char **)argv, (char **)environment, pair[1], false);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	ts_check_int(r, 0);
 	close(pair[1]);
@@ -93,8 +93,8 @@ TS_TEST(what_is_not_there_is_told)
 {
 	char name[] = "x", *argv[] = {name, NULL};
 
-	ts_check_int(ts_spawn_detached("/nowhere/x", argv, argv + 1, 0), -ENOENT);
-	ts_check_int(ts_spawn_detached("/dev/null", argv, argv + 1, 0), -EACCES);
+	ts_check_int(ts_spawn_detached("/nowhere/x", argv, argv + 1, 0, false), -ENOENT);
+	ts_check_int(ts_spawn_detached("/dev/null", argv, argv + 1, 0, false), -EACCES);
 }
 
 /* Kernels before 5.9, and sandboxes: no close_range(). However high a descriptor is, it is not handed on. */
