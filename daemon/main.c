@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
 #include "daemon/serve/server.h"
@@ -23,31 +24,29 @@
 
 static const char help_text[] =
 	"Usage: tracesmithd [--directory DIR] [OPTION ...]\n"
-	"       tracesmithd --record --control-fd N --inject-socket PATH --output FILE ...\n"
-	"       tracesmithd --private --session-fd N --output FILE ...\n"
 	"\n"
-	"Records the GPU work of processes that preload libtsinject.so. Without --record (which\n"
-	"`tsctl record` uses) or --private (which libtsinject.so uses) it is a service and\n"
-	"writes one file for each process.\n"
+	"Records the GPU work of processes that preload libtsinject.so, as a service: one\n"
+	"file for each. SIZE is in bytes, or has a K, M or G behind it (powers of 1024).\n"
 	"\n"
-	"      --directory DIR          service: where traces go (" DIRECTORY_DEFAULT ")\n"
-	"      --inject-socket PATH     where processes report (" TS_INJECT_SOCKET ")\n"
-	"      --control-socket PATH    where tsctl asks (" TS_CONTROL_SOCKET ")\n"
-	"      --output FILE            --record, --private: the trace\n"
-	"      --program NAME, --pid P  whom it is about, for the trace's metadata\n"
-	"      --metadata KEY=VALUE     --record: a further fact for the metadata\n"
-	"      --stacks native|none     host call stacks (native)\n"
-	"      --lossless               processes wait for space, with a bound\n"
-	"      --seal-age MS            rows are written at the latest after this long (500)\n"
-	"      --max-sessions N         processes at once (512)\n"
-	"      --max-sessions-user N    service: processes of one user at once (128)\n"
-	"      --max-session-bytes N    shared memory of one process (8589934592)\n"
-	"      --max-file-bytes N       a file ends there (service: 68719476736, else no limit)\n"
-	"      --keep-free N            bytes of the disk left free (service: 268435456, else 0)\n"
-	"      --log LEVEL              none, error, warning, info, debug\n"
-	"      --help, --version\n"
+	"  --directory DIR           where traces go; made if need be\n"
+	"                            (" DIRECTORY_DEFAULT ")\n"
+	"  --inject-socket PATH      processes report there (" TS_INJECT_SOCKET ")\n"
+	"  --control-socket PATH     tsctl asks there (" TS_CONTROL_SOCKET ")\n"
+	"  --stacks native|none      host call stacks (native)\n"
+	"  --lossless                processes wait for space, with a bound\n"
+	"  --seal-age MS             rows are written at the latest after so long (500)\n"
+	"  --max-sessions N          processes at once (512)\n"
+	"  --max-sessions-user N     processes of one user at once (128)\n"
+	"  --max-session-bytes SIZE  shared memory of one process (8G)\n"
+	"  --max-file-bytes SIZE     a file ends there (64G)\n"
+	"  --keep-free SIZE          so much of the disk is left alone (256M)\n"
+	"  --log LEVEL               none, error, warning, info (the default) or debug\n"
+	"  --help, --version\n"
 	"\n"
-	"Example: tracesmithd --directory /var/tmp --inject-socket /tmp/i --control-socket /tmp/c\n";
+	"`tsctl record` uses --record, --control-fd, --output, --program, --metadata and\n"
+	"--metadata-if-empty; libtsinject.so uses --private, --session-fd and --pid.\n"
+	"\n"
+	"Example: tracesmithd --directory /var/tmp/traces\n";
 
 enum option_key {
 	OPTION_RECORD = 256,
@@ -61,6 +60,7 @@ enum option_key {
 	OPTION_PROGRAM,
 	OPTION_PID,
 	OPTION_METADATA,
+	OPTION_METADATA_IF_EMPTY,
 	OPTION_STACKS,
 	OPTION_LOSSLESS,
 	OPTION_SEAL_AGE,
@@ -86,6 +86,7 @@ static const struct option long_options[] = {
 	{"program", required_argument, NULL, OPTION_PROGRAM},
 	{"pid", required_argument, NULL, OPTION_PID},
 	{"metadata", required_argument, NULL, OPTION_METADATA},
+	{"metadata-if-empty", required_argument, NULL, OPTION_METADATA_IF_EMPTY},
 	{"stacks", required_argument, NULL, OPTION_STACKS},
 	{"lossless", no_argument, NULL, OPTION_LOSSLESS},
 	{"seal-age", required_argument, NULL, OPTION_SEAL_AGE},
@@ -122,6 +123,32 @@ static int parse_number(const char *option, const char *text, uint64_t most, uin
 		return -EINVAL;
 	}
 	*ret_number = number;
+	return 0;
+}
+
+/* Bytes, or with K, M, G: powers of 1024. */
+static int parse_size(const char *option, const char *text, uint64_t most, uint64_t *ret_bytes)
+{
+	static const char suffixes[] = "KMG";
+	size_t n = strlen(text);
+	const char *suffix = n ? strchr(suffixes, text[n - 1]) : NULL;
+	unsigned shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+	char digits[24];
+	uint64_t number;
+	int r;
+
+	snprintf(digits, sizeof(digits), "%.*s", (int)(n - (suffix != NULL)), text);
+	r = parse_number(option, n < sizeof(digits) ? digits : text, UINT64_MAX, &number);
+	if (r)
+		return r;
+	if (number > most >> shift) {
+		fprintf(stderr,
+			"tracesmithd: %s %s: it is %" PRIu64
+			" bytes at most; see tracesmithd --help\n",
+			option, text, most);
+		return -EINVAL;
+	}
+	*ret_bytes = number << shift;
 	return 0;
 }
 
@@ -183,9 +210,14 @@ static int parse_mode(struct arguments *arguments, enum ts_server_mode mode)
 	return 0;
 }
 
+static bool is_pair(const char *text)
+{
+	return strchr(text, '=') && *text != '=';
+}
+
 static int parse_metadata(struct ts_server_options *server, const char *text)
 {
-	if (!strchr(text, '=') || *text == '=')
+	if (!is_pair(text))
 		return usage_error("--metadata takes KEY=VALUE, not", text);
 	if (server->n_metadata == TS_SERVER_MAX_METADATA)
 		return usage_error("too many of --metadata", NULL);
@@ -229,6 +261,11 @@ static int parse_option(struct arguments *arguments, int key, const char *value)
 		return r;
 	case OPTION_METADATA:
 		return parse_metadata(server, value);
+	case OPTION_METADATA_IF_EMPTY:
+		if (!is_pair(value))
+			return usage_error("--metadata-if-empty takes KEY=VALUE, not", value);
+		server->empty_metadata = value;
+		return 0;
 	case OPTION_STACKS:
 		return parse_stacks(value, &server->command);
 	case OPTION_LOSSLESS:
@@ -247,13 +284,13 @@ static int parse_option(struct arguments *arguments, int key, const char *value)
 		server->limits.max_sessions_user = (uint32_t)number;
 		return r;
 	case OPTION_MAX_SESSION_BYTES:
-		return parse_number("--max-session-bytes", value, TS_SESSION_MAX_BYTES,
-				    &server->limits.max_session_bytes);
+		return parse_size("--max-session-bytes", value, TS_SESSION_MAX_BYTES,
+				  &server->limits.max_session_bytes);
 	case OPTION_MAX_FILE_BYTES:
-		return parse_number("--max-file-bytes", value, INT64_MAX,
-				    &server->limits.max_file_bytes);
+		return parse_size("--max-file-bytes", value, INT64_MAX,
+				  &server->limits.max_file_bytes);
 	case OPTION_KEEP_FREE:
-		return parse_number("--keep-free", value, INT64_MAX, &server->limits.keep_free);
+		return parse_size("--keep-free", value, INT64_MAX, &server->limits.keep_free);
 	case OPTION_LOG:
 		arguments->log_set = true;
 		return parse_log(value, &arguments->log);
@@ -313,6 +350,45 @@ static int check_arguments(struct arguments *arguments)
 	}
 }
 
+/* Whoever asks where things are asks from elsewhere: `path` from now on does not depend on where we were started. */
+static int make_absolute(const char **path)
+{
+	char *directory, *absolute;
+	int r;
+
+	if (**path == '/')
+		return 0;
+	directory = get_current_dir_name();
+	r = directory ? asprintf(&absolute, "%s/%s", directory, *path) : -1;
+	free(directory);
+	if (r < 0)
+		return -ENOMEM;
+	/* Kept for as long as the process lives. */
+	*path = absolute;
+	return 0;
+}
+
+/* A service that could write nothing says so when it starts, not at the first process that it should record. */
+static int prepare_directory(struct ts_server_options *server)
+{
+	struct stat status;
+	int r = 0;
+
+	if (make_absolute(&server->directory) || make_absolute(&server->inject_socket) ||
+	    make_absolute(&server->control_socket))
+		return usage_error("out of memory", NULL);
+	if (mkdir(server->directory, 0755) < 0 && errno != EEXIST)
+		r = -errno;
+	else if (stat(server->directory, &status) < 0 || access(server->directory, W_OK | X_OK) < 0)
+		r = -errno;
+	else if (!S_ISDIR(status.st_mode))
+		r = -ENOTDIR;
+	if (r)
+		ts_log(TS_LOG_ERROR, "cannot keep traces in %s: %s; --directory names another",
+		       server->directory, strerror(-r));
+	return r;
+}
+
 /* Sockets that systemd listens at already (sd_listen_fds(3)), told apart by their type. */
 static int take_activation(struct ts_server_options *server)
 {
@@ -366,7 +442,8 @@ int main(int argc, char **argv)
 		arguments.log =
 			arguments.server.mode == TS_SERVER_PRIVATE ? TS_LOG_NONE : TS_LOG_ERROR;
 	ts_log_setup(arguments.log);
-	if (arguments.server.mode == TS_SERVER_SERVICE && take_activation(&arguments.server))
+	if (arguments.server.mode == TS_SERVER_SERVICE &&
+	    (prepare_directory(&arguments.server) || take_activation(&arguments.server)))
 		return EXIT_USAGE;
 	r = ts_server_run(&arguments.server);
 	if (r < 0) {

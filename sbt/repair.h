@@ -14,7 +14,7 @@ extern "C" {
 struct ts_sbt_repair_report {
 	bool was_finished;   /* nothing was wrong with its end, nothing was done */
 	uint64_t n_blocks;   /* whole ones that were kept */
-	uint64_t n_rows;     /* event rows that were kept */
+	uint64_t n_rows;     /* of events, that were kept */
 	uint64_t cut_bytes;  /* torn bytes cut off; a stale index counts too */
 	uint64_t file_bytes; /* afterwards */
 };

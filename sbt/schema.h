@@ -408,6 +408,10 @@ struct ts_row_metadata {
 #define TS_METADATA_START_REALTIME  "start_realtime_ns"	 /* decimal */
 #define TS_METADATA_START_MONOTONIC "start_monotonic_ns" /* decimal; the same instant */
 #define TS_METADATA_COMMAND	    "command"
+/* Where it applies: the file in which a session began whose daemon died; how a recording's command ended. */
+#define TS_METADATA_CONTINUES	"continues"
+#define TS_METADATA_COMMAND_PID "command_pid" /* decimal */
+#define TS_METADATA_COMMAND_END "command_end" /* "killed by SIGKILL"; only of one that was */
 
 /* What a column's numbers are. */
 enum ts_role {

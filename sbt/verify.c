@@ -213,7 +213,10 @@ static int check_rows(struct verifier *v, const struct ts_row_schema *schema,
 			if (!first)
 				first = bad;
 		}
-		v->report.n_rows += why ? 0 : n;
+		if (!why && schema->is_event) {
+			v->report.n_rows += n;
+			v->report.counts[schema->type] += n;
+		}
 	}
 	if (!why)
 		why = first ? first : check_sums(schema, header, &sums);
@@ -245,7 +248,6 @@ static int check_list(struct verifier *v, const struct ts_sbt_block_header *head
 		return r < 0 ? r : 0;
 	for (uint32_t i = 0; i < n_lengths; i++)
 		sum += lengths[i];
-	v->report.n_rows += header->n_rows;
 	if (n_lengths != header->n_rows || (is_stack && n_flags != header->n_rows))
 		*ret_why = "a list has the wrong number of lengths";
 	else if (sum != n_values)
@@ -287,7 +289,6 @@ static int check_payload(struct verifier *v, const struct ts_sbt_block_header *h
 	} else {
 		r = ts_block_list(header, raw, TS_SBT_CHECKPOINT_BYTES, 1, &bytes, &n, ret_why);
 		free(bytes);
-		v->report.n_rows += header->n_rows;
 		r = r < 0 ? r : 0;
 	}
 	if (!r && !*ret_why && header->session && !ids->known && !v->definitions_broken)

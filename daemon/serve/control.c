@@ -427,6 +427,11 @@ static void control_finish(struct ts_client_connection *client, uint32_t request
 		control_error(client, request_id, -EPERM, "only `tsctl record` ends a recording");
 		return;
 	}
+	for (size_t i = 0; i < request->n_metadata; i++)
+		if (ts_sbt_writer_metadata(server->recording->writer, request->metadata[i]->key,
+					   request->metadata[i]->value))
+			ts_log(TS_LOG_ERROR, "%s lacks what was to be said of it",
+			       server->recording->path);
 	if (control_wait(client, request_id, TS__RPC__REQUEST__BODY_FINISH, 0))
 		ts_server_finish(server, request->has_timeout_ms ? request->timeout_ms : 0);
 }

@@ -86,26 +86,44 @@ void ts_peer_turn_away(struct ts_server *server, int fd, uid_t uid, int error, c
 	ts_closer_close(server->closer, uid, fd);
 }
 
+/*
+ * The name that was free last before `path` was, which is that of the file that a daemon before this one began
+ * for the process: `wanted`, or with a "-N" less. Its place is beside this one. False: there is none.
+ */
+static bool peer_continues(const char *wanted, const char *path, char *ret_name, size_t n_name)
+{
+	const char *name = strrchr(wanted, '/') + 1;
+	size_t n_stem = strlen(wanted) - 4;
+	unsigned number;
+
+	if (!strcmp(wanted, path) || sscanf(path + n_stem, "-%u", &number) != 1)
+		return false;
+	n_stem -= (size_t)(name - wanted);
+	if (number > 1)
+		snprintf(ret_name, n_name, "%.*s-%u.sbt", (int)n_stem, name, number - 1);
+	else
+		snprintf(ret_name, n_name, "%s", name);
+	return true;
+}
+
 /* A file of its own for a process that a service records. */
-static int peer_own_recording(struct ts_peer *peer, const char *program)
+static int peer_own_recording(struct ts_peer *peer, const char *program, bool resumed)
 {
 	struct ts_server *server = peer->server;
-	char path[4096], clean[64];
-	size_t n = 0;
+	char path[4096], clean[64], before[160];
+	int r;
 
-	for (; program[n] && n < sizeof(clean) - 1; n++) {
-		unsigned char c = (unsigned char)program[n];
-
-		clean[n] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-					   (c >= '0' && c <= '9') || c == '.' || c == '-'
-				   ? (char)c
-				   : '_';
-	}
-	clean[n] = '\0';
+	snprintf(clean, sizeof(clean), "%s", program);
+	ts_output_clean(clean);
 	if (snprintf(path, sizeof(path), "%s/tracesmith-%s-%d.sbt", server->options.directory,
 		     clean, peer->credentials.pid) >= (int)sizeof(path))
 		return ts_error_origin(-ENAMETOOLONG);
-	return ts_recording_new(path, true, 0600, NULL, &peer->recording);
+	r = ts_recording_new(path, true, 0600, NULL, &peer->recording);
+	if (r)
+		ts_log(TS_LOG_ERROR, "cannot create %s: %s", path, strerror(-r));
+	else if (resumed && peer_continues(path, peer->recording->path, before, sizeof(before)))
+		r = ts_sbt_writer_metadata(peer->recording->writer, TS_METADATA_CONTINUES, before);
+	return r > 0 ? ts_error_origin(-EIO) : r;
 }
 
 static void peer_limit(const struct ts_server *server, struct ts_recording *recording)
@@ -114,7 +132,7 @@ static void peer_limit(const struct ts_server *server, struct ts_recording *reco
 	recording->keep_free = server->options.limits.keep_free;
 }
 
-static int peer_recording(struct ts_peer *peer, const char *program)
+static int peer_recording(struct ts_peer *peer, const char *program, bool resumed)
 {
 	struct ts_server *server = peer->server;
 	int r;
@@ -122,7 +140,7 @@ static int peer_recording(struct ts_peer *peer, const char *program)
 	if (peer->recording)
 		return 0;
 	if (server->options.mode == TS_SERVER_SERVICE) {
-		r = peer_own_recording(peer, program);
+		r = peer_own_recording(peer, program, resumed);
 		if (r)
 			return r;
 		peer->recording->uid = peer->credentials.uid;
@@ -132,8 +150,11 @@ static int peer_recording(struct ts_peer *peer, const char *program)
 	if (!server->recording) {
 		r = ts_recording_new(server->options.output, true, 0600, server->options.program,
 				     &server->recording);
-		if (r)
+		if (r) {
+			ts_log(TS_LOG_ERROR, "cannot create %s: %s", server->options.output,
+			       strerror(-r));
 			return r;
+		}
 		server->recording->uid = getuid();
 		peer_limit(server, server->recording);
 	}
@@ -167,7 +188,7 @@ static void peer_note_refused(struct ts_peer *peer, const char *why)
 	if (server->options.mode == TS_SERVER_SERVICE || server->finishing)
 		return;
 	peer_process_name(peer->credentials.pid, program, sizeof(program));
-	r = peer_recording(peer, program);
+	r = peer_recording(peer, program, false);
 	r = r ?: ts_recording_note_refused(peer->recording, &peer->credentials, program, why);
 	if (r)
 		ts_log(TS_LOG_ERROR, "cannot note it: %s", strerror(-r));
@@ -245,7 +266,7 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		peer_refuse(peer, r, why);
 		return;
 	}
-	r = peer_recording(peer, memory.program);
+	r = peer_recording(peer, memory.program, hello->resumed);
 	r = r ?: ts_session_new(peer->recording, &memory, &options, &peer->session);
 	if (r) {
 		ts_log(TS_LOG_ERROR, "cannot record pid %d: %s", peer->credentials.pid,
@@ -280,7 +301,7 @@ static void peer_note(struct ts_peer *peer, const struct ts_handshake_reason *pa
 	ts_log(TS_LOG_INFO, "pid %d cannot be recorded: %s", peer->credentials.pid, note.text);
 	/* A service makes no file for a process of which there is nothing to say but this. */
 	if (peer->server->options.mode != TS_SERVER_SERVICE && !peer->server->finishing) {
-		r = peer_recording(peer, note.program);
+		r = peer_recording(peer, note.program, false);
 		r = r
 			    ?: ts_recording_note(peer->recording, &peer->credentials,
 						 (enum ts_empty_reason)note.reason, note.program,
@@ -460,6 +481,18 @@ int ts_peer_new(struct ts_server *server, int fd, const struct ucred *credential
 	return 0;
 }
 
+/*
+ * What a system's service recorded belongs to whose process it was. Not before it is complete: its owner may do
+ * with it as he likes.
+ */
+static void peer_hand_over(const struct ts_recording *recording)
+{
+	if (recording->uid != geteuid() &&
+	    fchown(recording->read_fd, recording->uid, (gid_t)-1) < 0)
+		ts_log(TS_LOG_WARNING, "%s stays the daemon's own: %s", recording->path,
+		       strerror(errno));
+}
+
 /* No row but the clock's, nothing lost, no reason. */
 static bool peer_is_empty(const struct ts_recording *recording)
 {
@@ -492,6 +525,8 @@ static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, con
 		if (ts_recording_finish(recording))
 			ts_log(TS_LOG_ERROR, "%s is not whole: %s", recording->path,
 			       strerror(-recording->error));
+		if (server->options.mode == TS_SERVER_SERVICE)
+			peer_hand_over(recording);
 		/* Nothing was done on a GPU, and nothing went wrong: there is nothing to keep. */
 		if (server->options.mode == TS_SERVER_SERVICE && empty)
 			ts_recording_discard(recording);

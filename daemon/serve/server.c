@@ -83,12 +83,35 @@ void ts_server_remember(struct ts_server *server, struct ts_recording *recording
 
 /* ---- looking after peers and clients ---- */
 
+static int server_describe(struct ts_server *server, const char *metadata)
+{
+	const char *value = strchr(metadata, '=');
+	char key[64];
+	int r;
+
+	snprintf(key, sizeof(key), "%.*s", (int)(value - metadata), metadata);
+	r = ts_sbt_writer_metadata(server->recording->writer, key, value + 1);
+	return r > 0 ? ts_error_origin(-EIO) : r;
+}
+
+/* Why there might be nothing is worth knowing only of a trace in which nothing is. */
+static void server_describe_empty(struct ts_server *server)
+{
+	const uint64_t *counts = server->recording->counts;
+
+	if (server->options.empty_metadata &&
+	    !(counts[TS_ROW_KERNEL] + counts[TS_ROW_MEMCPY] + counts[TS_ROW_MEMSET]) &&
+	    server_describe(server, server->options.empty_metadata))
+		ts_log(TS_LOG_ERROR, "%s does not say why it is empty", server->recording->path);
+}
+
 static void server_done(struct ts_server *server)
 {
 	struct ts_client_connection *client;
 	int error = 0;
 
 	if (server->recording) {
+		server_describe_empty(server);
 		error = ts_recording_finish(server->recording);
 		if (error)
 			ts_log(TS_LOG_ERROR, "%s is not whole: %s", server->recording->path,
@@ -487,19 +510,13 @@ static int server_open_control(struct ts_server *server)
 }
 
 /* What whoever started the recording wants to be known of it. */
-static int server_describe(struct ts_server *server)
+static int server_describe_all(struct ts_server *server)
 {
 	const struct ts_server_options *options = &server->options;
-	char key[64];
 	int r = 0;
 
-	for (unsigned i = 0; !r && i < options->n_metadata; i++) {
-		const char *value = strchr(options->metadata[i], '=');
-
-		snprintf(key, sizeof(key), "%.*s", (int)(value - options->metadata[i]),
-			 options->metadata[i]);
-		r = ts_sbt_writer_metadata(server->recording->writer, key, value + 1);
-	}
+	for (unsigned i = 0; !r && i < options->n_metadata; i++)
+		r = server_describe(server, options->metadata[i]);
 	r = r ?: ts_sbt_writer_flush(server->recording->writer);
 	return r > 0 ? ts_error_origin(-EIO) : r;
 }
@@ -526,7 +543,7 @@ static int server_open(struct ts_server *server)
 		server->recording->uid = getuid();
 		server->recording->max_bytes = options->limits.max_file_bytes;
 		server->recording->keep_free = options->limits.keep_free;
-		r = server_describe(server);
+		r = server_describe_all(server);
 		r = r ?: server_open_inject(server);
 		r = r ?: server_nonblocking(options->control_fd);
 		r = r ?: server_credentials(options->control_fd, &credentials);
@@ -534,7 +551,13 @@ static int server_open(struct ts_server *server)
 	case TS_SERVER_SERVICE:
 	default:
 		r = server_open_inject(server);
-		return r ?: server_open_control(server);
+		r = r ?: server_open_control(server);
+		if (!r)
+			ts_log(TS_LOG_INFO,
+			       "version " TS_VERSION
+			       " listens at %s for processes, at %s for tsctl; traces go to %s",
+			       options->inject_socket, options->control_socket, options->directory);
+		return r;
 	}
 }
 

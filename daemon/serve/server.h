@@ -56,6 +56,8 @@ struct ts_server_options {
 	/* record: further "key=value" for the trace's metadata */
 	const char *metadata[TS_SERVER_MAX_METADATA];
 	unsigned n_metadata;
+	const char *
+		empty_metadata; /* record: another, for a trace without a GPU operation; NULL: none */
 };
 
 struct ts_peer;

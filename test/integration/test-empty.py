@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An empty trace says why it is empty: on the summary line of `record`, and in `info`."""
 import os
+import shutil
 import subprocess
 
 import harness
@@ -31,6 +32,28 @@ class Empty(harness.Case):
 
     def test_static_program(self):
         self.check([harness.app('plain-static')], 'static', status=4)
+
+    def test_hint_is_for_empty_traces(self):
+        """What was kept in case nothing came is not in a trace where something did."""
+        result, path = self.record([harness.app('saxpy', 'driver')])
+        self.assertEqual(result.status, 0, result)
+        self.assertNotIn('empty_hint', harness.Trace(path).info['metadata'])
+        result, path = self.record(['true'], '--vgpu', '-f')
+        self.assertIn('empty_hint', harness.Trace(path).info['metadata'])
+
+    def test_static_cudart(self):
+        """nvcc links its runtime in unless told otherwise: the virtual GPU cannot serve that, and it is said."""
+        if not shutil.which('nvcc'):
+            self.skipTest('no nvcc')
+        with open(self.path('k.cu'), 'w', encoding='utf-8') as source:
+            source.write('__global__ void k() {} int main() { k<<<1, 1>>>(); return cudaDeviceSynchronize() ? 4 : 0; }')
+        subprocess.run(['nvcc', '-cudart', 'static', '-o', self.path('k'), self.path('k.cu')], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        result, path = self.record([self.path('k')])
+        self.assertEqual(result.status, 4, result)
+        reason = harness.Trace(path).info['empty_reason']
+        self.assertIn('-cudart shared', reason)
+        self.assertIn(reason, result.err)
 
     def test_injection_held(self):
         """Another tool holds the driver's injection variable: it is named, and stays undisturbed."""

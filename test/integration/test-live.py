@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import time
+import unittest
 
 import harness
 
@@ -97,7 +98,11 @@ class Live(harness.Case):
         trace = self.finished_trace(self.files()[0])
         self.assertEqual(trace.counts['memcpy'], 5)
         self.assertEqual(trace.info['sessions'][0]['state'], 'ended')
-        missing = self.tsctl('info', '--session', '1')
+        for name in (str(process.pid), '1'):
+            over = self.tsctl('info', '--json', '--session', name)
+            self.assertEqual(over.status, 0, over)
+            self.assertTrue(json.loads(over.out)['finished'])
+        missing = self.tsctl('info', '--session', '4999')
         self.assertEqual((missing.status, len(missing.err.splitlines())), (2, 1), missing)
 
     def live_counts(self, pid):
@@ -144,6 +149,83 @@ class Live(harness.Case):
         self.assertEqual(trace.counts['memcpy'], 5)
         self.assertEqual(harness.tsctl('repair', self.files()[0]).status, 0)
         self.assertEqual(harness.tsctl('verify', self.files()[0]).status, 0)
+
+    def test_daemon_restarted(self):
+        """A new daemon takes the session up: its file says which one it continues."""
+        process = self.start(['python3', '-c', LIVE_PROGRAM])
+        self.assertEqual(process.stdout.readline(), b'ready\n')
+        self.wait(lambda: self.live_counts(process.pid).get('memcpy') == 5, 'its rows')
+        first = os.path.basename(self.files()[0])
+        self.daemon.kill()
+        self.daemon.wait()
+        self.daemon = self.start_daemon()
+        self.wait(lambda: len(self.files()) == 2, 'the second file')
+        process.communicate(b'\n', timeout=harness.SECONDS)
+        self.assertEqual(process.returncode, 0)
+        second = [path for path in self.files() if os.path.basename(path) != first][0]
+        trace = self.finished_trace(second)
+        self.assertEqual(trace.info['metadata'].get('continues'), first)
+        self.assertIn('continues ' + first, harness.tsctl('info', second).out)
+        # Who has a namesake of an earlier life (a pid comes again) continues nothing.
+        process = self.start(['sh', '-c', ': > "%s/tracesmith-saxpy-driver-$$.sbt"; exec "$0"' % self.traces,
+                              harness.app('saxpy', 'driver')])
+        process.communicate(timeout=harness.SECONDS)
+        self.wait(lambda: len(self.files()) == 4, 'the file beside its namesake')
+        new = [path for path in self.files() if path.endswith('-1.sbt') and path != second][0]
+        self.assertNotIn('continues', self.finished_trace(new).info['metadata'])
+
+    def test_directory(self):
+        """A service makes its folder, says where all is, and does not start where it could keep nothing."""
+        arguments = [harness.DAEMON, '--inject-socket', 'i.sock', '--control-socket', 'c.sock', '--directory']
+        for folder in ('plain/x', 'plain'):
+            with open(self.path('plain'), 'w', encoding='utf-8'):
+                pass
+            refused = harness.run(arguments + [folder], cwd=self.folder)
+            self.assertEqual(refused.status, 2, refused)
+            self.assertEqual(len(refused.err.splitlines()), 1, refused)
+            self.assertIn(self.path(folder), refused.err)
+        with open(self.path('second.log'), 'ab') as log:
+            daemon = subprocess.Popen(arguments + ['made'], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                      stdout=log, stderr=log, env=harness.environment())
+        self.addCleanup(self.end_daemon, daemon)
+        self.wait(lambda: os.path.exists(self.path('c.sock')), 'its socket')
+        self.wait(lambda: os.path.getsize(self.path('second.log')), 'its line')
+        self.assertTrue(os.path.isdir(self.path('made')))
+        with open(self.path('second.log'), encoding='utf-8') as log:
+            lines = log.read().splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        status = json.loads(harness.tsctl('status', '--json', env=harness.environment(
+            TRACESMITH_CONTROL=self.path('c.sock'))).out)
+        for key, name in (('directory', 'made'), ('inject_socket', 'i.sock'), ('control_socket', 'c.sock')):
+            self.assertEqual(status[key], self.path(name))
+            self.assertIn(self.path(name), lines[0])
+
+    def test_sizes(self):
+        for arguments, word in ((('--max-session-bytes', '9G'), '8589934592'), (('--keep-free', '12Q'), '12Q'),
+                                (('--max-file-bytes', ''), "''")):
+            refused = harness.run([harness.DAEMON, *arguments])
+            self.assertEqual((refused.status, len(refused.err.splitlines())), (2, 1), refused)
+            self.assertIn(word, refused.err)
+
+    @unittest.skipIf(os.geteuid(), 'only root can be somebody else')
+    def test_whose_trace(self):
+        """What a system's service recorded is its user's: to open while it runs and to have when it is over."""
+        user, above = 65534, harness.VGPU
+        while above != '/':
+            if not os.stat(above).st_mode & 0o001:
+                self.skipTest('%s is for its owner alone' % above)
+            above = os.path.dirname(above)
+        os.chmod(self.folder, 0o755)
+        process = self.start(['python3', '-c', 'import ctypes, os; os.setuid(%d)\n%s' % (user, LIVE_PROGRAM)])
+        self.assertEqual(process.stdout.readline(), b'ready\n')
+        self.wait(self.files, 'its file')
+        path = self.files()[0]
+        self.assertEqual(os.stat(path).st_uid, 0)
+        process.communicate(b'\n', timeout=harness.SECONDS)
+        self.assertEqual(process.returncode, 0)
+        self.finished_trace(path)
+        self.wait(lambda: os.stat(path).st_uid == user, 'its owner')
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
 
     def test_strangers(self):
         """Garbage on either socket is dropped; the daemon lives on and records the next program."""

@@ -7,14 +7,43 @@ import os
 import signal
 import stat
 import struct
-import time
 import subprocess
+import termios
+import time
 
 import harness
 
 READING = ('info', 'view', 'verify', 'repair')
 COMMANDS = READING + ('record', 'devices', 'status', 'benchmark', 'version')
 NOT_YET = ('timeline', 'state', 'graph', 'memory', 'analyze', 'diff', 'export', 'replay', 'benchmark')
+
+
+BEGIN = '''
+import ctypes, os
+cuda = ctypes.CDLL('libcuda.so.1')
+context, memory, host = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_void_p()
+assert not cuda.cuInit(0)
+assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+assert not cuda.cuCtxSetCurrent(context)
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+'''
+FAILING_PROGRAM = BEGIN + '''
+assert not cuda.cuMemHostAlloc(ctypes.byref(host), ctypes.c_size_t(1024), 0)
+assert not cuda.cuMemsetD8_v2(memory, ctypes.c_ubyte(1), ctypes.c_size_t(1024))
+assert cuda.cuMemFree_v2(ctypes.c_uint64(12345)) == 1
+'''
+KILLED_PROGRAM = BEGIN + '''
+os.kill(os.getpid(), 9)
+'''
+LONG_NAME_PROGRAM = BEGIN + '''
+name = b'%s'
+module, function = ctypes.c_void_p(), ctypes.c_void_p()
+text = b'.version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry ' + name + b'() { ret; }\\n'
+assert not cuda.cuModuleLoadData(ctypes.byref(module), text)
+assert not cuda.cuModuleGetFunction(ctypes.byref(function), module, name)
+assert not cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None)
+assert not cuda.cuCtxSynchronize()
+'''
 
 
 class Usage(harness.Case):
@@ -30,7 +59,7 @@ class Usage(harness.Case):
         self.assertEqual((result.status, result.err), (0, ''), result)
         lines = result.out.splitlines()
         self.assertLessEqual(len(lines), 24, 'does not fit a screen')
-        self.assertLessEqual(max(map(len, lines)), 100)
+        self.assertLessEqual(max(map(len, lines)), 80)
         self.assertNotIn('\033', result.out)
         return result.out
 
@@ -54,6 +83,32 @@ class Usage(harness.Case):
         self.check_error(harness.tsctl('help', 'nonsense'), 2, 'nonsense')
         for command in READING:
             self.check_error(harness.tsctl(command), 2)
+
+    def test_no_abbreviations(self):
+        """An option is its whole name: what is short for one today is short for two tomorrow."""
+        self.check_error(harness.tsctl('record', '--outp', 'x.sbt', 'true'), 2, '--outp', '--output')
+        self.check_error(harness.tsctl('record', '--ring=1M', 'true'), 2, '--ring', '--ring-size')
+        self.check_error(harness.tsctl('info', '--js', 'x.sbt'), 2, '--js', '--json')
+        self.check_error(harness.tsctl('view', 'x.sbt', '--lim', '3'), 2, '--lim', '--limit')
+        # A value that looks like its option is a value.
+        self.check_error(harness.tsctl('view', '--limit', '--lim', 'x.sbt'), 2, '--limit --lim')
+
+    def test_record_says_what_it_cannot(self):
+        for arguments, words in (
+                (('-o', '-', 'true'), ('-o -', 'file')),
+                (('-o', '', 'true'), ('-o', 'file')),
+                (('--capture', 'full', 'true'), ('full', 'timing', 'replay')),
+                (('-d', 'soon', 'true'), ('soon', 'seconds'))):
+            self.check_error(harness.tsctl('record', *arguments, cwd=self.folder), 2, *words)
+        self.check_error(harness.tsctl('record', '--vgpu', 'h200:2', 'true', cwd=self.folder), 125,
+                         'h200:2', '--vgpu=h200:2')
+        self.check_error(harness.tsctl('record', 'true', cwd=self.folder, env=harness.record_environment(
+            TRACESMITH_RING_SIZE='huge')), 2, 'TRACESMITH_RING_SIZE', 'huge')
+        nowhere = self.path('no/such/folder.sbt')
+        result = harness.tsctl('record', '-o', nowhere, 'true', env=harness.record_environment())
+        self.check_error(result, 125, nowhere)
+        self.assertEqual(result.err.count(nowhere), 1, result)
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_not_in_this_version(self):
         for command in NOT_YET:
@@ -102,6 +157,96 @@ class Usage(harness.Case):
         rows = [json.loads(line) for line in before.out.splitlines()]
         self.assertEqual(rows, [row for row in trace.rows if row['start_ns'] <= first + middle])
         self.check_error(harness.tsctl('view', '--from', '3 parsecs', path), 2, 'parsecs')
+        # JSON's times, as they are.
+        row = trace.of('kernel')[0]
+        absolute = harness.tsctl('view', '--json', '--type', 'kernel', '--from', '@%d' % row['start_ns'],
+                                 '--to', '@%d' % row['start_ns'], path)
+        self.assertEqual([json.loads(line) for line in absolute.out.splitlines()], [row])
+        mixed = harness.tsctl('view', '--json', '--from', '@%d' % (first + middle), '--to', str(middle), path)
+        self.assertEqual(mixed.status, 0, mixed)
+        self.check_error(harness.tsctl('view', '--from', '@%d' % (last + 9), '--to', str(middle), path), 2,
+                         '--to lies before --from')
+
+    def test_view_nothing(self):
+        """Where no row is, that is said, and how long the trace is; JSON is empty."""
+        result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        for arguments in (('--from', '1000s'), ('--stats', '--from', '1000s')):
+            nothing = harness.tsctl('view', *arguments, path)
+            self.assertEqual((nothing.status, len(nothing.out.splitlines())), (0, 1), nothing)
+            self.assertIn('in that window; the trace lasts', nothing.out)
+        self.assertIn('of that type;', harness.tsctl('view', '--type', 'range', path).out)
+        self.assertEqual(harness.tsctl('view', '--json', '--from', '1000s', path).out, '')
+
+    def test_names_of_numbers(self):
+        """Kinds of memory and errors by name, in JSON and for people."""
+        result, path = self.record(['python3', '-c', FAILING_PROGRAM], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        trace = harness.Trace(path)
+        failed = [row for row in trace.of('api') if row['result']]
+        self.assertEqual([(row['name'], row['error']) for row in failed],
+                         [('cuMemFree_v2', 'CUDA_ERROR_INVALID_VALUE')])
+        self.assertFalse([row for row in trace.of('api') if not row['result'] and 'error' in row])
+        self.assertIn('cuMemFree_v2 = CUDA_ERROR_INVALID_VALUE', harness.tsctl('view', path).out)
+        self.assertEqual([row['kind'] for row in trace.of('alloc')], ['device', 'pinned'])
+        self.assertEqual([row['kind'] for row in trace.of('memset')], ['device'])
+
+    def on_terminal(self, columns, *arguments):
+        """What a terminal of so many columns shows."""
+        master, slave = os.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
+        with os.fdopen(master, 'rb', buffering=0) as screen:
+            process = subprocess.Popen([harness.TSCTL, *arguments], stdin=subprocess.DEVNULL, stdout=slave,
+                                       stderr=slave, env=harness.environment(TERM='dumb'))
+            os.close(slave)
+            shown = b''
+            while True:
+                try:
+                    piece = screen.read(4096)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                shown += piece
+            self.assertEqual(process.wait(harness.SECONDS), 0, shown)
+        return [line.rstrip('\r') for line in shown.decode().split('\n')]
+
+    def test_long_names(self):
+        """A terminal sees both ends of a name that is too long, and with --wide all of it; a pipe always does."""
+        name = 'a' * 150 + 'b' * 250 + 'c' * 150
+        result, path = self.record(['python3', '-c', LONG_NAME_PROGRAM % name], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        for arguments in (('view', '--type', 'kernel', path), ('view', '--stats', path), ('info', path)):
+            cut = [line for line in self.on_terminal(140, *arguments) if 'aaa' in line]
+            self.assertEqual(len(cut), 1, cut)
+            self.assertRegex(cut[0], 'aaaa[.]{3}c+', arguments)
+            self.assertEqual(len(cut[0]), 140)
+            self.assertTrue(any(name in line for line in self.on_terminal(140, *arguments, '--wide')), arguments)
+            self.assertIn(name, harness.tsctl(*arguments).out)
+        self.assertIn('<<<1x1x1, 1x1x1>>>', ''.join(self.on_terminal(140, 'view', '--type', 'kernel', path)))
+
+    def test_many_sessions(self):
+        """Sessions that fill screens are told by program, and one by one where asked."""
+        result, path = self.record(['sh', '-c', 'for i in 0 1 2 3 4 5 6 7 8 9 a b c d e f g h i j k l; do "$0" >/dev/null; '
+                                    'done', harness.app('saxpy', 'driver')], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        info = harness.tsctl('info', path).out.splitlines()
+        told = [line.split() for line in info if line.endswith('  saxpy-driver')]
+        self.assertEqual(len(told), 1, info)
+        self.assertEqual((told[0][0], told[0][3], told[0][4]), ('22', '220', 'ended'))
+        each = harness.tsctl('info', '--wide', path).out.splitlines()
+        self.assertEqual(len([line for line in each if line.endswith('  saxpy-driver')]), 22)
+
+    def test_rows_mean_one_thing(self):
+        """`verify`, `repair` and `info` count the same rows."""
+        result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        counts = harness.Trace(path).counts
+        verified = json.loads(harness.tsctl('verify', '--json', path).out)
+        self.assertEqual(verified['counts'], counts)
+        self.assertEqual(verified['rows'], sum(counts.values()))
+        repaired = json.loads(harness.tsctl('repair', '--json', path).out)
+        self.assertEqual(repaired['rows'], sum(counts.values()))
 
     def test_view_limit_and_type(self):
         result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu', '-q')
@@ -117,6 +262,8 @@ class Usage(harness.Case):
         self.assertIn('saxpy', human.out)
         self.assertNotIn('\033', human.out)
         self.check_error(harness.tsctl('view', '--type', 'kernle', path), 2, 'kernle')
+        for types in ('kernel,,memcpy', ',kernel', 'kernel,', ''):
+            self.check_error(harness.tsctl('view', '--type', types, path), 2, 'a name is missing')
 
     def test_view_stats(self):
         result, path = self.record([harness.app('saxpy', 'driver'), '17'], '--vgpu', '-q')
@@ -130,6 +277,11 @@ class Usage(harness.Case):
         copies = {entry['name']: entry['bytes'] for entry in stats['copies']}
         truth = self.truth()
         self.assertEqual(sum(copies.values()), sum(truth.copy_bytes))
+        # Only what has bytes has a column for them, and no line is left over.
+        human = harness.tsctl('view', '--stats', path).out
+        tables = human.split('\n\n')
+        self.assertEqual([table.split('\n')[0] for table in tables if 'BYTES' in table], ['Copies', 'Sets'])
+        self.assertTrue(human.endswith('\n') and not human.endswith('\n\n'))
 
     def test_pipe_closed(self):
         """`tsctl view | head`: no complaint when the reader has seen enough."""
@@ -156,8 +308,30 @@ class Record(harness.Case):
             self.assertEqual((result.status, result.err), (status, ''), result)
 
     def test_signalled(self):
-        result, _ = self.record(['sh', '-c', 'kill -KILL $$'], '-q')
+        """A command that is killed: its status, and by what, in the trace too."""
+        result, path = self.record(['python3', '-c', KILLED_PROGRAM], '--vgpu', '-q')
         self.assertEqual(result.status, 128 + signal.SIGKILL, result)
+        trace = harness.Trace(path)
+        self.assertEqual([(session['state'], session['end_reason']) for session in trace.info['sessions']],
+                         [('died', 'killed by SIGKILL')])
+        self.assertRegex(harness.tsctl('info', path).out, 'killed by SIGKILL +python')
+        # Of a child only the silence is known.
+        result, path = self.record(['sh', '-c', 'python3 -c "$0"; exit 3', KILLED_PROGRAM], '--vgpu', '-q', '-f')
+        self.assertEqual(result.status, 3, result)
+        self.assertNotIn('end_reason', harness.Trace(path).info['sessions'][0])
+        self.assertRegex(harness.tsctl('info', path).out, 'killed or crashed +python')
+
+    def test_lost_is_explained(self):
+        """The line at the end names what was lost, not what lacks its other half for that, and who tells more."""
+        result, path = self.record([harness.app('stress', 'driver'), '100000', '4'], '--vgpu', '--ring-size', '64K')
+        self.assertEqual(result.status, 0, result)
+        lost = harness.Trace(path).lost
+        if not lost:
+            self.skipTest('nothing was lost')
+        self.assertIn('LOST: ', result.err)
+        self.assertIn('`tsctl info %s` explains' % path, result.err)
+        for reason in lost:
+            self.assertEqual(reason in result.err, not reason.startswith('unjoined_'), result)
 
     def test_could_not_start(self):
         result, path = self.record([self.path('nothere')], '-q')
@@ -234,6 +408,7 @@ class Record(harness.Case):
         names = os.listdir(self.folder)
         self.assertEqual(len(names), 1, names)
         self.assertRegex(names[0], r'^tracesmith-saxpy-driver-\d+\.sbt$')
+        self.assertTrue(result.err.startswith('tsctl record: tracesmith-saxpy'), result)
         self.assertIn(names[0], result.err)
         self.assertEqual(len(result.err.splitlines()), 1, result)
 
@@ -354,6 +529,32 @@ class Preload(harness.Case):
         self.assertEqual(result.status, 0, result)
         path = self.path('mine-%d.trace' % result.pid)
         self.check_truth(harness.Trace(path), self.truth())
+
+    def test_default_name(self):
+        """tsctl and the preload alone make the same name of a program's."""
+        program = self.path('my app')
+        os.link(harness.app('saxpy', 'driver'), program)
+        for run in (lambda: self.preload([program]),
+                    lambda: harness.run([harness.TSCTL, 'record', '--vgpu', program], harness.record_environment(),
+                                        cwd=self.folder)):
+            run()
+            names = [name for name in os.listdir(self.folder) if name.endswith('.sbt')]
+            self.assertEqual(len(names), 1, names)
+            self.assertRegex(names[0], r'^tracesmith-my_app-\d+\.sbt$')
+            os.unlink(self.path(names[0]))
+
+    def test_debug(self):
+        """What was set wrongly and why no file came is said to whoever asks, and to nobody else."""
+        result, _ = self.preload([harness.app('saxpy', 'driver')], TRACESMITH_DEBUG='1', TRACESMITH_RING_SIZE='12Q',
+                                 TRACESMITH_STACKS='all', TRACESMITH_OUTPUT=self.path('no/x.sbt'))
+        self.assertEqual((result.status, result.out), (0, 'saxpy: 10 launches\n'), result)
+        for word in ('loaded', 'TRACESMITH_RING_SIZE=12Q', 'TRACESMITH_STACKS=all',
+                     'cannot create ' + self.path('no/x.sbt')):
+            self.assertIn(word, result.err)
+        result, _ = self.preload(['env', 'true'], TRACESMITH_DEBUG='1', CUDA_INJECTION64_PATH='/opt/libother.so')
+        self.assertIn('/opt/libother.so', result.err)
+        result, _ = self.preload(['env', 'true'], TRACESMITH_DEBUG='0')
+        self.assertEqual(result.err, '')
 
     def test_never_overwrites(self):
         output = self.path('taken.sbt')

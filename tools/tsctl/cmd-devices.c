@@ -61,7 +61,7 @@ static void print_devices(const Ts__Rpc__DevicesInfo *info)
 		ts_table_addf(table, "%s", ts_out_bytes(bytes, device->memory_bytes));
 		ts_table_addf(table, "%s", device->name ? device->name : "unknown");
 	}
-	ts_table_print(table, stdout, 2);
+	ts_table_print(table, stdout, 2, false);
 }
 
 static void print_driver(const Ts__Rpc__DevicesInfo *info)
@@ -139,8 +139,9 @@ const struct ts_command ts_command_devices = {
 	.summary = "list GPUs, real and virtual, and what can trace them",
 	.help = "usage: tsctl devices [--json]\n"
 		"\n"
-		"Lists the GPUs that programs started here would see, the driver and the CUPTI that would trace\n"
-		"them, whether another tool holds them, and the shapes that the virtual GPU can take.\n"
+		"Lists the GPUs that programs started here would see, the driver and the CUPTI\n"
+		"that would trace them, whether another tool holds them, and the shapes that the\n"
+		"virtual GPU can take.\n"
 		"\n"
 		"  --json  one JSON object\n"
 		"\n"

@@ -15,10 +15,12 @@
 #include <time.h>
 
 #define TOP_KERNELS 10u
+/* More of them than fit a screen are told by program. */
+#define MAX_SESSIONS 20u
 
 struct info {
 	const char *session;
-	bool json, mangled;
+	bool json, mangled, wide;
 };
 
 static void heading(const char *text)
@@ -54,22 +56,25 @@ static void print_file(const Ts__Rpc__TraceInfo *info)
 	putchar('\n');
 }
 
-static void print_metadata(const Ts__Rpc__TraceInfo *info)
+static void print_metadata(const Ts__Rpc__TraceInfo *info, bool wide)
 {
 	static const struct {
 		const char *key, *title;
 	} shown[] = {
-		{TS_METADATA_COMMAND, "command"},
-		{TS_METADATA_HOSTNAME, "host"},
+		{TS_METADATA_COMMAND, "command"},     {TS_METADATA_COMMAND_END, "command was"},
+		{TS_METADATA_CONTINUES, "continues"}, {TS_METADATA_HOSTNAME, "host"},
 		{TS_METADATA_KERNEL, "kernel"},
 	};
+	const size_t columns = wide ? 0 : ts_term_width(stdout);
+	const size_t width = columns && columns < 40 ? 40 : columns;
 
 	for (size_t i = 0; i < TS_ARRAY_LEN(shown); i++)
 		for (size_t j = 0; j < info->n_metadata; j++) {
 			if (strcmp(info->metadata[j]->key, shown[i].key))
 				continue;
 			printf("%s ", shown[i].title);
-			ts_out_text(stdout, info->metadata[j]->value);
+			ts_out_text_cut(stdout, info->metadata[j]->value,
+					width ? width - strlen(shown[i].title) - 1 : 0);
 			putchar('\n');
 		}
 }
@@ -82,7 +87,7 @@ static const char *state_text(const Ts__Rpc__SessionInfo *session)
 	case TS__RPC__SESSION_STATE__SESSION_STATE_ENDED:
 		return "ended";
 	case TS__RPC__SESSION_STATE__SESSION_STATE_DIED:
-		return "died";
+		return session->end_reason ? session->end_reason : "killed or crashed";
 	case TS__RPC__SESSION_STATE__SESSION_STATE_DROPPED:
 		return "dropped: bad data";
 	case TS__RPC__SESSION_STATE__SESSION_STATE_STOPPED:
@@ -104,14 +109,81 @@ static uint64_t session_count(const Ts__Rpc__SessionInfo *session, const char *t
 	return 0;
 }
 
-static void print_sessions(const Ts__Rpc__TraceInfo *info)
+static void add_program(struct ts_table *table, const Ts__Rpc__SessionInfo *session)
+{
+	ts_table_add(table, state_text(session));
+	ts_table_addf(table, "%s%s%s", session->program ? session->program : "",
+		      session->empty_text ? ": " : "",
+		      session->empty_text ? session->empty_text : "");
+}
+
+static int compare_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+/* What folded sessions have in common. */
+static int compare_sessions(const void *a, const void *b)
+{
+	const Ts__Rpc__SessionInfo *x = *(Ts__Rpc__SessionInfo *const *)a;
+	const Ts__Rpc__SessionInfo *y = *(Ts__Rpc__SessionInfo *const *)b;
+	int order = compare_text(x->program, y->program);
+
+	order = order ? order : strcmp(state_text(x), state_text(y));
+	return order ? order : compare_text(x->empty_text, y->empty_text);
+}
+
+static void print_folded(const Ts__Rpc__TraceInfo *info)
+{
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	ts_cleanup(ts_freep) Ts__Rpc__SessionInfo **sorted = NULL;
+	char count[TS_OUT_FIGURE_BYTES];
+
+	sorted = calloc(info->n_sessions, sizeof(*sorted));
+	if (!sorted || ts_table_new("rrrrll", &table))
+		return;
+	memcpy(sorted, info->sessions, info->n_sessions * sizeof(*sorted));
+	qsort(sorted, info->n_sessions, sizeof(*sorted), compare_sessions);
+	ts_table_add(table, "SESSIONS");
+	ts_table_add(table, "THREADS");
+	ts_table_add(table, "CALLS");
+	ts_table_add(table, "KERNELS");
+	ts_table_add(table, "END");
+	ts_table_add(table, "PROGRAM");
+	for (size_t i = 0, next; i < info->n_sessions; i = next) {
+		uint64_t threads = 0, calls = 0, kernels = 0;
+
+		for (next = i;
+		     next < info->n_sessions && !compare_sessions(&sorted[i], &sorted[next]);
+		     next++) {
+			threads += sorted[next]->threads;
+			calls += session_count(sorted[next], "api");
+			kernels += session_count(sorted[next], "kernel");
+		}
+		ts_table_add(table, ts_out_count(count, next - i));
+		ts_table_add(table, ts_out_count(count, threads));
+		ts_table_add(table, ts_out_count(count, calls));
+		ts_table_add(table, ts_out_count(count, kernels));
+		add_program(table, sorted[i]);
+	}
+	ts_table_print(table, stdout, 2, false);
+	printf("  %zu sessions, by program; `tsctl info --wide` lists each\n", info->n_sessions);
+}
+
+static void print_sessions(const Ts__Rpc__TraceInfo *info, bool wide)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char count[TS_OUT_FIGURE_BYTES];
 
-	if (!info->n_sessions || ts_table_new("rrrrrll", &table))
+	if (!info->n_sessions)
 		return;
 	heading("Sessions");
+	if (info->n_sessions > MAX_SESSIONS && !wide) {
+		print_folded(info);
+		return;
+	}
+	if (ts_table_new("rrrrrll", &table))
+		return;
 	ts_table_addf(table, "SESSION");
 	ts_table_addf(table, "PID");
 	ts_table_addf(table, "THREADS");
@@ -127,12 +199,9 @@ static void print_sessions(const Ts__Rpc__TraceInfo *info)
 		ts_table_addf(table, "%u", session->threads);
 		ts_table_addf(table, "%s", ts_out_count(count, session_count(session, "api")));
 		ts_table_addf(table, "%s", ts_out_count(count, session_count(session, "kernel")));
-		ts_table_addf(table, "%s", state_text(session));
-		ts_table_addf(table, "%s%s%s", session->program ? session->program : "",
-			      session->empty_text ? ": " : "",
-			      session->empty_text ? session->empty_text : "");
+		add_program(table, session);
 	}
-	ts_table_print(table, stdout, 2);
+	ts_table_print(table, stdout, 2, wide);
 }
 
 static int compare_devices(const void *a, const void *b)
@@ -149,7 +218,7 @@ static int compare_devices(const void *a, const void *b)
 	return x->session < y->session ? -1 : x->session > y->session;
 }
 
-static void print_devices(const Ts__Rpc__TraceInfo *info)
+static void print_devices(const Ts__Rpc__TraceInfo *info, bool wide)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	ts_cleanup(ts_freep) Ts__Rpc__DeviceInfo **sorted = NULL;
@@ -184,10 +253,10 @@ static void print_devices(const Ts__Rpc__TraceInfo *info)
 				      ? " (virtual)"
 				      : "");
 	}
-	ts_table_print(table, stdout, 2);
+	ts_table_print(table, stdout, 2, wide);
 }
 
-static void print_counts(const Ts__Rpc__TraceInfo *info)
+static void print_counts(const Ts__Rpc__TraceInfo *info, bool wide)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char count[TS_OUT_FIGURE_BYTES];
@@ -207,11 +276,12 @@ static void print_counts(const Ts__Rpc__TraceInfo *info)
 	if (!any)
 		return;
 	heading("Rows");
-	ts_table_print(table, stdout, 2);
+	ts_table_print(table, stdout, 2, wide);
 }
 
 static void print_aggregates(const char *title, const char *what, size_t n,
-			     Ts__Rpc__Aggregate *const *aggregates, bool bytes, size_t max)
+			     Ts__Rpc__Aggregate *const *aggregates, bool bytes, bool wide,
+			     size_t max)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char text[TS_OUT_FIGURE_BYTES];
@@ -235,12 +305,12 @@ static void print_aggregates(const char *title, const char *what, size_t n,
 			ts_table_addf(table, "%s", ts_out_bytes(text, aggregate->bytes));
 		ts_table_add(table, aggregate->name);
 	}
-	ts_table_print(table, stdout, 2);
+	ts_table_print(table, stdout, 2, wide);
 	if (n > max)
 		printf("  and %zu more: `tsctl view --stats` lists all\n", n - max);
 }
 
-static void print_lost(const Ts__Rpc__TraceInfo *info)
+static void print_lost(const Ts__Rpc__TraceInfo *info, bool wide)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char count[TS_OUT_FIGURE_BYTES];
@@ -262,13 +332,13 @@ static void print_lost(const Ts__Rpc__TraceInfo *info)
 		ts_table_addf(table, "%s", info->lost[i]->key);
 		ts_table_addf(table, "%s", ts_name_loss_text(info->lost[i]->key));
 	}
-	ts_table_print(table, stdout, 2);
+	ts_table_print(table, stdout, 2, wide);
 }
 
-static void print_info(const Ts__Rpc__TraceInfo *info)
+static void print_info(const Ts__Rpc__TraceInfo *info, bool wide)
 {
 	print_file(info);
-	print_metadata(info);
+	print_metadata(info, wide);
 	if (info->empty_reason) {
 		printf("\n%sNo GPU operation was recorded:%s ",
 		       ts_term_style(stdout, TS_STYLE_YELLOW),
@@ -276,12 +346,13 @@ static void print_info(const Ts__Rpc__TraceInfo *info)
 		ts_out_text(stdout, info->empty_reason);
 		putchar('\n');
 	}
-	print_sessions(info);
-	print_devices(info);
-	print_counts(info);
-	print_aggregates("Kernels", "KERNEL", info->n_kernels, info->kernels, false, TOP_KERNELS);
-	print_aggregates("Copies", "KIND", info->n_copies, info->copies, true, SIZE_MAX);
-	print_lost(info);
+	print_sessions(info, wide);
+	print_devices(info, wide);
+	print_counts(info, wide);
+	print_aggregates("Kernels", "KERNEL", info->n_kernels, info->kernels, false, wide,
+			 TOP_KERNELS);
+	print_aggregates("Copies", "KIND", info->n_copies, info->copies, true, wide, SIZE_MAX);
+	print_lost(info, wide);
 }
 
 static int inform(const struct info *info, struct ts_source *source)
@@ -305,7 +376,7 @@ static int inform(const struct info *info, struct ts_source *source)
 	if (info->json) {
 		status = ts_json_print(&message.base);
 	} else {
-		print_info(&message);
+		print_info(&message, info->wide);
 		status = ts_finish_output(TS_EXIT_OK);
 	}
 	if (damaged && !status) {
@@ -322,6 +393,7 @@ static int run_info(int argc, char **argv)
 		{"json", no_argument, NULL, 'j'},
 		{"session", required_argument, NULL, 's'},
 		{"mangled", no_argument, NULL, 'm'},
+		{"wide", no_argument, NULL, 'w'},
 		{0},
 	};
 	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
@@ -335,11 +407,13 @@ static int run_info(int argc, char **argv)
 			info.session = optarg;
 		else if (option == 'm')
 			info.mangled = true;
+		else if (option == 'w')
+			info.wide = true;
 		else
 			return TS_EXIT_BAD;
 	}
 	if (argc - optind != (info.session ? 0 : 1)) {
-		ts_complain("takes one trace file or one live session: `tsctl info run.sbt`, "
+		ts_complain("takes one trace file or one session: `tsctl info run.sbt`, "
 			    "`tsctl info --session 3`");
 		return TS_EXIT_BAD;
 	}
@@ -351,16 +425,21 @@ static int run_info(int argc, char **argv)
 const struct ts_command ts_command_info = {
 	.name = "info",
 	.summary = "say what a trace holds, what was lost, why it is empty",
-	.help = "usage: tsctl info [--json] [--mangled] FILE | --session N\n"
+	.help = "usage: tsctl info [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Tells what a trace holds: its processes and devices, rows by type, the kernels and copies that\n"
-		"took longest, what was lost and why, and, where it holds no GPU operation, the reason.\n"
-		"A file that is still being written, or was cut off, is read as far as it is whole.\n"
+		"Tells what a trace holds: its processes and devices, rows by type, the kernels\n"
+		"and copies that took longest, what was lost and why, and, where it holds no GPU\n"
+		"operation, the reason. A file that is still being written, or was cut off, is\n"
+		"read as far as it is whole. Damage is only seen where something had to be read:\n"
+		"`tsctl verify` looks at every byte.\n"
 		"\n"
-		"  -s, --session N  a live session of the daemon, by its number or pid\n"
+		"  -s, --session N  a session of the daemon, running or just over, by its number\n"
+		"                   or pid\n"
 		"      --mangled    leave the names of kernels as the compiler made them\n"
-		"      --json       one JSON object: format, sessions, devices, duration_ns, counts,\n"
-		"                   lost, bytes, ...\n"
+		"      --wide       every session, and names in full, where a terminal would see\n"
+		"                   their ends only\n"
+		"      --json       one JSON object: format, sessions, devices, duration_ns,\n"
+		"                   counts, lost, bytes, ...\n"
 		"\n"
 		"example: tsctl info run.sbt\n",
 	.run = run_info,

@@ -27,6 +27,7 @@
 #include <sys/wait.h>
 
 #define INJECTION_ENVIRONMENT "CUDA_INJECTION64_PATH"
+#define RING_SIZE_ENVIRONMENT "TRACESMITH_RING_SIZE"
 #define MAX_COMMAND_BYTES     4096
 
 struct record {
@@ -46,6 +47,7 @@ struct record {
 	struct ts_environ *environment;
 	struct ts_recorder *recorder;
 	struct ts_launch launch;
+	pid_t pid;     /* the command's; the launch forgets it when it ended */
 	sigset_t mask; /* the caller's */
 	struct sigaction child_action;
 	int signal_fd, timer_fd;
@@ -100,7 +102,9 @@ static int parse_capture(const char *text)
 		return 0;
 	if (!strcmp(text, "replay"))
 		return refuse("--capture replay", "--capture timing is the default");
-	ts_complain("--capture %s: it is `timing`", text);
+	ts_complain("--capture %s: there is no such level; it is `timing` (`replay` is not in this "
+		    "version)",
+		    text);
 	return -EINVAL;
 }
 
@@ -115,6 +119,30 @@ static int parse_ring_size(struct record *record, const char *text)
 	}
 	record->ring_bytes = bytes;
 	return 0;
+}
+
+static int parse_output(struct record *record, const char *text)
+{
+	record->output = text;
+	if (*text && strcmp(text, "-"))
+		return 0;
+	ts_complain("-o %s: a trace is a file, not a stream: name one, like run.sbt",
+		    *text ? text : "''");
+	return -EINVAL;
+}
+
+/* The shim would go on with its default and have nobody to tell. */
+static int check_environment(const struct record *record)
+{
+	const char *text = getenv(RING_SIZE_ENVIRONMENT);
+	unsigned long long bytes;
+
+	if (record->ring_bytes || !text || !ts_parse_bytes(text, 0, UINT64_MAX, &bytes))
+		return 0;
+	ts_complain(RING_SIZE_ENVIRONMENT
+		    "=%s: it is a number of bytes, like 1M; or use --ring-size",
+		    text);
+	return -EINVAL;
 }
 
 /* Seconds where no unit is given. */
@@ -148,8 +176,7 @@ static int apply_option(struct record *record, int option)
 {
 	switch (option) {
 	case 'o':
-		record->output = optarg;
-		return 0;
+		return parse_output(record, optarg);
 	case 'd':
 		return parse_limit(record, optarg);
 	case 'f':
@@ -202,7 +229,23 @@ static int parse(struct record *record, int argc, char **argv)
 		ts_complain("no command to record; `tsctl record -- ./app` records ./app");
 		return -EINVAL;
 	}
-	return 0;
+	return check_environment(record);
+}
+
+static void complain_command(const struct record *record, int r)
+{
+	const char *word = record->command[0];
+	struct ts_vgpu_spec spec;
+	char message[256];
+
+	/* `--vgpu small ./app`: a value that may be left out has to be tied to its option. */
+	if (r == -ENOENT && record->vgpu && !strcmp(record->vgpu, TS_VGPU_SPEC_DEFAULT) &&
+	    !ts_vgpu_spec_parse(word, &spec, message, sizeof(message)))
+		ts_complain("cannot run `%s`: there is no such command; did you mean --vgpu=%s?",
+			    word, word);
+	else
+		ts_complain("cannot run `%s`: %s", word,
+			    r == -ENOENT ? "there is no such command" : strerror(-r));
 }
 
 /* Says why and returns -errno where something that recording needs is not there. */
@@ -211,8 +254,7 @@ static int find_parts(struct record *record)
 	int r = ts_program_find(record->command[0], &record->program);
 
 	if (r) {
-		ts_complain("cannot run `%s`: %s", record->command[0],
-			    r == -ENOENT ? "there is no such command" : strerror(-r));
+		complain_command(record, r);
 		return r;
 	}
 	r = ts_path_daemon(record->daemon);
@@ -268,7 +310,7 @@ static int build_environment(struct record *record)
 		r = ts_environ_set(env, "TRACESMITH_STACKS", record->no_stacks ? "none" : "native");
 	snprintf(number, sizeof(number), "%" PRIu64, record->ring_bytes);
 	if (!r && record->ring_bytes)
-		r = ts_environ_set(env, "TRACESMITH_RING_SIZE", number);
+		r = ts_environ_set(env, RING_SIZE_ENVIRONMENT, number);
 	if (!r && record->vgpu)
 		r = ts_environ_prepend(env, "LD_LIBRARY_PATH", record->vgpu_directory, ":");
 	if (!r && record->vgpu)
@@ -279,11 +321,12 @@ static int build_environment(struct record *record)
 /* The trace's absolute path: the daemon has a working directory of its own. */
 static int choose_path(struct record *record)
 {
-	const char *base = strrchr(record->program.path, '/');
-	char directory[PATH_MAX] = "";
+	const char *slash = strrchr(record->program.path, '/');
+	char directory[PATH_MAX] = "", base[NAME_MAX + 1];
 	int n;
 
-	base = base ? base + 1 : record->program.path;
+	snprintf(base, sizeof(base), "%.*s", NAME_MAX, slash ? slash + 1 : record->program.path);
+	ts_output_clean(base);
 	if ((!record->output || record->output[0] != '/') && !getcwd(directory, sizeof(directory)))
 		return -errno;
 	if (record->output)
@@ -408,6 +451,7 @@ static int start(struct record *record)
 		r = ts_launch_prepare(&record->launch, record->command,
 				      ts_environ_strings(record->environment), &record->mask,
 				      &record->child_action);
+	record->pid = record->launch.pid;
 	if (!r)
 		r = choose_path(record);
 	if (r) {
@@ -421,8 +465,7 @@ static int start(struct record *record)
 	ts_why_hint(&record->program, record->vgpu, record->injection_held, record->empty_hint);
 	r = ts_recorder_start(record->recorder, &options);
 	if (r) {
-		ts_complain("could not start recording to %s: %s", record->path,
-			    ts_recorder_error(record->recorder));
+		ts_complain("could not start recording: %s", ts_recorder_error(record->recorder));
 		return r;
 	}
 	record->recording = true;
@@ -449,23 +492,36 @@ static uint64_t gpu_rows(const Ts__Rpc__RecordingSummary *summary)
 	return n;
 }
 
-/* What was lost, by reason; returns how much. */
-static uint64_t sum_lost(const Ts__Rpc__RecordingSummary *summary, char *text, size_t n_text)
+/* What lacks its other half, most often because that was lost for another reason. */
+static bool is_unjoined(const char *reason)
 {
-	uint64_t total = 0;
+	return !strncmp(reason, "unjoined_", 9);
+}
+
+/* What was lost, by reason; returns whether anything was. The echo of other losses is left to `info`. */
+static bool tell_lost(const Ts__Rpc__RecordingSummary *summary, char *text, size_t n_text)
+{
+	char count[TS_OUT_FIGURE_BYTES];
+	bool others = false;
 	size_t at = 0;
 
 	*text = 0;
-	for (size_t i = 0; i < summary->n_lost; i++) {
-		char count[TS_OUT_FIGURE_BYTES];
-
-		total += summary->lost[i]->value;
-		if (at < n_text)
-			at += (size_t)snprintf(text + at, n_text - at, "%s%s %s", i ? ", " : "",
+	for (size_t i = 0; i < summary->n_lost; i++)
+		others |= !is_unjoined(summary->lost[i]->key);
+	for (size_t i = 0; i < summary->n_lost; i++)
+		if (at < n_text && !(others && is_unjoined(summary->lost[i]->key)))
+			at += (size_t)snprintf(text + at, n_text - at, "%s%s %s", at ? ", " : "",
 					       ts_out_count(count, summary->lost[i]->value),
 					       summary->lost[i]->key);
-	}
-	return total;
+	return summary->n_lost != 0;
+}
+
+/* As it was asked for, or as the working directory sees it. */
+static const char *shown_path(const struct record *record, const Ts__Rpc__RecordingSummary *summary)
+{
+	if (summary->path && *summary->path && strcmp(summary->path, record->path))
+		return summary->path;
+	return record->output ? record->output : strrchr(record->path, '/') + 1;
 }
 
 /* The one line at the end. */
@@ -476,7 +532,7 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 			     .reason_program = summary->empty_program,
 			     .n_sessions = summary->sessions,
 			     .hint = record->empty_hint};
-	const char *path = summary->path && *summary->path ? summary->path : record->path;
+	const char *path = shown_path(record, summary);
 	char count[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], text[TS_WHY_BYTES],
 		more[400] = "";
 	size_t at = 0;
@@ -501,24 +557,44 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 			 summary->refused,
 			 summary->empty_text && *summary->empty_text ? summary->empty_text
 								     : "tracesmithd refused it");
-	if (sum_lost(summary, text, sizeof(text)))
-		ts_complain("%s: %s GPU operations, %s; LOST: %s%s", path, ts_out_count(count, n),
-			    ts_out_bytes(bytes, summary->bytes), text, more);
+	if (tell_lost(summary, text, sizeof(text)))
+		ts_complain("%s: %s GPU operation%s, %s; LOST: %s%s; `tsctl info %s` explains",
+			    path, ts_out_count(count, n), n == 1 ? "" : "s",
+			    ts_out_bytes(bytes, summary->bytes), text, more, path);
 	else
 		ts_complain("%s: %s GPU operation%s, %s, nothing lost%s", path,
 			    ts_out_count(count, n), n == 1 ? "" : "s",
 			    ts_out_bytes(bytes, summary->bytes), more);
 }
 
+/* How the command ended, where that is worth a word. */
+static const char *end_text(const struct record *record, char *text, size_t n_text)
+{
+	const char *name;
+	int number;
+
+	if (record->launch.pid || !WIFSIGNALED(record->status))
+		return NULL;
+	number = WTERMSIG(record->status);
+	name = sigabbrev_np(number);
+	if (name)
+		snprintf(text, n_text, "killed by SIG%s", name);
+	else
+		snprintf(text, n_text, "killed by signal %d", number);
+	return text;
+}
+
 /* Ends the recording, once. The command may run on. */
 static void finish(struct record *record)
 {
 	Ts__Rpc__Answer *answer;
+	char end[64];
 
 	if (!record->recording)
 		return;
 	record->recording = false;
-	if (ts_recorder_finish(record->recorder, &answer)) {
+	if (ts_recorder_finish(record->recorder, record->pid, end_text(record, end, sizeof(end)),
+			       &answer)) {
 		ts_complain("the recording broke off: %s; `tsctl repair %s` saves what was written",
 			    ts_recorder_error(record->recorder), record->path);
 		return;
@@ -591,17 +667,20 @@ const struct ts_command ts_command_record = {
 	.summary = "run a command and record what it does on the GPU",
 	.help = "usage: tsctl record [OPTION ...] [--] COMMAND [ARG ...]\n"
 		"\n"
-		"Runs COMMAND; all its processes that use a GPU are recorded into one trace file. Exits as\n"
-		"COMMAND does (128 and the signal that ended it), or 125 when it could not be started.\n"
+		"Runs COMMAND; all its processes that use a GPU are recorded into one trace file.\n"
+		"Exits as COMMAND does (128 plus the signal that ended it), or 125 when it could\n"
+		"not be started.\n"
 		"\n"
 		"  -o, --output FILE     the trace (default: tracesmith-COMMAND-PID.sbt)\n"
 		"  -f, --force           replace FILE if it exists\n"
-		"  -d, --duration TIME   stop recording after TIME seconds; COMMAND runs on\n"
-		"      --vgpu[=SPEC]     run on the virtual GPU: h200, h200:2, ... (see tsctl devices)\n"
+		"  -d, --duration TIME   stop recording after TIME: seconds, or with a unit (ms,\n"
+		"                        s, m); COMMAND runs on\n"
+		"      --vgpu[=SPEC]     run on the virtual GPU: h200, h200:2, ... (see\n"
+		"                        `tsctl devices`)\n"
 		"      --stacks KIND     host stack of each call: native (default) or none\n"
-		"      --capture LEVEL   timing (default)\n"
+		"      --capture LEVEL   timing: the only level in this version\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"
-		"      --ring-size SIZE  of each thread's ring: a power of two, 64K to 256M\n"
+		"      --ring-size SIZE  bytes of each thread's ring: a power of two, 64K to 256M\n"
 		"  -q, --quiet           no summary line at the end\n"
 		"\n"
 		"example: tsctl record -o train.sbt -- python3 train.py --epochs 1\n",

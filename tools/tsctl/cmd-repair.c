@@ -25,6 +25,7 @@ static int print_json(const char *path, const struct ts_sbt_repair_report *repor
 	TS_RPC_SET(&message, bytes_cut, report->cut_bytes);
 	TS_RPC_SET(&message, bytes_after, report->file_bytes);
 	TS_RPC_SET(&message, blocks, report->n_blocks);
+	TS_RPC_SET(&message, rows, report->n_rows);
 	if (verified->n_findings)
 		message.error = first.text;
 	return ts_json_print(&message.base);
@@ -45,9 +46,10 @@ static int print_report(const char *path, const struct ts_sbt_repair_report *rep
 	if (report->was_finished)
 		printf(": nothing to repair, it was finished\n");
 	else
-		printf(": finished now; kept %s block%s with %s rows, cut off %s\n",
+		printf(": finished now; kept %s block%s with %s row%s, cut off %s\n",
 		       ts_out_count(blocks, report->n_blocks), report->n_blocks == 1 ? "" : "s",
-		       ts_out_count(rows, report->n_rows), ts_out_bytes(cut, report->cut_bytes));
+		       ts_out_count(rows, report->n_rows), report->n_rows == 1 ? "" : "s",
+		       ts_out_bytes(cut, report->cut_bytes));
 	return ts_finish_output(TS_EXIT_OK);
 }
 
@@ -105,11 +107,11 @@ const struct ts_command ts_command_repair = {
 	.summary = "finish a trace file whose end was cut off",
 	.help = "usage: tsctl repair [--json] FILE\n"
 		"\n"
-		"Finishes a trace whose writer died or whose end was lost, in place: cuts off what follows the\n"
-		"last whole block and appends an index and an end marker. Nothing before that is touched.\n"
-		"Damage in the middle of a finished file is told, not mended; the rest can be read.\n"
-		"Exits 0 when FILE is finished and whole, 1 when finished but damaged, 2 when it is no trace\n"
-		"or still being written.\n"
+		"Finishes a trace whose writer died or whose end was lost, in place: cuts off\n"
+		"what follows the last whole block and appends an index and an end marker.\n"
+		"Nothing before that is touched. Damage in the middle of a finished file is told,\n"
+		"not mended; the rest can be read. Exits 0 when FILE is finished and whole, 1\n"
+		"when finished but damaged, 2 when it is no trace or still being written.\n"
 		"\n"
 		"  --json  one JSON object\n"
 		"\n"

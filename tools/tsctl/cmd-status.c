@@ -55,7 +55,7 @@ static void print_sessions(const Ts__Rpc__Status *status)
 			      ts_out_bytes(bytes, session->file_bytes));
 	}
 	putchar('\n');
-	ts_table_print(table, stdout, 0);
+	ts_table_print(table, stdout, 0, false);
 }
 
 static void print_line(const char *title, const char *text)
@@ -139,8 +139,9 @@ const struct ts_command ts_command_status = {
 	.summary = "say whether a daemon runs and what it records",
 	.help = "usage: tsctl status [--json]\n"
 		"\n"
-		"Asks the daemon at $TRACESMITH_CONTROL, else /run/tracesmith/control.sock, how it is and which\n"
-		"sessions it is recording. That no daemon runs is an answer too, and no error.\n"
+		"Asks the daemon at $TRACESMITH_CONTROL, else /run/tracesmith/control.sock, how\n"
+		"it is and which of your sessions it is recording. That no daemon runs is an\n"
+		"answer too, and no error.\n"
 		"\n"
 		"  --json  one JSON object\n"
 		"\n"

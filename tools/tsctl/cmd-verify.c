@@ -49,8 +49,20 @@ static bool is_finished(const struct ts_sbt_verify_report *report)
 static int print_json(const char *path, const struct ts_sbt_verify_report *report)
 {
 	Ts__Rpc__VerifyReport message = TS__RPC__VERIFY_REPORT__INIT;
+	Ts__Rpc__VerifyReport__CountsEntry entries[TS_ROW_EVENT_COUNT], *counts[TS_ROW_EVENT_COUNT];
 	struct ts_sbt_error first = report->first;
 
+	message.counts = counts;
+	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++) {
+		Ts__Rpc__VerifyReport__CountsEntry *entry = &entries[message.n_counts];
+
+		if (!ts_row_schema(type))
+			continue;
+		ts__rpc__verify_report__counts_entry__init(entry);
+		entry->key = (char *)(uintptr_t)ts_row_schema(type)->name;
+		TS_RPC_SET(entry, value, report->counts[type]);
+		counts[message.n_counts++] = entry;
+	}
 	message.path = (char *)path;
 	TS_RPC_SET(&message, ok, !report->n_findings);
 	TS_RPC_SET(&message, finished, is_finished(report));
@@ -144,10 +156,11 @@ const struct ts_command ts_command_verify = {
 	.summary = "check that a trace file is whole",
 	.help = "usage: tsctl verify [--json] FILE\n"
 		"\n"
-		"Reads all of FILE: checksums, structure, the index, and that every id that a row refers to\n"
-		"is there. Lists what is wrong with the byte it begins at. A file that was never finished\n"
-		"counts as damaged, unless it is still being written. Exits 0 when whole, 1 when damaged,\n"
-		"2 when FILE is no trace.\n"
+		"Reads all of FILE: checksums, structure, the index, and that every id that a row\n"
+		"refers to is there. Lists what is wrong with the byte it begins at. A file that\n"
+		"was never finished counts as damaged, unless it is still being written. Rows are\n"
+		"events, as `tsctl info` counts them. Exits 0 when whole, 1 when damaged, 2 when\n"
+		"FILE is no trace.\n"
 		"\n"
 		"  --json  one JSON object\n"
 		"\n"

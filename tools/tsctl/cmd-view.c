@@ -4,6 +4,7 @@
  */
 #include "tools/tsctl/aggregate.h"
 #include "tools/tsctl/jsonout.h"
+#include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/rowjson.h"
 #include "tools/tsctl/source.h"
@@ -12,9 +13,13 @@
 #include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 
 #define STEP_ROWS 4096u
+
+/* start(): what was asked for cannot be, and that was said. Not an errno, nor the reader's. */
+#define VIEW_E_USAGE INT_MIN
 
 /* Rows that are the recording's own business: shown to a person only when asked for. */
 #define QUIET_TYPES TS_ROW_BIT(TS_ROW_CLOCK)
@@ -22,11 +27,11 @@
 struct view {
 	/* asked for */
 	const char *session;
-	uint64_t from_ns, to_ns; /* from the trace's start */
-	bool has_to;
+	struct ts_time from, to;
+	bool has_from, has_to;
 	uint64_t limit; /* rows; 0: all */
 	uint64_t types; /* 0: all */
-	bool stats, stacks, mangled, json;
+	bool stats, stacks, mangled, wide, json;
 
 	/* at work */
 	struct ts_source source;
@@ -34,7 +39,8 @@ struct view {
 	struct ts_sbt_cursor *cursor;
 	struct ts_progress progress;
 	uint64_t origin_ns;
-	size_t width; /* of the terminal; 0: do not cut */
+	size_t width;	 /* of the terminal; 0: do not cut */
+	uint64_t n_rows; /* seen */
 	bool damaged;
 	struct ts_sbt_error damage;
 };
@@ -48,12 +54,13 @@ static void view_deinit(struct view *view)
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-static int parse_time(const char *option, const char *text, uint64_t *ret_ns)
+static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
 {
-	if (!ts_time_parse(text, ret_ns))
+	if (!ts_time_parse_moment(text, ret_time))
 		return 0;
 	ts_complain(
-		"%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like 12.5ms",
+		"%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like 12.5ms; "
+		"or @ and a time of the clock, as JSON gives it",
 		option, text);
 	return -EINVAL;
 }
@@ -80,19 +87,24 @@ static int complain_type(const char *name)
 
 static int parse_types(struct view *view, const char *text)
 {
-	while (*text) {
-		size_t n = strcspn(text, ",");
+	for (const char *at = text;; at++) {
+		size_t n = strcspn(at, ",");
 		char name[32];
 		unsigned int type;
 
-		snprintf(name, sizeof(name), "%.*s", (int)n, text);
+		if (!n) {
+			ts_complain("--type %s: a name is missing; like kernel,memcpy", text);
+			return -EINVAL;
+		}
+		snprintf(name, sizeof(name), "%.*s", (int)n, at);
 		type = n < sizeof(name) ? ts_row_type_by_name(name) : 0;
 		if (!type || !(TS_ROW_BIT(type) & TS_ROW_EVENTS))
 			return complain_type(name);
 		view->types |= TS_ROW_BIT(type);
-		text += n + (text[n] == ',');
+		at += n;
+		if (!*at)
+			return 0;
 	}
-	return view->types ? 0 : complain_type("");
 }
 
 static int parse_limit(struct view *view, const char *text)
@@ -113,17 +125,19 @@ enum {
 	OPT_TYPE,
 	OPT_STATS,
 	OPT_STACKS,
-	OPT_MANGLED
+	OPT_MANGLED,
+	OPT_WIDE
 };
 
 static int apply_option(struct view *view, int option)
 {
 	switch (option) {
 	case OPT_FROM:
-		return parse_time("--from", optarg, &view->from_ns);
+		view->has_from = true;
+		return parse_time("--from", optarg, &view->from);
 	case OPT_TO:
 		view->has_to = true;
-		return parse_time("--to", optarg, &view->to_ns);
+		return parse_time("--to", optarg, &view->to);
 	case OPT_TYPE:
 		return parse_types(view, optarg);
 	case OPT_STATS:
@@ -134,6 +148,9 @@ static int apply_option(struct view *view, int option)
 		return 0;
 	case OPT_MANGLED:
 		view->mangled = true;
+		return 0;
+	case OPT_WIDE:
+		view->wide = true;
 		return 0;
 	case 'n':
 		return parse_limit(view, optarg);
@@ -158,6 +175,7 @@ static int parse(struct view *view, int argc, char **argv)
 		{"stats", no_argument, NULL, OPT_STATS},
 		{"stacks", no_argument, NULL, OPT_STACKS},
 		{"mangled", no_argument, NULL, OPT_MANGLED},
+		{"wide", no_argument, NULL, OPT_WIDE},
 		{"session", required_argument, NULL, 's'},
 		{"json", no_argument, NULL, 'j'},
 		{0},
@@ -168,18 +186,31 @@ static int parse(struct view *view, int argc, char **argv)
 		if (apply_option(view, option))
 			return -EINVAL;
 	if (argc - optind != (view->session ? 0 : 1)) {
-		ts_complain("takes one trace file or one live session: `tsctl view run.sbt`, "
+		ts_complain("takes one trace file or one session: `tsctl view run.sbt`, "
 			    "`tsctl view --session 3`");
-		return -EINVAL;
-	}
-	if (view->has_to && view->to_ns < view->from_ns) {
-		ts_complain("--to lies before --from");
 		return -EINVAL;
 	}
 	return 0;
 }
 
 /* ---- the pass over the rows --------------------------------------------------------------------- */
+
+/* Times of the trace and of the clock can only be compared once the trace is open. */
+static int set_window(struct view *view, struct ts_sbt_cursor_options *rows)
+{
+	/* Clock rows may lie before the trace's time begins: only a window leaves them out. */
+	if (view->has_from && (view->from.ns || view->from.is_absolute))
+		rows->from_ns = ts_time_absolute(&view->from, view->origin_ns);
+	if (!view->has_to)
+		return 0;
+	/* 0 would be no limit; nothing ends before the clock's first nanosecond. */
+	rows->to_ns = ts_time_absolute(&view->to, view->origin_ns);
+	rows->to_ns = rows->to_ns ? rows->to_ns : 1;
+	if (rows->to_ns >= rows->from_ns)
+		return 0;
+	ts_complain("--to lies before --from");
+	return -EINVAL;
+}
 
 static int start(struct view *view)
 {
@@ -190,14 +221,8 @@ static int start(struct view *view)
 	int r;
 
 	view->origin_ns = ts_sbt_reader_origin_ns(reader);
-	/* Clock rows may lie before the trace's time begins: only a window leaves them out. */
-	if (view->from_ns && __builtin_add_overflow(view->origin_ns, view->from_ns, &rows.from_ns))
-		rows.from_ns = UINT64_MAX;
-	if (view->has_to && __builtin_add_overflow(view->origin_ns, view->to_ns, &rows.to_ns))
-		rows.to_ns = UINT64_MAX;
-	/* 0 would be no limit; nothing ends before the clock's first nanosecond. */
-	if (view->has_to && !rows.to_ns)
-		rows.to_ns = 1;
+	if (set_window(view, &rows))
+		return VIEW_E_USAGE;
 	if (!rows.types && (view->stats || !view->json))
 		rows.types = TS_ROW_EVENTS & ~QUIET_TYPES;
 	names.from_ns = rows.from_ns;
@@ -257,6 +282,7 @@ static int view_json(struct view *view)
 
 /* ---- rows for people ---------------------------------------------------------------------------- */
 
+#define MIN_NAME_WIDTH	20
 #define ROW_FORMAT_HEAD "%14s  %10s  %-12s  %-16s  %6s  %10s  "
 
 static void print_heading(void)
@@ -292,27 +318,42 @@ static void thread_text(struct view *view, const struct ts_sbt_row *row, char te
 			*at = '?';
 }
 
-#define WHAT_BYTES (TS_RESOLVER_NAME_BYTES + 128)
+#define DETAIL_BYTES 128
 
-/* The name, and what else tells one row from the next. */
-static const char *what_text(struct view *view, const struct ts_sbt_row *row, char text[WHAT_BYTES])
+/* What tells one row from the next, beside its name. */
+static void detail_text(const struct ts_sbt_row *row, char text[DETAIL_BYTES])
 {
-	char buffer[TS_RESOLVER_NAME_BYTES];
-	const char *name = ts_resolver_name(view->resolver, row, buffer);
 	const struct ts_row_kernel *kernel = row->kernel;
+	const char *error;
 
-	if (row->type == TS_ROW_KERNEL)
-		snprintf(text, WHAT_BYTES,
-			 "%.*s <<<%" PRIu32 "x%" PRIu32 "x%" PRIu32 ", %" PRIu32 "x%" PRIu32
-			 "x%" PRIu32 ">>> device %" PRIu32,
-			 TS_RESOLVER_NAME_BYTES, name, kernel->grid_x, kernel->grid_y,
-			 kernel->grid_z, kernel->block_x, kernel->block_y, kernel->block_z,
-			 kernel->device);
-	else if (row->type == TS_ROW_API && row->api->result)
-		snprintf(text, WHAT_BYTES, "%s = error %" PRId32, name, row->api->result);
-	else
-		snprintf(text, WHAT_BYTES, "%s", name);
-	return text;
+	text[0] = 0;
+	if (row->type == TS_ROW_KERNEL) {
+		snprintf(text, DETAIL_BYTES,
+			 " <<<%" PRIu32 "x%" PRIu32 "x%" PRIu32 ", %" PRIu32 "x%" PRIu32 "x%" PRIu32
+			 ">>> device %" PRIu32,
+			 kernel->grid_x, kernel->grid_y, kernel->grid_z, kernel->block_x,
+			 kernel->block_y, kernel->block_z, kernel->device);
+	} else if (row->type == TS_ROW_API && row->api->result) {
+		error = ts_name_api_error(row->api->domain, (uint32_t)row->api->result);
+		if (error)
+			snprintf(text, DETAIL_BYTES, " = %s", error);
+		else
+			snprintf(text, DETAIL_BYTES, " = error %" PRId32, row->api->result);
+	}
+}
+
+/* The name gives way where the line is too short. */
+static void print_what(struct view *view, const struct ts_sbt_row *row, size_t taken)
+{
+	char buffer[TS_RESOLVER_NAME_BYTES], detail[DETAIL_BYTES];
+
+	detail_text(row, detail);
+	taken += ts_out_width(detail);
+	ts_out_text_cut(stdout, ts_resolver_name(view->resolver, row, buffer),
+			!view->width			       ? 0
+			: view->width > taken + MIN_NAME_WIDTH ? view->width - taken
+							       : MIN_NAME_WIDTH);
+	ts_out_text(stdout, detail);
 }
 
 static void print_stack(struct view *view, const struct ts_sbt_row *row)
@@ -346,7 +387,6 @@ static void print_row(struct view *view, const struct ts_sbt_row *row)
 	uint64_t start_ns = ts_row_start_ns(row->any), number;
 	char time[TS_OUT_FIGURE_BYTES + 1] = "", duration[TS_OUT_FIGURE_BYTES] = "";
 	char thread[17], on_stream[12] = "", amount[TS_OUT_FIGURE_BYTES] = "";
-	char what[WHAT_BYTES];
 	size_t taken = 14 + 10 + 12 + 16 + 6 + 10 + 6 * 2;
 
 	if (start_ns < view->origin_ns)
@@ -363,10 +403,7 @@ static void print_row(struct view *view, const struct ts_sbt_row *row)
 	if (bytes)
 		ts_out_bytes(amount, ts_column_get(bytes, row->any));
 	printf(ROW_FORMAT_HEAD, time, duration, row->schema->name, thread, on_stream, amount);
-	ts_out_text_cut(stdout, what_text(view, row, what),
-			!view->width		   ? 0
-			: view->width > taken + 20 ? view->width - taken
-						   : 20);
+	print_what(view, row, taken);
 	putchar('\n');
 	if (view->stacks)
 		print_stack(view, row);
@@ -378,12 +415,13 @@ static int view_rows(struct view *view)
 	uint64_t n = 0;
 	int r = 0;
 
-	view->width = ts_term_width(stdout);
-	print_heading();
+	view->width = view->wide ? 0 : ts_term_width(stdout);
 	while (!view->limit || n < view->limit) {
 		r = next_row(view, &row);
 		if (r)
 			break;
+		if (!view->n_rows++)
+			print_heading();
 		print_row(view, &row);
 		if (ferror(stdout))
 			return 0;
@@ -425,18 +463,20 @@ static int sum_of_type(unsigned int type)
 	}
 }
 
-static void print_sum(const char *title, size_t n, Ts__Rpc__Aggregate *const *messages,
-		      uint64_t all_ns)
+static void print_sum(const struct view *view, const char *title, size_t n,
+		      Ts__Rpc__Aggregate *const *messages, uint64_t all_ns, bool bytes)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
-	static const char *const headings[] = {"SHARE", "TOTAL", "COUNT", "MEAN",
-					       "MIN",	"MAX",	 "BYTES", "NAME"};
+	static const char *const headings[] = {"SHARE", "TOTAL", "COUNT", "MEAN", "MIN", "MAX"};
 	char text[TS_OUT_FIGURE_BYTES];
 
-	if (!n || ts_table_new("rrrrrrrl", &table))
+	if (!n || ts_table_new(bytes ? "rrrrrrrl" : "rrrrrrl", &table))
 		return;
 	for (size_t i = 0; i < TS_ARRAY_LEN(headings); i++)
 		ts_table_add(table, headings[i]);
+	if (bytes)
+		ts_table_add(table, "BYTES");
+	ts_table_add(table, "NAME");
 	for (size_t i = 0; i < n; i++) {
 		const Ts__Rpc__Aggregate *sum = messages[i];
 
@@ -447,13 +487,13 @@ static void print_sum(const char *title, size_t n, Ts__Rpc__Aggregate *const *me
 		ts_table_add(table, ts_out_duration(text, sum->mean_ns));
 		ts_table_add(table, ts_out_duration(text, sum->min_ns));
 		ts_table_add(table, ts_out_duration(text, sum->max_ns));
-		ts_table_add(table, sum->has_bytes ? ts_out_bytes(text, sum->bytes) : "");
+		if (bytes)
+			ts_table_add(table, ts_out_bytes(text, sum->bytes));
 		ts_table_add(table, sum->name);
 	}
 	printf("%s%s%s\n", ts_term_style(stdout, TS_STYLE_BOLD), title,
 	       ts_term_style(stdout, TS_STYLE_PLAIN));
-	ts_table_print(table, stdout, 2);
-	putchar('\n');
+	ts_table_print(table, stdout, 2, view->wide);
 }
 
 static int add_sum(struct view *view, struct ts_aggregates *const *sums,
@@ -510,9 +550,12 @@ static int print_sums(struct view *view, struct ts_aggregates *const *sums)
 		ts_aggregates_messages(sums[i], &pool, view->limit, parts[i].n, parts[i].messages);
 	if (view->json)
 		return ts_json_print(&message.base);
-	for (int i = 0; i < SUM_COUNT; i++)
-		print_sum(sum_titles[i], *parts[i].n, *parts[i].messages,
-			  ts_aggregates_total_ns(sums[i]));
+	for (int i = 0; i < SUM_COUNT; i++) {
+		if (*parts[i].n && view->n_rows++)
+			putchar('\n');
+		print_sum(view, sum_titles[i], *parts[i].n, *parts[i].messages,
+			  ts_aggregates_total_ns(sums[i]), i == SUM_COPIES || i == SUM_MEMSETS);
+	}
 	return TS_EXIT_OK;
 }
 
@@ -531,6 +574,25 @@ static int view_stats(struct view *view)
 	for (int i = 0; i < SUM_COUNT; i++)
 		ts_aggregates_free(sums[i]);
 	return r;
+}
+
+/* Nothing to show, and whose fault that is. */
+static void print_none(struct view *view)
+{
+	char duration[TS_OUT_FIGURE_BYTES];
+	struct ts_sbt_summary summary;
+
+	printf("No rows%s%s",
+	       view->types   ? " of that type"
+	       : view->stats ? " to sum up"
+			     : "",
+	       view->has_from || view->has_to ? " in that window" : "");
+	if (!ts_sbt_reader_summary(view->source.reader, view->source.session, &summary))
+		printf("; the trace lasts %s",
+		       ts_out_duration(duration, summary.latest_ns > view->origin_ns
+							 ? summary.latest_ns - view->origin_ns
+							 : 0));
+	puts(".");
 }
 
 /* Sums of a part look like sums of the whole. */
@@ -555,6 +617,10 @@ static int run_view(int argc, char **argv)
 		    : view.json ? view_json(&view)
 				: view_rows(&view);
 	ts_progress_deinit(&view.progress);
+	if (r == VIEW_E_USAGE)
+		return TS_EXIT_BAD;
+	if (!view.json && !r && !view.n_rows)
+		print_none(&view);
 	if (view.stats && !view.json && !r)
 		print_missing(&view);
 	status = ts_finish_output(TS_EXIT_OK);
@@ -573,19 +639,23 @@ const struct ts_command ts_command_view = {
 	.summary = "list a trace's rows in the order of time, or their sums",
 	.help = "usage: tsctl view [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Lists the rows of a trace in the order of time; times count from the trace's start. A TIME is in\n"
-		"nanoseconds, or has a unit: 1500, 12.5ms, 3s. Rows that only touch the window count too.\n"
+		"Lists rows in the order of time. A TIME counts from the trace's start: 1500 (ns)\n"
+		"or with a unit, 12.5ms; after an @ it is CLOCK_MONOTONIC's, as JSON has them.\n"
+		"The call that initialises CUDA is seen as the driver's calls that it makes.\n"
 		"\n"
-		"      --from TIME      begin there\n"
+		"      --from TIME      begin there; rows that only touch the window count too\n"
 		"      --to TIME        end there\n"
-		"      --type T[,T...]  only these: api, kernel, memcpy, memset, sync, alloc, free, event,\n"
-		"                       stream_wait, stream, context, mark, range, loss, clock, ...\n"
+		"      --type T[,T...]  only these: api, kernel, memcpy, memset, sync, alloc, ...\n"
+		"                       (`tsctl info` lists those of a trace)\n"
 		"  -n, --limit N        at most N rows (with --stats: names in each table)\n"
 		"      --stacks         with the host stack of each call\n"
 		"      --stats          sums by kernel, call and kind of copy instead of rows\n"
 		"      --mangled        leave the names of kernels as the compiler made them\n"
-		"  -s, --session N      a live session of the daemon, by its number or pid\n"
-		"      --json           one JSON object a line, clock rows included; with --stats one object\n"
+		"      --wide           names in full, where a terminal would see their ends only\n"
+		"  -s, --session N      a session of the daemon, running or just over, by number\n"
+		"                       or pid\n"
+		"      --json           one JSON object a line, clock rows too; with --stats one\n"
+		"                       object\n"
 		"\n"
 		"example: tsctl view --type kernel,memcpy --from 1s --to 1.5s run.sbt\n",
 	.run = run_view,

@@ -8,6 +8,8 @@
 #include "proto/abi/clock.h"
 #include "proto/abi/record.h"
 #include "proto/abi/session.h"
+#include "proto/abi/vendor/cuda_driver.h"
+#include "proto/abi/vendor/cuda_runtime.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
@@ -55,6 +57,12 @@ const char *ts_name_api(uint32_t domain, uint32_t cbid)
 	return NULL;
 }
 
+/* Sparse, but numbers stay below a thousand. */
+#define NAME(suffix, value, name, text) [value] = #name,
+static const char *const runtime_errors[] = {TS_CUDA_ERRORS(NAME)};
+static const char *const driver_errors[] = {TS_CU_RESULTS(NAME)};
+#undef NAME
+
 #define LOOK_UP(table, number) ((number) < TS_ARRAY_LEN(table) ? (table)[number] : NULL)
 
 const char *ts_name_api_domain(uint32_t domain)
@@ -66,6 +74,13 @@ const char *ts_name_api_domain(uint32_t domain)
 	};
 
 	return LOOK_UP(names, domain);
+}
+
+const char *ts_name_api_error(uint32_t domain, uint32_t result)
+{
+	if (domain == TS_API_CUDA_RUNTIME)
+		return LOOK_UP(runtime_errors, result);
+	return domain == TS_API_CUDA_DRIVER ? LOOK_UP(driver_errors, result) : NULL;
 }
 
 const char *ts_name_memcpy_kind(uint32_t kind)
@@ -214,8 +229,10 @@ const char *ts_name_loss_text(const char *reason)
 		{TS_LOSS_NO_BUFFER, "no memory was left for CUPTI's buffers"},
 		{TS_LOSS_ZERO_TIMESTAMP, "the GPU's own timestamp buffers were full"},
 		{TS_LOSS_UNFINISHED, "still running when the recording ended"},
-		{TS_LOSS_UNJOINED_API, "calls whose GPU work was never reported"},
-		{TS_LOSS_UNJOINED_DEVICE, "GPU work whose call was not seen"},
+		{TS_LOSS_UNJOINED_API,
+		 "calls whose GPU work was not reported, or is counted as lost above"},
+		{TS_LOSS_UNJOINED_DEVICE,
+		 "GPU work whose call was not seen, or is counted as lost above"},
 		{TS_LOSS_REENTERED, "calls made from inside the tracing itself"},
 		{TS_LOSS_BAD_RECORD, "malformed records: the program may have overwritten memory"},
 		{TS_LOSS_UNKNOWN_RECORD, "of a kind that this version does not know"},

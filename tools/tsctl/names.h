@@ -11,16 +11,17 @@
 
 /* "cudaLaunchKernel": without the version that the vendor's runtime ids end in. `domain`: enum ts_api_domain. */
 const char *ts_name_api(uint32_t domain, uint32_t cbid);
-const char *ts_name_api_domain(uint32_t domain);    /* "driver", "runtime", "hip" */
-const char *ts_name_memcpy_kind(uint32_t kind);	    /* "htod" */
-const char *ts_name_memory_kind(uint32_t kind);	    /* "pinned" */
-const char *ts_name_sync_type(uint32_t type);	    /* "stream_synchronize" */
-const char *ts_name_overhead_kind(uint32_t kind);   /* "cupti_buffer_flush" */
-const char *ts_name_object_action(uint32_t action); /* "created" */
-const char *ts_name_range_action(uint32_t action);  /* "push" */
-const char *ts_name_loss_reason(uint32_t reason);   /* "ring_full" */
-const char *ts_name_clock(uint32_t clock);	    /* "tsc" */
-const char *ts_name_empty_reason(uint32_t reason);  /* "cupti_held" */
+const char *ts_name_api_domain(uint32_t domain);		 /* "driver", "runtime", "hip" */
+const char *ts_name_api_error(uint32_t domain, uint32_t result); /* "cudaErrorInvalidValue" */
+const char *ts_name_memcpy_kind(uint32_t kind);			 /* "htod" */
+const char *ts_name_memory_kind(uint32_t kind);			 /* "pinned" */
+const char *ts_name_sync_type(uint32_t type);			 /* "stream_synchronize" */
+const char *ts_name_overhead_kind(uint32_t kind);		 /* "cupti_buffer_flush" */
+const char *ts_name_object_action(uint32_t action);		 /* "created" */
+const char *ts_name_range_action(uint32_t action);		 /* "push" */
+const char *ts_name_loss_reason(uint32_t reason);		 /* "ring_full" */
+const char *ts_name_clock(uint32_t clock);			 /* "tsc" */
+const char *ts_name_empty_reason(uint32_t reason);		 /* "cupti_held" */
 
 /* In plain words what a loss of this reason means, and what to do about it; never NULL. */
 const char *ts_name_loss_text(const char *reason);

@@ -104,15 +104,31 @@ static void complain_unknown(const char *word, const struct option *longs)
 			    complain_command ? complain_command : "");
 }
 
+/*
+ * getopt_long() takes the beginning of a name for the name. What a script abbreviates today would mean
+ * another option, or none, once there are more of them.
+ */
+static bool complain_abbreviated(char **argv, const struct option *option)
+{
+	const char *word = argv[optind - (optarg && optarg == argv[optind - 1] ? 2 : 1)];
+	size_t n = strcspn(word, "=");
+
+	if (n == strlen(option->name) + 2)
+		return false;
+	ts_complain("option %.*s: did you mean --%s? options are not abbreviated", (int)n, word,
+		    option->name);
+	return true;
+}
+
 int ts_option_next(int argc, char **argv, const char *shorts, const struct option *longs)
 {
 	const char *word;
-	int option;
+	int option, matched = -1;
 
 	opterr = 0;
-	option = getopt_long(argc, argv, shorts, longs, NULL);
+	option = getopt_long(argc, argv, shorts, longs, &matched);
 	if (option != '?' && option != ':')
-		return option;
+		return matched >= 0 && complain_abbreviated(argv, &longs[matched]) ? '?' : option;
 	word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
 	if (option == ':') {
 		ts_complain("option %s needs a value", word);

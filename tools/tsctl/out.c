@@ -69,11 +69,11 @@ size_t ts_out_width(const char *text)
 	return width;
 }
 
-void ts_out_text_cut(FILE *file, const char *text, size_t columns)
+/* Prints what fits into `room` columns; returns what is left of the text. */
+static const char *print_pieces(FILE *file, const char *text, size_t room)
 {
-	bool cut = columns && ts_out_width(text) > columns;
-	size_t room = cut ? (columns > 3 ? columns - 3 : 0) : SIZE_MAX, taken;
 	char shown[8];
+	size_t taken;
 
 	while (*text) {
 		size_t n = next_piece(text, shown, &taken);
@@ -84,13 +84,29 @@ void ts_out_text_cut(FILE *file, const char *text, size_t columns)
 		text += n;
 		fputs(shown, file);
 	}
-	if (cut)
-		fputs("...", file);
+	return text;
+}
+
+void ts_out_text_cut(FILE *file, const char *text, size_t columns)
+{
+	size_t width = columns ? ts_out_width(text) : 0, room, taken;
+	char shown[8];
+
+	if (width <= columns) {
+		print_pieces(file, text, SIZE_MAX);
+		return;
+	}
+	room = columns > 3 ? columns - 3 : 0;
+	text = print_pieces(file, text, room - room / 2);
+	fputs("...", file);
+	for (width = ts_out_width(text); width > room / 2; width -= taken)
+		text += next_piece(text, shown, &taken);
+	print_pieces(file, text, SIZE_MAX);
 }
 
 void ts_out_text(FILE *file, const char *text)
 {
-	ts_out_text_cut(file, text, 0);
+	print_pieces(file, text, SIZE_MAX);
 }
 
 char *ts_out_duration(char *buffer, uint64_t ns)
@@ -254,9 +270,9 @@ static void print_row(const struct ts_table *table, size_t first, FILE *file, un
 	fputc('\n', file);
 }
 
-void ts_table_print(const struct ts_table *table, FILE *file, unsigned int indent)
+void ts_table_print(const struct ts_table *table, FILE *file, unsigned int indent, bool wide)
 {
-	size_t width = ts_term_width(file), taken = indent, last_room = 0;
+	size_t width = wide ? 0 : ts_term_width(file), taken = indent, last_room = 0;
 
 	for (size_t i = 0; i + 1 < table->n_columns; i++)
 		taken += table->widths[i] + 2;

@@ -12,7 +12,7 @@
 
 /* Prints text with control characters, bidirectional ones too, and bytes that are not UTF-8 escaped as \xNN. */
 void ts_out_text(FILE *file, const char *text);
-/* The same, cut to `columns` with "..." at the end where it is longer; 0 does not cut. */
+/* The same; where it is longer than `columns`, "..." stands for its middle. 0: all of it. */
 void ts_out_text_cut(FILE *file, const char *text, size_t columns);
 /* Columns that the text takes. */
 size_t ts_out_width(const char *text);
@@ -28,7 +28,7 @@ char *ts_out_seconds(char *buffer, uint64_t ns);
 
 struct ts_table;
 
-/* `columns`: a letter each, l or r for the side that cells lean to. The last may be cut to the terminal. */
+/* `columns`: a letter each, l or r for the side that cells lean to. Of the last a terminal may see the ends only. */
 int ts_table_new(const char *columns, struct ts_table **ret_table);
 void ts_table_free(struct ts_table *table);
 void ts_table_freep(struct ts_table **table);
@@ -36,5 +36,5 @@ void ts_table_freep(struct ts_table **table);
 int ts_table_add(struct ts_table *table, const char *text);
 int ts_table_addf(struct ts_table *table, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Prints each row behind `indent` blanks. */
-void ts_table_print(const struct ts_table *table, FILE *file, unsigned int indent);
+/* Prints each row behind `indent` blanks. `wide`: what does not fit the terminal is printed all the same. */
+void ts_table_print(const struct ts_table *table, FILE *file, unsigned int indent, bool wide);

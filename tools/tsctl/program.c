@@ -14,6 +14,8 @@
 #include <sys/xattr.h>
 
 #define MAX_PROGRAM_HEADERS 256u
+#define MAX_SECTIONS	    4096u
+#define MAX_DYNAMIC_ENTRIES 4096u
 
 /* PT_DYNAMIC without PT_INTERP is a static-pie program (or a library, which nobody runs). */
 static bool elf_has_interpreter(int fd, uint64_t off, unsigned int n, unsigned int entry_bytes,
@@ -36,12 +38,67 @@ static bool elf_has_interpreter(int fd, uint64_t off, unsigned int n, unsigned i
 	return false;
 }
 
+static bool read_at(int fd, void *bytes, size_t n_bytes, uint64_t off)
+{
+	return off <= INT64_MAX - n_bytes &&
+	       pread(fd, bytes, n_bytes, (off_t)off) == (ssize_t)n_bytes;
+}
+
+/* Whether a string of a table of the file begins with `prefix`. */
+static bool string_begins(int fd, const Elf64_Shdr *strings, uint64_t at, const char *prefix)
+{
+	char text[32];
+	size_t n = strlen(prefix);
+
+	return at < strings->sh_size && strings->sh_offset <= INT64_MAX - strings->sh_size &&
+	       n <= sizeof(text) && read_at(fd, text, n, strings->sh_offset + at) &&
+	       !memcmp(text, prefix, n);
+}
+
+static bool needs_cudart(int fd, const Elf64_Shdr *dynamic, const Elf64_Shdr *strings)
+{
+	uint64_t n = dynamic->sh_size / sizeof(Elf64_Dyn);
+	Elf64_Dyn entry;
+
+	for (uint64_t i = 0; i < n && i < MAX_DYNAMIC_ENTRIES; i++) {
+		if (!read_at(fd, &entry, sizeof(entry), dynamic->sh_offset + i * sizeof(entry)) ||
+		    entry.d_tag == DT_NULL)
+			break;
+		if (entry.d_tag == DT_NEEDED &&
+		    string_begins(fd, strings, entry.d_un.d_val, "libcudart.so"))
+			return true;
+	}
+	return false;
+}
+
+/* nvcc's device code lies in a section of its own; what registers it is a cudart, needed or linked in. */
+static bool has_static_cudart(int fd, const Elf64_Ehdr *header)
+{
+	unsigned int n = header->e_shnum;
+	ts_cleanup(ts_freep) Elf64_Shdr *sections = NULL;
+	bool has_fatbin = false, needs = false;
+
+	if (!n || n > MAX_SECTIONS || header->e_shentsize != sizeof(*sections) ||
+	    header->e_shstrndx >= n)
+		return false;
+	sections = calloc(n, sizeof(*sections));
+	if (!sections || !read_at(fd, sections, n * sizeof(*sections), header->e_shoff))
+		return false;
+	for (unsigned int i = 0; i < n; i++) {
+		if (sections[i].sh_type == SHT_DYNAMIC && sections[i].sh_link < n)
+			needs |= needs_cudart(fd, &sections[i], &sections[sections[i].sh_link]);
+		has_fatbin |= string_begins(fd, &sections[header->e_shstrndx], sections[i].sh_name,
+					    ".nv_fatbin");
+	}
+	return has_fatbin && !needs;
+}
+
 static void inspect_elf(int fd, const unsigned char *bytes, size_t n_bytes,
 			struct ts_program *program)
 {
 	bool is64 = bytes[EI_CLASS] == ELFCLASS64;
-	Elf64_Ehdr h64;
-	Elf32_Ehdr h32;
+	Elf64_Ehdr h64 = {0};
+	Elf32_Ehdr h32 = {0};
 	unsigned int n;
 
 	program->is_elf = true;
@@ -54,6 +111,7 @@ static void inspect_elf(int fd, const unsigned char *bytes, size_t n_bytes,
 		program->is_static =
 			!elf_has_interpreter(fd, is64 ? h64.e_phoff : h32.e_phoff, n,
 					     is64 ? h64.e_phentsize : h32.e_phentsize, is64);
+	program->has_static_cudart = is64 && has_static_cudart(fd, &h64);
 }
 
 static void inspect_script(const char *bytes, struct ts_program *program)

@@ -12,6 +12,7 @@ struct ts_program {
 	bool is_elf;
 	bool is_static;	    /* an ELF file without an interpreter: no loader, so no preloading */
 	bool is_privileged; /* set-user-ID, set-group-ID or file capabilities: the loader ignores us */
+	bool has_static_cudart;	      /* holds device code, and asks the loader for no libcudart */
 	char script_interpreter[256]; /* of a script's first line; "" where it is none */
 };
 

@@ -8,6 +8,7 @@
 #include "proto/abi/base.h"
 #include "proto/client/client.h"
 #include "proto/rpc/json.h"
+#include "sbt/schema.h"
 #include "tools/tsctl/tsctl.h"
 #include "tools/tsctl/why.h"
 
@@ -180,7 +181,7 @@ static int start_daemon(struct ts_recorder *recorder, const struct ts_recorder_o
 	const char *argv[] = {options->daemon,
 			      "--program",
 			      options->command,
-			      "--metadata",
+			      "--metadata-if-empty",
 			      hint,
 			      "--record",
 			      "--control-fd",
@@ -241,13 +242,27 @@ int ts_recorder_fd(const struct ts_recorder *recorder)
 	return recorder->client ? ts_client_fd(recorder->client) : -1;
 }
 
-int ts_recorder_finish(struct ts_recorder *recorder, Ts__Rpc__Answer **ret_answer)
+int ts_recorder_finish(struct ts_recorder *recorder, pid_t pid, const char *end,
+		       Ts__Rpc__Answer **ret_answer)
 {
 	Ts__Rpc__Request__Finish finish = TS__RPC__REQUEST__FINISH__INIT;
+	Ts__Rpc__Request__Finish__MetadataEntry entries[2], *metadata[2];
 	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
 	Ts__Rpc__Answer *answer;
+	char number[16];
 	int r;
 
+	snprintf(number, sizeof(number), "%d", pid);
+	for (size_t i = 0; i < TS_ARRAY_LEN(entries); i++) {
+		ts__rpc__request__finish__metadata_entry__init(&entries[i]);
+		metadata[i] = &entries[i];
+	}
+	entries[0].key = (char *)TS_METADATA_COMMAND_PID;
+	entries[0].value = number;
+	entries[1].key = (char *)TS_METADATA_COMMAND_END;
+	entries[1].value = (char *)(uintptr_t)end;
+	finish.metadata = metadata;
+	finish.n_metadata = end ? 2 : 0;
 	TS_RPC_SET(&finish, timeout_ms, FINISH_TIMEOUT_MS);
 	request.body_case = TS__RPC__REQUEST__BODY_FINISH;
 	request.finish = &finish;

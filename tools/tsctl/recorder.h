@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct ts_recorder;
 
@@ -41,10 +42,12 @@ int ts_recorder_start(struct ts_recorder *recorder, const struct ts_recorder_opt
 int ts_recorder_fd(const struct ts_recorder *recorder);
 
 /*
- * Ends the recording and takes the summary, which is freed with ts__rpc__answer__free_unpacked(). On failure
+ * Ends the recording and takes the summary. `pid` and `end` go into the trace: the command, and how it ended
+ * (NULL: as commands do, or it runs on). The summary is freed with ts__rpc__answer__free_unpacked(). On failure
  * (the daemon died: -ECONNRESET) a negative errno and ts_recorder_error().
  */
-int ts_recorder_finish(struct ts_recorder *recorder, Ts__Rpc__Answer **ret_answer);
+int ts_recorder_finish(struct ts_recorder *recorder, pid_t pid, const char *end,
+		       Ts__Rpc__Answer **ret_answer);
 
 /* What went wrong with the daemon, in one line. Never NULL. */
 const char *ts_recorder_error(struct ts_recorder *recorder);

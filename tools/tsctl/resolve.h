@@ -37,7 +37,7 @@ const char *ts_resolver_kernel_name(struct ts_resolver *resolver, uint32_t id);
 const struct ts_row_thread *ts_resolver_thread(struct ts_resolver *resolver,
 					       const struct ts_sbt_row *row);
 
-#define TS_RESOLVER_NAME_BYTES 256
+#define TS_RESOLVER_NAME_BYTES 1024
 /*
  * What the row is about, in a word: a kernel's or function's name, a copy's kind, ... "" where there is nothing to
  * say. `buffer` serves where the words must be put together.

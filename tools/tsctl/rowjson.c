@@ -27,6 +27,7 @@ enum source {
 	FROM_NAMED_NUMBER,
 	FROM_API_NAME,
 	FROM_API_EXPECTS,
+	FROM_API_ERROR,
 	FROM_KERNEL_NAME,
 	FROM_STACK,
 };
@@ -101,6 +102,7 @@ static const struct {
 	{0, "stack", FROM_STACK},
 	{TS_ROW_API, "name", FROM_API_NAME},
 	{TS_ROW_API, "expects_device", FROM_API_EXPECTS},
+	{TS_ROW_API, "error", FROM_API_ERROR},
 	{TS_ROW_KERNEL, "name", FROM_KERNEL_NAME},
 };
 
@@ -113,6 +115,10 @@ static const struct {
 	{TS_ROW_API, "domain", "domain", ts_name_api_domain},
 	{TS_ROW_MEMCPY, "kind", "copy_kind", ts_name_memcpy_kind},
 	{TS_ROW_SYNC, "kind", "sync_type", ts_name_sync_type},
+	{TS_ROW_MEMSET, "kind", "memory_kind", ts_name_memory_kind},
+	{TS_ROW_ALLOC, "kind", "memory_kind", ts_name_memory_kind},
+	{TS_ROW_FREE, "kind", "memory_kind", ts_name_memory_kind},
+	{TS_ROW_OVERHEAD, "kind", "overhead_kind", ts_name_overhead_kind},
 	{TS_ROW_RANGE, "action", "action", ts_name_range_action},
 	{0, "action", "action", ts_name_object_action},
 	{0, "reason", "reason", ts_name_loss_reason},
@@ -391,6 +397,11 @@ static void run_step(struct ts_rowjson *rowjson, const struct step *step, size_t
 		break;
 	case FROM_API_EXPECTS:
 		set_number(rowjson, step->field, row->api->flags & TS_API_EXPECTS_DEVICE);
+		break;
+	case FROM_API_ERROR:
+		if (row->api->result)
+			set_text(rowjson, step->field,
+				 ts_name_api_error(row->api->domain, (uint32_t)row->api->result));
 		break;
 	case FROM_KERNEL_NAME:
 		set_text(rowjson, step->field,

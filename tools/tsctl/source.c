@@ -67,6 +67,21 @@ static void complain_daemon(int r, const struct ts_client *client)
 		ts_complain("the daemon at %s: %s", path, ts_client_error(client));
 }
 
+/*
+ * The trace of a live session, else that of one that is over, which the daemon still has: by pid, then by number. Returns 0
+ * or what the daemon answered last.
+ */
+static int open_trace(struct ts_client *client, uint32_t live, uint32_t number,
+		      Ts__Rpc__Answer **ret_answer, int *ret_fd)
+{
+	int r;
+
+	if (live)
+		return ts_client_open_trace(client, live, 0, ret_answer, ret_fd);
+	r = ts_client_open_trace(client, 0, number, ret_answer, ret_fd);
+	return r ? ts_client_open_trace(client, number, 0, ret_answer, ret_fd) : 0;
+}
+
 /* The daemon's number of the session whose pid or number `number` is; 0: there is none. */
 static uint32_t find_session(const Ts__Rpc__SessionList *list, uint32_t number)
 {
@@ -99,13 +114,13 @@ static int open_session(struct ts_source *source, uint32_t number)
 			  ? find_session(answer->session_list, number)
 			  : 0;
 	ts__rpc__answer__free_unpacked(answer, NULL);
-	if (!session) {
-		ts_complain(
-			"there is no live session %u, nor one of that pid; `tsctl status` lists them",
-			number);
+	r = open_trace(client, session, number, &answer, &fd);
+	if (r == -ENOENT && !session) {
+		ts_complain("the daemon has no session %u of yours, nor one of that pid; `tsctl "
+			    "status` lists those that run",
+			    number);
 		return TS_EXIT_BAD;
 	}
-	r = ts_client_open_trace(client, session, 0, &answer, &fd);
 	if (r) {
 		complain_daemon(r, client);
 		return TS_EXIT_BAD;
@@ -118,7 +133,7 @@ static int open_session(struct ts_source *source, uint32_t number)
 	}
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	if (!source->path) {
-		ts_complain("the daemon handed over no file for session %u", session);
+		ts_complain("the daemon handed over no file for session %u", number);
 		return TS_EXIT_BAD;
 	}
 	return open_reader(source, fd);

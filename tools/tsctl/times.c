@@ -54,3 +54,22 @@ int ts_time_parse(const char *text, uint64_t *ret_ns)
 	*ret_ns = ns;
 	return 0;
 }
+
+int ts_time_parse_moment(const char *text, struct ts_time *ret_time)
+{
+	struct ts_time time = {.is_absolute = *text == '@'};
+	int r = ts_time_parse(text + time.is_absolute, &time.ns);
+
+	if (!r)
+		*ret_time = time;
+	return r;
+}
+
+uint64_t ts_time_absolute(const struct ts_time *time, uint64_t origin_ns)
+{
+	uint64_t ns;
+
+	if (time->is_absolute)
+		return time->ns;
+	return __builtin_add_overflow(origin_ns, time->ns, &ns) ? UINT64_MAX : ns;
+}

@@ -110,6 +110,17 @@ static char *string(struct maker *maker, uint32_t id)
 	return ts_pool_copy(maker->pool, ts_resolver_string(maker->resolver, id));
 }
 
+/* The signal that ended it, where it was the recording's own command: of others only the silence is known. */
+static char *end_reason(struct maker *maker, const struct ts_row_session *row)
+{
+	const char *pid = ts_sbt_reader_metadata(maker->reader, TS_METADATA_COMMAND_PID);
+
+	if (row->ended != TS_SESSION_END_DIED || !pid || strtoul(pid, NULL, 10) != row->pid)
+		return NULL;
+	return ts_pool_copy(maker->pool,
+			    ts_sbt_reader_metadata(maker->reader, TS_METADATA_COMMAND_END));
+}
+
 static int fill_session(struct maker *maker, const struct ts_row_session *row,
 			Ts__Rpc__SessionInfo *info)
 {
@@ -120,6 +131,7 @@ static int fill_session(struct maker *maker, const struct ts_row_session *row,
 		TS_RPC_SET(info, parent_pid, row->parent_pid);
 	info->program = string(maker, row->program);
 	TS_RPC_SET(info, state, session_state(maker, row));
+	info->end_reason = end_reason(maker, row);
 	TS_RPC_SET(info, start_ns, row->start_ns);
 	if (row->end_ns)
 		TS_RPC_SET(info, end_ns, row->end_ns);

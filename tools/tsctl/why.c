@@ -10,6 +10,9 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
+/* Begins what is only true where nobody did. */
+#define NOBODY "no process of the command"
+
 static const char *advice(const char *reason)
 {
 	static const struct {
@@ -60,16 +63,23 @@ void ts_why_hint(const struct ts_program *program, bool vgpu, const char *inject
 			program->is_static ? program->path : program->script_interpreter);
 		return;
 	}
-	if (injection_path) {
+	if (vgpu && program->has_static_cudart) {
 		snprintf(
 			text, TS_WHY_BYTES,
-			"no process of the command initialised CUDA, or CUDA_INJECTION64_PATH gave it to "
-			"another tool (%.512s): unset that and record again",
-			injection_path);
+			"%.512s has the CUDA runtime linked in (nvcc's default), which the virtual "
+			"GPU does not serve: relink it with `nvcc -cudart shared`",
+			program->path);
+		return;
+	}
+	if (injection_path) {
+		snprintf(text, TS_WHY_BYTES,
+			 NOBODY " initialised CUDA, or CUDA_INJECTION64_PATH gave it to "
+				"another tool (%.512s): unset that and record again",
+			 injection_path);
 		return;
 	}
 	snprintf(
-		text, TS_WHY_BYTES, "no process of the command initialised CUDA%s",
+		text, TS_WHY_BYTES, NOBODY " initialised CUDA%s",
 		vgpu || have_driver()
 			? ""
 			: "; there is no libcuda.so.1 here: `tsctl record --vgpu` uses the virtual GPU");
@@ -85,8 +95,11 @@ void ts_why_empty(const struct ts_why *why, char text[TS_WHY_BYTES])
 			 named ? ": " : "", said ? why->reason_text : why->reason,
 			 advice(why->reason));
 	} else if (why->n_sessions) {
+		bool more = why->hint && *why->hint && strncmp(why->hint, NOBODY, strlen(NOBODY));
+
 		snprintf(text, TS_WHY_BYTES,
-			 "CUDA was initialised, but nothing was launched, copied or set");
+			 "CUDA was initialised, but nothing was launched, copied or set%s%.900s",
+			 more ? "; " : "", more ? why->hint : "");
 	} else {
 		snprintf(text, TS_WHY_BYTES, "%.1000s",
 			 why->hint && *why->hint ? why->hint : "no process initialised CUDA");

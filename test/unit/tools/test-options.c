@@ -70,7 +70,7 @@ TS_TEST(help_fits_a_screen)
 		while (*line) {
 			size_t n = strcspn(line, "\n");
 
-			ts_check(n <= 100);
+			ts_check(n <= 80);
 			ts_check(line[n] == '\n');
 			line += n + 1;
 			n_lines++;

@@ -42,8 +42,12 @@ TS_TEST(text_from_strangers_is_harmless)
 TS_TEST(text_is_cut_to_columns)
 {
 	ts_check_str(shown("0123456789", 10), "0123456789");
-	ts_check_str(shown("0123456789", 9), "012345...");
+	ts_check_str(shown("0123456789", 9), "012...789");
+	ts_check_str(shown("0123456789", 8), "012...89");
+	ts_check_str(shown("0123456789", 2), "...");
 	ts_check_str(shown("\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc", 4), "\xc3\xbc...");
+	/* What is escaped is shown whole or not at all. */
+	ts_check_str(shown("ab\x01\x01\x01yz", 9), "ab...yz");
 	ts_check_int(ts_out_width("\xc3\xbc\x01"), 5);
 }
 
@@ -77,7 +81,7 @@ TS_TEST(tables_are_as_wide_as_what_is_in_them)
 	ts_check_int(ts_table_add(table, "NAME"), 0);
 	ts_check_int(ts_table_addf(table, "%d", 1000), 0);
 	ts_check_int(ts_table_add(table, "x"), 0);
-	ts_table_print(table, file, 1);
+	ts_table_print(table, file, 1, false);
 	fclose(file);
 	ts_table_free(table);
 	ts_check_str(buffer, "    N  NAME\n 1000  x\n");
@@ -91,6 +95,11 @@ TS_TEST(names_of_numbers)
 	ts_check(!ts_name_api(TS_API_CUDA_DRIVER, 65535));
 	ts_check(!ts_name_api(TS_API_CUDA_RUNTIME, UINT32_MAX));
 	ts_check(!ts_name_api(77, 1));
+	ts_check_str(ts_name_api_error(TS_API_CUDA_RUNTIME, 1), "cudaErrorInvalidValue");
+	ts_check_str(ts_name_api_error(TS_API_CUDA_DRIVER, 1), "CUDA_ERROR_INVALID_VALUE");
+	ts_check(!ts_name_api_error(TS_API_CUDA_RUNTIME, 990));
+	ts_check(!ts_name_api_error(TS_API_CUDA_DRIVER, (uint32_t)-1));
+	ts_check(!ts_name_api_error(77, 1));
 	ts_check_str(ts_name_memcpy_kind(1), "htod");
 	ts_check(!ts_name_memcpy_kind(UINT32_MAX));
 	ts_check_str(ts_name_loss_reason(TS_LOSS_RING_FULL), "ring_full");

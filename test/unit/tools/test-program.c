@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 static void write_file(const char *path, const void *bytes, size_t n_bytes, mode_t mode)
@@ -109,6 +110,82 @@ TS_TEST(headers_that_lie_claim_nothing)
 	ts_check(!program.is_static);
 	program = inspect_bytes(&elf, 20, 0755);
 	ts_check(program.is_elf && !program.is_static);
+}
+
+/* What nvcc links: a section with device code, and what the loader is asked for. */
+struct nvcc_elf {
+	struct elf64 elf;
+	Elf64_Shdr sections[4];
+	Elf64_Dyn dynamic[3];
+	char names[24];
+	char needed[40];
+};
+
+static struct nvcc_elf make_nvcc_elf(const char *section, const char *library)
+{
+	struct nvcc_elf made = {.elf = make_elf(PT_INTERP)};
+
+	made.elf.header.e_shoff = offsetof(struct nvcc_elf, sections);
+	made.elf.header.e_shentsize = sizeof(Elf64_Shdr);
+	made.elf.header.e_shnum = 4;
+	made.elf.header.e_shstrndx = 3;
+	snprintf(made.names + 1, sizeof(made.names) - 1, "%s", section);
+	snprintf(made.needed + 1, sizeof(made.needed) - 1, "%s", library);
+	made.dynamic[0] = (Elf64_Dyn){.d_tag = DT_SONAME, .d_un.d_val = 1};
+	made.dynamic[1] = (Elf64_Dyn){.d_tag = DT_NEEDED, .d_un.d_val = 1};
+	made.sections[0] = (Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_name = 1};
+	made.sections[1] = (Elf64_Shdr){.sh_type = SHT_DYNAMIC,
+					.sh_link = 2,
+					.sh_offset = offsetof(struct nvcc_elf, dynamic),
+					.sh_size = sizeof(made.dynamic)};
+	made.sections[2] = (Elf64_Shdr){.sh_type = SHT_STRTAB,
+					.sh_offset = offsetof(struct nvcc_elf, needed),
+					.sh_size = sizeof(made.needed)};
+	made.sections[3] = (Elf64_Shdr){.sh_type = SHT_STRTAB,
+					.sh_offset = offsetof(struct nvcc_elf, names),
+					.sh_size = sizeof(made.names)};
+	return made;
+}
+
+static bool is_static_cudart(const struct nvcc_elf *elf)
+{
+	return inspect_bytes(elf, sizeof(*elf), 0755).has_static_cudart;
+}
+
+TS_TEST(device_code_without_a_runtime_library_has_it_linked_in)
+{
+	struct nvcc_elf elf = make_nvcc_elf(".nv_fatbin", "libc.so.6");
+
+	ts_check(is_static_cudart(&elf));
+	elf = make_nvcc_elf(".nv_fatbin", "libcudart.so.13");
+	ts_check(!is_static_cudart(&elf));
+	elf = make_nvcc_elf(".text", "libc.so.6");
+	ts_check(!is_static_cudart(&elf));
+}
+
+TS_TEST(sections_that_lie_claim_nothing)
+{
+	struct nvcc_elf elf = make_nvcc_elf(".nv_fatbin", "libc.so.6");
+
+	elf.elf.header.e_shoff = UINT64_MAX - 8;
+	ts_check(!is_static_cudart(&elf));
+	elf.elf.header.e_shoff = sizeof(elf);
+	ts_check(!is_static_cudart(&elf));
+	elf = make_nvcc_elf(".nv_fatbin", "libc.so.6");
+	elf.elf.header.e_shstrndx = 4;
+	ts_check(!is_static_cudart(&elf));
+	elf.elf.header.e_shstrndx = 3;
+	elf.sections[3].sh_offset = UINT64_MAX - 8;
+	ts_check(!is_static_cudart(&elf));
+	elf.sections[3].sh_offset = sizeof(elf) - 4;
+	elf.sections[3].sh_size = 4;
+	ts_check(!is_static_cudart(&elf));
+	elf = make_nvcc_elf(".nv_fatbin", "libcudart.so.13");
+	elf.sections[1].sh_link = 9;
+	ts_check(is_static_cudart(&elf));
+	elf.sections[1].sh_link = 2;
+	elf.dynamic[1].d_un.d_val = UINT64_MAX;
+	ts_check(is_static_cudart(&elf));
 }
 
 TS_TEST(scripts_name_their_interpreter)

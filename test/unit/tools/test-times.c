@@ -71,3 +71,21 @@ TS_TEST(what_does_not_fit_is_refused)
 	check_refused("18446744074s", -ERANGE);
 	check_refused("99999999999999999999999", -ERANGE);
 }
+
+TS_TEST(moments)
+{
+	struct ts_time time = {7, false};
+
+	ts_check_int(ts_time_parse_moment("12.5ms", &time), 0);
+	ts_check(!time.is_absolute);
+	ts_check_int(ts_time_absolute(&time, 1000), 12501000);
+	ts_check_int(ts_time_parse_moment("@12500", &time), 0);
+	ts_check(time.is_absolute);
+	ts_check_int(ts_time_absolute(&time, 1000), 12500);
+	ts_check_int(ts_time_parse_moment("@", &time), -EINVAL);
+	ts_check_int(ts_time_parse_moment("@@1", &time), -EINVAL);
+	ts_check_int(ts_time_parse_moment("1@", &time), -EINVAL);
+	ts_check_int(time.ns, 12500);
+	time = (struct ts_time){UINT64_MAX, false};
+	ts_check(ts_time_absolute(&time, 1000) == UINT64_MAX);
+}
