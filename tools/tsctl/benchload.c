@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The program that `tsctl benchmark` measures, in a process of its own: it loads the driver as any CUDA program
+ * does, so that what is measured is the path that every program takes.
+ */
 #include "tools/tsctl/benchload.h"
 
 #include "proto/abi/base.h"

@@ -441,16 +441,17 @@ const struct ts_command ts_command_benchmark = {
 	.summary = "measure what recording costs here, and what it catches",
 	.help = "usage: tsctl benchmark [OPTION ...]\n"
 		"\n"
-		"Launches kernels with and without TraceSmith, three times each by turns, and compares the trace\n"
-		"with what was launched. Times are medians, from the first launch to the last kernel's end.\n"
+		"Launches kernels with and without TraceSmith, three times each by turns, and\n"
+		"compares the trace with what was launched. Times are medians, from the first\n"
+		"launch to the last kernel's end.\n"
 		"\n"
-		"  -n NUMBER          kernels to launch (default: 10000), from stacks of 16 depths\n"
-		"      --vgpu[=SPEC]  on the virtual GPU: h200, ideal, ... (see tsctl devices)\n"
+		"  -n NUMBER          kernels to launch (default: 10000), from 16 depths of stack\n"
+		"      --vgpu[=SPEC]  on the virtual GPU: h200, ideal, ... (see `tsctl devices`)\n"
 		"      --stacks KIND  host stack of each launch: native (default) or none\n"
 		"      --lossless     when a ring is full, wait for space instead of dropping\n"
 		"  -o, --output FILE  keep the last trace; FILE is replaced\n"
-		"      --json         one JSON object: launched, captured, with_stacks, lost, mean_frames,\n"
-		"                     seconds, kernels_per_s, kernels_per_s_untraced, ...\n"
+		"      --json         one JSON object: launched, captured, with_stacks, lost,\n"
+		"                     mean_frames, seconds, kernels_per_s, ...\n"
 		"\n"
 		"example: tsctl benchmark -n 100000 --vgpu\n",
 	.run = run_benchmark,
