@@ -47,6 +47,13 @@ void ts_exec_resolve(void)
 	*(void **)&next.execveat = dlsym(RTLD_NEXT, "execveat");
 }
 
+/* A constructor that ran before ours may call them already; no other thread does then. */
+static void resolve_early(void)
+{
+	if (!next.execve)
+		ts_exec_resolve();
+}
+
 /* What follows a call that has returned, and so failed. */
 static int failed(void)
 {
@@ -62,6 +69,7 @@ static int refused(void)
 
 int execve(const char *path, char *const *argv, char *const *environment)
 {
+	resolve_early();
 	if (!next.execve)
 		return refused();
 	ts_shim_leave();
@@ -71,6 +79,7 @@ int execve(const char *path, char *const *argv, char *const *environment)
 
 int execvpe(const char *file, char *const *argv, char *const *environment)
 {
+	resolve_early();
 	if (!next.execvpe)
 		return refused();
 	ts_shim_leave();
@@ -80,6 +89,7 @@ int execvpe(const char *file, char *const *argv, char *const *environment)
 
 int fexecve(int fd, char *const *argv, char *const *environment)
 {
+	resolve_early();
 	if (!next.fexecve)
 		return refused();
 	ts_shim_leave();
@@ -89,6 +99,7 @@ int fexecve(int fd, char *const *argv, char *const *environment)
 
 int execveat(int fd, const char *path, char *const *argv, char *const *environment, int flags)
 {
+	resolve_early();
 	if (!next.execveat)
 		return refused();
 	ts_shim_leave();

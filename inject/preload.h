@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* exec.c: finds libc's own. Once, before any of them is called. */
+/* exec.c: finds libc's own. Once, while there is one thread. */
 void ts_exec_resolve(void);
 
 /* The path that this library was loaded from. */

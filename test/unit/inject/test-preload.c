@@ -88,6 +88,12 @@ TS_TEST(the_injection_path_is_absolute)
 	ts_check_str(run(directory, NULL, "printenv CUDA_INJECTION64_PATH"), TEST_LIBRARY "\n");
 }
 
+/* Constructors run from the last library to the first: before ours, another's has called exec. */
+TS_TEST(exec_before_our_constructor)
+{
+	ts_check_str(run(TEST_LIBRARY ":" TEST_EARLY, NULL, "echo not replaced"), "replaced\n");
+}
+
 /* What it needs and exports, read from the file as the loader does. */
 TS_TEST(needs_libc_and_exports_its_own_functions)
 {
