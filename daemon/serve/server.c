@@ -450,6 +450,7 @@ static int server_listen(const char *path, int type, mode_t mode, int *ret_fd)
 	if (chmod(path, mode) < 0 || listen(fd, SOMAXCONN) < 0) {
 		int error = errno;
 
+		ts_log(TS_LOG_ERROR, "cannot listen at %s: %s", path, strerror(error));
 		unlink(path);
 		return ts_error_origin(-error);
 	}
