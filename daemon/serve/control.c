@@ -428,7 +428,8 @@ static void control_finish(struct ts_client_connection *client, uint32_t request
 		return;
 	}
 	for (size_t i = 0; i < request->n_metadata; i++)
-		if (ts_sbt_writer_metadata(server->recording->writer, request->metadata[i]->key,
+		if (!request->metadata[i]->key || !request->metadata[i]->value ||
+		    ts_sbt_writer_metadata(server->recording->writer, request->metadata[i]->key,
 					   request->metadata[i]->value))
 			ts_log(TS_LOG_ERROR, "%s lacks what was to be said of it",
 			       server->recording->path);

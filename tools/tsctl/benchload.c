@@ -106,9 +106,15 @@ static int open_kernels(struct load *load, void **ret_kernel, void **ret_warm_up
 	return r ? complain(load, call, r) : 0;
 }
 
+/* clang makes no copies of a function that would have to be forbidden. */
+#ifdef __clang__
+#define ONE_FRAME __attribute__((noinline))
+#else
+#define ONE_FRAME __attribute__((noinline, noclone))
+#endif
+
 /* Not a tail call and not unrolled: each level is a frame. */
-static int __attribute__((noinline, noclone))
-launch_below(const struct load *load, void *kernel, unsigned int depth)
+static int ONE_FRAME launch_below(const struct load *load, void *kernel, unsigned int depth)
 {
 	int r = depth ? launch_below(load, kernel, depth - 1)
 		      : load->launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
