@@ -40,7 +40,7 @@ static const char *output_of(const char *pattern)
 
 TS_TEST(output_names)
 {
-	char small[8];
+	char small[8], path[64];
 
 	ts_check_str(output_of(NULL), "tracesmith-train-42.sbt");
 	ts_check_str(output_of(""), "tracesmith-train-42.sbt");
@@ -48,10 +48,29 @@ TS_TEST(output_names)
 	ts_check_str(output_of("d/%p-%p.sbt"), "d/42-42.sbt");
 	ts_check_str(output_of("100%%.sbt"), "100%.sbt");
 	ts_check_str(output_of("50%"), "50%");
+	/* A default name keeps little of a program's; what was asked for is kept as it is. */
+	ts_check_int(ts_config_output(NULL, "my app\xc3\xbc", 42, path, sizeof(path)), 0);
+	ts_check_str(path, "tracesmith-my_app__-42.sbt");
+	ts_check_int(ts_config_output("my app.sbt", "train", 42, path, sizeof(path)), 0);
+	ts_check_str(path, "my app.sbt");
 	ts_check_int(ts_config_output("12345678", "train", 42, small, sizeof(small)),
 		     -ENAMETOOLONG);
 	ts_check_int(ts_config_output("12345%p", "train", 424242, small, sizeof(small)),
 		     -ENAMETOOLONG);
+}
+
+TS_TEST(debugging_is_asked_for)
+{
+	unsetenv("TRACESMITH_DEBUG");
+	ts_check(!ts_config_debug());
+	setenv("TRACESMITH_DEBUG", "", 1);
+	ts_check(!ts_config_debug());
+	setenv("TRACESMITH_DEBUG", "0", 1);
+	ts_check(!ts_config_debug());
+	setenv("TRACESMITH_DEBUG", "1", 1);
+	ts_check(ts_config_debug());
+	setenv("TRACESMITH_DEBUG", "yes", 1);
+	ts_check(ts_config_debug());
 }
 
 static bool daemon_has(const struct ts_config *config, const char *name)

@@ -25,7 +25,7 @@ static void on_child(int number)
 }
 
 /* Runs a script with its descriptor 3 as output, and returns what it wrote. */
-static const char *run(const char *script)
+static const char *run_keeping(const char *script, bool keep_stderr)
 {
 	static char output[4096];
 	const char *argv[] = {"sh", "-c", script, NULL};
@@ -37,7 +37,7 @@ static const char *run(const char *script)
 	ts_check_int(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	r = ts_spawn_detached("/bin/sh", (char **)argv, (char **)environment, pair[1], false);
+	r = ts_spawn_detached("/bin/sh", (char **)argv, (char **)environment, pair[1], keep_stderr);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	ts_check_int(r, 0);
 	close(pair[1]);
@@ -46,6 +46,11 @@ static const char *run(const char *script)
 	output[used] = '\0';
 	close(pair[0]);
 	return output;
+}
+
+static const char *run(const char *script)
+{
+	return run_keeping(script, false);
 }
 
 TS_TEST(no_child_and_no_signal)
@@ -75,6 +80,9 @@ TS_TEST(descriptors)
 	/* ls itself has one more, for the folder it reads. */
 	ts_check_str(run("ls /proc/self/fd | wc -l >&3"), "5\n");
 	ts_check_str(run("readlink /proc/self/fd/0 /proc/self/fd/2 >&3"), "/dev/null\n/dev/null\n");
+	ts_check_int(dup2(kept, STDERR_FILENO), STDERR_FILENO);
+	ts_check_str(run_keeping("readlink /proc/self/fd/0 /proc/self/fd/2 >&3", true),
+		     "/dev/null\n/dev/zero\n");
 	close(kept);
 }
 
