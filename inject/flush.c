@@ -12,8 +12,11 @@
 #include "inject/shim.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
-#define PERIOD_NS    UINT64_C(200000000)
-#define CLOCK_TRIES  20
+#define PERIOD_NS   UINT64_C(200000000)
+#define CLOCK_TRIES 20
+/* A profiler that lets go of CUPTI for an instant is not done; one that will not let us have it is asked again. */
+#define TAKE_BACK_NS UINT64_C(500000000)
+#define RETRY_NS     UINT64_C(5000000000)
 #define WAKE_STEP_NS UINT64_C(5000000)
 
 /*
@@ -32,7 +35,7 @@ static void record_clock(struct ts_shim *shim)
 	for (i = 0; i < CLOCK_TRIES; i++) {
 		uint64_t before = ts_clock_monotonic_ns(), ticks, after;
 
-		if (shim->cupti.cuptiGetTimestamp(&ticks))
+		if (!ts_recorder_clock(shim, &ticks))
 			return;
 		after = ts_clock_monotonic_ns();
 		if ((after - before) / 2 < best_error) {
@@ -94,34 +97,88 @@ static void detach(struct ts_flush *flush)
 	ts_recorder_unsubscribe(flush->shim);
 }
 
-static void record_yield(struct ts_shim *shim)
+static void record_yield(struct ts_shim *shim, bool yielded)
 {
 	struct ts_thread *thread = ts_producer_thread(&shim->producer);
-	uint32_t recording = TS_SESSION_RECORDING, to;
+	uint32_t before = yielded ? TS_SESSION_RECORDING : TS_SESSION_YIELDED, to;
 	struct ts_record_yield *out;
 
 	if (!thread)
 		return;
-	to = ts_definitions_string(&shim->definitions, shim->yielded_to, strlen(shim->yielded_to));
+	to = ts_definitions_string(&shim->definitions, shim->yield.to, strlen(shim->yield.to));
 	out = ts_thread_reserve(thread, TS_RECORD_YIELD, sizeof(*out), shim->producer.clock,
 				ts_producer_ticks(&shim->producer));
 	if (out) {
 		out->to = to;
-		out->yielded = 1;
+		out->yielded = yielded;
 		ts_thread_commit(thread, sizeof(*out));
 	}
 	/* Not where it has ended, or was refused. */
-	__atomic_compare_exchange_n(&shim->control->state, &recording, TS_SESSION_YIELDED, false,
+	__atomic_compare_exchange_n(&shim->control->state, &before,
+				    yielded ? TS_SESSION_YIELDED : TS_SESSION_RECORDING, false,
 				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static void set_yield_state(struct ts_shim *shim, enum ts_yield_state state)
+{
+	/* Sequentially consistent: a taker counts itself and then looks here; the other way round in take_back(). */
+	__atomic_store_n(&shim->yield.state, (uint32_t)state, __ATOMIC_SEQ_CST);
+}
+
+static void yield(struct ts_flush *flush)
+{
+	struct ts_shim *shim = flush->shim;
+
+	ts_recorder_disable(shim);
+	shim->yield.first_unseen_id = ts_recorder_probe(shim);
+	detach(flush);
+	record_yield(shim, true);
+	set_yield_state(shim, TS_YIELD_GIVEN);
+}
+
+/* CUPTI was given up to the application's profiler, which is done with it, and has been for a while. */
+static void take_back(struct ts_flush *flush)
+{
+	struct ts_shim *shim = flush->shim;
+	const uint64_t now = ts_clock_monotonic_ns();
+	uint64_t done = __atomic_load_n(&shim->yield.done_ns, __ATOMIC_ACQUIRE);
+	char text[256];
+	uint32_t id;
+
+	if (shim->yield.state != TS_YIELD_GIVEN || !done || now - done < TAKE_BACK_NS ||
+	    now < shim->yield.retry_at_ns || __atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE) ||
+	    __atomic_load_n(&shim->link.over, __ATOMIC_ACQUIRE))
+		return;
+	set_yield_state(shim, TS_YIELD_RETAKING);
+	if (ts_yield_is_held(&shim->yield)) {
+		set_yield_state(shim, TS_YIELD_GIVEN);
+		return;
+	}
+	if (ts_recorder_resume(shim, text, sizeof(text))) {
+		ts_debug(&shim->config, "CUPTI is not taken back: %s", text);
+		shim->yield.retry_at_ns = now + RETRY_NS;
+		set_yield_state(shim, TS_YIELD_GIVEN);
+		return;
+	}
+	record_yield(shim, false);
+	id = ts_recorder_probe(shim);
+	if (id && shim->yield.first_unseen_id)
+		ts_session_count(shim->control, TS_LOSS_YIELDED,
+				 (uint32_t)(id - shim->yield.first_unseen_id - 1));
+	/* Where the clock is not ours, what is converted needs an instant on both. */
+	if (shim->cupti.clock == TS_CLOCK_CUPTI)
+		record_clock(shim);
+	set_yield_state(shim, TS_YIELD_NOT);
 }
 
 static void do_cupti(struct ts_flush *flush, uint32_t wishes)
 {
 	struct ts_shim *shim = flush->shim;
 
-	if (wishes & TS_FLUSH_DETACH) {
-		detach(flush);
-		record_yield(shim);
+	if (!ts_cupti_is_ours(&shim->cupti)) {
+		take_back(flush);
+	} else if (wishes & TS_FLUSH_DETACH) {
+		yield(flush);
 	} else if (!wishes && __atomic_load_n(&shim->link.over, __ATOMIC_ACQUIRE) &&
 		   !__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE)) {
 		/*
@@ -160,8 +217,7 @@ static void *flush_main(void *data)
 		uint32_t wishes = __atomic_exchange_n(&flush->wishes, 0, __ATOMIC_ACQ_REL);
 
 		update_modules(flush);
-		if (ts_cupti_is_ours(&shim->cupti))
-			do_cupti(flush, wishes);
+		do_cupti(flush, wishes);
 		/* Release, paired with the daemon's acquire: what was asked for is in the ring. */
 		__atomic_store_n(&control->flushes_done, remote, __ATOMIC_RELEASE);
 		if (asked != flush->done)

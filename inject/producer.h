@@ -72,6 +72,7 @@ enum ts_busy {
 	TS_BUSY_NOT = 0,
 	TS_BUSY_IN_CALL = 1, /* on an application's thread, which is not to be kept waiting */
 	TS_BUSY_OURS = 2,    /* the thread itself is the shim's */
+	TS_BUSY_PROBING = 3, /* and makes a call, see ts_recorder_probe() */
 };
 
 /* The outermost API call that a thread is in. */
@@ -82,6 +83,7 @@ struct ts_call {
 	uint32_t nested; /* correlation id of the last nested call, where it differs */
 	uint32_t domain;
 	uint32_t cbid;
+	uint32_t generation; /* of the shim, when it began */
 	/* What a nested or outer cuStreamCreate* was asked for, until the stream's own callback comes. */
 	uint32_t stream_flags;
 	int32_t stream_priority;

@@ -127,9 +127,10 @@ static void start(struct ts_shim *shim, uint32_t parent_session_pid)
 	}
 	ts_stack_init(&shim->stacks);
 	reason = ts_cupti_load(&shim->cupti, &shim->config, text, sizeof(text));
-	if (!reason && __atomic_load_n(&shim->n_takers, __ATOMIC_ACQUIRE)) {
-		/* The driver is being initialised by the application's own cuptiSubscribe(): that one comes first. */
-		snprintf(text, sizeof(text), "the application's own profiler holds CUPTI");
+	if (!reason && ts_yield_is_held(&shim->yield)) {
+		/* Since before the driver was initialised, or that is its own cuptiSubscribe()'s doing: that one comes first. */
+		snprintf(text, sizeof(text), "the application's own profiler holds CUPTI: %s",
+			 shim->yield.to);
 		reason = TS_EMPTY_CUPTI_HELD;
 	}
 	shim->control->vendor_version = shim->cupti.version;
@@ -235,18 +236,16 @@ static bool has_session(const struct ts_shim *shim)
 	       shim->gate->alive && shim->pid == getpid() && shim->control;
 }
 
-void ts_shim_yield(const char *who)
+void ts_shim_yield(void)
 {
 	struct ts_shim *shim = &ts_shim;
 	int saved_errno = errno;
 
+	/* On the flush thread, where all of CUPTI is done that is not done in a callback; and waited for where it takes back. */
 	if (has_session(shim) && !__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE) &&
-	    ts_cupti_is_ours(&shim->cupti) && shim->flush.shim &&
-	    !__atomic_exchange_n(&shim->yielding, 1, __ATOMIC_ACQ_REL)) {
-		snprintf(shim->yielded_to, sizeof(shim->yielded_to), "%s", who);
-		/* On the flush thread, where all of CUPTI is done that is not done in a callback. */
+	    shim->flush.shim && ts_tls.busy != TS_BUSY_OURS &&
+	    __atomic_load_n(&shim->yield.state, __ATOMIC_SEQ_CST) != TS_YIELD_GIVEN)
 		ts_flush_now(&shim->flush, TS_FLUSH_DETACH, FLUSH_IDLE_NS, FLUSH_NS);
-	}
 	errno = saved_errno;
 }
 

@@ -10,6 +10,7 @@
 #include "inject/cuda/buffers.h"
 #include "inject/cuda/cupti.h"
 #include "inject/cuda/streams.h"
+#include "inject/cuda/yield.h"
 #include "inject/flush.h"
 #include "inject/link.h"
 #include "inject/producer.h"
@@ -40,10 +41,9 @@ struct ts_shim {
 	struct ts_activity activity;
 	struct ts_flush flush;
 
-	/* Yielding: the first that asked, and its name. */
-	uint32_t yielding;
-	char yielded_to[128];
-	uint32_t n_takers; /* threads inside the application's own cuptiSubscribe() */
+	struct ts_yield yield;
+	uint32_t
+		generation; /* how often CUPTI was taken back: calls that began before may have ended unseen */
 };
 
 extern struct ts_shim ts_shim;
@@ -51,21 +51,39 @@ extern struct ts_shim ts_shim;
 /* cuda/callbacks.c: what CUPTI calls for every call and resource; userdata is the shim. Never fails, never throws. */
 void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data);
 
-/* cuda/recorder.c: subscribes and switches on what is recorded, in the order that CUPTI wants. */
+/*
+ * cuda/recorder.c: subscribes and switches on what is recorded, in the order that CUPTI wants. The second is for when it
+ * was given up and is to be ours again.
+ */
 enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, size_t n_text_bytes);
+enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, size_t n_text_bytes);
 
 /*
  * The two halves of giving CUPTI up, on the flush thread only: first no call is recorded and CUPTI gathers nothing
- * more; then, when what it holds was flushed, nobody is subscribed and no device row is taken.
+ * more; then, when what it holds was flushed, nobody is subscribed, no device row is taken, and CUPTI is set as it was found.
  */
 void ts_recorder_disable(struct ts_shim *shim);
 void ts_recorder_unsubscribe(struct ts_shim *shim);
 
 /*
- * The application's own profiler is about to take CUPTI: everything is flushed and CUPTI is given up, for good, before
- * this returns; bounded in time. `who`: its name, as far as it is known. Does nothing where CUPTI is not ours.
+ * CUPTI's id of a call that the flush thread makes now, which nobody records: all that are made later have higher ones. 0:
+ * it is not told. CUPTI is ours.
  */
-void ts_shim_yield(const char *who);
+uint32_t ts_recorder_probe(struct ts_shim *shim);
+
+/* What CUPTI's buffer callbacks are, whoever holds it: each buffer goes to whose it is. */
+void ts_recorder_requested(uint8_t **buffer, size_t *size, size_t *max_records);
+void ts_recorder_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			   size_t valid_bytes);
+
+/* Now, on the clock of CUPTI's records. Returns false where it is not told. */
+bool ts_recorder_clock(struct ts_shim *shim, uint64_t *ret_ticks);
+
+/*
+ * The application's own profiler is about to take CUPTI: everything is flushed and CUPTI is given up before this
+ * returns; bounded in time. Does nothing where CUPTI is not ours.
+ */
+void ts_shim_yield(void);
 
 /*
  * The process is about to replace itself by exec: everything is flushed. Where that fails, ts_shim_stay() follows. Both

@@ -15,8 +15,8 @@
 struct decoder {
 	struct ts_activity *activity;
 	struct ts_thread *thread;
-	/* Between these lies every time that can be, on the records' clock. */
-	uint64_t earliest, latest;
+	/* Between these lies every time that can be, on the clock of CUPTI's records; and by how much ours is behind. */
+	uint64_t earliest, latest, ahead;
 };
 
 /*
@@ -35,6 +35,9 @@ static void set_bounds(struct decoder *d)
 	if (control->start_monotonic_ns > TIME_ERROR_NS)
 		d->earliest = control->start_monotonic_ns - TIME_ERROR_NS;
 	d->latest = ts_clock_monotonic_ns() + TIME_ERROR_NS;
+	d->ahead = d->activity->cupti->clock_ahead;
+	d->earliest += d->ahead;
+	d->latest += d->ahead;
 }
 
 /* Times of a row. Returns false, and counts, where there is nothing to show. */
@@ -65,7 +68,8 @@ static bool has_channel(const struct decoder *d)
 static void *reserve(const struct decoder *d, enum ts_record_type type, uint32_t n_bytes,
 		     uint64_t time)
 {
-	return ts_thread_reserve(d->thread, type, n_bytes, d->activity->cupti->clock, time);
+	return ts_thread_reserve(d->thread, type, n_bytes, d->activity->cupti->clock,
+				 time - d->ahead);
 }
 
 static void decode_kernel(const struct decoder *d, const struct ts_cupti_activity_kernel *in,
@@ -82,7 +86,7 @@ static void decode_kernel(const struct decoder *d, const struct ts_cupti_activit
 	out = reserve(d, TS_RECORD_KERNEL, sizeof(*out), in->start);
 	if (!out)
 		return;
-	out->end = in->end;
+	out->end = in->end - d->ahead;
 	out->op_id = ts_widen(d->activity->widen, in->correlation_id);
 	out->place.device = in->device_id;
 	out->place.context = in->context_id;
@@ -90,8 +94,8 @@ static void decode_kernel(const struct decoder *d, const struct ts_cupti_activit
 	/* Padding before CUDA 11.1. */
 	out->place.graph = d->activity->cupti->version >= 14 ? in->graph_id : 0;
 	out->place.graph_node = in->graph_node_id;
-	out->queued = in->queued;
-	out->submitted = in->submitted;
+	out->queued = in->queued ? in->queued - d->ahead : 0;
+	out->submitted = in->submitted ? in->submitted - d->ahead : 0;
 	out->name = name;
 	out->grid[0] = (uint32_t)in->grid_x;
 	out->grid[1] = (uint32_t)in->grid_y;
@@ -137,7 +141,7 @@ static void decode_memcpy(const struct decoder *d, const struct ts_cupti_activit
 	to_host = in->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH ||
 		  in->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_ATOH ||
 		  in->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
-	out->end = in->end;
+	out->end = in->end - d->ahead;
 	out->op_id = ts_widen(d->activity->widen, in->correlation_id);
 	out->place = (struct ts_place){in->device_id, in->context_id, in->stream_id, 0,
 				       in->graph_node_id};
@@ -169,7 +173,7 @@ static void decode_memcpy_ptop(const struct decoder *d,
 	out = reserve(d, TS_RECORD_MEMCPY, sizeof(*out), in->start);
 	if (!out)
 		return;
-	out->end = in->end;
+	out->end = in->end - d->ahead;
 	out->op_id = ts_widen(d->activity->widen, in->correlation_id);
 	out->place = (struct ts_place){in->device_id, in->context_id, in->stream_id, 0,
 				       in->graph_node_id};
@@ -199,7 +203,7 @@ static void decode_memset(const struct decoder *d, const struct ts_cupti_activit
 	out = reserve(d, TS_RECORD_MEMSET, sizeof(*out), in->start);
 	if (!out)
 		return;
-	out->end = in->end;
+	out->end = in->end - d->ahead;
 	out->op_id = ts_widen(d->activity->widen, in->correlation_id);
 	out->place = (struct ts_place){in->device_id, in->context_id, in->stream_id, 0,
 				       in->graph_node_id};
@@ -226,7 +230,7 @@ static void decode_sync(const struct decoder *d, const struct ts_cupti_activity_
 	out = reserve(d, TS_RECORD_SYNC, sizeof(*out), in->start);
 	if (!out)
 		return;
-	out->end = in->end;
+	out->end = in->end - d->ahead;
 	out->op_id = ts_widen(d->activity->widen, in->correlation_id);
 	out->sync_type = in->type;
 	out->context = in->context_id;
@@ -281,7 +285,7 @@ static void decode_overhead(const struct decoder *d, const struct ts_cupti_activ
 	out = reserve(d, TS_RECORD_OVERHEAD, sizeof(*out), in->start);
 	if (!out)
 		return;
-	out->end = in->end;
+	out->end = in->end - d->ahead;
 	out->overhead_kind = in->overhead_kind;
 	out->object_kind = in->object_kind;
 	switch (in->object_kind) {

@@ -22,6 +22,33 @@ static uint8_t *take_discard(struct ts_buffers *buffers)
 	return buffers->discards[i];
 }
 
+/* Puts `to` in the place of `from`; there is one, for no more are mapped than there are places. */
+static void exchange(struct ts_buffers *buffers, uint8_t *from, uint8_t *to)
+{
+	uint8_t *expected;
+	uint32_t i;
+
+	for (i = 0; i < TS_BUFFERS_MAX; i++) {
+		expected = from;
+		if (__atomic_load_n(&buffers->mapped[i], __ATOMIC_RELAXED) == from &&
+		    __atomic_compare_exchange_n(&buffers->mapped[i], &expected, to, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return;
+	}
+}
+
+bool ts_buffers_is_ours(const struct ts_buffers *buffers, const uint8_t *buffer)
+{
+	uint32_t i;
+
+	if (ts_buffers_is_discard(buffers, buffer))
+		return true;
+	for (i = 0; i < TS_BUFFERS_MAX; i++)
+		if (__atomic_load_n(&buffers->mapped[i], __ATOMIC_RELAXED) == buffer)
+			return true;
+	return false;
+}
+
 uint8_t *ts_buffers_take(struct ts_buffers *buffers)
 {
 	uint8_t *buffer;
@@ -40,8 +67,10 @@ uint8_t *ts_buffers_take(struct ts_buffers *buffers)
 		/* Not malloc: the application's allocator may be what made the CUDA call. */
 		pages = mmap(NULL, TS_BUFFER_BYTES, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (pages != MAP_FAILED)
+		if (pages != MAP_FAILED) {
+			exchange(buffers, NULL, pages);
 			return pages;
+		}
 	}
 	__atomic_sub_fetch(&buffers->n_mapped, 1, __ATOMIC_RELAXED);
 	return take_discard(buffers);
@@ -67,6 +96,8 @@ void ts_buffers_give(struct ts_buffers *buffers, uint8_t *buffer, size_t n_writt
 						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			return;
 	}
+	/* Out of the table first: its address may be another's as soon as it is unmapped. */
+	exchange(buffers, buffer, NULL);
 	munmap(buffer, TS_BUFFER_BYTES);
 	__atomic_sub_fetch(&buffers->n_mapped, 1, __ATOMIC_RELAXED);
 }

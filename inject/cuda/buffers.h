@@ -20,6 +20,8 @@
 struct ts_buffers {
 	uint8_t *kept[TS_BUFFERS_KEPT];
 	uint32_t n_mapped;
+	/* Every one that is mapped, wherever it is now: what CUPTI gives back may be another tool's. */
+	uint8_t *mapped[TS_BUFFERS_MAX];
 	/*
 	 * What CUPTI writes to while the pool is exhausted; looked at by nobody. Several, for several threads may
 	 * want one at once: a bit for each that is taken.
@@ -36,6 +38,9 @@ uint8_t *ts_buffers_take(struct ts_buffers *buffers);
 
 /* Takes it back, of which CUPTI wrote the first so many bytes. */
 void ts_buffers_give(struct ts_buffers *buffers, uint8_t *buffer, size_t n_written);
+
+/* Whether it came from ts_buffers_take(), and was not unmapped. */
+bool ts_buffers_is_ours(const struct ts_buffers *buffers, const uint8_t *buffer);
 
 static inline bool ts_buffers_is_discard(const struct ts_buffers *buffers, const uint8_t *buffer)
 {

@@ -43,7 +43,8 @@ static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t
 {
 	struct ts_call *call = &ts_tls.call;
 
-	if (is_nested(call, domain, data)) {
+	/* What began before CUPTI was given up is over, or its way out cannot be told from another's. */
+	if (ts_likely(call->generation == shim->generation) && is_nested(call, domain, data)) {
 		call->depth++;
 		if (data->correlation_id != call->correlation)
 			call->nested = data->correlation_id;
@@ -51,6 +52,7 @@ static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t
 		if (ts_unlikely(call->depth && call->enter))
 			ts_session_count(shim->control, TS_LOSS_UNFINISHED, 1);
 		call->depth = 1;
+		call->generation = shim->generation;
 		call->nested = 0;
 		call->correlation = data->correlation_id;
 		call->domain = domain;
@@ -421,6 +423,11 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 	uint32_t mode = __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED);
 	int saved_errno;
 
+	if (ts_unlikely(ts_tls.busy == TS_BUSY_PROBING) && data) {
+		shim->yield.probed_id =
+			((const struct ts_cupti_callback_data *)data)->correlation_id;
+		return;
+	}
 	if (mode == TS_GATE_CLOSED || !data)
 		return;
 	if (ts_unlikely(ts_tls.busy)) {

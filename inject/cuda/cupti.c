@@ -123,18 +123,17 @@ static void *load_from_toolkit(const char *toolkit, size_t first, struct ts_cupt
 	return library;
 }
 
-static uint32_t driver_version(void)
+static uint32_t driver_version(struct ts_cupti *cupti)
 {
-	int (*version)(int *);
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	int value = 0;
 
 	if (!library)
 		return 0;
-	*(void **)&version = dlsym(library, "cuDriverGetVersion");
+	*(void **)&cupti->driver_get_version = dlsym(library, "cuDriverGetVersion");
 	/* Trap: no CUDA calls from injection or callbacks. This one is answered before cuInit() and takes no lock. */
-	if (version)
-		version(&value);
+	if (cupti->driver_get_version)
+		cupti->driver_get_version(&value);
 	dlclose(library);
 	return value > 0 ? (uint32_t)value : 0;
 }
@@ -190,7 +189,7 @@ enum ts_empty_reason ts_cupti_load(struct ts_cupti *cupti, const struct ts_confi
 	void *library;
 
 	memset(cupti, 0, sizeof(*cupti));
-	cupti->driver_version = driver_version();
+	cupti->driver_version = driver_version(cupti);
 	library = find(cupti, config);
 	if (!library) {
 		snprintf(

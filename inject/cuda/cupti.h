@@ -31,7 +31,9 @@
 			      void *userdata, struct ts_cupti_subscriber_params *params))          \
 	X(cuptiActivityRegisterTimestampCallback, (ts_cupti_timestamp_fn now))                     \
 	X(cuptiActivitySetAttribute, (uint32_t attribute, size_t * value_bytes, void *value))      \
+	X(cuptiActivityGetAttribute, (uint32_t attribute, size_t * value_bytes, void *value))      \
 	X(cuptiSetThreadIdType, (uint32_t type))                                                   \
+	X(cuptiGetThreadIdType, (uint32_t * ret_type))                                             \
 	X(cuptiGetResultString, (uint32_t result, const char **ret_string))                        \
 	X(cuptiGetContextId, (void *context, uint32_t *ret_id))                                    \
 	X(cuptiGetDeviceId, (void *context, uint32_t *ret_id))                                     \
@@ -46,12 +48,19 @@ struct ts_cupti {
 	void *subscriber;
 	/*
 	 * 1: ours to call. Set with the subscription; cleared by the flush thread when it gives CUPTI up, or by CUPTI
-	 * itself when it ends, and never set again. Release, paired with acquire.
+	 * itself when it ends. Release, paired with acquire.
 	 */
 	uint32_t held;
 	uint32_t version; /* cuptiGetVersion() */
 	uint32_t driver_version;
 	enum ts_clock clock; /* of activity records */
+	uint64_t
+		clock_ahead; /* where that is MONOTONIC: by so much are the records' times ahead of it */
+	int (*driver_get_version)(
+		int *); /* the one call of CUDA's that is ever made; may be NULL */
+	/* What was set when CUPTI became ours, to be set again when it is given up. */
+	uint32_t thread_id_type;
+	uint8_t zeroed_out;
 	char path[PATH_MAX];
 };
 

@@ -12,6 +12,7 @@
 #include "inject/session.h"
 #include "inject/shim.h"
 #include "proto/abi/vendor/cupti_activity.h"
+#include "proto/abi/vendor/cupti_cbid.h"
 
 /* A thread that delivers device rows launches nothing; it may wait this long for room in its ring. */
 #define DELIVERY_PATIENCE_NS UINT64_C(500000000)
@@ -37,11 +38,17 @@ static const uint32_t resources[] = {
 };
 
 /* Trap: runs on an application's thread inside its CUDA call: be quick, and never answer NULL. */
-static void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+void ts_recorder_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
 	struct ts_shim *shim = &ts_shim;
+	ts_cupti_buffer_requested_fn theirs =
+		__atomic_load_n(&shim->yield.requested, __ATOMIC_ACQUIRE);
 	int saved_errno = errno;
 
+	if (ts_unlikely(theirs && !ts_cupti_is_ours(&shim->cupti))) {
+		theirs(buffer, size, max_records);
+		return;
+	}
 	*max_records = 0;
 	*size = TS_BUFFER_BYTES;
 	*buffer = ts_buffers_take(&shim->buffers);
@@ -64,15 +71,22 @@ static void count_dropped(struct ts_shim *shim, void *context, uint32_t stream)
 		ts_session_count(shim->control, TS_LOSS_CUPTI_DROPPED, n_dropped);
 }
 
-static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
-			     size_t valid_bytes)
+void ts_recorder_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			   size_t valid_bytes)
 {
 	struct ts_shim *shim = &ts_shim;
 	uint32_t was_busy = ts_tls.busy;
 	int saved_errno = errno;
 	struct ts_thread *thread;
 
-	(void)size;
+	if (ts_unlikely(buffer && !ts_buffers_is_ours(&shim->buffers, buffer))) {
+		ts_cupti_buffer_completed_fn theirs =
+			__atomic_load_n(&shim->yield.completed, __ATOMIC_ACQUIRE);
+
+		if (theirs)
+			theirs(context, stream, buffer, size, valid_bytes);
+		return;
+	}
 	/* In a forked child neither the session nor CUPTI is there; the buffer is the parent's copy. */
 	if (!shim->gate->alive || !buffer)
 		return;
@@ -100,17 +114,23 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 }
 
 /*
- * Trap: it cannot be taken back: CUPTI accepts no NULL. Once CUPTI is another tool's, it tells what CUPTI's own clock
- * does.
+ * Trap: it cannot be taken back: CUPTI accepts no NULL; and who changes it, or what it counts from, makes CUPTI interpolate
+ * between two clocks. So it tells what CUPTI's own clock would, CLOCK_REALTIME, but for that it is never set: the application's
+ * profiler finds the times that it expects, and nothing changes when CUPTI changes hands.
  */
 static uint64_t timestamp(void)
 {
-	struct timespec t;
+	return ts_clock_monotonic_ns() + ts_shim.cupti.clock_ahead;
+}
 
-	if (ts_likely(ts_cupti_is_ours(&ts_shim.cupti)))
-		return ts_clock_monotonic_ns();
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+bool ts_recorder_clock(struct ts_shim *shim, uint64_t *ret_ticks)
+{
+	ts_cupti_timestamp_fn theirs = __atomic_load_n(&shim->yield.now, __ATOMIC_ACQUIRE);
+
+	if (!theirs)
+		return !shim->cupti.cuptiGetTimestamp(ret_ticks);
+	*ret_ticks = theirs();
+	return true;
 }
 
 static void set_attribute(struct ts_shim *shim, uint32_t attribute, uint8_t value)
@@ -124,14 +144,17 @@ static void set_attribute(struct ts_shim *shim, uint32_t attribute, uint8_t valu
 static void set_up_clock(struct ts_shim *shim)
 {
 	struct ts_cupti *cupti = &shim->cupti;
+	struct ts_clock_pair now = ts_clock_pair_take(TS_CLOCK_REALTIME);
 
 	/*
 	 * Trap: CUPTI's own clock is CLOCK_REALTIME, which is set back and forth. Ours replaces it, once for a
 	 * process: registering again corrupts records. Before CUDA 11.6 there is no such thing, and the
-	 * records carry CUPTI's ticks, converted by pairs that the flush thread takes.
+	 * records carry CUPTI's ticks, converted by pairs that the flush thread takes; so they do where the application has
+	 * registered a clock of its own.
 	 */
 	cupti->clock = TS_CLOCK_CUPTI;
-	if (cupti->version >= TS_CUPTI_API_VERSION_CUDA_11_6 &&
+	cupti->clock_ahead = now.ticks - now.monotonic_ns;
+	if (!shim->yield.now && cupti->version >= TS_CUPTI_API_VERSION_CUDA_11_6 &&
 	    cupti->cuptiActivityRegisterTimestampCallback &&
 	    !cupti->cuptiActivityRegisterTimestampCallback(timestamp))
 		cupti->clock = TS_CLOCK_MONOTONIC;
@@ -158,25 +181,43 @@ static void enable_callbacks(struct ts_shim *shim)
 					 TS_CUPTI_CBID_STATE_FATAL_ERROR);
 }
 
-enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, size_t n_text_bytes)
+/* Ours are SYSTEM thread ids (the default gives pthread_self() cut to 32 bits), and buffers that come zeroed. */
+static void set_attributes(struct ts_shim *shim)
 {
 	struct ts_cupti *cupti = &shim->cupti;
-	enum ts_empty_reason reason;
+	size_t n_bytes = sizeof(cupti->zeroed_out);
+
+	if (!cupti->cuptiGetThreadIdType || cupti->cuptiGetThreadIdType(&cupti->thread_id_type))
+		cupti->thread_id_type = TS_CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
+	if (!cupti->cuptiActivityGetAttribute ||
+	    cupti->cuptiActivityGetAttribute(TS_CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER,
+					     &n_bytes, &cupti->zeroed_out))
+		cupti->zeroed_out = 0;
+	if (cupti->cuptiSetThreadIdType)
+		(void)cupti->cuptiSetThreadIdType(TS_CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+	/* CUPTI need not do it on the application's thread. */
+	set_attribute(shim, TS_CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
+}
+
+/* Trap: a buffer of the application's that is not zeroed, and believed to be, gives records of garbage. */
+static void restore_attributes(struct ts_shim *shim)
+{
+	if (shim->cupti.cuptiSetThreadIdType)
+		(void)shim->cupti.cuptiSetThreadIdType(shim->cupti.thread_id_type);
+	set_attribute(shim, TS_CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER,
+		      shim->cupti.zeroed_out);
+}
+
+/* What is the same the first time and when CUPTI was given up meanwhile: from thread ids on. */
+static enum ts_empty_reason switch_on(struct ts_shim *shim, char *ret_text, size_t n_text_bytes)
+{
+	struct ts_cupti *cupti = &shim->cupti;
 	uint32_t result;
 	size_t i;
 
-	reason = ts_cupti_subscribe(cupti, ts_callbacks_handle, shim, ret_text, n_text_bytes);
-	if (reason)
-		return reason;
-	ts_stack_skip(&shim->stacks, 1, (const void *)(uintptr_t)cupti->cuptiActivityFlushAll);
-	set_up_clock(shim);
-	ts_activity_init(&shim->activity, cupti, &shim->producer, &shim->widen, &shim->objects);
-	/* The default gives pthread_self() cut to 32 bits. */
-	if (cupti->cuptiSetThreadIdType)
-		(void)cupti->cuptiSetThreadIdType(TS_CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
-	/* Ours come zeroed: CUPTI need not do it on the application's thread. */
-	set_attribute(shim, TS_CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
-	result = cupti->cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
+	set_attributes(shim);
+	result =
+		cupti->cuptiActivityRegisterCallbacks(ts_recorder_requested, ts_recorder_completed);
 	if (result) {
 		snprintf(ret_text, n_text_bytes, "cuptiActivityRegisterCallbacks: %s (%u)",
 			 ts_cupti_result(cupti, result), result);
@@ -202,6 +243,56 @@ enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, siz
 	return TS_EMPTY_NONE;
 }
 
+enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, size_t n_text_bytes)
+{
+	struct ts_cupti *cupti = &shim->cupti;
+	enum ts_empty_reason reason;
+
+	reason = ts_cupti_subscribe(cupti, ts_callbacks_handle, shim, ret_text, n_text_bytes);
+	if (reason)
+		return reason;
+	ts_stack_skip(&shim->stacks, 1, (const void *)(uintptr_t)cupti->cuptiActivityFlushAll);
+	set_up_clock(shim);
+	ts_activity_init(&shim->activity, cupti, &shim->producer, &shim->widen, &shim->objects);
+	return switch_on(shim, ret_text, n_text_bytes);
+}
+
+enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, size_t n_text_bytes)
+{
+	enum ts_empty_reason reason;
+
+	/* Streams came and went, and captures ended, that were not seen. */
+	memset(&shim->streams, 0, sizeof(shim->streams));
+	__atomic_store_n(&shim->n_captures, 0, __ATOMIC_RELAXED);
+	shim->generation++;
+	/* Trap: the clock is registered but once; where the application has put its own there, that is read from now on. */
+	if (__atomic_load_n(&shim->yield.now, __ATOMIC_ACQUIRE))
+		shim->cupti.clock = TS_CLOCK_CUPTI;
+	reason =
+		ts_cupti_subscribe(&shim->cupti, ts_callbacks_handle, shim, ret_text, n_text_bytes);
+	return reason ? reason : switch_on(shim, ret_text, n_text_bytes);
+}
+
+uint32_t ts_recorder_probe(struct ts_shim *shim)
+{
+	struct ts_cupti *cupti = &shim->cupti;
+	uint32_t was_busy = ts_tls.busy;
+	int version;
+
+	shim->yield.probed_id = 0;
+	/* The one call that is answered always, waits for nothing and is watched by nobody. */
+	if (!cupti->driver_get_version ||
+	    cupti->cuptiEnableCallback(1, cupti->subscriber, TS_CUPTI_CB_DOMAIN_DRIVER_API,
+				       TS_CUPTI_DRIVER_CBID_cuDriverGetVersion))
+		return 0;
+	ts_tls.busy = TS_BUSY_PROBING;
+	cupti->driver_get_version(&version);
+	ts_tls.busy = was_busy;
+	(void)cupti->cuptiEnableCallback(0, cupti->subscriber, TS_CUPTI_CB_DOMAIN_DRIVER_API,
+					 TS_CUPTI_DRIVER_CBID_cuDriverGetVersion);
+	return shim->yield.probed_id;
+}
+
 void ts_recorder_disable(struct ts_shim *shim)
 {
 	size_t i;
@@ -219,6 +310,7 @@ void ts_recorder_unsubscribe(struct ts_shim *shim)
 	 * give back more, but synchronises every context and has crashed with graphs: not for somebody else's program.
 	 */
 	(void)shim->cupti.cuptiUnsubscribe(shim->cupti.subscriber);
+	restore_attributes(shim);
 	__atomic_store_n(&shim->gate->rows, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&shim->cupti.held, 0, __ATOMIC_RELEASE);
 }

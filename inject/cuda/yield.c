@@ -2,13 +2,17 @@
 /*
  * The application's own profiler. CUPTI has one subscriber and one pair of buffer callbacks, and a tool that finds it held
  * does not always leave it alone: PyTorch's profiler, refused the subscription, still puts its buffer callbacks in
- * the place of ours, and the device rows of both are lost without a word. So the calls by which a tool takes CUPTI are
- * exported here, before libcupti's: whoever makes one gets it, after what was recorded up to then was flushed. It is not
- * taken back: CUPTI's timestamp callback can be registered but once, and the tool may have its own by then.
+ * the place of ours, and the device rows of both are lost without a word. So the calls by which a tool takes CUPTI, and
+ * those by which it lets go of it, are exported here, before libcupti's: whoever makes one of the first gets it, after
+ * what was recorded up to then was flushed; when nothing is held any more, it is taken back (flush.c).
+ *
+ * Buffers may be under way when it changes hands. The callbacks that CUPTI knows are always ours, and pass on what is the
+ * application's: no buffer comes to who does not own it.
  *
  * A tool that looks the functions up in libcupti's handle, by dlsym(), is not seen here; CUPTI refuses it.
  */
 #include <dlfcn.h>
+#include <stdio.h>
 
 #include "inject/shim.h"
 
@@ -18,8 +22,13 @@ EXPORT uint32_t cuptiSubscribe(void **ret_subscriber, ts_cupti_callback_fn callb
 			       void *userdata);
 EXPORT uint32_t cuptiSubscribe_v2(void **ret_subscriber, ts_cupti_callback_fn callback,
 				  void *userdata, struct ts_cupti_subscriber_params *params);
+EXPORT uint32_t cuptiUnsubscribe(void *subscriber);
+EXPORT uint32_t cuptiFinalize(void);
+EXPORT uint32_t cuptiActivityEnable(uint32_t kind);
+EXPORT uint32_t cuptiActivityDisable(uint32_t kind);
 EXPORT uint32_t cuptiActivityRegisterCallbacks(ts_cupti_buffer_requested_fn requested,
 					       ts_cupti_buffer_completed_fn completed);
+EXPORT uint32_t cuptiActivityRegisterTimestampCallback(ts_cupti_timestamp_fn now);
 
 /* libcupti's own. Not RTLD_NEXT, which does not see what was loaded RTLD_LOCAL, as Python's extensions are. */
 static void *real(const char *name)
@@ -46,19 +55,36 @@ static const char *caller(const void *return_address)
 }
 
 /*
- * While a subscription is under way the driver may be initialised by it, and inject the shim: which then finds
- * CUPTI taken.
+ * While a taker is under way nothing is taken back. The driver may be initialised by it, and inject the shim: which then
+ * finds CUPTI taken.
  */
 static void begin(const char *who)
 {
-	__atomic_fetch_add(&ts_shim.n_takers, 1, __ATOMIC_ACQ_REL);
-	ts_shim_yield(who);
+	struct ts_yield *yield = &ts_shim.yield;
+
+	if (!__atomic_fetch_add(&yield->n_takers, 1, __ATOMIC_SEQ_CST) &&
+	    __atomic_load_n(&yield->state, __ATOMIC_SEQ_CST) != TS_YIELD_GIVEN)
+		snprintf(yield->to, sizeof(yield->to), "%s", who);
+	ts_shim_yield();
 }
 
 static uint32_t end(uint32_t result)
 {
-	__atomic_fetch_sub(&ts_shim.n_takers, 1, __ATOMIC_ACQ_REL);
+	struct ts_yield *yield = &ts_shim.yield;
+	bool holds = __atomic_load_n(&yield->subscribed, __ATOMIC_ACQUIRE) ||
+		     __atomic_load_n(&yield->kinds, __ATOMIC_ACQUIRE);
+
+	/* Before the taker is gone: nobody finds it gone, and done as of long ago. */
+	__atomic_store_n(&yield->done_ns, holds ? 0 : ts_clock_monotonic_ns(), __ATOMIC_RELEASE);
+	__atomic_fetch_sub(&yield->n_takers, 1, __ATOMIC_SEQ_CST);
 	return result;
+}
+
+static uint32_t subscribed(uint32_t result)
+{
+	if (!result)
+		__atomic_store_n(&ts_shim.yield.subscribed, 1, __ATOMIC_RELEASE);
+	return end(result);
 }
 
 uint32_t cuptiSubscribe(void **ret_subscriber, ts_cupti_callback_fn callback, void *userdata)
@@ -69,7 +95,7 @@ uint32_t cuptiSubscribe(void **ret_subscriber, ts_cupti_callback_fn callback, vo
 	if (!function)
 		return TS_CUPTI_ERROR_NOT_INITIALIZED;
 	begin(caller(__builtin_return_address(0)));
-	return end(function(ret_subscriber, callback, userdata));
+	return subscribed(function(ret_subscriber, callback, userdata));
 }
 
 uint32_t cuptiSubscribe_v2(void **ret_subscriber, ts_cupti_callback_fn callback, void *userdata,
@@ -82,17 +108,106 @@ uint32_t cuptiSubscribe_v2(void **ret_subscriber, ts_cupti_callback_fn callback,
 		return TS_CUPTI_ERROR_NOT_INITIALIZED;
 	begin(params && params->subscriber_name ? params->subscriber_name
 						: caller(__builtin_return_address(0)));
-	return end(function(ret_subscriber, callback, userdata, params));
+	return subscribed(function(ret_subscriber, callback, userdata, params));
+}
+
+uint32_t cuptiUnsubscribe(void *subscriber)
+{
+	__typeof__(cuptiUnsubscribe) *function;
+	uint32_t result;
+
+	*(void **)&function = real("cuptiUnsubscribe");
+	if (!function)
+		return TS_CUPTI_ERROR_NOT_INITIALIZED;
+	__atomic_fetch_add(&ts_shim.yield.n_takers, 1, __ATOMIC_SEQ_CST);
+	result = function(subscriber);
+	if (!result)
+		__atomic_store_n(&ts_shim.yield.subscribed, 0, __ATOMIC_RELEASE);
+	return end(result);
+}
+
+/* Takes everything down, ours too. */
+uint32_t cuptiFinalize(void)
+{
+	__typeof__(cuptiFinalize) *function;
+	uint32_t result;
+
+	*(void **)&function = real("cuptiFinalize");
+	if (!function)
+		return TS_CUPTI_ERROR_NOT_INITIALIZED;
+	begin(caller(__builtin_return_address(0)));
+	result = function();
+	if (!result) {
+		__atomic_store_n(&ts_shim.yield.subscribed, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&ts_shim.yield.kinds, 0, __ATOMIC_RELEASE);
+	}
+	return end(result);
+}
+
+static uint64_t bit_of(uint32_t kind)
+{
+	return kind < 64 ? UINT64_C(1) << kind : 0;
+}
+
+uint32_t cuptiActivityEnable(uint32_t kind)
+{
+	__typeof__(cuptiActivityEnable) *function;
+	uint32_t result;
+
+	*(void **)&function = real("cuptiActivityEnable");
+	if (!function)
+		return TS_CUPTI_ERROR_NOT_INITIALIZED;
+	begin(caller(__builtin_return_address(0)));
+	result = function(kind);
+	if (!result)
+		__atomic_fetch_or(&ts_shim.yield.kinds, bit_of(kind), __ATOMIC_ACQ_REL);
+	return end(result);
+}
+
+uint32_t cuptiActivityDisable(uint32_t kind)
+{
+	__typeof__(cuptiActivityDisable) *function;
+	uint32_t result;
+
+	*(void **)&function = real("cuptiActivityDisable");
+	if (!function)
+		return TS_CUPTI_ERROR_NOT_INITIALIZED;
+	begin(caller(__builtin_return_address(0)));
+	result = function(kind);
+	if (!result)
+		__atomic_fetch_and(&ts_shim.yield.kinds, ~bit_of(kind), __ATOMIC_ACQ_REL);
+	return end(result);
 }
 
 uint32_t cuptiActivityRegisterCallbacks(ts_cupti_buffer_requested_fn requested,
 					ts_cupti_buffer_completed_fn completed)
 {
 	__typeof__(cuptiActivityRegisterCallbacks) *function;
+	uint32_t result;
 
 	*(void **)&function = real("cuptiActivityRegisterCallbacks");
 	if (!function)
 		return TS_CUPTI_ERROR_NOT_INITIALIZED;
 	begin(caller(__builtin_return_address(0)));
-	return end(function(requested, completed));
+	if (!requested || !completed)
+		return end(function(requested, completed));
+	__atomic_store_n(&ts_shim.yield.completed, completed, __ATOMIC_RELEASE);
+	__atomic_store_n(&ts_shim.yield.requested, requested, __ATOMIC_RELEASE);
+	result = function(ts_recorder_requested, ts_recorder_completed);
+	return end(result);
+}
+
+uint32_t cuptiActivityRegisterTimestampCallback(ts_cupti_timestamp_fn now)
+{
+	__typeof__(cuptiActivityRegisterTimestampCallback) *function;
+	uint32_t result;
+
+	*(void **)&function = real("cuptiActivityRegisterTimestampCallback");
+	if (!function)
+		return TS_CUPTI_ERROR_NOT_INITIALIZED;
+	begin(caller(__builtin_return_address(0)));
+	result = function(now);
+	if (!result)
+		__atomic_store_n(&ts_shim.yield.now, now, __ATOMIC_RELEASE);
+	return end(result);
 }

@@ -111,7 +111,12 @@ TS_TEST(needs_libc_and_exports_its_own_functions)
 					      "fexecve",
 					      "cuptiSubscribe",
 					      "cuptiSubscribe_v2",
-					      "cuptiActivityRegisterCallbacks"};
+					      "cuptiUnsubscribe",
+					      "cuptiFinalize",
+					      "cuptiActivityEnable",
+					      "cuptiActivityDisable",
+					      "cuptiActivityRegisterCallbacks",
+					      "cuptiActivityRegisterTimestampCallback"};
 	int fd = open(TEST_LIBRARY, O_RDONLY | O_CLOEXEC);
 	const uint8_t *file;
 	const Elf64_Ehdr *header;

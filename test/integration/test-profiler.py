@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The application's own profiler gets CUPTI, and exactly what it gets without us; then it is ours again."""
+import os
+
+import harness
+
+ROUNDS = 2
+OUTSIDE, WITHIN = 100, 60
+# Copies in and out, a set and a wait; and the launches.
+CALLS_WITHIN = WITHIN + 4
+# From the time that the profiler lets go of CUPTI.
+WAIT_S = 2
+
+
+class Profiler(harness.Case):
+    def both(self, way, rounds=ROUNDS):
+        """Alone, then recorded: the same output and status. Returns the trace."""
+        argv = [harness.app('profiler', 'driver'), way, str(rounds)]
+        alone = harness.run(argv, harness.alone_environment(), cwd=self.folder)
+        self.assertEqual((alone.status, alone.err), (0, ''), alone)
+        self.assertIn('%d kernels, 0 others' % WITHIN, alone.out)
+        self.assertIn(' 0 times wrong, 0 dropped, 0 buffers out', alone.out)
+        result, path = self.record(argv, '--vgpu', '-q', TS_APP_WAIT=str(WAIT_S))
+        self.assertEqual((result.status, result.out, result.err), (0, alone.out, ''))
+        trace = harness.Trace(path)
+        self.check_sound(trace)
+        return trace
+
+    def check_taken_back(self, way):
+        trace = self.both(way)
+        self.assertEqual(trace.lost, {'yielded': ROUNDS * CALLS_WITHIN})
+        kernels = [row['name'] for row in trace.of('kernel')]
+        self.assertEqual(kernels, ['scale'] * (ROUNDS + 1) * OUTSIDE)
+        launches = [row for row in trace.of('api') if row['name'] == 'cuLaunchKernel']
+        self.assertEqual(len(launches), len(kernels))
+        self.assertEqual([row['state'] for row in trace.info['sessions']], ['ended'])
+        yields = trace.of('yield')
+        self.assertEqual([row['yielded'] for row in yields], [True, False] * ROUNDS)
+        self.assertEqual({row['to'] for row in yields}, {'profiler-driver'})
+        # What is between them is the profiler's.
+        for given, taken in zip(yields[::2], yields[1::2]):
+            self.assertFalse([row for row in trace.of('kernel', 'api')
+                              if given['start_ns'] < row['start_ns'] < taken['start_ns']
+                              and row['end_ns'] < taken['start_ns']])
+
+    def test_subscribe(self):
+        self.check_taken_back('subscribe')
+
+    def test_activity(self):
+        """Buffers alone: it never subscribes."""
+        self.check_taken_back('activity')
+
+    def test_clock(self):
+        """With a clock of its own, which stays: the trace's times are ours all the same."""
+        self.check_taken_back('clock')
+
+    def test_finalize(self):
+        self.check_taken_back('finalize')
+
+    def test_keep(self):
+        """It never lets go: the trace says since when, and to whom."""
+        trace = self.both('keep', 1)
+        self.assertEqual([row['name'] for row in trace.of('kernel')], ['scale'] * OUTSIDE)
+        self.assertEqual([row['yielded'] for row in trace.of('yield')], [True])
+
+    def test_first(self):
+        """Before the first call to the driver: it keeps CUPTI, and the trace says who it was."""
+        trace = self.both('first', 1)
+        self.assertEqual(trace.counts.get('kernel', 0), 0)
+        session = trace.info['sessions'][0]
+        self.assertIn('profiler-driver', str(session))
+        told = harness.tsctl('info', os.path.join(trace.path))
+        self.assertIn('profiler-driver', told.out + told.err)
+
+    def test_injection_held(self):
+        """Another tool's library is injected in our place: whoever records is told which."""
+        result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu',
+                                   CUDA_INJECTION64_PATH='/nowhere/other-tool.so')
+        self.assertEqual(result.status, 0, result)
+        self.assertIn('/nowhere/other-tool.so', result.err)
+        self.assertIn('/nowhere/other-tool.so', harness.tsctl('info', path).out)
+
+
+if __name__ == '__main__':
+    harness.main()
