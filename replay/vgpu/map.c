@@ -318,7 +318,37 @@ int ts_vgpu_unmap(struct ts_vgpu *vgpu, uint64_t address, size_t bytes)
 	return r;
 }
 
-int ts_vgpu_set_access(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, uint32_t access)
+static void share(struct ts_vgpu_range *range, uint32_t readers, uint32_t writers)
+{
+	range->listed = true;
+	range->readers = readers | writers;
+	range->writers = writers;
+	range->access =
+		(range->readers ? TS_VGPU_ACCESS_READ : 0) | (writers ? TS_VGPU_ACCESS_WRITE : 0);
+}
+
+void ts_vgpu_share(struct ts_vgpu *vgpu, uint64_t address, uint32_t readers, uint32_t writers)
+{
+	struct ts_vgpu_range *range;
+
+	ts_vgpu_lock(vgpu);
+	range = ts_vgpu_range_find(vgpu, address);
+	if (range)
+		share(range, readers, writers);
+	ts_vgpu_unlock(vgpu);
+}
+
+void ts_vgpu_share_all(struct ts_vgpu *vgpu, const void *user, uint32_t readers, uint32_t writers)
+{
+	ts_vgpu_lock(vgpu);
+	for (size_t i = 0; i < vgpu->n_ranges; i++)
+		if (vgpu->ranges[i]->user == user)
+			share(vgpu->ranges[i], readers, writers);
+	ts_vgpu_unlock(vgpu);
+}
+
+int ts_vgpu_set_access(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, uint32_t readers,
+		       uint32_t writers)
 {
 	int r = TS_VGPU_E_ADDRESS;
 
@@ -329,7 +359,7 @@ int ts_vgpu_set_access(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, uin
 		for (uint64_t at = address; at < address + bytes;) {
 			struct ts_vgpu_range *range = ts_vgpu_range_find(vgpu, at);
 
-			range->access = access;
+			share(range, readers, writers);
 			at += range->bytes;
 		}
 		r = 0;

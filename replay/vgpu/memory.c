@@ -515,17 +515,22 @@ int ts_vgpu_reach(struct ts_vgpu_context *context, uint64_t address,
 		  struct ts_vgpu_range *ret_range)
 {
 	uint32_t peers = atomic_load_explicit(&context->peers, memory_order_relaxed);
+	uint32_t own = 1u << context->device->index;
 	struct ts_vgpu_range range;
 	int r = ts_vgpu_range_of(context->device->vgpu, address, &range);
 
 	if (r)
 		return r;
-	/* What was mapped says itself who may; what was allocated is its device's, and that of whom its peers let in. */
-	if (range.physical ? !(range.access & TS_VGPU_ACCESS_READ)
-			   : range.kind == TS_VGPU_MEMORY_DEVICE &&
-				     range.device != context->device->index &&
-				     !(peers & 1u << range.device))
+	if (range.listed || range.physical) {
+		if (!(range.readers & own))
+			return TS_VGPU_E_ADDRESS;
+		range.access =
+			TS_VGPU_ACCESS_READ | (range.writers & own ? TS_VGPU_ACCESS_WRITE : 0);
+	} else if (range.kind == TS_VGPU_MEMORY_DEVICE && range.device != context->device->index &&
+		   !(peers & 1u << range.device)) {
+		/* What was allocated is its device's, and that of whom its peers let in. */
 		return TS_VGPU_E_ADDRESS;
+	}
 	*ret_range = range;
 	return 0;
 }

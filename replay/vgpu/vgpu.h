@@ -337,7 +337,10 @@ struct ts_vgpu_range {
 	const void *user;
 	bool releasing;			   /* ts_vgpu_free_async() has been asked */
 	struct ts_vgpu_physical *physical; /* what was mapped here; NULL: allocated */
-	uint32_t access;		   /* TS_VGPU_ACCESS_* */
+	uint32_t access;		   /* TS_VGPU_ACCESS_*: of any device */
+	/* Of what was mapped, and of what a pool gave: the devices that may, a bit each, whatever the peers. */
+	bool listed;
+	uint32_t readers, writers;
 };
 
 int ts_vgpu_alloc(struct ts_vgpu_context *context, size_t bytes, uint32_t flags, const void *user,
@@ -389,7 +392,11 @@ int ts_vgpu_physical_of(struct ts_vgpu *vgpu, uint64_t address,
 int ts_vgpu_map(struct ts_vgpu_physical *physical, size_t offset, uint64_t address, size_t bytes);
 /* Whole mappings only, waiting for all devices first. TS_VGPU_E_ADDRESS otherwise. */
 int ts_vgpu_unmap(struct ts_vgpu *vgpu, uint64_t address, size_t bytes);
-int ts_vgpu_set_access(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, uint32_t access);
+int ts_vgpu_set_access(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, uint32_t readers,
+		       uint32_t writers);
+/* Of one allocation; and of all that were had with this user. */
+void ts_vgpu_share(struct ts_vgpu *vgpu, uint64_t address, uint32_t readers, uint32_t writers);
+void ts_vgpu_share_all(struct ts_vgpu *vgpu, const void *user, uint32_t readers, uint32_t writers);
 /* Where bytes of device-visible memory lie. TS_VGPU_E_ADDRESS: not inside one allocation. */
 int ts_vgpu_resolve(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, void **ret_backing);
 

@@ -179,7 +179,7 @@ API int cuInit(uint32_t flags)
 {
 	struct ts_cu_init_params params = {flags};
 
-	return CALL(cuInit, &params, init(flags));
+	return CALL_ANYTIME(cuInit, &params, init(flags));
 }
 
 /* The program ends: what is in the workers' hands is finished or left, so that nothing runs in unloaded code. */
@@ -242,6 +242,14 @@ struct context *context_of_vctx(const struct ts_vgpu_context *vctx)
 	return context;
 }
 
+static bool flags_valid(uint32_t flags)
+{
+	uint32_t schedule = flags & TS_CU_CTX_SCHED_MASK;
+
+	/* One way of waiting, or none said. */
+	return !(flags & ~(uint32_t)TS_CU_CTX_FLAGS_MASK) && !(schedule & (schedule - 1));
+}
+
 static int context_new(uint32_t flags, int32_t device, bool primary, struct context **ret_context)
 {
 	struct ts_vgpu_device *vdevice = device_get(device);
@@ -289,6 +297,7 @@ static void context_destroy(struct context *context)
 	ts_vgpu_context_synchronize(context->vctx);
 	modules_destroy(context);
 	streams_destroy(context);
+	events_destroy(context);
 	ts_vgpu_context_free(context->vctx);
 	handle_free(context, sizeof(*context));
 }
@@ -365,7 +374,7 @@ static int primary_set_flags(int32_t dev, uint32_t flags)
 		return r;
 	if (!device_get(dev))
 		return TS_CU_ERROR_INVALID_DEVICE;
-	if (flags & ~(uint32_t)TS_CU_CTX_FLAGS_MASK)
+	if (!flags_valid(flags))
 		return TS_CU_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&driver.lock);
 	driver.primary_flags[dev] = flags;
@@ -514,7 +523,7 @@ static int ctx_create(void **pctx, uint32_t flags, int32_t dev)
 
 	if (r)
 		return r;
-	if (!pctx || flags & ~(uint32_t)TS_CU_CTX_FLAGS_MASK)
+	if (!pctx || !flags_valid(flags))
 		return TS_CU_ERROR_INVALID_VALUE;
 	if (stack.n == STACK_MAX)
 		return TS_CU_ERROR_OUT_OF_MEMORY;
@@ -622,7 +631,7 @@ static int ctx_set_flags(uint32_t flags)
 
 	if (r)
 		return r;
-	if (flags & ~(uint32_t)TS_CU_CTX_FLAGS_MASK)
+	if (!flags_valid(flags))
 		return TS_CU_ERROR_INVALID_VALUE;
 	context->flags = flags;
 	return 0;

@@ -44,14 +44,14 @@ API int cuGetErrorName(int32_t error, const char **str)
 {
 	struct ts_cu_get_error_name_params params = {error, str};
 
-	return CALL(cuGetErrorName, &params, get_error_name(error, str));
+	return CALL_ANYTIME(cuGetErrorName, &params, get_error_name(error, str));
 }
 
 API int cuGetErrorString(int32_t error, const char **str)
 {
 	struct ts_cu_get_error_string_params params = {error, str};
 
-	return CALL(cuGetErrorString, &params, get_error_string(error, str));
+	return CALL_ANYTIME(cuGetErrorString, &params, get_error_string(error, str));
 }
 
 static int driver_get_version(int32_t *driver_version)
@@ -66,7 +66,7 @@ API int cuDriverGetVersion(int32_t *driver_version)
 {
 	struct ts_cu_driver_get_version_params params = {driver_version};
 
-	return CALL(cuDriverGetVersion, &params, driver_get_version(driver_version));
+	return CALL_ANYTIME(cuDriverGetVersion, &params, driver_get_version(driver_version));
 }
 
 static int get(int32_t *device, int32_t ordinal)

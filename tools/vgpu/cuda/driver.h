@@ -71,6 +71,7 @@ struct context {
 	size_t limits[8];
 	struct module *modules;
 	struct stream *streams;
+	struct event *events; /* under the driver's lock */
 };
 
 struct stream {
@@ -90,6 +91,7 @@ struct event {
 	struct handle handle;
 	struct context *context;
 	struct ts_vgpu_event *vevent;
+	struct event *next, **prev; /* the context's */
 	uint32_t flags;
 	uint32_t id;
 	_Atomic uint64_t capture_id;   /* where its latest record was captured, else 0 */
@@ -203,6 +205,7 @@ static inline void *per_thread(void *stream)
 }
 
 int event_get(void *handle, struct event **ret_event);
+void events_destroy(struct context *context);
 
 /* A kernel's function in a context, loaded there when first asked for. */
 int kernel_function(struct context *context, struct kernel *kernel, struct function **ret_function);

@@ -40,6 +40,11 @@ static int event_create(void **event, uint32_t flags)
 	made->flags = flags;
 	pthread_mutex_lock(&driver.lock);
 	made->id = ++driver.next_event_id;
+	made->next = context->events;
+	made->prev = &context->events;
+	if (made->next)
+		made->next->prev = &made->next;
+	context->events = made;
 	pthread_mutex_unlock(&driver.lock);
 	*event = made;
 	return 0;
@@ -108,17 +113,32 @@ static int event_synchronize(void *event)
 	return r;
 }
 
+static void event_delete(struct event *e)
+{
+	capture_forget_event(e);
+	pthread_mutex_lock(&driver.lock);
+	*e->prev = e->next;
+	if (e->next)
+		e->next->prev = e->prev;
+	pthread_mutex_unlock(&driver.lock);
+	ts_vgpu_event_free(e->vevent);
+	handle_free(e, sizeof(*e));
+}
+
+void events_destroy(struct context *context)
+{
+	while (context->events)
+		event_delete(context->events);
+}
+
 static int event_destroy(void *event)
 {
 	struct event *e;
 	int r = event_get(event, &e);
 
-	if (r)
-		return r;
-	capture_forget_event(e);
-	ts_vgpu_event_free(e->vevent);
-	handle_free(e, sizeof(*e));
-	return 0;
+	if (!r)
+		event_delete(e);
+	return r;
 }
 
 static int event_elapsed_time(float *milliseconds, void *start, void *end)

@@ -278,7 +278,9 @@ static int get_module(void **module, void *library)
 
 	if (r)
 		return r;
-	if (!module || !handle_is(library, HANDLE_LIBRARY))
+	if (!handle_is(library, HANDLE_LIBRARY))
+		return TS_CU_ERROR_INVALID_HANDLE;
+	if (!module)
 		return TS_CU_ERROR_INVALID_VALUE;
 	r = library_module(context, library, &m);
 	if (!r)

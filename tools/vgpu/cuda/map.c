@@ -141,26 +141,49 @@ static int mem_unmap(uint64_t ptr, size_t size)
  * Access is kept per mapping, not per device: every device reaches all memory here, as with plain allocations. What counts
  * is the most that any is given.
  */
+int access_read(const struct ts_cu_mem_access_desc *desc, struct access *access)
+{
+	uint32_t device;
+
+	if (desc->location.type != TS_CU_MEM_LOCATION_TYPE_DEVICE)
+		return TS_CU_ERROR_NOT_SUPPORTED;
+	if (!device_get(desc->location.id))
+		return TS_CU_ERROR_INVALID_DEVICE;
+	if (desc->flags & ~TS_CU_MEM_ACCESS_FLAGS_PROT_READWRITE || desc->flags == 2)
+		return TS_CU_ERROR_INVALID_VALUE;
+	device = 1u << desc->location.id;
+	access->readers = (access->readers & ~device) | (desc->flags & 1 ? device : 0);
+	access->writers = (access->writers & ~device) | (desc->flags & 2 ? device : 0);
+	return 0;
+}
+
+int32_t access_of(const struct access *access, int32_t device)
+{
+	if (access->writers & 1u << device)
+		return TS_CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	return access->readers & 1u << device ? TS_CU_MEM_ACCESS_FLAGS_PROT_READ
+					      : TS_CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}
+
 static int mem_set_access(uint64_t ptr, size_t size, const struct ts_cu_mem_access_desc *desc,
 			  size_t count)
 {
-	uint32_t access = 0;
+	struct ts_vgpu_range range;
+	struct access access = {0, 0};
 	int r = check_ready();
 
 	if (r)
 		return r;
 	if (!desc || !count)
 		return TS_CU_ERROR_INVALID_VALUE;
-	for (size_t i = 0; i < count; i++) {
-		if (desc[i].location.type != TS_CU_MEM_LOCATION_TYPE_DEVICE)
-			return TS_CU_ERROR_NOT_SUPPORTED;
-		if (!device_get(desc[i].location.id))
-			return TS_CU_ERROR_INVALID_DEVICE;
-		if (desc[i].flags & ~TS_CU_MEM_ACCESS_FLAGS_PROT_READWRITE || desc[i].flags == 2)
-			return TS_CU_ERROR_INVALID_VALUE;
-		access |= (uint32_t)desc[i].flags;
-	}
-	return map_result(ts_vgpu_set_access(driver.vgpu, ptr, size, access));
+	/* Devices that are not named keep what they have. */
+	if (!ts_vgpu_range_of(driver.vgpu, ptr, &range))
+		access = (struct access){range.readers, range.writers};
+	for (size_t i = 0; i < count && !r; i++)
+		r = access_read(&desc[i], &access);
+	return r ? r
+		 : map_result(ts_vgpu_set_access(driver.vgpu, ptr, size, access.readers,
+						 access.writers));
 }
 
 _Static_assert(TS_CU_MEM_ACCESS_FLAGS_PROT_READ == TS_VGPU_ACCESS_READ &&
@@ -178,7 +201,10 @@ static int mem_get_access(uint64_t *flags, const struct ts_cu_mem_location *loca
 	if (!flags || !location || location->type != TS_CU_MEM_LOCATION_TYPE_DEVICE ||
 	    !device_get(location->id) || ts_vgpu_range_of(driver.vgpu, ptr, &range))
 		return TS_CU_ERROR_INVALID_VALUE;
-	*flags = range.access;
+	*flags = range.listed || range.physical
+			 ? (uint64_t)access_of(&(struct access){range.readers, range.writers},
+					       location->id)
+			 : TS_CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 	return 0;
 }
 

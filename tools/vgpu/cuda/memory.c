@@ -263,6 +263,11 @@ static int mem_advise(uint64_t dev_ptr, size_t count, int32_t advice,
 	    ts_vgpu_range_of(driver.vgpu, dev_ptr, &range) ||
 	    range.kind != TS_VGPU_MEMORY_MANAGED || count > range.bytes - (dev_ptr - range.start))
 		return TS_CU_ERROR_INVALID_VALUE;
+	/* Some advice is about no device. */
+	if (advice >= TS_CU_MEM_ADVISE_SET_PREFERRED_LOCATION &&
+	    advice != TS_CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION &&
+	    location.type == TS_CU_MEM_LOCATION_TYPE_DEVICE && !device_get(location.id))
+		return TS_CU_ERROR_INVALID_DEVICE;
 	return 0;
 }
 
@@ -455,7 +460,9 @@ static int attribute_of(const struct ts_vgpu_range *range, uint64_t ptr, int32_t
 		*(uint64_t *)data = range->id;
 		return 0;
 	default:
-		return TS_CU_ERROR_NOT_SUPPORTED;
+		return attribute < 1 || attribute > TS_CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE
+			       ? TS_CU_ERROR_INVALID_VALUE
+			       : TS_CU_ERROR_NOT_SUPPORTED;
 	}
 }
 

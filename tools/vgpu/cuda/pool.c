@@ -16,6 +16,7 @@ struct pool {
 	uint64_t max_bytes; /* 0: no bound but the device's */
 	uint64_t threshold;
 	int32_t reuse[3];
+	struct access access;
 	struct pool *next;
 };
 
@@ -32,6 +33,7 @@ static struct pool *pool_new(uint32_t device)
 	if (!pool)
 		return NULL;
 	pool->device = device;
+	pool->access = (struct access){1u << device, 1u << device};
 	for (size_t i = 0; i < 3; i++)
 		pool->reuse[i] = 1;
 	return pool;
@@ -207,20 +209,24 @@ static int pool_get_attribute(void *pool, int32_t attr, void *value)
 
 static int pool_set_access(void *pool, const struct ts_cu_mem_access_desc *map, size_t count)
 {
+	struct access access;
 	struct pool *p;
 	int r = pool_get(pool, &p);
 
 	if (r)
 		return r;
-	/* Every device reaches all memory; only taking that away from its own device is a mistake. */
-	for (size_t i = 0; i < count; i++) {
-		if (map[i].location.type != TS_CU_MEM_LOCATION_TYPE_DEVICE ||
-		    !device_get(map[i].location.id))
-			return TS_CU_ERROR_INVALID_VALUE;
-		if ((uint32_t)map[i].location.id == p->device &&
-		    map[i].flags != TS_CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-			return TS_CU_ERROR_INVALID_VALUE;
-	}
+	if (!map && count)
+		return TS_CU_ERROR_INVALID_VALUE;
+	access = p->access;
+	for (size_t i = 0; i < count && !r; i++)
+		r = access_read(&map[i], &access);
+	/* Its own device cannot be shut out. */
+	if (!r && !(access.writers & 1u << p->device))
+		r = TS_CU_ERROR_INVALID_VALUE;
+	if (r)
+		return r;
+	p->access = access;
+	ts_vgpu_share_all(driver.vgpu, p, access.readers, access.writers);
 	return 0;
 }
 
@@ -234,7 +240,7 @@ static int pool_get_access(int32_t *flags, void *pool, const struct ts_cu_mem_lo
 	if (!flags || !location || location->type != TS_CU_MEM_LOCATION_TYPE_DEVICE ||
 	    !device_get(location->id))
 		return TS_CU_ERROR_INVALID_VALUE;
-	*flags = TS_CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	*flags = access_of(&p->access, location->id);
 	return 0;
 }
 
@@ -274,6 +280,7 @@ static int alloc_from(struct context *context, struct ts_vgpu_stream *vstream, s
 		atomic_fetch_sub(&pool->used, bytes);
 		return result_of(r);
 	}
+	ts_vgpu_share(driver.vgpu, *dev_ptr, pool->access.readers, pool->access.writers);
 	/* Racing threads may leave this short of one another's peak, never above the truth. */
 	if (used > pool->used_high)
 		pool->used_high = used;

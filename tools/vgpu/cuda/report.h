@@ -14,8 +14,14 @@ struct stream;
 /* name: the exported symbol, which is the vendor's callback id too. params: the vendor's structure, or NULL. */
 #define CALL(name, params_, work) CALL_NAMED(name, params_, NULL, work)
 
-/* For launches: the kernel's name besides. */
-#define CALL_NAMED(name, params_, symbol, work)                          \
+/* For launches: the kernel's name besides. Before cuInit, what is asked for is not even looked at. */
+#define CALL_NAMED(name, params_, symbol, work) \
+	CALL_TOLD(name, params_, symbol, __builtin_expect(check_ready(), 0) ?: (work))
+
+/* What may be called before cuInit. */
+#define CALL_ANYTIME(name, params_, work) CALL_TOLD(name, params_, NULL, work)
+
+#define CALL_TOLD(name, params_, symbol, work)                           \
 	({                                                               \
 		struct ts_vgpu_api call_;                                \
 		int result_;                                             \

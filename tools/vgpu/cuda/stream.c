@@ -293,7 +293,9 @@ static int stream_attach_mem(void *stream, uint64_t dev_ptr, size_t length, uint
 
 	if (r)
 		return r;
-	if (ts_vgpu_range_of(driver.vgpu, dev_ptr, &range) || range.kind != TS_VGPU_MEMORY_MANAGED)
+	if ((flags != TS_CU_MEM_ATTACH_GLOBAL && flags != TS_CU_MEM_ATTACH_HOST &&
+	     flags != TS_CU_MEM_ATTACH_SINGLE) ||
+	    ts_vgpu_range_of(driver.vgpu, dev_ptr, &range) || range.kind != TS_VGPU_MEMORY_MANAGED)
 		return TS_CU_ERROR_INVALID_VALUE;
 	/* Managed memory is host memory here: everybody sees it whatever it is attached to. */
 	return 0;

@@ -41,6 +41,13 @@ int copy_read(const struct ts_cu_memcpy_3d *c, struct said_copy *ret_copy);
 int copy_run(struct context *context, struct ts_vgpu_stream *vstream, struct said_copy *copy,
 	     const struct work_place *place);
 
+/* map.c. The devices that may read and write memory, a bit each; one description's part put into it. */
+struct access {
+	uint32_t readers, writers;
+};
+int access_read(const struct ts_cu_mem_access_desc *desc, struct access *access);
+int32_t access_of(const struct access *access, int32_t device);
+
 /* set.c */
 int set_run(struct context *context, struct ts_vgpu_stream *vstream, struct ts_vgpu_fill *fill,
 	    const struct work_place *place);

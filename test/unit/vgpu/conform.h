@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The conformance suite's frame: tests of libcuda.so.1 and libcudart.so.13, whoever's they are. A test includes the
+ * header that conform.py makes, which includes this one, and then calls the vendor's functions by their names, each looked up in
+ * the library that the loader finds; with CONFORM_PER_THREAD in the form whose default stream is the thread's own.
+ *
+ *	CONFORM(name) { ok(cuInit(0)); want(ERROR_INVALID_DEVICE, cuDeviceGet(&d, 99)); }
+ *
+ * What only the virtual GPU promises says so first: only_virtual("why").
+ */
+#pragma once
+
+#include <dlfcn.h>
+
+#include "proto/abi/vendor/cuda_driver.h"
+#include "proto/abi/vendor/cuda_runtime.h"
+#include "test/unit/harness.h"
+
+/* cuIpc's, by value. */
+struct ipc_handle {
+	char bytes[64];
+};
+
+/* Ours knows this table, the vendor's does not. */
+static const struct ts_cu_uuid conform_ours = {"TSvgpuK\x1d\x1e\x31\x27\x44\x0b\x72\x6d\x58"};
+
+static inline void *conform_library(const char *name)
+{
+	bool runtime = !strncmp(name, "cuda", 4) || !strncmp(name, "__cuda", 6);
+	void *library = dlopen(runtime ? "libcudart.so.13" : "libcuda.so.1", RTLD_NOW);
+
+	if (!library)
+		ts_skip(dlerror());
+	return library;
+}
+
+static inline void *conform_find(const char *name)
+{
+	void *library = conform_library(name), *found = NULL;
+#ifdef CONFORM_PER_THREAD
+	char form[96];
+
+	snprintf(form, sizeof(form), "%s_ptsz", name);
+	found = dlsym(library, form);
+	snprintf(form, sizeof(form), "%s_ptds", name);
+	found = found ? found : dlsym(library, form);
+#endif
+	found = found ? found : dlsym(library, name);
+	if (!found) {
+		fprintf(stderr, "skipped: no %s in this library\n", name);
+		exit(TS_TEST_SKIPPED);
+	}
+	return found;
+}
+
+static inline bool conform_virtual(void)
+{
+	int (*get)(const void **, const struct ts_cu_uuid *) =
+		dlsym(conform_library("cuInit"), "cuGetExportTable");
+	const void *table = NULL;
+
+	return get && !get(&table, &conform_ours) && table;
+}
+
+static inline void only_virtual(const char *why)
+{
+	if (!conform_virtual())
+		ts_skip(why);
+}
+
+/* Goes on, so that a run over another driver tells all that differs. */
+static int conform_n_wrong;
+
+static inline void conform_check(const char *file, int line, const char *call, int got, int want)
+{
+	if (got == want)
+		return;
+	fprintf(stderr, "%s:%d: %s is %d, not %d\n", file, line, call, got, want);
+	conform_n_wrong++;
+}
+
+#define want(code, call) conform_check(__FILE__, __LINE__, #call, call, CONFORM_CODE(code))
+#define ok(call)	 want(SUCCESS, call)
+/* For what has no result code: what it does is checked by the lines that follow. */
+#define done(call) (call)
+
+/* As TS_TEST; the vendor's driver keeps files of its own open. */
+#define CONFORM(name_)                         \
+	static void conform_run_##name_(void); \
+	TS_TEST(name_)                         \
+	{                                      \
+		conform_run_##name_();         \
+		if (conform_n_wrong)           \
+			exit(1);               \
+		if (!conform_virtual())        \
+			exit(0);               \
+	}                                      \
+	static void conform_run_##name_(void)
+
+/* Calls a function by its address with nothing but zeros; enough of them for every signature there is. */
+static inline int conform_call_zeros(void *function)
+{
+	typedef int any(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+			uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+			uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+
+	return ((any *)function)(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+}
+
+static inline uint64_t conform_at(const void *p)
+{
+	return (uint64_t)(uintptr_t)p;
+}
+
+/* fill: out[thread] = value; empty; answer: a variable, 42; managed: one of host and device. */
+static const char conform_ptx[] __attribute__((unused)) =
+	".version 8.0\n.target sm_75\n.address_size 64\n"
+	".visible .global .align 4 .u32 answer = 42;\n"
+	".visible .entry fill(.param .u64 out, .param .u32 value)\n.maxntid 256, 1, 1\n{\n"
+	".reg .b32 %r<3>; .reg .b64 %d<4>;\n"
+	"ld.param.u64 %d1, [out]; ld.param.u32 %r1, [value]; cvta.to.global.u64 %d1, %d1;\n"
+	"mov.u32 %r2, %tid.x; mul.wide.u32 %d2, %r2, 4; add.s64 %d3, %d1, %d2;\n"
+	"st.global.u32 [%d3], %r1; ret;\n}\n"
+	".visible .entry empty()\n{\nret;\n}\n";
