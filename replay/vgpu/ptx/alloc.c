@@ -68,7 +68,7 @@ struct ts_ptx_allocator {
 		*last; /* by register: positions, 2 * instruction for reads, + 1 for writes */
 	uint32_t *slot;
 	uint32_t at; /* the instruction or block that a visitor is at */
-	uint32_t n_slots[3];
+	uint32_t n_slots[N_CLASSES];
 };
 
 static void ts_ptx_visit_liveness(void *ctx, uint32_t *field, bool read, bool written)
@@ -195,13 +195,13 @@ static uint32_t *ts_ptx_sorted(const struct ts_ptx_allocator *a, const uint32_t 
 static int ts_ptx_scan(struct ts_ptx_allocator *a)
 {
 	struct ts_ptx_decoder *d = a->d;
-	uint32_t n = 0, n_freed = 0, n_free[3] = {0};
+	uint32_t n = 0, n_freed = 0, n_free[N_CLASSES] = {0};
 	uint32_t *by_first = ts_ptx_sorted(a, a->first, &n),
 		 *by_last = ts_ptx_sorted(a, a->last, &n);
-	uint32_t *spare[3] = {0};
+	uint32_t *spare[N_CLASSES] = {0};
 	int r = by_first && by_last ? 0 : -ENOMEM;
 
-	for (int c = 0; c < 3 && !r; c++) {
+	for (int c = 0; c < N_CLASSES && !r; c++) {
 		spare[c] = calloc(d->n_vregs + 1u, sizeof(uint32_t));
 		r = spare[c] ? 0 : -ENOMEM;
 	}
@@ -215,7 +215,7 @@ static int ts_ptx_scan(struct ts_ptx_allocator *a)
 		}
 		a->slot[id] = n_free[class] ? spare[class][--n_free[class]] : a->n_slots[class]++;
 	}
-	for (int c = 0; c < 3; c++)
+	for (int c = 0; c < N_CLASSES; c++)
 		free(spare[c]);
 	free(by_first);
 	free(by_last);
@@ -224,12 +224,12 @@ static int ts_ptx_scan(struct ts_ptx_allocator *a)
 
 struct ts_ptx_frame_layout {
 	const struct ts_ptx_allocator *a;
-	uint32_t base[3];
+	uint32_t base[N_CLASSES];
 };
 
 static uint32_t ts_ptx_place_of(const struct ts_ptx_frame_layout *l, uint32_t ref)
 {
-	static const uint32_t bytes[3] = {4, 128, 256};
+	static const uint32_t bytes[N_CLASSES] = {4, 128, 256};
 	uint32_t id = TS_PTX_VREG_ID(ref), class = l->a->d->classes[id];
 
 	return l->base[class] + l->a->slot[id] * bytes[class];

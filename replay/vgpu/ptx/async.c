@@ -154,8 +154,59 @@ static int ts_ptx_cp_async(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, 
 	return 0;
 }
 
+/* Bytes of a bulk copy at one end, for one lane. */
+static uint8_t *ts_ptx_bulk_end(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane,
+				uint32_t end, enum ts_ptx_space space, uint32_t bytes, bool write)
+{
+	const uint32_t *list = ts_ptx_operands(w, in);
+	struct ts_ptx_insn place = *in;
+	uint8_t *host[TS_PTX_LANES];
+
+	place.a = list[end];
+	place.imm = (uint64_t)(int64_t)(int32_t)list[4 + end];
+	place.flags = list[7] >> end & 1 ? INSN_A64 : 0;
+	place.space = (uint8_t)space;
+	return ts_ptx_addresses(w, &place, 1u << lane, bytes, write, host) ? NULL : host[lane];
+}
+
+/* Made where it is issued, like the others; the mbarrier then learns that the bytes have come. */
+static int ts_ptx_cp_bulk(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const uint32_t *list = ts_ptx_operands(w, in);
+	enum ts_ptx_space to = list[7] & 8 ? SP_GLOBAL : SP_SHARED,
+			  from = list[7] & 16 ? SP_GLOBAL : SP_SHARED;
+	struct ts_ptx_insn done = *in;
+
+	done.aux = TS_PTX_MBARRIER_COMPLETE_TX;
+	done.a = list[3];
+	done.b = list[2];
+	done.imm = (uint64_t)(int64_t)(int32_t)list[6];
+	done.flags = list[7] & 4 ? INSN_A64 : 0;
+	done.space = SP_SHARED;
+	for (uint32_t left = m; left; left &= left - 1) {
+		uint32_t lane = (uint32_t)__builtin_ctz(left);
+		uint32_t bytes = ((const uint32_t *)ts_ptx_slot(w, list[2]))[lane];
+		uint8_t *d, *s;
+
+		if (bytes % 16)
+			return ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
+					    "a bulk copy of %u bytes: not a multiple of 16", bytes);
+		if (bytes) {
+			d = ts_ptx_bulk_end(w, in, lane, 0, to, bytes, true);
+			s = d ? ts_ptx_bulk_end(w, in, lane, 1, from, bytes, false) : NULL;
+			if (!s)
+				return STOP_FAULT;
+			memmove(d, s, bytes);
+		}
+		if (list[3] != TS_PTX_NONE && ts_ptx_mbarrier(w, &done, 1u << lane))
+			return STOP_FAULT;
+	}
+	return 0;
+}
+
 void ts_ptx_fill_async(struct ts_ptx_optable *t)
 {
 	t->fn[F_MBARRIER][TY_NONE] = ts_ptx_mbarrier;
 	t->fn[F_CP_ASYNC][TY_NONE] = ts_ptx_cp_async;
+	t->fn[F_CP_BULK][TY_NONE] = ts_ptx_cp_bulk;
 }

@@ -45,6 +45,29 @@ static uint64_t ts_ptx_atom_add(uint64_t old, uint64_t v, enum ts_ptx_type type)
 	}
 }
 
+static uint16_t ts_ptx_extreme_half(uint16_t a, uint16_t b, bool bf16, bool max)
+{
+	float x = bf16 ? ts_ptx_from_bf16(a) : ts_ptx_from_f16(a);
+	float y = bf16 ? ts_ptx_from_bf16(b) : ts_ptx_from_f16(b);
+
+	if (__builtin_isnan(x) && __builtin_isnan(y))
+		return 0x7fff;
+	if (__builtin_isnan(x) || __builtin_isnan(y))
+		return __builtin_isnan(x) ? b : a;
+	if (x == y) /* zeros: the negative one is less */
+		return max ? a & b : a | b;
+	return (x < y) != max ? a : b;
+}
+
+static uint32_t ts_ptx_extreme(uint32_t a, uint32_t b, enum ts_ptx_type type, bool max)
+{
+	bool bf16 = type == TY_BF16 || type == TY_BF16X2;
+
+	return ts_ptx_extreme_half((uint16_t)a, (uint16_t)b, bf16, max) |
+	       (uint32_t)ts_ptx_extreme_half((uint16_t)(a >> 16), (uint16_t)(b >> 16), bf16, max)
+		       << 16;
+}
+
 static bool ts_ptx_less(uint64_t a, uint64_t b, enum ts_ptx_type type)
 {
 	switch (type) {
@@ -75,8 +98,12 @@ static uint64_t ts_ptx_atom_apply(uint64_t old, uint64_t v, uint32_t aux)
 	case ATOM_EXCH:
 		return v;
 	case ATOM_MIN:
-		return ts_ptx_less(v, old, type) ? v : old;
 	case ATOM_MAX:
+		if (ts_ptx_types[type].klass == 'f' || ts_ptx_types[type].klass == 'h')
+			return ts_ptx_extreme((uint32_t)old, (uint32_t)v, type,
+					      TS_PTX_ATOM_OP(aux) == ATOM_MAX);
+		if (TS_PTX_ATOM_OP(aux) == ATOM_MIN)
+			return ts_ptx_less(v, old, type) ? v : old;
 		return ts_ptx_less(old, v, type) ? v : old;
 	case ATOM_INC:
 		return (uint32_t)old >= (uint32_t)v ? 0 : (uint32_t)old + 1;
@@ -183,8 +210,103 @@ static int ts_ptx_atom_cas(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, 
 	return 0;
 }
 
+static int ts_ptx_atom_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const uint32_t *list = ts_ptx_operands(w, in);
+	uint32_t aux = list[2 * in->n], bytes = ts_ptx_types[TS_PTX_ATOM_TYPE(aux)].bytes;
+	uint32_t old[8][TS_PTX_LANES];
+	uint8_t *p[TS_PTX_LANES];
+
+	if (ts_ptx_addresses(w, in, m, bytes * in->n, true, p))
+		return STOP_FAULT;
+	w->worker->stats.atomics += (uint32_t)__builtin_popcount(m);
+	w->slice -= TS_PTX_SYNC_COST / 4;
+	w->n_watched++;
+	for (uint32_t left = m; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+		bool shared = ts_ptx_is_shared(w, p[i]);
+
+		for (uint32_t k = 0; k < in->n; k++) {
+			uint64_t v = ts_ptx_atom_value(w, list[in->n + k], 4, i);
+			uint8_t *at = p[i] + k * bytes;
+
+			old[k][i] =
+				(uint32_t)(bytes == 4 ? ts_ptx_swap_uint32_t(at, v, aux, shared)
+						      : ts_ptx_swap_uint16_t(at, v, aux, shared));
+		}
+	}
+	for (uint32_t k = 0; k < in->n; k++) {
+		uint32_t *d = list[k] == TS_PTX_NONE ? NULL : ts_ptx_slot(w, list[k]);
+
+		for (uint32_t left = d ? m : 0; left; left &= left - 1)
+			d[__builtin_ctz(left)] = old[k][__builtin_ctz(left)];
+	}
+	return 0;
+}
+
+__extension__ typedef unsigned __int128 ts_ptx_u128;
+
+/* x86-64 has a compare-and-swap of 16 bytes, which has to be asked for. */
+#ifdef __x86_64__
+__attribute__((target("cx16")))
+#endif
+static ts_ptx_u128
+ts_ptx_cas_u128(ts_ptx_u128 *at, ts_ptx_u128 expected, ts_ptx_u128 v)
+{
+	return __sync_val_compare_and_swap(at, expected, v);
+}
+
+static ts_ptx_u128 ts_ptx_swap_u128(ts_ptx_u128 *at, ts_ptx_u128 v)
+{
+	ts_ptx_u128 old = ts_ptx_cas_u128(at, 0, 0), seen;
+
+	while ((seen = ts_ptx_cas_u128(at, old, v)) != old)
+		old = seen;
+	return old;
+}
+
+static ts_ptx_u128 ts_ptx_u128_of(const struct ts_ptx_warp *w, const uint32_t *refs, uint32_t i)
+{
+	return (ts_ptx_u128)((const uint64_t *)ts_ptx_slot(w, refs[1]))[i] << 64 |
+	       ((const uint64_t *)ts_ptx_slot(w, refs[0]))[i];
+}
+
+static int ts_ptx_atom128(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const uint32_t *list = ts_ptx_operands(w, in);
+	enum ts_ptx_atom128 op = list[in->n];
+	ts_ptx_u128 old[TS_PTX_LANES];
+	uint8_t *p[TS_PTX_LANES];
+
+	if (ts_ptx_addresses(w, in, m, 16, op != TS_PTX_ATOM128_LOAD, p))
+		return STOP_FAULT;
+	w->worker->stats.atomics += (uint32_t)__builtin_popcount(m);
+	ts_ptx_watch(w);
+	for (uint32_t left = m; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+		ts_ptx_u128 *at = (ts_ptx_u128 *)(void *)p[i];
+
+		old[i] = op == TS_PTX_ATOM128_LOAD ? ts_ptx_cas_u128(at, 0, 0)
+			 : op == TS_PTX_ATOM128_STORE
+				 ? ts_ptx_swap_u128(at, ts_ptx_u128_of(w, list, i))
+			 : op == TS_PTX_ATOM128_EXCH
+				 ? ts_ptx_swap_u128(at, ts_ptx_u128_of(w, list + 2, i))
+				 : ts_ptx_cas_u128(at, ts_ptx_u128_of(w, list + 2, i),
+						   ts_ptx_u128_of(w, list + 4, i));
+	}
+	for (uint32_t left = op == TS_PTX_ATOM128_STORE ? 0 : m; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+
+		((uint64_t *)ts_ptx_slot(w, list[0]))[i] = (uint64_t)old[i];
+		((uint64_t *)ts_ptx_slot(w, list[1]))[i] = (uint64_t)(old[i] >> 64);
+	}
+	return 0;
+}
+
 void ts_ptx_fill_atom(struct ts_ptx_optable *t)
 {
 	t->fn[F_ATOM][TY_NONE] = ts_ptx_atom_op;
 	t->fn[F_ATOM_CAS][TY_NONE] = ts_ptx_atom_cas;
+	t->fn[F_ATOM_VECTOR][TY_NONE] = ts_ptx_atom_vector;
+	t->fn[F_ATOM128][TY_NONE] = ts_ptx_atom128;
 }

@@ -58,13 +58,45 @@ void ts_ptx_barrier_exit(struct ts_ptx_block *block)
 	}
 }
 
+/*
+ * The barrier of a cluster, which is one block: threads arrive without waiting, and wait later for the others. A phase that is over
+ * has forgotten who arrived, which is how one that waits knows that it need not.
+ */
+static int ts_ptx_cluster_barrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	struct ts_ptx_split *s = &w->splits[w->current];
+	struct ts_ptx_barrier *b = &w->block->barriers[TS_PTX_CLUSTER_BARRIER];
+
+	s->pc = in + 1;
+	w->pc = in + 1;
+	if (in->aux == TS_PTX_BAR_CLUSTER_WAIT) {
+		if (b->arrived[w->index] & m) {
+			s->state = SPLIT_BARRIER;
+			s->barrier = TS_PTX_CLUSTER_BARRIER;
+		}
+		return 0;
+	}
+	if (b->arrived[w->index] & m)
+		return ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(b->arrived[w->index] & m),
+				    TS_PTX_FAULT_ILLEGAL,
+				    "a second arrival at the cluster's barrier without a wait");
+	w->block->barriers_used |= 1u << TS_PTX_CLUSTER_BARRIER;
+	b->arrived[w->index] |= m;
+	if (ts_ptx_barrier_full(w->block, b))
+		ts_ptx_barrier_complete(w->block, TS_PTX_CLUSTER_BARRIER);
+	return 0;
+}
+
 int ts_ptx_barrier_insn(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	struct ts_ptx_split *s = &w->splits[w->current];
 	uint32_t lane = (uint32_t)__builtin_ctz(m), lanes = (uint32_t)__builtin_popcount(m);
-	uint32_t number = ((const uint32_t *)ts_ptx_slot(w, in->a))[lane], needed = 0;
+	uint32_t number, needed = 0;
 	struct ts_ptx_barrier *b;
 
+	if (in->aux == TS_PTX_BAR_CLUSTER_ARRIVE || in->aux == TS_PTX_BAR_CLUSTER_WAIT)
+		return ts_ptx_cluster_barrier(w, in, m);
+	number = ((const uint32_t *)ts_ptx_slot(w, in->a))[lane];
 	if (number >= TS_PTX_N_BARRIERS)
 		return ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL, "barrier %u: there are 16",
 				    number);

@@ -119,7 +119,8 @@ struct ts_ptx_code {
 	uint32_t local_bytes;  /* local memory of one thread's frame */
 	uint32_t shared_bytes; /* end of the shared memory that the function itself names */
 	uint32_t n_registers;
-	bool uses_dynamic_shared, calls_indirect;
+	bool uses_dynamic_shared, uses_reserved_shared;
+	bool open_stack; /* calls by address, or takes from the stack as it goes */
 	struct ts_ptx_code_param *params;
 	uint32_t n_params, n_returns; /* returns come first in params */
 	uint32_t *callees;

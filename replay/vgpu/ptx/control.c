@@ -452,6 +452,12 @@ static int ts_ptx_call(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 	uint64_t local = (uint64_t)caller->local_base + caller->code->local_bytes;
 	struct ts_ptx_join *j;
 
+	/* Above what any lane has taken with alloca. */
+	for (uint32_t left = in->b == TS_PTX_NONE ? 0 : w->act; left; left &= left - 1) {
+		uint32_t top = ((const uint32_t *)ts_ptx_slot(w, in->b))[__builtin_ctz(left)];
+
+		local = top > local ? (top + 15u) & ~15u : local;
+	}
 	if (code->builtin) {
 		int r = ts_ptx_builtin_call(w, in, w->act, code);
 

@@ -73,11 +73,72 @@ static int ts_ptx_emit_float(struct ts_ptx_decoder *d, struct ts_ptx_insn *in,
 	return ts_ptx_emit(d, &sat, (struct ts_ptx_note){.roles = ROLE_DST_READ});
 }
 
+/* Two floats in 64 bits: taken apart, worked on one by one, put together again. */
+static int ts_ptx_float_pair(struct ts_ptx_decoder *d, enum ts_ptx_family family, uint32_t n)
+{
+	struct ts_ptx_float_modes m = ts_ptx_take_modes(d);
+	struct ts_ptx_insn whole = {0}, part[2], pack = ts_ptx_insn_of(d, F_PACK, TY_B64);
+	const uint32_t *fields[] = {&whole.a, &whole.b, &whole.c};
+	int r = ts_ptx_sources(d, TY_B64, n, &whole);
+
+	if (m.sat || m.rounding == ROUND_RNA)
+		return ts_ptx_unsupported(d);
+	part[0] = part[1] = ts_ptx_insn_of(d, family, TY_F32);
+	for (uint32_t i = 0; i < n && !r; i++) {
+		struct ts_ptx_insn unpack = ts_ptx_insn_of(d, F_UNPACK, TY_B64);
+
+		unpack.a = *fields[i];
+		unpack.aux = d->n_operands;
+		unpack.n = 2;
+		unpack.imm = 32;
+		unpack.flags = INSN_SRC64;
+		for (int k = 0; k < 2 && !r; k++) {
+			uint32_t *to = i == 0 ? &part[k].a : i == 1 ? &part[k].b : &part[k].c;
+
+			r = ts_ptx_temp(d, CLASS_32, to);
+			if (!r)
+				r = ts_ptx_list_add(d, *to);
+		}
+		if (!r)
+			r = ts_ptx_emit(d, &unpack,
+					(struct ts_ptx_note){.roles = ROLE_LIST_WRITE,
+							     .n_list = 2,
+							     .n_list_write = 2});
+	}
+	for (int k = 0; k < 2 && !r; k++) {
+		r = ts_ptx_temp(d, CLASS_32, &part[k].dst);
+		if (m.ftz || (m.rounding != ROUND_NONE && m.rounding != ROUND_RN)) {
+			part[k].inner = part[k].fn;
+			part[k].fn = d->ops->fn[F_ROUND][TY_NONE];
+			part[k].space =
+				(uint8_t)((m.ftz ? TS_PTX_MODE_FTZ : 0) |
+					  (m.rounding == ROUND_NONE ? ROUND_RN : m.rounding));
+		}
+		if (!r)
+			r = ts_ptx_emit(d, &part[k], (struct ts_ptx_note){0});
+	}
+	pack.dst = whole.dst;
+	pack.aux = d->n_operands;
+	pack.n = 2;
+	pack.imm = 32;
+	pack.flags = INSN_DST64;
+	for (int k = 0; k < 2 && !r; k++)
+		r = ts_ptx_list_add(d, part[k].dst);
+	return r ? r
+		 : ts_ptx_emit(d, &pack,
+			       (struct ts_ptx_note){.roles = ROLE_LIST_READ, .n_list = 2});
+}
+
 static int ts_ptx_float_op(struct ts_ptx_decoder *d, enum ts_ptx_family family,
 			   enum ts_ptx_type type, uint32_t n)
 {
-	struct ts_ptx_float_modes m = ts_ptx_take_modes(d);
+	struct ts_ptx_float_modes m;
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, family, type);
+
+	if (type == TY_F32X2 &&
+	    (family == F_ADD || family == F_SUB || family == F_MUL || family == F_FMA))
+		return ts_ptx_float_pair(d, family, n);
+	m = ts_ptx_take_modes(d);
 
 	return ts_ptx_emit_float(d, &in, type, m, n);
 }
@@ -287,6 +348,22 @@ static int ts_ptx_decode_neg(struct ts_ptx_decoder *d)
 	return ts_ptx_sign_op(d, F_NEG);
 }
 
+/* What comes out below zero becomes zero. */
+static int ts_ptx_minmax_relu(struct ts_ptx_decoder *d, enum ts_ptx_family family,
+			      enum ts_ptx_type type)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, family, type),
+			   clamp = ts_ptx_insn_of(d, F_MAX, type);
+	int r = ts_ptx_sources(d, type, 2, &in);
+
+	if (!r)
+		r = ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
+	clamp.dst = clamp.a = in.dst;
+	if (!r)
+		r = ts_ptx_pool_value(d->image, 0, CLASS_32, &clamp.b);
+	return r ? r : ts_ptx_emit(d, &clamp, (struct ts_ptx_note){0});
+}
+
 static int ts_ptx_minmax(struct ts_ptx_decoder *d, bool max)
 {
 	bool ftz = ts_ptx_mod(d, "ftz"), nan = ts_ptx_mod(d, "NaN"),
@@ -299,6 +376,9 @@ static int ts_ptx_minmax(struct ts_ptx_decoder *d, bool max)
 	if (xorsign && !ts_ptx_mod(d, "abs"))
 		return ts_ptx_unsupported(d);
 	type = ts_ptx_mod_type(d);
+	if ((type == TY_S32 || type == TY_S16X2) && ts_ptx_mod(d, "relu"))
+		return ftz || nan || xorsign ? ts_ptx_unsupported(d)
+					     : ts_ptx_minmax_relu(d, family, type);
 	if (ts_ptx_is_int(type) || type == TY_U16X2 || type == TY_S16X2)
 		return ftz || nan || xorsign ? ts_ptx_unsupported(d)
 					     : ts_ptx_simple(d, family, type, 2);

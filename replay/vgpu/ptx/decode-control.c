@@ -127,6 +127,12 @@ static int ts_ptx_decode_nop(struct ts_ptx_decoder *d)
 	(void)ts_ptx_mod(d, "wait");
 	(void)ts_ptx_mod(d, "launch_dependents");
 	(void)ts_ptx_mod(d, "mask");
+	/* Registers that warps hand each other: here every one has its own. */
+	if (ts_ptx_mod(d, "inc") || ts_ptx_mod(d, "dec")) {
+		(void)ts_ptx_mod(d, "sync");
+		(void)ts_ptx_mod(d, "aligned");
+		(void)ts_ptx_mod_type(d);
+	}
 	return ts_ptx_done(d, d->stmt->n_operands) ? ts_ptx_unsupported(d)
 						   : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
@@ -146,7 +152,8 @@ static int ts_ptx_call_place(struct ts_ptx_decoder *d, const struct ts_ptx_opera
 		place[2] = (uint32_t)o->var->bytes;
 		return o->off ? ts_ptx_bad(d, "an operand of another kind") : 0;
 	}
-	if (o->kind == OPERAND_REG && d->classes[o->reg] != CLASS_PRED) {
+	if (o->kind == OPERAND_REG &&
+	    (d->classes[o->reg] == CLASS_32 || d->classes[o->reg] == CLASS_64)) {
 		place[0] = d->classes[o->reg] == CLASS_64 ? TS_PTX_PLACE_REG64 : TS_PTX_PLACE_REG32;
 		place[1] = TS_PTX_VREG_OF(o->reg);
 	} else if (o->kind == OPERAND_SINK && result) {
@@ -192,7 +199,7 @@ static int ts_ptx_call_target(struct ts_ptx_decoder *d, const struct ts_ptx_oper
 
 	if (o->kind == OPERAND_REG) {
 		in->kind = KIND_CALLI;
-		d->code->calls_indirect = true;
+		d->code->open_stack = true;
 		return ts_ptx_src(d, o, TY_U64, &in->a);
 	}
 	s = o->kind == OPERAND_NAME ? ts_ptx_resolve_name(d->image, d->module, o->name) : NULL;
@@ -235,6 +242,7 @@ static int ts_ptx_decode_call(struct ts_ptx_decoder *d)
 	if (!r)
 		r = ts_ptx_call_target(d, target, &in);
 	in.guard = TS_PTX_NONE;
+	in.b = d->stack_pointer;
 	in.aux = d->n_operands;
 	if (!r)
 		r = ts_ptx_call_list(d, rets, true, &n);
@@ -302,6 +310,24 @@ static int ts_ptx_barrier_red(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, 
 	return r;
 }
 
+static int ts_ptx_cluster_barrier(struct ts_ptx_decoder *d)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
+	bool arrive = ts_ptx_mod(d, "arrive");
+	int r;
+
+	if (!arrive && !ts_ptx_mod(d, "wait"))
+		return ts_ptx_unsupported(d);
+	if (!arrive || !ts_ptx_mod(d, "relaxed"))
+		(void)ts_ptx_mod(d, arrive ? "release" : "acquire");
+	(void)ts_ptx_mod(d, "aligned");
+	r = ts_ptx_done(d, 0);
+	in.kind = KIND_BARRIER;
+	in.aux = arrive ? TS_PTX_BAR_CLUSTER_ARRIVE : TS_PTX_BAR_CLUSTER_WAIT;
+	in.imm = 0;
+	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
+}
+
 static int ts_ptx_decode_bar(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
@@ -309,6 +335,8 @@ static int ts_ptx_decode_bar(struct ts_ptx_decoder *d)
 	int r;
 
 	(void)ts_ptx_mod(d, "cta");
+	if (ts_ptx_mod(d, "cluster"))
+		return ts_ptx_cluster_barrier(d);
 	if (ts_ptx_mod(d, "warp"))
 		return ts_ptx_mod(d, "sync") ? ts_ptx_warp_barrier(d) : ts_ptx_unsupported(d);
 	in.kind = KIND_BARRIER;
@@ -508,6 +536,7 @@ const struct ts_ptx_mnemonic ts_ptx_mnemonics_control[] = {
 	{"nanosleep", ts_ptx_decode_nanosleep},
 	{"griddepcontrol", ts_ptx_decode_nop},
 	{"pmevent", ts_ptx_decode_nop},
+	{"setmaxnreg", ts_ptx_decode_nop},
 	{"bar", ts_ptx_decode_bar},
 	{"barrier", ts_ptx_decode_bar},
 	{"shfl", ts_ptx_decode_shfl},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Decodes loads, stores, atomics, fences, and the hints about caches that an interpreter has no use for. */
+/* Decodes loads, stores, fences, what else deals in addresses, and the hints about caches that an interpreter has no use for. */
 #include "replay/vgpu/ptx/decode.h"
 
 #define O (d->stmt->operands)
@@ -63,7 +63,7 @@ static bool ts_ptx_mod_hints(struct ts_ptx_decoder *d)
 }
 
 /* Memory order and scope; every one is at most what order() and the fences give. */
-static bool ts_ptx_mod_sync(struct ts_ptx_decoder *d)
+bool ts_ptx_mod_sync(struct ts_ptx_decoder *d)
 {
 	static const char *const orders[] = {"volatile", "relaxed", "acquire", "release",
 					     "acq_rel",	 "sc",	    "mmio",    NULL};
@@ -75,7 +75,7 @@ static bool ts_ptx_mod_sync(struct ts_ptx_decoder *d)
 	return sync;
 }
 
-static uint32_t ts_ptx_mod_vector(struct ts_ptx_decoder *d)
+uint32_t ts_ptx_mod_vector(struct ts_ptx_decoder *d)
 {
 	return ts_ptx_mod(d, "v2") ? 2 : ts_ptx_mod(d, "v4") ? 4 : ts_ptx_mod(d, "v8") ? 8 : 1;
 }
@@ -117,8 +117,8 @@ int ts_ptx_address(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 	in->space = (uint8_t)space;
 	switch (base->kind) {
 	case OPERAND_REG:
-		if (d->classes[base->reg] == CLASS_PRED)
-			return ts_ptx_bad(d, "a predicate is no address");
+		if (d->classes[base->reg] != CLASS_32 && d->classes[base->reg] != CLASS_64)
+			return ts_ptx_bad(d, "a register that holds no address");
 		in->a = TS_PTX_VREG_OF(base->reg);
 		in->imm = (uint64_t)base->off;
 		if (d->classes[base->reg] == CLASS_64)
@@ -190,6 +190,37 @@ static bool ts_ptx_is_fixed_param(const struct ts_ptx_insn *in)
 	       in->a != TS_PTX_NONE;
 }
 
+/* 128 bits: a pair of 64, or where others look on, in one piece. */
+static int ts_ptx_wide_access(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32_t n,
+			      bool sync, bool store)
+{
+	struct ts_ptx_insn in = sync ? ts_ptx_insn_of(d, F_ATOM128, TY_NONE)
+				     : ts_ptx_insn_of(d, store ? F_ST64 : F_LD64, TY_B64);
+	struct ts_ptx_operand halves[2];
+	int r = n == 1 ? ts_ptx_pair_of(d, &O[store ? 1 : 0], halves) : ts_ptx_unsupported(d);
+
+	in.n = 2;
+	in.aux = d->n_operands;
+	for (int i = 0; i < 2 && !r; i++) {
+		uint32_t ref;
+
+		r = store ? ts_ptx_src(d, &halves[i], TY_B64, &ref)
+			  : ts_ptx_dst(d, &halves[i], CLASS_64, &ref);
+		if (!r)
+			r = ts_ptx_list_add(d, ref);
+	}
+	if (!r && sync)
+		r = ts_ptx_list_add(d, store ? TS_PTX_ATOM128_STORE : TS_PTX_ATOM128_LOAD);
+	if (!r)
+		r = ts_ptx_address(d, &O[store ? 0 : 1], space, &in);
+	return r ? r
+		 : ts_ptx_emit(d, &in,
+			       (struct ts_ptx_note){.roles = store ? ROLE_LIST_READ
+								   : ROLE_LIST_WRITE,
+						    .n_list = 2,
+						    .n_list_write = store ? 0 : 2});
+}
+
 static int ts_ptx_decode_ld(struct ts_ptx_decoder *d)
 {
 	bool hint = ts_ptx_mod_hints(d), sync = ts_ptx_mod_sync(d), is_64 = false, fixed;
@@ -205,6 +236,8 @@ static int ts_ptx_decode_ld(struct ts_ptx_decoder *d)
 	r = type ? ts_ptx_done(d, hint ? 3 : 2) : ts_ptx_unsupported(d);
 	if (!r && ts_ptx_types[type].bytes * n > 32)
 		r = ts_ptx_unsupported(d);
+	if (!r && type == TY_B128)
+		return ts_ptx_wide_access(d, space, n, sync, false);
 	if (!r)
 		r = ts_ptx_values(d, &O[0], type, true, &in, &is_64);
 	if (!r)
@@ -248,6 +281,8 @@ static int ts_ptx_decode_st(struct ts_ptx_decoder *d)
 	in.n = (uint8_t)n;
 	if (!r && ts_ptx_types[type].bytes * n > 32)
 		r = ts_ptx_unsupported(d);
+	if (!r && type == TY_B128)
+		return ts_ptx_wide_access(d, space, n, sync, true);
 	if (!r)
 		r = ts_ptx_values(d, &O[1], type, false, &in, &is_64);
 	if (!r)
@@ -264,83 +299,13 @@ static int ts_ptx_decode_st(struct ts_ptx_decoder *d)
 						.n_list = (uint8_t)n});
 }
 
-static bool ts_ptx_atom_valid(enum ts_ptx_atom op, enum ts_ptx_type type)
-{
-	char klass = ts_ptx_types[type].klass;
-
-	switch (op) {
-	case ATOM_ADD:
-		return type == TY_U32 || type == TY_S32 || type == TY_U64 || type == TY_S64 ||
-		       type == TY_F32 || type == TY_F64 || type == TY_F16 || type == TY_F16X2 ||
-		       type == TY_BF16 || type == TY_BF16X2;
-	case ATOM_MIN:
-	case ATOM_MAX:
-		return (klass == 'u' || klass == 's') && ts_ptx_types[type].bytes >= 4;
-	case ATOM_INC:
-	case ATOM_DEC:
-		return type == TY_U32;
-	default:
-		return klass == 'b' && ts_ptx_types[type].bytes >= 4 && type != TY_B128;
-	}
-}
-
-static int ts_ptx_atomic(struct ts_ptx_decoder *d, bool red)
-{
-	static const char *const names[] = {"add", "and", "or",	 "xor", "exch",
-					    "min", "max", "inc", "dec"};
-	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_ATOM, TY_NONE);
-	enum ts_ptx_space space;
-	enum ts_ptx_type type;
-	uint32_t op = 0, first = red ? 0 : 1;
-	bool cas, hint;
-	int r;
-
-	(void)ts_ptx_mod_sync(d);
-	space = ts_ptx_mod_space(d);
-	cas = !red && ts_ptx_mod(d, "cas");
-	while (!cas && op < 9 && !ts_ptx_mod(d, names[op]))
-		op++;
-	(void)ts_ptx_mod(d, "noftz");
-	hint = ts_ptx_mod(d, "L2::cache_hint");
-	type = ts_ptx_mod_type(d);
-	if (cas ? type != TY_B16 && type != TY_B32 && type != TY_B64
-		: op == 9 || !ts_ptx_atom_valid((enum ts_ptx_atom)op, type))
-		return ts_ptx_unsupported(d);
-	if (cas)
-		in = ts_ptx_insn_of(d, F_ATOM_CAS, TY_NONE);
-	r = ts_ptx_done(d, first + 2 + cas + hint);
-	if (!r)
-		r = ts_ptx_address(d, &O[first], space, &in);
-	if (!r)
-		r = ts_ptx_src(d, &O[first + 1], type, &in.b);
-	if (!r && cas)
-		r = ts_ptx_src(d, &O[first + 2], type, &in.c);
-	if (!r && !red && O[0].kind != OPERAND_SINK)
-		r = ts_ptx_dst(d, &O[0], ts_ptx_class_of(type), &in.dst);
-	in.aux = (cas ? 0 : op) | (uint32_t)type << 4;
-	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
-}
-
-static int ts_ptx_decode_atom(struct ts_ptx_decoder *d)
-{
-	return ts_ptx_atomic(d, false);
-}
-
-static int ts_ptx_decode_red(struct ts_ptx_decoder *d)
-{
-	return ts_ptx_mod(d, "async") ? ts_ptx_unsupported(d) : ts_ptx_atomic(d, true);
-}
-
 static int ts_ptx_decode_fence(struct ts_ptx_decoder *d)
 {
 	static const char *const names[] = {"gl",
 					    "proxy",
 					    "alias",
 					    "async",
-					    "async::global",
-					    "async::generic",
-					    "async::shared::cta",
-					    "async::shared::cluster",
+					    "generic",
 					    "tensormap::generic",
 					    "mbarrier_init",
 					    "sync_restrict::shared::cta",
@@ -351,6 +316,7 @@ static int ts_ptx_decode_fence(struct ts_ptx_decoder *d)
 
 	(void)ts_ptx_mod_sync(d);
 	(void)ts_ptx_mod_any(d, names);
+	(void)ts_ptx_mod_space(d); /* fence.proxy.async.global */
 	r = ts_ptx_done(d, 0);
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
@@ -377,8 +343,11 @@ static int ts_ptx_decode_createpolicy(struct ts_ptx_decoder *d)
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MOV, TY_B64);
 	int r;
 
-	if (!ts_ptx_mod(d, "fractional") || ts_ptx_mod_type(d) != TY_B64)
+	if ((!ts_ptx_mod(d, "fractional") && !ts_ptx_mod(d, "range") && !ts_ptx_mod(d, "cvt")) ||
+	    ts_ptx_mod_type(d) != TY_B64)
 		return ts_ptx_unsupported(d);
+	(void)ts_ptx_mod(d, "L2");
+	(void)ts_ptx_mod_space(d);
 	(void)ts_ptx_mod_hints(d);
 	(void)ts_ptx_mod_hints(d);
 	r = ts_ptx_done(d, d->stmt->n_operands);
@@ -391,12 +360,122 @@ static int ts_ptx_decode_createpolicy(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
+/* Local memory behind the frame's own; it goes with the frame, or back to where stackrestore says. */
+static int ts_ptx_decode_alloca(struct ts_ptx_decoder *d)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_ALLOCA, TY_NONE);
+	enum ts_ptx_type type = ts_ptx_mod_type(d);
+	uint32_t n = d->stmt->n_operands;
+	int r = type == TY_U32 || type == TY_U64 ? ts_ptx_done(d, n) : ts_ptx_unsupported(d);
+
+	if (!r && (n < 2 || n > 3))
+		return ts_ptx_bad(d, "the number of operands is not what it takes");
+	in.imm = 8;
+	if (!r && n == 3) {
+		in.imm = O[2].kind == OPERAND_IMM ? O[2].imm : 0;
+		if (!in.imm || in.imm > 1u << 16 || (in.imm & (in.imm - 1)))
+			return ts_ptx_bad(d, "the alignment must be a power of two");
+	}
+	in.aux = (uint32_t)in.imm;
+	in.target = in.b = d->stack_pointer;
+	in.reconverge = TS_PTX_NONE;
+	in.flags = type == TY_U64 ? INSN_DST64 : 0;
+	if (!r)
+		r = ts_ptx_src(d, &O[1], type, &in.a);
+	if (!r)
+		r = ts_ptx_dst(d, &O[0], ts_ptx_class_of(type), &in.dst);
+	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){.roles = ROLE_TARGET_WRITE});
+}
+
+static int ts_ptx_stack_move(struct ts_ptx_decoder *d, bool restore)
+{
+	enum ts_ptx_type type = ts_ptx_mod_type(d);
+	bool wide = type == TY_U64;
+	/* Between the 32 bits of the stack pointer and the register's. */
+	enum ts_ptx_family family = !wide     ? F_MOV
+				    : restore ? F_CVT_FAST_U32_U64
+					      : F_CVT_FAST_U64_U32;
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, family, wide ? TY_NONE : TY_B32);
+	int r = type == TY_U32 || wide ? ts_ptx_done(d, 1) : ts_ptx_unsupported(d);
+
+	/* Where nothing is ever taken there is nothing to keep or give back. */
+	if (!r && d->stack_pointer == TS_PTX_NONE) {
+		in = ts_ptx_insn_of(d, restore ? F_NOP : F_MOV,
+				    restore ? TY_NONE
+				    : wide  ? TY_B64
+					    : TY_B32);
+		if (!restore)
+			r = ts_ptx_pool_value(d->image, 0, ts_ptx_class_of(type), &in.a);
+	} else if (restore) {
+		in.dst = d->stack_pointer;
+	} else {
+		in.a = d->stack_pointer;
+	}
+	if (!r && !restore)
+		r = ts_ptx_dst(d, &O[0], ts_ptx_class_of(type), &in.dst);
+	if (!r && restore && in.dst != TS_PTX_NONE)
+		r = ts_ptx_src(d, &O[0], type, &in.a);
+	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
+}
+
+static int ts_ptx_decode_stacksave(struct ts_ptx_decoder *d)
+{
+	return ts_ptx_stack_move(d, false);
+}
+
+static int ts_ptx_decode_stackrestore(struct ts_ptx_decoder *d)
+{
+	return ts_ptx_stack_move(d, true);
+}
+
+/* Another block's shared memory: of a cluster of one there is only one's own. */
+static int ts_ptx_decode_mapa(struct ts_ptx_decoder *d)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MAPA, TY_NONE);
+	enum ts_ptx_type type;
+	int r;
+
+	(void)ts_ptx_mod_space(d);
+	type = ts_ptx_mod_type(d);
+	r = type == TY_U32 || type == TY_U64 ? ts_ptx_done(d, 3) : ts_ptx_unsupported(d);
+	in.flags = type == TY_U64 ? INSN_DST64 : 0;
+	if (!r)
+		r = ts_ptx_src(d, &O[1], type, &in.a);
+	if (!r)
+		r = ts_ptx_src(d, &O[2], TY_U32, &in.b);
+	if (!r)
+		r = ts_ptx_dst(d, &O[0], ts_ptx_class_of(type), &in.dst);
+	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
+}
+
+static int ts_ptx_decode_getctarank(struct ts_ptx_decoder *d)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MOV, TY_B32);
+	enum ts_ptx_type type;
+	uint32_t unused;
+	int r;
+
+	(void)ts_ptx_mod_space(d);
+	type = ts_ptx_mod_type(d);
+	r = type == TY_U32 || type == TY_U64 ? ts_ptx_done(d, 2) : ts_ptx_unsupported(d);
+	if (!r)
+		r = ts_ptx_src(d, &O[1], type, &unused);
+	if (!r)
+		r = ts_ptx_pool_value(d->image, 0, CLASS_32, &in.a);
+	if (!r)
+		r = ts_ptx_dst(d, &O[0], CLASS_32, &in.dst);
+	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
+}
+
 const struct ts_ptx_mnemonic ts_ptx_mnemonics_memory[] = {
+	{"alloca", ts_ptx_decode_alloca},
+	{"stacksave", ts_ptx_decode_stacksave},
+	{"stackrestore", ts_ptx_decode_stackrestore},
+	{"mapa", ts_ptx_decode_mapa},
+	{"getctarank", ts_ptx_decode_getctarank},
 	{"ld", ts_ptx_decode_ld},
 	{"ldu", ts_ptx_decode_ld},
 	{"st", ts_ptx_decode_st},
-	{"atom", ts_ptx_decode_atom},
-	{"red", ts_ptx_decode_red},
 	{"membar", ts_ptx_decode_fence},
 	{"fence", ts_ptx_decode_fence},
 	{"prefetch", ts_ptx_decode_hint},

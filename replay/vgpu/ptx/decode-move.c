@@ -66,6 +66,34 @@ static int ts_ptx_unpack(struct ts_ptx_decoder *d, enum ts_ptx_type type)
 						    .n_list_write = in.n});
 }
 
+/* Both halves are read before one is written: they may change places. */
+static int ts_ptx_mov_wide(struct ts_ptx_decoder *d)
+{
+	struct ts_ptx_operand to[2], from[2];
+	struct ts_ptx_insn first, second, high;
+	int r = ts_ptx_pair_of(d, &O[0], to);
+
+	if (!r)
+		r = ts_ptx_pair_of(d, &O[1], from);
+	first = second = high = ts_ptx_insn_of(d, F_MOV, TY_B64);
+	if (!r)
+		r = ts_ptx_src(d, &from[1], TY_B64, &high.a);
+	if (!r)
+		r = ts_ptx_temp(d, CLASS_64, &high.dst);
+	if (!r)
+		r = ts_ptx_emit(d, &high, ts_ptx_plain);
+	if (!r)
+		r = ts_ptx_src(d, &from[0], TY_B64, &first.a);
+	if (!r)
+		r = ts_ptx_dst(d, &to[0], CLASS_64, &first.dst);
+	if (!r)
+		r = ts_ptx_emit(d, &first, ts_ptx_plain);
+	second.a = high.dst;
+	if (!r)
+		r = ts_ptx_dst(d, &to[1], CLASS_64, &second.dst);
+	return r ? r : ts_ptx_emit(d, &second, ts_ptx_plain);
+}
+
 static int ts_ptx_decode_mov(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
@@ -76,6 +104,8 @@ static int ts_ptx_decode_mov(struct ts_ptx_decoder *d)
 
 	if (r)
 		return r;
+	if (type == TY_B128)
+		return ts_ptx_mov_wide(d);
 	if (O[1].kind == OPERAND_LIST)
 		return ts_ptx_pack(d, type);
 	if (O[0].kind == OPERAND_LIST)
@@ -84,6 +114,7 @@ static int ts_ptx_decode_mov(struct ts_ptx_decoder *d)
 		in = ts_ptx_insn_of(d, F_SREG, TY_NONE);
 		in.aux = (uint32_t)O[1].imm;
 		in.imm = 0;
+		d->code->uses_reserved_shared |= in.aux == SREG_RESERVED_SMEM;
 		in.flags = class == CLASS_64 ? INSN_DST64 : 0;
 	} else if (class == CLASS_PRED) {
 		in = ts_ptx_insn_of(d, F_MOV, TY_PRED);
@@ -340,7 +371,7 @@ static int ts_ptx_decode_isspacep(struct ts_ptx_decoder *d)
 	enum ts_ptx_space space = ts_ptx_mod_space(d);
 	int r = ts_ptx_done(d, 2);
 
-	if (space != SP_GLOBAL && space != SP_SHARED && space != SP_LOCAL && space != SP_PARAM)
+	if (space == SP_GENERIC)
 		return ts_ptx_unsupported(d);
 	in.space = (uint8_t)space;
 	if (!r)

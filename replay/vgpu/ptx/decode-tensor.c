@@ -207,22 +207,83 @@ static int ts_ptx_decode_mbarrier(struct ts_ptx_decoder *d)
 	return ts_ptx_unsupported(d);
 }
 
+/*
+ * cp.async.bulk.to.from.how [to], [from], bytes {, [mbarrier]} {, policy}. The list: to, from, bytes and mbarrier, then the
+ * addresses' offsets, then which of them are 64 bits wide.
+ */
+static int ts_ptx_cp_bulk(struct ts_ptx_decoder *d)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_CP_BULK, TY_NONE), places[3] = {in, in, in};
+	bool group = ts_ptx_mod(d, "bulk_group"), global = ts_ptx_mod(d, "global"), hint;
+	bool barrier = ts_ptx_mod(d, "mbarrier::complete_tx::bytes");
+	bool cta = ts_ptx_mod(d, "shared::cta"), cluster = ts_ptx_mod(d, "shared::cluster");
+	enum ts_ptx_space from = global && !group ? SP_GLOBAL : SP_SHARED;
+	uint32_t n = 3u + barrier, refs[4], wide = 0;
+	int r;
+
+	hint = ts_ptx_mod(d, "L2::cache_hint");
+	if (group == barrier || (group ? !global || !cta || cluster : global == (cta && cluster)) ||
+	    !(cta || cluster))
+		return ts_ptx_unsupported(d);
+	r = ts_ptx_done(d, n + hint);
+	if (!r)
+		r = ts_ptx_address(d, &O[0], group ? SP_GLOBAL : SP_SHARED, &places[0]);
+	if (!r)
+		r = ts_ptx_address(d, &O[1], from, &places[1]);
+	if (!r)
+		r = ts_ptx_src(d, &O[2], TY_U32, &refs[2]);
+	if (!r && barrier)
+		r = ts_ptx_address(d, &O[3], SP_SHARED, &places[2]);
+	refs[0] = places[0].a;
+	refs[1] = places[1].a;
+	refs[3] = barrier ? places[2].a : TS_PTX_NONE;
+	in.aux = d->n_operands;
+	for (int i = 0; i < 4 && !r; i++)
+		r = ts_ptx_list_add(d, refs[i]);
+	for (int i = 0; i < 3 && !r; i++) {
+		int64_t offset = i < 2 || barrier ? (int64_t)places[i].imm : 0;
+
+		if (offset != (int32_t)offset || places[i].flags & INSN_FRAME_LOCAL)
+			return ts_ptx_bad(d, "an address that it does not take");
+		wide |= places[i].flags & INSN_A64 ? 1u << i : 0;
+		r = ts_ptx_list_add(d, (uint32_t)offset);
+	}
+	wide |= group ? 8 : from == SP_GLOBAL ? 16 : 0;
+	if (!r)
+		r = ts_ptx_list_add(d, wide);
+	return r ? r
+		 : ts_ptx_emit(d, &in, (struct ts_ptx_note){.roles = ROLE_LIST_READ, .n_list = 4});
+}
+
 static int ts_ptx_decode_cp(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
 	enum ts_ptx_space space;
+	bool bulk, hint;
 	int r;
 
 	if (!ts_ptx_mod(d, "async"))
 		return ts_ptx_unsupported(d);
+	bulk = ts_ptx_mod(d, "bulk");
 	if (ts_ptx_mod(d, "commit_group") || ts_ptx_mod(d, "wait_all")) {
 		r = ts_ptx_done(d, 0);
 		return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 	}
 	if (ts_ptx_mod(d, "wait_group")) {
+		if (bulk)
+			(void)ts_ptx_mod(d, "read");
 		r = ts_ptx_done(d, 1);
 		return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 	}
+	if (bulk && ts_ptx_mod(d, "prefetch")) {
+		(void)ts_ptx_mod(d, "L2");
+		(void)ts_ptx_mod(d, "global");
+		hint = ts_ptx_mod(d, "L2::cache_hint");
+		r = ts_ptx_done(d, 2u + hint);
+		return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
+	}
+	if (bulk)
+		return ts_ptx_cp_bulk(d);
 	if (ts_ptx_mod(d, "mbarrier")) {
 		bool noinc, arrive = ts_ptx_mod(d, "arrive");
 

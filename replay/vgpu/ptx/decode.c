@@ -347,6 +347,7 @@ static int ts_ptx_sreg_operand(struct ts_ptx_decoder *d, enum ts_ptx_sreg sreg, 
 	in.aux = sreg;
 	in.imm = addend;
 	in.guard = TS_PTX_NONE;
+	d->code->uses_reserved_shared |= sreg == SREG_RESERVED_SMEM;
 	if (class == CLASS_64)
 		in.flags |= INSN_DST64;
 	*ret_ref = in.dst;
@@ -459,10 +460,31 @@ int ts_ptx_src_any(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enu
 
 	if (o->kind == OPERAND_REG)
 		class = d->classes[o->reg];
-	if (class == CLASS_PRED)
-		return ts_ptx_bad(d, "a predicate where a value belongs");
+	if (class != CLASS_32 && class != CLASS_64)
+		return ts_ptx_bad(d, "a register of a kind that it does not take");
 	*ret_64 = class == CLASS_64;
 	return ts_ptx_src_class(d, o, type, class, ret_ref);
+}
+
+int ts_ptx_pair_of(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
+		   struct ts_ptx_operand ret_halves[2])
+{
+	if (o->kind == OPERAND_LIST && o->n_list == 2) {
+		ret_halves[0] = o->list[0];
+		ret_halves[1] = o->list[1];
+		return 0;
+	}
+	if (o->kind == OPERAND_SINK) {
+		ret_halves[0] = ret_halves[1] = *o;
+		return 0;
+	}
+	if (o->kind != OPERAND_REG || o->negated || o->reg2 != UINT32_MAX ||
+	    d->classes[o->reg] != CLASS_128)
+		return ts_ptx_bad(d, "a register of 128 bits is needed");
+	ret_halves[0] = ret_halves[1] = *o;
+	ret_halves[0].reg = d->halves[o->reg];
+	ret_halves[1].reg = d->halves[o->reg] + 1;
+	return 0;
 }
 
 int ts_ptx_src_pred(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, uint32_t *ret_ref,
@@ -494,8 +516,8 @@ int ts_ptx_dst_any(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, uin
 	enum ts_ptx_class class = o->kind == OPERAND_REG ? d->classes[o->reg] : CLASS_32;
 
 	*ret_64 = class == CLASS_64;
-	if (class == CLASS_PRED)
-		return ts_ptx_bad(d, "a predicate where a value belongs");
+	if (class != CLASS_32 && class != CLASS_64)
+		return ts_ptx_bad(d, "a register of a kind that it does not take");
 	return ts_ptx_dst(d, o, class, ret_ref);
 }
 
@@ -527,19 +549,22 @@ static int ts_ptx_find_label(struct ts_ptx_decoder *d, const char *name, uint32_
 	}
 }
 
+const struct ts_ptx_mnemonic *const ts_ptx_mnemonic_tables[] = {
+	ts_ptx_mnemonics_arith,	  ts_ptx_mnemonics_move,
+	ts_ptx_mnemonics_memory,  ts_ptx_mnemonics_bits,
+	ts_ptx_mnemonics_control, ts_ptx_mnemonics_tensor,
+	ts_ptx_mnemonics_matrix,  ts_ptx_mnemonics_video,
+	ts_ptx_mnemonics_atom,	  NULL,
+};
+
 static int ts_ptx_statement(struct ts_ptx_decoder *d)
 {
-	static const struct ts_ptx_mnemonic *const tables[] = {
-		ts_ptx_mnemonics_arith,	 ts_ptx_mnemonics_move,	   ts_ptx_mnemonics_memory,
-		ts_ptx_mnemonics_bits,	 ts_ptx_mnemonics_control, ts_ptx_mnemonics_tensor,
-		ts_ptx_mnemonics_matrix,
-	};
 	int r = ts_ptx_split(d, d->stmt->opcode);
 
 	if (r)
 		return r;
-	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
-		for (const struct ts_ptx_mnemonic *m = tables[t]; m->name; m++)
+	for (size_t t = 0; ts_ptx_mnemonic_tables[t]; t++)
+		for (const struct ts_ptx_mnemonic *m = ts_ptx_mnemonic_tables[t]; m->name; m++)
 			if (m->name[0] == d->mods[0].text[0] && strlen(m->name) == d->mods[0].n &&
 			    !memcmp(m->name, d->mods[0].text, d->mods[0].n))
 				return m->decode(d);
@@ -580,16 +605,47 @@ static int ts_ptx_copy_regs(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_func *f = d->func;
 	uint32_t unused;
+	bool any = false;
 	int r = 0;
 
 	for (uint32_t i = 0; i < f->n_regs && !r; i++) {
-		if (f->regs[i].type == TY_B128)
-			return ts_ptx_fail(d->error, TS_PTX_E_UNSUPPORTED, f->line,
-					   "line %u: function %s has registers of 128 bits",
-					   f->line, f->name);
-		r = ts_ptx_temp(d, ts_ptx_class_of(f->regs[i].type), &unused);
+		bool wide = f->regs[i].type == TY_B128;
+
+		r = ts_ptx_temp(d, wide ? CLASS_128 : ts_ptx_class_of(f->regs[i].type), &unused);
+		any |= wide;
+	}
+	if (!r && any) {
+		d->halves = calloc(f->n_regs, sizeof(*d->halves));
+		r = d->halves ? 0 : -ENOMEM;
+	}
+	for (uint32_t i = 0; any && i < f->n_regs && !r; i++) {
+		if (d->classes[i] != CLASS_128)
+			continue;
+		d->halves[i] = d->n_vregs;
+		r = ts_ptx_temp(d, CLASS_64, &unused);
+		if (!r)
+			r = ts_ptx_temp(d, CLASS_64, &unused);
 	}
 	return r;
+}
+
+/* Where alloca takes from: a register of its own, behind the frame's local memory when the function starts. */
+static int ts_ptx_stack_pointer(struct ts_ptx_decoder *d)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_LOCAL_ADDRESS, TY_NONE);
+	uint32_t i = 0;
+	int r;
+
+	while (i < d->func->n_stmts && strncmp(d->func->stmts[i].opcode, "alloca.", 7))
+		i++;
+	if (i == d->func->n_stmts)
+		return 0;
+	r = ts_ptx_temp(d, CLASS_32, &in.dst);
+	in.imm = d->code->local_bytes;
+	in.guard = TS_PTX_NONE;
+	d->stack_pointer = in.dst;
+	d->code->open_stack = true;
+	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 }
 
 static int ts_ptx_body(struct ts_ptx_decoder *d, uint32_t *starts)
@@ -607,6 +663,8 @@ static int ts_ptx_body(struct ts_ptx_decoder *d, uint32_t *starts)
 		if (e->key && !((struct ts_ptx_label *)e->value)->is_table)
 			labelled[((struct ts_ptx_label *)e->value)->stmt] = 1;
 	}
+	if (!r)
+		r = ts_ptx_stack_pointer(d);
 	for (uint32_t i = 0; i < f->n_stmts && !r; i++) {
 		starts[i] = d->n_insns;
 		d->stmt = &f->stmts[i];
@@ -672,10 +730,13 @@ static int ts_ptx_code_params(struct ts_ptx_decoder *d)
 			if (v->reg >= 0) {
 				p->reg = TS_PTX_VREG_OF((uint32_t)v->reg);
 				p->is_64 = d->classes[v->reg] == CLASS_64;
-				if (d->classes[v->reg] == CLASS_PRED)
-					return ts_ptx_fail(d->error, TS_PTX_E_UNSUPPORTED, v->line,
-							   "line %u: predicates as parameters",
-							   v->line);
+				if (d->classes[v->reg] != CLASS_32 &&
+				    d->classes[v->reg] != CLASS_64)
+					return ts_ptx_fail(
+						d->error, TS_PTX_E_UNSUPPORTED, v->line,
+						"line %u: a parameter in a register of type %s",
+						v->line,
+						ts_ptx_types[d->func->regs[v->reg].type].name);
 			}
 		}
 	}
@@ -715,7 +776,8 @@ int ts_ptx_decode(struct ts_ptx_image *image, struct ts_ptx_module *module,
 				   .func = code->func,
 				   .code = code,
 				   .error = error,
-				   .ops = image->ops};
+				   .ops = image->ops,
+				   .stack_pointer = TS_PTX_NONE};
 	uint32_t *starts = calloc(d.func->n_stmts + 1u, sizeof(*starts));
 	int r = starts ? 0 : -ENOMEM;
 
@@ -741,6 +803,7 @@ int ts_ptx_decode(struct ts_ptx_image *image, struct ts_ptx_module *module,
 	free(d.origins);
 	free(d.operands);
 	free(d.classes);
+	free(d.halves);
 	free(d.fixups);
 	free(d.callees);
 	return r;

@@ -18,7 +18,9 @@
 enum ts_ptx_class {
 	CLASS_PRED,
 	CLASS_32,
-	CLASS_64
+	CLASS_64,
+	CLASS_128, /* stands for two of 64 bits and is in no instruction itself */
+	N_CLASSES
 };
 
 /* Which fields beyond dst (written) and a, b, c, guard (read) hold registers. */
@@ -68,6 +70,9 @@ struct ts_ptx_decoder {
 	uint32_t *operands;
 	uint32_t n_operands, operands_capacity;
 	uint8_t *classes; /* of virtual registers */
+	uint32_t *
+		halves; /* by register of 128 bits: the id of its low half, which the high one follows */
+	uint32_t stack_pointer; /* of a function that uses alloca; or TS_PTX_NONE */
 	uint32_t n_vregs, vregs_capacity;
 	struct ts_ptx_fixup *fixups;
 	uint32_t n_fixups, fixups_capacity;
@@ -82,9 +87,11 @@ struct ts_ptx_mnemonic {
 };
 extern const struct ts_ptx_mnemonic ts_ptx_mnemonics_arith[], ts_ptx_mnemonics_bits[],
 	ts_ptx_mnemonics_move[], ts_ptx_mnemonics_memory[], ts_ptx_mnemonics_control[],
-	ts_ptx_mnemonics_tensor[], ts_ptx_mnemonics_matrix[];
+	ts_ptx_mnemonics_tensor[], ts_ptx_mnemonics_matrix[], ts_ptx_mnemonics_video[],
+	ts_ptx_mnemonics_atom[];
 
 /* decode.c */
+extern const struct ts_ptx_mnemonic *const ts_ptx_mnemonic_tables[]; /* ends with NULL */
 int ts_ptx_reserve(void *array, uint32_t n, uint32_t *capacity, size_t element_bytes);
 bool ts_ptx_mod(struct ts_ptx_decoder *d, const char *name);
 enum ts_ptx_type ts_ptx_mod_type(struct ts_ptx_decoder *d);
@@ -99,6 +106,9 @@ int ts_ptx_src(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enum ts
 /* Whatever width the register has. */
 int ts_ptx_src_any(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enum ts_ptx_type type,
 		   uint32_t *ret_ref, bool *ret_64);
+/* A register of 128 bits, or a pair in braces: its halves. */
+int ts_ptx_pair_of(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
+		   struct ts_ptx_operand ret_halves[2]);
 int ts_ptx_src_pred(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, uint32_t *ret_ref,
 		    bool *ret_negated);
 int ts_ptx_dst(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enum ts_ptx_class class,
@@ -119,6 +129,9 @@ int ts_ptx_guard_close(struct ts_ptx_decoder *d, uint32_t bra);
 int ts_ptx_address(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 		   enum ts_ptx_space space, struct ts_ptx_insn *in);
 enum ts_ptx_space ts_ptx_mod_space(struct ts_ptx_decoder *d);
+/* Memory order and scope; true: others are watched. */
+bool ts_ptx_mod_sync(struct ts_ptx_decoder *d);
+uint32_t ts_ptx_mod_vector(struct ts_ptx_decoder *d);
 /* d, a, b, ... of one type; n sources. */
 int ts_ptx_simple(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type,
 		  int n);

@@ -532,6 +532,12 @@ static int ts_ptx_check_launch(const struct ts_ptx_launch *l, uint64_t *ret_n_bl
 				   "kernel %s requires blocks of %u x %u x %u", k->name,
 				   k->required_block[0], k->required_block[1],
 				   k->required_block[2]);
+	if ((uint64_t)k->required_cluster[0] * k->required_cluster[1] * k->required_cluster[2] > 1)
+		return ts_ptx_fail(error, TS_PTX_E_UNSUPPORTED, k->line,
+				   "kernel %s requires clusters of %u x %u x %u blocks: there are "
+				   "only clusters of one",
+				   k->name, k->required_cluster[0], k->required_cluster[1],
+				   k->required_cluster[2]);
 	if (shared > TS_PTX_MAX_SHARED_BYTES)
 		return ts_ptx_fail(error, TS_PTX_E_LAUNCH, 0,
 				   "kernel %s: %llu bytes of shared memory", k->name,
@@ -553,7 +559,7 @@ static void ts_ptx_prepare(struct ts_ptx_engine *e, const struct ts_ptx_launch *
 			   uint64_t n_blocks)
 {
 	const struct ts_ptx_kernel *k = l->kernel;
-	uint32_t stack = k->info.recursive || k->code->calls_indirect
+	uint32_t stack = k->info.recursive || k->code->open_stack
 				 ? (l->stack_bytes ? l->stack_bytes : 4096)
 				 : 0;
 	uint64_t local = (uint64_t)k->info.local_bytes + stack;
@@ -568,6 +574,8 @@ static void ts_ptx_prepare(struct ts_ptx_engine *e, const struct ts_ptx_launch *
 	e->shared_bytes = k->info.static_shared_bytes;
 	if (l->dynamic_shared_bytes)
 		e->shared_bytes = e->dynamic_offset + l->dynamic_shared_bytes;
+	if (k->code->uses_reserved_shared)
+		e->shared_bytes = ((e->shared_bytes + 15u) & ~15u) + TS_PTX_RESERVED_SHARED;
 	atomic_store(&e->next_block, 0);
 	atomic_store(&e->n_resident, 0);
 	atomic_store(&e->n_insns, 0);

@@ -164,6 +164,14 @@ static int local_address(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 /* imm: the window's start, added on the way to generic, taken off on the way back. */
 TS_PTX_OP1(cvta, uint64_t, uint64_t, uint64_t, uint64_t, a + in->imm)
 
+/* Constant variables lie in device memory; what tells them apart is that kernels must not write there. */
+static bool is_constant(struct ts_ptx_worker *worker, uint64_t address)
+{
+	const struct ts_ptx_range *r = ts_ptx_range_of(worker, address);
+
+	return r && r->read_only;
+}
+
 static int isspacep(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	static const uint64_t windows[] = {[SP_SHARED] = TS_PTX_WINDOW_SHARED,
@@ -172,9 +180,11 @@ static int isspacep(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	const uint64_t *a = ts_ptx_slot(w, in->a);
 	uint32_t *d = ts_ptx_result(w, in), r = 0;
 
-	for (int i = 0; i < TS_PTX_LANES; i++) {
-		bool is = in->space == SP_GLOBAL ? a[i] < TS_PTX_WINDOW(0)
-						 : a[i] >> 32 == windows[in->space] >> 32;
+	for (uint32_t left = m; left; left &= left - 1) {
+		int i = __builtin_ctz(left);
+		bool is = in->space == SP_GLOBAL  ? a[i] < TS_PTX_WINDOW(0)
+			  : in->space == SP_CONST ? is_constant(w->worker, a[i])
+						  : a[i] >> 32 == windows[in->space] >> 32;
 
 		r |= (uint32_t)is << i;
 	}

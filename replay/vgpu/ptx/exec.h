@@ -20,7 +20,9 @@ enum {
 	TS_PTX_LANES = 32,
 	TS_PTX_MAX_WARPS = TS_PTX_MAX_THREADS / 32,
 	TS_PTX_MAX_CALL_DEPTH = 1024,
-	TS_PTX_N_BARRIERS = 16,
+	TS_PTX_N_BARRIERS = 16, /* that PTX can name; the cluster's comes behind them */
+	TS_PTX_CLUSTER_BARRIER = TS_PTX_N_BARRIERS,
+	TS_PTX_RESERVED_SHARED = 1024,
 	TS_PTX_N_RANGES = 8,
 	TS_PTX_SLICE = 4096,	  /* warp instructions before another warp runs */
 	TS_PTX_BLOCK_PASSES = 16, /* over a block's warps before another block runs */
@@ -111,7 +113,7 @@ struct ts_ptx_block {
 	uint8_t *local;
 	size_t local_capacity;
 	uint32_t local_stride; /* bytes of one thread */
-	struct ts_ptx_barrier barriers[TS_PTX_N_BARRIERS];
+	struct ts_ptx_barrier barriers[TS_PTX_N_BARRIERS + 1];
 	uint32_t barriers_used; /* bit by number, so that a new block clears few */
 	struct ts_ptx_warp *warps;
 	uint32_t warps_capacity;

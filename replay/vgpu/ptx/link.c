@@ -432,7 +432,7 @@ struct ts_ptx_needs {
 	uint64_t local;
 	uint32_t shared;
 	uint32_t registers;
-	bool dynamic, recursive, indirect;
+	bool dynamic, reserved, recursive, indirect;
 	uint8_t state; /* 0 new, 1 on the way, 2 known */
 };
 
@@ -450,6 +450,7 @@ static void ts_ptx_need_callee(struct ts_ptx_needs *to, const struct ts_ptx_need
 	if (from->registers > to->registers)
 		to->registers = from->registers;
 	to->dynamic |= from->dynamic;
+	to->reserved |= from->reserved;
 	to->recursive |= from->recursive;
 	to->indirect |= from->indirect;
 }
@@ -493,7 +494,8 @@ static void ts_ptx_needs_of(const struct ts_ptx_image *image, struct ts_ptx_need
 		}
 		*n = (struct ts_ptx_needs){.shared = c->shared_bytes,
 					   .dynamic = c->uses_dynamic_shared,
-					   .indirect = c->calls_indirect,
+					   .reserved = c->uses_reserved_shared,
+					   .indirect = c->open_stack,
 					   .registers = c->n_registers,
 					   .state = 1};
 		for (uint32_t k = 0; k < c->n_callees; k++) {
@@ -529,7 +531,8 @@ static int ts_ptx_kernel_init(struct ts_ptx_linker *l, struct ts_ptx_kernel *k,
 			(struct ts_ptx_param){(uint32_t)v->offset, (uint32_t)v->bytes, v->align};
 	k->image = l->image;
 	k->code = c;
-	c->calls_indirect = n->indirect;
+	c->open_stack = n->indirect;
+	c->uses_reserved_shared = n->reserved;
 	k->info = (struct ts_ptx_kernel_info){
 		.name = c->name,
 		.n_params = f->n_params,

@@ -54,8 +54,16 @@ static uint64_t ts_ptx_sreg_uniform(const struct ts_ptx_warp *w, enum ts_ptx_sre
 	case SREG_DYNAMIC_SMEM_SIZE:
 		return l->dynamic_shared_bytes;
 	case SREG_TOTAL_SMEM_SIZE:
+		return l->dynamic_shared_bytes ? w->worker->dynamic_offset + l->dynamic_shared_bytes
+					       : w->worker->kernel->info.static_shared_bytes;
 	case SREG_AGGR_SMEM_SIZE:
 		return b->shared_bytes;
+	case SREG_RESERVED_SMEM:
+		return b->shared_bytes - TS_PTX_RESERVED_SHARED;
+	case SREG_RESERVED_SMEM_END:
+		return b->shared_bytes;
+	case SREG_RESERVED_SMEM_SIZE:
+		return TS_PTX_RESERVED_SHARED;
 	case SREG_ENVREG1:
 		return l->grid_workspace >> 32;
 	case SREG_ENVREG2:
@@ -125,12 +133,61 @@ static int ts_ptx_nop(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 	return 0;
 }
 
+static int ts_ptx_alloca(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const uint32_t *top = ts_ptx_slot(w, in->b);
+	uint32_t *new_top = ts_ptx_slot(w, in->target);
+	uint64_t limit = w->block->local_stride;
+	bool wide = in->flags & INSN_DST64;
+
+	for (uint32_t left = m; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+		uint64_t bytes = wide ? ((const uint64_t *)ts_ptx_slot(w, in->a))[i]
+				      : ((const uint32_t *)ts_ptx_slot(w, in->a))[i];
+		uint64_t at = ((uint64_t)top[i] + in->aux - 1) & ~(uint64_t)(in->aux - 1);
+
+		if (at > limit || bytes > limit - at)
+			return ts_ptx_fault(w, in, i, TS_PTX_FAULT_STACK,
+					    "stack overflow: alloca of %llu bytes, with %llu bytes "
+					    "of stack",
+					    (unsigned long long)bytes, (unsigned long long)limit);
+		new_top[i] = (uint32_t)(at + bytes);
+		if (wide)
+			((uint64_t *)ts_ptx_result(w, in))[i] = at;
+		else
+			((uint32_t *)ts_ptx_result(w, in))[i] = (uint32_t)at;
+	}
+	return 0;
+}
+
+static int ts_ptx_mapa(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const uint32_t *rank = ts_ptx_slot(w, in->b);
+
+	for (uint32_t left = m; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+
+		if (rank[i])
+			return ts_ptx_fault(w, in, i, TS_PTX_FAULT_ILLEGAL,
+					    "mapa of block %u in a cluster of one", rank[i]);
+		if (in->flags & INSN_DST64)
+			((uint64_t *)ts_ptx_result(w, in))[i] =
+				((const uint64_t *)ts_ptx_slot(w, in->a))[i];
+		else
+			((uint32_t *)ts_ptx_result(w, in))[i] =
+				((const uint32_t *)ts_ptx_slot(w, in->a))[i];
+	}
+	return 0;
+}
+
 void ts_ptx_fill_misc(struct ts_ptx_optable *t)
 {
 	t->fn[F_SREG][TY_NONE] = ts_ptx_sreg_read;
 	t->fn[F_FENCE][TY_NONE] = ts_ptx_fence;
 	t->fn[F_PREFETCH][TY_NONE] = ts_ptx_nop;
 	t->fn[F_NOP][TY_NONE] = ts_ptx_nop;
+	t->fn[F_ALLOCA][TY_NONE] = ts_ptx_alloca;
+	t->fn[F_MAPA][TY_NONE] = ts_ptx_mapa;
 }
 
 /* Filled once, then only read: the one mutable global, since every image shares them. By preference. */
@@ -159,6 +216,7 @@ static void ts_ptx_fill_common(struct ts_ptx_optable *t)
 	ts_ptx_fill_collective(t);
 	ts_ptx_fill_misc(t);
 	ts_ptx_fill_async(t);
+	ts_ptx_fill_video(t);
 }
 
 static void ts_ptx_tables_fill(void)

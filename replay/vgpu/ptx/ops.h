@@ -110,9 +110,7 @@ enum ts_ptx_family {
 	F_LD_PARAM, /* a kernel's parameter at imm */
 	F_LD_PARAM64,
 	F_ST,
-	F_ST64, /* the value is in 64-bit slots */
-	F_LD128,
-	F_ST128,
+	F_ST64,		 /* the value is in 64-bit slots */
 	F_LOCAL_ADDRESS, /* d = frame's local base + imm */
 	F_CVTA,		 /* aux: window to add, or to subtract */
 	F_ISSPACEP,
@@ -122,8 +120,12 @@ enum ts_ptx_family {
 	F_PREFETCH,
 	F_ATOM, /* aux: enum ts_ptx_atom; inner none */
 	F_ATOM_CAS,
-	F_ATOM128,
-	F_RED_VECTOR,
+	F_ATOM128, /* n words in the list, as halves: result, value, new value; then enum ts_ptx_atom128 */
+	F_ATOM_VECTOR, /* n elements: the list has results, values, then what F_ATOM's aux says */
+	F_ALLOCA,      /* a: bytes, b and target: the stack pointer, aux: alignment */
+	F_MAPA,	       /* b: rank */
+	F_CP_BULK,
+	F_VIDEO, /* aux: TS_PTX_VIDEO */
 	F_MBARRIER,
 	/* the warp */
 	F_SHFL,	 /* aux: mode */
@@ -201,6 +203,8 @@ enum ts_ptx_rounding {
 enum {
 	TS_PTX_BAR_SYNC,
 	TS_PTX_BAR_ARRIVE,
+	TS_PTX_BAR_CLUSTER_ARRIVE, /* without a number */
+	TS_PTX_BAR_CLUSTER_WAIT,
 	TS_PTX_BAR_POPC,
 	TS_PTX_BAR_AND,
 	TS_PTX_BAR_OR
@@ -303,6 +307,39 @@ enum ts_ptx_atom {
 	ATOM_DEC,
 };
 
+/* In the word behind F_ATOM128's list. */
+enum ts_ptx_atom128 {
+	TS_PTX_ATOM128_LOAD,
+	TS_PTX_ATOM128_STORE,
+	TS_PTX_ATOM128_EXCH,
+	TS_PTX_ATOM128_CAS,
+};
+
+enum ts_ptx_video {
+	VIDEO_ADD,
+	VIDEO_SUB,
+	VIDEO_AVRG,
+	VIDEO_ABSDIFF,
+	VIDEO_MIN,
+	VIDEO_MAX,
+	VIDEO_SHL,
+	VIDEO_SHR,
+	VIDEO_SET,
+	VIDEO_MAD,
+};
+
+/* F_VIDEO's aux. The second operation: 0 none, 1 add, 2 min, 3 max. */
+#define TS_PTX_VIDEO_OP_MASK	  15u
+#define TS_PTX_VIDEO_PARTS_SHIFT  4
+#define TS_PTX_VIDEO_SIGNED_D	  (1u << 7)
+#define TS_PTX_VIDEO_SIGNED_A	  (1u << 8)
+#define TS_PTX_VIDEO_SIGNED_B	  (1u << 9)
+#define TS_PTX_VIDEO_SAT	  (1u << 10)
+#define TS_PTX_VIDEO_WRAP	  (1u << 11)
+#define TS_PTX_VIDEO_CMP_SHIFT	  12
+#define TS_PTX_VIDEO_SCALE_SHIFT  15
+#define TS_PTX_VIDEO_SECOND_SHIFT 19
+
 struct ts_ptx_optable {
 	const char *isa;
 	ts_ptx_fn fn[F_N][TY_N];
@@ -337,3 +374,4 @@ void ts_ptx_fill_atom(struct ts_ptx_optable *);
 void ts_ptx_fill_collective(struct ts_ptx_optable *);
 void ts_ptx_fill_misc(struct ts_ptx_optable *);
 void ts_ptx_fill_async(struct ts_ptx_optable *);
+void ts_ptx_fill_video(struct ts_ptx_optable *);

@@ -273,6 +273,9 @@ enum ts_ptx_sreg {
 	SREG_ZERO, /* envreg0, 3.., clusterid, cluster_ctaid, cluster_ctarank: what a grid without clusters reads */
 	SREG_ONE, /* nclusterid.y.., cluster_nctaid, cluster_nctarank */
 	SREG_CURRENT_GRAPH_EXEC,
+	SREG_RESERVED_SMEM, /* where what cooperative groups take lies: behind the kernel's own */
+	SREG_RESERVED_SMEM_END,
+	SREG_RESERVED_SMEM_SIZE,
 	SREG_DYNAMIC_SMEM_OFFSET, /* ours: where extern shared arrays start */
 };
 enum ts_ptx_sreg ts_ptx_sreg_of(const char *name, size_t n);

@@ -5,6 +5,11 @@
  */
 #pragma once
 
+/* Another device with the same functions, for those tests that ask for no more: test/gpu/device.h. */
+#ifdef TS_TEST_DEVICE
+#include TS_TEST_DEVICE
+#else
+
 #include "replay/vgpu/ptx/ops.h"
 #include "test/unit/harness.h"
 
@@ -74,6 +79,31 @@ static int device_free(void *userdata, uint64_t address)
 	return address < DEVICE_BASE;
 }
 
+/* For test-coverage.c: which instructions the texts have, and which of the table's functions they became. */
+static inline void device_record(const struct device *d, struct ts_ptx_module *const *modules,
+				 size_t n)
+{
+	const char *path = getenv("TS_TEST_COVERAGE");
+	FILE *f = path ? fopen(path, "a") : NULL;
+
+	for (size_t i = 0; f && i < n; i++)
+		for (const struct ts_ptx_func *fn = modules[i]->funcs; fn; fn = fn->next)
+			for (uint32_t k = 0; k < fn->n_stmts; k++)
+				fprintf(f, "op %.*s\n", (int)strcspn(fn->stmts[k].opcode, "."),
+					fn->stmts[k].opcode);
+	for (uint32_t i = 0; f && i < d->image->n_codes; i++)
+		for (uint32_t k = 0; k < d->image->codes[i].n_insns; k++) {
+			const struct ts_ptx_insn *in = &d->image->codes[i].insns[k];
+
+			for (size_t at = 0; at < (size_t)F_N * TY_N; at++)
+				if (((const ts_ptx_fn *)d->image->ops->fn)[at] == in->fn ||
+				    ((const ts_ptx_fn *)d->image->ops->fn)[at] == in->inner)
+					fprintf(f, "fn %zu %zu\n", at / TY_N, at % TY_N);
+		}
+	if (f)
+		fclose(f);
+}
+
 static inline void device_load(struct device *d, const char *const *texts, size_t n,
 			       uint32_t n_threads)
 {
@@ -96,6 +126,7 @@ static inline void device_load(struct device *d, const char *const *texts, size_
 	if (r)
 		fprintf(stderr, "link: %d %s\n", r, d->error.message);
 	ts_check_int(r, 0);
+	device_record(d, modules, n);
 	for (size_t i = 0; i < n; i++)
 		ts_ptx_module_free(modules[i]);
 	for (size_t i = 0; i < ts_ptx_image_n_variables(d->image); i++) {
@@ -158,3 +189,5 @@ static inline void device_run(struct device *d, const char *kernel, uint32_t gri
 #define DEVICE_RUN(d, kernel, grid, block, ...)                             \
 	device_run(d, kernel, grid, block, (const uint64_t[]){__VA_ARGS__}, \
 		   sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+#endif

@@ -51,7 +51,7 @@ TS_TEST(errors)
 		{BODY("L: L: mov.u32 %r1, 1;"), TS_PTX_E_SYNTAX, 7, "stands twice"},
 		{BODY(".reg .b32 %r<5>;"), TS_PTX_E_SYNTAX, 7, "declared twice"},
 		{BODY(".reg .b32 %x<99999999>;"), TS_PTX_E_LIMIT, 7, "limit"},
-		{BODY(".reg .b128 %q;"), TS_PTX_E_UNSUPPORTED, 4, "128"},
+		{BODY(".reg .b128 %q; add.u64 %d1, %d2, %q;"), TS_PTX_E_SYNTAX, 7, "another size"},
 		{BODY("@%r1 mov.u32 %r1, 1;"), TS_PTX_E_SYNTAX, 7, "predicate"},
 		{BODY("call k2, (%r1);"), TS_PTX_E_SYNTAX, 7, "no such function"},
 		{BODY("atom.global.min.f32 %r1, [%d1], %r2;"), TS_PTX_E_UNSUPPORTED, 7, "atom"},
