@@ -1,39 +1,49 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py [--build DIR] [--observe] [TEST ...]: the programs of test/apps on a real NVIDIA GPU.
+"""run.py [--build DIR] [--observe | --virtual] [TEST ...]: what is tested on the virtual GPU, on a real NVIDIA GPU.
 
-The same binaries, the same truth, the same checks as on the virtual GPU (test/integration). Skipped, with the
-reason on a line, where there is no driver or no device. --observe writes what this GPU, driver and CUPTI did
-into test/gpu/observed/, for those who build the virtual GPU to compare with.
+The programs of test/apps, the same binaries with the same truth and the same checks (test/integration); the
+conformance suites, call by call (test/unit/vgpu) and instruction by instruction (test/unit/ptx); PyTorch and Triton,
+where python3 can import them. Skipped, with the reason on a line, where there is no driver or no device. --observe
+writes what this GPU, driver and CUPTI did into test/gpu/observed/, which test-observed.py holds the virtual GPU against.
+--virtual runs the same on the virtual GPU, so that this script is known to work before there is a GPU to run it on.
 """
 import argparse
-import collections
 import ctypes
 import glob
 import json
 import os
-import re
 import sys
 import unittest
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+GPU = os.path.join(SOURCE, 'test', 'gpu')
 sys.path.insert(0, os.path.join(SOURCE, 'test', 'integration'))
+sys.path.insert(0, GPU)
 
 PARSER = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 PARSER.add_argument('--build', help='the build tree (default: $TS_BUILD, else build/)')
-PARSER.add_argument('--observe', action='store_true', help='write test/gpu/observed/')
+WAY = PARSER.add_mutually_exclusive_group()
+WAY.add_argument('--observe', action='store_true', help='write test/gpu/observed/')
+WAY.add_argument('--virtual', action='store_true', help='on the virtual GPU')
 PARSER.add_argument('tests', nargs='*', metavar='TEST', help='names of tests, or parts of them')
 ARGUMENTS = PARSER.parse_args()
 if ARGUMENTS.build:
     os.environ['TS_BUILD'] = os.path.abspath(ARGUMENTS.build)
 
 import harness  # noqa: E402  (it reads TS_BUILD)
+import observation  # noqa: E402
 
-OBSERVED = os.path.join(SOURCE, 'test', 'gpu', 'observed')
-ROWS_OBSERVED = 400
+OBSERVED = os.path.join(GPU, 'observed')
+# Programs that check themselves and print a line for each thing that was right, without a truth.
+CHECKED = ('compute', 'cub', 'thrust')
+# The conformance suites, as the build tree has them.
+CONFORMANCE = ('test/gpu/test-gpu-ptx-*', 'test/unit/vgpu/test-cuda-*', 'test/unit/vgpu/test-cudart-*')
 
 
 def reason_to_skip():
+    if ARGUMENTS.virtual:
+        return None
     if not os.path.exists('/dev/nvidiactl'):
         return 'no /dev/nvidiactl: no NVIDIA driver runs on this machine'
     try:
@@ -49,6 +59,8 @@ def reason_to_skip():
 
 def cuda_libraries():
     """Where the toolkit's libcudart and libcupti lie, for programs that nvcc linked to the shared one."""
+    if ARGUMENTS.virtual:
+        return harness.VGPU
     home = os.environ.get('CUDA_HOME', '/usr/local/cuda')
     folders = [os.path.join(home, 'lib64'), os.path.join(home, 'extras', 'CUPTI', 'lib64')]
     return ':'.join(folder for folder in folders if os.path.isdir(folder))
@@ -60,17 +72,8 @@ def machine():
     return json.loads(result.out) if not result.status else {}
 
 
-class Gpu(harness.Case):
-    """Preloaded alone and under `tsctl record`, in both forms of program."""
-    programs = {
-        'saxpy': [],
-        'pipeline': [],
-        'threads': [],
-        'devices': [],
-        'graph': [],
-        'exits': ['_exit', '9'],
-    }
-    statuses = {'exits': 9}
+class OnGpu(harness.Case):
+    """Runs programs on the GPU and looks at their traces."""
 
     def run_preloaded(self, argv):
         env = harness.preload_environment(None, TS_TRUTH=self.truth_path, LD_LIBRARY_PATH=cuda_libraries())
@@ -84,21 +87,31 @@ class Gpu(harness.Case):
                              cwd=self.folder, seconds=180)
         return result, [path]
 
-    def check_program(self, run, name, argv, form):
-        result, traces = run(argv)
+    def check_ends(self, result, status=0):
         if result.status == harness.SKIPPED:
             self.skipTest(result.err.strip())
-        self.assertEqual(result.status, self.statuses.get(name, 0), result)
-        self.assertEqual(len(traces), 1, traces)
-        trace = harness.Trace(traces[0])
-        if ARGUMENTS.observe:
-            observe('%s-%s' % (name, form), trace)
-        self.check_truth(trace, self.truth())
+        self.assertEqual(result.status, status, result)
 
     def check_sound(self, trace):
         super().check_sound(trace)
         for device in trace.info['devices']:
-            self.assertFalse(device.get('virtual'), 'this is the virtual GPU')
+            self.assertEqual(bool(device.get('virtual')), ARGUMENTS.virtual, device)
+
+
+class Gpu(OnGpu):
+    """Preloaded alone and under `tsctl record`, in both forms of program."""
+
+    def check_program(self, run, name, argv, form):
+        result, traces = run(argv)
+        self.check_ends(result, observation.STATUSES.get(name, 0))
+        self.assertEqual(len(traces), 1, traces)
+        trace = harness.Trace(traces[0])
+        if ARGUMENTS.observe:
+            observation.write(OBSERVED, observation.observe('%s-%s' % (name, form), trace), trace)
+        self.check_truth(trace, self.truth())
+
+    def test_record_nvrtc(self):
+        self.check_program(self.run_recorded, 'nvrtc', [harness.app('nvrtc', 'driver')], 'driver')
 
     def test_preload_python(self):
         argv = [sys.executable, os.path.join(SOURCE, 'test', 'apps', 'python-ctypes.py')]
@@ -111,7 +124,7 @@ class Gpu(harness.Case):
         trace = harness.Trace(traces[0])
         launches = self.truth().n_launches()
         if ARGUMENTS.observe:
-            observe('stress-driver', trace, rows=False)
+            observation.write(OBSERVED, observation.observe('stress-driver', trace, rows=False), trace)
         lost = sum(trace.lost.get(reason, 0) for reason in (
             'ring_full', 'cupti_dropped', 'zero_timestamp', 'unfinished', 'unjoined_api', 'no_buffer'))
         self.assertLessEqual(trace.counts['kernel'], launches)
@@ -127,47 +140,77 @@ def add(name, arguments, form):
             lambda self: self.check_program(self.run_recorded, name, argv(), form))
 
 
-for program, program_arguments in Gpu.programs.items():
+for program, program_arguments in observation.PROGRAMS.items():
     for program_form in harness.FORMS:
         add(program, program_arguments, program_form)
 
 
-def observe(name, trace, rows=True):
-    """Keeps what the trace of a program looked like on this machine."""
-    devices = trace.info['devices']
-    folder = re.sub(r'[^a-z0-9.]+', '-', '%s-driver-%s-cupti-%s' % (
-        devices[0]['name'].lower() if devices else 'no-device',
-        trace.info['sessions'][0].get('driver_version'), trace.info['sessions'][0].get('cupti_version')))
-    os.makedirs(os.path.join(OBSERVED, folder), exist_ok=True)
-    calls = collections.Counter()
-    if rows:
-        calls.update(row['name'] for row in trace.of('api'))
-    seen = {
-        'program': name,
-        'devices': [{key: value for key, value in device.items() if key != 'uuid'} for device in devices],
-        'counts': trace.counts,
-        'lost': trace.lost,
-        'kernels': trace.info.get('kernels'),
-        'copies': trace.info.get('copies'),
-        'calls': dict(sorted(calls.items())),
-        'rows': relative(trace)[:ROWS_OBSERVED] if rows else [],
-    }
-    with open(os.path.join(OBSERVED, folder, name + '.json'), 'w', encoding='utf-8') as stream:
-        json.dump(seen, stream, indent=1)
-        stream.write('\n')
+class Checked(OnGpu):
+    """Programs that compare what they computed with the host."""
+
+    def check(self, name):
+        result, traces = self.run_recorded([harness.app(name)])
+        self.check_ends(result)
+        lines = result.out.splitlines()
+        self.assertTrue(lines)
+        self.assertEqual([line for line in lines if not line.endswith(': right')], [])
+        trace = harness.Trace(traces[0])
+        self.assertEqual(trace.lost, {})
+        self.check_sound(trace)
+        self.assertGreaterEqual(trace.counts['kernel'], len(lines))
 
 
-def relative(trace):
-    """Rows with times from the trace's start, without what names a process or thread."""
-    start = trace.info['start_ns']
-    rows = []
-    for row in trace.rows:
-        row = {key: value for key, value in row.items() if key not in ('tid', 'thread_name', 'stack')}
-        for key in ('start_ns', 'end_ns', 'queued_ns', 'submitted_ns'):
-            if row.get(key):
-                row[key] -= start
-        rows.append(row)
-    return rows
+class Conformance(OnGpu):
+    """The driver's answers are those that the virtual GPU is held to, or the suite is wrong."""
+
+    def check(self, path):
+        # The vendor's driver takes its time to start, in every test's own process.
+        result = harness.run([path], harness.environment(LD_LIBRARY_PATH=cuda_libraries()), cwd=self.folder,
+                             seconds=500)
+        self.check_ends(result)
+
+    def test_there_are_suites(self):
+        self.assertTrue(suites(), 'the build tree has no conformance suite: build all of it')
+
+
+class Frameworks(OnGpu):
+    """Scripts over PyTorch and Triton, skipped where those are not."""
+
+    def run_script(self, name):
+        result, traces = self.run_recorded([sys.executable, os.path.join(GPU, name)])
+        self.check_ends(result)
+        trace = harness.Trace(traces[0])
+        self.assertEqual(trace.lost, {})
+        self.check_sound(trace)
+        return json.loads(result.out.splitlines()[-1]), trace
+
+    def test_torch(self):
+        known, trace = self.run_script('torch-train.py')
+        # Forward, loss, backward and descent of two layers are at least a dozen kernels however they are fused.
+        self.assertGreaterEqual(trace.counts['kernel'], 12 * known['steps'])
+        for kind in ('htod', 'dtoh'):
+            copied = sum(row['bytes'] for row in trace.of('memcpy') if row['kind'] == kind)
+            self.assertGreaterEqual(copied, known['least_%s_bytes' % kind])
+
+    def test_triton(self):
+        known, trace = self.run_script('triton-add.py')
+        launched = [row for row in trace.of('kernel') if row['name'] == known['kernel']]
+        self.assertEqual(len(launched), known['launches'])
+
+
+def suites():
+    found = []
+    for pattern in CONFORMANCE:
+        found += [path for path in sorted(glob.glob(os.path.join(harness.BUILD, pattern)))
+                  if os.path.isfile(path) and os.access(path, os.X_OK)]
+    return found
+
+
+for checked_name in CHECKED:
+    setattr(Checked, 'test_' + checked_name, lambda self, name=checked_name: self.check(name))
+for suite_path in suites():
+    setattr(Conformance, 'test_' + os.path.basename(suite_path)[len('test-'):].replace('-', '_'),
+            lambda self, path=suite_path: self.check(path))
 
 
 def main():
