@@ -170,6 +170,8 @@ static void read_stacks(struct ts_config *config)
 	if (text && *text && config->stacks && strcmp(text, "native"))
 		ts_debug(config, "TRACESMITH_STACKS=%s: it is native or none; native is taken",
 			 text);
+	text = getenv("TRACESMITH_STACKS_CHECK");
+	config->check_stacks = text && !strcmp(text, "1");
 }
 
 static void read_ring_size(struct ts_config *config)

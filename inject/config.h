@@ -6,6 +6,7 @@
  *	TRACESMITH_OUTPUT      the file that a private daemon writes; %p is the process id
  *	TRACESMITH_DAEMON      the private daemon's program
  *	TRACESMITH_STACKS      native (the default) or none
+ *	TRACESMITH_STACKS_CHECK  1: unwinds every stack fully too; the trace tells how many differ (stack.h)
  *	TRACESMITH_RING_SIZE   bytes of each thread's ring, with K or M; a power of two, rounded up
  *	TRACESMITH_CUPTI       a libcupti to load where none is found otherwise
  *	CUDA_HOME, CUDA_PATH   a toolkit, whose libcupti is the last but one to be tried
@@ -23,6 +24,7 @@
 struct ts_config {
 	uint64_t ring_bytes;
 	bool stacks;
+	bool check_stacks;
 	bool debug;
 	bool socket_given; /* by the environment: no private daemon is started in its place */
 	char socket[108];

@@ -13,6 +13,7 @@
 #include "proto/abi/vendor/cupti_activity.h"
 
 #define PERIOD_NS   UINT64_C(200000000)
+#define REPORT_NS   UINT64_C(1000000000)
 #define CLOCK_TRIES 20
 /* A profiler that lets go of CUPTI for an instant is not done; one that will not let us have it is asked again. */
 #define TAKE_BACK_NS UINT64_C(500000000)
@@ -197,7 +198,21 @@ static void update_modules(struct ts_flush *flush)
 
 	ts_modules_update(&flush->modules, &unloaded);
 	if (unloaded)
-		ts_stack_forget(&flush->shim->stacks);
+		ts_unwind_forget(&flush->shim->stacks.unwind);
+	ts_loader_watch_check(&flush->shim->stacks.watch);
+}
+
+/* Now and then, for who looks at a live session or kills the process; and at the end. */
+static void report(struct ts_flush *flush, uint32_t wishes)
+{
+	struct ts_shim *shim = flush->shim;
+	const uint64_t now = ts_clock_monotonic_ns();
+
+	if ((!wishes && now < flush->report_at_ns) ||
+	    __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED) == TS_GATE_CLOSED)
+		return;
+	flush->report_at_ns = now + REPORT_NS;
+	ts_stack_report(&shim->stacks, &shim->producer);
 }
 
 static void *flush_main(void *data)
@@ -217,6 +232,7 @@ static void *flush_main(void *data)
 		uint32_t wishes = __atomic_exchange_n(&flush->wishes, 0, __ATOMIC_ACQ_REL);
 
 		update_modules(flush);
+		report(flush, wishes);
 		do_cupti(flush, wishes);
 		/* Release, paired with the daemon's acquire: what was asked for is in the ring. */
 		__atomic_store_n(&control->flushes_done, remote, __ATOMIC_RELEASE);

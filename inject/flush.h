@@ -28,8 +28,9 @@ struct ts_flush {
 	/* Counts up: that many flushes were asked for by this process, and done. */
 	uint32_t asked;
 	uint32_t done;
-	uint32_t n_delivered; /* buffers, since ever: whether a flush makes progress */
-	bool worked;	      /* the process submitted something, at some time */
+	uint32_t n_delivered;  /* buffers, since ever: whether a flush makes progress */
+	uint64_t report_at_ns; /* when the next report on stacks is due */
+	bool worked;	       /* the process submitted something, at some time */
 };
 
 /* Starts the thread. Returns 0 or a negative errno. */

@@ -64,6 +64,7 @@ struct ts_thread {
 	bool stalled;		/* a wait for room was in vain at this `released` */
 	uint64_t stalled_at;
 	uint64_t patience_ns; /* how long this thread waits for room even where not lossless */
+	struct ts_stack_cache *stacks; /* NULL until its first stack */
 	struct ts_string_cache strings;
 };
 

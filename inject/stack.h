@@ -5,8 +5,8 @@
 #pragma once
 
 #include "inject/definitions.h"
-
-#define TS_STACK_DEPTH_MAX 256
+#include "inject/loader.h"
+#include "inject/stack-cache.h"
 
 struct ts_stack_range {
 	uintptr_t start;
@@ -14,23 +14,38 @@ struct ts_stack_range {
 };
 
 struct ts_stack_walker {
-	int (*backtrace)(void **frames,
-			 int n_frames); /* NULL: no unwinder was found that can be used */
-	void (*flush_cache)(void *space, uintptr_t from, uintptr_t to);
-	void *address_space;
+	struct ts_unwind unwind;
+	bool check; /* unwind every stack fully too, and count those that differ */
+	struct ts_loader_watch watch;
+	uint64_t n_gone;		 /* libraries, when last looked */
+	struct ts_stack_counts reported; /* by ts_stack_report() */
+	struct ts_stack_cache *caches;	 /* of all threads; those of dead ones are handed on */
 	struct ts_stack_range
 		skip[2]; /* innermost frames in these are not told: the shim's own, CUPTI's */
 };
 
 /* Loads libunwind. Without it, stacks are TS_ID_UNKNOWN and calls are counted (NO_STACK). Loads a library: not under our locks. */
-void ts_stack_init(struct ts_stack_walker *walker);
+void ts_stack_init(struct ts_stack_walker *walker, bool check);
 
 /* From now on frames of the library that holds `address` are not told where they are innermost. */
 void ts_stack_skip(struct ts_stack_walker *walker, unsigned slot, const void *address);
 
-/* A library went away: unwinding rules that are remembered for its addresses are wrong now. */
-void ts_stack_forget(struct ts_stack_walker *walker);
+static inline bool ts_stack_works(const struct ts_stack_walker *walker)
+{
+	return walker->unwind.backtrace;
+}
 
-/* Thread-safe; takes no lock where the stack was seen before. */
-uint32_t ts_stack_capture(const struct ts_stack_walker *walker, struct ts_definitions *definitions,
-			  bool *ret_truncated);
+/*
+ * The calling thread's stack. Thread-safe; takes no lock where the stack was seen before. `cache` is the thread's own, and
+ * is made where it is NULL.
+ */
+uint32_t ts_stack_capture(struct ts_stack_walker *walker, struct ts_definitions *definitions,
+			  struct ts_stack_cache **cache, bool *ret_truncated);
+
+/* The sums over all threads. */
+struct ts_stack_counts ts_stack_counts(const struct ts_stack_walker *walker);
+
+struct ts_producer;
+
+/* stack-report.c: records the sums as counters, where they changed since the last time. For the flush thread. */
+void ts_stack_report(struct ts_stack_walker *walker, struct ts_producer *producer);

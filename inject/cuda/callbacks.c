@@ -148,11 +148,11 @@ static uint32_t capture_stack(struct ts_shim *shim, struct ts_thread *thread)
 	if (!shim->config.stacks ||
 	    !(__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_STACKS))
 		return TS_ID_UNKNOWN;
-	if (ts_unlikely(!shim->stacks.backtrace)) {
+	if (ts_unlikely(!ts_stack_works(&shim->stacks))) {
 		ts_thread_count(thread, TS_LOSS_NO_STACK, 1);
 		return TS_ID_UNKNOWN;
 	}
-	stack = ts_stack_capture(&shim->stacks, &shim->definitions, &truncated);
+	stack = ts_stack_capture(&shim->stacks, &shim->definitions, &thread->stacks, &truncated);
 	if (ts_unlikely(truncated))
 		ts_thread_count(thread, TS_LOSS_STACK_TRUNCATED, 1);
 	return stack;

@@ -6,6 +6,7 @@
             and against two clock reads and a 64-byte store
   ingest    launches a second from ring to file with the daemon on one core
   bytes     bytes of file per launch, of a pipeline-like program and of the stress program
+  stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace()
   shim      time the whole shim adds to a launch on the virtual GPU
   preload   time the preload adds to a program that uses no GPU
 
@@ -173,6 +174,29 @@ class Bench:
         self.say('the preload adds to a program without a GPU', '%.3f ms' % (more - base),
                  '%.2fx of %.3f ms' % (more / base, base), 'at most 0.2 ms')
 
+    # ---- stacks -------------------------------------------------------------------------------
+
+    def stacks(self):
+        program = self.path('test/bench/bench-stacks')
+        n = 2000 if self.smoke else 1000000
+        results = []
+        for _ in range(self.repeats):
+            out = subprocess.run([program, str(n)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 check=False, timeout=300)
+            if out.returncode == 77:
+                raise Skip(out.stderr.decode().strip())
+            results.append(json.loads(out.stdout.decode()))
+        if any(result['different'] for result in results):
+            raise SystemExit('stacks: frames differ from what libunwind and glibc find')
+        cached, missed = median(results, 'cached_ns'), median(results, 'missed_ns')
+        unwind, glibc = median(results, 'unwind_ns'), median(results, 'glibc_ns')
+        self.say('a stack of %d frames, recognised' % results[0]['frames'], '%.1f ns' % cached,
+                 '%.1fx faster than unw_backtrace (%.0f ns)' % (unwind / cached, unwind), 'at least 6x')
+        self.say('', '', '%.0fx faster than glibc backtrace (%.0f ns)' % (glibc / cached, glibc),
+                 'at least 60x')
+        self.say('the same, not recognised', '%.1f ns' % missed,
+                 '%.2fx of unw_backtrace' % (missed / unwind), 'at most 1.3x')
+
 
 def median(results, key):
     return statistics.median(result[key] for result in results)
@@ -238,7 +262,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'shim', 'preload']
+    names = ['record', 'ingest', 'bytes', 'stacks', 'shim', 'preload']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How stacks were come by, told in the trace: counters of the domain "tracesmith" that count up, one for each way, and
+ * where every stack is checked one for those that were wrong.
+ */
+#include "inject/producer.h"
+#include "inject/stack.h"
+
+static uint32_t string(struct ts_producer *producer, const char *text)
+{
+	return ts_definitions_string(producer->definitions, text, strlen(text));
+}
+
+static void record(struct ts_producer *producer, struct ts_thread *thread, const char *name,
+		   uint64_t value)
+{
+	const uint32_t name_id = string(producer, name), domain_id = string(producer, "tracesmith");
+	struct ts_record_counter *out =
+		ts_thread_reserve(thread, TS_RECORD_COUNTER, sizeof(*out), producer->clock,
+				  ts_producer_ticks(producer));
+
+	if (!out)
+		return;
+	out->value = (double)value;
+	out->name = name_id;
+	out->domain = domain_id;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+void ts_stack_report(struct ts_stack_walker *walker, struct ts_producer *producer)
+{
+	const struct ts_stack_counts counts = ts_stack_counts(walker);
+	struct ts_thread *thread;
+
+	if (!memcmp(&counts, &walker->reported, sizeof(counts)))
+		return;
+	thread = ts_producer_thread(producer);
+	if (!thread)
+		return;
+	walker->reported = counts;
+	record(producer, thread, "stacks recognised", counts.n_cached);
+	record(producer, thread, "stacks walked", counts.n_walked);
+	record(producer, thread, "stacks unwound", counts.n_unwound);
+	if (walker->check)
+		record(producer, thread, "stacks that differ", counts.n_differ);
+}
