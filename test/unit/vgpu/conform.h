@@ -80,7 +80,7 @@ static inline void conform_check(const char *file, int line, const char *call, i
 }
 
 #define want(code, call) conform_check(__FILE__, __LINE__, #call, call, CONFORM_CODE(code))
-#define ok(call)	 want(SUCCESS, call)
+#define ok(call)	 conform_check(__FILE__, __LINE__, #call, call, CONFORM_CODE(SUCCESS))
 /* For what has no result code: what it does is checked by the lines that follow. */
 #define done(call) (call)
 
@@ -122,3 +122,36 @@ static const char conform_ptx[] __attribute__((unused)) =
 	"mov.u32 %r2, %tid.x; mul.wide.u32 %d2, %r2, 4; add.s64 %d3, %d1, %d2;\n"
 	"st.global.u32 [%d3], %r1; ret;\n}\n"
 	".visible .entry empty()\n{\nret;\n}\n";
+
+/* The same as nvcc puts it into programs. */
+struct conform_fatbin {
+	uint32_t magic;
+	uint16_t version, header_bytes;
+	uint64_t bytes;
+	uint16_t kind, entry_version;
+	uint32_t entry_header_bytes;
+	uint64_t payload_bytes;
+	uint32_t compressed_bytes, zero_1, minor_major, cc, name_off, name_bytes;
+	uint64_t flags, zero_2, uncompressed_bytes;
+	char ptx[1024];
+};
+
+_Static_assert(sizeof(struct conform_fatbin) == 16 + 64 + 1024, "as loaders read it");
+_Static_assert(sizeof(conform_ptx) <= 1024, "it fits");
+
+static inline void conform_fatbin(struct conform_fatbin *fatbin)
+{
+	*fatbin = (struct conform_fatbin){
+		.magic = 0xba55ed50,
+		.version = 1,
+		.header_bytes = 16,
+		.bytes = sizeof(*fatbin) - 16,
+		.kind = 1,
+		.entry_version = 0x101,
+		.entry_header_bytes = 64,
+		.payload_bytes = sizeof(fatbin->ptx),
+		.cc = 75,
+		.flags = 0x11,
+	};
+	memcpy(fatbin->ptx, conform_ptx, sizeof(conform_ptx));
+}

@@ -78,23 +78,10 @@ CONFORM(modules)
 
 CONFORM(a_fatbin_of_ptx)
 {
-	struct {
-		uint32_t magic;
-		uint16_t version, header_bytes;
-		uint64_t bytes;
-		uint16_t kind, attributes;
-		uint32_t entry_header_bytes;
-		uint64_t payload_bytes;
-		uint32_t compressed_bytes, zero, minor_major, cc, name_off, name_bytes;
-		uint64_t flags, zero_2, uncompressed_bytes;
-		char ptx[1024];
-	} fatbin = {0xba55ed50, 1, 16, 0, 1, 0x101, 64, 1024, 0, 0, 0, 75, 0, 0, 0x11, 0, 0, ""};
+	struct conform_fatbin fatbin;
 	void *module, *f;
 
-	_Static_assert(sizeof(fatbin) == 16 + 64 + 1024, "as the loader reads it");
-	ts_check(sizeof(conform_ptx) < sizeof(fatbin.ptx));
-	memcpy(fatbin.ptx, conform_ptx, sizeof(conform_ptx));
-	fatbin.bytes = sizeof(fatbin) - 16;
+	conform_fatbin(&fatbin);
 	begin();
 	ok(cuModuleLoadFatBinary(&module, &fatbin));
 	ok(cuModuleGetFunction(&f, module, "fill"));

@@ -242,13 +242,21 @@ int variable_of(const void *key, uint64_t *ret_address, size_t *ret_bytes)
 
 static int get_kernel(void **kernel_ptr, const void *entry_func_addr)
 {
+	const char *name;
+	void *kernel;
 	int r = ready();
 
 	if (r)
 		return r;
 	if (!kernel_ptr)
 		return TS_CUDA_ERROR_INVALID_VALUE;
-	return kernel_of(entry_func_addr, kernel_ptr);
+	r = kernel_of(entry_func_addr, &kernel);
+	/* What nobody registered may be a kernel's handle itself. */
+	if (!r && kernel == entry_func_addr && cuKernelGetName(&name, kernel))
+		r = TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION;
+	if (!r)
+		*kernel_ptr = kernel;
+	return r;
 }
 
 /*
@@ -284,7 +292,9 @@ static int get_func_by_symbol(void **function_ptr, const void *symbol_ptr)
 	if (!function_ptr)
 		return TS_CUDA_ERROR_INVALID_VALUE;
 	r = kernel_of(symbol_ptr, &kernel);
-	return r ? r : cuKernelGetFunction(function_ptr, kernel);
+	if (!r)
+		r = cuKernelGetFunction(function_ptr, kernel);
+	return r == TS_CU_ERROR_INVALID_HANDLE ? TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION : r;
 }
 
 API int cudaGetFuncBySymbol(void **function_ptr, const void *symbol_ptr)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program as nvcc makes one: its constructor's calls, a kernel that is known by a host function, variables by host ones. */
+#pragma once
+
+#include "test/unit/vgpu/conform-runtime.h"
+
+static int host_variable, host_pair[2];
+
+static void host_fill(void)
+{
+	host_variable++;
+}
+
+static void **program_begin(void)
+{
+	static struct conform_fatbin fatbin;
+	static struct {
+		uint32_t magic, version;
+		const void *data;
+		void *fatbins;
+	} wrapper = {0x466243b1, 1, &fatbin, NULL};
+	void **handle;
+
+	conform_fatbin(&fatbin);
+	handle = done(__cudaRegisterFatBinary(&wrapper));
+	ts_check(handle);
+	done(__cudaRegisterFunction(handle, (const char *)(uintptr_t)host_fill, (char *)"fill",
+				    "fill", -1, NULL, NULL, NULL, NULL, NULL));
+	done(__cudaRegisterVar(handle, (char *)&host_variable, (char *)"answer", "answer", 0, 4, 0,
+			       0));
+	done(__cudaRegisterVar(handle, (char *)host_pair, (char *)"absent", "absent", 0, 8, 0, 0));
+	done(__cudaRegisterFatBinaryEnd(handle));
+	return handle;
+}
+
+#define FILL   ((const void *)(uintptr_t)host_fill)
+#define ANSWER ((const void *)&host_variable)
+#define NOBODY ((const void *)"nobody registered this")
