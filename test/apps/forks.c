@@ -43,7 +43,7 @@ static int use_gpu(int n_launches)
 {
 	float values[N] = {1}, *memory;
 
-	gpu_open();
+	gpu_open(NULL);
 	memory = gpu_malloc(sizeof(values));
 	gpu_h2d(memory, values, sizeof(values));
 	for (int i = 0; i < n_launches; i++)
@@ -233,7 +233,7 @@ int main(int argc, char **argv)
 		return tree(2);
 	if (!strcmp(moment, "before"))
 		make_children(NULL);
-	gpu_open();
+	gpu_open(NULL);
 	driver_sync = (int (*)(void))dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuCtxSynchronize");
 	gpu_nothing(gpu_default_stream(0));
 	if (strcmp(moment, "before"))

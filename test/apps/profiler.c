@@ -207,7 +207,7 @@ int main(int argc, char **argv)
 	own_clock = !strcmp(way, "clock");
 	if (!strcmp(way, "first"))
 		take(way);
-	gpu_open();
+	gpu_open(NULL);
 	memory = gpu_malloc(N * sizeof(*memory));
 	if (!strcmp(way, "first")) {
 		work_within(memory);

@@ -70,7 +70,7 @@ static int work(long rounds, int n_threads)
 {
 	struct job jobs[MAX_THREADS];
 
-	gpu_open();
+	gpu_open(NULL);
 	for (int i = 0; i < n_threads; i++) {
 		jobs[i] = (struct job){.rounds = rounds, .number = i};
 		if (pthread_create(&jobs[i].thread, NULL, job_run, &jobs[i])) {
