@@ -156,6 +156,8 @@ bool ts_vgpu_cost_kernel_start(struct ts_vgpu_device *device, const struct ts_vg
 		start = e->resident[0].end_ns;
 		resident_drop(e, 1);
 	}
+	if (device->vgpu->host_clock)
+		start = ts_vgpu_max(start, ts_vgpu_now_ns());
 	e->last_kernel_start_ns = start;
 	e->n_running++;
 	e->sm_running += n_sm;
@@ -170,7 +172,9 @@ void ts_vgpu_cost_kernel_end(struct ts_vgpu_device *device, const struct ts_vgpu
 	struct layout l = layout_of(device->shape, done);
 	struct ts_vgpu_engines *e = &device->engines;
 
-	*ret_end_ns = start_ns + kernel_duration(device->shape, &l, work);
+	*ret_end_ns = device->vgpu->host_clock
+			      ? ts_vgpu_max(start_ns, ts_vgpu_now_ns())
+			      : start_ns + kernel_duration(device->shape, &l, work);
 	e->n_running--;
 	e->sm_running -= l.n_sm;
 	resident_add(e, *ret_end_ns, l.n_sm);
@@ -186,19 +190,24 @@ static uint64_t *engine_free(uint64_t *engines, uint32_t n)
 	return best;
 }
 
-static void reserve(uint64_t *engine, uint64_t ready_ns, uint64_t duration, uint64_t *ret_start_ns,
+static void reserve(const struct ts_vgpu_device *device, uint64_t *engine, uint64_t began_ns,
+		    uint64_t ready_ns, uint64_t duration, uint64_t *ret_start_ns,
 		    uint64_t *ret_end_ns)
 {
 	uint64_t start = ts_vgpu_max(ready_ns, *engine);
 
+	if (device->vgpu->host_clock) {
+		start = ts_vgpu_max(ready_ns, began_ns);
+		duration = ts_vgpu_max(ts_vgpu_now_ns(), start) - start;
+	}
 	*engine = start + duration;
 	*ret_start_ns = start;
 	*ret_end_ns = start + duration;
 }
 
 void ts_vgpu_cost_copy(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
-		       uint64_t n_rows, uint64_t ready_ns, uint64_t *ret_start_ns,
-		       uint64_t *ret_end_ns)
+		       uint64_t n_rows, uint64_t began_ns, uint64_t ready_ns,
+		       uint64_t *ret_start_ns, uint64_t *ret_end_ns)
 {
 	const struct ts_vgpu_shape *shape = device->shape;
 	struct ts_vgpu_engines *e = &device->engines;
@@ -235,15 +244,16 @@ void ts_vgpu_cost_copy(struct ts_vgpu_device *device, const struct ts_vgpu_done 
 		duration += scale(bytes, shape->peer_bytes_per_s);
 		break;
 	}
-	reserve(engine, ready_ns, duration, ret_start_ns, ret_end_ns);
+	reserve(device, engine, began_ns, ready_ns, duration, ret_start_ns, ret_end_ns);
 }
 
 void ts_vgpu_cost_fill(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
-		       uint64_t ready_ns, uint64_t *ret_start_ns, uint64_t *ret_end_ns)
+		       uint64_t began_ns, uint64_t ready_ns, uint64_t *ret_start_ns,
+		       uint64_t *ret_end_ns)
 {
 	const struct ts_vgpu_shape *shape = device->shape;
 
-	reserve(&device->engines.d2d_free_ns, ready_ns,
+	reserve(device, &device->engines.d2d_free_ns, began_ns, ready_ns,
 		shape->copy_ns + scale(done->u.fill.bytes, shape->memory_bytes_per_s), ret_start_ns,
 		ret_end_ns);
 }

@@ -174,6 +174,8 @@ static int error_of(enum ts_ptx_fault_kind kind)
 		return TS_VGPU_E_FAULT_ASSERT;
 	case TS_PTX_FAULT_ILLEGAL:
 		return TS_VGPU_E_FAULT_ILLEGAL;
+	case TS_PTX_FAULT_PC:
+		return TS_VGPU_E_FAULT_PC;
 	case TS_PTX_FAULT_STACK:
 		return TS_VGPU_E_FAULT_STACK;
 	case TS_PTX_FAULT_DEADLOCK:

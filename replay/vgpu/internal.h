@@ -195,6 +195,7 @@ struct ts_vgpu_device {
 struct ts_vgpu {
 	pthread_mutex_t lock;
 	uint32_t n_devices;
+	bool host_clock;
 	struct ts_vgpu_device devices[TS_VGPU_MAX_DEVICES];
 	uint32_t next_context_uid;
 	uint32_t next_stream_id;
@@ -243,7 +244,10 @@ int ts_vgpu_cond_init(pthread_cond_t *cond);
 /* The context's error as a call answers it. */
 int ts_vgpu_context_fault(const struct ts_vgpu_context *context);
 
-/* cost.c: reserve an engine from ready_ns on and answer when the operation runs. */
+/*
+ * cost.c: reserve an engine from ready_ns on and answer when the operation runs. began_ns: when carrying it out began, the
+ * clock being the host's, where it has ended by now.
+ */
 /* A kernel starts; false: it has no room beside those whose end is not known yet. Every start has its end. */
 bool ts_vgpu_cost_kernel_start(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
 			       uint32_t n_concurrent, uint64_t ready_ns, uint64_t *ret_start_ns);
@@ -253,10 +257,11 @@ void ts_vgpu_cost_kernel_end(struct ts_vgpu_device *device, const struct ts_vgpu
 uint32_t ts_vgpu_cost_resident(const struct ts_vgpu_device *device,
 			       const struct ts_vgpu_done *done);
 void ts_vgpu_cost_copy(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
-		       uint64_t n_rows, uint64_t ready_ns, uint64_t *ret_start_ns,
-		       uint64_t *ret_end_ns);
+		       uint64_t n_rows, uint64_t began_ns, uint64_t ready_ns,
+		       uint64_t *ret_start_ns, uint64_t *ret_end_ns);
 void ts_vgpu_cost_fill(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
-		       uint64_t ready_ns, uint64_t *ret_start_ns, uint64_t *ret_end_ns);
+		       uint64_t began_ns, uint64_t ready_ns, uint64_t *ret_start_ns,
+		       uint64_t *ret_end_ns);
 
 /* memory.c; all under the lock */
 int ts_vgpu_memory_init(struct ts_vgpu_device *device);

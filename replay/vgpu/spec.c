@@ -123,17 +123,44 @@ static const struct ts_vgpu_shape *shape_find(const char *key, size_t n)
 	return NULL;
 }
 
+static int clock_parse(const char **at, struct ts_vgpu_spec *spec, char *message,
+		       size_t message_bytes)
+{
+	size_t n = strcspn(*at, ",");
+	bool host = n == 10 && !memcmp(*at, "clock=host", n);
+
+	if (!host && (n != 11 || memcmp(*at, "clock=model", n))) {
+		snprintf(message, message_bytes,
+			 "virtual GPU spec: '%.*s' is neither clock=model nor clock=host",
+			 (int)(n < 64 ? n : 64), *at);
+		return -EINVAL;
+	}
+	spec->host_clock = host;
+	*at += n;
+	return 0;
+}
+
 int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *message,
 		       size_t message_bytes)
 {
 	struct ts_vgpu_spec spec = {0};
 	const char *at = text && *text ? text : TS_VGPU_SPEC_DEFAULT;
+	int r;
 
 	for (;;) {
 		size_t n = strcspn(at, ":,");
 		const struct ts_vgpu_shape *shape = shape_find(at, n);
 		unsigned long count = 1;
 
+		if (!strncmp(at, "clock=", 6)) {
+			r = clock_parse(&at, &spec, message, message_bytes);
+			if (r)
+				return r;
+			if (!*at)
+				break;
+			at++;
+			continue;
+		}
 		if (!shape) {
 			snprintf(message, message_bytes,
 				 "virtual GPU spec: no shape '%.*s' (there are h200, small, ideal)",
@@ -167,6 +194,9 @@ int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *me
 			break;
 		at++;
 	}
+	if (!spec.n_devices)
+		spec.shapes[spec.n_devices++] =
+			shape_find(TS_VGPU_SPEC_DEFAULT, strlen(TS_VGPU_SPEC_DEFAULT));
 	*ret_spec = spec;
 	return 0;
 }

@@ -39,6 +39,7 @@ enum ts_vgpu_error {
 	TS_VGPU_E_FAULT_ASSERT,
 	TS_VGPU_E_FAULT_TRAP,
 	TS_VGPU_E_FAULT_ILLEGAL, /* an instruction that cannot be carried out */
+	TS_VGPU_E_FAULT_PC,	 /* a call to no function */
 	TS_VGPU_E_FAULT_STACK,
 	TS_VGPU_E_FAULT_TIMEOUT, /* it would never have ended */
 	TS_VGPU_E_FAULT_RESOURCES,
@@ -82,11 +83,12 @@ struct ts_vgpu_shape {
 };
 
 struct ts_vgpu_spec {
+	bool host_clock; /* operations take what carrying them out took here, and not what the model says */
 	uint32_t n_devices;
 	const struct ts_vgpu_shape *shapes[TS_VGPU_MAX_DEVICES];
 };
 
-/* SHAPE[:COUNT][,SHAPE[:COUNT]...]. NULL or "" means TS_VGPU_SPEC_DEFAULT. -EINVAL with one line in message. */
+/* SHAPE[:COUNT][,...][,clock=model|host]. NULL or "" means TS_VGPU_SPEC_DEFAULT. -EINVAL with one line in message. */
 #define TS_VGPU_SPEC_DEFAULT "h200"
 int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *message,
 		       size_t message_bytes);

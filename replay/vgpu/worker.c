@@ -359,7 +359,7 @@ static void dispatch(struct ts_vgpu_device *device)
 	struct ts_vgpu_stream *stream = heap_pop(device);
 	struct ts_vgpu_op *op = stream->head;
 	struct ts_vgpu_done *done = &op->done;
-	uint64_t ready = op->ready_ns;
+	uint64_t ready = op->ready_ns, began = vgpu->host_clock ? ts_vgpu_now_ns() : 0;
 
 	stream->state = TS_VGPU_STREAM_RUNNING;
 	done->submitted_ns = done->queued_ns;
@@ -372,12 +372,12 @@ static void dispatch(struct ts_vgpu_device *device)
 		break;
 	case TS_VGPU_OP_COPY:
 		run_data(vgpu, op, done->u.copy.bytes, do_copy);
-		ts_vgpu_cost_copy(device, done, op->u.copy.height * op->u.copy.depth, ready,
+		ts_vgpu_cost_copy(device, done, op->u.copy.height * op->u.copy.depth, began, ready,
 				  &done->start_ns, &done->end_ns);
 		break;
 	case TS_VGPU_OP_FILL:
 		run_data(vgpu, op, done->u.fill.bytes, do_fill);
-		ts_vgpu_cost_fill(device, done, ready, &done->start_ns, &done->end_ns);
+		ts_vgpu_cost_fill(device, done, began, ready, &done->start_ns, &done->end_ns);
 		break;
 	case TS_VGPU_OP_HOST:
 		stream->host_next = NULL;

@@ -126,7 +126,8 @@ static int run_devices(int argc, char **argv)
 		return ts_json_print(&info.base);
 	print_driver(&info);
 	print_cupti(info.cupti);
-	puts("\nVirtual GPUs, for `tsctl record --vgpu=SPEC` (SPEC:N makes N of them, commas mix them):");
+	puts("\nVirtual GPUs, for `tsctl record --vgpu=SPEC` (SPEC:N makes N of them, commas mix them;\n"
+	     "clock=host among them: what operations took here, not what the model says):");
 	for (size_t i = 0; i < info.n_virtual_shapes; i++)
 		printf("  %-8s %s\n", info.virtual_shapes[i]->spec,
 		       info.virtual_shapes[i]->description);

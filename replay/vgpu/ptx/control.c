@@ -403,8 +403,7 @@ static int ts_ptx_branch_table(struct ts_ptx_warp *w, const struct ts_ptx_insn *
 	}
 	for (uint32_t l = m; l; l &= l - 1)
 		if (index[__builtin_ctz(l)] >= n)
-			return STOP(ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(l),
-						 TS_PTX_FAULT_ILLEGAL,
+			return STOP(ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(l), TS_PTX_FAULT_PC,
 						 "brx.idx with index %u of a table of %u",
 						 index[__builtin_ctz(l)], n));
 	j = ts_ptx_diverge(w, in->reconverge, &failed);
@@ -513,7 +512,7 @@ static int ts_ptx_call_indirect(struct ts_ptx_warp *w, const struct ts_ptx_insn 
 		if (first < TS_PTX_WINDOW_FUNCTION || index >= image->n_codes ||
 		    first % TS_PTX_FUNCTION_STRIDE)
 			return STOP(ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(w->act),
-						 TS_PTX_FAULT_ILLEGAL,
+						 TS_PTX_FAULT_PC,
 						 "call of 0x%llx, where no function is",
 						 (unsigned long long)first));
 		return ts_ptx_call(w, in, &image->codes[index]);

@@ -15,6 +15,7 @@ const char *ts_ptx_fault_name(enum ts_ptx_fault_kind kind)
 		[TS_PTX_FAULT_TRAP] = "trap",
 		[TS_PTX_FAULT_ASSERT] = "assertion failed",
 		[TS_PTX_FAULT_ILLEGAL] = "illegal instruction",
+		[TS_PTX_FAULT_PC] = "invalid program counter",
 		[TS_PTX_FAULT_STACK] = "stack overflow",
 		[TS_PTX_FAULT_DEADLOCK] = "deadlock",
 		[TS_PTX_FAULT_BUDGET] = "budget exhausted",

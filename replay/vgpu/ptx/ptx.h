@@ -174,8 +174,9 @@ enum ts_ptx_fault_kind {
 	TS_PTX_FAULT_MISALIGNED,
 	TS_PTX_FAULT_READ_ONLY, /* a write to constant, parameter or read-only memory */
 	TS_PTX_FAULT_TRAP,
-	TS_PTX_FAULT_ASSERT, /* the message is the assertion's */
-	TS_PTX_FAULT_ILLEGAL, /* what the decoder cannot see: a call to no function, shfl across diverged calls, ... */
+	TS_PTX_FAULT_ASSERT,  /* the message is the assertion's */
+	TS_PTX_FAULT_ILLEGAL, /* what the decoder cannot see: shfl across diverged calls, ... */
+	TS_PTX_FAULT_PC,      /* a call to no function, a branch by an index outside of its table */
 	TS_PTX_FAULT_STACK,
 	TS_PTX_FAULT_DEADLOCK, /* every thread of a block waits for another one */
 	TS_PTX_FAULT_BUDGET,   /* max_warp_insns or deadline_ns is spent */

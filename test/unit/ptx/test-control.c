@@ -112,7 +112,7 @@ TS_TEST(branch_table)
 	for (uint32_t t = 0; t < 64; t++)
 		ts_check_int(r[t], want[t & 3]);
 	ts_check_int(device_try(&d, "bad", 1, 32, (const uint64_t[]){o, 0}, 2), TS_PTX_E_FAULT);
-	ts_check_int(d.fault.kind, TS_PTX_FAULT_ILLEGAL);
+	ts_check_int(d.fault.kind, TS_PTX_FAULT_PC);
 	device_close(&d);
 }
 
@@ -167,7 +167,7 @@ TS_TEST(calls)
 		ts_check_int(r[32 + t], t == 13 ? 0 : ~(1u << 13));
 	}
 	ts_check_int(device_try(&d, "nowhere", 1, 32, (const uint64_t[]){o, 0}, 2), TS_PTX_E_FAULT);
-	ts_check_int(d.fault.kind, TS_PTX_FAULT_ILLEGAL);
+	ts_check_int(d.fault.kind, TS_PTX_FAULT_PC);
 	ts_check_int(device_try(&d, "deep", 1, 32, (const uint64_t[]){o, 0}, 2), TS_PTX_E_FAULT);
 	ts_check_int(d.fault.kind, TS_PTX_FAULT_STACK);
 	ts_check_str(d.fault.function, "forever");

@@ -314,6 +314,12 @@ CONFORM(an_address_that_is_nobodys)
 	fails_with("mov.u64 %d1, 64; st.global.u32 [%d1], 1;", TS_CU_ERROR_ILLEGAL_ADDRESS);
 }
 
+CONFORM(a_call_to_no_function)
+{
+	fails_with("mov.u64 %d1, 0;\np: .callprototype _ ();\ncall %d1, (), p;",
+		   TS_CU_ERROR_INVALID_PC);
+}
+
 CONFORM(a_trap)
 {
 	fails_with("trap;", TS_CU_ERROR_LAUNCH_FAILED);

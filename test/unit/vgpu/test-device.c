@@ -178,9 +178,10 @@ static void gate_open(struct gate *g)
 
 TS_TEST(specs_are_read_or_refused_by_name)
 {
-	static const char *const bad[] = {"h100",    "h200:0",	      "h200:17", "h200:",
-					  "h200:2x", "h200:-1",	      ",",	 "small:4,",
-					  ":2",	     "h200:9,small:8"};
+	static const char *const bad[] = {
+		"h100",		"h200:0",      "h200:17",     "h200:",	"h200:2x",
+		"h200:-1",	",",	       "small:4,",    ":2",	"h200:9,small:8",
+		"small,clock=", "clock=hosts", "clock=host,", "clock:2"};
 	struct ts_vgpu_spec spec;
 	char message[160];
 
@@ -191,6 +192,13 @@ TS_TEST(specs_are_read_or_refused_by_name)
 	ts_check_int(spec.n_devices, 4);
 	ts_check_str(spec.shapes[2]->key, "small");
 	ts_check_str(spec.shapes[3]->key, "h200");
+	ts_check(!spec.host_clock);
+	ts_check_int(ts_vgpu_spec_parse("small:2,clock=host,ideal", &spec, message,
+					sizeof(message)),
+		     0);
+	ts_check(spec.host_clock && spec.n_devices == 3);
+	ts_check_int(ts_vgpu_spec_parse("clock=model", &spec, message, sizeof(message)), 0);
+	ts_check(!spec.host_clock && spec.n_devices == 1);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		message[0] = 0;
 		ts_check_int(ts_vgpu_spec_parse(bad[i], &spec, message, sizeof(message)), -EINVAL);

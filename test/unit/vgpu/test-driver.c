@@ -57,6 +57,29 @@ static void *function(const char *name)
 	return f;
 }
 
+/* CUctxCreateParams, which programs over CUDA 13's headers hand over empty. */
+TS_TEST(a_context_is_created_by_empty_parameters)
+{
+	struct {
+		void *affinity;
+		int32_t n;
+		void *cig;
+	} params = {NULL, 0, NULL};
+	void *context, *current;
+
+	setenv("TRACESMITH_VGPU", "small", 1);
+	ok(cuInit(0));
+	ok(cuCtxCreate_v4(&context, &params, 0, 0));
+	ok(cuCtxGetCurrent(&current));
+	ts_check(current == context);
+	params.cig = &params;
+	ts_check_int(cuCtxCreate_v4(&context, &params, 0, 0), TS_CU_ERROR_NOT_SUPPORTED);
+	params.cig = NULL;
+	params.n = 1;
+	ts_check_int(cuCtxCreate_v4(&context, &params, 0, 0), TS_CU_ERROR_NOT_SUPPORTED);
+	ok(cuCtxDestroy_v2(current));
+}
+
 TS_TEST(nothing_works_before_cuInit_and_without_a_context)
 {
 	uint64_t address;

@@ -48,6 +48,8 @@ int result_of(int r)
 		return TS_CU_ERROR_LAUNCH_FAILED;
 	case TS_VGPU_E_FAULT_ILLEGAL:
 		return TS_CU_ERROR_ILLEGAL_INSTRUCTION;
+	case TS_VGPU_E_FAULT_PC:
+		return TS_CU_ERROR_INVALID_PC;
 	case TS_VGPU_E_FAULT_STACK:
 		return TS_CU_ERROR_HARDWARE_STACK_ERROR;
 	case TS_VGPU_E_FAULT_TIMEOUT:
@@ -540,9 +542,20 @@ static int ctx_create(void **pctx, uint32_t flags, int32_t dev)
 }
 
 /* Contexts for a part of a device, or for graphics, are what creation parameters ask for. */
-static int ctx_create_with(void **pctx, const void *params, uint32_t flags, int32_t dev)
+/* As CUctxCreateParams: whoever writes cuCtxCreate over CUDA 13's headers hands one over, and mostly leaves it empty. */
+struct ctx_create_params {
+	void *exec_affinity_params;
+	int32_t n_exec_affinity_params;
+	void *cig_params;
+};
+
+static int ctx_create_with(void **pctx, const struct ctx_create_params *params, uint32_t flags,
+			   int32_t dev)
 {
-	return params ? TS_CU_ERROR_NOT_SUPPORTED : ctx_create(pctx, flags, dev);
+	if (params && (params->exec_affinity_params || params->n_exec_affinity_params ||
+		       params->cig_params))
+		return TS_CU_ERROR_NOT_SUPPORTED;
+	return ctx_create(pctx, flags, dev);
 }
 
 API int cuCtxCreate_v2(void **pctx, uint32_t flags, int32_t dev)
@@ -568,7 +581,7 @@ API int cuCtxCreate_v3(void **pctx, void *create_params, int32_t n_params, uint3
 	} params = {pctx, create_params, n_params, flags, dev};
 
 	return CALL(cuCtxCreate_v3, &params,
-		    ctx_create_with(pctx, n_params ? create_params : NULL, flags, dev));
+		    n_params ? TS_CU_ERROR_NOT_SUPPORTED : ctx_create(pctx, flags, dev));
 }
 
 API int cuCtxCreate_v4(void **pctx, void *create_params, uint32_t flags, int32_t dev)

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The cost model's formulas, number by number, on the small shape; times by the host's clock; and the heap of kernels. */
+#include <time.h>
+
+#include "replay/vgpu/internal.h"
+#include "test/unit/harness.h"
+
+static struct ts_vgpu *vgpu;
+static struct ts_vgpu_device *device;
+static const struct ts_vgpu_shape *shape;
+
+static void begin(const char *text)
+{
+	struct ts_vgpu_spec spec;
+	char message[160];
+
+	ts_check_int(ts_vgpu_spec_parse(text, &spec, message, sizeof(message)), 0);
+	ts_check_int(ts_vgpu_new(&spec, &vgpu), 0);
+	device = ts_vgpu_device_at(vgpu, 0);
+	shape = device->shape;
+}
+
+static struct ts_vgpu_done kernel(uint32_t blocks, uint32_t threads)
+{
+	return (struct ts_vgpu_done){
+		.kind = TS_VGPU_OP_KERNEL,
+		.u.kernel = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .regs = 16},
+	};
+}
+
+/* When a kernel that is alone on the device ends that could run from 0 on. */
+static uint64_t duration(const struct ts_vgpu_done *done, const struct ts_vgpu_kernel_work *work)
+{
+	uint64_t start, end;
+
+	memset(&device->engines, 0, sizeof(device->engines));
+	ts_check(ts_vgpu_cost_kernel_start(device, done, 8, 0, &start));
+	ts_check_int(start, 0);
+	ts_vgpu_cost_kernel_end(device, done, work, start, &end);
+	return end;
+}
+
+TS_TEST(waves_of_blocks)
+{
+	const struct ts_vgpu_kernel_work nothing = {0};
+	struct ts_vgpu_done d = kernel(1, 1024);
+	uint32_t at_once;
+	uint64_t one, per_sm;
+
+	begin("small");
+	per_sm = ts_vgpu_blocks_per_sm(shape, 1024, 0, 16);
+	at_once = (uint32_t)per_sm * shape->n_sm;
+	/* One block: launch, a block's cycles, its 32 warps'; the clock is 1 GHz. */
+	ts_check_int(shape->clock_khz, 1000000);
+	one = shape->launch_ns + shape->block_cycles + shape->warp_cycles * 32;
+	ts_check_int(duration(&d, &nothing), one);
+	/* As many as fit: the warps of one multiprocessor share it. */
+	d = kernel(at_once, 1024);
+	ts_check_int(duration(&d, &nothing),
+		     shape->launch_ns + shape->block_cycles + shape->warp_cycles * 32 * per_sm);
+	/* One more is a wave more. */
+	d = kernel(at_once + 1, 1024);
+	ts_check_int(duration(&d, &nothing),
+		     shape->launch_ns +
+			     2 * (shape->block_cycles + shape->warp_cycles * 32 * per_sm));
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(what_bounds_a_computed_kernel)
+{
+	struct ts_vgpu_kernel_work work = {.computed = true, .warp_insns = 1000};
+	struct ts_vgpu_done d = kernel(1, 32);
+
+	begin("small");
+	/* The chain of one warp's instructions. */
+	ts_check_int(duration(&d, &work),
+		     shape->launch_ns + shape->block_cycles + 1000 * shape->insn_cycles);
+	/* Issue: 32 warps on one multiprocessor. */
+	d = kernel(1, 1024);
+	work.warp_insns = 32 * 1000;
+	ts_check_int(duration(&d, &work), shape->launch_ns + shape->block_cycles +
+						  ts_vgpu_max(32000 / shape->issue_per_cycle,
+							      1000 * shape->insn_cycles));
+	/* Tensor cores. */
+	work.tensor_flops = (uint64_t)shape->tensor_flops_per_cycle * 1000000;
+	ts_check_int(duration(&d, &work), shape->launch_ns + shape->block_cycles + 1000000);
+	/* Memory: 64 bytes a nanosecond. */
+	ts_check_int(shape->memory_bytes_per_s, 64000000000);
+	work.memory_bytes = 64ull * 5000000;
+	ts_check_int(duration(&d, &work), shape->launch_ns + 5000000);
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(kernels_beside_one_another)
+{
+	const struct ts_vgpu_kernel_work nothing = {0};
+	struct ts_vgpu_done half, whole;
+	uint64_t start, end, second, second_end, third;
+	uint32_t per_sm;
+
+	begin("small");
+	per_sm = ts_vgpu_blocks_per_sm(shape, 1024, 0, 16);
+	half = kernel(per_sm * shape->n_sm / 2, 1024);
+	whole = kernel(per_sm * shape->n_sm, 1024);
+	/* Two halves overlap, though the second's end is not known yet when it starts. */
+	ts_check(ts_vgpu_cost_kernel_start(device, &half, 8, 1000, &start));
+	ts_check(ts_vgpu_cost_kernel_start(device, &half, 8, 1500, &second));
+	ts_check(start == 1000 && second == 1500);
+	/* There is no room for a third while they run, nor for a second where one at a time is all. */
+	ts_check(!ts_vgpu_cost_kernel_start(device, &half, 8, 1500, &third));
+	ts_vgpu_cost_kernel_end(device, &half, &nothing, start, &end);
+	ts_check(!ts_vgpu_cost_kernel_start(device, &half, 1, 1500, &third));
+	ts_vgpu_cost_kernel_end(device, &half, &nothing, second, &second_end);
+	ts_check_int(second_end - second, end - start);
+	/* One that was queued meanwhile and takes all waits for both. */
+	ts_check(ts_vgpu_cost_kernel_start(device, &whole, 8, 1600, &third));
+	ts_check_int(third, second_end);
+	ts_vgpu_cost_kernel_end(device, &whole, &nothing, third, &end);
+	/* And nobody overtakes it. */
+	ts_check(ts_vgpu_cost_kernel_start(device, &half, 8, 1700, &start));
+	ts_check_int(start, end);
+	ts_vgpu_cost_kernel_end(device, &half, &nothing, start, &end);
+	ts_vgpu_free(vgpu);
+}
+
+static struct ts_vgpu_done copy(int kind, uint64_t bytes, int src, int dst)
+{
+	return (struct ts_vgpu_done){
+		.kind = TS_VGPU_OP_COPY,
+		.u.copy = {.kind = kind, .bytes = bytes, .src_kind = src, .dst_kind = dst},
+	};
+}
+
+TS_TEST(copies_queue_for_their_engines)
+{
+	struct ts_vgpu_done up = copy(TS_VGPU_COPY_H2D, 12000, TS_VGPU_MEMORY_PINNED,
+				      TS_VGPU_MEMORY_DEVICE),
+			    down = copy(TS_VGPU_COPY_D2H, 12000, TS_VGPU_MEMORY_DEVICE,
+					TS_VGPU_MEMORY_PINNED),
+			    slow = copy(TS_VGPU_COPY_H2D, 12000, TS_VGPU_MEMORY_PAGEABLE,
+					TS_VGPU_MEMORY_DEVICE),
+			    within = copy(TS_VGPU_COPY_D2D, 32000, TS_VGPU_MEMORY_DEVICE,
+					  TS_VGPU_MEMORY_DEVICE),
+			    set = {.kind = TS_VGPU_OP_FILL, .u.fill = {.bytes = 64000}};
+	uint64_t start, end, before;
+
+	begin("small");
+	ts_check_int(shape->link_bytes_per_s, 12000000000);
+	ts_vgpu_cost_copy(device, &up, 1, 0, 100, &start, &end);
+	ts_check(start == 100 && end == 100 + shape->copy_ns + 1000);
+	before = end;
+	/* One engine for each direction. */
+	ts_vgpu_cost_copy(device, &up, 1, 0, 100, &start, &end);
+	ts_check(start == before && end == before + shape->copy_ns + 1000);
+	ts_vgpu_cost_copy(device, &down, 1, 0, 100, &start, &end);
+	ts_check_int(start, 100);
+	/* Pageable memory at half the rate; every further row its own few nanoseconds. */
+	ts_vgpu_cost_copy(device, &slow, 11, 0, 1000000, &start, &end);
+	ts_check_int(end - start, shape->copy_ns + 40 + 2000);
+	/* Within the device each byte is read and written; sets only write, and share its engine. */
+	ts_vgpu_cost_copy(device, &within, 1, 0, 100, &start, &end);
+	ts_check(start == 100 && end == 100 + shape->copy_ns + 1000);
+	before = end;
+	ts_vgpu_cost_fill(device, &set, 0, 100, &start, &end);
+	ts_check(start == before && end == before + shape->copy_ns + 1000);
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(the_hosts_clock)
+{
+	const struct ts_vgpu_kernel_work work = {.computed = true, .warp_insns = 1ull << 40};
+	struct ts_vgpu_done d = kernel(1, 32), up = copy(TS_VGPU_COPY_H2D, 1ull << 40, 0, 0);
+	struct timespec nap = {.tv_nsec = 2000000};
+	uint64_t before = ts_vgpu_now_ns(), start, end, copy_start, copy_end;
+
+	begin("small,clock=host");
+	ts_check(ts_vgpu_cost_kernel_start(device, &d, 8, before, &start));
+	nanosleep(&nap, NULL);
+	ts_vgpu_cost_kernel_end(device, &d, &work, start, &end);
+	ts_check(start >= before && end >= start + 2000000 && end <= ts_vgpu_now_ns());
+	ts_vgpu_cost_copy(device, &up, 1, end, before, &copy_start, &copy_end);
+	ts_check(copy_start == end && copy_end >= copy_start && copy_end <= ts_vgpu_now_ns());
+	ts_vgpu_cost_fill(device, &up, start, before, &copy_start, &copy_end);
+	ts_check(copy_start == start && copy_end >= end);
+	ts_vgpu_free(vgpu);
+}
+
+TS_TEST(the_heap_of_kernels)
+{
+	struct ts_vgpu_context *a, *b;
+	struct ts_vgpu_range range;
+	uint64_t first, second, other, host;
+	size_t bytes = 0;
+
+	begin("small");
+	ts_check_int(ts_vgpu_context_new(device, &a), 0);
+	ts_check_int(ts_vgpu_context_new(device, &b), 0);
+	ts_check_int(ts_vgpu_heap_alloc(a, 100, &first), 0);
+	ts_check_int(ts_vgpu_heap_alloc(a, 100, &second), 0);
+	ts_check(first != second && first % 16 == 0);
+	/* Each block has bounds of its own, to the byte. */
+	ts_check_int(ts_vgpu_reach(a, first + 99, &range), 0);
+	ts_check(range.start == first && range.bytes == 100);
+	ts_check(ts_vgpu_reach(a, first + 100, &range) || range.start != first);
+	/* The limit is 8 MiB unless set, and what is freed is there again. */
+	ts_check(ts_vgpu_heap_alloc(a, 9 << 20, &other) != 0);
+	while (!ts_vgpu_heap_alloc(a, 1 << 20, &other))
+		bytes += 1 << 20;
+	ts_check(bytes >= 7 << 20 && bytes <= 8 << 20);
+	ts_check_int(ts_vgpu_heap_free(a, other), 0);
+	ts_check_int(ts_vgpu_heap_alloc(a, 1 << 20, &other), 0);
+	/* Another context's is its own; what is no block is refused, twice freed too, and what the host had. */
+	ts_check_int(ts_vgpu_heap_alloc(b, 1 << 20, &other), 0);
+	ts_check(ts_vgpu_heap_free(a, first + 16) != 0);
+	ts_check_int(ts_vgpu_heap_free(a, first), 0);
+	ts_check(ts_vgpu_heap_free(a, first) != 0);
+	ts_check_int(ts_vgpu_alloc(a, 64, 0, NULL, &host), 0);
+	ts_check(ts_vgpu_heap_free(a, host) != 0);
+	ts_check(ts_vgpu_free_memory(a, second) != 0);
+	ts_vgpu_context_free(a);
+	/* The heap went with its context. */
+	ts_check(ts_vgpu_range_of(vgpu, second, &range) != 0);
+	ts_vgpu_context_free(b);
+	ts_vgpu_free(vgpu);
+}
