@@ -541,8 +541,10 @@ static int ctx_create(void **pctx, uint32_t flags, int32_t dev)
 	return 0;
 }
 
-/* Contexts for a part of a device, or for graphics, are what creation parameters ask for. */
-/* As CUctxCreateParams: whoever writes cuCtxCreate over CUDA 13's headers hands one over, and mostly leaves it empty. */
+/*
+ * As CUctxCreateParams, which ask for contexts for a part of a device, or for graphics. Whoever writes cuCtxCreate over
+ * CUDA 13's headers hands them over, and mostly leaves them empty.
+ */
 struct ctx_create_params {
 	void *exec_affinity_params;
 	int32_t n_exec_affinity_params;
