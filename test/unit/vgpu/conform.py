@@ -3,7 +3,7 @@
 """The conformance suite's two halves that are made from what the virtual GPU's libraries export.
 
 usage: conform.py header driver|runtime SOURCE ...   prints the header that the tests reach a library by
-       conform.py check LIBRARY TEST ...             fails for an exported function that no test checks
+       conform.py check LIBRARY REFUSED TEST ...     fails for an exported function that no test checks
 
 The header has a type for each function and a macro of its name, which finds it at run time: the tests are linked
 to no library, and run over whichever the loader finds. A function counts as tested where a test checks a success
@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 NO_ERROR = {
+    'cudaCreateChannelDesc': 'no result code',
     '__cudaGetKernel': 'called by what nvcc generates; its failure is the launch\'s, tested there',
     '__cudaInitModule': 'its result says whether there was something to do',
     '__cudaPushCallConfiguration': 'cannot fail',
@@ -52,11 +53,23 @@ def functions(sources):
     """Yields (result, name, parameters) of the functions that the sources export."""
     for source in sources:
         with open(source, encoding='utf-8') as stream:
-            text = re.sub(r'\s+', ' ', stream.read())
-        for match in re.finditer(r'\bAPI (const char \*|void \*\*|\w+ )(\w+)(\(.*?\)) \{', text):
+            text = re.sub(r'^#(?:.*\\\n)*.*', '', stream.read(), flags=re.M)
+        text = re.sub(r'\s+', ' ', text)
+        for match in re.finditer(r'\bAPI (const char \*|void \*\*|struct \w+ |\w+ )(\w+)(\(.*?\)) \{', text):
             result, name, parameters = match.groups()
             # Structures of the libraries' own files go by their address.
-            yield result, name, re.sub(r'struct (?!ts_(?!cu_mem_allocation_prop)|ipc_handle)\w+ \*', 'void *', parameters)
+            ours = r'struct (?!ts_(?!cu_mem_allocation_prop)|ipc_handle)\w+ \*'
+            yield result, name, re.sub(ours, 'void *', parameters)
+
+
+def refused(sources):
+    """The names that are there to be refused, all by one test."""
+    names = []
+    for source in sources:
+        if source.endswith('refused.c'):
+            with open(source, encoding='utf-8') as stream:
+                names += re.findall(r'\bX\((\w+)\)', stream.read())
+    return names
 
 
 def header(prefix, sources):
@@ -70,6 +83,7 @@ def header(prefix, sources):
         print('typedef %sconform_%s%s;' % (result, name, parameters))
         print('#define %s (*(conform_%s *)conform_find("%s"))' % (name, name, name))
     print('#define CONFORM_EACH(F) %s' % ' '.join('F(%s)' % name for name in names))
+    print('#define CONFORM_REFUSED(F) %s' % ' '.join('F(%s)' % name for name in refused(sources)))
     print('#define CONFORM_CODE(name) TS_%s_##name' % {'driver': 'CU', 'runtime': 'CUDA'}[prefix])
     return 0
 
@@ -82,16 +96,20 @@ def exported(library):
 
 
 def check(library, tests):
-    text = ''
+    text, sources = '', [test for test in tests if test.endswith('refused.c')]
+    tests = [test for test in tests if test not in sources]
     for test in tests:
         with open(test, encoding='utf-8') as stream:
             text += re.sub(r'/\*.*?\*/|//[^\n]*', ' ', stream.read(), flags=re.S)
     called = set(re.findall(r'\b(?:ok|done)\(\s*(\w+)\(', text))
-    refused = set(re.findall(r'\bwant\(\s*\w+,\s*(\w+)\(', text))
+    failed = set(re.findall(r'\bwant\(\s*\w+,\s*(\w+)\(', text))
     no_success = {name for names in NO_SUCCESS.values() for name in names}
-    names = {SUFFIX.sub('', name) for name in exported(library)}
+    names = {SUFFIX.sub('', name) for name in exported(library) - set(refused(sources))}
+    if 'CONFORM_REFUSED(' not in text:
+        print('no test of what is refused', file=sys.stderr)
+        return 1
     missing = ['%s: no test checks that it works' % name for name in sorted(names - called - no_success)]
-    missing += ['%s: no test checks an error of it' % name for name in sorted(names - refused - set(NO_ERROR))]
+    missing += ['%s: no test checks an error of it' % name for name in sorted(names - failed - set(NO_ERROR))]
     for line in missing:
         print(line, file=sys.stderr)
     print('%s: %d functions, %d gaps' % (library, len(names), len(missing)))

@@ -393,3 +393,14 @@ CONFORM(tables_of_other_libraries)
 	want(ERROR_INVALID_VALUE, cuGetExportTable(NULL, &foreign));
 	want(ERROR_INVALID_VALUE, cuGetExportTable(&table, NULL));
 }
+
+/* Names that programs link against, and that fail by the vendor's error, once said on stderr. */
+CONFORM(what_is_not_there_is_refused)
+{
+	begin();
+	only_virtual("the vendor has these");
+#define REFUSED(name_)                                                                      \
+	conform_check(__FILE__, __LINE__, #name_, conform_call_zeros(conform_find(#name_)), \
+		      CONFORM_CODE(ERROR_NOT_SUPPORTED));
+	CONFORM_REFUSED(REFUSED)
+}

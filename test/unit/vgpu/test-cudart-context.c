@@ -7,9 +7,9 @@ CONFORM(zeros_crash_nothing)
 	ok(cudaFree(NULL));
 	only_virtual("the vendor says which error this is for some functions only");
 	/* What nvcc's code calls is handed to it by the runtime. */
-#define ZEROS(name_)                                                          \
-	if (strncmp(#name_, "__", 2) && strcmp(#name_, "cudaGetErrorName") && \
-	    strcmp(#name_, "cudaGetErrorString"))                             \
+#define ZEROS(name_)                                                                         \
+	if (strncmp(#name_, "__", 2) && strcmp(#name_, "cudaGetErrorName") &&                \
+	    strcmp(#name_, "cudaGetErrorString") && strcmp(#name_, "cudaCreateChannelDesc")) \
 		ts_check(conform_call_zeros(conform_find(#name_)) < 1000);
 	CONFORM_EACH(ZEROS)
 }
@@ -150,4 +150,23 @@ CONFORM(what_is_shared_with_processes_is_refused)
 	want(ERROR_NOT_SUPPORTED, cudaIpcGetEventHandle(&handle, event));
 	want(ERROR_NOT_SUPPORTED, cudaIpcOpenEventHandle(&event, handle));
 	want(ERROR_NOT_SUPPORTED, cudaGetExportTable(&table, &(struct ts_cu_uuid){"?"}));
+}
+
+/* Names that programs link against, and that fail by the vendor's error, once said on stderr. */
+CONFORM(what_is_not_there_is_refused)
+{
+	only_virtual("the vendor has these");
+#define REFUSED(name_)                                                                      \
+	conform_check(__FILE__, __LINE__, #name_, conform_call_zeros(conform_find(#name_)), \
+		      CONFORM_CODE(ERROR_NOT_SUPPORTED));
+	CONFORM_REFUSED(REFUSED)
+	want(ERROR_NOT_SUPPORTED, cudaGetLastError());
+}
+
+CONFORM(a_channels_description)
+{
+	struct ts_cuda_channel_format_desc d;
+
+	d = done(cudaCreateChannelDesc(32, 0, 0, 0, TS_CUDA_CHANNEL_FORMAT_KIND_FLOAT));
+	ts_check(d.x == 32 && d.f == TS_CUDA_CHANNEL_FORMAT_KIND_FLOAT);
 }

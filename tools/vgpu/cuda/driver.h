@@ -178,6 +178,9 @@ static inline bool handle_is(const void *object, enum handle_kind kind)
 	       ((const struct handle *)object)->kind == (uint32_t)kind;
 }
 
+/* A function that is there to be refused. */
+bool is_refused(const char *symbol);
+
 /* The one copy of a text that lives as long as the process. */
 const char *intern(const char *text);
 

@@ -83,6 +83,8 @@ static void *look_up(void *library, const char *name, bool own_stream)
 	char form[144]; /* find()'s and a suffix */
 	void *found;
 
+	if (is_refused(name))
+		return NULL;
 	for (size_t i = 0; own_stream && i < 2; i++) {
 		snprintf(form, sizeof(form), "%s%s", name, suffixes[i]);
 		found = dlsym(library, form);
