@@ -11,7 +11,7 @@ TS_DEPS_BUILD="gcc libc6-dev meson ninja-build pkg-config python3 libprotobuf-c-
 	protobuf-c-compiler libunwind-dev libzstd-dev liblz4-dev libsystemd-dev"
 # Tests also need these: the second compiler, what the comparisons and benchmarks look at.
 TS_DEPS_TEST="$TS_DEPS_BUILD g++ clang clang-format-14 git strace
-	liblttng-ust-dev lttng-tools"
+	liblttng-ust-dev lttng-tools spin"
 
 # Names of the given packages that are not installed.
 ts_missing()

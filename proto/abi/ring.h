@@ -14,6 +14,8 @@
  *	  acquire released        (B)              release released        (B)
  *	  reuse the space
  *
+ * test/model/ring.pml is this protocol for a model checker; whoever changes one changes the other.
+ *
  * (A) makes a record's bytes visible before its position. (B) keeps the producer from overwriting
  * bytes that the consumer still reads.
  */
