@@ -154,6 +154,12 @@ void ts_link_open_gate(struct ts_link *link)
 	} while (mode != __atomic_load_n(&link->mode, __ATOMIC_SEQ_CST));
 }
 
+/* Whoever waits for room in a ring waits for a daemon. */
+static void set_served(struct ts_link *link, bool served)
+{
+	__atomic_store_n(&link->gate->served, served, __ATOMIC_RELAXED);
+}
+
 static void drop_socket(struct connection *connection)
 {
 	if (connection->socket >= 0)
@@ -215,6 +221,7 @@ static void connect_daemon(struct ts_link *link, struct connection *connection)
 		connection->was_connected = true;
 		connection->lost_at = 0;
 		connection->retry_ns = RETRY_MIN_NS;
+		set_served(link, true);
 		set_mode(link, TS_GATE_OPEN);
 		ts_futex_set(&link->handed_over, 1);
 		return;
@@ -238,6 +245,7 @@ static void connect_daemon(struct ts_link *link, struct connection *connection)
 static void lose_daemon(struct ts_link *link, struct connection *connection)
 {
 	drop_socket(connection);
+	set_served(link, false);
 	if (link->is_private || connection->bye_sent) {
 		__atomic_store_n(&link->over, 1, __ATOMIC_RELEASE);
 		return;
@@ -322,8 +330,10 @@ static void serve(struct ts_link *link, struct connection *connection)
 			    ts_clock_monotonic_ns() - connection->lost_at > GRACE_NS)
 				set_mode(link, TS_GATE_COUNT);
 		}
-		if (is_over(link))
+		if (is_over(link)) {
+			set_served(link, false);
 			set_mode(link, TS_GATE_CLOSED);
+		}
 		/* Connected or not, whoever waits for the hand-over has waited enough. */
 		if (!__atomic_load_n(&link->handed_over, __ATOMIC_RELAXED))
 			ts_futex_set(&link->handed_over, 1);

@@ -11,10 +11,11 @@
 #include "inject/futex.h"
 #include "inject/producer.h"
 #include "inject/session.h"
+#include "proto/abi/vendor/cupti_activity.h"
 
-/* How long a full ring is waited for, lossless, before the record is dropped after all. */
-#define LOSSLESS_WAIT_NS UINT64_C(500000000)
-#define LOSSLESS_STEP_NS 50000
+/* Between looks at a full ring. */
+#define WAIT_STEP_MIN_NS 50000
+#define WAIT_STEP_MAX_NS 1600000
 
 /* Past the watermark the doorbell is rung so many times a ring's length. */
 #define BELL_STEPS 16
@@ -54,6 +55,7 @@ int ts_producer_init(struct ts_producer *producer, const struct ts_gate *gate,
 	producer->definitions = definitions;
 	producer->clock = (enum ts_clock)control->host_clock;
 	producer->epoch = epoch;
+	producer->lossless_ns = TS_PRODUCER_LOSSLESS_NS;
 	pthread_mutex_init(&producer->lock, NULL);
 	return -pthread_key_create(&producer->key, thread_ended);
 }
@@ -206,25 +208,72 @@ void ts_thread_ring_doorbell(struct ts_thread *thread)
 	}
 }
 
+static bool is_lossless(const struct ts_control *control)
+{
+	return __atomic_load_n(&control->command, __ATOMIC_RELAXED) & TS_COMMAND_LOSSLESS;
+}
+
+/* So that the trace says who was made to wait, when and for how long. There is room for at least one record. */
+static void record_wait(struct ts_thread *thread, uint64_t since_ticks)
+{
+	struct ts_record_overhead *out;
+
+	out = (struct ts_record_overhead *)ts_ring_reserve(&thread->ring, sizeof(*out));
+	if (!out)
+		return;
+	out->record = (struct ts_record){
+		.n_words = sizeof(*out) / 8,
+		.n_fixed_words = sizeof(*out) / 8,
+		.clock = (uint8_t)thread->producer->clock,
+		.type = TS_RECORD_OVERHEAD,
+		.time = since_ticks,
+	};
+	out->end = ts_producer_ticks(thread->producer);
+	out->overhead_kind = TS_OVERHEAD_WAITED;
+	out->object_kind = TS_CUPTI_ACTIVITY_OBJECT_THREAD;
+	out->object = (uint32_t)syscall(SYS_gettid);
+	out->reserved = 0;
+	ts_ring_commit(&thread->ring, sizeof(*out));
+}
+
+static void *wait_for_room(struct ts_thread *thread, uint32_t n_bytes, uint64_t wait_ns)
+{
+	const struct ts_producer *producer = thread->producer;
+	const uint64_t deadline = ts_clock_monotonic_ns() + wait_ns;
+	uint64_t since_ticks = ts_producer_ticks(producer);
+	struct timespec step = {0, WAIT_STEP_MIN_NS};
+	void *room;
+
+	do {
+		nanosleep(&step, NULL);
+		if (step.tv_nsec < WAIT_STEP_MAX_NS)
+			step.tv_nsec *= 2;
+		wake_daemon(producer->control);
+		room = ts_ring_reserve(&thread->ring, n_bytes);
+		if (room && is_lossless(producer->control)) {
+			record_wait(thread, since_ticks);
+			since_ticks = ts_producer_ticks(producer);
+			room = ts_ring_reserve(&thread->ring, n_bytes);
+		}
+	} while (!room && __atomic_load_n(&producer->gate->served, __ATOMIC_RELAXED) &&
+		 ts_clock_monotonic_ns() < deadline);
+	return room;
+}
+
 void *ts_thread_full(struct ts_thread *thread, uint32_t n_bytes)
 {
-	struct ts_control *control = thread->producer->control;
-	const struct timespec step = {0, LOSSLESS_STEP_NS};
-	uint64_t wait_ns = thread->patience_ns, deadline;
+	struct ts_producer *producer = thread->producer;
+	uint64_t wait_ns = thread->patience_ns;
 	int saved_errno = errno;
 	void *room = NULL;
 
-	wake_daemon(control);
-	if (__atomic_load_n(&control->command, __ATOMIC_RELAXED) & TS_COMMAND_LOSSLESS)
-		wait_ns = LOSSLESS_WAIT_NS;
-	/* A daemon that let one wait be in vain is not waited for again until it moved. */
-	if (wait_ns && !(thread->stalled && thread->stalled_at == thread->ring.released)) {
-		deadline = ts_clock_monotonic_ns() + wait_ns;
-		do {
-			nanosleep(&step, NULL);
-			wake_daemon(control);
-			room = ts_ring_reserve(&thread->ring, n_bytes);
-		} while (!room && ts_clock_monotonic_ns() < deadline);
+	wake_daemon(producer->control);
+	if (is_lossless(producer->control))
+		wait_ns = producer->lossless_ns;
+	/* A daemon that let one wait be in vain is not waited for again until it moved; one that is gone, not at all. */
+	if (wait_ns && __atomic_load_n(&producer->gate->served, __ATOMIC_RELAXED) &&
+	    !(thread->stalled && thread->stalled_at == thread->ring.released)) {
+		room = wait_for_room(thread, n_bytes, wait_ns);
 		thread->stalled = !room;
 		thread->stalled_at = thread->ring.released;
 	}

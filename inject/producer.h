@@ -39,14 +39,16 @@ struct ts_gate {
 	uint32_t mode;	    /* enum ts_gate_mode: what callbacks look at */
 	uint32_t recording; /* CUPTI is ours: `mode` follows what the link allows */
 	uint32_t rows;	    /* device rows are taken: from the first to after the last flush */
+	uint32_t served;    /* a daemon holds the rings: waiting for room may help */
 };
 
 struct ts_producer {
 	const struct ts_gate *gate;
 	struct ts_control *control;
 	struct ts_definitions *definitions;
-	enum ts_clock clock; /* the session's host clock */
-	uint32_t epoch;	     /* of thread-local state; a forked child's session has another */
+	enum ts_clock clock;  /* the session's host clock */
+	uint32_t epoch;	      /* of thread-local state; a forked child's session has another */
+	uint64_t lossless_ns; /* how long a full ring is waited for under TS_COMMAND_LOSSLESS */
 	/* Records since the last flush: 1. Written only where it is 0, for its line is everybody's. */
 	uint32_t dirty;
 	pthread_key_t key;	/* its destructor gives the shard up */
@@ -116,7 +118,13 @@ void ts_producer_deinit(struct ts_producer *producer);
 /* Claims a shard. NULL: there is none left; one thing lost was counted (NO_SHARD). */
 struct ts_thread *ts_producer_claim(struct ts_producer *producer);
 
-/* The ring is full. Waits where lossless, and returns room, or counts and returns NULL. */
+/* How long that is, unless a test has it otherwise: longer than any debugger's stop that is forgiven. */
+#define TS_PRODUCER_LOSSLESS_NS UINT64_C(30000000000)
+
+/*
+ * The ring is full. Waits where lossless, as long as there is a daemon to wait for, and records the wait; returns room, or
+ * counts and returns NULL.
+ */
 void *ts_thread_full(struct ts_thread *thread, uint32_t n_bytes);
 
 /* The watermark may be passed: wakes the daemon if so, where it sleeps. */

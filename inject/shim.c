@@ -22,7 +22,9 @@
  */
 #define FLUSH_IDLE_NS UINT64_C(2000000000)
 #define FLUSH_NS      UINT64_C(10000000000)
-#define DONE_NS	      UINT64_C(2000000000)
+/* Where nothing may be lost a daemon is waited for as a full ring's is, as long as there is one. */
+#define FLUSH_LOSSLESS_NS (2 * TS_PRODUCER_LOSSLESS_NS)
+#define DONE_NS		  UINT64_C(2000000000)
 /* A service keeps what it was sent; only the BYE has to have gone out. */
 #define BYE_NS UINT64_C(100000000)
 
@@ -189,6 +191,17 @@ int InitializeInjection(void)
 	return 1;
 }
 
+static void flush(struct ts_shim *shim, enum ts_flush_wish wish)
+{
+	bool lossless =
+		__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_LOSSLESS;
+
+	if (lossless && __atomic_load_n(&shim->gate->served, __ATOMIC_RELAXED))
+		ts_flush_now(&shim->flush, wish, TS_PRODUCER_LOSSLESS_NS, FLUSH_LOSSLESS_NS);
+	else
+		ts_flush_now(&shim->flush, wish, FLUSH_IDLE_NS, FLUSH_NS);
+}
+
 /* First: everything that CUPTI holds goes into the rings. */
 static void end_flush(struct ts_shim *shim)
 {
@@ -208,7 +221,7 @@ static void end_flush(struct ts_shim *shim)
 	 * On the flush thread, and waited for with a bound: this thread may have been interrupted, by the signal
 	 * handler that called exit(), anywhere: holding our locks, or CUPTI's.
 	 */
-	ts_flush_now(&shim->flush, again ? TS_FLUSH_AGAIN : TS_FLUSH_END, FLUSH_IDLE_NS, FLUSH_NS);
+	flush(shim, again ? TS_FLUSH_AGAIN : TS_FLUSH_END);
 }
 
 /* Then: no record follows, and the daemon is told. */
@@ -245,7 +258,7 @@ void ts_shim_yield(void)
 	if (has_session(shim) && !__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE) &&
 	    shim->flush.shim && ts_tls.busy != TS_BUSY_OURS &&
 	    __atomic_load_n(&shim->yield.state, __ATOMIC_SEQ_CST) != TS_YIELD_GIVEN)
-		ts_flush_now(&shim->flush, TS_FLUSH_DETACH, FLUSH_IDLE_NS, FLUSH_NS);
+		flush(shim, TS_FLUSH_DETACH);
 	errno = saved_errno;
 }
 
@@ -258,7 +271,7 @@ void ts_shim_leave(void)
 	/* Once exit() has begun, its flush has been, or is under way. */
 	if (has_session(shim) && !__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE)) {
 		if (ts_cupti_is_ours(&shim->cupti) && shim->flush.shim)
-			ts_flush_now(&shim->flush, TS_FLUSH_LEAVE, FLUSH_IDLE_NS, FLUSH_NS);
+			flush(shim, TS_FLUSH_LEAVE);
 		/* The daemon hears of it as of a death, by the connection's end. */
 		__atomic_compare_exchange_n(&shim->control->state, &recording, TS_SESSION_ENDED,
 					    false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);

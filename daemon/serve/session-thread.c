@@ -58,6 +58,14 @@ void ts_session_dirty(struct ts_session *s)
 
 /* ---- writing ---- */
 
+/* After the write that has them: as with what was released, a daemon that comes later goes on from there. */
+static void session_tell_losses(struct ts_session *s)
+{
+	for (uint32_t i = 0; i < s->n_claimed; i++)
+		ts_loss_tell(&s->shards[i].lost, ts_memory_shard(&s->memory, i)->told);
+	ts_loss_tell(&s->lost_control, s->memory.control->told);
+}
+
 void ts_session_release(struct ts_session *s)
 {
 	for (uint32_t i = 0; i < s->n_claimed; i++) {
@@ -93,6 +101,7 @@ int ts_session_write(struct ts_session *s)
 		return ts_session_write_failed(s, r);
 	s->dirty = false;
 	ts_session_release(s);
+	session_tell_losses(s);
 	return s->ending || !ts_recording_full(s->recording) ? 0 : SESSION_E_FULL;
 }
 

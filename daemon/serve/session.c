@@ -26,8 +26,7 @@ static void session_wake(struct ts_session *s)
 
 /*
  * Where each shard is to be taken up: at what was released, which is 0 but for a process that
- * another daemon served before. Counters of loss start at 0 all the same: told twice is better than
- * never.
+ * another daemon served before; and so with the counters of loss: what it told of is not told again.
  */
 static int session_init_shards(struct ts_session *s)
 {
@@ -36,13 +35,15 @@ static int session_init_shards(struct ts_session *s)
 	if (!s->shards || !s->checkpoint)
 		return ts_error_origin(-ENOMEM);
 	for (uint32_t i = 0; i < s->memory.n_shards; i++) {
-		uint64_t released = __atomic_load_n(&ts_memory_shard(&s->memory, i)->released,
-						    __ATOMIC_RELAXED);
+		const struct ts_shard *shard = ts_memory_shard(&s->memory, i);
+		uint64_t released = __atomic_load_n(&shard->released, __ATOMIC_RELAXED);
 
 		if (released % 8)
 			return ts_error_origin(-EBADMSG);
 		s->shards[i].position = s->shards[i].released = s->shards[i].head = released;
+		ts_loss_resume(&s->shards[i].lost, shard->told, shard->lost);
 	}
+	ts_loss_resume(&s->lost_control, s->memory.control->told, s->memory.control->lost);
 	return 0;
 }
 

@@ -18,7 +18,7 @@
 #include "proto/abi/base.h"
 
 #define TS_ABI_MAJOR  1
-#define TS_ABI_MINOR  1
+#define TS_ABI_MINOR  2
 
 #define TS_ID_UNKNOWN 0u
 #define TS_NO_DEVICE  UINT32_MAX /* for fields that hold CUPTI's own ids, where 0 is a real one */
@@ -436,6 +436,12 @@ TS_ASSERT_FIELD(struct ts_record_loss, end, 16);
 TS_ASSERT_FIELD(struct ts_record_loss, count, 24);
 TS_ASSERT_FIELD(struct ts_record_loss, reason, 32);
 TS_ASSERT_FIELD(struct ts_record_loss, context, 36);
+
+/*
+ * ts_record_overhead.overhead_kind, beside CUPTI's own (CUpti_ActivityOverheadKind): a thread waited for room in its ring, so
+ * that nothing is lost.
+ */
+#define TS_OVERHEAD_WAITED 0x54530001u
 
 struct ts_record_overhead {
 	struct ts_record record;

@@ -3,7 +3,7 @@
 """SIGKILL at random points, of the application and of the daemon: what was committed is in the trace.
 
 `--points N`: so many kills of an application, and so many of a daemon, in programs of one process and of several; 10 in
-the ordinary run, 200 in the soak. A point that fails names its seed; `--seed N` begins with that one.
+the ordinary run, 200 in the soak. `--launches N`: of a program that is to lose nothing; 10000000 in the soak. A point that fails names its seed; `--seed N` begins with that one.
 """
 import collections
 import glob
@@ -23,6 +23,9 @@ SEED = None
 THREADS = 3
 ROUNDS = 150
 PROCESSES = 3
+# Of the programs that lose nothing, from eight threads; and for how long their daemon stands still.
+LAUNCHES = 30000 if harness.SANITIZER else 100000
+STOP_S = 2
 
 
 def option(name, default):
@@ -415,7 +418,70 @@ class Death(harness.Case):
         self.points('service of several', 5, lambda chance: self.restart_service(chance, PROCESSES))
 
 
+class Lossless(harness.Case):
+    """`--lossless`: a daemon that stands still for seconds costs time and no record; one that dies, neither."""
+    def start(self, *options):
+        argv = [harness.TSCTL, 'record', '-q', '-o', self.path('r.sbt'), '--vgpu'] + list(options) \
+            + ['--', harness.app('stress', 'driver'), str(LAUNCHES), '8']
+        process = subprocess.Popen(argv, env=harness.record_environment(TS_TRUTH=self.truth_path),
+                                   cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def daemon_when(self, n_launched):
+        """The recording's daemon, once so much was launched."""
+        end = time.monotonic() + harness.SECONDS
+        while time.monotonic() < end:
+            try:
+                if self.truth().n_launches() >= n_launched:
+                    return processes_with('--record', self.path('r.sbt'))[0]
+            except (OSError, ValueError):
+                pass
+            time.sleep(0.005)
+        self.fail('nothing was launched')
+
+    def finish(self, process, seconds):
+        out, err = process.communicate(timeout=seconds * (4 if harness.SANITIZER else 1))
+        self.assertEqual((process.returncode, out.decode()),
+                         (0, 'stress: %d launches from 8 threads\n' % LAUNCHES), err)
+        self.assertEqual(self.truth().n_launches(), LAUNCHES)
+
+    def test_stopped(self):
+        """Stopped as by a debugger, twice: all is there, and the trace says who waited for how long."""
+        process = self.start('--lossless', '--ring-size', '256K')
+        for part in (10, 2):
+            daemon = self.daemon_when(LAUNCHES // part)
+            os.kill(daemon, signal.SIGSTOP)
+            time.sleep(STOP_S)
+            os.kill(daemon, signal.SIGCONT)
+        self.finish(process, 600)
+        path = self.path('r.sbt')
+        info = json.loads(harness.tsctl('info', '--json', path, seconds=300).out)
+        self.assertEqual((info['counts']['kernel'], info['lost']), (LAUNCHES, {}))
+        waits = collections.Counter()
+        view = harness.tsctl('view', '--json', '--type', 'overhead', path, seconds=300)
+        self.assertEqual(view.status, 0, view)
+        for row in map(json.loads, view.out.splitlines()):
+            if row['kind'] == 'waited_for_room':
+                waits[row['object']] += row['end_ns'] - row['start_ns']
+        self.assertGreaterEqual(max(waits.values(), default=0), STOP_S * 5e8, waits)
+
+    def test_killed(self):
+        """Dead while everybody waits for it: nobody waits on."""
+        process = self.start('--lossless', '--ring-size', '64K')
+        daemon = self.daemon_when(LAUNCHES // 10)
+        os.kill(daemon, signal.SIGSTOP)
+        time.sleep(STOP_S / 2)
+        kill(daemon)
+        self.finish(process, harness.SECONDS * 5)
+
+
 if __name__ == '__main__':
     POINTS = option('--points', POINTS)
     SEED = option('--seed', SEED)
+    LAUNCHES = option('--launches', LAUNCHES)
     harness.main()

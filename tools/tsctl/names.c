@@ -149,6 +149,8 @@ const char *ts_name_overhead_kind(uint32_t kind)
 		[TS_CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT >> 16] = "uvm_activity_init",
 	};
 
+	if (kind == TS_OVERHEAD_WAITED)
+		return "waited_for_room";
 	if (kind == TS_CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER)
 		return "driver_compiler";
 	return kind & 0xffff ? NULL : LOOK_UP(names, kind >> 16);

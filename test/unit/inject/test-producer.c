@@ -179,6 +179,8 @@ TS_TEST(lossless_waits_with_a_bound)
 
 	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
 	f.control->command |= TS_COMMAND_LOSSLESS;
+	f.gate.served = 1;
+	f.producer.lossless_ns = 500000000;
 	thread = ts_producer_thread(&f.producer);
 	while (n++ < TS_RING_MIN_BYTES / 32) {
 		void *out = ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1);
@@ -196,6 +198,63 @@ TS_TEST(lossless_waits_with_a_bound)
 		ts_check(!ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1));
 	ts_check(ts_clock_monotonic_ns() - begun < first_ns);
 	ts_check_int(thread->ring.shard->lost[TS_LOSS_RING_FULL], 101);
+	/* Nor one that is gone, however long it was to be waited for. */
+	thread->stalled = false;
+	f.producer.lossless_ns = UINT64_MAX / 2;
+	f.gate.served = 0;
+	ts_check(!ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1));
+	fixture_deinit(&f);
+}
+
+static void *drain_later(void *shard)
+{
+	usleep(50000);
+	ts_ring_consumer_release(shard, ((struct ts_shard *)shard)->head);
+	return NULL;
+}
+
+static void *leave_later(void *gate)
+{
+	usleep(50000);
+	__atomic_store_n(&((struct ts_gate *)gate)->served, 0, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* A wait that was not in vain stands in the ring before what was waited for; one for a daemon that goes ends with it. */
+TS_TEST(lossless_says_how_long_it_waited)
+{
+	const struct ts_record_overhead *wait;
+	struct ts_thread *thread;
+	pthread_t other;
+	uint64_t n = 0;
+
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
+	f.control->command |= TS_COMMAND_LOSSLESS;
+	f.gate.served = 1;
+	thread = ts_producer_thread(&f.producer);
+	while (n++ < TS_RING_MIN_BYTES / 32) {
+		ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1);
+		ts_thread_commit(thread, 32);
+	}
+	wait = (const struct ts_record_overhead *)thread->ring.ring;
+	pthread_create(&other, NULL, drain_later, thread->ring.shard);
+	ts_check(ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1));
+	ts_thread_commit(thread, 32);
+	pthread_join(other, NULL);
+	ts_check_int(wait->record.type, TS_RECORD_OVERHEAD);
+	ts_check_int(wait->overhead_kind, TS_OVERHEAD_WAITED);
+	ts_check(wait->end > wait->record.time);
+	ts_check_int(thread->ring.shard->head, TS_RING_MIN_BYTES + sizeof(*wait) + 32);
+	ts_check_int(thread->ring.shard->lost[TS_LOSS_RING_FULL], 0);
+	while (thread->ring.head - thread->ring.shard->released < TS_RING_MIN_BYTES - 64) {
+		ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1);
+		ts_thread_commit(thread, 32);
+	}
+	pthread_create(&other, NULL, leave_later, &f.gate);
+	while (ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1))
+		ts_thread_commit(thread, 32);
+	pthread_join(other, NULL);
+	ts_check_int(thread->ring.shard->lost[TS_LOSS_RING_FULL], 1);
 	fixture_deinit(&f);
 }
 
