@@ -554,8 +554,8 @@ struct ctx_create_params {
 static int ctx_create_with(void **pctx, const struct ctx_create_params *params, uint32_t flags,
 			   int32_t dev)
 {
-	if (params && (params->exec_affinity_params || params->n_exec_affinity_params ||
-		       params->cig_params))
+	if (params &&
+	    (params->exec_affinity_params || params->n_exec_affinity_params || params->cig_params))
 		return TS_CU_ERROR_NOT_SUPPORTED;
 	return ctx_create(pctx, flags, dev);
 }
