@@ -72,7 +72,7 @@ class Compiled(harness.Case):
         if result.status == harness.SKIPPED:
             self.skipTest(result.err.strip())
         self.assertEqual(result.status, 0, result)
-        self.assertEqual(result.out, 'nvrtc: compiled and computed\n')
+        self.assertEqual((result.out, result.err), ('nvrtc: compiled and computed\n', ''))
         self.check_truth(harness.Trace(path), self.truth())
 
 
