@@ -418,6 +418,62 @@ class Death(harness.Case):
         self.points('service of several', 5, lambda chance: self.restart_service(chance, PROCESSES))
 
 
+class Takeover(harness.Case):
+    """What one daemon told as lost is not told again by the next."""
+
+    def service(self):
+        with open(self.path('log'), 'ab') as log:
+            daemon = subprocess.Popen(
+                [harness.DAEMON, '--inject-socket', self.path('i.sock'), '--control-socket',
+                 self.path('c.sock'), '--directory', self.path('traces')],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=harness.environment())
+        self.addCleanup(daemon.wait)
+        self.addCleanup(daemon.kill)
+        return daemon
+
+    def until(self, what, name):
+        end = time.monotonic() + harness.SECONDS
+        while not what():
+            self.assertLess(time.monotonic(), end, name)
+            time.sleep(0.02)
+
+    def infos(self):
+        paths = sorted(glob.glob(self.path('traces/**/*.sbt'), recursive=True))
+        results = [harness.tsctl('info', '--json', path) for path in paths]
+        return [json.loads(result.out) for result in results if not result.status]
+
+    def test_losses_are_told_once(self):
+        os.mkdir(self.path('traces'))
+        daemon = self.service()
+        self.until(lambda: os.path.exists(self.path('i.sock')), 'the daemon')
+        environment = harness.preload_environment(
+            '', TS_TRUTH=self.truth_path, TRACESMITH_SOCKET=self.path('i.sock'),
+            TRACESMITH_RING_SIZE='64K', TS_APP_WAIT='1')
+        process = subprocess.Popen([harness.app('workers', 'driver'), '3000', '2'], env=environment,
+                                   cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdin.close)
+        self.until(self.infos, 'the session')
+        # While it stands still, rings that small overflow.
+        daemon.send_signal(signal.SIGSTOP)
+        self.until(lambda: self.truth().calls_by_name().get('cuCtxSynchronize'), 'the work')
+        daemon.send_signal(signal.SIGCONT)
+        self.until(lambda: self.infos()[0]['lost'].get('ring_full'), 'the losses')
+        time.sleep(1)
+        told = self.infos()[0]['lost']['ring_full']
+        daemon.kill()
+        daemon.wait()
+        daemon = self.service()
+        self.until(lambda: len(self.infos()) == 2, 'the second file')
+        process.stdin.close()
+        self.assertEqual(process.wait(harness.SECONDS), 0)
+        daemon.terminate()
+        self.assertEqual(daemon.wait(harness.SECONDS), 0)
+        # The second has nothing to tell, and so leaves no file.
+        self.assertEqual([info['lost'].get('ring_full', 0) for info in self.infos()], [told])
+
+
 class Lossless(harness.Case):
     """`--lossless`: a daemon that stands still for seconds costs time and no record; one that dies, neither."""
     def start(self, *options):
