@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 
@@ -15,6 +16,8 @@
 #include "proto/abi/clock.h"
 
 #define RECORDING_MAX_SUFFIX 1000u
+/* Where nobody asks for more to stay free: so that a file on a disk that fills up gets its end, and says what it lacks. */
+#define RESERVE_BYTES (UINT64_C(4) << 20)
 
 /* Held by all recordings together: memory is the process's. */
 static uint64_t recordings_definition_bytes;
@@ -142,10 +145,15 @@ void ts_recording_end(struct ts_recording *recording)
 
 int ts_recording_finish(struct ts_recording *recording)
 {
+	struct stat status;
+
 	if (recording->finished)
 		return recording->error;
 	recording->finished = true;
 	ts_recording_end(recording);
+	/* Written well, and nobody will find it. */
+	if (!recording->error && !fstat(recording->read_fd, &status) && !status.st_nlink)
+		recording->error = -ENOENT;
 	/* Frees the lock by which readers know that it grows. */
 	ts_sbt_writer_free(ts_take_ptr(recording->writer));
 	recording_discharge(recording);
@@ -165,12 +173,14 @@ bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes)
 
 bool ts_recording_full(const struct ts_recording *recording)
 {
+	uint64_t keep_free =
+		recording->keep_free > RESERVE_BYTES ? recording->keep_free : RESERVE_BYTES;
 	struct statvfs disk;
 
 	if (recording->max_bytes && ts_sbt_writer_bytes(recording->writer) >= recording->max_bytes)
 		return true;
-	return recording->keep_free && !fstatvfs(recording->read_fd, &disk) &&
-	       (uint64_t)disk.f_bavail * disk.f_frsize < recording->keep_free;
+	return !fstatvfs(recording->read_fd, &disk) &&
+	       (uint64_t)disk.f_bavail * disk.f_frsize < keep_free;
 }
 
 void ts_recording_discard(struct ts_recording *recording)

@@ -20,7 +20,7 @@ struct ts_recording {
 	int read_fd; /* another open file description: what readers are given is made from it */
 	uid_t uid;   /* whose sessions it holds, in a service; who started it otherwise */
 	uint64_t max_bytes;	   /* 0: no limit, as keep_free */
-	uint64_t keep_free;	   /* bytes of the file system that stay free */
+	uint64_t keep_free;	   /* bytes of the file system that stay free; at least the end's */
 	uint64_t definition_bytes; /* held for its sessions' definitions */
 	bool ended;		   /* index and end marker are written, or could not be */
 	bool finished;
