@@ -167,8 +167,10 @@ static void read_stacks(struct ts_config *config)
 	const char *text = getenv("TRACESMITH_STACKS");
 
 	config->stacks = !(text && !strcmp(text, "none"));
-	if (text && *text && config->stacks && strcmp(text, "native"))
-		ts_debug(config, "TRACESMITH_STACKS=%s: it is native or none; native is taken",
+	config->python_stacks = text && !strcmp(text, "python");
+	if (text && *text && config->stacks && !config->python_stacks && strcmp(text, "native"))
+		ts_debug(config,
+			 "TRACESMITH_STACKS=%s: it is native, python or none; native is taken",
 			 text);
 	text = getenv("TRACESMITH_STACKS_CHECK");
 	config->check_stacks = text && !strcmp(text, "1");

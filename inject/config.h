@@ -5,7 +5,7 @@
  *	TRACESMITH_SOCKET      the daemon's socket; none else is tried
  *	TRACESMITH_OUTPUT      the file that a private daemon writes; %p is the process id
  *	TRACESMITH_DAEMON      the private daemon's program
- *	TRACESMITH_STACKS      native (the default) or none
+ *	TRACESMITH_STACKS      native (the default), python (with the Python functions) or none
  *	TRACESMITH_STACKS_CHECK  1: unwinds every stack fully too; the trace tells how many differ (stack.h)
  *	TRACESMITH_RING_SIZE   bytes of each thread's ring, with K or M; a power of two, rounded up
  *	TRACESMITH_CUPTI       a libcupti to load where none is found otherwise
@@ -24,6 +24,7 @@
 struct ts_config {
 	uint64_t ring_bytes;
 	bool stacks;
+	bool python_stacks;
 	bool check_stacks;
 	bool debug;
 	bool socket_given; /* by the environment: no private daemon is started in its place */

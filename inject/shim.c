@@ -127,7 +127,7 @@ static void start(struct ts_shim *shim, uint32_t parent_session_pid)
 			tell(&shim->config, r, "the thread that makes the session's memory");
 		return;
 	}
-	ts_stack_init(&shim->stacks, shim->config.check_stacks);
+	ts_stack_init(&shim->stacks, shim->config.python_stacks, shim->config.check_stacks);
 	reason = ts_cupti_load(&shim->cupti, &shim->config, text, sizeof(text));
 	if (!reason && ts_yield_is_held(&shim->yield)) {
 		/* Since before the driver was initialised, or that is its own cuptiSubscribe()'s doing: that one comes first. */

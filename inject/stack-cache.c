@@ -52,6 +52,7 @@ struct ts_stack_cache {
 	uint32_t n_rules, n_runs, n_slots;
 	struct ts_stack_counts counts;
 	struct ts_stack_cache *next;
+	struct ts_python_codes *python;
 	struct ts_stack_walk walk;
 	uint32_t seen[N_SEEN]; /* stacks that were added in vain, by their id */
 	struct rule rules[N_RULES];
@@ -74,6 +75,11 @@ struct ts_stack_cache *ts_stack_cache_new(void)
 struct ts_stack_counts *ts_stack_cache_counts(struct ts_stack_cache *cache)
 {
 	return &cache->counts;
+}
+
+struct ts_python_codes **ts_stack_cache_python(struct ts_stack_cache *cache)
+{
+	return &cache->python;
 }
 
 struct ts_stack_cache **ts_stack_cache_next(struct ts_stack_cache *cache)
@@ -261,6 +267,7 @@ const struct ts_stack_walk *ts_stack_cache_walk(struct ts_stack_cache *cache,
 		}
 		if (!registers.pc)
 			break;
+		walk->at[walk->n_frames] = registers.sp - sizeof(uintptr_t);
 		walk->frames[walk->n_frames++] = registers.pc;
 		if (walk->n_frames == TS_STACK_DEPTH_MAX) {
 			walk->truncated = true;

@@ -47,6 +47,7 @@ struct ts_stack_walk {
 	bool truncated; /* there were more than are told */
 	bool learned;	/* rules were used for the first time */
 	uint64_t frames[TS_STACK_DEPTH_MAX];
+	uintptr_t at[TS_STACK_DEPTH_MAX]; /* the words that hold the frames' addresses */
 	struct ts_stack_slot slots[TS_STACK_SLOTS_MAX];
 };
 
@@ -63,15 +64,19 @@ struct ts_stack_counts {
 	uint64_t n_cached;  /* recognised */
 	uint64_t n_walked;  /* by rules remembered for each return address */
 	uint64_t n_unwound; /* by libunwind */
-	uint64_t
-		n_differ; /* recognised or walked, and not what libunwind says: a bug of ours; when checking */
+	uint64_t n_python;  /* of all those, with the Python functions in them */
+	/* Recognised or walked, and not what libunwind says: a bug of ours. Counted when checking. */
+	uint64_t n_differ;
 };
 
 struct ts_stack_cache;
+struct ts_python_codes;
 
 /* NULL: no memory. There is no end to one: it is handed on with its shard, from thread to thread. */
 struct ts_stack_cache *ts_stack_cache_new(void);
 struct ts_stack_counts *ts_stack_cache_counts(struct ts_stack_cache *cache);
+/* The thread's own memory of code objects (python.h). */
+struct ts_python_codes **ts_stack_cache_python(struct ts_stack_cache *cache);
 /* For a list of all. */
 struct ts_stack_cache **ts_stack_cache_next(struct ts_stack_cache *cache);
 

@@ -27,11 +27,36 @@ static void record(struct ts_producer *producer, struct ts_thread *thread, const
 	ts_thread_commit(thread, sizeof(*out));
 }
 
+/* Python functions were asked for, and are not read: a mark says why. */
+static void tell_why(struct ts_stack_walker *walker, struct ts_producer *producer)
+{
+	struct ts_thread *thread = ts_producer_thread(producer);
+	struct ts_record_annotation *out;
+	uint32_t name, domain;
+
+	if (!thread)
+		return;
+	walker->told_why = true;
+	name = string(producer, walker->interpreter.why);
+	domain = string(producer, "tracesmith");
+	out = ts_thread_reserve(thread, TS_RECORD_MARK, sizeof(*out), producer->clock,
+				ts_producer_ticks(producer));
+	if (!out)
+		return;
+	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
+	out->name = name;
+	out->domain = domain;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
 void ts_stack_report(struct ts_stack_walker *walker, struct ts_producer *producer)
 {
 	const struct ts_stack_counts counts = ts_stack_counts(walker);
 	struct ts_thread *thread;
 
+	if (!walker->told_why &&
+	    __atomic_load_n(&walker->interpreter.state, __ATOMIC_ACQUIRE) == TS_PYTHON_OFF)
+		tell_why(walker, producer);
 	if (!memcmp(&counts, &walker->reported, sizeof(counts)))
 		return;
 	thread = ts_producer_thread(producer);
@@ -41,6 +66,8 @@ void ts_stack_report(struct ts_stack_walker *walker, struct ts_producer *produce
 	record(producer, thread, "stacks recognised", counts.n_cached);
 	record(producer, thread, "stacks walked", counts.n_walked);
 	record(producer, thread, "stacks unwound", counts.n_unwound);
+	if (walker->python)
+		record(producer, thread, "stacks with Python functions", counts.n_python);
 	if (walker->check)
 		record(producer, thread, "stacks that differ", counts.n_differ);
 }

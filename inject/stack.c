@@ -50,10 +50,13 @@ static void load_unwinder(void *data)
 	ts_unwind_init(data);
 }
 
-void ts_stack_init(struct ts_stack_walker *walker, bool check)
+void ts_stack_init(struct ts_stack_walker *walker, bool python, bool check)
 {
 	memset(walker, 0, sizeof(*walker));
+	walker->python = python;
 	walker->check = check;
+	if (python)
+		ts_python_look(&walker->interpreter);
 	ts_loader_watch(&walker->watch, load_unwinder, &walker->unwind);
 	if (walker->watch.works)
 		walker->n_gone = ts_loader_gone(&walker->watch);
@@ -110,12 +113,12 @@ struct capture {
 	bool walks;		      /* `start` is where the stack begins; else libunwind alone */
 	struct ts_stack_start start;
 	const void *caller; /* the return address of the capturing function */
-	bool truncated;
+	uint32_t flags;	    /* TS_STACK_* */
 };
 
 static uint32_t define_unwound(struct capture *capture, const struct ts_unwound *unwound)
 {
-	capture->truncated = unwound->truncated;
+	capture->flags |= unwound->truncated ? TS_STACK_CUT : 0;
 	return define(capture->walker, capture->definitions, unwound->frames, unwound->n,
 		      unwound->truncated);
 }
@@ -177,12 +180,55 @@ static uint32_t capture_walked(struct capture *capture)
 		return capture_unwound(capture);
 	}
 	count(&counts->n_walked);
-	capture->truncated = walk->truncated;
+	capture->flags |= walk->truncated ? TS_STACK_CUT : 0;
 	id = define(capture->walker, capture->definitions, walk->frames, walk->n_frames,
 		    walk->truncated);
 	if (id != TS_ID_UNKNOWN)
 		ts_stack_cache_add(capture->cache, &capture->start, id);
 	return id;
+}
+
+/* The native frames, merged with the Python functions. */
+static uint32_t define_python(struct capture *capture, struct ts_python_stack *python,
+			      const uint64_t *frames, const uintptr_t *at, uint32_t n_frames,
+			      bool truncated)
+{
+	uint32_t n = ts_python_merge(&capture->walker->interpreter, python, frames, at, n_frames);
+
+	if (n) {
+		count(&ts_stack_cache_counts(capture->cache)->n_python);
+		frames = python->merged;
+		truncated |= python->truncated;
+	} else {
+		capture->flags |= TS_STACK_NO_PYTHON;
+		n = n_frames;
+	}
+	capture->flags |= truncated ? TS_STACK_CUT : 0;
+	return define(capture->walker, capture->definitions, frames, n, truncated);
+}
+
+/*
+ * With Python functions. Such a stack is not recognised as a whole but walked: the functions differ where the native frames
+ * do not.
+ */
+static __attribute__((noinline)) uint32_t capture_python(struct capture *capture,
+							 struct ts_python_stack *python)
+{
+	struct ts_stack_counts *counts = ts_stack_cache_counts(capture->cache);
+	const struct ts_stack_walk *walk = ts_stack_cache_walk(capture->cache, &capture->start);
+	struct ts_unwound unwound;
+
+	if ((walk->learned && !confirm(capture, walk)) || !walk->complete) {
+		count(&counts->n_unwound);
+		ts_unwind_full(&capture->walker->unwind, capture->caller, true, &unwound);
+		return define_python(capture, python, unwound.frames, unwound.at, unwound.n,
+				     unwound.truncated);
+	}
+	count(&counts->n_walked);
+	if (capture->walker->check && !confirm(capture, walk))
+		count(&counts->n_differ);
+	return define_python(capture, python, walk->frames, walk->at, walk->n_frames,
+			     walk->truncated);
 }
 
 /* Not inlined, so that the capturing function is a small one. */
@@ -221,13 +267,21 @@ static void notice_gone(struct ts_stack_walker *walker)
 
 	if (__atomic_exchange_n(&walker->n_gone, n_gone, __ATOMIC_RELAXED) != n_gone)
 		ts_unwind_forget(&walker->unwind);
+	if (walker->python)
+		ts_python_look(&walker->interpreter);
 }
 
+#if defined(__clang__)
+#define TS_NOCLONE
+#else
+#define TS_NOCLONE __attribute__((noclone))
+#endif
+
 /* Not inlined nor copied: its frame, with `capture` in it, lies in the same place whenever the stack pointer does. */
-__attribute__((noinline, noclone)) uint32_t ts_stack_capture(struct ts_stack_walker *walker,
-							     struct ts_definitions *definitions,
-							     struct ts_stack_cache **cache,
-							     bool *ret_truncated)
+__attribute__((noinline)) TS_NOCLONE uint32_t ts_stack_capture(struct ts_stack_walker *walker,
+							       struct ts_definitions *definitions,
+							       struct ts_stack_cache **cache,
+							       uint32_t *ret_flags)
 {
 	struct capture capture = {
 		.walker = walker,
@@ -235,6 +289,7 @@ __attribute__((noinline, noclone)) uint32_t ts_stack_capture(struct ts_stack_wal
 		.caller = __builtin_return_address(0),
 	};
 	const struct ts_stack_run *run = NULL;
+	struct ts_python_stack *python;
 	uint32_t id;
 
 	if (!ts_stack_works(walker))
@@ -250,23 +305,29 @@ __attribute__((noinline, noclone)) uint32_t ts_stack_capture(struct ts_stack_wal
 		TS_STACK_HERE(&capture.start);
 		/* In memory from now on: the words of `start` are among those looked at. */
 		__asm__ volatile("" : : "r"(&capture) : "memory");
+		if (ts_unlikely(walker->python) &&
+		    ts_python_read(&walker->interpreter, definitions, ts_stack_cache_python(*cache),
+				   &python)) {
+			id = capture_python(&capture, python);
+			*ret_flags |= capture.flags;
+			return id;
+		}
 		run = ts_stack_cache_find(*cache, capture.start.sp);
 		if (ts_likely(run && !walker->check)) {
 			count(&ts_stack_cache_counts(*cache)->n_cached);
 			if (ts_unlikely(run->truncated))
-				*ret_truncated = true;
+				*ret_flags |= TS_STACK_CUT;
 			return run->id;
 		}
 	}
 	id = capture_otherwise(&capture, run);
-	if (capture.truncated)
-		*ret_truncated = true;
+	*ret_flags |= capture.flags;
 	return id;
 }
 
 struct ts_stack_counts ts_stack_counts(const struct ts_stack_walker *walker)
 {
-	struct ts_stack_counts sum = {0, 0, 0, 0};
+	struct ts_stack_counts sum = {0};
 	/* Acquire, paired with make_cache(). */
 	struct ts_stack_cache *cache = __atomic_load_n(&walker->caches, __ATOMIC_ACQUIRE);
 
@@ -276,6 +337,7 @@ struct ts_stack_counts ts_stack_counts(const struct ts_stack_walker *walker)
 		sum.n_cached += __atomic_load_n(&counts->n_cached, __ATOMIC_RELAXED);
 		sum.n_walked += __atomic_load_n(&counts->n_walked, __ATOMIC_RELAXED);
 		sum.n_unwound += __atomic_load_n(&counts->n_unwound, __ATOMIC_RELAXED);
+		sum.n_python += __atomic_load_n(&counts->n_python, __ATOMIC_RELAXED);
 		sum.n_differ += __atomic_load_n(&counts->n_differ, __ATOMIC_RELAXED);
 	}
 	return sum;

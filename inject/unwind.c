@@ -15,6 +15,7 @@
 #include "inject/unwind.h"
 #include "inject/unwinder.h"
 
+#define REGISTER_SP  7
 #define REGISTER_IP  16
 #define CURSOR_WORDS 256 /* libunwind's own has 127 */
 /* Frames of ours between the one asked for and libunwind's. */
@@ -50,19 +51,23 @@ void ts_unwind_forget(struct ts_unwind *unwind)
 		unwind->flush_cache(unwind->address_space, 0, 0);
 }
 
-static uint32_t go_by_steps(const struct ts_unwind *unwind, uint64_t *frames, uint32_t n_max)
+static uint32_t go_by_steps(const struct ts_unwind *unwind, uint64_t *frames, uintptr_t *at,
+			    uint32_t n_max)
 {
 	uint64_t cursor[CURSOR_WORDS];
 	ucontext_t context;
 	uint32_t n = 0;
-	uintptr_t ip;
+	uintptr_t ip, sp;
 
 	if (!unwind->get_context || !unwind->init_local || !unwind->step || !unwind->get_register ||
 	    unwind->get_context(&context) || unwind->init_local(cursor, &context))
 		return 0;
 	while (n < n_max && unwind->step(cursor) > 0) {
-		if (unwind->get_register(cursor, REGISTER_IP, &ip))
+		if (unwind->get_register(cursor, REGISTER_IP, &ip) ||
+		    unwind->get_register(cursor, REGISTER_SP, &sp))
 			break;
+		/* A callee's frame ends where its return address does. */
+		at[n] = sp - sizeof(uintptr_t);
 		frames[n++] = ip;
 	}
 	return n;
@@ -72,11 +77,12 @@ void ts_unwind_full(const struct ts_unwind *unwind, const void *caller, bool by_
 		    struct ts_unwound *ret_unwound)
 {
 	uint64_t frames[TS_STACK_DEPTH_MAX + OWN_FRAMES_MAX];
+	uintptr_t at[TS_STACK_DEPTH_MAX + OWN_FRAMES_MAX] = {0};
 	uint32_t n, first = 0;
 
 	TS_STATIC_ASSERT(sizeof(void *) == sizeof(frames[0]), "an address fills a frame");
 	if (by_steps || __atomic_load_n(&unwind->stale, __ATOMIC_RELAXED)) {
-		n = go_by_steps(unwind, frames, TS_ARRAY_LEN(frames));
+		n = go_by_steps(unwind, frames, at, TS_ARRAY_LEN(frames));
 	} else {
 		int r = unwind->backtrace((void **)frames, TS_ARRAY_LEN(frames));
 
@@ -91,4 +97,5 @@ void ts_unwind_full(const struct ts_unwind *unwind, const void *caller, bool by_
 	ret_unwound->truncated = n >= TS_STACK_DEPTH_MAX;
 	ret_unwound->n = n < TS_STACK_DEPTH_MAX ? n : TS_STACK_DEPTH_MAX;
 	memcpy(ret_unwound->frames, frames + first, ret_unwound->n * sizeof(frames[0]));
+	memcpy(ret_unwound->at, at + first, ret_unwound->n * sizeof(at[0]));
 }

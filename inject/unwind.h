@@ -26,6 +26,8 @@ struct ts_unwound {
 	uint32_t n;
 	bool truncated; /* TS_STACK_DEPTH_MAX, and perhaps more */
 	uint64_t frames[TS_STACK_DEPTH_MAX];
+	uintptr_t at
+		[TS_STACK_DEPTH_MAX]; /* the words that hold the frames' addresses; by steps alone, else 0 */
 };
 
 /* Loads libunwind: not under our locks. Where there is none, `backtrace` stays NULL. */

@@ -61,14 +61,25 @@ static void arena_take(void *to, size_t n_to, const struct ts_definition *defini
 	memcpy(to, definition, n_bytes < n_to ? n_bytes : n_to);
 }
 
+/* In the chunk, which is the reader's own: strings that frames refer to by the session's ids get the file's. */
+static void arena_translate_frames(const struct ts_arena_reader *reader, uint64_t *frames,
+				   uint32_t n_frames)
+{
+	for (uint32_t i = 0; i < n_frames; i++)
+		if (TS_FRAME_KIND(frames[i]) == TS_FRAME_PYTHON)
+			frames[i] = TS_FRAME_PYTHON_AT(ts_id_map_get(&reader->strings,
+								     TS_FRAME_STRING(frames[i])),
+						       TS_FRAME_LINE(frames[i]));
+}
+
 /*
  * One definition in private memory. Returns 0, a negative errno, or a positive number where it is
  * to be counted as bad.
  */
-static int arena_interpret(struct ts_arena_reader *reader, const struct ts_definition *definition,
+static int arena_interpret(struct ts_arena_reader *reader, struct ts_definition *definition,
 			   size_t n_bytes, const struct ts_arena_sink *sink)
 {
-	const void *payload = definition + 1;
+	void *payload = definition + 1;
 	size_t n_payload = n_bytes - sizeof(*definition);
 	uint32_t id = definition->id, file_id = TS_ID_UNKNOWN;
 	int r;
@@ -85,6 +96,7 @@ static int arena_interpret(struct ts_arena_reader *reader, const struct ts_defin
 		    definition->n > n_payload / sizeof(uint64_t) ||
 		    definition->n > TS_STACK_MAX_FRAMES)
 			return 1;
+		arena_translate_frames(reader, payload, definition->n);
 		r = sink->stack(sink->data, payload, definition->n, definition->flags, &file_id);
 		return r < 0 ? r : id_map_set(&reader->stacks, id, r ? 0 : file_id) ?: r;
 	case TS_DEF_THREAD: {
@@ -128,8 +140,7 @@ static int arena_walk(struct ts_arena_reader *reader, size_t n_bytes, uint64_t n
 	size_t off = 0;
 
 	while (off < n_bytes) {
-		const struct ts_definition *definition =
-			(const struct ts_definition *)(reader->chunk + off);
+		struct ts_definition *definition = (struct ts_definition *)(reader->chunk + off);
 		uint64_t n = definition->n_words * UINT64_C(8);
 		int r = 1;
 

@@ -141,7 +141,7 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 
 static uint32_t capture_stack(struct ts_shim *shim, struct ts_thread *thread)
 {
-	bool truncated = false;
+	uint32_t flags = 0;
 	uint32_t stack;
 
 	/* Both the user of the process and that of the recording may do without. */
@@ -152,9 +152,11 @@ static uint32_t capture_stack(struct ts_shim *shim, struct ts_thread *thread)
 		ts_thread_count(thread, TS_LOSS_NO_STACK, 1);
 		return TS_ID_UNKNOWN;
 	}
-	stack = ts_stack_capture(&shim->stacks, &shim->definitions, &thread->stacks, &truncated);
-	if (ts_unlikely(truncated))
+	stack = ts_stack_capture(&shim->stacks, &shim->definitions, &thread->stacks, &flags);
+	if (ts_unlikely(flags & TS_STACK_CUT))
 		ts_thread_count(thread, TS_LOSS_STACK_TRUNCATED, 1);
+	if (ts_unlikely(flags & TS_STACK_NO_PYTHON))
+		ts_thread_count(thread, TS_LOSS_NO_PYTHON, 1);
 	return stack;
 }
 

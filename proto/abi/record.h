@@ -414,7 +414,8 @@ TS_ASSERT_FIELD(struct ts_record_clock, reserved, 33);
 	X(UNDRAINED, 21, "undrained") /* left in the rings when the recording ended */             \
 	X(NO_MEMORY, 22, "no_memory") /* the daemon had no memory to join halves */                \
 	X(CLOCK_BACKWARD, 23,                                                                      \
-	  "clock_backward") /* jumps back of a clock: times near them are wrong */
+	  "clock_backward")	      /* jumps back of a clock: times near them are wrong */       \
+	X(NO_PYTHON, 24, "no_python") /* stacks that lack the Python functions in them */
 
 enum ts_loss_reason {
 #define TS_LOSS_ENUM_(name, value, key) TS_LOSS_##name = value,
@@ -545,10 +546,19 @@ TS_ASSERT_FIELD(struct ts_definition, n, 12);
 /*
  * A frame: the kind in the top 4 bits, the rest as the kind says.
  *   NATIVE  a user-space return address (the innermost: an address in the function)
+ *   PYTHON  a function and where in it: the id of a string (TS_DEF_STRING: the function's name, a line break, its file)
+ *           above TS_FRAME_LINE_BITS bits of line number, 0 where it is not known
  */
 #define TS_FRAME_KIND(frame)  ((unsigned)((uint64_t)(frame) >> 60))
 #define TS_FRAME_VALUE(frame) ((uint64_t)(frame) & ((UINT64_C(1) << 60) - 1))
 #define TS_FRAME_NATIVE	      0u
+#define TS_FRAME_PYTHON	      1u
+
+#define TS_FRAME_LINE_BITS    28
+#define TS_FRAME_PYTHON_AT(string, line) \
+	((uint64_t)TS_FRAME_PYTHON << 60 | (uint64_t)(string) << TS_FRAME_LINE_BITS | (line))
+#define TS_FRAME_STRING(frame) ((uint32_t)(TS_FRAME_VALUE(frame) >> TS_FRAME_LINE_BITS))
+#define TS_FRAME_LINE(frame)   ((uint32_t)((frame) & ((1u << TS_FRAME_LINE_BITS) - 1)))
 
 /*
  * MODULE: an ELF file mapped into the process, for turning frames into names. With the flag

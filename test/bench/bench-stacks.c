@@ -28,7 +28,7 @@ static struct ts_stack_cache *cache;
 static double best_ns[WAY_COUNT];
 static uint64_t n_different, n_frames;
 static uint32_t id;
-static bool truncated;
+static uint32_t flags;
 
 /* What the shim does with a stack that is not known; or, so that another one is known, from the same place. */
 static __attribute__((noinline)) uint32_t miss(bool remember)
@@ -55,7 +55,7 @@ static __attribute__((noinline)) void time_way(enum way way, uint64_t n, bool ot
 		if (way == WAY_MISSED)
 			id = miss(other);
 		else if (way == WAY_CACHED)
-			id = ts_stack_capture(&walker, &definitions, &cache, &truncated);
+			id = ts_stack_capture(&walker, &definitions, &cache, &flags);
 		else if (way == WAY_UNWIND)
 			walker.unwind.backtrace(frames, TS_STACK_DEPTH_MAX);
 		else
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
 	int fd;
 
 	ts_bench_pin(1);
-	ts_stack_init(&walker, false);
+	ts_stack_init(&walker, false, false);
 	memset(walker.skip, 0, sizeof(walker.skip));
 	if (!ts_stack_works(&walker) || !walker.watch.works) {
 		fprintf(stderr, "skipped: %s\n",
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
 		return 1;
 	for (way = 0; way < WAY_COUNT; way++)
 		best_ns[way] = INFINITY;
-	(void)ts_stack_capture(&walker, &definitions, &cache, &truncated);
+	(void)ts_stack_capture(&walker, &definitions, &cache, &flags);
 	sum = deeper(DEPTH, n, true);
 	sum += deeper(DEPTH, n, false);
 	counts = ts_stack_counts(&walker);

@@ -6,7 +6,8 @@
             and against two clock reads and a 64-byte store
   ingest    launches a second from ring to file with the daemon on one core
   bytes     bytes of file per launch, of a pipeline-like program and of the stress program
-  stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace()
+  stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace();
+            and one with 20 Python functions
   shim      time the whole shim adds to a launch on the virtual GPU
   preload   time the preload adds to a program that uses no GPU
 
@@ -196,6 +197,21 @@ class Bench:
                  'at least 60x')
         self.say('the same, not recognised', '%.1f ns' % missed,
                  '%.2fx of unw_backtrace' % (missed / unwind), 'at most 1.3x')
+        self.python_stacks(n)
+
+    def python_stacks(self, n):
+        """In this interpreter: native frames, the functions in their places, and the look-up of the id."""
+        library = self.path('test/unit/inject/libtest-python-library.so')
+        script = ('import ctypes\n'
+                  'library = ctypes.PyDLL(%r)\n'
+                  'library.stacks_time.restype = ctypes.c_uint64\n'
+                  'library.stacks_init(0)\n'
+                  'def f(n): return f(n - 1) if n else library.stacks_time(%d)\n'
+                  'print(f(18))\n' % (library, max(n // 100, 100)))
+        times = [int(subprocess.run([sys.executable, '-c', script], stdout=subprocess.PIPE, check=True,
+                                    timeout=300).stdout) for _ in range(self.repeats)]
+        self.say('a stack with 20 Python functions (Python %d.%d)' % sys.version_info[:2],
+                 '%d ns' % statistics.median(times), goal='at most 2000 ns')
 
 
 def median(results, key):

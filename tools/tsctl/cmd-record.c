@@ -36,7 +36,7 @@ struct record {
 	const char *vgpu;    /* NULL: not; else the spec */
 	uint64_t ring_bytes; /* 0: the shim's default */
 	uint64_t limit_ns;   /* 0: to the command's end */
-	bool no_stacks, lossless, quiet, force;
+	bool no_stacks, python_stacks, lossless, quiet, force;
 	char **command;
 
 	/* at work */
@@ -88,11 +88,10 @@ static int parse_vgpu(struct record *record, const char *text)
 static int parse_stacks(struct record *record, const char *text)
 {
 	record->no_stacks = !strcmp(text, "none");
-	if (record->no_stacks || !strcmp(text, "native"))
+	record->python_stacks = !strcmp(text, "python");
+	if (record->no_stacks || record->python_stacks || !strcmp(text, "native"))
 		return 0;
-	if (!strcmp(text, "python"))
-		return refuse("--stacks python", "--stacks native records the native frames");
-	ts_complain("--stacks %s: it is `native` or `none`", text);
+	ts_complain("--stacks %s: it is `native`, `python` or `none`", text);
 	return -EINVAL;
 }
 
@@ -307,7 +306,10 @@ static int build_environment(struct record *record)
 		r = ts_environ_set(env, TS_SOCKET_ENVIRONMENT,
 				   ts_recorder_socket(record->recorder));
 	if (!r)
-		r = ts_environ_set(env, "TRACESMITH_STACKS", record->no_stacks ? "none" : "native");
+		r = ts_environ_set(env, "TRACESMITH_STACKS",
+				   record->no_stacks	   ? "none"
+				   : record->python_stacks ? "python"
+							   : "native");
 	snprintf(number, sizeof(number), "%" PRIu64, record->ring_bytes);
 	if (!r && record->ring_bytes)
 		r = ts_environ_set(env, RING_SIZE_ENVIRONMENT, number);
@@ -677,7 +679,7 @@ const struct ts_command ts_command_record = {
 		"                        s, m); COMMAND runs on\n"
 		"      --vgpu[=SPEC]     run on the virtual GPU: h200, h200:2, ... (see\n"
 		"                        `tsctl devices`)\n"
-		"      --stacks KIND     host stack of each call: native (default) or none\n"
+		"      --stacks KIND     host stack of each call: native (default), python or none\n"
 		"      --capture LEVEL   timing: the only level in this version\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"
 		"      --ring-size SIZE  bytes of each thread's ring: a power of two, 64K to 256M\n"

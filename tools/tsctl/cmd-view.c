@@ -367,6 +367,15 @@ static void print_stack(struct view *view, const struct ts_sbt_row *row)
 		uint64_t address = TS_FRAME_VALUE(stack.frames[i]), in_file;
 		const char *path;
 
+		if (TS_FRAME_KIND(stack.frames[i]) == TS_FRAME_PYTHON) {
+			char text[TS_RESOLVER_FRAME_BYTES];
+
+			ts_resolver_python(view->resolver, stack.frames[i], text);
+			printf("%*s", 18, "");
+			ts_out_text(stdout, text);
+			putchar('\n');
+			continue;
+		}
 		printf("%*s0x%012" PRIx64, 18, "", address);
 		if (ts_resolver_module(view->resolver, row->session, ts_row_start_ns(row->any),
 				       address, &path, &in_file)) {

@@ -249,6 +249,8 @@ const char *ts_name_loss_text(const char *reason)
 		{TS_LOSS_CLOCK_BACKWARD, "jumps back of a clock: times near them are wrong"},
 		{TS_LOSS_NO_STACK,
 		 "calls without a stack: libunwind.so.8 is missing or unsuitable"},
+		{TS_LOSS_NO_PYTHON,
+		 "stacks without their Python functions: where those belong could not be told"},
 		{TS_LOSS_BAD_TIME, "with times that cannot be, as CUPTI gave them"},
 		{TS_LOSS_LATE, "came when the recording was over"},
 	};

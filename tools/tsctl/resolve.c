@@ -349,3 +349,16 @@ bool ts_resolver_module(struct ts_resolver *resolver, uint32_t session, uint64_t
 	*ret_file_address = address - found->bias;
 	return *ret_path != NULL;
 }
+
+void ts_resolver_python(struct ts_resolver *resolver, uint64_t frame,
+			char ret_text[TS_RESOLVER_FRAME_BYTES])
+{
+	const char *function = ts_resolver_string(resolver, TS_FRAME_STRING(frame));
+	const char *file = function ? strchr(function, '\n') : NULL;
+
+	if (file)
+		snprintf(ret_text, TS_RESOLVER_FRAME_BYTES, "%.*s (%s:%u)", (int)(file - function),
+			 function, file + 1, TS_FRAME_LINE(frame));
+	else
+		snprintf(ret_text, TS_RESOLVER_FRAME_BYTES, "unknown Python function");
+}

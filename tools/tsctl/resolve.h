@@ -47,6 +47,10 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 
 /* The id of the row's stack; 0: none. */
 uint32_t ts_resolver_stack(const struct ts_sbt_row *row);
+#define TS_RESOLVER_FRAME_BYTES 2304
+/* A Python frame as "function (file:line)". */
+void ts_resolver_python(struct ts_resolver *resolver, uint64_t frame,
+			char ret_text[TS_RESOLVER_FRAME_BYTES]);
 /*
  * Where a frame's address lies: the file's path and the address in the file's own view, from the modules
  * that were mapped at `time_ns`. False where it is in none.

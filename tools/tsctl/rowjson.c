@@ -11,9 +11,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define MAX_FIELDS	48
-#define NUMBER_BYTES	24
-#define MAX_FRAME_BYTES 20
+#define MAX_FIELDS   48
+#define NUMBER_BYTES 24
 
 enum source {
 	FROM_NOTHING,
@@ -60,7 +59,7 @@ struct ts_rowjson {
 	char numbers[MAX_FIELDS][NUMBER_BYTES];
 	Ts__Rpc__Stack stack;
 	char **frames;
-	char (*frame_texts)[MAX_FRAME_BYTES];
+	char (*frame_texts)[TS_RESOLVER_FRAME_BYTES];
 	size_t n_unfilled, n_unshown;
 };
 
@@ -347,9 +346,14 @@ static void set_stack(struct ts_rowjson *rowjson, const struct step *step,
 	message->n_frames =
 		stack.n_frames < TS_STACK_MAX_FRAMES ? stack.n_frames : TS_STACK_MAX_FRAMES;
 	message->frames = rowjson->frames;
-	for (size_t i = 0; i < message->n_frames; i++)
-		snprintf(rowjson->frame_texts[i], MAX_FRAME_BYTES, "0x%" PRIx64,
-			 TS_FRAME_VALUE(stack.frames[i]));
+	for (size_t i = 0; i < message->n_frames; i++) {
+		if (TS_FRAME_KIND(stack.frames[i]) == TS_FRAME_PYTHON)
+			ts_resolver_python(rowjson->resolver, stack.frames[i],
+					   rowjson->frame_texts[i]);
+		else
+			snprintf(rowjson->frame_texts[i], TS_RESOLVER_FRAME_BYTES, "0x%" PRIx64,
+				 TS_FRAME_VALUE(stack.frames[i]));
+	}
 	memcpy(member(rowjson, step->field->offset), &message, sizeof(message));
 }
 

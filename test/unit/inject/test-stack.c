@@ -18,16 +18,20 @@ static struct fixture f;
 static struct ts_stack_walker walker;
 static __thread struct ts_stack_cache *cache;
 static __thread uint32_t last_id;
-static __thread bool last_truncated;
+static __thread uint32_t last_flags;
 
+#if defined(__clang__)
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 /* After a call: it is no tail call, and what it returned is not known to the compiler. */
 #define KEEP(r) __asm__ volatile("" : "+r"(r))
 
 static void set_up(uint64_t arena_bytes)
 {
 	fixture_init(&f, 4, TS_RING_MIN_BYTES, arena_bytes);
-	ts_stack_init(&walker, true);
+	ts_stack_init(&walker, false, true);
 	if (!ts_stack_works(&walker))
 		ts_skip("no libunwind");
 #if !defined(__x86_64__)
@@ -42,8 +46,8 @@ static void set_up(uint64_t arena_bytes)
 static NOINLINE int capture(void *data)
 {
 	(void)data;
-	last_truncated = false;
-	last_id = ts_stack_capture(&walker, &f.definitions, &cache, &last_truncated);
+	last_flags = 0;
+	last_id = ts_stack_capture(&walker, &f.definitions, &cache, &last_flags);
 	ts_check(last_id != TS_ID_UNKNOWN);
 	return 0;
 }
@@ -99,7 +103,7 @@ TS_TEST(recursion_of_known_depth)
 	for (round = 0; round < 5; round++) {
 		for (i = 0; i < TS_ARRAY_LEN(depths); i++) {
 			recurse(depths[i]);
-			ts_check(!last_truncated);
+			ts_check(!last_flags);
 			ts_check_int(count_in(last_id, (void *)recurse), depths[i] + 1);
 			frames_of(last_id, &n);
 			if (i)
@@ -123,7 +127,7 @@ TS_TEST(ten_thousand_deep)
 	set_up(1024 * 1024);
 	for (i = 0; i < 4; i++) {
 		recurse(10000);
-		ts_check(last_truncated);
+		ts_check_int(last_flags, TS_STACK_CUT);
 		ts_check(!id || id == last_id);
 		id = last_id;
 	}
@@ -133,7 +137,7 @@ TS_TEST(ten_thousand_deep)
 	check_counts(2, 2, 0);
 	/* What is cut off is another stack than one that ends there. */
 	recurse(100);
-	ts_check(!last_truncated && last_id != id);
+	ts_check(!last_flags && last_id != id);
 	fixture_deinit(&f);
 }
 
@@ -307,6 +311,8 @@ TS_TEST(a_signal_handler)
 
 	set_up(1024 * 1024);
 	ts_check_int(sigaltstack(&stack, NULL), 0);
+	/* libunwind's first work in a thread allocates, which is not for a handler. */
+	recurse(1);
 	for (i = 0; i < 8; i++) {
 		action.sa_flags = i < 4 ? 0 : SA_ONSTACK;
 		sigaction(SIGUSR1, &action, NULL);
@@ -315,7 +321,7 @@ TS_TEST(a_signal_handler)
 		ts_check_int(count_in(last_id, (void *)interrupted), 1);
 	}
 	/* What was interrupted did not call: no rule for callers goes that way. */
-	check_counts(0, 0, 8);
+	check_counts(0, 1, 8);
 	fixture_deinit(&f);
 }
 
