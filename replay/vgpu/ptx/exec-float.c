@@ -65,18 +65,22 @@ static inline float flush(float f, uint32_t mode)
 }
 
 #define FTZ (in->space & TS_PTX_MODE_FTZ)
-#define SIGN(a, b, r)                                \
-	ts_ptx_float((ts_ptx_bits(r) & 0x7fffffff) | \
-		     ((ts_ptx_bits(a) ^ ts_ptx_bits(b)) & 0x80000000))
+/* r with the exclusive or of the signs of a and b; a NaN has none. */
+static inline float signed_by(float a, float b, float r)
+{
+	uint32_t sign = (ts_ptx_bits(a) ^ ts_ptx_bits(b)) & 0x80000000;
+
+	return r != r ? r : ts_ptx_float((ts_ptx_bits(r) & 0x7fffffff) | sign);
+}
 
 TS_PTX_BINARY(min_f32, float, float, min_float(flush(a, FTZ), flush(b, FTZ), false))
 TS_PTX_BINARY(max_f32, float, float, max_float(flush(a, FTZ), flush(b, FTZ), false))
 TS_PTX_BINARY(min_nan_f32, float, float, min_float(flush(a, FTZ), flush(b, FTZ), true))
 TS_PTX_BINARY(max_nan_f32, float, float, max_float(flush(a, FTZ), flush(b, FTZ), true))
 TS_PTX_BINARY(min_xorsign_f32, float, float,
-	      SIGN(a, b, min_float(fabsf(flush(a, FTZ)), fabsf(flush(b, FTZ)), in->aux)))
+	      signed_by(a, b, min_float(fabsf(flush(a, FTZ)), fabsf(flush(b, FTZ)), in->aux)))
 TS_PTX_BINARY(max_xorsign_f32, float, float,
-	      SIGN(a, b, max_float(fabsf(flush(a, FTZ)), fabsf(flush(b, FTZ)), in->aux)))
+	      signed_by(a, b, max_float(fabsf(flush(a, FTZ)), fabsf(flush(b, FTZ)), in->aux)))
 TS_PTX_BINARY(min_f64, double, double, min_double(a, b, false))
 TS_PTX_BINARY(max_f64, double, double, max_double(a, b, false))
 TS_PTX_UNARY(neg_ftz_f32, float, float, flush(-a, 1))
@@ -88,14 +92,6 @@ static int saturate_f32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 	float *d_ = ts_ptx_result(w, in);
 
 	TS_PTX_LOOP(m, float, float, float a = d_[i], (a > 0 ? (a < 1 ? a : 1.0f) : 0.0f))
-	return 0;
-}
-
-static int saturate_f64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
-{
-	double *d_ = ts_ptx_result(w, in);
-
-	TS_PTX_LOOP(m, double, double, double a = d_[i], (a > 0 ? (a < 1 ? a : 1.0) : 0.0))
 	return 0;
 }
 
@@ -211,7 +207,6 @@ void TS_PTX_FILL(float)(struct ts_ptx_optable *t)
 	t->fn[F_MIN_XORSIGN][TY_F32] = min_xorsign_f32;
 	t->fn[F_MAX_XORSIGN][TY_F32] = max_xorsign_f32;
 	t->fn[F_SATURATE][TY_F32] = saturate_f32;
-	t->fn[F_SATURATE][TY_F64] = saturate_f64;
 	t->fn[F_TESTP][TY_F32] = testp_f32;
 	t->fn[F_TESTP][TY_F64] = testp_f64;
 	t->fn[F_DIV_APPROX][TY_F32] = div_approx_f32;

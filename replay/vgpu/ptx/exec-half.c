@@ -100,14 +100,16 @@ static inline uint16_t keep16(uint16_t h, uint32_t mode)
 	static inline uint16_t min_xorsign1_##t(uint16_t a, uint16_t b, uint32_t mode)            \
 	{                                                                                         \
 		uint16_t r = min1_##t(a & 0x7fff, b & 0x7fff, mode);                              \
+		uint16_t sign = (a ^ b) & 0x8000;                                                 \
                                                                                                   \
-		return (r & 0x7fff) | ((a ^ b) & 0x8000);                                         \
+		return r == nan_ ? nan_ : (r & 0x7fff) | sign;                                    \
 	}                                                                                         \
 	static inline uint16_t max_xorsign1_##t(uint16_t a, uint16_t b, uint32_t mode)            \
 	{                                                                                         \
 		uint16_t r = max1_##t(a & 0x7fff, b & 0x7fff, mode);                              \
+		uint16_t sign = (a ^ b) & 0x8000;                                                 \
                                                                                                   \
-		return (r & 0x7fff) | ((a ^ b) & 0x8000);                                         \
+		return r == nan_ ? nan_ : (r & 0x7fff) | sign;                                    \
 	}                                                                                         \
 	static inline uint16_t neg1_##t(uint16_t a, uint32_t mode)                                \
 	{                                                                                         \

@@ -64,7 +64,6 @@ LOAD(ld_s8, uint32_t, int8_t)
 LOAD(ld_u16, uint32_t, uint16_t)
 LOAD(ld_s16, uint32_t, int16_t)
 LOAD(ld_u32, uint32_t, uint32_t)
-LOAD(ld_u64_32, uint32_t, uint64_t)
 LOAD(ld_u8_64, uint64_t, uint8_t)
 LOAD(ld_s8_64, uint64_t, int8_t)
 LOAD(ld_u16_64, uint64_t, uint16_t)
@@ -108,7 +107,6 @@ LOAD(ld_u64, uint64_t, uint64_t)
 STORE(st_8, uint32_t, uint8_t)
 STORE(st_16, uint32_t, uint16_t)
 STORE(st_32, uint32_t, uint32_t)
-STORE(st_64_32, uint32_t, uint64_t)
 STORE(st_8_64, uint64_t, uint8_t)
 STORE(st_16_64, uint64_t, uint16_t)
 STORE(st_32_64, uint64_t, uint32_t)
@@ -216,13 +214,7 @@ static void fill_loads(struct ts_ptx_optable *t)
 		 st_32,
 		 st_32_64},
 		{{TY_S32}, ld_u32, ld_s32_64, param_u32, param_s32_64, st_32, st_32_64},
-		{{TY_B64, TY_U64, TY_S64, TY_F64},
-		 ld_u64_32,
-		 ld_u64,
-		 NULL,
-		 param_u64,
-		 st_64_32,
-		 st_64},
+		{{TY_B64, TY_U64, TY_S64, TY_F64}, NULL, ld_u64, NULL, param_u64, NULL, st_64},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

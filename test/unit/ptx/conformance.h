@@ -197,6 +197,11 @@ static inline void conformance_run(const struct conformance *c)
 
 	conformance_text(c, text, sizeof(text));
 	device_open(&d, text);
+	/* Only what it is made of is asked for; the run that checks it is another. */
+	if (getenv("TS_TEST_COVERAGE")) {
+		device_close(&d);
+		return;
+	}
 	o = device_alloc(&d, N * 8);
 	for (int k = 0; k < 3; k++) {
 		in[k] = device_alloc(&d, N * 8);

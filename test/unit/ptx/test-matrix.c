@@ -515,6 +515,43 @@ TS_TEST(wmma_accumulators_correspond)
 	device_close(&d);
 }
 
+/* Element (i, j) of matrix k is 64 * k + 8 * i + j, in the registers that the ISA gives it. */
+TS_TEST(matrices_to_memory_and_transposed)
+{
+	struct device d;
+	uint64_t at;
+	uint16_t *h;
+
+	device_open(
+		&d,
+		".version 8.4\n.target sm_90\n.address_size 64\n.shared .align 16 .b8 s[1024];\n"
+		".visible .entry k(.param .u64 p) { .reg .b64 %x, %y; .reg .b32 %r<20>;\n"
+		"ld.param.u64 %x, [p]; mov.u32 %r1, %laneid; shl.b32 %r2, %r1, 1; add.u32 %r3, %r2, 1; shl.b32 %r3, %r3, 16; or.b32 %r4, %r2, %r3;\n"
+		"add.u32 %r5, %r4, 0x00400040; add.u32 %r6, %r4, 0x00800080; add.u32 %r7, %r4, 0x00c000c0;\n"
+		"mov.u32 %r8, s; shl.b32 %r9, %r1, 4; add.u32 %r8, %r8, %r9;\n"
+		"stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r8], {%r4, %r5, %r6, %r7};\n"
+		"stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%r8+512], {%r5, %r6};\n"
+		"movmatrix.sync.aligned.m8n8.trans.b16 %r10, %r6; bar.warp.sync -1;\n"
+		"ld.shared.v4.u32 {%r11, %r12, %r13, %r14}, [%r8]; mul.wide.u32 %y, %r1, 16; add.u64 %x, %x, %y;\n"
+		"st.global.v4.u32 [%x], {%r11, %r12, %r13, %r14}; ld.shared.v4.u32 {%r11, %r12, %r13, %r14}, [%r8+512];\n"
+		"st.global.v4.u32 [%x+512], {%r11, %r12, %r13, %r14}; mul.wide.u32 %y, %r1, 12; sub.u64 %x, %x, %y; st.global.u32 [%x+1024], %r10; ret; }\n");
+	at = device_alloc(&d, 2048);
+	DEVICE_RUN(&d, "k", 1, 32, at);
+	h = device_host(&d, at);
+	for (int k = 0; k < 4; k++)
+		for (int i = 0; i < 8; i++)
+			for (int j = 0; j < 8; j++)
+				ts_check_int(h[64 * k + 8 * i + j], 64 * k + 8 * i + j);
+	for (int k = 0; k < 2; k++)
+		for (int i = 0; i < 8; i++)
+			for (int j = 0; j < 8; j++)
+				ts_check_int(h[256 + 64 * k + 8 * i + j], 64 * (k + 1) + 8 * j + i);
+	for (int i = 0; i < 8; i++)
+		for (int j = 0; j < 8; j++)
+			ts_check_int(h[512 + 8 * i + j], 128 + 8 * j + i);
+	device_close(&d);
+}
+
 static void check_refused(const char *body, const char *name)
 {
 	struct ts_ptx_module *module = NULL;

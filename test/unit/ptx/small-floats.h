@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What tests of floating-point instructions expect: bits and values, and the exact rounding of wide values to small formats, found by
+ * search and thus not as the engine does it.
+ */
+#pragma once
+
+#include <fenv.h>
+#include <math.h>
+
+#include "test/unit/ptx/conformance.h"
+
+typedef uint64_t u64;
+typedef uint32_t u32;
+
+static inline float f32(u64 v)
+{
+	u32 u = (u32)v;
+	float f;
+
+	memcpy(&f, &u, 4);
+	return f;
+}
+
+static inline double f64(u64 v)
+{
+	double f;
+
+	memcpy(&f, &v, 8);
+	return f;
+}
+
+/* Results, with PTX's canonical NaN for singles. */
+static inline u64 w32(float f)
+{
+	u32 u;
+
+	memcpy(&u, &f, 4);
+	return f != f ? 0x7fffffff : u;
+}
+
+static inline u64 w64(double f)
+{
+	u64 u;
+
+	memcpy(&u, &f, 8);
+	return u;
+}
+
+/* Where a value lies exactly between two codes as far as 128 bits tell: which side it is really on. */
+static int tie_side;
+
+/* Exact rounding of a wide value to a small format, by search: independent of how the engine does it. */
+static inline u64 round_to(__float128 x, int exponent_bits, int mantissa_bits, int mode)
+{
+	u64 top = ((UINT64_C(1) << exponent_bits) - 1) << mantissa_bits, lo = 0, hi = top;
+	bool negative = x < 0;
+	int bias = (1 << (exponent_bits - 1)) - 1;
+	__float128 below, above, magnitude = negative ? -x : x;
+
+	if (x != x)
+		return top | ((UINT64_C(1) << mantissa_bits) - 1);
+	/* The largest code whose value is not above the magnitude; infinity stands for the next power of two. */
+	while (lo < hi) {
+		u64 mid = lo + (hi - lo + 1) / 2;
+		int e = (int)(mid >> mantissa_bits);
+		__float128 v = (__float128)((mid & ((UINT64_C(1) << mantissa_bits) - 1)) |
+					    (e ? UINT64_C(1) << mantissa_bits : 0));
+
+		for (int s = (e ? e : 1) - bias - mantissa_bits; s < 0; s++)
+			v /= 2;
+		for (int s = (e ? e : 1) - bias - mantissa_bits; s > 0; s--)
+			v *= 2;
+		if (v <= magnitude)
+			lo = mid;
+		else
+			hi = mid - 1;
+		if (mid == lo || hi < mid)
+			continue;
+	}
+	for (int k = 0; k < 2; k++) {
+		u64 code = lo + (u64)k;
+		int e = (int)(code >> mantissa_bits);
+		__float128 v = (__float128)((code & ((UINT64_C(1) << mantissa_bits) - 1)) |
+					    (e ? UINT64_C(1) << mantissa_bits : 0));
+
+		for (int s = (e ? e : 1) - bias - mantissa_bits; s < 0; s++)
+			v /= 2;
+		for (int s = (e ? e : 1) - bias - mantissa_bits; s > 0; s--)
+			v *= 2;
+		*(k ? &above : &below) = v;
+	}
+	if (lo < top && magnitude != below) {
+		__float128 down = magnitude - below, up = above - magnitude;
+		bool away = mode == FE_TONEAREST  ? up < down || (up == down &&
+								  (tie_side ? tie_side > 0 : lo & 1))
+			    : mode == FE_UPWARD	  ? !negative
+			    : mode == FE_DOWNWARD ? negative
+						  : false;
+
+		lo += away;
+	} else if (lo == top && magnitude - magnitude == 0) {
+		bool stays = mode == FE_TOWARDZERO || (mode == FE_UPWARD && negative) ||
+			     (mode == FE_DOWNWARD && !negative);
+
+		lo -= stays;
+	}
+	return lo | (u64)negative << (exponent_bits + mantissa_bits);
+}
+
+static inline u64 sign_zero(u64 r, bool negative, int bits)
+{
+	return r ? r : (u64)negative << (bits - 1);
+}
+
+static inline u64 to_half(__float128 x, bool negative, int mode)
+{
+	return sign_zero(round_to(x, 5, 10, mode), negative, 16);
+}
+
+static inline u64 to_bf(__float128 x, bool negative, int mode)
+{
+	return sign_zero(round_to(x, 8, 7, mode), negative, 16);
+}
+
+static inline double half(u64 h)
+{
+	int e = (int)(h >> 10 & 31), m = (int)(h & 1023);
+	double v = e == 31 ? (m ? NAN : INFINITY) : e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
+
+	return h & 0x8000 ? -v : v;
+}
+
+static inline double bf(u64 h)
+{
+	return (double)f32(h << 16);
+}
+
+static inline bool sign_of(double x)
+{
+	return signbit(x);
+}
+
+static inline u64 add16(double x, double y, u64 (*to)(__float128, bool, int))
+{
+	volatile double s = x + y;
+
+	return to((__float128)x + y, sign_of(s), FE_TONEAREST);
+}
+
+static inline u64 mul16(double x, double y, u64 (*to)(__float128, bool, int))
+{
+	return to((__float128)x * y, sign_of(x) != sign_of(y), FE_TONEAREST);
+}
+
+static inline u64 fma16(double x, double y, double z, u64 (*to)(__float128, bool, int))
+{
+	__float128 p = (__float128)x * y, s = p + z, t = s - p, lost = (p - (s - t)) + (z - t);
+
+	u64 r;
+
+	/* What even 113 bits lose only matters for which side of a tie the sum is on. */
+	tie_side = lost != lost || lost == 0 ? 0 : (lost > 0) == (s > 0) ? 1 : -1;
+	r = to(s, sign_of(x * y + z), FE_TONEAREST);
+	tie_side = 0;
+	return r;
+}
+
+static inline u64 pair(u64 lo, u64 hi)
+{
+	return (lo & 0xffff) | (hi & 0xffff) << 16;
+}
