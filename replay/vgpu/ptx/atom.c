@@ -246,14 +246,20 @@ static int ts_ptx_atom_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 
 __extension__ typedef unsigned __int128 ts_ptx_u128;
 
-/* x86-64 has a compare-and-swap of 16 bytes, which has to be asked for. */
-#ifdef __x86_64__
-__attribute__((target("cx16")))
-#endif
-static ts_ptx_u128
-ts_ptx_cas_u128(ts_ptx_u128 *at, ts_ptx_u128 expected, ts_ptx_u128 v)
+/* On x86-64 by hand: compilers call a library for it unless built for processors that all have it, which ours all do. */
+static ts_ptx_u128 ts_ptx_cas_u128(ts_ptx_u128 *at, ts_ptx_u128 expected, ts_ptx_u128 v)
 {
+#ifdef __x86_64__
+	uint64_t lo = (uint64_t)expected, hi = (uint64_t)(expected >> 64);
+
+	__asm__ __volatile__("lock cmpxchg16b %0"
+			     : "+m"(*at), "+a"(lo), "+d"(hi)
+			     : "b"((uint64_t)v), "c"((uint64_t)(v >> 64))
+			     : "memory", "cc");
+	return (ts_ptx_u128)hi << 64 | lo;
+#else
 	return __sync_val_compare_and_swap(at, expected, v);
+#endif
 }
 
 static ts_ptx_u128 ts_ptx_swap_u128(ts_ptx_u128 *at, ts_ptx_u128 v)
