@@ -2,7 +2,7 @@
 /* A program as nvcc makes one: its constructor's calls, a kernel that is known by a host function, variables by host ones. */
 #pragma once
 
-#include "test/unit/vgpu/conform-runtime.h"
+#include "test/unit/vgpu/generated-runtime.h"
 
 static int host_variable, host_pair[2];
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The driver's functions for modules, libraries, kernels, occupancy and launches. */
-#include "test/unit/vgpu/conform-driver.h"
+#include "test/unit/vgpu/generated-driver.h"
 
 static void begin(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The driver's functions for graphs: nodes of every kind, how they hang together, what is made executable and changed there. */
-#include "test/unit/vgpu/conform-driver.h"
+#include "test/unit/vgpu/generated-driver.h"
 
 static void *context, *graph, *f;
 static uint64_t out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The driver's functions for streams, events and what waits for them, and for capturing streams. */
-#include "test/unit/vgpu/conform-driver.h"
+#include "test/unit/vgpu/generated-driver.h"
 
 static void *begin(void)
 {

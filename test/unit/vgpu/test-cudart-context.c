@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The runtime's functions for devices, errors, limits, peers, the driver's functions by name. */
-#include "test/unit/vgpu/conform-runtime.h"
+#include "test/unit/vgpu/generated-runtime.h"
 
 CONFORM(zeros_crash_nothing)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The runtime's functions for memory of every kind, pools, copies and sets. */
-#include "test/unit/vgpu/conform-runtime.h"
+#include "test/unit/vgpu/generated-runtime.h"
 
 #define H2D TS_CUDA_MEMCPY_HOST_TO_DEVICE
 #define D2H TS_CUDA_MEMCPY_DEVICE_TO_HOST

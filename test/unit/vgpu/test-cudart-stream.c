@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The runtime's functions for streams, events and what waits for them, and for capturing streams. */
-#include "test/unit/vgpu/conform-runtime.h"
+#include "test/unit/vgpu/generated-runtime.h"
 
 static void *const bad = (void *)8;
 
