@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A growable run of bytes. Zero-initialised is empty; private to sbt/. */
+/* A growable run of bytes. Zero-initialised is empty. */
 #pragma once
 
 #include "proto/abi/base.h"
@@ -29,7 +29,7 @@ static inline int ts_buffer_reserve(struct ts_buffer *buffer, size_t n_more, uin
 		while (capacity < want)
 			if (__builtin_mul_overflow(capacity, 2, &capacity))
 				return -ENOMEM;
-		bytes = realloc(buffer->bytes, capacity);
+		bytes = (uint8_t *)realloc(buffer->bytes, capacity);
 		if (!bytes)
 			return -ENOMEM;
 		buffer->bytes = bytes;

@@ -2,7 +2,7 @@
 /*
  * Interned strings: the same bytes give the same id, ids count up from 1. Contents are compared, hashes only
  * narrow the search; the hash is seeded, so that names chosen by a stranger cannot be made to
- * collide. Private to sbt/; not thread-safe.
+ * collide. Not thread-safe.
  */
 #pragma once
 

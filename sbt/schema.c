@@ -264,6 +264,19 @@ static const struct ts_column metadata_columns[] = {
 	U(ts_row_metadata, 2, value, STRING),
 };
 
+static const struct ts_column image_columns[] = {
+	U(ts_row_image, 1, image, NUMBER),	    U(ts_row_image, 2, path, STRING),
+	U(ts_row_image, 3, session, SESSION),	    U(ts_row_image, 4, kind, ENUM),
+	U(ts_row_image, 5, result, ENUM),	    U(ts_row_image, 6, why, STRING),
+	U(ts_row_image, 7, n_build_id_bytes, SIZE), U(ts_row_image, 8, build_id, OCTETS),
+};
+
+static const struct ts_column symbol_columns[] = {
+	U(ts_row_symbol, 1, address, ADDRESS), U(ts_row_symbol, 2, image, NUMBER),
+	U(ts_row_symbol, 3, depth, NUMBER),    U(ts_row_symbol, 4, function, STRING),
+	U(ts_row_symbol, 5, file, STRING),     U(ts_row_symbol, 6, line, NUMBER),
+};
+
 #define SCHEMA(type_, name_, row_, columns_, event_, end_, bytes_) \
 	[type_] = {.name = name_,                                  \
 		   .type = type_,                                  \
@@ -308,6 +321,8 @@ static const struct ts_row_schema schemas[TS_ROW_COUNT] = {
 	DEFINITION(TS_ROW_DEVICE, device),
 	DEFINITION(TS_ROW_MODULE, module),
 	DEFINITION(TS_ROW_METADATA, metadata),
+	DEFINITION(TS_ROW_IMAGE, image),
+	DEFINITION(TS_ROW_SYMBOL, symbol),
 };
 
 /* The start of every event is where ts_row_start_ns() looks, and its end where ts_row_end_ns() does. */

@@ -53,6 +53,8 @@ enum ts_row_type {
 	TS_ROW_DEVICE = 34,
 	TS_ROW_MODULE = 35,
 	TS_ROW_METADATA = 36,
+	TS_ROW_IMAGE = 37,
+	TS_ROW_SYMBOL = 38,
 
 	/* Without a row struct: lists, read by ts_sbt_reader_string() and its kin. */
 	TS_ROW_STRING = 48,
@@ -399,6 +401,54 @@ struct ts_row_module {
 struct ts_row_metadata {
 	uint32_t key;	/* string */
 	uint32_t value; /* string */
+};
+
+/* What an image is, and so what the addresses of its symbols are. */
+enum ts_image_kind {
+	TS_IMAGE_ELF = 0, /* a file; addresses are in its own view: less a module's bias */
+	TS_IMAGE_PERF_MAP =
+		1, /* /tmp/perf-PID.map; addresses are the session's, outside of modules */
+	TS_IMAGE_JIT_DUMP = 2, /* /tmp/jit-PID.dump; the same */
+};
+
+/* How far the symbols of an image could be found. */
+enum ts_image_result {
+	TS_IMAGE_RESOLVED = 0,	 /* functions, inlined frames and lines, as far as they are told */
+	TS_IMAGE_NO_DEBUG = 1,	 /* functions alone: there is no debug information */
+	TS_IMAGE_NO_FILE = 2,	 /* it could not be opened */
+	TS_IMAGE_OTHER_FILE = 3, /* what lay there had another build id */
+	TS_IMAGE_BAD_FILE =
+		4, /* it could not be read: not a file of its kind, damaged, too much work */
+	TS_IMAGE_NOT_TRIED = 5, /* the time was up, or nothing could be confined to read it */
+};
+
+/*
+ * Where symbols are from. Of several images of the same file (path, build id, session, kind) the last one counts, and
+ * its symbols alone.
+ */
+struct ts_row_image {
+	uint32_t image;	  /* its number in this file, from 1 */
+	uint32_t path;	  /* string */
+	uint32_t session; /* 0: of all that mapped the file */
+	uint32_t kind;	  /* enum ts_image_kind */
+	uint32_t result;  /* enum ts_image_result */
+	uint32_t why;	  /* string; 0: nothing is wrong */
+	uint32_t n_build_id_bytes;
+	uint8_t build_id[32];
+};
+
+/*
+ * A frame of an address: the functions that were inlined there, innermost first, and the one that they were
+ * inlined into. A return address is asked for less 1: its call lies before it.
+ */
+struct ts_row_symbol {
+	uint64_t address;
+	uint32_t image;
+	uint32_t depth;	   /* 0: the innermost */
+	uint32_t function; /* string; 0: not known */
+	uint32_t file;	   /* string; 0: not known */
+	uint32_t line;	   /* 0: not known */
+	uint32_t reserved; /* not a column */
 };
 
 /* Keys of metadata that every daemon writes. Others are allowed. */

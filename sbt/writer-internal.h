@@ -24,6 +24,7 @@ struct ts_sbt_writer {
 	struct ts_buffer string_bytes;
 	uint32_t first_pending_string;
 	struct ts_builder *metadata;
+	struct ts_builder *images, *symbols; /* NULL: none yet */
 
 	struct ts_encoder encoder;
 	struct ts_buffer ready; /* encoded blocks of the file itself, not yet written */

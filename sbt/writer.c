@@ -132,6 +132,10 @@ int ts_sbt_writer_commit(struct ts_sbt_writer *writer, struct ts_buffer *const *
 	r = encode_strings(writer);
 	if (!r)
 		r = ts_builder_encode(writer->metadata, &writer->encoder, 0, &writer->ready);
+	if (!r && writer->images)
+		r = ts_builder_encode(writer->images, &writer->encoder, 0, &writer->ready);
+	if (!r && writer->symbols)
+		r = ts_builder_encode(writer->symbols, &writer->encoder, 0, &writer->ready);
 	for (size_t i = 0; i < n_parts; i++)
 		all[i + 1] = parts[i];
 	for (size_t i = 0; !r && i <= n_parts; i++) {
@@ -236,6 +240,8 @@ void ts_sbt_writer_free(struct ts_sbt_writer *writer)
 		close(writer->fd);
 	pthread_mutex_destroy(&writer->mutex);
 	ts_builder_free(writer->metadata);
+	ts_builder_free(writer->images);
+	ts_builder_free(writer->symbols);
 	ts_intern_deinit(&writer->strings);
 	ts_buffer_deinit(&writer->string_lengths);
 	ts_buffer_deinit(&writer->string_bytes);
@@ -305,6 +311,25 @@ int ts_sbt_writer_metadata(struct ts_sbt_writer *writer, const char *key, const 
 		r = ts_sbt_writer_commit(writer, NULL, 0);
 	if (!r)
 		r = ts_builder_add(writer->metadata, &row);
+	pthread_mutex_unlock(&writer->mutex);
+	return r;
+}
+
+int ts_sbt_writer_row(struct ts_sbt_writer *writer, unsigned type, const void *row)
+{
+	struct ts_builder **builder = type == TS_ROW_IMAGE    ? &writer->images
+				      : type == TS_ROW_SYMBOL ? &writer->symbols
+							      : NULL;
+	int r = 0;
+
+	if (!builder)
+		return -EINVAL;
+	pthread_mutex_lock(&writer->mutex);
+	if (!*builder)
+		r = ts_builder_new(ts_row_schema(type), builder);
+	if (!r && ts_builder_rows(*builder) == TS_SBT_MAX_ROWS)
+		r = ts_sbt_writer_commit(writer, NULL, 0);
+	r = r ?: ts_builder_add(*builder, row);
 	pthread_mutex_unlock(&writer->mutex);
 	return r;
 }

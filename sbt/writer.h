@@ -66,6 +66,12 @@ int ts_sbt_writer_string(struct ts_sbt_writer *writer, const char *bytes, size_t
 int ts_sbt_writer_metadata(struct ts_sbt_writer *writer, const char *key, const char *value);
 
 /*
+ * Adds a definition of the whole file: TS_ROW_IMAGE or TS_ROW_SYMBOL (-EINVAL: another). Written with the next seal, or
+ * by finish.
+ */
+int ts_sbt_writer_row(struct ts_sbt_writer *writer, unsigned type, const void *row);
+
+/*
  * Writes what is pending of the file itself (strings, metadata) now; sessions' rows are not touched. For a recording
  * that a reader looks at before its first session.
  */

@@ -6,7 +6,8 @@
  */
 #include "tools/tsctl/resolve.h"
 
-#include "tools/tsctl/modules.h"
+#include "sbt/modules.h"
+#include "sbt/symbols.h"
 #include "tools/tsctl/names.h"
 
 #include <stdio.h>
@@ -29,6 +30,7 @@ struct ts_resolver {
 	struct ts_sbt_row call;		/* the next one, not yet taken */
 	struct launcher *launchers;
 	struct ts_modules *modules; /* NULL: not asked for yet */
+	struct ts_symbols *symbols; /* the same */
 	uint32_t kernel_name_id;    /* of the last kernel; 0: none */
 	const char *kernel_name;
 	const struct ts_column *thread_columns[TS_ROW_EVENT_COUNT];
@@ -96,6 +98,7 @@ void ts_resolver_free(struct ts_resolver *resolver)
 	ts_sbt_cursor_free(resolver->calls);
 	ts_demangler_free(resolver->demangler);
 	ts_modules_free(resolver->modules);
+	ts_symbols_free(resolver->symbols);
 	free(resolver->launchers);
 	free(resolver);
 }
@@ -361,4 +364,19 @@ void ts_resolver_python(struct ts_resolver *resolver, uint64_t frame,
 			 function, file + 1, TS_FRAME_LINE(frame));
 	else
 		snprintf(ret_text, TS_RESOLVER_FRAME_BYTES, "unknown Python function");
+}
+
+const struct ts_row_symbol *ts_resolver_symbols(struct ts_resolver *resolver, uint32_t session,
+						uint64_t time_ns, uint64_t address, uint32_t i,
+						size_t *ret_n)
+{
+	const struct ts_row_module *module;
+
+	*ret_n = 0;
+	if ((!resolver->modules && ts_modules_new(resolver->reader, &resolver->modules)) ||
+	    (!resolver->symbols && ts_symbols_new(resolver->reader, &resolver->symbols)))
+		return NULL;
+	address = ts_symbols_call(address, i);
+	module = ts_modules_find(resolver->modules, session, address, time_ns);
+	return ts_symbols_find(resolver->symbols, session, module, address, ret_n, NULL);
 }

@@ -57,3 +57,11 @@ void ts_resolver_python(struct ts_resolver *resolver, uint64_t frame,
  */
 bool ts_resolver_module(struct ts_resolver *resolver, uint32_t session, uint64_t time_ns,
 			uint64_t address, const char **ret_path, uint64_t *ret_file_address);
+
+/*
+ * What a frame is called: frame `i` of a stack, counted from the innermost. *ret_n functions, the innermost first; 0 where
+ * nothing is known. NULL texts are not known.
+ */
+const struct ts_row_symbol *ts_resolver_symbols(struct ts_resolver *resolver, uint32_t session,
+						uint64_t time_ns, uint64_t address, uint32_t i,
+						size_t *ret_n);

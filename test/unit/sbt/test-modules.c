@@ -2,8 +2,8 @@
 /*
  * Modules by address and time, against a search through all of them.
  */
+#include "sbt/modules.h"
 #include "test/unit/harness.h"
-#include "tools/tsctl/modules.h"
 
 #include "sbt/writer.h"
 

@@ -6,7 +6,10 @@
  * searched by time. However modules overlap and come and go, a question costs the square of a logarithm: the
  * modules are a stranger's, and there is a question for each frame of each row.
  */
-#include "tools/tsctl/modules.h"
+#include "sbt/modules.h"
+
+/* How many modules are looked at for all that covered one address. */
+#define MAX_SEEN 256u
 
 /* Addresses of different sessions are different places. */
 struct place {
@@ -225,4 +228,37 @@ const struct ts_row_module *ts_modules_find(const struct ts_modules *modules, ui
 	    (last == UINT32_MAX || !(module_at(modules, next)->row.flags & TS_MODULE_UNLOADED)))
 		return &module_at(modules, next)->row;
 	return NULL;
+}
+
+static bool same_file(const struct ts_row_module *a, const struct ts_row_module *b)
+{
+	return a->path == b->path && a->bias == b->bias &&
+	       a->n_build_id_bytes == b->n_build_id_bytes &&
+	       !memcmp(a->build_id, b->build_id, sizeof(a->build_id));
+}
+
+size_t ts_modules_all(const struct ts_modules *modules, uint32_t session, uint64_t address,
+		      size_t max, const struct ts_row_module **ret_found)
+{
+	size_t node = count_to(modules, session, address), n_found = 0;
+	unsigned int n_seen = 0;
+
+	if (!node)
+		return 0;
+	for (node += modules->n_places - 1; node; node >>= 1) {
+		uint32_t end = modules->first[node + 1];
+
+		for (uint32_t i = modules->first[node]; i < end && n_seen < MAX_SEEN; i++) {
+			const struct ts_row_module *row =
+				&module_at(modules, modules->lists[i])->row;
+			size_t at = 0;
+
+			n_seen++;
+			while (at < n_found && !same_file(ret_found[at], row))
+				at++;
+			if (at == n_found && n_found < max)
+				ret_found[n_found++] = row;
+		}
+	}
+	return n_found;
 }

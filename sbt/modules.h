@@ -7,6 +7,10 @@
 
 #include "sbt/reader.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct ts_modules;
 
 /* Takes in the modules that the reader has now. Returns 0 or -ENOMEM. */
@@ -20,3 +24,14 @@ void ts_modules_freep(struct ts_modules **modules);
  */
 const struct ts_row_module *ts_modules_find(const struct ts_modules *modules, uint32_t session,
 					    uint64_t address, uint64_t time_ns);
+
+/*
+ * All different files that ever were mapped there, as far as a bounded search tells: at most `max` of them.
+ * Returns how many.
+ */
+size_t ts_modules_all(const struct ts_modules *modules, uint32_t session, uint64_t address,
+		      size_t max, const struct ts_row_module **ret_found);
+
+#ifdef __cplusplus
+}
+#endif
