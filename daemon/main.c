@@ -11,6 +11,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "daemon/serve/server.h"
+#include "daemon/symbol/command.h"
 #include "daemon/util/log.h"
 #include "proto/abi/handshake.h"
 #include "proto/client/client.h"
@@ -51,6 +52,12 @@ static const char help_text[] =
 enum option_key {
 	OPTION_RECORD = 256,
 	OPTION_PRIVATE,
+	OPTION_SYMBOLIZE,
+	OPTION_TRACE_FD,
+	OPTION_REPORT_FD,
+	OPTION_AGAIN,
+	OPTION_SYMBOLS,
+	OPTION_WORKER,
 	OPTION_DIRECTORY,
 	OPTION_INJECT_SOCKET,
 	OPTION_CONTROL_SOCKET,
@@ -77,6 +84,12 @@ enum option_key {
 static const struct option long_options[] = {
 	{"record", no_argument, NULL, OPTION_RECORD},
 	{"private", no_argument, NULL, OPTION_PRIVATE},
+	{"symbolize", no_argument, NULL, OPTION_SYMBOLIZE},
+	{"trace-fd", required_argument, NULL, OPTION_TRACE_FD},
+	{"report-fd", required_argument, NULL, OPTION_REPORT_FD},
+	{"again", no_argument, NULL, OPTION_AGAIN},
+	{"symbols", required_argument, NULL, OPTION_SYMBOLS},
+	{"worker", required_argument, NULL, OPTION_WORKER},
 	{"directory", required_argument, NULL, OPTION_DIRECTORY},
 	{"inject-socket", required_argument, NULL, OPTION_INJECT_SOCKET},
 	{"control-socket", required_argument, NULL, OPTION_CONTROL_SOCKET},
@@ -197,6 +210,8 @@ static int parse_log(const char *text, enum ts_log_level *ret_level)
 
 struct arguments {
 	struct ts_server_options server;
+	struct ts_symbolize_command symbolize;
+	bool only_symbolize;
 	enum ts_log_level log;
 	bool log_set;
 	bool exit;
@@ -223,6 +238,41 @@ static int parse_metadata(struct ts_server_options *server, const char *text)
 		return usage_error("too many of --metadata", NULL);
 	server->metadata[server->n_metadata++] = text;
 	return 0;
+}
+
+/* Of --symbolize, and what concerns symbols otherwise. E_NOT_MINE: another option. */
+#define E_NOT_MINE 1
+static int parse_symbols(struct arguments *arguments, int key, const char *value)
+{
+	uint64_t number;
+	int r;
+
+	switch (key) {
+	case OPTION_SYMBOLIZE:
+		arguments->only_symbolize = true;
+		return 0;
+	case OPTION_TRACE_FD:
+		r = parse_number("--trace-fd", value, INT32_MAX, &number);
+		arguments->symbolize.trace_fd = r ? -1 : (int)number;
+		return r;
+	case OPTION_REPORT_FD:
+		r = parse_number("--report-fd", value, INT32_MAX, &number);
+		arguments->symbolize.report_fd = r ? -1 : (int)number;
+		return r;
+	case OPTION_AGAIN:
+		arguments->symbolize.again = true;
+		return 0;
+	case OPTION_WORKER:
+		arguments->server.worker = arguments->symbolize.worker = value;
+		return 0;
+	case OPTION_SYMBOLS:
+		if (strcmp(value, "end") && strcmp(value, "none"))
+			return usage_error("--symbols is end or none, not", value);
+		arguments->server.no_symbols = !strcmp(value, "none");
+		return 0;
+	default:
+		return E_NOT_MINE;
+	}
 }
 
 static int parse_option(struct arguments *arguments, int key, const char *value)
@@ -419,6 +469,7 @@ int main(int argc, char **argv)
 				.control_fd = -1,
 				.directory = DIRECTORY_DEFAULT,
 			},
+		.symbolize = {.trace_fd = -1, .report_fd = -1},
 		.log = TS_LOG_INFO,
 	};
 	int key, r;
@@ -426,7 +477,9 @@ int main(int argc, char **argv)
 	arguments.server.limits.max_file_bytes = LIMIT_UNSET;
 	arguments.server.limits.keep_free = LIMIT_UNSET;
 	while ((key = getopt_long(argc, argv, "", long_options, NULL)) >= 0) {
-		r = parse_option(&arguments, key, optarg);
+		r = parse_symbols(&arguments, key, optarg);
+		if (r == E_NOT_MINE)
+			r = parse_option(&arguments, key, optarg);
 		if (r)
 			return EXIT_USAGE;
 		if (arguments.exit)
@@ -435,6 +488,14 @@ int main(int argc, char **argv)
 	if (optind < argc) {
 		usage_error("unexpected argument", argv[optind]);
 		return EXIT_USAGE;
+	}
+	if (arguments.only_symbolize) {
+		if (arguments.symbolize.trace_fd < 0 || arguments.symbolize.report_fd < 0) {
+			usage_error("--symbolize needs --trace-fd and --report-fd", NULL);
+			return EXIT_USAGE;
+		}
+		ts_log_setup(arguments.log_set ? arguments.log : TS_LOG_NONE);
+		return ts_symbolize_command(&arguments.symbolize);
 	}
 	if (check_arguments(&arguments))
 		return EXIT_USAGE;

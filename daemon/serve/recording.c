@@ -12,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 
+#include "daemon/symbol/trace.h"
 #include "daemon/util/error.h"
 #include "proto/abi/clock.h"
 
@@ -110,6 +111,49 @@ int ts_recording_new(const char *path, bool unique, mode_t mode, const char *com
 	}
 	*ret_recording = recording;
 	return 0;
+}
+
+static int sink_string(void *data, const char *bytes, size_t n_bytes, uint32_t *ret_id)
+{
+	return ts_sbt_writer_string(data, bytes, n_bytes, ret_id);
+}
+
+static int sink_row(void *data, unsigned type, const void *row)
+{
+	return ts_sbt_writer_row(data, type, row);
+}
+
+static int recording_symbolize(struct ts_recording *recording,
+			       const struct ts_symbol_trace_options *options)
+{
+	struct ts_symbol_sink sink = {sink_string, sink_row, recording->writer};
+	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
+	ts_cleanup(ts_closep) int fd = -1;
+	int r = recording_reopen(recording->read_fd, &fd);
+
+	r = r ?: ts_sbt_reader_open(fd, &reader, NULL);
+	return r ?: ts_symbolize_trace(reader, &sink, options, NULL);
+}
+
+void ts_recording_symbolize(struct ts_recording *recording, const char *worker, uint32_t ms)
+{
+	struct ts_symbol_trace_options options = {
+		.symbolizer = {.worker.path = worker, .deadline_ms = ms},
+		.deadline_ns = ts_clock_monotonic_ns() + ms * UINT64_C(1000000),
+		.for_others = true,
+	};
+	int r;
+
+	if (recording->ended || ts_sbt_writer_error(recording->writer) ||
+	    ts_recording_full(recording))
+		return;
+	r = recording_symbolize(recording, &options);
+	if (r)
+		ts_log(r == -ENOENT ? TS_LOG_DEBUG : TS_LOG_WARNING, "%s: stacks have no names: %s",
+		       recording->path,
+		       r == -ENOENT ? "there is no tracesmith-worker"
+		       : r < 0	    ? strerror(-r)
+				    : "it cannot be read");
 }
 
 /* What is held for the writer's strings. */

@@ -50,6 +50,12 @@ int ts_recording_new(const char *path, bool unique, mode_t mode, const char *com
 void ts_recording_free(struct ts_recording *recording);
 
 /*
+ * Names what its stacks have, as far as that goes in the time; nobody else uses the recording. `worker` as in
+ * struct ts_worker_options. What goes wrong is logged and leaves the recording as it is.
+ */
+void ts_recording_symbolize(struct ts_recording *recording, const char *worker, uint32_t ms);
+
+/*
  * Writes what ends the file, in whatever thread has the time for it while nobody else uses the
  * recording. Optional: ts_recording_finish() does it where it was not done.
  */

@@ -112,6 +112,10 @@ static void server_done(struct ts_server *server)
 
 	if (server->recording) {
 		server_describe_empty(server);
+		/* No process waits for it any more, but whoever asked for the recording does. */
+		if (server->options.mode == TS_SERVER_RECORD && !server->options.no_symbols)
+			ts_recording_symbolize(server->recording, server->options.worker,
+					       TS_SERVER_SYMBOLS_MS);
 		error = ts_recording_finish(server->recording);
 		if (error)
 			ts_log(TS_LOG_ERROR, "%s is not whole: %s", server->recording->path,

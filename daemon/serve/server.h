@@ -40,6 +40,9 @@ struct ts_server_limits {
 
 #define TS_SERVER_MAX_METADATA 8
 
+/* For the names of stacks, when a recording ends. */
+#define TS_SERVER_SYMBOLS_MS 10000u
+
 struct ts_server_options {
 	enum ts_server_mode mode;
 	struct ts_server_limits limits;
@@ -58,6 +61,9 @@ struct ts_server_options {
 	unsigned n_metadata;
 	const char *
 		empty_metadata; /* record: another, for a trace without a GPU operation; NULL: none */
+	bool no_symbols;	/* record: stacks are left without names */
+	const char
+		*worker; /* that reads strangers' files; NULL: the one that belongs to the daemon */
 };
 
 struct ts_peer;

@@ -84,6 +84,8 @@ def environment(**changes):
     for key in ('ASAN_OPTIONS', 'UBSAN_OPTIONS'):
         if SANITIZER and key in os.environ:
             env[key] = os.environ[key]
+    # What a test finds out about files of this build is nobody else's to keep.
+    env['TRACESMITH_SYMBOL_CACHE'] = ''
     env.update({key: value for key, value in changes.items() if value is not None})
     return env
 

@@ -41,6 +41,12 @@ THIRD_PARTY = {
     'zstd': ['sbt/', 'replay/vgpu/', 'tools/vgpu/'],
     'lz4': ['replay/vgpu/', 'tools/vgpu/'],
     'bpf/': ['daemon/bpf/'],
+    # What reads strangers' files does so behind the worker's walls, and nowhere else.
+    'elfutils/': ['daemon/worker/'],
+    'gelf.h': ['daemon/worker/'],
+    'dwarf.h': ['daemon/worker/'],
+    'libiberty/': ['daemon/worker/'],
+    'seccomp.h': ['daemon/worker/'],
     # Reached by dlopen(): the header gives types, the library is never needed.
     'libunwind': ['inject/'],
     # NVIDIA's own headers: only the comparison test and nvcc-compiled programs read them.

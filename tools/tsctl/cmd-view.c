@@ -356,16 +356,38 @@ static void print_what(struct view *view, const struct ts_sbt_row *row, size_t t
 	ts_out_text(stdout, detail);
 }
 
+/* What is called at a frame: "function file:line", the inlined ones each on a line of their own. */
+static void print_symbols(struct view *view, const struct ts_row_symbol *symbols, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *function = ts_resolver_string(view->resolver, symbols[i].function);
+		const char *file = ts_resolver_string(view->resolver, symbols[i].file);
+
+		printf("%*s", i ? 18 + 16 : 1, "");
+		ts_out_text(stdout, function ? function : "?");
+		if (file) {
+			putchar(' ');
+			ts_out_text(stdout, file);
+			printf(":%" PRIu32, symbols[i].line);
+		}
+		if (i + 1 < n)
+			printf(" (inlined into)\n");
+	}
+}
+
 static void print_stack(struct view *view, const struct ts_sbt_row *row)
 {
 	uint32_t id = ts_resolver_stack(row);
+	uint64_t time_ns = ts_row_start_ns(row->any);
 	struct ts_sbt_stack stack;
 
 	if (!id || ts_sbt_reader_stack(view->source.reader, row->session, id, &stack))
 		return;
 	for (uint32_t i = 0; i < stack.n_frames; i++) {
 		uint64_t address = TS_FRAME_VALUE(stack.frames[i]), in_file;
+		const struct ts_row_symbol *symbols;
 		const char *path;
+		size_t n;
 
 		if (TS_FRAME_KIND(stack.frames[i]) == TS_FRAME_PYTHON) {
 			char text[TS_RESOLVER_FRAME_BYTES];
@@ -376,10 +398,13 @@ static void print_stack(struct view *view, const struct ts_sbt_row *row)
 			putchar('\n');
 			continue;
 		}
+		symbols =
+			ts_resolver_symbols(view->resolver, row->session, time_ns, address, i, &n);
 		printf("%*s0x%012" PRIx64, 18, "", address);
-		if (ts_resolver_module(view->resolver, row->session, ts_row_start_ns(row->any),
-				       address, &path, &in_file)) {
-			putchar(' ');
+		print_symbols(view, symbols, n);
+		if (ts_resolver_module(view->resolver, row->session, time_ns, address, &path,
+				       &in_file)) {
+			printf(n ? " in " : " ");
 			ts_out_text(stdout, path);
 			printf("+0x%" PRIx64, in_file);
 		}

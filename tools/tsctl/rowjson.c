@@ -13,6 +13,8 @@
 
 #define MAX_FIELDS   48
 #define NUMBER_BYTES 24
+/* Of one stack: most frames have one. */
+#define MAX_SYMBOLS (2 * TS_STACK_MAX_FRAMES)
 
 enum source {
 	FROM_NOTHING,
@@ -60,6 +62,8 @@ struct ts_rowjson {
 	Ts__Rpc__Stack stack;
 	char **frames;
 	char (*frame_texts)[TS_RESOLVER_FRAME_BYTES];
+	Ts__Rpc__StackSymbol *symbols;
+	Ts__Rpc__StackSymbol **symbol_list;
 	size_t n_unfilled, n_unshown;
 };
 
@@ -231,7 +235,10 @@ int ts_rowjson_new(struct ts_resolver *resolver, bool stacks, struct ts_rowjson 
 	if (stacks) {
 		rowjson->frames = calloc(TS_STACK_MAX_FRAMES, sizeof(*rowjson->frames));
 		rowjson->frame_texts = calloc(TS_STACK_MAX_FRAMES, sizeof(*rowjson->frame_texts));
-		if (!rowjson->frames || !rowjson->frame_texts)
+		rowjson->symbols = calloc(MAX_SYMBOLS, sizeof(*rowjson->symbols));
+		rowjson->symbol_list = calloc(MAX_SYMBOLS, sizeof(*rowjson->symbol_list));
+		if (!rowjson->frames || !rowjson->frame_texts || !rowjson->symbols ||
+		    !rowjson->symbol_list)
 			return -ENOMEM;
 		for (size_t i = 0; i < TS_STACK_MAX_FRAMES; i++)
 			rowjson->frames[i] = rowjson->frame_texts[i];
@@ -248,6 +255,8 @@ void ts_rowjson_free(struct ts_rowjson *rowjson)
 		return;
 	free(rowjson->frames);
 	free(rowjson->frame_texts);
+	free(rowjson->symbols);
+	free(rowjson->symbol_list);
 	free(rowjson);
 }
 
@@ -329,6 +338,50 @@ static void set_named(struct ts_rowjson *rowjson, const struct step *step, size_
 	set_text(rowjson, step->field, name);
 }
 
+/* The functions of one frame, as far as there is room. */
+static void add_symbols(struct ts_rowjson *rowjson, const struct ts_sbt_row *row, uint32_t frame,
+			uint64_t address)
+{
+	uint64_t time_ns = ts_row_start_ns(row->any), in_file;
+	const struct ts_row_symbol *symbols;
+	const char *path;
+	bool mapped;
+	size_t n;
+
+	symbols = ts_resolver_symbols(rowjson->resolver, row->session, time_ns, address, frame, &n);
+	mapped = n && ts_resolver_module(rowjson->resolver, row->session, time_ns, address, &path,
+					 &in_file);
+	for (size_t i = 0; i < n && rowjson->stack.n_symbols < MAX_SYMBOLS; i++) {
+		Ts__Rpc__StackSymbol *message = &rowjson->symbols[rowjson->stack.n_symbols];
+
+		ts__rpc__stack_symbol__init(message);
+		TS_RPC_SET(message, frame, frame);
+		/* protobuf-c has no const; nothing is written through it. */
+		message->function = (char *)(uintptr_t)ts_resolver_string(rowjson->resolver,
+									  symbols[i].function);
+		message->file =
+			(char *)(uintptr_t)ts_resolver_string(rowjson->resolver, symbols[i].file);
+		if (symbols[i].line)
+			TS_RPC_SET(message, line, symbols[i].line);
+		if (i + 1 < n)
+			TS_RPC_SET(message, inlined, 1);
+		if (mapped) {
+			message->module = (char *)(uintptr_t)path;
+			TS_RPC_SET(message, offset, in_file);
+		}
+		rowjson->symbol_list[rowjson->stack.n_symbols++] = message;
+	}
+}
+
+static void set_symbols(struct ts_rowjson *rowjson, const struct ts_sbt_row *row,
+			const struct ts_sbt_stack *stack)
+{
+	rowjson->stack.symbols = rowjson->symbol_list;
+	for (uint32_t i = 0; i < rowjson->stack.n_frames; i++)
+		if (TS_FRAME_KIND(stack->frames[i]) == TS_FRAME_NATIVE)
+			add_symbols(rowjson, row, i, TS_FRAME_VALUE(stack->frames[i]));
+}
+
 static void set_stack(struct ts_rowjson *rowjson, const struct step *step,
 		      const struct ts_sbt_row *row)
 {
@@ -354,6 +407,7 @@ static void set_stack(struct ts_rowjson *rowjson, const struct step *step,
 			snprintf(rowjson->frame_texts[i], TS_RESOLVER_FRAME_BYTES, "0x%" PRIx64,
 				 TS_FRAME_VALUE(stack.frames[i]));
 	}
+	set_symbols(rowjson, row, &stack);
 	memcpy(member(rowjson, step->field->offset), &message, sizeof(message));
 }
 

@@ -34,6 +34,7 @@ extern const struct ts_command ts_command_info;
 extern const struct ts_command ts_command_record;
 extern const struct ts_command ts_command_repair;
 extern const struct ts_command ts_command_status;
+extern const struct ts_command ts_command_symbolize;
 extern const struct ts_command ts_command_verify;
 extern const struct ts_command ts_command_version;
 extern const struct ts_command ts_command_view;

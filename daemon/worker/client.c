@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parent's side of the worker. Nothing that the worker does can hold its caller up for longer than the
+ * deadline: the socket does not block, and a worker that is late is killed, not asked.
+ */
+#include "daemon/worker/client.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "daemon/util/error.h"
+#include "proto/abi/clock.h"
+#include "proto/rpc/frame.h"
+
+#define WORKER_FD	  3
+#define HELLO_DEADLINE_MS 5000u
+#define MS_NS		  UINT64_C(1000000)
+
+struct ts_worker {
+	char path[PATH_MAX];
+	char memory[24], cpu[24]; /* arguments */
+	pid_t pid;		  /* -1: none */
+	int fd;
+	uint32_t last_request;
+	unsigned n_starts;
+	bool unusable;
+	struct ts_frame_parser parser;
+	Ts__Rpc__WorkerAnswer *hello;
+	char why[256];
+};
+
+static int own_directory(char ret_directory[PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", ret_directory, PATH_MAX - 1);
+	char *slash;
+
+	if (n < 0)
+		return -errno;
+	ret_directory[n] = '\0';
+	slash = strrchr(ret_directory, '/');
+	if (!slash)
+		return -ENOENT;
+	*slash = '\0';
+	return 0;
+}
+
+int ts_worker_find(char ret_path[PATH_MAX])
+{
+	static const char *const places[] = {"worker/tracesmith-worker",
+					     "../" TS_LIBEXECDIR "/tracesmith-worker"};
+	char directory[PATH_MAX];
+	int r = own_directory(directory);
+
+	for (size_t i = 0; !r && i < TS_ARRAY_LEN(places); i++)
+		if (snprintf(ret_path, PATH_MAX, "%s/%s", directory, places[i]) < PATH_MAX &&
+		    !access(ret_path, X_OK))
+			return 0;
+	return -ENOENT;
+}
+
+int ts_worker_new(const struct ts_worker_options *options, struct ts_worker **ret_worker)
+{
+	struct ts_worker *worker = calloc(1, sizeof(*worker));
+	int r = 0;
+
+	if (!worker)
+		return -ENOMEM;
+	worker->pid = worker->fd = -1;
+	if (options->path)
+		snprintf(worker->path, sizeof(worker->path), "%s", options->path);
+	else
+		r = ts_worker_find(worker->path);
+	if (r) {
+		free(worker);
+		return ts_error_origin(r);
+	}
+	snprintf(worker->memory, sizeof(worker->memory), "%llu",
+		 (unsigned long long)(options->memory_bytes ?: TS_WORKER_MEMORY_BYTES));
+	snprintf(worker->cpu, sizeof(worker->cpu), "%u",
+		 options->cpu_seconds ?: TS_WORKER_CPU_SECONDS);
+	*ret_worker = worker;
+	return 0;
+}
+
+/* Reaps it, in the end by force. *ret_status is waitpid()'s; -1 where there is none. */
+static void reap(struct ts_worker *worker, bool by_force, int *ret_status)
+{
+	*ret_status = -1;
+	if (worker->fd >= 0)
+		close(worker->fd);
+	worker->fd = -1;
+	if (worker->pid > 0) {
+		if (by_force)
+			kill(worker->pid, SIGKILL);
+		while (waitpid(worker->pid, ret_status, 0) < 0)
+			if (errno != EINTR) {
+				*ret_status = -1;
+				break;
+			}
+	}
+	worker->pid = -1;
+	ts_frame_parser_deinit(&worker->parser);
+}
+
+void ts_worker_end(struct ts_worker *worker)
+{
+	int status;
+
+	reap(worker, true, &status);
+}
+
+void ts_worker_free(struct ts_worker *worker)
+{
+	if (!worker)
+		return;
+	ts_worker_end(worker);
+	if (worker->hello)
+		ts__rpc__worker_answer__free_unpacked(worker->hello, NULL);
+	free(worker);
+}
+
+static int fail(struct ts_worker *worker, int r, const char *why)
+{
+	snprintf(worker->why, sizeof(worker->why), "%s", why);
+	return ts_error_trace(r);
+}
+
+/* It is gone without an answer: how it went is the reason. */
+static int fell(struct ts_worker *worker)
+{
+	int status, signal_number;
+
+	/* It closed its end: it is dead, or about to be. */
+	reap(worker, false, &status);
+	signal_number = status >= 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	switch (signal_number) {
+	case SIGSYS:
+		return fail(worker, -ECONNRESET, "the worker did what it may not do");
+	case SIGXCPU:
+		return fail(worker, -ECONNRESET, "the worker used up its time");
+	case 0:
+		return fail(worker, -ECONNRESET,
+			    status >= 0 && WEXITSTATUS(status) == 12 /* worker/main.c */
+				    ? "the worker needed more memory than it may have"
+				    : "the worker ended");
+	default:
+		snprintf(worker->why, sizeof(worker->why), "the worker fell: %s",
+			 strsignal(signal_number));
+		return ts_error_trace(-ECONNRESET);
+	}
+}
+
+/* ---- start ---- */
+
+static int spawn(struct ts_worker *worker, int fd, pid_t *ret_pid)
+{
+	char *argv[] = {worker->path, worker->memory, worker->cpu, NULL};
+	char *environment[] = {NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t all, none;
+	int r;
+
+	sigfillset(&all);
+	sigemptyset(&none);
+	r = posix_spawn_file_actions_init(&actions);
+	if (r)
+		return -r;
+	r = posix_spawnattr_init(&attributes);
+	if (r) {
+		posix_spawn_file_actions_destroy(&actions);
+		return -r;
+	}
+	r = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
+	r = r ?: posix_spawn_file_actions_adddup2(&actions, 0, 1);
+	r = r ?: posix_spawn_file_actions_adddup2(&actions, 0, 2);
+	r = r ?: posix_spawn_file_actions_adddup2(&actions, fd, WORKER_FD);
+	r = r ?: posix_spawn_file_actions_addclosefrom_np(&actions, WORKER_FD + 1);
+	/* Out of a terminal's reach, and with no signal as the caller has it. */
+	r = r
+		    ?: posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
+								     POSIX_SPAWN_SETSIGDEF |
+								     POSIX_SPAWN_SETSID);
+	r = r ?: posix_spawnattr_setsigmask(&attributes, &none);
+	r = r ?: posix_spawnattr_setsigdefault(&attributes, &all);
+	r = r ?: posix_spawn(ret_pid, worker->path, &actions, &attributes, argv, environment);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+static int start(struct ts_worker *worker)
+{
+	ts_cleanup(ts_closep) int theirs = -1;
+	int fds[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
+		return -errno;
+	/* Out of the way of the numbers that it will have; it waits where we do not. */
+	theirs = fcntl(fds[1], F_DUPFD_CLOEXEC, WORKER_FD + 1);
+	close(fds[1]);
+	worker->fd = fds[0];
+	r = theirs < 0 ? -errno : 0;
+	if (!r && fcntl(theirs, F_SETFL, O_RDWR) < 0)
+		r = -errno;
+	r = r ?: spawn(worker, theirs, &worker->pid);
+	if (r) {
+		worker->pid = -1;
+		ts_worker_end(worker);
+		return r;
+	}
+	worker->n_starts++;
+	ts_frame_parser_init(&worker->parser, TS_FRAME_ANSWER, TS_FRAME_ANSWER_MAX_BYTES);
+	return 0;
+}
+
+/* ---- one request ---- */
+
+static int wait_for(struct ts_worker *worker, short events, uint64_t deadline_ns)
+{
+	struct pollfd fd = {.fd = worker->fd, .events = events};
+
+	for (;;) {
+		uint64_t now = ts_clock_monotonic_ns();
+		int n;
+
+		if (now >= deadline_ns)
+			return -ETIMEDOUT;
+		n = poll(&fd, 1, (int)((deadline_ns - now) / MS_NS + 1));
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+static int send_all(struct ts_worker *worker, const uint8_t *data, size_t n_bytes, const int *fds,
+		    unsigned n_fds, uint64_t deadline_ns)
+{
+	while (n_bytes) {
+		ssize_t n = ts_frame_send_some(worker->fd, data, n_bytes, fds, n_fds);
+		int r;
+
+		if (n == -EAGAIN) {
+			r = wait_for(worker, POLLOUT, deadline_ns);
+			if (r)
+				return r;
+			continue;
+		}
+		if (n < 0)
+			return n == -EPIPE ? -ECONNRESET : (int)n;
+		data += n;
+		n_bytes -= (size_t)n;
+		n_fds = 0;
+	}
+	return 0;
+}
+
+static int receive(struct ts_worker *worker, uint64_t deadline_ns, struct ts_frame *ret_frame)
+{
+	uint8_t bytes[16 * 1024];
+	ssize_t n;
+	int r;
+
+	for (;;) {
+		r = ts_frame_parser_next(&worker->parser, ret_frame);
+		if (r != TS_FRAME_E_MORE)
+			return r;
+		/* No descriptor is taken from it. */
+		n = ts_frame_receive_some(worker->fd, bytes, sizeof(bytes), NULL, 0, NULL);
+		if (n == -EAGAIN) {
+			r = wait_for(worker, POLLIN, deadline_ns);
+			if (r)
+				return r;
+			continue;
+		}
+		if (n <= 0)
+			return n ? (int)n : -ECONNRESET;
+		r = ts_frame_parser_feed(&worker->parser, bytes, (size_t)n);
+		if (r)
+			return r;
+	}
+}
+
+static int exchange(struct ts_worker *worker, const Ts__Rpc__WorkerRequest *request, const int *fds,
+		    unsigned n_fds, uint32_t deadline_ms, Ts__Rpc__WorkerAnswer **ret_answer)
+{
+	uint64_t deadline_ns = ts_clock_monotonic_ns() + deadline_ms * MS_NS;
+	size_t n_bytes = ts__rpc__worker_request__get_packed_size(request);
+	ts_cleanup(ts_freep) uint8_t *packed = NULL;
+	struct ts_frame_header header;
+	struct ts_frame frame;
+	int r;
+
+	if (n_bytes > TS_WORKER_REQUEST_MAX_BYTES)
+		return -EMSGSIZE;
+	packed = malloc(sizeof(header) + n_bytes);
+	if (!packed)
+		return -ENOMEM;
+	header = ts_frame_header_make(TS_FRAME_REQUEST, ++worker->last_request ?: 1,
+				      (uint32_t)n_bytes);
+	worker->last_request = header.request_id;
+	header.n_fds = (uint8_t)n_fds;
+	header.deadline_ms = deadline_ms;
+	memcpy(packed, &header, sizeof(header));
+	ts__rpc__worker_request__pack(request, packed + sizeof(header));
+	r = send_all(worker, packed, sizeof(header) + n_bytes, fds, n_fds, deadline_ns);
+	r = r ?: receive(worker, deadline_ns, &frame);
+	if (r)
+		return r;
+	if (frame.header.request_id != header.request_id || frame.header.n_fds ||
+	    frame.header.flags)
+		return -EPROTO;
+	*ret_answer = ts__rpc__worker_answer__unpack(NULL, frame.header.n_bytes, frame.data);
+	return *ret_answer ? 0 : -EPROTO;
+}
+
+/* What went wrong between us; the worker does not outlive it. */
+static int conclude(struct ts_worker *worker, int r)
+{
+	switch (r) {
+	case 0:
+		return 0;
+	case -ECONNRESET:
+		return fell(worker);
+	case -ETIMEDOUT:
+		ts_worker_end(worker);
+		return fail(worker, r, "the worker took too long");
+	case -EMSGSIZE:
+	case -EPROTONOSUPPORT:
+	case -EPROTO:
+		ts_worker_end(worker);
+		return fail(worker, -EPROTO, "the worker's answer makes no sense");
+	default:
+		ts_worker_end(worker);
+		return fail(worker, r, strerror(-r));
+	}
+}
+
+/* An answer that is an error becomes one. */
+static int look_for_error(struct ts_worker *worker, Ts__Rpc__WorkerAnswer **answer)
+{
+	const Ts__Rpc__WorkerError *error = (*answer)->error;
+	int code;
+
+	if ((*answer)->body_case != TS__RPC__WORKER_ANSWER__BODY_ERROR)
+		return 0;
+	code = error->has_code && error->code > 0 && error->code < 4096 ? error->code : EPROTO;
+	fail(worker, -code, error->message ? error->message : strerror(code));
+	ts__rpc__worker_answer__free_unpacked(*answer, NULL);
+	*answer = NULL;
+	return -code;
+}
+
+static int start_confined(struct ts_worker *worker)
+{
+	Ts__Rpc__WorkerRequest request = TS__RPC__WORKER_REQUEST__INIT;
+	Ts__Rpc__WorkerRequest__Hello hello = TS__RPC__WORKER_REQUEST__HELLO__INIT;
+	Ts__Rpc__WorkerAnswer *answer = NULL;
+	int r;
+
+	if (worker->unusable)
+		return -EPERM;
+	r = start(worker);
+	if (r)
+		return fail(worker, r, strerror(-r));
+	request.body_case = TS__RPC__WORKER_REQUEST__BODY_HELLO;
+	request.hello = &hello;
+	r = conclude(worker, exchange(worker, &request, NULL, 0, HELLO_DEADLINE_MS, &answer));
+	if (r)
+		return r;
+	r = look_for_error(worker, &answer);
+	if (r || answer->body_case != TS__RPC__WORKER_ANSWER__BODY_READY) {
+		if (answer)
+			ts__rpc__worker_answer__free_unpacked(answer, NULL);
+		ts_worker_end(worker);
+		worker->unusable = true;
+		ts_log(TS_LOG_WARNING, "nothing is symbolised: no confined worker: %s",
+		       worker->why);
+		return ts_error_trace(-EPERM);
+	}
+	if (worker->hello)
+		ts__rpc__worker_answer__free_unpacked(worker->hello, NULL);
+	worker->hello = answer;
+	if (answer->ready->missing && worker->n_starts == 1)
+		ts_log(TS_LOG_WARNING, "the worker lacks %s%s of its confinement",
+		       answer->ready->missing & 1 ? "a user of its own, " : "",
+		       answer->ready->missing & 2 ? "an empty root directory," : "");
+	return 0;
+}
+
+int ts_worker_call(struct ts_worker *worker, const Ts__Rpc__WorkerRequest *request, const int *fds,
+		   unsigned n_fds, uint32_t deadline_ms, Ts__Rpc__WorkerAnswer **ret_answer)
+{
+	Ts__Rpc__WorkerAnswer *answer = NULL;
+	int r = worker->pid < 0 ? start_confined(worker) : 0;
+
+	if (r)
+		return r;
+	r = conclude(worker, exchange(worker, request, fds, n_fds,
+				      deadline_ms ?: TS_WORKER_DEADLINE_MS, &answer));
+	r = r ?: look_for_error(worker, &answer);
+	if (!r)
+		*ret_answer = answer;
+	return r;
+}
+
+const char *ts_worker_why(const struct ts_worker *worker)
+{
+	return worker->why;
+}
+
+const Ts__Rpc__WorkerReady *ts_worker_ready(const struct ts_worker *worker)
+{
+	return worker->hello ? worker->hello->ready : NULL;
+}
+
+pid_t ts_worker_pid(const struct ts_worker *worker)
+{
+	return worker->pid;
+}
+
+unsigned ts_worker_n_starts(const struct ts_worker *worker)
+{
+	return worker->n_starts;
+}

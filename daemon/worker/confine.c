@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The worker's walls. Each stands alone: who gets past one stands before the next. The order matters: root is
+ * needed to leave it and to lose the file system, and the filter forbids everything that builds the others.
+ */
+#include "daemon/worker/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "proto/abi/base.h"
+
+#define NOBODY		65534u
+#define MAX_DESCRIPTORS 64u
+#define MAX_STACK_BYTES (UINT64_C(8) << 20)
+
+static int limit(int resource, uint64_t most)
+{
+	struct rlimit now, wanted = {most, most};
+
+	if (getrlimit((__rlimit_resource_t)resource, &now) < 0)
+		return -errno;
+	/* It may have less already, and may not have more. */
+	if (now.rlim_max < wanted.rlim_max)
+		wanted = (struct rlimit){now.rlim_max, now.rlim_max};
+	return setrlimit((__rlimit_resource_t)resource, &wanted) < 0 ? -errno : 0;
+}
+
+static int set_limits(const struct ts_confine_options *options)
+{
+	int r;
+
+	/* Files are mapped, not allocated: of those there may be many times the memory. */
+	r = limit(RLIMIT_DATA, options->memory_bytes);
+	r = r ?: limit(RLIMIT_AS, options->memory_bytes * 16);
+	r = r ?: limit(RLIMIT_STACK, MAX_STACK_BYTES);
+	r = r ?: limit(RLIMIT_CPU, options->cpu_seconds);
+	r = r ?: limit(RLIMIT_NOFILE, MAX_DESCRIPTORS);
+	r = r ?: limit(RLIMIT_FSIZE, 0);
+	r = r ?: limit(RLIMIT_CORE, 0);
+	r = r ?: limit(RLIMIT_NPROC, 0);
+	return r ?: limit(RLIMIT_MEMLOCK, 0);
+}
+
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+	/* An older kernel has no ambient set to clear. */
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
+		return -errno;
+	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
+}
+
+/* Of root's rights: first the file system goes, then root. */
+static void leave_root(struct ts_confined *confined)
+{
+	if (geteuid())
+		return;
+	/* A directory of our own /proc: empty once this process is gone, and nothing to open until then. */
+	if (chroot("/proc/self/fdinfo") < 0 || chdir("/") < 0)
+		confined->missing |= TS_CONFINE_NO_ROOT;
+	else
+		confined->no_files = true;
+	if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+	    setresuid(NOBODY, NOBODY, NOBODY) < 0)
+		confined->missing |= TS_CONFINE_NO_USER;
+	else
+		confined->other_user = true;
+}
+
+/* What names a file, or asks about one: libelf and libdw try, and go on without. */
+static const int refused_calls[] = {
+	SCMP_SYS(open),	    SCMP_SYS(openat), SCMP_SYS(stat),  SCMP_SYS(lstat),	 SCMP_SYS(access),
+	SCMP_SYS(readlink), SCMP_SYS(ioctl),  SCMP_SYS(statx), SCMP_SYS(getcwd),
+};
+
+static const int allowed_calls[] = {
+	SCMP_SYS(read),
+	SCMP_SYS(pread64),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(close),
+	SCMP_SYS(fstat),
+	SCMP_SYS(lseek),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(brk),
+	SCMP_SYS(madvise),
+	SCMP_SYS(futex),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(sysinfo),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(exit),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(restart_syscall),
+};
+
+static int add_rules(scmp_filter_ctx filter)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < TS_ARRAY_LEN(refused_calls); i++)
+		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), refused_calls[i], 0);
+	for (size_t i = 0; !r && i < TS_ARRAY_LEN(allowed_calls); i++)
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed_calls[i], 0);
+	/* Memory, but never code. */
+	r = r
+		    ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
+					SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	r = r
+		    ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+					SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	/* What fstat() is since glibc 2.33: of a descriptor, not of a name below one. */
+	r = r
+		    ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
+					SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
+	r = r
+		    ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+					SCMP_A1(SCMP_CMP_EQ, F_GETFL));
+	return r
+		       ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+					   SCMP_A1(SCMP_CMP_EQ, F_GETFD));
+}
+
+static int filter_calls(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	int r;
+
+	if (!filter)
+		return -ENOMEM;
+	r = add_rules(filter);
+	r = r ?: seccomp_load(filter);
+	seccomp_release(filter);
+	return r;
+}
+
+int ts_confine(const struct ts_confine_options *options, struct ts_confined *ret_confined,
+	       const char **ret_what)
+{
+	struct ts_confined confined = {0};
+	int r;
+
+	*ret_what = "its limits";
+	r = set_limits(options);
+	if (r)
+		return r;
+	leave_root(&confined);
+	*ret_what = "the loss of capabilities";
+	r = drop_capabilities();
+	if (r)
+		return r;
+	*ret_what = "no_new_privs";
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return -errno;
+	/* After the change of user, which would clear it. */
+	if (options->end_with_parent && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return -errno;
+	*ret_what = "the system-call filter";
+	r = filter_calls();
+	if (r)
+		return r;
+	*ret_confined = confined;
+	return 0;
+}

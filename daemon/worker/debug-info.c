@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DWARF by libdw, from whole lists of addresses. Its own look-ups walk a compilation unit from the start for each
+ * address; here the addresses are sorted by unit, and each unit that has any is walked once, with all of
+ * them: functions that hold none are stepped over.
+ */
+#include "daemon/worker/debug-info.h"
+
+#include <dwarf.h>
+#include <stdio.h>
+
+#include "daemon/worker/demangle.h"
+
+#define MAX_DEPTH  128u /* of nested blocks; deeper ones are not looked into */
+#define MAX_SCOPES (4u * 1024 * 1024)
+#define N_NAMES	   1024u /* a power of two */
+
+/* [low, high) belongs to the unit whose DIE lies at this offset of .debug_info. */
+struct range {
+	uint64_t low, high;
+	Dwarf_Off unit;
+};
+
+/* A name and its text's number: units repeat the same names. */
+struct name {
+	const char *raw;
+	uint32_t text;
+};
+
+struct wanted {
+	Dwarf_Off unit;
+	uint64_t address;
+	uint32_t index;
+};
+
+struct ts_dwarf {
+	Dwarf *dwarf;
+	struct ts_buffer ranges; /* of struct range, by low */
+	struct ts_buffer scopes; /* of struct ts_dwarf_scope; the first is none */
+	struct name names[N_NAMES];
+	struct ts_found *found; /* whose texts `names` refers to */
+};
+
+/* One unit at work. */
+struct walk {
+	struct ts_dwarf *dwarf;
+	Dwarf_Die *unit;
+	const char *directory; /* that the compiler was started in; NULL: not told */
+	Dwarf_Files *files;
+	size_t n_files;
+	const struct wanted *wanted;
+	size_t n_wanted;
+	struct ts_dwarf_place *places;
+	struct ts_found *found;
+};
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	if (x->low != y->low)
+		return x->low < y->low ? -1 : 1;
+	return x->high < y->high ? -1 : x->high > y->high;
+}
+
+static int compare_wanted(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+
+	if (x->unit != y->unit)
+		return x->unit < y->unit ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Code that the linker threw away keeps its description, at address 0. */
+static bool is_code(uint64_t low, uint64_t high)
+{
+	return low && low < high;
+}
+
+static int add_unit(struct ts_dwarf *dwarf, Dwarf_Die *unit)
+{
+	struct range range = {.unit = dwarf_dieoffset(unit)};
+	Dwarf_Addr base;
+	ptrdiff_t at = 0;
+	int r;
+
+	while ((at = dwarf_ranges(unit, at, &base, &range.low, &range.high)) > 0) {
+		if (!is_code(range.low, range.high))
+			continue;
+		r = ts_buffer_append(&dwarf->ranges, &range, sizeof(range));
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int add_units(struct ts_dwarf *dwarf)
+{
+	Dwarf_CU *at = NULL;
+	Dwarf_Die unit;
+	uint8_t type;
+	int r;
+
+	while (!dwarf_get_units(dwarf->dwarf, at, &at, NULL, &type, &unit, NULL)) {
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		r = add_unit(dwarf, &unit);
+		if (r)
+			return r;
+	}
+	if (dwarf->ranges.n)
+		qsort(dwarf->ranges.bytes, dwarf->ranges.n / sizeof(struct range),
+		      sizeof(struct range), compare_ranges);
+	return 0;
+}
+
+int ts_dwarf_new(Dwarf *dwarf, struct ts_dwarf **ret_dwarf)
+{
+	struct ts_dwarf *made = calloc(1, sizeof(*made));
+	int r;
+
+	if (!made)
+		return -ENOMEM;
+	made->dwarf = dwarf;
+	r = add_units(made);
+	if (r) {
+		ts_dwarf_free(made);
+		return r;
+	}
+	*ret_dwarf = made;
+	return 0;
+}
+
+void ts_dwarf_free(struct ts_dwarf *dwarf)
+{
+	if (!dwarf)
+		return;
+	ts_buffer_deinit(&dwarf->ranges);
+	ts_buffer_deinit(&dwarf->scopes);
+	free(dwarf);
+}
+
+const struct ts_dwarf_scope *ts_dwarf_scope(const struct ts_dwarf *dwarf, uint32_t scope)
+{
+	return &((const struct ts_dwarf_scope *)(const void *)dwarf->scopes.bytes)[scope];
+}
+
+static const struct range *find_range(const struct ts_dwarf *dwarf, uint64_t address)
+{
+	const struct range *ranges = (const void *)dwarf->ranges.bytes;
+	size_t low = 0, high = dwarf->ranges.n / sizeof(*ranges);
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ranges[middle].low <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < ranges[low - 1].high ? &ranges[low - 1] : NULL;
+}
+
+/* The first wanted address at or after this one. */
+static size_t first_wanted(const struct walk *walk, uint64_t address)
+{
+	size_t low = 0, high = walk->n_wanted;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (walk->wanted[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct name *name_slot(struct walk *walk, const char *raw)
+{
+	return &walk->dwarf->names[((uintptr_t)raw >> 1) & (N_NAMES - 1)];
+}
+
+static uint32_t name_text(struct walk *walk, const char *raw, bool mangled)
+{
+	struct name *name = name_slot(walk, raw);
+	ts_cleanup(ts_freep) char *shown = NULL;
+
+	if (!raw)
+		return 0;
+	if (name->raw == raw)
+		return name->text;
+	shown = mangled ? ts_worker_demangle(raw) : NULL;
+	*name = (struct name){raw, ts_found_text(walk->found, shown ? shown : raw)};
+	return name->text;
+}
+
+/* Steps back over "dir/.." and ".", as text: what the path leads to is not here to be asked. */
+static void shorten(char *path)
+{
+	char *to = path, *from = path;
+
+	while (*from) {
+		size_t n = strcspn(from + 1, "/") + 1;
+
+		if (n == 3 && !memcmp(from, "/..", 3)) {
+			while (to > path && *--to != '/')
+				;
+		} else if (n > 1 && !(n == 2 && from[1] == '.')) {
+			memmove(to, from, n);
+			to += n;
+		}
+		from += n;
+	}
+	*to = '\0';
+}
+
+static uint32_t file_text(struct walk *walk, const char *raw)
+{
+	struct name *name = name_slot(walk, raw);
+	char path[TS_FOUND_MAX_NAME_BYTES];
+
+	if (!raw)
+		return 0;
+	if (name->raw == raw)
+		return name->text;
+	if (*raw != '/' && (!walk->directory || *walk->directory != '/'))
+		return name_text(walk, raw, false);
+	snprintf(path, sizeof(path), "%s%s%s", *raw == '/' ? "" : walk->directory,
+		 *raw == '/' ? "" : "/", raw);
+	shorten(path);
+	*name = (struct name){raw, ts_found_text(walk->found, path)};
+	return name->text;
+}
+
+static uint32_t function_text(struct walk *walk, Dwarf_Die *die, bool *ret_is_whole)
+{
+	Dwarf_Attribute attribute;
+	const char *raw = NULL;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
+		raw = dwarf_formstring(&attribute);
+	*ret_is_whole = raw;
+	return raw ? name_text(walk, raw, true) : name_text(walk, dwarf_diename(die), false);
+}
+
+static uint64_t attribute_number(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+
+	return dwarf_attr(die, name, &attribute) && !dwarf_formudata(&attribute, &value) ? value
+											 : 0;
+}
+
+static uint32_t call_file(struct walk *walk, Dwarf_Die *die)
+{
+	uint64_t number = attribute_number(die, DW_AT_call_file);
+
+	if (!walk->files && dwarf_getsrcfiles(walk->unit, &walk->files, &walk->n_files))
+		walk->files = NULL;
+	if (!walk->files || number >= walk->n_files)
+		return 0;
+	return file_text(walk, dwarf_filesrc(walk->files, number, NULL, NULL));
+}
+
+/* Makes the scope when the first address in it is met. */
+static int enter(struct walk *walk, Dwarf_Die *die, int tag, uint32_t outer, uint32_t *ret_scope)
+{
+	struct ts_dwarf_scope scope = {.outer = outer};
+
+	if (walk->dwarf->scopes.n / sizeof(scope) >= MAX_SCOPES)
+		return -ENOMEM;
+	scope.function = function_text(walk, die, &scope.is_whole);
+	if (tag == DW_TAG_inlined_subroutine) {
+		scope.file = call_file(walk, die);
+		scope.line = (uint32_t)attribute_number(die, DW_AT_call_line);
+	}
+	*ret_scope = (uint32_t)(walk->dwarf->scopes.n / sizeof(scope));
+	return ts_buffer_append(&walk->dwarf->scopes, &scope, sizeof(scope));
+}
+
+/*
+ * Whether any wanted address lies in the DIE; where it is a function, *scope becomes its own and is noted for
+ * each of those.
+ */
+static int look(struct walk *walk, Dwarf_Die *die, int tag, uint32_t *scope, bool *ret_any)
+{
+	uint32_t outer = *scope;
+	Dwarf_Addr base, low, high;
+	bool any = false;
+	ptrdiff_t at = 0;
+	int r = 0;
+
+	while (!r && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
+		if (!is_code(low, high))
+			continue;
+		for (size_t i = first_wanted(walk, low);
+		     !r && i < walk->n_wanted && walk->wanted[i].address < high; i++) {
+			if (tag == DW_TAG_lexical_block) {
+				*ret_any = true;
+				return 0;
+			}
+			if (!any)
+				r = enter(walk, die, tag,
+					  tag == DW_TAG_inlined_subroutine ? outer : 0, scope);
+			any = true;
+			walk->places[walk->wanted[i].index].scope = *scope;
+		}
+	}
+	*ret_any = any;
+	return r;
+}
+
+static int walk_children(struct walk *walk, Dwarf_Die *die, uint32_t scope, unsigned int depth)
+{
+	Dwarf_Die child;
+	int r;
+
+	if (depth == MAX_DEPTH || dwarf_child(die, &child))
+		return 0;
+	do {
+		int tag = dwarf_tag(&child);
+		uint32_t inner = scope;
+		bool enter_it = false;
+
+		switch (tag) {
+		case DW_TAG_subprogram:
+		case DW_TAG_inlined_subroutine:
+		case DW_TAG_lexical_block:
+			r = look(walk, &child, tag, &inner, &enter_it);
+			if (r)
+				return r;
+			break;
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+		case DW_TAG_union_type:
+			enter_it = true;
+			break;
+		default:
+			break;
+		}
+		if (enter_it) {
+			r = walk_children(walk, &child, inner, depth + 1);
+			if (r)
+				return r;
+		}
+	} while (!dwarf_siblingof(&child, &child));
+	return 0;
+}
+
+static void find_lines(struct walk *walk)
+{
+	for (size_t i = 0; i < walk->n_wanted; i++) {
+		struct ts_dwarf_place *place = &walk->places[walk->wanted[i].index];
+		Dwarf_Line *line = dwarf_getsrc_die(walk->unit, walk->wanted[i].address);
+		int number = 0;
+
+		if (!line || dwarf_lineno(line, &number) || number <= 0)
+			continue;
+		place->line = (uint32_t)number;
+		place->file = file_text(walk, dwarf_linesrc(line, NULL, NULL));
+	}
+}
+
+static int find_in_units(struct ts_dwarf *dwarf, const struct wanted *wanted, size_t n,
+			 struct ts_dwarf_place *places, struct ts_found *found)
+{
+	int r = 0;
+
+	for (size_t i = 0, j; !r && i < n; i = j) {
+		Dwarf_Attribute directory;
+		Dwarf_Die unit;
+		struct walk walk = {.dwarf = dwarf,
+				    .unit = &unit,
+				    .wanted = wanted + i,
+				    .places = places,
+				    .found = found};
+
+		for (j = i + 1; j < n && wanted[j].unit == wanted[i].unit; j++)
+			;
+		walk.n_wanted = j - i;
+		if (!dwarf_offdie(dwarf->dwarf, wanted[i].unit, &unit))
+			continue;
+		if (dwarf_attr(&unit, DW_AT_comp_dir, &directory))
+			walk.directory = dwarf_formstring(&directory);
+		r = walk_children(&walk, &unit, 0, 0);
+		if (!r)
+			find_lines(&walk);
+	}
+	return r;
+}
+
+int ts_dwarf_find(struct ts_dwarf *dwarf, const uint64_t *addresses, size_t n,
+		  struct ts_dwarf_place *ret_places, struct ts_found *found)
+{
+	static const struct ts_dwarf_scope none;
+	ts_cleanup(ts_freep) struct wanted *wanted = calloc(n + 1, sizeof(*wanted));
+	size_t n_wanted = 0;
+	int r;
+
+	if (!wanted)
+		return -ENOMEM;
+	memset(ret_places, 0, n * sizeof(*ret_places));
+	memset(dwarf->names, 0, sizeof(dwarf->names));
+	dwarf->scopes.n = 0;
+	r = ts_buffer_append(&dwarf->scopes, &none, sizeof(none));
+	if (r)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		const struct range *range = find_range(dwarf, addresses[i]);
+
+		if (range)
+			wanted[n_wanted++] =
+				(struct wanted){range->unit, addresses[i], (uint32_t)i};
+	}
+	qsort(wanted, n_wanted, sizeof(*wanted), compare_wanted);
+	return find_in_units(dwarf, wanted, n_wanted, ret_places, found);
+}

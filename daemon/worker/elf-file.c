@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An ELF file and its debug file. Debug information first (debug-info.c); where it says nothing, the symbol table, which is
+ * gone through once with all addresses rather than sorted: it can be far longer than they are many.
+ */
+#include "daemon/worker/elf-file.h"
+
+#include <elfutils/libdwelf.h>
+#include <gelf.h>
+
+#include "daemon/worker/debug-info.h"
+#include "daemon/worker/demangle.h"
+
+struct image {
+	int fd;
+	Elf *elf;
+};
+
+struct ts_elf {
+	struct image main, debug, alternate;
+	Dwarf *dwarf_data, *alternate_data;
+	struct ts_dwarf *dwarf; /* NULL: no debug information */
+	const void *wants;
+	size_t n_wants;
+	const char *why;
+};
+
+/* The best symbol of an address so far. */
+struct candidate {
+	uint64_t start;
+	uint64_t end; /* 0: none yet */
+	uint32_t name;
+	uint8_t rank;
+};
+
+struct symbols {
+	Elf *elf;
+	size_t strings; /* section of their names */
+	const uint64_t *addresses;
+	size_t n;
+	struct candidate *candidates;
+};
+
+static int image_open(struct image *image, int fd)
+{
+	*image = (struct image){.fd = fd};
+	if (fd < 0)
+		return 0;
+	image->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	return image->elf && elf_kind(image->elf) == ELF_K_ELF ? 0 : -ENOEXEC;
+}
+
+static void image_close(struct image *image)
+{
+	elf_end(image->elf);
+	if (image->fd >= 0)
+		close(image->fd);
+}
+
+static size_t build_id_of(Elf *elf, const uint8_t **ret_build_id)
+{
+	const void *build_id;
+	ssize_t n = elf ? dwelf_elf_gnu_build_id(elf, &build_id) : 0;
+
+	if (n <= 0 || n > TS_ELF_MAX_BUILD_ID)
+		return 0;
+	*ret_build_id = build_id;
+	return (size_t)n;
+}
+
+static bool same_build_id(Elf *a, Elf *b)
+{
+	const uint8_t *x, *y;
+	size_t n = build_id_of(a, &x);
+
+	return n && n == build_id_of(b, &y) && !memcmp(x, y, n);
+}
+
+/* What the debug information refers to, where it does, must be the very file that it means. */
+static void add_alternate(struct ts_elf *elf)
+{
+	const char *name;
+	const void *wanted;
+	const uint8_t *have;
+	ssize_t n = dwelf_dwarf_gnu_debugaltlink(elf->dwarf_data, &name, &wanted);
+
+	if (n <= 0 || n > (ssize_t)TS_ELF_MAX_BUILD_ID)
+		return;
+	if (build_id_of(elf->alternate.elf, &have) == (size_t)n && !memcmp(have, wanted, (size_t)n))
+		elf->alternate_data = dwarf_begin_elf(elf->alternate.elf, DWARF_C_READ, NULL);
+	if (elf->alternate_data) {
+		dwarf_setalt(elf->dwarf_data, elf->alternate_data);
+		return;
+	}
+	elf->wants = wanted;
+	elf->n_wants = (size_t)n;
+}
+
+/* Debug information that cannot be read is a reason, not an error: symbols are left. */
+static int add_debug_info(struct ts_elf *elf, Elf *from)
+{
+	elf->dwarf_data = dwarf_begin_elf(from, DWARF_C_READ, NULL);
+	if (!elf->dwarf_data) {
+		/* Most files have none. */
+		if (dwarf_errno() && from != elf->main.elf)
+			elf->why = "its debug file holds no debug information that can be read";
+		return 0;
+	}
+	add_alternate(elf);
+	return ts_dwarf_new(elf->dwarf_data, &elf->dwarf);
+}
+
+int ts_elf_open(int fd, int debug_fd, int alternate_fd, struct ts_elf **ret_elf)
+{
+	struct ts_elf *elf = calloc(1, sizeof(*elf));
+	int r, r_debug;
+
+	if (!elf) {
+		ts_closep(&fd);
+		ts_closep(&debug_fd);
+		ts_closep(&alternate_fd);
+		return -ENOMEM;
+	}
+	elf_version(EV_CURRENT);
+	r = image_open(&elf->main, fd);
+	r_debug = image_open(&elf->debug, debug_fd);
+	image_open(&elf->alternate, alternate_fd);
+	if (!r && elf->debug.elf && (r_debug || !same_build_id(elf->main.elf, elf->debug.elf))) {
+		elf->why = r_debug ? "its debug file is no ELF file"
+				   : "its debug file has another build id";
+		image_close(&elf->debug);
+		elf->debug = (struct image){.fd = -1};
+	}
+	if (!r && elf->debug.elf)
+		r = add_debug_info(elf, elf->debug.elf);
+	if (!r && !elf->dwarf)
+		r = add_debug_info(elf, elf->main.elf);
+	if (r) {
+		ts_elf_free(elf);
+		return r;
+	}
+	*ret_elf = elf;
+	return 0;
+}
+
+void ts_elf_free(struct ts_elf *elf)
+{
+	if (!elf)
+		return;
+	ts_dwarf_free(elf->dwarf);
+	dwarf_end(elf->dwarf_data);
+	dwarf_end(elf->alternate_data);
+	image_close(&elf->alternate);
+	image_close(&elf->debug);
+	image_close(&elf->main);
+	free(elf);
+}
+
+size_t ts_elf_build_id(const struct ts_elf *elf, const uint8_t **ret_build_id)
+{
+	return build_id_of(elf->main.elf, ret_build_id);
+}
+
+size_t ts_elf_wants(const struct ts_elf *elf, const uint8_t **ret_build_id)
+{
+	*ret_build_id = elf->wants;
+	return elf->n_wants;
+}
+
+bool ts_elf_has_debug_info(const struct ts_elf *elf)
+{
+	return elf->dwarf;
+}
+
+const char *ts_elf_why(const struct ts_elf *elf)
+{
+	return elf->why;
+}
+
+/* ---- symbol tables ---- */
+
+static size_t first_at(const struct symbols *symbols, uint64_t address)
+{
+	size_t low = 0, high = symbols->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols->addresses[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The nearer start is better; of several at one place, the one that others are meant to see. */
+static bool is_better(const struct candidate *new, const struct candidate *old)
+{
+	if (!old->end || new->start != old->start)
+		return !old->end || new->start > old->start;
+	return new->rank > old->rank;
+}
+
+static void offer(struct symbols *symbols, const GElf_Sym *symbol)
+{
+	static const uint8_t ranks[] = {[STB_LOCAL] = 1, [STB_GLOBAL] = 3, [STB_WEAK] = 2};
+	unsigned int type = GELF_ST_TYPE(symbol->st_info), bind = GELF_ST_BIND(symbol->st_info);
+	struct candidate candidate = {
+		.start = symbol->st_value,
+		.name = symbol->st_name,
+		.rank = bind < sizeof(ranks) ? ranks[bind] : 0,
+	};
+	/* Code written by hand often tells no size: it then counts for its first instructions. */
+	uint64_t size = symbol->st_size ?: 1;
+
+	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_name || !symbol->st_value ||
+	    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
+	    __builtin_add_overflow(candidate.start, size, &candidate.end))
+		return;
+	for (size_t i = first_at(symbols, candidate.start);
+	     i < symbols->n && symbols->addresses[i] < candidate.end; i++)
+		if (is_better(&candidate, &symbols->candidates[i]))
+			symbols->candidates[i] = candidate;
+}
+
+static Elf_Scn *find_table(Elf *elf, unsigned int type, GElf_Shdr *ret_header)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, ret_header) && ret_header->sh_type == type &&
+		    ret_header->sh_entsize && ret_header->sh_size)
+			return section;
+	return NULL;
+}
+
+/* A debug file keeps the headers of sections whose contents it does not have: those are of type NOBITS. */
+static bool read_table(struct symbols *symbols, Elf *elf, unsigned int type)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = elf ? find_table(elf, type, &header) : NULL;
+	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+	GElf_Sym symbol;
+
+	if (!data || !data->d_buf)
+		return false;
+	symbols->elf = elf;
+	symbols->strings = header.sh_link;
+	for (int i = 1; gelf_getsym(data, i, &symbol); i++)
+		offer(symbols, &symbol);
+	return true;
+}
+
+static int find_symbols(struct ts_elf *elf, struct symbols *symbols)
+{
+	symbols->candidates = calloc(symbols->n + 1, sizeof(*symbols->candidates));
+	if (!symbols->candidates)
+		return -ENOMEM;
+	if (!read_table(symbols, elf->debug.elf, SHT_SYMTAB) &&
+	    !read_table(symbols, elf->main.elf, SHT_SYMTAB))
+		read_table(symbols, elf->main.elf, SHT_DYNSYM);
+	return 0;
+}
+
+/* `mangled`: only where it tells more than the debug information does. */
+static uint32_t symbol_text(const struct symbols *symbols, size_t i, bool mangled,
+			    struct ts_found *found)
+{
+	const struct candidate *candidate = &symbols->candidates[i];
+	ts_cleanup(ts_freep) char *shown = NULL;
+	const char *raw;
+
+	if (!candidate->end)
+		return 0;
+	raw = elf_strptr(symbols->elf, symbols->strings, candidate->name);
+	shown = raw ? ts_worker_demangle(raw) : NULL;
+	if (mangled && !shown)
+		return 0;
+	return ts_found_text(found, shown ? shown : raw);
+}
+
+/* ---- both ---- */
+
+static void add_frames(const struct ts_dwarf *dwarf, const struct ts_dwarf_place *place,
+		       const struct symbols *symbols, size_t i, struct ts_found *found)
+{
+	uint32_t file = place->file, line = place->line;
+
+	if (!place->scope) {
+		uint32_t function = symbol_text(symbols, i, false, found);
+
+		if (function || line)
+			ts_found_frame(found, function, file, line);
+		return;
+	}
+	for (uint32_t at = place->scope; at; at = ts_dwarf_scope(dwarf, at)->outer) {
+		const struct ts_dwarf_scope *scope = ts_dwarf_scope(dwarf, at);
+
+		uint32_t function = 0;
+
+		if (!scope->outer && !scope->is_whole)
+			function = symbol_text(symbols, i, scope->function, found);
+		ts_found_frame(found, function ?: scope->function, file, line);
+		file = scope->file;
+		line = scope->line;
+	}
+}
+
+int ts_elf_find(struct ts_elf *elf, const uint64_t *addresses, size_t n, struct ts_found *found)
+{
+	ts_cleanup(ts_freep) struct ts_dwarf_place *places = calloc(n + 1, sizeof(*places));
+	ts_cleanup(ts_freep) struct candidate *candidates = NULL;
+	struct symbols symbols = {.addresses = addresses, .n = n};
+	int r;
+
+	if (!places)
+		return -ENOMEM;
+	r = elf->dwarf ? ts_dwarf_find(elf->dwarf, addresses, n, places, found) : 0;
+	if (!r)
+		r = find_symbols(elf, &symbols);
+	candidates = symbols.candidates;
+	if (r)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		add_frames(elf->dwarf, &places[i], &symbols, i, found);
+		ts_found_next(found);
+	}
+	return found->error;
+}

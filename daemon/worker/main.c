@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The worker: reads strangers' files for a daemon. Started by client.c with a socket as descriptor 3; locks itself
+ * in, then answers one request after the other until the other end is closed. It trusts the requests, and
+ * nothing of the files that come with them; where it fails, it fails as a process.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "daemon/worker/confine.h"
+#include "daemon/worker/elf-file.h"
+#include "daemon/worker/jit.h"
+#include "proto/rpc/frame.h"
+#include "proto/rpc/worker.pb-c.h"
+
+#define WORKER_FD	  3
+#define REQUEST_MAX_BYTES (1024u * 1024)
+#define NICENESS	  10
+#define EXIT_USAGE	  2
+#define EXIT_MEMORY	  12 /* client.c */
+
+struct worker {
+	struct ts_confined confined;
+	int error; /* why it is not confined; 0: it is */
+	const char *error_part;
+	struct ts_frame_parser parser;
+	int fds[TS_FRAME_MAX_FDS];
+	unsigned n_fds;
+	struct ts_elf *elf; /* of the last request of its kind */
+};
+
+static void send_answer(const Ts__Rpc__WorkerAnswer *answer, uint32_t request_id)
+{
+	size_t n_bytes = ts__rpc__worker_answer__get_packed_size(answer), at = 0;
+	ts_cleanup(ts_freep) uint8_t *packed = malloc(sizeof(struct ts_frame_header) + n_bytes);
+	struct ts_frame_header header;
+
+	if (!packed)
+		_exit(EXIT_MEMORY);
+	header = ts_frame_header_make(TS_FRAME_ANSWER, request_id, (uint32_t)n_bytes);
+	memcpy(packed, &header, sizeof(header));
+	ts__rpc__worker_answer__pack(answer, packed + sizeof(header));
+	n_bytes += sizeof(header);
+	while (at < n_bytes) {
+		ssize_t n = ts_frame_send_some(WORKER_FD, packed + at, n_bytes - at, NULL, 0);
+
+		if (n <= 0)
+			_exit(1);
+		at += (size_t)n;
+	}
+}
+
+static void send_error(int error, const char *message, uint32_t request_id)
+{
+	Ts__Rpc__WorkerAnswer answer = TS__RPC__WORKER_ANSWER__INIT;
+	Ts__Rpc__WorkerError body = TS__RPC__WORKER_ERROR__INIT;
+
+	body.has_code = 1;
+	body.code = -error;
+	/* protobuf-c has no const; nothing is written through it. */
+	body.message = (char *)(uintptr_t)message;
+	answer.body_case = TS__RPC__WORKER_ANSWER__BODY_ERROR;
+	answer.error = &body;
+	send_answer(&answer, request_id);
+}
+
+static uint32_t *numbers(const struct ts_buffer *buffer, size_t *ret_n)
+{
+	*ret_n = buffer->n / sizeof(uint32_t);
+	return (uint32_t *)(void *)buffer->bytes;
+}
+
+static void send_symbols(Ts__Rpc__WorkerSymbols *body, const struct ts_found *found,
+			 uint32_t request_id)
+{
+	Ts__Rpc__WorkerAnswer answer = TS__RPC__WORKER_ANSWER__INIT;
+
+	body->has_text = 1;
+	body->text.data = found->texts.bytes.bytes;
+	body->text.len = found->texts.bytes.n;
+	body->lengths = numbers(&found->lengths, &body->n_lengths);
+	body->n_frames = numbers(&found->n_frames, &body->n_n_frames);
+	body->functions = numbers(&found->functions, &body->n_functions);
+	body->files = numbers(&found->files, &body->n_files);
+	body->lines = numbers(&found->lines, &body->n_lines);
+	if (found->full && !body->why)
+		body->why = (char *)(uintptr_t) "there is more than an answer holds";
+	answer.body_case = TS__RPC__WORKER_ANSWER__BODY_SYMBOLS;
+	answer.symbols = body;
+	send_answer(&answer, request_id);
+}
+
+static int take_descriptor(struct worker *worker, unsigned at, bool wanted)
+{
+	int fd = -1;
+
+	if (wanted && at < worker->n_fds) {
+		fd = worker->fds[at];
+		worker->fds[at] = -1;
+	}
+	return fd;
+}
+
+static int open_elf(struct worker *worker, const Ts__Rpc__WorkerRequest__Elf *request)
+{
+	bool debug = request->has_has_debug && request->has_debug;
+	bool alternate = request->has_has_alternate && request->has_alternate;
+	int fd, debug_fd, alternate_fd;
+
+	if (request->has_same && request->same)
+		return worker->elf ? 0 : -EBADF;
+	ts_elf_free(ts_take_ptr(worker->elf));
+	fd = take_descriptor(worker, 0, true);
+	debug_fd = take_descriptor(worker, 1, debug);
+	alternate_fd = take_descriptor(worker, 1u + debug, alternate);
+	return ts_elf_open(fd, debug_fd, alternate_fd, &worker->elf);
+}
+
+static void set_bytes(protobuf_c_boolean *has, ProtobufCBinaryData *to, const uint8_t *bytes,
+		      size_t n)
+{
+	*has = n != 0;
+	to->data = (uint8_t *)(uintptr_t)bytes;
+	to->len = n;
+}
+
+static int answer_elf(struct worker *worker, const Ts__Rpc__WorkerRequest__Elf *request,
+		      uint32_t request_id)
+{
+	ts_cleanup(ts_found_deinit) struct ts_found found = {0};
+	Ts__Rpc__WorkerSymbols body = TS__RPC__WORKER_SYMBOLS__INIT;
+	const uint8_t *build_id = NULL;
+	size_t n;
+	int r;
+
+	ts_found_init(&found);
+	r = open_elf(worker, request);
+	if (r)
+		return r;
+	n = ts_elf_build_id(worker->elf, &build_id);
+	set_bytes(&body.has_build_id, &body.build_id, build_id, n);
+	if (request->has_build_id &&
+	    (request->build_id.len != n || memcmp(request->build_id.data, build_id, n))) {
+		body.has_lies = body.lies = 1;
+	} else {
+		r = ts_elf_find(worker->elf, request->addresses, request->n_addresses, &found);
+		if (r)
+			return r;
+		body.why = (char *)(uintptr_t)ts_elf_why(worker->elf);
+		body.has_has_debug_info = 1;
+		body.has_debug_info = ts_elf_has_debug_info(worker->elf);
+		n = ts_elf_wants(worker->elf, &build_id);
+		set_bytes(&body.has_alternate, &body.alternate, build_id, n);
+	}
+	send_symbols(&body, &found, request_id);
+	return 0;
+}
+
+typedef int find_function(int fd, const uint64_t *addresses, size_t n, struct ts_found *found);
+
+static int answer_jit(struct worker *worker, find_function *find, const uint64_t *addresses,
+		      size_t n, uint32_t request_id)
+{
+	ts_cleanup(ts_found_deinit) struct ts_found found = {0};
+	Ts__Rpc__WorkerSymbols body = TS__RPC__WORKER_SYMBOLS__INIT;
+	int fd = take_descriptor(worker, 0, true), r;
+
+	ts_found_init(&found);
+	r = find(fd, addresses, n, &found);
+	ts_closep(&fd);
+	if (r == TS_JIT_E_NOT_JITDUMP)
+		return -ENOEXEC;
+	if (r < 0)
+		return r;
+	if (r == TS_JIT_E_CUT)
+		body.why = (char *)(uintptr_t) "larger than 256 MiB: the rest was not read";
+	send_symbols(&body, &found, request_id);
+	return 0;
+}
+
+static void send_ready(const struct worker *worker, uint32_t request_id)
+{
+	Ts__Rpc__WorkerAnswer answer = TS__RPC__WORKER_ANSWER__INIT;
+	Ts__Rpc__WorkerReady body = TS__RPC__WORKER_READY__INIT;
+
+	body.has_other_user = body.has_no_files = body.has_missing = 1;
+	body.other_user = worker->confined.other_user;
+	body.no_files = worker->confined.no_files;
+	body.missing = worker->confined.missing;
+	answer.body_case = TS__RPC__WORKER_ANSWER__BODY_READY;
+	answer.ready = &body;
+	send_answer(&answer, request_id);
+}
+
+static bool ascends(const uint64_t *addresses, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (addresses[i] <= addresses[i - 1])
+			return false;
+	return true;
+}
+
+static int answer_request(struct worker *worker, const Ts__Rpc__WorkerRequest *request,
+			  uint32_t request_id)
+{
+	switch (request->body_case) {
+	case TS__RPC__WORKER_REQUEST__BODY_HELLO:
+		send_ready(worker, request_id);
+		return 0;
+	case TS__RPC__WORKER_REQUEST__BODY_ELF:
+		if (!ascends(request->elf->addresses, request->elf->n_addresses))
+			return -EINVAL;
+		return answer_elf(worker, request->elf, request_id);
+	case TS__RPC__WORKER_REQUEST__BODY_PERF_MAP:
+		if (!ascends(request->perf_map->addresses, request->perf_map->n_addresses))
+			return -EINVAL;
+		return answer_jit(worker, ts_perf_map_find, request->perf_map->addresses,
+				  request->perf_map->n_addresses, request_id);
+	case TS__RPC__WORKER_REQUEST__BODY_JIT_DUMP:
+		if (!ascends(request->jit_dump->addresses, request->jit_dump->n_addresses))
+			return -EINVAL;
+		return answer_jit(worker, ts_jit_dump_find, request->jit_dump->addresses,
+				  request->jit_dump->n_addresses, request_id);
+	default:
+		return -ENOSYS;
+	}
+}
+
+static void handle(struct worker *worker, const struct ts_frame *frame)
+{
+	Ts__Rpc__WorkerRequest *request =
+		ts__rpc__worker_request__unpack(NULL, frame->header.n_bytes, frame->data);
+	uint32_t request_id = frame->header.request_id;
+	int r;
+
+	if (worker->error) {
+		send_error(worker->error, worker->error_part, request_id);
+		_exit(1);
+	}
+	r = request ? answer_request(worker, request, request_id) : -EPROTO;
+	/* Half of its memory is gone with what it was doing: a new one starts with all of it. */
+	if (r == -ENOMEM)
+		_exit(EXIT_MEMORY);
+	if (r)
+		send_error(r, r == -ENOEXEC ? "it is not a file of its kind" : strerror(-r),
+			   request_id);
+	if (request)
+		ts__rpc__worker_request__free_unpacked(request, NULL);
+	for (unsigned i = 0; i < worker->n_fds; i++)
+		ts_closep(&worker->fds[i]);
+	worker->n_fds = 0;
+}
+
+static int serve(struct worker *worker)
+{
+	uint8_t bytes[64 * 1024];
+	struct ts_frame frame;
+	int r;
+
+	for (;;) {
+		unsigned n_fds = 0;
+		ssize_t n;
+
+		r = ts_frame_parser_next(&worker->parser, &frame);
+		if (!r) {
+			handle(worker, &frame);
+			continue;
+		}
+		if (r != TS_FRAME_E_MORE)
+			return 1;
+		n = ts_frame_receive_some(WORKER_FD, bytes, sizeof(bytes),
+					  worker->fds + worker->n_fds,
+					  TS_FRAME_MAX_FDS - worker->n_fds, &n_fds);
+		if (n <= 0)
+			return n ? 1 : 0;
+		worker->n_fds += n_fds;
+		if (ts_frame_parser_feed(&worker->parser, bytes, (size_t)n))
+			return EXIT_MEMORY;
+	}
+}
+
+static uint64_t parse(const char *text)
+{
+	char *end;
+	uint64_t number;
+
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	return errno || *end || !number ? 0 : number;
+}
+
+int main(int argc, char **argv)
+{
+	struct ts_confine_options options = {.end_with_parent = true};
+	struct worker worker = {0};
+
+	if (argc == 3) {
+		options.memory_bytes = parse(argv[1]);
+		options.cpu_seconds = (uint32_t)parse(argv[2]);
+	}
+	if (!options.memory_bytes || !options.cpu_seconds) {
+		fputs("tracesmith-worker is started by tracesmithd, which has its work\n", stderr);
+		return EXIT_USAGE;
+	}
+	/* It is never urgent. */
+	setpriority(PRIO_PROCESS, 0, NICENESS);
+	worker.error = ts_confine(&options, &worker.confined, &worker.error_part);
+	ts_frame_parser_init(&worker.parser, TS_FRAME_REQUEST, REQUEST_MAX_BYTES);
+	return serve(&worker);
+}

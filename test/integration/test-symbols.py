@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Names for stacks: there when a recording ends, there on demand, and for every program the same as addr2line's."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import harness
+
+TSCTL = os.path.join(harness.BUILD, 'tools/tsctl/tsctl')
+
+
+class Symbols(harness.Case):
+    def stacks(self, path):
+        result = harness.run([TSCTL, 'view', '--json', '--stacks', '--type', 'api', path])
+        self.assertEqual(result.status, 0, result)
+        rows = [json.loads(line) for line in result.out.splitlines()]
+        return [row['stack'] for row in rows if 'stack' in row]
+
+    def check_main(self, stacks):
+        """Every launch was made below main(), in the program's own source."""
+        self.assertTrue(stacks)
+        found = [symbol for stack in stacks for symbol in stack['symbols']
+                 if symbol.get('function') == 'main']
+        self.assertTrue(found)
+        for symbol in found:
+            self.assertTrue(symbol['file'].endswith('/saxpy.c'), symbol)
+            self.assertGreater(symbol['line'], 0)
+
+    def test_record(self):
+        result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        self.check_main(self.stacks(path))
+        text = harness.run([TSCTL, 'view', '--stacks', '--type', 'api', path])
+        self.assertRegex(text.out, r'main [^ ]*/saxpy\.c:\d+ in ')
+
+    def test_on_demand(self):
+        result, traces = self.preload([harness.app('saxpy', 'driver')])
+        self.assertEqual(result.status, 0, result)
+        path, = traces
+        self.assertFalse(any(stack['symbols'] for stack in self.stacks(path)))
+        # The process is gone, its files are not.
+        result = harness.run([TSCTL, 'symbolize', '--json', path])
+        self.assertEqual(result.status, 0, result)
+        report = json.loads(result.out)
+        self.assertGreater(report['named'], 0)
+        self.assertLessEqual(report['named'], report['addresses'])
+        self.check_main(self.stacks(path))
+        result = harness.run([TSCTL, 'verify', path])
+        self.assertEqual(result.status, 0, result)
+
+    def test_same_as_addr2line(self):
+        if not shutil.which('addr2line'):
+            self.skipTest('no addr2line (Debian: binutils)')
+        result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        wanted = {}
+        for stack in self.stacks(path):
+            for frame in range(1, len(stack['frames'])):
+                symbols = [symbol for symbol in stack['symbols'] if symbol['frame'] == frame]
+                if symbols and '/saxpy-driver' in symbols[0]['module']:
+                    wanted[symbols[0]['offset'] - 1] = symbols
+        self.assertGreater(len(wanted), 3)
+        for address, symbols in wanted.items():
+            out = subprocess.run(['addr2line', '-f', '-i', '-C', '-e', symbols[0]['module'],
+                                  hex(address)], stdout=subprocess.PIPE, check=True).stdout.decode().split('\n')
+            theirs = [(out[i], re.sub(r' \(.*', '', out[i + 1])) for i in range(0, len(out) - 1, 2)]
+            ours = [(symbol.get('function', '??'),
+                     '%s:%s' % (symbol.get('file', '??'), symbol.get('line', '?'))) for symbol in symbols]
+            self.assertEqual([name for name, _ in ours], [name for name, _ in theirs])
+            if symbols[0].get('file'):
+                self.assertEqual([os.path.normpath(place) for _, place in ours],
+                                 [os.path.normpath(place) for _, place in theirs])
+
+    def test_file_of_another_build(self):
+        """The program was built anew since: its old names are gone, and no new ones are made up."""
+        program = self.path('program')
+        shutil.copy(harness.app('saxpy', 'driver'), program)
+        result, traces = self.preload([program])
+        self.assertEqual(result.status, 0, result)
+        shutil.copy(harness.app('pipeline', 'driver'), program)
+        report = json.loads(harness.run([TSCTL, 'symbolize', '--json', traces[0]]).out)
+        image = [image for image in report['images'] if image['path'] == program][0]
+        self.assertEqual(image['result'], 'other_file')
+        self.assertEqual(image['named'], 0)
+        # It comes back: so do the names.
+        shutil.copy(harness.app('saxpy', 'driver'), program)
+        result = harness.run([TSCTL, 'symbolize', traces[0]])
+        self.assertEqual(result.status, 0, result)
+        self.check_main(self.stacks(traces[0]))
+
+    def test_bad_usage(self):
+        for argv in ([], ['/nonexistent.sbt'], [harness.app('saxpy', 'driver')], ['a', 'b']):
+            result = harness.run([TSCTL, 'symbolize'] + argv)
+            self.assertEqual(result.status, 2, result)
+            self.assertEqual(len(result.err.splitlines()), 1, result)
+
+
+if __name__ == '__main__':
+    harness.main()
