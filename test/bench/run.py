@@ -9,6 +9,7 @@
   stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace();
             and one with 20 Python functions
   shim      time the whole shim adds to a launch on the virtual GPU
+  symbols   naming addresses of a large library, against eu-addr2line and binutils' addr2line with the same ones
   preload   time the preload adds to a program that uses no GPU
 
 What is absent (LTTng, a built part) is skipped by name. --smoke runs each with tiny numbers, to see that it
@@ -18,6 +19,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import resource
 import shutil
 import statistics
@@ -158,6 +160,50 @@ class Bench:
                      '%.0f ns' % (statistics.median(results) - base),
                      '%.2fx of %.0f ns on the virtual GPU' % (statistics.median(results) / base, base))
 
+    # ---- symbols ------------------------------------------------------------------------------
+
+    def symbols(self):
+        library = os.environ.get('TS_BENCH_LIBRARY', '/usr/lib/x86_64-linux-gnu/debug/libstdc++.so.6')
+        if not os.path.exists(library):
+            raise Skip('no %s (Debian: libstdc++6-12-dbg); TS_BENCH_LIBRARY names another' % library)
+        library = os.path.realpath(library)
+        addresses, build_id = self.addresses(library, 50 if self.smoke else 2000)
+        ours, theirs = [], {'eu-addr2line': [], 'addr2line': []}
+        for _ in range(1 if self.smoke else 3):
+            with tempfile.TemporaryDirectory() as folder:
+                ours.append(self.json([self.path('test/bench/bench-symbols'),
+                                       self.path('daemon/worker/tracesmith-worker'), folder, library, build_id],
+                                      input=addresses))
+            for tool, results in theirs.items():
+                if not shutil.which(tool):
+                    continue
+                start = time.perf_counter()
+                subprocess.run([tool, '-f', '-i', '-C', '-e', library], input=addresses,
+                               stdout=subprocess.DEVNULL, check=True, timeout=300)
+                results.append(time.perf_counter() - start)
+        mine = median(ours, 'cold_s')
+        self.say('%d addresses of %s, from nothing' % (ours[0]['addresses'], os.path.basename(library)),
+                 '%.0f ms' % (mine * 1e3))
+        for tool, goal in (('eu-addr2line', '1/20'), ('addr2line', '1/5')):
+            if not theirs[tool]:
+                print('skipped: %s (Debian: elfutils, binutils)' % tool)
+                continue
+            base = statistics.median(theirs[tool])
+            self.say('  against ' + tool, '1/%.1f' % (base / mine), 'that is %.0f ms' % (base * 1e3),
+                     'at most ' + goal)
+        self.say('  again, from the cache on disk', '%.2f ms' % (median(ours, 'warm_s') * 1e3))
+        self.say('  a look-up in memory', '%.0f ns' % median(ours, 'look_up_ns'), goal='at most 100 ns')
+
+    def addresses(self, library, n):
+        """n addresses, evenly over its code, as text; and its build id."""
+        out = subprocess.run(['readelf', '-SWn', library], stdout=subprocess.PIPE, check=True).stdout.decode()
+        text = re.search(r'\.text +PROGBITS +([0-9a-f]+) +[0-9a-f]+ +([0-9a-f]+)', out)
+        build_id = re.search(r'Build ID: ([0-9a-f]+)', out)
+        if not text or not build_id:
+            raise Skip('%s has no code or no build id' % library)
+        start, size = (int(number, 16) for number in text.groups())
+        return ''.join('0x%x\n' % (start + size * i // n) for i in range(n)).encode(), build_id.group(1)
+
     def preload(self):
         n = 20 if self.smoke else 3000
         program = shutil.which('true')
@@ -278,7 +324,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'stacks', 'shim', 'preload']
+    names = ['record', 'ingest', 'bytes', 'stacks', 'shim', 'symbols', 'preload']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')
