@@ -118,8 +118,9 @@ static const char *const templates[] = {
 	"call (R), callee, (D);",
 	"call (R), D, (D), proto;",
 	"call (R), vprintf, (D, D);",
-	"{ .param .b64 size; .param .b64 back; st.param.b64 [size], D; call (back), malloc, (size); "
-	"ld.param.b64 D, [back]; }",
+	/* clang-format off */
+	"{ .param .b64 size; .param .b64 back; st.param.b64 [size], D; call (back), malloc, (size); ld.param.b64 D, [back]; }",
+	/* clang-format on */
 	"{ .param .b64 what; st.param.b64 [what], D; call free, (what); }",
 	"nanosleep.u32 R;",
 	"exit;",
