@@ -221,6 +221,29 @@ class Bench:
         self.say('the preload adds to a program without a GPU', '%.3f ms' % (more - base),
                  '%.2fx of %.3f ms' % (more / base, base), 'at most 0.2 ms')
 
+    # ---- ptx ----------------------------------------------------------------------------------
+
+    def ptx(self):
+        """Kernels on one core, by the best copy of the lane functions; the plain copy is the baseline."""
+        program, n = self.path('test/bench/bench-ptx'), '20' if self.smoke else '4000'
+        runs = []
+        for _ in range(self.repeats):
+            out = subprocess.run([program, n], stdout=subprocess.PIPE, check=True, timeout=300).stdout
+            runs.append([json.loads(line) for line in out.decode().splitlines()])
+        for kernel, goal in ('arithmetic', 'at least 1000 M/s'), ('divergent', 'at least 300 M/s'):
+            rates = {}
+            for line in (line for run in runs for line in run if line['kernel'] == kernel):
+                rates.setdefault(line['isa'], []).append(line['thread_instructions_per_s'])
+            rates = {isa: statistics.median(values) for isa, values in rates.items()}
+            best = list(rates)[-1]
+            self.say('%s kernel, thread instructions on one core (%s)' % (kernel, best),
+                     '%.0f M/s' % (rates[best] / 1e6),
+                     '%.2fx of the plain copy (%.0f M/s)' % (rates[best] / rates['base'], rates['base'] / 1e6),
+                     goal)
+        launches = [line['launches_per_s'] for run in runs for line in run if line['kernel'] == 'empty']
+        self.say('launches of an empty kernel', '%.0f k/s' % (statistics.median(launches) / 1e3),
+                 goal='at least 300 k/s')
+
     # ---- stacks -------------------------------------------------------------------------------
 
     def stacks(self):
@@ -324,7 +347,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'stacks', 'shim', 'symbols', 'preload']
+    names = ['record', 'ingest', 'bytes', 'stacks', 'shim', 'symbols', 'preload', 'ptx']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')
