@@ -311,6 +311,8 @@ int main(int argc, char **argv)
 		launches(n);
 	} else if (!strcmp(what, "threads")) {
 		threads(4, n);
+	} else if (!strcmp(what, "sixty-four-threads")) {
+		threads(64, n);
 	} else if (!strcmp(what, "many-threads")) {
 		for (int i = 0; i < 20; i++)
 			threads(16, n);

@@ -129,6 +129,37 @@ static uintptr_t run_one(void)
 	return (uintptr_t)id;
 }
 
+static unsigned count_lines(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	unsigned n = 0;
+	int c;
+
+	ts_check(file);
+	while ((c = fgetc(file)) != EOF)
+		n += c == '\n';
+	fclose(file);
+	return n;
+}
+
+/* Threads that record once and end, 10,000 of them: the process is as after the first few. Descriptors the harness counts. */
+TS_TEST(threads_that_come_and_go_leave_nothing)
+{
+	unsigned n_mappings = 0, i;
+
+	fixture_init(&f, 2, TS_RING_MIN_BYTES, 64 * TS_ARENA_MIN_BYTES);
+	for (i = 0; i < 10000; i++) {
+		if (i == 100)
+			n_mappings = count_lines("/proc/self/maps");
+		ts_check(run_one());
+		ts_ring_consumer_release(fixture_shard(&f, 0), fixture_shard(&f, 0)->head);
+	}
+	ts_check(count_lines("/proc/self/maps") <= n_mappings + 2);
+	ts_check_int(f.control->n_claimed, 1);
+	ts_check_int(f.control->lost[TS_LOSS_NO_SHARD], 0);
+	fixture_deinit(&f);
+}
+
 TS_TEST(a_shard_is_used_again_once_drained)
 {
 	uint64_t position;
