@@ -161,6 +161,7 @@ struct sink {
 	unsigned n_strings, n_stacks, n_threads, n_devices, n_modules;
 	char last[64];
 	uint32_t last_name;
+	uint64_t frames[4]; /* of the last stack */
 };
 
 static int on_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *ret_id)
@@ -177,6 +178,9 @@ static int on_stack(void *data, const uint64_t *frames, uint32_t n_frames, uint3
 {
 	struct sink *sink = data;
 
+	memcpy(sink->frames, frames,
+	       (n_frames < TS_ARRAY_LEN(sink->frames) ? n_frames : TS_ARRAY_LEN(sink->frames)) *
+		       sizeof(*frames));
 	*ret_id = 2000 + ++sink->n_stacks;
 	return 0;
 }
@@ -409,6 +413,30 @@ TS_TEST(definitions)
 	ts_check_str(sink.last, "more");
 	ts_check_int(sink.n_modules, 1);
 	ts_check_int(reader.n_bad, 1);
+	ts_arena_reader_deinit(&reader);
+	producer_deinit(&p);
+}
+
+/* Strings that frames refer to: by the file's ids afterwards, also where a stranger names none that there is. */
+TS_TEST(frames_that_refer_to_strings)
+{
+	const uint64_t frames[] = {0x7f0000001234, TS_FRAME_PYTHON_AT(1, 77),
+				   TS_FRAME_PYTHON_AT(99, 8),
+				   TS_FRAME_PYTHON_AT(UINT32_MAX, TS_FRAME_LINE(UINT64_MAX))};
+	struct ts_arena_reader reader;
+	struct sink sink = {0};
+	struct producer p;
+
+	ts_check_int(ts_arena_reader_init(&reader), 0);
+	producer_init(&p, 1, true);
+	producer_string(&p, "function\nfile.py");
+	producer_stack(&p, frames, 4);
+	ts_check_int(arena_read(&reader, &p, &sink), 0);
+	ts_check_int(sink.frames[0], 0x7f0000001234);
+	ts_check_int(sink.frames[1], TS_FRAME_PYTHON_AT(1001, 77));
+	ts_check_int(sink.frames[2], TS_FRAME_PYTHON_AT(0, 8));
+	ts_check_int(TS_FRAME_STRING(sink.frames[3]), 0);
+	ts_check_int(TS_FRAME_LINE(sink.frames[3]), (1 << TS_FRAME_LINE_BITS) - 1);
 	ts_arena_reader_deinit(&reader);
 	producer_deinit(&p);
 }
