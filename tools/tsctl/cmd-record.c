@@ -679,7 +679,7 @@ const struct ts_command ts_command_record = {
 		"                        s, m); COMMAND runs on\n"
 		"      --vgpu[=SPEC]     run on the virtual GPU: h200, h200:2, ... (see\n"
 		"                        `tsctl devices`)\n"
-		"      --stacks KIND     host stack of each call: native (default), python or none\n"
+		"      --stacks KIND     host stacks: native (default), python or none\n"
 		"      --capture LEVEL   timing: the only level in this version\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"
 		"      --ring-size SIZE  bytes of each thread's ring: a power of two, 64K to 256M\n"
