@@ -211,7 +211,7 @@ static void ts_ptx_deadlock(struct ts_ptx_block *b)
 static int ts_ptx_block_pass(struct ts_ptx_block *b)
 {
 	int (*loop)(struct ts_ptx_warp *) = b->worker->image->ops->loop;
-	bool ran = false, left = false;
+	bool ran = false, left = false, spins = true;
 
 	for (uint32_t k = 0; k < b->n_warps; k++) {
 		struct ts_ptx_warp *w = &b->warps[k];
@@ -231,8 +231,11 @@ static int ts_ptx_block_pass(struct ts_ptx_block *b)
 			return -1;
 		if (stop == STOP_SLICE) {
 			ts_ptx_split_store(w);
+			spins &= w->n_watched >= TS_PTX_SPINNING;
 			if (w->n_watched >= TS_PTX_SPINNING)
 				(void)ts_ptx_warp_break(w);
+		} else {
+			spins = false;
 		}
 		left |= w->n_splits != 0;
 	}
@@ -245,6 +248,7 @@ static int ts_ptx_block_pass(struct ts_ptx_block *b)
 		ts_ptx_deadlock(b);
 		return -1;
 	}
+	b->spins = spins && ran;
 	return !left;
 }
 
@@ -338,7 +342,7 @@ static void ts_ptx_work(struct ts_ptx_worker *worker)
 				break;
 			b = worker->blocks;
 		}
-		for (int pass = 0; pass < TS_PTX_BLOCK_PASSES && !r; pass++)
+		for (int pass = 0; pass < TS_PTX_BLOCK_PASSES && !r && !(pass && b->spins); pass++)
 			r = ts_ptx_block_pass(b);
 		ts_ptx_collect(worker, b);
 		if (r < 0)

@@ -108,6 +108,7 @@ struct ts_ptx_block {
 	uint32_t ctaid[3];
 	uint32_t n_threads, n_warps, n_live;
 	uint32_t next_warp;
+	bool spins; /* all that ran of it in its last pass was watching others: it waits for another block */
 	uint8_t *shared;
 	uint32_t shared_bytes, shared_capacity;
 	uint8_t *local;
