@@ -79,7 +79,8 @@ step_clang()
 	tests clang --suite unit
 }
 
-# The virtual device's own tests (suite `device`) run in the other steps: kernels race by design, and slowly here.
+# The virtual device's own tests (suite `device`) run in the other steps, being slow here; the PTX engine's (suite `ptx`), a minute
+# of one core, run here too.
 # Applications come without sanitizers and get the runtime preloaded: see test/integration/harness.py.
 step_asan()
 {
@@ -95,7 +96,7 @@ step_tsan()
 {
 	build tsan gcc -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false || return 1
 	TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1} \
-		tests tsan --timeout-multiplier 8 --suite unit --no-suite device
+		tests tsan --timeout-multiplier 8 --suite unit --no-suite device --no-suite ptx
 }
 
 step_release()

@@ -143,7 +143,8 @@ SWAP_LOOP(uint64_t)
 
 static bool ts_ptx_is_shared(const struct ts_ptx_warp *w, const uint8_t *p)
 {
-	return p >= w->block->shared && p < w->block->shared + w->block->shared_bytes;
+	/* Numbers, since a block without shared memory has no pointer to compare with. */
+	return (uintptr_t)p - (uintptr_t)w->block->shared < w->block->shared_bytes;
 }
 
 static uint64_t ts_ptx_atom_value(const struct ts_ptx_warp *w, uint32_t ref, uint32_t bytes,

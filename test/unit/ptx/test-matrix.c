@@ -90,6 +90,16 @@ static uint64_t get(const void *array, size_t i, uint32_t bits)
 	return v;
 }
 
+static bool is_saturating(const char *op)
+{
+	return strstr(op, ".satfinite");
+}
+
+static bool is_exclusive(const char *op)
+{
+	return strstr(op, ".xor");
+}
+
 struct product {
 	struct shape s;
 	enum ts_ptx_type td, ta, tb, tc;
@@ -199,8 +209,8 @@ static void mma_text(const struct mma_case *c, const struct fragment f[4], char 
 					       f[i].type == TY_F64 ? 64 : 32, f[i].name, k,
 					       i * 512 + k * 8);
 	at += (size_t)snprintf(text + at, n - at, "mma.sync.aligned.%s.row.col%s.%s.%s.%s.%s%s ",
-			       c->s.name, c->op[1] == 's' ? c->op : "", c->td, c->ta, c->tb, c->tc,
-			       c->op[1] == 's' ? "" : c->op);
+			       c->s.name, is_saturating(c->op) ? c->op : "", c->td, c->ta, c->tb,
+			       c->tc, is_saturating(c->op) ? "" : c->op);
 	for (int i = 0; i < 4; i++) {
 		const struct fragment *x = &f[(i + 3) % 4];
 
@@ -257,7 +267,7 @@ static void check_mma(const struct mma_case *c)
 			      .ta = type_of(c->ta),
 			      .tb = type_of(c->tb),
 			      .tc = type_of(c->tc),
-			      .exclusive = c->op[1] == 'x'};
+			      .exclusive = is_exclusive(c->op)};
 	product_make(p);
 	f[0] = fragment_of('a', p->ta, c->s.m * c->s.k / 32);
 	f[1] = fragment_of('b', p->tb, c->s.k * c->s.n / 32);
@@ -379,13 +389,13 @@ static void wmma_text(const struct wmma_case *c, const struct layout *l, char *t
 	at = wmma_move(text, at, n, "load.c", c, l, l->by_column & 4, c->tc, 'c', n_c,
 		       stride_of(c->s.m, c->s.n, l->by_column & 4, l));
 	at += (size_t)snprintf(text + at, n - at, "wmma.mma%s.sync.aligned.%s.%s.%s",
-			       c->op[1] == 's' ? "" : c->op, l->by_column & 1 ? "col" : "row",
+			       is_saturating(c->op) ? "" : c->op, l->by_column & 1 ? "col" : "row",
 			       l->by_column & 2 ? "col" : "row", c->s.name);
 	if (c->mma_types)
 		at += (size_t)snprintf(text + at, n - at, "%s ", c->mma_types);
 	else
 		at += (size_t)snprintf(text + at, n - at, ".%s.%s.%s.%s%s ", c->td, c->ta, c->tb,
-				       c->tc, c->op[1] == 's' ? c->op : "");
+				       c->tc, is_saturating(c->op) ? c->op : "");
 	for (int i = 0; i < 4; i++) {
 		at = list(text, at, n, "dabc"[i],
 			  i == 0   ? n_d
@@ -434,7 +444,7 @@ static void check_wmma(const struct wmma_case *c, const struct layout *l)
 			      .ta = type_of(c->ta),
 			      .tb = type_of(c->tb),
 			      .tc = type_of(c->tc),
-			      .exclusive = c->op[1] == 'x'};
+			      .exclusive = is_exclusive(c->op)};
 	product_make(p);
 	wmma_text(c, l, text, sizeof(text));
 	device_open(&d, text);

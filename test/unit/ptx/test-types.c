@@ -83,14 +83,18 @@ typedef u64 b64;
 	X(sad_u64, "sad.u64", "dddd", u64, SAD(a, b, c))                                    \
 	X(sad_s64, "sad.s64", "dddd", s64, SAD(a, b, c))                                    \
 	X(bfind_u64, "bfind.u64", "rd", u64, a ? 63 - (u64)__builtin_clzll(a) : UINT32_MAX) \
-	X(mul24_hi_s32, "mul24.hi.s32", "rrr", s64,                                         \
-	  (((s64)((s32)(u32)a << 8 >> 8)) * ((s32)(u32)b << 8 >> 8)) >> 16)                 \
+	X(mul24_hi_s32, "mul24.hi.s32", "rrr", u64, (u64)(low24(a) * low24(b) >> 16))       \
 	X(slct_f32_64, "slct.b64.f32", "dddr", u64, f32(c) >= 0 ? a : b)                    \
 	X(cvt_u32_u64, "cvt.u32.u64", "rd", u64, (u32)a)                                    \
 	X(cvt_s16_s64, "cvt.s64.s16", "dh", s16, (s64)a)                                    \
 	X(cvt_u64_s8, "cvt.u64.u16", "dh", u64, a)                                          \
 	X(cvt_s8_s64, "cvt.s8.s64", "rd", u64, (s32)(s8)a)                                  \
 	X(cvt_s16_u64, "cvt.s16.u64", "dd", u64, (s64)(s16)a)
+
+static s64 low24(u64 v)
+{
+	return (s32)((u32)v << 8) >> 8;
+}
 
 static u64 min16(u64 a, u64 b)
 {
