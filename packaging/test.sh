@@ -76,7 +76,7 @@ step_gcc()
 step_clang()
 {
 	build clang clang $werror -Dbuildtype=debugoptimized || return 1
-	tests clang --suite unit
+	tests clang --suite unit --no-suite device
 }
 
 # The virtual device's own tests (suite `device`) run in the other steps, being slow here; the PTX engine's (suite `ptx`), a minute
@@ -102,7 +102,7 @@ step_tsan()
 step_release()
 {
 	build release gcc $werror -Dbuildtype=release -Db_ndebug=true || return 1
-	tests release --suite unit
+	tests release --suite unit --no-suite ptx
 }
 
 for step in $steps; do

@@ -83,6 +83,7 @@ static int device_free(void *userdata, uint64_t address)
 static inline void device_record(const struct device *d, struct ts_ptx_module *const *modules,
 				 size_t n)
 {
+	static bool told[F_N * TY_N];
 	const char *path = getenv("TS_TEST_COVERAGE");
 	FILE *f = path ? fopen(path, "a") : NULL;
 
@@ -95,10 +96,14 @@ static inline void device_record(const struct device *d, struct ts_ptx_module *c
 		for (uint32_t k = 0; k < d->image->codes[i].n_insns; k++) {
 			const struct ts_ptx_insn *in = &d->image->codes[i].insns[k];
 
-			for (size_t at = 0; at < (size_t)F_N * TY_N; at++)
-				if (((const ts_ptx_fn *)d->image->ops->fn)[at] == in->fn ||
-				    ((const ts_ptx_fn *)d->image->ops->fn)[at] == in->inner)
-					fprintf(f, "fn %zu %zu\n", at / TY_N, at % TY_N);
+			for (size_t at = 0; at < (size_t)F_N * TY_N; at++) {
+				const ts_ptx_fn fn = d->image->ops->fn[at / TY_N][at % TY_N];
+
+				if (!fn || told[at] || (fn != in->fn && fn != in->inner))
+					continue;
+				told[at] = true;
+				fprintf(f, "fn %zu %zu\n", at / TY_N, at % TY_N);
+			}
 		}
 	if (f)
 		fclose(f);
