@@ -45,15 +45,15 @@ build()
 	name=$1 compiler=$2
 	shift 2
 	say "$name: build"
-	if [ -f "$folders/$name/build.ninja" ]; then
-		meson configure "$folders/$name" "$@" >/dev/null
-	else
+	# A folder of an older tree may not know an option.
+	[ -f "$folders/$name/build.ninja" ] && meson configure "$folders/$name" "$@" >/dev/null 2>&1 || {
 		rm -rf "${folders:?}/$name"
 		CC=$compiler meson setup "$folders/$name" "$@" >"$folders/$name.setup" 2>&1 || {
 			cat "$folders/$name.setup"
 			return 1
 		}
-	fi && ninja -C "$folders/$name" -j "$jobs" --quiet
+	}
+	ninja -C "$folders/$name" -j "$jobs" --quiet
 }
 
 # tests NAME [meson test argument ...]
