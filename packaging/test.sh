@@ -96,7 +96,8 @@ step_asan()
 # Threads are where ThreadSanitizer has something to find: the ring, its producers, the daemon's sessions.
 step_tsan()
 {
-	build tsan gcc -Dnvcc=disabled -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false || return 1
+	build tsan gcc -Dnvcc=disabled -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false \
+		-Dc_args=-Wno-tsan || return 1
 	TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1} \
 		tests tsan --timeout-multiplier 8 --suite unit --no-suite device --no-suite ptx
 }
