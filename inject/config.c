@@ -208,6 +208,10 @@ void ts_config_read(struct ts_config *config, const char *library)
 	config->debug = ts_config_debug();
 	read_stacks(config);
 	read_ring_size(config);
+	text = getenv(TS_LOSSLESS_ENVIRONMENT);
+	config->lossless = text && !strcmp(text, "1");
+	if (text && *text && !config->lossless && strcmp(text, "0"))
+		ts_debug(config, TS_LOSSLESS_ENVIRONMENT "=%s: it is 1 or 0; 0 is taken", text);
 	text = getenv(TS_SOCKET_ENVIRONMENT);
 	config->socket_given = text && *text;
 	snprintf(config->socket, sizeof(config->socket), "%s",

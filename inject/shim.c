@@ -66,8 +66,9 @@ static int set_up_session(struct ts_shim *shim, uint32_t parent_session_pid)
 		.ring_bytes = shim->config.ring_bytes,
 		.arena_bytes = TS_ARENA_BYTES_DEFAULT,
 		.parent_session_pid = parent_session_pid,
-		/* Records from the first call on; the daemon says what it wants when it has them. */
-		.command = TS_COMMAND_RECORD | (shim->config.stacks ? TS_COMMAND_STACKS : 0),
+		/* Records from the first call on; the daemon says what it wants when it has them, and keeps to these wishes. */
+		.command = TS_COMMAND_RECORD | (shim->config.stacks ? TS_COMMAND_STACKS : 0) |
+			   (shim->config.lossless ? TS_COMMAND_LOSSLESS : 0),
 		.program = shim->config.program,
 	};
 	/* Rings of the size that was asked for, if need be fewer of them. */

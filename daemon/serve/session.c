@@ -140,6 +140,17 @@ static int session_start(struct ts_session *s)
 	return 0;
 }
 
+/* What the daemon is to record, but for what the process's own environment is more careful about. */
+static void set_command(struct ts_control *control, uint32_t command)
+{
+	uint32_t wish = __atomic_load_n(&control->command, __ATOMIC_RELAXED);
+
+	if (!(wish & TS_COMMAND_STACKS))
+		command &= ~(uint32_t)TS_COMMAND_STACKS;
+	command |= wish & TS_COMMAND_LOSSLESS;
+	__atomic_store_n(&control->command, command, __ATOMIC_RELAXED);
+}
+
 int ts_session_new(struct ts_recording *recording, struct ts_memory *memory,
 		   const struct ts_session_options *options, struct ts_session **ret_session)
 {
@@ -155,7 +166,7 @@ int ts_session_new(struct ts_recording *recording, struct ts_memory *memory,
 	if (!r) {
 		__atomic_store_n(&s->memory.control->heartbeat_ns, ts_clock_monotonic_ns(),
 				 __ATOMIC_RELAXED);
-		__atomic_store_n(&s->memory.control->command, options->command, __ATOMIC_RELAXED);
+		set_command(s->memory.control, options->command);
 		r = session_start(s);
 	}
 	if (r) {

@@ -20,11 +20,12 @@
 
 #include "proto/abi/session.h"
 
-#define TS_INJECT_SOCKET       "/run/tracesmith/inject.sock"
-#define TS_SOCKET_ENVIRONMENT  "TRACESMITH_SOCKET"
-#define TS_OUTPUT_ENVIRONMENT  "TRACESMITH_OUTPUT"
-#define TS_HANDSHAKE_MAGIC     0x4853u /* "SH" */
-#define TS_HANDSHAKE_MAX_BYTES 4096u
+#define TS_INJECT_SOCKET	"/run/tracesmith/inject.sock"
+#define TS_SOCKET_ENVIRONMENT	"TRACESMITH_SOCKET"
+#define TS_OUTPUT_ENVIRONMENT	"TRACESMITH_OUTPUT"
+#define TS_LOSSLESS_ENVIRONMENT "TRACESMITH_LOSSLESS"
+#define TS_HANDSHAKE_MAGIC	0x4853u /* "SH" */
+#define TS_HANDSHAKE_MAX_BYTES	4096u
 
 /* What the default name of a trace keeps of a program's: of all else than these, blanks included, a _ is left. */
 static inline void ts_output_clean(char *program)

@@ -38,7 +38,10 @@
 #define TS_RING_BYTES_DEFAULT  (4u * 1024 * 1024)
 #define TS_ARENA_BYTES_DEFAULT (64u * 1024 * 1024)
 
-/* ts_control.command: the switches; one relaxed load on the launch path. */
+/*
+ * ts_control.command: the switches; one relaxed load on the launch path. Handed over with what the process's environment
+ * asks for; the daemon then writes what it wants, leaves STACKS off and LOSSLESS on where that asked so.
+ */
 #define TS_COMMAND_RECORD   (1u << 0) /* make records; 0: pass everything through */
 #define TS_COMMAND_STACKS   (1u << 1) /* with native stacks */
 #define TS_COMMAND_LOSSLESS (1u << 2) /* wait for space, with a bound, instead of dropping */

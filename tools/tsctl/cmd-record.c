@@ -310,6 +310,9 @@ static int build_environment(struct record *record)
 				   record->no_stacks	   ? "none"
 				   : record->python_stacks ? "python"
 							   : "native");
+	/* Known before the daemon has the session: no ring may fill up meanwhile. */
+	if (!r && record->lossless)
+		r = ts_environ_set(env, TS_LOSSLESS_ENVIRONMENT, "1");
 	snprintf(number, sizeof(number), "%" PRIu64, record->ring_bytes);
 	if (!r && record->ring_bytes)
 		r = ts_environ_set(env, RING_SIZE_ENVIRONMENT, number);
