@@ -473,6 +473,29 @@ class Takeover(harness.Case):
         # The second has nothing to tell, and so leaves no file.
         self.assertEqual([info['lost'].get('ring_full', 0) for info in self.infos()], [told])
 
+    def test_lossless_before_the_daemon_looks(self):
+        """What the process itself was told holds before a daemon, which stands still here, has told it anything."""
+        os.mkdir(self.path('traces'))
+        daemon = self.service()
+        self.until(lambda: os.path.exists(self.path('c.sock')), 'the daemon')
+        daemon.send_signal(signal.SIGSTOP)
+        environment = harness.preload_environment(
+            '', TS_TRUTH=self.truth_path, TRACESMITH_SOCKET=self.path('i.sock'),
+            TRACESMITH_RING_SIZE='64K', TRACESMITH_LOSSLESS='1')
+        process = subprocess.Popen([harness.app('workers', 'driver'), '3000', '2'], env=environment,
+                                   cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        time.sleep(STOP_S / 2)
+        self.assertIsNone(process.poll(), 'it did not wait')
+        daemon.send_signal(signal.SIGCONT)
+        self.assertEqual(process.wait(harness.SECONDS), 0)
+        daemon.terminate()
+        self.assertEqual(daemon.wait(harness.SECONDS), 0)
+        infos = self.infos()
+        self.assertEqual([info['lost'] for info in infos], [{} for info in infos])
+        self.assertEqual(sum(info['counts']['kernel'] for info in infos), self.truth().n_launches())
+
 
 class Lossless(harness.Case):
     """`--lossless`: a daemon that stands still for seconds costs time and no record; one that dies, neither."""
