@@ -403,6 +403,9 @@ static int check_arguments(struct arguments *arguments)
 /* Whoever asks where things are asks from elsewhere: `path` from now on does not depend on where we were started. */
 static int make_absolute(const char **path)
 {
+	/* For as long as the process lives. */
+	static char *kept[4];
+	static size_t n_kept;
 	char *directory, *absolute;
 	int r;
 
@@ -413,7 +416,7 @@ static int make_absolute(const char **path)
 	free(directory);
 	if (r < 0)
 		return -ENOMEM;
-	/* Kept for as long as the process lives. */
+	kept[n_kept++ % TS_ARRAY_LEN(kept)] = absolute;
 	*path = absolute;
 	return 0;
 }

@@ -277,11 +277,13 @@ static void notice_gone(struct ts_stack_walker *walker)
 #define TS_NOCLONE __attribute__((noclone))
 #endif
 
-/* Not inlined nor copied: its frame, with `capture` in it, lies in the same place whenever the stack pointer does. */
-__attribute__((noinline)) TS_NOCLONE uint32_t ts_stack_capture(struct ts_stack_walker *walker,
-							       struct ts_definitions *definitions,
-							       struct ts_stack_cache **cache,
-							       uint32_t *ret_flags)
+/*
+ * Not inlined nor copied: its frame, with `capture` in it, lies in the same place whenever the stack pointer does. A
+ * sanitizer would put it elsewhere.
+ */
+__attribute__((noinline, no_sanitize("address"))) TS_NOCLONE uint32_t
+ts_stack_capture(struct ts_stack_walker *walker, struct ts_definitions *definitions,
+		 struct ts_stack_cache **cache, uint32_t *ret_flags)
 {
 	struct capture capture = {
 		.walker = walker,

@@ -100,8 +100,8 @@ TS_TEST(cache)
 	check_name(&both, 104, "a4");
 	check_name(&both, 105, "b0");
 	check_name(&both, 114, "b9");
-	ts_check_int(ts_symbol_cache_load(cache, other, sizeof(other), &one), -ENOENT);
 	ts_symbol_set_deinit(&both);
+	ts_check_int(ts_symbol_cache_load(cache, other, sizeof(other), &both), -ENOENT);
 
 	ts_symbol_set_deinit(&one);
 	/* With debug information: what was found without does not count any more. */

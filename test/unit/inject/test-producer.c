@@ -154,7 +154,10 @@ TS_TEST(threads_that_come_and_go_leave_nothing)
 		ts_check(run_one());
 		ts_ring_consumer_release(fixture_shard(&f, 0), fixture_shard(&f, 0)->head);
 	}
+	/* A sanitizer keeps things of threads that are gone. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	ts_check(count_lines("/proc/self/maps") <= n_mappings + 2);
+#endif
 	ts_check_int(f.control->n_claimed, 1);
 	ts_check_int(f.control->lost[TS_LOSS_NO_SHARD], 0);
 	fixture_deinit(&f);
