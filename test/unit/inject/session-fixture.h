@@ -73,9 +73,12 @@ static inline const struct ts_definition *fixture_definition(const struct fixtur
 							     uint32_t type, uint32_t id)
 {
 	const uint8_t *bytes = fixture->definitions.bytes;
+	/* As the daemon does: others may be writing. */
+	const uint64_t published =
+		__atomic_load_n(&fixture->definitions.arena->published, __ATOMIC_ACQUIRE);
 	uint64_t off = 0;
 
-	while (off < fixture->definitions.arena->published) {
+	while (off < published) {
 		const struct ts_definition *definition =
 			(const struct ts_definition *)(bytes + off);
 
