@@ -24,6 +24,9 @@ static void record(struct ts_producer *producer, struct ts_thread *thread, const
 	out->value = (double)value;
 	out->name = name_id;
 	out->domain = domain_id;
+	out->integer = (int64_t)value;
+	out->value_type = TS_PAYLOAD_I64;
+	out->reserved = 0;
 	ts_thread_commit(thread, sizeof(*out));
 }
 

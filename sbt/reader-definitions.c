@@ -39,6 +39,11 @@ static uint64_t module_key(const void *item)
 	return key_of(((const struct ts_sbt_module *)item)->session, 0);
 }
 
+static uint64_t name_key(const void *item)
+{
+	return key_of(((const struct ts_sbt_name *)item)->session, 0);
+}
+
 static uint64_t metadata_key(const void *item)
 {
 	return ((const struct ts_row_metadata *)item)->key;
@@ -63,6 +68,7 @@ void ts_sbt_reader_init_definitions(struct ts_sbt_reader *reader)
 	table_init(&reader->threads, sizeof(struct ts_sbt_thread), false, thread_key);
 	table_init(&reader->devices, sizeof(struct ts_sbt_device), false, device_key);
 	table_init(&reader->modules, sizeof(struct ts_sbt_module), true, module_key);
+	table_init(&reader->names, sizeof(struct ts_sbt_name), true, name_key);
 	table_init(&reader->metadata, sizeof(struct ts_row_metadata), false, metadata_key);
 	table_init(&reader->strings, sizeof(struct ts_list_block), true, list_key);
 	table_init(&reader->stacks, sizeof(struct ts_list_block), true, list_key);
@@ -87,6 +93,7 @@ void ts_sbt_reader_free_definitions(struct ts_sbt_reader *reader)
 	free(reader->threads.items);
 	free(reader->devices.items);
 	free(reader->modules.items);
+	free(reader->names.items);
 	free(reader->metadata.items);
 	free(reader->strings.items);
 	free(reader->stacks.items);
@@ -194,6 +201,7 @@ static int take_row(struct ts_sbt_reader *reader, unsigned type, uint32_t sessio
 				 : type == TS_ROW_THREAD ? &reader->threads
 				 : type == TS_ROW_DEVICE ? &reader->devices
 				 : type == TS_ROW_MODULE ? &reader->modules
+				 : type == TS_ROW_NAME	 ? &reader->names
 							 : &reader->metadata;
 	void *item;
 
@@ -214,6 +222,10 @@ static int take_row(struct ts_sbt_reader *reader, unsigned type, uint32_t sessio
 	case TS_ROW_MODULE:
 		((struct ts_sbt_module *)item)->session = session;
 		((struct ts_sbt_module *)item)->row = *(const struct ts_row_module *)row;
+		break;
+	case TS_ROW_NAME:
+		((struct ts_sbt_name *)item)->session = session;
+		((struct ts_sbt_name *)item)->row = *(const struct ts_row_name *)row;
 		break;
 	default:
 		memcpy(item, row, table->item_bytes);
@@ -259,9 +271,9 @@ static int take_list(struct ts_table *table, const struct ts_sbt_block *block, s
 
 int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader)
 {
-	struct ts_table *tables[] = {&reader->sessions, &reader->threads,  &reader->devices,
-				     &reader->modules,	&reader->metadata, &reader->strings,
-				     &reader->stacks};
+	struct ts_table *tables[] = {&reader->sessions, &reader->threads, &reader->devices,
+				     &reader->modules,	&reader->names,	  &reader->metadata,
+				     &reader->strings,	&reader->stacks};
 	int r = 0;
 
 	for (; !r && reader->n_loaded < reader->n_blocks; reader->n_loaded++) {
@@ -272,6 +284,7 @@ int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader)
 		case TS_ROW_THREAD:
 		case TS_ROW_DEVICE:
 		case TS_ROW_MODULE:
+		case TS_ROW_NAME:
 		case TS_ROW_METADATA:
 			r = take_rows(reader, i);
 			break;
@@ -517,6 +530,16 @@ size_t ts_sbt_reader_n_modules(const struct ts_sbt_reader *reader)
 const struct ts_sbt_module *ts_sbt_reader_module_at(const struct ts_sbt_reader *reader, size_t i)
 {
 	return item_at(&reader->modules, i);
+}
+
+size_t ts_sbt_reader_n_names(const struct ts_sbt_reader *reader)
+{
+	return reader->names.n;
+}
+
+const struct ts_sbt_name *ts_sbt_reader_name_at(const struct ts_sbt_reader *reader, size_t i)
+{
+	return item_at(&reader->names, i);
 }
 
 size_t ts_sbt_reader_n_metadata(const struct ts_sbt_reader *reader)

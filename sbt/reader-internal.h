@@ -52,6 +52,7 @@ struct ts_sbt_reader {
 	struct ts_table threads;
 	struct ts_table devices;
 	struct ts_table modules;
+	struct ts_table names;
 	struct ts_table metadata;
 	struct ts_table strings;
 	struct ts_table stacks;

@@ -140,6 +140,14 @@ struct ts_sbt_module {
 size_t ts_sbt_reader_n_modules(const struct ts_sbt_reader *reader);
 const struct ts_sbt_module *ts_sbt_reader_module_at(const struct ts_sbt_reader *reader, size_t i);
 
+/* What the application calls things, by session, in the order of the file. */
+struct ts_sbt_name {
+	uint32_t session;
+	struct ts_row_name row;
+};
+size_t ts_sbt_reader_n_names(const struct ts_sbt_reader *reader);
+const struct ts_sbt_name *ts_sbt_reader_name_at(const struct ts_sbt_reader *reader, size_t i);
+
 /* Metadata: by key (NULL: no such one), or one after the other. */
 const char *ts_sbt_reader_metadata(struct ts_sbt_reader *reader, const char *key);
 size_t ts_sbt_reader_n_metadata(const struct ts_sbt_reader *reader);
@@ -207,6 +215,7 @@ struct ts_sbt_row {
 		const struct ts_row_overhead *overhead;
 		const struct ts_row_gpu_module *gpu_module;
 		const struct ts_row_yield *yield;
+		const struct ts_row_range_begin *range_begin;
 	};
 };
 

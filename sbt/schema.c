@@ -159,18 +159,35 @@ static const struct ts_column mark_columns[] = {
 };
 
 static const struct ts_column range_columns[] = {
-	U(ts_row_range, 1, start_ns, TIME_START), U(ts_row_range, 3, range_id, NUMBER),
-	U(ts_row_range, 4, payload, NUMBER),	  U(ts_row_range, 5, name, STRING),
-	U(ts_row_range, 6, domain, STRING),	  U(ts_row_range, 7, category, NUMBER),
-	U(ts_row_range, 8, color, NUMBER),	  U(ts_row_range, 9, stack, STACK),
-	U(ts_row_range, 10, thread, THREAD),	  U(ts_row_range, 11, payload_type, ENUM),
-	U(ts_row_range, 12, action, ENUM),
+	U(ts_row_range, 1, start_ns, TIME_START), U(ts_row_range, 2, end_ns, TIME_END),
+	U(ts_row_range, 3, range_id, NUMBER),	  U(ts_row_range, 4, payload, NUMBER),
+	U(ts_row_range, 5, name, STRING),	  U(ts_row_range, 6, domain, STRING),
+	U(ts_row_range, 7, category, NUMBER),	  U(ts_row_range, 8, color, NUMBER),
+	U(ts_row_range, 9, stack, STACK),	  U(ts_row_range, 10, thread, THREAD),
+	U(ts_row_range, 11, payload_type, ENUM),  U(ts_row_range, 12, action, ENUM),
+	U(ts_row_range, 13, level, NUMBER),	  U(ts_row_range, 14, end_thread, THREAD),
+};
+
+static const struct ts_column range_begin_columns[] = {
+	U(ts_row_range_begin, 1, start_ns, TIME_START),
+	U(ts_row_range_begin, 3, range_id, NUMBER),
+	U(ts_row_range_begin, 4, payload, NUMBER),
+	U(ts_row_range_begin, 5, name, STRING),
+	U(ts_row_range_begin, 6, domain, STRING),
+	U(ts_row_range_begin, 7, category, NUMBER),
+	U(ts_row_range_begin, 8, color, NUMBER),
+	U(ts_row_range_begin, 9, stack, STACK),
+	U(ts_row_range_begin, 10, thread, THREAD),
+	U(ts_row_range_begin, 11, payload_type, ENUM),
+	U(ts_row_range_begin, 12, action, ENUM),
+	U(ts_row_range_begin, 13, level, NUMBER),
 };
 
 static const struct ts_column counter_columns[] = {
 	U(ts_row_counter, 1, start_ns, TIME_START), U(ts_row_counter, 3, value, DOUBLE),
 	U(ts_row_counter, 4, name, STRING),	    U(ts_row_counter, 5, domain, STRING),
-	U(ts_row_counter, 6, thread, THREAD),
+	U(ts_row_counter, 6, thread, THREAD),	    S(ts_row_counter, 7, integer, NUMBER),
+	U(ts_row_counter, 8, value_type, ENUM),
 };
 
 static const struct ts_column clock_columns[] = {
@@ -259,6 +276,13 @@ static const struct ts_column module_columns[] = {
 	U(ts_row_module, 7, n_build_id_bytes, SIZE), U(ts_row_module, 8, build_id, OCTETS),
 };
 
+static const struct ts_column name_columns[] = {
+	U(ts_row_name, 1, start_ns, TIME_START), U(ts_row_name, 2, kind, ENUM),
+	U(ts_row_name, 3, object, NUMBER),	 U(ts_row_name, 4, domain, STRING),
+	U(ts_row_name, 5, name, STRING),	 U(ts_row_name, 6, context, CONTEXT),
+	U(ts_row_name, 7, stream, STREAM),
+};
+
 static const struct ts_column metadata_columns[] = {
 	U(ts_row_metadata, 1, key, STRING),
 	U(ts_row_metadata, 2, value, STRING),
@@ -309,13 +333,14 @@ static const struct ts_row_schema schemas[TS_ROW_COUNT] = {
 	INSTANT(TS_ROW_CONTEXT, context, -1),
 	INSTANT(TS_ROW_GRAPH_LAUNCH, graph_launch, -1),
 	INSTANT(TS_ROW_MARK, mark, -1),
-	INSTANT(TS_ROW_RANGE, range, -1),
+	SPAN(TS_ROW_RANGE, range, -1),
 	INSTANT(TS_ROW_COUNTER, counter, -1),
 	INSTANT(TS_ROW_CLOCK, clock, -1),
 	SPAN(TS_ROW_LOSS, loss, -1),
 	SPAN(TS_ROW_OVERHEAD, overhead, -1),
 	INSTANT(TS_ROW_GPU_MODULE, gpu_module, -1),
 	INSTANT(TS_ROW_YIELD, yield, -1),
+	INSTANT(TS_ROW_RANGE_BEGIN, range_begin, -1),
 	DEFINITION(TS_ROW_SESSION, session),
 	DEFINITION(TS_ROW_THREAD, thread),
 	DEFINITION(TS_ROW_DEVICE, device),
@@ -323,6 +348,7 @@ static const struct ts_row_schema schemas[TS_ROW_COUNT] = {
 	DEFINITION(TS_ROW_METADATA, metadata),
 	DEFINITION(TS_ROW_IMAGE, image),
 	DEFINITION(TS_ROW_SYMBOL, symbol),
+	DEFINITION(TS_ROW_NAME, name),
 };
 
 /* The start of every event is where ts_row_start_ns() looks, and its end where ts_row_end_ns() does. */
@@ -331,6 +357,7 @@ TS_ASSERT_FIELD(struct ts_row_kernel, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_memcpy, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_memset, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_sync, end_ns, 8);
+TS_ASSERT_FIELD(struct ts_row_range, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_loss, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_overhead, end_ns, 8);
 TS_STATIC_ASSERT(sizeof(struct ts_row_kernel) <= TS_ROW_MAX_BYTES, "the widest row");

@@ -45,6 +45,7 @@ enum ts_row_type {
 	TS_ROW_OVERHEAD = 18,
 	TS_ROW_GPU_MODULE = 19,
 	TS_ROW_YIELD = 20,
+	TS_ROW_RANGE_BEGIN = 21,
 	TS_ROW_EVENT_COUNT, /* events are [1, TS_ROW_EVENT_COUNT) */
 
 	/* Definitions. */
@@ -55,6 +56,7 @@ enum ts_row_type {
 	TS_ROW_METADATA = 36,
 	TS_ROW_IMAGE = 37,
 	TS_ROW_SYMBOL = 38,
+	TS_ROW_NAME = 39,
 
 	/* Without a row struct: lists, read by ts_sbt_reader_string() and its kin. */
 	TS_ROW_STRING = 48,
@@ -246,14 +248,32 @@ struct ts_row_mark {
 	uint32_t color; /* ARGB; 0: none */
 	uint32_t stack;
 	uint32_t thread;
-	uint32_t payload_type; /* as ts_record_annotation.payload_type */
+	uint32_t payload_type; /* enum ts_payload_type */
 	uint32_t reserved;     /* not a column */
 };
 
-/* One end of a range; the reader pairs them (PUSH and POP by thread, START and END by range_id). */
+/* A range that is over. */
 struct ts_row_range {
 	uint64_t start_ns;
-	uint64_t range_id; /* of START and END */
+	uint64_t end_ns;
+	uint64_t range_id; /* the session's: that of its row when it began */
+	uint64_t payload;
+	uint32_t name;
+	uint32_t domain;
+	uint32_t category;
+	uint32_t color;
+	uint32_t stack;
+	uint32_t thread; /* that began it */
+	uint32_t payload_type;
+	uint32_t action; /* enum ts_range_action */
+	uint32_t level;	 /* PUSH: open ranges of thread and domain around it */
+	uint32_t end_thread;
+};
+
+/* A range that began. It is open where no `range` of the session has its range_id. */
+struct ts_row_range_begin {
+	uint64_t start_ns;
+	uint64_t range_id;
 	uint64_t payload;
 	uint32_t name;
 	uint32_t domain;
@@ -262,16 +282,19 @@ struct ts_row_range {
 	uint32_t stack;
 	uint32_t thread;
 	uint32_t payload_type;
-	uint32_t action; /* enum ts_range_action */
+	uint32_t action;
+	uint32_t level;
+	uint32_t reserved; /* not a column */
 };
 
 struct ts_row_counter {
 	uint64_t start_ns;
 	double value;
+	int64_t integer; /* where value_type is TS_PAYLOAD_I64, the value itself */
 	uint32_t name;
 	uint32_t domain;
 	uint32_t thread;
-	uint32_t reserved; /* not a column */
+	uint32_t value_type; /* enum ts_payload_type */
 };
 
 /* `ticks` of `clock` and start_ns were one instant, to within error_ns. */
@@ -394,6 +417,18 @@ struct ts_row_module {
 	uint32_t flags;
 	uint32_t n_build_id_bytes;
 	uint8_t build_id[32];
+	uint32_t reserved; /* not a column */
+};
+
+/* What the application calls something. A later one of the same kind, object and domain supersedes an earlier one. */
+struct ts_row_name {
+	uint64_t start_ns; /* when it was said */
+	uint64_t object;   /* as `kind` says */
+	uint32_t kind;	   /* enum ts_name_kind */
+	uint32_t domain;   /* string */
+	uint32_t name;	   /* string */
+	uint32_t context;  /* STREAM: where it could be told, else 0 */
+	uint32_t stream;   /* STREAM: where it could be told, else TS_NO_DEVICE */
 	uint32_t reserved; /* not a column */
 };
 

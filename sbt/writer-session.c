@@ -187,7 +187,7 @@ static int add_row(struct ts_sbt_session_writer *session, unsigned type, const v
 static bool takes_type(unsigned type)
 {
 	return (type > 0 && type < TS_ROW_EVENT_COUNT) || type == TS_ROW_DEVICE ||
-	       type == TS_ROW_MODULE;
+	       type == TS_ROW_MODULE || type == TS_ROW_NAME;
 }
 
 int ts_sbt_session_writer_add_row(struct ts_sbt_session_writer *session, unsigned type,

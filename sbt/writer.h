@@ -117,7 +117,7 @@ int ts_sbt_session_writer_add_stack(struct ts_sbt_session_writer *session, const
 int ts_sbt_session_writer_add_thread(struct ts_sbt_session_writer *session,
 				     const struct ts_row_thread *row, uint32_t *ret_id);
 
-/* Adds a row of any event type, of TS_ROW_DEVICE or of TS_ROW_MODULE: `row` is the type's struct.
+/* Adds a row of any event type, of TS_ROW_DEVICE, TS_ROW_MODULE or TS_ROW_NAME: `row` is the type's struct.
  * It is copied; rows may come in any order of time. -EINVAL: another type. TS_SBT_E_FULL: the row was
  * not taken, TS_SBT_MAX_PENDING_BYTES are unwritten; seal, then add it again. */
 int ts_sbt_session_writer_add_row(struct ts_sbt_session_writer *session, unsigned type,

@@ -125,6 +125,13 @@ static int arena_interpret(struct ts_arena_reader *reader, struct ts_definition 
 		return sink->module(sink->data, &module,
 				    ts_id_map_get(&reader->strings, module.path));
 	}
+	case TS_DEF_NAME: {
+		struct ts_definition_name name;
+
+		arena_take(&name, sizeof(name), definition, n_bytes);
+		return sink->name(sink->data, &name, ts_id_map_get(&reader->strings, name.domain),
+				  ts_id_map_get(&reader->strings, name.name));
+	}
 	default:
 		return 1;
 	}

@@ -27,6 +27,8 @@ struct ts_arena_sink {
 		      uint32_t *ret_id);
 	int (*device)(void *data, const struct ts_definition_device *device, uint32_t name);
 	int (*module)(void *data, const struct ts_definition_module *module, uint32_t path);
+	int (*name)(void *data, const struct ts_definition_name *definition, uint32_t domain,
+		    uint32_t name);
 };
 
 /* file id by session id; [0] is the unknown one's */

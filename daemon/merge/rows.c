@@ -276,10 +276,36 @@ static void rows_mark(struct ts_rows *rows, const struct ts_record_annotation *f
 	};
 }
 
-static void rows_range(struct ts_rows *rows, const struct ts_record_annotation *from,
+static void rows_range(struct ts_rows *rows, const struct ts_record_range *from,
 		       struct ts_row_range *to)
 {
+	const struct ts_record_annotation *begun = &from->as_begun;
+	unsigned clock = begun->record.clock;
+
 	*to = (struct ts_row_range){
+		.start_ns = rows_time(rows, clock, begun->record.time),
+		.end_ns = rows_time_or_0(rows, clock, from->end),
+		.range_id = begun->range_id,
+		.payload = begun->payload,
+		.name = rows_string(rows, begun->name),
+		.domain = rows_string(rows, begun->domain),
+		.category = begun->category,
+		.color = begun->color,
+		.stack = rows_stack(rows, begun->stack),
+		.thread = from->begin_thread
+				  ? ts_id_map_get(&rows->ids->threads, from->begin_thread)
+				  : rows->thread,
+		.payload_type = begun->payload_type,
+		.action = begun->action,
+		.level = begun->level,
+		.end_thread = rows->thread,
+	};
+}
+
+static void rows_range_begin(struct ts_rows *rows, const struct ts_record_annotation *from,
+			     struct ts_row_range_begin *to)
+{
+	*to = (struct ts_row_range_begin){
 		.start_ns = rows_time(rows, from->record.clock, from->record.time),
 		.range_id = from->range_id,
 		.payload = from->payload,
@@ -291,6 +317,7 @@ static void rows_range(struct ts_rows *rows, const struct ts_record_annotation *
 		.thread = rows->thread,
 		.payload_type = from->payload_type,
 		.action = from->action,
+		.level = from->level,
 	};
 }
 
@@ -300,9 +327,11 @@ static void rows_counter(struct ts_rows *rows, const struct ts_record_counter *f
 	*to = (struct ts_row_counter){
 		.start_ns = rows_time(rows, from->record.clock, from->record.time),
 		.value = from->value,
+		.integer = from->integer,
 		.name = rows_string(rows, from->name),
 		.domain = rows_string(rows, from->domain),
 		.thread = rows->thread,
+		.value_type = from->value_type,
 	};
 }
 
@@ -405,18 +434,19 @@ static const uint8_t rows_record_bytes[TS_RECORD_COUNT] = {
 	[TS_RECORD_CONTEXT] = sizeof(struct ts_record_object),
 	[TS_RECORD_GRAPH_LAUNCH] = sizeof(struct ts_record_graph_launch),
 	[TS_RECORD_MARK] = sizeof(struct ts_record_annotation),
-	[TS_RECORD_RANGE] = sizeof(struct ts_record_annotation),
+	[TS_RECORD_RANGE] = sizeof(struct ts_record_range),
 	[TS_RECORD_COUNTER] = sizeof(struct ts_record_counter),
 	[TS_RECORD_CLOCK] = sizeof(struct ts_record_clock),
 	[TS_RECORD_LOSS] = sizeof(struct ts_record_loss),
 	[TS_RECORD_OVERHEAD] = sizeof(struct ts_record_overhead),
 	[TS_RECORD_GPU_MODULE] = sizeof(struct ts_record_gpu_module),
 	[TS_RECORD_YIELD] = sizeof(struct ts_record_yield),
+	[TS_RECORD_RANGE_BEGIN] = sizeof(struct ts_record_annotation),
 };
 
 /* A row's number on disk is its record's in the ring. */
 TS_STATIC_ASSERT((int)TS_RECORD_COUNT == (int)TS_ROW_EVENT_COUNT, "one row type per record type");
-TS_STATIC_ASSERT((int)TS_RECORD_YIELD == (int)TS_ROW_YIELD, "in the same order");
+TS_STATIC_ASSERT((int)TS_RECORD_RANGE_BEGIN == (int)TS_ROW_RANGE_BEGIN, "in the same order");
 
 static int rows_fill(struct ts_rows *rows, const struct ts_record *record,
 		     union ts_row_any *ret_row)
@@ -492,6 +522,9 @@ static int rows_fill(struct ts_rows *rows, const struct ts_record *record,
 		return 0;
 	case TS_RECORD_YIELD:
 		rows_yield(rows, from, &ret_row->yield);
+		return 0;
+	case TS_RECORD_RANGE_BEGIN:
+		rows_range_begin(rows, from, &ret_row->range_begin);
 		return 0;
 	case TS_RECORD_PAD:
 	case TS_RECORD_CLOCK:

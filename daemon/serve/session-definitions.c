@@ -124,6 +124,23 @@ static int sink_module(void *data, const struct ts_definition_module *module, ui
 	return ts_session_add_row(s, TS_ROW_MODULE, &row);
 }
 
+static int sink_name(void *data, const struct ts_definition_name *definition, uint32_t domain,
+		     uint32_t name)
+{
+	struct ts_session *s = data;
+	struct ts_row_name row = {
+		.start_ns = session_host_time(s, definition->time),
+		.object = definition->object,
+		.kind = definition->definition.flags,
+		.domain = domain,
+		.name = name,
+		.context = definition->context,
+		.stream = definition->stream,
+	};
+
+	return ts_session_add_row(s, TS_ROW_NAME, &row);
+}
+
 int ts_session_read_arena(struct ts_session *s)
 {
 	const struct ts_arena_sink sink = {
@@ -133,6 +150,7 @@ int ts_session_read_arena(struct ts_session *s)
 		.thread = sink_thread,
 		.device = sink_device,
 		.module = sink_module,
+		.name = sink_name,
 	};
 	const struct ts_arena *arena = ts_memory_arena(&s->memory);
 	/* Pairs with the producer's release of `published`. */

@@ -18,7 +18,7 @@
 #include "proto/abi/base.h"
 
 #define TS_ABI_MAJOR  1
-#define TS_ABI_MINOR  2
+#define TS_ABI_MINOR  3
 
 #define TS_ID_UNKNOWN 0u
 #define TS_NO_DEVICE  UINT32_MAX /* for fields that hold CUPTI's own ids, where 0 is a real one */
@@ -39,13 +39,14 @@ enum ts_record_type {
 	TS_RECORD_CONTEXT = 11,	   /* created, destroyed */
 	TS_RECORD_GRAPH_LAUNCH = 12,
 	TS_RECORD_MARK = 13,
-	TS_RECORD_RANGE = 14,
+	TS_RECORD_RANGE = 14, /* is over; RANGE_BEGIN told of it before */
 	TS_RECORD_COUNTER = 15,
 	TS_RECORD_CLOCK = 16,	   /* one instant on two clocks */
 	TS_RECORD_LOSS = 17,	   /* losses that only the producer knows of */
 	TS_RECORD_OVERHEAD = 18,   /* time the vendor's profiling layer says it took itself */
 	TS_RECORD_GPU_MODULE = 19, /* device code loaded, unloaded */
 	TS_RECORD_YIELD = 20, /* CUPTI given up to the application's own profiler, taken back */
+	TS_RECORD_RANGE_BEGIN = 21,
 	TS_RECORD_COUNT
 };
 
@@ -326,26 +327,42 @@ TS_ASSERT_FIELD(struct ts_record_graph_launch, stream, 44);
 TS_ASSERT_FIELD(struct ts_record_graph_launch, graph, 48);
 TS_ASSERT_FIELD(struct ts_record_graph_launch, reserved, 52);
 
+/* How a range was made. 2 and 4 are not used: they stood for the ends alone. */
 enum ts_range_action {
-	TS_RANGE_PUSH = 1, /* nests within its thread */
-	TS_RANGE_POP = 2,
-	TS_RANGE_START = 3, /* may end on another thread; paired by range_id */
-	TS_RANGE_END = 4,
+	TS_RANGE_PUSH = 1,  /* nests within its thread */
+	TS_RANGE_START = 3, /* may end on another thread */
 };
 
-/* TS_RECORD_MARK and TS_RECORD_RANGE: what the application says of itself. */
+/* The type of a payload, and of a counter's value. Narrow ones are widened to 64 bits as their type says. */
+enum ts_payload_type {
+	TS_PAYLOAD_NONE = 0,
+	TS_PAYLOAD_U64 = 1,
+	TS_PAYLOAD_I64 = 2,
+	TS_PAYLOAD_F64 = 3,
+	TS_PAYLOAD_U32 = 4,
+	TS_PAYLOAD_I32 = 5,
+	TS_PAYLOAD_F32 = 6, /* as a double */
+};
+
+/* Longer texts of the application's are cut. */
+#define TS_ANNOTATION_MAX_BYTES 4096u
+
+/*
+ * TS_RECORD_MARK and TS_RECORD_RANGE_BEGIN: what the application says of itself. A range is told of twice: when it begins,
+ * and when it is over, by one range_id. Of one that never ends, the first stands alone.
+ */
 struct ts_record_annotation {
 	struct ts_record record;
-	uint64_t range_id; /* ranges of START and END */
-	uint64_t payload;  /* bits as the application gave them */
+	uint64_t range_id; /* ranges: the session's, never used again; 0 for a mark */
+	uint64_t payload;  /* its bits */
 	uint32_t name;	   /* TS_DEF_STRING */
 	uint32_t domain;   /* TS_DEF_STRING */
 	uint32_t category;
 	uint32_t color;	      /* ARGB; 0: none */
 	uint32_t stack;	      /* TS_DEF_STACK */
 	uint8_t action;	      /* enum ts_range_action; 0 for a mark */
-	uint8_t payload_type; /* 0 none, 1 u64, 2 i64, 3 f64, 4 u32, 5 i32, 6 f32 */
-	uint16_t reserved;
+	uint8_t payload_type; /* enum ts_payload_type */
+	uint16_t level; /* PUSH: open ranges of thread and domain around it; UINT16_MAX: or more */
 };
 TS_ASSERT_SIZE(struct ts_record_annotation, 56);
 TS_ASSERT_FIELD(struct ts_record_annotation, range_id, 16);
@@ -357,18 +374,36 @@ TS_ASSERT_FIELD(struct ts_record_annotation, color, 44);
 TS_ASSERT_FIELD(struct ts_record_annotation, stack, 48);
 TS_ASSERT_FIELD(struct ts_record_annotation, action, 52);
 TS_ASSERT_FIELD(struct ts_record_annotation, payload_type, 53);
-TS_ASSERT_FIELD(struct ts_record_annotation, reserved, 54);
+TS_ASSERT_FIELD(struct ts_record_annotation, level, 54);
+
+/* TS_RECORD_RANGE: a range was open from record.time to end; `as_begun` is what its RANGE_BEGIN said. */
+struct ts_record_range {
+	struct ts_record_annotation as_begun;
+	uint64_t end;
+	uint32_t begin_thread; /* TS_DEF_THREAD; 0: the shard's owner, which ended it */
+	uint32_t reserved;
+};
+TS_ASSERT_SIZE(struct ts_record_range, 72);
+TS_ASSERT_FIELD(struct ts_record_range, end, 56);
+TS_ASSERT_FIELD(struct ts_record_range, begin_thread, 64);
+TS_ASSERT_FIELD(struct ts_record_range, reserved, 68);
 
 struct ts_record_counter {
 	struct ts_record record;
 	double value;
-	uint32_t name;	 /* TS_DEF_STRING */
-	uint32_t domain; /* TS_DEF_STRING */
+	uint32_t name;	     /* TS_DEF_STRING */
+	uint32_t domain;     /* TS_DEF_STRING */
+	int64_t integer;     /* where value_type is TS_PAYLOAD_I64, the value itself; else 0 */
+	uint32_t value_type; /* enum ts_payload_type: I64, or F64 (and 0) where `value` is all */
+	uint32_t reserved;
 };
-TS_ASSERT_SIZE(struct ts_record_counter, 32);
+TS_ASSERT_SIZE(struct ts_record_counter, 48);
 TS_ASSERT_FIELD(struct ts_record_counter, value, 16);
 TS_ASSERT_FIELD(struct ts_record_counter, name, 24);
 TS_ASSERT_FIELD(struct ts_record_counter, domain, 28);
+TS_ASSERT_FIELD(struct ts_record_counter, integer, 32);
+TS_ASSERT_FIELD(struct ts_record_counter, value_type, 40);
+TS_ASSERT_FIELD(struct ts_record_counter, reserved, 44);
 
 /* record.time on record.clock and other_time on other_clock are one instant, to within error_ns. */
 struct ts_record_clock {
@@ -415,7 +450,10 @@ TS_ASSERT_FIELD(struct ts_record_clock, reserved, 33);
 	X(NO_MEMORY, 22, "no_memory") /* the daemon had no memory to join halves */                \
 	X(CLOCK_BACKWARD, 23,                                                                      \
 	  "clock_backward")	      /* jumps back of a clock: times near them are wrong */       \
-	X(NO_PYTHON, 24, "no_python") /* stacks that lack the Python functions in them */
+	X(NO_PYTHON, 24, "no_python") /* stacks that lack the Python functions in them */          \
+	X(TEXT_CUT, 25, "text_cut")   /* texts of the application's that were too long */          \
+	X(BAD_ANNOTATION, 26,                                                                      \
+	  "bad_annotation") /* ranges, marks, counters, names that make no sense, or too many */
 
 enum ts_loss_reason {
 #define TS_LOSS_ENUM_(name, value, key) TS_LOSS_##name = value,
@@ -519,6 +557,7 @@ enum ts_definition_type {
 	TS_DEF_MODULE = 3,
 	TS_DEF_DEVICE = 4,
 	TS_DEF_THREAD = 5,
+	TS_DEF_NAME = 6,
 	TS_DEF_COUNT
 };
 
@@ -638,3 +677,32 @@ TS_ASSERT_SIZE(struct ts_definition_thread, 32);
 TS_ASSERT_FIELD(struct ts_definition_thread, tid, 16);
 TS_ASSERT_FIELD(struct ts_definition_thread, name, 20);
 TS_ASSERT_FIELD(struct ts_definition_thread, time, 24);
+
+/* NAME: what the application calls something. A later one of the same thing takes its place. flags: enum ts_name_kind. */
+enum ts_name_kind {
+	TS_NAME_THREAD = 1,   /* object: the kernel's thread id */
+	TS_NAME_CATEGORY = 2, /* of `domain`; object: its number */
+	TS_NAME_DEVICE = 3,   /* object: the vendor's ordinal */
+	TS_NAME_CONTEXT = 4,  /* object: the vendor's handle */
+	TS_NAME_STREAM = 5,   /* object: the vendor's handle */
+	TS_NAME_EVENT = 6,    /* object: the vendor's handle */
+	TS_NAME_OTHER = 7,    /* object: a handle or address of the application's own */
+};
+
+struct ts_definition_name {
+	struct ts_definition definition;
+	uint64_t object;
+	uint64_t time;	 /* ticks of the session's host clock */
+	uint32_t domain; /* TS_DEF_STRING */
+	uint32_t name;	 /* TS_DEF_STRING */
+	/* STREAM: CUPTI's ids, where they could be told; else 0 and TS_NO_DEVICE. Otherwise 0. */
+	uint32_t context;
+	uint32_t stream;
+};
+TS_ASSERT_SIZE(struct ts_definition_name, 48);
+TS_ASSERT_FIELD(struct ts_definition_name, object, 16);
+TS_ASSERT_FIELD(struct ts_definition_name, time, 24);
+TS_ASSERT_FIELD(struct ts_definition_name, domain, 32);
+TS_ASSERT_FIELD(struct ts_definition_name, name, 36);
+TS_ASSERT_FIELD(struct ts_definition_name, context, 40);
+TS_ASSERT_FIELD(struct ts_definition_name, stream, 44);

@@ -53,10 +53,17 @@ static int fuzz_module(void *data, const struct ts_definition_module *module, ui
 	return 0;
 }
 
+static int fuzz_name(void *data, const struct ts_definition_name *definition, uint32_t domain,
+		     uint32_t name)
+{
+	fuzz_touch(definition, sizeof(*definition));
+	return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
-	const struct ts_arena_sink sink = {NULL,	fuzz_string, fuzz_stack,
-					   fuzz_thread, fuzz_device, fuzz_module};
+	const struct ts_arena_sink sink = {NULL,	fuzz_string, fuzz_stack, fuzz_thread,
+					   fuzz_device, fuzz_module, fuzz_name};
 	struct ts_arena_reader reader;
 	uint64_t n_used = n_bytes / 8 * 8;
 	int fd;

@@ -24,6 +24,16 @@
 /* Rows that are the recording's own business: shown to a person only when asked for. */
 #define QUIET_TYPES TS_ROW_BIT(TS_ROW_CLOCK)
 
+/* Ranges that are over and began at one instant: rows of ranges that begin then follow on them. */
+struct over {
+	uint64_t start_ns;
+	struct {
+		uint64_t range_id;
+		uint32_t session;
+	} * ids;
+	size_t n, n_allocated;
+};
+
 struct view {
 	/* asked for */
 	const char *session;
@@ -39,14 +49,17 @@ struct view {
 	struct ts_sbt_cursor *cursor;
 	struct ts_progress progress;
 	uint64_t origin_ns;
-	size_t width;	 /* of the terminal; 0: do not cut */
-	uint64_t n_rows; /* seen */
+	size_t width;	  /* of the terminal; 0: do not cut */
+	uint64_t n_rows;  /* seen */
+	bool open_ranges; /* of ranges that began, those alone that no row says are over */
+	struct over over;
 	bool damaged;
 	struct ts_sbt_error damage;
 };
 
 static void view_deinit(struct view *view)
 {
+	free(view->over.ids);
 	ts_sbt_cursor_free(view->cursor);
 	ts_resolver_free(view->resolver);
 	ts_source_deinit(&view->source);
@@ -225,6 +238,9 @@ static int start(struct view *view)
 		return VIEW_E_USAGE;
 	if (!rows.types && (view->stats || !view->json))
 		rows.types = TS_ROW_EVENTS & ~QUIET_TYPES;
+	view->open_ranges = !(view->types & TS_ROW_BIT(TS_ROW_RANGE_BEGIN));
+	if (rows.types & TS_ROW_BIT(TS_ROW_RANGE))
+		rows.types |= TS_ROW_BIT(TS_ROW_RANGE_BEGIN);
 	names.from_ns = rows.from_ns;
 	/* JSON is the row's own fields, whatever of its call is left; a person wants to know who asked for it. */
 	names.launchers = !view->stats && !view->json;
@@ -234,17 +250,59 @@ static int start(struct view *view)
 	return r;
 }
 
-/* 0, TS_SBT_E_END, or what cannot be gone on from. A damaged block is left out and remembered. */
+static int note_over(struct over *over, uint32_t session, const struct ts_row_range *range)
+{
+	if (range->start_ns != over->start_ns)
+		over->n = 0;
+	over->start_ns = range->start_ns;
+	if (over->n == over->n_allocated) {
+		size_t n = over->n_allocated ? over->n_allocated * 2 : 16;
+		void *grown = realloc(over->ids, n * sizeof(*over->ids));
+
+		if (!grown)
+			return -ENOMEM;
+		over->ids = grown;
+		over->n_allocated = n;
+	}
+	over->ids[over->n].range_id = range->range_id;
+	over->ids[over->n++].session = session;
+	return 0;
+}
+
+static bool is_over(const struct over *over, uint32_t session,
+		    const struct ts_row_range_begin *begin)
+{
+	if (begin->start_ns != over->start_ns)
+		return false;
+	for (size_t i = 0; i < over->n; i++)
+		if (over->ids[i].range_id == begin->range_id && over->ids[i].session == session)
+			return true;
+	return false;
+}
+
+/*
+ * 0, TS_SBT_E_END, or what cannot be gone on from. A damaged block is left out and remembered; so is the beginning of a
+ * range that is shown whole: both rows start at one instant, and its own comes first.
+ */
 static int next_row(struct view *view, struct ts_sbt_row *ret_row)
 {
 	int r;
 
-	while ((r = ts_sbt_cursor_next(view->cursor, ret_row)) == TS_SBT_E_CORRUPT) {
-		if (!view->damaged)
-			view->damage = *ts_sbt_reader_error(view->source.reader);
-		view->damaged = true;
+	for (;;) {
+		r = ts_sbt_cursor_next(view->cursor, ret_row);
+		if (r == TS_SBT_E_CORRUPT) {
+			if (!view->damaged)
+				view->damage = *ts_sbt_reader_error(view->source.reader);
+			view->damaged = true;
+			continue;
+		}
+		if (!r && view->open_ranges && ret_row->type == TS_ROW_RANGE_BEGIN &&
+		    is_over(&view->over, ret_row->session, ret_row->range_begin))
+			continue;
+		if (!r && view->open_ranges && ret_row->type == TS_ROW_RANGE)
+			r = note_over(&view->over, ret_row->session, ret_row->range);
+		return r;
 	}
-	return r;
 }
 
 static uint64_t duration_ns(const struct ts_sbt_row *row)
@@ -303,7 +361,8 @@ static const struct ts_column *find_role(const struct ts_row_schema *schema, enu
 static void thread_text(struct view *view, const struct ts_sbt_row *row, char text[17])
 {
 	const struct ts_row_thread *thread = ts_resolver_thread(view->resolver, row);
-	const char *name = thread ? ts_resolver_string(view->resolver, thread->name) : NULL;
+	const char *name =
+		thread ? ts_resolver_thread_name(view->resolver, row->session, thread) : NULL;
 	char number[16];
 	int n;
 
@@ -320,11 +379,35 @@ static void thread_text(struct view *view, const struct ts_sbt_row *row, char te
 
 #define DETAIL_BYTES 128
 
+static void payload_text(uint32_t type, uint64_t bits, char *text, size_t n_bytes)
+{
+	double value;
+
+	switch (type) {
+	case TS_PAYLOAD_U64:
+	case TS_PAYLOAD_U32:
+		snprintf(text, n_bytes, " (%" PRIu64 ")", bits);
+		break;
+	case TS_PAYLOAD_I64:
+	case TS_PAYLOAD_I32:
+		snprintf(text, n_bytes, " (%" PRId64 ")", (int64_t)bits);
+		break;
+	case TS_PAYLOAD_F64:
+	case TS_PAYLOAD_F32:
+		memcpy(&value, &bits, sizeof(value));
+		snprintf(text, n_bytes, " (%g)", value);
+		break;
+	default:
+		break;
+	}
+}
+
 /* What tells one row from the next, beside its name. */
-static void detail_text(const struct ts_sbt_row *row, char text[DETAIL_BYTES])
+static void detail_text(struct view *view, const struct ts_sbt_row *row, char text[DETAIL_BYTES])
 {
 	const struct ts_row_kernel *kernel = row->kernel;
-	const char *error;
+	const char *name = ts_resolver_category_name(view->resolver, row);
+	size_t n = 0;
 
 	text[0] = 0;
 	if (row->type == TS_ROW_KERNEL) {
@@ -334,12 +417,22 @@ static void detail_text(const struct ts_sbt_row *row, char text[DETAIL_BYTES])
 			 kernel->grid_x, kernel->grid_y, kernel->grid_z, kernel->block_x,
 			 kernel->block_y, kernel->block_z, kernel->device);
 	} else if (row->type == TS_ROW_API && row->api->result) {
-		error = ts_name_api_error(row->api->domain, (uint32_t)row->api->result);
+		const char *error = ts_name_api_error(row->api->domain, (uint32_t)row->api->result);
+
 		if (error)
 			snprintf(text, DETAIL_BYTES, " = %s", error);
 		else
 			snprintf(text, DETAIL_BYTES, " = error %" PRId32, row->api->result);
+	} else if (row->type == TS_ROW_MARK) {
+		payload_text(row->mark->payload_type, row->mark->payload, text, DETAIL_BYTES);
+	} else if (row->type == TS_ROW_RANGE) {
+		payload_text(row->range->payload_type, row->range->payload, text, DETAIL_BYTES);
 	}
+	n = strlen(text);
+	if (name)
+		snprintf(text + n, DETAIL_BYTES - n, " [%s]", name);
+	else if ((name = ts_resolver_stream_name(view->resolver, row)))
+		snprintf(text + n, DETAIL_BYTES - n, " on %s", name);
 }
 
 /* The name gives way where the line is too short. */
@@ -347,7 +440,7 @@ static void print_what(struct view *view, const struct ts_sbt_row *row, size_t t
 {
 	char buffer[TS_RESOLVER_NAME_BYTES], detail[DETAIL_BYTES];
 
-	detail_text(row, detail);
+	detail_text(view, row, detail);
 	taken += ts_out_width(detail);
 	ts_out_text_cut(stdout, ts_resolver_name(view->resolver, row, buffer),
 			!view->width			       ? 0

@@ -171,9 +171,7 @@ const char *ts_name_range_action(uint32_t action)
 {
 	static const char *const names[] = {
 		[TS_RANGE_PUSH] = "push",
-		[TS_RANGE_POP] = "pop",
 		[TS_RANGE_START] = "start",
-		[TS_RANGE_END] = "end",
 	};
 
 	return LOOK_UP(names, action);
@@ -251,6 +249,10 @@ const char *ts_name_loss_text(const char *reason)
 		 "calls without a stack: libunwind.so.8 is missing or unsuitable"},
 		{TS_LOSS_NO_PYTHON,
 		 "stacks without their Python functions: where those belong could not be told"},
+		{TS_LOSS_TEXT_CUT,
+		 "names that the application gave, cut because they were too long"},
+		{TS_LOSS_BAD_ANNOTATION,
+		 "ranges, marks, counters or names that were malformed, or too many at once"},
 		{TS_LOSS_BAD_TIME, "with times that cannot be, as CUPTI gave them"},
 		{TS_LOSS_LATE, "came when the recording was over"},
 	};

@@ -8,6 +8,7 @@
 
 #include "sbt/modules.h"
 #include "sbt/symbols.h"
+#include "tools/tsctl/called.h"
 #include "tools/tsctl/names.h"
 
 #include <stdio.h>
@@ -29,12 +30,15 @@ struct ts_resolver {
 	struct ts_sbt_cursor *calls;	/* NULL: not asked for, or at their end */
 	struct ts_sbt_row call;		/* the next one, not yet taken */
 	struct launcher *launchers;
+	struct ts_called *called;   /* NULL: the application named nothing */
 	struct ts_modules *modules; /* NULL: not asked for yet */
 	struct ts_symbols *symbols; /* the same */
 	uint32_t kernel_name_id;    /* of the last kernel; 0: none */
 	const char *kernel_name;
 	const struct ts_column *thread_columns[TS_ROW_EVENT_COUNT];
 	const struct ts_column *op_columns[TS_ROW_EVENT_COUNT];
+	const struct ts_column *stream_columns[TS_ROW_EVENT_COUNT];
+	const struct ts_column *context_columns[TS_ROW_EVENT_COUNT];
 };
 
 static const struct ts_column *column_of_role(const struct ts_row_schema *schema, enum ts_role role)
@@ -81,8 +85,12 @@ int ts_resolver_new(struct ts_sbt_reader *reader, const struct ts_resolver_optio
 
 		resolver->thread_columns[type] = column_of_role(schema, TS_ROLE_THREAD);
 		resolver->op_columns[type] = column_of_role(schema, TS_ROLE_OP);
+		resolver->stream_columns[type] = column_of_role(schema, TS_ROLE_STREAM);
+		resolver->context_columns[type] = column_of_role(schema, TS_ROLE_CONTEXT);
 	}
 	r = options->mangled ? 0 : ts_demangler_new(&resolver->demangler);
+	if (!r && ts_sbt_reader_n_names(reader))
+		r = ts_called_new(reader, &resolver->called);
 	if (!r && options->launchers)
 		r = start_calls(resolver, options);
 	if (r)
@@ -97,6 +105,7 @@ void ts_resolver_free(struct ts_resolver *resolver)
 		return;
 	ts_sbt_cursor_free(resolver->calls);
 	ts_demangler_free(resolver->demangler);
+	ts_called_free(resolver->called);
 	ts_modules_free(resolver->modules);
 	ts_symbols_free(resolver->symbols);
 	free(resolver->launchers);
@@ -175,6 +184,51 @@ const struct ts_row_thread *ts_resolver_thread(struct ts_resolver *resolver,
 	return ts_sbt_reader_thread(resolver->reader, row->session, launcher->thread);
 }
 
+const char *ts_resolver_thread_name(struct ts_resolver *resolver, uint32_t session,
+				    const struct ts_row_thread *thread)
+{
+	uint32_t given = ts_called_find(resolver->called, session, TS_NAME_THREAD, 0, thread->tid);
+
+	return ts_resolver_string(resolver, given ? given : thread->name);
+}
+
+const char *ts_resolver_stream_name(struct ts_resolver *resolver, const struct ts_sbt_row *row)
+{
+	const struct ts_column *stream = resolver->stream_columns[row->type];
+	const struct ts_column *context = resolver->context_columns[row->type];
+
+	if (!resolver->called || !stream)
+		return NULL;
+	return ts_resolver_string(
+		resolver, ts_called_stream(resolver->called, row->session,
+					   context ? (uint32_t)ts_column_get(context, row->any) : 0,
+					   (uint32_t)ts_column_get(stream, row->any)));
+}
+
+const char *ts_resolver_category_name(struct ts_resolver *resolver, const struct ts_sbt_row *row)
+{
+	uint32_t domain, category;
+
+	switch (row->type) {
+	case TS_ROW_MARK:
+		domain = row->mark->domain;
+		category = row->mark->category;
+		break;
+	case TS_ROW_RANGE:
+		domain = row->range->domain;
+		category = row->range->category;
+		break;
+	case TS_ROW_RANGE_BEGIN:
+		domain = row->range_begin->domain;
+		category = row->range_begin->category;
+		break;
+	default:
+		return NULL;
+	}
+	return ts_resolver_string(resolver, ts_called_find(resolver->called, row->session,
+							   TS_NAME_CATEGORY, domain, category));
+}
+
 static const char *or_number(const char *name, const char *what, uint64_t number,
 			     char buffer[TS_RESOLVER_NAME_BYTES])
 {
@@ -206,14 +260,16 @@ static const char *object_name(uint32_t action, const char *of, uint32_t number,
 	return buffer;
 }
 
-static const char *range_name(struct ts_resolver *resolver, const struct ts_row_range *range,
-			      char buffer[TS_RESOLVER_NAME_BYTES])
+/* "domain: name", so that one library's ranges are told from another's. */
+static const char *annotation_name(struct ts_resolver *resolver, uint32_t domain_id,
+				   uint32_t name_id, const char *after,
+				   char buffer[TS_RESOLVER_NAME_BYTES])
 {
-	const char *name = ts_resolver_string(resolver, range->name);
-	const char *action = ts_name_range_action(range->action);
+	const char *domain = ts_resolver_string(resolver, domain_id);
+	const char *name = ts_resolver_string(resolver, name_id);
 
-	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s%s%s", action ? action : "range",
-		 name ? " " : "", name ? name : "");
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s%s%s%s", domain ? domain : "",
+		 domain ? ": " : "", name ? name : "without a name", after);
 	return buffer;
 }
 
@@ -238,11 +294,13 @@ static const char *memory_name(const struct ts_row_memory *memory,
 static const char *counter_name(struct ts_resolver *resolver, const struct ts_row_counter *counter,
 				char buffer[TS_RESOLVER_NAME_BYTES])
 {
-	const char *name = ts_resolver_string(resolver, counter->name);
+	char value[32];
 
-	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s = %g", name ? name : "counter",
-		 counter->value);
-	return buffer;
+	if (counter->value_type == TS_PAYLOAD_I64)
+		snprintf(value, sizeof(value), " = %lld", (long long)counter->integer);
+	else
+		snprintf(value, sizeof(value), " = %g", counter->value);
+	return annotation_name(resolver, counter->domain, counter->name, value, buffer);
 }
 
 static const char *loss_name(const struct ts_row_loss *loss, char buffer[TS_RESOLVER_NAME_BYTES])
@@ -302,10 +360,12 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 		return object_name(row->gpu_module->action, "module", row->gpu_module->module,
 				   buffer);
 	case TS_ROW_MARK:
-		name = ts_resolver_string(resolver, row->mark->name);
-		return name ? name : "";
+		return annotation_name(resolver, row->mark->domain, row->mark->name, "", buffer);
 	case TS_ROW_RANGE:
-		return range_name(resolver, row->range, buffer);
+		return annotation_name(resolver, row->range->domain, row->range->name, "", buffer);
+	case TS_ROW_RANGE_BEGIN:
+		return annotation_name(resolver, row->range_begin->domain, row->range_begin->name,
+				       " (open)", buffer);
 	case TS_ROW_COUNTER:
 		return counter_name(resolver, row->counter, buffer);
 	case TS_ROW_CLOCK:
@@ -332,6 +392,8 @@ uint32_t ts_resolver_stack(const struct ts_sbt_row *row)
 		return row->mark->stack;
 	case TS_ROW_RANGE:
 		return row->range->stack;
+	case TS_ROW_RANGE_BEGIN:
+		return row->range_begin->stack;
 	default:
 		return 0;
 	}

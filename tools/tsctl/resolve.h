@@ -37,6 +37,13 @@ const char *ts_resolver_kernel_name(struct ts_resolver *resolver, uint32_t id);
 const struct ts_row_thread *ts_resolver_thread(struct ts_resolver *resolver,
 					       const struct ts_sbt_row *row);
 
+/* What the application calls it, else the system. NULL: neither. */
+const char *ts_resolver_thread_name(struct ts_resolver *resolver, uint32_t session,
+				    const struct ts_row_thread *thread);
+/* What the application calls the row's stream or category. NULL: it has none, or no name. */
+const char *ts_resolver_stream_name(struct ts_resolver *resolver, const struct ts_sbt_row *row);
+const char *ts_resolver_category_name(struct ts_resolver *resolver, const struct ts_sbt_row *row);
+
 #define TS_RESOLVER_NAME_BYTES 1024
 /*
  * What the row is about, in a word: a kernel's or function's name, a copy's kind, ... "" where there is nothing to

@@ -31,6 +31,11 @@ enum source {
 	FROM_API_ERROR,
 	FROM_KERNEL_NAME,
 	FROM_STACK,
+	FROM_STREAM_NAME,
+	FROM_CATEGORY_NAME,
+	FROM_END_TID,
+	FROM_PAYLOAD,
+	FROM_INTEGER,
 };
 
 struct step {
@@ -88,6 +93,7 @@ static const ProtobufCMessageDescriptor *const descriptors[TS_ROW_EVENT_COUNT] =
 	[TS_ROW_OVERHEAD] = &ts__rpc__overhead_row__descriptor,
 	[TS_ROW_GPU_MODULE] = &ts__rpc__gpu_module_row__descriptor,
 	[TS_ROW_YIELD] = &ts__rpc__yield_row__descriptor,
+	[TS_ROW_RANGE_BEGIN] = &ts__rpc__annotation_row__descriptor,
 };
 
 /* Fields that every row has, or that are not a column of the same name. */
@@ -103,6 +109,13 @@ static const struct {
 	{0, "tid", FROM_TID},
 	{0, "thread_name", FROM_THREAD_NAME},
 	{0, "stack", FROM_STACK},
+	{0, "stream_name", FROM_STREAM_NAME},
+	{0, "category_name", FROM_CATEGORY_NAME},
+	{TS_ROW_RANGE, "end_tid", FROM_END_TID},
+	{TS_ROW_COUNTER, "integer", FROM_INTEGER},
+	{0, "payload_u64", FROM_PAYLOAD},
+	{0, "payload_i64", FROM_PAYLOAD},
+	{0, "payload_f64", FROM_PAYLOAD},
 	{TS_ROW_API, "name", FROM_API_NAME},
 	{TS_ROW_API, "expects_device", FROM_API_EXPECTS},
 	{TS_ROW_API, "error", FROM_API_ERROR},
@@ -123,6 +136,7 @@ static const struct {
 	{TS_ROW_FREE, "kind", "memory_kind", ts_name_memory_kind},
 	{TS_ROW_OVERHEAD, "kind", "overhead_kind", ts_name_overhead_kind},
 	{TS_ROW_RANGE, "action", "action", ts_name_range_action},
+	{TS_ROW_RANGE_BEGIN, "action", "action", ts_name_range_action},
 	{0, "action", "action", ts_name_object_action},
 	{0, "reason", "reason", ts_name_loss_reason},
 	{0, "clock", "clock", ts_name_clock},
@@ -139,8 +153,10 @@ static const struct ts_column *find_column(const struct ts_row_schema *schema, c
 /* 0 and TS_NO_DEVICE often stand for nothing; such a number is not shown. */
 static bool value_of_nothing(const struct ts_column *column, uint64_t *ret_value)
 {
-	static const char *const zero_is_none[] = {"graph",  "graph_node", "pool",
-						   "handle", "range_id",   "event"};
+	static const char *const zero_is_none[] = {"graph",	   "graph_node", "pool",
+						   "handle",	   "range_id",	 "event",
+						   "color",	   "category",	 "payload",
+						   "payload_type", "value_type"};
 
 	*ret_value = 0;
 	switch (column->role) {
@@ -421,7 +437,49 @@ static void set_thread(struct ts_rowjson *rowjson, const struct step *step,
 	if (step->source == FROM_TID)
 		set_number(rowjson, step->field, thread->tid);
 	else
-		set_text(rowjson, step->field, ts_resolver_string(rowjson->resolver, thread->name));
+		set_text(rowjson, step->field,
+			 ts_resolver_thread_name(rowjson->resolver, row->session, thread));
+}
+
+static void set_end_tid(struct ts_rowjson *rowjson, const struct step *step,
+			const struct ts_sbt_row *row)
+{
+	const struct ts_row_thread *thread =
+		ts_sbt_reader_thread(ts_resolver_reader(rowjson->resolver), row->session,
+				     row->range->end_thread);
+
+	if (thread)
+		set_number(rowjson, step->field, thread->tid);
+}
+
+/* In the one of its fields that its type says. */
+static void set_payload(struct ts_rowjson *rowjson, const struct step *step,
+			const struct ts_sbt_row *row)
+{
+	const struct ts_column *type = find_column(row->schema, "payload_type");
+	const struct ts_column *payload = find_column(row->schema, "payload");
+	ProtobufCType shown;
+
+	if (!type || !payload)
+		return;
+	switch (ts_column_get(type, row->any)) {
+	case TS_PAYLOAD_U64:
+	case TS_PAYLOAD_U32:
+		shown = PROTOBUF_C_TYPE_UINT64;
+		break;
+	case TS_PAYLOAD_I64:
+	case TS_PAYLOAD_I32:
+		shown = PROTOBUF_C_TYPE_SINT64;
+		break;
+	case TS_PAYLOAD_F64:
+	case TS_PAYLOAD_F32:
+		shown = PROTOBUF_C_TYPE_DOUBLE;
+		break;
+	default:
+		return;
+	}
+	if (step->field->type == shown)
+		set_number(rowjson, step->field, ts_column_get(payload, row->any));
 }
 
 static void run_step(struct ts_rowjson *rowjson, const struct step *step, size_t i,
@@ -467,6 +525,22 @@ static void run_step(struct ts_rowjson *rowjson, const struct step *step, size_t
 		break;
 	case FROM_STACK:
 		set_stack(rowjson, step, row);
+		break;
+	case FROM_STREAM_NAME:
+		set_text(rowjson, step->field, ts_resolver_stream_name(rowjson->resolver, row));
+		break;
+	case FROM_CATEGORY_NAME:
+		set_text(rowjson, step->field, ts_resolver_category_name(rowjson->resolver, row));
+		break;
+	case FROM_END_TID:
+		set_end_tid(rowjson, step, row);
+		break;
+	case FROM_PAYLOAD:
+		set_payload(rowjson, step, row);
+		break;
+	case FROM_INTEGER:
+		if (row->counter->value_type == TS_PAYLOAD_I64)
+			set_number(rowjson, step->field, (uint64_t)row->counter->integer);
 		break;
 	case FROM_NOTHING:
 		break;

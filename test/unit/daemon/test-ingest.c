@@ -158,7 +158,7 @@ TS_TEST(page_that_cannot_be_had)
 /* ---- what is read of it ---- */
 
 struct sink {
-	unsigned n_strings, n_stacks, n_threads, n_devices, n_modules;
+	unsigned n_strings, n_stacks, n_threads, n_devices, n_modules, n_names;
 	char last[64];
 	uint32_t last_name;
 	uint64_t frames[4]; /* of the last stack */
@@ -207,9 +207,18 @@ static int on_module(void *data, const struct ts_definition_module *module, uint
 	return 0;
 }
 
+static int on_name(void *data, const struct ts_definition_name *definition, uint32_t domain,
+		   uint32_t name)
+{
+	((struct sink *)data)->n_names++;
+	((struct sink *)data)->last_name = name;
+	return 0;
+}
+
 static int arena_read(struct ts_arena_reader *reader, struct producer *p, struct sink *data)
 {
-	struct ts_arena_sink sink = {data, on_string, on_stack, on_thread, on_device, on_module};
+	struct ts_arena_sink sink = {data,	on_string, on_stack, on_thread,
+				     on_device, on_module, on_name};
 	struct ts_arena *arena = (struct ts_arena *)(p->base + p->control->arena_off);
 
 	return ts_arena_read(reader, p->memfd, p->control->arena_off + sizeof(*arena),
@@ -383,6 +392,7 @@ TS_TEST(definitions)
 	struct ts_definition_module module = {.n_build_id_bytes = 20};
 	struct ts_definition_module bad_module = {.n_build_id_bytes = 33};
 	struct ts_definition_device device = {.name = 1};
+	struct ts_definition_name name = {.object = 7, .name = 2};
 	const uint64_t frames[] = {1, 2, 3};
 	struct ts_arena_reader reader;
 	struct sink sink = {0};
@@ -409,9 +419,12 @@ TS_TEST(definitions)
 	producer_string(&p, "more");
 	producer_define(&p, TS_DEF_MODULE, &module, sizeof(module), "", 0);
 	producer_define(&p, TS_DEF_MODULE, &bad_module, sizeof(bad_module), "", 0);
+	producer_define(&p, TS_DEF_NAME, &name, sizeof(name), "", 0);
 	ts_check_int(arena_read(&reader, &p, &sink), 0);
 	ts_check_str(sink.last, "more");
 	ts_check_int(sink.n_modules, 1);
+	ts_check_int(sink.n_names, 1);
+	ts_check_int(sink.last_name, 1002);
 	ts_check_int(reader.n_bad, 1);
 	ts_arena_reader_deinit(&reader);
 	producer_deinit(&p);

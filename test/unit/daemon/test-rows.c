@@ -10,6 +10,7 @@
 
 static uint32_t string_ids[] = {0, 101, 102, 103};
 static uint32_t stack_ids[] = {0, 201};
+static uint32_t thread_ids[] = {0, 301, 302};
 
 struct fixture {
 	struct ts_arena_reader ids;
@@ -28,6 +29,7 @@ static void fixture_init(struct fixture *f)
 	ts_clock_table_add(&f->tsc, &(struct ts_clock_pair){4000, 2000, 1});
 	f->ids.strings = (struct ts_id_map){string_ids, 4, 4};
 	f->ids.stacks = (struct ts_id_map){stack_ids, 2, 2};
+	f->ids.threads = (struct ts_id_map){thread_ids, 3, 3};
 	f->rows.ids = &f->ids;
 	f->rows.clocks[TS_CLOCK_TSC] = &f->tsc;
 	f->rows.clocks[TS_CLOCK_CUPTI] = &f->cupti;
@@ -149,9 +151,10 @@ TS_TEST(every_type)
 			const struct ts_column *column = &schema->columns[i];
 			uint64_t value = ts_column_get(column, &f.row);
 			/* These ids are none that the fixture knows; flags are the record's. */
-			bool mapped = column->role == TS_ROLE_STRING ||
-				      column->role == TS_ROLE_STACK ||
-				      (type == TS_RECORD_API && !strcmp(column->name, "flags"));
+			bool mapped =
+				column->role == TS_ROLE_STRING || column->role == TS_ROLE_STACK ||
+				(type == TS_RECORD_RANGE && !strcmp(column->name, "thread")) ||
+				(type == TS_RECORD_API && !strcmp(column->name, "flags"));
 
 			if (mapped ? value != 0 : value == 0) {
 				fprintf(stderr, "%s.%s is %" PRIu64 "\n", schema->name,
@@ -162,6 +165,37 @@ TS_TEST(every_type)
 		}
 		fixture_deinit(&f);
 	}
+}
+
+/* Who began a range is told where it is not who ended it. */
+TS_TEST(ranges_across_threads)
+{
+	struct ts_record_range record = {
+		.as_begun = {.record = HEADER(sizeof(record), TS_RECORD_RANGE, TS_CLOCK_TSC, 2200),
+			     .range_id = 7,
+			     .name = 1,
+			     .domain = 2,
+			     .action = TS_RANGE_START,
+			     .level = 3},
+		.end = 2400,
+		.begin_thread = 2,
+	};
+	const struct ts_row_range *row;
+	struct fixture f;
+
+	fixture_init(&f);
+	row = &f.row.range;
+	ts_check_int(ts_rows_convert(&f.rows, &record.as_begun.record, &f.row), 0);
+	ts_check(row->start_ns == 1100 && row->end_ns == 1200 && row->range_id == 7);
+	ts_check(row->name == 101 && row->domain == 102 && row->level == 3);
+	ts_check(row->thread == 302 && row->end_thread == 9);
+	record.begin_thread = 0;
+	ts_check_int(ts_rows_convert(&f.rows, &record.as_begun.record, &f.row), 0);
+	ts_check(row->thread == 9 && row->end_thread == 9);
+	/* One that ended before it began is nobody's. */
+	record.end = 2100;
+	ts_check_int(ts_rows_convert(&f.rows, &record.as_begun.record, &f.row), TS_ROWS_E_TIME);
+	fixture_deinit(&f);
 }
 
 TS_TEST(shorter_and_longer_records)

@@ -187,6 +187,12 @@ static void others(struct maker *maker)
 				   .name = maker->text,
 				   .thread = maker->thread,
 				   .action = TS_RANGE_PUSH});
+	add(maker, TS_ROW_RANGE_BEGIN,
+	    &(struct ts_row_range_begin){.start_ns = t,
+					 .range_id = 77,
+					 .name = maker->text,
+					 .thread = maker->thread,
+					 .action = TS_RANGE_START});
 	add(maker, TS_ROW_COUNTER,
 	    &(struct ts_row_counter){
 		    .start_ns = t, .value = 0.5, .name = maker->text, .thread = maker->thread});
