@@ -57,12 +57,13 @@ build()
 }
 
 # tests NAME [meson test argument ...]
+# Many tests wait more than they compute, so there are more of them at once than cores; limits are for hangs and may be wide.
 tests()
 {
 	name=$1
 	shift
 	say "$name: test"
-	meson test -C "$folders/$name" --no-rebuild --print-errorlogs "$@"
+	meson test -C "$folders/$name" --no-rebuild --print-errorlogs --num-processes $((jobs * 2)) "$@"
 	# What failed is counted from the log; only a run that made none is a failure of its own.
 	[ -s "$folders/$name/meson-logs/testlog.json" ] || fail "$name: the tests did not run"
 }
@@ -71,14 +72,14 @@ tests()
 step_gcc()
 {
 	build gcc gcc $werror -Dbuildtype=debugoptimized || return 1
-	tests gcc --num-processes 2
+	tests gcc --timeout-multiplier 4
 }
 
 # The other compiler and the other kind of build in one: optimised, without assertions.
 step_clang()
 {
 	build clang clang $werror -Dbuildtype=release -Db_ndebug=true -Dnvcc=disabled || return 1
-	tests clang --suite unit --no-suite ptx
+	tests clang --timeout-multiplier 4 --suite unit --no-suite ptx
 }
 
 # The virtual device's own tests (suite `device`) run in the other steps, being slow here; the PTX engine's (suite `ptx`), a minute
@@ -90,7 +91,7 @@ step_asan()
 		-Dc_args=-fno-sanitize-recover=undefined || return 1
 	ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1} \
 	UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1} \
-		tests asan --timeout-multiplier 4 --suite unit --suite fuzz --suite integration --no-suite device
+		tests asan --timeout-multiplier 8 --suite unit --suite fuzz --suite integration --no-suite device
 }
 
 # Threads are where ThreadSanitizer has something to find: the ring, its producers, the daemon's sessions.

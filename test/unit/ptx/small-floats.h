@@ -50,46 +50,39 @@ static inline u64 w64(double f)
 /* Where a value lies exactly between two codes as far as 128 bits tell: which side it is really on. */
 static int tie_side;
 
+/* The exact value of a code of a small format, its sign left out; infinity stands for the next power of two. */
+static inline __float128 code_value(u64 code, int exponent_bits, int mantissa_bits)
+{
+	u64 hidden = UINT64_C(1) << mantissa_bits;
+	int e = (int)(code >> mantissa_bits), bias = (1 << (exponent_bits - 1)) - 1;
+	unsigned __int128 bits =
+		(unsigned __int128)((e ? e : 1) - bias - mantissa_bits + 0x3fff) << 112;
+	__float128 power;
+
+	memcpy(&power, &bits, sizeof(power));
+	return (__float128)((code & (hidden - 1)) | (e ? hidden : 0)) * power;
+}
+
 /* Exact rounding of a wide value to a small format, by search: independent of how the engine does it. */
 static inline u64 round_to(__float128 x, int exponent_bits, int mantissa_bits, int mode)
 {
 	u64 top = ((UINT64_C(1) << exponent_bits) - 1) << mantissa_bits, lo = 0, hi = top;
 	bool negative = x < 0;
-	int bias = (1 << (exponent_bits - 1)) - 1;
 	__float128 below, above, magnitude = negative ? -x : x;
 
 	if (x != x)
 		return top | ((UINT64_C(1) << mantissa_bits) - 1);
-	/* The largest code whose value is not above the magnitude; infinity stands for the next power of two. */
+	/* The largest code whose value is not above the magnitude. */
 	while (lo < hi) {
 		u64 mid = lo + (hi - lo + 1) / 2;
-		int e = (int)(mid >> mantissa_bits);
-		__float128 v = (__float128)((mid & ((UINT64_C(1) << mantissa_bits) - 1)) |
-					    (e ? UINT64_C(1) << mantissa_bits : 0));
 
-		for (int s = (e ? e : 1) - bias - mantissa_bits; s < 0; s++)
-			v /= 2;
-		for (int s = (e ? e : 1) - bias - mantissa_bits; s > 0; s--)
-			v *= 2;
-		if (v <= magnitude)
+		if (code_value(mid, exponent_bits, mantissa_bits) <= magnitude)
 			lo = mid;
 		else
 			hi = mid - 1;
-		if (mid == lo || hi < mid)
-			continue;
 	}
-	for (int k = 0; k < 2; k++) {
-		u64 code = lo + (u64)k;
-		int e = (int)(code >> mantissa_bits);
-		__float128 v = (__float128)((code & ((UINT64_C(1) << mantissa_bits) - 1)) |
-					    (e ? UINT64_C(1) << mantissa_bits : 0));
-
-		for (int s = (e ? e : 1) - bias - mantissa_bits; s < 0; s++)
-			v /= 2;
-		for (int s = (e ? e : 1) - bias - mantissa_bits; s > 0; s--)
-			v *= 2;
-		*(k ? &above : &below) = v;
-	}
+	below = code_value(lo, exponent_bits, mantissa_bits);
+	above = code_value(lo + 1, exponent_bits, mantissa_bits);
 	if (lo < top && magnitude != below) {
 		__float128 down = magnitude - below, up = above - magnitude;
 		bool away = mode == FE_TONEAREST  ? up < down || (up == down &&
