@@ -55,8 +55,8 @@ static inline __float128 code_value(u64 code, int exponent_bits, int mantissa_bi
 {
 	u64 hidden = UINT64_C(1) << mantissa_bits;
 	int e = (int)(code >> mantissa_bits), bias = (1 << (exponent_bits - 1)) - 1;
-	unsigned __int128 bits =
-		(unsigned __int128)((e ? e : 1) - bias - mantissa_bits + 0x3fff) << 112;
+	unsigned __int128 bits = (unsigned __int128)((e ? e : 1) - bias - mantissa_bits + 0x3fff)
+				 << 112;
 	__float128 power;
 
 	memcpy(&power, &bits, sizeof(power));
