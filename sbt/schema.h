@@ -495,6 +495,7 @@ struct ts_row_symbol {
 #define TS_METADATA_COMMAND	    "command"
 /* Where it applies: the file in which a session began whose daemon died; how a recording's command ended. */
 #define TS_METADATA_CONTINUES	"continues"
+#define TS_METADATA_CUT_SHORT	"cut_short"   /* "the disk is full" */
 #define TS_METADATA_COMMAND_PID "command_pid" /* decimal */
 #define TS_METADATA_COMMAND_END "command_end" /* "killed by SIGKILL"; only of one that was */
 

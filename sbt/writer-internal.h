@@ -9,14 +9,20 @@
 #include "sbt/writer.h"
 
 struct ts_sbt_writer {
-	pthread_mutex_t mutex; /* guards all below; `bytes` and `error` are also read without it */
+	pthread_mutex_t
+		mutex; /* guards all below; `bytes`, `error` and `full` are also read without it */
 	int fd;
 	bool is_file;
 	bool finished;
+	bool no_room_ahead; /* the file system sets nothing aside */
 	int error;
-	uint64_t bytes; /* of the whole blocks written */
+	int full;	    /* why nothing but ends is taken any more; 0: all is */
+	uint64_t bytes;	    /* of the whole blocks written */
+	uint64_t room;	    /* up to where the file system has set space aside */
+	uint64_t max_bytes; /* 0: no limit of its own */
 	uint64_t n_blocks;
 	uint32_t n_sessions;
+	uint32_t n_open;	/* session writers */
 	struct ts_buffer index; /* of struct ts_sbt_block */
 
 	struct ts_intern strings;
@@ -30,9 +36,30 @@ struct ts_sbt_writer {
 	struct ts_buffer ready; /* encoded blocks of the file itself, not yet written */
 };
 
+/* What is written, and so what it leaves room for. */
+enum ts_commit_kind {
+	TS_COMMIT_ROWS,	  /* the ends of all sessions, and the file's */
+	TS_COMMIT_LAST,	  /* a session's end: the file's */
+	TS_COMMIT_FINISH, /* the file's end: nothing */
+};
+
+/* A disk, a quota or a limit: errors after which little things may still fit. */
+static inline bool ts_sbt_is_full(int r)
+{
+	return r == -ENOSPC || r == -EDQUOT || r == -EFBIG;
+}
+
+/*
+ * Makes sure of the space for n_bytes more, and for what is to come after them. The caller holds the mutex. 0, or
+ * -ENOSPC, -EDQUOT, -EFBIG: there is none.
+ */
+int ts_sbt_writer_take_room(struct ts_sbt_writer *writer, uint64_t n_bytes,
+			    enum ts_commit_kind kind);
+void ts_sbt_writer_give_room_back(struct ts_sbt_writer *writer);
+
 /*
  * Writes what is pending of the file itself, then these runs of encoded blocks, and empties them. The caller holds
  * the mutex. On an error nothing counts as written.
  */
-int ts_sbt_writer_commit(struct ts_sbt_writer *writer, struct ts_buffer *const *parts,
-			 size_t n_parts);
+int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
+			 struct ts_buffer *const *parts, size_t n_parts);

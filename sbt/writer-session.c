@@ -13,6 +13,7 @@ struct ts_sbt_session_writer {
 	struct ts_sbt_writer *writer;
 	struct ts_row_session row;
 	bool row_changed;
+	bool dropped; /* what did not fit: its end alone is written from now on */
 	uint32_t n_threads;
 	uint32_t n_stacks;
 
@@ -42,6 +43,7 @@ int ts_sbt_session_writer_new(struct ts_sbt_writer *writer, const struct ts_row_
 	session->first_pending_stack = 1;
 	pthread_mutex_lock(&writer->mutex);
 	session->row.session = ++writer->n_sessions;
+	writer->n_open++;
 	pthread_mutex_unlock(&writer->mutex);
 	ts_sbt_session_writer_update(session, row);
 	*ret_session = session;
@@ -52,6 +54,9 @@ void ts_sbt_session_writer_free(struct ts_sbt_session_writer *session)
 {
 	if (!session)
 		return;
+	pthread_mutex_lock(&session->writer->mutex);
+	session->writer->n_open--;
+	pthread_mutex_unlock(&session->writer->mutex);
 	for (unsigned type = 0; type < TS_ROW_COUNT; type++)
 		ts_builder_free(session->builders[type]);
 	ts_buffer_deinit(&session->stack_lengths);
@@ -119,6 +124,8 @@ int ts_sbt_session_writer_add_stack(struct ts_sbt_session_writer *session, const
 
 	if (n_frames > TS_STACK_MAX_FRAMES)
 		return -E2BIG;
+	if (session->dropped)
+		return -EINVAL;
 	if (session->n_stacks == UINT32_MAX)
 		return -EOVERFLOW;
 	if (session->stack_lengths.n == TS_SBT_MAX_ROWS * sizeof(uint32_t) ||
@@ -224,6 +231,8 @@ int ts_sbt_session_writer_add_thread(struct ts_sbt_session_writer *session,
 	struct ts_row_thread copy = *row;
 	int r;
 
+	if (session->dropped)
+		return -EINVAL;
 	if (session->n_threads == UINT32_MAX)
 		return -EOVERFLOW;
 	copy.thread = session->n_threads + 1;
@@ -287,7 +296,8 @@ int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void
 	if (r || !(session->definitions.n + session->ready.n))
 		return r;
 	pthread_mutex_lock(&writer->mutex);
-	r = ts_sbt_writer_commit(writer, parts, TS_ARRAY_LEN(parts));
+	r = ts_sbt_writer_commit(writer, session->dropped ? TS_COMMIT_LAST : TS_COMMIT_ROWS, parts,
+				 TS_ARRAY_LEN(parts));
 	pthread_mutex_unlock(&writer->mutex);
 	if (r) {
 		session->ready.n = n_ready; /* the next seal brings a checkpoint of its own */
@@ -295,6 +305,36 @@ int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void
 	}
 	session->ready_rows = 0;
 	return 0;
+}
+
+/* Rows of events in encoded blocks, by type. */
+static void count_blocks(const struct ts_buffer *blocks, uint64_t *counts)
+{
+	struct ts_sbt_block_header header;
+
+	for (size_t off = 0; off < blocks->n; off += ts_block_bytes(&header)) {
+		memcpy(&header, blocks->bytes + off, sizeof(header));
+		if (header.type < TS_ROW_EVENT_COUNT)
+			counts[header.type] += header.n_rows;
+	}
+}
+
+void ts_sbt_session_writer_drop(struct ts_sbt_session_writer *session,
+				uint64_t ret_counts[TS_ROW_EVENT_COUNT])
+{
+	memset(ret_counts, 0, TS_ROW_EVENT_COUNT * sizeof(*ret_counts));
+	count_blocks(&session->ready, ret_counts);
+	for (unsigned type = 0; type < TS_ROW_COUNT; type++) {
+		if (session->builders[type] && type < TS_ROW_EVENT_COUNT)
+			ret_counts[type] += ts_builder_rows(session->builders[type]);
+		ts_builder_free(ts_take_ptr(session->builders[type]));
+	}
+	session->stack_lengths.n = session->stack_flags.n = session->stack_frames.n = 0;
+	session->definitions.n = session->ready.n = 0;
+	session->open_bytes = session->open_rows = session->ready_rows = 0;
+	/* That there was a session is told in any case. */
+	session->row_changed = true;
+	session->dropped = true;
 }
 
 uint64_t ts_sbt_session_writer_pending_rows(const struct ts_sbt_session_writer *session)

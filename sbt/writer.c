@@ -58,13 +58,26 @@ static int write_all(int fd, struct iovec *iov, int n_iov)
 	return 0;
 }
 
-/* The first failure stays. What it left behind of a block is cut off, where that is possible. */
-static int fail(struct ts_sbt_writer *writer, int error)
+static int become_full(struct ts_sbt_writer *writer, int error)
 {
-	__atomic_store_n(&writer->error, error, __ATOMIC_RELAXED);
+	__atomic_store_n(&writer->full, error, __ATOMIC_RELAXED);
+	return error;
+}
+
+/*
+ * What it left behind of a block is cut off, where that is possible. The first failure stays; but where rows did not fit
+ * an end may.
+ */
+static int fail(struct ts_sbt_writer *writer, int error, enum ts_commit_kind kind)
+{
 	if (writer->is_file && ftruncate(writer->fd, (off_t)writer->bytes) < 0) {
 		/* A torn tail is found, and cut off, by readers too. */
 	}
+	/* With it went what had been set aside. */
+	writer->room = 0;
+	if (writer->is_file && kind == TS_COMMIT_ROWS && ts_sbt_is_full(error))
+		return become_full(writer, error);
+	__atomic_store_n(&writer->error, error, __ATOMIC_RELAXED);
 	return error;
 }
 
@@ -77,7 +90,7 @@ static int list_blocks(struct ts_sbt_writer *writer, struct ts_buffer *part, uin
 
 	for (size_t off = 0; off < part->n; off += ts_block_bytes(&header)) {
 		if (writer->index.n / sizeof(block) == TS_SBT_MAX_BLOCKS)
-			return fail(writer, -EFBIG);
+			return fail(writer, -EFBIG, TS_COMMIT_FINISH);
 		memcpy(&header, part->bytes + off, sizeof(header));
 		ts_block_describe(&header, part_off + off, &block);
 		r = ts_buffer_append(&writer->index, &block, sizeof(block));
@@ -115,8 +128,8 @@ static int encode_strings(struct ts_sbt_writer *writer)
 	return 0;
 }
 
-int ts_sbt_writer_commit(struct ts_sbt_writer *writer, struct ts_buffer *const *parts,
-			 size_t n_parts)
+int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
+			 struct ts_buffer *const *parts, size_t n_parts)
 {
 	uint64_t bytes = writer->bytes, n_blocks = writer->n_blocks;
 	struct ts_buffer *all[MAX_PARTS] = {&writer->ready};
@@ -128,6 +141,8 @@ int ts_sbt_writer_commit(struct ts_sbt_writer *writer, struct ts_buffer *const *
 		return writer->error;
 	if (writer->finished)
 		return -EINVAL;
+	if (writer->full && kind == TS_COMMIT_ROWS)
+		return writer->full;
 	assert(n_parts < MAX_PARTS);
 	r = encode_strings(writer);
 	if (!r)
@@ -151,10 +166,15 @@ int ts_sbt_writer_commit(struct ts_sbt_writer *writer, struct ts_buffer *const *
 		writer->index.n = listed;
 		return r;
 	}
+	r = ts_sbt_writer_take_room(writer, bytes - writer->bytes, kind);
+	if (r) {
+		writer->index.n = listed;
+		return become_full(writer, r);
+	}
 	r = write_all(writer->fd, iov, n_iov);
 	if (r) {
 		writer->index.n = listed;
-		return fail(writer, r);
+		return fail(writer, r, kind);
 	}
 	__atomic_store_n(&writer->bytes, bytes, __ATOMIC_RELAXED);
 	writer->n_blocks = n_blocks;
@@ -236,8 +256,10 @@ void ts_sbt_writer_free(struct ts_sbt_writer *writer)
 {
 	if (!writer)
 		return;
-	if (writer->fd >= 0)
+	if (writer->fd >= 0) {
+		ts_sbt_writer_give_room_back(writer);
 		close(writer->fd);
+	}
 	pthread_mutex_destroy(&writer->mutex);
 	ts_builder_free(writer->metadata);
 	ts_builder_free(writer->images);
@@ -249,6 +271,15 @@ void ts_sbt_writer_free(struct ts_sbt_writer *writer)
 	ts_buffer_deinit(&writer->ready);
 	ts_encoder_deinit(&writer->encoder);
 	free(writer);
+}
+
+/* For n_bytes more of what the file's end has to take. */
+static int keep_room(struct ts_sbt_writer *writer, uint64_t n_bytes)
+{
+	int r = ts_sbt_writer_take_room(writer, n_bytes,
+					writer->full ? TS_COMMIT_LAST : TS_COMMIT_ROWS);
+
+	return r ? become_full(writer, r) : 0;
 }
 
 static int add_string(struct ts_sbt_writer *writer, const char *bytes, uint32_t n_bytes,
@@ -263,7 +294,7 @@ static int add_string(struct ts_sbt_writer *writer, const char *bytes, uint32_t 
 		if (r)
 			return r;
 		if (writer->ready.n >= MAX_READY_BYTES) {
-			r = ts_sbt_writer_commit(writer, NULL, 0);
+			r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0);
 			if (r)
 				return r;
 		}
@@ -271,7 +302,9 @@ static int add_string(struct ts_sbt_writer *writer, const char *bytes, uint32_t 
 	r = ts_intern(&writer->strings, bytes, n_bytes, ret_id, &is_new);
 	if (r || !is_new)
 		return r;
-	r = ts_buffer_append(&writer->string_bytes, bytes, n_bytes);
+	/* Rows may refer to it: it has to fit, whatever else does not. */
+	r = keep_room(writer, 2 * (uint64_t)n_bytes + sizeof(uint64_t));
+	r = r ? r : ts_buffer_append(&writer->string_bytes, bytes, n_bytes);
 	if (!r) {
 		r = ts_buffer_append(&writer->string_lengths, &n_bytes, sizeof(n_bytes));
 		if (r)
@@ -308,7 +341,7 @@ int ts_sbt_writer_metadata(struct ts_sbt_writer *writer, const char *key, const 
 	if (!r)
 		r = add_string(writer, value, (uint32_t)n_value, &row.value);
 	if (!r && ts_builder_rows(writer->metadata) == TS_SBT_MAX_ROWS)
-		r = ts_sbt_writer_commit(writer, NULL, 0);
+		r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0);
 	if (!r)
 		r = ts_builder_add(writer->metadata, &row);
 	pthread_mutex_unlock(&writer->mutex);
@@ -328,7 +361,8 @@ int ts_sbt_writer_row(struct ts_sbt_writer *writer, unsigned type, const void *r
 	if (!*builder)
 		r = ts_builder_new(ts_row_schema(type), builder);
 	if (!r && ts_builder_rows(*builder) == TS_SBT_MAX_ROWS)
-		r = ts_sbt_writer_commit(writer, NULL, 0);
+		r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0);
+	r = r ?: keep_room(writer, 2 * (uint64_t)(*builder)->schema->row_bytes);
 	r = r ?: ts_builder_add(*builder, row);
 	pthread_mutex_unlock(&writer->mutex);
 	return r;
@@ -339,7 +373,7 @@ int ts_sbt_writer_flush(struct ts_sbt_writer *writer)
 	int r;
 
 	pthread_mutex_lock(&writer->mutex);
-	r = ts_sbt_writer_commit(writer, NULL, 0);
+	r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0);
 	pthread_mutex_unlock(&writer->mutex);
 	return r;
 }
@@ -347,7 +381,7 @@ int ts_sbt_writer_flush(struct ts_sbt_writer *writer)
 static int finish(struct ts_sbt_writer *writer)
 {
 	struct iovec iov;
-	int r = ts_sbt_writer_commit(writer, NULL, 0);
+	int r = ts_sbt_writer_commit(writer, TS_COMMIT_LAST, NULL, 0);
 
 	if (!r)
 		r = ts_index_encode((const struct ts_sbt_block *)(void *)writer->index.bytes,
@@ -357,12 +391,14 @@ static int finish(struct ts_sbt_writer *writer)
 		return r;
 	}
 	iov = (struct iovec){.iov_base = writer->ready.bytes, .iov_len = writer->ready.n};
-	r = write_all(writer->fd, &iov, 1);
+	r = ts_sbt_writer_take_room(writer, writer->ready.n, TS_COMMIT_FINISH);
+	r = r ? r : write_all(writer->fd, &iov, 1);
 	if (r)
-		return fail(writer, r);
+		return fail(writer, r, TS_COMMIT_FINISH);
 	__atomic_store_n(&writer->bytes, writer->bytes + writer->ready.n, __ATOMIC_RELAXED);
 	writer->ready.n = 0;
 	writer->finished = true;
+	ts_sbt_writer_give_room_back(writer);
 	return 0;
 }
 
@@ -384,4 +420,18 @@ uint64_t ts_sbt_writer_bytes(const struct ts_sbt_writer *writer)
 int ts_sbt_writer_error(const struct ts_sbt_writer *writer)
 {
 	return __atomic_load_n(&writer->error, __ATOMIC_RELAXED);
+}
+
+int ts_sbt_writer_full(const struct ts_sbt_writer *writer)
+{
+	return __atomic_load_n(&writer->full, __ATOMIC_RELAXED);
+}
+
+void ts_sbt_writer_limit(struct ts_sbt_writer *writer, uint64_t max_bytes)
+{
+	pthread_mutex_lock(&writer->mutex);
+	writer->max_bytes = max_bytes;
+	/* What was set aside under another limit is looked at anew. */
+	writer->room = 0;
+	pthread_mutex_unlock(&writer->mutex);
 }

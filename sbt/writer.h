@@ -16,11 +16,17 @@
  * nothing of a session reaches the file but by ts_sbt_session_writer_seal(), which writes all of it in
  * one go, what it refers to first, its checkpoint last. When to seal (by rows, bytes, age) is the caller's.
  *
- * Failure. The first failed write (-ENOSPC, -EPIPE, -EIO, ...) is remembered: every later call
+ * Failure. The first failed write (-EPIPE, -EIO, ...) is remembered: every later call
  * that would write returns it again and writes nothing. A regular file is cut back to its last whole block;
  * what is there stays readable. The caller ignores SIGPIPE where it writes to a pipe. -EFBIG
  * is also said where a file has 16 Mi blocks, more than a reader takes. Memory short of is -ENOMEM; a call
  * that returns it has changed nothing.
+ *
+ * A regular file that is full (-ENOSPC, -EDQUOT; -EFBIG: RLIMIT_FSIZE, or ts_sbt_writer_limit()) gets its end all the same:
+ * room for that is set aside ahead, where the file system can. The seal that does not fit writes nothing, nor does any
+ * after it, of any session, until ts_sbt_session_writer_drop() has thrown away what the session still held: what is added
+ * then (losses, the session's row) is sealed as its end, and ts_sbt_writer_finish() completes the file. The caller ignores
+ * SIGXFSZ.
  */
 #pragma once
 
@@ -83,6 +89,12 @@ int ts_sbt_writer_flush(struct ts_sbt_writer *writer);
  */
 int ts_sbt_writer_finish(struct ts_sbt_writer *writer);
 
+/* The file never has more bytes. 0: as many as there is room for. */
+void ts_sbt_writer_limit(struct ts_sbt_writer *writer, uint64_t max_bytes);
+
+/* Why nothing but ends is taken any more: -ENOSPC, -EDQUOT, -EFBIG; 0: all is. Any thread. */
+int ts_sbt_writer_full(const struct ts_sbt_writer *writer);
+
 /* Bytes written so far; the sticky error (0: none). */
 uint64_t ts_sbt_writer_bytes(const struct ts_sbt_writer *writer);
 int ts_sbt_writer_error(const struct ts_sbt_writer *writer);
@@ -135,6 +147,13 @@ int ts_sbt_session_writer_add_rows(struct ts_sbt_session_writer *session, unsign
  */
 int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void *checkpoint,
 			       size_t n_checkpoint_bytes);
+
+/*
+ * Of a file that is full: drops all that the session holds. From then on it takes rows alone, no stack and no thread
+ * (-EINVAL), and they may refer to none that was not sealed before: they are its end. How many rows of each type were dropped.
+ */
+void ts_sbt_session_writer_drop(struct ts_sbt_session_writer *session,
+				uint64_t ret_counts[TS_ROW_EVENT_COUNT]);
 
 /* What a seal would write: event rows, and about how many bytes of memory are held for them. */
 uint64_t ts_sbt_session_writer_pending_rows(const struct ts_sbt_session_writer *session);

@@ -79,6 +79,8 @@ static void answer_session_fill(struct answer_session *session, const struct ts_
 	message->program = (char *)(uintptr_t)session->status.program;
 	message->state = (char *)(uintptr_t)answer_state(session->status.state);
 	message->path = peer->recording->path;
+	if (__atomic_load_n(&peer->recording->removed, __ATOMIC_RELAXED))
+		TS_RPC_SET(message, removed, true);
 	TS_RPC_SET(message, rows, session->status.rows);
 	TS_RPC_SET(message, file_bytes,
 		   peer->recording->writer ? ts_sbt_writer_bytes(peer->recording->writer) : 0);
@@ -246,6 +248,7 @@ static void answer_summary_fill(Ts__Rpc__RecordingSummary *summary,
 	TS_RPC_SET(summary, died, recording->n_died);
 	TS_RPC_SET(summary, dropped, recording->n_dropped);
 	TS_RPC_SET(summary, refused, recording->n_refused);
+	summary->cut_short = (char *)(uintptr_t)recording->cut_short;
 	if (recording->error)
 		summary->error = strerror(-recording->error);
 	if (reason) {

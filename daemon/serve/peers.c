@@ -128,8 +128,8 @@ static int peer_own_recording(struct ts_peer *peer, const char *program, bool re
 
 static void peer_limit(const struct ts_server *server, struct ts_recording *recording)
 {
-	recording->max_bytes = server->options.limits.max_file_bytes;
-	recording->keep_free = server->options.limits.keep_free;
+	ts_recording_limit(recording, server->options.limits.max_file_bytes,
+			   server->options.limits.keep_free);
 }
 
 static int peer_recording(struct ts_peer *peer, const char *program, bool resumed)
@@ -187,6 +187,11 @@ static void peer_note_refused(struct ts_peer *peer, const char *why)
 
 	if (server->options.mode == TS_SERVER_SERVICE || server->finishing)
 		return;
+	/* The trace says already why that is. */
+	if (server->recording && ts_recording_why_full(server->recording)) {
+		server->recording->n_refused++;
+		return;
+	}
 	peer_process_name(peer->credentials.pid, program, sizeof(program));
 	r = peer_recording(peer, program, false);
 	r = r ?: ts_recording_note_refused(peer->recording, &peer->credentials, program, why);
@@ -225,6 +230,8 @@ static const char *peer_may_begin(const struct ts_peer *peer)
 		return "this connection has its session already";
 	if (server->finishing)
 		return "the recording is over";
+	if (server->recording && ts_recording_why_full(server->recording))
+		return ts_recording_why_full(server->recording);
 	if (server->n_peers - server->n_unready >= limits->max_sessions)
 		return "too many sessions at once (see --max-sessions)";
 	if (server->options.mode == TS_SERVER_SERVICE &&
@@ -525,6 +532,9 @@ static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, con
 		if (ts_recording_finish(recording))
 			ts_log(TS_LOG_ERROR, "%s is not whole: %s", recording->path,
 			       strerror(-recording->error));
+		else if (recording->cut_short)
+			ts_log(TS_LOG_WARNING, "%s ends before its process: %s", recording->path,
+			       recording->cut_short);
 		if (server->options.mode == TS_SERVER_SERVICE)
 			peer_hand_over(recording);
 		/* Nothing was done on a GPU, and nothing went wrong: there is nothing to keep. */

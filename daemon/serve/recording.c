@@ -17,8 +17,6 @@
 #include "proto/abi/clock.h"
 
 #define RECORDING_MAX_SUFFIX 1000u
-/* Where nobody asks for more to stay free: so that a file on a disk that fills up gets its end, and says what it lacks. */
-#define RESERVE_BYTES (UINT64_C(4) << 20)
 
 /* Held by all recordings together: memory is the process's. */
 static uint64_t recordings_definition_bytes;
@@ -135,6 +133,14 @@ static int recording_symbolize(struct ts_recording *recording,
 	return r ?: ts_symbolize_trace(reader, &sink, options, NULL);
 }
 
+/* Once, before names are written: what they lack the room for cuts nothing short. */
+static void recording_judge(struct ts_recording *recording)
+{
+	if (!recording->judged)
+		recording->cut_short = ts_recording_why_full(recording);
+	recording->judged = true;
+}
+
 void ts_recording_symbolize(struct ts_recording *recording, const char *worker, uint32_t ms)
 {
 	struct ts_symbol_trace_options options = {
@@ -147,6 +153,7 @@ void ts_recording_symbolize(struct ts_recording *recording, const char *worker, 
 	if (recording->ended || ts_sbt_writer_error(recording->writer) ||
 	    ts_recording_full(recording))
 		return;
+	recording_judge(recording);
 	r = recording_symbolize(recording, &options);
 	if (r)
 		ts_log(r == -ENOENT ? TS_LOG_DEBUG : TS_LOG_WARNING, "%s: stacks have no names: %s",
@@ -183,6 +190,11 @@ void ts_recording_end(struct ts_recording *recording)
 	if (recording->ended)
 		return;
 	recording->ended = true;
+	recording_judge(recording);
+	/* Where even that has no room, what is lost to the disk says so. */
+	if (recording->cut_short)
+		(void)ts_sbt_writer_metadata(recording->writer, TS_METADATA_CUT_SHORT,
+					     recording->cut_short);
 	r = ts_sbt_writer_finish(recording->writer);
 	recording->error = r > 0 ? -EIO : r;
 }
@@ -215,16 +227,49 @@ bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes)
 	return true;
 }
 
-bool ts_recording_full(const struct ts_recording *recording)
+void ts_recording_limit(struct ts_recording *recording, uint64_t max_bytes, uint64_t keep_free)
 {
-	uint64_t keep_free =
-		recording->keep_free > RESERVE_BYTES ? recording->keep_free : RESERVE_BYTES;
+	recording->keep_free = keep_free;
+	ts_sbt_writer_limit(recording->writer, max_bytes);
+}
+
+bool ts_recording_full(struct ts_recording *recording)
+{
 	struct statvfs disk;
 
-	if (recording->max_bytes && ts_sbt_writer_bytes(recording->writer) >= recording->max_bytes)
-		return true;
-	return !fstatvfs(recording->read_fd, &disk) &&
-	       (uint64_t)disk.f_bavail * disk.f_frsize < keep_free;
+	if (recording->keep_free && !fstatvfs(recording->read_fd, &disk) &&
+	    (uint64_t)disk.f_bavail * disk.f_frsize < recording->keep_free)
+		__atomic_store_n(&recording->nothing_free, true, __ATOMIC_RELAXED);
+	return ts_recording_why_full(recording) != NULL;
+}
+
+const char *ts_recording_why_full(const struct ts_recording *recording)
+{
+	switch (ts_sbt_writer_full(recording->writer)) {
+	case -ENOSPC:
+		return "the disk is full";
+	case -EDQUOT:
+		return "the disk quota is used up";
+	case -EFBIG:
+		return "the file came to the limit that is set for its size";
+	default:
+		return __atomic_load_n(&recording->nothing_free, __ATOMIC_RELAXED)
+			       ? "no more of the disk is free than is to stay so"
+			       : NULL;
+	}
+}
+
+void ts_recording_look(struct ts_recording *recording)
+{
+	struct stat status;
+
+	if (fstat(recording->read_fd, &status) < 0 || status.st_nlink ||
+	    __atomic_exchange_n(&recording->removed, true, __ATOMIC_RELAXED))
+		return;
+	ts_log(TS_LOG_WARNING,
+	       "%s was removed while it is written: what is recorded goes on into it and is gone with it; "
+	       "stop what is recorded, or begin a new recording",
+	       recording->path);
 }
 
 void ts_recording_discard(struct ts_recording *recording)

@@ -19,12 +19,15 @@ struct ts_recording {
 	char *path;  /* as it was created */
 	int read_fd; /* another open file description: what readers are given is made from it */
 	uid_t uid;   /* whose sessions it holds, in a service; who started it otherwise */
-	uint64_t max_bytes;	   /* 0: no limit, as keep_free */
-	uint64_t keep_free;	   /* bytes of the file system that stay free; at least the end's */
+	uint64_t keep_free;	   /* bytes of the file system that stay free; 0: none */
+	bool nothing_free;	   /* but those; any thread */
+	bool removed;		   /* while it was written; any thread */
 	uint64_t definition_bytes; /* held for its sessions' definitions */
 	bool ended;		   /* index and end marker are written, or could not be */
 	bool finished;
-	int error; /* of the writer: why the file is not whole */
+	int error;	       /* of the writer: why the file is not whole */
+	bool judged;	       /* `cut_short` is what it will be */
+	const char *cut_short; /* why it ended before its processes; NULL: it did not */
 
 	uint64_t counts[TS_ROW_EVENT_COUNT];
 	uint64_t lost[TS_LOSS_COUNT];
@@ -73,8 +76,14 @@ int ts_recording_finish(struct ts_recording *recording);
  */
 bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes);
 
+/* How large the file may be, and what is to stay free of its disk; 0: no limit. */
+void ts_recording_limit(struct ts_recording *recording, uint64_t max_bytes, uint64_t keep_free);
 /* Whether the file may not grow on: by its size, or by what is left of the disk. Any thread. */
-bool ts_recording_full(const struct ts_recording *recording);
+bool ts_recording_full(struct ts_recording *recording);
+/* What was found to be full, for people; NULL: nothing. Any thread. */
+const char *ts_recording_why_full(const struct ts_recording *recording);
+/* Whether the file still has a name; where it lost it, that is logged, once. Any thread. */
+void ts_recording_look(struct ts_recording *recording);
 /* Nobody needs the file: takes its name away. */
 void ts_recording_discard(struct ts_recording *recording);
 

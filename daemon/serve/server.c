@@ -546,8 +546,8 @@ static int server_open(struct ts_server *server)
 			return ts_error_trace(r);
 		}
 		server->recording->uid = getuid();
-		server->recording->max_bytes = options->limits.max_file_bytes;
-		server->recording->keep_free = options->limits.keep_free;
+		ts_recording_limit(server->recording, options->limits.max_file_bytes,
+				   options->limits.keep_free);
 		r = server_describe_all(server);
 		r = r ?: server_open_inject(server);
 		r = r ?: server_nonblocking(options->control_fd);

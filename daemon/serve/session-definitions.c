@@ -21,16 +21,21 @@ static bool session_charge(struct ts_session *s, uint64_t n_bytes)
 	return true;
 }
 
+/* A file that is full takes no definition, which is none of the peer's faults: that ends the reading, after it. */
+static int sink_failed(struct ts_session *s, int r)
+{
+	r = r < 0 ? ts_session_write_failed(s, r) : r;
+	return r == SESSION_E_FULL ? 0 : r;
+}
+
 static int sink_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *ret_id)
 {
 	struct ts_session *s = data;
-	int r;
 
 	*ret_id = TS_ID_UNKNOWN;
 	if (!session_charge(s, n_bytes))
 		return 0;
-	r = ts_sbt_writer_string(s->recording->writer, bytes, n_bytes, ret_id);
-	return r ? ts_session_write_failed(s, r) : 0;
+	return sink_failed(s, ts_sbt_writer_string(s->recording->writer, bytes, n_bytes, ret_id));
 }
 
 static int sink_stack(void *data, const uint64_t *frames, uint32_t n_frames, uint32_t flags,
@@ -47,14 +52,12 @@ static int sink_stack(void *data, const uint64_t *frames, uint32_t n_frames, uin
 					    ret_id);
 	if (r == TS_SBT_E_FULL) {
 		r = ts_session_write(s);
-		/* At its limit the file takes this one still; the next write ends the session. */
-		if (r == SESSION_E_FULL)
-			r = 0;
-		r = r
-			    ?: ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,
-							       flags & TS_STACK_TRUNCATED, ret_id);
+		if (r)
+			return sink_failed(s, r);
+		r = ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,
+						    flags & TS_STACK_TRUNCATED, ret_id);
 	}
-	return r ? ts_session_write_failed(s, r) : 0;
+	return sink_failed(s, r);
 }
 
 static uint64_t session_host_time(struct ts_session *s, uint64_t ticks)
@@ -73,13 +76,11 @@ static int sink_thread(void *data, const struct ts_definition_thread *thread, ui
 		.tid = thread->tid,
 		.name = name,
 	};
-	int r;
 
 	*ret_id = TS_ID_UNKNOWN;
 	if (!session_charge(s, 0))
 		return 0;
-	r = ts_sbt_session_writer_add_thread(s->writer, &row, ret_id);
-	return r ? ts_session_write_failed(s, r) : 0;
+	return sink_failed(s, ts_sbt_session_writer_add_thread(s->writer, &row, ret_id));
 }
 
 static int sink_device(void *data, const struct ts_definition_device *device, uint32_t name)
@@ -104,7 +105,7 @@ static int sink_device(void *data, const struct ts_definition_device *device, ui
 	};
 
 	memcpy(row.uuid, device->uuid, sizeof(row.uuid));
-	return ts_session_add_row(data, TS_ROW_DEVICE, &row);
+	return sink_failed(data, ts_session_add_row(data, TS_ROW_DEVICE, &row));
 }
 
 static int sink_module(void *data, const struct ts_definition_module *module, uint32_t path)
@@ -121,7 +122,7 @@ static int sink_module(void *data, const struct ts_definition_module *module, ui
 	};
 
 	memcpy(row.build_id, module->build_id, sizeof(row.build_id));
-	return ts_session_add_row(s, TS_ROW_MODULE, &row);
+	return sink_failed(s, ts_session_add_row(s, TS_ROW_MODULE, &row));
 }
 
 static int sink_name(void *data, const struct ts_definition_name *definition, uint32_t domain,
@@ -166,8 +167,8 @@ int ts_session_read_arena(struct ts_session *s)
 		s->arena_bad = true;
 		return ts_session_bad(s, "its definitions are malformed");
 	}
-	if (r)
-		return r;
+	if (r || s->full)
+		return r ? r : SESSION_E_FULL;
 	r = ts_session_lose(s, TS_LOSS_ARENA_FULL, s->dropped_definitions, s->loss_ns);
 	s->dropped_definitions = 0;
 	if (r)

@@ -126,8 +126,8 @@ static void session_take_state(struct ts_session *s)
 		s->row.empty_text = 0;
 }
 
-/* The last rows: what is missing, and what became of the session. */
-static int session_close(struct ts_session *s, enum ts_session_end how, bool full)
+/* What is missing, as rows. */
+static int session_count_missing(struct ts_session *s, enum ts_session_end how, bool full)
 {
 	uint64_t n_api, n_device;
 	int r;
@@ -146,17 +146,70 @@ static int session_close(struct ts_session *s, enum ts_session_end how, bool ful
 				       session_count_undrained(s) + full, s->loss_ns);
 	if (how == TS_SESSION_END_BAD_DATA)
 		r = r ?: ts_session_lose(s, TS_LOSS_BAD_RECORD, 1, s->loss_ns);
+	return r;
+}
+
+/* The last row: what became of the session. */
+static int session_write_end(struct ts_session *s, enum ts_session_end how)
+{
+	int r;
+
 	session_take_state(s);
 	s->row.end_ns = ts_clock_monotonic_ns();
 	s->row.ended = how;
-	r = r ?: ts_sbt_session_writer_update(s->writer, &s->row);
+	r = ts_sbt_session_writer_update(s->writer, &s->row);
 	s->dirty = true;
 	return r ?: ts_session_write(s);
 }
 
+/* What the file does not take any more: its rows are lost to the disk, and losses are told anew. */
+static int session_drop(struct ts_session *s)
+{
+	uint64_t counts[TS_ROW_EVENT_COUNT], n = 0;
+	int r = 0;
+
+	s->full = true;
+	ts_sbt_session_writer_drop(s->writer, counts);
+	for (unsigned type = 0; type < TS_ROW_EVENT_COUNT; type++) {
+		__atomic_store_n(&s->counts[type], s->counts[type] - counts[type],
+				 __ATOMIC_RELAXED);
+		if (type != TS_ROW_LOSS && type != TS_ROW_CLOCK)
+			n += counts[type];
+	}
+	for (unsigned reason = 0; reason < TS_LOSS_COUNT && !r; reason++) {
+		uint64_t count = s->lost[reason] - s->lost_written[reason];
+
+		__atomic_store_n(&s->lost[reason], s->lost_written[reason], __ATOMIC_RELAXED);
+		r = ts_session_lose(s, (enum ts_loss_reason)reason, count, s->start_ns);
+	}
+	return r ?: ts_session_lose(s, TS_LOSS_DISK, n, s->start_ns);
+}
+
+/*
+ * The last rows. That the file is full may turn out with any of them: then with what had not been written they are told
+ * once more, in the room that is kept for that.
+ */
+static int session_close(struct ts_session *s, enum ts_session_end how, bool full)
+{
+	bool counted = false;
+	int r = 0;
+
+	if (!full) {
+		r = session_count_missing(s, how, false);
+		counted = !r;
+		r = r ?: session_write_end(s, how);
+		if (r != SESSION_E_FULL)
+			return r;
+	}
+	r = session_drop(s);
+	if (!counted)
+		r = r ?: session_count_missing(s, TS_SESSION_END_DAEMON, true);
+	return r ?: session_write_end(s, TS_SESSION_END_DAEMON);
+}
+
 enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_session_end how)
 {
-	bool bad = r == SESSION_E_BAD_PEER, full = r == SESSION_E_FULL;
+	bool bad = r == SESSION_E_BAD_PEER;
 
 	s->ending = true;
 	if (!r && how == TS_SESSION_END_STOPPED) {
@@ -165,15 +218,17 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 		/* It may have said goodbye, or died, meanwhile. */
 		how = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
 	}
-	if (r >= 0 && !full)
+	if (r >= 0 && r != SESSION_E_FULL)
 		r = session_drain_to_end(s, &bad);
 	__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD, __ATOMIC_RELAXED);
 	if (bad)
 		how = TS_SESSION_END_BAD_DATA;
-	else if (full || session_late(s))
+	else if (r == SESSION_E_FULL || session_late(s))
 		how = TS_SESSION_END_DAEMON;
-	if (r >= 0 && session_close(s, how, full) >= 0)
-		return how;
+	if (r >= 0)
+		r = session_close(s, how, r == SESSION_E_FULL);
+	if (!r)
+		return s->full ? TS_SESSION_END_DAEMON : how;
 	/* What was drained but not written, and what lies in the rings, is lost to the disk. */
 	ts_session_count_lost(s, TS_LOSS_DISK,
 			      (ts_sbt_session_writer_pending_rows(s->writer) ?: 1) +

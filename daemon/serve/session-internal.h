@@ -76,7 +76,9 @@ struct ts_session {
 	uint32_t flush_number;
 	bool flush_waiting;
 	int write_error; /* the file's: this session cannot go on */
-	const char *why; /* BAD_DATA: what it did */
+	bool full;	 /* the file takes nothing of this session any more but its end */
+	uint64_t lost_written[TS_LOSS_COUNT]; /* of `lost`: in the file */
+	const char *why;		      /* BAD_DATA: what it did */
 };
 
 /* The thread's function. Its argument is the session. */
@@ -86,11 +88,11 @@ void *ts_session_thread(void *session);
 
 #define MS_NS		   UINT64_C(1000000)
 
-#define SESSION_E_FULL	   2 /* the file has come to its limit */
+#define SESSION_E_FULL	   2 /* the file has come to its limit, or the disk to its end */
 #define SESSION_E_BAD_PEER 1 /* why says what it did: it alone is dropped */
 
 int ts_session_bad(struct ts_session *s, const char *why);
-/* The writer's failures are the file's: none of them is the peer's doing. */
+/* The writer's failures are the file's: none of them is the peer's doing. SESSION_E_FULL, or a negative errno. */
 int ts_session_write_failed(struct ts_session *s, int r);
 /* Something came that is to be written in time. */
 void ts_session_dirty(struct ts_session *s);

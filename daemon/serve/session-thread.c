@@ -34,6 +34,12 @@ int ts_session_bad(struct ts_session *s, const char *why)
 
 int ts_session_write_failed(struct ts_session *s, int r)
 {
+	const struct ts_sbt_writer *writer = s->recording->writer;
+
+	if (ts_sbt_writer_full(writer) && !ts_sbt_writer_error(writer)) {
+		s->full = true;
+		return SESSION_E_FULL;
+	}
 	s->write_error = r < 0 ? r : -EIO;
 	return ts_error_trace(s->write_error);
 }
@@ -95,13 +101,18 @@ int ts_session_write(struct ts_session *s)
 	s->checkpoint[2] = s->arena.position;
 	s->checkpoint[3] = 0;
 	for (uint32_t i = 0; i < s->n_claimed; i++)
-		s->checkpoint[CHECKPOINT_N_HEADER + i] = s->shards[i].position;
+		s->checkpoint[CHECKPOINT_N_HEADER + i] =
+			s->full ? s->shards[i].released : s->shards[i].position;
 	r = ts_sbt_session_writer_seal(s->writer, s->checkpoint, n_words * sizeof(uint64_t));
 	if (r)
 		return ts_session_write_failed(s, r);
 	s->dirty = false;
-	ts_session_release(s);
+	memcpy(s->lost_written, s->lost, sizeof(s->lost));
+	/* What was dropped is in no file. */
+	if (!s->full)
+		ts_session_release(s);
 	session_tell_losses(s);
+	ts_recording_look(s->recording);
 	return s->ending || !ts_recording_full(s->recording) ? 0 : SESSION_E_FULL;
 }
 
@@ -121,10 +132,14 @@ int ts_session_add_row(struct ts_session *s, unsigned type, const void *row)
 
 static int session_add_loss(struct ts_session *s, const struct ts_row_loss *row)
 {
+	int r;
+
 	ts_session_dirty(s);
 	ts_session_count_lost(s, row->reason, row->count);
-	session_count_row(s, TS_ROW_LOSS);
-	return ts_session_add_row(s, TS_ROW_LOSS, row);
+	r = ts_session_add_row(s, TS_ROW_LOSS, row);
+	if (!r)
+		session_count_row(s, TS_ROW_LOSS);
+	return r;
 }
 
 int ts_session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t count,
@@ -147,8 +162,11 @@ static int session_store_clock(struct ts_session *s, enum ts_clock clock,
 		.clock = clock,
 	};
 
-	session_count_row(s, TS_ROW_CLOCK);
-	return ts_session_add_row(s, TS_ROW_CLOCK, &row);
+	int r = ts_session_add_row(s, TS_ROW_CLOCK, &row);
+
+	if (!r)
+		session_count_row(s, TS_ROW_CLOCK);
+	return r;
 }
 
 static int session_store_pairs(struct ts_session *s)
@@ -208,8 +226,10 @@ static int session_record(struct ts_session *s, struct session_shard *shard,
 		shard->has_device_rows = true;
 	else if (ts_unlikely(record->type == TS_RECORD_LOSS))
 		ts_session_count_lost(s, row.loss.reason, row.loss.count);
-	session_count_row(s, record->type);
-	return ts_session_add_row(s, record->type, &row);
+	r = ts_session_add_row(s, record->type, &row);
+	if (ts_likely(!r))
+		session_count_row(s, record->type);
+	return r;
 }
 
 /* It is not looked at again. The others are drained all the same before the session ends. */
@@ -337,8 +357,10 @@ int ts_session_look_for_losses(struct ts_session *s)
 	for (uint32_t i = 0; i <= s->n_claimed; i++) {
 		bool control = i == s->n_claimed;
 		const struct ts_shard *shard = control ? NULL : ts_memory_shard(&s->memory, i);
+		/* A thread that was not written any more is not referred to. */
 		uint32_t thread =
-			control ? 0
+			control || s->full
+				? 0
 				: ts_id_map_get(&s->arena.threads,
 						__atomic_load_n(&shard->thread, __ATOMIC_RELAXED));
 		unsigned n = ts_loss_look(control ? &s->lost_control : &s->shards[i].lost,

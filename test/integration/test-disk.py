@@ -29,10 +29,10 @@ class Disk(harness.Case):
 
     def test_full(self):
         app = [harness.app('stress', 'driver'), str(LAUNCHES), '2']
-        result = self.on_disk('size=4200k', self.record_line('disk/x.sbt', *app),
+        result = self.on_disk('size=300k', self.record_line('disk/x.sbt', *app),
                               '; echo $?; cp disk/x.sbt .')
         self.assertEqual(result.out, 'stress: %d launches from 2 threads\n0\n' % LAUNCHES, result)
-        self.assertRegex(result.err, r'LOST: .*\d disk')
+        self.assertRegex(result.err, r'LOST: .*\d disk.*CUT SHORT: the disk is full')
         trace = harness.tsctl('info', '--json', self.path('x.sbt'))
         info = json.loads(trace.out)
         self.assertTrue(info['finished'])

@@ -549,14 +549,21 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 	}
 	if (record->quiet)
 		return;
+	if (summary->cut_short)
+		at = (size_t)snprintf(more, sizeof(more), "; CUT SHORT: %s", summary->cut_short);
+	if (!n && summary->cut_short) {
+		ts_complain("%s holds no GPU operation%s", path, more);
+		return;
+	}
 	if (!n) {
 		ts_why_empty(&why, text);
 		ts_complain("%s holds no GPU operation: %s", path, text);
 		return;
 	}
 	if (summary->stopped)
-		at = (size_t)snprintf(more, sizeof(more), "; %u process%s ran on unrecorded",
-				      summary->stopped, summary->stopped == 1 ? "" : "es");
+		at += (size_t)snprintf(more + at, sizeof(more) - at,
+				       "; %u process%s ran on unrecorded", summary->stopped,
+				       summary->stopped == 1 ? "" : "es");
 	if (summary->refused)
 		snprintf(more + at, sizeof(more) - at, "; %u NOT RECORDED: %.256s",
 			 summary->refused,

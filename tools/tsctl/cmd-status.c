@@ -51,8 +51,9 @@ static void print_sessions(const Ts__Rpc__Status *status)
 							   : 0));
 		ts_table_addf(table, "%s", ts_out_count(rows, session->rows));
 		ts_table_addf(table, "%s", session->program ? session->program : "");
-		ts_table_addf(table, "%s (%s)", session->path ? session->path : "",
-			      ts_out_bytes(bytes, session->file_bytes));
+		ts_table_addf(table, "%s (%s%s)", session->path ? session->path : "",
+			      ts_out_bytes(bytes, session->file_bytes),
+			      session->removed ? ", REMOVED while it is written" : "");
 	}
 	putchar('\n');
 	ts_table_print(table, stdout, 0, false);

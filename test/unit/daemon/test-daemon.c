@@ -166,36 +166,79 @@ TS_TEST(killed_producer)
 	directory_remove(directory);
 }
 
-/* The disk is full (here: the file may not grow): recording stops, the file opens, the ring is kept. */
+/* A private daemon whose files may have so many bytes. */
+static pid_t daemon_within(uint64_t n_bytes, const char *path, int *ret_fd)
+{
+	struct rlimit small = {n_bytes, RLIM_INFINITY}, old;
+	pid_t pid;
+
+	ts_check_int(getrlimit(RLIMIT_FSIZE, &old), 0);
+	ts_check_int(setrlimit(RLIMIT_FSIZE, &small), 0);
+	pid = daemon_private(path, ret_fd);
+	ts_check_int(setrlimit(RLIMIT_FSIZE, &old), 0);
+	return pid;
+}
+
+/*
+ * The disk is full (here: the file may not grow): recording stops, the file has its end and counts what it lacks, which the ring
+ * still holds.
+ */
 TS_TEST(full_disk)
 {
-	struct rlimit small = {4096, RLIM_INFINITY}, old;
+	struct ts_sbt_summary summary;
 	struct ts_sbt_reader *reader;
 	char directory[128], path[160];
 	struct producer p;
-	int fd, file, status;
+	struct stat status;
+	int fd, file;
 	pid_t pid;
 
 	directory_make(directory, sizeof(directory));
 	snprintf(path, sizeof(path), "%s/x.sbt", directory);
 	producer_init(&p, 4, true);
-	ts_check_int(getrlimit(RLIMIT_FSIZE, &old), 0);
-	ts_check_int(setrlimit(RLIMIT_FSIZE, &small), 0);
-	pid = daemon_private(path, &fd);
-	ts_check_int(setrlimit(RLIMIT_FSIZE, &old), 0);
+	pid = daemon_within(16384, path, &fd);
+	produce(&p, 5000);
 	producer_hello(fd, p.memfd);
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
-	produce(&p, 5000);
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_STOP);
 	ts_check(!(p.control->command & TS_COMMAND_RECORD));
-	/* Nothing was given back that is not in the file. */
-	ts_check_int(producer_shard(&p, 0)->released, 0);
-	status = daemon_wait(pid);
-	ts_check(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	ts_check_int(daemon_wait(pid), 0);
 	reader_open(path, &file, &reader);
-	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_TRUNCATED);
+	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
+	ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
+	ts_check_int(summary.counts[TS_ROW_API] + summary.counts[TS_ROW_KERNEL] +
+			     summary.lost[TS_LOSS_DISK],
+		     2 * 5000 + 1);
+	/* Nothing was given back that is not in the file. */
+	if (!summary.counts[TS_ROW_API])
+		ts_check_int(producer_shard(&p, 0)->released, 0);
+	ts_check_int(fstat(file, &status), 0);
+	ts_check(status.st_size <= 16384);
 	ts_sbt_reader_free(reader);
 	close(file);
+	close(fd);
+	producer_deinit(&p);
+	directory_remove(directory);
+}
+
+/* Not even the beginning of a file: no session, and a reason. */
+TS_TEST(no_disk_at_all)
+{
+	struct ts_handshake_reason packet;
+	char directory[128], path[160];
+	struct producer p;
+	int fd;
+	pid_t pid;
+
+	directory_make(directory, sizeof(directory));
+	snprintf(path, sizeof(path), "%s/x.sbt", directory);
+	producer_init(&p, 4, true);
+	pid = daemon_within(1000, path, &fd);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, &packet), TS_HANDSHAKE_REFUSED);
+	ts_check_str(packet.text, strerror(EFBIG));
+	ts_check_int(daemon_wait(pid), 0);
+	ts_check(access(path, F_OK) < 0);
 	close(fd);
 	producer_deinit(&p);
 	directory_remove(directory);

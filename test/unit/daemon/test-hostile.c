@@ -259,16 +259,21 @@ TS_TEST(out_of_descriptors)
 
 /* ---- nothing is lost silently ---- */
 
-static void put_api(struct producer *p, uint32_t shard)
+static void put_api_of(struct producer *p, uint32_t shard, uint64_t op_id)
 {
 	struct ts_record_api api = {
 		.record = PRODUCER_HEADER(struct ts_record_api, TS_RECORD_API, TS_CLOCK_MONOTONIC,
 					  ts_clock_monotonic_ns()),
-		.op_id = 1,
+		.op_id = op_id,
 	};
 
 	api.end = api.record.time + 1;
 	producer_put(p, shard, &api, sizeof(api));
+}
+
+static void put_api(struct producer *p, uint32_t shard)
+{
+	put_api_of(p, shard, 1);
 }
 
 /* Its socket is closed, and it writes on: the daemon comes to an end, and counts. */
@@ -479,29 +484,49 @@ TS_TEST(padding_writes_nothing)
 	service_end(&s);
 }
 
-/* A file comes to its limit: the process is told to stop, and the trace says what it lacks. */
-static void check_limit(const char *option, const char *value)
+/* A file comes to its limit: the process is told to stop, and the trace has its end and says what it lacks. */
+static void check_limit(const char *option, const char *value, uint64_t most, const char *why)
 {
+	struct ts_sbt_summary summary;
+	struct ts_sbt_reader *reader;
 	Ts__Rpc__Answer *answer;
+	uint64_t state = 1;
 	struct recording r;
 	struct producer p;
 	uint32_t n = 0;
-	int fd;
+	int fd, file;
 
 	recording_begin_with(&r, option, value);
 	fd = socket_connect(r.socket, SOCK_SEQPACKET);
 	producer_init(&p, 1, true);
 	producer_claim(&p, 0, 1, "main");
+	/* Nothing that could be compressed. */
 	for (; n < 10000; n++)
-		put_api(&p, 0);
+		put_api_of(&p, 0, (state = state * 6364136223846793005u + 1) | 1);
 	producer_hello(fd, p.memfd);
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_STOP);
+	/* Nor does anybody else get anything. */
+	close(fd);
+	fd = socket_connect(r.socket, SOCK_SEQPACKET);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_REFUSED);
 	ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+	ts_check(!answer->summary->error);
+	ts_check_int(answer->summary->refused, 1);
+	ts_check_str(answer->summary->cut_short, why);
 	ts_check(summary_lost(answer->summary, "disk") > 0);
 	ts_check(summary_count(answer->summary, "api") + summary_lost(answer->summary, "disk") >=
 		 n);
-	ts_check(answer->summary->bytes < 1024 * 1024);
+	ts_check(answer->summary->bytes <= most);
+	reader_open(r.path, &file, &reader);
+	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
+	ts_check_str(ts_sbt_reader_metadata(reader, TS_METADATA_CUT_SHORT), why);
+	ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
+	ts_check_int(summary.lost[TS_LOSS_DISK], summary_lost(answer->summary, "disk"));
+	ts_check_int(summary.counts[TS_ROW_API], summary_count(answer->summary, "api"));
+	ts_sbt_reader_free(reader);
+	close(file);
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	close(fd);
 	producer_deinit(&p);
@@ -510,8 +535,10 @@ static void check_limit(const char *option, const char *value)
 
 TS_TEST(file_at_its_limit)
 {
-	check_limit("--max-file-bytes", "1000");
-	check_limit("--keep-free", "1000000000000000");
+	check_limit("--max-file-bytes", "64K", 65536,
+		    "the file came to the limit that is set for its size");
+	check_limit("--keep-free", "1000000000000000", 1048576,
+		    "no more of the disk is free than is to stay so");
 }
 
 /* Definitions without end: some are kept, the others are unknown and counted. */

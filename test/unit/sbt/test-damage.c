@@ -8,12 +8,15 @@
 #include "test/unit/harness.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "sbt/block.h"
 #include "sbt/crc32c.h"
 #include "sbt/repair.h"
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"
+
+#define FULL_BYTES 40000
 
 /* Reads everything that can be read; returns the number of event rows. */
 static uint64_t read_all(struct ts_sbt_reader *reader)
@@ -514,51 +517,89 @@ TS_TEST(no_traces)
 	ts_check_int(ts_sbt_reader_open(-1, &reader, &error), -EBADF);
 }
 
-/* A full disk: the error stays, the file is what it was before the write that failed. */
-TS_TEST(disk_full)
+/*
+ * A file at its limit, by the process's or by its own: the seal that does not fit writes nothing, and the file gets its
+ * end within the limit.
+ */
+static void check_full(uint64_t own_limit)
 {
+	uint64_t state = 1, n_written = 0, counts[TS_ROW_EVENT_COUNT];
 	struct ts_row_session session = {0};
 	struct ts_row_mark mark = {0};
-	struct ts_sbt_session_writer *sw;
+	struct ts_sbt_session_writer *sw, *other;
+	struct ts_sbt_verify_report report;
 	struct ts_sbt_reader *reader;
 	struct ts_sbt_writer *writer;
-	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
-	struct rlimit limit = {.rlim_cur = 20000, .rlim_max = RLIM_INFINITY};
-	uint64_t state = 1, n_written = 0;
+	struct stat status;
+	int fd = test_file(), r = 0;
+	uint32_t id;
 
-	ts_check(fd >= 0);
-	ts_check_int(ts_sbt_writer_new(fd, &writer), -ENOSPC);
-	close(fd);
-
-	signal(SIGXFSZ, SIG_IGN);
-	ts_check_int(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	fd = test_file();
 	ts_check_int(ts_sbt_writer_new(fcntl(fd, F_DUPFD_CLOEXEC, 3), &writer), 0);
+	ts_sbt_writer_limit(writer, own_limit);
 	ts_check_int(ts_sbt_session_writer_new(writer, &session, &sw), 0);
-	for (int i = 0; i < 100; i++) {
-		int r;
-
+	ts_check_int(ts_sbt_session_writer_new(writer, &session, &other), 0);
+	for (int i = 0; !r; i++) {
+		ts_check(i < 100);
 		for (int j = 0; j < 100; j++) {
 			mark.payload = test_random(&state);
 			ts_check_int(ts_sbt_session_writer_add_row(sw, TS_ROW_MARK, &mark), 0);
 		}
 		r = ts_sbt_session_writer_seal(sw, "checkpoint", 10);
-		if (r) {
-			ts_check_int(r, -EFBIG);
-			break;
-		}
-		n_written += 100;
+		n_written += r ? 0 : 100;
 	}
-	ts_check(n_written && n_written < 10000);
-	ts_check_int(ts_sbt_writer_error(writer), -EFBIG);
-	ts_check_int(ts_sbt_session_writer_seal(sw, "checkpoint", 10), -EFBIG);
-	ts_check_int(ts_sbt_writer_finish(writer), -EFBIG);
+	ts_check_int(r, -EFBIG);
+	ts_check(n_written);
+	ts_check_int(ts_sbt_writer_full(writer), -EFBIG);
+	ts_check_int(ts_sbt_writer_error(writer), 0);
+	/* Nobody else's rows are taken either. */
+	ts_check_int(ts_sbt_session_writer_add_row(other, TS_ROW_MARK, &mark), 0);
+	ts_check_int(ts_sbt_session_writer_seal(other, NULL, 0), -EFBIG);
+	ts_sbt_session_writer_drop(other, counts);
+	ts_check_int(counts[TS_ROW_MARK], 1);
+	ts_check_int(ts_sbt_session_writer_seal(other, NULL, 0), 0);
+	ts_sbt_session_writer_drop(sw, counts);
+	ts_check_int(counts[TS_ROW_MARK], 100);
+	ts_check_int(ts_sbt_session_writer_pending_rows(sw), 0);
+	ts_check_int(ts_sbt_session_writer_add_stack(sw, NULL, 0, 0, &id), -EINVAL);
+	mark.payload = 7;
+	ts_check_int(ts_sbt_session_writer_add_row(sw, TS_ROW_MARK, &mark), 0);
+	ts_check_int(ts_sbt_writer_metadata(writer, "key", "value"), 0);
+	ts_check_int(ts_sbt_session_writer_seal(sw, "checkpoint", 10), 0);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
 	ts_sbt_session_writer_free(sw);
+	ts_sbt_session_writer_free(other);
 	ts_sbt_writer_free(writer);
+	ts_check_int(fstat(fd, &status), 0);
+	ts_check(status.st_size <= FULL_BYTES);
+	/* What was set aside for the end is given back. */
+	ts_check((uint64_t)status.st_blocks * 512 < FULL_BYTES + 16384);
+	ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
-	ts_check_int(ts_sbt_reader_tail_bytes(reader), 0);
-	ts_check_int(read_all(reader), n_written);
+	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
+	ts_check_str(ts_sbt_reader_metadata(reader, "key"), "value");
+	ts_check_int(ts_sbt_reader_n_sessions(reader), 2);
+	ts_check_int(read_all(reader), n_written + 1);
 	ts_sbt_reader_free(reader);
+	close(fd);
+}
+
+TS_TEST(file_full)
+{
+	struct rlimit limit = {.rlim_cur = FULL_BYTES, .rlim_max = RLIM_INFINITY};
+
+	check_full(FULL_BYTES);
+	signal(SIGXFSZ, SIG_IGN);
+	ts_check_int(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	check_full(0);
+}
+
+TS_TEST(disk_full)
+{
+	struct ts_sbt_writer *writer;
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	ts_check(fd >= 0);
+	ts_check_int(ts_sbt_writer_new(fd, &writer), -ENOSPC);
 	close(fd);
 }
 
