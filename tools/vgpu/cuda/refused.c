@@ -4,10 +4,10 @@
  * the vendor's error and, the first time, says on stderr what was asked for. Asked for by name (cuGetProcAddress) they are not
  * found, as in a driver that is too old: programs that ask so have another way.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "tools/vgpu/cuda/driver.h"
+#include "tools/vgpu/refused.h"
 
 static int refuse(const char *name, atomic_bool *said)
 {
@@ -15,9 +15,7 @@ static int refuse(const char *name, atomic_bool *said)
 
 	if (r)
 		return r;
-	if (!atomic_exchange(said, true))
-		fprintf(stderr, "tracesmith: the virtual GPU has no %s: run on a real GPU for it\n",
-			name);
+	ts_vgpu_say_refused(name, said);
 	return TS_CU_ERROR_NOT_SUPPORTED;
 }
 

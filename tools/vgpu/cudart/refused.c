@@ -3,16 +3,12 @@
  * What the runtime has and the virtual GPU has not. Programs link against these names, so they exist; calling one fails with
  * the vendor's error and, the first time, says on stderr what was asked for.
  */
-#include <stdatomic.h>
-#include <stdio.h>
-
 #include "tools/vgpu/cudart/runtime.h"
+#include "tools/vgpu/refused.h"
 
 static int refuse(const char *name, atomic_bool *said)
 {
-	if (!atomic_exchange(said, true))
-		fprintf(stderr, "tracesmith: the virtual GPU has no %s: run on a real GPU for it\n",
-			name);
+	ts_vgpu_say_refused(name, said);
 	error_keep(TS_CUDA_ERROR_NOT_SUPPORTED);
 	return TS_CUDA_ERROR_NOT_SUPPORTED;
 }

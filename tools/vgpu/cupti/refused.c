@@ -4,16 +4,13 @@
  * activities that nothing here produces. Programs link against these names, so they exist; calling
  * one fails with CUPTI's own error and, the first time, says on stderr what was asked for.
  */
-#include <stdio.h>
-
 #include "tools/vgpu/cupti/api.h"
 #include "tools/vgpu/cupti/internal.h"
+#include "tools/vgpu/refused.h"
 
-static uint32_t refuse(const char *name, _Atomic bool *said)
+static uint32_t refuse(const char *name, atomic_bool *said)
 {
-	if (!atomic_exchange(said, true))
-		fprintf(stderr, "tracesmith: the virtual GPU has no %s: run on a real GPU for it\n",
-			name);
+	ts_vgpu_say_refused(name, said);
 	return ts_cupti_result(TS_CUPTI_ERROR_NOT_SUPPORTED);
 }
 
@@ -22,7 +19,7 @@ static uint32_t refuse(const char *name, _Atomic bool *said)
 	TS_CUPTI_EXPORT uint32_t name(void); \
 	uint32_t name(void)                  \
 	{                                    \
-		static _Atomic bool said;    \
+		static atomic_bool said;     \
 		return refuse(#name, &said); \
 	}
 
