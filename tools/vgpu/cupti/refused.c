@@ -4,9 +4,9 @@
  * activities that nothing here produces. Programs link against these names, so they exist; calling
  * one fails with CUPTI's own error and, the first time, says on stderr what was asked for.
  */
+#include "tools/vgpu/refused.h"
 #include "tools/vgpu/cupti/api.h"
 #include "tools/vgpu/cupti/internal.h"
-#include "tools/vgpu/refused.h"
 
 static uint32_t refuse(const char *name, atomic_bool *said)
 {
