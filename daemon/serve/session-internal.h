@@ -59,6 +59,7 @@ struct ts_session {
 	bool dirty;	       /* something is to be written */
 	uint64_t dirty_ns;     /* since when */
 	uint64_t loss_ns;      /* last look at the counters */
+	uint64_t file_ns;      /* last look at the file */
 	uint64_t unjoined_api; /* already written as rows */
 	uint64_t unjoined_device;
 	uint64_t bad_definitions;

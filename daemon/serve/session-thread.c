@@ -23,6 +23,7 @@
 /* A virtual device's timeline runs ahead of its host's. */
 #define ROW_AHEAD_NS	    (60000 * MS_NS)
 #define LOSS_LOOK_NS	    (100 * MS_NS)
+#define FILE_LOOK_NS	    (1000 * MS_NS)
 #define CHECKPOINT_VERSION  1u
 #define CHECKPOINT_N_HEADER 4u
 
@@ -112,7 +113,6 @@ int ts_session_write(struct ts_session *s)
 	if (!s->full)
 		ts_session_release(s);
 	session_tell_losses(s);
-	ts_recording_look(s->recording);
 	return s->ending || !ts_recording_full(s->recording) ? 0 : SESSION_E_FULL;
 }
 
@@ -393,6 +393,10 @@ int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
 	if (!r && s->dirty &&
 	    ts_clock_monotonic_ns() - s->dirty_ns >= s->options.seal_age_ms * MS_NS)
 		r = ts_session_write(s);
+	if (ts_clock_monotonic_ns() - s->file_ns >= FILE_LOOK_NS) {
+		ts_recording_look(s->recording);
+		s->file_ns = ts_clock_monotonic_ns();
+	}
 	__atomic_store_n(&s->memory.control->heartbeat_ns, ts_clock_monotonic_ns(),
 			 __ATOMIC_RELAXED);
 	return r;

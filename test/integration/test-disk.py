@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A disk that is full, read-only or taken away: the program runs on, the user is told, what was written can be read."""
+import errno
 import json
 import os
 import subprocess
@@ -60,6 +61,93 @@ class Disk(harness.Case):
         alone = harness.run(argv, harness.alone_environment(), cwd='/proc')
         result = harness.run(argv, harness.preload_environment(''), cwd='/proc')
         self.assertEqual((result.status, result.out, result.err), (alone.status, alone.out, alone.err))
+
+    def bad_disk(self, *script, **env):
+        """Starts a shell script under `tsctl record`; the sessions' disk is bad while the file `bad` exists."""
+        with open(self.path('bad'), 'w'):
+            pass
+        argv = [harness.TSCTL, 'record', '-o', self.path('x.sbt'), '--vgpu', '--ring-size', '256K', '--',
+                'sh', '-c', ' '.join(script)]
+        env = harness.record_environment(LD_PRELOAD=os.path.join(harness.APPS, 'libbaddisk.so'),
+                                         TS_BAD_DISK=self.path('bad'), **env)
+        return subprocess.Popen(argv, env=env, cwd=self.folder, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def check_sound_but_for_losses(self, trace):
+        self.assertTrue(trace.info['finished'])
+        self.assertEqual(harness.tsctl('verify', trace.path).status, 0)
+
+    def check_fails(self, error):
+        """What was written before can be read, and the user is told; the program knows nothing of it."""
+        app = [harness.app('workers', 'driver'), '2']
+        process = self.bad_disk(*app, TS_BAD_DISK_ERROR=str(error))
+        out, err = process.communicate(timeout=harness.SECONDS * 2)
+        self.assertEqual((process.returncode, out), (0, b'workers: 2 rounds of 4 threads in 1 processes\n'), err)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        self.assertIn(b'incomplete: ' + os.strerror(error).encode(), err)
+        self.assertFalse(json.loads(harness.tsctl('info', '--json', self.path('x.sbt')).out)['finished'])
+        self.assertEqual(harness.tsctl('repair', self.path('x.sbt')).status, 0)
+        self.assertEqual(harness.tsctl('verify', self.path('x.sbt')).status, 0)
+
+    def test_becomes_read_only(self):
+        self.check_fails(errno.EROFS)
+
+    def test_fails(self):
+        self.check_fails(errno.EIO)
+
+    def limited_daemon(self, n_bytes):
+        """The path of a daemon that may write files of so many bytes."""
+        path = self.path('limited-daemon')
+        with open(path, 'w') as stream:
+            stream.write('#!/usr/bin/env python3\nimport os, resource, sys\n'
+                         'resource.setrlimit(resource.RLIMIT_FSIZE, (%d, %d))\n'
+                         'os.execv(%r, sys.argv)\n' % (n_bytes, n_bytes, harness.DAEMON))
+        os.chmod(path, 0o755)
+        return path
+
+    def test_file_size_limit(self):
+        """RLIMIT_FSIZE, of a recording's daemon and of a private one: no signal ends it, and the file has its end."""
+        app = [harness.app('stress', 'driver'), str(LAUNCHES), '2']
+        daemon = self.limited_daemon(300000)
+        result, path = self.record(app, '--vgpu', TRACESMITH_DAEMON=daemon)
+        self.assertEqual((result.status, result.out), (0, 'stress: %d launches from 2 threads\n' % LAUNCHES), result)
+        self.assertRegex(result.err, r'LOST: .*\d disk.*CUT SHORT: the file came to the limit')
+        result, paths = self.preload(app, TRACESMITH_DAEMON=daemon, TRACESMITH_OUTPUT=self.path('alone.sbt'))
+        self.assertEqual((result.status, result.out, result.err),
+                         (0, 'stress: %d launches from 2 threads\n' % LAUNCHES, ''))
+        for path in (path, self.path('alone.sbt')):
+            trace = self.finished_trace(path)
+            self.check_sound_but_for_losses(trace)
+            self.assertGreater(trace.lost['disk'], 0)
+            self.assertGreater(trace.counts['kernel'], 0)
+            self.assertLessEqual(os.path.getsize(path), 300000)
+            self.assertIn('the file came to the limit', harness.tsctl('info', path).out)
+
+    def test_quota(self):
+        """It turns out with a write that the quota is used up: the file's end still fits."""
+        process = self.bad_disk(harness.app('stress', 'driver'), str(LAUNCHES), '2',
+                                TS_BAD_DISK_ERROR=str(errno.EDQUOT), TS_BAD_DISK_BYTES='10000')
+        err = process.communicate(timeout=harness.SECONDS * 2)[1]
+        self.assertEqual(process.returncode, 0, err)
+        self.assertRegex(err.decode(), r'LOST: .*\d disk.*CUT SHORT: the disk quota is used up')
+        trace = harness.Trace(self.path('x.sbt'))
+        self.check_sound_but_for_losses(trace)
+        self.assertGreater(trace.lost['disk'], 0)
+
+    def test_stalls(self):
+        """It takes nothing for as long as the program runs: that one does not wait, and what does not fit is ring_full."""
+        process = self.bad_disk(harness.app('stress', 'driver'), str(LAUNCHES), '2', '; echo done')
+        lines = [process.stdout.readline() for _ in range(2)]
+        self.assertTrue(os.path.exists(self.path('bad')))
+        os.unlink(self.path('bad'))
+        out, err = process.communicate(timeout=harness.SECONDS * 2)
+        self.assertEqual((process.returncode, lines, out),
+                         (0, [b'stress: %d launches from 2 threads\n' % LAUNCHES, b'done\n'], b''), err)
+        trace = harness.Trace(self.path('x.sbt'))
+        self.check_sound_but_for_losses(trace)
+        # What lacks its other half, which was lost for that reason, is told beside it.
+        self.assertEqual({reason for reason in trace.lost if not reason.startswith('unjoined_')}, {'ring_full'})
+        self.assertGreaterEqual(trace.counts['api'] + trace.counts['kernel'] + trace.lost['ring_full'], 2 * LAUNCHES)
 
     def test_removed(self):
         """The folder is gone before the end: the user is not told that all is well."""

@@ -105,6 +105,34 @@ class Live(harness.Case):
         missing = self.tsctl('info', '--session', '4999')
         self.assertEqual((missing.status, len(missing.err.splitlines())), (2, 1), missing)
 
+    def test_removed_while_it_runs(self):
+        """Its file is taken away, and the folder: who looks is told, who comes is refused, nobody else suffers."""
+        process = self.start(['python3', '-c', LIVE_PROGRAM], PYTHONPATH='')
+        self.assertEqual(process.stdout.readline(), b'ready\n')
+        self.wait(self.files, 'its file')
+        self.assertNotIn('REMOVED', self.tsctl('status').out)
+        path, = self.files()
+        os.unlink(path)
+        os.rmdir(self.traces)
+        self.wait(lambda: 'REMOVED' in self.tsctl('status').out, 'word of it')
+        session, = json.loads(self.tsctl('status', '--json').out)['sessions']
+        self.assertEqual((session['removed'], session['path']), (True, path))
+        with open(self.path('daemon.log'), encoding='utf-8') as log:
+            self.assertEqual(log.read().count('%s was removed while it is written' % path), 1)
+        # For as long as the session lives what it did can be read.
+        self.assertEqual(self.live_counts(process.pid).get('memcpy'), 5)
+        other = self.start([harness.app('saxpy', 'driver')])
+        _, err = other.communicate(timeout=harness.SECONDS)
+        self.assertEqual((other.returncode, err), (0, b''))
+        self.assertEqual(json.loads(self.tsctl('status', '--json').out)['sessions_refused'], 1)
+        process.communicate(b'\n', timeout=harness.SECONDS)
+        self.assertEqual(process.returncode, 0)
+        os.mkdir(self.traces)
+        again = self.start([harness.app('saxpy', 'driver')])
+        again.communicate(timeout=harness.SECONDS)
+        self.wait(self.files, 'the next file')
+        self.check_truth(self.finished_trace(self.files()[0]), self.truth())
+
     def live_counts(self, pid):
         result = self.tsctl('info', '--json', '--session', str(pid))
         return json.loads(result.out)['counts'] if not result.status else {}

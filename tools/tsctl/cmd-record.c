@@ -552,7 +552,10 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 	if (summary->cut_short)
 		at = (size_t)snprintf(more, sizeof(more), "; CUT SHORT: %s", summary->cut_short);
 	if (!n && summary->cut_short) {
-		ts_complain("%s holds no GPU operation%s", path, more);
+		bool lost = tell_lost(summary, text, sizeof(text));
+
+		ts_complain("%s holds no GPU operation%s%s%s", path, lost ? "; LOST: " : "", text,
+			    more);
 		return;
 	}
 	if (!n) {

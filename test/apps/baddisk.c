@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libbaddisk.so, preloaded: a disk that goes bad under a daemon's sessions. While the file that TS_BAD_DISK names exists,
+ * what their threads write ("session-N") waits; or, where TS_BAD_DISK_ERROR is an errno, fails with it if it has more bytes
+ * than TS_BAD_DISK_BYTES. Everybody else's disk is well.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+static int is_session(void)
+{
+	char name[16] = "";
+
+	return !prctl(PR_GET_NAME, name) && !strncmp(name, "session-", 8);
+}
+
+__attribute__((visibility("default"))) ssize_t writev(int fd, const struct iovec *iov, int n_iov)
+{
+	const char *path = getenv("TS_BAD_DISK"), *error = getenv("TS_BAD_DISK_ERROR");
+	const char *bytes = getenv("TS_BAD_DISK_BYTES");
+	const struct timespec moment = {0, 10000000};
+	size_t n = 0;
+
+	for (int i = 0; i < n_iov; i++)
+		n += iov[i].iov_len;
+
+	while (path && is_session() && !access(path, F_OK)) {
+		if (error && n <= (bytes ? (size_t)atoi(bytes) : 0))
+			break;
+		if (error) {
+			errno = atoi(error);
+			return -1;
+		}
+		nanosleep(&moment, NULL);
+	}
+	return syscall(SYS_writev, fd, iov, n_iov);
+}
