@@ -13,21 +13,18 @@
 #include "daemon/serve/server.h"
 #include "daemon/symbol/command.h"
 #include "daemon/util/log.h"
+#include "daemon/util/number.h"
 #include "proto/abi/handshake.h"
 #include "proto/client/client.h"
 
 #define DIRECTORY_DEFAULT "/var/lib/tracesmith"
 #define EXIT_USAGE	  2
-#define LIMIT_UNSET	  UINT64_MAX
-/* Of each file of a service, and of its disk. */
-#define SERVICE_MAX_FILE_BYTES (UINT64_C(64) << 30)
-#define SERVICE_KEEP_FREE      (UINT64_C(256) << 20)
 
 static const char help_text[] =
 	"Usage: tracesmithd [--directory DIR] [OPTION ...]\n"
 	"\n"
 	"Records the GPU work of processes that preload libtsinject.so, as a service: one\n"
-	"file for each. SIZE is in bytes, or has a K, M or G behind it (powers of 1024).\n"
+	"file for each.\n"
 	"\n"
 	"  --directory DIR           where traces go; made if need be\n"
 	"                            (" DIRECTORY_DEFAULT ")\n"
@@ -36,13 +33,14 @@ static const char help_text[] =
 	"  --stacks native|none      host call stacks (native)\n"
 	"  --lossless                processes wait for space, with a bound\n"
 	"  --seal-age MS             rows are written at the latest after so long (500)\n"
-	"  --max-sessions N          processes at once (512)\n"
-	"  --max-sessions-user N     processes of one user at once (128)\n"
-	"  --max-session-bytes SIZE  shared memory of one process (8G)\n"
-	"  --max-file-bytes SIZE     a file ends there (64G)\n"
-	"  --keep-free SIZE          so much of the disk is left alone (256M)\n"
 	"  --log LEVEL               none, error, warning, info (the default) or debug\n"
 	"  --help, --version\n"
+	"\n"
+	"What strangers can cost. SIZE is in bytes, or has a K, M or G behind it. One user may\n"
+	"have a quarter of what has a *. A file of `tsctl record` may be as large as the disk.\n"
+	"\n";
+
+static const char help_end[] =
 	"\n"
 	"`tsctl record` uses --record, --control-fd, --output, --program, --metadata and\n"
 	"--metadata-if-empty; libtsinject.so uses --private, --session-fd and --pid.\n"
@@ -71,14 +69,10 @@ enum option_key {
 	OPTION_STACKS,
 	OPTION_LOSSLESS,
 	OPTION_SEAL_AGE,
-	OPTION_MAX_SESSIONS,
-	OPTION_MAX_SESSIONS_USER,
-	OPTION_MAX_SESSION_BYTES,
-	OPTION_MAX_FILE_BYTES,
-	OPTION_KEEP_FREE,
 	OPTION_LOG,
 	OPTION_HELP,
 	OPTION_VERSION,
+	OPTION_LIMITS, /* the first of TS_LIMITS_N */
 };
 
 static const struct option long_options[] = {
@@ -103,11 +97,6 @@ static const struct option long_options[] = {
 	{"stacks", required_argument, NULL, OPTION_STACKS},
 	{"lossless", no_argument, NULL, OPTION_LOSSLESS},
 	{"seal-age", required_argument, NULL, OPTION_SEAL_AGE},
-	{"max-sessions", required_argument, NULL, OPTION_MAX_SESSIONS},
-	{"max-sessions-user", required_argument, NULL, OPTION_MAX_SESSIONS_USER},
-	{"max-session-bytes", required_argument, NULL, OPTION_MAX_SESSION_BYTES},
-	{"max-file-bytes", required_argument, NULL, OPTION_MAX_FILE_BYTES},
-	{"keep-free", required_argument, NULL, OPTION_KEEP_FREE},
 	{"log", required_argument, NULL, OPTION_LOG},
 	{"help", no_argument, NULL, OPTION_HELP},
 	{"version", no_argument, NULL, OPTION_VERSION},
@@ -123,46 +112,13 @@ static int usage_error(const char *what, const char *value)
 
 static int parse_number(const char *option, const char *text, uint64_t most, uint64_t *ret_number)
 {
-	char *end;
-	uint64_t number;
-
-	errno = 0;
-	number = strtoull(text, &end, 10);
-	if (errno || *text < '0' || *text > '9' || *end || number > most) {
-		fprintf(stderr,
-			"tracesmithd: %s takes a number up to %" PRIu64 ", not '%s'; see "
-			"tracesmithd --help\n",
-			option, most, text);
-		return -EINVAL;
-	}
-	*ret_number = number;
-	return 0;
-}
-
-/* Bytes, or with K, M, G: powers of 1024. */
-static int parse_size(const char *option, const char *text, uint64_t most, uint64_t *ret_bytes)
-{
-	static const char suffixes[] = "KMG";
-	size_t n = strlen(text);
-	const char *suffix = n ? strchr(suffixes, text[n - 1]) : NULL;
-	unsigned shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
-	char digits[24];
-	uint64_t number;
-	int r;
-
-	snprintf(digits, sizeof(digits), "%.*s", (int)(n - (suffix != NULL)), text);
-	r = parse_number(option, n < sizeof(digits) ? digits : text, UINT64_MAX, &number);
-	if (r)
-		return r;
-	if (number > most >> shift) {
-		fprintf(stderr,
-			"tracesmithd: %s %s: it is %" PRIu64
-			" bytes at most; see tracesmithd --help\n",
-			option, text, most);
-		return -EINVAL;
-	}
-	*ret_bytes = number << shift;
-	return 0;
+	if (!ts_number_parse(text, most, ret_number))
+		return 0;
+	fprintf(stderr,
+		"tracesmithd: %s takes a number up to %" PRIu64 ", not '%s'; see "
+		"tracesmithd --help\n",
+		option, most, text);
+	return -EINVAL;
 }
 
 static int parse_fd(const char *option, const char *text, int *ret_fd)
@@ -275,12 +231,22 @@ static int parse_symbols(struct arguments *arguments, int key, const char *value
 	}
 }
 
+static int parse_limit(struct ts_server_options *server, size_t i, const char *value)
+{
+	char why[192];
+	int r = ts_limits_set(&server->limits, i, value, why, sizeof(why));
+
+	return r ? usage_error(why, NULL) : 0;
+}
+
 static int parse_option(struct arguments *arguments, int key, const char *value)
 {
 	struct ts_server_options *server = &arguments->server;
 	uint64_t number = 0;
 	int r;
 
+	if (key >= OPTION_LIMITS)
+		return parse_limit(server, (size_t)(key - OPTION_LIMITS), value);
 	switch (key) {
 	case OPTION_RECORD:
 		return parse_mode(arguments, TS_SERVER_RECORD);
@@ -325,27 +291,13 @@ static int parse_option(struct arguments *arguments, int key, const char *value)
 		r = parse_number("--seal-age", value, 60000, &number);
 		server->seal_age_ms = (uint32_t)number;
 		return r;
-	case OPTION_MAX_SESSIONS:
-		r = parse_number("--max-sessions", value, 65536, &number);
-		server->limits.max_sessions = (uint32_t)number;
-		return r;
-	case OPTION_MAX_SESSIONS_USER:
-		r = parse_number("--max-sessions-user", value, 65536, &number);
-		server->limits.max_sessions_user = (uint32_t)number;
-		return r;
-	case OPTION_MAX_SESSION_BYTES:
-		return parse_size("--max-session-bytes", value, TS_SESSION_MAX_BYTES,
-				  &server->limits.max_session_bytes);
-	case OPTION_MAX_FILE_BYTES:
-		return parse_size("--max-file-bytes", value, INT64_MAX,
-				  &server->limits.max_file_bytes);
-	case OPTION_KEEP_FREE:
-		return parse_size("--keep-free", value, INT64_MAX, &server->limits.keep_free);
 	case OPTION_LOG:
 		arguments->log_set = true;
 		return parse_log(value, &arguments->log);
 	case OPTION_HELP:
 		fputs(help_text, stdout);
+		ts_limits_help(stdout);
+		fputs(help_end, stdout);
 		arguments->exit = true;
 		return 0;
 	case OPTION_VERSION:
@@ -364,14 +316,7 @@ static int check_arguments(struct arguments *arguments)
 {
 	struct ts_server_options *server = &arguments->server;
 
-	if (server->mode != TS_SERVER_SERVICE) {
-		/* The file is the user's own, and so is the disk. */
-		if (server->limits.max_file_bytes == LIMIT_UNSET)
-			server->limits.max_file_bytes = 0;
-		if (server->limits.keep_free == LIMIT_UNSET)
-			server->limits.keep_free = 0;
-	}
-
+	ts_limits_complete(&server->limits, server->mode == TS_SERVER_SERVICE);
 	switch (server->mode) {
 	case TS_SERVER_PRIVATE:
 		if (server->inject_fd < 0 || !server->output)
@@ -385,10 +330,6 @@ static int check_arguments(struct arguments *arguments)
 		return 0;
 	case TS_SERVER_SERVICE:
 	default:
-		if (server->limits.max_file_bytes == LIMIT_UNSET)
-			server->limits.max_file_bytes = SERVICE_MAX_FILE_BYTES;
-		if (server->limits.keep_free == LIMIT_UNSET)
-			server->limits.keep_free = SERVICE_KEEP_FREE;
 		if (server->output)
 			return usage_error(
 				"--output is for --record and --private; a service has --directory",
@@ -459,13 +400,23 @@ static int take_activation(struct ts_server_options *server)
 	return 0;
 }
 
+/* Those of above, then the limits'. */
+static void list_options(struct option *ret_options)
+{
+	memcpy(ret_options, long_options, sizeof(long_options));
+	ret_options += TS_ARRAY_LEN(long_options) - 1;
+	for (size_t i = 0; i < TS_LIMITS_N; i++)
+		ret_options[i] = (struct option){ts_limits_name(i), required_argument, NULL,
+						 OPTION_LIMITS + (int)i};
+	ret_options[TS_LIMITS_N] = (struct option){0};
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments arguments = {
 		.server =
 			{
 				.mode = TS_SERVER_SERVICE,
-				.limits = TS_SERVER_LIMITS_DEFAULT,
 				.command = TS_COMMAND_RECORD | TS_COMMAND_STACKS,
 				.seal_age_ms = TS_SESSION_SEAL_AGE_MS,
 				.inject_fd = -1,
@@ -475,11 +426,12 @@ int main(int argc, char **argv)
 		.symbolize = {.trace_fd = -1, .report_fd = -1},
 		.log = TS_LOG_INFO,
 	};
+	struct option options[TS_ARRAY_LEN(long_options) + TS_LIMITS_N];
 	int key, r;
 
-	arguments.server.limits.max_file_bytes = LIMIT_UNSET;
-	arguments.server.limits.keep_free = LIMIT_UNSET;
-	while ((key = getopt_long(argc, argv, "", long_options, NULL)) >= 0) {
+	list_options(options);
+	ts_limits_init(&arguments.server.limits);
+	while ((key = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		r = parse_symbols(&arguments, key, optarg);
 		if (r == E_NOT_MINE)
 			r = parse_option(&arguments, key, optarg);

@@ -13,13 +13,13 @@
 #include "proto/rpc/frame.h"
 #include "proto/rpc/tracesmith.pb-c.h"
 
-#define CONTROL_MAX_PENDING  16u
-#define CONTROL_MAX_QUEUED   32u /* answers that a client has not read */
-#define CONTROL_STALL_NS     (UINT64_C(10) * 1000000000)
-#define CONTROL_IDLE_NS	     (UINT64_C(60) * 1000000000) /* of a service's clients */
-#define CONTROL_SEAL_MS	     2000u
-#define CONTROL_FLUSH_MS     2000u
-#define CONTROL_FLUSH_MAX_MS 60000u
+/* Of the answers that a client has not read: beyond it nothing is added. */
+#define CONTROL_MAX_QUEUED_BYTES (4u * 1024 * 1024)
+#define CONTROL_STALL_NS	 (UINT64_C(10) * 1000000000)
+#define CONTROL_IDLE_NS		 (UINT64_C(60) * 1000000000) /* of a service's clients */
+#define CONTROL_SEAL_MS		 2000u
+#define CONTROL_FLUSH_MS	 2000u
+#define CONTROL_FLUSH_MAX_MS	 60000u
 
 struct control_answer {
 	struct control_answer *next;
@@ -53,6 +53,7 @@ struct ts_client_connection {
 	struct ts_frame_parser parser;
 	struct control_answer *answers; /* the oldest first */
 	uint32_t n_answers;
+	size_t n_queued_bytes;
 	uint64_t active_ns;  /* last request or answer */
 	uint64_t stalled_ns; /* since when the oldest could not be sent; 0: not */
 	struct control_pending *pending;
@@ -128,6 +129,7 @@ static void control_flush(struct ts_client_connection *client)
 		if (answer->n_sent == answer->n_bytes) {
 			client->answers = answer->next;
 			client->n_answers--;
+			client->n_queued_bytes -= answer->n_bytes;
 			control_answer_free(answer);
 		}
 	}
@@ -147,7 +149,8 @@ static void control_answer(struct ts_client_connection *client, uint32_t request
 		answer->bytes = malloc(answer->n_bytes);
 	}
 	if (!answer || !answer->bytes || n_bytes > TS_FRAME_ANSWER_MAX_BYTES ||
-	    client->n_answers >= CONTROL_MAX_QUEUED) {
+	    client->n_answers >= client->server->options.limits.max_answers ||
+	    client->n_queued_bytes >= CONTROL_MAX_QUEUED_BYTES) {
 		client->broken = true;
 		if (answer)
 			control_answer_free(answer);
@@ -164,6 +167,7 @@ static void control_answer(struct ts_client_connection *client, uint32_t request
 		end = &(*end)->next;
 	*end = answer;
 	client->n_answers++;
+	client->n_queued_bytes += answer->n_bytes;
 	control_flush(client);
 }
 
@@ -323,7 +327,7 @@ static struct control_pending *control_wait(struct ts_client_connection *client,
 			 (client->server->n_peers + 1) * sizeof(struct control_wait);
 	struct control_pending *pending;
 
-	if (client->n_pending >= CONTROL_MAX_PENDING) {
+	if (client->n_pending >= client->server->options.limits.max_requests) {
 		control_error(client, request_id, -EBUSY, "too many requests at once");
 		return NULL;
 	}

@@ -126,12 +126,6 @@ static int peer_own_recording(struct ts_peer *peer, const char *program, bool re
 	return r > 0 ? ts_error_origin(-EIO) : r;
 }
 
-static void peer_limit(const struct ts_server *server, struct ts_recording *recording)
-{
-	ts_recording_limit(recording, server->options.limits.max_file_bytes,
-			   server->options.limits.keep_free);
-}
-
 static int peer_recording(struct ts_peer *peer, const char *program, bool resumed)
 {
 	struct ts_server *server = peer->server;
@@ -144,7 +138,7 @@ static int peer_recording(struct ts_peer *peer, const char *program, bool resume
 		if (r)
 			return r;
 		peer->recording->uid = peer->credentials.uid;
-		peer_limit(server, peer->recording);
+		ts_recording_limit(peer->recording, &server->options.limits);
 		return 0;
 	}
 	if (!server->recording) {
@@ -156,7 +150,7 @@ static int peer_recording(struct ts_peer *peer, const char *program, bool resume
 			return r;
 		}
 		server->recording->uid = getuid();
-		peer_limit(server, server->recording);
+		ts_recording_limit(server->recording, &server->options.limits);
 	}
 	peer->recording = server->recording;
 	return 0;
@@ -224,7 +218,7 @@ static uint32_t peer_sessions_of(const struct ts_server *server, uid_t uid)
 static const char *peer_may_begin(const struct ts_peer *peer)
 {
 	const struct ts_server *server = peer->server;
-	const struct ts_server_limits *limits = &server->options.limits;
+	const struct ts_limits *limits = &server->options.limits;
 
 	if (peer->session)
 		return "this connection has its session already";

@@ -18,8 +18,17 @@
 
 #define RECORDING_MAX_SUFFIX 1000u
 
+/* What the recordings of one user hold for definitions. Listed, found and freed by the main thread. */
+struct ts_recording_user {
+	struct ts_recording_user *next;
+	uid_t uid;
+	uint32_t n_recordings;
+	uint64_t n_bytes; /* any thread */
+};
+
 /* Held by all recordings together: memory is the process's. */
 static uint64_t recordings_definition_bytes;
+static struct ts_recording_user *recordings_users;
 
 static int recording_create_file(const char *path, bool unique, mode_t mode, char **ret_path,
 				 int *ret_fd)
@@ -166,9 +175,45 @@ void ts_recording_symbolize(struct ts_recording *recording, const char *worker, 
 /* What is held for the writer's strings. */
 static void recording_discharge(struct ts_recording *recording)
 {
+	if (recording->user)
+		__atomic_sub_fetch(&recording->user->n_bytes, recording->definition_bytes,
+				   __ATOMIC_RELAXED);
 	__atomic_sub_fetch(&recordings_definition_bytes, recording->definition_bytes,
 			   __ATOMIC_RELAXED);
 	recording->definition_bytes = 0;
+}
+
+static void recording_join_user(struct ts_recording *recording)
+{
+	struct ts_recording_user *user = recordings_users;
+
+	while (user && user->uid != recording->uid)
+		user = user->next;
+	if (!user) {
+		user = calloc(1, sizeof(*user));
+		/* Without memory for that there soon is none to be charged. */
+		if (!user)
+			return;
+		user->uid = recording->uid;
+		user->next = recordings_users;
+		recordings_users = user;
+	}
+	user->n_recordings++;
+	recording->user = user;
+}
+
+static void recording_leave_user(struct ts_recording *recording)
+{
+	struct ts_recording_user *user = ts_take_ptr(recording->user);
+
+	if (!user || --user->n_recordings)
+		return;
+	for (struct ts_recording_user **p = &recordings_users; *p; p = &(*p)->next)
+		if (*p == user) {
+			*p = user->next;
+			break;
+		}
+	free(user);
 }
 
 void ts_recording_free(struct ts_recording *recording)
@@ -177,6 +222,7 @@ void ts_recording_free(struct ts_recording *recording)
 		return;
 	ts_sbt_writer_free(recording->writer);
 	recording_discharge(recording);
+	recording_leave_user(recording);
 	if (recording->read_fd >= 0)
 		close(recording->read_fd);
 	free(recording->path);
@@ -216,29 +262,49 @@ int ts_recording_finish(struct ts_recording *recording)
 	return recording->error;
 }
 
-bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes)
+static bool recording_add(uint64_t *sum, uint64_t n_bytes, uint64_t most)
 {
-	if (__atomic_add_fetch(&recordings_definition_bytes, n_bytes, __ATOMIC_RELAXED) >
-	    TS_DEFINITIONS_MAX_ALL) {
-		__atomic_sub_fetch(&recordings_definition_bytes, n_bytes, __ATOMIC_RELAXED);
+	if (__atomic_add_fetch(sum, n_bytes, __ATOMIC_RELAXED) <= most)
+		return true;
+	__atomic_sub_fetch(sum, n_bytes, __ATOMIC_RELAXED);
+	return false;
+}
+
+bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes,
+			 uint64_t *n_session_bytes)
+{
+	const struct ts_limits *limits = recording->limits;
+	uint64_t all = limits->max_definition_bytes_all;
+
+	if (*n_session_bytes + n_bytes > limits->max_definition_bytes)
+		return false;
+	if (recording->user &&
+	    !recording_add(&recording->user->n_bytes, n_bytes,
+			   recording->uid == getuid() ? all : ts_limits_quarter(all)))
+		return false;
+	if (!recording_add(&recordings_definition_bytes, n_bytes, all)) {
+		if (recording->user)
+			__atomic_sub_fetch(&recording->user->n_bytes, n_bytes, __ATOMIC_RELAXED);
 		return false;
 	}
 	__atomic_add_fetch(&recording->definition_bytes, n_bytes, __ATOMIC_RELAXED);
+	*n_session_bytes += n_bytes;
 	return true;
 }
 
-void ts_recording_limit(struct ts_recording *recording, uint64_t max_bytes, uint64_t keep_free)
+void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *limits)
 {
-	recording->keep_free = keep_free;
-	ts_sbt_writer_limit(recording->writer, max_bytes);
+	recording->limits = limits;
+	ts_sbt_writer_limit(recording->writer, limits->max_file_bytes);
+	recording_join_user(recording);
 }
 
 bool ts_recording_full(struct ts_recording *recording)
 {
 	struct statvfs disk;
 
-	if (recording->keep_free && !fstatvfs(recording->read_fd, &disk) &&
-	    (uint64_t)disk.f_bavail * disk.f_frsize < recording->keep_free)
+	if (recording->limits->keep_free && !fstatvfs(recording->read_fd, &disk) &&
+	    (uint64_t)disk.f_bavail * disk.f_frsize < recording->limits->keep_free)
 		__atomic_store_n(&recording->nothing_free, true, __ATOMIC_RELAXED);
 	return ts_recording_why_full(recording) != NULL;
 }

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "daemon/serve/limits.h"
 #include "proto/abi/session.h"
 #include "sbt/writer.h"
 
@@ -19,11 +20,12 @@ struct ts_recording {
 	char *path;  /* as it was created */
 	int read_fd; /* another open file description: what readers are given is made from it */
 	uid_t uid;   /* whose sessions it holds, in a service; who started it otherwise */
-	uint64_t keep_free;	   /* bytes of the file system that stay free; 0: none */
-	bool nothing_free;	   /* but those; any thread */
-	bool removed;		   /* while it was written; any thread */
-	uint64_t definition_bytes; /* held for its sessions' definitions */
-	bool ended;		   /* index and end marker are written, or could not be */
+	const struct ts_limits *limits;
+	struct ts_recording_user *user; /* whose definitions are counted */
+	bool nothing_free;		/* but those; any thread */
+	bool removed;			/* while it was written; any thread */
+	uint64_t definition_bytes;	/* held for its sessions' definitions */
+	bool ended;			/* index and end marker are written, or could not be */
 	bool finished;
 	int error;	       /* of the writer: why the file is not whole */
 	bool judged;	       /* `cut_short` is what it will be */
@@ -66,18 +68,15 @@ void ts_recording_end(struct ts_recording *recording);
 /* Ends and closes the file. Idempotent. Returns the writer's error, which is also kept. */
 int ts_recording_finish(struct ts_recording *recording);
 
-/* Of one session, and of all those of the daemon. */
-#define TS_DEFINITIONS_MAX_SESSION (UINT64_C(64) << 20)
-#define TS_DEFINITIONS_MAX_ALL	   (UINT64_C(1) << 30)
-
 /*
- * Asks for memory that is held until the recording is freed. False: there is none left in all. Any
- * thread.
+ * Asks for memory that is held for a session's definitions until the recording is freed; *n_session_bytes is how much the
+ * session has, and grows. False: it has its share, or its user has, or there is none left in all. Any thread.
  */
-bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes);
+bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes,
+			 uint64_t *n_session_bytes);
 
-/* How large the file may be, and what is to stay free of its disk; 0: no limit. */
-void ts_recording_limit(struct ts_recording *recording, uint64_t max_bytes, uint64_t keep_free);
+/* How large the file may be, what is to stay free of its disk, what definitions may take. `uid` is set before. */
+void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *limits);
 /* Whether the file may not grow on: by its size, or by what is left of the disk. Any thread. */
 bool ts_recording_full(struct ts_recording *recording);
 /* What was found to be full, for people; NULL: nothing. Any thread. */

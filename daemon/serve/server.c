@@ -61,7 +61,7 @@ void ts_server_remember(struct ts_server *server, struct ts_recording *recording
 			pid_t pid)
 {
 	struct ts_ended *ended = malloc(sizeof(*ended)), **p, **oldest = NULL;
-	uint32_t n = 0, n_of_user = 0;
+	uint64_t most = server->options.limits.max_traces, n = 0, n_of_user = 0;
 
 	if (!ended) {
 		ts_recording_free(recording);
@@ -74,10 +74,10 @@ void ts_server_remember(struct ts_server *server, struct ts_recording *recording
 
 		n++;
 		n_of_user += same;
-		if (same || n > TS_SERVER_MAX_ENDED)
+		if (same || n > most)
 			oldest = p;
 	}
-	if (n_of_user > TS_SERVER_MAX_ENDED / 4 || n > TS_SERVER_MAX_ENDED)
+	if (n_of_user > ts_limits_quarter(most) || n > most)
 		server_forget(oldest);
 }
 
@@ -259,17 +259,18 @@ static int server_accept(struct ts_server *server, int listening_fd, sd_event_so
 	return fd;
 }
 
-static bool server_has_room(uint32_t n, uint32_t n_of_user, uint32_t most, uid_t uid)
+static bool server_has_room(uint64_t n, uint64_t n_of_user, uint64_t most, uid_t uid)
 {
 	if (n >= most)
 		return false;
-	return !uid || uid == getuid() || (n_of_user < (most + 3) / 4 && n < most - most / 4);
+	return !uid || uid == getuid() ||
+	       (n_of_user < ts_limits_quarter(most) && n < most - most / 4);
 }
 
 /* Returns whether there was one. */
 static bool server_accept_peer(struct ts_server *server)
 {
-	uint32_t most = server->options.limits.max_connections, n_of_user = 0;
+	uint64_t most = server->options.limits.max_connections, n_of_user = 0;
 	struct ucred credentials;
 	int fd = server_accept(server, server->inject_fd, server->inject_source, &credentials);
 
@@ -546,8 +547,7 @@ static int server_open(struct ts_server *server)
 			return ts_error_trace(r);
 		}
 		server->recording->uid = getuid();
-		ts_recording_limit(server->recording, options->limits.max_file_bytes,
-				   options->limits.keep_free);
+		ts_recording_limit(server->recording, &options->limits);
 		r = server_describe_all(server);
 		r = r ?: server_open_inject(server);
 		r = r ?: server_nonblocking(options->control_fd);

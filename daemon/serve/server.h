@@ -8,6 +8,7 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
+#include "daemon/serve/limits.h"
 #include "daemon/serve/recording.h"
 #include "daemon/serve/session.h"
 #include "daemon/util/closer.h"
@@ -18,26 +19,6 @@ enum ts_server_mode {
 	TS_SERVER_RECORD = 3,  /* one file for all processes, until told to finish */
 };
 
-/*
- * Limits; what --help says are these. Of connections and clients one uid may have a quarter, and all
- * together leave a quarter to root and the daemon's own uid: nobody can lock the others out.
- */
-struct ts_server_limits {
-	uint32_t max_sessions;	    /* at once */
-	uint32_t max_sessions_user; /* at once, of one uid; a service's */
-	uint32_t max_connections;   /* to the inject socket, without a session yet */
-	uint32_t max_clients;	    /* of the control socket */
-	uint64_t max_session_bytes; /* of shared memory, which is the process's own */
-	uint64_t max_file_bytes;    /* 0: none */
-	uint64_t keep_free;	    /* of the file system; 0: nothing */
-};
-
-#define TS_SERVER_LIMITS_DEFAULT                                                       \
-	{                                                                              \
-		.max_sessions = 512, .max_sessions_user = 128, .max_connections = 256, \
-		.max_clients = 64, .max_session_bytes = TS_SESSION_MAX_BYTES,          \
-	}
-
 #define TS_SERVER_MAX_METADATA 8
 
 /* For the names of stacks, when a recording ends. */
@@ -45,7 +26,7 @@ struct ts_server_limits {
 
 struct ts_server_options {
 	enum ts_server_mode mode;
-	struct ts_server_limits limits;
+	struct ts_limits limits;
 	uint32_t command; /* TS_COMMAND_* for new sessions */
 	uint32_t seal_age_ms;
 	const char *inject_socket;  /* service, record: path to listen at; NULL: inject_fd */
@@ -109,9 +90,7 @@ int ts_server_run(const struct ts_server_options *options);
 
 /* ---- between the server's files ---- */
 
-/* A session that is over, whose trace its user can still ask for. Each uid has a quarter. */
-#define TS_SERVER_MAX_ENDED 256u
-
+/* A session that is over, whose trace its user can still ask for. */
 struct ts_ended {
 	struct ts_ended *next;
 	struct ts_recording *recording;

@@ -11,14 +11,10 @@
 /* Whether it may be kept. One that may not stays unknown, and is counted. */
 static bool session_charge(struct ts_session *s, uint64_t n_bytes)
 {
-	n_bytes += DEFINITION_BYTES;
-	if (s->definition_bytes + n_bytes > TS_DEFINITIONS_MAX_SESSION ||
-	    !ts_recording_charge(s->recording, n_bytes)) {
-		s->dropped_definitions++;
-		return false;
-	}
-	s->definition_bytes += n_bytes;
-	return true;
+	if (ts_recording_charge(s->recording, n_bytes + DEFINITION_BYTES, &s->definition_bytes))
+		return true;
+	s->dropped_definitions++;
+	return false;
 }
 
 /* A file that is full takes no definition, which is none of the peer's faults: that ends the reading, after it. */
@@ -26,6 +22,14 @@ static int sink_failed(struct ts_session *s, int r)
 {
 	r = r < 0 ? ts_session_write_failed(s, r) : r;
 	return r == SESSION_E_FULL ? 0 : r;
+}
+
+/* What it added to is written where it has become much: memory is the daemon's. */
+static int sink_added(struct ts_session *s, int r)
+{
+	if (!r && ts_sbt_session_writer_pending_bytes(s->writer) >= SESSION_PENDING_BYTES)
+		r = ts_session_write(s);
+	return sink_failed(s, r);
 }
 
 static int sink_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *ret_id)
@@ -42,22 +46,13 @@ static int sink_stack(void *data, const uint64_t *frames, uint32_t n_frames, uin
 		      uint32_t *ret_id)
 {
 	struct ts_session *s = data;
-	int r;
 
 	*ret_id = TS_ID_UNKNOWN;
 	/* Its frames go to the file, and are kept no longer. */
 	if (!session_charge(s, 0))
 		return 0;
-	r = ts_sbt_session_writer_add_stack(s->writer, frames, n_frames, flags & TS_STACK_TRUNCATED,
-					    ret_id);
-	if (r == TS_SBT_E_FULL) {
-		r = ts_session_write(s);
-		if (r)
-			return sink_failed(s, r);
-		r = ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,
-						    flags & TS_STACK_TRUNCATED, ret_id);
-	}
-	return sink_failed(s, r);
+	return sink_added(s, ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,
+							     flags & TS_STACK_TRUNCATED, ret_id));
 }
 
 static uint64_t session_host_time(struct ts_session *s, uint64_t ticks)
@@ -105,7 +100,7 @@ static int sink_device(void *data, const struct ts_definition_device *device, ui
 	};
 
 	memcpy(row.uuid, device->uuid, sizeof(row.uuid));
-	return sink_failed(data, ts_session_add_row(data, TS_ROW_DEVICE, &row));
+	return sink_added(data, ts_session_add_row(data, TS_ROW_DEVICE, &row));
 }
 
 static int sink_module(void *data, const struct ts_definition_module *module, uint32_t path)
@@ -122,7 +117,7 @@ static int sink_module(void *data, const struct ts_definition_module *module, ui
 	};
 
 	memcpy(row.build_id, module->build_id, sizeof(row.build_id));
-	return sink_failed(s, ts_session_add_row(s, TS_ROW_MODULE, &row));
+	return sink_added(s, ts_session_add_row(s, TS_ROW_MODULE, &row));
 }
 
 static int sink_name(void *data, const struct ts_definition_name *definition, uint32_t domain,

@@ -89,6 +89,9 @@ void *ts_session_thread(void *session);
 
 #define MS_NS		   UINT64_C(1000000)
 
+/* Written then at the latest, whatever it is. */
+#define SESSION_PENDING_BYTES (UINT64_C(16) << 20)
+
 #define SESSION_E_FULL	   2 /* the file has come to its limit, or the disk to its end */
 #define SESSION_E_BAD_PEER 1 /* why says what it did: it alone is dropped */
 

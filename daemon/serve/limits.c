@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of limits. A size is in bytes, or has a K, M or G behind it (powers of 1024).
+ */
+#include "daemon/serve/limits.h"
+
+#include <inttypes.h>
+
+#include "daemon/util/number.h"
+#include "proto/abi/session.h"
+
+#define KIB	    UINT64_C(1024)
+#define MIB	    (1024 * KIB)
+#define GIB	    (1024 * MIB)
+
+#define LIMIT_UNSET UINT64_MAX
+
+struct limit {
+	const char *name;
+	const char *what; /* a few words */
+	bool is_size;
+	bool is_service; /* the default holds for a service; there is none otherwise */
+	uint64_t least;
+	uint64_t most;
+	uint64_t value; /* the default */
+};
+
+/* In the order of struct ts_limits; * of what one user may have a quarter. */
+static const struct limit table[] = {
+	{"max-sessions", "processes at once", .least = 1, .most = 65536, .value = 512},
+	{"max-sessions-user", "processes of one user at once", .least = 1, .most = 65536,
+	 .value = 128},
+	{"max-session-bytes", "shared memory of one process", true, .least = MIB,
+	 .most = TS_SESSION_MAX_BYTES, .value = TS_SESSION_MAX_BYTES},
+	{"max-definition-bytes", "names and stacks of one process", true, .least = 64 * KIB,
+	 .most = 64 * GIB, .value = 64 * MIB},
+	{"max-definition-bytes-all", "the same of all *", true, .least = MIB, .most = 1024 * GIB,
+	 .value = GIB},
+	{"max-connections", "of processes that say nothing yet *", .least = 4, .most = 65536,
+	 .value = 256},
+	{"max-clients", "connections of tsctl *", .least = 4, .most = 4096, .value = 64},
+	{"max-requests", "of a client, that wait", .least = 1, .most = 4096, .value = 16},
+	{"max-answers", "that a client has not read", .least = 1, .most = 4096, .value = 32},
+	{"max-traces", "of processes that are over, to hand out *", .least = 4, .most = 65536,
+	 .value = 256},
+	{"max-file-bytes", "a file ends there", true, true, .least = 64 * KIB, .most = INT64_MAX,
+	 .value = 64 * GIB},
+	{"keep-free", "so much of the disk is left alone", true, true, .most = INT64_MAX,
+	 .value = 256 * MIB},
+};
+
+TS_STATIC_ASSERT(sizeof(table) / sizeof(table[0]) == TS_LIMITS_N, "a row for each limit");
+
+static uint64_t *value_of(struct ts_limits *limits, size_t i)
+{
+	return (uint64_t *)(void *)limits + i;
+}
+
+void ts_limits_init(struct ts_limits *limits)
+{
+	for (size_t i = 0; i < TS_LIMITS_N; i++)
+		*value_of(limits, i) = LIMIT_UNSET;
+}
+
+void ts_limits_complete(struct ts_limits *limits, bool is_service)
+{
+	for (size_t i = 0; i < TS_LIMITS_N; i++)
+		if (*value_of(limits, i) == LIMIT_UNSET)
+			*value_of(limits, i) =
+				table[i].is_service && !is_service ? 0 : table[i].value;
+}
+
+const char *ts_limits_name(size_t i)
+{
+	return table[i].name;
+}
+
+int ts_limits_set(struct ts_limits *limits, size_t i, const char *text, char *ret_why, size_t n_why)
+{
+	const struct limit *limit = &table[i];
+	uint64_t value;
+
+	if (limit->is_size ? ts_number_parse_size(text, limit->most, &value)
+			   : ts_number_parse(text, limit->most, &value)) {
+		snprintf(ret_why, n_why, "--%s takes a %s up to %" PRIu64 ", not '%s'", limit->name,
+			 limit->is_size ? "size" : "number", limit->most, text);
+		return -EINVAL;
+	}
+	if (value < limit->least) {
+		snprintf(ret_why, n_why, "--%s %s: it is %" PRIu64 " at least", limit->name, text,
+			 limit->least);
+		return -EINVAL;
+	}
+	*value_of(limits, i) = value;
+	return 0;
+}
+
+/* As it is given to an option. */
+static void print_value(char *text, size_t n_text, const struct limit *limit)
+{
+	if (limit->is_size && limit->value % GIB == 0)
+		snprintf(text, n_text, "%" PRIu64 "G", limit->value / GIB);
+	else if (limit->is_size)
+		snprintf(text, n_text, "%" PRIu64 "M", limit->value / MIB);
+	else
+		snprintf(text, n_text, "%" PRIu64, limit->value);
+}
+
+void ts_limits_help(FILE *file)
+{
+	char option[64], value[24];
+
+	for (size_t i = 0; i < TS_LIMITS_N; i++) {
+		snprintf(option, sizeof(option), "--%s %s", table[i].name,
+			 table[i].is_size ? "SIZE" : "N");
+		print_value(value, sizeof(value), &table[i]);
+		fprintf(file, "  %-31s %s (%s)\n", option, table[i].what, value);
+	}
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What processes, clients and files may cost the daemon: one struct, one table of names, defaults and bounds, which is the
+ * command line's and the help's too. Beyond these stand only bounds that a layout or a protocol has (proto/abi/, proto/rpc/).
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "proto/abi/base.h"
+
+struct ts_limits {
+	uint64_t max_sessions;
+	uint64_t max_sessions_user;
+	uint64_t max_session_bytes;
+	uint64_t max_definition_bytes;
+	uint64_t max_definition_bytes_all;
+	uint64_t max_connections;
+	uint64_t max_clients;
+	uint64_t max_requests;
+	uint64_t max_answers;
+	uint64_t max_traces;
+	uint64_t max_file_bytes; /* 0: none */
+	uint64_t keep_free;	 /* 0: nothing */
+};
+
+#define TS_LIMITS_N (sizeof(struct ts_limits) / sizeof(uint64_t))
+
+/*
+ * Of what is shared one user may have a quarter, and a quarter is left to root and the daemon's own user: nobody can lock the
+ * others out.
+ */
+static inline uint64_t ts_limits_quarter(uint64_t most)
+{
+	return (most + 3) / 4;
+}
+
+/* Nothing is set. */
+void ts_limits_init(struct ts_limits *limits);
+/* What was not set gets its default; a file that is its user's own has no limit. */
+void ts_limits_complete(struct ts_limits *limits, bool is_service);
+
+/* The i-th option's name, without dashes; i < TS_LIMITS_N. */
+const char *ts_limits_name(size_t i);
+/* 0, or -EINVAL and a line for people. */
+int ts_limits_set(struct ts_limits *limits, size_t i, const char *text, char *ret_why,
+		  size_t n_why);
+/* The lines of --help. */
+void ts_limits_help(FILE *file);
