@@ -27,6 +27,7 @@ int ts_definitions_init(struct ts_definitions *definitions, struct ts_control *c
 	definitions->arena = (struct ts_arena *)((uint8_t *)control + control->arena_off);
 	definitions->bytes = (uint8_t *)definitions->arena + sizeof(*definitions->arena);
 	definitions->n_bytes = control->arena_bytes;
+	definitions->text_bytes = control->arena_bytes / 2;
 	pthread_mutex_init(&definitions->lock, NULL);
 	definitions->strings.buckets = map_pages(n_bytes);
 	definitions->stacks.buckets = map_pages(n_bytes);
@@ -109,16 +110,24 @@ static void count_full(struct ts_definitions *definitions)
 	__atomic_fetch_add(&definitions->control->lost[TS_LOSS_ARENA_FULL], 1, __ATOMIC_RELAXED);
 }
 
+/* Whether `limit` of the arena's bytes leave no room for n_bytes more. */
+static bool is_full(const struct ts_definitions *definitions, uint64_t limit, uint64_t n_bytes)
+{
+	uint64_t used = __atomic_load_n(&definitions->used, __ATOMIC_RELAXED);
+
+	return used > limit || n_bytes > limit - used;
+}
+
 /*
  * Called with the lock held: takes n_bytes of the arena for a definition and fills its header in. The caller
  * writes the rest and calls publish(). NULL: full.
  */
 static struct ts_definition *take(struct ts_definitions *definitions, uint16_t type, uint16_t flags,
-				  uint64_t n_bytes)
+				  uint64_t limit, uint64_t n_bytes)
 {
 	struct ts_definition *definition;
 
-	if (n_bytes > definitions->n_bytes - definitions->used) {
+	if (is_full(definitions, limit, n_bytes)) {
 		count_full(definitions);
 		return NULL;
 	}
@@ -133,15 +142,15 @@ static struct ts_definition *take(struct ts_definitions *definitions, uint16_t t
 
 static void publish(struct ts_definitions *definitions, uint64_t n_bytes)
 {
-	definitions->used += n_bytes;
+	__atomic_store_n(&definitions->used, definitions->used + n_bytes, __ATOMIC_RELAXED);
 	/* Pairs with the daemon's acquire: whole definitions only. */
 	__atomic_store_n(&definitions->arena->published, definitions->used, __ATOMIC_RELEASE);
 }
 
 static const struct ts_intern_entry *intern(struct ts_definitions *definitions,
 					    struct ts_intern *table, uint16_t type, uint16_t flags,
-					    const void *content, uint32_t n_bytes, uint32_t n,
-					    struct ts_intern_entry *ret_entry)
+					    uint64_t limit, const void *content, uint32_t n_bytes,
+					    uint32_t n, struct ts_intern_entry *ret_entry)
 {
 	uint64_t hash = hash_bytes(content, n_bytes);
 	const struct ts_intern_entry *found = find(definitions, table, hash, content, n_bytes);
@@ -150,10 +159,15 @@ static const struct ts_intern_entry *intern(struct ts_definitions *definitions,
 
 	if (ts_likely(found != NULL))
 		return found;
+	/* Full is full for good: nobody waits for a lock to be told so. */
+	if (ts_unlikely(is_full(definitions, limit, total))) {
+		count_full(definitions);
+		return NULL;
+	}
 	pthread_mutex_lock(&definitions->lock);
 	found = find(definitions, table, hash, content, n_bytes);
 	if (!found) {
-		definition = take(definitions, type, flags, total);
+		definition = take(definitions, type, flags, limit, total);
 		if (definition) {
 			uint64_t off = definitions->used + sizeof(*definition);
 
@@ -177,7 +191,20 @@ uint32_t ts_definitions_string(struct ts_definitions *definitions, const char *s
 	const struct ts_intern_entry *entry;
 	struct ts_intern_entry fresh;
 
-	entry = intern(definitions, &definitions->strings, TS_DEF_STRING, 0, string, n, n, &fresh);
+	entry = intern(definitions, &definitions->strings, TS_DEF_STRING, 0, definitions->n_bytes,
+		       string, n, n, &fresh);
+	return entry ? entry->id : TS_ID_UNKNOWN;
+}
+
+uint32_t ts_definitions_text(struct ts_definitions *definitions, const char *text, size_t n_bytes)
+{
+	uint32_t n =
+		n_bytes > TS_ANNOTATION_MAX_BYTES ? TS_ANNOTATION_MAX_BYTES : (uint32_t)n_bytes;
+	const struct ts_intern_entry *entry;
+	struct ts_intern_entry fresh;
+
+	entry = intern(definitions, &definitions->strings, TS_DEF_STRING, 0,
+		       definitions->text_bytes, text, n, n, &fresh);
 	return entry ? entry->id : TS_ID_UNKNOWN;
 }
 
@@ -190,7 +217,7 @@ uint32_t ts_definitions_stack(struct ts_definitions *definitions, const uint64_t
 	if (!n_frames)
 		return TS_ID_UNKNOWN;
 	entry = intern(definitions, &definitions->stacks, TS_DEF_STACK,
-		       truncated ? TS_STACK_TRUNCATED : 0, frames,
+		       truncated ? TS_STACK_TRUNCATED : 0, definitions->n_bytes, frames,
 		       n_frames * (uint32_t)sizeof(*frames), n_frames, &fresh);
 	return entry ? entry->id : TS_ID_UNKNOWN;
 }
@@ -202,7 +229,10 @@ uint32_t ts_definitions_add(struct ts_definitions *definitions, struct ts_defini
 	uint32_t id = TS_ID_UNKNOWN;
 
 	pthread_mutex_lock(&definitions->lock);
-	place = take(definitions, definition->type, definition->flags, n_bytes);
+	place = take(definitions, definition->type, definition->flags,
+		     definition->type == TS_DEF_NAME ? definitions->text_bytes
+						     : definitions->n_bytes,
+		     n_bytes);
 	if (place) {
 		id = place->id;
 		memcpy(place + 1, definition + 1, n_bytes - sizeof(*definition));
@@ -212,35 +242,67 @@ uint32_t ts_definitions_add(struct ts_definitions *definitions, struct ts_defini
 	return id;
 }
 
-uint32_t ts_definitions_string_cached(struct ts_definitions *definitions,
-				      struct ts_string_cache *cache, const char *string)
+/* What an address stood for when it was last seen, if it still does; NULL: not known. */
+static const struct ts_intern_entry *recall(const struct ts_definitions *definitions,
+					    const struct ts_string_cache *cache, size_t slot,
+					    const char *string, struct ts_intern_entry *ret_entry)
+{
+	uint32_t n = cache->entries[slot].n_bytes;
+
+	if (cache->entries[slot].string != string)
+		return NULL;
+	/* strncmp, not memcmp: the string may have become shorter, and end where memory does. */
+	if (strncmp(string, (char *)definitions->bytes + cache->entries[slot].off, n) || string[n])
+		return NULL;
+	ret_entry->id = cache->entries[slot].id;
+	return ret_entry;
+}
+
+static uint32_t string_cached(struct ts_definitions *definitions, struct ts_string_cache *cache,
+			      const char *string, uint32_t max_bytes, uint64_t limit, bool *ret_cut)
 {
 	uintptr_t address = (uintptr_t)string;
 	size_t slot = (address >> 4 ^ address >> 13) % TS_STRING_CACHE_ENTRIES;
-	const struct ts_intern_entry *entry;
 	struct ts_intern_entry fresh;
+	const struct ts_intern_entry *entry;
 	size_t n_bytes;
 
+	*ret_cut = false;
 	if (!string)
 		return TS_ID_UNKNOWN;
-	if (cache->entries[slot].string == string) {
-		uint32_t n = cache->entries[slot].n_bytes;
-
-		/* strncmp, not memcmp: the string may have become shorter, and end where memory does. */
-		if (!strncmp(string, (char *)definitions->bytes + cache->entries[slot].off, n) &&
-		    !string[n])
-			return cache->entries[slot].id;
-	}
-	n_bytes = strnlen(string, TS_STRING_MAX_BYTES);
-	entry = intern(definitions, &definitions->strings, TS_DEF_STRING, 0, string,
+	entry = recall(definitions, cache, slot, string, &fresh);
+	if (entry)
+		return entry->id;
+	n_bytes = strnlen(string, max_bytes);
+	*ret_cut = n_bytes == max_bytes && string[n_bytes];
+	/* Not within a character of UTF-8. */
+	while (*ret_cut && n_bytes && ((uint8_t)string[n_bytes] & 0xc0) == 0x80)
+		n_bytes--;
+	entry = intern(definitions, &definitions->strings, TS_DEF_STRING, 0, limit, string,
 		       (uint32_t)n_bytes, (uint32_t)n_bytes, &fresh);
 	if (!entry)
 		return TS_ID_UNKNOWN;
-	if (n_bytes < TS_STRING_MAX_BYTES) {
+	if (!*ret_cut && n_bytes < max_bytes) {
 		cache->entries[slot].string = string;
 		cache->entries[slot].off = entry->off;
 		cache->entries[slot].n_bytes = entry->n_bytes;
 		cache->entries[slot].id = entry->id;
 	}
 	return entry->id;
+}
+
+uint32_t ts_definitions_string_cached(struct ts_definitions *definitions,
+				      struct ts_string_cache *cache, const char *string)
+{
+	bool cut;
+
+	return string_cached(definitions, cache, string, TS_STRING_MAX_BYTES, definitions->n_bytes,
+			     &cut);
+}
+
+uint32_t ts_definitions_text_cached(struct ts_definitions *definitions,
+				    struct ts_string_cache *cache, const char *text, bool *ret_cut)
+{
+	return string_cached(definitions, cache, text, TS_ANNOTATION_MAX_BYTES,
+			     definitions->text_bytes, ret_cut);
 }

@@ -33,6 +33,8 @@ struct ts_definitions {
 	struct ts_arena *arena;
 	uint8_t *bytes;
 	uint64_t n_bytes;
+	uint64_t
+		text_bytes; /* what the application makes up fills no more: stacks and kernels come later */
 	uint64_t used;
 	pthread_mutex_t lock; /* of used, last_id, chunk and of adding to the tables */
 	uint32_t last_id[TS_DEF_COUNT];
@@ -48,6 +50,9 @@ int ts_definitions_init(struct ts_definitions *definitions, struct ts_control *c
 /* Strings beyond TS_STRING_MAX_BYTES are cut. */
 uint32_t ts_definitions_string(struct ts_definitions *definitions, const char *string,
 			       size_t n_bytes);
+
+/* A text of the application's: cut at TS_ANNOTATION_MAX_BYTES, and kept to its part of the arena. */
+uint32_t ts_definitions_text(struct ts_definitions *definitions, const char *text, size_t n_bytes);
 
 uint32_t ts_definitions_stack(struct ts_definitions *definitions, const uint64_t *frames,
 			      uint32_t n_frames, bool truncated);
@@ -77,3 +82,7 @@ struct ts_string_cache {
 /* NULL gives TS_ID_UNKNOWN. */
 uint32_t ts_definitions_string_cached(struct ts_definitions *definitions,
 				      struct ts_string_cache *cache, const char *string);
+
+/* The same for a text of the application's. *ret_cut: it was too long. */
+uint32_t ts_definitions_text_cached(struct ts_definitions *definitions,
+				    struct ts_string_cache *cache, const char *text, bool *ret_cut);

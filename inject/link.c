@@ -132,26 +132,42 @@ static int settle(const struct connection *connection, int fd)
 }
 
 /* Sequentially consistent, for each side writes its own word and then reads the other's. */
+static void follow_mode(const uint32_t *wanted, uint32_t *word, enum ts_gate_mode mode)
+{
+	if (!__atomic_load_n(wanted, __ATOMIC_SEQ_CST))
+		return;
+	__atomic_store_n(word, (uint32_t)mode, __ATOMIC_SEQ_CST);
+	/* Who stops recording clears it and then closes the gate, which was just opened again: not for long. */
+	if (!__atomic_load_n(wanted, __ATOMIC_SEQ_CST))
+		__atomic_store_n(word, (uint32_t)TS_GATE_CLOSED, __ATOMIC_SEQ_CST);
+}
+
 static void set_mode(struct ts_link *link, enum ts_gate_mode mode)
 {
 	__atomic_store_n(&link->mode, (uint32_t)mode, __ATOMIC_SEQ_CST);
-	if (!__atomic_load_n(&link->gate->recording, __ATOMIC_SEQ_CST))
-		return;
-	__atomic_store_n(&link->gate->mode, (uint32_t)mode, __ATOMIC_SEQ_CST);
-	/* Who stops recording clears it and then closes the gate, which was just opened again: not for long. */
-	if (!__atomic_load_n(&link->gate->recording, __ATOMIC_SEQ_CST))
-		__atomic_store_n(&link->gate->mode, (uint32_t)TS_GATE_CLOSED, __ATOMIC_SEQ_CST);
+	follow_mode(&link->gate->recording, &link->gate->mode, mode);
+	follow_mode(&link->gate->annotating, &link->gate->annotations, mode);
+}
+
+static void open_word(struct ts_link *link, uint32_t *wanted, uint32_t *word)
+{
+	uint32_t mode;
+
+	__atomic_store_n(wanted, 1, __ATOMIC_SEQ_CST);
+	do {
+		mode = __atomic_load_n(&link->mode, __ATOMIC_SEQ_CST);
+		__atomic_store_n(word, mode, __ATOMIC_SEQ_CST);
+	} while (mode != __atomic_load_n(&link->mode, __ATOMIC_SEQ_CST));
 }
 
 void ts_link_open_gate(struct ts_link *link)
 {
-	uint32_t mode;
+	open_word(link, &link->gate->recording, &link->gate->mode);
+}
 
-	__atomic_store_n(&link->gate->recording, 1, __ATOMIC_SEQ_CST);
-	do {
-		mode = __atomic_load_n(&link->mode, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&link->gate->mode, mode, __ATOMIC_SEQ_CST);
-	} while (mode != __atomic_load_n(&link->mode, __ATOMIC_SEQ_CST));
+void ts_link_open_annotations(struct ts_link *link)
+{
+	open_word(link, &link->gate->annotating, &link->gate->annotations);
 }
 
 /* Whoever waits for room in a ring waits for a daemon. */
@@ -315,10 +331,20 @@ static void wait_a_while(struct ts_link *link, const struct connection *connecti
 			      false);
 }
 
+/* Without CUPTI there is no flush thread, and nothing to flush: the daemon need not wait. */
+static void answer_flush(struct ts_link *link)
+{
+	uint32_t asked = __atomic_load_n(&link->control->flush_request, __ATOMIC_ACQUIRE);
+
+	if (!__atomic_load_n(&link->flushes, __ATOMIC_ACQUIRE))
+		__atomic_store_n(&link->control->flushes_done, asked, __ATOMIC_RELEASE);
+}
+
 static void serve(struct ts_link *link, struct connection *connection)
 {
 	for (;;) {
 		hear(link, connection);
+		answer_flush(link);
 		if (__atomic_load_n(&link->request, __ATOMIC_ACQUIRE) == TS_LINK_BYE) {
 			say_bye(link, connection);
 			if (connection->socket < 0)

@@ -41,6 +41,7 @@ struct ts_link {
 	uint32_t request; /* enum ts_link_request */
 	uint32_t mode;	  /* enum ts_gate_mode: what the daemon's presence allows */
 	uint32_t over;	  /* 1: no daemon will ever take records again; detach from CUPTI */
+	uint32_t flushes; /* 1: a flush thread answers the daemon's requests */
 	bool is_private;
 };
 
@@ -50,6 +51,9 @@ int ts_link_start(struct ts_link *link, const struct ts_config *config, struct t
 
 /* CUPTI is ours: from now on the gate is as open as the daemon's presence allows. */
 void ts_link_open_gate(struct ts_link *link);
+
+/* There is a session: the same for what the application says of itself. */
+void ts_link_open_annotations(struct ts_link *link);
 
 /*
  * Starts a detached thread with every signal blocked and the ordinary scheduling, as all of the shim's are. stack_bytes

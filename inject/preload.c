@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Being loaded, being unloaded, and _exit(). LD_PRELOAD reaches every shell and compiler of a build, so the constructor
- * sets one environment variable and looks up a few functions: no thread, no socket, no file, no allocation but setenv()'s.
+ * sets two environment variables and looks up a few functions: no thread, no socket, no file, no allocation but setenv()'s.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -13,11 +13,13 @@
 #include "inject/preload.h"
 #include "inject/shim.h"
 
-#define INJECTION_ENVIRONMENT "CUDA_INJECTION64_PATH"
+#define INJECTION_ENVIRONMENT	   "CUDA_INJECTION64_PATH"
+#define NVTX_INJECTION_ENVIRONMENT "NVTX_INJECTION64_PATH"
 
 struct preload {
 	char library[PATH_MAX];
-	char holder[256]; /* whose CUDA_INJECTION64_PATH is; empty: ours */
+	char holder[256];      /* whose CUDA_INJECTION64_PATH is; empty: ours */
+	char nvtx_holder[256]; /* the same of NVTX_INJECTION64_PATH */
 	pid_t pid;
 	bool interposes;
 	void (*next_exit)(int);
@@ -34,6 +36,11 @@ const char *ts_preload_library(void)
 bool ts_preload_interposes(void)
 {
 	return preload.interposes;
+}
+
+const char *ts_preload_nvtx_holder(void)
+{
+	return preload.nvtx_holder;
 }
 
 /* Whose _exit() the program finds. Being loaded by the driver, this library stands before nobody. */
@@ -56,11 +63,37 @@ static void say_loaded(void)
 	else
 		dprintf(STDERR_FILENO, "tracesmith[%d]: loaded; records when CUDA is initialised\n",
 			(int)preload.pid);
+	if (*preload.nvtx_holder)
+		dprintf(STDERR_FILENO,
+			"tracesmith[%d]: " NVTX_INJECTION_ENVIRONMENT
+			" is %s: NVTX's ranges are that tool's\n",
+			(int)preload.pid, preload.nvtx_holder);
+}
+
+/* Ours where it is free; else whose it is. */
+static void take_variable(const char *name, char *ret_holder, size_t n_bytes)
+{
+	const char *held = getenv(name);
+
+	if (!held || !*held) {
+		if (*preload.library)
+			setenv(name, preload.library, 1);
+	} else if (strcmp(held, preload.library)) {
+		snprintf(ret_holder, n_bytes, "%s", held);
+	}
+}
+
+/* Whether two names are one file: the variable may have been inherited under another name. */
+static bool is_ours(const char *path)
+{
+	struct stat theirs, ours;
+
+	return !stat(path, &theirs) && !stat(preload.library, &ours) &&
+	       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
 }
 
 __attribute__((constructor)) static void loaded(void)
 {
-	const char *held = getenv(INJECTION_ENVIRONMENT);
 	int saved_errno = errno;
 	Dl_info info;
 
@@ -75,24 +108,14 @@ __attribute__((constructor)) static void loaded(void)
 		if (*info.dli_fname == '/' || !realpath(info.dli_fname, preload.library))
 			snprintf(preload.library, sizeof(preload.library), "%s", info.dli_fname);
 	}
-	if (!held || !*held) {
-		if (*preload.library)
-			setenv(INJECTION_ENVIRONMENT, preload.library, 1);
-	} else if (strcmp(held, preload.library)) {
-		snprintf(preload.holder, sizeof(preload.holder), "%s", held);
-	}
+	take_variable(INJECTION_ENVIRONMENT, preload.holder, sizeof(preload.holder));
+	take_variable(NVTX_INJECTION_ENVIRONMENT, preload.nvtx_holder, sizeof(preload.nvtx_holder));
+	/* Inherited under another name, it is ours all the same. */
+	if (*preload.nvtx_holder && is_ours(preload.nvtx_holder))
+		preload.nvtx_holder[0] = '\0';
 	if (ts_config_debug())
 		say_loaded();
 	errno = saved_errno;
-}
-
-/* Whether two names are one file: the variable may have been inherited under another name. */
-static bool is_ours(const char *path)
-{
-	struct stat theirs, ours;
-
-	return !stat(path, &theirs) && !stat(preload.library, &ours) &&
-	       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
 }
 
 /*

@@ -12,5 +12,8 @@ void ts_exec_resolve(void);
 /* The path that this library was loaded from. */
 const char *ts_preload_library(void);
 
+/* Whose library NVTX calls in this one's place; empty: nobody's. */
+const char *ts_preload_nvtx_holder(void);
+
 /* Whether it was preloaded, so that its functions stand before everybody's; not loaded by the driver alone. */
 bool ts_preload_interposes(void);

@@ -23,6 +23,8 @@
 /* After a vain search for a shard so many records pass before the next: the search walks them all. */
 #define CLAIM_RETRY 256
 
+uint32_t ts_producer_stopped;
+
 __thread struct ts_tls ts_tls __attribute__((tls_model("initial-exec")));
 
 /*

@@ -39,7 +39,10 @@ struct ts_gate {
 	uint32_t mode;	    /* enum ts_gate_mode: what callbacks look at */
 	uint32_t recording; /* CUPTI is ours: `mode` follows what the link allows */
 	uint32_t rows;	    /* device rows are taken: from the first to after the last flush */
-	uint32_t served;    /* a daemon holds the rings: waiting for room may help */
+	uint32_t
+		annotating; /* there is a session: `annotations` follows what the link allows, CUPTI or not */
+	uint32_t annotations; /* enum ts_gate_mode: what marks, ranges and counters look at */
+	uint32_t served;      /* a daemon holds the rings: waiting for room may help */
 };
 
 struct ts_producer {
@@ -100,12 +103,16 @@ struct ts_call {
 struct ts_tls {
 	struct ts_thread *thread;
 	uint32_t epoch;
-	uint32_t busy;	    /* enum ts_busy */
-	uint32_t unclaimed; /* records since a shard was last looked for in vain */
+	uint32_t busy;		  /* enum ts_busy */
+	struct ts_ranges *ranges; /* annotation.c's: those that the thread pushed; NULL: none yet */
+	uint32_t unclaimed;	  /* records since a shard was last looked for in vain */
 	/* Followed while nothing is recorded, too: a recording may begin within it. */
 	struct ts_call call;
 };
 extern __thread struct ts_tls ts_tls __attribute__((tls_model("initial-exec")));
+
+/* The application's own switch, of all its sessions. 1: it wants nothing recorded. */
+extern uint32_t ts_producer_stopped;
 
 /* `epoch` must differ from that of every session this process had before, or inherited. */
 int ts_producer_init(struct ts_producer *producer, const struct ts_gate *gate,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shim's life: next to nothing when it is loaded, everything when the driver calls InitializeInjection from the
- * first cuInit(), and an end that waits for nothing without a bound.
+ * The shim's life: next to nothing when it is loaded; a session when the driver calls InitializeInjection from the first
+ * cuInit(), or at the application's first mark, range or counter, whichever comes first; CUPTI when the driver calls; and
+ * an end that waits for nothing without a bound.
  */
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/mman.h>
 
+#include "inject/annotation.h"
 #include "inject/debug.h"
 #include "inject/futex.h"
 #include "inject/handover.h"
@@ -105,17 +107,16 @@ static void tell(const struct ts_config *config, int error, const char *what)
 		(void)ts_handover_note(fd, TS_EMPTY_NO_MEMORY, config->program, text);
 }
 
-static void start(struct ts_shim *shim, uint32_t parent_session_pid)
+/* The session, without CUPTI. */
+static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 {
-	enum ts_empty_reason reason;
-	char text[256];
 	int r;
 
 	ts_config_read(&shim->config, ts_preload_library());
 	r = make_gate(&shim->gate);
 	if (r) {
 		tell(&shim->config, r, "the page that tells a forked child");
-		return;
+		return false;
 	}
 	shim->gate->alive = 1;
 	r = set_up_session(shim, parent_session_pid);
@@ -126,8 +127,51 @@ static void start(struct ts_shim *shim, uint32_t parent_session_pid)
 		else if (!shim->link.error)
 			/* Where it has an error, the link thread tells it. */
 			tell(&shim->config, r, "the thread that makes the session's memory");
-		return;
+		return false;
 	}
+	__atomic_store_n(&shim->control->state, TS_SESSION_RECORDING, __ATOMIC_RELEASE);
+	at_quick_exit(at_quick_exit_handler);
+	ts_link_open_annotations(&shim->link);
+	ts_annotation_session_began(shim);
+	/* So that a process that is killed at once has its session in a daemon's hands. */
+	(void)ts_futex_wait_for(&shim->link.handed_over, 1, SETUP_NS);
+	return true;
+}
+
+bool ts_shim_begin(void)
+{
+	struct ts_shim *shim = &ts_shim;
+	uint32_t parent_session_pid = 0, epoch = shim->epoch + 1, was_busy = ts_tls.busy, none = 0;
+	int saved_errno = errno;
+
+	/* A forked child finds its page wiped. */
+	if (shim->started && shim->gate && !shim->gate->alive && shim->pid != getpid()) {
+		parent_session_pid = (uint32_t)shim->pid;
+		memset(shim, 0, sizeof(*shim));
+	}
+	if (__atomic_compare_exchange_n(&shim->started, &none, 1, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE)) {
+		shim->pid = getpid();
+		shim->epoch = epoch;
+		memset(&ts_tls.call, 0, sizeof(ts_tls.call));
+		ts_tls.busy = TS_BUSY_IN_CALL;
+		start_session(shim, parent_session_pid);
+		ts_tls.busy = was_busy;
+		ts_futex_set(&shim->started, 2);
+	} else if (none == 1) {
+		/* Another thread is at it; this one's own is busy, and does not come here. */
+		(void)ts_futex_wait_for(&shim->started, 2, SETUP_NS);
+	}
+	errno = saved_errno;
+	return shim->gate && __atomic_load_n(&shim->gate->annotating, __ATOMIC_ACQUIRE);
+}
+
+/* CUPTI joins the session. */
+static void start_cuda(struct ts_shim *shim)
+{
+	enum ts_empty_reason reason;
+	char text[256];
+
 	ts_stack_init(&shim->stacks, shim->config.python_stacks, shim->config.check_stacks);
 	reason = ts_cupti_load(&shim->cupti, &shim->config, text, sizeof(text));
 	if (!reason && ts_yield_is_held(&shim->yield)) {
@@ -140,8 +184,12 @@ static void start(struct ts_shim *shim, uint32_t parent_session_pid)
 	shim->control->driver_version = shim->cupti.driver_version;
 	if (!reason)
 		reason = ts_recorder_start(shim, text, sizeof(text));
+	if (*ts_preload_nvtx_holder())
+		ts_annotation_missing(shim, ts_preload_nvtx_holder());
+	__atomic_store_n(&shim->link.flushes, !reason, __ATOMIC_RELEASE);
 	if (!reason && ts_flush_start(&shim->flush, shim)) {
 		snprintf(text, sizeof(text), "the flush thread could not be started");
+		__atomic_store_n(&shim->link.flushes, 0, __ATOMIC_RELEASE);
 		ts_recorder_disable(shim);
 		ts_recorder_unsubscribe(shim);
 		reason = TS_EMPTY_NO_MEMORY;
@@ -150,8 +198,6 @@ static void start(struct ts_shim *shim, uint32_t parent_session_pid)
 		/* Said once, through the session: never on the application's own output. */
 		ts_debug(&shim->config, "refused: %s", text);
 		ts_session_refuse(shim->control, reason, text);
-	} else {
-		__atomic_store_n(&shim->control->state, TS_SESSION_RECORDING, __ATOMIC_RELEASE);
 	}
 	/*
 	 * Trap: handlers run in reverse order. Registered after CUPTI's own set-up, ours runs while CUPTI still works;
@@ -159,34 +205,29 @@ static void start(struct ts_shim *shim, uint32_t parent_session_pid)
 	 */
 	atexit(at_exit);
 	at_quick_exit(at_quick_exit_handler);
-	/* So that a process that is killed at once has its session in a daemon's hands. */
-	(void)ts_futex_wait_for(&shim->link.handed_over, 1, SETUP_NS);
 }
 
 /*
  * Called by the driver inside the first cuInit(), once in a process; by a second library that is found by
- * another path, again. A forked child that gets here anew finds its page wiped, and makes a session of its own.
+ * another path, again. A forked child that gets here anew makes a session of its own. Where the application has
+ * annotated before, there is a session already.
  */
 __attribute__((visibility("default"))) int InitializeInjection(void);
 int InitializeInjection(void)
 {
 	struct ts_shim *shim = &ts_shim;
-	uint32_t parent_session_pid = 0, epoch = shim->epoch + 1;
+	bool has = ts_shim_begin();
 	int saved_errno = errno;
+	uint32_t none = 0;
 
-	if (shim->started && shim->gate && !shim->gate->alive && shim->pid != getpid()) {
-		parent_session_pid = (uint32_t)shim->pid;
-		memset(shim, 0, sizeof(*shim));
-	}
-	if (__atomic_exchange_n(&shim->started, 1, __ATOMIC_ACQ_REL))
+	if (!__atomic_compare_exchange_n(&shim->cuda_started, &none, 1, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
 		return 1;
-	shim->pid = getpid();
-	shim->epoch = epoch;
-	memset(&ts_tls.call, 0, sizeof(ts_tls.call));
 	ts_tls.busy = TS_BUSY_IN_CALL;
-	start(shim, parent_session_pid);
+	if (has)
+		start_cuda(shim);
 	ts_tls.busy = TS_BUSY_NOT;
-	__atomic_store_n(&shim->started, 2, __ATOMIC_RELEASE);
+	__atomic_store_n(&shim->cuda_started, 2, __ATOMIC_RELEASE);
 	errno = saved_errno;
 	/* 1 is success; the driver goes on either way. */
 	return 1;
@@ -233,6 +274,8 @@ static void end_link(struct ts_shim *shim)
 	__atomic_store_n(&shim->gate->recording, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&shim->gate->mode, TS_GATE_CLOSED, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&shim->gate->rows, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&shim->gate->annotating, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shim->gate->annotations, TS_GATE_CLOSED, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&shim->control->state, __ATOMIC_RELAXED) != TS_SESSION_REFUSED)
 		__atomic_store_n(&shim->control->state, TS_SESSION_ENDED, __ATOMIC_RELEASE);
 	ts_futex_set(&shim->link.request, TS_LINK_BYE);
@@ -246,7 +289,8 @@ static void end_link(struct ts_shim *shim)
 /* getpid() for the child of a vfork(), which shares the page; `alive` for that of a fork(). */
 static bool has_session(const struct ts_shim *shim)
 {
-	return __atomic_load_n(&shim->started, __ATOMIC_ACQUIRE) == 2 && shim->gate &&
+	return __atomic_load_n(&shim->started, __ATOMIC_ACQUIRE) == 2 &&
+	       __atomic_load_n(&shim->cuda_started, __ATOMIC_ACQUIRE) != 1 && shim->gate &&
 	       shim->gate->alive && shim->pid == getpid() && shim->control;
 }
 

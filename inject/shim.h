@@ -21,9 +21,12 @@ struct ts_shim {
 	struct ts_gate *gate; /* NULL: nothing was started */
 	pid_t pid;	      /* whose session it is */
 	uint32_t epoch;	      /* of the session */
-	uint32_t started;     /* InitializeInjection was called: 1 being set up, 2 set up */
-	uint32_t flushed;     /* ending: first, CUPTI was flushed */
-	uint32_t ended;	      /* ending: then, the daemon was told */
+	uint32_t
+		started; /* there is a session: 1 being set up, 2 set up; by CUDA or by an annotation */
+	uint32_t
+		cuda_started; /* InitializeInjection was called: 1 CUPTI is being set up, 2 it is, or cannot be */
+	uint32_t flushed; /* ending: first, CUPTI was flushed */
+	uint32_t ended;	  /* ending: then, the daemon was told */
 	/* Streams being captured. While there are any, a launch may be recorded into a graph and run later. */
 	int32_t n_captures;
 
@@ -47,6 +50,19 @@ struct ts_shim {
 };
 
 extern struct ts_shim ts_shim;
+
+/* Whether records are made: the daemon's switch and the application's. */
+static inline bool ts_shim_is_recording(const struct ts_shim *shim)
+{
+	return (__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD) &&
+	       !__atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
+}
+
+/*
+ * Begins this process's session where it has none: waits until there is one, with a bound. Returns whether there is. A forked
+ * child gets one of its own. Calls nothing of the dynamic loader.
+ */
+bool ts_shim_begin(void);
 
 /* cuda/callbacks.c: what CUPTI calls for every call and resource; userdata is the shim. Never fails, never throws. */
 void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data);

@@ -258,18 +258,13 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 	record_call(shim, thread, domain, cbid, data);
 }
 
-static bool is_recording(const struct ts_shim *shim)
-{
-	return __atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD;
-}
-
 static void on_call(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t cbid,
 		    const struct ts_cupti_callback_data *data)
 {
 	/* A pause stops records alone: ids are followed through it, or their wraps are missed; and so are captures. */
 	if (data->callback_site == TS_CUPTI_API_ENTER) {
 		(void)ts_widen(&shim->widen, data->correlation_id);
-		enter(shim, is_recording(shim), domain, cbid, data);
+		enter(shim, ts_shim_is_recording(shim), domain, cbid, data);
 	} else {
 		leave(shim, mode, domain, cbid, data);
 	}
@@ -448,7 +443,7 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 		on_call(shim, mode, domain, cbid, data);
 		break;
 	case TS_CUPTI_CB_DOMAIN_RESOURCE:
-		on_resource(shim, mode == TS_GATE_OPEN && is_recording(shim), cbid, data);
+		on_resource(shim, mode == TS_GATE_OPEN && ts_shim_is_recording(shim), cbid, data);
 		break;
 	case TS_CUPTI_CB_DOMAIN_STATE:
 		on_state(shim, cbid, data);

@@ -42,6 +42,25 @@ bool ts_streams_find(struct ts_streams *streams, uint32_t context, uint64_t hand
 	return false;
 }
 
+bool ts_streams_find_handle(struct ts_streams *streams, uint64_t handle, uint32_t *ret_context,
+			    uint32_t *ret_stream)
+{
+	for (uint32_t i = 0; i < TS_STREAMS_SLOTS; i++) {
+		/* As in ts_streams_find(). */
+		uint64_t seen = __atomic_load_n(&streams->slots[i].handle, __ATOMIC_ACQUIRE), ids;
+
+		if (seen != handle || handle == SLOT_FREE)
+			continue;
+		ids = __atomic_load_n(&streams->slots[i].ids, __ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&streams->slots[i].handle, __ATOMIC_RELAXED) != handle)
+			continue;
+		*ret_context = (uint32_t)(ids >> 32);
+		*ret_stream = (uint32_t)ids;
+		return true;
+	}
+	return false;
+}
+
 void ts_streams_add(struct ts_streams *streams, uint32_t context, uint64_t handle, uint32_t stream)
 {
 	uint32_t at = hash(handle, context), i;

@@ -20,6 +20,9 @@ struct ts_streams {
 
 bool ts_streams_find(struct ts_streams *streams, uint32_t context, uint64_t handle,
 		     uint32_t *ret_stream);
+/* Of whatever context. For who names one, not for every call. */
+bool ts_streams_find_handle(struct ts_streams *streams, uint64_t handle, uint32_t *ret_context,
+			    uint32_t *ret_stream);
 void ts_streams_add(struct ts_streams *streams, uint32_t context, uint64_t handle, uint32_t stream);
 void ts_streams_remove(struct ts_streams *streams, uint32_t context, uint64_t handle);
 

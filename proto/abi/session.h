@@ -51,7 +51,7 @@
 /* ts_control.state, as the producer sees it. */
 enum ts_session_state {
 	TS_SESSION_STARTING = 1,
-	TS_SESSION_RECORDING = 2, /* CUPTI is ours */
+	TS_SESSION_RECORDING = 2, /* CUPTI is ours, or there is no CUDA yet */
 	TS_SESSION_YIELDED = 3,	  /* CUPTI is given up to the application's own profiler */
 	TS_SESSION_REFUSED = 4,	  /* nothing can be recorded: `reason` and `reason_text` say why */
 	TS_SESSION_ENDED = 5,	  /* everything was flushed; no record follows */

@@ -80,7 +80,7 @@ def app(name, form=None):
 def environment(**changes):
     """The environment of a test: nothing of CUDA's, the loader's or ours leaks in from outside."""
     env = {key: value for key, value in os.environ.items()
-           if not key.startswith(('TRACESMITH_', 'CUDA_', 'LD_', 'TS_'))}
+           if not key.startswith(('TRACESMITH_', 'CUDA_', 'NVTX_', 'LD_', 'TS_'))}
     for key in ('ASAN_OPTIONS', 'UBSAN_OPTIONS'):
         if SANITIZER and key in os.environ:
             env[key] = os.environ[key]

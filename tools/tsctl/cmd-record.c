@@ -485,17 +485,19 @@ static int start(struct record *record)
 }
 
 /* Rows of what a GPU did. */
-static uint64_t gpu_rows(const Ts__Rpc__RecordingSummary *summary)
+static uint64_t rows_of(const Ts__Rpc__RecordingSummary *summary, const char *const types[3])
 {
-	static const char *const types[] = {"kernel", "memcpy", "memset"};
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < summary->n_counts; i++)
-		for (size_t j = 0; j < TS_ARRAY_LEN(types); j++)
+		for (size_t j = 0; j < 3; j++)
 			if (!strcmp(summary->counts[i]->key, types[j]))
 				n += summary->counts[i]->value;
 	return n;
 }
+
+static const char *const gpu_types[] = {"kernel", "memcpy", "memset"};
+static const char *const annotation_types[] = {"mark", "range_begin", "counter"};
 
 /* What lacks its other half, most often because that was lost for another reason. */
 static bool is_unjoined(const char *reason)
@@ -536,12 +538,13 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 			     .reason_text = summary->empty_text,
 			     .reason_program = summary->empty_program,
 			     .n_sessions = summary->sessions,
+			     .n_annotations = rows_of(summary, annotation_types),
 			     .hint = record->empty_hint};
 	const char *path = shown_path(record, summary);
 	char count[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], text[TS_WHY_BYTES],
 		more[400] = "";
 	size_t at = 0;
-	uint64_t n = gpu_rows(summary);
+	uint64_t n = rows_of(summary, gpu_types);
 
 	if (summary->error && *summary->error) {
 		ts_complain("%s is incomplete: %s", path, summary->error);

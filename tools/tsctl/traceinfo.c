@@ -320,6 +320,8 @@ static void fill_empty_reason(struct maker *maker, Ts__Rpc__TraceInfo *info)
 	const uint64_t *counts = maker->summary.counts;
 	struct ts_why why = {.hint = ts_sbt_reader_metadata(maker->reader, TS_METADATA_EMPTY_HINT)};
 
+	why.n_annotations =
+		counts[TS_ROW_MARK] + counts[TS_ROW_RANGE_BEGIN] + counts[TS_ROW_COUNTER];
 	if (counts[TS_ROW_KERNEL] + counts[TS_ROW_MEMCPY] + counts[TS_ROW_MEMSET])
 		return;
 	for (size_t i = 0; i < info->n_sessions; i++) {

@@ -94,6 +94,11 @@ void ts_why_empty(const struct ts_why *why, char text[TS_WHY_BYTES])
 		snprintf(text, TS_WHY_BYTES, "%.64s%s%.512s%s", named ? why->reason_program : "",
 			 named ? ": " : "", said ? why->reason_text : why->reason,
 			 advice(why->reason));
+	} else if (why->n_annotations) {
+		snprintf(
+			text, TS_WHY_BYTES,
+			"nothing was launched, copied or set; the application's own marks, ranges and "
+			"counters are there");
 	} else if (why->n_sessions) {
 		bool more = why->hint && *why->hint && strncmp(why->hint, NOBODY, strlen(NOBODY));
 

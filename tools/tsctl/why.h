@@ -28,8 +28,9 @@ struct ts_why {
 		reason; /* of the first process that had one: a name of enum ts_empty_reason; or NULL */
 	const char *reason_text;
 	const char *reason_program;
-	uint64_t n_sessions; /* processes that used CUDA */
-	const char *hint;    /* NULL: none */
+	uint64_t n_sessions;	/* processes that used CUDA, or said something of themselves */
+	uint64_t n_annotations; /* marks, ranges, counters of the application's */
+	const char *hint;	/* NULL: none */
 };
 
 /* One line, no full stop. */

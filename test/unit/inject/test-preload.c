@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The preloaded library around programs that use no GPU: what it exports and needs, and that a program is as it was but for
- * one environment variable.
+ * two environment variables.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -28,8 +28,11 @@ static const char *run(const char *preload, const char *held, const char *script
 		close(ends[0]);
 		close(ends[1]);
 		unsetenv("CUDA_INJECTION64_PATH");
-		if (held)
+		unsetenv("NVTX_INJECTION64_PATH");
+		if (held) {
 			setenv("CUDA_INJECTION64_PATH", held, 1);
+			setenv("NVTX_INJECTION64_PATH", held, 1);
+		}
 		if (preload)
 			setenv("LD_PRELOAD", preload, 1);
 		execl("/bin/sh", "sh", "-c", script, (char *)NULL);
@@ -73,6 +76,9 @@ TS_TEST(sets_the_injection_path_where_it_is_free)
 	ts_check_str(run(TEST_LIBRARY, NULL, "printenv CUDA_INJECTION64_PATH"), TEST_LIBRARY "\n");
 	ts_check_str(run(TEST_LIBRARY, "/other/tool.so", "printenv CUDA_INJECTION64_PATH"),
 		     "/other/tool.so\n");
+	ts_check_str(run(TEST_LIBRARY, NULL, "printenv NVTX_INJECTION64_PATH"), TEST_LIBRARY "\n");
+	ts_check_str(run(TEST_LIBRARY, "/other/tool.so", "printenv NVTX_INJECTION64_PATH"),
+		     "/other/tool.so\n");
 }
 
 /* Preloaded by a relative path, for a program that goes elsewhere before it starts others. */
@@ -98,6 +104,8 @@ TS_TEST(exec_before_our_constructor)
 TS_TEST(needs_libc_and_exports_its_own_functions)
 {
 	static const char *const exports[] = {"InitializeInjection",
+					      "InitializeInjectionNvtx2",
+					      "InitializeInjectionNvtx2Preinject",
 					      "_exit",
 					      "_Exit",
 					      "execl",
