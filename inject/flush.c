@@ -98,7 +98,7 @@ static void detach(struct ts_flush *flush)
 	ts_recorder_unsubscribe(flush->shim);
 }
 
-static void record_yield(struct ts_shim *shim, bool yielded)
+void ts_flush_record_yield(struct ts_shim *shim, bool yielded)
 {
 	struct ts_thread *thread = ts_producer_thread(&shim->producer);
 	uint32_t before = yielded ? TS_SESSION_RECORDING : TS_SESSION_YIELDED, to;
@@ -131,9 +131,10 @@ static void yield(struct ts_flush *flush)
 	struct ts_shim *shim = flush->shim;
 
 	ts_recorder_disable(shim);
-	shim->yield.first_unseen_id = ts_recorder_probe(shim);
+	shim->yield.last_seen_id = ts_recorder_probe(shim);
+	shim->yield.is_last_seen_known = shim->yield.last_seen_id != 0;
 	detach(flush);
-	record_yield(shim, true);
+	ts_flush_record_yield(shim, true);
 	set_yield_state(shim, TS_YIELD_GIVEN);
 }
 
@@ -161,11 +162,14 @@ static void take_back(struct ts_flush *flush)
 		set_yield_state(shim, TS_YIELD_GIVEN);
 		return;
 	}
-	record_yield(shim, false);
+	if (shim->yield.from_start)
+		ts_session_has_cupti(shim->control);
+	shim->yield.from_start = false;
+	ts_flush_record_yield(shim, false);
 	id = ts_recorder_probe(shim);
-	if (id && shim->yield.first_unseen_id)
+	if (id && shim->yield.is_last_seen_known)
 		ts_session_count(shim->control, TS_LOSS_YIELDED,
-				 (uint32_t)(id - shim->yield.first_unseen_id - 1));
+				 (uint32_t)(id - shim->yield.last_seen_id - 1));
 	/* Where the clock is not ours, what is converted needs an instant on both. */
 	if (shim->cupti.clock == TS_CLOCK_CUPTI)
 		record_clock(shim);

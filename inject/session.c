@@ -154,3 +154,17 @@ void ts_session_refuse(struct ts_control *control, enum ts_empty_reason reason, 
 	/* Pairs with the daemon's acquire: the text is whole. */
 	__atomic_store_n(&control->reason, (uint32_t)reason, __ATOMIC_RELEASE);
 }
+
+void ts_session_wait_for_cupti(struct ts_control *control, const char *text)
+{
+	__atomic_store_n(&control->state, TS_SESSION_YIELDED, __ATOMIC_RELEASE);
+	snprintf(control->reason_text, sizeof(control->reason_text), "%s", text);
+	/* Pairs with the daemon's acquire: the text is whole. */
+	__atomic_store_n(&control->reason, TS_EMPTY_CUPTI_HELD, __ATOMIC_RELEASE);
+}
+
+void ts_session_has_cupti(struct ts_control *control)
+{
+	/* The text stays: the daemon may be about to read it. */
+	__atomic_store_n(&control->reason, TS_EMPTY_NONE, __ATOMIC_RELEASE);
+}

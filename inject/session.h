@@ -27,6 +27,12 @@ int ts_session_new(const struct ts_session_options *options, int *ret_fd,
 enum ts_clock ts_session_host_clock(void);
 
 /* Says why nothing can be recorded. The first reason stays. Thread-safe. */
+/*
+ * Says who has CUPTI from the start and so why there is nothing, for as long as that is so: until ts_session_has_cupti().
+ */
+void ts_session_wait_for_cupti(struct ts_control *control, const char *text);
+void ts_session_has_cupti(struct ts_control *control);
+
 void ts_session_refuse(struct ts_control *control, enum ts_empty_reason reason, const char *text);
 
 static inline void ts_session_count(struct ts_control *control, enum ts_loss_reason reason,

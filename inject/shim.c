@@ -107,6 +107,22 @@ static void tell(const struct ts_config *config, int error, const char *what)
 		(void)ts_handover_note(fd, TS_EMPTY_NO_MEMORY, config->program, text);
 }
 
+/* The application's own profiler has CUPTI: as if it had been given up to it. It is taken when that one is done. */
+static void start_yielded(struct ts_shim *shim)
+{
+	struct ts_yield *yield = &shim->yield;
+	char text[256];
+
+	snprintf(text, sizeof(text), "the application's own profiler holds CUPTI: %s", yield->to);
+	yield->from_start = true;
+	/* CUPTI numbers calls from the first one on. */
+	yield->last_seen_id = 0;
+	yield->is_last_seen_known = true;
+	__atomic_store_n(&yield->state, TS_YIELD_GIVEN, __ATOMIC_SEQ_CST);
+	ts_session_wait_for_cupti(shim->control, text);
+	ts_flush_record_yield(shim, true);
+}
+
 /* The session, without CUPTI. */
 static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 {
@@ -174,15 +190,12 @@ static void start_cuda(struct ts_shim *shim)
 
 	ts_stack_init(&shim->stacks, shim->config.python_stacks, shim->config.check_stacks);
 	reason = ts_cupti_load(&shim->cupti, &shim->config, text, sizeof(text));
-	if (!reason && ts_yield_is_held(&shim->yield)) {
-		/* Since before the driver was initialised, or that is its own cuptiSubscribe()'s doing: that one comes first. */
-		snprintf(text, sizeof(text), "the application's own profiler holds CUPTI: %s",
-			 shim->yield.to);
-		reason = TS_EMPTY_CUPTI_HELD;
-	}
+	/* Since before the driver was initialised, or that is its own cuptiSubscribe()'s doing: that one comes first. */
+	if (!reason && ts_yield_is_held(&shim->yield))
+		start_yielded(shim);
 	shim->control->vendor_version = shim->cupti.version;
 	shim->control->driver_version = shim->cupti.driver_version;
-	if (!reason)
+	if (!reason && !shim->yield.from_start)
 		reason = ts_recorder_start(shim, text, sizeof(text));
 	if (*ts_preload_nvtx_holder())
 		ts_annotation_missing(shim, ts_preload_nvtx_holder());
@@ -190,8 +203,10 @@ static void start_cuda(struct ts_shim *shim)
 	if (!reason && ts_flush_start(&shim->flush, shim)) {
 		snprintf(text, sizeof(text), "the flush thread could not be started");
 		__atomic_store_n(&shim->link.flushes, 0, __ATOMIC_RELEASE);
-		ts_recorder_disable(shim);
-		ts_recorder_unsubscribe(shim);
+		if (!shim->yield.from_start) {
+			ts_recorder_disable(shim);
+			ts_recorder_unsubscribe(shim);
+		}
 		reason = TS_EMPTY_NO_MEMORY;
 	}
 	if (reason) {

@@ -144,6 +144,7 @@ static int session_count_missing(struct ts_session *s, enum ts_session_end how, 
 	r = r
 		    ?: ts_session_lose(s, full ? TS_LOSS_DISK : TS_LOSS_UNDRAINED,
 				       session_count_undrained(s) + full, s->loss_ns);
+	r = r ?: ts_session_lose(s, TS_LOSS_YIELDED_TO_END, s->yielded, s->loss_ns);
 	if (how == TS_SESSION_END_BAD_DATA)
 		r = r ?: ts_session_lose(s, TS_LOSS_BAD_RECORD, 1, s->loss_ns);
 	return r;

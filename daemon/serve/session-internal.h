@@ -65,6 +65,7 @@ struct ts_session {
 	uint64_t bad_definitions;
 	uint64_t definition_bytes; /* charged to the recording */
 	uint64_t dropped_definitions;
+	bool yielded;			/* CUPTI is the application's own profiler's */
 	bool arena_bad;			/* broke the rules: what it held is known up to there */
 	bool ending;			/* all that is to come is drained, whatever else is wrong */
 	struct ts_clock_pair last_pair; /* of the host clock */
@@ -87,13 +88,13 @@ void *ts_session_thread(void *session);
 
 /* Between the thread's files. All return 0, a negative errno, or SESSION_E_BAD_PEER. */
 
-#define MS_NS		   UINT64_C(1000000)
+#define MS_NS UINT64_C(1000000)
 
 /* Written then at the latest, whatever it is. */
 #define SESSION_PENDING_BYTES (UINT64_C(16) << 20)
 
-#define SESSION_E_FULL	   2 /* the file has come to its limit, or the disk to its end */
-#define SESSION_E_BAD_PEER 1 /* why says what it did: it alone is dropped */
+#define SESSION_E_FULL	      2 /* the file has come to its limit, or the disk to its end */
+#define SESSION_E_BAD_PEER    1 /* why says what it did: it alone is dropped */
 
 int ts_session_bad(struct ts_session *s, const char *why);
 /* The writer's failures are the file's: none of them is the peer's doing. SESSION_E_FULL, or a negative errno. */

@@ -226,6 +226,8 @@ static int session_record(struct ts_session *s, struct session_shard *shard,
 		shard->has_device_rows = true;
 	else if (ts_unlikely(record->type == TS_RECORD_LOSS))
 		ts_session_count_lost(s, row.loss.reason, row.loss.count);
+	else if (ts_unlikely(record->type == TS_RECORD_YIELD))
+		s->yielded = row.yield.yielded;
 	r = ts_session_add_row(s, record->type, &row);
 	if (ts_likely(!r))
 		session_count_row(s, record->type);

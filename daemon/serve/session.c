@@ -103,6 +103,9 @@ static int session_init(struct ts_session *s)
 	if (r)
 		return ts_error_trace(r < 0 ? r : -EIO);
 	s->number = ts_sbt_session_writer_number(s->writer);
+	/* What a daemon before this one was told. */
+	s->yielded =
+		__atomic_load_n(&s->memory.control->state, __ATOMIC_RELAXED) == TS_SESSION_YIELDED;
 	/* A file that is looked at before the first record names its session. */
 	s->dirty = true;
 	s->dirty_ns = ts_clock_monotonic_ns();

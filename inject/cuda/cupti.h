@@ -32,6 +32,7 @@
 	X(cuptiActivityRegisterTimestampCallback, (ts_cupti_timestamp_fn now))                     \
 	X(cuptiActivitySetAttribute, (uint32_t attribute, size_t * value_bytes, void *value))      \
 	X(cuptiActivityGetAttribute, (uint32_t attribute, size_t * value_bytes, void *value))      \
+	X(cuptiActivityEnableAndDump, (uint32_t kind))                                             \
 	X(cuptiSetThreadIdType, (uint32_t type))                                                   \
 	X(cuptiGetThreadIdType, (uint32_t * ret_type))                                             \
 	X(cuptiGetResultString, (uint32_t result, const char **ret_string))                        \

@@ -225,7 +225,10 @@ static enum ts_empty_reason switch_on(struct ts_shim *shim, char *ret_text, size
 		return TS_EMPTY_CUPTI_ERROR;
 	}
 	for (i = 0; i < TS_ARRAY_LEN(kinds); i++) {
-		result = cupti->cuptiActivityEnable(kinds[i]);
+		/* What was there before CUPTI was ours is told only to who asks for it: devices, contexts, streams. */
+		result = shim->yield.from_start && cupti->cuptiActivityEnableAndDump
+				 ? cupti->cuptiActivityEnableAndDump(kinds[i])
+				 : cupti->cuptiActivityEnable(kinds[i]);
 		ts_debug(&shim->config, "activity kind %u: %u", kinds[i], result);
 		if (!result || kinds[i] != TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
 			continue;
@@ -261,6 +264,8 @@ enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, si
 {
 	enum ts_empty_reason reason;
 
+	if (shim->yield.from_start)
+		return ts_recorder_start(shim, ret_text, n_text_bytes);
 	/* Streams came and went, and captures ended, that were not seen. */
 	memset(&shim->streams, 0, sizeof(shim->streams));
 	__atomic_store_n(&shim->n_captures, 0, __ATOMIC_RELAXED);

@@ -25,6 +25,7 @@ EXPORT uint32_t cuptiSubscribe_v2(void **ret_subscriber, ts_cupti_callback_fn ca
 EXPORT uint32_t cuptiUnsubscribe(void *subscriber);
 EXPORT uint32_t cuptiFinalize(void);
 EXPORT uint32_t cuptiActivityEnable(uint32_t kind);
+EXPORT uint32_t cuptiActivityEnableAndDump(uint32_t kind);
 EXPORT uint32_t cuptiActivityDisable(uint32_t kind);
 EXPORT uint32_t cuptiActivityRegisterCallbacks(ts_cupti_buffer_requested_fn requested,
 					       ts_cupti_buffer_completed_fn completed);
@@ -149,19 +150,29 @@ static uint64_t bit_of(uint32_t kind)
 	return kind < 64 ? UINT64_C(1) << kind : 0;
 }
 
-uint32_t cuptiActivityEnable(uint32_t kind)
+static uint32_t enable(const char *name, uint32_t kind, const void *return_address)
 {
 	__typeof__(cuptiActivityEnable) *function;
 	uint32_t result;
 
-	*(void **)&function = real("cuptiActivityEnable");
+	*(void **)&function = real(name);
 	if (!function)
 		return TS_CUPTI_ERROR_NOT_INITIALIZED;
-	begin(caller(__builtin_return_address(0)));
+	begin(caller(return_address));
 	result = function(kind);
 	if (!result)
 		__atomic_fetch_or(&ts_shim.yield.kinds, bit_of(kind), __ATOMIC_ACQ_REL);
 	return end(result);
+}
+
+uint32_t cuptiActivityEnable(uint32_t kind)
+{
+	return enable("cuptiActivityEnable", kind, __builtin_return_address(0));
+}
+
+uint32_t cuptiActivityEnableAndDump(uint32_t kind)
+{
+	return enable("cuptiActivityEnableAndDump", kind, __builtin_return_address(0));
 }
 
 uint32_t cuptiActivityDisable(uint32_t kind)

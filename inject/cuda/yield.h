@@ -29,7 +29,9 @@ struct ts_yield {
 
 	/* CUPTI's id of the call that the flush thread makes, to know how many were made meanwhile. */
 	uint32_t probed_id;
-	uint32_t first_unseen_id; /* 0: not known */
+	uint32_t last_seen_id;
+	bool is_last_seen_known;
+	bool from_start; /* the application had it before the session began, and since then */
 };
 
 /* Whether the application holds any of CUPTI, or is about to. */

@@ -453,7 +453,9 @@ TS_ASSERT_FIELD(struct ts_record_clock, reserved, 33);
 	X(NO_PYTHON, 24, "no_python") /* stacks that lack the Python functions in them */          \
 	X(TEXT_CUT, 25, "text_cut")   /* texts of the application's that were too long */          \
 	X(BAD_ANNOTATION, 26,                                                                      \
-	  "bad_annotation") /* ranges, marks, counters, names that make no sense, or too many */
+	  "bad_annotation") /* ranges, marks, counters, names that make no sense, or too many */   \
+	X(YIELDED_TO_END, 27,                                                                      \
+	  "yielded_to_end") /* CUPTI was given up for good: what was done then is not known */
 
 enum ts_loss_reason {
 #define TS_LOSS_ENUM_(name, value, key) TS_LOSS_##name = value,

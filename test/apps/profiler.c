@@ -3,7 +3,7 @@
  * profiler WAY [ROUNDS]: an application with a profiler of its own, as PyTorch's is: in the middle of its work it takes
  * CUPTI, gathers what it does, lets go, and works on. What it gathered is printed, and must be the same whatever
  * else looks on. WAY: subscribe, activity (buffers alone, nobody subscribed), clock (with a clock of its own),
- * finalize, keep (it never lets go), first (before the driver is initialised).
+ * finalize, keep (it never lets go), first (before the driver is initialised), first-keep.
  *
  * Around its profiling it launches `scale`, while it profiles `nothing`, so that it shows in a trace who saw what.
  */
@@ -205,16 +205,23 @@ int main(int argc, char **argv)
 	float *memory;
 
 	own_clock = !strcmp(way, "clock");
-	if (!strcmp(way, "first"))
+	if (!strncmp(way, "first", 5))
 		take(way);
 	gpu_open(NULL);
 	memory = gpu_malloc(N * sizeof(*memory));
-	if (!strcmp(way, "first")) {
+	if (!strncmp(way, "first", 5)) {
 		work_within(memory);
-		let_go(way);
+		if (!strcmp(way, "first"))
+			let_go(way);
+		else
+			check(cuptiActivityFlushAll(0), "cuptiActivityFlushAll");
 		memset(&seen.callbacks, 0, sizeof(seen.callbacks));
 		seen.calls = 0;
 		tell(0);
+		if (!strcmp(way, "first")) {
+			pause_for();
+			work_outside(memory);
+		}
 		return gpu_close();
 	}
 	for (int round = 0; round < rounds; round++) {

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The application's own profiler gets CUPTI, and exactly what it gets without us; then it is ours again."""
-import os
-
 import harness
 
 ROUNDS = 2
@@ -63,15 +61,31 @@ class Profiler(harness.Case):
         trace = self.both('keep', 1)
         self.assertEqual([row['name'] for row in trace.of('kernel')], ['scale'] * OUTSIDE)
         self.assertEqual([row['yielded'] for row in trace.of('yield')], [True])
+        self.assertEqual(trace.lost, {'yielded_to_end': 1})
 
     def test_first(self):
-        """Before the first call to the driver: it keeps CUPTI, and the trace says who it was."""
+        """From before the first call to the driver: CUPTI is taken when it is free."""
         trace = self.both('first', 1)
+        self.assertEqual([row['name'] for row in trace.of('kernel')], ['scale'] * OUTSIDE)
+        self.assertEqual([row['yielded'] for row in trace.of('yield')], [True, False])
+        self.assertEqual({row['to'] for row in trace.of('yield')}, {'profiler-driver'})
+        self.assertEqual(list(trace.lost), ['yielded'])
+        # What it profiled, and what it did to get there.
+        self.assertGreater(trace.lost['yielded'], CALLS_WITHIN)
+        self.assertLess(trace.lost['yielded'], CALLS_WITHIN + 100)
+        session, = trace.info['sessions']
+        self.assertEqual((session['state'], session.get('empty_reason')), ('ended', None))
+        self.assertTrue(trace.info['devices'])
+
+    def test_first_keep(self):
+        """And it never lets go: the trace says who it was, and that it does not know what it lacks."""
+        trace = self.both('first-keep', 1)
         self.assertEqual(trace.counts.get('kernel', 0), 0)
-        session = trace.info['sessions'][0]
-        self.assertIn('profiler-driver', str(session))
-        told = harness.tsctl('info', os.path.join(trace.path))
-        self.assertIn('profiler-driver', told.out + told.err)
+        self.assertEqual([row['yielded'] for row in trace.of('yield')], [True])
+        self.assertEqual(trace.lost, {'yielded_to_end': 1})
+        self.assertEqual(trace.info['sessions'][0]['empty_reason'], 'cupti_held')
+        told = harness.tsctl('info', trace.path)
+        self.assertIn('the application\'s own profiler holds CUPTI: profiler-driver', told.out + told.err)
 
     def test_injection_held(self):
         """Another tool's library is injected in our place: whoever records is told which."""

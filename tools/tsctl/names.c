@@ -240,6 +240,8 @@ const char *ts_name_loss_text(const char *reason)
 		 "malformed definitions: the program may have overwritten memory"},
 		{TS_LOSS_STACK_TRUNCATED, "stacks too deep: their outermost frames are missing"},
 		{TS_LOSS_YIELDED, "made while the application's own profiler had CUPTI"},
+		{TS_LOSS_YIELDED_TO_END,
+		 "the application's own profiler kept CUPTI: what was done then is not known"},
 		{TS_LOSS_FORKED, "made in a forked child that has no session"},
 		{TS_LOSS_DISK, "could not be written to the trace file"},
 		{TS_LOSS_UNDRAINED, "still in the rings when the recording ended"},

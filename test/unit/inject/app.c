@@ -31,6 +31,7 @@ static __typeof__(fake_cupti_enter) *enter;
 static __typeof__(fake_cupti_leave) *leave;
 static __typeof__(fake_cupti_stream) *stream;
 static __typeof__(fake_cupti_n_subscribed) *n_subscribed;
+static __typeof__(fake_cupti_is_enabled) *is_enabled;
 static __typeof__(fake_cupti_order) *order;
 static __typeof__(fake_cupti_n_clocks) *n_clocks;
 static __typeof__(fake_cupti_n_flushes) *n_flushes;
@@ -45,10 +46,11 @@ static uint32_t (*register_callbacks)(ts_cupti_buffer_requested_fn requested,
 static uint32_t (*timestamp)(uint64_t *time);
 static uint32_t (*enable)(uint32_t kind);
 static uint32_t (*flush_all)(uint32_t flags);
+static uint32_t (*unsubscribe)(void *subscriber);
 static uint32_t (*subscribe_unseen)(void **subscriber, ts_cupti_callback_fn callback,
 				    void *userdata);
 
-static void load(void)
+static void load(void (*before)(void))
 {
 	void *cupti = dlopen(getenv("FAKE_CUPTI"), RTLD_NOW | RTLD_GLOBAL);
 	int (*injection)(void) = NULL;
@@ -64,6 +66,7 @@ static void load(void)
 	*(void **)&leave = dlsym(cupti, "fake_cupti_leave");
 	*(void **)&stream = dlsym(cupti, "fake_cupti_stream");
 	*(void **)&n_subscribed = dlsym(cupti, "fake_cupti_n_subscribed");
+	*(void **)&is_enabled = dlsym(cupti, "fake_cupti_is_enabled");
 	*(void **)&order = dlsym(cupti, "fake_cupti_order");
 	*(void **)&n_clocks = dlsym(cupti, "fake_cupti_n_clocks");
 	*(void **)&n_flushes = dlsym(cupti, "fake_cupti_n_flushes");
@@ -75,7 +78,10 @@ static void load(void)
 	*(void **)&timestamp = dlsym(RTLD_DEFAULT, "cuptiGetTimestamp");
 	*(void **)&enable = dlsym(RTLD_DEFAULT, "cuptiActivityEnable");
 	*(void **)&flush_all = dlsym(RTLD_DEFAULT, "cuptiActivityFlushAll");
+	*(void **)&unsubscribe = dlsym(RTLD_DEFAULT, "cuptiUnsubscribe");
 	*(void **)&subscribe_unseen = dlsym(cupti, "cuptiSubscribe");
+	if (before)
+		before();
 	injected = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
 	if (injected)
 		*(void **)&injection = dlsym(injected, "InitializeInjection");
@@ -219,6 +225,32 @@ static void profile_itself(bool stubborn, long n)
 		exit(85);
 }
 
+static void *first_subscriber;
+
+static void take_cupti(void)
+{
+	if (subscribe(&first_subscriber, own_callback, NULL))
+		exit(84);
+}
+
+/* It has CUPTI since before the driver was initialised, lets go, and waits until somebody else took it. */
+static void profile_first(long n)
+{
+	const struct timespec moment = {0, 10000000};
+
+	launches(n);
+	if (n_clocks() || unsubscribe(first_subscriber))
+		exit(83);
+	/* The last callback that is enabled: by then those of calls are. */
+	for (int i = 0;
+	     i < 3000 && !is_enabled(TS_CUPTI_CB_DOMAIN_STATE, TS_CUPTI_CBID_STATE_FATAL_ERROR);
+	     i++)
+		nanosleep(&moment, NULL);
+	if (!order() || n_clocks() != 1)
+		exit(82);
+	launches(n);
+}
+
 /* Ways out that are never seen: the call after such a one is a call again. */
 static void missed_exits(long n)
 {
@@ -306,7 +338,7 @@ int main(int argc, char **argv)
 	/* Runs after the shim's. */
 	if (!strcmp(what, "late"))
 		atexit(launch_at_the_end);
-	load();
+	load(!strcmp(what, "profiler-first") ? take_cupti : NULL);
 	if (!strcmp(what, "launch")) {
 		launches(n);
 	} else if (!strcmp(what, "threads")) {
@@ -365,6 +397,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "profiler")) {
 		launches(n);
 		profile_itself(false, n);
+	} else if (!strcmp(what, "profiler-first")) {
+		profile_first(n);
 	} else if (!strcmp(what, "stubborn-profiler")) {
 		launches(n);
 		profile_itself(true, n);

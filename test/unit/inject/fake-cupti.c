@@ -116,7 +116,7 @@ uint32_t cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain,
 	check_alive();
 	if (subscriber != &fake || domain >= 8 || cbid >= 1024)
 		return TS_CUPTI_ERROR_INVALID_PARAMETER;
-	fake.enabled[domain][cbid] = enable;
+	__atomic_store_n(&fake.enabled[domain][cbid], enable != 0, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -389,6 +389,11 @@ EXPORT uint32_t fake_cupti_n_stream_queries(void)
 EXPORT uint32_t fake_cupti_n_subscribed(void)
 {
 	return fake.callback ? 1 : 0;
+}
+
+EXPORT uint32_t fake_cupti_is_enabled(uint32_t domain, uint32_t cbid)
+{
+	return fake.callback && __atomic_load_n(&fake.enabled[domain][cbid], __ATOMIC_ACQUIRE);
 }
 
 EXPORT uint32_t fake_cupti_n_clocks(void)

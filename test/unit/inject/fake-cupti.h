@@ -36,5 +36,7 @@ uint32_t fake_cupti_n_enabled(void);	    /* callbacks that are on */
 uint32_t fake_cupti_n_flushes(void);	    /* of any kind */
 uint32_t fake_cupti_n_stream_queries(void); /* ids asked for, but of a stream that comes or goes */
 uint32_t fake_cupti_n_subscribed(void);	    /* 0 or 1 */
-uint32_t fake_cupti_n_clocks(void);	    /* timestamp callbacks that were registered */
-uint32_t fake_cupti_order(void);	    /* 1 where set-up came in the order that CUPTI wants */
+/* Of a callback that somebody wants. */
+uint32_t fake_cupti_is_enabled(uint32_t domain, uint32_t cbid);
+uint32_t fake_cupti_n_clocks(void); /* timestamp callbacks that were registered */
+uint32_t fake_cupti_order(void);    /* 1 where set-up came in the order that CUPTI wants */

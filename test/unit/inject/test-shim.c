@@ -143,6 +143,16 @@ TS_TEST(yields_to_a_stubborn_profiler)
 	check_yielded("stubborn-profiler");
 }
 
+/* CUPTI is taken when the application's profiler is done with it, and in the order that CUPTI wants. */
+TS_TEST(waits_for_the_applications_profiler)
+{
+	ts_check_int(run("profiler-first", "100"), 0);
+	check_all(100);
+	ts_check_int(fake.n_records[TS_RECORD_YIELD], 2);
+	ts_check_int(fake.control->reason, TS_EMPTY_NONE);
+	fake_daemon_close(&fake);
+}
+
 TS_TEST(from_four_threads)
 {
 	ts_check_int(run("threads", "5000"), 0);
