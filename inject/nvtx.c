@@ -14,7 +14,9 @@
 
 /* Longer than any version of it will ever be: a structure that says so was not filled in. */
 #define MOST_ATTRIBUTE_BYTES 1024u
-#define MOST_VERSION	     255u
+/* What is pushed with a handle that is none is popped with one. */
+#define NO_DOMAIN    UINT32_MAX
+#define MOST_VERSION 255u
 
 /* Room for a text in UTF-8. */
 struct text {
@@ -89,6 +91,7 @@ static struct ts_domain *domain_of(const void *handle, struct ts_annotation *ann
 	annotation->domain_key = ts_texts_domain_number(handle);
 	if (annotation->domain_key)
 		return (struct ts_domain *)(uintptr_t)handle;
+	annotation->domain_key = NO_DOMAIN;
 	annotation->malformed = true;
 	return NULL;
 }
@@ -219,7 +222,10 @@ static int domain_range_push_ex(void *domain, const struct ts_nvtx_event_attribu
 
 static int domain_range_pop(void *domain)
 {
-	return ts_annotation_pop(domain ? ts_texts_domain_number(domain) : 0);
+	struct ts_annotation annotation = {0};
+
+	(void)domain_of(domain, &annotation);
+	return ts_annotation_pop(annotation.domain_key);
 }
 
 static void *register_string(const char *text, size_t n_bytes)

@@ -5,6 +5,7 @@
 #include "tools/tsctl/aggregate.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/names.h"
+#include "tools/tsctl/openranges.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/rowjson.h"
 #include "tools/tsctl/source.h"
@@ -24,16 +25,6 @@
 /* Rows that are the recording's own business: shown to a person only when asked for. */
 #define QUIET_TYPES TS_ROW_BIT(TS_ROW_CLOCK)
 
-/* Ranges that are over and began at one instant: rows of ranges that begin then follow on them. */
-struct over {
-	uint64_t start_ns;
-	struct {
-		uint64_t range_id;
-		uint32_t session;
-	} * ids;
-	size_t n, n_allocated;
-};
-
 struct view {
 	/* asked for */
 	const char *session;
@@ -49,17 +40,16 @@ struct view {
 	struct ts_sbt_cursor *cursor;
 	struct ts_progress progress;
 	uint64_t origin_ns;
-	size_t width;	  /* of the terminal; 0: do not cut */
-	uint64_t n_rows;  /* seen */
-	bool open_ranges; /* of ranges that began, those alone that no row says are over */
-	struct over over;
+	size_t width;			    /* of the terminal; 0: do not cut */
+	uint64_t n_rows;		    /* seen */
+	struct ts_open_ranges *open_ranges; /* NULL: every row of a range that began is asked for */
 	bool damaged;
 	struct ts_sbt_error damage;
 };
 
 static void view_deinit(struct view *view)
 {
-	free(view->over.ids);
+	ts_open_ranges_free(view->open_ranges);
 	ts_sbt_cursor_free(view->cursor);
 	ts_resolver_free(view->resolver);
 	ts_source_deinit(&view->source);
@@ -238,7 +228,6 @@ static int start(struct view *view)
 		return VIEW_E_USAGE;
 	if (!rows.types && (view->stats || !view->json))
 		rows.types = TS_ROW_EVENTS & ~QUIET_TYPES;
-	view->open_ranges = !(view->types & TS_ROW_BIT(TS_ROW_RANGE_BEGIN));
 	if (rows.types & TS_ROW_BIT(TS_ROW_RANGE))
 		rows.types |= TS_ROW_BIT(TS_ROW_RANGE_BEGIN);
 	names.from_ns = rows.from_ns;
@@ -247,42 +236,15 @@ static int start(struct view *view)
 	r = ts_resolver_new(reader, &names, &view->resolver);
 	if (!r)
 		r = ts_sbt_cursor_new(reader, &rows, &view->cursor);
+	/* Who asks for them by name wants them all. */
+	if (!r && !(view->types & TS_ROW_BIT(TS_ROW_RANGE_BEGIN)))
+		r = ts_open_ranges_new(reader, rows.session, rows.from_ns, &view->open_ranges);
 	return r;
 }
 
-static int note_over(struct over *over, uint32_t session, const struct ts_row_range *range)
-{
-	if (range->start_ns != over->start_ns)
-		over->n = 0;
-	over->start_ns = range->start_ns;
-	if (over->n == over->n_allocated) {
-		size_t n = over->n_allocated ? over->n_allocated * 2 : 16;
-		void *grown = realloc(over->ids, n * sizeof(*over->ids));
-
-		if (!grown)
-			return -ENOMEM;
-		over->ids = grown;
-		over->n_allocated = n;
-	}
-	over->ids[over->n].range_id = range->range_id;
-	over->ids[over->n++].session = session;
-	return 0;
-}
-
-static bool is_over(const struct over *over, uint32_t session,
-		    const struct ts_row_range_begin *begin)
-{
-	if (begin->start_ns != over->start_ns)
-		return false;
-	for (size_t i = 0; i < over->n; i++)
-		if (over->ids[i].range_id == begin->range_id && over->ids[i].session == session)
-			return true;
-	return false;
-}
-
 /*
- * 0, TS_SBT_E_END, or what cannot be gone on from. A damaged block is left out and remembered; so is the beginning of a
- * range that is shown whole: both rows start at one instant, and its own comes first.
+ * 0, TS_SBT_E_END, or what cannot be gone on from. A damaged block is left out and remembered; so is the beginning of a range
+ * that has a row of its own.
  */
 static int next_row(struct view *view, struct ts_sbt_row *ret_row)
 {
@@ -290,18 +252,14 @@ static int next_row(struct view *view, struct ts_sbt_row *ret_row)
 
 	for (;;) {
 		r = ts_sbt_cursor_next(view->cursor, ret_row);
-		if (r == TS_SBT_E_CORRUPT) {
-			if (!view->damaged)
-				view->damage = *ts_sbt_reader_error(view->source.reader);
-			view->damaged = true;
+		if (!r && ret_row->type == TS_ROW_RANGE_BEGIN &&
+		    !ts_open_ranges_is_open(view->open_ranges, ret_row))
 			continue;
-		}
-		if (!r && view->open_ranges && ret_row->type == TS_ROW_RANGE_BEGIN &&
-		    is_over(&view->over, ret_row->session, ret_row->range_begin))
-			continue;
-		if (!r && view->open_ranges && ret_row->type == TS_ROW_RANGE)
-			r = note_over(&view->over, ret_row->session, ret_row->range);
-		return r;
+		if (r != TS_SBT_E_CORRUPT)
+			return r;
+		if (!view->damaged)
+			view->damage = *ts_sbt_reader_error(view->source.reader);
+		view->damaged = true;
 	}
 }
 

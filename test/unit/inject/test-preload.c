@@ -106,6 +106,7 @@ TS_TEST(needs_libc_and_exports_its_own_functions)
 	static const char *const exports[] = {"InitializeInjection",
 					      "InitializeInjectionNvtx2",
 					      "InitializeInjectionNvtx2Preinject",
+					      "tracesmith_annotate_1",
 					      "_exit",
 					      "_Exit",
 					      "execl",
