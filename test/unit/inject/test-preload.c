@@ -123,6 +123,7 @@ TS_TEST(needs_libc_and_exports_its_own_functions)
 					      "cuptiUnsubscribe",
 					      "cuptiFinalize",
 					      "cuptiActivityEnable",
+					      "cuptiActivityEnableAndDump",
 					      "cuptiActivityDisable",
 					      "cuptiActivityRegisterCallbacks",
 					      "cuptiActivityRegisterTimestampCallback"};
