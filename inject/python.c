@@ -27,6 +27,7 @@
 
 struct code {
 	uintptr_t code; /* 0: free */
+	uint64_t stack; /* the last one in which it was looked at */
 	int32_t offset, first_line;
 	uint64_t frame;
 	const uint8_t *name, *file, *lines; /* contents, in the chunk */
@@ -35,6 +36,7 @@ struct code {
 
 struct ts_python_codes {
 	struct ts_python_stack stack;
+	uint64_t n_stacks;
 	uint32_t n_codes, n_chunk;
 	struct code codes[N_CODES];
 	uint8_t chunk[CHUNK_BYTES];
@@ -271,6 +273,7 @@ static void remember(struct ts_python_codes *codes, struct code *place, uintptr_
 	codes->n_codes += !place->code;
 	place->code = code;
 	place->offset = offset;
+	place->stack = codes->n_stacks;
 	place->first_line = view->first_line;
 	place->frame = frame;
 	place->name = keep(codes, view->name, view->n_name);
@@ -290,27 +293,42 @@ static bool still_holds(const struct code *known, const struct view *view)
 	       !memcmp(known->lines, view->lines, view->n_lines);
 }
 
-/* False: this is no code object. */
-static bool frame_of(const struct reader *reader, uintptr_t code, int32_t offset,
-		     uint64_t *ret_frame)
+static struct code *find_code(struct ts_python_codes *codes, uintptr_t code, int32_t offset)
 {
 	uint32_t i =
 		(uint32_t)((code ^ (uint64_t)(uint32_t)offset << 40) * 0x9e3779b97f4a7c15u >> 40);
 	struct code *place;
+
+	for (;; i++) {
+		place = &codes->codes[i & (N_CODES - 1)];
+		if (!place->code || (place->code == code && place->offset == offset))
+			return place;
+	}
+}
+
+/*
+ * False: this is no code object. What a frame runs stays what it is while a stack is read: functions that are in it more than
+ * once are looked at once.
+ */
+static bool frame_of(const struct reader *reader, uintptr_t code, int32_t offset,
+		     uint64_t *ret_frame)
+{
+	struct ts_python_codes *codes = reader->codes;
+	struct code *place = find_code(codes, code, offset);
 	struct view view;
 
-	if (!view_code(reader, code, &view))
-		return false;
-	for (;; i++) {
-		place = &reader->codes->codes[i & (N_CODES - 1)];
-		if (!place->code || (place->code == code && place->offset == offset))
-			break;
-	}
-	if (ts_unlikely(!place->code || !still_holds(place, &view))) {
-		*ret_frame = make_frame(reader, code, offset, &view);
-		remember(reader->codes, place, code, offset, &view, *ret_frame);
+	if (place->code && place->stack == codes->n_stacks) {
+		*ret_frame = place->frame;
 		return true;
 	}
+	if (!view_code(reader, code, &view))
+		return false;
+	if (ts_unlikely(!place->code || !still_holds(place, &view))) {
+		*ret_frame = make_frame(reader, code, offset, &view);
+		remember(codes, place, code, offset, &view, *ret_frame);
+		return true;
+	}
+	place->stack = codes->n_stacks;
 	*ret_frame = place->frame;
 	return true;
 }
@@ -411,6 +429,7 @@ bool ts_python_read(struct ts_python *python, struct ts_definitions *definitions
 	}
 	reader.codes->stack.n_frames = reader.codes->stack.n_segments = 0;
 	reader.codes->stack.truncated = false;
+	reader.codes->n_stacks++;
 	if ((reader.layout->thread_cframe != TS_PYTHON_NONE &&
 	     !read_word(&reader, thread + reader.layout->thread_cframe, &cframe)) ||
 	    !read_word(&reader,
@@ -430,36 +449,35 @@ bool ts_python_read(struct ts_python *python, struct ts_definitions *definitions
 	return true;
 }
 
-/* Whether the segment's evaluator is the native frame `i`, which lies between its callee's and its own return address. */
-static bool runs_in(const struct ts_python *python, const struct ts_python_segment *segment,
-		    const uint64_t *frames, const uintptr_t *at, uint32_t n_frames, uint32_t i)
+/* Whether an evaluator begins in the native frame `i`, which lies between its callee's and its own return address. */
+static inline bool begins_in(uintptr_t begin, const uintptr_t *at, uint32_t n_frames, uint32_t i)
 {
-	if (python->evaluator_end)
-		return frames[i] - 1 >= python->evaluator && frames[i] - 1 < python->evaluator_end;
-	return segment->at > at[i] && (i + 1 == n_frames || segment->at < at[i + 1]);
+	return begin > at[i] && (i + 1 == n_frames || begin < at[i + 1]);
 }
 
 uint32_t ts_python_merge(const struct ts_python *python, struct ts_python_stack *stack,
 			 const uint64_t *frames, const uintptr_t *at, uint32_t n_frames)
 {
+	const uintptr_t evaluator = python->evaluator;
+	const uintptr_t n_bytes = python->evaluator_end ? python->evaluator_end - evaluator : 0;
 	const struct ts_python_segment *segment = stack->segments;
 	const struct ts_python_segment *end = segment + stack->n_segments;
 	const uint64_t *python_frames = stack->frames;
-	uint32_t n = 0, i;
+	uint32_t n = 0, i, k;
 
 	for (i = 0; i < n_frames; i++) {
-		if (segment < end && runs_in(python, segment, frames, at, n_frames, i)) {
-			memcpy(&stack->merged[n], python_frames,
-			       segment->n_frames * sizeof(*python_frames));
-			n += segment->n_frames;
-			python_frames += segment->n_frames;
+		if (n_bytes ? frames[i] - 1 - evaluator >= n_bytes
+			    : segment == end || !begins_in(segment->at, at, n_frames, i)) {
+			stack->merged[n++] = frames[i];
+		} else if (segment < end) {
+			for (k = segment->n_frames; k; k--)
+				stack->merged[n++] = *python_frames++;
 			segment++;
-		} else if (python->evaluator_end && !stack->truncated &&
-			   runs_in(python, segment, frames, at, n_frames, i)) {
+		} else if (stack->truncated) {
+			stack->merged[n++] = frames[i];
+		} else {
 			/* An evaluator without a frame to run: these are not that thread's. */
 			return 0;
-		} else {
-			stack->merged[n++] = frames[i];
 		}
 	}
 	/* Where the native stack was cut, the outermost are missing of both. */
