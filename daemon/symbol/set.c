@@ -42,20 +42,21 @@ void ts_symbol_set_deinit(struct ts_symbol_set *set)
 	*set = (struct ts_symbol_set){0};
 }
 
+/* Halves without a jump that depends on what is found: none could be foreseen. */
 const struct ts_symbol_entry *ts_symbol_set_find(const struct ts_symbol_set *set, uint64_t address)
 {
-	uint32_t low = 0, high = set->n_entries;
+	const struct ts_symbol_entry *first = set->entries;
+	uint32_t n = set->n_entries;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
+	if (!n)
+		return NULL;
+	while (n > 1) {
+		const uint32_t half = n / 2;
 
-		if (set->entries[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
+		first += (first[half].address <= address) * half;
+		n -= half;
 	}
-	return low < set->n_entries && set->entries[low].address == address ? &set->entries[low]
-									    : NULL;
+	return first->address == address ? first : NULL;
 }
 
 static uint32_t checksum(const uint8_t *bytes, size_t n_bytes)

@@ -160,7 +160,9 @@ static int fell(struct ts_worker *worker)
 static int spawn(struct ts_worker *worker, int fd, pid_t *ret_pid)
 {
 	char *argv[] = {worker->path, worker->memory, worker->cpu, NULL};
-	char *environment[] = {NULL};
+	/* libdw allocates a piece for each line of a table, and frees them all when it has made an array of them. */
+	char tunables[] = "GLIBC_TUNABLES=glibc.malloc.tcache_count=65535:glibc.malloc.hugetlb=1";
+	char *environment[] = {tunables, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t all, none;

@@ -14,8 +14,9 @@
 #define MAX_DEPTH  128u /* of nested blocks; deeper ones are not looked into */
 #define MAX_SCOPES (4u * 1024 * 1024)
 #define N_NAMES	   1024u /* a power of two */
+#define N_KINDS	   256u	 /* a power of two */
 
-/* [low, high) belongs to the unit whose DIE lies at this offset of .debug_info. */
+/* [low, high) belongs to the unit whose DIE lies at this offset of .debug_info; no other range of it touches this one. */
 struct range {
 	uint64_t low, high;
 	Dwarf_Off unit;
@@ -27,9 +28,16 @@ struct name {
 	uint32_t text;
 };
 
+/* What a DIE's abbreviation tells of it: units describe thousands by the same few. */
+struct kind {
+	const void *abbreviation;
+	bool has_code, has_ranges, is_declaration;
+};
+
 struct wanted {
 	Dwarf_Off unit;
 	uint64_t address;
+	uint64_t low; /* of the range that it lies in */
 	uint32_t index;
 };
 
@@ -38,6 +46,7 @@ struct ts_dwarf {
 	struct ts_buffer ranges; /* of struct range, by low */
 	struct ts_buffer scopes; /* of struct ts_dwarf_scope; the first is none */
 	struct name names[N_NAMES];
+	struct kind kinds[N_KINDS];
 	struct ts_found *found; /* whose texts `names` refers to */
 };
 
@@ -50,6 +59,7 @@ struct walk {
 	size_t n_files;
 	const struct wanted *wanted;
 	size_t n_wanted;
+	size_t n_left; /* of those, in no function yet */
 	struct ts_dwarf_place *places;
 	struct ts_found *found;
 };
@@ -95,6 +105,25 @@ static int add_unit(struct ts_dwarf *dwarf, Dwarf_Die *unit)
 	return 0;
 }
 
+static void sort_ranges(struct ts_buffer *ranges)
+{
+	struct range *list = (void *)ranges->bytes;
+	size_t n = ranges->n / sizeof(*list), kept = 0;
+
+	if (!n)
+		return;
+	qsort(list, n, sizeof(*list), compare_ranges);
+	for (size_t i = 1; i < n; i++) {
+		struct range *last = &list[kept];
+
+		if (list[i].unit != last->unit || list[i].low > last->high)
+			list[++kept] = list[i];
+		else if (list[i].high > last->high)
+			last->high = list[i].high;
+	}
+	ranges->n = (kept + 1) * sizeof(*list);
+}
+
 static int add_units(struct ts_dwarf *dwarf)
 {
 	Dwarf_CU *at = NULL;
@@ -109,9 +138,7 @@ static int add_units(struct ts_dwarf *dwarf)
 		if (r)
 			return r;
 	}
-	if (dwarf->ranges.n)
-		qsort(dwarf->ranges.bytes, dwarf->ranges.n / sizeof(struct range),
-		      sizeof(struct range), compare_ranges);
+	sort_ranges(&dwarf->ranges);
 	return 0;
 }
 
@@ -283,75 +310,161 @@ static int enter(struct walk *walk, Dwarf_Die *die, int tag, uint32_t outer, uin
 	return ts_buffer_append(&walk->dwarf->scopes, &scope, sizeof(scope));
 }
 
+static const struct kind *kind_of(struct walk *walk, Dwarf_Die *die)
+{
+	struct kind *kind =
+		&walk->dwarf->kinds[((uintptr_t)die->abbrev / sizeof(void *)) & (N_KINDS - 1)];
+
+	if (kind->abbreviation && kind->abbreviation == die->abbrev)
+		return kind;
+	*kind = (struct kind){
+		.abbreviation = die->abbrev,
+		.has_ranges = dwarf_hasattr(die, DW_AT_ranges),
+		.is_declaration = dwarf_hasattr(die, DW_AT_declaration),
+	};
+	kind->has_code = kind->has_ranges || dwarf_hasattr(die, DW_AT_low_pc);
+	return kind;
+}
+
 /*
- * Whether any wanted address lies in the DIE; where it is a function, *scope becomes its own and is noted for
- * each of those.
+ * Whether a function holds no wanted address, told from its beginning alone, for it takes longer to find its end: the
+ * next wanted address lies in another of the unit's ranges.
+ */
+static bool is_elsewhere(const struct walk *walk, Dwarf_Die *die)
+{
+	Dwarf_Addr low;
+	size_t next;
+
+	if (dwarf_lowpc(die, &low))
+		return false;
+	next = first_wanted(walk, low);
+	return next == walk->n_wanted || walk->wanted[next].low > low;
+}
+
+/*
+ * Whether any wanted address lies in the DIE; where it is a function, *scope becomes its own and is noted for those of
+ * them that are in `outer` and in no function of it yet: of two that claim an address, the first has it.
  */
 static int look(struct walk *walk, Dwarf_Die *die, int tag, uint32_t *scope, bool *ret_any)
 {
-	uint32_t outer = *scope;
+	uint32_t outer = tag == DW_TAG_subprogram ? 0 : *scope, own = 0;
 	Dwarf_Addr base, low, high;
-	bool any = false;
+	const struct kind *kind = kind_of(walk, die);
 	ptrdiff_t at = 0;
 	int r = 0;
 
+	*ret_any = false;
+	if (!kind->has_code ||
+	    (tag == DW_TAG_subprogram && !kind->has_ranges && is_elsewhere(walk, die)))
+		return 0;
 	while (!r && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
 		if (!is_code(low, high))
 			continue;
 		for (size_t i = first_wanted(walk, low);
 		     !r && i < walk->n_wanted && walk->wanted[i].address < high; i++) {
-			if (tag == DW_TAG_lexical_block) {
-				*ret_any = true;
+			struct ts_dwarf_place *place = &walk->places[walk->wanted[i].index];
+
+			*ret_any = true;
+			if (tag == DW_TAG_lexical_block)
 				return 0;
-			}
-			if (!any)
-				r = enter(walk, die, tag,
-					  tag == DW_TAG_inlined_subroutine ? outer : 0, scope);
-			any = true;
-			walk->places[walk->wanted[i].index].scope = *scope;
+			if (place->scope != outer)
+				continue;
+			if (!own)
+				r = enter(walk, die, tag, outer, &own);
+			place->scope = own;
+			walk->n_left -= !outer;
 		}
 	}
-	*ret_any = any;
+	*ret_any = *ret_any && (own || tag == DW_TAG_lexical_block);
+	*scope = own ?: *scope;
 	return r;
 }
 
-static int walk_children(struct walk *walk, Dwarf_Die *die, uint32_t scope, unsigned int depth)
+static int walk_scopes(struct walk *walk, Dwarf_Die *die, uint32_t scope, unsigned int depth)
 {
 	Dwarf_Die child;
-	int r;
+	int r = 0;
 
 	if (depth == MAX_DEPTH || dwarf_child(die, &child))
 		return 0;
 	do {
 		int tag = dwarf_tag(&child);
 		uint32_t inner = scope;
-		bool enter_it = false;
+		bool any;
 
-		switch (tag) {
-		case DW_TAG_subprogram:
-		case DW_TAG_inlined_subroutine:
-		case DW_TAG_lexical_block:
-			r = look(walk, &child, tag, &inner, &enter_it);
-			if (r)
-				return r;
-			break;
-		case DW_TAG_namespace:
-		case DW_TAG_module:
-		case DW_TAG_class_type:
-		case DW_TAG_structure_type:
-		case DW_TAG_union_type:
-			enter_it = true;
-			break;
-		default:
-			break;
+		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block)
+			continue;
+		r = look(walk, &child, tag, &inner, &any);
+		if (!r && any)
+			r = walk_scopes(walk, &child, inner, depth + 1);
+	} while (!r && !dwarf_siblingof(&child, &child));
+	return r;
+}
+
+/* What a function may lie in: nearly all lie in their unit directly. */
+enum inside {
+	IN_FUNCTION = 1, /* or in a type that is described there */
+	IN_TYPE = 2,	 /* or in a namespace */
+	IN_ALL = IN_FUNCTION | IN_TYPE
+};
+
+/* What lies below such a DIE is inside of what it is in itself, and of this. False: no functions are below it. */
+static bool is_container(int tag, unsigned int inside, unsigned int *ret_inside)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+		*ret_inside = inside & IN_FUNCTION ? inside : inside | IN_TYPE;
+		return true;
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+	case DW_TAG_inlined_subroutine:
+		*ret_inside = inside | IN_FUNCTION;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Functions below the DIE, which is `inside` such, that are inside of all that is wanted and of nothing else. */
+static int walk_functions(struct walk *walk, Dwarf_Die *die, unsigned int inside,
+			  unsigned int wanted, unsigned int depth)
+{
+	Dwarf_Die child;
+	int r = 0;
+
+	if (depth == MAX_DEPTH || dwarf_child(die, &child))
+		return 0;
+	do {
+		int tag = dwarf_tag(&child);
+		uint32_t scope = 0;
+		unsigned int below;
+		bool any;
+
+		if (tag == DW_TAG_subprogram && inside == wanted) {
+			r = look(walk, &child, tag, &scope, &any);
+			if (!r && any)
+				r = walk_scopes(walk, &child, scope, depth + 1);
 		}
-		if (enter_it) {
-			r = walk_children(walk, &child, inner, depth + 1);
-			if (r)
-				return r;
-		}
-	} while (!dwarf_siblingof(&child, &child));
-	return 0;
+		if (!r && is_container(tag, inside, &below) && !(below & ~wanted) &&
+		    !kind_of(walk, &child)->is_declaration)
+			r = walk_functions(walk, &child, below, wanted, depth + 1);
+	} while (!r && walk->n_left && !dwarf_siblingof(&child, &child));
+	return r;
+}
+
+/* It is gone through again, and further, only for addresses that were in none of the functions so far. */
+static int walk_unit(struct walk *walk)
+{
+	int r = 0;
+
+	walk->n_left = walk->n_wanted;
+	for (unsigned int wanted = 0; !r && walk->n_left && wanted <= IN_ALL; wanted++)
+		r = walk_functions(walk, walk->unit, 0, wanted, 0);
+	return r;
 }
 
 static void find_lines(struct walk *walk)
@@ -389,7 +502,7 @@ static int find_in_units(struct ts_dwarf *dwarf, const struct wanted *wanted, si
 			continue;
 		if (dwarf_attr(&unit, DW_AT_comp_dir, &directory))
 			walk.directory = dwarf_formstring(&directory);
-		r = walk_children(&walk, &unit, 0, 0);
+		r = walk_unit(&walk);
 		if (!r)
 			find_lines(&walk);
 	}
@@ -417,7 +530,7 @@ int ts_dwarf_find(struct ts_dwarf *dwarf, const uint64_t *addresses, size_t n,
 
 		if (range)
 			wanted[n_wanted++] =
-				(struct wanted){range->unit, addresses[i], (uint32_t)i};
+				(struct wanted){range->unit, addresses[i], range->low, (uint32_t)i};
 	}
 	qsort(wanted, n_wanted, sizeof(*wanted), compare_wanted);
 	return find_in_units(dwarf, wanted, n_wanted, ret_places, found);

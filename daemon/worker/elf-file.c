@@ -33,11 +33,12 @@ struct candidate {
 	uint8_t rank;
 };
 
+/* Of the addresses that need one: the debug information names most. */
 struct symbols {
 	Elf *elf;
 	size_t strings; /* section of their names */
-	const uint64_t *addresses;
-	size_t n;
+	uint64_t *addresses;
+	size_t n, n_used;
 	struct candidate *candidates;
 };
 
@@ -252,22 +253,43 @@ static bool read_table(struct symbols *symbols, Elf *elf, unsigned int type)
 	return true;
 }
 
-static int find_symbols(struct ts_elf *elf, struct symbols *symbols)
+static bool needs_symbol(const struct ts_dwarf *dwarf, const struct ts_dwarf_place *place)
 {
-	symbols->candidates = calloc(symbols->n + 1, sizeof(*symbols->candidates));
-	if (!symbols->candidates)
+	const struct ts_dwarf_scope *scope;
+
+	if (!place->scope)
+		return true;
+	for (scope = ts_dwarf_scope(dwarf, place->scope); scope->outer;)
+		scope = ts_dwarf_scope(dwarf, scope->outer);
+	return !scope->is_whole;
+}
+
+static int find_symbols(struct ts_elf *elf, const uint64_t *addresses, size_t n,
+			const struct ts_dwarf_place *places, struct symbols *symbols)
+{
+	symbols->addresses = calloc(n + 1, sizeof(*symbols->addresses));
+	symbols->candidates = calloc(n + 1, sizeof(*symbols->candidates));
+	if (!symbols->addresses || !symbols->candidates)
 		return -ENOMEM;
-	if (!read_table(symbols, elf->debug.elf, SHT_SYMTAB) &&
+	for (size_t i = 0; i < n; i++)
+		if (needs_symbol(elf->dwarf, &places[i]))
+			symbols->addresses[symbols->n++] = addresses[i];
+	if (symbols->n && !read_table(symbols, elf->debug.elf, SHT_SYMTAB) &&
 	    !read_table(symbols, elf->main.elf, SHT_SYMTAB))
 		read_table(symbols, elf->main.elf, SHT_DYNSYM);
 	return 0;
 }
 
-/* `mangled`: only where it tells more than the debug information does. */
-static uint32_t symbol_text(const struct symbols *symbols, size_t i, bool mangled,
-			    struct ts_found *found)
+static void symbols_deinit(struct symbols *symbols)
 {
-	const struct candidate *candidate = &symbols->candidates[i];
+	free(symbols->addresses);
+	free(symbols->candidates);
+}
+
+/* Of the next address that needs one. `mangled`: only where it tells more than the debug information does. */
+static uint32_t symbol_text(struct symbols *symbols, bool mangled, struct ts_found *found)
+{
+	const struct candidate *candidate = &symbols->candidates[symbols->n_used++];
 	ts_cleanup(ts_freep) char *shown = NULL;
 	const char *raw;
 
@@ -283,12 +305,12 @@ static uint32_t symbol_text(const struct symbols *symbols, size_t i, bool mangle
 /* ---- both ---- */
 
 static void add_frames(const struct ts_dwarf *dwarf, const struct ts_dwarf_place *place,
-		       const struct symbols *symbols, size_t i, struct ts_found *found)
+		       struct symbols *symbols, struct ts_found *found)
 {
 	uint32_t file = place->file, line = place->line;
 
 	if (!place->scope) {
-		uint32_t function = symbol_text(symbols, i, false, found);
+		uint32_t function = symbol_text(symbols, false, found);
 
 		if (function || line)
 			ts_found_frame(found, function, file, line);
@@ -300,7 +322,7 @@ static void add_frames(const struct ts_dwarf *dwarf, const struct ts_dwarf_place
 		uint32_t function = 0;
 
 		if (!scope->outer && !scope->is_whole)
-			function = symbol_text(symbols, i, scope->function, found);
+			function = symbol_text(symbols, scope->function, found);
 		ts_found_frame(found, function ?: scope->function, file, line);
 		file = scope->file;
 		line = scope->line;
@@ -310,20 +332,17 @@ static void add_frames(const struct ts_dwarf *dwarf, const struct ts_dwarf_place
 int ts_elf_find(struct ts_elf *elf, const uint64_t *addresses, size_t n, struct ts_found *found)
 {
 	ts_cleanup(ts_freep) struct ts_dwarf_place *places = calloc(n + 1, sizeof(*places));
-	ts_cleanup(ts_freep) struct candidate *candidates = NULL;
-	struct symbols symbols = {.addresses = addresses, .n = n};
+	ts_cleanup(symbols_deinit) struct symbols symbols = {0};
 	int r;
 
 	if (!places)
 		return -ENOMEM;
 	r = elf->dwarf ? ts_dwarf_find(elf->dwarf, addresses, n, places, found) : 0;
-	if (!r)
-		r = find_symbols(elf, &symbols);
-	candidates = symbols.candidates;
+	r = r ?: find_symbols(elf, addresses, n, places, &symbols);
 	if (r)
 		return r;
 	for (size_t i = 0; i < n; i++) {
-		add_frames(elf->dwarf, &places[i], &symbols, i, found);
+		add_frames(elf->dwarf, &places[i], &symbols, found);
 		ts_found_next(found);
 	}
 	return found->error;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-symbols WORKER CACHE LIBRARY BUILD-ID [--print] < ADDRESSES: what it takes to name addresses of a library, by the daemon's
- * symboliser, its worker process included: from nothing, from the cache on disk, and each look-up in
- * memory. --print shows what was found as `addr2line -a -f -i -C` does.
+ * bench-symbols WORKER CACHE LIBRARY BUILD-ID < ADDRESSES: what it takes to name addresses of a library, by the daemon's
+ * symboliser, its worker process included: from nothing, from the cache on disk, and each look-up in memory.
  */
+#include <sys/resource.h>
+
 #include "daemon/symbol/resolve.h"
 #include "test/bench/bench.h"
 
@@ -30,30 +31,33 @@ static size_t read_addresses(uint64_t *addresses)
 	return n_different;
 }
 
-static void print_set(const struct ts_symbol_set *set)
+static double seconds(const struct timeval *time)
 {
-	for (uint32_t i = 0; i < set->n_entries; i++) {
-		const struct ts_symbol_entry *entry = &set->entries[i];
-
-		printf("0x%016" PRIx64 "\n", entry->address);
-		for (uint32_t f = 0; f < entry->n_frames; f++) {
-			const struct ts_symbol_frame *frame = &set->frames[entry->first_frame + f];
-			const char *function = set->text + frame->function;
-			const char *file = set->text + frame->file;
-
-			printf("%s\n%s:%u\n", *function ? function : "??", *file ? file : "??",
-			       frame->line);
-		}
-		if (!entry->n_frames)
-			printf("??\n??:0\n");
-	}
+	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
 
-/* One run with a symboliser of its own. Returns seconds. */
-static double run(const struct ts_symbolizer_options *options, const struct ts_symbol_image *image,
-		  const uint64_t *addresses, size_t n, struct ts_symbol_set *ret_set)
+/* Processor time, of this process and of those that it started and that have ended. */
+static double processor_s(void)
 {
-	uint64_t start_ns = ts_clock_monotonic_ns();
+	struct rusage own, workers;
+
+	if (getrusage(RUSAGE_SELF, &own) < 0 || getrusage(RUSAGE_CHILDREN, &workers) < 0)
+		exit(1);
+	return seconds(&own.ru_utime) + seconds(&own.ru_stime) + seconds(&workers.ru_utime) +
+	       seconds(&workers.ru_stime);
+}
+
+struct times {
+	double s, processor_s;
+};
+
+/* One run with a symboliser of its own. */
+static struct times run(const struct ts_symbolizer_options *options,
+			const struct ts_symbol_image *image, const uint64_t *addresses, size_t n,
+			struct ts_symbol_set *ret_set)
+{
+	const double start_processor_s = processor_s();
+	const uint64_t start_ns = ts_clock_monotonic_ns();
 	struct ts_symbolizer *symbolizer;
 	enum ts_image_result result;
 	char why[TS_SYMBOL_WHY_BYTES];
@@ -65,7 +69,8 @@ static double run(const struct ts_symbolizer_options *options, const struct ts_s
 		exit(1);
 	}
 	ts_symbolizer_free(symbolizer);
-	return (double)(ts_clock_monotonic_ns() - start_ns) / 1e9;
+	return (struct times){(double)(ts_clock_monotonic_ns() - start_ns) / 1e9,
+			      processor_s() - start_processor_s};
 }
 
 static double look_up(const struct ts_symbol_set *set, const uint64_t *addresses, size_t n)
@@ -89,7 +94,7 @@ int main(int argc, char **argv)
 	struct ts_symbol_set cold = {0}, warm = {0};
 	uint64_t *addresses = calloc(MAX_ADDRESSES, sizeof(*addresses));
 	uint8_t build_id[32];
-	double cold_s, warm_s = 0;
+	struct times first, second;
 	size_t n;
 
 	if (argc < 5 || !addresses)
@@ -108,14 +113,11 @@ int main(int argc, char **argv)
 	n = read_addresses(addresses);
 	if (!n)
 		return 2;
-	cold_s = run(&options, &image, addresses, n, &cold);
-	if (argc > 5) {
-		print_set(&cold);
-	} else {
-		warm_s = run(&options, &image, addresses, n, &warm);
-		printf("{\"addresses\": %zu, \"cold_s\": %.6f, \"warm_s\": %.6f, \"look_up_ns\": %.1f}\n",
-		       n, cold_s, warm_s, look_up(&warm, addresses, n));
-	}
+	first = run(&options, &image, addresses, n, &cold);
+	second = run(&options, &image, addresses, n, &warm);
+	printf("{\"addresses\": %zu, \"cold_s\": %.6f, \"cold_processor_s\": %.6f, "
+	       "\"warm_s\": %.6f, \"look_up_ns\": %.1f}\n",
+	       n, first.s, first.processor_s, second.s, look_up(&warm, addresses, n));
 	ts_symbol_set_deinit(&cold);
 	ts_symbol_set_deinit(&warm);
 	free(addresses);

@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test-sources.py NAME-ADDRESSES WORKER: what addresses are called, by files and debug files of every kind.
+
+Every answer, at random addresses, must be one that eu-addr2line or addr2line gives for that address: as many
+frames, each at the same file and line, and each of the same name as far as the two tell names.
+"""
+import collections
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+NAME_ADDRESSES, WORKER = sys.argv[1:3]
+LIBRARY = '/usr/lib/x86_64-linux-gnu/debug/libstdc++.so.6'
+SKIPPED = 77
+
+C_SOURCE = r'''
+#include <stdlib.h>
+static volatile int sink;
+static inline __attribute__((always_inline)) int twice(int x)
+{
+	if (x > sink)
+		sink += x;
+	return x * 2;
+}
+static inline int thrice(int x)
+{
+	for (int i = 0; i < x; i++)
+		sink += twice(i);
+	return x * 3;
+}
+__attribute__((noinline)) int outer(int x)
+{
+#ifdef NESTED
+	int __attribute__((noinline)) nested(int y)
+	{
+		sink += twice(y) + x;
+		return sink;
+	}
+	return thrice(x) + nested(x);
+#else
+	return thrice(x) + twice(x);
+#endif
+}
+static int compare(const void *a, const void *b)
+{
+	sink++;
+	return *(const int *)a - *(const int *)b;
+}
+int main(int argc, char **argv)
+{
+	int list[] = {3, 1, 2};
+	(void)argv;
+	qsort(list, 3, sizeof(*list), compare);
+	return outer(argc) & thrice(list[0]) & 1;
+}
+'''
+
+CPP_SOURCE = r'''
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+static volatile int sink;
+namespace shapes {
+struct Base {
+	virtual ~Base() {}
+	virtual int area(int x) const { sink++; return x; }
+};
+namespace inner {
+template <typename T> struct Box : Base {
+	std::vector<T> items;
+	int area(int x) const override { int n = 0; for (auto &i : items) n += (int)i * x; return n; }
+	__attribute__((noinline)) static T stretch(T t) { sink += (int)t; return t + t; }
+};
+}
+__attribute__((noinline)) int in_namespace(int x)
+{
+	struct Local {
+		__attribute__((noinline)) static int method(int y) { sink += y; return y * sink; }
+	};
+	auto lambda = [x](int y) __attribute__((noinline)) { sink += x; return Local::method(x + y); };
+	return lambda(1) + lambda(x);
+}
+}
+namespace {
+struct Hidden {
+	std::map<std::string, int> names;
+	__attribute__((noinline)) int add(const std::string &name) { return ++names[name]; }
+};
+}
+extern "C" __attribute__((noinline)) int plain(int x)
+{
+	struct Within {
+		int n;
+		__attribute__((noinline)) int go() { sink += n; return n; }
+	};
+	return Within{x}.go();
+}
+int main(int argc, char **argv)
+{
+	shapes::inner::Box<int> ints;
+	shapes::inner::Box<double> doubles;
+	Hidden hidden;
+	for (int i = 0; i < argc + 5; i++) {
+		ints.items.push_back(ints.stretch(i));
+		doubles.items.push_back(doubles.stretch(i));
+		hidden.add(argv[0]);
+	}
+	std::sort(ints.items.begin(), ints.items.end(), [](int a, int b) { sink++; return a > b; });
+	const shapes::Base *base = &ints;
+	try {
+		if (base->area(argc) == 12345)
+			throw std::string("x");
+	} catch (std::string &s) {
+		return (int)s.size();
+	}
+	return (shapes::in_namespace(argc) + plain(argc) + doubles.area(2)) & 1;
+}
+'''
+
+Frame = collections.namedtuple('Frame', 'function file line')
+
+
+def tool(*names):
+    for name in names:
+        if not shutil.which(name):
+            raise unittest.SkipTest('no %s' % name)
+    return names[0]
+
+
+def run(argv, **kwargs):
+    return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True, timeout=120,
+                          **kwargs).stdout.decode(errors='replace')
+
+
+def sections(path):
+    """Name: (address, size)."""
+    return {match[0]: (int(match[1], 16), int(match[2], 16)) for match in
+            re.findall(r'\] (\.\S+) +\S+ +([0-9a-f]+) +[0-9a-f]+ +([0-9a-f]+)', run(['readelf', '-SW', path]))}
+
+
+def build_id(path):
+    match = re.search(r'Build ID: ([0-9a-f]+)', run(['readelf', '-n', path]))
+    return match.group(1) if match else ''
+
+
+def some_addresses(path, n):
+    start, size = sections(path)['.text']
+    choose = random.Random(size)
+    return sorted({start + choose.randrange(size) for _ in range(n)})
+
+
+def text_of(addresses):
+    return ''.join('0x%x\n' % address for address in addresses).encode()
+
+
+def place(text):
+    """FILE:LINE as the tools say it, to what can be compared."""
+    match = re.match(r'(.*?):(\d+|\?)(?::\d+)?(?: \(.*)?$', text)
+    file, line = match.groups() if match else (text, '?')
+    line = 0 if line == '?' else int(line)
+    return (os.path.normpath(file) if line else '', line)
+
+
+def theirs(argv, addresses):
+    # eu-addr2line ends with 1 where one of the addresses lies in nothing.
+    lines = subprocess.run(argv, input=text_of(addresses), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                           check=False, timeout=120).stdout.decode(errors='replace').splitlines()
+    answers, at = {}, 0
+    while at < len(lines):
+        if re.match(r'0x[0-9a-f]+$', lines[at]):
+            frames = answers[int(lines[at], 16)] = []
+            at += 1
+        else:
+            function = re.sub(r' inlined at .*', '', lines[at])
+            frames.append(Frame('' if function == '??' else function, *place(lines[at + 1])))
+            at += 2
+    return answers
+
+
+class Answer:
+    def __init__(self, path, addresses, wanted=None, pid=None, env=None):
+        argv = [NAME_ADDRESSES, WORKER, path, build_id(path) if wanted is None else wanted]
+        lines = run(argv + ([str(pid)] if pid else []), input=text_of(addresses), env=env).splitlines()
+        self.result, self.why = lines[0].split('\t')
+        self.frames = {}
+        for line in lines[1:]:
+            if line[0] != '\t':
+                frames = self.frames[int(line, 16)] = []
+                continue
+            function, file, number = line[1:].split('\t')
+            frames.append(Frame(function, os.path.normpath(file) if int(number) else '', int(number)))
+
+    def functions(self):
+        return {frame.function for frames in self.frames.values() for frame in frames}
+
+    def n_inlined(self):
+        return sum(len(frames) > 1 for frames in self.frames.values())
+
+
+def bare(function):
+    """Without parameters, template arguments and scopes, of which the tools leave out one or the other."""
+    function = re.sub(r' \[clone .*|\.(cold|part|constprop|isra|lto_priv)\b.*', '', function)
+    function = re.sub(r'\[abi:[^]]*\]', '', function)
+    last = None
+    while last != function:
+        last, function = function, re.sub(r'<[^<>]*>|\([^()]*\)', '', function)
+    return re.sub(r'( const| volatile|&)*$', '', function).strip().split('::')[-1].split(' ')[-1]
+
+
+def same(ours, their):
+    ours = ours or [Frame('', '', 0)]
+    # Beyond the end of a function and its line the tools still tell the symbol before.
+    if not ours[0].line and not their[0].line:
+        return not ours[0].function or bare(ours[0].function) == bare(their[0].function)
+    return [frame[1:] for frame in ours] == [frame[1:] for frame in their]
+
+
+def same_names(ours, *others):
+    for i, frame in enumerate(ours):
+        names = {bare(other[i].function) for other in others if i < len(other)}
+        # What has no linkage name, addr2line calls by the symbol that it is inlined into.
+        if bare(frame.function) not in names and frame.function and '<lambda' not in frame.function and \
+                not any(name.startswith(('{lambda', '_FUN', 'operator')) for name in names):
+            return False
+    return True
+
+
+class Same(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix='tracesmith-sources-')
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def compile(self, compiler, source, *flags):
+        """A program; skips where there is no such compiler."""
+        tool(compiler)
+        name = self.path('source.' + ('cc' if '+' in compiler else 'c'))
+        with open(name, 'w', encoding='utf-8') as stream:
+            stream.write(source)
+        run([compiler, '-o', self.path('program'), name, '-Wl,--build-id', *flags], cwd=self.folder)
+        return self.path('program')
+
+    def check_same(self, path, n, tools=('eu-addr2line', 'addr2line')):
+        tool(*tools)
+        addresses = some_addresses(path, n)
+        ours = Answer(path, addresses)
+        self.assertEqual((ours.result, ours.why), ('0', ''))
+        others = [theirs([name, '-a', '-f', '-i', '-C', '-e', path], addresses) for name in tools]
+        wrong = []
+        for address in addresses:
+            mine, other = ours.frames.get(address, []), [answers[address] for answers in others]
+            if not any(same(mine, one) for one in other) or not same_names(mine, *other):
+                wrong.append('\n  '.join(map(str, [hex(address), mine] + other)))
+        self.assertFalse(wrong, '%d of %d\n%s' % (len(wrong), len(addresses), '\n'.join(wrong[:5])))
+        return ours
+
+    def test_large_library(self):
+        if not os.path.exists(LIBRARY):
+            self.skipTest('no %s (Debian: libstdc++6-12-dbg)' % LIBRARY)
+        ours = self.check_same(os.path.realpath(LIBRARY), 200)
+        self.assertGreater(ours.n_inlined(), 3)
+
+    def test_compilers(self):
+        tried = 0
+        for compiler, source, flags, *tools in (
+                ('gcc', C_SOURCE, ['-O2', '-g', '-DNESTED']), ('gcc', C_SOURCE, ['-O0', '-g', '-DNESTED']),
+                ('gcc', C_SOURCE, ['-O2', '-gdwarf-4', '-ffunction-sections']),
+                ('gcc', C_SOURCE, ['-O2', '-g', '-gz']),
+                ('g++', CPP_SOURCE, ['-O2', '-g']), ('g++', CPP_SOURCE, ['-O0', '-gdwarf-4']),
+                ('clang', C_SOURCE, ['-O1', '-gdwarf-4', '-ffunction-sections']),
+                ('clang++', CPP_SOURCE, ['-O2', '-gdwarf-4']), ('clang++', CPP_SOURCE, ['-O0', '-g']),
+                # Of inlined functions in its DWARF 5 the two know nothing.
+                ('clang', C_SOURCE, ['-O2', '-gdwarf-5'], 'llvm-addr2line'),
+                ('clang++', CPP_SOURCE, ['-O2', '-gdwarf-5'], 'llvm-addr2line')):
+            if not all(map(shutil.which, [compiler, *tools])):
+                continue
+            with self.subTest(compiler=compiler, flags=flags):
+                ours = self.check_same(self.compile(compiler, source, *flags), 200,
+                                       tools or ('eu-addr2line', 'addr2line'))
+                self.assertTrue(ours.n_inlined() or '-O0' in flags)
+                tried += 1
+        if not tried:
+            self.skipTest('no compiler')
+
+
+if __name__ == '__main__':
+    program = unittest.main(argv=sys.argv[:1] + sys.argv[3:], exit=False)
+    result = program.result
+    sys.exit(1 if not result.wasSuccessful() else SKIPPED if len(result.skipped) == result.testsRun else 0)
