@@ -32,6 +32,7 @@ static const char help_text[] =
 	"  --control-socket PATH     tsctl asks there (" TS_CONTROL_SOCKET ")\n"
 	"  --stacks native|none      host call stacks (native)\n"
 	"  --lossless                processes wait for space, with a bound\n"
+	"  --start-later             nothing is recorded before `tsctl start`\n"
 	"  --seal-age MS             rows are written at the latest after so long (500)\n"
 	"  --log LEVEL               none, error, warning, info (the default) or debug\n"
 	"  --help, --version\n"
@@ -68,6 +69,7 @@ enum option_key {
 	OPTION_METADATA_IF_EMPTY,
 	OPTION_STACKS,
 	OPTION_LOSSLESS,
+	OPTION_START_LATER,
 	OPTION_SEAL_AGE,
 	OPTION_LOG,
 	OPTION_HELP,
@@ -96,6 +98,7 @@ static const struct option long_options[] = {
 	{"metadata-if-empty", required_argument, NULL, OPTION_METADATA_IF_EMPTY},
 	{"stacks", required_argument, NULL, OPTION_STACKS},
 	{"lossless", no_argument, NULL, OPTION_LOSSLESS},
+	{"start-later", no_argument, NULL, OPTION_START_LATER},
 	{"seal-age", required_argument, NULL, OPTION_SEAL_AGE},
 	{"log", required_argument, NULL, OPTION_LOG},
 	{"help", no_argument, NULL, OPTION_HELP},
@@ -286,6 +289,9 @@ static int parse_option(struct arguments *arguments, int key, const char *value)
 		return parse_stacks(value, &server->command);
 	case OPTION_LOSSLESS:
 		server->command |= TS_COMMAND_LOSSLESS;
+		return 0;
+	case OPTION_START_LATER:
+		server->command |= TS_COMMAND_PAUSED;
 		return 0;
 	case OPTION_SEAL_AGE:
 		r = parse_number("--seal-age", value, 60000, &number);

@@ -209,7 +209,7 @@ static struct ts_thread *ready_to_begin(struct ts_shim *shim)
 	    (__atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED) || !ts_shim_begin() ||
 	     gate_mode(shim) == TS_GATE_CLOSED))
 		return NULL;
-	return ts_shim_is_recording(shim) ? ready(shim) : NULL;
+	return ts_shim_is_recording(shim) && !ts_shim_is_stopped(shim) ? ready(shim) : NULL;
 }
 
 void ts_annotation_count(enum ts_loss_reason reason)

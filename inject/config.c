@@ -199,6 +199,16 @@ static void read_ring_size(struct ts_config *config)
 			 config->ring_bytes);
 }
 
+static bool read_switch(const struct ts_config *config, const char *name)
+{
+	const char *text = getenv(name);
+	bool on = text && !strcmp(text, "1");
+
+	if (text && *text && !on && strcmp(text, "0"))
+		ts_debug(config, "%s=%s: it is 1 or 0; 0 is taken", name, text);
+	return on;
+}
+
 void ts_config_read(struct ts_config *config, const char *library)
 {
 	const char *text;
@@ -208,10 +218,8 @@ void ts_config_read(struct ts_config *config, const char *library)
 	config->debug = ts_config_debug();
 	read_stacks(config);
 	read_ring_size(config);
-	text = getenv(TS_LOSSLESS_ENVIRONMENT);
-	config->lossless = text && !strcmp(text, "1");
-	if (text && *text && !config->lossless && strcmp(text, "0"))
-		ts_debug(config, TS_LOSSLESS_ENVIRONMENT "=%s: it is 1 or 0; 0 is taken", text);
+	config->lossless = read_switch(config, TS_LOSSLESS_ENVIRONMENT);
+	config->start_later = read_switch(config, TS_LATER_ENVIRONMENT);
 	text = getenv(TS_SOCKET_ENVIRONMENT);
 	config->socket_given = text && *text;
 	snprintf(config->socket, sizeof(config->socket), "%s",

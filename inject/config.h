@@ -8,6 +8,7 @@
  *	TRACESMITH_STACKS      native (the default), python (with the Python functions) or none
  *	TRACESMITH_STACKS_CHECK  1: unwinds every stack fully too; the trace tells how many differ (stack.h)
  *	TRACESMITH_LOSSLESS    1: a full ring is waited for, from the first call on
+ *	TRACESMITH_START_LATER 1: nothing is recorded until it is asked for (`tsctl start`)
  *	TRACESMITH_RING_SIZE   bytes of each thread's ring, with K or M; a power of two, rounded up
  *	TRACESMITH_CUPTI       a libcupti to load where none is found otherwise
  *	CUDA_HOME, CUDA_PATH   a toolkit, whose libcupti is the last but one to be tried
@@ -28,6 +29,7 @@ struct ts_config {
 	bool python_stacks;
 	bool check_stacks;
 	bool lossless;
+	bool start_later;
 	bool debug;
 	bool socket_given; /* by the environment: no private daemon is started in its place */
 	char socket[108];

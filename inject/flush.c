@@ -167,7 +167,9 @@ static void take_back(struct ts_flush *flush)
 	shim->yield.from_start = false;
 	ts_flush_record_yield(shim, false);
 	id = ts_recorder_probe(shim);
-	if (id && shim->yield.is_last_seen_known)
+	/* What was made while recording was stopped is missed by nobody. */
+	if (id && shim->yield.is_last_seen_known &&
+	    !(shim->pause.paused && shim->pause.paused_all_yield))
 		ts_session_count(shim->control, TS_LOSS_YIELDED,
 				 (uint32_t)(id - shim->yield.last_seen_id - 1));
 	/* Where the clock is not ours, what is converted needs an instant on both. */
@@ -228,6 +230,8 @@ static void *flush_main(void *data)
 	prctl(PR_SET_NAME, "ts-flush", 0, 0, 0);
 	/* Calls that CUPTI makes under a flush are no calls of the application's. */
 	ts_tls.busy = TS_BUSY_OURS;
+	if (shim->pause.paused)
+		ts_switch_tell(shim, ts_producer_ticks(&shim->producer));
 	/* After the end nothing is left to do; what this thread would look at is being torn down. */
 	while (!__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE)) {
 		uint32_t remote = __atomic_load_n(&control->flush_request, __ATOMIC_ACQUIRE);
@@ -237,9 +241,13 @@ static void *flush_main(void *data)
 
 		update_modules(flush);
 		report(flush, wishes);
+		ts_switch_follow(shim);
 		do_cupti(flush, wishes);
 		/* Release, paired with the daemon's acquire: what was asked for is in the ring. */
-		__atomic_store_n(&control->flushes_done, remote, __ATOMIC_RELEASE);
+		if (remote != control->flushes_done) {
+			__atomic_store_n(&control->flushes_done, remote, __ATOMIC_RELEASE);
+			ts_producer_wake_daemon(control);
+		}
 		if (asked != flush->done)
 			ts_futex_set(&flush->done, asked);
 		if (asked == __atomic_load_n(&flush->asked, __ATOMIC_ACQUIRE))

@@ -43,6 +43,7 @@ static void thread_ended(void *value)
 	/* Pairs with the acquire in take_shard(): the next owner sees every record of this one. */
 	__atomic_store_n(&thread->ring.shard->state, TS_SHARD_ABANDONED, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&producer->lock);
+	thread->call = NULL;
 	thread->next = producer->idle;
 	producer->idle = thread;
 	pthread_mutex_unlock(&producer->lock);
@@ -133,7 +134,31 @@ static struct ts_thread *take_thread(struct ts_producer *producer)
 		return NULL;
 	thread = pages;
 	thread->producer = producer;
+	pthread_mutex_lock(&producer->lock);
+	thread->next_all = producer->all;
+	producer->all = thread;
+	pthread_mutex_unlock(&producer->lock);
 	return thread;
+}
+
+static void show_call(struct ts_thread *thread)
+{
+	pthread_mutex_lock(&thread->producer->lock);
+	thread->call = &ts_tls.call;
+	pthread_mutex_unlock(&thread->producer->lock);
+}
+
+bool ts_producer_is_any_in_call(struct ts_producer *producer)
+{
+	bool is_any = false;
+
+	/* No thread whose call it looks at can end meanwhile. */
+	pthread_mutex_lock(&producer->lock);
+	for (const struct ts_thread *thread = producer->all; thread && !is_any;
+	     thread = thread->next_all)
+		is_any = thread->call && __atomic_load_n(&thread->call->recorded, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&producer->lock);
+	return is_any;
 }
 
 static uint32_t define_thread(struct ts_producer *producer)
@@ -181,11 +206,12 @@ struct ts_thread *ts_producer_claim(struct ts_producer *producer)
 	thread->patience_ns = 0;
 	/* Before the first commit, whose release publishes it. */
 	__atomic_store_n(&shard->thread, thread->id, __ATOMIC_RELAXED);
+	show_call(thread);
 	ts_tls.thread = thread;
 	return thread;
 }
 
-static void wake_daemon(struct ts_control *control)
+void ts_producer_wake_daemon(struct ts_control *control)
 {
 	/* The exchange lets one producer alone ring. */
 	if (__atomic_load_n(&control->sleeping, __ATOMIC_RELAXED) &&
@@ -202,7 +228,7 @@ void ts_thread_ring_doorbell(struct ts_thread *thread)
 	/* What was known of the consumer is old, or it would not look this full: ask again first. (B) of ring.h. */
 	ring->released = __atomic_load_n(&ring->shard->released, __ATOMIC_ACQUIRE);
 	if (ts_ring_past_watermark(ring)) {
-		wake_daemon(thread->producer->control);
+		ts_producer_wake_daemon(thread->producer->control);
 		/* A daemon that is awake, or slow, is not asked for at every record. */
 		thread->bell_at = ring->head + ring->ring_bytes / BELL_STEPS;
 	} else {
@@ -250,7 +276,7 @@ static void *wait_for_room(struct ts_thread *thread, uint32_t n_bytes, uint64_t 
 		nanosleep(&step, NULL);
 		if (step.tv_nsec < WAIT_STEP_MAX_NS)
 			step.tv_nsec *= 2;
-		wake_daemon(producer->control);
+		ts_producer_wake_daemon(producer->control);
 		room = ts_ring_reserve(&thread->ring, n_bytes);
 		if (room && is_lossless(producer->control)) {
 			record_wait(thread, since_ticks);
@@ -269,7 +295,7 @@ void *ts_thread_full(struct ts_thread *thread, uint32_t n_bytes)
 	int saved_errno = errno;
 	void *room = NULL;
 
-	wake_daemon(producer->control);
+	ts_producer_wake_daemon(producer->control);
 	if (is_lossless(producer->control))
 		wait_ns = producer->lossless_ns;
 	/* A daemon that let one wait be in vain is not waited for again until it moved; one that is gone, not at all. */

@@ -57,6 +57,7 @@ struct ts_producer {
 	pthread_key_t key;	/* its destructor gives the shard up */
 	pthread_mutex_t lock;	/* of `idle` */
 	struct ts_thread *idle; /* of dead threads, to be used again */
+	struct ts_thread *all;	/* that there ever were */
 };
 
 /* A recording thread. Kept by the producer, found through ts_tls. */
@@ -64,9 +65,11 @@ struct ts_thread {
 	struct ts_ring_producer ring;
 	uint64_t bell_at; /* from this head on the doorbell is due */
 	struct ts_producer *producer;
-	struct ts_thread *next; /* while idle */
-	uint32_t id;		/* TS_DEF_THREAD */
-	bool stalled;		/* a wait for room was in vain at this `released` */
+	struct ts_thread *next;	    /* while idle */
+	struct ts_thread *next_all; /* of all that the producer has */
+	struct ts_call *call;	    /* its owner's; NULL while idle. Under the producer's lock */
+	uint32_t id;		    /* TS_DEF_THREAD */
+	bool stalled;		    /* a wait for room was in vain at this `released` */
 	uint64_t stalled_at;
 	uint64_t patience_ns; /* how long this thread waits for room even where not lossless */
 	struct ts_stack_cache *stacks; /* NULL until its first stack */
@@ -90,6 +93,8 @@ struct ts_call {
 	uint32_t domain;
 	uint32_t cbid;
 	uint32_t generation; /* of the shim, when it began */
+	uint32_t recorded;   /* 1: under way, and makes a record; others look */
+	bool left_out;	     /* recording was stopped when it began */
 	/* What a nested or outer cuStreamCreate* was asked for, until the stream's own callback comes. */
 	uint32_t stream_flags;
 	int32_t stream_priority;
@@ -125,6 +130,9 @@ void ts_producer_deinit(struct ts_producer *producer);
 /* Claims a shard. NULL: there is none left; one thing lost was counted (NO_SHARD). */
 struct ts_thread *ts_producer_claim(struct ts_producer *producer);
 
+/* Whether a call is under way, in some thread that recorded one before, that makes a record. */
+bool ts_producer_is_any_in_call(struct ts_producer *producer);
+
 /* How long that is, unless a test has it otherwise: longer than any debugger's stop that is forgiven. */
 #define TS_PRODUCER_LOSSLESS_NS UINT64_C(30000000000)
 
@@ -133,6 +141,9 @@ struct ts_thread *ts_producer_claim(struct ts_producer *producer);
  * counts and returns NULL.
  */
 void *ts_thread_full(struct ts_thread *thread, uint32_t n_bytes);
+
+/* Wakes the daemon, where it sleeps: there is news for it. */
+void ts_producer_wake_daemon(struct ts_control *control);
 
 /* The watermark may be passed: wakes the daemon if so, where it sleeps. */
 void ts_thread_ring_doorbell(struct ts_thread *thread);

@@ -70,7 +70,8 @@ static int set_up_session(struct ts_shim *shim, uint32_t parent_session_pid)
 		.parent_session_pid = parent_session_pid,
 		/* Records from the first call on; the daemon says what it wants when it has them, and keeps to these wishes. */
 		.command = TS_COMMAND_RECORD | (shim->config.stacks ? TS_COMMAND_STACKS : 0) |
-			   (shim->config.lossless ? TS_COMMAND_LOSSLESS : 0),
+			   (shim->config.lossless ? TS_COMMAND_LOSSLESS : 0) |
+			   (shim->config.start_later ? TS_COMMAND_PAUSED : 0),
 		.program = shim->config.program,
 	};
 	/* Rings of the size that was asked for, if need be fewer of them. */

@@ -9,6 +9,7 @@
 #include "inject/cuda/activity.h"
 #include "inject/cuda/buffers.h"
 #include "inject/cuda/cupti.h"
+#include "inject/cuda/pause.h"
 #include "inject/cuda/streams.h"
 #include "inject/cuda/yield.h"
 #include "inject/flush.h"
@@ -45,8 +46,9 @@ struct ts_shim {
 	struct ts_flush flush;
 
 	struct ts_yield yield;
-	uint32_t
-		generation; /* how often CUPTI was taken back: calls that began before may have ended unseen */
+	struct ts_pause pause;
+	/* How often CUPTI was taken back, or roused: calls that began before may have ended unseen. */
+	uint32_t generation;
 };
 
 extern struct ts_shim ts_shim;
@@ -56,6 +58,12 @@ static inline bool ts_shim_is_recording(const struct ts_shim *shim)
 {
 	return (__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD) &&
 	       !__atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
+}
+
+/* Whether somebody asked the daemon to stop it. Calls are left out by their ids (cuda/pause.h), whatever else begins by this. */
+static inline bool ts_shim_is_stopped(const struct ts_shim *shim)
+{
+	return __atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_PAUSED;
 }
 
 /*
@@ -86,6 +94,24 @@ void ts_recorder_unsubscribe(struct ts_shim *shim);
  * it is not told. CUPTI is ours.
  */
 uint32_t ts_recorder_probe(struct ts_shim *shim);
+/* The same for several: begin returns false where none can be told. */
+bool ts_recorder_begin_probes(struct ts_shim *shim);
+uint32_t ts_recorder_probe_once(struct ts_shim *shim);
+void ts_recorder_end_probes(struct ts_shim *shim);
+
+/*
+ * On the flush thread, while recording is stopped: CUPTI gathers nothing, and calls back for what has to be followed alone;
+ * and everything again.
+ */
+void ts_recorder_quiet(struct ts_shim *shim);
+void ts_recorder_rouse(struct ts_shim *shim);
+
+/*
+ * cuda/switch.c, on the flush thread: does what the daemon asks for by TS_COMMAND_PAUSED; says in the trace what holds from
+ * that time on, which a session that begins stopped does once.
+ */
+void ts_switch_follow(struct ts_shim *shim);
+void ts_switch_tell(struct ts_shim *shim, uint64_t ticks);
 
 /* What CUPTI's buffer callbacks are, whoever holds it: each buffer goes to whose it is. */
 void ts_recorder_requested(uint8_t **buffer, size_t *size, size_t *max_records);

@@ -216,6 +216,7 @@ struct ts_sbt_row {
 		const struct ts_row_gpu_module *gpu_module;
 		const struct ts_row_yield *yield;
 		const struct ts_row_range_begin *range_begin;
+		const struct ts_row_pause *pause;
 	};
 };
 

@@ -222,6 +222,13 @@ static const struct ts_column yield_columns[] = {
 	U(ts_row_yield, 5, thread, THREAD),
 };
 
+static const struct ts_column pause_columns[] = {
+	U(ts_row_pause, 1, start_ns, TIME_START),
+	U(ts_row_pause, 3, paused, FLAGS),
+	U(ts_row_pause, 4, cause, ENUM),
+	U(ts_row_pause, 5, thread, THREAD),
+};
+
 static const struct ts_column session_columns[] = {
 	U(ts_row_session, 1, session, SESSION),
 	U(ts_row_session, 2, pid, NUMBER),
@@ -341,6 +348,7 @@ static const struct ts_row_schema schemas[TS_ROW_COUNT] = {
 	INSTANT(TS_ROW_GPU_MODULE, gpu_module, -1),
 	INSTANT(TS_ROW_YIELD, yield, -1),
 	INSTANT(TS_ROW_RANGE_BEGIN, range_begin, -1),
+	INSTANT(TS_ROW_PAUSE, pause, -1),
 	DEFINITION(TS_ROW_SESSION, session),
 	DEFINITION(TS_ROW_THREAD, thread),
 	DEFINITION(TS_ROW_DEVICE, device),

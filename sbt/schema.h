@@ -46,6 +46,7 @@ enum ts_row_type {
 	TS_ROW_GPU_MODULE = 19,
 	TS_ROW_YIELD = 20,
 	TS_ROW_RANGE_BEGIN = 21,
+	TS_ROW_PAUSE = 22,
 	TS_ROW_EVENT_COUNT, /* events are [1, TS_ROW_EVENT_COUNT) */
 
 	/* Definitions. */
@@ -341,6 +342,15 @@ struct ts_row_yield {
 	uint64_t start_ns;
 	uint32_t to; /* who took it, where it could be told */
 	uint32_t yielded;
+	uint32_t thread;
+	uint32_t reserved; /* not a column */
+};
+
+/* From start_ns calls that began were not recorded (`paused` 1), or were again (0). */
+struct ts_row_pause {
+	uint64_t start_ns;
+	uint32_t paused;
+	uint32_t cause; /* enum ts_pause_cause */
 	uint32_t thread;
 	uint32_t reserved; /* not a column */
 };

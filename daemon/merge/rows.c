@@ -420,6 +420,17 @@ static void rows_yield(struct ts_rows *rows, const struct ts_record_yield *from,
 	};
 }
 
+static void rows_pause(struct ts_rows *rows, const struct ts_record_pause *from,
+		       struct ts_row_pause *to)
+{
+	*to = (struct ts_row_pause){
+		.start_ns = rows_time(rows, from->record.clock, from->record.time),
+		.paused = from->paused,
+		.cause = from->cause,
+		.thread = rows->thread,
+	};
+}
+
 static const uint8_t rows_record_bytes[TS_RECORD_COUNT] = {
 	[TS_RECORD_API] = sizeof(struct ts_record_api),
 	[TS_RECORD_KERNEL] = sizeof(struct ts_record_kernel),
@@ -442,11 +453,12 @@ static const uint8_t rows_record_bytes[TS_RECORD_COUNT] = {
 	[TS_RECORD_GPU_MODULE] = sizeof(struct ts_record_gpu_module),
 	[TS_RECORD_YIELD] = sizeof(struct ts_record_yield),
 	[TS_RECORD_RANGE_BEGIN] = sizeof(struct ts_record_annotation),
+	[TS_RECORD_PAUSE] = sizeof(struct ts_record_pause),
 };
 
 /* A row's number on disk is its record's in the ring. */
 TS_STATIC_ASSERT((int)TS_RECORD_COUNT == (int)TS_ROW_EVENT_COUNT, "one row type per record type");
-TS_STATIC_ASSERT((int)TS_RECORD_RANGE_BEGIN == (int)TS_ROW_RANGE_BEGIN, "in the same order");
+TS_STATIC_ASSERT((int)TS_RECORD_PAUSE == (int)TS_ROW_PAUSE, "in the same order");
 
 static int rows_fill(struct ts_rows *rows, const struct ts_record *record,
 		     union ts_row_any *ret_row)
@@ -525,6 +537,9 @@ static int rows_fill(struct ts_rows *rows, const struct ts_record *record,
 		return 0;
 	case TS_RECORD_RANGE_BEGIN:
 		rows_range_begin(rows, from, &ret_row->range_begin);
+		return 0;
+	case TS_RECORD_PAUSE:
+		rows_pause(rows, from, &ret_row->pause);
 		return 0;
 	case TS_RECORD_PAD:
 	case TS_RECORD_CLOCK:

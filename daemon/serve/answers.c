@@ -44,16 +44,18 @@ struct answer_session {
 	Ts__Rpc__LiveSession message;
 	Ts__Rpc__LiveSession__LostEntry lost[TS_LOSS_COUNT];
 	Ts__Rpc__LiveSession__LostEntry *lost_pointers[TS_LOSS_COUNT];
+	Ts__Rpc__LiveSession__CountsEntry counts[TS_ROW_EVENT_COUNT];
+	Ts__Rpc__LiveSession__CountsEntry *count_pointers[TS_ROW_EVENT_COUNT];
 	struct ts_session_status status;
 };
 
-static const char *answer_state(uint32_t state)
+static const char *answer_state(const struct ts_session_status *status)
 {
-	switch (state) {
+	switch (status->state) {
 	case TS_SESSION_STARTING:
 		return "starting";
 	case TS_SESSION_RECORDING:
-		return "recording";
+		return status->paused ? "paused" : "recording";
 	case TS_SESSION_YIELDED:
 		return "yielded";
 	case TS_SESSION_REFUSED:
@@ -77,7 +79,7 @@ static void answer_session_fill(struct answer_session *session, const struct ts_
 	TS_RPC_SET(message, pid, session->status.pid);
 	TS_RPC_SET(message, uid, session->status.uid);
 	message->program = (char *)(uintptr_t)session->status.program;
-	message->state = (char *)(uintptr_t)answer_state(session->status.state);
+	message->state = (char *)(uintptr_t)answer_state(&session->status);
 	message->path = peer->recording->path;
 	if (__atomic_load_n(&peer->recording->removed, __ATOMIC_RELAXED))
 		TS_RPC_SET(message, removed, true);
@@ -90,6 +92,18 @@ static void answer_session_fill(struct answer_session *session, const struct ts_
 	if (reason) {
 		message->empty_reason = (char *)(uintptr_t)reason;
 		message->empty_text = session->status.reason_text;
+	}
+	TS_RPC_SET(message, paused, session->status.paused);
+	message->counts = session->count_pointers;
+	for (unsigned i = 1; i < TS_ROW_EVENT_COUNT; i++) {
+		Ts__Rpc__LiveSession__CountsEntry *entry = &session->counts[message->n_counts];
+
+		if (!session->status.counts[i])
+			continue;
+		ts__rpc__live_session__counts_entry__init(entry);
+		entry->key = (char *)(uintptr_t)ts_row_schema(i)->name;
+		TS_RPC_SET(entry, value, session->status.counts[i]);
+		session->count_pointers[message->n_counts++] = entry;
 	}
 	message->lost = session->lost_pointers;
 	for (unsigned i = 1; i < TS_LOSS_COUNT; i++) {
@@ -231,6 +245,20 @@ int ts_answer_flushed(uint32_t n_sessions, uint32_t n_timed_out, uint8_t **ret_p
 	answer.flushed = &flushed;
 	TS_RPC_SET(&flushed, sessions, n_sessions);
 	TS_RPC_SET(&flushed, timed_out, n_timed_out);
+	return answer_pack(&answer, ret_packed, ret_n_bytes);
+}
+
+int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed_out,
+		       uint8_t **ret_packed, size_t *ret_n_bytes)
+{
+	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
+	Ts__Rpc__Switched switched = TS__RPC__SWITCHED__INIT;
+
+	answer.body_case = TS__RPC__ANSWER__BODY_SWITCHED;
+	answer.switched = &switched;
+	TS_RPC_SET(&switched, sessions, n_sessions);
+	TS_RPC_SET(&switched, changed, n_changed);
+	TS_RPC_SET(&switched, timed_out, n_timed_out);
 	return answer_pack(&answer, ret_packed, ret_n_bytes);
 }
 

@@ -41,6 +41,7 @@ struct control_pending {
 	uint64_t deadline_ns;
 	uint32_t n_waits;
 	uint32_t n_sessions;
+	uint32_t n_changed;
 	struct control_wait waits[];
 };
 
@@ -58,6 +59,7 @@ struct ts_client_connection {
 	uint64_t stalled_ns; /* since when the oldest could not be sent; 0: not */
 	struct control_pending *pending;
 	uint32_t n_pending;
+	bool owner;  /* the recording is this client's, and ends with it */
 	bool broken; /* to be freed by the next check */
 };
 
@@ -253,7 +255,11 @@ static void control_done(struct ts_client_connection *client, struct control_pen
 				    : control_ended(client, pending->waits[0].peer, 0));
 		return;
 	}
-	r = ts_answer_flushed(pending->n_sessions, n_left, &packed, &n_bytes);
+	if (pending->kind == TS__RPC__REQUEST__BODY_FLUSH)
+		r = ts_answer_flushed(pending->n_sessions, n_left, &packed, &n_bytes);
+	else
+		r = ts_answer_switched(pending->n_sessions, pending->n_changed, n_left, &packed,
+				       &n_bytes);
 	control_answer_built(client, pending->request_id, r, packed, n_bytes, -1);
 }
 
@@ -291,8 +297,8 @@ void ts_client_connection_check(struct ts_client_connection *client, uint64_t no
 	}
 	/* `tsctl record` says nothing between a recording's beginning and its end. */
 	if (client->broken ||
-	    (client->server->options.mode == TS_SERVER_SERVICE && !client->pending &&
-	     !client->answers && now_ns > client->active_ns + CONTROL_IDLE_NS) ||
+	    (!client->owner && !client->pending && !client->answers &&
+	     now_ns > client->active_ns + CONTROL_IDLE_NS) ||
 	    (client->stalled_ns && now_ns - client->stalled_ns > CONTROL_STALL_NS))
 		ts_client_connection_free(client);
 }
@@ -398,15 +404,19 @@ static void control_open_trace(struct ts_client_connection *client, uint32_t req
 	pending->waits[0].ticket = ts_session_seal(found->session, 0);
 }
 
+static uint32_t control_wait_ms(uint32_t asked_ms)
+{
+	if (!asked_ms)
+		return CONTROL_FLUSH_MS;
+	return asked_ms < CONTROL_FLUSH_MAX_MS ? asked_ms : CONTROL_FLUSH_MAX_MS;
+}
+
 static void control_flush_sessions(struct ts_client_connection *client, uint32_t request_id,
 				   const Ts__Rpc__Request__Flush *request)
 {
-	uint32_t wait_ms = request->has_timeout_ms && request->timeout_ms ? request->timeout_ms
-									  : CONTROL_FLUSH_MS;
+	uint32_t wait_ms = control_wait_ms(request->timeout_ms);
 	struct control_pending *pending;
 
-	if (wait_ms > CONTROL_FLUSH_MAX_MS)
-		wait_ms = CONTROL_FLUSH_MAX_MS;
 	pending = control_wait(client, request_id, TS__RPC__REQUEST__BODY_FLUSH, wait_ms);
 	if (!pending)
 		return;
@@ -422,12 +432,44 @@ static void control_flush_sessions(struct ts_client_connection *client, uint32_t
 		ts_server_look(client->server);
 }
 
+/* Start and stop. The request to flush that follows the switch is what has it taken up. */
+static void control_switch(struct ts_client_connection *client, uint32_t request_id,
+			   Ts__Rpc__Request__BodyCase kind, const Ts__Rpc__Request__Switch *request)
+{
+	const bool all = !request->has_session && !request->has_pid;
+	const bool paused = kind == TS__RPC__REQUEST__BODY_STOP;
+	struct ts_server *server = client->server;
+	uint32_t wait_ms = control_wait_ms(request->timeout_ms);
+	struct control_pending *pending = control_wait(client, request_id, kind, wait_ms);
+
+	if (!pending)
+		return;
+	if (all && server->recording &&
+	    ts_answer_may_see(client->credentials.uid, server->recording->uid))
+		server->options.command =
+			paused ? server->options.command | TS_COMMAND_PAUSED
+			       : server->options.command & ~(uint32_t)TS_COMMAND_PAUSED;
+	for (struct ts_peer *peer = server->peers; peer; peer = peer->next) {
+		if (!control_sees(client, peer) ||
+		    (request->has_session && request->session != peer->number) ||
+		    (request->has_pid && request->pid != (uint32_t)peer->credentials.pid))
+			continue;
+		pending->n_changed += ts_session_switch(peer->session, paused);
+		pending->waits[pending->n_waits].peer = peer->number;
+		pending->waits[pending->n_waits++].ticket = ts_session_seal(peer->session, wait_ms);
+	}
+	pending->n_sessions = pending->n_waits;
+	/* The list is answered from the loop, as those are who have to wait. */
+	if (!pending->n_waits)
+		ts_server_look(server);
+}
+
 static void control_finish(struct ts_client_connection *client, uint32_t request_id,
 			   const Ts__Rpc__Request__Finish *request)
 {
 	struct ts_server *server = client->server;
 
-	if (server->options.mode != TS_SERVER_RECORD) {
+	if (server->options.mode != TS_SERVER_RECORD || !client->owner) {
 		control_error(client, request_id, -EPERM, "only `tsctl record` ends a recording");
 		return;
 	}
@@ -474,6 +516,12 @@ static void control_request(struct ts_client_connection *client, const struct ts
 	case TS__RPC__REQUEST__BODY_FINISH:
 		control_finish(client, id, request->finish);
 		break;
+	case TS__RPC__REQUEST__BODY_START:
+		control_switch(client, id, request->body_case, request->start);
+		break;
+	case TS__RPC__REQUEST__BODY_STOP:
+		control_switch(client, id, request->body_case, request->stop);
+		break;
 	default:
 		control_error(client, id, -EOPNOTSUPP, "this daemon does not know the request");
 	}
@@ -488,7 +536,7 @@ static void control_hang_up(struct ts_client_connection *client)
 	client->broken = true;
 	sd_event_source_set_enabled(client->source, SD_EVENT_OFF);
 	ts_server_look(server);
-	if (server->options.mode == TS_SERVER_RECORD)
+	if (client->owner)
 		ts_server_finish(server, 0);
 }
 
@@ -553,7 +601,8 @@ void ts_client_connection_turn_away(struct ts_server *server, int fd, uid_t uid,
 	ts_closer_close(server->closer, uid, fd);
 }
 
-int ts_client_connection_new(struct ts_server *server, int fd, const struct ucred *credentials)
+int ts_client_connection_new(struct ts_server *server, int fd, const struct ucred *credentials,
+			     bool owner)
 {
 	struct ts_client_connection *client = calloc(1, sizeof(*client));
 	int r;
@@ -563,6 +612,7 @@ int ts_client_connection_new(struct ts_server *server, int fd, const struct ucre
 		return ts_error_origin(-ENOMEM);
 	}
 	client->server = server;
+	client->owner = owner;
 	client->fd = fd;
 	ts_frame_parser_init(&client->parser, TS_FRAME_REQUEST, TS_FRAME_REQUEST_MAX_BYTES);
 	client->credentials = *credentials;

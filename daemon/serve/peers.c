@@ -243,6 +243,8 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		.peer = peer->credentials,
 		.seal_age_ms = server->options.seal_age_ms,
 		.ends_file = server->options.mode != TS_SERVER_RECORD,
+		.resumed = hello->resumed,
+		.decides = server->options.mode == TS_SERVER_RECORD,
 	};
 	struct ts_handshake_welcome welcome = {
 		.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_WELCOME, sizeof(welcome)}};
@@ -494,13 +496,20 @@ static void peer_hand_over(const struct ts_recording *recording)
 		       strerror(errno));
 }
 
+/* What a session that was never started has all the same. */
+#define PEER_ROWS_WHILE_STOPPED                                                              \
+	(TS_ROW_BIT(TS_ROW_PAUSE) | TS_ROW_BIT(TS_ROW_STREAM) | TS_ROW_BIT(TS_ROW_CONTEXT) | \
+	 TS_ROW_BIT(TS_ROW_GPU_MODULE) | TS_ROW_BIT(TS_ROW_COUNTER))
+
 /* No row but the clock's, nothing lost, no reason. */
 static bool peer_is_empty(const struct ts_recording *recording)
 {
-	uint64_t n = recording->empty_reason;
+	uint64_t n = recording->empty_reason, nothing = TS_ROW_BIT(TS_ROW_CLOCK);
 
+	if (recording->counts[TS_ROW_PAUSE])
+		nothing |= PEER_ROWS_WHILE_STOPPED;
 	for (unsigned i = 0; i < TS_ROW_EVENT_COUNT; i++)
-		n += i == TS_ROW_CLOCK ? 0 : recording->counts[i];
+		n += nothing & TS_ROW_BIT(i) ? 0 : recording->counts[i];
 	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
 		n += recording->lost[i];
 	return !n;

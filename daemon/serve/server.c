@@ -5,27 +5,20 @@
  */
 #include "daemon/serve/server.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <systemd/sd-daemon.h>
 
+#include "daemon/serve/listen.h"
 #include "daemon/util/error.h"
 #include "proto/abi/clock.h"
 
 #define SERVER_LOOK_US	  500000u
 #define SERVER_ABANDON_NS (UINT64_C(2) * 1000000000) /* past the deadline */
-#define SERVER_PAUSE_US	  100000u		     /* for descriptors or memory to come back */
-
-#ifndef SO_PASSRIGHTS
-#define SO_PASSRIGHTS 83 /* Linux 6.16, unix(7) */
-#endif
 
 void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 		       const struct ts_session *session, enum ts_session_end how)
@@ -189,7 +182,7 @@ void ts_server_look(struct ts_server *server)
 }
 
 /* Deadlines are looked at only while somebody has one. */
-static void server_watch(struct ts_server *server)
+void ts_server_watch(struct ts_server *server)
 {
 	if (server->n_unready || server->n_clients || server->finishing) {
 		sd_event_source_set_time_relative(server->timer, SERVER_LOOK_US);
@@ -200,120 +193,7 @@ static void server_watch(struct ts_server *server)
 static int server_on_timer(sd_event_source *source, uint64_t usec, void *data)
 {
 	server_check(data);
-	server_watch(data);
-	return 0;
-}
-
-/* ---- connections ---- */
-
-static int server_on_resume(sd_event_source *source, uint64_t usec, void *data)
-{
-	struct ts_server *server = data;
-
-	if (server->inject_source)
-		sd_event_source_set_enabled(server->inject_source, SD_EVENT_ON);
-	if (server->control_source)
-		sd_event_source_set_enabled(server->control_source, SD_EVENT_ON);
-	return 0;
-}
-
-/* A connection that cannot be taken stays readable: without a pause the loop would spin. */
-static void server_pause(struct ts_server *server, sd_event_source *source)
-{
-	sd_event_source_set_enabled(source, SD_EVENT_OFF);
-	sd_event_source_set_time_relative(server->resume_timer, SERVER_PAUSE_US);
-	sd_event_source_set_enabled(server->resume_timer, SD_EVENT_ONESHOT);
-}
-
-static int server_credentials(int fd, struct ucred *ret_credentials)
-{
-	socklen_t n_bytes = sizeof(*ret_credentials);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_credentials, &n_bytes) < 0)
-		return ts_error_origin(-errno);
-	return 0;
-}
-
-/* A connection and whose it is; -1: none. */
-static int server_accept(struct ts_server *server, int listening_fd, sd_event_source *source,
-			 struct ucred *ret_credentials)
-{
-	unsigned n_closing;
-	int fd;
-
-	ts_closer_waiting(server->closer, 0, &n_closing);
-	if (n_closing >= TS_CLOSER_MAX) {
-		server_pause(server, source);
-		return -1;
-	}
-	fd = accept4(listening_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0) {
-		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			server_pause(server, source);
-		return -1;
-	}
-	if (server_credentials(fd, ret_credentials)) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-static bool server_has_room(uint64_t n, uint64_t n_of_user, uint64_t most, uid_t uid)
-{
-	if (n >= most)
-		return false;
-	return !uid || uid == getuid() ||
-	       (n_of_user < ts_limits_quarter(most) && n < most - most / 4);
-}
-
-/* Returns whether there was one. */
-static bool server_accept_peer(struct ts_server *server)
-{
-	uint64_t most = server->options.limits.max_connections, n_of_user = 0;
-	struct ucred credentials;
-	int fd = server_accept(server, server->inject_fd, server->inject_source, &credentials);
-
-	if (fd < 0)
-		return false;
-	for (const struct ts_peer *peer = server->peers; peer; peer = peer->next)
-		n_of_user += !peer->began && peer->credentials.uid == credentials.uid;
-	if (server->finishing)
-		ts_peer_turn_away(server, fd, credentials.uid, -EBUSY, "the recording is over");
-	else if (!server_has_room(server->n_unready, n_of_user, most, credentials.uid))
-		ts_peer_turn_away(server, fd, credentials.uid, -EBUSY,
-				  "busy: too many connections that say nothing");
-	else
-		ts_peer_new(server, fd, &credentials);
-	server_watch(server);
-	return true;
-}
-
-static int server_on_inject(sd_event_source *source, int fd, uint32_t events, void *data)
-{
-	server_accept_peer(data);
-	return 0;
-}
-
-static int server_on_control(sd_event_source *source, int fd, uint32_t events, void *data)
-{
-	struct ts_server *server = data;
-	struct ts_client_connection *client = server->clients;
-	struct ucred credentials;
-	uint32_t n_of_user = 0;
-
-	fd = server_accept(server, server->control_fd, server->control_source, &credentials);
-	if (fd < 0)
-		return 0;
-	for (; client; client = ts_client_connection_next(client))
-		n_of_user += ts_client_connection_uid(client) == credentials.uid;
-	if (server_has_room(server->n_clients, n_of_user, server->options.limits.max_clients,
-			    credentials.uid))
-		ts_client_connection_new(server, fd, &credentials);
-	else
-		ts_client_connection_turn_away(server, fd, credentials.uid,
-					       "busy: too many clients at once");
-	server_watch(server);
+	ts_server_watch(data);
 	return 0;
 }
 
@@ -326,7 +206,7 @@ static void server_receive_pending(struct ts_server *server)
 
 	/* With a bound: somebody may connect as fast as we accept. */
 	if (server->options.mode == TS_SERVER_RECORD && server->inject_fd >= 0)
-		while (n < server->options.limits.max_connections && server_accept_peer(server))
+		while (n < server->options.limits.max_connections && ts_listen_accept_peer(server))
 			n++;
 	n = 0;
 	numbers = calloc(server->n_peers + 1, sizeof(*numbers));
@@ -364,7 +244,7 @@ void ts_server_finish(struct ts_server *server, uint32_t timeout_ms)
 			ts_peer_free(peer);
 		}
 	}
-	server_watch(server);
+	ts_server_watch(server);
 	ts_server_look(server);
 }
 
@@ -400,121 +280,6 @@ static int server_signals(struct ts_server *server)
 	return r < 0 ? ts_error_origin(r) : 0;
 }
 
-/* ---- sockets ---- */
-
-void ts_server_refuse_fds(int fd)
-{
-	int off = 0;
-
-	/* Where it is not known, descriptors come, and go to the closer. */
-	if (setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)) < 0)
-		ts_log(TS_LOG_DEBUG, "SO_PASSRIGHTS: %s", strerror(errno));
-}
-
-/* Nobody answers at a path that a dead daemon left behind. */
-static bool server_socket_is_stale(int type, const struct sockaddr_un *address)
-{
-	ts_cleanup(ts_closep) int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
-
-	return fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
-	       errno == ECONNREFUSED;
-}
-
-static int server_listen(const char *path, int type, mode_t mode, int *ret_fd)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	ts_cleanup(ts_closep) int fd = -1;
-	char *slash;
-
-	if (strlen(path) >= sizeof(address.sun_path)) {
-		ts_log(TS_LOG_ERROR, "%s: a socket's path has at most %zu bytes", path,
-		       sizeof(address.sun_path) - 1);
-		return ts_error_origin(-ENAMETOOLONG);
-	}
-	strcpy(address.sun_path, path);
-	/* The directory, where only it is missing; the default's is /run's, empty at boot. */
-	slash = strrchr(address.sun_path, '/');
-	if (slash && slash != address.sun_path) {
-		*slash = '\0';
-		mkdir(address.sun_path, 0755);
-		*slash = '/';
-	}
-	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return ts_error_origin(-errno);
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		if (errno != EADDRINUSE || !server_socket_is_stale(type, &address) ||
-		    unlink(path) < 0 ||
-		    bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-			int error = errno;
-
-			ts_log(TS_LOG_ERROR, "cannot listen at %s: %s", path, strerror(error));
-			return ts_error_origin(-error);
-		}
-	}
-	if (chmod(path, mode) < 0 || listen(fd, SOMAXCONN) < 0) {
-		int error = errno;
-
-		ts_log(TS_LOG_ERROR, "cannot listen at %s: %s", path, strerror(error));
-		unlink(path);
-		return ts_error_origin(-error);
-	}
-	*ret_fd = ts_take_fd(&fd);
-	return 0;
-}
-
-static int server_nonblocking(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
-	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
-		return ts_error_origin(-errno);
-	return 0;
-}
-
-static int server_open_inject(struct ts_server *server)
-{
-	const struct ts_server_options *options = &server->options;
-	/* Anybody may be recorded by a service; who started a recording alone uses its socket. */
-	mode_t mode = options->mode == TS_SERVER_SERVICE ? 0666 : 0600;
-	int r = 0;
-
-	server->inject_fd = options->inject_fd;
-	if (server->inject_fd >= 0) {
-		r = server_nonblocking(server->inject_fd);
-	} else {
-		r = server_listen(options->inject_socket, SOCK_SEQPACKET, mode, &server->inject_fd);
-		server->unlink_inject = !r;
-	}
-	if (r)
-		return ts_error_trace(r);
-	r = sd_event_add_io(server->event, &server->inject_source, server->inject_fd, EPOLLIN,
-			    server_on_inject, server);
-	return r < 0 ? ts_error_origin(r) : 0;
-}
-
-static int server_open_control(struct ts_server *server)
-{
-	const struct ts_server_options *options = &server->options;
-	int r;
-
-	server->control_fd = options->control_fd;
-	if (server->control_fd >= 0) {
-		r = server_nonblocking(server->control_fd);
-	} else {
-		r = server_listen(options->control_socket, SOCK_STREAM, 0666, &server->control_fd);
-		server->unlink_control = !r;
-	}
-	if (r)
-		return ts_error_trace(r);
-	/* Connections have it from the socket that listens. */
-	ts_server_refuse_fds(server->control_fd);
-	r = sd_event_add_io(server->event, &server->control_source, server->control_fd, EPOLLIN,
-			    server_on_control, server);
-	return r < 0 ? ts_error_origin(r) : 0;
-}
-
 /* What whoever started the recording wants to be known of it. */
 static int server_describe_all(struct ts_server *server)
 {
@@ -535,8 +300,8 @@ static int server_open(struct ts_server *server)
 
 	switch (options->mode) {
 	case TS_SERVER_PRIVATE:
-		r = server_nonblocking(options->inject_fd);
-		r = r ?: server_credentials(options->inject_fd, &credentials);
+		r = ts_listen_nonblocking(options->inject_fd);
+		r = r ?: ts_listen_credentials(options->inject_fd, &credentials);
 		return r ?: ts_peer_new(server, options->inject_fd, &credentials);
 	case TS_SERVER_RECORD:
 		/* The file first: a recording that cannot be written does not begin. */
@@ -549,14 +314,16 @@ static int server_open(struct ts_server *server)
 		server->recording->uid = getuid();
 		ts_recording_limit(server->recording, &options->limits);
 		r = server_describe_all(server);
-		r = r ?: server_open_inject(server);
-		r = r ?: server_nonblocking(options->control_fd);
-		r = r ?: server_credentials(options->control_fd, &credentials);
-		return r ?: ts_client_connection_new(server, options->control_fd, &credentials);
+		r = r ?: ts_listen_inject(server);
+		r = r ?: ts_listen_nonblocking(options->control_fd);
+		r = r ?: ts_listen_credentials(options->control_fd, &credentials);
+		r = r ?: ts_client_connection_new(server, options->control_fd, &credentials, true);
+		/* And for whoever starts, stops and watches it meanwhile. */
+		return r || !options->control_socket ? r : ts_listen_control(server, -1);
 	case TS_SERVER_SERVICE:
 	default:
-		r = server_open_inject(server);
-		r = r ?: server_open_control(server);
+		r = ts_listen_inject(server);
+		r = r ?: ts_listen_control(server, options->control_fd);
 		if (!r)
 			ts_log(TS_LOG_INFO,
 			       "version " TS_VERSION
@@ -592,12 +359,11 @@ static int server_init(struct ts_server *server)
 	if (r >= 0)
 		r = sd_event_add_time_relative(server->event, &server->timer, CLOCK_MONOTONIC,
 					       SERVER_LOOK_US, 0, server_on_timer, server);
-	if (r >= 0)
-		r = sd_event_add_time_relative(server->event, &server->resume_timer,
-					       CLOCK_MONOTONIC, SERVER_PAUSE_US, 0,
-					       server_on_resume, server);
 	if (r < 0)
 		return ts_error_origin(r);
+	r = ts_listen_init(server);
+	if (r)
+		return r;
 	sd_event_set_watchdog(server->event, true);
 	return server_signals(server);
 }
@@ -625,8 +391,7 @@ static void server_deinit(struct ts_server *server)
 	ts_closep(&server->notify_fd);
 	if (options->mode != TS_SERVER_PRIVATE)
 		ts_closep(&server->inject_fd);
-	if (options->mode == TS_SERVER_SERVICE)
-		ts_closep(&server->control_fd);
+	ts_closep(&server->control_fd);
 	sd_event_unref(server->event);
 	ts_closer_free(server->closer);
 }

@@ -30,7 +30,7 @@ struct ts_server_options {
 	uint32_t command; /* TS_COMMAND_* for new sessions */
 	uint32_t seal_age_ms;
 	const char *inject_socket;  /* service, record: path to listen at; NULL: inject_fd */
-	const char *control_socket; /* service: path to listen at; NULL: control_fd */
+	const char *control_socket; /* path to listen at; NULL: service: control_fd, record: none */
 	int inject_fd;		    /* from systemd, listening; private: the connection. -1: none */
 	int control_fd;		    /* from systemd, listening; record: tsctl's connection. -1 */
 	const char *output;	    /* private, record: the file */
@@ -127,7 +127,9 @@ void ts_peer_check(struct ts_peer *peer, uint64_t now_ns);
 /* Takes what came before a recording ends. */
 void ts_peer_receive_pending(struct ts_peer *peer);
 
-int ts_client_connection_new(struct ts_server *server, int fd, const struct ucred *credentials);
+/* `owner`: the recording is the client's, who alone may end it, and does by going away. */
+int ts_client_connection_new(struct ts_server *server, int fd, const struct ucred *credentials,
+			     bool owner);
 void ts_client_connection_turn_away(struct ts_server *server, int fd, uid_t uid, const char *why);
 uid_t ts_client_connection_uid(const struct ts_client_connection *client);
 void ts_client_connection_free(struct ts_client_connection *client);
@@ -139,6 +141,9 @@ void ts_client_connection_finished(struct ts_client_connection *client);
 
 /* Forbids the peer of a socket to pass descriptors from now on, where the kernel knows how. */
 void ts_server_refuse_fds(int fd);
+
+/* Somebody may have a deadline now: it will be looked at. */
+void ts_server_watch(struct ts_server *server);
 
 /* Has every peer and client looked at soon, by the loop: they may be freed then. */
 void ts_server_look(struct ts_server *server);

@@ -417,8 +417,9 @@ static void session_notify(struct ts_session *s)
 
 void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms)
 {
+	/* Release, paired with the producer's acquire: what was commanded before is seen with it. */
 	uint32_t number =
-		__atomic_add_fetch(&s->memory.control->flush_request, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&s->memory.control->flush_request, 1, __ATOMIC_RELEASE);
 
 	/* It sleeps on that word. */
 	syscall(SYS_futex, &s->memory.control->flush_request, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);

@@ -144,14 +144,23 @@ static int session_start(struct ts_session *s)
 }
 
 /* What the daemon is to record, but for what the process's own environment is more careful about. */
-static void set_command(struct ts_control *control, uint32_t command)
+static void set_command(struct ts_session *s)
 {
+	struct ts_control *control = s->memory.control;
 	uint32_t wish = __atomic_load_n(&control->command, __ATOMIC_RELAXED);
+	uint32_t command = s->options.command;
 
 	if (!(wish & TS_COMMAND_STACKS))
 		command &= ~(uint32_t)TS_COMMAND_STACKS;
 	command |= wish & TS_COMMAND_LOSSLESS;
+	if (s->options.resumed)
+		command &= ~(uint32_t)TS_COMMAND_PAUSED;
+	if (s->options.resumed || !s->options.decides)
+		command |= wish & TS_COMMAND_PAUSED;
 	__atomic_store_n(&control->command, command, __ATOMIC_RELAXED);
+	/* It is taken up when a flush is asked for. */
+	if ((command ^ wish) & TS_COMMAND_PAUSED)
+		ts_session_ask_flush(s, 0);
 }
 
 int ts_session_new(struct ts_recording *recording, struct ts_memory *memory,
@@ -169,7 +178,7 @@ int ts_session_new(struct ts_recording *recording, struct ts_memory *memory,
 	if (!r) {
 		__atomic_store_n(&s->memory.control->heartbeat_ns, ts_clock_monotonic_ns(),
 				 __ATOMIC_RELAXED);
-		set_command(s->memory.control, options->command);
+		set_command(s);
 		r = session_start(s);
 	}
 	if (r) {
@@ -228,6 +237,20 @@ bool ts_session_ended(const struct ts_session *s, enum ts_session_end *ret_how,
 	return true;
 }
 
+bool ts_session_switch(struct ts_session *s, bool paused)
+{
+	uint32_t *command = &s->memory.control->command;
+	uint32_t before;
+
+	/* Relaxed: the request to flush, which follows, releases it. */
+	if (paused)
+		before = __atomic_fetch_or(command, TS_COMMAND_PAUSED, __ATOMIC_RELAXED);
+	else
+		before =
+			__atomic_fetch_and(command, ~(uint32_t)TS_COMMAND_PAUSED, __ATOMIC_RELAXED);
+	return !(before & TS_COMMAND_PAUSED) == paused;
+}
+
 uint64_t ts_session_seal(struct ts_session *s, uint32_t flush_ms)
 {
 	uint64_t ticket;
@@ -271,6 +294,7 @@ void ts_session_status(const struct ts_session *s, struct ts_session_status *ret
 		.uid = s->options.peer.uid,
 		.program = s->memory.program,
 		.state = __atomic_load_n(&control->state, __ATOMIC_RELAXED),
+		.paused = __atomic_load_n(&control->command, __ATOMIC_RELAXED) & TS_COMMAND_PAUSED,
 		.reason = __atomic_load_n(&control->reason, __ATOMIC_ACQUIRE),
 		.start_ns = s->start_ns,
 		.unwritten_bytes = session_unwritten(s),

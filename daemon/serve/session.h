@@ -21,6 +21,8 @@ struct ts_session_options {
 	struct ucred peer;    /* as the kernel tells */
 	bool ends_file;	      /* the recording is this session's alone: the thread ends it */
 	uint32_t seal_age_ms; /* rows are written at the latest after this long */
+	bool resumed;	      /* another daemon had it before: it is as stopped as that left it */
+	bool decides;	      /* whether it begins stopped is the recording's matter, not its own */
 };
 
 #define TS_SESSION_SEAL_AGE_MS	 500u
@@ -47,6 +49,9 @@ void ts_session_end_by(struct ts_session *session, uint64_t deadline_ns);
 bool ts_session_ended(const struct ts_session *session, enum ts_session_end *ret_how,
 		      const char **ret_why);
 
+/* Stops (`paused`) or starts what is recorded, with the next flush that is asked for. Returns whether it was otherwise. */
+bool ts_session_switch(struct ts_session *session, bool paused);
+
 /*
  * Asks that all committed so far be written, with `flush_ms` after the process flushed or that much
  * time.
@@ -61,6 +66,7 @@ struct ts_session_status {
 	uint32_t uid;
 	const char *program;
 	uint32_t state; /* enum ts_session_state */
+	bool paused;
 	uint32_t reason;
 	char reason_text[256];
 	uint64_t start_ns;

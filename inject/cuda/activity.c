@@ -5,6 +5,7 @@
  * nothing beyond the version's own length is touched. A record is never stepped over by its size: later versions grow again.
  */
 #include "inject/cuda/activity.h"
+#include "inject/cuda/pause.h"
 #include "inject/session.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
@@ -59,6 +60,13 @@ static bool times_are_good(const struct decoder *d, uint64_t start, uint64_t end
 	return false;
 }
 
+/* Whether the call was recorded that the row belongs to. */
+static bool is_wanted(const struct decoder *d, uint32_t correlation_id)
+{
+	return !d->activity->pause ||
+	       !ts_pause_drops(d->activity->pause, ts_widen(d->activity->widen, correlation_id));
+}
+
 /* Padding of some layouts before CUDA 11.6: within the record's length, and garbage. */
 static bool has_channel(const struct decoder *d)
 {
@@ -78,7 +86,7 @@ static void decode_kernel(const struct decoder *d, const struct ts_cupti_activit
 	struct ts_record_kernel *out;
 	uint32_t name;
 
-	if (!times_are_good(d, in->start, in->end))
+	if (!is_wanted(d, in->correlation_id) || !times_are_good(d, in->start, in->end))
 		return;
 	/* Before the record: a definition is published before what refers to it. */
 	name = ts_definitions_string_cached(d->activity->producer->definitions, &d->thread->strings,
@@ -130,7 +138,7 @@ static void decode_memcpy(const struct decoder *d, const struct ts_cupti_activit
 	struct ts_record_memcpy *out;
 	bool from_host, to_host;
 
-	if (!times_are_good(d, in->start, in->end))
+	if (!is_wanted(d, in->correlation_id) || !times_are_good(d, in->start, in->end))
 		return;
 	out = reserve(d, TS_RECORD_MEMCPY, sizeof(*out), in->start);
 	if (!out)
@@ -168,7 +176,7 @@ static void decode_memcpy_ptop(const struct decoder *d,
 {
 	struct ts_record_memcpy *out;
 
-	if (!times_are_good(d, in->start, in->end))
+	if (!is_wanted(d, in->correlation_id) || !times_are_good(d, in->start, in->end))
 		return;
 	out = reserve(d, TS_RECORD_MEMCPY, sizeof(*out), in->start);
 	if (!out)
@@ -198,7 +206,7 @@ static void decode_memset(const struct decoder *d, const struct ts_cupti_activit
 {
 	struct ts_record_memset *out;
 
-	if (!times_are_good(d, in->start, in->end))
+	if (!is_wanted(d, in->correlation_id) || !times_are_good(d, in->start, in->end))
 		return;
 	out = reserve(d, TS_RECORD_MEMSET, sizeof(*out), in->start);
 	if (!out)
@@ -225,7 +233,7 @@ static void decode_sync(const struct decoder *d, const struct ts_cupti_activity_
 {
 	struct ts_record_sync *out;
 
-	if (!times_are_good(d, in->start, in->end))
+	if (!is_wanted(d, in->correlation_id) || !times_are_good(d, in->start, in->end))
 		return;
 	out = reserve(d, TS_RECORD_SYNC, sizeof(*out), in->start);
 	if (!out)
@@ -253,7 +261,7 @@ static void decode_memory(const struct decoder *d, const struct ts_cupti_activit
 	struct ts_record_memory *out;
 
 	(void)n_bytes;
-	if (!times_are_good(d, in->timestamp, in->timestamp))
+	if (!is_wanted(d, in->correlation_id) || !times_are_good(d, in->timestamp, in->timestamp))
 		return;
 	out = reserve(d, is_release ? TS_RECORD_FREE : TS_RECORD_ALLOC, sizeof(*out),
 		      in->timestamp);

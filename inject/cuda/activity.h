@@ -17,6 +17,7 @@ struct ts_activity {
 	struct ts_widen *widen;
 	struct ts_id_set *objects;	     /* contexts and streams that were told of */
 	uint16_t n_bytes[TS_ACTIVITY_KINDS]; /* of a kind's record in this version; 0: not read */
+	const struct ts_pause *pause;	     /* NULL: nothing is left out */
 	uint64_t devices[4];		     /* a bit for each device that was defined */
 };
 

@@ -38,28 +38,44 @@ static bool is_outermost(const struct ts_call *call, uint32_t domain, uint32_t c
 	       (call->correlation == data->correlation_id || call->depth == 1);
 }
 
+/* Made by the one under way, and under an id of its own, by which what it makes the device do may be told. */
+static void nest(struct ts_shim *shim, struct ts_call *call, uint32_t correlation)
+{
+	uint64_t op_id = ts_widen(&shim->widen, correlation);
+
+	call->nested = correlation;
+	if (ts_unlikely(ts_pause_leaves_out(&shim->pause, op_id) != call->left_out))
+		ts_pause_stray(&shim->pause, op_id);
+}
+
 static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t cbid,
 		  const struct ts_cupti_callback_data *data)
 {
+	/* A pause stops records alone: ids are followed through it, or their wraps are missed; and so are captures. */
+	const uint64_t op_id = ts_widen(&shim->widen, data->correlation_id);
+	const uint32_t generation = __atomic_load_n(&shim->generation, __ATOMIC_RELAXED);
 	struct ts_call *call = &ts_tls.call;
 
 	/* What began before CUPTI was given up is over, or its way out cannot be told from another's. */
-	if (ts_likely(call->generation == shim->generation) && is_nested(call, domain, data)) {
+	if (ts_likely(call->generation == generation) && is_nested(call, domain, data)) {
 		call->depth++;
 		if (data->correlation_id != call->correlation)
-			call->nested = data->correlation_id;
+			nest(shim, call, data->correlation_id);
 	} else {
 		if (ts_unlikely(call->depth && call->enter))
 			ts_session_count(shim->control, TS_LOSS_UNFINISHED, 1);
 		call->depth = 1;
-		call->generation = shim->generation;
+		call->generation = generation;
 		call->nested = 0;
 		call->correlation = data->correlation_id;
 		call->domain = domain;
 		call->cbid = cbid;
 		call->stream_flags = 0;
 		call->stream_priority = 0;
+		call->left_out = ts_pause_leaves_out(&shim->pause, op_id);
+		recorded = recorded && !call->left_out;
 		call->enter = recorded ? ts_producer_ticks(&shim->producer) : 0;
+		__atomic_store_n(&call->recorded, recorded, __ATOMIC_RELAXED);
 	}
 	(void)ts_calls_stream_create(domain, cbid, data->function_params, &call->stream_flags,
 				     &call->stream_priority);
@@ -229,8 +245,10 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 	struct ts_thread *thread;
 	int capture;
 
-	/* The way in was not seen: it was before recording began. */
-	if (!call->depth)
+	/* The way in was not seen: it was before recording began; or that of another call, whose way out was not. */
+	if (!call->depth ||
+	    (call->correlation != data->correlation_id &&
+	     call->generation != __atomic_load_n(&shim->generation, __ATOMIC_RELAXED)))
 		return;
 	/* A nested call returns, or one whose way out was missed lies below the outermost, which ends it too. */
 	if (!is_outermost(call, domain, cbid, data)) {
@@ -239,6 +257,7 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 		return;
 	}
 	call->depth = 0;
+	__atomic_store_n(&call->recorded, 0, __ATOMIC_RELAXED);
 	capture = ts_calls_capture(domain, cbid);
 	if (ts_unlikely(capture))
 		count_capture(shim, capture,
@@ -261,13 +280,10 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 static void on_call(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t cbid,
 		    const struct ts_cupti_callback_data *data)
 {
-	/* A pause stops records alone: ids are followed through it, or their wraps are missed; and so are captures. */
-	if (data->callback_site == TS_CUPTI_API_ENTER) {
-		(void)ts_widen(&shim->widen, data->correlation_id);
+	if (data->callback_site == TS_CUPTI_API_ENTER)
 		enter(shim, ts_shim_is_recording(shim), domain, cbid, data);
-	} else {
+	else
 		leave(shim, mode, domain, cbid, data);
-	}
 }
 
 static void record_object(struct ts_shim *shim, enum ts_record_type type,

@@ -342,3 +342,15 @@ bool ts_calls_stream_create(uint32_t domain, uint32_t cbid, const void *params, 
 	*ret_priority = priority;
 	return true;
 }
+
+bool ts_calls_followed(uint32_t domain, uint32_t cbid)
+{
+	if (ts_calls_capture(domain, cbid))
+		return true;
+	if (domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API)
+		return cbid == TS_CUPTI_RUNTIME_CBID_cudaStreamCreate_v3020 ||
+		       cbid == TS_CUPTI_RUNTIME_CBID_cudaStreamCreateWithFlags_v5000 ||
+		       cbid == TS_CUPTI_RUNTIME_CBID_cudaStreamCreateWithPriority_v5050;
+	return cbid == TS_CUPTI_DRIVER_CBID_cuStreamCreate ||
+	       cbid == TS_CUPTI_DRIVER_CBID_cuStreamCreateWithPriority;
+}

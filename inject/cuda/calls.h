@@ -14,6 +14,9 @@ unsigned ts_calls_class(uint32_t domain, uint32_t cbid);
 /* Whether the call is worth a callback at all. domain: enum ts_cupti_domain, driver or runtime. */
 bool ts_calls_watched(uint32_t domain, uint32_t cbid);
 
+/* Whether it has to be seen even while nothing is recorded: it changes what calls mean that come later. */
+bool ts_calls_followed(uint32_t domain, uint32_t cbid);
+
 /* One past the highest id of the domain that is known. */
 uint32_t ts_calls_n(uint32_t domain);
 

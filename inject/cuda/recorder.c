@@ -26,10 +26,13 @@ static const uint32_t kinds[] = {
 	TS_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
 	TS_CUPTI_ACTIVITY_KIND_MEMORY2, /* from CUDA 11.2; refused before */
 	TS_CUPTI_ACTIVITY_KIND_OVERHEAD,
+	/* Rare, and left on while recording is stopped: what comes later refers to them. */
 	TS_CUPTI_ACTIVITY_KIND_DEVICE,
 	TS_CUPTI_ACTIVITY_KIND_CONTEXT,
 	TS_CUPTI_ACTIVITY_KIND_STREAM,
 };
+
+#define N_KINDS_OF_WORK (TS_ARRAY_LEN(kinds) - 3)
 
 static const uint32_t resources[] = {
 	TS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED, TS_CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
@@ -160,7 +163,8 @@ static void set_up_clock(struct ts_shim *shim)
 		cupti->clock = TS_CLOCK_MONOTONIC;
 }
 
-static void enable_callbacks(struct ts_shim *shim)
+/* Of calls that need not be followed while nothing is recorded; or, with `followed`, of those too. */
+static void enable_calls(struct ts_shim *shim, uint32_t enable, bool followed)
 {
 	static const uint32_t domains[] = {TS_CUPTI_CB_DOMAIN_RUNTIME_API,
 					   TS_CUPTI_CB_DOMAIN_DRIVER_API};
@@ -171,9 +175,18 @@ static void enable_callbacks(struct ts_shim *shim)
 	/* One by one: what this CUPTI does not know it refuses, and the rest stays on. */
 	for (i = 0; i < TS_ARRAY_LEN(domains); i++)
 		for (cbid = 1; cbid < ts_calls_n(domains[i]); cbid++)
-			if (ts_calls_watched(domains[i], cbid))
-				(void)cupti->cuptiEnableCallback(1, cupti->subscriber, domains[i],
-								 cbid);
+			if (ts_calls_watched(domains[i], cbid) &&
+			    (followed || !ts_calls_followed(domains[i], cbid)))
+				(void)cupti->cuptiEnableCallback(enable, cupti->subscriber,
+								 domains[i], cbid);
+}
+
+static void enable_callbacks(struct ts_shim *shim)
+{
+	struct ts_cupti *cupti = &shim->cupti;
+	size_t i;
+
+	enable_calls(shim, 1, true);
 	for (i = 0; i < TS_ARRAY_LEN(resources); i++)
 		(void)cupti->cuptiEnableCallback(1, cupti->subscriber, TS_CUPTI_CB_DOMAIN_RESOURCE,
 						 resources[i]);
@@ -243,6 +256,9 @@ static enum ts_empty_reason switch_on(struct ts_shim *shim, char *ret_text, size
 	__atomic_store_n(&shim->gate->rows, 1, __ATOMIC_RELEASE);
 	ts_link_open_gate(&shim->link);
 	enable_callbacks(shim);
+	shim->pause.quiet = false;
+	if (shim->pause.paused)
+		ts_recorder_quiet(shim);
 	return TS_EMPTY_NONE;
 }
 
@@ -257,6 +273,9 @@ enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, siz
 	ts_stack_skip(&shim->stacks, 1, (const void *)(uintptr_t)cupti->cuptiActivityFlushAll);
 	set_up_clock(shim);
 	ts_activity_init(&shim->activity, cupti, &shim->producer, &shim->widen, &shim->objects);
+	shim->activity.pause = &shim->pause;
+	if (!shim->pause.n_switches && shim->control->command & TS_COMMAND_PAUSED)
+		ts_pause_begin(&shim->pause);
 	return switch_on(shim, ret_text, n_text_bytes);
 }
 
@@ -269,7 +288,7 @@ enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, si
 	/* Streams came and went, and captures ended, that were not seen. */
 	memset(&shim->streams, 0, sizeof(shim->streams));
 	__atomic_store_n(&shim->n_captures, 0, __ATOMIC_RELAXED);
-	shim->generation++;
+	__atomic_store_n(&shim->generation, shim->generation + 1, __ATOMIC_RELAXED);
 	/* Trap: the clock is registered but once; where the application has put its own there, that is read from now on. */
 	if (__atomic_load_n(&shim->yield.now, __ATOMIC_ACQUIRE))
 		shim->cupti.clock = TS_CLOCK_CUPTI;
@@ -278,24 +297,68 @@ enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, si
 	return reason ? reason : switch_on(shim, ret_text, n_text_bytes);
 }
 
-uint32_t ts_recorder_probe(struct ts_shim *shim)
+bool ts_recorder_begin_probes(struct ts_shim *shim)
 {
 	struct ts_cupti *cupti = &shim->cupti;
+
+	/* The one call that is answered always, waits for nothing and is watched by nobody. */
+	return cupti->driver_get_version &&
+	       !cupti->cuptiEnableCallback(1, cupti->subscriber, TS_CUPTI_CB_DOMAIN_DRIVER_API,
+					   TS_CUPTI_DRIVER_CBID_cuDriverGetVersion);
+}
+
+uint32_t ts_recorder_probe_once(struct ts_shim *shim)
+{
 	uint32_t was_busy = ts_tls.busy;
 	int version;
 
 	shim->yield.probed_id = 0;
-	/* The one call that is answered always, waits for nothing and is watched by nobody. */
-	if (!cupti->driver_get_version ||
-	    cupti->cuptiEnableCallback(1, cupti->subscriber, TS_CUPTI_CB_DOMAIN_DRIVER_API,
-				       TS_CUPTI_DRIVER_CBID_cuDriverGetVersion))
-		return 0;
 	ts_tls.busy = TS_BUSY_PROBING;
-	cupti->driver_get_version(&version);
+	shim->cupti.driver_get_version(&version);
 	ts_tls.busy = was_busy;
-	(void)cupti->cuptiEnableCallback(0, cupti->subscriber, TS_CUPTI_CB_DOMAIN_DRIVER_API,
-					 TS_CUPTI_DRIVER_CBID_cuDriverGetVersion);
 	return shim->yield.probed_id;
+}
+
+void ts_recorder_end_probes(struct ts_shim *shim)
+{
+	(void)shim->cupti.cuptiEnableCallback(0, shim->cupti.subscriber,
+					      TS_CUPTI_CB_DOMAIN_DRIVER_API,
+					      TS_CUPTI_DRIVER_CBID_cuDriverGetVersion);
+}
+
+uint32_t ts_recorder_probe(struct ts_shim *shim)
+{
+	uint32_t id;
+
+	if (!ts_recorder_begin_probes(shim))
+		return 0;
+	id = ts_recorder_probe_once(shim);
+	ts_recorder_end_probes(shim);
+	return id;
+}
+
+void ts_recorder_quiet(struct ts_shim *shim)
+{
+	size_t i;
+
+	/* What was still on the device when recording stopped comes before CUPTI is told to gather nothing. */
+	(void)shim->cupti.cuptiActivityFlushAll(0);
+	for (i = 0; i < N_KINDS_OF_WORK; i++)
+		(void)shim->cupti.cuptiActivityDisable(kinds[i]);
+	(void)shim->cupti.cuptiActivityFlushAll(0);
+	enable_calls(shim, 0, false);
+	shim->pause.quiet = true;
+}
+
+void ts_recorder_rouse(struct ts_shim *shim)
+{
+	size_t i;
+
+	__atomic_store_n(&shim->generation, shim->generation + 1, __ATOMIC_RELAXED);
+	for (i = 0; i < N_KINDS_OF_WORK; i++)
+		(void)shim->cupti.cuptiActivityEnable(kinds[i]);
+	enable_calls(shim, 1, false);
+	shim->pause.quiet = false;
 }
 
 void ts_recorder_disable(struct ts_shim *shim)

@@ -47,6 +47,7 @@ enum ts_record_type {
 	TS_RECORD_GPU_MODULE = 19, /* device code loaded, unloaded */
 	TS_RECORD_YIELD = 20, /* CUPTI given up to the application's own profiler, taken back */
 	TS_RECORD_RANGE_BEGIN = 21,
+	TS_RECORD_PAUSE = 22, /* recording stopped, started again */
 	TS_RECORD_COUNT
 };
 
@@ -524,6 +525,26 @@ struct ts_record_yield {
 TS_ASSERT_SIZE(struct ts_record_yield, 24);
 TS_ASSERT_FIELD(struct ts_record_yield, to, 16);
 TS_ASSERT_FIELD(struct ts_record_yield, yielded, 20);
+
+/* Who stopped or started a recording. */
+enum ts_pause_cause {
+	TS_PAUSE_BY_REQUEST =
+		1, /* TS_COMMAND_PAUSED: whoever asked the daemon to, or began it so */
+	TS_PAUSE_BY_APPLICATION = 2, /* the process itself */
+};
+
+/*
+ * From record.time no call that begins is recorded, nor what it makes the device do (`paused` 1); or they are again (0).
+ * Calls that began before are recorded whole. None of what is left out is a loss.
+ */
+struct ts_record_pause {
+	struct ts_record record;
+	uint32_t paused;
+	uint32_t cause; /* enum ts_pause_cause */
+};
+TS_ASSERT_SIZE(struct ts_record_pause, 24);
+TS_ASSERT_FIELD(struct ts_record_pause, paused, 16);
+TS_ASSERT_FIELD(struct ts_record_pause, cause, 20);
 
 /*
  * Attachments follow a record's fixed fields. Unknown kinds are skipped.

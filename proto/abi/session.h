@@ -47,6 +47,12 @@
 #define TS_COMMAND_LOSSLESS (1u << 2) /* wait for space, with a bound, instead of dropping */
 #define TS_COMMAND_PYTHON   (1u << 3) /* with Python stacks */
 #define TS_COMMAND_REPLAY   (1u << 4) /* capture level `replay` */
+/*
+ * Recording is stopped, to be started again. Unlike RECORD's absence, which holds at once and for whatever is seen next, it is
+ * taken up when a flush is asked for (flush_request), and done when that is: a call is then recorded with all that it
+ * made, or not at all, and a PAUSE record says when. A new daemon leaves it as it was.
+ */
+#define TS_COMMAND_PAUSED (1u << 5)
 
 /* ts_control.state, as the producer sees it. */
 enum ts_session_state {

@@ -14,7 +14,8 @@ import time
 import harness
 
 READING = ('info', 'view', 'verify', 'repair')
-COMMANDS = READING + ('record', 'devices', 'status', 'benchmark', 'version')
+COMMANDS = READING + ('record', 'devices', 'status', 'sessions', 'start', 'stop', 'watch',
+                      'benchmark', 'version')
 NOT_YET = ('timeline', 'state', 'graph', 'memory', 'analyze', 'diff', 'export', 'replay', 'benchmark')
 
 

@@ -204,6 +204,36 @@ static void print_sessions(const Ts__Rpc__TraceInfo *info, bool wide)
 	ts_table_print(table, stdout, 2, wide);
 }
 
+/* What is missing on purpose. */
+static void print_stops(const Ts__Rpc__TraceInfo *info, bool wide)
+{
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char time[TS_OUT_FIGURE_BYTES];
+	bool any = false;
+
+	if (ts_table_new("rrrl", &table))
+		return;
+	ts_table_addf(table, "SESSION");
+	ts_table_addf(table, "TIMES");
+	ts_table_addf(table, "FOR");
+	ts_table_addf(table, "PROGRAM");
+	for (size_t i = 0; i < info->n_sessions; i++) {
+		const Ts__Rpc__SessionInfo *session = info->sessions[i];
+
+		if (!session->stops)
+			continue;
+		any = true;
+		ts_table_addf(table, "%u", session->session);
+		ts_table_addf(table, "%u", session->stops);
+		ts_table_addf(table, "%s", ts_out_duration(time, session->stopped_ns));
+		ts_table_addf(table, "%s", session->program ? session->program : "");
+	}
+	if (!any)
+		return;
+	heading("Stopped");
+	ts_table_print(table, stdout, 2, wide);
+}
+
 static int compare_devices(const void *a, const void *b)
 {
 	const Ts__Rpc__DeviceInfo *x = *(Ts__Rpc__DeviceInfo *const *)a;
@@ -347,6 +377,7 @@ static void print_info(const Ts__Rpc__TraceInfo *info, bool wide)
 		putchar('\n');
 	}
 	print_sessions(info, wide);
+	print_stops(info, wide);
 	print_devices(info, wide);
 	print_counts(info, wide);
 	print_aggregates("Kernels", "KERNEL", info->n_kernels, info->kernels, false, wide,

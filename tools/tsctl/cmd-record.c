@@ -36,7 +36,7 @@ struct record {
 	const char *vgpu;    /* NULL: not; else the spec */
 	uint64_t ring_bytes; /* 0: the shim's default */
 	uint64_t limit_ns;   /* 0: to the command's end */
-	bool no_stacks, python_stacks, lossless, quiet, force;
+	bool no_stacks, python_stacks, lossless, start_later, quiet, force;
 	char **command;
 
 	/* at work */
@@ -168,6 +168,7 @@ enum {
 	OPT_LOSSLESS,
 	OPT_RING_SIZE,
 	OPT_STACKS,
+	OPT_START_LATER,
 	OPT_VGPU
 };
 
@@ -195,6 +196,9 @@ static int apply_option(struct record *record, int option)
 		return parse_ring_size(record, optarg);
 	case OPT_STACKS:
 		return parse_stacks(record, optarg);
+	case OPT_START_LATER:
+		record->start_later = true;
+		return 0;
 	case OPT_VGPU:
 		return parse_vgpu(record, optarg);
 	default:
@@ -211,6 +215,7 @@ static int parse(struct record *record, int argc, char **argv)
 		{"stacks", required_argument, NULL, OPT_STACKS},
 		{"kernel-events", no_argument, NULL, OPT_KERNEL_EVENTS},
 		{"lossless", no_argument, NULL, OPT_LOSSLESS},
+		{"start-later", no_argument, NULL, OPT_START_LATER},
 		{"ring-size", required_argument, NULL, OPT_RING_SIZE},
 		{"duration", required_argument, NULL, 'd'},
 		{"force", no_argument, NULL, 'f'},
@@ -313,6 +318,8 @@ static int build_environment(struct record *record)
 	/* Known before the daemon has the session: no ring may fill up meanwhile. */
 	if (!r && record->lossless)
 		r = ts_environ_set(env, TS_LOSSLESS_ENVIRONMENT, "1");
+	if (!r && record->start_later)
+		r = ts_environ_set(env, TS_LATER_ENVIRONMENT, "1");
 	snprintf(number, sizeof(number), "%" PRIu64, record->ring_bytes);
 	if (!r && record->ring_bytes)
 		r = ts_environ_set(env, RING_SIZE_ENVIRONMENT, number);
@@ -442,7 +449,8 @@ static int start(struct record *record)
 					      .command = command,
 					      .empty_hint = record->empty_hint,
 					      .stacks = !record->no_stacks,
-					      .lossless = record->lossless};
+					      .lossless = record->lossless,
+					      .start_later = record->start_later};
 	int r = find_parts(record);
 
 	if (r)
@@ -484,20 +492,22 @@ static int start(struct record *record)
 	return r;
 }
 
-/* Rows of what a GPU did. */
-static uint64_t rows_of(const Ts__Rpc__RecordingSummary *summary, const char *const types[3])
+/* Of types whose list ends with NULL. */
+static uint64_t rows_of(const Ts__Rpc__RecordingSummary *summary, const char *const *types)
 {
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < summary->n_counts; i++)
-		for (size_t j = 0; j < 3; j++)
+		for (size_t j = 0; types[j]; j++)
 			if (!strcmp(summary->counts[i]->key, types[j]))
 				n += summary->counts[i]->value;
 	return n;
 }
 
-static const char *const gpu_types[] = {"kernel", "memcpy", "memset"};
-static const char *const annotation_types[] = {"mark", "range_begin", "counter"};
+/* Rows of what a GPU did. */
+static const char *const gpu_types[] = {"kernel", "memcpy", "memset", NULL};
+static const char *const annotation_types[] = {"mark", "range_begin", "counter", NULL};
+static const char *const pause_types[] = {"pause", NULL};
 
 /* What lacks its other half, most often because that was lost for another reason. */
 static bool is_unjoined(const char *reason)
@@ -539,6 +549,7 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 			     .reason_program = summary->empty_program,
 			     .n_sessions = summary->sessions,
 			     .n_annotations = rows_of(summary, annotation_types),
+			     .stopped = rows_of(summary, pause_types) != 0,
 			     .hint = record->empty_hint};
 	const char *path = shown_path(record, summary);
 	char count[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], text[TS_WHY_BYTES],
@@ -698,6 +709,7 @@ const struct ts_command ts_command_record = {
 		"      --stacks KIND     host stacks: native (default), python or none\n"
 		"      --capture LEVEL   timing: the only level in this version\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"
+		"      --start-later     record nothing before `tsctl start`\n"
 		"      --ring-size SIZE  bytes of each thread's ring: a power of two, 64K to 256M\n"
 		"  -q, --quiet           no summary line at the end\n"
 		"\n"

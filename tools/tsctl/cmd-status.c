@@ -2,10 +2,9 @@
 /*
  * tsctl status: whether a daemon runs, and what it is recording.
  */
-#include "proto/abi/clock.h"
 #include "proto/abi/handshake.h"
-#include "proto/client/client.h"
 #include "tools/tsctl/jsonout.h"
+#include "tools/tsctl/live.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -22,41 +21,6 @@ static void fill_absent(Ts__Rpc__Status *status, int r, char *text, size_t n_tex
 	TS_RPC_SET(status, running, 0);
 	status->error = text;
 	status->control_socket = (char *)ts_client_default_path();
-}
-
-static void print_sessions(const Ts__Rpc__Status *status)
-{
-	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
-	char rows[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], age[TS_OUT_FIGURE_BYTES];
-
-	if (!status->n_sessions || ts_table_new("rrlrrll", &table))
-		return;
-	ts_table_addf(table, "SESSION");
-	ts_table_addf(table, "PID");
-	ts_table_addf(table, "STATE");
-	ts_table_addf(table, "AGE");
-	ts_table_addf(table, "ROWS");
-	ts_table_addf(table, "PROGRAM");
-	ts_table_addf(table, "FILE");
-	for (size_t i = 0; i < status->n_sessions; i++) {
-		const Ts__Rpc__LiveSession *session = status->sessions[i];
-		uint64_t now = ts_clock_monotonic_ns();
-
-		ts_table_addf(table, "%u", session->session);
-		ts_table_addf(table, "%u", session->pid);
-		ts_table_addf(table, "%s", session->state ? session->state : "");
-		ts_table_addf(table, "%s",
-			      ts_out_duration(age, now > session->start_monotonic_ns
-							   ? now - session->start_monotonic_ns
-							   : 0));
-		ts_table_addf(table, "%s", ts_out_count(rows, session->rows));
-		ts_table_addf(table, "%s", session->program ? session->program : "");
-		ts_table_addf(table, "%s (%s%s)", session->path ? session->path : "",
-			      ts_out_bytes(bytes, session->file_bytes),
-			      session->removed ? ", REMOVED while it is written" : "");
-	}
-	putchar('\n');
-	ts_table_print(table, stdout, 0, false);
 }
 
 static void print_line(const char *title, const char *text)
@@ -90,7 +54,10 @@ static int print_status(const Ts__Rpc__Status *status)
 	       ts_out_count((char[TS_OUT_FIGURE_BYTES]){0}, status->sessions_refused));
 	printf("written:     %s rows, %s\n", ts_out_count(text, status->rows_written),
 	       ts_out_bytes((char[TS_OUT_FIGURE_BYTES]){0}, status->bytes_written));
-	print_sessions(status);
+	if (status->n_sessions) {
+		putchar('\n');
+		ts_live_print(status->n_sessions, status->sessions);
+	}
 	return ts_finish_output(TS_EXIT_OK);
 }
 

@@ -177,6 +177,16 @@ const char *ts_name_range_action(uint32_t action)
 	return LOOK_UP(names, action);
 }
 
+const char *ts_name_pause_cause(uint32_t cause)
+{
+	static const char *const names[] = {
+		[TS_PAUSE_BY_REQUEST] = "request",
+		[TS_PAUSE_BY_APPLICATION] = "application",
+	};
+
+	return LOOK_UP(names, cause);
+}
+
 const char *ts_name_loss_reason(uint32_t reason)
 {
 	static const char *const names[] = {

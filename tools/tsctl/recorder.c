@@ -9,6 +9,7 @@
 #include "proto/client/client.h"
 #include "proto/rpc/json.h"
 #include "sbt/schema.h"
+#include "tools/tsctl/live.h"
 #include "tools/tsctl/tsctl.h"
 #include "tools/tsctl/why.h"
 
@@ -39,6 +40,7 @@
 struct ts_recorder {
 	char directory[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
 	char socket[sizeof(((struct sockaddr_un *)NULL)->sun_path) + sizeof(SOCKET_NAME) + 1];
+	char control[sizeof(((struct sockaddr_un *)NULL)->sun_path) + sizeof(TS_LIVE_CONTROL) + 1];
 	struct ts_client *client;
 	pid_t daemon; /* 0: none */
 	int daemon_status;
@@ -50,10 +52,10 @@ struct ts_recorder {
 
 static int make_directory(struct ts_recorder *recorder, const char *parent)
 {
-	int n = snprintf(recorder->directory, sizeof(recorder->directory), "%s/tracesmith-XXXXXX",
-			 parent);
+	int n = snprintf(recorder->directory, sizeof(recorder->directory),
+			 "%s/" TS_LIVE_DIRECTORY "XXXXXX", parent);
 
-	if (n + sizeof(SOCKET_NAME) + 1 > sizeof(recorder->directory)) {
+	if (n + sizeof(TS_LIVE_CONTROL) + 1 > sizeof(recorder->directory)) {
 		recorder->directory[0] = 0;
 		return -ENAMETOOLONG;
 	}
@@ -62,6 +64,8 @@ static int make_directory(struct ts_recorder *recorder, const char *parent)
 		return -errno;
 	}
 	snprintf(recorder->socket, sizeof(recorder->socket), "%s/" SOCKET_NAME,
+		 recorder->directory);
+	snprintf(recorder->control, sizeof(recorder->control), "%s/" TS_LIVE_CONTROL,
 		 recorder->directory);
 	return 0;
 }
@@ -127,6 +131,7 @@ void ts_recorder_free(struct ts_recorder *recorder)
 	reap(recorder);
 	if (recorder->directory[0]) {
 		unlink(recorder->socket);
+		unlink(recorder->control);
 		rmdir(recorder->directory);
 	}
 	if (recorder->log_fd >= 0)
@@ -188,13 +193,21 @@ static int start_daemon(struct ts_recorder *recorder, const struct ts_recorder_o
 			      control,
 			      "--inject-socket",
 			      recorder->socket,
+			      "--control-socket",
+			      recorder->control,
 			      "--output",
 			      options->output,
 			      "--stacks",
 			      options->stacks ? "native" : "none",
-			      options->lossless ? "--lossless" : NULL,
+			      NULL,
+			      NULL,
 			      NULL};
+	const char **more = argv + TS_ARRAY_LEN(argv) - 3;
 
+	if (options->lossless)
+		*more++ = "--lossless";
+	if (options->start_later)
+		*more = "--start-later";
 	snprintf(control, sizeof(control), "%d", CONTROL_FD);
 	snprintf(hint, sizeof(hint), TS_METADATA_EMPTY_HINT "=%s", options->empty_hint);
 	recorder->daemon = fork();

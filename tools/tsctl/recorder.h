@@ -30,6 +30,7 @@ struct ts_recorder_options {
 	const char *empty_hint; /* what to say where nothing was recorded (why.h) */
 	bool stacks;
 	bool lossless;
+	bool start_later;
 };
 
 /*

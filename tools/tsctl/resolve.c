@@ -324,6 +324,15 @@ static const char *yield_name(struct ts_resolver *resolver, const struct ts_row_
 	return buffer;
 }
 
+static const char *pause_name(const struct ts_row_pause *pause, char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	const char *cause = ts_name_pause_cause(pause->cause);
+
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "recording %s%s%s",
+		 pause->paused ? "stopped" : "started", cause ? " by " : "", cause ? cause : "");
+	return buffer;
+}
+
 const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_row *row,
 			     char buffer[TS_RESOLVER_NAME_BYTES])
 {
@@ -378,6 +387,8 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 				 row->overhead->overhead_kind, buffer);
 	case TS_ROW_YIELD:
 		return yield_name(resolver, row->yield, buffer);
+	case TS_ROW_PAUSE:
+		return pause_name(row->pause, buffer);
 	default:
 		return "";
 	}

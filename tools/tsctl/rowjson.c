@@ -94,6 +94,7 @@ static const ProtobufCMessageDescriptor *const descriptors[TS_ROW_EVENT_COUNT] =
 	[TS_ROW_GPU_MODULE] = &ts__rpc__gpu_module_row__descriptor,
 	[TS_ROW_YIELD] = &ts__rpc__yield_row__descriptor,
 	[TS_ROW_RANGE_BEGIN] = &ts__rpc__annotation_row__descriptor,
+	[TS_ROW_PAUSE] = &ts__rpc__pause_row__descriptor,
 };
 
 /* Fields that every row has, or that are not a column of the same name. */
@@ -140,6 +141,7 @@ static const struct {
 	{0, "action", "action", ts_name_object_action},
 	{0, "reason", "reason", ts_name_loss_reason},
 	{0, "clock", "clock", ts_name_clock},
+	{TS_ROW_PAUSE, "cause", "cause", ts_name_pause_cause},
 };
 
 static const struct ts_column *find_column(const struct ts_row_schema *schema, const char *name)

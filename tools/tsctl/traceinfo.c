@@ -314,11 +314,69 @@ static int fill_aggregates(struct maker *maker, Ts__Rpc__TraceInfo *info, size_t
 	return 0;
 }
 
+static Ts__Rpc__SessionInfo *session_of(const Ts__Rpc__TraceInfo *info, uint32_t session)
+{
+	for (size_t i = 0; i < info->n_sessions; i++)
+		if (info->sessions[i]->session == session)
+			return info->sessions[i];
+	return NULL;
+}
+
+static void add_stopped(Ts__Rpc__SessionInfo *session, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t ns = to_ns > from_ns ? to_ns - from_ns : 0;
+
+	TS_RPC_SET(session, stopped_ns, session->stopped_ns + ns);
+}
+
+/* How often and for how long each was stopped. `since` is what the message has no place for: when, while it is stopped. */
+static int fill_stops(struct maker *maker, Ts__Rpc__TraceInfo *info)
+{
+	struct ts_sbt_cursor_options options = {
+		.types = TS_ROW_BIT(TS_ROW_PAUSE),
+		.session = maker->session,
+	};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	uint64_t *since = ts_pool_alloc(maker->pool, info->n_sessions + 1, sizeof(*since));
+	struct ts_sbt_row row;
+	int r;
+
+	if (!maker->summary.counts[TS_ROW_PAUSE])
+		return 0;
+	r = ts_sbt_cursor_new(maker->reader, &options, &cursor);
+	while (!r || r == TS_SBT_E_CORRUPT) {
+		Ts__Rpc__SessionInfo *session;
+		size_t i;
+
+		r = ts_sbt_cursor_next(cursor, &row);
+		maker->damaged |= r == TS_SBT_E_CORRUPT;
+		session = r ? NULL : session_of(info, row.session);
+		if (!session)
+			continue;
+		for (i = 0; info->sessions[i] != session; i++)
+			;
+		if (row.pause->paused && !since[i]) {
+			since[i] = row.pause->start_ns;
+			TS_RPC_SET(session, stops, session->stops + 1);
+		} else if (!row.pause->paused && since[i]) {
+			add_stopped(session, since[i], row.pause->start_ns);
+			since[i] = 0;
+		}
+	}
+	for (size_t i = 0; i < info->n_sessions; i++)
+		if (since[i])
+			add_stopped(info->sessions[i], since[i],
+				    info->sessions[i]->has_end_ns ? info->sessions[i]->end_ns
+								  : maker->summary.latest_ns);
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
 static void fill_empty_reason(struct maker *maker, Ts__Rpc__TraceInfo *info)
 {
 	char *text = ts_pool_alloc(maker->pool, 1, TS_WHY_BYTES);
 	const uint64_t *counts = maker->summary.counts;
-	struct ts_why why = {.hint = ts_sbt_reader_metadata(maker->reader, TS_METADATA_EMPTY_HINT)};
+	struct ts_why why = {.stopped = counts[TS_ROW_PAUSE] != 0,
+			     .hint = ts_sbt_reader_metadata(maker->reader, TS_METADATA_EMPTY_HINT)};
 
 	why.n_annotations =
 		counts[TS_ROW_MARK] + counts[TS_ROW_RANGE_BEGIN] + counts[TS_ROW_COUNTER];
@@ -377,6 +435,9 @@ int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t s
 	fill_devices(&maker, ret_info);
 	fill_metadata(&maker, ret_info);
 	r = fill_sessions(&maker, ret_info);
+	if (r)
+		return r;
+	r = fill_stops(&maker, ret_info);
 	if (r)
 		return r;
 	fill_empty_reason(&maker, ret_info);

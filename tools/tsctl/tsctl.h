@@ -33,11 +33,15 @@ extern const struct ts_command ts_command_help;
 extern const struct ts_command ts_command_info;
 extern const struct ts_command ts_command_record;
 extern const struct ts_command ts_command_repair;
+extern const struct ts_command ts_command_sessions;
+extern const struct ts_command ts_command_start;
 extern const struct ts_command ts_command_status;
+extern const struct ts_command ts_command_stop;
 extern const struct ts_command ts_command_symbolize;
 extern const struct ts_command ts_command_verify;
 extern const struct ts_command ts_command_version;
 extern const struct ts_command ts_command_view;
+extern const struct ts_command ts_command_watch;
 
 /* All of them, in the order that help lists them; NULL ends the list. */
 extern const struct ts_command *const ts_commands[];

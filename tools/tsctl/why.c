@@ -99,6 +99,10 @@ void ts_why_empty(const struct ts_why *why, char text[TS_WHY_BYTES])
 			text, TS_WHY_BYTES,
 			"nothing was launched, copied or set; the application's own marks, ranges and "
 			"counters are there");
+	} else if (why->n_sessions && why->stopped) {
+		snprintf(text, TS_WHY_BYTES,
+			 "nothing was launched, copied or set while recording was on; "
+			 "`tsctl start` starts what was stopped or is to start later");
 	} else if (why->n_sessions) {
 		bool more = why->hint && *why->hint && strncmp(why->hint, NOBODY, strlen(NOBODY));
 

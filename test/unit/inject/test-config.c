@@ -96,6 +96,7 @@ TS_TEST(what_a_daemon_inherits)
 	setenv("TRACESMITH_OUTPUT", "o-%p.sbt", 1);
 	setenv("TRACESMITH_STACKS", "none", 1);
 	setenv("TRACESMITH_LOSSLESS", "1", 1);
+	setenv("TRACESMITH_START_LATER", "1", 1);
 	setenv("TRACESMITH_RING_SIZE", "1000000", 1);
 	setenv("TRACESMITH_DAEMON", "/bin/sh", 1);
 	ts_config_read(config, "/nowhere/libtsinject.so");
@@ -104,6 +105,7 @@ TS_TEST(what_a_daemon_inherits)
 	ts_check(!daemon_has(config, "SECRET") && !daemon_has(config, "PATHOLOGY"));
 	ts_check(!config->stacks);
 	ts_check(config->lossless);
+	ts_check(config->start_later);
 	ts_check_int(config->ring_bytes, 1024 * 1024);
 	ts_check_str(config->daemon, "/bin/sh");
 	ts_check_str(config->daemon_argv[0], "/bin/sh");
@@ -121,12 +123,14 @@ TS_TEST(malformed_settings_are_as_if_not_given)
 	setenv("TRACESMITH_RING_SIZE", "much", 1);
 	setenv("TRACESMITH_STACKS", "", 1);
 	setenv("TRACESMITH_LOSSLESS", "yes", 1);
+	setenv("TRACESMITH_START_LATER", "no", 1);
 	setenv("TRACESMITH_DAEMON", "/nowhere/tracesmithd", 1);
 	setenv(TS_SOCKET_ENVIRONMENT, "", 1);
 	ts_config_read(config, "/nowhere/libtsinject.so");
 	ts_check_int(config->ring_bytes, TS_RING_BYTES_DEFAULT);
 	ts_check(config->stacks);
 	ts_check(!config->lossless);
+	ts_check(!config->start_later);
 	ts_check_str(config->daemon, "");
 	ts_check(!config->socket_given);
 	free(config);

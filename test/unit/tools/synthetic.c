@@ -229,6 +229,11 @@ static void own_affairs(struct maker *maker)
 	add(maker, TS_ROW_YIELD,
 	    &(struct ts_row_yield){
 		    .start_ns = t, .to = maker->text, .yielded = 1, .thread = maker->thread});
+	add(maker, TS_ROW_PAUSE,
+	    &(struct ts_row_pause){.start_ns = t,
+				   .paused = 1,
+				   .cause = TS_PAUSE_BY_REQUEST,
+				   .thread = maker->thread});
 }
 
 int synthetic_write(int fd, const struct synthetic *what)

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the server listens, and who gets in: sockets of its own making or handed to it, connections taken and counted
+ * against their user's share, and a pause where none can be taken.
+ */
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "daemon/serve/listen.h"
+#include "daemon/util/error.h"
+
+#define LISTEN_PAUSE_US 100000u /* for descriptors or memory to come back */
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* Linux 6.16, unix(7) */
+#endif
+
+/* ---- connections ---- */
+
+static int listen_on_resume(sd_event_source *source, uint64_t usec, void *data)
+{
+	struct ts_server *server = data;
+
+	if (server->inject_source)
+		sd_event_source_set_enabled(server->inject_source, SD_EVENT_ON);
+	if (server->control_source)
+		sd_event_source_set_enabled(server->control_source, SD_EVENT_ON);
+	return 0;
+}
+
+/* A connection that cannot be taken stays readable: without a pause the loop would spin. */
+static void listen_pause(struct ts_server *server, sd_event_source *source)
+{
+	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	sd_event_source_set_time_relative(server->resume_timer, LISTEN_PAUSE_US);
+	sd_event_source_set_enabled(server->resume_timer, SD_EVENT_ONESHOT);
+}
+
+int ts_listen_credentials(int fd, struct ucred *ret_credentials)
+{
+	socklen_t n_bytes = sizeof(*ret_credentials);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_credentials, &n_bytes) < 0)
+		return ts_error_origin(-errno);
+	return 0;
+}
+
+/* A connection and whose it is; -1: none. */
+static int listen_accept(struct ts_server *server, int listening_fd, sd_event_source *source,
+			 struct ucred *ret_credentials)
+{
+	unsigned n_closing;
+	int fd;
+
+	ts_closer_waiting(server->closer, 0, &n_closing);
+	if (n_closing >= TS_CLOSER_MAX) {
+		listen_pause(server, source);
+		return -1;
+	}
+	fd = accept4(listening_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			listen_pause(server, source);
+		return -1;
+	}
+	if (ts_listen_credentials(fd, ret_credentials)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static bool listen_has_room(uint64_t n, uint64_t n_of_user, uint64_t most, uid_t uid)
+{
+	if (n >= most)
+		return false;
+	return !uid || uid == getuid() ||
+	       (n_of_user < ts_limits_quarter(most) && n < most - most / 4);
+}
+
+bool ts_listen_accept_peer(struct ts_server *server)
+{
+	uint64_t most = server->options.limits.max_connections, n_of_user = 0;
+	struct ucred credentials;
+	int fd = listen_accept(server, server->inject_fd, server->inject_source, &credentials);
+
+	if (fd < 0)
+		return false;
+	for (const struct ts_peer *peer = server->peers; peer; peer = peer->next)
+		n_of_user += !peer->began && peer->credentials.uid == credentials.uid;
+	if (server->finishing)
+		ts_peer_turn_away(server, fd, credentials.uid, -EBUSY, "the recording is over");
+	else if (!listen_has_room(server->n_unready, n_of_user, most, credentials.uid))
+		ts_peer_turn_away(server, fd, credentials.uid, -EBUSY,
+				  "busy: too many connections that say nothing");
+	else
+		ts_peer_new(server, fd, &credentials);
+	ts_server_watch(server);
+	return true;
+}
+
+static int listen_on_inject(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	ts_listen_accept_peer(data);
+	return 0;
+}
+
+static int listen_on_control(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct ts_server *server = data;
+	struct ts_client_connection *client = server->clients;
+	struct ucred credentials;
+	uint32_t n_of_user = 0;
+
+	fd = listen_accept(server, server->control_fd, server->control_source, &credentials);
+	if (fd < 0)
+		return 0;
+	for (; client; client = ts_client_connection_next(client))
+		n_of_user += ts_client_connection_uid(client) == credentials.uid;
+	if (listen_has_room(server->n_clients, n_of_user, server->options.limits.max_clients,
+			    credentials.uid))
+		ts_client_connection_new(server, fd, &credentials, false);
+	else
+		ts_client_connection_turn_away(server, fd, credentials.uid,
+					       "busy: too many clients at once");
+	ts_server_watch(server);
+	return 0;
+}
+
+/* ---- sockets ---- */
+
+void ts_server_refuse_fds(int fd)
+{
+	int off = 0;
+
+	/* Where it is not known, descriptors come, and go to the closer. */
+	if (setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)) < 0)
+		ts_log(TS_LOG_DEBUG, "SO_PASSRIGHTS: %s", strerror(errno));
+}
+
+/* Nobody answers at a path that a dead daemon left behind. */
+static bool listen_socket_is_stale(int type, const struct sockaddr_un *address)
+{
+	ts_cleanup(ts_closep) int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+	return fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
+	       errno == ECONNREFUSED;
+}
+
+static int listen_at(const char *path, int type, mode_t mode, int *ret_fd)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	ts_cleanup(ts_closep) int fd = -1;
+	char *slash;
+
+	if (strlen(path) >= sizeof(address.sun_path)) {
+		ts_log(TS_LOG_ERROR, "%s: a socket's path has at most %zu bytes", path,
+		       sizeof(address.sun_path) - 1);
+		return ts_error_origin(-ENAMETOOLONG);
+	}
+	strcpy(address.sun_path, path);
+	/* The directory, where only it is missing; the default's is /run's, empty at boot. */
+	slash = strrchr(address.sun_path, '/');
+	if (slash && slash != address.sun_path) {
+		*slash = '\0';
+		mkdir(address.sun_path, 0755);
+		*slash = '/';
+	}
+	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return ts_error_origin(-errno);
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+		if (errno != EADDRINUSE || !listen_socket_is_stale(type, &address) ||
+		    unlink(path) < 0 ||
+		    bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+			int error = errno;
+
+			ts_log(TS_LOG_ERROR, "cannot listen at %s: %s", path, strerror(error));
+			return ts_error_origin(-error);
+		}
+	}
+	if (chmod(path, mode) < 0 || listen(fd, SOMAXCONN) < 0) {
+		int error = errno;
+
+		ts_log(TS_LOG_ERROR, "cannot listen at %s: %s", path, strerror(error));
+		unlink(path);
+		return ts_error_origin(-error);
+	}
+	*ret_fd = ts_take_fd(&fd);
+	return 0;
+}
+
+int ts_listen_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+		return ts_error_origin(-errno);
+	return 0;
+}
+
+int ts_listen_inject(struct ts_server *server)
+{
+	const struct ts_server_options *options = &server->options;
+	/* Anybody may be recorded by a service; who started a recording alone uses its socket. */
+	mode_t mode = options->mode == TS_SERVER_SERVICE ? 0666 : 0600;
+	int r = 0;
+
+	server->inject_fd = options->inject_fd;
+	if (server->inject_fd >= 0) {
+		r = ts_listen_nonblocking(server->inject_fd);
+	} else {
+		r = listen_at(options->inject_socket, SOCK_SEQPACKET, mode, &server->inject_fd);
+		server->unlink_inject = !r;
+	}
+	if (r)
+		return ts_error_trace(r);
+	r = sd_event_add_io(server->event, &server->inject_source, server->inject_fd, EPOLLIN,
+			    listen_on_inject, server);
+	return r < 0 ? ts_error_origin(r) : 0;
+}
+
+/* The socket that listens is `fd`, or with -1 made at the path. */
+int ts_listen_control(struct ts_server *server, int fd)
+{
+	const struct ts_server_options *options = &server->options;
+	/* Anybody may ask a service; a recording's are found by their user alone. */
+	mode_t mode = options->mode == TS_SERVER_SERVICE ? 0666 : 0600;
+	int r;
+
+	server->control_fd = fd;
+	if (fd >= 0) {
+		r = ts_listen_nonblocking(fd);
+	} else {
+		r = listen_at(options->control_socket, SOCK_STREAM, mode, &server->control_fd);
+		server->unlink_control = !r;
+	}
+	if (r)
+		return ts_error_trace(r);
+	/* Connections have it from the socket that listens. */
+	ts_server_refuse_fds(server->control_fd);
+	r = sd_event_add_io(server->event, &server->control_source, server->control_fd, EPOLLIN,
+			    listen_on_control, server);
+	return r < 0 ? ts_error_origin(r) : 0;
+}
+
+int ts_listen_init(struct ts_server *server)
+{
+	int r = sd_event_add_time_relative(server->event, &server->resume_timer, CLOCK_MONOTONIC,
+					   LISTEN_PAUSE_US, 0, listen_on_resume, server);
+
+	return r < 0 ? ts_error_origin(r) : 0;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stopping and starting. A stop takes effect at once, and costs the application next to nothing when it has lasted a
+ * while: then CUPTI gathers nothing more, and calls back only for what has to be followed (streams, contexts,
+ * captures). Not before, so that work still on the device comes with its rows, and whoever switches to and fro pays for neither.
+ */
+#include "inject/session.h"
+#include "inject/shim.h"
+
+/* How far ahead a switch is put: what all threads together call between two instructions of the flush thread's. */
+#define MARGIN	 256u
+#define QUIET_NS UINT64_C(200000000)
+
+/* Where no id can be asked for: from the last switch on; what is under way may be without its other half, and is counted. */
+static uint64_t next_id(struct ts_shim *shim)
+{
+	uint64_t id = (shim->pause.last >> 1) + 1;
+	uint64_t unseen = ts_cupti_is_ours(&shim->cupti)
+				  ? 0
+				  : ts_widen(&shim->widen, shim->yield.last_seen_id) + 1;
+
+	return unseen > id ? unseen : id;
+}
+
+/* No call has the id yet when it is published, and no later call a lower one when this returns. */
+static void switch_over(struct ts_shim *shim, bool paused)
+{
+	bool probing = ts_cupti_is_ours(&shim->cupti) && ts_recorder_begin_probes(shim);
+	uint64_t id = probing ? ts_widen(&shim->widen, ts_recorder_probe_once(shim)) : 0;
+	const uint64_t from = id ? id + MARGIN : next_id(shim);
+	unsigned i;
+
+	ts_pause_publish(&shim->pause, from, paused);
+	for (i = 0; i < MARGIN && id && id < from; i++)
+		id = ts_widen(&shim->widen, ts_recorder_probe_once(shim));
+	if (probing)
+		ts_recorder_end_probes(shim);
+}
+
+void ts_switch_tell(struct ts_shim *shim, uint64_t ticks)
+{
+	struct ts_thread *thread = ts_producer_thread(&shim->producer);
+	struct ts_record_pause *out;
+
+	if (!thread)
+		return;
+	out = ts_thread_reserve(thread, TS_RECORD_PAUSE, sizeof(*out), shim->producer.clock, ticks);
+	if (!out)
+		return;
+	out->paused = shim->pause.paused;
+	out->cause = TS_PAUSE_BY_REQUEST;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+static void stop(struct ts_shim *shim)
+{
+	shim->pause.paused_all_yield = ts_cupti_is_ours(&shim->cupti);
+	switch_over(shim, true);
+	ts_switch_tell(shim, ts_producer_ticks(&shim->producer));
+}
+
+static void start(struct ts_shim *shim)
+{
+	uint64_t ticks;
+
+	shim->pause.paused_all_yield = false;
+	if (shim->pause.quiet && ts_cupti_is_ours(&shim->cupti))
+		ts_recorder_rouse(shim);
+	ticks = ts_producer_ticks(&shim->producer);
+	switch_over(shim, false);
+	ts_switch_tell(shim, ticks);
+}
+
+void ts_switch_follow(struct ts_shim *shim)
+{
+	struct ts_pause *pause = &shim->pause;
+	bool paused =
+		__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_PAUSED;
+	bool ours = ts_cupti_is_ours(&shim->cupti);
+
+	/* Once exit() has begun, or nobody listens, it is no more our business. */
+	if (__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE) ||
+	    __atomic_load_n(&shim->link.over, __ATOMIC_ACQUIRE) ||
+	    (!ours && shim->yield.state != TS_YIELD_GIVEN))
+		return;
+	if (paused && !pause->paused)
+		stop(shim);
+	else if (!paused && pause->paused)
+		start(shim);
+	else if (ours && paused && !pause->quiet &&
+		 ts_clock_monotonic_ns() - pause->since_ns >= QUIET_NS &&
+		 !ts_producer_is_any_in_call(&shim->producer))
+		ts_recorder_quiet(shim);
+}

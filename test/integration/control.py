@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client of the control socket: just enough of proto/rpc for requests that come thousands of times."""
+import socket
+import struct
+
+import harness
+
+HEADER = struct.Struct('<IHBBIIII')
+MAGIC, VERSION, REQUEST, ANSWER = 0x50525354, 1, 1, 2
+START, STOP = 6, 7
+ERROR, SWITCHED = 1, 7
+
+
+def number(value):
+    """A protobuf varint."""
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out + bytes([value]))
+
+
+def field(key, data):
+    return number(key << 3 | 2) + number(len(data)) + data
+
+
+def fields(data):
+    """{number: value} of a message; varints and bytes."""
+    found, at = {}, 0
+
+    def varint():
+        nonlocal at
+        value, shift = 0, 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    while at < len(data):
+        key = varint()
+        value = varint()
+        if key & 7 == 2:
+            value, at = data[at:at + value], at + value
+        found[key >> 3] = value
+    return found
+
+
+class Control:
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(harness.SECONDS)
+        self.socket.connect(path)
+        self.id = 0
+
+    def close(self):
+        self.socket.close()
+
+    def receive(self, n_bytes):
+        data = b''
+        while len(data) < n_bytes:
+            more = self.socket.recv(n_bytes - len(data))
+            if not more:
+                raise AssertionError('the daemon hung up')
+            data += more
+        return data
+
+    def ask(self, body):
+        self.id += 1
+        self.socket.sendall(HEADER.pack(MAGIC, VERSION, REQUEST, 0, self.id, 0, len(body), 0) + body)
+        header = HEADER.unpack(self.receive(HEADER.size))
+        answer = fields(self.receive(header[6]))
+        if header[2] != ANSWER or header[4] != self.id or ERROR in answer:
+            raise AssertionError('answered %s %s' % (header, answer))
+        return answer
+
+    def switch(self, which, pid=0, timeout_ms=0):
+        """Returns (sessions, changed, timed_out)."""
+        wish = (number(2 << 3) + number(pid) if pid else b'') + \
+            (number(3 << 3) + number(timeout_ms) if timeout_ms else b'')
+        switched = fields(self.ask(field(which, wish))[SWITCHED])
+        return tuple(switched.get(key, 0) for key in (1, 2, 3))
+
+    def start(self, pid=0, timeout_ms=0):
+        return self.switch(START, pid, timeout_ms)
+
+    def stop(self, pid=0, timeout_ms=0):
+        return self.switch(STOP, pid, timeout_ms)

@@ -1,0 +1,515 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Recording stopped and started while programs run: what is recorded is whole, and nothing is left behind in them.
+
+`--cycles N`: so many of stop and start under load, 200 in the ordinary run. `--slow N`: so many of them with a rest between, in
+which CUPTI is switched off.
+"""
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import control
+import harness
+
+THREADS = 4
+CYCLES = 200
+SLOW = 3
+# Longer than a stop has to last for CUPTI to be switched off.
+REST_S = 0.5
+WARM_UP = 30
+
+
+def option(name, default):
+    if name not in sys.argv:
+        return default
+    at = sys.argv.index(name)
+    value = int(sys.argv[at + 1])
+    del sys.argv[at:at + 2]
+    return value
+
+
+def footprint(pid):
+    """What a process has: descriptors, threads, mappings and their bytes."""
+    maps = []
+    with open('/proc/%d/maps' % pid, encoding='utf-8') as stream:
+        for line in stream:
+            start, end = (int(word, 16) for word in line.split()[0].split('-'))
+            maps.append(end - start)
+    threads = []
+    for path in glob.glob('/proc/%d/task/*/comm' % pid):
+        with open(path, encoding='utf-8') as stream:
+            threads.append(stream.read().strip())
+    return {'descriptors': sorted(os.listdir('/proc/%d/fd' % pid)), 'threads': sorted(threads),
+            'mappings': len(maps), 'mapped': sum(maps)}
+
+
+def resident_bytes(pid):
+    with open('/proc/%d/statm' % pid, encoding='utf-8') as stream:
+        return int(stream.read().split()[1]) * os.sysconf('SC_PAGE_SIZE')
+
+
+class Bursts:
+    """bursts-driver at the other end of two pipes."""
+
+    def __init__(self, argv, env, cwd):
+        self.process = subprocess.Popen(argv, env=env, cwd=cwd, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def tell(self, line):
+        """Returns how many launches there were by then."""
+        self.process.stdin.write(line + '\n')
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().split()
+        if not answer:
+            raise AssertionError('it ended: %s' % self.process.stderr.read())
+        return int(answer[1])
+
+    def end(self):
+        _, err = self.process.communicate(timeout=harness.SECONDS * 4)
+        return self.process.returncode, err
+
+
+class Switch(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.inject, self.socket = self.path('inject.sock'), self.path('control.sock')
+        self.traces = self.path('traces')
+        os.mkdir(self.traces)
+
+    def start_daemon(self, *options):
+        with open(self.path('daemon.log'), 'ab') as log:
+            self.daemon = subprocess.Popen(
+                [harness.DAEMON, '--inject-socket', self.inject, '--control-socket', self.socket,
+                 '--directory', self.traces] + list(options), stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log, env=harness.environment())
+        self.addCleanup(self.end_process, self.daemon)
+        self.wait(self.answers, 'the daemon')
+        self.control = control.Control(self.socket)
+        self.addCleanup(self.control.close)
+
+    def answers(self):
+        return json.loads(self.tsctl('status', '--json').out)['running']
+
+    def end_process(self, process):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream:
+                stream.close()
+
+    def wait(self, what, name):
+        end = time.monotonic() + harness.SECONDS
+        while not what():
+            if time.monotonic() > end:
+                self.fail('%s did not come' % name)
+            time.sleep(0.01)
+
+    def tsctl(self, *arguments, **env):
+        env.setdefault('TRACESMITH_CONTROL', self.socket)
+        return harness.tsctl(*arguments, env=harness.environment(**env))
+
+    def start(self, *argv, **env):
+        env = harness.preload_environment('', TRACESMITH_SOCKET=self.inject, TS_TRUTH=self.truth_path,
+                                          TRACESMITH_STACKS='none',
+                                          # Who waits for malloc()'s lock is given a heap of his own.
+                                          MALLOC_ARENA_MAX='1', **env)
+        argv = argv or (harness.app('bursts', 'driver'), str(THREADS))
+        bursts = Bursts(list(argv), env, self.folder)
+        self.addCleanup(self.end_process, bursts.process)
+        return bursts
+
+    def sessions(self):
+        return json.loads(self.tsctl('sessions', '--json').out)['sessions']
+
+    def states(self):
+        return [session['state'] for session in self.sessions()]
+
+    def files(self):
+        return sorted(glob.glob(os.path.join(self.traces, '**', '*.sbt'), recursive=True))
+
+    def check(self, path, kernels):
+        """Sound, nothing lost, and so many kernels; returns the trace."""
+        trace = self.finished_trace(path, seconds=60)
+        self.assertEqual(trace.lost, {})
+        self.check_sound(trace)
+        if kernels is not None:
+            self.assertEqual(trace.counts['kernel'], kernels)
+        return trace
+
+    def pauses(self, trace):
+        return [row['paused'] for row in trace.of('pause')]
+
+    def test_what_is_recorded_is_exact(self):
+        """At rest the program knows what it launched while recording was on: that, and no more, is there."""
+        self.start_daemon()
+        bursts = self.start()
+        pid = bursts.process.pid
+        bursts.tell('go 100')
+        self.assertEqual(self.control.stop(pid), (1, 1, 0))
+        self.assertEqual(self.states(), ['paused'])
+        bursts.tell('go 7')
+        time.sleep(REST_S)
+        bursts.tell('go 9')
+        self.assertEqual(self.control.stop(pid), (1, 0, 0))
+        self.assertEqual(self.control.start(pid), (1, 1, 0))
+        self.assertEqual(self.control.start(), (1, 0, 0))
+        bursts.tell('go 10')
+        self.assertEqual(self.states(), ['recording'])
+        self.assertEqual(self.control.stop(), (1, 1, 0))
+        bursts.tell('go 3')
+        self.assertEqual(self.control.start(pid + 1), (0, 0, 0))
+        self.assertEqual(bursts.end(), (0, ''))
+        trace = self.check(self.files()[0], 110 * THREADS)
+        self.assertEqual(self.pauses(trace), [True, False, True])
+        self.assertEqual([row['cause'] for row in trace.of('pause')], ['request'] * 3)
+        session = trace.info['sessions'][0]
+        self.assertEqual(session['stops'], 2)
+        self.assertGreater(session['stopped_ns'], REST_S * 1e9)
+        self.assertIn('Stopped', harness.tsctl('info', trace.path).out)
+        self.assertEqual(self.truth().n_launches(), 129 * THREADS)
+        # Streams are known, whenever they came and went.
+        self.assertEqual(sorted(row['action'] for row in trace.of('stream') if row['action'] != 'seen'),
+                         ['created'] * THREADS + ['destroyed'] * THREADS)
+
+    def test_tsctl_says_what_it_did(self):
+        self.start_daemon()
+        for command in ('start', 'stop', 'watch'):
+            result = self.tsctl(command)
+            self.assertEqual((result.status, len(result.err.splitlines())), (2, 1), result)
+        self.assertEqual(self.tsctl('sessions').out, 'No process is being recorded.\n')
+        bursts = self.start()
+        bursts.tell('go 1')
+        pid = str(bursts.process.pid)
+        self.assertEqual(self.tsctl('stop', pid).out, 'stopped: 1 process\n')
+        self.assertIn('0 of 1', self.tsctl('stop').out)
+        self.assertIn('paused', self.tsctl('sessions').out)
+        self.assertEqual(json.loads(self.tsctl('start', '--json').out),
+                         {'sessions': 1, 'changed': 1, 'timed_out': 0})
+        result = self.tsctl('stop', '1')
+        self.assertEqual((result.status, len(result.err.splitlines())), (2, 1), result)
+        result = self.tsctl('stop', 'all')
+        self.assertEqual((result.status, len(result.err.splitlines())), (2, 1), result)
+        self.assertEqual(self.tsctl('stop', '-q').out, '')
+        self.assertEqual(bursts.end(), (0, ''))
+
+    def test_watch(self):
+        """A line for each look; it ends with the process."""
+        self.start_daemon()
+        bursts = self.start()
+        bursts.tell('run')
+        result = self.tsctl('watch', '--json', '-n', '3', '-i', '100ms')
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        self.assertEqual((result.status, len(lines)), (0, 3), result)
+        self.assertEqual({line['pid'] for line in lines}, {bursts.process.pid})
+        self.assertEqual([line['rows'] for line in lines], sorted(line['rows'] for line in lines))
+        self.wait(lambda: json.loads(self.tsctl('watch', '--json', '-n', '1', '-i', '200ms').out)
+                  ['kernels_per_s'] > 0, 'a rate')
+        bursts.tell('halt')
+        watch = subprocess.Popen([harness.TSCTL, 'watch', '-i', '50ms', str(bursts.process.pid)],
+                                 env=harness.environment(TRACESMITH_CONTROL=self.socket),
+                                 stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end_process, watch)
+        self.assertIn('KERNELS/S', watch.stdout.readline())
+        self.assertIn('recording', watch.stdout.readline())
+        self.assertEqual(bursts.end(), (0, ''))
+        watch.communicate(timeout=harness.SECONDS)
+        self.assertEqual(watch.returncode, 0)
+
+    def test_a_recording_that_starts_later(self):
+        """`tsctl record --start-later`, found by `tsctl sessions` without being told where."""
+        path = self.path('later.sbt')
+        own = {'XDG_RUNTIME_DIR': self.folder, 'TRACESMITH_CONTROL': None}
+        bursts = Bursts([harness.TSCTL, 'record', '-q', '-o', path, '--vgpu', '--start-later', '--',
+                         harness.app('bursts', 'driver'), str(THREADS)],
+                        harness.record_environment(XDG_RUNTIME_DIR=self.folder), self.folder)
+        self.addCleanup(self.end_process, bursts.process)
+        bursts.tell('go 5')
+
+        def mine(*arguments):
+            return harness.tsctl(*arguments, env=harness.environment(**own))
+
+        listed = [session for session in json.loads(mine('sessions', '--json').out)['sessions']
+                  if session['path'] == path]
+        self.assertEqual([session['state'] for session in listed], ['paused'])
+        self.assertTrue(listed[0]['control'].startswith(self.folder))
+        pid = str(listed[0]['pid'])
+        self.assertEqual(mine('start', pid).out, 'started: 1 process\n')
+        bursts.tell('go 6')
+        self.assertEqual(mine('stop', pid).status, 0)
+        bursts.tell('go 7')
+        self.assertEqual(bursts.end(), (0, ''))
+        trace = self.check(path, 6 * THREADS)
+        self.assertEqual(self.pauses(trace), [True, False, True])
+        self.assertEqual(len(trace.info['devices']), 1)
+
+    def test_an_empty_recording_says_why(self):
+        result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu', '--start-later')
+        self.assertEqual(result.status, 0, result)
+        self.assertIn('tsctl start', result.err)
+        self.assertIn('tsctl start', json.loads(harness.tsctl('info', '--json', path).out)['empty_reason'])
+
+    def test_a_service_that_starts_later(self):
+        """It keeps no file of a process that nobody started."""
+        self.start_daemon('--start-later')
+        bursts = self.start(TRACESMITH_START_LATER='1')
+        bursts.tell('go 5')
+        self.assertEqual(self.states(), ['paused'])
+        self.assertEqual(bursts.end(), (0, ''))
+        self.wait(lambda: not self.sessions() and not self.files(), 'the end of its session')
+        bursts = self.start()
+        bursts.tell('go 5')
+        self.wait(lambda: self.states() == ['paused'], 'its session')
+        self.control.stop()
+        before = bursts.tell('go 6')
+        self.assertEqual(self.control.start(), (1, 1, 0))
+        bursts.tell('go 7')
+        self.assertEqual(bursts.end(), (0, ''))
+        trace = self.check(self.files()[0], None)
+        # Until it heard of the service's wish it may have recorded some.
+        self.assertGreaterEqual(trace.counts['kernel'], 7 * THREADS)
+        self.assertLessEqual(trace.counts['kernel'], 12 * THREADS)
+        self.assertEqual(before, 11 * THREADS)
+
+    def test_another_daemon_leaves_it_stopped(self):
+        self.start_daemon()
+        bursts = self.start()
+        bursts.tell('go 4')
+        self.control.stop()
+        self.daemon.kill()
+        self.daemon.wait()
+        bursts.tell('go 5')
+        self.start_daemon()
+        self.wait(lambda: self.states() == ['paused'], 'the session, taken up')
+        bursts.tell('go 6')
+        self.assertEqual(self.control.start(), (1, 1, 0))
+        bursts.tell('go 7')
+        self.assertEqual(bursts.end(), (0, ''))
+        self.assertEqual(len(self.files()), 2)
+        kernels = sum(json.loads(harness.tsctl('info', '--json', path).out)['counts']['kernel']
+                      for path in self.files())
+        self.assertEqual(kernels, 11 * THREADS)
+
+    def test_stopped_while_the_applications_profiler_has_cupti(self):
+        """What is done in a yield within a stop is no loss; what is done in one that outlives it, is."""
+        self.start_daemon()
+        process = self.start('python3', '-c', YIELDING)
+        pid = process.process.pid
+        self.assertEqual(process.tell('work 3'), 3)
+        self.control.stop(pid)
+        process.tell('take 0')
+        self.assertEqual(self.states(), ['yielded'])
+        process.tell('work 5')
+        process.tell('give 0')
+        self.wait(lambda: self.states() == ['paused'], 'CUPTI, taken back')
+        process.tell('work 6')
+        self.control.start(pid)
+        process.tell('work 7')
+        process.tell('take 0')
+        self.assertEqual(self.control.stop(pid)[:2], (1, 1))
+        self.assertTrue(self.sessions()[0]['paused'])
+        process.tell('work 8')
+        process.tell('give 0')
+        self.wait(lambda: self.states() == ['paused'], 'CUPTI, taken back')
+        process.tell('work 9')
+        self.assertEqual(self.control.start(pid)[:2], (1, 1))
+        process.tell('work 10')
+        self.assertEqual(process.end(), (0, ''))
+        trace = self.finished_trace(self.files()[0])
+        self.assertEqual(trace.counts['memcpy'], 3 + 7 + 10, trace.info)
+        self.assertEqual(set(trace.lost), {'yielded'})
+        self.assertGreaterEqual(trace.lost['yielded'], 8)
+        self.check_joined(trace)
+        self.assertEqual(self.pauses(trace), [True, False, True, False])
+
+    def test_forks_while_stopped(self):
+        """Children that only end change nothing; one that runs a program of its own is a session of its own, and recorded."""
+        self.start_daemon()
+        process = self.start('python3', '-c', FORKING, COPYING)
+        process.tell('work 3')
+        self.control.stop()
+        for _ in range(20):
+            process.tell('fork 7')
+        process.tell('work 4')
+        child = process.tell('run 5')
+        process.tell('fork 7')
+        self.assertEqual(self.control.start(process.process.pid), (1, 1, 0))
+        process.tell('fork 7')
+        process.tell('work 6')
+        self.assertEqual(process.end(), (0, ''))
+        self.wait(lambda: not self.sessions(), 'the end')
+        counts = {}
+        for path in self.files():
+            trace = self.check(path, None)
+            counts[trace.info['sessions'][0]['pid']] = trace.counts['memcpy']
+        self.assertEqual(counts, {process.process.pid: 9, child: 5})
+
+    def test_a_thread_that_waits_for_room(self):
+        """Lossless, its daemon stands still: a stop that comes meanwhile is heard when it goes on, and nothing is lost."""
+        self.start_daemon()
+        bursts = self.start(TRACESMITH_LOSSLESS='1', TRACESMITH_RING_SIZE='64K')
+        bursts.tell('go 1')
+        self.daemon.send_signal(signal.SIGSTOP)
+        answers = []
+        went = threading.Thread(target=lambda: answers.append(bursts.tell('go 3000')))
+        went.start()
+        stopper = control.Control(self.socket)
+        self.addCleanup(stopper.close)
+        stops = threading.Thread(target=lambda: answers.append(stopper.stop(0, 30000)))
+        stops.start()
+        time.sleep(1)
+        self.assertEqual(answers, [])
+        self.daemon.send_signal(signal.SIGCONT)
+        for thread in (went, stops):
+            thread.join(harness.SECONDS * 2)
+            self.assertFalse(thread.is_alive())
+        self.assertIn((1, 1, 0), answers)
+        self.control.start()
+        bursts.tell('go 5')
+        self.assertEqual(bursts.end(), (0, ''))
+        trace = self.check(self.files()[0], None)
+        self.assertLessEqual(trace.counts['kernel'], 3006 * THREADS)
+        self.assertGreaterEqual(trace.counts['kernel'], 6 * THREADS)
+
+    def cycle(self, client, n, rest_s=0):
+        for _ in range(n):
+            sessions, _, timed_out = client.stop()
+            self.assertEqual((sessions, timed_out), (1, 0))
+            time.sleep(rest_s)
+            sessions, _, timed_out = client.start()
+            self.assertEqual((sessions, timed_out), (1, 0))
+
+    def settled_footprint(self, pid):
+        """As it is once it is the same after some cycles as before them."""
+        seen = None
+        for _ in range(10):
+            self.cycle(self.control, WARM_UP)
+            before, seen = seen, footprint(pid)
+            if before == seen:
+                return seen
+        return seen
+
+    def test_cycles_leave_nothing_behind(self):
+        """Under load: descriptors, mappings and threads are as many before and after; what is recorded is whole."""
+        self.start_daemon()
+        bursts = self.start()
+        pid = bursts.process.pid
+        bursts.tell('run')
+        self.cycle(self.control, 2, REST_S)
+        # Pools (of CUPTI's buffers, of the virtual GPU's threads) grow to what load they ever saw; a leak grows each time.
+        for _ in range(4):
+            before, resident_before = self.settled_footprint(pid), resident_bytes(pid)
+            began = time.monotonic()
+            self.cycle(self.control, CYCLES - SLOW)
+            took_ms = (time.monotonic() - began) * 1000 / (CYCLES - SLOW)
+            self.cycle(self.control, SLOW, REST_S)
+            after, resident = footprint(pid), resident_bytes(pid)
+            if after == before:
+                break
+        self.assertEqual(after, before)
+        launches = bursts.tell('halt')
+        self.assertEqual(bursts.end(), (0, ''))
+        trace = self.check(self.files()[0], None)
+        self.assertEqual(self.pauses(trace), [True, False] * (len(trace.of('pause')) // 2))
+        self.assertGreaterEqual(len(trace.of('pause')), 2 * CYCLES)
+        self.assertEqual(trace.counts['kernel'],
+                         sum(1 for row in trace.of('api') if row['name'] == 'cuLaunchKernel'))
+        self.assertLess(trace.counts['kernel'], launches)
+        print('%d cycles, %.1f ms each; %d launches, %d recorded; %s; resident %d KiB before, %d after' % (
+            CYCLES, took_ms, launches, trace.counts['kernel'], after, resident_before // 1024, resident // 1024))
+        # The rings are pages that were touched; beyond them a cycle leaves none.
+        self.assertLess(resident, resident_before + (96 << 20))
+
+    def test_two_clients_at_once(self):
+        self.start_daemon()
+        bursts = self.start()
+        bursts.tell('run')
+        errors = []
+
+        def switch(client):
+            try:
+                self.cycle(client, 50)
+            except Exception as error:  # pylint: disable=broad-except
+                errors.append(error)
+        other = control.Control(self.socket)
+        self.addCleanup(other.close)
+        threads = [threading.Thread(target=switch, args=(client,)) for client in (self.control, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(harness.SECONDS * 2)
+        self.assertEqual(errors, [])
+        bursts.tell('halt')
+        self.control.start()
+        before = json.loads(self.tsctl('info', '--json', '--session', str(bursts.process.pid)).out)['counts']
+        bursts.tell('go 11')
+        self.assertEqual(bursts.end(), (0, ''))
+        trace = self.check(self.files()[0], None)
+        self.assertEqual(trace.counts['kernel'], before['kernel'] + 11 * THREADS)
+        # It was stopped whenever it was started, and the other way round.
+        self.assertEqual(self.pauses(trace), [True, False] * (len(trace.of('pause')) // 2))
+
+
+COPYING = '''
+import ctypes, os, sys
+context, memory, done = ctypes.c_void_p(), ctypes.c_uint64(), 0
+host = (ctypes.c_char * 64)()
+
+def begin():
+    global cuda
+    cuda = ctypes.CDLL('libcuda.so.1')
+    assert not cuda.cuInit(0)
+    assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+    assert not cuda.cuCtxSetCurrent(context)
+    assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(64))
+
+def work(n):
+    global done
+    for _ in range(n):
+        assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(64))
+    done += n
+    return done
+'''
+YIELDING = COPYING + '''
+cupti, held = ctypes.CDLL(None), ctypes.c_void_p()
+callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)(lambda *_: None)
+begin()
+for line in sys.stdin:
+    what, n = line.split()
+    if what == 'take':
+        assert not cupti.cuptiSubscribe(ctypes.byref(held), callback, None)
+    elif what == 'give':
+        assert not cupti.cuptiUnsubscribe(held)
+    else:
+        work(int(n))
+    print(what, done, flush=True)
+'''
+FORKING = COPYING + '''
+import subprocess
+begin()
+for line in sys.stdin:
+    what, n = line.split()
+    if what == 'work':
+        print(what, work(int(n)), flush=True)
+    elif what == 'fork':
+        child = os.fork()
+        if not child:
+            os._exit(int(n))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == int(n)
+        print(what, child, flush=True)
+    else:
+        child = subprocess.Popen([sys.executable, '-c', sys.argv[1] + 'begin(); work(%s)' % n])
+        assert not child.wait()
+        print(what, child.pid, flush=True)
+'''
+
+if __name__ == '__main__':
+    CYCLES = option('--cycles', CYCLES)
+    SLOW = option('--slow', SLOW)
+    harness.main()
