@@ -35,6 +35,7 @@ extern const struct ts_command ts_command_record;
 extern const struct ts_command ts_command_repair;
 extern const struct ts_command ts_command_sessions;
 extern const struct ts_command ts_command_start;
+extern const struct ts_command ts_command_state;
 extern const struct ts_command ts_command_status;
 extern const struct ts_command ts_command_stop;
 extern const struct ts_command ts_command_symbolize;

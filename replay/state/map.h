@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A table from a session and a 64-bit key to a 32-bit number: operations by id, allocations by address, events by
+ * handle. Keys come from a trace, so the hash is mixed well; no limit but memory: callers bound what they put in.
+ * One thread.
+ */
+#pragma once
+
+#include "proto/abi/base.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TS_STATE_MAP_NONE UINT32_MAX
+
+struct ts_state_map_slot {
+	uint64_t key;
+	uint32_t session;
+	uint32_t value; /* TS_STATE_MAP_NONE: a free slot */
+};
+
+/* All zero is an empty one. */
+struct ts_state_map {
+	struct ts_state_map_slot *slots;
+	size_t n_slots, n; /* a power of two; at most half of them taken */
+};
+
+void ts_state_map_deinit(struct ts_state_map *map);
+/* TS_STATE_MAP_NONE: not there. */
+uint32_t ts_state_map_find(const struct ts_state_map *map, uint32_t session, uint64_t key);
+/* Adds or replaces. `value` is less than TS_STATE_MAP_NONE. -ENOMEM. */
+int ts_state_map_set(struct ts_state_map *map, uint32_t session, uint64_t key, uint32_t value);
+/* Nothing where it is not there. */
+void ts_state_map_remove(struct ts_state_map *map, uint32_t session, uint64_t key);
+
+#ifdef __cplusplus
+}
+#endif

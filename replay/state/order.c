@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams are followed by what ran in them, in the order in which it began, which is the order in which a stream runs. A wait is kept
+ * until an operation stands behind it; a version of an event until something came behind its record and nobody refers
+ * to it any more. When an operation begins, all that it waited for has begun, so what a point of a stream stands for can be
+ * looked up by operation ids.
+ */
+#include "replay/state/order.h"
+
+#include "proto/abi/vendor/cupti_activity.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE TS_STATE_MAP_NONE
+
+/* Waits of one stream that nothing stands behind; of more the oldest is dropped. */
+#define MAX_WAITS 4096u
+/* Points looked at for one operation, through waits for events that stand behind waits. */
+#define MAX_VISITS  4096u
+#define MAX_DEPTH   16u
+#define MAX_STREAMS (1u << 18)
+#define MAX_MARKERS (1u << 20)
+
+/* Room for one more; `bytes` is an item's size. */
+static int reserve(void *items, size_t *n_allocated, size_t n, size_t bytes)
+{
+	void *grown;
+	size_t n_wanted = *n_allocated ? 2 * *n_allocated : 8;
+
+	if (n < *n_allocated)
+		return 0;
+	if (n_wanted >= NONE)
+		return -ENOMEM;
+	memcpy(&grown, items, sizeof(grown));
+	grown = realloc(grown, n_wanted * bytes);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(items, &grown, sizeof(grown));
+	*n_allocated = n_wanted;
+	return 0;
+}
+
+void ts_order_deinit(struct ts_order *order)
+{
+	for (size_t i = 0; i < order->n_streams; i++) {
+		free(order->streams[i].waits);
+		free(order->streams[i].markers);
+	}
+	for (size_t i = 0; i < order->n_contexts; i++)
+		free(order->contexts[i].streams);
+	free(order->streams);
+	free(order->contexts);
+	free(order->markers);
+	free(order->free_markers);
+	ts_state_map_deinit(&order->stream_by_id);
+	ts_state_map_deinit(&order->context_by_id);
+	ts_state_map_deinit(&order->marker_by_event);
+}
+
+/* ---- streams ------------------------------------------------------------------------------------ */
+
+static int get_context(struct ts_order *order, uint32_t session, uint32_t id, uint32_t *ret_context)
+{
+	uint32_t found = ts_state_map_find(&order->context_by_id, session, id);
+	int r;
+
+	if (found == NONE) {
+		r = reserve(&order->contexts, &order->n_contexts_allocated, order->n_contexts,
+			    sizeof(*order->contexts));
+		if (!r)
+			r = ts_state_map_set(&order->context_by_id, session, id,
+					     (uint32_t)order->n_contexts);
+		if (r)
+			return r;
+		found = (uint32_t)order->n_contexts++;
+		order->contexts[found] = (struct ts_order_context){.legacy = NONE};
+	}
+	*ret_context = found;
+	return 0;
+}
+
+static int get_stream(struct ts_order *order, uint32_t session, uint32_t context, uint32_t id,
+		      uint32_t *ret_stream)
+{
+	uint64_t key = (uint64_t)context << 32 | id;
+	uint32_t found = ts_state_map_find(&order->stream_by_id, session, key), of;
+	struct ts_order_context *its;
+	int r;
+
+	if (found != NONE) {
+		*ret_stream = found;
+		return 0;
+	}
+	if (order->n_streams == MAX_STREAMS)
+		return TS_SBT_E_LIMIT;
+	r = get_context(order, session, context, &of);
+	if (r)
+		return r;
+	its = &order->contexts[of];
+	r = reserve(&order->streams, &order->n_streams_allocated, order->n_streams,
+		    sizeof(*order->streams));
+	if (!r)
+		r = reserve(&its->streams, &its->n_streams_allocated, its->n_streams,
+			    sizeof(*its->streams));
+	if (!r)
+		r = ts_state_map_set(&order->stream_by_id, session, key,
+				     (uint32_t)order->n_streams);
+	if (r)
+		return r;
+	found = (uint32_t)order->n_streams++;
+	its->streams[its->n_streams++] = found;
+	order->streams[found] = (struct ts_order_stream){.session = session,
+							 .context = context,
+							 .stream = id,
+							 .of = of};
+	*ret_stream = found;
+	return 0;
+}
+
+int ts_order_stream(struct ts_order *order, uint32_t session, uint32_t context, uint32_t stream,
+		    uint32_t flags)
+{
+	struct ts_order_stream *its;
+	uint32_t index;
+	int r = get_stream(order, session, context, stream, &index);
+
+	if (r)
+		return r;
+	its = &order->streams[index];
+	switch (flags & TS_CUPTI_ACTIVITY_STREAM_CREATE_MASK) {
+	case TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL:
+		its->is_known = its->is_legacy = true;
+		order->contexts[its->of].legacy = index;
+		break;
+	case TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING:
+		its->is_known = its->is_non_blocking = true;
+		break;
+	case TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT:
+		its->is_known = true;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* ---- points ------------------------------------------------------------------------------------- */
+
+static void put_marker(struct ts_order *order, uint32_t marker)
+{
+	/* There is room: as many as there are markers was reserved when they were made. */
+	if (marker != NONE && !--order->markers[marker].n_refs)
+		order->free_markers[order->n_free_markers++] = marker;
+}
+
+static void add_found(struct ts_order_found *found, const struct ts_state_dependency *dependency)
+{
+	struct ts_state_dependency *least = NULL;
+
+	for (uint32_t i = 0; i < found->n; i++) {
+		if (found->at[i].op_id == dependency->op_id)
+			return;
+		if (!least || found->at[i].end_ns < least->end_ns)
+			least = &found->at[i];
+	}
+	if (found->n < TS_STATE_MAX_DEPENDENCIES) {
+		found->at[found->n++] = *dependency;
+		return;
+	}
+	found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
+	if (dependency->end_ns > least->end_ns)
+		*least = *dependency;
+}
+
+/* The last group of the stream that was issued before `op_id`. */
+static void find_before(const struct ts_order_stream *stream, uint64_t op_id,
+			const struct ts_state_dependency *as, struct ts_order_found *found)
+{
+	struct ts_state_dependency dependency = *as;
+	uint64_t n = stream->n_groups < TS_STATE_HISTORY ? stream->n_groups : TS_STATE_HISTORY;
+
+	for (uint64_t i = 1; i <= n; i++) {
+		const struct ts_order_group *group =
+			&stream->history[(stream->n_groups - i) % TS_STATE_HISTORY];
+
+		if (group->op_id >= op_id)
+			continue;
+		dependency.op_id = group->op_id;
+		dependency.end_ns = group->end_ns;
+		dependency.stream = stream->stream;
+		add_found(found, &dependency);
+		return;
+	}
+	if (stream->n_groups > n)
+		found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
+}
+
+struct visit {
+	struct ts_order *order;
+	unsigned int n_visits, depth;
+};
+
+static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
+		       const struct ts_state_dependency *as, struct ts_order_found *found);
+
+static void find_waits(struct visit *visit, const struct ts_order_stream *stream, uint64_t op_id,
+		       const struct ts_state_dependency *as, struct ts_order_found *found)
+{
+	if (stream->has_dropped_wait)
+		found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
+	for (size_t i = 0; i < stream->n_waits; i++) {
+		const struct ts_order_wait *wait = &stream->waits[i];
+		const struct ts_order_marker *marker;
+		struct ts_state_dependency event = *as;
+
+		if (wait->op_id >= op_id)
+			continue;
+		if (wait->marker == NONE || visit->n_visits >= MAX_VISITS ||
+		    visit->depth >= MAX_DEPTH) {
+			found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
+			continue;
+		}
+		visit->n_visits++;
+		marker = &visit->order->markers[wait->marker];
+		if (as->kind == TS_STATE_BY_STREAM)
+			event = (struct ts_state_dependency){.kind = TS_STATE_BY_EVENT,
+							     .event = marker->event};
+		found->unsure |= marker->unsure;
+		if (!marker->is_settled) {
+			visit->depth++;
+			find_point(visit, marker->stream, marker->op_id, &event, found);
+			visit->depth--;
+			continue;
+		}
+		for (uint32_t j = 0; j < marker->n_found; j++) {
+			event.op_id = marker->found[j].op_id;
+			event.end_ns = marker->found[j].end_ns;
+			event.stream = marker->found[j].stream;
+			add_found(found, &event);
+		}
+	}
+}
+
+/* The last record or wait of the stream before `op_id` that no operation stands behind; 0: none. */
+static uint64_t last_point(const struct ts_order_stream *stream, uint64_t op_id)
+{
+	uint64_t n_points =
+		stream->n_points < TS_STATE_HISTORY ? stream->n_points : TS_STATE_HISTORY;
+	uint64_t n_groups =
+		stream->n_groups < TS_STATE_HISTORY ? stream->n_groups : TS_STATE_HISTORY;
+	uint64_t point = 0;
+
+	for (uint64_t i = 1; i <= n_points && !point; i++)
+		if (stream->points[(stream->n_points - i) % TS_STATE_HISTORY] < op_id)
+			point = stream->points[(stream->n_points - i) % TS_STATE_HISTORY];
+	for (uint64_t i = 1; i <= n_groups; i++) {
+		uint64_t group = stream->history[(stream->n_groups - i) % TS_STATE_HISTORY].op_id;
+
+		if (group < op_id)
+			return group > point ? 0 : point;
+	}
+	return point;
+}
+
+/* What a point of the legacy stream stands behind in all others. */
+static void find_blocking(struct visit *visit, const struct ts_order_context *context,
+			  uint64_t op_id, const struct ts_state_dependency *as,
+			  struct ts_order_found *found)
+{
+	for (size_t i = 0; i < context->n_streams; i++) {
+		const struct ts_order_stream *its = &visit->order->streams[context->streams[i]];
+
+		if (its->is_legacy || its->is_non_blocking)
+			continue;
+		if (visit->n_visits++ >= MAX_VISITS) {
+			found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
+			return;
+		}
+		if (!its->is_known && its->n_groups)
+			found->unsure |= TS_STATE_UNSURE_STREAM;
+		find_before(its, op_id, as, found);
+		find_waits(visit, its, op_id, as, found);
+	}
+}
+
+/* All that stands before the point `op_id` of a stream. */
+static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
+		       const struct ts_state_dependency *as, struct ts_order_found *found)
+{
+	const struct ts_order_stream *stream = &visit->order->streams[index], *its;
+	const struct ts_order_context *context = &visit->order->contexts[stream->of];
+	struct ts_state_dependency legacy = *as;
+	uint64_t point;
+
+	find_before(stream, op_id, as, found);
+	find_waits(visit, stream, op_id, as, found);
+	if (context->unsure)
+		found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
+	if (legacy.kind == TS_STATE_BY_STREAM)
+		legacy.kind = TS_STATE_BY_LEGACY;
+	if (!stream->is_known)
+		found->unsure |= TS_STATE_UNSURE_STREAM;
+	if (stream->is_legacy)
+		find_blocking(visit, context, op_id, &legacy, found);
+	if (context->legacy == NONE || stream->is_non_blocking || stream->is_legacy)
+		return;
+	/* Records and waits are points of the legacy stream too: it does not reach them before the others have. */
+	its = &visit->order->streams[context->legacy];
+	find_before(its, op_id, &legacy, found);
+	find_waits(visit, its, op_id, &legacy, found);
+	point = last_point(its, op_id);
+	if (point)
+		find_blocking(visit, context, point, &legacy, found);
+}
+
+static void settle(struct ts_order *order, struct ts_order_marker *marker)
+{
+	static const struct ts_state_dependency by_event = {.kind = TS_STATE_BY_EVENT};
+	struct ts_order_found found = {.at = marker->found};
+	struct visit visit = {.order = order};
+	struct ts_state_dependency as = by_event;
+
+	as.event = marker->event;
+	find_point(&visit, marker->stream, marker->op_id, &as, &found);
+	marker->n_found = found.n;
+	marker->unsure |= found.unsure & TS_STATE_UNSURE_DEPENDENCY;
+	marker->is_settled = true;
+}
+
+/* What points of the stream stand for is certain once something issued behind them began. */
+static void settle_before(struct ts_order *order, struct ts_order_stream *stream, uint64_t op_id)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < stream->n_markers; i++) {
+		uint32_t index = stream->markers[i];
+		struct ts_order_marker *marker = &order->markers[index];
+
+		if (marker->n_refs > 1 && marker->op_id >= op_id) {
+			stream->markers[n++] = index;
+			continue;
+		}
+		if (marker->n_refs > 1)
+			settle(order, marker);
+		put_marker(order, index);
+	}
+	stream->n_markers = n;
+}
+
+/* TS_SBT_E_LIMIT: there are too many. */
+static int new_marker(struct ts_order *order, uint32_t *ret_marker)
+{
+	int r;
+
+	if (order->n_free_markers) {
+		*ret_marker = order->free_markers[--order->n_free_markers];
+		return 0;
+	}
+	if (order->n_markers == MAX_MARKERS)
+		return TS_SBT_E_LIMIT;
+	r = reserve(&order->markers, &order->n_markers_allocated, order->n_markers,
+		    sizeof(*order->markers));
+	if (!r)
+		r = reserve(&order->free_markers, &order->n_free_markers_allocated,
+			    order->n_markers, sizeof(*order->free_markers));
+	if (r)
+		return r;
+	*ret_marker = (uint32_t)order->n_markers++;
+	return 0;
+}
+
+static void add_point(struct ts_order_stream *stream, uint64_t op_id)
+{
+	stream->points[stream->n_points++ % TS_STATE_HISTORY] = op_id;
+}
+
+int ts_order_record(struct ts_order *order, uint32_t session, const struct ts_row_event *row)
+{
+	uint32_t old = ts_state_map_find(&order->marker_by_event, session, row->event);
+	struct ts_order_stream *stream = NULL;
+	uint32_t index, at = NONE;
+	int r = new_marker(order, &index);
+
+	if (r == TS_SBT_E_LIMIT) {
+		/* Who waits for it from now on says that it does not know for what. */
+		ts_state_map_remove(&order->marker_by_event, session, row->event);
+		put_marker(order, old);
+		return 0;
+	}
+	if (r)
+		return r;
+	order->markers[index] = (struct ts_order_marker){.op_id = row->op_id,
+							 .event = row->event,
+							 .stream = NONE,
+							 .n_refs = 1};
+	if (row->stream == TS_NO_DEVICE) {
+		order->markers[index].is_settled = true;
+		order->markers[index].unsure = TS_STATE_UNSURE_DEPENDENCY;
+	} else {
+		r = get_stream(order, session, row->context, row->stream, &at);
+		if (!r) {
+			stream = &order->streams[at];
+			add_point(stream, row->op_id);
+			/* Events recorded again and again in a stream that does nothing: forget the old ones. */
+			if (stream->n_markers == stream->n_markers_allocated)
+				settle_before(order, stream, 0);
+			r = reserve(&stream->markers, &stream->n_markers_allocated,
+				    stream->n_markers, sizeof(*stream->markers));
+		}
+	}
+	if (!r)
+		r = ts_state_map_set(&order->marker_by_event, session, row->event, index);
+	if (r) {
+		put_marker(order, index);
+		return r;
+	}
+	if (stream) {
+		order->markers[index].stream = at;
+		order->markers[index].n_refs++;
+		stream->markers[stream->n_markers++] = index;
+	}
+	put_marker(order, old);
+	return 0;
+}
+
+int ts_order_wait(struct ts_order *order, uint32_t session, const struct ts_row_stream_wait *row)
+{
+	uint32_t marker = ts_state_map_find(&order->marker_by_event, session, row->event), index;
+	struct ts_order_stream *stream;
+	int r;
+
+	if (row->stream == TS_NO_DEVICE) {
+		r = get_context(order, session, row->context, &index);
+		if (!r)
+			order->contexts[index].unsure = true;
+		return r;
+	}
+	r = get_stream(order, session, row->context, row->stream, &index);
+	if (r)
+		return r;
+	stream = &order->streams[index];
+	add_point(stream, row->op_id);
+	if (stream->n_waits == MAX_WAITS) {
+		put_marker(order, stream->waits[0].marker);
+		memmove(stream->waits, stream->waits + 1, (MAX_WAITS - 1) * sizeof(*stream->waits));
+		stream->n_waits--;
+		stream->has_dropped_wait = true;
+	}
+	r = reserve(&stream->waits, &stream->n_waits_allocated, stream->n_waits,
+		    sizeof(*stream->waits));
+	if (r)
+		return r;
+	if (marker != NONE)
+		order->markers[marker].n_refs++;
+	stream->waits[stream->n_waits++] = (struct ts_order_wait){row->op_id, marker};
+	return 0;
+}
+
+/* ---- operations --------------------------------------------------------------------------------- */
+
+static void stand(struct ts_order *order, struct ts_order_stream *stream,
+		  const struct ts_state_op *op)
+{
+	struct ts_order_group *last = &stream->history[(stream->n_groups - 1) % TS_STATE_HISTORY];
+	size_t n = 0;
+
+	for (size_t i = 0; i < stream->n_waits; i++) {
+		if (stream->waits[i].op_id < op->op_id)
+			put_marker(order, stream->waits[i].marker);
+		else
+			stream->waits[n++] = stream->waits[i];
+	}
+	stream->n_waits = n;
+	stream->has_dropped_wait = false;
+	if (!stream->n_groups || last->op_id != op->op_id) {
+		last = &stream->history[stream->n_groups++ % TS_STATE_HISTORY];
+		*last = (struct ts_order_group){.op_id = op->op_id};
+	}
+	if (op->end_ns > last->end_ns)
+		last->end_ns = op->end_ns;
+}
+
+/* The group that ran before in the stream, whatever its id: where threads share one, ids may lie the other way round. */
+static void find_previous(const struct ts_order_stream *stream, const struct ts_state_op *op,
+			  struct ts_order_found *found)
+{
+	uint64_t n = stream->n_groups;
+	const struct ts_order_group *group;
+	struct ts_state_dependency dependency = {.kind = TS_STATE_BY_STREAM,
+						 .stream = stream->stream};
+
+	if (n && stream->history[(n - 1) % TS_STATE_HISTORY].op_id == op->op_id)
+		n--;
+	if (!n)
+		return;
+	group = &stream->history[(n - 1) % TS_STATE_HISTORY];
+	dependency.op_id = group->op_id;
+	dependency.end_ns = group->end_ns;
+	add_found(found, &dependency);
+}
+
+int ts_order_op(struct ts_order *order, struct ts_state_op *op)
+{
+	static const struct ts_state_dependency by_stream = {.kind = TS_STATE_BY_STREAM};
+	struct ts_order_found found = {.at = op->dependencies};
+	struct visit visit = {.order = order};
+	struct ts_order_stream *stream;
+	uint32_t index;
+	int r = get_stream(order, op->session, op->context, op->stream, &index);
+
+	if (r)
+		return r;
+	stream = &order->streams[index];
+	settle_before(order, stream, op->op_id);
+	find_previous(stream, op, &found);
+	find_point(&visit, index, op->op_id, &by_stream, &found);
+	op->n_dependencies = found.n;
+	op->unsure |= found.unsure;
+	for (uint32_t i = 0; i < found.n; i++)
+		if (found.at[i].end_ns > op->start_ns)
+			op->unsure |= TS_STATE_UNSURE_OVERLAP;
+	stand(order, stream, op);
+	return 0;
+}
+
+int ts_order_event(struct ts_order *order, uint32_t session, uint64_t event,
+		   struct ts_state_dependency *ret)
+{
+	uint32_t index = ts_state_map_find(&order->marker_by_event, session, event);
+	struct ts_order_found found = {.at = ret};
+	struct visit visit = {.order = order};
+	struct ts_state_dependency as = {.kind = TS_STATE_BY_EVENT, .event = event};
+	const struct ts_order_marker *marker;
+
+	if (index == NONE)
+		return -1;
+	marker = &order->markers[index];
+	if (!marker->is_settled) {
+		find_point(&visit, marker->stream, marker->op_id, &as, &found);
+		return (int)found.n;
+	}
+	memcpy(ret, marker->found, marker->n_found * sizeof(*ret));
+	return (int)marker->n_found;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who has to wait for whom: streams, events by their versions, and the legacy default stream. The half of the machine that
+ * knows nothing of rows. Points of a stream are told by the id of the operation, the record or the wait that stands there.
+ */
+#pragma once
+
+#include "replay/state/machine.h"
+#include "replay/state/map.h"
+
+/* What was issued under one id: an operation, or all that one launch of a graph makes. */
+struct ts_order_group {
+	uint64_t op_id;
+	uint64_t end_ns; /* the latest */
+};
+
+/* A point of a stream that somebody may wait for: one version of an event. */
+struct ts_order_marker {
+	uint64_t op_id;
+	uint64_t event;
+	uint32_t stream; /* index; TS_STATE_MAP_NONE: not known */
+	uint32_t n_refs;
+	uint32_t unsure;
+	uint32_t n_found; /* dependencies; valid once `is_settled` */
+	bool is_settled;
+	struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES];
+};
+
+struct ts_order_wait {
+	uint64_t op_id;
+	uint32_t marker; /* TS_STATE_MAP_NONE: its event was not recorded */
+};
+
+struct ts_order_stream {
+	uint32_t session, context, stream;
+	uint32_t of; /* index of its context */
+	bool is_known, is_legacy, is_non_blocking;
+	bool has_dropped_wait; /* there were too many */
+	uint64_t n_groups;     /* ever; the last TS_STATE_HISTORY of them are kept */
+	struct ts_order_group history[TS_STATE_HISTORY];
+	uint64_t n_points; /* records and waits, ever; the last TS_STATE_HISTORY are kept */
+	uint64_t points[TS_STATE_HISTORY];
+	struct ts_order_wait *waits; /* that no operation stands behind yet */
+	size_t n_waits, n_waits_allocated;
+	uint32_t *markers; /* not settled: nothing came behind them yet */
+	size_t n_markers, n_markers_allocated;
+};
+
+struct ts_order_context {
+	uint32_t legacy; /* index of its stream; TS_STATE_MAP_NONE: not known */
+	bool unsure;	 /* somebody waited in a stream that could not be told */
+	uint32_t *streams;
+	size_t n_streams, n_streams_allocated;
+};
+
+/* Embed it, zeroed. */
+struct ts_order {
+	struct ts_order_stream *streams;
+	size_t n_streams, n_streams_allocated;
+	struct ts_order_context *contexts;
+	size_t n_contexts, n_contexts_allocated;
+	struct ts_order_marker *markers;
+	size_t n_markers, n_markers_allocated;
+	uint32_t *free_markers;
+	size_t n_free_markers, n_free_markers_allocated;
+	struct ts_state_map stream_by_id, context_by_id, marker_by_event;
+};
+
+struct ts_order_found {
+	uint32_t n;
+	uint32_t unsure;		/* TS_STATE_UNSURE_* */
+	struct ts_state_dependency *at; /* TS_STATE_MAX_DEPENDENCIES of them */
+};
+
+void ts_order_deinit(struct ts_order *order);
+/* What is told of a stream: `flags` of enum ts_cupti_activity_stream_flag. */
+int ts_order_stream(struct ts_order *order, uint32_t session, uint32_t context, uint32_t stream,
+		    uint32_t flags);
+int ts_order_record(struct ts_order *order, uint32_t session, const struct ts_row_event *row);
+int ts_order_wait(struct ts_order *order, uint32_t session, const struct ts_row_stream_wait *row);
+/* An operation ran: finds what it waited for, then stands in its stream itself. */
+int ts_order_op(struct ts_order *order, struct ts_state_op *op);
+/* What an event stands for now; -1: not recorded. */
+int ts_order_event(struct ts_order *order, uint32_t session, uint64_t event,
+		   struct ts_state_dependency *ret);

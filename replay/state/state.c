@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state at an instant. Up to it every row is looked at; behind it only what devices did, until all that had been called
+ * for by then was answered: only then it is known which stream an operation stood in, and behind whom.
+ */
+#include "replay/state/state.h"
+
+#include "proto/abi/vendor/cupti_activity.h"
+#include "replay/state/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define NONE	     TS_STATE_MAP_NONE
+
+#define MAX_LAUNCHES 4096u
+
+/* A launch of a graph: more rows of it may come until something issued behind it began, or was waited for. */
+struct launch {
+	uint64_t op_id;
+	uint64_t done_ns; /* 0: not known */
+	uint32_t session, context, stream;
+};
+
+struct ts_state_builder {
+	struct ts_state *state;
+	struct ts_state_machine *machine;
+	struct ts_state_map allocation_by_address, event_by_handle, thread_by_call;
+	size_t n_ops_allocated, n_threads_allocated, n_allocations_allocated, n_events_allocated;
+	struct launch *launches;
+	size_t n_launches, n_launches_allocated;
+	uint64_t last_call_end_ns; /* of those that began by the instant */
+	bool is_behind;		   /* the instant was passed */
+};
+
+static const char *const phase_names[] = {"unknown", "dispatch_pending", "queued", "waiting",
+					  "running"};
+static const char *const cause_names[] = {"", "stream", "event", "legacy_stream", "engine"};
+
+const char *ts_state_phase_name(unsigned phase)
+{
+	return phase < TS_ARRAY_LEN(phase_names) ? phase_names[phase] : phase_names[0];
+}
+
+const char *ts_state_cause_name(unsigned cause)
+{
+	return cause < TS_ARRAY_LEN(cause_names) ? cause_names[cause] : "";
+}
+
+void ts_state_free(struct ts_state *state)
+{
+	if (!state)
+		return;
+	free(state->ops);
+	free(state->threads);
+	free(state->allocations);
+	free(state->events);
+	free(state);
+}
+
+int ts_state_builder_new(uint64_t at_ns, struct ts_state_builder **ret_builder)
+{
+	ts_cleanup(ts_state_builder_freep) struct ts_state_builder *builder =
+		calloc(1, sizeof(*builder));
+	int r;
+
+	if (!builder)
+		return -ENOMEM;
+	builder->state = calloc(1, sizeof(*builder->state));
+	if (!builder->state)
+		return -ENOMEM;
+	builder->state->at_ns = at_ns;
+	r = ts_state_machine_new(&builder->machine);
+	if (r)
+		return r;
+	*ret_builder = builder;
+	builder = NULL;
+	return 0;
+}
+
+void ts_state_builder_free(struct ts_state_builder *builder)
+{
+	if (!builder)
+		return;
+	ts_state_machine_free(builder->machine);
+	ts_state_free(builder->state);
+	ts_state_map_deinit(&builder->allocation_by_address);
+	ts_state_map_deinit(&builder->event_by_handle);
+	ts_state_map_deinit(&builder->thread_by_call);
+	free(builder->launches);
+	free(builder);
+}
+
+struct ts_state_machine *ts_state_builder_machine(struct ts_state_builder *builder)
+{
+	return builder->machine;
+}
+
+/* A zeroed item at the end of an array that grows. */
+static void *append(void *items, size_t *n, size_t *n_allocated, size_t bytes)
+{
+	void *grown;
+
+	memcpy(&grown, items, sizeof(grown));
+	if (*n == *n_allocated) {
+		*n_allocated = *n_allocated ? 2 * *n_allocated : 16;
+		grown = realloc(grown, *n_allocated * bytes);
+		if (!grown) {
+			*n_allocated = *n;
+			return NULL;
+		}
+		memcpy(items, &grown, sizeof(grown));
+	}
+	return memset((uint8_t *)grown + (*n)++ * bytes, 0, bytes);
+}
+
+/* ---- what the host did -------------------------------------------------------------------------- */
+
+static int feed_call(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+{
+	const struct ts_row_api *call = row->api;
+	struct ts_state *state = builder->state;
+	struct ts_state_thread *thread;
+
+	if (call->end_ns > builder->last_call_end_ns)
+		builder->last_call_end_ns = call->end_ns;
+	if (call->end_ns <= state->at_ns)
+		return 0;
+	if (state->n_threads == TS_STATE_MAX_LIVE)
+		return TS_SBT_E_LIMIT;
+	thread = append(&state->threads, &state->n_threads, &builder->n_threads_allocated,
+			sizeof(*thread));
+	if (!thread)
+		return -ENOMEM;
+	thread->session = row->session;
+	thread->thread = call->thread;
+	thread->call = *call;
+	return ts_state_map_set(&builder->thread_by_call, row->session, call->op_id,
+				(uint32_t)(state->n_threads - 1));
+}
+
+static void feed_sync(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+{
+	uint32_t thread;
+
+	if (row->sync->end_ns <= builder->state->at_ns ||
+	    row->sync->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
+		return;
+	thread = ts_state_map_find(&builder->thread_by_call, row->session, row->sync->op_id);
+	if (thread != NONE)
+		builder->state->threads[thread].sync = *row->sync;
+}
+
+static int feed_alloc(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+{
+	struct ts_state *state = builder->state;
+	struct ts_state_allocation *allocation;
+	uint32_t at = ts_state_map_find(&builder->allocation_by_address, row->session,
+					row->memory->address);
+
+	if (at != NONE) {
+		/* Its end was not recorded. */
+		state->allocations[at].row = *row->memory;
+		return 0;
+	}
+	if (state->n_allocations == TS_STATE_MAX_LIVE)
+		return TS_SBT_E_LIMIT;
+	allocation = append(&state->allocations, &state->n_allocations,
+			    &builder->n_allocations_allocated, sizeof(*allocation));
+	if (!allocation)
+		return -ENOMEM;
+	allocation->session = row->session;
+	allocation->row = *row->memory;
+	return ts_state_map_set(&builder->allocation_by_address, row->session, row->memory->address,
+				(uint32_t)(state->n_allocations - 1));
+}
+
+static int feed_free(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+{
+	struct ts_state *state = builder->state;
+	const struct ts_state_allocation *last;
+	uint32_t at = ts_state_map_find(&builder->allocation_by_address, row->session,
+					row->memory->address);
+
+	if (at == NONE) {
+		state->n_bad_frees++;
+		return 0;
+	}
+	ts_state_map_remove(&builder->allocation_by_address, row->session, row->memory->address);
+	last = &state->allocations[--state->n_allocations];
+	if (at == state->n_allocations)
+		return 0;
+	state->allocations[at] = *last;
+	return ts_state_map_set(&builder->allocation_by_address, last->session, last->row.address,
+				at);
+}
+
+static int feed_event(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+{
+	struct ts_state *state = builder->state;
+	uint32_t at = ts_state_map_find(&builder->event_by_handle, row->session, row->event->event);
+	struct ts_state_event *event;
+	int r;
+
+	if (at == NONE) {
+		if (state->n_events == TS_STATE_MAX_LIVE)
+			return TS_SBT_E_LIMIT;
+		event = append(&state->events, &state->n_events, &builder->n_events_allocated,
+			       sizeof(*event));
+		if (!event)
+			return -ENOMEM;
+		at = (uint32_t)(state->n_events - 1);
+		r = ts_state_map_set(&builder->event_by_handle, row->session, row->event->event,
+				     at);
+		if (r)
+			return r;
+	}
+	state->events[at] = (struct ts_state_event){.session = row->session,
+						    .stream = row->event->stream,
+						    .event = row->event->event,
+						    .recorded_ns = row->event->start_ns};
+	return 0;
+}
+
+/* ---- launches of graphs ------------------------------------------------------------------------- */
+
+static int feed_launch(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+{
+	struct launch *launch;
+
+	/* Of one stream only the last matters. */
+	for (size_t i = 0; i < builder->n_launches; i++) {
+		launch = &builder->launches[i];
+		if (launch->session == row->session &&
+		    launch->context == row->graph_launch->context &&
+		    launch->stream == row->graph_launch->stream) {
+			launch->op_id = row->graph_launch->op_id;
+			launch->done_ns = 0;
+			return 0;
+		}
+	}
+	if (builder->n_launches == MAX_LAUNCHES) {
+		builder->state->is_cut = true;
+		return 0;
+	}
+	launch = append(&builder->launches, &builder->n_launches, &builder->n_launches_allocated,
+			sizeof(*launch));
+	if (!launch)
+		return -ENOMEM;
+	*launch = (struct launch){.op_id = row->graph_launch->op_id,
+				  .session = row->session,
+				  .context = row->graph_launch->context,
+				  .stream = row->graph_launch->stream};
+	return 0;
+}
+
+static void wait_launches(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+{
+	const struct ts_row_sync *sync = row->sync;
+
+	for (size_t i = 0; i < builder->n_launches; i++) {
+		struct launch *launch = &builder->launches[i];
+
+		if (launch->session != row->session || launch->context != sync->context ||
+		    launch->op_id > sync->op_id || launch->done_ns)
+			continue;
+		if (sync->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE ||
+		    (sync->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE &&
+		     sync->stream == launch->stream))
+			launch->done_ns = sync->end_ns;
+	}
+}
+
+static void pass_launches(struct ts_state_builder *builder, const struct ts_state_op *op)
+{
+	for (size_t i = 0; i < builder->n_launches;) {
+		struct launch *launch = &builder->launches[i];
+
+		if ((launch->done_ns && launch->done_ns < op->start_ns) ||
+		    (launch->session == op->session && launch->context == op->context &&
+		     launch->stream == op->stream && launch->op_id < op->op_id))
+			*launch = builder->launches[--builder->n_launches];
+		else
+			i++;
+	}
+}
+
+/* ---- feeding ------------------------------------------------------------------------------------ */
+
+static int keep(struct ts_state_builder *builder, const struct ts_state_op *op)
+{
+	struct ts_state *state = builder->state;
+	struct ts_state_current *current;
+
+	if (op->type != TS_ROW_API && op->end_ns <= state->at_ns)
+		return 0;
+	if ((op->call_ns ? op->call_ns : op->start_ns) > state->at_ns)
+		return 0;
+	if (state->n_ops == TS_STATE_MAX_LIVE)
+		return TS_SBT_E_LIMIT;
+	current = append(&state->ops, &state->n_ops, &builder->n_ops_allocated, sizeof(*current));
+	if (!current)
+		return -ENOMEM;
+	current->op = *op;
+	return 0;
+}
+
+static int feed_host(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+{
+	switch (row->type) {
+	case TS_ROW_API:
+		return feed_call(builder, row);
+	case TS_ROW_SYNC:
+		feed_sync(builder, row);
+		return 0;
+	case TS_ROW_ALLOC:
+		return feed_alloc(builder, row);
+	case TS_ROW_FREE:
+		return feed_free(builder, row);
+	case TS_ROW_EVENT:
+		return feed_event(builder, row);
+	case TS_ROW_GRAPH_LAUNCH:
+		return feed_launch(builder, row);
+	default:
+		return 0;
+	}
+}
+
+int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+{
+	uint64_t start_ns = ts_row_start_ns(row->any);
+	bool is_device = row->type == TS_ROW_KERNEL || row->type == TS_ROW_MEMCPY ||
+			 row->type == TS_ROW_MEMSET;
+	struct ts_state_op op;
+	int r = 0;
+
+	builder->state->n_rows++;
+	builder->is_behind |= start_ns > builder->state->at_ns;
+	if (builder->is_behind && start_ns > builder->last_call_end_ns && !builder->n_launches &&
+	    !ts_state_machine_n_awaited(builder->machine))
+		return TS_SBT_E_END;
+	if (row->type == TS_ROW_SYNC)
+		wait_launches(builder, row);
+	/* Told of when the call returns: the first nodes may have begun before. */
+	if (row->type == TS_ROW_GRAPH_LAUNCH && start_ns <= builder->last_call_end_ns)
+		return feed_launch(builder, row);
+	if (builder->is_behind && !is_device)
+		return 0;
+	if (!is_device)
+		r = feed_host(builder, row);
+	if (!r)
+		r = ts_state_machine_feed(builder->machine, row, &op);
+	if (r != 1)
+		return r;
+	if (builder->n_launches)
+		pass_launches(builder, &op);
+	return keep(builder, &op);
+}
+
+/* ---- the answer --------------------------------------------------------------------------------- */
+
+static bool same_engine(const struct ts_state_op *a, const struct ts_state_op *b)
+{
+	if (a->type != b->type || a->device != b->device)
+		return false;
+	return a->type != TS_ROW_MEMCPY || a->row.memcpy_.copy_kind == b->row.memcpy_.copy_kind;
+}
+
+/* It began when an operation that ran at the instant was over: how near counts as "when". */
+#define ENGINE_SLACK_NS 5000u
+#define MAX_RUNNING	1024u
+
+/* Running operations come first; a device runs fewer at a time than are looked at. */
+static void find_engine(const struct ts_state *state, struct ts_state_current *current)
+{
+	for (size_t i = 0; i < state->n_ops && i < MAX_RUNNING; i++) {
+		const struct ts_state_op *op = &state->ops[i].op;
+
+		if (state->ops[i].phase != TS_STATE_RUNNING)
+			return;
+		if (!same_engine(op, &current->op) || op->end_ns > current->op.start_ns ||
+		    current->op.start_ns - op->end_ns > ENGINE_SLACK_NS)
+			continue;
+		current->phase = TS_STATE_WAITING;
+		current->cause = TS_STATE_CAUSE_ENGINE;
+		current->by_op_id = op->op_id;
+		if (op->start_ns > current->since_ns)
+			current->since_ns = op->start_ns;
+		return;
+	}
+}
+
+/* By its stream for as long as that holds it, then by what holds it longest. */
+static void classify(struct ts_state_current *current, uint64_t at_ns)
+{
+	const struct ts_state_op *op = &current->op;
+	const struct ts_state_dependency *by = NULL;
+	uint64_t stream_ns = 0;
+
+	current->since_ns = op->call_ns ? op->call_ns : op->start_ns;
+	if (op->type == TS_ROW_API)
+		return;
+	if (op->start_ns <= at_ns) {
+		current->phase = TS_STATE_RUNNING;
+		current->since_ns = op->start_ns;
+		return;
+	}
+	current->phase = TS_STATE_DISPATCH_PENDING;
+	for (uint32_t i = 0; i < op->n_dependencies; i++) {
+		const struct ts_state_dependency *it = &op->dependencies[i];
+
+		if (it->end_ns <= at_ns) {
+			if (it->end_ns > stream_ns)
+				stream_ns = it->end_ns;
+			continue;
+		}
+		if (!by || (it->kind == TS_STATE_BY_STREAM) > (by->kind == TS_STATE_BY_STREAM) ||
+		    ((it->kind == TS_STATE_BY_STREAM) == (by->kind == TS_STATE_BY_STREAM) &&
+		     it->end_ns > by->end_ns))
+			by = it;
+	}
+	if (stream_ns > current->since_ns)
+		current->since_ns = stream_ns;
+	if (!by)
+		return;
+	current->phase = by->kind == TS_STATE_BY_STREAM ? TS_STATE_QUEUED : TS_STATE_WAITING;
+	current->cause = by->kind == TS_STATE_BY_STREAM	 ? TS_STATE_CAUSE_STREAM
+			 : by->kind == TS_STATE_BY_EVENT ? TS_STATE_CAUSE_EVENT
+							 : TS_STATE_CAUSE_LEGACY;
+	current->by_op_id = by->op_id;
+	current->by_event = by->event;
+}
+
+#define COMPARE(x, y)                              \
+	do {                                       \
+		if ((x) != (y))                    \
+			return (x) < (y) ? -1 : 1; \
+	} while (0)
+
+static int compare_ops(const void *a, const void *b)
+{
+	const struct ts_state_current *x = a, *y = b;
+
+	COMPARE(y->phase, x->phase);
+	COMPARE(x->op.session, y->op.session);
+	COMPARE(x->op.device, y->op.device);
+	COMPARE(x->op.context, y->op.context);
+	COMPARE(x->op.stream, y->op.stream);
+	COMPARE(x->op.start_ns, y->op.start_ns);
+	COMPARE(x->op.op_id, y->op.op_id);
+	return 0;
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+	const struct ts_state_thread *x = a, *y = b;
+
+	COMPARE(x->session, y->session);
+	COMPARE(x->thread, y->thread);
+	COMPARE(x->call.op_id, y->call.op_id);
+	return 0;
+}
+
+static int compare_allocations(const void *a, const void *b)
+{
+	const struct ts_state_allocation *x = a, *y = b;
+
+	COMPARE(x->session, y->session);
+	COMPARE(x->row.address, y->row.address);
+	return 0;
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct ts_state_event *x = a, *y = b;
+
+	COMPARE(x->session, y->session);
+	COMPARE(x->recorded_ns, y->recorded_ns);
+	COMPARE(x->event, y->event);
+	return 0;
+}
+
+/* Those are left that are not reached yet. */
+static void find_due(struct ts_state_builder *builder)
+{
+	struct ts_state *state = builder->state;
+	size_t n = 0;
+
+	for (size_t i = 0; i < state->n_events; i++) {
+		struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES];
+		struct ts_state_event *event = &state->events[i];
+		int n_found = ts_state_machine_event(builder->machine, event->session, event->event,
+						     found);
+
+		for (int j = 0; j < n_found; j++) {
+			if (found[j].end_ns <= event->due_ns)
+				continue;
+			event->due_ns = found[j].end_ns;
+			event->by_op_id = found[j].op_id;
+		}
+		if (event->due_ns > state->at_ns)
+			state->events[n++] = *event;
+	}
+	state->n_events = n;
+}
+
+int ts_state_builder_finish(struct ts_state_builder *builder, struct ts_state **ret_state)
+{
+	struct ts_state *state = builder->state;
+	struct ts_state_op op;
+	int r = 0;
+
+	state->is_cut |= ts_state_machine_n_awaited(builder->machine) > 0;
+	while (!r && ts_state_machine_unanswered(builder->machine, &op))
+		r = keep(builder, &op);
+	if (r)
+		return r;
+	for (size_t i = 0; i < state->n_ops; i++)
+		classify(&state->ops[i], state->at_ns);
+	if (state->n_ops)
+		qsort(state->ops, state->n_ops, sizeof(*state->ops), compare_ops);
+	for (size_t i = 0; i < state->n_ops; i++)
+		if (state->ops[i].phase == TS_STATE_DISPATCH_PENDING)
+			find_engine(state, &state->ops[i]);
+	if (state->n_ops)
+		qsort(state->ops, state->n_ops, sizeof(*state->ops), compare_ops);
+	find_due(builder);
+	if (state->n_threads)
+		qsort(state->threads, state->n_threads, sizeof(*state->threads), compare_threads);
+	if (state->n_allocations)
+		qsort(state->allocations, state->n_allocations, sizeof(*state->allocations),
+		      compare_allocations);
+	if (state->n_events)
+		qsort(state->events, state->n_events, sizeof(*state->events), compare_events);
+	*ret_state = state;
+	builder->state = NULL;
+	return 0;
+}
+
+int ts_state_at(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
+		struct ts_state **ret_state)
+{
+	const struct ts_sbt_cursor_options options = {
+		.types = TS_STATE_MACHINE_ROWS | TS_ROW_BIT(TS_ROW_SYNC) |
+			 TS_ROW_BIT(TS_ROW_ALLOC) | TS_ROW_BIT(TS_ROW_FREE) |
+			 TS_ROW_BIT(TS_ROW_GRAPH_LAUNCH),
+		.session = session,
+	};
+	ts_cleanup(ts_state_builder_freep) struct ts_state_builder *builder = NULL;
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_sbt_row row;
+	int r = ts_state_builder_new(at_ns, &builder);
+
+	if (!r)
+		r = ts_state_machine_prepare(builder->machine, reader, session);
+	if (!r)
+		r = ts_sbt_cursor_new(reader, &options, &cursor);
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (!r)
+			r = ts_state_builder_feed(builder, &row);
+		else if (r == TS_SBT_E_CORRUPT) {
+			builder->state->is_damaged = true;
+			r = 0;
+		}
+	}
+	return r == TS_SBT_E_END ? ts_state_builder_finish(builder, ret_state) : r;
+}

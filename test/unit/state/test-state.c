@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state at an instant: against a reference that knows the rules alone, over programs by the thousand; and of
+ * traces in which something is missing or lies.
+ */
+#include "test/unit/harness.h"
+#include "test/unit/state/program.h"
+
+#define N_PROGRAMS 10000
+#define N_INSTANTS 4
+
+static uint64_t seed;
+
+static unsigned int below(unsigned int n)
+{
+	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (unsigned int)(seed >> 33) % n;
+}
+
+static void generate(struct program *program)
+{
+	uint64_t now = 1;
+	bool live[PROGRAM_BLOCKS] = {false};
+
+	program->n_items = 2 + below(PROGRAM_MAX_ITEMS - 1);
+	for (unsigned int i = 0; i < program->n_items; i++) {
+		static const enum item_kind kinds[] = {ITEM_OP,	  ITEM_OP,     ITEM_OP,
+						       ITEM_OP,	  ITEM_RECORD, ITEM_WAIT,
+						       ITEM_WAIT, ITEM_ALLOC};
+		struct item *item = &program->items[i];
+
+		*item = (struct item){.kind = kinds[below(TS_ARRAY_LEN(kinds))],
+				      .stream = below(PROGRAM_STREAMS),
+				      .object = below(PROGRAM_EVENTS),
+				      .call_ns = now + 1 + below(6),
+				      .latency_ns = 1 + below(8),
+				      .duration_ns = 1 + below(30)};
+		item->call_end_ns = item->call_ns + 1 + below(5);
+		now = item->call_end_ns;
+		if (item->kind != ITEM_ALLOC)
+			continue;
+		item->kind = live[item->object] ? ITEM_FREE : ITEM_ALLOC;
+		live[item->object] = !live[item->object];
+	}
+}
+
+static const struct ts_state_current *find(const struct ts_state *state, uint64_t op_id)
+{
+	for (size_t i = 0; i < state->n_ops; i++)
+		if (state->ops[i].op.op_id == op_id)
+			return &state->ops[i];
+	return NULL;
+}
+
+/* The last operation before it in its stream that is not over. */
+static unsigned int behind(const struct program *program, unsigned int i, uint64_t t)
+{
+	for (unsigned int j = i; j-- > 0;)
+		if (program->items[j].kind == ITEM_OP &&
+		    program->items[j].stream == program->items[i].stream)
+			return program->items[j].done_ns > t ? j + 1 : 0;
+	return 0;
+}
+
+static uint64_t released_ns(const struct program *program, unsigned int i, uint64_t t)
+{
+	while (program_is_held(program, i, t))
+		t++;
+	return t;
+}
+
+static void check_op(const struct program *program, unsigned int i,
+		     const struct ts_state_current *current, uint64_t t)
+{
+	const struct item *item = &program->items[i];
+
+	ts_check(current);
+	ts_check_int(current->op.call_ns, item->call_ns);
+	ts_check_int(current->op.start_ns, item->start_ns);
+	/* A wait for an event that was never recorded cannot be told from one whose record is missing. */
+	ts_check_int(current->op.unsure & ~(uint32_t)TS_STATE_UNSURE_DEPENDENCY, 0);
+	if (item->start_ns <= t) {
+		ts_check_str(ts_state_phase_name(current->phase), "running");
+		ts_check_int(current->since_ns, item->start_ns);
+	} else if (behind(program, i, t)) {
+		ts_check_str(ts_state_phase_name(current->phase), "queued");
+		ts_check_int(current->by_op_id, behind(program, i, t));
+	} else if (program_is_held(program, i, t)) {
+		ts_check_str(ts_state_phase_name(current->phase), "waiting");
+		ts_check(current->by_op_id && current->by_op_id <= program->n_items);
+		ts_check_int(program->items[current->by_op_id - 1].done_ns,
+			     released_ns(program, i, t));
+	} else {
+		ts_check_str(ts_state_phase_name(current->phase), "dispatch_pending");
+	}
+}
+
+static void check_events(const struct program *program, const struct ts_state *state, uint64_t t)
+{
+	size_t n = 0;
+
+	for (unsigned int event = 0; event < PROGRAM_EVENTS; event++) {
+		const struct item *last = NULL;
+
+		for (unsigned int i = 0; i < program->n_items; i++)
+			if (program->items[i].kind == ITEM_RECORD &&
+			    program->items[i].object == event && program->items[i].call_end_ns <= t)
+				last = &program->items[i];
+		if (!last || last->done_ns <= t)
+			continue;
+		for (size_t i = 0; i < state->n_events; i++)
+			if (state->events[i].event == PROGRAM_HANDLE(event)) {
+				ts_check_int(state->events[i].due_ns, last->done_ns);
+				n++;
+			}
+		ts_check(n > 0);
+	}
+	ts_check_int(state->n_events, n);
+}
+
+static void check_memory(const struct program *program, const struct ts_state *state, uint64_t t)
+{
+	uint64_t live = 0, told = 0;
+
+	for (unsigned int i = 0; i < program->n_items; i++)
+		if (program->items[i].kind >= ITEM_ALLOC && program->items[i].call_end_ns <= t)
+			live ^= UINT64_C(1) << program->items[i].object;
+	for (size_t i = 0; i < state->n_allocations; i++)
+		told |= UINT64_C(1) << (state->allocations[i].row.address / PROGRAM_ADDRESS(0) - 1);
+	ts_check_int(told, live);
+	ts_check_int(state->n_bad_frees, 0);
+}
+
+static void check_program(const struct program *program, uint64_t t)
+{
+	ts_cleanup(ts_state_freep) struct ts_state *state = program_state(program, t);
+	size_t n_ops = 0, n_threads = 0;
+
+	ts_check(state);
+	for (unsigned int i = 0; i < program->n_items; i++) {
+		const struct item *item = &program->items[i];
+
+		n_threads += item->call_ns <= t && t < item->call_end_ns;
+		if (item->kind != ITEM_OP || item->call_ns > t || item->done_ns <= t)
+			continue;
+		n_ops++;
+		check_op(program, i, find(state, i + 1), t);
+	}
+	ts_check_int(state->n_ops, n_ops);
+	ts_check_int(state->n_threads, n_threads);
+	ts_check(!state->is_cut);
+	check_events(program, state, t);
+	check_memory(program, state, t);
+}
+
+TS_TEST(is_what_a_reference_says_of_any_program)
+{
+	static struct program program;
+
+	for (unsigned int i = 0; i < N_PROGRAMS; i++) {
+		uint64_t end_ns = 0;
+
+		seed = i;
+		generate(&program);
+		program_run(&program);
+		program_trace(&program);
+		for (unsigned int j = 0; j < program.n_items; j++)
+			if (program.items[j].done_ns > end_ns)
+				end_ns = program.items[j].done_ns;
+		for (unsigned int j = 0; j < N_INSTANTS; j++) {
+			uint64_t t = below((unsigned int)end_ns + 2);
+
+			/* For whoever looks for what went wrong. */
+			if (getenv("TS_TEST_VERBOSE"))
+				fprintf(stderr, "program %u at %" PRIu64 "\n", i, t);
+			check_program(&program, t);
+		}
+	}
+}
+
+/* ---- rules, one by one -------------------------------------------------------------------------- */
+
+#define AT(i) (10 + 10 * (i)) /* when item i is called; it takes a nanosecond */
+
+static struct program scenario;
+
+static void add(enum item_kind kind, unsigned int stream, unsigned int event, uint64_t start_ns,
+		uint64_t end_ns)
+{
+	unsigned int i = scenario.n_items++;
+
+	scenario.items[i] = (struct item){.kind = kind,
+					  .stream = stream,
+					  .object = event,
+					  .call_ns = AT(i),
+					  .call_end_ns = AT(i) + 1,
+					  .start_ns = start_ns,
+					  .done_ns = end_ns};
+}
+
+static const struct ts_state_current *look(uint64_t t, uint64_t op_id)
+{
+	static struct ts_state *state;
+
+	program_trace(&scenario);
+	ts_state_free(state);
+	state = program_state(&scenario, t);
+	ts_check(state);
+	return find(state, op_id);
+}
+
+/*
+ *	legacy 0    ....aaaa
+ *	stream 1            bbbb	waits for a, by the rule
+ *	stream 3        cccc		takes no part
+ */
+TS_TEST(a_blocking_stream_waits_for_the_legacy_stream)
+{
+	const struct ts_state_current *current;
+
+	add(ITEM_OP, 0, 0, 100, 200);
+	add(ITEM_OP, 1, 0, 200, 300);
+	add(ITEM_OP, 3, 0, 100, 300);
+	current = look(150, 2);
+	ts_check_str(ts_state_phase_name(current->phase), "waiting");
+	ts_check_str(ts_state_cause_name(current->cause), "legacy_stream");
+	ts_check_int(current->by_op_id, 1);
+	current = look(90, 3);
+	ts_check_str(ts_state_phase_name(current->phase), "dispatch_pending");
+	ts_check_int(current->op.n_dependencies, 0);
+}
+
+/*
+ *	stream 1    aaaa|e|		e is recorded behind a,
+ *	stream 2        w bbbb		waited for,
+ *	stream 1          cccccccc|e|	and recorded anew: b does not wait for c
+ */
+TS_TEST(a_wait_is_for_the_version_that_was_recorded_before_it)
+{
+	const struct ts_state_current *current;
+
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_RECORD, 1, 0, 0, 0);
+	add(ITEM_WAIT, 2, 0, 0, 0);
+	add(ITEM_OP, 2, 0, 200, 300);
+	add(ITEM_OP, 1, 0, 200, 900);
+	add(ITEM_RECORD, 1, 0, 0, 0);
+	current = look(150, 4);
+	ts_check_str(ts_state_phase_name(current->phase), "waiting");
+	ts_check_str(ts_state_cause_name(current->cause), "event");
+	ts_check_int(current->by_op_id, 1);
+	ts_check_int(current->by_event, PROGRAM_HANDLE(0));
+	ts_check_int(current->op.n_dependencies, 1);
+	ts_check_int(current->op.unsure, 0);
+	/* The event itself is the new one by then. */
+	ts_check_str(ts_state_phase_name(look(250, 5)->phase), "running");
+}
+
+/*
+ *	stream 1    aaaa|e|
+ *	stream 2        w|f|		nothing between: f stands behind a through e
+ *	stream 3            w bbbb
+ */
+TS_TEST(an_event_stands_behind_what_its_stream_waits_for)
+{
+	const struct ts_state_current *current;
+
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_RECORD, 1, 0, 0, 0);
+	add(ITEM_WAIT, 2, 0, 0, 0);
+	add(ITEM_RECORD, 2, 1, 0, 0);
+	add(ITEM_WAIT, 3, 1, 0, 0);
+	add(ITEM_OP, 3, 0, 200, 300);
+	current = look(150, 6);
+	ts_check_str(ts_state_phase_name(current->phase), "waiting");
+	ts_check_int(current->by_op_id, 1);
+	ts_check_int(current->by_event, PROGRAM_HANDLE(1));
+}
+
+/*
+ *	stream 1    aaaaaaaa
+ *	stream 1        bbbb		cannot be, and is said
+ */
+TS_TEST(operations_of_a_stream_that_overlap_are_unsure)
+{
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_OP, 1, 0, 150, 250);
+	ts_check_int(look(160, 2)->op.unsure, TS_STATE_UNSURE_OVERLAP);
+	ts_check_int(look(160, 1)->op.unsure, 0);
+}
+
+static void drop_row(unsigned int type)
+{
+	for (unsigned int i = 0; i < scenario.n_rows; i++)
+		if (scenario.rows[i].type == type) {
+			memmove(&scenario.rows[i], &scenario.rows[i + 1],
+				(scenario.n_rows - i - 1) * sizeof(scenario.rows[0]));
+			scenario.n_rows--;
+			return;
+		}
+}
+
+TS_TEST(a_missing_half_is_said)
+{
+	struct ts_state *state;
+
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_OP, 1, 0, 200, 300);
+	program_trace(&scenario);
+	drop_row(TS_ROW_API);
+	state = program_state(&scenario, 150);
+	ts_check_int(state->n_ops, 2);
+	ts_check_int(find(state, 1)->op.unsure, TS_STATE_UNSURE_CALL);
+	ts_check_str(ts_state_phase_name(find(state, 2)->phase), "queued");
+	ts_state_free(state);
+
+	program_trace(&scenario);
+	drop_row(TS_ROW_KERNEL);
+	state = program_state(&scenario, 250);
+	ts_check_int(state->n_ops, 2);
+	ts_check_int(find(state, 1)->op.unsure, TS_STATE_UNSURE_DEVICE);
+	ts_check_str(ts_state_phase_name(find(state, 1)->phase), "unknown");
+	ts_check(state->is_cut);
+	ts_state_free(state);
+
+	/* Of what kind the streams are is missing. */
+	program_trace(&scenario);
+	for (unsigned int i = 0; i < PROGRAM_STREAMS; i++)
+		drop_row(TS_ROW_STREAM);
+	state = program_state(&scenario, 150);
+	ts_check_int(find(state, 2)->op.unsure, TS_STATE_UNSURE_STREAM);
+	ts_state_free(state);
+}
+
+TS_TEST(a_device_that_answers_before_the_call_does_not_keep_it_waiting)
+{
+	struct ts_state *state;
+
+	add(ITEM_OP, 1, 0, 5, 30); /* called at 10, by a clock that stepped */
+	add(ITEM_OP, 2, 0, 100, 200);
+	program_trace(&scenario);
+	state = program_state(&scenario, 25);
+	ts_check_int(state->n_ops, 2);
+	ts_check_int(find(state, 1)->op.unsure, TS_STATE_UNSURE_CALL);
+	ts_check(!state->is_cut);
+	ts_state_free(state);
+}
+
+/* A launch of a graph whose second node begins after the instant, and after another operation's. */
+TS_TEST(every_node_of_a_graph_is_found)
+{
+	struct ts_state *state;
+
+	add(ITEM_OP, 1, 0, 100, 200);
+	program_trace(&scenario);
+	scenario.storage[scenario.n_rows].kernel =
+		(struct ts_row_kernel){.start_ns = 300,
+				       .end_ns = 400,
+				       .op_id = 1,
+				       .context = PROGRAM_CONTEXT,
+				       .stream = 1,
+				       .graph = 2};
+	program_add_row(&scenario, TS_ROW_KERNEL);
+	scenario.storage[scenario.n_rows].graph_launch =
+		(struct ts_row_graph_launch){.start_ns = AT(0) + 1,
+					     .op_id = 1,
+					     .context = PROGRAM_CONTEXT,
+					     .stream = 1,
+					     .graph = 2};
+	program_add_row(&scenario, TS_ROW_GRAPH_LAUNCH);
+	qsort(scenario.rows, scenario.n_rows, sizeof(scenario.rows[0]), program_compare_rows);
+	state = program_state(&scenario, 150);
+	ts_check_int(state->n_ops, 2);
+	ts_check_int(state->ops[0].op.unsure, 0);
+	ts_check_int(state->ops[1].op.unsure, TS_STATE_UNSURE_GRAPH);
+	ts_check_int(state->ops[1].op.n_dependencies, 0);
+	ts_state_free(state);
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl state: what every stream, device, thread and allocation was doing at an instant.
+ */
+#include "proto/rpc/json.h"
+#include "tools/tsctl/jsonout.h"
+#include "tools/tsctl/names.h"
+#include "tools/tsctl/out.h"
+#include "tools/tsctl/source.h"
+#include "tools/tsctl/statejson.h"
+#include "tools/tsctl/term.h"
+#include "tools/tsctl/times.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+
+/* More of a kind are counted, not listed, unless asked for. */
+#define MAX_LISTED 20u
+
+struct asked {
+	const char *session;
+	struct ts_time at;
+	bool has_at, json, stacks, all, mangled, wide;
+};
+
+static void heading(const char *text, size_t n)
+{
+	printf("\n%s%s%s (%zu)\n", ts_term_style(stdout, TS_STYLE_BOLD), text,
+	       ts_term_style(stdout, TS_STYLE_PLAIN), n);
+}
+
+static void add_all(struct ts_table *table, const char *const *cells, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		ts_table_add(table, cells[i]);
+}
+
+static size_t listed(const struct asked *asked, size_t n)
+{
+	return asked->all || n < MAX_LISTED ? n : MAX_LISTED;
+}
+
+static void print_more(const struct asked *asked, size_t n)
+{
+	if (listed(asked, n) < n)
+		printf("  and %zu more: --all lists them\n", n - listed(asked, n));
+}
+
+static void print_devices(const Ts__Rpc__StateReport *report)
+{
+	static const char *const cells[] = {"SESSION", "DEVICE", "STATE",   "KERNELS",
+					    "COPIES",  "SETS",	 "PENDING", "ALLOCATED"};
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char bytes[TS_OUT_FIGURE_BYTES];
+
+	if (!report->n_devices || ts_table_new("rrlrrrrr", &table))
+		return;
+	heading("Devices", report->n_devices);
+	add_all(table, cells, TS_ARRAY_LEN(cells));
+	for (size_t i = 0; i < report->n_devices; i++) {
+		const Ts__Rpc__StateDevice *device = report->devices[i];
+
+		ts_table_addf(table, "%u", device->session);
+		ts_table_addf(table, "%u", device->device);
+		ts_table_add(table, device->state);
+		ts_table_addf(table, "%u", device->kernels);
+		ts_table_addf(table, "%u", device->copies);
+		ts_table_addf(table, "%u", device->sets);
+		ts_table_addf(table, "%u", device->pending);
+		ts_table_add(table, ts_out_bytes(bytes, device->allocated_bytes));
+	}
+	ts_table_print(table, stdout, 2, true);
+}
+
+static void add_waits(struct ts_table *table, const Ts__Rpc__StateOperation *op)
+{
+	if (!op->waits_for)
+		ts_table_add(table, "");
+	else if (op->has_waits_for_event)
+		ts_table_addf(table, "event 0x%" PRIx64 ", op %" PRIu64, op->waits_for_event,
+			      op->waits_for_op_id);
+	else
+		ts_table_addf(table, "%s, op %" PRIu64, op->waits_for, op->waits_for_op_id);
+}
+
+static void add_name(struct ts_table *table, const Ts__Rpc__StateOperation *op)
+{
+	char shape[128] = "", unsure[128] = "";
+	size_t n = 0;
+
+	if (op->has_grid_x)
+		snprintf(shape, sizeof(shape), " <<<%ux%ux%u, %ux%ux%u>>>", op->grid_x, op->grid_y,
+			 op->grid_z, op->block_x, op->block_y, op->block_z);
+	else if (op->has_bytes)
+		snprintf(shape, sizeof(shape), " %" PRIu64 " bytes", op->bytes);
+	for (size_t i = 0; i < op->n_unsure; i++)
+		n += (size_t)snprintf(unsure + n, sizeof(unsure) - n, "%s%s",
+				      i ? ", " : " (unsure: ", op->unsure[i]);
+	ts_table_addf(table, "%s%s%s%s", op->name ? op->name : "", shape, unsure, n ? ")" : "");
+}
+
+static void print_ops(const struct asked *asked, const Ts__Rpc__StateReport *report)
+{
+	static const char *const cells[] = {"STATE",  "FOR",	"OP",	     "SESSION",
+					    "STREAM", "THREAD", "WAITS FOR", "WHAT"};
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (!report->n_operations || ts_table_new("lrrrrrll", &table))
+		return;
+	heading("Operations", report->n_operations);
+	add_all(table, cells, TS_ARRAY_LEN(cells));
+	for (size_t i = 0; i < listed(asked, report->n_operations); i++) {
+		const Ts__Rpc__StateOperation *op = report->operations[i];
+
+		ts_table_add(table, op->state);
+		ts_table_add(table, ts_out_duration(figure, report->at_ns - op->since_ns));
+		ts_table_addf(table, "%" PRIu64, op->op_id);
+		ts_table_addf(table, "%u", op->session);
+		if (op->has_stream)
+			ts_table_addf(table, "%u", op->stream);
+		else
+			ts_table_add(table, "");
+		if (op->has_tid)
+			ts_table_addf(table, "%u", op->tid);
+		else
+			ts_table_add(table, "");
+		add_waits(table, op);
+		add_name(table, op);
+	}
+	ts_table_print(table, stdout, 2, asked->wide);
+	print_more(asked, report->n_operations);
+}
+
+static void print_stack(const Ts__Rpc__StateOperation *op)
+{
+	size_t at = 0;
+
+	if (!op->stack)
+		return;
+	printf("\n  op %" PRIu64 " ", op->op_id);
+	ts_out_text(stdout, op->name ? op->name : "");
+	printf(" was called at\n");
+	for (size_t i = 0; i < op->stack->n_frames; i++) {
+		printf("    ");
+		ts_out_text(stdout, op->stack->frames[i]);
+		for (; at < op->stack->n_symbols && op->stack->symbols[at]->frame <= i; at++) {
+			if (op->stack->symbols[at]->frame != i || !op->stack->symbols[at]->function)
+				continue;
+			putchar(' ');
+			ts_out_text(stdout, op->stack->symbols[at]->function);
+		}
+		putchar('\n');
+	}
+}
+
+static void print_threads(const struct asked *asked, const Ts__Rpc__StateReport *report)
+{
+	static const char *const cells[] = {"THREAD", "FOR", "STILL", "BLOCKED IN", "CALL"};
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (!report->n_threads || ts_table_new("rrrll", &table))
+		return;
+	heading("Threads in a call", report->n_threads);
+	add_all(table, cells, TS_ARRAY_LEN(cells));
+	for (size_t i = 0; i < listed(asked, report->n_threads); i++) {
+		const Ts__Rpc__StateThread *thread = report->threads[i];
+
+		ts_table_addf(table, "%s/%u", thread->thread_name ? thread->thread_name : "",
+			      thread->tid);
+		ts_table_add(table, ts_out_duration(figure, report->at_ns - thread->since_ns));
+		ts_table_add(table, ts_out_duration(figure, thread->until_ns - report->at_ns));
+		if (thread->has_blocked_stream)
+			ts_table_addf(table, "%s, stream %u", thread->blocked,
+				      thread->blocked_stream);
+		else
+			ts_table_add(table, thread->blocked ? thread->blocked : "");
+		ts_table_add(table, thread->call ? thread->call : "");
+	}
+	ts_table_print(table, stdout, 2, asked->wide);
+	print_more(asked, report->n_threads);
+}
+
+static void print_events(const struct asked *asked, const Ts__Rpc__StateReport *report)
+{
+	static const char *const cells[] = {"EVENT", "STREAM", "RECORDED", "DUE IN", "WAITS FOR"};
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (!report->n_events || ts_table_new("lrrrl", &table))
+		return;
+	heading("Events not reached", report->n_events);
+	add_all(table, cells, TS_ARRAY_LEN(cells));
+	for (size_t i = 0; i < listed(asked, report->n_events); i++) {
+		const Ts__Rpc__StateEvent *event = report->events[i];
+
+		ts_table_addf(table, "0x%" PRIx64, event->event);
+		ts_table_addf(table, "%u", event->stream);
+		ts_table_addf(table, "%s ago",
+			      ts_out_duration(figure, report->at_ns - event->recorded_ns));
+		ts_table_add(table, ts_out_duration(figure, event->due_ns - report->at_ns));
+		ts_table_addf(table, "op %" PRIu64, event->waits_for_op_id);
+	}
+	ts_table_print(table, stdout, 2, asked->wide);
+	print_more(asked, report->n_events);
+}
+
+static void print_allocations(const struct asked *asked, const Ts__Rpc__StateReport *report)
+{
+	static const char *const cells[] = {"ADDRESS", "BYTES", "KIND", "DEVICE", "AGE"};
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (!report->n_allocations || ts_table_new("lrlrr", &table))
+		return;
+	heading("Live allocations", report->n_allocations);
+	add_all(table, cells, TS_ARRAY_LEN(cells));
+	for (size_t i = 0; i < listed(asked, report->n_allocations); i++) {
+		const Ts__Rpc__StateAllocation *allocation = report->allocations[i];
+
+		ts_table_addf(table, "0x%" PRIx64, allocation->address);
+		ts_table_add(table, ts_out_bytes(figure, allocation->bytes));
+		ts_table_add(table, allocation->kind);
+		if (allocation->has_device)
+			ts_table_addf(table, "%u", allocation->device);
+		else
+			ts_table_add(table, "");
+		ts_table_add(table, ts_out_duration(figure, report->at_ns - allocation->since_ns));
+	}
+	ts_table_print(table, stdout, 2, asked->wide);
+	print_more(asked, report->n_allocations);
+}
+
+static void print_report(const struct asked *asked, const struct ts_source *source,
+			 const Ts__Rpc__StateReport *report)
+{
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(source->reader);
+	char figure[TS_OUT_FIGURE_BYTES];
+	uint64_t ns = report->at_ns > origin_ns ? report->at_ns - origin_ns : 0;
+
+	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
+	ts_out_text(stdout, source->path);
+	printf("%s at %s s", ts_term_style(stdout, TS_STYLE_PLAIN), ts_out_seconds(figure, ns));
+	printf(": %zu operations under way, %s allocated\n", report->n_operations,
+	       ts_out_bytes(figure, report->allocated_bytes));
+	print_devices(report);
+	print_ops(asked, report);
+	if (asked->stacks)
+		for (size_t i = 0; i < listed(asked, report->n_operations); i++)
+			print_stack(report->operations[i]);
+	print_threads(asked, report);
+	print_events(asked, report);
+	print_allocations(asked, report);
+	if (report->unknown_frees)
+		printf("\n%" PRIu64
+		       " times memory was freed whose allocation is not in the trace.\n",
+		       report->unknown_frees);
+	if (report->incomplete)
+		printf("\nThe trace ends before all that was called for was over: of such operations it "
+		       "is not known what they waited for.\n");
+}
+
+static int tell(const struct asked *asked, struct ts_source *source)
+{
+	struct ts_resolver_options options = {.mangled = asked->mangled,
+					      .session = source->session};
+	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
+	ts_cleanup(ts_state_freep) struct ts_state *state = NULL;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	Ts__Rpc__StateReport report;
+	int status, r = ts_resolver_new(source->reader, &options, &resolver);
+
+	if (!r)
+		r = ts_state_at(source->reader, source->session,
+				ts_time_absolute(&asked->at,
+						 ts_sbt_reader_origin_ns(source->reader)),
+				&state);
+	if (r) {
+		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
+		return TS_EXIT_BAD;
+	}
+	ts_statejson_make(resolver, state, asked->json || asked->stacks, &pool, &report);
+	if (asked->json) {
+		status = ts_json_print(&report.base);
+	} else {
+		print_report(asked, source, &report);
+		status = ts_finish_output(TS_EXIT_OK);
+	}
+	if (status || !state->is_damaged)
+		return status;
+	ts_source_complain(source->path, TS_SBT_E_CORRUPT, ts_sbt_reader_error(source->reader));
+	return TS_EXIT_BAD;
+}
+
+static int apply_option(struct asked *asked, int option)
+{
+	switch (option) {
+	case 't':
+		asked->has_at = true;
+		if (!ts_time_parse_moment(optarg, &asked->at))
+			return 0;
+		ts_complain(
+			"--at %s: it is a time from the trace's start: nanoseconds, or with a unit, "
+			"like 12.5ms; or @ and a time of the clock, as JSON gives it",
+			optarg);
+		return -EINVAL;
+	case 's':
+		asked->session = optarg;
+		return 0;
+	case 'j':
+		asked->json = true;
+		return 0;
+	case 'S':
+		asked->stacks = true;
+		return 0;
+	case 'a':
+		asked->all = true;
+		return 0;
+	case 'm':
+		asked->mangled = true;
+		return 0;
+	case 'w':
+		asked->wide = true;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int run_state(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"at", required_argument, NULL, 't'}, {"session", required_argument, NULL, 's'},
+		{"stacks", no_argument, NULL, 'S'},   {"all", no_argument, NULL, 'a'},
+		{"mangled", no_argument, NULL, 'm'},  {"wide", no_argument, NULL, 'w'},
+		{"json", no_argument, NULL, 'j'},     {0},
+	};
+	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
+	struct asked asked = {0};
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":s:j", longs)) != -1)
+		if (apply_option(&asked, option))
+			return TS_EXIT_BAD;
+	if (argc - optind != (asked.session ? 0 : 1)) {
+		ts_complain("takes one trace file or one session: `tsctl state run.sbt --at 1.5s`, "
+			    "`tsctl state --session 3 --at 1.5s`");
+		return TS_EXIT_BAD;
+	}
+	if (!asked.has_at) {
+		ts_complain("at what time? `--at 1.5s`; `tsctl info` tells how long a trace lasts");
+		return TS_EXIT_BAD;
+	}
+	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
+		return TS_EXIT_BAD;
+	return tell(&asked, &source);
+}
+
+const struct ts_command ts_command_state = {
+	.name = "state",
+	.summary = "tell what the GPU was doing at an instant",
+	.help = "usage: tsctl state [OPTION ...] --at TIME FILE | --session N\n"
+		"\n"
+		"Tells what was under way at an instant: what ran on each device, what waited and\n"
+		"for what, which threads were in a call, which events were not reached, which\n"
+		"memory was allocated. A TIME counts from the trace's start: 1500 (ns) or with a\n"
+		"unit, 12.5ms; after an @ it is CLOCK_MONOTONIC's, as JSON has them.\n"
+		"\n"
+		"An operation is running; waiting (first in its stream, held back by an event, the\n"
+		"legacy default stream or an engine that was taken); queued (behind others in its\n"
+		"stream); or dispatch_pending (nothing known holds it back). Where the trace\n"
+		"cannot tell for certain, `unsure` says why.\n"
+		"\n"
+		"      --at TIME     the instant\n"
+		"      --stacks      with the host stack of each operation's call\n"
+		"      --all         all of a kind, where else the first 20 are listed\n"
+		"      --mangled     leave the names of kernels as the compiler made them\n"
+		"      --wide        names in full, where a terminal would see their ends only\n"
+		"  -s, --session N   a session of the daemon, by number or pid\n"
+		"      --json        one JSON object\n"
+		"\n"
+		"example: tsctl state --at 12.5ms run.sbt\n",
+	.run = run_state,
+};

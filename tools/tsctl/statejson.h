@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state at an instant as the message of proto/rpc/tracesmith.proto: names for ids, sums for streams and devices.
+ */
+#pragma once
+
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/state/state.h"
+#include "tools/tsctl/pool.h"
+#include "tools/tsctl/resolve.h"
+
+/* Fills `ret_report` from the pool. `stacks`: with the stacks of operations' calls. */
+void ts_statejson_make(struct ts_resolver *resolver, const struct ts_state *state, bool stacks,
+		       struct ts_pool *pool, Ts__Rpc__StateReport *ret_report);
