@@ -14,6 +14,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 #define TS_SBT_APPEND_MAX_BYTES (256u * 1024 * 1024)
 
@@ -39,6 +40,7 @@ int ts_sbt_append_row(struct ts_sbt_append *append, unsigned type, const void *r
 /* Writes it. Once. Nothing was added: the file stays as it is. */
 int ts_sbt_append_commit(struct ts_sbt_append *append, struct ts_sbt_error *ret_error);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

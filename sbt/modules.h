@@ -10,6 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 struct ts_modules;
 
@@ -32,6 +33,7 @@ const struct ts_row_module *ts_modules_find(const struct ts_modules *modules, ui
 size_t ts_modules_all(const struct ts_modules *modules, uint32_t session, uint64_t address,
 		      size_t max, const struct ts_row_module **ret_found);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -22,6 +22,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* The version of the format that is written, "SBT 0.1"; files of this major version can be read. */
 #define TS_SBT_MAJOR 0
@@ -244,6 +245,7 @@ TS_DEFINE_CLEANUP(struct ts_sbt_cursor *, ts_sbt_cursor_freep, ts_sbt_cursor_fre
  */
 int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

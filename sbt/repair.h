@@ -10,6 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 struct ts_sbt_repair_report {
 	bool was_finished;   /* nothing was wrong with its end, nothing was done */
@@ -28,6 +29,7 @@ struct ts_sbt_repair_report {
  */
 int ts_sbt_repair(int fd, struct ts_sbt_repair_report *ret_report, struct ts_sbt_error *ret_error);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -22,6 +22,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* The numbers are on disk. Events first: the same numbers as enum ts_record_type. */
 enum ts_row_type {
@@ -608,6 +609,7 @@ static inline uint64_t ts_row_end_ns(const struct ts_row_schema *schema, const v
 /* The key of a reason of loss in `lost` ("ring_full", ...); NULL for an unknown one. */
 const char *ts_loss_reason_name(unsigned reason);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

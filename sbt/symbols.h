@@ -10,6 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 struct ts_symbols;
 
@@ -44,6 +45,7 @@ const struct ts_row_symbol *ts_symbols_find(const struct ts_symbols *symbols, ui
 size_t ts_symbols_n_images(const struct ts_symbols *symbols);
 const struct ts_row_image *ts_symbols_image_at(const struct ts_symbols *symbols, size_t i);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

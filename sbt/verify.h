@@ -10,6 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 struct ts_sbt_verify_report {
 	enum ts_sbt_file_state state;
@@ -49,6 +50,7 @@ struct ts_sbt_verify_options {
 int ts_sbt_verify(int fd, const struct ts_sbt_verify_options *options,
 		  struct ts_sbt_verify_report *ret_report);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

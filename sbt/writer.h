@@ -38,6 +38,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 struct ts_sbt_writer;
 struct ts_sbt_session_writer;
@@ -159,6 +160,7 @@ void ts_sbt_session_writer_drop(struct ts_sbt_session_writer *session,
 uint64_t ts_sbt_session_writer_pending_rows(const struct ts_sbt_session_writer *session);
 uint64_t ts_sbt_session_writer_pending_bytes(const struct ts_sbt_session_writer *session);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

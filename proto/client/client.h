@@ -20,6 +20,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 #define TS_CONTROL_SOCKET	     "/run/tracesmith/control.sock"
 #define TS_CONTROL_ENVIRONMENT	     "TRACESMITH_CONTROL"
@@ -62,6 +63,7 @@ int ts_client_flush(struct ts_client *client, uint32_t session, uint32_t timeout
 		    Ts__Rpc__Answer **ret_answer);
 int ts_client_finish(struct ts_client *client, uint32_t timeout_ms, Ts__Rpc__Answer **ret_answer);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

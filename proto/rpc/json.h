@@ -16,6 +16,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* A text that grows. All zero is an empty one. `data` is terminated once something was added. */
 struct ts_json {
@@ -44,6 +45,7 @@ void ts_json_uint(struct ts_json *json, uint64_t value);
 void ts_json_int(struct ts_json *json, int64_t value);
 void ts_json_double(struct ts_json *json, double value);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

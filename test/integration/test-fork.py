@@ -54,7 +54,7 @@ class Fork(harness.Case):
             self.check_calls(session, truth)
 
     def check_recorded(self, argv, n_processes, expected):
-        result, path = self.record(argv, '--vgpu', '-q', '--ring-size', '16M', seconds=600)
+        result, path = self.record(argv, '--vgpu', '-q', '--ring-size', '16M')
         self.assertEqual((result.status, result.out, result.err), (0, expected, ''))
         self.check_processes([harness.Trace(path)], n_processes)
 

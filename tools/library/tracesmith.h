@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libtracesmith: traces read and written, and the daemon's control socket.
+ *
+ *	cc program.c $(pkg-config --cflags --libs tracesmith)
+ *
+ * sbt/reader.h     open a trace, its definitions, rows by type, session and window
+ * sbt/symbols.h    functions, files and lines of stacks' frames; sbt/modules.h: what is mapped where
+ * sbt/writer.h     write a trace; sbt/append.h: add symbols to one
+ * sbt/verify.h     check every byte; sbt/repair.h: give a cut file an end
+ * proto/client/client.h   ask a running tracesmithd; what it answers: proto/rpc/tracesmith.proto
+ *
+ * The library has no state of its own: what a function needs it is given. Each header says which threads may call what.
+ */
+#pragma once
+
+#include "proto/abi/session.h" /* enum ts_session_state and its kin */
+#include "proto/client/client.h"
+#include "proto/rpc/json.h"
+#include "sbt/append.h"
+#include "sbt/modules.h"
+#include "sbt/reader.h"
+#include "sbt/repair.h"
+#include "sbt/symbols.h"
+#include "sbt/verify.h"
+#include "sbt/writer.h"
