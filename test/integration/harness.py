@@ -64,6 +64,8 @@ SANITIZER = _sanitizer()
 
 # Whoever started this in the background may have had SIGINT ignored, which programs would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# Told to end from outside (a time limit): what was started is ended first.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 # Programs that abort do so on purpose.
 resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
@@ -142,9 +144,12 @@ def run(argv, env=None, cwd=None, seconds=SECONDS, stdin=subprocess.DEVNULL):
         try:
             status = process.wait(seconds)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
             status = None
+        finally:
+            # All that it left, also where this test itself is told to end.
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
         texts = []
         for stream in (out, err):
             stream.seek(0)
