@@ -7,8 +7,8 @@ import harness
 
 HEADER = struct.Struct('<IHBBIIII')
 MAGIC, VERSION, REQUEST, ANSWER = 0x50525354, 1, 1, 2
-START, STOP = 6, 7
-ERROR, SWITCHED = 1, 7
+LIST, START, STOP = 2, 6, 7
+ERROR, SESSIONS, SWITCHED = 1, 3, 7
 
 
 def number(value):
@@ -81,6 +81,10 @@ class Control:
             (number(3 << 3) + number(timeout_ms) if timeout_ms else b'')
         switched = fields(self.ask(field(which, wish))[SWITCHED])
         return tuple(switched.get(key, 0) for key in (1, 2, 3))
+
+    def rows(self):
+        """Of the last session that is listed, so far."""
+        return fields(fields(self.ask(field(LIST, b''))[SESSIONS])[1])[8]
 
     def start(self, pid=0, timeout_ms=0):
         return self.switch(START, pid, timeout_ms)

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -114,6 +115,59 @@ static void threads(long n_threads, long n)
 		pthread_create(&thread[i], NULL, launching_thread, (void *)n);
 	for (long i = 0; i < n_threads; i++)
 		pthread_join(thread[i], NULL);
+}
+
+static struct {
+	uint32_t over;
+	uint32_t n_done;
+} sixty_four;
+
+/* Never ends before the process: libunwind's farewell to a thread is nothing that a sanitizer could follow. */
+static void *staying_thread(void *data)
+{
+	while (!__atomic_load_n(&sixty_four.over, __ATOMIC_RELAXED)) {
+		launches((long)data);
+		usleep(1000);
+	}
+	__atomic_fetch_add(&sixty_four.n_done, 1, __ATOMIC_RELEASE);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void nothing(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
+{
+}
+
+/* Until its input ends: libraries come and go, and CUPTI changes hands, while all threads launch. */
+static void sixty_four_that_stay(long n, const char *library)
+{
+	struct pollfd input = {STDIN_FILENO, POLLIN, 0};
+	pthread_t thread;
+	void *handle;
+
+	for (int i = 0; i < 64; i++)
+		if (pthread_create(&thread, NULL, staying_thread, (void *)n) ||
+		    pthread_detach(thread))
+			exit(96);
+	for (int i = 0; !poll(&input, 1, 2); i++) {
+		void *subscriber;
+
+		handle = dlopen(library, RTLD_NOW);
+		if (!handle || dlclose(handle))
+			exit(95);
+		/* Long enough apart for it to be taken back in between. */
+		if (i % 600 != 200 || !subscribe)
+			continue;
+		if (subscribe(&subscriber, nothing, NULL))
+			exit(97);
+		usleep(2000);
+		if (unsubscribe(subscriber))
+			exit(98);
+	}
+	__atomic_store_n(&sixty_four.over, 1, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&sixty_four.n_done, __ATOMIC_ACQUIRE) < 64)
+		usleep(1000);
 }
 
 static void on_signal(int signal_number)
@@ -345,6 +399,8 @@ int main(int argc, char **argv)
 		threads(4, n);
 	} else if (!strcmp(what, "sixty-four-threads")) {
 		threads(64, n);
+	} else if (!strcmp(what, "sixty-four-that-stay") && argc > 3) {
+		sixty_four_that_stay(n, argv[3]);
 	} else if (!strcmp(what, "many-threads")) {
 		for (int i = 0; i < 20; i++)
 			threads(16, n);

@@ -15,10 +15,18 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static struct {
-	pthread_mutex_t lock;
+/* A callback may be under way while CUPTI changes hands: what it was called with stays what it is. */
+struct subscription {
 	ts_cupti_callback_fn callback;
 	void *userdata;
+};
+
+static struct subscription subscriptions[4096];
+
+static struct {
+	pthread_mutex_t lock;
+	struct subscription *subscription; /* NULL: nobody is subscribed */
+	uint32_t n_subscriptions;
 	bool enabled[8][1024];
 	bool kinds[64];
 	ts_cupti_buffer_requested_fn requested;
@@ -30,12 +38,13 @@ static struct {
 	size_t size, used;
 	uint32_t correlation;
 	bool dead;
-	bool flushed;	   /* not forced, since the last record */
 	uint32_t n_forced; /* forced flushes since the last subscription */
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread uint32_t current_correlation;
 static __thread uint32_t depth;
+/* The thread asked for what is complete; since then others may have made more. */
+static __thread bool flushed;
 static __thread bool inside_callback, inside_resource;
 
 EXPORT uint32_t cuptiGetVersion(uint32_t *version);
@@ -82,13 +91,28 @@ uint32_t cuptiGetVersion(uint32_t *version)
 	return 0;
 }
 
+static const struct subscription *subscription(void)
+{
+	return __atomic_load_n(&fake.subscription, __ATOMIC_ACQUIRE);
+}
+
+static bool is_on(uint32_t kind)
+{
+	return __atomic_load_n(&fake.kinds[kind], __ATOMIC_RELAXED);
+}
+
 uint32_t cuptiSubscribe(void **subscriber, ts_cupti_callback_fn callback, void *userdata)
 {
-	if (getenv("FAKE_CUPTI_HOLDER") || fake.callback)
+	struct subscription *mine = &subscriptions[fake.n_subscriptions % 4096];
+
+	if (getenv("FAKE_CUPTI_HOLDER") || subscription())
 		return TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-	fake.callback = callback;
-	fake.userdata = userdata;
+	fake.n_subscriptions++;
+	*mine = (struct subscription){callback, userdata};
+	pthread_mutex_lock(&fake.lock);
 	fake.n_forced = 0;
+	pthread_mutex_unlock(&fake.lock);
+	__atomic_store_n(&fake.subscription, mine, __ATOMIC_RELEASE);
 	*subscriber = &fake;
 	return 0;
 }
@@ -107,7 +131,7 @@ uint32_t cuptiSubscribe_v2(void **subscriber, ts_cupti_callback_fn callback, voi
 uint32_t cuptiUnsubscribe(void *subscriber)
 {
 	check_alive();
-	fake.callback = NULL;
+	__atomic_store_n(&fake.subscription, NULL, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -123,32 +147,34 @@ uint32_t cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain,
 uint32_t cuptiActivityEnable(uint32_t kind)
 {
 	check_alive();
-	if (!fake.callback || !fake.completed)
+	if (!subscription() || !fake.completed)
 		fake.misordered = true;
-	fake.kinds[kind] = true;
+	__atomic_store_n(&fake.kinds[kind], true, __ATOMIC_RELAXED);
 	return 0;
 }
 
 uint32_t cuptiActivityDisable(uint32_t kind)
 {
 	check_alive();
-	fake.kinds[kind] = false;
+	__atomic_store_n(&fake.kinds[kind], false, __ATOMIC_RELAXED);
 	return 0;
 }
 
 uint32_t cuptiActivityRegisterCallbacks(ts_cupti_buffer_requested_fn requested,
 					ts_cupti_buffer_completed_fn completed)
 {
-	if (!fake.callback)
+	if (!subscription())
 		fake.misordered = true;
+	pthread_mutex_lock(&fake.lock);
 	fake.requested = requested;
-	fake.completed = completed;
+	__atomic_store_n(&fake.completed, completed, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&fake.lock);
 	return 0;
 }
 
 uint32_t cuptiActivityRegisterTimestampCallback(ts_cupti_timestamp_fn now)
 {
-	if (!fake.callback || fake.kinds[TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])
+	if (!subscription() || is_on(TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
 		fake.misordered = true;
 	fake.now = now;
 	fake.n_clocks++;
@@ -194,7 +220,7 @@ uint32_t cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_
 static void deliver(uint8_t *buffer, size_t size, size_t used)
 {
 	if (buffer)
-		fake.completed(NULL, 0, buffer, size, used);
+		__atomic_load_n(&fake.completed, __ATOMIC_ACQUIRE)(NULL, 0, buffer, size, used);
 }
 
 uint32_t cuptiActivityFlushAll(uint32_t flags)
@@ -211,9 +237,9 @@ uint32_t cuptiActivityFlushAll(uint32_t flags)
 		abort();
 	pthread_mutex_lock(&fake.lock);
 	/* A forced flush loses what is under way: it comes once, and after what is complete was asked for. */
-	if (flags & TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED && (!fake.flushed || fake.n_forced++))
+	if (flags & TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED && (!flushed || fake.n_forced++))
 		abort();
-	fake.flushed = true;
+	flushed = !(flags & TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	buffer = fake.buffer;
 	size = fake.size;
 	used = fake.used;
@@ -255,7 +281,6 @@ EXPORT void fake_cupti_record(const void *record, size_t n_bytes)
 		full_used = fake.used;
 		fake.buffer = NULL;
 	}
-	fake.flushed = false;
 	if (!fake.buffer) {
 		fake.requested(&fake.buffer, &fake.size, &max_records);
 		fake.used = 0;
@@ -282,12 +307,13 @@ static void call_back(uint32_t site, uint32_t domain, uint32_t cbid, const void 
 		.context_uid = 1,
 		.correlation_id = current_correlation,
 	};
+	const struct subscription *mine = subscription();
 	bool was_inside = inside_callback;
 
-	if (!fake.callback || !fake.enabled[domain][cbid])
+	if (!mine || !__atomic_load_n(&fake.enabled[domain][cbid], __ATOMIC_ACQUIRE))
 		return;
 	inside_callback = true;
-	fake.callback(fake.userdata, domain, cbid, &data);
+	mine->callback(mine->userdata, domain, cbid, &data);
 	inside_callback = was_inside;
 }
 
@@ -321,10 +347,13 @@ EXPORT void fake_cupti_stream(void *stream, int created)
 	uint32_t cbid = created ? TS_CUPTI_CBID_RESOURCE_STREAM_CREATED
 				: TS_CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING;
 
-	if (!fake.callback || !fake.enabled[TS_CUPTI_CB_DOMAIN_RESOURCE][cbid])
+	const struct subscription *mine = subscription();
+
+	if (!mine ||
+	    !__atomic_load_n(&fake.enabled[TS_CUPTI_CB_DOMAIN_RESOURCE][cbid], __ATOMIC_ACQUIRE))
 		return;
 	inside_callback = inside_resource = true;
-	fake.callback(fake.userdata, TS_CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
+	mine->callback(mine->userdata, TS_CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
 	inside_callback = inside_resource = false;
 }
 
@@ -353,7 +382,7 @@ EXPORT void fake_cupti_launch(void)
 			 0);
 	fake_cupti_leave(TS_CUPTI_CB_DOMAIN_RUNTIME_API,
 			 TS_CUPTI_RUNTIME_CBID_cudaLaunchKernel_v7000, NULL, 0);
-	if (fake.kinds[TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])
+	if (is_on(TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
 		fake_cupti_record(&kernel, record_bytes(&kernel));
 }
 
@@ -362,8 +391,8 @@ EXPORT void fake_cupti_fatal(void)
 	struct ts_cupti_state_data data = {TS_CUPTI_ERROR_UNKNOWN, "out of cheese"};
 
 	__atomic_store_n(&fake.dead, true, __ATOMIC_SEQ_CST);
-	fake.callback(fake.userdata, TS_CUPTI_CB_DOMAIN_STATE, TS_CUPTI_CBID_STATE_FATAL_ERROR,
-		      &data);
+	fake.subscription->callback(fake.subscription->userdata, TS_CUPTI_CB_DOMAIN_STATE,
+				    TS_CUPTI_CBID_STATE_FATAL_ERROR, &data);
 }
 
 EXPORT uint32_t fake_cupti_n_enabled(void)
@@ -388,12 +417,12 @@ EXPORT uint32_t fake_cupti_n_stream_queries(void)
 
 EXPORT uint32_t fake_cupti_n_subscribed(void)
 {
-	return fake.callback ? 1 : 0;
+	return subscription() ? 1 : 0;
 }
 
 EXPORT uint32_t fake_cupti_is_enabled(uint32_t domain, uint32_t cbid)
 {
-	return fake.callback && __atomic_load_n(&fake.enabled[domain][cbid], __ATOMIC_ACQUIRE);
+	return subscription() && __atomic_load_n(&fake.enabled[domain][cbid], __ATOMIC_ACQUIRE);
 }
 
 EXPORT uint32_t fake_cupti_n_clocks(void)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The shim with 64 launching threads under ThreadSanitizer: no report. APP CUPTI LIBRARY DAEMON are built; the first three for it.
+"""The shim with 64 launching threads under ThreadSanitizer: no report. APP CUPTI LIBRARY DAEMON PLUGIN are built; the first three for it.
 
-Without stacks: libunwind takes locks in a thread's last moments, when the sanitizer has let go of it. Without
-randomised addresses, which some versions of the sanitizer do not bear.
+Twice: threads that end, without stacks, for libunwind takes locks in a thread's last moments, when the sanitizer has let go
+of it; and threads that stay, with stacks, while recording is stopped and started, libraries (PLUGIN) come and go, and the
+application's own profiler takes CUPTI and gives it back. Without randomised addresses, which some versions of
+the sanitizer do not bear.
 """
 import glob
 import os
@@ -13,41 +15,105 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'integration'))
+import control  # noqa: E402
+
 LAUNCHES = 500
+BURST = 5
+CYCLES = 60
+ROWS = 5000
+# Longer than a stop has to last for CUPTI to be switched off.
+REST_S = 0.5
 SECONDS = 100
+# Not built for it: what it calls is not ours to answer for.
+SUPPRESSIONS = 'called_from_lib:libunwind\n'
 
 
-def run(folder, app, cupti, library, daemon):
-    path = lambda name: os.path.join(folder, name)
-    os.mkdir(path('traces'))
-    service = subprocess.Popen([daemon, '--inject-socket', path('i.sock'), '--control-socket', path('c.sock'),
-                                '--directory', path('traces')], stderr=subprocess.DEVNULL)
-    try:
+class Run:
+    def __init__(self, folder, daemon):
+        self.folder, self.traces = folder, os.path.join(folder, 'traces')
+        os.mkdir(self.traces)
+        with open(self.path('suppressions'), 'w', encoding='utf-8') as stream:
+            stream.write(SUPPRESSIONS)
+        self.service = subprocess.Popen([daemon, '--inject-socket', self.path('i.sock'), '--control-socket',
+                                         self.path('c.sock'), '--directory', self.traces], stderr=subprocess.DEVNULL)
         end = time.monotonic() + SECONDS
-        while not os.path.exists(path('i.sock')) and service.poll() is None and time.monotonic() < end:
+        while True:
+            try:
+                self.client = control.Control(self.path('c.sock'))
+                return
+            except OSError:
+                if self.service.poll() is not None or time.monotonic() > end:
+                    raise
             time.sleep(0.02)
-        environment = dict(os.environ, FAKE_CUPTI=cupti, CUDA_INJECTION64_PATH=library, TRACESMITH_STACKS='none',
-                           TRACESMITH_SOCKET=path('i.sock'), TSAN_OPTIONS='log_path=' + path('report'))
-        status = subprocess.run(['setarch', '-R', app, 'sixty-four-threads', str(LAUNCHES)], env=environment,
-                                timeout=SECONDS, check=False).returncode
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self, app, cupti, library, *arguments, **env):
+        environment = dict(os.environ, FAKE_CUPTI=cupti, CUDA_INJECTION64_PATH=library,
+                           TRACESMITH_SOCKET=self.path('i.sock'), TSAN_OPTIONS='log_path=%s suppressions=%s' % (
+                               self.path('report'), self.path('suppressions')), **env)
+        return subprocess.Popen(['setarch', '-R', app] + [str(argument) for argument in arguments], env=environment,
+                                stdin=subprocess.PIPE)
+
+    def end(self, process):
+        """Returns 0 where nothing was reported and a trace written."""
+        try:
+            self.client.close()
+            process.stdin.close()
+            status = process.wait(SECONDS)
+        finally:
+            process.kill()
+            process.wait()
+            self.service.terminate()
+            self.service.wait(SECONDS)
+        for report in glob.glob(self.path('report*')):
+            with open(report, encoding='utf-8', errors='replace') as stream:
+                print(stream.read())
+            status = status or 1
+        traces = glob.glob(self.path('traces/*.sbt'))
+        print('status %d, %d trace' % (status, len(traces)))
+        return 0 if not status and len(traces) == 1 else 1
+
+
+def threads_that_end(folder, app, cupti, library, daemon):
+    run = Run(folder, daemon)
+    return run.end(run.start(app, cupti, library, 'sixty-four-threads', LAUNCHES, TRACESMITH_STACKS='none'))
+
+
+def threads_that_stay(folder, app, cupti, library, daemon, plugin):
+    run = Run(folder, daemon)
+    process = run.start(app, cupti, library, 'sixty-four-that-stay', BURST, plugin, LD_PRELOAD=library)
+    try:
+        client = run.client
+        end = time.monotonic() + SECONDS
+        while not client.start()[0] and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        n = 0
+        for i in range(CYCLES):
+            n += client.stop(0, 10000)[1]
+            time.sleep(0 if i % 10 else REST_S)
+            n += client.start(0, 10000)[1]
+            time.sleep(0 if i % 4 else 0.1)
+        while client.rows() < ROWS and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.1)
+        rows = client.rows()
+        print('%d switches, %d rows' % (n, rows))
     finally:
-        service.terminate()
-        service.wait(SECONDS)
-    for report in glob.glob(path('report*')):
-        with open(report, encoding='utf-8', errors='replace') as stream:
-            print(stream.read())
-        status = status or 1
-    traces = glob.glob(path('traces/*.sbt'))
-    print('status %d, %d trace' % (status, len(traces)))
-    return 0 if not status and len(traces) == 1 else 1
+        status = run.end(process)
+    return status or (0 if n == 2 * CYCLES and rows >= ROWS else 1)
 
 
 def main():
     if not shutil.which('setarch'):
         print('skipped: setarch is not installed')
         return 77
+    app, cupti, library, daemon, plugin = sys.argv[1:6]
     with tempfile.TemporaryDirectory(prefix='ts-tsan-') as folder:
-        return run(folder, *sys.argv[1:5])
+        status = threads_that_end(folder, app, cupti, library, daemon)
+    with tempfile.TemporaryDirectory(prefix='ts-tsan-') as folder:
+        return threads_that_stay(folder, app, cupti, library, daemon, plugin) or status
 
 
 if __name__ == '__main__':
