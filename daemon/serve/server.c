@@ -17,8 +17,9 @@
 #include "daemon/util/error.h"
 #include "proto/abi/clock.h"
 
-#define SERVER_LOOK_US	  500000u
-#define SERVER_ABANDON_NS (UINT64_C(2) * 1000000000) /* past the deadline */
+#define SERVER_LOOK_US 500000u
+#define SERVER_ABANDON_NS \
+	(UINT64_C(10) * 1000000000) /* past the deadline; a busy machine is not a stuck thread */
 
 void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 		       const struct ts_session *session, enum ts_session_end how)
