@@ -8,7 +8,7 @@
 # to run and returns 1.
 
 TS_DEPS_BUILD="gcc libc6-dev meson ninja-build pkg-config python3 libprotobuf-c-dev
-	protobuf-c-compiler libunwind-dev libzstd-dev liblz4-dev libsystemd-dev
+	protobuf-c-compiler libunwind-dev libzstd-dev liblz4-dev zlib1g-dev libsystemd-dev
 	libdw-dev libelf-dev libseccomp-dev libiberty-dev"
 # Tests also need these: the second compiler, what the comparisons and benchmarks look at.
 TS_DEPS_TEST="$TS_DEPS_BUILD g++ clang clang-format-14 git strace

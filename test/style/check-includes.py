@@ -40,6 +40,7 @@ THIRD_PARTY = {
     # replay/vgpu unpacks fatbins, whose entries are compressed.
     'zstd': ['sbt/', 'replay/vgpu/', 'tools/vgpu/'],
     'lz4': ['replay/vgpu/', 'tools/vgpu/'],
+    'zlib': ['tools/export/'],
     'bpf/': ['daemon/bpf/'],
     # What reads strangers' files does so behind the worker's walls, and nowhere else.
     'elfutils/': ['daemon/worker/'],

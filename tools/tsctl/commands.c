@@ -12,6 +12,7 @@ const struct ts_command *const ts_commands[] = {
 	&ts_command_view,
 	&ts_command_state,
 	&ts_command_symbolize,
+	&ts_command_export,
 	&ts_command_verify,
 	&ts_command_repair,
 	&ts_command_devices,

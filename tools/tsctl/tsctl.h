@@ -29,6 +29,7 @@ struct ts_command {
 
 extern const struct ts_command ts_command_benchmark;
 extern const struct ts_command ts_command_devices;
+extern const struct ts_command ts_command_export;
 extern const struct ts_command ts_command_help;
 extern const struct ts_command ts_command_info;
 extern const struct ts_command ts_command_record;

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From rows to sums. Calls and what they made the GPU do are read side by side in the order of time, the calls a little
+ * ahead. Where each call came from is noted by its operation id in pages of consecutive ids, of which the
+ * newest tens of millions are kept: no queue of a GPU's is as long.
+ */
+#include "tools/export/collect.h"
+
+#include "sbt/buffer.h"
+
+#define STEP_ROWS 8192u
+
+#define PAGE_OPS  1024u
+/* Pages of one generation. When it is full the one before it is forgotten. */
+#define N_PAGES 32768u
+/* How far the calls are read ahead: times of two clocks are compared. */
+#define AHEAD_NS UINT64_C(1000000000)
+/* How far before a window: what runs in it may have waited for long. */
+#define LOOK_BACK_NS UINT64_C(60000000000)
+
+struct page {
+	uint64_t session;
+	uint64_t number; /* operation id / PAGE_OPS */
+	/* the key ends here */
+	uint32_t *sites; /* counted from 1; 0: no call of that id */
+};
+
+struct collector {
+	struct ts_sbt_reader *reader;
+	const struct ts_export_options *options;
+	bool streams;
+	struct ts_collected *to;
+	struct ts_sbt_cursor *rows, *calls;
+	struct ts_sbt_row call; /* the next one, not yet taken */
+	bool has_call;
+	struct ts_keyed pages[2]; /* the newest ones, and those before */
+	struct page last;	  /* page of the last look-up */
+	struct ts_buffer eras;	  /* of struct era, sorted: when a module went */
+	uint64_t n_read;
+};
+
+struct era {
+	uint32_t session;
+	uint64_t start_ns;
+};
+
+static void free_pages(struct ts_keyed *pages)
+{
+	for (uint32_t i = 0; i < pages->n; i++)
+		free(((struct page *)ts_keyed_at(pages, i))->sites);
+	ts_keyed_clear(pages);
+}
+
+static void collector_deinit(struct collector *collector)
+{
+	for (size_t i = 0; i < TS_ARRAY_LEN(collector->pages); i++) {
+		free_pages(&collector->pages[i]);
+		ts_keyed_deinit(&collector->pages[i]);
+	}
+	ts_buffer_deinit(&collector->eras);
+	ts_sbt_cursor_free(collector->calls);
+	ts_sbt_cursor_free(collector->rows);
+}
+
+/* ---- when addresses changed their meaning ------------------------------------------------------- */
+
+static int compare_eras(const void *a, const void *b)
+{
+	const struct era *x = a, *y = b;
+
+	if (x->session != y->session)
+		return x->session < y->session ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* Only once a module has gone can another lie where it lay. */
+static int find_eras(struct collector *collector)
+{
+	size_t n = ts_sbt_reader_n_modules(collector->reader);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct ts_sbt_module *module = ts_sbt_reader_module_at(collector->reader, i);
+		struct era era = {module->session, module->row.start_ns};
+		int r = module->row.flags & TS_MODULE_UNLOADED
+				? ts_buffer_append(&collector->eras, &era, sizeof(era))
+				: 0;
+
+		if (r)
+			return r;
+	}
+	if (collector->eras.n)
+		qsort(collector->eras.bytes, collector->eras.n / sizeof(struct era),
+		      sizeof(struct era), compare_eras);
+	return 0;
+}
+
+/* How many modules of any session went before; for the session's own it counts up. */
+static uint32_t era_at(const struct collector *collector, uint32_t session, uint64_t time_ns)
+{
+	const struct era *eras = (const void *)collector->eras.bytes;
+	struct era key = {session, time_ns};
+	size_t low = 0, high = collector->eras.n / sizeof(*eras);
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_eras(&eras[middle], &key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (uint32_t)low;
+}
+
+/* ---- which call made an operation --------------------------------------------------------------- */
+
+/* NULL: none is there. */
+static uint32_t *find_page(struct collector *collector, uint32_t session, uint64_t op_id)
+{
+	struct page key = {.session = session, .number = op_id / PAGE_OPS};
+	uint32_t at;
+
+	if (collector->last.sites && collector->last.session == key.session &&
+	    collector->last.number == key.number)
+		return collector->last.sites;
+	for (size_t i = 0; i < TS_ARRAY_LEN(collector->pages); i++)
+		if (ts_keyed_find(&collector->pages[i], &key, &at)) {
+			collector->last = *(struct page *)ts_keyed_at(&collector->pages[i], at);
+			return collector->last.sites;
+		}
+	return NULL;
+}
+
+static int add_page(struct collector *collector, uint32_t session, uint64_t op_id,
+		    uint32_t **ret_sites)
+{
+	struct page key = {.session = session, .number = op_id / PAGE_OPS};
+	ts_cleanup(ts_freep) uint32_t *sites = calloc(PAGE_OPS, sizeof(*sites));
+	uint32_t at;
+	int r;
+
+	if (!sites)
+		return -ENOMEM;
+	if (collector->pages[0].n == N_PAGES) {
+		struct ts_keyed spare = collector->pages[1];
+
+		free_pages(&spare);
+		collector->pages[1] = collector->pages[0];
+		collector->pages[0] = spare;
+		collector->last.sites = NULL;
+	}
+	r = ts_keyed_get(&collector->pages[0], &key, &at, NULL);
+	if (r)
+		return r;
+	*ret_sites = ((struct page *)ts_keyed_at(&collector->pages[0], at))->sites =
+		ts_take_ptr(sites);
+	return 0;
+}
+
+static int note_call(struct collector *collector, uint32_t session, uint64_t op_id, uint32_t site)
+{
+	uint32_t *sites = find_page(collector, session, op_id);
+	int r = sites ? 0 : add_page(collector, session, op_id, &sites);
+
+	if (!r)
+		sites[op_id % PAGE_OPS] = site + 1;
+	return r;
+}
+
+/* 0, TS_SBT_E_END, or what cannot be gone on from. A damaged block is left out and remembered. */
+static int next_row(struct collector *collector, struct ts_sbt_cursor *cursor,
+		    struct ts_sbt_row *ret_row)
+{
+	struct ts_export_report *report = &collector->to->report;
+	int r;
+
+	while ((r = ts_sbt_cursor_next(cursor, ret_row)) == TS_SBT_E_CORRUPT) {
+		if (!report->damaged)
+			report->damage = *ts_sbt_reader_error(collector->reader);
+		report->damaged = true;
+	}
+	if (!r && ++collector->n_read % STEP_ROWS == 0 && collector->options->step)
+		collector->options->step(collector->options->user, collector->n_read);
+	return r;
+}
+
+static int next_call(struct collector *collector)
+{
+	int r = next_row(collector, collector->calls, &collector->call);
+
+	collector->has_call = !r;
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+static int take_call(struct collector *collector)
+{
+	const struct ts_row_api *api = collector->call.api;
+	struct ts_site key = {
+		.session = collector->call.session,
+		.is_known = 1,
+		.stack = api->stack,
+		.thread = api->thread,
+		.era = era_at(collector, collector->call.session, api->start_ns),
+	};
+	bool is_new;
+	uint32_t i;
+	int r;
+
+	r = ts_keyed_get(&collector->to->sites, &key, &i, &is_new);
+	if (!r && is_new)
+		((struct ts_site *)ts_keyed_at(&collector->to->sites, i))->time_ns = api->start_ns;
+	if (!r && api->op_id)
+		r = note_call(collector, key.session, api->op_id, i);
+	if (!r && api->nested_op_id && api->nested_op_id != api->op_id)
+		r = note_call(collector, key.session, api->nested_op_id, i);
+	return r ? r : next_call(collector);
+}
+
+/* ---- what the GPU did --------------------------------------------------------------------------- */
+
+static int find_site(struct collector *collector, const struct ts_sbt_row *row, uint64_t op_id,
+		     uint32_t *ret_site)
+{
+	struct ts_site unknown = {.session = row->session};
+	const uint32_t *sites = op_id ? find_page(collector, row->session, op_id) : NULL;
+
+	if (sites && sites[op_id % PAGE_OPS]) {
+		*ret_site = sites[op_id % PAGE_OPS] - 1;
+		return 0;
+	}
+	return ts_keyed_get(&collector->to->sites, &unknown, ret_site, NULL);
+}
+
+/* Sums of a hostile trace's numbers stay numbers that a profile can hold. */
+static void add_to(uint64_t *sum, uint64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum) || *sum > INT64_MAX)
+		*sum = INT64_MAX;
+}
+
+static int take_row(struct collector *collector, const struct ts_sbt_row *row)
+{
+	struct ts_export_report *report = &collector->to->report;
+	struct ts_sample key = {.device = TS_NO_DEVICE, .stream = TS_NO_DEVICE}, *sample;
+	uint64_t values[TS_EXPORT_N_WEIGHTS] = {0}, op_id;
+	const struct ts_site *site;
+	uint32_t device, stream, i;
+	int r;
+
+	values[TS_EXPORT_GPU_TIME] =
+		ts_row_end_ns(row->schema, row->any) - ts_row_start_ns(row->any);
+	key.type = row->type;
+	if (row->type == TS_ROW_KERNEL) {
+		op_id = row->kernel->op_id;
+		key.name = row->kernel->name;
+		device = row->kernel->device;
+		stream = row->kernel->stream;
+		values[TS_EXPORT_LAUNCHES] = 1;
+	} else if (row->type == TS_ROW_MEMCPY) {
+		op_id = row->memcpy_->op_id;
+		key.name = row->memcpy_->copy_kind;
+		device = row->memcpy_->device;
+		stream = row->memcpy_->stream;
+		values[TS_EXPORT_BYTES] = row->memcpy_->bytes;
+	} else {
+		op_id = row->memset_->op_id;
+		device = row->memset_->device;
+		stream = row->memset_->stream;
+	}
+	if (collector->streams) {
+		key.device = device;
+		key.stream = stream;
+	}
+	if (collector->options->no_leaf)
+		key.type = key.name = 0;
+	r = find_site(collector, row, op_id, &key.site);
+	if (!r)
+		r = ts_keyed_get(&collector->to->samples, &key, &i, NULL);
+	if (r)
+		return r;
+	sample = ts_keyed_at(&collector->to->samples, i);
+	site = ts_keyed_at(&collector->to->sites, key.site);
+	report->n_rows++;
+	report->n_without_call += !site->is_known;
+	report->n_without_stack += site->is_known && !site->stack;
+	for (i = 0; i < TS_EXPORT_N_WEIGHTS; i++) {
+		add_to(&sample->values[i], values[i]);
+		add_to(&report->totals[i], values[i]);
+	}
+	return 0;
+}
+
+static int start(struct collector *collector)
+{
+	const struct ts_export_options *options = collector->options;
+	struct ts_sbt_cursor_options rows = {
+		.types = options->types ? options->types
+					: TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) |
+						  TS_ROW_BIT(TS_ROW_MEMSET),
+		.session = options->session,
+		.from_ns = options->from_ns,
+		.to_ns = options->to_ns,
+	};
+	struct ts_sbt_cursor_options calls = {
+		.types = TS_ROW_BIT(TS_ROW_API),
+		.session = options->session,
+		.from_ns = options->from_ns > LOOK_BACK_NS ? options->from_ns - LOOK_BACK_NS : 0,
+	};
+	int r;
+
+	if (options->to_ns && __builtin_add_overflow(options->to_ns, AHEAD_NS, &calls.to_ns))
+		calls.to_ns = 0;
+	for (size_t i = 0; i < TS_ARRAY_LEN(collector->pages); i++)
+		ts_keyed_init(&collector->pages[i], sizeof(struct page),
+			      offsetof(struct page, sites));
+	ts_keyed_init(&collector->to->sites, sizeof(struct ts_site),
+		      offsetof(struct ts_site, time_ns));
+	ts_keyed_init(&collector->to->samples, sizeof(struct ts_sample),
+		      offsetof(struct ts_sample, values));
+	r = find_eras(collector);
+	if (!r)
+		r = ts_sbt_cursor_new(collector->reader, &rows, &collector->rows);
+	if (!r)
+		r = ts_sbt_cursor_new(collector->reader, &calls, &collector->calls);
+	return r ? r : next_call(collector);
+}
+
+static int run(struct collector *collector)
+{
+	struct ts_sbt_row row;
+	uint64_t until_ns;
+	int r;
+
+	while (!(r = next_row(collector, collector->rows, &row))) {
+		if (__builtin_add_overflow(ts_row_start_ns(row.any), AHEAD_NS, &until_ns))
+			until_ns = UINT64_MAX;
+		while (!r && collector->has_call && collector->call.api->start_ns <= until_ns)
+			r = take_call(collector);
+		if (!r)
+			r = take_row(collector, &row);
+		if (r)
+			return r;
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+int ts_collect(struct ts_sbt_reader *reader, const struct ts_export_options *options, bool streams,
+	       struct ts_collected *ret_collected)
+{
+	struct ts_collected collected = {0};
+	ts_cleanup(collector_deinit) struct collector collector = {.reader = reader,
+								   .options = options,
+								   .streams = streams,
+								   .to = &collected};
+	int r = start(&collector);
+
+	if (!r)
+		r = run(&collector);
+	if (r) {
+		ts_collected_deinit(&collected);
+		return r;
+	}
+	collected.report.n_samples = collected.samples.n;
+	*ret_collected = collected;
+	return 0;
+}
+
+void ts_collected_deinit(struct ts_collected *collected)
+{
+	ts_keyed_deinit(&collected->sites);
+	ts_keyed_deinit(&collected->samples);
+}

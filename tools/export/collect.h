@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pass over a trace's rows: what the GPU did, summed up by the place that asked for it and by what it was. Memory
+ * follows from the number of different ones, not from that of rows.
+ */
+#pragma once
+
+#include "tools/export/export.h"
+#include "tools/export/keyed.h"
+
+/* Where operations were launched from. */
+struct ts_site {
+	uint32_t session;
+	uint32_t is_known; /* 0: the call is not in the trace, and what follows is 0 */
+	uint32_t stack;	   /* 0: none was taken */
+	uint32_t thread;
+	uint32_t era; /* of the session's modules: an address means the same throughout one */
+	uint32_t reserved;
+	/* the key ends here */
+	uint64_t time_ns; /* of the first call from there */
+};
+
+struct ts_sample {
+	uint32_t site;
+	uint32_t type;	 /* TS_ROW_KERNEL, ..., 0 without leaves */
+	uint32_t name;	 /* of a kernel: string; of a copy: its kind */
+	uint32_t device; /* TS_NO_DEVICE where devices and streams are not told apart */
+	uint32_t stream;
+	uint32_t reserved;
+	/* the key ends here */
+	uint64_t values[TS_EXPORT_N_WEIGHTS];
+};
+
+struct ts_collected {
+	struct ts_keyed sites;	 /* of struct ts_site */
+	struct ts_keyed samples; /* of struct ts_sample */
+	struct ts_export_report report;
+};
+
+/* `streams`: samples of different devices and streams are different. */
+int ts_collect(struct ts_sbt_reader *reader, const struct ts_export_options *options, bool streams,
+	       struct ts_collected *ret_collected);
+void ts_collected_deinit(struct ts_collected *collected);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A trace as other tools' formats. What a GPU did is summed up by the host stack that asked for it; the sums are exact and
+ * hold every kernel, copy and set of the trace: what has no stack, or no call that asked for it, is a
+ * frame of its own.
+ *
+ * One thread. Functions return 0, a negative errno, or TS_SBT_E_* as sbt/reader.h does.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "sbt/reader.h"
+
+/* What the GPU's work is weighed by. The same order in a profile's samples. */
+enum ts_export_weight {
+	TS_EXPORT_LAUNCHES, /* kernels that ran */
+	TS_EXPORT_GPU_TIME, /* nanoseconds that kernels, copies and sets took */
+	TS_EXPORT_BYTES,    /* that copies moved */
+	TS_EXPORT_N_WEIGHTS
+};
+
+struct ts_export_options {
+	uint32_t session; /* 0: all */
+	uint64_t types;	  /* TS_ROW_BIT(kernel, memcpy, memset), ORed; 0: all three */
+	uint64_t from_ns; /* absolute; rows that touch the window count whole, as with a cursor */
+	uint64_t to_ns;	  /* 0: no limit */
+	enum ts_export_weight weight;
+
+	bool no_leaf;	/* without the operation itself as the innermost frame */
+	bool processes; /* the process as the outermost frame */
+	bool threads;	/* the thread that launched below it */
+	bool lines;	/* folded: files and lines behind native functions */
+
+	/* What a kernel is called: a string of the trace, which lives as long as the trace. NULL: its own. */
+	const char *(*kernel_name)(void *user, uint32_t name);
+	/* What a kind of copy is called; NULL as a result: by its number. */
+	const char *(*copy_kind)(uint32_t kind);
+	/* Now and then, with the number of rows so far. May be NULL. */
+	void (*step)(void *user, uint64_t n_rows);
+	void *user;
+
+	const char *generator; /* for a profile's comments: what made it */
+};
+
+/* How complete it is. */
+struct ts_export_report {
+	uint64_t n_rows;	  /* kernels, copies and sets */
+	uint64_t n_without_call;  /* of these, under `[unknown]` */
+	uint64_t n_without_stack; /* of these, under `[no stack]` */
+	uint64_t n_samples;	  /* different stacks, operations and, in a profile, labels */
+	uint64_t totals[TS_EXPORT_N_WEIGHTS];
+	bool has_names; /* some stack was symbolised, or there was none to symbolise */
+	bool damaged;	/* some block could not be read: see `damage` */
+	struct ts_sbt_error damage;
+};
+
+/*
+ * Each writes all of it to `file`, whose errors are the caller's to ask for. *ret_report is filled where 0 is returned.
+ *
+ * Folded: a line for each different stack, "outermost;...;innermost WEIGHT", in the order of their frames; stacks of
+ * no weight have no line.
+ */
+int ts_export_folded(struct ts_sbt_reader *reader, const struct ts_export_options *options,
+		     FILE *file, struct ts_export_report *ret_report);
+/* The same as a profile of pprof's, compressed; with all weights, `weight` being the one that is shown first. */
+int ts_export_pprof(struct ts_sbt_reader *reader, const struct ts_export_options *options,
+		    FILE *file, struct ts_export_report *ret_report);

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A profile for pprof, written as a stream: protobuf messages that follow each other are one, so each part of the profile is
+ * packed by itself, and no more of it is held than the table of names. Samples come first, for what they
+ * refer to is found while they are gone through.
+ */
+#include "tools/export/frames.h"
+#include "tools/export/profile.pb-c.h"
+
+#include <inttypes.h>
+#include <zlib.h>
+
+#define PIECE_BYTES 65536u
+/* Of zlib's window, and that what comes is gzip's format. */
+#define GZIP_WINDOW   (15 + 16)
+#define MEMORY_LEVEL  8
+#define MAX_LABELS    6
+#define LINES_AT_ONCE 8u
+
+struct pprof {
+	struct ts_frames frames;
+	struct ts_collected collected;
+	const struct ts_export_options *options;
+	FILE *file;
+	z_stream stream;
+	bool compressing;
+	struct ts_buffer packed;
+	struct ts_buffer ids; /* of uint64_t: locations of the sample at hand */
+};
+
+static void pprof_deinit(struct pprof *pprof)
+{
+	if (pprof->compressing)
+		deflateEnd(&pprof->stream);
+	ts_frames_deinit(&pprof->frames);
+	ts_collected_deinit(&pprof->collected);
+	ts_buffer_deinit(&pprof->packed);
+	ts_buffer_deinit(&pprof->ids);
+}
+
+/* ---- output ------------------------------------------------------------------------------------- */
+
+static int compress_packed(struct pprof *pprof, bool is_last)
+{
+	unsigned char piece[PIECE_BYTES];
+	int r;
+
+	pprof->stream.next_in = pprof->packed.bytes;
+	pprof->stream.avail_in = (uInt)pprof->packed.n;
+	do {
+		pprof->stream.next_out = piece;
+		pprof->stream.avail_out = sizeof(piece);
+		r = deflate(&pprof->stream, is_last ? Z_FINISH : Z_NO_FLUSH);
+		if (r != Z_OK && r != Z_STREAM_END && r != Z_BUF_ERROR)
+			return -EIO;
+		fwrite(piece, 1, sizeof(piece) - pprof->stream.avail_out, pprof->file);
+	} while (!pprof->stream.avail_out);
+	pprof->packed.n = 0;
+	return 0;
+}
+
+/* A part of the profile. */
+static int put(struct pprof *pprof, const Ts__Profile__Profile *part)
+{
+	size_t n = ts__profile__profile__get_packed_size(part);
+	uint8_t *at;
+	int r;
+
+	r = n < UINT32_MAX / 2 ? ts_buffer_reserve(&pprof->packed, n, &at) : -E2BIG;
+	if (r)
+		return r;
+	pprof->packed.n += ts__profile__profile__pack(part, at);
+	return pprof->packed.n < PIECE_BYTES ? 0 : compress_packed(pprof, false);
+}
+
+static int text(struct pprof *pprof, const char *string, int64_t *ret_text)
+{
+	uint32_t id;
+	int r = ts_texts_add(&pprof->frames.texts, string, &id);
+
+	if (!r)
+		*ret_text = id;
+	return r;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------ */
+
+struct labels {
+	Ts__Profile__Label labels[MAX_LABELS], *list[MAX_LABELS];
+	size_t n;
+};
+
+/* A text, or where that is NULL a number, which is not 0. */
+static int add_label(struct pprof *pprof, struct labels *labels, const char *key,
+		     const char *string, int64_t number)
+{
+	Ts__Profile__Label *label = &labels->labels[labels->n];
+	int r;
+
+	ts__profile__label__init(label);
+	r = text(pprof, key, &label->key);
+	if (!r && string)
+		r = text(pprof, string, &label->str);
+	label->num = string ? 0 : number;
+	/* What is nothing is no label. */
+	if (!r && (label->str || label->num)) {
+		labels->list[labels->n] = label;
+		labels->n++;
+	}
+	return r;
+}
+
+static int add_labels(struct pprof *pprof, const struct ts_site *site,
+		      const struct ts_sample *sample, struct labels *labels)
+{
+	struct ts_sbt_reader *reader = pprof->frames.reader;
+	const struct ts_row_session *session = ts_sbt_reader_session(reader, site->session);
+	const struct ts_row_thread *thread =
+		site->thread ? ts_sbt_reader_thread(reader, site->session, site->thread) : NULL;
+	char number[16];
+	int r = 0;
+
+	if (session) {
+		r = add_label(pprof, labels, "process",
+			      ts_sbt_reader_string(reader, session->program, NULL), 0);
+		if (!r)
+			r = add_label(pprof, labels, "pid", NULL, session->pid);
+	}
+	if (!r && thread) {
+		r = add_label(pprof, labels, "thread",
+			      ts_sbt_reader_string(reader, thread->name, NULL), 0);
+		if (!r)
+			r = add_label(pprof, labels, "tid", NULL, thread->tid);
+	}
+	/* Numbers that begin at 0 are texts: pprof takes a 0 for no label. */
+	snprintf(number, sizeof(number), "%" PRIu32, sample->device);
+	if (!r && sample->device != TS_NO_DEVICE)
+		r = add_label(pprof, labels, "device", number, 0);
+	snprintf(number, sizeof(number), "%" PRIu32, sample->stream);
+	if (!r && sample->stream != TS_NO_DEVICE)
+		r = add_label(pprof, labels, "stream", number, 0);
+	return r;
+}
+
+static int put_sample(struct pprof *pprof, const struct ts_sample *from)
+{
+	const struct ts_site *site = ts_keyed_at(&pprof->collected.sites, from->site);
+	Ts__Profile__Sample sample = TS__PROFILE__SAMPLE__INIT, *list = &sample;
+	Ts__Profile__Profile part = TS__PROFILE__PROFILE__INIT;
+	int64_t values[TS_EXPORT_N_WEIGHTS];
+	struct labels labels = {.n = 0};
+	const uint32_t *locations;
+	size_t n;
+	int r = ts_frames_path(&pprof->frames, site, from, &locations, &n);
+
+	pprof->ids.n = 0;
+	for (size_t i = 0; !r && i < n; i++) {
+		uint64_t id = locations[i] + UINT64_C(1);
+
+		r = ts_buffer_append(&pprof->ids, &id, sizeof(id));
+	}
+	if (!r)
+		r = add_labels(pprof, site, from, &labels);
+	if (r)
+		return r;
+	for (size_t i = 0; i < TS_EXPORT_N_WEIGHTS; i++)
+		values[i] = (int64_t)from->values[i];
+	sample.n_location_id = n;
+	sample.location_id = (void *)pprof->ids.bytes;
+	sample.n_value = TS_EXPORT_N_WEIGHTS;
+	sample.value = values;
+	sample.n_label = labels.n;
+	sample.label = labels.list;
+	part.n_sample = 1;
+	part.sample = &list;
+	return put(pprof, &part);
+}
+
+/* ---- what samples refer to ---------------------------------------------------------------------- */
+
+static int put_mapping(struct pprof *pprof, uint32_t i)
+{
+	const struct ts_frame_mapping *from = ts_keyed_at(&pprof->frames.mappings, i);
+	Ts__Profile__Mapping mapping = TS__PROFILE__MAPPING__INIT, *list = &mapping;
+	Ts__Profile__Profile part = TS__PROFILE__PROFILE__INIT;
+	char build_id[2 * sizeof(from->build_id) + 1] = "";
+	int r;
+
+	for (uint32_t b = 0; b < from->n_build_id_bytes; b++)
+		snprintf(build_id + 2 * b, 3, "%02x", from->build_id[b]);
+	mapping.id = i + UINT64_C(1);
+	mapping.memory_start = from->address;
+	mapping.memory_limit = from->address + from->bytes;
+	/* file_offset stays 0: what is mapped first of a file is its beginning. */
+	mapping.has_functions =
+		from->result == TS_IMAGE_RESOLVED || from->result == TS_IMAGE_NO_DEBUG;
+	mapping.has_filenames = mapping.has_line_numbers = mapping.has_inline_frames =
+		from->result == TS_IMAGE_RESOLVED;
+	r = text(pprof, ts_sbt_reader_string(pprof->frames.reader, from->path, NULL),
+		 &mapping.filename);
+	if (!r)
+		r = text(pprof, build_id, &mapping.build_id);
+	part.n_mapping = 1;
+	part.mapping = &list;
+	return r ? r : put(pprof, &part);
+}
+
+/* The number of the mapping that is the program of the first session; 0 where none is known for it. */
+static uint32_t find_program(const struct pprof *pprof)
+{
+	struct ts_sbt_reader *reader = pprof->frames.reader;
+	const struct ts_row_session *session =
+		ts_sbt_reader_n_sessions(reader) ? ts_sbt_reader_session_at(reader, 0) : NULL;
+	const char *program = session ? ts_sbt_reader_string(reader, session->program, NULL) : NULL;
+
+	for (uint32_t i = 0; program && i < pprof->frames.mappings.n; i++) {
+		const struct ts_frame_mapping *mapping = ts_keyed_at(&pprof->frames.mappings, i);
+		const char *path = ts_sbt_reader_string(reader, mapping->path, NULL);
+		const char *slash = path ? strrchr(path, '/') : NULL;
+
+		if (path && (!strcmp(path, program) || (slash && !strcmp(slash + 1, program))))
+			return i;
+	}
+	return 0;
+}
+
+static int put_mappings(struct pprof *pprof)
+{
+	uint32_t n = pprof->frames.mappings.n, first = n ? find_program(pprof) : 0;
+	int r = n ? put_mapping(pprof, first) : 0;
+
+	for (uint32_t i = 0; !r && i < n; i++)
+		if (i != first)
+			r = put_mapping(pprof, i);
+	return r;
+}
+
+static int put_location(struct pprof *pprof, uint32_t i)
+{
+	const struct ts_frame_location *from = ts_keyed_at(&pprof->frames.locations, i);
+	Ts__Profile__Location location = TS__PROFILE__LOCATION__INIT, *list = &location;
+	Ts__Profile__Profile part = TS__PROFILE__PROFILE__INIT;
+	Ts__Profile__Line few[LINES_AT_ONCE], *few_list[LINES_AT_ONCE], *lines = few;
+	ts_cleanup(ts_freep) Ts__Profile__Line *many = NULL;
+	ts_cleanup(ts_freep) Ts__Profile__Line **many_list = NULL;
+
+	location.line = few_list;
+	if (from->n_lines > LINES_AT_ONCE) {
+		lines = many = calloc(from->n_lines, sizeof(*many));
+		location.line = many_list = calloc(from->n_lines, sizeof(*many_list));
+		if (!many || !many_list)
+			return -ENOMEM;
+	}
+	for (uint32_t l = 0; l < from->n_lines; l++) {
+		const struct ts_frame_line *line =
+			ts_frames_line(&pprof->frames, from->first_line + l);
+
+		ts__profile__line__init(&lines[l]);
+		lines[l].function_id = line->function + UINT64_C(1);
+		lines[l].line = line->line;
+		location.line[l] = &lines[l];
+	}
+	location.n_line = from->n_lines;
+	location.id = i + UINT64_C(1);
+	location.mapping_id = from->kind == TS_FRAME_OF_FILE ? from->owner + UINT64_C(1) : 0;
+	location.address = from->address;
+	part.n_location = 1;
+	part.location = &list;
+	return put(pprof, &part);
+}
+
+static int put_function(struct pprof *pprof, uint32_t i)
+{
+	const struct ts_frame_function *from = ts_keyed_at(&pprof->frames.functions, i);
+	Ts__Profile__Function function = TS__PROFILE__FUNCTION__INIT, *list = &function;
+	Ts__Profile__Profile part = TS__PROFILE__PROFILE__INIT;
+
+	function.id = i + UINT64_C(1);
+	function.name = from->name;
+	function.system_name = from->system_name;
+	function.filename = from->file;
+	part.n_function = 1;
+	part.function = &list;
+	return put(pprof, &part);
+}
+
+static int put_texts(struct pprof *pprof)
+{
+	Ts__Profile__Profile part = TS__PROFILE__PROFILE__INIT;
+	int r = 0;
+
+	for (uint32_t i = 0; !r && i < ts_texts_n(&pprof->frames.texts); i++) {
+		size_t n;
+		const char *at = ts_texts_at(&pprof->frames.texts, i, &n);
+		ts_cleanup(ts_freep) char *string = strndup(at, n);
+
+		if (!string)
+			return -ENOMEM;
+		part.n_string_table = 1;
+		part.string_table = &string;
+		r = put(pprof, &part);
+	}
+	return r;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *type, *unit;
+} weights[TS_EXPORT_N_WEIGHTS] = {
+	[TS_EXPORT_LAUNCHES] = {"launches", "count"},
+	[TS_EXPORT_GPU_TIME] = {"gpu", "nanoseconds"},
+	[TS_EXPORT_BYTES] = {"copied", "bytes"},
+};
+
+static int put_types(struct pprof *pprof)
+{
+	Ts__Profile__ValueType types[TS_EXPORT_N_WEIGHTS], *list[TS_EXPORT_N_WEIGHTS];
+	Ts__Profile__Profile part = TS__PROFILE__PROFILE__INIT;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < TS_EXPORT_N_WEIGHTS; i++) {
+		ts__profile__value_type__init(&types[i]);
+		list[i] = &types[i];
+		r = text(pprof, weights[i].type, &types[i].type);
+		if (!r)
+			r = text(pprof, weights[i].unit, &types[i].unit);
+	}
+	part.n_sample_type = TS_EXPORT_N_WEIGHTS;
+	part.sample_type = list;
+	/* Nothing is sampled: each launch is there. */
+	part.period_type = &types[TS_EXPORT_LAUNCHES];
+	part.period = 1;
+	part.default_sample_type = types[pprof->options->weight].type;
+	return r ? r : put(pprof, &part);
+}
+
+static int put_comment(struct pprof *pprof, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static int put_comment(struct pprof *pprof, const char *format, ...)
+{
+	Ts__Profile__Profile part = TS__PROFILE__PROFILE__INIT;
+	ts_cleanup(ts_freep) char *words = NULL;
+	va_list args;
+	int64_t id;
+	int n, r;
+
+	va_start(args, format);
+	n = vasprintf(&words, format, args);
+	va_end(args);
+	if (n < 0) {
+		words = NULL;
+		return -ENOMEM;
+	}
+	r = text(pprof, words, &id);
+	part.n_comment = 1;
+	part.comment = &id;
+	return r ? r : put(pprof, &part);
+}
+
+static int put_losses(struct pprof *pprof)
+{
+	const struct ts_export_report *report = &pprof->collected.report;
+	struct ts_sbt_summary summary;
+	int r = ts_sbt_reader_summary(pprof->frames.reader, pprof->options->session, &summary);
+
+	/* Damage is told below. */
+	if (r > 0)
+		memset(&summary, 0, sizeof(summary));
+	else if (r)
+		return r;
+	r = 0;
+	for (unsigned int reason = 0; !r && reason < TS_LOSS_COUNT; reason++) {
+		const char *name = ts_loss_reason_name(reason);
+
+		if (summary.lost[reason] && name)
+			r = put_comment(pprof, "lost: %" PRIu64 " %s", summary.lost[reason], name);
+		else if (summary.lost[reason])
+			r = put_comment(pprof, "lost: %" PRIu64 " reason_%u", summary.lost[reason],
+					reason);
+	}
+	if (!r && report->n_without_call)
+		r = put_comment(pprof, "without the call that asked for it: %" PRIu64,
+				report->n_without_call);
+	if (!r && report->n_without_stack)
+		r = put_comment(pprof, "without a stack: %" PRIu64, report->n_without_stack);
+	if (!r && report->damaged)
+		r = put_comment(pprof, "the trace is damaged at byte %" PRIu64 ": %s",
+				report->damage.off, report->damage.text);
+	if (!r && ts_sbt_reader_state(pprof->frames.reader) == TS_SBT_TRUNCATED)
+		r = put_comment(pprof, "the trace is cut off");
+	return r;
+}
+
+static int put_comments(struct pprof *pprof)
+{
+	static const char *const keys[] = {TS_METADATA_HOSTNAME, TS_METADATA_COMMAND};
+	int r = pprof->options->generator ? put_comment(pprof, "%s", pprof->options->generator) : 0;
+
+	for (size_t i = 0; !r && i < TS_ARRAY_LEN(keys); i++) {
+		const char *value = ts_sbt_reader_metadata(pprof->frames.reader, keys[i]);
+
+		if (value && *value)
+			r = put_comment(pprof, "%s: %s", keys[i], value);
+	}
+	return r ? r : put_losses(pprof);
+}
+
+/* When 1970 was, by the trace's clock, less what overflows; 0 where it is not known. */
+static int64_t real_time(struct ts_sbt_reader *reader, uint64_t time_ns)
+{
+	const struct ts_row_session *session =
+		ts_sbt_reader_n_sessions(reader) ? ts_sbt_reader_session_at(reader, 0) : NULL;
+	int64_t real_ns;
+
+	if (!session || !session->start_realtime_ns)
+		return 0;
+	real_ns = (int64_t)(session->start_realtime_ns + (time_ns - session->start_ns));
+	return real_ns > 0 ? real_ns : 0;
+}
+
+static int put_times(struct pprof *pprof)
+{
+	Ts__Profile__Profile part = TS__PROFILE__PROFILE__INIT;
+	struct ts_sbt_reader *reader = pprof->frames.reader;
+	uint64_t from_ns = ts_sbt_reader_origin_ns(reader), to_ns = from_ns;
+	struct ts_sbt_summary summary;
+	int r = ts_sbt_reader_summary(reader, pprof->options->session, &summary);
+
+	if (r < 0)
+		return r;
+	if (!r && summary.latest_ns > to_ns)
+		to_ns = summary.latest_ns;
+	if (pprof->options->from_ns > from_ns)
+		from_ns = pprof->options->from_ns;
+	if (pprof->options->to_ns && pprof->options->to_ns < to_ns)
+		to_ns = pprof->options->to_ns;
+	part.time_nanos = real_time(reader, from_ns);
+	if (to_ns > from_ns && to_ns - from_ns <= INT64_MAX)
+		part.duration_nanos = (int64_t)(to_ns - from_ns);
+	return put(pprof, &part);
+}
+
+static int put_all(struct pprof *pprof)
+{
+	int r = put_types(pprof);
+
+	for (uint32_t i = 0; !r && i < pprof->collected.samples.n; i++)
+		r = put_sample(pprof, ts_keyed_at(&pprof->collected.samples, i));
+	if (!r)
+		r = put_mappings(pprof);
+	for (uint32_t i = 0; !r && i < pprof->frames.locations.n; i++)
+		r = put_location(pprof, i);
+	for (uint32_t i = 0; !r && i < pprof->frames.functions.n; i++)
+		r = put_function(pprof, i);
+	if (!r)
+		r = put_times(pprof);
+	if (!r)
+		r = put_comments(pprof);
+	/* Last, for everything before adds to it. */
+	if (!r)
+		r = put_texts(pprof);
+	return r ? r : compress_packed(pprof, true);
+}
+
+int ts_export_pprof(struct ts_sbt_reader *reader, const struct ts_export_options *options,
+		    FILE *file, struct ts_export_report *ret_report)
+{
+	ts_cleanup(pprof_deinit) struct pprof pprof = {.options = options, .file = file};
+	struct ts_export_report *report = &pprof.collected.report;
+	int r = ts_frames_init(&pprof.frames, reader, options);
+
+	if (!r)
+		r = ts_collect(reader, options, true, &pprof.collected);
+	if (!r && deflateInit2(&pprof.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW,
+			       MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+		r = -ENOMEM;
+	pprof.compressing = !r;
+	if (!r)
+		r = put_all(&pprof);
+	if (r)
+		return r;
+	report->has_names = !pprof.frames.any_native || pprof.frames.any_name;
+	*ret_report = *report;
+	return 0;
+}

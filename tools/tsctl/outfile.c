@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Output files, written beside their place and renamed into it: nobody ever reads half a file, and a command that fails
+ * leaves the earlier one as it was.
+ */
+#include "tools/tsctl/outfile.h"
+
+#include "proto/abi/base.h"
+#include "sbt/format.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static int complain(const struct ts_outfile *out, const char *what, int error)
+{
+	ts_complain("cannot %s %s: %s", what, out->shown, strerror(error));
+	return TS_EXIT_BAD;
+}
+
+static bool is_trace(int fd)
+{
+	char magic[sizeof(TS_SBT_FILE_MAGIC) - 1];
+
+	return pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+	       !memcmp(magic, TS_SBT_FILE_MAGIC, sizeof(magic));
+}
+
+/* What is there already. *ret_stream: it is written as it is. */
+static int check_present(struct ts_outfile *out, const char *path, bool *ret_stream)
+{
+	ts_cleanup(ts_closep) int fd = -1;
+	struct stat present;
+
+	*ret_stream = false;
+	if (stat(path, &present))
+		return errno == ENOENT ? TS_EXIT_OK : complain(out, "write", errno);
+	if (S_ISDIR(present.st_mode))
+		return complain(out, "write", EISDIR);
+	if (!S_ISREG(present.st_mode)) {
+		*ret_stream = true;
+		return TS_EXIT_OK;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && is_trace(fd)) {
+		ts_complain("%s is a trace and is not overwritten; name another file with -o",
+			    out->shown);
+		return TS_EXIT_BAD;
+	}
+	return TS_EXIT_OK;
+}
+
+static int open_temporary(struct ts_outfile *out, const char *path)
+{
+	ts_cleanup(ts_closep) int fd = -1;
+	mode_t mask;
+
+	/* Through a symbolic link, which stays. */
+	out->path = realpath(path, NULL);
+	if (!out->path && errno == ENOENT)
+		out->path = strdup(path);
+	if (!out->path)
+		return complain(out, "write", errno);
+	if (asprintf(&out->temporary, "%s.XXXXXX", out->path) < 0) {
+		out->temporary = NULL;
+		return complain(out, "write", ENOMEM);
+	}
+	fd = mkostemp(out->temporary, O_CLOEXEC);
+	if (fd < 0) {
+		ts_freep(&out->temporary);
+		out->temporary = NULL;
+		return complain(out, "write", errno);
+	}
+	mask = umask(0);
+	umask(mask);
+	fchmod(fd, 0666 & ~mask);
+	out->file = fdopen(fd, "w");
+	if (!out->file)
+		return complain(out, "write", errno);
+	ts_take_fd(&fd);
+	return TS_EXIT_OK;
+}
+
+int ts_outfile_open(struct ts_outfile *out, const char *path)
+{
+	bool stream;
+
+	*out = (struct ts_outfile){.shown = path ? path : "standard output"};
+	if (!path || !strcmp(path, "-")) {
+		out->shown = "standard output";
+		out->file = stdout;
+		return TS_EXIT_OK;
+	}
+	if (!*path) {
+		ts_complain("-o '': name a file, or - for standard output");
+		return TS_EXIT_BAD;
+	}
+	if (check_present(out, path, &stream))
+		return TS_EXIT_BAD;
+	if (!stream)
+		return open_temporary(out, path);
+	out->file = fopen(path, "we");
+	return out->file ? TS_EXIT_OK : complain(out, "write", errno);
+}
+
+int ts_outfile_finish(struct ts_outfile *out)
+{
+	FILE *file = out->file;
+	bool failed;
+
+	if (file == stdout)
+		return ts_finish_output(TS_EXIT_OK);
+	out->file = NULL;
+	errno = 0;
+	failed = ferror(file);
+	/* Whoever read a pipe had enough: that is no error of ours. */
+	if ((fclose(file) || failed) && (errno != EPIPE || out->temporary))
+		return complain(out, "write", errno ? errno : EIO);
+	if (out->temporary && rename(out->temporary, out->path))
+		return complain(out, "write", errno);
+	ts_freep(&out->temporary);
+	out->temporary = NULL;
+	return TS_EXIT_OK;
+}
+
+void ts_outfile_deinit(struct ts_outfile *out)
+{
+	if (out->file && out->file != stdout)
+		fclose(out->file);
+	if (out->temporary)
+		unlink(out->temporary);
+	free(out->temporary);
+	free(out->path);
+}

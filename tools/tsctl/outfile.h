@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A file that a command makes: it is there when it is whole, and until then what was there before stays.
+ */
+#pragma once
+
+#include <stdio.h>
+
+struct ts_outfile {
+	FILE *file;
+	char *path; /* what it is to be; NULL: standard output, or something that is no regular file */
+	char *temporary; /* NULL: there is none */
+	const char *shown;
+};
+
+/*
+ * `path` NULL or "-" is standard output. Pipes and devices are written as they are. A trace is never overwritten, that which is
+ * read least of all. Returns TS_EXIT_OK, or TS_EXIT_BAD after a complaint.
+ */
+int ts_outfile_open(struct ts_outfile *out, const char *path);
+/* Puts it in its place. Returns TS_EXIT_OK, or TS_EXIT_BAD after a complaint. */
+int ts_outfile_finish(struct ts_outfile *out);
+/* Without that, nothing is left of it. */
+void ts_outfile_deinit(struct ts_outfile *out);
