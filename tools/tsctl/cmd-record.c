@@ -36,7 +36,7 @@ struct record {
 	const char *vgpu;    /* NULL: not; else the spec */
 	uint64_t ring_bytes; /* 0: the shim's default */
 	uint64_t limit_ns;   /* 0: to the command's end */
-	bool no_stacks, python_stacks, lossless, start_later, quiet, force;
+	bool no_stacks, python_stacks, no_symbols, lossless, start_later, quiet, force;
 	char **command;
 
 	/* at work */
@@ -92,6 +92,15 @@ static int parse_stacks(struct record *record, const char *text)
 	if (record->no_stacks || record->python_stacks || !strcmp(text, "native"))
 		return 0;
 	ts_complain("--stacks %s: it is `native`, `python` or `none`", text);
+	return -EINVAL;
+}
+
+static int parse_symbols(struct record *record, const char *text)
+{
+	record->no_symbols = !strcmp(text, "none");
+	if (record->no_symbols || !strcmp(text, "end"))
+		return 0;
+	ts_complain("--symbols %s: it is `end` or `none`", text);
 	return -EINVAL;
 }
 
@@ -168,6 +177,7 @@ enum {
 	OPT_LOSSLESS,
 	OPT_RING_SIZE,
 	OPT_STACKS,
+	OPT_SYMBOLS,
 	OPT_START_LATER,
 	OPT_VGPU
 };
@@ -196,6 +206,8 @@ static int apply_option(struct record *record, int option)
 		return parse_ring_size(record, optarg);
 	case OPT_STACKS:
 		return parse_stacks(record, optarg);
+	case OPT_SYMBOLS:
+		return parse_symbols(record, optarg);
 	case OPT_START_LATER:
 		record->start_later = true;
 		return 0;
@@ -213,6 +225,7 @@ static int parse(struct record *record, int argc, char **argv)
 		{"vgpu", optional_argument, NULL, OPT_VGPU},
 		{"capture", required_argument, NULL, OPT_CAPTURE},
 		{"stacks", required_argument, NULL, OPT_STACKS},
+		{"symbols", required_argument, NULL, OPT_SYMBOLS},
 		{"kernel-events", no_argument, NULL, OPT_KERNEL_EVENTS},
 		{"lossless", no_argument, NULL, OPT_LOSSLESS},
 		{"start-later", no_argument, NULL, OPT_START_LATER},
@@ -449,6 +462,7 @@ static int start(struct record *record)
 					      .command = command,
 					      .empty_hint = record->empty_hint,
 					      .stacks = !record->no_stacks,
+					      .symbols = !record->no_symbols,
 					      .lossless = record->lossless,
 					      .start_later = record->start_later};
 	int r = find_parts(record);
@@ -707,6 +721,8 @@ const struct ts_command ts_command_record = {
 		"      --vgpu[=SPEC]     run on the virtual GPU: h200, h200:2, ... (see\n"
 		"                        `tsctl devices`)\n"
 		"      --stacks KIND     host stacks: native (default), python or none\n"
+		"      --symbols WHEN    names for stacks: at the end (default), or none:\n"
+		"                        `tsctl symbolize` finds them later\n"
 		"      --capture LEVEL   timing: the only level in this version\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"
 		"      --start-later     record nothing before `tsctl start`\n"

@@ -199,6 +199,8 @@ static int start_daemon(struct ts_recorder *recorder, const struct ts_recorder_o
 			      options->output,
 			      "--stacks",
 			      options->stacks ? "native" : "none",
+			      "--symbols",
+			      options->symbols ? "end" : "none",
 			      NULL,
 			      NULL,
 			      NULL};

@@ -29,6 +29,7 @@ struct ts_recorder_options {
 	const char *command;	/* for the trace's metadata: the command line, and */
 	const char *empty_hint; /* what to say where nothing was recorded (why.h) */
 	bool stacks;
+	bool symbols; /* stacks get names before it ends */
 	bool lossless;
 	bool start_later;
 };
