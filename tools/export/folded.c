@@ -228,7 +228,6 @@ int ts_export_folded(struct ts_sbt_reader *reader, const struct ts_export_option
 		     FILE *file, struct ts_export_report *ret_report)
 {
 	ts_cleanup(folded_deinit) struct folded folded = {0};
-	struct ts_export_report *report = &folded.collected.report;
 	int r;
 
 	ts_keyed_init(&folded.nodes, sizeof(struct node), offsetof(struct node, weight));
@@ -243,7 +242,7 @@ int ts_export_folded(struct ts_sbt_reader *reader, const struct ts_export_option
 		r = print_tree(&folded, file);
 	if (r)
 		return r;
-	report->has_names = !folded.frames.any_native || folded.frames.any_name;
-	*ret_report = *report;
+	ts_frames_report(&folded.frames, &folded.collected.report);
+	*ret_report = folded.collected.report;
 	return 0;
 }

@@ -22,6 +22,14 @@ struct seen {
 	uint32_t reserved2;
 };
 
+static int note_damage(struct ts_frames *frames)
+{
+	if (!frames->damaged)
+		frames->damage = *ts_sbt_reader_error(frames->reader);
+	frames->damaged = true;
+	return 0;
+}
+
 int ts_frames_init(struct ts_frames *frames, struct ts_sbt_reader *reader,
 		   const struct ts_export_options *options)
 {
@@ -39,7 +47,8 @@ int ts_frames_init(struct ts_frames *frames, struct ts_sbt_reader *reader,
 	r = ts_modules_new(reader, &frames->modules);
 	if (!r)
 		r = ts_symbols_new(reader, &frames->symbols);
-	return r;
+	/* Without names the sums are as good. */
+	return r > 0 ? note_damage(frames) : r;
 }
 
 void ts_frames_deinit(struct ts_frames *frames)
@@ -138,7 +147,7 @@ static int add_mapping(struct ts_frames *frames, const struct ts_row_module *mod
 	r = ts_keyed_get(&frames->mappings, &key, ret_mapping, &is_new);
 	if (r || !is_new)
 		return r;
-	image = ts_symbols_image(frames->symbols, module);
+	image = frames->symbols ? ts_symbols_image(frames->symbols, module) : NULL;
 	mapping = ts_keyed_at(&frames->mappings, *ret_mapping);
 	mapping->address = module->address;
 	mapping->result = image ? image->result : UINT32_MAX;
@@ -196,9 +205,9 @@ static int native(struct ts_frames *frames, const struct ts_site *site, uint64_t
 					.value = call,
 					.is_innermost = is_innermost},
 				 *location;
-	const struct ts_row_symbol *symbols;
+	const struct ts_row_symbol *symbols = NULL;
 	bool is_new;
-	size_t n;
+	size_t n = 0;
 	int r = 0;
 
 	if (module) {
@@ -219,7 +228,8 @@ static int native(struct ts_frames *frames, const struct ts_site *site, uint64_t
 	location = ts_keyed_at(&frames->locations, *ret_location);
 	location->address = key.value;
 	r = name_address(frames, module, address, &location->folded);
-	symbols = ts_symbols_find(frames->symbols, site->session, module, call, &n, NULL);
+	if (frames->symbols)
+		symbols = ts_symbols_find(frames->symbols, site->session, module, call, &n, NULL);
 	return r ? r : add_symbols(frames, location, symbols, n);
 }
 
@@ -329,13 +339,12 @@ static int push_stack(struct ts_frames *frames, const struct ts_site *site)
 	if (site->stack)
 		r = ts_sbt_reader_stack(frames->reader, site->session, site->stack, &stack);
 	/* One that cannot be read is as if it had not been taken. */
-	if (r > 0)
+	if (r > 0) {
 		stack = (struct ts_sbt_stack){0};
-	else if (r)
-		return r;
-	if (!stack.n_frames)
+		r = r == TS_SBT_E_NOT_FOUND ? 0 : note_damage(frames);
+	}
+	if (!r && !stack.n_frames)
 		return push_named(frames, "[no stack]", NULL);
-	r = 0;
 	for (uint32_t i = 0; !r && i < stack.n_frames; i++) {
 		r = locate(frames, site, stack.frames[i], !i, &location);
 		if (!r)
@@ -344,6 +353,14 @@ static int push_stack(struct ts_frames *frames, const struct ts_site *site)
 	if (!r && stack.flags & TS_STACK_TRUNCATED)
 		r = push_named(frames, "[truncated]", NULL);
 	return r;
+}
+
+void ts_frames_report(const struct ts_frames *frames, struct ts_export_report *report)
+{
+	report->has_names = !frames->any_native || frames->any_name;
+	if (frames->damaged && !report->damaged)
+		report->damage = frames->damage;
+	report->damaged |= frames->damaged;
 }
 
 void ts_frames_process(const struct ts_frames *frames, const struct ts_site *site,

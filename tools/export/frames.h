@@ -68,11 +68,16 @@ struct ts_frames {
 	struct ts_buffer lines;	   /* of struct ts_frame_line */
 	struct ts_buffer path;	   /* of uint32_t: the locations of the stack at hand */
 	bool any_native, any_name;
+	bool damaged; /* some stack or all names could not be read */
+	struct ts_sbt_error damage;
 };
 
 int ts_frames_init(struct ts_frames *frames, struct ts_sbt_reader *reader,
 		   const struct ts_export_options *options);
 void ts_frames_deinit(struct ts_frames *frames);
+
+/* Adds what is known of names and damage. */
+void ts_frames_report(const struct ts_frames *frames, struct ts_export_report *report);
 
 /* The locations of a sample, the innermost first. Valid until the next call. */
 int ts_frames_path(struct ts_frames *frames, const struct ts_site *site,

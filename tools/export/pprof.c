@@ -90,23 +90,36 @@ struct labels {
 	size_t n;
 };
 
-/* A text, or where that is NULL a number, which is not 0. */
-static int add_label(struct pprof *pprof, struct labels *labels, const char *key,
-		     const char *string, int64_t number)
+/* A text; where it is none there is no label. */
+static int label_text(struct pprof *pprof, struct labels *labels, const char *key,
+		      uint32_t string_id)
 {
 	Ts__Profile__Label *label = &labels->labels[labels->n];
 	int r;
 
 	ts__profile__label__init(label);
 	r = text(pprof, key, &label->key);
-	if (!r && string)
-		r = text(pprof, string, &label->str);
-	label->num = string ? 0 : number;
-	/* What is nothing is no label. */
-	if (!r && (label->str || label->num)) {
-		labels->list[labels->n] = label;
-		labels->n++;
-	}
+	if (!r)
+		r = text(pprof, ts_sbt_reader_string(pprof->frames.reader, string_id, NULL),
+			 &label->str);
+	if (!r && label->str)
+		labels->list[labels->n++] = label;
+	return r;
+}
+
+/* A number, its name being its unit: pprof takes a 0 without one for no label. */
+static int label_number(struct pprof *pprof, struct labels *labels, const char *key,
+			uint32_t number)
+{
+	Ts__Profile__Label *label = &labels->labels[labels->n];
+	int r;
+
+	ts__profile__label__init(label);
+	label->num = number;
+	r = text(pprof, key, &label->key);
+	label->num_unit = label->key;
+	if (!r)
+		labels->list[labels->n++] = label;
 	return r;
 }
 
@@ -117,28 +130,22 @@ static int add_labels(struct pprof *pprof, const struct ts_site *site,
 	const struct ts_row_session *session = ts_sbt_reader_session(reader, site->session);
 	const struct ts_row_thread *thread =
 		site->thread ? ts_sbt_reader_thread(reader, site->session, site->thread) : NULL;
-	char number[16];
 	int r = 0;
 
 	if (session) {
-		r = add_label(pprof, labels, "process",
-			      ts_sbt_reader_string(reader, session->program, NULL), 0);
+		r = label_text(pprof, labels, "process", session->program);
 		if (!r)
-			r = add_label(pprof, labels, "pid", NULL, session->pid);
+			r = label_number(pprof, labels, "pid", session->pid);
 	}
 	if (!r && thread) {
-		r = add_label(pprof, labels, "thread",
-			      ts_sbt_reader_string(reader, thread->name, NULL), 0);
+		r = label_text(pprof, labels, "thread", thread->name);
 		if (!r)
-			r = add_label(pprof, labels, "tid", NULL, thread->tid);
+			r = label_number(pprof, labels, "tid", thread->tid);
 	}
-	/* Numbers that begin at 0 are texts: pprof takes a 0 for no label. */
-	snprintf(number, sizeof(number), "%" PRIu32, sample->device);
 	if (!r && sample->device != TS_NO_DEVICE)
-		r = add_label(pprof, labels, "device", number, 0);
-	snprintf(number, sizeof(number), "%" PRIu32, sample->stream);
+		r = label_number(pprof, labels, "device", sample->device);
 	if (!r && sample->stream != TS_NO_DEVICE)
-		r = add_label(pprof, labels, "stream", number, 0);
+		r = label_number(pprof, labels, "stream", sample->stream);
 	return r;
 }
 
@@ -453,6 +460,7 @@ static int put_all(struct pprof *pprof)
 		r = put_location(pprof, i);
 	for (uint32_t i = 0; !r && i < pprof->frames.functions.n; i++)
 		r = put_function(pprof, i);
+	ts_frames_report(&pprof->frames, &pprof->collected.report);
 	if (!r)
 		r = put_times(pprof);
 	if (!r)
@@ -467,7 +475,6 @@ int ts_export_pprof(struct ts_sbt_reader *reader, const struct ts_export_options
 		    FILE *file, struct ts_export_report *ret_report)
 {
 	ts_cleanup(pprof_deinit) struct pprof pprof = {.options = options, .file = file};
-	struct ts_export_report *report = &pprof.collected.report;
 	int r = ts_frames_init(&pprof.frames, reader, options);
 
 	if (!r)
@@ -480,7 +487,6 @@ int ts_export_pprof(struct ts_sbt_reader *reader, const struct ts_export_options
 		r = put_all(&pprof);
 	if (r)
 		return r;
-	report->has_names = !pprof.frames.any_native || pprof.frames.any_name;
-	*ret_report = *report;
+	*ret_report = pprof.collected.report;
 	return 0;
 }

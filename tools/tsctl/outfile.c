@@ -33,11 +33,22 @@ static int check_present(struct ts_outfile *out, const char *path, bool *ret_str
 	struct stat present;
 
 	*ret_stream = false;
-	if (stat(path, &present))
+	/* What is renamed into its place replaces the place: never where that is somebody else's, as /dev/stdout is. */
+	if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6)) {
+		*ret_stream = true;
+		return TS_EXIT_OK;
+	}
+	if (stat(path, &present)) {
+		/* A link to nothing is followed, not replaced. */
+		*ret_stream = errno == ENOENT && !lstat(path, &present);
 		return errno == ENOENT ? TS_EXIT_OK : complain(out, "write", errno);
+	}
 	if (S_ISDIR(present.st_mode))
 		return complain(out, "write", EISDIR);
-	if (!S_ISREG(present.st_mode)) {
+	/* Through a symbolic link, which stays; what has no path any more has no place either. */
+	if (S_ISREG(present.st_mode))
+		out->path = realpath(path, NULL);
+	if (!out->path) {
 		*ret_stream = true;
 		return TS_EXIT_OK;
 	}
@@ -55,9 +66,7 @@ static int open_temporary(struct ts_outfile *out, const char *path)
 	ts_cleanup(ts_closep) int fd = -1;
 	mode_t mask;
 
-	/* Through a symbolic link, which stays. */
-	out->path = realpath(path, NULL);
-	if (!out->path && errno == ENOENT)
+	if (!out->path)
 		out->path = strdup(path);
 	if (!out->path)
 		return complain(out, "write", errno);
