@@ -319,6 +319,8 @@ int ts_state_machine_feed(struct ts_state_machine *machine, const struct ts_sbt_
 		return ts_order_record(&machine->order, row->session, row->event);
 	case TS_ROW_STREAM_WAIT:
 		return ts_order_wait(&machine->order, row->session, row->stream_wait);
+	case TS_ROW_GRAPH_LAUNCH:
+		return ts_order_launch(&machine->order, row->session, row->graph_launch);
 	case TS_ROW_STREAM:
 		return ts_order_stream(&machine->order, row->session, row->stream->context,
 				       row->stream->stream, row->stream->stream_flags);

@@ -13,6 +13,8 @@
  *   an event         cudaStreamWaitEvent before it in its stream: what the event's last record before that call stood behind
  *   the legacy default stream: an operation in it waits for all earlier ones of the context's blocking streams, and
  *                    they for it; streams made as non-blocking take no part
+ *   a graph          all nodes of one launch wait for what stands before it in the stream that it was launched in, and what
+ *                    is issued there afterwards for all nodes; which node waits for which is not in a trace
  * Issue order is the order of operation ids: the vendor counts calls as they are entered.
  *
  * Times are nanoseconds of CLOCK_MONOTONIC. One thread at a time. No limits but those named below.
@@ -95,7 +97,7 @@ TS_DEFINE_CLEANUP(struct ts_state_machine *, ts_state_machine_freep, ts_state_ma
 #define TS_STATE_MACHINE_ROWS                                                               \
 	(TS_ROW_BIT(TS_ROW_API) | TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) |   \
 	 TS_ROW_BIT(TS_ROW_MEMSET) | TS_ROW_BIT(TS_ROW_EVENT) | TS_ROW_BIT(TS_ROW_STREAM) | \
-	 TS_ROW_BIT(TS_ROW_STREAM_WAIT))
+	 TS_ROW_BIT(TS_ROW_STREAM_WAIT) | TS_ROW_BIT(TS_ROW_GRAPH_LAUNCH))
 
 /* Feeds the streams of the whole trace. Damaged blocks are left out. A negative errno, or TS_SBT_E_LIMIT. */
 int ts_state_machine_prepare(struct ts_state_machine *machine, struct ts_sbt_reader *reader,

@@ -54,9 +54,11 @@ void ts_order_deinit(struct ts_order *order)
 	free(order->contexts);
 	free(order->markers);
 	free(order->free_markers);
+	free(order->launches);
 	ts_state_map_deinit(&order->stream_by_id);
 	ts_state_map_deinit(&order->context_by_id);
 	ts_state_map_deinit(&order->marker_by_event);
+	ts_state_map_deinit(&order->launch_by_op);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------ */
@@ -460,30 +462,30 @@ int ts_order_wait(struct ts_order *order, uint32_t session, const struct ts_row_
 
 /* ---- operations --------------------------------------------------------------------------------- */
 
-static void stand(struct ts_order *order, struct ts_order_stream *stream,
-		  const struct ts_state_op *op)
+static void stand(struct ts_order *order, struct ts_order_stream *stream, uint64_t op_id,
+		  uint64_t end_ns)
 {
 	struct ts_order_group *last = &stream->history[(stream->n_groups - 1) % TS_STATE_HISTORY];
 	size_t n = 0;
 
 	for (size_t i = 0; i < stream->n_waits; i++) {
-		if (stream->waits[i].op_id < op->op_id)
+		if (stream->waits[i].op_id < op_id)
 			put_marker(order, stream->waits[i].marker);
 		else
 			stream->waits[n++] = stream->waits[i];
 	}
 	stream->n_waits = n;
 	stream->has_dropped_wait = false;
-	if (!stream->n_groups || last->op_id != op->op_id) {
+	if (!stream->n_groups || last->op_id != op_id) {
 		last = &stream->history[stream->n_groups++ % TS_STATE_HISTORY];
-		*last = (struct ts_order_group){.op_id = op->op_id};
+		*last = (struct ts_order_group){.op_id = op_id};
 	}
-	if (op->end_ns > last->end_ns)
-		last->end_ns = op->end_ns;
+	if (end_ns > last->end_ns)
+		last->end_ns = end_ns;
 }
 
 /* The group that ran before in the stream, whatever its id: where threads share one, ids may lie the other way round. */
-static void find_previous(const struct ts_order_stream *stream, const struct ts_state_op *op,
+static void find_previous(const struct ts_order_stream *stream, uint64_t op_id,
 			  struct ts_order_found *found)
 {
 	uint64_t n = stream->n_groups;
@@ -491,7 +493,7 @@ static void find_previous(const struct ts_order_stream *stream, const struct ts_
 	struct ts_state_dependency dependency = {.kind = TS_STATE_BY_STREAM,
 						 .stream = stream->stream};
 
-	if (n && stream->history[(n - 1) % TS_STATE_HISTORY].op_id == op->op_id)
+	if (n && stream->history[(n - 1) % TS_STATE_HISTORY].op_id == op_id)
 		n--;
 	if (!n)
 		return;
@@ -501,28 +503,126 @@ static void find_previous(const struct ts_order_stream *stream, const struct ts_
 	add_found(found, &dependency);
 }
 
-int ts_order_op(struct ts_order *order, struct ts_state_op *op)
+/* All that whatever is issued as `op_id` to the stream waits for, now that it begins. */
+static void find_all(struct ts_order *order, uint32_t index, uint64_t op_id,
+		     struct ts_order_found *found)
 {
 	static const struct ts_state_dependency by_stream = {.kind = TS_STATE_BY_STREAM};
-	struct ts_order_found found = {.at = op->dependencies};
+	struct ts_order_stream *stream = &order->streams[index];
 	struct visit visit = {.order = order};
-	struct ts_order_stream *stream;
+
+	settle_before(order, stream, op_id);
+	find_previous(stream, op_id, found);
+	find_point(&visit, index, op_id, &by_stream, found);
+}
+
+static int get_launch(struct ts_order *order, uint32_t session, uint64_t op_id,
+		      struct ts_order_launch **ret_launch)
+{
+	uint32_t slot = ts_state_map_find(&order->launch_by_op, session, op_id);
+	struct ts_order_launch *launch;
+	int r;
+
+	if (!order->launches)
+		order->launches = calloc(TS_ORDER_LAUNCHES, sizeof(*order->launches));
+	if (!order->launches)
+		return -ENOMEM;
+	if (slot != NONE) {
+		*ret_launch = &order->launches[slot];
+		return 0;
+	}
+	slot = (uint32_t)(order->n_launches % TS_ORDER_LAUNCHES);
+	launch = &order->launches[slot];
+	r = ts_state_map_set(&order->launch_by_op, session, op_id, slot);
+	if (r)
+		return r;
+	if (order->n_launches++ >= TS_ORDER_LAUNCHES &&
+	    ts_state_map_find(&order->launch_by_op, launch->session, launch->op_id) == slot)
+		ts_state_map_remove(&order->launch_by_op, launch->session, launch->op_id);
+	*launch = (struct ts_order_launch){.op_id = op_id, .session = session, .stream = NONE};
+	*ret_launch = launch;
+	return 0;
+}
+
+static void find_for_launch(struct ts_order *order, struct ts_order_launch *launch)
+{
+	struct ts_order_found found = {.at = launch->found};
+
+	find_all(order, launch->stream, launch->op_id, &found);
+	launch->n_found = found.n;
+	launch->unsure = found.unsure;
+	launch->has_found = true;
+}
+
+int ts_order_launch(struct ts_order *order, uint32_t session, const struct ts_row_graph_launch *row)
+{
+	struct ts_order_launch *launch;
 	uint32_t index;
-	int r = get_stream(order, op->session, op->context, op->stream, &index);
+	int r = get_launch(order, session, row->op_id, &launch);
 
 	if (r)
 		return r;
-	stream = &order->streams[index];
-	settle_before(order, stream, op->op_id);
-	find_previous(stream, op, &found);
-	find_point(&visit, index, op->op_id, &by_stream, &found);
-	op->n_dependencies = found.n;
-	op->unsure |= found.unsure;
-	for (uint32_t i = 0; i < found.n; i++)
-		if (found.at[i].end_ns > op->start_ns)
-			op->unsure |= TS_STATE_UNSURE_OVERLAP;
-	stand(order, stream, op);
+	if (row->stream == TS_NO_DEVICE) {
+		launch->is_homeless = true;
+		return 0;
+	}
+	r = get_stream(order, session, row->context, row->stream, &index);
+	if (r)
+		return r;
+	launch->stream = index;
+	/* Told of when the call returns: nodes may have begun before. */
+	if (!launch->end_ns)
+		return 0;
+	find_for_launch(order, launch);
+	stand(order, &order->streams[index], launch->op_id, launch->end_ns);
 	return 0;
+}
+
+static int order_node(struct ts_order *order, struct ts_state_op *op, uint32_t index)
+{
+	struct ts_order_found found = {.at = op->dependencies};
+	struct ts_order_launch *launch;
+	int r = get_launch(order, op->session, op->op_id, &launch);
+
+	if (r)
+		return r;
+	if (op->end_ns > launch->end_ns)
+		launch->end_ns = op->end_ns;
+	if (launch->stream == NONE) {
+		find_all(order, index, op->op_id, &found);
+		op->n_dependencies = found.n;
+		op->unsure |= found.unsure;
+		if (launch->is_homeless)
+			stand(order, &order->streams[index], op->op_id, op->end_ns);
+		return 0;
+	}
+	if (!launch->has_found)
+		find_for_launch(order, launch);
+	memcpy(op->dependencies, launch->found, sizeof(op->dependencies));
+	op->n_dependencies = launch->n_found;
+	op->unsure |= launch->unsure;
+	stand(order, &order->streams[launch->stream], op->op_id, op->end_ns);
+	return 0;
+}
+
+int ts_order_op(struct ts_order *order, struct ts_state_op *op)
+{
+	struct ts_order_found found = {.at = op->dependencies};
+	uint32_t index;
+	int r = get_stream(order, op->session, op->context, op->stream, &index);
+
+	if (!r && op->unsure & TS_STATE_UNSURE_GRAPH) {
+		r = order_node(order, op, index);
+	} else if (!r) {
+		find_all(order, index, op->op_id, &found);
+		op->n_dependencies = found.n;
+		op->unsure |= found.unsure;
+		stand(order, &order->streams[index], op->op_id, op->end_ns);
+	}
+	for (uint32_t i = 0; !r && i < op->n_dependencies; i++)
+		if (op->dependencies[i].end_ns > op->start_ns)
+			op->unsure |= TS_STATE_UNSURE_OVERLAP;
+	return r;
 }
 
 int ts_order_event(struct ts_order *order, uint32_t session, uint64_t event,

@@ -46,6 +46,21 @@ struct ts_order_stream {
 	size_t n_markers, n_markers_allocated;
 };
 
+/* One launch of a graph: its nodes run in streams of their own, and stand as one group in the stream that it was launched in. */
+struct ts_order_launch {
+	uint64_t op_id;
+	uint64_t end_ns; /* the latest of the nodes that began; 0: none did */
+	uint32_t session;
+	uint32_t stream;  /* index; TS_STATE_MAP_NONE: not known yet */
+	bool is_homeless; /* nor will it be: nodes stand where they ran */
+	bool has_found;	  /* what all of it waited for: */
+	uint32_t n_found, unsure;
+	struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES];
+};
+
+/* Launches that are remembered: more than run at a time. */
+#define TS_ORDER_LAUNCHES 256u
+
 struct ts_order_context {
 	uint32_t legacy; /* index of its stream; TS_STATE_MAP_NONE: not known */
 	bool unsure;	 /* somebody waited in a stream that could not be told */
@@ -63,7 +78,9 @@ struct ts_order {
 	size_t n_markers, n_markers_allocated;
 	uint32_t *free_markers;
 	size_t n_free_markers, n_free_markers_allocated;
-	struct ts_state_map stream_by_id, context_by_id, marker_by_event;
+	struct ts_order_launch *launches; /* a ring; NULL until there is one */
+	uint64_t n_launches;
+	struct ts_state_map stream_by_id, context_by_id, marker_by_event, launch_by_op;
 };
 
 struct ts_order_found {
@@ -78,6 +95,8 @@ int ts_order_stream(struct ts_order *order, uint32_t session, uint32_t context, 
 		    uint32_t flags);
 int ts_order_record(struct ts_order *order, uint32_t session, const struct ts_row_event *row);
 int ts_order_wait(struct ts_order *order, uint32_t session, const struct ts_row_stream_wait *row);
+int ts_order_launch(struct ts_order *order, uint32_t session,
+		    const struct ts_row_graph_launch *row);
 /* An operation ran: finds what it waited for, then stands in its stream itself. */
 int ts_order_op(struct ts_order *order, struct ts_state_op *op);
 /* What an event stands for now; -1: not recorded. */

@@ -331,6 +331,7 @@ int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_
 	uint64_t start_ns = ts_row_start_ns(row->any);
 	bool is_device = row->type == TS_ROW_KERNEL || row->type == TS_ROW_MEMCPY ||
 			 row->type == TS_ROW_MEMSET;
+	bool is_launch;
 	struct ts_state_op op;
 	int r = 0;
 
@@ -342,9 +343,8 @@ int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_
 	if (row->type == TS_ROW_SYNC)
 		wait_launches(builder, row);
 	/* Told of when the call returns: the first nodes may have begun before. */
-	if (row->type == TS_ROW_GRAPH_LAUNCH && start_ns <= builder->last_call_end_ns)
-		return feed_launch(builder, row);
-	if (builder->is_behind && !is_device)
+	is_launch = row->type == TS_ROW_GRAPH_LAUNCH && start_ns <= builder->last_call_end_ns;
+	if (builder->is_behind && !is_device && !is_launch)
 		return 0;
 	if (!is_device)
 		r = feed_host(builder, row);
@@ -542,8 +542,7 @@ int ts_state_at(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
 {
 	const struct ts_sbt_cursor_options options = {
 		.types = TS_STATE_MACHINE_ROWS | TS_ROW_BIT(TS_ROW_SYNC) |
-			 TS_ROW_BIT(TS_ROW_ALLOC) | TS_ROW_BIT(TS_ROW_FREE) |
-			 TS_ROW_BIT(TS_ROW_GRAPH_LAUNCH),
+			 TS_ROW_BIT(TS_ROW_ALLOC) | TS_ROW_BIT(TS_ROW_FREE),
 		.session = session,
 	};
 	ts_cleanup(ts_state_builder_freep) struct ts_state_builder *builder = NULL;

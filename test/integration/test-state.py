@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state at an instant, of real programs on the virtual GPU: held against the rows of the same trace."""
 import json
+import random
 
 import harness
 
@@ -121,6 +122,21 @@ class State(harness.Case):
             result = harness.tsctl('state', '--json', '--at', '@%d' % (end_ns - 1000), path)
             self.assertEqual(result.status, 0, result)
             json.loads(result.out)
+
+    def test_damaged(self):
+        """Bytes that were changed: an answer, or one line that says what is wrong."""
+        result, path = self.record([harness.app('pipeline', 'driver'), '3'], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        generator = random.Random(3)
+        with open(path, 'rb') as stream:
+            whole = stream.read()
+        for _ in range(16):
+            at = generator.randrange(len(whole))
+            with open(path, 'wb') as stream:
+                stream.write(whole[:at] + bytes([whole[at] ^ (1 + generator.randrange(255))]) + whole[at + 1:])
+            result = harness.tsctl('state', '--at', '5ms', path)
+            self.assertIn(result.status, (0, 2), result)
+            self.assertEqual(len(result.err.splitlines()), 1 if result.status else 0, result)
 
 
 if __name__ == '__main__':

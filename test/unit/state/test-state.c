@@ -346,33 +346,62 @@ TS_TEST(a_device_that_answers_before_the_call_does_not_keep_it_waiting)
 	ts_state_free(state);
 }
 
-/* A launch of a graph whose second node begins after the instant, and after another operation's. */
-TS_TEST(every_node_of_a_graph_is_found)
+static void add_node(uint64_t op_id, unsigned int stream, uint64_t start_ns, uint64_t end_ns)
 {
-	struct ts_state *state;
-
-	add(ITEM_OP, 1, 0, 100, 200);
-	program_trace(&scenario);
 	scenario.storage[scenario.n_rows].kernel =
-		(struct ts_row_kernel){.start_ns = 300,
-				       .end_ns = 400,
-				       .op_id = 1,
+		(struct ts_row_kernel){.start_ns = start_ns,
+				       .end_ns = end_ns,
+				       .op_id = op_id,
+				       .device = stream,
 				       .context = PROGRAM_CONTEXT,
-				       .stream = 1,
+				       .stream = stream,
 				       .graph = 2};
 	program_add_row(&scenario, TS_ROW_KERNEL);
-	scenario.storage[scenario.n_rows].graph_launch =
-		(struct ts_row_graph_launch){.start_ns = AT(0) + 1,
-					     .op_id = 1,
-					     .context = PROGRAM_CONTEXT,
-					     .stream = 1,
-					     .graph = 2};
-	program_add_row(&scenario, TS_ROW_GRAPH_LAUNCH);
-	qsort(scenario.rows, scenario.n_rows, sizeof(scenario.rows[0]), program_compare_rows);
-	state = program_state(&scenario, 150);
-	ts_check_int(state->n_ops, 2);
-	ts_check_int(state->ops[0].op.unsure, 0);
-	ts_check_int(state->ops[1].op.unsure, TS_STATE_UNSURE_GRAPH);
-	ts_check_int(state->ops[1].op.n_dependencies, 0);
-	ts_state_free(state);
+}
+
+/*
+ *	stream 1    aaaa [launch      ] dddd	a node runs in a stream of its own, and d waits for it
+ *	  nodes          bbbb
+ *	  stream 2            cccccccc		c waits for a, as all of the launch does
+ */
+TS_TEST(a_graph_stands_in_the_stream_that_it_was_launched_in)
+{
+	for (int late = 0; late < 2; late++) {
+		struct ts_state *state;
+
+		scenario.n_items = 0;
+		add(ITEM_OP, 1, 0, 100, 200);
+		add(ITEM_ALLOC, 0, 0, 0, 0); /* a call: that of the launch */
+		add(ITEM_OP, 1, 0, 500, 600);
+		program_trace(&scenario);
+		/* Told of when the call returns, which may be after the first node began. */
+		scenario.storage[scenario.n_rows].graph_launch =
+			(struct ts_row_graph_launch){.start_ns = late ? 250 : AT(1) + 1,
+						     .op_id = 2,
+						     .context = PROGRAM_CONTEXT,
+						     .stream = 1,
+						     .graph = 2};
+		program_add_row(&scenario, TS_ROW_GRAPH_LAUNCH);
+		add_node(2, 1, 200, 300);
+		add_node(2, 2, 300, 500);
+		qsort(scenario.rows, scenario.n_rows, sizeof(scenario.rows[0]),
+		      program_compare_rows);
+		for (unsigned int i = 0; late && i < scenario.n_rows; i++)
+			if (scenario.rows[i].type == TS_ROW_API && scenario.rows[i].api->op_id == 2)
+				((struct ts_row_api *)scenario.rows[i].any)->end_ns = 250;
+		state = program_state(&scenario, 150);
+		ts_check_int(state->n_ops, 4);
+		for (size_t i = 1; i < 4; i++)
+			ts_check_str(ts_state_phase_name(state->ops[i].phase), "queued");
+		ts_check_int(find(state, 2)->by_op_id, 1);
+		ts_check_int(find(state, 2)->op.unsure, TS_STATE_UNSURE_GRAPH);
+		ts_check_int(find(state, 3)->op.unsure, 0);
+		ts_state_free(state);
+		state = program_state(&scenario, 400);
+		ts_check_int(state->n_ops, 2);
+		ts_check_str(ts_state_phase_name(find(state, 2)->phase), "running");
+		ts_check_str(ts_state_phase_name(find(state, 3)->phase), "queued");
+		ts_check_int(find(state, 3)->by_op_id, 2);
+		ts_state_free(state);
+	}
 }
