@@ -90,6 +90,10 @@ class Live(harness.Case):
                 for line in self.tsctl('view', '--json', '--session', str(process.pid)).out.splitlines()]
         copies = [row for row in rows if row['type'] == 'memcpy']
         self.assertEqual([row['bytes'] for row in copies], [1024] * 5)
+        folded = self.tsctl('export', '--format', 'folded', '--weight', 'bytes', '--session',
+                            str(process.pid))
+        self.assertEqual(folded.status, 0, folded)
+        self.assertEqual(sum(int(line.rsplit(' ', 1)[1]) for line in folded.out.splitlines()), 5120)
         info = json.loads(self.tsctl('info', '--json', '--session', str(process.pid)).out)
         self.assertFalse(info['finished'])
         self.assertEqual(info['sessions'][0]['state'], 'running')
