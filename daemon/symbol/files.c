@@ -109,6 +109,25 @@ int ts_symbol_open(const struct ts_symbol_view *view, const char *path, unsigned
 	return -ERANGE;
 }
 
+int ts_symbol_open_link(const struct ts_symbol_view *view, const char *path, const char *name,
+			unsigned nth, struct ts_symbol_file *ret_file)
+{
+	static const char *const before[] = {"", "", "/usr/lib/debug"};
+	static const char *const between[] = {"", ".debug/", ""};
+	const unsigned n_views = (view->root_fd >= 0) + (unsigned)view->by_own_path;
+	const char *slash = strrchr(path, '/');
+	char place[PATH_MAX];
+	int n;
+
+	if (!slash || !n_views || nth / n_views >= TS_ARRAY_LEN(before))
+		return -ERANGE;
+	n = snprintf(place, sizeof(place), "%s%.*s%s%s", before[nth / n_views],
+		     (int)(slash + 1 - path), path, between[nth / n_views], name);
+	if (n >= (int)sizeof(place))
+		return -ENAMETOOLONG;
+	return ts_symbol_open(view, place, nth % n_views, ret_file);
+}
+
 static void hex(const uint8_t *bytes, size_t n, char *to)
 {
 	for (size_t i = 0; i < n; i++)

@@ -35,6 +35,9 @@ int ts_symbol_open(const struct ts_symbol_view *view, const char *path, unsigned
 /* The separate debug file of a build id, from the same view, this system, or what debuginfod brought. -ENOENT */
 int ts_symbol_open_debug(const struct ts_symbol_view *view, const uint8_t *build_id, size_t n,
 			 struct ts_symbol_file *ret_file);
+/* The nth place where the debug file that the file at `path` names may be: as ts_symbol_open(). */
+int ts_symbol_open_link(const struct ts_symbol_view *view, const char *path, const char *name,
+			unsigned nth, struct ts_symbol_file *ret_file);
 
 /*
  * Has debuginfod asked for the debug file, where TRACESMITH_DEBUGINFOD is 1 and DEBUGINFOD_URLS says whom. Does not

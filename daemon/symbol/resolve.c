@@ -24,6 +24,7 @@ struct job {
 	const uint64_t *addresses; /* those that the cache does not know */
 	size_t n;
 	struct ts_symbol_file file, debug, alternate;
+	unsigned n_links; /* places of its debug file that were tried */
 	struct ts_symbol_builder *builder;
 	bool has_debug_info;
 	enum ts_image_result result;
@@ -216,13 +217,47 @@ static int ask(struct job *job, const uint64_t *addresses, size_t n, bool same,
 	return r;
 }
 
-/* What is further wanted of the first answer: 1 where the question is to be asked again with more. */
-static int look_for_alternate(struct job *job, const Ts__Rpc__WorkerSymbols *symbols)
+static void close_file(struct ts_symbol_file *file)
 {
-	if (!symbols->has_alternate || job->alternate.fd >= 0)
-		return 0;
-	return !ts_symbol_open_debug(&job->image->view, symbols->alternate.data,
-				     symbols->alternate.len, &job->alternate);
+	ts_closep(&file->fd);
+	file->fd = -1;
+}
+
+/* A worker that may have been taken over by one file is not asked about one that everybody shares. */
+static void note_file(struct job *job, const struct ts_symbol_file *file)
+{
+	job->symbolizer->tainted |= file->fd >= 0 && !file->trusted;
+}
+
+/* The next file of the name that it gives its debug file; whether it is that one the worker tells. */
+static bool look_for_link(struct job *job, const ProtobufCBinaryData *link)
+{
+	char name[NAME_MAX + 1] = "";
+	int r = -ENOENT;
+
+	if (!link->len || link->len > NAME_MAX || memchr(link->data, '/', link->len) ||
+	    memchr(link->data, 0, link->len))
+		return false;
+	memcpy(name, link->data, link->len);
+	close_file(&job->debug);
+	while (r && r != -ERANGE)
+		r = ts_symbol_open_link(&job->image->view, job->image->path, name, job->n_links++,
+					&job->debug);
+	note_file(job, &job->debug);
+	return !r;
+}
+
+/* What is further wanted of an answer: whether the question is to be asked again with more. */
+static bool look_for_more(struct job *job, const Ts__Rpc__WorkerSymbols *symbols)
+{
+	if (symbols->has_debug_link)
+		return look_for_link(job, &symbols->debug_link);
+	if (!symbols->has_alternate || job->alternate.fd >= 0 ||
+	    ts_symbol_open_debug(&job->image->view, symbols->alternate.data, symbols->alternate.len,
+				 &job->alternate))
+		return false;
+	note_file(job, &job->alternate);
+	return true;
 }
 
 static void note_answer(struct job *job, const Ts__Rpc__WorkerSymbols *symbols)
@@ -251,7 +286,7 @@ static int ask_all(struct job *job)
 		symbols = answer->symbols;
 		if (symbols->has_lies && symbols->lies) {
 			r = 1;
-		} else if (!same && look_for_alternate(job, symbols)) {
+		} else if (!same && look_for_more(job, symbols)) {
 			n = 0;
 		} else {
 			r = take_answer(job, symbols, job->addresses + at, n);
@@ -263,13 +298,6 @@ static int ask_all(struct job *job)
 	return r;
 }
 
-static void close_file(struct ts_symbol_file *file)
-{
-	ts_closep(&file->fd);
-	file->fd = -1;
-}
-
-/* A worker that may have been taken over by one file is not asked about one that everybody shares. */
 static void choose_worker(struct job *job)
 {
 	struct ts_symbolizer *symbolizer = job->symbolizer;
@@ -278,7 +306,8 @@ static void choose_worker(struct job *job)
 		ts_worker_end(symbolizer->worker);
 		symbolizer->tainted = false;
 	}
-	symbolizer->tainted |= !job->file.trusted;
+	note_file(job, &job->file);
+	note_file(job, &job->debug);
 }
 
 /* One of the places where it may lie. Returns whether it was the right one. */
@@ -287,6 +316,7 @@ static bool try_file(struct job *job)
 	int r;
 
 	choose_worker(job);
+	job->n_links = 0;
 	job->symbolizer->n_read++;
 	r = ask_all(job);
 	if (r == 1)
@@ -371,7 +401,7 @@ static void keep(struct job *job, const struct ts_symbol_set *set, bool trusted)
 static int read_rest(struct job *job, const struct ts_symbol_set *known,
 		     struct ts_symbol_set *ret_set)
 {
-	bool debug_trusted = job->debug.fd < 0 || job->debug.trusted, done;
+	bool trusted, done;
 	uint32_t flags;
 	int r = ts_symbol_builder_new(&job->builder);
 
@@ -392,8 +422,10 @@ static int read_rest(struct job *job, const struct ts_symbol_set *known,
 	ts_symbol_builder_add(job->builder, known);
 	r = ts_symbol_builder_end(job->builder, job->image->build_id, job->image->n_build_id, flags,
 				  ret_set);
+	/* Closed they still say whether they are. */
+	trusted = job->file.trusted && job->debug.trusted && job->alternate.trusted;
 	if (!r && done)
-		keep(job, ret_set, job->file.trusted && debug_trusted);
+		keep(job, ret_set, trusted);
 	if (done && !job->has_debug_info && job->image->n_build_id)
 		ts_symbol_fetch_debug(job->image->build_id, job->image->n_build_id);
 	return r;
@@ -407,8 +439,8 @@ int ts_symbolize(struct ts_symbolizer *symbolizer, const struct ts_symbol_image 
 		.symbolizer = symbolizer,
 		.image = image,
 		.file.fd = -1,
-		.debug.fd = -1,
-		.alternate.fd = -1,
+		.debug = {.fd = -1, .trusted = true},
+		.alternate = {.fd = -1, .trusted = true},
 		.why = why,
 	};
 	struct ts_symbol_set known = {0};

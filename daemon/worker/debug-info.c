@@ -43,6 +43,7 @@ struct wanted {
 
 struct ts_dwarf {
 	Dwarf *dwarf;
+	bool is_split;		 /* units' functions are in files of their own */
 	struct ts_buffer ranges; /* of struct range, by low */
 	struct ts_buffer scopes; /* of struct ts_dwarf_scope; the first is none */
 	struct name names[N_NAMES];
@@ -134,6 +135,7 @@ static int add_units(struct ts_dwarf *dwarf)
 	while (!dwarf_get_units(dwarf->dwarf, at, &at, NULL, &type, &unit, NULL)) {
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
+		dwarf->is_split |= type == DW_UT_skeleton;
 		r = add_unit(dwarf, &unit);
 		if (r)
 			return r;
@@ -166,6 +168,11 @@ void ts_dwarf_free(struct ts_dwarf *dwarf)
 	ts_buffer_deinit(&dwarf->ranges);
 	ts_buffer_deinit(&dwarf->scopes);
 	free(dwarf);
+}
+
+bool ts_dwarf_is_split(const struct ts_dwarf *dwarf)
+{
+	return dwarf->is_split;
 }
 
 const struct ts_dwarf_scope *ts_dwarf_scope(const struct ts_dwarf *dwarf, uint32_t scope)

@@ -28,6 +28,8 @@ struct ts_dwarf;
 /* `dwarf` stays the caller's. 0 or -ENOMEM. */
 int ts_dwarf_new(Dwarf *dwarf, struct ts_dwarf **ret_dwarf);
 void ts_dwarf_free(struct ts_dwarf *dwarf); /* NULL is fine */
+/* What functions and inlined functions there are is told by further files (.dwo, .dwp), which are not read. */
+bool ts_dwarf_is_split(const struct ts_dwarf *dwarf);
 
 /*
  * Ascending addresses. What it says is true until the next call. Texts go to `found`. 0 or -ENOMEM.

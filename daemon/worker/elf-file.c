@@ -7,9 +7,11 @@
 
 #include <elfutils/libdwelf.h>
 #include <gelf.h>
+#include <zlib.h>
 
 #include "daemon/worker/debug-info.h"
 #include "daemon/worker/demangle.h"
+#include "daemon/worker/mini-debug.h"
 
 struct image {
 	int fd;
@@ -22,21 +24,26 @@ struct ts_elf {
 	struct ts_dwarf *dwarf; /* NULL: no debug information */
 	const void *wants;
 	size_t n_wants;
+	const char *link; /* name of the debug file; NULL: none is told */
+	GElf_Word link_crc;
+	Elf *mini; /* mini debug information; NULL: none, or not unpacked yet */
+	uint8_t *mini_bytes;
+	bool mini_tried;
 	const char *why;
 };
 
 /* The best symbol of an address so far. */
 struct candidate {
 	uint64_t start;
-	uint64_t end; /* 0: none yet */
+	uint64_t end;	/* 0: none yet */
+	Elf *elf;	/* that it is in */
+	size_t strings; /* section of its name */
 	uint32_t name;
 	uint8_t rank;
 };
 
 /* Of the addresses that need one: the debug information names most. */
 struct symbols {
-	Elf *elf;
-	size_t strings; /* section of their names */
 	uint64_t *addresses;
 	size_t n, n_used;
 	struct candidate *candidates;
@@ -77,6 +84,19 @@ static bool same_build_id(Elf *a, Elf *b)
 	return n && n == build_id_of(b, &y) && !memcmp(x, y, n);
 }
 
+/* The very file that was stripped off: by build id, or by what the file says of its contents where one has none. */
+static bool is_own_debug_file(const struct ts_elf *elf)
+{
+	const uint8_t *id;
+	const char *bytes;
+	size_t n;
+
+	if (build_id_of(elf->main.elf, &id) && build_id_of(elf->debug.elf, &id))
+		return same_build_id(elf->main.elf, elf->debug.elf);
+	bytes = elf->link ? elf_rawfile(elf->debug.elf, &n) : NULL;
+	return bytes && crc32_z(0, (const void *)bytes, n) == elf->link_crc;
+}
+
 /* What the debug information refers to, where it does, must be the very file that it means. */
 static void add_alternate(struct ts_elf *elf)
 {
@@ -100,6 +120,8 @@ static void add_alternate(struct ts_elf *elf)
 /* Debug information that cannot be read is a reason, not an error: symbols are left. */
 static int add_debug_info(struct ts_elf *elf, Elf *from)
 {
+	int r;
+
 	elf->dwarf_data = dwarf_begin_elf(from, DWARF_C_READ, NULL);
 	if (!elf->dwarf_data) {
 		/* Most files have none. */
@@ -108,7 +130,10 @@ static int add_debug_info(struct ts_elf *elf, Elf *from)
 		return 0;
 	}
 	add_alternate(elf);
-	return ts_dwarf_new(elf->dwarf_data, &elf->dwarf);
+	r = ts_dwarf_new(elf->dwarf_data, &elf->dwarf);
+	if (!r && ts_dwarf_is_split(elf->dwarf))
+		elf->why = "its inlined functions are told by .dwo files, which are not read";
+	return r;
 }
 
 int ts_elf_open(int fd, int debug_fd, int alternate_fd, struct ts_elf **ret_elf)
@@ -126,9 +151,11 @@ int ts_elf_open(int fd, int debug_fd, int alternate_fd, struct ts_elf **ret_elf)
 	r = image_open(&elf->main, fd);
 	r_debug = image_open(&elf->debug, debug_fd);
 	image_open(&elf->alternate, alternate_fd);
-	if (!r && elf->debug.elf && (r_debug || !same_build_id(elf->main.elf, elf->debug.elf))) {
+	if (!r)
+		elf->link = dwelf_elf_gnu_debuglink(elf->main.elf, &elf->link_crc);
+	if (!r && elf->debug.elf && (r_debug || !is_own_debug_file(elf))) {
 		elf->why = r_debug ? "its debug file is no ELF file"
-				   : "its debug file has another build id";
+				   : "its debug file is another file's";
 		image_close(&elf->debug);
 		elf->debug = (struct image){.fd = -1};
 	}
@@ -153,6 +180,8 @@ void ts_elf_free(struct ts_elf *elf)
 	dwarf_end(elf->alternate_data);
 	image_close(&elf->alternate);
 	image_close(&elf->debug);
+	elf_end(elf->mini);
+	free(elf->mini_bytes);
 	image_close(&elf->main);
 	free(elf);
 }
@@ -166,6 +195,11 @@ size_t ts_elf_wants(const struct ts_elf *elf, const uint8_t **ret_build_id)
 {
 	*ret_build_id = elf->wants;
 	return elf->n_wants;
+}
+
+const char *ts_elf_debug_link(const struct ts_elf *elf)
+{
+	return elf->dwarf || !elf->link || !*elf->link || strchr(elf->link, '/') ? NULL : elf->link;
 }
 
 bool ts_elf_has_debug_info(const struct ts_elf *elf)
@@ -203,12 +237,14 @@ static bool is_better(const struct candidate *new, const struct candidate *old)
 	return new->rank > old->rank;
 }
 
-static void offer(struct symbols *symbols, const GElf_Sym *symbol)
+static void offer(struct symbols *symbols, const GElf_Sym *symbol, Elf *elf, size_t strings)
 {
 	static const uint8_t ranks[] = {[STB_LOCAL] = 1, [STB_GLOBAL] = 3, [STB_WEAK] = 2};
 	unsigned int type = GELF_ST_TYPE(symbol->st_info), bind = GELF_ST_BIND(symbol->st_info);
 	struct candidate candidate = {
 		.start = symbol->st_value,
+		.elf = elf,
+		.strings = strings,
 		.name = symbol->st_name,
 		.rank = bind < sizeof(ranks) ? ranks[bind] : 0,
 	};
@@ -246,10 +282,8 @@ static bool read_table(struct symbols *symbols, Elf *elf, unsigned int type)
 
 	if (!data || !data->d_buf)
 		return false;
-	symbols->elf = elf;
-	symbols->strings = header.sh_link;
 	for (int i = 1; gelf_getsym(data, i, &symbol); i++)
-		offer(symbols, &symbol);
+		offer(symbols, &symbol, elf, header.sh_link);
 	return true;
 }
 
@@ -264,6 +298,31 @@ static bool needs_symbol(const struct ts_dwarf *dwarf, const struct ts_dwarf_pla
 	return !scope->is_whole;
 }
 
+static int open_mini(struct ts_elf *elf)
+{
+	int r;
+
+	if (elf->mini_tried)
+		return 0;
+	elf->mini_tried = true;
+	r = ts_mini_debug_open(elf->main.elf, &elf->mini, &elf->mini_bytes);
+	if (r == -EBADMSG && !elf->why)
+		elf->why = "its mini debug information cannot be unpacked";
+	return r == -ENOMEM ? r : 0;
+}
+
+/* All of a stripped file's symbols: those that others may use, and what was left of its own. */
+static int read_stripped(struct ts_elf *elf, struct symbols *symbols)
+{
+	int r = open_mini(elf);
+
+	if (r)
+		return r;
+	read_table(symbols, elf->main.elf, SHT_DYNSYM);
+	read_table(symbols, elf->mini, SHT_SYMTAB);
+	return 0;
+}
+
 static int find_symbols(struct ts_elf *elf, const uint64_t *addresses, size_t n,
 			const struct ts_dwarf_place *places, struct symbols *symbols)
 {
@@ -276,7 +335,7 @@ static int find_symbols(struct ts_elf *elf, const uint64_t *addresses, size_t n,
 			symbols->addresses[symbols->n++] = addresses[i];
 	if (symbols->n && !read_table(symbols, elf->debug.elf, SHT_SYMTAB) &&
 	    !read_table(symbols, elf->main.elf, SHT_SYMTAB))
-		read_table(symbols, elf->main.elf, SHT_DYNSYM);
+		return read_stripped(elf, symbols);
 	return 0;
 }
 
@@ -295,7 +354,7 @@ static uint32_t symbol_text(struct symbols *symbols, bool mangled, struct ts_fou
 
 	if (!candidate->end)
 		return 0;
-	raw = elf_strptr(symbols->elf, symbols->strings, candidate->name);
+	raw = elf_strptr(candidate->elf, candidate->strings, candidate->name);
 	shown = raw ? ts_worker_demangle(raw) : NULL;
 	if (mangled && !shown)
 		return 0;

@@ -25,6 +25,8 @@ void ts_elf_free(struct ts_elf *elf); /* NULL is fine */
 size_t ts_elf_build_id(const struct ts_elf *elf, const uint8_t **ret_build_id);
 /* Of a file that would tell more and was not given; 0: none. */
 size_t ts_elf_wants(const struct ts_elf *elf, const uint8_t **ret_build_id);
+/* Name of its debug file, of which nothing was given or found; NULL: none. */
+const char *ts_elf_debug_link(const struct ts_elf *elf);
 bool ts_elf_has_debug_info(const struct ts_elf *elf);
 /* What is wrong with it, in a sentence without a full stop; NULL: nothing. */
 const char *ts_elf_why(const struct ts_elf *elf);

@@ -132,6 +132,7 @@ static int answer_elf(struct worker *worker, const Ts__Rpc__WorkerRequest__Elf *
 	ts_cleanup(ts_found_deinit) struct ts_found found = {0};
 	Ts__Rpc__WorkerSymbols body = TS__RPC__WORKER_SYMBOLS__INIT;
 	const uint8_t *build_id = NULL;
+	const char *link;
 	size_t n;
 	int r;
 
@@ -153,6 +154,9 @@ static int answer_elf(struct worker *worker, const Ts__Rpc__WorkerRequest__Elf *
 		body.has_debug_info = ts_elf_has_debug_info(worker->elf);
 		n = ts_elf_wants(worker->elf, &build_id);
 		set_bytes(&body.has_alternate, &body.alternate, build_id, n);
+		link = ts_elf_debug_link(worker->elf);
+		set_bytes(&body.has_debug_link, &body.debug_link, (const void *)link,
+			  link ? strlen(link) : 0);
 	}
 	send_symbols(&body, &found, request_id);
 	return 0;

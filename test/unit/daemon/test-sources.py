@@ -3,21 +3,28 @@
 """test-sources.py NAME-ADDRESSES WORKER: what addresses are called, by files and debug files of every kind.
 
 Every answer, at random addresses, must be one that eu-addr2line or addr2line gives for that address: as many
-frames, each at the same file and line, and each of the same name as far as the two tell names.
+frames, each at the same file and line, and each of the same name as far as the two tell names. Debug information that
+lies elsewhere must say the same, wherever it lies, and what is no part of a file must say nothing.
 """
 import collections
+import http.server
+import lzma
 import os
+import queue
 import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 
 NAME_ADDRESSES, WORKER = sys.argv[1:3]
 LIBRARY = '/usr/lib/x86_64-linux-gnu/debug/libstdc++.so.6'
 SKIPPED = 77
+SECONDS = 60
 
 C_SOURCE = r'''
 #include <stdlib.h>
@@ -232,7 +239,7 @@ def same_names(ours, *others):
     return True
 
 
-class Same(unittest.TestCase):
+class Case(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix='tracesmith-sources-')
         self.addCleanup(shutil.rmtree, self.folder)
@@ -249,6 +256,8 @@ class Same(unittest.TestCase):
         run([compiler, '-o', self.path('program'), name, '-Wl,--build-id', *flags], cwd=self.folder)
         return self.path('program')
 
+
+class Same(Case):
     def check_same(self, path, n, tools=('eu-addr2line', 'addr2line')):
         tool(*tools)
         addresses = some_addresses(path, n)
@@ -290,6 +299,246 @@ class Same(unittest.TestCase):
                 tried += 1
         if not tried:
             self.skipTest('no compiler')
+
+
+class Sources(Case):
+    """The same program, with its debug information elsewhere."""
+
+    def setUp(self):
+        super().setUp()
+        tool('objcopy')
+        self.whole = self.compile('gcc', C_SOURCE, '-O2', '-g')
+        self.addresses = some_addresses(self.whole, 200)
+        self.want = Answer(self.whole, self.addresses)
+        self.assertGreater(self.want.n_inlined(), 0)
+        self.stripped, self.debug = self.path('stripped'), self.path('stripped.debug')
+
+    def strip(self, *flags, source=None):
+        run(['objcopy', '--only-keep-debug', *flags, source or self.whole, self.debug])
+        run(['objcopy', '--strip-all', *flags, source or self.whole, self.stripped])
+
+    def check_whole(self, answer, want=None):
+        self.assertEqual((answer.result, answer.why), ('0', ''))
+        self.assertEqual(answer.frames, (want or self.want).frames)
+
+    def check_stripped(self, answer, why=''):
+        """No debug information, and neither names nor lines that would need it."""
+        self.assertEqual((answer.result, answer.why), ('1', why))
+        self.assertFalse(answer.functions() & {'outer', 'thrice', 'twice', 'compare'})
+        self.assertFalse([frame for frames in answer.frames.values() for frame in frames if frame.line])
+
+    def link(self):
+        run(['objcopy', '--add-gnu-debuglink=' + self.debug, self.stripped])
+
+    def test_debug_link(self):
+        self.strip()
+        self.check_stripped(Answer(self.stripped, self.addresses))
+        self.link()
+        self.check_whole(Answer(self.stripped, self.addresses))
+        os.mkdir(self.path('.debug'))
+        os.rename(self.debug, self.path('.debug/stripped.debug'))
+        self.check_whole(Answer(self.stripped, self.addresses))
+        # Another file of that name comes first: it is passed over.
+        shutil.copy('/bin/sh', self.debug)
+        self.check_whole(Answer(self.stripped, self.addresses))
+        os.remove(self.path('.debug/stripped.debug'))
+        self.check_stripped(Answer(self.stripped, self.addresses), "its debug file is another file's")
+
+    def test_debug_link_without_build_id(self):
+        self.strip('--remove-section=.note.gnu.build-id')
+        self.link()
+        self.assertEqual(build_id(self.stripped), '')
+        self.check_whole(Answer(self.stripped, self.addresses))
+        # One byte that no address depends on.
+        with open(self.debug, 'r+b') as stream:
+            stream.seek(-1, os.SEEK_END)
+            last = stream.read(1)
+            stream.seek(-1, os.SEEK_END)
+            stream.write(bytes([last[0] ^ 1]))
+        self.check_stripped(Answer(self.stripped, self.addresses), "its debug file is another file's")
+
+    def test_split_debug_information(self):
+        """What stays in the file: functions by its symbols, and lines; and it is told that there is more."""
+        for flags in ['-gdwarf-5'], ['-gdwarf-4']:
+            path = self.compile('gcc', C_SOURCE, '-O2', '-g', '-gsplit-dwarf', *flags)
+            answer = Answer(path, self.addresses)
+            self.assertEqual((answer.result, answer.why),
+                             ('0', 'its inlined functions are told by .dwo files, which are not read'))
+            self.assertFalse(answer.n_inlined())
+            for address, frames in self.want.frames.items():
+                if frames and frames[0].line:
+                    self.assertEqual(answer.frames[address][0],
+                                     Frame(frames[-1].function, frames[0].file, frames[0].line))
+
+    def test_rust(self):
+        tool('rustc')
+        with open(self.path('rust.rs'), 'w', encoding='utf-8') as stream:
+            stream.write('mod inner { pub struct Shape(pub u64); impl Shape {\n'
+                         '#[inline(never)] pub fn area<T: Into<u64>>(&self, t: T) -> u64 { self.0 * t.into() } } }\n'
+                         'fn main() { println!("{}", inner::Shape(std::env::args().count() as u64).area(7u32)); }\n')
+        tried = 0
+        for mangling in 'v0', 'legacy':
+            # Each is the only one to some versions of the compiler.
+            if subprocess.run(['rustc', '-g', '-O', '-C', 'symbol-mangling-version=' + mangling, '-o', self.path('rust'),
+                               '-C', 'link-arg=-Wl,--build-id', self.path('rust.rs')], cwd=self.folder, check=False,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+                continue
+            tried += 1
+            for path in self.path('rust'), self.path('rust-stripped'):
+                # Of a file without debug information the symbols alone.
+                if path != self.path('rust'):
+                    run(['objcopy', '--strip-debug', self.path('rust'), path])
+                symbols = re.findall(r'^([0-9a-f]+) [tT] (\S*Shape\S*area\S*)', run(['nm', path]), re.M)
+                self.assertTrue(symbols)
+                names = Answer(path, [int(symbols[0][0], 16)]).functions()
+                self.assertTrue([name for name in names if re.match(r'<?rust::inner::Shape>?::area', name)], names)
+        if not tried:
+            self.skipTest('rustc compiles nothing here')
+
+    def test_truncated_debug_file(self):
+        self.strip()
+        self.link()
+        size = os.path.getsize(self.debug)
+        for part in range(8):
+            os.truncate(self.debug, size - size * part // 8 - 1)
+            answer = Answer(self.stripped, self.addresses)
+            self.assertIn(answer.result, '014')
+            # What is named in spite of that is named right.
+            known = self.want.functions() | {''}
+            self.assertLessEqual({name for name in answer.functions() if name in ('outer', 'thrice', 'twice')}, known)
+            self.strip()
+            self.link()
+
+    def mini(self, data):
+        with open(self.path('mini.xz'), 'wb') as stream:
+            stream.write(lzma.compress(data, lzma.FORMAT_XZ))
+        run(['objcopy', '--add-section', '.gnu_debugdata=' + self.path('mini.xz'), self.stripped])
+
+    def test_mini_debug_information(self):
+        self.strip()
+        run(['objcopy', '--strip-debug', self.debug, self.path('mini')])
+        with open(self.path('mini'), 'rb') as stream:
+            self.mini(stream.read())
+        answer = Answer(self.stripped, self.addresses)
+        self.assertEqual((answer.result, answer.why), ('1', ''))
+        self.assertLessEqual({'outer', 'compare', 'main'}, answer.functions())
+        # What an address lies in is the outermost of the functions that the whole file tells.
+        for address, frames in answer.frames.items():
+            if frames and self.want.frames[address][-1].line:
+                self.assertEqual(frames[0].function, self.want.frames[address][-1].function)
+
+    def test_mini_debug_information_without_end(self):
+        self.strip()
+        self.mini(bytes(80 << 20))
+        self.check_stripped(Answer(self.stripped, self.addresses), 'its mini debug information cannot be unpacked')
+
+    def cached(self, path):
+        """As if debuginfod's client had fetched it."""
+        folder = self.path('fetched/' + build_id(path))
+        os.makedirs(folder)
+        shutil.copy(path, os.path.join(folder, 'debuginfo'))
+
+    def environment(self, **more):
+        return dict(os.environ, DEBUGINFOD_CACHE_PATH=self.path('fetched'), **more)
+
+    def test_by_build_id(self):
+        self.strip()
+        self.cached(self.debug)
+        self.check_whole(Answer(self.stripped, self.addresses, env=self.environment()))
+        # The file itself is gone.
+        self.check_whole(Answer('/nonexistent/file', self.addresses, build_id(self.whole), env=self.environment()))
+
+    def test_lying_build_id(self):
+        self.strip()
+        self.cached(self.debug)
+        shutil.copy('/bin/sh', self.path('fetched/%s/debuginfo' % build_id(self.whole)))
+        self.check_stripped(Answer(self.stripped, self.addresses, env=self.environment()),
+                            "its debug file is another file's")
+
+    def test_file_for_several(self):
+        """dwz moves what two files have in common into a third."""
+        tool('dwz')
+        other = self.path('other')
+        run(['gcc', '-o', other, '-O2', '-g', '-DNESTED', self.path('source.c'), '-Wl,--build-id'], cwd=self.folder)
+        want = Answer(self.whole, self.addresses)
+        run(['dwz', '-m', self.path('common'), '-M', self.path('common'), self.whole, other])
+        missing = Answer(self.whole, self.addresses)
+        self.assertEqual(missing.result, '0')
+        self.cached(self.path('common'))
+        self.check_whole(Answer(self.whole, self.addresses, env=self.environment()), want)
+
+    def serve(self, answer):
+        """A debug file server; `answer` is what a request is met with. Returns its address and what was asked for."""
+        asked = queue.Queue()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                asked.put(self.path)
+                answer(self)
+
+            def log_message(self, *unused):
+                pass
+        server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return 'http://127.0.0.1:%d' % server.server_port, asked
+
+    def test_debuginfod(self):
+        tool('debuginfod-find')
+        go_on = threading.Event()
+        self.addCleanup(go_on.set)
+
+        def answer(request):
+            go_on.wait(SECONDS)
+            with open(self.debug, 'rb') as stream:
+                data = stream.read()
+            request.send_response(200)
+            request.send_header('Content-Length', str(len(data)))
+            request.end_headers()
+            request.wfile.write(data)
+        self.strip()
+        address, asked = self.serve(answer)
+        # Not unless it is wished.
+        self.check_stripped(Answer(self.stripped, self.addresses, env=self.environment(DEBUGINFOD_URLS=address)))
+        self.assertTrue(asked.empty())
+        env = self.environment(DEBUGINFOD_URLS=address, TRACESMITH_DEBUGINFOD='1')
+        # Not waited for: the server does not answer before this is over.
+        self.check_stripped(Answer(self.stripped, self.addresses, env=env))
+        self.assertEqual(asked.get(timeout=SECONDS), '/buildid/%s/debuginfo' % build_id(self.whole))
+        go_on.set()
+        end = time.monotonic() + SECONDS
+        fetched = self.path('fetched/%s/debuginfo' % build_id(self.whole))
+        while not os.path.exists(fetched):
+            self.assertLess(time.monotonic(), end, 'debuginfod-find brought nothing')
+            time.sleep(0.05)
+        self.check_whole(Answer(self.stripped, self.addresses, env=env))
+
+    def test_gone_with_a_namespace(self):
+        """A process that sees another file at that path: its own is read while it lives, and nothing wrong is said after."""
+        tool('unshare')
+        place, inside = self.path('place'), self.path('inside')
+        for folder in place, inside:
+            os.mkdir(folder)
+        shutil.copy(self.whole, os.path.join(inside, 'program'))
+        shutil.copy('/bin/sh', os.path.join(place, 'program'))
+        process = subprocess.Popen(
+            ['unshare', '-m' if os.geteuid() == 0 else '-rm', 'sh', '-c',
+             'mount --bind "$1" "$2" && echo mounted && exec cat', 'sh', inside, place],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        try:
+            if process.stdout.readline() != b'mounted\n':
+                self.skipTest('no mount namespace can be made here')
+            path, wanted = os.path.join(place, 'program'), build_id(self.whole)
+            self.check_whole(Answer(path, self.addresses, wanted, process.pid))
+        finally:
+            process.stdin.close()
+            process.stdout.close()
+            process.wait(60)
+        gone = Answer(path, self.addresses, wanted, process.pid)
+        self.assertEqual((gone.result, gone.why), ('3', 'the file there now has another build id'))
+        self.assertFalse(gone.functions())
 
 
 if __name__ == '__main__':

@@ -15,6 +15,7 @@
 
 #include "daemon/worker/client.h"
 #include "daemon/worker/confine.h"
+#include "daemon/worker/demangle.h"
 #include "proto/abi/clock.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -511,6 +512,30 @@ TS_TEST(inlined_frames)
 	ts__rpc__worker_answer__free_unpacked(answer, NULL);
 	close(fd);
 	ts_worker_free(worker);
+}
+
+static void check_demangled(const char *mangled, const char *want)
+{
+	char *name = ts_worker_demangle(mangled);
+
+	if (want)
+		ts_check_str(name ? name : "", want);
+	else
+		ts_check(!name);
+	free(name);
+}
+
+TS_TEST(demangled_names)
+{
+	check_demangled("_ZN6shapes8in_spaceEi", "shapes::in_space(int)");
+	/* Rust's two manglings, without the hash that ends the older one. */
+	check_demangled("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE",
+			"core::fmt::Formatter::pad");
+	check_demangled("_RINvMNtCsd2986VS0pFC_4rust5innerNtB3_5Shape4areamEB5_",
+			"<rust::inner::Shape>::area::<u32>");
+	check_demangled("main", NULL);
+	check_demangled("_Zgarbage", NULL);
+	check_demangled("_Rgarbage", NULL);
 }
 
 TS_TEST(lying_build_id)
