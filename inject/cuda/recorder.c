@@ -342,10 +342,12 @@ void ts_recorder_quiet(struct ts_shim *shim)
 	size_t i;
 
 	/* What was still on the device when recording stopped comes before CUPTI is told to gather nothing. */
-	(void)shim->cupti.cuptiActivityFlushAll(0);
+	if (shim->flush.worked)
+		(void)shim->cupti.cuptiActivityFlushAll(0);
 	for (i = 0; i < N_KINDS_OF_WORK; i++)
 		(void)shim->cupti.cuptiActivityDisable(kinds[i]);
-	(void)shim->cupti.cuptiActivityFlushAll(0);
+	if (shim->flush.worked)
+		(void)shim->cupti.cuptiActivityFlushAll(0);
 	enable_calls(shim, 0, false);
 	shim->pause.quiet = true;
 }

@@ -8,8 +8,11 @@
 #include "inject/shim.h"
 
 /* How far ahead a switch is put: what all threads together call between two instructions of the flush thread's. */
-#define MARGIN	 256u
-#define QUIET_NS UINT64_C(200000000)
+#define MARGIN 1024u
+/* If it is held up meanwhile, for longer than so many calls can be made in, it looks again. */
+#define HELD_UP_NS    UINT64_C(20000)
+#define HELD_UP_TRIES 100
+#define QUIET_NS      UINT64_C(200000000)
 
 /* Where no id can be asked for: from the last switch on; what is under way may be without its other half, and is counted. */
 static uint64_t next_id(struct ts_shim *shim)
@@ -22,15 +25,31 @@ static uint64_t next_id(struct ts_shim *shim)
 	return unseen > id ? unseen : id;
 }
 
+/* The id of the newest call, of this instant. 0: it is not told. */
+static uint64_t newest_id(struct ts_shim *shim)
+{
+	uint64_t id, before;
+	int i = 0;
+
+	do {
+		before = ts_clock_monotonic_ns();
+		id = ts_widen(&shim->widen, ts_recorder_probe_once(shim));
+	} while (id && ts_clock_monotonic_ns() - before > HELD_UP_NS && ++i < HELD_UP_TRIES);
+	return id;
+}
+
 /* No call has the id yet when it is published, and no later call a lower one when this returns. */
 static void switch_over(struct ts_shim *shim, bool paused)
 {
 	bool probing = ts_cupti_is_ours(&shim->cupti) && ts_recorder_begin_probes(shim);
-	uint64_t id = probing ? ts_widen(&shim->widen, ts_recorder_probe_once(shim)) : 0;
+	uint64_t id = probing ? newest_id(shim) : 0;
 	const uint64_t from = id ? id + MARGIN : next_id(shim);
 	unsigned i;
 
 	ts_pause_publish(&shim->pause, from, paused);
+	/* What was on the device at the switch before comes with the flush that follows this one. */
+	if (shim->flush.worked)
+		__atomic_store_n(&shim->producer.dirty, 1, __ATOMIC_RELEASE);
 	for (i = 0; i < MARGIN && id && id < from; i++)
 		id = ts_widen(&shim->widen, ts_recorder_probe_once(shim));
 	if (probing)

@@ -75,10 +75,10 @@ class Control:
             raise AssertionError('answered %s %s' % (header, answer))
         return answer
 
-    def switch(self, which, pid=0, timeout_ms=0):
+    def switch(self, which, pid=0, timeout_ms=30000):
         """Returns (sessions, changed, timed_out)."""
         wish = (number(2 << 3) + number(pid) if pid else b'') + \
-            (number(3 << 3) + number(timeout_ms) if timeout_ms else b'')
+            number(3 << 3) + number(timeout_ms)
         switched = fields(self.ask(field(which, wish))[SWITCHED])
         return tuple(switched.get(key, 0) for key in (1, 2, 3))
 
@@ -86,8 +86,8 @@ class Control:
         """Of the last session that is listed, so far."""
         return fields(fields(self.ask(field(LIST, b''))[SESSIONS])[1])[8]
 
-    def start(self, pid=0, timeout_ms=0):
+    def start(self, pid=0, timeout_ms=30000):
         return self.switch(START, pid, timeout_ms)
 
-    def stop(self, pid=0, timeout_ms=0):
+    def stop(self, pid=0, timeout_ms=30000):
         return self.switch(STOP, pid, timeout_ms)
