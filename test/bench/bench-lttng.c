@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-lttng [N]: N tracepoints with the fields of an API record. Counts for something only while a
+ * bench-lttng [N [ranges]]: N tracepoints with the fields of an API record, or N pairs of a range's. Counts for something only while a
  * session that enabled them is active: run.py makes one. The two reads of the clock are what a tool would
  * need to know when the call began and ended; LTTng's own timestamp comes on top, as it always does.
  */
@@ -10,9 +10,29 @@
 
 #include "test/bench/bench.h"
 
+static void calls(uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t enter = ts_bench_ticks();
+
+		__asm__ volatile("" ::: "memory");
+		lttng_ust_tracepoint(tracesmith_bench, api, enter, ts_bench_ticks(), i, 0, 7,
+				     2u << 16 | 211, 0, 1);
+	}
+}
+
+static void ranges(uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		lttng_ust_tracepoint(tracesmith_bench, push, "forward");
+		lttng_ust_tracepoint(tracesmith_bench, pop, i);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t n = ts_bench_count(argc, argv, 1000000) / TS_BENCH_PASSES;
+	void (*run)(uint64_t n) = argc > 2 ? ranges : calls;
 	double best_ns = 1e18, total_ns = 0;
 
 	ts_bench_pin(1);
@@ -20,13 +40,7 @@ int main(int argc, char **argv)
 		uint64_t start_ns = ts_clock_monotonic_ns();
 		double ns;
 
-		for (uint64_t i = 0; i < n; i++) {
-			uint64_t enter = ts_bench_ticks();
-
-			__asm__ volatile("" ::: "memory");
-			lttng_ust_tracepoint(tracesmith_bench, api, enter, ts_bench_ticks(), i, 0,
-					     7, 2u << 16 | 211, 0, 1);
-		}
+		run(n);
 		ns = (double)(ts_clock_monotonic_ns() - start_ns) / (double)n;
 		total_ns += ns;
 		if (ns < best_ns)

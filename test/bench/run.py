@@ -11,6 +11,8 @@
   shim      time the whole shim adds to a launch on the virtual GPU
   symbols   naming addresses of a large library, against eu-addr2line and binutils' addr2line with the same ones
   preload   time the preload adds to a program that uses no GPU
+  annotations  a push and a pop of a range, by NVTX and by tracesmith/annotate.h, against two LTTng-UST tracepoints;
+            and what the latter costs where nothing records
 
 What is absent (LTTng, a built part) is skipped by name. --smoke runs each with tiny numbers, to see that it
 works: its figures mean nothing.
@@ -227,6 +229,45 @@ class Bench:
         self.say('the preload adds to a program without a GPU', '%.3f ms' % (more - base),
                  '%.2fx of %.3f ms' % (more / base, base), 'at most 0.2 ms')
 
+    # ---- annotations --------------------------------------------------------------------------
+
+    def annotations(self):
+        program, n = self.path('test/bench/bench-annotations'), '16000' if self.smoke else '480000'
+        ours, alone, lttng = [], [], []
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            # None may find the ring full: such a pair costs less, and says nothing. Who waits has no good pass.
+            env = dict(os.environ, LD_PRELOAD=self.path('inject/libtsinject.so'), TRACESMITH_RING_SIZE='16M',
+                       TRACESMITH_LOSSLESS='1')
+            try:
+                session = stack.enter_context(Lttng(self))
+                lttng_reason = None
+            except Skip as reason:
+                session, lttng_reason = None, str(reason)
+            for number in range(self.repeats):
+                output = os.path.join(folder, '%d.sbt' % number)
+                ours.append(self.json([program, n], env=dict(env, TRACESMITH_OUTPUT=output)))
+                info = self.info(output)
+                if info['counts'].get('range') != ours[-1]['n'] or info['lost']:
+                    sys.exit('annotations: %d ranges, %s in the file, lost: %s' % (ours[-1]['n'], info['counts'], info['lost']))
+                os.unlink(output)
+                alone.append(self.json([program, n]))
+                if session:
+                    lttng.append(self.json([self.path('test/bench/bench-lttng'), n, 'ranges'], env=session.env))
+            discarded = session.stop() if session else None
+        pair = median(ours, 'nvtx_ns')
+        self.say('a push and a pop by NVTX', '%.1f ns' % pair, 'none of %d lost' % sum(result['n'] for result in ours))
+        self.say('  in a domain, by a registered string', '%.1f ns' % median(ours, 'registered_ns'))
+        self.say('  by tracesmith/annotate.h', '%.1f ns' % median(ours, 'header_ns'))
+        self.say('  the same, switched off', '%.1f ns' % median(ours, 'off_ns'))
+        self.say('  the same, in a program that is not traced', '%.1f ns' % median(alone, 'header_ns'), goal='a few')
+        if not session or not all(result['enabled'] for result in lttng):
+            print('skipped: LTTng-UST: %s' % (lttng_reason or 'its session did not enable the tracepoints'))
+            return
+        theirs = median(lttng, 'ns')
+        self.say('  against two LTTng-UST tracepoints', '1/%.1f' % (theirs / pair),
+                 'that is %.1f ns, %s discarded' % (theirs, discarded), 'at most 1/4')
+
     # ---- ptx ----------------------------------------------------------------------------------
 
     def ptx(self):
@@ -353,7 +394,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'stacks', 'shim', 'symbols', 'preload', 'ptx']
+    names = ['record', 'ingest', 'bytes', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The LTTng-UST tracepoint that an API record is compared with: the same fields, one event for enter and
- * exit together. LTTng includes this file several times, hence its own guard instead of a pragma.
+ * exit together; and two for a range, its name at its beginning and a number at its end. LTTng includes this file several times, hence its own guard instead of a pragma.
  */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER tracesmith_bench
@@ -30,6 +30,14 @@ LTTNG_UST_TRACEPOINT_EVENT(tracesmith_bench, api,
 		lttng_ust_field_integer(int32_t, result, result)
 		lttng_ust_field_integer(uint32_t, context, context)
 	)
+)
+LTTNG_UST_TRACEPOINT_EVENT(tracesmith_bench, push,
+	LTTNG_UST_TP_ARGS(const char *, name),
+	LTTNG_UST_TP_FIELDS(lttng_ust_field_string(name, name))
+)
+LTTNG_UST_TRACEPOINT_EVENT(tracesmith_bench, pop,
+	LTTNG_UST_TP_ARGS(uint64_t, id),
+	LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint64_t, id, id))
 )
 /* clang-format on */
 
