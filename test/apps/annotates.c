@@ -30,9 +30,7 @@
 #define MOST_WIDE  64
 
 static void *domains[N_DOMAINS]; /* [0]: the default one */
-static const char *const domain_names[N_DOMAINS] = {"-", "library",
-						    "b\xc3\xbc"
-						    "cher"};
+static const char *const domain_names[N_DOMAINS] = {"-", "library", "bücher"};
 static FILE *said;
 static uint32_t last_key;
 
