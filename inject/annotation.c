@@ -10,6 +10,9 @@
 #include "inject/annotation.h"
 #include "inject/session.h"
 
+/* How long the application waits for its switch to hold; it takes about a millisecond. */
+#define SWITCH_NS   UINT64_C(500000000)
+
 #define FIRST_DEPTH 64u
 /* Ids are taken so many at a time, for the count of them is everybody's. */
 #define IDS_AT_ONCE 4096u
@@ -617,7 +620,25 @@ void ts_annotation_session_began(struct ts_shim *shim)
 
 void ts_annotation_switch(bool on)
 {
-	__atomic_store_n(&ts_producer_stopped, !on, __ATOMIC_RELAXED);
+	struct ts_shim *shim = &ts_shim;
+	int saved_errno = errno;
+
+	if (__atomic_exchange_n(&ts_producer_stopped, !on, __ATOMIC_SEQ_CST) == !on || !enter())
+		return;
+	/* While CUPTI is being set up, its flush thread finds the switch as it is. */
+	if (gate_mode(shim) == TS_GATE_OPEN &&
+	    __atomic_load_n(&shim->cuda_started, __ATOMIC_ACQUIRE) != 1) {
+		/* Where there is CUPTI the flush thread switches (cuda/switch.c): what is called after this is on the other side. */
+		if (__atomic_load_n(&shim->link.flushes, __ATOMIC_ACQUIRE)) {
+			ts_flush_now(&shim->flush, 0, SWITCH_NS, SWITCH_NS);
+		} else {
+			shim->pause.paused = !on;
+			shim->pause.by_application = true;
+			ts_switch_tell(shim, ts_producer_ticks(&shim->producer));
+		}
+	}
+	leave();
+	errno = saved_errno;
 }
 
 void ts_annotation_missing(struct ts_shim *shim, const char *holder)

@@ -53,17 +53,20 @@ struct ts_shim {
 
 extern struct ts_shim ts_shim;
 
-/* Whether records are made: the daemon's switch and the application's. */
+/* Whether a daemon takes records at all. */
 static inline bool ts_shim_is_recording(const struct ts_shim *shim)
 {
-	return (__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD) &&
-	       !__atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
+	return __atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD;
 }
 
-/* Whether somebody asked the daemon to stop it. Calls are left out by their ids (cuda/pause.h), whatever else begins by this. */
+/*
+ * Whether recording was stopped: by the application's own switch, or by the daemon's, for somebody who asked it. Calls are left
+ * out by their ids (cuda/pause.h), whatever else begins by this.
+ */
 static inline bool ts_shim_is_stopped(const struct ts_shim *shim)
 {
-	return __atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_PAUSED;
+	return (__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_PAUSED) ||
+	       __atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
 }
 
 /*

@@ -28,6 +28,7 @@ struct ts_pause {
 
 	/* The flush thread's own. */
 	bool paused;
+	bool by_application;   /* who stopped it, and not the daemon's word */
 	bool quiet;	       /* CUPTI does no more than is needed to go on from here */
 	bool paused_all_yield; /* since before CUPTI was given up */
 	uint64_t since_ns;     /* of the last switch */

@@ -274,8 +274,11 @@ enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, siz
 	set_up_clock(shim);
 	ts_activity_init(&shim->activity, cupti, &shim->producer, &shim->widen, &shim->objects);
 	shim->activity.pause = &shim->pause;
-	if (!shim->pause.n_switches && shim->control->command & TS_COMMAND_PAUSED)
+	if (!shim->pause.n_switches && ts_shim_is_stopped(shim)) {
+		shim->pause.by_application =
+			__atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
 		ts_pause_begin(&shim->pause);
+	}
 	return switch_on(shim, ret_text, n_text_bytes);
 }
 

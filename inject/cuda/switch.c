@@ -67,13 +67,14 @@ void ts_switch_tell(struct ts_shim *shim, uint64_t ticks)
 	if (!out)
 		return;
 	out->paused = shim->pause.paused;
-	out->cause = TS_PAUSE_BY_REQUEST;
+	out->cause = shim->pause.by_application ? TS_PAUSE_BY_APPLICATION : TS_PAUSE_BY_REQUEST;
 	ts_thread_commit(thread, sizeof(*out));
 }
 
 static void stop(struct ts_shim *shim)
 {
 	shim->pause.paused_all_yield = ts_cupti_is_ours(&shim->cupti);
+	shim->pause.by_application = __atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
 	switch_over(shim, true);
 	ts_switch_tell(shim, ts_producer_ticks(&shim->producer));
 }
@@ -93,8 +94,7 @@ static void start(struct ts_shim *shim)
 void ts_switch_follow(struct ts_shim *shim)
 {
 	struct ts_pause *pause = &shim->pause;
-	bool paused =
-		__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_PAUSED;
+	bool paused = ts_shim_is_stopped(shim);
 	bool ours = ts_cupti_is_ours(&shim->cupti);
 
 	/* Once exit() has begun, or nobody listens, it is no more our business. */

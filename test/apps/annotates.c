@@ -5,6 +5,7 @@
  *
  *	nest SEED THREADS EVENTS  ranges of several domains, nested at random, and others that cross threads
  *	gpu                       ranges around launches, of which the first comes before the first cuInit()
+ *	switch                    launches, of which those in the middle are not to be recorded: its own switch is off
  *	open                      ranges are open when it ends; with `kill`, when it is killed
  *	fork                      children that go on with their parent's ranges, domains and strings
  *	bad                       everything that makes no sense
@@ -21,6 +22,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "inject/include/tracesmith/annotate.h"
 #include "test/apps/gpu.h"
 #include "test/apps/nvtx.h"
 
@@ -282,6 +284,29 @@ static int gpu_way(void)
 	return gpu_close();
 }
 
+static int switch_way(int n_times)
+{
+	struct gpu_stream stream;
+
+	gpu_open(NULL);
+	stream = gpu_default_stream(0);
+	for (int i = 0; i < n_times; i++) {
+		nvtxRangePushA("seen");
+		for (int j = 0; j < 10; j++)
+			gpu_nothing(stream);
+		tracesmith_stop();
+		nvtxRangePushA("unseen");
+		for (int j = 0; j < 7; j++)
+			gpu_nothing(stream);
+		nvtxRangePop();
+		tracesmith_start();
+		nvtxRangePop();
+	}
+	gpu_nothing(stream);
+	gpu_device_sync();
+	return gpu_close();
+}
+
 static void open_way(bool killed)
 {
 	uint32_t keys[4] = {new_key(), new_key(), new_key(), new_key()};
@@ -449,6 +474,8 @@ int main(int argc, char **argv)
 		nest_way((unsigned)n, atoi(argv[3]), atoi(argv[4]));
 	else if (!strcmp(way, "gpu"))
 		return gpu_way();
+	else if (!strcmp(way, "switch"))
+		return switch_way(n);
 	else if (!strcmp(way, "open"))
 		open_way(argc > 2 && !strcmp(argv[2], "kill"));
 	else if (!strcmp(way, "fork"))

@@ -132,6 +132,18 @@ class Annotations(harness.Case):
             self.assertLessEqual(launch['end_ns'], around['end_ns'] + self.slack_ns(trace))
         self.assertEqual({row.get('stream_name') for row in trace.of('kernel')}, {'the only stream'})
 
+    def test_switch(self):
+        """The application's own switch: of what was called, exactly the part that is to be seen; nothing of the rest is a loss."""
+        trace = self.annotates('driver', 'switch', 20, options=('-q', '--vgpu'))
+        self.assertEqual(trace.lost, {})
+        self.assertEqual(len(trace.of('kernel')), 20 * 10 + 1)
+        self.assertEqual(len([row for row in trace.of('api') if row['name'] == 'cuLaunchKernel']), 20 * 10 + 1)
+        self.check_joined(trace)
+        self.assertEqual([row['name'] for row in trace.of('range', 'range_begin')], ['seen'] * 20)
+        pauses = trace.of('pause')
+        self.assertEqual([row['paused'] for row in pauses], [True, False] * 20)
+        self.assertEqual({row['cause'] for row in pauses}, {'application'})
+
     def check_fork(self, form):
         """A child goes on with its parent's domains and strings, in a session of its own; the parent's range is the parent's."""
         trace = self.annotates(form, 'fork')
