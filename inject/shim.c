@@ -46,7 +46,9 @@ static int make_gate(struct ts_gate **ret_gate)
 		munmap(page, n_bytes);
 		return error;
 	}
-	*ret_gate = page;
+	((struct ts_gate *)page)->alive = 1;
+	/* Other threads may look at it by now: what they find is whole. */
+	__atomic_store_n(ret_gate, page, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -135,7 +137,6 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 		tell(&shim->config, r, "the page that tells a forked child");
 		return false;
 	}
-	shim->gate->alive = 1;
 	r = set_up_session(shim, parent_session_pid);
 	ts_debug(&shim->config, "session: %s", strerror(-r));
 	if (r) {
@@ -155,21 +156,35 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 	return true;
 }
 
+/* Whether what there is of a session is the parent's, this being a child that it forked: its page is wiped, or not made yet. */
+static bool is_parents(const struct ts_shim *shim, uint32_t started)
+{
+	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
+	pid_t pid = __atomic_load_n(&shim->pid, __ATOMIC_RELAXED);
+
+	if (!started || !pid || (gate && __atomic_load_n(&gate->alive, __ATOMIC_RELAXED)))
+		return false;
+	return pid != getpid();
+}
+
 bool ts_shim_begin(void)
 {
+	/* Of all sessions that this process had, and those that it was forked from. */
+	static uint32_t last_epoch;
 	struct ts_shim *shim = &ts_shim;
-	uint32_t parent_session_pid = 0, epoch = shim->epoch + 1, was_busy = ts_tls.busy, none = 0;
+	uint32_t started = __atomic_load_n(&shim->started, __ATOMIC_ACQUIRE);
+	uint32_t parent_session_pid = 0, was_busy = ts_tls.busy, none = 0;
+	const struct ts_gate *gate;
 	int saved_errno = errno;
 
-	/* A forked child finds its page wiped. */
-	if (shim->started && shim->gate && !shim->gate->alive && shim->pid != getpid()) {
+	if (is_parents(shim, started)) {
 		parent_session_pid = (uint32_t)shim->pid;
 		memset(shim, 0, sizeof(*shim));
 	}
 	if (__atomic_compare_exchange_n(&shim->started, &none, 1, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE)) {
-		shim->pid = getpid();
-		shim->epoch = epoch;
+		__atomic_store_n(&shim->pid, getpid(), __ATOMIC_RELAXED);
+		shim->epoch = ++last_epoch;
 		memset(&ts_tls.call, 0, sizeof(ts_tls.call));
 		ts_tls.busy = TS_BUSY_IN_CALL;
 		start_session(shim, parent_session_pid);
@@ -180,7 +195,8 @@ bool ts_shim_begin(void)
 		(void)ts_futex_wait_for(&shim->started, 2, SETUP_NS);
 	}
 	errno = saved_errno;
-	return shim->gate && __atomic_load_n(&shim->gate->annotating, __ATOMIC_ACQUIRE);
+	gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
+	return gate && __atomic_load_n(&gate->annotating, __ATOMIC_ACQUIRE);
 }
 
 /* CUPTI joins the session. */

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/include/tracesmith/annotate.h"
 #include "proto/abi/vendor/cuda_runtime_params.h"
 #include "proto/abi/vendor/cupti.h"
 #include "proto/abi/vendor/cupti_cbid.h"
@@ -378,6 +379,68 @@ static long n_descriptors(void)
 	return n;
 }
 
+/* Every thread says something of itself at once, while there is no session yet, and while CUPTI joins it. */
+static struct {
+	const struct tracesmith_functions *functions;
+	pthread_barrier_t barrier;
+	uint64_t crossing[16];
+	long n;
+} annotating;
+
+static void *annotating_thread(void *data)
+{
+	const struct tracesmith_functions *functions = annotating.functions;
+	const uintptr_t own = (uintptr_t)data;
+	uint64_t taken;
+	char name[32];
+	void *domain;
+
+	pthread_barrier_wait(&annotating.barrier);
+	for (long i = 0; i < annotating.n; i++) {
+		snprintf(name, sizeof(name), "name %ld", i % 100);
+		domain = functions->domain(i % 2 ? "one" : "another");
+		functions->push(domain, name);
+		functions->counter_i64(NULL, "count", i);
+		/* Whoever takes it ends it. */
+		taken = __atomic_exchange_n(&annotating.crossing[(own + (uintptr_t)i) % 16],
+					    functions->begin(domain, "crossing"), __ATOMIC_ACQ_REL);
+		functions->end(taken);
+		functions->mark(NULL, "mark");
+		functions->pop(domain);
+	}
+	return NULL;
+}
+
+static void *joining_thread(void *data)
+{
+	pthread_barrier_wait(&annotating.barrier);
+	load(NULL);
+	launches(100);
+	return NULL;
+}
+
+static void annotate(long n)
+{
+	void *library = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
+	pthread_t threads[17];
+
+	annotating.functions = library ? dlsym(library, "tracesmith_annotate_1") : NULL;
+	annotating.n = n;
+	if (!annotating.functions)
+		exit(96);
+	pthread_barrier_init(&annotating.barrier, NULL, 17);
+	for (uintptr_t i = 0; i < 16; i++)
+		pthread_create(&threads[i], NULL, annotating_thread, (void *)i);
+	pthread_create(&threads[16], NULL, joining_thread, NULL);
+	for (int i = 0; i < 17; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 16; i++)
+		annotating.functions->end(annotating.crossing[i]);
+	annotating.functions->record(0);
+	launches(5);
+	annotating.functions->record(1);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -392,6 +455,10 @@ int main(int argc, char **argv)
 	/* Runs after the shim's. */
 	if (!strcmp(what, "late"))
 		atexit(launch_at_the_end);
+	if (!strcmp(what, "annotate")) {
+		annotate(n);
+		return 0;
+	}
 	load(!strcmp(what, "profiler-first") ? take_cupti : NULL);
 	if (!strcmp(what, "launch")) {
 		launches(n);

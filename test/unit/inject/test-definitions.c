@@ -65,6 +65,39 @@ TS_TEST(an_address_proves_nothing)
 	fixture_deinit(&f);
 }
 
+/* What the application makes up is cut, and fills half of the arena and no more: what is known already stays known. */
+TS_TEST(texts_of_the_application)
+{
+	static struct ts_string_cache cache;
+	static char text[2 * TS_ANNOTATION_MAX_BYTES + 1];
+	const uint64_t frames[] = {1};
+	uint32_t first, id, n = 0;
+	bool cut;
+
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
+	first = ts_definitions_text(&f.definitions, "first", 5);
+	ts_check_int(ts_definitions_string(&f.definitions, "first", 5), first);
+	ts_check_int(ts_definitions_text_cached(&f.definitions, &cache, "first", &cut), first);
+	ts_check(!cut);
+	/* The last character that fits has two bytes, and the limit lies between them. */
+	memset(text, 'x', sizeof(text) - 1);
+	memcpy(text + TS_ANNOTATION_MAX_BYTES - 1, "\xc3\xa9", 2);
+	id = ts_definitions_text_cached(&f.definitions, &cache, text, &cut);
+	ts_check(cut);
+	ts_check_int(fixture_definition(&f, TS_DEF_STRING, id)->n, TS_ANNOTATION_MAX_BYTES - 1);
+	do {
+		snprintf(text, sizeof(text), "a text of some length, number %u", n++);
+		id = ts_definitions_text(&f.definitions, text, strlen(text));
+	} while (id && n < 10000);
+	ts_check(!id && n < 1000);
+	ts_check(f.definitions.used <= TS_ARENA_MIN_BYTES / 2);
+	ts_check_int(f.control->lost[TS_LOSS_ARENA_FULL], 1);
+	ts_check_int(ts_definitions_text(&f.definitions, "first", 5), first);
+	ts_check(ts_definitions_stack(&f.definitions, frames, 1, false));
+	ts_check(ts_definitions_string(&f.definitions, "a kernel", 8));
+	fixture_deinit(&f);
+}
+
 TS_TEST(stacks)
 {
 	const uint64_t frames[4] = {0x1000, 0x2000, 0x3000, 0x4000};

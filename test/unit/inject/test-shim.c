@@ -71,6 +71,26 @@ static void check_all(uint64_t n)
 	ts_check_int(fake.control->state, TS_SESSION_ENDED);
 }
 
+/* Of 16 threads that mark something at once the session is begun by one, and CUPTI joins it meanwhile. */
+TS_TEST(annotations_begin_a_session)
+{
+	const uint64_t n = 16 * 200;
+
+	ts_check_int(run("annotate", "200"), 0);
+	ts_check_int(fake.n_records[TS_RECORD_MARK], n);
+	ts_check_int(fake.n_records[TS_RECORD_RANGE_BEGIN], 2 * n);
+	ts_check_int(fake.n_records[TS_RECORD_RANGE], 2 * n);
+	ts_check(fake.n_records[TS_RECORD_COUNTER] >= n);
+	/* Those that came after the application had switched recording off are not among them. */
+	ts_check_int(fake.n_records[TS_RECORD_API], 100);
+	ts_check_int(fake.n_records[TS_RECORD_PAUSE], 2);
+	ts_check_int(fake.lost[TS_LOSS_BAD_ANNOTATION], 0);
+	ts_check_int(fake.lost[TS_LOSS_RING_FULL], 0);
+	ts_check_int(fake.lost[TS_LOSS_NO_SHARD], 0);
+	ts_check(fake.got_bye);
+	ts_check_int(fake.control->state, TS_SESSION_ENDED);
+}
+
 TS_TEST(every_launch_arrives)
 {
 	ts_check_int(run("launch", "1000"), 0);

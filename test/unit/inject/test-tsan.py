@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shim with 64 launching threads under ThreadSanitizer: no report. APP CUPTI LIBRARY DAEMON PLUGIN are built; the first three for it.
 
-Twice: threads that end, without stacks, for libunwind takes locks in a thread's last moments, when the sanitizer has let go
-of it; and threads that stay, with stacks, while recording is stopped and started, libraries (PLUGIN) come and go, and the
+Three times: threads that end, without stacks, for libunwind takes locks in a thread's last moments, when the sanitizer has let go
+of it; 16 that annotate while CUPTI joins their session; and threads that stay, with stacks, while recording is stopped and started, libraries (PLUGIN) come and go, and the
 application's own profiler takes CUPTI and gives it back. Without randomised addresses, which some versions of
 the sanitizer do not bear.
 """
@@ -77,9 +77,9 @@ class Run:
         return 0 if not status and len(traces) == 1 else 1
 
 
-def threads_that_end(folder, app, cupti, library, daemon):
+def threads_that_end(folder, app, cupti, library, daemon, what):
     run = Run(folder, daemon)
-    return run.end(run.start(app, cupti, library, 'sixty-four-threads', LAUNCHES, TRACESMITH_STACKS='none'))
+    return run.end(run.start(app, cupti, library, what, LAUNCHES, TRACESMITH_STACKS='none'))
 
 
 def threads_that_stay(folder, app, cupti, library, daemon, plugin):
@@ -110,8 +110,10 @@ def main():
         print('skipped: setarch is not installed')
         return 77
     app, cupti, library, daemon, plugin = sys.argv[1:6]
-    with tempfile.TemporaryDirectory(prefix='ts-tsan-') as folder:
-        status = threads_that_end(folder, app, cupti, library, daemon)
+    status = 0
+    for what in ('sixty-four-threads', 'annotate'):
+        with tempfile.TemporaryDirectory(prefix='ts-tsan-') as folder:
+            status |= threads_that_end(folder, app, cupti, library, daemon, what)
     with tempfile.TemporaryDirectory(prefix='ts-tsan-') as folder:
         return threads_that_stay(folder, app, cupti, library, daemon, plugin) or status
 
