@@ -89,6 +89,7 @@ TS_TEST(annotations_begin_a_session)
 	ts_check_int(fake.lost[TS_LOSS_NO_SHARD], 0);
 	ts_check(fake.got_bye);
 	ts_check_int(fake.control->state, TS_SESSION_ENDED);
+	fake_daemon_close(&fake);
 }
 
 TS_TEST(every_launch_arrives)
