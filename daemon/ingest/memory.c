@@ -147,6 +147,8 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 		*ret_why = "it cannot be mapped for reading and writing";
 		return -errno;
 	}
+	/* Of a hole that is looked at one page becomes memory, whatever the system is set to. */
+	(void)madvise(base, n_bytes, MADV_NOHUGEPAGE);
 	r = ts_guard_new(base, n_bytes, &guard);
 	if (r) {
 		*ret_why = "out of memory";

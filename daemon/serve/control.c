@@ -217,6 +217,11 @@ static void control_opened(struct ts_client_connection *client, uint32_t request
 		control_error(client, request_id, -ENOENT, "the session has ended");
 		return;
 	}
+	/* A session of his may be in a recording that is not: of a program that changed its user. */
+	if (!ts_answer_may_see(client->credentials.uid, recording->uid)) {
+		control_error(client, request_id, -EACCES, "the recording is another user's");
+		return;
+	}
 	r = ts_recording_open(recording, &fd);
 	if (r) {
 		control_error(client, request_id, r, "its trace cannot be opened");
@@ -543,7 +548,8 @@ static void control_hang_up(struct ts_client_connection *client)
 static int control_on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct ts_client_connection *client = data;
-	uint8_t bytes[4096];
+	/* Some requests a turn: who asks and asks holds nobody up. */
+	uint8_t bytes[256];
 	int fds[TS_FRAME_RECEIVE_MAX_FDS];
 	struct ts_frame frame;
 	unsigned n_fds = 0;

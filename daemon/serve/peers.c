@@ -231,6 +231,9 @@ static const char *peer_may_begin(const struct ts_peer *peer)
 	if (server->options.mode == TS_SERVER_SERVICE &&
 	    peer_sessions_of(server, peer->credentials.uid) >= limits->max_sessions_user)
 		return "too many sessions of this user at once (see --max-sessions-user)";
+	if (server->options.mode == TS_SERVER_SERVICE &&
+	    !ts_recording_has_disk(server->options.directory, limits))
+		return "no more of the disk is free than is to stay so (see --keep-free)";
 	return NULL;
 }
 

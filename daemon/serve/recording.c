@@ -17,6 +17,8 @@
 #include "proto/abi/clock.h"
 
 #define RECORDING_MAX_SUFFIX 1000u
+/* Of the file system's: left alone where some of it is (`keep_free`). */
+#define DISK_KEEP_FILES 1024u
 
 /* What the recordings of one user hold for definitions. Listed, found and freed by the main thread. */
 struct ts_recording_user {
@@ -299,12 +301,27 @@ void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *
 	recording_join_user(recording);
 }
 
+/* Files too: who makes many small ones leaves nobody any. */
+static bool disk_is_used_up(const struct statvfs *disk, uint64_t keep_free)
+{
+	return (uint64_t)disk->f_bavail * disk->f_frsize < keep_free ||
+	       (disk->f_files && disk->f_favail < DISK_KEEP_FILES);
+}
+
+bool ts_recording_has_disk(const char *directory, const struct ts_limits *limits)
+{
+	struct statvfs disk;
+
+	return !limits->keep_free || statvfs(directory, &disk) < 0 ||
+	       !disk_is_used_up(&disk, limits->keep_free);
+}
+
 bool ts_recording_full(struct ts_recording *recording)
 {
 	struct statvfs disk;
 
 	if (recording->limits->keep_free && !fstatvfs(recording->read_fd, &disk) &&
-	    (uint64_t)disk.f_bavail * disk.f_frsize < recording->limits->keep_free)
+	    disk_is_used_up(&disk, recording->limits->keep_free))
 		__atomic_store_n(&recording->nothing_free, true, __ATOMIC_RELAXED);
 	return ts_recording_why_full(recording) != NULL;
 }
@@ -340,7 +357,13 @@ void ts_recording_look(struct ts_recording *recording)
 
 void ts_recording_discard(struct ts_recording *recording)
 {
-	unlink(recording->path);
+	struct stat ours, named;
+
+	/* Not what somebody else has put in its place. */
+	if (!fstat(recording->read_fd, &ours) &&
+	    !fstatat(AT_FDCWD, recording->path, &named, AT_SYMLINK_NOFOLLOW) &&
+	    ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)
+		unlink(recording->path);
 }
 
 int ts_recording_open(const struct ts_recording *recording, int *ret_fd)
@@ -389,9 +412,12 @@ static int recording_add_note(struct ts_recording *recording, const struct ucred
 int ts_recording_note(struct ts_recording *recording, const struct ucred *peer,
 		      enum ts_empty_reason reason, const char *program, const char *text)
 {
-	int r = recording_add_note(recording, peer, reason, program, text);
+	int r;
 
-	recording->n_notes += !r;
+	if (recording->n_notes++ >= TS_RECORDING_MAX_NOTES)
+		return 0;
+	r = recording_add_note(recording, peer, reason, program, text);
+	recording->n_notes -= r != 0;
 	return r;
 }
 

@@ -12,8 +12,9 @@
 #include "proto/abi/session.h"
 #include "sbt/writer.h"
 
-/* Session rows for processes that were refused; further ones are counted. */
+/* Session rows for processes that were refused, and for those that could make no session; further ones are counted. */
 #define TS_RECORDING_MAX_REFUSALS 256u
+#define TS_RECORDING_MAX_NOTES	  4096u
 
 struct ts_recording {
 	struct ts_sbt_writer *writer;
@@ -83,6 +84,8 @@ bool ts_recording_full(struct ts_recording *recording);
 const char *ts_recording_why_full(const struct ts_recording *recording);
 /* Whether the file still has a name; where it lost it, that is logged, once. Any thread. */
 void ts_recording_look(struct ts_recording *recording);
+/* Whether a new file may be begun there. */
+bool ts_recording_has_disk(const char *directory, const struct ts_limits *limits);
 /* Nobody needs the file: takes its name away. */
 void ts_recording_discard(struct ts_recording *recording);
 

@@ -20,6 +20,7 @@
 #define SERVER_LOOK_US 500000u
 #define SERVER_ABANDON_NS \
 	(UINT64_C(10) * 1000000000) /* past the deadline; a busy machine is not a stuck thread */
+#define SERVER_SPARE_FDS 64u	    /* sockets, timers, what is being closed */
 
 void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 		       const struct ts_session *session, enum ts_session_end how)
@@ -336,16 +337,41 @@ static int server_open(struct ts_server *server)
 
 /* ---- beginning and end of the process ---- */
 
+/*
+ * As many sessions as there are descriptors for: its connection, its memory, its file twice. Before they run out for everybody,
+ * sessions are refused by name.
+ */
+static void server_count_descriptors(struct ts_server *server)
+{
+	struct ts_limits *limits = &server->options.limits;
+	uint64_t others = limits->max_connections + 2 * limits->max_clients + limits->max_traces +
+			  SERVER_SPARE_FDS;
+	struct rlimit limit;
+	uint64_t most;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	/* The soft limit is for programs that use select(). */
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	most = limit.rlim_cur > others ? (limit.rlim_cur - others) / 4 : 1;
+	if (server->options.mode != TS_SERVER_SERVICE || most >= limits->max_sessions)
+		return;
+	ts_log(TS_LOG_WARNING,
+	       "%" PRIu64 " open files are allowed: no more than %" PRIu64
+	       " sessions at once, a quarter of them one user's, instead of %" PRIu64
+	       "; raise the limit (LimitNOFILE=) or lower --max-traces",
+	       (uint64_t)limit.rlim_cur, most, limits->max_sessions);
+	limits->max_sessions = most;
+	if (limits->max_sessions_user > ts_limits_quarter(most))
+		limits->max_sessions_user = ts_limits_quarter(most);
+}
+
 static int server_init(struct ts_server *server)
 {
-	struct rlimit limit;
 	int r;
 
-	/* Two descriptors a session; the soft limit is for programs that use select(). */
-	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
+	server_count_descriptors(server);
 	r = ts_closer_new(&server->closer);
 	if (r)
 		return ts_error_origin(r);

@@ -42,6 +42,7 @@ struct ts_session {
 	/* Relaxed: for a look from outside. */
 	uint64_t counts[TS_ROW_EVENT_COUNT];
 	uint64_t lost[TS_LOSS_COUNT];
+	uint64_t unwritten_bytes; /* in the rings, as of the last look */
 
 	/* The thread's own. */
 	struct ts_sbt_session_writer *writer;

@@ -317,6 +317,7 @@ static int session_load_heads(struct ts_session *s, uint64_t *ret_n_most)
 {
 	/* Pairs with the producer's release when it claims a shard. */
 	uint32_t n = __atomic_load_n(&s->memory.control->n_claimed, __ATOMIC_ACQUIRE);
+	uint64_t unwritten = 0;
 	int r = 0;
 
 	*ret_n_most = 0;
@@ -330,6 +331,9 @@ static int session_load_heads(struct ts_session *s, uint64_t *ret_n_most)
 	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
 		if (!s->shards[i].has_device_rows)
 			r = session_load_head(s, i, ret_n_most);
+	for (uint32_t i = 0; i < s->n_claimed; i++)
+		unwritten += s->shards[i].head - s->shards[i].released;
+	__atomic_store_n(&s->unwritten_bytes, unwritten, __ATOMIC_RELAXED);
 	return r;
 }
 

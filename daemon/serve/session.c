@@ -269,22 +269,6 @@ bool ts_session_sealed(const struct ts_session *s, uint64_t ticket)
 	return __atomic_load_n(&s->seals_done, __ATOMIC_ACQUIRE) >= ticket;
 }
 
-static uint64_t session_unwritten(const struct ts_session *s)
-{
-	uint32_t n = __atomic_load_n(&s->memory.control->n_claimed, __ATOMIC_ACQUIRE);
-	uint64_t n_bytes = 0;
-
-	for (uint32_t i = 0; i < n && i < s->memory.n_shards; i++) {
-		const struct ts_shard *shard = ts_memory_shard(&s->memory, i);
-		uint64_t released = __atomic_load_n(&shard->released, __ATOMIC_RELAXED);
-		uint64_t head = __atomic_load_n(&shard->head, __ATOMIC_RELAXED);
-
-		if (head - released <= s->memory.ring_bytes)
-			n_bytes += head - released;
-	}
-	return n_bytes;
-}
-
 void ts_session_status(const struct ts_session *s, struct ts_session_status *ret_status)
 {
 	const struct ts_control *control = s->memory.control;
@@ -297,7 +281,7 @@ void ts_session_status(const struct ts_session *s, struct ts_session_status *ret
 		.paused = __atomic_load_n(&control->command, __ATOMIC_RELAXED) & TS_COMMAND_PAUSED,
 		.reason = __atomic_load_n(&control->reason, __ATOMIC_ACQUIRE),
 		.start_ns = s->start_ns,
-		.unwritten_bytes = session_unwritten(s),
+		.unwritten_bytes = __atomic_load_n(&s->unwritten_bytes, __ATOMIC_RELAXED),
 	};
 
 	if (status.reason)
