@@ -421,6 +421,73 @@ TS_TEST(refused_is_told)
 	recording_end(&r);
 }
 
+/* Who could make no session is in the trace; a flood of them is counted. */
+TS_TEST(notes_are_bounded)
+{
+	struct ts_handshake_reason note = {
+		.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_NOTE, sizeof(note)},
+		.reason = TS_EMPTY_NO_CUPTI,
+	};
+	struct ts_sbt_reader *reader;
+	Ts__Rpc__Answer *answer;
+	struct recording r;
+	int fd, file;
+
+	recording_begin(&r);
+	for (int i = 0; i < 4200; i++) {
+		fd = socket_connect(r.socket, SOCK_SEQPACKET);
+		producer_send(fd, &note, sizeof(note), -1);
+		/* It hangs up: the note was taken. */
+		ts_check_int(producer_hear(fd, NULL), 0);
+		close(fd);
+	}
+	ts_check_int(ts_client_finish(r.client, 20000, &answer), 0);
+	ts_check_int(answer->summary->notes, 4200);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	reader_open(r.path, &file, &reader);
+	ts_check_int(ts_sbt_reader_n_sessions(reader), 4096);
+	ts_sbt_reader_free(reader);
+	close(file);
+	recording_end(&r);
+}
+
+/* A service takes back the file of a session without a row; not what somebody put in its place. */
+TS_TEST(replaced_file)
+{
+	char path[256], other[256];
+	struct stat status;
+	struct service s;
+	struct producer p;
+	int fd;
+
+	service_begin(&s);
+	fd = socket_connect(s.inject, SOCK_SEQPACKET);
+	producer_init(&p, 1, true);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	snprintf(path, sizeof(path), "%s/tracesmith-producer-%d.sbt", s.directory, getpid());
+	snprintf(other, sizeof(other), "%s/other", s.directory);
+	ts_check_int(unlink(path), 0);
+	close(open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+	ts_check_int(symlink(other, path), 0);
+	producer_say(fd, TS_HANDSHAKE_BYE);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
+	ts_check_int(lstat(path, &status), 0);
+	ts_check(S_ISLNK(status.st_mode));
+	ts_check_int(lstat(other, &status), 0);
+	ts_check_int(status.st_size, 0);
+	/* Nor does the next session write through it. */
+	close(fd);
+	fd = socket_connect(s.inject, SOCK_SEQPACKET);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	ts_check_int(lstat(other, &status), 0);
+	ts_check_int(status.st_size, 0);
+	close(fd);
+	producer_deinit(&p);
+	service_end(&s);
+}
+
 /* ---- what it costs ---- */
 
 static uint64_t directory_bytes(const char *path, unsigned *ret_n_files)

@@ -4,6 +4,8 @@
  */
 #include "test/unit/harness.h"
 
+#include <sys/resource.h>
+
 #include "proto/rpc/frame.h"
 #include "test/unit/daemon/daemon.h"
 
@@ -224,6 +226,47 @@ TS_TEST(answers)
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	ts_client_free(client);
 	close(fd);
+	service_end(&s);
+}
+
+/* Fewer descriptors than the sessions would take: who is too much is refused by name, before nobody can be heard. */
+TS_TEST(descriptors)
+{
+	/* Enough for two sessions beside all else; of one user one. */
+	struct rlimit few = {256 + 2 * 64 + 4 + 64 + 8, 256 + 2 * 64 + 4 + 64 + 8};
+	struct ts_handshake_reason packet;
+	struct producer p[2];
+	struct service s;
+	int fds[2];
+
+	ts_check_int(setrlimit(RLIMIT_NOFILE, &few), 0);
+	service_begin_with(&s, "--max-traces", "4");
+	for (int i = 0; i < 2; i++) {
+		producer_init(&p[i], 1, true);
+		fds[i] = session_begin(s.inject, &p[i], &packet);
+		ts_check_int(packet.header.type, i ? TS_HANDSHAKE_REFUSED : TS_HANDSHAKE_WELCOME);
+	}
+	ts_check(strstr(packet.text, "--max-sessions-user"));
+	close(fds[1]);
+	producer_deinit(&p[1]);
+	session_end(fds[0], &p[0]);
+	check_served(&s);
+	service_end(&s);
+}
+
+/* A service begins no file on a disk that has no more than is to stay free. */
+TS_TEST(keep_free)
+{
+	struct ts_handshake_reason packet;
+	struct producer p;
+	struct service s;
+
+	service_begin_with(&s, "--keep-free", "1000000000000000");
+	producer_init(&p, 1, true);
+	close(session_begin(s.inject, &p, &packet));
+	ts_check_int(packet.header.type, TS_HANDSHAKE_REFUSED);
+	ts_check(strstr(packet.text, "--keep-free"));
+	producer_deinit(&p);
 	service_end(&s);
 }
 
