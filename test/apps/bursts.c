@@ -6,11 +6,13 @@
  *	go N	each thread launches N times and waits for its stream; "done" is printed when all have
  *	run	they launch on and on, in bursts; "running" is printed when all have begun
  *	halt	they stop; "halted" is printed when all have
+ *	off	tracesmith_stop(), "off" is printed; on: tracesmith_start()
  *
  * Each line is followed by the number of launches so far. Ends at the end of its input.
  */
 #include <pthread.h>
 
+#include "inject/include/tracesmith/annotate.h"
 #include "test/apps/gpu.h"
 
 #define MAX_THREADS 64
@@ -125,6 +127,13 @@ static void halt(void)
 	pthread_mutex_unlock(&all.lock);
 }
 
+static void own_switch(void (*function)(void), const char *answer)
+{
+	function();
+	printf("%s %llu\n", answer, all.total);
+	fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
 	char line[64];
@@ -148,6 +157,10 @@ int main(int argc, char **argv)
 			give(0, true, "running");
 		else if (!strcmp(line, "halt\n"))
 			halt();
+		else if (!strcmp(line, "off\n"))
+			own_switch(tracesmith_stop, "off");
+		else if (!strcmp(line, "on\n"))
+			own_switch(tracesmith_start, "on");
 		else
 			return 2;
 	}

@@ -178,6 +178,27 @@ class Switch(harness.Case):
         self.assertEqual(sorted(row['action'] for row in trace.of('stream') if row['action'] != 'seen'),
                          ['created'] * THREADS + ['destroyed'] * THREADS)
 
+    def test_the_applications_own_switch(self):
+        """tracesmith_stop() and tracesmith_start(), exact as tsctl's; recording is on where neither has it off."""
+        self.start_daemon()
+        bursts = self.start()
+        bursts.tell('off')
+        bursts.tell('go 3')
+        bursts.tell('on')
+        bursts.tell('go 10')
+        bursts.tell('off')
+        bursts.tell('go 4')
+        time.sleep(REST_S)
+        self.control.stop()
+        bursts.tell('on')
+        bursts.tell('go 5')
+        self.control.start()
+        bursts.tell('go 20')
+        self.assertEqual(bursts.end(), (0, ''))
+        trace = self.check(self.files()[0], 30 * THREADS)
+        self.assertEqual([(row['paused'], row['cause']) for row in trace.of('pause')],
+                         [(True, 'application'), (False, 'application')] * 2)
+
     def test_tsctl_says_what_it_did(self):
         self.start_daemon()
         for command in ('start', 'stop', 'watch'):
