@@ -34,6 +34,9 @@ static const char help_text[] =
 	"  --lossless                processes wait for space, with a bound\n"
 	"  --start-later             nothing is recorded before `tsctl start`\n"
 	"  --seal-age MS             rows are written at the latest after so long (500)\n"
+	"  --kernel-events[=LIST]    what the kernel does to their threads: all, or sched,\n"
+	"                            faults, syscalls, each with a threshold: sched:10us\n"
+	"  --kernel-events-check     says which of those this machine can give, and ends\n"
 	"  --log LEVEL               none, error, warning, info (the default) or debug\n"
 	"  --help, --version\n"
 	"\n"
@@ -71,6 +74,8 @@ enum option_key {
 	OPTION_LOSSLESS,
 	OPTION_START_LATER,
 	OPTION_SEAL_AGE,
+	OPTION_KERNEL_EVENTS,
+	OPTION_KERNEL_EVENTS_CHECK,
 	OPTION_LOG,
 	OPTION_HELP,
 	OPTION_VERSION,
@@ -100,6 +105,8 @@ static const struct option long_options[] = {
 	{"lossless", no_argument, NULL, OPTION_LOSSLESS},
 	{"start-later", no_argument, NULL, OPTION_START_LATER},
 	{"seal-age", required_argument, NULL, OPTION_SEAL_AGE},
+	{"kernel-events", optional_argument, NULL, OPTION_KERNEL_EVENTS},
+	{"kernel-events-check", no_argument, NULL, OPTION_KERNEL_EVENTS_CHECK},
 	{"log", required_argument, NULL, OPTION_LOG},
 	{"help", no_argument, NULL, OPTION_HELP},
 	{"version", no_argument, NULL, OPTION_VERSION},
@@ -171,6 +178,7 @@ struct arguments {
 	struct ts_server_options server;
 	struct ts_symbolize_command symbolize;
 	bool only_symbolize;
+	bool only_check_kernel;
 	enum ts_log_level log;
 	bool log_set;
 	bool exit;
@@ -242,6 +250,15 @@ static int parse_limit(struct ts_server_options *server, size_t i, const char *v
 	return r ? usage_error(why, NULL) : 0;
 }
 
+static int parse_kernel_events(struct ts_server_options *server, const char *text)
+{
+	char why[192];
+
+	return ts_kernel_wish_parse(text ? text : "all", &server->kernel_events, why, sizeof(why))
+		       ? usage_error("--kernel-events", why)
+		       : 0;
+}
+
 static int parse_option(struct arguments *arguments, int key, const char *value)
 {
 	struct ts_server_options *server = &arguments->server;
@@ -297,6 +314,11 @@ static int parse_option(struct arguments *arguments, int key, const char *value)
 		r = parse_number("--seal-age", value, 60000, &number);
 		server->seal_age_ms = (uint32_t)number;
 		return r;
+	case OPTION_KERNEL_EVENTS:
+		return parse_kernel_events(server, value);
+	case OPTION_KERNEL_EVENTS_CHECK:
+		arguments->only_check_kernel = true;
+		return 0;
 	case OPTION_LOG:
 		arguments->log_set = true;
 		return parse_log(value, &arguments->log);
@@ -345,6 +367,23 @@ static int check_arguments(struct arguments *arguments)
 		server->inject_fd = server->control_fd = -1;
 		return 0;
 	}
+}
+
+/* A line for each kind of kernel event, for tsctl devices: its name, and what it lacks where it lacks anything. */
+static int check_kernel(void)
+{
+	for (unsigned i = 0; ts_kernel_program_name(i); i++) {
+		const struct ts_kernel_wish wish = {.programs = 1u << i};
+		struct ts_kernel_hub *hub = NULL;
+		const char *missing;
+		int r = ts_kernel_hub_new(&wish, false, &hub);
+
+		missing = r ? strerror(-r) : ts_kernel_hub_missing(hub);
+		printf("%s%s%s\n", missing && !r ? "" : ts_kernel_program_name(i),
+		       missing && r ? ": " : "", missing ? missing : "");
+		ts_kernel_hub_free(hub);
+	}
+	return fflush(stdout) ? 1 : 0;
 }
 
 /* Whoever asks where things are asks from elsewhere: `path` from now on does not depend on where we were started. */
@@ -457,6 +496,10 @@ int main(int argc, char **argv)
 		}
 		ts_log_setup(arguments.log_set ? arguments.log : TS_LOG_NONE);
 		return ts_symbolize_command(&arguments.symbolize);
+	}
+	if (arguments.only_check_kernel) {
+		ts_log_setup(arguments.log_set ? arguments.log : TS_LOG_NONE);
+		return check_kernel();
 	}
 	if (check_arguments(&arguments))
 		return EXIT_USAGE;

@@ -229,6 +229,39 @@ static const struct ts_column pause_columns[] = {
 	U(ts_row_pause, 5, thread, THREAD),
 };
 
+static const struct ts_column off_cpu_columns[] = {
+	U(ts_row_off_cpu, 1, start_ns, TIME_START), U(ts_row_off_cpu, 2, end_ns, TIME_END),
+	U(ts_row_off_cpu, 3, woken_ns, TIME),	    U(ts_row_off_cpu, 4, address, ADDRESS),
+	U(ts_row_off_cpu, 5, thread, THREAD),	    U(ts_row_off_cpu, 6, pid, NUMBER),
+	U(ts_row_off_cpu, 7, reason, ENUM),	    U(ts_row_off_cpu, 8, syscall, ENUM),
+	U(ts_row_off_cpu, 9, waker_context, ENUM),  U(ts_row_off_cpu, 10, waker_tid, NUMBER),
+	U(ts_row_off_cpu, 11, waker_pid, NUMBER),   U(ts_row_off_cpu, 12, waker, STRING),
+	U(ts_row_off_cpu, 13, next_tid, NUMBER),    U(ts_row_off_cpu, 14, next_pid, NUMBER),
+	U(ts_row_off_cpu, 15, next, STRING),	    U(ts_row_off_cpu, 16, cpu, NUMBER),
+	U(ts_row_off_cpu, 17, end_cpu, NUMBER),	    U(ts_row_off_cpu, 18, migrations, COUNT),
+	U(ts_row_off_cpu, 19, flags, FLAGS),	    U(ts_row_off_cpu, 20, stack, STACK),
+};
+
+static const struct ts_column page_fault_columns[] = {
+	U(ts_row_page_fault, 1, start_ns, TIME_START),
+	U(ts_row_page_fault, 2, end_ns, TIME_END),
+	U(ts_row_page_fault, 3, address, ADDRESS),
+	U(ts_row_page_fault, 4, instruction, ADDRESS),
+	U(ts_row_page_fault, 5, thread, THREAD),
+	U(ts_row_page_fault, 6, pid, NUMBER),
+	U(ts_row_page_fault, 7, fault, ENUM),
+	U(ts_row_page_fault, 8, memory, ENUM),
+};
+
+static const struct ts_column syscall_columns[] = {
+	U(ts_row_syscall, 1, start_ns, TIME_START), U(ts_row_syscall, 2, end_ns, TIME_END),
+	S(ts_row_syscall, 3, result, NUMBER),	    U(ts_row_syscall, 4, address, ADDRESS),
+	U(ts_row_syscall, 5, bytes, SIZE),	    U(ts_row_syscall, 6, offset, SIZE),
+	U(ts_row_syscall, 7, thread, THREAD),	    U(ts_row_syscall, 8, pid, NUMBER),
+	U(ts_row_syscall, 9, syscall, ENUM),	    S(ts_row_syscall, 10, fd, NUMBER),
+	U(ts_row_syscall, 11, file, STRING),	    U(ts_row_syscall, 12, operation, ENUM),
+};
+
 static const struct ts_column session_columns[] = {
 	U(ts_row_session, 1, session, SESSION),
 	U(ts_row_session, 2, pid, NUMBER),
@@ -349,6 +382,9 @@ static const struct ts_row_schema schemas[TS_ROW_COUNT] = {
 	INSTANT(TS_ROW_YIELD, yield, -1),
 	INSTANT(TS_ROW_RANGE_BEGIN, range_begin, -1),
 	INSTANT(TS_ROW_PAUSE, pause, -1),
+	SPAN(TS_ROW_OFF_CPU, off_cpu, -1),
+	SPAN(TS_ROW_PAGE_FAULT, page_fault, -1),
+	SPAN(TS_ROW_SYSCALL, syscall, -1),
 	DEFINITION(TS_ROW_SESSION, session),
 	DEFINITION(TS_ROW_THREAD, thread),
 	DEFINITION(TS_ROW_DEVICE, device),
@@ -368,6 +404,9 @@ TS_ASSERT_FIELD(struct ts_row_sync, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_range, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_loss, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_overhead, end_ns, 8);
+TS_ASSERT_FIELD(struct ts_row_off_cpu, end_ns, 8);
+TS_ASSERT_FIELD(struct ts_row_page_fault, end_ns, 8);
+TS_ASSERT_FIELD(struct ts_row_syscall, end_ns, 8);
 TS_STATIC_ASSERT(sizeof(struct ts_row_kernel) <= TS_ROW_MAX_BYTES, "the widest row");
 TS_STATIC_ASSERT(TS_ARRAY_LEN(kernel_columns) <= TS_ROW_MAX_COLUMNS, "the most columns");
 

@@ -48,6 +48,10 @@ enum ts_row_type {
 	TS_ROW_YIELD = 20,
 	TS_ROW_RANGE_BEGIN = 21,
 	TS_ROW_PAUSE = 22,
+	/* The kernel's, by eBPF: no ring carries them, and no record may have these numbers. */
+	TS_ROW_OFF_CPU = 23,
+	TS_ROW_PAGE_FAULT = 24,
+	TS_ROW_SYSCALL = 25,
 	TS_ROW_EVENT_COUNT, /* events are [1, TS_ROW_EVENT_COUNT) */
 
 	/* Definitions. */
@@ -72,6 +76,9 @@ enum ts_row_type {
 /* For sets of row types: a type is a bit of a uint64_t. */
 #define TS_ROW_BIT(type) (UINT64_C(1) << (type))
 #define TS_ROW_EVENTS	 ((UINT64_C(1) << TS_ROW_EVENT_COUNT) - 2)
+/* What the kernel did, as eBPF programs saw it. */
+#define TS_ROW_KERNELS \
+	(TS_ROW_BIT(TS_ROW_OFF_CPU) | TS_ROW_BIT(TS_ROW_PAGE_FAULT) | TS_ROW_BIT(TS_ROW_SYSCALL))
 
 /* An outermost call of the vendor's interface. */
 struct ts_row_api {
@@ -356,6 +363,103 @@ struct ts_row_pause {
 	uint32_t reserved; /* not a column */
 };
 
+/*
+ * What the kernel did to a thread of the session's process, or of a child of it that has no session. Of these rows
+ * `pid` is the thread's process, 0 where that is the session's own; `thread` may be one that never called the GPU.
+ */
+
+#define TS_NO_SYSCALL UINT32_MAX
+
+/* Why a thread left its CPU. What it was blocked in goes before how. */
+enum ts_off_cpu_reason {
+	TS_OFF_CPU_UNKNOWN = 0,
+	TS_OFF_CPU_PREEMPTED = 1, /* it could have run on */
+	TS_OFF_CPU_YIELDED = 2,	  /* sched_yield(2) */
+	TS_OFF_CPU_PAGE_FAULT = 3,
+	TS_OFF_CPU_FUTEX = 4,
+	TS_OFF_CPU_IOCTL = 5,
+	TS_OFF_CPU_SLEEP = 6,	 /* nanosleep(2) and its kin */
+	TS_OFF_CPU_POLL = 7,	 /* poll, select, epoll_wait: for descriptors, or a time */
+	TS_OFF_CPU_WAIT = 8,	 /* for a child */
+	TS_OFF_CPU_IO = 9,	 /* uninterruptible, and the kernel counts it as waiting for I/O */
+	TS_OFF_CPU_SYSCALL = 10, /* blocked in another system call: see `syscall` */
+	TS_OFF_CPU_STOPPED = 11, /* by a signal or a debugger */
+};
+
+/* Who made a blocked thread runnable. */
+enum ts_waker_context {
+	TS_WAKER_NONE = 0,	/* it never was blocked, or it was not seen */
+	TS_WAKER_THREAD = 1,	/* `waker_tid` did */
+	TS_WAKER_INTERRUPT = 2, /* a timer or a device did; `waker_tid` was merely interrupted */
+};
+
+#define TS_OFF_CPU_OPEN 1u /* flags: it had not come back when the session ended, at end_ns */
+
+/* From when a thread left its CPU to when it ran again. */
+struct ts_row_off_cpu {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t woken_ns; /* when it became runnable; 0: never was not, or not seen */
+	uint64_t address;  /* FUTEX: the word; PAGE_FAULT: 0 */
+	uint32_t thread;
+	uint32_t pid;
+	uint32_t reason;  /* enum ts_off_cpu_reason */
+	uint32_t syscall; /* the call that it was in, by the machine's number; TS_NO_SYSCALL */
+	uint32_t waker_context; /* enum ts_waker_context */
+	uint32_t waker_tid;
+	uint32_t waker_pid;
+	uint32_t waker;	   /* string: its name */
+	uint32_t next_tid; /* who ran there instead; 0: nobody */
+	uint32_t next_pid;
+	uint32_t next; /* string: its name */
+	uint32_t cpu;  /* that it left */
+	uint32_t end_cpu;
+	uint32_t migrations; /* meanwhile */
+	uint32_t flags;	     /* TS_OFF_CPU_* */
+	uint32_t stack;	     /* where it was */
+};
+
+enum ts_fault_kind {
+	TS_FAULT_UNKNOWN = 0,
+	TS_FAULT_MINOR = 1, /* the page was in memory */
+	TS_FAULT_MAJOR = 2, /* it had to be read */
+};
+
+enum ts_fault_memory {
+	TS_FAULT_MEMORY_UNKNOWN = 0,
+	TS_FAULT_ANONYMOUS = 1,
+	TS_FAULT_FILE = 2,   /* a private mapping of a file */
+	TS_FAULT_SHARED = 3, /* a shared mapping, of a file or not */
+};
+
+/* From when the kernel began to handle a fault to when the page was there. */
+struct ts_row_page_fault {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t address;
+	uint64_t instruction; /* that touched it */
+	uint32_t thread;
+	uint32_t pid;
+	uint32_t fault;	 /* enum ts_fault_kind */
+	uint32_t memory; /* enum ts_fault_memory */
+};
+
+/* A system call. What it does not have is 0, but for `fd` -1. */
+struct ts_row_syscall {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	int64_t result;	  /* a negative errno where it failed */
+	uint64_t address; /* of memory; of a futex */
+	uint64_t bytes;	  /* that were asked for */
+	uint64_t offset;  /* in the file */
+	uint32_t thread;
+	uint32_t pid;
+	uint32_t syscall; /* by the machine's number */
+	int32_t fd;
+	uint32_t file; /* string: the last part of its name; of openat: the path as it was given */
+	uint32_t operation; /* ioctl: the request; futex: the operation; madvise: the advice */
+};
+
 /* How a session ended. */
 enum ts_session_end {
 	TS_SESSION_END_NONE = 0,     /* it has not, or the recording was cut first */
@@ -509,6 +613,9 @@ struct ts_row_symbol {
 #define TS_METADATA_CUT_SHORT	"cut_short"   /* "the disk is full" */
 #define TS_METADATA_COMMAND_PID "command_pid" /* decimal */
 #define TS_METADATA_COMMAND_END "command_end" /* "killed by SIGKILL"; only of one that was */
+/* Where kernel events were asked for: which ("sched,syscalls"), and why others are missing. */
+#define TS_METADATA_KERNEL_EVENTS	  "kernel_events"
+#define TS_METADATA_KERNEL_EVENTS_MISSING "kernel_events_missing"
 
 /* What a column's numbers are. */
 enum ts_role {

@@ -457,7 +457,7 @@ static const uint8_t rows_record_bytes[TS_RECORD_COUNT] = {
 };
 
 /* A row's number on disk is its record's in the ring. */
-TS_STATIC_ASSERT((int)TS_RECORD_COUNT == (int)TS_ROW_EVENT_COUNT, "one row type per record type");
+TS_STATIC_ASSERT((int)TS_RECORD_COUNT == (int)TS_ROW_OFF_CPU, "then come those without a record");
 TS_STATIC_ASSERT((int)TS_RECORD_PAUSE == (int)TS_ROW_PAUSE, "in the same order");
 
 static int rows_fill(struct ts_rows *rows, const struct ts_record *record,

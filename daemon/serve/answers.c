@@ -170,6 +170,7 @@ int ts_answer_status(const struct ts_server *server, uid_t uid, uint8_t **ret_pa
 	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
 	Ts__Rpc__Status status = TS__RPC__STATUS__INIT;
 	uint64_t n_bytes = server->n_bytes;
+	char kernel_events[64];
 	int r;
 
 	r = answer_sessions_fill(&all, server, uid);
@@ -183,6 +184,13 @@ int ts_answer_status(const struct ts_server *server, uid_t uid, uint8_t **ret_pa
 	status.version = (char *)(uintptr_t)TS_VERSION;
 	TS_RPC_SET(&status, pid, (uint32_t)getpid());
 	status.mode = (char *)(uintptr_t)answer_mode(options->mode);
+	if (server->kernel) {
+		ts_kernel_wish_names(ts_kernel_hub_programs(server->kernel), kernel_events,
+				     sizeof(kernel_events));
+		status.kernel_events = kernel_events;
+		status.kernel_events_missing =
+			(char *)(uintptr_t)ts_kernel_hub_missing(server->kernel);
+	}
 	TS_RPC_SET(&status, uptime_ns, ts_clock_monotonic_ns() - server->start_ns);
 	status.control_socket = (char *)(uintptr_t)options->control_socket;
 	status.inject_socket = (char *)(uintptr_t)options->inject_socket;

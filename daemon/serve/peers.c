@@ -123,6 +123,8 @@ static int peer_own_recording(struct ts_peer *peer, const char *program, bool re
 		ts_log(TS_LOG_ERROR, "cannot create %s: %s", path, strerror(-r));
 	else if (resumed && peer_continues(path, peer->recording->path, before, sizeof(before)))
 		r = ts_sbt_writer_metadata(peer->recording->writer, TS_METADATA_CONTINUES, before);
+	if (!r)
+		r = ts_server_describe_kernel(server, peer->recording);
 	return r > 0 ? ts_error_origin(-EIO) : r;
 }
 
@@ -244,6 +246,7 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		.command = server->options.command,
 		.notify_fd = server->notify_fd,
 		.peer = peer->credentials,
+		.kernel = server->kernel,
 		.seal_age_ms = server->options.seal_age_ms,
 		.ends_file = server->options.mode != TS_SERVER_RECORD,
 		.resumed = hello->resumed,
@@ -504,17 +507,17 @@ static void peer_hand_over(const struct ts_recording *recording)
 	(TS_ROW_BIT(TS_ROW_PAUSE) | TS_ROW_BIT(TS_ROW_STREAM) | TS_ROW_BIT(TS_ROW_CONTEXT) | \
 	 TS_ROW_BIT(TS_ROW_GPU_MODULE) | TS_ROW_BIT(TS_ROW_COUNTER))
 
-/* No row but the clock's, nothing lost, no reason. */
+/* No row but the clock's and the kernel's, nothing else lost, no reason. */
 static bool peer_is_empty(const struct ts_recording *recording)
 {
-	uint64_t n = recording->empty_reason, nothing = TS_ROW_BIT(TS_ROW_CLOCK);
+	uint64_t n = recording->empty_reason, nothing = TS_ROW_BIT(TS_ROW_CLOCK) | TS_ROW_KERNELS;
 
 	if (recording->counts[TS_ROW_PAUSE])
 		nothing |= PEER_ROWS_WHILE_STOPPED;
 	for (unsigned i = 0; i < TS_ROW_EVENT_COUNT; i++)
 		n += nothing & TS_ROW_BIT(i) ? 0 : recording->counts[i];
 	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
-		n += recording->lost[i];
+		n += i == TS_LOSS_KERNEL_EVENTS ? 0 : recording->lost[i];
 	return !n;
 }
 

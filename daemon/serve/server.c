@@ -282,6 +282,42 @@ static int server_signals(struct ts_server *server)
 	return r < 0 ? ts_error_origin(r) : 0;
 }
 
+/* ---- kernel events ---- */
+
+static int server_open_kernel(struct ts_server *server)
+{
+	const struct ts_kernel_wish *wish = &server->options.kernel_events;
+	int r;
+
+	if (!wish->programs)
+		return 0;
+	/* A recording is made for them; a service may be there for days without one. */
+	r = ts_kernel_hub_new(wish, server->options.mode == TS_SERVER_RECORD, &server->kernel);
+	if (r)
+		return ts_error_trace(r);
+	if (ts_kernel_hub_missing(server->kernel))
+		ts_log(TS_LOG_WARNING, "kernel events are missing: %s",
+		       ts_kernel_hub_missing(server->kernel));
+	return 0;
+}
+
+int ts_server_describe_kernel(const struct ts_server *server, struct ts_recording *recording)
+{
+	const char *missing;
+	char names[64];
+	int r;
+
+	if (!server->kernel)
+		return 0;
+	missing = ts_kernel_hub_missing(server->kernel);
+	ts_kernel_wish_names(ts_kernel_hub_programs(server->kernel), names, sizeof(names));
+	r = ts_sbt_writer_metadata(recording->writer, TS_METADATA_KERNEL_EVENTS, names);
+	if (!r && missing)
+		r = ts_sbt_writer_metadata(recording->writer, TS_METADATA_KERNEL_EVENTS_MISSING,
+					   missing);
+	return r;
+}
+
 /* What whoever started the recording wants to be known of it. */
 static int server_describe_all(struct ts_server *server)
 {
@@ -290,6 +326,7 @@ static int server_describe_all(struct ts_server *server)
 
 	for (unsigned i = 0; !r && i < options->n_metadata; i++)
 		r = server_describe(server, options->metadata[i]);
+	r = r ?: ts_server_describe_kernel(server, server->recording);
 	r = r ?: ts_sbt_writer_flush(server->recording->writer);
 	return r > 0 ? ts_error_origin(-EIO) : r;
 }
@@ -405,6 +442,7 @@ static void server_deinit(struct ts_server *server)
 		ts_client_connection_free(server->clients);
 	while (server->ended)
 		server_forget(&server->ended);
+	ts_kernel_hub_free(server->kernel);
 	ts_recording_free(server->recording);
 	if (server->unlink_inject)
 		unlink(options->inject_socket);
@@ -435,6 +473,7 @@ int ts_server_run(const struct ts_server_options *options)
 	int r;
 
 	r = server_init(&server);
+	r = r ?: server_open_kernel(&server);
 	r = r ?: server_open(&server);
 	if (!r) {
 		sd_notify(0, "READY=1");

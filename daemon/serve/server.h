@@ -8,6 +8,7 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
+#include "daemon/bpf/hub.h"
 #include "daemon/serve/limits.h"
 #include "daemon/serve/recording.h"
 #include "daemon/serve/session.h"
@@ -42,7 +43,8 @@ struct ts_server_options {
 	unsigned n_metadata;
 	const char *
 		empty_metadata; /* record: another, for a trace without a GPU operation; NULL: none */
-	bool no_symbols;	/* record: stacks are left without names */
+	struct ts_kernel_wish kernel_events;
+	bool no_symbols; /* record: stacks are left without names */
 	const char
 		*worker; /* that reads strangers' files; NULL: the one that belongs to the daemon */
 };
@@ -70,6 +72,7 @@ struct ts_server {
 	struct ts_client_connection *clients;
 	uint32_t n_clients;
 	struct ts_recording *recording; /* private, record */
+	struct ts_kernel_hub *kernel;	/* NULL: no kernel events are wanted */
 	struct ts_ended *ended;		/* a service's: the newest first */
 	uint32_t last_number;
 	uint64_t start_ns;
@@ -101,6 +104,9 @@ struct ts_ended {
 /* Takes the recording over. */
 void ts_server_remember(struct ts_server *server, struct ts_recording *recording, uint32_t number,
 			pid_t pid);
+
+/* Says in a recording's metadata which kernel events it has, and why not others. 0, or what the writer gave. */
+int ts_server_describe_kernel(const struct ts_server *server, struct ts_recording *recording);
 
 /* One process's connection to the inject socket. */
 struct ts_peer {

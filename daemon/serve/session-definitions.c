@@ -8,8 +8,7 @@
 /* What a definition costs beside its bytes: a slot in a map, an entry in a table. */
 #define DEFINITION_BYTES 64u
 
-/* Whether it may be kept. One that may not stays unknown, and is counted. */
-static bool session_charge(struct ts_session *s, uint64_t n_bytes)
+bool ts_session_charge(struct ts_session *s, uint64_t n_bytes)
 {
 	if (ts_recording_charge(s->recording, n_bytes + DEFINITION_BYTES, &s->definition_bytes))
 		return true;
@@ -37,7 +36,7 @@ static int sink_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t
 	struct ts_session *s = data;
 
 	*ret_id = TS_ID_UNKNOWN;
-	if (!session_charge(s, n_bytes))
+	if (!ts_session_charge(s, n_bytes))
 		return 0;
 	return sink_failed(s, ts_sbt_writer_string(s->recording->writer, bytes, n_bytes, ret_id));
 }
@@ -49,7 +48,7 @@ static int sink_stack(void *data, const uint64_t *frames, uint32_t n_frames, uin
 
 	*ret_id = TS_ID_UNKNOWN;
 	/* Its frames go to the file, and are kept no longer. */
-	if (!session_charge(s, 0))
+	if (!ts_session_charge(s, 0))
 		return 0;
 	return sink_added(s, ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,
 							     flags & TS_STACK_TRUNCATED, ret_id));
@@ -71,11 +70,15 @@ static int sink_thread(void *data, const struct ts_definition_thread *thread, ui
 		.tid = thread->tid,
 		.name = name,
 	};
+	int r;
 
 	*ret_id = TS_ID_UNKNOWN;
-	if (!session_charge(s, 0))
+	if (!ts_session_charge(s, 0))
 		return 0;
-	return sink_failed(s, ts_sbt_session_writer_add_thread(s->writer, &row, ret_id));
+	r = ts_sbt_session_writer_add_thread(s->writer, &row, ret_id);
+	if (!r)
+		ts_session_kernel_thread(s, thread->tid, *ret_id);
+	return sink_failed(s, r);
 }
 
 static int sink_device(void *data, const struct ts_definition_device *device, uint32_t name)

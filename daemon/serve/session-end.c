@@ -221,6 +221,8 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 	}
 	if (r >= 0 && r != SESSION_E_FULL)
 		r = session_drain_to_end(s, &bad);
+	if (!r)
+		r = ts_session_kernel_end(s);
 	__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD, __ATOMIC_RELAXED);
 	if (bad)
 		how = TS_SESSION_END_BAD_DATA;

@@ -78,8 +78,9 @@ struct ts_session {
 	uint64_t flush_deadline_ns;
 	uint32_t flush_number;
 	bool flush_waiting;
-	int write_error; /* the file's: this session cannot go on */
-	bool full;	 /* the file takes nothing of this session any more but its end */
+	struct ts_session_kernel *kernel; /* NULL: no kernel events */
+	int write_error;		  /* the file's: this session cannot go on */
+	bool full; /* the file takes nothing of this session any more but its end */
 	uint64_t lost_written[TS_LOSS_COUNT]; /* of `lost`: in the file */
 	const char *why;		      /* BAD_DATA: what it did */
 };
@@ -116,9 +117,23 @@ void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms);
 bool ts_session_flushed(struct ts_session *s);
 int ts_session_look_for_losses(struct ts_session *s);
 void ts_session_count_lost(struct ts_session *s, unsigned reason, uint64_t count);
+void ts_session_count_row(struct ts_session *s, unsigned type);
+int ts_session_add_loss(struct ts_session *s, const struct ts_row_loss *row);
 /* Gives back what was taken and needs no writing: padding. */
 void ts_session_release(struct ts_session *s);
 /* Drains, writes and closes; r is what the last round returned. Returns how it ended. */
 enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_session_end how);
 /* Reads what was newly published in the arena. */
 int ts_session_read_arena(struct ts_session *s);
+/* Whether a definition of so many bytes may be kept. One that may not stays unknown, and is counted. */
+bool ts_session_charge(struct ts_session *s, uint64_t n_bytes);
+
+/* Kernel events: session-kernel.c. By the main thread, then by the session's. */
+int ts_session_kernel_begin(struct ts_session *s);
+int ts_session_kernel_round(struct ts_session *s);
+/* Whether the last round brought any. */
+bool ts_session_kernel_flows(const struct ts_session *s);
+/* The process told of one of its threads. */
+void ts_session_kernel_thread(struct ts_session *s, uint32_t tid, uint32_t id);
+int ts_session_kernel_end(struct ts_session *s);
+void ts_session_kernel_deinit(struct ts_session *s);

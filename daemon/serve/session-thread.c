@@ -50,7 +50,7 @@ void ts_session_count_lost(struct ts_session *s, unsigned reason, uint64_t count
 	__atomic_store_n(&s->lost[reason], s->lost[reason] + count, __ATOMIC_RELAXED);
 }
 
-static void session_count_row(struct ts_session *s, unsigned type)
+void ts_session_count_row(struct ts_session *s, unsigned type)
 {
 	__atomic_store_n(&s->counts[type], s->counts[type] + 1, __ATOMIC_RELAXED);
 }
@@ -130,7 +130,7 @@ int ts_session_add_row(struct ts_session *s, unsigned type, const void *row)
 	return r ? ts_session_write_failed(s, r) : 0;
 }
 
-static int session_add_loss(struct ts_session *s, const struct ts_row_loss *row)
+int ts_session_add_loss(struct ts_session *s, const struct ts_row_loss *row)
 {
 	int r;
 
@@ -138,7 +138,7 @@ static int session_add_loss(struct ts_session *s, const struct ts_row_loss *row)
 	ts_session_count_lost(s, row->reason, row->count);
 	r = ts_session_add_row(s, TS_ROW_LOSS, row);
 	if (!r)
-		session_count_row(s, TS_ROW_LOSS);
+		ts_session_count_row(s, TS_ROW_LOSS);
 	return r;
 }
 
@@ -147,7 +147,7 @@ int ts_session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t c
 {
 	struct ts_row_loss row = ts_loss_row(reason, count, from_ns, ts_clock_monotonic_ns());
 
-	return count ? session_add_loss(s, &row) : 0;
+	return count ? ts_session_add_loss(s, &row) : 0;
 }
 
 /* ---- clocks ---- */
@@ -165,7 +165,7 @@ static int session_store_clock(struct ts_session *s, enum ts_clock clock,
 	int r = ts_session_add_row(s, TS_ROW_CLOCK, &row);
 
 	if (!r)
-		session_count_row(s, TS_ROW_CLOCK);
+		ts_session_count_row(s, TS_ROW_CLOCK);
 	return r;
 }
 
@@ -230,7 +230,7 @@ static int session_record(struct ts_session *s, struct session_shard *shard,
 		s->yielded = row.yield.yielded;
 	r = ts_session_add_row(s, record->type, &row);
 	if (ts_likely(!r))
-		session_count_row(s, record->type);
+		ts_session_count_row(s, record->type);
 	return r;
 }
 
@@ -374,7 +374,7 @@ int ts_session_look_for_losses(struct ts_session *s)
 					  s->loss_ns, now, thread, rows);
 
 		for (unsigned j = 0; j < n; j++) {
-			r = session_add_loss(s, &rows[j]);
+			r = ts_session_add_loss(s, &rows[j]);
 			if (r)
 				return r;
 		}
@@ -394,6 +394,7 @@ int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
 	r = r ?: session_clock(s, *ret_n_most != 0);
 	r = r ?: ts_session_read_arena(s);
 	r = r ?: session_drain_shards(s);
+	r = r ?: ts_session_kernel_round(s);
 	if (!r && ts_clock_monotonic_ns() - s->loss_ns >= LOSS_LOOK_NS)
 		r = ts_session_look_for_losses(s);
 	if (!r && s->dirty &&
@@ -544,7 +545,8 @@ void *ts_session_thread(void *session)
 			break;
 		if (n_most > s->memory.ring_bytes / 8)
 			continue;
-		ms = n_most || s->flush_waiting ? ROUND_MIN_MS : ms * 2;
+		ms = n_most || s->flush_waiting || ts_session_kernel_flows(s) ? ROUND_MIN_MS
+									      : ms * 2;
 		if (ms > ROUND_MAX_MS)
 			ms = ROUND_MAX_MS;
 		ts_session_sleep(s, seen, ms);

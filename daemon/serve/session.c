@@ -109,11 +109,12 @@ static int session_init(struct ts_session *s)
 	/* A file that is looked at before the first record names its session. */
 	s->dirty = true;
 	s->dirty_ns = ts_clock_monotonic_ns();
-	return 0;
+	return ts_session_kernel_begin(s);
 }
 
 static void session_deinit(struct ts_session *s)
 {
+	ts_session_kernel_deinit(s);
 	ts_sbt_session_writer_free(s->writer);
 	ts_join_free(s->join);
 	ts_drain_deinit(&s->drain);

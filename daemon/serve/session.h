@@ -14,6 +14,7 @@
 #include "daemon/serve/recording.h"
 
 struct ts_session;
+struct ts_kernel_hub;
 
 struct ts_session_options {
 	uint32_t command;     /* TS_COMMAND_* to begin with */
@@ -23,6 +24,7 @@ struct ts_session_options {
 	uint32_t seal_age_ms; /* rows are written at the latest after this long */
 	bool resumed;	      /* another daemon had it before: it is as stopped as that left it */
 	bool decides;	      /* whether it begins stopped is the recording's matter, not its own */
+	struct ts_kernel_hub *kernel; /* NULL: no kernel events */
 };
 
 #define TS_SESSION_SEAL_AGE_MS	 500u

@@ -48,7 +48,7 @@ enum ts_record_type {
 	TS_RECORD_YIELD = 20, /* CUPTI given up to the application's own profiler, taken back */
 	TS_RECORD_RANGE_BEGIN = 21,
 	TS_RECORD_PAUSE = 22, /* recording stopped, started again */
-	TS_RECORD_COUNT
+	TS_RECORD_COUNT	      /* 23 to 25 are rows without a record: see sbt/schema.h */
 };
 
 /* `time` and every other time of the record are ticks of `clock` (enum ts_clock). */
@@ -456,7 +456,9 @@ TS_ASSERT_FIELD(struct ts_record_clock, reserved, 33);
 	X(BAD_ANNOTATION, 26,                                                                      \
 	  "bad_annotation") /* ranges, marks, counters, names that make no sense, or too many */   \
 	X(YIELDED_TO_END, 27,                                                                      \
-	  "yielded_to_end") /* CUPTI was given up for good: what was done then is not known */
+	  "yielded_to_end") /* CUPTI was given up for good: what was done then is not known */     \
+	X(KERNEL_EVENTS, 28,                                                                       \
+	  "kernel_events") /* the eBPF programs, or the daemon behind them, had no room for it */
 
 enum ts_loss_reason {
 #define TS_LOSS_ENUM_(name, value, key) TS_LOSS_##name = value,

@@ -114,7 +114,7 @@ class Usage(harness.Case):
     def test_not_in_this_version(self):
         for command in NOT_YET:
             self.check_error(harness.tsctl(command, 'x.sbt'), 2, command)
-        for option in ('--kernel-events', '--capture=replay'):
+        for option in ('--capture=replay',):
             result = harness.tsctl('record', option, '--', 'true')
             self.assertIn(result.status, (2, 125), result)
             self.assertEqual(len(result.err.splitlines()), 1, result)

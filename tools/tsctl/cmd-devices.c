@@ -6,6 +6,7 @@
 #include "replay/vgpu/vgpu.h"
 #include "tools/tsctl/gpu.h"
 #include "tools/tsctl/jsonout.h"
+#include "tools/tsctl/kernel.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -102,6 +103,19 @@ static void print_cupti(const Ts__Rpc__CuptiInfo *cupti)
 	}
 }
 
+static void print_kernel(const Ts__Rpc__DevicesInfo *info)
+{
+	printf("Kernel: events for `tsctl record --kernel-events`:%s\n",
+	       info->n_kernel_events ? "" : " unknown (there is no tracesmithd to ask)");
+	for (size_t i = 0; i < info->n_kernel_events; i++) {
+		const Ts__Rpc__KernelEventsInfo *events = info->kernel_events[i];
+
+		printf("  %-8s ", events->name);
+		ts_out_text(stdout, events->missing ? events->missing : "yes");
+		putchar('\n');
+	}
+}
+
 static int run_devices(int argc, char **argv)
 {
 	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
@@ -121,11 +135,13 @@ static int run_devices(int argc, char **argv)
 	}
 	ts_gpu_fill_driver(&pool, &info);
 	ts_gpu_fill_cupti(&pool, &info);
+	ts_kernel_fill(&pool, &info);
 	fill_shapes(&pool, &info);
 	if (json)
 		return ts_json_print(&info.base);
 	print_driver(&info);
 	print_cupti(info.cupti);
+	print_kernel(&info);
 	puts("\nVirtual GPUs, for `tsctl record --vgpu=SPEC` (SPEC:N makes N of them, commas mix them;\n"
 	     "clock=host among them: what operations took here, not what the model says):");
 	for (size_t i = 0; i < info.n_virtual_shapes; i++)
@@ -142,7 +158,7 @@ const struct ts_command ts_command_devices = {
 		"\n"
 		"Lists the GPUs that programs started here would see, the driver and the CUPTI\n"
 		"that would trace them, whether another tool holds them, and the shapes that the\n"
-		"virtual GPU can take.\n"
+		"virtual GPU can take; and which events of the kernel can be recorded.\n"
 		"\n"
 		"  --json  one JSON object\n"
 		"\n"

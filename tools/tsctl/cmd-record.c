@@ -32,10 +32,11 @@
 
 struct record {
 	/* asked for */
-	const char *output;  /* NULL: by program and pid */
-	const char *vgpu;    /* NULL: not; else the spec */
-	uint64_t ring_bytes; /* 0: the shim's default */
-	uint64_t limit_ns;   /* 0: to the command's end */
+	const char *output;	   /* NULL: by program and pid */
+	const char *vgpu;	   /* NULL: not; else the spec */
+	uint64_t ring_bytes;	   /* 0: the shim's default */
+	uint64_t limit_ns;	   /* 0: to the command's end */
+	const char *kernel_events; /* NULL: none */
 	bool no_stacks, python_stacks, no_symbols, lossless, start_later, quiet, force;
 	char **command;
 
@@ -171,6 +172,37 @@ static int parse_limit(struct record *record, const char *text)
 	return 0;
 }
 
+/* The daemon knows best what it can do; what it would not understand is said here. */
+static int parse_kernel_events(struct record *record, const char *text)
+{
+	static const char *const names[] = {"all", "sched", "faults", "syscalls"};
+	size_t n, n_name, i;
+
+	record->kernel_events = text ? text : "all";
+	for (const char *at = record->kernel_events;; at += n + 1) {
+		char threshold[32];
+		uint64_t ns;
+
+		n = strcspn(at, ",");
+		n_name = strcspn(at, ":,");
+		for (i = 0; i < TS_ARRAY_LEN(names); i++)
+			if (strlen(names[i]) == n_name && !strncmp(names[i], at, n_name))
+				break;
+		snprintf(threshold, sizeof(threshold), "%.*s",
+			 n > n_name ? (int)(n - n_name - 1) : 0, at + n_name + (n > n_name));
+		if (i == TS_ARRAY_LEN(names) || n - n_name >= sizeof(threshold) ||
+		    strchr(threshold, '.') || (n > n_name && ts_time_parse(threshold, &ns))) {
+			ts_complain(
+				"--kernel-events=%s: it is `all` or some of `sched`, `faults` and "
+				"`syscalls`, each with a threshold if need be, like sched:10us",
+				record->kernel_events);
+			return -EINVAL;
+		}
+		if (!at[n])
+			return strlen(record->kernel_events) < 160 ? 0 : -EINVAL;
+	}
+}
+
 enum {
 	OPT_CAPTURE = 256,
 	OPT_KERNEL_EVENTS,
@@ -198,7 +230,7 @@ static int apply_option(struct record *record, int option)
 	case OPT_CAPTURE:
 		return parse_capture(optarg);
 	case OPT_KERNEL_EVENTS:
-		return refuse("--kernel-events", "record without it");
+		return parse_kernel_events(record, optarg);
 	case OPT_LOSSLESS:
 		record->lossless = true;
 		return 0;
@@ -226,7 +258,7 @@ static int parse(struct record *record, int argc, char **argv)
 		{"capture", required_argument, NULL, OPT_CAPTURE},
 		{"stacks", required_argument, NULL, OPT_STACKS},
 		{"symbols", required_argument, NULL, OPT_SYMBOLS},
-		{"kernel-events", no_argument, NULL, OPT_KERNEL_EVENTS},
+		{"kernel-events", optional_argument, NULL, OPT_KERNEL_EVENTS},
 		{"lossless", no_argument, NULL, OPT_LOSSLESS},
 		{"start-later", no_argument, NULL, OPT_START_LATER},
 		{"ring-size", required_argument, NULL, OPT_RING_SIZE},
@@ -464,7 +496,8 @@ static int start(struct record *record)
 					      .stacks = !record->no_stacks,
 					      .symbols = !record->no_symbols,
 					      .lossless = record->lossless,
-					      .start_later = record->start_later};
+					      .start_later = record->start_later,
+					      .kernel_events = record->kernel_events};
 	int r = find_parts(record);
 
 	if (r)
@@ -496,6 +529,9 @@ static int start(struct record *record)
 		return r;
 	}
 	record->recording = true;
+	if (ts_recorder_kernel_missing(record->recorder))
+		ts_complain("kernel events are missing: %s; the rest is recorded",
+			    ts_recorder_kernel_missing(record->recorder));
 	r = start_timer(record);
 	if (!r)
 		r = ts_launch_go(&record->launch);
@@ -723,6 +759,8 @@ const struct ts_command ts_command_record = {
 		"      --stacks KIND     host stacks: native (default), python or none\n"
 		"      --symbols WHEN    names for stacks: at the end (default), or none:\n"
 		"                        `tsctl symbolize` finds them later\n"
+		"      --kernel-events[=L]   what the kernel does to its threads: all, or sched,\n"
+		"                            faults, syscalls; with a threshold: sched:10us\n"
 		"      --capture LEVEL   timing: the only level in this version\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"
 		"      --start-later     record nothing before `tsctl start`\n"

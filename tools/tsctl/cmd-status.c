@@ -52,6 +52,11 @@ static int print_status(const Ts__Rpc__Status *status)
 	printf("sessions:    %u live, %s in all, %s refused\n", status->sessions_live,
 	       ts_out_count(text, status->sessions_total),
 	       ts_out_count((char[TS_OUT_FIGURE_BYTES]){0}, status->sessions_refused));
+	if (status->kernel_events)
+		print_line("kernel:",
+			   *status->kernel_events ? status->kernel_events : "no events can be had");
+	if (status->kernel_events_missing)
+		print_line("  missing:", status->kernel_events_missing);
 	printf("written:     %s rows, %s\n", ts_out_count(text, status->rows_written),
 	       ts_out_bytes((char[TS_OUT_FIGURE_BYTES]){0}, status->bytes_written));
 	if (status->n_sessions) {

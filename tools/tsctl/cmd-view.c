@@ -360,6 +360,38 @@ static void payload_text(uint32_t type, uint64_t bits, char *text, size_t n_byte
 	}
 }
 
+/* Who is to blame: it took the CPU, or gave it back. */
+static void off_cpu_text(struct view *view, const struct ts_row_off_cpu *row, char *text,
+			 size_t n_bytes)
+{
+	bool preempted = row->reason == TS_OFF_CPU_PREEMPTED || row->reason == TS_OFF_CPU_YIELDED;
+	uint32_t tid = preempted ? row->next_tid : row->waker_tid;
+	const char *name = ts_resolver_string(view->resolver, preempted ? row->next : row->waker);
+
+	if (row->flags & TS_OFF_CPU_OPEN)
+		snprintf(text, n_bytes, " (until the end)");
+	else if (!preempted && row->waker_context == TS_WAKER_INTERRUPT)
+		snprintf(text, n_bytes, ", woken by an interrupt");
+	else if (tid)
+		snprintf(text, n_bytes, "%s %s/%" PRIu32, preempted ? " by" : ", woken by",
+			 name ? name : "?", tid);
+}
+
+static void syscall_text(const struct ts_row_syscall *row, char *text, size_t n_bytes)
+{
+	size_t n = 0;
+
+	text[0] = 0;
+	if (row->operation)
+		n += (size_t)snprintf(text, n_bytes, " 0x%" PRIx32, row->operation);
+	if (row->bytes)
+		n += (size_t)snprintf(text + n, n_bytes - n, " %" PRIu64 " bytes", row->bytes);
+	if (row->result < 0)
+		snprintf(text + n, n_bytes - n, " = %s",
+			 strerrorname_np((int)-row->result) ? strerrorname_np((int)-row->result)
+							    : "error");
+}
+
 /* What tells one row from the next, beside its name. */
 static void detail_text(struct view *view, const struct ts_sbt_row *row, char text[DETAIL_BYTES])
 {
@@ -385,6 +417,12 @@ static void detail_text(struct view *view, const struct ts_sbt_row *row, char te
 		payload_text(row->mark->payload_type, row->mark->payload, text, DETAIL_BYTES);
 	} else if (row->type == TS_ROW_RANGE) {
 		payload_text(row->range->payload_type, row->range->payload, text, DETAIL_BYTES);
+	} else if (row->type == TS_ROW_OFF_CPU) {
+		off_cpu_text(view, row->off_cpu, text, DETAIL_BYTES);
+	} else if (row->type == TS_ROW_PAGE_FAULT) {
+		snprintf(text, DETAIL_BYTES, " at 0x%" PRIx64, row->page_fault->address);
+	} else if (row->type == TS_ROW_SYSCALL) {
+		syscall_text(row->syscall, text, DETAIL_BYTES);
 	}
 	n = strlen(text);
 	if (name)
@@ -524,11 +562,15 @@ enum {
 	SUM_COPIES,
 	SUM_MEMSETS,
 	SUM_SYNCS,
+	SUM_OFF_CPU,
+	SUM_FAULTS,
+	SUM_SYSCALLS,
 	SUM_COUNT
 };
 
-static const char *const sum_titles[SUM_COUNT] = {"Kernels", "API calls", "Copies", "Sets",
-						  "Waits"};
+static const char *const sum_titles[SUM_COUNT] = {"Kernels",	 "API calls",	"Copies",
+						  "Sets",	 "Waits",	"Off CPU",
+						  "Page faults", "System calls"};
 
 static int sum_of_type(unsigned int type)
 {
@@ -543,6 +585,12 @@ static int sum_of_type(unsigned int type)
 		return SUM_MEMSETS;
 	case TS_ROW_SYNC:
 		return SUM_SYNCS;
+	case TS_ROW_OFF_CPU:
+		return SUM_OFF_CPU;
+	case TS_ROW_PAGE_FAULT:
+		return SUM_FAULTS;
+	case TS_ROW_SYSCALL:
+		return SUM_SYSCALLS;
 	default:
 		return -1;
 	}
@@ -629,6 +677,9 @@ static int print_sums(struct view *view, struct ts_aggregates *const *sums)
 		[SUM_COPIES] = {&message.n_copies, &message.copies},
 		[SUM_MEMSETS] = {&message.n_memsets, &message.memsets},
 		[SUM_SYNCS] = {&message.n_syncs, &message.syncs},
+		[SUM_OFF_CPU] = {&message.n_off_cpu, &message.off_cpu},
+		[SUM_FAULTS] = {&message.n_page_faults, &message.page_faults},
+		[SUM_SYSCALLS] = {&message.n_syscalls, &message.syscalls},
 	};
 
 	for (int i = 0; i < SUM_COUNT; i++)

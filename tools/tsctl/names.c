@@ -12,6 +12,7 @@
 #include "proto/abi/vendor/cuda_runtime.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
+#include "sbt/schema.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -187,6 +188,118 @@ const char *ts_name_pause_cause(uint32_t cause)
 	return LOOK_UP(names, cause);
 }
 
+const char *ts_name_off_cpu_reason(uint32_t reason)
+{
+	static const char *const names[] = {
+		[TS_OFF_CPU_UNKNOWN] = "unknown", [TS_OFF_CPU_PREEMPTED] = "preempted",
+		[TS_OFF_CPU_YIELDED] = "yielded", [TS_OFF_CPU_PAGE_FAULT] = "page_fault",
+		[TS_OFF_CPU_FUTEX] = "futex",	  [TS_OFF_CPU_IOCTL] = "ioctl",
+		[TS_OFF_CPU_SLEEP] = "sleep",	  [TS_OFF_CPU_POLL] = "poll",
+		[TS_OFF_CPU_WAIT] = "wait",	  [TS_OFF_CPU_IO] = "io",
+		[TS_OFF_CPU_SYSCALL] = "syscall", [TS_OFF_CPU_STOPPED] = "stopped",
+	};
+
+	return LOOK_UP(names, reason);
+}
+
+const char *ts_name_waker_context(uint32_t context)
+{
+	static const char *const names[] = {
+		[TS_WAKER_NONE] = "none",
+		[TS_WAKER_THREAD] = "thread",
+		[TS_WAKER_INTERRUPT] = "interrupt",
+	};
+
+	return LOOK_UP(names, context);
+}
+
+const char *ts_name_fault_kind(uint32_t kind)
+{
+	static const char *const names[] = {
+		[TS_FAULT_UNKNOWN] = "unknown",
+		[TS_FAULT_MINOR] = "minor",
+		[TS_FAULT_MAJOR] = "major",
+	};
+
+	return LOOK_UP(names, kind);
+}
+
+const char *ts_name_fault_memory(uint32_t memory)
+{
+	static const char *const names[] = {
+		[TS_FAULT_MEMORY_UNKNOWN] = "unknown",
+		[TS_FAULT_ANONYMOUS] = "anonymous",
+		[TS_FAULT_FILE] = "file",
+		[TS_FAULT_SHARED] = "shared",
+	};
+
+	return LOOK_UP(names, memory);
+}
+
+/* x86-64's, of calls that recordings name; others are shown as numbers. */
+const char *ts_name_syscall(uint32_t number)
+{
+	static const char *const names[] = {
+		[0] = "read",
+		[1] = "write",
+		[3] = "close",
+		[7] = "poll",
+		[9] = "mmap",
+		[10] = "mprotect",
+		[11] = "munmap",
+		[16] = "ioctl",
+		[17] = "pread64",
+		[18] = "pwrite64",
+		[19] = "readv",
+		[20] = "writev",
+		[23] = "select",
+		[24] = "sched_yield",
+		[25] = "mremap",
+		[28] = "madvise",
+		[34] = "pause",
+		[35] = "nanosleep",
+		[42] = "connect",
+		[43] = "accept",
+		[44] = "sendto",
+		[45] = "recvfrom",
+		[46] = "sendmsg",
+		[47] = "recvmsg",
+		[56] = "clone",
+		[57] = "fork",
+		[58] = "vfork",
+		[59] = "execve",
+		[60] = "exit",
+		[61] = "wait4",
+		[74] = "fsync",
+		[75] = "fdatasync",
+		[128] = "rt_sigtimedwait",
+		[130] = "rt_sigsuspend",
+		[202] = "futex",
+		[208] = "io_getevents",
+		[230] = "clock_nanosleep",
+		[231] = "exit_group",
+		[232] = "epoll_wait",
+		[247] = "waitid",
+		[257] = "openat",
+		[270] = "pselect6",
+		[271] = "ppoll",
+		[281] = "epoll_pwait",
+		[288] = "accept4",
+		[295] = "preadv",
+		[299] = "recvmmsg",
+		[326] = "copy_file_range",
+		[327] = "preadv2",
+		[426] = "io_uring_enter",
+		[435] = "clone3",
+		[437] = "openat2",
+		[441] = "epoll_pwait2",
+		[449] = "futex_waitv",
+		[455] = "futex_wait",
+	};
+
+	return LOOK_UP(names, number);
+}
+
 const char *ts_name_loss_reason(uint32_t reason)
 {
 	static const char *const names[] = {
@@ -266,6 +379,9 @@ const char *ts_name_loss_text(const char *reason)
 		{TS_LOSS_BAD_ANNOTATION,
 		 "ranges, marks, counters or names that were malformed, or too many at once"},
 		{TS_LOSS_BAD_TIME, "with times that cannot be, as CUPTI gave them"},
+		{TS_LOSS_KERNEL_EVENTS,
+		 "kernel events came faster than they could be taken; a threshold helps, like "
+		 "--kernel-events=sched:10us"},
 		{TS_LOSS_LATE, "came when the recording was over"},
 	};
 

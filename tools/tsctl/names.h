@@ -20,6 +20,11 @@ const char *ts_name_overhead_kind(uint32_t kind);		 /* "cupti_buffer_flush" */
 const char *ts_name_object_action(uint32_t action);		 /* "created" */
 const char *ts_name_pause_cause(uint32_t cause);		 /* "request" */
 const char *ts_name_range_action(uint32_t action);		 /* "push" */
+const char *ts_name_off_cpu_reason(uint32_t reason);		 /* "futex" */
+const char *ts_name_waker_context(uint32_t context);		 /* "interrupt" */
+const char *ts_name_fault_kind(uint32_t kind);			 /* "minor" */
+const char *ts_name_fault_memory(uint32_t memory);		 /* "anonymous" */
+const char *ts_name_syscall(uint32_t number);			 /* "ioctl" */
 const char *ts_name_loss_reason(uint32_t reason);		 /* "ring_full" */
 const char *ts_name_clock(uint32_t clock);			 /* "tsc" */
 const char *ts_name_empty_reason(uint32_t reason);		 /* "cupti_held" */

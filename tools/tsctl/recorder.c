@@ -47,6 +47,7 @@ struct ts_recorder {
 	bool daemon_ended;
 	bool started; /* it listened */
 	int log_fd;
+	char *kernel_missing;
 	char error[512];
 };
 
@@ -136,6 +137,7 @@ void ts_recorder_free(struct ts_recorder *recorder)
 	}
 	if (recorder->log_fd >= 0)
 		close(recorder->log_fd);
+	free(recorder->kernel_missing);
 	free(recorder);
 }
 
@@ -183,6 +185,7 @@ static int start_daemon(struct ts_recorder *recorder, const struct ts_recorder_o
 			int control_fd)
 {
 	char control[16], hint[TS_WHY_BYTES + sizeof(TS_METADATA_EMPTY_HINT) + 1];
+	char kernel_events[192];
 	const char *argv[] = {options->daemon,
 			      "--program",
 			      options->command,
@@ -203,13 +206,20 @@ static int start_daemon(struct ts_recorder *recorder, const struct ts_recorder_o
 			      options->symbols ? "end" : "none",
 			      NULL,
 			      NULL,
+			      NULL,
 			      NULL};
-	const char **more = argv + TS_ARRAY_LEN(argv) - 3;
+	size_t n = 0;
 
+	while (argv[n])
+		n++;
 	if (options->lossless)
-		*more++ = "--lossless";
+		argv[n++] = "--lossless";
 	if (options->start_later)
-		*more = "--start-later";
+		argv[n++] = "--start-later";
+	if (options->kernel_events)
+		argv[n++] = kernel_events;
+	snprintf(kernel_events, sizeof(kernel_events), "--kernel-events=%s",
+		 options->kernel_events ? options->kernel_events : "");
 	snprintf(control, sizeof(control), "%d", CONTROL_FD);
 	snprintf(hint, sizeof(hint), TS_METADATA_EMPTY_HINT "=%s", options->empty_hint);
 	recorder->daemon = fork();
@@ -247,9 +257,17 @@ int ts_recorder_start(struct ts_recorder *recorder, const struct ts_recorder_opt
 	r = ts_client_call(recorder->client, &request, START_TIMEOUT_MS, &answer, NULL);
 	if (r)
 		return r;
+	if (answer->body_case == TS__RPC__ANSWER__BODY_STATUS &&
+	    answer->status->kernel_events_missing)
+		recorder->kernel_missing = strdup(answer->status->kernel_events_missing);
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	recorder->started = true;
 	return 0;
+}
+
+const char *ts_recorder_kernel_missing(const struct ts_recorder *recorder)
+{
+	return recorder->kernel_missing;
 }
 
 int ts_recorder_fd(const struct ts_recorder *recorder)

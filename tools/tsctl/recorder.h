@@ -32,6 +32,7 @@ struct ts_recorder_options {
 	bool symbols; /* stacks get names before it ends */
 	bool lossless;
 	bool start_later;
+	const char *kernel_events; /* the daemon's list; NULL: none */
 };
 
 /*
@@ -39,6 +40,9 @@ struct ts_recorder_options {
  * says in one line what the daemon said.
  */
 int ts_recorder_start(struct ts_recorder *recorder, const struct ts_recorder_options *options);
+
+/* Of the kernel events that were wanted, which are missing and why; NULL: none. Lives as long as the recorder. */
+const char *ts_recorder_kernel_missing(const struct ts_recorder *recorder);
 
 /* Readable when the daemon went away. -1 once it has. */
 int ts_recorder_fd(const struct ts_recorder *recorder);

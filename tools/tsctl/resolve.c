@@ -11,6 +11,7 @@
 #include "tools/tsctl/called.h"
 #include "tools/tsctl/names.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 /* A call precedes its device rows by what a stream can hold; twice the largest queue known, in calls. */
@@ -333,6 +334,47 @@ static const char *pause_name(const struct ts_row_pause *pause, char buffer[TS_R
 	return buffer;
 }
 
+static const char *off_cpu_name(const struct ts_row_off_cpu *row,
+				char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	char number[24];
+
+	if (row->reason != TS_OFF_CPU_SYSCALL && row->reason != TS_OFF_CPU_IO)
+		return or_number(ts_name_off_cpu_reason(row->reason), "reason", row->reason,
+				 buffer);
+	snprintf(number, sizeof(number), "syscall#%" PRIu32, row->syscall);
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s%s",
+		 row->reason == TS_OFF_CPU_IO ? "io in " : "",
+		 row->syscall == TS_NO_SYSCALL	 ? "the kernel"
+		 : ts_name_syscall(row->syscall) ? ts_name_syscall(row->syscall)
+						 : number);
+	return buffer;
+}
+
+static const char *page_fault_name(const struct ts_row_page_fault *row,
+				   char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	const char *kind = ts_name_fault_kind(row->fault);
+	const char *memory = ts_name_fault_memory(row->memory);
+
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s, %s memory", kind ? kind : "unknown",
+		 memory ? memory : "unknown");
+	return buffer;
+}
+
+static const char *syscall_name(struct ts_resolver *resolver, const struct ts_row_syscall *row,
+				char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	const char *name = ts_name_syscall(row->syscall);
+	const char *file = ts_resolver_string(resolver, row->file);
+	char number[24];
+
+	snprintf(number, sizeof(number), "syscall#%" PRIu32, row->syscall);
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s%s%s", name ? name : number, file ? " " : "",
+		 file ? file : "");
+	return buffer;
+}
+
 const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_row *row,
 			     char buffer[TS_RESOLVER_NAME_BYTES])
 {
@@ -389,6 +431,12 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 		return yield_name(resolver, row->yield, buffer);
 	case TS_ROW_PAUSE:
 		return pause_name(row->pause, buffer);
+	case TS_ROW_OFF_CPU:
+		return off_cpu_name(row->off_cpu, buffer);
+	case TS_ROW_PAGE_FAULT:
+		return page_fault_name(row->page_fault, buffer);
+	case TS_ROW_SYSCALL:
+		return syscall_name(resolver, row->syscall, buffer);
 	default:
 		return "";
 	}
@@ -405,6 +453,8 @@ uint32_t ts_resolver_stack(const struct ts_sbt_row *row)
 		return row->range->stack;
 	case TS_ROW_RANGE_BEGIN:
 		return row->range_begin->stack;
+	case TS_ROW_OFF_CPU:
+		return row->off_cpu->stack;
 	default:
 		return 0;
 	}

@@ -36,6 +36,7 @@ enum source {
 	FROM_END_TID,
 	FROM_PAYLOAD,
 	FROM_INTEGER,
+	FROM_OFF_CPU_OPEN,
 };
 
 struct step {
@@ -95,6 +96,9 @@ static const ProtobufCMessageDescriptor *const descriptors[TS_ROW_EVENT_COUNT] =
 	[TS_ROW_YIELD] = &ts__rpc__yield_row__descriptor,
 	[TS_ROW_RANGE_BEGIN] = &ts__rpc__annotation_row__descriptor,
 	[TS_ROW_PAUSE] = &ts__rpc__pause_row__descriptor,
+	[TS_ROW_OFF_CPU] = &ts__rpc__off_cpu_row__descriptor,
+	[TS_ROW_PAGE_FAULT] = &ts__rpc__page_fault_row__descriptor,
+	[TS_ROW_SYSCALL] = &ts__rpc__syscall_row__descriptor,
 };
 
 /* Fields that every row has, or that are not a column of the same name. */
@@ -120,6 +124,7 @@ static const struct {
 	{TS_ROW_API, "name", FROM_API_NAME},
 	{TS_ROW_API, "expects_device", FROM_API_EXPECTS},
 	{TS_ROW_API, "error", FROM_API_ERROR},
+	{TS_ROW_OFF_CPU, "open", FROM_OFF_CPU_OPEN},
 	{TS_ROW_KERNEL, "name", FROM_KERNEL_NAME},
 };
 
@@ -138,6 +143,11 @@ static const struct {
 	{TS_ROW_OVERHEAD, "kind", "overhead_kind", ts_name_overhead_kind},
 	{TS_ROW_RANGE, "action", "action", ts_name_range_action},
 	{TS_ROW_RANGE_BEGIN, "action", "action", ts_name_range_action},
+	{TS_ROW_OFF_CPU, "reason", "reason", ts_name_off_cpu_reason},
+	{TS_ROW_OFF_CPU, "waker_context", "waker_context", ts_name_waker_context},
+	{TS_ROW_PAGE_FAULT, "fault", "fault", ts_name_fault_kind},
+	{TS_ROW_PAGE_FAULT, "memory", "memory", ts_name_fault_memory},
+	{0, "syscall", "syscall", ts_name_syscall},
 	{0, "action", "action", ts_name_object_action},
 	{0, "reason", "reason", ts_name_loss_reason},
 	{0, "clock", "clock", ts_name_clock},
@@ -152,8 +162,24 @@ static const struct ts_column *find_column(const struct ts_row_schema *schema, c
 	return NULL;
 }
 
+/* Of the kernel's rows, where most columns mean something for some rows only. */
+static bool kernel_value_of_nothing(const struct ts_column *column, uint64_t *ret_value)
+{
+	static const char *const zero_is_some[] = {"result", "cpu",   "end_cpu",
+						   "reason", "fault", "memory"};
+
+	*ret_value = !strcmp(column->name, "syscall") ? TS_NO_SYSCALL
+		     : !strcmp(column->name, "fd")    ? UINT64_MAX
+						      : 0;
+	for (size_t i = 0; i < TS_ARRAY_LEN(zero_is_some); i++)
+		if (!strcmp(column->name, zero_is_some[i]))
+			return false;
+	return true;
+}
+
 /* 0 and TS_NO_DEVICE often stand for nothing; such a number is not shown. */
-static bool value_of_nothing(const struct ts_column *column, uint64_t *ret_value)
+static bool value_of_nothing(const struct ts_row_schema *schema, const struct ts_column *column,
+			     uint64_t *ret_value)
 {
 	static const char *const zero_is_none[] = {"graph",	   "graph_node", "pool",
 						   "handle",	   "range_id",	 "event",
@@ -161,6 +187,8 @@ static bool value_of_nothing(const struct ts_column *column, uint64_t *ret_value
 						   "payload_type", "value_type"};
 
 	*ret_value = 0;
+	if (TS_ROW_BIT(schema->type) & TS_ROW_KERNELS)
+		return kernel_value_of_nothing(column, ret_value);
 	switch (column->role) {
 	case TS_ROLE_DEVICE:
 	case TS_ROLE_STREAM:
@@ -199,13 +227,15 @@ static void plan_step(struct step *step, const struct ts_row_schema *schema)
 		step->column = find_column(schema, named[i].column);
 		step->name = named[i].name;
 		step->source = step->column ? FROM_NAMED_NUMBER : FROM_NOTHING;
+		if (step->column)
+			step->has_nothing = value_of_nothing(schema, step->column, &step->nothing);
 		return;
 	}
 	step->column = find_column(schema, name);
 	if (!step->column)
 		return;
 	step->source = FROM_COLUMN;
-	step->has_nothing = value_of_nothing(step->column, &step->nothing);
+	step->has_nothing = value_of_nothing(schema, step->column, &step->nothing);
 }
 
 /* A column is shown by the field of its name; these are shown by others. */
@@ -349,6 +379,8 @@ static void set_named(struct ts_rowjson *rowjson, const struct step *step, size_
 	uint32_t number = (uint32_t)ts_column_get(step->column, row);
 	const char *name = step->name(number);
 
+	if (step->has_nothing && number == (uint32_t)step->nothing)
+		return;
 	if (!name) {
 		snprintf(rowjson->numbers[i], NUMBER_BYTES, "%" PRIu32, number);
 		name = rowjson->numbers[i];
@@ -543,6 +575,10 @@ static void run_step(struct ts_rowjson *rowjson, const struct step *step, size_t
 	case FROM_INTEGER:
 		if (row->counter->value_type == TS_PAYLOAD_I64)
 			set_number(rowjson, step->field, (uint64_t)row->counter->integer);
+		break;
+	case FROM_OFF_CPU_OPEN:
+		if (row->off_cpu->flags & TS_OFF_CPU_OPEN)
+			set_number(rowjson, step->field, 1);
 		break;
 	case FROM_NOTHING:
 		break;

@@ -198,6 +198,47 @@ static void others(struct maker *maker)
 		    .start_ns = t, .value = 0.5, .name = maker->text, .thread = maker->thread});
 }
 
+/* One of each that the kernel did. */
+static void kernels(struct maker *maker)
+{
+	uint64_t t = SYNTHETIC_START_NS + 450;
+
+	add(maker, TS_ROW_OFF_CPU,
+	    &(struct ts_row_off_cpu){.start_ns = t,
+				     .end_ns = t + 30,
+				     .woken_ns = t + 20,
+				     .address = 0x7000,
+				     .thread = maker->thread,
+				     .reason = TS_OFF_CPU_FUTEX,
+				     .syscall = 202,
+				     .waker_context = TS_WAKER_THREAD,
+				     .waker_tid = 77,
+				     .waker_pid = 70,
+				     .waker = maker->text,
+				     .cpu = 1,
+				     .end_cpu = 2,
+				     .migrations = 1,
+				     .stack = maker->stack});
+	add(maker, TS_ROW_PAGE_FAULT,
+	    &(struct ts_row_page_fault){.start_ns = t,
+					.end_ns = t + 5,
+					.address = 0x7100,
+					.instruction = 0x400100,
+					.thread = maker->thread,
+					.fault = TS_FAULT_MINOR,
+					.memory = TS_FAULT_ANONYMOUS});
+	add(maker, TS_ROW_SYSCALL,
+	    &(struct ts_row_syscall){.start_ns = t,
+				     .end_ns = t + 6,
+				     .result = -5,
+				     .thread = maker->thread,
+				     .pid = 4711,
+				     .syscall = 16,
+				     .fd = 0,
+				     .file = maker->text,
+				     .operation = 0xc020462a});
+}
+
 /* One of each that the recording makes of itself. */
 static void own_affairs(struct maker *maker)
 {
@@ -247,6 +288,7 @@ int synthetic_write(int fd, const struct synthetic *what)
 	}
 	begin(&maker);
 	others(&maker);
+	kernels(&maker);
 	own_affairs(&maker);
 	for (uint32_t i = 0; i < what->n_launches; i++)
 		launch(&maker, i);

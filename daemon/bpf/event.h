@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the eBPF programs and the daemon agree on: settings of a traced process, events in the ring. Both sides are of
+ * one build, so nothing here is versioned. Times are bpf_ktime_get_ns(): CLOCK_MONOTONIC. Numbers of processes and
+ * threads are those of the first pid namespace.
+ *
+ * Included by programs, which have no libc: fixed-width types come from linux/types.h.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+enum ts_bpf_program {
+	TS_BPF_SCHED = 0,
+	TS_BPF_FAULTS = 1,
+	TS_BPF_SYSCALLS = 2,
+	TS_BPF_N_PROGRAMS = 3
+};
+
+/* A slot for the counters of each session at once; its number modulo this. */
+#define TS_BPF_SLOTS 1024
+
+/* Of a process, by its number. */
+struct ts_bpf_traced {
+	__u32 session;			       /* the daemon's number of it; never 0 */
+	__u32 programs;			       /* bits of enum ts_bpf_program */
+	__u64 threshold_ns[TS_BPF_N_PROGRAMS]; /* shorter ones are left out */
+};
+
+/* What could not be told, by session and program. */
+struct ts_bpf_lost {
+	__u64 count[TS_BPF_N_PROGRAMS];
+};
+
+struct ts_bpf_event {
+	__u32 session;
+	__u32 program; /* enum ts_bpf_program: which of the structs that follow */
+	__u32 tid;
+	__u32 pid;
+	__u64 start_ns;
+	__u64 end_ns;
+	char name[16]; /* of the thread */
+};
+
+#define TS_BPF_NO_SYSCALL 0xffffffffu
+
+struct ts_bpf_off_cpu {
+	struct ts_bpf_event event;
+	__u64 woken_ns;
+	__u64 argument; /* the system call's first */
+	__u32 syscall;	/* TS_BPF_NO_SYSCALL: none */
+	__u32 state;	/* of the task, as the kernel has it; 0: it could have run on */
+	__u32 io_wait;
+	__u32 preempted; /* by the kernel itself, whatever its state */
+	__u32 waker_context;
+	__u32 waker_tid;
+	__u32 waker_pid;
+	__u32 next_tid;
+	__u32 next_pid;
+	__u32 cpu;
+	__u32 end_cpu;
+	__u32 migrations;
+	char waker[16];
+	char next[16];
+};
+
+/* waker_context: as in sbt/schema.h. */
+#define TS_BPF_WAKER_THREAD    1
+#define TS_BPF_WAKER_INTERRUPT 2
+
+struct ts_bpf_fault {
+	struct ts_bpf_event event;
+	__u64 address;
+	__u64 instruction;
+	__u32 fault;  /* 1: minor, 2: major */
+	__u32 memory; /* as in sbt/schema.h */
+};
+
+#define TS_BPF_FILE_BYTES 64
+
+struct ts_bpf_syscall {
+	struct ts_bpf_event event;
+	__s64 result;
+	__u64 address;
+	__u64 bytes;
+	__u64 offset;
+	__u32 syscall;
+	__s32 fd;
+	__u32 operation;
+	__u32 reserved;
+	char file[TS_BPF_FILE_BYTES]; /* empty: none */
+};

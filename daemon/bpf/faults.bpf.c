@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
+/*
+ * Page faults, by the kernel's own software events: one when it begins to handle a fault, one (minor or major) when the
+ * page is there. A fault that ends in a signal has no second, and no event.
+ */
+#include "daemon/bpf/shared.bpf.h"
+
+#include <linux/bpf_perf_event.h>
+
+#define FAULT_MINOR	 1
+#define FAULT_MAJOR	 2
+
+#define MEMORY_ANONYMOUS 1
+#define MEMORY_FILE	 2
+#define MEMORY_SHARED	 3
+
+#define VM_SHARED_FLAG	 8
+
+/* When its thread's fault began. Those of threads that died of one fall out by themselves. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, __u64);
+} faulting SEC(".maps");
+
+SEC("perf_event")
+int fault_begun(struct bpf_perf_event_data *context)
+{
+	__u64 caller = bpf_get_current_pid_tgid(), now;
+	__u32 tid = (__u32)caller;
+
+	if (!watched(caller >> 32, TS_BPF_FAULTS))
+		return 0;
+	now = bpf_ktime_get_ns();
+	bpf_map_update_elem(&faulting, &tid, &now, BPF_ANY);
+	return 0;
+}
+
+static long note_memory(struct task_struct *task, struct vm_area_struct *area, __u32 *memory)
+{
+	*memory = area->vm_flags & VM_SHARED_FLAG ? MEMORY_SHARED
+		  : area->vm_file		  ? MEMORY_FILE
+						  : MEMORY_ANONYMOUS;
+	return 0;
+}
+
+static __always_inline int fault_over(struct bpf_perf_event_data *context, __u32 kind)
+{
+	__u64 caller = bpf_get_current_pid_tgid(), now, *begun;
+	__u32 tid = (__u32)caller, memory = 0;
+	struct ts_bpf_traced *settings = watched(caller >> 32, TS_BPF_FAULTS);
+	struct ts_bpf_fault *fault;
+
+	if (!settings)
+		return 0;
+	now = bpf_ktime_get_ns();
+	begun = bpf_map_lookup_elem(&faulting, &tid);
+	if (begun && now - *begun < settings->threshold_ns[TS_BPF_FAULTS])
+		return 0;
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma))
+		bpf_find_vma(bpf_get_current_task_btf(), context->addr, note_memory, &memory, 0);
+	fault = bpf_ringbuf_reserve(&events, sizeof(*fault), 0);
+	if (!fault) {
+		lose(settings->session, TS_BPF_FAULTS);
+		return 0;
+	}
+	fault->event.session = settings->session;
+	fault->event.program = TS_BPF_FAULTS;
+	fault->event.tid = tid;
+	fault->event.pid = caller >> 32;
+	fault->event.start_ns = begun ? *begun : now;
+	fault->event.end_ns = now;
+	bpf_get_current_comm(fault->event.name, sizeof(fault->event.name));
+	fault->address = context->addr;
+	fault->instruction = context->regs.rip;
+	fault->fault = kind;
+	fault->memory = memory;
+	bpf_ringbuf_submit(fault, wake_flags());
+	return 0;
+}
+
+SEC("perf_event")
+int fault_minor(struct bpf_perf_event_data *context)
+{
+	return fault_over(context, FAULT_MINOR);
+}
+
+SEC("perf_event")
+int fault_major(struct bpf_perf_event_data *context)
+{
+	return fault_over(context, FAULT_MAJOR);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The hub of a daemon that was built without eBPF: it misses all that is wished for, and says so. */
+#include "daemon/bpf/hub.h"
+
+#include <stdio.h>
+
+struct ts_kernel_hub {
+	char missing[160];
+};
+
+int ts_kernel_hub_new(const struct ts_kernel_wish *wish, bool keep, struct ts_kernel_hub **ret_hub)
+{
+	struct ts_kernel_hub *hub = calloc(1, sizeof(*hub));
+	char names[64];
+
+	if (!hub)
+		return -ENOMEM;
+	ts_kernel_wish_names(wish->programs, names, sizeof(names));
+	snprintf(hub->missing, sizeof(hub->missing),
+		 "%s: this tracesmithd was built without eBPF (x86-64, libbpf and clang)", names);
+	*ret_hub = hub;
+	return 0;
+}
+
+void ts_kernel_hub_free(struct ts_kernel_hub *hub)
+{
+	free(hub);
+}
+
+uint32_t ts_kernel_hub_programs(const struct ts_kernel_hub *hub)
+{
+	return 0;
+}
+
+const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub)
+{
+	return hub->missing;
+}
+
+int ts_kernel_feed_new(struct ts_kernel_hub *hub, pid_t pid, struct ts_kernel_feed **ret_feed)
+{
+	*ret_feed = NULL;
+	return 0;
+}
+
+void ts_kernel_feed_end(struct ts_kernel_feed *feed)
+{
+}
+
+void ts_kernel_feed_free(struct ts_kernel_feed *feed)
+{
+}
+
+bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, size_t *ret_n_bytes)
+{
+	return false;
+}
+
+size_t ts_kernel_event_bytes(uint32_t program)
+{
+	return 0;
+}
+
+uint64_t ts_kernel_feed_lost(struct ts_kernel_feed *feed, unsigned program)
+{
+	return 0;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One thread takes events out of the kernel's ring and hands each to its feed; it sleeps while there is no feed, as the
+ * programs then are attached to nothing. Three locks, taken in this order: `change` (feeds come and go, programs are
+ * attached), `reading` (the ring, and who is in `feeds`), a feed's own (what it holds).
+ */
+#include "daemon/bpf/hub.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#include "daemon/bpf/programs.h"
+#include "daemon/util/error.h"
+
+#define LOOK_MS	       50      /* between looks at the ring, where it does not fill up before */
+#define LEAST_NS       1000000 /* between looks at a full one */
+#define FEED_MAX_BYTES (32u << 20)
+#define FEED_MIN_BYTES (64u << 10)
+
+struct ts_kernel_hub {
+	struct ts_kernel_wish wish;
+	struct ts_bpf_programs programs;
+	struct ring_buffer *ring; /* NULL: nothing is loaded */
+	pthread_t thread;
+	bool started;
+	bool keep;
+	bool attached;
+	pthread_mutex_t change;
+	pthread_mutex_t reading;
+	pthread_cond_t wanted; /* with `reading`: a first feed, or the end */
+	bool ending;
+	uint32_t last_session;
+	uint32_t n_feeds;
+	struct ts_kernel_feed *feeds[TS_BPF_SLOTS]; /* by session modulo that */
+};
+
+struct buffer {
+	uint8_t *bytes;
+	size_t n_bytes, n_allocated;
+};
+
+struct ts_kernel_feed {
+	struct ts_kernel_hub *hub;
+	uint32_t session;
+	bool ended;
+	pthread_mutex_t lock;
+	struct buffer filling; /* by the hub */
+	struct buffer taken;   /* by who takes */
+	uint64_t n_dropped[TS_BPF_N_PROGRAMS];
+	uint64_t n_lost[TS_BPF_N_PROGRAMS]; /* the kernel's, once it ended */
+};
+
+size_t ts_kernel_event_bytes(uint32_t program)
+{
+	switch (program) {
+	case TS_BPF_SCHED:
+		return sizeof(struct ts_bpf_off_cpu);
+	case TS_BPF_FAULTS:
+		return sizeof(struct ts_bpf_fault);
+	case TS_BPF_SYSCALLS:
+		return sizeof(struct ts_bpf_syscall);
+	default:
+		return 0;
+	}
+}
+
+/* ---- feeds' memory ---- */
+
+static bool buffer_reserve(struct buffer *buffer, size_t n_bytes)
+{
+	size_t n = buffer->n_allocated ? buffer->n_allocated : FEED_MIN_BYTES;
+	uint8_t *grown;
+
+	if (buffer->n_bytes + n_bytes <= buffer->n_allocated)
+		return true;
+	while (n < buffer->n_bytes + n_bytes)
+		n *= 2;
+	if (n > FEED_MAX_BYTES)
+		return false;
+	grown = realloc(buffer->bytes, n);
+	if (!grown)
+		return false;
+	buffer->bytes = grown;
+	buffer->n_allocated = n;
+	return true;
+}
+
+static void feed_add(struct ts_kernel_feed *feed, const struct ts_bpf_event *event, size_t n_bytes)
+{
+	pthread_mutex_lock(&feed->lock);
+	if (buffer_reserve(&feed->filling, n_bytes)) {
+		memcpy(feed->filling.bytes + feed->filling.n_bytes, event, n_bytes);
+		feed->filling.n_bytes += n_bytes;
+	} else {
+		feed->n_dropped[event->program]++;
+	}
+	pthread_mutex_unlock(&feed->lock);
+}
+
+bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, size_t *ret_n_bytes)
+{
+	struct buffer empty = feed->taken;
+
+	empty.n_bytes = 0;
+	pthread_mutex_lock(&feed->lock);
+	feed->taken = feed->filling;
+	feed->filling = empty;
+	pthread_mutex_unlock(&feed->lock);
+	*ret_events = feed->taken.bytes;
+	*ret_n_bytes = feed->taken.n_bytes;
+	return feed->taken.n_bytes != 0;
+}
+
+/* ---- the ring ---- */
+
+static int hub_on_event(void *data, void *bytes, size_t n_bytes)
+{
+	struct ts_kernel_hub *hub = data;
+	const struct ts_bpf_event *event = bytes;
+	struct ts_kernel_feed *feed;
+
+	if (n_bytes < sizeof(*event) || n_bytes != ts_kernel_event_bytes(event->program))
+		return 0;
+	feed = hub->feeds[event->session % TS_BPF_SLOTS];
+	/* It may be over by now. */
+	if (feed && feed->session == event->session)
+		feed_add(feed, event, n_bytes);
+	return 0;
+}
+
+static void *hub_thread(void *data)
+{
+	struct ts_kernel_hub *hub = data;
+	int fd = ring_buffer__epoll_fd(hub->ring);
+	struct epoll_event event;
+
+	pthread_mutex_lock(&hub->reading);
+	while (!hub->ending) {
+		if (!hub->n_feeds) {
+			pthread_cond_wait(&hub->wanted, &hub->reading);
+			continue;
+		}
+		pthread_mutex_unlock(&hub->reading);
+		/* Whatever woke it, what is there is taken. */
+		(void)epoll_wait(fd, &event, 1, LOOK_MS);
+		pthread_mutex_lock(&hub->reading);
+		ring_buffer__consume(hub->ring);
+		pthread_mutex_unlock(&hub->reading);
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, LEAST_NS}, NULL);
+		pthread_mutex_lock(&hub->reading);
+	}
+	pthread_mutex_unlock(&hub->reading);
+	return NULL;
+}
+
+/* ---- the hub ---- */
+
+static int hub_start(struct ts_kernel_hub *hub)
+{
+	sigset_t all, old;
+	int r;
+
+	hub->ring = ring_buffer__new(hub->programs.events_fd, hub_on_event, hub, NULL);
+	if (!hub->ring)
+		return ts_error_origin(-errno);
+	/* Signals are the main thread's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&hub->thread, NULL, hub_thread, hub);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (r)
+		return ts_error_origin(-r);
+	hub->started = true;
+	pthread_setname_np(hub->thread, "kernel-events");
+	return 0;
+}
+
+/* Attached once to see whether that is allowed: who asks for events learns at once that there are none. */
+static void hub_try(struct ts_kernel_hub *hub)
+{
+	int r = ts_bpf_programs_attach(&hub->programs);
+	char names[64];
+
+	hub->attached = !r;
+	if (!r && !hub->keep) {
+		ts_bpf_programs_detach(&hub->programs);
+		hub->attached = false;
+	}
+	if (!r)
+		return;
+	ts_kernel_wish_names(hub->programs.loaded, names, sizeof(names));
+	snprintf(hub->programs.why, sizeof(hub->programs.why), "%s: they cannot be attached: %s",
+		 names, strerror(-r));
+	hub->programs.loaded = 0;
+}
+
+int ts_kernel_hub_new(const struct ts_kernel_wish *wish, bool keep, struct ts_kernel_hub **ret_hub)
+{
+	struct ts_kernel_hub *hub = calloc(1, sizeof(*hub));
+	int r;
+
+	if (!hub)
+		return ts_error_origin(-ENOMEM);
+	hub->wish = *wish;
+	hub->keep = keep;
+	pthread_mutex_init(&hub->change, NULL);
+	pthread_mutex_init(&hub->reading, NULL);
+	pthread_cond_init(&hub->wanted, NULL);
+	r = ts_bpf_programs_load(&hub->programs, wish->programs);
+	if (!r && hub->programs.loaded)
+		hub_try(hub);
+	if (!r && hub->programs.loaded)
+		r = hub_start(hub);
+	if (r) {
+		ts_kernel_hub_free(hub);
+		return ts_error_trace(r);
+	}
+	*ret_hub = hub;
+	return 0;
+}
+
+void ts_kernel_hub_free(struct ts_kernel_hub *hub)
+{
+	if (!hub)
+		return;
+	if (hub->started) {
+		pthread_mutex_lock(&hub->reading);
+		hub->ending = true;
+		pthread_cond_signal(&hub->wanted);
+		pthread_mutex_unlock(&hub->reading);
+		pthread_join(hub->thread, NULL);
+	}
+	ring_buffer__free(hub->ring);
+	ts_bpf_programs_deinit(&hub->programs);
+	pthread_mutex_destroy(&hub->change);
+	pthread_mutex_destroy(&hub->reading);
+	pthread_cond_destroy(&hub->wanted);
+	free(hub);
+}
+
+uint32_t ts_kernel_hub_programs(const struct ts_kernel_hub *hub)
+{
+	return hub->programs.loaded;
+}
+
+const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub)
+{
+	return hub->programs.why[0] ? hub->programs.why : NULL;
+}
+
+/* ---- feeds ---- */
+
+static int hub_find_slot(struct ts_kernel_hub *hub, uint32_t *ret_session)
+{
+	for (uint32_t i = 0; i < TS_BPF_SLOTS; i++) {
+		uint32_t session = ++hub->last_session;
+
+		if (!session)
+			session = ++hub->last_session;
+		if (hub->feeds[session % TS_BPF_SLOTS])
+			continue;
+		*ret_session = session;
+		return 0;
+	}
+	return -EBUSY;
+}
+
+static int hub_watch(struct ts_kernel_hub *hub, uint32_t session, pid_t pid)
+{
+	uint32_t slot = session % TS_BPF_SLOTS, key = (uint32_t)pid;
+	struct ts_bpf_traced settings = {.session = session, .programs = hub->programs.loaded};
+	struct ts_bpf_lost none = {{0}};
+	int r;
+
+	memcpy(settings.threshold_ns, hub->wish.threshold_ns, sizeof(settings.threshold_ns));
+	r = bpf_map_update_elem(hub->programs.lost_fd, &slot, &none, BPF_ANY);
+	return r ?: bpf_map_update_elem(hub->programs.traced_fd, &key, &settings, BPF_ANY);
+}
+
+int ts_kernel_feed_new(struct ts_kernel_hub *hub, pid_t pid, struct ts_kernel_feed **ret_feed)
+{
+	struct ts_kernel_feed *feed;
+	int r;
+
+	*ret_feed = NULL;
+	if (!hub->programs.loaded)
+		return 0;
+	feed = calloc(1, sizeof(*feed));
+	if (!feed)
+		return ts_error_origin(-ENOMEM);
+	feed->hub = hub;
+	pthread_mutex_init(&feed->lock, NULL);
+	pthread_mutex_lock(&hub->change);
+	r = hub_find_slot(hub, &feed->session);
+	if (!r && !hub->attached) {
+		r = ts_bpf_programs_attach(&hub->programs);
+		hub->attached = !r;
+	}
+	if (!r) {
+		pthread_mutex_lock(&hub->reading);
+		hub->feeds[feed->session % TS_BPF_SLOTS] = feed;
+		hub->n_feeds++;
+		pthread_cond_signal(&hub->wanted);
+		pthread_mutex_unlock(&hub->reading);
+		r = hub_watch(hub, feed->session, pid);
+	} else {
+		feed->ended = true;
+	}
+	pthread_mutex_unlock(&hub->change);
+	if (r) {
+		ts_kernel_feed_free(feed);
+		return ts_error_trace(r);
+	}
+	*ret_feed = feed;
+	return 0;
+}
+
+/* Of its process and those that came from it, but for those that have a session of their own. */
+static void feed_unwatch(const struct ts_kernel_feed *feed)
+{
+	int fd = feed->hub->programs.traced_fd;
+	struct ts_bpf_traced settings;
+	uint32_t keys[64], key, *before = NULL;
+	size_t n;
+
+	/* Keys that go while one walks over them begin the walk again: so they are gathered first. */
+	do {
+		n = 0;
+		before = NULL;
+		while (n < TS_ARRAY_LEN(keys) && !bpf_map_get_next_key(fd, before, &key)) {
+			if (!bpf_map_lookup_elem(fd, &key, &settings) &&
+			    settings.session == feed->session)
+				keys[n++] = key;
+			before = &key;
+		}
+		for (size_t i = 0; i < n; i++)
+			bpf_map_delete_elem(fd, &keys[i]);
+	} while (n == TS_ARRAY_LEN(keys));
+}
+
+/* If it is the feed's: an interval that has not ended. */
+static void feed_add_away(struct ts_kernel_feed *feed, int fd, uint32_t tid)
+{
+	struct ts_bpf_off_cpu away;
+
+	if (bpf_map_lookup_elem(fd, &tid, &away) || away.event.session != feed->session)
+		return;
+	bpf_map_delete_elem(fd, &tid);
+	feed_add(feed, &away.event, sizeof(away));
+}
+
+/* What is known of threads that have not come back. A key is done with once the next one is known. */
+static void feed_add_open(struct ts_kernel_feed *feed)
+{
+	int fd = feed->hub->programs.away_fd;
+	uint32_t tid = 0, next;
+	bool more = fd >= 0 && !bpf_map_get_next_key(fd, NULL, &next);
+
+	while (more) {
+		tid = next;
+		more = !bpf_map_get_next_key(fd, &tid, &next);
+		feed_add_away(feed, fd, tid);
+	}
+}
+
+static uint64_t feed_lost(struct ts_kernel_feed *feed, unsigned program)
+{
+	uint32_t slot = feed->session % TS_BPF_SLOTS;
+	struct ts_bpf_lost lost;
+
+	if (bpf_map_lookup_elem(feed->hub->programs.lost_fd, &slot, &lost))
+		return 0;
+	return lost.count[program];
+}
+
+void ts_kernel_feed_end(struct ts_kernel_feed *feed)
+{
+	struct ts_kernel_hub *hub = feed->hub;
+
+	if (feed->ended)
+		return;
+	feed->ended = true;
+	pthread_mutex_lock(&hub->change);
+	feed_unwatch(feed);
+	pthread_mutex_lock(&hub->reading);
+	ring_buffer__consume(hub->ring);
+	feed_add_open(feed);
+	hub->feeds[feed->session % TS_BPF_SLOTS] = NULL;
+	hub->n_feeds--;
+	pthread_mutex_unlock(&hub->reading);
+	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
+		feed->n_lost[i] = feed_lost(feed, i);
+	if (!hub->n_feeds && !hub->keep) {
+		ts_bpf_programs_detach(&hub->programs);
+		hub->attached = false;
+	}
+	pthread_mutex_unlock(&hub->change);
+}
+
+void ts_kernel_feed_free(struct ts_kernel_feed *feed)
+{
+	if (!feed)
+		return;
+	ts_kernel_feed_end(feed);
+	pthread_mutex_destroy(&feed->lock);
+	free(feed->filling.bytes);
+	free(feed->taken.bytes);
+	free(feed);
+}
+
+uint64_t ts_kernel_feed_lost(struct ts_kernel_feed *feed, unsigned program)
+{
+	uint64_t n = feed->ended ? feed->n_lost[program] : feed_lost(feed, program);
+
+	pthread_mutex_lock(&feed->lock);
+	n += feed->n_dropped[program];
+	pthread_mutex_unlock(&feed->lock);
+	return n;
+}

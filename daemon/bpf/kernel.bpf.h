@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What of the kernel the programs touch, in their own words: each field's place is looked up in the running kernel's BTF
+ * when a program is loaded, so only names and types matter here.
+ */
+#pragma once
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct pt_regs___kernel {
+	unsigned long r10;
+	unsigned long r9;
+	unsigned long r8;
+	unsigned long dx;
+	unsigned long si;
+	unsigned long di;
+	unsigned long orig_ax;
+	unsigned long ip;
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct inode {
+	unsigned short i_mode;
+	unsigned int i_rdev;
+};
+
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct vm_area_struct {
+	unsigned long vm_flags;
+	struct file *vm_file;
+};
+
+struct task_struct {
+	unsigned int __state;
+	void *stack;
+	int pid;
+	int tgid;
+	unsigned int in_iowait : 1;
+	char comm[16];
+	struct signal_struct *signal;
+	struct files_struct *files;
+};
+
+/* Before 5.14. */
+struct task_struct___before_5_14 {
+	long state;
+};
+
+#pragma clang attribute pop

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The compiled programs, as embed.py put them into the daemon. */
+#pragma once
+
+#include <stddef.h>
+
+struct ts_bpf_object {
+	const unsigned char *bytes;
+	size_t n_bytes;
+};
+
+extern const struct ts_bpf_object ts_bpf_object_process;
+extern const struct ts_bpf_object ts_bpf_object_sched;
+extern const struct ts_bpf_object ts_bpf_object_faults;
+extern const struct ts_bpf_object ts_bpf_object_syscalls;

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
+/*
+ * Who is traced: children of a traced process are, from their first instruction on; a process that is over is not.
+ */
+#include "daemon/bpf/shared.bpf.h"
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 from = parent->tgid, to = child->tgid;
+	struct ts_bpf_traced *settings, copy;
+
+	/* A thread is no process. */
+	if (from == to)
+		return 0;
+	settings = bpf_map_lookup_elem(&traced, &from);
+	if (!settings)
+		return 0;
+	copy = *settings;
+	if (bpf_map_update_elem(&traced, &to, &copy, BPF_ANY))
+		lose(copy.session, TS_BPF_SCHED);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(process_exited, struct task_struct *task)
+{
+	__u32 pid = task->tgid;
+
+	/* Its last thread. */
+	if (!task->signal->live.counter)
+		bpf_map_delete_elem(&traced, &pid);
+	return 0;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each program is an object of its own, so that one that a kernel refuses leaves the others; the maps that they have in
+ * common are made with the first and handed to the rest. What goes wrong is put into words here, where the cause is known.
+ */
+#include "daemon/bpf/programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <glob.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "daemon/bpf/objects.h"
+#include "daemon/util/error.h"
+
+#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
+/* The inode of the first pid namespace: PROC_PID_INIT_INO. */
+#define FIRST_PID_NAMESPACE 0xeffffffcu
+#define NODES_ENVIRONMENT   "TRACESMITH_GPU_NODES"
+#define OBJECT_PROCESS	    0
+#define OBJECT(program)	    (1 + (program))
+
+static int print_debug(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	char text[512];
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(text, sizeof(text), format, arguments);
+	text[strcspn(text, "\n")] = '\0';
+	ts_log(TS_LOG_DEBUG, "%s", text);
+	return 0;
+}
+
+/* ---- loading ---- */
+
+static int share_map(struct bpf_object *object, const char *name, int *fd)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+
+	return map && *fd >= 0 ? bpf_map__reuse_fd(map, *fd) : 0;
+}
+
+static void keep_map(struct bpf_object *object, const char *name, int *fd)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+
+	if (map && *fd < 0)
+		*fd = bpf_map__fd(map);
+}
+
+static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_object *bytes,
+		       struct bpf_object **ret_object)
+{
+	struct bpf_object *object = bpf_object__open_mem(bytes->bytes, bytes->n_bytes, NULL);
+	int r;
+
+	if (!object)
+		return -errno;
+	r = share_map(object, "traced", &programs->traced_fd);
+	r = r ?: share_map(object, "lost", &programs->lost_fd);
+	r = r ?: share_map(object, "events", &programs->events_fd);
+	r = r ?: bpf_object__load(object);
+	if (r) {
+		bpf_object__close(object);
+		return r;
+	}
+	keep_map(object, "traced", &programs->traced_fd);
+	keep_map(object, "lost", &programs->lost_fd);
+	keep_map(object, "events", &programs->events_fd);
+	keep_map(object, "away", &programs->away_fd);
+	*ret_object = object;
+	return 0;
+}
+
+/* What stands in the way of all of them; NULL: nothing that is known. */
+static const char *obstacle(void)
+{
+	struct stat status;
+
+	if (access(KERNEL_TYPES, R_OK) < 0)
+		return "this kernel does not tell its types (" KERNEL_TYPES
+		       "; CONFIG_DEBUG_INFO_BTF)";
+	if (!stat("/proc/self/ns/pid", &status) && status.st_ino != FIRST_PID_NAMESPACE)
+		return "tracesmithd runs in a pid namespace of its own (a container): run it outside";
+	return NULL;
+}
+
+static const char *reason(int error)
+{
+	switch (error) {
+	case -EPERM:
+	case -EACCES:
+		return "it takes CAP_BPF and CAP_PERFMON: run as root, or give tracesmithd both";
+	case -ESRCH:
+	case -ENOENT:
+		return "this kernel has no such tracepoint";
+	case -ENOSYS:
+		return "this kernel has no eBPF";
+	default:
+		return strerror(-error);
+	}
+}
+
+static void complain(struct ts_bpf_programs *programs, const char *names, const char *why)
+{
+	size_t n = strlen(programs->why);
+
+	snprintf(programs->why + n, sizeof(programs->why) - n, "%s%s: %s", n ? "; " : "", names,
+		 why);
+}
+
+int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
+{
+	static const struct ts_bpf_object *const objects[TS_BPF_N_PROGRAMS] = {
+		[TS_BPF_SCHED] = &ts_bpf_object_sched,
+		[TS_BPF_FAULTS] = &ts_bpf_object_faults,
+		[TS_BPF_SYSCALLS] = &ts_bpf_object_syscalls,
+	};
+	const char *why = obstacle();
+	char names[64];
+	int r;
+
+	*programs = (struct ts_bpf_programs){.traced_fd = -1,
+					     .lost_fd = -1,
+					     .events_fd = -1,
+					     .away_fd = -1};
+	programs->links = calloc(TS_BPF_MAX_LINKS, sizeof(*programs->links));
+	if (!programs->links)
+		return ts_error_origin(-ENOMEM);
+	libbpf_set_print(print_debug);
+	if (!why) {
+		r = load_object(programs, &ts_bpf_object_process,
+				&programs->objects[OBJECT_PROCESS]);
+		why = r ? reason(r) : NULL;
+	}
+	if (why) {
+		ts_kernel_wish_names(wanted, names, sizeof(names));
+		complain(programs, names, why);
+		return 0;
+	}
+	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++) {
+		if (!(wanted & 1u << i))
+			continue;
+		r = load_object(programs, objects[i], &programs->objects[OBJECT(i)]);
+		if (r)
+			complain(programs, ts_kernel_program_name(i), reason(r));
+		else
+			programs->loaded |= 1u << i;
+	}
+	return 0;
+}
+
+/* ---- attaching ---- */
+
+static int keep_link(struct ts_bpf_programs *programs, struct bpf_link *link)
+{
+	if (!link)
+		return -errno;
+	if (programs->n_links == TS_BPF_MAX_LINKS) {
+		bpf_link__destroy(link);
+		return -E2BIG;
+	}
+	programs->links[programs->n_links++] = link;
+	return 0;
+}
+
+/* A software event of each CPU, of every occurrence. */
+static int attach_software(struct ts_bpf_programs *programs, struct bpf_program *program,
+			   uint64_t config)
+{
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attributes),
+		.config = config,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_ADDR,
+	};
+	int n_cpus = libbpf_num_possible_cpus(), r = 0;
+
+	for (int cpu = 0; cpu < n_cpus && !r; cpu++) {
+		struct bpf_link *link;
+		int fd = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1,
+				      PERF_FLAG_FD_CLOEXEC);
+
+		/* It is off. */
+		if (fd < 0 && errno == ENODEV)
+			continue;
+		if (fd < 0)
+			return -errno;
+		link = bpf_program__attach_perf_event(program, fd);
+		r = keep_link(programs, link);
+		if (r && !link)
+			close(fd);
+	}
+	return r;
+}
+
+static int attach_program(struct ts_bpf_programs *programs, struct bpf_program *program)
+{
+	static const struct {
+		const char *name;
+		uint64_t config;
+	} software[] = {
+		{"fault_begun", PERF_COUNT_SW_PAGE_FAULTS},
+		{"fault_minor", PERF_COUNT_SW_PAGE_FAULTS_MIN},
+		{"fault_major", PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+	};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(software); i++)
+		if (!strcmp(bpf_program__name(program), software[i].name))
+			return attach_software(programs, program, software[i].config);
+	return keep_link(programs, bpf_program__attach(program));
+}
+
+static void add_nodes(int fd, const char *pattern)
+{
+	glob_t found;
+
+	if (glob(pattern, 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		struct stat status;
+		uint32_t device, one = 1;
+
+		if (stat(found.gl_pathv[i], &status) || !S_ISCHR(status.st_mode))
+			continue;
+		/* As the kernel has it. */
+		device = major(status.st_rdev) << 20 | minor(status.st_rdev);
+		bpf_map_update_elem(fd, &device, &one, BPF_ANY);
+	}
+	globfree(&found);
+}
+
+/* The nodes by which GPUs are driven; looked for each time, for they come with their driver. */
+static void find_nodes(struct ts_bpf_programs *programs)
+{
+	static const char *const patterns[] = {"/dev/nvidia*", "/dev/nvidia-caps/*", "/dev/kfd",
+					       "/dev/dri/*"};
+	const char *more = getenv(NODES_ENVIRONMENT);
+	struct bpf_map *map =
+		bpf_object__find_map_by_name(programs->objects[OBJECT(TS_BPF_SYSCALLS)],
+					     "gpu_nodes");
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(patterns); i++)
+		add_nodes(bpf_map__fd(map), patterns[i]);
+	while (more && *more) {
+		char path[256];
+		size_t n = strcspn(more, ":");
+
+		if (n < sizeof(path)) {
+			snprintf(path, sizeof(path), "%.*s", (int)n, more);
+			add_nodes(bpf_map__fd(map), path);
+		}
+		more += n + (more[n] == ':');
+	}
+}
+
+int ts_bpf_programs_attach(struct ts_bpf_programs *programs)
+{
+	int r = 0;
+
+	if (programs->loaded & 1u << TS_BPF_SYSCALLS)
+		find_nodes(programs);
+	for (size_t i = 0; i < TS_ARRAY_LEN(programs->objects) && !r; i++) {
+		struct bpf_program *program = NULL;
+
+		if (!programs->objects[i])
+			continue;
+		while (!r && (program = bpf_object__next_program(programs->objects[i], program)))
+			r = attach_program(programs, program);
+	}
+	if (r)
+		ts_bpf_programs_detach(programs);
+	return r ? ts_error_origin(r) : 0;
+}
+
+void ts_bpf_programs_detach(struct ts_bpf_programs *programs)
+{
+	while (programs->n_links)
+		bpf_link__destroy(programs->links[--programs->n_links]);
+}
+
+void ts_bpf_programs_deinit(struct ts_bpf_programs *programs)
+{
+	ts_bpf_programs_detach(programs);
+	for (size_t i = 0; i < TS_ARRAY_LEN(programs->objects); i++)
+		bpf_object__close(programs->objects[i]);
+	free(programs->links);
+}

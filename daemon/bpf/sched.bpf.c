@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
+/*
+ * Why a thread did not run: one event for each interval off a CPU, told when the thread is back. What is known of an
+ * interval meanwhile lies in `away`, by thread.
+ */
+#include "daemon/bpf/shared.bpf.h"
+
+#define STATE_DEAD 0x80
+
+/* Where the kernel before 5.15 has a task's registers, on x86-64. */
+#define STACK_BYTES	16384
+#define REGISTERS_BYTES 168
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, struct ts_bpf_off_cpu);
+} away SEC(".maps");
+
+/*
+ * How deep this CPU is in interrupts, soft ones and timers among them. The kernel's own counter would tell as much, but
+ * not every kernel lets a program know where it is.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} interrupts SEC(".maps");
+
+static __always_inline __u32 state_of(struct task_struct *task)
+{
+	struct task_struct___before_5_14 *before = (void *)task;
+
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return BPF_CORE_READ(before, state);
+}
+
+static __always_inline __u32 *depth(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&interrupts, &zero);
+}
+
+static __always_inline int enter_interrupt(void)
+{
+	__u32 *n = depth();
+
+	if (n)
+		(*n)++;
+	return 0;
+}
+
+/* The first one may have begun before anybody watched. */
+static __always_inline int leave_interrupt(void)
+{
+	__u32 *n = depth();
+
+	if (n && *n)
+		(*n)--;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(device_entered)
+{
+	return enter_interrupt();
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(device_left)
+{
+	return leave_interrupt();
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_entered)
+{
+	return enter_interrupt();
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_left)
+{
+	return leave_interrupt();
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(timer_entered)
+{
+	return enter_interrupt();
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(timer_left)
+{
+	return leave_interrupt();
+}
+
+/* The idle task wakes nobody by itself. */
+static __always_inline bool in_interrupt(void)
+{
+	__u32 *n = depth();
+
+	return (n && *n) || !(__u32)bpf_get_current_pid_tgid();
+}
+
+/* In which call it is, and with what first argument. A fault or an interrupt from the program itself is none. */
+static __always_inline void note_syscall(struct ts_bpf_off_cpu *note, struct task_struct *task)
+{
+	struct pt_regs___kernel *regs;
+	long number;
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		regs = (struct pt_regs___kernel *)bpf_task_pt_regs(task);
+	else
+		regs = task->stack + STACK_BYTES - REGISTERS_BYTES;
+	number = (long)BPF_CORE_READ(regs, orig_ax);
+	if (number < 0) {
+		note->syscall = TS_BPF_NO_SYSCALL;
+		return;
+	}
+	note->syscall = (__u32)number;
+	note->argument = BPF_CORE_READ(regs, di);
+}
+
+static __always_inline void leave(const struct ts_bpf_traced *settings, bool preempt,
+				  struct task_struct *prev, struct task_struct *next, __u64 now)
+{
+	struct ts_bpf_off_cpu note = {};
+	__u32 tid = prev->pid;
+
+	note.state = state_of(prev);
+	/* It does not come back. */
+	if (note.state & STATE_DEAD)
+		return;
+	note.event.session = settings->session;
+	note.event.program = TS_BPF_SCHED;
+	note.event.tid = tid;
+	note.event.pid = prev->tgid;
+	note.event.start_ns = now;
+	__builtin_memcpy(note.event.name, prev->comm, sizeof(note.event.name));
+	note.preempted = preempt;
+	note.io_wait = BPF_CORE_READ_BITFIELD(prev, in_iowait);
+	note.cpu = bpf_get_smp_processor_id();
+	note.next_tid = next->pid;
+	note.next_pid = next->tgid;
+	__builtin_memcpy(note.next, next->comm, sizeof(note.next));
+	note_syscall(&note, prev);
+	if (bpf_map_update_elem(&away, &tid, &note, BPF_ANY))
+		lose(settings->session, TS_BPF_SCHED);
+}
+
+static __always_inline void come_back(const struct ts_bpf_traced *settings,
+				      struct task_struct *next, __u64 now)
+{
+	__u32 tid = next->pid;
+	struct ts_bpf_off_cpu *note = bpf_map_lookup_elem(&away, &tid);
+
+	/* It was away before anybody watched. */
+	if (!note)
+		return;
+	if (now - note->event.start_ns >= settings->threshold_ns[TS_BPF_SCHED]) {
+		note->event.end_ns = now;
+		note->end_cpu = bpf_get_smp_processor_id();
+		if (bpf_ringbuf_output(&events, note, sizeof(*note), wake_flags()))
+			lose(note->event.session, TS_BPF_SCHED);
+	}
+	bpf_map_delete_elem(&away, &tid);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switched, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct ts_bpf_traced *settings = watched(prev->tgid, TS_BPF_SCHED);
+	__u64 now = 0;
+
+	if (settings) {
+		now = bpf_ktime_get_ns();
+		leave(settings, preempt, prev, next, now);
+	}
+	settings = watched(next->tgid, TS_BPF_SCHED);
+	if (settings)
+		come_back(settings, next, now ? now : bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(sched_woken, struct task_struct *task)
+{
+	struct ts_bpf_off_cpu *note;
+	__u64 caller;
+	__u32 tid;
+
+	if (!watched(task->tgid, TS_BPF_SCHED))
+		return 0;
+	tid = task->pid;
+	note = bpf_map_lookup_elem(&away, &tid);
+	if (!note || note->woken_ns)
+		return 0;
+	caller = bpf_get_current_pid_tgid();
+	note->woken_ns = bpf_ktime_get_ns();
+	note->waker_context = in_interrupt() ? TS_BPF_WAKER_INTERRUPT : TS_BPF_WAKER_THREAD;
+	note->waker_tid = (__u32)caller;
+	note->waker_pid = caller >> 32;
+	bpf_get_current_comm(note->waker, sizeof(note->waker));
+	return 0;
+}
+
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(sched_migrated, struct task_struct *task)
+{
+	struct ts_bpf_off_cpu *note;
+	__u32 tid;
+
+	if (!watched(task->tgid, TS_BPF_SCHED))
+		return 0;
+	tid = task->pid;
+	note = bpf_map_lookup_elem(&away, &tid);
+	if (note)
+		note->migrations++;
+	return 0;
+}

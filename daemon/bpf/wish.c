@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a person writes behind --kernel-events.
+ */
+#include "daemon/bpf/wish.h"
+
+#include <stdio.h>
+
+const char *ts_kernel_program_name(unsigned program)
+{
+	static const char *const names[TS_BPF_N_PROGRAMS] = {
+		[TS_BPF_SCHED] = "sched",
+		[TS_BPF_FAULTS] = "faults",
+		[TS_BPF_SYSCALLS] = "syscalls",
+	};
+
+	return program < TS_ARRAY_LEN(names) ? names[program] : NULL;
+}
+
+/* "10us", "1ms", "500ns", "500": nanoseconds where no unit is given. */
+static int parse_threshold(const char *text, size_t n_text, uint64_t *ret_ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {{"", 1},	      {"ns", 1},	 {"us", 1000},
+		     {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}};
+	uint64_t number = 0;
+	size_t n = 0;
+
+	for (; n < n_text && text[n] >= '0' && text[n] <= '9' && n < 10; n++)
+		number = number * 10 + (uint64_t)(text[n] - '0');
+	if (!n)
+		return -EINVAL;
+	for (size_t i = 0; i < TS_ARRAY_LEN(units); i++)
+		if (strlen(units[i].name) == n_text - n &&
+		    !strncmp(units[i].name, text + n, n_text - n)) {
+			*ret_ns = number * units[i].ns;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int parse_one(const char *text, size_t n_text, struct ts_kernel_wish *wish)
+{
+	const char *colon = memchr(text, ':', n_text);
+	size_t n_name = colon ? (size_t)(colon - text) : n_text;
+	bool all = n_name == 3 && !strncmp(text, "all", 3), known = all;
+	uint64_t threshold_ns = 0;
+
+	if (colon && parse_threshold(colon + 1, n_text - n_name - 1, &threshold_ns))
+		return -EINVAL;
+	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++) {
+		const char *name = ts_kernel_program_name(i);
+
+		if (!all && (strlen(name) != n_name || strncmp(name, text, n_name)))
+			continue;
+		known = true;
+		wish->programs |= 1u << i;
+		wish->threshold_ns[i] = threshold_ns;
+	}
+	return known ? 0 : -EINVAL;
+}
+
+int ts_kernel_wish_parse(const char *text, struct ts_kernel_wish *ret_wish, char *why, size_t n_why)
+{
+	struct ts_kernel_wish wish = {0};
+
+	for (const char *at = text;; at++) {
+		size_t n = strcspn(at, ",");
+
+		if (parse_one(at, n, &wish)) {
+			snprintf(why, n_why,
+				 "`%.*s`: it is all, sched, faults or syscalls, with a threshold "
+				 "if need be, like sched:10us",
+				 (int)(n < 64 ? n : 64), at);
+			return -EINVAL;
+		}
+		at += n;
+		if (!*at)
+			break;
+	}
+	*ret_wish = wish;
+	return 0;
+}
+
+void ts_kernel_wish_names(uint32_t programs, char *text, size_t n_text)
+{
+	size_t n = 0;
+
+	*text = '\0';
+	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS && n < n_text; i++)
+		if (programs & 1u << i)
+			n += (size_t)snprintf(text + n, n_text - n, "%s%s", n ? "," : "",
+					      ts_kernel_program_name(i));
+}

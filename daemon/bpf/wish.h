@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kernel events are wanted: what --kernel-events says. Pure; thread-safe. */
+#pragma once
+
+#include "daemon/bpf/event.h"
+#include "proto/abi/base.h"
+
+struct ts_kernel_wish {
+	uint32_t programs; /* bits of enum ts_bpf_program; 0: no kernel events */
+	uint64_t threshold_ns[TS_BPF_N_PROGRAMS];
+};
+
+/* "sched", "faults", "syscalls"; NULL for another number. */
+const char *ts_kernel_program_name(unsigned program);
+
+/*
+ * "all", or names with commas between, each with a threshold if need be: "sched:10us,syscalls". -EINVAL: `why` says what
+ * is wrong, in a few words.
+ */
+int ts_kernel_wish_parse(const char *text, struct ts_kernel_wish *ret_wish, char *why,
+			 size_t n_why);
+
+/* The names of a set of programs, with commas between. */
+void ts_kernel_wish_names(uint32_t programs, char *text, size_t n_text);

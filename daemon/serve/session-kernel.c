@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel did to a session's threads: events of the session's feed become rows. Threads that the process told of
+ * are known by their number; others (of libraries, of children without a session) become threads of the session when they
+ * are first seen.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+
+#include "daemon/bpf/hub.h"
+#include "daemon/serve/session-internal.h"
+#include "daemon/util/error.h"
+
+#define KERNEL_ROWS	   65536u
+#define KERNEL_MAX_THREADS 65536u
+#define KERNEL_NAMES	   1024u
+/* In the table of threads: a number as the process itself has it, where it has numbers of its own. */
+#define INNER 0x80000000u
+
+struct kernel_thread {
+	uint32_t tid; /* the kernel's; 0: a free slot */
+	uint32_t id;  /* in the session */
+};
+
+/* A name and its string; another one of the same hash takes its place. */
+struct kernel_name {
+	char text[TS_BPF_FILE_BYTES];
+	uint32_t id;
+};
+
+struct ts_session_kernel {
+	struct ts_kernel_feed *feed;
+	pid_t pid;
+	bool inner; /* the process has numbers of its own: it is in another pid namespace */
+	bool flowing;
+	uint64_t told[TS_BPF_N_PROGRAMS]; /* losses */
+	struct kernel_thread *threads;	  /* by hash of the number */
+	uint32_t n_threads, n_slots;
+	struct kernel_name names[KERNEL_NAMES];
+};
+
+/* ---- threads and names ---- */
+
+static struct kernel_thread *find_thread(struct kernel_thread *threads, uint32_t n_slots,
+					 uint32_t tid)
+{
+	for (uint32_t i = tid * 2654435761u;; i++) {
+		struct kernel_thread *thread = &threads[i & (n_slots - 1)];
+
+		if (thread->tid == tid || !thread->tid)
+			return thread;
+	}
+}
+
+static int set_thread(struct ts_session_kernel *kernel, uint32_t tid, uint32_t id)
+{
+	struct kernel_thread *thread;
+
+	if (2 * (kernel->n_threads + 1) > kernel->n_slots) {
+		uint32_t n_slots = kernel->n_slots ? 2 * kernel->n_slots : 64;
+		struct kernel_thread *grown = calloc(n_slots, sizeof(*grown));
+
+		if (!grown)
+			return ts_error_origin(-ENOMEM);
+		for (uint32_t i = 0; i < kernel->n_slots; i++)
+			if (kernel->threads[i].tid)
+				*find_thread(grown, n_slots, kernel->threads[i].tid) =
+					kernel->threads[i];
+		free(kernel->threads);
+		kernel->threads = grown;
+		kernel->n_slots = n_slots;
+	}
+	thread = find_thread(kernel->threads, kernel->n_slots, tid);
+	kernel->n_threads += !thread->tid;
+	*thread = (struct kernel_thread){tid, id};
+	return 0;
+}
+
+/*
+ * The last number of "NSpid:", which is what the process itself calls it; 0 where it cannot be told, or where it is the
+ * only one.
+ */
+static uint32_t inner_number(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char line[256], *at = NULL, *end;
+	uint32_t number = 0, n = 0;
+
+	while (file && !at && fgets(line, sizeof(line), file))
+		at = !strncmp(line, "NSpid:", 6) ? line + 6 : NULL;
+	while (at) {
+		unsigned long next = strtoul(at, &end, 10);
+
+		if (end == at)
+			break;
+		number = (uint32_t)next;
+		n++;
+		at = end;
+	}
+	if (file)
+		fclose(file);
+	return n > 1 ? number : 0;
+}
+
+static int name_id(struct ts_session *s, const char *text, size_t n_text, uint32_t *ret_id)
+{
+	struct ts_session_kernel *kernel = s->kernel;
+	size_t n = strnlen(text, n_text);
+	uint32_t hash = 2166136261u, id = TS_ID_UNKNOWN;
+	struct kernel_name *name;
+
+	*ret_id = TS_ID_UNKNOWN;
+	if (!n)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+	name = &kernel->names[hash % KERNEL_NAMES];
+	if (name->id && strnlen(name->text, sizeof(name->text)) == n &&
+	    !memcmp(name->text, text, n)) {
+		*ret_id = name->id;
+		return 0;
+	}
+	if (ts_session_charge(s, n)) {
+		int r = ts_sbt_writer_string(s->recording->writer, text, n, &id);
+
+		if (r)
+			return r < 0 ? ts_session_write_failed(s, r) : r;
+		memset(name->text, 0, sizeof(name->text));
+		memcpy(name->text, text, n);
+		name->id = id;
+	}
+	*ret_id = id;
+	return 0;
+}
+
+/* A thread that nobody told of. */
+static int add_thread(struct ts_session *s, const struct ts_bpf_event *event, uint32_t *ret_id)
+{
+	struct ts_row_thread row = {.start_ns = event->start_ns, .tid = event->tid};
+	int r;
+
+	*ret_id = TS_ID_UNKNOWN;
+	if (s->kernel->n_threads >= KERNEL_MAX_THREADS || !ts_session_charge(s, 0))
+		return 0;
+	r = name_id(s, event->name, sizeof(event->name), &row.name);
+	if (!r) {
+		r = ts_sbt_session_writer_add_thread(s->writer, &row, ret_id);
+		if (r)
+			r = r < 0 ? ts_session_write_failed(s, r) : r;
+	}
+	return r ?: set_thread(s->kernel, event->tid, *ret_id);
+}
+
+static int thread_id(struct ts_session *s, const struct ts_bpf_event *event, uint32_t *ret_id)
+{
+	struct ts_session_kernel *kernel = s->kernel;
+	struct kernel_thread *thread =
+		kernel->n_slots ? find_thread(kernel->threads, kernel->n_slots, event->tid) : NULL;
+	uint32_t inner = 0;
+	char path[64];
+
+	if (thread && thread->tid) {
+		*ret_id = thread->id;
+		return 0;
+	}
+	if (kernel->inner && (pid_t)event->pid == kernel->pid) {
+		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/status",
+			 event->pid, event->tid);
+		inner = inner_number(path);
+	}
+	thread = inner && kernel->n_slots
+			 ? find_thread(kernel->threads, kernel->n_slots, inner | INNER)
+			 : NULL;
+	if (thread && thread->tid) {
+		*ret_id = thread->id;
+		return set_thread(kernel, event->tid, *ret_id);
+	}
+	return add_thread(s, event, ret_id);
+}
+
+void ts_session_kernel_thread(struct ts_session *s, uint32_t tid, uint32_t id)
+{
+	struct ts_session_kernel *kernel = s->kernel;
+
+	/* Without memory it is one more thread that nobody told of. */
+	if (kernel && tid && tid < INNER && kernel->n_threads < KERNEL_MAX_THREADS)
+		(void)set_thread(kernel, kernel->inner ? tid | INNER : tid, id);
+}
+
+/* ---- events ---- */
+
+#ifdef __x86_64__
+static uint32_t reason_of_syscall(const struct ts_bpf_off_cpu *event)
+{
+	switch (event->syscall) {
+	case SYS_futex:
+	case 449: /* futex_waitv */
+	case 455: /* futex_wait */
+		return TS_OFF_CPU_FUTEX;
+	case SYS_ioctl:
+		return TS_OFF_CPU_IOCTL;
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+		return TS_OFF_CPU_SLEEP;
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case 441: /* epoll_pwait2 */
+		return TS_OFF_CPU_POLL;
+	case SYS_wait4:
+	case SYS_waitid:
+		return TS_OFF_CPU_WAIT;
+	default:
+		return event->io_wait ? TS_OFF_CPU_IO : TS_OFF_CPU_SYSCALL;
+	}
+}
+#else
+/* No program tells of calls there. */
+static uint32_t reason_of_syscall(const struct ts_bpf_off_cpu *event)
+{
+	return TS_OFF_CPU_SYSCALL;
+}
+#endif
+
+/* States of a task, of which the kernel's own tools know by number too. */
+#define STATE_STOPPED 0x4
+#define STATE_TRACED  0x8
+
+static uint32_t reason_of(const struct ts_bpf_off_cpu *event)
+{
+	if (event->preempted || !event->state)
+		return !event->preempted && event->syscall == SYS_sched_yield
+			       ? TS_OFF_CPU_YIELDED
+			       : TS_OFF_CPU_PREEMPTED;
+	if (event->state & (STATE_STOPPED | STATE_TRACED))
+		return TS_OFF_CPU_STOPPED;
+	if (event->syscall == TS_BPF_NO_SYSCALL)
+		return TS_OFF_CPU_PAGE_FAULT;
+	return reason_of_syscall(event);
+}
+
+/* 0: the session's own process. */
+static uint32_t pid_of(const struct ts_session *s, const struct ts_bpf_event *event)
+{
+	return (pid_t)event->pid == s->kernel->pid ? 0 : event->pid;
+}
+
+static int add_off_cpu(struct ts_session *s, const struct ts_bpf_off_cpu *event, uint32_t thread)
+{
+	struct ts_row_off_cpu row = {
+		.start_ns = event->event.start_ns,
+		.end_ns = event->event.end_ns,
+		.woken_ns = event->woken_ns,
+		.thread = thread,
+		.pid = pid_of(s, &event->event),
+		.reason = reason_of(event),
+		.syscall = event->syscall,
+		.waker_context = event->waker_context,
+		.waker_tid = event->waker_tid,
+		.waker_pid = event->waker_pid,
+		.next_tid = event->next_tid,
+		.next_pid = event->next_pid,
+		.cpu = event->cpu,
+		.end_cpu = event->end_cpu,
+		.migrations = event->migrations,
+	};
+	int r = 0;
+
+	if (row.reason == TS_OFF_CPU_FUTEX)
+		row.address = event->argument;
+	if (!row.end_ns) {
+		row.end_ns = ts_clock_monotonic_ns();
+		row.end_cpu = row.cpu;
+		row.flags = TS_OFF_CPU_OPEN;
+	}
+	if (event->waker_tid)
+		r = name_id(s, event->waker, sizeof(event->waker), &row.waker);
+	if (event->next_tid)
+		r = r ?: name_id(s, event->next, sizeof(event->next), &row.next);
+	return r ?: ts_session_add_row(s, TS_ROW_OFF_CPU, &row);
+}
+
+static int add_fault(struct ts_session *s, const struct ts_bpf_fault *event, uint32_t thread)
+{
+	struct ts_row_page_fault row = {
+		.start_ns = event->event.start_ns,
+		.end_ns = event->event.end_ns,
+		.address = event->address,
+		.instruction = event->instruction,
+		.thread = thread,
+		.pid = pid_of(s, &event->event),
+		.fault = event->fault,
+		.memory = event->memory,
+	};
+
+	return ts_session_add_row(s, TS_ROW_PAGE_FAULT, &row);
+}
+
+static int add_syscall(struct ts_session *s, const struct ts_bpf_syscall *event, uint32_t thread)
+{
+	struct ts_row_syscall row = {
+		.start_ns = event->event.start_ns,
+		.end_ns = event->event.end_ns,
+		.result = event->result,
+		.address = event->address,
+		.bytes = event->bytes,
+		.offset = event->offset,
+		.thread = thread,
+		.pid = pid_of(s, &event->event),
+		.syscall = event->syscall,
+		.fd = event->fd,
+		.operation = event->operation,
+	};
+	int r = name_id(s, event->file, sizeof(event->file), &row.file);
+
+	return r ?: ts_session_add_row(s, TS_ROW_SYSCALL, &row);
+}
+
+static int add_event(struct ts_session *s, const struct ts_bpf_event *event)
+{
+	static const uint8_t types[TS_BPF_N_PROGRAMS] = {
+		[TS_BPF_SCHED] = TS_ROW_OFF_CPU,
+		[TS_BPF_FAULTS] = TS_ROW_PAGE_FAULT,
+		[TS_BPF_SYSCALLS] = TS_ROW_SYSCALL,
+	};
+	const void *whole = event;
+	uint32_t thread;
+	int r = thread_id(s, event, &thread);
+
+	if (r)
+		return r;
+	ts_session_count_row(s, types[event->program]);
+	switch (event->program) {
+	case TS_BPF_SCHED:
+		return add_off_cpu(s, whole, thread);
+	case TS_BPF_FAULTS:
+		return add_fault(s, whole, thread);
+	default:
+		return add_syscall(s, whole, thread);
+	}
+}
+
+static int count_losses(struct ts_session *s)
+{
+	struct ts_session_kernel *kernel = s->kernel;
+	int r = 0;
+
+	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS && !r; i++) {
+		uint64_t lost = ts_kernel_feed_lost(kernel->feed, i);
+		struct ts_row_loss row;
+
+		if (lost <= kernel->told[i])
+			continue;
+		row = ts_loss_row(TS_LOSS_KERNEL_EVENTS, lost - kernel->told[i], s->loss_ns,
+				  ts_clock_monotonic_ns());
+		row.context = i + 1;
+		kernel->told[i] = lost;
+		r = ts_session_add_loss(s, &row);
+	}
+	return r;
+}
+
+int ts_session_kernel_round(struct ts_session *s)
+{
+	const uint8_t *bytes;
+	const void *events;
+	size_t n_bytes;
+	int r = 0;
+
+	if (!s->kernel)
+		return 0;
+	s->kernel->flowing = ts_kernel_feed_take(s->kernel->feed, &events, &n_bytes);
+	/* Recording is stopped. */
+	if (!(__atomic_load_n(&s->memory.control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD) &&
+	    !s->ending)
+		return count_losses(s);
+	bytes = events;
+	for (size_t off = 0; s->kernel->flowing && off < n_bytes && !r;) {
+		/* Aligned, as the feed promises. */
+		const struct ts_bpf_event *event = (const void *)(bytes + off);
+
+		ts_session_dirty(s);
+		r = add_event(s, event);
+		off += ts_kernel_event_bytes(event->program);
+		if (!r && ts_sbt_session_writer_pending_rows(s->writer) >= KERNEL_ROWS)
+			r = ts_session_write(s);
+	}
+	return r ?: count_losses(s);
+}
+
+bool ts_session_kernel_flows(const struct ts_session *s)
+{
+	return s->kernel && s->kernel->flowing;
+}
+
+int ts_session_kernel_end(struct ts_session *s)
+{
+	if (!s->kernel)
+		return 0;
+	ts_kernel_feed_end(s->kernel->feed);
+	return ts_session_kernel_round(s);
+}
+
+int ts_session_kernel_begin(struct ts_session *s)
+{
+	struct ts_session_kernel *kernel;
+	struct ts_kernel_feed *feed = NULL;
+	char path[32];
+	int r;
+
+	if (!s->options.kernel)
+		return 0;
+	r = ts_kernel_feed_new(s->options.kernel, (pid_t)s->row.pid, &feed);
+	/* It is recorded without them. */
+	if (r)
+		ts_log(TS_LOG_WARNING, "pid %" PRIu32 " is recorded without kernel events: %s",
+		       s->row.pid, strerror(-r));
+	if (r || !feed)
+		return 0;
+	kernel = calloc(1, sizeof(*kernel));
+	if (!kernel) {
+		ts_kernel_feed_free(feed);
+		return ts_error_origin(-ENOMEM);
+	}
+	kernel->feed = feed;
+	kernel->pid = (pid_t)s->row.pid;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", s->row.pid);
+	kernel->inner = inner_number(path) != 0;
+	s->kernel = kernel;
+	return 0;
+}
+
+void ts_session_kernel_deinit(struct ts_session *s)
+{
+	if (!s->kernel)
+		return;
+	ts_kernel_feed_free(s->kernel->feed);
+	free(s->kernel->threads);
+	free(s->kernel);
+}

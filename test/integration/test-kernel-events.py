@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel events by eBPF: what kept a thread from its next launch is in the trace, with its cause and its length.
+
+Compared with what the program measured itself. Needs root and a kernel that tells its types; where the machine cannot give
+them, what is left is tested: that it is said, and that the rest is recorded.
+"""
+import ctypes
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import harness
+
+PROGRAMS = ('sched', 'faults', 'syscalls')
+PAGES = 100000
+PIECE, PIECES = 16384, 16
+
+
+def available():
+    """What of PROGRAMS this machine gives; what it says of the others."""
+    result = harness.run([harness.DAEMON, '--kernel-events-check'])
+    assert result.status == 0, result
+    lines = result.out.splitlines()
+    return {line for line in lines if ': ' not in line}, [line for line in lines if ': ' in line]
+
+
+GIVEN, MISSING = available()
+
+
+def needs(*names):
+    return unittest.skipUnless(set(names) <= GIVEN, 'no kernel events here: %s' % '; '.join(MISSING))
+
+
+def end(process):
+    if process.poll() is None:
+        process.terminate()
+    try:
+        process.wait(harness.SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream:
+            stream.close()
+
+
+def wait(what, daemon):
+    limit = time.monotonic() + harness.SECONDS
+    while not what():
+        assert daemon.poll() is None, 'the daemon ended with %s' % daemon.returncode
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+def start_service(case, events, inject, control, **env):
+    daemon = subprocess.Popen(
+        [harness.DAEMON, '--inject-socket', inject, '--control-socket', control, '--directory', case.folder,
+         events], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=harness.environment(**env))
+    case.addCleanup(end, daemon)
+    wait(lambda: os.path.exists(control), daemon)
+    return daemon
+
+
+def duration(row):
+    return row['end_ns'] - row['start_ns']
+
+
+class Delays(harness.Case):
+    """One recording of test/apps/delays.c, looked at from all sides."""
+
+    @classmethod
+    def setUpClass(cls):
+        if set(PROGRAMS) - GIVEN:
+            raise unittest.SkipTest('no kernel events here: %s' % '; '.join(MISSING))
+        case = harness.Case()
+        case.setUp()
+        cls.addClassCleanup(case.doCleanups)
+        data = case.path('data.bin')
+        with open(data, 'wb') as file:
+            file.write(os.urandom(PIECE * PIECES))
+        inject, control = case.path('inject.sock'), case.path('control.sock')
+        daemon = start_service(case, '--kernel-events', inject, control, TRACESMITH_GPU_NODES='/dev/urandom')
+        program = subprocess.Popen(
+            [harness.app('delays', 'driver'), data, str(PAGES)], cwd=case.folder, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, env=harness.preload_environment('', TRACESMITH_SOCKET=inject,
+                                                                   TS_APP_WAIT='1'))
+        cls.addClassCleanup(end, program)
+        # What comes before the daemon has the session is not seen.
+        wait(lambda: str(program.pid) in harness.tsctl(
+            'status', env=harness.environment(TRACESMITH_CONTROL=control)).out, daemon)
+        out, _ = program.communicate(b'go\n', harness.SECONDS)
+        if program.returncode == harness.SKIPPED:
+            raise unittest.SkipTest('no real-time threads here')
+        assert program.returncode == 0, out
+        end(daemon)
+        cls.steps = {step['what']: step for step in
+                     (json.loads(line) for line in out.decode().splitlines() if line.startswith('{'))}
+        cls.trace = harness.Trace(glob.glob(case.path('*.sbt'))[0])
+
+    def setUp(self):
+        pass
+
+    def rows(self, kind, step, **values):
+        """Rows of the step's thread that lie in it."""
+        step = self.steps[step]
+        return [row for row in self.trace.of(kind) if row.get('tid') == step['tid'] and
+                row['start_ns'] >= step['start_ns'] and row['end_ns'] <= step['end_ns'] and
+                all(row.get(key) == value for key, value in values.items())]
+
+    def check_off_cpu(self, step, reason, start='start_ns', end='end_ns'):
+        """
+        All of the time that the program missed is told, to 5 % or 50 us, and most of it for that reason: on a busy
+        machine it was preempted besides.
+        """
+        step = self.steps[step]
+        measured = step[end] - step[start]
+        rows = [row for row in self.trace.of('off_cpu') if row.get('tid') == step['tid'] and
+                row['start_ns'] >= step[start] and row['end_ns'] <= step[end]]
+        told = sum(duration(row) for row in rows)
+        self.assertLessEqual(told, measured)
+        self.assertLessEqual(measured - told, max(50000, measured // 20), rows)
+        rows = [row for row in rows if row['reason'] == reason]
+        self.assertTrue(rows)
+        return rows
+
+    def test_nothing_else_changed(self):
+        self.assertEqual(self.trace.lost, {})
+        self.assertEqual(self.trace.counts['kernel'], 1 + len(self.steps))
+        self.assertEqual(self.trace.info['metadata']['kernel_events'], 'sched,faults,syscalls')
+        self.assertNotIn('kernel_events_missing', self.trace.info['metadata'])
+        self.check_sound(self.trace)
+
+    def test_sleep(self):
+        rows = self.check_off_cpu('sleep', 'sleep')
+        self.assertEqual(len(rows), 1)
+        self.assertGreaterEqual(duration(rows[0]), 30000000)
+        self.assertEqual(rows[0]['waker_context'], 'interrupt')
+        self.assertGreaterEqual(rows[0]['woken_ns'], rows[0]['start_ns'] + 29900000)
+        self.assertLessEqual(rows[0]['woken_ns'], rows[0]['end_ns'])
+
+    def test_futex(self):
+        step = self.steps['futex']
+        rows = self.check_off_cpu('futex', 'futex')
+        self.assertEqual({row['address'] for row in rows}, {step['address']})
+        self.assertEqual(rows[-1]['waker_tid'], step['partner'])
+        self.assertEqual(rows[-1]['waker_context'], 'thread')
+        calls = self.rows('syscall', 'futex', syscall='futex', address=step['address'])
+        self.assertEqual(len(calls), len(rows))
+        for call, row in zip(calls, rows):
+            self.assertLessEqual(call['start_ns'], row['start_ns'])
+            self.assertGreaterEqual(call['end_ns'], row['end_ns'])
+
+    def test_preempted(self):
+        step = self.steps['preempted']
+        rows = self.check_off_cpu('preempted', 'preempted', 'gap_start_ns', 'gap_end_ns')
+        self.assertIn(step['partner'], [row['next_tid'] for row in rows])
+        self.assertEqual({row['cpu'] for row in rows}, {0})
+
+    def test_faults(self):
+        step = self.steps['faults']
+        rows = [row for row in self.rows('page_fault', 'faults')
+                if 0 <= row['address'] - step['address'] < PAGES * 4096]
+        self.assertEqual(len(rows), PAGES)
+        self.assertEqual(len({row['address'] // 4096 for row in rows}), PAGES)
+        self.assertEqual({row['fault'] for row in rows}, {'minor'})
+        # Who changes the map at that moment has its lock: then the kind of memory is not known.
+        self.assertLessEqual({row.get('memory') for row in rows}, {'anonymous', 'unknown'})
+        self.assertGreater(sum(row['memory'] == 'anonymous' for row in rows), PAGES * 9 // 10)
+        self.assertLess(sum(duration(row) for row in rows), step['end_ns'] - step['start_ns'])
+        self.assertEqual(min(duration(row) > 0 for row in rows), True)
+
+    def test_reads(self):
+        rows = self.rows('syscall', 'read', syscall='pread64')
+        # The last one finds the end.
+        self.assertEqual([row['result'] for row in rows], [PIECE] * PIECES + [0])
+        self.assertEqual([row.get('offset', 0) for row in rows],
+                         [PIECE * i for i in range(PIECES + 1)])
+        self.assertEqual({row['file'] for row in rows}, {'data.bin'})
+        self.assertEqual({row['bytes'] for row in rows}, {PIECE})
+
+    def test_ioctl(self):
+        step = self.steps['ioctl']
+        rows = self.rows('syscall', 'ioctl', syscall='ioctl')
+        self.assertEqual(len(rows), step['count'])
+        self.assertEqual({(row['operation'], row['file'], row['result']) for row in rows},
+                         {(step['request'], 'urandom', 0)})
+
+    def test_map(self):
+        step = self.steps['map']
+        rows = [row for row in self.rows('syscall', 'map') if row.get('bytes') == step['bytes']]
+        self.assertEqual([row['syscall'] for row in rows], ['mmap', 'munmap'])
+        self.assertEqual(rows[0]['result'], step['address'])
+        self.assertEqual(rows[1]['address'], step['address'])
+
+    def test_child(self):
+        step = self.steps['child']
+        self.check_off_cpu('child', 'wait')
+        rows = [row for row in self.trace.of('off_cpu') if row.get('pid') == step['child']]
+        slept = [row for row in rows if row['reason'] == 'sleep']
+        self.assertEqual(len(slept), 1)
+        self.assertEqual(slept[0]['tid'], step['child'])
+        self.assertGreaterEqual(duration(slept[0]), 30000000)
+
+    def test_people_can_read_it(self):
+        result = harness.tsctl('view', '--type', 'off_cpu,syscall', self.trace.path)
+        self.assertEqual(result.status, 0, result)
+        self.assertIn('sleep, woken by an interrupt', result.out)
+        self.assertIn('ioctl urandom', result.out)
+        result = harness.tsctl('view', '--stats', '--json', self.trace.path)
+        sums = {sum['name']: sum for sum in json.loads(result.out)['page_faults']}
+        self.assertGreaterEqual(sum(one['count'] for one in sums.values()), PAGES)
+
+
+class Wishes(harness.Case):
+    def delays(self, *options, **env):
+        with open(self.path('data.bin'), 'wb') as file:
+            file.write(bytes(PIECE))
+        return self.record([harness.app('delays', 'driver'), self.path('data.bin'), '100'], '--vgpu',
+                           *options, **env)
+
+    @needs('sched')
+    def test_only_what_is_asked_for(self):
+        result, path = self.delays('--kernel-events=sched:10ms')
+        self.assertEqual(result.status, 0, result)
+        trace = harness.Trace(path)
+        rows = trace.of('off_cpu')
+        self.assertGreaterEqual(len(rows), 1)
+        self.assertGreaterEqual(min(duration(row) for row in rows if not row.get('open')), 10000000)
+        self.assertEqual(trace.of('page_fault', 'syscall'), [])
+        self.assertEqual(trace.info['metadata']['kernel_events'], 'sched')
+
+    def test_nothing_is_asked_for(self):
+        result, path = self.delays()
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(harness.Trace(path).of('off_cpu', 'page_fault', 'syscall'), [])
+
+    def test_mistakes(self):
+        for wish in ('shed', 'sched:', 'sched:soon', 'sched,,faults', ''):
+            result, path = self.delays('--kernel-events=' + wish)
+            self.assertEqual(result.status, 2, result)
+            self.assertEqual(len(result.err.splitlines()), 1, result)
+            self.assertFalse(os.path.exists(path))
+
+    def check_missing(self, prefix, *words):
+        """The recording goes on, and says in one line and in the trace what it lacks."""
+        path = self.path('recorded.sbt')
+        result = harness.run(prefix + [
+            harness.TSCTL, 'record', '-o', path, '--vgpu', '--kernel-events', '--',
+            harness.app('saxpy', 'driver')], harness.record_environment(), cwd=self.folder)
+        self.assertEqual(result.status, 0, result)
+        lines = [line for line in result.err.splitlines() if 'kernel events' in line]
+        self.assertEqual(len(lines), 1, result)
+        trace = harness.Trace(path)
+        for word in words:
+            self.assertIn(word, lines[0])
+            self.assertIn(word, trace.info['metadata']['kernel_events_missing'])
+        self.assertEqual(trace.info['metadata']['kernel_events'], '')
+        self.assertEqual(trace.counts['kernel'], 10)
+        self.assertEqual(trace.of('off_cpu', 'page_fault', 'syscall'), [])
+
+    @needs(*PROGRAMS)
+    @unittest.skipUnless(shutil.which('setpriv'), 'no setpriv')
+    def test_without_privilege(self):
+        self.check_missing(['setpriv', '--bounding-set=-all', '--inh-caps=-all'], 'CAP_BPF', 'CAP_PERFMON')
+
+    @needs(*PROGRAMS)
+    @unittest.skipUnless(shutil.which('unshare'), 'no unshare')
+    def test_in_a_container(self):
+        self.check_missing(['unshare', '--pid', '--fork', '--mount-proc'], 'container')
+
+    @unittest.skipUnless(MISSING, 'all of them can be had')
+    def test_as_it_is_here(self):
+        self.check_missing([], MISSING[0].split(': ')[1])
+
+    def test_devices(self):
+        result = harness.tsctl('devices', '--json')
+        self.assertEqual(result.status, 0, result)
+        told = {one['name']: one for one in json.loads(result.out)['kernel_events']}
+        self.assertEqual({name for name, one in told.items() if one['available']}, GIVEN)
+        for one in told.values():
+            self.assertNotEqual(one['available'], 'missing' in one)
+
+
+def held(pid):
+    """Numbers of the eBPF programs, and how many attachments, that a process has."""
+    programs, links = set(), 0
+    for fd in os.listdir('/proc/%d/fd' % pid):
+        try:
+            name = os.readlink('/proc/%d/fd/%s' % (pid, fd))
+            if 'bpf-prog' in name:
+                with open('/proc/%d/fdinfo/%s' % (pid, fd), encoding='ascii') as info:
+                    programs.update(int(line.split()[1]) for line in info if line.startswith('prog_id'))
+            links += 'bpf_link' in name or 'bpf-link' in name or 'perf_event' in name
+        except OSError:
+            continue
+    return programs, links
+
+
+def exists(program):
+    """bpf(BPF_PROG_GET_FD_BY_ID)."""
+    attributes = ctypes.create_string_buffer(128)
+    ctypes.c_uint32.from_buffer(attributes).value = program
+    fd = ctypes.CDLL(None, use_errno=True).syscall(321, 13, attributes, 128)
+    if fd >= 0:
+        os.close(fd)
+    return fd >= 0
+
+
+class Service(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.inject, self.control = self.path('inject.sock'), self.path('control.sock')
+        self.daemon = start_service(self, '--kernel-events=sched', self.inject, self.control)
+
+    def wait(self, what):
+        wait(what, self.daemon)
+
+    def start(self):
+        program = subprocess.Popen(
+            [harness.app('workers', 'driver'), '1', '1', '1'], cwd=self.folder, stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=harness.preload_environment(
+                '', TRACESMITH_SOCKET=self.inject, TS_APP_WAIT='1'))
+        self.addCleanup(end, program)
+        return program
+
+    @needs('sched')
+    def test_attached_only_for_a_session(self):
+        self.assertEqual(held(self.daemon.pid)[1], 0)
+        self.assertTrue(held(self.daemon.pid)[0])
+        programs = [self.start(), self.start()]
+        self.wait(lambda: held(self.daemon.pid)[1] > 0)
+        for program in programs:
+            program.communicate(b'')
+        self.wait(lambda: held(self.daemon.pid)[1] == 0)
+        result = harness.tsctl('status', env=harness.environment(TRACESMITH_CONTROL=self.control))
+        self.assertIn('kernel:      sched', result.out)
+
+    @needs('sched')
+    def test_killed_while_attached(self):
+        self.start()
+        self.wait(lambda: held(self.daemon.pid)[1] > 0)
+        programs = held(self.daemon.pid)[0]
+        self.assertTrue(programs and all(exists(program) for program in programs))
+        self.daemon.send_signal(signal.SIGKILL)
+        self.daemon.wait()
+        limit = time.monotonic() + harness.SECONDS
+        while any(exists(program) for program in programs):
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.02)
+
+
+if __name__ == '__main__':
+    harness.main()

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person may write behind --kernel-events; and a hub, on whatever machine this is. */
+#include <stdio.h>
+#include <time.h>
+
+#include "test/unit/harness.h"
+
+#include "daemon/bpf/hub.h"
+
+static void check_wish(const char *text, uint32_t programs, uint64_t sched_ns)
+{
+	struct ts_kernel_wish wish;
+	char why[192];
+
+	ts_check_int(ts_kernel_wish_parse(text, &wish, why, sizeof(why)), 0);
+	ts_check_int(wish.programs, programs);
+	ts_check_int(wish.threshold_ns[TS_BPF_SCHED], sched_ns);
+}
+
+TS_TEST(wishes)
+{
+	check_wish("all", 7, 0);
+	check_wish("all:1us", 7, 1000);
+	check_wish("sched", 1, 0);
+	check_wish("faults,sched:500", 3, 500);
+	check_wish("syscalls,sched:2ms,faults:1s", 7, 2000000);
+	check_wish("all:1ms,sched:7ns", 7, 7);
+}
+
+TS_TEST(mistakes)
+{
+	static const char *const texts[] = {"",		  "shed",
+					    "sched,",	  "sched:",
+					    "sched:x",	  "sched:1h",
+					    ":1us",	  "sched:99999999999",
+					    ",",	  "sched:-1",
+					    "sched:1us:", "allx"};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(texts); i++) {
+		struct ts_kernel_wish wish = {.programs = 42};
+		char why[192] = "";
+
+		ts_check_int(ts_kernel_wish_parse(texts[i], &wish, why, sizeof(why)), -EINVAL);
+		ts_check_int(wish.programs, 42);
+		ts_check(*why && !strchr(why, '\n'));
+	}
+}
+
+TS_TEST(names)
+{
+	char text[64];
+
+	ts_kernel_wish_names(5, text, sizeof(text));
+	ts_check_str(text, "sched,syscalls");
+	ts_kernel_wish_names(0, text, sizeof(text));
+	ts_check_str(text, "");
+	ts_check(!ts_kernel_program_name(TS_BPF_N_PROGRAMS));
+}
+
+/* It has what was wished for, or says what not, in one line; never both, never neither. */
+TS_TEST(hub_has_or_says)
+{
+	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++) {
+		const struct ts_kernel_wish wish = {.programs = 1u << i};
+		struct ts_kernel_hub *hub;
+
+		ts_check_int(ts_kernel_hub_new(&wish, false, &hub), 0);
+		if (ts_kernel_hub_missing(hub)) {
+			ts_check_int(ts_kernel_hub_programs(hub), 0);
+			ts_check(strstr(ts_kernel_hub_missing(hub), ts_kernel_program_name(i)));
+			ts_check(!strchr(ts_kernel_hub_missing(hub), '\n'));
+		} else {
+			ts_check_int(ts_kernel_hub_programs(hub), wish.programs);
+		}
+		ts_kernel_hub_free(hub);
+	}
+}
+
+/* Of this process itself: a sleep of one of its threads, once. */
+TS_TEST(a_feed_tells_of_a_sleep)
+{
+	const struct ts_kernel_wish wish = {.programs = 1u << TS_BPF_SCHED,
+					    .threshold_ns = {[TS_BPF_SCHED] = 20000000}};
+	struct timespec time = {.tv_nsec = 30000000};
+	struct ts_kernel_feed *feed;
+	struct ts_kernel_hub *hub;
+	const void *events;
+	size_t n_bytes, n = 0;
+
+	ts_check_int(ts_kernel_hub_new(&wish, false, &hub), 0);
+	ts_check_int(ts_kernel_feed_new(hub, getpid(), &feed), 0);
+	if (!feed) {
+		ts_check(ts_kernel_hub_missing(hub) != NULL);
+		ts_kernel_hub_free(hub);
+		return;
+	}
+	while (nanosleep(&time, &time))
+		;
+	ts_kernel_feed_end(feed);
+	ts_check(ts_kernel_feed_take(feed, &events, &n_bytes));
+	for (size_t off = 0; off < n_bytes; off += sizeof(struct ts_bpf_off_cpu)) {
+		const struct ts_bpf_off_cpu *event = (const void *)((const uint8_t *)events + off);
+
+		ts_check_int(event->event.program, TS_BPF_SCHED);
+		if (event->event.tid == (uint32_t)getpid() && event->event.end_ns &&
+		    event->event.end_ns - event->event.start_ns >= 30000000)
+			n++;
+	}
+	ts_check_int(n_bytes % sizeof(struct ts_bpf_off_cpu), 0);
+	ts_check_int(n, 1);
+	ts_check(!ts_kernel_feed_take(feed, &events, &n_bytes));
+	ts_check_int(ts_kernel_feed_lost(feed, TS_BPF_SCHED), 0);
+	ts_kernel_feed_free(feed);
+	ts_kernel_hub_free(hub);
+}
