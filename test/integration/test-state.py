@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The state at an instant, of real programs on the virtual GPU: held against the rows of the same trace."""
+"""The state at an instant, and memory over time, of real programs on the virtual GPU: held against the rows of the same trace."""
+import collections
 import json
 import random
 
@@ -134,9 +135,65 @@ class State(harness.Case):
             at = generator.randrange(len(whole))
             with open(path, 'wb') as stream:
                 stream.write(whole[:at] + bytes([whole[at] ^ (1 + generator.randrange(255))]) + whole[at + 1:])
-            result = harness.tsctl('state', '--at', '5ms', path)
-            self.assertIn(result.status, (0, 2), result)
-            self.assertEqual(len(result.err.splitlines()), 1 if result.status else 0, result)
+            for command in (('state', '--at', '5ms'), ('memory',)):
+                result = harness.tsctl(*command, path)
+                self.assertIn(result.status, (0, 2), result)
+                self.assertEqual(len(result.err.splitlines()), 1 if result.status else 0, result)
+
+
+HOST_KINDS = ('pageable', 'pinned')
+
+
+class Memory(harness.Case):
+    def check_memory(self, *argv):
+        """What `memory` says of a program is what its rows add up to."""
+        result, path = self.record([harness.app(argv[0], 'driver')] + list(argv[1:]), '--vgpu', '-q')
+        trace = harness.Trace(path)
+        result = harness.tsctl('memory', '--json', '--limit', '1000', path)
+        self.assertEqual(result.status, 0, result)
+        report = json.loads(result.out)
+        live, at_peak, peak = {}, {}, 0
+        allocs, frees = collections.Counter(), collections.Counter()
+        for row in trace.of('alloc', 'free'):
+            key = row['session'], row['address']
+            if row['type'] == 'alloc':
+                allocs[row['kind']] += 1
+                live[key] = row
+            else:
+                frees[row['kind']] += 1
+                del live[key]
+            on_device = {key: row for key, row in live.items() if row['kind'] not in HOST_KINDS}
+            bytes_now = sum(row['bytes'] for row in on_device.values())
+            if bytes_now > peak:
+                peak, at_peak = bytes_now, on_device
+        self.assertEqual(report['peak_bytes'], peak)
+        self.assertEqual(max([point['bytes'] for point in report['points']], default=0), peak)
+        for told, rows in (('at_peak', at_peak), ('never_freed', live)):
+            self.assertEqual({(h['session'], h['address']): h['bytes'] for h in report[told]},
+                             {key: row['bytes'] for key, row in rows.items()}, told)
+        self.assertEqual(report['never_freed_bytes'], sum(row['bytes'] for row in live.values()))
+        told_allocs, told_frees = collections.Counter(), collections.Counter()
+        for group in report['groups']:
+            told_allocs[group['kind']] += group['allocs']
+            told_frees[group['kind']] += group['frees']
+        self.assertEqual(told_allocs, allocs)
+        self.assertEqual(+told_frees, frees)
+        self.assertEqual(report['unknown_frees'], 0)
+        return path, report
+
+    def test_all_freed(self):
+        path, report = self.check_memory('pipeline', '3')
+        self.assertGreater(report['peak_bytes'], 0)
+        self.assertEqual(report['never_freed_allocations'], 0)
+        result = harness.tsctl('memory', path)
+        self.assertEqual(result.status, 0, result)
+        self.assertNotIn('Never freed', result.out)
+
+    def test_usage(self):
+        for arguments in ([], ['--limit', 'many', 'x.sbt'], ['a', 'b'], ['nothere']):
+            result = harness.tsctl('memory', *arguments)
+            self.assertEqual(result.status, 2, result)
+            self.assertEqual(len(result.err.splitlines()), 1, result)
 
 
 if __name__ == '__main__':

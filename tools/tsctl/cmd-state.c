@@ -7,6 +7,7 @@
 #include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
+#include "tools/tsctl/stackjson.h"
 #include "tools/tsctl/statejson.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/times.h"
@@ -134,24 +135,12 @@ static void print_ops(const struct asked *asked, const Ts__Rpc__StateReport *rep
 
 static void print_stack(const Ts__Rpc__StateOperation *op)
 {
-	size_t at = 0;
-
 	if (!op->stack)
 		return;
 	printf("\n  op %" PRIu64 " ", op->op_id);
 	ts_out_text(stdout, op->name ? op->name : "");
 	printf(" was called at\n");
-	for (size_t i = 0; i < op->stack->n_frames; i++) {
-		printf("    ");
-		ts_out_text(stdout, op->stack->frames[i]);
-		for (; at < op->stack->n_symbols && op->stack->symbols[at]->frame <= i; at++) {
-			if (op->stack->symbols[at]->frame != i || !op->stack->symbols[at]->function)
-				continue;
-			putchar(' ');
-			ts_out_text(stdout, op->stack->symbols[at]->function);
-		}
-		putchar('\n');
-	}
+	ts_stackjson_print(op->stack, 4);
 }
 
 static void print_threads(const struct asked *asked, const Ts__Rpc__StateReport *report)

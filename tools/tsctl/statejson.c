@@ -7,10 +7,9 @@
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/rpc/json.h"
 #include "tools/tsctl/names.h"
+#include "tools/tsctl/stackjson.h"
 
 #include <inttypes.h>
-
-#define MAX_SYMBOLS 4u /* of a frame: what is inlined deeper is left out */
 
 static const struct {
 	uint32_t flag;
@@ -31,59 +30,6 @@ static void set_unsure(struct ts_pool *pool, uint32_t unsure, Ts__Rpc__StateOper
 		if (unsure & unsure_names[i].flag)
 			message->unsure[message->n_unsure++] =
 				ts_pool_copy(pool, unsure_names[i].name);
-}
-
-static void add_symbols(struct ts_resolver *resolver, struct ts_pool *pool, Ts__Rpc__Stack *message,
-			uint32_t frame, const struct ts_row_symbol *symbols, size_t n)
-{
-	for (size_t i = 0; i < n && i < MAX_SYMBOLS; i++) {
-		Ts__Rpc__StackSymbol *symbol = ts_pool_alloc(pool, 1, sizeof(*symbol));
-
-		ts__rpc__stack_symbol__init(symbol);
-		TS_RPC_SET(symbol, frame, frame);
-		symbol->function =
-			ts_pool_copy(pool, ts_resolver_string(resolver, symbols[i].function));
-		symbol->file = ts_pool_copy(pool, ts_resolver_string(resolver, symbols[i].file));
-		if (symbol->file)
-			TS_RPC_SET(symbol, line, symbols[i].line);
-		TS_RPC_SET(symbol, inlined, i + 1 < n);
-		message->symbols[message->n_symbols++] = symbol;
-	}
-}
-
-static Ts__Rpc__Stack *make_stack(struct ts_resolver *resolver, struct ts_pool *pool,
-				  const struct ts_state_op *op)
-{
-	struct ts_sbt_stack stack;
-	Ts__Rpc__Stack *message;
-
-	if (!op->stack ||
-	    ts_sbt_reader_stack(ts_resolver_reader(resolver), op->session, op->stack, &stack))
-		return NULL;
-	message = ts_pool_alloc(pool, 1, sizeof(*message));
-	ts__rpc__stack__init(message);
-	TS_RPC_SET(message, id, op->stack);
-	TS_RPC_SET(message, truncated, stack.flags & TS_STACK_TRUNCATED);
-	message->frames = ts_pool_alloc(pool, stack.n_frames + 1, sizeof(char *));
-	message->symbols = ts_pool_alloc(pool, stack.n_frames * (size_t)MAX_SYMBOLS + 1,
-					 sizeof(*message->symbols));
-	for (uint32_t i = 0; i < stack.n_frames; i++) {
-		uint64_t address = TS_FRAME_VALUE(stack.frames[i]);
-		const struct ts_row_symbol *symbols;
-		size_t n;
-
-		if (TS_FRAME_KIND(stack.frames[i]) == TS_FRAME_PYTHON) {
-			char text[TS_RESOLVER_FRAME_BYTES];
-
-			ts_resolver_python(resolver, stack.frames[i], text);
-			message->frames[message->n_frames++] = ts_pool_copy(pool, text);
-			continue;
-		}
-		symbols = ts_resolver_symbols(resolver, op->session, op->call_ns, address, i, &n);
-		add_symbols(resolver, pool, message, i, symbols, n);
-		message->frames[message->n_frames++] = ts_pool_printf(pool, "0x%" PRIx64, address);
-	}
-	return message;
 }
 
 static void set_row(const struct ts_state_op *op, Ts__Rpc__StateOperation *message)
@@ -112,20 +58,6 @@ static char *op_name(struct ts_resolver *resolver, struct ts_pool *pool,
 	if (op->type == TS_ROW_API)
 		row.api = &call;
 	return ts_pool_copy(pool, ts_resolver_name(resolver, &row, buffer));
-}
-
-static void set_thread(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,
-		       uint32_t id, uint32_t *ret_tid, protobuf_c_boolean *ret_has_tid,
-		       char **ret_name)
-{
-	const struct ts_row_thread *thread =
-		ts_sbt_reader_thread(ts_resolver_reader(resolver), session, id);
-
-	if (!thread)
-		return;
-	*ret_tid = thread->tid;
-	*ret_has_tid = 1;
-	*ret_name = ts_pool_copy(pool, ts_resolver_thread_name(resolver, session, thread));
 }
 
 static Ts__Rpc__StateOperation *make_op(struct ts_resolver *resolver, struct ts_pool *pool,
@@ -161,12 +93,13 @@ static Ts__Rpc__StateOperation *make_op(struct ts_resolver *resolver, struct ts_
 	TS_RPC_SET(message, context, op->context);
 	if (op->stream != TS_NO_DEVICE)
 		TS_RPC_SET(message, stream, op->stream);
-	set_thread(resolver, pool, op->session, op->thread, &message->tid, &message->has_tid,
-		   &message->thread_name);
+	ts_stackjson_thread(resolver, pool, op->session, op->thread, &message->tid,
+			    &message->has_tid, &message->thread_name);
 	set_row(op, message);
 	set_unsure(pool, op->unsure, message);
 	if (stacks)
-		message->stack = make_stack(resolver, pool, op);
+		message->stack =
+			ts_stackjson_make(resolver, pool, op->session, op->stack, op->call_ns);
 	return message;
 }
 
@@ -307,8 +240,8 @@ static void make_threads(struct ts_resolver *resolver, struct ts_pool *pool,
 
 		ts__rpc__state_thread__init(message);
 		TS_RPC_SET(message, session, thread->session);
-		set_thread(resolver, pool, thread->session, thread->thread, &message->tid,
-			   &message->has_tid, &message->thread_name);
+		ts_stackjson_thread(resolver, pool, thread->session, thread->thread, &message->tid,
+				    &message->has_tid, &message->thread_name);
 		message->call = ts_pool_copy(pool, ts_resolver_name(resolver, &row, buffer));
 		TS_RPC_SET(message, op_id, thread->call.op_id);
 		TS_RPC_SET(message, since_ns, thread->call.start_ns);

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first pass keeps what is live and finds the peak; the second goes to the peak again and stops there, so that who held it
+ * need not be remembered for every peak that is passed on the way.
+ */
+#include "replay/state/memory.h"
+
+#include "proto/abi/vendor/cupti_activity.h"
+#include "replay/state/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE	   TS_STATE_MAP_NONE
+#define MAX_LIVE   (1u << 24)
+#define MAX_GROUPS (1u << 16)
+
+struct live {
+	struct ts_memory_holder holder;
+	uint32_t group;
+};
+
+struct pass {
+	struct ts_memory *memory;
+	struct live *live;
+	size_t n_live, n_live_allocated;
+	struct ts_state_map by_address;
+	struct ts_memory_group *groups;
+	size_t n_groups, n_groups_allocated;
+	uint32_t last_group;
+	uint64_t device_bytes;
+	uint64_t until_ns; /* 0: to the end */
+};
+
+static void pass_deinit(struct pass *pass)
+{
+	free(pass->live);
+	free(pass->groups);
+	ts_state_map_deinit(&pass->by_address);
+}
+
+void ts_memory_free(struct ts_memory *memory)
+{
+	if (!memory)
+		return;
+	free(memory->groups);
+	free(memory->at_peak.largest);
+	free(memory->never_freed.largest);
+	free(memory);
+}
+
+bool ts_memory_is_device(uint32_t kind)
+{
+	return kind != TS_CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE &&
+	       kind != TS_CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+}
+
+static int grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
+{
+	size_t n_wanted = *n_allocated ? 2 * *n_allocated : 64;
+	void *grown;
+
+	if (n < *n_allocated)
+		return 0;
+	memcpy(&grown, items, sizeof(grown));
+	grown = realloc(grown, n_wanted * bytes);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(items, &grown, sizeof(grown));
+	*n_allocated = n_wanted;
+	return 0;
+}
+
+static bool is_of(const struct ts_memory_group *group, uint32_t session,
+		  const struct ts_row_memory *row)
+{
+	return group->session == session && group->device == row->device &&
+	       group->stream == row->stream && group->kind == row->memory_kind &&
+	       group->pool == row->pool;
+}
+
+/* There are few, and the last one found is the likeliest. */
+static int find_group(struct pass *pass, uint32_t session, const struct ts_row_memory *row,
+		      uint32_t *ret_group)
+{
+	int r;
+
+	if (pass->last_group < pass->n_groups &&
+	    is_of(&pass->groups[pass->last_group], session, row)) {
+		*ret_group = pass->last_group;
+		return 0;
+	}
+	for (uint32_t i = 0; i < pass->n_groups; i++)
+		if (is_of(&pass->groups[i], session, row)) {
+			*ret_group = pass->last_group = i;
+			return 0;
+		}
+	if (pass->n_groups == MAX_GROUPS)
+		return TS_SBT_E_LIMIT;
+	r = grow(&pass->groups, pass->n_groups, &pass->n_groups_allocated, sizeof(*pass->groups));
+	if (r)
+		return r;
+	pass->groups[pass->n_groups] = (struct ts_memory_group){.session = session,
+								.device = row->device,
+								.stream = row->stream,
+								.kind = row->memory_kind,
+								.pool = row->pool};
+	*ret_group = pass->last_group = (uint32_t)pass->n_groups++;
+	return 0;
+}
+
+/* The part of the trace that a time lies in. */
+static uint64_t *point_of(struct ts_memory *memory, uint64_t ns)
+{
+	uint64_t part_ns = (memory->to_ns - memory->from_ns) / TS_MEMORY_POINTS + 1, i;
+
+	i = ns < memory->from_ns ? 0 : (ns - memory->from_ns) / part_ns;
+	return &memory->points[i < TS_MEMORY_POINTS ? i : TS_MEMORY_POINTS - 1];
+}
+
+static void note_peak(struct pass *pass, uint64_t ns)
+{
+	uint64_t *point = point_of(pass->memory, ns);
+
+	if (pass->device_bytes > *point)
+		*point = pass->device_bytes;
+	if (pass->device_bytes <= pass->memory->peak_bytes)
+		return;
+	pass->memory->peak_bytes = pass->device_bytes;
+	pass->memory->peak_ns = ns;
+}
+
+/* From `from_ns` on, parts in which nothing changed have what was live all the same. */
+static void note_level(struct pass *pass, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t *last = point_of(pass->memory, to_ns);
+
+	for (uint64_t *at = point_of(pass->memory, from_ns); at <= last; at++)
+		if (pass->device_bytes > *at)
+			*at = pass->device_bytes;
+}
+
+static int drop(struct pass *pass, uint32_t at, bool is_freed)
+{
+	struct live live = pass->live[at];
+	struct ts_memory_group *group = &pass->groups[live.group];
+
+	ts_state_map_remove(&pass->by_address, live.holder.session, live.holder.row.address);
+	group->live_bytes -= live.holder.row.bytes;
+	group->n_frees += is_freed;
+	if (ts_memory_is_device(live.holder.row.memory_kind))
+		pass->device_bytes -= live.holder.row.bytes;
+	pass->live[at] = pass->live[--pass->n_live];
+	if (at == pass->n_live)
+		return 0;
+	return ts_state_map_set(&pass->by_address, pass->live[at].holder.session,
+				pass->live[at].holder.row.address, at);
+}
+
+static int feed_alloc(struct pass *pass, uint32_t session, const struct ts_row_memory *row)
+{
+	uint32_t at = ts_state_map_find(&pass->by_address, session, row->address), index;
+	struct ts_memory_group *group;
+	int r = 0;
+
+	/* That it was freed was not recorded. */
+	if (at != NONE)
+		r = drop(pass, at, false);
+	if (!r && pass->n_live == MAX_LIVE)
+		return TS_SBT_E_LIMIT;
+	if (!r)
+		r = find_group(pass, session, row, &index);
+	if (!r)
+		r = grow(&pass->live, pass->n_live, &pass->n_live_allocated, sizeof(*pass->live));
+	if (!r)
+		r = ts_state_map_set(&pass->by_address, session, row->address,
+				     (uint32_t)pass->n_live);
+	if (r)
+		return r;
+	pass->live[pass->n_live++] =
+		(struct live){.holder = {.session = session, .row = *row}, .group = index};
+	group = &pass->groups[index];
+	group->n_allocs++;
+	group->total_bytes += row->bytes;
+	group->live_bytes += row->bytes;
+	if (group->live_bytes > group->peak_bytes) {
+		group->peak_bytes = group->live_bytes;
+		group->peak_ns = row->start_ns;
+	}
+	if (ts_memory_is_device(row->memory_kind))
+		pass->device_bytes += row->bytes;
+	if (!pass->until_ns)
+		note_peak(pass, row->start_ns);
+	return 0;
+}
+
+static int feed_free(struct pass *pass, uint32_t session, const struct ts_row_memory *row)
+{
+	uint32_t at = ts_state_map_find(&pass->by_address, session, row->address);
+
+	if (at != NONE)
+		return drop(pass, at, true);
+	pass->memory->n_unknown_frees += !pass->until_ns;
+	return 0;
+}
+
+/* One pass over what was allocated and freed, up to until_ns with the allocation that made the peak. */
+static int read_rows(struct pass *pass, struct ts_sbt_reader *reader, uint32_t session)
+{
+	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_ALLOC) |
+							       TS_ROW_BIT(TS_ROW_FREE),
+						      .session = session};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	uint64_t last_ns = pass->memory->from_ns;
+	struct ts_sbt_row row;
+	int r = ts_sbt_cursor_new(reader, &options, &cursor);
+
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (r == TS_SBT_E_CORRUPT) {
+			pass->memory->is_damaged = true;
+			r = 0;
+			continue;
+		}
+		if (r || (pass->until_ns && row.memory->start_ns > pass->until_ns))
+			break;
+		if (!pass->until_ns)
+			note_level(pass, last_ns, row.memory->start_ns);
+		last_ns = row.memory->start_ns;
+		r = row.type == TS_ROW_ALLOC ? feed_alloc(pass, row.session, row.memory)
+					     : feed_free(pass, row.session, row.memory);
+		if (!r && pass->until_ns && pass->device_bytes == pass->memory->peak_bytes)
+			return 0;
+	}
+	if (!pass->until_ns)
+		note_level(pass, last_ns, pass->memory->to_ns);
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+/* ---- who held it -------------------------------------------------------------------------------- */
+
+static int compare_live(const void *a, const void *b)
+{
+	const struct ts_row_memory *x = &((const struct live *)a)->holder.row;
+	const struct ts_row_memory *y = &((const struct live *)b)->holder.row;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int list_holders(struct pass *pass, bool device_only, size_t max,
+			struct ts_memory_holders *ret)
+{
+	if (pass->n_live)
+		qsort(pass->live, pass->n_live, sizeof(*pass->live), compare_live);
+	ret->largest =
+		calloc(max < pass->n_live ? max + 1 : pass->n_live + 1, sizeof(*ret->largest));
+	if (!ret->largest)
+		return -ENOMEM;
+	for (size_t i = 0; i < pass->n_live; i++) {
+		const struct ts_memory_holder *holder = &pass->live[i].holder;
+
+		if (device_only && !ts_memory_is_device(holder->row.memory_kind))
+			continue;
+		ret->n++;
+		ret->bytes += holder->row.bytes;
+		if (ret->n_largest < max)
+			ret->largest[ret->n_largest++] = *holder;
+	}
+	return 0;
+}
+
+static void set_call(struct ts_memory_holders *holders, uint32_t session,
+		     const struct ts_row_api *call)
+{
+	for (size_t i = 0; i < holders->n_largest; i++) {
+		struct ts_memory_holder *holder = &holders->largest[i];
+
+		if (holder->session != session || holder->row.op_id != call->op_id)
+			continue;
+		holder->thread = call->thread;
+		holder->stack = call->stack;
+		holder->call_ns = call->start_ns;
+	}
+}
+
+static int find_calls(struct ts_memory *memory, struct ts_sbt_reader *reader, uint32_t session)
+{
+	struct ts_memory_holders *lists[] = {&memory->at_peak, &memory->never_freed};
+	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_API),
+						      .session = session};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_state_map wanted = {0};
+	struct ts_sbt_row row;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < TS_ARRAY_LEN(lists); i++)
+		for (size_t j = 0; !r && j < lists[i]->n_largest; j++)
+			r = ts_state_map_set(&wanted, lists[i]->largest[j].session,
+					     lists[i]->largest[j].row.op_id, 0);
+	if (!r && wanted.n)
+		r = ts_sbt_cursor_new(reader, &options, &cursor);
+	while (!r && cursor) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (r == TS_SBT_E_CORRUPT) {
+			memory->is_damaged = true;
+			r = 0;
+			continue;
+		}
+		if (r || ts_state_map_find(&wanted, row.session, row.api->op_id) == NONE)
+			continue;
+		for (size_t i = 0; i < TS_ARRAY_LEN(lists); i++)
+			set_call(lists[i], row.session, row.api);
+	}
+	ts_state_map_deinit(&wanted);
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+#define COMPARE(x, y)                              \
+	do {                                       \
+		if ((x) != (y))                    \
+			return (x) < (y) ? -1 : 1; \
+	} while (0)
+
+static int compare_groups(const void *a, const void *b)
+{
+	const struct ts_memory_group *x = a, *y = b;
+
+	COMPARE(x->session, y->session);
+	COMPARE(x->device, y->device);
+	COMPARE(x->kind, y->kind);
+	COMPARE(x->pool, y->pool);
+	COMPARE(x->stream, y->stream);
+	return 0;
+}
+
+static int read_whole(struct ts_memory *memory, struct ts_sbt_reader *reader, uint32_t session,
+		      size_t max_listed)
+{
+	ts_cleanup(pass_deinit) struct pass pass = {.memory = memory};
+	int r = read_rows(&pass, reader, session);
+
+	if (!r)
+		r = list_holders(&pass, false, max_listed, &memory->never_freed);
+	if (r)
+		return r;
+	if (pass.n_groups)
+		qsort(pass.groups, pass.n_groups, sizeof(*pass.groups), compare_groups);
+	memory->groups = pass.groups;
+	memory->n_groups = pass.n_groups;
+	pass.groups = NULL;
+	return 0;
+}
+
+static int read_to_peak(struct ts_memory *memory, struct ts_sbt_reader *reader, uint32_t session,
+			size_t max_listed)
+{
+	ts_cleanup(pass_deinit) struct pass pass = {.memory = memory, .until_ns = memory->peak_ns};
+	int r;
+
+	if (!memory->peak_bytes)
+		return 0;
+	r = read_rows(&pass, reader, session);
+	return r ? r : list_holders(&pass, true, max_listed, &memory->at_peak);
+}
+
+int ts_memory_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
+		   struct ts_memory **ret_memory)
+{
+	ts_cleanup(ts_memory_freep) struct ts_memory *memory = calloc(1, sizeof(*memory));
+	struct ts_sbt_summary summary;
+	int r = memory ? ts_sbt_reader_summary(reader, session, &summary) : -ENOMEM;
+
+	if (r)
+		return r;
+	memory->from_ns = ts_sbt_reader_origin_ns(reader);
+	memory->to_ns = summary.latest_ns > memory->from_ns ? summary.latest_ns : memory->from_ns;
+	r = read_whole(memory, reader, session, max_listed);
+	if (!r)
+		r = read_to_peak(memory, reader, session, max_listed);
+	if (!r)
+		r = find_calls(memory, reader, session);
+	if (r)
+		return r;
+	*ret_memory = memory;
+	memory = NULL;
+	return 0;
+}

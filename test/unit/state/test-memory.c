@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory over a small trace whose every byte is known.
+ */
+#include "test/unit/harness.h"
+
+#include <sys/mman.h>
+
+#include "replay/state/memory.h"
+#include "sbt/writer.h"
+
+#define PINNED 2
+#define DEVICE 3
+
+static struct ts_sbt_session_writer *session;
+
+static void add(unsigned int type, uint64_t time_ns, uint64_t address, uint64_t bytes,
+		unsigned int kind)
+{
+	struct ts_row_memory row = {.start_ns = time_ns,
+				    .op_id = time_ns,
+				    .address = address,
+				    .bytes = bytes,
+				    .stream = TS_NO_DEVICE,
+				    .memory_kind = (uint16_t)kind};
+	struct ts_row_api call = {.start_ns = time_ns - 1,
+				  .end_ns = time_ns,
+				  .op_id = time_ns,
+				  .stack = 77};
+
+	ts_check_int(ts_sbt_session_writer_add_row(session, type, &row), 0);
+	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_API, &call), 0);
+}
+
+/*
+ *	a  100   |=====|
+ *	b  200     |===========		never freed
+ *	c   50       |=|		pinned: no device's
+ *	a   10             |====	its address again, never freed
+ *	x          f			freed, but not allocated
+ */
+static int write_trace(void)
+{
+	const struct ts_row_session row = {.pid = 1, .start_ns = 1000};
+	int fd = memfd_create("trace", MFD_CLOEXEC), copy = dup(fd);
+	struct ts_sbt_writer *writer;
+
+	ts_check_int(ts_sbt_writer_new(fd, &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
+	add(TS_ROW_ALLOC, 1100, 0xa0, 100, DEVICE);
+	add(TS_ROW_ALLOC, 1200, 0xb0, 200, DEVICE);
+	add(TS_ROW_FREE, 1250, 0x90, 0, DEVICE);
+	add(TS_ROW_ALLOC, 1300, 0xc0, 50, PINNED);
+	add(TS_ROW_FREE, 1400, 0xa0, 100, DEVICE);
+	add(TS_ROW_FREE, 1500, 0xc0, 50, PINNED);
+	add(TS_ROW_ALLOC, 1600, 0xa0, 10, DEVICE);
+	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	return copy;
+}
+
+static struct ts_memory *read_memory(size_t max_listed)
+{
+	struct ts_sbt_reader *reader;
+	struct ts_memory *memory;
+	int fd = write_trace();
+
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_memory_read(reader, 0, max_listed, &memory), 0);
+	ts_sbt_reader_free(reader);
+	close(fd);
+	return memory;
+}
+
+TS_TEST(adds_up)
+{
+	struct ts_memory *memory = read_memory(10);
+
+	ts_check_int(memory->peak_bytes, 300);
+	ts_check_int(memory->peak_ns, 1200);
+	ts_check_int(memory->at_peak.n, 2);
+	ts_check_int(memory->at_peak.largest[0].row.address, 0xb0);
+	ts_check_int(memory->at_peak.largest[1].row.bytes, 100);
+	ts_check_int(memory->never_freed.n, 2);
+	ts_check_int(memory->never_freed.bytes, 210);
+	ts_check_int(memory->never_freed.largest[0].row.address, 0xb0);
+	ts_check_int(memory->never_freed.largest[0].stack, 77);
+	ts_check_int(memory->never_freed.largest[0].call_ns, 1199);
+	ts_check_int(memory->never_freed.largest[1].row.start_ns, 1600);
+	ts_check_int(memory->n_unknown_frees, 1);
+	ts_check(!memory->is_damaged);
+	ts_memory_free(memory);
+}
+
+TS_TEST(is_told_by_kind)
+{
+	struct ts_memory *memory = read_memory(10);
+
+	ts_check_int(memory->n_groups, 2);
+	ts_check_int(memory->groups[0].kind, PINNED);
+	ts_check_int(memory->groups[0].peak_bytes, 50);
+	ts_check_int(memory->groups[0].live_bytes, 0);
+	ts_check_int(memory->groups[1].peak_bytes, 300);
+	ts_check_int(memory->groups[1].live_bytes, 210);
+	ts_check_int(memory->groups[1].total_bytes, 310);
+	ts_check_int(memory->groups[1].n_allocs, 3);
+	ts_check_int(memory->groups[1].n_frees, 1);
+	ts_memory_free(memory);
+}
+
+TS_TEST(what_is_live_is_so_while_nothing_happens)
+{
+	struct ts_memory *memory = read_memory(0);
+	uint64_t part_ns = (memory->to_ns - memory->from_ns) / TS_MEMORY_POINTS + 1;
+
+	ts_check_int(memory->points[(1050 - memory->from_ns) / part_ns], 0);
+	ts_check_int(memory->points[(1150 - memory->from_ns) / part_ns], 100);
+	ts_check_int(memory->points[(1350 - memory->from_ns) / part_ns], 300);
+	ts_check_int(memory->points[(1550 - memory->from_ns) / part_ns], 200);
+	/* Nobody is listed who was not asked for; all are counted. */
+	ts_check_int(memory->at_peak.n_largest, 0);
+	ts_check_int(memory->never_freed.n, 2);
+	ts_memory_free(memory);
+}
