@@ -6,7 +6,6 @@
 #include "daemon/worker/client.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -223,72 +222,6 @@ static int start(struct ts_worker *worker)
 
 /* ---- one request ---- */
 
-static int wait_for(struct ts_worker *worker, short events, uint64_t deadline_ns)
-{
-	struct pollfd fd = {.fd = worker->fd, .events = events};
-
-	for (;;) {
-		uint64_t now = ts_clock_monotonic_ns();
-		int n;
-
-		if (now >= deadline_ns)
-			return -ETIMEDOUT;
-		n = poll(&fd, 1, (int)((deadline_ns - now) / MS_NS + 1));
-		if (n > 0)
-			return 0;
-		if (n < 0 && errno != EINTR)
-			return -errno;
-	}
-}
-
-static int send_all(struct ts_worker *worker, const uint8_t *data, size_t n_bytes, const int *fds,
-		    unsigned n_fds, uint64_t deadline_ns)
-{
-	while (n_bytes) {
-		ssize_t n = ts_frame_send_some(worker->fd, data, n_bytes, fds, n_fds);
-		int r;
-
-		if (n == -EAGAIN) {
-			r = wait_for(worker, POLLOUT, deadline_ns);
-			if (r)
-				return r;
-			continue;
-		}
-		if (n < 0)
-			return n == -EPIPE ? -ECONNRESET : (int)n;
-		data += n;
-		n_bytes -= (size_t)n;
-		n_fds = 0;
-	}
-	return 0;
-}
-
-static int receive(struct ts_worker *worker, uint64_t deadline_ns, struct ts_frame *ret_frame)
-{
-	uint8_t bytes[16 * 1024];
-	ssize_t n;
-	int r;
-
-	for (;;) {
-		r = ts_frame_parser_next(&worker->parser, ret_frame);
-		if (r != TS_FRAME_E_MORE)
-			return r;
-		/* No descriptor is taken from it. */
-		n = ts_frame_receive_some(worker->fd, bytes, sizeof(bytes), NULL, 0, NULL);
-		if (n == -EAGAIN) {
-			r = wait_for(worker, POLLIN, deadline_ns);
-			if (r)
-				return r;
-			continue;
-		}
-		if (n <= 0)
-			return n ? (int)n : -ECONNRESET;
-		r = ts_frame_parser_feed(&worker->parser, bytes, (size_t)n);
-		if (r)
-			return r;
-	}
-}
-
 static int exchange(struct ts_worker *worker, const Ts__Rpc__WorkerRequest *request, const int *fds,
 		    unsigned n_fds, uint32_t deadline_ms, Ts__Rpc__WorkerAnswer **ret_answer)
 {
@@ -297,7 +230,8 @@ static int exchange(struct ts_worker *worker, const Ts__Rpc__WorkerRequest *requ
 	ts_cleanup(ts_freep) uint8_t *packed = NULL;
 	struct ts_frame_header header;
 	struct ts_frame frame;
-	int r;
+	int no_fds[1], r;
+	unsigned n_none = 0;
 
 	if (n_bytes > TS_WORKER_REQUEST_MAX_BYTES)
 		return -EMSGSIZE;
@@ -311,8 +245,12 @@ static int exchange(struct ts_worker *worker, const Ts__Rpc__WorkerRequest *requ
 	header.deadline_ms = deadline_ms;
 	memcpy(packed, &header, sizeof(header));
 	ts__rpc__worker_request__pack(request, packed + sizeof(header));
-	r = send_all(worker, packed, sizeof(header) + n_bytes, fds, n_fds, deadline_ns);
-	r = r ?: receive(worker, deadline_ns, &frame);
+	r = ts_frame_send_all(worker->fd, packed, sizeof(header) + n_bytes, fds, n_fds,
+			      deadline_ns);
+	/* No descriptor is taken from it. */
+	r = r
+		    ?: ts_frame_receive(worker->fd, &worker->parser, no_fds, 0, &n_none,
+					deadline_ns, &frame);
 	if (r)
 		return r;
 	if (frame.header.request_id != header.request_id || frame.header.n_fds ||

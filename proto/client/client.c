@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -126,90 +125,15 @@ const char *ts_client_error(const struct ts_client *client)
 	return client->error;
 }
 
-/* Waits for `events` until `deadline_ns`, 0 for ever. */
-static int client_wait(struct ts_client *client, short events, uint64_t deadline_ns)
-{
-	for (;;) {
-		struct pollfd poll_fd = {.fd = client->fd, .events = events};
-		uint64_t now = ts_clock_monotonic_ns();
-		int timeout = -1, n;
-
-		if (deadline_ns) {
-			uint64_t left_ms;
-
-			if (now >= deadline_ns)
-				return -ETIMEDOUT;
-			left_ms = (deadline_ns - now) / 1000000 + 1;
-			timeout = left_ms > INT32_MAX ? INT32_MAX : (int)left_ms;
-		}
-		n = poll(&poll_fd, 1, timeout);
-		if (n > 0)
-			return 0;
-		if (n < 0 && errno != EINTR)
-			return -errno;
-	}
-}
-
-static int client_send(struct ts_client *client, const uint8_t *data, size_t n_bytes,
-		       uint64_t deadline_ns)
-{
-	while (n_bytes) {
-		ssize_t n = ts_frame_send_some(client->fd, data, n_bytes, NULL, 0);
-		int r;
-
-		if (n == -EAGAIN) {
-			r = client_wait(client, POLLOUT, deadline_ns);
-			if (r)
-				return r;
-			continue;
-		}
-		if (n < 0)
-			return n == -EPIPE ? -ECONNRESET : (int)n;
-		data += n;
-		n_bytes -= (size_t)n;
-	}
-	return 0;
-}
-
-static int client_receive(struct ts_client *client, uint64_t deadline_ns,
-			  struct ts_frame *ret_frame)
-{
-	uint8_t bytes[16 * 1024];
-	int r;
-
-	for (;;) {
-		unsigned n_fds = 0;
-		ssize_t n;
-
-		r = ts_frame_parser_next(&client->parser, ret_frame);
-		if (r != TS_FRAME_E_MORE)
-			return r;
-		n = ts_frame_receive_some(client->fd, bytes, sizeof(bytes),
-					  client->fds + client->n_fds,
-					  TS_FRAME_MAX_FDS - client->n_fds, &n_fds);
-		client->n_fds += n_fds;
-		if (n == -EAGAIN) {
-			r = client_wait(client, POLLIN, deadline_ns);
-			if (r)
-				return r;
-			continue;
-		}
-		if (n <= 0)
-			return n ? (int)n : -ECONNRESET;
-		r = ts_frame_parser_feed(&client->parser, bytes, (size_t)n);
-		if (r)
-			return r;
-	}
-}
-
 static int client_exchange(struct ts_client *client, const uint8_t *data, size_t n_bytes,
 			   uint64_t deadline_ns, struct ts_frame *ret_frame)
 {
-	int r = client_send(client, data, n_bytes, deadline_ns);
+	int r = ts_frame_send_all(client->fd, data, n_bytes, NULL, 0, deadline_ns);
 
 	/* A daemon that is too busy says so and hangs up, before it hears what is asked. */
 	if (!r || r == -ECONNRESET)
-		r = client_receive(client, deadline_ns, ret_frame);
+		r = ts_frame_receive(client->fd, &client->parser, client->fds, TS_FRAME_MAX_FDS,
+				     &client->n_fds, deadline_ns, ret_frame);
 	if (!r && (ret_frame->header.request_id != client->last_request ||
 		   ret_frame->header.n_fds > client->n_fds || ret_frame->header.flags))
 		r = -EPROTO;

@@ -7,8 +7,11 @@
 #include "proto/rpc/frame.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+
+#include "proto/abi/clock.h"
 
 #define FRAME_HEADER_BYTES sizeof(struct ts_frame_header)
 
@@ -178,4 +181,81 @@ ssize_t ts_frame_receive_some(int socket_fd, void *data, size_t n_bytes, int *fd
 	if (ret_n_fds)
 		*ret_n_fds = n_fds;
 	return n;
+}
+
+static int wait_for(int socket_fd, short events, uint64_t deadline_ns)
+{
+	struct pollfd fd = {.fd = socket_fd, .events = events};
+
+	for (;;) {
+		const uint64_t now = ts_clock_monotonic_ns();
+		int timeout_ms = -1, n;
+
+		if (deadline_ns) {
+			uint64_t left_ms;
+
+			if (now >= deadline_ns)
+				return -ETIMEDOUT;
+			left_ms = (deadline_ns - now) / 1000000 + 1;
+			timeout_ms = left_ms > INT32_MAX ? INT32_MAX : (int)left_ms;
+		}
+		n = poll(&fd, 1, timeout_ms);
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+int ts_frame_send_all(int socket_fd, const void *data, size_t n_bytes, const int *fds,
+		      unsigned n_fds, uint64_t deadline_ns)
+{
+	const uint8_t *at = data;
+
+	while (n_bytes) {
+		ssize_t n = ts_frame_send_some(socket_fd, at, n_bytes, fds, n_fds);
+
+		if (n == -EAGAIN) {
+			int r = wait_for(socket_fd, POLLOUT, deadline_ns);
+
+			if (r)
+				return r;
+			continue;
+		}
+		if (n < 0)
+			return n == -EPIPE ? -ECONNRESET : (int)n;
+		at += n;
+		n_bytes -= (size_t)n;
+		n_fds = 0;
+	}
+	return 0;
+}
+
+int ts_frame_receive(int socket_fd, struct ts_frame_parser *parser, int *fds, unsigned max_fds,
+		     unsigned *n_fds, uint64_t deadline_ns, struct ts_frame *ret_frame)
+{
+	uint8_t bytes[16 * 1024];
+
+	for (;;) {
+		unsigned n_more = 0;
+		int r = ts_frame_parser_next(parser, ret_frame);
+		ssize_t n;
+
+		if (r != TS_FRAME_E_MORE)
+			return r;
+		n = ts_frame_receive_some(socket_fd, bytes, sizeof(bytes), fds + *n_fds,
+					  max_fds - *n_fds, &n_more);
+		*n_fds += n_more;
+		if (n == -EAGAIN) {
+			r = wait_for(socket_fd, POLLIN, deadline_ns);
+			if (r)
+				return r;
+			continue;
+		}
+		if (n <= 0)
+			return n ? (int)n : -ECONNRESET;
+		r = ts_frame_parser_feed(parser, bytes, (size_t)n);
+		if (r)
+			return r;
+	}
 }

@@ -111,6 +111,16 @@ ssize_t ts_frame_send_some(int socket_fd, const void *data, size_t n_bytes, cons
 ssize_t ts_frame_receive_some(int socket_fd, void *data, size_t n_bytes, int *fds, unsigned max_fds,
 			      unsigned *ret_n_fds);
 
+/*
+ * The same for whole frames, on a socket that does not block, until `deadline_ns` of CLOCK_MONOTONIC (0: for ever). Return 0,
+ * -ETIMEDOUT, -ECONNRESET where the other end is gone, an error of the parser, or another -errno.
+ * Received descriptors are added to `fds`, which has *n_fds of them and room for max_fds.
+ */
+int ts_frame_send_all(int socket_fd, const void *data, size_t n_bytes, const int *fds,
+		      unsigned n_fds, uint64_t deadline_ns);
+int ts_frame_receive(int socket_fd, struct ts_frame_parser *parser, int *fds, unsigned max_fds,
+		     unsigned *n_fds, uint64_t deadline_ns, struct ts_frame *ret_frame);
+
 #ifdef __cplusplus
 }
 #endif

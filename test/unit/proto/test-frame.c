@@ -114,3 +114,36 @@ TS_TEST(descriptors)
 	ts_check_int(ts_frame_send_some(fds[1], "x", 1, NULL, 0), -EPIPE);
 	close(fds[1]);
 }
+
+/* Whole frames with a deadline: larger than the socket takes at once, with a descriptor, never, and from nobody. */
+TS_TEST(until_a_deadline)
+{
+	static uint8_t bytes[4 * 1024 * 1024], *sent = bytes;
+	size_t n_bytes = put_frame(bytes, 7, sizeof(bytes) - 64);
+	struct ts_frame_parser parser;
+	struct ts_frame frame;
+	int fds[2], got[2], in = 0, status;
+	unsigned n_got = 0;
+	pid_t pid;
+
+	ts_check_int(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+	ts_frame_parser_init(&parser, TS_FRAME_REQUEST, sizeof(bytes));
+	ts_check_int(ts_frame_receive(fds[1], &parser, got, 2, &n_got, 1, &frame), -ETIMEDOUT);
+	pid = fork();
+	if (!pid)
+		_exit(ts_frame_send_all(fds[0], sent, n_bytes, &in, 1, 0) ? 1 : 0);
+	ts_check_int(ts_frame_receive(fds[1], &parser, got, 2, &n_got, 0, &frame), 0);
+	ts_check_int(waitpid(pid, &status, 0), pid);
+	ts_check_int(status, 0);
+	ts_check_int(frame.header.request_id, 7);
+	ts_check_int(frame.header.n_bytes, n_bytes - sizeof(frame.header));
+	ts_check(!memcmp(frame.data, bytes + sizeof(frame.header), frame.header.n_bytes));
+	ts_check_int(n_got, 1);
+	close(got[0]);
+	ts_check_int(ts_frame_send_all(fds[0], bytes, n_bytes, NULL, 0, 1), -ETIMEDOUT);
+	close(fds[1]);
+	ts_check_int(ts_frame_send_all(fds[0], bytes, n_bytes, NULL, 0, 0), -ECONNRESET);
+	ts_check_int(ts_frame_receive(fds[0], &parser, got, 2, &n_got, 0, &frame), -ECONNRESET);
+	close(fds[0]);
+	ts_frame_parser_deinit(&parser);
+}
