@@ -40,12 +40,15 @@ THIRD_PARTY = {
     # replay/vgpu unpacks fatbins, whose entries are compressed.
     'zstd': ['sbt/', 'replay/vgpu/', 'tools/vgpu/'],
     'lz4': ['replay/vgpu/', 'tools/vgpu/'],
-    'zlib': ['tools/export/'],
+    # The worker checks debug files' checksums.
+    'zlib': ['tools/export/', 'daemon/worker/'],
     'bpf/': ['daemon/bpf/'],
     # What reads strangers' files does so behind the worker's walls, and nowhere else.
     'elfutils/': ['daemon/worker/'],
     'gelf.h': ['daemon/worker/'],
     'dwarf.h': ['daemon/worker/'],
+    'libelf.h': ['daemon/worker/'],
+    'lzma.h': ['daemon/worker/'],
     'libiberty/': ['daemon/worker/'],
     'seccomp.h': ['daemon/worker/'],
     # Reached by dlopen(): the header gives types, the library is never needed.
