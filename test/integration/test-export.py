@@ -42,10 +42,12 @@ class Export(harness.Case):
         self.assertEqual((result.status, len(result.err.splitlines())), (0, notes), result)
         return read_folded(result.out)
 
-    def profile(self, path, *options):
+    def profile(self, path, *options, notes=None):
         out = self.path('out.pb.gz')
         result = harness.tsctl('export', '--format', 'pprof', '-o', out, *options, path)
         self.assertEqual((result.status, result.out), (0, ''), result)
+        if notes is not None:
+            self.assertEqual(len(result.err.splitlines()), notes, result)
         return pprof.Profile(out)
 
     def stats(self, path, *options):
@@ -174,6 +176,24 @@ class Export(harness.Case):
         info = harness.Trace(path).info
         self.assertLess(abs(profile.raw['time_nanos']
                             - int(info['sessions'][0]['start_realtime_ns'])), 10**9)
+
+    def test_losses_are_comments(self):
+        for unfinished in ([], ['unfinished']):
+            path = self.path('made%d.sbt' % len(unfinished))
+            made = harness.run([os.path.join(harness.BUILD, 'test', 'unit', 'tools', 'make-trace'),
+                                path, '10'] + unfinished)
+            self.assertEqual(made.status, 0, made)
+            profile = self.profile(path, notes=2 + len(unfinished))
+            self.assertEqual(profile.total('launches'), 10)
+            for comment in ('lost: 3 ring_full', 'lost: 5 reason_31',
+                            'without the call that asked for it: 2'):
+                self.assertIn(comment, profile.comments)
+            self.assertEqual('the trace is cut off' in profile.comments, bool(unfinished))
+            with open(self.path('out.pb.gz'), 'rb') as stream:
+                first = stream.read()
+            self.profile(path, notes=2 + len(unfinished))
+            with open(self.path('out.pb.gz'), 'rb') as stream:
+                self.assertEqual(stream.read(), first, 'the same trace gives other bytes')
 
     def test_default_type_follows_weight(self):
         path = self.recorded([harness.app('ladder', 'driver'), '1'])
