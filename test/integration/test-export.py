@@ -119,6 +119,7 @@ class Export(harness.Case):
             python = [frame for frame in frames if '(%s:' % PROGRAM in frame]
             self.assertEqual([frame.split(' ')[0] for frame in python[-3:]], ['work', 'launch', 'call'])
         profile = self.profile(path)
+        self.assertIn('python', os.path.basename(profile.text(profile.raw['mapping'][0]['filename'])))
         found = [frame for frames, _, _ in profile.samples for frame in frames if frame[1] == PROGRAM]
         self.assertIn('launch', {function for function, _, _ in found})
         for _, _, line in found:

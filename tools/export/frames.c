@@ -127,8 +127,8 @@ static int named(struct ts_frames *frames, const char *name, const char *system_
 
 /* ---- native frames ------------------------------------------------------------------------------ */
 
-static int add_mapping(struct ts_frames *frames, const struct ts_row_module *module,
-		       uint32_t *ret_mapping)
+int ts_frames_mapping(struct ts_frames *frames, const struct ts_row_module *module,
+		      uint32_t *ret_mapping)
 {
 	struct ts_frame_mapping key = {
 		.path = module->path,
@@ -212,7 +212,7 @@ static int native(struct ts_frames *frames, const struct ts_site *site, uint64_t
 
 	if (module) {
 		key.kind = TS_FRAME_OF_FILE;
-		r = add_mapping(frames, module, &key.owner);
+		r = ts_frames_mapping(frames, module, &key.owner);
 	}
 	if (!r && module) {
 		const struct ts_frame_mapping *mapping = ts_keyed_at(&frames->mappings, key.owner);

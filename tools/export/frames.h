@@ -76,6 +76,9 @@ int ts_frames_init(struct ts_frames *frames, struct ts_sbt_reader *reader,
 		   const struct ts_export_options *options);
 void ts_frames_deinit(struct ts_frames *frames);
 
+/* The number of a module's mapping, which is made if need be. */
+int ts_frames_mapping(struct ts_frames *frames, const struct ts_row_module *module,
+		      uint32_t *ret_mapping);
 /* Adds what is known of names and damage. */
 void ts_frames_report(const struct ts_frames *frames, struct ts_export_report *report);
 

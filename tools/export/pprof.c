@@ -212,31 +212,33 @@ static int put_mapping(struct pprof *pprof, uint32_t i)
 	return r ? r : put(pprof, &part);
 }
 
-/* The number of the mapping that is the program of the first session; 0 where none is known for it. */
-static uint32_t find_program(const struct pprof *pprof)
+/* The program's own file comes first, used or not: the loader tells of it before all others. */
+static int find_program(struct pprof *pprof, uint32_t *ret_mapping)
 {
 	struct ts_sbt_reader *reader = pprof->frames.reader;
-	const struct ts_row_session *session =
-		ts_sbt_reader_n_sessions(reader) ? ts_sbt_reader_session_at(reader, 0) : NULL;
-	const char *program = session ? ts_sbt_reader_string(reader, session->program, NULL) : NULL;
+	size_t n = ts_sbt_reader_n_modules(reader);
 
-	for (uint32_t i = 0; program && i < pprof->frames.mappings.n; i++) {
-		const struct ts_frame_mapping *mapping = ts_keyed_at(&pprof->frames.mappings, i);
-		const char *path = ts_sbt_reader_string(reader, mapping->path, NULL);
-		const char *slash = path ? strrchr(path, '/') : NULL;
+	*ret_mapping = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct ts_sbt_module *module = ts_sbt_reader_module_at(reader, i);
 
-		if (path && (!strcmp(path, program) || (slash && !strcmp(slash + 1, program))))
-			return i;
+		if (pprof->options->session && module->session != pprof->options->session)
+			continue;
+		return module->row.address < module->row.address_end
+			       ? ts_frames_mapping(&pprof->frames, &module->row, ret_mapping)
+			       : 0;
 	}
 	return 0;
 }
 
 static int put_mappings(struct pprof *pprof)
 {
-	uint32_t n = pprof->frames.mappings.n, first = n ? find_program(pprof) : 0;
-	int r = n ? put_mapping(pprof, first) : 0;
+	uint32_t first;
+	int r = find_program(pprof, &first);
 
-	for (uint32_t i = 0; !r && i < n; i++)
+	if (!r && pprof->frames.mappings.n)
+		r = put_mapping(pprof, first);
+	for (uint32_t i = 0; !r && i < pprof->frames.mappings.n; i++)
 		if (i != first)
 			r = put_mapping(pprof, i);
 	return r;
