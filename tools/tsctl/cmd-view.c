@@ -782,7 +782,7 @@ const struct ts_command ts_command_view = {
 		"      --from TIME      begin there; rows that only touch the window count too\n"
 		"      --to TIME        end there\n"
 		"      --type T[,T...]  only these: api, kernel, memcpy, memset, sync, alloc, ...\n"
-		"                       (`tsctl info` lists those of a trace); range: open ones too\n"
+		"                       (`tsctl info` lists a trace's); range: open ones too\n"
 		"  -n, --limit N        at most N rows (with --stats: names in each table)\n"
 		"      --stacks         with the host stack of each call\n"
 		"      --stats          sums by kernel, call and kind of copy instead of rows\n"
