@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FIRST_CALLS 4096u
+#define FIRST_CALLS 256u
 /* Calls that are kept although they were answered, or expect no answer. */
 #define LINGER_CALLS 2048u
 /* Device rows that came before their call: at most so many are remembered. */
