@@ -101,6 +101,9 @@ class Annotations(harness.Case):
         self.check_nesting(trace)
         self.assertGreater(trace.counts['range'], 3000)
         self.assertEqual(trace.counts['range'], trace.counts['range_begin'])
+        sums = json.loads(harness.tsctl('view', '--stats', '--json', trace.path).out)['ranges']
+        self.assertEqual(sum(each['count'] for each in sums), trace.counts['range'])
+        self.assertIn('library: text € 7', [each['name'] for each in sums])
 
     def check_open(self, form, killed):
         trace = self.annotates(form, 'open', *(['kill'] if killed else []), status=137 if killed else 0)

@@ -565,12 +565,13 @@ enum {
 	SUM_OFF_CPU,
 	SUM_FAULTS,
 	SUM_SYSCALLS,
+	SUM_RANGES,
 	SUM_COUNT
 };
 
-static const char *const sum_titles[SUM_COUNT] = {"Kernels",	 "API calls",	"Copies",
-						  "Sets",	 "Waits",	"Off CPU",
-						  "Page faults", "System calls"};
+static const char *const sum_titles[SUM_COUNT] = {"Kernels",	 "API calls",	 "Copies",
+						  "Sets",	 "Waits",	 "Off CPU",
+						  "Page faults", "System calls", "Ranges"};
 
 static int sum_of_type(unsigned int type)
 {
@@ -591,6 +592,8 @@ static int sum_of_type(unsigned int type)
 		return SUM_FAULTS;
 	case TS_ROW_SYSCALL:
 		return SUM_SYSCALLS;
+	case TS_ROW_RANGE:
+		return SUM_RANGES;
 	default:
 		return -1;
 	}
@@ -680,6 +683,7 @@ static int print_sums(struct view *view, struct ts_aggregates *const *sums)
 		[SUM_OFF_CPU] = {&message.n_off_cpu, &message.off_cpu},
 		[SUM_FAULTS] = {&message.n_page_faults, &message.page_faults},
 		[SUM_SYSCALLS] = {&message.n_syscalls, &message.syscalls},
+		[SUM_RANGES] = {&message.n_ranges, &message.ranges},
 	};
 
 	for (int i = 0; i < SUM_COUNT; i++)
@@ -785,7 +789,7 @@ const struct ts_command ts_command_view = {
 		"                       (`tsctl info` lists a trace's); range: open ones too\n"
 		"  -n, --limit N        at most N rows (with --stats: names in each table)\n"
 		"      --stacks         with the host stack of each call\n"
-		"      --stats          sums by kernel, call and kind of copy instead of rows\n"
+		"      --stats          sums by kernel, call, copy, range instead of rows\n"
 		"      --mangled        leave the names of kernels as the compiler made them\n"
 		"      --wide           names in full, where a terminal would see their ends only\n"
 		"  -s, --session N      a session of the daemon, running or just over, by number\n"
