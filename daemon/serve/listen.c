@@ -155,6 +155,8 @@ static int listen_at(const char *path, int type, mode_t mode, int *ret_fd)
 	ts_cleanup(ts_closep) int fd = -1;
 	char *slash;
 
+	if (!path)
+		return ts_error_origin(-EINVAL);
 	if (strlen(path) >= sizeof(address.sun_path)) {
 		ts_log(TS_LOG_ERROR, "%s: a socket's path has at most %zu bytes", path,
 		       sizeof(address.sun_path) - 1);
