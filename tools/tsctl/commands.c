@@ -55,15 +55,13 @@ const struct ts_command *ts_command_near(const char *name)
 
 void ts_command_overview(FILE *file)
 {
-	fputs("TraceSmith records what a GPU really did.\n\n"
-	      "usage: tsctl COMMAND [OPTION ...] [ARG ...]\n\n",
+	/* Fits a screen, with as many commands as there are. */
+	fputs("TraceSmith records what a GPU really did. `tsctl help COMMAND` tells more.\n"
+	      "usage: tsctl COMMAND [OPTION ...] [ARG ...]\n",
 	      file);
 	for (size_t i = 0; ts_commands[i]; i++)
 		fprintf(file, "  %-9s %s\n", ts_commands[i]->name, ts_commands[i]->summary);
-	fputs("\n`tsctl help COMMAND` tells more. To begin:\n\n"
-	      "  tsctl record -o run.sbt -- ./app\n"
-	      "  tsctl info run.sbt\n",
-	      file);
+	fputs("To begin: `tsctl record -o run.sbt -- ./app`, then `tsctl info run.sbt`.\n", file);
 }
 
 static int run_help(int argc, char **argv)
