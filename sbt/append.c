@@ -152,10 +152,10 @@ static int encode_strings(struct ts_sbt_append *append)
 	r = ts_encoder_begin(&append->encoder, header.n_columns);
 	r = r
 		    ?: ts_encoder_column(&append->encoder, 0, TS_SBT_STRING_LENGTH,
-					 append->lengths.bytes, n, 4, false, NULL);
+					 append->lengths.bytes, n, 4, false);
 	if (!r && append->bytes.n)
 		r = ts_encoder_column(&append->encoder, 1, TS_SBT_STRING_BYTES, append->bytes.bytes,
-				      (uint32_t)append->bytes.n, 1, false, NULL);
+				      (uint32_t)append->bytes.n, 1, false);
 	r = r ?: ts_encoder_end(&append->encoder, &header, &append->string_blocks);
 	if (r)
 		return r;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks: rows gathered and encoded, read and decoded. The one place that knows how a block is encoded;
- * SBT 1.0 replaces what is behind this header. Private to sbt/.
+ * Blocks: rows gathered and encoded, read and decoded. The one place that knows how a block is encoded. Private to sbt/.
  */
 #pragma once
 
-#include "sbt/column.h"
+#include "sbt/dictionary.h"
+#include "sbt/plan.h"
+#include "sbt/predict.h"
 
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
@@ -22,6 +23,9 @@ extern const struct ts_row_schema ts_sbt_index_schema;
 /* Schemas of all types with a row struct, TS_ROW_INDEX included. */
 const struct ts_row_schema *ts_sbt_schema(unsigned type);
 
+/* Where a column, or a plane of one, ends in a payload: the compressor begins anew there. At most so many. */
+#define TS_ENCODER_MAX_SPLITS 320u
+
 /*
  * What encoding needs besides the rows; one per thread of use. Zero-initialised is ready.
  */
@@ -30,6 +34,12 @@ struct ts_encoder {
 	struct ts_buffer raw;
 	struct ts_buffer scratch;
 	struct ts_buffer order;
+	struct ts_buffer values;    /* of a column, 64 bits each */
+	struct ts_buffer residuals; /* the same */
+	struct ts_buffer state;	    /* of a prediction */
+	struct ts_follow follow;
+	uint32_t n_splits;
+	uint32_t splits[TS_ENCODER_MAX_SPLITS];
 };
 
 void ts_encoder_deinit(struct ts_encoder *encoder);
@@ -40,8 +50,30 @@ void ts_encoder_deinit(struct ts_encoder *encoder);
  * ts_block_number()) and appends the block to `out`. All return 0 or -ENOMEM.
  */
 int ts_encoder_begin(struct ts_encoder *encoder, uint16_t n_columns);
+
+/* A column of a list, or of anything that is predicted from its own values alone. */
 int ts_encoder_column(struct ts_encoder *encoder, uint16_t column, uint16_t id, const void *values,
-		      uint32_t n_values, uint16_t width, bool is_signed, const uint64_t *base);
+		      uint32_t n_values, uint16_t width, bool is_signed);
+
+/* One value for all rows. *header as below. */
+int ts_encoder_constant(struct ts_encoder *encoder, uint16_t column,
+			struct ts_sbt_column_header *header, const void *value);
+
+/*
+ * A column's values as they are, or one where all are equal, or, where they are numbers, their residuals by the best of these
+ * predictions. *header says what it is (id, width, flags, key of an INDEXED one); how it was encoded is filled in.
+ * `bases` are the ids of the predictions' base columns.
+ */
+int ts_encoder_predicted(struct ts_encoder *encoder, uint16_t column,
+			 struct ts_sbt_column_header *header, const void *values,
+			 const struct ts_prediction *predictions, const uint16_t *bases,
+			 unsigned n_predictions);
+
+/* An index column: of each row the item of a dictionary; `key` NULL, or the other index. */
+int ts_encoder_index(struct ts_encoder *encoder, uint16_t column,
+		     struct ts_sbt_column_header *header, const uint16_t *values,
+		     const uint16_t *key, uint32_t n_keys);
+
 int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *header,
 		   struct ts_buffer *out);
 
@@ -67,8 +99,11 @@ int ts_index_encode(const struct ts_sbt_block *blocks, size_t n_blocks, uint64_t
  */
 struct ts_builder {
 	const struct ts_row_schema *schema;
+	struct ts_plan plan;
 	uint8_t *staged;
-	uint8_t *columns[TS_ROW_MAX_COLUMNS];
+	uint8_t *columns[TS_ROW_MAX_COLUMNS];		 /* of those in no run */
+	struct ts_dictionary dictionaries[TS_PLAN_RUNS]; /* of the runs */
+	uint16_t *indices[TS_PLAN_RUNS];
 	uint32_t n_staged;
 	uint32_t n_rows; /* in the columns */
 	uint32_t capacity;
@@ -91,6 +126,11 @@ static inline uint32_t ts_builder_rows(const struct ts_builder *builder)
 	return builder->n_rows + builder->n_staged;
 }
 
+/* Brings all rows to the columns, in order of their start. 0 or -ENOMEM. */
+int ts_builder_settle(struct ts_builder *builder, struct ts_encoder *encoder);
+
+void ts_builder_clear(struct ts_builder *builder);
+
 /* Bytes of memory that the open rows take. */
 uint64_t ts_builder_bytes(const struct ts_builder *builder);
 
@@ -112,27 +152,48 @@ bool ts_block_checksum_ok(const struct ts_sbt_block_header *header, const uint8_
 int ts_block_payload(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
 		     bool is_newer, const uint8_t *stored, uint8_t **ret_raw, const char **ret_why);
 
-/* Decodes rows in order, some at a time; can be copied to come back to where it stands. */
+/* What is wrong with a payload, in words. */
+struct ts_block_why {
+	char text[128];
+};
+
+/* A block's rows, decoded, column by column. */
+struct ts_block_columns;
+
+/*
+ * Decodes all columns of a payload. 0, -ENOMEM, or TS_SBT_E_CORRUPT and *ret_why. The caller frees with
+ * free(). *ret_why.text is touched in no other case.
+ */
+int ts_block_columns_new(const struct ts_row_schema *schema,
+			 const struct ts_sbt_block_header *header, const uint8_t *raw,
+			 struct ts_block_columns **ret_columns, struct ts_block_why *ret_why);
+
+/* The memory that they take. */
+uint64_t ts_block_columns_bytes(const struct ts_block_columns *columns);
+
+unsigned ts_block_columns_unknown(const struct ts_block_columns *columns);
+
+/* Puts rows together in order, some at a time; can be copied to come back to where it stands. */
 struct ts_block_decoder {
 	const struct ts_row_schema *schema;
 	uint32_t n_left;
 	uint32_t n_rows;
-	uint16_t n_columns;
-	uint16_t n_unknown;
 	uint64_t last_start_ns;
 	uint64_t earliest_ns;
 	uint64_t latest_ns;
-	struct ts_column_decoder columns[TS_ROW_MAX_COLUMNS];
-	uint8_t column_of[TS_ROW_MAX_COLUMNS]; /* index in the schema */
 };
 
-const char *ts_block_decoder_init(struct ts_block_decoder *decoder,
-				  const struct ts_row_schema *schema,
-				  const struct ts_sbt_block_header *header, const uint8_t *raw);
+void ts_block_decoder_init(struct ts_block_decoder *decoder, const struct ts_row_schema *schema,
+			   const struct ts_sbt_block_header *header);
 
-/* The next n rows, n <= decoder->n_left. */
-const char *ts_block_decoder_next(struct ts_block_decoder *decoder, const uint8_t *raw, void *rows,
-				  uint32_t n);
+/* The next n rows, n <= decoder->n_left. NULL: fine, else what is wrong. */
+const char *ts_block_decoder_next(struct ts_block_decoder *decoder,
+				  const struct ts_block_columns *columns, void *rows, uint32_t n);
+
+/* Walks the column directory. `*pos` moves past the column's bytes. NULL: fine, else what is wrong. */
+const char *ts_block_next_column(const struct ts_sbt_block_header *header, const uint8_t *raw,
+				 unsigned column, struct ts_sbt_column_header *ret_column,
+				 uint64_t *pos);
 
 /*
  * For lists: finds column `id`, which must have this width and sign, and decodes all of it to an array to be

@@ -17,6 +17,9 @@ int ts_builder_new(const struct ts_row_schema *schema, struct ts_builder **ret_b
 	if (!builder)
 		return -ENOMEM;
 	builder->schema = schema;
+	ts_plan_of(schema, &builder->plan);
+	for (int run = 0; run < TS_PLAN_RUNS; run++)
+		builder->dictionaries[run].item_bytes = builder->plan.runs[run].n_bytes;
 	builder->earliest_ns = UINT64_MAX;
 	builder->staged = malloc((size_t)STAGE_ROWS * schema->row_bytes);
 	if (!builder->staged) {
@@ -33,24 +36,40 @@ void ts_builder_free(struct ts_builder *builder)
 		return;
 	for (unsigned c = 0; c < TS_ROW_MAX_COLUMNS; c++)
 		free(builder->columns[c]);
+	for (int run = 0; run < TS_PLAN_RUNS; run++) {
+		ts_dictionary_deinit(&builder->dictionaries[run]);
+		free(builder->indices[run]);
+	}
 	free(builder->staged);
 	free(builder);
+}
+
+static int grow_array(uint8_t **array, size_t n_bytes)
+{
+	uint8_t *grown = realloc(*array, n_bytes);
+
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	return 0;
 }
 
 static int grow(struct ts_builder *builder)
 {
 	uint32_t capacity = builder->capacity ? builder->capacity * 2 : MIN_CAPACITY;
+	int r = 0;
 
-	for (unsigned c = 0; c < builder->schema->n_columns; c++) {
-		size_t n = (size_t)capacity * builder->schema->columns[c].width;
-		uint8_t *column = realloc(builder->columns[c], n);
-
-		if (!column)
-			return -ENOMEM;
-		builder->columns[c] = column;
-	}
-	builder->capacity = capacity;
-	return 0;
+	for (unsigned c = 0; !r && c < builder->schema->n_columns; c++)
+		if (ts_plan_run_of(&builder->plan, c) < 0)
+			r = grow_array(&builder->columns[c],
+				       (size_t)capacity * builder->schema->columns[c].width);
+	for (int run = 0; !r && run < TS_PLAN_RUNS; run++)
+		if (builder->plan.runs[run].n_bytes)
+			r = grow_array((uint8_t **)(void *)&builder->indices[run],
+				       capacity * sizeof(uint16_t));
+	if (!r)
+		builder->capacity = capacity;
+	return r;
 }
 
 /* One field of each staged row, one after the other. */
@@ -104,22 +123,43 @@ static void account(struct ts_builder *builder)
 	}
 }
 
+/* The number of each staged row's item in the dictionary of a run. */
+static int index_run(struct ts_builder *builder, int run)
+{
+	const uint8_t *row = builder->staged + builder->plan.runs[run].offset;
+	uint16_t *to = builder->indices[run] + builder->n_rows;
+	uint32_t number;
+
+	for (uint32_t i = 0; i < builder->n_staged; i++, row += builder->schema->row_bytes) {
+		int r = ts_dictionary_look_up(&builder->dictionaries[run], row, &number);
+
+		if (r)
+			return r;
+		to[i] = (uint16_t)number;
+	}
+	return 0;
+}
+
 static int unstage(struct ts_builder *builder)
 {
 	const struct ts_row_schema *schema = builder->schema;
-	int r;
+	int r = 0;
 
 	/* Nor are there columns yet, where no row ever came. */
 	if (!builder->n_staged)
 		return 0;
-	while (builder->n_rows + builder->n_staged > builder->capacity) {
+	while (!r && builder->n_rows + builder->n_staged > builder->capacity)
 		r = grow(builder);
-		if (r)
-			return r;
-	}
+	for (int run = 0; !r && run < TS_PLAN_RUNS; run++)
+		if (builder->plan.runs[run].n_bytes)
+			r = index_run(builder, run);
+	if (r)
+		return r;
 	for (unsigned c = 0; c < schema->n_columns; c++) {
 		const struct ts_column *column = &schema->columns[c];
 
+		if (ts_plan_run_of(&builder->plan, c) >= 0)
+			continue;
 		gather(builder->columns[c] + (size_t)builder->n_rows * column->width,
 		       builder->staged + column->offset, schema->row_bytes, column->width,
 		       builder->n_staged);
@@ -156,18 +196,43 @@ struct sort_key {
 	uint32_t reserved;
 };
 
-/* Merges [a, b) and [b, c) of `from` into `to`; of equal ones the first comes first. */
+/* How many of [a, b) come before a row of this start: not later. */
+static uint32_t not_later(const struct sort_key *keys, uint32_t a, uint32_t b, uint64_t start_ns)
+{
+	uint32_t first = a;
+
+	while (a < b) {
+		uint32_t middle = a + (b - a) / 2;
+
+		if (keys[middle].start_ns <= start_ns)
+			a = middle + 1;
+		else
+			b = middle;
+	}
+	return a - first;
+}
+
+/*
+ * Merges [a, b) and [b, c) of `from` into `to`; of equal ones the first comes first. Runs mostly follow on each other, so
+ * what lies before or behind the other run is copied as it is.
+ */
 static void merge_runs(struct sort_key *to, const struct sort_key *from, uint32_t a, uint32_t b,
 		       uint32_t c)
 {
-	uint32_t i = a, j = b, k = a;
+	uint32_t i = a, j = b, k = a, n = b < c ? not_later(from, a, b, from[b].start_ns) : b - a;
 
-	while (i < b && j < c)
-		to[k++] = from[j].start_ns < from[i].start_ns ? from[j++] : from[i++];
-	while (i < b)
-		to[k++] = from[i++];
-	while (j < c)
-		to[k++] = from[j++];
+	memcpy(to + k, from + i, n * sizeof(*to));
+	i += n;
+	k += n;
+	while (i < b && j < c) {
+		bool second = from[j].start_ns < from[i].start_ns;
+
+		to[k++] = from[second ? j : i];
+		j += second;
+		i += !second;
+	}
+	memcpy(to + k, from + i, (b - i) * sizeof(*to));
+	memcpy(to + k + (b - i), from + j, (c - j) * sizeof(*to));
 }
 
 static uint32_t run_end(const struct sort_key *keys, uint32_t from, uint32_t n)
@@ -207,6 +272,10 @@ static void reorder(uint8_t *to, const uint8_t *from, const struct sort_key *ord
 	uint32_t i;
 
 	switch (width) {
+	case 2:
+		for (i = 0; i < n; i++)
+			memcpy(to + i * 2u, from + order[i].row * 2u, 2);
+		break;
 	case 4:
 		for (i = 0; i < n; i++)
 			memcpy(to + i * 4u, from + order[i].row * 4u, 4);
@@ -219,6 +288,13 @@ static void reorder(uint8_t *to, const uint8_t *from, const struct sort_key *ord
 		for (i = 0; i < n; i++)
 			memcpy(to + (size_t)i * width, from + (size_t)order[i].row * width, width);
 	}
+}
+
+static void reorder_in_place(uint8_t *column, uint8_t *scratch, const struct sort_key *order,
+			     uint16_t width, uint32_t n)
+{
+	reorder(scratch, column, order, width, n);
+	memcpy(column, scratch, (size_t)n * width);
 }
 
 static int sort_rows(struct ts_builder *builder, struct ts_encoder *encoder)
@@ -241,23 +317,29 @@ static int sort_rows(struct ts_builder *builder, struct ts_encoder *encoder)
 		keys[i] = (struct sort_key){.start_ns = start_ns, .row = i};
 	}
 	keys = sort_runs(keys, keys + n, n);
-	for (unsigned c = 0; c < builder->schema->n_columns; c++) {
-		uint16_t width = builder->schema->columns[c].width;
-
-		reorder(scratch, builder->columns[c], keys, width, n);
-		memcpy(builder->columns[c], scratch, (size_t)n * width);
-	}
+	for (unsigned c = 0; c < builder->schema->n_columns; c++)
+		if (builder->columns[c])
+			reorder_in_place(builder->columns[c], scratch, keys,
+					 builder->schema->columns[c].width, n);
+	for (int run = 0; run < TS_PLAN_RUNS; run++)
+		if (builder->indices[run])
+			reorder_in_place((uint8_t *)builder->indices[run], scratch, keys,
+					 sizeof(uint16_t), n);
 	builder->unsorted = false;
 	return 0;
 }
 
-static bool all_zero(const uint8_t *bytes, size_t n)
+int ts_builder_settle(struct ts_builder *builder, struct ts_encoder *encoder)
 {
-	return !n || (!bytes[0] && !memcmp(bytes, bytes + 1, n - 1));
+	int r = unstage(builder);
+
+	return !r && builder->n_rows && builder->unsorted ? sort_rows(builder, encoder) : r;
 }
 
-static void builder_clear(struct ts_builder *builder)
+void ts_builder_clear(struct ts_builder *builder)
 {
+	for (int run = 0; run < TS_PLAN_RUNS; run++)
+		ts_dictionary_clear(&builder->dictionaries[run]);
 	builder->n_rows = 0;
 	builder->unsorted = false;
 	builder->last_start_ns = 0;
@@ -265,53 +347,4 @@ static void builder_clear(struct ts_builder *builder)
 	builder->latest_ns = 0;
 	builder->duration_ns = 0;
 	builder->amount_bytes = 0;
-}
-
-/* Times that lie near the row's start are told from there; see TS_SBT_DIFF. */
-static bool near_start(const struct ts_row_schema *schema, const struct ts_column *column)
-{
-	return schema->is_event &&
-	       (column->role == TS_ROLE_TIME_END || column->role == TS_ROLE_TIME);
-}
-
-int ts_builder_encode(struct ts_builder *builder, struct ts_encoder *encoder, uint32_t session,
-		      struct ts_buffer *out)
-{
-	const struct ts_row_schema *schema = builder->schema;
-	struct ts_sbt_block_header header = {.type = schema->type, .session = session};
-	uint8_t present[TS_ROW_MAX_COLUMNS];
-	int r = unstage(builder);
-
-	if (!r && builder->n_rows && builder->unsorted)
-		r = sort_rows(builder, encoder);
-	if (r || !builder->n_rows)
-		return r;
-	for (unsigned c = 0; c < schema->n_columns; c++)
-		if (!all_zero(builder->columns[c],
-			      (size_t)builder->n_rows * schema->columns[c].width))
-			present[header.n_columns++] = (uint8_t)c;
-	r = ts_encoder_begin(encoder, header.n_columns);
-	for (unsigned i = 0; !r && i < header.n_columns; i++) {
-		const struct ts_column *column = &schema->columns[present[i]];
-		/* Without a start column (all zero) there is nothing to differ from. */
-		bool differs = near_start(schema, column) && present[0] == 0;
-
-		r = ts_encoder_column(encoder, (uint16_t)i, column->id,
-				      builder->columns[present[i]], builder->n_rows, column->width,
-				      column->is_signed,
-				      differs ? (const uint64_t *)(void *)builder->columns[0]
-					      : NULL);
-	}
-	header.n_rows = builder->n_rows;
-	if (schema->is_event) {
-		header.earliest_ns = builder->earliest_ns;
-		header.latest_ns = builder->latest_ns;
-		header.duration_ns = builder->duration_ns;
-		header.amount_bytes = builder->amount_bytes;
-	}
-	if (!r)
-		r = ts_encoder_end(encoder, &header, out);
-	if (!r)
-		builder_clear(builder);
-	return r;
 }

@@ -4,8 +4,8 @@
  * holds the streams that have begun, and the others wait in order of their earliest row. A block is opened when
  * its time has come and closed after its last row, so mostly a few are open at once. Where more
  * overlap than memory is allowed for, the ones not needed for longest give their bytes back and are
- * decompressed again when their turn comes. Many that overlap share the memory: each decodes fewer rows at a
- * time, so that it is payloads that come and go and not batches.
+ * decoded again when their turn comes. Many that overlap share the memory: each decodes fewer rows at a
+ * time, so that it is columns that come and go and not batches.
  */
 
 #include "sbt/reader-internal.h"
@@ -16,9 +16,9 @@
 #define BATCHES_SHARE  4u	    /* of the bytes allowed: what batches may take together */
 #define MAX_STREAMS    (16u * 1024) /* their structs and smallest batches are held in any case */
 
-/* What a stream can give back; the payload goes first, it is needed again only when the batch is through. */
+/* What a stream can give back; the columns go first, it is needed again only when the batch is through. */
 enum held {
-	HELD_RAW,
+	HELD_COLUMNS,
 	HELD_BATCH,
 	HELD_COUNT
 };
@@ -27,13 +27,12 @@ struct stream {
 	uint64_t block; /* its number in the list */
 	uint32_t type;
 	uint32_t session;
-	uint32_t batch_n;    /* rows of the batch */
-	uint32_t batch_i;    /* the present one */
-	uint32_t batch_room; /* rows that `batch` has room for */
-	uint64_t start_ns;   /* of the present row */
-	uint64_t raw_bytes;
-	uint8_t *raw;	/* NULL: given back */
-	uint8_t *batch; /* NULL: given back */
+	uint32_t batch_n;		  /* rows of the batch */
+	uint32_t batch_i;		  /* the present one */
+	uint32_t batch_room;		  /* rows that `batch` has room for */
+	uint64_t start_ns;		  /* of the present row */
+	struct ts_block_columns *columns; /* NULL: given back */
+	uint8_t *batch;			  /* NULL: given back */
 	struct {
 		struct stream *older;
 		struct stream *newer;
@@ -92,14 +91,14 @@ static size_t batch_bytes(const struct stream *stream)
 	return (size_t)stream->batch_room * stream->decoder.schema->row_bytes;
 }
 
-static void free_raw(struct ts_sbt_cursor *cursor, struct stream *stream)
+static void free_columns(struct ts_sbt_cursor *cursor, struct stream *stream)
 {
-	if (!stream->raw)
+	if (!stream->columns)
 		return;
-	cursor->open_bytes -= stream->raw_bytes;
-	use_remove(cursor, stream, HELD_RAW);
-	free(stream->raw);
-	stream->raw = NULL;
+	cursor->open_bytes -= ts_block_columns_bytes(stream->columns);
+	use_remove(cursor, stream, HELD_COLUMNS);
+	free(stream->columns);
+	stream->columns = NULL;
 }
 
 static void free_batch(struct ts_sbt_cursor *cursor, struct stream *stream)
@@ -114,7 +113,7 @@ static void free_batch(struct ts_sbt_cursor *cursor, struct stream *stream)
 
 static void stream_free(struct ts_sbt_cursor *cursor, struct stream *stream)
 {
-	free_raw(cursor, stream);
+	free_columns(cursor, stream);
 	free_batch(cursor, stream);
 	cursor->open_bytes -= sizeof(*stream);
 	free(stream);
@@ -129,8 +128,8 @@ static void make_room(struct ts_sbt_cursor *cursor, const struct stream *keep, u
 		while (stream && cursor->open_bytes + bytes > cursor->max_open_bytes) {
 			struct stream *newer = stream->used[held].newer;
 
-			if (stream != keep && held == HELD_RAW)
-				free_raw(cursor, stream);
+			if (stream != keep && held == HELD_COLUMNS)
+				free_columns(cursor, stream);
 			else if (stream != keep)
 				free_batch(cursor, stream);
 			stream = newer;
@@ -142,15 +141,20 @@ static int load(struct ts_sbt_cursor *cursor, struct stream *stream,
 		struct ts_sbt_block_header *ret_header)
 {
 	const struct ts_sbt_block *block = &cursor->reader->blocks[stream->block];
+	const struct ts_row_schema *schema = ts_row_schema(block->type);
+	ts_cleanup(ts_freep) uint8_t *raw = NULL;
 	int r;
 
 	make_room(cursor, stream, block->raw_bytes);
-	r = ts_sbt_reader_load(cursor->reader, stream->block, ret_header, &stream->raw);
+	r = ts_sbt_reader_load(cursor->reader, stream->block, ret_header, &raw);
+	r = r
+		    ?: ts_sbt_reader_columns(cursor->reader, stream->block, schema, ret_header, raw,
+					     &stream->columns);
 	if (r)
 		return r;
-	stream->raw_bytes = ret_header->raw_bytes;
-	cursor->open_bytes += stream->raw_bytes;
-	use_append(cursor, stream, HELD_RAW);
+	make_room(cursor, stream, ts_block_columns_bytes(stream->columns));
+	cursor->open_bytes += ts_block_columns_bytes(stream->columns);
+	use_append(cursor, stream, HELD_COLUMNS);
 	return 0;
 }
 
@@ -189,7 +193,7 @@ static int decode_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uin
 	const char *why;
 	int r;
 
-	if (!stream->raw) {
+	if (!stream->columns) {
 		r = load(cursor, stream, &header);
 		if (r)
 			return r;
@@ -198,17 +202,17 @@ static int decode_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uin
 	if (r)
 		return r;
 	stream->before = stream->decoder;
-	why = ts_block_decoder_next(&stream->decoder, stream->raw, stream->batch, n);
+	why = ts_block_decoder_next(&stream->decoder, stream->columns, stream->batch, n);
 	if (why)
 		return ts_sbt_reader_fail(cursor->reader, TS_SBT_E_CORRUPT,
 					  cursor->reader->blocks[stream->block].off, "%s", why);
 	stream->batch_n = n;
-	/* The payload was used; after the last batch it has served. */
+	/* The columns were used; after the last batch it has served. */
 	if (stream->decoder.n_left) {
-		use_remove(cursor, stream, HELD_RAW);
-		use_append(cursor, stream, HELD_RAW);
+		use_remove(cursor, stream, HELD_COLUMNS);
+		use_append(cursor, stream, HELD_COLUMNS);
 	} else {
-		free_raw(cursor, stream);
+		free_columns(cursor, stream);
 	}
 	return 0;
 }
@@ -333,7 +337,6 @@ static int open_next(struct ts_sbt_cursor *cursor)
 	const struct ts_sbt_block *block = &cursor->reader->blocks[i];
 	struct ts_sbt_block_header header;
 	struct stream *stream;
-	const char *why;
 	int r;
 
 	if (cursor->n_heap == MAX_STREAMS)
@@ -350,11 +353,7 @@ static int open_next(struct ts_sbt_cursor *cursor)
 	stream->session = block->session;
 	r = load(cursor, stream, &header);
 	if (!r) {
-		why = ts_block_decoder_init(&stream->decoder, ts_row_schema(block->type), &header,
-					    stream->raw);
-		if (why)
-			r = ts_sbt_reader_fail(cursor->reader, TS_SBT_E_CORRUPT, block->off, "%s",
-					       why);
+		ts_block_decoder_init(&stream->decoder, ts_row_schema(block->type), &header);
 		stream->before = stream->decoder;
 	}
 	if (!r)

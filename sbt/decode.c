@@ -6,7 +6,7 @@
 
 #include <zstd.h>
 
-#include "sbt/block.h"
+#include "sbt/columns.h"
 #include "sbt/crc32c.h"
 
 const char *ts_block_header_check(const struct ts_sbt_block_header *header)
@@ -47,6 +47,8 @@ static uint64_t max_raw_bytes(const struct ts_sbt_block_header *header, bool is_
 
 	if (!schema)
 		return TS_SBT_MAX_RAW_BYTES;
+	if (schema->is_event)
+		row_bytes += TS_PLAN_RUNS * TS_VARINT_MAX_BYTES; /* the index columns */
 	for (unsigned c = 0; c < schema->n_columns; c++)
 		row_bytes += schema->columns[c].width > TS_VARINT_MAX_BYTES
 				     ? schema->columns[c].width
@@ -86,10 +88,9 @@ int ts_block_payload(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header 
 	return 0;
 }
 
-/* Walks the column directory. `*pos` moves past the column's bytes. */
-static const char *next_column(const struct ts_sbt_block_header *header, const uint8_t *raw,
-			       unsigned column, struct ts_sbt_column_header *ret_column,
-			       uint64_t *pos)
+const char *ts_block_next_column(const struct ts_sbt_block_header *header, const uint8_t *raw,
+				 unsigned column, struct ts_sbt_column_header *ret_column,
+				 uint64_t *pos)
 {
 	uint16_t previous_id = 0;
 
@@ -104,43 +105,17 @@ static const char *next_column(const struct ts_sbt_block_header *header, const u
 	return NULL;
 }
 
-const char *ts_block_decoder_init(struct ts_block_decoder *decoder,
-				  const struct ts_row_schema *schema,
-				  const struct ts_sbt_block_header *header, const uint8_t *raw)
+void ts_block_decoder_init(struct ts_block_decoder *decoder, const struct ts_row_schema *schema,
+			   const struct ts_sbt_block_header *header)
 {
-	uint64_t pos = header->n_columns * sizeof(struct ts_sbt_column_header);
-	unsigned c = 0;
-
-	decoder->schema = schema;
-	decoder->n_left = decoder->n_rows = header->n_rows;
-	decoder->n_columns = decoder->n_unknown = 0;
-	decoder->last_start_ns = header->earliest_ns;
-	decoder->earliest_ns = header->earliest_ns;
-	decoder->latest_ns = header->latest_ns;
-	for (unsigned i = 0; i < header->n_columns; i++) {
-		uint32_t at = (uint32_t)pos;
-		struct ts_sbt_column_header column;
-		const char *why = next_column(header, raw, i, &column, &pos);
-
-		if (why)
-			return why;
-		while (c < schema->n_columns && schema->columns[c].id < column.id)
-			c++;
-		if (c == schema->n_columns || schema->columns[c].id != column.id) {
-			decoder->n_unknown++;
-			continue;
-		}
-		if (column.width != schema->columns[c].width ||
-		    !!(column.flags & TS_SBT_COLUMN_SIGNED) != schema->columns[c].is_signed)
-			return "a column has the wrong width or sign";
-		if (column.n_values != header->n_rows)
-			return "a column has the wrong number of values";
-		why = ts_column_decoder_init(&decoder->columns[decoder->n_columns], &column, at);
-		if (why)
-			return why;
-		decoder->column_of[decoder->n_columns++] = (uint8_t)c;
-	}
-	return pos == header->raw_bytes ? NULL : "a block has bytes left over";
+	*decoder = (struct ts_block_decoder){
+		.schema = schema,
+		.n_left = header->n_rows,
+		.n_rows = header->n_rows,
+		.last_start_ns = header->earliest_ns,
+		.earliest_ns = header->earliest_ns,
+		.latest_ns = header->latest_ns,
+	};
 }
 
 static const char *check_order(struct ts_block_decoder *decoder, const uint8_t *rows, uint32_t n)
@@ -162,32 +137,89 @@ static const char *check_order(struct ts_block_decoder *decoder, const uint8_t *
 	return inside ? NULL : "a row ends after its block's latest end";
 }
 
-const char *ts_block_decoder_next(struct ts_block_decoder *decoder, const uint8_t *raw, void *rows,
-				  uint32_t n)
+#define SPREAD(width_)                                         \
+	case width_:                                           \
+		for (i = 0; i < n; i++, to += stride)          \
+			memcpy(to, from + i * width_, width_); \
+		break;
+
+/* Values of one column into as many rows. */
+static void spread(uint8_t *to, size_t stride, const uint8_t *from, uint16_t width, uint32_t n)
+{
+	size_t i;
+
+	switch (width) {
+		SPREAD(1ul)
+		SPREAD(2ul)
+		SPREAD(4ul)
+		SPREAD(8ul)
+	default:
+		for (i = 0; i < n; i++, to += stride)
+			memcpy(to, from + i * width, width);
+	}
+}
+
+const char *ts_block_decoder_next(struct ts_block_decoder *decoder,
+				  const struct ts_block_columns *columns, void *rows, uint32_t n)
 {
 	const struct ts_row_schema *schema = decoder->schema;
-	bool has_start = decoder->n_columns && decoder->column_of[0] == 0;
-	const char *why;
+	uint32_t from = decoder->n_rows - decoder->n_left, row_bytes = schema->row_bytes;
+	uint8_t *row = rows;
 
-	memset(rows, 0, (size_t)n * schema->row_bytes);
-	for (unsigned i = 0; i < decoder->n_columns; i++) {
-		const struct ts_column *column = &schema->columns[decoder->column_of[i]];
+	for (uint32_t i = 0; i < n; i++, row += row_bytes)
+		memcpy(row, columns->constants, row_bytes);
+	for (int run = 0; run < TS_PLAN_RUNS; run++) {
+		uint16_t n_bytes = columns->runs[run].n_bytes;
+		const uint16_t *index = columns->runs[run].index + from;
 
-		why = ts_column_decode(&decoder->columns[i], raw, (uint8_t *)rows + column->offset,
-				       schema->row_bytes,
-				       schema->is_event && has_start && i ? rows : NULL, n);
-		if (why)
-			return why;
+		if (!columns->runs[run].items)
+			continue;
+		row = (uint8_t *)rows + columns->runs[run].offset;
+		for (uint32_t i = 0; i < n; i++, row += row_bytes)
+			memcpy(row, columns->runs[run].items + (size_t)index[i] * n_bytes, n_bytes);
+	}
+	for (uint32_t v = 0; v < columns->n_varying; v++) {
+		uint16_t width = columns->varying[v].width;
+
+		spread((uint8_t *)rows + columns->varying[v].offset, row_bytes,
+		       columns->varying[v].values + (size_t)from * width, width, n);
 	}
 	decoder->n_left -= n;
-	if (!decoder->n_left) {
-		for (unsigned i = 0; i < decoder->n_columns; i++) {
-			why = ts_column_decoder_finish(&decoder->columns[i]);
-			if (why)
-				return why;
-		}
-	}
 	return schema->is_event ? check_order(decoder, rows, n) : NULL;
+}
+
+/* A list's values: plain, or each told from the one before or from nothing. */
+static const char *decode_list(const struct ts_sbt_column_header *column, const uint8_t *bytes,
+			       uint8_t *values)
+{
+	bool is_last = column->predictor == TS_SBT_LAST;
+	uint32_t n = column->n_values, width = column->width;
+	struct ts_residuals residuals;
+	uint64_t value = 0, number;
+	const char *why;
+
+	if (column->encoding == TS_SBT_RAW) {
+		memcpy(values, bytes, (size_t)n * width);
+		return NULL;
+	}
+	if (column->encoding == TS_SBT_CONSTANT) {
+		for (uint32_t i = 0; i < n; i++)
+			memcpy(values + (size_t)i * width, bytes, width);
+		return NULL;
+	}
+	if ((column->predictor != TS_SBT_NONE && !is_last) ||
+	    (is_last && column->base != column->id) || column->key || column->trend)
+		return "a list has a prediction that it cannot have";
+	ts_residuals_init(&residuals, column, bytes);
+	for (uint32_t i = 0; i < n; i++, values += width) {
+		why = ts_residuals_next(&residuals, &number, 1);
+		if (why)
+			return "a list ends inside a number";
+		value = ts_unzigzag(number) + (is_last ? value : 0);
+		if (!ts_column_store(values, &value, 1, (uint16_t)width, false))
+			return "a number does not fit its list";
+	}
+	return ts_residuals_finish(&residuals) ? "a list has bytes left over" : NULL;
 }
 
 int ts_block_list(const struct ts_sbt_block_header *header, const uint8_t *raw, uint16_t id,
@@ -196,33 +228,31 @@ int ts_block_list(const struct ts_sbt_block_header *header, const uint8_t *raw, 
 	uint64_t pos = header->n_columns * sizeof(struct ts_sbt_column_header);
 	ts_cleanup(ts_freep) uint8_t *values = NULL;
 	struct ts_sbt_column_header column = {0};
-	struct ts_column_decoder decoder;
-	bool found = false;
-	uint32_t at = 0;
 	const char *why = NULL;
+	bool found = false;
+	uint64_t at = pos;
 
 	for (unsigned i = 0; !why && i < header->n_columns && !found; i++) {
-		at = (uint32_t)pos;
-		why = next_column(header, raw, i, &column, &pos);
+		at = pos;
+		why = ts_block_next_column(header, raw, i, &column, &pos);
 		found = !why && column.id == id;
 	}
 	if (!why && !found)
 		column = (struct ts_sbt_column_header){.width = width};
-	if (!why && (column.width != width || column.flags & TS_SBT_COLUMN_SIGNED))
-		why = "a column has the wrong width or sign";
+	if (!why && (column.width != width ||
+		     column.flags & (TS_SBT_COLUMN_SIGNED | TS_SBT_COLUMN_INDEXED)))
+		why = "a list's column has the wrong width or sign";
 	if (!why && (uint64_t)column.n_values * width > TS_SBT_MAX_RAW_BYTES)
 		why = "a list is too long";
-	if (!why && found)
-		why = ts_column_decoder_init(&decoder, &column, at);
+	if (!why && found && ts_column_header_check(&column))
+		why = "a list's column has an encoding that is unknown, or a wrong size";
 	if (!why) {
 		values = malloc(column.n_values ? (size_t)column.n_values * width : 1);
 		if (!values)
 			return -ENOMEM;
 	}
 	if (!why && found)
-		why = ts_column_decode(&decoder, raw, values, width, NULL, column.n_values);
-	if (!why && found)
-		why = ts_column_decoder_finish(&decoder);
+		why = decode_list(&column, raw + at, values);
 	if (why) {
 		*ret_why = why;
 		return TS_SBT_E_CORRUPT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encoded columns to blocks: the column directory, compression, the header, and the index, whose rows are
- * encoded as any others. What a column's bytes look like is column.c's, how rows become columns builder.c's.
+ * Encoded columns to blocks: compression, the header, and the index, whose rows are encoded as any others. How
+ * a column is encoded is encode-column.c's, how rows become columns builder.c's.
  */
 
 #include <zstd.h>
@@ -24,6 +24,9 @@ void ts_encoder_deinit(struct ts_encoder *encoder)
 	ts_buffer_deinit(&encoder->raw);
 	ts_buffer_deinit(&encoder->scratch);
 	ts_buffer_deinit(&encoder->order);
+	ts_buffer_deinit(&encoder->values);
+	ts_buffer_deinit(&encoder->residuals);
+	ts_buffer_deinit(&encoder->state);
 	encoder->zstd = NULL;
 }
 
@@ -34,6 +37,7 @@ int ts_encoder_begin(struct ts_encoder *encoder, uint16_t n_columns)
 	int r;
 
 	encoder->raw.n = 0;
+	encoder->n_splits = 0;
 	r = ts_buffer_reserve(&encoder->raw, n, &at);
 	if (r)
 		return r;
@@ -43,23 +47,40 @@ int ts_encoder_begin(struct ts_encoder *encoder, uint16_t n_columns)
 	return 0;
 }
 
-int ts_encoder_column(struct ts_encoder *encoder, uint16_t column, uint16_t id, const void *values,
-		      uint32_t n_values, uint16_t width, bool is_signed, const uint64_t *base)
+/*
+ * Feeds the payload part by part: what was flushed is a block of zstd's with statistics of its own, in a frame that any
+ * decoder takes in one go. 0 where it did not get smaller.
+ */
+static size_t compress(struct ts_encoder *encoder, uint8_t *to, size_t room)
 {
-	struct ts_sbt_column_header header;
-	int r = ts_column_encode(&encoder->raw, values, n_values, width, is_signed, base, &header);
+	ZSTD_outBuffer out = {.dst = to, .size = room};
+	ZSTD_inBuffer in = {.src = encoder->raw.bytes};
+	size_t n_raw = encoder->raw.n, r;
 
-	if (r)
-		return r;
-	header.id = id;
-	memcpy(encoder->raw.bytes + column * sizeof(header), &header, sizeof(header));
-	return 0;
+	if (!encoder->n_splits) {
+		r = ZSTD_compressCCtx(encoder->zstd, to, room, in.src, n_raw, ZSTD_LEVEL);
+		return ZSTD_isError(r) || r >= n_raw ? 0 : r;
+	}
+	ZSTD_CCtx_reset(encoder->zstd, ZSTD_reset_session_and_parameters);
+	ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	ZSTD_CCtx_setPledgedSrcSize(encoder->zstd, n_raw);
+	for (uint32_t i = 0; i <= encoder->n_splits; i++) {
+		bool is_last = i == encoder->n_splits;
+
+		in.size = is_last ? n_raw : encoder->splits[i];
+		r = ZSTD_compressStream2(encoder->zstd, &out, &in,
+					 is_last ? ZSTD_e_end : ZSTD_e_flush);
+		if (r)
+			return 0;
+	}
+	return out.pos < n_raw ? out.pos : 0;
 }
 
 int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *header,
 		   struct ts_buffer *out)
 {
-	size_t n_raw = encoder->raw.n, bound = ZSTD_compressBound(n_raw), n;
+	size_t n_raw = encoder->raw.n, n = 0;
+	size_t room = ZSTD_compressBound(n_raw) + encoder->n_splits * 16u;
 	uint8_t *at;
 	int r;
 
@@ -68,14 +89,12 @@ int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *heade
 		if (!encoder->zstd)
 			return -ENOMEM;
 	}
-	r = ts_buffer_reserve(out, sizeof(*header) + bound + 8, &at);
+	r = ts_buffer_reserve(out, sizeof(*header) + room + 8, &at);
 	if (r)
 		return r;
-	n = n_raw < MIN_COMPRESS_BYTES
-		    ? n_raw
-		    : ZSTD_compressCCtx(encoder->zstd, at + sizeof(*header), bound,
-					encoder->raw.bytes, n_raw, ZSTD_LEVEL);
-	if (!ZSTD_isError(n) && n < n_raw) {
+	if (n_raw >= MIN_COMPRESS_BYTES)
+		n = compress(encoder, at + sizeof(*header), room);
+	if (n) {
 		header->flags |= TS_SBT_BLOCK_ZSTD;
 	} else {
 		n = n_raw;

@@ -79,6 +79,12 @@ bool ts_sbt_is_locked(int fd);
 int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 		       struct ts_sbt_block_header *ret_header, uint8_t **ret_raw);
 
+/* Decodes what was loaded; to be free()d. */
+int ts_sbt_reader_columns(struct ts_sbt_reader *reader, size_t i,
+			  const struct ts_row_schema *schema,
+			  const struct ts_sbt_block_header *header, const uint8_t *raw,
+			  struct ts_block_columns **ret_columns);
+
 /* Takes in definitions of blocks that were not looked at yet. */
 int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader);
 void ts_sbt_reader_init_definitions(struct ts_sbt_reader *reader);

@@ -241,28 +241,43 @@ static int take_entries(struct ts_sbt_reader *reader, const struct ts_sbt_block 
 	return 0;
 }
 
+int ts_sbt_reader_columns(struct ts_sbt_reader *reader, size_t i,
+			  const struct ts_row_schema *schema,
+			  const struct ts_sbt_block_header *header, const uint8_t *raw,
+			  struct ts_block_columns **ret_columns)
+{
+	struct ts_block_why why;
+	int r = ts_block_columns_new(schema, header, raw, ret_columns, &why);
+
+	if (r == -ENOMEM)
+		return ts_sbt_reader_fail(reader, r, reader->blocks[i].off,
+					  "no memory for a block's columns");
+	return r ? ts_sbt_reader_fail(reader, r, reader->blocks[i].off, "%s", why.text) : 0;
+}
+
 static int decode_rows(struct ts_sbt_reader *reader, size_t i, const struct ts_row_schema *schema,
 		       void **ret_rows, uint32_t *ret_n_rows)
 {
 	ts_cleanup(ts_freep) uint8_t *raw = NULL;
+	ts_cleanup(ts_freep) struct ts_block_columns *columns = NULL;
 	ts_cleanup(ts_freep) uint8_t *rows = NULL;
 	struct ts_block_decoder decoder;
 	struct ts_sbt_block_header header;
-	const char *why;
+	const char *why = NULL;
 	int r;
 
 	r = ts_sbt_reader_load(reader, i, &header, &raw);
+	r = r ?: ts_sbt_reader_columns(reader, i, schema, &header, raw, &columns);
 	if (r)
 		return r;
-	why = ts_block_decoder_init(&decoder, schema, &header, raw);
-	if (!why) {
-		rows = malloc(header.n_rows ? (size_t)header.n_rows * schema->row_bytes : 1);
-		if (!rows)
-			return ts_sbt_reader_fail(reader, -ENOMEM, reader->blocks[i].off,
-						  "no memory for a block's rows");
-	}
+	ts_block_decoder_init(&decoder, schema, &header);
+	rows = malloc(header.n_rows ? (size_t)header.n_rows * schema->row_bytes : 1);
+	if (!rows)
+		return ts_sbt_reader_fail(reader, -ENOMEM, reader->blocks[i].off,
+					  "no memory for a block's rows");
 	for (uint32_t row = 0; !why && row < header.n_rows; row += DECODE_ROWS)
-		why = ts_block_decoder_next(&decoder, raw, rows + (size_t)row * schema->row_bytes,
+		why = ts_block_decoder_next(&decoder, columns,
+					    rows + (size_t)row * schema->row_bytes,
 					    decoder.n_left < DECODE_ROWS ? decoder.n_left
 									 : DECODE_ROWS);
 	if (why)

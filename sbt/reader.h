@@ -24,9 +24,9 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* The version of the format that is written, "SBT 0.1"; files of this major version can be read. */
-#define TS_SBT_MAJOR 0
-#define TS_SBT_MINOR 1
+/* The version of the format that is written, "SBT 1.0"; files of this major version can be read. */
+#define TS_SBT_MAJOR 1
+#define TS_SBT_MINOR 0
 
 struct ts_sbt_reader;
 struct ts_sbt_cursor;
@@ -60,7 +60,7 @@ enum ts_sbt_file_state ts_sbt_reader_state(const struct ts_sbt_reader *reader);
 uint64_t ts_sbt_reader_file_bytes(const struct ts_sbt_reader *reader);
 uint64_t ts_sbt_reader_tail_bytes(const struct ts_sbt_reader *reader);
 
-/* "SBT 0.1": the version that the file says. */
+/* "SBT 1.0": the version that the file says. */
 const char *ts_sbt_reader_format(const struct ts_sbt_reader *reader);
 
 /* Blocks, in the order of the file; the index and blocks of unknown types are among them. */

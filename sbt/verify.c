@@ -46,6 +46,7 @@ struct verifier {
 	bool definitions_broken; /* ids may be undefined for that reason */
 	uint64_t n_strings;
 	struct ts_buffer sessions; /* struct session_ids, by number */
+	struct ts_block_why why;   /* of the present block */
 };
 
 static void found(struct verifier *v, int code, uint64_t off, const char *format, ...)
@@ -194,18 +195,24 @@ static int check_rows(struct verifier *v, const struct ts_row_schema *schema,
 {
 	ts_cleanup(ts_freep) uint8_t *rows = malloc((size_t)BATCH_ROWS * schema->row_bytes);
 	struct ts_sbt_block_header sums = {.earliest_ns = UINT64_MAX};
+	ts_cleanup(ts_freep) struct ts_block_columns *columns = NULL;
 	struct ts_block_decoder decoder;
-	const char *why, *first = NULL;
+	const char *why = NULL, *first = NULL;
+	int r;
 
 	if (!rows)
 		return -ENOMEM;
-	why = ts_block_decoder_init(&decoder, schema, header, raw);
-	if (!why)
-		v->report.n_unknown_columns += decoder.n_unknown;
+	r = ts_block_columns_new(schema, header, raw, &columns, &v->why);
+	if (r) {
+		*ret_why = r == TS_SBT_E_CORRUPT ? v->why.text : NULL;
+		return r == TS_SBT_E_CORRUPT ? 0 : r;
+	}
+	v->report.n_unknown_columns += ts_block_columns_unknown(columns);
+	ts_block_decoder_init(&decoder, schema, header);
 	while (!why && decoder.n_left) {
 		uint32_t n = decoder.n_left < BATCH_ROWS ? decoder.n_left : BATCH_ROWS;
 
-		why = ts_block_decoder_next(&decoder, raw, rows, n);
+		why = ts_block_decoder_next(&decoder, columns, rows, n);
 		for (uint32_t i = 0; !why && i < n; i++) {
 			const char *bad = check_row(v, schema, header, ids, &sums,
 						    rows + (size_t)i * schema->row_bytes);

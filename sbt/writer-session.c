@@ -101,13 +101,13 @@ static int encode_stacks(struct ts_sbt_session_writer *session)
 	r = ts_encoder_begin(encoder, header.n_columns);
 	if (!r)
 		r = ts_encoder_column(encoder, 0, TS_SBT_STACK_LENGTH, session->stack_lengths.bytes,
-				      n, 4, false, NULL);
+				      n, 4, false);
 	if (!r)
 		r = ts_encoder_column(encoder, 1, TS_SBT_STACK_FLAGS, session->stack_flags.bytes, n,
-				      4, false, NULL);
+				      4, false);
 	if (!r && n_frames)
 		r = ts_encoder_column(encoder, 2, TS_SBT_STACK_FRAMES, session->stack_frames.bytes,
-				      n_frames, 8, false, NULL);
+				      n_frames, 8, false);
 	if (!r)
 		r = ts_encoder_end(encoder, &header, &session->definitions);
 	if (r)
@@ -254,7 +254,7 @@ static int encode_checkpoint(struct ts_sbt_session_writer *session, const void *
 	r = ts_encoder_begin(&session->encoder, 1);
 	if (!r)
 		r = ts_encoder_column(&session->encoder, 0, TS_SBT_CHECKPOINT_BYTES, bytes,
-				      (uint32_t)n, 1, false, NULL);
+				      (uint32_t)n, 1, false);
 	return r ? r : ts_encoder_end(&session->encoder, &header, &session->ready);
 }
 

@@ -114,11 +114,11 @@ static int encode_strings(struct ts_sbt_writer *writer)
 	r = ts_encoder_begin(&writer->encoder, header.n_columns);
 	if (!r)
 		r = ts_encoder_column(&writer->encoder, 0, TS_SBT_STRING_LENGTH,
-				      writer->string_lengths.bytes, n, 4, false, NULL);
+				      writer->string_lengths.bytes, n, 4, false);
 	if (!r && writer->string_bytes.n)
 		r = ts_encoder_column(&writer->encoder, 1, TS_SBT_STRING_BYTES,
 				      writer->string_bytes.bytes, (uint32_t)writer->string_bytes.n,
-				      1, false, NULL);
+				      1, false);
 	if (!r)
 		r = ts_encoder_end(&writer->encoder, &header, &writer->ready);
 	if (r)

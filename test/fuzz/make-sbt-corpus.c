@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes the corpus of fuzz-sbt-reader anew: small traces with a bit of everything, finished, unfinished and
- * cut. Run when the format changes: make-sbt-corpus DIRECTORY.
+ * cut; and, since what is changed in a compressed payload rarely gets past zstd, some whose payloads lie
+ * open. Run when the format changes: make-sbt-corpus DIRECTORY.
  */
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <zstd.h>
 
+#include "sbt/crc32c.h"
+#include "sbt/reader-internal.h"
 #include "sbt/writer.h"
 
 static void fill(const struct ts_row_schema *schema, uint64_t seed, void *row)
@@ -92,6 +96,69 @@ static int make(const char *directory, const char *name, uint64_t types, unsigne
 	return r;
 }
 
+/* A block as it would be had its payload not got smaller, to `out`. */
+static int open_block(struct ts_sbt_reader *reader, size_t i, uint64_t *sequence,
+		      struct ts_buffer *out, struct ts_buffer *index)
+{
+	static const uint8_t zeros[8];
+	struct ts_sbt_block_header header;
+	struct ts_sbt_block block;
+	size_t at = out->n;
+	uint8_t *raw;
+	int r = ts_sbt_reader_load(reader, i, &header, &raw);
+
+	if (r)
+		return -EBADMSG;
+	header.flags &= (uint16_t)~TS_SBT_BLOCK_ZSTD;
+	header.stored_bytes = header.raw_bytes;
+	header.payload_checksum = ts_crc32c(raw, header.raw_bytes);
+	r = ts_buffer_append(out, &header, sizeof(header));
+	r = r ?: ts_buffer_append(out, raw, header.raw_bytes);
+	r = r ?: ts_buffer_append(out, zeros, ts_align_up(header.raw_bytes, 8) - header.raw_bytes);
+	free(raw);
+	if (r)
+		return r;
+	ts_block_number(out->bytes + at, out->n - at, sequence);
+	ts_block_describe(&header, at, &block);
+	return ts_buffer_append(index, &block, sizeof(block));
+}
+
+/* A file of the corpus, finished, once more with all payloads uncompressed. */
+static int make_open(const char *directory, const char *from, const char *name)
+{
+	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
+	ts_cleanup(ts_buffer_deinit) struct ts_buffer out = {0};
+	ts_cleanup(ts_buffer_deinit) struct ts_buffer index = {0};
+	struct ts_sbt_file_header header;
+	uint64_t sequence = 0;
+	char path[4096];
+	size_t n_blocks = 0;
+	int fd, r;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, from);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r = pread(fd, &header, sizeof(header), 0) == sizeof(header) ? 0 : -EIO;
+	if (!r && ts_sbt_reader_open(fd, &reader, NULL))
+		r = -EBADMSG;
+	r = r ?: ts_buffer_append(&out, &header, sizeof(header));
+	for (; !r && n_blocks < reader->n_blocks && reader->blocks[n_blocks].type != TS_ROW_INDEX;
+	     n_blocks++)
+		r = open_block(reader, n_blocks, &sequence, &out, &index);
+	r = r ?: ts_index_encode((void *)index.bytes, n_blocks, out.n, &out);
+	close(fd);
+	if (r)
+		return r;
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	r = write(fd, out.bytes, out.n) == (ssize_t)out.n ? 0 : -EIO;
+	close(fd);
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	int r;
@@ -104,6 +171,13 @@ int main(int argc, char **argv)
 	if (!r)
 		r = make(argv[1], "launches", TS_ROW_BIT(TS_ROW_API) | TS_ROW_BIT(TS_ROW_KERNEL), 8,
 			 true, 0);
+	if (!r)
+		r = make_open(argv[1], "launches", "launches-open");
+	/* Enough rows for planes of bytes. */
+	if (!r)
+		r = make(argv[1], "planes", TS_ROW_BIT(TS_ROW_KERNEL), 260, true, 0);
+	if (!r)
+		r = make_open(argv[1], "planes", "planes-open");
 	if (!r)
 		r = make(argv[1], "everything", TS_ROW_EVENTS, 2, true, 0);
 	if (!r)

@@ -9,7 +9,7 @@ import time
 
 import harness
 
-LAUNCHES = 100000
+LAUNCHES = 200000
 
 
 class Disk(harness.Case):
@@ -30,7 +30,7 @@ class Disk(harness.Case):
 
     def test_full(self):
         app = [harness.app('stress', 'driver'), str(LAUNCHES), '2']
-        result = self.on_disk('size=300k', self.record_line('disk/x.sbt', *app),
+        result = self.on_disk('size=200k', self.record_line('disk/x.sbt', *app),
                               '; echo $?; cp disk/x.sbt .')
         self.assertEqual(result.out, 'stress: %d launches from 2 threads\n0\n' % LAUNCHES, result)
         self.assertRegex(result.err, r'LOST: .*\d disk.*CUT SHORT: the disk is full')
@@ -108,7 +108,7 @@ class Disk(harness.Case):
     def test_file_size_limit(self):
         """RLIMIT_FSIZE, of a recording's daemon and of a private one: no signal ends it, and the file has its end."""
         app = [harness.app('stress', 'driver'), str(LAUNCHES), '2']
-        daemon = self.limited_daemon(300000)
+        daemon = self.limited_daemon(200000)
         result, path = self.record(app, '--vgpu', TRACESMITH_DAEMON=daemon)
         self.assertEqual((result.status, result.out), (0, 'stress: %d launches from 2 threads\n' % LAUNCHES), result)
         self.assertRegex(result.err, r'LOST: .*\d disk.*CUT SHORT: the file came to the limit')
@@ -120,7 +120,7 @@ class Disk(harness.Case):
             self.check_sound_but_for_losses(trace)
             self.assertGreater(trace.lost['disk'], 0)
             self.assertGreater(trace.counts['kernel'], 0)
-            self.assertLessEqual(os.path.getsize(path), 300000)
+            self.assertLessEqual(os.path.getsize(path), 200000)
             self.assertIn('the file came to the limit', harness.tsctl('info', path).out)
 
     def test_quota(self):

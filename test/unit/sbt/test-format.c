@@ -123,6 +123,47 @@ TS_TEST(tables)
 	ts_check(!ts_loss_reason_name(0));
 }
 
+static void describe_run(const struct ts_row_schema *schema, const struct ts_plan_run *run,
+			 char *text, size_t n_text)
+{
+	snprintf(text, n_text, "none");
+	if (run->n_bytes)
+		snprintf(text, n_text, "%u to %u", schema->columns[run->first].id,
+			 schema->columns[run->last].id);
+}
+
+/* Which columns can be indexed: as in the document; next to each other in the row. */
+TS_TEST(runs)
+{
+	char *text = document();
+	bool wrong = false;
+
+	for (unsigned type = 0; type < TS_ROW_COUNT; type++) {
+		const struct ts_row_schema *schema = ts_sbt_schema(type);
+		char place[32], site[32], line[128];
+		struct ts_plan plan;
+
+		if (!schema)
+			continue;
+		ts_plan_of(schema, &plan);
+		if (!plan.runs[TS_PLAN_PLACE].n_bytes && !plan.runs[TS_PLAN_SITE].n_bytes)
+			continue;
+		for (int r = 0; r < TS_PLAN_RUNS; r++)
+			for (unsigned c = plan.runs[r].first; c < plan.runs[r].last; c++)
+				ts_check_int(schema->columns[c].offset + schema->columns[c].width,
+					     schema->columns[c + 1].offset);
+		describe_run(schema, &plan.runs[TS_PLAN_PLACE], place, sizeof(place));
+		describe_run(schema, &plan.runs[TS_PLAN_SITE], site, sizeof(site));
+		snprintf(line, sizeof(line), "| `%s` | %s | %s |\n", schema->name, place, site);
+		if (!strstr(text, line)) {
+			fprintf(stderr, "FORMAT.md lacks:\n%s", line);
+			wrong = true;
+		}
+	}
+	free(text);
+	ts_check(!wrong);
+}
+
 /* The lines of the example: an offset, a colon, hex bytes in pairs, then words. */
 static size_t example_bytes(const char *text, uint8_t *bytes, size_t max)
 {

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The different values of a run of fields that a block's rows have, numbered as they come. Private to sbt/. */
+#pragma once
+
+#include "sbt/buffer.h"
+
+/* Zero-initialised is empty; `item_bytes` is set before the first look-up and stays. */
+struct ts_dictionary {
+	uint32_t *slots;  /* number + 1 of an item; 0: none */
+	uint32_t n_slots; /* a power of two, or 0 */
+	uint32_t n_items;
+	uint32_t item_bytes;
+	uint32_t last; /* what was looked up last */
+	struct ts_buffer items;
+	struct ts_buffer followers; /* of each item what was looked up after it, u32 */
+};
+
+void ts_dictionary_deinit(struct ts_dictionary *dictionary);
+
+/* Forgets the items, keeps the memory. */
+void ts_dictionary_clear(struct ts_dictionary *dictionary);
+
+/*
+ * The number of the item at `item`, which is added where it is not found. Whoever makes up rows so that their hashes
+ * collide gets one item twice, not a long search. 0 or -ENOMEM.
+ */
+int ts_dictionary_look_up(struct ts_dictionary *dictionary, const uint8_t *item,
+			  uint32_t *ret_number);

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns: rows of repeating patterns and of extremes come back as they went, whatever was chosen to encode them; all
+ * encodings and predictions are met on the way; what a directory must not say is refused by name.
+ */
+
+#include "test/unit/harness.h"
+
+#include <zstd.h>
+
+#include "sbt/block.h"
+#include "test/unit/sbt/sbt-test.h"
+
+/* What was met: columns by encoding, predictor, and whether they had a trend, a key, were INDEXED. */
+struct met {
+	unsigned encoding[TS_SBT_ENCODING_COUNT];
+	unsigned predictor[TS_SBT_PREDICTOR_COUNT];
+	unsigned trend, mean, keyed, indexed;
+};
+
+static struct ts_sbt_column_header *directory(uint8_t *raw)
+{
+	return (struct ts_sbt_column_header *)(void *)raw;
+}
+
+static struct ts_sbt_column_header *column_of(const struct ts_sbt_block_header *header,
+					      uint8_t *raw, uint16_t id)
+{
+	for (unsigned i = 0; i < header->n_columns; i++)
+		if (directory(raw)[i].id == id)
+			return &directory(raw)[i];
+	return NULL;
+}
+
+static void meet(struct met *met, const struct ts_sbt_block_header *header, uint8_t *raw)
+{
+	for (unsigned i = 0; i < header->n_columns; i++) {
+		const struct ts_sbt_column_header *column = &directory(raw)[i];
+
+		met->encoding[column->encoding]++;
+		if (column->encoding >= TS_SBT_VARINTS)
+			met->predictor[column->predictor]++;
+		met->trend += column->trend == 1;
+		met->mean += column->trend > 1;
+		met->keyed += column->key && !(column->flags & TS_SBT_COLUMN_INDEXED);
+		met->indexed += !!(column->flags & TS_SBT_COLUMN_INDEXED);
+	}
+}
+
+/* Rows as one block: its header, and its payload, decompressed, to be free()d. */
+static void encode(const struct ts_row_schema *schema, const uint8_t *rows, uint32_t n,
+		   struct ts_sbt_block_header *ret_header, uint8_t **ret_raw)
+{
+	struct ts_encoder encoder = {0};
+	struct ts_builder *builder;
+	struct ts_buffer out = {0};
+	ZSTD_DCtx *zstd = ZSTD_createDCtx();
+	const char *why;
+
+	ts_check_int(ts_builder_new(schema, &builder), 0);
+	for (uint32_t i = 0; i < n; i++)
+		ts_check_int(ts_builder_add(builder, rows + (size_t)i * schema->row_bytes), 0);
+	ts_check_int(ts_builder_encode(builder, &encoder, 1, &out), 0);
+	memcpy(ret_header, out.bytes, sizeof(*ret_header));
+	ts_check_int(ts_block_bytes(ret_header), out.n);
+	ts_check_int(ts_block_payload(zstd, ret_header, false, out.bytes + sizeof(*ret_header),
+				      ret_raw, &why),
+		     0);
+	ZSTD_freeDCtx(zstd);
+	ts_builder_free(builder);
+	ts_encoder_deinit(&encoder);
+	ts_buffer_deinit(&out);
+}
+
+static int compare_start(const void *a, const void *b)
+{
+	const uint8_t *const *x = a, *const *y = b;
+	uint64_t s = ts_row_start_ns(*x), t = ts_row_start_ns(*y);
+
+	if (s != t)
+		return s < t ? -1 : 1;
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* They come back in order of time, in batches of any size, also from a decoder that was put back. */
+static void check_rows(const struct ts_row_schema *schema, const uint8_t *rows, uint32_t n,
+		       uint64_t *state, struct met *met)
+{
+	const uint8_t **sorted = malloc(n * sizeof(*sorted));
+	uint8_t *batch = malloc((size_t)n * schema->row_bytes), *raw;
+	struct ts_block_columns *columns;
+	struct ts_block_decoder decoder, before;
+	struct ts_sbt_block_header header;
+	struct ts_block_why why;
+	uint32_t at = 0;
+
+	ts_check(sorted && batch);
+	encode(schema, rows, n, &header, &raw);
+	meet(met, &header, raw);
+	for (uint32_t i = 0; i < n; i++)
+		sorted[i] = rows + (size_t)i * schema->row_bytes;
+	qsort(sorted, n, sizeof(*sorted), compare_start);
+	ts_check_int(ts_block_columns_new(schema, &header, raw, &columns, &why), 0);
+	ts_block_decoder_init(&decoder, schema, &header);
+	while (decoder.n_left) {
+		uint32_t n_batch = (uint32_t)(test_random(state) % 300) + 1;
+
+		n_batch = n_batch < decoder.n_left ? n_batch : decoder.n_left;
+		before = decoder;
+		ts_check(!ts_block_decoder_next(&decoder, columns, batch, n_batch));
+		if (test_random(state) % 4 == 0) {
+			decoder = before;
+			memset(batch, 0xee, (size_t)n_batch * schema->row_bytes);
+			ts_check(!ts_block_decoder_next(&decoder, columns, batch, n_batch));
+		}
+		for (uint32_t i = 0; i < n_batch; i++)
+			if (memcmp(batch + (size_t)i * schema->row_bytes, sorted[at + i],
+				   schema->row_bytes)) {
+				fprintf(stderr, "%s row %u of %u differs\n", schema->name, at + i,
+					n);
+				exit(1);
+			}
+		at += n_batch;
+	}
+	ts_check_int(at, n);
+	free(columns);
+	free(raw);
+	free(batch);
+	free(sorted);
+}
+
+/*
+ * Rows that repeat, as a loop of launches does: each is one of a few patterns in a cycle that stumbles, its times follow on
+ * the last one's but for extremes now and then.
+ */
+static void make_rows(const struct ts_row_schema *schema, uint8_t *rows, uint32_t n,
+		      uint64_t *state)
+{
+	uint32_t n_patterns = (uint32_t)(test_random(state) % 40) + 1, pattern = 0;
+	unsigned wild = test_random(state) % 3 ? 0 : (unsigned)(test_random(state) % 60) + 2;
+	uint8_t *patterns = calloc(n_patterns, schema->row_bytes);
+	uint64_t now = test_random(state) >> 20, op = test_random(state) >> 40;
+
+	ts_check(patterns);
+	for (uint32_t i = 0; i < n_patterns; i++)
+		test_row(schema, state, i % 4 ? 2 : 1, &now, patterns + i * schema->row_bytes);
+	for (uint32_t i = 0; i < n; i++) {
+		uint8_t *row = rows + (size_t)i * schema->row_bytes;
+		bool is_wild = wild && test_random(state) % wild == 0;
+
+		pattern = test_random(state) % 50 ? (pattern + 1) % n_patterns
+						  : (uint32_t)(test_random(state) % n_patterns);
+		memcpy(row, patterns + pattern * schema->row_bytes, schema->row_bytes);
+		op += 1 + pattern % 2;
+		for (unsigned c = 0; c < schema->n_columns; c++) {
+			const struct ts_column *column = &schema->columns[c];
+			uint64_t value;
+
+			if (column->role == TS_ROLE_TIME_START)
+				value = now += test_random(state) % (1000 + pattern * 100);
+			else if (column->role == TS_ROLE_TIME_END)
+				value = now + pattern * 500 + test_random(state) % 50;
+			else if (column->role == TS_ROLE_OP)
+				value = op + (c > 2);
+			else
+				continue;
+			if (is_wild)
+				value = test_value(state, (unsigned)test_random(state));
+			memcpy(row + column->offset, &value, 8);
+		}
+	}
+	free(patterns);
+}
+
+TS_TEST(patterns)
+{
+	static const uint32_t sizes[] = {1, 2, 3, 255, 256, 257, 700, 1023, 1024, 1025, 2049, 5000};
+	struct met met = {0};
+
+	for (uint64_t seed = 1; seed <= 24; seed++)
+		for (unsigned type = 1; type < TS_ROW_EVENT_COUNT; type++) {
+			const struct ts_row_schema *schema = ts_row_schema(type);
+			uint32_t n = sizes[(seed + type) % TS_ARRAY_LEN(sizes)];
+			uint8_t *rows = malloc((size_t)n * schema->row_bytes);
+			uint64_t state = seed << 8 | type;
+
+			ts_check(rows);
+			make_rows(schema, rows, n, &state);
+			check_rows(schema, rows, n, &state, &met);
+			free(rows);
+		}
+	for (unsigned i = 0; i < TS_SBT_ENCODING_COUNT; i++)
+		ts_check(met.encoding[i]);
+	for (unsigned i = 0; i < TS_SBT_PREDICTOR_COUNT; i++)
+		ts_check(met.predictor[i]);
+	ts_check(met.trend && met.mean && met.keyed && met.indexed);
+}
+
+/* Every row is different: dictionaries of as many items as there are rows. */
+TS_TEST(nothing_repeats)
+{
+	const struct ts_row_schema *schema = ts_row_schema(TS_ROW_KERNEL);
+	uint32_t n = TS_SBT_MAX_ROWS;
+	struct ts_row_kernel *rows = calloc(n, sizeof(*rows));
+	uint64_t state = 9;
+	struct met met = {0};
+
+	ts_check(rows);
+	for (uint32_t i = 0; i < n; i++)
+		rows[i] = (struct ts_row_kernel){.start_ns = i,
+						 .end_ns = i + test_random(&state) % 9,
+						 .stream = i,
+						 .name = i * 2654435761u,
+						 .grid_z = UINT32_MAX - i};
+	check_rows(schema, (const uint8_t *)rows, n, &state, &met);
+	ts_check(met.indexed);
+	free(rows);
+}
+
+/* A payload with one thing in it changed is refused, and the reason names what it is. */
+static void check_refused(const struct ts_row_schema *schema,
+			  const struct ts_sbt_block_header *header, const uint8_t *raw,
+			  const char *want)
+{
+	struct ts_block_columns *columns;
+	struct ts_block_why why = {""};
+
+	ts_check_int(ts_block_columns_new(schema, header, raw, &columns, &why), TS_SBT_E_CORRUPT);
+	if (!strstr(why.text, want)) {
+		fprintf(stderr, "\"%s\" lacks \"%s\"\n", why.text, want);
+		exit(1);
+	}
+}
+
+#define REFUSED(id_, field_, value_, want_)                                                \
+	do {                                                                               \
+		struct ts_sbt_column_header *column_ = column_of(&header, raw, id_), was_; \
+		ts_check(column_);                                                         \
+		was_ = *column_;                                                           \
+		column_->field_ = (value_);                                                \
+		check_refused(schema, &header, raw, want_);                                \
+		*column_ = was_;                                                           \
+	} while (0)
+
+TS_TEST(refusals)
+{
+	const struct ts_row_schema *schema = ts_row_schema(TS_ROW_API);
+	struct ts_row_api rows[600];
+	struct ts_sbt_block_header header;
+	struct ts_sbt_column_header *site;
+	struct ts_block_columns *columns;
+	struct ts_block_why why;
+	size_t off = 0;
+	uint8_t *raw;
+
+	for (uint64_t i = 0; i < 600; i++)
+		rows[i] = (struct ts_row_api){.start_ns = i * 1000 + i * i % 91,
+					      .end_ns = i * 1000 + 500 + i * 7 % 31,
+					      .op_id = i + i % 3,
+					      .thread = 1 + i % 2,
+					      .stack = 1 + i % 5,
+					      .cbid = 211};
+	encode(schema, (const uint8_t *)rows, 600, &header, &raw);
+	ts_check_int(ts_block_columns_new(schema, &header, raw, &columns, &why), 0);
+	free(columns);
+	ts_check_int(column_of(&header, raw, 1)->base, 2);
+	ts_check_int(column_of(&header, raw, 2)->predictor, TS_SBT_COLUMN);
+	ts_check_int(column_of(&header, raw, 5)->flags, TS_SBT_COLUMN_INDEXED);
+
+	REFUSED(1, encoding, TS_SBT_ENCODING_COUNT, "column 1 (start_ns) has an unknown encoding");
+	REFUSED(2, predictor, TS_SBT_PREDICTOR_COUNT, "column 2 (end_ns) has an unknown predictor");
+	REFUSED(2, trend, TS_SBT_MAX_TREND + 1, "an unknown trend");
+	REFUSED(2, predictor, TS_SBT_FOLLOW, "only an index can have");
+	REFUSED(2, width, 4, "a base that it cannot");
+	REFUSED(2, flags, TS_SBT_COLUMN_SIGNED, "a wrong width or sign");
+	REFUSED(2, base, 3, "a base that it cannot");
+	REFUSED(2, base, 77, "a base that it cannot");
+	REFUSED(2, base, 5, "a base that it cannot");
+	REFUSED(3, base, 10, "a base that it cannot");
+	REFUSED(3, n_values, 599, "of a wrong size");
+	REFUSED(1, key, 1234, "a key that is not there");
+	REFUSED(2, context, 5, "a key that is not there");
+	REFUSED(5, key, TS_SBT_COLUMN_SITE, "an index that it cannot have");
+	REFUSED(5, key, 0, "an index that it cannot have");
+	REFUSED(5, flags, 0, "a wrong number of values");
+	REFUSED(TS_SBT_COLUMN_PLACE, base, 2, "column 5 (thread) has a wrong number of values");
+	REFUSED(TS_SBT_COLUMN_SITE, base, 600, "column 65521 (site) has more items than rows");
+	REFUSED(TS_SBT_COLUMN_SITE, predictor, TS_SBT_LAST, "that an index cannot have");
+	REFUSED(TS_SBT_COLUMN_SITE, key, TS_SBT_COLUMN_SITE, "a key that is not there");
+	REFUSED(TS_SBT_COLUMN_SITE, n_values, 300, "(site)");
+
+	/* An index beyond its dictionary; the site's codes are the payload's last bytes. */
+	site = column_of(&header, raw, TS_SBT_COLUMN_SITE);
+	off = header.raw_bytes - site->n_bytes;
+	raw[off + 17] = 200;
+	check_refused(schema, &header, raw, "an index that is too high");
+	free(raw);
+}
+
+/* Any change of a payload is decoded or refused, and never more than that. */
+TS_TEST(changed_payloads)
+{
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		unsigned type = (unsigned)(seed % 7) + 1;
+		const struct ts_row_schema *schema = ts_row_schema(type);
+		uint64_t state = seed * 77;
+		uint32_t n = 300;
+		uint8_t *rows = malloc((size_t)n * schema->row_bytes), *raw, *copy;
+		struct ts_sbt_block_header header;
+
+		ts_check(rows);
+		make_rows(schema, rows, n, &state);
+		encode(schema, rows, n, &header, &raw);
+		copy = malloc(header.raw_bytes);
+		ts_check(copy);
+		for (unsigned i = 0; i < 400; i++) {
+			struct ts_block_columns *columns;
+			struct ts_block_decoder decoder;
+			struct ts_block_why why;
+			size_t n_directory = header.n_columns * sizeof(struct ts_sbt_column_header);
+
+			memcpy(copy, raw, header.raw_bytes);
+			for (unsigned j = 0; j < 1 + i % 3; j++)
+				copy[test_random(&state) %
+				     (i % 2 ? n_directory : header.raw_bytes)] =
+					(uint8_t)test_random(&state);
+			if (ts_block_columns_new(schema, &header, copy, &columns, &why))
+				continue;
+			ts_block_decoder_init(&decoder, schema, &header);
+			ts_block_decoder_next(&decoder, columns, rows, n);
+			free(columns);
+		}
+		free(copy);
+		free(raw);
+		free(rows);
+	}
+}
