@@ -6,6 +6,8 @@
             and against two clock reads and a 64-byte store
   ingest    launches a second from ring to file with the daemon on one core
   bytes     bytes of file per launch, of a pipeline-like program and of the stress program
+  sbt       a generated training job: bytes a launch against structs, JSON and interned Perfetto packets, each through zstd;
+            launches encoded and decoded a second
   stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace();
             and one with 20 Python functions
   shim      time the whole shim adds to a launch on the virtual GPU
@@ -136,6 +138,27 @@ class Bench:
                          '%.1f' % (info['bytes'] / info['counts']['kernel']),
                          '%d launches, %d rows, lost: %s' % (
                              info['counts']['kernel'], sum(info['counts'].values()), info['lost']))
+
+    # ---- the format ---------------------------------------------------------------------------
+
+    def sbt(self):
+        n = '20000' if self.smoke else '1000000'
+        # Times in ticks of 32 ns, as current devices have them; and what is left of the advantage without ticks.
+        result = self.json([self.path('test/bench/bench-sbt'), n])
+        fine = self.json([self.path('test/bench/bench-sbt'), n, '1'])
+        self.say('bytes a launch (API row, device row, stack id)', '%.2f' % result['sbt'],
+                 '%d launches; %.2f where the device ticks in nanoseconds' % (result['n'], fine['sbt']), 'at most 5')
+        for name, what, goal in (('perfetto', 'interned Perfetto packets without launch arguments', 2),
+                                 ('json', 'JSON', None), ('structs', 'structs', None)):
+            theirs = result[name]
+            self.say('  against %s, zstd' % what, '1/%.1f' % (theirs['zstd'] / result['sbt']),
+                     'that is %.1f, plain %.0f: 1/%.0f' % (theirs['zstd'], theirs['plain'],
+                                                           theirs['plain'] / result['sbt']),
+                     'at most 1/%d' % goal if goal else 'at most 1/90 of plain' if name == 'json' else None)
+        for key, what, goal in (('encode_per_s', 'rows to file', 10), ('columns_per_s', 'file to columns', 30),
+                                ('rows_per_s', 'file to rows', None), ('walk_per_s', 'file to rows in one order of time', None)):
+            self.say('  %s, one core' % what, '%.1f M launches/s' % (result[key] / 1e6),
+                     goal='at least %d M' % goal if goal else None)
 
     # ---- shim and preload ---------------------------------------------------------------------
 
@@ -394,7 +417,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')
