@@ -99,7 +99,7 @@ static void check_cut(const uint8_t *bytes, size_t n, size_t cut, const struct t
 
 TS_TEST(cut_at_every_byte)
 {
-	int fd = test_small_trace(1, 3, true);
+	int fd = test_small_trace(1, 2, true);
 	struct ts_sbt_reader *whole;
 	size_t n;
 	uint8_t *bytes = test_contents(fd, &n);
