@@ -32,8 +32,19 @@ struct tables {
 	size_t chunk_left;
 };
 
+/* Set once, by have_tables(); whoever reads them may do so while another thread sets them. */
 static struct tables *tables;
 static pthread_mutex_t *lock;
+
+static struct tables *the_tables(void)
+{
+	return __atomic_load_n(&tables, __ATOMIC_ACQUIRE);
+}
+
+static pthread_mutex_t *the_lock(void)
+{
+	return __atomic_load_n(&lock, __ATOMIC_ACQUIRE);
+}
 
 static void *map(size_t n_bytes)
 {
@@ -52,7 +63,7 @@ static bool have_tables(void)
 	pthread_mutex_t *made_lock, *no_lock = NULL;
 
 	/* Acquire pairs with the exchange below. */
-	if (__atomic_load_n(&tables, __ATOMIC_ACQUIRE))
+	if (the_tables())
 		return true;
 	made_lock = map(n_page);
 	/* A free lock is zeroes, as a wiped page is; that is looked at, for nobody promises it. */
@@ -86,7 +97,8 @@ static uint64_t hash_of(const char *bytes, size_t n_bytes)
 static struct ts_text *find(uint64_t hash, const char *bytes, size_t n_bytes)
 {
 	/* Acquire pairs with the release in add_text(). */
-	struct ts_text *text = __atomic_load_n(&tables->buckets[hash % BUCKETS], __ATOMIC_ACQUIRE);
+	struct ts_text *text =
+		__atomic_load_n(&the_tables()->buckets[hash % BUCKETS], __ATOMIC_ACQUIRE);
 
 	while (text && (text->hash != hash || text->n_bytes != n_bytes ||
 			memcmp(text->bytes, bytes, n_bytes)))
@@ -99,38 +111,38 @@ static char *take_bytes(size_t n_bytes)
 {
 	char *taken;
 
-	if (n_bytes > TS_TEXTS_MAX_BYTES - tables->text_bytes)
+	if (n_bytes > TS_TEXTS_MAX_BYTES - the_tables()->text_bytes)
 		return NULL;
-	if (n_bytes > tables->chunk_left) {
-		tables->chunk = map(CHUNK_BYTES);
-		tables->chunk_left = tables->chunk ? CHUNK_BYTES : 0;
-		if (!tables->chunk)
+	if (n_bytes > the_tables()->chunk_left) {
+		the_tables()->chunk = map(CHUNK_BYTES);
+		the_tables()->chunk_left = the_tables()->chunk ? CHUNK_BYTES : 0;
+		if (!the_tables()->chunk)
 			return NULL;
 	}
-	taken = tables->chunk;
-	tables->chunk += n_bytes;
-	tables->chunk_left -= n_bytes;
-	tables->text_bytes += (uint32_t)n_bytes;
+	taken = the_tables()->chunk;
+	the_tables()->chunk += n_bytes;
+	the_tables()->chunk_left -= n_bytes;
+	the_tables()->text_bytes += (uint32_t)n_bytes;
 	return taken;
 }
 
 /* Called with the lock held. */
 static struct ts_text *add_text(uint64_t hash, const char *bytes, size_t n_bytes)
 {
-	struct ts_text *text = &tables->texts[tables->n_texts];
-	char *copy = tables->n_texts < TS_TEXTS_MAX ? take_bytes(n_bytes) : NULL;
+	struct ts_text *text = &the_tables()->texts[the_tables()->n_texts];
+	char *copy = the_tables()->n_texts < TS_TEXTS_MAX ? take_bytes(n_bytes) : NULL;
 
 	if (!copy)
 		return NULL;
 	memcpy(copy, bytes, n_bytes);
 	*text = (struct ts_text){
 		.hash = hash,
-		.next = tables->buckets[hash % BUCKETS],
+		.next = the_tables()->buckets[hash % BUCKETS],
 		.bytes = copy,
 		.n_bytes = (uint32_t)n_bytes,
 	};
-	tables->n_texts++;
-	__atomic_store_n(&tables->buckets[hash % BUCKETS], text, __ATOMIC_RELEASE);
+	the_tables()->n_texts++;
+	__atomic_store_n(&the_tables()->buckets[hash % BUCKETS], text, __ATOMIC_RELEASE);
 	return text;
 }
 
@@ -145,17 +157,17 @@ struct ts_text *ts_texts_register(const char *text, size_t n_bytes)
 	found = find(hash, text, n_bytes);
 	if (found)
 		return found;
-	pthread_mutex_lock(lock);
+	pthread_mutex_lock(the_lock());
 	found = find(hash, text, n_bytes);
 	if (!found)
 		found = add_text(hash, text, n_bytes);
-	pthread_mutex_unlock(lock);
+	pthread_mutex_unlock(the_lock());
 	return found;
 }
 
 bool ts_texts_is_text(const void *handle)
 {
-	const struct tables *known = __atomic_load_n(&tables, __ATOMIC_ACQUIRE);
+	const struct tables *known = the_tables();
 	uintptr_t off = (uintptr_t)handle - (uintptr_t)known;
 
 	return known && off < sizeof(known->texts) && off % sizeof(struct ts_text) == 0 &&
@@ -184,23 +196,23 @@ struct ts_domain *ts_texts_domain(const char *name, size_t n_bytes, bool *ret_fu
 	*ret_full = false;
 	if (!have_tables())
 		return NULL;
-	pthread_mutex_lock(lock);
-	for (i = 1; text && !domain && i <= tables->n_domains; i++)
-		if (tables->domains[i].name == text)
-			domain = &tables->domains[i];
-	if (!domain && text && tables->n_domains < TS_DOMAINS_MAX) {
-		domain = &tables->domains[tables->n_domains + 1];
+	pthread_mutex_lock(the_lock());
+	for (i = 1; text && !domain && i <= the_tables()->n_domains; i++)
+		if (the_tables()->domains[i].name == text)
+			domain = &the_tables()->domains[i];
+	if (!domain && text && the_tables()->n_domains < TS_DOMAINS_MAX) {
+		domain = &the_tables()->domains[the_tables()->n_domains + 1];
 		domain->name = text;
-		tables->n_domains++;
+		the_tables()->n_domains++;
 	}
-	pthread_mutex_unlock(lock);
+	pthread_mutex_unlock(the_lock());
 	*ret_full = !domain;
-	return domain ? domain : &tables->domains[0];
+	return domain ? domain : &the_tables()->domains[0];
 }
 
 uint32_t ts_texts_domain_number(const void *handle)
 {
-	const struct tables *known = __atomic_load_n(&tables, __ATOMIC_ACQUIRE);
+	const struct tables *known = the_tables();
 	uintptr_t off = known ? (uintptr_t)handle - (uintptr_t)known->domains : 0;
 
 	if (!known || off >= sizeof(known->domains) || off % sizeof(struct ts_domain))
@@ -228,9 +240,9 @@ bool ts_texts_name(enum ts_name_kind kind, const struct ts_domain *domain, uint6
 	if (!text)
 		return false;
 	at = slot_of(kind, domain, object);
-	pthread_mutex_lock(lock);
+	pthread_mutex_lock(the_lock());
 	for (i = 0; i < TS_NAMES_SLOTS; i++) {
-		slot = &tables->names[(at + i) % TS_NAMES_SLOTS];
+		slot = &the_tables()->names[(at + i) % TS_NAMES_SLOTS];
 		if (!slot->text || (slot->kind == (uint32_t)kind && slot->domain == domain &&
 				    slot->object == object))
 			break;
@@ -238,8 +250,8 @@ bool ts_texts_name(enum ts_name_kind kind, const struct ts_domain *domain, uint6
 	if (slot->text) {
 		news = slot->text != text;
 		__atomic_store_n(&slot->text, text, __ATOMIC_RELEASE);
-	} else if (tables->n_names < NAMES_MOST) {
-		tables->n_names++;
+	} else if (the_tables()->n_names < NAMES_MOST) {
+		the_tables()->n_names++;
 		slot->object = object;
 		slot->domain = domain;
 		slot->kind = kind;
@@ -249,7 +261,7 @@ bool ts_texts_name(enum ts_name_kind kind, const struct ts_domain *domain, uint6
 	} else {
 		*ret_full = true;
 	}
-	pthread_mutex_unlock(lock);
+	pthread_mutex_unlock(the_lock());
 	return news;
 }
 
@@ -258,7 +270,7 @@ void ts_texts_each_name(void (*tell)(void *data, enum ts_name_kind kind,
 				     struct ts_text *name),
 			void *data)
 {
-	struct tables *known = __atomic_load_n(&tables, __ATOMIC_ACQUIRE);
+	struct tables *known = the_tables();
 	uint32_t i;
 
 	if (!known || !known->n_names)
