@@ -301,10 +301,13 @@ static int put_texts(struct pprof *pprof)
 	for (uint32_t i = 0; !r && i < ts_texts_n(&pprof->frames.texts); i++) {
 		size_t n;
 		const char *at = ts_texts_at(&pprof->frames.texts, i, &n);
-		ts_cleanup(ts_freep) char *string = strndup(at, n);
+		ts_cleanup(ts_freep) char *string = malloc(n + 1);
 
 		if (!string)
 			return -ENOMEM;
+		/* Not strndup(): it is not terminated where it lies. */
+		memcpy(string, at, n);
+		string[n] = '\0';
 		part.n_string_table = 1;
 		part.string_table = &string;
 		r = put(pprof, &part);
