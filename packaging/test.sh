@@ -100,7 +100,7 @@ step_tsan()
 	build tsan gcc -Dnvcc=disabled -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false \
 		-Dc_args=-Wno-tsan || return 1
 	TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1} \
-		tests tsan --timeout-multiplier 8 --suite unit --no-suite device --no-suite ptx
+		tests tsan --timeout-multiplier 8 --suite unit --no-suite device --no-suite ptx --no-suite single
 }
 
 for step in $steps; do
