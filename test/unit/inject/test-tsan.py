@@ -51,11 +51,13 @@ class Run:
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def start(self, app, cupti, library, *arguments, **env):
+    def start(self, app, cupti, library, *arguments, preload=None, **env):
         environment = dict(os.environ, FAKE_CUPTI=cupti, CUDA_INJECTION64_PATH=library,
                            TRACESMITH_SOCKET=self.path('i.sock'), TSAN_OPTIONS='log_path=%s suppressions=%s' % (
                                self.path('report'), self.path('suppressions')), **env)
-        return subprocess.Popen(['setarch', '-R', app] + [str(argument) for argument in arguments], env=environment,
+        # Into the program alone: only that has the sanitizer's runtime.
+        preload = ['env', 'LD_PRELOAD=' + preload] if preload else []
+        return subprocess.Popen(['setarch', '-R', *preload, app, *map(str, arguments)], env=environment,
                                 stdin=subprocess.PIPE)
 
     def end(self, process):
@@ -85,7 +87,7 @@ def threads_that_end(folder, app, cupti, library, daemon, what):
 
 def threads_that_stay(folder, app, cupti, library, daemon, plugin):
     run = Run(folder, daemon)
-    process = run.start(app, cupti, library, 'sixty-four-that-stay', BURST, plugin, LD_PRELOAD=library)
+    process = run.start(app, cupti, library, 'sixty-four-that-stay', BURST, plugin, preload=library)
     try:
         client = run.client
         end = time.monotonic() + SECONDS
