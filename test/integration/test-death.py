@@ -185,7 +185,8 @@ class Death(harness.Case):
         if ahead_by is not None:
             difference = {name: found[name] - count for name, count in truth.calls_by_name().items()}
             short = -sum(min(n, 0) for n in difference.values())
-            self.assertLessEqual(short, undrained, '%d: %s' % (truth.pid, difference))
+            self.assertLessEqual(short, undrained, '%d: %s, lost %s, sessions %s' % (
+                truth.pid, difference, [trace.lost for trace in traces], [trace.info['sessions'] for trace in traces]))
             self.assertLessEqual(sum(difference.values()), ahead_by)
         expected = {op for op, row in calls.items() if row.get('expects_device')}
         return len(expected - set(device)), len(set(device) - expected)
@@ -213,7 +214,8 @@ class Death(harness.Case):
         command = victims[:1]
         victims = chance.sample(victims, chance.randint(1, len(victims))) if victims else []
         before = self.truths()
-        for pid in victims:
+        # The command last: with it the recording ends, and whoever were killed after that would have done more.
+        for pid in sorted(victims, key=command.__contains__):
             kill(pid)
         # When the command ends so does the recording; what it left behind runs on without it.
         orphans = set(command) <= set(victims)
