@@ -64,6 +64,18 @@ static __always_inline int leave_interrupt(void)
 	return 0;
 }
 
+/*
+ * Threads are switched outside of interrupts alone. One whose end was not seen (it came while these programs were being
+ * attached, or within one of them) is over by then.
+ */
+static __always_inline void forget_interrupts(void)
+{
+	__u32 *n = depth();
+
+	if (n && *n)
+		*n = 0;
+}
+
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(device_entered)
 {
@@ -178,6 +190,7 @@ int BPF_PROG(sched_switched, bool preempt, struct task_struct *prev, struct task
 	struct ts_bpf_traced *settings = watched(prev->tgid, TS_BPF_SCHED);
 	__u64 now = 0;
 
+	forget_interrupts();
 	if (settings) {
 		now = bpf_ktime_get_ns();
 		leave(settings, preempt, prev, next, now);

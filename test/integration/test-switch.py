@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -263,12 +264,43 @@ class Switch(harness.Case):
         pid = str(listed[0]['pid'])
         self.assertEqual(mine('start', pid).out, 'started: 1 process\n')
         bursts.tell('go 6')
-        self.assertEqual(mine('stop', pid).status, 0)
+        result = mine('stop', pid)
+        self.assertEqual((result.status, result.err), (0, ''))
         bursts.tell('go 7')
         self.assertEqual(bursts.end(), (0, ''))
         trace = self.check(path, 6 * THREADS)
         self.assertEqual(self.pauses(trace), [True, False, True])
         self.assertEqual(len(trace.info['devices']), 1)
+
+    def test_another_recording_ends_meanwhile(self):
+        """A daemon that hangs up when asked: what it recorded is over, and the process that was named is stopped."""
+        path, own = self.path('this.sbt'), {'XDG_RUNTIME_DIR': self.folder, 'TRACESMITH_CONTROL': None}
+        bursts = Bursts([harness.TSCTL, 'record', '-q', '-o', path, '--vgpu', '--',
+                         harness.app('bursts', 'driver'), str(THREADS)],
+                        harness.record_environment(XDG_RUNTIME_DIR=self.folder), self.folder)
+        self.addCleanup(self.end_process, bursts.process)
+        bursts.tell('go 5')
+        sessions = json.loads(harness.tsctl('sessions', '--json', env=harness.environment(**own)).out)['sessions']
+        pid = [str(session['pid']) for session in sessions if session['path'] == path][0]
+        os.mkdir(self.path('tracesmith-ends'))
+        listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(listener.close)
+        listener.bind(self.path('tracesmith-ends/control.sock'))
+        listener.listen()
+
+        def hang_up():
+            connection, _ = listener.accept()
+            connection.recv(1)
+            connection.close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        result = harness.tsctl('stop', pid, env=harness.environment(**own))
+        thread.join()
+        self.assertEqual((result.status, result.out, result.err), (0, 'stopped: 1 process\n', ''))
+        bursts.tell('go 7')
+        self.assertEqual(bursts.end(), (0, ''))
+        self.check(path, 5 * THREADS)
 
     def test_an_empty_recording_says_why(self):
         result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu', '--start-later')

@@ -40,7 +40,9 @@ static int ask(struct switching *switching, struct ts_live_daemon *daemon, uint3
 			   &answer, NULL);
 	if (!r && answer->body_case != TS__RPC__ANSWER__BODY_SWITCHED)
 		r = -EPROTO;
-	if (r) {
+	if (r == -ECONNRESET) {
+		/* It ended meanwhile, and with it what it recorded. */
+	} else if (r) {
 		ts_complain("the daemon at %s: %s", daemon->path, ts_client_error(daemon->client));
 		switching->failed = true;
 	} else {
