@@ -20,7 +20,7 @@ static inline uint64_t ts_add_saturated(uint64_t a, uint64_t b)
 /* Index rows are struct ts_sbt_block; this schema is theirs. */
 extern const struct ts_row_schema ts_sbt_index_schema;
 
-/* Schemas of all types with a row struct, TS_ROW_INDEX included. */
+/* Schemas of all types with a row struct, those of the index and of summaries included. */
 const struct ts_row_schema *ts_sbt_schema(unsigned type);
 
 /* Where a column, or a plane of one, ends in a payload: the compressor begins anew there. At most so many. */

@@ -6,8 +6,8 @@
 
 #include <zstd.h>
 
-#include "sbt/block.h"
 #include "sbt/crc32c.h"
+#include "sbt/summary.h"
 
 /*
  * Measured on launches: higher levels cost several times the time for a few percent, since the
@@ -167,6 +167,10 @@ const struct ts_row_schema ts_sbt_index_schema = {
 
 const struct ts_row_schema *ts_sbt_schema(unsigned type)
 {
+	int kind = ts_summary_kind_of(type);
+
+	if (kind >= 0)
+		return ts_summary_schema(kind);
 	return type == TS_ROW_INDEX ? &ts_sbt_index_schema : ts_row_schema(type);
 }
 

@@ -85,6 +85,11 @@ int ts_sbt_reader_columns(struct ts_sbt_reader *reader, size_t i,
 			  const struct ts_sbt_block_header *header, const uint8_t *raw,
 			  struct ts_block_columns **ret_columns);
 
+/* As ts_sbt_reader_decode(), of a block whose rows have this schema. */
+int ts_sbt_reader_decode_as(struct ts_sbt_reader *reader, size_t i,
+			    const struct ts_row_schema *schema, void **ret_rows,
+			    uint32_t *ret_n_rows);
+
 /* Takes in definitions of blocks that were not looked at yet. */
 int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader);
 void ts_sbt_reader_init_definitions(struct ts_sbt_reader *reader);

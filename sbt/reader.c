@@ -255,8 +255,9 @@ int ts_sbt_reader_columns(struct ts_sbt_reader *reader, size_t i,
 	return r ? ts_sbt_reader_fail(reader, r, reader->blocks[i].off, "%s", why.text) : 0;
 }
 
-static int decode_rows(struct ts_sbt_reader *reader, size_t i, const struct ts_row_schema *schema,
-		       void **ret_rows, uint32_t *ret_n_rows)
+int ts_sbt_reader_decode_as(struct ts_sbt_reader *reader, size_t i,
+			    const struct ts_row_schema *schema, void **ret_rows,
+			    uint32_t *ret_n_rows)
 {
 	ts_cleanup(ts_freep) uint8_t *raw = NULL;
 	ts_cleanup(ts_freep) struct ts_block_columns *columns = NULL;
@@ -325,7 +326,7 @@ static int walk_index(struct ts_sbt_reader *reader, struct ts_sbt_reader *index,
 		ts_cleanup(ts_freep) void *rows = NULL;
 		uint32_t n_rows;
 
-		r = decode_rows(index, i, &ts_sbt_index_schema, &rows, &n_rows);
+		r = ts_sbt_reader_decode_as(index, i, &ts_sbt_index_schema, &rows, &n_rows);
 		if (!r && n_rows > marker->n_blocks - reader->n_blocks)
 			r = TS_SBT_E_CORRUPT;
 		if (!r)
@@ -549,7 +550,7 @@ int ts_sbt_reader_decode(struct ts_sbt_reader *reader, size_t i, void **ret_rows
 		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, reader->blocks[i].off,
 					  "a block of type %u has no rows to decode",
 					  reader->blocks[i].type);
-	return decode_rows(reader, i, schema, ret_rows, ret_n_rows);
+	return ts_sbt_reader_decode_as(reader, i, schema, ret_rows, ret_n_rows);
 }
 
 int ts_sbt_reader_checkpoint(struct ts_sbt_reader *reader, uint32_t session, void **ret_bytes,

@@ -69,7 +69,11 @@ enum ts_row_type {
 	TS_ROW_STACK = 49,
 	TS_ROW_CHECKPOINT = 50,
 
-	TS_ROW_INDEX = 56, /* the reader's and the writer's own */
+	/* The reader's and the writer's own: what there is, and what is in it. */
+	TS_ROW_INDEX = 56,
+	TS_ROW_BLOCK_STREAM = 57,
+	TS_ROW_BLOCK_THREAD = 58,
+	TS_ROW_BLOCK_SUM = 59,
 	TS_ROW_COUNT = 64
 };
 

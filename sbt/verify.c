@@ -13,12 +13,21 @@
 #include <zstd.h>
 
 #include "sbt/reader-internal.h"
+#include "sbt/summary.h"
 #include "sbt/verify.h"
 
 #define MAX_TOLD       1000u
 #define MAX_SESSIONS   (1024u * 1024)
 #define PROGRESS_BYTES (16ull * 1024 * 1024)
 #define BATCH_ROWS     512u
+
+/* What its rows say of a block, of each kind of summary: how much, and that it is this. */
+struct facts {
+	bool known;	   /* an event block that could be read */
+	uint8_t summed_up; /* bits: the kinds that were met */
+	uint32_t n[TS_SUMMARY_KINDS];
+	uint32_t checksums[TS_SUMMARY_KINDS];
+};
 
 /* What defines ids, as far as the walk has come. */
 struct session_ids {
@@ -36,10 +45,13 @@ struct verifier {
 	struct ts_sbt_verify_report report;
 	struct ZSTD_DCtx_s *zstd;
 	struct ts_sbt_search search;
-	struct ts_buffer blocks; /* struct ts_sbt_block of each but the index's */
-	uint64_t n_blocks;	 /* in `blocks` */
-	uint64_t n_entries;	 /* of the index, compared so far */
-	uint64_t index_off;	 /* of the first index block; 0: none */
+	struct ts_buffer blocks;       /* struct ts_sbt_block of each but the index's */
+	uint64_t n_blocks;	       /* in `blocks` */
+	struct facts facts;	       /* of the present block */
+	struct ts_buffer all_facts;    /* of each in `blocks` */
+	struct ts_summaries summaries; /* of the present block */
+	uint64_t n_entries;	       /* of the index, compared so far */
+	uint64_t index_off;	       /* of the first index block; 0: none */
 	uint64_t sequence;
 	uint64_t told_progress;
 	bool list_broken;	 /* blocks are missing: the index cannot be compared */
@@ -189,6 +201,82 @@ static const char *check_sums(const struct ts_row_schema *schema,
 	return NULL;
 }
 
+/* What a summary would say of it. */
+static int take_facts(struct verifier *v, const struct ts_row_schema *schema,
+		      const struct ts_block_columns *columns)
+{
+	struct ts_summary_source source;
+	int r;
+
+	ts_summaries_rewind(&v->summaries, NULL);
+	ts_summary_of_columns(schema, columns, &source);
+	r = ts_summarise(&source, 0, &v->summaries);
+	if (r)
+		return r;
+	v->facts.known = true;
+	for (int kind = 0; kind < TS_SUMMARY_KINDS; kind++) {
+		const struct ts_buffer *rows = &v->summaries.rows[kind];
+
+		v->facts.n[kind] = (uint32_t)(rows->n / ts_summary_schema(kind)->row_bytes);
+		v->facts.checksums[kind] = ts_summary_checksum(kind, rows->bytes, v->facts.n[kind]);
+	}
+	return 0;
+}
+
+/* What the summary says of one block. */
+static const char *check_group(struct verifier *v, int kind, const uint8_t *rows, uint32_t n)
+{
+	uint64_t block = ts_summary_block_of(rows);
+	struct facts *facts;
+
+	if (block >= v->n_blocks)
+		return "a summary is of a block that does not lie before it";
+	facts = (struct facts *)(void *)v->all_facts.bytes + block;
+	if (facts->summed_up & 1u << kind)
+		return "a block is summed up twice";
+	facts->summed_up |= (uint8_t)(1u << kind);
+	if (((const struct ts_sbt_block *)(void *)v->blocks.bytes)[block].type >=
+	    TS_ROW_EVENT_COUNT)
+		return "a summary is of a block that is not of events";
+	if (facts->known &&
+	    (n != facts->n[kind] || ts_summary_checksum(kind, rows, n) != facts->checksums[kind]))
+		return "a summary differs from its block's rows";
+	return NULL;
+}
+
+static const char *check_summary(struct verifier *v, int kind, const uint8_t *rows, uint32_t n_rows)
+{
+	size_t row_bytes = ts_summary_schema(kind)->row_bytes;
+	const char *why = NULL;
+
+	for (uint32_t at = 0, n; !why && !v->list_broken && at < n_rows; at += n) {
+		n = ts_summary_group(kind, rows, n_rows, at);
+		why = check_group(v, kind, rows + at * row_bytes, n);
+	}
+	return why;
+}
+
+/* Few rows or many, they are looked at together. */
+static int check_summary_block(struct verifier *v, int kind,
+			       const struct ts_sbt_block_header *header,
+			       const struct ts_block_columns *columns, const char **ret_why)
+{
+	const struct ts_row_schema *schema = ts_summary_schema(kind);
+	ts_cleanup(ts_freep) uint8_t *rows = malloc((size_t)header->n_rows * schema->row_bytes + 1);
+	struct ts_block_decoder decoder;
+
+	if (!rows)
+		return -ENOMEM;
+	ts_block_decoder_init(&decoder, schema, header);
+	*ret_why = ts_block_decoder_next(&decoder, columns, rows, header->n_rows);
+	if (!*ret_why)
+		*ret_why = header->session ? "a summary belongs to a session"
+					   : check_summary(v, kind, rows, header->n_rows);
+	if (!*ret_why)
+		*ret_why = check_sums(schema, header, NULL);
+	return 0;
+}
+
 static int check_rows(struct verifier *v, const struct ts_row_schema *schema,
 		      const struct ts_sbt_block_header *header, const uint8_t *raw,
 		      struct session_ids *ids, const char **ret_why)
@@ -208,6 +296,9 @@ static int check_rows(struct verifier *v, const struct ts_row_schema *schema,
 		return r == TS_SBT_E_CORRUPT ? 0 : r;
 	}
 	v->report.n_unknown_columns += ts_block_columns_unknown(columns);
+	if (ts_summary_kind_of(schema->type) >= 0)
+		return check_summary_block(v, ts_summary_kind_of(schema->type), header, columns,
+					   ret_why);
 	ts_block_decoder_init(&decoder, schema, header);
 	while (!why && decoder.n_left) {
 		uint32_t n = decoder.n_left < BATCH_ROWS ? decoder.n_left : BATCH_ROWS;
@@ -225,10 +316,12 @@ static int check_rows(struct verifier *v, const struct ts_row_schema *schema,
 			v->report.counts[schema->type] += n;
 		}
 	}
+	if (!why && schema->is_event)
+		r = take_facts(v, schema, columns);
 	if (!why)
 		why = first ? first : check_sums(schema, header, &sums);
 	*ret_why = why;
-	return 0;
+	return r;
 }
 
 /* Strings and stacks: lengths add up, numbers follow on. */
@@ -327,6 +420,7 @@ static int check_block(struct verifier *v, const struct ts_sbt_block_header *hea
 	const char *why = NULL;
 	int r = ts_sbt_read_stored(v->fd, header, off, &stored);
 
+	memset(&v->facts, 0, sizeof(v->facts));
 	if (r == TS_SBT_E_CORRUPT) {
 		found(v, r, off, "the file became shorter while it was read");
 		return 0;
@@ -358,6 +452,7 @@ static int check_block(struct verifier *v, const struct ts_sbt_block_header *hea
 static int list_block(struct verifier *v, const struct ts_sbt_block_header *header, uint64_t off)
 {
 	struct ts_sbt_block block;
+	int r;
 
 	v->report.n_blocks++;
 	if (header->type == TS_ROW_INDEX) {
@@ -375,7 +470,8 @@ static int list_block(struct verifier *v, const struct ts_sbt_block_header *head
 	}
 	ts_block_describe(header, off, &block);
 	v->n_blocks++;
-	return ts_buffer_append(&v->blocks, &block, sizeof(block));
+	r = ts_buffer_append(&v->blocks, &block, sizeof(block));
+	return r ?: ts_buffer_append(&v->all_facts, &v->facts, sizeof(v->facts));
 }
 
 /* Whether the walk has come to the end marker, which it then checks. */
@@ -511,6 +607,8 @@ int ts_sbt_verify(int fd, const struct ts_sbt_verify_options *options,
 	v.report.good_bytes = v.report.n_findings ? v.report.first.off : v.file_bytes;
 	ZSTD_freeDCtx(v.zstd);
 	ts_buffer_deinit(&v.blocks);
+	ts_buffer_deinit(&v.all_facts);
+	ts_summaries_deinit(&v.summaries);
 	ts_buffer_deinit(&v.sessions);
 	*ret_report = v.report;
 	return r;

@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "sbt/block.h"
 #include "sbt/intern.h"
+#include "sbt/summary.h"
 #include "sbt/writer.h"
 
 struct ts_sbt_writer {
@@ -22,8 +22,9 @@ struct ts_sbt_writer {
 	uint64_t max_bytes; /* 0: no limit of its own */
 	uint64_t n_blocks;
 	uint32_t n_sessions;
-	uint32_t n_open;	/* session writers */
-	struct ts_buffer index; /* of struct ts_sbt_block */
+	uint32_t n_open;	       /* session writers */
+	struct ts_buffer index;	       /* of struct ts_sbt_block */
+	struct ts_summaries summaries; /* of blocks that are listed; not yet encoded */
 
 	struct ts_intern strings;
 	struct ts_buffer string_lengths; /* u32 each, of those not yet encoded */
@@ -58,8 +59,10 @@ int ts_sbt_writer_take_room(struct ts_sbt_writer *writer, uint64_t n_bytes,
 void ts_sbt_writer_give_room_back(struct ts_sbt_writer *writer);
 
 /*
- * Writes what is pending of the file itself, then these runs of encoded blocks, and empties them. The caller holds
- * the mutex. On an error nothing counts as written.
+ * Writes what is pending of the file itself, then these runs of encoded blocks, and empties them; likewise `summaries`,
+ * NULL or of blocks of the last run, numbered from its first one. The caller holds the mutex. On an error nothing counts as
+ * written.
  */
 int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
-			 struct ts_buffer *const *parts, size_t n_parts);
+			 struct ts_buffer *const *parts, size_t n_parts,
+			 struct ts_summaries *summaries);

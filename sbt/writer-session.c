@@ -28,8 +28,10 @@ struct ts_sbt_session_writer {
 	struct ts_buffer stack_frames;	/* u64 each */
 
 	struct ts_encoder encoder;
-	struct ts_buffer definitions; /* encoded blocks, not yet written */
-	struct ts_buffer ready;	      /* the same, of events: written after them */
+	struct ts_buffer definitions;  /* encoded blocks, not yet written */
+	struct ts_buffer ready;	       /* the same, of events: written after them */
+	uint64_t n_ready;	       /* blocks of them */
+	struct ts_summaries summaries; /* of those, which count from 0 there */
 };
 
 int ts_sbt_session_writer_new(struct ts_sbt_writer *writer, const struct ts_row_session *row,
@@ -64,6 +66,7 @@ void ts_sbt_session_writer_free(struct ts_sbt_session_writer *session)
 	ts_buffer_deinit(&session->stack_frames);
 	ts_buffer_deinit(&session->definitions);
 	ts_buffer_deinit(&session->ready);
+	ts_summaries_deinit(&session->summaries);
 	ts_encoder_deinit(&session->encoder);
 	free(session);
 }
@@ -149,18 +152,39 @@ int ts_sbt_session_writer_add_stack(struct ts_sbt_session_writer *session, const
 	return 0;
 }
 
+/* Of what is about to become the next block. */
+static int summarise(struct ts_sbt_session_writer *session, struct ts_builder *builder)
+{
+	struct ts_summary_source source;
+	int r = ts_builder_settle(builder, &session->encoder);
+
+	if (r)
+		return r;
+	ts_summary_of_builder(builder, &source);
+	return ts_summarise(&source, session->n_ready, &session->summaries);
+}
+
 static int encode_type(struct ts_sbt_session_writer *session, struct ts_builder *builder)
 {
 	const struct ts_row_schema *schema = builder->schema;
 	uint32_t n_rows = ts_builder_rows(builder);
 	uint64_t bytes = ts_builder_bytes(builder);
-	int r = ts_builder_encode(builder, &session->encoder, session->row.session,
-				  schema->is_event ? &session->ready : &session->definitions);
+	struct ts_summaries_mark before;
+	int r;
 
-	if (r)
+	ts_summaries_mark(&session->summaries, &before);
+	r = schema->is_event && n_rows ? summarise(session, builder) : 0;
+	r = r
+		    ?: ts_builder_encode(builder, &session->encoder, session->row.session,
+					 schema->is_event ? &session->ready
+							  : &session->definitions);
+	if (r) {
+		ts_summaries_rewind(&session->summaries, &before);
 		return r;
+	}
 	session->open_bytes -= bytes;
-	if (schema->is_event) {
+	if (schema->is_event && n_rows) {
+		session->n_ready++;
 		session->open_rows -= n_rows;
 		session->ready_rows += n_rows;
 	}
@@ -297,13 +321,13 @@ int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void
 		return r;
 	pthread_mutex_lock(&writer->mutex);
 	r = ts_sbt_writer_commit(writer, session->dropped ? TS_COMMIT_LAST : TS_COMMIT_ROWS, parts,
-				 TS_ARRAY_LEN(parts));
+				 TS_ARRAY_LEN(parts), &session->summaries);
 	pthread_mutex_unlock(&writer->mutex);
 	if (r) {
 		session->ready.n = n_ready; /* the next seal brings a checkpoint of its own */
 		return r;
 	}
-	session->ready_rows = 0;
+	session->ready_rows = session->n_ready = 0;
 	return 0;
 }
 
@@ -331,6 +355,8 @@ void ts_sbt_session_writer_drop(struct ts_sbt_session_writer *session,
 	}
 	session->stack_lengths.n = session->stack_flags.n = session->stack_frames.n = 0;
 	session->definitions.n = session->ready.n = 0;
+	session->n_ready = 0;
+	ts_summaries_rewind(&session->summaries, NULL);
 	session->open_bytes = session->open_rows = session->ready_rows = 0;
 	/* That there was a session is told in any case. */
 	session->row_changed = true;
@@ -345,5 +371,6 @@ uint64_t ts_sbt_session_writer_pending_rows(const struct ts_sbt_session_writer *
 uint64_t ts_sbt_session_writer_pending_bytes(const struct ts_sbt_session_writer *session)
 {
 	return session->open_bytes + session->definitions.n + session->ready.n +
-	       session->stack_frames.n + session->stack_lengths.n + session->stack_flags.n;
+	       ts_summaries_bytes(&session->summaries) + session->stack_frames.n +
+	       session->stack_lengths.n + session->stack_flags.n;
 }

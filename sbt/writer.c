@@ -20,6 +20,8 @@
 #define STRING_BLOCK_BYTES (1024u * 1024)
 #define MAX_READY_BYTES	   (16u * 1024 * 1024)
 #define MAX_PARTS	   4
+/* Nor are summaries: a growing file has them of all but its last blocks. */
+#define SUMMARY_BYTES (128u * 1024)
 
 /* Waits, where the descriptor is a non-blocking one, until it takes more. */
 static int wait_writable(int fd)
@@ -128,13 +130,61 @@ static int encode_strings(struct ts_sbt_writer *writer)
 	return 0;
 }
 
+/* Takes in rows whose blocks are numbered from `first` on. */
+static int take_summaries(struct ts_sbt_writer *writer, const struct ts_summaries *summaries,
+			  uint64_t first)
+{
+	int r = 0;
+
+	for (int kind = 0; !r && kind < TS_SUMMARY_KINDS; kind++) {
+		struct ts_buffer *to = &writer->summaries.rows[kind];
+		size_t row_bytes = ts_summary_schema(kind)->row_bytes, at = to->n;
+
+		r = ts_buffer_append(to, summaries->rows[kind].bytes, summaries->rows[kind].n);
+		for (; at < to->n; at += row_bytes) {
+			uint64_t block = first + ts_summary_block_of(to->bytes + at);
+
+			memcpy(to->bytes + at, &block, sizeof(block));
+		}
+	}
+	return r;
+}
+
+/* What is pending of the file itself becomes blocks. */
+static int encode_pending(struct ts_sbt_writer *writer)
+{
+	int r = encode_strings(writer);
+
+	r = r ?: ts_builder_encode(writer->metadata, &writer->encoder, 0, &writer->ready);
+	if (!r && writer->images)
+		r = ts_builder_encode(writer->images, &writer->encoder, 0, &writer->ready);
+	if (!r && writer->symbols)
+		r = ts_builder_encode(writer->symbols, &writer->encoder, 0, &writer->ready);
+	if (!r && ts_summaries_bytes(&writer->summaries) >= SUMMARY_BYTES)
+		r = ts_summaries_encode(&writer->summaries, &writer->encoder, &writer->ready);
+	return r;
+}
+
+/* What a commit that fails leaves as it was. */
+struct listed {
+	size_t index;
+	struct ts_summaries_mark summaries;
+};
+
+static void unlist(struct ts_sbt_writer *writer, const struct listed *listed)
+{
+	writer->index.n = listed->index;
+	ts_summaries_rewind(&writer->summaries, &listed->summaries);
+}
+
 int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
-			 struct ts_buffer *const *parts, size_t n_parts)
+			 struct ts_buffer *const *parts, size_t n_parts,
+			 struct ts_summaries *summaries)
 {
 	uint64_t bytes = writer->bytes, n_blocks = writer->n_blocks;
 	struct ts_buffer *all[MAX_PARTS] = {&writer->ready};
 	struct iovec iov[MAX_PARTS];
-	size_t listed = writer->index.n;
+	struct listed listed;
 	int n_iov = 0, r;
 
 	if (writer->error)
@@ -144,42 +194,42 @@ int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
 	if (writer->full && kind == TS_COMMIT_ROWS)
 		return writer->full;
 	assert(n_parts < MAX_PARTS);
-	r = encode_strings(writer);
-	if (!r)
-		r = ts_builder_encode(writer->metadata, &writer->encoder, 0, &writer->ready);
-	if (!r && writer->images)
-		r = ts_builder_encode(writer->images, &writer->encoder, 0, &writer->ready);
-	if (!r && writer->symbols)
-		r = ts_builder_encode(writer->symbols, &writer->encoder, 0, &writer->ready);
+	r = encode_pending(writer);
+	listed.index = writer->index.n;
+	ts_summaries_mark(&writer->summaries, &listed.summaries);
 	for (size_t i = 0; i < n_parts; i++)
 		all[i + 1] = parts[i];
 	for (size_t i = 0; !r && i <= n_parts; i++) {
 		if (!all[i]->n)
 			continue;
 		r = list_blocks(writer, all[i], bytes);
+		if (!r && summaries && i == n_parts)
+			r = take_summaries(writer, summaries, n_blocks);
 		ts_block_number(all[i]->bytes, all[i]->n, &n_blocks);
 		iov[n_iov].iov_base = all[i]->bytes;
 		iov[n_iov++].iov_len = all[i]->n;
 		bytes += all[i]->n;
 	}
 	if (r) {
-		writer->index.n = listed;
+		unlist(writer, &listed);
 		return r;
 	}
 	r = ts_sbt_writer_take_room(writer, bytes - writer->bytes, kind);
 	if (r) {
-		writer->index.n = listed;
+		unlist(writer, &listed);
 		return become_full(writer, r);
 	}
 	r = write_all(writer->fd, iov, n_iov);
 	if (r) {
-		writer->index.n = listed;
+		unlist(writer, &listed);
 		return fail(writer, r, kind);
 	}
 	__atomic_store_n(&writer->bytes, bytes, __ATOMIC_RELAXED);
 	writer->n_blocks = n_blocks;
 	for (size_t i = 0; i <= n_parts; i++)
 		all[i]->n = 0;
+	if (summaries)
+		ts_summaries_rewind(summaries, NULL);
 	return 0;
 }
 
@@ -268,6 +318,7 @@ void ts_sbt_writer_free(struct ts_sbt_writer *writer)
 	ts_buffer_deinit(&writer->string_lengths);
 	ts_buffer_deinit(&writer->string_bytes);
 	ts_buffer_deinit(&writer->index);
+	ts_summaries_deinit(&writer->summaries);
 	ts_buffer_deinit(&writer->ready);
 	ts_encoder_deinit(&writer->encoder);
 	free(writer);
@@ -294,7 +345,7 @@ static int add_string(struct ts_sbt_writer *writer, const char *bytes, uint32_t 
 		if (r)
 			return r;
 		if (writer->ready.n >= MAX_READY_BYTES) {
-			r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0);
+			r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0, NULL);
 			if (r)
 				return r;
 		}
@@ -341,7 +392,7 @@ int ts_sbt_writer_metadata(struct ts_sbt_writer *writer, const char *key, const 
 	if (!r)
 		r = add_string(writer, value, (uint32_t)n_value, &row.value);
 	if (!r && ts_builder_rows(writer->metadata) == TS_SBT_MAX_ROWS)
-		r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0);
+		r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0, NULL);
 	if (!r)
 		r = ts_builder_add(writer->metadata, &row);
 	pthread_mutex_unlock(&writer->mutex);
@@ -361,7 +412,7 @@ int ts_sbt_writer_row(struct ts_sbt_writer *writer, unsigned type, const void *r
 	if (!*builder)
 		r = ts_builder_new(ts_row_schema(type), builder);
 	if (!r && ts_builder_rows(*builder) == TS_SBT_MAX_ROWS)
-		r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0);
+		r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0, NULL);
 	r = r ?: keep_room(writer, 2 * (uint64_t)(*builder)->schema->row_bytes);
 	r = r ?: ts_builder_add(*builder, row);
 	pthread_mutex_unlock(&writer->mutex);
@@ -373,7 +424,7 @@ int ts_sbt_writer_flush(struct ts_sbt_writer *writer)
 	int r;
 
 	pthread_mutex_lock(&writer->mutex);
-	r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0);
+	r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0, NULL);
 	pthread_mutex_unlock(&writer->mutex);
 	return r;
 }
@@ -381,7 +432,11 @@ int ts_sbt_writer_flush(struct ts_sbt_writer *writer)
 static int finish(struct ts_sbt_writer *writer)
 {
 	struct iovec iov;
-	int r = ts_sbt_writer_commit(writer, TS_COMMIT_LAST, NULL, 0);
+	int r = 0;
+
+	if (!writer->error && !writer->finished)
+		r = ts_summaries_encode(&writer->summaries, &writer->encoder, &writer->ready);
+	r = r ?: ts_sbt_writer_commit(writer, TS_COMMIT_LAST, NULL, 0, NULL);
 
 	if (!r)
 		r = ts_index_encode((const struct ts_sbt_block *)(void *)writer->index.bytes,

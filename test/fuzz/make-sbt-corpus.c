@@ -178,6 +178,14 @@ int main(int argc, char **argv)
 		r = make(argv[1], "planes", TS_ROW_BIT(TS_ROW_KERNEL), 260, true, 0);
 	if (!r)
 		r = make_open(argv[1], "planes", "planes-open");
+	/* And to be summed up. */
+	if (!r)
+		r = make(argv[1], "summaries",
+			 TS_ROW_BIT(TS_ROW_API) | TS_ROW_BIT(TS_ROW_MEMCPY) |
+				 TS_ROW_BIT(TS_ROW_LOSS),
+			 64, true, 0);
+	if (!r)
+		r = make_open(argv[1], "summaries", "summaries-open");
 	if (!r)
 		r = make(argv[1], "everything", TS_ROW_EVENTS, 2, true, 0);
 	if (!r)
