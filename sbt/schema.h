@@ -612,6 +612,7 @@ struct ts_row_symbol {
 #define TS_METADATA_START_REALTIME  "start_realtime_ns"	 /* decimal */
 #define TS_METADATA_START_MONOTONIC "start_monotonic_ns" /* decimal; the same instant */
 #define TS_METADATA_COMMAND	    "command"
+#define TS_METADATA_BOOT_ID	    "boot_id" /* of the machine, as the kernel tells it */
 /* Where it applies: the file in which a session began whose daemon died; how a recording's command ended. */
 #define TS_METADATA_CONTINUES	"continues"
 #define TS_METADATA_CUT_SHORT	"cut_short"   /* "the disk is full" */
@@ -620,6 +621,13 @@ struct ts_row_symbol {
 /* Where kernel events were asked for: which ("sched,syscalls"), and why others are missing. */
 #define TS_METADATA_KERNEL_EVENTS	  "kernel_events"
 #define TS_METADATA_KERNEL_EVENTS_MISSING "kernel_events_missing"
+
+/* Of a copy: what it was made of. Those of merged files stand behind the file's number and a dot ("2.file"). */
+#define TS_METADATA_CUT_FROM	"cut_from"
+#define TS_METADATA_CUT_WINDOW	"cut_window" /* "FROM..TO", absolute; nothing behind the dots: to the end */
+#define TS_METADATA_FILE	"file"
+#define TS_METADATA_SHIFT	"shift_ns"	 /* decimal; what was added to its times */
+#define TS_METADATA_SHIFT_ERROR "shift_error_ns" /* decimal; within what it is right */
 
 /* What a column's numbers are. */
 enum ts_role {

@@ -58,6 +58,19 @@ static int recording_create_file(const char *path, bool unique, mode_t mode, cha
 	return ts_error_origin(-EEXIST);
 }
 
+/* By which files of one clock are told from others. */
+static bool recording_boot_id(char *text, size_t n_text)
+{
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+	bool known = file && fgets(text, (int)n_text, file);
+
+	if (file)
+		fclose(file);
+	if (known)
+		text[strcspn(text, "\n")] = '\0';
+	return known && *text;
+}
+
 static int recording_describe(struct ts_sbt_writer *writer, const char *command)
 {
 	struct ts_clock_pair pair = ts_clock_pair_take(TS_CLOCK_REALTIME);
@@ -71,6 +84,8 @@ static int recording_describe(struct ts_sbt_writer *writer, const char *command)
 		snprintf(text, sizeof(text), "%s %s", system.sysname, system.release);
 		r = r ?: ts_sbt_writer_metadata(writer, TS_METADATA_KERNEL, text);
 	}
+	if (!r && recording_boot_id(text, sizeof(text)))
+		r = ts_sbt_writer_metadata(writer, TS_METADATA_BOOT_ID, text);
 	snprintf(text, sizeof(text), "%" PRIu64, pair.ticks);
 	r = r ?: ts_sbt_writer_metadata(writer, TS_METADATA_START_REALTIME, text);
 	snprintf(text, sizeof(text), "%" PRIu64, pair.monotonic_ns);

@@ -28,11 +28,13 @@ struct ts_command {
 };
 
 extern const struct ts_command ts_command_benchmark;
+extern const struct ts_command ts_command_cut;
 extern const struct ts_command ts_command_devices;
 extern const struct ts_command ts_command_export;
 extern const struct ts_command ts_command_help;
 extern const struct ts_command ts_command_info;
 extern const struct ts_command ts_command_memory;
+extern const struct ts_command ts_command_merge;
 extern const struct ts_command ts_command_record;
 extern const struct ts_command ts_command_repair;
 extern const struct ts_command ts_command_sessions;
