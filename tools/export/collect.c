@@ -6,7 +6,7 @@
  */
 #include "tools/export/collect.h"
 
-#include "sbt/buffer.h"
+#include "tools/export/eras.h"
 
 #define STEP_ROWS 8192u
 
@@ -35,13 +35,8 @@ struct collector {
 	bool has_call;
 	struct ts_keyed pages[2]; /* the newest ones, and those before */
 	struct page last;	  /* page of the last look-up */
-	struct ts_buffer eras;	  /* of struct era, sorted: when a module went */
+	struct ts_eras eras;
 	uint64_t n_read;
-};
-
-struct era {
-	uint32_t session;
-	uint64_t start_ns;
 };
 
 static void free_pages(struct ts_keyed *pages)
@@ -57,59 +52,9 @@ static void collector_deinit(struct collector *collector)
 		free_pages(&collector->pages[i]);
 		ts_keyed_deinit(&collector->pages[i]);
 	}
-	ts_buffer_deinit(&collector->eras);
+	ts_eras_deinit(&collector->eras);
 	ts_sbt_cursor_free(collector->calls);
 	ts_sbt_cursor_free(collector->rows);
-}
-
-/* ---- when addresses changed their meaning ------------------------------------------------------- */
-
-static int compare_eras(const void *a, const void *b)
-{
-	const struct era *x = a, *y = b;
-
-	if (x->session != y->session)
-		return x->session < y->session ? -1 : 1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
-
-/* Only once a module has gone can another lie where it lay. */
-static int find_eras(struct collector *collector)
-{
-	size_t n = ts_sbt_reader_n_modules(collector->reader);
-
-	for (size_t i = 0; i < n; i++) {
-		const struct ts_sbt_module *module = ts_sbt_reader_module_at(collector->reader, i);
-		struct era era = {module->session, module->row.start_ns};
-		int r = module->row.flags & TS_MODULE_UNLOADED
-				? ts_buffer_append(&collector->eras, &era, sizeof(era))
-				: 0;
-
-		if (r)
-			return r;
-	}
-	if (collector->eras.n)
-		qsort(collector->eras.bytes, collector->eras.n / sizeof(struct era),
-		      sizeof(struct era), compare_eras);
-	return 0;
-}
-
-/* How many modules of any session went before; for the session's own it counts up. */
-static uint32_t era_at(const struct collector *collector, uint32_t session, uint64_t time_ns)
-{
-	const struct era *eras = (const void *)collector->eras.bytes;
-	struct era key = {session, time_ns};
-	size_t low = 0, high = collector->eras.n / sizeof(*eras);
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_eras(&eras[middle], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (uint32_t)low;
 }
 
 /* ---- which call made an operation --------------------------------------------------------------- */
@@ -200,7 +145,7 @@ static int take_call(struct collector *collector)
 		.is_known = 1,
 		.stack = api->stack,
 		.thread = api->thread,
-		.era = era_at(collector, collector->call.session, api->start_ns),
+		.era = ts_eras_at(&collector->eras, collector->call.session, api->start_ns),
 	};
 	bool is_new;
 	uint32_t i;
@@ -317,7 +262,7 @@ static int start(struct collector *collector)
 		      offsetof(struct ts_site, time_ns));
 	ts_keyed_init(&collector->to->samples, sizeof(struct ts_sample),
 		      offsetof(struct ts_sample, values));
-	r = find_eras(collector);
+	r = ts_eras_init(&collector->eras, collector->reader);
 	if (!r)
 		r = ts_sbt_cursor_new(collector->reader, &rows, &collector->rows);
 	if (!r)

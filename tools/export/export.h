@@ -20,6 +20,23 @@ enum ts_export_weight {
 	TS_EXPORT_N_WEIGHTS
 };
 
+/* What numbers of a trace are called: NULL as a result is by the number. Static texts, but where there is a user. */
+struct ts_export_names {
+	const char *(*api)(uint32_t domain, uint32_t cbid);
+	const char *(*api_error)(uint32_t domain, uint32_t result);
+	const char *(*copy_kind)(uint32_t kind);
+	const char *(*memory_kind)(uint32_t kind);
+	const char *(*sync_type)(uint32_t type);
+	const char *(*overhead_kind)(uint32_t kind);
+	const char *(*off_cpu_reason)(uint32_t reason);
+	const char *(*syscall)(uint32_t number);
+	const char *(*fault_kind)(uint32_t kind);
+	/* Of kernels, by the string of the trace; of threads and of a row's stream. Valid until the next call. */
+	const char *(*kernel)(void *user, uint32_t name);
+	const char *(*thread)(void *user, uint32_t session, const struct ts_row_thread *thread);
+	const char *(*stream)(void *user, const struct ts_sbt_row *row);
+};
+
 struct ts_export_options {
 	uint32_t session; /* 0: all */
 	uint64_t types;	  /* TS_ROW_BIT(kernel, memcpy, memset), ORed; 0: all three */
@@ -32,10 +49,7 @@ struct ts_export_options {
 	bool threads;	/* the thread that launched below it */
 	bool lines;	/* folded: files and lines behind native functions */
 
-	/* What a kernel is called: a string of the trace, which lives as long as the trace. NULL: its own. */
-	const char *(*kernel_name)(void *user, uint32_t name);
-	/* What a kind of copy is called; NULL as a result: by its number. */
-	const char *(*copy_kind)(uint32_t kind);
+	const struct ts_export_names *names; /* all there; of sums `kernel` and `copy_kind` */
 	/* Now and then, with the number of rows so far. May be NULL. */
 	void (*step)(void *user, uint64_t n_rows);
 	void *user;
@@ -50,8 +64,9 @@ struct ts_export_report {
 	uint64_t n_without_stack; /* of these, under `[no stack]` */
 	uint64_t n_samples;	  /* different stacks, operations and, in a profile, labels */
 	uint64_t totals[TS_EXPORT_N_WEIGHTS];
-	bool has_names; /* some stack was symbolised, or there was none to symbolise */
-	bool damaged;	/* some block could not be read: see `damage` */
+	uint64_t n_left_out; /* slices that would have overlapped too many others */
+	bool has_names;	     /* some stack was symbolised, or there was none to symbolise */
+	bool damaged;	     /* some block could not be read: see `damage` */
 	struct ts_sbt_error damage;
 };
 
@@ -66,3 +81,6 @@ int ts_export_folded(struct ts_sbt_reader *reader, const struct ts_export_option
 /* The same as a profile of pprof's, compressed; with all weights, `weight` being the one that is shown first. */
 int ts_export_pprof(struct ts_sbt_reader *reader, const struct ts_export_options *options,
 		    FILE *file, struct ts_export_report *ret_report);
+/* All of it as a trace for Perfetto: of the options it takes names, window, session and types. */
+int ts_export_perfetto(struct ts_sbt_reader *reader, const struct ts_export_options *options,
+		       FILE *file, struct ts_export_report *ret_report);

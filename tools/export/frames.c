@@ -310,12 +310,12 @@ static int push_leaf(struct ts_frames *frames, const struct ts_sample *sample)
 	case TS_ROW_KERNEL:
 		mangled = string(frames, sample->name);
 		if (mangled)
-			name = options->kernel_name
-				       ? options->kernel_name(options->user, sample->name)
+			name = options->names && options->names->kernel
+				       ? options->names->kernel(options->user, sample->name)
 				       : mangled;
 		return push_named(frames, name && *name ? name : "unknown kernel", mangled);
 	case TS_ROW_MEMCPY:
-		name = options->copy_kind ? options->copy_kind(sample->name) : NULL;
+		name = options->names ? options->names->copy_kind(sample->name) : NULL;
 		if (name)
 			snprintf(text, sizeof(text), "memcpy %.40s", name);
 		else

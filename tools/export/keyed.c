@@ -48,13 +48,27 @@ static size_t hash(const struct ts_keyed *keyed, const void *key)
 	return value;
 }
 
+static bool is_same(const struct ts_keyed *keyed, const uint8_t *a, const uint8_t *b)
+{
+	uint64_t x, y;
+
+	/* memcmp() would be called for a few words. */
+	for (size_t at = 0; at < keyed->key_bytes; at += sizeof(x)) {
+		memcpy(&x, a + at, sizeof(x));
+		memcpy(&y, b + at, sizeof(y));
+		if (x != y)
+			return false;
+	}
+	return true;
+}
+
 /* Where the entry with this key is noted, or would be. There is a free slot. */
 static uint32_t *slot_of(const struct ts_keyed *keyed, const void *key)
 {
 	for (size_t at = hash(keyed, key);; at++) {
 		uint32_t *slot = &keyed->slots[at & (keyed->n_slots - 1)];
 
-		if (!*slot || !memcmp(ts_keyed_at(keyed, *slot - 1), key, keyed->key_bytes))
+		if (!*slot || is_same(keyed, ts_keyed_at(keyed, *slot - 1), key))
 			return slot;
 	}
 }

@@ -25,14 +25,16 @@ typedef int export_fn(struct ts_sbt_reader *reader, const struct ts_export_optio
 
 static const struct {
 	const char *name;
-	export_fn *run; /* NULL: not there yet */
+	export_fn *run;
 	bool is_text;
+	bool is_sum; /* of stacks: else it is all that happened, one after the other */
 } formats[] = {
-	{"folded", ts_export_folded, true},
-	{"pprof", ts_export_pprof, false},
-	{"perfetto", NULL, true},
-	{"json", NULL, true},
+	{"folded", ts_export_folded, true, true},
+	{"pprof", ts_export_pprof, false, true},
+	{"perfetto", ts_export_perfetto, false, false},
 };
+
+#define FORMATS "`folded`, `pprof` or `perfetto`"
 
 static const struct {
 	const char *name;
@@ -49,6 +51,7 @@ struct export
 	const char *session, *output;
 	size_t format;
 	bool has_format, mangled;
+	const char *of_sums; /* an option that only sums have */
 	struct ts_time from, to;
 	bool has_from, has_to;
 	struct ts_export_options options;
@@ -75,16 +78,11 @@ static int parse_format(struct export *export, const char *text)
 	for (size_t i = 0; i < TS_ARRAY_LEN(formats); i++) {
 		if (strcmp(text, formats[i].name))
 			continue;
-		if (!formats[i].run) {
-			ts_complain("--format %s is not in this version; it is `folded` or `pprof`",
-				    text);
-			return -EINVAL;
-		}
 		export->format = i;
 		export->has_format = true;
 		return 0;
 	}
-	ts_complain("--format %s: it is `folded` or `pprof`", text);
+	ts_complain("--format %s: it is " FORMATS, text);
 	return -EINVAL;
 }
 
@@ -145,8 +143,20 @@ enum {
 	OPT_MANGLED
 };
 
+static const char *name_of_sums(int option)
+{
+	return option == 'w'	       ? "--weight"
+	       : option == OPT_NO_LEAF ? "--no-leaf"
+	       : option == OPT_PROCESS ? "--process"
+	       : option == OPT_THREAD  ? "--thread"
+	       : option == OPT_LINES   ? "--lines"
+				       : NULL;
+}
+
 static int apply_option(struct export *export, int option)
 {
+	if (name_of_sums(option))
+		export->of_sums = name_of_sums(option);
 	switch (option) {
 	case 'f':
 		return parse_format(export, optarg);
@@ -208,13 +218,16 @@ static int parse(struct export *export, int argc, char **argv)
 	while ((option = ts_option_next(argc, argv, ":f:o:w:s:", longs)) != -1)
 		if (apply_option(export, option))
 			return -EINVAL;
-	if (argc - optind != (export->session ? 0 : 1)) {
-		ts_complain("takes one trace file or one session: `tsctl export --format folded "
-			    "run.sbt`, `tsctl export --format folded --session 3`");
+	if (ts_one_trace(argc, export->session, "export --format folded", ""))
+		return -EINVAL;
+	if (!export->has_format) {
+		ts_complain("--format is missing: it is " FORMATS);
 		return -EINVAL;
 	}
-	if (!export->has_format) {
-		ts_complain("--format is missing: it is `folded` or `pprof`");
+	if (export->of_sums && !formats[export->format].is_sum) {
+		ts_complain(
+			"%s is of sums, which `folded` and `pprof` are; `%s` holds all that happened",
+			export->of_sums, formats[export->format].name);
 		return -EINVAL;
 	}
 	if ((!export->output || !strcmp(export->output, "-")) && isatty(STDOUT_FILENO) &&
@@ -234,6 +247,35 @@ static const char *kernel_name(void *user, uint32_t name)
 
 	return ts_resolver_kernel_name(export->resolver, name);
 }
+
+static const char *thread_name(void *user, uint32_t session, const struct ts_row_thread *thread)
+{
+	struct export *export = user;
+
+	return ts_resolver_thread_name(export->resolver, session, thread);
+}
+
+static const char *stream_name(void *user, const struct ts_sbt_row *row)
+{
+	struct export *export = user;
+
+	return ts_resolver_stream_name(export->resolver, row);
+}
+
+static const struct ts_export_names names = {
+	.api = ts_name_api,
+	.api_error = ts_name_api_error,
+	.copy_kind = ts_name_memcpy_kind,
+	.memory_kind = ts_name_memory_kind,
+	.sync_type = ts_name_sync_type,
+	.overhead_kind = ts_name_overhead_kind,
+	.off_cpu_reason = ts_name_off_cpu_reason,
+	.syscall = ts_name_syscall,
+	.fault_kind = ts_name_fault_kind,
+	.kernel = kernel_name,
+	.thread = thread_name,
+	.stream = stream_name,
+};
 
 static void step(void *user, uint64_t n_rows)
 {
@@ -265,17 +307,16 @@ static int set_window(struct export *export)
 
 static int run(struct export *export, struct ts_export_report *ret_report)
 {
-	struct ts_resolver_options names = {.mangled = export->mangled};
+	struct ts_resolver_options resolved = {.mangled = export->mangled};
 	int r = set_window(export);
 
 	if (r)
 		return r;
-	r = ts_resolver_new(export->source.reader, &names, &export->resolver);
+	r = ts_resolver_new(export->source.reader, &resolved, &export->resolver);
 	if (r)
 		return r;
 	export->options.session = export->source.session;
-	export->options.kernel_name = kernel_name;
-	export->options.copy_kind = ts_name_memcpy_kind;
+	export->options.names = &names;
 	export->options.step = step;
 	export->options.user = export;
 	export->options.generator = "TraceSmith " TSCTL_VERSION;
@@ -298,13 +339,16 @@ static void tell(const struct export *export, const struct ts_export_report *rep
 			    export->has_from || export->has_to ? " in that window"
 			    : export->options.types	       ? " of that type"
 							       : "");
-	else if (!report->totals[export->options.weight])
+	else if (formats[export->format].is_sum && !report->totals[export->options.weight])
 		ts_complain("%s: all weights are 0; another --weight may say more",
 			    export->source.path);
 	if (report->n_without_call)
 		ts_complain("%s operations are under [unknown]: the calls that asked for them are "
 			    "not in the trace",
 			    ts_out_count(count, report->n_without_call));
+	if (report->n_left_out)
+		ts_complain("%s slices overlap too many others and are left out",
+			    ts_out_count(count, report->n_left_out));
 	if (!report->has_names)
 		ts_complain("no frame has a name; `tsctl symbolize %s` looks for them",
 			    export->source.path);
@@ -347,16 +391,18 @@ const struct ts_command ts_command_export = {
 	.summary = "write a trace in a format that other tools read",
 	.help = "usage: tsctl export --format FORMAT [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Sums up what the GPU did by the host stack that asked for it. FORMAT is folded\n"
-		"(flamegraph.pl, inferno, speedscope) or pprof (pprof, Parca, Pyroscope).\n"
+		"FORMAT is perfetto (ui.perfetto.dev, trace_processor): all that happened, on a\n"
+		"timeline; or sums of what the GPU did by the host stack that asked for it:\n"
+		"folded (flamegraph.pl, inferno, speedscope), pprof (pprof, Parca, Pyroscope).\n"
 		"\n"
 		"  -o, --output FILE    there instead of to standard output\n"
 		"  -w, --weight WEIGHT  gpu-time (the default): nanoseconds of kernels, copies\n"
 		"                       and sets; launches: of kernels; bytes: copied. A profile\n"
 		"                       for pprof has them all and shows this one first\n"
-		"      --type T[,T...]  only these: kernel, memcpy, memset\n"
+		"      --type T[,T...]  of what the GPU did only these: kernel, memcpy, memset\n"
 		"      --from TIME, --to TIME\n"
 		"                       of the trace, as with `tsctl view`\n"
+		"Of sums:\n"
 		"      --process        the process as the outermost frame (pprof: also a label)\n"
 		"      --thread         the thread, too\n"
 		"      --no-leaf        without the kernel or copy as the innermost frame\n"

@@ -444,11 +444,8 @@ static int run_info(int argc, char **argv)
 		else
 			return TS_EXIT_BAD;
 	}
-	if (argc - optind != (info.session ? 0 : 1)) {
-		ts_complain("takes one trace file or one session: `tsctl info run.sbt`, "
-			    "`tsctl info --session 3`");
+	if (ts_one_trace(argc, info.session, "info", ""))
 		return TS_EXIT_BAD;
-	}
 	if (ts_source_open(&source, argv[optind], info.session))
 		return TS_EXIT_BAD;
 	return inform(&info, &source);

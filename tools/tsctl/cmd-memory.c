@@ -297,12 +297,8 @@ static int run_memory(int argc, char **argv)
 		else
 			return TS_EXIT_BAD;
 	}
-	if (argc - optind != (asked.session ? 0 : 1)) {
-		ts_complain(
-			"takes one trace file or one session: `tsctl memory run.sbt`, `tsctl memory "
-			"--session 3`");
+	if (ts_one_trace(argc, asked.session, "memory", ""))
 		return TS_EXIT_BAD;
-	}
 	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
 		return TS_EXIT_BAD;
 	return tell(&asked, &source);

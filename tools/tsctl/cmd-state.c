@@ -332,11 +332,8 @@ static int run_state(int argc, char **argv)
 	while ((option = ts_option_next(argc, argv, ":s:j", longs)) != -1)
 		if (apply_option(&asked, option))
 			return TS_EXIT_BAD;
-	if (argc - optind != (asked.session ? 0 : 1)) {
-		ts_complain("takes one trace file or one session: `tsctl state run.sbt --at 1.5s`, "
-			    "`tsctl state --session 3 --at 1.5s`");
+	if (ts_one_trace(argc, asked.session, "state", " --at 1.5s"))
 		return TS_EXIT_BAD;
-	}
 	if (!asked.has_at) {
 		ts_complain("at what time? `--at 1.5s`; `tsctl info` tells how long a trace lasts");
 		return TS_EXIT_BAD;

@@ -2,10 +2,10 @@
 /*
  * tsctl view: the rows of a trace in the order of time, or their sums.
  */
+#include "tools/export/openranges.h"
 #include "tools/tsctl/aggregate.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/names.h"
-#include "tools/tsctl/openranges.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/rowjson.h"
 #include "tools/tsctl/source.h"
@@ -188,11 +188,8 @@ static int parse(struct view *view, int argc, char **argv)
 	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1)
 		if (apply_option(view, option))
 			return -EINVAL;
-	if (argc - optind != (view->session ? 0 : 1)) {
-		ts_complain("takes one trace file or one session: `tsctl view run.sbt`, "
-			    "`tsctl view --session 3`");
+	if (ts_one_trace(argc, view->session, "view", ""))
 		return -EINVAL;
-	}
 	return 0;
 }
 

@@ -147,6 +147,16 @@ int ts_option_next(int argc, char **argv, const char *shorts, const struct optio
 	return '?';
 }
 
+int ts_one_trace(int argc, const char *session, const char *usage, const char *more)
+{
+	if (argc - optind == (session ? 0 : 1))
+		return 0;
+	ts_complain("takes one trace file or one session: `tsctl %s run.sbt%s`, "
+		    "`tsctl %s --session 3%s`",
+		    usage, more, usage, more);
+	return -EINVAL;
+}
+
 int ts_parse_number(const char *text, unsigned long long min, unsigned long long max,
 		    unsigned long long *ret_number)
 {

@@ -12,6 +12,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+/* Tries at a name that nothing has. */
+#define MAX_NAMES 1000u
+
 static int complain(const struct ts_outfile *out, const char *what, int error)
 {
 	ts_complain("cannot %s %s: %s", what, out->shown, strerror(error));
@@ -61,6 +64,16 @@ static int check_present(struct ts_outfile *out, const char *path, bool *ret_str
 	return TS_EXIT_OK;
 }
 
+/* A file without a name, which is gone with its process, however that ends. -1: not here. */
+static int open_nameless(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	ts_cleanup(ts_freep) char *folder =
+		slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+
+	return folder ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
+}
+
 static int open_temporary(struct ts_outfile *out, const char *path)
 {
 	ts_cleanup(ts_closep) int fd = -1;
@@ -74,15 +87,19 @@ static int open_temporary(struct ts_outfile *out, const char *path)
 		out->temporary = NULL;
 		return complain(out, "write", ENOMEM);
 	}
-	fd = mkostemp(out->temporary, O_CLOEXEC);
-	if (fd < 0) {
-		ts_freep(&out->temporary);
-		out->temporary = NULL;
-		return complain(out, "write", errno);
+	fd = open_nameless(out->path);
+	out->is_nameless = fd >= 0;
+	if (!out->is_nameless) {
+		fd = mkostemp(out->temporary, O_CLOEXEC);
+		if (fd < 0) {
+			ts_freep(&out->temporary);
+			out->temporary = NULL;
+			return complain(out, "write", errno);
+		}
+		mask = umask(0);
+		umask(mask);
+		fchmod(fd, 0666 & ~mask);
 	}
-	mask = umask(0);
-	umask(mask);
-	fchmod(fd, 0666 & ~mask);
 	out->file = fdopen(fd, "w");
 	if (!out->file)
 		return complain(out, "write", errno);
@@ -112,16 +129,43 @@ int ts_outfile_open(struct ts_outfile *out, const char *path)
 	return out->file ? TS_EXIT_OK : complain(out, "write", errno);
 }
 
+/* It gets a name of its own first: only what has one can take another's place. */
+static int name_it(struct ts_outfile *out)
+{
+	char nameless[64];
+	size_t n = strlen(out->temporary);
+
+	snprintf(nameless, sizeof(nameless), "/proc/self/fd/%d", fileno(out->file));
+	for (unsigned int i = 0; i < MAX_NAMES; i++) {
+		snprintf(out->temporary + n - 6, 7, "%06x",
+			 ((unsigned int)getpid() + i * 7919u) & 0xffffffu);
+		if (!linkat(AT_FDCWD, nameless, AT_FDCWD, out->temporary, AT_SYMLINK_FOLLOW)) {
+			out->is_nameless = false;
+			return 0;
+		}
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
 int ts_outfile_finish(struct ts_outfile *out)
 {
 	FILE *file = out->file;
 	bool failed;
+	int r = 0;
 
 	if (file == stdout)
 		return ts_finish_output(TS_EXIT_OK);
-	out->file = NULL;
 	errno = 0;
-	failed = ferror(file);
+	failed = ferror(file) || (out->is_nameless && fflush(file));
+	if (!failed && out->is_nameless)
+		r = name_it(out);
+	out->file = NULL;
+	if (r) {
+		fclose(file);
+		return complain(out, "write", -r);
+	}
 	/* Whoever read a pipe had enough: that is no error of ours. */
 	if ((fclose(file) || failed) && (errno != EPIPE || out->temporary))
 		return complain(out, "write", errno ? errno : EIO);
@@ -136,7 +180,7 @@ void ts_outfile_deinit(struct ts_outfile *out)
 {
 	if (out->file && out->file != stdout)
 		fclose(out->file);
-	if (out->temporary)
+	if (out->temporary && !out->is_nameless)
 		unlink(out->temporary);
 	free(out->temporary);
 	free(out->path);

@@ -4,12 +4,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct ts_outfile {
 	FILE *file;
 	char *path; /* what it is to be; NULL: standard output, or something that is no regular file */
-	char *temporary; /* NULL: there is none */
+	char *temporary;  /* NULL: there is none */
+	bool is_nameless; /* it has not got the temporary name yet */
 	const char *shown;
 };
 

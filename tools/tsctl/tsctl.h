@@ -69,6 +69,12 @@ void ts_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 int ts_option_next(int argc, char **argv, const char *shorts, const struct option *longs);
 
+/*
+ * After the last option: what is read is a file, or the daemon's `session` where that is not NULL, not both. Complains and
+ * returns -EINVAL; `usage` is the command with what it needs, `more` what follows the file.
+ */
+int ts_one_trace(int argc, const char *session, const char *usage, const char *more);
+
 /* How many edits (insert, delete, replace, swap neighbours) turn a into b; SIZE_MAX past 64 bytes. */
 size_t ts_edit_distance(const char *a, const char *b);
 

@@ -190,12 +190,13 @@ static const char *kind_name(uint32_t kind)
 static char *fold(struct ts_sbt_reader *reader, struct ts_export_options options,
 		  struct ts_export_report *ret_report)
 {
+	static const struct ts_export_names names = {.copy_kind = kind_name};
 	char *text = NULL;
 	size_t n;
 	FILE *file = open_memstream(&text, &n);
 
 	ts_check(file);
-	options.copy_kind = kind_name;
+	options.names = &names;
 	ts_check_int(ts_export_folded(reader, &options, file, ret_report), 0);
 	ts_check_int(fclose(file), 0);
 	return text;
