@@ -23,23 +23,46 @@ extern const struct ts_row_schema ts_sbt_index_schema;
 /* Schemas of all types with a row struct, those of the index and of summaries included. */
 const struct ts_row_schema *ts_sbt_schema(unsigned type);
 
-/* Where a column, or a plane of one, ends in a payload: the compressor begins anew there. At most so many. */
-#define TS_ENCODER_MAX_SPLITS 320u
+/* Parts of a payload that are compressed each by itself, at most. */
+#define TS_ENCODER_MAX_PARTS 320u
+
+/* Rows that predictions are tried on. */
+#define TS_ENCODER_SAMPLE 2048u
+
+/* Blocks that what was best serves for. */
+#define TS_ENCODER_CHOICE_BLOCKS 8u
+
+/* What was best for a column, and for how many blocks it is taken without trying. */
+struct ts_choice {
+	uint8_t n_predictions; /* so many there were to choose from */
+	uint8_t best;
+	uint8_t n_left;
+	uint8_t noise;		 /* planes that are best compressed as such: a bit each */
+	uint8_t n_noise_left[8]; /* of each plane */
+};
+
+/* Where a part ends. A plane: which, and of what column. */
+struct ts_part {
+	size_t end;
+	struct ts_choice *choice; /* NULL: nothing is tried */
+	unsigned plane;
+};
 
 /*
  * What encoding needs besides the rows; one per thread of use. Zero-initialised is ready.
  */
 struct ts_encoder {
 	struct ZSTD_CCtx_s *zstd;
+	struct ZSTD_CCtx_s *zstd_noise;
 	struct ts_buffer raw;
 	struct ts_buffer scratch;
 	struct ts_buffer order;
 	struct ts_buffer values;    /* of a column, 64 bits each */
 	struct ts_buffer residuals; /* the same */
 	struct ts_buffer state;	    /* of a prediction */
-	struct ts_follow follow;
-	uint32_t n_splits;
-	uint32_t splits[TS_ENCODER_MAX_SPLITS];
+	uint64_t sample[TS_ENCODER_SAMPLE];
+	uint32_t n_parts;
+	struct ts_part parts[TS_ENCODER_MAX_PARTS];
 };
 
 void ts_encoder_deinit(struct ts_encoder *encoder);
@@ -62,12 +85,12 @@ int ts_encoder_constant(struct ts_encoder *encoder, uint16_t column,
 /*
  * A column's values as they are, or one where all are equal, or, where they are numbers, their residuals by the best of these
  * predictions. *header says what it is (id, width, flags, key of an INDEXED one); how it was encoded is filled in.
- * `bases` are the ids of the predictions' base columns.
+ * `bases` are the ids of the predictions' base columns. `choice`, NULL or zeroed to begin with, is kept from block to block.
  */
 int ts_encoder_predicted(struct ts_encoder *encoder, uint16_t column,
 			 struct ts_sbt_column_header *header, const void *values,
 			 const struct ts_prediction *predictions, const uint16_t *bases,
-			 unsigned n_predictions);
+			 unsigned n_predictions, struct ts_choice *choice);
 
 /* An index column: of each row the item of a dictionary; `key` NULL, or the other index. */
 int ts_encoder_index(struct ts_encoder *encoder, uint16_t column,
@@ -94,8 +117,8 @@ int ts_index_encode(const struct ts_sbt_block *blocks, size_t n_blocks, uint64_t
 		    struct ts_buffer *out);
 
 /*
- * An open block: rows come in one by one, leave column by column. Rows are staged as they are, some
- * hundreds at a time, then turned into columns while they still are in the cache.
+ * An open block: rows come in, leave column by column. Single rows are staged as they are, then turned
+ * into columns some at a time, while they still are in the cache.
  */
 struct ts_builder {
 	const struct ts_row_schema *schema;
@@ -104,6 +127,7 @@ struct ts_builder {
 	uint8_t *columns[TS_ROW_MAX_COLUMNS];		 /* of those in no run */
 	struct ts_dictionary dictionaries[TS_PLAN_RUNS]; /* of the runs */
 	uint16_t *indices[TS_PLAN_RUNS];
+	struct ts_choice choices[TS_ROW_MAX_COLUMNS];
 	uint32_t n_staged;
 	uint32_t n_rows; /* in the columns */
 	uint32_t capacity;
@@ -121,6 +145,10 @@ void ts_builder_free(struct ts_builder *builder);
 /* 0 or -ENOMEM; the caller encodes it when full. */
 int ts_builder_add(struct ts_builder *builder, const void *row);
 
+/* Many rows. *ret_n_added: how many were taken, some also where memory ran out (they wait as they are). */
+int ts_builder_add_rows(struct ts_builder *builder, const void *rows, uint32_t n,
+			uint32_t *ret_n_added);
+
 static inline uint32_t ts_builder_rows(const struct ts_builder *builder)
 {
 	return builder->n_rows + builder->n_staged;
@@ -128,6 +156,9 @@ static inline uint32_t ts_builder_rows(const struct ts_builder *builder)
 
 /* Brings all rows to the columns, in order of their start. 0 or -ENOMEM. */
 int ts_builder_settle(struct ts_builder *builder, struct ts_encoder *encoder);
+
+/* Brings the columns in order of the rows' start; what starts at once stays in the order that it came in. 0 or -ENOMEM. */
+int ts_builder_sort(struct ts_builder *builder, struct ts_encoder *encoder);
 
 void ts_builder_clear(struct ts_builder *builder);
 

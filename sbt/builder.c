@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open blocks: rows to columns. Rows of events leave in order of their start, whatever order they came
- * in, so that a reader can merge blocks as streams; mostly they come in order, or as a few ordered runs (one
- * per shard), and a merge of natural runs costs little.
+ * Open blocks: rows to columns. Those that come many at a time become columns where they lie; single ones wait until there
+ * are some. order.c puts them in order.
  */
 
 #include "sbt/block.h"
 
-#define STAGE_ROWS   256u
+/* Rows that become columns at a time: few enough to stay in the cache while they are looked at field by field. */
+#define STAGE_ROWS 128u
+/* Fewer than these wait for others. */
+#define MIN_DIRECT   32u
 #define MIN_CAPACITY 1024u
 
 int ts_builder_new(const struct ts_row_schema *schema, struct ts_builder **ret_builder)
@@ -100,75 +102,101 @@ static void gather(uint8_t *to, const uint8_t *from, size_t stride, uint16_t wid
 	}
 }
 
-/* What the header says of the rows. */
-static void account(struct ts_builder *builder)
+/* What the header says of the times of rows that have just become columns. */
+static void account_times(struct ts_builder *builder, uint32_t n)
+{
+	const uint64_t *starts = (uint64_t *)(void *)builder->columns[0] + builder->n_rows;
+	const uint64_t *ends = starts;
+	uint64_t last_ns = builder->last_start_ns, earliest_ns = builder->earliest_ns;
+	uint64_t latest_ns = builder->latest_ns, sum_ns = 0, any = 0;
+	bool unsorted = false;
+
+	if (builder->schema->has_end)
+		ends = (uint64_t *)(void *)builder->columns[1] + builder->n_rows;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t end_ns = ends[i] > starts[i] ? ends[i] : starts[i];
+
+		unsorted |= starts[i] < last_ns;
+		last_ns = starts[i];
+		earliest_ns = starts[i] < earliest_ns ? starts[i] : earliest_ns;
+		latest_ns = end_ns > latest_ns ? end_ns : latest_ns;
+		sum_ns += end_ns - starts[i];
+		any |= end_ns - starts[i];
+	}
+	/* The sum of so few cannot overflow, unless one of them is out of this world. */
+	if (ts_likely(any < UINT64_MAX / STAGE_ROWS))
+		builder->duration_ns = ts_add_saturated(builder->duration_ns, sum_ns);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			builder->duration_ns =
+				ts_add_saturated(builder->duration_ns,
+						 ends[i] > starts[i] ? ends[i] - starts[i] : 0);
+	builder->unsorted |= unsorted;
+	builder->last_start_ns = last_ns;
+	builder->earliest_ns = earliest_ns;
+	builder->latest_ns = latest_ns;
+}
+
+static void account(struct ts_builder *builder, const uint8_t *rows, uint32_t n)
 {
 	const struct ts_row_schema *schema = builder->schema;
-	const uint8_t *row = builder->staged;
 
-	for (uint32_t i = 0; i < builder->n_staged; i++, row += schema->row_bytes) {
-		uint64_t start_ns = ts_row_start_ns(row), end_ns = ts_row_end_ns(schema, row);
-
-		builder->unsorted |= start_ns < builder->last_start_ns;
-		builder->last_start_ns = start_ns;
-		if (start_ns < builder->earliest_ns)
-			builder->earliest_ns = start_ns;
-		if (end_ns > builder->latest_ns)
-			builder->latest_ns = end_ns;
-		builder->duration_ns = ts_add_saturated(builder->duration_ns, end_ns - start_ns);
-		if (schema->bytes_column >= 0)
-			builder->amount_bytes = ts_add_saturated(
-				builder->amount_bytes,
-				ts_column_get(&schema->columns[schema->bytes_column], row));
-	}
+	account_times(builder, n);
+	if (schema->bytes_column < 0)
+		return;
+	for (uint32_t i = 0; i < n; i++, rows += schema->row_bytes)
+		builder->amount_bytes =
+			ts_add_saturated(builder->amount_bytes,
+					 ts_column_get(&schema->columns[schema->bytes_column],
+						       rows));
 }
 
-/* The number of each staged row's item in the dictionary of a run. */
-static int index_run(struct ts_builder *builder, int run)
-{
-	const uint8_t *row = builder->staged + builder->plan.runs[run].offset;
-	uint16_t *to = builder->indices[run] + builder->n_rows;
-	uint32_t number;
-
-	for (uint32_t i = 0; i < builder->n_staged; i++, row += builder->schema->row_bytes) {
-		int r = ts_dictionary_look_up(&builder->dictionaries[run], row, &number);
-
-		if (r)
-			return r;
-		to[i] = (uint16_t)number;
-	}
-	return 0;
-}
-
-static int unstage(struct ts_builder *builder)
+/* A few rows to columns. */
+static int take_rows(struct ts_builder *builder, const uint8_t *rows, uint32_t n)
 {
 	const struct ts_row_schema *schema = builder->schema;
 	int r = 0;
 
 	/* Nor are there columns yet, where no row ever came. */
-	if (!builder->n_staged)
+	if (!n)
 		return 0;
-	while (!r && builder->n_rows + builder->n_staged > builder->capacity)
+	while (!r && builder->n_rows + n > builder->capacity)
 		r = grow(builder);
 	for (int run = 0; !r && run < TS_PLAN_RUNS; run++)
 		if (builder->plan.runs[run].n_bytes)
-			r = index_run(builder, run);
+			r = ts_dictionary_look_up(&builder->dictionaries[run],
+						  rows + builder->plan.runs[run].offset,
+						  schema->row_bytes, n,
+						  builder->indices[run] + builder->n_rows);
 	if (r)
 		return r;
 	for (unsigned c = 0; c < schema->n_columns; c++) {
 		const struct ts_column *column = &schema->columns[c];
 
-		if (ts_plan_run_of(&builder->plan, c) >= 0)
-			continue;
-		gather(builder->columns[c] + (size_t)builder->n_rows * column->width,
-		       builder->staged + column->offset, schema->row_bytes, column->width,
-		       builder->n_staged);
+		if (builder->columns[c])
+			gather(builder->columns[c] + (size_t)builder->n_rows * column->width,
+			       rows + column->offset, schema->row_bytes, column->width, n);
 	}
 	if (schema->is_event)
-		account(builder);
-	builder->n_rows += builder->n_staged;
-	builder->n_staged = 0;
+		account(builder, rows, n);
+	builder->n_rows += n;
 	return 0;
+}
+
+static int unstage(struct ts_builder *builder)
+{
+	int r = take_rows(builder, builder->staged, builder->n_staged);
+
+	if (!r)
+		builder->n_staged = 0;
+	return r;
+}
+
+static void stage(struct ts_builder *builder, const void *rows, uint32_t n)
+{
+	memcpy(builder->staged + (size_t)builder->n_staged * builder->schema->row_bytes, rows,
+	       (size_t)n * builder->schema->row_bytes);
+	builder->n_staged += n;
 }
 
 int ts_builder_add(struct ts_builder *builder, const void *row)
@@ -179,10 +207,31 @@ int ts_builder_add(struct ts_builder *builder, const void *row)
 		if (r)
 			return r;
 	}
-	memcpy(builder->staged + (size_t)builder->n_staged * builder->schema->row_bytes, row,
-	       builder->schema->row_bytes);
-	builder->n_staged++;
+	stage(builder, row, 1);
 	return 0;
+}
+
+int ts_builder_add_rows(struct ts_builder *builder, const void *rows, uint32_t n,
+			uint32_t *ret_n_added)
+{
+	const uint8_t *row = rows;
+	int r = 0;
+
+	*ret_n_added = 0;
+	for (uint32_t m; !r && n; n -= m, row += (size_t)m * builder->schema->row_bytes) {
+		m = n < STAGE_ROWS ? n : STAGE_ROWS;
+		if (m >= MIN_DIRECT || m > STAGE_ROWS - builder->n_staged) {
+			r = unstage(builder);
+			if (r)
+				return r;
+		}
+		if (m >= MIN_DIRECT)
+			r = take_rows(builder, row, m);
+		if (m < MIN_DIRECT || r)
+			stage(builder, row, m);
+		*ret_n_added += m;
+	}
+	return r;
 }
 
 uint64_t ts_builder_bytes(const struct ts_builder *builder)
@@ -190,150 +239,11 @@ uint64_t ts_builder_bytes(const struct ts_builder *builder)
 	return (uint64_t)ts_builder_rows(builder) * builder->schema->row_bytes;
 }
 
-struct sort_key {
-	uint64_t start_ns;
-	uint32_t row;
-	uint32_t reserved;
-};
-
-/* How many of [a, b) come before a row of this start: not later. */
-static uint32_t not_later(const struct sort_key *keys, uint32_t a, uint32_t b, uint64_t start_ns)
-{
-	uint32_t first = a;
-
-	while (a < b) {
-		uint32_t middle = a + (b - a) / 2;
-
-		if (keys[middle].start_ns <= start_ns)
-			a = middle + 1;
-		else
-			b = middle;
-	}
-	return a - first;
-}
-
-/*
- * Merges [a, b) and [b, c) of `from` into `to`; of equal ones the first comes first. Runs mostly follow on each other, so
- * what lies before or behind the other run is copied as it is.
- */
-static void merge_runs(struct sort_key *to, const struct sort_key *from, uint32_t a, uint32_t b,
-		       uint32_t c)
-{
-	uint32_t i = a, j = b, k = a, n = b < c ? not_later(from, a, b, from[b].start_ns) : b - a;
-
-	memcpy(to + k, from + i, n * sizeof(*to));
-	i += n;
-	k += n;
-	while (i < b && j < c) {
-		bool second = from[j].start_ns < from[i].start_ns;
-
-		to[k++] = from[second ? j : i];
-		j += second;
-		i += !second;
-	}
-	memcpy(to + k, from + i, (b - i) * sizeof(*to));
-	memcpy(to + k + (b - i), from + j, (c - j) * sizeof(*to));
-}
-
-static uint32_t run_end(const struct sort_key *keys, uint32_t from, uint32_t n)
-{
-	uint32_t i = from + 1;
-
-	while (i < n && keys[i].start_ns >= keys[i - 1].start_ns)
-		i++;
-	return i < n ? i : n;
-}
-
-/*
- * A merge sort that starts from the runs that are there: pairs of neighbouring runs are merged until one is left.
- * `keys` and `spare` change roles; the sorted one is returned.
- */
-static struct sort_key *sort_runs(struct sort_key *keys, struct sort_key *spare, uint32_t n)
-{
-	while (run_end(keys, 0, n) < n) {
-		struct sort_key *swap = keys;
-		uint32_t a = 0;
-
-		while (a < n) {
-			uint32_t b = run_end(keys, a, n), c = b < n ? run_end(keys, b, n) : b;
-
-			merge_runs(spare, keys, a, b, c);
-			a = c;
-		}
-		keys = spare;
-		spare = swap;
-	}
-	return keys;
-}
-
-static void reorder(uint8_t *to, const uint8_t *from, const struct sort_key *order, uint16_t width,
-		    uint32_t n)
-{
-	uint32_t i;
-
-	switch (width) {
-	case 2:
-		for (i = 0; i < n; i++)
-			memcpy(to + i * 2u, from + order[i].row * 2u, 2);
-		break;
-	case 4:
-		for (i = 0; i < n; i++)
-			memcpy(to + i * 4u, from + order[i].row * 4u, 4);
-		break;
-	case 8:
-		for (i = 0; i < n; i++)
-			memcpy(to + i * 8u, from + order[i].row * 8u, 8);
-		break;
-	default:
-		for (i = 0; i < n; i++)
-			memcpy(to + (size_t)i * width, from + (size_t)order[i].row * width, width);
-	}
-}
-
-static void reorder_in_place(uint8_t *column, uint8_t *scratch, const struct sort_key *order,
-			     uint16_t width, uint32_t n)
-{
-	reorder(scratch, column, order, width, n);
-	memcpy(column, scratch, (size_t)n * width);
-}
-
-static int sort_rows(struct ts_builder *builder, struct ts_encoder *encoder)
-{
-	uint32_t n = builder->n_rows;
-	struct sort_key *keys;
-	uint64_t start_ns;
-	uint8_t *at, *scratch;
-	int r;
-
-	encoder->order.n = encoder->scratch.n = 0;
-	r = ts_buffer_reserve(&encoder->order, 2u * n * sizeof(*keys), &at);
-	if (!r)
-		r = ts_buffer_reserve(&encoder->scratch, (size_t)n * 8, &scratch);
-	if (r)
-		return r;
-	keys = (struct sort_key *)(void *)at;
-	for (uint32_t i = 0; i < n; i++) {
-		memcpy(&start_ns, builder->columns[0] + i * 8u, 8);
-		keys[i] = (struct sort_key){.start_ns = start_ns, .row = i};
-	}
-	keys = sort_runs(keys, keys + n, n);
-	for (unsigned c = 0; c < builder->schema->n_columns; c++)
-		if (builder->columns[c])
-			reorder_in_place(builder->columns[c], scratch, keys,
-					 builder->schema->columns[c].width, n);
-	for (int run = 0; run < TS_PLAN_RUNS; run++)
-		if (builder->indices[run])
-			reorder_in_place((uint8_t *)builder->indices[run], scratch, keys,
-					 sizeof(uint16_t), n);
-	builder->unsorted = false;
-	return 0;
-}
-
 int ts_builder_settle(struct ts_builder *builder, struct ts_encoder *encoder)
 {
 	int r = unstage(builder);
 
-	return !r && builder->n_rows && builder->unsorted ? sort_rows(builder, encoder) : r;
+	return !r && builder->n_rows && builder->unsorted ? ts_builder_sort(builder, encoder) : r;
 }
 
 void ts_builder_clear(struct ts_builder *builder)

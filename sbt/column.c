@@ -2,14 +2,11 @@
 /*
  * How numbers lie in a column. Residuals of many rows are noise in their low bytes and nearly nothing in their high
  * ones, so they are laid out in planes: the low bytes of all, then the next ones. Each plane is compressed
- * with statistics of its own, reading it needs no branch, and a plane of zeros costs nothing. Of few rows, varints
- * (LEB128: 7 bits a byte, low ones first) are smaller.
+ * with statistics of its own, and reading it needs no branch. The few that have more bytes than the others are completed from a
+ * list. Of few rows, varints (LEB128: 7 bits a byte, low ones first) are smaller.
  */
 
 #include "sbt/column.h"
-
-/* From here on a plane is long enough to be compressed by itself. */
-#define MIN_PLANE_VALUES 256u
 
 /* Two stores for what most differences need, then the general loop. */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
@@ -137,65 +134,105 @@ bool ts_column_is_constant(const void *values, uint32_t n, uint16_t width)
 	return n && !memcmp(values, (const uint8_t *)values + width, n_bytes - width);
 }
 
-static void take_plane(uint8_t *restrict to, const uint64_t *restrict residuals, uint32_t n,
-		       unsigned shift)
+/* The bias of planes whose numbers may be below zero: the middle of what they can say. */
+static uint64_t bias_of(unsigned n_planes, bool is_centred)
 {
-	for (uint32_t i = 0; i < n; i++)
-		to[i] = (uint8_t)(residuals[i] >> shift);
+	return is_centred && n_planes ? UINT64_C(1) << (n_planes * 8 - 1) : 0;
 }
 
-static int encode_planes(struct ts_buffer *out, const uint64_t *residuals, uint32_t n,
-			 unsigned n_planes)
+/* Bytes that a number takes, 0 to 8. */
+static inline unsigned bytes_of(uint64_t number)
 {
-	uint8_t *at;
-	int r = ts_buffer_reserve(out, (size_t)n * n_planes, &at);
+	return number ? (unsigned)(63 - __builtin_clzll(number)) / 8 + 1 : 0;
+}
+
+unsigned ts_planes_choose(const uint64_t *numbers, uint32_t n, bool *ret_is_centred)
+{
+	uint32_t n_negative = 0, n_of[TS_PLANES_MAX + 1] = {0}, n_above = 0;
+	unsigned planes = TS_PLANES_MAX;
+
+	for (uint32_t i = 0; i < n; i++)
+		n_negative += (uint32_t)(numbers[i] >> 63);
+	*ret_is_centred = n_negative > n / 64;
+	for (uint32_t i = 0; i < n; i++)
+		n_of[bytes_of(*ret_is_centred ? ts_zigzag(numbers[i]) : numbers[i])]++;
+	while (planes && n_above + n_of[planes] <= n / 32)
+		n_above += n_of[planes--];
+	return planes;
+}
+
+static void take_plane(uint8_t *restrict to, const uint64_t *restrict numbers, uint32_t n,
+		       uint64_t bias, unsigned shift)
+{
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = (uint8_t)((numbers[i] + bias) >> shift);
+}
+
+/* Any bit set: one of them has more than its planes. */
+static uint64_t above(const uint64_t *numbers, uint32_t n, uint64_t bias, unsigned shift)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		all |= (numbers[i] + bias) >> shift;
+	return all;
+}
+
+/* Those of a few numbers that have more than their planes, as pairs of varints: rows between, the rest. */
+static int put_exceptions(struct ts_planes *planes, const uint64_t *numbers, uint32_t from,
+			  uint32_t n, uint64_t bias)
+{
+	uint8_t *at, *p;
+	int r = ts_buffer_reserve(planes->exceptions, 2ul * TS_VARINT_MAX_BYTES * n, &at);
 
 	if (r)
 		return r;
-	for (unsigned plane = 0; plane < n_planes; plane++, at += n)
-		take_plane(at, residuals, n, plane * 8);
+	p = at;
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t high = (int64_t)(numbers[i] + bias) >> planes->n_planes * 8;
+
+		if (ts_likely(!high))
+			continue;
+		p = varint_put(p, from + i - planes->next_exception);
+		p = varint_put(p, ts_zigzag((uint64_t)high));
+		planes->next_exception = from + i + 1;
+		planes->n_exceptions++;
+	}
+	planes->exceptions->n += (size_t)(p - at);
 	return 0;
 }
 
-static int encode_varints(struct ts_buffer *out, const uint64_t *residuals, uint32_t n,
-			  uint32_t n_bytes)
+int ts_planes_put(struct ts_planes *planes, const uint64_t *numbers, uint32_t n)
 {
-	uint8_t *at;
-	int r = ts_buffer_reserve(out, (size_t)n_bytes, &at);
+	unsigned n_planes = planes->n_planes, shift = n_planes * 8;
+	uint64_t bias = bias_of(n_planes, planes->is_centred);
+	uint32_t from = planes->n_done;
+	int r = 0;
 
-	for (uint32_t i = 0; !r && i < n; i++)
-		at = varint_put(at, residuals[i]);
+	planes->n_done += n;
+	for (unsigned plane = 0; plane < n_planes; plane++)
+		take_plane(planes->bytes + (size_t)plane * planes->n_values + from, numbers, n,
+			   bias, plane * 8);
+	if (n_planes == TS_PLANES_MAX)
+		return 0;
+	for (uint32_t i = 0, m; !r && i < n; i += m) {
+		m = n - i < 64 ? n - i : 64;
+		if (planes->n_exceptions <= ts_planes_max_exceptions(planes->n_values) &&
+		    above(numbers + i, m, bias, shift))
+			r = put_exceptions(planes, numbers + i, from + i, m, bias);
+	}
 	return r;
 }
 
-int ts_residuals_encode(struct ts_buffer *out, const uint64_t *residuals, uint32_t n,
-			uint16_t max_bytes, bool prefer_varints, uint8_t *ret_encoding,
-			uint32_t *ret_n_bytes)
+int ts_varints_put(struct ts_buffer *out, const uint64_t *numbers, uint32_t n)
 {
-	uint64_t all = 0, n_bytes = 0;
-	unsigned n_planes;
-	int r;
+	uint8_t *at, *p;
+	int r = ts_buffer_reserve(out, (size_t)n * TS_VARINT_MAX_BYTES, &at);
 
-	for (uint32_t i = 0; i < n; i++)
-		all |= residuals[i];
-	n_planes = (unsigned)(63 - __builtin_clzll(all | 1)) / 8 + 1;
-	if (prefer_varints || n < MIN_PLANE_VALUES) {
-		for (uint32_t i = 0; i < n; i++)
-			n_bytes += ts_varint_bytes(residuals[i]);
-		*ret_encoding = TS_SBT_VARINTS;
-	} else {
-		n_bytes = (uint64_t)n * n_planes;
-		*ret_encoding = TS_SBT_PLANES;
-	}
-	*ret_n_bytes = (uint32_t)n_bytes;
-	if (n_bytes > (uint64_t)n * max_bytes || n_bytes > UINT32_MAX) {
-		*ret_encoding = TS_SBT_RAW;
-		return 0;
-	}
-	r = *ret_encoding == TS_SBT_PLANES ? encode_planes(out, residuals, n, n_planes)
-					   : encode_varints(out, residuals, n, *ret_n_bytes);
-	if (!r)
-		out->n += n_bytes;
+	p = at;
+	for (uint32_t i = 0; !r && i < n; i++)
+		p = varint_put(p, ts_zigzag(numbers[i]));
+	out->n += (size_t)(p - at);
 	return r;
 }
 
@@ -222,12 +259,33 @@ const char *ts_column_header_check(const struct ts_sbt_column_header *header)
 		return "an unknown predictor";
 	if (header->trend > TS_SBT_MAX_TREND)
 		return "an unknown trend";
+	if (header->encoding == TS_SBT_PLANES)
+		return header->n_planes <= TS_PLANES_MAX && n_bytes >= header->n_planes * n_values
+			       ? NULL
+			       : "planes of a wrong size";
 	if (n_bytes < n_values || n_bytes > n_values * TS_VARINT_MAX_BYTES)
 		return "residuals of a wrong size";
-	if (header->encoding == TS_SBT_PLANES &&
-	    (!n_values || n_bytes % n_values || n_bytes / n_values > TS_PLANES_MAX))
-		return "planes of a wrong size";
 	return NULL;
+}
+
+/* The next exception of planes, or that there is none. */
+static void next_exception(struct ts_residuals *residuals, uint64_t first_row)
+{
+	uint64_t gap, high;
+
+	residuals->exception = residuals->n_values;
+	if (!residuals->p || residuals->p == residuals->end)
+		return;
+	residuals->p = varint_get(residuals->p, residuals->end, &gap);
+	if (residuals->p)
+		residuals->p = varint_get(residuals->p, residuals->end, &high);
+	if (!residuals->p || residuals->n_planes == TS_PLANES_MAX ||
+	    gap >= residuals->n_values - first_row) {
+		residuals->p = NULL;
+		return;
+	}
+	residuals->exception = first_row + gap;
+	residuals->high = ts_unzigzag(high) << residuals->n_planes * 8;
 }
 
 void ts_residuals_init(struct ts_residuals *residuals, const struct ts_sbt_column_header *header,
@@ -236,57 +294,75 @@ void ts_residuals_init(struct ts_residuals *residuals, const struct ts_sbt_colum
 	*residuals = (struct ts_residuals){
 		.p = bytes,
 		.end = bytes + header->n_bytes,
+		.planes = bytes,
+		.are_planes = header->encoding == TS_SBT_PLANES,
 		.n_values = header->n_values,
 	};
-	if (header->encoding == TS_SBT_PLANES)
-		residuals->n_planes = header->n_bytes / header->n_values;
+	if (!residuals->are_planes)
+		return;
+	residuals->n_planes = header->n_planes;
+	residuals->bias = bias_of(header->n_planes, header->flags & TS_SBT_COLUMN_CENTRED);
+	residuals->p += (size_t)header->n_planes * header->n_values;
+	next_exception(residuals, 0);
 }
 
-static void next_planes(const uint8_t *restrict p, size_t stride, unsigned n_planes,
+static void next_planes(const uint8_t *restrict p, size_t stride, unsigned n_planes, uint64_t bias,
 			uint64_t *restrict to, uint32_t n)
 {
 	const uint8_t *second = p + stride, *third = second + stride;
 	uint32_t i;
 
 	switch (n_planes) {
+	case 0:
+		memset(to, 0, n * sizeof(*to));
+		return;
 	case 1:
 		for (i = 0; i < n; i++)
-			to[i] = p[i];
+			to[i] = p[i] - bias;
 		return;
 	case 2:
 		for (i = 0; i < n; i++)
-			to[i] = p[i] | (uint64_t)second[i] << 8;
+			to[i] = (uint32_t)(p[i] | second[i] << 8) - bias;
 		return;
 	case 3:
 		for (i = 0; i < n; i++)
-			to[i] = p[i] | (uint64_t)second[i] << 8 | (uint64_t)third[i] << 16;
+			to[i] = (uint32_t)(p[i] | second[i] << 8 | third[i] << 16) - bias;
 		return;
 	default:
 		break;
 	}
 	for (i = 0; i < n; i++)
-		to[i] = p[i] | (uint64_t)second[i] << 8 | (uint64_t)third[i] << 16;
+		to[i] = (uint32_t)(p[i] | second[i] << 8 | third[i] << 16) - bias;
 	for (unsigned plane = 3; plane < n_planes; plane++)
 		for (i = 0; i < n; i++)
-			to[i] |= (uint64_t)p[plane * stride + i] << plane * 8;
+			to[i] += (uint64_t)p[plane * stride + i] << plane * 8;
 }
 
 const char *ts_residuals_next(struct ts_residuals *residuals, uint64_t *to, uint32_t n)
 {
-	if (residuals->n_planes) {
-		next_planes(residuals->p, residuals->n_values, residuals->n_planes, to, n);
-		residuals->p += n;
-		return NULL;
+	uint32_t from = residuals->n_done;
+	uint64_t number;
+
+	residuals->n_done += n;
+	if (residuals->are_planes) {
+		next_planes(residuals->planes + from, residuals->n_values, residuals->n_planes,
+			    residuals->bias, to, n);
+		while (residuals->exception < residuals->n_done) {
+			to[residuals->exception - from] += residuals->high;
+			next_exception(residuals, residuals->exception + 1);
+		}
+		return residuals->p ? NULL : "exceptions that are none";
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		residuals->p = varint_get(residuals->p, residuals->end, &to[i]);
+		residuals->p = varint_get(residuals->p, residuals->end, &number);
 		if (ts_unlikely(!residuals->p))
 			return "a number that does not end";
+		to[i] = ts_unzigzag(number);
 	}
 	return NULL;
 }
 
 const char *ts_residuals_finish(const struct ts_residuals *residuals)
 {
-	return residuals->n_planes || residuals->p == residuals->end ? NULL : "bytes left over";
+	return residuals->p == residuals->end ? NULL : "bytes left over";
 }

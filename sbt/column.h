@@ -37,20 +37,53 @@ bool ts_column_store(void *to, const uint64_t *from, uint32_t n, uint16_t width,
 bool ts_column_is_constant(const void *values, uint32_t n, uint16_t width);
 
 /*
- * Appends residuals to `out`, as VARINTS or PLANES: the former where there are few, or where the caller says that they
- * resemble words more than noise. Tells which, and how many bytes they took. `max_bytes` a value are worth it: when they
- * would take more, *ret_encoding is RAW and nothing is appended. 0 or -ENOMEM.
+ * Numbers to planes of bytes, some at a time: the lowest bytes of all, then the second ones of all, up to `n_planes`. Numbers
+ * may be below zero: half of what the planes can say is added to them where `centred`. What a number has above its planes
+ * goes to a list of exceptions behind them.
  */
-int ts_residuals_encode(struct ts_buffer *out, const uint64_t *residuals, uint32_t n,
-			uint16_t max_bytes, bool prefer_varints, uint8_t *ret_encoding,
-			uint32_t *ret_n_bytes);
+struct ts_planes {
+	unsigned n_planes;
+	bool is_centred;
+	uint32_t n_values;
+	uint32_t n_done;
+	uint32_t next_exception; /* the row behind the last one */
+	uint32_t n_exceptions;
+	uint8_t *bytes; /* of the first plane */
+	struct ts_buffer *exceptions;
+};
 
-/* Where reading residuals stands. */
+/*
+ * How many planes are worth it, by a sample: few numbers shall be exceptions. *ret_is_centred: enough are below zero.
+ */
+unsigned ts_planes_choose(const uint64_t *numbers, uint32_t n, bool *ret_is_centred);
+
+/*
+ * The next n numbers. 0 or -ENOMEM. Exceptions beyond ts_planes_max_exceptions() are not listed, only counted: the
+ * caller begins anew with a plane more.
+ */
+int ts_planes_put(struct ts_planes *planes, const uint64_t *numbers, uint32_t n);
+
+/* Of so many values. */
+static inline uint32_t ts_planes_max_exceptions(uint32_t n_values)
+{
+	return n_values / 16;
+}
+
+/* Numbers as varints, zigzag. 0 or -ENOMEM. */
+int ts_varints_put(struct ts_buffer *out, const uint64_t *numbers, uint32_t n);
+
+/* Where reading a column's numbers stands. */
 struct ts_residuals {
-	const uint8_t *p;
+	const uint8_t *p; /* varints, or the exceptions; NULL: they were wrong */
 	const uint8_t *end;
-	uint32_t n_planes; /* 0: varints */
-	uint32_t n_values; /* of a plane */
+	const uint8_t *planes;
+	unsigned n_planes;
+	bool are_planes;
+	uint32_t n_values;
+	uint32_t n_done;
+	uint64_t bias;
+	uint64_t exception; /* the row of the next one; n_values: none is left */
+	uint64_t high;	    /* what it adds */
 };
 
 /* Checks a column's header against what its encoding allows. NULL: fine, else what is wrong. */

@@ -31,9 +31,9 @@ struct decoding {
 	uint32_t n_items[TS_PLAN_RUNS]; /* 1 without an index */
 	uint32_t n_rows;
 	struct ts_block_columns *columns;
-	uint8_t *arena; /* what is left of it */
-	struct ts_follow *follow;
-	uint64_t *state; /* room for what a prediction remembers, twice */
+	uint8_t *arena;	   /* what is left of it */
+	uint64_t *state;   /* room for what a prediction remembers, twice */
+	uint16_t *grouped; /* room for an index */
 };
 
 static int bad(struct decoding *d, const struct entry *entry, const char *what)
@@ -124,9 +124,10 @@ static int check_index(struct decoding *d, int run)
 		return bad(d, entry, "a wrong number of values");
 	if (header->base >= d->n_rows)
 		return bad(d, entry, "more items than rows");
-	if (is_stored_as_residuals(entry) && (header->predictor != TS_SBT_FOLLOW || header->trend))
+	if ((header->predictor != TS_SBT_NONE && header->predictor != TS_SBT_GROUPED) ||
+	    header->trend)
 		return bad(d, entry, "a prediction that an index cannot have");
-	if (is_stored_as_residuals(entry) && header->key &&
+	if (header->predictor == TS_SBT_GROUPED &&
 	    (header->key != TS_SBT_COLUMN_PLACE || run != TS_PLAN_SITE ||
 	     !d->indices[TS_PLAN_PLACE].present))
 		return bad(d, entry, "a key that is not there");
@@ -151,7 +152,7 @@ static int check_prediction(struct decoding *d, unsigned c)
 
 	if (!is_stored_as_residuals(entry))
 		return 0;
-	if (header->predictor == TS_SBT_FOLLOW)
+	if (header->predictor == TS_SBT_GROUPED)
 		return bad(d, entry, "a prediction that only an index can have");
 	if ((!indexed && !is_index_there(d, header->key)) || !is_index_there(d, header->context))
 		return bad(d, entry, "a key that is not there");
@@ -222,43 +223,82 @@ static void *take(struct decoding *d, size_t n_bytes)
 	return at;
 }
 
+/* Values of an index as they lie. NULL: fine, else what is wrong. */
+static const char *read_index(const struct entry *entry, uint32_t n, uint16_t *to)
+{
+	const struct ts_sbt_column_header *header = &entry->header;
+	uint64_t chunk[CHUNK_ROWS], all = 0;
+	struct ts_residuals residuals;
+	const char *why = NULL;
+
+	if (header->encoding == TS_SBT_RAW && n)
+		memcpy(to, entry->bytes, n * sizeof(*to));
+	if (header->encoding == TS_SBT_CONSTANT)
+		for (uint32_t i = 0; i < n; i++)
+			memcpy(&to[i], entry->bytes, sizeof(*to));
+	if (!is_stored_as_residuals(entry))
+		return NULL;
+	/* As nearly all are. */
+	if (header->encoding == TS_SBT_PLANES && header->n_planes == 1 && header->n_bytes == n &&
+	    !(header->flags & TS_SBT_COLUMN_CENTRED)) {
+		for (uint32_t i = 0; i < n; i++)
+			to[i] = entry->bytes[i];
+		return NULL;
+	}
+	ts_residuals_init(&residuals, header, entry->bytes);
+	for (uint32_t i = 0, m; !why && i < n; i += m) {
+		m = n - i < CHUNK_ROWS ? n - i : CHUNK_ROWS;
+		why = ts_residuals_next(&residuals, chunk, m);
+		for (uint32_t j = 0; !why && j < m; j++) {
+			to[i + j] = (uint16_t)chunk[j];
+			all |= chunk[j];
+		}
+	}
+	if (!why)
+		why = ts_residuals_finish(&residuals);
+	return !why && all > UINT16_MAX ? "an index that is too high" : why;
+}
+
+static uint16_t highest_of(const uint16_t *values, uint32_t n)
+{
+	uint16_t highest = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		highest = values[i] > highest ? values[i] : highest;
+	return highest;
+}
+
+/* From where they lie by place to where they lie by row. */
+static void ungroup(struct decoding *d, const uint16_t *grouped, uint16_t *index)
+{
+	const uint16_t *place = d->columns->runs[TS_PLAN_PLACE].index;
+	uint32_t *at = (uint32_t *)(void *)d->state;
+
+	ts_group_starts(place, d->n_rows, d->n_items[TS_PLAN_PLACE], at);
+	for (uint32_t i = 0; i < d->n_rows; i++)
+		index[i] = grouped[at[place[i]]++];
+}
+
 static int decode_index(struct decoding *d, int run)
 {
 	const struct entry *entry = &d->indices[run];
-	const uint16_t *key = entry->header.key ? d->columns->runs[TS_PLAN_PLACE].index : NULL;
-	uint32_t highest = entry->header.base, n_keys = key ? d->n_items[TS_PLAN_PLACE] : 1;
-	uint64_t codes[CHUNK_ROWS];
-	struct ts_residuals residuals;
-	const char *why = NULL;
-	bool fits = true;
-	uint16_t *index;
+	bool is_grouped = entry->header.predictor == TS_SBT_GROUPED;
+	uint16_t *index, *values;
+	const char *why;
 
 	if (!entry->present)
 		return 0;
 	index = take(d, d->n_rows * sizeof(*index));
 	d->columns->runs[run].index = index;
-	if (!is_stored_as_residuals(entry)) {
-		bool is_constant = entry->header.encoding == TS_SBT_CONSTANT;
-
-		for (uint32_t i = 0; i < d->n_rows; i++) {
-			memcpy(&index[i], entry->bytes + (is_constant ? 0 : i * 2u), 2);
-			fits &= index[i] <= highest;
-		}
-		return fits ? 0 : bad(d, entry, "an index that is too high");
-	}
-	memset(d->follow->slots, 0, sizeof(d->follow->slots));
-	d->follow->history = (uint16_t *)(void *)d->state;
-	memset(d->follow->history, 0, n_keys * sizeof(uint16_t));
-	ts_residuals_init(&residuals, &entry->header, entry->bytes);
-	for (uint32_t i = 0; !why && i < d->n_rows; i += CHUNK_ROWS) {
-		uint32_t n = d->n_rows - i < CHUNK_ROWS ? d->n_rows - i : CHUNK_ROWS;
-
-		why = ts_residuals_next(&residuals, codes, n);
-		fits &= why || ts_follow_decode(d->follow, key, highest, i, n, codes, index);
-	}
-	if (!why)
-		why = fits ? ts_residuals_finish(&residuals) : "an index that is too high";
-	return why ? bad(d, entry, why) : 0;
+	values = is_grouped ? d->grouped : index;
+	why = read_index(entry, d->n_rows, values);
+	if (!why && highest_of(values, d->n_rows) > entry->header.base)
+		why = "an index that is too high";
+	if (why)
+		return bad(d, entry, why);
+	if (is_grouped)
+		ungroup(d, values, index);
+	return 0;
 }
 
 static void prediction_of(const struct decoding *d, const struct entry *entry,
@@ -507,7 +547,7 @@ static int allocate(struct decoding *d, const struct ts_block_columns *counted, 
 	size_t n_bytes = sizeof(*d->columns) + arena_bytes(d);
 
 	d->columns = malloc(n_bytes);
-	*ret_scratch = malloc(sizeof(*d->follow) + n_state * sizeof(uint64_t));
+	*ret_scratch = malloc(n_state * sizeof(uint64_t) + d->n_rows * sizeof(uint16_t));
 	if (!d->columns || !*ret_scratch)
 		return -ENOMEM;
 	*d->columns = *counted;
@@ -515,7 +555,7 @@ static int allocate(struct decoding *d, const struct ts_block_columns *counted, 
 	d->columns->n_rows = d->n_rows;
 	d->arena = (uint8_t *)d->columns->arena;
 	d->state = *ret_scratch;
-	d->follow = (struct ts_follow *)(void *)(d->state + n_state);
+	d->grouped = (uint16_t *)(void *)(d->state + n_state);
 	return 0;
 }
 

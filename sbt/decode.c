@@ -215,7 +215,7 @@ static const char *decode_list(const struct ts_sbt_column_header *column, const 
 		why = ts_residuals_next(&residuals, &number, 1);
 		if (why)
 			return "a list ends inside a number";
-		value = ts_unzigzag(number) + (is_last ? value : 0);
+		value = number + (is_last ? value : 0);
 		if (!ts_column_store(values, &value, 1, (uint16_t)width, false))
 			return "a number does not fit its list";
 	}

@@ -21,8 +21,9 @@ void ts_dictionary_deinit(struct ts_dictionary *dictionary);
 void ts_dictionary_clear(struct ts_dictionary *dictionary);
 
 /*
- * The number of the item at `item`, which is added where it is not found. Whoever makes up rows so that their hashes
- * collide gets one item twice, not a long search. 0 or -ENOMEM.
+ * The numbers of n items, the first one at `item`, each `stride` bytes behind the one before. Items that are not found are
+ * added; there must never be more than 65,536. Whoever makes up rows so that their hashes collide gets one item twice, not a
+ * long search. 0 or -ENOMEM.
  */
-int ts_dictionary_look_up(struct ts_dictionary *dictionary, const uint8_t *item,
-			  uint32_t *ret_number);
+int ts_dictionary_look_up(struct ts_dictionary *dictionary, const uint8_t *item, size_t stride,
+			  uint32_t n, uint16_t *ret_numbers);

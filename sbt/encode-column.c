@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One column into a payload: which prediction suits it is tried on a part of its rows, then all of them are
- * encoded by the best. Trying costs little and spares the writer knowing what a program does: whether a kernel takes as
- * long as the last time, or as long as usual, shows in its numbers.
+ * encoded by the best, a chunk at a time, so that numbers stay in the cache. Trying spares the writer knowing what a program
+ * does: whether a kernel takes as long as the last time, or as long as usual, shows in its numbers. What was best serves for
+ * some blocks, since programs rarely change their ways.
  */
 
 #include "sbt/block.h"
 
-/* Rows to try predictions on; the latter half counts, when they have settled. */
-#define SAMPLE_ROWS 2048u
+#define CHUNK_ROWS 1024u
+
+/* From here on a plane is long enough to be compressed by itself. */
+#define MIN_PLANE_VALUES 256u
 
 /* A part of a payload that is at least so long gets compression statistics of its own. */
-#define MIN_PART_BYTES (16u * 1024)
+#define MIN_PART_BYTES 512u
 
 static int scratch(struct ts_buffer *buffer, uint32_t n, uint64_t **ret_numbers)
 {
-	uint8_t *at;
+	uint8_t *at = NULL;
 	int r;
 
 	buffer->n = 0;
@@ -32,18 +35,21 @@ static uint64_t log2_256(uint32_t value)
 	return (e << 8) + ((value << (31 - e) & 0x7fffffff) >> 23);
 }
 
-/* Bits that these would take, about, in 1/256: the entropy of each plane of bytes, or varints where there are few. */
-static uint64_t cost(const uint64_t *residuals, uint32_t n)
+/*
+ * Bits that these would take, about, in 1/256: the entropy of each plane of bytes, or varints where there are few. The
+ * residuals become zigzag numbers.
+ */
+static uint64_t cost(uint64_t *residuals, uint32_t n)
 {
 	uint64_t all = 0, bits = 0;
 
+	for (uint32_t i = 0; i < n; i++)
+		all |= residuals[i] = ts_zigzag(residuals[i]);
 	if (n < 512) {
 		for (uint32_t i = 0; i < n; i++)
 			bits += ts_varint_bytes(residuals[i]) * 8u * 256u;
 		return bits;
 	}
-	for (uint32_t i = 0; i < n; i++)
-		all |= residuals[i];
 	for (unsigned shift = 0; shift < 64 && all >> shift; shift += 8) {
 		uint32_t counts[256] = {0};
 
@@ -57,67 +63,97 @@ static uint64_t cost(const uint64_t *residuals, uint32_t n)
 	return bits;
 }
 
-static int predict(struct ts_encoder *encoder, const struct ts_prediction *prediction,
-		   const uint64_t *values, uint32_t n, uint64_t *residuals)
+static int begin(struct ts_encoder *encoder, const struct ts_prediction *prediction,
+		 struct ts_prediction_state *ret_state)
 {
 	size_t n_state = (size_t)prediction->n_keys + prediction->n_contexts;
-	struct ts_prediction_state state;
-	int r = scratch(&encoder->state, (uint32_t)n_state, &state.last);
+	int r = scratch(&encoder->state, (uint32_t)n_state, &ret_state->last);
 
 	if (r)
 		return r;
-	memset(state.last, 0, n_state * sizeof(uint64_t));
-	state.trend = state.last + prediction->n_keys;
-	ts_predict_encode(prediction, &state, values, n, residuals);
+	memset(ret_state->last, 0, n_state * sizeof(uint64_t));
+	ret_state->trend = ret_state->last + prediction->n_keys;
 	return 0;
 }
 
-/* *ret_best: the prediction by which a sample takes the fewest bits. */
+/* The first rows' residuals, to encoder->sample; the latter half counts, when they have settled. */
+static int sample(struct ts_encoder *encoder, const struct ts_prediction *prediction,
+		  const uint64_t *values, uint32_t n, uint32_t *ret_from, uint32_t *ret_n)
+{
+	uint32_t n_sample = n < TS_ENCODER_SAMPLE ? n : TS_ENCODER_SAMPLE;
+	struct ts_prediction_state state;
+	int r = begin(encoder, prediction, &state);
+
+	if (r)
+		return r;
+	ts_predict_encode(prediction, &state, values, 0, n_sample, encoder->sample);
+	*ret_from = n_sample < TS_ENCODER_SAMPLE ? 0 : n_sample / 2;
+	*ret_n = n_sample - *ret_from;
+	return 0;
+}
+
+/* *ret_best: the prediction by which a sample takes the fewest bits; what it was the last time, where that serves. */
 static int choose(struct ts_encoder *encoder, const uint64_t *values, uint32_t n,
 		  const struct ts_prediction *predictions, unsigned n_predictions,
-		  uint64_t *residuals, unsigned *ret_best)
+		  struct ts_choice *choice, unsigned *ret_best)
 {
-	uint32_t n_sample = n < SAMPLE_ROWS ? n : SAMPLE_ROWS;
-	uint32_t skip = n_sample < SAMPLE_ROWS ? 0 : n_sample / 2;
-	uint64_t least = UINT64_MAX;
+	uint64_t least = UINT64_MAX, bits;
+	uint32_t from, n_sample;
 
 	*ret_best = 0;
-	for (unsigned i = 0; n_predictions > 1 && i < n_predictions; i++) {
-		int r = predict(encoder, &predictions[i], values, n_sample, residuals);
-		uint64_t bits;
+	if (n_predictions < 2)
+		return 0;
+	if (choice && choice->n_predictions == n_predictions && choice->n_left) {
+		choice->n_left--;
+		*ret_best = choice->best;
+		return 0;
+	}
+	for (unsigned i = 0; i < n_predictions; i++) {
+		int r = sample(encoder, &predictions[i], values, n, &from, &n_sample);
 
 		if (r)
 			return r;
-		bits = cost(residuals + skip, n_sample - skip);
+		bits = cost(encoder->sample + from, n_sample);
 		if (bits < least) {
 			least = bits;
 			*ret_best = i;
 		}
 	}
+	if (choice && n >= TS_ENCODER_SAMPLE) {
+		choice->n_predictions = (uint8_t)n_predictions;
+		choice->best = (uint8_t)*ret_best;
+		choice->n_left = TS_ENCODER_CHOICE_BLOCKS - 1;
+	}
 	return 0;
 }
 
-/* Marks the ends of a column's planes, where what lies before is worth it. */
-static void split(struct ts_encoder *encoder, const struct ts_sbt_column_header *header)
+/* Marks where a part ends, when what lies since the last one is worth it. */
+static void end_part(struct ts_encoder *encoder, size_t end, struct ts_choice *choice,
+		     unsigned plane)
 {
-	size_t at = encoder->raw.n - header->n_bytes, last, step = header->n_bytes;
+	size_t last = encoder->n_parts ? encoder->parts[encoder->n_parts - 1].end : 0;
 
-	if (header->encoding == TS_SBT_PLANES)
-		step = header->n_values;
-	for (;;) {
-		last = encoder->n_splits ? encoder->splits[encoder->n_splits - 1] : 0;
-		if (at - last >= MIN_PART_BYTES && encoder->n_splits < TS_ENCODER_MAX_SPLITS)
-			encoder->splits[encoder->n_splits++] = (uint32_t)at;
-		if (at >= encoder->raw.n || !step)
-			return;
-		at += step;
-	}
+	if (end - last >= MIN_PART_BYTES && encoder->n_parts < TS_ENCODER_MAX_PARTS)
+		encoder->parts[encoder->n_parts++] = (struct ts_part){end, choice, plane};
+}
+
+/* A column's planes are parts, and what is before and behind them. */
+static void split(struct ts_encoder *encoder, const struct ts_sbt_column_header *header,
+		  struct ts_choice *choice)
+{
+	size_t at = encoder->raw.n - header->n_bytes;
+
+	if (header->encoding != TS_SBT_PLANES || header->n_values < MIN_PART_BYTES)
+		return;
+	end_part(encoder, at, NULL, 0);
+	for (unsigned plane = 0; plane < header->n_planes; plane++)
+		end_part(encoder, at += header->n_values, choice, plane);
 }
 
 static void finish(struct ts_encoder *encoder, uint16_t column,
-		   const struct ts_sbt_column_header *header)
+		   const struct ts_sbt_column_header *header, struct ts_choice *choice)
 {
-	split(encoder, header);
+	split(encoder, header, choice);
 	memcpy(encoder->raw.bytes + column * sizeof(*header), header, sizeof(*header));
 }
 
@@ -131,40 +167,122 @@ static int put_plain(struct ts_encoder *encoder, struct ts_sbt_column_header *he
 	return ts_buffer_append(&encoder->raw, values, n_bytes);
 }
 
-static int put_residuals(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
-			 const void *values, const struct ts_prediction *predictions,
-			 const uint16_t *bases, unsigned n_predictions, bool is_list)
+/* 0, -ENOMEM, or 1: that takes more bytes than the values themselves. */
+static int put_varints(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+		       const struct ts_prediction *prediction, const uint64_t *values)
 {
-	uint32_t n = header->n_values;
-	const uint64_t *numbers = values;
-	uint64_t *residuals, *wide;
-	struct ts_prediction own[8];
-	unsigned best;
-	int r = scratch(&encoder->residuals, n, &residuals);
+	size_t before = encoder->raw.n;
+	struct ts_prediction_state state;
+	uint64_t *residuals;
+	int r = scratch(&encoder->residuals, header->n_values, &residuals);
 
-	if (!r && header->width != 8) {
-		r = scratch(&encoder->values, n, &wide);
-		numbers = wide;
+	r = r ?: begin(encoder, prediction, &state);
+	if (r)
+		return r;
+	ts_predict_encode(prediction, &state, values, 0, header->n_values, residuals);
+	r = ts_varints_put(&encoder->raw, residuals, header->n_values);
+	if (r)
+		return r;
+	header->encoding = TS_SBT_VARINTS;
+	if (encoder->raw.n - before > (size_t)header->n_values * header->width) {
+		encoder->raw.n = before;
+		return 1;
+	}
+	header->n_bytes = (uint32_t)(encoder->raw.n - before);
+	return 0;
+}
+
+/* The same with so many planes; 1 also where too many numbers have more. */
+static int try_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+		      const struct ts_prediction *prediction, const uint64_t *values)
+{
+	struct ts_planes planes = {
+		.n_planes = header->n_planes,
+		.is_centred = header->flags & TS_SBT_COLUMN_CENTRED,
+		.n_values = header->n_values,
+		.exceptions = &encoder->residuals,
+	};
+	size_t n_bytes = (size_t)header->n_planes * header->n_values, before = encoder->raw.n;
+	uint64_t residuals[CHUNK_ROWS];
+	struct ts_prediction_state state;
+	int r = begin(encoder, prediction, &state);
+
+	r = r ?: ts_buffer_reserve(&encoder->raw, n_bytes, &planes.bytes);
+	encoder->residuals.n = 0;
+	for (uint32_t i = 0, n; !r && i < header->n_values; i += n) {
+		n = header->n_values - i < CHUNK_ROWS ? header->n_values - i : CHUNK_ROWS;
+		ts_predict_encode(prediction, &state, values, i, n, residuals);
+		r = ts_planes_put(&planes, residuals, n);
 	}
 	if (r)
 		return r;
-	if (header->width != 8)
+	if (planes.n_exceptions > ts_planes_max_exceptions(header->n_values) ||
+	    n_bytes + encoder->residuals.n > (size_t)header->n_values * header->width)
+		return 1;
+	encoder->raw.n += n_bytes;
+	r = ts_buffer_append(&encoder->raw, encoder->residuals.bytes, encoder->residuals.n);
+	header->encoding = TS_SBT_PLANES;
+	header->n_bytes = (uint32_t)(encoder->raw.n - before);
+	return r;
+}
+
+static int put_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+		      const struct ts_prediction *prediction, const uint64_t *values)
+{
+	uint32_t from, n;
+	bool is_centred;
+	unsigned n_planes;
+	int r = sample(encoder, prediction, values, header->n_values, &from, &n);
+
+	if (r)
+		return r;
+	n_planes = ts_planes_choose(encoder->sample + from, n, &is_centred);
+	header->flags |= is_centred ? TS_SBT_COLUMN_CENTRED : 0;
+	for (r = 1; r == 1 && n_planes <= TS_PLANES_MAX; n_planes++) {
+		header->n_planes = (uint8_t)n_planes;
+		r = try_planes(encoder, header, prediction, values);
+	}
+	if (r) {
+		header->flags &= (uint8_t)~TS_SBT_COLUMN_CENTRED;
+		header->n_planes = 0;
+	}
+	return r;
+}
+
+static int put_residuals(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+			 const void *values, const struct ts_prediction *predictions,
+			 const uint16_t *bases, unsigned n_predictions, bool is_list,
+			 struct ts_choice *choice)
+{
+	uint32_t n = header->n_values;
+	const uint64_t *numbers = values;
+	struct ts_prediction own[8];
+	uint64_t *wide;
+	unsigned best;
+	int r;
+
+	if (header->width != 8) {
+		r = scratch(&encoder->values, n, &wide);
+		if (r)
+			return r;
 		ts_column_load(wide, values, n, header->width,
 			       header->flags & TS_SBT_COLUMN_SIGNED);
+		numbers = wide;
+	}
 	for (unsigned i = 0; i < n_predictions; i++) {
 		own[i] = predictions[i];
 		if (bases[i] == header->id)
 			own[i].base = numbers;
 	}
-	r = choose(encoder, numbers, n, own, n_predictions, residuals, &best);
-	r = r ?: predict(encoder, &own[best], numbers, n, residuals);
-	r = r
-		    ?: ts_residuals_encode(&encoder->raw, residuals, n, header->width, is_list,
-					   &header->encoding, &header->n_bytes);
+	r = choose(encoder, numbers, n, own, n_predictions, choice, &best);
 	if (r)
 		return r;
-	if (header->encoding == TS_SBT_RAW)
+	r = is_list || n < MIN_PLANE_VALUES ? put_varints(encoder, header, &own[best], numbers)
+					    : put_planes(encoder, header, &own[best], numbers);
+	if (r == 1)
 		return put_plain(encoder, header, TS_SBT_RAW, values);
+	if (r)
+		return r;
 	header->predictor = (uint8_t)own[best].predictor;
 	header->trend = (uint8_t)own[best].trend;
 	header->base = bases[best];
@@ -181,14 +299,14 @@ int ts_encoder_constant(struct ts_encoder *encoder, uint16_t column,
 	int r = put_plain(encoder, header, TS_SBT_CONSTANT, value);
 
 	if (!r)
-		finish(encoder, column, header);
+		finish(encoder, column, header, NULL);
 	return r;
 }
 
 int ts_encoder_predicted(struct ts_encoder *encoder, uint16_t column,
 			 struct ts_sbt_column_header *header, const void *values,
 			 const struct ts_prediction *predictions, const uint16_t *bases,
-			 unsigned n_predictions)
+			 unsigned n_predictions, struct ts_choice *choice)
 {
 	uint16_t width = header->width;
 	uint32_t n = header->n_values;
@@ -199,10 +317,10 @@ int ts_encoder_predicted(struct ts_encoder *encoder, uint16_t column,
 	else if (width != 1 && width != 2 && width != 4 && width != 8)
 		r = put_plain(encoder, header, TS_SBT_RAW, values);
 	else
-		r = put_residuals(encoder, header, values, predictions, bases, n_predictions,
-				  false);
+		r = put_residuals(encoder, header, values, predictions, bases, n_predictions, false,
+				  choice);
 	if (!r)
-		finish(encoder, column, header);
+		finish(encoder, column, header, choice);
 	return r;
 }
 
@@ -223,40 +341,56 @@ int ts_encoder_column(struct ts_encoder *encoder, uint16_t column, uint16_t id, 
 	else if (width == 1 || !n_values)
 		r = put_plain(encoder, &header, TS_SBT_RAW, values);
 	else
-		r = put_residuals(encoder, &header, values, &last, &id, 1, true);
+		r = put_residuals(encoder, &header, values, &last, &id, 1, true, NULL);
 	if (!r)
-		finish(encoder, column, &header);
+		finish(encoder, column, &header, NULL);
 	return r;
+}
+
+/* An index's values by key: those of the first one's rows, then those of the second one's. */
+static int group(struct ts_encoder *encoder, const uint16_t *values, uint32_t n,
+		 const uint16_t *key, uint32_t n_keys, const uint16_t **ret_grouped)
+{
+	uint32_t *starts;
+	uint16_t *grouped;
+	uint8_t *at;
+	int r;
+
+	encoder->scratch.n = 0;
+	r = ts_buffer_reserve(&encoder->scratch, n_keys * sizeof(*starts) + n * sizeof(*grouped),
+			      &at);
+	if (r)
+		return r;
+	starts = (uint32_t *)(void *)at;
+	grouped = (uint16_t *)(void *)(starts + n_keys);
+	ts_group_starts(key, n, n_keys, starts);
+	for (uint32_t i = 0; i < n; i++)
+		grouped[starts[key[i]]++] = values[i];
+	*ret_grouped = grouped;
+	return 0;
 }
 
 int ts_encoder_index(struct ts_encoder *encoder, uint16_t column,
 		     struct ts_sbt_column_header *header, const uint16_t *values,
 		     const uint16_t *key, uint32_t n_keys)
 {
-	uint32_t n = header->n_values;
-	uint64_t *codes;
-	uint8_t *at;
-	int r = scratch(&encoder->residuals, n, &codes);
+	static const struct ts_prediction plain = {.predictor = TS_SBT_NONE,
+						   .n_keys = 1,
+						   .n_contexts = 1};
+	static const uint16_t no_base;
+	uint16_t highest = header->base;
+	int r = 0;
 
-	encoder->state.n = 0;
-	r = r ?: ts_buffer_reserve(&encoder->state, n_keys * sizeof(uint16_t), &at);
+	if (key)
+		r = group(encoder, values, header->n_values, key, n_keys, &values);
+	r = r ?: put_residuals(encoder, header, values, &plain, &no_base, 1, false, NULL);
 	if (r)
 		return r;
-	memset(at, 0, n_keys * sizeof(uint16_t));
-	memset(encoder->follow.slots, 0, sizeof(encoder->follow.slots));
-	encoder->follow.history = (uint16_t *)(void *)at;
-	ts_follow_encode(&encoder->follow, key, values, n, codes);
-	r = ts_residuals_encode(&encoder->raw, codes, n, sizeof(*values), false, &header->encoding,
-				&header->n_bytes);
-	if (r)
-		return r;
-	if (header->encoding == TS_SBT_RAW) {
-		r = put_plain(encoder, header, TS_SBT_RAW, values);
-	} else {
-		header->predictor = TS_SBT_FOLLOW;
-		header->key = key ? TS_SBT_COLUMN_PLACE : 0;
+	header->base = highest;
+	if (key) {
+		header->predictor = TS_SBT_GROUPED;
+		header->key = TS_SBT_COLUMN_PLACE;
 	}
-	if (!r)
-		finish(encoder, column, header);
-	return r;
+	finish(encoder, column, header, NULL);
+	return 0;
 }

@@ -198,7 +198,7 @@ static int put_item_column(struct block *block, int run, const struct ts_column 
 	}
 	choices.bases[1] = header->id;
 	return ts_encoder_predicted(block->encoder, block->n_written++, header, values,
-				    choices.predictions, choices.bases, 2);
+				    choices.predictions, choices.bases, 2, NULL);
 }
 
 static int put_column(struct block *block, unsigned c)
@@ -218,7 +218,7 @@ static int put_column(struct block *block, unsigned c)
 	choose_predictions(block, column, &choices);
 	return ts_encoder_predicted(block->encoder, block->n_written++, &header,
 				    block->builder->columns[c], choices.predictions, choices.bases,
-				    choices.n);
+				    choices.n, &block->builder->choices[c]);
 }
 
 static int put_index(struct block *block, int run)

@@ -18,16 +18,20 @@
 /* What is smaller stays as it is: it could gain less than its own header takes. */
 #define MIN_COMPRESS_BYTES 256u
 
+/* What a frame more can take beyond its bytes: ZSTD_compressBound() is not proportional. */
+#define MAX_FRAME_OVERHEAD 128u
+
 void ts_encoder_deinit(struct ts_encoder *encoder)
 {
 	ZSTD_freeCCtx(encoder->zstd);
+	ZSTD_freeCCtx(encoder->zstd_noise);
 	ts_buffer_deinit(&encoder->raw);
 	ts_buffer_deinit(&encoder->scratch);
 	ts_buffer_deinit(&encoder->order);
 	ts_buffer_deinit(&encoder->values);
 	ts_buffer_deinit(&encoder->residuals);
 	ts_buffer_deinit(&encoder->state);
-	encoder->zstd = NULL;
+	encoder->zstd = encoder->zstd_noise = NULL;
 }
 
 int ts_encoder_begin(struct ts_encoder *encoder, uint16_t n_columns)
@@ -37,7 +41,7 @@ int ts_encoder_begin(struct ts_encoder *encoder, uint16_t n_columns)
 	int r;
 
 	encoder->raw.n = 0;
-	encoder->n_splits = 0;
+	encoder->n_parts = 0;
 	r = ts_buffer_reserve(&encoder->raw, n, &at);
 	if (r)
 		return r;
@@ -47,49 +51,106 @@ int ts_encoder_begin(struct ts_encoder *encoder, uint16_t n_columns)
 	return 0;
 }
 
+static size_t compress_part(struct ZSTD_CCtx_s *zstd, uint8_t *to, size_t room, const uint8_t *from,
+			    size_t n)
+{
+	size_t r = ZSTD_compress2(zstd, to, room, from, n);
+
+	return ZSTD_isError(r) ? 0 : r;
+}
+
 /*
- * Feeds the payload part by part: what was flushed is a block of zstd's with statistics of its own, in a frame that any
- * decoder takes in one go. 0 where it did not get smaller.
+ * A plane is compressed as noise, or by what repeats in it: what was smaller when both were tried. 0 where there is no room.
  */
+static size_t compress_plane(struct ts_encoder *encoder, const struct ts_part *part, uint8_t *to,
+			     size_t room, const uint8_t *from, size_t n)
+{
+	struct ts_choice *choice = part->choice;
+	uint8_t bit = (uint8_t)(1u << part->plane);
+	size_t n_noise, n_other;
+
+	if (choice->n_noise_left[part->plane]) {
+		choice->n_noise_left[part->plane]--;
+		return compress_part(choice->noise & bit ? encoder->zstd_noise : encoder->zstd, to,
+				     room, from, n);
+	}
+	n_other = compress_part(encoder->zstd, to, room, from, n);
+	if (!n_other)
+		return 0;
+	n_noise = compress_part(encoder->zstd_noise, to + n_other, room - n_other, from, n);
+	if (n >= TS_ENCODER_SAMPLE)
+		choice->n_noise_left[part->plane] = TS_ENCODER_CHOICE_BLOCKS - 1;
+	choice->noise &= (uint8_t)~bit;
+	if (!n_noise || n_noise > n_other)
+		return n_other;
+	choice->noise |= bit;
+	memmove(to, to + n_other, n_noise);
+	return n_noise;
+}
+
+/* Each part is a frame with statistics of its own; any decoder takes them in one go. 0 where they did not get smaller. */
 static size_t compress(struct ts_encoder *encoder, uint8_t *to, size_t room)
 {
-	ZSTD_outBuffer out = {.dst = to, .size = room};
-	ZSTD_inBuffer in = {.src = encoder->raw.bytes};
-	size_t n_raw = encoder->raw.n, r;
+	const struct ts_part rest = {.end = encoder->raw.n};
+	size_t n = 0, from = 0, r;
 
-	if (!encoder->n_splits) {
-		r = ZSTD_compressCCtx(encoder->zstd, to, room, in.src, n_raw, ZSTD_LEVEL);
-		return ZSTD_isError(r) || r >= n_raw ? 0 : r;
-	}
-	ZSTD_CCtx_reset(encoder->zstd, ZSTD_reset_session_and_parameters);
-	ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
-	ZSTD_CCtx_setPledgedSrcSize(encoder->zstd, n_raw);
-	for (uint32_t i = 0; i <= encoder->n_splits; i++) {
-		bool is_last = i == encoder->n_splits;
+	for (uint32_t i = 0; i <= encoder->n_parts; i++) {
+		const struct ts_part *part = i < encoder->n_parts ? &encoder->parts[i] : &rest;
+		const uint8_t *bytes = encoder->raw.bytes + from;
 
-		in.size = is_last ? n_raw : encoder->splits[i];
-		r = ZSTD_compressStream2(encoder->zstd, &out, &in,
-					 is_last ? ZSTD_e_end : ZSTD_e_flush);
-		if (r)
+		if (part->end == from)
+			continue;
+		r = part->choice ? compress_plane(encoder, part, to + n, room - n, bytes,
+						  part->end - from)
+				 : compress_part(encoder->zstd, to + n, room - n, bytes,
+						 part->end - from);
+		if (!r)
 			return 0;
+		n += r;
+		from = part->end;
 	}
-	return out.pos < n_raw ? out.pos : 0;
+	return n < encoder->raw.n ? n : 0;
+}
+
+/*
+ * Residuals of times are noise: in them nothing repeats, and looking for it takes longer than all the rest. What is
+ * left of zstd is its entropy coder: steps so long that hardly a match is looked for, and literals compressed nevertheless
+ * (the parameter has no other name in libzstd's stable interface; where it were unknown, the other way would be smaller).
+ */
+static void set_noise(struct ZSTD_CCtx_s *zstd)
+{
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_strategy, ZSTD_fast);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_targetLength, 128 * 1024);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_minMatch, 7);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_hashLog, 6);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_experimentalParam5, 1);
+}
+
+static int begin_zstd(struct ts_encoder *encoder)
+{
+	if (encoder->zstd_noise)
+		return 0;
+	if (!encoder->zstd)
+		encoder->zstd = ZSTD_createCCtx();
+	encoder->zstd_noise = ZSTD_createCCtx();
+	if (!encoder->zstd || !encoder->zstd_noise)
+		return -ENOMEM;
+	ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	ZSTD_CCtx_setParameter(encoder->zstd_noise, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	set_noise(encoder->zstd_noise);
+	return 0;
 }
 
 int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *header,
 		   struct ts_buffer *out)
 {
 	size_t n_raw = encoder->raw.n, n = 0;
-	size_t room = ZSTD_compressBound(n_raw) + encoder->n_splits * 16u;
+	size_t room = ZSTD_compressBound(n_raw) + (encoder->n_parts + 1) * MAX_FRAME_OVERHEAD +
+		      ZSTD_compressBound(TS_SBT_MAX_ROWS); /* a plane twice */
 	uint8_t *at;
-	int r;
+	int r = begin_zstd(encoder);
 
-	if (!encoder->zstd) {
-		encoder->zstd = ZSTD_createCCtx();
-		if (!encoder->zstd)
-			return -ENOMEM;
-	}
-	r = ts_buffer_reserve(out, sizeof(*header) + room + 8, &at);
+	r = r ?: ts_buffer_reserve(out, sizeof(*header) + room + 8, &at);
 	if (r)
 		return r;
 	if (n_raw >= MIN_COMPRESS_BYTES)

@@ -40,9 +40,9 @@ TS_ASSERT_FIELD(struct ts_sbt_file_header, reserved, 56);
 TS_ASSERT_FIELD(struct ts_sbt_file_header, checksum, 60);
 
 #define TS_SBT_BLOCK_MAGIC    0x4b425354u /* "TSBK" */
-#define TS_SBT_BLOCK_VERSION  2
+#define TS_SBT_BLOCK_VERSION  3
 
-#define TS_SBT_BLOCK_ZSTD     (1u << 0) /* the payload is one zstd frame */
+#define TS_SBT_BLOCK_ZSTD     (1u << 0) /* the payload is zstd frames */
 #define TS_SBT_BLOCK_REQUIRED (1u << 1) /* who does not know the type must not read on */
 #define TS_SBT_BLOCK_FLAGS    (TS_SBT_BLOCK_ZSTD | TS_SBT_BLOCK_REQUIRED)
 
@@ -90,30 +90,30 @@ enum ts_sbt_encoding {
 	TS_SBT_RAW = 0,	     /* n_values values */
 	TS_SBT_CONSTANT = 1, /* one value, that of all */
 	TS_SBT_VARINTS = 2,  /* residuals as varints */
-	TS_SBT_PLANES =
-		3, /* residuals: the lowest bytes of all, then the second ones of all, ... */
+	TS_SBT_PLANES = 3, /* residuals: the lowest bytes of all, then the second ones of all, ...;
+			      * then the exceptions */
 	TS_SBT_ENCODING_COUNT
 };
 
 /* What a VARINTS or PLANES column's residuals are told from: its prediction. */
 enum ts_sbt_predictor {
-	TS_SBT_NONE = 0,   /* 0 */
-	TS_SBT_COLUMN = 1, /* column `base` in the same row */
-	TS_SBT_LAST = 2,   /* column `base` in the last row of the same `key`; 0 in the first */
-	TS_SBT_FOLLOW = 3, /* index columns: what followed the same rows of the same `key` before */
+	TS_SBT_NONE = 0,    /* 0 */
+	TS_SBT_COLUMN = 1,  /* column `base` in the same row */
+	TS_SBT_LAST = 2,    /* column `base` in the last row of the same `key`; 0 in the first */
+	TS_SBT_GROUPED = 3, /* an index column: 0, but its values lie by `key`, not by row */
 	TS_SBT_PREDICTOR_COUNT
 };
 
 #define TS_SBT_COLUMN_SIGNED (1u << 0)
 #define TS_SBT_COLUMN_INDEXED \
 	(1u << 1) /* a value per item of the dictionary that `key` is the index of */
+#define TS_SBT_COLUMN_CENTRED \
+	(1u << 2) /* PLANES: numbers may be below zero, half of what the planes can say is added */
 
 /* Index columns: which item of its dictionary a row has. They are no fields of a row. */
 #define TS_SBT_COLUMN_PLACE 65520u
 #define TS_SBT_COLUMN_SITE  65521u
 
-/* What follows what: slots of the table, and how rows are mixed to find one. */
-#define TS_SBT_FOLLOW_SLOTS 16384u
 #define TS_SBT_MAX_TREND    17u
 
 /* The decompressed payload begins with one of these per column, in ascending order of id. */
@@ -127,7 +127,8 @@ struct ts_sbt_column_header {
 	uint16_t base;	  /* id of the column predicted from; index columns: the highest index */
 	uint16_t key;	  /* id of an index column; 0: all rows are of one key */
 	uint16_t context; /* the same, of the trend */
-	uint16_t reserved;
+	uint8_t n_planes; /* PLANES: how many */
+	uint8_t reserved;
 	uint32_t n_values;
 	uint32_t n_bytes; /* as encoded */
 };
@@ -140,7 +141,7 @@ TS_ASSERT_FIELD(struct ts_sbt_column_header, trend, 7);
 TS_ASSERT_FIELD(struct ts_sbt_column_header, base, 8);
 TS_ASSERT_FIELD(struct ts_sbt_column_header, key, 10);
 TS_ASSERT_FIELD(struct ts_sbt_column_header, context, 12);
-TS_ASSERT_FIELD(struct ts_sbt_column_header, reserved, 14);
+TS_ASSERT_FIELD(struct ts_sbt_column_header, n_planes, 14);
 TS_ASSERT_FIELD(struct ts_sbt_column_header, n_values, 16);
 TS_ASSERT_FIELD(struct ts_sbt_column_header, n_bytes, 20);
 

@@ -14,41 +14,70 @@ static inline uint64_t trend_next(uint64_t trend, uint64_t value, unsigned shift
 	return trend ? trend + step : value;
 }
 
-void ts_predict_encode(const struct ts_prediction *prediction, struct ts_prediction_state *state,
-		       const uint64_t *values, uint32_t n, uint64_t *ret_residuals)
+/* What the predictor leaves. */
+static void take_prediction(const struct ts_prediction *prediction, uint64_t *last,
+			    const uint64_t *values, uint32_t from, uint32_t n,
+			    uint64_t *restrict ret)
 {
-	const uint16_t *key = prediction->key, *context = prediction->context;
+	const uint16_t *key = prediction->key;
 	const uint64_t *base = prediction->base;
-	uint64_t *last = state->last, *trend = state->trend;
+	uint32_t i;
+
+	values += from;
+	switch (prediction->predictor) {
+	case TS_SBT_COLUMN:
+		base += from;
+		for (i = 0; i < n; i++)
+			ret[i] = values[i] - base[i];
+		return;
+	case TS_SBT_LAST:
+		base += from;
+		if (key) {
+			key += from;
+			for (i = 0; i < n; i++) {
+				ret[i] = values[i] - last[key[i]];
+				last[key[i]] = base[i];
+			}
+			return;
+		}
+		if (n)
+			ret[0] = values[0] - (from ? base[-1] : 0);
+		for (i = 1; i < n; i++)
+			ret[i] = values[i] - base[i - 1];
+		return;
+	default:
+		memcpy(ret, values, n * sizeof(*values));
+	}
+}
+
+void ts_predict_encode(const struct ts_prediction *prediction, struct ts_prediction_state *state,
+		       const uint64_t *values, uint32_t from, uint32_t n, uint64_t *ret_residuals)
+{
+	const uint16_t *context = prediction->context;
+	uint64_t *trend = state->trend, value, expected;
 	unsigned shift = prediction->trend - 1;
 	uint32_t i;
 
-	switch (prediction->predictor) {
-	case TS_SBT_COLUMN:
-		for (i = 0; i < n; i++)
-			ret_residuals[i] = values[i] - base[i];
-		break;
-	case TS_SBT_LAST:
+	take_prediction(prediction, state->last, values, from, n, ret_residuals);
+	if (!prediction->trend)
+		return;
+	if (!context) {
+		expected = trend[0];
 		for (i = 0; i < n; i++) {
-			uint32_t k = key ? key[i] : 0;
-
-			ret_residuals[i] = values[i] - last[k];
-			last[k] = base[i];
-		}
-		break;
-	default:
-		memcpy(ret_residuals, values, n * sizeof(*values));
-	}
-	if (prediction->trend)
-		for (i = 0; i < n; i++) {
-			uint32_t c = context ? context[i] : 0;
-			uint64_t value = ret_residuals[i], expected = trend[c];
-
+			value = ret_residuals[i];
 			ret_residuals[i] = value - expected;
-			trend[c] = trend_next(expected, value, shift);
+			expected = trend_next(expected, value, shift);
 		}
-	for (i = 0; i < n; i++)
-		ret_residuals[i] = ts_zigzag(ret_residuals[i]);
+		trend[0] = expected;
+		return;
+	}
+	context += from;
+	for (i = 0; i < n; i++) {
+		value = ret_residuals[i];
+		expected = trend[context[i]];
+		ret_residuals[i] = value - expected;
+		trend[context[i]] = trend_next(expected, value, shift);
+	}
 }
 
 void ts_predict_untrend(const struct ts_prediction *prediction, struct ts_prediction_state *state,
@@ -59,15 +88,12 @@ void ts_predict_untrend(const struct ts_prediction *prediction, struct ts_predic
 	unsigned shift = prediction->trend - 1;
 	uint32_t i;
 
-	if (!prediction->trend) {
-		for (i = 0; i < n; i++)
-			values[i] = ts_unzigzag(values[i]);
+	if (!prediction->trend)
 		return;
-	}
 	if (!context) {
 		expected = trend[0];
 		for (i = 0; i < n; i++) {
-			values[i] = ts_unzigzag(values[i]) + expected;
+			values[i] += expected;
 			expected = trend_next(expected, values[i], shift);
 		}
 		trend[0] = expected;
@@ -75,15 +101,13 @@ void ts_predict_untrend(const struct ts_prediction *prediction, struct ts_predic
 	}
 	context += from;
 	if (!shift) {
-		for (i = 0; i < n; i++) {
-			values[i] = ts_unzigzag(values[i]) + trend[context[i]];
-			trend[context[i]] = values[i];
-		}
+		for (i = 0; i < n; i++)
+			trend[context[i]] = values[i] += trend[context[i]];
 		return;
 	}
 	for (i = 0; i < n; i++) {
 		expected = trend[context[i]];
-		values[i] = ts_unzigzag(values[i]) + expected;
+		values[i] += expected;
 		trend[context[i]] = trend_next(expected, values[i], shift);
 	}
 }
@@ -140,41 +164,15 @@ void ts_predict_decode_spans(const uint16_t *key, uint64_t *last, uint32_t from,
 	last[0] = end;
 }
 
-static inline uint16_t follow_mix(uint16_t history, uint32_t index)
+void ts_group_starts(const uint16_t *key, uint32_t n, uint32_t n_keys, uint32_t *ret_starts)
 {
-	return (uint16_t)((history << 4 ^ index * 0x9e3779b1u >> 18) & (TS_SBT_FOLLOW_SLOTS - 1));
-}
+	uint32_t at = 0, n_rows;
 
-void ts_follow_encode(struct ts_follow *follow, const uint16_t *key, const uint16_t *values,
-		      uint32_t n, uint64_t *ret_codes)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		uint16_t *history = &follow->history[key ? key[i] : 0];
-		uint16_t *slot = &follow->slots[*history], index = values[i];
-
-		ret_codes[i] = *slot == index ? 0 : index + 1ul;
-		*slot = index;
-		*history = follow_mix(*history, index);
+	memset(ret_starts, 0, n_keys * sizeof(*ret_starts));
+	for (uint32_t i = 0; i < n; i++)
+		ret_starts[key[i]]++;
+	for (uint32_t k = 0; k < n_keys; k++, at += n_rows) {
+		n_rows = ret_starts[k];
+		ret_starts[k] = at;
 	}
-}
-
-bool ts_follow_decode(struct ts_follow *follow, const uint16_t *key, uint32_t highest,
-		      uint32_t from, uint32_t n, const uint64_t *codes, uint16_t *values)
-{
-	uint16_t *history = follow->history;
-
-	key = key ? key + from : NULL;
-	values += from;
-	for (uint32_t i = 0; i < n; i++) {
-		uint16_t *h = &history[key ? key[i] : 0], *slot = &follow->slots[*h];
-
-		if (ts_unlikely(codes[i])) {
-			if (codes[i] - 1 > highest)
-				return false;
-			*slot = (uint16_t)(codes[i] - 1);
-		}
-		values[i] = *slot;
-		*h = follow_mix(*h, *slot);
-	}
-	return true;
 }

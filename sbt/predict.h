@@ -25,11 +25,11 @@ struct ts_prediction_state {
 	uint64_t *trend;
 };
 
-/* Values to residuals, as they are stored (zigzag). */
+/* Rows [from, from + n): values to residuals. `values` and `base` are those of all rows, `ret_residuals` of these. */
 void ts_predict_encode(const struct ts_prediction *prediction, struct ts_prediction_state *state,
-		       const uint64_t *values, uint32_t n, uint64_t *ret_residuals);
+		       const uint64_t *values, uint32_t from, uint32_t n, uint64_t *ret_residuals);
 
-/* In place: stored residuals of rows [from, from + n) to the differences from the predictor: the trend is put back. */
+/* In place: residuals of rows [from, from + n) to the differences from the predictor: the trend is put back. */
 void ts_predict_untrend(const struct ts_prediction *prediction, struct ts_prediction_state *state,
 			uint32_t from, uint32_t n, uint64_t *values);
 
@@ -44,15 +44,7 @@ void ts_predict_decode(const struct ts_prediction *prediction, struct ts_predict
 void ts_predict_decode_spans(const uint16_t *key, uint64_t *last, uint32_t from, uint32_t n,
 			     uint64_t *starts, uint64_t *ends);
 
-/* FOLLOW. The state is zeroed to begin with. */
-struct ts_follow {
-	uint16_t slots[TS_SBT_FOLLOW_SLOTS];
-	uint16_t *history; /* of each key */
-};
-
-void ts_follow_encode(struct ts_follow *follow, const uint16_t *key, const uint16_t *values,
-		      uint32_t n, uint64_t *ret_codes);
-
-/* Codes of rows [from, from + n) to indices; `key` and `values` are of all rows. False: one is above `highest`. */
-bool ts_follow_decode(struct ts_follow *follow, const uint16_t *key, uint32_t highest,
-		      uint32_t from, uint32_t n, const uint64_t *codes, uint16_t *values);
+/*
+ * Of each key, where its rows begin when all rows lie by key: *ret_starts has room for n_keys. Every key is below n_keys.
+ */
+void ts_group_starts(const uint16_t *key, uint32_t n, uint32_t n_keys, uint32_t *ret_starts);

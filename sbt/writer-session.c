@@ -191,28 +191,38 @@ static int encode_type(struct ts_sbt_session_writer *session, struct ts_builder 
 	return 0;
 }
 
+/* A type's builder with room for a row at least: a full one becomes a block. */
+static int builder_of(struct ts_sbt_session_writer *session, unsigned type,
+		      struct ts_builder **ret_builder)
+{
+	struct ts_builder **builder = &session->builders[type];
+	int r = 0;
+
+	if (ts_unlikely(!*builder))
+		r = ts_builder_new(ts_row_schema(type), builder);
+	else if (ts_unlikely(ts_builder_rows(*builder) == TS_SBT_BLOCK_ROWS))
+		r = encode_type(session, *builder);
+	*ret_builder = *builder;
+	return r;
+}
+
+static void count_rows(struct ts_sbt_session_writer *session, const struct ts_builder *builder,
+		       uint32_t n)
+{
+	session->open_bytes += (uint64_t)n * builder->schema->row_bytes;
+	session->open_rows += builder->schema->is_event ? n : 0;
+}
+
 static int add_row(struct ts_sbt_session_writer *session, unsigned type, const void *row)
 {
-	struct ts_builder *builder = session->builders[type];
-	int r;
+	struct ts_builder *builder;
+	int r = builder_of(session, type, &builder);
 
-	if (ts_unlikely(!builder)) {
-		r = ts_builder_new(ts_row_schema(type), &session->builders[type]);
-		if (r)
-			return r;
-		builder = session->builders[type];
-	}
-	if (ts_unlikely(ts_builder_rows(builder) == TS_SBT_BLOCK_ROWS)) {
-		r = encode_type(session, builder);
-		if (r)
-			return r;
-	}
-	r = ts_builder_add(builder, row);
-	if (r)
-		return r;
-	session->open_bytes += builder->schema->row_bytes;
-	session->open_rows += builder->schema->is_event;
-	return 0;
+	if (!r)
+		r = ts_builder_add(builder, row);
+	if (!r)
+		count_rows(session, builder, 1);
+	return r;
 }
 
 static bool takes_type(unsigned type)
@@ -231,21 +241,36 @@ int ts_sbt_session_writer_add_row(struct ts_sbt_session_writer *session, unsigne
 	return add_row(session, type, row);
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 int ts_sbt_session_writer_add_rows(struct ts_sbt_session_writer *session, unsigned type,
 				   const void *rows, size_t n_rows, size_t *ret_n_added)
 {
 	const uint8_t *row = rows;
 	int r = takes_type(type) ? 0 : -EINVAL;
-	size_t i = 0;
 
-	while (!r && i < n_rows) {
-		r = ts_sbt_session_writer_add_row(session, type, row);
+	*ret_n_added = 0;
+	while (!r && *ret_n_added < n_rows) {
+		uint64_t pending = ts_sbt_session_writer_pending_bytes(session), n;
+		struct ts_builder *builder;
+		uint32_t n_added;
+
+		if (pending >= TS_SBT_MAX_PENDING_BYTES)
+			return TS_SBT_E_FULL;
+		r = builder_of(session, type, &builder);
 		if (r)
-			break;
-		row += ts_row_schema(type)->row_bytes;
-		i++;
+			return r;
+		n = (TS_SBT_MAX_PENDING_BYTES - pending - 1) / builder->schema->row_bytes + 1;
+		n = least(n, TS_SBT_BLOCK_ROWS - ts_builder_rows(builder));
+		n = least(n, n_rows - *ret_n_added);
+		r = ts_builder_add_rows(builder, row, (uint32_t)n, &n_added);
+		count_rows(session, builder, n_added);
+		row += (size_t)n_added * builder->schema->row_bytes;
+		*ret_n_added += n_added;
 	}
-	*ret_n_added = i;
 	return r;
 }
 

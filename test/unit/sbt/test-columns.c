@@ -55,11 +55,23 @@ static void encode(const struct ts_row_schema *schema, const uint8_t *rows, uint
 	struct ts_builder *builder;
 	struct ts_buffer out = {0};
 	ZSTD_DCtx *zstd = ZSTD_createDCtx();
+	uint64_t state = n;
 	const char *why;
 
+	/* One by one, and many at a time. */
 	ts_check_int(ts_builder_new(schema, &builder), 0);
-	for (uint32_t i = 0; i < n; i++)
-		ts_check_int(ts_builder_add(builder, rows + (size_t)i * schema->row_bytes), 0);
+	for (uint32_t i = 0, m, n_added; i < n; i += m) {
+		const uint8_t *row = rows + (size_t)i * schema->row_bytes;
+
+		m = (uint32_t)(test_random(&state) % (i % 2 ? 40 : 400)) + 1;
+		m = m < n - i ? m : n - i;
+		if (m == 1) {
+			ts_check_int(ts_builder_add(builder, row), 0);
+			continue;
+		}
+		ts_check_int(ts_builder_add_rows(builder, row, m, &n_added), 0);
+		ts_check_int(n_added, m);
+	}
 	ts_check_int(ts_builder_encode(builder, &encoder, 1, &out), 0);
 	memcpy(ret_header, out.bytes, sizeof(*ret_header));
 	ts_check_int(ts_block_bytes(ret_header), out.n);
@@ -217,6 +229,115 @@ TS_TEST(nothing_repeats)
 	free(rows);
 }
 
+/* Numbers as planes, put and read a few at a time. */
+static void check_planes(const uint64_t *numbers, uint32_t n, uint64_t *state)
+{
+	struct ts_sbt_column_header header = {.width = 8, .encoding = TS_SBT_PLANES, .n_values = n};
+	struct ts_buffer exceptions = {0};
+	uint64_t *back = malloc(n * sizeof(*back));
+	uint8_t *bytes = NULL;
+	struct ts_residuals residuals;
+	struct ts_planes planes;
+	bool is_centred;
+	unsigned n_planes = ts_planes_choose(numbers, n, &is_centred);
+
+	do {
+		bytes = realloc(bytes, (size_t)n * (n_planes + 1));
+		planes = (struct ts_planes){n_planes, is_centred, n, 0, 0, 0, bytes, &exceptions};
+		exceptions.n = 0;
+		for (uint32_t i = 0, m; i < n; i += m) {
+			m = (uint32_t)(test_random(state) % 700) + 1;
+			m = m < n - i ? m : n - i;
+			ts_check_int(ts_planes_put(&planes, numbers + i, m), 0);
+		}
+	} while (planes.n_exceptions > ts_planes_max_exceptions(n) && ++n_planes <= 8);
+	ts_check(n_planes <= 8);
+	bytes = realloc(bytes, (size_t)n * n_planes + exceptions.n + 1);
+	ts_check(back && bytes);
+	if (exceptions.n)
+		memcpy(bytes + (size_t)n * n_planes, exceptions.bytes, exceptions.n);
+	header.n_planes = (uint8_t)n_planes;
+	header.flags = is_centred ? TS_SBT_COLUMN_CENTRED : 0;
+	header.n_bytes = (uint32_t)(n * n_planes + exceptions.n);
+	ts_check(!ts_column_header_check(&header));
+	ts_residuals_init(&residuals, &header, bytes);
+	for (uint32_t i = 0, m; i < n; i += m) {
+		m = (uint32_t)(test_random(state) % 700) + 1;
+		m = m < n - i ? m : n - i;
+		ts_check(!ts_residuals_next(&residuals, back + i, m));
+	}
+	ts_check(!ts_residuals_finish(&residuals));
+	ts_check(!memcmp(back, numbers, n * sizeof(*back)));
+	free(back);
+	free(bytes);
+	ts_buffer_deinit(&exceptions);
+}
+
+/* Whatever the numbers are: small, of both signs, mostly small, all over. */
+TS_TEST(planes)
+{
+	uint64_t *numbers = malloc(3000 * sizeof(*numbers));
+
+	ts_check(numbers);
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		uint64_t state = seed;
+		unsigned bits = (unsigned)(test_random(&state) % 65);
+		unsigned wild = (unsigned)(test_random(&state) % 100) + 2;
+		bool is_signed = test_random(&state) % 2;
+		uint32_t n = (uint32_t)(test_random(&state) % 2990) + 3;
+
+		for (uint32_t i = 0; i < n; i++) {
+			numbers[i] = bits ? test_random(&state) >> (64 - bits) : 0;
+			if (is_signed && test_random(&state) % 2)
+				numbers[i] = 0 - numbers[i];
+			if (test_random(&state) % wild == 0)
+				numbers[i] = test_value(&state, (unsigned)seed);
+		}
+		check_planes(numbers, n, &state);
+	}
+	free(numbers);
+}
+
+/* FORMAT.md's example; and what no list of exceptions can be. */
+TS_TEST(exceptions)
+{
+	static const uint64_t numbers[] = {3, 70000, 4};
+	static const uint8_t want[] = {0x03, 0x70, 0x04, 0x01, 0xa2, 0x04};
+	static const struct {
+		uint8_t bytes[6];
+		uint32_t n;
+	} wrong[] = {
+		{{0x03, 0x70, 0x04, 0x03, 0xa2, 0x04}, 6}, /* behind the last row */
+		{{0x03, 0x70, 0x04, 0x01, 0xa2, 0x84}, 6}, /* does not end */
+		{{0x03, 0x70, 0x04, 0x01}, 4},		   /* half of one */
+		{{0x03, 0x70, 0x04, 0x02, 0x02, 0x00}, 6}, /* half of one after the last row's */
+	};
+	struct ts_sbt_column_header header = {
+		.width = 8, .encoding = TS_SBT_PLANES, .n_planes = 1, .n_values = 3, .n_bytes = 6};
+	struct ts_buffer list = {0};
+	struct ts_residuals residuals;
+	uint8_t bytes[3];
+	struct ts_planes planes = {.n_planes = 1,
+				   .n_values = 3,
+				   .bytes = bytes,
+				   .exceptions = &list};
+	uint64_t back[3];
+
+	ts_check_int(ts_planes_put(&planes, numbers, 3), 0);
+	ts_check_int(list.n, 3);
+	ts_check(!memcmp(bytes, want, 3) && !memcmp(list.bytes, want + 3, 3));
+	ts_residuals_init(&residuals, &header, want);
+	ts_check(!ts_residuals_next(&residuals, back, 3) && !ts_residuals_finish(&residuals));
+	ts_check(!memcmp(back, numbers, sizeof(back)));
+	for (unsigned i = 0; i < TS_ARRAY_LEN(wrong); i++) {
+		header.n_bytes = wrong[i].n;
+		ts_check(!ts_column_header_check(&header));
+		ts_residuals_init(&residuals, &header, wrong[i].bytes);
+		ts_check(ts_residuals_next(&residuals, back, 3) || ts_residuals_finish(&residuals));
+	}
+	ts_buffer_deinit(&list);
+}
+
 /* A payload with one thing in it changed is refused, and the reason names what it is. */
 static void check_refused(const struct ts_row_schema *schema,
 			  const struct ts_sbt_block_header *header, const uint8_t *raw,
@@ -270,14 +391,16 @@ TS_TEST(refusals)
 	REFUSED(1, encoding, TS_SBT_ENCODING_COUNT, "column 1 (start_ns) has an unknown encoding");
 	REFUSED(2, predictor, TS_SBT_PREDICTOR_COUNT, "column 2 (end_ns) has an unknown predictor");
 	REFUSED(2, trend, TS_SBT_MAX_TREND + 1, "an unknown trend");
-	REFUSED(2, predictor, TS_SBT_FOLLOW, "only an index can have");
+	REFUSED(2, predictor, TS_SBT_GROUPED, "only an index can have");
 	REFUSED(2, width, 4, "a base that it cannot");
 	REFUSED(2, flags, TS_SBT_COLUMN_SIGNED, "a wrong width or sign");
 	REFUSED(2, base, 3, "a base that it cannot");
 	REFUSED(2, base, 77, "a base that it cannot");
 	REFUSED(2, base, 5, "a base that it cannot");
 	REFUSED(3, base, 10, "a base that it cannot");
-	REFUSED(3, n_values, 599, "of a wrong size");
+	REFUSED(3, n_values, 599, "a wrong number of values");
+	REFUSED(1, n_planes, 9, "planes of a wrong size");
+	REFUSED(1, n_planes, 8, "planes of a wrong size");
 	REFUSED(1, key, 1234, "a key that is not there");
 	REFUSED(2, context, 5, "a key that is not there");
 	REFUSED(5, key, TS_SBT_COLUMN_SITE, "an index that it cannot have");
@@ -287,6 +410,8 @@ TS_TEST(refusals)
 	REFUSED(TS_SBT_COLUMN_SITE, base, 600, "column 65521 (site) has more items than rows");
 	REFUSED(TS_SBT_COLUMN_SITE, predictor, TS_SBT_LAST, "that an index cannot have");
 	REFUSED(TS_SBT_COLUMN_SITE, key, TS_SBT_COLUMN_SITE, "a key that is not there");
+	REFUSED(TS_SBT_COLUMN_SITE, trend, 1, "that an index cannot have");
+	REFUSED(TS_SBT_COLUMN_PLACE, predictor, TS_SBT_GROUPED, "a key that is not there");
 	REFUSED(TS_SBT_COLUMN_SITE, n_values, 300, "(site)");
 
 	/* An index beyond its dictionary; the site's codes are the payload's last bytes. */
