@@ -2,7 +2,7 @@
 /*
  * delays FILE [PAGES]: what keeps a thread from its next launch, one thing after the other, with a launch between two: it
  * sleeps, waits for a futex that another thread holds, is preempted by a real-time one on its own CPU, touches PAGES fresh pages,
- * reads FILE piece by piece, asks a device, maps and unmaps memory, waits for a child that sleeps. For each a line of JSON
+ * reads FILE piece by piece, from the disk if it can, asks a device, maps and unmaps memory, waits for a child that sleeps. For each a line of JSON
  * with what it measured itself, in nanoseconds of CLOCK_MONOTONIC. With TS_APP_WAIT it waits for a line of input before.
  */
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 #define SLEEP_NS    30000000
 #define PAGE_BYTES  4096
-#define PIECE_BYTES 16384
+#define PIECE_BYTES 1048576
 #define MAP_BYTES   0x123000
 #define N_QUESTIONS 5
 #define GAP_NS	    1000000
@@ -181,21 +181,47 @@ static void step_faults(size_t n_pages)
 	munmap(memory, n_bytes);
 }
 
+/* Whether none of the file is in memory any longer: not every file system lets go of it. */
+static bool make_cold(int fd)
+{
+	off_t n_bytes = lseek(fd, 0, SEEK_END);
+	size_t n_pages = ((size_t)n_bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+	unsigned char *there = calloc(n_pages + 1, 1);
+	void *memory = mmap(NULL, (size_t)n_bytes, PROT_READ, MAP_SHARED, fd, 0);
+	bool is_cold = memory != MAP_FAILED && there;
+
+	fdatasync(fd);
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	is_cold = is_cold && !mincore(memory, (size_t)n_bytes, there);
+	for (size_t i = 0; is_cold && i < n_pages; i++)
+		is_cold = !(there[i] & 1);
+	if (memory != MAP_FAILED)
+		munmap(memory, (size_t)n_bytes);
+	free(there);
+	return is_cold;
+}
+
 static void step_read(const char *path)
 {
 	static char piece[PIECE_BYTES];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	uint64_t start_ns = now_ns();
+	bool is_cold = make_cold(fd);
+	uint64_t start_ns = now_ns(), inside_ns = 0, since_ns;
 	off_t at = 0;
 	ssize_t n;
-	int pieces = 0;
-	char more[64];
+	int pieces = -1;
+	char more[128];
 
-	while ((n = pread(fd, piece, sizeof(piece), at)) > 0) {
+	do {
+		since_ns = now_ns();
+		n = pread(fd, piece, sizeof(piece), at);
+		inside_ns += now_ns() - since_ns;
 		at += n;
 		pieces++;
-	}
-	snprintf(more, sizeof(more), ", \"pieces\": %d, \"bytes\": %lld", pieces, (long long)at);
+	} while (n > 0);
+	snprintf(more, sizeof(more),
+		 ", \"pieces\": %d, \"bytes\": %lld, \"cold\": %s, \"inside_ns\": %" PRIu64, pieces,
+		 (long long)at, is_cold ? "true" : "false", inside_ns);
 	tell("read", start_ns, now_ns(), more);
 	close(fd);
 }

@@ -19,7 +19,7 @@ import harness
 
 PROGRAMS = ('sched', 'faults', 'syscalls')
 PAGES = 100000
-PIECE, PIECES = 16384, 16
+PIECE, PIECES = 1048576, 8
 
 
 def available():
@@ -103,6 +103,9 @@ class Delays(harness.Case):
         cls.steps = {step['what']: step for step in
                      (json.loads(line) for line in out.decode().splitlines() if line.startswith('{'))}
         cls.trace = harness.Trace(glob.glob(case.path('*.sbt'))[0])
+        result = harness.tsctl('gaps', '--json', '--least', '1us', '--limit', '1000', cls.trace.path)
+        assert result.status == 0, result
+        cls.gaps = json.loads(result.out)
 
     def setUp(self):
         pass
@@ -208,7 +211,103 @@ class Delays(harness.Case):
         self.assertEqual(slept[0]['tid'], step['child'])
         self.assertGreaterEqual(duration(slept[0]), 30000000)
 
+    def gap(self, step):
+        """That before the step's launch; its rows by kind; what of off-CPU time in it lies outside of the step."""
+        step = self.steps[step]
+        found = [gap for gap in self.gaps['longest']
+                 if gap['start_ns'] <= step['start_ns'] and gap['end_ns'] >= step['end_ns']]
+        self.assertEqual(len(found), 1)
+        self.assertEqual(found[0]['tid'], step['tid'])
+        return found[0]
+
+    def in_gap(self, gap, kind, **values):
+        return [row for row in self.trace.of(kind) if row.get('tid') == gap['tid'] and
+                row['end_ns'] > gap['start_ns'] and row['start_ns'] < gap['call_end_ns'] and
+                all(row.get(key) == value for key, value in values.items())]
+
+    def check_gap(self, step, **values):
+        """
+        What the program measured is in the gap's parts, to 5 % or 50 us: of these, and what it was off its CPU for besides.
+        """
+        gap, step = self.gap(step), self.steps[step]
+        parts = [part for part in gap['parts'] if all(part.get(key) == value for key, value in values.items())]
+        self.assertTrue(parts, gap)
+        outside = sum(min(row['end_ns'], gap['end_ns']) - max(row['start_ns'], gap['start_ns'])
+                      for row in self.in_gap(gap, 'off_cpu')
+                      if row['end_ns'] <= step['start_ns'] or row['start_ns'] >= step['end_ns'])
+        told = sum(part['ns'] for part in gap['parts'] if part in parts or part['cause'] == 'off_cpu') - outside
+        measured = step['end_ns'] - step['start_ns']
+        self.assertLess(abs(told - measured), max(measured // 20, 50000), gap)
+        return gap, parts
+
+    def test_gaps_add_up(self):
+        for gap in self.gaps['longest']:
+            self.assertEqual(sum(part['ns'] for part in gap['parts']), gap['end_ns'] - gap['start_ns'])
+            self.assertFalse(gap['truncated'])
+            self.assertEqual(gap.get('unsure', []), [])
+        self.assertEqual(self.gaps['gaps'], len(self.gaps['longest']))
+        self.assertEqual(sum(part['ns'] for part in self.gaps['parts']), self.gaps['gaps_ns'])
+        self.assertEqual(sum(stream['gaps_ns'] for stream in self.gaps['streams']), self.gaps['gaps_ns'])
+
+    def test_gap_of_a_sleep(self):
+        _, parts = self.check_gap('sleep', cause='off_cpu', reason='sleep')
+        self.assertEqual([(part['count'], part['waker_context']) for part in parts], [(1, 'interrupt')])
+
+    def test_gap_of_a_futex(self):
+        partner = self.steps['futex']['partner']
+        _, parts = self.check_gap('futex', cause='off_cpu', reason='futex', waker_tid=partner)
+        self.assertEqual(len(parts), 1)
+        # The chain goes on: who held it slept, and then let it go.
+        did = parts[0]['waker_did']
+        self.assertEqual({part['tid'] for part in did}, {partner})
+        blocked = parts[0]['ns'] - parts[0]['runnable_ns']
+        self.assertLessEqual(sum(part['ns'] for part in did), blocked)
+        self.assertGreater(sum(part['ns'] for part in did if part['cause'] == 'off_cpu'), blocked * 9 // 10)
+        self.assertEqual(sum(part['count'] for part in did if part.get('reason') == 'sleep'), 1)
+
+    def test_gap_of_a_preemption(self):
+        step = self.steps['preempted']
+        gap = self.gap('preempted')
+        parts = [part for part in gap['parts'] if part.get('reason') == 'preempted' and
+                 part.get('waker_tid') == step['partner']]
+        rows = self.in_gap(gap, 'off_cpu', reason='preempted', next_tid=step['partner'])
+        self.assertEqual(sum(part['count'] for part in parts), len(rows))
+        self.assertEqual(sum(part['ns'] for part in parts), sum(duration(row) for row in rows))
+        self.assertGreaterEqual(sum(part['ns'] for part in parts),
+                                (step['gap_end_ns'] - step['gap_start_ns']) * 19 // 20)
+        # It could have run all the time.
+        self.assertEqual([part['runnable_ns'] for part in parts], [part['ns'] for part in parts])
+
+    def test_gap_of_page_faults(self):
+        gap = self.gap('faults')
+        parts = [part for part in gap['parts'] if part['cause'] == 'page_fault']
+        rows = self.in_gap(gap, 'page_fault')
+        self.assertEqual(sum(part['count'] for part in parts), len(rows))
+        self.assertGreaterEqual(len(rows), PAGES)
+        # Less what the thread was off its CPU meanwhile.
+        self.assertLessEqual(sum(part['ns'] for part in parts), sum(duration(row) for row in rows))
+        self.assertGreater(sum(part['ns'] for part in parts), 0)
+
+    def test_gap_of_a_cold_file(self):
+        # Whatever it was in within its calls; what came between them is not the file's.
+        parts = [part for part in self.gap('read')['parts'] if part.get('file') == 'data.bin']
+        told, measured = sum(part['ns'] for part in parts), self.steps['read']['inside_ns']
+        self.assertLess(abs(told - measured), max(measured // 20, 50000), parts)
+        self.assertEqual(sum(part['count'] for part in parts if part['cause'] == 'syscall'), PIECES + 1)
+        if not self.steps['read']['cold']:
+            self.skipTest('this file system keeps its files in memory')
+        self.assertGreater(sum(part['count'] for part in parts if part.get('reason') == 'io'), 0)
+
+    def test_gap_of_a_child(self):
+        self.check_gap('child', cause='off_cpu', reason='wait')
+
     def test_people_can_read_it(self):
+        result = harness.tsctl('gaps', self.trace.path)
+        self.assertEqual(result.status, 0, result)
+        self.assertIn('off its CPU: sleep in clock_nanosleep, woken by an interrupt', result.out)
+        self.assertIn('page faults: minor, anonymous memory', result.out)
+        for mistake in ('--least=soon', '--limit=-1', '--nonsense'):
+            self.assertEqual(harness.tsctl('gaps', mistake, self.trace.path).status, 2)
         result = harness.tsctl('view', '--type', 'off_cpu,syscall', self.trace.path)
         self.assertEqual(result.status, 0, result)
         self.assertIn('sleep, woken by an interrupt', result.out)

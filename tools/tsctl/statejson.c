@@ -6,6 +6,7 @@
 
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/rpc/json.h"
+#include "replay/state/gaps.h"
 #include "tools/tsctl/names.h"
 #include "tools/tsctl/stackjson.h"
 
@@ -21,15 +22,18 @@ static const struct {
 	{TS_STATE_UNSURE_STREAM, "stream"},
 	{TS_STATE_UNSURE_DEPENDENCY, "dependency"},
 	{TS_STATE_UNSURE_GRAPH, "graph"},
+	{TS_GAP_UNSURE_LOST, "lost"},
 };
 
-static void set_unsure(struct ts_pool *pool, uint32_t unsure, Ts__Rpc__StateOperation *message)
+size_t ts_statejson_unsure(struct ts_pool *pool, uint32_t unsure, char ***ret_names)
 {
-	message->unsure = ts_pool_alloc(pool, TS_ARRAY_LEN(unsure_names), sizeof(char *));
+	size_t n = 0;
+
+	*ret_names = ts_pool_alloc(pool, TS_ARRAY_LEN(unsure_names), sizeof(char *));
 	for (size_t i = 0; i < TS_ARRAY_LEN(unsure_names); i++)
 		if (unsure & unsure_names[i].flag)
-			message->unsure[message->n_unsure++] =
-				ts_pool_copy(pool, unsure_names[i].name);
+			(*ret_names)[n++] = ts_pool_copy(pool, unsure_names[i].name);
+	return n;
 }
 
 static void set_row(const struct ts_state_op *op, Ts__Rpc__StateOperation *message)
@@ -48,8 +52,8 @@ static void set_row(const struct ts_state_op *op, Ts__Rpc__StateOperation *messa
 	}
 }
 
-static char *op_name(struct ts_resolver *resolver, struct ts_pool *pool,
-		     const struct ts_state_op *op)
+char *ts_statejson_op_name(struct ts_resolver *resolver, struct ts_pool *pool,
+			   const struct ts_state_op *op)
 {
 	struct ts_row_api call = {.domain = op->domain, .cbid = op->cbid};
 	struct ts_sbt_row row = {.type = op->type, .session = op->session, .any = &op->row};
@@ -77,7 +81,7 @@ static Ts__Rpc__StateOperation *make_op(struct ts_resolver *resolver, struct ts_
 	if (current->by_event)
 		TS_RPC_SET(message, waits_for_event, current->by_event);
 	message->type = ts_pool_copy(pool, schema ? schema->name : NULL);
-	message->name = op_name(resolver, pool, op);
+	message->name = ts_statejson_op_name(resolver, pool, op);
 	TS_RPC_SET(message, session, op->session);
 	TS_RPC_SET(message, op_id, op->op_id);
 	if (op->call_ns) {
@@ -96,7 +100,7 @@ static Ts__Rpc__StateOperation *make_op(struct ts_resolver *resolver, struct ts_
 	ts_stackjson_thread(resolver, pool, op->session, op->thread, &message->tid,
 			    &message->has_tid, &message->thread_name);
 	set_row(op, message);
-	set_unsure(pool, op->unsure, message);
+	message->n_unsure = ts_statejson_unsure(pool, op->unsure, &message->unsure);
 	if (stacks)
 		message->stack =
 			ts_stackjson_make(resolver, pool, op->session, op->stack, op->call_ns);

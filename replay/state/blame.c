@@ -1,0 +1,658 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Goes through what was recorded of threads once, in the order of time. Of each thread it is known what it is in: a call of the
+ * vendor's, a system call, a page fault, an interval off its CPU, of each the last. Time up to the thread's next row goes
+ * to the innermost of them, in every window that is open on the thread: of each gap there is one before its call, one in it,
+ * and, on the threads that woke another one, one for as long as that was blocked.
+ */
+#include "replay/state/blame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "replay/state/map.h"
+
+#define MAX_DEPTH   8u	   /* who woke who woke ... */
+#define MAX_WINDOWS 65536u /* that are open on a thread because it woke others */
+#define MAX_LOSSES  65536u
+#define ALWAYS	    UINT64_MAX
+
+/* What a thread can be in, the innermost last. */
+enum activity_kind {
+	IN_CALL,
+	IN_SYSCALL,
+	IN_FAULT,
+	IN_OFF_CPU,
+	N_KINDS
+};
+
+struct activity {
+	uint64_t end_ns;
+	uint64_t runnable_ns; /* OFF_CPU: from then on it could have run */
+	uint64_t row;	      /* which one; 0: its own code */
+	struct ts_gap_key key;
+};
+
+struct window {
+	uint64_t from_ns, to_ns;
+	uint32_t gap;
+	uint32_t thread;
+	uint32_t depth;
+	uint32_t listed_parent, total_parent; /* parts that it explains */
+};
+
+struct thread {
+	uint32_t session, tid;
+	uint64_t now_ns; /* up to then all is told */
+	struct activity in[N_KINDS];
+	size_t next, end;      /* of the gaps' windows: those that open later */
+	struct window *opened; /* or to open, for those that it woke */
+	size_t n_opened, n_allocated;
+};
+
+struct loss {
+	uint64_t start_ns, end_ns;
+	uint32_t session;
+};
+
+struct blamer {
+	struct ts_blame *blame;
+	struct ts_sbt_reader *reader;
+	struct thread *threads;
+	size_t n_threads;
+	struct ts_state_map thread_by_id, thread_by_tid, session_by_pid, sched_by_session;
+	uint64_t *sched_ns;	/* since when scheduling is known, of each session */
+	struct window *windows; /* of the gaps, by thread, then time */
+	size_t n_windows;
+	struct loss *losses;
+	size_t n_losses;
+	uint64_t n_rows;
+};
+
+/* ---- sums --------------------------------------------------------------------------------------- */
+
+static int add_part(struct ts_parts *parts, const struct ts_gap_key *key, uint64_t row, uint64_t ns,
+		    uint64_t runnable_ns)
+{
+	struct ts_parts_entry *entry;
+	uint32_t index;
+	int r = ts_parts_find(parts, key, &index);
+
+	if (r)
+		return r;
+	entry = &parts->entries[index];
+	entry->part.ns += ns;
+	entry->part.runnable_ns += runnable_ns;
+	/* Its own code is no row: it has as many pieces as something else came between. */
+	if (row && entry->last_row != row) {
+		entry->last_row = row;
+		entry->part.count++;
+	}
+	return 0;
+}
+
+static int add_to_window(struct blamer *blamer, const struct window *window,
+			 const struct ts_gap_key *key, uint64_t row, uint64_t ns,
+			 uint64_t runnable_ns)
+{
+	const struct ts_blame_gap *gap = &blamer->blame->gaps[window->gap];
+	struct ts_gap_key own = *key;
+	int r = 0;
+
+	if (!window->depth)
+		blamer->blame->streams[gap->stream].causes_ns[key->cause] += ns;
+	if (gap->listed != TS_PARTS_NONE) {
+		own.parent = window->listed_parent;
+		r = add_part(&blamer->blame->parts[gap->listed], &own, row, ns, runnable_ns);
+	}
+	own.parent = window->total_parent;
+	own.op_id = own.event = 0;
+	return r ? r : add_part(&blamer->blame->total, &own, row, ns, runnable_ns);
+}
+
+/* ---- time of a thread --------------------------------------------------------------------------- */
+
+static uint64_t sched_since(const struct blamer *blamer, uint32_t session)
+{
+	uint32_t i = ts_state_map_find(&blamer->sched_by_session, session, 0);
+
+	return i == TS_STATE_MAP_NONE ? ALWAYS : blamer->sched_ns[i];
+}
+
+/* What `kind` is now, with what it is in. */
+static struct ts_gap_key key_now(const struct thread *thread, unsigned kind)
+{
+	struct ts_gap_key key = thread->in[kind].key;
+
+	if (thread->in[IN_CALL].end_ns > thread->now_ns) {
+		key.domain = thread->in[IN_CALL].key.domain;
+		key.cbid = thread->in[IN_CALL].key.cbid;
+	}
+	if (kind > IN_SYSCALL && thread->in[IN_SYSCALL].end_ns > thread->now_ns)
+		key.file = thread->in[IN_SYSCALL].key.file;
+	return key;
+}
+
+/* Tells [now, to) of the thread to every window that is open then; no window opens or closes in it. */
+static int tell(struct blamer *blamer, struct thread *thread, uint64_t to_ns,
+		const struct ts_gap_key *key, const struct activity *activity)
+{
+	uint64_t ns = to_ns - thread->now_ns, row = activity ? activity->row : 0, runnable_ns = 0;
+	int r = 0;
+
+	if (activity && activity->runnable_ns < to_ns)
+		runnable_ns =
+			to_ns - (activity->runnable_ns > thread->now_ns ? activity->runnable_ns
+									: thread->now_ns);
+	for (size_t i = 0; i < thread->n_opened && !r; i++)
+		if (thread->opened[i].from_ns <= thread->now_ns &&
+		    thread->opened[i].to_ns > thread->now_ns)
+			r = add_to_window(blamer, &thread->opened[i], key, row, ns, runnable_ns);
+	return r;
+}
+
+static int open_window(struct thread *thread, const struct window *window)
+{
+	if (thread->n_opened == thread->n_allocated) {
+		size_t n = thread->n_allocated ? 2 * thread->n_allocated : 8;
+		struct window *grown = realloc(thread->opened, n * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		thread->opened = grown;
+		thread->n_allocated = n;
+	}
+	thread->opened[thread->n_opened++] = *window;
+	return 0;
+}
+
+/* Opens and closes windows as of now. *ret_until: no other does so before; *ret_any: one is open. */
+static int turn_windows(struct blamer *blamer, struct thread *thread, uint64_t *ret_until,
+			bool *ret_any)
+{
+	uint64_t until_ns = *ret_until;
+	bool any = false;
+	size_t n = 0;
+
+	while (thread->next < thread->end &&
+	       blamer->windows[thread->next].from_ns <= thread->now_ns) {
+		int r = open_window(thread, &blamer->windows[thread->next++]);
+
+		if (r)
+			return r;
+	}
+	if (thread->next < thread->end && blamer->windows[thread->next].from_ns < until_ns)
+		until_ns = blamer->windows[thread->next].from_ns;
+	for (size_t i = 0; i < thread->n_opened; i++) {
+		const struct window *window = &thread->opened[i];
+		uint64_t turn_ns = window->from_ns;
+
+		if (window->to_ns <= thread->now_ns)
+			continue;
+		if (window->from_ns <= thread->now_ns) {
+			any = true;
+			turn_ns = window->to_ns;
+		}
+		if (turn_ns < until_ns)
+			until_ns = turn_ns;
+		thread->opened[n++] = *window;
+	}
+	thread->n_opened = n;
+	*ret_until = until_ns;
+	*ret_any = any;
+	return 0;
+}
+
+static int tell_now(struct blamer *blamer, struct thread *thread, uint64_t *until_ns)
+{
+	struct ts_gap_key key = {
+		.cause = TS_GAP_HOST,
+		.session = thread->session,
+		.tid = thread->tid,
+		.syscall = TS_NO_SYSCALL,
+	};
+	uint64_t since_ns;
+
+	for (unsigned kind = N_KINDS; kind--;) {
+		if (thread->in[kind].end_ns <= thread->now_ns)
+			continue;
+		if (thread->in[kind].end_ns < *until_ns)
+			*until_ns = thread->in[kind].end_ns;
+		key = key_now(thread, kind);
+		return tell(blamer, thread, *until_ns, &key, &thread->in[kind]);
+	}
+	since_ns = sched_since(blamer, thread->session);
+	if (since_ns <= thread->now_ns)
+		key.cause = TS_GAP_RUNNING;
+	else if (since_ns < *until_ns)
+		*until_ns = since_ns;
+	return tell(blamer, thread, *until_ns, &key, NULL);
+}
+
+/* All rows of the thread that begin before `to_ns` are known. */
+static int advance(struct blamer *blamer, struct thread *thread, uint64_t to_ns)
+{
+	while (thread->now_ns < to_ns) {
+		uint64_t until_ns = to_ns;
+		bool any;
+		int r = turn_windows(blamer, thread, &until_ns, &any);
+
+		if (!r && any)
+			r = tell_now(blamer, thread, &until_ns);
+		if (r)
+			return r;
+		thread->now_ns = until_ns;
+	}
+	return 0;
+}
+
+/* ---- wakers ------------------------------------------------------------------------------------- */
+
+/*
+ * The kernel's numbers of threads are those of the first pid namespace; a process in another one told of its threads by
+ * its own. It is in none if its first thread is known by the number that the kernel knows the process by.
+ */
+static struct thread *find_waker(struct blamer *blamer, uint32_t pid, uint32_t tid)
+{
+	uint32_t session = ts_state_map_find(&blamer->session_by_pid, 0, pid), i;
+
+	if (session == TS_STATE_MAP_NONE ||
+	    ts_state_map_find(&blamer->thread_by_tid, session, pid) == TS_STATE_MAP_NONE)
+		return NULL;
+	i = ts_state_map_find(&blamer->thread_by_tid, session, tid);
+	return i == TS_STATE_MAP_NONE ? NULL : &blamer->threads[i];
+}
+
+/* What the waker did within a window of the thread that it woke is told below that thread's interval. */
+static int follow(struct blamer *blamer, const struct thread *thread, const struct window *window,
+		  struct thread *waker, uint64_t woken_ns)
+{
+	const struct ts_blame_gap *gap = &blamer->blame->gaps[window->gap];
+	struct ts_gap_key key = key_now(thread, IN_OFF_CPU);
+	struct ts_parts *own =
+		gap->listed == TS_PARTS_NONE ? NULL : &blamer->blame->parts[gap->listed];
+	struct window below = *window;
+	int r = 0;
+
+	if (below.from_ns < thread->now_ns)
+		below.from_ns = thread->now_ns;
+	if (below.to_ns > woken_ns)
+		below.to_ns = woken_ns;
+	if (below.from_ns >= below.to_ns)
+		return 0;
+	if (window->depth >= MAX_DEPTH || waker->n_opened >= MAX_WINDOWS) {
+		blamer->blame->total.is_cut = true;
+		if (own)
+			own->is_cut = true;
+		return 0;
+	}
+	below.depth = window->depth + 1;
+	if (own) {
+		key.parent = window->listed_parent;
+		r = ts_parts_find(own, &key, &below.listed_parent);
+	}
+	key.parent = window->total_parent;
+	r = r ? r : ts_parts_find(&blamer->blame->total, &key, &below.total_parent);
+	return r ? r : open_window(waker, &below);
+}
+
+static int follow_waker(struct blamer *blamer, struct thread *thread,
+			const struct ts_row_off_cpu *row)
+{
+	struct thread *waker = NULL;
+	int r = 0;
+
+	if (row->waker_context == TS_WAKER_THREAD && row->woken_ns > thread->now_ns)
+		waker = find_waker(blamer, row->waker_pid, row->waker_tid);
+	if (!waker || waker == thread)
+		return 0;
+	for (size_t i = 0; i < thread->n_opened && !r; i++)
+		r = follow(blamer, thread, &thread->opened[i], waker, row->woken_ns);
+	for (size_t i = thread->next;
+	     i < thread->end && blamer->windows[i].from_ns < row->woken_ns && !r; i++)
+		r = follow(blamer, thread, &blamer->windows[i], waker, row->woken_ns);
+	return r;
+}
+
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+static uint32_t thread_of(const struct ts_sbt_row *row)
+{
+	switch (row->type) {
+	case TS_ROW_API:
+		return row->api->thread;
+	case TS_ROW_OFF_CPU:
+		return row->off_cpu->thread;
+	case TS_ROW_PAGE_FAULT:
+		return row->page_fault->thread;
+	default:
+		return row->syscall->thread;
+	}
+}
+
+static void set_off_cpu(struct activity *activity, const struct ts_row_off_cpu *row)
+{
+	bool could_run = row->reason == TS_OFF_CPU_PREEMPTED || row->reason == TS_OFF_CPU_YIELDED;
+
+	activity->key.cause = TS_GAP_OFF_CPU;
+	activity->key.reason = row->reason;
+	activity->key.syscall = row->syscall;
+	activity->key.waker_context = could_run ? TS_WAKER_NONE : row->waker_context;
+	/* Whom an interrupt interrupted has nothing to do with it. */
+	if (could_run) {
+		activity->key.waker_tid = row->next_tid;
+		activity->key.waker = row->next;
+	} else if (row->waker_context == TS_WAKER_THREAD) {
+		activity->key.waker_tid = row->waker_tid;
+		activity->key.waker = row->waker;
+	}
+	activity->runnable_ns = could_run ? row->start_ns : row->woken_ns ? row->woken_ns : ALWAYS;
+}
+
+static unsigned set_activity(struct activity *activity, const struct ts_sbt_row *row)
+{
+	switch (row->type) {
+	case TS_ROW_API:
+		activity->key.cause = TS_GAP_CALL;
+		activity->key.domain = row->api->domain;
+		activity->key.cbid = row->api->cbid;
+		return IN_CALL;
+	case TS_ROW_OFF_CPU:
+		set_off_cpu(activity, row->off_cpu);
+		return IN_OFF_CPU;
+	case TS_ROW_PAGE_FAULT:
+		activity->key.cause = TS_GAP_PAGE_FAULT;
+		activity->key.fault = row->page_fault->fault;
+		activity->key.memory = row->page_fault->memory;
+		return IN_FAULT;
+	default:
+		activity->key.cause = TS_GAP_SYSCALL;
+		activity->key.syscall = row->syscall->syscall;
+		activity->key.file = row->syscall->file;
+		return IN_SYSCALL;
+	}
+}
+
+static int note_loss(struct blamer *blamer, uint32_t session, const struct ts_row_loss *row)
+{
+	struct loss *grown;
+
+	if (row->reason != TS_LOSS_KERNEL_EVENTS || blamer->n_losses == MAX_LOSSES)
+		return 0;
+	grown = realloc(blamer->losses, (blamer->n_losses + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	blamer->losses = grown;
+	grown[blamer->n_losses++] = (struct loss){row->start_ns, row->end_ns, session};
+	return 0;
+}
+
+static int feed(struct blamer *blamer, const struct ts_sbt_row *row)
+{
+	struct activity activity = {.runnable_ns = ALWAYS, .key.syscall = TS_NO_SYSCALL};
+	struct thread *thread;
+	unsigned kind;
+	uint32_t i;
+	int r;
+
+	if (row->type == TS_ROW_LOSS)
+		return note_loss(blamer, row->session, row->loss);
+	i = ts_state_map_find(&blamer->thread_by_id, row->session, thread_of(row));
+	if (i == TS_STATE_MAP_NONE)
+		return 0;
+	thread = &blamer->threads[i];
+	activity.row = ++blamer->n_rows;
+	activity.end_ns = ts_row_end_ns(row->schema, row->any);
+	activity.key.session = thread->session;
+	activity.key.tid = thread->tid;
+	kind = set_activity(&activity, row);
+	r = advance(blamer, thread, ts_row_start_ns(row->any));
+	if (r)
+		return r;
+	thread->in[kind] = activity;
+	/* No time, but it counts. */
+	if (activity.end_ns <= thread->now_ns) {
+		uint64_t until_ns = ALWAYS;
+		bool any;
+
+		r = turn_windows(blamer, thread, &until_ns, &any);
+		activity.key = key_now(thread, kind);
+		return r ? r : tell(blamer, thread, thread->now_ns, &activity.key, &activity);
+	}
+	return kind == IN_OFF_CPU ? follow_waker(blamer, thread, row->off_cpu) : 0;
+}
+
+/* ---- what is known before ----------------------------------------------------------------------- */
+
+static int compare_windows(const void *a, const void *b)
+{
+	const struct window *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->from_ns != y->from_ns)
+		return x->from_ns < y->from_ns ? -1 : 1;
+	return x->gap < y->gap ? -1 : x->gap > y->gap;
+}
+
+static int add_fixed(struct blamer *blamer, uint32_t gap_index, uint32_t cause, uint64_t from_ns,
+		     uint64_t to_ns)
+{
+	const struct ts_blame_gap *gap = &blamer->blame->gaps[gap_index];
+	const struct window window = {.gap = gap_index,
+				      .listed_parent = TS_PARTS_NONE,
+				      .total_parent = TS_PARTS_NONE};
+	struct ts_gap_key key = {.session = gap->session, .cause = cause, .syscall = TS_NO_SYSCALL};
+
+	if (from_ns >= to_ns)
+		return 0;
+	if (cause == TS_GAP_DEPENDENCY) {
+		key.op_id = gap->depends_op_id;
+		key.event = gap->depends_event;
+		key.stream = gap->depends_stream;
+	} else if (cause == TS_GAP_DEVICE) {
+		key.op_id = gap->device_op_id;
+		key.stream = gap->device_stream;
+	}
+	return add_to_window(blamer, &window, &key, gap->id + 1, to_ns - from_ns, 0);
+}
+
+static void add_window(struct blamer *blamer, uint32_t thread, uint32_t gap, uint64_t from_ns,
+		       uint64_t to_ns)
+{
+	if (from_ns < to_ns)
+		blamer->windows[blamer->n_windows++] =
+			(struct window){.from_ns = from_ns,
+					.to_ns = to_ns,
+					.gap = gap,
+					.thread = thread,
+					.listed_parent = TS_PARTS_NONE,
+					.total_parent = TS_PARTS_NONE};
+}
+
+/* What is no thread's doing is told at once. */
+static int begin_gap(struct blamer *blamer, uint32_t i)
+{
+	const struct ts_blame_gap *gap = &blamer->blame->gaps[i];
+	uint32_t thread =
+		gap->thread ? ts_state_map_find(&blamer->thread_by_id, gap->session, gap->thread)
+			    : TS_STATE_MAP_NONE;
+	uint32_t last = gap->is_graph ? TS_GAP_GRAPH : TS_GAP_DISPATCH;
+	int r = add_fixed(blamer, i, TS_GAP_DEPENDENCY, gap->call_ns, gap->depends_ns);
+
+	r = r ? r : add_fixed(blamer, i, TS_GAP_DEVICE, gap->depends_ns, gap->device_ns);
+	r = r ? r : add_fixed(blamer, i, last, gap->call_end_ns, gap->end_ns);
+	if (thread == TS_STATE_MAP_NONE) {
+		r = r ? r : add_fixed(blamer, i, TS_GAP_UNKNOWN, gap->start_ns, gap->call_ns);
+		return r ? r
+			 : add_fixed(blamer, i, TS_GAP_UNKNOWN, gap->device_ns, gap->call_end_ns);
+	}
+	add_window(blamer, thread, i, gap->start_ns, gap->call_ns);
+	add_window(blamer, thread, i, gap->device_ns, gap->call_end_ns);
+	return r;
+}
+
+static int begin_gaps(struct blamer *blamer)
+{
+	size_t n = blamer->blame->n_gaps;
+	int r = 0;
+
+	blamer->windows = malloc((2 * n + 1) * sizeof(*blamer->windows));
+	if (!blamer->windows)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n && !r; i++)
+		r = begin_gap(blamer, i);
+	qsort(blamer->windows, blamer->n_windows, sizeof(*blamer->windows), compare_windows);
+	for (size_t i = 0; i < blamer->n_windows; i++) {
+		struct thread *thread = &blamer->threads[blamer->windows[i].thread];
+
+		if (!thread->end)
+			thread->next = i;
+		thread->end = i + 1;
+	}
+	return r;
+}
+
+/* Lives of one number that come after each other are one thread here: they do not overlap. */
+static int know_thread(struct blamer *blamer, const struct ts_sbt_thread *known)
+{
+	uint32_t i = known->row.tid ? ts_state_map_find(&blamer->thread_by_tid, known->session,
+							known->row.tid)
+				    : TS_STATE_MAP_NONE;
+	int r = 0;
+
+	if (i == TS_STATE_MAP_NONE) {
+		i = (uint32_t)blamer->n_threads++;
+		blamer->threads[i] =
+			(struct thread){.session = known->session, .tid = known->row.tid};
+		r = ts_state_map_set(&blamer->thread_by_tid, known->session, known->row.tid, i);
+	}
+	return r ? r
+		 : ts_state_map_set(&blamer->thread_by_id, known->session, known->row.thread, i);
+}
+
+/* Scheduling is known since the session's first interval. */
+static int know_sched(struct blamer *blamer)
+{
+	const char *recorded = ts_sbt_reader_metadata(blamer->reader, TS_METADATA_KERNEL_EVENTS);
+	size_t n = ts_sbt_reader_n_sessions(blamer->reader);
+	int r = 0;
+
+	if (!recorded || !strstr(recorded, "sched"))
+		return 0;
+	blamer->sched_ns = malloc((n + 1) * sizeof(*blamer->sched_ns));
+	if (!blamer->sched_ns)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && !r; i++) {
+		blamer->sched_ns[i] = ALWAYS;
+		r = ts_state_map_set(&blamer->sched_by_session,
+				     ts_sbt_reader_session_at(blamer->reader, i)->session, 0,
+				     (uint32_t)i);
+	}
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(blamer->reader) && !r; i++) {
+		const struct ts_sbt_block *block = ts_sbt_reader_block(blamer->reader, i);
+		uint32_t session = ts_state_map_find(&blamer->sched_by_session, block->session, 0);
+
+		if (block->type == TS_ROW_OFF_CPU && session != TS_STATE_MAP_NONE &&
+		    block->earliest_ns < blamer->sched_ns[session])
+			blamer->sched_ns[session] = block->earliest_ns;
+	}
+	return r;
+}
+
+static int begin(struct blamer *blamer)
+{
+	size_t n = ts_sbt_reader_n_threads(blamer->reader);
+	int r = know_sched(blamer);
+
+	blamer->threads = malloc((n + 1) * sizeof(*blamer->threads));
+	if (!blamer->threads)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && !r; i++)
+		r = know_thread(blamer, ts_sbt_reader_thread_at(blamer->reader, i));
+	for (size_t i = 0; i < ts_sbt_reader_n_sessions(blamer->reader) && !r; i++) {
+		const struct ts_row_session *session = ts_sbt_reader_session_at(blamer->reader, i);
+
+		if (session->session != TS_STATE_MAP_NONE)
+			r = ts_state_map_set(&blamer->session_by_pid, 0, session->pid,
+					     session->session);
+	}
+	return r ? r : begin_gaps(blamer);
+}
+
+/* ---- the pass ----------------------------------------------------------------------------------- */
+
+static int read_rows(struct blamer *blamer, uint32_t session)
+{
+	struct ts_sbt_cursor_options options = {
+		.types = TS_ROW_BIT(TS_ROW_API) | TS_ROW_KERNELS | TS_ROW_BIT(TS_ROW_LOSS),
+		.session = session,
+		.from_ns = ALWAYS,
+	};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_sbt_row row;
+	int r;
+
+	for (size_t i = 0; i < blamer->blame->n_gaps; i++) {
+		const struct ts_blame_gap *gap = &blamer->blame->gaps[i];
+
+		if (gap->start_ns < options.from_ns)
+			options.from_ns = gap->start_ns;
+		if (gap->end_ns > options.to_ns)
+			options.to_ns = gap->end_ns;
+	}
+	/* To 0 would be without end. */
+	if (!options.to_ns)
+		return 0;
+	r = ts_sbt_cursor_new(blamer->reader, &options, &cursor);
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (!r)
+			r = feed(blamer, &row);
+		else if (r == TS_SBT_E_CORRUPT) {
+			blamer->blame->is_damaged = true;
+			r = 0;
+		}
+	}
+	if (r != TS_SBT_E_END)
+		return r;
+	r = 0;
+	/* A waker's windows may outlast the gap that they are for by nothing. */
+	for (size_t i = 0; i < blamer->n_threads && !r; i++)
+		r = advance(blamer, &blamer->threads[i], options.to_ns);
+	return r;
+}
+
+static void mark_losses(const struct blamer *blamer)
+{
+	for (size_t i = 0; i < blamer->blame->n_gaps; i++) {
+		const struct ts_blame_gap *gap = &blamer->blame->gaps[i];
+
+		for (size_t j = 0; j < blamer->n_losses && gap->listed != TS_PARTS_NONE; j++)
+			if (blamer->losses[j].session == gap->session &&
+			    blamer->losses[j].start_ns <= gap->end_ns &&
+			    blamer->losses[j].end_ns >= gap->start_ns)
+				blamer->blame->listed[gap->listed].op.unsure |= TS_GAP_UNSURE_LOST;
+	}
+}
+
+int ts_blame_run(struct ts_blame *blame, struct ts_sbt_reader *reader, uint32_t session)
+{
+	struct blamer blamer = {.blame = blame, .reader = reader};
+	int r = begin(&blamer);
+
+	r = r ? r : read_rows(&blamer, session);
+	if (!r)
+		mark_losses(&blamer);
+	for (size_t i = 0; i < blamer.n_threads; i++)
+		free(blamer.threads[i].opened);
+	free(blamer.threads);
+	ts_state_map_deinit(&blamer.thread_by_id);
+	ts_state_map_deinit(&blamer.thread_by_tid);
+	ts_state_map_deinit(&blamer.session_by_pid);
+	ts_state_map_deinit(&blamer.sched_by_session);
+	free(blamer.sched_ns);
+	free(blamer.windows);
+	free(blamer.losses);
+	return r;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds gaps as operations begin (the state machine tells them so), and for each until when which cause can hold. Then
+ * blame.c goes through what threads did.
+ */
+#include "replay/state/gaps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "replay/state/blame.h"
+#include "replay/state/map.h"
+
+/* It began when another one was over: how near counts as "when". */
+#define ENGINE_SLACK_NS 5000u
+/* Of operations that were over last, how many are looked at for that. */
+#define RECENT 64u
+
+static const char *const cause_names[TS_GAP_CAUSES] = {
+	"unknown", "running",	 "host",   "off_cpu", "page_fault", "syscall",
+	"call",	   "dependency", "device", "graph",   "dispatch",
+};
+
+const char *ts_gap_cause_name(unsigned cause)
+{
+	return cause < TS_GAP_CAUSES ? cause_names[cause] : NULL;
+}
+
+struct recent {
+	uint64_t end_ns, op_id;
+	uint32_t session, device, context, stream, type, copy_kind;
+};
+
+/* What of a stream is known beside its sums. */
+struct last {
+	uint64_t op_id, end_ns;
+};
+
+struct finder {
+	const struct ts_gaps_options *options;
+	struct ts_gaps *gaps;
+	struct ts_state_map stream_by_id;
+	struct last *lasts; /* as gaps->streams */
+	size_t n_streams_allocated;
+	struct recent recent[RECENT];
+	uint64_t n_recent;
+	struct ts_blame_gap *found;
+	size_t n_found, n_found_allocated;
+	uint64_t n_ids;
+	uint64_t *ids; /* of gaps->longest, which is a heap: the shortest first */
+};
+
+/* ---- the longest -------------------------------------------------------------------------------- */
+
+static uint64_t length_of(const struct ts_gap *gap)
+{
+	return gap->op.start_ns - gap->start_ns;
+}
+
+static void swap_longest(struct finder *finder, size_t i, size_t j)
+{
+	struct ts_gap gap = finder->gaps->longest[i];
+	uint64_t id = finder->ids[i];
+
+	finder->gaps->longest[i] = finder->gaps->longest[j];
+	finder->ids[i] = finder->ids[j];
+	finder->gaps->longest[j] = gap;
+	finder->ids[j] = id;
+}
+
+static void sink(struct finder *finder, size_t i)
+{
+	const struct ts_gap *gaps = finder->gaps->longest;
+	size_t n = finder->gaps->n_longest;
+
+	while (2 * i + 1 < n) {
+		size_t child = 2 * i + 1;
+
+		if (child + 1 < n && length_of(&gaps[child + 1]) < length_of(&gaps[child]))
+			child++;
+		if (length_of(&gaps[i]) <= length_of(&gaps[child]))
+			return;
+		swap_longest(finder, i, child);
+		i = child;
+	}
+}
+
+static void keep_longest(struct finder *finder, const struct ts_gap *gap, uint64_t id)
+{
+	struct ts_gaps *gaps = finder->gaps;
+	size_t i = gaps->n_longest;
+
+	if (i < finder->options->max_longest) {
+		gaps->longest[i] = *gap;
+		finder->ids[i] = id;
+		gaps->n_longest++;
+		for (; i && length_of(&gaps->longest[i]) < length_of(&gaps->longest[(i - 1) / 2]);
+		     i = (i - 1) / 2)
+			swap_longest(finder, i, (i - 1) / 2);
+	} else if (i && length_of(gap) > length_of(&gaps->longest[0])) {
+		gaps->longest[0] = *gap;
+		finder->ids[0] = id;
+		sink(finder, 0);
+	}
+}
+
+/* ---- gaps --------------------------------------------------------------------------------------- */
+
+static int compare_lengths(const void *a, const void *b)
+{
+	const struct ts_blame_gap *x = a, *y = b;
+	uint64_t s = x->end_ns - x->start_ns, t = y->end_ns - y->start_ns;
+
+	return s != t ? (s > t ? -1 : 1) : x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Room for one more: the shorter half goes where there are too many. */
+static int make_room(struct finder *finder)
+{
+	size_t n = finder->n_found_allocated ? 2 * finder->n_found_allocated : 1024;
+	struct ts_blame_gap *grown;
+
+	if (finder->n_found < finder->n_found_allocated)
+		return 0;
+	if (finder->n_found == TS_GAPS_MAX) {
+		qsort(finder->found, finder->n_found, sizeof(*finder->found), compare_lengths);
+		for (size_t i = TS_GAPS_MAX / 2; i < TS_GAPS_MAX; i++)
+			finder->gaps->left_ns +=
+				finder->found[i].end_ns - finder->found[i].start_ns;
+		finder->gaps->n_left += TS_GAPS_MAX / 2;
+		finder->n_found = TS_GAPS_MAX / 2;
+		return 0;
+	}
+	grown = realloc(finder->found, n * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	finder->found = grown;
+	finder->n_found_allocated = n;
+	return 0;
+}
+
+static uint64_t clip(uint64_t ns, uint64_t from_ns, uint64_t to_ns)
+{
+	return ns < from_ns ? from_ns : ns > to_ns ? to_ns : ns;
+}
+
+static void find_dependency(const struct ts_state_op *op, struct ts_blame_gap *gap)
+{
+	for (uint32_t i = 0; i < op->n_dependencies; i++) {
+		const struct ts_state_dependency *dependency = &op->dependencies[i];
+
+		if (dependency->kind == TS_STATE_BY_STREAM || dependency->end_ns <= gap->depends_ns)
+			continue;
+		gap->depends_ns = clip(dependency->end_ns, gap->call_ns, gap->end_ns);
+		gap->depends_op_id = dependency->op_id;
+		gap->depends_event = dependency->event;
+		gap->depends_stream = dependency->stream;
+	}
+}
+
+/* Nothing else may explain it: what had the engine outlasted the call and what was waited for. */
+static void find_engine(const struct finder *finder, const struct ts_state_op *op,
+			struct ts_blame_gap *gap)
+{
+	uint32_t copy_kind = op->type == TS_ROW_MEMCPY ? op->row.memcpy_.copy_kind : 0;
+
+	for (size_t i = 0; i < RECENT && i < finder->n_recent; i++) {
+		const struct recent *recent = &finder->recent[i];
+
+		if (recent->session != op->session || recent->device != op->device ||
+		    recent->type != op->type || recent->copy_kind != copy_kind ||
+		    (recent->context == op->context && recent->stream == op->stream) ||
+		    recent->end_ns > op->start_ns ||
+		    op->start_ns - recent->end_ns > ENGINE_SLACK_NS ||
+		    recent->end_ns <= gap->device_ns || recent->end_ns <= op->call_end_ns)
+			continue;
+		gap->device_ns = recent->end_ns;
+		gap->device_op_id = recent->op_id;
+		gap->device_stream = recent->stream;
+	}
+}
+
+static int add_gap(struct finder *finder, const struct ts_state_op *op, uint32_t stream,
+		   const struct last *last)
+{
+	struct ts_gap listed = {.op = *op, .start_ns = last->end_ns, .before_op_id = last->op_id};
+	struct ts_blame_gap gap = {.id = finder->n_ids++,
+				   .start_ns = last->end_ns,
+				   .end_ns = op->start_ns,
+				   .session = op->session,
+				   .thread = op->thread,
+				   .stream = stream,
+				   .listed = TS_PARTS_NONE};
+	int r = make_room(finder);
+
+	if (r)
+		return r;
+	if (op->unsure & TS_STATE_UNSURE_CALL) {
+		/* When it was asked for is not known: nor what held it back from then on. */
+		gap.thread = 0;
+		gap.call_ns = gap.depends_ns = gap.device_ns = gap.call_end_ns = gap.end_ns;
+	} else {
+		gap.call_ns = gap.depends_ns = clip(op->call_ns, gap.start_ns, gap.end_ns);
+		find_dependency(op, &gap);
+		gap.device_ns = gap.depends_ns;
+		find_engine(finder, op, &gap);
+		gap.call_end_ns = clip(op->call_end_ns, gap.device_ns, gap.end_ns);
+		gap.is_graph = op->unsure & TS_STATE_UNSURE_GRAPH && last->op_id == op->op_id;
+	}
+	finder->found[finder->n_found++] = gap;
+	finder->gaps->n++;
+	finder->gaps->ns += gap.end_ns - gap.start_ns;
+	finder->gaps->streams[stream].n_gaps++;
+	finder->gaps->streams[stream].gaps_ns += gap.end_ns - gap.start_ns;
+	keep_longest(finder, &listed, gap.id);
+	return 0;
+}
+
+static int find_stream(struct finder *finder, const struct ts_state_op *op, uint32_t *ret_stream)
+{
+	struct ts_gaps *gaps = finder->gaps;
+	uint64_t key = (uint64_t)op->context << 32 | op->stream;
+	uint32_t i = ts_state_map_find(&finder->stream_by_id, op->session, key);
+	int r;
+
+	if (i == TS_STATE_MAP_NONE && gaps->n_streams == finder->n_streams_allocated) {
+		size_t n = finder->n_streams_allocated ? 2 * finder->n_streams_allocated : 16;
+		struct ts_gap_stream *streams = realloc(gaps->streams, n * sizeof(*streams));
+		struct last *lasts = realloc(finder->lasts, n * sizeof(*lasts));
+
+		gaps->streams = streams ? streams : gaps->streams;
+		finder->lasts = lasts ? lasts : finder->lasts;
+		if (!streams || !lasts)
+			return -ENOMEM;
+		finder->n_streams_allocated = n;
+	}
+	if (i == TS_STATE_MAP_NONE) {
+		i = (uint32_t)gaps->n_streams;
+		r = ts_state_map_set(&finder->stream_by_id, op->session, key, i);
+		if (r)
+			return r;
+		gaps->streams[gaps->n_streams++] = (struct ts_gap_stream){.session = op->session,
+									  .device = op->device,
+									  .context = op->context,
+									  .stream = op->stream,
+									  .from_ns = op->start_ns};
+		finder->lasts[i] = (struct last){op->op_id, op->start_ns};
+	}
+	*ret_stream = i;
+	return 0;
+}
+
+static int take_op(struct finder *finder, const struct ts_state_op *op)
+{
+	struct ts_gap_stream *stream;
+	struct last *last;
+	uint32_t i;
+	int r = find_stream(finder, op, &i);
+
+	if (r)
+		return r;
+	stream = &finder->gaps->streams[i];
+	last = &finder->lasts[i];
+	if (op->start_ns > last->end_ns && op->start_ns - last->end_ns >= finder->options->least_ns)
+		r = add_gap(finder, op, i, last);
+	stream->n_ops++;
+	if (op->end_ns > last->end_ns || stream->n_ops == 1) {
+		stream->busy_ns +=
+			op->end_ns - (op->start_ns > last->end_ns ? op->start_ns : last->end_ns);
+		stream->to_ns = op->end_ns;
+		*last = (struct last){op->op_id, op->end_ns};
+	}
+	finder->recent[finder->n_recent++ % RECENT] = (struct recent){
+		.end_ns = op->end_ns,
+		.op_id = op->op_id,
+		.session = op->session,
+		.device = op->device,
+		.context = op->context,
+		.stream = op->stream,
+		.type = op->type,
+		.copy_kind = op->type == TS_ROW_MEMCPY ? op->row.memcpy_.copy_kind : 0,
+	};
+	return r;
+}
+
+/* ---- the passes --------------------------------------------------------------------------------- */
+
+static int find_gaps(struct finder *finder, struct ts_sbt_reader *reader)
+{
+	const struct ts_sbt_cursor_options options = {.types = TS_STATE_MACHINE_ROWS,
+						      .session = finder->options->session};
+	ts_cleanup(ts_state_machine_freep) struct ts_state_machine *machine = NULL;
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_state_op op;
+	struct ts_sbt_row row;
+	int r = ts_state_machine_new(&machine);
+
+	r = r ? r : ts_state_machine_prepare(machine, reader, finder->options->session);
+	r = r ? r : ts_sbt_cursor_new(reader, &options, &cursor);
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (r == TS_SBT_E_CORRUPT) {
+			finder->gaps->is_damaged = true;
+			r = 0;
+			continue;
+		}
+		r = r ? r : ts_state_machine_feed(machine, &row, &op);
+		if (r == 1)
+			r = take_op(finder, &op);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+/* Each of the longest knows its gap: listed by id. */
+struct listed {
+	uint64_t id;
+	uint32_t index;
+};
+
+static int compare_listed(const void *a, const void *b)
+{
+	const struct listed *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int compare_longest(const void *a, const void *b)
+{
+	const struct ts_gap *x = a, *y = b;
+	uint64_t s = length_of(x), t = length_of(y);
+
+	return s != t			   ? (s > t ? -1 : 1)
+	       : x->start_ns < y->start_ns ? -1
+					   : x->start_ns > y->start_ns;
+}
+
+static void note_listed(struct finder *finder, struct listed *listed)
+{
+	size_t n = finder->gaps->n_longest;
+
+	for (size_t i = 0; i < n; i++)
+		listed[i] = (struct listed){finder->ids[i], (uint32_t)i};
+	qsort(listed, n, sizeof(*listed), compare_listed);
+	for (size_t i = 0; i < finder->n_found; i++) {
+		const struct listed wanted = {.id = finder->found[i].id};
+		const struct listed *found =
+			bsearch(&wanted, listed, n, sizeof(*listed), compare_listed);
+
+		if (found)
+			finder->found[i].listed = found->index;
+	}
+}
+
+static int blame(struct finder *finder, struct ts_sbt_reader *reader)
+{
+	struct ts_gaps *gaps = finder->gaps;
+	size_t n = gaps->n_longest;
+	struct listed *listed = malloc((n + 1) * sizeof(*listed));
+	struct ts_blame blame = {
+		.gaps = finder->found,
+		.n_gaps = finder->n_found,
+		.streams = gaps->streams,
+		.listed = gaps->longest,
+		.parts = calloc(n + 1, sizeof(*blame.parts)),
+		.total.max = TS_GAPS_MAX_PARTS,
+	};
+	int r = listed && blame.parts ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !r; i++)
+		blame.parts[i].max = TS_GAP_MAX_PARTS;
+	if (!r) {
+		note_listed(finder, listed);
+		r = ts_blame_run(&blame, reader, finder->options->session);
+	}
+	gaps->is_damaged = gaps->is_damaged || blame.is_damaged;
+	for (size_t i = 0; i < n && !r; i++)
+		r = ts_parts_take(&blame.parts[i], &gaps->longest[i].parts);
+	r = r ? r : ts_parts_take(&blame.total, &gaps->parts);
+	for (size_t i = 0; i < n && blame.parts; i++)
+		ts_parts_deinit(&blame.parts[i]);
+	ts_parts_deinit(&blame.total);
+	free(blame.parts);
+	free(listed);
+	return r;
+}
+
+static int compare_streams(const void *a, const void *b)
+{
+	const struct ts_gap_stream *x = a, *y = b;
+
+	if (x->session != y->session)
+		return x->session < y->session ? -1 : 1;
+	if (x->context != y->context)
+		return x->context < y->context ? -1 : 1;
+	return x->stream < y->stream ? -1 : x->stream > y->stream;
+}
+
+int ts_gaps_read(struct ts_sbt_reader *reader, const struct ts_gaps_options *options,
+		 struct ts_gaps **ret_gaps)
+{
+	ts_cleanup(ts_gaps_freep) struct ts_gaps *gaps = calloc(1, sizeof(*gaps));
+	struct finder finder = {.options = options, .gaps = gaps};
+	int r = 0;
+
+	if (!gaps)
+		return -ENOMEM;
+	gaps->longest = calloc(options->max_longest + 1, sizeof(*gaps->longest));
+	finder.ids = calloc(options->max_longest + 1, sizeof(*finder.ids));
+	if (!gaps->longest || !finder.ids)
+		r = -ENOMEM;
+	r = r ? r : find_gaps(&finder, reader);
+	r = r ? r : blame(&finder, reader);
+	ts_state_map_deinit(&finder.stream_by_id);
+	free(finder.lasts);
+	free(finder.found);
+	free(finder.ids);
+	if (r)
+		return r;
+	qsort(gaps->streams, gaps->n_streams, sizeof(*gaps->streams), compare_streams);
+	qsort(gaps->longest, gaps->n_longest, sizeof(*gaps->longest), compare_longest);
+	*ret_gaps = gaps;
+	gaps = NULL;
+	return 0;
+}
+
+void ts_gaps_free(struct ts_gaps *gaps)
+{
+	if (!gaps)
+		return;
+	for (size_t i = 0; i < gaps->n_longest; i++)
+		free(gaps->longest[i].parts.at);
+	free(gaps->longest);
+	free(gaps->parts.at);
+	free(gaps->streams);
+	free(gaps);
+}

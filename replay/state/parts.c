@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Open addressing over keys without padding. Parts are only ever added, so their numbers hold.
+ */
+#include "replay/state/parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FIRST_SLOTS 32u
+
+TS_STATIC_ASSERT(sizeof(struct ts_gap_key) == 2 * 8 + 13 * 4 + 2 * 2, "a key has no padding");
+
+void ts_parts_deinit(struct ts_parts *parts)
+{
+	free(parts->entries);
+	free(parts->slots);
+	*parts = (struct ts_parts){.max = parts->max};
+}
+
+static size_t hash_of(const struct ts_gap_key *key)
+{
+	uint64_t words[sizeof(*key) / 8], hash = 0;
+
+	memcpy(words, key, sizeof(words));
+	for (size_t i = 0; i < TS_ARRAY_LEN(words); i++) {
+		hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 29;
+	}
+	return (size_t)hash;
+}
+
+static uint32_t *slot_of(struct ts_parts *parts, const struct ts_gap_key *key)
+{
+	for (size_t i = hash_of(key);; i++) {
+		uint32_t *slot = &parts->slots[i & (parts->n_slots - 1)];
+
+		if (!*slot || !memcmp(&parts->entries[*slot - 1].part.key, key, sizeof(*key)))
+			return slot;
+	}
+}
+
+static int grow(struct ts_parts *parts)
+{
+	size_t n_slots = parts->n_slots ? 2 * parts->n_slots : FIRST_SLOTS;
+	uint32_t *slots = calloc(n_slots, sizeof(*slots));
+	struct ts_parts_entry *entries =
+		realloc(parts->entries, n_slots / 2 * sizeof(*parts->entries));
+
+	if (entries)
+		parts->entries = entries;
+	if (!slots || !entries) {
+		free(slots);
+		return -ENOMEM;
+	}
+	free(parts->slots);
+	parts->slots = slots;
+	parts->n_slots = n_slots;
+	for (size_t i = 0; i < parts->n; i++)
+		*slot_of(parts, &entries[i].part.key) = (uint32_t)i + 1;
+	return 0;
+}
+
+int ts_parts_find(struct ts_parts *parts, const struct ts_gap_key *key, uint32_t *ret_index)
+{
+	struct ts_gap_key coarse = {.cause = key->cause, .parent = key->parent};
+	uint32_t *slot;
+	int r;
+
+	if (2 * (parts->n + 1) > parts->n_slots) {
+		r = grow(parts);
+		if (r)
+			return r;
+	}
+	slot = slot_of(parts, key);
+	if (!*slot && parts->n >= parts->max) {
+		parts->is_cut = true;
+		/* At most one of each cause below each part. */
+		key = &coarse;
+		slot = slot_of(parts, key);
+	}
+	if (!*slot) {
+		parts->entries[parts->n++] = (struct ts_parts_entry){.part.key = *key};
+		*slot = (uint32_t)parts->n;
+	}
+	*ret_index = *slot - 1;
+	return 0;
+}
+
+/* By parent, the longest first; then in the order in which they came. */
+static int compare(const void *a, const void *b)
+{
+	const struct ts_parts_entry *x = *(const struct ts_parts_entry *const *)a;
+	const struct ts_parts_entry *y = *(const struct ts_parts_entry *const *)b;
+
+	if (x->part.key.parent != y->part.key.parent)
+		return x->part.key.parent < y->part.key.parent ? -1 : 1;
+	if (x->part.ns != y->part.ns)
+		return x->part.ns > y->part.ns ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* The first of those that explain `parent`; n where there is none. */
+static size_t first_below(struct ts_parts_entry *const *sorted, size_t n, uint32_t parent)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sorted[middle]->part.key.parent < parent)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n && sorted[low]->part.key.parent == parent ? low : n;
+}
+
+int ts_parts_take(struct ts_parts *parts, struct ts_gap_parts *ret_parts)
+{
+	struct ts_parts_entry **sorted = malloc((parts->n + 1) * sizeof(*sorted));
+	size_t *stack = malloc((parts->n + 1) * sizeof(*stack)), depth = 0, i;
+	struct ts_gap_part *at = malloc((parts->n + 1) * sizeof(*at));
+	size_t n = 0;
+
+	if (!sorted || !stack || !at) {
+		free(sorted);
+		free(stack);
+		free(at);
+		return -ENOMEM;
+	}
+	for (i = 0; i < parts->n; i++)
+		sorted[i] = &parts->entries[i];
+	qsort(sorted, parts->n, sizeof(struct ts_parts_entry *), compare);
+	i = first_below(sorted, parts->n, TS_PARTS_NONE);
+	/* Depth first: of each depth the stack knows which comes next. */
+	while (true) {
+		const struct ts_parts_entry *entry = i < parts->n ? sorted[i] : NULL;
+		size_t below;
+
+		if (!entry) {
+			if (!depth)
+				break;
+			i = stack[--depth];
+			continue;
+		}
+		at[n] = entry->part;
+		at[n].depth = (uint32_t)depth;
+		at[n++].key.parent = 0;
+		below = first_below(sorted, parts->n, (uint32_t)(entry - parts->entries));
+		i = i + 1 < parts->n && sorted[i + 1]->part.key.parent == entry->part.key.parent
+			    ? i + 1
+			    : parts->n;
+		if (below < parts->n) {
+			stack[depth++] = i;
+			i = below;
+		}
+	}
+	*ret_parts = (struct ts_gap_parts){.at = at, .n = n, .is_cut = parts->is_cut};
+	free(sorted);
+	free(stack);
+	ts_parts_deinit(parts);
+	return 0;
+}

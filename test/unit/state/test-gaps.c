@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gaps of traces whose every nanosecond is known: one told by hand, and many made at random, which are held against a
+ * reference that asks of each nanosecond what its cause was.
+ */
+#include "test/unit/harness.h"
+
+#include <sys/mman.h>
+
+#include "replay/state/gaps.h"
+#include "sbt/writer.h"
+
+#define SESSION_PID 500
+#define MAIN	    1 /* ids of threads */
+#define WAKER	    2
+#define OTHER	    3
+#define CONTEXT	    1
+
+static struct ts_sbt_writer *writer;
+static struct ts_sbt_session_writer *session;
+static int trace_fd;
+
+static uint32_t string_of(const char *text)
+{
+	uint32_t id;
+
+	ts_check_int(ts_sbt_writer_string(writer, text, strlen(text), &id), 0);
+	return id;
+}
+
+static void begin_trace(const char *kernel_events)
+{
+	const struct ts_row_session row = {.pid = SESSION_PID, .start_ns = 1};
+
+	trace_fd = memfd_create("trace", MFD_CLOEXEC);
+	ts_check_int(ts_sbt_writer_new(dup(trace_fd), &writer), 0);
+	ts_check_int(ts_sbt_writer_metadata(writer, TS_METADATA_KERNEL_EVENTS, kernel_events), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
+	for (uint32_t id = MAIN; id <= OTHER; id++) {
+		struct ts_row_thread thread = {.start_ns = 1, .tid = SESSION_PID + id - 1};
+		uint32_t given;
+
+		ts_check_int(ts_sbt_session_writer_add_thread(session, &thread, &given), 0);
+		ts_check_int(given, id);
+	}
+}
+
+static void add(unsigned type, const void *row)
+{
+	ts_check_int(ts_sbt_session_writer_add_row(session, type, row), 0);
+}
+
+static struct ts_gaps *read_gaps(uint64_t least_ns, size_t max_longest)
+{
+	const struct ts_gaps_options options = {.least_ns = least_ns, .max_longest = max_longest};
+	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
+	struct ts_gaps *gaps;
+
+	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(trace_fd, &reader, NULL), 0);
+	close(trace_fd);
+	ts_check_int(ts_gaps_read(reader, &options, &gaps), 0);
+	return gaps;
+}
+
+static void add_launch(uint64_t op_id, uint32_t thread, uint64_t call_ns, uint64_t call_end_ns,
+		       uint32_t stream, uint64_t start_ns, uint64_t end_ns)
+{
+	struct ts_row_api call = {.start_ns = call_ns,
+				  .end_ns = call_end_ns,
+				  .op_id = op_id,
+				  .thread = thread,
+				  .context = CONTEXT,
+				  .domain = TS_API_CUDA_DRIVER,
+				  .cbid = 307,
+				  .flags = TS_API_EXPECTS_DEVICE};
+	struct ts_row_kernel kernel = {.start_ns = start_ns,
+				       .end_ns = end_ns,
+				       .op_id = op_id,
+				       .context = CONTEXT,
+				       .stream = stream};
+
+	add(TS_ROW_API, &call);
+	add(TS_ROW_KERNEL, &kernel);
+}
+
+static void add_off_cpu(uint32_t thread, uint32_t reason, uint64_t start_ns, uint64_t woken_ns,
+			uint64_t end_ns, uint32_t waker_tid)
+{
+	struct ts_row_off_cpu row = {.start_ns = start_ns,
+				     .end_ns = end_ns,
+				     .woken_ns = woken_ns,
+				     .thread = thread,
+				     .reason = reason,
+				     .syscall = 202,
+				     .waker_context = waker_tid ? TS_WAKER_THREAD : TS_WAKER_NONE,
+				     .waker_tid = waker_tid,
+				     .waker_pid = waker_tid ? SESSION_PID : 0};
+
+	add(TS_ROW_OFF_CPU, &row);
+}
+
+static const struct ts_gap_part *part_of(const struct ts_gap_parts *parts, uint32_t cause,
+					 uint32_t depth)
+{
+	const struct ts_gap_part *found = NULL;
+
+	for (size_t i = 0; i < parts->n; i++)
+		if (parts->at[i].key.cause == cause && parts->at[i].depth == depth) {
+			ts_check(!found);
+			found = &parts->at[i];
+		}
+	ts_check(found);
+	return found;
+}
+
+/*
+ *	1000  the stream's first operation is over
+ *	1000  running			100
+ *	1100  off its CPU, a futex	400: of OTHER's doing: it slept for 200 of it, to 1400, and woke the thread at 1450
+ *	1500  reads from a file		300, a page fault of 50 in it
+ *	1800  two page faults		20 and 0
+ *	1820  running			80
+ *	1900  a call that waits		50
+ *	1950  the launch's call		50, of it off its CPU 10, preempted
+ *	2000  a dependency's end	100
+ *	2100  dispatch			25
+ */
+TS_TEST(each_nanosecond_has_one_cause)
+{
+	const uint32_t file = (begin_trace("sched,faults,syscalls"), string_of("data.bin"));
+	const struct ts_row_stream stream = {.start_ns = 10,
+					     .context = CONTEXT,
+					     .stream = 7,
+					     .stream_flags = 1};
+	const struct ts_row_event record = {.start_ns = 700,
+					    .op_id = 20,
+					    .event = 0xe,
+					    .context = CONTEXT,
+					    .stream = 8,
+					    .thread = MAIN};
+	const struct ts_row_stream_wait wait = {.start_ns = 710,
+						.op_id = 21,
+						.event = 0xe,
+						.context = CONTEXT,
+						.stream = 7,
+						.thread = MAIN};
+	const struct ts_row_api waits = {.start_ns = 1900,
+					 .end_ns = 1950,
+					 .op_id = 30,
+					 .thread = MAIN,
+					 .domain = TS_API_CUDA_DRIVER,
+					 .cbid = 17};
+	struct ts_row_syscall reads = {
+		.start_ns = 1500, .end_ns = 1800, .thread = MAIN, .syscall = 17, .file = file};
+	struct ts_row_page_fault fault = {
+		.start_ns = 1600, .end_ns = 1650, .thread = MAIN, .fault = 1, .memory = 1};
+	const struct ts_gap_part *part;
+	struct ts_gaps *gaps;
+	struct ts_gap *gap;
+	uint64_t ns = 0;
+
+	add(TS_ROW_STREAM, &stream);
+	add_launch(1, MAIN, 400, 410, 7, 500, 1000);
+	add_launch(2, MAIN, 600, 610, 8, 1200, 2100);
+	add(TS_ROW_EVENT, &record);
+	add(TS_ROW_STREAM_WAIT, &wait);
+	/* Since when scheduling is known. */
+	add_off_cpu(WAKER, TS_OFF_CPU_SLEEP, 300, 0, 350, 0);
+	add_off_cpu(MAIN, TS_OFF_CPU_FUTEX, 1100, 1450, 1500, SESSION_PID + OTHER - 1);
+	add_off_cpu(OTHER, TS_OFF_CPU_SLEEP, 1050, 1390, 1400, 0);
+	add(TS_ROW_SYSCALL, &reads);
+	add(TS_ROW_PAGE_FAULT, &fault);
+	fault.start_ns = 1800;
+	fault.end_ns = 1820;
+	add(TS_ROW_PAGE_FAULT, &fault);
+	fault.start_ns = fault.end_ns = 1830;
+	add(TS_ROW_PAGE_FAULT, &fault);
+	add(TS_ROW_API, &waits);
+	add_off_cpu(MAIN, TS_OFF_CPU_PREEMPTED, 1960, 0, 1970, 0);
+	add_launch(31, MAIN, 1950, 2000, 7, 2125, 2200);
+
+	gaps = read_gaps(100, 10);
+	ts_check_int(gaps->n, 1);
+	ts_check_int(gaps->n_streams, 2);
+	ts_check_int(gaps->n_longest, 1);
+	gap = &gaps->longest[0];
+	ts_check_int(gap->start_ns, 1000);
+	ts_check_int(gap->op.start_ns, 2125);
+	ts_check_int(gap->op.op_id, 31);
+	ts_check_int(gap->before_op_id, 1);
+	for (size_t i = 0; i < gap->parts.n; i++)
+		ns += gap->parts.at[i].depth ? 0 : gap->parts.at[i].ns;
+	ts_check_int(ns, 1125);
+
+	/* The event had been waited for since long before the call: the call comes first, then the dependency. */
+	part = part_of(&gap->parts, TS_GAP_DEPENDENCY, 0);
+	ts_check_int(part->ns, 150);
+	ts_check_int(part->key.op_id, 2);
+	ts_check_int(part->key.event, 0xe);
+	ts_check_int(part->key.stream, 8);
+	ts_check_int(part_of(&gap->parts, TS_GAP_DISPATCH, 0)->ns, 25);
+	ts_check_int(part_of(&gap->parts, TS_GAP_CALL, 0)->ns, 50);
+	part = part_of(&gap->parts, TS_GAP_OFF_CPU, 0);
+	ts_check_int(part->ns, 400);
+	ts_check_int(part->count, 1);
+	ts_check_int(part->runnable_ns, 50);
+	ts_check_int(part->key.reason, TS_OFF_CPU_FUTEX);
+	ts_check_int(part->key.waker_tid, SESSION_PID + OTHER - 1);
+	/* What that one did until it woke the thread. */
+	part = part_of(&gap->parts, TS_GAP_OFF_CPU, 1);
+	ts_check_int(part->ns, 300);
+	ts_check_int(part->key.reason, TS_OFF_CPU_SLEEP);
+	ts_check_int(part->runnable_ns, 10);
+	ts_check_int(part_of(&gap->parts, TS_GAP_RUNNING, 1)->ns, 50);
+	part = part_of(&gap->parts, TS_GAP_SYSCALL, 0);
+	ts_check_int(part->ns, 250);
+	ts_check_int(part->key.file, file);
+	/* In the call's own file and not: two parts. */
+	ns = 0;
+	for (size_t i = 0; i < gap->parts.n; i++)
+		if (gap->parts.at[i].key.cause == TS_GAP_PAGE_FAULT) {
+			ns += gap->parts.at[i].ns;
+			ts_check_int(gap->parts.at[i].count, gap->parts.at[i].key.file ? 1 : 2);
+		}
+	ts_check_int(ns, 70);
+	ts_check_int(part_of(&gap->parts, TS_GAP_RUNNING, 0)->ns, 180);
+	for (size_t i = 0; i < gaps->n_streams; i++)
+		ts_check_int(gaps->streams[i].gaps_ns, gaps->streams[i].stream == 7 ? 1125 : 0);
+	ts_check_int(gaps->parts.n, gap->parts.n);
+	ts_gaps_free(gaps);
+}
+
+/* The engine was another stream's; the preempted call is found in the call. */
+TS_TEST(a_taken_engine)
+{
+	const struct ts_row_stream streams[2] = {
+		{.start_ns = 10, .context = CONTEXT, .stream = 7, .stream_flags = 2},
+		{.start_ns = 10, .context = CONTEXT, .stream = 8, .stream_flags = 2}};
+	struct ts_gaps *gaps;
+	struct ts_gap *gap;
+
+	begin_trace("sched");
+	add(TS_ROW_STREAM, &streams[0]);
+	add(TS_ROW_STREAM, &streams[1]);
+	add_launch(1, MAIN, 400, 410, 7, 500, 1000);
+	add_launch(2, MAIN, 600, 610, 8, 700, 20000);
+	add_off_cpu(MAIN, TS_OFF_CPU_PREEMPTED, 1060, 0, 1070, 0);
+	add_launch(3, MAIN, 1050, 1100, 7, 21000, 22000);
+	gaps = read_gaps(1, 10);
+	ts_check_int(gaps->n_longest, 1);
+	gap = &gaps->longest[0];
+	/* Up to then nothing was recorded of where it was. */
+	ts_check_int(part_of(&gap->parts, TS_GAP_HOST, 0)->ns, 50);
+	ts_check_int(part_of(&gap->parts, TS_GAP_DEVICE, 0)->ns, 18950);
+	ts_check_int(part_of(&gap->parts, TS_GAP_DEVICE, 0)->key.op_id, 2);
+	ts_check_int(part_of(&gap->parts, TS_GAP_DISPATCH, 0)->ns, 1000);
+	ts_check_int(gap->parts.n, 3);
+	ts_gaps_free(gaps);
+}
+
+TS_TEST(what_is_not_recorded_is_not_told)
+{
+	const struct ts_row_kernel alone = {
+		.start_ns = 3000, .end_ns = 3100, .op_id = 9, .context = CONTEXT, .stream = 7};
+	const struct ts_row_loss loss = {.start_ns = 2500,
+					 .end_ns = 2600,
+					 .count = 1,
+					 .reason = TS_LOSS_KERNEL_EVENTS,
+					 .context = 1};
+	struct ts_gaps *gaps;
+
+	begin_trace("faults");
+	add_launch(1, MAIN, 400, 410, 7, 500, 1000);
+	add_launch(2, MAIN, 1500, 1510, 7, 1600, 1700);
+	add_off_cpu(MAIN, TS_OFF_CPU_PREEMPTED, 100, 0, 110, 0);
+	add(TS_ROW_KERNEL, &alone);
+	add(TS_ROW_LOSS, &loss);
+	gaps = read_gaps(1, 10);
+	ts_check_int(gaps->n, 2);
+	ts_check_int(part_of(&gaps->longest[0].parts, TS_GAP_UNKNOWN, 0)->ns, 1300);
+	ts_check(gaps->longest[0].op.unsure & TS_GAP_UNSURE_LOST);
+	ts_check(!(gaps->longest[1].op.unsure & TS_GAP_UNSURE_LOST));
+	/* Whether it was on a CPU: scheduling was not asked for. */
+	ts_check_int(part_of(&gaps->longest[1].parts, TS_GAP_HOST, 0)->ns, 500);
+	ts_check_int(part_of(&gaps->longest[1].parts, TS_GAP_CALL, 0)->ns, 10);
+	ts_check_int(part_of(&gaps->longest[1].parts, TS_GAP_DISPATCH, 0)->ns, 90);
+	ts_gaps_free(gaps);
+}
+
+TS_TEST(the_longest_are_listed)
+{
+	struct ts_gaps *gaps;
+	uint64_t ns = 0;
+
+	begin_trace("sched");
+	for (uint64_t i = 0, at = 1000; i < 200; i++) {
+		/* Lengths 101, 138, 175, ...: each once. */
+		uint64_t length = 100 + (1 + 37 * i) % 200;
+
+		at += length;
+		add_launch(i + 1, MAIN, at - 20, at - 10, 7, at, at + 10);
+		at += 10;
+		ns += i ? length : 0;
+	}
+	gaps = read_gaps(110, 5);
+	ts_check_int(gaps->n_longest, 5);
+	for (size_t i = 0; i < 5; i++)
+		ts_check_int(gaps->longest[i].op.start_ns - gaps->longest[i].start_ns, 299 - i);
+	/* 100 .. 299, but for the first one, which is none, and those below 110. */
+	ts_check_int(gaps->n, 200 - 1 - 9);
+	ts_check_int(gaps->ns, ns - (100 + 102 + 103 + 104 + 105 + 106 + 107 + 108 + 109));
+	ts_gaps_free(gaps);
+}
+
+/* ---- the reference ------------------------------------------------------------------------------ */
+
+#define LENGTH	 400
+#define N_LAYERS 4
+
+static uint32_t seed;
+
+static uint32_t below(uint32_t n)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % n;
+}
+
+/* What MAIN is in at each nanosecond, by layer, the innermost last: pieces that do not overlap within a layer. */
+struct reference {
+	uint8_t in[N_LAYERS][LENGTH + 1];
+	uint64_t ns[TS_GAP_CAUSES];
+};
+
+static void make_layer(struct reference *reference, unsigned layer)
+{
+	for (uint64_t at = 1 + below(20); at < LENGTH;) {
+		uint64_t end_ns = at + 1 + below(30);
+
+		if (end_ns > LENGTH)
+			end_ns = LENGTH;
+		for (uint64_t t = at; t < end_ns; t++)
+			reference->in[layer][t] = 1;
+		if (layer == 0) {
+			const struct ts_row_api row = {.start_ns = at,
+						       .end_ns = end_ns,
+						       .op_id = 1000 + at,
+						       .thread = MAIN};
+			add(TS_ROW_API, &row);
+		} else if (layer == 1) {
+			const struct ts_row_syscall row = {.start_ns = at,
+							   .end_ns = end_ns,
+							   .thread = MAIN};
+			add(TS_ROW_SYSCALL, &row);
+		} else if (layer == 2) {
+			const struct ts_row_page_fault row = {.start_ns = at,
+							      .end_ns = end_ns,
+							      .thread = MAIN};
+			add(TS_ROW_PAGE_FAULT, &row);
+		} else {
+			add_off_cpu(MAIN, TS_OFF_CPU_POLL, at, 0, end_ns, 0);
+		}
+		/* Two that touch could not be told apart. */
+		at = end_ns + 1 + below(40);
+	}
+}
+
+static void count_gap(struct reference *reference, uint64_t from_ns, uint64_t call_ns,
+		      uint64_t call_end_ns, uint64_t to_ns)
+{
+	static const uint8_t causes[N_LAYERS] = {TS_GAP_CALL, TS_GAP_SYSCALL, TS_GAP_PAGE_FAULT,
+						 TS_GAP_OFF_CPU};
+
+	for (uint64_t t = from_ns; t < to_ns; t++) {
+		uint32_t cause = TS_GAP_RUNNING;
+
+		for (unsigned layer = 0; layer < N_LAYERS; layer++)
+			if (reference->in[layer][t])
+				cause = causes[layer];
+		if (t >= call_end_ns && t >= call_ns)
+			cause = TS_GAP_DISPATCH;
+		reference->ns[cause]++;
+	}
+}
+
+/* Calls of MAIN's first layer launch what runs 5 ns after they are over. */
+static void make_launches(struct reference *reference, uint32_t stream)
+{
+	uint64_t end_ns = 1 + below(30);
+	struct ts_row_kernel kernel = {.end_ns = end_ns,
+				       .op_id = 1,
+				       .context = CONTEXT,
+				       .stream = stream};
+
+	add(TS_ROW_KERNEL, &kernel);
+	while (true) {
+		uint64_t call_ns = end_ns + below(60), start_ns;
+
+		while (call_ns < LENGTH &&
+		       !(reference->in[0][call_ns] && !reference->in[0][call_ns - 1]))
+			call_ns++;
+		start_ns = call_ns;
+		while (start_ns < LENGTH && reference->in[0][start_ns])
+			start_ns++;
+		if (start_ns >= LENGTH - 30)
+			return;
+		count_gap(reference, end_ns, call_ns, start_ns, start_ns + 5);
+		end_ns = start_ns + 6 + below(20);
+		kernel.start_ns = start_ns + 5;
+		kernel.end_ns = end_ns;
+		kernel.op_id = 1000 + call_ns;
+		add(TS_ROW_KERNEL, &kernel);
+	}
+}
+
+TS_TEST(random_traces_against_a_reference)
+{
+	for (uint32_t i = 0; i < 300; i++) {
+		const struct ts_row_stream stream = {.start_ns = 0,
+						     .context = CONTEXT,
+						     .stream = 7,
+						     .stream_flags = 2};
+		struct reference reference = {0};
+		struct ts_gaps *gaps;
+		uint64_t ns = 0;
+
+		seed = i;
+		begin_trace("sched,faults,syscalls");
+		add(TS_ROW_STREAM, &stream);
+		add_off_cpu(OTHER, TS_OFF_CPU_SLEEP, 0, 0, 1, 0);
+		for (unsigned layer = 0; layer < N_LAYERS; layer++)
+			make_layer(&reference, layer);
+		make_launches(&reference, 7);
+		gaps = read_gaps(0, 100);
+		ts_check_int(gaps->n_streams, 1);
+		for (unsigned cause = 0; cause < TS_GAP_CAUSES; cause++)
+			ts_check_int(gaps->streams[0].causes_ns[cause], reference.ns[cause]);
+		for (size_t j = 0; j < gaps->n_longest; j++)
+			for (size_t k = 0; k < gaps->longest[j].parts.n; k++)
+				ns += gaps->longest[j].parts.at[k].ns;
+		ts_check_int(ns, gaps->ns);
+		ts_check_int(gaps->n, gaps->n_longest);
+		ts_gaps_free(gaps);
+	}
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gaps of streams as the message of proto/rpc/tracesmith.proto: names for ids, parts below the parts that they explain.
+ */
+#pragma once
+
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/state/gaps.h"
+#include "tools/tsctl/pool.h"
+#include "tools/tsctl/resolve.h"
+
+/* Fills `ret_report` from the pool. `stacks`: with the stacks of the calls. */
+void ts_gapsjson_make(struct ts_resolver *resolver, const struct ts_gaps *gaps, uint64_t least_ns,
+		      bool stacks, struct ts_pool *pool, Ts__Rpc__GapsReport *ret_report);
