@@ -84,3 +84,6 @@ int ts_export_pprof(struct ts_sbt_reader *reader, const struct ts_export_options
 /* All of it as a trace for Perfetto: of the options it takes names, window, session and types. */
 int ts_export_perfetto(struct ts_sbt_reader *reader, const struct ts_export_options *options,
 		       FILE *file, struct ts_export_report *ret_report);
+/* The same rows as trace events in JSON, as the PyTorch profiler writes them; without stacks, kernel events and losses. */
+int ts_export_kineto(struct ts_sbt_reader *reader, const struct ts_export_options *options,
+		     FILE *file, struct ts_export_report *ret_report);

@@ -29,12 +29,12 @@ static const struct {
 	bool is_text;
 	bool is_sum; /* of stacks: else it is all that happened, one after the other */
 } formats[] = {
-	{"folded", ts_export_folded, true, true},
-	{"pprof", ts_export_pprof, false, true},
-	{"perfetto", ts_export_perfetto, false, false},
+	{"folded", ts_export_folded, true, true},	{"pprof", ts_export_pprof, false, true},
+	{"perfetto", ts_export_perfetto, false, false}, {"json", ts_export_kineto, true, false},
+	{"chrome", ts_export_kineto, true, false}, /* as some call it */
 };
 
-#define FORMATS "`folded`, `pprof` or `perfetto`"
+#define FORMATS "`perfetto`, `json`, `folded` or `pprof`"
 
 static const struct {
 	const char *name;
@@ -333,7 +333,7 @@ static void tell(const struct export *export, const struct ts_export_report *rep
 	const struct ts_sbt_reader *reader = export->source.reader;
 	char count[TS_OUT_FIGURE_BYTES];
 
-	if (!report->n_rows)
+	if (!report->n_rows && formats[export->format].is_sum)
 		ts_complain("%s: no operation of a GPU%s; `tsctl info` tells what is there",
 			    export->source.path,
 			    export->has_from || export->has_to ? " in that window"
@@ -392,8 +392,9 @@ const struct ts_command ts_command_export = {
 	.help = "usage: tsctl export --format FORMAT [OPTION ...] FILE | --session N\n"
 		"\n"
 		"FORMAT is perfetto (ui.perfetto.dev, trace_processor): all that happened, on a\n"
-		"timeline; or sums of what the GPU did by the host stack that asked for it:\n"
-		"folded (flamegraph.pl, inferno, speedscope), pprof (pprof, Parca, Pyroscope).\n"
+		"timeline; json (chrome://tracing, HTA, TensorBoard): the same, less of it, as the\n"
+		"PyTorch profiler writes it; or sums of what the GPU did by the host stack that\n"
+		"asked for it: folded (flamegraph.pl, inferno, speedscope), pprof (pprof, Parca, Pyroscope).\n"
 		"\n"
 		"  -o, --output FILE    there instead of to standard output\n"
 		"  -w, --weight WEIGHT  gpu-time (the default): nanoseconds of kernels, copies\n"
