@@ -35,7 +35,7 @@ static const char help_text[] =
 	"  --start-later             nothing is recorded before `tsctl start`\n"
 	"  --seal-age MS             rows are written at the latest after so long (500)\n"
 	"  --kernel-events[=LIST]    what the kernel does to their threads: all, or sched,\n"
-	"                            faults, syscalls, each with a threshold: sched:10us\n"
+	"                            faults, syscalls, stacks, with a threshold: sched:10us\n"
 	"  --kernel-events-check     says which of those this machine can give, and ends\n"
 	"  --log LEVEL               none, error, warning, info (the default) or debug\n"
 	"  --help, --version\n"

@@ -14,7 +14,8 @@ enum ts_bpf_program {
 	TS_BPF_SCHED = 0,
 	TS_BPF_FAULTS = 1,
 	TS_BPF_SYSCALLS = 2,
-	TS_BPF_N_PROGRAMS = 3
+	TS_BPF_STACKS = 3, /* of intervals that TS_BPF_SCHED tells: it is of no use without */
+	TS_BPF_N_PROGRAMS = 4
 };
 
 /* A slot for the counters of each session at once; its number modulo this. */
@@ -67,6 +68,16 @@ struct ts_bpf_off_cpu {
 /* waker_context: as in sbt/schema.h. */
 #define TS_BPF_WAKER_THREAD    1
 #define TS_BPF_WAKER_INTERRUPT 2
+
+#define TS_BPF_STACK_FRAMES    48
+
+/* An interval with where in the program it was. */
+struct ts_bpf_off_cpu_stack {
+	struct ts_bpf_off_cpu interval;
+	__u32 n_frames;
+	__u32 reserved;
+	__u64 frames[TS_BPF_STACK_FRAMES]; /* innermost first */
+};
 
 struct ts_bpf_fault {
 	struct ts_bpf_event event;

@@ -64,6 +64,8 @@ size_t ts_kernel_event_bytes(uint32_t program)
 		return sizeof(struct ts_bpf_fault);
 	case TS_BPF_SYSCALLS:
 		return sizeof(struct ts_bpf_syscall);
+	case TS_BPF_STACKS:
+		return sizeof(struct ts_bpf_off_cpu_stack);
 	default:
 		return 0;
 	}
@@ -354,10 +356,12 @@ static void feed_add_away(struct ts_kernel_feed *feed, int fd, uint32_t tid)
 	feed_add(feed, &away.event, sizeof(away));
 }
 
-/* What is known of threads that have not come back. A key is done with once the next one is known. */
-static void feed_add_open(struct ts_kernel_feed *feed)
+/*
+ * What is known of threads that have not come back, or are not where their stack could be taken. A key is done with once the
+ * next one is known.
+ */
+static void feed_add_open(struct ts_kernel_feed *feed, int fd)
 {
-	int fd = feed->hub->programs.away_fd;
 	uint32_t tid = 0, next;
 	bool more = fd >= 0 && !bpf_map_get_next_key(fd, NULL, &next);
 
@@ -389,7 +393,8 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 	feed_unwatch(feed);
 	pthread_mutex_lock(&hub->reading);
 	ring_buffer__consume(hub->ring);
-	feed_add_open(feed);
+	feed_add_open(feed, hub->programs.due_fd);
+	feed_add_open(feed, hub->programs.away_fd);
 	hub->feeds[feed->session % TS_BPF_SLOTS] = NULL;
 	hub->n_feeds--;
 	pthread_mutex_unlock(&hub->reading);

@@ -55,13 +55,17 @@ static void keep_map(struct bpf_object *object, const char *name, int *fd)
 }
 
 static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_object *bytes,
-		       struct bpf_object **ret_object)
+		       uint32_t wanted, struct bpf_object **ret_object)
 {
 	struct bpf_object *object = bpf_object__open_mem(bytes->bytes, bytes->n_bytes, NULL);
+	struct bpf_program *program;
 	int r;
 
 	if (!object)
 		return -errno;
+	program = bpf_object__find_program_by_name(object, "stack_taken");
+	if (program)
+		bpf_program__set_autoload(program, wanted & 1u << TS_BPF_STACKS);
 	r = share_map(object, "traced", &programs->traced_fd);
 	r = r ?: share_map(object, "lost", &programs->lost_fd);
 	r = r ?: share_map(object, "events", &programs->events_fd);
@@ -74,6 +78,7 @@ static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_obj
 	keep_map(object, "lost", &programs->lost_fd);
 	keep_map(object, "events", &programs->events_fd);
 	keep_map(object, "away", &programs->away_fd);
+	keep_map(object, "due", &programs->due_fd);
 	*ret_object = object;
 	return 0;
 }
@@ -126,16 +131,16 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 	char names[64];
 	int r;
 
-	*programs = (struct ts_bpf_programs){.traced_fd = -1,
-					     .lost_fd = -1,
-					     .events_fd = -1,
-					     .away_fd = -1};
+	*programs = (struct ts_bpf_programs){
+		.traced_fd = -1, .lost_fd = -1, .events_fd = -1, .away_fd = -1, .due_fd = -1};
 	programs->links = calloc(TS_BPF_MAX_LINKS, sizeof(*programs->links));
 	if (!programs->links)
 		return ts_error_origin(-ENOMEM);
 	libbpf_set_print(print_debug);
+	if (wanted & 1u << TS_BPF_STACKS)
+		wanted |= 1u << TS_BPF_SCHED;
 	if (!why) {
-		r = load_object(programs, &ts_bpf_object_process,
+		r = load_object(programs, &ts_bpf_object_process, wanted,
 				&programs->objects[OBJECT_PROCESS]);
 		why = r ? reason(r) : NULL;
 	}
@@ -145,13 +150,20 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 		return 0;
 	}
 	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++) {
-		if (!(wanted & 1u << i))
+		if (!(wanted & 1u << i) || !objects[i])
 			continue;
-		r = load_object(programs, objects[i], &programs->objects[OBJECT(i)]);
+		r = load_object(programs, objects[i], wanted, &programs->objects[OBJECT(i)]);
 		if (r)
 			complain(programs, ts_kernel_program_name(i), reason(r));
 		else
 			programs->loaded |= 1u << i;
+	}
+	if (wanted & 1u << TS_BPF_STACKS) {
+		if (programs->loaded & 1u << TS_BPF_SCHED)
+			programs->loaded |= 1u << TS_BPF_STACKS;
+		else
+			complain(programs, ts_kernel_program_name(TS_BPF_STACKS),
+				 "they are of what sched tells");
 	}
 	return 0;
 }
@@ -273,7 +285,7 @@ int ts_bpf_programs_attach(struct ts_bpf_programs *programs)
 		if (!programs->objects[i])
 			continue;
 		while (!r && (program = bpf_object__next_program(programs->objects[i], program)))
-			r = attach_program(programs, program);
+			r = bpf_program__autoload(program) ? attach_program(programs, program) : 0;
 	}
 	if (r)
 		ts_bpf_programs_detach(programs);

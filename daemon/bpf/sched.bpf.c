@@ -19,6 +19,17 @@ struct {
 } away SEC(".maps");
 
 /*
+ * Long intervals that are over and wait for their stack: that is taken when the system call ends, where the thread is at
+ * what it was at, and at no cost to intervals that are short. A second one in the same call is told without.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u32);
+	__type(value, struct ts_bpf_off_cpu);
+} due SEC(".maps");
+
+/*
  * How deep this CPU is in interrupts, soft ones and timers among them. The kernel's own counter would tell as much, but
  * not every kernel lets a program know where it is.
  */
@@ -139,6 +150,23 @@ static __always_inline void note_syscall(struct ts_bpf_off_cpu *note, struct tas
 	note->argument = BPF_CORE_READ(regs, di);
 }
 
+static __always_inline void tell(struct ts_bpf_off_cpu *note)
+{
+	if (bpf_ringbuf_output(&events, note, sizeof(*note), wake_flags()))
+		lose(note->event.session, TS_BPF_SCHED);
+}
+
+/* Its thread is dead: there is no stack any more. */
+static __always_inline void tell_due(__u32 tid)
+{
+	struct ts_bpf_off_cpu *note = bpf_map_lookup_elem(&due, &tid);
+
+	if (!note)
+		return;
+	tell(note);
+	bpf_map_delete_elem(&due, &tid);
+}
+
 static __always_inline void leave(const struct ts_bpf_traced *settings, bool preempt,
 				  struct task_struct *prev, struct task_struct *next, __u64 now)
 {
@@ -147,8 +175,11 @@ static __always_inline void leave(const struct ts_bpf_traced *settings, bool pre
 
 	note.state = state_of(prev);
 	/* It does not come back. */
-	if (note.state & STATE_DEAD)
+	if (note.state & STATE_DEAD) {
+		if (settings->programs & 1u << TS_BPF_STACKS)
+			tell_due(tid);
 		return;
+	}
 	note.event.session = settings->session;
 	note.event.program = TS_BPF_SCHED;
 	note.event.tid = tid;
@@ -166,6 +197,13 @@ static __always_inline void leave(const struct ts_bpf_traced *settings, bool pre
 		lose(settings->session, TS_BPF_SCHED);
 }
 
+static __always_inline bool wants_stack(const struct ts_bpf_traced *settings,
+					const struct ts_bpf_off_cpu *note, __u64 ns)
+{
+	return settings->programs & 1u << TS_BPF_STACKS && note->syscall != TS_BPF_NO_SYSCALL &&
+	       ns >= settings->threshold_ns[TS_BPF_STACKS];
+}
+
 static __always_inline void come_back(const struct ts_bpf_traced *settings,
 				      struct task_struct *next, __u64 now)
 {
@@ -175,12 +213,13 @@ static __always_inline void come_back(const struct ts_bpf_traced *settings,
 	/* It was away before anybody watched. */
 	if (!note)
 		return;
-	if (now - note->event.start_ns >= settings->threshold_ns[TS_BPF_SCHED]) {
-		note->event.end_ns = now;
-		note->end_cpu = bpf_get_smp_processor_id();
-		if (bpf_ringbuf_output(&events, note, sizeof(*note), wake_flags()))
-			lose(note->event.session, TS_BPF_SCHED);
-	}
+	note->event.end_ns = now;
+	note->end_cpu = bpf_get_smp_processor_id();
+	now -= note->event.start_ns;
+	if (now >= settings->threshold_ns[TS_BPF_SCHED] &&
+	    (!wants_stack(settings, note, now) ||
+	     bpf_map_update_elem(&due, &tid, note, BPF_NOEXIST)))
+		tell(note);
 	bpf_map_delete_elem(&away, &tid);
 }
 
@@ -235,5 +274,34 @@ int BPF_PROG(sched_migrated, struct task_struct *task)
 	note = bpf_map_lookup_elem(&away, &tid);
 	if (note)
 		note->migrations++;
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(stack_taken)
+{
+	__u64 caller = bpf_get_current_pid_tgid();
+	struct ts_bpf_off_cpu_stack *told;
+	struct ts_bpf_off_cpu *note;
+	__u32 tid = (__u32)caller;
+	long n_bytes;
+
+	if (!watched(caller >> 32, TS_BPF_STACKS))
+		return 0;
+	note = bpf_map_lookup_elem(&due, &tid);
+	if (!note)
+		return 0;
+	told = bpf_ringbuf_reserve(&events, sizeof(*told), 0);
+	if (told) {
+		told->interval = *note;
+		told->interval.event.program = TS_BPF_STACKS;
+		n_bytes = bpf_get_stack(ctx, told->frames, sizeof(told->frames), BPF_F_USER_STACK);
+		told->n_frames = n_bytes > 0 ? n_bytes / sizeof(told->frames[0]) : 0;
+		told->reserved = 0;
+		bpf_ringbuf_submit(told, wake_flags());
+	} else {
+		lose(note->event.session, TS_BPF_SCHED);
+	}
+	bpf_map_delete_elem(&due, &tid);
 	return 0;
 }

@@ -12,10 +12,14 @@ const char *ts_kernel_program_name(unsigned program)
 		[TS_BPF_SCHED] = "sched",
 		[TS_BPF_FAULTS] = "faults",
 		[TS_BPF_SYSCALLS] = "syscalls",
+		[TS_BPF_STACKS] = "stacks",
 	};
 
 	return program < TS_ARRAY_LEN(names) ? names[program] : NULL;
 }
+
+/* A stack of every interval would be too much of a good thing. */
+#define STACKS_THRESHOLD_NS 1000000
 
 /* "10us", "1ms", "500ns", "500": nanoseconds where no unit is given. */
 static int parse_threshold(const char *text, size_t n_text, uint64_t *ret_ns)
@@ -57,8 +61,11 @@ static int parse_one(const char *text, size_t n_text, struct ts_kernel_wish *wis
 			continue;
 		known = true;
 		wish->programs |= 1u << i;
-		wish->threshold_ns[i] = threshold_ns;
+		wish->threshold_ns[i] =
+			i == TS_BPF_STACKS && !colon ? STACKS_THRESHOLD_NS : threshold_ns;
 	}
+	if (wish->programs & 1u << TS_BPF_STACKS)
+		wish->programs |= 1u << TS_BPF_SCHED;
 	return known ? 0 : -EINVAL;
 }
 
@@ -70,10 +77,11 @@ int ts_kernel_wish_parse(const char *text, struct ts_kernel_wish *ret_wish, char
 		size_t n = strcspn(at, ",");
 
 		if (parse_one(at, n, &wish)) {
-			snprintf(why, n_why,
-				 "`%.*s`: it is all, sched, faults or syscalls, with a threshold "
-				 "if need be, like sched:10us",
-				 (int)(n < 64 ? n : 64), at);
+			snprintf(
+				why, n_why,
+				"`%.*s`: it is all, sched, faults, syscalls or stacks, with a threshold "
+				"if need be, like sched:10us",
+				(int)(n < 64 ? n : 64), at);
 			return -EINVAL;
 		}
 		at += n;

@@ -10,12 +10,12 @@ struct ts_kernel_wish {
 	uint64_t threshold_ns[TS_BPF_N_PROGRAMS];
 };
 
-/* "sched", "faults", "syscalls"; NULL for another number. */
+/* "sched", "faults", "syscalls", "stacks"; NULL for another number. */
 const char *ts_kernel_program_name(unsigned program);
 
 /*
  * "all", or names with commas between, each with a threshold if need be: "sched:10us,syscalls". -EINVAL: `why` says what
- * is wrong, in a few words.
+ * is wrong, in a few words. Stacks bring the intervals that they are of, and are of those of a millisecond unless told.
  */
 int ts_kernel_wish_parse(const char *text, struct ts_kernel_wish *ret_wish, char *why,
 			 size_t n_why);

@@ -15,6 +15,7 @@
 #define KERNEL_ROWS	   65536u
 #define KERNEL_MAX_THREADS 65536u
 #define KERNEL_NAMES	   1024u
+#define KERNEL_STACKS	   256u
 /* In the table of threads: a number as the process itself has it, where it has numbers of its own. */
 #define INNER 0x80000000u
 
@@ -29,6 +30,13 @@ struct kernel_name {
 	uint32_t id;
 };
 
+/* The same of a stack. */
+struct kernel_stack {
+	uint64_t frames[TS_BPF_STACK_FRAMES];
+	uint32_t n_frames;
+	uint32_t id;
+};
+
 struct ts_session_kernel {
 	struct ts_kernel_feed *feed;
 	pid_t pid;
@@ -38,6 +46,7 @@ struct ts_session_kernel {
 	struct kernel_thread *threads;	  /* by hash of the number */
 	uint32_t n_threads, n_slots;
 	struct kernel_name names[KERNEL_NAMES];
+	struct kernel_stack stacks[KERNEL_STACKS];
 };
 
 /* ---- threads and names ---- */
@@ -131,6 +140,37 @@ static int name_id(struct ts_session *s, const char *text, size_t n_text, uint32
 		name->id = id;
 	}
 	*ret_id = id;
+	return 0;
+}
+
+static int stack_id(struct ts_session *s, const struct ts_bpf_off_cpu_stack *event,
+		    uint32_t *ret_id)
+{
+	uint32_t n = event->n_frames, flags = n == TS_BPF_STACK_FRAMES ? TS_STACK_TRUNCATED : 0;
+	struct kernel_stack *stack;
+	uint64_t hash = n;
+	int r;
+
+	*ret_id = TS_ID_UNKNOWN;
+	if (!n)
+		return 0;
+	for (uint32_t i = 0; i < n; i++) {
+		hash = (hash ^ event->frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	stack = &s->kernel->stacks[hash % KERNEL_STACKS];
+	if (!stack->id || stack->n_frames != n ||
+	    memcmp(stack->frames, event->frames, n * sizeof(*stack->frames))) {
+		stack->id = TS_ID_UNKNOWN;
+		if (!ts_session_charge(s, 0))
+			return 0;
+		memcpy(stack->frames, event->frames, n * sizeof(*stack->frames));
+		stack->n_frames = n;
+		r = ts_sbt_session_writer_add_stack(s->writer, stack->frames, n, flags, &stack->id);
+		if (r)
+			return r < 0 ? ts_session_write_failed(s, r) : r;
+	}
+	*ret_id = stack->id;
 	return 0;
 }
 
@@ -249,7 +289,8 @@ static uint32_t pid_of(const struct ts_session *s, const struct ts_bpf_event *ev
 	return (pid_t)event->pid == s->kernel->pid ? 0 : event->pid;
 }
 
-static int add_off_cpu(struct ts_session *s, const struct ts_bpf_off_cpu *event, uint32_t thread)
+static int add_off_cpu(struct ts_session *s, const struct ts_bpf_off_cpu *event, uint32_t thread,
+		       uint32_t stack)
 {
 	struct ts_row_off_cpu row = {
 		.start_ns = event->event.start_ns,
@@ -267,6 +308,7 @@ static int add_off_cpu(struct ts_session *s, const struct ts_bpf_off_cpu *event,
 		.cpu = event->cpu,
 		.end_cpu = event->end_cpu,
 		.migrations = event->migrations,
+		.stack = stack,
 	};
 	int r = 0;
 
@@ -326,9 +368,10 @@ static int add_event(struct ts_session *s, const struct ts_bpf_event *event)
 		[TS_BPF_SCHED] = TS_ROW_OFF_CPU,
 		[TS_BPF_FAULTS] = TS_ROW_PAGE_FAULT,
 		[TS_BPF_SYSCALLS] = TS_ROW_SYSCALL,
+		[TS_BPF_STACKS] = TS_ROW_OFF_CPU,
 	};
 	const void *whole = event;
-	uint32_t thread;
+	uint32_t thread, stack;
 	int r = thread_id(s, event, &thread);
 
 	if (r)
@@ -336,7 +379,10 @@ static int add_event(struct ts_session *s, const struct ts_bpf_event *event)
 	ts_session_count_row(s, types[event->program]);
 	switch (event->program) {
 	case TS_BPF_SCHED:
-		return add_off_cpu(s, whole, thread);
+		return add_off_cpu(s, whole, thread, TS_ID_UNKNOWN);
+	case TS_BPF_STACKS:
+		r = stack_id(s, whole, &stack);
+		return r ?: add_off_cpu(s, whole, thread, stack);
 	case TS_BPF_FAULTS:
 		return add_fault(s, whole, thread);
 	default:

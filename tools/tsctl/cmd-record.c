@@ -175,7 +175,7 @@ static int parse_limit(struct record *record, const char *text)
 /* The daemon knows best what it can do; what it would not understand is said here. */
 static int parse_kernel_events(struct record *record, const char *text)
 {
-	static const char *const names[] = {"all", "sched", "faults", "syscalls"};
+	static const char *const names[] = {"all", "sched", "faults", "syscalls", "stacks"};
 	size_t n, n_name, i;
 
 	record->kernel_events = text ? text : "all";
@@ -193,8 +193,8 @@ static int parse_kernel_events(struct record *record, const char *text)
 		if (i == TS_ARRAY_LEN(names) || n - n_name >= sizeof(threshold) ||
 		    strchr(threshold, '.') || (n > n_name && ts_time_parse(threshold, &ns))) {
 			ts_complain(
-				"--kernel-events=%s: it is `all` or some of `sched`, `faults` and "
-				"`syscalls`, each with a threshold if need be, like sched:10us",
+				"--kernel-events=%s: it is `all` or some of `sched`, `faults`, "
+				"`syscalls` and `stacks`, each with a threshold if need be, like sched:10us",
 				record->kernel_events);
 			return -EINVAL;
 		}
@@ -760,7 +760,7 @@ const struct ts_command ts_command_record = {
 		"      --symbols WHEN    names for stacks: at the end (default), or none:\n"
 		"                        `tsctl symbolize` finds them later\n"
 		"      --kernel-events[=L]   what the kernel does to its threads: all, or sched,\n"
-		"                            faults, syscalls; with a threshold: sched:10us\n"
+		"                            faults, syscalls, stacks; a threshold: sched:10us\n"
 		"      --capture LEVEL   timing: the only level in this version\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"
 		"      --start-later     record nothing before `tsctl start`\n"
