@@ -15,7 +15,7 @@
 static const char *const daemon_places[] = {TS_DAEMON_RELATIVE_PATH, "../daemon/tracesmithd"};
 
 /* What a private daemon inherits. Never LD_PRELOAD; what a user set for the application is not for it. */
-static const char *const daemon_variables[] = {"PATH", "TMPDIR", "TZ", "LANG"};
+static const char *const daemon_variables[] = {"PATH", "TMPDIR", "TZ", "LANG", "XDG_RUNTIME_DIR"};
 static const char own_prefix[] = "TRACESMITH_";
 
 int ts_config_parse_size(const char *text, uint64_t *ret_bytes)

@@ -123,24 +123,29 @@ static void server_done(struct ts_server *server)
 	sd_event_exit(server->event, server->exit_status);
 }
 
+static void server_unlink(struct ts_server *server)
+{
+	if (server->unlink_inject)
+		unlink(server->options.inject_socket);
+	if (server->unlink_control)
+		unlink(server->options.control_socket);
+	if (server->directory[0])
+		ts_places_remove(server->directory);
+}
+
 /*
  * A session's thread is stuck where nothing reaches it (a file system that does not answer): whoever
  * waits is told, and the file stays as it is, whole up to its last block.
  */
 static void server_abandon(struct ts_server *server)
 {
-	const struct ts_server_options *options = &server->options;
-
 	ts_log(TS_LOG_ERROR, "a session did not end in time: its file is not finished");
 	if (server->recording)
 		server->recording->error = -ETIMEDOUT;
 	for (struct ts_client_connection *client = server->clients; client;
 	     client = ts_client_connection_next(client))
 		ts_client_connection_finished(client);
-	if (server->unlink_inject)
-		unlink(options->inject_socket);
-	if (server->unlink_control)
-		unlink(options->control_socket);
+	server_unlink(server);
 	_exit(1);
 }
 
@@ -331,6 +336,21 @@ static int server_describe_all(struct ts_server *server)
 	return r > 0 ? ts_error_origin(-EIO) : r;
 }
 
+/* For whoever starts, stops and watches it. Where there is no place for a socket it is recorded all the same. */
+static void server_listen_private(struct ts_server *server)
+{
+	int r = ts_places_new(server->directory);
+
+	if (!r) {
+		snprintf(server->control_path, sizeof(server->control_path),
+			 "%s/" TS_PLACES_CONTROL, server->directory);
+		server->options.control_socket = server->control_path;
+		r = ts_listen_control(server, -1);
+	}
+	if (r)
+		ts_log(TS_LOG_WARNING, "nobody can ask for this recording: %s", strerror(-r));
+}
+
 static int server_open(struct ts_server *server)
 {
 	const struct ts_server_options *options = &server->options;
@@ -341,6 +361,8 @@ static int server_open(struct ts_server *server)
 	case TS_SERVER_PRIVATE:
 		r = ts_listen_nonblocking(options->inject_fd);
 		r = r ?: ts_listen_credentials(options->inject_fd, &credentials);
+		if (!r)
+			server_listen_private(server);
 		return r ?: ts_peer_new(server, options->inject_fd, &credentials);
 	case TS_SERVER_RECORD:
 		/* The file first: a recording that cannot be written does not begin. */
@@ -444,10 +466,7 @@ static void server_deinit(struct ts_server *server)
 		server_forget(&server->ended);
 	ts_kernel_hub_free(server->kernel);
 	ts_recording_free(server->recording);
-	if (server->unlink_inject)
-		unlink(options->inject_socket);
-	if (server->unlink_control)
-		unlink(options->control_socket);
+	server_unlink(server);
 	sd_event_source_disable_unref(server->inject_source);
 	sd_event_source_disable_unref(server->control_source);
 	sd_event_source_disable_unref(server->notify_source);

@@ -13,6 +13,7 @@
 #include "daemon/serve/recording.h"
 #include "daemon/serve/session.h"
 #include "daemon/util/closer.h"
+#include "proto/client/places.h"
 
 enum ts_server_mode {
 	TS_SERVER_SERVICE = 1, /* a file for each process, for as long as the system runs */
@@ -31,7 +32,7 @@ struct ts_server_options {
 	uint32_t command; /* TS_COMMAND_* for new sessions */
 	uint32_t seal_age_ms;
 	const char *inject_socket;  /* service, record: path to listen at; NULL: inject_fd */
-	const char *control_socket; /* path to listen at; NULL: service: control_fd, record: none */
+	const char *control_socket; /* path to listen at; NULL: service: control_fd, others: none */
 	int inject_fd;		    /* from systemd, listening; private: the connection. -1: none */
 	int control_fd;		    /* from systemd, listening; record: tsctl's connection. -1 */
 	const char *output;	    /* private, record: the file */
@@ -66,6 +67,8 @@ struct ts_server {
 	int control_fd;
 	bool unlink_inject;
 	bool unlink_control;
+	char directory[TS_PLACES_BYTES]; /* private: of its control socket; empty: none */
+	char control_path[TS_PLACES_BYTES + sizeof(TS_PLACES_CONTROL)];
 	struct ts_peer *peers;
 	uint32_t n_peers;
 	uint32_t n_unready;

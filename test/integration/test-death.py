@@ -326,7 +326,7 @@ class Death(harness.Case):
                     lambda chance: self.kill_recorder(chance, PROCESSES))
 
     def kill_private(self, chance):
-        environment = harness.preload_environment('', TS_TRUTH=self.truth_path)
+        environment = harness.preload_environment('', TS_TRUTH=self.truth_path, XDG_RUNTIME_DIR=self.folder)
         delay = chance.uniform(0, self.measured(self.argv(1), environment))
         process = self.start(self.argv(1), environment)
         time.sleep(delay)

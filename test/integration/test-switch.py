@@ -302,6 +302,47 @@ class Switch(harness.Case):
         self.assertEqual(bursts.end(), (0, ''))
         self.check(path, 5 * THREADS)
 
+    def test_the_preload_alone(self):
+        """Nobody but the shim: its daemon is found, asked, watched, stopped and started, and leaves nothing behind."""
+        path, own = self.path('alone.sbt'), {'XDG_RUNTIME_DIR': self.folder, 'TRACESMITH_CONTROL': None}
+        bursts = Bursts([harness.app('bursts', 'driver'), str(THREADS)],
+                        harness.preload_environment(TRACESMITH_OUTPUT=path, TRACESMITH_SOCKET=None, **own), self.folder)
+        self.addCleanup(self.end_process, bursts.process)
+
+        def mine(*arguments):
+            return harness.tsctl(*arguments, env=harness.environment(**own))
+
+        pid = str(bursts.process.pid)
+        bursts.tell('go 5')
+        # It was begun without waiting for its daemon.
+        self.wait(lambda: pid in mine('sessions').out, 'its daemon')
+        listed = [session for session in json.loads(mine('sessions', '--json').out)['sessions']
+                  if str(session['pid']) == pid]
+        self.assertEqual([(session['state'], session['path']) for session in listed], [('recording', path)])
+        self.assertEqual(os.path.dirname(os.path.dirname(listed[0]['control'])), self.folder)
+        self.assertEqual(mine('stop', pid).out, 'stopped: 1 process\n')
+        bursts.tell('go 6')
+        live = mine('view', '--stats', pid)
+        self.assertEqual((live.status, live.err), (0, ''))
+        self.assertEqual(mine('start', pid).out, 'started: 1 process\n')
+        bursts.tell('go 7')
+        self.assertEqual(bursts.end(), (0, ''))
+        trace = self.check(path, 12 * THREADS)
+        self.assertEqual(self.pauses(trace), [True, False])
+        self.wait(lambda: not glob.glob(self.path('tracesmith-*')), 'the end of its daemon')
+
+    def test_what_a_killed_daemon_left(self):
+        """Its directory goes when somebody looks, but not before it can be told from one that is about to listen."""
+        for name in 'tracesmith-old', 'tracesmith-new':
+            os.mkdir(self.path(name))
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(os.path.join(self.path(name), 'control.sock'))
+        old = self.path('tracesmith-old/control.sock')
+        os.utime(old, (time.time() - 3600,) * 2)
+        own = {'XDG_RUNTIME_DIR': self.folder, 'TRACESMITH_CONTROL': None}
+        self.assertEqual(harness.tsctl('sessions', env=harness.environment(**own)).status, 0)
+        self.assertEqual([os.path.basename(path) for path in glob.glob(self.path('tracesmith-*'))], ['tracesmith-new'])
+
     def test_an_empty_recording_says_why(self):
         result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu', '--start-later')
         self.assertEqual(result.status, 0, result)

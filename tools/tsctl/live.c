@@ -6,13 +6,21 @@
 #include "tools/tsctl/live.h"
 
 #include "proto/abi/clock.h"
+#include "proto/client/places.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <glob.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 
+/* After which a socket that refuses was left behind by a daemon that was killed. */
+#define STALE_S 60
+
+/* Returns 0, -ENOMEM, or NOBODY where no daemon listens. */
+#define NOBODY 1
 static int add_daemon(struct ts_live *live, const char *path, bool is_recording)
 {
 	struct ts_live_daemon *daemons, *daemon;
@@ -20,7 +28,7 @@ static int add_daemon(struct ts_live *live, const char *path, bool is_recording)
 	int r = ts_client_connect(path, &client);
 
 	if (r == -ENOENT || r == -ECONNREFUSED)
-		return 0;
+		return NOBODY;
 	if (r) {
 		ts_complain("the daemon at %s is not asked: %s", path, strerror(-r));
 		return 0;
@@ -42,20 +50,27 @@ static int add_daemon(struct ts_live *live, const char *path, bool is_recording)
 /* Sockets of the caller's own recordings under this directory. */
 static int add_recordings(struct ts_live *live, const char *parent)
 {
-	char pattern[256];
+	char pattern[TS_PLACES_BYTES + sizeof("/" TS_PLACES_PREFIX "*/" TS_PLACES_CONTROL)];
 	glob_t found = {0};
 	int r = 0;
 
-	snprintf(pattern, sizeof(pattern), "%.200s/" TS_LIVE_DIRECTORY "*/" TS_LIVE_CONTROL,
-		 parent);
+	snprintf(pattern, sizeof(pattern), "%.*s/" TS_PLACES_PREFIX "*/" TS_PLACES_CONTROL,
+		 (int)TS_PLACES_BYTES - 1, parent);
 	if (!glob(pattern, 0, NULL, &found)) {
 		for (size_t i = 0; !r && i < found.gl_pathc; i++) {
 			struct stat status;
 
 			/* Somebody else's, made to look like ours, would be told what we ask. */
-			if (!lstat(found.gl_pathv[i], &status) && S_ISSOCK(status.st_mode) &&
-			    status.st_uid == geteuid())
-				r = add_daemon(live, found.gl_pathv[i], true);
+			if (lstat(found.gl_pathv[i], &status) || !S_ISSOCK(status.st_mode) ||
+			    status.st_uid != geteuid())
+				continue;
+			r = add_daemon(live, found.gl_pathv[i], true);
+			if (r == NOBODY) {
+				/* One that is about to listen does so at once. */
+				if (time(NULL) - status.st_mtime > STALE_S)
+					ts_places_remove(dirname(found.gl_pathv[i]));
+				r = 0;
+			}
 		}
 	}
 	globfree(&found);
@@ -64,17 +79,20 @@ static int add_recordings(struct ts_live *live, const char *parent)
 
 int ts_live_new(struct ts_live **ret_live)
 {
-	const char *given = getenv(TS_CONTROL_ENVIRONMENT), *runtime = getenv("XDG_RUNTIME_DIR");
+	const char *given = getenv(TS_CONTROL_ENVIRONMENT);
+	char parents[TS_PLACES_N_PARENTS][TS_PLACES_BYTES];
 	ts_cleanup(ts_live_freep) struct ts_live *live = calloc(1, sizeof(*live));
 	int r;
 
 	if (!live)
 		return -ENOMEM;
 	r = add_daemon(live, ts_client_default_path(), false);
+	r = r == NOBODY ? 0 : r;
 	if (!r && !(given && *given)) {
-		if (runtime && runtime[0] == '/' && strcmp(runtime, "/tmp"))
-			r = add_recordings(live, runtime);
-		r = r ? r : add_recordings(live, "/tmp");
+		size_t n_parents = ts_places_parents(parents);
+
+		for (size_t i = 0; !r && i < n_parents; i++)
+			r = add_recordings(live, parents[i]);
 	}
 	if (r)
 		return r;

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is being recorded now: the daemons that the caller can ask, and their sessions. Asked are the service, and
- * the caller's own `tsctl record`s; with $TRACESMITH_CONTROL set the daemon there alone.
+ * the daemons of the caller's own recordings, `tsctl record`'s and the preload's; with $TRACESMITH_CONTROL set the daemon there
+ * alone.
  */
 #pragma once
 
 #include "proto/abi/base.h"
 #include "proto/client/client.h"
-
-/* Where `tsctl record` has its sockets: a directory of its own in $XDG_RUNTIME_DIR or /tmp. */
-#define TS_LIVE_DIRECTORY "tracesmith-"
-#define TS_LIVE_CONTROL	  "control.sock"
 
 struct ts_live_daemon {
 	char *path; /* of its control socket */

@@ -7,9 +7,9 @@
 
 #include "proto/abi/base.h"
 #include "proto/client/client.h"
+#include "proto/client/places.h"
 #include "proto/rpc/json.h"
 #include "sbt/schema.h"
-#include "tools/tsctl/live.h"
 #include "tools/tsctl/tsctl.h"
 #include "tools/tsctl/why.h"
 
@@ -24,7 +24,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#define SOCKET_NAME "inject.sock"
 /* The daemon's end of the connection; the lowest descriptor that is not a standard one. */
 #define CONTROL_FD	 3
 
@@ -38,9 +37,9 @@
 #define REAP_TIMEOUT_MS 2000
 
 struct ts_recorder {
-	char directory[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
-	char socket[sizeof(((struct sockaddr_un *)NULL)->sun_path) + sizeof(SOCKET_NAME) + 1];
-	char control[sizeof(((struct sockaddr_un *)NULL)->sun_path) + sizeof(TS_LIVE_CONTROL) + 1];
+	char directory[TS_PLACES_BYTES];
+	char socket[TS_PLACES_BYTES + sizeof(TS_PLACES_INJECT)];
+	char control[TS_PLACES_BYTES + sizeof(TS_PLACES_CONTROL)];
 	struct ts_client *client;
 	pid_t daemon; /* 0: none */
 	int daemon_status;
@@ -51,43 +50,23 @@ struct ts_recorder {
 	char error[512];
 };
 
-static int make_directory(struct ts_recorder *recorder, const char *parent)
-{
-	int n = snprintf(recorder->directory, sizeof(recorder->directory),
-			 "%s/" TS_LIVE_DIRECTORY "XXXXXX", parent);
-
-	if (n + sizeof(TS_LIVE_CONTROL) + 1 > sizeof(recorder->directory)) {
-		recorder->directory[0] = 0;
-		return -ENAMETOOLONG;
-	}
-	if (!mkdtemp(recorder->directory)) {
-		recorder->directory[0] = 0;
-		return -errno;
-	}
-	snprintf(recorder->socket, sizeof(recorder->socket), "%s/" SOCKET_NAME,
-		 recorder->directory);
-	snprintf(recorder->control, sizeof(recorder->control), "%s/" TS_LIVE_CONTROL,
-		 recorder->directory);
-	return 0;
-}
-
 int ts_recorder_new(struct ts_recorder **ret_recorder)
 {
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	ts_cleanup(ts_recorder_freep) struct ts_recorder *recorder = calloc(1, sizeof(*recorder));
-	int r = -ENOENT;
+	int r;
 
 	if (!recorder)
 		return -ENOMEM;
 	recorder->log_fd = memfd_create("tracesmithd-log", MFD_CLOEXEC);
 	if (recorder->log_fd < 0)
 		return -errno;
-	if (runtime && runtime[0] == '/')
-		r = make_directory(recorder, runtime);
-	if (r)
-		r = make_directory(recorder, "/tmp");
+	r = ts_places_new(recorder->directory);
 	if (r)
 		return r;
+	snprintf(recorder->socket, sizeof(recorder->socket), "%s/" TS_PLACES_INJECT,
+		 recorder->directory);
+	snprintf(recorder->control, sizeof(recorder->control), "%s/" TS_PLACES_CONTROL,
+		 recorder->directory);
 	*ret_recorder = ts_take_ptr(recorder);
 	return 0;
 }
@@ -131,9 +110,7 @@ void ts_recorder_free(struct ts_recorder *recorder)
 	ts_client_free(recorder->client);
 	reap(recorder);
 	if (recorder->directory[0]) {
-		unlink(recorder->socket);
-		unlink(recorder->control);
-		rmdir(recorder->directory);
+		ts_places_remove(recorder->directory);
 	}
 	if (recorder->log_fd >= 0)
 		close(recorder->log_fd);

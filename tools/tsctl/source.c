@@ -4,7 +4,7 @@
  */
 #include "tools/tsctl/source.h"
 
-#include "proto/client/client.h"
+#include "tools/tsctl/live.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <fcntl.h>
@@ -54,17 +54,13 @@ static int open_reader(struct ts_source *source, int fd)
 	return TS_EXIT_BAD;
 }
 
-static void complain_daemon(int r, const struct ts_client *client)
+/* Where no process is recorded by that number: who else could be asked. */
+static void complain_nobody(uint32_t number)
 {
-	const char *path = ts_client_default_path();
-
-	if (!client && (r == -ENOENT || r == -ECONNREFUSED))
-		ts_complain("no daemon listens at %s; start tracesmithd, or name a trace file",
-			    path);
-	else if (!client)
-		ts_complain("cannot reach the daemon at %s: %s", path, strerror(-r));
-	else
-		ts_complain("the daemon at %s: %s", path, ts_client_error(client));
+	ts_complain(
+		"no process %u is being recorded, and no daemon listens at %s; `tsctl sessions` "
+		"lists what is recorded",
+		number, ts_client_default_path());
 }
 
 /*
@@ -82,47 +78,61 @@ static int open_trace(struct ts_client *client, uint32_t live, uint32_t number,
 	return r ? ts_client_open_trace(client, number, 0, ret_answer, ret_fd) : 0;
 }
 
-/* The daemon's number of the session whose pid or number `number` is; 0: there is none. */
-static uint32_t find_session(const Ts__Rpc__SessionList *list, uint32_t number)
+/*
+ * Whose session it is, and its number there: a process of any daemon's, or a number of the service's. Without either it
+ * is the service's to know, by *ret_session 0; NULL: there is no service.
+ */
+static const struct ts_live_daemon *find_session(const struct ts_live *live, uint32_t number,
+						 uint32_t *ret_session)
 {
-	uint32_t found = 0;
+	const struct ts_live_daemon *service = NULL;
 
-	for (size_t i = 0; i < list->n_sessions; i++) {
-		if (list->sessions[i]->pid == number)
-			return list->sessions[i]->session;
-		if (list->sessions[i]->session == number)
-			found = number;
+	*ret_session = 0;
+	for (size_t i = 0; i < live->n_daemons; i++) {
+		const Ts__Rpc__SessionList *list = live->daemons[i].answer->session_list;
+
+		for (size_t j = 0; j < list->n_sessions; j++) {
+			if (list->sessions[j]->pid == number) {
+				*ret_session = list->sessions[j]->session;
+				return &live->daemons[i];
+			}
+			if (!live->daemons[i].is_recording && list->sessions[j]->session == number)
+				*ret_session = number;
+		}
+		if (!live->daemons[i].is_recording)
+			service = &live->daemons[i];
 	}
-	return found;
+	return service;
 }
 
 static int open_session(struct ts_source *source, uint32_t number)
 {
-	ts_cleanup(ts_client_freep) struct ts_client *client = NULL;
+	ts_cleanup(ts_live_freep) struct ts_live *live = NULL;
 	ts_cleanup(ts_closep) int fd = -1;
+	const struct ts_live_daemon *daemon;
 	Ts__Rpc__Answer *answer;
 	uint32_t session;
-	int r = ts_client_connect(NULL, &client);
+	int r = ts_live_new(&live);
 
-	if (!r)
-		r = ts_client_list_sessions(client, &answer);
+	r = r ? r : ts_live_list(live);
 	if (r) {
-		complain_daemon(r, client);
+		ts_complain("%s", strerror(-r));
 		return TS_EXIT_BAD;
 	}
-	session = answer->body_case == TS__RPC__ANSWER__BODY_SESSION_LIST
-			  ? find_session(answer->session_list, number)
-			  : 0;
-	ts__rpc__answer__free_unpacked(answer, NULL);
-	r = open_trace(client, session, number, &answer, &fd);
+	daemon = find_session(live, number, &session);
+	if (!daemon) {
+		complain_nobody(number);
+		return TS_EXIT_BAD;
+	}
+	r = open_trace(daemon->client, session, number, &answer, &fd);
 	if (r == -ENOENT && !session) {
 		ts_complain("the daemon has no session %u of yours, nor one of that pid; `tsctl "
-			    "status` lists those that run",
+			    "sessions` lists those that run",
 			    number);
 		return TS_EXIT_BAD;
 	}
 	if (r) {
-		complain_daemon(r, client);
+		ts_complain("the daemon at %s: %s", daemon->path, ts_client_error(daemon->client));
 		return TS_EXIT_BAD;
 	}
 	if (answer->body_case == TS__RPC__ANSWER__BODY_TRACE_OPENED && fd >= 0) {

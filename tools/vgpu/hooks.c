@@ -36,11 +36,12 @@ static const struct ts_vgpu_queries *the_queries;
 
 _Atomic uint32_t ts_vgpu_armed_epoch;
 
+/* Static: in a child that a thread without it forked, memory for it might have to be waited for, for ever. */
 static __thread struct {
 	struct ts_vgpu_api *call; /* innermost call in progress */
 	uint32_t shard_plus_one;
 	uint32_t n_inside[2]; /* this thread's own part of its shard */
-} self;
+} self __attribute__((tls_model("initial-exec")));
 
 struct section {
 	const struct ts_vgpu_sink *sink;

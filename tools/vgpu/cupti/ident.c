@@ -9,7 +9,8 @@
 #include "tools/vgpu/cupti/internal.h"
 
 static __thread uint32_t last_error;
-static __thread uint32_t system_thread_id;
+/* Static, for forked children: see hooks.c. */
+static __thread uint32_t system_thread_id __attribute__((tls_model("initial-exec")));
 static _Atomic uint32_t process_id; /* 0: not asked yet */
 static _Atomic uint32_t thread_id_type = TS_CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
 
