@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Both the daemon and tsctl make and look for these directories; that they agree is what this file is for.
+ */
 #include "proto/client/places.h"
 
 #include <errno.h>

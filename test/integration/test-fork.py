@@ -58,20 +58,14 @@ class Fork(harness.Case):
         self.assertEqual((result.status, result.out, result.err), (0, expected, ''))
         self.check_processes([harness.Trace(path)], n_processes)
 
-    def check_bears(self, way):
-        if harness.SANITIZER and way in ('exit', 'touch'):
-            self.skipTest("a forked child may wait for the lock of the sanitizer's allocator for ever")
-
     def check_way(self, way, moment):
         """Under `tsctl record`: all in one file."""
-        self.check_bears(way)
         argv = [harness.app('forks', 'driver'), way, str(CHILDREN), moment]
         self.check_recorded(argv, 1 + (CHILDREN if way in GPU_WAYS else 0),
                             'forks: %d by %s, %s\n' % (CHILDREN, way, moment))
 
     def check_alone(self, way):
         """Preloaded alone: a file for each process that used the GPU, and none for the others."""
-        self.check_bears(way)
         argv = [harness.app('forks', 'driver'), way, '3', 'after']
         result, traces = self.preload(argv)
         self.assertEqual((result.status, result.err), (0, ''))
