@@ -623,8 +623,9 @@ struct ts_row_symbol {
 #define TS_METADATA_KERNEL_EVENTS_MISSING "kernel_events_missing"
 
 /* Of a copy: what it was made of. Those of merged files stand behind the file's number and a dot ("2.file"). */
-#define TS_METADATA_CUT_FROM	"cut_from"
-#define TS_METADATA_CUT_WINDOW	"cut_window" /* "FROM..TO", absolute; nothing behind the dots: to the end */
+#define TS_METADATA_CUT_FROM "cut_from"
+#define TS_METADATA_CUT_WINDOW \
+	"cut_window" /* "FROM..TO", absolute; nothing behind the dots: to the end */
 #define TS_METADATA_FILE	"file"
 #define TS_METADATA_SHIFT	"shift_ns"	 /* decimal; what was added to its times */
 #define TS_METADATA_SHIFT_ERROR "shift_error_ns" /* decimal; within what it is right */
