@@ -8,7 +8,7 @@
  * time, so that it is columns that come and go and not batches.
  */
 
-#include "sbt/reader-internal.h"
+#include "sbt/filter.h"
 
 #define MIN_BATCH_ROWS 16u
 #define MAX_BATCH_ROWS 256u
@@ -64,6 +64,8 @@ struct ts_sbt_cursor {
 	uint64_t open_bytes;
 	uint64_t max_open_bytes;
 	struct use used[HELD_COUNT];
+	struct ts_row_filter filters[TS_ROW_EVENT_COUNT];
+	uint64_t n_decoded;
 	bool advance; /* the heap's first row has been handed out */
 };
 
@@ -154,6 +156,7 @@ static int load(struct ts_sbt_cursor *cursor, struct stream *stream,
 		return r;
 	make_room(cursor, stream, ts_block_columns_bytes(stream->columns));
 	cursor->open_bytes += ts_block_columns_bytes(stream->columns);
+	cursor->n_decoded++;
 	use_append(cursor, stream, HELD_COLUMNS);
 	return 0;
 }
@@ -263,7 +266,8 @@ static int settle(struct ts_sbt_cursor *cursor, struct stream *stream)
 		stream->start_ns = ts_row_start_ns(row);
 		if (stream->start_ns > cursor->options.to_ns)
 			return TS_SBT_E_END;
-		if (ts_row_end_ns(schema, row) >= cursor->options.from_ns)
+		if (ts_row_end_ns(schema, row) >= cursor->options.from_ns &&
+		    ts_row_passes(&cursor->filters[stream->type], row))
 			return 0;
 		stream->batch_i++;
 	}
@@ -376,19 +380,22 @@ static int compare_waiting(const void *a, const void *b)
 	return x->block < y->block ? -1 : x->block > y->block;
 }
 
-static bool is_wanted(const struct ts_sbt_cursor_options *options, const struct ts_sbt_block *block)
+/* Types whose rows can have what is filtered by, and where they have it. */
+static void set_filters(struct ts_sbt_cursor *cursor)
 {
-	return block->type > 0 && block->type < TS_ROW_EVENT_COUNT &&
-	       options->types & TS_ROW_BIT(block->type) && block->n_rows &&
-	       (!options->session || options->session == block->session) &&
-	       block->earliest_ns <= options->to_ns && block->latest_ns >= options->from_ns;
+	for (unsigned type = 1; type < TS_ROW_EVENT_COUNT; type++)
+		if (!ts_row_filter_init(&cursor->filters[type], ts_row_schema(type),
+					&cursor->options))
+			cursor->options.types &= ~TS_ROW_BIT(type);
 }
 
 int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 		      struct ts_sbt_cursor **ret_cursor)
 {
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	ts_cleanup(ts_freep) uint8_t *chosen = NULL;
 	size_t n = 0;
+	int r;
 
 	cursor = calloc(1, sizeof(*cursor));
 	if (!cursor)
@@ -401,13 +408,17 @@ int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_o
 		cursor->options.types = TS_ROW_EVENTS;
 	if (!cursor->options.to_ns)
 		cursor->options.to_ns = UINT64_MAX;
+	set_filters(cursor);
+	r = ts_sbt_reader_choose(reader, &cursor->options, &chosen);
+	if (r)
+		return r;
 	for (size_t i = 0; i < reader->n_blocks; i++)
-		n += is_wanted(&cursor->options, &reader->blocks[i]);
+		n += chosen[i];
 	cursor->waiting = calloc(n ? n : 1, sizeof(*cursor->waiting));
 	if (!cursor->waiting)
 		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for a cursor");
 	for (size_t i = 0; i < reader->n_blocks; i++)
-		if (is_wanted(&cursor->options, &reader->blocks[i]))
+		if (chosen[i])
 			cursor->waiting[cursor->n_waiting++] =
 				(struct waiting){reader->blocks[i].earliest_ns, i};
 	qsort(cursor->waiting, n, sizeof(*cursor->waiting), compare_waiting);
@@ -418,6 +429,11 @@ int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_o
 void ts_sbt_cursor_limit(struct ts_sbt_cursor *cursor, uint64_t max_bytes)
 {
 	cursor->max_open_bytes = max_bytes;
+}
+
+uint64_t ts_sbt_cursor_decoded(const struct ts_sbt_cursor *cursor)
+{
+	return cursor->n_decoded;
 }
 
 void ts_sbt_cursor_free(struct ts_sbt_cursor *cursor)

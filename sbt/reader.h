@@ -182,13 +182,27 @@ struct ts_sbt_summary {
 int ts_sbt_reader_summary(struct ts_sbt_reader *reader, uint32_t session,
 			  struct ts_sbt_summary *ret_summary);
 
-/* What a cursor yields: rows of these types that touch [from_ns, to_ns]: start <= to and end >= from. */
+/* Which of the ids in struct ts_sbt_cursor_options a row must have: of its type's first column of that role. */
+#define TS_SBT_BY_DEVICE  (1u << 0)
+#define TS_SBT_BY_CONTEXT (1u << 1)
+#define TS_SBT_BY_STREAM  (1u << 2)
+#define TS_SBT_BY_THREAD  (1u << 3)
+
+/*
+ * What a cursor yields: rows of these types that touch [from_ns, to_ns]: start <= to and end >= from. Only blocks that overlap
+ * the window are decoded. With a filter, rows of types without such a column are left out, and so are, undecoded, most
+ * blocks that have no row of that stream or thread: a file says of its blocks what they have. These ids are a session's.
+ */
 struct ts_sbt_cursor_options {
 	uint64_t types;	  /* TS_ROW_BIT(type) of event types, ORed; 0: all events */
 	uint32_t session; /* 0: all */
-	uint32_t reserved;
+	uint32_t filter;  /* TS_SBT_BY_*, ORed; 0: rows of all */
 	uint64_t from_ns; /* absolute, as in the rows */
 	uint64_t to_ns;	  /* 0: no limit */
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t thread;
 };
 
 struct ts_sbt_row {
@@ -247,6 +261,51 @@ TS_DEFINE_CLEANUP(struct ts_sbt_cursor *, ts_sbt_cursor_freep, ts_sbt_cursor_fre
  * TS_SBT_E_LIMIT: more than 16,384 blocks overlap where it stands; it says so again if called again.
  */
 int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row);
+
+/* How many blocks it has decoded so far; one counts again where it had to be decoded again. */
+uint64_t ts_sbt_cursor_decoded(const struct ts_sbt_cursor *cursor);
+
+/* Rows of these types can be summed by what they are called. */
+#define TS_SBT_TOTAL_TYPES                                                                \
+	(TS_ROW_BIT(TS_ROW_API) | TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | \
+	 TS_ROW_BIT(TS_ROW_MEMSET) | TS_ROW_BIT(TS_ROW_SYNC) | TS_ROW_BIT(TS_ROW_RANGE))
+
+/* The rows of one name. */
+struct ts_sbt_total {
+	uint32_t type; /* enum ts_row_type */
+	uint32_t reserved;
+	uint64_t key; /* the name: see ts_sbt_total_row() */
+	uint64_t count;
+	uint64_t duration_ns; /* sum of end - start, saturated, as are the bytes */
+	uint64_t min_ns;
+	uint64_t max_ns;
+	uint64_t bytes;
+};
+
+struct ts_sbt_totals;
+
+/*
+ * Totals of the rows that a cursor with these options would yield, by type and name: kernels by name, API calls by function,
+ * copies by kind, sets, waits by kind, ranges by domain and name. Types that cannot be summed are left out. Costs what is said
+ * of the blocks beside them; decoded are those that lie partly outside the window, and those of which nothing is said. With a
+ * filter all are decoded that may have such rows. TS_SBT_E_LIMIT: more than 1 Mi names.
+ */
+int ts_sbt_totals_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
+		      struct ts_sbt_totals **ret_totals);
+void ts_sbt_totals_free(struct ts_sbt_totals *totals); /* NULL is fine; the reader may go before */
+TS_DEFINE_CLEANUP(struct ts_sbt_totals *, ts_sbt_totals_freep, ts_sbt_totals_free)
+
+/* In ascending order of type and key. NULL: there is none of that number. */
+size_t ts_sbt_totals_count(const struct ts_sbt_totals *totals);
+const struct ts_sbt_total *ts_sbt_totals_at(const struct ts_sbt_totals *totals, size_t i);
+
+/* How many blocks were decoded; how many could not be (ts_sbt_reader_error() names the last): their rows are in no total. */
+uint64_t ts_sbt_totals_decoded(const struct ts_sbt_totals *totals);
+uint64_t ts_sbt_totals_damaged(const struct ts_sbt_totals *totals);
+
+/* What all rows of a total have in common, to `row`, the type's struct: a kernel's `name`, a call's `domain` and `cbid`,
+ * a copy's `copy_kind`, a wait's `sync_type`, a range's `domain` and `name`. All else is 0. */
+void ts_sbt_total_row(const struct ts_sbt_total *total, void *row);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -134,6 +134,24 @@ bool ts_summary_key(const struct ts_row_schema *schema, const void *row, uint64_
 	return true;
 }
 
+void ts_sbt_total_row(const struct ts_sbt_total *total, void *row)
+{
+	const struct ts_row_schema *schema = ts_row_schema(total->type);
+	int c;
+
+	if (!schema || total->type >= TS_ROW_EVENT_COUNT)
+		return;
+	memset(row, 0, schema->row_bytes);
+	for (unsigned part = 0; part < 2; part++) {
+		uint32_t value = (uint32_t)(total->key >> part * 32);
+
+		c = column_of_id(schema, part ? keys[total->type].high : keys[total->type].low);
+		if (c >= 0)
+			memcpy((uint8_t *)row + schema->columns[c].offset, &value,
+			       schema->columns[c].width);
+	}
+}
+
 void ts_summary_of_builder(const struct ts_builder *builder, struct ts_summary_source *ret_source)
 {
 	const struct ts_row_schema *schema = builder->schema;

@@ -63,6 +63,18 @@ static void read_rows(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_o
 	ts_sbt_cursor_free(cursor);
 }
 
+static void read_totals(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options)
+{
+	struct ts_sbt_totals *totals;
+	uint8_t row[TS_ROW_MAX_BYTES];
+
+	if (ts_sbt_totals_new(reader, options, &totals))
+		return;
+	for (size_t i = 0; i < ts_sbt_totals_count(totals); i++)
+		ts_sbt_total_row(ts_sbt_totals_at(totals, i), row);
+	ts_sbt_totals_free(totals);
+}
+
 static void read_definitions(struct ts_sbt_reader *reader)
 {
 	struct ts_sbt_summary summary;
@@ -88,6 +100,10 @@ static void read_definitions(struct ts_sbt_reader *reader)
 static void read_file(int fd)
 {
 	struct ts_sbt_cursor_options window = {.from_ns = 3000, .to_ns = 90000};
+	struct ts_sbt_cursor_options place = {.filter = TS_SBT_BY_STREAM | TS_SBT_BY_CONTEXT,
+					      .context = 1,
+					      .stream = 1};
+	struct ts_sbt_cursor_options thread = {.filter = TS_SBT_BY_THREAD, .thread = 1};
 	struct ts_sbt_verify_report verified;
 	struct ts_sbt_repair_report repaired;
 	struct ts_sbt_reader *reader;
@@ -98,6 +114,10 @@ static void read_file(int fd)
 		read_definitions(reader);
 		read_rows(reader, NULL, UINT64_MAX);
 		read_rows(reader, &window, 10000);
+		read_rows(reader, &place, UINT64_MAX);
+		read_rows(reader, &thread, UINT64_MAX);
+		read_totals(reader, NULL);
+		read_totals(reader, &window);
 		for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader) && i < 64; i++) {
 			uint32_t n_rows;
 			void *rows;

@@ -81,8 +81,7 @@ static int grow(struct ts_aggregates *aggregates)
 	return 0;
 }
 
-int ts_aggregates_add(struct ts_aggregates *aggregates, const char *name, uint64_t duration_ns,
-		      uint64_t bytes)
+static int add(struct ts_aggregates *aggregates, const char *name, const struct aggregate *more)
 {
 	struct aggregate *slot = aggregates->last;
 
@@ -99,14 +98,37 @@ int ts_aggregates_add(struct ts_aggregates *aggregates, const char *name, uint64
 		}
 		aggregates->last = slot;
 	}
-	slot->count++;
-	slot->total_ns += duration_ns;
-	slot->bytes += bytes;
-	if (duration_ns < slot->min_ns)
-		slot->min_ns = duration_ns;
-	if (duration_ns > slot->max_ns)
-		slot->max_ns = duration_ns;
+	slot->count += more->count;
+	slot->total_ns += more->total_ns;
+	slot->bytes += more->bytes;
+	if (more->min_ns < slot->min_ns)
+		slot->min_ns = more->min_ns;
+	if (more->max_ns > slot->max_ns)
+		slot->max_ns = more->max_ns;
 	return 0;
+}
+
+int ts_aggregates_add(struct ts_aggregates *aggregates, const char *name, uint64_t duration_ns,
+		      uint64_t bytes)
+{
+	struct aggregate one = {NULL, 1, duration_ns, duration_ns, duration_ns, bytes};
+
+	return add(aggregates, name, &one);
+}
+
+int ts_aggregates_add_total(struct ts_aggregates *aggregates, struct ts_resolver *resolver,
+			    const struct ts_sbt_total *total, const char *name)
+{
+	struct aggregate more = {NULL,		total->count,  total->duration_ns,
+				 total->min_ns, total->max_ns, total->bytes};
+	_Alignas(uint64_t) uint8_t row[TS_ROW_MAX_BYTES];
+	struct ts_sbt_row named = {.type = total->type,
+				   .schema = ts_row_schema(total->type),
+				   .any = row};
+	char buffer[TS_RESOLVER_NAME_BYTES];
+
+	ts_sbt_total_row(total, row);
+	return add(aggregates, name ? name : ts_resolver_name(resolver, &named, buffer), &more);
 }
 
 uint64_t ts_aggregates_total_ns(const struct ts_aggregates *aggregates)

@@ -6,6 +6,7 @@
 
 #include "proto/rpc/tracesmith.pb-c.h"
 #include "tools/tsctl/pool.h"
+#include "tools/tsctl/resolve.h"
 
 #include <stdint.h>
 
@@ -18,6 +19,9 @@ void ts_aggregates_freep(struct ts_aggregates **aggregates);
 /* `name` is copied. -ENOMEM. */
 int ts_aggregates_add(struct ts_aggregates *aggregates, const char *name, uint64_t duration_ns,
 		      uint64_t bytes);
+/* The rows of a total; `name` NULL: what the resolver calls them. */
+int ts_aggregates_add_total(struct ts_aggregates *aggregates, struct ts_resolver *resolver,
+			    const struct ts_sbt_total *total, const char *name);
 /* Of all names together. */
 uint64_t ts_aggregates_total_ns(const struct ts_aggregates *aggregates);
 /*

@@ -37,6 +37,7 @@ struct view {
 	/* at work */
 	struct ts_source source;
 	struct ts_resolver *resolver;
+	struct ts_sbt_cursor_options rows;
 	struct ts_sbt_cursor *cursor;
 	struct ts_progress progress;
 	uint64_t origin_ns;
@@ -215,27 +216,30 @@ static int set_window(struct view *view, struct ts_sbt_cursor_options *rows)
 static int start(struct view *view)
 {
 	struct ts_sbt_reader *reader = view->source.reader;
-	struct ts_sbt_cursor_options rows = {.types = view->types, .session = view->source.session};
+	struct ts_sbt_cursor_options *rows = &view->rows;
 	struct ts_resolver_options names = {.mangled = view->mangled,
 					    .session = view->source.session};
 	int r;
 
 	view->origin_ns = ts_sbt_reader_origin_ns(reader);
-	if (set_window(view, &rows))
+	rows->types = view->types;
+	rows->session = view->source.session;
+	if (set_window(view, rows))
 		return VIEW_E_USAGE;
-	if (!rows.types && (view->stats || !view->json))
-		rows.types = TS_ROW_EVENTS & ~QUIET_TYPES;
-	if (rows.types & TS_ROW_BIT(TS_ROW_RANGE))
-		rows.types |= TS_ROW_BIT(TS_ROW_RANGE_BEGIN);
-	names.from_ns = rows.from_ns;
+	if (!rows->types && (view->stats || !view->json))
+		rows->types = TS_ROW_EVENTS & ~QUIET_TYPES;
+	names.from_ns = rows->from_ns;
 	/* JSON is the row's own fields, whatever of its call is left; a person wants to know who asked for it. */
 	names.launchers = !view->stats && !view->json;
 	r = ts_resolver_new(reader, &names, &view->resolver);
-	if (!r)
-		r = ts_sbt_cursor_new(reader, &rows, &view->cursor);
+	if (r || view->stats)
+		return r;
+	if (rows->types & TS_ROW_BIT(TS_ROW_RANGE))
+		rows->types |= TS_ROW_BIT(TS_ROW_RANGE_BEGIN);
+	r = ts_sbt_cursor_new(reader, rows, &view->cursor);
 	/* Who asks for them by name wants them all. */
 	if (!r && !(view->types & TS_ROW_BIT(TS_ROW_RANGE_BEGIN)))
-		r = ts_open_ranges_new(reader, rows.session, rows.from_ns, &view->open_ranges);
+		r = ts_open_ranges_new(reader, rows->session, rows->from_ns, &view->open_ranges);
 	return r;
 }
 
@@ -589,10 +593,8 @@ static int sum_of_type(unsigned int type)
 		return SUM_FAULTS;
 	case TS_ROW_SYSCALL:
 		return SUM_SYSCALLS;
-	case TS_ROW_RANGE:
-		return SUM_RANGES;
 	default:
-		return -1;
+		return SUM_RANGES;
 	}
 }
 
@@ -632,33 +634,48 @@ static void print_sum(const struct view *view, const char *title, size_t n,
 static int add_sum(struct view *view, struct ts_aggregates *const *sums,
 		   const struct ts_sbt_row *row)
 {
-	int which = sum_of_type(row->type);
 	char buffer[TS_RESOLVER_NAME_BYTES];
-	uint64_t bytes = 0;
 
-	if (which < 0)
-		return 0;
-	if (row->schema->bytes_column >= 0)
-		bytes = ts_column_get(&row->schema->columns[row->schema->bytes_column], row->any);
-	/* A set's name would be its value, which says nothing. */
-	return ts_aggregates_add(sums[which],
-				 which == SUM_MEMSETS
-					 ? "memset"
-					 : ts_resolver_name(view->resolver, row, buffer),
-				 duration_ns(row), bytes);
+	return ts_aggregates_add(sums[sum_of_type(row->type)],
+				 ts_resolver_name(view->resolver, row, buffer), duration_ns(row),
+				 0);
+}
+
+/* Those that the file itself sums up. */
+static int read_totals(struct view *view, struct ts_aggregates *const *sums)
+{
+	ts_cleanup(ts_sbt_totals_freep) struct ts_sbt_totals *totals = NULL;
+	int r = ts_sbt_totals_new(view->source.reader, &view->rows, &totals);
+
+	for (size_t i = 0; !r && i < ts_sbt_totals_count(totals); i++) {
+		const struct ts_sbt_total *total = ts_sbt_totals_at(totals, i);
+
+		/* A set's name would be its value, which says nothing. */
+		r = ts_aggregates_add_total(sums[sum_of_type(total->type)], view->resolver, total,
+					    total->type == TS_ROW_MEMSET ? "memset" : NULL);
+	}
+	if (!r && ts_sbt_totals_damaged(totals)) {
+		view->damaged = true;
+		view->damage = *ts_sbt_reader_error(view->source.reader);
+	}
+	return r;
 }
 
 static int read_sums(struct view *view, struct ts_aggregates *const *sums)
 {
+	struct ts_sbt_cursor_options others = view->rows;
 	struct ts_sbt_row row;
 	uint64_t n = 0;
-	int r;
+	int r = read_totals(view, sums);
 
-	while (!(r = next_row(view, &row))) {
-		r = add_sum(view, sums, &row);
-		if (r)
-			return r;
-		if (++n % STEP_ROWS == 0)
+	others.types &= TS_ROW_KERNELS;
+	if (r || !others.types)
+		return r;
+	r = ts_sbt_cursor_new(view->source.reader, &others, &view->cursor);
+	while (!r) {
+		r = next_row(view, &row);
+		r = r ? r : add_sum(view, sums, &row);
+		if (!r && ++n % STEP_ROWS == 0)
 			ts_progress_step(&view->progress, n);
 	}
 	return r == TS_SBT_E_END ? 0 : r;

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A whole trace as one message. Totals come from the index; only kernels and copies are read row by
- * row, for their names.
+ * A whole trace as one message. Totals come from the index and from what the file says of its blocks; rows are read where
+ * it says nothing, of losses and of pauses alone.
  */
 #include "tools/tsctl/traceinfo.h"
 
 #include "proto/rpc/json.h"
 #include "tools/tsctl/aggregate.h"
 #include "tools/tsctl/names.h"
-#include "tools/tsctl/term.h"
 #include "tools/tsctl/why.h"
-
-#define STEP_ROWS 8192u
 
 struct maker {
 	struct ts_resolver *resolver;
@@ -259,18 +256,6 @@ static void fill_metadata(struct maker *maker, Ts__Rpc__TraceInfo *info)
 	}
 }
 
-static int add_row(struct maker *maker, const struct ts_sbt_row *row, struct ts_aggregates *kernels,
-		   struct ts_aggregates *copies)
-{
-	char buffer[TS_RESOLVER_NAME_BYTES];
-	const char *name = ts_resolver_name(maker->resolver, row, buffer);
-	uint64_t duration_ns = ts_row_end_ns(row->schema, row->any) - ts_row_start_ns(row->any);
-
-	if (row->type == TS_ROW_KERNEL)
-		return ts_aggregates_add(kernels, name, duration_ns, 0);
-	return ts_aggregates_add(copies, name, duration_ns, row->memcpy_->bytes);
-}
-
 /* Damaged blocks are left out: what can be summed is summed. */
 static int fill_aggregates(struct maker *maker, Ts__Rpc__TraceInfo *info, size_t max_kernels)
 {
@@ -280,35 +265,20 @@ static int fill_aggregates(struct maker *maker, Ts__Rpc__TraceInfo *info, size_t
 	};
 	ts_cleanup(ts_aggregates_freep) struct ts_aggregates *kernels = NULL;
 	ts_cleanup(ts_aggregates_freep) struct ts_aggregates *copies = NULL;
-	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct ts_progress progress;
-	struct ts_sbt_row row;
-	uint64_t n = 0;
-	int r = ts_sbt_cursor_new(maker->reader, &options, &cursor);
+	ts_cleanup(ts_sbt_totals_freep) struct ts_sbt_totals *totals = NULL;
+	int r = ts_sbt_totals_new(maker->reader, &options, &totals);
 
 	r = r ? r : ts_aggregates_new(&kernels);
 	r = r ? r : ts_aggregates_new(&copies);
+	for (size_t i = 0; !r && i < ts_sbt_totals_count(totals); i++) {
+		const struct ts_sbt_total *total = ts_sbt_totals_at(totals, i);
+
+		r = ts_aggregates_add_total(total->type == TS_ROW_KERNEL ? kernels : copies,
+					    maker->resolver, total, NULL);
+	}
 	if (r)
 		return r;
-	ts_progress_init(&progress, "reading",
-			 maker->summary.counts[TS_ROW_KERNEL] +
-				 maker->summary.counts[TS_ROW_MEMCPY]);
-	for (;;) {
-		r = ts_sbt_cursor_next(cursor, &row);
-		if (r == TS_SBT_E_CORRUPT) {
-			maker->damaged = true;
-			continue;
-		}
-		if (!r)
-			r = add_row(maker, &row, kernels, copies);
-		if (r)
-			break;
-		if (++n % STEP_ROWS == 0)
-			ts_progress_step(&progress, n);
-	}
-	ts_progress_deinit(&progress);
-	if (r != TS_SBT_E_END)
-		return r;
+	maker->damaged |= ts_sbt_totals_damaged(totals) != 0;
 	ts_aggregates_messages(kernels, maker->pool, max_kernels, &info->n_kernels, &info->kernels);
 	ts_aggregates_messages(copies, maker->pool, 0, &info->n_copies, &info->copies);
 	return 0;
