@@ -3,7 +3,8 @@
  * Reads a trace file: finished, cut, or still being written. Bytes from a stranger: everything is
  * checked before use, memory is bounded, nothing is printed.
  *
- * A reader and its cursors are used by one thread at a time; open the file once per thread. Files are read
+ * A reader and its cursors are used by one thread at a time. Several threads that read one file open it once each; all of
+ * them, at the same time, from one descriptor if they like: readers have nothing in common, and read
  * with pread(): the descriptor's position neither matters nor moves. What a reader hands out (strings,
  * stacks, rows of sessions, threads, devices, modules) stays valid until the reader is freed or, all but
  * strings and stacks, until the next ts_sbt_reader_refresh().

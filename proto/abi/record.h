@@ -564,12 +564,16 @@ struct ts_attachment {
 	uint16_t n_words; /* this header included */
 	uint16_t kind;
 	uint32_t arg;
+#ifndef __cplusplus /* it has no such members: n_words - 1 words follow */
 	uint64_t data[];
+#endif
 };
 TS_ASSERT_SIZE(struct ts_attachment, 8);
 TS_ASSERT_FIELD(struct ts_attachment, kind, 2);
 TS_ASSERT_FIELD(struct ts_attachment, arg, 4);
+#ifndef __cplusplus
 TS_ASSERT_FIELD(struct ts_attachment, data, 8);
+#endif
 
 /*
  * Definitions. They lie one after the other in the session's arena, each `n_words` long and 8-byte

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "sbt/arrays.h"
 #include "sbt/block.h"
 #include "sbt/crc32c.h"
 #include "sbt/repair.h"
@@ -119,11 +120,22 @@ static void read_file(int fd)
 		read_totals(reader, NULL);
 		read_totals(reader, &window);
 		for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader) && i < 64; i++) {
+			struct ts_sbt_arrays *arrays;
 			uint32_t n_rows;
 			void *rows;
+			int r;
 
-			if (!ts_sbt_reader_decode(reader, i, &rows, &n_rows))
+			/* Rows and arrays are refused for the same reasons. */
+			r = ts_sbt_reader_decode(reader, i, &rows, &n_rows);
+			if (!r)
 				free(rows);
+			if (!ts_sbt_arrays_new(reader, i, 0, &arrays)) {
+				if (r)
+					abort();
+				ts_sbt_arrays_free(arrays);
+			} else if (!r) {
+				abort();
+			}
 		}
 		ts_sbt_reader_free(reader);
 	}

@@ -254,18 +254,20 @@ class Export(harness.Case):
                 data[generator.randrange(64, len(data))] ^= 1 << generator.randrange(8)
             with open(hurt, 'wb') as stream:
                 stream.write(data)
-            viewed = harness.tsctl('view', '--stats', '--json', hurt)
+            viewed = harness.tsctl('view', '--json', hurt)
             result = harness.tsctl('export', '--format', 'folded', '--weight', 'gpu-time', hurt)
             self.assertIn(result.status, (0, 2), result)
             # `view` reads more than this.
             self.assertLessEqual(result.status, viewed.status, result)
+            # The file's own sums may count what is damaged: rows are what can be read.
+            gpu_ns = sum(row['end_ns'] - row['start_ns'] for row in map(json.loads, viewed.out.splitlines())
+                         if row['type'] in harness.DEVICE_TYPES)
             if viewed.out:
-                self.assertEqual(sum(read_folded(result.out).values()),
-                                 self.stats(hurt)['gpu-time'], result)
+                self.assertEqual(sum(read_folded(result.out).values()), gpu_ns, result)
             out = self.path('hurt.pb.gz')
             result = harness.tsctl('export', '--format', 'pprof', '-o', out, hurt)
             if os.path.exists(out):
-                self.assertEqual(pprof.Profile(out).total('gpu'), self.stats(hurt)['gpu-time'])
+                self.assertEqual(pprof.Profile(out).total('gpu'), gpu_ns)
                 os.unlink(out)
         self.assertFalse([name for name in os.listdir(self.folder) if name.startswith('hurt.pb')])
 

@@ -13,6 +13,7 @@ import harness
 
 EXAMPLES = os.path.join(harness.SOURCE, 'tools', 'library', 'examples')
 PREFIX = '/usr/local'
+CPP_COMPILERS = [name for name in ('c++', 'clang++') if shutil.which(name)]
 FUNCTION = re.compile(r'^[\w ]+?[ *](ts_\w+)\(', re.MULTILINE)
 
 
@@ -75,9 +76,15 @@ class Library(harness.Case):
         for row in rows:
             n, total = expected.get(row['name'], (0, 0))
             expected[row['name']] = (n + 1, total + row['end_ns'] - row['start_ns'])
-        lines = [line.split('\t') for line in self.run_built(kernels, trace).out.splitlines()]
-        self.assertEqual({name: (int(n), int(ns)) for ns, n, name in lines}, expected)
-        self.assertEqual([int(line[0]) for line in lines], sorted((int(line[0]) for line in lines), reverse=True))
+        programs = [kernels, self.build(os.path.join(EXAMPLES, 'columns.c'))]
+        programs += [self.build(os.path.join(EXAMPLES, 'totals.cc'), '-std=c++17', '-Wpedantic', compiler=compiler)
+                     for compiler in CPP_COMPILERS]
+        for program in programs:
+            result = self.run_built(program, trace)
+            self.assertEqual((result.status, result.err), (0, ''), result)
+            lines = [line.split('\t') for line in result.out.splitlines()]
+            self.assertEqual({name: (int(n), int(ns)) for ns, n, name in lines}, expected)
+            self.assertEqual([int(line[0]) for line in lines], sorted((int(line[0]) for line in lines), reverse=True))
 
     def test_example_refuses(self):
         kernels = self.build(os.path.join(EXAMPLES, 'kernels.c'))
@@ -96,14 +103,13 @@ class Library(harness.Case):
     def test_headers_alone(self):
         """Each installed header compiles by itself, in C and in C++, from the installed tree alone."""
         self.assertIn('tracesmith.h', list(self.headers()))
-        for compiler, suffix, standard in (('cc', '.c', 'gnu11'), ('c++', '.cc', 'gnu++17')):
-            if not shutil.which(compiler):
-                continue
+        for compiler, suffix, options in [('cc', '.c', ['-std=gnu11'])] + [
+                (name, '.cc', ['-std=c++17', '-Wpedantic']) for name in CPP_COMPILERS]:
             source = self.path('all' + suffix)
             for name in self.headers():
                 with open(source, 'w', encoding='utf-8') as stream:
                     stream.write('#include <%s>\nint main(void);\nint main(void)\n{\n\treturn 0;\n}\n' % name)
-                self.build(source, '-std=' + standard, '-fsyntax-only', compiler=compiler)
+                self.build(source, *options, '-fsyntax-only', compiler=compiler)
 
     def test_from_cpp(self):
         """Linked from C++: the functions have C's names there."""

@@ -4,7 +4,8 @@
  *
  *	cc program.c $(pkg-config --cflags --libs tracesmith)
  *
- * sbt/reader.h     open a trace, its definitions, rows by type, session and window
+ * sbt/reader.h     open a trace, its definitions, rows by type, session and window, totals by name
+ * sbt/arrays.h     columns as arrays, for those who want speed
  * sbt/symbols.h    functions, files and lines of stacks' frames; sbt/modules.h: what is mapped where
  * sbt/writer.h     write a trace; sbt/append.h: add symbols to one
  * sbt/verify.h     check every byte; sbt/repair.h: give a cut file an end
@@ -18,6 +19,7 @@
 #include "proto/client/client.h"
 #include "proto/rpc/json.h"
 #include "sbt/append.h"
+#include "sbt/arrays.h"
 #include "sbt/modules.h"
 #include "sbt/reader.h"
 #include "sbt/repair.h"

@@ -6,6 +6,7 @@
 
 #include "test/unit/harness.h"
 
+#include "sbt/arrays.h"
 #include "test/unit/sbt/sbt-test.h"
 
 struct rows {
@@ -50,6 +51,49 @@ static void check_rows(struct ts_sbt_reader *reader, unsigned type, const struct
 	free(sorted);
 }
 
+/* Columns as arrays are the fields of the rows; a column that was not asked for is not there. */
+static void check_arrays(struct ts_sbt_reader *reader)
+{
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
+		const struct ts_row_schema *schema =
+			ts_row_schema(ts_sbt_reader_block(reader, i)->type);
+		struct ts_sbt_arrays *arrays, *one;
+		uint32_t n_rows;
+		uint8_t *rows;
+
+		if (!schema) {
+			ts_check_int(ts_sbt_arrays_new(reader, i, 0, &arrays), TS_SBT_E_NOT_FOUND);
+			continue;
+		}
+		ts_check_int(ts_sbt_reader_decode(reader, i, (void **)(void *)&rows, &n_rows), 0);
+		ts_check_int(ts_sbt_arrays_new(reader, i, 0, &arrays), 0);
+		ts_check_int(ts_sbt_arrays_new(reader, i, TS_SBT_COLUMN(1), &one), 0);
+		ts_check_int(ts_sbt_arrays_rows(arrays), n_rows);
+		ts_check(ts_sbt_arrays_schema(arrays) == schema);
+		for (int c = 0; c < schema->n_columns; c++) {
+			const struct ts_column *column = &schema->columns[c];
+			const uint8_t *values = ts_sbt_arrays_column(arrays, c);
+
+			ts_check_int(ts_row_column(schema, column->name), c);
+			ts_check(values && (uintptr_t)values % (column->width % 8 ? 1 : 8) == 0);
+			for (uint32_t row = 0; row < n_rows; row++)
+				ts_check(!memcmp(values + (size_t)row * column->width,
+						 rows + (size_t)row * schema->row_bytes +
+							 column->offset,
+						 column->width));
+			ts_check(c == 1 || !ts_sbt_arrays_column(one, c));
+			ts_check(c != 1 || !memcmp(ts_sbt_arrays_column(one, c), values,
+						   (size_t)n_rows * column->width));
+		}
+		ts_check(!ts_sbt_arrays_column(arrays, -1));
+		ts_check(!ts_sbt_arrays_column(arrays, schema->n_columns));
+		ts_sbt_arrays_free(arrays);
+		ts_sbt_arrays_free(one);
+		free(rows);
+	}
+	ts_check_int(ts_row_column(ts_row_schema(TS_ROW_API), "nonsense"), -1);
+}
+
 static void round_trip(uint64_t seed, unsigned mode, size_t n_rows, size_t seal_every, bool finish)
 {
 	int fd = test_file(), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -92,6 +136,7 @@ static void round_trip(uint64_t seed, unsigned mode, size_t n_rows, size_t seal_
 		check_rows(reader, type, &rows[type]);
 		free(rows[type].bytes);
 	}
+	check_arrays(reader);
 	ts_sbt_reader_free(reader);
 	close(fd);
 }

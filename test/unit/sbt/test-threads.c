@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Several sessions write one file at once, each in its thread, while another thread reads it as it grows. Nothing
- * is lost, nothing is mixed up; under TSan nothing races.
+ * is lost, nothing is mixed up; under TSan nothing races. Nor do readers of one descriptor.
  */
 
 #include "test/unit/harness.h"
 
 #include <pthread.h>
 
+#include "sbt/arrays.h"
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"
 
@@ -125,4 +126,58 @@ TS_TEST(sessions_in_threads)
 	ts_check_int(ts_sbt_verify(reader_fd, NULL, &report), 0);
 	ts_check_int(report.n_findings, 0);
 	close(reader_fd);
+}
+
+/* Of one file, open once: what each reader finds. */
+struct reading {
+	int fd;
+	uint64_t n_rows, n_totals, n_values;
+};
+
+static void *read_thread(void *data)
+{
+	struct reading *reading = data;
+	struct ts_sbt_arrays *arrays;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_totals *totals;
+
+	ts_check_int(ts_sbt_reader_open(reading->fd, &reader, NULL), 0);
+	reading->n_rows = count_rows(reader);
+	ts_check_int(ts_sbt_totals_new(reader, NULL, &totals), 0);
+	for (size_t i = 0; i < ts_sbt_totals_count(totals); i++)
+		reading->n_totals += ts_sbt_totals_at(totals, i)->count;
+	ts_sbt_totals_free(totals);
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
+		if (ts_sbt_reader_block(reader, i)->type != TS_ROW_KERNEL)
+			continue;
+		ts_check_int(ts_sbt_arrays_new(reader, i, 0, &arrays), 0);
+		reading->n_values += ts_sbt_arrays_rows(arrays);
+		ts_sbt_arrays_free(arrays);
+	}
+	ts_sbt_reader_free(reader);
+	return NULL;
+}
+
+TS_TEST(readers_in_threads)
+{
+	struct job job = {.number = 1};
+	struct reading readings[4] = {0};
+	pthread_t threads[4];
+	int fd = test_file();
+
+	ts_check_int(ts_sbt_writer_new(fcntl(fd, F_DUPFD_CLOEXEC, 3), &job.writer), 0);
+	ts_check_int(write_session(&job), 0);
+	ts_check_int(ts_sbt_writer_finish(job.writer), 0);
+	ts_sbt_writer_free(job.writer);
+	for (size_t i = 0; i < TS_ARRAY_LEN(threads); i++) {
+		readings[i].fd = fd;
+		ts_check_int(pthread_create(&threads[i], NULL, read_thread, &readings[i]), 0);
+	}
+	for (size_t i = 0; i < TS_ARRAY_LEN(threads); i++) {
+		ts_check_int(pthread_join(threads[i], NULL), 0);
+		ts_check_int(readings[i].n_rows, N_ROUNDS * N_ROWS);
+		ts_check_int(readings[i].n_totals, N_ROUNDS * N_ROWS);
+		ts_check_int(readings[i].n_values, N_ROUNDS * N_ROWS);
+	}
+	close(fd);
 }
