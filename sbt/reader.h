@@ -308,6 +308,37 @@ uint64_t ts_sbt_totals_damaged(const struct ts_sbt_totals *totals);
  * a copy's `copy_kind`, a wait's `sync_type`, a range's `domain` and `name`. All else is 0. */
 void ts_sbt_total_row(const struct ts_sbt_total *total, void *row);
 
+/* What a column takes, in all blocks of its type. */
+struct ts_sbt_size {
+	const char *type_name;	 /* NULL: a type that is not known, and not looked into */
+	const char *column_name; /* NULL: not known, or no column's */
+	uint16_t type;
+	uint16_t
+		column; /* its id; 0: headers, directories of columns, padding, and what could not be looked into */
+	uint32_t reserved;
+	uint64_t n_rows; /* of the blocks that have it */
+	uint64_t encoded_bytes;
+	uint64_t stored_bytes; /* its part of what the blocks take in the file */
+};
+
+struct ts_sbt_sizes;
+
+/*
+ * Where the bytes of a file go, by type and column: all blocks (of one session, or 0: of all) are read, not decoded. A compressed
+ * block's bytes are shared out as the columns' are before compression. The sum of all is that of the blocks' bytes.
+ */
+int ts_sbt_sizes_new(struct ts_sbt_reader *reader, uint32_t session,
+		     struct ts_sbt_sizes **ret_sizes);
+void ts_sbt_sizes_free(struct ts_sbt_sizes *sizes); /* NULL is fine; the reader may go before */
+TS_DEFINE_CLEANUP(struct ts_sbt_sizes *, ts_sbt_sizes_freep, ts_sbt_sizes_free)
+
+/* In ascending order of type and column. NULL: there is none of that number. */
+size_t ts_sbt_sizes_count(const struct ts_sbt_sizes *sizes);
+const struct ts_sbt_size *ts_sbt_sizes_at(const struct ts_sbt_sizes *sizes, size_t i);
+
+/* Blocks that could not be looked into. */
+uint64_t ts_sbt_sizes_damaged(const struct ts_sbt_sizes *sizes);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

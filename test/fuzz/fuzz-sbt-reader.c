@@ -108,6 +108,7 @@ static void read_file(int fd)
 	struct ts_sbt_verify_report verified;
 	struct ts_sbt_repair_report repaired;
 	struct ts_sbt_reader *reader;
+	struct ts_sbt_sizes *sizes;
 	struct ts_sbt_error error;
 
 	ts_sbt_verify(fd, NULL, &verified);
@@ -119,6 +120,8 @@ static void read_file(int fd)
 		read_rows(reader, &thread, UINT64_MAX);
 		read_totals(reader, NULL);
 		read_totals(reader, &window);
+		if (!ts_sbt_sizes_new(reader, 0, &sizes))
+			ts_sbt_sizes_free(sizes);
 		for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader) && i < 64; i++) {
 			struct ts_sbt_arrays *arrays;
 			uint32_t n_rows;

@@ -266,6 +266,21 @@ class Usage(harness.Case):
         for types in ('kernel,,memcpy', ',kernel', 'kernel,', ''):
             self.check_error(harness.tsctl('view', '--type', types, path), 2, 'a name is missing')
 
+    def test_info_columns(self):
+        """What columns take comes to the file, but for its header and its end marker; by type, the largest first."""
+        result, path = self.record([harness.app('saxpy', 'driver'), '17'], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        info = json.loads(harness.tsctl('info', '--columns', '--json', path).out)
+        self.assertEqual(sum(int(size['stored_bytes']) for size in info['columns']),
+                         os.path.getsize(path) - 64 - 48)
+        kernels = {size.get('column'): size for size in info['columns'] if size['type'] == 'kernel'}
+        self.assertEqual(int(kernels['start_ns']['rows']), int(info['counts']['kernel']))
+        self.assertGreater(int(kernels['start_ns']['encoded_bytes']), 0)
+        self.assertFalse(json.loads(harness.tsctl('info', '--json', path).out)['columns'])
+        human = harness.tsctl('info', '--columns', path).out
+        self.assertRegex(human, r'STORED +OF FILE +ENCODED +A ROW +ROWS +TYPE +COLUMN')
+        self.assertRegex(human, r'start_ns')
+
     def test_view_stats(self):
         result, path = self.record([harness.app('saxpy', 'driver'), '17'], '--vgpu', '-q')
         self.assertEqual(result.status, 0, result)

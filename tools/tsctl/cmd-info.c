@@ -20,7 +20,13 @@
 
 struct info {
 	const char *session;
-	bool json, mangled, wide;
+	bool json, mangled, wide, columns;
+};
+
+/* Of one type's columns: those that follow on the first one. */
+struct type_size {
+	size_t first, n;
+	uint64_t stored_bytes;
 };
 
 static void heading(const char *text)
@@ -366,6 +372,77 @@ static void print_lost(const Ts__Rpc__TraceInfo *info, bool wide)
 	ts_table_print(table, stdout, 2, wide);
 }
 
+/* Types that take the most come first, and in each type its columns in the order of the file. */
+static int compare_type_sizes(const void *a, const void *b)
+{
+	const struct type_size *x = a, *y = b;
+
+	if (x->stored_bytes != y->stored_bytes)
+		return x->stored_bytes < y->stored_bytes ? 1 : -1;
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static void add_size(struct ts_table *table, const char *type, const char *column,
+		     const Ts__Rpc__ColumnSize *size, uint64_t file_bytes)
+{
+	char text[TS_OUT_FIGURE_BYTES];
+
+	ts_table_add(table, ts_out_bytes(text, size->stored_bytes));
+	ts_table_addf(table, "%.1f%%",
+		      file_bytes ? 100 * (double)size->stored_bytes / (double)file_bytes : 0.0);
+	ts_table_add(table, ts_out_bytes(text, size->encoded_bytes));
+	ts_table_addf(table, "%.3f", size->bytes_per_row);
+	ts_table_add(table, ts_out_count(text, size->rows));
+	ts_table_add(table, type);
+	ts_table_add(table, column);
+}
+
+/* A type's columns, and itself as their sum. */
+static void add_type(struct ts_table *table, Ts__Rpc__ColumnSize *const *columns,
+		     const struct type_size *type, uint64_t file_bytes)
+{
+	Ts__Rpc__ColumnSize sum = TS__RPC__COLUMN_SIZE__INIT;
+
+	for (size_t i = type->first; i < type->first + type->n; i++) {
+		sum.stored_bytes += columns[i]->stored_bytes;
+		sum.encoded_bytes += columns[i]->encoded_bytes;
+		/* Headers are there in every block. */
+		sum.rows = columns[i]->rows > sum.rows ? columns[i]->rows : sum.rows;
+	}
+	if (sum.rows)
+		sum.bytes_per_row = (double)sum.stored_bytes / (double)sum.rows;
+	add_size(table, columns[type->first]->type, "", &sum, file_bytes);
+	for (size_t i = type->first; i < type->first + type->n; i++)
+		add_size(table, "", columns[i]->column ? columns[i]->column : "(headers)",
+			 columns[i], file_bytes);
+}
+
+static void print_columns(const Ts__Rpc__TraceInfo *info, bool wide)
+{
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	ts_cleanup(ts_freep) struct type_size *types = NULL;
+	static const char *const titles[] = {"STORED", "OF FILE", "ENCODED", "A ROW",
+					     "ROWS",   "TYPE",	  "COLUMN"};
+	size_t n = 0;
+
+	types = calloc(info->n_columns + 1, sizeof(*types));
+	if (!types || ts_table_new("rrrrrll", &table))
+		return;
+	for (size_t i = 0; i < info->n_columns; i++) {
+		if (!i || strcmp(info->columns[i]->type, info->columns[i - 1]->type))
+			types[n++].first = i;
+		types[n - 1].n++;
+		types[n - 1].stored_bytes += info->columns[i]->stored_bytes;
+	}
+	qsort(types, n, sizeof(*types), compare_type_sizes);
+	heading("Columns");
+	for (size_t i = 0; i < TS_ARRAY_LEN(titles); i++)
+		ts_table_add(table, titles[i]);
+	for (size_t i = 0; i < n; i++)
+		add_type(table, info->columns, &types[i], info->bytes);
+	ts_table_print(table, stdout, 2, wide);
+}
+
 static void print_info(const Ts__Rpc__TraceInfo *info, bool wide)
 {
 	print_file(info);
@@ -399,6 +476,12 @@ static int inform(const struct info *info, struct ts_source *source)
 	if (!r)
 		r = ts_traceinfo_make(resolver, source->path, source->session, 0, &pool, &message,
 				      &damaged);
+	if (!r && info->columns) {
+		bool bad = false;
+
+		r = ts_traceinfo_columns(source->reader, source->session, &pool, &message, &bad);
+		damaged |= bad;
+	}
 	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
@@ -409,6 +492,8 @@ static int inform(const struct info *info, struct ts_source *source)
 		status = ts_json_print(&message.base);
 	} else {
 		print_info(&message, info->wide);
+		if (info->columns)
+			print_columns(&message, info->wide);
 		status = ts_finish_output(TS_EXIT_OK);
 	}
 	if (damaged && !status) {
@@ -422,11 +507,9 @@ static int inform(const struct info *info, struct ts_source *source)
 static int run_info(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"session", required_argument, NULL, 's'},
-		{"mangled", no_argument, NULL, 'm'},
-		{"wide", no_argument, NULL, 'w'},
-		{0},
+		{"json", no_argument, NULL, 'j'},    {"session", required_argument, NULL, 's'},
+		{"mangled", no_argument, NULL, 'm'}, {"wide", no_argument, NULL, 'w'},
+		{"columns", no_argument, NULL, 'c'}, {0},
 	};
 	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
 	struct info info = {0};
@@ -441,6 +524,8 @@ static int run_info(int argc, char **argv)
 			info.mangled = true;
 		else if (option == 'w')
 			info.wide = true;
+		else if (option == 'c')
+			info.columns = true;
 		else
 			return TS_EXIT_BAD;
 	}
@@ -467,6 +552,8 @@ const struct ts_command ts_command_info = {
 		"      --mangled    leave the names of kernels as the compiler made them\n"
 		"      --wide       every session, and names in full, where a terminal would see\n"
 		"                   their ends only\n"
+		"      --columns    and what each column takes in the file: a compressed block's\n"
+		"                   bytes, shared out as its columns' are before compression\n"
 		"      --json       one JSON object: format, sessions, devices, duration_ns,\n"
 		"                   counts, lost, bytes, ...\n"
 		"\n"

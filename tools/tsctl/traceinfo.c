@@ -417,3 +417,35 @@ int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t s
 	*ret_damaged = maker.damaged;
 	return 0;
 }
+
+int ts_traceinfo_columns(struct ts_sbt_reader *reader, uint32_t session, struct ts_pool *pool,
+			 Ts__Rpc__TraceInfo *info, bool *ret_damaged)
+{
+	ts_cleanup(ts_sbt_sizes_freep) struct ts_sbt_sizes *sizes = NULL;
+	int r = ts_sbt_sizes_new(reader, session, &sizes);
+
+	if (r)
+		return r;
+	info->columns = ts_pool_alloc(pool, ts_sbt_sizes_count(sizes) + 1, sizeof(*info->columns));
+	for (size_t i = 0; i < ts_sbt_sizes_count(sizes); i++) {
+		const struct ts_sbt_size *size = ts_sbt_sizes_at(sizes, i);
+		Ts__Rpc__ColumnSize *column = ts_pool_alloc(pool, 1, sizeof(*column));
+
+		ts__rpc__column_size__init(column);
+		column->type = size->type_name ? ts_pool_copy(pool, size->type_name)
+					       : ts_pool_printf(pool, "type_%u", size->type);
+		if (size->column)
+			column->column = size->column_name
+						 ? ts_pool_copy(pool, size->column_name)
+						 : ts_pool_printf(pool, "column_%u", size->column);
+		TS_RPC_SET(column, rows, size->n_rows);
+		TS_RPC_SET(column, encoded_bytes, size->encoded_bytes);
+		TS_RPC_SET(column, stored_bytes, size->stored_bytes);
+		if (size->n_rows)
+			TS_RPC_SET(column, bytes_per_row,
+				   (double)size->stored_bytes / (double)size->n_rows);
+		info->columns[info->n_columns++] = column;
+	}
+	*ret_damaged = ts_sbt_sizes_damaged(sizes) != 0;
+	return 0;
+}

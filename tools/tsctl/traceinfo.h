@@ -16,3 +16,10 @@
 int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t session,
 		      size_t max_kernels, struct ts_pool *pool, Ts__Rpc__TraceInfo *ret_info,
 		      bool *ret_damaged);
+
+/*
+ * Adds what each column takes to a message of the same trace: all blocks are read for it. *ret_damaged: some could not be looked
+ * into.
+ */
+int ts_traceinfo_columns(struct ts_sbt_reader *reader, uint32_t session, struct ts_pool *pool,
+			 Ts__Rpc__TraceInfo *info, bool *ret_damaged);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Totals by name, and rows of one stream or thread, are what a walk over all rows says, whatever is said of blocks beside
- * them; and no more blocks are decoded than must be.
+ * them; and no more blocks are decoded than must be. Sizes of columns come to the file's.
  */
 
 #include "test/unit/harness.h"
@@ -392,4 +392,68 @@ TS_TEST(rows_of_a_thread)
 	ts_check_int(decoded, 5 * N_SEALS);
 	ts_sbt_reader_free(reader);
 	close(cut);
+}
+
+/* Every byte of the file is some column's, or nobody's; none is counted twice. */
+TS_TEST(sizes_add_up)
+{
+	int fd = make_file(N_ROWS, true);
+	struct ts_sbt_reader *reader = open_file(fd);
+	uint64_t bytes = 0, blocks = 0, starts = 0, last = 0;
+	struct ts_sbt_sizes *sizes;
+	size_t i = 0;
+
+	ts_check_int(ts_sbt_sizes_new(reader, 0, &sizes), 0);
+	for (; i < ts_sbt_sizes_count(sizes); i++) {
+		const struct ts_sbt_size *size = ts_sbt_sizes_at(sizes, i);
+
+		ts_check(size->type_name && (size->column_name || !size->column));
+		ts_check(!i || last < ((uint64_t)size->type << 16 | size->column));
+		last = (uint64_t)size->type << 16 | size->column;
+		bytes += size->stored_bytes;
+		if (size->type == TS_ROW_KERNEL && size->column == 1) {
+			ts_check_str(size->type_name, "kernel");
+			ts_check_str(size->column_name, "start_ns");
+			starts = size->n_rows;
+		}
+	}
+	ts_check(!ts_sbt_sizes_at(sizes, i));
+	ts_check_int(ts_sbt_sizes_damaged(sizes), 0);
+	ts_check_int(starts, N_ROWS * N_SEALS);
+	/* But for the file's header and its end marker. */
+	ts_check_int(bytes, ts_sbt_reader_file_bytes(reader) - 64 - 48);
+	ts_sbt_sizes_free(sizes);
+
+	ts_check_int(ts_sbt_sizes_new(reader, 2, &sizes), 0);
+	for (i = 0, bytes = 0; i < ts_sbt_sizes_count(sizes); i++)
+		bytes += ts_sbt_sizes_at(sizes, i)->stored_bytes;
+	for (i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
+		if (ts_sbt_reader_block(reader, i)->session == 2)
+			blocks += ts_sbt_reader_block(reader, i)->bytes;
+	ts_check_int(bytes, blocks);
+	ts_sbt_sizes_free(sizes);
+	ts_sbt_reader_free(reader);
+	close(fd);
+}
+
+/* What cannot be looked into counts as what it takes. */
+TS_TEST(sizes_of_a_damaged_file)
+{
+	int fd = make_file(N_ROWS, true);
+	struct ts_sbt_reader *reader = open_file(fd);
+	struct ts_sbt_sizes *sizes;
+	uint64_t bytes = 0;
+	size_t i = 0;
+
+	while (ts_sbt_reader_block(reader, i)->type != TS_ROW_KERNEL)
+		i++;
+	ts_check_int(pwrite(fd, "x", 1, (off_t)(ts_sbt_reader_block(reader, i)->off + 200)), 1);
+	ts_check_int(ts_sbt_sizes_new(reader, 0, &sizes), 0);
+	ts_check_int(ts_sbt_sizes_damaged(sizes), 1);
+	for (i = 0; i < ts_sbt_sizes_count(sizes); i++)
+		bytes += ts_sbt_sizes_at(sizes, i)->stored_bytes;
+	ts_check_int(bytes, ts_sbt_reader_file_bytes(reader) - 64 - 48);
+	ts_sbt_sizes_free(sizes);
+	ts_sbt_reader_free(reader);
+	close(fd);
 }
