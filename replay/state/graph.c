@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One pass in the order of time: calls, joined operations from the state machine, and what the vendor tells of waiting. What a
+ * waiting call waited for is looked up at the end, when all that ran is known.
+ */
+#include "replay/state/graph.h"
+
+#include "proto/abi/vendor/cupti_activity.h"
+#include "replay/state/graphpath.h"
+#include "replay/state/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE	    TS_GRAPH_NONE
+#define MAX_EDGES   ((size_t)1 << 27)
+#define NEAR_NS	    UINT64_C(5000)
+#define N_ENGINES   8u /* operations of a kind and device that are remembered */
+#define MAX_STREAMS 65536u
+
+/* The operations of one stream, in the order in which they began. */
+struct stream {
+	uint32_t session, context;
+	uint32_t *nodes;
+	size_t n, n_allocated;
+};
+
+struct wait {
+	uint32_t node; /* RETURN */
+	uint32_t call;
+	uint32_t type; /* CUpti_ActivitySynchronizationType */
+	uint32_t context, stream;
+};
+
+/* What ran last of one kind on one device. */
+struct engine {
+	uint32_t nodes[N_ENGINES];
+	uint64_t n;
+};
+
+struct builder {
+	struct ts_graph *graph;
+	const struct ts_graph_options *options;
+	struct ts_state_machine *machine;
+	size_t max_nodes, n_nodes_allocated, n_edges_allocated;
+	struct ts_state_map call_by_op, op_by_op, last_by_thread, stream_by_id, engine_by_id;
+	struct stream *streams;
+	size_t n_streams, n_streams_allocated;
+	struct engine *engines;
+	size_t n_engines, n_engines_allocated;
+	struct wait *waits;
+	size_t n_waits, n_waits_allocated;
+};
+
+const char *ts_graph_edge_name(uint32_t kind)
+{
+	static const char *const names[TS_GRAPH_EDGE_KINDS] = {
+		[TS_GRAPH_STREAM] = "stream", [TS_GRAPH_EVENT] = "event",
+		[TS_GRAPH_LEGACY] = "legacy", [TS_GRAPH_LAUNCH] = "launch",
+		[TS_GRAPH_HOST] = "host",     [TS_GRAPH_SYNC] = "sync",
+		[TS_GRAPH_ENGINE] = "engine",
+	};
+
+	return kind < TS_GRAPH_EDGE_KINDS ? names[kind] : NULL;
+}
+
+const char *ts_graph_part_name(uint32_t part)
+{
+	static const char *const names[TS_GRAPH_PARTS] = {
+		[TS_GRAPH_UNKNOWN] = "unknown",	  [TS_GRAPH_COMPUTE] = "compute",
+		[TS_GRAPH_COPY] = "copy",	  [TS_GRAPH_LATENCY] = "launch_latency",
+		[TS_GRAPH_WAIT] = "wait",	  [TS_GRAPH_IN_CALL] = "call",
+		[TS_GRAPH_HOST_GAP] = "host_gap",
+	};
+
+	return part < TS_GRAPH_PARTS ? names[part] : NULL;
+}
+
+static void builder_deinit(struct builder *builder)
+{
+	for (size_t i = 0; i < builder->n_streams; i++)
+		free(builder->streams[i].nodes);
+	free(builder->streams);
+	free(builder->engines);
+	free(builder->waits);
+	ts_state_map_deinit(&builder->call_by_op);
+	ts_state_map_deinit(&builder->op_by_op);
+	ts_state_map_deinit(&builder->last_by_thread);
+	ts_state_map_deinit(&builder->stream_by_id);
+	ts_state_map_deinit(&builder->engine_by_id);
+	ts_state_machine_free(builder->machine);
+}
+
+void ts_graph_free(struct ts_graph *graph)
+{
+	if (!graph)
+		return;
+	free(graph->nodes);
+	free(graph->edges);
+	free(graph->path);
+	free(graph);
+}
+
+static int grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
+{
+	size_t n_wanted = *n_allocated ? 2 * *n_allocated : 64;
+	void *grown;
+
+	if (n < *n_allocated)
+		return 0;
+	memcpy(&grown, items, sizeof(grown));
+	grown = reallocarray(grown, n_wanted, bytes);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(items, &grown, sizeof(grown));
+	*n_allocated = n_wanted;
+	return 0;
+}
+
+static int add_node(struct builder *builder, const struct ts_graph_node *node, uint32_t *ret_node)
+{
+	struct ts_graph *graph = builder->graph;
+	int r = graph->n_nodes < builder->max_nodes
+			? grow(&graph->nodes, graph->n_nodes, &builder->n_nodes_allocated,
+			       sizeof(*graph->nodes))
+			: TS_SBT_E_LIMIT;
+
+	if (r)
+		return r;
+	*ret_node = (uint32_t)graph->n_nodes;
+	graph->nodes[graph->n_nodes++] = *node;
+	return 0;
+}
+
+static int add_edge(struct builder *builder, const struct ts_graph_edge *edge)
+{
+	struct ts_graph *graph = builder->graph;
+	int r = graph->n_edges < MAX_EDGES
+			? grow(&graph->edges, graph->n_edges, &builder->n_edges_allocated,
+			       sizeof(*graph->edges))
+			: TS_SBT_E_LIMIT;
+
+	if (!r)
+		graph->edges[graph->n_edges++] = *edge;
+	return r;
+}
+
+/* ---- the host ----------------------------------------------------------------------------------- */
+
+static int feed_call(struct builder *builder, uint32_t session, const struct ts_row_api *row)
+{
+	const struct ts_graph_node node = {
+		.op_id = row->op_id,
+		.start_ns = row->start_ns,
+		.end_ns = row->end_ns < row->start_ns ? row->start_ns : row->end_ns,
+		.kind = TS_GRAPH_CALL,
+		.session = session,
+		.type = TS_ROW_API,
+		.name = (uint32_t)row->domain << 16 | row->cbid,
+		.thread = row->thread,
+		.stack = row->stack,
+		.device = TS_NO_DEVICE,
+		.context = row->context,
+		.stream = TS_NO_DEVICE,
+	};
+	uint32_t last = row->thread
+				? ts_state_map_find(&builder->last_by_thread, session, row->thread)
+				: NONE;
+	struct ts_graph_edge edge = {.from = last, .kind = TS_GRAPH_HOST};
+	int r = add_node(builder, &node, &edge.to);
+
+	if (!r && last != NONE) {
+		edge.release_ns = builder->graph->nodes[last].end_ns;
+		r = add_edge(builder, &edge);
+	}
+	if (!r && row->thread)
+		r = ts_state_map_set(&builder->last_by_thread, session, row->thread, edge.to);
+	if (!r)
+		r = ts_state_map_set(&builder->call_by_op, session, row->op_id, edge.to);
+	if (!r && row->nested_op_id && row->nested_op_id != row->op_id)
+		r = ts_state_map_set(&builder->call_by_op, session, row->nested_op_id, edge.to);
+	return r;
+}
+
+/* The call goes on when what it waited for is over: its return is a node of its own, behind which its thread goes on. */
+static int add_return(struct builder *builder, uint32_t call, uint32_t *ret_node)
+{
+	struct ts_graph_node node = builder->graph->nodes[call];
+	struct ts_graph_edge edge = {.from = call,
+				     .kind = TS_GRAPH_HOST,
+				     .release_ns = node.start_ns};
+	int r;
+
+	node.kind = TS_GRAPH_RETURN;
+	node.start_ns = node.end_ns;
+	r = add_node(builder, &node, &edge.to);
+	if (!r)
+		r = add_edge(builder, &edge);
+	*ret_node = edge.to;
+	if (!r && node.thread &&
+	    ts_state_map_find(&builder->last_by_thread, node.session, node.thread) == call)
+		r = ts_state_map_set(&builder->last_by_thread, node.session, node.thread, edge.to);
+	return r;
+}
+
+static int feed_sync(struct builder *builder, uint32_t session, const struct ts_row_sync *row)
+{
+	uint32_t call = ts_state_map_find(&builder->call_by_op, session, row->op_id);
+	struct wait wait = {.call = call,
+			    .type = row->sync_type,
+			    .context = row->context,
+			    .stream = row->stream};
+	int r;
+
+	/* That which a stream waits for is an edge of the operation behind it. */
+	if (call == NONE ||
+	    row->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
+		return 0;
+	r = add_return(builder, call, &wait.node);
+	if (!r)
+		r = grow(&builder->waits, builder->n_waits, &builder->n_waits_allocated,
+			 sizeof(*builder->waits));
+	if (!r)
+		builder->waits[builder->n_waits++] = wait;
+	return r;
+}
+
+/* ---- devices ------------------------------------------------------------------------------------ */
+
+static int find_stream(struct builder *builder, const struct ts_state_op *op,
+		       struct stream **ret_stream)
+{
+	uint64_t key = (uint64_t)op->context << 32 | op->stream;
+	uint32_t found = ts_state_map_find(&builder->stream_by_id, op->session, key);
+	int r;
+
+	if (found == TS_STATE_MAP_NONE) {
+		r = builder->n_streams < MAX_STREAMS
+			    ? grow(&builder->streams, builder->n_streams,
+				   &builder->n_streams_allocated, sizeof(*builder->streams))
+			    : TS_SBT_E_LIMIT;
+		if (!r)
+			r = ts_state_map_set(&builder->stream_by_id, op->session, key,
+					     (uint32_t)builder->n_streams);
+		if (r)
+			return r;
+		found = (uint32_t)builder->n_streams++;
+		builder->streams[found] =
+			(struct stream){.session = op->session, .context = op->context};
+	}
+	*ret_stream = &builder->streams[found];
+	return 0;
+}
+
+static int add_dependencies(struct builder *builder, const struct ts_state_op *op, uint32_t node)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; !r && i < op->n_dependencies; i++) {
+		const struct ts_state_dependency *dependency = &op->dependencies[i];
+		struct ts_graph_edge edge = {.from = ts_state_map_find(&builder->op_by_op,
+								       op->session,
+								       dependency->op_id),
+					     .to = node,
+					     .kind = dependency->kind,
+					     .release_ns = dependency->end_ns,
+					     .event = dependency->event};
+
+		if (edge.from == NONE)
+			continue;
+		/* One that was not over yet held nothing up. */
+		if (edge.release_ns > op->start_ns)
+			edge.release_ns = op->start_ns;
+		r = add_edge(builder, &edge);
+	}
+	return r;
+}
+
+static int add_launch(struct builder *builder, const struct ts_state_op *op, uint32_t node)
+{
+	struct ts_graph_edge edge = {.from = ts_state_map_find(&builder->call_by_op, op->session,
+							       op->op_id),
+				     .to = node,
+				     .kind = TS_GRAPH_LAUNCH,
+				     .release_ns = op->start_ns >= op->call_end_ns ? op->call_end_ns
+										   : op->call_ns};
+
+	if (edge.from == NONE || op->unsure & TS_STATE_UNSURE_CALL)
+		return 0;
+	return add_edge(builder, &edge);
+}
+
+/*
+ * That nothing else held it up for as long as another operation had the engine is a sign that it waited for that. Copies
+ * in one direction share an engine; kernels may run side by side, and a full device looks the same.
+ */
+static int add_engine(struct builder *builder, const struct ts_state_op *op, uint32_t node)
+{
+	uint32_t kind = op->type == TS_ROW_MEMCPY ? 1u + op->row.memcpy_.copy_kind : 0;
+	uint64_t key = (uint64_t)kind << 32 | op->device;
+	uint32_t found = ts_state_map_find(&builder->engine_by_id, op->session, key);
+	const struct ts_graph_node *nodes = builder->graph->nodes;
+	struct ts_graph_edge edge = {.from = NONE,
+				     .to = node,
+				     .kind = TS_GRAPH_ENGINE,
+				     .is_inferred = 1};
+	struct engine *engine;
+	uint64_t released_ns = op->call_end_ns;
+	int r = 0;
+
+	if (found == TS_STATE_MAP_NONE) {
+		r = grow(&builder->engines, builder->n_engines, &builder->n_engines_allocated,
+			 sizeof(*builder->engines));
+		if (!r)
+			r = ts_state_map_set(&builder->engine_by_id, op->session, key,
+					     (uint32_t)builder->n_engines);
+		if (r)
+			return r;
+		found = (uint32_t)builder->n_engines++;
+		builder->engines[found] = (struct engine){0};
+	}
+	engine = &builder->engines[found];
+	for (uint32_t i = 0; i < op->n_dependencies; i++)
+		if (op->dependencies[i].end_ns > released_ns)
+			released_ns = op->dependencies[i].end_ns;
+	for (uint64_t i = 0; i < N_ENGINES && i < engine->n; i++) {
+		const struct ts_graph_node *other = &nodes[engine->nodes[i]];
+
+		if (other->stream != op->stream && other->end_ns > released_ns &&
+		    other->end_ns <= op->start_ns && op->start_ns - other->end_ns <= NEAR_NS &&
+		    other->end_ns > edge.release_ns) {
+			edge.from = engine->nodes[i];
+			edge.release_ns = other->end_ns;
+		}
+	}
+	engine->nodes[engine->n++ % N_ENGINES] = node;
+	if (edge.from == NONE || op->unsure & TS_STATE_UNSURE_CALL)
+		return 0;
+	return add_edge(builder, &edge);
+}
+
+/* A copy that is not asynchronous: its call returns when it is over. */
+static int add_blocking_copy(struct builder *builder, const struct ts_state_op *op, uint32_t node)
+{
+	struct ts_graph_edge edge = {.from = node, .kind = TS_GRAPH_SYNC, .release_ns = op->end_ns};
+	uint32_t call = ts_state_map_find(&builder->call_by_op, op->session, op->op_id);
+	int r;
+
+	if (op->type != TS_ROW_MEMCPY || op->row.memcpy_.async || call == NONE ||
+	    op->end_ns > op->call_end_ns || op->unsure & TS_STATE_UNSURE_CALL)
+		return 0;
+	r = add_return(builder, call, &edge.to);
+	return r ? r : add_edge(builder, &edge);
+}
+
+static int take_op(struct builder *builder, const struct ts_state_op *op)
+{
+	const struct ts_graph_node node = {
+		.op_id = op->op_id,
+		.start_ns = op->start_ns,
+		.end_ns = op->end_ns,
+		.kind = TS_GRAPH_OP,
+		.session = op->session,
+		.type = op->type,
+		.name = op->type == TS_ROW_KERNEL   ? op->row.kernel.name
+			: op->type == TS_ROW_MEMCPY ? op->row.memcpy_.copy_kind
+						    : 0,
+		.thread = op->thread,
+		.stack = op->stack,
+		.device = op->device,
+		.context = op->context,
+		.stream = op->stream,
+		.unsure = op->unsure,
+	};
+	struct stream *stream;
+	uint32_t at, first;
+	int r = add_node(builder, &node, &at);
+
+	if (!r)
+		r = find_stream(builder, op, &stream);
+	if (!r)
+		r = grow(&stream->nodes, stream->n, &stream->n_allocated, sizeof(*stream->nodes));
+	if (r)
+		return r;
+	stream->nodes[stream->n++] = at;
+	builder->graph->n_unsure += op->unsure != 0;
+	/* Before it is found by its own id, for the nodes of one launch do not wait for each other by it. */
+	r = add_dependencies(builder, op, at);
+	if (!r)
+		r = add_launch(builder, op, at);
+	if (!r)
+		r = add_engine(builder, op, at);
+	/* Of a graph's operations the one that is over last stands for the launch. */
+	first = ts_state_map_find(&builder->op_by_op, op->session, op->op_id);
+	if (!r && (first == NONE || builder->graph->nodes[first].end_ns <= op->end_ns))
+		r = ts_state_map_set(&builder->op_by_op, op->session, op->op_id, at);
+	return r ? r : add_blocking_copy(builder, op, at);
+}
+
+/* ---- what calls waited for ---------------------------------------------------------------------- */
+
+/* The last operation of the stream that was issued before the call and was over when it returned. */
+static uint32_t last_before(const struct builder *builder, const struct stream *stream,
+			    const struct ts_graph_node *call)
+{
+	const struct ts_graph_node *nodes = builder->graph->nodes;
+	size_t low = 0, high = stream->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (nodes[stream->nodes[middle]].end_ns <= call->end_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* Issued behind it and over before it: by another thread, or the ids lie. */
+	for (size_t i = 0; low && i < TS_STATE_HISTORY; i++, low--)
+		if (nodes[stream->nodes[low - 1]].op_id < call->op_id)
+			return stream->nodes[low - 1];
+	return NONE;
+}
+
+static int resolve_wait(struct builder *builder, const struct wait *wait)
+{
+	bool is_event = wait->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE;
+	const struct ts_graph_node call = builder->graph->nodes[wait->call];
+	uint64_t key = (uint64_t)wait->context << 32 | wait->stream;
+	uint32_t only = wait->stream != TS_NO_DEVICE && !is_event
+				? ts_state_map_find(&builder->stream_by_id, call.session, key)
+				: NONE;
+	struct ts_graph_edge edge = {.from = NONE,
+				     .to = wait->node,
+				     .kind = TS_GRAPH_SYNC,
+				     .is_inferred = is_event};
+
+	if (wait->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE && only == NONE)
+		return 0;
+	for (size_t i = 0; i < builder->n_streams; i++) {
+		const struct stream *stream = &builder->streams[i];
+		uint32_t op;
+
+		if (only != NONE
+			    ? i != only
+			    : stream->session != call.session || stream->context != wait->context)
+			continue;
+		op = last_before(builder, stream, &call);
+		if (op == NONE || builder->graph->nodes[op].end_ns <= edge.release_ns)
+			continue;
+		edge.from = op;
+		edge.release_ns = builder->graph->nodes[op].end_ns;
+	}
+	/* What was over before the call began did not make it wait. */
+	return edge.from == NONE || edge.release_ns < call.start_ns ? 0 : add_edge(builder, &edge);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static int feed(struct builder *builder, const struct ts_sbt_row *row)
+{
+	struct ts_state_op op;
+	int r = 0;
+
+	if (row->type == TS_ROW_API)
+		r = feed_call(builder, row->session, row->api);
+	else if (row->type == TS_ROW_SYNC)
+		return feed_sync(builder, row->session, row->sync);
+	if (!r)
+		r = ts_state_machine_feed(builder->machine, row, &op);
+	return r == 1 ? take_op(builder, &op) : r;
+}
+
+static int read_rows(struct builder *builder, struct ts_sbt_reader *reader)
+{
+	const struct ts_sbt_cursor_options options = {
+		.types = TS_STATE_MACHINE_ROWS | TS_ROW_BIT(TS_ROW_SYNC),
+		.session = builder->options->session,
+		.from_ns = builder->options->from_ns,
+		.to_ns = builder->options->to_ns,
+	};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_sbt_row row;
+	int r = ts_sbt_cursor_new(reader, &options, &cursor);
+
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (r == TS_SBT_E_CORRUPT) {
+			builder->graph->is_damaged = true;
+			r = 0;
+			continue;
+		}
+		if (!r)
+			r = feed(builder, &row);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+int ts_graph_read(struct ts_sbt_reader *reader, const struct ts_graph_options *options,
+		  struct ts_graph **ret_graph)
+{
+	ts_cleanup(ts_graph_freep) struct ts_graph *graph = calloc(1, sizeof(*graph));
+	ts_cleanup(builder_deinit) struct builder builder = {
+		.graph = graph,
+		.options = options,
+		.max_nodes = options->max_nodes ? options->max_nodes : TS_GRAPH_MAX_NODES};
+	int r = graph ? ts_state_machine_new(&builder.machine) : -ENOMEM;
+
+	if (!r)
+		r = ts_state_machine_prepare(builder.machine, reader, options->session);
+	if (!r)
+		r = read_rows(&builder, reader);
+	for (size_t i = 0; !r && i < builder.n_waits; i++)
+		r = resolve_wait(&builder, &builder.waits[i]);
+	if (!r)
+		r = ts_graph_solve(graph);
+	if (r)
+		return r;
+	*ret_graph = graph;
+	graph = NULL;
+	return 0;
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Graphs of small traces whose critical path can be told by looking at them. Times in drawings are those of the rows, which
+ * count from BEGIN_NS.
+ */
+#include "test/unit/harness.h"
+
+#include <sys/mman.h>
+
+#include "replay/state/graph.h"
+#include "sbt/writer.h"
+
+#define BEGIN_NS UINT64_C(1000)
+#define LAUNCH	 UINT64_C(211)
+
+static struct ts_sbt_writer *writer;
+static struct ts_sbt_session_writer *session;
+static int trace_fd;
+
+static void begin(void)
+{
+	const struct ts_row_session row = {.pid = 1, .start_ns = BEGIN_NS};
+	int fd = memfd_create("trace", MFD_CLOEXEC);
+
+	trace_fd = dup(fd);
+	ts_check_int(ts_sbt_writer_new(fd, &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
+	for (uint32_t stream = 1; stream < 4; stream++) {
+		const struct ts_row_stream made = {.start_ns = BEGIN_NS,
+						   .stream = stream,
+						   .context = 1,
+						   .stream_flags = 1};
+
+		ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_STREAM, &made), 0);
+	}
+}
+
+static void call(uint64_t op_id, uint32_t thread, uint64_t start, uint64_t end)
+{
+	const struct ts_row_api row = {.start_ns = BEGIN_NS + start,
+				       .end_ns = BEGIN_NS + end,
+				       .op_id = op_id,
+				       .thread = thread,
+				       .context = 1,
+				       .domain = TS_API_CUDA_RUNTIME,
+				       .cbid = LAUNCH,
+				       .flags = TS_API_EXPECTS_DEVICE};
+
+	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_API, &row), 0);
+}
+
+static void kernel(uint64_t op_id, uint32_t stream, uint64_t start, uint64_t end)
+{
+	const struct ts_row_kernel row = {.start_ns = BEGIN_NS + start,
+					  .end_ns = BEGIN_NS + end,
+					  .op_id = op_id,
+					  .context = 1,
+					  .stream = stream};
+
+	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_KERNEL, &row), 0);
+}
+
+static void copy(uint64_t op_id, uint32_t stream, uint64_t start, uint64_t end, bool async)
+{
+	const struct ts_row_memcpy row = {.start_ns = BEGIN_NS + start,
+					  .end_ns = BEGIN_NS + end,
+					  .op_id = op_id,
+					  .context = 1,
+					  .stream = stream,
+					  .copy_kind = 1,
+					  .async = async};
+
+	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_MEMCPY, &row), 0);
+}
+
+static void waits(uint64_t op_id, uint32_t type, uint32_t stream, uint64_t start, uint64_t end)
+{
+	const struct ts_row_sync row = {.start_ns = BEGIN_NS + start,
+					.end_ns = BEGIN_NS + end,
+					.op_id = op_id,
+					.sync_type = type,
+					.context = 1,
+					.stream = stream};
+
+	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_SYNC, &row), 0);
+}
+
+static void event(unsigned int type, uint64_t op_id, uint32_t stream, uint64_t time)
+{
+	const struct ts_row_event row = {.start_ns = BEGIN_NS + time,
+					 .op_id = op_id,
+					 .event = 0xe1,
+					 .context = 1,
+					 .stream = stream};
+
+	ts_check_int(ts_sbt_session_writer_add_row(session, type, &row), 0);
+}
+
+static struct ts_graph *finish(void)
+{
+	const struct ts_graph_options options = {0};
+	struct ts_sbt_reader *reader;
+	struct ts_graph *graph;
+
+	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(trace_fd, &reader, NULL), 0);
+	ts_check_int(ts_graph_read(reader, &options, &graph), 0);
+	ts_sbt_reader_free(reader);
+	close(trace_fd);
+	return graph;
+}
+
+struct expected {
+	enum ts_graph_part part;
+	uint64_t op_id, from, to;
+};
+
+static void check_path(const struct ts_graph *graph, const struct expected *expected, size_t n)
+{
+	for (size_t i = 0; i < n && i < graph->n_path; i++) {
+		ts_check_int(graph->path[i].part, expected[i].part);
+		ts_check_int(graph->path[i].from_ns, BEGIN_NS + expected[i].from);
+		ts_check_int(graph->path[i].to_ns, BEGIN_NS + expected[i].to);
+		ts_check_int(graph->nodes[graph->path[i].node].op_id, expected[i].op_id);
+	}
+	ts_check_int(graph->n_path, n);
+}
+
+#define CHECK_PATH(graph, ...)                              \
+	check_path(graph, (struct expected[]){__VA_ARGS__}, \
+		   sizeof((struct expected[]){__VA_ARGS__}) / sizeof(struct expected))
+
+static const struct ts_graph_node *node_of(const struct ts_graph *graph, uint32_t kind,
+					   uint64_t op_id)
+{
+	for (size_t i = 0; i < graph->n_nodes; i++)
+		if (graph->nodes[i].kind == kind && graph->nodes[i].op_id == op_id)
+			return &graph->nodes[i];
+	ts_check(!"no such node");
+	return NULL;
+}
+
+/* What holds of every graph. */
+static void check_sound(const struct ts_graph *graph)
+{
+	uint64_t sum_ns = 0;
+
+	for (size_t i = 0; i < graph->n_edges; i++)
+		ts_check(graph->edges[i].from < graph->edges[i].to);
+	for (size_t i = 0; i < graph->n_path; i++) {
+		sum_ns += graph->path[i].to_ns - graph->path[i].from_ns;
+		ts_check(!i || graph->path[i].from_ns == graph->path[i - 1].to_ns);
+	}
+	ts_check_int(sum_ns, graph->to_ns - graph->from_ns);
+	for (size_t i = 0; i < graph->n_nodes; i++)
+		if (graph->nodes[i].is_critical)
+			ts_check_int(graph->nodes[i].slack_ns, 0);
+}
+
+/*
+ *	host      |1--|  |2-|   |3 waits for the stream                 |
+ *	stream 1       [1           ] [2            ]
+ *	          0   10 20 30  40  115 118       218 230
+ */
+TS_TEST(a_stream_that_is_never_idle_is_the_path)
+{
+	struct ts_graph *graph;
+
+	begin();
+	call(1, 1, 0, 10);
+	kernel(1, 1, 15, 115);
+	call(2, 1, 20, 30);
+	kernel(2, 1, 118, 218);
+	call(3, 1, 40, 230);
+	waits(3, 3, 1, 41, 229);
+	graph = finish();
+	check_sound(graph);
+	CHECK_PATH(graph, {TS_GRAPH_LATENCY, 1, 0, 15}, {TS_GRAPH_COMPUTE, 1, 15, 115},
+		   {TS_GRAPH_WAIT, 2, 115, 118}, {TS_GRAPH_COMPUTE, 2, 118, 218},
+		   {TS_GRAPH_IN_CALL, 3, 218, 230});
+	/* The second launch could have come when the first kernel was over. */
+	ts_check_int(node_of(graph, TS_GRAPH_CALL, 2)->slack_ns, 85);
+	ts_check_int(node_of(graph, TS_GRAPH_CALL, 3)->slack_ns, 178);
+	ts_check_int(graph->parts_ns[TS_GRAPH_COMPUTE], 200);
+	ts_graph_free(graph);
+}
+
+/*
+ *	host      |1--|         |2-|
+ *	stream 1       [1]          [2]
+ *	          0   10 15 20  50 60 66 70
+ */
+TS_TEST(a_host_that_is_late_is_the_path)
+{
+	struct ts_graph *graph;
+
+	begin();
+	call(1, 1, 0, 10);
+	kernel(1, 1, 15, 20);
+	call(2, 1, 50, 60);
+	kernel(2, 1, 66, 70);
+	graph = finish();
+	check_sound(graph);
+	CHECK_PATH(graph, {TS_GRAPH_IN_CALL, 1, 0, 10}, {TS_GRAPH_HOST_GAP, 2, 10, 50},
+		   {TS_GRAPH_LATENCY, 2, 50, 66}, {TS_GRAPH_COMPUTE, 2, 66, 70});
+	ts_check_int(node_of(graph, TS_GRAPH_OP, 1)->slack_ns, 40);
+	ts_graph_free(graph);
+}
+
+/*
+ *	host      |1--| 2r |3w |4|
+ *	stream 1       [1 copy       ]
+ *	stream 2                      [4         ]
+ *	          0   10 15           100 103   150
+ */
+TS_TEST(what_an_event_holds_back_is_on_the_path)
+{
+	struct ts_graph *graph;
+
+	begin();
+	call(1, 1, 0, 10);
+	copy(1, 1, 15, 100, true);
+	event(TS_ROW_EVENT, 2, 1, 12);
+	event(TS_ROW_STREAM_WAIT, 3, 2, 14);
+	call(4, 1, 20, 25);
+	kernel(4, 2, 103, 150);
+	graph = finish();
+	check_sound(graph);
+	CHECK_PATH(graph, {TS_GRAPH_LATENCY, 1, 0, 15}, {TS_GRAPH_COPY, 1, 15, 100},
+		   {TS_GRAPH_WAIT, 4, 100, 103}, {TS_GRAPH_COMPUTE, 4, 103, 150});
+	ts_check_int(graph->edges[node_of(graph, TS_GRAPH_OP, 4)->binding].kind, TS_GRAPH_EVENT);
+	ts_check_int(graph->edges[node_of(graph, TS_GRAPH_OP, 4)->binding].event, 0xe1);
+	ts_graph_free(graph);
+}
+
+/*
+ *	host      |1 blocks until its copy is over |   |2--|
+ *	stream 1     [1                       ]            [2]
+ *	          0  5                       90   100 130 140 145 150
+ */
+TS_TEST(a_blocking_copy_holds_its_thread_up)
+{
+	struct ts_graph *graph;
+
+	begin();
+	call(1, 1, 0, 100);
+	copy(1, 1, 5, 90, false);
+	call(2, 1, 130, 140);
+	kernel(2, 1, 145, 150);
+	graph = finish();
+	check_sound(graph);
+	CHECK_PATH(graph, {TS_GRAPH_LATENCY, 1, 0, 5}, {TS_GRAPH_COPY, 1, 5, 90},
+		   {TS_GRAPH_IN_CALL, 1, 90, 100}, {TS_GRAPH_HOST_GAP, 2, 100, 130},
+		   {TS_GRAPH_LATENCY, 2, 130, 145}, {TS_GRAPH_COMPUTE, 2, 145, 150});
+	ts_graph_free(graph);
+}
+
+/*
+ *	thread 1  |1-| |3 waits for all of it                  |
+ *	thread 2  |2-|
+ *	stream 1      [1       ]
+ *	stream 2        [2                              ]
+ *	          0  5 6 8     50                      200 210
+ */
+TS_TEST(waiting_for_a_context_is_for_its_last_stream)
+{
+	struct ts_graph *graph;
+
+	begin();
+	call(1, 1, 0, 5);
+	call(2, 2, 0, 5);
+	kernel(1, 1, 6, 50);
+	kernel(2, 2, 8, 200);
+	call(3, 1, 6, 210);
+	waits(3, 4, TS_NO_DEVICE, 7, 209);
+	graph = finish();
+	check_sound(graph);
+	CHECK_PATH(graph, {TS_GRAPH_LATENCY, 2, 0, 8}, {TS_GRAPH_COMPUTE, 2, 8, 200},
+		   {TS_GRAPH_IN_CALL, 3, 200, 210});
+	ts_check_int(node_of(graph, TS_GRAPH_OP, 1)->slack_ns, 160);
+	ts_graph_free(graph);
+}
+
+/* The second copy has nothing to wait for but the engine, which the first one has. */
+TS_TEST(an_engine_that_was_taken_is_inferred)
+{
+	struct ts_graph *graph;
+	const struct ts_graph_edge *edge;
+
+	begin();
+	call(1, 1, 0, 10);
+	copy(1, 1, 15, 10015, true);
+	call(2, 1, 20, 30);
+	copy(2, 2, 10020, 20000, true);
+	graph = finish();
+	check_sound(graph);
+	edge = &graph->edges[node_of(graph, TS_GRAPH_OP, 2)->binding];
+	ts_check_int(edge->kind, TS_GRAPH_ENGINE);
+	ts_check_int(edge->is_inferred, 1);
+	CHECK_PATH(graph, {TS_GRAPH_LATENCY, 1, 0, 15}, {TS_GRAPH_COPY, 1, 15, 10015},
+		   {TS_GRAPH_WAIT, 2, 10015, 10020}, {TS_GRAPH_COPY, 2, 10020, 20000});
+	ts_graph_free(graph);
+}
+
+TS_TEST(a_call_that_is_missing_ends_the_path)
+{
+	struct ts_graph *graph;
+
+	begin();
+	call(1, 1, 0, 10);
+	kernel(1, 1, 15, 20);
+	kernel(2, 2, 50, 90);
+	graph = finish();
+	check_sound(graph);
+	CHECK_PATH(graph, {TS_GRAPH_UNKNOWN, 2, 0, 50}, {TS_GRAPH_COMPUTE, 2, 50, 90});
+	ts_check(graph->n_unsure);
+	ts_graph_free(graph);
+}
+
+static uint64_t seed;
+
+static uint64_t below(uint64_t n)
+{
+	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (seed >> 33) % n;
+}
+
+/* Rows at random, with ids that come twice and ends before starts: no crash, no cycle, no time left out. */
+TS_TEST(whatever_lies_makes_no_cycle)
+{
+	for (unsigned int round = 0; round < 300; round++) {
+		struct ts_graph *graph;
+
+		seed = round;
+		begin();
+		for (unsigned int i = 0; i < 60; i++) {
+			uint64_t at = below(400), end = at + below(50), id = 1 + below(30);
+
+			switch (below(6)) {
+			case 0:
+			case 1:
+				call(id, (uint32_t)below(3), at, end);
+				break;
+			case 2:
+				kernel(id, (uint32_t)below(4), at, end);
+				break;
+			case 3:
+				copy(id, (uint32_t)below(4), at, end, below(2));
+				break;
+			case 4:
+				waits(id, (uint32_t)below(6), (uint32_t)below(4), at, end);
+				break;
+			default:
+				event(below(2) ? TS_ROW_EVENT : TS_ROW_STREAM_WAIT, id,
+				      (uint32_t)below(4), at);
+			}
+		}
+		graph = finish();
+		check_sound(graph);
+		ts_graph_free(graph);
+	}
+}

@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl graph: what waited for what, and the chain of it that took the longest: the critical path.
+ */
+#include "proto/rpc/json.h"
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/state/graph.h"
+#include "tools/tsctl/names.h"
+#include "tools/tsctl/out.h"
+#include "tools/tsctl/outfile.h"
+#include "tools/tsctl/source.h"
+#include "tools/tsctl/stackjson.h"
+#include "tools/tsctl/statejson.h"
+#include "tools/tsctl/term.h"
+#include "tools/tsctl/times.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+
+#define DEFAULT_LISTED 20u
+#define MAX_LISTED     1000000u
+#define NAME_COLUMNS   60u
+
+enum format {
+	FORMAT_UNSET,
+	FORMAT_TEXT,
+	FORMAT_DOT,
+	FORMAT_JSON
+};
+
+struct asked {
+	const char *session, *output;
+	enum format format;
+	bool path, has_from, has_to;
+	struct ts_time from, to;
+	unsigned long long limit;
+};
+
+struct teller {
+	const struct asked *asked;
+	struct ts_sbt_reader *reader;
+	struct ts_resolver *resolver;
+	const struct ts_graph *graph;
+	FILE *file;
+	struct ts_json json;
+	int r;
+};
+
+/* ---- what both forms say ------------------------------------------------------------------------ */
+
+static char *name_of(const struct teller *teller, struct ts_pool *pool,
+		     const struct ts_graph_node *node)
+{
+	struct ts_state_op op = {.type = node->type, .session = node->session};
+
+	if (node->kind != TS_GRAPH_OP) {
+		op.domain = (uint16_t)(node->name >> 16);
+		op.cbid = (uint16_t)node->name;
+	} else if (node->type == TS_ROW_KERNEL) {
+		op.row.kernel.name = node->name;
+	} else if (node->type == TS_ROW_MEMCPY) {
+		op.row.memcpy_.copy_kind = (uint8_t)node->name;
+	}
+	return ts_statejson_op_name(teller->resolver, pool, &op);
+}
+
+static const char *kind_name(uint32_t kind)
+{
+	return kind == TS_GRAPH_OP ? "operation" : kind == TS_GRAPH_CALL ? "call" : "return";
+}
+
+static uint64_t from_origin(const struct teller *teller, uint64_t time_ns)
+{
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(teller->reader);
+
+	return time_ns > origin_ns ? time_ns - origin_ns : 0;
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------- */
+
+static void put(struct teller *teller, const ProtobufCMessage *message)
+{
+	int r = ts_json_message(&teller->json, message);
+
+	if (!teller->r)
+		teller->r = r;
+	ts_json_raw(&teller->json, "\n");
+	fwrite(teller->json.data, 1, teller->json.n_bytes, teller->file);
+	ts_json_clear(&teller->json);
+}
+
+static void put_node(struct teller *teller, uint32_t i)
+{
+	const struct ts_graph_node *node = &teller->graph->nodes[i];
+	const struct ts_row_schema *schema = ts_row_schema(node->type);
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	Ts__Rpc__GraphNode message;
+
+	ts__rpc__graph_node__init(&message);
+	message.type = ts_pool_copy(&pool, "node");
+	TS_RPC_SET(&message, node, i);
+	message.kind = ts_pool_copy(&pool, kind_name(node->kind));
+	if (node->kind == TS_GRAPH_OP && schema)
+		message.of = ts_pool_copy(&pool, schema->name);
+	message.name = name_of(teller, &pool, node);
+	TS_RPC_SET(&message, session, node->session);
+	TS_RPC_SET(&message, op_id, node->op_id);
+	TS_RPC_SET(&message, start_ns, node->start_ns);
+	TS_RPC_SET(&message, end_ns, node->end_ns);
+	TS_RPC_SET(&message, slack_ns, node->slack_ns);
+	TS_RPC_SET(&message, critical, node->is_critical);
+	ts_stackjson_thread(teller->resolver, &pool, node->session, node->thread, &message.tid,
+			    &message.has_tid, &message.thread_name);
+	if (node->device != TS_NO_DEVICE)
+		TS_RPC_SET(&message, device, node->device);
+	if (node->context != TS_NO_DEVICE)
+		TS_RPC_SET(&message, context, node->context);
+	if (node->stream != TS_NO_DEVICE)
+		TS_RPC_SET(&message, stream, node->stream);
+	message.n_unsure = ts_statejson_unsure(&pool, node->unsure, &message.unsure);
+	put(teller, &message.base);
+}
+
+static void put_edge(struct teller *teller, uint32_t i)
+{
+	const struct ts_graph_edge *edge = &teller->graph->edges[i];
+	Ts__Rpc__GraphEdge message;
+
+	ts__rpc__graph_edge__init(&message);
+	message.type = (char *)"edge";
+	message.kind = (char *)ts_graph_edge_name(edge->kind);
+	TS_RPC_SET(&message, from, edge->from);
+	TS_RPC_SET(&message, to, edge->to);
+	TS_RPC_SET(&message, release_ns, edge->release_ns);
+	if (edge->event)
+		TS_RPC_SET(&message, event, edge->event);
+	TS_RPC_SET(&message, binding, teller->graph->nodes[edge->to].binding == i);
+	TS_RPC_SET(&message, inferred, edge->is_inferred);
+	put(teller, &message.base);
+}
+
+static void put_step(struct teller *teller, const struct ts_graph_step *step)
+{
+	const struct ts_graph_node *node = &teller->graph->nodes[step->node];
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	Ts__Rpc__GraphStep message;
+	char *thread_name;
+
+	ts__rpc__graph_step__init(&message);
+	message.type = ts_pool_copy(&pool, "step");
+	message.part = ts_pool_copy(&pool, ts_graph_part_name(step->part));
+	TS_RPC_SET(&message, start_ns, step->from_ns);
+	TS_RPC_SET(&message, end_ns, step->to_ns);
+	TS_RPC_SET(&message, node, step->node);
+	message.name = name_of(teller, &pool, node);
+	TS_RPC_SET(&message, session, node->session);
+	TS_RPC_SET(&message, op_id, node->op_id);
+	ts_stackjson_thread(teller->resolver, &pool, node->session, node->thread, &message.tid,
+			    &message.has_tid, &thread_name);
+	if (node->device != TS_NO_DEVICE)
+		TS_RPC_SET(&message, device, node->device);
+	if (node->stream != TS_NO_DEVICE)
+		TS_RPC_SET(&message, stream, node->stream);
+	put(teller, &message.base);
+}
+
+static uint64_t n_steps_of(const struct ts_graph *graph, uint32_t part)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < graph->n_path; i++)
+		n += graph->path[i].part == part;
+	return n;
+}
+
+static void put_summary(struct teller *teller)
+{
+	const struct ts_graph *graph = teller->graph;
+	Ts__Rpc__GraphPart parts[TS_GRAPH_PARTS], *list[TS_GRAPH_PARTS];
+	Ts__Rpc__GraphSummary message;
+
+	ts__rpc__graph_summary__init(&message);
+	message.type = (char *)"summary";
+	TS_RPC_SET(&message, start_ns, graph->from_ns);
+	TS_RPC_SET(&message, end_ns, graph->to_ns);
+	TS_RPC_SET(&message, nodes, graph->n_nodes);
+	TS_RPC_SET(&message, edges, graph->n_edges);
+	TS_RPC_SET(&message, unsure, graph->n_unsure);
+	TS_RPC_SET(&message, damaged, graph->is_damaged);
+	message.parts = list;
+	for (uint32_t part = 0; part < TS_GRAPH_PARTS; part++) {
+		uint64_t n = n_steps_of(graph, part);
+
+		if (!n)
+			continue;
+		ts__rpc__graph_part__init(&parts[part]);
+		parts[part].part = (char *)ts_graph_part_name(part);
+		TS_RPC_SET(&parts[part], ns, graph->parts_ns[part]);
+		TS_RPC_SET(&parts[part], steps, n);
+		list[message.n_parts++] = &parts[part];
+	}
+	put(teller, &message.base);
+}
+
+static void tell_json(struct teller *teller)
+{
+	const struct ts_graph *graph = teller->graph;
+
+	for (uint32_t i = 0; !teller->asked->path && i < graph->n_nodes; i++)
+		put_node(teller, i);
+	for (uint32_t i = 0; !teller->asked->path && i < graph->n_edges; i++)
+		put_edge(teller, i);
+	for (size_t i = 0; i < graph->n_path; i++)
+		put_step(teller, &graph->path[i]);
+	put_summary(teller);
+}
+
+/* ---- DOT ---------------------------------------------------------------------------------------- */
+
+/* A quoted string of DOT's; backslashes are its own. */
+static void put_quoted(FILE *file, const char *text)
+{
+	putc('"', file);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			putc('\\', file);
+		putc((unsigned char)*text < 0x20 ? ' ' : *text, file);
+	}
+	putc('"', file);
+}
+
+static void put_dot_node(struct teller *teller, uint32_t i)
+{
+	const struct ts_graph_node *node = &teller->graph->nodes[i];
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	char start[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES], slack[TS_OUT_FIGURE_BYTES];
+	const char *name = name_of(teller, &pool, node), *label;
+
+	ts_out_seconds(start, from_origin(teller, node->start_ns));
+	ts_out_duration(took, node->end_ns - node->start_ns);
+	ts_out_duration(slack, node->slack_ns);
+	label = ts_pool_printf(&pool, "%s%s (%s %" PRIu64 ") at %s s, %s, slack %s",
+			       node->kind == TS_GRAPH_RETURN ? "return of " : "",
+			       name && *name ? name : kind_name(node->kind),
+			       node->kind == TS_GRAPH_OP ? "stream" : "thread",
+			       (uint64_t)(node->kind == TS_GRAPH_OP ? node->stream : node->thread),
+			       start, took, slack);
+	fprintf(teller->file, "\tn%" PRIu32 " [shape=%s%s, label=", i,
+		node->kind == TS_GRAPH_OP ? "box" : "ellipse",
+		node->is_critical ? ", color=red, penwidth=2" : "");
+	put_quoted(teller->file, label ? label : "?");
+	fputs("];\n", teller->file);
+}
+
+static void tell_dot(struct teller *teller)
+{
+	const struct ts_graph *graph = teller->graph;
+	const struct asked *asked = teller->asked;
+
+	fputs("digraph trace {\n\trankdir=LR;\n", teller->file);
+	for (uint32_t i = 0; i < graph->n_nodes; i++)
+		if (!asked->path || graph->nodes[i].is_critical)
+			put_dot_node(teller, i);
+	for (uint32_t i = 0; i < graph->n_edges; i++) {
+		const struct ts_graph_edge *edge = &graph->edges[i];
+		bool is_critical = graph->nodes[edge->from].is_critical &&
+				   graph->nodes[edge->to].is_critical &&
+				   graph->nodes[edge->to].binding == i;
+
+		if (asked->path && !is_critical)
+			continue;
+		fprintf(teller->file, "\tn%" PRIu32 " -> n%" PRIu32 " [label=\"%s\"%s%s];\n",
+			edge->from, edge->to, ts_graph_edge_name(edge->kind),
+			edge->is_inferred ? ", style=dashed" : "",
+			is_critical ? ", color=red, penwidth=2" : "");
+	}
+	fputs("}\n", teller->file);
+}
+
+/* ---- for people --------------------------------------------------------------------------------- */
+
+static int compare_steps(const void *a, const void *b)
+{
+	const struct ts_graph_step *x = *(struct ts_graph_step *const *)a;
+	const struct ts_graph_step *y = *(struct ts_graph_step *const *)b;
+	uint64_t x_ns = x->to_ns - x->from_ns, y_ns = y->to_ns - y->from_ns;
+
+	if (x_ns != y_ns)
+		return x_ns > y_ns ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static const char *part_text(uint32_t part)
+{
+	static const char *const texts[TS_GRAPH_PARTS] = {
+		[TS_GRAPH_UNKNOWN] = "not recorded",
+		[TS_GRAPH_COMPUTE] = "kernels and sets ran",
+		[TS_GRAPH_COPY] = "copies ran",
+		[TS_GRAPH_LATENCY] = "from a call to the start of what it launched",
+		[TS_GRAPH_WAIT] = "from the end of what was waited for to the start",
+		[TS_GRAPH_IN_CALL] = "the host was in a call, not waiting",
+		[TS_GRAPH_HOST_GAP] = "the host was between two calls",
+	};
+
+	return texts[part];
+}
+
+static void tell_parts(struct teller *teller)
+{
+	const struct ts_graph *graph = teller->graph;
+	uint64_t all_ns = graph->to_ns - graph->from_ns;
+	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+
+	fprintf(teller->file, "critical path: %s in %s steps", ts_out_duration(figure, all_ns),
+		ts_out_count(count, graph->n_path));
+	fprintf(teller->file, ", of %s nodes", ts_out_count(count, graph->n_nodes));
+	fprintf(teller->file, " and %s edges\n", ts_out_count(count, graph->n_edges));
+	for (uint32_t part = TS_GRAPH_PARTS; part--;)
+		if (graph->parts_ns[part])
+			fprintf(teller->file, "  %10s %5.1f %%  %s\n",
+				ts_out_duration(figure, graph->parts_ns[part]),
+				all_ns ? 100.0 * (double)graph->parts_ns[part] / (double)all_ns : 0,
+				part_text(part));
+	if (graph->n_unsure)
+		fprintf(teller->file,
+			"Of %s operations not all that they waited for is known: a step through one "
+			"may be another's.\n",
+			ts_out_count(count, graph->n_unsure));
+}
+
+static int tell_text(struct teller *teller)
+{
+	const struct ts_graph *graph = teller->graph;
+	size_t n =
+		graph->n_path < teller->asked->limit ? graph->n_path : (size_t)teller->asked->limit;
+	ts_cleanup(ts_freep) const struct ts_graph_step **steps =
+		calloc(graph->n_path + 1, sizeof(*steps));
+	char start[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
+
+	if (!steps)
+		return -ENOMEM;
+	tell_parts(teller);
+	for (size_t i = 0; i < graph->n_path; i++)
+		steps[i] = &graph->path[i];
+	qsort(steps, graph->n_path, sizeof(*steps), compare_steps);
+	if (n)
+		fprintf(teller->file, "\nLongest steps\n");
+	for (size_t i = 0; i < n; i++) {
+		const struct ts_graph_node *node = &graph->nodes[steps[i]->node];
+		ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+		const char *name = name_of(teller, &pool, node);
+
+		fprintf(teller->file, "  %14s s  %10s  %-14s  ",
+			ts_out_seconds(start, from_origin(teller, steps[i]->from_ns)),
+			ts_out_duration(took, steps[i]->to_ns - steps[i]->from_ns),
+			ts_graph_part_name(steps[i]->part));
+		if (steps[i]->part == TS_GRAPH_HOST_GAP || steps[i]->part == TS_GRAPH_WAIT)
+			fputs("before ", teller->file);
+		ts_out_text_cut(teller->file, name ? name : "", NAME_COLUMNS);
+		if (node->kind == TS_GRAPH_OP)
+			fprintf(teller->file, ", stream %" PRIu32, node->stream);
+		fprintf(teller->file, ", op %" PRIu64 "\n", node->op_id);
+	}
+	return 0;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static int set_window(const struct asked *asked, struct ts_sbt_reader *reader,
+		      struct ts_graph_options *options)
+{
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(reader);
+
+	if (asked->has_from)
+		options->from_ns = ts_time_absolute(&asked->from, origin_ns);
+	if (asked->has_to) {
+		options->to_ns = ts_time_absolute(&asked->to, origin_ns);
+		options->to_ns = options->to_ns ? options->to_ns : 1;
+	}
+	if (!asked->has_to || options->to_ns >= options->from_ns)
+		return 0;
+	ts_complain("--to lies before --from");
+	return -EINVAL;
+}
+
+static int tell(struct teller *teller)
+{
+	switch (teller->asked->format) {
+	case FORMAT_JSON:
+		tell_json(teller);
+		ts_json_deinit(&teller->json);
+		return teller->r;
+	case FORMAT_DOT:
+		tell_dot(teller);
+		return 0;
+	default:
+		return tell_text(teller);
+	}
+}
+
+static int run(const struct asked *asked, struct ts_source *source, struct ts_outfile *out)
+{
+	struct ts_resolver_options names = {.session = source->session};
+	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
+	ts_cleanup(ts_graph_freep) struct ts_graph *graph = NULL;
+	struct ts_graph_options options = {.session = source->session};
+	struct teller teller = {.asked = asked, .reader = source->reader, .file = out->file};
+	int status, r;
+
+	if (set_window(asked, source->reader, &options))
+		return TS_EXIT_BAD;
+	r = ts_resolver_new(source->reader, &names, &resolver);
+	if (!r)
+		r = ts_graph_read(source->reader, &options, &graph);
+	if (r == TS_SBT_E_LIMIT) {
+		ts_complain(
+			"%s holds more than %zu calls and operations there; take a part of it with "
+			"--from and --to",
+			source->path, TS_GRAPH_MAX_NODES);
+		return TS_EXIT_BAD;
+	}
+	if (!r) {
+		teller.resolver = resolver;
+		teller.graph = graph;
+		r = tell(&teller);
+	}
+	if (r) {
+		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
+		return TS_EXIT_BAD;
+	}
+	status = ts_outfile_finish(out);
+	if (!graph->n_nodes)
+		ts_complain(
+			"%s: no call and no operation of a GPU there; `tsctl info` tells what is",
+			source->path);
+	if (status || !graph->is_damaged)
+		return status;
+	ts_source_complain(source->path, TS_SBT_E_CORRUPT, ts_sbt_reader_error(source->reader));
+	return TS_EXIT_BAD;
+}
+
+static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
+{
+	if (!ts_time_parse_moment(text, ret_time))
+		return 0;
+	ts_complain("%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like "
+		    "12.5ms; or @ and a time of the clock, as JSON gives it",
+		    option, text);
+	return -EINVAL;
+}
+
+static int parse_format(const char *text, enum format *ret_format)
+{
+	static const char *const names[] = {
+		[FORMAT_TEXT] = "text", [FORMAT_DOT] = "dot", [FORMAT_JSON] = "json"};
+
+	for (int i = FORMAT_TEXT; i <= FORMAT_JSON; i++)
+		if (!strcmp(text, names[i])) {
+			*ret_format = (enum format)i;
+			return 0;
+		}
+	ts_complain("--format %s: it is `dot` or `json`, or `text` with --critical-path", text);
+	return -EINVAL;
+}
+
+enum {
+	OPT_FROM = 256,
+	OPT_TO,
+	OPT_PATH,
+};
+
+static int apply_option(struct asked *asked, int option)
+{
+	switch (option) {
+	case 'f':
+		return parse_format(optarg, &asked->format);
+	case 'o':
+		asked->output = optarg;
+		return 0;
+	case 's':
+		asked->session = optarg;
+		return 0;
+	case 'n':
+		if (!ts_parse_number(optarg, 0, MAX_LISTED, &asked->limit))
+			return 0;
+		ts_complain("--limit %s: it is a number of steps, at most %u", optarg, MAX_LISTED);
+		return -EINVAL;
+	case OPT_PATH:
+		asked->path = true;
+		return 0;
+	case OPT_FROM:
+		asked->has_from = true;
+		return parse_time("--from", optarg, &asked->from);
+	case OPT_TO:
+		asked->has_to = true;
+		return parse_time("--to", optarg, &asked->to);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int run_graph(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"format", required_argument, NULL, 'f'},
+		{"output", required_argument, NULL, 'o'},
+		{"critical-path", no_argument, NULL, OPT_PATH},
+		{"from", required_argument, NULL, OPT_FROM},
+		{"to", required_argument, NULL, OPT_TO},
+		{"limit", required_argument, NULL, 'n'},
+		{"session", required_argument, NULL, 's'},
+		{0},
+	};
+	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
+	ts_cleanup(ts_outfile_deinit) struct ts_outfile out = {0};
+	struct asked asked = {.limit = DEFAULT_LISTED};
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":f:o:n:s:", longs)) != -1)
+		if (apply_option(&asked, option))
+			return TS_EXIT_BAD;
+	if (ts_one_trace(argc, asked.session, "graph", ""))
+		return TS_EXIT_BAD;
+	if (asked.format == FORMAT_UNSET)
+		asked.format = asked.path ? FORMAT_TEXT : FORMAT_DOT;
+	if (asked.format == FORMAT_TEXT && !asked.path) {
+		ts_complain("--format text is of --critical-path; a graph is `dot` or `json`");
+		return TS_EXIT_BAD;
+	}
+	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session) ||
+	    ts_outfile_open(&out, asked.output))
+		return TS_EXIT_BAD;
+	return run(&asked, &source, &out);
+}
+
+const struct ts_command ts_command_graph = {
+	.name = "graph",
+	.summary = "tell what waited for what, and the critical path of it",
+	.help = "usage: tsctl graph [OPTION ...] FILE | --session N\n"
+		"\n"
+		"Writes the graph of what waited for what: operations of GPUs in their streams, by\n"
+		"events, behind their launches; calls in their threads, and what they waited for.\n"
+		"\n"
+		"      --critical-path  the chain that led to the latest end, and what its time went\n"
+		"                       to: kernels, copies, launch latency, the host, waiting\n"
+		"  -f, --format FORMAT  dot (the default; for Graphviz) or json: an object a line,\n"
+		"                       nodes with their slack, edges, the critical path, its sums;\n"
+		"                       of --critical-path also text (the default)\n"
+		"  -n, --limit N        longest steps that are listed as text, 20 unless told\n"
+		"  -o, --output FILE    there instead of to standard output\n"
+		"      --from TIME, --to TIME\n"
+		"                       of the trace, as with `tsctl view`\n"
+		"  -s, --session N      a session of the daemon, by number or pid\n"
+		"\n"
+		"example: tsctl graph --critical-path run.sbt\n",
+	.run = run_graph,
+};
