@@ -439,6 +439,7 @@ static int run_benchmark(int argc, char **argv)
 const struct ts_command ts_command_benchmark = {
 	.name = "benchmark",
 	.summary = "measure what recording costs here, and what it catches",
+	.is_minor = true,
 	.help = "usage: tsctl benchmark [OPTION ...]\n"
 		"\n"
 		"Launches kernels with and without TraceSmith, three times each by turns, and\n"

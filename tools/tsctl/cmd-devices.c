@@ -154,6 +154,7 @@ static int run_devices(int argc, char **argv)
 const struct ts_command ts_command_devices = {
 	.name = "devices",
 	.summary = "list GPUs, real and virtual, and what can trace them",
+	.is_minor = true,
 	.help = "usage: tsctl devices [--json]\n"
 		"\n"
 		"Lists the GPUs that programs started here would see, the driver and the CUPTI\n"

@@ -110,6 +110,7 @@ static int run_status(int argc, char **argv)
 const struct ts_command ts_command_status = {
 	.name = "status",
 	.summary = "say whether a daemon runs and what it records",
+	.is_minor = true,
 	.help = "usage: tsctl status [--json]\n"
 		"\n"
 		"Asks the daemon at $TRACESMITH_CONTROL, else /run/tracesmith/control.sock, how\n"

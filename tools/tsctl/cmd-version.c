@@ -43,6 +43,7 @@ static int run_version(int argc, char **argv)
 const struct ts_command ts_command_version = {
 	.name = "version",
 	.summary = "print versions: of tsctl, the trace format, the protocols",
+	.is_minor = true,
 	.help = "usage: tsctl version [--json]\n"
 		"\n"
 		"Prints this build's version, and those of the trace format, of the shared-memory\n"

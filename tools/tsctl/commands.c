@@ -59,13 +59,21 @@ const struct ts_command *ts_command_near(const char *name)
 
 void ts_command_overview(FILE *file)
 {
+	const char *before = "  also: ";
+
 	/* Fits a screen, with as many commands as there are. */
 	fputs("TraceSmith records what a GPU really did. `tsctl help COMMAND` tells more.\n"
 	      "usage: tsctl COMMAND [OPTION ...] [ARG ...]\n",
 	      file);
 	for (size_t i = 0; ts_commands[i]; i++)
-		fprintf(file, "  %-9s %s\n", ts_commands[i]->name, ts_commands[i]->summary);
-	fputs("To begin: `tsctl record -o run.sbt -- ./app`, then `tsctl info run.sbt`.\n", file);
+		if (!ts_commands[i]->is_minor)
+			fprintf(file, "  %-9s %s\n", ts_commands[i]->name, ts_commands[i]->summary);
+	for (size_t i = 0; ts_commands[i]; i++)
+		if (ts_commands[i]->is_minor) {
+			fprintf(file, "%s%s", before, ts_commands[i]->name);
+			before = ", ";
+		}
+	fputs("\nTo begin: `tsctl record -o run.sbt -- ./app`, then `tsctl info run.sbt`.\n", file);
 }
 
 static int run_help(int argc, char **argv)
@@ -95,6 +103,7 @@ static int run_help(int argc, char **argv)
 const struct ts_command ts_command_help = {
 	.name = "help",
 	.summary = "say what tsctl and its commands do",
+	.is_minor = true,
 	.help = "usage: tsctl help [COMMAND]\n"
 		"\n"
 		"Lists the commands, or tells one command's options.\n"
