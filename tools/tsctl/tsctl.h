@@ -24,7 +24,7 @@ struct ts_command {
 	const char *alias; /* NULL: none */
 	const char *summary;
 	const char *help; /* a screen at most; one example */
-	bool is_minor; /* the overview has its name alone */
+	bool is_minor;	  /* the overview has its name alone */
 	int (*run)(int argc, char **argv);
 };
 
