@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 struct ts_kernel_hub {
+	struct ts_kernel_wish wish;
 	char missing[160];
 };
 
@@ -15,6 +16,7 @@ int ts_kernel_hub_new(const struct ts_kernel_wish *wish, bool keep, struct ts_ke
 
 	if (!hub)
 		return -ENOMEM;
+	hub->wish = *wish;
 	ts_kernel_wish_names(wish->programs, names, sizeof(names));
 	snprintf(hub->missing, sizeof(hub->missing),
 		 "%s: this tracesmithd was built without eBPF (x86-64, libbpf and clang)", names);
@@ -32,6 +34,11 @@ uint32_t ts_kernel_hub_programs(const struct ts_kernel_hub *hub)
 	return 0;
 }
 
+const struct ts_kernel_wish *ts_kernel_hub_wish(const struct ts_kernel_hub *hub)
+{
+	return &hub->wish;
+}
+
 const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub)
 {
 	return hub->missing;
@@ -40,6 +47,11 @@ const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub)
 int ts_kernel_feed_new(struct ts_kernel_hub *hub, pid_t pid, struct ts_kernel_feed **ret_feed)
 {
 	*ret_feed = NULL;
+	return 0;
+}
+
+int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_wish *wish)
+{
 	return 0;
 }
 

@@ -36,6 +36,7 @@ struct ts_kernel_hub {
 	bool ending;
 	uint32_t last_session;
 	uint32_t n_feeds;
+	uint32_t n_quiet;			    /* of these: watch nothing */
 	struct ts_kernel_feed *feeds[TS_BPF_SLOTS]; /* by session modulo that */
 };
 
@@ -48,6 +49,7 @@ struct ts_kernel_feed {
 	struct ts_kernel_hub *hub;
 	uint32_t session;
 	bool ended;
+	bool quiet;
 	pthread_mutex_t lock;
 	struct buffer filling; /* by the hub */
 	struct buffer taken;   /* by who takes */
@@ -250,6 +252,11 @@ uint32_t ts_kernel_hub_programs(const struct ts_kernel_hub *hub)
 	return hub->programs.loaded;
 }
 
+const struct ts_kernel_wish *ts_kernel_hub_wish(const struct ts_kernel_hub *hub)
+{
+	return &hub->wish;
+}
+
 const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub)
 {
 	return hub->programs.why[0] ? hub->programs.why : NULL;
@@ -272,14 +279,24 @@ static int hub_find_slot(struct ts_kernel_hub *hub, uint32_t *ret_session)
 	return -EBUSY;
 }
 
+static struct ts_bpf_traced settings_of(const struct ts_kernel_hub *hub, uint32_t session,
+					const struct ts_kernel_wish *wish)
+{
+	struct ts_bpf_traced settings = {.session = session,
+					 .programs = wish->programs & hub->programs.loaded};
+
+	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
+		settings.threshold_ns[i] = wish->threshold_ns[i];
+	return settings;
+}
+
 static int hub_watch(struct ts_kernel_hub *hub, uint32_t session, pid_t pid)
 {
 	uint32_t slot = session % TS_BPF_SLOTS, key = (uint32_t)pid;
-	struct ts_bpf_traced settings = {.session = session, .programs = hub->programs.loaded};
+	struct ts_bpf_traced settings = settings_of(hub, session, &hub->wish);
 	struct ts_bpf_lost none = {{0}};
 	int r;
 
-	memcpy(settings.threshold_ns, hub->wish.threshold_ns, sizeof(settings.threshold_ns));
 	r = bpf_map_update_elem(hub->programs.lost_fd, &slot, &none, BPF_ANY);
 	return r ?: bpf_map_update_elem(hub->programs.traced_fd, &key, &settings, BPF_ANY);
 }
@@ -345,22 +362,30 @@ static void feed_unwatch(const struct ts_kernel_feed *feed)
 	} while (n == TS_ARRAY_LEN(keys));
 }
 
-/* If it is the feed's: an interval that has not ended. */
-static void feed_add_away(struct ts_kernel_feed *feed, int fd, uint32_t tid)
-{
-	struct ts_bpf_off_cpu away;
+/* What programs know of a thread. */
+union note {
+	struct ts_bpf_event event;
+	struct ts_bpf_off_cpu off_cpu;
+	struct ts_bpf_syscall call;
+};
 
-	if (bpf_map_lookup_elem(fd, &tid, &away) || away.event.session != feed->session)
+/* If it is the feed's: it is taken away, and told where that is asked for. */
+static void feed_take_note(struct ts_kernel_feed *feed, int fd, uint32_t tid, bool tell)
+{
+	union note note;
+
+	if (bpf_map_lookup_elem(fd, &tid, &note) || note.event.session != feed->session)
 		return;
 	bpf_map_delete_elem(fd, &tid);
-	feed_add(feed, &away.event, sizeof(away));
+	if (tell)
+		feed_add(feed, &note.event, sizeof(note.off_cpu));
 }
 
 /*
- * What is known of threads that have not come back, or are not where their stack could be taken. A key is done with once the
- * next one is known.
+ * What a map of `note`s knows of the feed's threads: of such as have not come back, or are not where their stack could be
+ * taken. A key is done with once the next one is known.
  */
-static void feed_add_open(struct ts_kernel_feed *feed, int fd)
+static void feed_take_notes(struct ts_kernel_feed *feed, int fd, bool tell)
 {
 	uint32_t tid = 0, next;
 	bool more = fd >= 0 && !bpf_map_get_next_key(fd, NULL, &next);
@@ -368,8 +393,17 @@ static void feed_add_open(struct ts_kernel_feed *feed, int fd)
 	while (more) {
 		tid = next;
 		more = !bpf_map_get_next_key(fd, &tid, &next);
-		feed_add_away(feed, fd, tid);
+		feed_take_note(feed, fd, tid, tell);
 	}
+}
+
+/* Programs that nobody wants are attached to nothing; but before the first feed they may be kept. */
+static void hub_rest(struct ts_kernel_hub *hub)
+{
+	if (!hub->attached || hub->n_quiet < hub->n_feeds || (!hub->n_feeds && hub->keep))
+		return;
+	ts_bpf_programs_detach(&hub->programs);
+	hub->attached = false;
 }
 
 static uint64_t feed_lost(struct ts_kernel_feed *feed, unsigned program)
@@ -393,18 +427,60 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 	feed_unwatch(feed);
 	pthread_mutex_lock(&hub->reading);
 	ring_buffer__consume(hub->ring);
-	feed_add_open(feed, hub->programs.due_fd);
-	feed_add_open(feed, hub->programs.away_fd);
+	feed_take_notes(feed, hub->programs.due_fd, true);
+	feed_take_notes(feed, hub->programs.away_fd, true);
 	hub->feeds[feed->session % TS_BPF_SLOTS] = NULL;
 	hub->n_feeds--;
+	hub->n_quiet -= feed->quiet;
 	pthread_mutex_unlock(&hub->reading);
 	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
 		feed->n_lost[i] = feed_lost(feed, i);
-	if (!hub->n_feeds && !hub->keep) {
-		ts_bpf_programs_detach(&hub->programs);
-		hub->attached = false;
+	hub_rest(hub);
+	pthread_mutex_unlock(&hub->change);
+}
+
+/* In every process of the feed. */
+static void feed_set(const struct ts_kernel_feed *feed, const struct ts_kernel_wish *wish)
+{
+	const struct ts_bpf_traced changed = settings_of(feed->hub, feed->session, wish);
+	int fd = feed->hub->programs.traced_fd;
+	struct ts_bpf_traced settings;
+	uint32_t key = 0;
+	bool more = !bpf_map_get_next_key(fd, NULL, &key);
+
+	for (; more; more = !bpf_map_get_next_key(fd, &key, &key))
+		if (!bpf_map_lookup_elem(fd, &key, &settings) && settings.session == feed->session)
+			/* Nothing, where it went meanwhile. */
+			(void)bpf_map_update_elem(fd, &key, &changed, BPF_EXIST);
+}
+
+int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_wish *wish)
+{
+	struct ts_kernel_hub *hub = feed->hub;
+	uint32_t programs = wish->programs & hub->programs.loaded;
+	bool quiet = !programs;
+	int r = 0;
+
+	pthread_mutex_lock(&hub->change);
+	if (!feed->ended && !quiet && !hub->attached) {
+		r = ts_bpf_programs_attach(&hub->programs);
+		hub->attached = !r;
+	}
+	if (!feed->ended && !r) {
+		feed_set(feed, wish);
+		/* What is begun is not seen to end: it would seem to last until it is seen again. */
+		if (!(programs & 1u << TS_BPF_SCHED))
+			feed_take_notes(feed, hub->programs.away_fd, false);
+		if (!(programs & 1u << TS_BPF_STACKS))
+			feed_take_notes(feed, hub->programs.due_fd, false);
+		if (!(programs & 1u << TS_BPF_SYSCALLS))
+			feed_take_notes(feed, hub->programs.calling_fd, false);
+		hub->n_quiet += (uint32_t)quiet - (uint32_t)feed->quiet;
+		feed->quiet = quiet;
+		hub_rest(hub);
 	}
 	pthread_mutex_unlock(&hub->change);
+	return r;
 }
 
 void ts_kernel_feed_free(struct ts_kernel_feed *feed)

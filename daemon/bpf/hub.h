@@ -26,6 +26,8 @@ void ts_kernel_hub_free(struct ts_kernel_hub *hub);
 
 /* Those of the wish that are there, as bits of enum ts_bpf_program. */
 uint32_t ts_kernel_hub_programs(const struct ts_kernel_hub *hub);
+/* What new feeds begin with. */
+const struct ts_kernel_wish *ts_kernel_hub_wish(const struct ts_kernel_hub *hub);
 /* In one line, what is not and why; NULL: all are. */
 const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub);
 
@@ -34,6 +36,11 @@ const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub);
  * errno: the programs could not be attached.
  */
 int ts_kernel_feed_new(struct ts_kernel_hub *hub, pid_t pid, struct ts_kernel_feed **ret_feed);
+/*
+ * From now on these, with these thresholds, of those that the hub has; none: nothing is watched. The programs are attached to
+ * nothing while all feeds watch nothing. A negative errno: they could not be attached again.
+ */
+int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_wish *wish);
 /* Ends to watch. All that was seen can be taken then, with intervals that had not ended (their end_ns is 0). Idempotent. */
 void ts_kernel_feed_end(struct ts_kernel_feed *feed);
 void ts_kernel_feed_free(struct ts_kernel_feed *feed);

@@ -79,6 +79,7 @@ static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_obj
 	keep_map(object, "events", &programs->events_fd);
 	keep_map(object, "away", &programs->away_fd);
 	keep_map(object, "due", &programs->due_fd);
+	keep_map(object, "calling", &programs->calling_fd);
 	*ret_object = object;
 	return 0;
 }
@@ -131,8 +132,12 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 	char names[64];
 	int r;
 
-	*programs = (struct ts_bpf_programs){
-		.traced_fd = -1, .lost_fd = -1, .events_fd = -1, .away_fd = -1, .due_fd = -1};
+	*programs = (struct ts_bpf_programs){.traced_fd = -1,
+					     .lost_fd = -1,
+					     .events_fd = -1,
+					     .away_fd = -1,
+					     .due_fd = -1,
+					     .calling_fd = -1};
 	programs->links = calloc(TS_BPF_MAX_LINKS, sizeof(*programs->links));
 	if (!programs->links)
 		return ts_error_origin(-ENOMEM);

@@ -437,6 +437,27 @@ static void control_flush_sessions(struct ts_client_connection *client, uint32_t
 		ts_server_look(client->server);
 }
 
+/* Kernel events as a request names them: all of them must be there. Else it is answered. */
+static int control_kernel_wish(struct ts_client_connection *client, uint32_t request_id,
+			       const char *text, struct ts_kernel_wish *ret_wish)
+{
+	const struct ts_kernel_hub *hub = client->server->kernel;
+	char why[256], names[64];
+	uint32_t missing;
+
+	if (ts_kernel_wish_parse(text, ret_wish, why, sizeof(why))) {
+		control_error(client, request_id, -EINVAL, why);
+		return -EINVAL;
+	}
+	missing = ret_wish->programs & ~(hub ? ts_kernel_hub_programs(hub) : 0);
+	if (!missing)
+		return 0;
+	ts_kernel_wish_names(missing, names, sizeof(names));
+	snprintf(why, sizeof(why), "it was started without these kernel events: %s", names);
+	control_error(client, request_id, -ENOTSUP, why);
+	return -ENOTSUP;
+}
+
 /* Start and stop. The request to flush that follows the switch is what has it taken up. */
 static void control_switch(struct ts_client_connection *client, uint32_t request_id,
 			   Ts__Rpc__Request__BodyCase kind, const Ts__Rpc__Request__Switch *request)
@@ -445,8 +466,13 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 	const bool paused = kind == TS__RPC__REQUEST__BODY_STOP;
 	struct ts_server *server = client->server;
 	uint32_t wait_ms = control_wait_ms(request->timeout_ms);
-	struct control_pending *pending = control_wait(client, request_id, kind, wait_ms);
+	struct control_pending *pending;
+	struct ts_kernel_wish wish;
 
+	if (request->kernel_events &&
+	    control_kernel_wish(client, request_id, request->kernel_events, &wish))
+		return;
+	pending = control_wait(client, request_id, kind, wait_ms);
 	if (!pending)
 		return;
 	if (all && server->recording &&
@@ -459,6 +485,8 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 		    (request->has_session && request->session != peer->number) ||
 		    (request->has_pid && request->pid != (uint32_t)peer->credentials.pid))
 			continue;
+		if (request->kernel_events)
+			ts_session_kernel_wish(peer->session, &wish);
 		pending->n_changed += ts_session_switch(peer->session, paused);
 		pending->waits[pending->n_waits].peer = peer->number;
 		pending->waits[pending->n_waits++].ticket = ts_session_seal(peer->session, wait_ms);

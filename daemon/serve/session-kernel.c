@@ -42,6 +42,9 @@ struct ts_session_kernel {
 	pid_t pid;
 	bool inner; /* the process has numbers of its own: it is in another pid namespace */
 	bool flowing;
+	bool quiet; /* recording is stopped */
+	struct ts_kernel_wish wish;
+	struct ts_kernel_wish *wanted;	  /* by another thread; taken from here atomically */
 	uint64_t told[TS_BPF_N_PROGRAMS]; /* losses */
 	struct kernel_thread *threads;	  /* by hash of the number */
 	uint32_t n_threads, n_slots;
@@ -410,6 +413,40 @@ static int count_losses(struct ts_session *s)
 	return r;
 }
 
+void ts_session_kernel_wish(struct ts_session *s, const struct ts_kernel_wish *wish)
+{
+	struct ts_kernel_wish *copy = s->kernel ? malloc(sizeof(*copy)) : NULL;
+
+	if (!copy)
+		return;
+	*copy = *wish;
+	/* Pairs with follow_wish(). */
+	free(__atomic_exchange_n(&s->kernel->wanted, copy, __ATOMIC_ACQ_REL));
+}
+
+/* What is to be watched: nothing while recording is stopped. */
+static void follow_wish(struct ts_session *s)
+{
+	/* Pairs with ts_session_kernel_wish(). */
+	struct ts_kernel_wish *wanted =
+		__atomic_exchange_n(&s->kernel->wanted, NULL, __ATOMIC_ACQ_REL);
+	bool quiet = !s->ending && __atomic_load_n(&s->memory.control->command, __ATOMIC_RELAXED) &
+					   TS_COMMAND_PAUSED;
+	struct ts_kernel_wish none = {0};
+	int r;
+
+	if (!wanted && quiet == s->kernel->quiet)
+		return;
+	if (wanted)
+		s->kernel->wish = *wanted;
+	free(wanted);
+	s->kernel->quiet = quiet;
+	r = ts_kernel_feed_change(s->kernel->feed, quiet ? &none : &s->kernel->wish);
+	if (r)
+		ts_log(TS_LOG_WARNING, "pid %" PRIu32 " is recorded without kernel events: %s",
+		       s->row.pid, strerror(-r));
+}
+
 int ts_session_kernel_round(struct ts_session *s)
 {
 	const uint8_t *bytes;
@@ -419,6 +456,7 @@ int ts_session_kernel_round(struct ts_session *s)
 
 	if (!s->kernel)
 		return 0;
+	follow_wish(s);
 	s->kernel->flowing = ts_kernel_feed_take(s->kernel->feed, &events, &n_bytes);
 	/* Recording is stopped. */
 	if (!(__atomic_load_n(&s->memory.control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD) &&
@@ -473,6 +511,7 @@ int ts_session_kernel_begin(struct ts_session *s)
 		return ts_error_origin(-ENOMEM);
 	}
 	kernel->feed = feed;
+	kernel->wish = *ts_kernel_hub_wish(s->options.kernel);
 	kernel->pid = (pid_t)s->row.pid;
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", s->row.pid);
 	kernel->inner = inner_number(path) != 0;
@@ -486,5 +525,6 @@ void ts_session_kernel_deinit(struct ts_session *s)
 		return;
 	ts_kernel_feed_free(s->kernel->feed);
 	free(s->kernel->threads);
+	free(s->kernel->wanted);
 	free(s->kernel);
 }

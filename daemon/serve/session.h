@@ -15,6 +15,7 @@
 
 struct ts_session;
 struct ts_kernel_hub;
+struct ts_kernel_wish;
 
 struct ts_session_options {
 	uint32_t command;     /* TS_COMMAND_* to begin with */
@@ -53,6 +54,8 @@ bool ts_session_ended(const struct ts_session *session, enum ts_session_end *ret
 
 /* Stops (`paused`) or starts what is recorded, with the next flush that is asked for. Returns whether it was otherwise. */
 bool ts_session_switch(struct ts_session *session, bool paused);
+/* Which kernel events it has from now on, of those that the hub has, and from what length. Nothing where it has none. */
+void ts_session_kernel_wish(struct ts_session *session, const struct ts_kernel_wish *wish);
 
 /*
  * Asks that all committed so far be written, with `flush_ms` after the process flushed or that much

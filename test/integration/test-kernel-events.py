@@ -456,6 +456,46 @@ class Service(harness.Case):
         result = harness.tsctl('status', env=harness.environment(TRACESMITH_CONTROL=self.control))
         self.assertIn('kernel:      sched', result.out)
 
+    def tsctl(self, *arguments):
+        return harness.tsctl(*arguments, env=harness.environment(TRACESMITH_CONTROL=self.control))
+
+    @needs('sched')
+    def test_not_attached_while_recording_is_stopped(self):
+        programs = [self.start(), self.start()]
+        for program in programs:
+            self.wait(lambda one=program: str(one.pid) in self.tsctl('status').out)
+        self.wait(lambda: held(self.daemon.pid)[1] > 0)
+        self.assertEqual(self.tsctl('stop', str(programs[0].pid)).status, 0)
+        self.assertGreater(held(self.daemon.pid)[1], 0)
+        self.assertEqual(self.tsctl('stop', str(programs[1].pid)).status, 0)
+        self.wait(lambda: held(self.daemon.pid)[1] == 0)
+        self.assertEqual(self.tsctl('start', str(programs[1].pid)).status, 0)
+        self.wait(lambda: held(self.daemon.pid)[1] > 0)
+        for program in programs:
+            program.communicate(b'')
+
+    @needs('sched')
+    def test_thresholds_at_run_time(self):
+        programs = [self.start(), self.start()]
+        for program in programs:
+            self.wait(lambda one=program: str(one.pid) in self.tsctl('status').out)
+        for wrong in ('shed', 'sched,faults', ''):
+            result = self.tsctl('start', '--kernel-events=' + wrong, str(programs[0].pid))
+            self.assertEqual(result.status, 2, result)
+            self.assertEqual(len(result.err.splitlines()), 1, result)
+        self.assertEqual(self.tsctl('stop', '--kernel-events=sched').status, 2)
+        result = self.tsctl('start', '--kernel-events=sched:5m', str(programs[0].pid))
+        self.assertEqual(result.status, 0, result)
+        changed_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        for program in programs:
+            program.communicate(b'')
+        end(self.daemon)
+        traces = [harness.Trace(path) for path in glob.glob(self.path('*.sbt'))]
+        later = {trace.info['sessions'][0]['pid']: [
+            row for row in trace.of('off_cpu') if row['end_ns'] > changed_ns and not row.get('open')] for trace in traces}
+        self.assertEqual(later[programs[0].pid], [])
+        self.assertGreater(len(later[programs[1].pid]), 0)
+
     @needs('sched')
     def test_killed_while_attached(self):
         self.start()

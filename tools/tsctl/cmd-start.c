@@ -11,6 +11,7 @@
 
 struct switching {
 	bool stop, json, quiet;
+	const char *kernel_events; /* NULL: as before */
 	uint32_t *pids;
 	size_t n_pids;
 	Ts__Rpc__Switched sum;
@@ -29,6 +30,7 @@ static int ask(struct switching *switching, struct ts_live_daemon *daemon, uint3
 	wish.has_pid = pid != 0;
 	wish.pid = pid;
 	TS_RPC_SET(&wish, timeout_ms, TIMEOUT_MS);
+	wish.kernel_events = (char *)(uintptr_t)switching->kernel_events;
 	if (switching->stop) {
 		request.body_case = TS__RPC__REQUEST__BODY_STOP;
 		request.stop = &wish;
@@ -112,6 +114,7 @@ static int run(int argc, char **argv, bool stop)
 {
 	static const struct option longs[] = {{"json", no_argument, NULL, 'j'},
 					      {"quiet", no_argument, NULL, 'q'},
+					      {"kernel-events", required_argument, NULL, 'k'},
 					      {0}};
 	ts_cleanup(ts_live_freep) struct ts_live *live = NULL;
 	struct switching switching = {.stop = stop, .sum = TS__RPC__SWITCHED__INIT};
@@ -122,7 +125,12 @@ static int run(int argc, char **argv, bool stop)
 			switching.json = true;
 		else if (option == 'q')
 			switching.quiet = true;
-		else
+		else if (option == 'k' && !stop)
+			switching.kernel_events = optarg;
+		else if (option == 'k') {
+			ts_complain("--kernel-events is what `tsctl start` takes");
+			return TS_EXIT_BAD;
+		} else
 			return TS_EXIT_BAD;
 	}
 	r = ts_live_parse_pids(argc - optind, argv + optind, &switching.pids, &switching.n_pids);
@@ -167,8 +175,10 @@ const struct ts_command ts_command_start = {
 		"yours that `tsctl sessions` lists, and in those that recordings are to come to.\n"
 		"Returns when it is done.\n"
 		"\n"
-		"  --json       one JSON object\n"
-		"  -q, --quiet  says nothing where all went well\n"
+		"  --kernel-events LIST  which of the kernel events that their daemon has, and\n"
+		"                        from what length: sched:1ms,syscalls\n"
+		"  --json                one JSON object\n"
+		"  -q, --quiet           says nothing where all went well\n"
 		"\n"
 		"example: tsctl start 4711\n",
 	.run = run_start,
