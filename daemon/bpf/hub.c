@@ -377,7 +377,8 @@ static void feed_take_note(struct ts_kernel_feed *feed, int fd, uint32_t tid, bo
 	if (bpf_map_lookup_elem(fd, &tid, &note) || note.event.session != feed->session)
 		return;
 	bpf_map_delete_elem(fd, &tid);
-	if (tell)
+	/* Where it has not begun, its thread is not away. */
+	if (tell && note.event.start_ns)
 		feed_add(feed, &note.event, sizeof(note.off_cpu));
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
  * Why a thread did not run: one event for each interval off a CPU, told when the thread is back. What is known of an
- * interval meanwhile lies in `away`, by thread.
+ * interval meanwhile lies in `away`, by thread. It stays there for the thread's life, as to take it away and put it back
+ * would cost more than all the rest: start_ns is 0 while the thread is not away.
  */
 #include "daemon/bpf/shared.bpf.h"
 
@@ -17,6 +18,8 @@ struct {
 	__type(key, __u32);
 	__type(value, struct ts_bpf_off_cpu);
 } away SEC(".maps");
+
+static const struct ts_bpf_off_cpu nothing;
 
 /*
  * Long intervals that are over and wait for their stack: that is taken when the system call ends, where the thread is at
@@ -135,19 +138,21 @@ static __always_inline bool in_interrupt(void)
 static __always_inline void note_syscall(struct ts_bpf_off_cpu *note, struct task_struct *task)
 {
 	struct pt_regs___kernel *regs;
+	unsigned long argument;
 	long number;
 
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+	/* What a function of the kernel's returns is read at once, what is made up is not. */
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
 		regs = (struct pt_regs___kernel *)bpf_task_pt_regs(task);
-	else
+		number = (long)regs->orig_ax;
+		argument = regs->di;
+	} else {
 		regs = task->stack + STACK_BYTES - REGISTERS_BYTES;
-	number = (long)BPF_CORE_READ(regs, orig_ax);
-	if (number < 0) {
-		note->syscall = TS_BPF_NO_SYSCALL;
-		return;
+		number = (long)BPF_CORE_READ(regs, orig_ax);
+		argument = BPF_CORE_READ(regs, di);
 	}
-	note->syscall = (__u32)number;
-	note->argument = BPF_CORE_READ(regs, di);
+	note->syscall = number < 0 ? TS_BPF_NO_SYSCALL : (__u32)number;
+	note->argument = number < 0 ? 0 : argument;
 }
 
 static __always_inline void tell(struct ts_bpf_off_cpu *note)
@@ -156,45 +161,65 @@ static __always_inline void tell(struct ts_bpf_off_cpu *note)
 		lose(note->event.session, TS_BPF_SCHED);
 }
 
-/* Its thread is dead: there is no stack any more. */
-static __always_inline void tell_due(__u32 tid)
+/* What is to be told of it is told. */
+static __always_inline void forget_thread(__u32 tid)
 {
 	struct ts_bpf_off_cpu *note = bpf_map_lookup_elem(&due, &tid);
 
-	if (!note)
-		return;
-	tell(note);
-	bpf_map_delete_elem(&due, &tid);
+	if (note) {
+		tell(note);
+		bpf_map_delete_elem(&due, &tid);
+	}
+	if (bpf_map_lookup_elem(&away, &tid))
+		bpf_map_delete_elem(&away, &tid);
+}
+
+/* The thread's own, whether it is away or not. */
+static __always_inline struct ts_bpf_off_cpu *note_of(__u32 tid)
+{
+	struct ts_bpf_off_cpu *note = bpf_map_lookup_elem(&away, &tid);
+
+	if (note)
+		return note;
+	bpf_map_update_elem(&away, &tid, &nothing, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&away, &tid);
 }
 
 static __always_inline void leave(const struct ts_bpf_traced *settings, bool preempt,
 				  struct task_struct *prev, struct task_struct *next, __u64 now)
 {
-	struct ts_bpf_off_cpu note = {};
-	__u32 tid = prev->pid;
+	__u32 tid = prev->pid, state = state_of(prev);
+	struct ts_bpf_off_cpu *note;
 
-	note.state = state_of(prev);
 	/* It does not come back. */
-	if (note.state & STATE_DEAD) {
-		if (settings->programs & 1u << TS_BPF_STACKS)
-			tell_due(tid);
+	if (state & STATE_DEAD) {
+		forget_thread(tid);
 		return;
 	}
-	note.event.session = settings->session;
-	note.event.program = TS_BPF_SCHED;
-	note.event.tid = tid;
-	note.event.pid = prev->tgid;
-	note.event.start_ns = now;
-	__builtin_memcpy(note.event.name, prev->comm, sizeof(note.event.name));
-	note.preempted = preempt;
-	note.io_wait = BPF_CORE_READ_BITFIELD(prev, in_iowait);
-	note.cpu = bpf_get_smp_processor_id();
-	note.next_tid = next->pid;
-	note.next_pid = next->tgid;
-	__builtin_memcpy(note.next, next->comm, sizeof(note.next));
-	note_syscall(&note, prev);
-	if (bpf_map_update_elem(&away, &tid, &note, BPF_ANY))
+	note = note_of(tid);
+	if (!note) {
 		lose(settings->session, TS_BPF_SCHED);
+		return;
+	}
+	note->event.session = settings->session;
+	note->event.program = TS_BPF_SCHED;
+	note->event.tid = tid;
+	note->event.pid = prev->tgid;
+	note->event.end_ns = 0;
+	__builtin_memcpy(note->event.name, prev->comm, sizeof(note->event.name));
+	note->woken_ns = 0;
+	note->state = state;
+	note->preempted = preempt;
+	note->io_wait = BPF_CORE_READ_BITFIELD(prev, in_iowait);
+	note->waker_context = 0;
+	note->waker_tid = note->waker_pid = 0;
+	note->next_tid = next->pid;
+	note->next_pid = next->tgid;
+	note->cpu = note->end_cpu = bpf_get_smp_processor_id();
+	note->migrations = 0;
+	__builtin_memcpy(note->next, next->comm, sizeof(note->next));
+	note_syscall(note, prev);
+	note->event.start_ns = now;
 }
 
 static __always_inline bool wants_stack(const struct ts_bpf_traced *settings,
@@ -211,7 +236,7 @@ static __always_inline void come_back(const struct ts_bpf_traced *settings,
 	struct ts_bpf_off_cpu *note = bpf_map_lookup_elem(&away, &tid);
 
 	/* It was away before anybody watched. */
-	if (!note)
+	if (!note || !note->event.start_ns)
 		return;
 	note->event.end_ns = now;
 	note->end_cpu = bpf_get_smp_processor_id();
@@ -220,7 +245,7 @@ static __always_inline void come_back(const struct ts_bpf_traced *settings,
 	    (!wants_stack(settings, note, now) ||
 	     bpf_map_update_elem(&due, &tid, note, BPF_NOEXIST)))
 		tell(note);
-	bpf_map_delete_elem(&away, &tid);
+	note->event.start_ns = 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -251,7 +276,7 @@ int BPF_PROG(sched_woken, struct task_struct *task)
 		return 0;
 	tid = task->pid;
 	note = bpf_map_lookup_elem(&away, &tid);
-	if (!note || note->woken_ns)
+	if (!note || !note->event.start_ns || note->woken_ns)
 		return 0;
 	caller = bpf_get_current_pid_tgid();
 	note->woken_ns = bpf_ktime_get_ns();
@@ -274,6 +299,13 @@ int BPF_PROG(sched_migrated, struct task_struct *task)
 	note = bpf_map_lookup_elem(&away, &tid);
 	if (note)
 		note->migrations++;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(thread_exited, struct task_struct *task)
+{
+	forget_thread(task->pid);
 	return 0;
 }
 

@@ -15,6 +15,8 @@
   preload   time the preload adds to a program that uses no GPU
   annotations  a push and a pop of a range, by NVTX and by tracesmith/annotate.h, against two LTTng-UST tracepoints;
             and what the latter costs where nothing records
+  kernel    what kernel events add to a context switch, to a program that computes and to one that launches; page faults a
+            second that come to the file
 
 What is absent (LTTng, a built part) is skipped by name. --smoke runs each with tiny numbers, to see that it
 works: its figures mean nothing.
@@ -184,6 +186,65 @@ class Bench:
             self.say('the shim adds to a launch, %s' % what,
                      '%.0f ns' % (statistics.median(results) - base),
                      '%.2fx of %.0f ns on the virtual GPU' % (statistics.median(results) / base, base))
+
+    # ---- kernel events ------------------------------------------------------------------------
+
+    def kernel(self):
+        if os.geteuid():
+            raise Skip('kernel events need root')
+        program = [self.path('test/bench/bench-kernel')] + (['2000', '5'] if self.smoke else [])
+        result = subprocess.run(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300, check=False)
+        if result.returncode == 77:
+            raise Skip(result.stderr.decode().strip())
+        told = json.loads(result.stdout)
+        plain = told['switch_ns']
+        self.say('scheduling adds to a context switch', '%.0f ns' % (told['switch_with_ns'] - plain),
+                 '%.2fx of %.0f ns; %d events, %d lost' % (told['switch_with_ns'] / plain, plain, told['events'],
+                                                          told['lost']), 'at most 400 ns')
+        self.say('  of it in programs, by the kernel\'s count', ', '.join(
+            '%s %.0f ns' % (name, one['ns']) for name, one in sorted(told['programs'].items())))
+        self.say('scheduling adds to a thread that computes', '%.2f %%' % (100 * (told['compute_ratio'] - 1)),
+                 goal='at most 1 %')
+        self.kernel_faults()
+        self.kernel_launches()
+
+    def kernel_record(self, folder, events, *command):
+        trace = os.path.join(folder, 'trace.sbt')
+        result = subprocess.run([self.path('tools/tsctl/tsctl'), 'record', '-o', trace, '--vgpu', '--symbols', 'none'] + events +
+                                ['--'] + list(command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300,
+                                env=dict(os.environ, TS_APP_TIME='1'), check=True)
+        info = subprocess.run([self.path('tools/tsctl/tsctl'), 'info', '--json', trace], stdout=subprocess.PIPE, check=True)
+        os.unlink(trace)
+        return result, json.loads(info.stdout)
+
+    def kernel_faults(self):
+        pages = 2000 if self.smoke else 1000000
+        with tempfile.TemporaryDirectory() as folder:
+            data = os.path.join(folder, 'data')
+            with open(data, 'wb') as file:
+                file.write(bytes(4096))
+            result, info = self.kernel_record(folder, ['--kernel-events=faults'], self.path('test/apps/delays-driver'), data,
+                                              str(pages))
+        step = next(one for one in map(json.loads, result.stdout.splitlines()) if one['what'] == 'faults')
+        self.say('page faults a second, to the file', '%.2f M/s' % (pages / (step['end_ns'] - step['start_ns']) * 1e3),
+                 '%d rows, lost: %s' % (info['counts']['page_fault'], info['lost'] or 'none'),
+                 '1 M/s, as fast as one thread faults')
+
+    def kernel_launches(self):
+        launches = 5000 if self.smoke else 300000
+        stress = [self.path('test/apps/stress-driver'), str(launches), '1', '500']
+        results = {'none': [], 'all': []}
+        with tempfile.TemporaryDirectory() as folder:
+            for _ in range(self.repeats):
+                for name, events in (('none', []), ('all', ['--kernel-events'])):
+                    result, info = self.kernel_record(folder, events, *stress)
+                    line = next(line for line in result.stderr.decode().splitlines() if line.split()[-1:] and
+                                re.fullmatch(r'[0-9.]+', line.split()[-1]))
+                    results[name].append(float(line.split()[-1]) / launches * 1e9)
+        base = statistics.median(results['none'])
+        self.say('all kernel events add to a launch', '%.0f ns' % (statistics.median(results['all']) - base),
+                 '%.2fx of %.0f ns, recorded without; lost: %s' % (statistics.median(results['all']) / base, base,
+                                                                  info['lost'] or 'none'))
 
     # ---- symbols ------------------------------------------------------------------------------
 
@@ -417,7 +478,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')

@@ -402,26 +402,31 @@ class Wishes(harness.Case):
             self.assertNotEqual(one['available'], 'missing' in one)
 
 
+PROGRAM, MAP = 13, 14  # bpf(BPF_PROG_GET_FD_BY_ID), bpf(BPF_MAP_GET_FD_BY_ID)
+
+
 def held(pid):
-    """Numbers of the eBPF programs, and how many attachments, that a process has."""
+    """Numbers of the eBPF programs and maps, and how many attachments, that a process has."""
     programs, links = set(), 0
     for fd in os.listdir('/proc/%d/fd' % pid):
         try:
             name = os.readlink('/proc/%d/fd/%s' % (pid, fd))
-            if 'bpf-prog' in name:
+            for kind, part, key in ((PROGRAM, 'bpf-prog', 'prog_id'), (MAP, 'bpf-map', 'map_id')):
+                if part not in name:
+                    continue
                 with open('/proc/%d/fdinfo/%s' % (pid, fd), encoding='ascii') as info:
-                    programs.update(int(line.split()[1]) for line in info if line.startswith('prog_id'))
+                    programs.update((kind, int(line.split()[1])) for line in info if line.startswith(key))
             links += 'bpf_link' in name or 'bpf-link' in name or 'perf_event' in name
         except OSError:
             continue
     return programs, links
 
 
-def exists(program):
-    """bpf(BPF_PROG_GET_FD_BY_ID)."""
+def exists(thing):
+    kind, number = thing
     attributes = ctypes.create_string_buffer(128)
-    ctypes.c_uint32.from_buffer(attributes).value = program
-    fd = ctypes.CDLL(None, use_errno=True).syscall(321, 13, attributes, 128)
+    ctypes.c_uint32.from_buffer(attributes).value = number
+    fd = ctypes.CDLL(None, use_errno=True).syscall(321, kind, attributes, 128)
     if fd >= 0:
         os.close(fd)
     return fd >= 0
@@ -501,7 +506,8 @@ class Service(harness.Case):
         self.start()
         self.wait(lambda: held(self.daemon.pid)[1] > 0)
         programs = held(self.daemon.pid)[0]
-        self.assertTrue(programs and all(exists(program) for program in programs))
+        self.assertEqual({kind for kind, _ in programs}, {PROGRAM, MAP})
+        self.assertTrue(all(exists(program) for program in programs))
         self.daemon.send_signal(signal.SIGKILL)
         self.daemon.wait()
         limit = time.monotonic() + harness.SECONDS
