@@ -13,6 +13,7 @@ const struct ts_command *const ts_commands[] = {
 	&ts_command_state,
 	&ts_command_gaps,
 	&ts_command_graph,
+	&ts_command_diff,
 	&ts_command_memory,
 	&ts_command_symbolize,
 	&ts_command_export,

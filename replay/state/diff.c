@@ -1,0 +1,712 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each trace is read once: durations are gathered by name, operations of devices by stream. What is known of both is put
+ * together at the end.
+ */
+#include "replay/state/diff.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "replay/state/align.h"
+#include "replay/state/map.h"
+#include "replay/state/ranks.h"
+#include "sbt/intern.h"
+
+#define NONE	     TS_STATE_MAP_NONE
+#define ALIGN_BUDGET (UINT64_C(1) << 28)
+#define MAX_STREAMS  (1u << 16)
+#define TYPES_OF_DEVICES \
+	(TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET))
+
+struct samples {
+	uint64_t *at;
+	uint32_t n, n_allocated;
+};
+
+struct name {
+	struct samples samples[2];
+};
+
+struct op {
+	uint64_t start_ns, duration_ns, op_id;
+	uint32_t name;
+	uint32_t stream; /* index */
+};
+
+struct stream {
+	uint32_t session, stream; /* as in the trace */
+	uint32_t session_at, at;  /* the n-th session with operations; its n-th stream */
+	size_t first, n;	  /* operations, once sorted by stream */
+};
+
+struct side {
+	struct ts_state_map kernels; /* by the id of the string */
+	struct ts_state_map by_stream;
+	struct ts_state_map by_session; /* to how many streams it has: index in `n_streams_of` */
+	uint32_t *n_streams_of;
+	size_t n_sessions, n_sessions_allocated;
+	struct stream *streams;
+	size_t n_streams, n_streams_allocated;
+	struct op *ops;
+	size_t n_ops, n_ops_allocated;
+	uint64_t first_ns, last_ns;
+};
+
+struct diffing {
+	struct ts_diff *diff;
+	const struct ts_diff_options *options;
+	struct name *names; /* beside diff->names */
+	size_t n_names_allocated[2];
+	struct ts_intern texts;
+	struct ts_state_map by_key; /* session: the type */
+	struct side sides[2];
+	/* While two streams are aligned. */
+	const struct stream *pair[2];
+	uint64_t budget;
+	uint64_t first_ns; /* of diff->first */
+};
+
+const char *ts_diff_verdict_name(unsigned verdict)
+{
+	static const char *const names[TS_DIFF_VERDICTS] = {
+		[TS_DIFF_SAME] = "same", [TS_DIFF_SLOWER] = "slower", [TS_DIFF_FASTER] = "faster",
+		[TS_DIFF_GONE] = "gone", [TS_DIFF_NEW] = "new",	      [TS_DIFF_FEW] = "few",
+	};
+
+	return verdict < TS_DIFF_VERDICTS ? names[verdict] : NULL;
+}
+
+void ts_diff_free(struct ts_diff *diff)
+{
+	if (!diff)
+		return;
+	for (size_t i = 0; i < diff->n_names; i++)
+		free((char *)(uintptr_t)diff->names[i].name);
+	free(diff->names);
+	free(diff->slower);
+	free(diff);
+}
+
+static void diffing_deinit(struct diffing *diffing)
+{
+	for (size_t i = 0; diffing->names && i < diffing->diff->n_names; i++)
+		for (unsigned side = 0; side < 2; side++)
+			free(diffing->names[i].samples[side].at);
+	free(diffing->names);
+	ts_intern_deinit(&diffing->texts);
+	ts_state_map_deinit(&diffing->by_key);
+	for (unsigned i = 0; i < 2; i++) {
+		struct side *side = &diffing->sides[i];
+
+		ts_state_map_deinit(&side->kernels);
+		ts_state_map_deinit(&side->by_stream);
+		ts_state_map_deinit(&side->by_session);
+		free(side->n_streams_of);
+		free(side->streams);
+		free(side->ops);
+	}
+}
+
+static int grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
+{
+	size_t n_more = *n_allocated ? 2 * *n_allocated : 64;
+	void *more, *before;
+
+	if (n < *n_allocated)
+		return 0;
+	memcpy(&before, items, sizeof(before));
+	more = reallocarray(before, n_more, bytes);
+	if (!more)
+		return -ENOMEM;
+	memcpy(items, &more, sizeof(more));
+	*n_allocated = n_more;
+	return 0;
+}
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+static int add_name(struct diffing *diffing, const struct ts_diff_name *what, uint32_t *ret_name)
+{
+	struct ts_diff *diff = diffing->diff;
+	int r;
+
+	if (diff->n_names == TS_DIFF_MAX_NAMES)
+		return TS_SBT_E_LIMIT;
+	r = grow(&diff->names, diff->n_names, &diffing->n_names_allocated[0], sizeof(*diff->names));
+	r = r ? r
+	      : grow(&diffing->names, diff->n_names, &diffing->n_names_allocated[1],
+		     sizeof(*diffing->names));
+	if (r)
+		return r;
+	diffing->names[diff->n_names] = (struct name){0};
+	diff->names[diff->n_names] = *what;
+	*ret_name = (uint32_t)diff->n_names++;
+	return 0;
+}
+
+static int find_key(struct diffing *diffing, uint32_t type, uint32_t kind, uint32_t size_class,
+		    uint32_t *ret_name)
+{
+	const struct ts_diff_name what = {.type = type, .kind = kind, .size_class = size_class};
+	uint64_t key = (uint64_t)size_class << 32 | kind;
+	int r;
+
+	*ret_name = ts_state_map_find(&diffing->by_key, type, key);
+	if (*ret_name != NONE)
+		return 0;
+	r = add_name(diffing, &what, ret_name);
+	return r ? r : ts_state_map_set(&diffing->by_key, type, key, *ret_name);
+}
+
+static int find_kernel(struct diffing *diffing, struct side *side, struct ts_sbt_reader *reader,
+		       uint32_t string, uint32_t *ret_name)
+{
+	struct ts_diff_name what = {.type = TS_ROW_KERNEL};
+	const char *text;
+	size_t n_bytes = 0;
+	uint32_t id;
+	bool is_new;
+	int r;
+
+	*ret_name = ts_state_map_find(&side->kernels, 0, string);
+	if (*ret_name != NONE)
+		return 0;
+	text = ts_sbt_reader_string(reader, string, &n_bytes);
+	r = ts_intern(&diffing->texts, text ? text : "", text ? (uint32_t)n_bytes : 0, &id,
+		      &is_new);
+	if (r)
+		return r == -EOVERFLOW ? TS_SBT_E_LIMIT : r;
+	*ret_name = ts_state_map_find(&diffing->by_key, TS_ROW_KERNEL, id);
+	if (*ret_name == NONE) {
+		what.name = strdup(text ? text : "");
+		if (!what.name)
+			return -ENOMEM;
+		r = add_name(diffing, &what, ret_name);
+		if (r) {
+			free((char *)(uintptr_t)what.name);
+			return r;
+		}
+		r = ts_state_map_set(&diffing->by_key, TS_ROW_KERNEL, id, *ret_name);
+	}
+	return r ? r : ts_state_map_set(&side->kernels, 0, string, *ret_name);
+}
+
+static uint32_t size_class_of(uint64_t bytes)
+{
+	return bytes ? 64 - (uint32_t)__builtin_clzll(bytes) : 0;
+}
+
+static int find_name(struct diffing *diffing, struct side *side, struct ts_sbt_reader *reader,
+		     const struct ts_sbt_row *row, uint32_t *ret_name)
+{
+	switch (row->type) {
+	case TS_ROW_KERNEL:
+		return find_kernel(diffing, side, reader, row->kernel->name, ret_name);
+	case TS_ROW_MEMCPY:
+		return find_key(diffing, row->type, row->memcpy_->copy_kind,
+				size_class_of(row->memcpy_->bytes), ret_name);
+	case TS_ROW_MEMSET:
+		return find_key(diffing, row->type, 0, size_class_of(row->memset_->bytes),
+				ret_name);
+	default:
+		return find_key(diffing, row->type,
+				(uint32_t)row->api->domain << 16 | row->api->cbid, 0, ret_name);
+	}
+}
+
+/* The same for the same trace: splitmix64 of how many there were. */
+static uint64_t random_of(uint64_t n)
+{
+	n = (n + 1) * UINT64_C(0x9E3779B97F4A7C15);
+	n = (n ^ n >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+	n = (n ^ n >> 27) * UINT64_C(0x94D049BB133111EB);
+	return n ^ n >> 31;
+}
+
+static int add_sample(struct samples *samples, uint64_t n_before, uint64_t value)
+{
+	uint64_t at = samples->n;
+
+	if (samples->n == TS_DIFF_MAX_SAMPLES) {
+		/* Each of all so far is kept with the same probability. */
+		at = random_of(n_before) % (n_before + 1);
+		if (at < TS_DIFF_MAX_SAMPLES)
+			samples->at[at] = value;
+		return 0;
+	}
+	if (samples->n == samples->n_allocated) {
+		uint32_t n_more = samples->n ? 2 * samples->n : 16;
+		uint64_t *more = reallocarray(samples->at, n_more, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		samples->at = more;
+		samples->n_allocated = n_more;
+	}
+	samples->at[samples->n++] = value;
+	return 0;
+}
+
+static int add_duration(struct diffing *diffing, unsigned side, uint32_t name, uint64_t ns)
+{
+	struct ts_diff_side *sums = &diffing->diff->names[name].sides[side];
+	int r = add_sample(&diffing->names[name].samples[side], sums->count, ns);
+
+	if (r)
+		return r;
+	sums->min_ns = !sums->count || ns < sums->min_ns ? ns : sums->min_ns;
+	sums->max_ns = ns > sums->max_ns ? ns : sums->max_ns;
+	sums->count++;
+	if (__builtin_add_overflow(sums->total_ns, ns, &sums->total_ns))
+		sums->total_ns = UINT64_MAX;
+	return 0;
+}
+
+/* ---- operations ------------------------------------------------------------------------------- */
+
+static int find_session(struct side *side, uint32_t session, uint32_t *ret_at)
+{
+	int r;
+
+	*ret_at = ts_state_map_find(&side->by_session, session, 0);
+	if (*ret_at != NONE)
+		return 0;
+	r = grow(&side->n_streams_of, side->n_sessions, &side->n_sessions_allocated,
+		 sizeof(*side->n_streams_of));
+	if (r)
+		return r;
+	side->n_streams_of[side->n_sessions] = 0;
+	*ret_at = (uint32_t)side->n_sessions++;
+	return ts_state_map_set(&side->by_session, session, 0, *ret_at);
+}
+
+static int find_stream(struct side *side, uint32_t session, uint32_t context, uint32_t stream,
+		       uint32_t *ret_stream)
+{
+	uint64_t key = (uint64_t)context << 32 | stream;
+	struct stream made = {.session = session, .stream = stream};
+	int r;
+
+	*ret_stream = ts_state_map_find(&side->by_stream, session, key);
+	if (*ret_stream != NONE)
+		return 0;
+	if (side->n_streams == MAX_STREAMS)
+		return TS_SBT_E_LIMIT;
+	r = find_session(side, session, &made.session_at);
+	r = r ? r
+	      : grow(&side->streams, side->n_streams, &side->n_streams_allocated,
+		     sizeof(*side->streams));
+	if (r)
+		return r;
+	made.at = side->n_streams_of[made.session_at]++;
+	side->streams[side->n_streams] = made;
+	*ret_stream = (uint32_t)side->n_streams++;
+	return ts_state_map_set(&side->by_stream, session, key, *ret_stream);
+}
+
+static int add_op(struct diffing *diffing, unsigned at, const struct ts_sbt_row *row, uint32_t name,
+		  uint64_t ns)
+{
+	/* The three types begin alike (sbt/schema.h). */
+	const struct ts_row_kernel *common = row->kernel;
+	struct ts_diff_total *total = &diffing->diff->totals[at];
+	struct side *side = &diffing->sides[at];
+	struct op op = {.start_ns = common->start_ns,
+			.duration_ns = ns,
+			.op_id = common->op_id,
+			.name = name};
+	int r;
+
+	side->first_ns = !total->n_ops ? op.start_ns : side->first_ns;
+	if (op.start_ns + ns > side->last_ns)
+		side->last_ns = op.start_ns + ns;
+	total->span_ns = side->last_ns - side->first_ns;
+	total->n_ops++;
+	if (__builtin_add_overflow(total->ops_ns, ns, &total->ops_ns))
+		total->ops_ns = UINT64_MAX;
+	if (side->n_ops == TS_DIFF_MAX_OPS) {
+		total->n_not_aligned++;
+		return 0;
+	}
+	r = find_stream(side, row->session, common->context, common->stream, &op.stream);
+	r = r ? r : grow(&side->ops, side->n_ops, &side->n_ops_allocated, sizeof(*side->ops));
+	if (r)
+		return r;
+	side->ops[side->n_ops++] = op;
+	side->streams[op.stream].n++;
+	return 0;
+}
+
+static int take_row(struct diffing *diffing, unsigned at, struct ts_sbt_reader *reader,
+		    const struct ts_sbt_row *row)
+{
+	uint64_t start_ns = ts_row_start_ns(row->any);
+	uint64_t end_ns = ts_row_end_ns(row->schema, row->any);
+	uint64_t ns = end_ns > start_ns ? end_ns - start_ns : 0;
+	uint32_t name;
+	int r = find_name(diffing, &diffing->sides[at], reader, row, &name);
+
+	r = r ? r : add_duration(diffing, at, name, ns);
+	if (!r && (TS_ROW_BIT(row->type) & TYPES_OF_DEVICES))
+		r = add_op(diffing, at, row, name, ns);
+	return r;
+}
+
+static int read_side(struct diffing *diffing, unsigned at, struct ts_sbt_reader *reader)
+{
+	const struct ts_sbt_cursor_options options = {
+		.types = TYPES_OF_DEVICES | TS_ROW_BIT(TS_ROW_API),
+		.session = diffing->options->sessions[at],
+	};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_sbt_row row;
+	int r = ts_sbt_cursor_new(reader, &options, &cursor);
+
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (r == TS_SBT_E_CORRUPT || r == TS_SBT_E_VERSION) {
+			diffing->diff->totals[at].is_damaged = true;
+			r = 0;
+			continue;
+		}
+		r = r ? r : take_row(diffing, at, reader, &row);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+/* ---- what changed, by name -------------------------------------------------------------------- */
+
+static int compare_values(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static double change_of(const struct ts_diff_name *name)
+{
+	double before = (double)name->sides[0].median_ns, after = (double)name->sides[1].median_ns;
+
+	return before > 0 ? after / before - 1 : after > 0 ? 1 : 0;
+}
+
+static bool can_be_tested(const struct name *name)
+{
+	return name->samples[0].n >= TS_DIFF_MIN_SAMPLES &&
+	       name->samples[1].n >= TS_DIFF_MIN_SAMPLES;
+}
+
+static void judge(const struct ts_diff_options *options, struct ts_diff_name *name, bool tested)
+{
+	double change = change_of(name);
+
+	if (!name->sides[1].count)
+		name->verdict = TS_DIFF_GONE;
+	else if (!name->sides[0].count)
+		name->verdict = TS_DIFF_NEW;
+	else if (!tested)
+		name->verdict = TS_DIFF_FEW;
+	else if (name->p < options->alpha && change >= options->least)
+		name->verdict = TS_DIFF_SLOWER;
+	else if (name->p < options->alpha && -change >= options->least)
+		name->verdict = TS_DIFF_FASTER;
+	else
+		name->verdict = TS_DIFF_SAME;
+}
+
+static int judge_names(struct diffing *diffing)
+{
+	struct ts_diff *diff = diffing->diff;
+	double *p = calloc(diff->n_names + 1, sizeof(*p));
+	size_t n = 0;
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	for (size_t i = 0; i < diff->n_names; i++) {
+		struct ts_diff_name *name = &diff->names[i];
+		struct samples *samples = diffing->names[i].samples;
+
+		for (unsigned side = 0; side < 2; side++) {
+			if (!samples[side].n)
+				continue;
+			qsort(samples[side].at, samples[side].n, sizeof(uint64_t), compare_values);
+			name->sides[side].median_ns = samples[side].at[samples[side].n / 2];
+		}
+		name->p = 1;
+		name->slower_share = 0.5;
+		if (can_be_tested(&diffing->names[i]))
+			p[n++] = ts_ranks_test(samples[0].at, samples[0].n, samples[1].at,
+					       samples[1].n, &name->slower_share);
+	}
+	r = ts_ranks_correct(p, n);
+	n = 0;
+	for (size_t i = 0; !r && i < diff->n_names; i++) {
+		bool tested = can_be_tested(&diffing->names[i]);
+
+		if (tested)
+			diff->names[i].p = p[n++];
+		judge(diffing->options, &diff->names[i], tested);
+	}
+	free(p);
+	return r;
+}
+
+/* ---- operation by operation ------------------------------------------------------------------- */
+
+static int compare_ops(const void *a, const void *b)
+{
+	const struct op *x = a, *y = b;
+
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->op_id < y->op_id ? -1 : x->op_id > y->op_id;
+}
+
+static void sort_ops(struct side *side)
+{
+	size_t first = 0;
+
+	if (side->n_ops)
+		qsort(side->ops, side->n_ops, sizeof(*side->ops), compare_ops);
+	for (size_t i = 0; i < side->n_streams; i++) {
+		side->streams[i].first = first;
+		first += side->streams[i].n;
+	}
+}
+
+static const struct op *op_of(const struct diffing *diffing, unsigned side, size_t i)
+{
+	const struct stream *stream = diffing->pair[side];
+
+	return stream && i < stream->n ? &diffing->sides[side].ops[stream->first + i] : NULL;
+}
+
+static uint64_t wait_before(const struct diffing *diffing, unsigned side, size_t i)
+{
+	const struct op *op = op_of(diffing, side, i);
+	const struct op *before = i ? op_of(diffing, side, i - 1) : NULL;
+	uint64_t end_ns = before ? before->start_ns + before->duration_ns : 0;
+
+	return before && op->start_ns > end_ns ? op->start_ns - end_ns : 0;
+}
+
+static void describe(const struct diffing *diffing, size_t i, size_t j, struct ts_diff_op *ret_op)
+{
+	const size_t at[2] = {i, j};
+
+	*ret_op = (struct ts_diff_op){0};
+	for (unsigned side = 2; side-- > 0;) {
+		const struct op *op = op_of(diffing, side, at[side]);
+
+		if (!op)
+			continue;
+		ret_op->name = op->name;
+		ret_op->stream = diffing->pair[side]->stream;
+		ret_op->session = diffing->pair[side]->session;
+		ret_op->op_id[side] = op->op_id;
+		ret_op->duration_ns[side] = op->duration_ns;
+		ret_op->wait_ns[side] = wait_before(diffing, side, at[side]);
+	}
+}
+
+static int64_t longer_by(const struct ts_diff_op *op)
+{
+	return (int64_t)(op->duration_ns[1] + op->wait_ns[1]) -
+	       (int64_t)(op->duration_ns[0] + op->wait_ns[0]);
+}
+
+static void keep_slower(struct diffing *diffing, size_t i, size_t j)
+{
+	struct ts_diff *diff = diffing->diff;
+	size_t at = diff->n_slower;
+	struct ts_diff_op op;
+
+	describe(diffing, i, j, &op);
+	if (longer_by(&op) <= 0 || !diffing->options->max_slower)
+		return;
+	if (at == diffing->options->max_slower) {
+		if (longer_by(&op) <= longer_by(&diff->slower[at - 1]))
+			return;
+		at--;
+	} else {
+		diff->n_slower++;
+	}
+	for (; at && longer_by(&op) > longer_by(&diff->slower[at - 1]); at--)
+		diff->slower[at] = diff->slower[at - 1];
+	diff->slower[at] = op;
+}
+
+/* Of all streams, where the first trace, or else the second, is the earliest. */
+static void keep_first(struct diffing *diffing, size_t i, size_t j)
+{
+	const struct op *a = op_of(diffing, 0, i), *b = op_of(diffing, 1, j);
+	uint64_t ns = a ? a->start_ns - diffing->sides[0].first_ns
+			: b->start_ns - diffing->sides[1].first_ns;
+
+	if (diffing->diff->has_first && ns >= diffing->first_ns)
+		return;
+	describe(diffing, i, j, &diffing->diff->first);
+	diffing->diff->has_first = true;
+	diffing->first_ns = ns;
+}
+
+static void on_step(void *data, enum ts_align_step step, size_t i, size_t n_a, size_t j, size_t n_b)
+{
+	struct diffing *diffing = data;
+	struct ts_diff *diff = diffing->diff;
+
+	if (step == TS_ALIGN_PAIR) {
+		diff->n_aligned++;
+		keep_slower(diffing, i, j);
+		return;
+	}
+	keep_first(diffing, i, j);
+	if (step == TS_ALIGN_ALONE) {
+		diff->totals[0].n_alone += n_a;
+		diff->totals[1].n_alone += n_b;
+	} else {
+		diff->totals[0].n_not_aligned += n_a;
+		diff->totals[1].n_not_aligned += n_b;
+	}
+}
+
+static int names_of(const struct side *side, const struct stream *stream, uint32_t **ret_names)
+{
+	uint32_t *names = calloc((stream ? stream->n : 0) + 1, sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	for (size_t i = 0; stream && i < stream->n; i++)
+		names[i] = side->ops[stream->first + i].name;
+	*ret_names = names;
+	return 0;
+}
+
+static int align_pair(struct diffing *diffing, const struct stream *a, const struct stream *b)
+{
+	ts_cleanup(ts_freep) uint32_t *names_a = NULL;
+	ts_cleanup(ts_freep) uint32_t *names_b = NULL;
+	int r = names_of(&diffing->sides[0], a, &names_a);
+
+	r = r ? r : names_of(&diffing->sides[1], b, &names_b);
+	if (r)
+		return r;
+	diffing->pair[0] = a;
+	diffing->pair[1] = b;
+	ts_align(names_a, a ? a->n : 0, names_b, b ? b->n : 0, &diffing->budget, on_step, diffing);
+	return 0;
+}
+
+static int align_streams(struct diffing *diffing)
+{
+	struct side *a = &diffing->sides[0], *b = &diffing->sides[1];
+	struct ts_state_map of_b = {0};
+	int r = 0;
+
+	sort_ops(a);
+	sort_ops(b);
+	diffing->budget = ALIGN_BUDGET;
+	for (size_t i = 0; !r && i < b->n_streams; i++)
+		r = ts_state_map_set(&of_b, b->streams[i].session_at, b->streams[i].at,
+				     (uint32_t)i);
+	for (size_t i = 0; !r && i < a->n_streams; i++) {
+		const struct stream *stream = &a->streams[i];
+		uint32_t other = ts_state_map_find(&of_b, stream->session_at, stream->at);
+
+		r = align_pair(diffing, stream, other == NONE ? NULL : &b->streams[other]);
+		if (other != NONE)
+			ts_state_map_remove(&of_b, stream->session_at, stream->at);
+	}
+	for (size_t i = 0; !r && i < b->n_streams; i++)
+		if (ts_state_map_find(&of_b, b->streams[i].session_at, b->streams[i].at) != NONE)
+			r = align_pair(diffing, NULL, &b->streams[i]);
+	ts_state_map_deinit(&of_b);
+	return r;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------- */
+
+static uint64_t total_change(const struct ts_diff_name *name)
+{
+	uint64_t a = name->sides[0].total_ns, b = name->sides[1].total_ns;
+
+	return a < b ? b - a : a - b;
+}
+
+struct sorted {
+	struct ts_diff_name name;
+	uint32_t before;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct sorted *x = a, *y = b;
+	uint64_t of_x = total_change(&x->name), of_y = total_change(&y->name);
+
+	if (of_x != of_y)
+		return of_x > of_y ? -1 : 1;
+	return x->before < y->before ? -1 : x->before > y->before;
+}
+
+/* Operations name them by index, so that goes along. */
+static int sort_names(struct ts_diff *diff)
+{
+	struct sorted *sorted = calloc(diff->n_names + 1, sizeof(*sorted));
+	uint32_t *after = calloc(diff->n_names + 1, sizeof(*after));
+
+	if (!sorted || !after) {
+		free(sorted);
+		free(after);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < diff->n_names; i++)
+		sorted[i] = (struct sorted){diff->names[i], (uint32_t)i};
+	qsort(sorted, diff->n_names, sizeof(*sorted), compare_names);
+	for (size_t i = 0; i < diff->n_names; i++) {
+		diff->names[i] = sorted[i].name;
+		after[sorted[i].before] = (uint32_t)i;
+	}
+	for (size_t i = 0; i < diff->n_slower; i++)
+		diff->slower[i].name = after[diff->slower[i].name];
+	if (diff->has_first)
+		diff->first.name = after[diff->first.name];
+	free(sorted);
+	free(after);
+	return 0;
+}
+
+int ts_diff_read(struct ts_sbt_reader *const readers[2], const struct ts_diff_options *options,
+		 struct ts_diff **ret_diff, unsigned *ret_side)
+{
+	ts_cleanup(ts_diff_freep) struct ts_diff *diff = calloc(1, sizeof(*diff));
+	struct diffing diffing = {.diff = diff, .options = options};
+	uint64_t seed = 0;
+	int r = 0;
+
+	*ret_side = 0;
+	if (!diff)
+		return -ENOMEM;
+	(void)getrandom(&seed, sizeof(seed), GRND_NONBLOCK);
+	ts_intern_init(&diffing.texts, seed);
+	diff->slower = calloc(options->max_slower + 1, sizeof(*diff->slower));
+	if (!diff->slower)
+		r = -ENOMEM;
+	for (unsigned side = 0; !r && side < 2; side++) {
+		*ret_side = side;
+		r = read_side(&diffing, side, readers[side]);
+	}
+	r = r ? r : align_streams(&diffing);
+	r = r ? r : judge_names(&diffing);
+	/* Sorted once nothing lies beside the names any more. */
+	diffing_deinit(&diffing);
+	r = r ? r : sort_names(diff);
+	if (!r)
+		*ret_diff = ts_take_ptr(diff);
+	return r;
+}

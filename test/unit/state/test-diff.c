@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two traces against each other: the test of ranks against one that tries all orders, sequences laid side by side against
+ * the edits that made them differ, and traces of which everything is known.
+ */
+#include "test/unit/harness.h"
+
+#include <math.h>
+#include <sys/mman.h>
+
+#include "replay/state/align.h"
+#include "replay/state/diff.h"
+#include "replay/state/ranks.h"
+#include "sbt/writer.h"
+
+static uint64_t seed = 1;
+
+static uint32_t chance(uint32_t below)
+{
+	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (uint32_t)(seed >> 33) % below;
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------ */
+
+static double greater_of(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_b)
+{
+	double greater = 0;
+
+	for (size_t i = 0; i < n_a; i++)
+		for (size_t j = 0; j < n_b; j++)
+			greater += b[j] > a[i] ? 1 : b[j] == a[i] ? 0.5 : 0;
+	return greater;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Of all ways to deal the values out, the share that is at least as uneven. */
+static double exact(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_b)
+{
+	uint64_t all[16], x[16], y[16];
+	double mean = (double)(n_a * n_b) / 2, distance = fabs(greater_of(a, n_a, b, n_b) - mean);
+	unsigned n_extreme = 0, n_ways = 0;
+
+	memcpy(all, a, n_a * sizeof(*a));
+	memcpy(all + n_a, b, n_b * sizeof(*b));
+	for (uint32_t mask = 0; mask < 1u << (n_a + n_b); mask++) {
+		size_t of_x = 0, of_y = 0;
+
+		if ((size_t)__builtin_popcount(mask) != n_a)
+			continue;
+		for (size_t i = 0; i < n_a + n_b; i++)
+			if (mask >> i & 1)
+				x[of_x++] = all[i];
+			else
+				y[of_y++] = all[i];
+		n_ways++;
+		n_extreme += fabs(greater_of(x, n_a, y, n_b) - mean) >= distance - 1e-9;
+	}
+	return (double)n_extreme / n_ways;
+}
+
+TS_TEST(ranks_are_as_likely_as_they_are)
+{
+	for (int round = 0; round < 60; round++) {
+		uint32_t below = round % 3 ? 1000 : 6; /* with ties, too */
+		uint64_t a[7], b[7];
+		size_t n_a = 5 + chance(3), n_b = 5 + chance(3);
+		double p, share;
+
+		for (size_t i = 0; i < n_a; i++)
+			a[i] = chance(below);
+		for (size_t i = 0; i < n_b; i++)
+			b[i] = chance(below) + (round % 2 ? below / 2 : 0);
+		qsort(a, n_a, sizeof(*a), compare);
+		qsort(b, n_b, sizeof(*b), compare);
+		p = ts_ranks_test(a, n_a, b, n_b, &share);
+		ts_check(fabs(share - greater_of(a, n_a, b, n_b) / (double)(n_a * n_b)) < 1e-9);
+		/* Where it is far from proof it need not be exact. */
+		ts_check(fabs(p - exact(a, n_a, b, n_b)) <= 0.06 ||
+			 (p > 0.5 && exact(a, n_a, b, n_b) > 0.5));
+	}
+}
+
+TS_TEST(what_is_equal_proves_nothing)
+{
+	const uint64_t same[] = {7, 7, 7, 7, 7, 7};
+	double share;
+
+	ts_check(ts_ranks_test(same, 6, same, 5, &share) == 1);
+	ts_check(share == 0.5);
+}
+
+TS_TEST(many_names_need_more_proof)
+{
+	double p[] = {0.04, 0.001, 0.03, 0.9};
+	const double corrected[] = {0.09, 0.004, 0.09, 0.9};
+
+	ts_check_int(ts_ranks_correct(p, 4), 0);
+	for (int i = 0; i < 4; i++)
+		ts_check(fabs(p[i] - corrected[i]) < 1e-9);
+}
+
+/* ---- side by side ----------------------------------------------------------------------------- */
+
+struct aligned {
+	const uint32_t *a, *b;
+	size_t i, j; /* told up to here */
+	size_t n_pairs, alone_a, alone_b, given_up;
+};
+
+static void on_step(void *data, enum ts_align_step step, size_t i, size_t n_a, size_t j, size_t n_b)
+{
+	struct aligned *aligned = data;
+
+	ts_check_int(i, aligned->i);
+	ts_check_int(j, aligned->j);
+	aligned->i += n_a;
+	aligned->j += n_b;
+	if (step == TS_ALIGN_PAIR) {
+		ts_check_int(aligned->a[i], aligned->b[j]);
+		aligned->n_pairs++;
+	} else if (step == TS_ALIGN_ALONE) {
+		ts_check(n_a + n_b > 0);
+		aligned->alone_a += n_a;
+		aligned->alone_b += n_b;
+	} else {
+		aligned->given_up += n_a + n_b;
+	}
+}
+
+static struct aligned align(const uint32_t *a, size_t n_a, const uint32_t *b, size_t n_b,
+			    uint64_t budget)
+{
+	struct aligned aligned = {.a = a, .b = b};
+
+	ts_align(a, n_a, b, n_b, &budget, on_step, &aligned);
+	ts_check_int(aligned.i, n_a);
+	ts_check_int(aligned.j, n_b);
+	return aligned;
+}
+
+/* Rare edits of a sequence without repeats are found as they were made; of one with repeats at least nothing is wrong. */
+TS_TEST(edits_are_found)
+{
+	enum {
+		N = 2000
+	};
+	static uint32_t a[N], b[2 * N];
+
+	for (int round = 0; round < 200; round++) {
+		size_t n_a = 1 + chance(N), n_b = 0, removed = 0, added = 0, quiet = 0;
+		bool repeats = round % 2;
+		struct aligned aligned;
+
+		for (size_t i = 0; i < n_a; i++)
+			a[i] = repeats ? chance(5) : (uint32_t)i;
+		for (size_t i = 0; i < n_a; i++) {
+			uint32_t edit = quiet++ < 8 || n_a - i < 8 ? 100 : chance(100);
+
+			if (edit < 2) {
+				removed++;
+				quiet = 0;
+				continue;
+			}
+			if (edit < 4) {
+				b[n_b++] = 1000000 + (uint32_t)i;
+				added++;
+				quiet = 0;
+			}
+			b[n_b++] = a[i];
+		}
+		aligned = align(a, n_a, b, n_b, UINT64_C(1) << 28);
+		ts_check_int(aligned.given_up, 0);
+		ts_check_int(aligned.n_pairs + aligned.alone_a, n_a);
+		ts_check_int(aligned.n_pairs + aligned.alone_b, n_b);
+		if (!repeats) {
+			ts_check_int(aligned.alone_a, removed);
+			ts_check_int(aligned.alone_b, added);
+		}
+	}
+}
+
+TS_TEST(the_ends_and_the_bounds)
+{
+	enum {
+		MANY = 3 * TS_ALIGN_REACH
+	};
+	static uint32_t a[MANY], b[MANY];
+	struct aligned aligned;
+
+	aligned = align(a, 0, b, 0, 1000);
+	ts_check_int(aligned.n_pairs, 0);
+	aligned = align(a, 3, b, 0, 1000);
+	ts_check_int(aligned.alone_a, 3);
+	for (uint32_t i = 0; i < MANY; i++) {
+		a[i] = i;
+		b[i] = MANY + i;
+	}
+	/* Nothing agrees: short ones are told as alone, long ones as not looked at. */
+	aligned = align(a, 5, b, 7, 1000);
+	ts_check_int(aligned.alone_a, 5);
+	ts_check_int(aligned.alone_b, 7);
+	aligned = align(a, MANY, b, MANY, UINT64_C(1) << 40);
+	ts_check_int(aligned.given_up, 2 * MANY);
+	aligned = align(a, 100, b, 100, 10);
+	ts_check_int(aligned.given_up, 200);
+}
+
+/* ---- traces ----------------------------------------------------------------------------------- */
+
+struct making {
+	struct ts_sbt_writer *writer;
+	struct ts_sbt_session_writer *session;
+	int fd;
+	uint64_t now_ns, op_id;
+};
+
+static struct making begin(void)
+{
+	const struct ts_row_session row = {.pid = 1, .start_ns = 1};
+	struct making making = {.fd = memfd_create("trace", MFD_CLOEXEC), .now_ns = 1000};
+
+	ts_check_int(ts_sbt_writer_new(dup(making.fd), &making.writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(making.writer, &row, &making.session), 0);
+	return making;
+}
+
+static void kernel(struct making *making, const char *name, uint32_t stream, uint64_t ns)
+{
+	struct ts_row_kernel row = {.start_ns = making->now_ns + 100,
+				    .end_ns = making->now_ns + 100 + ns,
+				    .op_id = ++making->op_id,
+				    .context = 1,
+				    .stream = stream};
+
+	ts_check_int(ts_sbt_writer_string(making->writer, name, strlen(name), &row.name), 0);
+	ts_check_int(ts_sbt_session_writer_add_row(making->session, TS_ROW_KERNEL, &row), 0);
+	making->now_ns = row.end_ns;
+}
+
+static struct ts_sbt_reader *end(struct making *making)
+{
+	struct ts_sbt_reader *reader;
+
+	ts_check_int(ts_sbt_session_writer_seal(making->session, NULL, 0), 0);
+	ts_sbt_session_writer_free(making->session);
+	ts_check_int(ts_sbt_writer_finish(making->writer), 0);
+	ts_sbt_writer_free(making->writer);
+	ts_check_int(ts_sbt_reader_open(making->fd, &reader, NULL), 0);
+	close(making->fd);
+	return reader;
+}
+
+static struct ts_diff *compare_traces(struct making *a, struct making *b, size_t max_slower)
+{
+	const struct ts_diff_options options = {.alpha = 0.01,
+						.least = 0.01,
+						.max_slower = max_slower};
+	struct ts_sbt_reader *readers[2] = {end(a), end(b)};
+	struct ts_diff *diff;
+	unsigned side;
+
+	ts_check_int(ts_diff_read(readers, &options, &diff, &side), 0);
+	ts_sbt_reader_free(readers[0]);
+	ts_sbt_reader_free(readers[1]);
+	return diff;
+}
+
+static const struct ts_diff_name *name_of(const struct ts_diff *diff, const char *name)
+{
+	for (size_t i = 0; i < diff->n_names; i++)
+		if (diff->names[i].name && !strcmp(diff->names[i].name, name))
+			return &diff->names[i];
+	ts_check(!"there is such a name");
+	return NULL;
+}
+
+TS_TEST(what_changed_is_told)
+{
+	struct making traces[2] = {begin(), begin()};
+	const struct ts_diff_name *name;
+	struct ts_diff *diff;
+
+	for (uint64_t after = 0; after < 2; after++)
+		for (int i = 0; i < 200; i++) {
+			struct making *making = &traces[after];
+
+			kernel(making, "slower", 7, 1000 + chance(200) + 100 * after);
+			kernel(making, "faster", 7, 1000 + chance(200) - 100 * after);
+			kernel(making, "same", 7, 1000 + chance(200));
+			/* Proven, but by less than a percent. */
+			kernel(making, "hardly", 7, 100000 + chance(10) + 20 * after);
+			if (i < 4)
+				kernel(making, "few", 8, 1000 + 1000 * after);
+			kernel(making, after ? "new" : "gone", 8, 500);
+		}
+	diff = compare_traces(&traces[0], &traces[1], 3);
+	ts_check_int(diff->n_names, 7);
+	ts_check_int(name_of(diff, "slower")->verdict, TS_DIFF_SLOWER);
+	ts_check_int(name_of(diff, "faster")->verdict, TS_DIFF_FASTER);
+	ts_check_int(name_of(diff, "same")->verdict, TS_DIFF_SAME);
+	ts_check_int(name_of(diff, "hardly")->verdict, TS_DIFF_SAME);
+	ts_check(name_of(diff, "hardly")->p < 1e-6);
+	ts_check_int(name_of(diff, "few")->verdict, TS_DIFF_FEW);
+	ts_check_int(name_of(diff, "gone")->verdict, TS_DIFF_GONE);
+	name = name_of(diff, "new");
+	ts_check_int(name->verdict, TS_DIFF_NEW);
+	ts_check_int(name->sides[1].count, 200);
+	ts_check_int(name->sides[1].total_ns, 200 * 500);
+	ts_check_int(name->sides[1].median_ns, 500);
+	/* Those whose totals changed the most: 200 times 500 ns, or about 100. */
+	ts_check_int(diff->names[0].sides[0].count + diff->names[0].sides[1].count, 200);
+	ts_check_int(diff->n_aligned, 200 * 4 + 4);
+	ts_check_int(diff->totals[0].n_alone, 200);
+	ts_check_int(diff->totals[1].n_alone, 200);
+	ts_check(diff->has_first);
+	ts_check_int(diff->first.stream, 8);
+	ts_check_int(diff->first.op_id[0], 6);
+	ts_check_int(diff->first.op_id[1], 6);
+	ts_check(!strcmp(diff->names[diff->first.name].name, "gone"));
+	ts_check_int(diff->n_slower, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct ts_diff_op *op = &diff->slower[i];
+
+		ts_check_int(op->op_id[0], op->op_id[1]);
+		ts_check(op->duration_ns[1] + op->wait_ns[1] > op->duration_ns[0] + op->wait_ns[0]);
+	}
+	ts_diff_free(diff);
+}
+
+/* The n-th stream goes with the n-th, whatever it is called; one too many is alone. */
+TS_TEST(streams_are_paired)
+{
+	struct making traces[2] = {begin(), begin()};
+	struct ts_diff *diff;
+
+	for (uint32_t after = 0; after < 2; after++)
+		for (int i = 0; i < 10; i++)
+			for (uint32_t stream = 0; stream < 2 + after; stream++)
+				kernel(&traces[after], stream ? "b" : "a",
+				       10 * (after + 1) + stream, 100);
+	diff = compare_traces(&traces[0], &traces[1], 5);
+	ts_check_int(diff->n_aligned, 20);
+	ts_check_int(diff->totals[0].n_alone, 0);
+	ts_check_int(diff->totals[1].n_alone, 10);
+	ts_check_int(diff->first.op_id[0], 0);
+	ts_check_int(diff->first.op_id[1], 3);
+	ts_check_int(diff->first.stream, 22);
+	ts_diff_free(diff);
+}
+
+/* Of more durations than are kept the sample is fair: the test sees a change, and none where there is none. */
+TS_TEST(samples_are_fair)
+{
+	struct making traces[2] = {begin(), begin()};
+	const uint32_t n = TS_DIFF_MAX_SAMPLES + 40000;
+	struct ts_diff *diff;
+
+	for (uint32_t after = 0; after < 2; after++)
+		for (uint32_t i = 0; i < n; i++)
+			kernel(&traces[after], i % 2 ? "late" : "same", 1,
+			       1000 + chance(100) + (i % 2 && after && i > n / 2 ? 30 : 0));
+	diff = compare_traces(&traces[0], &traces[1], 0);
+	ts_check_int(name_of(diff, "late")->verdict, TS_DIFF_SLOWER);
+	ts_check_int(name_of(diff, "same")->verdict, TS_DIFF_SAME);
+	ts_check_int(name_of(diff, "late")->sides[0].count, n / 2);
+	ts_check_int(diff->n_aligned, n);
+	ts_check_int(diff->n_slower, 0);
+	ts_diff_free(diff);
+}
+
+TS_TEST(empty_traces)
+{
+	struct making traces[2] = {begin(), begin()};
+	struct ts_diff *diff = compare_traces(&traces[0], &traces[1], 5);
+
+	ts_check_int(diff->n_names, 0);
+	ts_check_int(diff->n_aligned, 0);
+	ts_check(!diff->has_first);
+	ts_diff_free(diff);
+}
