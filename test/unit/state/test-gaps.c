@@ -120,18 +120,16 @@ static const struct ts_gap_part *part_of(const struct ts_gap_parts *parts, uint3
 /*
  *	1000  the stream's first operation is over
  *	1000  running			100
- *	1100  off its CPU, a futex	400: of OTHER's doing: it slept for 200 of it, to 1400, and woke the thread at 1450
+ *	1100  off its CPU, a futex	400: of OTHER's doing, who slept from 1050 to 1400 and woke the thread at 1450
  *	1500  reads from a file		300, a page fault of 50 in it
  *	1800  two page faults		20 and 0
  *	1820  running			80
  *	1900  a call that waits		50
- *	1950  the launch's call		50, of it off its CPU 10, preempted
- *	2000  a dependency's end	100
+ *	1950  the launch's call		in it and after it, to 2100, what it depends on runs: 150
  *	2100  dispatch			25
  */
-TS_TEST(each_nanosecond_has_one_cause)
+static void make_known_trace(uint32_t file)
 {
-	const uint32_t file = (begin_trace("sched,faults,syscalls"), string_of("data.bin"));
 	const struct ts_row_stream stream = {.start_ns = 10,
 					     .context = CONTEXT,
 					     .stream = 7,
@@ -158,10 +156,6 @@ TS_TEST(each_nanosecond_has_one_cause)
 		.start_ns = 1500, .end_ns = 1800, .thread = MAIN, .syscall = 17, .file = file};
 	struct ts_row_page_fault fault = {
 		.start_ns = 1600, .end_ns = 1650, .thread = MAIN, .fault = 1, .memory = 1};
-	const struct ts_gap_part *part;
-	struct ts_gaps *gaps;
-	struct ts_gap *gap;
-	uint64_t ns = 0;
 
 	add(TS_ROW_STREAM, &stream);
 	add_launch(1, MAIN, 400, 410, 7, 500, 1000);
@@ -182,7 +176,19 @@ TS_TEST(each_nanosecond_has_one_cause)
 	add(TS_ROW_API, &waits);
 	add_off_cpu(MAIN, TS_OFF_CPU_PREEMPTED, 1960, 0, 1970, 0);
 	add_launch(31, MAIN, 1950, 2000, 7, 2125, 2200);
+}
 
+TS_TEST(each_nanosecond_has_one_cause)
+{
+	const struct ts_gap_part *part;
+	struct ts_gaps *gaps;
+	struct ts_gap *gap;
+	uint64_t ns = 0;
+	uint32_t file;
+
+	begin_trace("sched,faults,syscalls");
+	file = string_of("data.bin");
+	make_known_trace(file);
 	gaps = read_gaps(100, 10);
 	ts_check_int(gaps->n, 1);
 	ts_check_int(gaps->n_streams, 2);
@@ -443,6 +449,42 @@ TS_TEST(random_traces_against_a_reference)
 				ns += gaps->longest[j].parts.at[k].ns;
 		ts_check_int(ns, gaps->ns);
 		ts_check_int(gaps->n, gaps->n_longest);
+		ts_gaps_free(gaps);
+	}
+}
+
+/* Numbers from a stranger: whatever they are, there is an end, and what is told adds up. */
+TS_TEST(rows_that_lie)
+{
+	static const uint64_t times[] = {
+		0, 1, 500, 1000, 1001, UINT64_MAX / 2, UINT64_MAX - 1, UINT64_MAX};
+
+	for (uint32_t i = 0; i < 200; i++) {
+		struct ts_gaps *gaps;
+
+		seed = i;
+		begin_trace("sched");
+		for (unsigned n = 0; n < 60; n++) {
+			uint64_t at[5];
+
+			for (size_t j = 0; j < TS_ARRAY_LEN(at); j++)
+				at[j] = below(4) ? below(2000) : times[below(TS_ARRAY_LEN(times))];
+			if (below(2))
+				add_launch(below(20), below(5), at[0], at[1], below(3), at[2],
+					   at[3]);
+			else
+				add_off_cpu(below(5), below(12), at[0], at[1], at[2],
+					    below(2) ? SESSION_PID + below(4) : 0);
+		}
+		gaps = read_gaps(0, 20);
+		for (size_t j = 0; j < gaps->n_longest; j++) {
+			const struct ts_gap *gap = &gaps->longest[j];
+			uint64_t ns = 0;
+
+			for (size_t k = 0; k < gap->parts.n; k++)
+				ns += gap->parts.at[k].depth ? 0 : gap->parts.at[k].ns;
+			ts_check(ns == gap->op.start_ns - gap->start_ns);
+		}
 		ts_gaps_free(gaps);
 	}
 }
