@@ -334,6 +334,20 @@ static void remove_first(struct ts_sbt_cursor *cursor)
 	sift_down(cursor);
 }
 
+/* Rows before the window are passed by their times, and never put together. */
+static int skip(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
+	const char *why = NULL;
+
+	if (cursor->options.from_ns)
+		why = ts_block_decoder_skip(&stream->decoder, stream->columns,
+					    cursor->options.from_ns);
+	stream->before = stream->decoder;
+	return why ? ts_sbt_reader_fail(cursor->reader, TS_SBT_E_CORRUPT,
+					cursor->reader->blocks[stream->block].off, "%s", why)
+		   : 0;
+}
+
 /* Opens the next waiting block. One without a row in the window is done with at once. */
 static int open_next(struct ts_sbt_cursor *cursor)
 {
@@ -358,7 +372,7 @@ static int open_next(struct ts_sbt_cursor *cursor)
 	r = load(cursor, stream, &header);
 	if (!r) {
 		ts_block_decoder_init(&stream->decoder, ts_row_schema(block->type), &header);
-		stream->before = stream->decoder;
+		r = skip(cursor, stream);
 	}
 	if (!r)
 		r = settle(cursor, stream);

@@ -137,6 +137,42 @@ static const char *check_order(struct ts_block_decoder *decoder, const uint8_t *
 	return inside ? NULL : "a row ends after its block's latest end";
 }
 
+/* A time's column: an array, or NULL where all rows have the same, *ret_value. */
+static const uint64_t *times(const struct ts_block_columns *columns, uint16_t offset,
+			     uint64_t *ret_value)
+{
+	memcpy(ret_value, columns->constants + offset, sizeof(*ret_value));
+	for (uint32_t v = 0; v < columns->n_varying; v++)
+		if (columns->varying[v].offset == offset)
+			return (const uint64_t *)(const void *)columns->varying[v].values;
+	return NULL;
+}
+
+const char *ts_block_decoder_skip(struct ts_block_decoder *decoder,
+				  const struct ts_block_columns *columns, uint64_t from_ns)
+{
+	uint64_t start_ns, end_ns, last_ns = decoder->last_start_ns;
+	const uint64_t *starts = times(columns, 0, &start_ns), *ends = NULL;
+	uint32_t i = decoder->n_rows - decoder->n_left;
+	bool ordered = true;
+
+	if (decoder->schema->has_end)
+		ends = times(columns, sizeof(uint64_t), &end_ns);
+	else
+		end_ns = 0;
+	for (; i < decoder->n_rows; i++) {
+		start_ns = starts ? starts[i] : start_ns;
+		end_ns = ends ? ends[i] : end_ns;
+		if (start_ns >= from_ns || end_ns >= from_ns)
+			break;
+		ordered &= start_ns >= last_ns;
+		last_ns = start_ns;
+	}
+	decoder->last_start_ns = last_ns;
+	decoder->n_left = decoder->n_rows - i;
+	return ordered ? NULL : "rows are not in order of time";
+}
+
 #define SPREAD(width_)                                         \
 	case width_:                                           \
 		for (i = 0; i < n; i++, to += stride)          \

@@ -8,9 +8,9 @@
 #include <time.h>
 
 #include "sbt/reader-internal.h"
-#include "sbt/writer.h"
 #include "test/bench/bench.h"
 #include "test/bench/formats.h"
+#include "test/bench/trainfile.h"
 
 #define PASSES	  3
 #define SEAL_ROWS 65536u /* as the daemon does */
@@ -64,25 +64,6 @@ static void generate(struct ts_bench_rows *rows, uint64_t n_launches, uint64_t t
 	free(training);
 }
 
-static void define(struct ts_sbt_writer *writer, struct ts_sbt_session_writer *session)
-{
-	struct ts_row_thread thread = {.tid = 1000};
-	uint64_t frames[64];
-	char name[256];
-	uint32_t id;
-
-	for (unsigned i = 1; i <= TS_TRAINING_NAMES; i++) {
-		ts_training_name(i, name, sizeof(name));
-		check(ts_sbt_writer_string(writer, name, strlen(name), &id), "string");
-	}
-	for (unsigned i = 1; i <= TS_TRAINING_STACKS; i++)
-		check(ts_sbt_session_writer_add_stack(session, frames, ts_training_stack(i, frames),
-						      0, &id),
-		      "stack");
-	for (unsigned i = 0; i < TS_TRAINING_THREADS; i++, thread.tid++)
-		check(ts_sbt_session_writer_add_thread(session, &thread, &id), "thread");
-}
-
 static const uint8_t *add(struct ts_sbt_session_writer *session, unsigned type, const uint8_t *rows,
 			  uint32_t n)
 {
@@ -107,7 +88,7 @@ static int encode(const struct ts_bench_rows *rows, double *ret_cpu_s)
 
 	check(ts_sbt_writer_new(copy, &writer), "writer");
 	check(ts_sbt_session_writer_new(writer, &row, &session), "session");
-	define(writer, session);
+	check(ts_training_define(writer, session), "definitions");
 	for (size_t i = 0; i < n_steps; i++, step++) {
 		api = add(session, TS_ROW_API, api, step->n_api);
 		kernels = add(session, TS_ROW_KERNEL, kernels, step->n_kernels);

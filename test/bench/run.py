@@ -8,6 +8,8 @@
   bytes     bytes of file per launch, of a pipeline-like program and of the stress program
   sbt       a generated training job: bytes a launch against structs, JSON and interned Perfetto packets, each through zstd;
             launches encoded and decoded a second
+  large     a trace of 100 million launches, made and removed again (TS_BENCH_LARGE: of so many): to open it, a millisecond
+            of it, totals by kernel, the reader's memory
   stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace();
             and one with 20 Python functions
   shim      time the whole shim adds to a launch on the virtual GPU
@@ -62,7 +64,7 @@ class Bench:
         print(line, flush=True)
 
     def json(self, argv, **kwargs):
-        out = subprocess.run(argv, stdout=subprocess.PIPE, check=True, timeout=300, **kwargs).stdout
+        out = subprocess.run(argv, stdout=subprocess.PIPE, check=True, timeout=kwargs.pop('timeout', 300), **kwargs).stdout
         return json.loads(out.decode().splitlines()[-1])
 
     # ---- record -------------------------------------------------------------------------------
@@ -161,6 +163,21 @@ class Bench:
                                 ('rows_per_s', 'file to rows', None), ('walk_per_s', 'file to rows in one order of time', None)):
             self.say('  %s, one core' % what, '%.1f M launches/s' % (result[key] / 1e6),
                      goal='at least %d M' % goal if goal else None)
+
+    def large(self):
+        n = '200000' if self.smoke else os.environ.get('TS_BENCH_LARGE', '100000000')
+        program = self.path('test/bench/bench-large')
+        with tempfile.TemporaryDirectory(dir=os.environ.get('TS_BENCH_FOLDER')) as folder:
+            path = os.path.join(folder, 'large.sbt')
+            made = self.json([program, 'write', path, n], timeout=3600)
+            result = self.json([program, 'read', path])
+        self.say('a trace of %d launches: opened' % made['n'], '%.1f ms' % result['open_ms'],
+                 '%.0f MB, %d blocks' % (made['bytes'] / 1e6, result['blocks']), 'less than 50 ms')
+        self.say('  all rows of a millisecond, the worst of 64', '%.1f ms' % result['window_ms'],
+                 '%.0f rows of %.1f blocks' % (result['window_rows'], result['window_blocks']), 'less than 5 ms')
+        self.say('  totals by kernel', '%.1f ms' % result['totals_ms'],
+                 '%d launches, %d blocks decoded' % (result['kernels'], result['totals_decoded']), 'less than 100 ms')
+        self.say('  memory of the reader, at its peak', '%.1f MB' % (result['peak_bytes'] / 1e6), goal='less than 64 MB')
 
     # ---- shim and preload ---------------------------------------------------------------------
 
@@ -478,7 +495,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'large', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench-large write FILE LAUNCHES, then bench-large read FILE: what it takes to look into a long trace. Reading is a process of
+ * its own, so that the most memory it ever had is the reader's.
+ */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "sbt/reader.h"
+#include "test/bench/bench.h"
+#include "test/bench/trainfile.h"
+
+#define PASSES	  7
+#define WINDOWS	  64
+#define WINDOW_NS UINT64_C(1000000)
+
+static void check(int r, const char *what)
+{
+	if (!r)
+		return;
+	fprintf(stderr, "bench-large: %s: %d\n", what, r);
+	exit(1);
+}
+
+/* Of the processor: what else the machine does counts for nothing. The file is in the page cache. */
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int write_file(const char *path, uint64_t n_launches)
+{
+	struct ts_training *training = malloc(sizeof(*training));
+	struct ts_row_session row = {.pid = 1, .start_ns = 1};
+	struct ts_sbt_session_writer *session;
+	struct ts_sbt_writer *writer;
+	double start_ms = now_ms();
+	uint64_t n = 0;
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	check(training ? 0 : -ENOMEM, "memory");
+	check(fd < 0 ? -errno : 0, path);
+	check(ts_sbt_writer_new(fd, &writer), "writer");
+	check(ts_sbt_session_writer_new(writer, &row, &session), "session");
+	check(ts_training_define(writer, session), "definitions");
+	ts_training_init(training, 1, 32);
+	while (n < n_launches) {
+		ts_training_step(training);
+		check(ts_training_write(training, session), "rows");
+		n += training->n_kernels + training->n_copies + training->n_sets;
+	}
+	check(ts_sbt_session_writer_seal(session, NULL, 0), "seal");
+	ts_sbt_session_writer_free(session);
+	check(ts_sbt_writer_finish(writer), "finish");
+	printf("{\"n\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.1f}\n", n,
+	       ts_sbt_writer_bytes(writer), (now_ms() - start_ms) / 1e3);
+	ts_sbt_writer_free(writer);
+	free(training);
+	return 0;
+}
+
+static double least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static double time_open(int fd)
+{
+	double start_ms = now_ms(), ms;
+	struct ts_sbt_reader *reader;
+
+	check(ts_sbt_reader_open(fd, &reader, NULL), "open");
+	ms = now_ms() - start_ms;
+	ts_sbt_reader_free(reader);
+	return ms;
+}
+
+/* All rows of a millisecond; the last and the worst of many, evenly over the trace. */
+static void time_windows(struct ts_sbt_reader *reader, double *ret_worst_ms, uint64_t *ret_rows,
+			 uint64_t *ret_blocks)
+{
+	struct ts_sbt_cursor_options options = {0};
+	struct ts_sbt_summary summary;
+	struct ts_sbt_row row;
+
+	check(ts_sbt_reader_summary(reader, 0, &summary), "summary");
+	*ret_worst_ms = 0;
+	*ret_rows = *ret_blocks = 0;
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		double ms = 1e9;
+
+		options.from_ns = summary.earliest_ns +
+				  (summary.latest_ns - summary.earliest_ns) / WINDOWS * i;
+		options.to_ns = options.from_ns + WINDOW_NS;
+		for (int pass = 0; pass < 3; pass++) {
+			double start_ms = now_ms();
+			struct ts_sbt_cursor *cursor;
+
+			check(ts_sbt_cursor_new(reader, &options, &cursor), "cursor");
+			while (!ts_sbt_cursor_next(cursor, &row))
+				*ret_rows += !pass;
+			*ret_blocks += pass ? 0 : ts_sbt_cursor_decoded(cursor);
+			ts_sbt_cursor_free(cursor);
+			ms = least(ms, now_ms() - start_ms);
+		}
+		*ret_worst_ms = ms > *ret_worst_ms ? ms : *ret_worst_ms;
+	}
+}
+
+/* Kernels by name; how many launches they come to. */
+static double time_totals(struct ts_sbt_reader *reader, uint64_t *ret_n, uint64_t *ret_decoded)
+{
+	struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_KERNEL)};
+	double start_ms = now_ms(), ms;
+	struct ts_sbt_totals *totals;
+
+	check(ts_sbt_totals_new(reader, &options, &totals), "totals");
+	ms = now_ms() - start_ms;
+	*ret_n = 0;
+	for (size_t i = 0; i < ts_sbt_totals_count(totals); i++)
+		*ret_n += ts_sbt_totals_at(totals, i)->count;
+	*ret_decoded = ts_sbt_totals_decoded(totals);
+	ts_sbt_totals_free(totals);
+	return ms;
+}
+
+static int read_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	double open_ms = 1e9, window_ms, totals_ms = 1e9;
+	uint64_t n, decoded, n_rows, n_blocks;
+	struct ts_sbt_summary summary;
+	struct ts_sbt_reader *reader;
+	struct rusage usage;
+
+	check(fd < 0 ? -errno : 0, path);
+	for (int pass = 0; pass < PASSES; pass++)
+		open_ms = least(open_ms, time_open(fd));
+	check(ts_sbt_reader_open(fd, &reader, NULL), "open");
+	time_windows(reader, &window_ms, &n_rows, &n_blocks);
+	for (int pass = 0; pass < PASSES; pass++)
+		totals_ms = least(totals_ms, time_totals(reader, &n, &decoded));
+	check(ts_sbt_reader_summary(reader, 0, &summary), "summary");
+	check(n == summary.counts[TS_ROW_KERNEL] ? 0 : 1, "kernels are missing from the totals");
+	getrusage(RUSAGE_SELF, &usage);
+	printf("{\"blocks\": %zu, \"open_ms\": %.2f, \"window_ms\": %.2f, \"window_rows\": %.0f, "
+	       "\"window_blocks\": %.1f, \"totals_ms\": %.2f, \"totals_decoded\": %" PRIu64
+	       ", \"kernels\": %" PRIu64 ", \"peak_bytes\": %" PRIu64 "}\n",
+	       ts_sbt_reader_n_blocks(reader), open_ms, window_ms, (double)n_rows / WINDOWS,
+	       (double)n_blocks / WINDOWS, totals_ms, decoded, n, (uint64_t)usage.ru_maxrss * 1024);
+	ts_sbt_reader_free(reader);
+	close(fd);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 4 && !strcmp(argv[1], "write"))
+		return write_file(argv[2], strtoull(argv[3], NULL, 10));
+	if (argc == 3 && !strcmp(argv[1], "read"))
+		return read_file(argv[2]);
+	fprintf(stderr, "usage: bench-large write FILE LAUNCHES | read FILE\n");
+	return 2;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A generated training job into a trace: see trainfile.h. */
+
+#include "test/bench/trainfile.h"
+
+#define SEAL_ROWS 65536u /* as the daemon does */
+
+int ts_training_define(struct ts_sbt_writer *writer, struct ts_sbt_session_writer *session)
+{
+	struct ts_row_thread thread = {.tid = 1000};
+	uint64_t frames[64];
+	char name[256];
+	uint32_t id;
+	int r = 0;
+
+	for (unsigned i = 1; !r && i <= TS_TRAINING_NAMES; i++) {
+		ts_training_name(i, name, sizeof(name));
+		r = ts_sbt_writer_string(writer, name, strlen(name), &id);
+	}
+	for (unsigned i = 1; !r && i <= TS_TRAINING_STACKS; i++)
+		r = ts_sbt_session_writer_add_stack(session, frames, ts_training_stack(i, frames),
+						    0, &id);
+	for (unsigned i = 0; !r && i < TS_TRAINING_THREADS; i++, thread.tid++)
+		r = ts_sbt_session_writer_add_thread(session, &thread, &id);
+	return r;
+}
+
+int ts_training_write(const struct ts_training *training, struct ts_sbt_session_writer *session)
+{
+	size_t n;
+	int r = ts_sbt_session_writer_add_rows(session, TS_ROW_API, training->api, training->n_api,
+					       &n);
+
+	r = r
+		    ?: ts_sbt_session_writer_add_rows(session, TS_ROW_KERNEL, training->kernels,
+						      training->n_kernels, &n);
+	r = r
+		    ?: ts_sbt_session_writer_add_rows(session, TS_ROW_MEMCPY, training->copies,
+						      training->n_copies, &n);
+	r = r
+		    ?: ts_sbt_session_writer_add_rows(session, TS_ROW_MEMSET, training->sets,
+						      training->n_sets, &n);
+	if (!r && ts_sbt_session_writer_pending_rows(session) >= SEAL_ROWS)
+		r = ts_sbt_session_writer_seal(session, NULL, 0);
+	return r;
+}
