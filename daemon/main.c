@@ -16,6 +16,7 @@
 #include "daemon/util/number.h"
 #include "proto/abi/handshake.h"
 #include "proto/client/client.h"
+#include "sbt/writer.h"
 
 #define DIRECTORY_DEFAULT "/var/lib/tracesmith"
 #define EXIT_USAGE	  2
@@ -34,6 +35,8 @@ static const char help_text[] =
 	"  --lossless                processes wait for space, with a bound\n"
 	"  --start-later             nothing is recorded before `tsctl start`\n"
 	"  --seal-age MS             rows are written at the latest after so long (500)\n"
+	"  --quantum NS              host times are rounded down to multiples of it: fewer\n"
+	"                            bytes (0: they are not)\n"
 	"  --kernel-events[=LIST]    what the kernel does to their threads: all, or sched,\n"
 	"                            faults, syscalls, stacks, with a threshold: sched:10us\n"
 	"  --kernel-events-check     says which of those this machine can give, and ends\n"
@@ -74,6 +77,7 @@ enum option_key {
 	OPTION_LOSSLESS,
 	OPTION_START_LATER,
 	OPTION_SEAL_AGE,
+	OPTION_QUANTUM,
 	OPTION_KERNEL_EVENTS,
 	OPTION_KERNEL_EVENTS_CHECK,
 	OPTION_LOG,
@@ -105,6 +109,7 @@ static const struct option long_options[] = {
 	{"lossless", no_argument, NULL, OPTION_LOSSLESS},
 	{"start-later", no_argument, NULL, OPTION_START_LATER},
 	{"seal-age", required_argument, NULL, OPTION_SEAL_AGE},
+	{"quantum", required_argument, NULL, OPTION_QUANTUM},
 	{"kernel-events", optional_argument, NULL, OPTION_KERNEL_EVENTS},
 	{"kernel-events-check", no_argument, NULL, OPTION_KERNEL_EVENTS_CHECK},
 	{"log", required_argument, NULL, OPTION_LOG},
@@ -313,6 +318,10 @@ static int parse_option(struct arguments *arguments, int key, const char *value)
 	case OPTION_SEAL_AGE:
 		r = parse_number("--seal-age", value, 60000, &number);
 		server->seal_age_ms = (uint32_t)number;
+		return r;
+	case OPTION_QUANTUM:
+		r = parse_number("--quantum", value, TS_SBT_MAX_QUANTUM_NS, &number);
+		server->quantum_ns = number;
 		return r;
 	case OPTION_KERNEL_EVENTS:
 		return parse_kernel_events(server, value);

@@ -612,7 +612,8 @@ struct ts_row_symbol {
 #define TS_METADATA_START_REALTIME  "start_realtime_ns"	 /* decimal */
 #define TS_METADATA_START_MONOTONIC "start_monotonic_ns" /* decimal; the same instant */
 #define TS_METADATA_COMMAND	    "command"
-#define TS_METADATA_BOOT_ID	    "boot_id" /* of the machine, as the kernel tells it */
+#define TS_METADATA_QUANTUM	    "host_quantum_ns" /* decimal; where host times were rounded */
+#define TS_METADATA_BOOT_ID	    "boot_id"	      /* of the machine, as the kernel tells it */
 /* Where it applies: the file in which a session began whose daemon died; how a recording's command ended. */
 #define TS_METADATA_CONTINUES	"continues"
 #define TS_METADATA_CUT_SHORT	"cut_short"   /* "the disk is full" */

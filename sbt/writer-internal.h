@@ -21,6 +21,7 @@ struct ts_sbt_writer {
 	uint64_t room;	    /* up to where the file system has set space aside */
 	uint64_t max_bytes; /* 0: no limit of its own */
 	uint64_t n_blocks;
+	uint64_t quantum_ns; /* 0: none; fixed before the first session */
 	uint32_t n_sessions;
 	uint32_t n_open;	       /* session writers */
 	struct ts_buffer index;	       /* of struct ts_sbt_block */

@@ -12,6 +12,7 @@
 struct ts_sbt_session_writer {
 	struct ts_sbt_writer *writer;
 	struct ts_row_session row;
+	uint64_t quantum_ns; /* of the host's times; 0: as they are */
 	bool row_changed;
 	bool dropped; /* what did not fit: its end alone is written from now on */
 	uint32_t n_threads;
@@ -45,6 +46,7 @@ int ts_sbt_session_writer_new(struct ts_sbt_writer *writer, const struct ts_row_
 	session->first_pending_stack = 1;
 	pthread_mutex_lock(&writer->mutex);
 	session->row.session = ++writer->n_sessions;
+	session->quantum_ns = writer->quantum_ns;
 	writer->n_open++;
 	pthread_mutex_unlock(&writer->mutex);
 	ts_sbt_session_writer_update(session, row);
@@ -231,6 +233,33 @@ static bool takes_type(unsigned type)
 	       type == TS_ROW_MODULE || type == TS_ROW_NAME;
 }
 
+/* Whose times are the host's own. Clock snapshots and losses say when something was measured: that is not rounded. */
+static bool is_host(unsigned type)
+{
+	return type < TS_ROW_EVENT_COUNT && type != TS_ROW_KERNEL && type != TS_ROW_MEMCPY &&
+	       type != TS_ROW_MEMSET && type != TS_ROW_CLOCK && type != TS_ROW_LOSS;
+}
+
+static int add_rounded(struct ts_sbt_session_writer *session, unsigned type, const void *row)
+{
+	const struct ts_row_schema *schema = ts_row_schema(type);
+	uint8_t copy[TS_ROW_MAX_BYTES];
+	uint64_t ns;
+
+	memcpy(copy, row, schema->row_bytes);
+	for (unsigned c = 0; c < schema->n_columns; c++) {
+		const struct ts_column *column = &schema->columns[c];
+
+		if (column->role != TS_ROLE_TIME_START && column->role != TS_ROLE_TIME_END &&
+		    column->role != TS_ROLE_TIME)
+			continue;
+		memcpy(&ns, copy + column->offset, sizeof(ns));
+		ns -= ns % session->quantum_ns;
+		memcpy(copy + column->offset, &ns, sizeof(ns));
+	}
+	return add_row(session, type, copy);
+}
+
 int ts_sbt_session_writer_add_row(struct ts_sbt_session_writer *session, unsigned type,
 				  const void *row)
 {
@@ -238,7 +267,24 @@ int ts_sbt_session_writer_add_row(struct ts_sbt_session_writer *session, unsigne
 		return -EINVAL;
 	if (ts_unlikely(ts_sbt_session_writer_pending_bytes(session) >= TS_SBT_MAX_PENDING_BYTES))
 		return TS_SBT_E_FULL;
+	if (ts_unlikely(session->quantum_ns && is_host(type)))
+		return add_rounded(session, type, row);
 	return add_row(session, type, row);
+}
+
+/* One by one: who wants fewer bytes does not mind. */
+static int add_rows_rounded(struct ts_sbt_session_writer *session, unsigned type,
+			    const uint8_t *rows, size_t n_rows, size_t *ret_n_added)
+{
+	int r = 0;
+
+	for (*ret_n_added = 0; *ret_n_added < n_rows; ++*ret_n_added) {
+		r = ts_sbt_session_writer_add_row(session, type, rows);
+		if (r)
+			break;
+		rows += ts_row_schema(type)->row_bytes;
+	}
+	return r;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -252,6 +298,8 @@ int ts_sbt_session_writer_add_rows(struct ts_sbt_session_writer *session, unsign
 	const uint8_t *row = rows;
 	int r = takes_type(type) ? 0 : -EINVAL;
 
+	if (ts_unlikely(!r && session->quantum_ns && is_host(type)))
+		return add_rows_rounded(session, type, rows, n_rows, ret_n_added);
 	*ret_n_added = 0;
 	while (!r && *ret_n_added < n_rows) {
 		uint64_t pending = ts_sbt_session_writer_pending_bytes(session), n;

@@ -7,7 +7,9 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -480,6 +482,25 @@ int ts_sbt_writer_error(const struct ts_sbt_writer *writer)
 int ts_sbt_writer_full(const struct ts_sbt_writer *writer)
 {
 	return __atomic_load_n(&writer->full, __ATOMIC_RELAXED);
+}
+
+int ts_sbt_writer_quantum(struct ts_sbt_writer *writer, uint64_t ns)
+{
+	char text[24];
+	int r = 0;
+
+	if (ns > TS_SBT_MAX_QUANTUM_NS)
+		return -EINVAL;
+	pthread_mutex_lock(&writer->mutex);
+	if (writer->n_sessions)
+		r = -EINVAL;
+	else
+		writer->quantum_ns = ns > 1 ? ns : 0;
+	pthread_mutex_unlock(&writer->mutex);
+	if (r || ns <= 1)
+		return r;
+	snprintf(text, sizeof(text), "%" PRIu64, ns);
+	return ts_sbt_writer_metadata(writer, TS_METADATA_QUANTUM, text);
 }
 
 void ts_sbt_writer_limit(struct ts_sbt_writer *writer, uint64_t max_bytes)

@@ -90,6 +90,15 @@ int ts_sbt_writer_flush(struct ts_sbt_writer *writer);
  */
 int ts_sbt_writer_finish(struct ts_sbt_writer *writer);
 
+/*
+ * The host's times are rounded down to multiples of `ns` (at most TS_SBT_MAX_QUANTUM_NS, else -EINVAL; 0, 1: they are not), which takes
+ * fewer bytes and is stated in the metadata (TS_METADATA_QUANTUM). What began, or ended, before something else does not do so after it; an
+ * instant shorter than that may come to be none. Of all rows of events but those of devices (kernels, copies, sets), clock snapshots
+ * and losses. Before the first session (-EINVAL: there is one).
+ */
+#define TS_SBT_MAX_QUANTUM_NS 1000000u
+int ts_sbt_writer_quantum(struct ts_sbt_writer *writer, uint64_t ns);
+
 /* The file never has more bytes. 0: as many as there is room for. */
 void ts_sbt_writer_limit(struct ts_sbt_writer *writer, uint64_t max_bytes);
 

@@ -124,6 +124,8 @@ static int peer_own_recording(struct ts_peer *peer, const char *program, bool re
 	else if (resumed && peer_continues(path, peer->recording->path, before, sizeof(before)))
 		r = ts_sbt_writer_metadata(peer->recording->writer, TS_METADATA_CONTINUES, before);
 	if (!r)
+		r = ts_recording_quantum(peer->recording, server->options.quantum_ns);
+	if (!r)
 		r = ts_server_describe_kernel(server, peer->recording);
 	return r > 0 ? ts_error_origin(-EIO) : r;
 }

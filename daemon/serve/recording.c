@@ -137,6 +137,13 @@ int ts_recording_new(const char *path, bool unique, mode_t mode, const char *com
 	return 0;
 }
 
+int ts_recording_quantum(struct ts_recording *recording, uint64_t ns)
+{
+	int r = ts_sbt_writer_quantum(recording->writer, ns);
+
+	return r ? ts_error_trace(r < 0 ? r : -EIO) : 0;
+}
+
 static int sink_string(void *data, const char *bytes, size_t n_bytes, uint32_t *ret_id)
 {
 	return ts_sbt_writer_string(data, bytes, n_bytes, ret_id);

@@ -55,6 +55,9 @@ int ts_recording_new(const char *path, bool unique, mode_t mode, const char *com
 		     struct ts_recording **ret_recording);
 void ts_recording_free(struct ts_recording *recording);
 
+/* Rounds the host's times to `ns`, before its first session: ts_sbt_writer_quantum(). */
+int ts_recording_quantum(struct ts_recording *recording, uint64_t ns);
+
 /*
  * Names what its stacks have, as far as that goes in the time; nobody else uses the recording. `worker` as in
  * struct ts_worker_options. What goes wrong is logged and leaves the recording as it is.

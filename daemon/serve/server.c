@@ -374,7 +374,8 @@ static int server_open(struct ts_server *server)
 		}
 		server->recording->uid = getuid();
 		ts_recording_limit(server->recording, &options->limits);
-		r = server_describe_all(server);
+		r = ts_recording_quantum(server->recording, options->quantum_ns);
+		r = r ?: server_describe_all(server);
 		r = r ?: ts_listen_inject(server);
 		r = r ?: ts_listen_nonblocking(options->control_fd);
 		r = r ?: ts_listen_credentials(options->control_fd, &credentials);

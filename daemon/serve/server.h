@@ -31,6 +31,7 @@ struct ts_server_options {
 	struct ts_limits limits;
 	uint32_t command; /* TS_COMMAND_* for new sessions */
 	uint32_t seal_age_ms;
+	uint64_t quantum_ns;	    /* service, record: of the host's times; 0: as they are */
 	const char *inject_socket;  /* service, record: path to listen at; NULL: inject_fd */
 	const char *control_socket; /* path to listen at; NULL: service: control_fd, others: none */
 	int inject_fd;		    /* from systemd, listening; private: the connection. -1: none */

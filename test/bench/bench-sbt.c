@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-sbt [LAUNCHES [TICK_NS [SEED]]]: what a launch (its API row, its device row, the id of its stack) of a training
+ * bench-sbt [LAUNCHES [TICK_NS [SEED [QUANTUM_NS]]]]: what a launch (its API row, its device row, the id of its stack) of a training
  * job takes in a file, and how long writing and reading it take on one core, by processor time. In the same run the same rows
  * as structs, as JSON and as interned Perfetto packets, each compressed by zstd.
  */
@@ -74,7 +74,7 @@ static const uint8_t *add(struct ts_sbt_session_writer *session, unsigned type, 
 }
 
 /* The file, in memory; *ret_cpu_s: rows to file. */
-static int encode(const struct ts_bench_rows *rows, double *ret_cpu_s)
+static int encode(const struct ts_bench_rows *rows, uint64_t quantum_ns, double *ret_cpu_s)
 {
 	const struct ts_bench_step *step = (const void *)rows->steps.bytes;
 	const uint8_t *api = rows->api.bytes, *kernels = rows->kernels.bytes,
@@ -87,6 +87,7 @@ static int encode(const struct ts_bench_rows *rows, double *ret_cpu_s)
 	double start_s = cpu_s();
 
 	check(ts_sbt_writer_new(copy, &writer), "writer");
+	check(ts_sbt_writer_quantum(writer, quantum_ns), "quantum");
 	check(ts_sbt_session_writer_new(writer, &row, &session), "session");
 	check(ts_training_define(writer, session), "definitions");
 	for (size_t i = 0; i < n_steps; i++, step++) {
@@ -195,6 +196,7 @@ int main(int argc, char **argv)
 	uint64_t n = ts_bench_count(argc, argv, 1000000), n_rows;
 	uint64_t tick_ns = argc > 2 ? strtoull(argv[2], NULL, 10) : 32;
 	uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+	uint64_t quantum_ns = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
 	double encode_s = 1e9, columns_s = 1e9, rows_s = 1e9, walk_s = 1e9, seconds, per;
 	struct ts_bench_rows rows = {0};
 	struct ts_bench_size size;
@@ -207,7 +209,7 @@ int main(int argc, char **argv)
 	for (int pass = 0; pass < PASSES; pass++) {
 		if (fd >= 0)
 			close(fd);
-		fd = encode(&rows, &seconds);
+		fd = encode(&rows, quantum_ns, &seconds);
 		encode_s = least(encode_s, seconds);
 		columns_s = least(columns_s, decode_columns(fd));
 		rows_s = least(rows_s, decode_rows(fd, n_rows));

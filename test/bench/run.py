@@ -8,6 +8,7 @@
   bytes     bytes of file per launch, of a pipeline-like program and of the stress program
   sbt       a generated training job: bytes a launch against structs, JSON and interned Perfetto packets, each through zstd;
             launches encoded and decoded a second
+  parquet   the same job as Parquet files, zstd, by DuckDB (TS_BENCH_NODE: the folder in which npm installed it)
   large     a trace of 100 million launches, made and removed again (TS_BENCH_LARGE: of so many): to open it, a millisecond
             of it, totals by kernel, the reader's memory
   stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace();
@@ -152,6 +153,9 @@ class Bench:
         fine = self.json([self.path('test/bench/bench-sbt'), n, '1'])
         self.say('bytes a launch (API row, device row, stack id)', '%.2f' % result['sbt'],
                  '%d launches; %.2f where the device ticks in nanoseconds' % (result['n'], fine['sbt']), 'at most 5')
+        rounded = self.json([self.path('test/bench/bench-sbt'), n, '32', '1', '1000'])
+        self.say('  with host times rounded to a microsecond (--quantum)', '%.2f' % rounded['sbt'],
+                 'API rows %.2f, not %.2f' % (rounded['sbt_api'], result['sbt_api']))
         for name, what, goal in (('perfetto', 'interned Perfetto packets without launch arguments', 2),
                                  ('json', 'JSON', None), ('structs', 'structs', None)):
             theirs = result[name]
@@ -163,6 +167,26 @@ class Bench:
                                 ('rows_per_s', 'file to rows', None), ('walk_per_s', 'file to rows in one order of time', None)):
             self.say('  %s, one core' % what, '%.1f M launches/s' % (result[key] / 1e6),
                      goal='at least %d M' % goal if goal else None)
+
+    def parquet(self):
+        modules = os.environ.get('TS_BENCH_NODE', '')
+        if not shutil.which('node'):
+            raise Skip('no node')
+        if not os.path.isdir(os.path.join(modules, 'node_modules', '@duckdb', 'node-api')):
+            raise Skip('no DuckDB: `npm install @duckdb/node-api` in a folder, and TS_BENCH_NODE=that folder')
+        n = '20000' if self.smoke else '1000000'
+        ours = self.json([self.path('test/bench/bench-sbt'), n])
+        with tempfile.TemporaryDirectory() as folder:
+            made = self.json([self.path('test/bench/bench-csv'), folder, n])
+            subprocess.run(['node', os.path.join(SOURCE, 'test', 'bench', 'parquet.mjs'), modules, folder], check=True,
+                           timeout=600)
+            size = sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)
+                       if name.endswith('.parquet'))
+        if made['n'] != ours['n']:
+            sys.exit('parquet: %d launches, not %d' % (made['n'], ours['n']))
+        self.say('bytes a launch against Parquet, zstd', '1/%.2f' % (size / made['n'] / ours['sbt']),
+                 'that is %.2f against %.2f, names and stacks not counted' % (size / made['n'], ours['sbt']),
+                 'at most 1/1.3')
 
     def large(self):
         n = '200000' if self.smoke else os.environ.get('TS_BENCH_LARGE', '100000000')
@@ -495,7 +519,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'large', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'large', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')

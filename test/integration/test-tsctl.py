@@ -266,6 +266,25 @@ class Usage(harness.Case):
         for types in ('kernel,,memcpy', ',kernel', 'kernel,', ''):
             self.check_error(harness.tsctl('view', '--type', types, path), 2, 'a name is missing')
 
+    def test_record_quantum(self):
+        """Host times are multiples of it, which the trace says; devices' are as they were, and nothing ends before it begins."""
+        result, path = self.record([harness.app('saxpy', 'driver'), '17'], '--vgpu', '-q', '--quantum', '1us')
+        self.assertEqual(result.status, 0, result)
+        info = json.loads(harness.tsctl('info', '--json', path).out)
+        self.assertEqual(info['metadata']['host_quantum_ns'], '1000')
+        self.assertIn('multiples of: 1000', harness.tsctl('info', path).out)
+        trace = harness.Trace(path)
+        self.assertGreater(len(trace.of('api')), 17)
+        for row in trace.of('api'):
+            self.assertEqual((int(row['start_ns']) % 1000, int(row['end_ns']) % 1000), (0, 0), row)
+            self.assertLessEqual(int(row['start_ns']), int(row['end_ns']))
+        self.assertTrue(any(int(row['start_ns']) % 1000 for row in trace.of('kernel')))
+        self.assertEqual(harness.tsctl('verify', path).status, 0)
+        for bad in ('0', '2ms', 'much'):
+            result = harness.tsctl('record', '--quantum', bad, 'true')
+            self.assertEqual(result.status, 125, result)
+            self.assertIn('--quantum ' + bad, result.err)
+
     def test_info_columns(self):
         """What columns take comes to the file, but for its header and its end marker; by type, the largest first."""
         result, path = self.record([harness.app('saxpy', 'driver'), '17'], '--vgpu', '-q')

@@ -67,10 +67,14 @@ static void print_metadata(const Ts__Rpc__TraceInfo *info, bool wide)
 	static const struct {
 		const char *key, *title;
 	} shown[] = {
-		{TS_METADATA_COMMAND, "command"},      {TS_METADATA_COMMAND_END, "command was"},
-		{TS_METADATA_CONTINUES, "continues"},  {TS_METADATA_HOSTNAME, "host"},
-		{TS_METADATA_CUT_FROM, "cut from"},    {TS_METADATA_KERNEL, "kernel"},
+		{TS_METADATA_COMMAND, "command"},
+		{TS_METADATA_COMMAND_END, "command was"},
+		{TS_METADATA_CONTINUES, "continues"},
+		{TS_METADATA_HOSTNAME, "host"},
+		{TS_METADATA_CUT_FROM, "cut from"},
+		{TS_METADATA_KERNEL, "kernel"},
 		{TS_METADATA_CUT_SHORT, "cut short:"},
+		{TS_METADATA_QUANTUM, "ns that host times are multiples of:"},
 	};
 	const size_t columns = wide ? 0 : ts_term_width(stdout);
 	const size_t width = columns && columns < 40 ? 40 : columns;

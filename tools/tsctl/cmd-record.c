@@ -6,6 +6,7 @@
  */
 #include "proto/abi/handshake.h"
 #include "replay/vgpu/vgpu.h"
+#include "sbt/writer.h"
 #include "tools/tsctl/environ.h"
 #include "tools/tsctl/launch.h"
 #include "tools/tsctl/out.h"
@@ -36,6 +37,7 @@ struct record {
 	const char *vgpu;	   /* NULL: not; else the spec */
 	uint64_t ring_bytes;	   /* 0: the shim's default */
 	uint64_t limit_ns;	   /* 0: to the command's end */
+	uint64_t quantum_ns;	   /* 0: none */
 	const char *kernel_events; /* NULL: none */
 	bool no_stacks, python_stacks, no_symbols, lossless, start_later, quiet, force;
 	char **command;
@@ -173,6 +175,15 @@ static int parse_limit(struct record *record, const char *text)
 }
 
 /* The daemon knows best what it can do; what it would not understand is said here. */
+static int parse_quantum(struct record *record, const char *text)
+{
+	if (!ts_time_parse(text, &record->quantum_ns) && record->quantum_ns &&
+	    record->quantum_ns <= TS_SBT_MAX_QUANTUM_NS)
+		return 0;
+	ts_complain("--quantum %s: it is a time like 100ns, from 1ns to 1ms", text);
+	return -EINVAL;
+}
+
 static int parse_kernel_events(struct record *record, const char *text)
 {
 	static const char *const names[] = {"all", "sched", "faults", "syscalls", "stacks"};
@@ -207,6 +218,7 @@ enum {
 	OPT_CAPTURE = 256,
 	OPT_KERNEL_EVENTS,
 	OPT_LOSSLESS,
+	OPT_QUANTUM,
 	OPT_RING_SIZE,
 	OPT_STACKS,
 	OPT_SYMBOLS,
@@ -234,6 +246,8 @@ static int apply_option(struct record *record, int option)
 	case OPT_LOSSLESS:
 		record->lossless = true;
 		return 0;
+	case OPT_QUANTUM:
+		return parse_quantum(record, optarg);
 	case OPT_RING_SIZE:
 		return parse_ring_size(record, optarg);
 	case OPT_STACKS:
@@ -261,6 +275,7 @@ static int parse(struct record *record, int argc, char **argv)
 		{"kernel-events", optional_argument, NULL, OPT_KERNEL_EVENTS},
 		{"lossless", no_argument, NULL, OPT_LOSSLESS},
 		{"start-later", no_argument, NULL, OPT_START_LATER},
+		{"quantum", required_argument, NULL, OPT_QUANTUM},
 		{"ring-size", required_argument, NULL, OPT_RING_SIZE},
 		{"duration", required_argument, NULL, 'd'},
 		{"force", no_argument, NULL, 'f'},
@@ -497,6 +512,7 @@ static int start(struct record *record)
 					      .symbols = !record->no_symbols,
 					      .lossless = record->lossless,
 					      .start_later = record->start_later,
+					      .quantum_ns = record->quantum_ns,
 					      .kernel_events = record->kernel_events};
 	int r = find_parts(record);
 
@@ -765,6 +781,8 @@ const struct ts_command ts_command_record = {
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"
 		"      --start-later     record nothing before `tsctl start`\n"
 		"      --ring-size SIZE  bytes of each thread's ring: a power of two, 64K to 256M\n"
+		"      --quantum TIME    round host times down to multiples of it (100ns, 1us; at\n"
+		"                        most 1ms): fewer bytes; devices' times stay as they are\n"
 		"  -q, --quiet           no summary line at the end\n"
 		"\n"
 		"example: tsctl record -o train.sbt -- python3 train.py --epochs 1\n",

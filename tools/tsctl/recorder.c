@@ -14,6 +14,7 @@
 #include "tools/tsctl/why.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -162,7 +163,7 @@ static int start_daemon(struct ts_recorder *recorder, const struct ts_recorder_o
 			int control_fd)
 {
 	char control[16], hint[TS_WHY_BYTES + sizeof(TS_METADATA_EMPTY_HINT) + 1];
-	char kernel_events[192];
+	char kernel_events[192], quantum[40];
 	const char *argv[] = {options->daemon,
 			      "--program",
 			      options->command,
@@ -184,6 +185,7 @@ static int start_daemon(struct ts_recorder *recorder, const struct ts_recorder_o
 			      NULL,
 			      NULL,
 			      NULL,
+			      NULL,
 			      NULL};
 	size_t n = 0;
 
@@ -193,6 +195,9 @@ static int start_daemon(struct ts_recorder *recorder, const struct ts_recorder_o
 		argv[n++] = "--lossless";
 	if (options->start_later)
 		argv[n++] = "--start-later";
+	if (options->quantum_ns)
+		argv[n++] = quantum;
+	snprintf(quantum, sizeof(quantum), "--quantum=%" PRIu64, options->quantum_ns);
 	if (options->kernel_events)
 		argv[n++] = kernel_events;
 	snprintf(kernel_events, sizeof(kernel_events), "--kernel-events=%s",

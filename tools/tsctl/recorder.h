@@ -32,6 +32,7 @@ struct ts_recorder_options {
 	bool symbols; /* stacks get names before it ends */
 	bool lossless;
 	bool start_later;
+	uint64_t quantum_ns;	   /* of the host's times; 0: as they are */
 	const char *kernel_events; /* the daemon's list; NULL: none */
 };
 

@@ -166,6 +166,63 @@ TS_TEST(single_rows)
 	round_trip(5, 1, 0, 1, true);
 }
 
+/* Host times are rounded down, one by one or many at once; devices' are not, nor is what was measured of clocks. */
+TS_TEST(quantum)
+{
+	const uint64_t rounded =
+		TS_ROW_EVENTS &
+		~(TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) |
+		  TS_ROW_BIT(TS_ROW_MEMSET) | TS_ROW_BIT(TS_ROW_CLOCK) | TS_ROW_BIT(TS_ROW_LOSS));
+	struct ts_row_session session = {.start_ns = 1234};
+	struct ts_sbt_session_writer *sw;
+	struct ts_sbt_writer *writer;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_cursor *cursor;
+	struct ts_sbt_row row;
+	uint64_t event[TS_ROW_MAX_BYTES / 8 * 2];
+	int fd = test_file();
+	size_t n = 0;
+
+	ts_check_int(ts_sbt_writer_new(fcntl(fd, F_DUPFD_CLOEXEC, 3), &writer), 0);
+	ts_check_int(ts_sbt_writer_quantum(writer, TS_SBT_MAX_QUANTUM_NS + 1), -EINVAL);
+	ts_check_int(ts_sbt_writer_quantum(writer, 1000), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &session, &sw), 0);
+	ts_check_int(ts_sbt_writer_quantum(writer, 10), -EINVAL);
+	for (unsigned type = 1; type < TS_ROW_EVENT_COUNT; type++) {
+		const struct ts_row_schema *schema = ts_row_schema(type);
+		uint8_t *second = (uint8_t *)event + schema->row_bytes;
+
+		memset(event, 0, sizeof(event));
+		event[0] = 123456;
+		event[1] = schema->has_end ? 124999 : 0;
+		memcpy(second, event, schema->row_bytes);
+		ts_check_int(ts_sbt_session_writer_add_row(sw, type, event), 0);
+		ts_check_int(ts_sbt_session_writer_add_rows(sw, type, event, 2, &n), 0);
+		ts_check_int(n, 2);
+	}
+	ts_check_int(ts_sbt_session_writer_seal(sw, NULL, 0), 0);
+	ts_sbt_session_writer_free(sw);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_str(ts_sbt_reader_metadata(reader, TS_METADATA_QUANTUM), "1000");
+	ts_check_int(ts_sbt_reader_session_at(reader, 0)->start_ns, 1234);
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	for (n = 0; !ts_sbt_cursor_next(cursor, &row); n++) {
+		bool is_rounded = rounded & TS_ROW_BIT(row.type);
+
+		ts_check_int(ts_row_start_ns(row.any), is_rounded ? 123000 : 123456);
+		if (row.schema->has_end)
+			ts_check_int(ts_row_end_ns(row.schema, row.any),
+				     is_rounded ? 124000 : 124999);
+	}
+	ts_check_int(n, 3 * (TS_ROW_EVENT_COUNT - 1));
+	ts_sbt_cursor_free(cursor);
+	ts_sbt_reader_free(reader);
+	close(fd);
+}
+
 TS_TEST(full_blocks)
 {
 	uint64_t state = 1, now = 0, n = 2 * TS_SBT_BLOCK_ROWS + 5, last = 0, seen = 0;
