@@ -282,7 +282,7 @@ class Usage(harness.Case):
         self.assertEqual(harness.tsctl('verify', path).status, 0)
         for bad in ('0', '2ms', 'much'):
             result = harness.tsctl('record', '--quantum', bad, 'true')
-            self.assertEqual(result.status, 125, result)
+            self.assertEqual(result.status, 2, result)
             self.assertIn('--quantum ' + bad, result.err)
 
     def test_info_columns(self):
