@@ -47,6 +47,7 @@ extern const struct ts_command ts_command_state;
 extern const struct ts_command ts_command_status;
 extern const struct ts_command ts_command_stop;
 extern const struct ts_command ts_command_symbolize;
+extern const struct ts_command ts_command_timeline;
 extern const struct ts_command ts_command_verify;
 extern const struct ts_command ts_command_version;
 extern const struct ts_command ts_command_view;

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operations come in the order of their start, so that the time that several cover together is the sum of what each adds
+ * behind the latest end before it.
+ */
+#include "replay/state/timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/state/map.h"
+
+#define NONE TS_STATE_MAP_NONE
+
+struct pass {
+	struct ts_timeline *timeline;
+	struct ts_sbt_reader *reader;
+	struct ts_state_map stream_by_id, device_by_id;
+	size_t n_streams_allocated, n_devices_allocated;
+};
+
+const char *ts_timeline_idle_name(uint32_t idle)
+{
+	static const char *const names[TS_TIMELINE_IDLES] = {
+		[TS_TIMELINE_UNKNOWN] = "unknown",	 [TS_TIMELINE_HOST] = "host",
+		[TS_TIMELINE_DEPENDENCY] = "dependency", [TS_TIMELINE_CALL] = "call",
+		[TS_TIMELINE_DISPATCH] = "dispatch",	 [TS_TIMELINE_END] = "end",
+	};
+
+	return idle < TS_TIMELINE_IDLES ? names[idle] : NULL;
+}
+
+void ts_timeline_free(struct ts_timeline *timeline)
+{
+	if (!timeline)
+		return;
+	for (size_t i = 0; i < timeline->n_streams; i++)
+		free(timeline->streams[i].parts);
+	for (size_t i = 0; i < timeline->n_devices; i++)
+		free(timeline->devices[i].ends);
+	free(timeline->streams);
+	free(timeline->devices);
+	free(timeline);
+}
+
+static int grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
+{
+	size_t n_wanted = *n_allocated ? 2 * *n_allocated : 16;
+	void *grown;
+
+	if (n < *n_allocated)
+		return 0;
+	memcpy(&grown, items, sizeof(grown));
+	grown = reallocarray(grown, n_wanted, bytes);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(items, &grown, sizeof(grown));
+	*n_allocated = n_wanted;
+	return 0;
+}
+
+/* ---- devices and streams ------------------------------------------------------------------------ */
+
+static bool is_same_device(const struct pass *pass, const struct ts_timeline_device *device,
+			   uint32_t session, uint32_t id)
+{
+	static const uint8_t none[sizeof(((struct ts_row_device *)NULL)->uuid)];
+	const struct ts_row_device *a =
+		ts_sbt_reader_device(pass->reader, device->session, device->device);
+	const struct ts_row_device *b = ts_sbt_reader_device(pass->reader, session, id);
+
+	return a && b && memcmp(a->uuid, none, sizeof(none)) &&
+	       !memcmp(a->uuid, b->uuid, sizeof(none));
+}
+
+static int find_device(struct pass *pass, uint32_t session, uint32_t id, uint32_t *ret_device)
+{
+	struct ts_timeline *timeline = pass->timeline;
+	int r;
+
+	*ret_device = ts_state_map_find(&pass->device_by_id, session, id);
+	if (*ret_device != NONE)
+		return 0;
+	for (uint32_t i = 0; i < timeline->n_devices && *ret_device == NONE; i++)
+		if (is_same_device(pass, &timeline->devices[i], session, id))
+			*ret_device = i;
+	if (*ret_device == NONE) {
+		r = grow(&timeline->devices, timeline->n_devices, &pass->n_devices_allocated,
+			 sizeof(*timeline->devices));
+		if (r)
+			return r;
+		*ret_device = (uint32_t)timeline->n_devices++;
+		timeline->devices[*ret_device] =
+			(struct ts_timeline_device){.session = session,
+						    .device = id,
+						    .any_until_ns = timeline->from_ns};
+	}
+	return ts_state_map_set(&pass->device_by_id, session, id, *ret_device);
+}
+
+static int find_stream(struct pass *pass, const struct ts_state_op *op,
+		       struct ts_timeline_stream **ret_stream)
+{
+	struct ts_timeline *timeline = pass->timeline;
+	uint64_t key = (uint64_t)op->context << 32 | op->stream;
+	uint32_t found = ts_state_map_find(&pass->stream_by_id, op->session, key), device;
+	struct ts_timeline_stream *stream;
+	int r = 0;
+
+	if (found != NONE) {
+		*ret_stream = &timeline->streams[found];
+		return 0;
+	}
+	if (timeline->n_streams == TS_TIMELINE_MAX_STREAMS)
+		return TS_SBT_E_LIMIT;
+	r = find_device(pass, op->session, op->device, &device);
+	if (!r)
+		r = grow(&timeline->streams, timeline->n_streams, &pass->n_streams_allocated,
+			 sizeof(*timeline->streams));
+	if (!r)
+		r = ts_state_map_set(&pass->stream_by_id, op->session, key,
+				     (uint32_t)timeline->n_streams);
+	if (r)
+		return r;
+	stream = &timeline->streams[timeline->n_streams];
+	*stream = (struct ts_timeline_stream){
+		.session = op->session,
+		.device = op->device,
+		.context = op->context,
+		.stream = op->stream,
+		.in = device,
+		.parts = calloc(timeline->n_parts, sizeof(*stream->parts)),
+	};
+	if (!stream->parts)
+		return -ENOMEM;
+	timeline->n_streams++;
+	*ret_stream = stream;
+	return 0;
+}
+
+/* ---- what an operation adds --------------------------------------------------------------------- */
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t more(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* How much of [start, end) lies behind what was covered, which then reaches to its end. */
+static uint64_t cover(uint64_t *until_ns, uint64_t start_ns, uint64_t end_ns)
+{
+	uint64_t from_ns = more(start_ns, *until_ns);
+
+	*until_ns = more(*until_ns, end_ns);
+	return end_ns > from_ns ? end_ns - from_ns : 0;
+}
+
+static void add_parts(const struct ts_timeline *timeline, struct ts_timeline_stream *stream,
+		      enum ts_timeline_work work, uint64_t start_ns, uint64_t end_ns)
+{
+	start_ns = more(start_ns, stream->until_ns[work]);
+	while (start_ns < end_ns) {
+		uint64_t part = (start_ns - timeline->from_ns) / timeline->part_ns;
+		uint64_t until_ns = timeline->from_ns + (part + 1) * timeline->part_ns;
+
+		until_ns = less(until_ns, end_ns);
+		if (part >= timeline->n_parts)
+			break;
+		stream->parts[part].ns[work] += until_ns - start_ns;
+		start_ns = until_ns;
+	}
+}
+
+/* The idle time up to the operation's start: each cause takes what it reaches to. */
+static void add_idle(struct ts_timeline_device *device, const struct ts_state_op *op,
+		     uint64_t start_ns)
+{
+	uint64_t at_ns = device->any_until_ns, needed_ns = 0;
+	struct {
+		enum ts_timeline_idle idle;
+		uint64_t until_ns;
+	} causes[3];
+
+	if (start_ns <= at_ns)
+		return;
+	if (op->unsure & TS_STATE_UNSURE_CALL) {
+		device->idle_ns[TS_TIMELINE_UNKNOWN] += start_ns - at_ns;
+		return;
+	}
+	for (uint32_t i = 0; i < op->n_dependencies; i++)
+		needed_ns = more(needed_ns, op->dependencies[i].end_ns);
+	causes[0].idle = TS_TIMELINE_HOST;
+	causes[0].until_ns = op->call_ns;
+	causes[1].idle = TS_TIMELINE_DEPENDENCY;
+	causes[1].until_ns = needed_ns;
+	causes[2].idle = TS_TIMELINE_CALL;
+	causes[2].until_ns = op->call_end_ns;
+	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+		uint64_t until_ns = less(causes[i].until_ns, start_ns);
+
+		if (until_ns <= at_ns)
+			continue;
+		device->idle_ns[causes[i].idle] += until_ns - at_ns;
+		at_ns = until_ns;
+	}
+	device->idle_ns[TS_TIMELINE_DISPATCH] += start_ns - at_ns;
+}
+
+static void sink(uint64_t *heap, size_t n, size_t at)
+{
+	for (size_t child; (child = 2 * at + 1) < n; at = child) {
+		uint64_t spare = heap[at];
+
+		if (child + 1 < n && heap[child + 1] < heap[child])
+			child++;
+		if (heap[at] <= heap[child])
+			return;
+		heap[at] = heap[child];
+		heap[child] = spare;
+	}
+}
+
+static int add_at_once(struct ts_timeline_device *device, uint64_t start_ns, uint64_t end_ns)
+{
+	size_t at;
+	int r;
+
+	while (device->n_ends && device->ends[0] <= start_ns) {
+		device->ends[0] = device->ends[--device->n_ends];
+		sink(device->ends, device->n_ends, 0);
+	}
+	/* What takes no time runs beside nothing. */
+	if (end_ns <= start_ns)
+		return 0;
+	r = grow(&device->ends, device->n_ends, &device->n_ends_allocated, sizeof(*device->ends));
+	if (r)
+		return r;
+	at = device->n_ends++;
+	for (; at && device->ends[(at - 1) / 2] > end_ns; at = (at - 1) / 2)
+		device->ends[at] = device->ends[(at - 1) / 2];
+	device->ends[at] = end_ns;
+	if (device->n_ends > device->max_at_once) {
+		device->max_at_once = (uint32_t)device->n_ends;
+		device->max_ns = start_ns;
+	}
+	return 0;
+}
+
+static int take_op(struct pass *pass, const struct ts_state_op *op)
+{
+	struct ts_timeline *timeline = pass->timeline;
+	enum ts_timeline_work work =
+		op->type == TS_ROW_MEMCPY ? TS_TIMELINE_COPY : TS_TIMELINE_COMPUTE;
+	uint64_t start_ns = more(op->start_ns, timeline->from_ns);
+	uint64_t end_ns = less(op->end_ns, timeline->to_ns);
+	struct ts_timeline_stream *stream;
+	struct ts_timeline_device *device;
+	int r;
+
+	if (op->end_ns < timeline->from_ns || op->start_ns > timeline->to_ns)
+		return 0;
+	end_ns = more(end_ns, start_ns);
+	r = find_stream(pass, op, &stream);
+	if (r)
+		return r;
+	device = &timeline->devices[stream->in];
+	add_idle(device, op, start_ns);
+	stream->n_ops++;
+	device->n_ops++;
+	device->sum_ns += end_ns - start_ns;
+	add_parts(timeline, stream, work, start_ns, end_ns);
+	cover(&stream->until_ns[work], start_ns, end_ns);
+	stream->busy_ns += cover(&stream->any_until_ns, start_ns, end_ns);
+	device->ns[work] += cover(&device->until_ns[work], start_ns, end_ns);
+	device->busy_ns += cover(&device->any_until_ns, start_ns, end_ns);
+	return add_at_once(device, start_ns, end_ns);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static bool is_device_row(unsigned int type)
+{
+	return type == TS_ROW_KERNEL || type == TS_ROW_MEMCPY || type == TS_ROW_MEMSET;
+}
+
+/* The blocks say when their rows began and ended. */
+static void set_window(struct ts_timeline *timeline, struct ts_sbt_reader *reader,
+		       const struct ts_timeline_options *options)
+{
+	uint64_t from_ns = UINT64_MAX, to_ns = 0;
+
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
+		const struct ts_sbt_block *block = ts_sbt_reader_block(reader, i);
+
+		if (!is_device_row(block->type) || !block->n_rows ||
+		    (options->session && block->session != options->session))
+			continue;
+		from_ns = less(from_ns, block->earliest_ns);
+		to_ns = more(to_ns, block->latest_ns);
+	}
+	timeline->from_ns = options->from_ns	    ? options->from_ns
+			    : from_ns == UINT64_MAX ? 0
+						    : from_ns;
+	timeline->to_ns = options->to_ns ? options->to_ns : to_ns;
+	timeline->to_ns = more(timeline->to_ns, timeline->from_ns);
+	timeline->n_parts = options->n_parts;
+	/* The last one may reach beyond the window, and none is of no length. */
+	timeline->part_ns = (timeline->to_ns - timeline->from_ns) / timeline->n_parts + 1;
+}
+
+static int read_rows(struct pass *pass, struct ts_state_machine *machine, uint32_t session)
+{
+	/* From the beginning, for what an operation waited for may lie before the window. */
+	const struct ts_sbt_cursor_options options = {.types = TS_STATE_MACHINE_ROWS,
+						      .session = session,
+						      .to_ns = pass->timeline->to_ns};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_state_op op;
+	struct ts_sbt_row row;
+	int r = ts_sbt_cursor_new(pass->reader, &options, &cursor);
+
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (r == TS_SBT_E_CORRUPT) {
+			pass->timeline->is_damaged = true;
+			r = 0;
+			continue;
+		}
+		if (!r)
+			r = ts_state_machine_feed(machine, &row, &op);
+		if (r == 1)
+			r = take_op(pass, &op);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+static int compare_streams(const void *a, const void *b)
+{
+	const struct ts_timeline_stream *x = a, *y = b;
+
+	if (x->in != y->in)
+		return x->in < y->in ? -1 : 1;
+	if (x->session != y->session)
+		return x->session < y->session ? -1 : 1;
+	if (x->context != y->context)
+		return x->context < y->context ? -1 : 1;
+	return x->stream < y->stream ? -1 : x->stream > y->stream;
+}
+
+int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_options *options,
+		     struct ts_timeline **ret_timeline)
+{
+	ts_cleanup(ts_timeline_freep) struct ts_timeline *timeline = calloc(1, sizeof(*timeline));
+	ts_cleanup(ts_state_machine_freep) struct ts_state_machine *machine = NULL;
+	struct pass pass = {.timeline = timeline, .reader = reader};
+	int r = timeline ? ts_state_machine_new(&machine) : -ENOMEM;
+
+	if (!r) {
+		set_window(timeline, reader, options);
+		r = ts_state_machine_prepare(machine, reader, options->session);
+	}
+	if (!r)
+		r = read_rows(&pass, machine, options->session);
+	ts_state_map_deinit(&pass.stream_by_id);
+	ts_state_map_deinit(&pass.device_by_id);
+	if (r)
+		return r;
+	for (size_t i = 0; i < timeline->n_devices; i++) {
+		struct ts_timeline_device *device = &timeline->devices[i];
+
+		if (timeline->to_ns > device->any_until_ns)
+			device->idle_ns[TS_TIMELINE_END] += timeline->to_ns - device->any_until_ns;
+		/* What both covered, twice, and all of it, once. */
+		device->overlap_ns = device->ns[TS_TIMELINE_COMPUTE] +
+				     device->ns[TS_TIMELINE_COPY] - device->busy_ns;
+	}
+	if (timeline->n_streams)
+		qsort(timeline->streams, timeline->n_streams, sizeof(*timeline->streams),
+		      compare_streams);
+	*ret_timeline = timeline;
+	timeline = NULL;
+	return 0;
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl timeline: a line for each stream, with what it did in each column's time, and what that adds up to.
+ */
+#include "proto/rpc/json.h"
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/state/timeline.h"
+#include "tools/tsctl/jsonout.h"
+#include "tools/tsctl/out.h"
+#include "tools/tsctl/pool.h"
+#include "tools/tsctl/resolve.h"
+#include "tools/tsctl/source.h"
+#include "tools/tsctl/term.h"
+#include "tools/tsctl/times.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+
+#define DEFAULT_WIDTH 100u
+#define MIN_WIDTH     20u
+#define MAX_WIDTH     10000u
+#define LABEL_COLUMNS 24u
+/* Behind the columns: " 100.0 %". */
+#define SHARE_COLUMNS 8u
+
+struct asked {
+	const char *session;
+	struct ts_time from, to;
+	bool has_from, has_to, json, ascii;
+	unsigned long long width; /* 0: the terminal's */
+};
+
+/* ---- the message -------------------------------------------------------------------------------- */
+
+static Ts__Rpc__TimelineStream *make_stream(struct ts_resolver *resolver, struct ts_pool *pool,
+					    const struct ts_timeline *timeline,
+					    const struct ts_timeline_stream *stream)
+{
+	struct ts_row_kernel named = {.context = stream->context, .stream = stream->stream};
+	struct ts_sbt_row row = {.type = TS_ROW_KERNEL,
+				 .session = stream->session,
+				 .kernel = &named};
+	Ts__Rpc__TimelineStream *message = ts_pool_alloc(pool, 1, sizeof(*message));
+	Ts__Rpc__TimelinePart *parts = ts_pool_alloc(pool, timeline->n_parts, sizeof(*parts));
+
+	ts__rpc__timeline_stream__init(message);
+	TS_RPC_SET(message, session, stream->session);
+	if (stream->device != TS_NO_DEVICE)
+		TS_RPC_SET(message, device, stream->device);
+	TS_RPC_SET(message, context, stream->context);
+	if (stream->stream != TS_NO_DEVICE)
+		TS_RPC_SET(message, stream, stream->stream);
+	message->name = ts_pool_copy(pool, ts_resolver_stream_name(resolver, &row));
+	TS_RPC_SET(message, operations, stream->n_ops);
+	TS_RPC_SET(message, busy_ns, stream->busy_ns);
+	message->parts = ts_pool_alloc(pool, timeline->n_parts, sizeof(*message->parts));
+	message->n_parts = timeline->n_parts;
+	for (uint32_t i = 0; i < timeline->n_parts; i++) {
+		ts__rpc__timeline_part__init(&parts[i]);
+		TS_RPC_SET(&parts[i], compute_ns, stream->parts[i].ns[TS_TIMELINE_COMPUTE]);
+		TS_RPC_SET(&parts[i], copy_ns, stream->parts[i].ns[TS_TIMELINE_COPY]);
+		message->parts[i] = &parts[i];
+	}
+	return message;
+}
+
+static void set_idle(struct ts_pool *pool, const struct ts_timeline_device *device,
+		     Ts__Rpc__TimelineDevice *message)
+{
+	Ts__Rpc__TimelineIdle *idle = ts_pool_alloc(pool, TS_TIMELINE_IDLES, sizeof(*idle));
+
+	message->idle = ts_pool_alloc(pool, TS_TIMELINE_IDLES, sizeof(*message->idle));
+	message->has_idle_ns = 1;
+	for (uint32_t i = 0; i < TS_TIMELINE_IDLES; i++) {
+		if (!device->idle_ns[i])
+			continue;
+		ts__rpc__timeline_idle__init(&idle[i]);
+		idle[i].cause = (char *)ts_timeline_idle_name(i);
+		TS_RPC_SET(&idle[i], ns, device->idle_ns[i]);
+		message->idle_ns += device->idle_ns[i];
+		message->idle[message->n_idle++] = &idle[i];
+	}
+}
+
+static void make_device(struct ts_resolver *resolver, struct ts_pool *pool,
+			const struct ts_timeline *timeline, uint32_t in,
+			Ts__Rpc__TimelineDevice *message)
+{
+	const struct ts_timeline_device *device = &timeline->devices[in];
+	const struct ts_row_device *row =
+		ts_sbt_reader_device(ts_resolver_reader(resolver), device->session, device->device);
+
+	ts__rpc__timeline_device__init(message);
+	TS_RPC_SET(message, session, device->session);
+	if (device->device != TS_NO_DEVICE)
+		TS_RPC_SET(message, device, device->device);
+	if (row)
+		message->name = ts_pool_copy(pool, ts_resolver_string(resolver, row->name));
+	TS_RPC_SET(message, operations, device->n_ops);
+	TS_RPC_SET(message, busy_ns, device->busy_ns);
+	TS_RPC_SET(message, compute_ns, device->ns[TS_TIMELINE_COMPUTE]);
+	TS_RPC_SET(message, copy_ns, device->ns[TS_TIMELINE_COPY]);
+	TS_RPC_SET(message, overlap_ns, device->overlap_ns);
+	set_idle(pool, device, message);
+	TS_RPC_SET(message, max_at_once, device->max_at_once);
+	TS_RPC_SET(message, max_at_once_ns, device->max_ns);
+	if (device->busy_ns)
+		TS_RPC_SET(message, mean_at_once, (double)device->sum_ns / (double)device->busy_ns);
+	message->streams = ts_pool_alloc(pool, timeline->n_streams, sizeof(*message->streams));
+	for (size_t i = 0; i < timeline->n_streams; i++)
+		if (timeline->streams[i].in == in)
+			message->streams[message->n_streams++] =
+				make_stream(resolver, pool, timeline, &timeline->streams[i]);
+}
+
+static void make_report(struct ts_resolver *resolver, struct ts_pool *pool,
+			const struct ts_timeline *timeline, Ts__Rpc__TimelineReport *report)
+{
+	Ts__Rpc__TimelineDevice *devices =
+		ts_pool_alloc(pool, timeline->n_devices, sizeof(*devices));
+
+	ts__rpc__timeline_report__init(report);
+	TS_RPC_SET(report, start_ns, timeline->from_ns);
+	TS_RPC_SET(report, end_ns, timeline->to_ns);
+	TS_RPC_SET(report, part_ns, timeline->part_ns);
+	TS_RPC_SET(report, damaged, timeline->is_damaged);
+	report->devices = ts_pool_alloc(pool, timeline->n_devices, sizeof(*report->devices));
+	for (uint32_t i = 0; i < timeline->n_devices; i++) {
+		make_device(resolver, pool, timeline, i, &devices[i]);
+		report->devices[report->n_devices++] = &devices[i];
+	}
+}
+
+/* ---- for people --------------------------------------------------------------------------------- */
+
+/* From a little to all of a column's time. Compute and copies differ without colours, too. */
+static const char *const compute_blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
+					     "\u2585", "\u2586", "\u2587", "\u2588"};
+static const char *const copy_blocks[] = {"\u2591", "\u2592", "\u2593"};
+static const char *const compute_letters[] = {".", ":", "+", "#"};
+static const char *const copy_letters[] = {"-", "=", "%"};
+
+static const char *glyph(const char *const *glyphs, size_t n, uint64_t ns, uint64_t part_ns)
+{
+	size_t level = (size_t)((double)ns / (double)part_ns * (double)n);
+
+	return glyphs[level < n ? level : n - 1];
+}
+
+static void print_column(const struct asked *asked, const Ts__Rpc__TimelinePart *part,
+			 uint64_t part_ns)
+{
+	bool is_copy = part->copy_ns > part->compute_ns;
+	const char *text;
+
+	if (!part->copy_ns && !part->compute_ns) {
+		putchar(' ');
+		return;
+	}
+	if (is_copy)
+		text = asked->ascii ? glyph(copy_letters, TS_ARRAY_LEN(copy_letters), part->copy_ns,
+					    part_ns)
+				    : glyph(copy_blocks, TS_ARRAY_LEN(copy_blocks), part->copy_ns,
+					    part_ns);
+	else
+		text = asked->ascii ? glyph(compute_letters, TS_ARRAY_LEN(compute_letters),
+					    part->compute_ns, part_ns)
+				    : glyph(compute_blocks, TS_ARRAY_LEN(compute_blocks),
+					    part->compute_ns, part_ns);
+	printf("%s%s%s", ts_term_style(stdout, is_copy ? TS_STYLE_YELLOW : TS_STYLE_GREEN), text,
+	       ts_term_style(stdout, TS_STYLE_PLAIN));
+}
+
+static double percent(uint64_t ns, uint64_t of_ns)
+{
+	return of_ns ? 100.0 * (double)ns / (double)of_ns : 0;
+}
+
+static void print_stream(const struct asked *asked, const Ts__Rpc__TimelineReport *report,
+			 const Ts__Rpc__TimelineStream *stream, bool many_sessions)
+{
+	char label[512];
+	size_t columns;
+	int n;
+
+	if (stream->has_stream)
+		n = snprintf(label, sizeof(label), "stream %" PRIu32, stream->stream);
+	else
+		n = snprintf(label, sizeof(label), "no stream");
+	if (stream->name)
+		n += snprintf(label + n, sizeof(label) - (size_t)n, " %.200s", stream->name);
+	if (many_sessions)
+		snprintf(label + n, sizeof(label) - (size_t)n, " (%" PRIu32 ")", stream->session);
+	columns = ts_out_width(label);
+	fputs("  ", stdout);
+	ts_out_text_cut(stdout, label, LABEL_COLUMNS - 3);
+	printf("%*s|", columns < LABEL_COLUMNS - 3 ? (int)(LABEL_COLUMNS - 3 - columns) : 0, "");
+	for (size_t i = 0; i < stream->n_parts; i++)
+		print_column(asked, stream->parts[i], report->part_ns);
+	printf("|%5.1f %%\n", percent(stream->busy_ns, report->end_ns - report->start_ns));
+}
+
+static void print_device(const struct asked *asked, const Ts__Rpc__TimelineReport *report,
+			 const Ts__Rpc__TimelineDevice *device, bool many_sessions)
+{
+	uint64_t all_ns = report->end_ns - report->start_ns;
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (device->has_device)
+		printf("GPU %" PRIu32, device->device);
+	else
+		printf("GPU, unknown which");
+	if (device->name) {
+		fputs(": ", stdout);
+		ts_out_text(stdout, device->name);
+	}
+	putchar('\n');
+	for (size_t i = 0; i < device->n_streams; i++)
+		print_stream(asked, report, device->streams[i], many_sessions);
+	printf("  busy %.1f %% (%s): compute %.1f %%", percent(device->busy_ns, all_ns),
+	       ts_out_duration(figure, device->busy_ns), percent(device->compute_ns, all_ns));
+	printf(", copies %.1f %%, both at once %.1f %%\n", percent(device->copy_ns, all_ns),
+	       percent(device->overlap_ns, all_ns));
+	printf("  at once %.2f operations on average while busy, %" PRIu32 " at most\n",
+	       device->mean_at_once, device->max_at_once);
+	printf("  idle %.1f %% (%s)", percent(device->idle_ns, all_ns),
+	       ts_out_duration(figure, device->idle_ns));
+	for (size_t i = 0; i < device->n_idle; i++)
+		printf("%s %s %.1f %%", i ? "," : ":", device->idle[i]->cause,
+		       percent(device->idle[i]->ns, all_ns));
+	putchar('\n');
+}
+
+static void print_report(const struct asked *asked, const struct ts_source *source,
+			 const Ts__Rpc__TimelineReport *report)
+{
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(source->reader);
+	bool many_sessions = ts_sbt_reader_n_sessions(source->reader) > 1 && !source->session;
+	char from[TS_OUT_FIGURE_BYTES], to[TS_OUT_FIGURE_BYTES], part[TS_OUT_FIGURE_BYTES];
+
+	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
+	ts_out_text(stdout, source->path);
+	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
+	if (!report->n_devices) {
+		puts(": no operation of a GPU there.");
+		return;
+	}
+	printf(": %s s to %s s, a column is %s\n",
+	       ts_out_seconds(from,
+			      report->start_ns > origin_ns ? report->start_ns - origin_ns : 0),
+	       ts_out_seconds(to, report->end_ns > origin_ns ? report->end_ns - origin_ns : 0),
+	       ts_out_duration(part, report->part_ns));
+	for (size_t i = 0; i < report->n_devices; i++)
+		print_device(asked, report, report->devices[i], many_sessions);
+	if (asked->ascii)
+		puts("Part of a column's time: compute .:+#  copies -=%");
+	else
+		puts("Part of a column's time: compute \u2581\u2582\u2583\u2584\u2585\u2586\u2587"
+		     "\u2588  copies \u2591\u2592\u2593");
+	puts("Idle: host, nothing was asked for; call, it was being asked for; dispatch, on its "
+	     "way;\n      dependency, waiting for another; `tsctl gaps` tells what the host did.");
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+/* As the C library would tell it, for whom tsctl has no other use. */
+static bool is_utf8_locale(void)
+{
+	static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(variables); i++) {
+		const char *value = getenv(variables[i]);
+
+		if (value && *value)
+			return strstr(value, "UTF-8") || strstr(value, "utf8") ||
+			       strstr(value, "utf-8");
+	}
+	return false;
+}
+
+static uint32_t n_columns(const struct asked *asked)
+{
+	unsigned int width = ts_term_width(stdout);
+
+	if (asked->width)
+		return (uint32_t)asked->width;
+	if (!width)
+		return DEFAULT_WIDTH;
+	return width > LABEL_COLUMNS + SHARE_COLUMNS + MIN_WIDTH + 1
+		       ? width - LABEL_COLUMNS - SHARE_COLUMNS - 1
+		       : MIN_WIDTH;
+}
+
+static int set_window(const struct asked *asked, struct ts_sbt_reader *reader,
+		      struct ts_timeline_options *options)
+{
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(reader);
+
+	if (asked->has_from)
+		options->from_ns = ts_time_absolute(&asked->from, origin_ns);
+	if (asked->has_to) {
+		options->to_ns = ts_time_absolute(&asked->to, origin_ns);
+		options->to_ns = options->to_ns ? options->to_ns : 1;
+	}
+	if (!asked->has_to || options->to_ns >= options->from_ns)
+		return 0;
+	ts_complain("--to lies before --from");
+	return -EINVAL;
+}
+
+static int tell(const struct asked *asked, struct ts_source *source)
+{
+	struct ts_resolver_options names = {.session = source->session};
+	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
+	ts_cleanup(ts_timeline_freep) struct ts_timeline *timeline = NULL;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	struct ts_timeline_options options = {.session = source->session,
+					      .n_parts = n_columns(asked)};
+	Ts__Rpc__TimelineReport report;
+	int status, r;
+
+	if (set_window(asked, source->reader, &options))
+		return TS_EXIT_BAD;
+	r = ts_resolver_new(source->reader, &names, &resolver);
+	if (!r)
+		r = ts_timeline_read(source->reader, &options, &timeline);
+	if (r) {
+		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
+		return TS_EXIT_BAD;
+	}
+	make_report(resolver, &pool, timeline, &report);
+	if (asked->json) {
+		status = ts_json_print(&report.base);
+	} else {
+		print_report(asked, source, &report);
+		status = ts_finish_output(TS_EXIT_OK);
+	}
+	if (status || !timeline->is_damaged)
+		return status;
+	ts_source_complain(source->path, TS_SBT_E_CORRUPT, ts_sbt_reader_error(source->reader));
+	return TS_EXIT_BAD;
+}
+
+enum {
+	OPT_FROM = 256,
+	OPT_TO,
+	OPT_ASCII,
+};
+
+static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
+{
+	if (!ts_time_parse_moment(text, ret_time))
+		return 0;
+	ts_complain("%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like "
+		    "12.5ms; or @ and a time of the clock, as JSON gives it",
+		    option, text);
+	return -EINVAL;
+}
+
+static int apply_option(struct asked *asked, int option)
+{
+	switch (option) {
+	case 'w':
+		if (!ts_parse_number(optarg, 1, MAX_WIDTH, &asked->width))
+			return 0;
+		ts_complain("--width %s: it is a number of columns, at most %u", optarg, MAX_WIDTH);
+		return -EINVAL;
+	case 's':
+		asked->session = optarg;
+		return 0;
+	case 'j':
+		asked->json = true;
+		return 0;
+	case OPT_ASCII:
+		asked->ascii = true;
+		return 0;
+	case OPT_FROM:
+		asked->has_from = true;
+		return parse_time("--from", optarg, &asked->from);
+	case OPT_TO:
+		asked->has_to = true;
+		return parse_time("--to", optarg, &asked->to);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int run_timeline(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"from", required_argument, NULL, OPT_FROM},
+		{"to", required_argument, NULL, OPT_TO},
+		{"width", required_argument, NULL, 'w'},
+		{"ascii", no_argument, NULL, OPT_ASCII},
+		{"session", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{0},
+	};
+	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
+	struct asked asked = {.ascii = !is_utf8_locale()};
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":w:s:j", longs)) != -1)
+		if (apply_option(&asked, option))
+			return TS_EXIT_BAD;
+	if (ts_one_trace(argc, asked.session, "timeline", ""))
+		return TS_EXIT_BAD;
+	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
+		return TS_EXIT_BAD;
+	return tell(&asked, &source);
+}
+
+const struct ts_command ts_command_timeline = {
+	.name = "timeline",
+	.summary = "draw what streams did over time, and how busy the GPU was",
+	.help = "usage: tsctl timeline [OPTION ...] FILE | --session N\n"
+		"\n"
+		"Draws a line for each stream: how much of each column's time it worked, at\n"
+		"kernels or copies. Of each GPU: how busy it was, at what, how much at once, and\n"
+		"why it stood still.\n"
+		"\n"
+		"      --from TIME, --to TIME\n"
+		"                     of the trace, as with `tsctl view`; from the first\n"
+		"                     operation to the end of the last unless told\n"
+		"  -w, --width N      columns of a line; as wide as the terminal unless told\n"
+		"      --ascii        letters; blocks where the locale is UTF-8 unless told\n"
+		"  -s, --session N    a session of the daemon, by number or pid\n"
+		"      --json         one JSON object, with the columns' times\n"
+		"\n"
+		"example: tsctl timeline --from 1.2s --to 1.3s run.sbt\n",
+	.run = run_timeline,
+};
