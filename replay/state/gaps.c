@@ -250,6 +250,12 @@ static int find_stream(struct finder *finder, const struct ts_state_op *op, uint
 	return 0;
 }
 
+static bool is_wanted(const struct ts_gaps_options *options, const struct ts_state_op *op,
+		      uint64_t ns)
+{
+	return options->op_id ? op->op_id == options->op_id : ns >= options->least_ns;
+}
+
 static int take_op(struct finder *finder, const struct ts_state_op *op)
 {
 	struct ts_gap_stream *stream;
@@ -261,7 +267,8 @@ static int take_op(struct finder *finder, const struct ts_state_op *op)
 		return r;
 	stream = &finder->gaps->streams[i];
 	last = &finder->lasts[i];
-	if (op->start_ns > last->end_ns && op->start_ns - last->end_ns >= finder->options->least_ns)
+	if (op->start_ns > last->end_ns &&
+	    is_wanted(finder->options, op, op->start_ns - last->end_ns))
 		r = add_gap(finder, op, i, last);
 	stream->n_ops++;
 	if (op->end_ns > last->end_ns || stream->n_ops == 1) {

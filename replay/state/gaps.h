@@ -123,6 +123,7 @@ struct ts_gaps_options {
 	uint32_t session;   /* 0: all */
 	uint64_t least_ns;  /* shorter gaps do not count */
 	size_t max_longest; /* that are told one by one */
+	uint64_t op_id;	    /* not 0: of one operation alone, that before it, however short */
 };
 
 /* Errors: -ENOMEM, those of sbt/reader.h, TS_SBT_E_LIMIT (more than 262,144 streams). */

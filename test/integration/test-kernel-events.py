@@ -263,6 +263,13 @@ class Delays(harness.Case):
         self.assertEqual(sum(part['ns'] for part in self.gaps['parts']), self.gaps['gaps_ns'])
         self.assertEqual(sum(stream['gaps_ns'] for stream in self.gaps['streams']), self.gaps['gaps_ns'])
 
+    def test_gap_before_one_operation(self):
+        gap = self.gap('map')
+        result = harness.tsctl('gaps', '--json', '--op', str(gap['op_id']), self.trace.path)
+        self.assertEqual(json.loads(result.out)['longest'], [gap])
+        self.assertEqual(json.loads(harness.tsctl('gaps', '--json', '--op', '999999', self.trace.path).out)['gaps'], 0)
+        self.assertEqual(harness.tsctl('gaps', '--op', '0', self.trace.path).status, 2)
+
     def test_gap_of_a_sleep(self):
         _, parts = self.check_gap('sleep', cause='off_cpu', reason='sleep')
         self.assertEqual([(part['count'], part['waker_context']) for part in parts], [(1, 'interrupt')])

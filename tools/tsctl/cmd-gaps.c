@@ -24,7 +24,7 @@
 
 struct asked {
 	const char *session;
-	unsigned long long limit;
+	unsigned long long limit, op_id;
 	uint64_t least_ns;
 	bool json, stacks, mangled, all;
 };
@@ -233,7 +233,8 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 static int tell(const struct asked *asked, struct ts_source *source)
 {
 	const struct ts_gaps_options wanted = {.session = source->session,
-					       .least_ns = asked->least_ns,
+					       .least_ns = asked->op_id ? 0 : asked->least_ns,
+					       .op_id = asked->op_id,
 					       .max_longest = (size_t)asked->limit};
 	struct ts_resolver_options options = {.mangled = asked->mangled,
 					      .session = source->session};
@@ -249,7 +250,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
 	}
-	ts_gapsjson_make(resolver, gaps, asked->least_ns, asked->json || asked->stacks, &pool,
+	ts_gapsjson_make(resolver, gaps, wanted.least_ns, asked->json || asked->stacks, &pool,
 			 &report);
 	if (asked->json) {
 		status = ts_json_print(&report.base);
@@ -277,6 +278,12 @@ static int apply_option(struct asked *asked, int option)
 			return 0;
 		ts_complain("--limit %s: it is a number of gaps, at most %u", optarg, MAX_LISTED);
 		return -EINVAL;
+	case 'o':
+		if (!ts_parse_number(optarg, 1, UINT64_MAX, &asked->op_id))
+			return 0;
+		ts_complain("--op %s: it is the number of an operation, as `tsctl view` has it",
+			    optarg);
+		return -EINVAL;
 	case 's':
 		asked->session = optarg;
 		return 0;
@@ -300,10 +307,15 @@ static int apply_option(struct asked *asked, int option)
 static int run_gaps(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{"least", required_argument, NULL, 'l'},   {"limit", required_argument, NULL, 'n'},
-		{"session", required_argument, NULL, 's'}, {"stacks", no_argument, NULL, 'S'},
-		{"all", no_argument, NULL, 'a'},	   {"mangled", no_argument, NULL, 'm'},
-		{"json", no_argument, NULL, 'j'},	   {0},
+		{"least", required_argument, NULL, 'l'},
+		{"limit", required_argument, NULL, 'n'},
+		{"op", required_argument, NULL, 'o'},
+		{"session", required_argument, NULL, 's'},
+		{"stacks", no_argument, NULL, 'S'},
+		{"all", no_argument, NULL, 'a'},
+		{"mangled", no_argument, NULL, 'm'},
+		{"json", no_argument, NULL, 'j'},
+		{0},
 	};
 	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
 	struct asked asked = {.limit = DEFAULT_LISTED, .least_ns = DEFAULT_LEAST};
@@ -337,6 +349,7 @@ const struct ts_command ts_command_gaps = {
 		"recorded with --kernel-events.\n"
 		"\n"
 		"      --least TIME  shorter gaps do not count; 10us unless told\n"
+		"      --op N        the gap before one operation alone, however short: its op_id\n"
 		"  -n, --limit N     gaps that are listed, the longest first; 10 unless told\n"
 		"      --all         all causes, where else the first 12 are listed\n"
 		"      --stacks      with the host stack of each call\n"
