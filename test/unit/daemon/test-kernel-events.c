@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person may write behind --kernel-events; and a hub, on whatever machine this is. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "test/unit/harness.h"
@@ -188,6 +192,145 @@ TS_TEST(a_feed_is_changed)
 	wish.threshold_ns[TS_BPF_SCHED] = UINT64_C(1000000000000);
 	ts_check_int(ts_kernel_feed_change(feed, &wish), 0);
 	ts_check_int(count_sleeps(feed, &n_frames), 0);
+	ts_kernel_feed_free(feed);
+	ts_kernel_hub_free(hub);
+}
+
+/* ---- each program, attached: the kernel's test runs take none of their types ---- */
+
+/* A feed of this process with one program; false: it cannot be had here, and that is said. */
+static bool watch(enum ts_bpf_program program, struct ts_kernel_hub **ret_hub,
+		  struct ts_kernel_feed **ret_feed)
+{
+	const struct ts_kernel_wish wish = {.programs = 1u << program};
+
+	ts_check_int(ts_kernel_hub_new(&wish, false, ret_hub), 0);
+	ts_check_int(ts_kernel_feed_new(*ret_hub, getpid(), ret_feed), 0);
+	if (*ret_feed)
+		return true;
+	ts_check(ts_kernel_hub_missing(*ret_hub) != NULL);
+	ts_kernel_hub_free(*ret_hub);
+	return false;
+}
+
+/* Ends the feed; the next event of `program` behind `after`, NULL: the first. All are there. */
+static const struct ts_bpf_event *next_event(struct ts_kernel_feed *feed, uint32_t program,
+					     const struct ts_bpf_event *after)
+{
+	static const uint8_t *at, *end;
+	const struct ts_bpf_event *event;
+	const void *events;
+	size_t n_bytes;
+
+	if (!after) {
+		ts_kernel_feed_end(feed);
+		ts_kernel_feed_take(feed, &events, &n_bytes);
+		at = events;
+		end = at + n_bytes;
+	}
+	while (at < end) {
+		event = (const void *)at;
+		at += ts_kernel_event_bytes(event->program);
+		if (event->program == program)
+			return event;
+	}
+	return NULL;
+}
+
+#define PAGES	   1000
+#define PAGE_BYTES 4096
+
+TS_TEST(faults_are_told)
+{
+	const struct ts_bpf_event *event = NULL;
+	struct ts_kernel_feed *feed;
+	struct ts_kernel_hub *hub;
+	uint8_t *memory;
+	size_t n = 0;
+
+	if (!watch(TS_BPF_FAULTS, &hub, &feed))
+		return;
+	memory = mmap(NULL, PAGES * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		      -1, 0);
+	ts_check(memory != MAP_FAILED);
+	madvise(memory, PAGES * PAGE_BYTES, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < PAGES; i++)
+		((volatile uint8_t *)memory)[i * PAGE_BYTES] = 1;
+	while ((event = next_event(feed, TS_BPF_FAULTS, event))) {
+		const struct ts_bpf_fault *fault = (const void *)event;
+
+		if (fault->address - (uintptr_t)memory >= PAGES * PAGE_BYTES)
+			continue;
+		ts_check_int(fault->address - (uintptr_t)memory, n * PAGE_BYTES);
+		ts_check_int(fault->fault, 1);
+		ts_check_int(fault->event.tid, getpid());
+		ts_check(fault->event.end_ns >= fault->event.start_ns);
+		n++;
+	}
+	ts_check_int(n, PAGES);
+	ts_check_int(ts_kernel_feed_lost(feed, TS_BPF_FAULTS), 0);
+	munmap(memory, PAGES * PAGE_BYTES);
+	ts_kernel_feed_free(feed);
+	ts_kernel_hub_free(hub);
+}
+
+TS_TEST(system_calls_are_told)
+{
+	const struct ts_bpf_event *event = NULL;
+	struct ts_kernel_feed *feed;
+	struct ts_kernel_hub *hub;
+	char bytes[100];
+	size_t n = 0;
+	int fd;
+
+	if (!watch(TS_BPF_SYSCALLS, &hub, &feed))
+		return;
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	for (int i = 0; i < 10; i++)
+		ts_check_int(pread(fd, bytes, sizeof(bytes), 16 * i), sizeof(bytes));
+	ts_check_int(pread(-1, bytes, sizeof(bytes), 0), -1);
+	while ((event = next_event(feed, TS_BPF_SYSCALLS, event))) {
+		const struct ts_bpf_syscall *call = (const void *)event;
+
+		if (call->syscall != SYS_pread64)
+			continue;
+		ts_check_int(call->fd, fd);
+		ts_check_int(call->result, sizeof(bytes));
+		ts_check_int(call->bytes, sizeof(bytes));
+		ts_check_int(call->offset, 16 * n++);
+		ts_check_int(call->address, (uintptr_t)bytes);
+		ts_check(!strncmp(call->file, "test-kernel-events", 18));
+	}
+	ts_check_int(n, 10);
+	close(fd);
+	ts_kernel_feed_free(feed);
+	ts_kernel_hub_free(hub);
+}
+
+TS_TEST(children_are_followed)
+{
+	const struct ts_bpf_event *event = NULL;
+	struct ts_kernel_feed *feed;
+	struct ts_kernel_hub *hub;
+	size_t n = 0;
+	pid_t child;
+
+	if (!watch(TS_BPF_SCHED, &hub, &feed))
+		return;
+	child = fork();
+	if (!child) {
+		usleep(SLEEP_NS / 1000);
+		_exit(0);
+	}
+	ts_check_int(waitpid(child, NULL, 0), child);
+	while ((event = next_event(feed, TS_BPF_SCHED, event))) {
+		const struct ts_bpf_off_cpu *interval = (const void *)event;
+
+		n += event->pid == (uint32_t)child && event->tid == (uint32_t)child &&
+		     !interval->preempted && event->end_ns >= event->start_ns + SLEEP_NS &&
+		     interval->waker_context == TS_BPF_WAKER_INTERRUPT;
+	}
+	ts_check_int(n, 1);
 	ts_kernel_feed_free(feed);
 	ts_kernel_hub_free(hub);
 }
