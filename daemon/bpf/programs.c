@@ -121,6 +121,20 @@ static void complain(struct ts_bpf_programs *programs, const char *names, const 
 		 why);
 }
 
+/* A kernel that refuses to take stacks (`why`) may tell of intervals all the same. */
+static int load_without_stacks(struct ts_bpf_programs *programs, int why, uint32_t *wanted)
+{
+	uint32_t rest = *wanted & ~(1u << TS_BPF_STACKS);
+	int r = load_object(programs, &ts_bpf_object_sched, rest,
+			    &programs->objects[OBJECT(TS_BPF_SCHED)]);
+
+	if (r)
+		return r;
+	complain(programs, ts_kernel_program_name(TS_BPF_STACKS), reason(why));
+	*wanted = rest;
+	return 0;
+}
+
 int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 {
 	static const struct ts_bpf_object *const objects[TS_BPF_N_PROGRAMS] = {
@@ -129,6 +143,7 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 		[TS_BPF_SYSCALLS] = &ts_bpf_object_syscalls,
 	};
 	const char *why = obstacle();
+	uint32_t asked = wanted;
 	char names[64];
 	int r;
 
@@ -150,7 +165,7 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 		why = r ? reason(r) : NULL;
 	}
 	if (why) {
-		ts_kernel_wish_names(wanted, names, sizeof(names));
+		ts_kernel_wish_names(asked, names, sizeof(names));
 		complain(programs, names, why);
 		return 0;
 	}
@@ -158,15 +173,20 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 		if (!(wanted & 1u << i) || !objects[i])
 			continue;
 		r = load_object(programs, objects[i], wanted, &programs->objects[OBJECT(i)]);
+		if (r && i == TS_BPF_SCHED && wanted & 1u << TS_BPF_STACKS)
+			r = load_without_stacks(programs, r, &wanted);
+		/* Sched may be there for the stacks alone. */
 		if (r)
-			complain(programs, ts_kernel_program_name(i), reason(r));
+			complain(programs,
+				 ts_kernel_program_name(asked & 1u << i ? i : TS_BPF_STACKS),
+				 reason(r));
 		else
 			programs->loaded |= 1u << i;
 	}
 	if (wanted & 1u << TS_BPF_STACKS) {
 		if (programs->loaded & 1u << TS_BPF_SCHED)
 			programs->loaded |= 1u << TS_BPF_STACKS;
-		else
+		else if (asked & 1u << TS_BPF_SCHED)
 			complain(programs, ts_kernel_program_name(TS_BPF_STACKS),
 				 "they are of what sched tells");
 	}

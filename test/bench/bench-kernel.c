@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "daemon/bpf/hub.h"
 #include "test/bench/bench.h"
@@ -63,9 +64,18 @@ static double token_ns(uint64_t n_switches)
 
 /* ---- one thread that computes ------------------------------------------------------------------- */
 
+static uint64_t processor_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* By the processor's time: what others do meanwhile is not what is asked. */
 static double compute_ns(uint64_t n_rounds)
 {
-	uint64_t start_ns = ts_clock_monotonic_ns();
+	uint64_t start_ns = processor_ns();
 	volatile uint64_t sum = 0;
 	uint64_t x = n_rounds;
 
@@ -75,7 +85,7 @@ static double compute_ns(uint64_t n_rounds)
 		x ^= x << 17;
 		sum = sum + x;
 	}
-	return (double)(ts_clock_monotonic_ns() - start_ns) / (double)n_rounds;
+	return (double)(processor_ns() - start_ns) / (double)n_rounds;
 }
 
 /* ---- with and without --------------------------------------------------------------------------- */

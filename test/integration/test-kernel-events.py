@@ -405,6 +405,7 @@ class Wishes(harness.Case):
         self.assertEqual(result.status, 0, result)
         told = {one['name']: one for one in json.loads(result.out)['kernel_events']}
         self.assertEqual({name for name, one in told.items() if one['available']}, GIVEN)
+        self.assertEqual(set(told), set(PROGRAMS))
         for one in told.values():
             self.assertNotEqual(one['available'], 'missing' in one)
 
