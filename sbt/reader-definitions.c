@@ -256,6 +256,22 @@ static int take_rows(struct ts_sbt_reader *reader, size_t i)
 	return 0;
 }
 
+/* What a stranger says of itself: it has to be where it says it is. */
+static int take_part(struct ts_sbt_reader *reader, size_t i)
+{
+	ts_cleanup(ts_freep) struct ts_row_part *rows = NULL;
+	uint32_t n_rows;
+	int r = ts_sbt_reader_decode(reader, i, (void **)(void *)&rows, &n_rows);
+
+	if (r)
+		return r < 0 ? r : 0;
+	if (n_rows != 1 || rows->part < 2 || rows->carried != i || !i || reader->part_block)
+		return 0;
+	reader->part = *rows;
+	reader->part_block = i;
+	return 0;
+}
+
 static int take_list(struct ts_table *table, const struct ts_sbt_block *block, size_t i)
 {
 	struct ts_list_block *list = table_add(table);
@@ -287,6 +303,9 @@ int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader)
 		case TS_ROW_NAME:
 		case TS_ROW_METADATA:
 			r = take_rows(reader, i);
+			break;
+		case TS_ROW_PART:
+			r = take_part(reader, i);
 			break;
 		case TS_ROW_STRING:
 			r = take_list(&reader->strings, &reader->blocks[i], i);

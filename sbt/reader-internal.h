@@ -46,6 +46,13 @@ struct ts_sbt_reader {
 		by_session; /* the blocks' numbers, by session, then as they come; made when asked for */
 	size_t n_by_session;
 
+	/* Of a recording in several files: which this is, and those before it, the last one first. */
+	uint8_t uuid[16]; /* the file's own */
+	struct ts_row_part part;
+	size_t part_block; /* its row's; 0: it has none */
+	int *before;
+	size_t n_before;
+
 	size_t n_loaded; /* blocks whose definitions were taken in */
 	uint64_t list_bytes;
 	struct ts_table sessions;
@@ -57,6 +64,17 @@ struct ts_sbt_reader {
 	struct ts_table strings;
 	struct ts_table stacks;
 };
+
+/* Where a block lies: its file is in the high bits, 0 for the reader's own, the i-th before it otherwise. */
+#define TS_SBT_OFF_BITS 48
+#define TS_SBT_OFF(off) ((off) & ((UINT64_C(1) << TS_SBT_OFF_BITS) - 1))
+
+static inline int ts_sbt_reader_fd(const struct ts_sbt_reader *reader, uint64_t off)
+{
+	uint64_t file = off >> TS_SBT_OFF_BITS;
+
+	return file ? reader->before[file - 1] : reader->fd;
+}
 
 /* Notes an error and returns its code. */
 int ts_sbt_reader_fail(struct ts_sbt_reader *reader, int code, uint64_t off, const char *format,

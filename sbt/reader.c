@@ -24,7 +24,7 @@ int ts_sbt_reader_fail(struct ts_sbt_reader *reader, int code, uint64_t off, con
 	va_list args;
 
 	reader->error.code = code;
-	reader->error.off = off;
+	reader->error.off = TS_SBT_OFF(off);
 	va_start(args, format);
 	vsnprintf(reader->error.text, sizeof(reader->error.text), format, args);
 	va_end(args);
@@ -427,6 +427,7 @@ int ts_sbt_reader_open(int fd, struct ts_sbt_reader **ret_reader, struct ts_sbt_
 		snprintf(reader->format, sizeof(reader->format), "SBT %u.%u", header.major,
 			 header.minor);
 		reader->is_newer = header.minor > TS_SBT_MINOR;
+		memcpy(reader->uuid, header.uuid, sizeof(reader->uuid));
 		reader->whole_bytes = sizeof(header);
 		r = list_blocks(reader);
 	}
@@ -448,6 +449,9 @@ void ts_sbt_reader_free(struct ts_sbt_reader *reader)
 		return;
 	if (reader->fd >= 0)
 		close(reader->fd);
+	for (size_t i = 0; i < reader->n_before; i++)
+		close(reader->before[i]);
+	free(reader->before);
 	ZSTD_freeDCtx(reader->zstd);
 	ts_sbt_reader_free_definitions(reader);
 	free(reader->by_session);
@@ -457,7 +461,8 @@ void ts_sbt_reader_free(struct ts_sbt_reader *reader)
 
 int ts_sbt_reader_refresh(struct ts_sbt_reader *reader)
 {
-	return reader->state == TS_SBT_FINISHED ? 0 : list_blocks(reader);
+	/* Of several files the list is what it was when they were joined. */
+	return reader->state == TS_SBT_FINISHED || reader->n_before ? 0 : list_blocks(reader);
 }
 
 const struct ts_sbt_error *ts_sbt_reader_error(const struct ts_sbt_reader *reader)
@@ -502,11 +507,11 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 	ts_cleanup(ts_freep) uint8_t *bytes = NULL;
 	struct ts_sbt_block_header header;
 	struct ts_sbt_block described;
+	int fd = ts_sbt_reader_fd(reader, block->off), r;
 	const char *why;
-	int r;
 
 	/* block->bytes is bounded: by a checked header, or by the index and then by the header that must equal it. */
-	r = ts_sbt_pread(reader->fd, &header, sizeof(header), block->off);
+	r = ts_sbt_pread(fd, &header, sizeof(header), TS_SBT_OFF(block->off));
 	if (r)
 		return ts_sbt_reader_fail(reader, r, block->off, "%s",
 					  r < 0 ? strerror(-r) : "the file ends inside a block");
@@ -526,7 +531,7 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 	bytes = malloc(header.stored_bytes ? header.stored_bytes : 1);
 	if (!bytes)
 		return ts_sbt_reader_fail(reader, -ENOMEM, block->off, "no memory for a block");
-	r = ts_sbt_pread(reader->fd, bytes, header.stored_bytes, block->off + sizeof(header));
+	r = ts_sbt_pread(fd, bytes, header.stored_bytes, TS_SBT_OFF(block->off) + sizeof(header));
 	if (r)
 		return ts_sbt_reader_fail(reader, r, block->off, "%s",
 					  r < 0 ? strerror(-r) : "the file ends inside a block");

@@ -49,8 +49,28 @@ int ts_sbt_reader_open(int fd, struct ts_sbt_reader **ret_reader, struct ts_sbt_
 void ts_sbt_reader_free(struct ts_sbt_reader *reader); /* NULL is fine; free its cursors first */
 TS_DEFINE_CLEANUP(struct ts_sbt_reader *, ts_sbt_reader_freep, ts_sbt_reader_free)
 
-/* Looks for what was appended since. Cursors made before do not see it. */
+/* Looks for what was appended since. Cursors made before do not see it. Nothing, once files were joined. */
 int ts_sbt_reader_refresh(struct ts_sbt_reader *reader);
+
+/*
+ * A recording in several files (FORMAT.md): which of them this is. TS_SBT_E_NOT_FOUND: the first, or the only one.
+ */
+int ts_sbt_reader_part(const struct ts_sbt_reader *reader, struct ts_row_part *ret_part);
+
+/*
+ * Makes one of a recording's files: `before` are those before the reader's, the last one first, without a gap; they belong to
+ * it then, whatever comes of it. From now on it reads as if all were one file: their blocks come first. How a file ended, its
+ * tail and its format are the reader's own. No cursor may be there. TS_SBT_E_NOT_FOUND: one of them is not the file that comes
+ * before; the reader is as it was.
+ */
+int ts_sbt_reader_join(struct ts_sbt_reader *reader, struct ts_sbt_reader **before,
+		       size_t n_before);
+
+/*
+ * The name of the file of that number of the recording whose newest file is `path`, to be free()d; NULL: no memory, or
+ * `path` has a number itself: then it is read alone.
+ */
+char *ts_sbt_part_path(const char *path, uint32_t number);
 
 /* The last error of a function that returned one. */
 const struct ts_sbt_error *ts_sbt_reader_error(const struct ts_sbt_reader *reader);

@@ -328,6 +328,13 @@ static const struct ts_column metadata_columns[] = {
 	U(ts_row_metadata, 2, value, STRING),
 };
 
+static const struct ts_column part_columns[] = {
+	U(ts_row_part, 1, recording, OCTETS),
+	U(ts_row_part, 2, part, NUMBER),
+	U(ts_row_part, 3, before, NUMBER),
+	U(ts_row_part, 4, carried, COUNT),
+};
+
 static const struct ts_column image_columns[] = {
 	U(ts_row_image, 1, image, NUMBER),	    U(ts_row_image, 2, path, STRING),
 	U(ts_row_image, 3, session, SESSION),	    U(ts_row_image, 4, kind, ENUM),
@@ -393,6 +400,7 @@ static const struct ts_row_schema schemas[TS_ROW_COUNT] = {
 	DEFINITION(TS_ROW_IMAGE, image),
 	DEFINITION(TS_ROW_SYMBOL, symbol),
 	DEFINITION(TS_ROW_NAME, name),
+	DEFINITION(TS_ROW_PART, part),
 };
 
 /* The start of every event is where ts_row_start_ns() looks, and its end where ts_row_end_ns() does. */

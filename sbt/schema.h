@@ -63,6 +63,7 @@ enum ts_row_type {
 	TS_ROW_IMAGE = 37,
 	TS_ROW_SYMBOL = 38,
 	TS_ROW_NAME = 39,
+	TS_ROW_PART = 40,
 
 	/* Without a row struct: lists, read by ts_sbt_reader_string() and its kin. */
 	TS_ROW_STRING = 48,
@@ -555,6 +556,17 @@ struct ts_row_name {
 struct ts_row_metadata {
 	uint32_t key;	/* string */
 	uint32_t value; /* string */
+};
+
+/*
+ * Which file of a recording that is in several this is. The first has no such row; what the others begin with, up to it, are
+ * copies of the definitions of the file before, whose ids stay what they are.
+ */
+struct ts_row_part {
+	uint8_t recording[16]; /* the UUID in the header of the first file */
+	uint32_t part;	       /* from 1 */
+	uint32_t before;       /* the number in the name of the file before */
+	uint64_t carried;      /* blocks before this one */
 };
 
 /* What an image is, and so what the addresses of its symbols are. */

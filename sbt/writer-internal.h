@@ -22,6 +22,8 @@ struct ts_sbt_writer {
 	uint64_t max_bytes; /* 0: no limit of its own */
 	uint64_t n_blocks;
 	uint64_t quantum_ns; /* 0: none; fixed before the first session */
+	uint32_t part;	       /* of the recording, from 1 */
+	uint8_t recording[16]; /* its first file's UUID */
 	uint32_t n_sessions;
 	uint32_t n_open;	       /* session writers */
 	struct ts_buffer index;	       /* of struct ts_sbt_block */
@@ -37,6 +39,16 @@ struct ts_sbt_writer {
 	struct ts_encoder encoder;
 	struct ts_buffer ready; /* encoded blocks of the file itself, not yet written */
 };
+
+struct iovec;
+
+/* All of it, waiting where the descriptor is a non-blocking one. */
+int ts_sbt_write_all(int fd, struct iovec *iov, int n_iov);
+int ts_sbt_write_file_header(int fd, uint8_t ret_uuid[16]);
+/* An empty file, which is locked, or a stream. */
+int ts_sbt_check_new_file(int fd, bool *ret_is_file);
+/* Writes what is pending of the file itself, index and end marker. The caller holds the mutex. */
+int ts_sbt_writer_end(struct ts_sbt_writer *writer);
 
 /* What is written, and so what it leaves room for. */
 enum ts_commit_kind {

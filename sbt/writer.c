@@ -33,7 +33,7 @@ static int wait_writable(int fd)
 	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
 }
 
-static int write_all(int fd, struct iovec *iov, int n_iov)
+int ts_sbt_write_all(int fd, struct iovec *iov, int n_iov)
 {
 	while (n_iov > 0) {
 		ssize_t n = writev(fd, iov, n_iov);
@@ -221,7 +221,7 @@ int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
 		unlist(writer, &listed);
 		return become_full(writer, r);
 	}
-	r = write_all(writer->fd, iov, n_iov);
+	r = ts_sbt_write_all(writer->fd, iov, n_iov);
 	if (r) {
 		unlist(writer, &listed);
 		return fail(writer, r, kind);
@@ -235,7 +235,7 @@ int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
 	return 0;
 }
 
-static int write_header(struct ts_sbt_writer *writer, uint64_t *ret_seed)
+int ts_sbt_write_file_header(int fd, uint8_t ret_uuid[16])
 {
 	struct ts_sbt_file_header header = {
 		.major = TS_SBT_MAJOR,
@@ -244,36 +244,31 @@ static int write_header(struct ts_sbt_writer *writer, uint64_t *ret_seed)
 		.created_realtime_ns = ts_clock_realtime_ns(),
 	};
 	struct iovec iov = {.iov_base = &header, .iov_len = sizeof(header)};
-	int r;
 
 	memcpy(header.magic, TS_SBT_FILE_MAGIC, sizeof(header.magic));
-	if (getrandom(header.uuid, sizeof(header.uuid), 0) != sizeof(header.uuid) ||
-	    getrandom(ret_seed, sizeof(*ret_seed), 0) != sizeof(*ret_seed))
+	if (getrandom(header.uuid, sizeof(header.uuid), 0) != sizeof(header.uuid))
 		return -errno;
+	memcpy(ret_uuid, header.uuid, sizeof(header.uuid));
 	header.checksum = ts_crc32c(&header, offsetof(struct ts_sbt_file_header, checksum));
-	r = write_all(writer->fd, &iov, 1);
-	if (!r)
-		writer->bytes = sizeof(header);
-	return r;
+	return ts_sbt_write_all(fd, &iov, 1);
 }
 
-/* An empty file, locked, or a stream. */
-static int check_fd(struct ts_sbt_writer *writer)
+int ts_sbt_check_new_file(int fd, bool *ret_is_file)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
 	struct stat st;
 
-	if (fstat(writer->fd, &st) < 0)
+	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
 		return -EINVAL;
-	writer->is_file = S_ISREG(st.st_mode);
-	if (!writer->is_file)
+	*ret_is_file = S_ISREG(st.st_mode);
+	if (!*ret_is_file)
 		return 0;
 	if (st.st_size)
 		return -EINVAL;
 	/* A file system without locks costs readers the word "growing", nothing else. */
-	if (fcntl(writer->fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES))
+	if (fcntl(fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES))
 		return -EAGAIN;
 	return 0;
 }
@@ -292,13 +287,17 @@ int ts_sbt_writer_new(int fd, struct ts_sbt_writer **ret_writer)
 	pthread_mutex_init(&writer->mutex, NULL);
 	r = ts_builder_new(ts_row_schema(TS_ROW_METADATA), &writer->metadata);
 	if (!r)
-		r = check_fd(writer);
+		r = ts_sbt_check_new_file(fd, &writer->is_file);
+	if (!r && getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		r = -errno;
 	if (!r)
-		r = write_header(writer, &seed);
+		r = ts_sbt_write_file_header(fd, writer->recording);
 	if (r) {
 		writer->fd = -1; /* the caller's again */
 		return r;
 	}
+	writer->bytes = TS_SBT_HEADER_BYTES;
+	writer->part = 1;
 	ts_intern_init(&writer->strings, seed);
 	*ret_writer = ts_take_ptr(writer);
 	return 0;
@@ -431,7 +430,7 @@ int ts_sbt_writer_flush(struct ts_sbt_writer *writer)
 	return r;
 }
 
-static int finish(struct ts_sbt_writer *writer)
+int ts_sbt_writer_end(struct ts_sbt_writer *writer)
 {
 	struct iovec iov;
 	int r = 0;
@@ -449,7 +448,7 @@ static int finish(struct ts_sbt_writer *writer)
 	}
 	iov = (struct iovec){.iov_base = writer->ready.bytes, .iov_len = writer->ready.n};
 	r = ts_sbt_writer_take_room(writer, writer->ready.n, TS_COMMIT_FINISH);
-	r = r ? r : write_all(writer->fd, &iov, 1);
+	r = r ? r : ts_sbt_write_all(writer->fd, &iov, 1);
 	if (r)
 		return fail(writer, r, TS_COMMIT_FINISH);
 	__atomic_store_n(&writer->bytes, writer->bytes + writer->ready.n, __ATOMIC_RELAXED);
@@ -464,7 +463,7 @@ int ts_sbt_writer_finish(struct ts_sbt_writer *writer)
 	int r;
 
 	pthread_mutex_lock(&writer->mutex);
-	r = finish(writer);
+	r = ts_sbt_writer_end(writer);
 	pthread_mutex_unlock(&writer->mutex);
 	return r;
 }

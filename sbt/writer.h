@@ -99,6 +99,15 @@ int ts_sbt_writer_finish(struct ts_sbt_writer *writer);
 #define TS_SBT_MAX_QUANTUM_NS 1000000u
 int ts_sbt_writer_quantum(struct ts_sbt_writer *writer, uint64_t ns);
 
+/*
+ * Goes on in another file, an empty regular one, which becomes the writer's as with ts_sbt_writer_new(): the present one is
+ * finished, and everything it had for definitions is in the new one too, with the same ids. `number` is the one in
+ * the present file's name from now on (FORMAT.md, "Recordings in several files"). Any thread, whatever sessions do meanwhile.
+ * On failure the writer goes on as if it had not been called, `fd` stays the caller's and what was written to it is to be
+ * thrown away; but where the present file's end failed, that error stays. -EBADF: the present file cannot be read.
+ */
+int ts_sbt_writer_continue(struct ts_sbt_writer *writer, int fd, uint32_t number);
+
 /* The file never has more bytes. 0: as many as there is room for. */
 void ts_sbt_writer_limit(struct ts_sbt_writer *writer, uint64_t max_bytes);
 

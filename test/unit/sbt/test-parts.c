@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording in several files: each is a trace by itself, and all of them are one.
+ */
+#include "test/unit/harness.h"
+
+#include "sbt/repair.h"
+#include "sbt/verify.h"
+#include "test/unit/sbt/sbt-test.h"
+
+#define N_FILES 5
+#define N_ROWS	40
+
+struct recording {
+	int fds[N_FILES]; /* the oldest first */
+	struct ts_sbt_writer *writer;
+	struct ts_sbt_session_writer *session;
+	uint64_t now;
+};
+
+static void write_some(struct recording *made, unsigned file)
+{
+	struct ts_row_thread thread = {.tid = 100 + file};
+	uint64_t frames[] = {0x1000 + file, 0x2000};
+	struct ts_row_mark mark = {0};
+	char text[32];
+
+	snprintf(text, sizeof(text), "name %u", file);
+	ts_check_int(ts_sbt_writer_string(made->writer, text, strlen(text), &mark.name), 0);
+	ts_check_int(ts_sbt_session_writer_add_thread(made->session, &thread, &mark.thread), 0);
+	ts_check_int(ts_sbt_session_writer_add_stack(made->session, frames, 2, 0, &mark.stack), 0);
+	ts_check_int(mark.thread, file + 1);
+	ts_check_int(mark.stack, file + 1);
+	for (unsigned i = 0; i < N_ROWS; i++) {
+		mark.start_ns = made->now++;
+		ts_check_int(ts_sbt_session_writer_add_row(made->session, TS_ROW_MARK, &mark), 0);
+	}
+	ts_check_int(ts_sbt_session_writer_seal(made->session, "where it was", 12), 0);
+}
+
+/* What is pending in the session goes into the next file. */
+static struct recording make_recording(bool finish)
+{
+	struct ts_row_session row = {.pid = 7, .start_ns = 1};
+	struct recording made = {.now = 10};
+
+	made.fds[0] = test_file();
+	ts_check_int(ts_sbt_writer_new(fcntl(made.fds[0], F_DUPFD_CLOEXEC, 3), &made.writer), 0);
+	ts_check_int(ts_sbt_writer_metadata(made.writer, TS_METADATA_HOSTNAME, "host"), 0);
+	ts_check_int(ts_sbt_session_writer_new(made.writer, &row, &made.session), 0);
+	for (unsigned file = 0; file < N_FILES; file++) {
+		int fd;
+
+		write_some(&made, file);
+		if (file == N_FILES - 1)
+			break;
+		made.fds[file + 1] = test_file();
+		fd = fcntl(made.fds[file + 1], F_DUPFD_CLOEXEC, 3);
+		ts_check_int(ts_sbt_writer_continue(made.writer, fd, 10 + file), 0);
+	}
+	row.ended = TS_SESSION_END_BYE;
+	row.end_ns = made.now;
+	ts_check_int(ts_sbt_session_writer_update(made.session, &row), 0);
+	ts_check_int(ts_sbt_session_writer_seal(made.session, NULL, 0), 0);
+	ts_sbt_session_writer_free(made.session);
+	if (finish)
+		ts_check_int(ts_sbt_writer_finish(made.writer), 0);
+	ts_sbt_writer_free(made.writer);
+	return made;
+}
+
+static void close_all(struct recording *made)
+{
+	for (unsigned i = 0; i < N_FILES; i++)
+		close(made->fds[i]);
+}
+
+static struct ts_sbt_reader *open_reader(int fd)
+{
+	struct ts_sbt_reader *reader;
+
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	return reader;
+}
+
+/* Every mark from file `first` to file `last` is there, in order, and knows its name, thread and stack. */
+static void check_marks(struct ts_sbt_reader *reader, unsigned first, unsigned last)
+{
+	struct ts_sbt_cursor *cursor;
+	struct ts_sbt_stack stack;
+	struct ts_sbt_row row;
+
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	for (unsigned i = first * N_ROWS; i < (last + 1) * N_ROWS; i++) {
+		char text[32];
+
+		ts_check_int(ts_sbt_cursor_next(cursor, &row), 0);
+		ts_check_int(row.type, TS_ROW_MARK);
+		ts_check_int(row.session, 1);
+		ts_check_int(row.mark->start_ns, 10 + i);
+		snprintf(text, sizeof(text), "name %u", i / N_ROWS);
+		ts_check_str(ts_sbt_reader_string(reader, row.mark->name, NULL), text);
+		ts_check_int(ts_sbt_reader_thread(reader, 1, row.mark->thread)->tid,
+			     100 + i / N_ROWS);
+		ts_check_int(ts_sbt_reader_stack(reader, 1, row.mark->stack, &stack), 0);
+		ts_check_int(stack.frames[0], 0x1000 + i / N_ROWS);
+	}
+	ts_check_int(ts_sbt_cursor_next(cursor, &row), TS_SBT_E_END);
+	ts_sbt_cursor_free(cursor);
+}
+
+TS_TEST(each_is_a_trace)
+{
+	struct recording made = make_recording(true);
+
+	for (unsigned i = 0; i < N_FILES; i++) {
+		struct ts_sbt_reader *reader = open_reader(made.fds[i]);
+		struct ts_sbt_verify_report report;
+		struct ts_row_part part;
+		int r = ts_sbt_reader_part(reader, &part);
+
+		ts_check_int(r, i ? 0 : TS_SBT_E_NOT_FOUND);
+		if (i) {
+			ts_check_int(part.part, i + 1);
+			ts_check_int(part.before, 10 + i - 1);
+			ts_check(part.carried);
+		}
+		check_marks(reader, i, i);
+		ts_check_int(ts_sbt_reader_n_threads(reader), i + 1);
+		ts_check_str(ts_sbt_reader_metadata(reader, TS_METADATA_HOSTNAME), "host");
+		ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
+		ts_sbt_reader_free(reader);
+		ts_check_int(ts_sbt_verify(made.fds[i], &(struct ts_sbt_verify_options){0},
+					   &report),
+			     0);
+		ts_check_int(report.n_findings, 0);
+		ts_check_int(report.counts[TS_ROW_MARK], N_ROWS);
+	}
+	close_all(&made);
+}
+
+TS_TEST(all_are_one)
+{
+	for (unsigned first = 0; first < N_FILES - 1; first++) {
+		struct recording made = make_recording(first % 2);
+		struct ts_sbt_reader *reader = open_reader(made.fds[N_FILES - 1]);
+		struct ts_sbt_reader *before[N_FILES];
+		struct ts_sbt_summary summary;
+		uint64_t bytes = ts_sbt_reader_file_bytes(reader);
+		size_t n = 0, n_sessions = 0, checkpoint_bytes;
+		void *checkpoint;
+
+		for (unsigned i = N_FILES - 1; i-- > first;) {
+			before[n++] = open_reader(made.fds[i]);
+			bytes += ts_sbt_reader_file_bytes(before[n - 1]);
+		}
+		ts_check_int(ts_sbt_reader_join(reader, before, n), 0);
+		check_marks(reader, first, N_FILES - 1);
+		/* The oldest may be gone: what it had for names is in those after it. */
+		ts_check_int(ts_sbt_reader_n_threads(reader), N_FILES);
+		ts_check_int(ts_sbt_reader_n_metadata(reader), 1);
+		ts_check_int(ts_sbt_reader_session_at(reader, 0)->ended, TS_SESSION_END_BYE);
+		ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
+		ts_check_int(summary.counts[TS_ROW_MARK], (N_FILES - first) * N_ROWS);
+		for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
+			n_sessions += ts_sbt_reader_block(reader, i)->type == TS_ROW_SESSION;
+		ts_check_int(n_sessions, 2);
+		ts_check_int(ts_sbt_reader_checkpoint(reader, 1, &checkpoint, &checkpoint_bytes),
+			     0);
+		free(checkpoint);
+		ts_check_int(ts_sbt_reader_file_bytes(reader), bytes);
+		ts_check_int(ts_sbt_reader_tail_bytes(reader), 0);
+		ts_check_int(ts_sbt_reader_state(reader),
+			     first % 2 ? TS_SBT_FINISHED : TS_SBT_TRUNCATED);
+		ts_check_int(ts_sbt_reader_refresh(reader), 0);
+		ts_sbt_reader_free(reader);
+		close_all(&made);
+	}
+}
+
+/* A gap, the wrong order, another recording: refused, and the reader is as it was. */
+TS_TEST(strangers)
+{
+	struct recording made = make_recording(true), other = make_recording(true);
+	struct ts_sbt_reader *reader = open_reader(made.fds[3]), *before[2];
+
+	before[0] = open_reader(made.fds[1]);
+	ts_check_int(ts_sbt_reader_join(reader, before, 1), TS_SBT_E_NOT_FOUND);
+	before[0] = open_reader(other.fds[2]);
+	ts_check_int(ts_sbt_reader_join(reader, before, 1), TS_SBT_E_NOT_FOUND);
+	before[0] = open_reader(made.fds[2]);
+	before[1] = open_reader(other.fds[1]);
+	ts_check_int(ts_sbt_reader_join(reader, before, 2), TS_SBT_E_NOT_FOUND);
+	check_marks(reader, 3, 3);
+	before[0] = open_reader(made.fds[2]);
+	before[1] = open_reader(made.fds[1]);
+	ts_check_int(ts_sbt_reader_join(reader, before, 2), 0);
+	check_marks(reader, 1, 3);
+	ts_sbt_reader_free(reader);
+	close_all(&made);
+	close_all(&other);
+}
+
+/* A newest file that was cut is what it is; the others are whole. */
+TS_TEST(cut)
+{
+	struct recording made = make_recording(true);
+	struct ts_sbt_reader *reader, *before[N_FILES];
+	struct ts_sbt_repair_report report;
+	struct ts_sbt_error error;
+	struct stat st;
+
+	ts_check_int(fstat(made.fds[N_FILES - 1], &st), 0);
+	ts_check_int(ftruncate(made.fds[N_FILES - 1], st.st_size - 60), 0);
+	reader = open_reader(made.fds[N_FILES - 1]);
+	before[0] = open_reader(made.fds[N_FILES - 2]);
+	ts_check_int(ts_sbt_reader_join(reader, before, 1), 0);
+	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_TRUNCATED);
+	check_marks(reader, N_FILES - 2, N_FILES - 1);
+	ts_sbt_reader_free(reader);
+	ts_check_int(ts_sbt_repair(made.fds[N_FILES - 1], &report, &error), 0);
+	reader = open_reader(made.fds[N_FILES - 1]);
+	before[0] = open_reader(made.fds[N_FILES - 2]);
+	ts_check_int(ts_sbt_reader_join(reader, before, 1), 0);
+	check_marks(reader, N_FILES - 2, N_FILES - 1);
+	ts_sbt_reader_free(reader);
+	close_all(&made);
+}
+
+/* A file that cannot be begun changes nothing. */
+TS_TEST(cannot_continue)
+{
+	struct recording made = {.now = 10};
+	struct ts_row_session row = {.pid = 7};
+	int pipe_fds[2], full = test_file();
+	struct ts_sbt_reader *reader;
+
+	made.fds[0] = test_file();
+	ts_check_int(ts_sbt_writer_new(fcntl(made.fds[0], F_DUPFD_CLOEXEC, 3), &made.writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(made.writer, &row, &made.session), 0);
+	write_some(&made, 0);
+	ts_check_int(pipe2(pipe_fds, O_CLOEXEC), 0);
+	ts_check_int(ts_sbt_writer_continue(made.writer, pipe_fds[1], 1), -EINVAL);
+	ts_check(write(full, "x", 1) == 1);
+	ts_check_int(ts_sbt_writer_continue(made.writer, full, 1), -EINVAL);
+	ts_check_int(ts_sbt_writer_continue(made.writer, -1, 1), -EBADF);
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+	close(full);
+	write_some(&made, 1);
+	ts_sbt_session_writer_free(made.session);
+	ts_check_int(ts_sbt_writer_finish(made.writer), 0);
+	ts_sbt_writer_free(made.writer);
+	reader = open_reader(made.fds[0]);
+	check_marks(reader, 0, 1);
+	ts_sbt_reader_free(reader);
+	close(made.fds[0]);
+}
+
+TS_TEST(names)
+{
+	static const struct {
+		const char *path;
+		const char *part;
+	} cases[] = {
+		{"run.sbt", "run.7.sbt"},
+		{"/a.1/run.sbt", "/a.1/run.7.sbt"},
+		{"run", "run.7"},
+		{"run.3.sbt", NULL},
+		{"dir/run.12.sbt", NULL},
+		{"run-3.sbt", "run-3.7.sbt"},
+		{"/tmp/3.sbt", "/tmp/3.7.sbt"},
+		{"3.sbt", "3.7.sbt"},
+	};
+
+	for (unsigned i = 0; i < TS_ARRAY_LEN(cases); i++) {
+		char *part = ts_sbt_part_path(cases[i].path, 7);
+
+		ts_check_str(part ? part : "none", cases[i].part ? cases[i].part : "none");
+		free(part);
+	}
+}
