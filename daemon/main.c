@@ -49,8 +49,8 @@ static const char help_text[] =
 
 static const char help_end[] =
 	"\n"
-	"`tsctl record` uses --record, --control-fd, --output, --program, --metadata and\n"
-	"--metadata-if-empty; libtsinject.so uses --private, --session-fd and --pid.\n"
+	"`tsctl record` uses --record, --control-fd, --output, --program, --metadata,\n"
+	"--metadata-if-empty and --dump-on-mark; libtsinject.so uses --private, --session-fd and --pid.\n"
 	"\n"
 	"Example: tracesmithd --directory /var/tmp/traces\n";
 
@@ -73,6 +73,7 @@ enum option_key {
 	OPTION_PID,
 	OPTION_METADATA,
 	OPTION_METADATA_IF_EMPTY,
+	OPTION_DUMP_ON_MARK,
 	OPTION_STACKS,
 	OPTION_LOSSLESS,
 	OPTION_START_LATER,
@@ -105,6 +106,7 @@ static const struct option long_options[] = {
 	{"pid", required_argument, NULL, OPTION_PID},
 	{"metadata", required_argument, NULL, OPTION_METADATA},
 	{"metadata-if-empty", required_argument, NULL, OPTION_METADATA_IF_EMPTY},
+	{"dump-on-mark", required_argument, NULL, OPTION_DUMP_ON_MARK},
 	{"stacks", required_argument, NULL, OPTION_STACKS},
 	{"lossless", no_argument, NULL, OPTION_LOSSLESS},
 	{"start-later", no_argument, NULL, OPTION_START_LATER},
@@ -306,6 +308,9 @@ static int parse_option(struct arguments *arguments, int key, const char *value)
 		if (!is_pair(value))
 			return usage_error("--metadata-if-empty takes KEY=VALUE, not", value);
 		server->empty_metadata = value;
+		return 0;
+	case OPTION_DUMP_ON_MARK:
+		server->dump_on_mark = value;
 		return 0;
 	case OPTION_STACKS:
 		return parse_stacks(value, &server->command);

@@ -33,8 +33,7 @@ char *ts_sbt_part_path(const char *path, uint32_t number)
 		       : part;
 }
 
-/* Whether `before` is the file that comes before `after`. */
-static bool comes_before(const struct ts_sbt_reader *before, const struct ts_sbt_reader *after)
+bool ts_sbt_reader_is_before(const struct ts_sbt_reader *before, const struct ts_sbt_reader *after)
 {
 	uint32_t part = before->part_block ? before->part.part : 1;
 	const uint8_t *recording = before->part_block ? before->part.recording : before->uuid;
@@ -105,7 +104,7 @@ static int join(struct ts_sbt_reader *reader, struct ts_sbt_reader **before, siz
 	int *fds;
 
 	for (size_t i = 0; i < n_before; i++)
-		if (!comes_before(before[i], i ? before[i - 1] : reader))
+		if (!ts_sbt_reader_is_before(before[i], i ? before[i - 1] : reader))
 			return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0,
 						  "a file is not the one before");
 	n = list_all(NULL, reader, before, n_before);

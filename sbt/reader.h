@@ -57,6 +57,9 @@ int ts_sbt_reader_refresh(struct ts_sbt_reader *reader);
  */
 int ts_sbt_reader_part(const struct ts_sbt_reader *reader, struct ts_row_part *ret_part);
 
+/* Whether `before` is the file of the same recording that comes right before `after`; neither was joined. */
+bool ts_sbt_reader_is_before(const struct ts_sbt_reader *before, const struct ts_sbt_reader *after);
+
 /*
  * Makes one of a recording's files: `before` are those before the reader's, the last one first, without a gap; they belong to
  * it then, whatever comes of it. From now on it reads as if all were one file: their blocks come first. How a file ended, its

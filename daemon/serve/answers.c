@@ -270,14 +270,12 @@ int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed
 	return answer_pack(&answer, ret_packed, ret_n_bytes);
 }
 
-static void answer_summary_fill(Ts__Rpc__RecordingSummary *summary,
-				const struct ts_recording *recording)
+static void answer_summary_fill(Ts__Rpc__RecordingSummary *summary, struct ts_recording *recording)
 {
-	off_t end = lseek(recording->read_fd, 0, SEEK_END);
 	const char *reason = ts_empty_reason_name(recording->empty_reason);
 
 	summary->path = recording->path;
-	TS_RPC_SET(summary, bytes, end > 0 ? (uint64_t)end : 0);
+	TS_RPC_SET(summary, bytes, ts_recording_bytes(recording));
 	TS_RPC_SET(summary, sessions, recording->n_sessions);
 	TS_RPC_SET(summary, notes, recording->n_notes);
 	TS_RPC_SET(summary, stopped, recording->n_stopped);
@@ -294,8 +292,7 @@ static void answer_summary_fill(Ts__Rpc__RecordingSummary *summary,
 	}
 }
 
-int ts_answer_summary(const struct ts_recording *recording, uint8_t **ret_packed,
-		      size_t *ret_n_bytes)
+int ts_answer_summary(struct ts_recording *recording, uint8_t **ret_packed, size_t *ret_n_bytes)
 {
 	Ts__Rpc__RecordingSummary__CountsEntry counts[TS_ROW_EVENT_COUNT],
 		*count_pointers[TS_ROW_EVENT_COUNT];

@@ -20,7 +20,6 @@ int ts_answer_flushed(uint32_t n_sessions, uint32_t n_timed_out, uint8_t **ret_p
 int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed_out,
 		       uint8_t **ret_packed, size_t *ret_n_bytes);
 /* `recording` may be NULL: nothing was recorded. */
-int ts_answer_summary(const struct ts_recording *recording, uint8_t **ret_packed,
-		      size_t *ret_n_bytes);
+int ts_answer_summary(struct ts_recording *recording, uint8_t **ret_packed, size_t *ret_n_bytes);
 
 bool ts_answer_may_see(uid_t asker, uid_t owner);

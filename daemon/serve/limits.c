@@ -47,6 +47,11 @@ static const struct limit table[] = {
 	 .value = 64 * GIB},
 	{"keep-free", "so much of the disk is left alone", true, true, .most = INT64_MAX,
 	 .value = 256 * MIB},
+	{"rotate-size", "then a recording goes on in another file", true, true, .most = INT64_MAX},
+	{"rotate-age", "the same, ms", false, true, .most = INT64_MAX / 1000000},
+	{"keep", "files of a recording, the newest", false, true, .most = UINT32_MAX},
+	{"keep-last-size", "of a recording, about", true, true, .most = INT64_MAX},
+	{"keep-last-age", "the same, ms", false, true, .most = INT64_MAX / 1000000},
 };
 
 TS_STATIC_ASSERT(sizeof(table) / sizeof(table[0]) == TS_LIMITS_N, "a row for each limit");
@@ -98,7 +103,9 @@ int ts_limits_set(struct ts_limits *limits, size_t i, const char *text, char *re
 /* As it is given to an option. */
 static void print_value(char *text, size_t n_text, const struct limit *limit)
 {
-	if (limit->is_size && limit->value % GIB == 0)
+	if (!limit->value)
+		snprintf(text, n_text, "none");
+	else if (limit->is_size && limit->value % GIB == 0)
 		snprintf(text, n_text, "%" PRIu64 "G", limit->value / GIB);
 	else if (limit->is_size)
 		snprintf(text, n_text, "%" PRIu64 "M", limit->value / MIB);

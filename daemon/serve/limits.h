@@ -22,6 +22,12 @@ struct ts_limits {
 	uint64_t max_traces;
 	uint64_t max_file_bytes; /* 0: none */
 	uint64_t keep_free;	 /* 0: nothing */
+	/* Recordings in several files. 0: not so. Ages are in ms. */
+	uint64_t rotate_size;
+	uint64_t rotate_age;
+	uint64_t keep;
+	uint64_t keep_last_size;
+	uint64_t keep_last_age;
 };
 
 #define TS_LIMITS_N (sizeof(struct ts_limits) / sizeof(uint64_t))

@@ -117,6 +117,8 @@ int ts_recording_new(const char *path, bool unique, mode_t mode, const char *com
 	if (!recording)
 		return ts_error_origin(-ENOMEM);
 	recording->read_fd = -1;
+	pthread_mutex_init(&recording->turning, NULL);
+	recording->part_ns = ts_clock_monotonic_ns();
 	r = recording_create_file(path, unique, mode, &recording->path, &fd);
 	if (!r)
 		r = recording_reopen(fd, &recording->read_fd);
@@ -249,6 +251,8 @@ void ts_recording_free(struct ts_recording *recording)
 	recording_leave_user(recording);
 	if (recording->read_fd >= 0)
 		close(recording->read_fd);
+	pthread_mutex_destroy(&recording->turning);
+	free(recording->parts);
 	free(recording->path);
 	free(recording);
 }

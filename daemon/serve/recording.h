@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -15,6 +16,7 @@
 /* Session rows for processes that were refused, and for those that could make no session; further ones are counted. */
 #define TS_RECORDING_MAX_REFUSALS 256u
 #define TS_RECORDING_MAX_NOTES	  4096u
+#define TS_RECORDING_MAX_DUMPS	  64u
 
 struct ts_recording {
 	struct ts_sbt_writer *writer;
@@ -31,6 +33,19 @@ struct ts_recording {
 	int error;	       /* of the writer: why the file is not whole */
 	bool judged;	       /* `cut_short` is what it will be */
 	const char *cut_short; /* why it ended before its processes; NULL: it did not */
+
+	/* In several files: turn.c. */
+	pthread_mutex_t turning;	 /* guards what follows, where it does not say otherwise */
+	struct ts_recording_part *parts; /* that are finished, the oldest first */
+	size_t n_parts;
+	uint32_t part_number;	/* in the name of the last of them */
+	uint64_t part_ns;	/* when the present file was begun; read without the lock */
+	uint64_t part_bytes;	/* what it began with; read without the lock */
+	uint64_t turn_after_ns; /* not before; read without the lock */
+	bool turn_failed;	/* and that was said */
+	unsigned n_dumps;
+	uint32_t dump_name; /* the string that asks for one, of a mark; 0: none */
+	bool dump_wanted;   /* by a mark; any thread */
 
 	uint64_t counts[TS_ROW_EVENT_COUNT];
 	uint64_t lost[TS_LOSS_COUNT];
@@ -89,6 +104,15 @@ const char *ts_recording_why_full(const struct ts_recording *recording);
 void ts_recording_look(struct ts_recording *recording);
 /* Whether a new file may be begun there. */
 bool ts_recording_has_disk(const char *directory, const struct ts_limits *limits);
+/* Goes on in another file where it is time for that. By whoever wrote something; any thread. */
+void ts_recording_turn(struct ts_recording *recording);
+/* All files of it that are there. */
+uint64_t ts_recording_bytes(struct ts_recording *recording);
+/*
+ * Keeps what there is so far, and is not to be kept for ever, under another name: "-dump1" and so on before its ".sbt". The
+ * main thread. 0 or -errno, which is logged.
+ */
+int ts_recording_dump(struct ts_recording *recording);
 /* Nobody needs the file: takes its name away. */
 void ts_recording_discard(struct ts_recording *recording);
 

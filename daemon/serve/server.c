@@ -106,6 +106,7 @@ static void server_done(struct ts_server *server)
 	int error = 0;
 
 	if (server->recording) {
+		ts_server_dump_check(server, true);
 		server_describe_empty(server);
 		/* No process waits for it any more, but whoever asked for the recording does. */
 		if (server->options.mode == TS_SERVER_RECORD && !server->options.no_symbols)
@@ -163,6 +164,7 @@ static void server_check(struct ts_server *server)
 		next_client = ts_client_connection_next(client);
 		ts_client_connection_check(client, now);
 	}
+	ts_server_dump_check(server, false);
 	if (server->finishing && !server->peers)
 		server_done(server);
 	else if (server->finishing && now > server->finish_deadline_ns + SERVER_ABANDON_NS)
@@ -191,7 +193,8 @@ void ts_server_look(struct ts_server *server)
 /* Deadlines are looked at only while somebody has one. */
 void ts_server_watch(struct ts_server *server)
 {
-	if (server->n_unready || server->n_clients || server->finishing) {
+	if (server->n_unready || server->n_clients || server->finishing ||
+	    server->dump_deadline_ns) {
 		sd_event_source_set_time_relative(server->timer, SERVER_LOOK_US);
 		sd_event_source_set_enabled(server->timer, SD_EVENT_ONESHOT);
 	}
@@ -376,6 +379,7 @@ static int server_open(struct ts_server *server)
 		ts_recording_limit(server->recording, &options->limits);
 		r = ts_recording_quantum(server->recording, options->quantum_ns);
 		r = r ?: server_describe_all(server);
+		r = r ?: ts_server_dump_setup(server);
 		r = r ?: ts_listen_inject(server);
 		r = r ?: ts_listen_nonblocking(options->control_fd);
 		r = r ?: ts_listen_credentials(options->control_fd, &credentials);

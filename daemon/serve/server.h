@@ -46,7 +46,8 @@ struct ts_server_options {
 	const char *
 		empty_metadata; /* record: another, for a trace without a GPU operation; NULL: none */
 	struct ts_kernel_wish kernel_events;
-	bool no_symbols; /* record: stacks are left without names */
+	const char *dump_on_mark; /* record: its name asks for a dump; NULL: none does */
+	bool no_symbols;	  /* record: stacks are left without names */
 	const char
 		*worker; /* that reads strangers' files; NULL: the one that belongs to the daemon */
 };
@@ -82,8 +83,9 @@ struct ts_server {
 	uint64_t start_ns;
 	uint64_t n_sessions;
 	uint64_t n_refused;
-	uint64_t n_rows;  /* of sessions that ended */
-	uint64_t n_bytes; /* of recordings that ended */
+	uint64_t n_rows;	   /* of sessions that ended */
+	uint64_t n_bytes;	   /* of recordings that ended */
+	uint64_t dump_deadline_ns; /* of a dump that waits for sessions; 0: none does */
 	bool finishing;
 	uint64_t finish_deadline_ns;
 	int exit_status;
@@ -122,6 +124,7 @@ struct ts_peer {
 	uint64_t since_ns;
 	struct ucred credentials;
 	struct ts_session *session;	/* NULL until HELLO */
+	uint64_t dump_ticket;		/* a dump waits for it; 0: not */
 	bool began;			/* had a HELLO that was welcomed */
 	struct ts_recording *recording; /* its own in a service, else the server's */
 };
@@ -151,6 +154,11 @@ void ts_client_connection_finished(struct ts_client_connection *client);
 
 /* Forbids the peer of a socket to pass descriptors from now on, where the kernel knows how. */
 void ts_server_refuse_fds(int fd);
+
+/* Dumps of a recording: dump.c. */
+int ts_server_dump_setup(struct ts_server *server);
+/* Begins one that is wanted, completes one whose sessions are ready; at the end, whatever they are. */
+void ts_server_dump_check(struct ts_server *server, bool is_end);
 
 /* Somebody may have a deadline now: it will be looked at. */
 void ts_server_watch(struct ts_server *server);

@@ -113,6 +113,7 @@ int ts_session_write(struct ts_session *s)
 	if (!s->full)
 		ts_session_release(s);
 	session_tell_losses(s);
+	ts_recording_turn(s->recording);
 	return s->ending || !ts_recording_full(s->recording) ? 0 : SESSION_E_FULL;
 }
 
@@ -210,6 +211,24 @@ static int session_clock(struct ts_session *s, bool flowing)
 
 /* ---- records ---- */
 
+static void session_notify(struct ts_session *s)
+{
+	uint64_t one = 1;
+
+	/* Cannot fail but by overflow, and then the main thread is awake already. */
+	if (write(s->options.notify_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* The application may ask for a dump. */
+static void session_mark(struct ts_session *s, const struct ts_row_mark *row)
+{
+	if (!row->name || row->name != s->recording->dump_name)
+		return;
+	__atomic_store_n(&s->recording->dump_wanted, true, __ATOMIC_RELAXED);
+	session_notify(s);
+}
+
 static int session_record(struct ts_session *s, struct session_shard *shard,
 			  const struct ts_record *record)
 {
@@ -228,6 +247,8 @@ static int session_record(struct ts_session *s, struct session_shard *shard,
 		ts_session_count_lost(s, row.loss.reason, row.loss.count);
 	else if (ts_unlikely(record->type == TS_RECORD_YIELD))
 		s->yielded = row.yield.yielded;
+	else if (ts_unlikely(record->type == TS_RECORD_MARK))
+		session_mark(s, &row.mark);
 	r = ts_session_add_row(s, record->type, &row);
 	if (ts_likely(!r))
 		ts_session_count_row(s, record->type);
@@ -410,15 +431,6 @@ int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
 }
 
 /* ---- what the main thread asks for ---- */
-
-static void session_notify(struct ts_session *s)
-{
-	uint64_t one = 1;
-
-	/* Cannot fail but by overflow, and then the main thread is awake already. */
-	if (write(s->options.notify_fd, &one, sizeof(one)) < 0)
-		return;
-}
 
 void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms)
 {

@@ -7,6 +7,7 @@
  *	run	they launch on and on, in bursts; "running" is printed when all have begun
  *	halt	they stop; "halted" is printed when all have
  *	off	tracesmith_stop(), "off" is printed; on: tracesmith_start()
+ *	mark	tracesmith_mark("enough"), "marked" is printed
  *
  * Each line is followed by the number of launches so far. Ends at the end of its input.
  */
@@ -134,6 +135,11 @@ static void own_switch(void (*function)(void), const char *answer)
 	fflush(stdout);
 }
 
+static void say_enough(void)
+{
+	tracesmith_mark("enough");
+}
+
 int main(int argc, char **argv)
 {
 	char line[64];
@@ -161,6 +167,8 @@ int main(int argc, char **argv)
 			own_switch(tracesmith_stop, "off");
 		else if (!strcmp(line, "on\n"))
 			own_switch(tracesmith_start, "on");
+		else if (!strcmp(line, "mark\n"))
+			own_switch(say_enough, "marked");
 		else
 			return 2;
 	}

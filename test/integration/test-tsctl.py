@@ -14,7 +14,7 @@ import time
 import harness
 
 READING = ('info', 'view', 'verify', 'repair')
-COMMANDS = READING + ('record', 'devices', 'status', 'sessions', 'start', 'stop', 'watch',
+COMMANDS = READING + ('cut', 'merge', 'dump', 'record', 'devices', 'status', 'sessions', 'start', 'stop', 'watch',
                       'benchmark', 'version')
 NOT_YET = ('timeline', 'state', 'graph', 'memory', 'analyze', 'diff', 'export', 'replay', 'benchmark')
 

@@ -13,6 +13,7 @@
 #include "tools/tsctl/paths.h"
 #include "tools/tsctl/program.h"
 #include "tools/tsctl/recorder.h"
+#include "tools/tsctl/rotation.h"
 #include "tools/tsctl/times.h"
 #include "tools/tsctl/tsctl.h"
 #include "tools/tsctl/why.h"
@@ -39,6 +40,7 @@ struct record {
 	uint64_t limit_ns;	   /* 0: to the command's end */
 	uint64_t quantum_ns;	   /* 0: none */
 	const char *kernel_events; /* NULL: none */
+	struct ts_rotation rotation;
 	bool no_stacks, python_stacks, no_symbols, lossless, start_later, quiet, force;
 	char **command;
 
@@ -216,6 +218,11 @@ static int parse_kernel_events(struct record *record, const char *text)
 
 enum {
 	OPT_CAPTURE = 256,
+	OPT_DUMP_ON,
+	OPT_KEEP,
+	OPT_KEEP_LAST,
+	OPT_ROTATE_AGE,
+	OPT_ROTATE_SIZE,
 	OPT_KERNEL_EVENTS,
 	OPT_LOSSLESS,
 	OPT_QUANTUM,
@@ -226,9 +233,31 @@ enum {
 	OPT_VGPU
 };
 
+static int apply_rotation(struct ts_rotation *rotation, int option)
+{
+	switch (option) {
+	case OPT_DUMP_ON:
+		return ts_rotation_parse_dump_on(rotation, optarg);
+	case OPT_KEEP:
+		return ts_rotation_parse_keep(rotation, optarg);
+	case OPT_KEEP_LAST:
+		return ts_rotation_parse_keep_last(rotation, optarg);
+	case OPT_ROTATE_AGE:
+		return ts_rotation_parse_age(rotation, optarg);
+	default:
+		return ts_rotation_parse_size(rotation, optarg);
+	}
+}
+
 static int apply_option(struct record *record, int option)
 {
 	switch (option) {
+	case OPT_DUMP_ON:
+	case OPT_KEEP:
+	case OPT_KEEP_LAST:
+	case OPT_ROTATE_AGE:
+	case OPT_ROTATE_SIZE:
+		return apply_rotation(&record->rotation, option);
 	case 'o':
 		return parse_output(record, optarg);
 	case 'd':
@@ -277,6 +306,11 @@ static int parse(struct record *record, int argc, char **argv)
 		{"start-later", no_argument, NULL, OPT_START_LATER},
 		{"quantum", required_argument, NULL, OPT_QUANTUM},
 		{"ring-size", required_argument, NULL, OPT_RING_SIZE},
+		{"rotate-size", required_argument, NULL, OPT_ROTATE_SIZE},
+		{"rotate-age", required_argument, NULL, OPT_ROTATE_AGE},
+		{"keep", required_argument, NULL, OPT_KEEP},
+		{"keep-last", required_argument, NULL, OPT_KEEP_LAST},
+		{"dump-on", required_argument, NULL, OPT_DUMP_ON},
 		{"duration", required_argument, NULL, 'd'},
 		{"force", no_argument, NULL, 'f'},
 		{"quiet", no_argument, NULL, 'q'},
@@ -293,7 +327,7 @@ static int parse(struct record *record, int argc, char **argv)
 		ts_complain("no command to record; `tsctl record -- ./app` records ./app");
 		return -EINVAL;
 	}
-	return check_environment(record);
+	return check_environment(record) ?: ts_rotation_check(&record->rotation, record->output);
 }
 
 static void complain_command(const struct record *record, int r)
@@ -513,6 +547,12 @@ static int start(struct record *record)
 					      .lossless = record->lossless,
 					      .start_later = record->start_later,
 					      .quantum_ns = record->quantum_ns,
+					      .rotate_size = record->rotation.size,
+					      .rotate_age = record->rotation.age,
+					      .keep = record->rotation.keep,
+					      .keep_last_size = record->rotation.keep_last_size,
+					      .keep_last_age = record->rotation.keep_last_age,
+					      .dump_on_mark = record->rotation.dump_mark,
 					      .kernel_events = record->kernel_events};
 	int r = find_parts(record);
 
@@ -704,7 +744,9 @@ static void take_signal(struct record *record)
 	struct signalfd_siginfo info;
 
 	while (read(record->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		if (info.ssi_signo != SIGCHLD && info.ssi_code <= 0 && record->launch.pid)
+		if ((int)info.ssi_signo == record->rotation.dump_signal && record->recording)
+			ts_recorder_dump(record->recorder);
+		else if (info.ssi_signo != SIGCHLD && info.ssi_code <= 0 && record->launch.pid)
 			kill(record->launch.pid, (int)info.ssi_signo);
 }
 
@@ -763,26 +805,24 @@ const struct ts_command ts_command_record = {
 	.help = "usage: tsctl record [OPTION ...] [--] COMMAND [ARG ...]\n"
 		"\n"
 		"Runs COMMAND; all its processes that use a GPU are recorded into one trace file.\n"
-		"Exits as COMMAND does (128 plus the signal that ended it), or 125 when it could\n"
-		"not be started.\n"
+		"Exits as COMMAND does (128 plus the signal that ended it), or 125: not started.\n"
 		"\n"
 		"  -o, --output FILE     the trace (default: tracesmith-COMMAND-PID.sbt)\n"
 		"  -f, --force           replace FILE if it exists\n"
-		"  -d, --duration TIME   stop recording after TIME: seconds, or with a unit (ms,\n"
-		"                        s, m); COMMAND runs on\n"
-		"      --vgpu[=SPEC]     run on the virtual GPU: h200, h200:2, ... (see\n"
-		"                        `tsctl devices`)\n"
+		"  -d, --duration TIME   stop recording after TIME (10, 500ms); COMMAND runs on\n"
+		"      --vgpu[=SPEC]     run on the virtual GPU: h200:2, ... (`tsctl devices`)\n"
 		"      --stacks KIND     host stacks: native (default), python or none\n"
-		"      --symbols WHEN    names for stacks: at the end (default), or none:\n"
-		"                        `tsctl symbolize` finds them later\n"
+		"      --symbols WHEN    names for stacks: end, or none (`tsctl symbolize`)\n"
 		"      --kernel-events[=L]   what the kernel does to its threads: all, or sched,\n"
 		"                            faults, syscalls, stacks; a threshold: sched:10us\n"
 		"      --capture LEVEL   timing: the only level in this version\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"
 		"      --start-later     record nothing before `tsctl start`\n"
 		"      --ring-size SIZE  bytes of each thread's ring: a power of two, 64K to 256M\n"
-		"      --quantum TIME    round host times down to multiples of it (100ns, 1us; at\n"
-		"                        most 1ms): fewer bytes; devices' times stay as they are\n"
+		"      --quantum TIME    round the host's times (100ns to 1ms): fewer bytes\n"
+		"      --rotate-size S, --rotate-age T, --keep N   begin another file (1G, 10m) and\n"
+		"      --keep-last S|T   keep the newest N; or the last of all (64M, 30s) alone\n"
+		"      --dump-on WHAT    keep what there is at mark:NAME, SIGUSR1, SIGUSR2\n"
 		"  -q, --quiet           no summary line at the end\n"
 		"\n"
 		"example: tsctl record -o train.sbt -- python3 train.py --epochs 1\n",

@@ -22,6 +22,7 @@ const struct ts_command *const ts_commands[] = {
 	&ts_command_repair,
 	&ts_command_cut,
 	&ts_command_merge,
+	&ts_command_dump,
 	&ts_command_devices,
 	&ts_command_status,
 	&ts_command_sessions,

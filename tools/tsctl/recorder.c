@@ -29,6 +29,7 @@
 #define CONTROL_FD	 3
 
 #define EXIT_EXEC_FAILED 127
+#define MAX_ARGUMENTS	 40
 
 #define START_TIMEOUT_MS 10000u
 /* For the sessions to flush and drain; the daemon holds to it, we wait a little longer. */
@@ -182,11 +183,16 @@ static int start_daemon(struct ts_recorder *recorder, const struct ts_recorder_o
 			      options->stacks ? "native" : "none",
 			      "--symbols",
 			      options->symbols ? "end" : "none",
-			      NULL,
-			      NULL,
-			      NULL,
-			      NULL,
-			      NULL};
+			      [MAX_ARGUMENTS] = NULL};
+	const struct {
+		const char *name;
+		uint64_t value;
+	} numbers[] = {{"rotate-size", options->rotate_size},
+		       {"rotate-age", options->rotate_age},
+		       {"keep", options->keep},
+		       {"keep-last-size", options->keep_last_size},
+		       {"keep-last-age", options->keep_last_age}};
+	char texts[TS_ARRAY_LEN(numbers)][48];
 	size_t n = 0;
 
 	while (argv[n])
@@ -200,6 +206,16 @@ static int start_daemon(struct ts_recorder *recorder, const struct ts_recorder_o
 	snprintf(quantum, sizeof(quantum), "--quantum=%" PRIu64, options->quantum_ns);
 	if (options->kernel_events)
 		argv[n++] = kernel_events;
+	for (size_t i = 0; i < TS_ARRAY_LEN(numbers); i++) {
+		snprintf(texts[i], sizeof(texts[i]), "--%s=%" PRIu64, numbers[i].name,
+			 numbers[i].value);
+		if (numbers[i].value)
+			argv[n++] = texts[i];
+	}
+	if (options->dump_on_mark) {
+		argv[n++] = "--dump-on-mark";
+		argv[n++] = options->dump_on_mark;
+	}
 	snprintf(kernel_events, sizeof(kernel_events), "--kernel-events=%s",
 		 options->kernel_events ? options->kernel_events : "");
 	snprintf(control, sizeof(control), "%d", CONTROL_FD);
@@ -255,6 +271,11 @@ const char *ts_recorder_kernel_missing(const struct ts_recorder *recorder)
 int ts_recorder_fd(const struct ts_recorder *recorder)
 {
 	return recorder->client ? ts_client_fd(recorder->client) : -1;
+}
+
+int ts_recorder_dump(const struct ts_recorder *recorder)
+{
+	return recorder->daemon && !kill(recorder->daemon, SIGUSR1) ? 0 : -ESRCH;
 }
 
 int ts_recorder_finish(struct ts_recorder *recorder, pid_t pid, const char *end,

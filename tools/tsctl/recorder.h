@@ -33,6 +33,9 @@ struct ts_recorder_options {
 	bool lossless;
 	bool start_later;
 	uint64_t quantum_ns;	   /* of the host's times; 0: as they are */
+	/* 0: not so; ages in ms. */
+	uint64_t rotate_size, rotate_age, keep, keep_last_size, keep_last_age;
+	const char *dump_on_mark;  /* NULL: none */
 	const char *kernel_events; /* the daemon's list; NULL: none */
 };
 
@@ -44,6 +47,9 @@ int ts_recorder_start(struct ts_recorder *recorder, const struct ts_recorder_opt
 
 /* Of the kernel events that were wanted, which are missing and why; NULL: none. Lives as long as the recorder. */
 const char *ts_recorder_kernel_missing(const struct ts_recorder *recorder);
+
+/* Asks for what there is so far to be kept as another file. 0 or -errno. */
+int ts_recorder_dump(const struct ts_recorder *recorder);
 
 /* Readable when the daemon went away. -1 once it has. */
 int ts_recorder_fd(const struct ts_recorder *recorder);

@@ -11,6 +11,9 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
+/* Of one recording: each is an open file. */
+#define MAX_PARTS 900u
+
 void ts_source_complain(const char *path, int r, const struct ts_sbt_error *error)
 {
 	if (r == TS_SBT_E_NOT_SBT)
@@ -43,11 +46,59 @@ int ts_source_open_file(const char *path, int flags)
 	return ts_take_fd(&fd);
 }
 
+/* The file before this one's, as far as it is there and can be read. */
+static struct ts_sbt_reader *open_before(const char *path, const struct ts_sbt_reader *reader)
+{
+	ts_cleanup(ts_freep) char *before = NULL;
+	ts_cleanup(ts_closep) int fd = -1;
+	struct ts_sbt_reader *found = NULL;
+	struct ts_row_part part;
+	struct stat status;
+
+	if (ts_sbt_reader_part(reader, &part))
+		return NULL;
+	before = ts_sbt_part_path(path, part.before);
+	fd = before ? open(before, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode))
+		return NULL;
+	/* One that is damaged beyond reading ends the row, as one that is not there does. */
+	return ts_sbt_reader_open(fd, &found, NULL) ? NULL : found;
+}
+
+/* The newest file of a recording in several: those before it, as far back as they go, belong to it. */
+static int join_parts(struct ts_source *source)
+{
+	struct ts_sbt_reader **before = NULL, *next = source->reader;
+	size_t n = 0;
+	int r = 0;
+
+	while (!r && n < MAX_PARTS && (next = open_before(source->path, next))) {
+		struct ts_sbt_reader **more = realloc(before, (n + 1) * sizeof(*before));
+
+		r = more ? 0 : -ENOMEM;
+		before = more ? more : before;
+		/* A namesake of another recording's is none of this. */
+		if (r || !ts_sbt_reader_is_before(next, n ? before[n - 1] : source->reader)) {
+			ts_sbt_reader_free(next);
+			break;
+		}
+		before[n++] = next;
+	}
+	r = r ?: ts_sbt_reader_join(source->reader, before, n);
+	free(before);
+	return r;
+}
+
 static int open_reader(struct ts_source *source, int fd)
 {
 	struct ts_sbt_error error = {0};
 	int r = ts_sbt_reader_open(fd, &source->reader, &error);
 
+	if (!r) {
+		r = join_parts(source);
+		if (r)
+			error = *ts_sbt_reader_error(source->reader);
+	}
 	if (!r)
 		return TS_EXIT_OK;
 	ts_source_complain(source->path, r, &error);

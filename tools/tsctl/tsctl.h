@@ -32,6 +32,7 @@ extern const struct ts_command ts_command_benchmark;
 extern const struct ts_command ts_command_cut;
 extern const struct ts_command ts_command_devices;
 extern const struct ts_command ts_command_diff;
+extern const struct ts_command ts_command_dump;
 extern const struct ts_command ts_command_export;
 extern const struct ts_command ts_command_gaps;
 extern const struct ts_command ts_command_graph;

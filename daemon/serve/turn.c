@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording that goes on in another file: by size, by age, or because somebody wants what there is so far. The newest file
+ * keeps the recording's name; finished ones get a number, and the oldest go when there is enough without them. What is
+ * recorded is the sessions' threads' matter, and so is this: whoever wrote last turns the page.
+ */
+#include "daemon/serve/recording.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "daemon/util/error.h"
+#include "proto/abi/clock.h"
+#include "sbt/reader.h"
+
+#define MS_NS	     UINT64_C(1000000)
+#define MAX_NUMBER   1000000u
+#define TRY_AGAIN_NS (UINT64_C(1000) * MS_NS)
+
+/* One that is finished. */
+struct ts_recording_part {
+	uint32_t number;
+	uint64_t n_bytes;
+	uint64_t begin_ns;
+	dev_t device;
+	ino_t inode;
+};
+
+static bool turn_is_due(const struct ts_recording *recording, uint64_t now)
+{
+	const struct ts_limits *limits = recording->limits;
+	uint64_t size = limits->rotate_size, age_ms = limits->rotate_age;
+	uint64_t n_bytes = ts_sbt_writer_bytes(recording->writer);
+
+	/* Of what is to be kept an eighth at a time. */
+	if (!size && limits->keep_last_size)
+		size = limits->keep_last_size / 8;
+	if (!age_ms && limits->keep_last_age)
+		age_ms = limits->keep_last_age / 8 + 1;
+	return (size &&
+		n_bytes - __atomic_load_n(&recording->part_bytes, __ATOMIC_RELAXED) >= size) ||
+	       (age_ms &&
+		now - __atomic_load_n(&recording->part_ns, __ATOMIC_RELAXED) >= age_ms * MS_NS);
+}
+
+/* The present file under a number of its own. On success `path` is the caller's. */
+static int turn_name(struct ts_recording *recording, uint32_t *ret_number, char **ret_path)
+{
+	struct stat ours, named;
+
+	for (uint32_t number = recording->part_number + 1; number < MAX_NUMBER; number++) {
+		ts_cleanup(ts_freep) char *path = ts_sbt_part_path(recording->path, number);
+
+		if (!path)
+			return ts_error_origin(-EINVAL);
+		if (link(recording->path, path) < 0) {
+			if (errno == EEXIST)
+				continue;
+			return -errno;
+		}
+		/* What has its name may be somebody else's by now. */
+		if (fstat(recording->read_fd, &ours) < 0 || stat(path, &named) < 0 ||
+		    ours.st_ino != named.st_ino || ours.st_dev != named.st_dev) {
+			unlink(path);
+			return ts_error_origin(-ENOENT);
+		}
+		*ret_number = number;
+		*ret_path = ts_take_ptr(path);
+		return 0;
+	}
+	return ts_error_origin(-EEXIST);
+}
+
+static int turn_create(const struct ts_recording *recording, char **ret_path, int *ret_fd)
+{
+	ts_cleanup(ts_freep) char *path = NULL;
+	struct stat before;
+	int fd;
+
+	if (asprintf(&path, "%s.XXXXXX", recording->path) < 0) {
+		path = NULL;
+		return ts_error_origin(-ENOMEM);
+	}
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!fstat(recording->read_fd, &before) && fchmod(fd, before.st_mode & 0777) < 0) {
+		/* Then it is its owner's alone. */
+	}
+	*ret_path = ts_take_ptr(path);
+	*ret_fd = fd;
+	return 0;
+}
+
+/* A finished file joins those that are kept. */
+static int turn_remember(struct ts_recording *recording, uint32_t number)
+{
+	struct ts_recording_part *parts;
+	struct stat status;
+
+	parts = realloc(recording->parts, (recording->n_parts + 1) * sizeof(*parts));
+	if (!parts)
+		return ts_error_origin(-ENOMEM);
+	recording->parts = parts;
+	if (fstat(recording->read_fd, &status) < 0)
+		return ts_error_origin(-errno);
+	parts[recording->n_parts++] = (struct ts_recording_part){
+		.number = number,
+		.n_bytes = (uint64_t)status.st_size,
+		.begin_ns = recording->part_ns,
+		.device = status.st_dev,
+		.inode = status.st_ino,
+	};
+	return 0;
+}
+
+/* What readers are given from now on is the new file; the number of the descriptor stays, for other threads have it. */
+static int turn_reading(struct ts_recording *recording, const char *path)
+{
+	ts_cleanup(ts_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || dup3(fd, recording->read_fd, O_CLOEXEC) < 0)
+		return ts_error_origin(-errno);
+	return 0;
+}
+
+/* Whether the oldest finished file is one too many. */
+static bool turn_has_enough(const struct ts_recording *recording, uint64_t now)
+{
+	const struct ts_limits *limits = recording->limits;
+	const struct ts_recording_part *second = &recording->parts[1];
+	uint64_t n_bytes = 0;
+
+	if (limits->keep && recording->n_parts + 1 > limits->keep)
+		return true;
+	for (size_t i = 1; i < recording->n_parts; i++)
+		n_bytes += recording->parts[i].n_bytes;
+	if (limits->keep_last_size && recording->n_parts > 1 && n_bytes >= limits->keep_last_size)
+		return true;
+	return limits->keep_last_age && recording->n_parts > 1 &&
+	       now - second->begin_ns >= limits->keep_last_age * MS_NS;
+}
+
+static void turn_forget_oldest(struct ts_recording *recording)
+{
+	const struct ts_recording_part *oldest = recording->parts;
+	ts_cleanup(ts_freep) char *path = ts_sbt_part_path(recording->path, oldest->number);
+	struct stat named;
+
+	/* Not what somebody else has put in its place. */
+	if (path && !fstatat(AT_FDCWD, path, &named, AT_SYMLINK_NOFOLLOW) &&
+	    named.st_ino == oldest->inode && named.st_dev == oldest->device)
+		unlink(path);
+	recording->n_parts--;
+	memmove(recording->parts, recording->parts + 1,
+		recording->n_parts * sizeof(*recording->parts));
+}
+
+/* Another file has its name: the old one is closed with its end, and counted. */
+static int turn_over(struct ts_recording *recording, uint32_t number, const char *path)
+{
+	int r = turn_remember(recording, number);
+
+	if (recording->uid != geteuid() &&
+	    fchown(recording->read_fd, recording->uid, (gid_t)-1) < 0) {
+		/* It stays the daemon's own, as is said of the last one. */
+	}
+	r = r ?: turn_reading(recording, path);
+	if (rename(path, recording->path) < 0)
+		r = r ?: ts_error_origin(-errno);
+	recording->part_number = number;
+	__atomic_store_n(&recording->part_bytes, ts_sbt_writer_bytes(recording->writer),
+			 __ATOMIC_RELAXED);
+	return r;
+}
+
+static int turn(struct ts_recording *recording)
+{
+	ts_cleanup(ts_freep) char *named = NULL;
+	ts_cleanup(ts_freep) char *path = NULL;
+	ts_cleanup(ts_closep) int fd = -1;
+	uint32_t number;
+	int r = turn_name(recording, &number, &named);
+
+	r = r ?: turn_create(recording, &path, &fd);
+	r = r ?: ts_sbt_writer_continue(recording->writer, fd, number);
+	if (r) {
+		if (named)
+			unlink(named);
+		if (path)
+			unlink(path);
+		return r;
+	}
+	ts_take_fd(&fd);
+	return turn_over(recording, number, path);
+}
+
+/* The lock is held. */
+static int turn_and_tidy(struct ts_recording *recording, uint64_t now)
+{
+	int r = turn(recording);
+
+	if (r) {
+		if (!recording->turn_failed)
+			ts_log(TS_LOG_WARNING,
+			       "%s: cannot go on in another file: %s; it grows on as one",
+			       recording->path, strerror(-r));
+		recording->turn_failed = true;
+		__atomic_store_n(&recording->turn_after_ns, now + TRY_AGAIN_NS, __ATOMIC_RELAXED);
+		return r;
+	}
+	__atomic_store_n(&recording->part_ns, now, __ATOMIC_RELAXED);
+	while (recording->n_parts && turn_has_enough(recording, now))
+		turn_forget_oldest(recording);
+	return 0;
+}
+
+void ts_recording_turn(struct ts_recording *recording)
+{
+	uint64_t now = ts_clock_monotonic_ns();
+
+	if (!turn_is_due(recording, now) ||
+	    now < __atomic_load_n(&recording->turn_after_ns, __ATOMIC_RELAXED) ||
+	    ts_sbt_writer_full(recording->writer) || pthread_mutex_trylock(&recording->turning))
+		return;
+	/* Another thread may just have done it. */
+	if (turn_is_due(recording, now) && now >= recording->part_ns)
+		turn_and_tidy(recording, now);
+	pthread_mutex_unlock(&recording->turning);
+}
+
+uint64_t ts_recording_bytes(struct ts_recording *recording)
+{
+	struct stat status;
+	uint64_t n_bytes = 0;
+
+	pthread_mutex_lock(&recording->turning);
+	for (size_t i = 0; i < recording->n_parts; i++)
+		n_bytes += recording->parts[i].n_bytes;
+	if (!fstat(recording->read_fd, &status))
+		n_bytes += (uint64_t)status.st_size;
+	pthread_mutex_unlock(&recording->turning);
+	return n_bytes;
+}
+
+/* ---- dumps ---------------------------------------------------------------------------------------- */
+
+/* The finished files under a dump's name: the last one has it as it is. */
+static int dump_link(const struct ts_recording *recording, const char *dump, size_t i)
+{
+	const struct ts_recording_part *part = &recording->parts[i];
+	ts_cleanup(ts_freep) char *from = ts_sbt_part_path(recording->path, part->number);
+	ts_cleanup(ts_freep) char *numbered = NULL;
+	const char *to = dump;
+
+	if (i + 1 < recording->n_parts)
+		to = numbered = ts_sbt_part_path(dump, part->number);
+	if (!from || !to)
+		return -ENOMEM;
+	return link(from, to) < 0 ? -errno : 0;
+}
+
+static void dump_unlink(const struct ts_recording *recording, const char *dump, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		ts_cleanup(ts_freep) char *path =
+			ts_sbt_part_path(dump, recording->parts[i].number);
+
+		if (path)
+			unlink(path);
+	}
+}
+
+static int dump_as(const struct ts_recording *recording, const char *dump)
+{
+	size_t i = 0;
+	int r = access(dump, F_OK) ? 0 : -EEXIST;
+
+	while (!r && i < recording->n_parts) {
+		r = dump_link(recording, dump, i);
+		i += !r;
+	}
+	/* The last one is what makes it one. */
+	if (r && i)
+		dump_unlink(recording, dump, i);
+	return r;
+}
+
+static int dump(struct ts_recording *recording)
+{
+	size_t n = strlen(recording->path), n_stem = n;
+	int r = -EEXIST;
+
+	if (n > 4 && !strcmp(recording->path + n - 4, ".sbt"))
+		n_stem = n - 4;
+	while (r == -EEXIST && recording->n_dumps < TS_RECORDING_MAX_DUMPS) {
+		ts_cleanup(ts_freep) char *path = NULL;
+
+		if (asprintf(&path, "%.*s-dump%u%s", (int)n_stem, recording->path,
+			     ++recording->n_dumps, recording->path + n_stem) < 0) {
+			path = NULL;
+			return -ENOMEM;
+		}
+		r = dump_as(recording, path);
+	}
+	return r;
+}
+
+int ts_recording_dump(struct ts_recording *recording)
+{
+	int r;
+
+	if (recording->ended || recording->n_dumps >= TS_RECORDING_MAX_DUMPS)
+		return recording->ended ? -ENOENT : -EDQUOT;
+	pthread_mutex_lock(&recording->turning);
+	r = turn_and_tidy(recording, ts_clock_monotonic_ns());
+	r = r ?: dump(recording);
+	pthread_mutex_unlock(&recording->turning);
+	if (r)
+		ts_log(TS_LOG_ERROR, "%s: no dump could be made: %s", recording->path,
+		       strerror(-r));
+	return r;
+}
