@@ -21,7 +21,7 @@ struct ts_sbt_writer {
 	uint64_t room;	    /* up to where the file system has set space aside */
 	uint64_t max_bytes; /* 0: no limit of its own */
 	uint64_t n_blocks;
-	uint64_t quantum_ns; /* 0: none; fixed before the first session */
+	uint64_t quantum_ns;   /* 0: none; fixed before the first session */
 	uint32_t part;	       /* of the recording, from 1 */
 	uint8_t recording[16]; /* its first file's UUID */
 	uint32_t n_sessions;

@@ -32,7 +32,7 @@ struct ts_recorder_options {
 	bool symbols; /* stacks get names before it ends */
 	bool lossless;
 	bool start_later;
-	uint64_t quantum_ns;	   /* of the host's times; 0: as they are */
+	uint64_t quantum_ns; /* of the host's times; 0: as they are */
 	/* 0: not so; ages in ms. */
 	uint64_t rotate_size, rotate_age, keep, keep_last_size, keep_last_age;
 	const char *dump_on_mark;  /* NULL: none */
