@@ -820,7 +820,7 @@ const struct ts_command ts_command_record = {
 		"      --start-later     record nothing before `tsctl start`\n"
 		"      --ring-size SIZE  bytes of each thread's ring: a power of two, 64K to 256M\n"
 		"      --quantum TIME    round the host's times (100ns to 1ms): fewer bytes\n"
-		"      --rotate-size S, --rotate-age T, --keep N   begin another file (1G, 10m) and\n"
+		"      --rotate-size S, --rotate-age T, --keep N   another file each 1G, 10m;\n"
 		"      --keep-last S|T   keep the newest N; or the last of all (64M, 30s) alone\n"
 		"      --dump-on WHAT    keep what there is at mark:NAME, SIGUSR1, SIGUSR2\n"
 		"  -q, --quiet           no summary line at the end\n"
