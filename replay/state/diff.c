@@ -457,27 +457,27 @@ static int judge_names(struct diffing *diffing)
 
 /* ---- operation by operation ------------------------------------------------------------------- */
 
-static int compare_ops(const void *a, const void *b)
+/* By stream; in each they are in the order of time already. */
+static int sort_ops(struct side *side)
 {
-	const struct op *x = a, *y = b;
-
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->op_id < y->op_id ? -1 : x->op_id > y->op_id;
-}
-
-static void sort_ops(struct side *side)
-{
+	struct op *sorted = calloc(side->n_ops + 1, sizeof(*sorted));
 	size_t first = 0;
 
-	if (side->n_ops)
-		qsort(side->ops, side->n_ops, sizeof(*side->ops), compare_ops);
+	if (!sorted)
+		return -ENOMEM;
 	for (size_t i = 0; i < side->n_streams; i++) {
 		side->streams[i].first = first;
 		first += side->streams[i].n;
+		side->streams[i].n = 0;
 	}
+	for (size_t i = 0; i < side->n_ops; i++) {
+		struct stream *stream = &side->streams[side->ops[i].stream];
+
+		sorted[stream->first + stream->n++] = side->ops[i];
+	}
+	free(side->ops);
+	side->ops = sorted;
+	return 0;
 }
 
 static const struct op *op_of(const struct diffing *diffing, unsigned side, size_t i)
@@ -607,10 +607,9 @@ static int align_streams(struct diffing *diffing)
 {
 	struct side *a = &diffing->sides[0], *b = &diffing->sides[1];
 	struct ts_state_map of_b = {0};
-	int r = 0;
+	int r = sort_ops(a);
 
-	sort_ops(a);
-	sort_ops(b);
+	r = r ? r : sort_ops(b);
 	diffing->budget = ALIGN_BUDGET;
 	for (size_t i = 0; !r && i < b->n_streams; i++)
 		r = ts_state_map_set(&of_b, b->streams[i].session_at, b->streams[i].at,

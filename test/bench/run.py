@@ -20,6 +20,7 @@
             and what the latter costs where nothing records
   kernel    what kernel events add to a context switch, to a program that computes and to one that launches; page faults a
             second that come to the file
+  state     operations of a generated training job a second through the state machine, timeline, gaps, graph and diff
 
 What is absent (LTTng, a built part) is skipped by name. --smoke runs each with tiny numbers, to see that it
 works: its figures mean nothing.
@@ -202,6 +203,17 @@ class Bench:
         self.say('  totals by kernel', '%.1f ms' % result['totals_ms'],
                  '%d launches, %d blocks decoded' % (result['kernels'], result['totals_decoded']), 'less than 100 ms')
         self.say('  memory of the reader, at its peak', '%.1f MB' % (result['peak_bytes'] / 1e6), goal='less than 64 MB')
+
+    def state(self):
+        result = self.json([self.path('test/bench/bench-state'), '20000' if self.smoke else '10000000'], timeout=3600)
+        walk = result['walk_per_s']
+        for key, what, goal in (('machine', 'the state machine: operations joined, with what they waited for', 5),
+                                ('timeline', 'the timeline', 5), ('gaps', 'gaps and why', None),
+                                ('graph', 'the graph with its critical path, of %d' % result['graph_n'], 2),
+                                ('diff', 'compared with themselves', None)):
+            rate = result[key + '_per_s']
+            self.say('%d operations from a file: %s' % (result['n'], what), '%.2f M/s' % (rate / 1e6),
+                     'rows alone %.2f M/s' % (walk / 1e6), 'at least %d M/s' % goal if goal else None)
 
     # ---- shim and preload ---------------------------------------------------------------------
 
@@ -519,7 +531,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'large', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'large', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'state']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')
