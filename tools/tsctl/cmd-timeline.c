@@ -2,15 +2,11 @@
 /*
  * tsctl timeline: a line for each stream, with what it did in each column's time, and what that adds up to.
  */
-#include "proto/rpc/json.h"
-#include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/state/timeline.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
-#include "tools/tsctl/pool.h"
-#include "tools/tsctl/resolve.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/term.h"
+#include "tools/tsctl/timelinejson.h"
 #include "tools/tsctl/times.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -29,107 +25,6 @@ struct asked {
 	bool has_from, has_to, json, ascii;
 	unsigned long long width; /* 0: the terminal's */
 };
-
-/* ---- the message -------------------------------------------------------------------------------- */
-
-static Ts__Rpc__TimelineStream *make_stream(struct ts_resolver *resolver, struct ts_pool *pool,
-					    const struct ts_timeline *timeline,
-					    const struct ts_timeline_stream *stream)
-{
-	struct ts_row_kernel named = {.context = stream->context, .stream = stream->stream};
-	struct ts_sbt_row row = {.type = TS_ROW_KERNEL,
-				 .session = stream->session,
-				 .kernel = &named};
-	Ts__Rpc__TimelineStream *message = ts_pool_alloc(pool, 1, sizeof(*message));
-	Ts__Rpc__TimelinePart *parts = ts_pool_alloc(pool, timeline->n_parts, sizeof(*parts));
-
-	ts__rpc__timeline_stream__init(message);
-	TS_RPC_SET(message, session, stream->session);
-	if (stream->device != TS_NO_DEVICE)
-		TS_RPC_SET(message, device, stream->device);
-	TS_RPC_SET(message, context, stream->context);
-	if (stream->stream != TS_NO_DEVICE)
-		TS_RPC_SET(message, stream, stream->stream);
-	message->name = ts_pool_copy(pool, ts_resolver_stream_name(resolver, &row));
-	TS_RPC_SET(message, operations, stream->n_ops);
-	TS_RPC_SET(message, busy_ns, stream->busy_ns);
-	message->parts = ts_pool_alloc(pool, timeline->n_parts, sizeof(*message->parts));
-	message->n_parts = timeline->n_parts;
-	for (uint32_t i = 0; i < timeline->n_parts; i++) {
-		ts__rpc__timeline_part__init(&parts[i]);
-		TS_RPC_SET(&parts[i], compute_ns, stream->parts[i].ns[TS_TIMELINE_COMPUTE]);
-		TS_RPC_SET(&parts[i], copy_ns, stream->parts[i].ns[TS_TIMELINE_COPY]);
-		message->parts[i] = &parts[i];
-	}
-	return message;
-}
-
-static void set_idle(struct ts_pool *pool, const struct ts_timeline_device *device,
-		     Ts__Rpc__TimelineDevice *message)
-{
-	Ts__Rpc__TimelineIdle *idle = ts_pool_alloc(pool, TS_TIMELINE_IDLES, sizeof(*idle));
-
-	message->idle = ts_pool_alloc(pool, TS_TIMELINE_IDLES, sizeof(*message->idle));
-	message->has_idle_ns = 1;
-	for (uint32_t i = 0; i < TS_TIMELINE_IDLES; i++) {
-		if (!device->idle_ns[i])
-			continue;
-		ts__rpc__timeline_idle__init(&idle[i]);
-		idle[i].cause = (char *)ts_timeline_idle_name(i);
-		TS_RPC_SET(&idle[i], ns, device->idle_ns[i]);
-		message->idle_ns += device->idle_ns[i];
-		message->idle[message->n_idle++] = &idle[i];
-	}
-}
-
-static void make_device(struct ts_resolver *resolver, struct ts_pool *pool,
-			const struct ts_timeline *timeline, uint32_t in,
-			Ts__Rpc__TimelineDevice *message)
-{
-	const struct ts_timeline_device *device = &timeline->devices[in];
-	const struct ts_row_device *row =
-		ts_sbt_reader_device(ts_resolver_reader(resolver), device->session, device->device);
-
-	ts__rpc__timeline_device__init(message);
-	TS_RPC_SET(message, session, device->session);
-	if (device->device != TS_NO_DEVICE)
-		TS_RPC_SET(message, device, device->device);
-	if (row)
-		message->name = ts_pool_copy(pool, ts_resolver_string(resolver, row->name));
-	TS_RPC_SET(message, operations, device->n_ops);
-	TS_RPC_SET(message, busy_ns, device->busy_ns);
-	TS_RPC_SET(message, compute_ns, device->ns[TS_TIMELINE_COMPUTE]);
-	TS_RPC_SET(message, copy_ns, device->ns[TS_TIMELINE_COPY]);
-	TS_RPC_SET(message, overlap_ns, device->overlap_ns);
-	set_idle(pool, device, message);
-	TS_RPC_SET(message, max_at_once, device->max_at_once);
-	TS_RPC_SET(message, max_at_once_ns, device->max_ns);
-	if (device->busy_ns)
-		TS_RPC_SET(message, mean_at_once, (double)device->sum_ns / (double)device->busy_ns);
-	message->streams = ts_pool_alloc(pool, timeline->n_streams, sizeof(*message->streams));
-	for (size_t i = 0; i < timeline->n_streams; i++)
-		if (timeline->streams[i].in == in)
-			message->streams[message->n_streams++] =
-				make_stream(resolver, pool, timeline, &timeline->streams[i]);
-}
-
-static void make_report(struct ts_resolver *resolver, struct ts_pool *pool,
-			const struct ts_timeline *timeline, Ts__Rpc__TimelineReport *report)
-{
-	Ts__Rpc__TimelineDevice *devices =
-		ts_pool_alloc(pool, timeline->n_devices, sizeof(*devices));
-
-	ts__rpc__timeline_report__init(report);
-	TS_RPC_SET(report, start_ns, timeline->from_ns);
-	TS_RPC_SET(report, end_ns, timeline->to_ns);
-	TS_RPC_SET(report, part_ns, timeline->part_ns);
-	TS_RPC_SET(report, damaged, timeline->is_damaged);
-	report->devices = ts_pool_alloc(pool, timeline->n_devices, sizeof(*report->devices));
-	for (uint32_t i = 0; i < timeline->n_devices; i++) {
-		make_device(resolver, pool, timeline, i, &devices[i]);
-		report->devices[report->n_devices++] = &devices[i];
-	}
-}
 
 /* ---- for people --------------------------------------------------------------------------------- */
 
@@ -328,7 +223,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
 	}
-	make_report(resolver, &pool, timeline, &report);
+	ts_timelinejson_make(resolver, &pool, timeline, &report);
 	if (asked->json) {
 		status = ts_json_print(&report.base);
 	} else {

@@ -10,6 +10,7 @@ const struct ts_command *const ts_commands[] = {
 	&ts_command_record,
 	&ts_command_info,
 	&ts_command_view,
+	&ts_command_analyze,
 	&ts_command_timeline,
 	&ts_command_state,
 	&ts_command_gaps,

@@ -28,6 +28,7 @@ struct ts_command {
 	int (*run)(int argc, char **argv);
 };
 
+extern const struct ts_command ts_command_analyze;
 extern const struct ts_command ts_command_benchmark;
 extern const struct ts_command ts_command_cut;
 extern const struct ts_command ts_command_devices;

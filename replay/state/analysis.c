@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings are looked for as operations and waits are told; what they have in common is counted by stack. */
+#include "replay/state/analysis.h"
+
+#include "proto/abi/vendor/cupti_activity.h"
+#include "replay/state/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE TS_STATE_MAP_NONE
+/* Calls that are remembered until what the vendor tells of their waiting comes. */
+#define N_CALLS 4096u
+
+struct recent_call {
+	uint64_t op_id;
+	uint32_t session, stack;
+};
+
+struct pass {
+	struct ts_analysis *analysis;
+	struct ts_state_machine *machine;
+	struct ts_state_map group_by_key[TS_ANALYSIS_FINDINGS + 1];
+	size_t n_groups_allocated;
+	struct recent_call calls[N_CALLS];
+	uint64_t over_ns; /* the latest end of what began */
+};
+
+const char *ts_analysis_finding_name(uint32_t finding)
+{
+	static const char *const names[TS_ANALYSIS_FINDINGS] = {
+		[TS_ANALYSIS_TINY_COPY] = "tiny_copy",
+		[TS_ANALYSIS_PAGEABLE_COPY] = "pageable_copy",
+		[TS_ANALYSIS_REDUNDANT_SYNC] = "redundant_sync",
+		[TS_ANALYSIS_LEGACY_STREAM] = "legacy_stream",
+	};
+
+	return finding < TS_ANALYSIS_FINDINGS ? names[finding] : NULL;
+}
+
+void ts_analysis_free(struct ts_analysis *analysis)
+{
+	if (!analysis)
+		return;
+	free(analysis->groups);
+	free(analysis);
+}
+
+static void add(struct ts_analysis_sum *sum, uint64_t ns, uint64_t bytes)
+{
+	sum->count++;
+	sum->ns += ns;
+	sum->bytes += bytes;
+}
+
+static int add_group(struct pass *pass, const struct ts_analysis_group *key, uint64_t ns,
+		     uint64_t bytes)
+{
+	struct ts_analysis *analysis = pass->analysis;
+	struct ts_state_map *map = &pass->group_by_key[key->finding];
+	uint32_t at = ts_state_map_find(map, key->session, key->stack);
+	struct ts_analysis_group *grown;
+	int r;
+
+	if (at == NONE) {
+		if (analysis->n_groups == TS_ANALYSIS_MAX_GROUPS)
+			return 0;
+		if (analysis->n_groups == pass->n_groups_allocated) {
+			size_t n = pass->n_groups_allocated ? 2 * pass->n_groups_allocated : 64;
+
+			grown = reallocarray(analysis->groups, n, sizeof(*grown));
+			if (!grown)
+				return -ENOMEM;
+			analysis->groups = grown;
+			pass->n_groups_allocated = n;
+		}
+		at = (uint32_t)analysis->n_groups;
+		r = ts_state_map_set(map, key->session, key->stack, at);
+		if (r)
+			return r;
+		analysis->groups[analysis->n_groups++] = *key;
+	}
+	add(&analysis->groups[at].sum, ns, bytes);
+	return 0;
+}
+
+static int find(struct pass *pass, enum ts_analysis_finding finding, uint32_t session,
+		uint32_t stack, uint64_t time_ns, uint64_t ns, uint64_t bytes)
+{
+	const struct ts_analysis_group key = {.finding = finding,
+					      .session = session,
+					      .stack = stack,
+					      .time_ns = time_ns};
+
+	add(&pass->analysis->findings[finding], ns, bytes);
+	return add_group(pass, &key, ns, bytes);
+}
+
+static bool is_host_kind(uint32_t kind)
+{
+	return kind == TS_CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE ||
+	       kind == TS_CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+}
+
+static int take_copy(struct pass *pass, const struct ts_state_op *op)
+{
+	const struct ts_row_memcpy *row = &op->row.memcpy_;
+	uint64_t ns = op->end_ns - op->start_ns;
+	int r = 0;
+
+	add(&pass->analysis->copies, ns, row->bytes);
+	if (row->src_kind == TS_CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE ||
+	    row->dst_kind == TS_CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE)
+		r = find(pass, TS_ANALYSIS_PAGEABLE_COPY, op->session, op->stack, op->call_ns, ns,
+			 row->bytes);
+	if (!r && row->bytes < TS_ANALYSIS_TINY_BYTES &&
+	    is_host_kind(row->src_kind) != is_host_kind(row->dst_kind))
+		r = find(pass, TS_ANALYSIS_TINY_COPY, op->session, op->stack, op->call_ns, ns,
+			 row->bytes);
+	return r;
+}
+
+static int take_op(struct pass *pass, const struct ts_state_op *op)
+{
+	const struct ts_analysis_group kernel = {.finding = TS_ANALYSIS_FINDINGS,
+						 .stack = op->row.kernel.name,
+						 .time_ns = op->start_ns};
+	uint64_t ns = op->end_ns - op->start_ns;
+	bool by_legacy = false;
+	int r = 0;
+
+	if (op->end_ns > pass->over_ns)
+		pass->over_ns = op->end_ns;
+	for (uint32_t i = 0; i < op->n_dependencies; i++)
+		by_legacy |= op->dependencies[i].kind == TS_STATE_BY_LEGACY;
+	if (op->type == TS_ROW_MEMCPY) {
+		r = take_copy(pass, op);
+	} else if (op->type == TS_ROW_KERNEL) {
+		add(&pass->analysis->kernels, ns, 0);
+		r = add_group(pass, &kernel, ns, 0);
+	}
+	if (!r && by_legacy)
+		r = find(pass, TS_ANALYSIS_LEGACY_STREAM, op->session, op->stack, op->call_ns, ns,
+			 0);
+	return r;
+}
+
+static int take_sync(struct pass *pass, uint32_t session, const struct ts_row_sync *row)
+{
+	const struct recent_call *call = &pass->calls[row->op_id % N_CALLS];
+	uint64_t ns = row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
+
+	if (row->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
+		return 0;
+	add(&pass->analysis->syncs, ns, 0);
+	if (ts_state_machine_n_awaited(pass->machine) || pass->over_ns > row->start_ns ||
+	    ns > TS_ANALYSIS_REDUNDANT_NS)
+		return 0;
+	return find(pass, TS_ANALYSIS_REDUNDANT_SYNC, session,
+		    call->op_id == row->op_id && call->session == session ? call->stack : 0,
+		    row->start_ns, ns, 0);
+}
+
+static int feed(struct pass *pass, const struct ts_sbt_row *row)
+{
+	struct ts_state_op op;
+	int r;
+
+	if (row->type == TS_ROW_SYNC)
+		return take_sync(pass, row->session, row->sync);
+	if (row->type == TS_ROW_API)
+		pass->calls[row->api->op_id % N_CALLS] =
+			(struct recent_call){row->api->op_id, row->session, row->api->stack};
+	r = ts_state_machine_feed(pass->machine, row, &op);
+	return r == 1 ? take_op(pass, &op) : r;
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+	const struct ts_analysis_group *x = a, *y = b;
+
+	if (x->finding != y->finding)
+		return x->finding < y->finding ? -1 : 1;
+	if (x->sum.ns != y->sum.ns)
+		return x->sum.ns > y->sum.ns ? -1 : 1;
+	if (x->sum.count != y->sum.count)
+		return x->sum.count > y->sum.count ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+static int read_rows(struct pass *pass, struct ts_sbt_reader *reader, uint32_t session)
+{
+	const struct ts_sbt_cursor_options options = {.types = TS_STATE_MACHINE_ROWS |
+							       TS_ROW_BIT(TS_ROW_SYNC),
+						      .session = session};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_sbt_row row;
+	int r = ts_sbt_cursor_new(reader, &options, &cursor);
+
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (r == TS_SBT_E_CORRUPT) {
+			pass->analysis->is_damaged = true;
+			r = 0;
+			continue;
+		}
+		if (!r)
+			r = feed(pass, &row);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+int ts_analysis_read(struct ts_sbt_reader *reader, uint32_t session,
+		     struct ts_analysis **ret_analysis)
+{
+	ts_cleanup(ts_analysis_freep) struct ts_analysis *analysis = calloc(1, sizeof(*analysis));
+	struct pass *pass = calloc(1, sizeof(*pass));
+	int r = analysis && pass ? 0 : -ENOMEM;
+
+	if (!r) {
+		pass->analysis = analysis;
+		r = ts_state_machine_new(&pass->machine);
+	}
+	if (!r)
+		r = ts_state_machine_prepare(pass->machine, reader, session);
+	if (!r)
+		r = read_rows(pass, reader, session);
+	for (size_t i = 0; pass && i <= TS_ANALYSIS_FINDINGS; i++)
+		ts_state_map_deinit(&pass->group_by_key[i]);
+	if (pass)
+		ts_state_machine_free(pass->machine);
+	free(pass);
+	if (r)
+		return r;
+	if (analysis->n_groups)
+		qsort(analysis->groups, analysis->n_groups, sizeof(*analysis->groups),
+		      compare_groups);
+	*ret_analysis = analysis;
+	analysis = NULL;
+	return 0;
+}

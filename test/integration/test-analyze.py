@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tsctl analyze: its sums are those of the rows, its findings are there to be seen in them, and its page says the same."""
+import json
+import os
+
+import harness
+
+VERDICTS = {'compute_bound', 'copy_bound', 'launch_bound', 'host_bound', 'waiting', 'unknown'}
+
+
+class Analyze(harness.Case):
+    def recorded(self, argv, *options, **env):
+        result, path = self.record(argv, '--vgpu', '-q', *options, **env)
+        self.assertEqual(result.status, 0, result)
+        return path
+
+    def analysis(self, path, *options):
+        result = harness.tsctl('analyze', '--json', *options, path)
+        self.assertEqual((result.status, result.err), (0, ''), result)
+        return json.loads(result.out)
+
+    def test_programs(self):
+        for name, arguments in (('pipeline', []), ('graph', []), ('ladder', ['4']), ('workers', ['2', '2', '2'])):
+            path = self.recorded([harness.app(name, 'driver'), *arguments])
+            found, view = self.analysis(path, '--limit', '100'), harness.Trace(path)
+            self.assertIn(found['verdict'], VERDICTS)
+            kernels = view.of('kernel')
+            self.assertEqual(found['kernels_ns'], sum(row['end_ns'] - row['start_ns'] for row in kernels))
+            self.assertEqual({kernel['name']: kernel['count'] for kernel in found.get('kernels', [])},
+                             {name: sum(row['name'] == name for row in kernels)
+                              for name in {row['name'] for row in kernels}})
+            self.check_copies(found, view)
+            page = harness.tsctl('analyze', path)
+            self.assertEqual((page.status, page.err), (0, ''), page)
+            os.unlink(path)
+
+    def check_copies(self, found, view):
+        host = ('pageable', 'pinned')
+        kinds = {1: 'pageable', 2: 'pinned', 3: 'device'}
+        copies = [(row, kinds.get(row['src_kind']), kinds.get(row['dst_kind'])) for row in view.of('memcpy')]
+        want = {'tiny_copy': [row for row, a, b in copies if row['bytes'] < 4096 and (a in host) != (b in host)],
+                'pageable_copy': [row for row, a, b in copies if 'pageable' in (a, b)]}
+        findings = {finding['finding']: finding for finding in found.get('findings', [])}
+        for name, rows in want.items():
+            self.assertEqual(findings.get(name, {}).get('count', 0), len(rows))
+            if rows:
+                self.assertEqual(findings[name]['bytes'], sum(row['bytes'] for row in rows))
+                examples = findings[name]['examples']
+                self.assertEqual(sum(example['count'] for example in examples), len(rows))
+                self.assertTrue(all(example['stack']['frames'] for example in examples))
+
+    def test_damaged_and_refused(self):
+        path = self.path('made.sbt')
+        harness.run([os.path.join(harness.BUILD, 'test', 'unit', 'tools', 'make-trace'), path, '5'])
+        with open(path, 'rb') as stream:
+            whole = stream.read()
+        hurt = self.path('hurt.sbt')
+        for at in range(64, len(whole), len(whole) // 20):
+            with open(hurt, 'wb') as stream:
+                stream.write(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1:])
+            self.assertIn(harness.tsctl('analyze', '--json', hurt).status, (0, 2))
+        for arguments, words in ((['--limit', 'x', path], '--limit'), ([], 'one trace file')):
+            result = harness.tsctl('analyze', *arguments)
+            self.assertEqual((result.status, len(result.err.splitlines())), (2, 1), result)
+            self.assertIn(words, result.err)
+
+
+if __name__ == '__main__':
+    harness.main()

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl analyze: a page on where the time went and what to do about it, each with the numbers and stacks that say so.
+ */
+#include "proto/rpc/json.h"
+#include "replay/state/analysis.h"
+#include "tools/tsctl/jsonout.h"
+#include "tools/tsctl/out.h"
+#include "tools/tsctl/source.h"
+#include "tools/tsctl/stackjson.h"
+#include "tools/tsctl/term.h"
+#include "tools/tsctl/timelinejson.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+
+#define DEFAULT_LISTED 5u
+#define MAX_LISTED     65536u
+/* From here on a GPU is busy: no idle time explains it. */
+#define BUSY_SHARE 0.8
+/* A host that is late by less cannot launch faster; by more it does something else. */
+#define LAUNCH_GAP_NS UINT64_C(50000)
+#define N_FINDINGS    (TS_ANALYSIS_FINDINGS + 1)
+
+struct asked {
+	const char *session;
+	unsigned long long limit;
+	bool json, stacks;
+};
+
+struct teller {
+	const struct asked *asked;
+	struct ts_resolver *resolver;
+	const struct ts_timeline *timeline;
+	const struct ts_analysis *analysis;
+	struct ts_pool *pool;
+};
+
+/* ---- the verdict -------------------------------------------------------------------------------- */
+
+/* Of the device that had the most to do. */
+static const struct ts_timeline_device *busiest(const struct ts_timeline *timeline)
+{
+	const struct ts_timeline_device *found = NULL;
+
+	for (size_t i = 0; i < timeline->n_devices; i++)
+		if (!found || timeline->devices[i].busy_ns > found->busy_ns)
+			found = &timeline->devices[i];
+	return found;
+}
+
+static const char *find_verdict(const struct ts_timeline *timeline)
+{
+	const struct ts_timeline_device *device = busiest(timeline);
+	uint64_t all_ns = timeline->to_ns - timeline->from_ns, late_ns;
+
+	if (!device || !all_ns)
+		return "unknown";
+	if ((double)device->busy_ns >= BUSY_SHARE * (double)all_ns)
+		return device->ns[TS_TIMELINE_COPY] > device->ns[TS_TIMELINE_COMPUTE]
+			       ? "copy_bound"
+			       : "compute_bound";
+	late_ns = device->idle_ns[TS_TIMELINE_HOST] + device->idle_ns[TS_TIMELINE_CALL] +
+		  device->idle_ns[TS_TIMELINE_DISPATCH];
+	if (device->idle_ns[TS_TIMELINE_DEPENDENCY] > late_ns)
+		return "waiting";
+	if (device->idle_ns[TS_TIMELINE_UNKNOWN] > late_ns)
+		return "unknown";
+	return late_ns / device->n_ops < LAUNCH_GAP_NS ? "launch_bound" : "host_bound";
+}
+
+static const struct {
+	const char *verdict, *text;
+} verdicts[] = {
+	{"compute_bound", "Compute-bound: kernels keep the GPU busy. Look at the kernels below."},
+	{"copy_bound",
+	 "Copy-bound: the GPU is busy with copies. Copy less, from pinned memory, and\n"
+	 "beside kernels in streams of their own."},
+	{"launch_bound",
+	 "Launch-bound: the GPU is over with each thing before the next is launched. Launch\n"
+	 "fewer and larger kernels, or graphs (cudaGraphLaunch)."},
+	{"host_bound",
+	 "Host-bound: the GPU stands still while the host does something else. `tsctl gaps`\n"
+	 "tells what; launch ahead of what the host waits for."},
+	{"waiting", "Waiting: the GPU stands still for what runs elsewhere. `tsctl graph\n"
+		    "--critical-path` tells for what."},
+	{"unknown", "Nothing can be said of where the time went: too little is recorded."},
+};
+
+/* ---- the message -------------------------------------------------------------------------------- */
+
+static const char *const advices[N_FINDINGS] = {
+	[TS_ANALYSIS_TINY_COPY] = "put them together, or have a kernel write what it needs: a copy "
+				  "costs its call, however small",
+	[TS_ANALYSIS_PAGEABLE_COPY] =
+		"allocate the host's side with cudaMallocHost or register it: "
+		"pageable memory is copied twice, and the call waits",
+	[TS_ANALYSIS_REDUNDANT_SYNC] = "leave them out: all that had been launched was over",
+	[TS_ANALYSIS_LEGACY_STREAM] = "use streams made with cudaStreamNonBlocking, or build with "
+				      "--default-stream per-thread: the default stream waits for "
+				      "all others, and they for it",
+	[TS_ANALYSIS_FINDINGS] =
+		"look for what makes them wait for each other: the default stream, "
+		"events, kernels that fill the device",
+};
+
+static void add_examples(struct teller *teller, uint32_t finding, Ts__Rpc__AnalysisFinding *message)
+{
+	const struct ts_analysis *analysis = teller->analysis;
+	size_t max = (size_t)teller->asked->limit;
+
+	message->examples = ts_pool_alloc(teller->pool, max, sizeof(*message->examples));
+	for (size_t i = 0; i < analysis->n_groups && message->n_examples < max; i++) {
+		const struct ts_analysis_group *group = &analysis->groups[i];
+		Ts__Rpc__AnalysisExample *example;
+
+		if (group->finding != finding)
+			continue;
+		example = ts_pool_alloc(teller->pool, 1, sizeof(*example));
+		ts__rpc__analysis_example__init(example);
+		TS_RPC_SET(example, count, group->sum.count);
+		TS_RPC_SET(example, ns, group->sum.ns);
+		TS_RPC_SET(example, bytes, group->sum.bytes);
+		TS_RPC_SET(example, session, group->session);
+		example->stack = ts_stackjson_make(teller->resolver, teller->pool, group->session,
+						   group->stack, group->time_ns);
+		message->examples[message->n_examples++] = example;
+	}
+}
+
+static Ts__Rpc__AnalysisFinding *add_finding(struct teller *teller, const char *name,
+					     uint32_t finding, const struct ts_analysis_sum *sum)
+{
+	Ts__Rpc__AnalysisFinding *message = ts_pool_alloc(teller->pool, 1, sizeof(*message));
+
+	ts__rpc__analysis_finding__init(message);
+	message->finding = (char *)name;
+	TS_RPC_SET(message, count, sum->count);
+	TS_RPC_SET(message, ns, sum->ns);
+	TS_RPC_SET(message, bytes, sum->bytes);
+	message->advice = (char *)advices[finding];
+	add_examples(teller, finding, message);
+	return message;
+}
+
+static void add_findings(struct teller *teller, Ts__Rpc__AnalysisReport *report)
+{
+	report->findings = ts_pool_alloc(teller->pool, N_FINDINGS + teller->timeline->n_devices,
+					 sizeof(*report->findings));
+	for (uint32_t i = 0; i < TS_ANALYSIS_FINDINGS; i++)
+		if (teller->analysis->findings[i].count)
+			report->findings[report->n_findings++] =
+				add_finding(teller, ts_analysis_finding_name(i), i,
+					    &teller->analysis->findings[i]);
+	for (uint32_t in = 0; in < teller->timeline->n_devices; in++) {
+		const struct ts_timeline_device *device = &teller->timeline->devices[in];
+		struct ts_analysis_sum sum = {.ns = device->busy_ns};
+
+		for (size_t i = 0; i < teller->timeline->n_streams; i++)
+			sum.count += teller->timeline->streams[i].in == in;
+		/* Kernels would not come last: of them there are no examples of stacks. */
+		if (sum.count > 1 && device->max_at_once == 1) {
+			Ts__Rpc__AnalysisFinding *message =
+				add_finding(teller, "serialised_streams", TS_ANALYSIS_FINDINGS,
+					    &sum);
+
+			message->n_examples = 0;
+			report->findings[report->n_findings++] = message;
+		}
+	}
+}
+
+static void add_kernels(struct teller *teller, Ts__Rpc__AnalysisReport *report)
+{
+	const struct ts_analysis *analysis = teller->analysis;
+	size_t max = (size_t)teller->asked->limit;
+
+	report->kernels = ts_pool_alloc(teller->pool, max, sizeof(*report->kernels));
+	for (size_t i = 0; i < analysis->n_groups && report->n_kernels < max; i++) {
+		const struct ts_analysis_group *group = &analysis->groups[i];
+		Ts__Rpc__AnalysisKernel *kernel;
+		const char *name;
+
+		if (group->finding != TS_ANALYSIS_FINDINGS)
+			continue;
+		kernel = ts_pool_alloc(teller->pool, 1, sizeof(*kernel));
+		ts__rpc__analysis_kernel__init(kernel);
+		name = ts_resolver_kernel_name(teller->resolver, group->stack);
+		kernel->name = ts_pool_copy(teller->pool, name ? name : "unknown kernel");
+		TS_RPC_SET(kernel, count, group->sum.count);
+		TS_RPC_SET(kernel, ns, group->sum.ns);
+		report->kernels[report->n_kernels++] = kernel;
+	}
+}
+
+static void make_report(struct teller *teller, Ts__Rpc__AnalysisReport *report)
+{
+	const struct ts_timeline *timeline = teller->timeline;
+	Ts__Rpc__TimelineDevice *devices =
+		ts_pool_alloc(teller->pool, timeline->n_devices, sizeof(*devices));
+
+	ts__rpc__analysis_report__init(report);
+	report->verdict = (char *)find_verdict(timeline);
+	TS_RPC_SET(report, start_ns, timeline->from_ns);
+	TS_RPC_SET(report, end_ns, timeline->to_ns);
+	report->devices =
+		ts_pool_alloc(teller->pool, timeline->n_devices, sizeof(*report->devices));
+	for (uint32_t i = 0; i < timeline->n_devices; i++) {
+		ts_timelinejson_device(teller->resolver, teller->pool, timeline, i, false,
+				       &devices[i]);
+		report->devices[report->n_devices++] = &devices[i];
+	}
+	add_kernels(teller, report);
+	TS_RPC_SET(report, kernels_ns, teller->analysis->kernels.ns);
+	add_findings(teller, report);
+	TS_RPC_SET(report, syncs, teller->analysis->syncs.count);
+	TS_RPC_SET(report, syncs_ns, teller->analysis->syncs.ns);
+	TS_RPC_SET(report, damaged, teller->analysis->is_damaged || timeline->is_damaged);
+}
+
+/* ---- for people --------------------------------------------------------------------------------- */
+
+static double percent(uint64_t ns, uint64_t of_ns)
+{
+	return of_ns ? 100.0 * (double)ns / (double)of_ns : 0;
+}
+
+static void print_devices(const Ts__Rpc__AnalysisReport *report)
+{
+	uint64_t all_ns = report->end_ns - report->start_ns;
+
+	for (size_t i = 0; i < report->n_devices; i++) {
+		const Ts__Rpc__TimelineDevice *device = report->devices[i];
+
+		if (device->has_device)
+			printf("GPU %" PRIu32, device->device);
+		else
+			printf("GPU, unknown which");
+		printf(": busy %.1f %% (compute %.1f %%, copies %.1f %%, both %.1f %%), idle",
+		       percent(device->busy_ns, all_ns), percent(device->compute_ns, all_ns),
+		       percent(device->copy_ns, all_ns), percent(device->overlap_ns, all_ns));
+		for (size_t j = 0; j < device->n_idle; j++)
+			printf("%s %s %.1f %%", j ? "," : ":", device->idle[j]->cause,
+			       percent(device->idle[j]->ns, all_ns));
+		putchar('\n');
+	}
+}
+
+static void print_kernels(const Ts__Rpc__AnalysisReport *report)
+{
+	char total[TS_OUT_FIGURE_BYTES], mean[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+
+	if (report->n_kernels)
+		printf("\nKernels\n");
+	for (size_t i = 0; i < report->n_kernels; i++) {
+		const Ts__Rpc__AnalysisKernel *kernel = report->kernels[i];
+
+		printf("  %10s %5.1f %%  %10s times %10s  ", ts_out_duration(total, kernel->ns),
+		       percent(kernel->ns, report->kernels_ns), ts_out_count(count, kernel->count),
+		       ts_out_duration(mean, kernel->count ? kernel->ns / kernel->count : 0));
+		ts_out_text_cut(stdout, kernel->name, 60);
+		putchar('\n');
+	}
+}
+
+static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFinding *finding)
+{
+	static const char *const texts[][2] = {
+		{"tiny_copy", "copies of less than 4 KiB between host and device"},
+		{"pageable_copy", "copies from or to pageable memory"},
+		{"redundant_sync", "waits for a GPU that had nothing left to do"},
+		{"legacy_stream", "operations that waited by the default stream's rule"},
+		{"serialised_streams", "streams that never worked at once"},
+	};
+	char count[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES];
+
+	printf("\n%s ", ts_out_count(count, finding->count));
+	for (size_t i = 0; i < TS_ARRAY_LEN(texts); i++)
+		if (!strcmp(texts[i][0], finding->finding))
+			fputs(texts[i][1], stdout);
+	printf(": %s", ts_out_duration(took, finding->ns));
+	if (finding->bytes)
+		printf(", %s", ts_out_bytes(bytes, finding->bytes));
+	printf("\n  %s.\n", finding->advice);
+	for (size_t i = 0; i < finding->n_examples; i++) {
+		const Ts__Rpc__AnalysisExample *example = finding->examples[i];
+
+		printf("  %10s times %10s%s\n", ts_out_count(count, example->count),
+		       ts_out_duration(took, example->ns),
+		       example->stack ? ", from" : ", of no known stack");
+		if (asked->stacks && example->stack)
+			ts_stackjson_print(example->stack, 6);
+	}
+}
+
+static void print_report(const struct asked *asked, const struct ts_source *source,
+			 const Ts__Rpc__AnalysisReport *report)
+{
+	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+
+	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
+	ts_out_text(stdout, source->path);
+	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
+	if (!report->n_devices) {
+		puts(": no operation of a GPU there; `tsctl info` tells what is.");
+		return;
+	}
+	printf(": %s of work of GPUs\n",
+	       ts_out_duration(figure, report->end_ns - report->start_ns));
+	for (size_t i = 0; i < TS_ARRAY_LEN(verdicts); i++)
+		if (!strcmp(verdicts[i].verdict, report->verdict))
+			puts(verdicts[i].text);
+	putchar('\n');
+	print_devices(report);
+	if (report->syncs)
+		printf("The host waited %s times for a GPU, %s in all.\n",
+		       ts_out_count(count, report->syncs),
+		       ts_out_duration(figure, report->syncs_ns));
+	print_kernels(report);
+	for (size_t i = 0; i < report->n_findings; i++)
+		print_finding(asked, report->findings[i]);
+	if (!report->n_findings)
+		puts("\nNo wasted waits, no tiny or pageable copies, no streams that hold each other "
+		     "up.");
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static int tell(const struct asked *asked, struct ts_source *source)
+{
+	struct ts_resolver_options names = {.session = source->session};
+	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
+	ts_cleanup(ts_timeline_freep) struct ts_timeline *timeline = NULL;
+	ts_cleanup(ts_analysis_freep) struct ts_analysis *analysis = NULL;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	struct ts_timeline_options options = {.session = source->session, .n_parts = 1};
+	struct teller teller = {.asked = asked, .pool = &pool};
+	Ts__Rpc__AnalysisReport report;
+	int status, r = ts_resolver_new(source->reader, &names, &resolver);
+
+	if (!r)
+		r = ts_timeline_read(source->reader, &options, &timeline);
+	if (!r)
+		r = ts_analysis_read(source->reader, source->session, &analysis);
+	if (r) {
+		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
+		return TS_EXIT_BAD;
+	}
+	teller.resolver = resolver;
+	teller.timeline = timeline;
+	teller.analysis = analysis;
+	make_report(&teller, &report);
+	if (asked->json) {
+		status = ts_json_print(&report.base);
+	} else {
+		print_report(asked, source, &report);
+		status = ts_finish_output(TS_EXIT_OK);
+	}
+	if (status || !report.damaged)
+		return status;
+	ts_source_complain(source->path, TS_SBT_E_CORRUPT, ts_sbt_reader_error(source->reader));
+	return TS_EXIT_BAD;
+}
+
+static int run_analyze(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"limit", required_argument, NULL, 'n'},
+		{"no-stacks", no_argument, NULL, 'S'},
+		{"session", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{0},
+	};
+	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
+	struct asked asked = {.limit = DEFAULT_LISTED, .stacks = true};
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1) {
+		if (option == 'n') {
+			if (ts_parse_number(optarg, 0, MAX_LISTED, &asked.limit)) {
+				ts_complain("--limit %s: it is a number of lines, at most %u",
+					    optarg, MAX_LISTED);
+				return TS_EXIT_BAD;
+			}
+		} else if (option == 's') {
+			asked.session = optarg;
+		} else if (option == 'S') {
+			asked.stacks = false;
+		} else if (option == 'j') {
+			asked.json = true;
+		} else {
+			return TS_EXIT_BAD;
+		}
+	}
+	if (ts_one_trace(argc, asked.session, "analyze", ""))
+		return TS_EXIT_BAD;
+	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
+		return TS_EXIT_BAD;
+	return tell(&asked, &source);
+}
+
+const struct ts_command ts_command_analyze = {
+	.name = "analyze",
+	.summary = "tell where the time went and what to do about it",
+	.help = "usage: tsctl analyze [OPTION ...] FILE | --session N\n"
+		"\n"
+		"Tells whether kernels, copies, launches or the host took the time; the kernels\n"
+		"that took the most; and what is worth changing: waits for nothing, tiny copies,\n"
+		"copies of pageable memory, streams that hold each other up, with the stacks that\n"
+		"they come from.\n"
+		"\n"
+		"  -n, --limit N     kernels, and stacks of each finding; 5 unless told\n"
+		"      --no-stacks   without the stacks\n"
+		"  -s, --session N   a session of the daemon, by number or pid\n"
+		"      --json        one JSON object\n"
+		"\n"
+		"example: tsctl analyze run.sbt\n",
+	.run = run_analyze,
+};

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From replay/state's arrays to messages. */
+#include "tools/tsctl/timelinejson.h"
+
+#include "proto/rpc/json.h"
+
+static Ts__Rpc__TimelineStream *make_stream(struct ts_resolver *resolver, struct ts_pool *pool,
+					    const struct ts_timeline *timeline,
+					    const struct ts_timeline_stream *stream)
+{
+	struct ts_row_kernel named = {.context = stream->context, .stream = stream->stream};
+	struct ts_sbt_row row = {.type = TS_ROW_KERNEL,
+				 .session = stream->session,
+				 .kernel = &named};
+	Ts__Rpc__TimelineStream *message = ts_pool_alloc(pool, 1, sizeof(*message));
+	Ts__Rpc__TimelinePart *parts = ts_pool_alloc(pool, timeline->n_parts, sizeof(*parts));
+
+	ts__rpc__timeline_stream__init(message);
+	TS_RPC_SET(message, session, stream->session);
+	if (stream->device != TS_NO_DEVICE)
+		TS_RPC_SET(message, device, stream->device);
+	TS_RPC_SET(message, context, stream->context);
+	if (stream->stream != TS_NO_DEVICE)
+		TS_RPC_SET(message, stream, stream->stream);
+	message->name = ts_pool_copy(pool, ts_resolver_stream_name(resolver, &row));
+	TS_RPC_SET(message, operations, stream->n_ops);
+	TS_RPC_SET(message, busy_ns, stream->busy_ns);
+	message->parts = ts_pool_alloc(pool, timeline->n_parts, sizeof(*message->parts));
+	message->n_parts = timeline->n_parts;
+	for (uint32_t i = 0; i < timeline->n_parts; i++) {
+		ts__rpc__timeline_part__init(&parts[i]);
+		TS_RPC_SET(&parts[i], compute_ns, stream->parts[i].ns[TS_TIMELINE_COMPUTE]);
+		TS_RPC_SET(&parts[i], copy_ns, stream->parts[i].ns[TS_TIMELINE_COPY]);
+		message->parts[i] = &parts[i];
+	}
+	return message;
+}
+
+static void set_idle(struct ts_pool *pool, const struct ts_timeline_device *device,
+		     Ts__Rpc__TimelineDevice *message)
+{
+	Ts__Rpc__TimelineIdle *idle = ts_pool_alloc(pool, TS_TIMELINE_IDLES, sizeof(*idle));
+
+	message->idle = ts_pool_alloc(pool, TS_TIMELINE_IDLES, sizeof(*message->idle));
+	message->has_idle_ns = 1;
+	for (uint32_t i = 0; i < TS_TIMELINE_IDLES; i++) {
+		if (!device->idle_ns[i])
+			continue;
+		ts__rpc__timeline_idle__init(&idle[i]);
+		idle[i].cause = (char *)ts_timeline_idle_name(i);
+		TS_RPC_SET(&idle[i], ns, device->idle_ns[i]);
+		message->idle_ns += device->idle_ns[i];
+		message->idle[message->n_idle++] = &idle[i];
+	}
+}
+
+void ts_timelinejson_device(struct ts_resolver *resolver, struct ts_pool *pool,
+			    const struct ts_timeline *timeline, uint32_t in, bool streams,
+			    Ts__Rpc__TimelineDevice *message)
+{
+	const struct ts_timeline_device *device = &timeline->devices[in];
+	const struct ts_row_device *row =
+		ts_sbt_reader_device(ts_resolver_reader(resolver), device->session, device->device);
+
+	ts__rpc__timeline_device__init(message);
+	TS_RPC_SET(message, session, device->session);
+	if (device->device != TS_NO_DEVICE)
+		TS_RPC_SET(message, device, device->device);
+	if (row)
+		message->name = ts_pool_copy(pool, ts_resolver_string(resolver, row->name));
+	TS_RPC_SET(message, operations, device->n_ops);
+	TS_RPC_SET(message, busy_ns, device->busy_ns);
+	TS_RPC_SET(message, compute_ns, device->ns[TS_TIMELINE_COMPUTE]);
+	TS_RPC_SET(message, copy_ns, device->ns[TS_TIMELINE_COPY]);
+	TS_RPC_SET(message, overlap_ns, device->overlap_ns);
+	set_idle(pool, device, message);
+	TS_RPC_SET(message, max_at_once, device->max_at_once);
+	TS_RPC_SET(message, max_at_once_ns, device->max_ns);
+	if (device->busy_ns)
+		TS_RPC_SET(message, mean_at_once, (double)device->sum_ns / (double)device->busy_ns);
+	if (!streams)
+		return;
+	message->streams = ts_pool_alloc(pool, timeline->n_streams, sizeof(*message->streams));
+	for (size_t i = 0; i < timeline->n_streams; i++)
+		if (timeline->streams[i].in == in)
+			message->streams[message->n_streams++] =
+				make_stream(resolver, pool, timeline, &timeline->streams[i]);
+}
+
+void ts_timelinejson_make(struct ts_resolver *resolver, struct ts_pool *pool,
+			  const struct ts_timeline *timeline, Ts__Rpc__TimelineReport *report)
+{
+	Ts__Rpc__TimelineDevice *devices =
+		ts_pool_alloc(pool, timeline->n_devices, sizeof(*devices));
+
+	ts__rpc__timeline_report__init(report);
+	TS_RPC_SET(report, start_ns, timeline->from_ns);
+	TS_RPC_SET(report, end_ns, timeline->to_ns);
+	TS_RPC_SET(report, part_ns, timeline->part_ns);
+	TS_RPC_SET(report, damaged, timeline->is_damaged);
+	report->devices = ts_pool_alloc(pool, timeline->n_devices, sizeof(*report->devices));
+	for (uint32_t i = 0; i < timeline->n_devices; i++) {
+		ts_timelinejson_device(resolver, pool, timeline, i, true, &devices[i]);
+		report->devices[report->n_devices++] = &devices[i];
+	}
+}
