@@ -6,6 +6,8 @@
 
 #include "proto/abi/base.h"
 
+/* A line each. */
+/* clang-format off */
 const struct ts_command *const ts_commands[] = {
 	&ts_command_record,
 	&ts_command_info,
@@ -35,6 +37,7 @@ const struct ts_command *const ts_commands[] = {
 	&ts_command_help,
 	NULL,
 };
+/* clang-format on */
 
 const struct ts_command *ts_command_find(const char *name)
 {
