@@ -26,6 +26,7 @@
 #define MODE_CHARACTERS 0020000
 #define MODE_REGULAR	0100000
 
+/* By thread, which keeps its place: start_ns is 0 while it is in no call that is told. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -130,7 +131,7 @@ int BPF_PROG(syscall_entered, struct pt_regs___kernel *regs, long number)
 {
 	__u64 caller = bpf_get_current_pid_tgid();
 	struct ts_bpf_traced *settings = watched(caller >> 32, TS_BPF_SYSCALLS);
-	struct ts_bpf_syscall call = {};
+	struct ts_bpf_syscall call = {}, *place;
 	__u32 tid = (__u32)caller;
 
 	if (!settings)
@@ -143,7 +144,11 @@ int BPF_PROG(syscall_entered, struct pt_regs___kernel *regs, long number)
 	call.event.tid = tid;
 	call.event.pid = caller >> 32;
 	call.event.start_ns = bpf_ktime_get_ns();
-	bpf_map_update_elem(&calling, &tid, &call, BPF_ANY);
+	place = bpf_map_lookup_elem(&calling, &tid);
+	if (place)
+		*place = call;
+	else
+		bpf_map_update_elem(&calling, &tid, &call, BPF_ANY);
 	return 0;
 }
 
@@ -158,7 +163,7 @@ int BPF_PROG(syscall_left, struct pt_regs___kernel *regs, long result)
 	if (!settings)
 		return 0;
 	call = bpf_map_lookup_elem(&calling, &tid);
-	if (!call)
+	if (!call || !call->event.start_ns)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (now - call->event.start_ns >= settings->threshold_ns[TS_BPF_SYSCALLS]) {
@@ -171,6 +176,6 @@ int BPF_PROG(syscall_left, struct pt_regs___kernel *regs, long result)
 		if (bpf_ringbuf_output(&events, call, sizeof(*call), wake_flags()))
 			lose(call->event.session, TS_BPF_SYSCALLS);
 	}
-	bpf_map_delete_elem(&calling, &tid);
+	call->event.start_ns = 0;
 	return 0;
 }
