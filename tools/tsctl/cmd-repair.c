@@ -105,6 +105,7 @@ static int run_repair(int argc, char **argv)
 const struct ts_command ts_command_repair = {
 	.name = "repair",
 	.summary = "finish a trace file whose end was cut off",
+	.is_minor = true,
 	.help = "usage: tsctl repair [--json] FILE\n"
 		"\n"
 		"Finishes a trace whose writer died or whose end was lost, in place: cuts off\n"

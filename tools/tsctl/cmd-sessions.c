@@ -43,6 +43,7 @@ static int run_sessions(int argc, char **argv)
 const struct ts_command ts_command_sessions = {
 	.name = "sessions",
 	.summary = "list the processes that are being recorded",
+	.is_minor = true,
 	.help = "usage: tsctl sessions [--json]\n"
 		"\n"
 		"Lists those of your processes that are being recorded now: by the service, and\n"

@@ -215,6 +215,7 @@ static int run_symbolize(int argc, char **argv)
 const struct ts_command ts_command_symbolize = {
 	.name = "symbolize",
 	.summary = "find names for the stacks of a trace and store them in it",
+	.is_minor = true,
 	.help = "usage: tsctl symbolize [OPTION ...] FILE\n"
 		"\n"
 		"Looks up functions, files and lines of all stacks in FILE and stores them there,\n"
