@@ -170,8 +170,10 @@ void ts_summary_of_builder(const struct ts_builder *builder, struct ts_summary_s
 						builder->plan.runs[run].offset;
 		ret_source->columns[c].stride = builder->dictionaries[run].item_bytes;
 	}
-	for (int run = 0; run < TS_PLAN_RUNS; run++)
+	for (int run = 0; run < TS_PLAN_RUNS; run++) {
 		ret_source->index[run] = builder->indices[run];
+		ret_source->n_items[run] = builder->dictionaries[run].n_items;
+	}
 }
 
 void ts_summary_of_columns(const struct ts_row_schema *schema,
@@ -282,6 +284,11 @@ static void find_items(const struct ts_summary_source *source, int run, struct i
 	if (!index) {
 		items->used[0] = 1;
 		items->n = 1;
+		return;
+	}
+	if (source->n_items[run]) {
+		items->n = source->n_items[run];
+		memset(items->used, 0xff, (items->n + 63) / 64 * sizeof(uint64_t));
 		return;
 	}
 	for (uint32_t i = 0; i < source->n_rows; i++)
@@ -433,16 +440,31 @@ static inline uint32_t find_sum(struct adding *adding, uint64_t key)
 	}
 }
 
-static inline void add_row(const struct ts_summary_source *source, struct ts_block_sum *sum,
-			   uint32_t row)
+static inline void add_span(struct ts_block_sum *sum, uint64_t ns)
 {
-	uint64_t start_ns = value_at(source, 0, row), end_ns = value_at(source, 1, row);
-	uint64_t ns = end_ns > start_ns ? end_ns - start_ns : 0;
-
 	sum->count++;
 	sum->duration_ns = ts_add_saturated(sum->duration_ns, ns);
 	sum->min_ns = ns < sum->min_ns ? ns : sum->min_ns;
 	sum->max_ns = ns > sum->max_ns ? ns : sum->max_ns;
+}
+
+static inline void add_row(const struct ts_summary_source *source, struct ts_block_sum *sum,
+			   uint32_t row)
+{
+	uint64_t start_ns = value_at(source, 0, row), end_ns = value_at(source, 1, row);
+
+	add_span(sum, end_ns > start_ns ? end_ns - start_ns : 0);
+}
+
+/* The same for all rows of a block that is being written: its times are arrays. */
+static void add_rows(const struct ts_summary_source *source, struct ts_block_sum *sums,
+		     const uint16_t *sum_of, const uint16_t *index)
+{
+	const uint64_t *starts = (const uint64_t *)(const void *)source->columns[0].values;
+	const uint64_t *ends = (const uint64_t *)(const void *)source->columns[1].values;
+
+	for (uint32_t i = 0; i < source->n_rows; i++)
+		add_span(&sums[sum_of[index[i]]], ends[i] > starts[i] ? ends[i] - starts[i] : 0);
 }
 
 /* Keys that items have: each item's sum is found once. False: too many keys. */
@@ -464,6 +486,11 @@ static bool add_by_item(struct adding *adding, int run)
 		if (sum == adding->max)
 			return false;
 		sum_of[i] = (uint16_t)sum;
+	}
+	if (index && source->columns[0].stride == sizeof(uint64_t) &&
+	    source->columns[1].stride == sizeof(uint64_t)) {
+		add_rows(source, adding->sums, sum_of, index);
+		return true;
 	}
 	for (uint32_t i = 0; i < source->n_rows; i++)
 		add_row(source, &adding->sums[sum_of[index ? index[i] : 0]], i);

@@ -113,6 +113,7 @@ struct ts_summary_source {
 		int run;	 /* that it is a value per item of; -1: per row */
 	} columns[TS_ROW_MAX_COLUMNS];
 	const uint16_t *index[TS_PLAN_RUNS]; /* NULL: item 0 of all */
+	uint32_t n_items[TS_PLAN_RUNS];	     /* where rows have all of them; 0: it must be looked */
 };
 
 /* Of a settled builder. */
