@@ -9,6 +9,7 @@
   sbt       a generated training job: bytes a launch against structs, JSON and interned Perfetto packets, each through zstd;
             launches encoded and decoded a second
   parquet   the same job as Parquet files, zstd, by DuckDB (TS_BENCH_NODE: the folder in which npm installed it)
+  ctf       the same job in LTTng's CTF
   large     a trace of 100 million launches, made and removed again (TS_BENCH_LARGE: of so many): to open it, a millisecond
             of it, totals by kernel, the reader's memory
   stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace();
@@ -188,6 +189,19 @@ class Bench:
         self.say('bytes a launch against Parquet, zstd', '1/%.2f' % (size / made['n'] / ours['sbt']),
                  'that is %.2f against %.2f, names and stacks not counted' % (size / made['n'], ours['sbt']),
                  'at most 1/1.3')
+
+    def ctf(self):
+        n = '5000' if self.smoke else '200000'
+        program = self.path('test/bench/bench-ctf')
+        with Lttng(self, 'tracesmith_rows') as session:
+            made = self.json([program, n], env=session.env)
+            discarded = session.stop()
+            size = session.size()
+        if not made['enabled']:
+            raise Skip('LTTng-UST: its session did not enable the tracepoints')
+        ours = self.json([self.path('test/bench/bench-sbt'), n])
+        self.say('bytes a launch against CTF by LTTng', '1/%.1f' % (size / made['n'] / ours['sbt']),
+                 'that is %.1f against %.2f, %s discarded' % (size / made['n'], ours['sbt'], discarded))
 
     def large(self):
         n = '200000' if self.smoke else os.environ.get('TS_BENCH_LARGE', '100000000')
@@ -474,7 +488,8 @@ def median(results, key):
 class Lttng:
     """A session of LTTng with a daemon of our own, its tracepoint enabled, discarding when full."""
 
-    def __init__(self, bench):
+    def __init__(self, bench, provider='tracesmith_bench'):
+        self.provider = provider
         if not shutil.which('lttng') or not shutil.which('lttng-sessiond'):
             raise Skip('no lttng-tools (Debian: lttng-tools)')
         bench.path('test/bench/bench-lttng')
@@ -497,7 +512,7 @@ class Lttng:
             self.lttng('create', 'bench', '--output=' + os.path.join(self.folder.name, 'trace'))
             self.lttng('enable-channel', '--userspace', '--discard', '--subbuf-size=8M',
                        '--num-subbuf=8', 'channel')
-            self.lttng('enable-event', '--userspace', '--channel=channel', 'tracesmith_bench:*')
+            self.lttng('enable-event', '--userspace', '--channel=channel', self.provider + ':*')
             self.lttng('start')
         except Skip:
             self.__exit__()
@@ -521,6 +536,11 @@ class Lttng:
                 return line.split(':')[-1].strip()
         return 'unknown how many'
 
+    def size(self):
+        """Bytes of the trace's folder, once it was stopped."""
+        return sum(os.path.getsize(os.path.join(path, name))
+                   for path, _, names in os.walk(os.path.join(self.folder.name, 'trace')) for name in names)
+
     def __exit__(self, *unused):
         if self.sessiond and self.sessiond.poll() is None:
             with contextlib.suppress(Skip, subprocess.TimeoutExpired):
@@ -531,7 +551,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'large', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'state']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'state']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')
