@@ -112,6 +112,59 @@ TS_TEST(cut_at_every_byte)
 	close(fd);
 }
 
+static int compare_descending(const void *a, const void *b)
+{
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* As many rows as lie whole before the cut, by what the blocks say of themselves. */
+static void check_large_cut(int fd, size_t cut, const struct ts_sbt_reader *whole)
+{
+	struct ts_sbt_summary summary;
+	struct ts_sbt_reader *reader;
+	uint64_t n = 0;
+
+	ts_check_int(ftruncate(fd, (off_t)cut), 0);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_TRUNCATED);
+	ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
+	for (unsigned type = 1; type < TS_ROW_EVENT_COUNT; type++)
+		n += summary.counts[type];
+	ts_check_int(n, rows_before(whole, cut));
+	ts_sbt_reader_free(reader);
+}
+
+/* All are opened; of some every row is read, and they are verified and repaired. */
+TS_TEST(large_cut_at_random)
+{
+	enum {
+		N_CUTS = 1000
+	};
+	int fd = test_small_trace(3, 120, true), cut_fd;
+	size_t cuts[N_CUTS], n;
+	uint8_t *bytes = test_contents(fd, &n);
+	struct ts_sbt_reader *whole;
+	uint64_t state = 31;
+
+	ts_check(n > 200000);
+	for (size_t i = 0; i < N_CUTS; i++)
+		cuts[i] = TS_SBT_HEADER_BYTES + test_random(&state) % (n - TS_SBT_HEADER_BYTES);
+	qsort(cuts, N_CUTS, sizeof(*cuts), compare_descending);
+	ts_check_int(ts_sbt_reader_open(fd, &whole, NULL), 0);
+	cut_fd = test_file_of(bytes, n);
+	for (size_t i = 0; i < N_CUTS; i++) {
+		check_large_cut(cut_fd, cuts[i], whole);
+		if (i % 100 == 7)
+			check_cut(bytes, n, cuts[i], whole);
+	}
+	ts_sbt_reader_free(whole);
+	free(bytes);
+	close(cut_fd);
+	close(fd);
+}
+
 TS_TEST(bit_flips)
 {
 	int fd = test_small_trace(1, 5, true);
