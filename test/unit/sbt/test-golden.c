@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Traces that were written once and are kept for ever: whatever becomes of the writer, they read as they did. Each has beside
+ * it what it says, as text (golden/README.md).
+ */
+#include "test/unit/harness.h"
+
+#include "sbt/verify.h"
+#include "test/unit/sbt/golden-dump.h"
+#include "test/unit/sbt/sbt-test.h"
+
+static const char *path_of(const char *name)
+{
+	const char *directory = getenv("SBT_GOLDEN");
+	static char path[4096];
+
+	if (!directory) {
+		fprintf(stderr, "SBT_GOLDEN does not name the folder\n");
+		exit(1);
+	}
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return path;
+}
+
+static struct ts_sbt_reader *open_file(const char *name)
+{
+	int fd = open(path_of(name), O_RDONLY | O_CLOEXEC);
+	struct ts_sbt_reader *reader;
+
+	ts_check(fd >= 0);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	close(fd);
+	return reader;
+}
+
+static char *read_text(const char *name, size_t *ret_n)
+{
+	FILE *file = fopen(path_of(name), "re");
+	char *text = NULL;
+	size_t room = 0;
+
+	ts_check(file);
+	*ret_n = 0;
+	do {
+		room += 65536;
+		text = realloc(text, room + 1);
+		ts_check(text);
+		*ret_n += fread(text + *ret_n, 1, room - *ret_n, file);
+	} while (*ret_n == room);
+	text[*ret_n] = 0;
+	fclose(file);
+	return text;
+}
+
+/* Line by line, so that what differs is told. */
+static void check_text(char *got, char *want)
+{
+	char *got_rest, *want_rest, *got_line, *want_line;
+
+	got_line = strtok_r(got, "\n", &got_rest);
+	want_line = strtok_r(want, "\n", &want_rest);
+	while (got_line && want_line) {
+		ts_check_str(got_line, want_line);
+		got_line = strtok_r(NULL, "\n", &got_rest);
+		want_line = strtok_r(NULL, "\n", &want_rest);
+	}
+	ts_check_str(got_line ? got_line : "the end", want_line ? want_line : "the end");
+}
+
+static void check(struct ts_sbt_reader *reader, const char *name)
+{
+	char *got = NULL, *want;
+	size_t n_got, n_want;
+	FILE *out = open_memstream(&got, &n_got);
+
+	ts_check(out);
+	ts_check_int(golden_dump(out, reader), 0);
+	fclose(out);
+	want = read_text(name, &n_want);
+	ts_check(n_want > 100);
+	check_text(got, want);
+	free(got);
+	free(want);
+}
+
+static void check_file(const char *stem, bool is_whole)
+{
+	char name[64];
+	struct ts_sbt_verify_report report;
+	struct ts_sbt_reader *reader;
+	int fd;
+
+	snprintf(name, sizeof(name), "%s.sbt", stem);
+	reader = open_file(name);
+	fd = open(path_of(name), O_RDONLY | O_CLOEXEC);
+	ts_check_int(ts_sbt_verify(fd, &(struct ts_sbt_verify_options){0}, &report), 0);
+	ts_check_int(report.n_findings != 0, !is_whole);
+	close(fd);
+	snprintf(name, sizeof(name), "%s.txt", stem);
+	check(reader, name);
+	ts_sbt_reader_free(reader);
+}
+
+TS_TEST(every_type)
+{
+	check_file("every-type", true);
+}
+
+/* Times in no order, and ids of what is not there: that is what verify finds. */
+TS_TEST(extremes)
+{
+	check_file("extremes", false);
+}
+
+TS_TEST(cut)
+{
+	check_file("cut", false);
+}
+
+TS_TEST(repaired)
+{
+	check_file("repaired", true);
+}
+
+TS_TEST(appended)
+{
+	check_file("appended", true);
+}
+
+TS_TEST(parts)
+{
+	struct ts_sbt_reader *reader = open_file("parts.sbt"), *before = open_file("parts.1.sbt");
+
+	check_file("parts.1", true);
+	ts_check_int(ts_sbt_reader_join(reader, &before, 1), 0);
+	check(reader, "parts.txt");
+	ts_sbt_reader_free(reader);
+}
