@@ -388,6 +388,9 @@ static int list_blocks(struct ts_sbt_reader *reader)
 	if ((uint64_t)st.st_size < reader->whole_bytes)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, (uint64_t)st.st_size,
 					  "the file became shorter while it was open");
+	/* The bits above say in which file a block lies. */
+	if ((uint64_t)st.st_size >> TS_SBT_OFF_BITS)
+		return ts_sbt_reader_fail(reader, TS_SBT_E_LIMIT, 0, "larger than 256 TiB");
 	reader->file_bytes = (uint64_t)st.st_size;
 	r = reader->n_blocks ? TS_SBT_E_NOT_FOUND : read_index(reader);
 	if (r == TS_SBT_E_NOT_FOUND) {

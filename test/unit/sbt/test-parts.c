@@ -257,6 +257,22 @@ TS_TEST(cannot_continue)
 	close(made.fds[0]);
 }
 
+/* Where a block's file is told by the high bits of its place, no place may have them. */
+TS_TEST(enormous)
+{
+	struct recording made = make_recording(true);
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_error error;
+
+	if (ftruncate(made.fds[0], (off_t)1 << 48)) {
+		close_all(&made);
+		exit(TS_TEST_SKIPPED);
+	}
+	ts_check_int(ts_sbt_reader_open(made.fds[0], &reader, &error), TS_SBT_E_LIMIT);
+	ts_check_int(error.code, TS_SBT_E_LIMIT);
+	close_all(&made);
+}
+
 TS_TEST(names)
 {
 	static const struct {
