@@ -74,13 +74,14 @@ static int rule_out(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_opt
 		return r < 0 ? r : 0;
 	for (uint32_t at = 0, n; at < n_rows; at += n) {
 		const uint8_t *group = rows + at * row_bytes;
+		uint64_t block = ts_sbt_reader_numbered(reader, i, ts_summary_block_of(group));
 		bool any = false;
 
 		n = ts_summary_group(kind, rows, n_rows, at);
 		for (uint32_t k = 0; !any && k < n; k++)
 			any = fits(options, kind, group + k * row_bytes);
-		if (!any && ts_summary_block_of(group) < i)
-			chosen[ts_summary_block_of(group)] = 0;
+		if (!any && block != UINT64_MAX)
+			chosen[block] = 0;
 	}
 	return 0;
 }

@@ -52,6 +52,8 @@ struct ts_sbt_reader {
 	size_t part_block; /* its row's; 0: it has none */
 	int *before;
 	size_t n_before;
+	uint64_t **
+		numbers; /* of each file, as in an offset: where each of its blocks is in the list */
 
 	size_t n_loaded; /* blocks whose definitions were taken in */
 	uint64_t list_bytes;
@@ -74,6 +76,23 @@ static inline int ts_sbt_reader_fd(const struct ts_sbt_reader *reader, uint64_t 
 	uint64_t file = off >> TS_SBT_OFF_BITS;
 
 	return file ? reader->before[file - 1] : reader->fd;
+}
+
+/*
+ * Where in the list that block is which block i, a summary, calls `number`: summaries count in their own file. UINT64_MAX:
+ * nowhere before it.
+ */
+static inline uint64_t ts_sbt_reader_numbered(const struct ts_sbt_reader *reader, size_t i,
+					      uint64_t number)
+{
+	const uint64_t *numbers = NULL;
+
+	if (reader->numbers)
+		numbers = reader->numbers[reader->blocks[i].off >> TS_SBT_OFF_BITS];
+	/* The first of them is how many there are. */
+	if (numbers)
+		number = number < numbers[0] ? numbers[1 + number] : UINT64_MAX;
+	return number < i ? number : UINT64_MAX;
 }
 
 /* Notes an error and returns its code. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A recording in several files read as one: their lists of blocks become one list. What a file only repeats of the one
- * before is left out, and what was said of blocks by their number in their own file.
+ * before is left out; what is said of blocks by their number in their own file is understood by that.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -48,18 +48,21 @@ static bool is_kept(const struct ts_sbt_reader *of, size_t i, bool is_oldest)
 {
 	unsigned type = of->blocks[i].type;
 
-	if (type == TS_ROW_PART || (type >= TS_ROW_INDEX && type <= TS_ROW_BLOCK_SUM))
+	if (type == TS_ROW_PART || type == TS_ROW_INDEX)
 		return false;
 	return is_oldest || !of->part_block || i > of->part_block;
 }
 
-static size_t append_list(struct ts_sbt_block *to, const struct ts_sbt_reader *of, size_t file,
-			  bool is_oldest)
+/* One file's blocks to the list, of which there are n; how many there are then. `to` NULL: they are counted. */
+static size_t append_list(struct ts_sbt_block *to, uint64_t *const *numbers, size_t n,
+			  const struct ts_sbt_reader *of, size_t file, bool is_oldest)
 {
-	size_t n = 0;
-
 	for (size_t i = 0; i < of->n_blocks; i++) {
-		if (!is_kept(of, i, is_oldest))
+		bool kept = is_kept(of, i, is_oldest);
+
+		if (to)
+			numbers[file][1 + i] = kept ? n : UINT64_MAX;
+		if (!kept)
 			continue;
 		if (to) {
 			to[n] = of->blocks[i];
@@ -67,18 +70,44 @@ static size_t append_list(struct ts_sbt_block *to, const struct ts_sbt_reader *o
 		}
 		n++;
 	}
+	if (to)
+		numbers[file][0] = of->n_blocks;
 	return n;
 }
 
 /* All of them, the oldest first. `to` NULL: how many. */
-static size_t list_all(struct ts_sbt_block *to, const struct ts_sbt_reader *reader,
-		       struct ts_sbt_reader *const *before, size_t n_before)
+static size_t list_all(struct ts_sbt_block *to, uint64_t *const *numbers,
+		       const struct ts_sbt_reader *reader, struct ts_sbt_reader *const *before,
+		       size_t n_before)
 {
 	size_t n = 0;
 
 	for (size_t i = n_before; i-- > 0;)
-		n += append_list(to ? to + n : NULL, before[i], i + 1, i == n_before - 1);
-	return n + append_list(to ? to + n : NULL, reader, 0, false);
+		n = append_list(to, numbers, n, before[i], i + 1, i == n_before - 1);
+	return append_list(to, numbers, n, reader, 0, false);
+}
+
+static void free_numbers(uint64_t **numbers, size_t n_before)
+{
+	for (size_t i = 0; numbers && i <= n_before; i++)
+		free(numbers[i]);
+	free(numbers);
+}
+
+/* Room for the numbers of each file's blocks. NULL: no memory. */
+static uint64_t **make_numbers(const struct ts_sbt_reader *reader,
+			       struct ts_sbt_reader *const *before, size_t n_before)
+{
+	uint64_t **numbers = calloc(n_before + 1, sizeof(*numbers));
+
+	for (size_t i = 0; numbers && i <= n_before; i++) {
+		numbers[i] = calloc((i ? before[i - 1] : reader)->n_blocks + 1, sizeof(**numbers));
+		if (!numbers[i]) {
+			free_numbers(numbers, n_before);
+			return NULL;
+		}
+	}
+	return numbers;
 }
 
 static void take_over(struct ts_sbt_reader *reader, struct ts_sbt_reader **before, size_t n_before,
@@ -100,6 +129,7 @@ static void take_over(struct ts_sbt_reader *reader, struct ts_sbt_reader **befor
 static int join(struct ts_sbt_reader *reader, struct ts_sbt_reader **before, size_t n_before)
 {
 	struct ts_sbt_block *blocks;
+	uint64_t **numbers;
 	size_t n;
 	int *fds;
 
@@ -107,18 +137,21 @@ static int join(struct ts_sbt_reader *reader, struct ts_sbt_reader **before, siz
 		if (!ts_sbt_reader_is_before(before[i], i ? before[i - 1] : reader))
 			return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0,
 						  "a file is not the one before");
-	n = list_all(NULL, reader, before, n_before);
+	n = list_all(NULL, NULL, reader, before, n_before);
 	if (n > TS_SBT_MAX_BLOCKS)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_LIMIT, 0, "more than %u blocks",
 					  TS_SBT_MAX_BLOCKS);
 	blocks = calloc(n + 1, sizeof(*blocks));
 	fds = calloc(n_before, sizeof(*fds));
-	if (!blocks || !fds) {
+	numbers = make_numbers(reader, before, n_before);
+	if (!blocks || !fds || !numbers) {
 		free(blocks);
 		free(fds);
+		free_numbers(numbers, n_before);
 		return -ENOMEM;
 	}
-	list_all(blocks, reader, before, n_before);
+	list_all(blocks, numbers, reader, before, n_before);
+	reader->numbers = numbers;
 	take_over(reader, before, n_before, fds);
 	free(reader->blocks);
 	reader->blocks = blocks;

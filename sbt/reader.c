@@ -454,6 +454,9 @@ void ts_sbt_reader_free(struct ts_sbt_reader *reader)
 		close(reader->fd);
 	for (size_t i = 0; i < reader->n_before; i++)
 		close(reader->before[i]);
+	for (size_t i = 0; reader->numbers && i <= reader->n_before; i++)
+		free(reader->numbers[i]);
+	free(reader->numbers);
 	free(reader->before);
 	ZSTD_freeDCtx(reader->zstd);
 	ts_sbt_reader_free_definitions(reader);

@@ -133,10 +133,10 @@ static int add_summary(struct ts_sbt_reader *reader, struct ts_sbt_totals *total
 	if (r)
 		return r < 0 ? r : 0;
 	for (uint32_t at = 0, n; !r && at < n_rows; at += n) {
-		uint64_t block = sums[at].block;
+		uint64_t block = ts_sbt_reader_numbered(reader, i, sums[at].block);
 
 		n = ts_summary_group(TS_SUMMARY_SUMS, (const uint8_t *)sums, n_rows, at);
-		if (block >= i || to_do[block] != SUM_UP ||
+		if (block == UINT64_MAX || to_do[block] != SUM_UP ||
 		    !adds_up(&reader->blocks[block], &sums[at], n))
 			continue;
 		for (uint32_t k = 0; !r && k < n; k++)
