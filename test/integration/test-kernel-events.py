@@ -215,11 +215,12 @@ class Delays(harness.Case):
         """Of the first interval in a system call that lasted a millisecond: where in the program that was."""
         result = harness.tsctl('view', '--json', '--stacks', '--type', 'off_cpu', self.trace.path)
         rows = {(row['tid'], row['start_ns']): row for row in map(json.loads, result.out.splitlines())}
-        for step, reason in (('sleep', 'sleep'), ('futex', 'futex'), ('child', 'wait')):
-            long = [row for row in self.rows('off_cpu', step, reason=reason) if duration(row) >= 1000000]
-            self.assertTrue(long)
-            for row in long:
-                self.assertGreaterEqual(len(rows[row['tid'], row['start_ns']]['stack']['frames']), 1)
+        # Of whatever reason: on a busy machine it is preempted there before it waits. Now and then the kernel gives none.
+        long = [[rows[row['tid'], row['start_ns']] for row in self.rows('off_cpu', step, syscall=call)
+                 if duration(row) >= 1000000] for step, call in (
+                     ('sleep', 'clock_nanosleep'), ('futex', 'futex'), ('child', 'wait4'))]
+        self.assertTrue(all(long))
+        self.assertTrue(any(intervals[0].get('stack', {}).get('frames') for intervals in long), long)
         for row in rows.values():
             if row.get('stack'):
                 self.assertIn('syscall', row)
@@ -313,7 +314,11 @@ class Delays(harness.Case):
         # Whatever it was in within its calls; what came between them is not the file's.
         parts = [part for part in self.gap('read')['parts'] if part.get('file') == 'data.bin']
         told, measured = sum(part['ns'] for part in parts), self.steps['read']['inside_ns']
-        self.assertLess(abs(told - measured), max(measured // 20, 50000), parts)
+        slack = max(measured // 20, 50000)
+        self.assertLess(told - measured, slack, parts)
+        # On a busy machine it is preempted between a call and the look at the clock.
+        between = sum(duration(row) for row in self.rows('off_cpu', 'read') if row.get('syscall') != 'pread64')
+        self.assertLess(measured - told, slack + between, parts)
         self.assertEqual(sum(part['count'] for part in parts if part['cause'] == 'syscall'), PIECES + 1)
         if not self.steps['read']['cold']:
             self.skipTest('this file system keeps its files in memory')
