@@ -206,10 +206,11 @@ const char *ts_block_decoder_next(struct ts_block_decoder *decoder,
 		memcpy(row, columns->constants, row_bytes);
 	for (int run = 0; run < TS_PLAN_RUNS; run++) {
 		uint16_t n_bytes = columns->runs[run].n_bytes;
-		const uint16_t *index = columns->runs[run].index + from;
+		const uint16_t *index;
 
 		if (!columns->runs[run].items)
 			continue;
+		index = columns->runs[run].index + from;
 		row = (uint8_t *)rows + columns->runs[run].offset;
 		for (uint32_t i = 0; i < n; i++, row += row_bytes)
 			memcpy(row, columns->runs[run].items + (size_t)index[i] * n_bytes, n_bytes);
