@@ -487,16 +487,46 @@ void ts_activity_decode(struct ts_activity *activity, uint8_t *buffer, size_t va
 		ts_session_count(activity->producer->control, TS_LOSS_BAD_RECORD, 1);
 }
 
-uint64_t ts_activity_count(const struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes)
+/* Whether it is of work, and of a call that was recorded; what describes things is missed by nobody. */
+static bool is_wanted_work(const struct decoder *d, const void *record)
 {
+	uint32_t kind = ((const struct ts_cupti_activity *)record)->kind;
+
+	if (kind >= TS_ACTIVITY_KINDS || !d->activity->n_bytes[kind])
+		return false;
+	switch (kind) {
+	case TS_CUPTI_ACTIVITY_KIND_KERNEL:
+	case TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		return is_wanted(d,
+				 ((const struct ts_cupti_activity_kernel *)record)->correlation_id);
+	case TS_CUPTI_ACTIVITY_KIND_MEMCPY:
+		return is_wanted(d,
+				 ((const struct ts_cupti_activity_memcpy *)record)->correlation_id);
+	case TS_CUPTI_ACTIVITY_KIND_MEMCPY2:
+		return is_wanted(
+			d, ((const struct ts_cupti_activity_memcpy_ptop *)record)->correlation_id);
+	case TS_CUPTI_ACTIVITY_KIND_MEMSET:
+		return is_wanted(d,
+				 ((const struct ts_cupti_activity_memset *)record)->correlation_id);
+	case TS_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+		return is_wanted(d, ((const struct ts_cupti_activity_synchronization *)record)
+					    ->correlation_id);
+	case TS_CUPTI_ACTIVITY_KIND_MEMORY2:
+		return is_wanted(d,
+				 ((const struct ts_cupti_activity_memory *)record)->correlation_id);
+	default:
+		return false;
+	}
+}
+
+uint64_t ts_activity_count(struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes)
+{
+	const struct decoder d = {.activity = activity};
 	void *record = NULL;
 	bool torn = false;
 	uint64_t n = 0;
 
-	while ((record = next_record(activity, buffer, valid_bytes, record, &torn))) {
-		uint32_t kind = ((const struct ts_cupti_activity *)record)->kind;
-
-		n += kind < TS_ACTIVITY_KINDS && activity->n_bytes[kind];
-	}
+	while ((record = next_record(activity, buffer, valid_bytes, record, &torn)))
+		n += is_wanted_work(&d, record);
 	return n + torn;
 }

@@ -28,8 +28,8 @@ void ts_activity_init(struct ts_activity *activity, const struct ts_cupti *cupti
 /* Turns a buffer's records into the calling thread's. Nothing in the buffer is kept a pointer to. */
 void ts_activity_decode(struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes);
 
-/* How many records a buffer holds that a row would have been made of. */
-uint64_t ts_activity_count(const struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes);
+/* How many records of work a buffer holds that a row would have been made of. */
+uint64_t ts_activity_count(struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes);
 
 /* The id that stands for a context or stream in `objects`. stream: TS_NO_DEVICE for the context. */
 static inline uint64_t ts_activity_object(uint32_t context, uint32_t stream)

@@ -385,6 +385,8 @@ class Switch(harness.Case):
         self.assertEqual(self.control.start(), (1, 1, 0))
         bursts.tell('go 7')
         self.assertEqual(bursts.end(), (0, ''))
+        # A service is told of the end, and not waited for.
+        self.wait(lambda: not self.sessions(), 'the end of its session')
         self.assertEqual(len(self.files()), 2)
         kernels = sum(json.loads(harness.tsctl('info', '--json', path).out)['counts']['kernel']
                       for path in self.files())
