@@ -275,8 +275,15 @@ static void ungroup(struct decoding *d, const uint16_t *grouped, uint16_t *index
 	uint32_t *at = (uint32_t *)(void *)d->state;
 
 	ts_group_starts(place, d->n_rows, d->n_items[TS_PLAN_PLACE], at);
-	for (uint32_t i = 0; i < d->n_rows; i++)
-		index[i] = grouped[at[place[i]]++];
+	for (uint32_t i = 0, from; i < d->n_rows;) {
+		uint32_t next = at[place[i]];
+
+		from = i;
+		do
+			index[i++] = grouped[next++];
+		while (i < d->n_rows && place[i] == place[from]);
+		at[place[from]] = next;
+	}
 }
 
 static int decode_index(struct decoding *d, int run)

@@ -364,8 +364,15 @@ static int group(struct ts_encoder *encoder, const uint16_t *values, uint32_t n,
 	starts = (uint32_t *)(void *)at;
 	grouped = (uint16_t *)(void *)(starts + n_keys);
 	ts_group_starts(key, n, n_keys, starts);
-	for (uint32_t i = 0; i < n; i++)
-		grouped[starts[key[i]]++] = values[i];
+	for (uint32_t i = 0, from; i < n;) {
+		uint32_t at = starts[key[i]];
+
+		from = i;
+		do
+			grouped[at++] = values[i++];
+		while (i < n && key[i] == key[from]);
+		starts[key[from]] = at;
+	}
 	*ret_grouped = grouped;
 	return 0;
 }

@@ -150,10 +150,15 @@ void ts_predict_decode_spans(const uint16_t *key, uint64_t *last, uint32_t from,
 
 	if (key) {
 		key += from;
-		for (i = 0; i < n; i++) {
-			starts[i] += last[key[i]];
-			ends[i] += starts[i];
-			last[key[i]] = ends[i];
+		for (i = 0; i < n;) {
+			uint16_t k = key[i];
+
+			end = last[k];
+			do {
+				starts[i] += end;
+				end = ends[i] += starts[i];
+			} while (++i < n && key[i] == k);
+			last[k] = end;
 		}
 		return;
 	}
@@ -166,11 +171,14 @@ void ts_predict_decode_spans(const uint16_t *key, uint64_t *last, uint32_t from,
 
 void ts_group_starts(const uint16_t *key, uint32_t n, uint32_t n_keys, uint32_t *ret_starts)
 {
-	uint32_t at = 0, n_rows;
+	uint32_t at = 0, n_rows, end;
 
 	memset(ret_starts, 0, n_keys * sizeof(*ret_starts));
-	for (uint32_t i = 0; i < n; i++)
-		ret_starts[key[i]]++;
+	for (uint32_t i = 0; i < n; i = end) {
+		for (end = i + 1; end < n && key[end] == key[i];)
+			end++;
+		ret_starts[key[i]] += end - i;
+	}
 	for (uint32_t k = 0; k < n_keys; k++, at += n_rows) {
 		n_rows = ret_starts[k];
 		ret_starts[k] = at;
