@@ -9,6 +9,8 @@
 #include "sbt/columns.h"
 #include "sbt/crc32c.h"
 
+#define CHUNK_ROWS 64u
+
 const char *ts_block_header_check(const struct ts_sbt_block_header *header)
 {
 	if (header->magic != TS_SBT_BLOCK_MAGIC)
@@ -195,34 +197,73 @@ static void spread(uint8_t *to, size_t stride, const uint8_t *from, uint16_t wid
 	}
 }
 
-const char *ts_block_decoder_next(struct ts_block_decoder *decoder,
-				  const struct ts_block_columns *columns, void *rows, uint32_t n)
+/* n bytes, some of them twice, rather than a call: n is the same for many. */
+static inline void copy_bytes(uint8_t *restrict to, const uint8_t *restrict from, uint32_t n)
 {
-	const struct ts_row_schema *schema = decoder->schema;
-	uint32_t from = decoder->n_rows - decoder->n_left, row_bytes = schema->row_bytes;
+	uint32_t i = 0;
+
+	for (; i + 16 <= n; i += 16)
+		memcpy(to + i, from + i, 16);
+	if (i == n)
+		return;
+	if (n >= 16) {
+		memcpy(to + n - 16, from + n - 16, 16);
+	} else if (n >= 8) {
+		memcpy(to, from, 8);
+		memcpy(to + n - 8, from + n - 8, 8);
+	} else if (n >= 4) {
+		memcpy(to, from, 4);
+		memcpy(to + n - 4, from + n - 4, 4);
+	} else {
+		memcpy(to, from, n);
+	}
+}
+
+/* Rows [from, from + n) of the block, few enough to stay in the cache while they are put together. */
+static void put_rows(const struct ts_row_schema *schema, const struct ts_block_columns *columns,
+		     uint32_t from, uint8_t *rows, uint32_t n)
+{
+	uint32_t row_bytes = schema->row_bytes;
 	uint8_t *row = rows;
 
 	for (uint32_t i = 0; i < n; i++, row += row_bytes)
-		memcpy(row, columns->constants, row_bytes);
+		copy_bytes(row, columns->constants, row_bytes);
 	for (int run = 0; run < TS_PLAN_RUNS; run++) {
 		uint16_t n_bytes = columns->runs[run].n_bytes;
+		const uint8_t *items = columns->runs[run].items;
 		const uint16_t *index;
 
-		if (!columns->runs[run].items)
+		if (!items)
 			continue;
 		index = columns->runs[run].index + from;
-		row = (uint8_t *)rows + columns->runs[run].offset;
+		row = rows + columns->runs[run].offset;
 		for (uint32_t i = 0; i < n; i++, row += row_bytes)
-			memcpy(row, columns->runs[run].items + (size_t)index[i] * n_bytes, n_bytes);
+			copy_bytes(row, items + (size_t)index[i] * n_bytes, n_bytes);
 	}
 	for (uint32_t v = 0; v < columns->n_varying; v++) {
 		uint16_t width = columns->varying[v].width;
 
-		spread((uint8_t *)rows + columns->varying[v].offset, row_bytes,
+		spread(rows + columns->varying[v].offset, row_bytes,
 		       columns->varying[v].values + (size_t)from * width, width, n);
 	}
+}
+
+const char *ts_block_decoder_next(struct ts_block_decoder *decoder,
+				  const struct ts_block_columns *columns, void *rows, uint32_t n)
+{
+	const struct ts_row_schema *schema = decoder->schema;
+	uint32_t from = decoder->n_rows - decoder->n_left;
+	const char *why = NULL;
+	uint8_t *row = rows;
+
 	decoder->n_left -= n;
-	return schema->is_event ? check_order(decoder, rows, n) : NULL;
+	for (uint32_t m; !why && n; n -= m, from += m, row += (size_t)m * schema->row_bytes) {
+		m = n < CHUNK_ROWS ? n : CHUNK_ROWS;
+		put_rows(schema, columns, from, row, m);
+		if (schema->is_event)
+			why = check_order(decoder, row, m);
+	}
+	return why;
 }
 
 /* A list's values: plain, or each told from the one before or from nothing. */
