@@ -66,7 +66,8 @@ struct ts_sbt_cursor {
 	struct use used[HELD_COUNT];
 	struct ts_row_filter filters[TS_ROW_EVENT_COUNT];
 	uint64_t n_decoded;
-	bool advance; /* the heap's first row has been handed out */
+	bool advance;	   /* the heap's first row has been handed out */
+	uint64_t alone_ns; /* before this, there is none but the heap's first stream */
 };
 
 static void use_remove(struct ts_sbt_cursor *cursor, struct stream *stream, enum held held)
@@ -477,6 +478,54 @@ static int step(struct ts_sbt_cursor *cursor)
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The earliest row that may come from anywhere but the heap's first stream. */
+static uint64_t find_alone(const struct ts_sbt_cursor *cursor)
+{
+	uint64_t ns = UINT64_MAX;
+
+	for (size_t i = 1; i < 3 && i < cursor->n_heap; i++)
+		ns = earlier(ns, cursor->heap[i]->start_ns);
+	if (cursor->next_waiting < cursor->n_waiting)
+		ns = earlier(ns, cursor->waiting[cursor->next_waiting].earliest_ns);
+	return ns;
+}
+
+static void hand_out(struct ts_sbt_cursor *cursor, const struct stream *stream, const uint8_t *row,
+		     struct ts_sbt_row *ret_row)
+{
+	ret_row->type = stream->type;
+	ret_row->session = stream->session;
+	ret_row->schema = stream->decoder.schema;
+	ret_row->any = row;
+	cursor->advance = true;
+}
+
+/* As most rows are: the next one of the same batch, and earlier than all others. */
+static bool next_alone(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
+{
+	struct stream *first = cursor->heap[0];
+	const uint8_t *row;
+	uint64_t start_ns;
+
+	if (!first->batch || first->batch_i + 1 >= first->batch_n)
+		return false;
+	row = first->batch + (first->batch_i + 1ul) * first->decoder.schema->row_bytes;
+	start_ns = ts_row_start_ns(row);
+	if (start_ns >= cursor->alone_ns || start_ns > cursor->options.to_ns ||
+	    ts_row_end_ns(first->decoder.schema, row) < cursor->options.from_ns ||
+	    !ts_row_passes(&cursor->filters[first->type], row))
+		return false;
+	first->batch_i++;
+	first->start_ns = start_ns;
+	hand_out(cursor, first, row, ret_row);
+	return true;
+}
+
 int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
 {
 	struct stream *first;
@@ -484,6 +533,8 @@ int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
 	int r;
 
 	if (cursor->advance) {
+		if (next_alone(cursor, ret_row))
+			return 0;
 		r = step(cursor);
 		if (r)
 			return r;
@@ -504,10 +555,7 @@ int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
 		remove_first(cursor);
 		return r;
 	}
-	ret_row->type = first->type;
-	ret_row->session = first->session;
-	ret_row->schema = first->decoder.schema;
-	ret_row->any = row;
-	cursor->advance = true;
+	cursor->alone_ns = find_alone(cursor);
+	hand_out(cursor, first, row, ret_row);
 	return 0;
 }
