@@ -8,6 +8,33 @@
 
 #include "sbt/column.h"
 
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/*
+ * name_##_fast: the same loops, compiled once more for processors with 32-byte registers, and taken where the processor
+ * has them.
+ */
+#if defined(__x86_64__)
+#define WIDE_OR_NOT(name_, parameters_, arguments_)                          \
+	__attribute__((target("avx2"))) static void name_##_wide parameters_ \
+	{                                                                    \
+		name_ arguments_;                                            \
+	}                                                                    \
+	static void name_##_fast parameters_                                 \
+	{                                                                    \
+		if (__builtin_cpu_supports("avx2"))                          \
+			name_##_wide arguments_;                             \
+		else                                                         \
+			name_ arguments_;                                    \
+	}
+#else
+#define WIDE_OR_NOT(name_, parameters_, arguments_) \
+	static void name_##_fast parameters_        \
+	{                                           \
+		name_ arguments_;                   \
+	}
+#endif
+
 /* Two stores for what most differences need, then the general loop. */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
 {
@@ -161,12 +188,25 @@ unsigned ts_planes_choose(const uint64_t *numbers, uint32_t n, bool *ret_is_cent
 	return planes;
 }
 
-static void take_plane(uint8_t *restrict to, const uint64_t *restrict numbers, uint32_t n,
-		       uint64_t bias, unsigned shift)
+static ALWAYS_INLINE void take_plane(uint8_t *restrict to, const uint64_t *restrict numbers,
+				     uint32_t n, uint64_t bias, unsigned shift)
 {
 	for (uint32_t i = 0; i < n; i++)
 		to[i] = (uint8_t)((numbers[i] + bias) >> shift);
 }
+
+/* The planes of some rows, `stride` bytes apart. */
+static ALWAYS_INLINE void take_planes(uint8_t *to, size_t stride, unsigned n_planes, uint64_t bias,
+				      const uint64_t *numbers, uint32_t n)
+{
+	for (unsigned plane = 0; plane < n_planes; plane++)
+		take_plane(to + plane * stride, numbers, n, bias, plane * 8);
+}
+
+WIDE_OR_NOT(take_planes,
+	    (uint8_t * to, size_t stride, unsigned n_planes, uint64_t bias, const uint64_t *numbers,
+	     uint32_t n),
+	    (to, stride, n_planes, bias, numbers, n))
 
 /* Any bit set: one of them has more than its planes. */
 static uint64_t above(const uint64_t *numbers, uint32_t n, uint64_t bias, unsigned shift)
@@ -210,9 +250,7 @@ int ts_planes_put(struct ts_planes *planes, const uint64_t *numbers, uint32_t n)
 	int r = 0;
 
 	planes->n_done += n;
-	for (unsigned plane = 0; plane < n_planes; plane++)
-		take_plane(planes->bytes + (size_t)plane * planes->n_values + from, numbers, n,
-			   bias, plane * 8);
+	take_planes_fast(planes->bytes + from, planes->n_values, n_planes, bias, numbers, n);
 	if (n_planes == TS_PLANES_MAX)
 		return 0;
 	for (uint32_t i = 0, m; !r && i < n; i += m) {
@@ -306,8 +344,8 @@ void ts_residuals_init(struct ts_residuals *residuals, const struct ts_sbt_colum
 	next_exception(residuals, 0);
 }
 
-static void next_planes(const uint8_t *restrict p, size_t stride, unsigned n_planes, uint64_t bias,
-			uint64_t *restrict to, uint32_t n)
+static ALWAYS_INLINE void next_planes(const uint8_t *restrict p, size_t stride, unsigned n_planes,
+				      uint64_t bias, uint64_t *restrict to, uint32_t n)
 {
 	const uint8_t *second = p + stride, *third = second + stride;
 	uint32_t i;
@@ -338,6 +376,11 @@ static void next_planes(const uint8_t *restrict p, size_t stride, unsigned n_pla
 			to[i] += (uint64_t)p[plane * stride + i] << plane * 8;
 }
 
+WIDE_OR_NOT(next_planes,
+	    (const uint8_t *p, size_t stride, unsigned n_planes, uint64_t bias, uint64_t *to,
+	     uint32_t n),
+	    (p, stride, n_planes, bias, to, n))
+
 const char *ts_residuals_next(struct ts_residuals *residuals, uint64_t *to, uint32_t n)
 {
 	uint32_t from = residuals->n_done;
@@ -345,8 +388,8 @@ const char *ts_residuals_next(struct ts_residuals *residuals, uint64_t *to, uint
 
 	residuals->n_done += n;
 	if (residuals->are_planes) {
-		next_planes(residuals->planes + from, residuals->n_values, residuals->n_planes,
-			    residuals->bias, to, n);
+		next_planes_fast(residuals->planes + from, residuals->n_values, residuals->n_planes,
+				 residuals->bias, to, n);
 		while (residuals->exception < residuals->n_done) {
 			to[residuals->exception - from] += residuals->high;
 			next_exception(residuals, residuals->exception + 1);
@@ -360,6 +403,26 @@ const char *ts_residuals_next(struct ts_residuals *residuals, uint64_t *to, uint
 		to[i] = ts_unzigzag(number);
 	}
 	return NULL;
+}
+
+static ALWAYS_INLINE void widen(const uint8_t *restrict from, uint16_t *restrict to, uint32_t n,
+				uint16_t *restrict ret_highest)
+{
+	uint8_t highest = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = from[i];
+	for (uint32_t i = 0; i < n; i++)
+		highest = from[i] > highest ? from[i] : highest;
+	*ret_highest = highest;
+}
+
+WIDE_OR_NOT(widen, (const uint8_t *from, uint16_t *to, uint32_t n, uint16_t *ret_highest),
+	    (from, to, n, ret_highest))
+
+void ts_plane_to_index(const uint8_t *plane, uint32_t n, uint16_t *to, uint16_t *ret_highest)
+{
+	widen_fast(plane, to, n, ret_highest);
 }
 
 const char *ts_residuals_finish(const struct ts_residuals *residuals)

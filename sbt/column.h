@@ -98,3 +98,6 @@ const char *ts_residuals_next(struct ts_residuals *residuals, uint64_t *to, uint
 
 /* After the last: nothing may be left over. */
 const char *ts_residuals_finish(const struct ts_residuals *residuals);
+
+/* One plane of small numbers that need nothing more, and the highest of them. */
+void ts_plane_to_index(const uint8_t *plane, uint32_t n, uint16_t *to, uint16_t *ret_highest);

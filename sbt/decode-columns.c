@@ -223,42 +223,6 @@ static void *take(struct decoding *d, size_t n_bytes)
 	return at;
 }
 
-/* Values of an index as they lie. NULL: fine, else what is wrong. */
-static const char *read_index(const struct entry *entry, uint32_t n, uint16_t *to)
-{
-	const struct ts_sbt_column_header *header = &entry->header;
-	uint64_t chunk[CHUNK_ROWS], all = 0;
-	struct ts_residuals residuals;
-	const char *why = NULL;
-
-	if (header->encoding == TS_SBT_RAW && n)
-		memcpy(to, entry->bytes, n * sizeof(*to));
-	if (header->encoding == TS_SBT_CONSTANT)
-		for (uint32_t i = 0; i < n; i++)
-			memcpy(&to[i], entry->bytes, sizeof(*to));
-	if (!is_stored_as_residuals(entry))
-		return NULL;
-	/* As nearly all are. */
-	if (header->encoding == TS_SBT_PLANES && header->n_planes == 1 && header->n_bytes == n &&
-	    !(header->flags & TS_SBT_COLUMN_CENTRED)) {
-		for (uint32_t i = 0; i < n; i++)
-			to[i] = entry->bytes[i];
-		return NULL;
-	}
-	ts_residuals_init(&residuals, header, entry->bytes);
-	for (uint32_t i = 0, m; !why && i < n; i += m) {
-		m = n - i < CHUNK_ROWS ? n - i : CHUNK_ROWS;
-		why = ts_residuals_next(&residuals, chunk, m);
-		for (uint32_t j = 0; !why && j < m; j++) {
-			to[i + j] = (uint16_t)chunk[j];
-			all |= chunk[j];
-		}
-	}
-	if (!why)
-		why = ts_residuals_finish(&residuals);
-	return !why && all > UINT16_MAX ? "an index that is too high" : why;
-}
-
 static uint16_t highest_of(const uint16_t *values, uint32_t n)
 {
 	uint16_t highest = 0;
@@ -266,6 +230,43 @@ static uint16_t highest_of(const uint16_t *values, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		highest = values[i] > highest ? values[i] : highest;
 	return highest;
+}
+
+/* Values of an index as they lie. NULL: fine, else what is wrong. */
+static const char *read_index(const struct entry *entry, uint32_t n, uint16_t *to)
+{
+	const struct ts_sbt_column_header *header = &entry->header;
+	uint64_t chunk[CHUNK_ROWS], all = 0;
+	struct ts_residuals residuals;
+	uint16_t highest;
+	const char *why = NULL;
+
+	/* As nearly all are. */
+	if (header->encoding == TS_SBT_PLANES && header->n_planes == 1 && header->n_bytes == n &&
+	    !(header->flags & TS_SBT_COLUMN_CENTRED)) {
+		ts_plane_to_index(entry->bytes, n, to, &highest);
+		return highest > header->base ? "an index that is too high" : NULL;
+	}
+	if (header->encoding == TS_SBT_RAW && n)
+		memcpy(to, entry->bytes, n * sizeof(*to));
+	if (header->encoding == TS_SBT_CONSTANT)
+		for (uint32_t i = 0; i < n; i++)
+			memcpy(&to[i], entry->bytes, sizeof(*to));
+	if (is_stored_as_residuals(entry))
+		ts_residuals_init(&residuals, header, entry->bytes);
+	for (uint32_t i = 0, m; is_stored_as_residuals(entry) && !why && i < n; i += m) {
+		m = n - i < CHUNK_ROWS ? n - i : CHUNK_ROWS;
+		why = ts_residuals_next(&residuals, chunk, m);
+		for (uint32_t j = 0; !why && j < m; j++) {
+			to[i + j] = (uint16_t)chunk[j];
+			all |= chunk[j];
+		}
+	}
+	if (!why && is_stored_as_residuals(entry))
+		why = ts_residuals_finish(&residuals);
+	if (!why && (all > UINT16_MAX || highest_of(to, n) > header->base))
+		why = "an index that is too high";
+	return why;
 }
 
 /* From where they lie by place to where they lie by row. */
@@ -299,8 +300,6 @@ static int decode_index(struct decoding *d, int run)
 	d->columns->runs[run].index = index;
 	values = is_grouped ? d->grouped : index;
 	why = read_index(entry, d->n_rows, values);
-	if (!why && highest_of(values, d->n_rows) > entry->header.base)
-		why = "an index that is too high";
 	if (why)
 		return bad(d, entry, why);
 	if (is_grouped)

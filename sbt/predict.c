@@ -6,6 +6,8 @@
 
 #include "sbt/predict.h"
 
+#define FEW_KEYS 4u
+
 /* By what a trend moves: the difference, shifted by its sign; at first it is what there was. */
 static inline uint64_t trend_next(uint64_t trend, uint64_t value, unsigned shift)
 {
@@ -134,11 +136,17 @@ void ts_predict_decode(const struct ts_prediction *prediction, struct ts_predict
 		last[0] = value;
 		return;
 	}
-	for (i = 0; i < n; i++) {
-		uint32_t k = key ? key[from + i] : 0;
+	key = key ? key + from : NULL;
+	for (i = 0; i < n;) {
+		uint32_t k = key ? key[i] : 0;
 
-		values[i] += last[k];
-		last[k] = base ? base[i] : values[i];
+		/* As long as the key stays, what is remembered need not go through memory. */
+		value = last[k];
+		do {
+			values[i] += value;
+			value = base ? base[i] : values[i];
+		} while (++i < n && (!key || key[i] == k));
+		last[k] = value;
 	}
 }
 
@@ -174,7 +182,11 @@ void ts_group_starts(const uint16_t *key, uint32_t n, uint32_t n_keys, uint32_t 
 	uint32_t at = 0, n_rows, end;
 
 	memset(ret_starts, 0, n_keys * sizeof(*ret_starts));
-	for (uint32_t i = 0; i < n; i = end) {
+	/* Of few keys, counting each one's rows needs no branch. */
+	for (uint32_t k = 0; n_keys <= FEW_KEYS && k < n_keys; k++)
+		for (uint32_t i = 0; i < n; i++)
+			ret_starts[k] += key[i] == k;
+	for (uint32_t i = 0; n_keys > FEW_KEYS && i < n; i = end) {
 		for (end = i + 1; end < n && key[end] == key[i];)
 			end++;
 		ret_starts[key[i]] += end - i;
