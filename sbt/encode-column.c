@@ -365,13 +365,13 @@ static int group(struct ts_encoder *encoder, const uint16_t *values, uint32_t n,
 	grouped = (uint16_t *)(void *)(starts + n_keys);
 	ts_group_starts(key, n, n_keys, starts);
 	for (uint32_t i = 0, from; i < n;) {
-		uint32_t at = starts[key[i]];
+		uint32_t next = starts[key[i]];
 
 		from = i;
 		do
-			grouped[at++] = values[i++];
+			grouped[next++] = values[i++];
 		while (i < n && key[i] == key[from]);
-		starts[key[from]] = at;
+		starts[key[from]] = next;
 	}
 	*ret_grouped = grouped;
 	return 0;
