@@ -10,56 +10,17 @@ import os
 import struct
 import subprocess
 
-VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+from wire import Invalid, fields, signed
+
 MONOTONIC, REALTIME, OF_SEQUENCE = 3, 1, 64
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 DEEPEST = 500
 
 
-class Invalid(Exception):
-    pass
-
-
-def _varint(data, at):
-    value = shift = 0
-    while True:
-        if at >= len(data) or shift > 63:
-            raise Invalid('a number does not end')
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7f) << shift
-        shift += 7
-        if not byte & 0x80:
-            return value & (1 << 64) - 1, at
-
-
-def _fields(data):
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
-        number, kind = tag >> 3, tag & 7
-        if kind == VARINT:
-            value, at = _varint(data, at)
-        elif kind == FIXED64:
-            value, at = data[at:at + 8], at + 8
-        elif kind == BYTES:
-            n, at = _varint(data, at)
-            value, at = data[at:at + n], at + n
-        else:
-            raise Invalid('field %d is of kind %d: none such is used' % (number, kind))
-        if at > len(data):
-            raise Invalid('field %d is cut off' % number)
-        yield number, value
-
-
-def _signed(value):
-    return value - (1 << 64) if value >> 63 else value
-
-
 def _message(data, shape):
     """{name: value}; `shape` is {number: (name, what)}: int, str, bytes, a shape, or a list of one of them."""
     message = {}
-    for number, value in _fields(data):
+    for number, value in fields(data):
         if number not in shape:
             raise Invalid('field %d is not known' % number)
         name, what = shape[number]
@@ -74,7 +35,7 @@ def _message(data, shape):
         elif what is not bytes and not isinstance(value, int):
             raise Invalid('%s is no number' % name)
         elif what is complex:
-            value = _signed(value)
+            value = signed(value)
         if repeated:
             message.setdefault(name, []).append(value)
         elif name in message:
@@ -116,7 +77,7 @@ class Trace:
         with open(path, 'rb') as stream:
             data = stream.read()
         self.bytes = len(data)
-        for number, packet in _fields(data):
+        for number, packet in fields(data):
             if number != 1:
                 raise Invalid('field %d of a trace' % number)
             self._take(_message(packet, PACKET))

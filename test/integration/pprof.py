@@ -4,46 +4,7 @@ github.com/google/pprof holds a profile to (profile.CheckValid and the comments 
 """
 import gzip
 
-VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
-
-
-class Invalid(Exception):
-    pass
-
-
-def _varint(data, at):
-    value = shift = 0
-    while True:
-        if at >= len(data) or shift > 63:
-            raise Invalid('a number does not end')
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7f) << shift
-        shift += 7
-        if not byte & 0x80:
-            return value & (1 << 64) - 1, at
-
-
-def _fields(data):
-    """(number, value): an int, or bytes."""
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
-        number, kind = tag >> 3, tag & 7
-        if kind == VARINT:
-            value, at = _varint(data, at)
-        elif kind == BYTES:
-            n, at = _varint(data, at)
-            value, at = data[at:at + n], at + n
-            if at > len(data):
-                raise Invalid('field %d is cut off' % number)
-        else:
-            raise Invalid('field %d is of kind %d: pprof has none such' % (number, kind))
-        yield number, value
-
-
-def _signed(value):
-    return value - (1 << 64) if value >> 63 else value
+from wire import Invalid, fields, signed, varint
 
 
 def _packed(value):
@@ -52,7 +13,7 @@ def _packed(value):
         return [value]
     values, at = [], 0
     while at < len(value):
-        number, at = _varint(value, at)
+        number, at = varint(value, at)
         values.append(number)
     return values
 
@@ -84,7 +45,7 @@ def _decode(kind, data):
     message = {}
     for name, what in MESSAGES[kind].values():
         message[name] = 0 if what in ('int', 'uint') else None if name in ONCE else []
-    for number, value in _fields(data):
+    for number, value in fields(data):
         if number not in MESSAGES[kind]:
             raise Invalid('%s has no field %d' % (kind, number))
         name, what = MESSAGES[kind][number]
@@ -92,9 +53,9 @@ def _decode(kind, data):
             # What is said twice would make a reader take two profiles for one.
             if message[name]:
                 raise Invalid('%s.%s is there twice' % (kind, name))
-            message[name] = _signed(value) if what == 'int' else value
+            message[name] = signed(value) if what == 'int' else value
         elif what in ('ints', 'uints'):
-            message[name] += [_signed(v) if what == 'ints' else v for v in _packed(value)]
+            message[name] += [signed(v) if what == 'ints' else v for v in _packed(value)]
         elif what == 'string':
             message[name].append(value.decode('utf-8', errors='strict'))
         elif name in ONCE:
