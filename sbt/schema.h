@@ -242,7 +242,7 @@ struct ts_row_context {
 };
 
 struct ts_row_graph_launch {
-	uint64_t start_ns;
+	uint64_t start_ns; /* called: none of its nodes ran before */
 	uint64_t op_id;
 	uint64_t graph_exec; /* the vendor's handle */
 	uint64_t stream_handle;

@@ -221,8 +221,10 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	if (kind != TS_CUPTI_CLASS_EVENT && kind != TS_CUPTI_CLASS_GRAPH_LAUNCH)
 		return;
 	op = ts_calls_stream_op(domain, cbid, data->function_params);
+	/* A graph's nodes begin before its launch returns, and must not come before it. */
 	if (op.kind != TS_STREAM_OP_NONE)
-		record_stream_op(shim, thread, data, &op, op_id, end);
+		record_stream_op(shim, thread, data, &op, op_id,
+				 op.kind == TS_STREAM_OP_GRAPH ? call->enter : end);
 }
 
 /* An end that fails ends an invalidated capture; or was none: never below 0. */
