@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl replay: runs the operations of a trace again. Here are its options and the table of executors; each executor tells its
+ * results in a file of its own.
+ */
+#include "tools/tsctl/replay.h"
+#include "tools/tsctl/tsctl.h"
+
+#include "proto/abi/base.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The first one runs unless told otherwise. */
+static const struct ts_replay_executor *const executors[] = {
+	&ts_replay_emulate,
+};
+
+enum {
+	OPT_ON = 256,
+	OPT_MODE,
+	OPT_STREAM,
+	OPT_OPS,
+	OPT_FROM,
+	OPT_TO,
+};
+
+static int find_executor(const char *name, const struct ts_replay_executor **ret_executor)
+{
+	for (size_t i = 0; i < TS_ARRAY_LEN(executors); i++)
+		if (!strcmp(name, executors[i]->name)) {
+			*ret_executor = executors[i];
+			return 0;
+		}
+	ts_complain("--on %s: there is no such executor in this version; `%s` needs no GPU", name,
+		    executors[0]->name);
+	return -EINVAL;
+}
+
+static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
+{
+	if (!ts_time_parse_moment(text, ret_time))
+		return 0;
+	ts_complain("%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like "
+		    "12.5ms; or @ and a time of the clock, as JSON gives it",
+		    option, text);
+	return -EINVAL;
+}
+
+static int parse_mode(const char *text, bool *ret_is_dry_run)
+{
+	if (strcmp(text, "full") && strcmp(text, "dry-run")) {
+		ts_complain("--mode %s: it is `full` or `dry-run`", text);
+		return -EINVAL;
+	}
+	*ret_is_dry_run = text[0] == 'd';
+	return 0;
+}
+
+/* "7": one operation. "7..20": from one to another. */
+static int parse_ops(const char *text, struct ts_replay_asked *asked)
+{
+	const char *dots = strstr(text, "..");
+	size_t n = dots ? (size_t)(dots - text) : strlen(text);
+	char first[24];
+	unsigned long long from, to;
+
+	if (n < sizeof(first)) {
+		memcpy(first, text, n);
+		first[n] = '\0';
+		if (!ts_parse_number(first, 0, UINT64_MAX, &from) &&
+		    !ts_parse_number(dots ? dots + 2 : first, from, UINT64_MAX, &to)) {
+			asked->has_ops = true;
+			asked->first_op = from;
+			asked->last_op = to;
+			return 0;
+		}
+	}
+	ts_complain("--ops %s: it is an operation's number, as `tsctl view` has it, or two of them "
+		    "with dots between: 7..20",
+		    text);
+	return -EINVAL;
+}
+
+static int parse_stream(const char *text, struct ts_replay_asked *asked)
+{
+	unsigned long long stream;
+
+	if (ts_parse_number(text, 0, UINT32_MAX, &stream)) {
+		ts_complain("--stream %s: it is a stream's number, as `tsctl view` has it", text);
+		return -EINVAL;
+	}
+	asked->has_stream = true;
+	asked->stream = (uint32_t)stream;
+	return 0;
+}
+
+static int apply_option(struct ts_replay_asked *asked, int option,
+			const struct ts_replay_executor **executor)
+{
+	switch (option) {
+	case OPT_ON:
+		return find_executor(optarg, executor);
+	case OPT_MODE:
+		return parse_mode(optarg, &asked->is_dry_run);
+	case OPT_STREAM:
+		return parse_stream(optarg, asked);
+	case OPT_OPS:
+		return parse_ops(optarg, asked);
+	case OPT_FROM:
+		asked->has_from = true;
+		return parse_time("--from", optarg, &asked->from);
+	case OPT_TO:
+		asked->has_to = true;
+		return parse_time("--to", optarg, &asked->to);
+	case 's':
+		asked->session = optarg;
+		return 0;
+	case 'j':
+		asked->json = true;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int run_replay(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"on", required_argument, NULL, OPT_ON},
+		{"mode", required_argument, NULL, OPT_MODE},
+		{"stream", required_argument, NULL, OPT_STREAM},
+		{"ops", required_argument, NULL, OPT_OPS},
+		{"from", required_argument, NULL, OPT_FROM},
+		{"to", required_argument, NULL, OPT_TO},
+		{"session", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{0},
+	};
+	const struct ts_replay_executor *executor = executors[0];
+	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
+	struct ts_replay_asked asked = {0};
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":s:j", longs)) != -1)
+		if (apply_option(&asked, option, &executor))
+			return TS_EXIT_BAD;
+	if (ts_one_trace(argc, asked.session, "replay", ""))
+		return TS_EXIT_BAD;
+	if (!asked.is_dry_run && !executor->run) {
+		ts_complain("--on %s: this version has it with `--mode dry-run` alone",
+			    executor->name);
+		return TS_EXIT_BAD;
+	}
+	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
+		return TS_EXIT_BAD;
+	return asked.is_dry_run ? executor->plan(&asked, &source) : executor->run(&asked, &source);
+}
+
+const struct ts_command ts_command_replay = {
+	.name = "replay",
+	.summary = "run the operations of a trace again: in virtual time, without a GPU",
+	.help = "usage: tsctl replay [OPTION ...] FILE | --session N\n"
+		"\n"
+		"Runs the operations of a trace again, or tells what would run.\n"
+		"\n"
+		"      --on EXECUTOR      emulate: in virtual time. Only with --mode dry-run in\n"
+		"                         this version\n"
+		"      --mode MODE        full (the default), or dry-run: what would run, what is\n"
+		"                         missing, how long it took\n"
+		"      --stream N         operations of this stream alone\n"
+		"      --ops A[..B]       those with these numbers, as `tsctl view` has them\n"
+		"      --from TIME, --to TIME\n"
+		"                         those called for then, as with `tsctl view`\n"
+		"  -s, --session N        a session of the daemon, by number or pid\n"
+		"      --json             one JSON object\n"
+		"\n"
+		"example: tsctl replay --mode dry-run run.sbt\n",
+	.run = run_replay,
+};
