@@ -44,9 +44,11 @@ struct builder {
 	const struct ts_graph_options *options;
 	struct ts_state_machine *machine;
 	size_t max_nodes, n_nodes_allocated, n_edges_allocated;
-	struct ts_state_map call_by_op, op_by_op, last_by_thread, stream_by_id, engine_by_id;
+	struct ts_state_map call_by_op, last_by_thread, stream_by_id, engine_by_id;
 	struct stream *streams;
 	size_t n_streams, n_streams_allocated;
+	uint32_t *nodes_of_ops; /* by the machine's number, less 1 */
+	size_t n_ops_allocated;
 	struct engine *engines;
 	size_t n_engines, n_engines_allocated;
 	struct wait *waits;
@@ -85,7 +87,7 @@ static void builder_deinit(struct builder *builder)
 	free(builder->engines);
 	free(builder->waits);
 	ts_state_map_deinit(&builder->call_by_op);
-	ts_state_map_deinit(&builder->op_by_op);
+	free(builder->nodes_of_ops);
 	ts_state_map_deinit(&builder->last_by_thread);
 	ts_state_map_deinit(&builder->stream_by_id);
 	ts_state_map_deinit(&builder->engine_by_id);
@@ -259,16 +261,12 @@ static int add_dependencies(struct builder *builder, const struct ts_state_op *o
 
 	for (uint32_t i = 0; !r && i < op->n_dependencies; i++) {
 		const struct ts_state_dependency *dependency = &op->dependencies[i];
-		struct ts_graph_edge edge = {.from = ts_state_map_find(&builder->op_by_op,
-								       op->session,
-								       dependency->op_id),
+		struct ts_graph_edge edge = {.from = builder->nodes_of_ops[dependency->number - 1],
 					     .to = node,
 					     .kind = dependency->kind,
 					     .release_ns = dependency->end_ns,
 					     .event = dependency->event};
 
-		if (edge.from == NONE)
-			continue;
 		/* One that was not over yet held nothing up. */
 		if (edge.release_ns > op->start_ns)
 			edge.release_ns = op->start_ns;
@@ -374,27 +372,26 @@ static int take_op(struct builder *builder, const struct ts_state_op *op)
 		.unsure = op->unsure,
 	};
 	struct stream *stream;
-	uint32_t at, first;
+	uint32_t at;
 	int r = add_node(builder, &node, &at);
 
 	if (!r)
 		r = find_stream(builder, op, &stream);
 	if (!r)
 		r = grow(&stream->nodes, stream->n, &stream->n_allocated, sizeof(*stream->nodes));
+	if (!r)
+		r = grow(&builder->nodes_of_ops, op->number - 1, &builder->n_ops_allocated,
+			 sizeof(*builder->nodes_of_ops));
 	if (r)
 		return r;
+	builder->nodes_of_ops[op->number - 1] = at;
 	stream->nodes[stream->n++] = at;
 	builder->graph->n_unsure += op->unsure != 0;
-	/* Before it is found by its own id, for the nodes of one launch do not wait for each other by it. */
 	r = add_dependencies(builder, op, at);
 	if (!r)
 		r = add_launch(builder, op, at);
 	if (!r)
 		r = add_engine(builder, op, at);
-	/* Of a graph's operations the one that is over last stands for the launch. */
-	first = ts_state_map_find(&builder->op_by_op, op->session, op->op_id);
-	if (!r && (first == NONE || builder->graph->nodes[first].end_ns <= op->end_ns))
-		r = ts_state_map_set(&builder->op_by_op, op->session, op->op_id, at);
 	return r ? r : add_blocking_copy(builder, op, at);
 }
 

@@ -29,6 +29,7 @@ struct ts_state_machine {
 	uint32_t n_slots;   /* a power of two */
 	uint64_t first, next;
 	uint64_t n_awaited, n_given_up;
+	uint64_t n_ops; /* numbers that were given */
 	struct ts_state_map call_by_op;
 	struct ts_state_map early; /* device rows whose call had not come */
 };
@@ -277,6 +278,7 @@ static int feed_device(struct ts_state_machine *machine, const struct ts_sbt_row
 	int r = 0;
 
 	op->op_id = op_id;
+	op->number = ++machine->n_ops;
 	op->session = row->session;
 	op->type = row->type;
 	op->start_ns = ts_row_start_ns(row->any);

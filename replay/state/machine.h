@@ -35,7 +35,9 @@ enum ts_state_dependency_kind {
 
 struct ts_state_dependency {
 	uint64_t op_id; /* of the operation that was waited for, same session */
-	uint64_t end_ns;
+	uint64_t
+		number; /* the machine's: of what runs under that id in that stream, the one over last */
+	uint64_t end_ns; /* when it was */
 	uint64_t event;	 /* BY_EVENT: the handle */
 	uint32_t kind;	 /* enum ts_state_dependency_kind */
 	uint32_t stream; /* that it ran in */
@@ -56,6 +58,9 @@ struct ts_state_dependency {
 
 struct ts_state_op {
 	uint64_t op_id;
+	uint64_t
+		number; /* the machine's own, of device rows in the order in which they were fed, from 1: those of one
+			    launch share an id; 0 with UNSURE_DEVICE */
 	uint64_t call_ns; /* the host called; 0 with UNSURE_CALL */
 	uint64_t call_end_ns;
 	uint64_t start_ns; /* it ran; 0 with UNSURE_DEVICE */

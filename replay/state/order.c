@@ -162,7 +162,8 @@ static void add_found(struct ts_order_found *found, const struct ts_state_depend
 	struct ts_state_dependency *least = NULL;
 
 	for (uint32_t i = 0; i < found->n; i++) {
-		if (found->at[i].op_id == dependency->op_id)
+		if (found->at[i].op_id == dependency->op_id &&
+		    found->at[i].stream == dependency->stream)
 			return;
 		if (!least || found->at[i].end_ns < least->end_ns)
 			least = &found->at[i];
@@ -190,6 +191,7 @@ static void find_before(const struct ts_order_stream *stream, uint64_t op_id,
 		if (group->op_id >= op_id)
 			continue;
 		dependency.op_id = group->op_id;
+		dependency.number = group->number;
 		dependency.end_ns = group->end_ns;
 		dependency.stream = stream->stream;
 		add_found(found, &dependency);
@@ -238,6 +240,7 @@ static void find_waits(struct visit *visit, const struct ts_order_stream *stream
 		}
 		for (uint32_t j = 0; j < marker->n_found; j++) {
 			event.op_id = marker->found[j].op_id;
+			event.number = marker->found[j].number;
 			event.end_ns = marker->found[j].end_ns;
 			event.stream = marker->found[j].stream;
 			add_found(found, &event);
@@ -462,8 +465,9 @@ int ts_order_wait(struct ts_order *order, uint32_t session, const struct ts_row_
 
 /* ---- operations --------------------------------------------------------------------------------- */
 
+/* `number`: of an operation of that id, over at end_ns. */
 static void stand(struct ts_order *order, struct ts_order_stream *stream, uint64_t op_id,
-		  uint64_t end_ns)
+		  uint64_t number, uint64_t end_ns)
 {
 	struct ts_order_group *last = &stream->history[(stream->n_groups - 1) % TS_STATE_HISTORY];
 	size_t n = 0;
@@ -480,8 +484,10 @@ static void stand(struct ts_order *order, struct ts_order_stream *stream, uint64
 		last = &stream->history[stream->n_groups++ % TS_STATE_HISTORY];
 		*last = (struct ts_order_group){.op_id = op_id};
 	}
-	if (end_ns > last->end_ns)
+	if (end_ns >= last->end_ns) {
+		last->number = number;
 		last->end_ns = end_ns;
+	}
 }
 
 /* The group that ran before in the stream, whatever its id: where threads share one, ids may lie the other way round. */
@@ -499,6 +505,7 @@ static void find_previous(const struct ts_order_stream *stream, uint64_t op_id,
 		return;
 	group = &stream->history[(n - 1) % TS_STATE_HISTORY];
 	dependency.op_id = group->op_id;
+	dependency.number = group->number;
 	dependency.end_ns = group->end_ns;
 	add_found(found, &dependency);
 }
@@ -574,7 +581,7 @@ int ts_order_launch(struct ts_order *order, uint32_t session, const struct ts_ro
 	if (!launch->end_ns)
 		return 0;
 	find_for_launch(order, launch);
-	stand(order, &order->streams[index], launch->op_id, launch->end_ns);
+	stand(order, &order->streams[index], launch->op_id, launch->number, launch->end_ns);
 	return 0;
 }
 
@@ -586,14 +593,16 @@ static int order_node(struct ts_order *order, struct ts_state_op *op, uint32_t i
 
 	if (r)
 		return r;
-	if (op->end_ns > launch->end_ns)
+	if (op->end_ns >= launch->end_ns) {
+		launch->number = op->number;
 		launch->end_ns = op->end_ns;
+	}
 	if (launch->stream == NONE) {
 		find_all(order, index, op->op_id, &found);
 		op->n_dependencies = found.n;
 		op->unsure |= found.unsure;
 		if (launch->is_homeless)
-			stand(order, &order->streams[index], op->op_id, op->end_ns);
+			stand(order, &order->streams[index], op->op_id, op->number, op->end_ns);
 		return 0;
 	}
 	if (!launch->has_found)
@@ -601,7 +610,7 @@ static int order_node(struct ts_order *order, struct ts_state_op *op, uint32_t i
 	memcpy(op->dependencies, launch->found, sizeof(op->dependencies));
 	op->n_dependencies = launch->n_found;
 	op->unsure |= launch->unsure;
-	stand(order, &order->streams[launch->stream], op->op_id, op->end_ns);
+	stand(order, &order->streams[launch->stream], op->op_id, op->number, op->end_ns);
 	return 0;
 }
 
@@ -617,7 +626,7 @@ int ts_order_op(struct ts_order *order, struct ts_state_op *op)
 		find_all(order, index, op->op_id, &found);
 		op->n_dependencies = found.n;
 		op->unsure |= found.unsure;
-		stand(order, &order->streams[index], op->op_id, op->end_ns);
+		stand(order, &order->streams[index], op->op_id, op->number, op->end_ns);
 	}
 	for (uint32_t i = 0; !r && i < op->n_dependencies; i++)
 		if (op->dependencies[i].end_ns > op->start_ns)

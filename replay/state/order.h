@@ -11,7 +11,8 @@
 /* What was issued under one id: an operation, or all that one launch of a graph makes. */
 struct ts_order_group {
 	uint64_t op_id;
-	uint64_t end_ns; /* the latest */
+	uint64_t number; /* of the operation that is over last */
+	uint64_t end_ns; /* when it is */
 };
 
 /* A point of a stream that somebody may wait for: one version of an event. */
@@ -49,7 +50,8 @@ struct ts_order_stream {
 /* One launch of a graph: its nodes run in streams of their own, and stand as one group in the stream that it was launched in. */
 struct ts_order_launch {
 	uint64_t op_id;
-	uint64_t end_ns; /* the latest of the nodes that began; 0: none did */
+	uint64_t number; /* of the node that is over last, of those that began */
+	uint64_t end_ns; /* when it is; 0: none began */
 	uint32_t session;
 	uint32_t stream;  /* index; TS_STATE_MAP_NONE: not known yet */
 	bool is_homeless; /* nor will it be: nodes stand where they ran */

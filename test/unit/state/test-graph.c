@@ -305,6 +305,63 @@ TS_TEST(an_engine_that_was_taken_is_inferred)
 	ts_graph_free(graph);
 }
 
+/*
+ * In which stream it was launched is not recorded, so that its nodes stand where they ran, under one id:
+ *	host             |1--|   |2-|
+ *	stream 1              [1     ]
+ *	stream 2               [1        ]
+ *	legacy stream                      [2  ]
+ *	                 0   10 15 17 50 80 84 90
+ */
+TS_TEST(each_node_of_a_launch_is_waited_for_itself)
+{
+	const struct ts_row_stream made = {.start_ns = BEGIN_NS,
+					   .stream = 9,
+					   .context = 1,
+					   .stream_flags = 3};
+	const struct ts_row_graph_launch launched = {
+		.start_ns = BEGIN_NS, .op_id = 1, .context = 1, .stream = TS_NO_DEVICE, .graph = 7};
+	const uint64_t ends[] = {50, 80};
+	struct ts_graph *graph;
+	const struct ts_graph_node *last;
+	unsigned int n_found = 0;
+
+	begin();
+	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_STREAM, &made), 0);
+	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_GRAPH_LAUNCH, &launched), 0);
+	call(1, 1, 0, 10);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct ts_row_kernel row = {.start_ns = BEGIN_NS + 15 + 2 * i,
+						  .end_ns = BEGIN_NS + ends[i],
+						  .op_id = 1,
+						  .context = 1,
+						  .stream = 1 + i,
+						  .graph = 7,
+						  .graph_node = 1 + i};
+
+		ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_KERNEL, &row), 0);
+	}
+	call(2, 1, 20, 25);
+	kernel(2, 9, 84, 90);
+	graph = finish();
+	check_sound(graph);
+	last = node_of(graph, TS_GRAPH_OP, 2);
+	for (uint32_t i = last->first_edge; i < last->first_edge + last->n_edges; i++) {
+		const struct ts_graph_edge *edge = &graph->edges[i];
+
+		if (edge->kind != TS_GRAPH_LEGACY)
+			continue;
+		ts_check_int(graph->nodes[edge->from].stream, 1 + n_found);
+		ts_check_int(edge->release_ns, BEGIN_NS + ends[n_found]);
+		ts_check_int(graph->nodes[edge->from].end_ns, edge->release_ns);
+		n_found++;
+	}
+	ts_check_int(n_found, 2);
+	CHECK_PATH(graph, {TS_GRAPH_LATENCY, 1, 0, 17}, {TS_GRAPH_COMPUTE, 1, 17, 80},
+		   {TS_GRAPH_WAIT, 2, 80, 84}, {TS_GRAPH_COMPUTE, 2, 84, 90});
+	ts_graph_free(graph);
+}
+
 TS_TEST(a_call_that_is_missing_ends_the_path)
 {
 	struct ts_graph *graph;
