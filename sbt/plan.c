@@ -30,6 +30,7 @@ static const struct {
 	[TS_ROW_RANGE_BEGIN] = {{10, 10}, {5, 9}, true},
 	[TS_ROW_COUNTER] = {{4, 6}, {0, 0}, true},
 	[TS_ROW_CLOCK] = {{5, 5}, {0, 0}, true},
+	[TS_ROW_ACCESS] = {{8, 8}, {0, 0}, true},
 };
 
 static unsigned column_at(const struct ts_row_schema *schema, uint16_t id)

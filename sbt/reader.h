@@ -256,6 +256,7 @@ struct ts_sbt_row {
 		const struct ts_row_yield *yield;
 		const struct ts_row_range_begin *range_begin;
 		const struct ts_row_pause *pause;
+		const struct ts_row_access *access;
 		const struct ts_row_off_cpu *off_cpu;
 		const struct ts_row_page_fault *page_fault;
 		const struct ts_row_syscall *syscall;

@@ -105,6 +105,14 @@ static const struct ts_column memory_columns[] = {
 	U(ts_row_memory, 6, pool, ADDRESS),	   U(ts_row_memory, 7, device, DEVICE),
 	U(ts_row_memory, 8, context, CONTEXT),	   U(ts_row_memory, 9, stream, STREAM),
 	U(ts_row_memory, 10, memory_kind, ENUM),   U(ts_row_memory, 11, async, FLAGS),
+	U(ts_row_memory, 12, pool_bytes, SIZE),	   U(ts_row_memory, 13, pool_used_bytes, SIZE),
+};
+
+static const struct ts_column access_columns[] = {
+	U(ts_row_access, 1, start_ns, TIME_START), U(ts_row_access, 3, op_id, OP),
+	U(ts_row_access, 4, dst, ADDRESS),	   U(ts_row_access, 5, src, ADDRESS),
+	U(ts_row_access, 6, dst_bytes, SIZE),	   U(ts_row_access, 7, src_bytes, SIZE),
+	U(ts_row_access, 8, thread, THREAD),	   U(ts_row_access, 9, access, ENUM),
 };
 
 static const struct ts_column event_columns[] = {
@@ -392,6 +400,7 @@ static const struct ts_row_schema schemas[TS_ROW_COUNT] = {
 	SPAN(TS_ROW_OFF_CPU, off_cpu, -1),
 	SPAN(TS_ROW_PAGE_FAULT, page_fault, -1),
 	SPAN(TS_ROW_SYSCALL, syscall, -1),
+	INSTANT(TS_ROW_ACCESS, access, -1),
 	DEFINITION(TS_ROW_SESSION, session),
 	DEFINITION(TS_ROW_THREAD, thread),
 	DEFINITION(TS_ROW_DEVICE, device),

@@ -52,6 +52,7 @@ enum ts_row_type {
 	TS_ROW_OFF_CPU = 23,
 	TS_ROW_PAGE_FAULT = 24,
 	TS_ROW_SYSCALL = 25,
+	TS_ROW_ACCESS = 26, /* a record again */
 	TS_ROW_EVENT_COUNT, /* events are [1, TS_ROW_EVENT_COUNT) */
 
 	/* Definitions. */
@@ -193,6 +194,21 @@ struct ts_row_memory {
 	uint32_t stream;      /* TS_NO_DEVICE where not stream-ordered */
 	uint16_t memory_kind; /* CUpti_ActivityMemoryKind */
 	uint16_t async;
+	uint64_t
+		pool_bytes; /* what the pool holds of the device's memory, afterwards; 0: not told */
+	uint64_t pool_used_bytes; /* of these, what is allocated */
+};
+
+/* Memory that a copy, a set or a free that failed named; start_ns is when the call returned. See struct ts_record_access. */
+struct ts_row_access {
+	uint64_t start_ns;
+	uint64_t op_id;
+	uint64_t dst; /* 0: not told */
+	uint64_t src; /* 0: not told */
+	uint64_t dst_bytes;
+	uint64_t src_bytes;
+	uint32_t thread;
+	uint32_t access; /* enum ts_access_kind */
 };
 
 /* cudaEventRecord and its kin. */

@@ -183,6 +183,23 @@ static void rows_memory(struct ts_rows *rows, const struct ts_record_memory *fro
 		.stream = from->stream,
 		.memory_kind = from->memory_kind,
 		.async = from->async,
+		.pool_bytes = from->pool_bytes,
+		.pool_used_bytes = from->pool_used_bytes,
+	};
+}
+
+static void rows_access(struct ts_rows *rows, const struct ts_record_access *from,
+			struct ts_row_access *to)
+{
+	*to = (struct ts_row_access){
+		.start_ns = rows_time(rows, from->record.clock, from->record.time),
+		.op_id = from->op_id,
+		.dst = from->dst,
+		.src = from->src,
+		.dst_bytes = from->dst_bytes,
+		.src_bytes = from->src_bytes,
+		.thread = rows->thread,
+		.access = from->access,
 	};
 }
 
@@ -454,11 +471,12 @@ static const uint8_t rows_record_bytes[TS_RECORD_COUNT] = {
 	[TS_RECORD_YIELD] = sizeof(struct ts_record_yield),
 	[TS_RECORD_RANGE_BEGIN] = sizeof(struct ts_record_annotation),
 	[TS_RECORD_PAUSE] = sizeof(struct ts_record_pause),
+	[TS_RECORD_ACCESS] = sizeof(struct ts_record_access),
 };
 
 /* A row's number on disk is its record's in the ring. */
-TS_STATIC_ASSERT((int)TS_RECORD_COUNT == (int)TS_ROW_OFF_CPU, "then come those without a record");
 TS_STATIC_ASSERT((int)TS_RECORD_PAUSE == (int)TS_ROW_PAUSE, "in the same order");
+TS_STATIC_ASSERT((int)TS_RECORD_ACCESS == (int)TS_ROW_ACCESS, "after those without a record");
 
 static int rows_fill(struct ts_rows *rows, const struct ts_record *record,
 		     union ts_row_any *ret_row)
@@ -540,6 +558,9 @@ static int rows_fill(struct ts_rows *rows, const struct ts_record *record,
 		return 0;
 	case TS_RECORD_PAUSE:
 		rows_pause(rows, from, &ret_row->pause);
+		return 0;
+	case TS_RECORD_ACCESS:
+		rows_access(rows, from, &ret_row->access);
 		return 0;
 	case TS_RECORD_PAD:
 	case TS_RECORD_CLOCK:

@@ -49,6 +49,7 @@ union ts_row_any {
 	struct ts_row_yield yield;
 	struct ts_row_range_begin range_begin;
 	struct ts_row_pause pause;
+	struct ts_row_access access;
 };
 
 #define TS_ROWS_E_UNKNOWN 1 /* a type that this version does not know: count as UNKNOWN_RECORD */

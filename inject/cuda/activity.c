@@ -260,7 +260,6 @@ static void decode_memory(const struct decoder *d, const struct ts_cupti_activit
 		in->memory_operation_type == TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
 	struct ts_record_memory *out;
 
-	(void)n_bytes;
 	if (!is_wanted(d, in->correlation_id) || !times_are_good(d, in->timestamp, in->timestamp))
 		return;
 	out = reserve(d, is_release ? TS_RECORD_FREE : TS_RECORD_ALLOC, sizeof(*out),
@@ -280,6 +279,13 @@ static void decode_memory(const struct decoder *d, const struct ts_cupti_activit
 	out->memory_kind = (uint8_t)in->memory_kind;
 	out->async = in->is_async ? 1 : 0;
 	out->reserved = 0;
+	out->pool_bytes = out->pool_used_bytes = 0;
+	if (in->memory_pool_config.memory_pool_type == TS_CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL) {
+		out->pool_bytes = in->memory_pool_config.pool.size;
+		if (ts_cupti_record_has(ts_cupti_activity_memory, memory_pool_config.utilized_size,
+					n_bytes))
+			out->pool_used_bytes = in->memory_pool_config.utilized_size;
+	}
 	ts_thread_commit(d->thread, sizeof(*out));
 }
 

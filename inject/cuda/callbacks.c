@@ -7,6 +7,7 @@
  * Traps answered here: no CUDA call is ever made from a callback; nothing is flushed from resource callbacks;
  * nothing can throw (this is C); a forked child is recognised before anything of the session is touched.
  */
+#include "inject/cuda/access.h"
 #include "inject/cuda/calls.h"
 #include "inject/debug.h"
 #include "inject/session.h"
@@ -155,6 +156,29 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 	}
 }
 
+/* A free that succeeds is told by CUPTI. */
+static void record_access(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
+			  uint32_t cbid, const struct ts_cupti_callback_data *data, uint64_t op_id,
+			  uint64_t time)
+{
+	struct ts_record_access *out;
+	struct ts_access access;
+
+	if (!ts_access_of(domain, cbid, data->function_params, &access))
+		return;
+	out = ts_thread_reserve(thread, TS_RECORD_ACCESS, sizeof(*out), shim->producer.clock, time);
+	if (!out)
+		return;
+	out->op_id = op_id;
+	out->dst = access.dst;
+	out->src = access.src;
+	out->dst_bytes = access.dst_bytes;
+	out->src_bytes = access.src_bytes;
+	out->access = access.kind;
+	out->reserved = 0;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
 static uint32_t capture_stack(struct ts_shim *shim, struct ts_thread *thread)
 {
 	uint32_t flags = 0;
@@ -212,6 +236,9 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 		out->context = data->context_uid;
 		ts_thread_commit(thread, sizeof(*out));
 	}
+	if (kind == TS_CUPTI_CLASS_MEMCPY || kind == TS_CUPTI_CLASS_MEMSET ||
+	    (result && kind == TS_CUPTI_CLASS_FREE))
+		record_access(shim, thread, domain, cbid, data, op_id, end);
 	if (result)
 		return;
 	/* What failed (as everything does once the driver is gone) is no work to flush; nor is a context. */

@@ -18,7 +18,7 @@
 #include "proto/abi/base.h"
 
 #define TS_ABI_MAJOR  1
-#define TS_ABI_MINOR  3
+#define TS_ABI_MINOR  4
 
 #define TS_ID_UNKNOWN 0u
 #define TS_NO_DEVICE  UINT32_MAX /* for fields that hold CUPTI's own ids, where 0 is a real one */
@@ -48,7 +48,9 @@ enum ts_record_type {
 	TS_RECORD_YIELD = 20, /* CUPTI given up to the application's own profiler, taken back */
 	TS_RECORD_RANGE_BEGIN = 21,
 	TS_RECORD_PAUSE = 22, /* recording stopped, started again */
-	TS_RECORD_COUNT	      /* 23 to 25 are rows without a record: see sbt/schema.h */
+	/* 23 to 25 are rows without a record: see sbt/schema.h */
+	TS_RECORD_ACCESS = 26, /* memory that a copy, a set or a failed free named */
+	TS_RECORD_COUNT
 };
 
 /* `time` and every other time of the record are ticks of `clock` (enum ts_clock). */
@@ -248,8 +250,11 @@ struct ts_record_memory {
 	uint8_t memory_kind; /* CUpti_ActivityMemoryKind */
 	uint8_t async;
 	uint16_t reserved;
+	uint64_t
+		pool_bytes; /* of a local pool, afterwards: what it holds of the device's memory; 0: not told */
+	uint64_t pool_used_bytes; /* of these, what is allocated */
 };
-TS_ASSERT_SIZE(struct ts_record_memory, 64);
+TS_ASSERT_SIZE(struct ts_record_memory, 80);
 TS_ASSERT_FIELD(struct ts_record_memory, op_id, 16);
 TS_ASSERT_FIELD(struct ts_record_memory, address, 24);
 TS_ASSERT_FIELD(struct ts_record_memory, bytes, 32);
@@ -260,6 +265,39 @@ TS_ASSERT_FIELD(struct ts_record_memory, stream, 56);
 TS_ASSERT_FIELD(struct ts_record_memory, memory_kind, 60);
 TS_ASSERT_FIELD(struct ts_record_memory, async, 61);
 TS_ASSERT_FIELD(struct ts_record_memory, reserved, 62);
+TS_ASSERT_FIELD(struct ts_record_memory, pool_bytes, 64);
+TS_ASSERT_FIELD(struct ts_record_memory, pool_used_bytes, 72);
+
+enum ts_access_kind {
+	TS_ACCESS_COPY = 1,
+	TS_ACCESS_SET = 2,
+	TS_ACCESS_FREE =
+		3, /* that failed: `dst` is what it was given. One that did not makes a FREE record */
+};
+
+/*
+ * Memory that a call named, whether it succeeded or not; written when it returned. Arrays, symbols and structures of three
+ * dimensions are not told, nor what kernels and the nodes of graphs are given.
+ */
+struct ts_record_access {
+	struct ts_record record;
+	uint64_t op_id;
+	uint64_t dst; /* written; 0: not told */
+	uint64_t src; /* read; 0: not told */
+	uint64_t
+		dst_bytes; /* from the first to the last: rows of a pitch include what is between them */
+	uint64_t src_bytes;
+	uint32_t access; /* enum ts_access_kind */
+	uint32_t reserved;
+};
+TS_ASSERT_SIZE(struct ts_record_access, 64);
+TS_ASSERT_FIELD(struct ts_record_access, op_id, 16);
+TS_ASSERT_FIELD(struct ts_record_access, dst, 24);
+TS_ASSERT_FIELD(struct ts_record_access, src, 32);
+TS_ASSERT_FIELD(struct ts_record_access, dst_bytes, 40);
+TS_ASSERT_FIELD(struct ts_record_access, src_bytes, 48);
+TS_ASSERT_FIELD(struct ts_record_access, access, 56);
+TS_ASSERT_FIELD(struct ts_record_access, reserved, 60);
 
 /* TS_RECORD_EVENT and TS_RECORD_STREAM_WAIT; written when the call returned successfully. */
 struct ts_record_event {

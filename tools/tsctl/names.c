@@ -188,6 +188,17 @@ const char *ts_name_pause_cause(uint32_t cause)
 	return LOOK_UP(names, cause);
 }
 
+const char *ts_name_access_kind(uint32_t access)
+{
+	static const char *const names[] = {
+		[TS_ACCESS_COPY] = "copy",
+		[TS_ACCESS_SET] = "set",
+		[TS_ACCESS_FREE] = "failed_free",
+	};
+
+	return LOOK_UP(names, access);
+}
+
 const char *ts_name_off_cpu_reason(uint32_t reason)
 {
 	static const char *const names[] = {

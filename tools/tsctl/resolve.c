@@ -282,6 +282,22 @@ static const char *event_name(const char *what, uint64_t handle,
 	return buffer;
 }
 
+static const char *access_name(const struct ts_row_access *access,
+			       char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	char number[TS_RESOLVER_NAME_BYTES];
+	const char *kind =
+		or_number(ts_name_access_kind(access->access), "access", access->access, number);
+
+	if (access->access == TS_ACCESS_COPY)
+		snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s 0x%llx from 0x%llx", kind,
+			 (unsigned long long)access->dst, (unsigned long long)access->src);
+	else
+		snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s 0x%llx", kind,
+			 (unsigned long long)access->dst);
+	return buffer;
+}
+
 static const char *memory_name(const struct ts_row_memory *memory,
 			       char buffer[TS_RESOLVER_NAME_BYTES])
 {
@@ -431,6 +447,8 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 		return yield_name(resolver, row->yield, buffer);
 	case TS_ROW_PAUSE:
 		return pause_name(row->pause, buffer);
+	case TS_ROW_ACCESS:
+		return access_name(row->access, buffer);
 	case TS_ROW_OFF_CPU:
 		return off_cpu_name(row->off_cpu, buffer);
 	case TS_ROW_PAGE_FAULT:

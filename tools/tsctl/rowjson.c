@@ -99,6 +99,7 @@ static const ProtobufCMessageDescriptor *const descriptors[TS_ROW_EVENT_COUNT] =
 	[TS_ROW_OFF_CPU] = &ts__rpc__off_cpu_row__descriptor,
 	[TS_ROW_PAGE_FAULT] = &ts__rpc__page_fault_row__descriptor,
 	[TS_ROW_SYSCALL] = &ts__rpc__syscall_row__descriptor,
+	[TS_ROW_ACCESS] = &ts__rpc__access_row__descriptor,
 };
 
 /* Fields that every row has, or that are not a column of the same name. */
@@ -152,6 +153,7 @@ static const struct {
 	{0, "reason", "reason", ts_name_loss_reason},
 	{0, "clock", "clock", ts_name_clock},
 	{TS_ROW_PAUSE, "cause", "cause", ts_name_pause_cause},
+	{TS_ROW_ACCESS, "access", "access", ts_name_access_kind},
 };
 
 static const struct ts_column *find_column(const struct ts_row_schema *schema, const char *name)

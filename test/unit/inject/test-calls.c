@@ -2,6 +2,7 @@
 /*
  * What is known of calls: which are watched, which are certain to reach the device, what they put into a stream.
  */
+#include "inject/cuda/access.h"
 #include "inject/cuda/calls.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cuda_runtime_params.h"
@@ -80,4 +81,42 @@ TS_TEST(captures)
 	ts_check_int(ts_calls_capture(DRIVER, D(cuStreamBeginCapture_v2_ptsz)), 1);
 	ts_check_int(ts_calls_capture(DRIVER, D(cuStreamEndCapture)), -1);
 	ts_check_int(ts_calls_capture(RUNTIME, R(cudaMalloc_v3020)), 0);
+}
+
+TS_TEST(what_copies_and_sets_name)
+{
+	const struct ts_cuda_memcpy_params copy = {(void *)0x1000, (void *)0x2000, 64,
+						   TS_CUDA_MEMCPY_DEFAULT};
+	const struct ts_cuda_memcpy2d_params rows = {.dst = (void *)0x1000,
+						     .dpitch = 128,
+						     .src = (void *)0x2000,
+						     .spitch = 64,
+						     .width = 64,
+						     .height = 3};
+	const struct ts_cu_memset_d32_params set = {.dst_device = 0x3000, .n = 5};
+	const struct ts_cuda_free_async_params freed = {.dev_ptr = (void *)0x4000};
+	struct ts_cuda_memcpy2d_params bad = rows;
+	struct ts_access access;
+
+	ts_check(ts_access_of(RUNTIME, R(cudaMemcpy_ptds_v7000), &copy, &access));
+	ts_check_int(access.kind, TS_ACCESS_COPY);
+	ts_check_int(access.dst, 0x1000);
+	ts_check_int(access.src, 0x2000);
+	ts_check_int(access.src_bytes, 64);
+	ts_check(ts_access_of(RUNTIME, R(cudaMemcpy2D_v3020), &rows, &access));
+	ts_check_int(access.dst_bytes, 2 * 128 + 64);
+	ts_check_int(access.src_bytes, 3 * 64);
+	ts_check(ts_access_of(DRIVER, D(cuMemsetD32_v2), &set, &access));
+	ts_check_int(access.kind, TS_ACCESS_SET);
+	ts_check_int(access.dst_bytes, 20);
+	ts_check(ts_access_of(RUNTIME, R(cudaFreeAsync_ptsz_v11020), &freed, &access));
+	ts_check_int(access.kind, TS_ACCESS_FREE);
+	ts_check_int(access.dst, 0x4000);
+	/* Arguments are the application's: what no copy can be names nothing. */
+	bad.height = SIZE_MAX;
+	bad.dpitch = bad.spitch = 16;
+	ts_check(!ts_access_of(RUNTIME, R(cudaMemcpy2D_v3020), &bad, &access));
+	ts_check(!ts_access_of(RUNTIME, R(cudaMalloc_v3020), &copy, &access));
+	ts_check(!ts_access_of(DRIVER, 5000, &copy, &access));
+	ts_check(!ts_access_of(RUNTIME, R(cudaMemcpy_v3020), NULL, &access));
 }

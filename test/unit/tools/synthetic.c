@@ -275,6 +275,15 @@ static void own_affairs(struct maker *maker)
 				   .paused = 1,
 				   .cause = TS_PAUSE_BY_REQUEST,
 				   .thread = maker->thread});
+	add(maker, TS_ROW_ACCESS,
+	    &(struct ts_row_access){.start_ns = t,
+				    .op_id = 77000,
+				    .dst = 0x1000,
+				    .src = 0x7000,
+				    .dst_bytes = 4096,
+				    .src_bytes = 4096,
+				    .thread = maker->thread,
+				    .access = TS_ACCESS_COPY});
 }
 
 int synthetic_write(int fd, const struct synthetic *what)

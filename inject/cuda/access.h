@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which memory a copy, a set or a free names, by its arguments. Looks at them inside the callback only. No state.
+ */
+#pragma once
+
+#include "proto/abi/record.h"
+
+struct ts_access {
+	uint64_t dst, src; /* 0: not told */
+	uint64_t dst_bytes, src_bytes;
+	uint32_t kind; /* enum ts_access_kind */
+};
+
+/* False where the call names nothing that is known of. domain: enum ts_cupti_domain, driver or runtime. */
+bool ts_access_of(uint32_t domain, uint32_t cbid, const void *params, struct ts_access *ret_access);
