@@ -1,36 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Joins calls and device rows. Calls lie in a ring in the order in which they were fed and are found by id; one is dropped
- * some time after it was answered, as a launch of a graph or a copy in pieces has several rows. order.c says what an
- * operation waited for.
+ * Joins calls and device rows: calls.c keeps those that rows are still to come for, order.c says what an operation waited for.
  */
+#include "replay/state/calls.h"
 #include "replay/state/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define FIRST_CALLS 256u
-/* Calls that are kept although they were answered, or expect no answer. */
-#define LINGER_CALLS 2048u
 /* Device rows that came before their call: at most so many are remembered. */
 #define MAX_EARLY 65536u
 
-struct call {
-	uint64_t op_id, nested_op_id;
-	uint64_t start_ns, end_ns;
-	uint32_t session, thread, stack, context;
-	uint16_t domain, cbid;
-	bool is_awaited;
-};
-
 struct ts_state_machine {
 	struct ts_order order;
-	struct call *calls; /* a ring */
-	uint32_t n_slots;   /* a power of two */
-	uint64_t first, next;
-	uint64_t n_awaited, n_given_up;
-	uint64_t n_ops; /* numbers that were given */
-	struct ts_state_map call_by_op;
+	struct ts_calls calls;
+	uint64_t n_ops;		   /* numbers that were given */
 	struct ts_state_map early; /* device rows whose call had not come */
 };
 
@@ -40,9 +24,7 @@ int ts_state_machine_new(struct ts_state_machine **ret_machine)
 
 	if (!machine)
 		return -ENOMEM;
-	machine->n_slots = FIRST_CALLS;
-	machine->calls = malloc(machine->n_slots * sizeof(*machine->calls));
-	if (!machine->calls) {
+	if (ts_calls_init(&machine->calls)) {
 		free(machine);
 		return -ENOMEM;
 	}
@@ -55,20 +37,19 @@ void ts_state_machine_free(struct ts_state_machine *machine)
 	if (!machine)
 		return;
 	ts_order_deinit(&machine->order);
-	ts_state_map_deinit(&machine->call_by_op);
+	ts_calls_deinit(&machine->calls);
 	ts_state_map_deinit(&machine->early);
-	free(machine->calls);
 	free(machine);
 }
 
 uint64_t ts_state_machine_n_awaited(const struct ts_state_machine *machine)
 {
-	return machine->n_awaited;
+	return machine->calls.n_awaited;
 }
 
 uint64_t ts_state_machine_n_given_up(const struct ts_state_machine *machine)
 {
-	return machine->n_given_up;
+	return machine->calls.n_given_up;
 }
 
 int ts_state_machine_event(struct ts_state_machine *machine, uint32_t session, uint64_t event,
@@ -99,95 +80,12 @@ int ts_state_machine_prepare(struct ts_state_machine *machine, struct ts_sbt_rea
 
 /* ---- calls -------------------------------------------------------------------------------------- */
 
-static struct call *call_at(const struct ts_state_machine *machine, uint64_t n)
-{
-	return &machine->calls[n & (machine->n_slots - 1)];
-}
-
-static void forget_id(struct ts_state_machine *machine, const struct call *call, uint64_t op_id,
-		      uint64_t n)
-{
-	uint32_t slot = (uint32_t)(n & (machine->n_slots - 1));
-
-	/* An id that lies may have come twice. */
-	if (ts_state_map_find(&machine->call_by_op, call->session, op_id) == slot)
-		ts_state_map_remove(&machine->call_by_op, call->session, op_id);
-}
-
-static void drop_first(struct ts_state_machine *machine)
-{
-	const struct call *call = call_at(machine, machine->first);
-
-	forget_id(machine, call, call->op_id, machine->first);
-	if (call->nested_op_id)
-		forget_id(machine, call, call->nested_op_id, machine->first);
-	if (call->is_awaited)
-		machine->n_awaited--;
-	machine->first++;
-}
-
-static int name_call(struct ts_state_machine *machine, uint64_t n)
-{
-	const struct call *call = call_at(machine, n);
-	uint32_t slot = (uint32_t)(n & (machine->n_slots - 1));
-	int r = ts_state_map_set(&machine->call_by_op, call->session, call->op_id, slot);
-
-	if (!r && call->nested_op_id)
-		r = ts_state_map_set(&machine->call_by_op, call->session, call->nested_op_id, slot);
-	return r;
-}
-
-static int grow(struct ts_state_machine *machine)
-{
-	struct call *old = machine->calls;
-	uint32_t n_old = machine->n_slots;
-	int r = 0;
-
-	machine->calls = malloc(2 * (size_t)n_old * sizeof(*machine->calls));
-	if (!machine->calls) {
-		machine->calls = old;
-		return -ENOMEM;
-	}
-	machine->n_slots = 2 * n_old;
-	for (uint64_t n = machine->first; n < machine->next; n++)
-		*call_at(machine, n) = old[n & (n_old - 1)];
-	free(old);
-	for (uint64_t n = machine->first; !r && n < machine->next; n++)
-		r = name_call(machine, n);
-	return r;
-}
-
-static int make_room(struct ts_state_machine *machine)
-{
-	while (machine->next - machine->first > LINGER_CALLS &&
-	       !call_at(machine, machine->first)->is_awaited)
-		drop_first(machine);
-	if (machine->next - machine->first < machine->n_slots)
-		return 0;
-	if (machine->n_slots < TS_STATE_MAX_CALLS)
-		return grow(machine);
-	machine->n_given_up++;
-	drop_first(machine);
-	return 0;
-}
-
 static int feed_call(struct ts_state_machine *machine, uint32_t session,
 		     const struct ts_row_api *row)
 {
-	bool is_awaited = row->flags & TS_API_EXPECTS_DEVICE;
-	int r = make_room(machine);
-
-	if (r)
-		return r;
-	/* A clock that stepped back: the answer came first. */
-	if (is_awaited &&
-	    ts_state_map_find(&machine->early, session, row->op_id) != TS_STATE_MAP_NONE) {
-		ts_state_map_remove(&machine->early, session, row->op_id);
-		is_awaited = false;
-	}
-	*call_at(machine, machine->next) = (struct call){
+	struct ts_call call = {
 		.op_id = row->op_id,
-		.nested_op_id = row->nested_op_id == row->op_id ? 0 : row->nested_op_id,
+		.nested_op_id = row->nested_op_id ? row->nested_op_id : row->op_id,
 		.start_ns = row->start_ns,
 		.end_ns = row->end_ns < row->start_ns ? row->start_ns : row->end_ns,
 		.session = session,
@@ -196,17 +94,19 @@ static int feed_call(struct ts_state_machine *machine, uint32_t session,
 		.context = row->context,
 		.domain = row->domain,
 		.cbid = row->cbid,
-		.is_awaited = is_awaited,
+		.is_awaited = row->flags & TS_API_EXPECTS_DEVICE,
 	};
-	r = name_call(machine, machine->next);
-	if (r)
-		return r;
-	machine->n_awaited += is_awaited;
-	machine->next++;
-	return 0;
+
+	/* A clock that stepped back: the answer came first. */
+	if (call.is_awaited &&
+	    ts_state_map_find(&machine->early, session, row->op_id) != TS_STATE_MAP_NONE) {
+		ts_state_map_remove(&machine->early, session, row->op_id);
+		call.is_awaited = false;
+	}
+	return ts_calls_add(&machine->calls, &call);
 }
 
-static void tell_call(const struct call *call, struct ts_state_op *op)
+static void tell_call(const struct ts_call *call, struct ts_state_op *op)
 {
 	op->op_id = call->op_id;
 	op->call_ns = call->start_ns;
@@ -219,10 +119,10 @@ static void tell_call(const struct call *call, struct ts_state_op *op)
 
 int ts_state_machine_unanswered(struct ts_state_machine *machine, struct ts_state_op *ret_op)
 {
-	while (machine->first < machine->next) {
-		struct call call = *call_at(machine, machine->first);
+	while (machine->calls.first < machine->calls.next) {
+		struct ts_call call = *ts_calls_at(&machine->calls, machine->calls.first);
 
-		drop_first(machine);
+		ts_calls_drop_first(&machine->calls);
 		if (!call.is_awaited)
 			continue;
 		*ret_op = (struct ts_state_op){.session = call.session,
@@ -274,7 +174,7 @@ static void place(struct ts_state_op *op, const struct ts_sbt_row *row)
 static int feed_device(struct ts_state_machine *machine, const struct ts_sbt_row *row,
 		       uint64_t op_id, struct ts_state_op *op)
 {
-	uint32_t slot = ts_state_map_find(&machine->call_by_op, row->session, op_id);
+	uint64_t number = ts_calls_find(&machine->calls, row->session, op_id);
 	int r = 0;
 
 	op->op_id = op_id;
@@ -288,15 +188,15 @@ static int feed_device(struct ts_state_machine *machine, const struct ts_sbt_row
 	op->domain = op->cbid = 0;
 	op->unsure = 0;
 	place(op, row);
-	if (slot == TS_STATE_MAP_NONE) {
+	op->call_number = number;
+	if (!number) {
 		op->unsure |= TS_STATE_UNSURE_CALL;
 		if (machine->early.n < MAX_EARLY)
 			r = ts_state_map_set(&machine->early, row->session, op_id, 0);
 	} else {
-		struct call *call = &machine->calls[slot];
+		struct ts_call *call = ts_calls_at(&machine->calls, number);
 
-		if (call->is_awaited)
-			machine->n_awaited--;
+		machine->calls.n_awaited -= call->is_awaited;
 		call->is_awaited = false;
 		tell_call(call, op);
 	}

@@ -61,6 +61,8 @@ struct ts_state_op {
 	uint64_t
 		number; /* the machine's own, of device rows in the order in which they were fed, from 1: those of one
 			    launch share an id; 0 with UNSURE_DEVICE */
+	uint64_t
+		call_number; /* of its call, of rows of calls in the order in which they were fed, from 1; 0 with UNSURE_CALL */
 	uint64_t call_ns; /* the host called; 0 with UNSURE_CALL */
 	uint64_t call_end_ns;
 	uint64_t start_ns; /* it ran; 0 with UNSURE_DEVICE */
@@ -72,6 +74,8 @@ struct ts_state_op {
 	uint32_t device; /* TS_NO_DEVICE where not known, as the next two */
 	uint32_t context;
 	uint32_t stream;
+	uint32_t
+		stream_number; /* the machine's own, small ones: one of a session, context and stream; where the type is not API */
 	uint32_t unsure;       /* TS_STATE_UNSURE_* */
 	uint16_t domain, cbid; /* which function was called */
 	uint32_t n_dependencies;

@@ -17,31 +17,17 @@ void ts_state_map_deinit(struct ts_state_map *map)
 	map->n_slots = map->n = 0;
 }
 
-static size_t home(const struct ts_state_map *map, uint32_t session, uint64_t key)
-{
-	uint64_t hash = (key ^ (uint64_t)session << 40) * UINT64_C(0x9e3779b97f4a7c15);
-
-	hash ^= hash >> 32;
-	hash *= UINT64_C(0xd6e8feb86659fd93);
-	return (size_t)(hash ^ hash >> 29) & (map->n_slots - 1);
-}
-
 /* The key's slot, or the free one where it would go. */
 static struct ts_state_map_slot *probe(const struct ts_state_map *map, uint32_t session,
 				       uint64_t key)
 {
-	for (size_t i = home(map, session, key);; i = (i + 1) & (map->n_slots - 1)) {
+	for (size_t i = ts_state_map_home(map, session, key);; i = (i + 1) & (map->n_slots - 1)) {
 		struct ts_state_map_slot *slot = &map->slots[i];
 
 		if (slot->value == TS_STATE_MAP_NONE ||
 		    (slot->key == key && slot->session == session))
 			return slot;
 	}
-}
-
-uint32_t ts_state_map_find(const struct ts_state_map *map, uint32_t session, uint64_t key)
-{
-	return map->n ? probe(map, session, key)->value : TS_STATE_MAP_NONE;
 }
 
 static int grow(struct ts_state_map *map)
@@ -80,11 +66,13 @@ void ts_state_map_remove(struct ts_state_map *map, uint32_t session, uint64_t ke
 {
 	size_t mask = map->n_slots - 1, gap, i;
 
-	if (!map->n || probe(map, session, key)->value == TS_STATE_MAP_NONE)
+	if (!map->n)
 		return;
 	gap = (size_t)(probe(map, session, key) - map->slots);
+	if (map->slots[gap].value == TS_STATE_MAP_NONE)
+		return;
 	for (i = (gap + 1) & mask; map->slots[i].value != TS_STATE_MAP_NONE; i = (i + 1) & mask) {
-		size_t from = home(map, map->slots[i].session, map->slots[i].key);
+		size_t from = ts_state_map_home(map, map->slots[i].session, map->slots[i].key);
 
 		/* Not past its own home. */
 		if (((i - from) & mask) < ((i - gap) & mask))

@@ -29,8 +29,31 @@ struct ts_state_map {
 };
 
 void ts_state_map_deinit(struct ts_state_map *map);
+
+/* Where a key's run of slots begins: by the product's upper bits, which all of the key has a part in. */
+static inline size_t ts_state_map_home(const struct ts_state_map *map, uint32_t session,
+				       uint64_t key)
+{
+	uint64_t hash = (key ^ (uint64_t)session << 40) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (size_t)(hash >> (__builtin_clzll(map->n_slots) + 1));
+}
+
 /* TS_STATE_MAP_NONE: not there. */
-uint32_t ts_state_map_find(const struct ts_state_map *map, uint32_t session, uint64_t key);
+static inline uint32_t ts_state_map_find(const struct ts_state_map *map, uint32_t session,
+					 uint64_t key)
+{
+	size_t i;
+
+	if (!map->n)
+		return TS_STATE_MAP_NONE;
+	i = ts_state_map_home(map, session, key);
+	while (map->slots[i].value != TS_STATE_MAP_NONE &&
+	       (map->slots[i].key != key || map->slots[i].session != session))
+		i = (i + 1) & (map->n_slots - 1);
+	return map->slots[i].value;
+}
+
 /* Adds or replaces. `value` is less than TS_STATE_MAP_NONE. -ENOMEM. */
 int ts_state_map_set(struct ts_state_map *map, uint32_t session, uint64_t key, uint32_t value);
 /* Nothing where it is not there. */

@@ -83,18 +83,14 @@ static int get_context(struct ts_order *order, uint32_t session, uint32_t id, ui
 	return 0;
 }
 
-static int get_stream(struct ts_order *order, uint32_t session, uint32_t context, uint32_t id,
+static int new_stream(struct ts_order *order, uint32_t session, uint32_t context, uint32_t id,
 		      uint32_t *ret_stream)
 {
 	uint64_t key = (uint64_t)context << 32 | id;
-	uint32_t found = ts_state_map_find(&order->stream_by_id, session, key), of;
 	struct ts_order_context *its;
+	uint32_t found, of;
 	int r;
 
-	if (found != NONE) {
-		*ret_stream = found;
-		return 0;
-	}
 	if (order->n_streams == MAX_STREAMS)
 		return TS_SBT_E_LIMIT;
 	r = get_context(order, session, context, &of);
@@ -118,6 +114,33 @@ static int get_stream(struct ts_order *order, uint32_t session, uint32_t context
 							 .stream = id,
 							 .of = of};
 	*ret_stream = found;
+	return 0;
+}
+
+static int get_stream(struct ts_order *order, uint32_t session, uint32_t context, uint32_t id,
+		      uint32_t *ret_stream)
+{
+	uint64_t key = (uint64_t)context << 32 | id;
+	uint32_t found = ts_state_map_find(&order->stream_by_id, session, key);
+	int r = found == NONE ? new_stream(order, session, context, id, &found) : 0;
+
+	if (r)
+		return r;
+	order->recent[id % TS_ORDER_RECENT] = (struct ts_order_recent){key, session, found + 1};
+	*ret_stream = found;
+	return 0;
+}
+
+/* The same, where it was asked for not long ago. */
+static inline int recall_stream(struct ts_order *order, uint32_t session, uint32_t context,
+				uint32_t id, uint32_t *ret_stream)
+{
+	const struct ts_order_recent *recent = &order->recent[id % TS_ORDER_RECENT];
+
+	if (recent->key != ((uint64_t)context << 32 | id) || recent->session != session ||
+	    !recent->next)
+		return get_stream(order, session, context, id, ret_stream);
+	*ret_stream = recent->next - 1;
 	return 0;
 }
 
@@ -614,15 +637,53 @@ static int order_node(struct ts_order *order, struct ts_state_op *op, uint32_t i
 	return 0;
 }
 
+/*
+ * The usual case: what was issued before ran before, and nothing but that is to be waited for. False: it is not so simple. Says
+ * what find_all() would, and stands there.
+ */
+static inline bool order_plain(const struct ts_order *order, struct ts_order_stream *stream,
+			       struct ts_state_op *op)
+{
+	const struct ts_order_context *context = &order->contexts[stream->of];
+	const struct ts_order_group *last;
+
+	if (stream->n_waits | stream->n_markers | stream->has_dropped_wait | stream->is_legacy |
+	    context->unsure | !stream->n_groups)
+		return false;
+	if (context->legacy != NONE && !stream->is_non_blocking)
+		return false;
+	last = &stream->history[(stream->n_groups - 1) % TS_STATE_HISTORY];
+	if (last->op_id >= op->op_id)
+		return false;
+	op->dependencies[0] = (struct ts_state_dependency){.op_id = last->op_id,
+							   .number = last->number,
+							   .end_ns = last->end_ns,
+							   .kind = TS_STATE_BY_STREAM,
+							   .stream = stream->stream};
+	op->n_dependencies = 1;
+	if (!stream->is_known)
+		op->unsure |= TS_STATE_UNSURE_STREAM;
+	if (last->end_ns > op->start_ns)
+		op->unsure |= TS_STATE_UNSURE_OVERLAP;
+	stream->history[stream->n_groups++ % TS_STATE_HISTORY] =
+		(struct ts_order_group){op->op_id, op->number, op->end_ns};
+	return true;
+}
+
 int ts_order_op(struct ts_order *order, struct ts_state_op *op)
 {
 	struct ts_order_found found = {.at = op->dependencies};
 	uint32_t index;
-	int r = get_stream(order, op->session, op->context, op->stream, &index);
+	int r = recall_stream(order, op->session, op->context, op->stream, &index);
 
-	if (!r && op->unsure & TS_STATE_UNSURE_GRAPH) {
+	if (r)
+		return r;
+	op->stream_number = index;
+	if (!(op->unsure & TS_STATE_UNSURE_GRAPH) && order_plain(order, &order->streams[index], op))
+		return 0;
+	if (op->unsure & TS_STATE_UNSURE_GRAPH) {
 		r = order_node(order, op, index);
-	} else if (!r) {
+	} else {
 		find_all(order, index, op->op_id, &found);
 		op->n_dependencies = found.n;
 		op->unsure |= found.unsure;

@@ -70,8 +70,17 @@ struct ts_order_context {
 	size_t n_streams, n_streams_allocated;
 };
 
+/* Streams are looked for among these first. */
+struct ts_order_recent {
+	uint64_t key;
+	uint32_t session;
+	uint32_t next; /* the index behind the stream's; 0: none */
+};
+#define TS_ORDER_RECENT 64u
+
 /* Embed it, zeroed. */
 struct ts_order {
+	struct ts_order_recent recent[TS_ORDER_RECENT]; /* by the id's lower bits */
 	struct ts_order_stream *streams;
 	size_t n_streams, n_streams_allocated;
 	struct ts_order_context *contexts;

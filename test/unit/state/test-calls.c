@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls by id, held against a list that is searched from its end. */
+#include "test/unit/harness.h"
+
+#include "replay/state/calls.h"
+#include "replay/state/machine.h"
+
+#include <stdlib.h>
+
+#define N_CALLS 30000u
+
+static uint64_t seed;
+
+static uint64_t below(uint64_t n)
+{
+	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (seed >> 33) % n;
+}
+
+static uint64_t find(const struct ts_calls *calls, const struct ts_call *all, uint32_t session,
+		     uint64_t op_id)
+{
+	for (uint64_t n = calls->next - 1; n >= calls->first; n--)
+		if (all[n].session == session &&
+		    (all[n].op_id == op_id || all[n].nested_op_id == op_id))
+			return n;
+	return 0;
+}
+
+/* How ids may lie: not at all; some come twice; all meet in one place of the table. */
+static uint64_t id_of(unsigned int lie, uint64_t n)
+{
+	switch (lie) {
+	case 0:
+		return 2 * n;
+	case 1:
+		return 2 * (n - below(n < 40 ? n : 40));
+	default:
+		return n % 300 << 40;
+	}
+}
+
+static void check_ids(const struct ts_calls *calls, const struct ts_call *all, uint64_t newest)
+{
+	for (unsigned int i = 0; i < 4; i++) {
+		const struct ts_call *call =
+			&all[1 + newest - below(newest < 5000 ? newest : 5000)];
+		uint64_t op_id = below(2) ? call->op_id : call->nested_op_id;
+		uint32_t session = 1 + (uint32_t)below(2);
+
+		ts_check_int(ts_calls_find(calls, session, op_id),
+			     find(calls, all, session, op_id));
+	}
+}
+
+TS_TEST(the_last_call_of_an_id_is_found_until_it_is_dropped)
+{
+	struct ts_call *all = calloc(N_CALLS + 1, sizeof(*all));
+
+	for (unsigned int lie = 0; lie < 3; lie++) {
+		struct ts_calls calls;
+		uint64_t n_awaited = 0;
+
+		seed = lie;
+		ts_check_int(ts_calls_init(&calls), 0);
+		for (uint64_t n = 1; n <= N_CALLS; n++) {
+			uint64_t op_id = id_of(lie, n);
+
+			all[n] = (struct ts_call){.op_id = op_id,
+						  .nested_op_id = op_id + !below(3),
+						  .start_ns = n,
+						  .session = 1 + (uint32_t)below(2),
+						  .is_awaited = n % 7000 < 2};
+			ts_check_int(ts_calls_add(&calls, &all[n]), 0);
+			ts_check_int(calls.next, n + 1);
+			ts_check_int(ts_calls_at(&calls, n)->start_ns, n);
+			/* The other one is never answered, so that all behind it stay. */
+			if (n % 7000 == 6000) {
+				ts_calls_at(&calls, n - 5999)->is_awaited = false;
+				calls.n_awaited--;
+			}
+			if (n % 50 == 0)
+				check_ids(&calls, all, n);
+		}
+		for (uint64_t n = calls.first; n < calls.next; n++)
+			n_awaited += ts_calls_at(&calls, n)->is_awaited;
+		ts_check(calls.next - calls.first > 2048);
+		ts_check_int(n_awaited, calls.n_awaited);
+		ts_check(n_awaited);
+		while (calls.first < calls.next) {
+			ts_calls_drop_first(&calls);
+			if (calls.first % 100 == 0)
+				check_ids(&calls, all, N_CALLS);
+		}
+		ts_check_int(calls.crowded.n, 0);
+		ts_calls_deinit(&calls);
+	}
+	free(all);
+}
