@@ -6,6 +6,7 @@
 
 #include "proto/rpc/json.h"
 #include "tools/tsctl/jsonout.h"
+#include "tools/tsctl/misusejson.h"
 #include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
@@ -218,7 +219,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
 	ts_out_text(stdout, source->path);
 	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
-	if (!report->n_groups && !report->unknown_frees) {
+	if (!report->n_groups && !report->unknown_frees && !report->misuse_count) {
 		puts(": no memory was allocated.");
 		return;
 	}
@@ -238,6 +239,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 		printf("\n%" PRIu64
 		       " times memory was freed whose allocation is not in the trace.\n",
 		       report->unknown_frees);
+	ts_misusejson_print(report, origin_ns, asked->stacks, asked->wide);
 }
 
 static int tell(const struct asked *asked, struct ts_source *source)
@@ -245,17 +247,22 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	struct ts_resolver_options options = {.session = source->session};
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
 	ts_cleanup(ts_memory_freep) struct ts_memory *memory = NULL;
+	ts_cleanup(ts_misuses_freep) struct ts_misuses *misuses = NULL;
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
 	Ts__Rpc__MemoryReport report;
 	int status, r = ts_resolver_new(source->reader, &options, &resolver);
 
 	if (!r)
 		r = ts_memory_read(source->reader, source->session, (size_t)asked->limit, &memory);
+	if (!r)
+		r = ts_misuses_read(source->reader, source->session, (size_t)asked->limit,
+				    &misuses);
 	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
 	}
 	make_report(resolver, &pool, memory, asked->json || asked->stacks, &report);
+	ts_misusejson_fill(resolver, &pool, misuses, asked->json || asked->stacks, &report);
 	if (asked->json) {
 		status = ts_json_print(&report.base);
 	} else {
@@ -311,7 +318,9 @@ const struct ts_command ts_command_memory = {
 		"\n"
 		"Tells how much memory was live at most, per device, kind, pool and allocating\n"
 		"stream; who held it then; and what was never freed. Bytes count from the call\n"
-		"that allocated to the call that freed.\n"
+		"that allocated to the call that freed. Copies and sets of memory that had been\n"
+		"freed, and frees of it, are told of with the calls (not what kernels and graphs\n"
+		"are given: it is not recorded); and pools that grew though enough was unused.\n"
 		"\n"
 		"  -n, --limit N     allocations that are listed, 10 unless told\n"
 		"      --stacks      with the host stack of each of their calls\n"

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A pool that grows while more than what is asked for lies unused in it is in pieces, or holds memory that another stream has yet to
+ * let go. Its holes are counted when that was worst so far, and not more often than MAX_LOOKS, for each look goes over all of them.
+ */
+#include "replay/state/pools.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define MAX_LOOKS 256u
+
+void ts_pools_deinit(struct ts_pools *pools)
+{
+	free(pools->pools);
+	*pools = (struct ts_pools){0};
+}
+
+static int find(struct ts_pools *pools, uint32_t session, const struct ts_row_memory *row,
+		struct ts_pool_state **ret_state)
+{
+	struct ts_pool_state *grown;
+	size_t n_wanted = pools->n_allocated ? 2 * pools->n_allocated : 8;
+
+	for (size_t tried = 0; tried < pools->n; tried++) {
+		size_t i = (pools->last + tried) % pools->n;
+
+		if (pools->pools[i].use.session == session &&
+		    pools->pools[i].use.pool == row->pool) {
+			pools->last = i;
+			*ret_state = &pools->pools[i];
+			return 0;
+		}
+	}
+	if (pools->n == TS_POOLS_MAX)
+		return TS_SBT_E_LIMIT;
+	if (pools->n == pools->n_allocated) {
+		grown = realloc(pools->pools, n_wanted * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		pools->pools = grown;
+		pools->n_allocated = n_wanted;
+	}
+	pools->last = pools->n++;
+	*ret_state = &pools->pools[pools->last];
+	**ret_state = (struct ts_pool_state){
+		.use = {.session = session, .device = row->device, .pool = row->pool}};
+	return 0;
+}
+
+static void count_hole(struct ts_pool_use *use, uint64_t bytes)
+{
+	if (!bytes)
+		return;
+	use->n_holes++;
+	use->hole_bytes += bytes;
+	if (bytes > use->largest_hole_bytes)
+		use->largest_hole_bytes = bytes;
+}
+
+static void look(struct ts_pool_state *state, struct ts_spans *spans)
+{
+	struct ts_pool_use *use = &state->use;
+	uint64_t hole = 0, hole_end = 0;
+
+	use->n_holes = use->hole_bytes = use->largest_hole_bytes = 0;
+	for (struct ts_span *span = ts_spans_first(spans); span; span = ts_spans_next(span)) {
+		if (span->session != use->session || span->pool != use->pool || !span->freed.ns ||
+		    span->freed.ns <= state->shrunk_ns)
+			continue;
+		if (hole && span->start == hole_end) {
+			hole += span->end - span->start;
+		} else {
+			count_hole(use, hole);
+			hole = span->end - span->start;
+		}
+		hole_end = span->end;
+	}
+	count_hole(use, hole);
+}
+
+static void grow(struct ts_pool_state *state, struct ts_spans *spans,
+		 const struct ts_row_memory *row)
+{
+	uint64_t room = state->bytes > state->used_bytes ? state->bytes - state->used_bytes : 0;
+
+	state->use.n_growths++;
+	if (!row->bytes || room < row->bytes)
+		return;
+	state->use.n_growths_with_room++;
+	if (room <= state->use.wasted_bytes || state->n_looks == MAX_LOOKS)
+		return;
+	state->n_looks++;
+	state->use.wasted_ns = row->start_ns;
+	state->use.wasted_bytes = room;
+	state->use.asked_bytes = row->bytes;
+	look(state, spans);
+}
+
+int ts_pools_feed(struct ts_pools *pools, struct ts_spans *spans, uint32_t session,
+		  const struct ts_row_memory *row)
+{
+	struct ts_pool_state *state;
+	int r;
+
+	/* A file of an older recorder does not say how large pools are. */
+	if (!row->pool || !row->pool_bytes)
+		return 0;
+	r = find(pools, session, row, &state);
+	if (r)
+		return r;
+	if (row->pool_bytes > state->bytes)
+		grow(state, spans, row);
+	else if (row->pool_bytes < state->bytes)
+		state->shrunk_ns = row->start_ns;
+	state->bytes = row->pool_bytes;
+	state->used_bytes = row->pool_used_bytes;
+	if (row->pool_bytes > state->use.peak_bytes) {
+		state->use.peak_bytes = row->pool_bytes;
+		state->use.peak_ns = row->start_ns;
+	}
+	if (row->pool_used_bytes > state->use.peak_used_bytes)
+		state->use.peak_used_bytes = row->pool_used_bytes;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct ts_pool_use *x = a, *y = b;
+
+	if (x->session != y->session)
+		return x->session < y->session ? -1 : 1;
+	return x->pool < y->pool ? -1 : x->pool > y->pool;
+}
+
+int ts_pools_take(struct ts_pools *pools, struct ts_pool_use **ret_uses, size_t *ret_n)
+{
+	struct ts_pool_use *uses = calloc(pools->n + 1, sizeof(*uses));
+
+	if (!uses)
+		return -ENOMEM;
+	for (size_t i = 0; i < pools->n; i++)
+		uses[i] = pools->pools[i].use;
+	if (pools->n)
+		qsort(uses, pools->n, sizeof(*uses), compare);
+	*ret_uses = uses;
+	*ret_n = pools->n;
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Within: how full pools are, from their allocations and frees in the order of time.
+ */
+#pragma once
+
+#include "replay/state/misuse.h"
+#include "replay/state/spans.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TS_POOLS_MAX 4096u
+
+struct ts_pool_state {
+	struct ts_pool_use use;
+	uint64_t bytes, used_bytes; /* as last told */
+	uint64_t shrunk_ns;	    /* what was freed before may be the device's again; 0: never */
+	uint32_t n_looks;	    /* that were taken at its holes */
+};
+
+/* All zero is an empty one. */
+struct ts_pools {
+	struct ts_pool_state *pools;
+	size_t n, n_allocated;
+	size_t last; /* that was found */
+};
+
+void ts_pools_deinit(struct ts_pools *pools);
+/* Before `spans` are told of the row. -ENOMEM, TS_SBT_E_LIMIT. */
+int ts_pools_feed(struct ts_pools *pools, struct ts_spans *spans, uint32_t session,
+		  const struct ts_row_memory *row);
+/* By session and pool, the caller's to free. -ENOMEM. */
+int ts_pools_take(struct ts_pools *pools, struct ts_pool_use **ret_uses, size_t *ret_n);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tsctl memory: its sums are those of the rows; memory that is named after it was freed is told of, with the calls, and nothing else is."""
+import json
+import os
+import sys
+
+import harness
+
+PROGRAM = os.path.join(harness.SOURCE, 'test', 'apps', 'misuse.py')
+
+
+class Memory(harness.Case):
+    def recorded(self, argv, *options):
+        result, path = self.record(argv, '--vgpu', '-q', *options)
+        self.assertEqual(result.status, 0, result)
+        return path, result.out
+
+    def memory(self, path, *options):
+        result = harness.tsctl('memory', '--json', *options, path)
+        self.assertEqual((result.status, result.err), (0, ''), result)
+        return json.loads(result.out)
+
+    def test_misuse(self):
+        path, out = self.recorded([sys.executable, PROGRAM])
+        said = {}
+        for line in out.splitlines():
+            word, address, result = line.split()
+            said[word] = (int(address), int(result))
+        found = self.memory(path)
+        want = [('set', 'write_after_free', 'cuMemsetD8_v2', 'cuMemFree_v2', 'cuMemAlloc_v2'),
+                ('read', 'read_after_free', 'cuMemcpyDtoH_v2', 'cuMemFree_v2', 'cuMemAlloc_v2'),
+                ('copy', 'write_after_free', 'cuMemcpyDtoD_v2', 'cuMemFree_v2', 'cuMemAlloc_v2'),
+                ('free', 'double_free', 'cuMemFree_v2', 'cuMemFree_v2', 'cuMemAlloc_v2'),
+                ('pooled', 'write_after_free', 'cuMemsetD8Async', 'cuMemFreeAsync', 'cuMemAllocAsync')]
+        self.assertEqual(found['misuse_count'], len(want))
+        for (word, kind, use, freed, allocated), misuse in zip(want, found['misuses']):
+            self.assertEqual((misuse['kind'], misuse['address']), (kind, said[word][0]))
+            self.assertEqual([misuse[call]['name'] for call in ('use', 'freed', 'allocated')], [use, freed, allocated])
+            self.assertEqual('error' in misuse['use'], said[word][1] != 0)
+            self.assertTrue(all(misuse[call]['stack']['frames'] for call in ('use', 'freed', 'allocated')))
+            self.assertEqual(misuse['unsure'], [])
+        self.assertEqual(found['failed_unknown_frees'], 1)
+        rows = harness.Trace(path).of('access')
+        self.assertEqual(found['accesses'], len(rows))
+        page = harness.tsctl('memory', path)
+        self.assertEqual((page.status, page.err), (0, ''), page)
+        self.assertIn('Named after it was freed (5)', page.out)
+        self.assertIn('double_free of 0x%x' % said['free'][0], page.out)
+
+    def test_sound_programs(self):
+        for name, arguments in (('pipeline', []), ('workers', ['2', '2', '2']), ('graph', []), ('saxpy', [])):
+            path, _ = self.recorded([harness.app(name, 'driver'), *arguments])
+            found, trace = self.memory(path), harness.Trace(path)
+            self.assertEqual((found['misuse_count'], found['misuses'], found['failed_unknown_frees']), (0, [], 0))
+            self.assertEqual(sum(group['allocs'] for group in found['groups']), len(trace.of('alloc')))
+            # A copy outside of a graph names what it copies, as many bytes as its device row says.
+            named = {(row['session'], row['op_id']): row for row in trace.of('access')}
+            for row in trace.of('memcpy'):
+                if row.get('graph'):
+                    continue
+                self.assertEqual(named[row['session'], row['op_id']]['dst_bytes'], row['bytes'])
+                self.assertEqual(named[row['session'], row['op_id']]['access'], 'copy')
+            os.unlink(path)
+
+
+if __name__ == '__main__':
+    harness.main()
