@@ -31,6 +31,7 @@ class Analyze(harness.Case):
                              {name: sum(row['name'] == name for row in kernels)
                               for name in {row['name'] for row in kernels}})
             self.check_copies(found, view)
+            self.check_occupancies(found, view)
             page = harness.tsctl('analyze', path)
             self.assertEqual((page.status, page.err), (0, ''), page)
             os.unlink(path)
@@ -49,6 +50,23 @@ class Analyze(harness.Case):
                 examples = findings[name]['examples']
                 self.assertEqual(sum(example['count'] for example in examples), len(rows))
                 self.assertTrue(all(example['stack']['frames'] for example in examples))
+
+    def check_occupancies(self, found, view):
+        """Of kernels without shared memory, of few registers and of blocks of whole warps: those of the H200's shape."""
+        for kernel in found['kernels']:
+            shares = []
+            for row in view.of('kernel'):
+                warps = -(-row['block_x'] * row['block_y'] * row['block_z'] // 32)
+                if row['name'] == kernel['name'] and row['registers_per_thread'] <= 32 and not row['dynamic_shared_bytes'] \
+                        and not row['static_shared_bytes']:
+                    fits = min(64 // warps, 32)
+                    blocks = row['grid_x'] * row['grid_y'] * row['grid_z']
+                    shares.append(min(1, blocks / (fits * 132)) * fits * warps / 64)
+            if len(shares) == kernel['count']:
+                self.assertAlmostEqual(kernel['occupancy']['share_min'], min(shares))
+                self.assertAlmostEqual(kernel['occupancy']['share_max'], max(shares))
+                self.assertNotIn('unknown', kernel['occupancy'])
+        self.assertTrue(all(0 < device['occupancy']['share'] <= 1 for device in found['devices'] if device['compute_ns']))
 
     def test_damaged_and_refused(self):
         path = self.path('made.sbt')

@@ -33,7 +33,9 @@ struct teller {
 	struct ts_resolver *resolver;
 	const struct ts_timeline *timeline;
 	const struct ts_analysis *analysis;
+	const struct ts_occupancies *occupancies;
 	struct ts_pool *pool;
+	size_t next; /* of the occupancies: both lists go by time */
 };
 
 /* ---- the verdict -------------------------------------------------------------------------------- */
@@ -170,6 +172,21 @@ static void add_findings(struct teller *teller, Ts__Rpc__AnalysisReport *report)
 	}
 }
 
+static Ts__Rpc__Occupancy *find_occupancy(struct teller *teller, uint32_t name)
+{
+	size_t n = teller->occupancies->n_kernels;
+
+	for (size_t tried = 0; tried < n; tried++) {
+		size_t i = (teller->next + tried) % n;
+
+		if (teller->occupancies->kernels[i].name != name)
+			continue;
+		teller->next = i + 1;
+		return ts_timelinejson_occupancy(teller->pool, &teller->occupancies->kernels[i]);
+	}
+	return NULL;
+}
+
 static void add_kernels(struct teller *teller, Ts__Rpc__AnalysisReport *report)
 {
 	const struct ts_analysis *analysis = teller->analysis;
@@ -189,6 +206,7 @@ static void add_kernels(struct teller *teller, Ts__Rpc__AnalysisReport *report)
 		kernel->name = ts_pool_copy(teller->pool, name ? name : "unknown kernel");
 		TS_RPC_SET(kernel, count, group->sum.count);
 		TS_RPC_SET(kernel, ns, group->sum.ns);
+		kernel->occupancy = find_occupancy(teller, group->stack);
 		report->kernels[report->n_kernels++] = kernel;
 	}
 }
@@ -210,6 +228,8 @@ static void make_report(struct teller *teller, Ts__Rpc__AnalysisReport *report)
 				       &devices[i]);
 		report->devices[report->n_devices++] = &devices[i];
 	}
+	ts_timelinejson_occupancies(teller->pool, teller->occupancies, report->devices,
+				    report->n_devices);
 	add_kernels(teller, report);
 	TS_RPC_SET(report, kernels_ns, teller->analysis->kernels.ns);
 	add_findings(teller, report);
@@ -260,6 +280,11 @@ static void print_kernels(const Ts__Rpc__AnalysisReport *report)
 		       ts_out_duration(mean, kernel->count ? kernel->ns / kernel->count : 0));
 		ts_out_text_cut(stdout, kernel->name, 60);
 		putchar('\n');
+		if (kernel->occupancy)
+			printf("             fills %.1f %% of the GPU's warps at most (%s), %.3g "
+			       "waves of blocks\n",
+			       100 * kernel->occupancy->share, kernel->occupancy->limit,
+			       kernel->occupancy->waves);
 	}
 }
 
@@ -332,6 +357,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
 	ts_cleanup(ts_timeline_freep) struct ts_timeline *timeline = NULL;
 	ts_cleanup(ts_analysis_freep) struct ts_analysis *analysis = NULL;
+	ts_cleanup(ts_occupancies_freep) struct ts_occupancies *occupancies = NULL;
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
 	struct ts_timeline_options options = {.session = source->session, .n_parts = 1};
 	struct teller teller = {.asked = asked, .pool = &pool};
@@ -342,6 +368,8 @@ static int tell(const struct asked *asked, struct ts_source *source)
 		r = ts_timeline_read(source->reader, &options, &timeline);
 	if (!r)
 		r = ts_analysis_read(source->reader, source->session, &analysis);
+	if (!r)
+		r = ts_occupancies_read(source->reader, source->session, 0, 0, &occupancies);
 	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
@@ -349,6 +377,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	teller.resolver = resolver;
 	teller.timeline = timeline;
 	teller.analysis = analysis;
+	teller.occupancies = occupancies;
 	make_report(&teller, &report);
 	if (asked->json) {
 		status = ts_json_print(&report.base);

@@ -118,6 +118,9 @@ static void print_device(const struct asked *asked, const Ts__Rpc__TimelineRepor
 	       percent(device->overlap_ns, all_ns));
 	printf("  at once %.2f operations on average while busy, %" PRIu32 " at most\n",
 	       device->mean_at_once, device->max_at_once);
+	if (device->occupancy)
+		printf("  kernels can fill %.1f %% of its warps, on average; most are limited by: %s\n",
+		       100 * device->occupancy->share, device->occupancy->limit);
 	printf("  idle %.1f %% (%s)", percent(device->idle_ns, all_ns),
 	       ts_out_duration(figure, device->idle_ns));
 	for (size_t i = 0; i < device->n_idle; i++)
@@ -208,6 +211,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	struct ts_resolver_options names = {.session = source->session};
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
 	ts_cleanup(ts_timeline_freep) struct ts_timeline *timeline = NULL;
+	ts_cleanup(ts_occupancies_freep) struct ts_occupancies *occupancies = NULL;
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
 	struct ts_timeline_options options = {.session = source->session,
 					      .n_parts = n_columns(asked)};
@@ -219,11 +223,15 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	r = ts_resolver_new(source->reader, &names, &resolver);
 	if (!r)
 		r = ts_timeline_read(source->reader, &options, &timeline);
+	if (!r)
+		r = ts_occupancies_read(source->reader, source->session, timeline->from_ns,
+					timeline->to_ns, &occupancies);
 	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
 	}
 	ts_timelinejson_make(resolver, &pool, timeline, &report);
+	ts_timelinejson_occupancies(&pool, occupancies, report.devices, report.n_devices);
 	if (asked->json) {
 		status = ts_json_print(&report.base);
 	} else {
@@ -311,8 +319,9 @@ const struct ts_command ts_command_timeline = {
 	.help = "usage: tsctl timeline [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Draws a line for each stream: how much of each column's time it worked, at\n"
-		"kernels or copies. Of each GPU: how busy it was, at what, how much at once, and\n"
-		"why it stood still.\n"
+		"kernels or copies. Of each GPU: how busy it was, at what, how much at once, how\n"
+		"full kernels can make it (by registers, shared memory and blocks: an upper\n"
+		"bound), and why it stood still.\n"
 		"\n"
 		"      --from TIME, --to TIME\n"
 		"                     of the trace, as with `tsctl view`; from the first\n"

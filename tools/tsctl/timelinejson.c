@@ -104,3 +104,34 @@ void ts_timelinejson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 		report->devices[report->n_devices++] = &devices[i];
 	}
 }
+
+Ts__Rpc__Occupancy *ts_timelinejson_occupancy(struct ts_pool *pool,
+					      const struct ts_occupancy_sum *sum)
+{
+	Ts__Rpc__Occupancy *message;
+
+	if (!sum->known_count)
+		return NULL;
+	message = ts_pool_alloc(pool, 1, sizeof(*message));
+	ts__rpc__occupancy__init(message);
+	TS_RPC_SET(message, share, sum->share);
+	TS_RPC_SET(message, share_min, sum->share_min);
+	TS_RPC_SET(message, share_max, sum->share_max);
+	TS_RPC_SET(message, waves, sum->waves);
+	message->limit = ts_pool_copy(pool, ts_occupancy_limit_name(sum->limit));
+	if (sum->known_count < sum->count)
+		TS_RPC_SET(message, unknown, sum->count - sum->known_count);
+	return message;
+}
+
+void ts_timelinejson_occupancies(struct ts_pool *pool, const struct ts_occupancies *occupancies,
+				 Ts__Rpc__TimelineDevice *const *devices, size_t n_devices)
+{
+	for (size_t i = 0; i < n_devices; i++)
+		for (size_t j = 0; j < occupancies->n_devices; j++)
+			if (devices[i]->has_device &&
+			    occupancies->devices[j].session == devices[i]->session &&
+			    occupancies->devices[j].device == devices[i]->device)
+				devices[i]->occupancy =
+					ts_timelinejson_occupancy(pool, &occupancies->devices[j]);
+}

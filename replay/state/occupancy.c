@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rule is a few divisions, but launches come by the million: of each kernel its last configuration is kept with what came out of it.
+ */
+#include "replay/state/occupancy.h"
+
+#include "replay/state/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define NONE TS_STATE_MAP_NONE
+/* Since compute capability 3.0. */
+#define REGISTER_UNIT 256u
+#define MAX_THREADS   1024u
+/* Since 8.0 the system takes that much of a block's shared memory. */
+#define RESERVED_SHARED	   1024u
+#define SHARED_UNIT	   128u
+#define SHARED_UNIT_BEFORE 256u
+
+const char *ts_occupancy_limit_name(uint32_t limit)
+{
+	static const char *const names[TS_OCCUPANCY_LIMITS] = {
+		[TS_OCCUPANCY_UNKNOWN] = "unknown",	[TS_OCCUPANCY_FULL] = "full",
+		[TS_OCCUPANCY_REGISTERS] = "registers", [TS_OCCUPANCY_SHARED] = "shared_memory",
+		[TS_OCCUPANCY_WARPS] = "block_size",	[TS_OCCUPANCY_BLOCKS] = "blocks",
+		[TS_OCCUPANCY_GRID] = "grid",
+	};
+
+	return limit < TS_OCCUPANCY_LIMITS ? names[limit] : NULL;
+}
+
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+	return (value + unit - 1) / unit * unit;
+}
+
+static uint64_t by_registers(const struct ts_row_device *device, const struct ts_row_kernel *kernel,
+			     uint64_t warps)
+{
+	uint64_t parts =
+		device->compute_capability_major == 6 && !device->compute_capability_minor ? 2 : 4;
+	uint64_t each = round_up((uint64_t)kernel->registers_per_thread * device->threads_per_warp,
+				 REGISTER_UNIT);
+
+	/* Each part of a multiprocessor has registers of its own, and warps do not straddle. */
+	return each ? device->max_registers_per_multiprocessor / parts / each * parts / warps
+		    : UINT32_MAX;
+}
+
+static uint64_t by_shared(const struct ts_row_device *device, const struct ts_row_kernel *kernel)
+{
+	bool is_recent = device->compute_capability_major >= 8;
+	uint64_t each = (uint64_t)kernel->static_shared_bytes + kernel->dynamic_shared_bytes +
+			(is_recent ? RESERVED_SHARED : 0);
+
+	each = round_up(each, is_recent ? SHARED_UNIT : SHARED_UNIT_BEFORE);
+	return each ? device->max_shared_bytes_per_multiprocessor / each : UINT32_MAX;
+}
+
+static bool limits_are_known(const struct ts_row_device *device)
+{
+	return device->compute_capability_major >= 3 && device->threads_per_warp &&
+	       device->n_multiprocessors && device->max_warps_per_multiprocessor &&
+	       device->max_blocks_per_multiprocessor && device->max_registers_per_multiprocessor &&
+	       device->max_shared_bytes_per_multiprocessor;
+}
+
+static bool product(const uint32_t factors[3], double *ret)
+{
+	*ret = (double)factors[0] * factors[1] * factors[2];
+	return factors[0] && factors[1] && factors[2];
+}
+
+bool ts_occupancy_of(const struct ts_row_device *device, const struct ts_row_kernel *kernel,
+		     struct ts_occupancy *ret_occupancy)
+{
+	const uint32_t block[] = {kernel->block_x, kernel->block_y, kernel->block_z};
+	const uint32_t grid[] = {kernel->grid_x, kernel->grid_y, kernel->grid_z};
+	double threads, blocks, at_once;
+	uint64_t warps, fits, limits[TS_OCCUPANCY_LIMITS];
+	uint32_t limit = TS_OCCUPANCY_REGISTERS;
+
+	*ret_occupancy = (struct ts_occupancy){0};
+	if (!device || !limits_are_known(device) || !product(block, &threads) ||
+	    !product(grid, &blocks) || threads > MAX_THREADS)
+		return false;
+	warps = round_up((uint64_t)threads, device->threads_per_warp) / device->threads_per_warp;
+	limits[TS_OCCUPANCY_REGISTERS] = by_registers(device, kernel, warps);
+	limits[TS_OCCUPANCY_SHARED] = by_shared(device, kernel);
+	limits[TS_OCCUPANCY_WARPS] = device->max_warps_per_multiprocessor / warps;
+	limits[TS_OCCUPANCY_BLOCKS] = device->max_blocks_per_multiprocessor;
+	for (uint32_t i = limit + 1; i < TS_OCCUPANCY_GRID; i++)
+		if (limits[i] < limits[limit])
+			limit = i;
+	fits = limits[limit];
+	/* It ran: where it could not have, a number is wrong. */
+	if (!fits)
+		return false;
+	ret_occupancy->blocks = (uint32_t)fits;
+	ret_occupancy->warps = (uint32_t)(fits * warps);
+	ret_occupancy->share =
+		(double)(fits * warps) / (double)device->max_warps_per_multiprocessor;
+	ret_occupancy->limit =
+		fits * warps == device->max_warps_per_multiprocessor ? TS_OCCUPANCY_FULL : limit;
+	at_once = (double)fits * device->n_multiprocessors;
+	ret_occupancy->waves = blocks / at_once;
+	if (blocks < at_once) {
+		ret_occupancy->share *= blocks / at_once;
+		ret_occupancy->limit = TS_OCCUPANCY_GRID;
+	}
+	return true;
+}
+
+/* ---- sums --------------------------------------------------------------------------------------- */
+
+struct group {
+	struct ts_occupancy_sum sum;
+	struct ts_row_kernel last;
+	struct ts_occupancy occupancy;
+	uint32_t session; /* of `last` */
+	bool is_known, has_last;
+};
+
+struct groups {
+	struct group *groups;
+	size_t n, n_allocated;
+	struct ts_state_map by_key;
+};
+
+struct pass {
+	struct ts_sbt_reader *reader;
+	struct groups kernels, devices;
+	bool is_damaged;
+};
+
+static void groups_deinit(struct groups *groups)
+{
+	free(groups->groups);
+	ts_state_map_deinit(&groups->by_key);
+}
+
+static void pass_deinit(struct pass *pass)
+{
+	groups_deinit(&pass->kernels);
+	groups_deinit(&pass->devices);
+}
+
+void ts_occupancies_free(struct ts_occupancies *occupancies)
+{
+	if (!occupancies)
+		return;
+	free(occupancies->kernels);
+	free(occupancies->devices);
+	free(occupancies);
+}
+
+/* NULL in *ret_group: there are too many. */
+static int find_group(struct groups *groups, uint32_t session, uint32_t key,
+		      struct group **ret_group)
+{
+	uint32_t at = ts_state_map_find(&groups->by_key, session, key);
+	size_t n_wanted = groups->n_allocated ? 2 * groups->n_allocated : 16;
+	struct group *grown;
+	int r;
+
+	*ret_group = NULL;
+	if (at != NONE) {
+		*ret_group = &groups->groups[at];
+		return 0;
+	}
+	if (groups->n == TS_OCCUPANCY_MAX_SUMS)
+		return 0;
+	if (groups->n == groups->n_allocated) {
+		grown = reallocarray(groups->groups, n_wanted, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		groups->groups = grown;
+		groups->n_allocated = n_wanted;
+	}
+	r = ts_state_map_set(&groups->by_key, session, key, (uint32_t)groups->n);
+	if (r)
+		return r;
+	*ret_group = &groups->groups[groups->n++];
+	**ret_group = (struct group){.sum = {.share_min = 1}};
+	return 0;
+}
+
+static bool is_configured_alike(const struct ts_row_kernel *a, const struct ts_row_kernel *b)
+{
+	return a->device == b->device && a->grid_x == b->grid_x && a->grid_y == b->grid_y &&
+	       a->grid_z == b->grid_z && a->block_x == b->block_x && a->block_y == b->block_y &&
+	       a->block_z == b->block_z && a->static_shared_bytes == b->static_shared_bytes &&
+	       a->dynamic_shared_bytes == b->dynamic_shared_bytes &&
+	       a->registers_per_thread == b->registers_per_thread;
+}
+
+static void add(struct ts_occupancy_sum *sum, const struct ts_occupancy *occupancy, bool is_known,
+		uint64_t ns)
+{
+	/* What took no time that the clock could tell counts for the least that it can. */
+	double weight = ns ? (double)ns : 1;
+
+	sum->count++;
+	sum->ns += ns;
+	if (!is_known)
+		return;
+	sum->known_count++;
+	sum->known_ns += ns;
+	sum->share += occupancy->share * weight;
+	sum->waves += occupancy->waves * weight;
+	sum->limit_ns[occupancy->limit] += weight;
+	if (occupancy->share < sum->share_min)
+		sum->share_min = occupancy->share;
+	if (occupancy->share > sum->share_max)
+		sum->share_max = occupancy->share;
+}
+
+static int feed(struct pass *pass, uint32_t session, const struct ts_row_kernel *row)
+{
+	uint64_t ns = row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
+	struct group *kernel, *device;
+	int r = find_group(&pass->kernels, 0, row->name, &kernel);
+
+	if (!r)
+		r = find_group(&pass->devices, session, row->device, &device);
+	if (r || !kernel || !device)
+		return r;
+	kernel->sum.name = row->name;
+	device->sum.session = session;
+	device->sum.device = row->device;
+	if (!kernel->has_last || kernel->session != session ||
+	    !is_configured_alike(&kernel->last, row)) {
+		kernel->is_known =
+			ts_occupancy_of(ts_sbt_reader_device(pass->reader, session, row->device),
+					row, &kernel->occupancy);
+		kernel->last = *row;
+		kernel->session = session;
+		kernel->has_last = true;
+	}
+	add(&kernel->sum, &kernel->occupancy, kernel->is_known, ns);
+	add(&device->sum, &kernel->occupancy, kernel->is_known, ns);
+	return 0;
+}
+
+static int read_kernels(struct pass *pass, uint32_t session, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_KERNEL),
+						      .session = session,
+						      .from_ns = from_ns,
+						      .to_ns = to_ns};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_sbt_row row;
+	int r = ts_sbt_cursor_new(pass->reader, &options, &cursor);
+
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (r == TS_SBT_E_CORRUPT) {
+			pass->is_damaged = true;
+			r = 0;
+		} else if (!r && row.kernel->start_ns >= from_ns) {
+			r = feed(pass, row.session, row.kernel);
+		}
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+static int compare_kernels(const void *a, const void *b)
+{
+	const struct ts_occupancy_sum *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int compare_devices(const void *a, const void *b)
+{
+	const struct ts_occupancy_sum *x = a, *y = b;
+
+	if (x->session != y->session)
+		return x->session < y->session ? -1 : 1;
+	return x->device < y->device ? -1 : x->device > y->device;
+}
+
+static int take(struct groups *groups, int (*compare)(const void *, const void *),
+		struct ts_occupancy_sum **ret_sums, size_t *ret_n)
+{
+	struct ts_occupancy_sum *sums = calloc(groups->n + 1, sizeof(*sums));
+
+	if (!sums)
+		return -ENOMEM;
+	for (size_t i = 0; i < groups->n; i++) {
+		double weight = 0;
+
+		sums[i] = groups->groups[i].sum;
+		for (uint32_t limit = 0; limit < TS_OCCUPANCY_LIMITS; limit++) {
+			weight += sums[i].limit_ns[limit];
+			if (sums[i].limit_ns[limit] > sums[i].limit_ns[sums[i].limit])
+				sums[i].limit = limit;
+		}
+		sums[i].share = weight > 0 ? sums[i].share / weight : 0;
+		sums[i].waves = weight > 0 ? sums[i].waves / weight : 0;
+		if (!sums[i].known_count)
+			sums[i].share_min = 0;
+	}
+	if (groups->n)
+		qsort(sums, groups->n, sizeof(*sums), compare);
+	*ret_sums = sums;
+	*ret_n = groups->n;
+	return 0;
+}
+
+int ts_occupancies_read(struct ts_sbt_reader *reader, uint32_t session, uint64_t from_ns,
+			uint64_t to_ns, struct ts_occupancies **ret_occupancies)
+{
+	ts_cleanup(ts_occupancies_freep) struct ts_occupancies *occupancies =
+		calloc(1, sizeof(*occupancies));
+	ts_cleanup(pass_deinit) struct pass pass = {.reader = reader};
+	int r = occupancies ? read_kernels(&pass, session, from_ns, to_ns) : -ENOMEM;
+
+	if (!r)
+		r = take(&pass.kernels, compare_kernels, &occupancies->kernels,
+			 &occupancies->n_kernels);
+	if (!r)
+		r = take(&pass.devices, compare_devices, &occupancies->devices,
+			 &occupancies->n_devices);
+	if (r)
+		return r;
+	occupancies->is_damaged = pass.is_damaged;
+	*ret_occupancies = occupancies;
+	occupancies = NULL;
+	return 0;
+}
