@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass in the order of time: calls, joined operations from the state machine, and what the vendor tells of waiting. What a
- * waiting call waited for is looked up at the end, when all that ran is known.
+ * One pass in the order of time: calls, joined operations from the state machine, and what the vendor tells of waiting. A call
+ * that waits returns when the pass comes to its end, so that nodes lie in the order of time as they are added, with their edges.
+ * What a waiting call waited for is looked up at the end, when all that ran is known.
  */
 #include "replay/state/graph.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
 #include "replay/state/graphpath.h"
-#include "replay/state/map.h"
+#include "replay/state/ids.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,6 +27,10 @@ struct stream {
 	size_t n, n_allocated;
 };
 
+struct thread {
+	uint32_t last; /* its call, or the return of that */
+};
+
 struct wait {
 	uint32_t node; /* RETURN */
 	uint32_t call;
@@ -33,10 +38,20 @@ struct wait {
 	uint32_t context, stream;
 };
 
+/* A return that the pass has not come to. */
+struct coming {
+	uint64_t end_ns;
+	uint64_t number; /* in the order in which they were known of */
+	uint32_t copy;	 /* that is known to hold it up; NONE: what the wait says */
+	struct wait wait;
+};
+
 /* What ran last of one kind on one device. */
 struct engine {
 	uint32_t nodes[N_ENGINES];
 	uint64_t n;
+	uint64_t n_same; /* of them the last ones that ran in one stream: */
+	uint32_t stream;
 };
 
 struct builder {
@@ -44,11 +59,21 @@ struct builder {
 	const struct ts_graph_options *options;
 	struct ts_state_machine *machine;
 	size_t max_nodes, n_nodes_allocated, n_edges_allocated;
-	struct ts_state_map call_by_op, last_by_thread, stream_by_id, engine_by_id;
+	bool is_unordered; /* nodes do not lie in the order of time */
+	struct ts_state_ids call_by_op;
+	struct ts_state_map thread_by_id, stream_by_id, engine_by_id;
+	struct thread *threads;
+	size_t n_threads, n_threads_allocated;
 	struct stream *streams;
 	size_t n_streams, n_streams_allocated;
-	uint32_t *nodes_of_ops; /* by the machine's number, less 1 */
-	size_t n_ops_allocated;
+	uint32_t *streams_by_number; /* by the machine's: the index, plus 1 */
+	size_t n_numbers_allocated;
+	/* By the machine's number, less 1. */
+	uint32_t *nodes_of_ops, *nodes_of_calls;
+	size_t n_ops_allocated, n_calls, n_calls_allocated;
+	struct coming *coming; /* a heap, by end and number */
+	size_t n_coming, n_coming_allocated;
+	uint64_t n_known_of;
 	struct engine *engines;
 	size_t n_engines, n_engines_allocated;
 	struct wait *waits;
@@ -86,9 +111,13 @@ static void builder_deinit(struct builder *builder)
 	free(builder->streams);
 	free(builder->engines);
 	free(builder->waits);
-	ts_state_map_deinit(&builder->call_by_op);
+	ts_state_ids_deinit(&builder->call_by_op);
+	free(builder->threads);
+	free(builder->streams_by_number);
 	free(builder->nodes_of_ops);
-	ts_state_map_deinit(&builder->last_by_thread);
+	free(builder->nodes_of_calls);
+	free(builder->coming);
+	ts_state_map_deinit(&builder->thread_by_id);
 	ts_state_map_deinit(&builder->stream_by_id);
 	ts_state_map_deinit(&builder->engine_by_id);
 	ts_state_machine_free(builder->machine);
@@ -130,6 +159,10 @@ static int add_node(struct builder *builder, const struct ts_graph_node *node, u
 
 	if (r)
 		return r;
+	if (graph->n_nodes && ts_graph_is_before(node, &graph->nodes[graph->n_nodes - 1]))
+		builder->is_unordered = true;
+	if (node->end_ns > graph->to_ns)
+		graph->to_ns = node->end_ns;
 	*ret_node = (uint32_t)graph->n_nodes;
 	graph->nodes[graph->n_nodes++] = *node;
 	return 0;
@@ -150,6 +183,42 @@ static int add_edge(struct builder *builder, const struct ts_graph_edge *edge)
 
 /* ---- the host ----------------------------------------------------------------------------------- */
 
+/* NULL: no memory. */
+static struct thread *get_thread(struct builder *builder, uint32_t session, uint32_t thread)
+{
+	uint32_t found = ts_state_map_find(&builder->thread_by_id, session, thread);
+
+	if (found != NONE)
+		return &builder->threads[found];
+	if (grow(&builder->threads, builder->n_threads, &builder->n_threads_allocated,
+		 sizeof(*builder->threads)) ||
+	    ts_state_map_set(&builder->thread_by_id, session, thread, (uint32_t)builder->n_threads))
+		return NULL;
+	builder->threads[builder->n_threads] = (struct thread){.last = NONE};
+	return &builder->threads[builder->n_threads++];
+}
+
+static int follow_thread(struct builder *builder, const struct ts_graph_node *node, uint32_t at)
+{
+	struct thread *thread = get_thread(builder, node->session, node->thread);
+	const struct ts_graph_node *last;
+	struct ts_graph_edge edge = {.to = at, .kind = TS_GRAPH_HOST};
+	int r = 0;
+
+	if (!thread)
+		return -ENOMEM;
+	if (thread->last != NONE) {
+		edge.from = thread->last;
+		last = &builder->graph->nodes[edge.from];
+		edge.release_ns = last->end_ns;
+		/* One whose return is to come was not over: some clock lies. */
+		if (last->kind != TS_GRAPH_CALL || !last->has_return)
+			r = add_edge(builder, &edge);
+	}
+	thread->last = at;
+	return r;
+}
+
 static int feed_call(struct builder *builder, uint32_t session, const struct ts_row_api *row)
 {
 	const struct ts_graph_node node = {
@@ -166,93 +235,174 @@ static int feed_call(struct builder *builder, uint32_t session, const struct ts_
 		.context = row->context,
 		.stream = TS_NO_DEVICE,
 	};
-	uint32_t last = row->thread
-				? ts_state_map_find(&builder->last_by_thread, session, row->thread)
-				: NONE;
-	struct ts_graph_edge edge = {.from = last, .kind = TS_GRAPH_HOST};
-	int r = add_node(builder, &node, &edge.to);
+	uint32_t at;
+	int r = add_node(builder, &node, &at);
 
-	if (!r && last != NONE) {
-		edge.release_ns = builder->graph->nodes[last].end_ns;
-		r = add_edge(builder, &edge);
-	}
 	if (!r && row->thread)
-		r = ts_state_map_set(&builder->last_by_thread, session, row->thread, edge.to);
+		r = follow_thread(builder, &node, at);
 	if (!r)
-		r = ts_state_map_set(&builder->call_by_op, session, row->op_id, edge.to);
+		r = grow(&builder->nodes_of_calls, builder->n_calls, &builder->n_calls_allocated,
+			 sizeof(*builder->nodes_of_calls));
+	if (!r)
+		r = ts_state_ids_set(&builder->call_by_op, session, row->op_id, at);
 	if (!r && row->nested_op_id && row->nested_op_id != row->op_id)
-		r = ts_state_map_set(&builder->call_by_op, session, row->nested_op_id, edge.to);
+		r = ts_state_ids_set(&builder->call_by_op, session, row->nested_op_id, at);
+	if (!r)
+		builder->nodes_of_calls[builder->n_calls++] = at;
 	return r;
 }
 
-/* The call goes on when what it waited for is over: its return is a node of its own, behind which its thread goes on. */
-static int add_return(struct builder *builder, uint32_t call, uint32_t *ret_node)
+static bool is_sooner(const struct coming *a, const struct coming *b)
 {
-	struct ts_graph_node node = builder->graph->nodes[call];
-	struct ts_graph_edge edge = {.from = call,
+	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns : a->number < b->number;
+}
+
+/* The call goes on when what it waited for is over: its return is a node of its own, behind which its thread goes on. */
+static int expect_return(struct builder *builder, const struct wait *wait, uint32_t copy)
+{
+	const struct coming coming = {.end_ns = builder->graph->nodes[wait->call].end_ns,
+				      .number = builder->n_known_of++,
+				      .copy = copy,
+				      .wait = *wait};
+	struct coming *heap;
+	size_t at = builder->n_coming;
+	int r = grow(&builder->coming, builder->n_coming, &builder->n_coming_allocated,
+		     sizeof(*builder->coming));
+
+	if (r)
+		return r;
+	heap = builder->coming;
+	for (; at && is_sooner(&coming, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+		heap[at] = heap[(at - 1) / 2];
+	heap[at] = coming;
+	builder->n_coming++;
+	builder->graph->nodes[wait->call].has_return = 1;
+	return 0;
+}
+
+static struct coming take_soonest(struct builder *builder)
+{
+	struct coming *heap = builder->coming, soonest = heap[0];
+	const struct coming last = heap[--builder->n_coming];
+	size_t at = 0;
+
+	for (size_t child; (child = 2 * at + 1) < builder->n_coming; at = child) {
+		if (child + 1 < builder->n_coming && is_sooner(&heap[child + 1], &heap[child]))
+			child++;
+		if (is_sooner(&last, &heap[child]))
+			break;
+		heap[at] = heap[child];
+	}
+	heap[at] = last;
+	return soonest;
+}
+
+static int add_return(struct builder *builder, const struct coming *coming)
+{
+	struct ts_graph_node node = builder->graph->nodes[coming->wait.call];
+	struct ts_graph_edge edge = {.from = coming->wait.call,
 				     .kind = TS_GRAPH_HOST,
 				     .release_ns = node.start_ns};
+	struct thread *thread;
 	int r;
 
 	node.kind = TS_GRAPH_RETURN;
 	node.start_ns = node.end_ns;
+	node.has_return = 0;
 	r = add_node(builder, &node, &edge.to);
 	if (!r)
 		r = add_edge(builder, &edge);
-	*ret_node = edge.to;
-	if (!r && node.thread &&
-	    ts_state_map_find(&builder->last_by_thread, node.session, node.thread) == call)
-		r = ts_state_map_set(&builder->last_by_thread, node.session, node.thread, edge.to);
+	if (!r && node.thread) {
+		thread = get_thread(builder, node.session, node.thread);
+		if (!thread)
+			return -ENOMEM;
+		if (thread->last == edge.from)
+			thread->last = edge.to;
+	}
+	if (r)
+		return r;
+	if (coming->copy != NONE) {
+		edge.from = coming->copy;
+		edge.kind = TS_GRAPH_SYNC;
+		edge.release_ns = builder->graph->nodes[coming->copy].end_ns;
+		return add_edge(builder, &edge);
+	}
+	r = grow(&builder->waits, builder->n_waits, &builder->n_waits_allocated,
+		 sizeof(*builder->waits));
+	if (r)
+		return r;
+	builder->waits[builder->n_waits] = coming->wait;
+	builder->waits[builder->n_waits++].node = edge.to;
+	return 0;
+}
+
+/* All that returned by then. */
+static int add_returns(struct builder *builder, uint64_t until_ns)
+{
+	int r = 0;
+
+	while (!r && builder->n_coming && builder->coming[0].end_ns <= until_ns) {
+		const struct coming coming = take_soonest(builder);
+
+		r = add_return(builder, &coming);
+	}
 	return r;
 }
 
 static int feed_sync(struct builder *builder, uint32_t session, const struct ts_row_sync *row)
 {
-	uint32_t call = ts_state_map_find(&builder->call_by_op, session, row->op_id);
-	struct wait wait = {.call = call,
-			    .type = row->sync_type,
-			    .context = row->context,
-			    .stream = row->stream};
-	int r;
+	const struct wait wait = {.call = ts_state_ids_find(&builder->call_by_op, session,
+							    row->op_id),
+				  .type = row->sync_type,
+				  .context = row->context,
+				  .stream = row->stream};
 
 	/* That which a stream waits for is an edge of the operation behind it. */
-	if (call == NONE ||
+	if (wait.call == NONE ||
 	    row->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
 		return 0;
-	r = add_return(builder, call, &wait.node);
-	if (!r)
-		r = grow(&builder->waits, builder->n_waits, &builder->n_waits_allocated,
-			 sizeof(*builder->waits));
-	if (!r)
-		builder->waits[builder->n_waits++] = wait;
-	return r;
+	return expect_return(builder, &wait, NONE);
 }
 
 /* ---- devices ------------------------------------------------------------------------------------ */
 
+static int new_stream(struct builder *builder, const struct ts_state_op *op)
+{
+	uint64_t key = (uint64_t)op->context << 32 | op->stream;
+	int r = builder->n_streams < MAX_STREAMS
+			? grow(&builder->streams, builder->n_streams, &builder->n_streams_allocated,
+			       sizeof(*builder->streams))
+			: TS_SBT_E_LIMIT;
+
+	if (!r)
+		r = ts_state_map_set(&builder->stream_by_id, op->session, key,
+				     (uint32_t)builder->n_streams);
+	if (r)
+		return r;
+	builder->streams[builder->n_streams++] =
+		(struct stream){.session = op->session, .context = op->context};
+	builder->streams_by_number[op->stream_number] = (uint32_t)builder->n_streams;
+	return 0;
+}
+
 static int find_stream(struct builder *builder, const struct ts_state_op *op,
 		       struct stream **ret_stream)
 {
-	uint64_t key = (uint64_t)op->context << 32 | op->stream;
-	uint32_t found = ts_state_map_find(&builder->stream_by_id, op->session, key);
-	int r;
+	int r = 0;
 
-	if (found == TS_STATE_MAP_NONE) {
-		r = builder->n_streams < MAX_STREAMS
-			    ? grow(&builder->streams, builder->n_streams,
-				   &builder->n_streams_allocated, sizeof(*builder->streams))
-			    : TS_SBT_E_LIMIT;
-		if (!r)
-			r = ts_state_map_set(&builder->stream_by_id, op->session, key,
-					     (uint32_t)builder->n_streams);
-		if (r)
-			return r;
-		found = (uint32_t)builder->n_streams++;
-		builder->streams[found] =
-			(struct stream){.session = op->session, .context = op->context};
+	while (!r && op->stream_number >= builder->n_numbers_allocated) {
+		size_t n = builder->n_numbers_allocated;
+
+		r = grow(&builder->streams_by_number, n, &builder->n_numbers_allocated,
+			 sizeof(*builder->streams_by_number));
+		for (; n < builder->n_numbers_allocated; n++)
+			builder->streams_by_number[n] = 0;
 	}
-	*ret_stream = &builder->streams[found];
-	return 0;
+	if (!r && !builder->streams_by_number[op->stream_number])
+		r = new_stream(builder, op);
+	if (!r)
+		*ret_stream = &builder->streams[builder->streams_by_number[op->stream_number] - 1];
+	return r;
 }
 
 static int add_dependencies(struct builder *builder, const struct ts_state_op *op, uint32_t node)
@@ -277,15 +427,14 @@ static int add_dependencies(struct builder *builder, const struct ts_state_op *o
 
 static int add_launch(struct builder *builder, const struct ts_state_op *op, uint32_t node)
 {
-	struct ts_graph_edge edge = {.from = ts_state_map_find(&builder->call_by_op, op->session,
-							       op->op_id),
-				     .to = node,
+	struct ts_graph_edge edge = {.to = node,
 				     .kind = TS_GRAPH_LAUNCH,
 				     .release_ns = op->start_ns >= op->call_end_ns ? op->call_end_ns
 										   : op->call_ns};
 
-	if (edge.from == NONE || op->unsure & TS_STATE_UNSURE_CALL)
+	if (op->unsure & TS_STATE_UNSURE_CALL)
 		return 0;
+	edge.from = builder->nodes_of_calls[op->call_number - 1];
 	return add_edge(builder, &edge);
 }
 
@@ -293,19 +442,13 @@ static int add_launch(struct builder *builder, const struct ts_state_op *op, uin
  * That nothing else held it up for as long as another operation had the engine is a sign that it waited for that. Copies
  * in one direction share an engine; kernels may run side by side, and a full device looks the same.
  */
-static int add_engine(struct builder *builder, const struct ts_state_op *op, uint32_t node)
+static int find_engine(struct builder *builder, const struct ts_state_op *op,
+		       struct engine **ret_engine)
 {
 	uint32_t kind = op->type == TS_ROW_MEMCPY ? 1u + op->row.memcpy_.copy_kind : 0;
 	uint64_t key = (uint64_t)kind << 32 | op->device;
 	uint32_t found = ts_state_map_find(&builder->engine_by_id, op->session, key);
-	const struct ts_graph_node *nodes = builder->graph->nodes;
-	struct ts_graph_edge edge = {.from = NONE,
-				     .to = node,
-				     .kind = TS_GRAPH_ENGINE,
-				     .is_inferred = 1};
-	struct engine *engine;
-	uint64_t released_ns = op->call_end_ns;
-	int r = 0;
+	int r;
 
 	if (found == TS_STATE_MAP_NONE) {
 		r = grow(&builder->engines, builder->n_engines, &builder->n_engines_allocated,
@@ -316,13 +459,34 @@ static int add_engine(struct builder *builder, const struct ts_state_op *op, uin
 		if (r)
 			return r;
 		found = (uint32_t)builder->n_engines++;
-		builder->engines[found] = (struct engine){0};
+		builder->engines[found] = (struct engine){.stream = op->stream};
 	}
-	engine = &builder->engines[found];
+	*ret_engine = &builder->engines[found];
+	return 0;
+}
+
+static int add_engine(struct builder *builder, const struct ts_state_op *op, uint32_t node)
+{
+	const struct ts_graph_node *nodes = builder->graph->nodes;
+	struct ts_graph_edge edge = {.from = NONE,
+				     .to = node,
+				     .kind = TS_GRAPH_ENGINE,
+				     .is_inferred = 1};
+	struct engine *engine;
+	uint64_t released_ns = op->call_end_ns, n;
+	int r = find_engine(builder, op, &engine);
+
+	if (r)
+		return r;
 	for (uint32_t i = 0; i < op->n_dependencies; i++)
 		if (op->dependencies[i].end_ns > released_ns)
 			released_ns = op->dependencies[i].end_ns;
-	for (uint64_t i = 0; i < N_ENGINES && i < engine->n; i++) {
+	if (engine->stream != op->stream) {
+		engine->stream = op->stream;
+		engine->n_same = 0;
+	}
+	n = engine->n < N_ENGINES ? engine->n : N_ENGINES;
+	for (uint64_t i = 0; engine->n_same < n && i < n; i++) {
 		const struct ts_graph_node *other = &nodes[engine->nodes[i]];
 
 		if (other->stream != op->stream && other->end_ns > released_ns &&
@@ -333,6 +497,7 @@ static int add_engine(struct builder *builder, const struct ts_state_op *op, uin
 		}
 	}
 	engine->nodes[engine->n++ % N_ENGINES] = node;
+	engine->n_same++;
 	if (edge.from == NONE || op->unsure & TS_STATE_UNSURE_CALL)
 		return 0;
 	return add_edge(builder, &edge);
@@ -341,15 +506,13 @@ static int add_engine(struct builder *builder, const struct ts_state_op *op, uin
 /* A copy that is not asynchronous: its call returns when it is over. */
 static int add_blocking_copy(struct builder *builder, const struct ts_state_op *op, uint32_t node)
 {
-	struct ts_graph_edge edge = {.from = node, .kind = TS_GRAPH_SYNC, .release_ns = op->end_ns};
-	uint32_t call = ts_state_map_find(&builder->call_by_op, op->session, op->op_id);
-	int r;
+	struct wait wait = {0};
 
-	if (op->type != TS_ROW_MEMCPY || op->row.memcpy_.async || call == NONE ||
-	    op->end_ns > op->call_end_ns || op->unsure & TS_STATE_UNSURE_CALL)
+	if (op->type != TS_ROW_MEMCPY || op->row.memcpy_.async || op->end_ns > op->call_end_ns ||
+	    op->unsure & TS_STATE_UNSURE_CALL)
 		return 0;
-	r = add_return(builder, call, &edge.to);
-	return r ? r : add_edge(builder, &edge);
+	wait.call = builder->nodes_of_calls[op->call_number - 1];
+	return expect_return(builder, &wait, node);
 }
 
 static int take_op(struct builder *builder, const struct ts_state_op *op)
@@ -457,8 +620,10 @@ static int resolve_wait(struct builder *builder, const struct wait *wait)
 static int feed(struct builder *builder, const struct ts_sbt_row *row)
 {
 	struct ts_state_op op;
-	int r = 0;
+	int r = add_returns(builder, ts_row_start_ns(row->any));
 
+	if (r)
+		return r;
 	if (row->type == TS_ROW_API)
 		r = feed_call(builder, row->session, row->api);
 	else if (row->type == TS_ROW_SYNC)
@@ -466,6 +631,37 @@ static int feed(struct builder *builder, const struct ts_sbt_row *row)
 	if (!r)
 		r = ts_state_machine_feed(builder->machine, row, &op);
 	return r == 1 ? take_op(builder, &op) : r;
+}
+
+static bool is_wanted(const struct ts_graph_options *options, const struct ts_sbt_block *block)
+{
+	return (!options->session || block->session == options->session) &&
+	       block->latest_ns >= options->from_ns &&
+	       (!options->to_ns || block->earliest_ns <= options->to_ns);
+}
+
+/* Room for what the blocks say that there is, as moving what grows takes time. Of no consequence where there is none. */
+static void reserve(struct builder *builder, struct ts_sbt_reader *reader)
+{
+	size_t n_rows[TS_ROW_COUNT] = {0}, n_ops, n_returns, n_nodes;
+
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
+		const struct ts_sbt_block *block = ts_sbt_reader_block(reader, i);
+
+		if (block->type < TS_ROW_COUNT && is_wanted(builder->options, block))
+			n_rows[block->type] += block->n_rows;
+	}
+	n_ops = n_rows[TS_ROW_KERNEL] + n_rows[TS_ROW_MEMCPY] + n_rows[TS_ROW_MEMSET];
+	n_returns = n_rows[TS_ROW_SYNC] + n_rows[TS_ROW_MEMCPY];
+	n_nodes = n_rows[TS_ROW_API] + n_ops + n_returns;
+	if (!n_nodes || n_nodes > builder->max_nodes)
+		return;
+	builder->graph->nodes = malloc(n_nodes * sizeof(*builder->graph->nodes));
+	builder->n_nodes_allocated = builder->graph->nodes ? n_nodes : 0;
+	/* Of a call its thread's order; of an operation its launch, what is before it, and an engine or an event. */
+	n_nodes += 2 * n_ops + n_returns;
+	builder->graph->edges = malloc(n_nodes * sizeof(*builder->graph->edges));
+	builder->n_edges_allocated = builder->graph->edges ? n_nodes : 0;
 }
 
 static int read_rows(struct builder *builder, struct ts_sbt_reader *reader)
@@ -501,16 +697,23 @@ int ts_graph_read(struct ts_sbt_reader *reader, const struct ts_graph_options *o
 		.graph = graph,
 		.options = options,
 		.max_nodes = options->max_nodes ? options->max_nodes : TS_GRAPH_MAX_NODES};
+	size_t n_edges = 0;
 	int r = graph ? ts_state_machine_new(&builder.machine) : -ENOMEM;
 
 	if (!r)
 		r = ts_state_machine_prepare(builder.machine, reader, options->session);
-	if (!r)
+	if (!r) {
+		reserve(&builder, reader);
 		r = read_rows(&builder, reader);
+	}
+	if (!r)
+		r = add_returns(&builder, UINT64_MAX);
+	if (!builder.is_unordered)
+		n_edges = graph ? graph->n_edges : 0;
 	for (size_t i = 0; !r && i < builder.n_waits; i++)
 		r = resolve_wait(&builder, &builder.waits[i]);
 	if (!r)
-		r = ts_graph_solve(graph);
+		r = ts_graph_solve(graph, n_edges);
 	if (r)
 		return r;
 	*ret_graph = graph;

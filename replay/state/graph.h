@@ -78,7 +78,8 @@ struct ts_graph_node {
 	uint32_t unsure;		  /* TS_STATE_UNSURE_* */
 	uint32_t first_edge, n_edges;	  /* into it */
 	uint32_t binding;		  /* edge; TS_GRAPH_NONE */
-	uint32_t is_critical;
+	uint16_t is_critical;
+	uint16_t has_return; /* CALL: its return is a node of its own */
 };
 
 struct ts_graph_edge {

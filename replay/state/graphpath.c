@@ -17,12 +17,6 @@ struct place {
 	uint32_t node;
 };
 
-/* Of what happens at one instant: a return, the next call, what it launches. */
-static uint32_t rank_of(const struct ts_graph_node *node)
-{
-	return node->kind == TS_GRAPH_RETURN ? 0 : node->kind == TS_GRAPH_CALL ? 1 : 2;
-}
-
 static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
@@ -36,9 +30,9 @@ static int compare_places(const void *a, const void *b)
 
 static int sort_nodes(struct ts_graph *graph, uint32_t **ret_now_at)
 {
-	struct place *places = calloc(graph->n_nodes + 1, sizeof(*places));
-	struct ts_graph_node *nodes = calloc(graph->n_nodes + 1, sizeof(*nodes));
-	uint32_t *now_at = calloc(graph->n_nodes + 1, sizeof(*now_at));
+	struct place *places = malloc((graph->n_nodes + 1) * sizeof(*places));
+	struct ts_graph_node *nodes = malloc((graph->n_nodes + 1) * sizeof(*nodes));
+	uint32_t *now_at = malloc((graph->n_nodes + 1) * sizeof(*now_at));
 
 	if (!places || !nodes || !now_at) {
 		free(places);
@@ -47,8 +41,10 @@ static int sort_nodes(struct ts_graph *graph, uint32_t **ret_now_at)
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < graph->n_nodes; i++)
-		places[i] = (struct place){graph->nodes[i].start_ns, rank_of(&graph->nodes[i]), i};
-	qsort(places, graph->n_nodes, sizeof(*places), compare_places);
+		places[i] = (struct place){graph->nodes[i].start_ns,
+					   ts_graph_rank(&graph->nodes[i]), i};
+	if (graph->n_nodes)
+		qsort(places, graph->n_nodes, sizeof(*places), compare_places);
 	for (uint32_t i = 0; i < graph->n_nodes; i++) {
 		nodes[i] = graph->nodes[places[i].node];
 		now_at[places[i].node] = i;
@@ -63,45 +59,110 @@ static int sort_nodes(struct ts_graph *graph, uint32_t **ret_now_at)
 /* By the node that they lead to, within it as they were found. */
 static int sort_edges(struct ts_graph *graph, const uint32_t *now_at)
 {
-	struct ts_graph_edge *sorted = calloc(graph->n_edges + 1, sizeof(*sorted));
+	struct ts_graph_edge *sorted = malloc((graph->n_edges + 1) * sizeof(*sorted));
+	uint32_t *next = calloc(graph->n_nodes + 1, sizeof(*next));
 	size_t n = 0;
 
-	if (!sorted)
+	if (!sorted || !next) {
+		free(sorted);
+		free(next);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < graph->n_edges; i++) {
 		struct ts_graph_edge edge = graph->edges[i];
 
 		edge.from = now_at[edge.from];
 		edge.to = now_at[edge.to];
-		if (edge.from >= edge.to)
+		if (edge.from >= edge.to) {
+			/* Of a call that took no time; then its return tells nothing of it. */
+			if (graph->nodes[edge.to].kind == TS_GRAPH_RETURN &&
+			    edge.kind == TS_GRAPH_HOST)
+				graph->nodes[edge.from].has_return = 0;
 			continue;
+		}
 		graph->edges[n++] = edge;
-		graph->nodes[edge.to].n_edges++;
+		next[edge.to]++;
 	}
-	for (uint32_t i = 0, first = 0; i < graph->n_nodes; i++) {
-		graph->nodes[i].first_edge = first;
-		first += graph->nodes[i].n_edges;
-		graph->nodes[i].n_edges = 0;
+	for (uint32_t i = 0, first = 0, n_of; i < graph->n_nodes; i++, first += n_of) {
+		n_of = next[i];
+		next[i] = first;
 	}
-	for (size_t i = 0; i < n; i++) {
-		struct ts_graph_node *to = &graph->nodes[graph->edges[i].to];
-
-		sorted[to->first_edge + to->n_edges++] = graph->edges[i];
-	}
+	for (size_t i = 0; i < n; i++)
+		sorted[next[graph->edges[i].to]++] = graph->edges[i];
+	free(next);
 	free(graph->edges);
 	graph->edges = sorted;
 	graph->n_edges = n;
 	return 0;
 }
 
-/* Released last; of several the one that was found first, but a wait rather than the host's own order. */
-static void bind(struct ts_graph *graph, struct ts_graph_node *node)
+static int sort(struct ts_graph *graph)
 {
-	node->binding = NONE;
-	for (uint32_t i = node->first_edge; i < node->first_edge + node->n_edges; i++)
-		if (node->binding == NONE ||
-		    graph->edges[i].release_ns > graph->edges[node->binding].release_ns)
-			node->binding = i;
+	uint32_t *now_at = NULL;
+	int r = sort_nodes(graph, &now_at);
+
+	if (!r)
+		r = sort_edges(graph, now_at);
+	free(now_at);
+	return r;
+}
+
+static int compare_targets(const void *a, const void *b)
+{
+	const struct ts_graph_edge *x = a, *y = b;
+
+	return x->to < y->to ? -1 : x->to > y->to;
+}
+
+/* Puts the edges behind the first n_ordered where they belong. */
+static int merge_edges(struct ts_graph *graph, size_t n_ordered)
+{
+	size_t n_late = 0, from = n_ordered, to;
+	struct ts_graph_edge *late = malloc((graph->n_edges - n_ordered + 1) * sizeof(*late));
+
+	if (!late)
+		return -ENOMEM;
+	for (size_t i = n_ordered; i < graph->n_edges; i++)
+		if (graph->edges[i].from < graph->edges[i].to)
+			late[n_late++] = graph->edges[i];
+	if (n_late)
+		qsort(late, n_late, sizeof(*late), compare_targets);
+	graph->n_edges = to = n_ordered + n_late;
+	while (n_late) {
+		bool is_late = !from || graph->edges[from - 1].to <= late[n_late - 1].to;
+
+		graph->edges[--to] = is_late ? late[--n_late] : graph->edges[--from];
+	}
+	free(late);
+	return 0;
+}
+
+/*
+ * Gives nodes their edges. Binding is the one released last; of several the one that was found first, but a wait rather than
+ * the host's own order. Returns the node that was over last: of several the one that began last, for what is shorter is
+ * nearer to the cause.
+ */
+static uint32_t bind(struct ts_graph *graph)
+{
+	const struct ts_graph_edge *edges = graph->edges;
+	uint32_t n_edges = (uint32_t)graph->n_edges, e = 0, latest = NONE;
+
+	for (uint32_t i = 0; i < graph->n_nodes; i++) {
+		struct ts_graph_node *node = &graph->nodes[i];
+
+		node->first_edge = e;
+		node->binding = NONE;
+		for (; e < n_edges && edges[e].to == i; e++)
+			if (node->binding == NONE ||
+			    edges[e].release_ns > edges[node->binding].release_ns)
+				node->binding = e;
+		node->n_edges = e - node->first_edge;
+		/* When a call that waits is over is its return's to say. */
+		node->slack_ns = node->has_return ? UINT64_MAX : graph->to_ns - node->end_ns;
+		if (node->end_ns == graph->to_ns)
+			latest = i;
+	}
+	return latest;
 }
 
 static uint64_t less(uint64_t a, uint64_t b)
@@ -112,13 +173,6 @@ static uint64_t less(uint64_t a, uint64_t b)
 /* Nodes behind a node come after it, so that theirs is known. */
 static void find_slack(struct ts_graph *graph)
 {
-	for (size_t i = 0; i < graph->n_nodes; i++)
-		graph->nodes[i].slack_ns = graph->to_ns - graph->nodes[i].end_ns;
-	/* When a call that waits is over is its return's to say. */
-	for (size_t i = 0; i < graph->n_edges; i++)
-		if (graph->edges[i].kind == TS_GRAPH_HOST &&
-		    graph->nodes[graph->edges[i].to].kind == TS_GRAPH_RETURN)
-			graph->nodes[graph->edges[i].from].slack_ns = UINT64_MAX;
 	for (size_t i = graph->n_nodes; i--;) {
 		const struct ts_graph_node *node = &graph->nodes[i];
 
@@ -205,17 +259,13 @@ static enum ts_graph_part part_of(const struct ts_graph_node *node)
 	return node->type == TS_ROW_MEMCPY ? TS_GRAPH_COPY : TS_GRAPH_COMPUTE;
 }
 
-static int find_path(struct ts_graph *graph)
+/* `node`: where it ends. */
+static int find_path(struct ts_graph *graph, uint32_t node)
 {
 	struct walk walk = {.graph = graph, .time_ns = graph->to_ns};
-	uint32_t node = NONE;
 	bool is_over = true;
 	int r = 0;
 
-	/* The one that began last of those that ended last: what is shorter is nearer to the cause. */
-	for (uint32_t i = 0; i < graph->n_nodes; i++)
-		if (graph->nodes[i].end_ns == graph->to_ns)
-			node = i;
 	while (!r && node != NONE) {
 		struct ts_graph_node *at = &graph->nodes[node];
 
@@ -237,23 +287,15 @@ static int find_path(struct ts_graph *graph)
 	return r;
 }
 
-int ts_graph_solve(struct ts_graph *graph)
+int ts_graph_solve(struct ts_graph *graph, size_t n_ordered)
 {
-	uint32_t *now_at = NULL;
-	int r = sort_nodes(graph, &now_at);
+	uint32_t latest;
+	int r = n_ordered ? merge_edges(graph, n_ordered) : sort(graph);
 
-	if (!r)
-		r = sort_edges(graph, now_at);
-	free(now_at);
 	if (r)
 		return r;
 	graph->from_ns = graph->n_nodes ? graph->nodes[0].start_ns : 0;
-	graph->to_ns = graph->from_ns;
-	for (size_t i = 0; i < graph->n_nodes; i++) {
-		bind(graph, &graph->nodes[i]);
-		if (graph->nodes[i].end_ns > graph->to_ns)
-			graph->to_ns = graph->nodes[i].end_ns;
-	}
+	latest = bind(graph);
 	find_slack(graph);
-	return find_path(graph);
+	return find_path(graph, latest);
 }

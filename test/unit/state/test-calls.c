@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls by id, held against a list that is searched from its end. */
+/* Calls by id, held against a list that is searched from its end; ids to numbers, held against a map. */
 #include "test/unit/harness.h"
 
 #include "replay/state/calls.h"
+#include "replay/state/ids.h"
 #include "replay/state/machine.h"
 
 #include <stdlib.h>
@@ -43,8 +44,7 @@ static uint64_t id_of(unsigned int lie, uint64_t n)
 static void check_ids(const struct ts_calls *calls, const struct ts_call *all, uint64_t newest)
 {
 	for (unsigned int i = 0; i < 4; i++) {
-		const struct ts_call *call =
-			&all[1 + newest - below(newest < 5000 ? newest : 5000)];
+		const struct ts_call *call = &all[newest - below(newest < 5000 ? newest : 5000)];
 		uint64_t op_id = below(2) ? call->op_id : call->nested_op_id;
 		uint32_t session = 1 + (uint32_t)below(2);
 
@@ -96,4 +96,27 @@ TS_TEST(the_last_call_of_an_id_is_found_until_it_is_dropped)
 		ts_calls_deinit(&calls);
 	}
 	free(all);
+}
+
+TS_TEST(ids_lead_to_what_was_set_last)
+{
+	struct ts_state_ids ids = {0};
+	struct ts_state_map map = {0};
+
+	seed = 1;
+	ts_check_int(ts_state_ids_find(&ids, 0, 0), TS_STATE_MAP_NONE);
+	for (uint32_t n = 0; n < 20000; n++) {
+		uint32_t session = (uint32_t)below(3);
+		/* Those before and behind the one at hand, and ones of their own. */
+		uint64_t id = below(8) ? n + below(40) : below(1u << 20) << 40;
+
+		ts_check_int(ts_state_ids_set(&ids, session, id, n), 0);
+		ts_check_int(ts_state_map_set(&map, session, id, n), 0);
+		id = below(8) ? n + below(60) : below(1u << 20) << 40;
+		session = (uint32_t)below(3);
+		ts_check_int(ts_state_ids_find(&ids, session, id),
+			     ts_state_map_find(&map, session, id));
+	}
+	ts_state_ids_deinit(&ids);
+	ts_state_map_deinit(&map);
 }

@@ -143,11 +143,35 @@ static const struct ts_graph_node *node_of(const struct ts_graph *graph, uint32_
 	return NULL;
 }
 
+/* Nodes lie in the order of time, edges by node, and the binding one is released last. */
+static void check_order(const struct ts_graph *graph)
+{
+	uint32_t e = 0;
+
+	for (uint32_t i = 0; i < graph->n_nodes; i++) {
+		const struct ts_graph_node *node = &graph->nodes[i];
+		uint64_t released_ns = 0;
+
+		ts_check(!i || node[-1].start_ns <= node->start_ns);
+		ts_check_int(node->first_edge, e);
+		for (; e < graph->n_edges && graph->edges[e].to == i; e++)
+			if (graph->edges[e].release_ns > released_ns)
+				released_ns = graph->edges[e].release_ns;
+		ts_check_int(node->n_edges, e - node->first_edge);
+		ts_check_int(node->binding == TS_GRAPH_NONE, !node->n_edges);
+		if (node->n_edges)
+			ts_check_int(graph->edges[node->binding].release_ns, released_ns);
+		ts_check(node->end_ns <= graph->to_ns);
+	}
+	ts_check_int(e, graph->n_edges);
+}
+
 /* What holds of every graph. */
 static void check_sound(const struct ts_graph *graph)
 {
 	uint64_t sum_ns = 0;
 
+	check_order(graph);
 	for (size_t i = 0; i < graph->n_edges; i++)
 		ts_check(graph->edges[i].from < graph->edges[i].to);
 	for (size_t i = 0; i < graph->n_path; i++) {
@@ -374,6 +398,40 @@ TS_TEST(a_call_that_is_missing_ends_the_path)
 	check_sound(graph);
 	CHECK_PATH(graph, {TS_GRAPH_UNKNOWN, 2, 0, 50}, {TS_GRAPH_COMPUTE, 2, 50, 90});
 	ts_check(graph->n_unsure);
+	ts_graph_free(graph);
+}
+
+/* Two threads wait, and return the other way round; what either does next is behind its own return. */
+TS_TEST(calls_that_wait_at_the_same_time_return_in_order)
+{
+	struct ts_graph *graph;
+	const struct ts_graph_node *node;
+
+	begin();
+	call(1, 1, 0, 5);
+	kernel(1, 1, 6, 50);
+	call(2, 2, 0, 5);
+	kernel(2, 2, 7, 30);
+	call(3, 1, 10, 60);
+	waits(3, 3, 1, 11, 59);
+	call(4, 2, 12, 40);
+	waits(4, 3, 2, 13, 39);
+	call(5, 2, 45, 70);
+	call(6, 1, 62, 65);
+	graph = finish();
+	check_sound(graph);
+	for (uint32_t i = 0; i < 2; i++) {
+		node = node_of(graph, TS_GRAPH_RETURN, 3 + i);
+		ts_check_int(node->n_edges, 2);
+		ts_check_int(graph->edges[node->binding].kind, TS_GRAPH_SYNC);
+		ts_check(&graph->nodes[graph->edges[node->binding].from] ==
+			 node_of(graph, TS_GRAPH_OP, 1 + i));
+		node = node_of(graph, TS_GRAPH_CALL, 6 - i);
+		ts_check_int(node->n_edges, 1);
+		ts_check(&graph->nodes[graph->edges[node->binding].from] ==
+			 node_of(graph, TS_GRAPH_RETURN, 3 + i));
+	}
+	ts_check(node_of(graph, TS_GRAPH_RETURN, 4) < node_of(graph, TS_GRAPH_RETURN, 3));
 	ts_graph_free(graph);
 }
 
