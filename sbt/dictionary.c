@@ -6,41 +6,53 @@
  */
 
 #include "sbt/dictionary.h"
+#include "sbt/wide.h"
 
 #define MIN_SLOTS  1024u
 #define MAX_PROBES 32u
-#define MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
+
+/* How far the contexts of two look-ups lie apart: what came three look-ups before is forgotten. */
+#define CONTEXT_SHIFT 6
 
 void ts_dictionary_deinit(struct ts_dictionary *dictionary)
 {
 	free(dictionary->slots);
 	ts_buffer_deinit(&dictionary->items);
-	ts_buffer_deinit(&dictionary->followers);
 	dictionary->slots = NULL;
-	dictionary->n_slots = dictionary->n_items = dictionary->last = 0;
+	dictionary->n_slots = 0;
+	ts_dictionary_clear(dictionary);
 }
 
 void ts_dictionary_clear(struct ts_dictionary *dictionary)
 {
-	if (dictionary->n_items)
+	if (dictionary->n_slots)
 		memset(dictionary->slots, 0, dictionary->n_slots * sizeof(*dictionary->slots));
-	dictionary->items.n = dictionary->followers.n = 0;
-	dictionary->n_items = dictionary->last = 0;
+	if (dictionary->n_items)
+		memset(dictionary->followers, 0, sizeof(dictionary->followers));
+	dictionary->items.n = 0;
+	dictionary->n_items = dictionary->context = dictionary->last = 0;
 }
 
+/* Of independent products: none waits for another. */
 static inline uint32_t hash_item(const uint8_t *item, uint32_t n)
 {
-	uint64_t hash = n, word = 0;
+	static const uint64_t multipliers[] = {
+		UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xd6e8feb86659fd93),
+		UINT64_C(0xc2b2ae3d27d4eb4f), UINT64_C(0x165667b19e3779f9),
+		UINT64_C(0xa0761d6478bd642f), UINT64_C(0xe7037ed1a0b428db),
+		UINT64_C(0x8ebc6af09c88c6e3), UINT64_C(0x589965cc75374cc3),
+	};
+	uint64_t hash = n, word;
+	unsigned i = 0;
 
-	for (; n >= 8; n -= 8, item += 8) {
+	for (; n >= 8; n -= 8, item += 8, i++) {
 		memcpy(&word, item, 8);
-		hash = (hash ^ word) * MULTIPLIER;
-		hash ^= hash >> 32;
+		hash += (word ^ word >> 32) * multipliers[i % TS_ARRAY_LEN(multipliers)];
 	}
 	if (n) {
 		word = 0;
 		memcpy(&word, item, n);
-		hash = (hash ^ word) * MULTIPLIER;
+		hash += word * multipliers[i % TS_ARRAY_LEN(multipliers)];
 	}
 	return (uint32_t)(hash >> 32);
 }
@@ -70,8 +82,7 @@ static int grow(struct ts_dictionary *dictionary)
 typedef uint64_t pair __attribute__((vector_size(16)));
 
 /* Whether two items of n bytes are the same. Where n is a constant, it is a few loads; the last ones may overlap. */
-static inline __attribute__((always_inline)) bool same(const uint8_t *a, const uint8_t *b,
-						       uint32_t n)
+static TS_ALWAYS_INLINE bool same(const uint8_t *a, const uint8_t *b, uint32_t n)
 {
 	pair differ = {0}, v, w;
 	uint64_t x[2], y[2];
@@ -107,16 +118,10 @@ static inline __attribute__((always_inline)) bool same(const uint8_t *a, const u
 /* Adds an item; it takes the slot, whatever was there. */
 static int add(struct ts_dictionary *dictionary, const uint8_t *item, uint32_t slot)
 {
-	uint32_t follower = dictionary->n_items;
-	int r = ts_buffer_append(&dictionary->followers, &follower, sizeof(follower));
+	int r = ts_buffer_append(&dictionary->items, item, dictionary->item_bytes);
 
 	if (r)
 		return r;
-	r = ts_buffer_append(&dictionary->items, item, dictionary->item_bytes);
-	if (r) {
-		dictionary->followers.n -= sizeof(follower);
-		return r;
-	}
 	dictionary->slots[slot] = ++dictionary->n_items;
 	return 0;
 }
@@ -149,50 +154,83 @@ static int search(struct ts_dictionary *dictionary, const uint8_t *item, uint32_
 	return r;
 }
 
-static inline __attribute__((always_inline)) int look_up(struct ts_dictionary *dictionary,
-							 const uint8_t *item, size_t stride,
-							 uint32_t n, uint16_t *ret_numbers,
-							 uint32_t item_bytes)
+/* What was looked up before, to where what followed it is remembered. */
+static inline uint32_t follow(uint32_t context, uint32_t number)
 {
-	const uint32_t *followers = (const uint32_t *)(void *)dictionary->followers.bytes;
+	return (context << CONTEXT_SHIFT ^ number) & (TS_DICTIONARY_CONTEXTS - 1);
+}
+
+static TS_ALWAYS_INLINE int look_up(struct ts_dictionary *dictionary, const uint8_t *item,
+				    size_t stride, uint32_t n, uint16_t *ret_numbers,
+				    uint32_t item_bytes)
+{
 	const uint8_t *items = dictionary->items.bytes;
-	uint32_t last = dictionary->last, number;
+	uint16_t *followers = dictionary->followers;
+	uint32_t context = dictionary->context, number;
 
 	for (uint32_t i = 0; i < n; i++, item += stride) {
 		/* Whoever brings many rows goes on behind these; asking for memory that is not there does no harm. */
+		__builtin_prefetch(item + n * stride - 64);
 		__builtin_prefetch(item + n * stride);
-		if (ts_likely(dictionary->n_items)) {
-			number = followers[last];
-			if (ts_likely(
-				    same(items + (size_t)number * item_bytes, item, item_bytes))) {
-				ret_numbers[i] = (uint16_t)(last = number);
-				continue;
-			}
-		}
-		int r = search(dictionary, item, &number);
+		number = followers[context];
+		if (ts_unlikely(!same(items + (size_t)number * item_bytes, item, item_bytes))) {
+			int r = search(dictionary, item, &number);
 
-		if (r) {
-			dictionary->last = last;
-			return r;
+			if (r) {
+				dictionary->context = context;
+				return r;
+			}
+			items = dictionary->items.bytes;
+			followers[context] = (uint16_t)number;
 		}
-		items = dictionary->items.bytes;
-		followers = (const uint32_t *)(void *)dictionary->followers.bytes;
-		((uint32_t *)(void *)dictionary->followers.bytes)[last] = number;
-		ret_numbers[i] = (uint16_t)(last = number);
+		ret_numbers[i] = (uint16_t)number;
+		context = follow(context, number);
 	}
-	dictionary->last = last;
+	dictionary->context = context;
+	return 0;
+}
+
+/* The same where an item mostly is what the one before was. */
+static TS_ALWAYS_INLINE int look_up_steady(struct ts_dictionary *dictionary, const uint8_t *item,
+					   size_t stride, uint32_t n, uint16_t *ret_numbers,
+					   uint32_t item_bytes)
+{
+	const uint8_t *last = dictionary->items.bytes + (size_t)dictionary->last * item_bytes;
+	uint16_t number = (uint16_t)dictionary->last;
+
+	for (uint32_t i = 0; i < n; i++, item += stride) {
+		if (ts_unlikely(!same(last, item, item_bytes))) {
+			int r = look_up(dictionary, item, 0, 1, &number, item_bytes);
+
+			if (r)
+				return r;
+			dictionary->last = number;
+			last = dictionary->items.bytes + (size_t)number * item_bytes;
+		}
+		ret_numbers[i] = number;
+	}
 	return 0;
 }
 
 int ts_dictionary_look_up(struct ts_dictionary *dictionary, const uint8_t *item, size_t stride,
 			  uint32_t n, uint16_t *ret_numbers)
 {
+	uint32_t number;
+	int r;
+
+	if (!n)
+		return 0;
+	if (!dictionary->n_items) {
+		r = search(dictionary, item, &number);
+		if (r)
+			return r;
+	}
 	/* The runs of those rows that come by the million. */
 	switch (dictionary->item_bytes) {
 	case 4:
-		return look_up(dictionary, item, stride, n, ret_numbers, 4);
+		return look_up_steady(dictionary, item, stride, n, ret_numbers, 4);
 	case 12:
-		return look_up(dictionary, item, stride, n, ret_numbers, 12);
+		return look_up_steady(dictionary, item, stride, n, ret_numbers, 12);
 	case 20:
 		return look_up(dictionary, item, stride, n, ret_numbers, 20);
 	case 60:

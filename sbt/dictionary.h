@@ -4,15 +4,18 @@
 
 #include "sbt/buffer.h"
 
+#define TS_DICTIONARY_CONTEXTS 4096u
+
 /* Zero-initialised is empty; `item_bytes` is set before the first look-up and stays. */
 struct ts_dictionary {
 	uint32_t *slots;  /* number + 1 of an item; 0: none */
 	uint32_t n_slots; /* a power of two, or 0 */
 	uint32_t n_items;
 	uint32_t item_bytes;
-	uint32_t last; /* what was looked up last */
+	uint32_t last;	  /* what was looked up last; kept where items mostly stay the same */
+	uint32_t context; /* what was looked up last, and before that */
 	struct ts_buffer items;
-	struct ts_buffer followers; /* of each item what was looked up after it, u32 */
+	uint16_t followers[TS_DICTIONARY_CONTEXTS]; /* what was looked up in that context */
 };
 
 void ts_dictionary_deinit(struct ts_dictionary *dictionary);

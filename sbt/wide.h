@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loops over arrays, compiled a second time for processors with 32-byte registers. Private to sbt/.
+ */
+#pragma once
+
+#define TS_ALWAYS_INLINE inline __attribute__((always_inline))
+
+/*
+ * name_##_fast: the function name_, which is TS_ALWAYS_INLINE and returns nothing, as it is compiled for such a processor where this
+ * is one.
+ */
+#if defined(__x86_64__)
+#define TS_WIDE_OR_NOT(name_, parameters_, arguments_)                       \
+	__attribute__((target("avx2"))) static void name_##_wide parameters_ \
+	{                                                                    \
+		name_ arguments_;                                            \
+	}                                                                    \
+	static void name_##_fast parameters_                                 \
+	{                                                                    \
+		if (__builtin_cpu_supports("avx2"))                          \
+			name_##_wide arguments_;                             \
+		else                                                         \
+			name_ arguments_;                                    \
+	}
+#else
+#define TS_WIDE_OR_NOT(name_, parameters_, arguments_) \
+	static void name_##_fast parameters_           \
+	{                                              \
+		name_ arguments_;                      \
+	}
+#endif
