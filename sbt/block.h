@@ -37,6 +37,9 @@ struct ts_choice {
 	uint8_t n_predictions; /* so many there were to choose from */
 	uint8_t best;
 	uint8_t n_left;
+	bool has_planes; /* how many suit the best one is known, and whether they are centred */
+	bool is_centred;
+	uint8_t n_planes;
 	uint8_t noise;		 /* planes that are best compressed as such: a bit each */
 	uint8_t n_noise_left[8]; /* of each plane */
 };
@@ -125,6 +128,7 @@ struct ts_builder {
 	struct ts_plan plan;
 	uint8_t *staged;
 	uint8_t *columns[TS_ROW_MAX_COLUMNS];		 /* of those in no run */
+	bool seen[TS_ROW_MAX_COLUMNS];			 /* of these: not zero in all rows */
 	struct ts_dictionary dictionaries[TS_PLAN_RUNS]; /* of the runs */
 	uint16_t *indices[TS_PLAN_RUNS];
 	struct ts_choice choices[TS_ROW_MAX_COLUMNS];
@@ -152,6 +156,12 @@ int ts_builder_add_rows(struct ts_builder *builder, const void *rows, uint32_t n
 static inline uint32_t ts_builder_rows(const struct ts_builder *builder)
 {
 	return builder->n_rows + builder->n_staged;
+}
+
+/* Whether a column's values lie in memory. Of others all are zero; start and end are there in any case. */
+static inline bool ts_builder_has_column(const struct ts_builder *builder, unsigned c)
+{
+	return builder->seen[c] || c <= (unsigned)builder->schema->has_end;
 }
 
 /* Brings all rows to the columns, in order of their start. 0 or -ENOMEM. */

@@ -5,6 +5,7 @@
  */
 
 #include "sbt/block.h"
+#include "sbt/wide.h"
 
 /* Rows that become columns at a time: few enough to stay in the cache while they are looked at field by field. */
 #define STAGE_ROWS 128u
@@ -74,31 +75,129 @@ static int grow(struct ts_builder *builder)
 	return r;
 }
 
-/* One field of each staged row, one after the other. */
+#define GATHER_LOOP(bytes_)                     \
+	for (i = 0; i < n; i++, from += stride) \
+	memcpy(to + i * (bytes_), from, bytes_)
+
+/* One field of each row, one after the other. */
 static void gather(uint8_t *to, const uint8_t *from, size_t stride, uint16_t width, uint32_t n)
 {
-	uint32_t i;
+	size_t i;
 
 	switch (width) {
 	case 1:
-		for (i = 0; i < n; i++, from += stride)
-			to[i] = *from;
+		GATHER_LOOP(1u);
 		break;
 	case 2:
-		for (i = 0; i < n; i++, from += stride)
-			memcpy(to + i * 2u, from, 2);
+		GATHER_LOOP(2u);
 		break;
 	case 4:
-		for (i = 0; i < n; i++, from += stride)
-			memcpy(to + i * 4u, from, 4);
+		GATHER_LOOP(4u);
 		break;
 	case 8:
-		for (i = 0; i < n; i++, from += stride)
-			memcpy(to + i * 8u, from, 8);
+		GATHER_LOOP(8u);
+		break;
+	default:
+		GATHER_LOOP((size_t)width);
+	}
+}
+
+#define ANY_LOOP(type_)                              \
+	for (i = 0; i < n; i++, from += stride) {    \
+		type_ value;                         \
+		memcpy(&value, from, sizeof(value)); \
+		any |= value;                        \
+	}
+
+/* Whether any of these fields is not zero. */
+static bool any_set(const uint8_t *from, size_t stride, uint16_t width, uint32_t n)
+{
+	uint64_t any = 0;
+	size_t i;
+
+	switch (width) {
+	case 1:
+		ANY_LOOP(uint8_t)
+		break;
+	case 2:
+		ANY_LOOP(uint16_t)
+		break;
+	case 4:
+		ANY_LOOP(uint32_t)
+		break;
+	case 8:
+		ANY_LOOP(uint64_t)
 		break;
 	default:
 		for (i = 0; i < n; i++, from += stride)
-			memcpy(to + (size_t)i * width, from, width);
+			any |= !ts_all_zero(from, width);
+	}
+	return any;
+}
+
+/* A column of some rows. As long as all are zero, nothing is written. */
+static void take_column(struct ts_builder *builder, unsigned c, const uint8_t *rows, uint32_t n)
+{
+	const struct ts_column *column = &builder->schema->columns[c];
+	size_t stride = builder->schema->row_bytes,
+	       n_before = (size_t)builder->n_rows * column->width;
+
+	if (!builder->seen[c] && any_set(rows + column->offset, stride, column->width, n)) {
+		memset(builder->columns[c], 0, n_before);
+		builder->seen[c] = true;
+	}
+	if (ts_builder_has_column(builder, c))
+		gather(builder->columns[c] + n_before, rows + column->offset, stride, column->width,
+		       n);
+}
+
+/* What rows say of their times, all in one: the sums of few cannot overflow. */
+struct times {
+	uint64_t sum_ns;
+	uint64_t latest_ns;
+	uint64_t descents; /* top bit: a row starts before the one in front of it */
+	uint64_t odd; /* top bit: one of the numbers is out of this world, and none of this holds */
+};
+
+static TS_ALWAYS_INLINE void look_at_times(const uint64_t *restrict starts,
+					   const uint64_t *restrict ends, uint32_t n,
+					   struct times *restrict ret_times)
+{
+	uint64_t sum_ns = 0, descents = 0, odd = 0, any = 0;
+	int64_t latest_ns = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t ns = ends[i] - starts[i];
+
+		latest_ns = (int64_t)ends[i] > latest_ns ? (int64_t)ends[i] : latest_ns;
+		sum_ns += ns;
+		any |= ns;
+		odd |= starts[i] | ends[i];
+	}
+	for (uint32_t i = 1; i < n; i++)
+		descents |= starts[i] - starts[i - 1];
+	odd |= any < UINT64_MAX / STAGE_ROWS / 2 ? 0 : UINT64_MAX;
+	*ret_times = (struct times){sum_ns, (uint64_t)latest_ns, descents, odd};
+}
+
+TS_WIDE_OR_NOT(look_at_times,
+	       (const uint64_t *starts, const uint64_t *ends, uint32_t n, struct times *ret_times),
+	       (starts, ends, n, ret_times))
+
+/* The same of any times, one by one. */
+static void account_odd_times(struct ts_builder *builder, const uint64_t *starts,
+			      const uint64_t *ends, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t end_ns = ends[i] > starts[i] ? ends[i] : starts[i];
+
+		builder->unsorted |= starts[i] < builder->last_start_ns;
+		builder->last_start_ns = starts[i];
+		if (starts[i] < builder->earliest_ns)
+			builder->earliest_ns = starts[i];
+		if (end_ns > builder->latest_ns)
+			builder->latest_ns = end_ns;
+		builder->duration_ns = ts_add_saturated(builder->duration_ns, end_ns - starts[i]);
 	}
 }
 
@@ -107,34 +206,21 @@ static void account_times(struct ts_builder *builder, uint32_t n)
 {
 	const uint64_t *starts = (uint64_t *)(void *)builder->columns[0] + builder->n_rows;
 	const uint64_t *ends = starts;
-	uint64_t last_ns = builder->last_start_ns, earliest_ns = builder->earliest_ns;
-	uint64_t latest_ns = builder->latest_ns, sum_ns = 0, any = 0;
-	bool unsorted = false;
+	struct times times;
 
 	if (builder->schema->has_end)
 		ends = (uint64_t *)(void *)builder->columns[1] + builder->n_rows;
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t end_ns = ends[i] > starts[i] ? ends[i] : starts[i];
-
-		unsorted |= starts[i] < last_ns;
-		last_ns = starts[i];
-		earliest_ns = starts[i] < earliest_ns ? starts[i] : earliest_ns;
-		latest_ns = end_ns > latest_ns ? end_ns : latest_ns;
-		sum_ns += end_ns - starts[i];
-		any |= end_ns - starts[i];
+	look_at_times_fast(starts, ends, n, &times);
+	if (ts_unlikely((times.odd | times.descents) >> 63 || starts[0] < builder->last_start_ns)) {
+		account_odd_times(builder, starts, ends, n);
+		return;
 	}
-	/* The sum of so few cannot overflow, unless one of them is out of this world. */
-	if (ts_likely(any < UINT64_MAX / STAGE_ROWS))
-		builder->duration_ns = ts_add_saturated(builder->duration_ns, sum_ns);
-	else
-		for (uint32_t i = 0; i < n; i++)
-			builder->duration_ns =
-				ts_add_saturated(builder->duration_ns,
-						 ends[i] > starts[i] ? ends[i] - starts[i] : 0);
-	builder->unsorted |= unsorted;
-	builder->last_start_ns = last_ns;
-	builder->earliest_ns = earliest_ns;
-	builder->latest_ns = latest_ns;
+	builder->last_start_ns = starts[n - 1];
+	if (starts[0] < builder->earliest_ns)
+		builder->earliest_ns = starts[0];
+	if (times.latest_ns > builder->latest_ns)
+		builder->latest_ns = times.latest_ns;
+	builder->duration_ns = ts_add_saturated(builder->duration_ns, times.sum_ns);
 }
 
 static void account(struct ts_builder *builder, const uint8_t *rows, uint32_t n)
@@ -170,13 +256,9 @@ static int take_rows(struct ts_builder *builder, const uint8_t *rows, uint32_t n
 						  builder->indices[run] + builder->n_rows);
 	if (r)
 		return r;
-	for (unsigned c = 0; c < schema->n_columns; c++) {
-		const struct ts_column *column = &schema->columns[c];
-
+	for (unsigned c = 0; c < schema->n_columns; c++)
 		if (builder->columns[c])
-			gather(builder->columns[c] + (size_t)builder->n_rows * column->width,
-			       rows + column->offset, schema->row_bytes, column->width, n);
-	}
+			take_column(builder, c, rows, n);
 	if (schema->is_event)
 		account(builder, rows, n);
 	builder->n_rows += n;
@@ -250,6 +332,7 @@ void ts_builder_clear(struct ts_builder *builder)
 {
 	for (int run = 0; run < TS_PLAN_RUNS; run++)
 		ts_dictionary_clear(&builder->dictionaries[run]);
+	memset(builder->seen, 0, sizeof(builder->seen));
 	builder->n_rows = 0;
 	builder->unsorted = false;
 	builder->last_start_ns = 0;

@@ -7,33 +7,11 @@
  */
 
 #include "sbt/column.h"
+#include "sbt/wide.h"
 
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
-/*
- * name_##_fast: the same loops, compiled once more for processors with 32-byte registers, and taken where the processor
- * has them.
- */
-#if defined(__x86_64__)
-#define WIDE_OR_NOT(name_, parameters_, arguments_)                          \
-	__attribute__((target("avx2"))) static void name_##_wide parameters_ \
-	{                                                                    \
-		name_ arguments_;                                            \
-	}                                                                    \
-	static void name_##_fast parameters_                                 \
-	{                                                                    \
-		if (__builtin_cpu_supports("avx2"))                          \
-			name_##_wide arguments_;                             \
-		else                                                         \
-			name_ arguments_;                                    \
-	}
-#else
-#define WIDE_OR_NOT(name_, parameters_, arguments_) \
-	static void name_##_fast parameters_        \
-	{                                           \
-		name_ arguments_;                   \
-	}
-#endif
+/* Numbers that become planes at a time, and of these so many are looked at for exceptions at once. */
+#define SOME_ROWS 256u
+#define FEW_ROWS  64u
 
 /* Two stores for what most differences need, then the general loop. */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
@@ -188,76 +166,91 @@ unsigned ts_planes_choose(const uint64_t *numbers, uint32_t n, bool *ret_is_cent
 	return planes;
 }
 
-static ALWAYS_INLINE void take_plane(uint8_t *restrict to, const uint64_t *restrict numbers,
-				     uint32_t n, uint64_t bias, unsigned shift)
+/*
+ * The planes of n <= SOME_ROWS numbers, `stride` bytes apart. ret_above: of each FEW_ROWS; any bit set: one of them has more
+ * than its planes. What is narrowed once is cheap to take bytes from.
+ */
+static TS_ALWAYS_INLINE void take_planes(uint8_t *restrict to, size_t stride, unsigned n_planes,
+					 uint64_t bias, const uint64_t *restrict numbers,
+					 uint32_t n, uint64_t *restrict ret_above)
 {
-	for (uint32_t i = 0; i < n; i++)
-		to[i] = (uint8_t)((numbers[i] + bias) >> shift);
-}
-
-/* The planes of some rows, `stride` bytes apart. */
-static ALWAYS_INLINE void take_planes(uint8_t *to, size_t stride, unsigned n_planes, uint64_t bias,
-				      const uint64_t *numbers, uint32_t n)
-{
-	for (unsigned plane = 0; plane < n_planes; plane++)
-		take_plane(to + plane * stride, numbers, n, bias, plane * 8);
-}
-
-WIDE_OR_NOT(take_planes,
-	    (uint8_t * to, size_t stride, unsigned n_planes, uint64_t bias, const uint64_t *numbers,
-	     uint32_t n),
-	    (to, stride, n_planes, bias, numbers, n))
-
-/* Any bit set: one of them has more than its planes. */
-static uint64_t above(const uint64_t *numbers, uint32_t n, uint64_t bias, unsigned shift)
-{
-	uint64_t all = 0;
+	unsigned shift = n_planes * 8, n_low = n_planes < 4 ? n_planes : 4;
+	uint32_t low[SOME_ROWS];
 
 	for (uint32_t i = 0; i < n; i++)
-		all |= (numbers[i] + bias) >> shift;
-	return all;
+		low[i] = (uint32_t)(numbers[i] + bias);
+	for (uint32_t from = 0; from < n; from += FEW_ROWS) {
+		uint32_t end = from + FEW_ROWS < n ? from + FEW_ROWS : n;
+		uint64_t above = 0;
+
+		for (uint32_t i = from; shift < 64 && i < end; i++)
+			above |= (numbers[i] + bias) >> shift;
+		ret_above[from / FEW_ROWS] = above;
+	}
+	for (unsigned plane = 0; plane < n_low; plane++)
+		for (uint32_t i = 0; i < n; i++)
+			to[plane * stride + i] = (uint8_t)(low[i] >> plane * 8);
+	for (unsigned plane = n_low; plane < n_planes; plane++)
+		for (uint32_t i = 0; i < n; i++)
+			to[plane * stride + i] = (uint8_t)((numbers[i] + bias) >> plane * 8);
 }
 
-/* Those of a few numbers that have more than their planes, as pairs of varints: rows between, the rest. */
+TS_WIDE_OR_NOT(take_planes,
+	       (uint8_t * to, size_t stride, unsigned n_planes, uint64_t bias,
+		const uint64_t *numbers, uint32_t n, uint64_t *ret_above),
+	       (to, stride, n_planes, bias, numbers, n, ret_above))
+
+/*
+ * Those of a few numbers that have more than their planes, as pairs of varints: rows between, the rest. Which ones these
+ * are is no branch that could be foreseen.
+ */
 static int put_exceptions(struct ts_planes *planes, const uint64_t *numbers, uint32_t from,
 			  uint32_t n, uint64_t bias)
 {
+	unsigned shift = planes->n_planes * 8;
+	uint8_t rows[FEW_ROWS];
+	uint32_t n_rows = 0;
 	uint8_t *at, *p;
-	int r = ts_buffer_reserve(planes->exceptions, 2ul * TS_VARINT_MAX_BYTES * n, &at);
+	int r;
 
+	for (uint32_t i = 0; i < n; i++) {
+		rows[n_rows] = (uint8_t)i;
+		n_rows += (numbers[i] + bias) >> shift != 0;
+	}
+	r = ts_buffer_reserve(planes->exceptions, 2ul * TS_VARINT_MAX_BYTES * n_rows, &at);
 	if (r)
 		return r;
 	p = at;
-	for (uint32_t i = 0; i < n; i++) {
-		int64_t high = (int64_t)(numbers[i] + bias) >> planes->n_planes * 8;
+	for (uint32_t i = 0; i < n_rows; i++) {
+		int64_t high = (int64_t)(numbers[rows[i]] + bias) >> shift;
 
-		if (ts_likely(!high))
-			continue;
-		p = varint_put(p, from + i - planes->next_exception);
+		p = varint_put(p, from + rows[i] - planes->next_exception);
 		p = varint_put(p, ts_zigzag((uint64_t)high));
-		planes->next_exception = from + i + 1;
-		planes->n_exceptions++;
+		planes->next_exception = from + rows[i] + 1;
 	}
+	planes->n_exceptions += n_rows;
 	planes->exceptions->n += (size_t)(p - at);
 	return 0;
 }
 
 int ts_planes_put(struct ts_planes *planes, const uint64_t *numbers, uint32_t n)
 {
-	unsigned n_planes = planes->n_planes, shift = n_planes * 8;
-	uint64_t bias = bias_of(n_planes, planes->is_centred);
-	uint32_t from = planes->n_done;
+	uint64_t bias = bias_of(planes->n_planes, planes->is_centred);
+	uint64_t above[SOME_ROWS / FEW_ROWS];
 	int r = 0;
 
-	planes->n_done += n;
-	take_planes_fast(planes->bytes + from, planes->n_values, n_planes, bias, numbers, n);
-	if (n_planes == TS_PLANES_MAX)
-		return 0;
-	for (uint32_t i = 0, m; !r && i < n; i += m) {
-		m = n - i < 64 ? n - i : 64;
-		if (planes->n_exceptions <= ts_planes_max_exceptions(planes->n_values) &&
-		    above(numbers + i, m, bias, shift))
-			r = put_exceptions(planes, numbers + i, from + i, m, bias);
+	for (uint32_t m; !r && n; n -= m, numbers += m) {
+		uint32_t from = planes->n_done;
+
+		m = n < SOME_ROWS ? n : SOME_ROWS;
+		planes->n_done += m;
+		take_planes_fast(planes->bytes + from, planes->n_values, planes->n_planes, bias,
+				 numbers, m, above);
+		for (uint32_t i = 0; !r && i < m; i += FEW_ROWS)
+			if (above[i / FEW_ROWS] &&
+			    planes->n_exceptions <= ts_planes_max_exceptions(planes->n_values))
+				r = put_exceptions(planes, numbers + i, from + i,
+						   m - i < FEW_ROWS ? m - i : FEW_ROWS, bias);
 	}
 	return r;
 }
@@ -344,8 +337,9 @@ void ts_residuals_init(struct ts_residuals *residuals, const struct ts_sbt_colum
 	next_exception(residuals, 0);
 }
 
-static ALWAYS_INLINE void next_planes(const uint8_t *restrict p, size_t stride, unsigned n_planes,
-				      uint64_t bias, uint64_t *restrict to, uint32_t n)
+static TS_ALWAYS_INLINE void next_planes(const uint8_t *restrict p, size_t stride,
+					 unsigned n_planes, uint64_t bias, uint64_t *restrict to,
+					 uint32_t n)
 {
 	const uint8_t *second = p + stride, *third = second + stride;
 	uint32_t i;
@@ -376,10 +370,10 @@ static ALWAYS_INLINE void next_planes(const uint8_t *restrict p, size_t stride, 
 			to[i] += (uint64_t)p[plane * stride + i] << plane * 8;
 }
 
-WIDE_OR_NOT(next_planes,
-	    (const uint8_t *p, size_t stride, unsigned n_planes, uint64_t bias, uint64_t *to,
-	     uint32_t n),
-	    (p, stride, n_planes, bias, to, n))
+TS_WIDE_OR_NOT(next_planes,
+	       (const uint8_t *p, size_t stride, unsigned n_planes, uint64_t bias, uint64_t *to,
+		uint32_t n),
+	       (p, stride, n_planes, bias, to, n))
 
 const char *ts_residuals_next(struct ts_residuals *residuals, uint64_t *to, uint32_t n)
 {
@@ -405,8 +399,21 @@ const char *ts_residuals_next(struct ts_residuals *residuals, uint64_t *to, uint
 	return NULL;
 }
 
-static ALWAYS_INLINE void widen(const uint8_t *restrict from, uint16_t *restrict to, uint32_t n,
-				uint16_t *restrict ret_highest)
+static TS_ALWAYS_INLINE void narrow(const uint16_t *restrict from, uint32_t n, uint8_t *restrict to)
+{
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = (uint8_t)from[i];
+}
+
+TS_WIDE_OR_NOT(narrow, (const uint16_t *from, uint32_t n, uint8_t *to), (from, n, to))
+
+void ts_index_to_plane(const uint16_t *from, uint32_t n, uint8_t *plane)
+{
+	narrow_fast(from, n, plane);
+}
+
+static TS_ALWAYS_INLINE void widen(const uint8_t *restrict from, uint16_t *restrict to, uint32_t n,
+				   uint16_t *restrict ret_highest)
 {
 	uint8_t highest = 0;
 
@@ -417,8 +424,8 @@ static ALWAYS_INLINE void widen(const uint8_t *restrict from, uint16_t *restrict
 	*ret_highest = highest;
 }
 
-WIDE_OR_NOT(widen, (const uint8_t *from, uint16_t *to, uint32_t n, uint16_t *ret_highest),
-	    (from, to, n, ret_highest))
+TS_WIDE_OR_NOT(widen, (const uint8_t *from, uint16_t *to, uint32_t n, uint16_t *ret_highest),
+	       (from, to, n, ret_highest))
 
 void ts_plane_to_index(const uint8_t *plane, uint32_t n, uint16_t *to, uint16_t *ret_highest)
 {

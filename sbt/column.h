@@ -33,6 +33,11 @@ void ts_column_load(uint64_t *to, const void *values, uint32_t n, uint16_t width
 /* And back, any widths but those above excluded. False: one does not fit. */
 bool ts_column_store(void *to, const uint64_t *from, uint32_t n, uint16_t width, bool is_signed);
 
+static inline bool ts_all_zero(const uint8_t *bytes, size_t n)
+{
+	return !n || (!bytes[0] && !memcmp(bytes, bytes + 1, n - 1));
+}
+
 /* Where every value equals the next. */
 bool ts_column_is_constant(const void *values, uint32_t n, uint16_t width);
 
@@ -98,6 +103,9 @@ const char *ts_residuals_next(struct ts_residuals *residuals, uint64_t *to, uint
 
 /* After the last: nothing may be left over. */
 const char *ts_residuals_finish(const struct ts_residuals *residuals);
+
+/* Indices below 256 as one plane. */
+void ts_index_to_plane(const uint16_t *from, uint32_t n, uint8_t *plane);
 
 /* One plane of small numbers that need nothing more, and the highest of them. */
 void ts_plane_to_index(const uint8_t *plane, uint32_t n, uint16_t *to, uint16_t *ret_highest);

@@ -123,6 +123,7 @@ static int choose(struct ts_encoder *encoder, const uint64_t *values, uint32_t n
 		choice->n_predictions = (uint8_t)n_predictions;
 		choice->best = (uint8_t)*ret_best;
 		choice->n_left = TS_ENCODER_CHOICE_BLOCKS - 1;
+		choice->has_planes = false;
 	}
 	return 0;
 }
@@ -226,21 +227,45 @@ static int try_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *h
 	return r;
 }
 
-static int put_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
-		      const struct ts_prediction *prediction, const uint64_t *values)
+/* How many planes: what a sample says, or what served the last time, as with the prediction. */
+static int choose_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+			 const struct ts_prediction *prediction, const uint64_t *values,
+			 struct ts_choice *choice)
 {
 	uint32_t from, n;
 	bool is_centred;
-	unsigned n_planes;
-	int r = sample(encoder, prediction, values, header->n_values, &from, &n);
+	int r;
+
+	if (choice && choice->has_planes) {
+		header->n_planes = choice->n_planes;
+		header->flags |= choice->is_centred ? TS_SBT_COLUMN_CENTRED : 0;
+		return 0;
+	}
+	r = sample(encoder, prediction, values, header->n_values, &from, &n);
+	if (r)
+		return r;
+	header->n_planes = (uint8_t)ts_planes_choose(encoder->sample + from, n, &is_centred);
+	header->flags |= is_centred ? TS_SBT_COLUMN_CENTRED : 0;
+	return 0;
+}
+
+static int put_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+		      const struct ts_prediction *prediction, const uint64_t *values,
+		      struct ts_choice *choice)
+{
+	int r = choose_planes(encoder, header, prediction, values, choice);
 
 	if (r)
 		return r;
-	n_planes = ts_planes_choose(encoder->sample + from, n, &is_centred);
-	header->flags |= is_centred ? TS_SBT_COLUMN_CENTRED : 0;
-	for (r = 1; r == 1 && n_planes <= TS_PLANES_MAX; n_planes++) {
-		header->n_planes = (uint8_t)n_planes;
+	for (;; header->n_planes++) {
 		r = try_planes(encoder, header, prediction, values);
+		if (r != 1 || header->n_planes == TS_PLANES_MAX)
+			break;
+	}
+	if (!r && choice && choice->n_left) {
+		choice->has_planes = true;
+		choice->is_centred = header->flags & TS_SBT_COLUMN_CENTRED;
+		choice->n_planes = header->n_planes;
 	}
 	if (r) {
 		header->flags &= (uint8_t)~TS_SBT_COLUMN_CENTRED;
@@ -277,8 +302,9 @@ static int put_residuals(struct ts_encoder *encoder, struct ts_sbt_column_header
 	r = choose(encoder, numbers, n, own, n_predictions, choice, &best);
 	if (r)
 		return r;
-	r = is_list || n < MIN_PLANE_VALUES ? put_varints(encoder, header, &own[best], numbers)
-					    : put_planes(encoder, header, &own[best], numbers);
+	r = is_list || n < MIN_PLANE_VALUES
+		    ? put_varints(encoder, header, &own[best], numbers)
+		    : put_planes(encoder, header, &own[best], numbers, choice);
 	if (r == 1)
 		return put_plain(encoder, header, TS_SBT_RAW, values);
 	if (r)
@@ -364,17 +390,50 @@ static int group(struct ts_encoder *encoder, const uint16_t *values, uint32_t n,
 	starts = (uint32_t *)(void *)at;
 	grouped = (uint16_t *)(void *)(starts + n_keys);
 	ts_group_starts(key, n, n_keys, starts);
-	for (uint32_t i = 0, from; i < n;) {
-		uint32_t next = starts[key[i]];
+	for (uint32_t i = 0; i < n;) {
+		uint64_t same = key[i] * UINT64_C(0x0001000100010001), keys;
+		uint32_t k = key[i], next = starts[k];
 
-		from = i;
-		do
+		/* Mostly the same key comes many times. */
+		for (; i + 4 <= n; i += 4, next += 4) {
+			memcpy(&keys, key + i, sizeof(keys));
+			if (keys != same)
+				break;
+			memcpy(grouped + next, values + i, sizeof(keys));
+		}
+		while (i < n && key[i] == k)
 			grouped[next++] = values[i++];
-		while (i < n && key[i] == key[from]);
-		starts[key[from]] = next;
+		starts[k] = next;
 	}
 	*ret_grouped = grouped;
 	return 0;
+}
+
+/* The values themselves in one plane: all are below 256. */
+static int put_narrow(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+		      const uint16_t *values)
+{
+	uint8_t *at;
+	int r = ts_buffer_reserve(&encoder->raw, header->n_values, &at);
+
+	if (r)
+		return r;
+	ts_index_to_plane(values, header->n_values, at);
+	encoder->raw.n += header->n_values;
+	header->encoding = TS_SBT_PLANES;
+	header->n_planes = 1;
+	header->n_bytes = header->n_values;
+	return 0;
+}
+
+/* Whether that many are not 0 that exceptions to 0 are no way to say it. */
+static bool is_various(const uint16_t *values, uint32_t n)
+{
+	uint32_t n_other = 0, max = ts_planes_max_exceptions(n);
+
+	for (uint32_t i = 0; i < n && n_other <= max; i++)
+		n_other += !!values[i];
+	return n_other > max;
 }
 
 int ts_encoder_index(struct ts_encoder *encoder, uint16_t column,
@@ -386,11 +445,15 @@ int ts_encoder_index(struct ts_encoder *encoder, uint16_t column,
 						   .n_contexts = 1};
 	static const uint16_t no_base;
 	uint16_t highest = header->base;
+	uint32_t n = header->n_values;
 	int r = 0;
 
 	if (key)
-		r = group(encoder, values, header->n_values, key, n_keys, &values);
-	r = r ?: put_residuals(encoder, header, values, &plain, &no_base, 1, false, NULL);
+		r = group(encoder, values, n, key, n_keys, &values);
+	if (!r && highest < 256 && n >= MIN_PLANE_VALUES && is_various(values, n))
+		r = put_narrow(encoder, header, values);
+	else
+		r = r ?: put_residuals(encoder, header, values, &plain, &no_base, 1, false, NULL);
 	if (r)
 		return r;
 	header->base = highest;

@@ -26,11 +26,6 @@ struct block {
 	uint16_t n_written;
 };
 
-static bool all_zero(const uint8_t *bytes, size_t n)
-{
-	return !n || (!bytes[0] && !memcmp(bytes, bytes + 1, n - 1));
-}
-
 /* One column of a dictionary's items, one after the other. */
 static int gather_items(struct block *block, int run, const struct ts_column *column,
 			const uint8_t **ret_values)
@@ -61,16 +56,16 @@ static int find_present(struct block *block)
 	for (unsigned c = 0; c < builder->schema->n_columns; c++) {
 		const struct ts_column *column = &builder->schema->columns[c];
 		int run = ts_plan_run_of(&builder->plan, c), r;
-		const uint8_t *values = builder->columns[c];
-		uint32_t n_values = builder->n_rows;
+		const uint8_t *values;
 
+		block->present[c] = builder->seen[c];
 		if (run >= 0) {
-			n_values = block->n_items[run];
 			r = gather_items(block, run, column, &values);
 			if (r)
 				return r;
+			block->present[c] =
+				!ts_all_zero(values, (size_t)block->n_items[run] * column->width);
 		}
-		block->present[c] = !all_zero(values, (size_t)n_values * column->width);
 		n += block->present[c];
 	}
 	for (int run = 0; run < TS_PLAN_RUNS; run++)

@@ -6,6 +6,7 @@
  */
 
 #include "sbt/block.h"
+#include "sbt/wide.h"
 
 struct sort_key {
 	uint64_t start_ns;
@@ -135,7 +136,7 @@ static int sort_window(struct ts_builder *builder, struct ts_encoder *encoder, u
 	for (unsigned c = 0; c < builder->schema->n_columns; c++) {
 		uint16_t width = builder->schema->columns[c].width;
 
-		if (builder->columns[c])
+		if (builder->seen[c])
 			reorder_in_place(builder->columns[c] + (size_t)from * width, spare, keys,
 					 width, n);
 	}
@@ -146,35 +147,113 @@ static int sort_window(struct ts_builder *builder, struct ts_encoder *encoder, u
 	return 0;
 }
 
+/* Rows that are looked at together: as one where they are in order and overlap with nothing. */
+#define TILE_ROWS 64u
+
+/* What is known of a tile. */
+struct tile {
+	uint64_t earliest_behind_ns; /* the least start of all rows behind it */
+	bool is_sorted;
+};
+
+static TS_ALWAYS_INLINE void find_descents(const uint64_t *starts, uint32_t n, bool *ret_any)
+{
+	uint64_t any = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		any |= starts[i] < starts[i - 1];
+	*ret_any = any;
+}
+
+TS_WIDE_OR_NOT(find_descents, (const uint64_t *starts, uint32_t n, bool *ret_any),
+	       (starts, n, ret_any))
+
+static uint32_t tile_rows(uint32_t n, uint32_t tile)
+{
+	return n - tile * TILE_ROWS < TILE_ROWS ? n - tile * TILE_ROWS : TILE_ROWS;
+}
+
+static void find_tiles(const uint64_t *starts, uint32_t n, struct tile *tiles)
+{
+	uint64_t earliest = UINT64_MAX;
+
+	for (uint32_t tile = (n + TILE_ROWS - 1) / TILE_ROWS; tile-- > 0;) {
+		const uint64_t *from = starts + tile * TILE_ROWS;
+		uint32_t n_rows = tile_rows(n, tile);
+		bool any;
+
+		find_descents_fast(from, n_rows, &any);
+		tiles[tile] = (struct tile){.earliest_behind_ns = earliest, .is_sorted = !any};
+		for (uint32_t i = 0; i < (any ? n_rows : 1); i++)
+			earliest = from[i] < earliest ? from[i] : earliest;
+	}
+}
+
+/* Where sorting stands: rows before `from` are in place, none of [from, here) is later than `latest`. */
+struct sorting {
+	struct ts_builder *builder;
+	struct ts_encoder *encoder;
+	uint32_t from;
+	uint64_t latest;
+};
+
+/* Looks for cuts in a tile: where no row in front is later than any behind. What lies between two of them is sorted. */
+static int sort_tile(struct sorting *sorting, uint32_t first, uint32_t n, const struct tile *tile)
+{
+	const uint64_t *starts = (uint64_t *)(void *)sorting->builder->columns[0];
+	uint64_t earliest[TILE_ROWS + 1];
+
+	earliest[n] = tile->earliest_behind_ns;
+	for (uint32_t i = n; i-- > 0;)
+		earliest[i] =
+			starts[first + i] < earliest[i + 1] ? starts[first + i] : earliest[i + 1];
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t row = first + i;
+
+		sorting->latest = starts[row] > sorting->latest ? starts[row] : sorting->latest;
+		if (sorting->latest > earliest[i + 1])
+			continue;
+		if (row > sorting->from) {
+			int r = sort_window(sorting->builder, sorting->encoder, sorting->from,
+					    row + 1 - sorting->from);
+
+			if (r)
+				return r;
+			sorting->latest = starts[row];
+		}
+		sorting->from = row + 1;
+	}
+	return 0;
+}
+
 int ts_builder_sort(struct ts_builder *builder, struct ts_encoder *encoder)
 {
 	const uint64_t *starts = (uint64_t *)(void *)builder->columns[0];
-	uint32_t n = builder->n_rows, from = 0;
-	uint64_t *earliest, latest = 0;
+	uint32_t n = builder->n_rows, n_tiles = (n + TILE_ROWS - 1) / TILE_ROWS;
+	struct sorting sorting = {.builder = builder, .encoder = encoder};
+	struct tile *tiles;
 	uint8_t *at;
 	int r;
 
-	/* The earliest of the rows from here on. */
 	encoder->order.n = 0;
-	r = ts_buffer_reserve(&encoder->order, (n + 1ul) * sizeof(*earliest), &at);
+	r = ts_buffer_reserve(&encoder->order, n_tiles * sizeof(*tiles), &at);
 	if (r)
 		return r;
-	earliest = (uint64_t *)(void *)at;
-	earliest[n] = UINT64_MAX;
-	for (uint32_t i = n; i-- > 0;)
-		earliest[i] = starts[i] < earliest[i + 1] ? starts[i] : earliest[i + 1];
-	for (uint32_t i = 0; i < n; i++) {
-		latest = starts[i] > latest ? starts[i] : latest;
-		if (latest > earliest[i + 1])
-			continue;
-		if (i > from) {
-			r = sort_window(builder, encoder, from, i + 1 - from);
-			if (r)
-				return r;
-			latest = starts[i];
+	tiles = (struct tile *)(void *)at;
+	find_tiles(starts, n, tiles);
+	for (uint32_t t = 0; !r && t < n_tiles; t++) {
+		uint32_t first = t * TILE_ROWS, n_rows = tile_rows(n, t), last = first + n_rows - 1;
+
+		if (sorting.from == first && tiles[t].is_sorted &&
+		    sorting.latest <= starts[first] &&
+		    starts[last] <= tiles[t].earliest_behind_ns) {
+			sorting.latest = starts[last];
+			sorting.from = last + 1;
+		} else {
+			r = sort_tile(&sorting, first, n_rows, &tiles[t]);
 		}
-		from = i + 1;
 	}
-	builder->unsorted = false;
-	return 0;
+	if (!r)
+		builder->unsorted = false;
+	return r;
 }

@@ -5,8 +5,10 @@
  */
 
 #include "sbt/predict.h"
+#include "sbt/wide.h"
 
-#define FEW_KEYS 4u
+#define FEW_KEYS   4u
+#define COUNT_ROWS 32768u
 
 /* By what a trend moves: the difference, shifted by its sign; at first it is what there was. */
 static inline uint64_t trend_next(uint64_t trend, uint64_t value, unsigned shift)
@@ -52,6 +54,47 @@ static void take_prediction(const struct ts_prediction *prediction, uint64_t *la
 	}
 }
 
+/* By the predictor and by what was left of it the last time, in one go: what most times are told by. */
+static bool take_both(const struct ts_prediction *prediction, struct ts_prediction_state *state,
+		      const uint64_t *restrict values, uint32_t n, const uint64_t *restrict base,
+		      const uint16_t *restrict key, const uint16_t *restrict context,
+		      uint64_t *restrict ret)
+{
+	uint64_t *restrict trend = state->trend, *restrict last = state->last, value;
+	unsigned shift = prediction->trend - 1;
+	uint32_t i;
+
+	if (prediction->predictor == TS_SBT_COLUMN && !shift) {
+		for (i = 0; i < n; i++) {
+			value = values[i] - base[i];
+			ret[i] = value - trend[context[i]];
+			trend[context[i]] = value;
+		}
+		return true;
+	}
+	if (prediction->predictor == TS_SBT_COLUMN) {
+		for (i = 0; i < n; i++) {
+			uint64_t expected = trend[context[i]];
+
+			value = values[i] - base[i];
+			ret[i] = value - expected;
+			trend[context[i]] = trend_next(expected, value, shift);
+		}
+		return true;
+	}
+	if (prediction->predictor != TS_SBT_LAST || !key)
+		return false;
+	for (i = 0; i < n; i++) {
+		uint64_t expected = trend[context[i]];
+
+		value = values[i] - last[key[i]];
+		last[key[i]] = base[i];
+		ret[i] = value - expected;
+		trend[context[i]] = trend_next(expected, value, shift);
+	}
+	return true;
+}
+
 void ts_predict_encode(const struct ts_prediction *prediction, struct ts_prediction_state *state,
 		       const uint64_t *values, uint32_t from, uint32_t n, uint64_t *ret_residuals)
 {
@@ -60,6 +103,12 @@ void ts_predict_encode(const struct ts_prediction *prediction, struct ts_predict
 	unsigned shift = prediction->trend - 1;
 	uint32_t i;
 
+	if (prediction->trend && context &&
+	    take_both(prediction, state, values + from, n,
+		      prediction->base ? prediction->base + from : NULL,
+		      prediction->key ? prediction->key + from : NULL, context + from,
+		      ret_residuals))
+		return;
 	take_prediction(prediction, state->last, values, from, n, ret_residuals);
 	if (!prediction->trend)
 		return;
@@ -177,6 +226,25 @@ void ts_predict_decode_spans(const uint16_t *key, uint64_t *last, uint32_t from,
 	last[0] = end;
 }
 
+/* How many of these are k. Counted in numbers as wide as they are, which hold as many as COUNT_ROWS. */
+static TS_ALWAYS_INLINE void count_key(const uint16_t *key, uint32_t n, uint16_t k, uint32_t *ret_n)
+{
+	uint32_t n_all = 0;
+
+	for (uint32_t i = 0, m; i < n; i += m) {
+		uint16_t n_some = 0;
+
+		m = n - i < COUNT_ROWS ? n - i : COUNT_ROWS;
+		for (uint32_t j = i; j < i + m; j++)
+			n_some = (uint16_t)(n_some + (key[j] == k));
+		n_all += n_some;
+	}
+	*ret_n = n_all;
+}
+
+TS_WIDE_OR_NOT(count_key, (const uint16_t *key, uint32_t n, uint16_t k, uint32_t *ret_n),
+	       (key, n, k, ret_n))
+
 void ts_group_starts(const uint16_t *key, uint32_t n, uint32_t n_keys, uint32_t *ret_starts)
 {
 	uint32_t at = 0, n_rows, end;
@@ -184,8 +252,7 @@ void ts_group_starts(const uint16_t *key, uint32_t n, uint32_t n_keys, uint32_t 
 	memset(ret_starts, 0, n_keys * sizeof(*ret_starts));
 	/* Of few keys, counting each one's rows needs no branch. */
 	for (uint32_t k = 0; n_keys <= FEW_KEYS && k < n_keys; k++)
-		for (uint32_t i = 0; i < n; i++)
-			ret_starts[k] += key[i] == k;
+		count_key_fast(key, n, (uint16_t)k, &ret_starts[k]);
 	for (uint32_t i = 0; n_keys > FEW_KEYS && i < n; i = end) {
 		for (end = i + 1; end < n && key[end] == key[i];)
 			end++;

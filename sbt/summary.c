@@ -155,14 +155,18 @@ void ts_sbt_total_row(const struct ts_sbt_total *total, void *row)
 void ts_summary_of_builder(const struct ts_builder *builder, struct ts_summary_source *ret_source)
 {
 	const struct ts_row_schema *schema = builder->schema;
+	static const uint64_t zero;
 
 	*ret_source = (struct ts_summary_source){.schema = schema, .n_rows = builder->n_rows};
 	for (unsigned c = 0; c < schema->n_columns; c++) {
 		int run = ts_plan_run_of(&builder->plan, c);
 
 		ret_source->columns[c].run = run;
-		ret_source->columns[c].values = builder->columns[c];
-		ret_source->columns[c].stride = schema->columns[c].width;
+		ret_source->columns[c].values = (const uint8_t *)&zero;
+		if (run < 0 && ts_builder_has_column(builder, c)) {
+			ret_source->columns[c].values = builder->columns[c];
+			ret_source->columns[c].stride = schema->columns[c].width;
+		}
 		if (run < 0)
 			continue;
 		ret_source->columns[c].values = builder->dictionaries[run].items.bytes +
@@ -456,15 +460,65 @@ static inline void add_row(const struct ts_summary_source *source, struct ts_blo
 	add_span(sum, end_ns > start_ns ? end_ns - start_ns : 0);
 }
 
-/* The same for all rows of a block that is being written: its times are arrays. */
+/* What rows of one item add. */
+struct item_span {
+	uint64_t count;
+	uint64_t ns;
+	uint64_t min_ns;
+	uint64_t max_ns;
+};
+
+/* Of so few items each has sums of its own, so that hardly a row waits for what the one before has added. */
+#define FEW_ITEMS 256u
+
+/* False: a sum of these could overflow, and nothing is said. */
+static bool span_items(const uint64_t *starts, const uint64_t *ends, const uint16_t *index,
+		       uint32_t n, struct item_span *items)
+{
+	uint64_t any = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t ns = ends[i] > starts[i] ? ends[i] - starts[i] : 0;
+		struct item_span *item = &items[index[i]];
+
+		any |= ns;
+		item->count++;
+		item->ns += ns;
+		/* Both get rarer as there are more. */
+		if (ts_unlikely(ns < item->min_ns))
+			item->min_ns = ns;
+		if (ts_unlikely(ns > item->max_ns))
+			item->max_ns = ns;
+	}
+	return any < UINT64_MAX / TS_SBT_MAX_ROWS;
+}
+
+/* All rows of a block that is being written: its times are arrays. */
 static void add_rows(const struct ts_summary_source *source, struct ts_block_sum *sums,
-		     const uint16_t *sum_of, const uint16_t *index)
+		     const uint16_t *sum_of, const uint16_t *index, uint32_t n_items)
 {
 	const uint64_t *starts = (const uint64_t *)(const void *)source->columns[0].values;
 	const uint64_t *ends = (const uint64_t *)(const void *)source->columns[1].values;
+	struct item_span items[FEW_ITEMS];
 
-	for (uint32_t i = 0; i < source->n_rows; i++)
-		add_span(&sums[sum_of[index[i]]], ends[i] > starts[i] ? ends[i] - starts[i] : 0);
+	for (uint32_t i = 0; i < n_items && i < FEW_ITEMS; i++)
+		items[i] = (struct item_span){.min_ns = UINT64_MAX};
+	if (n_items > FEW_ITEMS || !span_items(starts, ends, index, source->n_rows, items)) {
+		for (uint32_t i = 0; i < source->n_rows; i++)
+			add_span(&sums[sum_of[index[i]]],
+				 ends[i] > starts[i] ? ends[i] - starts[i] : 0);
+		return;
+	}
+	for (uint32_t i = 0; i < n_items; i++) {
+		struct ts_block_sum *sum = &sums[sum_of[i]];
+
+		if (!items[i].count)
+			continue;
+		sum->count += items[i].count;
+		sum->duration_ns = ts_add_saturated(sum->duration_ns, items[i].ns);
+		sum->min_ns = items[i].min_ns < sum->min_ns ? items[i].min_ns : sum->min_ns;
+		sum->max_ns = items[i].max_ns > sum->max_ns ? items[i].max_ns : sum->max_ns;
+	}
 }
 
 /* Keys that items have: each item's sum is found once. False: too many keys. */
@@ -489,7 +543,7 @@ static bool add_by_item(struct adding *adding, int run)
 	}
 	if (index && source->columns[0].stride == sizeof(uint64_t) &&
 	    source->columns[1].stride == sizeof(uint64_t)) {
-		add_rows(source, adding->sums, sum_of, index);
+		add_rows(source, adding->sums, sum_of, index, items.n);
 		return true;
 	}
 	for (uint32_t i = 0; i < source->n_rows; i++)

@@ -229,6 +229,79 @@ TS_TEST(nothing_repeats)
 	free(rows);
 }
 
+/* What a block's header has to say of the times of these. */
+static void check_times(const struct ts_row_kernel *rows, uint32_t n)
+{
+	uint64_t earliest = UINT64_MAX, latest = 0, sum = 0;
+	struct ts_sbt_block_header header;
+	uint8_t *raw;
+
+	encode(ts_row_schema(TS_ROW_KERNEL), (const uint8_t *)rows, n, &header, &raw);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t start = rows[i].start_ns;
+		uint64_t end = rows[i].end_ns > start ? rows[i].end_ns : start;
+
+		earliest = start < earliest ? start : earliest;
+		latest = end > latest ? end : latest;
+		sum = ts_add_saturated(sum, end - start);
+	}
+	ts_check_int(header.earliest_ns, earliest);
+	ts_check_int(header.latest_ns, latest);
+	ts_check_int(header.duration_ns, sum);
+	free(raw);
+}
+
+/*
+ * Rows as shards deliver them: long runs, each in order, that overlap; and columns that are zero up to some row, or for good.
+ * With `odd`, some times are out of this world.
+ */
+static void make_runs(struct ts_row_kernel *rows, uint32_t n, bool odd, uint64_t *state)
+{
+	uint32_t first_graph = (uint32_t)(test_random(state) % n);
+	uint32_t first_queued = (uint32_t)(test_random(state) % n);
+	uint64_t now = test_random(state) % 2 ? 1 : UINT64_C(1) << 62, left = 0;
+
+	for (uint32_t i = 0; i < n; i++, left--) {
+		if (!left) {
+			left = test_random(state) % 200 + 1;
+			now += test_random(state) % 4000 - (now > 4000 ? 3000 : 0);
+		}
+		now += test_random(state) % 30;
+		rows[i] = (struct ts_row_kernel){
+			.start_ns = now,
+			.end_ns = now + test_random(state) % 100 - (now > 8 ? 8 : 0),
+			.op_id = i,
+			.stream = (uint32_t)(left % 3),
+			.graph = i >= first_graph ? 7 : 0,
+			.queued_ns = i >= first_queued && i % 5 == 0 ? now : 0,
+			.name = (uint32_t)(left % 11),
+			.grid_x = (uint32_t)(left % 7 + i / 1000),
+		};
+		if (odd && test_random(state) % 100 == 0)
+			rows[i].end_ns += UINT64_C(1) << (55 + test_random(state) % 9);
+		if (odd && test_random(state) % 100 == 0)
+			rows[i].start_ns = test_value(state, (unsigned)test_random(state));
+	}
+}
+
+TS_TEST(runs)
+{
+	static const uint32_t sizes[] = {3, 63, 64, 65, 127, 128, 129, 1000, 4096, 20000};
+	struct met met = {0};
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		uint32_t n = sizes[seed % TS_ARRAY_LEN(sizes)];
+		struct ts_row_kernel *rows = malloc(n * sizeof(*rows));
+		uint64_t state = seed;
+
+		ts_check(rows);
+		make_runs(rows, n, seed % 4 == 0, &state);
+		check_rows(ts_row_schema(TS_ROW_KERNEL), (const uint8_t *)rows, n, &state, &met);
+		check_times(rows, n);
+		free(rows);
+	}
+}
+
 /* Numbers as planes, put and read a few at a time. */
 static void check_planes(const uint64_t *numbers, uint32_t n, uint64_t *state)
 {
