@@ -4,6 +4,7 @@
  */
 #include "proto/rpc/json.h"
 #include "replay/state/analysis.h"
+#include "tools/tsctl/clockjson.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
@@ -337,6 +338,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 			puts(verdicts[i].text);
 	putchar('\n');
 	print_devices(report);
+	ts_clockjson_print(report->clocks);
 	if (report->syncs)
 		printf("The host waited %s times for a GPU, %s in all.\n",
 		       ts_out_count(count, report->syncs),
@@ -361,6 +363,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
 	struct ts_timeline_options options = {.session = source->session, .n_parts = 1};
 	struct teller teller = {.asked = asked, .pool = &pool};
+	Ts__Rpc__ClockBounds *clocks = NULL;
 	Ts__Rpc__AnalysisReport report;
 	int status, r = ts_resolver_new(source->reader, &names, &resolver);
 
@@ -370,6 +373,8 @@ static int tell(const struct asked *asked, struct ts_source *source)
 		r = ts_analysis_read(source->reader, source->session, &analysis);
 	if (!r)
 		r = ts_occupancies_read(source->reader, source->session, 0, 0, &occupancies);
+	if (!r)
+		r = ts_clockjson_make(source->reader, source->session, &pool, &clocks);
 	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
@@ -379,6 +384,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	teller.analysis = analysis;
 	teller.occupancies = occupancies;
 	make_report(&teller, &report);
+	report.clocks = clocks;
 	if (asked->json) {
 		status = ts_json_print(&report.base);
 	} else {

@@ -59,6 +59,9 @@ static void print_file(const Ts__Rpc__TraceInfo *info)
 	printf("duration %s%s", ts_out_duration(duration, info->duration_ns), started);
 	if (info->has_clock_error_ns)
 		printf(", host clock true to %s", ts_out_duration(error, info->clock_error_ns));
+	if (info->clocks && info->clocks->has_between_sessions_ns)
+		printf(", processes to each other to %s",
+		       ts_out_duration(error, info->clocks->between_sessions_ns));
 	putchar('\n');
 }
 

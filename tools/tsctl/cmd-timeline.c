@@ -2,6 +2,7 @@
 /*
  * tsctl timeline: a line for each stream, with what it did in each column's time, and what that adds up to.
  */
+#include "tools/tsctl/clockjson.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
@@ -157,6 +158,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 		     "\u2588  copies \u2591\u2592\u2593");
 	puts("Idle: host, nothing was asked for; call, it was being asked for; dispatch, on its "
 	     "way;\n      dependency, waiting for another; `tsctl gaps` tells what the host did.");
+	ts_clockjson_print(report->clocks);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
@@ -215,6 +217,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
 	struct ts_timeline_options options = {.session = source->session,
 					      .n_parts = n_columns(asked)};
+	Ts__Rpc__ClockBounds *clocks = NULL;
 	Ts__Rpc__TimelineReport report;
 	int status, r;
 
@@ -226,12 +229,15 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	if (!r)
 		r = ts_occupancies_read(source->reader, source->session, timeline->from_ns,
 					timeline->to_ns, &occupancies);
+	if (!r)
+		r = ts_clockjson_make(source->reader, source->session, &pool, &clocks);
 	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
 	}
 	ts_timelinejson_make(resolver, &pool, timeline, &report);
 	ts_timelinejson_occupancies(&pool, occupancies, report.devices, report.n_devices);
+	report.clocks = clocks;
 	if (asked->json) {
 		status = ts_json_print(&report.base);
 	} else {

@@ -4,6 +4,7 @@
  * it says nothing, of losses and of pauses alone.
  */
 #include "tools/tsctl/traceinfo.h"
+#include "tools/tsctl/clockjson.h"
 
 #include "proto/rpc/json.h"
 #include "tools/tsctl/aggregate.h"
@@ -411,6 +412,9 @@ int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t s
 	if (r)
 		return r;
 	fill_empty_reason(&maker, ret_info);
+	r = ts_clockjson_make(maker.reader, session, pool, &ret_info->clocks);
+	if (r)
+		return r;
 	r = fill_aggregates(&maker, ret_info, max_kernels);
 	if (r)
 		return r;
