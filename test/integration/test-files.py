@@ -66,6 +66,13 @@ class Files(harness.Case):
         self.assertEqual(merged.counts['kernel'], sum(harness.Trace(path).counts['kernel']
                                                       for path in (self.path('first.sbt'), second)))
         self.check_sound(merged)
+        # Each as true as it was alone, and to each other as their bounds together.
+        bounds = [harness.Trace(path).info['clocks'] for path in (self.path('first.sbt'), second)]
+        self.assertTrue(all('between_sessions_ns' not in bound for bound in bounds))
+        self.assertEqual(merged.info['clocks'],
+                         {'host_ns': max(bound['host_ns'] for bound in bounds),
+                          'device_ns': max(bound['device_ns'] for bound in bounds),
+                          'between_sessions_ns': sum(bound['device_ns'] for bound in bounds)})
 
     def test_refused(self):
         path = self.good()
