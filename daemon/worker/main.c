@@ -12,6 +12,7 @@
 #include "daemon/worker/confine.h"
 #include "daemon/worker/elf-file.h"
 #include "daemon/worker/jit.h"
+#include "daemon/worker/offsets.h"
 #include "proto/rpc/frame.h"
 #include "proto/rpc/worker.pb-c.h"
 
@@ -184,6 +185,29 @@ static int answer_jit(struct worker *worker, find_function *find, const uint64_t
 	return 0;
 }
 
+static int answer_places(struct worker *worker, const Ts__Rpc__WorkerRequest__Places *request,
+			 uint32_t request_id)
+{
+	ts_cleanup(ts_freep) uint64_t *places = calloc(request->n_names + 1, sizeof(*places));
+	Ts__Rpc__WorkerAnswer answer = TS__RPC__WORKER_ANSWER__INIT;
+	Ts__Rpc__WorkerPlaces body = TS__RPC__WORKER_PLACES__INIT;
+	int fd = take_descriptor(worker, 0, true), r;
+
+	if (!places) {
+		ts_closep(&fd);
+		return -ENOMEM;
+	}
+	r = ts_elf_offsets(fd, request->names, request->n_names, places);
+	if (r)
+		return r;
+	body.places = places;
+	body.n_places = request->n_names;
+	answer.body_case = TS__RPC__WORKER_ANSWER__BODY_PLACES;
+	answer.places = &body;
+	send_answer(&answer, request_id);
+	return 0;
+}
+
 static void send_ready(const struct worker *worker, uint32_t request_id)
 {
 	Ts__Rpc__WorkerAnswer answer = TS__RPC__WORKER_ANSWER__INIT;
@@ -227,6 +251,8 @@ static int answer_request(struct worker *worker, const Ts__Rpc__WorkerRequest *r
 			return -EINVAL;
 		return answer_jit(worker, ts_jit_dump_find, request->jit_dump->addresses,
 				  request->jit_dump->n_addresses, request_id);
+	case TS__RPC__WORKER_REQUEST__BODY_PLACES:
+		return answer_places(worker, request->places, request_id);
 	default:
 		return -ENOSYS;
 	}

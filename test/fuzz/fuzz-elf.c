@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "daemon/worker/elf-file.h"
+#include "daemon/worker/offsets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
@@ -23,7 +24,9 @@ static int file_of(const uint8_t *data, size_t n_bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
 	ts_cleanup(ts_found_deinit) struct ts_found found = {0};
-	uint64_t addresses[64];
+	char first[] = "main", second[] = "f";
+	char *const names[] = {first, second};
+	uint64_t addresses[64], places[TS_ARRAY_LEN(names)];
 	struct ts_elf *elf;
 	int fd = file_of(data, n_bytes);
 
@@ -31,6 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 		return 0;
 	for (size_t i = 0; i < TS_ARRAY_LEN(addresses); i++)
 		addresses[i] = 0x200 + i * 7;
+	(void)ts_elf_offsets(file_of(data, n_bytes), names, TS_ARRAY_LEN(names), places);
 	ts_found_init(&found);
 	if (ts_elf_open(fd, file_of(data, n_bytes), -1, &elf))
 		return 0;
