@@ -40,6 +40,8 @@ static const char help_text[] =
 	"  --kernel-events[=LIST]    what the kernel does to their threads: all, or sched,\n"
 	"                            faults, syscalls, stacks, with a threshold: sched:10us\n"
 	"  --kernel-events-check     says which of those this machine can give, and ends\n"
+	"  --system                  calls of the GPU's libraries by all other processes, seen\n"
+	"                            from outside (host half only): tracesmith-system.sbt\n"
 	"  --log LEVEL               none, error, warning, info (the default) or debug\n"
 	"  --help, --version\n"
 	"\n"
@@ -81,6 +83,7 @@ enum option_key {
 	OPTION_QUANTUM,
 	OPTION_KERNEL_EVENTS,
 	OPTION_KERNEL_EVENTS_CHECK,
+	OPTION_SYSTEM,
 	OPTION_LOG,
 	OPTION_HELP,
 	OPTION_VERSION,
@@ -114,6 +117,7 @@ static const struct option long_options[] = {
 	{"quantum", required_argument, NULL, OPTION_QUANTUM},
 	{"kernel-events", optional_argument, NULL, OPTION_KERNEL_EVENTS},
 	{"kernel-events-check", no_argument, NULL, OPTION_KERNEL_EVENTS_CHECK},
+	{"system", no_argument, NULL, OPTION_SYSTEM},
 	{"log", required_argument, NULL, OPTION_LOG},
 	{"help", no_argument, NULL, OPTION_HELP},
 	{"version", no_argument, NULL, OPTION_VERSION},
@@ -332,6 +336,9 @@ static int parse_option(struct arguments *arguments, int key, const char *value)
 		return parse_kernel_events(server, value);
 	case OPTION_KERNEL_EVENTS_CHECK:
 		arguments->only_check_kernel = true;
+		return 0;
+	case OPTION_SYSTEM:
+		server->system = true;
 		return 0;
 	case OPTION_LOG:
 		arguments->log_set = true;

@@ -260,6 +260,7 @@ struct ts_sbt_row {
 		const struct ts_row_off_cpu *off_cpu;
 		const struct ts_row_page_fault *page_fault;
 		const struct ts_row_syscall *syscall;
+		const struct ts_row_arguments *arguments;
 	};
 };
 

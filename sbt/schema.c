@@ -270,6 +270,12 @@ static const struct ts_column syscall_columns[] = {
 	U(ts_row_syscall, 11, file, STRING),	    U(ts_row_syscall, 12, operation, ENUM),
 };
 
+static const struct ts_column arguments_columns[] = {
+	U(ts_row_arguments, 1, start_ns, TIME_START), U(ts_row_arguments, 3, op_id, OP),
+	U(ts_row_arguments, 4, bytes, BYTES),	      U(ts_row_arguments, 5, function, ADDRESS),
+	U(ts_row_arguments, 6, kernel, STRING),	      U(ts_row_arguments, 7, thread, THREAD),
+};
+
 static const struct ts_column session_columns[] = {
 	U(ts_row_session, 1, session, SESSION),
 	U(ts_row_session, 2, pid, NUMBER),
@@ -288,6 +294,8 @@ static const struct ts_column session_columns[] = {
 	U(ts_row_session, 15, ended, ENUM),
 	U(ts_row_session, 16, empty_reason, ENUM),
 	U(ts_row_session, 17, empty_text, STRING),
+	U(ts_row_session, 18, source, ENUM),
+	U(ts_row_session, 19, command_line, STRING),
 };
 
 static const struct ts_column thread_columns[] = {
@@ -401,6 +409,7 @@ static const struct ts_row_schema schemas[TS_ROW_COUNT] = {
 	SPAN(TS_ROW_PAGE_FAULT, page_fault, -1),
 	SPAN(TS_ROW_SYSCALL, syscall, -1),
 	INSTANT(TS_ROW_ACCESS, access, -1),
+	INSTANT(TS_ROW_ARGUMENTS, arguments, 2),
 	DEFINITION(TS_ROW_SESSION, session),
 	DEFINITION(TS_ROW_THREAD, thread),
 	DEFINITION(TS_ROW_DEVICE, device),

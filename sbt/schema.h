@@ -53,6 +53,8 @@ enum ts_row_type {
 	TS_ROW_PAGE_FAULT = 24,
 	TS_ROW_SYSCALL = 25,
 	TS_ROW_ACCESS = 26, /* a record again */
+	/* Of a session without a shim. */
+	TS_ROW_ARGUMENTS = 27,
 	TS_ROW_EVENT_COUNT, /* events are [1, TS_ROW_EVENT_COUNT) */
 
 	/* Definitions. */
@@ -481,6 +483,20 @@ struct ts_row_syscall {
 	uint32_t operation; /* ioctl: the request; futex: the operation; madvise: the advice */
 };
 
+/*
+ * What a call of a session without a shim was given, of what was looked at: its api row is that of the same op_id. The name
+ * of a kernel is known where its handle was seen to get one; it is never guessed.
+ */
+struct ts_row_arguments {
+	uint64_t start_ns;
+	uint64_t op_id;
+	uint64_t bytes; /* to be copied, set, allocated; 0 where no argument says so */
+	uint64_t
+		function; /* a launch: the kernel, by the handle or host address that was passed; else 0 */
+	uint32_t kernel; /* string: its name, mangled; 0: not known */
+	uint32_t thread;
+};
+
 /* How a session ended. */
 enum ts_session_end {
 	TS_SESSION_END_NONE = 0,     /* it has not, or the recording was cut first */
@@ -490,6 +506,13 @@ enum ts_session_end {
 	TS_SESSION_END_BAD_DATA = 4, /* it broke the contract and was dropped */
 	TS_SESSION_END_DAEMON = 5,   /* the daemon could not go on (disk full, shutting down) */
 	TS_SESSION_END_EMPTY = 6,    /* a note alone: no session could be made; see empty_reason */
+};
+
+/* Where a session's rows come from. */
+enum ts_session_source {
+	TS_SESSION_SOURCE_SHIM = 0, /* the process had libtsinject.so */
+	TS_SESSION_SOURCE_PROBES =
+		1, /* it had not: calls alone, seen from outside; nothing of the device */
 };
 
 /* A session. A later row with the same `session` supersedes an earlier one. */
@@ -511,6 +534,9 @@ struct ts_row_session {
 	uint32_t ended;		 /* enum ts_session_end */
 	uint32_t empty_reason;	 /* enum ts_empty_reason */
 	uint32_t empty_text;	 /* string */
+	uint32_t source;	 /* enum ts_session_source */
+	uint32_t
+		command_line; /* string: PROBES: of the process, words with blanks between; 0: not known */
 };
 
 /* One life of a producing thread. */
@@ -650,6 +676,10 @@ struct ts_row_symbol {
 /* Where kernel events were asked for: which ("sched,syscalls"), and why others are missing. */
 #define TS_METADATA_KERNEL_EVENTS	  "kernel_events"
 #define TS_METADATA_KERNEL_EVENTS_MISSING "kernel_events_missing"
+
+/* Where calls of all processes were asked for (tsctl record --system): "calls", or why there are none. */
+#define TS_METADATA_SYSTEM	   "system"
+#define TS_METADATA_SYSTEM_MISSING "system_missing"
 
 /* Of a copy: what it was made of. Those of merged files stand behind the file's number and a dot ("2.file"). */
 #define TS_METADATA_CUT_FROM "cut_from"

@@ -18,11 +18,14 @@ struct pt_regs___kernel {
 	unsigned long r10;
 	unsigned long r9;
 	unsigned long r8;
+	unsigned long ax;
+	unsigned long cx;
 	unsigned long dx;
 	unsigned long si;
 	unsigned long di;
 	unsigned long orig_ax;
 	unsigned long ip;
+	unsigned long sp;
 };
 
 typedef struct {

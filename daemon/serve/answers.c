@@ -191,6 +191,11 @@ int ts_answer_status(const struct ts_server *server, uid_t uid, uint8_t **ret_pa
 		status.kernel_events_missing =
 			(char *)(uintptr_t)ts_kernel_hub_missing(server->kernel);
 	}
+	if (server->options.system) {
+		TS_RPC_SET(&status, system, server->observer != NULL);
+		if (server->system_missing[0])
+			status.system_missing = (char *)(uintptr_t)server->system_missing;
+	}
 	TS_RPC_SET(&status, uptime_ns, ts_clock_monotonic_ns() - server->start_ns);
 	status.control_socket = (char *)(uintptr_t)options->control_socket;
 	status.inject_socket = (char *)(uintptr_t)options->inject_socket;
@@ -256,7 +261,7 @@ int ts_answer_flushed(uint32_t n_sessions, uint32_t n_timed_out, uint8_t **ret_p
 	return answer_pack(&answer, ret_packed, ret_n_bytes);
 }
 
-int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed_out,
+int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed_out, bool system,
 		       uint8_t **ret_packed, size_t *ret_n_bytes)
 {
 	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
@@ -267,6 +272,8 @@ int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed
 	TS_RPC_SET(&switched, sessions, n_sessions);
 	TS_RPC_SET(&switched, changed, n_changed);
 	TS_RPC_SET(&switched, timed_out, n_timed_out);
+	if (system)
+		TS_RPC_SET(&switched, system, true);
 	return answer_pack(&answer, ret_packed, ret_n_bytes);
 }
 
@@ -282,6 +289,8 @@ static void answer_summary_fill(Ts__Rpc__RecordingSummary *summary, struct ts_re
 	TS_RPC_SET(summary, died, recording->n_died);
 	TS_RPC_SET(summary, dropped, recording->n_dropped);
 	TS_RPC_SET(summary, refused, recording->n_refused);
+	TS_RPC_SET(summary, observed, recording->n_observed);
+	TS_RPC_SET(summary, observed_calls, recording->n_observed_calls);
 	summary->cut_short = (char *)(uintptr_t)recording->cut_short;
 	if (recording->error)
 		summary->error = strerror(-recording->error);

@@ -17,7 +17,7 @@ int ts_answer_opened(const struct ts_peer *peer, const struct ts_recording *reco
 		     uint8_t **ret_packed, size_t *ret_n_bytes);
 int ts_answer_flushed(uint32_t n_sessions, uint32_t n_timed_out, uint8_t **ret_packed,
 		      size_t *ret_n_bytes);
-int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed_out,
+int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed_out, bool system,
 		       uint8_t **ret_packed, size_t *ret_n_bytes);
 /* `recording` may be NULL: nothing was recorded. */
 int ts_answer_summary(struct ts_recording *recording, uint8_t **ret_packed, size_t *ret_n_bytes);

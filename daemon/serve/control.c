@@ -42,6 +42,7 @@ struct control_pending {
 	uint32_t n_waits;
 	uint32_t n_sessions;
 	uint32_t n_changed;
+	bool system; /* so is the observer */
 	struct control_wait waits[];
 };
 
@@ -263,15 +264,16 @@ static void control_done(struct ts_client_connection *client, struct control_pen
 	if (pending->kind == TS__RPC__REQUEST__BODY_FLUSH)
 		r = ts_answer_flushed(pending->n_sessions, n_left, &packed, &n_bytes);
 	else
-		r = ts_answer_switched(pending->n_sessions, pending->n_changed, n_left, &packed,
-				       &n_bytes);
+		r = ts_answer_switched(pending->n_sessions, pending->n_changed, n_left,
+				       pending->system, &packed, &n_bytes);
 	control_answer_built(client, pending->request_id, r, packed, n_bytes, -1);
 }
 
 static uint32_t control_waits_left(const struct ts_client_connection *client,
 				   const struct control_pending *pending)
 {
-	uint32_t n_left = 0;
+	const struct ts_observer *observer = client->server->observer;
+	uint32_t n_left = pending->system && observer && !ts_observer_switched(observer);
 
 	for (uint32_t i = 0; i < pending->n_waits; i++) {
 		const struct ts_peer *peer = control_peer(client->server, pending->waits[i].peer);
@@ -480,6 +482,12 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 		server->options.command =
 			paused ? server->options.command | TS_COMMAND_PAUSED
 			       : server->options.command & ~(uint32_t)TS_COMMAND_PAUSED;
+	if (all && server->observer && ts_answer_may_see(client->credentials.uid, getuid())) {
+		pending->system = true;
+		pending->n_sessions = ts_observer_n_sessions(server->observer);
+		if (ts_observer_switch(server->observer, paused))
+			pending->n_changed = pending->n_sessions;
+	}
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next) {
 		if (!control_sees(client, peer) ||
 		    (request->has_session && request->session != peer->number) ||
@@ -491,7 +499,7 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 		pending->waits[pending->n_waits].peer = peer->number;
 		pending->waits[pending->n_waits++].ticket = ts_session_seal(peer->session, wait_ms);
 	}
-	pending->n_sessions = pending->n_waits;
+	pending->n_sessions += pending->n_waits;
 	/* The list is answered from the loop, as those are who have to wait. */
 	if (!pending->n_waits)
 		ts_server_look(server);

@@ -290,6 +290,8 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		return;
 	}
 	peer->began = true;
+	if (server->observer)
+		ts_observer_exclude(server->observer, peer->credentials.pid);
 	ts_server_refuse_fds(peer->fd);
 	server->n_unready--;
 	server->n_sessions++;

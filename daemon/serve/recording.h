@@ -52,6 +52,8 @@ struct ts_recording {
 	uint64_t n_notes;
 	uint32_t n_refused; /* TS_RECORDING_MAX_REFUSALS of them are noted */
 	uint32_t n_sessions;
+	uint32_t n_observed; /* of these: seen from outside */
+	uint64_t n_observed_calls;
 	uint32_t n_stopped;
 	uint32_t n_died;
 	uint32_t n_dropped;

@@ -105,6 +105,7 @@ static void server_done(struct ts_server *server)
 	struct ts_client_connection *client;
 	int error = 0;
 
+	ts_server_close_system(server);
 	if (server->recording) {
 		ts_server_dump_check(server, true);
 		server_describe_empty(server);
@@ -380,6 +381,7 @@ static int server_open(struct ts_server *server)
 		r = ts_recording_quantum(server->recording, options->quantum_ns);
 		r = r ?: server_describe_all(server);
 		r = r ?: ts_server_dump_setup(server);
+		r = r ?: ts_server_open_system(server);
 		r = r ?: ts_listen_inject(server);
 		r = r ?: ts_listen_nonblocking(options->control_fd);
 		r = r ?: ts_listen_credentials(options->control_fd, &credentials);
@@ -390,6 +392,7 @@ static int server_open(struct ts_server *server)
 	default:
 		r = ts_listen_inject(server);
 		r = r ?: ts_listen_control(server, options->control_fd);
+		r = r ?: ts_server_open_system(server);
 		if (!r)
 			ts_log(TS_LOG_INFO,
 			       "version " TS_VERSION
@@ -469,6 +472,8 @@ static void server_deinit(struct ts_server *server)
 		ts_client_connection_free(server->clients);
 	while (server->ended)
 		server_forget(&server->ended);
+	ts_server_close_system(server);
+	ts_recording_free(server->observed);
 	ts_kernel_hub_free(server->kernel);
 	ts_recording_free(server->recording);
 	server_unlink(server);

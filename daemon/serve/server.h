@@ -10,6 +10,7 @@
 
 #include "daemon/bpf/hub.h"
 #include "daemon/serve/limits.h"
+#include "daemon/serve/observer.h"
 #include "daemon/serve/recording.h"
 #include "daemon/serve/session.h"
 #include "daemon/util/closer.h"
@@ -46,6 +47,7 @@ struct ts_server_options {
 	const char *
 		empty_metadata; /* record: another, for a trace without a GPU operation; NULL: none */
 	struct ts_kernel_wish kernel_events;
+	bool system; /* service, record: calls of processes that nobody preloaded, too */
 	const char *dump_on_mark; /* record: its name asks for a dump; NULL: none does */
 	bool no_symbols;	  /* record: stacks are left without names */
 	const char
@@ -78,7 +80,10 @@ struct ts_server {
 	uint32_t n_clients;
 	struct ts_recording *recording; /* private, record */
 	struct ts_kernel_hub *kernel;	/* NULL: no kernel events are wanted */
-	struct ts_ended *ended;		/* a service's: the newest first */
+	struct ts_observer *observer;	/* NULL: no calls of others are wanted, or can be had */
+	struct ts_recording *observed;	/* a service's, of those */
+	char system_missing[TS_SYSTEM_WHY_BYTES]; /* why they cannot be had; empty: they can */
+	struct ts_ended *ended;			  /* a service's: the newest first */
 	uint32_t last_number;
 	uint64_t start_ns;
 	uint64_t n_sessions;
@@ -113,6 +118,11 @@ void ts_server_remember(struct ts_server *server, struct ts_recording *recording
 
 /* Says in a recording's metadata which kernel events it has, and why not others. 0, or what the writer gave. */
 int ts_server_describe_kernel(const struct ts_server *server, struct ts_recording *recording);
+
+/* Calls of processes that nobody preloaded: system.c. Begins, where that is wanted; what is missing is no error. */
+int ts_server_open_system(struct ts_server *server);
+/* The last rows. Idempotent. */
+void ts_server_close_system(struct ts_server *server);
 
 /* One process's connection to the inject socket. */
 struct ts_peer {

@@ -5,7 +5,6 @@
 Compared with what the program measured itself. Needs root and a kernel that tells its types; where the machine cannot give
 them, what is left is tested: that it is said, and that the rest is recorded.
 """
-import ctypes
 import glob
 import json
 import os
@@ -16,6 +15,7 @@ import time
 import unittest
 
 import harness
+from kernel import MAP, PROGRAM, end, exists, held, wait
 
 PROGRAMS = ('sched', 'faults', 'syscalls', 'stacks')
 PAGES = 100000
@@ -35,27 +35,6 @@ GIVEN, MISSING = available()
 
 def needs(*names):
     return unittest.skipUnless(set(names) <= GIVEN, 'no kernel events here: %s' % '; '.join(MISSING))
-
-
-def end(process):
-    if process.poll() is None:
-        process.terminate()
-    try:
-        process.wait(harness.SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    for stream in (process.stdin, process.stdout):
-        if stream:
-            stream.close()
-
-
-def wait(what, daemon):
-    limit = time.monotonic() + harness.SECONDS
-    while not what():
-        assert daemon.poll() is None, 'the daemon ended with %s' % daemon.returncode
-        assert time.monotonic() < limit
-        time.sleep(0.02)
 
 
 def start_service(case, events, inject, control, **env):
@@ -413,36 +392,6 @@ class Wishes(harness.Case):
         self.assertEqual(set(told), set(PROGRAMS))
         for one in told.values():
             self.assertNotEqual(one['available'], 'missing' in one)
-
-
-PROGRAM, MAP = 13, 14  # bpf(BPF_PROG_GET_FD_BY_ID), bpf(BPF_MAP_GET_FD_BY_ID)
-
-
-def held(pid):
-    """Numbers of the eBPF programs and maps, and how many attachments, that a process has."""
-    programs, links = set(), 0
-    for fd in os.listdir('/proc/%d/fd' % pid):
-        try:
-            name = os.readlink('/proc/%d/fd/%s' % (pid, fd))
-            for kind, part, key in ((PROGRAM, 'bpf-prog', 'prog_id'), (MAP, 'bpf-map', 'map_id')):
-                if part not in name:
-                    continue
-                with open('/proc/%d/fdinfo/%s' % (pid, fd), encoding='ascii') as info:
-                    programs.update((kind, int(line.split()[1])) for line in info if line.startswith(key))
-            links += 'bpf_link' in name or 'bpf-link' in name or 'perf_event' in name
-        except OSError:
-            continue
-    return programs, links
-
-
-def exists(thing):
-    kind, number = thing
-    attributes = ctypes.create_string_buffer(128)
-    ctypes.c_uint32.from_buffer(attributes).value = number
-    fd = ctypes.CDLL(None, use_errno=True).syscall(321, kind, attributes, 128)
-    if fd >= 0:
-        os.close(fd)
-    return fd >= 0
 
 
 class Service(harness.Case):

@@ -385,10 +385,13 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	teller.occupancies = occupancies;
 	make_report(&teller, &report);
 	report.clocks = clocks;
+	if (ts_source_n_halves(source))
+		TS_RPC_SET(&report, host_half_only, ts_source_n_halves(source));
 	if (asked->json) {
 		status = ts_json_print(&report.base);
 	} else {
 		print_report(asked, source, &report);
+		ts_source_tell_halves(source);
 		status = ts_finish_output(TS_EXIT_OK);
 	}
 	if (status || !report.damaged)

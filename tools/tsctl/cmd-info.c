@@ -77,6 +77,7 @@ static void print_metadata(const Ts__Rpc__TraceInfo *info, bool wide)
 		{TS_METADATA_CUT_FROM, "cut from"},
 		{TS_METADATA_KERNEL, "kernel"},
 		{TS_METADATA_CUT_SHORT, "cut short:"},
+		{TS_METADATA_SYSTEM_MISSING, "calls of other processes are not there:"},
 		{TS_METADATA_QUANTUM, "ns that host times are multiples of:"},
 	};
 	const size_t columns = wide ? 0 : ts_term_width(stdout);
@@ -126,7 +127,8 @@ static uint64_t session_count(const Ts__Rpc__SessionInfo *session, const char *t
 static void add_program(struct ts_table *table, const Ts__Rpc__SessionInfo *session)
 {
 	ts_table_add(table, state_text(session));
-	ts_table_addf(table, "%s%s%s", session->program ? session->program : "",
+	ts_table_addf(table, "%s%s%s%s", session->program ? session->program : "",
+		      session->host_half_only ? " (host half only)" : "",
 		      session->empty_text ? ": " : "",
 		      session->empty_text ? session->empty_text : "");
 }
@@ -144,6 +146,7 @@ static int compare_sessions(const void *a, const void *b)
 	int order = compare_text(x->program, y->program);
 
 	order = order ? order : strcmp(state_text(x), state_text(y));
+	order = order ? order : (int)x->host_half_only - (int)y->host_half_only;
 	return order ? order : compare_text(x->empty_text, y->empty_text);
 }
 

@@ -42,7 +42,8 @@ struct record {
 	const char *kernel_events; /* NULL: none */
 	struct ts_rotation rotation;
 	bool no_stacks, python_stacks, no_symbols, lossless, start_later, quiet, force;
-	char **command;
+	bool system;	/* other processes too */
+	char **command; /* ends with NULL; empty: other processes alone */
 
 	/* at work */
 	struct ts_program program;
@@ -230,6 +231,7 @@ enum {
 	OPT_STACKS,
 	OPT_SYMBOLS,
 	OPT_START_LATER,
+	OPT_SYSTEM,
 	OPT_VGPU
 };
 
@@ -286,6 +288,9 @@ static int apply_option(struct record *record, int option)
 	case OPT_START_LATER:
 		record->start_later = true;
 		return 0;
+	case OPT_SYSTEM:
+		record->system = true;
+		return 0;
 	case OPT_VGPU:
 		return parse_vgpu(record, optarg);
 	default:
@@ -302,6 +307,7 @@ static int parse(struct record *record, int argc, char **argv)
 		{"stacks", required_argument, NULL, OPT_STACKS},
 		{"symbols", required_argument, NULL, OPT_SYMBOLS},
 		{"kernel-events", optional_argument, NULL, OPT_KERNEL_EVENTS},
+		{"system", no_argument, NULL, OPT_SYSTEM},
 		{"lossless", no_argument, NULL, OPT_LOSSLESS},
 		{"start-later", no_argument, NULL, OPT_START_LATER},
 		{"quantum", required_argument, NULL, OPT_QUANTUM},
@@ -323,7 +329,7 @@ static int parse(struct record *record, int argc, char **argv)
 		if (apply_option(record, option))
 			return -EINVAL;
 	record->command = argv + optind;
-	if (optind == argc) {
+	if (optind == argc && !record->system) {
 		ts_complain("no command to record; `tsctl record -- ./app` records ./app");
 		return -EINVAL;
 	}
@@ -349,7 +355,7 @@ static void complain_command(const struct record *record, int r)
 /* Says why and returns -errno where something that recording needs is not there. */
 static int find_parts(struct record *record)
 {
-	int r = ts_program_find(record->command[0], &record->program);
+	int r = *record->command ? ts_program_find(record->command[0], &record->program) : 0;
 
 	if (r) {
 		complain_command(record, r);
@@ -428,10 +434,11 @@ static int build_environment(struct record *record)
 static int choose_path(struct record *record)
 {
 	const char *slash = strrchr(record->program.path, '/');
+	const char *name = slash ? slash + 1 : record->program.path;
 	char directory[PATH_MAX] = "", base[NAME_MAX + 1];
 	int n;
 
-	snprintf(base, sizeof(base), "%.*s", NAME_MAX, slash ? slash + 1 : record->program.path);
+	snprintf(base, sizeof(base), "%.*s", NAME_MAX, *name ? name : "system");
 	ts_output_clean(base);
 	if ((!record->output || record->output[0] != '/') && !getcwd(directory, sizeof(directory)))
 		return -errno;
@@ -440,7 +447,7 @@ static int choose_path(struct record *record)
 			     *directory ? "/" : "", record->output);
 	else
 		n = snprintf(record->path, sizeof(record->path), "%s/tracesmith-%s-%d.sbt",
-			     directory, base, record->launch.pid);
+			     directory, base, record->launch.pid ? record->launch.pid : getpid());
 	return n < (int)sizeof(record->path) ? 0 : -ENAMETOOLONG;
 }
 
@@ -528,7 +535,7 @@ static void join_command(const struct record *record, char *text, size_t n_text)
 {
 	size_t at = 0;
 
-	*text = 0;
+	snprintf(text, n_text, "%s", *record->command ? "" : "tsctl record --system");
 	for (char **word = record->command; *word && at < n_text; word++)
 		at += (size_t)snprintf(text + at, n_text - at, "%s%s",
 				       word == record->command ? "" : " ", *word);
@@ -553,7 +560,8 @@ static int start(struct record *record)
 					      .keep_last_size = record->rotation.keep_last_size,
 					      .keep_last_age = record->rotation.keep_last_age,
 					      .dump_on_mark = record->rotation.dump_mark,
-					      .kernel_events = record->kernel_events};
+					      .kernel_events = record->kernel_events,
+					      .system = record->system};
 	int r = find_parts(record);
 
 	if (r)
@@ -563,7 +571,7 @@ static int start(struct record *record)
 		r = build_environment(record);
 	if (!r)
 		r = watch_signals(record);
-	if (!r)
+	if (!r && *record->command)
 		r = ts_launch_prepare(&record->launch, record->command,
 				      ts_environ_strings(record->environment), &record->mask,
 				      &record->child_action);
@@ -578,7 +586,12 @@ static int start(struct record *record)
 	if (r)
 		return r;
 	join_command(record, command, sizeof(command));
-	ts_why_hint(&record->program, record->vgpu, record->injection_held, record->empty_hint);
+	if (*record->command)
+		ts_why_hint(&record->program, record->vgpu, record->injection_held,
+			    record->empty_hint);
+	else
+		snprintf(record->empty_hint, sizeof(record->empty_hint),
+			 "no process called the libraries of a GPU");
 	r = ts_recorder_start(record->recorder, &options);
 	if (r) {
 		ts_complain("could not start recording: %s", ts_recorder_error(record->recorder));
@@ -588,8 +601,17 @@ static int start(struct record *record)
 	if (ts_recorder_kernel_missing(record->recorder))
 		ts_complain("kernel events are missing: %s; the rest is recorded",
 			    ts_recorder_kernel_missing(record->recorder));
+	if (ts_recorder_system_missing(record->recorder)) {
+		ts_complain("calls of other processes are not seen: %s%s",
+			    ts_recorder_system_missing(record->recorder),
+			    *record->command ? "; the command is recorded" : "");
+		if (!*record->command) {
+			unlink(record->path);
+			return -ENOTSUP;
+		}
+	}
 	r = start_timer(record);
-	if (!r)
+	if (!r && *record->command)
 		r = ts_launch_go(&record->launch);
 	if (r) {
 		ts_complain("cannot run `%s`: %s", record->command[0], strerror(-r));
@@ -647,6 +669,21 @@ static const char *shown_path(const struct record *record, const Ts__Rpc__Record
 	return record->output ? record->output : strrchr(record->path, '/') + 1;
 }
 
+/* Of a recording that has nothing but calls of processes that were not preloaded. */
+static void report_observed(const char *path, const Ts__Rpc__RecordingSummary *summary)
+{
+	char count[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], text[TS_WHY_BYTES];
+	bool lost = tell_lost(summary, text, sizeof(text));
+
+	ts_complain("%s: %s call%s of %u process%s, host half only, %s, %s%s%s%s", path,
+		    ts_out_count(count, summary->observed_calls),
+		    summary->observed_calls == 1 ? "" : "s", summary->observed,
+		    summary->observed == 1 ? "" : "es", ts_out_bytes(bytes, summary->bytes),
+		    lost ? "LOST: " : "nothing lost", lost ? text : "",
+		    summary->cut_short ? "; CUT SHORT: " : "",
+		    summary->cut_short ? summary->cut_short : "");
+}
+
 /* The one line at the end. */
 static void report(const struct record *record, const Ts__Rpc__RecordingSummary *summary)
 {
@@ -671,11 +708,15 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 		return;
 	if (summary->cut_short)
 		at = (size_t)snprintf(more, sizeof(more), "; CUT SHORT: %s", summary->cut_short);
-	if (!n && summary->cut_short) {
+	if (!n && summary->cut_short && !summary->observed) {
 		bool lost = tell_lost(summary, text, sizeof(text));
 
 		ts_complain("%s holds no GPU operation%s%s%s", path, lost ? "; LOST: " : "", text,
 			    more);
+		return;
+	}
+	if (!n && summary->observed) {
+		report_observed(path, summary);
 		return;
 	}
 	if (!n) {
@@ -683,6 +724,11 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 		ts_complain("%s holds no GPU operation: %s", path, text);
 		return;
 	}
+	if (summary->observed)
+		at += (size_t)snprintf(more + at, sizeof(more) - at,
+				       "; %" PRIu64 " calls of %u other process%s, host half only",
+				       summary->observed_calls, summary->observed,
+				       summary->observed == 1 ? "" : "es");
 	if (summary->stopped)
 		at += (size_t)snprintf(more + at, sizeof(more) - at,
 				       "; %u process%s ran on unrecorded", summary->stopped,
@@ -781,6 +827,31 @@ static void wait_for_command(struct record *record)
 	}
 }
 
+/* There is no command: until the time is up, or somebody says so. */
+static void wait_for_end(struct record *record)
+{
+	struct signalfd_siginfo info;
+
+	while (record->recording) {
+		struct pollfd fds[] = {
+			{.fd = record->signal_fd, .events = POLLIN},
+			{.fd = record->timer_fd, .events = POLLIN},
+			{.fd = ts_recorder_fd(record->recorder), .events = POLLIN},
+		};
+
+		if (poll(fds, TS_ARRAY_LEN(fds), -1) < 0)
+			continue;
+		while (read(record->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+			if ((int)info.ssi_signo == record->rotation.dump_signal)
+				ts_recorder_dump(record->recorder);
+			else if (info.ssi_signo != SIGCHLD && info.ssi_signo != SIGUSR1 &&
+				 info.ssi_signo != SIGUSR2)
+				fds[1].revents = POLLIN;
+		if (fds[1].revents || fds[2].revents)
+			finish(record);
+	}
+}
+
 static int run_record(int argc, char **argv)
 {
 	ts_cleanup(record_deinit) struct record record = {.launch = TS_LAUNCH_INIT,
@@ -791,6 +862,10 @@ static int run_record(int argc, char **argv)
 		return TS_EXIT_BAD;
 	if (start(&record))
 		return TS_EXIT_NOT_STARTED;
+	if (!*record.command) {
+		wait_for_end(&record);
+		return 0;
+	}
 	wait_for_command(&record);
 	finish(&record);
 	if (WIFSIGNALED(record.status))
@@ -808,13 +883,14 @@ const struct ts_command ts_command_record = {
 		"Exits as COMMAND does (128 plus the signal that ended it), or 125: not started.\n"
 		"\n"
 		"  -o, --output FILE     the trace (default: tracesmith-COMMAND-PID.sbt)\n"
-		"  -f, --force           replace FILE if it exists\n"
+		"  -f, --force; -q, --quiet   replace FILE if it exists; no summary at the end\n"
 		"  -d, --duration TIME   stop recording after TIME (10, 500ms); COMMAND runs on\n"
 		"      --vgpu[=SPEC]     run on the virtual GPU: h200:2, ... (`tsctl devices`)\n"
 		"      --stacks KIND     host stacks: native (default), python or none\n"
 		"      --symbols WHEN    names for stacks: end, or none (`tsctl symbolize`)\n"
 		"      --kernel-events[=L]   what the kernel does to its threads: all, or sched,\n"
 		"                            faults, syscalls, stacks; a threshold: sched:10us\n"
+		"      --system          calls of all other processes; COMMAND may be left out\n"
 		"      --capture LEVEL   timing: the only level in this version\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"
 		"      --start-later     record nothing before `tsctl start`\n"
@@ -823,7 +899,6 @@ const struct ts_command ts_command_record = {
 		"      --rotate-size S, --rotate-age T, --keep N   another file each 1G, 10m;\n"
 		"      --keep-last S|T   keep the newest N; or the last of all (64M, 30s) alone\n"
 		"      --dump-on WHAT    keep what there is at mark:NAME, SIGUSR1, SIGUSR2\n"
-		"  -q, --quiet           no summary line at the end\n"
 		"\n"
 		"example: tsctl record -o train.sbt -- python3 train.py --epochs 1\n",
 	.run = run_record,

@@ -52,7 +52,7 @@ static int ask(struct switching *switching, struct ts_live_daemon *daemon, uint3
 		switching->sum.sessions += answer->switched->sessions;
 		switching->sum.changed += answer->switched->changed;
 		switching->sum.timed_out += answer->switched->timed_out;
-		switching->n_recordings += daemon->is_recording;
+		switching->n_recordings += daemon->is_recording || answer->switched->has_system;
 	}
 	if (answer)
 		ts__rpc__answer__free_unpacked(answer, NULL);

@@ -52,6 +52,11 @@ static int print_status(const Ts__Rpc__Status *status)
 	printf("sessions:    %u live, %s in all, %s refused\n", status->sessions_live,
 	       ts_out_count(text, status->sessions_total),
 	       ts_out_count((char[TS_OUT_FIGURE_BYTES]){0}, status->sessions_refused));
+	if (status->has_system)
+		print_line("other processes:",
+			   status->system ? "their calls, seen from outside" : "not seen");
+	if (status->system_missing)
+		print_line("  missing:", status->system_missing);
 	if (status->kernel_events)
 		print_line("kernel:",
 			   *status->kernel_events ? status->kernel_events : "no events can be had");

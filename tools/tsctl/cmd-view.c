@@ -777,6 +777,8 @@ static int run_view(int argc, char **argv)
 		print_none(&view);
 	if (view.stats && !view.json && !r)
 		print_missing(&view);
+	if (!view.json && !r)
+		ts_source_tell_halves(&view.source);
 	status = ts_finish_output(TS_EXIT_OK);
 	if (status)
 		return status;

@@ -12,6 +12,7 @@
 #include "proto/abi/vendor/cuda_runtime.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
+#include "proto/abi/vendor/hip_calls.h"
 #include "sbt/schema.h"
 
 #include <ctype.h>
@@ -26,6 +27,12 @@ static const char *const runtime_names[TS_CUPTI_RUNTIME_CBID_SIZE] = {
 static const char *const driver_names[TS_CUPTI_DRIVER_CBID_SIZE] = {
 #define NAME(name, id, kind) [id] = #name,
 	TS_CUPTI_DRIVER_CBIDS(NAME)
+#undef NAME
+};
+
+static const char *const hip_names[TS_HIP_CALL_SIZE] = {
+#define NAME(name, id, kind) [id] = #name,
+	TS_HIP_CALLS(NAME)
 #undef NAME
 };
 
@@ -55,7 +62,7 @@ const char *ts_name_api(uint32_t domain, uint32_t cbid)
 		return runtime_name(cbid);
 	if (domain == TS_API_CUDA_DRIVER && cbid < TS_CUPTI_DRIVER_CBID_SIZE)
 		return driver_names[cbid];
-	return NULL;
+	return domain == TS_API_HIP && cbid < TS_HIP_CALL_SIZE ? hip_names[cbid] : NULL;
 }
 
 /* Sparse, but numbers stay below a thousand. */

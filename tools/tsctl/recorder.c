@@ -48,7 +48,7 @@ struct ts_recorder {
 	bool daemon_ended;
 	bool started; /* it listened */
 	int log_fd;
-	char *kernel_missing;
+	char *kernel_missing, *system_missing;
 	char error[512];
 };
 
@@ -117,6 +117,7 @@ void ts_recorder_free(struct ts_recorder *recorder)
 	if (recorder->log_fd >= 0)
 		close(recorder->log_fd);
 	free(recorder->kernel_missing);
+	free(recorder->system_missing);
 	free(recorder);
 }
 
@@ -201,6 +202,8 @@ static int start_daemon(struct ts_recorder *recorder, const struct ts_recorder_o
 		argv[n++] = "--lossless";
 	if (options->start_later)
 		argv[n++] = "--start-later";
+	if (options->system)
+		argv[n++] = "--system";
 	if (options->quantum_ns)
 		argv[n++] = quantum;
 	snprintf(quantum, sizeof(quantum), "--quantum=%" PRIu64, options->quantum_ns);
@@ -258,6 +261,8 @@ int ts_recorder_start(struct ts_recorder *recorder, const struct ts_recorder_opt
 	if (answer->body_case == TS__RPC__ANSWER__BODY_STATUS &&
 	    answer->status->kernel_events_missing)
 		recorder->kernel_missing = strdup(answer->status->kernel_events_missing);
+	if (answer->body_case == TS__RPC__ANSWER__BODY_STATUS && answer->status->system_missing)
+		recorder->system_missing = strdup(answer->status->system_missing);
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	recorder->started = true;
 	return 0;
@@ -266,6 +271,11 @@ int ts_recorder_start(struct ts_recorder *recorder, const struct ts_recorder_opt
 const char *ts_recorder_kernel_missing(const struct ts_recorder *recorder)
 {
 	return recorder->kernel_missing;
+}
+
+const char *ts_recorder_system_missing(const struct ts_recorder *recorder)
+{
+	return recorder->system_missing;
 }
 
 int ts_recorder_fd(const struct ts_recorder *recorder)

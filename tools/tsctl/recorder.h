@@ -37,6 +37,7 @@ struct ts_recorder_options {
 	uint64_t rotate_size, rotate_age, keep, keep_last_size, keep_last_age;
 	const char *dump_on_mark;  /* NULL: none */
 	const char *kernel_events; /* the daemon's list; NULL: none */
+	bool system;		   /* calls of all other processes, seen from outside */
 };
 
 /*
@@ -47,6 +48,9 @@ int ts_recorder_start(struct ts_recorder *recorder, const struct ts_recorder_opt
 
 /* Of the kernel events that were wanted, which are missing and why; NULL: none. Lives as long as the recorder. */
 const char *ts_recorder_kernel_missing(const struct ts_recorder *recorder);
+
+/* Why calls of other processes are not seen, where they were wanted; NULL: they are. Lives as long as the recorder. */
+const char *ts_recorder_system_missing(const struct ts_recorder *recorder);
 
 /* Asks for what there is so far to be kept as another file. 0 or -errno. */
 int ts_recorder_dump(const struct ts_recorder *recorder);

@@ -391,6 +391,17 @@ static const char *syscall_name(struct ts_resolver *resolver, const struct ts_ro
 	return buffer;
 }
 
+static const char *arguments_name(struct ts_resolver *resolver, const struct ts_row_arguments *row,
+				  char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	const char *kernel = ts_resolver_kernel_name(resolver, row->kernel);
+
+	if (kernel || !row->function)
+		return kernel ? kernel : "";
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "kernel 0x%" PRIx64, row->function);
+	return buffer;
+}
+
 const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_row *row,
 			     char buffer[TS_RESOLVER_NAME_BYTES])
 {
@@ -455,6 +466,8 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 		return page_fault_name(row->page_fault, buffer);
 	case TS_ROW_SYSCALL:
 		return syscall_name(resolver, row->syscall, buffer);
+	case TS_ROW_ARGUMENTS:
+		return arguments_name(resolver, row->arguments, buffer);
 	default:
 		return "";
 	}

@@ -30,6 +30,7 @@ enum source {
 	FROM_API_EXPECTS,
 	FROM_API_ERROR,
 	FROM_KERNEL_NAME,
+	FROM_ARGUMENTS_KERNEL,
 	FROM_STACK,
 	FROM_STREAM_NAME,
 	FROM_CATEGORY_NAME,
@@ -100,6 +101,7 @@ static const ProtobufCMessageDescriptor *const descriptors[TS_ROW_EVENT_COUNT] =
 	[TS_ROW_PAGE_FAULT] = &ts__rpc__page_fault_row__descriptor,
 	[TS_ROW_SYSCALL] = &ts__rpc__syscall_row__descriptor,
 	[TS_ROW_ACCESS] = &ts__rpc__access_row__descriptor,
+	[TS_ROW_ARGUMENTS] = &ts__rpc__arguments_row__descriptor,
 };
 
 /* Fields that every row has, or that are not a column of the same name. */
@@ -127,6 +129,7 @@ static const struct {
 	{TS_ROW_API, "error", FROM_API_ERROR},
 	{TS_ROW_OFF_CPU, "open", FROM_OFF_CPU_OPEN},
 	{TS_ROW_KERNEL, "name", FROM_KERNEL_NAME},
+	{TS_ROW_ARGUMENTS, "kernel", FROM_ARGUMENTS_KERNEL},
 };
 
 /* Numbers that a field shows by name; where the field is called otherwise than the column, both. */
@@ -191,6 +194,8 @@ static bool value_of_nothing(const struct ts_row_schema *schema, const struct ts
 	*ret_value = 0;
 	if (TS_ROW_BIT(schema->type) & TS_ROW_KERNELS)
 		return kernel_value_of_nothing(column, ret_value);
+	if (schema->type == TS_ROW_ARGUMENTS)
+		return true;
 	switch (column->role) {
 	case TS_ROLE_DEVICE:
 	case TS_ROLE_STREAM:
@@ -558,6 +563,10 @@ static void run_step(struct ts_rowjson *rowjson, const struct step *step, size_t
 	case FROM_KERNEL_NAME:
 		set_text(rowjson, step->field,
 			 ts_resolver_kernel_name(rowjson->resolver, row->kernel->name));
+		break;
+	case FROM_ARGUMENTS_KERNEL:
+		set_text(rowjson, step->field,
+			 ts_resolver_kernel_name(rowjson->resolver, row->arguments->kernel));
 		break;
 	case FROM_STACK:
 		set_stack(rowjson, step, row);

@@ -105,6 +105,30 @@ static int open_reader(struct ts_source *source, int fd)
 	return TS_EXIT_BAD;
 }
 
+uint32_t ts_source_n_halves(const struct ts_source *source)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < ts_sbt_reader_n_sessions(source->reader); i++) {
+		const struct ts_row_session *row = ts_sbt_reader_session_at(source->reader, i);
+
+		n += row->source == TS_SESSION_SOURCE_PROBES &&
+		     (!source->session || row->session == source->session);
+	}
+	return n;
+}
+
+void ts_source_tell_halves(const struct ts_source *source)
+{
+	uint32_t n = ts_source_n_halves(source);
+
+	if (n)
+		printf("Host half only: of %" PRIu32
+		       " session%s the calls were seen from outside, and "
+		       "nothing of the GPU.\n",
+		       n, n == 1 ? "" : "s");
+}
+
 /* Where no process is recorded by that number: who else could be asked. */
 static void complain_nobody(uint32_t number)
 {

@@ -23,6 +23,11 @@ struct ts_source {
 int ts_source_open(struct ts_source *source, const char *file, const char *session);
 void ts_source_deinit(struct ts_source *source);
 
+/* How many of the sessions that are meant have their host half only (TS_SESSION_SOURCE_PROBES). */
+uint32_t ts_source_n_halves(const struct ts_source *source);
+/* Says so on stdout, where there are any. */
+void ts_source_tell_halves(const struct ts_source *source);
+
 /*
  * Opens a regular file with these open() flags; complains where it is none or cannot be opened. Returns the
  * descriptor or -1.

@@ -148,6 +148,9 @@ static int fill_session(struct maker *maker, const struct ts_row_session *row,
 	info->empty_reason = ts_pool_copy(maker->pool, ts_name_empty_reason(row->empty_reason));
 	if (info->empty_reason)
 		info->empty_text = string(maker, row->empty_text);
+	if (row->source == TS_SESSION_SOURCE_PROBES)
+		TS_RPC_SET(info, host_half_only, true);
+	info->command_line = string(maker, row->command_line);
 	return fill_session_counts(maker, info, row->session);
 }
 
@@ -356,6 +359,7 @@ static void fill_empty_reason(struct maker *maker, Ts__Rpc__TraceInfo *info)
 	for (size_t i = 0; i < info->n_sessions; i++) {
 		const Ts__Rpc__SessionInfo *session = info->sessions[i];
 
+		why.n_halves += session->host_half_only;
 		why.n_sessions += session->state != TS__RPC__SESSION_STATE__SESSION_STATE_EMPTY;
 		if (why.reason || !session->empty_reason)
 			continue;

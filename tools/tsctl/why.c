@@ -94,6 +94,11 @@ void ts_why_empty(const struct ts_why *why, char text[TS_WHY_BYTES])
 		snprintf(text, TS_WHY_BYTES, "%.64s%s%.512s%s", named ? why->reason_program : "",
 			 named ? ": " : "", said ? why->reason_text : why->reason,
 			 advice(why->reason));
+	} else if (why->n_halves && why->n_halves == why->n_sessions) {
+		snprintf(
+			text, TS_WHY_BYTES,
+			"host half only: calls were seen from outside, and nothing of what the GPU "
+			"did; what is preloaded tells both");
 	} else if (why->n_annotations) {
 		snprintf(
 			text, TS_WHY_BYTES,

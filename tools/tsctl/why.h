@@ -29,6 +29,7 @@ struct ts_why {
 	const char *reason_text;
 	const char *reason_program;
 	uint64_t n_sessions;	/* processes that used CUDA, or said something of themselves */
+	uint64_t n_halves;	/* of these: seen from outside, their host half alone */
 	uint64_t n_annotations; /* marks, ranges, counters of the application's */
 	bool stopped;		/* recording was, at some time */
 	const char *hint;	/* NULL: none */

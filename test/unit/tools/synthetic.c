@@ -237,6 +237,13 @@ static void kernels(struct maker *maker)
 				     .fd = 0,
 				     .file = maker->text,
 				     .operation = 0xc020462a});
+	add(maker, TS_ROW_ARGUMENTS,
+	    &(struct ts_row_arguments){.start_ns = t,
+				       .op_id = 9,
+				       .bytes = 4096,
+				       .function = 0x401000,
+				       .kernel = maker->text,
+				       .thread = maker->thread});
 }
 
 /* One of each that the recording makes of itself. */

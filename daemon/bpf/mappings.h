@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which processes map which code, now and from now on: /proc, and the kernel's word for each file that is mapped to be run
+ * (PERF_RECORD_MMAP2 of perf_event_open(2)). One thread.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "proto/abi/base.h"
+
+struct ts_mappings;
+
+/* A process, and a path as it sees it. A process can be told of several times, and be gone by then. */
+typedef void ts_mapping_found(void *data, pid_t pid, const char *path);
+
+/* Watches all CPUs. A negative errno: it cannot be told of what is mapped from now on. */
+int ts_mappings_new(struct ts_mappings **ret_mappings);
+void ts_mappings_free(struct ts_mappings *mappings); /* NULL is fine */
+
+/* Readable when something was mapped. */
+int ts_mappings_fd(const struct ts_mappings *mappings);
+/* What was mapped. False: the kernel had no room for all of it, and ts_mappings_scan() tells more. */
+bool ts_mappings_take(struct ts_mappings *mappings, ts_mapping_found *found, void *data);
+
+/* What is mapped, of libraries alone (ts_call_is_library()), as far as /proc shows it to us. */
+void ts_mappings_scan(ts_mapping_found *found, void *data);
+/* Whether a process has such a mapping: `name` is a part of it. -errno: that cannot be seen. */
+int ts_mappings_has(pid_t pid, const char *name);

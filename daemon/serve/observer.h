@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls of processes that nobody preloaded, into a recording: a thread of its own that puts probes on the vendors' libraries
+ * wherever they are mapped, takes what the probes tell, and writes a session for each process. Their rows are the host's
+ * half alone (TS_SESSION_SOURCE_PROBES).
+ *
+ * Everything here is called by the main thread.
+ */
+#pragma once
+
+#include "daemon/bpf/system.h"
+#include "daemon/serve/recording.h"
+
+struct ts_observer;
+
+struct ts_observer_options {
+	struct ts_recording *recording; /* outlives it */
+	const char *worker;		/* as in struct ts_worker_options */
+	uint32_t seal_age_ms;
+	uint64_t max_sessions; /* at once; calls of further processes are counted as lost */
+	bool paused;	       /* nothing is told before ts_observer_switch() */
+	int notify_fd;	       /* eventfd: what was asked for is done */
+};
+
+/* When it returns, what was mapped before is probed. A negative errno: `why` says in one line what is missing. */
+int ts_observer_new(const struct ts_observer_options *options, struct ts_observer **ret_observer,
+		    char why[TS_SYSTEM_WHY_BYTES]);
+/* Takes what was told so far, ends all sessions, and waits for the thread. Idempotent. */
+void ts_observer_end(struct ts_observer *observer);
+/* Ended or not. NULL is fine. */
+void ts_observer_free(struct ts_observer *observer);
+
+/* The process has a session of its own from now on. */
+void ts_observer_exclude(struct ts_observer *observer, pid_t pid);
+/* Removes all probes, or puts them back. Returns whether it was otherwise. */
+bool ts_observer_switch(struct ts_observer *observer, bool paused);
+/* Whether that is done. */
+bool ts_observer_switched(const struct ts_observer *observer);
+
+/* Processes that it has a session of now. */
+uint32_t ts_observer_n_sessions(const struct ts_observer *observer);
+
+/* Once it ended: what it wrote. */
+struct ts_observer_sum {
+	uint64_t counts[TS_ROW_EVENT_COUNT];
+	uint64_t lost[TS_LOSS_COUNT];
+	uint32_t n_sessions;
+	uint32_t n_stopped; /* whose process lived on */
+	uint64_t n_rows;
+};
+const struct ts_observer_sum *ts_observer_sum(const struct ts_observer *observer);
