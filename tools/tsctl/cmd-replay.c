@@ -3,6 +3,7 @@
  * tsctl replay: runs the operations of a trace again. Here are its options and the table of executors; each executor tells its
  * results in a file of its own.
  */
+#include "replay/emulate/emulate.h"
 #include "tools/tsctl/replay.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -11,6 +12,9 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+
+#define DEFAULT_LISTED 10u
+#define MAX_LISTED     1000000u
 
 /* The first one runs unless told otherwise. */
 static const struct ts_replay_executor *const executors[] = {
@@ -24,6 +28,7 @@ enum {
 	OPT_OPS,
 	OPT_FROM,
 	OPT_TO,
+	OPT_WHAT_IF,
 };
 
 static int find_executor(const char *name, const struct ts_replay_executor **ret_executor)
@@ -114,6 +119,14 @@ static int apply_option(struct ts_replay_asked *asked, int option,
 	case OPT_TO:
 		asked->has_to = true;
 		return parse_time("--to", optarg, &asked->to);
+	case OPT_WHAT_IF:
+		asked->what_if[asked->n_what_if++] = optarg;
+		return 0;
+	case 'n':
+		if (!ts_parse_number(optarg, 0, MAX_LISTED, &asked->limit))
+			return 0;
+		ts_complain("--limit %s: it is a number of steps, at most %u", optarg, MAX_LISTED);
+		return -EINVAL;
 	case 's':
 		asked->session = optarg;
 		return 0;
@@ -134,23 +147,33 @@ static int run_replay(int argc, char **argv)
 		{"ops", required_argument, NULL, OPT_OPS},
 		{"from", required_argument, NULL, OPT_FROM},
 		{"to", required_argument, NULL, OPT_TO},
+		{"what-if", required_argument, NULL, OPT_WHAT_IF},
+		{"limit", required_argument, NULL, 'n'},
 		{"session", required_argument, NULL, 's'},
 		{"json", no_argument, NULL, 'j'},
 		{0},
 	};
 	const struct ts_replay_executor *executor = executors[0];
 	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
-	struct ts_replay_asked asked = {0};
+	ts_cleanup(ts_freep) const char **what_if = calloc((size_t)argc, sizeof(*what_if));
+	struct ts_replay_asked asked = {.limit = DEFAULT_LISTED, .what_if = what_if};
 	int option;
 
-	while ((option = ts_option_next(argc, argv, ":s:j", longs)) != -1)
+	if (!what_if) {
+		ts_complain("out of memory");
+		return TS_EXIT_BAD;
+	}
+	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1)
 		if (apply_option(&asked, option, &executor))
 			return TS_EXIT_BAD;
+	if (asked.n_what_if == 1 && !strcmp(asked.what_if[0], "help") && optind == argc) {
+		fputs(ts_emulate_edit_help, stdout);
+		return ts_finish_output(TS_EXIT_OK);
+	}
 	if (ts_one_trace(argc, asked.session, "replay", ""))
 		return TS_EXIT_BAD;
-	if (!asked.is_dry_run && !executor->run) {
-		ts_complain("--on %s: this version has it with `--mode dry-run` alone",
-			    executor->name);
+	if (asked.n_what_if && (!executor->has_what_if || asked.is_dry_run)) {
+		ts_complain("--what-if is for `--on emulate --mode full`: nothing else runs edits");
 		return TS_EXIT_BAD;
 	}
 	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
@@ -160,22 +183,27 @@ static int run_replay(int argc, char **argv)
 
 const struct ts_command ts_command_replay = {
 	.name = "replay",
-	.summary = "run the operations of a trace again: in virtual time, without a GPU",
+	.summary = "run the operations of a trace again, in virtual time, or edited",
 	.help = "usage: tsctl replay [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Runs the operations of a trace again, or tells what would run.\n"
+		"Runs the operations of a trace again: how long it takes beside how long it took,\n"
+		"what the time went to, how busy streams and engines were; as it was, or edited.\n"
 		"\n"
-		"      --on EXECUTOR      emulate: in virtual time. Only with --mode dry-run in\n"
-		"                         this version\n"
+		"      --on EXECUTOR      emulate: in virtual time, by the trace's own durations.\n"
+		"                         It needs no GPU, and any trace will do\n"
+		"      --what-if EDIT     run it edited, too: `kernel gemm*=2x`, `no-sync cu*`,\n"
+		"                         `graph`; `--what-if help` lists them. As often as you\n"
+		"                         like, in that order; @FILE: an edit a line, # comments\n"
 		"      --mode MODE        full (the default), or dry-run: what would run, what is\n"
 		"                         missing, how long it took\n"
 		"      --stream N         operations of this stream alone\n"
-		"      --ops A[..B]       those with these numbers, as `tsctl view` has them\n"
+		"      --ops A[..B]       calls with these numbers, as `tsctl view` has them\n"
 		"      --from TIME, --to TIME\n"
-		"                         those called for then, as with `tsctl view`\n"
+		"                         calls that began then, as with `tsctl view`\n"
+		"  -n, --limit N          steps of the critical path that are listed; 10\n"
 		"  -s, --session N        a session of the daemon, by number or pid\n"
 		"      --json             one JSON object\n"
 		"\n"
-		"example: tsctl replay --mode dry-run run.sbt\n",
+		"example: tsctl replay --what-if 'kernel saxpy=2x' run.sbt\n",
 	.run = run_replay,
 };

@@ -14,13 +14,19 @@ struct ts_replay_asked {
 	uint32_t stream;
 	uint64_t first_op, last_op; /* operation ids, both included */
 	struct ts_time from, to;
+	unsigned long long limit; /* steps that are listed */
+	const char **what_if;	  /* edits, or @ and the file that has them; what argv has */
+	size_t n_what_if;
 };
 
 struct ts_replay_executor {
 	const char *name; /* as --on has it */
-	/* Both take what was asked and an open trace, and return the exit status. */
+	bool has_what_if;
+	/*
+	 * Both take what was asked and an open trace, and return the exit status. `plan` is `--mode dry-run`; an executor that
+	 * needs no more than a trace has takes ts_replay_plan().
+	 */
 	int (*run)(const struct ts_replay_asked *asked, struct ts_source *source);
-	/* `--mode dry-run`. */
 	int (*plan)(const struct ts_replay_asked *asked, struct ts_source *source);
 };
 

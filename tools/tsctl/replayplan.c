@@ -166,8 +166,3 @@ int ts_replay_plan(const struct ts_replay_asked *asked, struct ts_source *source
 	ts_source_complain(source->path, TS_SBT_E_CORRUPT, ts_sbt_reader_error(source->reader));
 	return TS_EXIT_BAD;
 }
-
-const struct ts_replay_executor ts_replay_emulate = {
-	.name = "emulate",
-	.plan = ts_replay_plan,
-};

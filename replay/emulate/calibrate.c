@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From recorded times to what the simulation needs: for each operation by how much it follows what holds it up, for each call what
+ * it takes itself and how fast it wakes up. The calls are gone through as they were made, so that streams hold what they held.
+ */
+#include "replay/emulate/program.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE TS_EMULATE_NONE
+/* Held up by nothing that is known for longer: something is missing. */
+#define UNEXPLAINED_NS UINT64_C(1000000)
+/* Records that a wait for an event may have been for. */
+#define RECENT 64u
+/* Operations of an engine that are remembered. */
+#define ENGINE_RING 16u
+#define N_TYPES	    3u
+
+/* Values of which the middle one is wanted; of very many, some. */
+#define MAX_SAMPLES 65536u
+
+struct samples {
+	uint64_t *at;
+	size_t n, n_allocated;
+	uint64_t median_ns;
+};
+
+enum wait_samples {
+	WAIT_STREAM,
+	WAIT_CONTEXT,
+	WAIT_ITEM,
+	WAIT_OWN,
+	WAIT_KINDS
+};
+
+struct calibration {
+	struct ts_emulate_program *program;
+	uint32_t *tails;
+	uint64_t over_ns;    /* of what is visited, the latest end */
+	bool is_found;	     /* anything was visited */
+	uint64_t *waited_ns; /* of each call: when what it waited for was over; 0: nothing */
+	struct samples launch[N_TYPES], lag[N_TYPES], cost[WAIT_KINDS], wake[WAIT_KINDS];
+	struct samples graph, kernel;
+	struct {
+		uint32_t at[ENGINE_RING];
+		uint64_t n;
+	} * rings; /* of each engine */
+};
+
+static void calibration_deinit(struct calibration *calibration)
+{
+	free(calibration->tails);
+	free(calibration->waited_ns);
+	free(calibration->rings);
+	for (size_t i = 0; i < N_TYPES; i++) {
+		free(calibration->launch[i].at);
+		free(calibration->lag[i].at);
+	}
+	for (size_t i = 0; i < WAIT_KINDS; i++) {
+		free(calibration->cost[i].at);
+		free(calibration->wake[i].at);
+	}
+	free(calibration->graph.at);
+	free(calibration->kernel.at);
+}
+
+/* ---- medians ------------------------------------------------------------------------------------ */
+
+static int sample(struct samples *samples, uint64_t ns)
+{
+	int r;
+
+	if (samples->n == MAX_SAMPLES)
+		return 0;
+	r = ts_emulate_grow(&samples->at, samples->n, &samples->n_allocated, sizeof(*samples->at));
+	if (!r)
+		samples->at[samples->n++] = ns;
+	return r;
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void find_median(struct samples *samples)
+{
+	if (!samples->n)
+		return;
+	qsort(samples->at, samples->n, sizeof(*samples->at), compare_ns);
+	samples->median_ns = samples->at[samples->n / 2];
+}
+
+static unsigned int type_of(const struct ts_emulate_item *item)
+{
+	return item->type == TS_ROW_KERNEL ? 0 : item->type == TS_ROW_MEMCPY ? 1 : 2;
+}
+
+static unsigned int wait_of(const struct ts_emulate_call *call)
+{
+	switch (call->wait) {
+	case TS_EMULATE_WAIT_STREAM:
+		return WAIT_STREAM;
+	case TS_EMULATE_WAIT_CONTEXT:
+		return WAIT_CONTEXT;
+	case TS_EMULATE_WAIT_ITEM:
+		return WAIT_ITEM;
+	default:
+		return WAIT_OWN;
+	}
+}
+
+/* ---- what stood behind what --------------------------------------------------------------------- */
+
+static void take_end(void *user, uint32_t before)
+{
+	struct calibration *calibration = user;
+
+	calibration->is_found = true;
+	calibration->over_ns =
+		ts_emulate_more(calibration->over_ns, calibration->program->items[before].end_ns);
+}
+
+static void follow_items(struct calibration *calibration, const struct ts_emulate_call *call)
+{
+	struct ts_emulate_program *program = calibration->program;
+
+	for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
+		struct ts_emulate_item *item = &program->items[i];
+
+		calibration->over_ns = 0;
+		calibration->is_found = false;
+		ts_emulate_visit(program, calibration->tails, i, take_end, calibration);
+		if (item->kind == TS_EMULATE_OP)
+			item->lag_ns = calibration->over_ns;
+		else
+			item->end_ns = ts_emulate_more(calibration->over_ns, call->start_ns);
+		if (calibration->is_found)
+			item->flags |= TS_EMULATE_ITEM_BOUND;
+		if (!(item->flags & TS_EMULATE_ITEM_NODE))
+			calibration->tails[item->stream] = i;
+	}
+}
+
+static void follow_wait(struct calibration *calibration, size_t i)
+{
+	const struct ts_emulate_call *call = &calibration->program->calls[i];
+
+	if (!call->wait || call->wait_of == NONE)
+		return;
+	calibration->over_ns = 0;
+	ts_emulate_visit_waited(calibration->program, calibration->tails, call, take_end,
+				calibration);
+	calibration->waited_ns[i] = calibration->over_ns;
+}
+
+/*
+ * Which event a call waited for is not recorded. Of the versions that were recorded last, by then, the one that was over last
+ * before the call returned is taken: what was over later it cannot have waited for.
+ */
+static void find_event(struct calibration *calibration, size_t i, const uint32_t *recent,
+		       uint64_t n_recent)
+{
+	struct ts_emulate_program *program = calibration->program;
+	struct ts_emulate_call *call = &program->calls[i];
+	uint32_t best = NONE;
+
+	for (uint64_t k = 1; k <= n_recent && k <= RECENT; k++) {
+		uint32_t at = recent[(n_recent - k) % RECENT];
+		const struct ts_emulate_item *item = &program->items[at];
+
+		if (program->threads[program->calls[item->call].thread].session !=
+			    program->threads[call->thread].session ||
+		    item->end_ns > call->end_ns)
+			continue;
+		if (best == NONE || item->end_ns > program->items[best].end_ns)
+			best = at;
+	}
+	call->wait_of = best;
+	if (best == NONE)
+		call->wait = TS_EMULATE_WAIT_NONE;
+}
+
+static void follow(struct calibration *calibration)
+{
+	struct ts_emulate_program *program = calibration->program;
+	uint32_t recent[RECENT];
+	uint64_t n_recent = 0;
+
+	for (size_t i = 0; i < program->n_queues; i++)
+		calibration->tails[i] = NONE;
+	for (size_t i = 0; i < program->n_calls; i++) {
+		const struct ts_emulate_call *call = &program->calls[i];
+
+		follow_items(calibration, call);
+		for (uint32_t k = call->first_item; k < call->first_item + call->n_items; k++)
+			if (program->items[k].kind == TS_EMULATE_RECORD)
+				recent[n_recent++ % RECENT] = k;
+		if (call->wait == TS_EMULATE_WAIT_ITEM)
+			find_event(calibration, i, recent, n_recent);
+		follow_wait(calibration, i);
+	}
+}
+
+/* ---- operations --------------------------------------------------------------------------------- */
+
+/* When the engine became free that had no room for the operation; 0: it had. */
+static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_emulate_item *item)
+{
+	const struct ts_emulate_program *program = calibration->program;
+	const struct ts_emulate_engine *engine = &program->engines[item->engine];
+	const uint32_t *ring = calibration->rings[item->engine].at;
+	uint64_t n = ts_emulate_less(calibration->rings[item->engine].n, ENGINE_RING);
+	uint64_t free_ns = 0, demand = item->demand;
+
+	for (uint64_t i = 0; i < n; i++) {
+		const struct ts_emulate_item *other = &program->items[ring[i]];
+
+		if (other->end_ns <= item->start_ns)
+			free_ns = ts_emulate_more(free_ns, other->end_ns);
+	}
+	if (!free_ns || !engine->capacity)
+		return 0;
+	for (uint64_t i = 0; i < n; i++) {
+		const struct ts_emulate_item *other = &program->items[ring[i]];
+
+		if (other->start_ns < free_ns && other->end_ns >= free_ns)
+			demand += other->demand;
+	}
+	return demand > engine->capacity ? free_ns : 0;
+}
+
+/* Operations that but one thing can have held up, in the order of their start. */
+static int sample_ops(struct calibration *calibration)
+{
+	struct ts_emulate_program *program = calibration->program;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < program->n_ops; i++) {
+		struct ts_emulate_item *item = &program->items[program->by_start[i]];
+		const struct ts_emulate_call *call = &program->calls[item->call];
+		uint64_t over_ns = item->lag_ns;
+
+		item->engine_ns = engine_free_ns(calibration, item);
+		calibration->rings[item->engine]
+			.at[calibration->rings[item->engine].n++ % ENGINE_RING] =
+			program->by_start[i];
+		if (item->flags & (TS_EMULATE_ITEM_ORPHAN | TS_EMULATE_ITEM_NODE) ||
+		    item->start_ns < call->start_ns || item->start_ns < over_ns ||
+		    item->engine_ns > ts_emulate_more(over_ns, call->start_ns))
+			continue;
+		if (over_ns <= call->start_ns)
+			r = sample(&calibration->launch[type_of(item)],
+				   item->start_ns - call->start_ns);
+		else if (over_ns >= call->end_ns)
+			r = sample(&calibration->lag[type_of(item)], item->start_ns - over_ns);
+	}
+	for (unsigned int i = 0; i < N_TYPES; i++) {
+		find_median(&calibration->launch[i]);
+		find_median(&calibration->lag[i]);
+	}
+	return r;
+}
+
+/*
+ * What held it up in the trace gets the time that passed from there; the others the median, but no more than would have let it
+ * start when it did.
+ */
+static void set_op(struct calibration *calibration, struct ts_emulate_item *item)
+{
+	struct ts_emulate_program *program = calibration->program;
+	const struct ts_emulate_call *call = &program->calls[item->call];
+	uint64_t launch_ns = calibration->launch[type_of(item)].median_ns;
+	uint64_t lag_ns = calibration->lag[type_of(item)].median_ns;
+	bool is_bound = item->flags & TS_EMULATE_ITEM_BOUND;
+	uint64_t over_ns = item->lag_ns, free_ns = item->engine_ns, start_ns = item->start_ns;
+	uint64_t by_launch_ns, by_other_ns, by_engine_ns;
+
+	item->flags &= (uint8_t)~TS_EMULATE_ITEM_BOUND;
+	if (start_ns < call->start_ns || (is_bound && start_ns < over_ns)) {
+		program->doubts.n_before++;
+		start_ns = ts_emulate_more(start_ns, call->start_ns);
+		if (is_bound)
+			start_ns = ts_emulate_more(start_ns, over_ns);
+	}
+	if (item->flags & (TS_EMULATE_ITEM_NODE | TS_EMULATE_ITEM_ORPHAN) && is_bound) {
+		/* Behind its own kind alone: of its launch, or of its stream. */
+		item->lag_ns = start_ns - over_ns;
+		item->launch_ns = 0;
+		item->engine_ns = 0;
+		return;
+	}
+	by_launch_ns = ts_emulate_add(call->start_ns, launch_ns);
+	by_other_ns = is_bound ? ts_emulate_add(over_ns, lag_ns) : 0;
+	by_engine_ns = free_ns;
+	item->launch_ns = ts_emulate_less(launch_ns, start_ns - call->start_ns);
+	item->lag_ns = is_bound ? ts_emulate_less(lag_ns, start_ns - over_ns) : lag_ns;
+	item->engine_ns = 0;
+	if (by_engine_ns > by_launch_ns && by_engine_ns > by_other_ns) {
+		item->engine_ns = start_ns - free_ns;
+		item->flags |= TS_EMULATE_ITEM_BOUND;
+	} else if (by_other_ns > by_launch_ns) {
+		item->lag_ns = start_ns - over_ns;
+		item->flags |= TS_EMULATE_ITEM_BOUND;
+	} else {
+		item->launch_ns = start_ns - call->start_ns;
+	}
+	if (start_ns >
+	    ts_emulate_add(ts_emulate_more(by_launch_ns, ts_emulate_more(by_other_ns, free_ns)),
+			   UNEXPLAINED_NS))
+		program->doubts.n_unexplained++;
+}
+
+/* ---- calls -------------------------------------------------------------------------------------- */
+
+static int sample_calls(struct calibration *calibration)
+{
+	struct ts_emulate_program *program = calibration->program;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < program->n_calls; i++) {
+		struct ts_emulate_call *call = &program->calls[i];
+		uint64_t over_ns = calibration->waited_ns[i];
+
+		if (!call->wait || over_ns > call->end_ns || call->flags & TS_EMULATE_CALL_GUESSED)
+			continue;
+		if (over_ns > call->start_ns)
+			r = sample(&calibration->wake[wait_of(call)], call->end_ns - over_ns);
+		else if (call->wait != TS_EMULATE_WAIT_OWN)
+			r = sample(&calibration->cost[wait_of(call)],
+				   call->end_ns - call->start_ns);
+	}
+	for (unsigned int i = 0; i < WAIT_KINDS; i++) {
+		find_median(&calibration->wake[i]);
+		find_median(&calibration->cost[i]);
+	}
+	return r;
+}
+
+static void set_call(struct calibration *calibration, struct ts_emulate_call *call,
+		     uint64_t over_ns)
+{
+	struct ts_emulate_program *program = calibration->program;
+	uint64_t took_ns = call->end_ns - call->start_ns;
+	uint64_t cost_ns = calibration->cost[wait_of(call)].median_ns;
+	uint64_t wake_ns = calibration->wake[wait_of(call)].median_ns;
+
+	call->cost_ns = took_ns;
+	if (!call->wait)
+		return;
+	if (call->wait_of == NONE && call->wait != TS_EMULATE_WAIT_OWN) {
+		call->wait = TS_EMULATE_WAIT_NONE;
+		return;
+	}
+	if (over_ns > call->end_ns) {
+		if (!(call->flags & TS_EMULATE_CALL_GUESSED))
+			program->doubts.n_not_waited++;
+		call->wait = TS_EMULATE_WAIT_NONE;
+	} else if (over_ns > call->start_ns) {
+		call->cost_ns = ts_emulate_less(cost_ns, took_ns);
+		call->wake_ns = call->end_ns - over_ns;
+		call->flags |= TS_EMULATE_CALL_WAITED;
+	} else {
+		call->wake_ns = ts_emulate_less(wake_ns, call->end_ns - over_ns);
+	}
+}
+
+/* What calls take that launch kernels, and graphs; where there are none, as much. */
+static int sample_launches(struct calibration *calibration)
+{
+	struct ts_emulate_program *program = calibration->program;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < program->n_items; i++) {
+		const struct ts_emulate_item *item = &program->items[i];
+		const struct ts_emulate_call *call = &program->calls[item->call];
+
+		if (item->kind == TS_EMULATE_OPEN)
+			r = sample(&calibration->graph, call->end_ns - call->start_ns);
+		else if (item->kind == TS_EMULATE_OP && item->type == TS_ROW_KERNEL &&
+			 !(item->flags & (TS_EMULATE_ITEM_NODE | TS_EMULATE_ITEM_ORPHAN)))
+			r = sample(&calibration->kernel, call->end_ns - call->start_ns);
+	}
+	find_median(&calibration->graph);
+	find_median(&calibration->kernel);
+	program->launch_cost_ns = calibration->kernel.median_ns;
+	program->graph_cost_ns =
+		calibration->graph.n ? calibration->graph.median_ns : calibration->kernel.median_ns;
+	return r;
+}
+
+int ts_emulate_calibrate(struct ts_emulate_program *program)
+{
+	ts_cleanup(calibration_deinit) struct calibration calibration = {.program = program};
+	int r;
+
+	calibration.tails = calloc(program->n_queues + 1, sizeof(*calibration.tails));
+	calibration.waited_ns = calloc(program->n_calls + 1, sizeof(*calibration.waited_ns));
+	calibration.rings = calloc(program->n_engines + 1, sizeof(*calibration.rings));
+	if (!calibration.tails || !calibration.waited_ns || !calibration.rings)
+		return -ENOMEM;
+	follow(&calibration);
+	r = ts_emulate_find_engines(program);
+	if (!r)
+		r = sample_ops(&calibration);
+	if (!r)
+		r = sample_calls(&calibration);
+	if (!r)
+		r = sample_launches(&calibration);
+	if (r)
+		return r;
+	for (size_t i = 0; i < program->n_ops; i++)
+		set_op(&calibration, &program->items[program->by_start[i]]);
+	for (size_t i = 0; i < program->n_calls; i++)
+		set_call(&calibration, &program->calls[i], calibration.waited_ns[i]);
+	return 0;
+}

@@ -1,0 +1,784 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What-if edits: from text, and onto a program. An edit changes what the program is made of, durations, who waits, which stream;
+ * what follows from that is the simulation's to find.
+ */
+#include "replay/emulate/program.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE	  TS_EMULATE_NONE
+#define MAX_PARTS 64u
+
+const char *const ts_emulate_edit_help =
+	"  kernel NAME=2x      kernels of a name (with * and ?) are 2 times faster;\n"
+	"                      NAME=30us: they take so long each\n"
+	"  copy htod=2x        so are copies: htod, dtoh, dtod, ptop or *\n"
+	"  set=2x              memory sets; host=2x: the host, between its calls\n"
+	"  call NAME=2x        calls of a function, but for what they wait for\n"
+	"  launch-latency=5us  from a call to the start of what it launched\n"
+	"  no-sync NAME        such calls do not wait; op=N: this one does not\n"
+	"  graph               launches in a row are one graph's; =N: at most so many\n"
+	"  merge 7,8           what is put into stream 8 is put into 7\n"
+	"  split 7=2           what stream 7 does over and over takes turns in 2;\n"
+	"                      =2,NAME: a turn begins with each kernel of that name\n"
+	"  pinned              pageable copies are as fast as pinned ones; =25GB/s\n"
+	"  h2d-engines=2       engines that copy there; d2h-engines=2: and back\n"
+	"  multiprocessors=66  of the device\n";
+
+static int say(char *ret_message, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int say(char *ret_message, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(ret_message, TS_EMULATE_TEXT_BYTES, format, arguments);
+	va_end(arguments);
+	return -EINVAL;
+}
+
+/* ---- from text ---------------------------------------------------------------------------------- */
+
+/* "2x": so many times faster; or a time. */
+static int parse_change(const char *text, struct ts_emulate_edit *edit)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || !(value >= 0) || value > 1e15)
+		return -EINVAL;
+	if (!strcmp(end, "x")) {
+		if (value < 1e-6)
+			return -EINVAL;
+		edit->factor = 1 / value;
+		return 0;
+	}
+	for (size_t i = 0; i < TS_ARRAY_LEN(units); i++)
+		if (!strcmp(end, units[i].unit)) {
+			if (value * units[i].ns >= (double)TS_EMULATE_MAX_NS)
+				return -EINVAL;
+			edit->is_time = true;
+			edit->time_ns = (uint64_t)(value * units[i].ns);
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int parse_count(const char *text, char behind, uint64_t max, uint64_t *ret_count,
+		       const char **ret_end)
+{
+	char *end;
+	unsigned long long count;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	count = strtoull(text, &end, 10);
+	if (errno || *end != behind || count > max)
+		return -EINVAL;
+	*ret_count = count;
+	if (ret_end)
+		*ret_end = end + (behind != '\0');
+	return 0;
+}
+
+static int parse_rate(const char *text, double *ret_bytes_per_s)
+{
+	static const struct {
+		const char *unit;
+		double bytes;
+	} units[] = {{"B/s", 1}, {"KB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}};
+	char *end;
+	double value = strtod(text, &end);
+
+	for (size_t i = 0; end != text && i < TS_ARRAY_LEN(units); i++)
+		if (!strcmp(end, units[i].unit) && value > 0 && value < 1e12) {
+			*ret_bytes_per_s = value * units[i].bytes;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+/* Ways in which the text behind an edit's word is read. */
+enum form {
+	FORM_CHANGE,	   /* =2x */
+	FORM_NAMED_CHANGE, /* NAME=2x */
+	FORM_NO_SYNC,	   /* NAME, or op=N */
+	FORM_GRAPH,	   /* nothing, or =N */
+	FORM_MERGE,	   /* A,B */
+	FORM_SPLIT,	   /* A=N, or A=N,NAME */
+	FORM_PINNED,	   /* nothing, or =RATE */
+	FORM_COUNT,	   /* =N */
+};
+
+static const struct word {
+	const char *word;
+	uint32_t kind;
+	enum form form;
+} words[] = {
+	{"kernel", TS_EMULATE_KERNEL, FORM_NAMED_CHANGE},
+	{"copy", TS_EMULATE_COPY, FORM_NAMED_CHANGE},
+	{"set", TS_EMULATE_SET, FORM_CHANGE},
+	{"host", TS_EMULATE_HOST, FORM_CHANGE},
+	{"call", TS_EMULATE_CALL, FORM_NAMED_CHANGE},
+	{"launch-latency", TS_EMULATE_LAUNCH, FORM_CHANGE},
+	{"no-sync", TS_EMULATE_NO_SYNC, FORM_NO_SYNC},
+	{"graph", TS_EMULATE_GRAPH, FORM_GRAPH},
+	{"merge", TS_EMULATE_MERGE, FORM_MERGE},
+	{"split", TS_EMULATE_SPLIT, FORM_SPLIT},
+	{"pinned", TS_EMULATE_PINNED, FORM_PINNED},
+	{"h2d-engines", TS_EMULATE_H2D_ENGINES, FORM_COUNT},
+	{"d2h-engines", TS_EMULATE_D2H_ENGINES, FORM_COUNT},
+	{"multiprocessors", TS_EMULATE_MULTIPROCESSORS, FORM_COUNT},
+};
+
+static int copy_pattern(struct ts_emulate_edit *edit, const char *text, size_t n)
+{
+	if (!n || n >= sizeof(edit->pattern))
+		return -EINVAL;
+	memcpy(edit->pattern, text, n);
+	edit->pattern[n] = '\0';
+	return 0;
+}
+
+static int parse_named_change(const char *text, struct ts_emulate_edit *edit)
+{
+	/* Names may hold an = themselves. */
+	const char *equals = strrchr(text, '=');
+
+	if (!equals || copy_pattern(edit, text, (size_t)(equals - text)))
+		return -EINVAL;
+	return parse_change(equals + 1, edit);
+}
+
+static int parse_split(const char *text, struct ts_emulate_edit *edit)
+{
+	const char *comma = strchr(text, ','), *end;
+	int r = parse_count(text, '=', UINT32_MAX, &edit->first, &end);
+
+	if (!r)
+		r = parse_count(end, comma ? ',' : '\0', MAX_PARTS, &edit->second, &end);
+	if (!r && edit->second < 2)
+		r = -EINVAL;
+	return r || !comma ? r : copy_pattern(edit, end, strlen(end));
+}
+
+static int parse_form(enum form form, const char *text, struct ts_emulate_edit *edit)
+{
+	const char *value = *text == '=' ? text + 1 : NULL, *end;
+	int r;
+
+	switch (form) {
+	case FORM_CHANGE:
+		return value ? parse_change(value, edit) : -EINVAL;
+	case FORM_NAMED_CHANGE:
+		return parse_named_change(text, edit);
+	case FORM_NO_SYNC:
+		if (strncmp(text, "op=", 3))
+			return copy_pattern(edit, text, strlen(text));
+		edit->kind = TS_EMULATE_NO_SYNC_OP;
+		return parse_count(text + 3, '\0', UINT64_MAX, &edit->first, NULL);
+	case FORM_GRAPH:
+		return value   ? parse_count(value, '\0', UINT32_MAX, &edit->first, NULL)
+		       : *text ? -EINVAL
+			       : 0;
+	case FORM_MERGE:
+		r = parse_count(text, ',', UINT32_MAX, &edit->first, &end);
+		return r ? r : parse_count(end, '\0', UINT32_MAX, &edit->second, NULL);
+	case FORM_SPLIT:
+		return parse_split(text, edit);
+	case FORM_PINNED:
+		return value ? parse_rate(value, &edit->bytes_per_s) : *text ? -EINVAL : 0;
+	default:
+		r = value ? parse_count(value, '\0', UINT32_MAX - 1, &edit->second, NULL) : -EINVAL;
+		return r || edit->second ? r : -EINVAL;
+	}
+}
+
+int ts_emulate_edit_parse(const char *text, struct ts_emulate_edit *ret_edit, char *ret_message)
+{
+	size_t n = strcspn(text, " =");
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(words); i++) {
+		struct ts_emulate_edit edit = {.kind = words[i].kind, .factor = 1};
+		const char *rest = text + n;
+
+		if (strlen(words[i].word) != n || memcmp(words[i].word, text, n))
+			continue;
+		while (*rest == ' ')
+			rest++;
+		if (parse_form(words[i].form, rest, &edit))
+			return say(ret_message, "what stands behind `%s` is not understood",
+				   words[i].word);
+		*ret_edit = edit;
+		return 0;
+	}
+	return say(ret_message, "`%.*s` is no edit", (int)(n < 40 ? n : 40), text);
+}
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+/* `*` is any text, `?` any one byte. */
+static bool fits(const char *pattern, const char *text, size_t n)
+{
+	const char *star = NULL, *end = text + n, *again = NULL;
+
+	while (text < end) {
+		if (*pattern == '*') {
+			star = pattern++;
+			again = text;
+		} else if (*pattern && (*pattern == '?' || *pattern == *text)) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star + 1;
+			text = ++again;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+/* The whole name, or without its parameters. */
+static bool fits_name(const char *pattern, const char *name)
+{
+	return name &&
+	       (fits(pattern, name, strlen(name)) || fits(pattern, name, strcspn(name, "(")) ||
+		fits(pattern, name, strcspn(name, "<(")));
+}
+
+struct edit {
+	struct ts_emulate_program *program;
+	const struct ts_emulate_edit *edit;
+	const struct ts_emulate_names *names;
+	struct ts_state_map known; /* whether names fit, by number */
+	uint64_t n_edited;
+	char *message;
+};
+
+static bool fits_known(struct edit *e, uint32_t name, const char *(*find)(void *, uint32_t))
+{
+	uint32_t known = ts_state_map_find(&e->known, 0, name);
+
+	if (known == NONE) {
+		known = e->names && find && fits_name(e->edit->pattern, find(e->names->user, name));
+		/* Where that fails it is looked up again. */
+		(void)!ts_state_map_set(&e->known, 0, name, known);
+	}
+	return known;
+}
+
+static bool fits_kernel(struct edit *e, const struct ts_emulate_item *item)
+{
+	return item->kind == TS_EMULATE_OP && item->type == TS_ROW_KERNEL &&
+	       fits_known(e, item->name, e->names ? e->names->kernel : NULL);
+}
+
+static bool fits_call(struct edit *e, const struct ts_emulate_call *call)
+{
+	return !(call->flags & TS_EMULATE_CALL_PSEUDO) &&
+	       fits_known(e, call->name, e->names ? e->names->function : NULL);
+}
+
+/* ---- durations ---------------------------------------------------------------------------------- */
+
+static uint64_t changed(const struct ts_emulate_edit *edit, uint64_t ns)
+{
+	double value = edit->is_time ? (double)edit->time_ns : (double)ns * edit->factor;
+
+	return value < (double)TS_EMULATE_MAX_NS ? (uint64_t)llround(value) : TS_EMULATE_MAX_NS;
+}
+
+static bool is_meant(struct edit *e, const struct ts_emulate_item *item)
+{
+	const char *engine;
+
+	if (item->kind != TS_EMULATE_OP)
+		return false;
+	switch (e->edit->kind) {
+	case TS_EMULATE_KERNEL:
+		return fits_kernel(e, item);
+	case TS_EMULATE_COPY:
+		engine = ts_emulate_engine_name(ts_emulate_engine_of(item->type, item->copy_kind));
+		return item->type == TS_ROW_MEMCPY &&
+		       fits(e->edit->pattern, engine, strlen(engine));
+	default:
+		return item->type == TS_ROW_MEMSET;
+	}
+}
+
+static int edit_durations(struct edit *e)
+{
+	for (size_t i = 0; i < e->program->n_items; i++) {
+		struct ts_emulate_item *item = &e->program->items[i];
+
+		if (!is_meant(e, item))
+			continue;
+		item->duration_ns = changed(e->edit, item->duration_ns);
+		e->n_edited++;
+	}
+	return 0;
+}
+
+static int edit_host(struct edit *e)
+{
+	for (size_t i = 0; i < e->program->n_calls; i++) {
+		struct ts_emulate_call *call = &e->program->calls[i];
+
+		if (call->flags & TS_EMULATE_CALL_PSEUDO)
+			continue;
+		call->gap_ns = changed(e->edit, call->gap_ns);
+		call->after_gap_ns = changed(e->edit, call->after_gap_ns);
+		e->n_edited++;
+	}
+	return 0;
+}
+
+static int edit_calls(struct edit *e)
+{
+	for (size_t i = 0; i < e->program->n_calls; i++) {
+		struct ts_emulate_call *call = &e->program->calls[i];
+
+		if (!fits_call(e, call))
+			continue;
+		call->cost_ns = changed(e->edit, call->cost_ns);
+		e->n_edited++;
+	}
+	return 0;
+}
+
+static int edit_launch(struct edit *e)
+{
+	for (size_t i = 0; i < e->program->n_items; i++) {
+		struct ts_emulate_item *item = &e->program->items[i];
+
+		if (item->kind != TS_EMULATE_OP ||
+		    item->flags & (TS_EMULATE_ITEM_NODE | TS_EMULATE_ITEM_ORPHAN))
+			continue;
+		item->launch_ns = changed(e->edit, item->launch_ns);
+		e->n_edited++;
+	}
+	return 0;
+}
+
+/* ---- who waits ---------------------------------------------------------------------------------- */
+
+/* One that only waits is not made at all; another one returns as one that launches does. */
+static int edit_sync(struct edit *e)
+{
+	for (size_t i = 0; i < e->program->n_calls; i++) {
+		struct ts_emulate_call *call = &e->program->calls[i];
+
+		if ((!call->wait && !(call->flags & TS_EMULATE_CALL_SYNC)) ||
+		    (e->edit->kind == TS_EMULATE_NO_SYNC ? !fits_call(e, call)
+							 : call->op_id != e->edit->first))
+			continue;
+		if (call->flags & TS_EMULATE_CALL_SYNC)
+			call->flags |= TS_EMULATE_CALL_SKIPPED;
+		else if (call->wait == TS_EMULATE_WAIT_OWN)
+			call->cost_ns = e->program->launch_cost_ns;
+		call->wait = TS_EMULATE_WAIT_NONE;
+		e->n_edited++;
+	}
+	return e->n_edited ? 0
+	       : e->edit->kind == TS_EMULATE_NO_SYNC
+		       ? say(e->message, "no-sync %s: no call of that name waited",
+			     e->edit->pattern)
+		       : say(e->message, "no-sync op=%llu: no call with that number waited",
+			     (unsigned long long)e->edit->first);
+}
+
+static bool is_launch(const struct ts_emulate_program *program, const struct ts_emulate_call *call)
+{
+	if (call->wait || !call->n_items || call->flags & TS_EMULATE_CALL_PSEUDO)
+		return false;
+	for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++)
+		if (program->items[i].kind == TS_EMULATE_OPEN)
+			return false;
+	return true;
+}
+
+/* What is between launches goes with them: the first one's call issues all, and takes what a graph's takes. */
+static void group(struct edit *e, uint32_t first, uint32_t n)
+{
+	struct ts_emulate_program *program = e->program;
+	uint32_t at = first;
+
+	for (uint32_t i = 1; i < n; i++) {
+		program->calls[at].cost_ns = 0;
+		at = program->calls[at].next;
+		program->calls[at].gap_ns = 0;
+	}
+	program->calls[at].cost_ns = program->graph_cost_ns;
+	e->n_edited += n;
+}
+
+static int edit_graph(struct edit *e)
+{
+	struct ts_emulate_program *program = e->program;
+
+	for (size_t i = 0; i < program->n_threads; i++) {
+		uint32_t first = NONE, n = 0, next;
+
+		for (uint32_t at = program->threads[i].first_call; at != NONE; at = next) {
+			const struct ts_emulate_call *call = &program->calls[at];
+			bool goes_on = is_launch(program, call) && call->after == NONE &&
+				       (!e->edit->first || n < e->edit->first);
+
+			next = call->next;
+			if (n && !goes_on) {
+				if (n > 1)
+					group(e, first, n);
+				n = 0;
+			}
+			if (is_launch(program, call)) {
+				first = n ? first : at;
+				n++;
+			}
+		}
+		if (n > 1)
+			group(e, first, n);
+	}
+	return e->n_edited ? 0
+			   : say(e->message,
+				 "graph: no thread launched two things without waiting between");
+}
+
+/* ---- streams ------------------------------------------------------------------------------------ */
+
+static void move_stream(struct ts_emulate_program *program, uint32_t from, uint32_t to,
+			uint64_t *n_edited)
+{
+	for (size_t i = 0; i < program->n_items; i++)
+		if (program->items[i].stream == from) {
+			program->items[i].stream = to;
+			*n_edited += 1;
+		}
+	for (size_t i = 0; i < program->n_calls; i++)
+		if (program->calls[i].wait == TS_EMULATE_WAIT_STREAM &&
+		    program->calls[i].wait_of == from)
+			program->calls[i].wait_of = to;
+}
+
+static int edit_merge(struct edit *e)
+{
+	struct ts_emulate_program *program = e->program;
+	const struct ts_emulate_queue *queues = program->queues;
+
+	for (uint32_t i = 0; i < program->n_queues; i++)
+		for (uint32_t j = 0; j < program->n_queues; j++)
+			if (i != j && queues[i].context == queues[j].context &&
+			    queues[i].stream == e->edit->first &&
+			    queues[j].stream == e->edit->second)
+				move_stream(program, j, i, &e->n_edited);
+	return e->n_edited ? 0
+			   : say(e->message,
+				 "merge %llu,%llu: these are not two streams of a context, or the "
+				 "second one has nothing to do",
+				 (unsigned long long)e->edit->first,
+				 (unsigned long long)e->edit->second);
+}
+
+static int add_part(struct ts_emulate_program *program, uint32_t of, uint32_t *ret_part)
+{
+	struct ts_emulate_context *context = &program->contexts[program->queues[of].context];
+	size_t n_allocated = context->n_allocated;
+	uint32_t part = (uint32_t)program->n_queues;
+	int r = ts_emulate_grow(&program->queues, part, &program->n_queues_allocated,
+				sizeof(*program->queues));
+
+	if (!r)
+		r = ts_emulate_grow(&context->streams, context->n_streams, &n_allocated,
+				    sizeof(*context->streams));
+	if (r)
+		return r;
+	context->n_allocated = (uint32_t)n_allocated;
+	context->streams[context->n_streams++] = part;
+	program->n_queues++;
+	program->queues[part] = program->queues[of];
+	program->queues[of].next_part = part;
+	program->queues[part].is_legacy = false;
+	*ret_part = part;
+	return 0;
+}
+
+static bool is_alike(const struct ts_emulate_item *a, const struct ts_emulate_item *b)
+{
+	return a->type == b->type && a->name == b->name;
+}
+
+static int split_stream(struct edit *e, uint32_t queue)
+{
+	struct ts_emulate_program *program = e->program;
+	uint32_t parts[MAX_PARTS] = {queue}, n_parts = (uint32_t)e->edit->second;
+	const struct ts_emulate_item *first = NULL;
+	uint64_t n_turns = 0;
+	int r = 0;
+
+	for (uint32_t i = 1; !r && i < n_parts; i++)
+		r = add_part(program, queue, &parts[i]);
+	for (size_t i = 0; !r && i < program->n_items; i++) {
+		struct ts_emulate_item *item = &program->items[i];
+
+		if (item->stream != queue || item->flags & TS_EMULATE_ITEM_NODE)
+			continue;
+		if (!first && item->kind == TS_EMULATE_OP)
+			first = item;
+		if (item->kind == TS_EMULATE_OP &&
+		    (e->edit->pattern[0] ? fits_kernel(e, item) : is_alike(item, first)))
+			n_turns++;
+		item->stream = parts[(n_turns ? n_turns - 1 : 0) % n_parts];
+		e->n_edited++;
+	}
+	return r;
+}
+
+static int edit_split(struct edit *e)
+{
+	size_t n = e->program->n_queues;
+	int r = 0;
+
+	for (uint32_t i = 0; !r && i < n; i++)
+		if (e->program->queues[i].stream == e->edit->first)
+			r = split_stream(e, i);
+	return r || e->n_edited
+		       ? r
+		       : say(e->message, "split %llu: there is no such stream, or it does nothing",
+			     (unsigned long long)e->edit->first);
+}
+
+/* ---- copies and devices ------------------------------------------------------------------------- */
+
+#define N_COPY_KINDS 16u
+#define N_SIZES	     256u
+
+/* A pinned copy for each kind and size: four sizes between one power of two and the next. */
+struct pinned {
+	struct {
+		uint64_t bytes, ns;
+	} at[N_COPY_KINDS][N_SIZES];
+};
+
+static uint32_t size_of(uint64_t bytes)
+{
+	return bytes ? (uint32_t)(4 * log2((double)bytes)) % N_SIZES : 0;
+}
+
+static void learn_pinned(const struct ts_emulate_program *program, struct pinned *pinned)
+{
+	for (size_t i = 0; i < program->n_items; i++) {
+		const struct ts_emulate_item *item = &program->items[i];
+		uint32_t kind = item->copy_kind % N_COPY_KINDS, size = size_of(item->bytes);
+
+		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_MEMCPY || !item->bytes ||
+		    item->flags & TS_EMULATE_ITEM_PAGEABLE || pinned->at[kind][size].bytes)
+			continue;
+		pinned->at[kind][size].bytes = item->bytes;
+		pinned->at[kind][size].ns = item->duration_ns;
+	}
+}
+
+/* What a pinned copy of the same kind takes, by the one whose size is nearest. False: there is none. */
+static bool pinned_ns(const struct pinned *pinned, const struct ts_emulate_item *item,
+		      uint64_t *ret_ns)
+{
+	uint32_t kind = item->copy_kind % N_COPY_KINDS, size = size_of(item->bytes);
+
+	for (uint32_t apart = 0; apart < N_SIZES; apart++)
+		for (int sign = -1; sign <= 1; sign += 2) {
+			uint32_t at = size + (uint32_t)sign * apart;
+			double scale;
+
+			if (at >= N_SIZES || !pinned->at[kind][at].bytes)
+				continue;
+			scale = (double)item->bytes / (double)pinned->at[kind][at].bytes;
+			*ret_ns = (uint64_t)((double)pinned->at[kind][at].ns * fmax(scale, 1));
+			return true;
+		}
+	return false;
+}
+
+static int edit_pinned(struct edit *e)
+{
+	struct ts_emulate_program *program = e->program;
+	ts_cleanup(ts_freep) struct pinned *pinned = calloc(1, sizeof(*pinned));
+	double rate = e->edit->bytes_per_s;
+
+	if (!pinned)
+		return -ENOMEM;
+	learn_pinned(program, pinned);
+	for (size_t i = 0; i < program->n_items; i++) {
+		struct ts_emulate_item *item = &program->items[i];
+		struct ts_emulate_call *call = &program->calls[item->call];
+		uint64_t ns;
+
+		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_MEMCPY ||
+		    !(item->flags & TS_EMULATE_ITEM_PAGEABLE))
+			continue;
+		if (rate > 0)
+			ns = (uint64_t)fmin((double)item->bytes / rate * 1e9,
+					    (double)TS_EMULATE_MAX_NS);
+		else if (!pinned_ns(pinned, item, &ns))
+			return say(e->message,
+				   "pinned: the trace has no pinned copy of that direction to tell "
+				   "how fast they are; say it: pinned=25GB/s");
+		item->duration_ns = ts_emulate_less(item->duration_ns, ns);
+		if (item->flags & TS_EMULATE_ITEM_ASYNC && call->wait == TS_EMULATE_WAIT_OWN) {
+			call->wait = TS_EMULATE_WAIT_NONE;
+			call->cost_ns = program->launch_cost_ns;
+		}
+		item->flags &= (uint8_t)~TS_EMULATE_ITEM_PAGEABLE;
+		e->n_edited++;
+	}
+	return e->n_edited ? 0 : say(e->message, "pinned: no copy from or to pageable memory");
+}
+
+/* An engine for one kind of copy alone. */
+static int part_engine(struct ts_emulate_program *program, uint32_t engine, uint32_t kind)
+{
+	struct ts_emulate_engine own = program->engines[engine];
+	uint32_t part = (uint32_t)program->n_engines;
+	int r = ts_emulate_grow(&program->engines, part, &program->n_engines_allocated,
+				sizeof(*program->engines));
+
+	if (r)
+		return r;
+	own.kind = kind;
+	own.kinds = 1u << kind;
+	program->engines[part] = own;
+	program->n_engines++;
+	program->engines[engine].kinds &= ~(1u << kind);
+	for (uint32_t i = 0; i < TS_EMULATE_ENGINE_KINDS; i++)
+		if (program->engines[engine].kinds & 1u << i) {
+			program->engines[engine].kind = i;
+			break;
+		}
+	for (size_t i = 0; i < program->n_items; i++) {
+		struct ts_emulate_item *item = &program->items[i];
+
+		if (item->kind == TS_EMULATE_OP && item->engine == engine &&
+		    ts_emulate_engine_of(item->type, item->copy_kind) == kind)
+			item->engine = part;
+	}
+	return 0;
+}
+
+static int edit_engines(struct edit *e)
+{
+	struct ts_emulate_program *program = e->program;
+	uint32_t kind = e->edit->kind == TS_EMULATE_H2D_ENGINES ? TS_EMULATE_H2D : TS_EMULATE_D2H;
+	int r = 0;
+
+	for (uint32_t i = 0; !r && i < program->n_engines; i++) {
+		if (!(program->engines[i].kinds & 1u << kind))
+			continue;
+		if (program->engines[i].kinds != 1u << kind) {
+			/* The new one comes up later in this loop. */
+			r = part_engine(program, i, kind);
+			continue;
+		}
+		program->engines[i].capacity = (uint32_t)e->edit->second;
+		e->n_edited++;
+	}
+	return r || e->n_edited ? r : say(e->message, "there is no copy in that direction");
+}
+
+static uint64_t waves(uint64_t blocks, uint64_t each, uint64_t n)
+{
+	uint64_t whole = each * n;
+
+	return (blocks + whole - 1) / whole;
+}
+
+static int edit_multiprocessors(struct edit *e)
+{
+	struct ts_emulate_program *program = e->program;
+	uint64_t n = e->edit->second;
+
+	for (size_t i = 0; i < program->n_items; i++) {
+		struct ts_emulate_item *item = &program->items[i];
+		uint64_t old;
+
+		if (item->kind != TS_EMULATE_OP || !item->blocks || !item->blocks_each)
+			continue;
+		old = program->engines[item->engine].capacity;
+		item->duration_ns = (uint64_t)((double)item->duration_ns *
+					       (double)waves(item->blocks, item->blocks_each, n) /
+					       (double)waves(item->blocks, item->blocks_each, old));
+		item->demand =
+			(uint32_t)ts_emulate_less(n, waves(item->blocks, item->blocks_each, 1));
+		e->n_edited++;
+	}
+	for (size_t i = 0; i < program->n_engines; i++)
+		if (program->engines[i].kind == TS_EMULATE_COMPUTE && program->engines[i].capacity)
+			program->engines[i].capacity = (uint32_t)n;
+	return e->n_edited ? 0
+			   : say(e->message,
+				 "multiprocessors: the trace does not tell what a kernel takes");
+}
+
+static int apply(struct edit *e)
+{
+	switch (e->edit->kind) {
+	case TS_EMULATE_KERNEL:
+	case TS_EMULATE_COPY:
+	case TS_EMULATE_SET:
+		return edit_durations(e);
+	case TS_EMULATE_HOST:
+		return edit_host(e);
+	case TS_EMULATE_CALL:
+		return edit_calls(e);
+	case TS_EMULATE_LAUNCH:
+		return edit_launch(e);
+	case TS_EMULATE_NO_SYNC:
+	case TS_EMULATE_NO_SYNC_OP:
+		return edit_sync(e);
+	case TS_EMULATE_GRAPH:
+		return edit_graph(e);
+	case TS_EMULATE_MERGE:
+		return edit_merge(e);
+	case TS_EMULATE_SPLIT:
+		return edit_split(e);
+	case TS_EMULATE_PINNED:
+		return edit_pinned(e);
+	case TS_EMULATE_H2D_ENGINES:
+	case TS_EMULATE_D2H_ENGINES:
+		return edit_engines(e);
+	case TS_EMULATE_MULTIPROCESSORS:
+		return edit_multiprocessors(e);
+	default:
+		return say(e->message, "edit %u is not known", e->edit->kind);
+	}
+}
+
+int ts_emulate_edit(struct ts_emulate_program *program, const struct ts_emulate_edit *edit,
+		    const struct ts_emulate_names *names, uint64_t *n_edited, char *ret_message)
+{
+	ts_cleanup(ts_state_map_deinit) struct ts_state_map none = {0};
+	struct edit e = {.program = program,
+			 .edit = edit,
+			 .names = names,
+			 .known = none,
+			 .message = ret_message};
+	int r = apply(&e);
+
+	none = e.known;
+	*n_edited += e.n_edited;
+	if (!r && !e.n_edited)
+		r = say(ret_message, "`%s`: nothing in the trace has that name",
+			edit->pattern[0] ? edit->pattern : "edit");
+	return r;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run from beginning to end: a copy of the program with the edits made, the simulation of it, and its figures; or the
+ * figures of what was recorded.
+ */
+#include "replay/emulate/simulate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *copy_of(const void *from, size_t n, size_t bytes)
+{
+	void *copy = calloc(n + 1, bytes);
+
+	if (copy && n)
+		memcpy(copy, from, n * bytes);
+	return copy;
+}
+
+static int copy_contexts(const struct ts_emulate_program *program, struct ts_emulate_program *copy)
+{
+	copy->contexts = calloc(program->n_contexts + 1, sizeof(*copy->contexts));
+	if (!copy->contexts)
+		return -ENOMEM;
+	for (; copy->n_contexts < program->n_contexts; copy->n_contexts++) {
+		const struct ts_emulate_context *from = &program->contexts[copy->n_contexts];
+		struct ts_emulate_context *to = &copy->contexts[copy->n_contexts];
+
+		*to = *from;
+		to->streams = copy_of(from->streams, from->n_streams, sizeof(*to->streams));
+		to->n_allocated = from->n_streams;
+		if (!to->streams)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Of what edits change. */
+static int copy_program(const struct ts_emulate_program *program,
+			struct ts_emulate_program **ret_copy)
+{
+	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *copy =
+		calloc(1, sizeof(*copy));
+	int r;
+
+	if (!copy)
+		return -ENOMEM;
+	copy->base_ns = program->base_ns;
+	copy->end_ns = program->end_ns;
+	copy->n_calls = program->n_calls;
+	copy->n_items = program->n_items;
+	copy->n_queues = copy->n_queues_allocated = program->n_queues;
+	copy->n_threads = program->n_threads;
+	copy->n_engines = program->n_engines;
+	copy->n_ops = program->n_ops;
+	copy->n_engines_allocated = program->n_engines;
+	copy->graph_cost_ns = program->graph_cost_ns;
+	copy->launch_cost_ns = program->launch_cost_ns;
+	copy->doubts = program->doubts;
+	copy->calls = copy_of(program->calls, program->n_calls, sizeof(*copy->calls));
+	copy->items = copy_of(program->items, program->n_items, sizeof(*copy->items));
+	copy->queues = copy_of(program->queues, program->n_queues, sizeof(*copy->queues));
+	copy->threads = copy_of(program->threads, program->n_threads, sizeof(*copy->threads));
+	copy->engines = copy_of(program->engines, program->n_engines, sizeof(*copy->engines));
+	r = copy_contexts(program, copy);
+	if (r || !copy->calls || !copy->items || !copy->queues || !copy->threads || !copy->engines)
+		return -ENOMEM;
+	*ret_copy = copy;
+	copy = NULL;
+	return 0;
+}
+
+static int run_program(const struct ts_emulate_program *program, struct ts_emulate_result *result)
+{
+	ts_cleanup(ts_emulate_run_deinit) struct ts_emulate_run run;
+	int r = ts_emulate_run_init(&run, program);
+
+	if (!r)
+		r = ts_emulate_simulate(program, &run);
+	if (!r)
+		r = ts_emulate_finish(&run, result);
+	return r ? r : ts_emulate_find_path(&run, result);
+}
+
+int ts_emulate_run(const struct ts_emulate_program *program, const struct ts_emulate_edit *edits,
+		   size_t n_edits, const struct ts_emulate_names *names,
+		   struct ts_emulate_result **ret_result, char *ret_message)
+{
+	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *result =
+		calloc(1, sizeof(*result));
+	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *edited = NULL;
+	int r = result ? 0 : -ENOMEM;
+
+	if (!r && n_edits)
+		r = copy_program(program, &edited);
+	for (size_t i = 0; !r && i < n_edits; i++)
+		r = ts_emulate_edit(edited, &edits[i], names, &result->n_edited, ret_message);
+	if (!r)
+		r = run_program(edited ? edited : program, result);
+	if (r)
+		return r;
+	*ret_result = result;
+	result = NULL;
+	return 0;
+}
+
+int ts_emulate_recorded(const struct ts_emulate_program *program,
+			struct ts_emulate_result **ret_result)
+{
+	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *result =
+		calloc(1, sizeof(*result));
+	ts_cleanup(ts_emulate_run_deinit) struct ts_emulate_run run;
+	int r = ts_emulate_run_init(&run, program);
+
+	if (r || !result)
+		return -ENOMEM;
+	for (size_t i = 0; i < program->n_calls; i++) {
+		const struct ts_emulate_call *call = &program->calls[i];
+
+		run.calls[i].start_ns = call->start_ns;
+		run.calls[i].end_ns = call->end_ns;
+		run.calls[i].is_over = true;
+		run.n_calls += !(call->flags & (TS_EMULATE_CALL_PSEUDO | TS_EMULATE_CALL_SKIPPED));
+	}
+	for (size_t i = 0; i < program->n_ops; i++) {
+		uint32_t at = program->by_start[i];
+		const struct ts_emulate_item *item = &program->items[at];
+
+		run.items[at].start_ns = item->start_ns;
+		run.items[at].end_ns = item->end_ns;
+		run.items[at].is_over = true;
+		ts_emulate_sum_op(&run, item, &run.items[at]);
+	}
+	r = ts_emulate_finish(&run, result);
+	if (r)
+		return r;
+	*ret_result = result;
+	result = NULL;
+	return 0;
+}

@@ -1,0 +1,1061 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From rows to a program. One pass over the trace collects calls and what they put into streams, joined by operation ids; then
+ * items are laid out in the order of their calls, launches of graphs get their ends, and waits find what they waited for.
+ */
+#include "replay/emulate/program.h"
+
+#include "proto/abi/vendor/cupti_cbid.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE	    TS_EMULATE_NONE
+#define LEFT_OUT    (NONE - 1) /* a call that was not asked for */
+#define MAX_STREAMS ((size_t)1 << 16)
+#define MAX_THREADS ((size_t)1 << 16)
+/* Nodes of a launch that are looked at for what one stood behind. */
+#define NODES_BACK 64u
+
+struct waited {
+	uint32_t call, type, context, stream, session;
+};
+
+struct ts_emulate_builder {
+	struct ts_emulate_program *program;
+	struct ts_emulate_options options;
+	struct ts_sbt_reader *reader;
+	struct ts_state_map call_by_op, queue_by_id, context_by_id, thread_by_id, engine_by_id;
+	struct ts_emulate_item *raws; /* before their place is known */
+	size_t n_raws, n_raws_allocated;
+	struct waited *waits;
+	size_t n_waits, n_waits_allocated;
+	uint32_t *last_calls; /* of each queue; NONE */
+	size_t n_last_allocated;
+};
+
+int ts_emulate_grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
+{
+	size_t n_wanted = *n_allocated ? 2 * *n_allocated : 64;
+	void *grown;
+
+	if (n < *n_allocated)
+		return 0;
+	memcpy(&grown, items, sizeof(grown));
+	grown = reallocarray(grown, n_wanted, bytes);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(items, &grown, sizeof(grown));
+	*n_allocated = n_wanted;
+	return 0;
+}
+
+void ts_emulate_builder_free(struct ts_emulate_builder *builder)
+{
+	if (!builder)
+		return;
+	ts_emulate_program_free(builder->program);
+	ts_state_map_deinit(&builder->call_by_op);
+	ts_state_map_deinit(&builder->queue_by_id);
+	ts_state_map_deinit(&builder->context_by_id);
+	ts_state_map_deinit(&builder->thread_by_id);
+	ts_state_map_deinit(&builder->engine_by_id);
+	free(builder->raws);
+	free(builder->waits);
+	free(builder->last_calls);
+	free(builder);
+}
+
+int ts_emulate_builder_new(struct ts_sbt_reader *reader, const struct ts_emulate_options *options,
+			   struct ts_emulate_builder **ret_builder)
+{
+	ts_cleanup(ts_emulate_builder_freep) struct ts_emulate_builder *builder =
+		calloc(1, sizeof(*builder));
+
+	if (!builder)
+		return -ENOMEM;
+	builder->program = calloc(1, sizeof(*builder->program));
+	if (!builder->program)
+		return -ENOMEM;
+	builder->options = *options;
+	builder->reader = reader;
+	*ret_builder = builder;
+	builder = NULL;
+	return 0;
+}
+
+void ts_emulate_program_free(struct ts_emulate_program *program)
+{
+	if (!program)
+		return;
+	for (size_t i = 0; i < program->n_contexts; i++)
+		free(program->contexts[i].streams);
+	free(program->contexts);
+	free(program->calls);
+	free(program->items);
+	free(program->queues);
+	free(program->threads);
+	free(program->engines);
+	free(program->by_start);
+	free(program);
+}
+
+void ts_emulate_doubts(const struct ts_emulate_program *program, struct ts_emulate_doubts *ret)
+{
+	*ret = program->doubts;
+}
+
+/* ---- streams, threads, engines ------------------------------------------------------------------ */
+
+static int get_context(struct ts_emulate_builder *builder, uint32_t session, uint32_t id,
+		       uint32_t *ret)
+{
+	struct ts_emulate_program *program = builder->program;
+	uint32_t found = ts_state_map_find(&builder->context_by_id, session, id);
+	int r;
+
+	if (found == NONE) {
+		r = ts_emulate_grow(&program->contexts, program->n_contexts,
+				    &program->n_contexts_allocated, sizeof(*program->contexts));
+		if (!r)
+			r = ts_state_map_set(&builder->context_by_id, session, id,
+					     (uint32_t)program->n_contexts);
+		if (r)
+			return r;
+		found = (uint32_t)program->n_contexts++;
+		program->contexts[found] =
+			(struct ts_emulate_context){.session = session, .legacy = NONE};
+	}
+	*ret = found;
+	return 0;
+}
+
+static int add_to_context(struct ts_emulate_context *context, uint32_t queue)
+{
+	size_t n_allocated = context->n_allocated;
+	int r = ts_emulate_grow(&context->streams, context->n_streams, &n_allocated,
+				sizeof(*context->streams));
+
+	context->n_allocated = (uint32_t)n_allocated;
+	if (!r)
+		context->streams[context->n_streams++] = queue;
+	return r;
+}
+
+static int get_queue(struct ts_emulate_builder *builder, uint32_t session, uint32_t context_id,
+		     uint32_t stream, uint32_t *ret)
+{
+	struct ts_emulate_program *program = builder->program;
+	uint64_t key = (uint64_t)context_id << 32 | stream;
+	uint32_t found = ts_state_map_find(&builder->queue_by_id, session, key), context;
+	int r;
+
+	if (found != NONE) {
+		*ret = found;
+		return 0;
+	}
+	if (program->n_queues == MAX_STREAMS)
+		return TS_SBT_E_LIMIT;
+	found = (uint32_t)program->n_queues;
+	r = get_context(builder, session, context_id, &context);
+	if (!r)
+		r = ts_emulate_grow(&program->queues, found, &program->n_queues_allocated,
+				    sizeof(*program->queues));
+	if (!r)
+		r = ts_emulate_grow(&builder->last_calls, found, &builder->n_last_allocated,
+				    sizeof(*builder->last_calls));
+	if (!r)
+		r = add_to_context(&program->contexts[context], found);
+	if (!r)
+		r = ts_state_map_set(&builder->queue_by_id, session, key, found);
+	if (r)
+		return r;
+	builder->last_calls[found] = NONE;
+	program->n_queues++;
+	program->queues[found] = (struct ts_emulate_queue){.session = session,
+							   .device = TS_NO_DEVICE,
+							   .context_id = context_id,
+							   .context = context,
+							   .stream = stream,
+							   .next_part = NONE};
+	*ret = found;
+	return 0;
+}
+
+static int feed_stream(struct ts_emulate_builder *builder, uint32_t session,
+		       const struct ts_row_stream *row)
+{
+	struct ts_emulate_program *program = builder->program;
+	struct ts_emulate_queue *queue;
+	uint32_t at;
+	int r = get_queue(builder, session, row->context, row->stream, &at);
+
+	if (r)
+		return r;
+	queue = &program->queues[at];
+	switch (row->stream_flags & TS_CUPTI_ACTIVITY_STREAM_CREATE_MASK) {
+	case TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL:
+		queue->is_legacy = true;
+		queue->is_non_blocking = false;
+		program->contexts[queue->context].legacy = at;
+		break;
+	case TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING:
+		queue->is_non_blocking = !queue->is_legacy;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int get_thread(struct ts_emulate_builder *builder, uint32_t session, uint32_t thread,
+		      uint32_t *ret)
+{
+	struct ts_emulate_program *program = builder->program;
+	uint32_t found = ts_state_map_find(&builder->thread_by_id, session, thread);
+	int r;
+
+	if (found == NONE) {
+		r = program->n_threads < MAX_THREADS
+			    ? ts_emulate_grow(&program->threads, program->n_threads,
+					      &program->n_threads_allocated,
+					      sizeof(*program->threads))
+			    : TS_SBT_E_LIMIT;
+		if (!r)
+			r = ts_state_map_set(&builder->thread_by_id, session, thread,
+					     (uint32_t)program->n_threads);
+		if (r)
+			return r;
+		found = (uint32_t)program->n_threads++;
+		program->threads[found] = (struct ts_emulate_thread){session, thread, NONE, NONE};
+	}
+	*ret = found;
+	return 0;
+}
+
+/* NULL: not known. */
+static const struct ts_row_device *device_of(const struct ts_emulate_builder *builder,
+					     uint32_t session, uint32_t device)
+{
+	return builder->reader ? ts_sbt_reader_device(builder->reader, session, device) : NULL;
+}
+
+/* The first session that saw the same device, by its UUID. */
+static void same_device(const struct ts_emulate_builder *builder, uint32_t *session,
+			uint32_t *device)
+{
+	const struct ts_row_device *row = ts_sbt_reader_device(builder->reader, *session, *device);
+	static const uint8_t none[sizeof(row->uuid)];
+	size_t n = ts_sbt_reader_n_devices(builder->reader);
+
+	if (!row || !memcmp(row->uuid, none, sizeof(none)))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const struct ts_sbt_device *other = ts_sbt_reader_device_at(builder->reader, i);
+
+		if (memcmp(other->row.uuid, row->uuid, sizeof(none)))
+			continue;
+		*session = other->session;
+		*device = other->row.device;
+		return;
+	}
+}
+
+static int get_engine(struct ts_emulate_builder *builder, uint32_t session, uint32_t device,
+		      uint32_t kind, uint32_t *ret)
+{
+	struct ts_emulate_program *program = builder->program;
+	uint64_t key = (uint64_t)device << 8 | kind;
+	uint32_t found = ts_state_map_find(&builder->engine_by_id, session, key);
+	uint32_t its_session = session, its_device = device;
+	uint64_t its_key;
+	int r = 0;
+
+	if (found != NONE) {
+		*ret = found;
+		return 0;
+	}
+	same_device(builder, &its_session, &its_device);
+	its_key = (uint64_t)its_device << 8 | kind;
+	found = ts_state_map_find(&builder->engine_by_id, its_session, its_key);
+	if (found == NONE) {
+		r = program->n_engines < MAX_STREAMS
+			    ? ts_emulate_grow(&program->engines, program->n_engines,
+					      &program->n_engines_allocated,
+					      sizeof(*program->engines))
+			    : TS_SBT_E_LIMIT;
+		if (r)
+			return r;
+		found = (uint32_t)program->n_engines++;
+		program->engines[found] = (struct ts_emulate_engine){.session = its_session,
+								     .device = its_device,
+								     .kind = kind,
+								     .kinds = 1u << kind};
+		r = ts_state_map_set(&builder->engine_by_id, its_session, its_key, found);
+	}
+	if (!r)
+		r = ts_state_map_set(&builder->engine_by_id, session, key, found);
+	*ret = found;
+	return r;
+}
+
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+static bool is_full(const struct ts_emulate_builder *builder)
+{
+	return builder->program->n_calls + builder->n_raws >= TS_EMULATE_MAX_ITEMS;
+}
+
+static int add_call(struct ts_emulate_builder *builder, const struct ts_emulate_call *call)
+{
+	struct ts_emulate_program *program = builder->program;
+	int r = is_full(builder)
+			? TS_SBT_E_LIMIT
+			: ts_emulate_grow(&program->calls, program->n_calls,
+					  &program->n_calls_allocated, sizeof(*program->calls));
+
+	if (!r)
+		program->calls[program->n_calls++] = *call;
+	return r;
+}
+
+static bool is_asked(const struct ts_emulate_options *options, uint64_t op_id, uint64_t time_ns)
+{
+	if (options->has_ops && (op_id < options->first_op || op_id > options->last_op))
+		return false;
+	return time_ns >= options->from_ns && (!options->to_ns || time_ns <= options->to_ns);
+}
+
+/* Memory is given up when nothing uses it any more: such calls wait, though the vendor does not say so. */
+static bool is_free(uint32_t domain, uint32_t cbid)
+{
+	if (domain == TS_API_CUDA_RUNTIME)
+		return cbid == TS_CUPTI_RUNTIME_CBID_cudaFree_v3020 ||
+		       cbid == TS_CUPTI_RUNTIME_CBID_cudaFreeArray_v3020 ||
+		       cbid == TS_CUPTI_RUNTIME_CBID_cudaFreeHost_v3020 ||
+		       cbid == TS_CUPTI_RUNTIME_CBID_cudaHostUnregister_v4000;
+	return domain == TS_API_CUDA_DRIVER && (cbid == TS_CUPTI_DRIVER_CBID_cuMemFree ||
+						cbid == TS_CUPTI_DRIVER_CBID_cuMemFree_v2 ||
+						cbid == TS_CUPTI_DRIVER_CBID_cuMemFreeHost ||
+						cbid == TS_CUPTI_DRIVER_CBID_cuArrayDestroy ||
+						cbid == TS_CUPTI_DRIVER_CBID_cuMemHostUnregister);
+}
+
+static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
+		     const struct ts_row_api *row)
+{
+	struct ts_emulate_program *program = builder->program;
+	uint32_t at = is_asked(&builder->options, row->op_id, row->start_ns)
+			      ? (uint32_t)program->n_calls
+			      : LEFT_OUT;
+	struct ts_emulate_call call = {
+		.start_ns = row->start_ns,
+		.end_ns = row->end_ns,
+		.op_id = row->op_id,
+		.next = NONE,
+		.after = NONE,
+		.wait_of = NONE,
+		.name = (uint32_t)row->domain << 16 | row->cbid,
+		.flags = row->flags & TS_API_EXPECTS_DEVICE ? TS_EMULATE_CALL_AWAITED : 0,
+	};
+	int r = ts_state_map_set(&builder->call_by_op, session, row->op_id, at);
+
+	if (!r && row->nested_op_id && row->nested_op_id != row->op_id)
+		r = ts_state_map_set(&builder->call_by_op, session, row->nested_op_id, at);
+	if (r || at == LEFT_OUT)
+		return r;
+	if (call.end_ns < call.start_ns) {
+		call.end_ns = call.start_ns;
+		program->doubts.n_backwards++;
+	}
+	r = get_thread(builder, session, row->thread, &call.thread);
+	if (!r && is_free(row->domain, row->cbid)) {
+		call.wait = TS_EMULATE_WAIT_CONTEXT;
+		call.flags |= TS_EMULATE_CALL_GUESSED;
+		r = get_context(builder, session, row->context, &call.wait_of);
+	}
+	return r ? r : add_call(builder, &call);
+}
+
+static int add_raw(struct ts_emulate_builder *builder, const struct ts_emulate_item *raw)
+{
+	int r = is_full(builder)
+			? TS_SBT_E_LIMIT
+			: ts_emulate_grow(&builder->raws, builder->n_raws,
+					  &builder->n_raws_allocated, sizeof(*builder->raws));
+
+	if (!r)
+		builder->raws[builder->n_raws++] = *raw;
+	return r;
+}
+
+/* How many blocks of a kernel a multiprocessor holds; 0: not known. */
+static uint32_t blocks_each(const struct ts_row_device *device, const struct ts_row_kernel *row)
+{
+	uint64_t threads = (uint64_t)row->block_x * row->block_y * row->block_z;
+	uint64_t warp = device->threads_per_warp ? device->threads_per_warp : 32;
+	uint64_t warps = (threads + warp - 1) / warp;
+	uint64_t shared = (uint64_t)row->static_shared_bytes + row->dynamic_shared_bytes;
+	uint64_t registers = row->registers_per_thread * warp * warps;
+	uint64_t n = device->max_blocks_per_multiprocessor;
+
+	if (!threads || !device->max_warps_per_multiprocessor || !n)
+		return 0;
+	n = ts_emulate_less(n, device->max_warps_per_multiprocessor / warps);
+	if (shared && device->max_shared_bytes_per_multiprocessor)
+		n = ts_emulate_less(n, device->max_shared_bytes_per_multiprocessor / shared);
+	if (registers && device->max_registers_per_multiprocessor)
+		n = ts_emulate_less(n, device->max_registers_per_multiprocessor / registers);
+	return n ? (uint32_t)n : 1;
+}
+
+static void size_kernel(struct ts_emulate_builder *builder, uint32_t session,
+			const struct ts_row_kernel *row, struct ts_emulate_item *item)
+{
+	const struct ts_row_device *device = device_of(builder, session, row->device);
+	uint64_t blocks = (uint64_t)row->grid_x * row->grid_y;
+	uint64_t taken;
+
+	item->name = row->name;
+	if (__builtin_mul_overflow(blocks, row->grid_z, &blocks) || blocks > UINT32_MAX)
+		blocks = UINT32_MAX;
+	item->blocks = (uint32_t)blocks;
+	if (!device || !device->n_multiprocessors)
+		return;
+	builder->program->engines[item->engine].capacity = device->n_multiprocessors;
+	item->blocks_each = blocks_each(device, row);
+	if (!item->blocks_each)
+		return;
+	taken = (blocks + item->blocks_each - 1) / item->blocks_each;
+	item->demand =
+		(uint32_t)ts_emulate_more(ts_emulate_less(taken, device->n_multiprocessors), 1);
+}
+
+struct place {
+	uint64_t op_id, graph_node;
+	uint32_t device, context, stream, graph;
+};
+
+static void place_of(const struct ts_sbt_row *row, struct place *place,
+		     struct ts_emulate_item *item)
+{
+	if (row->type == TS_ROW_KERNEL) {
+		*place = (struct place){row->kernel->op_id,  row->kernel->graph_node,
+					row->kernel->device, row->kernel->context,
+					row->kernel->stream, row->kernel->graph};
+	} else if (row->type == TS_ROW_MEMCPY) {
+		*place = (struct place){row->memcpy_->op_id,  row->memcpy_->graph_node,
+					row->memcpy_->device, row->memcpy_->context,
+					row->memcpy_->stream, row->memcpy_->graph};
+		item->bytes = row->memcpy_->bytes;
+		item->copy_kind = row->memcpy_->copy_kind;
+		item->name = item->copy_kind;
+		if (row->memcpy_->async)
+			item->flags |= TS_EMULATE_ITEM_ASYNC;
+		if (row->memcpy_->src_kind == TS_CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE ||
+		    row->memcpy_->dst_kind == TS_CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE)
+			item->flags |= TS_EMULATE_ITEM_PAGEABLE;
+	} else {
+		*place = (struct place){row->memset_->op_id,  row->memset_->graph_node,
+					row->memset_->device, row->memset_->context,
+					row->memset_->stream, row->memset_->graph};
+		item->bytes = row->memset_->bytes;
+		item->flags |= TS_EMULATE_ITEM_ASYNC;
+	}
+	if (place->graph || place->graph_node)
+		item->flags |= TS_EMULATE_ITEM_NODE;
+}
+
+static int add_pseudo(struct ts_emulate_builder *builder, uint32_t session, uint32_t queue,
+		      uint64_t time_ns, uint32_t *ret_call)
+{
+	struct ts_emulate_call call = {.start_ns = time_ns,
+				       .end_ns = time_ns,
+				       .next = NONE,
+				       .after = NONE,
+				       .wait_of = NONE,
+				       .flags = TS_EMULATE_CALL_PSEUDO};
+	/* Threads of the trace have ids below this, or it lies. */
+	int r = get_thread(builder, session, UINT32_MAX - queue, &call.thread);
+
+	*ret_call = (uint32_t)builder->program->n_calls;
+	return r ? r : add_call(builder, &call);
+}
+
+static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *row)
+{
+	struct ts_emulate_item raw = {.kind = TS_EMULATE_OP,
+				      .type = (uint8_t)row->type,
+				      .demand = 1,
+				      .other = NONE,
+				      .inner = NONE};
+	struct ts_emulate_item *item = &raw;
+	struct place place;
+	int r;
+
+	place_of(row, &place, item);
+	item->op_id = place.op_id;
+	item->start_ns = ts_row_start_ns(row->any);
+	item->end_ns = ts_row_end_ns(row->schema, row->any);
+	item->call = ts_state_map_find(&builder->call_by_op, row->session, place.op_id);
+	if (item->call == LEFT_OUT ||
+	    (builder->options.has_stream && place.stream != builder->options.stream) ||
+	    (item->call == NONE && !is_asked(&builder->options, place.op_id, item->start_ns)))
+		return 0;
+	if (item->end_ns < item->start_ns) {
+		item->end_ns = item->start_ns;
+		builder->program->doubts.n_backwards++;
+	}
+	r = get_queue(builder, row->session, place.context, place.stream, &item->stream);
+	if (!r)
+		r = get_engine(builder, row->session, place.device,
+			       ts_emulate_engine_of(row->type, item->copy_kind), &item->engine);
+	if (r)
+		return r;
+	builder->program->queues[item->stream].device = place.device;
+	if (row->type == TS_ROW_KERNEL)
+		size_kernel(builder, row->session, row->kernel, item);
+	if (item->call == NONE) {
+		item->flags |= TS_EMULATE_ITEM_ORPHAN;
+		item->flags &= (uint8_t)~TS_EMULATE_ITEM_NODE;
+		builder->program->doubts.n_without_call++;
+		item->call = builder->last_calls[item->stream];
+		if (item->call == NONE)
+			r = add_pseudo(builder, row->session, item->stream, item->start_ns,
+				       &item->call);
+	}
+	builder->last_calls[item->stream] = item->call;
+	builder->program->n_ops++;
+	return r ? r : add_raw(builder, &raw);
+}
+
+/* Records of events and waits for them; a launch of a graph is known by its nodes, and stands in the stream told here. */
+static int feed_point(struct ts_emulate_builder *builder, uint32_t session, uint64_t op_id,
+		      uint32_t context, uint32_t stream, uint64_t handle, uint8_t kind)
+{
+	struct ts_emulate_item raw = {
+		.kind = kind, .op_id = op_id, .bytes = handle, .other = NONE, .inner = NONE};
+	int r;
+
+	raw.call = ts_state_map_find(&builder->call_by_op, session, op_id);
+	if (raw.call == NONE || raw.call == LEFT_OUT || stream == TS_NO_DEVICE ||
+	    (builder->options.has_stream && stream != builder->options.stream))
+		return 0;
+	r = get_queue(builder, session, context, stream, &raw.stream);
+	return r ? r : add_raw(builder, &raw);
+}
+
+static int feed_sync(struct ts_emulate_builder *builder, uint32_t session,
+		     const struct ts_row_sync *row)
+{
+	struct waited waited = {
+		.call = ts_state_map_find(&builder->call_by_op, session, row->op_id),
+		.type = row->sync_type,
+		.context = row->context,
+		.stream = row->stream,
+		.session = session,
+	};
+	int r;
+
+	if (waited.call == NONE || waited.call == LEFT_OUT ||
+	    row->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
+		return 0;
+	r = ts_emulate_grow(&builder->waits, builder->n_waits, &builder->n_waits_allocated,
+			    sizeof(*builder->waits));
+	if (!r)
+		builder->waits[builder->n_waits++] = waited;
+	return r;
+}
+
+int ts_emulate_builder_feed(struct ts_emulate_builder *builder, const struct ts_sbt_row *row)
+{
+	switch (row->type) {
+	case TS_ROW_API:
+		return feed_call(builder, row->session, row->api);
+	case TS_ROW_KERNEL:
+	case TS_ROW_MEMCPY:
+	case TS_ROW_MEMSET:
+		return feed_op(builder, row);
+	case TS_ROW_EVENT:
+		return feed_point(builder, row->session, row->event->op_id, row->event->context,
+				  row->event->stream, row->event->event, TS_EMULATE_RECORD);
+	case TS_ROW_STREAM_WAIT:
+		return feed_point(builder, row->session, row->stream_wait->op_id,
+				  row->stream_wait->context, row->stream_wait->stream,
+				  row->stream_wait->event, TS_EMULATE_WAIT);
+	case TS_ROW_GRAPH_LAUNCH:
+		return feed_point(builder, row->session, row->graph_launch->op_id,
+				  row->graph_launch->context, row->graph_launch->stream, 0,
+				  TS_EMULATE_OPEN);
+	case TS_ROW_STREAM:
+		return feed_stream(builder, row->session, row->stream);
+	case TS_ROW_SYNC:
+		return feed_sync(builder, row->session, row->sync);
+	default:
+		return 0;
+	}
+}
+
+static int read_rows(struct ts_emulate_builder *builder)
+{
+	const struct ts_sbt_cursor_options options = {
+		.types = TS_STATE_MACHINE_ROWS | TS_ROW_BIT(TS_ROW_SYNC),
+		.session = builder->options.session,
+	};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_sbt_row row;
+	int r = ts_sbt_cursor_new(builder->reader, &options, &cursor);
+
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (r == TS_SBT_E_CORRUPT) {
+			builder->program->doubts.is_damaged = true;
+			r = 0;
+			continue;
+		}
+		if (!r)
+			r = ts_emulate_builder_feed(builder, &row);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+/* ---- layout ------------------------------------------------------------------------------------- */
+
+/* Times from the program's start on. */
+static void set_base(struct ts_emulate_builder *builder)
+{
+	struct ts_emulate_program *program = builder->program;
+	uint64_t base_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < program->n_calls; i++)
+		base_ns = ts_emulate_less(base_ns, program->calls[i].start_ns);
+	for (size_t i = 0; i < builder->n_raws; i++)
+		if (builder->raws[i].kind == TS_EMULATE_OP)
+			base_ns = ts_emulate_less(base_ns, builder->raws[i].start_ns);
+	program->base_ns = base_ns == UINT64_MAX ? 0 : base_ns;
+	for (size_t i = 0; i < program->n_calls; i++) {
+		struct ts_emulate_call *call = &program->calls[i];
+
+		call->start_ns =
+			ts_emulate_less(call->start_ns - program->base_ns, TS_EMULATE_MAX_NS);
+		call->end_ns = ts_emulate_less(call->end_ns - program->base_ns, TS_EMULATE_MAX_NS);
+		program->end_ns = ts_emulate_more(program->end_ns, call->end_ns);
+	}
+	for (size_t i = 0; i < builder->n_raws; i++) {
+		struct ts_emulate_item *item = &builder->raws[i];
+
+		if (item->kind != TS_EMULATE_OP)
+			continue;
+		item->start_ns =
+			ts_emulate_less(item->start_ns - program->base_ns, TS_EMULATE_MAX_NS);
+		item->end_ns = ts_emulate_less(item->end_ns - program->base_ns, TS_EMULATE_MAX_NS);
+		item->duration_ns = item->end_ns - item->start_ns;
+		program->end_ns = ts_emulate_more(program->end_ns, item->end_ns);
+	}
+}
+
+/* By call, else in the order in which they came, which is that of their start: `ret_order` of all raws. */
+static int order_raws(struct ts_emulate_builder *builder, uint32_t **ret_order)
+{
+	struct ts_emulate_program *program = builder->program;
+	uint32_t *order = calloc(builder->n_raws + 1, sizeof(*order));
+	uint32_t n = 0;
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < builder->n_raws; i++)
+		program->calls[builder->raws[i].call].n_items++;
+	for (size_t i = 0; i < program->n_calls; i++) {
+		program->calls[i].first_item = n;
+		n += program->calls[i].n_items;
+		program->calls[i].n_items = 0;
+	}
+	for (size_t i = 0; i < builder->n_raws; i++) {
+		struct ts_emulate_call *call = &program->calls[builder->raws[i].call];
+
+		order[call->first_item + call->n_items++] = (uint32_t)i;
+	}
+	*ret_order = order;
+	return 0;
+}
+
+/*
+ * What a node of a graph stood behind is not recorded. It is taken to stand behind what ran before it in its stream, and what
+ * was over last before it began, of the same launch.
+ */
+static void place_node(struct ts_emulate_program *program, uint32_t open, uint32_t at)
+{
+	struct ts_emulate_item *items = program->items, *item = &items[at];
+	uint64_t latest_ns = 0;
+
+	item->other = open;
+	item->inner = NONE;
+	for (uint32_t i = at; i-- > open + 1 && at - i <= NODES_BACK;) {
+		if (item->inner == NONE && items[i].stream == item->stream)
+			item->inner = i;
+		if (items[i].end_ns <= item->start_ns && items[i].end_ns > latest_ns) {
+			latest_ns = items[i].end_ns;
+			item->other = i;
+		}
+	}
+}
+
+static void put_graph(struct ts_emulate_builder *builder, struct ts_emulate_call *call,
+		      const uint32_t *order, uint32_t n, const struct ts_emulate_item *launch)
+{
+	struct ts_emulate_program *program = builder->program;
+	uint32_t open = (uint32_t)program->n_items++;
+
+	program->items[open] = *launch;
+	program->items[open].kind = TS_EMULATE_OPEN;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ts_emulate_item *item = &builder->raws[order[i]];
+
+		if (!(item->flags & TS_EMULATE_ITEM_NODE))
+			continue;
+		program->items[program->n_items] = *item;
+		place_node(program, open, (uint32_t)program->n_items++);
+	}
+	program->items[program->n_items] = *launch;
+	program->items[program->n_items].kind = TS_EMULATE_CLOSE;
+	program->items[program->n_items++].other = open;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ts_emulate_item *item = &builder->raws[order[i]];
+
+		if (!(item->flags & TS_EMULATE_ITEM_NODE) && item->kind != TS_EMULATE_OPEN)
+			program->items[program->n_items++] = *item;
+	}
+	call->n_items = (uint32_t)program->n_items - call->first_item;
+}
+
+static void put_items(struct ts_emulate_builder *builder, struct ts_emulate_call *call,
+		      const uint32_t *order)
+{
+	struct ts_emulate_program *program = builder->program;
+	const struct ts_emulate_item *launch = NULL;
+	uint32_t n = call->n_items, n_nodes = 0;
+
+	call->first_item = (uint32_t)program->n_items;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ts_emulate_item *item = &builder->raws[order[i]];
+
+		n_nodes += (item->flags & TS_EMULATE_ITEM_NODE) != 0;
+		if (item->kind == TS_EMULATE_OPEN && !launch)
+			launch = item;
+	}
+	if (n_nodes && launch) {
+		put_graph(builder, call, order, n, launch);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct ts_emulate_item *item = &program->items[program->n_items];
+
+		if (builder->raws[order[i]].kind == TS_EMULATE_OPEN)
+			continue;
+		*item = builder->raws[order[i]];
+		item->flags &= (uint8_t)~TS_EMULATE_ITEM_NODE;
+		program->n_items++;
+	}
+	call->n_items = (uint32_t)program->n_items - call->first_item;
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	if (x[0] != y[0])
+		return x[0] < y[0] ? -1 : 1;
+	return x[1] < y[1] ? -1 : x[1] > y[1];
+}
+
+static int sort_ops(struct ts_emulate_program *program)
+{
+	uint64_t(*starts)[2] = calloc(program->n_ops + 1, sizeof(*starts));
+	size_t n = 0;
+
+	program->by_start = calloc(program->n_ops + 1, sizeof(*program->by_start));
+	if (!starts || !program->by_start) {
+		free(starts);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < program->n_items; i++)
+		if (program->items[i].kind == TS_EMULATE_OP) {
+			starts[n][0] = program->items[i].start_ns;
+			starts[n++][1] = i;
+		}
+	qsort(starts, n, sizeof(*starts), compare_starts);
+	for (size_t i = 0; i < n; i++)
+		program->by_start[i] = (uint32_t)starts[i][1];
+	program->n_ops = n;
+	free(starts);
+	return 0;
+}
+
+/* Events by handle are told apart by version: the record before the wait. */
+static int lay_out(struct ts_emulate_builder *builder)
+{
+	struct ts_emulate_program *program = builder->program;
+	ts_cleanup(ts_state_map_deinit) struct ts_state_map record_by_event = {0};
+	ts_cleanup(ts_freep) uint32_t *order = NULL;
+	size_t at = 0;
+	int r = order_raws(builder, &order);
+
+	if (r)
+		return r;
+	/* A graph's launch is one row that becomes two items. */
+	program->items = calloc(2 * builder->n_raws + 1, sizeof(*program->items));
+	if (!program->items)
+		return -ENOMEM;
+	for (size_t i = 0; !r && i < program->n_calls; i++) {
+		struct ts_emulate_call *call = &program->calls[i];
+		uint32_t n = call->n_items;
+		uint32_t session = program->threads[call->thread].session;
+
+		put_items(builder, call, order + at);
+		for (uint32_t j = 0; !r && j < call->n_items; j++) {
+			uint32_t k = call->first_item + j;
+			struct ts_emulate_item *item = &program->items[k];
+
+			if (item->kind == TS_EMULATE_RECORD) {
+				r = ts_state_map_set(&record_by_event, session, item->bytes, k);
+			} else if (item->kind == TS_EMULATE_WAIT) {
+				item->other =
+					ts_state_map_find(&record_by_event, session, item->bytes);
+				if (item->other == NONE)
+					program->doubts.n_without_record++;
+			}
+		}
+		at += n;
+	}
+	return r ? r : sort_ops(program);
+}
+
+/* ---- host --------------------------------------------------------------------------------------- */
+
+static int compare_calls(const void *a, const void *b)
+{
+	const struct ts_emulate_call *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->op_id < y->op_id ? -1 : x->op_id > y->op_id;
+}
+
+static void chain_threads(struct ts_emulate_program *program)
+{
+	for (size_t i = 0; i < program->n_calls; i++) {
+		struct ts_emulate_call *call = &program->calls[i], *before;
+		struct ts_emulate_thread *thread = &program->threads[call->thread];
+
+		if (thread->last_call == NONE) {
+			thread->first_call = (uint32_t)i;
+			call->gap_ns = call->start_ns;
+		} else {
+			before = &program->calls[thread->last_call];
+			before->next = (uint32_t)i;
+			if (call->start_ns >= before->end_ns)
+				call->gap_ns = call->start_ns - before->end_ns;
+			else
+				program->doubts.n_backwards++;
+		}
+		thread->last_call = (uint32_t)i;
+	}
+}
+
+/* The call of a thread with the latest end that is not behind `time_ns`; NONE. Calls of one thread lie one behind the other. */
+static uint32_t over_before(const struct ts_emulate_program *program, uint32_t thread,
+			    uint64_t time_ns)
+{
+	size_t low = 0, high = program->n_calls;
+	size_t n_looked = 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (program->calls[middle].start_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low && n_looked < 65536; low--, n_looked++)
+		if (program->calls[low - 1].thread == thread &&
+		    program->calls[low - 1].end_ns <= time_ns)
+			return (uint32_t)(low - 1);
+	return NONE;
+}
+
+/* A thread's begin and end: see emulate.h. */
+static void join_thread(struct ts_emulate_program *program, uint32_t main, uint32_t thread)
+{
+	struct ts_emulate_call *first = &program->calls[program->threads[thread].first_call];
+	uint32_t last = program->threads[thread].last_call;
+	uint64_t end_ns = program->calls[last].end_ns;
+	uint32_t at = over_before(program, main, first->start_ns);
+	struct ts_emulate_call *next;
+
+	if (at != NONE) {
+		first->after = at;
+		first->after_gap_ns = first->start_ns - program->calls[at].end_ns;
+		first->gap_ns = 0;
+		program->doubts.n_joins++;
+	}
+	at = over_before(program, main, end_ns);
+	if (at == NONE || program->calls[at].next == NONE)
+		return;
+	next = &program->calls[program->calls[at].next];
+	if (next->start_ns < end_ns ||
+	    (next->after != NONE && program->calls[next->after].end_ns >= end_ns))
+		return;
+	next->after = last;
+	next->after_gap_ns = next->start_ns - end_ns;
+	next->gap_ns = 0;
+	program->doubts.n_joins++;
+}
+
+static int join_threads(struct ts_emulate_program *program)
+{
+	ts_cleanup(ts_state_map_deinit) struct ts_state_map main_by_session = {0};
+	int r = 0;
+
+	/* Threads are in the order in which they began. */
+	for (uint32_t i = 0; !r && i < program->n_threads; i++) {
+		const struct ts_emulate_thread *thread = &program->threads[i];
+		uint32_t main;
+
+		if (thread->first_call == NONE ||
+		    program->calls[thread->first_call].flags & TS_EMULATE_CALL_PSEUDO)
+			continue;
+		main = ts_state_map_find(&main_by_session, thread->session, 0);
+		if (main == NONE)
+			r = ts_state_map_set(&main_by_session, thread->session, 0, i);
+		else
+			join_thread(program, main, i);
+	}
+	return r;
+}
+
+static void set_wait(struct ts_emulate_builder *builder, const struct waited *waited)
+{
+	struct ts_emulate_call *call = &builder->program->calls[waited->call];
+	uint64_t key = (uint64_t)waited->context << 32 | waited->stream;
+	uint32_t queue = ts_state_map_find(&builder->queue_by_id, waited->session, key);
+	uint32_t context =
+		ts_state_map_find(&builder->context_by_id, waited->session, waited->context);
+
+	call->flags |= TS_EMULATE_CALL_SYNC;
+	if (waited->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE) {
+		/* Which item it is, is found once it is known when they were over. */
+		call->wait = TS_EMULATE_WAIT_ITEM;
+	} else if (waited->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE) {
+		if (queue == NONE)
+			return;
+		call->wait = TS_EMULATE_WAIT_STREAM;
+		call->wait_of = queue;
+	} else if (context != NONE) {
+		call->wait = TS_EMULATE_WAIT_CONTEXT;
+		call->wait_of = context;
+	}
+}
+
+/* A copy that is not asynchronous, or that the driver had to take aside: its call returned when it was over. */
+static void set_own_waits(struct ts_emulate_program *program)
+{
+	for (size_t i = 0; i < program->n_items; i++) {
+		const struct ts_emulate_item *item = &program->items[i];
+		struct ts_emulate_call *call = &program->calls[item->call];
+
+		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_MEMCPY || call->wait ||
+		    item->flags & (TS_EMULATE_ITEM_ORPHAN | TS_EMULATE_ITEM_NODE) ||
+		    item->end_ns > call->end_ns)
+			continue;
+		if (!(item->flags & TS_EMULATE_ITEM_ASYNC) ||
+		    item->flags & TS_EMULATE_ITEM_PAGEABLE)
+			call->wait = TS_EMULATE_WAIT_OWN;
+	}
+}
+
+static void count(struct ts_emulate_program *program, bool has_stream)
+{
+	for (size_t i = 0; i < program->n_calls; i++) {
+		struct ts_emulate_call *call = &program->calls[i];
+
+		if (call->flags & TS_EMULATE_CALL_PSEUDO)
+			continue;
+		if (call->flags & TS_EMULATE_CALL_AWAITED && !call->n_items) {
+			if (has_stream) {
+				call->flags |= TS_EMULATE_CALL_SKIPPED;
+				continue;
+			}
+			program->doubts.n_without_device++;
+		}
+		program->doubts.n_calls++;
+	}
+	program->doubts.n_ops = program->n_ops;
+}
+
+/* Calls that began later may have been added before: those without a call of their own. Items refer to calls. */
+static int sort_calls(struct ts_emulate_builder *builder)
+{
+	struct ts_emulate_program *program = builder->program;
+	bool is_sorted = true;
+
+	for (size_t i = 1; i < program->n_calls && is_sorted; i++)
+		is_sorted = compare_calls(&program->calls[i - 1], &program->calls[i]) <= 0;
+	if (is_sorted)
+		return 0;
+	ts_cleanup(ts_freep) uint32_t *now_at = calloc(program->n_calls, sizeof(*now_at));
+	if (!now_at)
+		return -ENOMEM;
+	/* `next` is not in use yet: it keeps where a call was. */
+	for (size_t i = 0; i < program->n_calls; i++)
+		program->calls[i].next = (uint32_t)i;
+	qsort(program->calls, program->n_calls, sizeof(*program->calls), compare_calls);
+	for (size_t i = 0; i < program->n_calls; i++) {
+		now_at[program->calls[i].next] = (uint32_t)i;
+		program->calls[i].next = NONE;
+	}
+	for (size_t i = 0; i < builder->n_raws; i++)
+		builder->raws[i].call = now_at[builder->raws[i].call];
+	for (size_t i = 0; i < builder->n_waits; i++)
+		builder->waits[i].call = now_at[builder->waits[i].call];
+	return 0;
+}
+
+int ts_emulate_builder_finish(struct ts_emulate_builder *builder,
+			      struct ts_emulate_program **ret_program)
+{
+	struct ts_emulate_program *program = builder->program;
+	int r;
+
+	set_base(builder);
+	r = sort_calls(builder);
+	if (!r)
+		r = lay_out(builder);
+	if (r)
+		return r;
+	chain_threads(program);
+	r = join_threads(program);
+	for (size_t i = 0; i < builder->n_waits; i++)
+		set_wait(builder, &builder->waits[i]);
+	set_own_waits(program);
+	count(program, builder->options.has_stream);
+	if (!r)
+		r = ts_emulate_calibrate(program);
+	if (r)
+		return r;
+	*ret_program = program;
+	builder->program = NULL;
+	return 0;
+}
+
+int ts_emulate_read(struct ts_sbt_reader *reader, const struct ts_emulate_options *options,
+		    struct ts_emulate_program **ret_program)
+{
+	ts_cleanup(ts_emulate_builder_freep) struct ts_emulate_builder *builder = NULL;
+	int r = ts_emulate_builder_new(reader, options, &builder);
+
+	if (!r)
+		r = read_rows(builder);
+	return r ? r : ts_emulate_builder_finish(builder, ret_program);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a run comes to: its makespan, how busy streams and engines were, and the critical path, which is followed back from the latest
+ * end through what held each thing up.
+ */
+#include "replay/emulate/simulate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE TS_EMULATE_NONE
+
+const char *ts_emulate_engine_name(uint32_t kind)
+{
+	static const char *const names[TS_EMULATE_ENGINE_KINDS] = {
+		[TS_EMULATE_COMPUTE] = "compute", [TS_EMULATE_H2D] = "htod",
+		[TS_EMULATE_D2H] = "dtoh",	  [TS_EMULATE_D2D] = "dtod",
+		[TS_EMULATE_PEER] = "ptop",	  [TS_EMULATE_MEMSET] = "memset",
+	};
+
+	return kind < TS_EMULATE_ENGINE_KINDS ? names[kind] : NULL;
+}
+
+int ts_emulate_run_init(struct ts_emulate_run *run, const struct ts_emulate_program *program)
+{
+	*run = (struct ts_emulate_run){.program = program};
+	run->items = calloc(program->n_items + 1, sizeof(*run->items));
+	run->calls = calloc(program->n_calls + 1, sizeof(*run->calls));
+	run->queues = calloc(program->n_queues + 1, sizeof(*run->queues));
+	run->engines = calloc(program->n_engines + 1, sizeof(*run->engines));
+	if (!run->items || !run->calls || !run->queues || !run->engines)
+		return -ENOMEM;
+	for (size_t i = 0; i < program->n_items; i++)
+		run->items[i].behind = run->items[i].by = NONE;
+	for (size_t i = 0; i < program->n_calls; i++)
+		run->calls[i].behind = run->calls[i].waited_for = NONE;
+	return 0;
+}
+
+void ts_emulate_run_deinit(struct ts_emulate_run *run)
+{
+	free(run->items);
+	free(run->calls);
+	free(run->queues);
+	free(run->engines);
+}
+
+void ts_emulate_result_free(struct ts_emulate_result *result)
+{
+	if (!result)
+		return;
+	free(result->streams);
+	free(result->engines);
+	free(result->path);
+	free(result);
+}
+
+/* ---- figures ------------------------------------------------------------------------------------ */
+
+static bool counts(const struct ts_emulate_run *run, size_t call)
+{
+	return run->calls[call].is_over && !(run->program->calls[call].flags &
+					     (TS_EMULATE_CALL_PSEUDO | TS_EMULATE_CALL_SKIPPED));
+}
+
+static void find_span(const struct ts_emulate_run *run, uint64_t *ret_from_ns, uint64_t *ret_to_ns)
+{
+	const struct ts_emulate_program *program = run->program;
+	uint64_t from_ns = UINT64_MAX, to_ns = 0;
+
+	for (size_t i = 0; i < program->n_calls; i++)
+		if (counts(run, i)) {
+			from_ns = ts_emulate_less(from_ns, run->calls[i].start_ns);
+			to_ns = ts_emulate_more(to_ns, run->calls[i].end_ns);
+		}
+	for (size_t i = 0; i < program->n_items; i++)
+		if (program->items[i].kind == TS_EMULATE_OP && run->items[i].is_over) {
+			from_ns = ts_emulate_less(from_ns, run->items[i].start_ns);
+			to_ns = ts_emulate_more(to_ns, run->items[i].end_ns);
+		}
+	*ret_from_ns = from_ns == UINT64_MAX ? 0 : from_ns;
+	*ret_to_ns = to_ns;
+}
+
+static int finish_streams(const struct ts_emulate_run *run, struct ts_emulate_result *result)
+{
+	const struct ts_emulate_program *program = run->program;
+
+	result->streams = calloc(program->n_queues + 1, sizeof(*result->streams));
+	if (!result->streams)
+		return -ENOMEM;
+	for (size_t i = 0; i < program->n_queues; i++) {
+		const struct ts_emulate_queue *queue = &program->queues[i];
+
+		if (!run->queues[i].n_ops)
+			continue;
+		result->streams[result->n_streams++] = (struct ts_emulate_stream){
+			.session = queue->session,
+			.device = queue->device,
+			.context = queue->context_id,
+			.stream = queue->stream,
+			.n_ops = run->queues[i].n_ops,
+			.busy_ns = run->queues[i].busy_ns,
+		};
+	}
+	return 0;
+}
+
+int ts_emulate_finish(const struct ts_emulate_run *run, struct ts_emulate_result *result)
+{
+	const struct ts_emulate_program *program = run->program;
+	uint64_t from_ns, to_ns;
+
+	find_span(run, &from_ns, &to_ns);
+	result->makespan_ns = to_ns - from_ns;
+	result->n_ops = run->n_ops;
+	result->n_calls = run->n_calls;
+	result->n_broken = run->n_broken;
+	result->engines = calloc(program->n_engines + 1, sizeof(*result->engines));
+	if (!result->engines)
+		return -ENOMEM;
+	for (size_t i = 0; i < program->n_engines; i++) {
+		if (!run->engines[i].n_ops)
+			continue;
+		result->engines[result->n_engines] = program->engines[i];
+		result->engines[result->n_engines].n_ops = run->engines[i].n_ops;
+		result->engines[result->n_engines].busy_ns = run->engines[i].busy_ns;
+		result->engines[result->n_engines++].used_ns = run->engines[i].used_ns;
+	}
+	return finish_streams(run, result);
+}
+
+/* ---- the path ----------------------------------------------------------------------------------- */
+
+struct walk {
+	const struct ts_emulate_run *run;
+	struct ts_emulate_result *result;
+	size_t n_allocated;
+	uint64_t time_ns;    /* all behind it is told */
+	uint32_t item, call; /* where it is: one of them, or neither */
+	bool at_start;	     /* of the call */
+};
+
+static int step(struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
+		uint64_t from_ns)
+{
+	const struct ts_emulate_program *program = walk->run->program;
+	struct ts_emulate_result *result = walk->result;
+	struct ts_emulate_step step = {.from_ns = from_ns,
+				       .to_ns = walk->time_ns,
+				       .part = part,
+				       .type = TS_ROW_API,
+				       .stream = TS_NO_DEVICE};
+	int r;
+
+	if (from_ns >= walk->time_ns)
+		return 0;
+	if (item != NONE) {
+		const struct ts_emulate_item *its = &program->items[item];
+
+		call = its->call;
+		step.op_id = its->op_id;
+		step.type = its->type;
+		step.name = its->name;
+		step.stream = program->queues[its->stream].stream;
+	} else if (call != NONE) {
+		step.op_id = program->calls[call].op_id;
+		step.name = program->calls[call].name;
+	}
+	if (call != NONE) {
+		const struct ts_emulate_thread *thread =
+			&program->threads[program->calls[call].thread];
+
+		step.session = thread->session;
+		if (!(program->calls[call].flags & TS_EMULATE_CALL_PSEUDO))
+			step.thread = thread->thread;
+	}
+	r = ts_emulate_grow(&result->path, result->n_path, &walk->n_allocated,
+			    sizeof(*result->path));
+	if (r)
+		return r;
+	result->path[result->n_path++] = step;
+	result->parts_ns[part] += walk->time_ns - from_ns;
+	walk->time_ns = from_ns;
+	return 0;
+}
+
+static void go_to_call(struct walk *walk, uint32_t call, bool at_start)
+{
+	walk->item = NONE;
+	walk->call = call;
+	walk->at_start = at_start;
+}
+
+static void go_to_item(struct walk *walk, uint32_t item)
+{
+	walk->item = item;
+	walk->call = NONE;
+}
+
+/* From an item's end. */
+static int leave_item(struct walk *walk)
+{
+	const struct ts_emulate_item *item = &walk->run->program->items[walk->item];
+	const struct ts_emulate_run_item *its = &walk->run->items[walk->item];
+	uint32_t at = walk->item;
+	bool is_op = item->kind == TS_EMULATE_OP;
+	int r = 0;
+
+	if (is_op)
+		r = step(walk, at, NONE,
+			 item->type == TS_ROW_MEMCPY ? TS_GRAPH_COPY : TS_GRAPH_COMPUTE,
+			 its->start_ns);
+	if (r)
+		return r;
+	if (its->by_kind == TS_EMULATE_BY_CALL || its->by == NONE) {
+		go_to_call(walk, item->call, true);
+		return step(walk, is_op ? at : NONE, item->call, TS_GRAPH_LATENCY,
+			    walk->run->calls[item->call].start_ns);
+	}
+	go_to_item(walk, its->by);
+	return step(walk, is_op ? at : its->by, NONE, TS_GRAPH_WAIT,
+		    walk->run->items[its->by].end_ns);
+}
+
+/* From a call's end, to its start or to what it waited for. */
+static int leave_call(struct walk *walk)
+{
+	const struct ts_emulate_run_call *its = &walk->run->calls[walk->call];
+	uint32_t at = walk->call;
+
+	if (its->waited_for != NONE) {
+		go_to_item(walk, its->waited_for);
+		return step(walk, NONE, at, TS_GRAPH_IN_CALL,
+			    walk->run->items[its->waited_for].end_ns);
+	}
+	go_to_call(walk, at, true);
+	return step(walk, NONE, at, TS_GRAPH_IN_CALL, its->start_ns);
+}
+
+/* From a call's start, to the call before. */
+static int leave_start(struct walk *walk, const uint32_t *before)
+{
+	const struct ts_emulate_call *call = &walk->run->program->calls[walk->call];
+	uint32_t at = walk->call;
+	uint32_t by = walk->run->calls[at].by_after ? call->after : before[at];
+
+	go_to_call(walk, by, false);
+	if (by == NONE)
+		return step(walk, NONE, at,
+			    call->flags & TS_EMULATE_CALL_PSEUDO ? TS_GRAPH_UNKNOWN
+								 : TS_GRAPH_HOST_GAP,
+			    0);
+	return step(walk, NONE, at, TS_GRAPH_HOST_GAP, walk->run->calls[by].end_ns);
+}
+
+/* What was over last, and of that what began last. */
+static void find_last(struct walk *walk)
+{
+	const struct ts_emulate_program *program = walk->run->program;
+	uint64_t start_ns = 0;
+
+	for (size_t i = 0; i < program->n_calls; i++)
+		if (counts(walk->run, i) && walk->run->calls[i].end_ns >= walk->time_ns) {
+			walk->time_ns = walk->run->calls[i].end_ns;
+			start_ns = walk->run->calls[i].start_ns;
+			go_to_call(walk, (uint32_t)i, false);
+		}
+	for (size_t i = 0; i < program->n_items; i++) {
+		const struct ts_emulate_run_item *its = &walk->run->items[i];
+
+		if (program->items[i].kind != TS_EMULATE_OP || !its->is_over ||
+		    its->end_ns < walk->time_ns ||
+		    (its->end_ns == walk->time_ns && its->start_ns < start_ns))
+			continue;
+		walk->time_ns = its->end_ns;
+		start_ns = its->start_ns;
+		go_to_item(walk, (uint32_t)i);
+	}
+}
+
+int ts_emulate_find_path(const struct ts_emulate_run *run, struct ts_emulate_result *result)
+{
+	const struct ts_emulate_program *program = run->program;
+	struct walk walk = {.run = run, .result = result, .item = NONE, .call = NONE};
+	ts_cleanup(ts_freep) uint32_t *before = malloc((program->n_calls + 1) * sizeof(*before));
+	/* Each thing is left once: what held it up happened before. */
+	uint64_t n_left = 2 * (program->n_calls + program->n_items) + 2;
+	int r = 0;
+
+	if (!before)
+		return -ENOMEM;
+	for (size_t i = 0; i < program->n_calls; i++)
+		before[i] = NONE;
+	for (size_t i = 0; i < program->n_calls; i++)
+		if (program->calls[i].next != NONE)
+			before[program->calls[i].next] = (uint32_t)i;
+	find_last(&walk);
+	while (!r && n_left-- && (walk.item != NONE || walk.call != NONE))
+		r = walk.item != NONE ? leave_item(&walk)
+		    : !walk.at_start  ? leave_call(&walk)
+				      : leave_start(&walk, before);
+	for (size_t i = 0; i < result->n_path / 2; i++) {
+		struct ts_emulate_step spare = result->path[i];
+
+		result->path[i] = result->path[result->n_path - 1 - i];
+		result->path[result->n_path - 1 - i] = spare;
+	}
+	return r;
+}

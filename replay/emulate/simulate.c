@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulation. Three things happen at times that are not now: a thread makes its next call, an operation is ready for its
+ * engine (or gets it), an operation ends. They lie in a heap that is as large as there are threads and things under way. All else
+ * follows at once: a call puts its items into streams, an end lets go of what stood behind it.
+ */
+#include "replay/emulate/simulate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE TS_EMULATE_NONE
+/* Of what stands behind an item: a call that waits for it. Items and calls are fewer. */
+#define IS_CALL	  (UINT32_C(1) << 31)
+
+#define MAX_STUCK 64u
+
+/* At one instant in this order. */
+enum event_kind {
+	EVENT_END = 0,
+	EVENT_START = 1, /* the engine is its own already */
+	EVENT_READY = 2,
+	EVENT_CALL = 3,
+};
+
+struct event {
+	uint64_t key; /* time, then kind */
+	uint32_t of;  /* item, or thread */
+	uint32_t reserved;
+};
+
+struct edge {
+	uint32_t next, who;
+};
+
+enum thread_state {
+	THREAD_OVER = 0,
+	THREAD_ON_ITS_WAY, /* its next call lies in the heap */
+	THREAD_IN_CALL,	   /* that waits for items */
+	THREAD_HELD,	   /* its next call has to come after another thread's */
+};
+
+struct thread {
+	uint32_t state; /* enum thread_state */
+	uint32_t next_call;
+	uint32_t n_waits;   /* items that its call waits for */
+	uint32_t waited_by; /* the last one of them; NONE */
+	uint64_t waited_ns; /* when that was over */
+	uint64_t own_ns;    /* its next call: no earlier, for its own sake */
+};
+
+struct engine {
+	uint64_t used;
+	uint32_t head, tail; /* items that are ready */
+};
+
+struct simulation {
+	const struct ts_emulate_program *program;
+	struct ts_emulate_run *run;
+	struct event *heap;
+	size_t n_heap, n_heap_allocated;
+	struct edge *edges;
+	uint32_t n_edges, free_edge;
+	size_t n_edges_allocated;
+	uint32_t *tails, *next_ready; /* of each stream; of each item in its engine's queue */
+	struct thread *threads;
+	struct engine *engines;
+	uint32_t *points; /* that nothing holds up any more */
+	size_t n_points, n_points_allocated;
+	uint64_t now_ns;
+	uint32_t waiting; /* item or call that is being issued */
+	uint32_t n_waiting;
+	unsigned int n_stuck;
+	bool is_loose; /* stuck too often: nothing waits for what is not over any more */
+	int r;
+};
+
+/* ---- the heap ----------------------------------------------------------------------------------- */
+
+static bool is_before(const struct event *a, const struct event *b)
+{
+	return a->key != b->key ? a->key < b->key : a->of < b->of;
+}
+
+static void push(struct simulation *s, uint64_t time_ns, enum event_kind kind, uint32_t of)
+{
+	struct event event = {ts_emulate_less(time_ns, TS_EMULATE_MAX_NS) << 2 | kind, of, 0};
+	size_t at;
+
+	if (ts_unlikely(s->n_heap == s->n_heap_allocated)) {
+		int r = ts_emulate_grow(&s->heap, s->n_heap, &s->n_heap_allocated,
+					sizeof(*s->heap));
+
+		if (r) {
+			s->r = r;
+			return;
+		}
+	}
+	at = s->n_heap++;
+	for (; at && is_before(&event, &s->heap[(at - 1) / 2]); at = (at - 1) / 2)
+		s->heap[at] = s->heap[(at - 1) / 2];
+	s->heap[at] = event;
+}
+
+static struct event pop(struct simulation *s)
+{
+	struct event first = s->heap[0], last = s->heap[--s->n_heap];
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < s->n_heap) {
+		if (child + 1 < s->n_heap && is_before(&s->heap[child + 1], &s->heap[child]))
+			child++;
+		if (!is_before(&s->heap[child], &last))
+			break;
+		s->heap[at] = s->heap[child];
+		at = child;
+	}
+	s->heap[at] = last;
+	return first;
+}
+
+/* ---- what stands behind what -------------------------------------------------------------------- */
+
+static void stand_behind(struct simulation *s, uint32_t *list, uint32_t who)
+{
+	uint32_t at = s->free_edge;
+
+	if (at != NONE) {
+		s->free_edge = s->edges[at].next;
+	} else {
+		int r = ts_emulate_grow(&s->edges, s->n_edges, &s->n_edges_allocated,
+					sizeof(*s->edges));
+
+		if (r) {
+			s->r = r;
+			return;
+		}
+		at = s->n_edges++;
+	}
+	s->edges[at] = (struct edge){*list, who};
+	*list = at;
+}
+
+/* What is issued stands behind `before`. */
+static inline void wait_for(void *user, uint32_t before)
+{
+	struct simulation *s = user;
+	struct ts_emulate_run_item *other = &s->run->items[before];
+
+	if (before == s->waiting)
+		return;
+	if (!other->is_over) {
+		if (s->is_loose)
+			return;
+		stand_behind(s, &other->behind, s->waiting);
+		s->n_waiting++;
+	} else if (s->waiting & IS_CALL) {
+		struct thread *thread =
+			&s->threads[s->program->calls[s->waiting & ~IS_CALL].thread];
+
+		if (thread->waited_by == NONE || other->end_ns >= thread->waited_ns) {
+			thread->waited_by = before;
+			thread->waited_ns = other->end_ns;
+		}
+	} else {
+		struct ts_emulate_run_item *item = &s->run->items[s->waiting];
+
+		if (item->by == NONE || other->end_ns >= item->over_ns) {
+			item->by = before;
+			item->over_ns = other->end_ns;
+		}
+	}
+}
+
+/* ---- operations --------------------------------------------------------------------------------- */
+
+static void start(struct simulation *s, uint32_t at)
+{
+	const struct ts_emulate_item *item = &s->program->items[at];
+	struct ts_emulate_run_item *its = &s->run->items[at];
+
+	its->start_ns = s->now_ns;
+	its->end_ns = ts_emulate_add(s->now_ns, item->duration_ns);
+	ts_emulate_sum_op(s->run, item, its);
+	push(s, its->end_ns, EVENT_END, at);
+}
+
+static bool has_room(const struct simulation *s, const struct ts_emulate_item *item)
+{
+	const struct engine *engine = &s->engines[item->engine];
+	uint32_t capacity = s->program->engines[item->engine].capacity;
+
+	return !capacity || !engine->used || engine->used + item->demand <= capacity;
+}
+
+static void ask_engine(struct simulation *s, uint32_t at)
+{
+	const struct ts_emulate_item *item = &s->program->items[at];
+	struct engine *engine = &s->engines[item->engine];
+
+	if (engine->head == NONE && has_room(s, item)) {
+		engine->used += item->demand;
+		start(s, at);
+		return;
+	}
+	s->next_ready[at] = NONE;
+	if (engine->head == NONE)
+		engine->head = at;
+	else
+		s->next_ready[engine->tail] = at;
+	engine->tail = at;
+}
+
+static void leave_engine(struct simulation *s, uint32_t over)
+{
+	const struct ts_emulate_item *item = &s->program->items[over];
+	struct engine *engine = &s->engines[item->engine];
+
+	engine->used -= item->demand;
+	while (engine->head != NONE) {
+		uint32_t at = engine->head;
+		const struct ts_emulate_item *next = &s->program->items[at];
+
+		if (!has_room(s, next))
+			return;
+		engine->head = s->next_ready[at];
+		engine->used += next->demand;
+		s->run->items[at].by = over;
+		s->run->items[at].by_kind = TS_EMULATE_BY_ENGINE;
+		push(s, ts_emulate_add(s->now_ns, next->engine_ns), EVENT_START, at);
+	}
+}
+
+/* All that it stands behind is over. */
+static void let_go(struct simulation *s, uint32_t at)
+{
+	const struct ts_emulate_item *item = &s->program->items[at];
+	struct ts_emulate_run_item *its = &s->run->items[at];
+	uint64_t called_ns = s->run->calls[item->call].start_ns, launched_ns, ready_ns = 0;
+
+	its->is_let_go = true;
+	if (item->kind != TS_EMULATE_OP) {
+		its->by_kind = its->by == NONE || its->over_ns < called_ns ? TS_EMULATE_BY_CALL
+									   : TS_EMULATE_BY_ITEM;
+		its->start_ns = its->end_ns = ts_emulate_more(called_ns, its->over_ns);
+		s->r = s->r ? s->r
+			    : ts_emulate_grow(&s->points, s->n_points, &s->n_points_allocated,
+					      sizeof(*s->points));
+		if (!s->r)
+			s->points[s->n_points++] = at;
+		return;
+	}
+	launched_ns = ts_emulate_add(called_ns, item->launch_ns);
+	if (its->by != NONE)
+		ready_ns = ts_emulate_add(its->over_ns, item->lag_ns);
+	its->by_kind = ready_ns > launched_ns ? TS_EMULATE_BY_ITEM : TS_EMULATE_BY_CALL;
+	ready_ns = ts_emulate_more(ready_ns, launched_ns);
+	if (ready_ns > s->now_ns)
+		push(s, ready_ns, EVENT_READY, at);
+	else
+		ask_engine(s, at);
+}
+
+static void return_call(struct simulation *s, uint32_t call);
+
+static void tell_over(struct simulation *s, uint32_t at)
+{
+	struct ts_emulate_run_item *its = &s->run->items[at];
+	uint32_t edge = its->behind, next;
+
+	its->is_over = true;
+	its->behind = NONE;
+	for (; edge != NONE; edge = next) {
+		uint32_t who = s->edges[edge].who;
+
+		next = s->edges[edge].next;
+		s->edges[edge].next = s->free_edge;
+		s->free_edge = edge;
+		if (who & IS_CALL) {
+			uint32_t call = who & ~IS_CALL;
+			struct thread *thread = &s->threads[s->program->calls[call].thread];
+
+			if (s->run->calls[call].is_over)
+				continue;
+			thread->waited_by = at;
+			thread->waited_ns = ts_emulate_more(thread->waited_ns, its->end_ns);
+			if (!--thread->n_waits)
+				return_call(s, call);
+		} else {
+			struct ts_emulate_run_item *other = &s->run->items[who];
+
+			if (other->is_let_go)
+				continue;
+			if (other->by == NONE || its->end_ns >= other->over_ns) {
+				other->by = at;
+				other->over_ns = its->end_ns;
+			}
+			if (!--other->n_pending)
+				let_go(s, who);
+		}
+	}
+}
+
+/* Points take no time, but may stand in long chains. */
+static void settle(struct simulation *s)
+{
+	while (s->n_points && !s->r)
+		tell_over(s, s->points[--s->n_points]);
+}
+
+/* ---- the host ----------------------------------------------------------------------------------- */
+
+static void set_off(struct simulation *s, uint32_t thread_at, uint32_t call)
+{
+	struct thread *thread = &s->threads[thread_at];
+	const struct ts_emulate_call *its = &s->program->calls[call];
+	uint64_t at_ns = thread->own_ns;
+
+	if (its->after != NONE) {
+		struct ts_emulate_run_call *after = &s->run->calls[its->after];
+
+		if (!after->is_over) {
+			stand_behind(s, &after->behind, call);
+			thread->state = THREAD_HELD;
+			return;
+		}
+		if (ts_emulate_add(after->end_ns, its->after_gap_ns) > at_ns) {
+			at_ns = ts_emulate_add(after->end_ns, its->after_gap_ns);
+			s->run->calls[call].by_after = true;
+		}
+	}
+	thread->state = THREAD_ON_ITS_WAY;
+	push(s, at_ns, EVENT_CALL, thread_at);
+}
+
+static void return_call(struct simulation *s, uint32_t at)
+{
+	const struct ts_emulate_call *call = &s->program->calls[at];
+	struct ts_emulate_run_call *its = &s->run->calls[at];
+	struct thread *thread = &s->threads[call->thread];
+	uint64_t cost_ns = call->flags & TS_EMULATE_CALL_SKIPPED ? 0 : call->cost_ns;
+	uint32_t edge, next, other;
+
+	its->end_ns = ts_emulate_add(its->start_ns, cost_ns);
+	if (thread->waited_by != NONE) {
+		uint64_t woken_ns = ts_emulate_add(thread->waited_ns, call->wake_ns);
+
+		if (woken_ns > its->end_ns) {
+			its->end_ns = woken_ns;
+			its->waited_for = thread->waited_by;
+		}
+	}
+	its->is_over = true;
+	s->run->n_calls += !(call->flags & (TS_EMULATE_CALL_PSEUDO | TS_EMULATE_CALL_SKIPPED));
+	for (edge = its->behind; edge != NONE; edge = next) {
+		uint32_t who = s->edges[edge].who;
+
+		next = s->edges[edge].next;
+		s->edges[edge].next = s->free_edge;
+		s->free_edge = edge;
+		other = s->program->calls[who].thread;
+		if (s->threads[other].state == THREAD_HELD && s->threads[other].next_call == who)
+			set_off(s, other, who);
+	}
+	its->behind = NONE;
+	thread->next_call = call->next;
+	thread->state = THREAD_OVER;
+	if (call->next == NONE)
+		return;
+	thread->own_ns = ts_emulate_add(its->end_ns, s->program->calls[call->next].gap_ns);
+	set_off(s, call->thread, call->next);
+}
+
+static void make_call(struct simulation *s, uint32_t thread_at)
+{
+	struct thread *thread = &s->threads[thread_at];
+	uint32_t at = thread->next_call;
+	const struct ts_emulate_call *call = &s->program->calls[at];
+
+	s->run->calls[at].start_ns = s->now_ns;
+	for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
+		const struct ts_emulate_item *item = &s->program->items[i];
+
+		s->waiting = i;
+		s->n_waiting = 0;
+		ts_emulate_visit(s->program, s->tails, i, wait_for, s);
+		s->run->items[i].n_pending = s->n_waiting;
+		s->run->items[i].is_issued = true;
+		if (!(item->flags & TS_EMULATE_ITEM_NODE))
+			s->tails[item->stream] = i;
+		if (!s->n_waiting) {
+			let_go(s, i);
+			settle(s);
+		}
+	}
+	thread->waited_by = NONE;
+	thread->waited_ns = 0;
+	s->waiting = at | IS_CALL;
+	s->n_waiting = 0;
+	if (!(call->flags & TS_EMULATE_CALL_SKIPPED))
+		ts_emulate_visit_waited(s->program, s->tails, call, wait_for, s);
+	thread->n_waits = s->n_waiting;
+	thread->state = THREAD_IN_CALL;
+	if (!s->n_waiting)
+		return_call(s, at);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static void happen(struct simulation *s, const struct event *event)
+{
+	s->now_ns = event->key >> 2;
+	switch (event->key & 3) {
+	case EVENT_END:
+		leave_engine(s, event->of);
+		tell_over(s, event->of);
+		break;
+	case EVENT_START:
+		start(s, event->of);
+		break;
+	case EVENT_READY:
+		ask_engine(s, event->of);
+		break;
+	default:
+		make_call(s, event->of);
+		break;
+	}
+	settle(s);
+}
+
+/* Nothing can happen, and all that was issued waits: some of it for what is never issued, or in a circle. Lets go of that. */
+static bool let_go_of_items(struct simulation *s)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->program->n_items && !s->r; i++) {
+		struct ts_emulate_run_item *its = &s->run->items[i];
+
+		if (!its->is_issued || its->is_let_go)
+			continue;
+		any = true;
+		s->run->n_broken++;
+		its->n_pending = 0;
+		let_go(s, i);
+		settle(s);
+	}
+	return any;
+}
+
+static bool let_go_of_threads(struct simulation *s)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->program->n_threads && !s->r; i++) {
+		struct thread *thread = &s->threads[i];
+
+		if (thread->state != THREAD_IN_CALL && thread->state != THREAD_HELD)
+			continue;
+		any = true;
+		s->run->n_broken++;
+		if (thread->state == THREAD_IN_CALL) {
+			return_call(s, thread->next_call);
+		} else {
+			thread->state = THREAD_ON_ITS_WAY;
+			push(s, ts_emulate_more(thread->own_ns, s->now_ns), EVENT_CALL, i);
+		}
+	}
+	return any;
+}
+
+/* Not so often that it costs more than the rest. */
+static bool unstick(struct simulation *s)
+{
+	if (++s->n_stuck >= MAX_STUCK)
+		s->is_loose = true;
+	return let_go_of_items(s) || let_go_of_threads(s);
+}
+
+static void simulation_deinit(struct simulation *s)
+{
+	free(s->heap);
+	free(s->edges);
+	free(s->tails);
+	free(s->next_ready);
+	free(s->threads);
+	free(s->engines);
+	free(s->points);
+}
+
+static int prepare(struct simulation *s)
+{
+	const struct ts_emulate_program *program = s->program;
+
+	s->tails = malloc((program->n_queues + 1) * sizeof(*s->tails));
+	s->next_ready = malloc((program->n_items + 1) * sizeof(*s->next_ready));
+	s->threads = calloc(program->n_threads + 1, sizeof(*s->threads));
+	s->engines = calloc(program->n_engines + 1, sizeof(*s->engines));
+	if (!s->tails || !s->next_ready || !s->threads || !s->engines)
+		return -ENOMEM;
+	for (size_t i = 0; i < program->n_queues; i++)
+		s->tails[i] = NONE;
+	for (size_t i = 0; i < program->n_engines; i++)
+		s->engines[i].head = NONE;
+	for (uint32_t i = 0; i < program->n_threads; i++) {
+		uint32_t first = program->threads[i].first_call;
+
+		s->threads[i].next_call = first;
+		if (first == NONE)
+			continue;
+		s->threads[i].own_ns = program->calls[first].gap_ns;
+		set_off(s, i, first);
+	}
+	return s->r;
+}
+
+int ts_emulate_simulate(const struct ts_emulate_program *program, struct ts_emulate_run *run)
+{
+	ts_cleanup(simulation_deinit) struct simulation s = {.program = program,
+							     .run = run,
+							     .free_edge = NONE};
+	int r = prepare(&s);
+
+	if (r)
+		return r;
+	do {
+		while (s.n_heap && !s.r) {
+			struct event event = pop(&s);
+
+			happen(&s, &event);
+		}
+	} while (!s.r && unstick(&s));
+	return s.r;
+}
