@@ -208,8 +208,9 @@ static void follow(struct calibration *calibration)
 
 /* ---- operations --------------------------------------------------------------------------------- */
 
-/* When the engine became free that had no room for the operation; 0: it had. */
-static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_emulate_item *item)
+/* When the engine became free that had no room for the operation; 0: it had. *ret_full_ns: since when it had none. */
+static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_emulate_item *item,
+			       uint64_t *ret_full_ns)
 {
 	const struct ts_emulate_program *program = calibration->program;
 	const struct ts_emulate_engine *engine = &program->engines[item->engine];
@@ -228,41 +229,67 @@ static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_
 	for (uint64_t i = 0; i < n; i++) {
 		const struct ts_emulate_item *other = &program->items[ring[i]];
 
-		if (other->start_ns < free_ns && other->end_ns >= free_ns)
-			demand += other->demand;
+		if (other->start_ns >= free_ns || other->end_ns < free_ns)
+			continue;
+		demand += other->demand;
+		*ret_full_ns = ts_emulate_more(*ret_full_ns, other->start_ns);
 	}
 	return demand > engine->capacity ? free_ns : 0;
 }
 
-/* Operations that but one thing can have held up, in the order of their start. */
+/* By what an operation can have been held up at all; false: nothing is to be learned from it. */
+static bool is_plain(const struct ts_emulate_program *program, const struct ts_emulate_item *item)
+{
+	const struct ts_emulate_call *call = &program->calls[item->call];
+
+	return !(item->flags & (TS_EMULATE_ITEM_ORPHAN | TS_EMULATE_ITEM_NODE)) &&
+	       item->start_ns >= call->start_ns && item->start_ns >= item->lag_ns &&
+	       item->engine_ns <= ts_emulate_more(item->lag_ns, call->start_ns);
+}
+
+static void follow_engines(struct calibration *calibration)
+{
+	struct ts_emulate_program *program = calibration->program;
+
+	for (size_t i = 0; i < program->n_ops; i++) {
+		struct ts_emulate_item *item = &program->items[program->by_start[i]];
+
+		/* Until it is known by what it was held up, these say when. */
+		item->launch_ns = 0;
+		item->engine_ns = engine_free_ns(calibration, item, &item->launch_ns);
+		calibration->rings[item->engine]
+			.at[calibration->rings[item->engine].n++ % ENGINE_RING] =
+			program->by_start[i];
+	}
+}
+
+/* Operations that but one thing can have held up: first their calls, then what they stood behind. */
 static int sample_ops(struct calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < program->n_ops; i++) {
-		struct ts_emulate_item *item = &program->items[program->by_start[i]];
+		const struct ts_emulate_item *item = &program->items[program->by_start[i]];
 		const struct ts_emulate_call *call = &program->calls[item->call];
-		uint64_t over_ns = item->lag_ns;
 
-		item->engine_ns = engine_free_ns(calibration, item);
-		calibration->rings[item->engine]
-			.at[calibration->rings[item->engine].n++ % ENGINE_RING] =
-			program->by_start[i];
-		if (item->flags & (TS_EMULATE_ITEM_ORPHAN | TS_EMULATE_ITEM_NODE) ||
-		    item->start_ns < call->start_ns || item->start_ns < over_ns ||
-		    item->engine_ns > ts_emulate_more(over_ns, call->start_ns))
-			continue;
-		if (over_ns <= call->start_ns)
+		if (is_plain(program, item) && item->lag_ns <= call->start_ns)
 			r = sample(&calibration->launch[type_of(item)],
 				   item->start_ns - call->start_ns);
-		else if (over_ns >= call->end_ns)
-			r = sample(&calibration->lag[type_of(item)], item->start_ns - over_ns);
 	}
-	for (unsigned int i = 0; i < N_TYPES; i++) {
+	for (unsigned int i = 0; i < N_TYPES; i++)
 		find_median(&calibration->launch[i]);
-		find_median(&calibration->lag[i]);
+	for (size_t i = 0; !r && i < program->n_ops; i++) {
+		const struct ts_emulate_item *item = &program->items[program->by_start[i]];
+		uint64_t launched_ns = ts_emulate_add(program->calls[item->call].start_ns,
+						      calibration->launch[type_of(item)].median_ns);
+
+		if (is_plain(program, item) && item->lag_ns >= launched_ns &&
+		    item->lag_ns >= program->calls[item->call].end_ns)
+			r = sample(&calibration->lag[type_of(item)], item->start_ns - item->lag_ns);
 	}
+	for (unsigned int i = 0; i < N_TYPES; i++)
+		find_median(&calibration->lag[i]);
 	return r;
 }
 
@@ -278,6 +305,7 @@ static void set_op(struct calibration *calibration, struct ts_emulate_item *item
 	uint64_t lag_ns = calibration->lag[type_of(item)].median_ns;
 	bool is_bound = item->flags & TS_EMULATE_ITEM_BOUND;
 	uint64_t over_ns = item->lag_ns, free_ns = item->engine_ns, start_ns = item->start_ns;
+	uint64_t full_ns = item->launch_ns;
 	uint64_t by_launch_ns, by_other_ns, by_engine_ns;
 
 	item->flags &= (uint8_t)~TS_EMULATE_ITEM_BOUND;
@@ -303,6 +331,12 @@ static void set_op(struct calibration *calibration, struct ts_emulate_item *item
 	if (by_engine_ns > by_launch_ns && by_engine_ns > by_other_ns) {
 		item->engine_ns = start_ns - free_ns;
 		item->flags |= TS_EMULATE_ITEM_BOUND;
+		/* It did not come before what had the engine. */
+		full_ns = ts_emulate_less(full_ns + 1, free_ns);
+		if (by_other_ns > by_launch_ns && by_other_ns < full_ns)
+			item->lag_ns = full_ns - over_ns;
+		else if (by_launch_ns >= by_other_ns && by_launch_ns < full_ns)
+			item->launch_ns = full_ns - call->start_ns;
 	} else if (by_other_ns > by_launch_ns) {
 		item->lag_ns = start_ns - over_ns;
 		item->flags |= TS_EMULATE_ITEM_BOUND;
@@ -405,6 +439,8 @@ int ts_emulate_calibrate(struct ts_emulate_program *program)
 		return -ENOMEM;
 	follow(&calibration);
 	r = ts_emulate_find_engines(program);
+	if (!r)
+		follow_engines(&calibration);
 	if (!r)
 		r = sample_ops(&calibration);
 	if (!r)

@@ -245,9 +245,9 @@ static const struct ts_row_device *device_of(const struct ts_emulate_builder *bu
 static void same_device(const struct ts_emulate_builder *builder, uint32_t *session,
 			uint32_t *device)
 {
-	const struct ts_row_device *row = ts_sbt_reader_device(builder->reader, *session, *device);
+	const struct ts_row_device *row = device_of(builder, *session, *device);
 	static const uint8_t none[sizeof(row->uuid)];
-	size_t n = ts_sbt_reader_n_devices(builder->reader);
+	size_t n = row ? ts_sbt_reader_n_devices(builder->reader) : 0;
 
 	if (!row || !memcmp(row->uuid, none, sizeof(none)))
 		return;

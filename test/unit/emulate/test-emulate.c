@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Emulation against a reference that runs small programs nanosecond by nanosecond by the rules alone: as they were, and with
+ * kernels that take another time. Calls and latencies are all as long here: what a trace does not show of an operation is
+ * what it shows of others.
+ */
+#include "test/unit/harness.h"
+#include "test/unit/state/program.h"
+
+#include "replay/emulate/simulate.h"
+
+#define N_PROGRAMS 10000
+#define N_NAMES	   3u
+#define CALL_NS	   3u
+#define LATENCY_NS 5u
+
+static uint64_t seed;
+
+static unsigned int below(unsigned int n)
+{
+	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (unsigned int)(seed >> 33) % n;
+}
+
+static void generate(struct program *program)
+{
+	static const enum item_kind kinds[] = {ITEM_OP,	    ITEM_OP,   ITEM_OP,
+					       ITEM_RECORD, ITEM_WAIT, ITEM_WAIT};
+	uint64_t now = 1;
+
+	program->n_items = 2 + below(PROGRAM_MAX_ITEMS - 1);
+	for (unsigned int i = 0; i < program->n_items; i++) {
+		struct item *item = &program->items[i];
+
+		*item = (struct item){.kind = kinds[below(TS_ARRAY_LEN(kinds))],
+				      .stream = below(PROGRAM_STREAMS),
+				      .object = below(PROGRAM_EVENTS),
+				      .call_ns = now + 1 + below(6),
+				      .latency_ns = LATENCY_NS,
+				      .duration_ns = 1 + below(30)};
+		item->call_end_ns = item->call_ns + CALL_NS;
+		now = item->call_end_ns;
+	}
+}
+
+static const char *name_of(void *user, uint32_t name)
+{
+	static const char *const names[] = {"alpha(int)", "beta", "gamma<float>(int)"};
+
+	(void)user;
+	return name && name <= N_NAMES ? names[name - 1] : NULL;
+}
+
+static const struct ts_emulate_names names = {.kernel = name_of};
+
+/* Its operations have names by turns. */
+static struct ts_emulate_program *read_program(struct program *program)
+{
+	ts_cleanup(ts_emulate_builder_freep) struct ts_emulate_builder *builder = NULL;
+	const struct ts_emulate_options options = {0};
+	struct ts_emulate_program *result = NULL;
+
+	program_trace(program);
+	for (unsigned int i = 0; i < program->n_rows; i++)
+		if (program->rows[i].type == TS_ROW_KERNEL) {
+			struct ts_row_kernel *row = (void *)(uintptr_t)program->rows[i].any;
+
+			row->name = 1 + (uint32_t)row->op_id % N_NAMES;
+		}
+	ts_check_int(ts_emulate_builder_new(NULL, &options, &builder), 0);
+	for (unsigned int i = 0; i < program->n_rows; i++)
+		ts_check_int(ts_emulate_builder_feed(builder, &program->rows[i]), 0);
+	ts_check_int(ts_emulate_builder_finish(builder, &result), 0);
+	return result;
+}
+
+static uint64_t latest_ns(const struct program *program)
+{
+	uint64_t to_ns = 0;
+
+	for (unsigned int i = 0; i < program->n_items; i++) {
+		const struct item *item = &program->items[i];
+		uint64_t end_ns = item->kind == ITEM_OP ? item->done_ns : item->call_end_ns;
+
+		to_ns = end_ns > to_ns ? end_ns : to_ns;
+	}
+	return to_ns - program->items[0].call_ns;
+}
+
+static void check_starts(const struct program *program, const struct ts_emulate_program *emulated)
+{
+	ts_cleanup(ts_emulate_run_deinit) struct ts_emulate_run run;
+
+	ts_check_int(ts_emulate_run_init(&run, emulated), 0);
+	ts_check_int(ts_emulate_simulate(emulated, &run), 0);
+	for (size_t i = 0; i < emulated->n_items; i++) {
+		const struct ts_emulate_item *item = &emulated->items[i];
+
+		if (item->kind == TS_EMULATE_OP)
+			ts_check_int(run.items[i].start_ns + emulated->base_ns,
+				     program->items[item->op_id - 1].start_ns);
+	}
+	ts_check_int(run.n_broken, 0);
+}
+
+static void check_result(const struct program *program, const struct ts_emulate_result *result)
+{
+	uint64_t time_ns = 0, parts_ns = 0;
+
+	ts_check_int(result->makespan_ns, latest_ns(program));
+	/* The path leaves no time out. */
+	for (size_t i = 0; i < result->n_path; i++) {
+		ts_check_int(result->path[i].from_ns, time_ns);
+		ts_check(result->path[i].to_ns > time_ns);
+		time_ns = result->path[i].to_ns;
+	}
+	ts_check_int(time_ns, result->makespan_ns);
+	for (unsigned int i = 0; i < TS_GRAPH_PARTS; i++)
+		parts_ns += result->parts_ns[i];
+	ts_check_int(parts_ns, result->makespan_ns);
+}
+
+TS_TEST(as_it_was)
+{
+	struct program program;
+
+	seed = 1;
+	for (unsigned int i = 0; i < N_PROGRAMS; i++) {
+		ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *emulated = NULL;
+		ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *result = NULL;
+		ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *recorded = NULL;
+
+		generate(&program);
+		/* Nothing else is alike when nothing changes. */
+		for (unsigned int k = 0; k < program.n_items; k++)
+			program.items[k].latency_ns = 1 + below(8);
+		program_run(&program);
+		emulated = read_program(&program);
+		check_starts(&program, emulated);
+		ts_check_int(ts_emulate_run(emulated, NULL, 0, NULL, &result, NULL), 0);
+		check_result(&program, result);
+		ts_check_int(ts_emulate_recorded(emulated, &recorded), 0);
+		ts_check_int(recorded->makespan_ns, result->makespan_ns);
+		ts_check_int(recorded->n_streams, result->n_streams);
+		for (size_t k = 0; k < result->n_streams; k++)
+			ts_check_int(recorded->streams[k].busy_ns, result->streams[k].busy_ns);
+	}
+}
+
+/* The reference with the edit made, against the edit of what was recorded without it. */
+TS_TEST(kernels_of_other_durations)
+{
+	static const struct {
+		const char *text;
+		uint32_t name; /* 0: all */
+		uint64_t times, by, ns;
+	} edits[] = {
+		{"kernel alpha=0.5x", 1, 2, 1, 0},    {"kernel beta=0.25x", 2, 4, 1, 0},
+		{"kernel gamma=1ns", 3, 0, 1, 1},     {"kernel *=0.2x", 0, 5, 1, 0},
+		{"kernel gam?a<*=40ns", 3, 0, 1, 40},
+	};
+	struct program program;
+	unsigned int n_off = 0;
+
+	seed = 2;
+	for (unsigned int i = 0; i < N_PROGRAMS; i++) {
+		ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *emulated = NULL;
+		ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *result = NULL;
+		unsigned int which = below(TS_ARRAY_LEN(edits));
+		char message[TS_EMULATE_TEXT_BYTES];
+		struct ts_emulate_edit edit;
+		bool is_any = false;
+		int r;
+
+		generate(&program);
+		program_run(&program);
+		emulated = read_program(&program);
+		for (unsigned int k = 0; k < program.n_items; k++) {
+			struct item *item = &program.items[k];
+
+			if (item->kind != ITEM_OP ||
+			    (edits[which].name && 1 + (k + 1) % N_NAMES != edits[which].name))
+				continue;
+			is_any = true;
+			item->duration_ns = edits[which].ns
+						    ? edits[which].ns
+						    : item->duration_ns * edits[which].times;
+		}
+		program_run(&program);
+		ts_check_int(ts_emulate_edit_parse(edits[which].text, &edit, message), 0);
+		r = ts_emulate_run(emulated, &edit, 1, &names, &result, message);
+		ts_check_int(r, is_any ? 0 : -EINVAL);
+		if (!is_any)
+			continue;
+		/* Where everything stood behind something nothing tells how long a launch takes. */
+		if (result->makespan_ns != latest_ns(&program)) {
+			uint64_t a = result->makespan_ns, b = latest_ns(&program);
+
+			ts_check((a > b ? a - b : b - a) <= CALL_NS + LATENCY_NS);
+			n_off++;
+			continue;
+		}
+		check_result(&program, result);
+	}
+	ts_check(n_off < N_PROGRAMS / 100);
+}
