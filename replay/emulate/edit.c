@@ -25,8 +25,8 @@ const char *const ts_emulate_edit_help =
 	"  no-sync NAME        such calls do not wait; op=N: this one does not\n"
 	"  graph               launches in a row are one graph's; =N: at most so many\n"
 	"  merge 7,8           what is put into stream 8 is put into 7\n"
-	"  split 7=2           what stream 7 does over and over takes turns in 2;\n"
-	"                      =2,NAME: a turn begins with each kernel of that name\n"
+	"  split 7=2           what stream 7 does over and over takes turns in 2; a turn\n"
+	"                      begins with what it does most; =2,NAME: with that kernel\n"
 	"  pinned              pageable copies are as fast as pinned ones; =25GB/s\n"
 	"  h2d-engines=2       engines that copy there; d2h-engines=2: and back\n"
 	"  multiprocessors=66  of the device\n";
@@ -515,18 +515,46 @@ static int add_part(struct ts_emulate_program *program, uint32_t of, uint32_t *r
 	return 0;
 }
 
-static bool is_alike(const struct ts_emulate_item *a, const struct ts_emulate_item *b)
+static uint64_t kind_of(const struct ts_emulate_item *item)
 {
-	return a->type == b->type && a->name == b->name;
+	return (uint64_t)item->type << 32 | item->name;
+}
+
+/* The kind of operation that the stream does most often; of those the first: what it does over and over begins with it. */
+static int find_turn(const struct ts_emulate_program *program, uint32_t queue, uint64_t *ret_kind)
+{
+	ts_cleanup(ts_state_map_deinit) struct ts_state_map counts = {0};
+	uint32_t most = 0;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < program->n_items; i++) {
+		const struct ts_emulate_item *item = &program->items[i];
+		uint32_t n;
+
+		if (item->stream != queue || item->kind != TS_EMULATE_OP)
+			continue;
+		n = ts_state_map_find(&counts, 0, kind_of(item));
+		n = n == NONE ? 1 : n + 1;
+		r = ts_state_map_set(&counts, 0, kind_of(item), n);
+	}
+	for (size_t i = 0; !r && i < program->n_items; i++) {
+		const struct ts_emulate_item *item = &program->items[i];
+
+		if (item->stream != queue || item->kind != TS_EMULATE_OP ||
+		    ts_state_map_find(&counts, 0, kind_of(item)) <= most)
+			continue;
+		most = ts_state_map_find(&counts, 0, kind_of(item));
+		*ret_kind = kind_of(item);
+	}
+	return r;
 }
 
 static int split_stream(struct edit *e, uint32_t queue)
 {
 	struct ts_emulate_program *program = e->program;
 	uint32_t parts[MAX_PARTS] = {queue}, n_parts = (uint32_t)e->edit->second;
-	const struct ts_emulate_item *first = NULL;
-	uint64_t n_turns = 0;
-	int r = 0;
+	uint64_t n_turns = 0, turn = 0;
+	int r = find_turn(program, queue, &turn);
 
 	for (uint32_t i = 1; !r && i < n_parts; i++)
 		r = add_part(program, queue, &parts[i]);
@@ -535,10 +563,8 @@ static int split_stream(struct edit *e, uint32_t queue)
 
 		if (item->stream != queue || item->flags & TS_EMULATE_ITEM_NODE)
 			continue;
-		if (!first && item->kind == TS_EMULATE_OP)
-			first = item;
 		if (item->kind == TS_EMULATE_OP &&
-		    (e->edit->pattern[0] ? fits_kernel(e, item) : is_alike(item, first)))
+		    (e->edit->pattern[0] ? fits_kernel(e, item) : kind_of(item) == turn))
 			n_turns++;
 		item->stream = parts[(n_turns ? n_turns - 1 : 0) % n_parts];
 		e->n_edited++;

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * schedule N STEP ...: does the steps, N times. What it does and in which order is its arguments', how long kernels and the host take
+ * too, so that one run can be another one with an edit made: what `tsctl replay --what-if` says of the one is compared with the
+ * other. Steps:
+ *   a:S:US b:S:US c:S:US   a kernel of that name, of so many microseconds, into stream S (0 to 7)
+ *   in:S:KB out:S:KB       a copy to the device or back, pinned; page-in:S:KB, page-out:S:KB: pageable
+ *   record:E:S wait:E:S    event E (0 to 7) is recorded in stream S; the stream waits for it
+ *   sync:S event:E device  the host waits for the stream, the event, the device
+ *   host:US                the host does something else
+ *   { }                    what stands between is captured from stream 0 the first time, and launched as a graph
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "test/apps/gpu.h"
+
+#define N_STREAMS 8
+#define N_EVENTS  8
+#define N_GRAPHS  8
+#define MAX_KB	  64
+
+/* Sleeps until its time is over: however many run at once, no CPU is taken from another. */
+#define WORK(name)                                            \
+	".visible .entry " name "(.param .u64 " name "_ns)\n" \
+	"{\n"                                                 \
+	"\t.reg .pred %p<2>;\n"                               \
+	"\t.reg .b64 %rd<5>;\n"                               \
+	"\tld.param.u64 %rd1, [" name "_ns];\n"               \
+	"\tmov.u64 %rd2, %globaltimer;\n"                     \
+	"$L_" name ":\n"                                      \
+	"\tnanosleep.u32 50000;\n"                            \
+	"\tmov.u64 %rd3, %globaltimer;\n"                     \
+	"\tsub.s64 %rd4, %rd3, %rd2;\n"                       \
+	"\tsetp.lt.u64 %p1, %rd4, %rd1;\n"                    \
+	"\t@%p1 bra $L_" name ";\n"                           \
+	"\tret;\n"                                            \
+	"}\n"
+
+static const char ptx[] = ".version 7.0\n"
+			  ".target sm_70\n"
+			  ".address_size 64\n" WORK("warm") WORK("a") WORK("b") WORK("c");
+
+static const char *const names[] = {"warm", "a", "b", "c", NULL};
+static const struct gpu_code code = {.names = names, .ptx = ptx, .capability = 70};
+
+static struct gpu_stream streams[N_STREAMS];
+static void *events[N_EVENTS], *device[N_STREAMS], *pinned[N_STREAMS];
+static char *pageable[N_STREAMS];
+static struct gpu_graph graphs[N_GRAPHS];
+static int n_graphs;
+
+static int fail(const char *step)
+{
+	fprintf(stderr, "schedule: %s: what is that?\n", step);
+	exit(2);
+}
+
+static void launch(unsigned int which, int stream, uint64_t us)
+{
+	const struct gpu_shape shape = {{1, 1, 1}, {1, 1, 1}, 0};
+	uint64_t ns = us * 1000;
+	void *arguments[] = {&ns};
+
+	gpu_launch(which, shape, arguments, streams[stream]);
+}
+
+static void copy(const char *what, int stream, size_t n_kb)
+{
+	size_t n_bytes = n_kb * 1024;
+
+	if (n_kb > MAX_KB)
+		fail(what);
+	if (!strcmp(what, "in"))
+		gpu_h2d_async(device[stream], pinned[stream], n_bytes, streams[stream]);
+	else if (!strcmp(what, "out"))
+		gpu_d2h_async(pinned[stream], device[stream], n_bytes, streams[stream]);
+	else if (!strcmp(what, "page-in"))
+		gpu_h2d_async(device[stream], pageable[stream], n_bytes, streams[stream]);
+	else if (!strcmp(what, "page-out"))
+		gpu_d2h_async(pageable[stream], device[stream], n_bytes, streams[stream]);
+	else
+		fail(what);
+}
+
+static void idle(long us)
+{
+	struct timespec time = {us / 1000000, us % 1000000 * 1000};
+
+	while (nanosleep(&time, &time))
+		;
+}
+
+static void do_step(const char *step)
+{
+	char what[16];
+	int first = 0, second = 0;
+	int n = sscanf(step, "%15[^:]:%d:%d", what, &first, &second);
+
+	if (n < 1 || first < 0 || second < 0 || (strcmp(what, "host") && first >= N_STREAMS))
+		fail(step);
+	if (n == 3 && !what[1] && what[0] >= 'a' && what[0] <= 'c')
+		launch(1 + (unsigned int)(what[0] - 'a'), first, (uint64_t)second);
+	else if (n == 3 && !strcmp(what, "record") && second < N_STREAMS)
+		gpu_event_record(events[first], streams[second]);
+	else if (n == 3 && !strcmp(what, "wait") && second < N_STREAMS)
+		gpu_stream_wait(streams[second], events[first]);
+	else if (n == 3)
+		copy(what, first, (size_t)second);
+	else if (n == 2 && !strcmp(what, "sync"))
+		gpu_stream_sync(streams[first]);
+	else if (n == 2 && !strcmp(what, "event"))
+		gpu_event_sync(events[first]);
+	else if (n == 2 && !strcmp(what, "host"))
+		idle(first);
+	else if (n == 1 && !strcmp(what, "device"))
+		gpu_device_sync();
+	else
+		fail(step);
+}
+
+/* Returns the step behind the graph. */
+static int do_graph(int argc, char **argv, int i, bool first_time, int which)
+{
+	int end = i + 1;
+
+	if (which >= N_GRAPHS)
+		fail("{");
+	while (end < argc && strcmp(argv[end], "}"))
+		end++;
+	if (first_time) {
+		gpu_capture_begin(streams[0]);
+		for (i++; i < end; i++)
+			do_step(argv[i]);
+		graphs[which] = gpu_capture_end(streams[0]);
+		n_graphs++;
+	}
+	gpu_graph_launch(graphs[which], streams[0]);
+	return end;
+}
+
+static void open_all(void)
+{
+	gpu_open(&code);
+	for (int i = 0; i < N_STREAMS; i++) {
+		streams[i] = gpu_stream_create(false);
+		events[i] = gpu_event_create();
+		device[i] = gpu_malloc(MAX_KB * 1024);
+		pinned[i] = gpu_host_malloc(MAX_KB * 1024);
+		pageable[i] = malloc(MAX_KB * 1024);
+		memset(pinned[i], 1, MAX_KB * 1024);
+		memset(pageable[i], 1, MAX_KB * 1024);
+		/* Once each, so that none is slow for being the first. */
+		gpu_h2d_async(device[i], pinned[i], 1024, streams[i]);
+		launch(0, i, 10);
+	}
+	gpu_device_sync();
+}
+
+static void close_all(void)
+{
+	gpu_device_sync();
+	for (int i = 0; i < n_graphs; i++)
+		gpu_graph_destroy(graphs[i]);
+	for (int i = 0; i < N_STREAMS; i++) {
+		gpu_stream_destroy(streams[i]);
+		gpu_event_destroy(events[i]);
+		gpu_free(device[i]);
+		gpu_host_free(pinned[i]);
+		free(pageable[i]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int n_times = argc > 1 ? atoi(argv[1]) : 0;
+
+	open_all();
+	for (int time = 0; time < n_times; time++) {
+		int which = 0;
+
+		for (int i = 2; i < argc; i++) {
+			if (strcmp(argv[i], "{"))
+				do_step(argv[i]);
+			else
+				i = do_graph(argc, argv, i, !time, which++);
+		}
+	}
+	close_all();
+	return gpu_close();
+}
