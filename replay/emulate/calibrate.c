@@ -38,8 +38,11 @@ enum wait_samples {
 struct calibration {
 	struct ts_emulate_program *program;
 	uint32_t *tails;
-	uint64_t over_ns;    /* of what is visited, the latest end */
+	uint64_t over_ns;		    /* of what is visited, the latest end */
+	const struct ts_emulate_item *item; /* that visits; or the call */
+	const struct ts_emulate_call *call;
 	bool is_found;	     /* anything was visited */
+	bool is_loose;	     /* and something that was over too late */
 	uint64_t *waited_ns; /* of each call: when what it waited for was over; 0: nothing */
 	struct samples launch[N_TYPES], lag[N_TYPES], cost[WAIT_KINDS], wake[WAIT_KINDS];
 	struct samples graph, kernel;
@@ -119,10 +122,18 @@ static unsigned int wait_of(const struct ts_emulate_call *call)
 static void take_end(void *user, uint32_t before)
 {
 	struct calibration *calibration = user;
+	const struct ts_emulate_item *other = &calibration->program->items[before];
 
+	if (calibration->item && !ts_emulate_is_behind(calibration->item, other)) {
+		calibration->is_loose = true;
+		return;
+	}
+	if (calibration->call && other->end_ns > calibration->call->end_ns) {
+		calibration->is_loose = true;
+		return;
+	}
 	calibration->is_found = true;
-	calibration->over_ns =
-		ts_emulate_more(calibration->over_ns, calibration->program->items[before].end_ns);
+	calibration->over_ns = ts_emulate_more(calibration->over_ns, other->end_ns);
 }
 
 static void follow_items(struct calibration *calibration, const struct ts_emulate_call *call)
@@ -133,7 +144,9 @@ static void follow_items(struct calibration *calibration, const struct ts_emulat
 		struct ts_emulate_item *item = &program->items[i];
 
 		calibration->over_ns = 0;
-		calibration->is_found = false;
+		calibration->is_found = calibration->is_loose = false;
+		calibration->item = item;
+		calibration->call = NULL;
 		ts_emulate_visit(program, calibration->tails, i, take_end, calibration);
 		if (item->kind == TS_EMULATE_OP)
 			item->lag_ns = calibration->over_ns;
@@ -141,6 +154,10 @@ static void follow_items(struct calibration *calibration, const struct ts_emulat
 			item->end_ns = ts_emulate_more(calibration->over_ns, call->start_ns);
 		if (calibration->is_found)
 			item->flags |= TS_EMULATE_ITEM_BOUND;
+		if (calibration->is_loose) {
+			item->flags |= TS_EMULATE_ITEM_LOOSE;
+			program->doubts.n_before++;
+		}
 		if (!(item->flags & TS_EMULATE_ITEM_NODE))
 			calibration->tails[item->stream] = i;
 	}
@@ -148,14 +165,22 @@ static void follow_items(struct calibration *calibration, const struct ts_emulat
 
 static void follow_wait(struct calibration *calibration, size_t i)
 {
-	const struct ts_emulate_call *call = &calibration->program->calls[i];
+	struct ts_emulate_call *call = &calibration->program->calls[i];
 
-	if (!call->wait || call->wait_of == NONE)
+	if (!call->wait || (call->wait_of == NONE && call->wait != TS_EMULATE_WAIT_OWN))
 		return;
 	calibration->over_ns = 0;
+	calibration->is_loose = false;
+	calibration->item = NULL;
+	calibration->call = call;
 	ts_emulate_visit_waited(calibration->program, calibration->tails, call, take_end,
 				calibration);
 	calibration->waited_ns[i] = calibration->over_ns;
+	if (!calibration->is_loose)
+		return;
+	call->flags |= TS_EMULATE_CALL_LOOSE;
+	if (!(call->flags & TS_EMULATE_CALL_GUESSED))
+		calibration->program->doubts.n_not_waited++;
 }
 
 /*
@@ -310,7 +335,7 @@ static void set_op(struct calibration *calibration, struct ts_emulate_item *item
 
 	item->flags &= (uint8_t)~TS_EMULATE_ITEM_BOUND;
 	if (start_ns < call->start_ns || (is_bound && start_ns < over_ns)) {
-		program->doubts.n_before++;
+		program->doubts.n_before += start_ns < call->start_ns;
 		start_ns = ts_emulate_more(start_ns, call->start_ns);
 		if (is_bound)
 			start_ns = ts_emulate_more(start_ns, over_ns);
@@ -375,10 +400,9 @@ static int sample_calls(struct calibration *calibration)
 	return r;
 }
 
-static void set_call(struct calibration *calibration, struct ts_emulate_call *call,
+static void set_call(const struct calibration *calibration, struct ts_emulate_call *call,
 		     uint64_t over_ns)
 {
-	struct ts_emulate_program *program = calibration->program;
 	uint64_t took_ns = call->end_ns - call->start_ns;
 	uint64_t cost_ns = calibration->cost[wait_of(call)].median_ns;
 	uint64_t wake_ns = calibration->wake[wait_of(call)].median_ns;
@@ -390,9 +414,7 @@ static void set_call(struct calibration *calibration, struct ts_emulate_call *ca
 		call->wait = TS_EMULATE_WAIT_NONE;
 		return;
 	}
-	if (over_ns > call->end_ns) {
-		if (!(call->flags & TS_EMULATE_CALL_GUESSED))
-			program->doubts.n_not_waited++;
+	if (call->flags & TS_EMULATE_CALL_GUESSED && call->flags & TS_EMULATE_CALL_LOOSE) {
 		call->wait = TS_EMULATE_WAIT_NONE;
 	} else if (over_ns > call->start_ns) {
 		call->cost_ns = ts_emulate_less(cost_ns, took_ns);

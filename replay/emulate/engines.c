@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Clocks of devices tick: two operations may overlap by so much that were one behind the other. */
-#define TICK_NS UINT64_C(1000)
+#define TICK_NS TS_EMULATE_TICK_NS
 /* An operation that was ready this long before another one of the device ended, and began this soon behind it. */
 #define NEAR_NS UINT64_C(5000)
 /* So often, before it is believed. */

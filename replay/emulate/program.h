@@ -26,6 +26,8 @@ enum ts_emulate_item_kind {
 #define TS_EMULATE_ITEM_ORPHAN	 (1u << 2) /* its call is not known */
 #define TS_EMULATE_ITEM_ASYNC	 (1u << 3)
 #define TS_EMULATE_ITEM_BOUND	 (1u << 4) /* was held up by another operation, in the trace */
+#define TS_EMULATE_ITEM_LOOSE \
+	(1u << 5) /* began before some of what it should stand behind was over */
 
 /* Something that is put into a stream. */
 struct ts_emulate_item {
@@ -63,6 +65,8 @@ enum ts_emulate_wait_kind {
 #define TS_EMULATE_CALL_WAITED	(1u << 3) /* what it waits for was not over when it began */
 #define TS_EMULATE_CALL_SKIPPED (1u << 4) /* an edit: it is not made */
 #define TS_EMULATE_CALL_GUESSED (1u << 5) /* that it waits is not in the trace */
+#define TS_EMULATE_CALL_LOOSE \
+	(1u << 6) /* returned before some of what it should wait for was over */
 
 struct ts_emulate_call {
 	uint64_t start_ns, end_ns; /* recorded */
@@ -155,6 +159,19 @@ static inline uint32_t ts_emulate_engine_of(uint32_t type, uint32_t copy_kind)
 	default:
 		return TS_EMULATE_D2D;
 	}
+}
+
+/* Clocks of devices tick: two operations may overlap by so much that were one behind the other. */
+#define TS_EMULATE_TICK_NS UINT64_C(1000)
+
+/*
+ * Threads that make calls at once put things into streams in an order that is not recorded. What the trace shows to have been the
+ * other way round is not waited for.
+ */
+static inline bool ts_emulate_is_behind(const struct ts_emulate_item *item,
+					const struct ts_emulate_item *before)
+{
+	return item->kind != TS_EMULATE_OP || before->end_ns <= item->start_ns + TS_EMULATE_TICK_NS;
 }
 
 /* Room for one more; `bytes` is an item's size. -ENOMEM. */

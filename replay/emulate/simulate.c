@@ -142,13 +142,28 @@ static void stand_behind(struct simulation *s, uint32_t *list, uint32_t who)
 	*list = at;
 }
 
+/* The trace shows that it was not waited for. */
+static inline bool was_otherwise(const struct simulation *s, uint32_t before)
+{
+	const struct ts_emulate_item *other = &s->program->items[before];
+	const struct ts_emulate_call *call;
+
+	if (s->waiting & IS_CALL) {
+		call = &s->program->calls[s->waiting & ~IS_CALL];
+		return ts_unlikely(call->flags & TS_EMULATE_CALL_LOOSE) &&
+		       other->end_ns > call->end_ns;
+	}
+	return ts_unlikely(s->program->items[s->waiting].flags & TS_EMULATE_ITEM_LOOSE) &&
+	       !ts_emulate_is_behind(&s->program->items[s->waiting], other);
+}
+
 /* What is issued stands behind `before`. */
 static inline void wait_for(void *user, uint32_t before)
 {
 	struct simulation *s = user;
 	struct ts_emulate_run_item *other = &s->run->items[before];
 
-	if (before == s->waiting)
+	if (before == s->waiting || was_otherwise(s, before))
 		return;
 	if (!other->is_over) {
 		if (s->is_loose)

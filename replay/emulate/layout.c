@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was collected of a trace, in order: items behind one another as their calls were made, launches of graphs with their ends,
+ * waits with what they waited for, threads with those that they began and waited for.
+ */
+#include "replay/emulate/builder.h"
+
+#include "proto/abi/vendor/cupti_activity.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE TS_EMULATE_NONE
+/* Nodes of a launch that are looked at for what one stood behind. */
+#define NODES_BACK 64u
+
+/* ---- layout ------------------------------------------------------------------------------------- */
+
+/* Times from the program's start on. */
+static void set_base(struct ts_emulate_builder *builder)
+{
+	struct ts_emulate_program *program = builder->program;
+	uint64_t base_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < program->n_calls; i++)
+		base_ns = ts_emulate_less(base_ns, program->calls[i].start_ns);
+	for (size_t i = 0; i < builder->n_raws; i++)
+		if (builder->raws[i].kind == TS_EMULATE_OP)
+			base_ns = ts_emulate_less(base_ns, builder->raws[i].start_ns);
+	program->base_ns = base_ns == UINT64_MAX ? 0 : base_ns;
+	for (size_t i = 0; i < program->n_calls; i++) {
+		struct ts_emulate_call *call = &program->calls[i];
+
+		call->start_ns =
+			ts_emulate_less(call->start_ns - program->base_ns, TS_EMULATE_MAX_NS);
+		call->end_ns = ts_emulate_less(call->end_ns - program->base_ns, TS_EMULATE_MAX_NS);
+		program->end_ns = ts_emulate_more(program->end_ns, call->end_ns);
+	}
+	for (size_t i = 0; i < builder->n_raws; i++) {
+		struct ts_emulate_item *item = &builder->raws[i];
+
+		if (item->kind != TS_EMULATE_OP)
+			continue;
+		item->start_ns =
+			ts_emulate_less(item->start_ns - program->base_ns, TS_EMULATE_MAX_NS);
+		item->end_ns = ts_emulate_less(item->end_ns - program->base_ns, TS_EMULATE_MAX_NS);
+		item->duration_ns = item->end_ns - item->start_ns;
+		program->end_ns = ts_emulate_more(program->end_ns, item->end_ns);
+	}
+}
+
+/* By call, else in the order in which they came, which is that of their start: `ret_order` of all raws. */
+static int order_raws(struct ts_emulate_builder *builder, uint32_t **ret_order)
+{
+	struct ts_emulate_program *program = builder->program;
+	uint32_t *order = calloc(builder->n_raws + 1, sizeof(*order));
+	uint32_t n = 0;
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < builder->n_raws; i++)
+		program->calls[builder->raws[i].call].n_items++;
+	for (size_t i = 0; i < program->n_calls; i++) {
+		program->calls[i].first_item = n;
+		n += program->calls[i].n_items;
+		program->calls[i].n_items = 0;
+	}
+	for (size_t i = 0; i < builder->n_raws; i++) {
+		struct ts_emulate_call *call = &program->calls[builder->raws[i].call];
+
+		order[call->first_item + call->n_items++] = (uint32_t)i;
+	}
+	*ret_order = order;
+	return 0;
+}
+
+/*
+ * What a node of a graph stood behind is not recorded. It is taken to stand behind what ran before it in its stream, and what
+ * was over last before it began, of the same launch.
+ */
+static void place_node(struct ts_emulate_program *program, uint32_t open, uint32_t at)
+{
+	struct ts_emulate_item *items = program->items, *item = &items[at];
+	uint64_t latest_ns = 0;
+
+	item->other = open;
+	item->inner = NONE;
+	for (uint32_t i = at; i-- > open + 1 && at - i <= NODES_BACK;) {
+		if (item->inner == NONE && items[i].stream == item->stream)
+			item->inner = i;
+		if (items[i].end_ns <= item->start_ns && items[i].end_ns > latest_ns) {
+			latest_ns = items[i].end_ns;
+			item->other = i;
+		}
+	}
+}
+
+static void put_graph(struct ts_emulate_builder *builder, struct ts_emulate_call *call,
+		      const uint32_t *order, uint32_t n, const struct ts_emulate_item *launch)
+{
+	struct ts_emulate_program *program = builder->program;
+	uint32_t open = (uint32_t)program->n_items++;
+
+	program->items[open] = *launch;
+	program->items[open].kind = TS_EMULATE_OPEN;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ts_emulate_item *item = &builder->raws[order[i]];
+
+		if (!(item->flags & TS_EMULATE_ITEM_NODE))
+			continue;
+		program->items[program->n_items] = *item;
+		place_node(program, open, (uint32_t)program->n_items++);
+	}
+	program->items[program->n_items] = *launch;
+	program->items[program->n_items].kind = TS_EMULATE_CLOSE;
+	program->items[program->n_items++].other = open;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ts_emulate_item *item = &builder->raws[order[i]];
+
+		if (!(item->flags & TS_EMULATE_ITEM_NODE) && item->kind != TS_EMULATE_OPEN)
+			program->items[program->n_items++] = *item;
+	}
+	call->n_items = (uint32_t)program->n_items - call->first_item;
+}
+
+static void put_items(struct ts_emulate_builder *builder, struct ts_emulate_call *call,
+		      const uint32_t *order)
+{
+	struct ts_emulate_program *program = builder->program;
+	const struct ts_emulate_item *launch = NULL;
+	uint32_t n = call->n_items, n_nodes = 0;
+
+	call->first_item = (uint32_t)program->n_items;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ts_emulate_item *item = &builder->raws[order[i]];
+
+		n_nodes += (item->flags & TS_EMULATE_ITEM_NODE) != 0;
+		if (item->kind == TS_EMULATE_OPEN && !launch)
+			launch = item;
+	}
+	if (n_nodes && launch) {
+		put_graph(builder, call, order, n, launch);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct ts_emulate_item *item = &program->items[program->n_items];
+
+		if (builder->raws[order[i]].kind == TS_EMULATE_OPEN)
+			continue;
+		*item = builder->raws[order[i]];
+		item->flags &= (uint8_t)~TS_EMULATE_ITEM_NODE;
+		program->n_items++;
+	}
+	call->n_items = (uint32_t)program->n_items - call->first_item;
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	if (x[0] != y[0])
+		return x[0] < y[0] ? -1 : 1;
+	return x[1] < y[1] ? -1 : x[1] > y[1];
+}
+
+static int sort_ops(struct ts_emulate_program *program)
+{
+	uint64_t(*starts)[2] = calloc(program->n_ops + 1, sizeof(*starts));
+	size_t n = 0;
+
+	program->by_start = calloc(program->n_ops + 1, sizeof(*program->by_start));
+	if (!starts || !program->by_start) {
+		free(starts);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < program->n_items; i++)
+		if (program->items[i].kind == TS_EMULATE_OP) {
+			starts[n][0] = program->items[i].start_ns;
+			starts[n++][1] = i;
+		}
+	qsort(starts, n, sizeof(*starts), compare_starts);
+	for (size_t i = 0; i < n; i++)
+		program->by_start[i] = (uint32_t)starts[i][1];
+	program->n_ops = n;
+	free(starts);
+	return 0;
+}
+
+/* Events by handle are told apart by version: the record before the wait. */
+static int lay_out(struct ts_emulate_builder *builder)
+{
+	struct ts_emulate_program *program = builder->program;
+	ts_cleanup(ts_state_map_deinit) struct ts_state_map record_by_event = {0};
+	ts_cleanup(ts_freep) uint32_t *order = NULL;
+	size_t at = 0;
+	int r = order_raws(builder, &order);
+
+	if (r)
+		return r;
+	/* A graph's launch is one row that becomes two items. */
+	program->items = calloc(2 * builder->n_raws + 1, sizeof(*program->items));
+	if (!program->items)
+		return -ENOMEM;
+	for (size_t i = 0; !r && i < program->n_calls; i++) {
+		struct ts_emulate_call *call = &program->calls[i];
+		uint32_t n = call->n_items;
+		uint32_t session = program->threads[call->thread].session;
+
+		put_items(builder, call, order + at);
+		for (uint32_t j = 0; !r && j < call->n_items; j++) {
+			uint32_t k = call->first_item + j;
+			struct ts_emulate_item *item = &program->items[k];
+
+			if (item->kind == TS_EMULATE_RECORD) {
+				r = ts_state_map_set(&record_by_event, session, item->bytes, k);
+			} else if (item->kind == TS_EMULATE_WAIT) {
+				item->other =
+					ts_state_map_find(&record_by_event, session, item->bytes);
+				if (item->other == NONE)
+					program->doubts.n_without_record++;
+			}
+		}
+		at += n;
+	}
+	return r ? r : sort_ops(program);
+}
+
+/* ---- host --------------------------------------------------------------------------------------- */
+
+static int compare_calls(const void *a, const void *b)
+{
+	const struct ts_emulate_call *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->op_id < y->op_id ? -1 : x->op_id > y->op_id;
+}
+
+static void chain_threads(struct ts_emulate_program *program)
+{
+	for (size_t i = 0; i < program->n_calls; i++) {
+		struct ts_emulate_call *call = &program->calls[i], *before;
+		struct ts_emulate_thread *thread = &program->threads[call->thread];
+
+		if (thread->last_call == NONE) {
+			thread->first_call = (uint32_t)i;
+			call->gap_ns = call->start_ns;
+		} else {
+			before = &program->calls[thread->last_call];
+			before->next = (uint32_t)i;
+			if (call->start_ns >= before->end_ns)
+				call->gap_ns = call->start_ns - before->end_ns;
+			else
+				program->doubts.n_backwards++;
+		}
+		thread->last_call = (uint32_t)i;
+	}
+}
+
+/* The call of a thread with the latest end that is not behind `time_ns`; NONE. Calls of one thread lie one behind the other. */
+static uint32_t over_before(const struct ts_emulate_program *program, uint32_t thread,
+			    uint64_t time_ns)
+{
+	size_t low = 0, high = program->n_calls;
+	size_t n_looked = 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (program->calls[middle].start_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low && n_looked < 65536; low--, n_looked++)
+		if (program->calls[low - 1].thread == thread &&
+		    program->calls[low - 1].end_ns <= time_ns)
+			return (uint32_t)(low - 1);
+	return NONE;
+}
+
+/* A thread's begin and end: see emulate.h. */
+static void join_thread(struct ts_emulate_program *program, uint32_t main, uint32_t thread)
+{
+	struct ts_emulate_call *first = &program->calls[program->threads[thread].first_call];
+	uint32_t last = program->threads[thread].last_call;
+	uint64_t end_ns = program->calls[last].end_ns;
+	uint32_t at = over_before(program, main, first->start_ns);
+	struct ts_emulate_call *next;
+
+	if (at != NONE) {
+		first->after = at;
+		first->after_gap_ns = first->start_ns - program->calls[at].end_ns;
+		first->gap_ns = 0;
+		program->doubts.n_joins++;
+	}
+	at = over_before(program, main, end_ns);
+	if (at == NONE || program->calls[at].next == NONE)
+		return;
+	next = &program->calls[program->calls[at].next];
+	if (next->start_ns < end_ns ||
+	    (next->after != NONE && program->calls[next->after].end_ns >= end_ns))
+		return;
+	next->after = last;
+	next->after_gap_ns = next->start_ns - end_ns;
+	next->gap_ns = 0;
+	program->doubts.n_joins++;
+}
+
+static int join_threads(struct ts_emulate_program *program)
+{
+	ts_cleanup(ts_state_map_deinit) struct ts_state_map main_by_session = {0};
+	int r = 0;
+
+	/* Threads are in the order in which they began. */
+	for (uint32_t i = 0; !r && i < program->n_threads; i++) {
+		const struct ts_emulate_thread *thread = &program->threads[i];
+		uint32_t main;
+
+		if (thread->first_call == NONE ||
+		    program->calls[thread->first_call].flags & TS_EMULATE_CALL_PSEUDO)
+			continue;
+		main = ts_state_map_find(&main_by_session, thread->session, 0);
+		if (main == NONE)
+			r = ts_state_map_set(&main_by_session, thread->session, 0, i);
+		else
+			join_thread(program, main, i);
+	}
+	return r;
+}
+
+static void set_wait(struct ts_emulate_builder *builder, const struct ts_emulate_waited *waited)
+{
+	struct ts_emulate_call *call = &builder->program->calls[waited->call];
+	uint64_t key = (uint64_t)waited->context << 32 | waited->stream;
+	uint32_t queue = ts_state_map_find(&builder->queue_by_id, waited->session, key);
+	uint32_t context =
+		ts_state_map_find(&builder->context_by_id, waited->session, waited->context);
+
+	call->flags |= TS_EMULATE_CALL_SYNC;
+	if (waited->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE) {
+		/* Which item it is, is found once it is known when they were over. */
+		call->wait = TS_EMULATE_WAIT_ITEM;
+	} else if (waited->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE) {
+		if (queue == NONE)
+			return;
+		call->wait = TS_EMULATE_WAIT_STREAM;
+		call->wait_of = queue;
+	} else if (context != NONE) {
+		call->wait = TS_EMULATE_WAIT_CONTEXT;
+		call->wait_of = context;
+	}
+}
+
+/* A copy that is not asynchronous, or that the driver had to take aside: its call returned when it was over. */
+static void set_own_waits(struct ts_emulate_program *program)
+{
+	for (size_t i = 0; i < program->n_items; i++) {
+		const struct ts_emulate_item *item = &program->items[i];
+		struct ts_emulate_call *call = &program->calls[item->call];
+
+		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_MEMCPY || call->wait ||
+		    item->flags & (TS_EMULATE_ITEM_ORPHAN | TS_EMULATE_ITEM_NODE) ||
+		    item->end_ns > call->end_ns)
+			continue;
+		if (!(item->flags & TS_EMULATE_ITEM_ASYNC) ||
+		    item->flags & TS_EMULATE_ITEM_PAGEABLE)
+			call->wait = TS_EMULATE_WAIT_OWN;
+	}
+}
+
+static void count(struct ts_emulate_program *program, bool has_stream)
+{
+	for (size_t i = 0; i < program->n_calls; i++) {
+		struct ts_emulate_call *call = &program->calls[i];
+
+		if (call->flags & TS_EMULATE_CALL_PSEUDO)
+			continue;
+		if (call->flags & TS_EMULATE_CALL_AWAITED && !call->n_items) {
+			if (has_stream) {
+				call->flags |= TS_EMULATE_CALL_SKIPPED;
+				continue;
+			}
+			program->doubts.n_without_device++;
+		}
+		program->doubts.n_calls++;
+	}
+	program->doubts.n_ops = program->n_ops;
+}
+
+/* Calls that began later may have been added before: those without a call of their own. Items refer to calls. */
+static int sort_calls(struct ts_emulate_builder *builder)
+{
+	struct ts_emulate_program *program = builder->program;
+	bool is_sorted = true;
+
+	for (size_t i = 1; i < program->n_calls && is_sorted; i++)
+		is_sorted = compare_calls(&program->calls[i - 1], &program->calls[i]) <= 0;
+	if (is_sorted)
+		return 0;
+	ts_cleanup(ts_freep) uint32_t *now_at = calloc(program->n_calls, sizeof(*now_at));
+	if (!now_at)
+		return -ENOMEM;
+	/* `next` is not in use yet: it keeps where a call was. */
+	for (size_t i = 0; i < program->n_calls; i++)
+		program->calls[i].next = (uint32_t)i;
+	qsort(program->calls, program->n_calls, sizeof(*program->calls), compare_calls);
+	for (size_t i = 0; i < program->n_calls; i++) {
+		now_at[program->calls[i].next] = (uint32_t)i;
+		program->calls[i].next = NONE;
+	}
+	for (size_t i = 0; i < builder->n_raws; i++)
+		builder->raws[i].call = now_at[builder->raws[i].call];
+	for (size_t i = 0; i < builder->n_waits; i++)
+		builder->waits[i].call = now_at[builder->waits[i].call];
+	return 0;
+}
+
+int ts_emulate_builder_finish(struct ts_emulate_builder *builder,
+			      struct ts_emulate_program **ret_program)
+{
+	struct ts_emulate_program *program = builder->program;
+	int r;
+
+	set_base(builder);
+	r = sort_calls(builder);
+	if (!r)
+		r = lay_out(builder);
+	if (r)
+		return r;
+	chain_threads(program);
+	r = join_threads(program);
+	for (size_t i = 0; i < builder->n_waits; i++)
+		set_wait(builder, &builder->waits[i]);
+	set_own_waits(program);
+	count(program, builder->options.has_stream);
+	if (!r)
+		r = ts_emulate_calibrate(program);
+	if (r)
+		return r;
+	*ret_program = program;
+	builder->program = NULL;
+	return 0;
+}
