@@ -15,6 +15,20 @@
 #include "sbt/reader-internal.h"
 
 #define STRING_BLOCK_BYTES (1024u * 1024)
+/* Who wants one item decompresses them all. */
+#define ITEM_BLOCK_BYTES (64u * 1024)
+
+/* Items of one type that are not encoded yet. */
+struct items {
+	struct ts_buffer lengths, bytes;
+	uint64_t first_ns, last_ns;
+};
+
+enum {
+	ITEMS_STATE,
+	ITEMS_STATE_HEAD,
+	N_ITEMS
+};
 
 struct ts_sbt_append {
 	int fd; /* the caller's */
@@ -28,7 +42,8 @@ struct ts_sbt_append {
 	uint32_t first_pending;
 	struct ts_builder *images, *symbols;
 	struct ts_encoder encoder;
-	struct ts_buffer string_blocks, image_blocks, symbol_blocks;
+	struct ts_buffer string_blocks, image_blocks, symbol_blocks, item_blocks;
+	struct items items[N_ITEMS];
 };
 
 static int set_error(struct ts_sbt_error *error, int code, uint64_t off, const char *text)
@@ -130,6 +145,11 @@ void ts_sbt_append_free(struct ts_sbt_append *append)
 	ts_buffer_deinit(&append->string_blocks);
 	ts_buffer_deinit(&append->image_blocks);
 	ts_buffer_deinit(&append->symbol_blocks);
+	ts_buffer_deinit(&append->item_blocks);
+	for (int i = 0; i < N_ITEMS; i++) {
+		ts_buffer_deinit(&append->items[i].lengths);
+		ts_buffer_deinit(&append->items[i].bytes);
+	}
 	free(append);
 }
 
@@ -166,7 +186,8 @@ static int encode_strings(struct ts_sbt_append *append)
 
 static bool is_full(const struct ts_sbt_append *append)
 {
-	return append->string_blocks.n + append->symbol_blocks.n + append->image_blocks.n >
+	return append->string_blocks.n + append->symbol_blocks.n + append->image_blocks.n +
+		       append->item_blocks.n >
 	       TS_SBT_APPEND_MAX_BYTES;
 }
 
@@ -220,6 +241,55 @@ int ts_sbt_append_row(struct ts_sbt_append *append, unsigned type, const void *r
 	return r ?: ts_builder_add(builder, row);
 }
 
+static int encode_items(struct ts_sbt_append *append, unsigned kind)
+{
+	struct items *items = &append->items[kind];
+	struct ts_sbt_block_header header = {.type = TS_ROW_STATE + kind,
+					     .earliest_ns = items->first_ns,
+					     .latest_ns = items->last_ns};
+	uint32_t n = (uint32_t)(items->lengths.n / sizeof(uint32_t));
+	int r;
+
+	if (!n)
+		return 0;
+	header.n_rows = n;
+	header.n_columns = items->bytes.n ? 2 : 1;
+	r = ts_encoder_begin(&append->encoder, header.n_columns);
+	r = r
+		    ?: ts_encoder_column(&append->encoder, 0, TS_SBT_ITEM_LENGTH,
+					 items->lengths.bytes, n, 4, false);
+	if (!r && items->bytes.n)
+		r = ts_encoder_column(&append->encoder, 1, TS_SBT_ITEM_BYTES, items->bytes.bytes,
+				      (uint32_t)items->bytes.n, 1, false);
+	r = r ?: ts_encoder_end(&append->encoder, &header, &append->item_blocks);
+	items->lengths.n = items->bytes.n = 0;
+	return r;
+}
+
+int ts_sbt_append_item(struct ts_sbt_append *append, unsigned type, uint64_t time_ns,
+		       const void *bytes, size_t n_bytes)
+{
+	unsigned kind = type - TS_ROW_STATE;
+	uint32_t n = (uint32_t)n_bytes;
+	struct items *items;
+	int r = 0;
+
+	if (kind >= N_ITEMS)
+		return -EINVAL;
+	if (n_bytes > TS_SBT_APPEND_MAX_ITEM)
+		return -E2BIG;
+	if (is_full(append))
+		return -EFBIG;
+	items = &append->items[kind];
+	if (items->bytes.n && items->bytes.n + n > ITEM_BLOCK_BYTES)
+		r = encode_items(append, kind);
+	if (!r && !items->lengths.n)
+		items->first_ns = time_ns;
+	items->last_ns = time_ns;
+	r = r ?: ts_buffer_append(&items->lengths, &n, sizeof(n));
+	return r ?: ts_buffer_append(&items->bytes, bytes, n);
+}
+
 static int write_at(int fd, const uint8_t *bytes, size_t n, uint64_t off)
 {
 	while (n) {
@@ -240,7 +310,7 @@ static int write_at(int fd, const uint8_t *bytes, size_t n, uint64_t off)
 static int put_together(struct ts_sbt_append *append, struct ts_buffer *new)
 {
 	struct ts_buffer *parts[] = {&append->string_blocks, &append->image_blocks,
-				     &append->symbol_blocks};
+				     &append->symbol_blocks, &append->item_blocks};
 	uint64_t sequence = append->n_kept, off = append->end;
 	struct ts_sbt_block_header header;
 	struct ts_buffer index = {0};
@@ -249,6 +319,8 @@ static int put_together(struct ts_sbt_append *append, struct ts_buffer *new)
 
 	r = r ?: ts_builder_encode(append->images, &append->encoder, 0, &append->image_blocks);
 	r = r ?: ts_builder_encode(append->symbols, &append->encoder, 0, &append->symbol_blocks);
+	for (unsigned kind = 0; !r && kind < N_ITEMS; kind++)
+		r = encode_items(append, kind);
 	for (size_t i = 0; !r && i < TS_ARRAY_LEN(parts); i++)
 		r = ts_buffer_append(new, parts[i]->bytes, parts[i]->n);
 	if (r || !new->n)

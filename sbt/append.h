@@ -37,6 +37,14 @@ int ts_sbt_append_string(struct ts_sbt_append *append, const char *bytes, size_t
 /* A row of TS_ROW_IMAGE or TS_ROW_SYMBOL (-EINVAL: another). -EFBIG: TS_SBT_APPEND_MAX_BYTES are reached. */
 int ts_sbt_append_row(struct ts_sbt_append *append, unsigned type, const void *row);
 
+/*
+ * An item of a block of TS_ROW_STATE or TS_ROW_STATE_HEAD, which ts_sbt_reader_items() gives back; blocks say the first and the last
+ * time of their items, which come in order of time. -EINVAL: another type; -E2BIG: more than TS_SBT_APPEND_MAX_ITEM; -EFBIG as above.
+ */
+#define TS_SBT_APPEND_MAX_ITEM (32u * 1024 * 1024)
+int ts_sbt_append_item(struct ts_sbt_append *append, unsigned type, uint64_t time_ns,
+		       const void *bytes, size_t n_bytes);
+
 /* Writes it. Once. Nothing was added: the file stays as it is. */
 int ts_sbt_append_commit(struct ts_sbt_append *append, struct ts_sbt_error *ret_error);
 

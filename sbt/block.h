@@ -227,9 +227,13 @@ struct ts_block_decoder {
 void ts_block_decoder_init(struct ts_block_decoder *decoder, const struct ts_row_schema *schema,
 			   const struct ts_sbt_block_header *header);
 
-/* Moves past the next rows that end before from_ns, up to the first that does not. NULL: fine, else what is wrong. */
+/*
+ * Moves past the next rows that end before from_ns, or that start before it, up to the first that does not. NULL: fine, else
+ * what is wrong.
+ */
 const char *ts_block_decoder_skip(struct ts_block_decoder *decoder,
-				  const struct ts_block_columns *columns, uint64_t from_ns);
+				  const struct ts_block_columns *columns, uint64_t from_ns,
+				  bool by_start);
 
 /* The next n rows, n <= decoder->n_left. NULL: fine, else what is wrong. */
 const char *ts_block_decoder_next(struct ts_block_decoder *decoder,

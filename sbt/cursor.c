@@ -335,14 +335,27 @@ static void remove_first(struct ts_sbt_cursor *cursor)
 	sift_down(cursor);
 }
 
+/* From when on rows of a type are wanted; 0: all are. */
+static uint64_t resume_ns(const struct ts_sbt_cursor *cursor, uint32_t type)
+{
+	const struct ts_sbt_resume *resume = cursor->options.resume;
+
+	if (!resume)
+		return 0;
+	return resume->early_types & TS_ROW_BIT(type) ? resume->early_ns : resume->start_ns;
+}
+
 /* Rows before the window are passed by their times, and never put together. */
 static int skip(struct ts_sbt_cursor *cursor, struct stream *stream)
 {
+	uint64_t ns = resume_ns(cursor, stream->type);
 	const char *why = NULL;
 
 	if (cursor->options.from_ns)
 		why = ts_block_decoder_skip(&stream->decoder, stream->columns,
-					    cursor->options.from_ns);
+					    cursor->options.from_ns, false);
+	if (!why && ns)
+		why = ts_block_decoder_skip(&stream->decoder, stream->columns, ns, true);
 	stream->before = stream->decoder;
 	return why ? ts_sbt_reader_fail(cursor->reader, TS_SBT_E_CORRUPT,
 					cursor->reader->blocks[stream->block].off, "%s", why)
@@ -404,6 +417,27 @@ static void set_filters(struct ts_sbt_cursor *cursor)
 			cursor->options.types &= ~TS_ROW_BIT(type);
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Who goes on knows which of the blocks that begin before have rows left. */
+static void drop_read(struct ts_sbt_cursor *cursor, uint8_t *chosen)
+{
+	const struct ts_sbt_resume *resume = cursor->options.resume;
+
+	for (uint64_t i = 0; resume && i < cursor->reader->n_blocks; i++) {
+		const struct ts_sbt_block *block = &cursor->reader->blocks[i];
+
+		if (chosen[i] && block->earliest_ns < resume_ns(cursor, block->type))
+			chosen[i] = resume->n_begun && bsearch(&i, resume->begun, resume->n_begun,
+							       sizeof(i), compare_numbers);
+	}
+}
+
 int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 		      struct ts_sbt_cursor **ret_cursor)
 {
@@ -427,6 +461,7 @@ int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_o
 	r = ts_sbt_reader_choose(reader, &cursor->options, &chosen);
 	if (r)
 		return r;
+	drop_read(cursor, chosen);
 	for (size_t i = 0; i < reader->n_blocks; i++)
 		n += chosen[i];
 	cursor->waiting = calloc(n ? n : 1, sizeof(*cursor->waiting));
@@ -444,6 +479,11 @@ int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_o
 void ts_sbt_cursor_limit(struct ts_sbt_cursor *cursor, uint64_t max_bytes)
 {
 	cursor->max_open_bytes = max_bytes;
+}
+
+size_t ts_sbt_cursor_block(const struct ts_sbt_cursor *cursor)
+{
+	return cursor->n_heap ? cursor->heap[0]->block : 0;
 }
 
 uint64_t ts_sbt_cursor_decoded(const struct ts_sbt_cursor *cursor)

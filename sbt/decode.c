@@ -151,14 +151,15 @@ static const uint64_t *times(const struct ts_block_columns *columns, uint16_t of
 }
 
 const char *ts_block_decoder_skip(struct ts_block_decoder *decoder,
-				  const struct ts_block_columns *columns, uint64_t from_ns)
+				  const struct ts_block_columns *columns, uint64_t from_ns,
+				  bool by_start)
 {
 	uint64_t start_ns, end_ns, last_ns = decoder->last_start_ns;
 	const uint64_t *starts = times(columns, 0, &start_ns), *ends = NULL;
 	uint32_t i = decoder->n_rows - decoder->n_left;
 	bool ordered = true;
 
-	if (decoder->schema->has_end)
+	if (decoder->schema->has_end && !by_start)
 		ends = times(columns, sizeof(uint64_t), &end_ns);
 	else
 		end_ns = 0;

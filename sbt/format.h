@@ -173,6 +173,9 @@ enum ts_sbt_list_column {
 	TS_SBT_STACK_FRAMES = 3, /* u64: all stacks one after the other */
 
 	TS_SBT_CHECKPOINT_BYTES = 1, /* u8 */
+
+	TS_SBT_ITEM_LENGTH = 1, /* u32 per row */
+	TS_SBT_ITEM_BYTES = 2,	/* u8: all items one after the other */
 };
 
 /* What a reader accepts, and a writer keeps to. */

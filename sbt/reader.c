@@ -564,6 +564,39 @@ int ts_sbt_reader_decode(struct ts_sbt_reader *reader, size_t i, void **ret_rows
 	return ts_sbt_reader_decode_as(reader, i, schema, ret_rows, ret_n_rows);
 }
 
+int ts_sbt_reader_items(struct ts_sbt_reader *reader, size_t i, void **ret_bytes,
+			uint32_t **ret_lengths, uint32_t *ret_n)
+{
+	ts_cleanup(ts_freep) void *lengths = NULL, *bytes = NULL;
+	ts_cleanup(ts_freep) uint8_t *raw = NULL;
+	struct ts_sbt_block_header header;
+	uint32_t n, n_bytes;
+	uint64_t sum = 0;
+	const char *why;
+	int r;
+
+	if (i >= reader->n_blocks ||
+	    (reader->blocks[i].type != TS_ROW_STATE && reader->blocks[i].type != TS_ROW_STATE_HEAD))
+		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "no such block");
+	r = ts_sbt_reader_load(reader, i, &header, &raw);
+	if (r)
+		return r;
+	r = ts_block_list(&header, raw, TS_SBT_ITEM_LENGTH, 4, &lengths, &n, &why);
+	r = r ?: ts_block_list(&header, raw, TS_SBT_ITEM_BYTES, 1, &bytes, &n_bytes, &why);
+	if (r)
+		return ts_sbt_reader_fail(reader, r, reader->blocks[i].off, "%s",
+					  r < 0 ? strerror(-r) : why);
+	for (uint32_t k = 0; k < n; k++)
+		sum += ((const uint32_t *)lengths)[k];
+	if (n != header.n_rows || sum != n_bytes)
+		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, reader->blocks[i].off,
+					  "items and their lengths do not fit");
+	*ret_bytes = ts_take_ptr(bytes);
+	*ret_lengths = ts_take_ptr(lengths);
+	*ret_n = n;
+	return 0;
+}
+
 int ts_sbt_reader_checkpoint(struct ts_sbt_reader *reader, uint32_t session, void **ret_bytes,
 			     size_t *ret_n_bytes)
 {

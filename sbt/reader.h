@@ -186,6 +186,13 @@ int ts_sbt_reader_checkpoint(struct ts_sbt_reader *reader, uint32_t session, voi
 			     size_t *ret_n_bytes);
 
 /*
+ * The items of a block of type TS_ROW_STATE or TS_ROW_STATE_HEAD, to be free()d: their bytes, one after the other, and how many each has.
+ * TS_SBT_E_NOT_FOUND: a block of another type.
+ */
+int ts_sbt_reader_items(struct ts_sbt_reader *reader, size_t i, void **ret_bytes,
+			uint32_t **ret_lengths, uint32_t *ret_n);
+
+/*
  * Where the trace's time begins: the earliest start of a session or of an event (clock and loss rows do not count).
  * Times that a person gives or reads count from here.
  */
@@ -227,6 +234,19 @@ struct ts_sbt_cursor_options {
 	uint32_t context;
 	uint32_t stream;
 	uint32_t thread;
+	const struct ts_sbt_resume *resume; /* NULL: from the beginning; as long as the cursor is */
+};
+
+/*
+ * Where somebody goes on who read all rows before once, and noted which blocks had rows left: rows that start earlier are left
+ * out, and so are, undecoded, all blocks that begin earlier and are not among those noted. One type may begin earlier than the others.
+ */
+struct ts_sbt_resume {
+	uint64_t start_ns;
+	uint64_t early_types; /* TS_ROW_BIT(type), ORed: of these, from early_ns */
+	uint64_t early_ns;
+	const uint64_t *begun; /* numbers of blocks, ascending */
+	size_t n_begun;
 };
 
 struct ts_sbt_row {
@@ -287,6 +307,9 @@ TS_DEFINE_CLEANUP(struct ts_sbt_cursor *, ts_sbt_cursor_freep, ts_sbt_cursor_fre
  * TS_SBT_E_LIMIT: more than 16,384 blocks overlap where it stands; it says so again if called again.
  */
 int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row);
+
+/* The number of the block that has the row handed out last. */
+size_t ts_sbt_cursor_block(const struct ts_sbt_cursor *cursor);
 
 /* How many blocks it has decoded so far; one counts again where it had to be decoded again. */
 uint64_t ts_sbt_cursor_decoded(const struct ts_sbt_cursor *cursor);

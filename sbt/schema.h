@@ -78,6 +78,10 @@ enum ts_row_type {
 	TS_ROW_BLOCK_STREAM = 57,
 	TS_ROW_BLOCK_THREAD = 58,
 	TS_ROW_BLOCK_SUM = 59,
+
+	/* What replay/state keeps to be quick: lists again, of bytes that it alone reads. */
+	TS_ROW_STATE = 60,
+	TS_ROW_STATE_HEAD = 61,
 	TS_ROW_COUNT = 64
 };
 

@@ -22,6 +22,10 @@ static const struct {
 	{TS_ROW_STACK, TS_SBT_STACK_FLAGS, "flags"},
 	{TS_ROW_STACK, TS_SBT_STACK_FRAMES, "frames"},
 	{TS_ROW_CHECKPOINT, TS_SBT_CHECKPOINT_BYTES, "bytes"},
+	{TS_ROW_STATE, TS_SBT_ITEM_LENGTH, "length"},
+	{TS_ROW_STATE, TS_SBT_ITEM_BYTES, "bytes"},
+	{TS_ROW_STATE_HEAD, TS_SBT_ITEM_LENGTH, "length"},
+	{TS_ROW_STATE_HEAD, TS_SBT_ITEM_BYTES, "bytes"},
 };
 
 static const char *type_name(unsigned type)
@@ -33,6 +37,8 @@ static const char *type_name(unsigned type)
 	return type == TS_ROW_STRING	   ? "string"
 	       : type == TS_ROW_STACK	   ? "stack"
 	       : type == TS_ROW_CHECKPOINT ? "checkpoint"
+	       : type == TS_ROW_STATE	   ? "state"
+	       : type == TS_ROW_STATE_HEAD ? "state_head"
 					   : NULL;
 }
 

@@ -362,6 +362,25 @@ static int check_list(struct verifier *v, const struct ts_sbt_block_header *head
 	return 0;
 }
 
+/* What is in them is told by who made them. */
+static int check_items(const struct ts_sbt_block_header *header, const uint8_t *raw,
+		       const char **ret_why)
+{
+	ts_cleanup(ts_freep) void *lengths = NULL, *bytes = NULL;
+	uint32_t n, n_bytes;
+	uint64_t sum = 0;
+	int r = ts_block_list(header, raw, TS_SBT_ITEM_LENGTH, 4, &lengths, &n, ret_why);
+
+	r = r ?: ts_block_list(header, raw, TS_SBT_ITEM_BYTES, 1, &bytes, &n_bytes, ret_why);
+	if (r)
+		return r < 0 ? r : 0;
+	for (uint32_t i = 0; i < n; i++)
+		sum += ((const uint32_t *)lengths)[i];
+	if (n != header->n_rows || sum != n_bytes)
+		*ret_why = "items and their lengths do not fit";
+	return 0;
+}
+
 static bool defines_ids(unsigned type)
 {
 	return type == TS_ROW_SESSION || type == TS_ROW_THREAD || type == TS_ROW_STRING ||
@@ -386,6 +405,8 @@ static int check_payload(struct verifier *v, const struct ts_sbt_block_header *h
 		r = check_rows(v, schema, header, raw, ids, ret_why);
 	} else if (header->type == TS_ROW_STRING || header->type == TS_ROW_STACK) {
 		r = check_list(v, header, raw, ids, ret_why);
+	} else if (header->type == TS_ROW_STATE || header->type == TS_ROW_STATE_HEAD) {
+		r = check_items(header, raw, ret_why);
 	} else {
 		r = ts_block_list(header, raw, TS_SBT_CHECKPOINT_BYTES, 1, &bytes, &n, ret_why);
 		free(bytes);
@@ -400,7 +421,8 @@ static bool is_known(const struct ts_sbt_block_header *header)
 {
 	return header->version == TS_SBT_BLOCK_VERSION && !(header->flags & ~TS_SBT_BLOCK_FLAGS) &&
 	       (ts_sbt_schema(header->type) || header->type == TS_ROW_STRING ||
-		header->type == TS_ROW_STACK || header->type == TS_ROW_CHECKPOINT);
+		header->type == TS_ROW_STACK || header->type == TS_ROW_CHECKPOINT ||
+		header->type == TS_ROW_STATE || header->type == TS_ROW_STATE_HEAD);
 }
 
 static bool all_zero(const uint8_t *bytes, size_t n)

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 
 #define FIRST_CALLS 256u
-/* Calls that are kept although they were answered, or expect no answer. */
-#define LINGER_CALLS 2048u
 
 static int set_slots(struct ts_calls *calls, uint32_t n_slots)
 {
@@ -106,7 +104,7 @@ static int grow(struct ts_calls *calls)
 
 static int make_room(struct ts_calls *calls)
 {
-	while (calls->next - calls->first > LINGER_CALLS &&
+	while (calls->next - calls->first > TS_CALLS_LINGER &&
 	       !ts_calls_at(calls, calls->first)->is_awaited)
 		ts_calls_drop_first(calls);
 	if (calls->next - calls->first < calls->n_slots)

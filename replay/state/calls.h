@@ -10,6 +10,9 @@
 
 #include "replay/state/map.h"
 
+/* Calls that are kept although they were answered, or expect no answer. */
+#define TS_CALLS_LINGER 2048u
+
 struct ts_call {
 	uint64_t op_id, nested_op_id; /* the same where nothing was nested */
 	uint64_t start_ns, end_ns;

@@ -139,36 +139,44 @@ int ts_state_machine_unanswered(struct ts_state_machine *machine, struct ts_stat
 
 /* ---- device rows -------------------------------------------------------------------------------- */
 
-static void place(struct ts_state_op *op, const struct ts_sbt_row *row)
+void ts_state_place(struct ts_state_op *op)
 {
 	uint64_t graph_node = 0;
 	uint32_t graph = 0;
 
-	/* Copied whole: an operation outlives its row. */
-	if (row->type == TS_ROW_KERNEL) {
-		op->row.kernel = *row->kernel;
-		op->device = row->kernel->device;
-		op->context = row->kernel->context;
-		op->stream = row->kernel->stream;
-		graph = row->kernel->graph;
-		graph_node = row->kernel->graph_node;
-	} else if (row->type == TS_ROW_MEMCPY) {
-		op->row.memcpy_ = *row->memcpy_;
-		op->device = row->memcpy_->device;
-		op->context = row->memcpy_->context;
-		op->stream = row->memcpy_->stream;
-		graph = row->memcpy_->graph;
-		graph_node = row->memcpy_->graph_node;
+	if (op->type == TS_ROW_KERNEL) {
+		op->device = op->row.kernel.device;
+		op->context = op->row.kernel.context;
+		op->stream = op->row.kernel.stream;
+		graph = op->row.kernel.graph;
+		graph_node = op->row.kernel.graph_node;
+	} else if (op->type == TS_ROW_MEMCPY) {
+		op->device = op->row.memcpy_.device;
+		op->context = op->row.memcpy_.context;
+		op->stream = op->row.memcpy_.stream;
+		graph = op->row.memcpy_.graph;
+		graph_node = op->row.memcpy_.graph_node;
 	} else {
-		op->row.memset_ = *row->memset_;
-		op->device = row->memset_->device;
-		op->context = row->memset_->context;
-		op->stream = row->memset_->stream;
-		graph = row->memset_->graph;
-		graph_node = row->memset_->graph_node;
+		op->device = op->row.memset_.device;
+		op->context = op->row.memset_.context;
+		op->stream = op->row.memset_.stream;
+		graph = op->row.memset_.graph;
+		graph_node = op->row.memset_.graph_node;
 	}
 	if (graph || graph_node)
 		op->unsure |= TS_STATE_UNSURE_GRAPH;
+}
+
+/* Copied whole: an operation outlives its row. */
+static void copy_row(struct ts_state_op *op, const struct ts_sbt_row *row)
+{
+	if (row->type == TS_ROW_KERNEL)
+		op->row.kernel = *row->kernel;
+	else if (row->type == TS_ROW_MEMCPY)
+		op->row.memcpy_ = *row->memcpy_;
+	else
+		op->row.memset_ = *row->memset_;
+	ts_state_place(op);
 }
 
 static int feed_device(struct ts_state_machine *machine, const struct ts_sbt_row *row,
@@ -187,7 +195,7 @@ static int feed_device(struct ts_state_machine *machine, const struct ts_sbt_row
 	op->thread = op->stack = 0;
 	op->domain = op->cbid = 0;
 	op->unsure = 0;
-	place(op, row);
+	copy_row(op, row);
 	op->call_number = number;
 	if (!number) {
 		op->unsure |= TS_STATE_UNSURE_CALL;
@@ -229,4 +237,186 @@ int ts_state_machine_feed(struct ts_state_machine *machine, const struct ts_sbt_
 	default:
 		return 0;
 	}
+}
+
+bool ts_state_machine_awaits(const struct ts_state_machine *machine, const struct ts_sbt_row *row)
+{
+	uint64_t op_id = row->type == TS_ROW_KERNEL   ? row->kernel->op_id
+			 : row->type == TS_ROW_MEMCPY ? row->memcpy_->op_id
+			 : row->type == TS_ROW_MEMSET ? row->memset_->op_id
+						      : 0;
+	uint64_t number = op_id ? ts_calls_find(&machine->calls, row->session, op_id) : 0;
+
+	return number && ts_calls_at(&machine->calls, number)->is_awaited;
+}
+
+/* ---- checkpoints -------------------------------------------------------------------------------- */
+
+/*
+ * Of the calls that linger a checkpoint says only which are awaited: they are read again. Where that begins must be told by time:
+ * no call before it began at the same instant.
+ */
+static uint64_t find_window(const struct ts_calls *calls)
+{
+	uint64_t n = calls->next - calls->first > TS_CALLS_LINGER ? calls->next - TS_CALLS_LINGER
+								  : calls->first;
+
+	if (calls->first == 1 && n == 1)
+		return n;
+	if (n == calls->first && n < calls->next)
+		n++;
+	while (n < calls->next &&
+	       ts_calls_at(calls, n)->start_ns == ts_calls_at(calls, n - 1)->start_ns)
+		n++;
+	return n;
+}
+
+uint64_t ts_state_machine_window_ns(const struct ts_state_machine *machine)
+{
+	const struct ts_calls *calls = &machine->calls;
+	uint64_t n = find_window(calls);
+
+	return n < calls->next ? ts_calls_at(calls, n)->start_ns : UINT64_MAX;
+}
+
+static void pack_call(struct ts_pack *pack, const struct ts_call *call)
+{
+	ts_pack_u(pack, call->session);
+	ts_pack_u(pack, call->op_id);
+	ts_pack_u(pack, call->nested_op_id);
+	ts_pack_ns(pack, call->start_ns);
+	ts_pack_ns(pack, call->end_ns);
+	ts_pack_u(pack, call->thread);
+	ts_pack_u(pack, call->stack);
+	ts_pack_u(pack, call->context);
+	ts_pack_u(pack, call->domain);
+	ts_pack_u(pack, call->cbid);
+}
+
+void ts_state_machine_pack(const struct ts_state_machine *machine, struct ts_pack *pack)
+{
+	const struct ts_calls *calls = &machine->calls;
+	uint64_t window = find_window(calls), n_overdue = 0, n_run = 0;
+	bool is_awaited = false;
+
+	ts_pack_u(pack, calls->n_given_up);
+	ts_pack_u(pack, machine->n_ops);
+	ts_pack_u(pack, window);
+	for (uint64_t n = calls->first; n < window; n++)
+		n_overdue += ts_calls_at(calls, n)->is_awaited;
+	ts_pack_u(pack, n_overdue);
+	for (uint64_t n = calls->first; n < window; n++)
+		if (ts_calls_at(calls, n)->is_awaited)
+			pack_call(pack, ts_calls_at(calls, n));
+	ts_order_pack(&machine->order, pack);
+	/* The rest is for when the calls were read again: runs of such that are not awaited and such that are, in turn. */
+	ts_pack_u(pack, calls->next - window);
+	for (uint64_t n = window; n < calls->next; n++) {
+		if (ts_calls_at(calls, n)->is_awaited != is_awaited) {
+			ts_pack_u(pack, n_run);
+			is_awaited = !is_awaited;
+			n_run = 0;
+		}
+		n_run++;
+	}
+	ts_pack_u(pack, n_run);
+	ts_pack_map(pack, &machine->early, NULL);
+}
+
+int ts_state_machine_unpack(struct ts_state_machine *machine, struct ts_unpack *unpack)
+{
+	struct ts_calls *calls = &machine->calls;
+	uint64_t window;
+	size_t n;
+	int r = 0;
+
+	calls->n_given_up = ts_unpack_u(unpack);
+	machine->n_ops = ts_unpack_u(unpack);
+	window = ts_unpack_u(unpack);
+	n = ts_unpack_count(unpack);
+	/* Calls that linger have the numbers that they had; those that are overdue, the ones right before. */
+	if (window <= n || window > UINT64_MAX / 2)
+		return TS_SBT_E_CORRUPT;
+	calls->first = calls->next = window - n;
+	for (size_t i = 0; !r && !unpack->bad && i < n; i++) {
+		struct ts_row_api row = {.flags = TS_API_EXPECTS_DEVICE};
+		uint32_t session = ts_unpack_u32(unpack);
+
+		row.op_id = ts_unpack_u(unpack);
+		row.nested_op_id = ts_unpack_u(unpack);
+		row.start_ns = ts_unpack_ns(unpack);
+		row.end_ns = ts_unpack_ns(unpack);
+		row.thread = ts_unpack_u32(unpack);
+		row.stack = ts_unpack_u32(unpack);
+		row.context = ts_unpack_u32(unpack);
+		row.domain = (uint16_t)ts_unpack_u(unpack);
+		row.cbid = (uint16_t)ts_unpack_u(unpack);
+		if (!unpack->bad)
+			r = feed_call(machine, session, &row);
+	}
+	return r ? r : ts_order_unpack(&machine->order, unpack);
+}
+
+int ts_state_machine_resume(struct ts_state_machine *machine, uint64_t n_fed,
+			    struct ts_unpack *unpack)
+{
+	struct ts_calls *calls = &machine->calls;
+	uint64_t n_window = ts_unpack_u(unpack), at = calls->next - n_window, key = 0;
+	bool is_awaited = false;
+	size_t n;
+
+	if (unpack->bad || n_window != n_fed || n_window > calls->next - calls->first)
+		return TS_SBT_E_CORRUPT;
+	do {
+		uint64_t n_run = ts_unpack_u(unpack);
+
+		if (unpack->bad || n_run > calls->next - at || (!n_run && is_awaited))
+			return TS_SBT_E_CORRUPT;
+		for (; n_run; n_run--, at++) {
+			struct ts_call *call = ts_calls_at(calls, at);
+
+			calls->n_awaited += is_awaited;
+			calls->n_awaited -= call->is_awaited;
+			call->is_awaited = is_awaited;
+		}
+		is_awaited = !is_awaited;
+	} while (at < calls->next);
+	n = ts_unpack_count(unpack);
+	if (n > MAX_EARLY)
+		return TS_SBT_E_CORRUPT;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t session = ts_unpack_u32(unpack);
+
+		key = ts_unpack_from(unpack, key);
+		ts_unpack_u(unpack);
+		if (unpack->bad)
+			return TS_SBT_E_CORRUPT;
+		if (ts_state_map_set(&machine->early, session, key, 0))
+			return -ENOMEM;
+	}
+	return unpack->bad || unpack->at < unpack->end ? TS_SBT_E_CORRUPT : 0;
+}
+
+uint64_t ts_state_machine_n_awaited_of(const struct ts_state_machine *machine,
+				       const struct ts_state_map *ids)
+{
+	const struct ts_calls *calls = &machine->calls;
+	uint64_t n_awaited = 0;
+
+	for (uint64_t n = calls->first; n < calls->next; n++) {
+		const struct ts_call *call = ts_calls_at(calls, n);
+
+		n_awaited +=
+			call->is_awaited &&
+			ts_state_map_find(ids, call->session, call->op_id) != TS_STATE_MAP_NONE;
+	}
+	return n_awaited;
+}
+
+bool ts_state_machine_is_settled(const struct ts_state_machine *machine, uint32_t session,
+				 uint64_t event)
+{
+	uint32_t marker = ts_state_map_find(&machine->order.marker_by_event, session, event);
+
+	return marker == TS_STATE_MAP_NONE || machine->order.markers[marker].is_settled;
 }

@@ -7,6 +7,7 @@
 
 #include "replay/state/machine.h"
 #include "replay/state/map.h"
+#include "replay/state/pack.h"
 
 /* What was issued under one id: an operation, or all that one launch of a graph makes. */
 struct ts_order_group {
@@ -113,3 +114,31 @@ int ts_order_op(struct ts_order *order, struct ts_state_op *op);
 /* What an event stands for now; -1: not recorded. */
 int ts_order_event(struct ts_order *order, uint32_t session, uint64_t event,
 		   struct ts_state_dependency *ret);
+
+/* For checkpoints: all of it as bytes, and back into a zeroed one. TS_SBT_E_CORRUPT: it cannot be so. */
+void ts_order_pack(const struct ts_order *order, struct ts_pack *pack);
+int ts_order_unpack(struct ts_order *order, struct ts_unpack *unpack);
+void ts_order_pack_found(struct ts_pack *pack, uint32_t n, const struct ts_state_dependency *found,
+			 uint64_t op_id);
+uint32_t ts_order_unpack_found(struct ts_unpack *unpack,
+			       struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES],
+			       uint64_t op_id);
+void ts_pack_map(struct ts_pack *pack, const struct ts_state_map *map, const uint32_t *numbers);
+
+/* The same of a machine (machine.c): all but the calls that linger, which are to be fed again, from window_ns on. */
+void ts_state_machine_pack(const struct ts_state_machine *machine, struct ts_pack *pack);
+/* UINT64_MAX: none. */
+uint64_t ts_state_machine_window_ns(const struct ts_state_machine *machine);
+/* Into a new machine; then those calls are fed, n_fed of them, then it goes on. -ENOMEM, TS_SBT_E_CORRUPT. */
+int ts_state_machine_unpack(struct ts_state_machine *machine, struct ts_unpack *unpack);
+int ts_state_machine_resume(struct ts_state_machine *machine, uint64_t n_fed,
+			    struct ts_unpack *unpack);
+/* Awaited calls among these. */
+uint64_t ts_state_machine_n_awaited_of(const struct ts_state_machine *machine,
+				       const struct ts_state_map *ids);
+bool ts_state_machine_is_settled(const struct ts_state_machine *machine, uint32_t session,
+				 uint64_t event);
+/* Whether a row answers a call that is awaited. */
+bool ts_state_machine_awaits(const struct ts_state_machine *machine, const struct ts_sbt_row *row);
+/* Where an operation ran, by its row. */
+void ts_state_place(struct ts_state_op *op);

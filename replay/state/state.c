@@ -3,10 +3,10 @@
  * The state at an instant. Up to it every row is looked at; behind it only what devices did, until all that had been called
  * for by then was answered: only then it is known which stream an operation stood in, and behind whom.
  */
-#include "replay/state/state.h"
+#include "replay/state/builder.h"
+#include "replay/state/checkpoint.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
-#include "replay/state/map.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,24 +14,6 @@
 #define NONE	     TS_STATE_MAP_NONE
 
 #define MAX_LAUNCHES 4096u
-
-/* A launch of a graph: more rows of it may come until something issued behind it began, or was waited for. */
-struct launch {
-	uint64_t op_id;
-	uint64_t done_ns; /* 0: not known */
-	uint32_t session, context, stream;
-};
-
-struct ts_state_builder {
-	struct ts_state *state;
-	struct ts_state_machine *machine;
-	struct ts_state_map allocation_by_address, event_by_handle, thread_by_call;
-	size_t n_ops_allocated, n_threads_allocated, n_allocations_allocated, n_events_allocated;
-	struct launch *launches;
-	size_t n_launches, n_launches_allocated;
-	uint64_t last_call_end_ns; /* of those that began by the instant */
-	bool is_behind;		   /* the instant was passed */
-};
 
 static const char *const phase_names[] = {"unknown", "dispatch_pending", "queued", "waiting",
 					  "running"};
@@ -96,8 +78,7 @@ struct ts_state_machine *ts_state_builder_machine(struct ts_state_builder *build
 	return builder->machine;
 }
 
-/* A zeroed item at the end of an array that grows. */
-static void *append(void *items, size_t *n, size_t *n_allocated, size_t bytes)
+void *ts_state_append(void *items, size_t *n, size_t *n_allocated, size_t bytes)
 {
 	void *grown;
 
@@ -114,6 +95,43 @@ static void *append(void *items, size_t *n, size_t *n_allocated, size_t bytes)
 	return memset((uint8_t *)grown + (*n)++ * bytes, 0, bytes);
 }
 
+/* ---- for all instants at once ------------------------------------------------------------------- */
+
+static int note_call(struct ts_state_open *open, const struct ts_sbt_row *row)
+{
+	struct ts_state_call *call = ts_state_append(&open->calls, &open->n_calls,
+						     &open->n_calls_allocated, sizeof(*call));
+
+	if (!call)
+		return -ENOMEM;
+	call->session = row->session;
+	call->row = *row->api;
+	return 0;
+}
+
+static int note_sync(struct ts_state_open *open, const struct ts_sbt_row *row)
+{
+	struct ts_state_sync *sync = ts_state_append(&open->syncs, &open->n_syncs,
+						     &open->n_syncs_allocated, sizeof(*sync));
+
+	if (!sync)
+		return -ENOMEM;
+	sync->session = row->session;
+	sync->row = *row->sync;
+	return 0;
+}
+
+static int note_op(struct ts_state_open *open, const struct ts_state_op *op)
+{
+	struct ts_state_op *noted =
+		ts_state_append(&open->ops, &open->n_ops, &open->n_ops_allocated, sizeof(*noted));
+
+	if (!noted)
+		return -ENOMEM;
+	*noted = *op;
+	return 0;
+}
+
 /* ---- what the host did -------------------------------------------------------------------------- */
 
 static int feed_call(struct ts_state_builder *builder, const struct ts_sbt_row *row)
@@ -122,14 +140,17 @@ static int feed_call(struct ts_state_builder *builder, const struct ts_sbt_row *
 	struct ts_state *state = builder->state;
 	struct ts_state_thread *thread;
 
-	if (call->end_ns > builder->last_call_end_ns)
-		builder->last_call_end_ns = call->end_ns;
+	if (builder->never && call->flags & TS_API_EXPECTS_DEVICE &&
+	    ts_state_map_find(builder->never, row->session, call->op_id) != NONE)
+		builder->n_never++;
+	if (builder->open)
+		return note_call(builder->open, row);
 	if (call->end_ns <= state->at_ns)
 		return 0;
 	if (state->n_threads == TS_STATE_MAX_LIVE)
 		return TS_SBT_E_LIMIT;
-	thread = append(&state->threads, &state->n_threads, &builder->n_threads_allocated,
-			sizeof(*thread));
+	thread = ts_state_append(&state->threads, &state->n_threads, &builder->n_threads_allocated,
+				 sizeof(*thread));
 	if (!thread)
 		return -ENOMEM;
 	thread->session = row->session;
@@ -139,16 +160,19 @@ static int feed_call(struct ts_state_builder *builder, const struct ts_sbt_row *
 				(uint32_t)(state->n_threads - 1));
 }
 
-static void feed_sync(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+static int feed_sync(struct ts_state_builder *builder, const struct ts_sbt_row *row)
 {
 	uint32_t thread;
 
+	if (builder->open)
+		return note_sync(builder->open, row);
 	if (row->sync->end_ns <= builder->state->at_ns ||
 	    row->sync->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
-		return;
+		return 0;
 	thread = ts_state_map_find(&builder->thread_by_call, row->session, row->sync->op_id);
 	if (thread != NONE)
 		builder->state->threads[thread].sync = *row->sync;
+	return 0;
 }
 
 static int feed_alloc(struct ts_state_builder *builder, const struct ts_sbt_row *row)
@@ -165,8 +189,8 @@ static int feed_alloc(struct ts_state_builder *builder, const struct ts_sbt_row 
 	}
 	if (state->n_allocations == TS_STATE_MAX_LIVE)
 		return TS_SBT_E_LIMIT;
-	allocation = append(&state->allocations, &state->n_allocations,
-			    &builder->n_allocations_allocated, sizeof(*allocation));
+	allocation = ts_state_append(&state->allocations, &state->n_allocations,
+				     &builder->n_allocations_allocated, sizeof(*allocation));
 	if (!allocation)
 		return -ENOMEM;
 	allocation->session = row->session;
@@ -205,8 +229,8 @@ static int feed_event(struct ts_state_builder *builder, const struct ts_sbt_row 
 	if (at == NONE) {
 		if (state->n_events == TS_STATE_MAX_LIVE)
 			return TS_SBT_E_LIMIT;
-		event = append(&state->events, &state->n_events, &builder->n_events_allocated,
-			       sizeof(*event));
+		event = ts_state_append(&state->events, &state->n_events,
+					&builder->n_events_allocated, sizeof(*event));
 		if (!event)
 			return -ENOMEM;
 		at = (uint32_t)(state->n_events - 1);
@@ -226,7 +250,7 @@ static int feed_event(struct ts_state_builder *builder, const struct ts_sbt_row 
 
 static int feed_launch(struct ts_state_builder *builder, const struct ts_sbt_row *row)
 {
-	struct launch *launch;
+	struct ts_state_launch *launch;
 
 	/* Of one stream only the last matters. */
 	for (size_t i = 0; i < builder->n_launches; i++) {
@@ -243,14 +267,14 @@ static int feed_launch(struct ts_state_builder *builder, const struct ts_sbt_row
 		builder->state->is_cut = true;
 		return 0;
 	}
-	launch = append(&builder->launches, &builder->n_launches, &builder->n_launches_allocated,
-			sizeof(*launch));
+	launch = ts_state_append(&builder->launches, &builder->n_launches,
+				 &builder->n_launches_allocated, sizeof(*launch));
 	if (!launch)
 		return -ENOMEM;
-	*launch = (struct launch){.op_id = row->graph_launch->op_id,
-				  .session = row->session,
-				  .context = row->graph_launch->context,
-				  .stream = row->graph_launch->stream};
+	*launch = (struct ts_state_launch){.op_id = row->graph_launch->op_id,
+					   .session = row->session,
+					   .context = row->graph_launch->context,
+					   .stream = row->graph_launch->stream};
 	return 0;
 }
 
@@ -259,7 +283,7 @@ static void wait_launches(struct ts_state_builder *builder, const struct ts_sbt_
 	const struct ts_row_sync *sync = row->sync;
 
 	for (size_t i = 0; i < builder->n_launches; i++) {
-		struct launch *launch = &builder->launches[i];
+		struct ts_state_launch *launch = &builder->launches[i];
 
 		if (launch->session != row->session || launch->context != sync->context ||
 		    launch->op_id > sync->op_id || launch->done_ns)
@@ -274,7 +298,7 @@ static void wait_launches(struct ts_state_builder *builder, const struct ts_sbt_
 static void pass_launches(struct ts_state_builder *builder, const struct ts_state_op *op)
 {
 	for (size_t i = 0; i < builder->n_launches;) {
-		struct launch *launch = &builder->launches[i];
+		struct ts_state_launch *launch = &builder->launches[i];
 
 		if ((launch->done_ns && launch->done_ns < op->start_ns) ||
 		    (launch->session == op->session && launch->context == op->context &&
@@ -285,9 +309,55 @@ static void pass_launches(struct ts_state_builder *builder, const struct ts_stat
 	}
 }
 
+/* A node of a launch that is waited for. */
+static bool is_launched(const struct ts_state_builder *builder, const struct ts_state_op *op)
+{
+	for (size_t i = 0; i < builder->n_launches && op->unsure & TS_STATE_UNSURE_GRAPH; i++)
+		if (builder->launches[i].op_id == op->op_id &&
+		    builder->launches[i].session == op->session)
+			return true;
+	return false;
+}
+
+/* When events are reached, as far as is known now. */
+static void find_due(struct ts_state_builder *builder)
+{
+	struct ts_state *state = builder->state;
+
+	for (size_t i = 0; i < state->n_events; i++) {
+		struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES];
+		struct ts_state_event *event = &state->events[i];
+		int n_found = ts_state_machine_event(builder->machine, event->session, event->event,
+						     found);
+
+		event->due_ns = event->by_op_id = 0;
+		for (int j = 0; j < n_found; j++) {
+			if (found[j].end_ns <= event->due_ns)
+				continue;
+			event->due_ns = found[j].end_ns;
+			event->by_op_id = found[j].op_id;
+		}
+	}
+	builder->is_due_known = true;
+}
+
+/* Those that were reached before the instant, and will not be reached after it, are no news any more. */
+static void drop_reached(struct ts_state_builder *builder)
+{
+	struct ts_state *state = builder->state;
+	size_t n = 0;
+
+	for (size_t i = 0; i < state->n_events; i++)
+		if (state->events[i].due_ns > state->at_ns ||
+		    !ts_state_machine_is_settled(builder->machine, state->events[i].session,
+						 state->events[i].event))
+			state->events[n++] = state->events[i];
+	state->n_events = n;
+}
+
 /* ---- feeding ------------------------------------------------------------------------------------ */
 
-static int keep(struct ts_state_builder *builder, const struct ts_state_op *op)
+int ts_state_builder_keep(struct ts_state_builder *builder, const struct ts_state_op *op)
 {
 	struct ts_state *state = builder->state;
 	struct ts_state_current *current;
@@ -298,21 +368,21 @@ static int keep(struct ts_state_builder *builder, const struct ts_state_op *op)
 		return 0;
 	if (state->n_ops == TS_STATE_MAX_LIVE)
 		return TS_SBT_E_LIMIT;
-	current = append(&state->ops, &state->n_ops, &builder->n_ops_allocated, sizeof(*current));
+	current = ts_state_append(&state->ops, &state->n_ops, &builder->n_ops_allocated,
+				  sizeof(*current));
 	if (!current)
 		return -ENOMEM;
 	current->op = *op;
 	return 0;
 }
 
-static int feed_host(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+int ts_state_builder_host(struct ts_state_builder *builder, const struct ts_sbt_row *row)
 {
 	switch (row->type) {
 	case TS_ROW_API:
 		return feed_call(builder, row);
 	case TS_ROW_SYNC:
-		feed_sync(builder, row);
-		return 0;
+		return feed_sync(builder, row);
 	case TS_ROW_ALLOC:
 		return feed_alloc(builder, row);
 	case TS_ROW_FREE:
@@ -326,35 +396,76 @@ static int feed_host(struct ts_state_builder *builder, const struct ts_sbt_row *
 	}
 }
 
-int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+static bool is_device(const struct ts_sbt_row *row)
 {
-	uint64_t start_ns = ts_row_start_ns(row->any);
-	bool is_device = row->type == TS_ROW_KERNEL || row->type == TS_ROW_MEMCPY ||
-			 row->type == TS_ROW_MEMSET;
-	bool is_launch;
-	struct ts_state_op op;
-	int r = 0;
+	return row->type == TS_ROW_KERNEL || row->type == TS_ROW_MEMCPY ||
+	       row->type == TS_ROW_MEMSET;
+}
 
-	builder->state->n_rows++;
-	builder->is_behind |= start_ns > builder->state->at_ns;
-	if (builder->is_behind && start_ns > builder->last_call_end_ns && !builder->n_launches &&
-	    !ts_state_machine_n_awaited(builder->machine))
-		return TS_SBT_E_END;
-	if (row->type == TS_ROW_SYNC)
-		wait_launches(builder, row);
-	/* Told of when the call returns: the first nodes may have begun before. */
-	is_launch = row->type == TS_ROW_GRAPH_LAUNCH && start_ns <= builder->last_call_end_ns;
-	if (builder->is_behind && !is_device && !is_launch)
-		return 0;
-	if (!is_device)
-		r = feed_host(builder, row);
-	if (!r)
-		r = ts_state_machine_feed(builder->machine, row, &op);
+/* To the machine; an operation that it completes is kept. */
+static int feed_machine(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+{
+	uint64_t n_awaited = ts_state_machine_n_awaited(builder->machine);
+	size_t n_launches = builder->n_launches;
+	struct ts_state_op op;
+	int r = ts_state_machine_feed(builder->machine, row, &op);
+
 	if (r != 1)
 		return r;
 	if (builder->n_launches)
 		pass_launches(builder, &op);
-	return keep(builder, &op);
+	r = builder->open ? note_op(builder->open, &op) : ts_state_builder_keep(builder, &op);
+	/* What follows the last of those that were waited for is not told: how far one reads must not matter. */
+	if (is_launched(builder, &op) || builder->n_launches < n_launches ||
+	    ts_state_machine_n_awaited(builder->machine) < n_awaited) {
+		builder->n_told = builder->state->n_ops;
+		builder->is_due_known = false;
+	}
+	return r;
+}
+
+int ts_state_builder_pass(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+{
+	int r = 0;
+
+	builder->state->n_rows++;
+	if (row->type == TS_ROW_SYNC)
+		wait_launches(builder, row);
+	if (!is_device(row))
+		r = ts_state_builder_host(builder, row);
+	return r ? r : feed_machine(builder, row);
+}
+
+int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+{
+	int r = 0;
+
+	if (!builder->is_behind) {
+		if (ts_row_start_ns(row->any) <= builder->state->at_ns)
+			return ts_state_builder_pass(builder, row);
+		builder->is_behind = true;
+		builder->n_told = builder->state->n_ops;
+		find_due(builder);
+		drop_reached(builder);
+	}
+	if (!builder->n_launches &&
+	    ts_state_machine_n_awaited(builder->machine) == builder->n_never)
+		return TS_SBT_E_END;
+	builder->state->n_rows++;
+	if (row->type == TS_ROW_SYNC)
+		wait_launches(builder, row);
+	/* Where one does not know whether anything that is waited for is still to come, all that is told is told as of the last. */
+	if ((!builder->never || builder->n_launches) && !builder->is_due_known &&
+	    !ts_state_machine_awaits(builder->machine, row))
+		find_due(builder);
+	if (is_device(row))
+		return feed_machine(builder, row);
+	/* Told of when a call returned that had begun by then: its first nodes may have begun before. */
+	if (row->type == TS_ROW_GRAPH_LAUNCH &&
+	    ts_state_map_find(&builder->thread_by_call, row->session, row->graph_launch->op_id) !=
+		    NONE)
+		r = feed_launch(builder, row) ?: feed_machine(builder, row);
+	return r;
 }
 
 /* ---- the answer --------------------------------------------------------------------------------- */
@@ -480,39 +591,18 @@ static int compare_events(const void *a, const void *b)
 	return 0;
 }
 
-/* Those are left that are not reached yet. */
-static void find_due(struct ts_state_builder *builder)
-{
-	struct ts_state *state = builder->state;
-	size_t n = 0;
-
-	for (size_t i = 0; i < state->n_events; i++) {
-		struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES];
-		struct ts_state_event *event = &state->events[i];
-		int n_found = ts_state_machine_event(builder->machine, event->session, event->event,
-						     found);
-
-		for (int j = 0; j < n_found; j++) {
-			if (found[j].end_ns <= event->due_ns)
-				continue;
-			event->due_ns = found[j].end_ns;
-			event->by_op_id = found[j].op_id;
-		}
-		if (event->due_ns > state->at_ns)
-			state->events[n++] = *event;
-	}
-	state->n_events = n;
-}
-
 int ts_state_builder_finish(struct ts_state_builder *builder, struct ts_state **ret_state)
 {
 	struct ts_state *state = builder->state;
 	struct ts_state_op op;
+	size_t n_events = 0;
 	int r = 0;
 
+	if (builder->is_behind)
+		state->n_ops = builder->n_told;
 	state->is_cut |= ts_state_machine_n_awaited(builder->machine) > 0;
 	while (!r && ts_state_machine_unanswered(builder->machine, &op))
-		r = keep(builder, &op);
+		r = ts_state_builder_keep(builder, &op);
 	if (r)
 		return r;
 	for (size_t i = 0; i < state->n_ops; i++)
@@ -524,7 +614,12 @@ int ts_state_builder_finish(struct ts_state_builder *builder, struct ts_state **
 			find_engine(state, &state->ops[i]);
 	if (state->n_ops)
 		qsort(state->ops, state->n_ops, sizeof(*state->ops), compare_ops);
-	find_due(builder);
+	if (!builder->is_due_known)
+		find_due(builder);
+	for (size_t i = 0; i < state->n_events; i++)
+		if (state->events[i].due_ns > state->at_ns)
+			state->events[n_events++] = state->events[i];
+	state->n_events = n_events;
 	if (state->n_threads)
 		qsort(state->threads, state->n_threads, sizeof(*state->threads), compare_threads);
 	if (state->n_allocations)
@@ -537,23 +632,28 @@ int ts_state_builder_finish(struct ts_state_builder *builder, struct ts_state **
 	return 0;
 }
 
-int ts_state_at(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
-		struct ts_state **ret_state)
+static int read_all(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
+		    struct ts_state **ret_state)
 {
-	const struct ts_sbt_cursor_options options = {
-		.types = TS_STATE_MACHINE_ROWS | TS_ROW_BIT(TS_ROW_SYNC) |
-			 TS_ROW_BIT(TS_ROW_ALLOC) | TS_ROW_BIT(TS_ROW_FREE),
-		.session = session,
-	};
+	const struct ts_sbt_cursor_options options = {.types = TS_STATE_ROWS, .session = session};
 	ts_cleanup(ts_state_builder_freep) struct ts_state_builder *builder = NULL;
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct ts_sbt_row row;
 	int r = ts_state_builder_new(at_ns, &builder);
 
 	if (!r)
 		r = ts_state_machine_prepare(builder->machine, reader, session);
 	if (!r)
 		r = ts_sbt_cursor_new(reader, &options, &cursor);
+	if (!r)
+		r = ts_state_builder_read(builder, cursor);
+	return r == TS_SBT_E_END ? ts_state_builder_finish(builder, ret_state) : r;
+}
+
+int ts_state_builder_read(struct ts_state_builder *builder, struct ts_sbt_cursor *cursor)
+{
+	struct ts_sbt_row row;
+	int r = 0;
+
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (!r)
@@ -563,5 +663,18 @@ int ts_state_at(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
 			r = 0;
 		}
 	}
-	return r == TS_SBT_E_END ? ts_state_builder_finish(builder, ret_state) : r;
+	return r;
+}
+
+int ts_state_at(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
+		struct ts_state **ret_state)
+{
+	int r = ts_state_from_checkpoint(reader, session, at_ns, ret_state), bad = r;
+
+	if (r != TS_SBT_E_NOT_FOUND && r != TS_SBT_E_CORRUPT)
+		return r;
+	r = read_all(reader, session, at_ns, ret_state);
+	if (!r)
+		(*ret_state)->is_checkpoint_bad = bad == TS_SBT_E_CORRUPT;
+	return r;
 }

@@ -79,7 +79,8 @@ struct ts_state {
 	uint64_t n_rows; /* read */
 	uint64_t
 		n_bad_frees; /* of what was not allocated, as far as the trace knows; earlier ones */
-	bool is_damaged;     /* blocks were left out: what they held is missing here */
+	bool is_checkpoint_bad; /* there were checkpoints, and they could not be used: all was read */
+	bool is_damaged;	/* blocks were left out: what they held is missing here */
 	bool is_cut; /* the trace ends before everything under way was over, or it was too much to follow */
 };
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench-large write FILE LAUNCHES, then bench-large read FILE: what it takes to look into a long trace. Reading is a process of
- * its own, so that the most memory it ever had is the reader's.
+ * its own, so that the most memory it ever had is the reader's. bench-large index FILE makes checkpoints, then bench-large state FILE
+ * asks for the state at many instants.
  */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
 
+#include "replay/state/checkpoint.h"
 #include "sbt/reader.h"
 #include "test/bench/bench.h"
 #include "test/bench/trainfile.h"
@@ -15,6 +17,7 @@
 #define PASSES	  7
 #define WINDOWS	  64
 #define WINDOW_NS UINT64_C(1000000)
+#define INSTANTS  256
 
 static void check(int r, const char *what)
 {
@@ -158,12 +161,85 @@ static int read_file(const char *path)
 	return 0;
 }
 
+static int make_checkpoints(const char *path)
+{
+	double start_ms = now_ms();
+	struct ts_state_checkpoints made;
+	struct ts_sbt_append *append;
+	uint64_t before;
+	off_t after;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	check(fd < 0 ? -errno : 0, path);
+	check(ts_sbt_append_new(fd, &append, NULL), "open");
+	before = ts_sbt_reader_file_bytes(ts_sbt_append_reader(append));
+	check(ts_state_checkpoints_add(append, 0, &made), "checkpoints");
+	check(ts_sbt_append_commit(append, NULL), "write");
+	ts_sbt_append_free(append);
+	after = lseek(fd, 0, SEEK_END);
+	printf("{\"n\": %" PRIu64 ", \"raw_bytes\": %" PRIu64 ", \"bytes\": %" PRIu64
+	       ", \"of_bytes\": %" PRIu64 ", \"rows\": %" PRIu64 ", \"seconds\": %.1f}\n",
+	       made.n, made.bytes, (uint64_t)after - before, before, made.n_rows,
+	       (now_ms() - start_ms) / 1e3);
+	close(fd);
+	return 0;
+}
+
+static double state_ms(struct ts_sbt_reader *reader, uint64_t at_ns, size_t *ret_n_ops)
+{
+	double start_ms = now_ms();
+	struct ts_state *state;
+
+	check(ts_state_at(reader, 0, at_ns, &state), "state");
+	*ret_n_ops = state->n_ops;
+	ts_state_free(state);
+	return now_ms() - start_ms;
+}
+
+/* The best of three of each instant, evenly over the trace: the worst and the mean of all. */
+static int read_states(const char *path)
+{
+	double worst_ms = 0, sum_ms = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct ts_state_checkpoints found = {0};
+	struct ts_sbt_summary summary;
+	struct ts_sbt_reader *reader;
+	size_t n_ops, sum_ops = 0;
+
+	check(fd < 0 ? -errno : 0, path);
+	check(ts_sbt_reader_open(fd, &reader, NULL), "open");
+	check(ts_state_checkpoints_find(reader, &found), "checkpoints");
+	check(ts_sbt_reader_summary(reader, 0, &summary), "summary");
+	for (unsigned i = 0; i < INSTANTS; i++) {
+		uint64_t at_ns = summary.earliest_ns +
+				 (summary.latest_ns - summary.earliest_ns) / INSTANTS * i;
+		double ms = 1e9;
+
+		for (int pass = 0; pass < 3; pass++)
+			ms = least(ms, state_ms(reader, at_ns, &n_ops));
+		worst_ms = ms > worst_ms ? ms : worst_ms;
+		sum_ms += ms;
+		sum_ops += n_ops;
+	}
+	printf("{\"checkpoints\": %" PRIu64
+	       ", \"worst_ms\": %.2f, \"mean_ms\": %.2f, \"ops\": %.1f}\n",
+	       found.n, worst_ms, sum_ms / INSTANTS, (double)sum_ops / INSTANTS);
+	ts_sbt_reader_free(reader);
+	close(fd);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "write"))
 		return write_file(argv[2], strtoull(argv[3], NULL, 10));
 	if (argc == 3 && !strcmp(argv[1], "read"))
 		return read_file(argv[2]);
-	fprintf(stderr, "usage: bench-large write FILE LAUNCHES | read FILE\n");
+	if (argc == 3 && !strcmp(argv[1], "index"))
+		return make_checkpoints(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "state"))
+		return read_states(argv[2]);
+	fprintf(stderr,
+		"usage: bench-large write FILE LAUNCHES | read FILE | index FILE | state FILE\n");
 	return 2;
 }

@@ -210,6 +210,8 @@ class Bench:
             path = os.path.join(folder, 'large.sbt')
             made = self.json([program, 'write', path, n], timeout=3600)
             result = self.json([program, 'read', path])
+            index = self.json([program, 'index', path], timeout=3600)
+            state = self.json([program, 'state', path])
         self.say('a trace of %d launches: opened' % made['n'], '%.1f ms' % result['open_ms'],
                  '%.0f MB, %d blocks' % (made['bytes'] / 1e6, result['blocks']), 'less than 50 ms')
         self.say('  all rows of a millisecond, the worst of 64', '%.1f ms' % result['window_ms'],
@@ -217,6 +219,10 @@ class Bench:
         self.say('  totals by kernel', '%.1f ms' % result['totals_ms'],
                  '%d launches, %d blocks decoded' % (result['kernels'], result['totals_decoded']), 'less than 100 ms')
         self.say('  memory of the reader, at its peak', '%.1f MB' % (result['peak_bytes'] / 1e6), goal='less than 64 MB')
+        self.say('  checkpoints made, once', '%.1f s' % index['seconds'], '%d of them, %.1f %% of the file' % (
+            index['n'], 100 * index['bytes'] / index['of_bytes']))
+        self.say('  the state at an instant, the worst of 256', '%.1f ms' % state['worst_ms'],
+                 'mean %.1f ms, %.0f operations under way' % (state['mean_ms'], state['ops']), 'less than 10 ms')
 
     def state(self):
         result = self.json([self.path('test/bench/bench-state'), '20000' if self.smoke else '10000000'], timeout=3600)

@@ -75,7 +75,24 @@ class State(harness.Case):
                       middle['end_ns'], rows[-1]['end_ns'] - 1, trace.info['end_ns'] + 1,
                       allocs[-1] if allocs else middle['end_ns'] + 1):
             states.append(self.check_instant(trace, at_ns))
+        self.check_checkpoints(trace)
         return trace, states
+
+    def check_checkpoints(self, trace):
+        """From checkpoints, few rows apart, the same is told as from the trace's start."""
+        generator = random.Random(1)
+        instants = [generator.randint(trace.info['start_ns'] - 1, trace.info['end_ns'] + 1) for _ in range(24)]
+        before = [self.state(trace.path, at_ns) for at_ns in instants]
+        result = harness.tsctl('index', '--json', '--every', '16', trace.path)
+        self.assertEqual(result.status, 0, result)
+        made = json.loads(result.out)
+        self.assertGreater(made['checkpoints'], 3, made)
+        self.assertGreater(made['added_bytes'], 0, made)
+        self.assertEqual([self.state(trace.path, at_ns) for at_ns in instants], before)
+        again = harness.tsctl('index', '--json', trace.path)
+        self.assertEqual(again.status, 0, again)
+        self.assertEqual(json.loads(again.out)['added_bytes'], 0, again)
+        self.assertEqual(harness.tsctl('verify', trace.path).status, 0)
 
     def test_pipeline(self):
         trace, states = self.check_program('pipeline', 'driver', '6')

@@ -269,6 +269,9 @@ static int tell(const struct asked *asked, struct ts_source *source)
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
 	}
+	if (state->is_checkpoint_bad)
+		ts_complain("%s has checkpoints that are damaged; all of it was read instead",
+			    source->path);
 	ts_statejson_make(resolver, state, asked->json || asked->stacks, &pool, &report);
 	if (asked->json) {
 		status = ts_json_print(&report.base);

@@ -17,8 +17,8 @@ const struct ts_command *const ts_commands[] = {
 	&ts_command_cut,     &ts_command_merge,	    &ts_command_dump,
 	&ts_command_devices, &ts_command_status,    &ts_command_sessions,
 	&ts_command_start,   &ts_command_stop,	    &ts_command_watch,
-	&ts_command_benchmark, &ts_command_version, &ts_command_help,
-	NULL,
+	&ts_command_benchmark, &ts_command_index,   &ts_command_version,
+	&ts_command_help,    NULL,
 };
 /* clang-format on */
 
@@ -61,7 +61,7 @@ void ts_command_overview(FILE *file)
 	for (size_t i = 0; ts_commands[i]; i++)
 		if (ts_commands[i]->is_minor) {
 			fprintf(file, "%s%s", before, ts_commands[i]->name);
-			before = ", ";
+			before = " ";
 		}
 	fputs("\nTo begin: `tsctl record -o run.sbt -- ./app`, then `tsctl info run.sbt`.\n", file);
 }
