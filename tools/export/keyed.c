@@ -123,6 +123,7 @@ int ts_keyed_get(struct ts_keyed *keyed, const void *key, uint32_t *ret_i, bool 
 		*slot = ++keyed->n;
 	}
 	*ret_i = *slot - 1;
+	keyed->recent[ts_keyed_recent_of(key, keyed->key_bytes)] = *ret_i;
 	return 0;
 }
 

@@ -8,6 +8,8 @@
 
 #include "proto/abi/base.h"
 
+#define TS_KEYED_RECENT 64u /* a place is six bits */
+
 struct ts_keyed {
 	uint8_t *entries;
 	size_t entry_bytes, key_bytes; /* multiples of 8; padding in a key is zero */
@@ -15,6 +17,8 @@ struct ts_keyed {
 	uint32_t *slots; /* numbers of entries, counted from 1; 0: free */
 	size_t n_slots;	 /* a power of two, or 0 */
 	uint64_t seed;
+	uint32_t recent
+		[TS_KEYED_RECENT]; /* entries that were asked for not long ago: looked at before a key is hashed */
 };
 
 void ts_keyed_init(struct ts_keyed *keyed, size_t entry_bytes, size_t key_bytes);
@@ -34,4 +38,40 @@ bool ts_keyed_find(const struct ts_keyed *keyed, const void *key, uint32_t *ret_
 static inline void *ts_keyed_at(const struct ts_keyed *keyed, uint32_t i)
 {
 	return keyed->entries + i * keyed->entry_bytes;
+}
+
+/* One place for each key, without the care that a stranger's numbers need: what is there is compared. */
+static inline size_t ts_keyed_recent_of(const void *key, size_t key_bytes)
+{
+	uint64_t value = 0, word;
+
+	for (size_t at = 0; at < key_bytes; at += sizeof(word)) {
+		memcpy(&word, (const uint8_t *)key + at, sizeof(word));
+		value = (value << 5 | value >> 59) + word;
+	}
+	return (value ^ value >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 58;
+}
+
+/* As ts_keyed_get() for a key that may well be there; of `key_bytes`, known where it is called, so that it takes little. */
+static inline int ts_keyed_recall(struct ts_keyed *keyed, const void *key, size_t key_bytes,
+				  uint32_t *ret_i, bool *ret_is_new)
+{
+	uint32_t recent = keyed->recent[ts_keyed_recent_of(key, key_bytes)];
+	const uint8_t *entry;
+	uint64_t a, b, differs = 0;
+
+	if (recent >= keyed->n)
+		return ts_keyed_get(keyed, key, ret_i, ret_is_new);
+	entry = (const uint8_t *)ts_keyed_at(keyed, recent);
+	for (size_t at = 0; at < key_bytes; at += sizeof(a)) {
+		memcpy(&a, entry + at, sizeof(a));
+		memcpy(&b, (const uint8_t *)key + at, sizeof(b));
+		differs |= a ^ b;
+	}
+	if (differs)
+		return ts_keyed_get(keyed, key, ret_i, ret_is_new);
+	*ret_i = recent;
+	if (ret_is_new)
+		*ret_is_new = false;
+	return 0;
 }

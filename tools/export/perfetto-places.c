@@ -17,7 +17,8 @@ static const char *string(const struct ts_perfetto *perfetto, uint32_t id)
 static int find_place(struct ts_perfetto *perfetto, const struct ts_place_key *key,
 		      uint32_t *ret_place, uint32_t *ret_track)
 {
-	int r = ts_keyed_get(&perfetto->places, key, ret_place, NULL);
+	int r = ts_keyed_recall(&perfetto->places, key, offsetof(struct ts_place_key, track),
+				ret_place, NULL);
 
 	if (!r)
 		*ret_track =

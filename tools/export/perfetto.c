@@ -293,7 +293,7 @@ static int add_config(struct ts_perfetto *perfetto, const struct ts_row_kernel *
 		.registers_per_thread = row->registers_per_thread,
 	};
 	uint32_t i;
-	int r = ts_keyed_get(&perfetto->configs, &key, &i, NULL);
+	int r = ts_keyed_recall(&perfetto->configs, &key, sizeof(key), &i, NULL);
 
 	if (!r)
 		add_text(slice, ARG_LAUNCH, TEXT_CONFIG, 0, i);

@@ -330,7 +330,7 @@ static int intern(struct ts_tracks *tracks, uint32_t lane_id, enum text_class cl
 	uint64_t iid;
 	uint32_t i;
 	bool is_new;
-	int r = ts_keyed_get(&tracks->texts, &key, &i, &is_new);
+	int r = ts_keyed_recall(&tracks->texts, &key, offsetof(struct text_key, iid), &i, &is_new);
 
 	if (r)
 		return r;
