@@ -5,49 +5,14 @@
  * the runs (an odd last byte): what then remains to be refused is refused by the checks behind them.
  */
 
-#include <fcntl.h>
-#include <sys/mman.h>
-
 #include "sbt/arrays.h"
-#include "sbt/block.h"
-#include "sbt/crc32c.h"
 #include "sbt/repair.h"
 #include "sbt/verify.h"
+#include "test/fuzz/fuzz-sbt.h"
 
 #define MAX_ROWS 200000 /* a few bytes can stand for many rows; enough is enough */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void fix_block(uint8_t *at, size_t left)
-{
-	struct ts_sbt_block_header header;
-
-	memcpy(&header, at, sizeof(header));
-	if (header.stored_bytes <= left - sizeof(header))
-		header.payload_checksum = ts_crc32c(at + sizeof(header), header.stored_bytes);
-	header.checksum = ts_crc32c(&header, offsetof(struct ts_sbt_block_header, checksum));
-	memcpy(at, &header, sizeof(header));
-}
-
-/* Right checksums wherever something looks like a header. */
-static void fix_checksums(uint8_t *bytes, size_t size)
-{
-	uint32_t magic = TS_SBT_BLOCK_MAGIC, crc;
-
-	if (size < TS_SBT_HEADER_BYTES)
-		return;
-	crc = ts_crc32c(bytes, offsetof(struct ts_sbt_file_header, checksum));
-	memcpy(bytes + offsetof(struct ts_sbt_file_header, checksum), &crc, sizeof(crc));
-	for (size_t i = TS_SBT_HEADER_BYTES; i + TS_SBT_MIN_BLOCK <= size; i += 8)
-		if (!memcmp(bytes + i, &magic, sizeof(magic)))
-			fix_block(bytes + i, size - i);
-	if (size >= TS_SBT_HEADER_BYTES + sizeof(struct ts_sbt_end_marker)) {
-		uint8_t *marker = bytes + size - sizeof(struct ts_sbt_end_marker);
-
-		crc = ts_crc32c(marker, offsetof(struct ts_sbt_end_marker, checksum));
-		memcpy(marker + offsetof(struct ts_sbt_end_marker, checksum), &crc, sizeof(crc));
-	}
-}
 
 static void read_rows(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 		      uint64_t max_bytes)
@@ -153,18 +118,11 @@ static void read_file(int fd)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *copy = malloc(size + 1);
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	int fd = ts_fuzz_sbt_file(data, size);
 
-	if (copy && fd >= 0 && size) {
-		memcpy(copy, data, size);
-		if (data[size - 1] & 1)
-			fix_checksums(copy, size);
-		if (write(fd, copy, size) == (ssize_t)size)
-			read_file(fd);
-	}
+	if (fd >= 0)
+		read_file(fd);
 	if (fd >= 0)
 		close(fd);
-	free(copy);
 	return 0;
 }

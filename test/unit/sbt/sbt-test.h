@@ -156,3 +156,30 @@ static inline int test_small_trace(int n, unsigned n_rows, bool finished)
 	ts_sbt_writer_free(writer);
 	return fd;
 }
+
+/* Reads everything that can be read; returns the number of event rows. */
+static inline uint64_t test_read_all(struct ts_sbt_reader *reader)
+{
+	struct ts_sbt_cursor *cursor;
+	struct ts_sbt_summary summary;
+	struct ts_sbt_stack stack;
+	struct ts_sbt_row row;
+	const char *key, *value;
+	uint64_t n = 0;
+	int r;
+
+	for (uint32_t id = 0; id < 30; id++) {
+		ts_sbt_reader_string(reader, id, NULL);
+		ts_sbt_reader_stack(reader, 1 + id % 3, id, &stack);
+		ts_sbt_reader_metadata_at(reader, id, &key, &value);
+	}
+	ts_sbt_reader_summary(reader, 0, &summary);
+	ts_sbt_reader_origin_ns(reader);
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	while ((r = ts_sbt_cursor_next(cursor, &row)) != TS_SBT_E_END) {
+		ts_check(r >= 0);
+		n += !r;
+	}
+	ts_sbt_cursor_free(cursor);
+	return n;
+}

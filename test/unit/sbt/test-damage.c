@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that are not what they should be: cut at every byte, with bits flipped, from a newer version, on a
- * full disk. They open to their last whole block, verify finds what is wrong, repair mends the end, nothing
- * crashes.
+ * Files that are not what they should be: damaged, crafted, from a newer version, on a full disk. They open to their last
+ * whole block, verify finds what is wrong, repair mends the end, nothing crashes. Cuts and flipped bits: test-cuts.c,
+ * test-flips.c.
  */
 
 #include "test/unit/harness.h"
@@ -17,236 +17,6 @@
 #include "test/unit/sbt/sbt-test.h"
 
 #define FULL_BYTES 40000
-
-/* Reads everything that can be read; returns the number of event rows. */
-static uint64_t read_all(struct ts_sbt_reader *reader)
-{
-	struct ts_sbt_cursor *cursor;
-	struct ts_sbt_summary summary;
-	struct ts_sbt_stack stack;
-	struct ts_sbt_row row;
-	const char *key, *value;
-	uint64_t n = 0;
-	int r;
-
-	for (uint32_t id = 0; id < 30; id++) {
-		ts_sbt_reader_string(reader, id, NULL);
-		ts_sbt_reader_stack(reader, 1 + id % 3, id, &stack);
-		ts_sbt_reader_metadata_at(reader, id, &key, &value);
-	}
-	ts_sbt_reader_summary(reader, 0, &summary);
-	ts_sbt_reader_origin_ns(reader);
-	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
-	while ((r = ts_sbt_cursor_next(cursor, &row)) != TS_SBT_E_END) {
-		ts_check(r >= 0);
-		n += !r;
-	}
-	ts_sbt_cursor_free(cursor);
-	return n;
-}
-
-/* Event rows in the blocks that lie whole before `cut`. */
-static uint64_t rows_before(const struct ts_sbt_reader *reader, uint64_t cut)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
-		const struct ts_sbt_block *block = ts_sbt_reader_block(reader, i);
-
-		if (block->off + block->bytes <= cut && block->type < TS_ROW_EVENT_COUNT)
-			n += block->n_rows;
-	}
-	return n;
-}
-
-static void check_cut(const uint8_t *bytes, size_t n, size_t cut, const struct ts_sbt_reader *whole)
-{
-	int fd = test_file_of(bytes, cut), rw;
-	struct ts_sbt_repair_report repaired;
-	struct ts_sbt_verify_report report;
-	struct ts_sbt_reader *reader;
-	struct ts_sbt_error error;
-	uint64_t rows = rows_before(whole, cut);
-
-	if (cut < TS_SBT_HEADER_BYTES) {
-		ts_check_int(ts_sbt_reader_open(fd, &reader, &error), TS_SBT_E_NOT_SBT);
-		ts_check_int(error.code, TS_SBT_E_NOT_SBT);
-		ts_check_int(ts_sbt_verify(fd, NULL, &report), TS_SBT_E_NOT_SBT);
-		close(fd);
-		return;
-	}
-	ts_check_int(ts_sbt_reader_open(fd, &reader, &error), 0);
-	ts_check_int(ts_sbt_reader_state(reader), cut == n ? TS_SBT_FINISHED : TS_SBT_TRUNCATED);
-	ts_check_int(read_all(reader), rows);
-	ts_sbt_reader_free(reader);
-	ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
-	ts_check(cut == n ? !report.n_findings : report.n_findings > 0);
-
-	rw = test_reopen(fd, O_RDWR);
-	ts_check_int(ts_sbt_repair(rw, &repaired, &error), 0);
-	ts_check_int(repaired.was_finished, cut == n);
-	ts_check_int(repaired.n_rows, rows);
-	ts_check_int(ts_sbt_verify(rw, NULL, &report), 0);
-	ts_check_int(report.n_findings, 0);
-	ts_check_int(report.state, TS_SBT_FINISHED);
-	ts_check_int(ts_sbt_reader_open(rw, &reader, &error), 0);
-	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
-	ts_check_int(read_all(reader), rows);
-	ts_sbt_reader_free(reader);
-	close(rw);
-	close(fd);
-}
-
-TS_TEST(cut_at_every_byte)
-{
-	int fd = test_small_trace(1, 2, true);
-	struct ts_sbt_reader *whole;
-	size_t n;
-	uint8_t *bytes = test_contents(fd, &n);
-
-	ts_check_int(ts_sbt_reader_open(fd, &whole, NULL), 0);
-	for (size_t cut = 0; cut <= n; cut++)
-		check_cut(bytes, n, cut, whole);
-	ts_sbt_reader_free(whole);
-	free(bytes);
-	close(fd);
-}
-
-static int compare_descending(const void *a, const void *b)
-{
-	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-	return x < y ? 1 : x > y ? -1 : 0;
-}
-
-/* As many rows as lie whole before the cut, by what the blocks say of themselves. */
-static void check_large_cut(int fd, size_t cut, const struct ts_sbt_reader *whole)
-{
-	struct ts_sbt_summary summary;
-	struct ts_sbt_reader *reader;
-	uint64_t n = 0;
-
-	ts_check_int(ftruncate(fd, (off_t)cut), 0);
-	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
-	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_TRUNCATED);
-	ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
-	for (unsigned type = 1; type < TS_ROW_EVENT_COUNT; type++)
-		n += summary.counts[type];
-	ts_check_int(n, rows_before(whole, cut));
-	ts_sbt_reader_free(reader);
-}
-
-/* All are opened; of some every row is read, and they are verified and repaired. */
-TS_TEST(large_cut_at_random)
-{
-	enum {
-		N_CUTS = 1000
-	};
-	int fd = test_small_trace(3, 120, true), cut_fd;
-	size_t cuts[N_CUTS], n;
-	uint8_t *bytes = test_contents(fd, &n);
-	struct ts_sbt_reader *whole;
-	uint64_t state = 31;
-
-	ts_check(n > 200000);
-	for (size_t i = 0; i < N_CUTS; i++)
-		cuts[i] = TS_SBT_HEADER_BYTES + test_random(&state) % (n - TS_SBT_HEADER_BYTES);
-	qsort(cuts, N_CUTS, sizeof(*cuts), compare_descending);
-	ts_check_int(ts_sbt_reader_open(fd, &whole, NULL), 0);
-	cut_fd = test_file_of(bytes, n);
-	for (size_t i = 0; i < N_CUTS; i++) {
-		check_large_cut(cut_fd, cuts[i], whole);
-		if (i % 100 == 7)
-			check_cut(bytes, n, cuts[i], whole);
-	}
-	ts_sbt_reader_free(whole);
-	free(bytes);
-	close(cut_fd);
-	close(fd);
-}
-
-TS_TEST(bit_flips)
-{
-	int fd = test_small_trace(1, 5, true);
-	struct ts_sbt_verify_report report;
-	uint64_t state = 11;
-	size_t n;
-	uint8_t *bytes = test_contents(fd, &n);
-
-	for (int i = 0; i < 10000; i++) {
-		size_t at = i < 1000 ? (size_t)i % n : test_random(&state) % n;
-		uint8_t bit = (uint8_t)(1u << test_random(&state) % 8);
-		struct ts_sbt_reader *reader;
-		int r;
-
-		bytes[at] ^= bit;
-		ts_check(pwrite(fd, bytes + at, 1, (off_t)at) == 1);
-		r = ts_sbt_verify(fd, NULL, &report);
-		ts_check(r >= 0);
-		if (!report.n_findings) {
-			fprintf(stderr, "bit %u of byte %zu: not found\n", bit, at);
-			exit(1);
-		}
-		/* What is named is the part that the bit lies in, and nothing before it. */
-		ts_check(report.first.off <= at && at - report.first.off < 100000);
-		if (i % 4 == 0 && !ts_sbt_reader_open(fd, &reader, NULL)) {
-			read_all(reader);
-			ts_sbt_reader_free(reader);
-		}
-		bytes[at] ^= bit;
-		ts_check(pwrite(fd, bytes + at, 1, (off_t)at) == 1);
-	}
-	ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
-	ts_check_int(report.n_findings, 0);
-	free(bytes);
-	close(fd);
-}
-
-/* Damage that kept its checksums: what a hostile writer would make. */
-TS_TEST(bit_flips_with_right_checksums)
-{
-	int fd = test_small_trace(1, 5, true);
-	struct ts_sbt_verify_report report;
-	struct ts_sbt_reader *whole;
-	uint64_t state = 5;
-	size_t n, n_blocks;
-	uint8_t *bytes = test_contents(fd, &n), *copy = malloc(n);
-
-	ts_check(copy);
-	ts_check_int(ts_sbt_reader_open(fd, &whole, NULL), 0);
-	n_blocks = ts_sbt_reader_n_blocks(whole);
-	for (int i = 0; i < 6000; i++) {
-		const struct ts_sbt_block *block =
-			ts_sbt_reader_block(whole, test_random(&state) % n_blocks);
-		struct ts_sbt_block_header header;
-		struct ts_sbt_reader *reader;
-		uint8_t *at;
-		int damaged;
-
-		memcpy(copy, bytes, n);
-		at = copy + block->off;
-		at[test_random(&state) % (i % 2 ? block->bytes : 88)] ^=
-			(uint8_t)(1u << test_random(&state) % 8);
-		memcpy(&header, at, sizeof(header));
-		if (header.stored_bytes <= block->bytes - sizeof(header))
-			header.payload_checksum =
-				ts_crc32c(at + sizeof(header), header.stored_bytes);
-		header.checksum =
-			ts_crc32c(&header, offsetof(struct ts_sbt_block_header, checksum));
-		memcpy(at, &header, sizeof(header));
-		damaged = test_file_of(copy, n);
-		ts_check(ts_sbt_verify(damaged, NULL, &report) >= 0);
-		if (!ts_sbt_reader_open(damaged, &reader, NULL)) {
-			read_all(reader);
-			ts_sbt_reader_free(reader);
-		}
-		close(damaged);
-	}
-	ts_sbt_reader_free(whole);
-	free(copy);
-	free(bytes);
-	close(fd);
-}
 
 /* Where whole blocks follow the damage, repair does nothing. */
 TS_TEST(repair_keeps_what_follows_damage)
@@ -403,7 +173,7 @@ TS_TEST(repair_of_an_index)
 	uint8_t *bytes = test_contents(fd, &n);
 
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
-	rows = read_all(reader);
+	rows = test_read_all(reader);
 	index = ts_sbt_reader_block(reader, ts_sbt_reader_n_blocks(reader) - 1);
 	ts_check_int(index->type, TS_ROW_INDEX);
 	bytes[index->off + 150] ^= 4;
@@ -413,7 +183,7 @@ TS_TEST(repair_of_an_index)
 	ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
 	ts_check(report.n_findings > 0);
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
-	ts_check_int(read_all(reader), rows);
+	ts_check_int(test_read_all(reader), rows);
 	ts_sbt_reader_free(reader);
 	ts_check_int(ts_sbt_repair(fd, &repaired, &error), 0);
 	ts_check(!repaired.was_finished);
@@ -633,7 +403,7 @@ static void check_full(uint64_t own_limit)
 	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
 	ts_check_str(ts_sbt_reader_metadata(reader, "key"), "value");
 	ts_check_int(ts_sbt_reader_n_sessions(reader), 2);
-	ts_check_int(read_all(reader), n_written + 1);
+	ts_check_int(test_read_all(reader), n_written + 1);
 	ts_sbt_reader_free(reader);
 	close(fd);
 }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A fuzzer's bytes as a trace file, for the targets that read traces. Checksums would keep a fuzzer from getting anywhere, so they
+ * are made right first in half of the runs (an odd last byte).
+ */
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sbt/block.h"
+#include "sbt/crc32c.h"
+
+static inline void ts_fuzz_sbt_fix_block(uint8_t *at, size_t left)
+{
+	struct ts_sbt_block_header header;
+
+	memcpy(&header, at, sizeof(header));
+	if (header.stored_bytes <= left - sizeof(header))
+		header.payload_checksum = ts_crc32c(at + sizeof(header), header.stored_bytes);
+	header.checksum = ts_crc32c(&header, offsetof(struct ts_sbt_block_header, checksum));
+	memcpy(at, &header, sizeof(header));
+}
+
+/* Right checksums wherever something looks like a header. */
+static inline void ts_fuzz_sbt_fix(uint8_t *bytes, size_t size)
+{
+	uint32_t magic = TS_SBT_BLOCK_MAGIC, crc;
+
+	if (size < TS_SBT_HEADER_BYTES)
+		return;
+	crc = ts_crc32c(bytes, offsetof(struct ts_sbt_file_header, checksum));
+	memcpy(bytes + offsetof(struct ts_sbt_file_header, checksum), &crc, sizeof(crc));
+	for (size_t i = TS_SBT_HEADER_BYTES; i + TS_SBT_MIN_BLOCK <= size; i += 8)
+		if (!memcmp(bytes + i, &magic, sizeof(magic)))
+			ts_fuzz_sbt_fix_block(bytes + i, size - i);
+	if (size >= TS_SBT_HEADER_BYTES + sizeof(struct ts_sbt_end_marker)) {
+		uint8_t *marker = bytes + size - sizeof(struct ts_sbt_end_marker);
+
+		crc = ts_crc32c(marker, offsetof(struct ts_sbt_end_marker, checksum));
+		memcpy(marker + offsetof(struct ts_sbt_end_marker, checksum), &crc, sizeof(crc));
+	}
+}
+
+/* A memory file of these bytes, or -1. */
+static inline int ts_fuzz_sbt_file(const uint8_t *data, size_t size)
+{
+	uint8_t *copy = malloc(size + 1);
+	int fd = copy && size ? memfd_create("fuzz", MFD_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		memcpy(copy, data, size);
+		if (data[size - 1] & 1)
+			ts_fuzz_sbt_fix(copy, size);
+		if (write(fd, copy, size) != (ssize_t)size) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	free(copy);
+	return fd;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files with a bit that is another one: verify finds it, with right checksums or without, and nothing crashes. */
+
+#include "test/unit/harness.h"
+
+#include "sbt/block.h"
+#include "sbt/crc32c.h"
+#include "sbt/verify.h"
+#include "test/unit/sbt/sbt-test.h"
+
+TS_TEST(bit_flips)
+{
+	int fd = test_small_trace(1, 5, true);
+	struct ts_sbt_verify_report report;
+	uint64_t state = 11;
+	size_t n;
+	uint8_t *bytes = test_contents(fd, &n);
+
+	for (int i = 0; i < 10000; i++) {
+		size_t at = i < 1000 ? (size_t)i % n : test_random(&state) % n;
+		uint8_t bit = (uint8_t)(1u << test_random(&state) % 8);
+		struct ts_sbt_reader *reader;
+		int r;
+
+		bytes[at] ^= bit;
+		ts_check(pwrite(fd, bytes + at, 1, (off_t)at) == 1);
+		r = ts_sbt_verify(fd, NULL, &report);
+		ts_check(r >= 0);
+		if (!report.n_findings) {
+			fprintf(stderr, "bit %u of byte %zu: not found\n", bit, at);
+			exit(1);
+		}
+		/* What is named is the part that the bit lies in, and nothing before it. */
+		ts_check(report.first.off <= at && at - report.first.off < 100000);
+		if (i % 4 == 0 && !ts_sbt_reader_open(fd, &reader, NULL)) {
+			test_read_all(reader);
+			ts_sbt_reader_free(reader);
+		}
+		bytes[at] ^= bit;
+		ts_check(pwrite(fd, bytes + at, 1, (off_t)at) == 1);
+	}
+	ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
+	ts_check_int(report.n_findings, 0);
+	free(bytes);
+	close(fd);
+}
+
+/* Damage that kept its checksums: what a hostile writer would make. */
+TS_TEST(bit_flips_with_right_checksums)
+{
+	int fd = test_small_trace(1, 5, true);
+	struct ts_sbt_verify_report report;
+	struct ts_sbt_reader *whole;
+	uint64_t state = 5;
+	size_t n, n_blocks;
+	uint8_t *bytes = test_contents(fd, &n), *copy = malloc(n);
+
+	ts_check(copy);
+	ts_check_int(ts_sbt_reader_open(fd, &whole, NULL), 0);
+	n_blocks = ts_sbt_reader_n_blocks(whole);
+	for (int i = 0; i < 6000; i++) {
+		const struct ts_sbt_block *block =
+			ts_sbt_reader_block(whole, test_random(&state) % n_blocks);
+		struct ts_sbt_block_header header;
+		struct ts_sbt_reader *reader;
+		uint8_t *at;
+		int damaged;
+
+		memcpy(copy, bytes, n);
+		at = copy + block->off;
+		at[test_random(&state) % (i % 2 ? block->bytes : 88)] ^=
+			(uint8_t)(1u << test_random(&state) % 8);
+		memcpy(&header, at, sizeof(header));
+		if (header.stored_bytes <= block->bytes - sizeof(header))
+			header.payload_checksum =
+				ts_crc32c(at + sizeof(header), header.stored_bytes);
+		header.checksum =
+			ts_crc32c(&header, offsetof(struct ts_sbt_block_header, checksum));
+		memcpy(at, &header, sizeof(header));
+		damaged = test_file_of(copy, n);
+		ts_check(ts_sbt_verify(damaged, NULL, &report) >= 0);
+		if (!ts_sbt_reader_open(damaged, &reader, NULL)) {
+			test_read_all(reader);
+			ts_sbt_reader_free(reader);
+		}
+		close(damaged);
+	}
+	ts_sbt_reader_free(whole);
+	free(copy);
+	free(bytes);
+	close(fd);
+}
