@@ -30,7 +30,7 @@ struct ts_mappings {
 	size_t n_cpus;
 	size_t page_bytes;
 	int epoll_fd;
-	uint8_t record[MAX_RECORD];
+	uint8_t record[MAX_RECORD] __attribute__((aligned(8)));
 };
 
 /* linux/perf_event.h describes it in a comment alone. */

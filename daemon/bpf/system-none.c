@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-int ts_system_new(struct ts_system **ret_system, char why[TS_SYSTEM_WHY_BYTES])
+int ts_system_new(bool pairs, struct ts_system **ret_system, char why[TS_SYSTEM_WHY_BYTES])
 {
 	snprintf(why, TS_SYSTEM_WHY_BYTES,
 		 "this tracesmithd was built without eBPF (x86-64, libbpf and clang)");

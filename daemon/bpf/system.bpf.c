@@ -49,6 +49,8 @@ struct {
 	__type(value, __u64);
 } unattributed SEC(".maps");
 
+#define PAGE_BYTES 4096
+
 /* Who reads looks every few milliseconds; it is woken where that would not do. */
 #define WAKE_BYTES (1 << 20)
 
@@ -184,6 +186,22 @@ static __always_inline __u64 handle_of(const struct call *call)
 	return handle;
 }
 
+/* The name lies in the program's own constants, perhaps in pages that nobody looked at so far: they are brought in. */
+static __always_inline long read_name(char *text, __u64 address)
+{
+	const void *from = (const void *)address;
+	const void *next = (const void *)((address | (PAGE_BYTES - 1)) + 1);
+	long n = bpf_probe_read_user_str(text, TS_CALL_NAME_BYTES, from);
+	char byte;
+
+	if (n > 0 || bpf_copy_from_user(&byte, 1, from))
+		return n;
+	n = bpf_probe_read_user_str(text, TS_CALL_NAME_BYTES, from);
+	if (n > 0 || bpf_copy_from_user(&byte, 1, next))
+		return n;
+	return bpf_probe_read_user_str(text, TS_CALL_NAME_BYTES, from);
+}
+
 static __always_inline void tell_name(const struct call *call, __u64 id)
 {
 	struct ts_call_name *event = bpf_ringbuf_reserve(&called, sizeof(*event), 0);
@@ -193,8 +211,7 @@ static __always_inline void tell_name(const struct call *call, __u64 id)
 		return;
 	fill(&event->event, TS_CALL_EVENT_NAME, call, id);
 	event->event.handle = handle_of(call);
-	if (bpf_probe_read_user_str(event->text, sizeof(event->text),
-				    (const void *)call->argument) <= 1)
+	if (read_name(event->text, call->argument) <= 1)
 		bpf_ringbuf_discard(event, BPF_RB_NO_WAKEUP);
 	else
 		bpf_ringbuf_submit(event, flags);
@@ -268,7 +285,7 @@ static __always_inline bool begin_any(struct pt_regs___kernel *regs, __u64 cooki
 	return false;
 }
 
-SEC("uprobe")
+SEC("uprobe.s")
 int call_either(struct pt_regs___kernel *regs)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
@@ -280,14 +297,14 @@ int call_either(struct pt_regs___kernel *regs)
 	return !begin_any(regs, cookie);
 }
 
-SEC("uprobe")
+SEC("uprobe.s")
 int call_begun(struct pt_regs___kernel *regs)
 {
 	begin_any(regs, bpf_get_attach_cookie(regs));
 	return 0;
 }
 
-SEC("uprobe")
+SEC("uprobe.s")
 int call_ended(struct pt_regs___kernel *regs)
 {
 	end(regs, bpf_get_attach_cookie(regs));

@@ -298,12 +298,12 @@ void ts_system_forget(struct ts_system *system, pid_t pid)
 
 /* ---- beginning and end ---- */
 
-static int start(struct ts_system *system)
+static int start(struct ts_system *system, bool pairs)
 {
 	int r;
 
 	libbpf_set_print(print_debug);
-	r = load(system, true);
+	r = pairs ? -ENOTSUP : load(system, true);
 	if (r)
 		r = load(system, false);
 	r = r ?: check_links(system);
@@ -316,7 +316,7 @@ static int start(struct ts_system *system)
 	return system->ring ? 0 : -errno;
 }
 
-int ts_system_new(struct ts_system **ret_system, char why[TS_SYSTEM_WHY_BYTES])
+int ts_system_new(bool pairs, struct ts_system **ret_system, char why[TS_SYSTEM_WHY_BYTES])
 {
 	struct ts_system *system = calloc(1, sizeof(*system));
 	const char *what = obstacle();
@@ -326,7 +326,7 @@ int ts_system_new(struct ts_system **ret_system, char why[TS_SYSTEM_WHY_BYTES])
 		snprintf(why, TS_SYSTEM_WHY_BYTES, "out of memory");
 		return ts_error_origin(-ENOMEM);
 	}
-	r = r ?: start(system);
+	r = r ?: start(system, pairs);
 	if (r) {
 		snprintf(why, TS_SYSTEM_WHY_BYTES, "%s", what ? what : reason(r));
 		ts_system_free(system);

@@ -22,8 +22,11 @@ struct ts_system_probes {
 };
 #define TS_SYSTEM_NO_PROBES ((struct ts_system_probes){{-1, -1}})
 
-/* Loads the programs. A negative errno: `why` says in one line what is missing. */
-int ts_system_new(struct ts_system **ret_system, char why[TS_SYSTEM_WHY_BYTES]);
+/*
+ * Loads the programs; `pairs` those that kernels before 6.13 have, which others have too. A negative errno: `why` says in one line
+ * what is missing.
+ */
+int ts_system_new(bool pairs, struct ts_system **ret_system, char why[TS_SYSTEM_WHY_BYTES]);
 /* NULL is fine. Probes are removed before. */
 void ts_system_free(struct ts_system *system);
 

@@ -485,7 +485,7 @@ int ts_observer_new(const struct ts_observer_options *options, struct ts_observe
 	observer->wake_fd = observer->epoll_fd = -1;
 	pthread_mutex_init(&observer->lock, NULL);
 	sem_init(&observer->ready, 0, 0);
-	r = ts_system_new(&observer->system, why);
+	r = ts_system_new(false, &observer->system, why);
 	probed.system = observer->system;
 	r = r ?: ts_probed_new(&probed, &observer->probed, why);
 	r = r ?: start(observer);

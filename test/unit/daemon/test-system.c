@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Probes: which functions they sit on, on functions of this very program, and who maps what. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "test/unit/harness.h"
+
+#include "daemon/bpf/mappings.h"
+#include "daemon/bpf/system.h"
+#include "daemon/util/map.h"
+#include "daemon/worker/offsets.h"
+
+/* ---- the table of functions ----------------------------------------------------------------------- */
+
+static size_t number_of(const char *symbol)
+{
+	size_t n;
+	const struct ts_call_function *functions = ts_call_functions(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(functions[i].symbol, symbol))
+			return i;
+	fprintf(stderr, "no function %s\n", symbol);
+	exit(1);
+}
+
+static const struct ts_call_function *function_of(const char *symbol)
+{
+	size_t n;
+
+	return &ts_call_functions(&n)[number_of(symbol)];
+}
+
+TS_TEST(functions)
+{
+	size_t n;
+	const struct ts_call_function *functions = ts_call_functions(&n);
+
+	ts_check(n > 200 && n < 512);
+	for (size_t i = 0; i < n; i++) {
+		ts_check_int(TS_CALL_NUMBER(functions[i].cookie), i);
+		ts_check_int(functions[i].domain != 0,
+			     TS_CALL_ROLE(functions[i].cookie) == TS_CALL_PLAIN);
+		for (size_t j = 0; j < i; j++)
+			ts_check(strcmp(functions[i].symbol, functions[j].symbol));
+	}
+	ts_check_int(function_of("cudaLaunchKernel")->cbid, 211);
+	ts_check_int(function_of("cudaLaunchKernel")->domain, TS_API_CUDA_RUNTIME);
+	ts_check_int(TS_CALL_HANDLE(function_of("cudaLaunchKernelExC_ptsz")->cookie), 1);
+	ts_check_int(TS_CALL_BYTES(function_of("cuMemcpyHtoD_v2_ptds")->cookie), 2);
+	ts_check_int(TS_CALL_BYTES(function_of("cuMemcpyHtoD")->cookie), TS_CALL_NONE);
+	ts_check_int(TS_CALL_SHIFT(function_of("cuMemsetD32_v2")->cookie), 2);
+	ts_check_int(TS_CALL_TIMES(function_of("cudaMemcpy2D")->cookie), 5);
+	ts_check_int(function_of("hipMalloc")->domain, TS_API_HIP);
+	ts_check_int(TS_CALL_ROLE(function_of("cuModuleGetFunction")->cookie), TS_CALL_NAMES);
+	ts_check(function_of("cuModuleGetFunction")->cookie & TS_CALL_INDIRECT);
+}
+
+TS_TEST(libraries)
+{
+	static const char *const are[] = {"libcuda.so.1",	  "libcuda.so.580.65.06",
+					  "libcudart.so.13",	  "libcudart-d0da41ae.so.11.0",
+					  "libamdhip64.so.6.2.0", "libtsinject.so"};
+	static const char *const are_not[] = {"libc.so.6",     "libcudadebugger.so.1",
+					      "libcuda",       "",
+					      "xlibcuda.so.1", "libcudart_static.a"};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(are); i++)
+		ts_check(ts_call_is_library(are[i]));
+	for (size_t i = 0; i < TS_ARRAY_LEN(are_not); i++)
+		ts_check(!ts_call_is_library(are_not[i]));
+}
+
+TS_TEST(map)
+{
+	struct ts_map map = {0};
+
+	ts_check_int(ts_map_get(&map, 7), 0);
+	for (uint64_t i = 1; i <= 10000; i++)
+		ts_check_int(ts_map_set(&map, i << 32 | 1, (uint32_t)i), 0);
+	ts_check_int(ts_map_set(&map, UINT64_C(5) << 32 | 1, 50), 0);
+	for (uint64_t i = 1; i <= 10000; i++)
+		ts_check_int(ts_map_get(&map, i << 32 | 1), i == 5 ? 50 : i);
+	ts_check_int(ts_map_get(&map, 2), 0);
+	ts_check_int(ts_map_get(&map, 0), 0);
+	ts_check_int(map.n, 10000);
+	ts_map_deinit(&map);
+}
+
+/* ---- where a file has them ------------------------------------------------------------------------ */
+
+struct place {
+	uintptr_t address;
+	uint64_t offset; /* in the file */
+};
+
+static int find_place(struct dl_phdr_info *info, size_t n_bytes, void *data)
+{
+	struct place *place = data;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type == PT_LOAD && place->address >= start &&
+		    place->address - start < segment->p_filesz)
+			place->offset = place->address - start + segment->p_offset;
+	}
+	return place->offset != 0;
+}
+
+static uint64_t offset_of(uintptr_t address)
+{
+	struct place place = {.address = address};
+
+	dl_iterate_phdr(find_place, &place);
+	ts_check(place.offset != 0);
+	return place.offset;
+}
+
+TS_TEST(places)
+{
+	char name[] = "strlcpy_is_not_there", getpid_name[] = "getpid", empty[] = "";
+	char *const names[] = {name, getpid_name, empty, getpid_name};
+	uint64_t places[TS_ARRAY_LEN(names)];
+	void *self = dlsym(RTLD_DEFAULT, "getpid");
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512], path[256] = "";
+
+	/* Of the file that has it, whatever that is here. */
+	while (maps && !*path && fgets(line, sizeof(line), maps))
+		if (strstr(line, "/libc.so.6") || strstr(line, "/libc-2"))
+			sscanf(strchr(line, '/'), "%255s", path);
+	if (maps)
+		fclose(maps);
+	if (!*path)
+		ts_skip("no C library of that name");
+	ts_check_int(ts_elf_offsets(open(path, O_RDONLY | O_CLOEXEC), names, TS_ARRAY_LEN(names),
+				    places),
+		     0);
+	ts_check_int(places[0], 0);
+	ts_check_int(places[2], 0);
+	ts_check(places[1] || places[3]);
+	/* A sanitizer may have one of its own. */
+	if (places[1] == offset_of((uintptr_t)self) || places[3] == offset_of((uintptr_t)self))
+		return;
+	ts_check(dlsym(RTLD_NEXT, "getpid") || places[1] || places[3]);
+}
+
+TS_TEST(places_of_no_file)
+{
+	char name[] = "main";
+	char *const names[] = {name};
+	uint64_t place;
+
+	ts_check_int(ts_elf_offsets(-1, names, 1, &place), -ENOEXEC);
+	ts_check_int(ts_elf_offsets(open("/proc/self/maps", O_RDONLY | O_CLOEXEC), names, 1,
+				    &place),
+		     -ENOEXEC);
+	ts_check_int(ts_elf_offsets(open("/dev/null", O_RDONLY | O_CLOEXEC), names, 1, &place),
+		     -ENOEXEC);
+}
+
+/* ---- probes on this program ----------------------------------------------------------------------- */
+
+#define FUNCTION __attribute__((noinline))
+
+static volatile int sink;
+static int thing;
+
+FUNCTION static int copies(void *to, const void *from, size_t n)
+{
+	sink += n != 0;
+	__asm__ volatile("" ::: "memory");
+	return to == from ? 700 : 0;
+}
+
+/* As a runtime calls the driver. */
+FUNCTION static int launches(uint64_t handle)
+{
+	int r = copies(&thing, NULL, 3);
+
+	__asm__ volatile("" ::: "memory");
+	return r + (int)(handle & 0);
+}
+
+FUNCTION static int leaves(jmp_buf *to, int deeper)
+{
+	char space[64];
+
+	__asm__ volatile("" : : "r"(space) : "memory");
+	if (!to)
+		return 0;
+	if (deeper)
+		return leaves(to, deeper - 1) + sink;
+	longjmp(*to, 1);
+}
+
+FUNCTION static int names(uint64_t *ret_handle, void *module, const char *name)
+{
+	*ret_handle = 0x4711;
+	__asm__ volatile("" ::: "memory");
+	return module == name;
+}
+
+FUNCTION static int aliases(uint64_t *ret_handle, uint64_t other)
+{
+	*ret_handle = 0x4712;
+	__asm__ volatile("" ::: "memory");
+	return other == 0;
+}
+
+struct told {
+	pid_t pid;
+	size_t n_calls, n_over;
+	struct ts_call_event last;
+	uint64_t named, alias, alias_of, lost;
+	char name[TS_CALL_NAME_BYTES];
+};
+
+static void take(void *data, const struct ts_call_event *event)
+{
+	struct told *told = data;
+
+	if (event->pid != (uint32_t)told->pid)
+		return;
+	switch (event->type) {
+	case TS_CALL_EVENT_CALL:
+		ts_check(event->start_ns < event->end_ns);
+		told->n_calls++;
+		told->last = *event;
+		break;
+	case TS_CALL_EVENT_NAME:
+		told->named = event->handle;
+		snprintf(told->name, sizeof(told->name), "%s",
+			 ((const struct ts_call_name *)(const void *)event)->text);
+		break;
+	case TS_CALL_EVENT_ALIAS:
+		told->alias = event->handle;
+		told->alias_of = event->bytes;
+		break;
+	case TS_CALL_EVENT_OVER:
+		told->n_over++;
+		told->lost = event->bytes;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Of this process since the last time. */
+static struct told taken(struct ts_system *system, pid_t pid)
+{
+	struct told told = {.pid = pid};
+
+	ts_system_take(system, take, &told);
+	return told;
+}
+
+static void probe(bool pairs, struct ts_system **ret_system, struct ts_system_probes *ret_probes)
+{
+	char why[TS_SYSTEM_WHY_BYTES];
+	uint64_t places[512] = {0};
+	int fd, r = ts_system_new(pairs, ret_system, why);
+
+	if (r) {
+		ts_check(*why && !strchr(why, '\n'));
+		ts_skip(why);
+	}
+	places[number_of("cudaMemcpy")] = offset_of((uintptr_t)copies);
+	places[number_of("cudaLaunchKernel")] = offset_of((uintptr_t)launches);
+	places[number_of("cuLaunchKernel")] = offset_of((uintptr_t)leaves);
+	places[number_of("cuModuleGetFunction")] = offset_of((uintptr_t)names);
+	places[number_of("cuKernelGetFunction")] = offset_of((uintptr_t)aliases);
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	ts_check_int(ts_system_probe(*ret_system, fd, places, ret_probes), 0);
+	close(fd);
+}
+
+static void done(struct ts_system *system, struct ts_system_probes *probes)
+{
+	ts_system_remove(probes);
+	ts_system_free(system);
+}
+
+static void check_calls(bool pairs)
+{
+	struct ts_system_probes probes;
+	struct ts_system *system;
+	struct told told;
+	uint64_t handle;
+
+	probe(pairs, &system, &probes);
+	for (int i = 0; i < 1000; i++)
+		ts_check_int(copies(&handle, &thing, 4096), 0);
+	told = taken(system, getpid());
+	ts_check_int(told.n_calls, 1000);
+	ts_check_int(told.last.bytes, 4096);
+	ts_check_int(told.last.tid, gettid());
+	ts_check_int(told.last.uid, getuid());
+	ts_check_int(told.last.number, number_of("cudaMemcpy"));
+	ts_check_int(told.last.result, 0);
+	/* The copy is a part of it. */
+	launches(0x99);
+	told = taken(system, getpid());
+	ts_check_int(told.n_calls, 1);
+	ts_check_int(told.last.number, number_of("cudaLaunchKernel"));
+	ts_check_int(told.last.handle, 0x99);
+	ts_check_int(copies(&thing, &thing, 5), 700);
+	ts_check_int(taken(system, getpid()).last.result, 700);
+	ts_check_int(names(&handle, NULL, "a kernel"), 0);
+	ts_check_int(aliases(&handle, 0x4711), 0);
+	told = taken(system, getpid());
+	ts_check_int(told.n_calls, 0);
+	ts_check_int(told.named, 0x4711);
+	ts_check_str(told.name, "a kernel");
+	ts_check_int(told.alias, 0x4712);
+	ts_check_int(told.alias_of, 0x4711);
+	ts_check_int(ts_system_unattributed(system), 0);
+	/* Removed, nothing is told. */
+	ts_system_remove(&probes);
+	ts_system_forget_calls(system);
+	copies(&handle, &thing, 1);
+	ts_check_int(taken(system, getpid()).n_calls, 0);
+	done(system, &probes);
+}
+
+TS_TEST(calls)
+{
+	check_calls(false);
+}
+
+TS_TEST(calls_by_pairs)
+{
+	check_calls(true);
+}
+
+static void check_left(bool pairs)
+{
+	struct ts_system_probes probes;
+	struct ts_system *system;
+	jmp_buf back;
+	uint64_t other;
+
+	probe(pairs, &system, &probes);
+	/* A call that is left without its return costs itself alone. */
+	if (!setjmp(back))
+		leaves(&back, 3);
+	ts_check_int(taken(system, getpid()).n_calls, 0);
+	if (!setjmp(back))
+		leaves(&back, 0);
+	for (int i = 0; i < 10; i++)
+		copies(&other, &thing, 1);
+	ts_check(taken(system, getpid()).n_calls <= 10);
+	ts_system_forget_calls(system);
+	copies(&other, &thing, 1);
+	ts_check_int(taken(system, getpid()).n_calls, 1);
+	done(system, &probes);
+}
+
+TS_TEST(calls_that_are_left)
+{
+	check_left(false);
+	check_left(true);
+}
+
+/* Calls so often and ends. */
+static pid_t child(int n)
+{
+	int pipes[2], status;
+	uint64_t other;
+	pid_t pid;
+
+	ts_check_int(pipe2(pipes, O_CLOEXEC), 0);
+	pid = fork();
+	ts_check(pid >= 0);
+	if (!pid) {
+		for (int i = 0; i < n; i++)
+			copies(&other, &thing, 1);
+		_exit(0);
+	}
+	ts_check_int(waitpid(pid, &status, 0), pid);
+	ts_check_int(status, 0);
+	close(pipes[0]);
+	close(pipes[1]);
+	return pid;
+}
+
+TS_TEST(processes)
+{
+	struct ts_system_probes probes;
+	struct ts_system *system;
+	struct told told;
+	uint64_t other;
+	pid_t pid;
+
+	probe(false, &system, &probes);
+	pid = child(77);
+	told = taken(system, pid);
+	ts_check_int(told.n_calls, 77);
+	ts_check_int(told.n_over, 1);
+	ts_check_int(told.lost, 0);
+	ts_check_int(ts_system_exclude(system, getpid(), true), 0);
+	copies(&other, &thing, 1);
+	ts_check_int(taken(system, getpid()).n_calls, 0);
+	/* Its children are not it. */
+	pid = child(5);
+	ts_check_int(taken(system, pid).n_calls, 5);
+	ts_check_int(ts_system_exclude(system, getpid(), false), 0);
+	copies(&other, &thing, 1);
+	ts_check_int(taken(system, getpid()).n_calls, 1);
+	done(system, &probes);
+}
+
+/* Nobody takes anything: what finds no room in the ring is counted, and with it that the process ended is not lost. */
+TS_TEST(losses)
+{
+	const int n = 400000;
+	struct ts_system_probes probes;
+	struct ts_system *system;
+	struct told told;
+	uint64_t other, lost;
+
+	probe(false, &system, &probes);
+	for (int i = 0; i < n; i++)
+		copies(&other, &thing, 1);
+	lost = ts_system_lost(system, getpid());
+	ts_check(lost > 0);
+	told = taken(system, getpid());
+	ts_check_int(told.n_calls + lost, n);
+	done(system, &probes);
+}
+
+/* ---- who maps what -------------------------------------------------------------------------------- */
+
+struct found {
+	pid_t pid;
+	char path[256];
+	size_t n;
+};
+
+static void find(void *data, pid_t pid, const char *path)
+{
+	struct found *found = data;
+
+	found->n += pid == found->pid && !strcmp(path, found->path);
+}
+
+static void *map_library(struct found *found)
+{
+	char directory[] = "/tmp/ts-test-XXXXXX";
+	void *mapping;
+	int fd;
+
+	ts_check(mkdtemp(directory) != NULL);
+	found->pid = getpid();
+	snprintf(found->path, sizeof(found->path), "%s/libcuda.so.1", directory);
+	fd = open(found->path, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	ts_check_int(ftruncate(fd, 4096), 0);
+	mapping = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	ts_check(mapping != MAP_FAILED);
+	close(fd);
+	return mapping;
+}
+
+static void unmap_library(struct found *found, void *mapping)
+{
+	munmap(mapping, 4096);
+	unlink(found->path);
+	*strrchr(found->path, '/') = '\0';
+	rmdir(found->path);
+}
+
+TS_TEST(mapped_before)
+{
+	struct found found = {0};
+	void *mapping = map_library(&found);
+
+	ts_mappings_scan(find, &found);
+	ts_check_int(found.n, 1);
+	ts_check_int(ts_mappings_has(getpid(), "/libcuda.so.1"), 1);
+	ts_check_int(ts_mappings_has(getpid(), "/memfd:tracesmith-session"), 0);
+	ts_check(ts_mappings_has(INT32_MAX, "/libcuda.so.1") < 0);
+	unmap_library(&found, mapping);
+}
+
+TS_TEST(mapped_since)
+{
+	struct ts_mappings *mappings;
+	struct found found = {0};
+	void *mapping;
+	int r = ts_mappings_new(&mappings);
+
+	if (r)
+		ts_skip(strerror(-r));
+	mapping = map_library(&found);
+	/* More than there is room for at once is told as such. */
+	if (ts_mappings_take(mappings, find, &found))
+		ts_check_int(found.n, 1);
+	unmap_library(&found, mapping);
+	ts_mappings_free(mappings);
+}
