@@ -173,7 +173,7 @@ class System(harness.Case):
     def burster(self, libraries=harness.VGPU, **env):
         program = subprocess.Popen(
             [harness.app('bursts', 'driver'), '2'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            cwd=self.folder, env=harness.environment(LD_LIBRARY_PATH=libraries, **env))
+            cwd=self.folder, env=harness.record_environment(LD_LIBRARY_PATH=libraries, **env))
         self.addCleanup(end, program)
         return program
 
