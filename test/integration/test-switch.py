@@ -5,13 +5,18 @@
 `--cycles N`: so many of stop and start under load, 200 in the ordinary run. `--slow N`: so many of them with a rest between, in
 which CUPTI is switched off.
 """
+import fcntl
 import glob
 import json
 import os
+import pty
+import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 
@@ -243,6 +248,82 @@ class Switch(harness.Case):
         self.assertEqual(bursts.end(), (0, ''))
         watch.communicate(timeout=harness.SECONDS)
         self.assertEqual(watch.returncode, 0)
+
+    def screen_of(self, data):
+        """What a terminal of 24 by 80 shows that is told `data`; nothing of it may scroll, or be cut by the edge."""
+        rows, row = [''] * 24, 0
+        for piece in re.split(r'(\x1b\[[0-9;]*[A-Za-z]|\r?\n)', data):
+            if piece == '\x1b[H':
+                row, fresh = 0, True
+            elif piece == '\x1b[2J':
+                rows = [''] * 24
+            elif piece == '\x1b[J':
+                rows[row:] = [''] * (24 - row)
+            elif piece.endswith('\n'):
+                row += 1
+                fresh = True
+                self.assertLess(row, 24)
+            elif piece and not piece.startswith('\x1b'):
+                rows[row] = piece if fresh else rows[row] + piece
+                fresh = False
+                self.assertLessEqual(len(rows[row]), 80)
+        return '\n'.join(rows)
+
+    def test_watch_on_a_terminal(self):
+        """In place: rates, how busy the GPU is, its kernels, memory. It ends with the process."""
+        self.start_daemon()
+        bursts = self.start()
+        bursts.tell('run')
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0))
+        watch = subprocess.Popen([harness.TSCTL, 'watch', '-i', '200ms', str(bursts.process.pid)],
+                                 env=harness.environment(TRACESMITH_CONTROL=self.socket, TERM='xterm'),
+                                 stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        self.addCleanup(os.close, ours)
+        self.addCleanup(self.end_process, watch)
+        data, until = '', time.monotonic() + harness.SECONDS
+        while time.monotonic() < until:
+            data += os.read(ours, 65536).decode()
+            looks = data.split('\x1b[H')
+            # The last one may not be there in full.
+            shown = self.screen_of('\x1b[H' + '\x1b[H'.join(looks[1:-1])) if len(looks) > 2 else ''
+            if re.search(r'GPU 0 busy', shown) and re.search(r'^ +[0-9.]+ %  ', shown, re.M):
+                break
+        self.assertRegex(shown, r'^%d  recording  ' % bursts.process.pid)
+        self.assertRegex(shown, r'per second [0-9,]+ calls, [0-9,]+ kernels, [0-9,]+ copies')
+        self.assertRegex(shown, r'memory .*B, at most .*B')
+        self.assertRegex(shown, r'GPU 0 busy [0-9.]+ %: compute')
+        bursts.tell('halt')
+        self.assertEqual(bursts.end(), (0, ''))
+        try:
+            while os.read(ours, 65536):
+                pass
+        except OSError:
+            pass  # the other end is closed
+        self.assertEqual(watch.wait(harness.SECONDS), 0)
+
+    def test_watch_tells_of_gpus(self):
+        """In JSON where asked for; the window's kernels are those of the trace."""
+        self.start_daemon()
+        bursts = self.start()
+        bursts.tell('run')
+        lines = []
+
+        def busy():
+            lines.append(json.loads(self.tsctl('watch', '--json', '--gpu', '-n', '1', '-i', '300ms').out))
+            return lines[-1].get('kernels')
+
+        self.wait(busy, 'kernels')
+        line = lines[-1]
+        self.assertEqual(line['window_ns'], 300000000)
+        self.assertEqual([device['device'] for device in line['devices']], [0])
+        self.assertLessEqual(line['devices'][0]['busy_ns'], line['window_ns'])
+        self.assertEqual(line['kernels_ns'], sum(kernel['ns'] for kernel in line['kernels']))
+        self.assertGreaterEqual(line['peak_bytes'], line['live_bytes'])
+        self.assertNotIn('window_ns', json.loads(self.tsctl('watch', '--json', '-n', '1', '-i', '10ms').out))
+        bursts.tell('halt')
+        self.assertEqual(bursts.end(), (0, ''))
 
     def test_a_recording_that_starts_later(self):
         """`tsctl record --start-later`, found by `tsctl sessions` without being told where."""

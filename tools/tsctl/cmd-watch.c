@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tsctl watch: what is going on in the processes that are being recorded, every second. Rates are of what the daemon has
- * taken out of the rings; a look costs the processes nothing.
+ * taken out of the rings, which costs the processes nothing; what GPUs do is read from the trace, after a flush.
  */
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/live.h"
 #include "tools/tsctl/out.h"
+#include "tools/tsctl/term.h"
 #include "tools/tsctl/times.h"
 #include "tools/tsctl/tsctl.h"
+#include "tools/tsctl/watchgpu.h"
+#include "tools/tsctl/watchscreen.h"
 
 #include "proto/abi/clock.h"
 #include "proto/abi/record.h"
@@ -15,6 +18,7 @@
 #include <time.h>
 
 #define HEADING_LINES 20
+#define MAX_KERNELS   5u
 
 /* What a session had at the last look. */
 struct seen {
@@ -28,7 +32,8 @@ struct watch {
 	size_t n_pids;
 	unsigned long long n; /* 0: to the end */
 	uint64_t interval_ns;
-	bool json;
+	bool json, gpu, is_screen;
+	struct ts_watchscreen screen;
 	struct ts_live *live;
 	struct seen *seen;
 	size_t n_seen;
@@ -118,6 +123,33 @@ static void print_line(struct watch *watch, const Ts__Rpc__LiveSession *session,
 	putchar('\n');
 }
 
+static struct ts_client *client_of(const struct watch *watch, const Ts__Rpc__LiveSession *session)
+{
+	for (size_t i = 0; i < watch->live->n_daemons; i++)
+		if (session->control && !strcmp(watch->live->daemons[i].path, session->control))
+			return watch->live->daemons[i].client;
+	return NULL;
+}
+
+/* With what its GPUs do, where that is asked for. */
+static int finish_line(struct watch *watch, const Ts__Rpc__LiveSession *session,
+		       Ts__Rpc__WatchLine *line)
+{
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	struct ts_client *client = watch->gpu ? client_of(watch, session) : NULL;
+
+	if (client && ts_watchgpu_fill(client, session->session, watch->interval_ns, MAX_KERNELS,
+				       &pool, line))
+		return TS_EXIT_BAD;
+	if (watch->json)
+		return ts_json_print(&line->base);
+	if (watch->is_screen)
+		ts_watchscreen_session(&watch->screen, line);
+	else
+		print_line(watch, session, line);
+	return TS_EXIT_OK;
+}
+
 static int tell(struct watch *watch, const Ts__Rpc__LiveSession *session, const struct seen *now,
 		double seconds)
 {
@@ -152,10 +184,7 @@ static int tell(struct watch *watch, const Ts__Rpc__LiveSession *session, const 
 	TS_RPC_SET(&line, file_bytes, session->file_bytes);
 	TS_RPC_SET(&line, file_bytes_per_s, rate(now->file_bytes, before->file_bytes, seconds));
 	TS_RPC_SET(&line, unwritten_bytes, session->unwritten_bytes);
-	if (watch->json)
-		return ts_json_print(&line.base);
-	print_line(watch, session, &line);
-	return TS_EXIT_OK;
+	return finish_line(watch, session, &line);
 }
 
 static void forget(struct watch *watch)
@@ -183,6 +212,8 @@ static int round_of(struct watch *watch, bool told, size_t *ret_n)
 	seen = calloc(watch->live->n_sessions + 1, sizeof(*seen));
 	if (!seen)
 		return -ENOMEM;
+	if (told && watch->is_screen)
+		ts_watchscreen_begin(&watch->screen);
 	for (size_t i = 0; i < watch->live->n_sessions && !r && status == TS_EXIT_OK; i++) {
 		const Ts__Rpc__LiveSession *session = watch->live->sessions[i];
 
@@ -194,6 +225,8 @@ static int round_of(struct watch *watch, bool told, size_t *ret_n)
 		if (!r && told)
 			status = tell(watch, session, &seen[n - 1], seconds);
 	}
+	if (told && watch->is_screen)
+		ts_watchscreen_end(&watch->screen);
 	forget(watch);
 	watch->seen = seen;
 	watch->n_seen = n;
@@ -255,6 +288,8 @@ static int parse_interval(struct watch *watch, const char *text)
 static int parse(struct watch *watch, int argc, char **argv)
 {
 	static const struct option longs[] = {{"json", no_argument, NULL, 'j'},
+					      {"gpu", no_argument, NULL, 'g'},
+					      {"lines", no_argument, NULL, 'l'},
 					      {"count", required_argument, NULL, 'n'},
 					      {"interval", required_argument, NULL, 'i'},
 					      {0}};
@@ -263,6 +298,10 @@ static int parse(struct watch *watch, int argc, char **argv)
 	while ((option = ts_option_next(argc, argv, ":jn:i:", longs)) != -1) {
 		if (option == 'j') {
 			watch->json = true;
+		} else if (option == 'g') {
+			watch->gpu = true;
+		} else if (option == 'l') {
+			watch->is_screen = false;
 		} else if (option == 'i') {
 			if (parse_interval(watch, optarg))
 				return -EINVAL;
@@ -278,9 +317,13 @@ static int parse(struct watch *watch, int argc, char **argv)
 
 static int run_watch(int argc, char **argv)
 {
-	struct watch watch = {.interval_ns = UINT64_C(1000000000)};
+	const char *term = getenv("TERM");
+	struct watch watch = {.interval_ns = UINT64_C(1000000000),
+			      .is_screen = ts_term_height(stdout) && term && strcmp(term, "dumb")};
 	int r = parse(&watch, argc, argv), status = TS_EXIT_BAD;
 
+	watch.is_screen = watch.is_screen && !watch.json;
+	watch.gpu = watch.gpu || watch.is_screen;
 	if (!r) {
 		r = ts_live_new(&watch.live);
 		if (r)
@@ -296,16 +339,21 @@ static int run_watch(int argc, char **argv)
 
 const struct ts_command ts_command_watch = {
 	.name = "watch",
-	.summary = "say every second what is being recorded",
+	.summary = "show what processes that are recorded do, every second",
 	.help = "usage: tsctl watch [OPTION ...] [PID ...]\n"
 		"\n"
-		"A line every second for each process that is being recorded, or for those named:\n"
-		"its state, calls, kernels and copies per second, what was lost in all, the size\n"
-		"of the trace, and what waits to be written. Ends when there is none left.\n"
+		"What is going on every second in each process that is being recorded, or in\n"
+		"those named: calls, kernels and copies per second, what was lost, the size of\n"
+		"the trace and what waits to be written. On a terminal in place, with how busy\n"
+		"GPUs are, the kernels that take the most time, and memory; else a line for each\n"
+		"look. Ends when there is none left.\n"
 		"\n"
 		"  -n, --count N        ends after so many looks\n"
 		"  -i, --interval TIME  between looks: seconds, or with a unit (1)\n"
+		"      --lines          lines on a terminal, too\n"
 		"      --json           one JSON object a line\n"
+		"      --gpu            with --json: what GPUs do, too. That flushes the process at\n"
+		"                       each look and reads what was written\n"
 		"\n"
 		"example: tsctl watch -n 10\n",
 	.run = run_watch,

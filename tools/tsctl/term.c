@@ -32,6 +32,17 @@ unsigned int ts_term_width(FILE *file)
 	return size.ws_col;
 }
 
+unsigned int ts_term_height(FILE *file)
+{
+	struct winsize size;
+
+	if (!isatty(fileno(file)))
+		return 0;
+	if (ioctl(fileno(file), TIOCGWINSZ, &size) || !size.ws_row)
+		return 24;
+	return size.ws_row;
+}
+
 const char *ts_term_style(FILE *file, enum ts_style style)
 {
 	static const char *const sequences[] = {

@@ -14,6 +14,9 @@ bool ts_term_color(FILE *file);
 /* Columns, or 0 where the file is no terminal: do not cut. */
 unsigned int ts_term_width(FILE *file);
 
+/* Lines, or 0 where the file is no terminal. */
+unsigned int ts_term_height(FILE *file);
+
 enum ts_style {
 	TS_STYLE_PLAIN,
 	TS_STYLE_BOLD,
