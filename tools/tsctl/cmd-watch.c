@@ -352,8 +352,8 @@ const struct ts_command ts_command_watch = {
 		"  -i, --interval TIME  between looks: seconds, or with a unit (1)\n"
 		"      --lines          lines on a terminal, too\n"
 		"      --json           one JSON object a line\n"
-		"      --gpu            with --json: what GPUs do, too. That flushes the process at\n"
-		"                       each look and reads what was written\n"
+		"      --gpu            with --json: what GPUs do, too. The process is flushed at\n"
+		"                       each look, and what was written is read\n"
 		"\n"
 		"example: tsctl watch -n 10\n",
 	.run = run_watch,

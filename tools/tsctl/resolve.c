@@ -290,10 +290,10 @@ static const char *access_name(const struct ts_row_access *access,
 		or_number(ts_name_access_kind(access->access), "access", access->access, number);
 
 	if (access->access == TS_ACCESS_COPY)
-		snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s 0x%llx from 0x%llx", kind,
+		snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%.64s 0x%llx from 0x%llx", kind,
 			 (unsigned long long)access->dst, (unsigned long long)access->src);
 	else
-		snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s 0x%llx", kind,
+		snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%.64s 0x%llx", kind,
 			 (unsigned long long)access->dst);
 	return buffer;
 }
