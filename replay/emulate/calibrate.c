@@ -425,7 +425,7 @@ static void set_call(const struct calibration *calibration, struct ts_emulate_ca
 	}
 }
 
-/* What calls take that launch kernels, and graphs; where there are none, as much. */
+/* What calls take that launch something, and graphs; where there are none, as much. */
 static int sample_launches(struct calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
@@ -437,7 +437,7 @@ static int sample_launches(struct calibration *calibration)
 
 		if (item->kind == TS_EMULATE_OPEN)
 			r = sample(&calibration->graph, call->end_ns - call->start_ns);
-		else if (item->kind == TS_EMULATE_OP && item->type == TS_ROW_KERNEL &&
+		else if (item->kind == TS_EMULATE_OP && !call->wait &&
 			 !(item->flags & (TS_EMULATE_ITEM_NODE | TS_EMULATE_ITEM_ORPHAN)))
 			r = sample(&calibration->kernel, call->end_ns - call->start_ns);
 	}

@@ -121,7 +121,7 @@ struct ts_emulate_program {
 	size_t n_engines, n_engines_allocated;
 	uint32_t *by_start; /* operations, in the order of their recorded start */
 	size_t n_ops;
-	uint64_t graph_cost_ns, launch_cost_ns; /* of calls that launch a graph, a kernel */
+	uint64_t graph_cost_ns, launch_cost_ns; /* of calls that launch a graph, anything else */
 	struct ts_emulate_doubts doubts;
 };
 

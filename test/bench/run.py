@@ -21,6 +21,7 @@
             and what the latter costs where nothing records
   kernel    what kernel events add to a context switch, to a program that computes and to one that launches; page faults a
             second that come to the file
+  emulate   operations of a generated training job a second in virtual time
   state     operations of a generated training job a second through the state machine, timeline, gaps, graph and diff
 
 What is absent (LTTng, a built part) is skipped by name. --smoke runs each with tiny numbers, to see that it
@@ -234,6 +235,14 @@ class Bench:
             rate = result[key + '_per_s']
             self.say('%d operations from a file: %s' % (result['n'], what), '%.2f M/s' % (rate / 1e6),
                      'rows alone %.2f M/s' % (walk / 1e6), 'at least %d M/s' % goal if goal else None)
+
+    def emulate(self):
+        result = self.json([self.path('test/bench/bench-emulate'), '20000' if self.smoke else '5000000'], timeout=3600)
+        for key, what, goal in (('read', 'made a program of, from a file', None), ('simulate', 'run in virtual time', 5),
+                                ('run', 'with figures and the critical path', None), ('edited', 'with an edit, too', None)):
+            self.say('%d operations and %d calls: %s' % (result['n'], result['calls'], what),
+                     '%.2f M/s' % (result[key + '_per_s'] / 1e6), 'makespan off by %.4f %%' % (100 * abs(result['error'])),
+                     'at least %d M/s' % goal if goal else None)
 
     # ---- shim and preload ---------------------------------------------------------------------
 
@@ -557,7 +566,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'state']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'state', 'emulate']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')

@@ -85,6 +85,76 @@ class Replay(harness.Case):
         self.assertLessEqual(max(errors.values()), 0.05, errors)
         self.assertLessEqual(sum(errors.values()) / len(errors), 0.02, errors)
 
+    def test_selection(self):
+        path = self.recorded([harness.app('pipeline', 'driver'), '5'], '--vgpu', '--stacks', 'none')
+        view = harness.Trace(path)
+        operations, calls = view.of(*harness.DEVICE_TYPES), view.of('api')
+        streams = sorted({row['stream'] for row in operations})
+        self.assertEqual(len(streams), 4)
+        for stream in streams:
+            told = self.replay(path, '--stream', stream)['emulated']
+            self.assertEqual(told['operations'], sum(row['stream'] == stream for row in operations))
+            self.assertEqual([item['stream'] for item in told['streams']], [stream])
+            self.assertLess(told['calls'], len(calls))
+        first, last = operations[20]['op_id'], operations[60]['op_id']
+        inside = [row for row in operations if first <= row['op_id'] <= last]
+        self.assertEqual(self.replay(path, '--ops', '%d..%d' % (first, last))['emulated']['operations'], len(inside))
+        plan = self.replay(path, '--ops', '%d..%d' % (first, last), '--mode', 'dry-run')
+        self.assertEqual(plan['kernels'] + plan['copies'] + plan['sets'], len(inside))
+        self.assertEqual(plan['recorded_ns'],
+                         max(row['end_ns'] for row in inside) - min(row['start_ns'] for row in inside))
+        one = self.replay(path, '--ops', first)
+        self.assertEqual((one['emulated']['operations'], one['emulated']['calls']), (1, 1))
+        start = calls[len(calls) // 2]['start_ns']
+        told = self.replay(path, '--from', '@%d' % start)['emulated']
+        self.assertEqual(told['calls'], sum(row['start_ns'] >= start for row in calls))
+        told = self.replay(path, '--to', '@%d' % start)['emulated']
+        self.assertEqual(told['calls'], sum(row['start_ns'] <= start for row in calls))
+
+    def test_words(self):
+        path = self.recorded([harness.app('pipeline', 'driver'), '3'], '--vgpu', '--stacks', 'none')
+        file = self.path('edits')
+        with open(file, 'w') as stream:
+            stream.write('# what we mean to do\n  kernel saxpy=2x   # soon\n\nno-sync cuEventSynchronize\n')
+        told = self.replay(path, '--what-if', '@' + file, '--what-if', 'host=2x')
+        self.assertEqual(told['what_if'], ['kernel saxpy=2x', 'no-sync cuEventSynchronize', 'host=2x'])
+        self.assertLess(told['edited']['makespan_ns'], told['emulated']['makespan_ns'])
+        text = harness.tsctl('replay', '--what-if', 'kernel *=2x', path)
+        self.assertEqual((text.status, text.err), (0, ''), text)
+        for words in ('recorded', 'emulated', 'edited', 'CRITICAL PATH', 'Longest steps, edited'):
+            self.assertIn(words, text.out)
+        # As its help says.
+        listed = harness.tsctl('replay', '--what-if', 'help')
+        self.assertEqual((listed.status, listed.err), (0, ''))
+        self.assertLessEqual(max(map(len, listed.out.splitlines())), 80)
+        for arguments, words in ((('--what-if', 'kernel nobody=2x'), 'nothing in the trace has that name'),
+                                 (('--what-if', 'overclock=2x'), 'is no edit'),
+                                 (('--what-if', 'kernel saxpy'), 'not understood'),
+                                 (('--what-if', '@/nowhere'), 'No such file'),
+                                 (('--what-if', 'set=2x', '--mode', 'dry-run'), '--mode full'),
+                                 (('--on', 'magic'), 'no such executor'), (('--mode', 'half'), 'dry-run'),
+                                 (('--ops', '9..3'), "an operation's number"), (('--stream', 'x'), "a stream's number")):
+            result = harness.tsctl('replay', *arguments, path)
+            self.assertEqual((result.status, result.out), (2, ''), result)
+            self.assertEqual(result.err.count('\n'), 1)
+            self.assertIn(words, result.err)
+
+    def test_damaged(self):
+        path = self.recorded([harness.app('threads', 'driver')], '--vgpu', '--stacks', 'none')
+        with open(path, 'rb') as stream:
+            whole = stream.read()
+        hurt, generator = self.path('hurt.sbt'), random.Random(3)
+        for _ in range(12):
+            data = bytearray(whole)
+            for _ in range(generator.randrange(1, 40)):
+                data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
+            with open(hurt, 'wb') as stream:
+                stream.write(data[:generator.randrange(len(data) // 2, len(data) + 1)])
+            for options in ((), ('--what-if', 'host=2x'), ('--mode', 'dry-run')):
+                result = harness.tsctl('replay', '--json', *options, hurt)
+                self.assertIn(result.status, (0, 2), result)
+                self.assertLessEqual(result.err.count('\n'), 2, result)
+
     def schedule(self, steps):
         path = self.recorded([harness.app('schedule', 'driver'), str(N_TIMES), *steps], '--vgpu=h200,clock=host', '--stacks',
                              'none')

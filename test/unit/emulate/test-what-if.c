@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each edit on a trace so small that what it comes to can be told by looking at it. A call takes 10 ns, an operation starts 20 ns
+ * after its call began, and a call that waits returns 10 ns after what it waited for.
+ */
+#include "test/unit/harness.h"
+
+#include "replay/emulate/emulate.h"
+
+#include "proto/abi/vendor/cupti_activity.h"
+#include "proto/abi/vendor/cupti_cbid.h"
+
+#define MAX_ROWS 64u
+#define BASE_NS	 UINT64_C(1000)
+#define LAUNCH	 211u
+#define PINNED	 TS_CUPTI_ACTIVITY_MEMORY_KIND_PINNED
+#define PAGEABLE TS_CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE
+
+static struct ts_sbt_row rows[MAX_ROWS];
+static union {
+	struct ts_row_api api;
+	struct ts_row_kernel kernel;
+	struct ts_row_memcpy copy;
+	struct ts_row_sync sync;
+	struct ts_row_graph_launch launch;
+	struct ts_row_event event;
+} storage[MAX_ROWS];
+static unsigned int n_rows;
+
+static void add(unsigned int type, const void *row, size_t n_bytes)
+{
+	ts_check(n_rows < MAX_ROWS);
+	memcpy(&storage[n_rows], row, n_bytes);
+	rows[n_rows] = (struct ts_sbt_row){.type = type,
+					   .session = 1,
+					   .schema = ts_row_schema(type),
+					   .any = &storage[n_rows]};
+	n_rows++;
+}
+
+static void call(uint64_t op_id, uint32_t cbid, uint64_t start, uint64_t end)
+{
+	const struct ts_row_api row = {.start_ns = BASE_NS + start,
+				       .end_ns = BASE_NS + end,
+				       .op_id = op_id,
+				       .thread = 1,
+				       .context = 1,
+				       .domain = TS_API_CUDA_RUNTIME,
+				       .cbid = (uint16_t)cbid};
+
+	add(TS_ROW_API, &row, sizeof(row));
+}
+
+static void kernel_of(uint64_t op_id, uint32_t stream, uint64_t start, uint64_t end, uint32_t node)
+{
+	const struct ts_row_kernel row = {.start_ns = BASE_NS + start,
+					  .end_ns = BASE_NS + end,
+					  .op_id = op_id,
+					  .context = 1,
+					  .stream = stream,
+					  .graph_node = node,
+					  .name = (uint32_t)op_id};
+
+	add(TS_ROW_KERNEL, &row, sizeof(row));
+}
+
+/* A call and its kernel. */
+static void kernel(uint64_t op_id, uint32_t stream, uint64_t called, uint64_t start, uint64_t end)
+{
+	call(op_id, LAUNCH, called, called + 10);
+	kernel_of(op_id, stream, start, end, 0);
+}
+
+static void copy(uint64_t op_id, uint32_t stream, uint8_t memory, uint64_t start, uint64_t end)
+{
+	const struct ts_row_memcpy row = {.start_ns = BASE_NS + start,
+					  .end_ns = BASE_NS + end,
+					  .op_id = op_id,
+					  .context = 1,
+					  .stream = stream,
+					  .bytes = 1000,
+					  .copy_kind = TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD,
+					  .src_kind = memory,
+					  .dst_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+					  .async = 1};
+
+	add(TS_ROW_MEMCPY, &row, sizeof(row));
+}
+
+static void waits(uint64_t op_id, uint32_t type, uint32_t stream, uint64_t start, uint64_t end)
+{
+	const struct ts_row_sync row = {.start_ns = BASE_NS + start,
+					.end_ns = BASE_NS + end,
+					.op_id = op_id,
+					.sync_type = type,
+					.context = 1,
+					.stream = stream};
+
+	call(op_id,
+	     type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE
+		     ? TS_CUPTI_RUNTIME_CBID_cudaDeviceSynchronize_v3020
+		     : TS_CUPTI_RUNTIME_CBID_cudaStreamSynchronize_v3020,
+	     start, end);
+	add(TS_ROW_SYNC, &row, sizeof(row));
+}
+
+static void waits_for_all(uint64_t op_id, uint64_t start, uint64_t end)
+{
+	waits(op_id, TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, TS_NO_DEVICE,
+	      start, end);
+}
+
+static const char *function_name(void *user, uint32_t name)
+{
+	(void)user;
+	return (name & 0xffff) == TS_CUPTI_RUNTIME_CBID_cudaStreamSynchronize_v3020
+		       ? "cudaStreamSynchronize"
+	       : (name & 0xffff) == LAUNCH ? "cudaLaunchKernel"
+					   : "cudaDeviceSynchronize";
+}
+
+static const char *kernel_name(void *user, uint32_t name)
+{
+	(void)user;
+	return name == 1 ? "first" : "other";
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct ts_sbt_row *x = a, *y = b;
+	uint64_t s = ts_row_start_ns(x->any), t = ts_row_start_ns(y->any);
+
+	if (s != t)
+		return s < t ? -1 : 1;
+	return x->type < y->type ? -1 : x->type > y->type;
+}
+
+/* As it was it takes `was` ns; with the edits, apart by semicolons, `is`. 0: an edit fits nothing. */
+static void check_edit(uint64_t was, const char *texts, uint64_t is)
+{
+	static const struct ts_emulate_names names = {kernel_name, function_name, NULL};
+	ts_cleanup(ts_emulate_builder_freep) struct ts_emulate_builder *builder = NULL;
+	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *program = NULL;
+	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *result = NULL;
+	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *edited = NULL;
+	const struct ts_emulate_options options = {0};
+	struct ts_emulate_edit edits[8];
+	char message[TS_EMULATE_TEXT_BYTES] = "", copied[256], *text, *rest = copied;
+	size_t n = 0;
+	int r;
+
+	qsort(rows, n_rows, sizeof(rows[0]), compare_rows);
+	ts_check_int(ts_emulate_builder_new(NULL, &options, &builder), 0);
+	for (unsigned int i = 0; i < n_rows; i++)
+		ts_check_int(ts_emulate_builder_feed(builder, &rows[i]), 0);
+	ts_check_int(ts_emulate_builder_finish(builder, &program), 0);
+	ts_check_int(ts_emulate_run(program, NULL, 0, NULL, &result, message), 0);
+	ts_check_int(result->makespan_ns, was);
+	snprintf(copied, sizeof(copied), "%s", texts);
+	while ((text = strsep(&rest, ";")))
+		ts_check_int(ts_emulate_edit_parse(text, &edits[n++], message), 0);
+	r = ts_emulate_run(program, edits, n, &names, &edited, message);
+	ts_check_int(r, is ? 0 : -EINVAL);
+	ts_check(is || message[0]);
+	if (is)
+		ts_check_int(edited->makespan_ns, is);
+}
+
+/*
+ *   thread  1 2------------ 3 4------------
+ *   1         [=== 1 ===]
+ *   2                         [=== 3 ===]
+ */
+static void make_two(void)
+{
+	n_rows = 0;
+	kernel(1, 1, 0, 20, 120);
+	waits(2, TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, 1, 10, 130);
+	kernel(3, 2, 135, 155, 255);
+	waits_for_all(4, 145, 265);
+}
+
+TS_TEST(without_a_wait)
+{
+	make_two();
+	/* Call 3 begins 5 ns after call 1. */
+	check_edit(265, "no-sync cudaStreamSynchronize", 145);
+	check_edit(265, "no-sync op=2", 145);
+	check_edit(265, "no-sync cudaStream*;no-sync op=4", 135);
+	check_edit(265, "no-sync op=3", 0);
+	check_edit(265, "no-sync cudaFree", 0);
+}
+
+TS_TEST(faster_and_slower)
+{
+	make_two();
+	check_edit(265, "kernel first=2x", 215);
+	check_edit(265, "kernel *=2x", 165);
+	check_edit(265, "kernel first=0.5x;kernel other=10ns", 275);
+	check_edit(265, "kernel nobody=2x", 0);
+	check_edit(265, "launch-latency=0ns", 225);
+	check_edit(265, "launch-latency=30ns", 285);
+	check_edit(265, "host=5x", 261);
+	check_edit(265, "copy htod=2x", 0);
+	/* What they launched comes later than they return. */
+	check_edit(265, "call cudaLaunchKernel=2x", 265);
+	/* Neither waits, both in one stream, and one half as long. */
+	check_edit(265, "no-sync op=2;merge 1,2;kernel first=2x", 180);
+}
+
+TS_TEST(one_graph)
+{
+	n_rows = 0;
+	kernel(1, 1, 0, 20, 22);
+	kernel(2, 1, 20, 40, 42);
+	kernel(3, 1, 40, 60, 62);
+	waits_for_all(4, 50, 72);
+	/* All of them from 20 on, one behind the other. */
+	check_edit(72, "graph", 36);
+	/* Two of them; the third is called for at 20. */
+	check_edit(72, "graph=2", 52);
+	check_edit(72, "graph=1", 0);
+}
+
+/* A graph of two nodes in a row beside one: they go together, and what is behind them waits for all. */
+TS_TEST(nodes_of_a_graph)
+{
+	const struct ts_row_graph_launch launch = {.start_ns = BASE_NS,
+						   .op_id = 1,
+						   .context = 1,
+						   .stream = 1};
+
+	n_rows = 0;
+	call(1, LAUNCH, 0, 10);
+	add(TS_ROW_GRAPH_LAUNCH, &launch, sizeof(launch));
+	kernel_of(1, 7, 20, 60, 1);
+	kernel_of(1, 8, 20, 90, 2);
+	kernel_of(1, 7, 60, 80, 3);
+	kernel(2, 1, 10, 90, 100);
+	waits_for_all(3, 20, 110);
+	check_edit(110, "kernel other=0.5x", 120);
+	check_edit(110, "kernel first=2x", 75);
+}
+
+TS_TEST(streams_made_one_and_two)
+{
+	n_rows = 0;
+	kernel(1, 1, 0, 20, 120);
+	kernel(2, 2, 10, 30, 130);
+	waits_for_all(3, 20, 140);
+	check_edit(140, "merge 1,2", 230);
+	check_edit(140, "merge 2,1", 230);
+	check_edit(140, "merge 1,5", 0);
+}
+
+TS_TEST(a_stream_split)
+{
+	n_rows = 0;
+	kernel(1, 1, 0, 20, 120);
+	kernel(2, 1, 10, 120, 220);
+	kernel(3, 1, 20, 220, 320);
+	waits(4, TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, 1, 30, 330);
+	/* Each turn begins with `other`: 1 and 2 in one part, 3 in the other one. */
+	check_edit(330, "split 1=2,other", 230);
+	check_edit(330, "split 1=3,*", 150);
+	check_edit(330, "split 9=2", 0);
+}
+
+TS_TEST(pinned_copies)
+{
+	n_rows = 0;
+	call(1, LAUNCH, 0, 110);
+	copy(1, 1, PAGEABLE, 5, 105);
+	call(2, LAUNCH, 110, 120);
+	copy(2, 1, PINNED, 130, 180);
+	waits_for_all(3, 120, 190);
+	/* The first one takes 50 as the second does, and does not wait: 5..55, then 55..105. */
+	check_edit(190, "pinned", 115);
+	/* 5..15, then 30..80. */
+	check_edit(190, "pinned=100GB/s", 90);
+	n_rows = 0;
+	call(1, LAUNCH, 0, 110);
+	copy(1, 1, PAGEABLE, 5, 105);
+	check_edit(110, "pinned", 0);
+}
+
+TS_TEST(other_engines)
+{
+	n_rows = 0;
+	call(1, LAUNCH, 0, 10);
+	copy(1, 1, PINNED, 20, 120);
+	call(2, LAUNCH, 10, 20);
+	copy(2, 2, PINNED, 120, 220);
+	waits_for_all(3, 20, 230);
+	check_edit(230, "h2d-engines=2", 140);
+	check_edit(230, "h2d-engines=1", 230);
+	check_edit(230, "copy htod=2x", 130);
+	check_edit(230, "d2h-engines=2", 0);
+	check_edit(230, "multiprocessors=2", 0);
+}
