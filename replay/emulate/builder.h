@@ -7,7 +7,7 @@
 #include "replay/emulate/program.h"
 
 struct ts_emulate_waited {
-	uint32_t call, type, context, stream, session;
+	uint32_t call, type, context, stream, session, event;
 };
 
 struct ts_emulate_builder {

@@ -12,8 +12,6 @@
 #define NONE TS_EMULATE_NONE
 /* Held up by nothing that is known for longer: something is missing. */
 #define UNEXPLAINED_NS UINT64_C(1000000)
-/* Records that a wait for an event may have been for. */
-#define RECENT 64u
 /* Operations of an engine that are remembered. */
 #define ENGINE_RING 16u
 #define N_TYPES	    3u
@@ -183,52 +181,29 @@ static void follow_wait(struct calibration *calibration, size_t i)
 		calibration->program->doubts.n_not_waited++;
 }
 
-/*
- * Which event a call waited for is not recorded. Of the versions that were recorded last, by then, the one that was over last
- * before the call returned is taken: what was over later it cannot have waited for.
- */
-static void find_event(struct calibration *calibration, size_t i, const uint32_t *recent,
-		       uint64_t n_recent)
-{
-	struct ts_emulate_program *program = calibration->program;
-	struct ts_emulate_call *call = &program->calls[i];
-	uint32_t best = NONE;
-
-	for (uint64_t k = 1; k <= n_recent && k <= RECENT; k++) {
-		uint32_t at = recent[(n_recent - k) % RECENT];
-		const struct ts_emulate_item *item = &program->items[at];
-
-		if (program->threads[program->calls[item->call].thread].session !=
-			    program->threads[call->thread].session ||
-		    item->end_ns > call->end_ns)
-			continue;
-		if (best == NONE || item->end_ns > program->items[best].end_ns)
-			best = at;
-	}
-	call->wait_of = best;
-	if (best == NONE)
-		call->wait = TS_EMULATE_WAIT_NONE;
-}
-
 static void follow(struct calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
-	uint32_t recent[RECENT];
-	uint64_t n_recent = 0;
 
 	for (size_t i = 0; i < program->n_queues; i++)
 		calibration->tails[i] = NONE;
 	for (size_t i = 0; i < program->n_calls; i++) {
-		const struct ts_emulate_call *call = &program->calls[i];
-
-		follow_items(calibration, call);
-		for (uint32_t k = call->first_item; k < call->first_item + call->n_items; k++)
-			if (program->items[k].kind == TS_EMULATE_RECORD)
-				recent[n_recent++ % RECENT] = k;
-		if (call->wait == TS_EMULATE_WAIT_ITEM)
-			find_event(calibration, i, recent, n_recent);
-		follow_wait(calibration, i);
+		follow_items(calibration, &program->calls[i]);
+		if (program->calls[i].wait != TS_EMULATE_WAIT_ITEM)
+			follow_wait(calibration, i);
 	}
+}
+
+/* Once it is known when all records were over. */
+static int follow_events(struct calibration *calibration)
+{
+	struct ts_emulate_program *program = calibration->program;
+	int r = ts_emulate_find_events(program);
+
+	for (size_t i = 0; !r && i < program->n_calls; i++)
+		if (program->calls[i].wait == TS_EMULATE_WAIT_ITEM)
+			follow_wait(calibration, i);
+	return r;
 }
 
 /* ---- operations --------------------------------------------------------------------------------- */
@@ -460,7 +435,9 @@ int ts_emulate_calibrate(struct ts_emulate_program *program)
 	if (!calibration.tails || !calibration.waited_ns || !calibration.rings)
 		return -ENOMEM;
 	follow(&calibration);
-	r = ts_emulate_find_engines(program);
+	r = follow_events(&calibration);
+	if (!r)
+		r = ts_emulate_find_engines(program);
 	if (!r)
 		follow_engines(&calibration);
 	if (!r)

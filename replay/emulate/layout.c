@@ -342,6 +342,7 @@ static void set_wait(struct ts_emulate_builder *builder, const struct ts_emulate
 	if (waited->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE) {
 		/* Which item it is, is found once it is known when they were over. */
 		call->wait = TS_EMULATE_WAIT_ITEM;
+		call->wait_of = waited->event;
 	} else if (waited->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE) {
 		if (queue == NONE)
 			return;

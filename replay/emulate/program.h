@@ -183,6 +183,8 @@ int ts_emulate_grow(void *items, size_t n, size_t *n_allocated, size_t bytes);
  */
 int ts_emulate_calibrate(struct ts_emulate_program *program);
 int ts_emulate_find_engines(struct ts_emulate_program *program);
+/* Of calls that wait for an item: from the vendor's number for the event in `wait_of` to its record. -ENOMEM. */
+int ts_emulate_find_events(struct ts_emulate_program *program);
 
 /* Of a copy of the program. As ts_emulate_run(). */
 int ts_emulate_edit(struct ts_emulate_program *program, const struct ts_emulate_edit *edit,

@@ -536,6 +536,7 @@ static int feed_sync(struct ts_emulate_builder *builder, uint32_t session,
 		.context = row->context,
 		.stream = row->stream,
 		.session = session,
+		.event = row->event,
 	};
 	int r;
 

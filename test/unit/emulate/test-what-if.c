@@ -122,7 +122,7 @@ static const char *function_name(void *user, uint32_t name)
 static const char *kernel_name(void *user, uint32_t name)
 {
 	(void)user;
-	return name == 1 ? "first" : "other";
+	return name == 1 ? "first" : name > 30 ? "beside" : "other";
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -164,6 +164,33 @@ static void check_edit(uint64_t was, const char *texts, uint64_t is)
 	ts_check(is || message[0]);
 	if (is)
 		ts_check_int(edited->makespan_ns, is);
+}
+
+static void record(uint64_t op_id, uint32_t stream, uint64_t event, uint64_t start)
+{
+	const struct ts_row_event row = {.start_ns = BASE_NS + start + 2,
+					 .op_id = op_id,
+					 .event = event,
+					 .context = 1,
+					 .stream = stream};
+
+	call(op_id, LAUNCH, start, start + 2);
+	add(TS_ROW_EVENT, &row, sizeof(row));
+}
+
+static void waits_for_event(uint64_t op_id, uint32_t number, uint64_t start, uint64_t end)
+{
+	const struct ts_row_sync row = {
+		.start_ns = BASE_NS + start,
+		.end_ns = BASE_NS + end,
+		.op_id = op_id,
+		.sync_type = TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE,
+		.context = 1,
+		.stream = TS_NO_DEVICE,
+		.event = number};
+
+	call(op_id, LAUNCH, start, end);
+	add(TS_ROW_SYNC, &row, sizeof(row));
 }
 
 /*
@@ -297,4 +324,25 @@ TS_TEST(other_engines)
 	check_edit(230, "copy htod=2x", 130);
 	check_edit(230, "d2h-engines=2", 0);
 	check_edit(230, "multiprocessors=2", 0);
+}
+
+/* The first time both events were over when the call returned, the second time but one: that is it. */
+TS_TEST(which_event_was_waited_for)
+{
+	n_rows = 0;
+	kernel(1, 1, 0, 20, 120);
+	record(2, 1, 0xa0, 10);
+	kernel(33, 2, 20, 40, 125);
+	record(4, 2, 0xb0, 30);
+	waits_for_event(5, 7, 32, 130);
+	kernel(6, 1, 130, 150, 250);
+	record(7, 1, 0xa0, 140);
+	kernel(38, 2, 150, 170, 300);
+	record(9, 2, 0xb0, 160);
+	waits_for_event(10, 7, 162, 260);
+	kernel(11, 1, 270, 290, 390);
+	waits_for_all(12, 280, 400);
+	/* Not waited for by the host before its end: 40..240, then 240..440. */
+	check_edit(400, "kernel beside=200ns", 450);
+	check_edit(400, "kernel first=2x", 350);
 }

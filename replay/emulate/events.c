@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which event a call waited for. The vendor tells a number of its own and not the handle that events are recorded by, so the two are
+ * matched: of the handles recorded by then, the one that best explains when all calls that waited for that number returned.
+ */
+#include "replay/emulate/program.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE TS_EMULATE_NONE
+/* Records, the last ones by then, that a call may have waited for. */
+#define RECENT 64u
+
+/* How well a handle explains the calls that waited for a number. */
+struct tally {
+	uint64_t handle;
+	uint64_t n_calls;
+	uint64_t n_bad; /* returned before it was over */
+	double later_ns; /* all of them together: returned so much later than it was over, or than they began */
+};
+
+struct matching {
+	struct ts_emulate_program *program;
+	struct ts_state_map tally_by_both, best_by_number, record_by_handle;
+	struct tally *tallies;
+	size_t n_tallies, n_allocated;
+	uint32_t recent[RECENT];
+	uint64_t n_recent;
+};
+
+static void matching_deinit(struct matching *matching)
+{
+	ts_state_map_deinit(&matching->tally_by_both);
+	ts_state_map_deinit(&matching->best_by_number);
+	ts_state_map_deinit(&matching->record_by_handle);
+	free(matching->tallies);
+}
+
+static uint32_t session_of(const struct ts_emulate_program *program,
+			   const struct ts_emulate_call *call)
+{
+	return program->threads[call->thread].session;
+}
+
+/* Numbers and handles of a session are few: one of two that share a key is as good as none. */
+static uint64_t key_of(uint32_t number, uint64_t handle)
+{
+	return number * UINT64_C(0x9e3779b97f4a7c15) ^ handle;
+}
+
+static int tally_one(struct matching *matching, const struct ts_emulate_call *call,
+		     const struct ts_emulate_item *record)
+{
+	uint32_t session = session_of(matching->program, call);
+	uint64_t key = key_of(call->wait_of, record->bytes);
+	uint32_t at = ts_state_map_find(&matching->tally_by_both, session, key);
+	struct tally *tally;
+	int r = 0;
+
+	if (at == NONE) {
+		at = (uint32_t)matching->n_tallies;
+		r = ts_emulate_grow(&matching->tallies, at, &matching->n_allocated,
+				    sizeof(*matching->tallies));
+		if (!r)
+			r = ts_state_map_set(&matching->tally_by_both, session, key, at);
+		if (r)
+			return r;
+		matching->n_tallies++;
+		matching->tallies[at] = (struct tally){.handle = record->bytes};
+	}
+	tally = &matching->tallies[at];
+	tally->n_calls++;
+	if (record->end_ns > call->end_ns)
+		tally->n_bad++;
+	else
+		tally->later_ns +=
+			(double)(call->end_ns - ts_emulate_more(call->start_ns, record->end_ns));
+	return 0;
+}
+
+static bool is_better(const struct tally *a, const struct tally *b)
+{
+	if (a->n_calls - a->n_bad != b->n_calls - b->n_bad)
+		return a->n_calls - a->n_bad > b->n_calls - b->n_bad;
+	return a->later_ns < b->later_ns;
+}
+
+/* All handles that were recorded lately, each once, for one call. Those recorded last are looked at first. */
+static int tally_call(struct matching *matching, struct ts_emulate_call *call)
+{
+	const struct ts_emulate_program *program = matching->program;
+	uint64_t n = ts_emulate_less(matching->n_recent, RECENT);
+	int r = 0;
+
+	for (uint64_t i = 1; !r && i <= n; i++) {
+		uint32_t at = matching->recent[(matching->n_recent - i) % RECENT];
+		const struct ts_emulate_item *record = &program->items[at];
+		uint32_t session = session_of(program, &program->calls[record->call]);
+
+		/* An older version of one that was recorded again is not what is waited for. */
+		if (session == session_of(program, call) &&
+		    ts_state_map_find(&matching->record_by_handle, session, record->bytes) == at)
+			r = tally_one(matching, call, record);
+	}
+	return r;
+}
+
+static int choose(struct matching *matching, struct ts_emulate_call *call)
+{
+	const struct ts_emulate_program *program = matching->program;
+	uint32_t session = session_of(program, call);
+	uint64_t n = ts_emulate_less(matching->n_recent, RECENT);
+	uint32_t best = ts_state_map_find(&matching->best_by_number, session, call->wait_of);
+	uint32_t before = best;
+
+	for (uint64_t i = 1; i <= n; i++) {
+		const struct ts_emulate_item *record =
+			&program->items[matching->recent[(matching->n_recent - i) % RECENT]];
+		uint32_t at = ts_state_map_find(&matching->tally_by_both, session,
+						key_of(call->wait_of, record->bytes));
+
+		if (at != NONE &&
+		    (best == NONE || is_better(&matching->tallies[at], &matching->tallies[best])))
+			best = at;
+	}
+	if (best == before)
+		return 0;
+	return ts_state_map_set(&matching->best_by_number, session, call->wait_of, best);
+}
+
+/* The record that was over last before the call returned: where the number says nothing. */
+static uint32_t last_over(const struct matching *matching, const struct ts_emulate_call *call)
+{
+	const struct ts_emulate_program *program = matching->program;
+	uint64_t n = ts_emulate_less(matching->n_recent, RECENT);
+	uint32_t best = NONE;
+
+	for (uint64_t i = 1; i <= n; i++) {
+		uint32_t at = matching->recent[(matching->n_recent - i) % RECENT];
+		const struct ts_emulate_item *record = &program->items[at];
+
+		if (session_of(program, &program->calls[record->call]) ==
+			    session_of(program, call) &&
+		    record->end_ns <= call->end_ns &&
+		    (best == NONE || record->end_ns > program->items[best].end_ns))
+			best = at;
+	}
+	return best;
+}
+
+static int settle(struct matching *matching, struct ts_emulate_call *call)
+{
+	const struct ts_emulate_program *program = matching->program;
+	uint32_t session = session_of(program, call), record = NONE;
+	uint32_t best = ts_state_map_find(&matching->best_by_number, session, call->wait_of);
+
+	if (best != NONE)
+		record = ts_state_map_find(&matching->record_by_handle, session,
+					   matching->tallies[best].handle);
+	if (record == NONE || program->items[record].end_ns > call->end_ns)
+		record = last_over(matching, call);
+	call->wait_of = record;
+	if (record == NONE)
+		call->wait = TS_EMULATE_WAIT_NONE;
+	return 0;
+}
+
+/* Calls in order, with what was recorded by then. */
+static int walk(struct matching *matching,
+		int (*visit)(struct matching *, struct ts_emulate_call *))
+{
+	struct ts_emulate_program *program = matching->program;
+	int r = 0;
+
+	ts_state_map_deinit(&matching->record_by_handle);
+	matching->record_by_handle = (struct ts_state_map){0};
+	matching->n_recent = 0;
+	for (size_t i = 0; !r && i < program->n_calls; i++) {
+		struct ts_emulate_call *call = &program->calls[i];
+
+		for (uint32_t k = call->first_item; !r && k < call->first_item + call->n_items;
+		     k++) {
+			if (program->items[k].kind != TS_EMULATE_RECORD)
+				continue;
+			matching->recent[matching->n_recent++ % RECENT] = k;
+			r = ts_state_map_set(&matching->record_by_handle, session_of(program, call),
+					     program->items[k].bytes, k);
+		}
+		if (!r && call->wait == TS_EMULATE_WAIT_ITEM)
+			r = visit(matching, call);
+	}
+	return r;
+}
+
+int ts_emulate_find_events(struct ts_emulate_program *program)
+{
+	ts_cleanup(matching_deinit) struct matching matching = {.program = program};
+	int r = walk(&matching, tally_call);
+
+	if (!r)
+		r = walk(&matching, choose);
+	return r ? r : walk(&matching, settle);
+}
