@@ -38,7 +38,7 @@ static const char help_text[] =
 	"  --quantum NS              host times are rounded down to multiples of it: fewer\n"
 	"                            bytes (0: they are not)\n"
 	"  --kernel-events[=LIST]    what the kernel does to their threads: all, or sched,\n"
-	"                            faults, syscalls, stacks, with a threshold: sched:10us\n"
+	"                            faults, syscalls, stacks, block; a threshold: sched:10us\n"
 	"  --kernel-events-check     says which of those this machine can give, and ends\n"
 	"  --system                  calls of the GPU's libraries by all other processes, seen\n"
 	"                            from outside (host half only): tracesmith-system.sbt\n"

@@ -281,6 +281,7 @@ struct ts_sbt_row {
 		const struct ts_row_page_fault *page_fault;
 		const struct ts_row_syscall *syscall;
 		const struct ts_row_arguments *arguments;
+		const struct ts_row_block_io *block_io;
 	};
 };
 

@@ -276,6 +276,15 @@ static const struct ts_column arguments_columns[] = {
 	U(ts_row_arguments, 6, kernel, STRING),	      U(ts_row_arguments, 7, thread, THREAD),
 };
 
+static const struct ts_column block_io_columns[] = {
+	U(ts_row_block_io, 1, start_ns, TIME_START), U(ts_row_block_io, 2, end_ns, TIME_END),
+	U(ts_row_block_io, 3, issued_ns, TIME),	     U(ts_row_block_io, 4, sector, NUMBER),
+	U(ts_row_block_io, 5, bytes, SIZE),	     U(ts_row_block_io, 6, thread, THREAD),
+	U(ts_row_block_io, 7, pid, NUMBER),	     U(ts_row_block_io, 8, disk, STRING),
+	U(ts_row_block_io, 9, operation, ENUM),	     S(ts_row_block_io, 10, result, NUMBER),
+	U(ts_row_block_io, 11, flags, FLAGS),
+};
+
 static const struct ts_column session_columns[] = {
 	U(ts_row_session, 1, session, SESSION),
 	U(ts_row_session, 2, pid, NUMBER),
@@ -410,6 +419,7 @@ static const struct ts_row_schema schemas[TS_ROW_COUNT] = {
 	SPAN(TS_ROW_SYSCALL, syscall, -1),
 	INSTANT(TS_ROW_ACCESS, access, -1),
 	INSTANT(TS_ROW_ARGUMENTS, arguments, 2),
+	SPAN(TS_ROW_BLOCK_IO, block_io, -1),
 	DEFINITION(TS_ROW_SESSION, session),
 	DEFINITION(TS_ROW_THREAD, thread),
 	DEFINITION(TS_ROW_DEVICE, device),
@@ -433,6 +443,7 @@ TS_ASSERT_FIELD(struct ts_row_overhead, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_off_cpu, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_page_fault, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_syscall, end_ns, 8);
+TS_ASSERT_FIELD(struct ts_row_block_io, end_ns, 8);
 TS_STATIC_ASSERT(sizeof(struct ts_row_kernel) <= TS_ROW_MAX_BYTES, "the widest row");
 TS_STATIC_ASSERT(TS_ARRAY_LEN(kernel_columns) <= TS_ROW_MAX_COLUMNS, "the most columns");
 

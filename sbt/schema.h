@@ -55,7 +55,8 @@ enum ts_row_type {
 	TS_ROW_ACCESS = 26, /* a record again */
 	/* Of a session without a shim. */
 	TS_ROW_ARGUMENTS = 27,
-	TS_ROW_EVENT_COUNT, /* events are [1, TS_ROW_EVENT_COUNT) */
+	TS_ROW_BLOCK_IO = 28, /* the kernel's */
+	TS_ROW_EVENT_COUNT,   /* events are [1, TS_ROW_EVENT_COUNT) */
 
 	/* Definitions. */
 	TS_ROW_SESSION = 32,
@@ -89,8 +90,9 @@ enum ts_row_type {
 #define TS_ROW_BIT(type) (UINT64_C(1) << (type))
 #define TS_ROW_EVENTS	 ((UINT64_C(1) << TS_ROW_EVENT_COUNT) - 2)
 /* What the kernel did, as eBPF programs saw it. */
-#define TS_ROW_KERNELS \
-	(TS_ROW_BIT(TS_ROW_OFF_CPU) | TS_ROW_BIT(TS_ROW_PAGE_FAULT) | TS_ROW_BIT(TS_ROW_SYSCALL))
+#define TS_ROW_KERNELS                                                                             \
+	(TS_ROW_BIT(TS_ROW_OFF_CPU) | TS_ROW_BIT(TS_ROW_PAGE_FAULT) | TS_ROW_BIT(TS_ROW_SYSCALL) | \
+	 TS_ROW_BIT(TS_ROW_BLOCK_IO))
 
 /* An outermost call of the vendor's interface. */
 struct ts_row_api {
@@ -499,6 +501,39 @@ struct ts_row_arguments {
 		function; /* a launch: the kernel, by the handle or host address that was passed; else 0 */
 	uint32_t kernel; /* string: its name, mangled; 0: not known */
 	uint32_t thread;
+};
+
+/* What a disk was asked for. */
+enum ts_block_operation {
+	TS_BLOCK_OTHER = 0,
+	TS_BLOCK_READ = 1,
+	TS_BLOCK_WRITE = 2,
+	TS_BLOCK_FLUSH = 3,
+	TS_BLOCK_DISCARD = 4,
+};
+
+#define TS_BLOCK_IO_OPEN      1u /* flags: it was not over when the session ended, at end_ns */
+#define TS_BLOCK_IO_SYNC      2u /* somebody waits for it, as the kernel has it */
+#define TS_BLOCK_IO_READAHEAD 4u /* nobody asked for it yet */
+#define TS_BLOCK_IO_METADATA  8u /* the file system's own */
+
+/*
+ * From when the thread gave it to the block layer to when it was over. What the kernel writes later by itself is no
+ * thread's of the process, and not told. A disk that is made of others has rows of its own, and they have theirs.
+ */
+struct ts_row_block_io {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t
+		issued_ns; /* up to then it was queued; 0: not seen, as of a disk without a queue */
+	uint64_t sector;   /* of 512 bytes, from the beginning of the disk */
+	uint64_t bytes;
+	uint32_t thread; /* who gave it to the block layer */
+	uint32_t pid;
+	uint32_t disk;	    /* string: "nvme0n1" */
+	uint32_t operation; /* enum ts_block_operation */
+	int32_t result;	    /* a negative errno where it failed */
+	uint32_t flags;	    /* TS_BLOCK_IO_* */
 };
 
 /* How a session ended. */

@@ -15,7 +15,8 @@ enum ts_bpf_program {
 	TS_BPF_FAULTS = 1,
 	TS_BPF_SYSCALLS = 2,
 	TS_BPF_STACKS = 3, /* of intervals that TS_BPF_SCHED tells: it is of no use without */
-	TS_BPF_N_PROGRAMS = 4
+	TS_BPF_BLOCK = 4,
+	TS_BPF_N_PROGRAMS = 5
 };
 
 /* A slot for the counters of each session at once; its number modulo this. */
@@ -100,4 +101,20 @@ struct ts_bpf_syscall {
 	__u32 operation;
 	__u32 reserved;
 	char file[TS_BPF_FILE_BYTES]; /* empty: none */
+};
+
+#define TS_BPF_DISK_BYTES 32
+
+struct ts_bpf_block_io {
+	struct ts_bpf_event event;
+	__u64 issued_ns;
+	__u64 sector;
+	__u64 bytes;
+	__u32 operation; /* as in sbt/schema.h, like `flags` */
+	__u32 flags;
+	__s32 error; /* a negative errno, or the block layer's number; 0: it went well */
+	__u32 reserved;
+	__u64 bio;
+	__u64 done_bytes;
+	char disk[TS_BPF_DISK_BYTES];
 };

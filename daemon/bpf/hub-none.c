@@ -12,7 +12,7 @@ struct ts_kernel_hub {
 int ts_kernel_hub_new(const struct ts_kernel_wish *wish, bool keep, struct ts_kernel_hub **ret_hub)
 {
 	struct ts_kernel_hub *hub = calloc(1, sizeof(*hub));
-	char names[64];
+	char names[96];
 
 	if (!hub)
 		return -ENOMEM;

@@ -68,6 +68,8 @@ size_t ts_kernel_event_bytes(uint32_t program)
 		return sizeof(struct ts_bpf_syscall);
 	case TS_BPF_STACKS:
 		return sizeof(struct ts_bpf_off_cpu_stack);
+	case TS_BPF_BLOCK:
+		return sizeof(struct ts_bpf_block_io);
 	default:
 		return 0;
 	}
@@ -188,7 +190,7 @@ static int hub_start(struct ts_kernel_hub *hub)
 static void hub_try(struct ts_kernel_hub *hub)
 {
 	int r = ts_bpf_programs_attach(&hub->programs);
-	char names[64];
+	char names[96];
 
 	hub->attached = !r;
 	if (!r && !hub->keep) {
@@ -362,24 +364,25 @@ static void feed_unwatch(const struct ts_kernel_feed *feed)
 	} while (n == TS_ARRAY_LEN(keys));
 }
 
-/* What programs know of a thread. */
+/* What programs know of a thread, or of what it waits for. */
 union note {
 	struct ts_bpf_event event;
 	struct ts_bpf_off_cpu off_cpu;
 	struct ts_bpf_syscall call;
+	struct ts_bpf_block_io io;
 };
 
 /* If it is the feed's: it is taken away, and told where that is asked for. */
-static void feed_take_note(struct ts_kernel_feed *feed, int fd, uint32_t tid, bool tell)
+static void feed_take_note(struct ts_kernel_feed *feed, int fd, const void *key, bool tell)
 {
 	union note note;
 
-	if (bpf_map_lookup_elem(fd, &tid, &note) || note.event.session != feed->session)
+	if (bpf_map_lookup_elem(fd, key, &note) || note.event.session != feed->session)
 		return;
-	bpf_map_delete_elem(fd, &tid);
+	bpf_map_delete_elem(fd, key);
 	/* Where it has not begun, its thread is not away. */
 	if (tell && note.event.start_ns)
-		feed_add(feed, &note.event, sizeof(note.off_cpu));
+		feed_add(feed, &note.event, ts_kernel_event_bytes(note.event.program));
 }
 
 /*
@@ -388,13 +391,13 @@ static void feed_take_note(struct ts_kernel_feed *feed, int fd, uint32_t tid, bo
  */
 static void feed_take_notes(struct ts_kernel_feed *feed, int fd, bool tell)
 {
-	uint32_t tid = 0, next;
+	uint64_t key = 0, next = 0; /* the lower half alone where threads are the keys */
 	bool more = fd >= 0 && !bpf_map_get_next_key(fd, NULL, &next);
 
 	while (more) {
-		tid = next;
-		more = !bpf_map_get_next_key(fd, &tid, &next);
-		feed_take_note(feed, fd, tid, tell);
+		key = next;
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		feed_take_note(feed, fd, &key, tell);
 	}
 }
 
@@ -430,6 +433,7 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 	ring_buffer__consume(hub->ring);
 	feed_take_notes(feed, hub->programs.due_fd, true);
 	feed_take_notes(feed, hub->programs.away_fd, true);
+	feed_take_notes(feed, hub->programs.in_flight_fd, true);
 	hub->feeds[feed->session % TS_BPF_SLOTS] = NULL;
 	hub->n_feeds--;
 	hub->n_quiet -= feed->quiet;
@@ -476,6 +480,8 @@ int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_wi
 			feed_take_notes(feed, hub->programs.due_fd, false);
 		if (!(programs & 1u << TS_BPF_SYSCALLS))
 			feed_take_notes(feed, hub->programs.calling_fd, false);
+		if (!(programs & 1u << TS_BPF_BLOCK))
+			feed_take_notes(feed, hub->programs.in_flight_fd, false);
 		hub->n_quiet += (uint32_t)quiet - (uint32_t)feed->quiet;
 		feed->quiet = quiet;
 		hub_rest(hub);

@@ -72,6 +72,36 @@ struct vm_area_struct {
 	struct file *vm_file;
 };
 
+struct gendisk {
+	char disk_name[32];
+};
+
+struct block_device {
+	struct gendisk *bd_disk;
+};
+
+struct bvec_iter {
+	__u64 bi_sector;
+	unsigned int bi_size;
+};
+
+struct bio {
+	struct bio *bi_next;
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	__u8 bi_status;
+	struct bvec_iter bi_iter;
+	void *bi_private;
+};
+
+struct bio___before_5_12 {
+	struct gendisk *bi_disk;
+};
+
+struct request {
+	struct bio *bio;
+};
+
 struct task_struct {
 	unsigned int __state;
 	void *stack;
@@ -86,6 +116,14 @@ struct task_struct {
 /* Before 5.14. */
 struct task_struct___before_5_14 {
 	long state;
+};
+
+/* The values are the running kernel's. */
+enum req_flag_bits {
+	__REQ_SYNC,
+	__REQ_META,
+	__REQ_PREFLUSH,
+	__REQ_RAHEAD,
 };
 
 #pragma clang attribute pop

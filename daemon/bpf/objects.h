@@ -14,3 +14,4 @@ extern const struct ts_bpf_object ts_bpf_object_sched;
 extern const struct ts_bpf_object ts_bpf_object_faults;
 extern const struct ts_bpf_object ts_bpf_object_syscalls;
 extern const struct ts_bpf_object ts_bpf_object_system;
+extern const struct ts_bpf_object ts_bpf_object_block;

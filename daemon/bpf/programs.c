@@ -6,6 +6,7 @@
 #include "daemon/bpf/programs.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <glob.h>
 #include <linux/perf_event.h>
@@ -54,6 +55,50 @@ static void keep_map(struct bpf_object *object, const char *name, int *fd)
 		*fd = bpf_map__fd(map);
 }
 
+/* How many arguments a tracepoint of the kernel itself has; negative: there is none of that name. */
+static int count_arguments(const struct btf *types, const char *tracepoint)
+{
+	const struct btf_type *type;
+	char name[96];
+	int id;
+
+	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
+	id = btf__find_by_name_kind(types, name, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return -ENOENT;
+	/* A pointer to a function, whose first argument is not the tracepoint's. */
+	type = btf__type_by_id(types, btf__type_by_id(types, (uint32_t)id)->type);
+	type = type && btf_is_ptr(type) ? btf__type_by_id(types, type->type) : NULL;
+	return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : -ENOENT;
+}
+
+/*
+ * Before 5.11 the block layer's tracepoints began with the queue. Raw tracepoints that a kernel lacks would be found missing
+ * no sooner than they are attached.
+ */
+static int choose_block(struct bpf_object *object)
+{
+	static const char *const tracepoints[] = {"block_bio_queue", "block_rq_issue",
+						  "block_rq_complete", "block_bio_complete"};
+	struct btf *types = btf__load_vmlinux_btf();
+	struct bpf_program *program = NULL;
+	int n_arguments = 0;
+
+	for (size_t i = TS_ARRAY_LEN(tracepoints); types && i-- && n_arguments >= 0;)
+		n_arguments = count_arguments(types, tracepoints[i]);
+	btf__free(types);
+	if (n_arguments <= 0)
+		return -ENOENT;
+	while ((program = bpf_object__next_program(object, program))) {
+		const char *name = bpf_program__name(program);
+		bool before = strstr(name, "_before_5_11");
+
+		if (before || !strcmp(name, "block_queued") || !strcmp(name, "block_issued"))
+			bpf_program__set_autoload(program, before == (n_arguments == 2));
+	}
+	return 0;
+}
+
 static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_object *bytes,
 		       uint32_t wanted, struct bpf_object **ret_object)
 {
@@ -66,7 +111,8 @@ static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_obj
 	program = bpf_object__find_program_by_name(object, "stack_taken");
 	if (program)
 		bpf_program__set_autoload(program, wanted & 1u << TS_BPF_STACKS);
-	r = share_map(object, "traced", &programs->traced_fd);
+	r = bytes == &ts_bpf_object_block ? choose_block(object) : 0;
+	r = r ?: share_map(object, "traced", &programs->traced_fd);
 	r = r ?: share_map(object, "lost", &programs->lost_fd);
 	r = r ?: share_map(object, "events", &programs->events_fd);
 	r = r ?: bpf_object__load(object);
@@ -80,6 +126,7 @@ static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_obj
 	keep_map(object, "away", &programs->away_fd);
 	keep_map(object, "due", &programs->due_fd);
 	keep_map(object, "calling", &programs->calling_fd);
+	keep_map(object, "in_flight", &programs->in_flight_fd);
 	*ret_object = object;
 	return 0;
 }
@@ -141,10 +188,11 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 		[TS_BPF_SCHED] = &ts_bpf_object_sched,
 		[TS_BPF_FAULTS] = &ts_bpf_object_faults,
 		[TS_BPF_SYSCALLS] = &ts_bpf_object_syscalls,
+		[TS_BPF_BLOCK] = &ts_bpf_object_block,
 	};
 	const char *why = obstacle();
 	uint32_t asked = wanted;
-	char names[64];
+	char names[96];
 	int r;
 
 	*programs = (struct ts_bpf_programs){.traced_fd = -1,
@@ -152,7 +200,8 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 					     .events_fd = -1,
 					     .away_fd = -1,
 					     .due_fd = -1,
-					     .calling_fd = -1};
+					     .calling_fd = -1,
+					     .in_flight_fd = -1};
 	programs->links = calloc(TS_BPF_MAX_LINKS, sizeof(*programs->links));
 	if (!programs->links)
 		return ts_error_origin(-ENOMEM);

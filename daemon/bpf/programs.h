@@ -16,7 +16,7 @@ struct ts_bpf_programs {
 	struct bpf_link **links;
 	size_t n_links;
 	uint32_t loaded; /* bits of enum ts_bpf_program */
-	int traced_fd, lost_fd, events_fd, away_fd, due_fd, calling_fd;
+	int traced_fd, lost_fd, events_fd, away_fd, due_fd, calling_fd, in_flight_fd;
 	char why[TS_BPF_WHY_BYTES]; /* in one line, what is missing; empty: nothing */
 };
 

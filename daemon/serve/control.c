@@ -444,7 +444,7 @@ static int control_kernel_wish(struct ts_client_connection *client, uint32_t req
 			       const char *text, struct ts_kernel_wish *ret_wish)
 {
 	const struct ts_kernel_hub *hub = client->server->kernel;
-	char why[256], names[64];
+	char why[256], names[96];
 	uint32_t missing;
 
 	if (ts_kernel_wish_parse(text, ret_wish, why, sizeof(why))) {

@@ -313,7 +313,7 @@ static int server_open_kernel(struct ts_server *server)
 int ts_server_describe_kernel(const struct ts_server *server, struct ts_recording *recording)
 {
 	const char *missing;
-	char names[64];
+	char names[96];
 	int r;
 
 	if (!server->kernel)

@@ -365,13 +365,48 @@ static int add_syscall(struct ts_session *s, const struct ts_bpf_syscall *event,
 	return r ?: ts_session_add_row(s, TS_ROW_SYSCALL, &row);
 }
 
+/* The block layer's numbers of what went wrong; what has none here is an error of the disk. */
+static int32_t block_result(int32_t error)
+{
+	static const int32_t errors[] = {
+		0,	  -EOPNOTSUPP, -ETIMEDOUT, -ENOSPC, -ENOLINK, -EREMOTEIO, -EBADE,
+		-ENODATA, -EILSEQ,     -ENOMEM,	   -EIO,    -EREMCHG, -EAGAIN,	  -EBUSY,
+	};
+
+	if (error < 0)
+		return error;
+	return (size_t)error < TS_ARRAY_LEN(errors) ? errors[error] : -EIO;
+}
+
+static int add_block_io(struct ts_session *s, const struct ts_bpf_block_io *event, uint32_t thread)
+{
+	struct ts_row_block_io row = {
+		.start_ns = event->event.start_ns,
+		.end_ns = event->event.end_ns,
+		.issued_ns = event->issued_ns,
+		.sector = event->sector,
+		.bytes = event->bytes,
+		.thread = thread,
+		.pid = pid_of(s, &event->event),
+		.operation = event->operation,
+		.result = block_result(event->error),
+		.flags = event->flags,
+	};
+	int r = name_id(s, event->disk, sizeof(event->disk), &row.disk);
+
+	if (!row.end_ns) {
+		row.end_ns = ts_clock_monotonic_ns();
+		row.flags |= TS_BLOCK_IO_OPEN;
+	}
+	return r ?: ts_session_add_row(s, TS_ROW_BLOCK_IO, &row);
+}
+
 static int add_event(struct ts_session *s, const struct ts_bpf_event *event)
 {
 	static const uint8_t types[TS_BPF_N_PROGRAMS] = {
-		[TS_BPF_SCHED] = TS_ROW_OFF_CPU,
-		[TS_BPF_FAULTS] = TS_ROW_PAGE_FAULT,
-		[TS_BPF_SYSCALLS] = TS_ROW_SYSCALL,
-		[TS_BPF_STACKS] = TS_ROW_OFF_CPU,
+		[TS_BPF_SCHED] = TS_ROW_OFF_CPU,    [TS_BPF_FAULTS] = TS_ROW_PAGE_FAULT,
+		[TS_BPF_SYSCALLS] = TS_ROW_SYSCALL, [TS_BPF_STACKS] = TS_ROW_OFF_CPU,
+		[TS_BPF_BLOCK] = TS_ROW_BLOCK_IO,
 	};
 	const void *whole = event;
 	uint32_t thread, stack;
@@ -388,6 +423,8 @@ static int add_event(struct ts_session *s, const struct ts_bpf_event *event)
 		return r ?: add_off_cpu(s, whole, thread, stack);
 	case TS_BPF_FAULTS:
 		return add_fault(s, whole, thread);
+	case TS_BPF_BLOCK:
+		return add_block_io(s, whole, thread);
 	default:
 		return add_syscall(s, whole, thread);
 	}

@@ -15,6 +15,7 @@
 #define MAX_DEPTH   8u	   /* who woke who woke ... */
 #define MAX_WINDOWS 65536u /* that are open on a thread because it woke others */
 #define MAX_LOSSES  65536u
+#define MAX_IN_HAND 256u /* requests of a thread that are not over */
 #define ALWAYS	    UINT64_MAX
 
 /* What a thread can be in, the innermost last. */
@@ -41,6 +42,12 @@ struct window {
 	uint32_t listed_parent, total_parent; /* parts that it explains */
 };
 
+/* What a thread gave a disk to do. */
+struct request {
+	uint64_t end_ns, issued_ns, row;
+	uint32_t disk, operation;
+};
+
 struct thread {
 	uint32_t session, tid;
 	uint64_t now_ns; /* up to then all is told */
@@ -48,6 +55,8 @@ struct thread {
 	size_t next, end;      /* of the gaps' windows: those that open later */
 	struct window *opened; /* or to open, for those that it woke */
 	size_t n_opened, n_allocated;
+	struct request *requests; /* NULL: it had none yet; else there is room for MAX_IN_HAND */
+	size_t n_requests;
 };
 
 struct loss {
@@ -72,7 +81,7 @@ struct blamer {
 /* ---- sums --------------------------------------------------------------------------------------- */
 
 static int add_part(struct ts_parts *parts, const struct ts_gap_key *key, uint64_t row, uint64_t ns,
-		    uint64_t runnable_ns)
+		    uint64_t waiting_ns)
 {
 	struct ts_parts_entry *entry;
 	uint32_t index;
@@ -82,7 +91,10 @@ static int add_part(struct ts_parts *parts, const struct ts_gap_key *key, uint64
 		return r;
 	entry = &parts->entries[index];
 	entry->part.ns += ns;
-	entry->part.runnable_ns += runnable_ns;
+	if (key->cause == TS_GAP_BLOCK_IO)
+		entry->part.queued_ns += waiting_ns;
+	else
+		entry->part.runnable_ns += waiting_ns;
 	/* Its own code is no row: it has as many pieces as something else came between. */
 	if (row && entry->last_row != row) {
 		entry->last_row = row;
@@ -93,7 +105,7 @@ static int add_part(struct ts_parts *parts, const struct ts_gap_key *key, uint64
 
 static int add_to_window(struct blamer *blamer, const struct window *window,
 			 const struct ts_gap_key *key, uint64_t row, uint64_t ns,
-			 uint64_t runnable_ns)
+			 uint64_t waiting_ns)
 {
 	const struct ts_blame_gap *gap = &blamer->blame->gaps[window->gap];
 	struct ts_gap_key own = *key;
@@ -103,11 +115,11 @@ static int add_to_window(struct blamer *blamer, const struct window *window,
 		blamer->blame->streams[gap->stream].causes_ns[key->cause] += ns;
 	if (gap->listed != TS_PARTS_NONE) {
 		own.parent = window->listed_parent;
-		r = add_part(&blamer->blame->parts[gap->listed], &own, row, ns, runnable_ns);
+		r = add_part(&blamer->blame->parts[gap->listed], &own, row, ns, waiting_ns);
 	}
 	own.parent = window->total_parent;
 	own.op_id = own.event = 0;
-	return r ? r : add_part(&blamer->blame->total, &own, row, ns, runnable_ns);
+	return r ? r : add_part(&blamer->blame->total, &own, row, ns, waiting_ns);
 }
 
 /* ---- time of a thread --------------------------------------------------------------------------- */
@@ -263,9 +275,18 @@ static struct thread *find_waker(struct blamer *blamer, uint32_t pid, uint32_t t
 	return i == TS_STATE_MAP_NONE ? NULL : &blamer->threads[i];
 }
 
-/* What the waker did within a window of the thread that it woke is told below that thread's interval. */
-static int follow(struct blamer *blamer, const struct thread *thread, const struct window *window,
-		  struct thread *waker, uint64_t woken_ns)
+static void cut_parts(struct blamer *blamer, const struct window *window)
+{
+	uint32_t listed = blamer->blame->gaps[window->gap].listed;
+
+	blamer->blame->total.is_cut = true;
+	if (listed != TS_PARTS_NONE)
+		blamer->blame->parts[listed].is_cut = true;
+}
+
+/* The part of a window, up to a time, in which something else explains the thread's interval off its CPU. */
+static int window_below(struct blamer *blamer, const struct thread *thread,
+			const struct window *window, uint64_t until_ns, struct window *ret_below)
 {
 	const struct ts_blame_gap *gap = &blamer->blame->gaps[window->gap];
 	struct ts_gap_key key = key_now(thread, IN_OFF_CPU);
@@ -274,16 +295,15 @@ static int follow(struct blamer *blamer, const struct thread *thread, const stru
 	struct window below = *window;
 	int r = 0;
 
+	ret_below->from_ns = ret_below->to_ns = 0;
 	if (below.from_ns < thread->now_ns)
 		below.from_ns = thread->now_ns;
-	if (below.to_ns > woken_ns)
-		below.to_ns = woken_ns;
+	if (below.to_ns > until_ns)
+		below.to_ns = until_ns;
 	if (below.from_ns >= below.to_ns)
 		return 0;
-	if (window->depth >= MAX_DEPTH || waker->n_opened >= MAX_WINDOWS) {
-		blamer->blame->total.is_cut = true;
-		if (own)
-			own->is_cut = true;
+	if (window->depth >= MAX_DEPTH) {
+		cut_parts(blamer, window);
 		return 0;
 	}
 	below.depth = window->depth + 1;
@@ -293,7 +313,25 @@ static int follow(struct blamer *blamer, const struct thread *thread, const stru
 	}
 	key.parent = window->total_parent;
 	r = r ? r : ts_parts_find(&blamer->blame->total, &key, &below.total_parent);
-	return r ? r : open_window(waker, &below);
+	if (!r)
+		*ret_below = below;
+	return r;
+}
+
+/* What the waker did within a window of the thread that it woke is told below that thread's interval. */
+static int follow(struct blamer *blamer, const struct thread *thread, const struct window *window,
+		  struct thread *waker, uint64_t woken_ns)
+{
+	struct window below;
+	int r = window_below(blamer, thread, window, woken_ns, &below);
+
+	if (r || below.from_ns >= below.to_ns)
+		return r;
+	if (waker->n_opened >= MAX_WINDOWS) {
+		cut_parts(blamer, window);
+		return 0;
+	}
+	return open_window(waker, &below);
 }
 
 static int follow_waker(struct blamer *blamer, struct thread *thread,
@@ -314,6 +352,86 @@ static int follow_waker(struct blamer *blamer, struct thread *thread,
 	return r;
 }
 
+/* ---- disks -------------------------------------------------------------------------------------- */
+
+static int note_request(struct blamer *blamer, struct thread *thread,
+			const struct ts_row_block_io *row)
+{
+	size_t n = 0, first = 0;
+
+	if (!thread->requests)
+		thread->requests = malloc(MAX_IN_HAND * sizeof(*thread->requests));
+	if (!thread->requests)
+		return -ENOMEM;
+	for (size_t i = 0; i < thread->n_requests; i++)
+		if (thread->requests[i].end_ns > row->start_ns)
+			thread->requests[n++] = thread->requests[i];
+	for (size_t i = 1; i < n; i++)
+		if (thread->requests[i].end_ns < thread->requests[first].end_ns)
+			first = i;
+	/* Where there are too many, that goes which is over first. */
+	thread->requests[n < MAX_IN_HAND ? n++ : first] =
+		(struct request){.end_ns = row->end_ns,
+				 .issued_ns = row->issued_ns,
+				 .row = ++blamer->n_rows,
+				 .disk = row->disk,
+				 .operation = row->operation};
+	thread->n_requests = n;
+	return 0;
+}
+
+static int follow_request(struct blamer *blamer, const struct thread *thread,
+			  const struct window *window, const struct request *request)
+{
+	struct ts_gap_key key = {
+		.cause = TS_GAP_BLOCK_IO,
+		.session = thread->session,
+		.tid = thread->tid,
+		.syscall = TS_NO_SYSCALL,
+		.disk = request->disk,
+		.operation = request->operation,
+	};
+	struct window below;
+	uint64_t queued_ns = request->issued_ns;
+	int r = window_below(blamer, thread, window, request->end_ns, &below);
+
+	if (r || below.from_ns >= below.to_ns)
+		return r;
+	if (queued_ns > below.to_ns)
+		queued_ns = below.to_ns;
+	queued_ns = queued_ns > below.from_ns ? queued_ns - below.from_ns : 0;
+	return add_to_window(blamer, &below, &key, request->row, below.to_ns - below.from_ns,
+			     queued_ns);
+}
+
+/*
+ * A thread that the kernel has waiting for I/O waited for that of its own requests which was over last before it was woken. In a
+ * page fault the kernel does not say what it waits for: there it must have been an interrupt that woke it.
+ */
+static int follow_disk(struct blamer *blamer, const struct thread *thread,
+		       const struct ts_row_off_cpu *row)
+{
+	const struct request *found = NULL;
+	int r = 0;
+
+	if (row->reason != TS_OFF_CPU_IO &&
+	    (row->reason != TS_OFF_CPU_PAGE_FAULT || row->waker_context != TS_WAKER_INTERRUPT))
+		return 0;
+	for (size_t i = 0; i < thread->n_requests; i++)
+		if (thread->requests[i].end_ns > row->start_ns &&
+		    thread->requests[i].end_ns <= row->woken_ns &&
+		    (!found || thread->requests[i].end_ns > found->end_ns))
+			found = &thread->requests[i];
+	if (!found)
+		return 0;
+	for (size_t i = 0; i < thread->n_opened && !r; i++)
+		r = follow_request(blamer, thread, &thread->opened[i], found);
+	for (size_t i = thread->next;
+	     i < thread->end && blamer->windows[i].from_ns < found->end_ns && !r; i++)
+		r = follow_request(blamer, thread, &blamer->windows[i], found);
+	return r;
+}
+
 /* ---- rows --------------------------------------------------------------------------------------- */
 
 static uint32_t thread_of(const struct ts_sbt_row *row)
@@ -325,6 +443,8 @@ static uint32_t thread_of(const struct ts_sbt_row *row)
 		return row->off_cpu->thread;
 	case TS_ROW_PAGE_FAULT:
 		return row->page_fault->thread;
+	case TS_ROW_BLOCK_IO:
+		return row->block_io->thread;
 	default:
 		return row->syscall->thread;
 	}
@@ -401,6 +521,8 @@ static int feed(struct blamer *blamer, const struct ts_sbt_row *row)
 	if (i == TS_STATE_MAP_NONE)
 		return 0;
 	thread = &blamer->threads[i];
+	if (row->type == TS_ROW_BLOCK_IO)
+		return note_request(blamer, thread, row->block_io);
 	activity.row = ++blamer->n_rows;
 	activity.end_ns = ts_row_end_ns(row->schema, row->any);
 	activity.key.session = thread->session;
@@ -419,7 +541,10 @@ static int feed(struct blamer *blamer, const struct ts_sbt_row *row)
 		activity.key = key_now(thread, kind);
 		return r ? r : tell(blamer, thread, thread->now_ns, &activity.key, &activity);
 	}
-	return kind == IN_OFF_CPU ? follow_waker(blamer, thread, row->off_cpu) : 0;
+	if (kind != IN_OFF_CPU)
+		return 0;
+	r = follow_waker(blamer, thread, row->off_cpu);
+	return r ? r : follow_disk(blamer, thread, row->off_cpu);
 }
 
 /* ---- what is known before ----------------------------------------------------------------------- */
@@ -644,8 +769,10 @@ int ts_blame_run(struct ts_blame *blame, struct ts_sbt_reader *reader, uint32_t 
 	r = r ? r : read_rows(&blamer, session);
 	if (!r)
 		mark_losses(&blamer);
-	for (size_t i = 0; i < blamer.n_threads; i++)
+	for (size_t i = 0; i < blamer.n_threads; i++) {
 		free(blamer.threads[i].opened);
+		free(blamer.threads[i].requests);
+	}
 	free(blamer.threads);
 	ts_state_map_deinit(&blamer.thread_by_id);
 	ts_state_map_deinit(&blamer.thread_by_tid);

@@ -18,7 +18,7 @@
 
 static const char *const cause_names[TS_GAP_CAUSES] = {
 	"unknown", "running",	 "host",   "off_cpu", "page_fault", "syscall",
-	"call",	   "dependency", "device", "graph",   "dispatch",
+	"call",	   "dependency", "device", "graph",   "dispatch",   "block_io",
 };
 
 const char *ts_gap_cause_name(unsigned cause)

@@ -16,7 +16,8 @@
  *                              order is not recorded
  *
  * A thread that was blocked was woken by another one, as far as that was recorded: then what that one did until then is told
- * below it, and so on. This explains the time above it, and counts no further.
+ * below it, and so on. Where it waited for a disk, what it had given the disk to do is. This explains the time above it, and
+ * counts no further.
  *
  * Time of which nothing proves that T had a CPU (no scheduling events then, or in that trace) is `host`; where C or T is not
  * recorded it is `unknown`.
@@ -44,6 +45,7 @@ enum ts_gap_cause {
 	TS_GAP_DEVICE = 8,
 	TS_GAP_GRAPH = 9,
 	TS_GAP_DISPATCH = 10,
+	TS_GAP_BLOCK_IO = 11, /* below an interval off a CPU alone */
 	TS_GAP_CAUSES
 };
 
@@ -72,6 +74,8 @@ struct ts_gap_key {
 	uint32_t fault;	       /* PAGE_FAULT: enum ts_fault_kind */
 	uint32_t memory;       /* PAGE_FAULT: enum ts_fault_memory */
 	uint32_t stream;       /* DEPENDENCY, DEVICE: that the other operation ran in */
+	uint32_t disk;	       /* BLOCK_IO: string */
+	uint32_t operation;    /* BLOCK_IO: enum ts_block_operation */
 	uint16_t domain, cbid; /* the vendor's call that the thread was in; 0, 0: in none */
 };
 
@@ -80,6 +84,7 @@ struct ts_gap_part {
 	uint64_t ns;
 	uint64_t count;	      /* intervals, faults, calls */
 	uint64_t runnable_ns; /* OFF_CPU: of `ns`, it could have run and had no CPU */
+	uint64_t queued_ns;   /* BLOCK_IO: of `ns`, it was in the disk's queue */
 	uint32_t depth; /* 0: the gap's own; n + 1: explains the nearest one of depth n before it */
 };
 

@@ -9,7 +9,7 @@
 
 #define FIRST_SLOTS 32u
 
-TS_STATIC_ASSERT(sizeof(struct ts_gap_key) == 2 * 8 + 13 * 4 + 2 * 2, "a key has no padding");
+TS_STATIC_ASSERT(sizeof(struct ts_gap_key) == 2 * 8 + 15 * 4 + 2 * 2, "a key has no padding");
 
 void ts_parts_deinit(struct ts_parts *parts)
 {

@@ -17,7 +17,7 @@ import unittest
 import harness
 from kernel import MAP, PROGRAM, end, exists, held, wait
 
-PROGRAMS = ('sched', 'faults', 'syscalls', 'stacks')
+PROGRAMS = ('sched', 'faults', 'syscalls', 'stacks', 'block')
 PAGES = 100000
 PIECE, PIECES = 1048576, 8
 
@@ -115,7 +115,7 @@ class Delays(harness.Case):
     def test_nothing_else_changed(self):
         self.assertEqual(self.trace.lost, {})
         self.assertEqual(self.trace.counts['kernel'], 1 + len(self.steps))
-        self.assertEqual(self.trace.info['metadata']['kernel_events'], 'sched,faults,syscalls,stacks')
+        self.assertEqual(self.trace.info['metadata']['kernel_events'], 'sched,faults,syscalls,stacks,block')
         self.assertNotIn('kernel_events_missing', self.trace.info['metadata'])
         self.check_sound(self.trace)
 
@@ -303,6 +303,36 @@ class Delays(harness.Case):
             self.skipTest('this file system keeps its files in memory')
         # It waited for the disk, or for a CPU until that was done.
         self.assertLessEqual({'off_cpu'}, {part['cause'] for part in parts})
+
+    def test_gap_of_a_disk(self):
+        if not self.steps['read']['cold']:
+            self.skipTest('this file system keeps its files in memory')
+        rows = self.in_gap(self.gap('read'), 'block_io', operation='read')
+        rows = [row for row in rows if not row.get('metadata') and row['start_ns'] >= self.steps['read']['start_ns']]
+        if not rows:
+            self.skipTest('the file is on no disk of this machine')
+        # Whether it asked for them or they were read ahead: all of its bytes, once.
+        self.assertEqual(sum(row['bytes'] for row in rows), PIECE * PIECES)
+        for row in rows:
+            self.assertEqual(row['result'], 0)
+            self.assertNotIn('open', row)
+            self.assertTrue(row['disk'])
+            self.assertLessEqual(row['start_ns'], row.get('issued_ns', row['start_ns']))
+            self.assertLessEqual(row.get('issued_ns', row['start_ns']), row['end_ns'])
+        # launch <- system call <- off its CPU <- disk: where it was off for one of its own, that is told below.
+        waits = [part for part in self.gap('read')['parts'] if part.get('reason') == 'io' and
+                 part.get('file') == 'data.bin']
+        below = [part for wait in waits for part in wait.get('waker_did', []) if part['cause'] == 'block_io']
+        proven = [off for off in self.in_gap(self.gap('read'), 'off_cpu', reason='io', syscall='pread64')
+                  if any(off['start_ns'] < row['end_ns'] <= off.get('woken_ns', 0) for row in rows)]
+        self.assertEqual(bool(below), bool(proven))
+        for wait in waits:
+            told = sum(part['ns'] for part in wait.get('waker_did', []) if part['cause'] == 'block_io')
+            self.assertLessEqual(told, wait['ns'] - wait['runnable_ns'])
+        for part in below:
+            self.assertIn(part['disk'], {row['disk'] for row in rows})
+            self.assertEqual(part['operation'], 'read')
+            self.assertLessEqual(part['queued_ns'], part['ns'])
 
     def test_gap_of_a_child(self):
         self.check_gap('child', cause='off_cpu', reason='wait')

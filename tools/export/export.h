@@ -31,6 +31,7 @@ struct ts_export_names {
 	const char *(*off_cpu_reason)(uint32_t reason);
 	const char *(*syscall)(uint32_t number);
 	const char *(*fault_kind)(uint32_t kind);
+	const char *(*block_operation)(uint32_t operation);
 	/* Of kernels, by the string of the trace; of threads and of a row's stream. Valid until the next call. */
 	const char *(*kernel)(void *user, uint32_t name);
 	const char *(*thread)(void *user, uint32_t session, const struct ts_row_thread *thread);

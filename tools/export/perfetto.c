@@ -20,8 +20,7 @@
 	(TS_ROW_BIT(TS_ROW_API) | TS_ROW_BIT(TS_ROW_SYNC) | MEMORY_ROWS |                      \
 	 TS_ROW_BIT(TS_ROW_MARK) | TS_ROW_BIT(TS_ROW_RANGE) | TS_ROW_BIT(TS_ROW_RANGE_BEGIN) | \
 	 TS_ROW_BIT(TS_ROW_COUNTER) | TS_ROW_BIT(TS_ROW_LOSS) | TS_ROW_BIT(TS_ROW_OVERHEAD) |  \
-	 TS_ROW_BIT(TS_ROW_YIELD) | TS_ROW_BIT(TS_ROW_PAUSE) | TS_ROW_BIT(TS_ROW_OFF_CPU) |    \
-	 TS_ROW_BIT(TS_ROW_PAGE_FAULT) | TS_ROW_BIT(TS_ROW_SYSCALL))
+	 TS_ROW_BIT(TS_ROW_YIELD) | TS_ROW_BIT(TS_ROW_PAUSE) | TS_ROW_KERNELS)
 
 /* ---- texts -------------------------------------------------------------------------------------- */
 
@@ -37,6 +36,7 @@ enum text_kind {
 	TEXT_OFF_CPU,			   /* value: reason */
 	TEXT_SYSCALL,			   /* value: number */
 	TEXT_FAULT,			   /* value: kind */
+	TEXT_BLOCK_IO,			   /* value: operation */
 	TEXT_OVERHEAD,			   /* value: kind */
 	TEXT_MEMORY,			   /* value: kind */
 	TEXT_LOSS,			   /* value: reason */
@@ -65,6 +65,9 @@ enum arg_name {
 	ARG_FD,
 	ARG_FILE,
 	ARG_GRAPH_NODE,
+	ARG_DISK,
+	ARG_SECTOR,
+	ARG_QUEUED,
 	ARG_NAMES
 };
 
@@ -91,6 +94,9 @@ static const char *const arg_names[ARG_NAMES] = {
 	[ARG_FD] = "fd",
 	[ARG_FILE] = "file",
 	[ARG_GRAPH_NODE] = "graph_node",
+	[ARG_DISK] = "disk",
+	[ARG_SECTOR] = "sector",
+	[ARG_QUEUED] = "queued_ns",
 };
 
 /* How a kernel was launched. */
@@ -218,6 +224,8 @@ static int append_text(void *user, const struct ts_track_text *what, struct ts_b
 		return append_named(text, "", names->syscall(value), value);
 	case TEXT_FAULT:
 		return append_named(text, "page fault: ", names->fault_kind(value), value);
+	case TEXT_BLOCK_IO:
+		return append_named(text, "disk: ", names->block_operation(value), value);
 	case TEXT_OVERHEAD:
 		return append_named(text, "", names->overhead_kind(value), value);
 	case TEXT_MEMORY:
@@ -567,6 +575,23 @@ static int put_syscall(struct ts_perfetto *perfetto, const struct ts_sbt_row *ro
 			     "system calls", slice);
 }
 
+static int put_block_io(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
+			struct ts_track_slice *slice)
+{
+	const struct ts_row_block_io *io = row->block_io;
+
+	set_name(slice, TEXT_BLOCK_IO, 0, io->operation);
+	add_string(slice, ARG_DISK, io->disk);
+	add_number(slice, ARG_SECTOR, TS_TRACK_ARG_UINT, io->sector);
+	add_number(slice, ARG_BYTES, TS_TRACK_ARG_UINT, io->bytes);
+	if (io->issued_ns > io->start_ns)
+		add_number(slice, ARG_QUEUED, TS_TRACK_ARG_UINT, io->issued_ns - io->start_ns);
+	if (io->result)
+		add_number(slice, ARG_RESULT, TS_TRACK_ARG_INT, (uint64_t)(int64_t)io->result);
+	return put_of_thread(perfetto, row, io->thread, io->pid, TS_PLACE_BLOCK_IO, "block I/O",
+			     slice);
+}
+
 /* ---- what is missing, and why ------------------------------------------------------------------- */
 
 static int put_loss(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
@@ -663,6 +688,8 @@ static int put_row(struct ts_perfetto *perfetto, struct ts_open_ranges *ranges,
 		return put_fault(perfetto, row, &slice);
 	case TS_ROW_SYSCALL:
 		return put_syscall(perfetto, row, &slice);
+	case TS_ROW_BLOCK_IO:
+		return put_block_io(perfetto, row, &slice);
 	default:
 		return 0;
 	}

@@ -272,6 +272,7 @@ static const struct ts_export_names names = {
 	.off_cpu_reason = ts_name_off_cpu_reason,
 	.syscall = ts_name_syscall,
 	.fault_kind = ts_name_fault_kind,
+	.block_operation = ts_name_block_operation,
 	.kernel = kernel_name,
 	.thread = thread_name,
 	.stream = stream_name,

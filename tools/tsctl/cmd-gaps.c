@@ -91,6 +91,9 @@ static void part_text(const Ts__Rpc__GapPart *part, char text[TEXT_BYTES])
 		n = add_text(text, n, "waiting for stream %" PRIu32, part->stream);
 	else if (!strcmp(cause, "device"))
 		n = add_text(text, n, "the device had stream %" PRIu32, part->stream);
+	else if (!strcmp(cause, "block_io"))
+		n = add_text(text, n, "for a disk: %s %s", part->operation,
+			     part->disk ? part->disk : "?");
 	else if (!strcmp(cause, "dispatch"))
 		n = add_text(text, n, "on its way to the device");
 	else
@@ -104,6 +107,8 @@ static void part_text(const Ts__Rpc__GapPart *part, char text[TEXT_BYTES])
 	if (part->runnable_ns && part->waker_context)
 		add_text(text, n, " (then %s without a CPU)",
 			 ts_out_duration(figure, part->runnable_ns));
+	if (part->queued_ns)
+		add_text(text, n, " (%s of it queued)", ts_out_duration(figure, part->queued_ns));
 }
 
 static void print_parts(const struct asked *asked, Ts__Rpc__GapPart *const *parts, size_t n,
@@ -127,8 +132,11 @@ static void print_parts(const struct asked *asked, Ts__Rpc__GapPart *const *part
 			printf(", %s times", ts_out_count(count, part->count));
 		putchar('\n');
 		if (part->n_waker_did) {
-			printf("%*sof that %s/%" PRIu32 " was\n", (int)indent + 12, "",
-			       part->waker ? part->waker : "?", part->waker_tid);
+			if (strcmp(part->waker_did[0]->cause, "block_io"))
+				printf("%*sof that %s/%" PRIu32 " was\n", (int)indent + 12, "",
+				       part->waker ? part->waker : "?", part->waker_tid);
+			else
+				printf("%*sof that it waited\n", (int)indent + 12, "");
 			print_parts(asked, part->waker_did, part->n_waker_did, part->ns,
 				    indent + 8);
 		}

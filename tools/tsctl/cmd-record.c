@@ -189,7 +189,8 @@ static int parse_quantum(struct record *record, const char *text)
 
 static int parse_kernel_events(struct record *record, const char *text)
 {
-	static const char *const names[] = {"all", "sched", "faults", "syscalls", "stacks"};
+	static const char *const names[] = {"all",	"sched",  "faults",
+					    "syscalls", "stacks", "block"};
 	size_t n, n_name, i;
 
 	record->kernel_events = text ? text : "all";
@@ -208,7 +209,7 @@ static int parse_kernel_events(struct record *record, const char *text)
 		    strchr(threshold, '.') || (n > n_name && ts_time_parse(threshold, &ns))) {
 			ts_complain(
 				"--kernel-events=%s: it is `all` or some of `sched`, `faults`, "
-				"`syscalls` and `stacks`, each with a threshold if need be, like sched:10us",
+				"`syscalls`, `stacks` and `block`, each with a threshold if need be, like sched:10us",
 				record->kernel_events);
 			return -EINVAL;
 		}
@@ -888,8 +889,8 @@ const struct ts_command ts_command_record = {
 		"      --vgpu[=SPEC]     run on the virtual GPU: h200:2, ... (`tsctl devices`)\n"
 		"      --stacks KIND     host stacks: native (default), python or none\n"
 		"      --symbols WHEN    names for stacks: end, or none (`tsctl symbolize`)\n"
-		"      --kernel-events[=L]   what the kernel does to its threads: all, or sched,\n"
-		"                            faults, syscalls, stacks; a threshold: sched:10us\n"
+		"      --kernel-events[=L]   the kernel's: all, or sched:10us (a threshold),\n"
+		"                            faults, syscalls, stacks, block\n"
 		"      --system          calls of all other processes; COMMAND may be left out\n"
 		"      --capture LEVEL   timing: the only level in this version\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"

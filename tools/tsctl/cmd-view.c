@@ -393,6 +393,24 @@ static void syscall_text(const struct ts_row_syscall *row, char *text, size_t n_
 							    : "error");
 }
 
+static void block_io_text(const struct ts_row_block_io *row, char *text, size_t n_bytes)
+{
+	char queued[TS_OUT_FIGURE_BYTES];
+	size_t n = (size_t)snprintf(text, n_bytes, " %" PRIu64 " bytes at %" PRIu64, row->bytes,
+				    row->sector);
+
+	if (row->flags & TS_BLOCK_IO_READAHEAD)
+		n += (size_t)snprintf(text + n, n_bytes - n, ", ahead");
+	if (row->issued_ns > row->start_ns)
+		n += (size_t)snprintf(text + n, n_bytes - n, ", queued %s",
+				      ts_out_duration(queued, row->issued_ns - row->start_ns));
+	if (row->flags & TS_BLOCK_IO_OPEN)
+		snprintf(text + n, n_bytes - n, " (until the end)");
+	else if (row->result < 0)
+		snprintf(text + n, n_bytes - n, " = %s",
+			 strerrorname_np(-row->result) ? strerrorname_np(-row->result) : "error");
+}
+
 /* What tells one row from the next, beside its name. */
 static void detail_text(struct view *view, const struct ts_sbt_row *row, char text[DETAIL_BYTES])
 {
@@ -424,6 +442,8 @@ static void detail_text(struct view *view, const struct ts_sbt_row *row, char te
 		snprintf(text, DETAIL_BYTES, " at 0x%" PRIx64, row->page_fault->address);
 	} else if (row->type == TS_ROW_SYSCALL) {
 		syscall_text(row->syscall, text, DETAIL_BYTES);
+	} else if (row->type == TS_ROW_BLOCK_IO) {
+		block_io_text(row->block_io, text, DETAIL_BYTES);
 	}
 	n = strlen(text);
 	if (name)
@@ -566,13 +586,15 @@ enum {
 	SUM_OFF_CPU,
 	SUM_FAULTS,
 	SUM_SYSCALLS,
+	SUM_BLOCK_IO,
 	SUM_RANGES,
 	SUM_COUNT
 };
 
 static const char *const sum_titles[SUM_COUNT] = {"Kernels",	 "API calls",	 "Copies",
 						  "Sets",	 "Waits",	 "Off CPU",
-						  "Page faults", "System calls", "Ranges"};
+						  "Page faults", "System calls", "Block I/O",
+						  "Ranges"};
 
 static int sum_of_type(unsigned int type)
 {
@@ -593,6 +615,8 @@ static int sum_of_type(unsigned int type)
 		return SUM_FAULTS;
 	case TS_ROW_SYSCALL:
 		return SUM_SYSCALLS;
+	case TS_ROW_BLOCK_IO:
+		return SUM_BLOCK_IO;
 	default:
 		return SUM_RANGES;
 	}
@@ -697,6 +721,7 @@ static int print_sums(struct view *view, struct ts_aggregates *const *sums)
 		[SUM_OFF_CPU] = {&message.n_off_cpu, &message.off_cpu},
 		[SUM_FAULTS] = {&message.n_page_faults, &message.page_faults},
 		[SUM_SYSCALLS] = {&message.n_syscalls, &message.syscalls},
+		[SUM_BLOCK_IO] = {&message.n_block_io, &message.block_io},
 		[SUM_RANGES] = {&message.n_ranges, &message.ranges},
 	};
 

@@ -92,6 +92,13 @@ static Ts__Rpc__GapPart *make_part(struct maker *maker, const struct ts_gap_part
 		message->fault = or_number(maker, ts_name_fault_kind(key->fault), key->fault);
 		message->memory = or_number(maker, ts_name_fault_memory(key->memory), key->memory);
 	}
+	if (key->cause == TS_GAP_BLOCK_IO) {
+		TS_RPC_SET(message, queued_ns, part->queued_ns);
+		message->disk =
+			ts_pool_copy(maker->pool, ts_resolver_string(maker->resolver, key->disk));
+		message->operation =
+			or_number(maker, ts_name_block_operation(key->operation), key->operation);
+	}
 	if (key->domain)
 		message->call = or_number(maker, ts_name_api(key->domain, key->cbid), key->cbid);
 	if (key->op_id)

@@ -254,6 +254,17 @@ const char *ts_name_fault_memory(uint32_t memory)
 	return LOOK_UP(names, memory);
 }
 
+const char *ts_name_block_operation(uint32_t operation)
+{
+	static const char *const names[] = {
+		[TS_BLOCK_OTHER] = "other",	[TS_BLOCK_READ] = "read",
+		[TS_BLOCK_WRITE] = "write",	[TS_BLOCK_FLUSH] = "flush",
+		[TS_BLOCK_DISCARD] = "discard",
+	};
+
+	return LOOK_UP(names, operation);
+}
+
 /* x86-64's, of calls that recordings name; others are shown as numbers. */
 const char *ts_name_syscall(uint32_t number)
 {

@@ -402,6 +402,16 @@ static const char *arguments_name(struct ts_resolver *resolver, const struct ts_
 	return buffer;
 }
 
+static const char *block_io_name(struct ts_resolver *resolver, const struct ts_row_block_io *row,
+				 char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	const char *name = ts_name_block_operation(row->operation);
+	const char *disk = ts_resolver_string(resolver, row->disk);
+
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s %s", name ? name : "other", disk ? disk : "?");
+	return buffer;
+}
+
 const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_row *row,
 			     char buffer[TS_RESOLVER_NAME_BYTES])
 {
@@ -468,6 +478,8 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 		return syscall_name(resolver, row->syscall, buffer);
 	case TS_ROW_ARGUMENTS:
 		return arguments_name(resolver, row->arguments, buffer);
+	case TS_ROW_BLOCK_IO:
+		return block_io_name(resolver, row->block_io, buffer);
 	default:
 		return "";
 	}

@@ -37,16 +37,17 @@ enum source {
 	FROM_END_TID,
 	FROM_PAYLOAD,
 	FROM_INTEGER,
-	FROM_OFF_CPU_OPEN,
+	FROM_FLAG,
 };
 
 struct step {
 	const ProtobufCFieldDescriptor *field;
-	const struct ts_column *column; /* FROM_COLUMN, FROM_NAMED_NUMBER */
+	const struct ts_column *column; /* FROM_COLUMN, FROM_NAMED_NUMBER, FROM_FLAG */
 	const char *(*name)(uint32_t number);
 	enum source source;
 	uint64_t nothing; /* the column's value that stands for none */
 	bool has_nothing;
+	uint32_t flag;
 };
 
 struct plan {
@@ -102,6 +103,7 @@ static const ProtobufCMessageDescriptor *const descriptors[TS_ROW_EVENT_COUNT] =
 	[TS_ROW_SYSCALL] = &ts__rpc__syscall_row__descriptor,
 	[TS_ROW_ACCESS] = &ts__rpc__access_row__descriptor,
 	[TS_ROW_ARGUMENTS] = &ts__rpc__arguments_row__descriptor,
+	[TS_ROW_BLOCK_IO] = &ts__rpc__block_io_row__descriptor,
 };
 
 /* Fields that every row has, or that are not a column of the same name. */
@@ -127,7 +129,6 @@ static const struct {
 	{TS_ROW_API, "name", FROM_API_NAME},
 	{TS_ROW_API, "expects_device", FROM_API_EXPECTS},
 	{TS_ROW_API, "error", FROM_API_ERROR},
-	{TS_ROW_OFF_CPU, "open", FROM_OFF_CPU_OPEN},
 	{TS_ROW_KERNEL, "name", FROM_KERNEL_NAME},
 	{TS_ROW_ARGUMENTS, "kernel", FROM_ARGUMENTS_KERNEL},
 };
@@ -151,12 +152,26 @@ static const struct {
 	{TS_ROW_OFF_CPU, "waker_context", "waker_context", ts_name_waker_context},
 	{TS_ROW_PAGE_FAULT, "fault", "fault", ts_name_fault_kind},
 	{TS_ROW_PAGE_FAULT, "memory", "memory", ts_name_fault_memory},
+	{TS_ROW_BLOCK_IO, "operation", "operation", ts_name_block_operation},
 	{0, "syscall", "syscall", ts_name_syscall},
 	{0, "action", "action", ts_name_object_action},
 	{0, "reason", "reason", ts_name_loss_reason},
 	{0, "clock", "clock", ts_name_clock},
 	{TS_ROW_PAUSE, "cause", "cause", ts_name_pause_cause},
 	{TS_ROW_ACCESS, "access", "access", ts_name_access_kind},
+};
+
+/* Bits of the column `flags` that a field tells; it is there where they are set. */
+static const struct {
+	unsigned int type;
+	const char *field;
+	uint32_t flag;
+} flags[] = {
+	{TS_ROW_OFF_CPU, "open", TS_OFF_CPU_OPEN},
+	{TS_ROW_BLOCK_IO, "open", TS_BLOCK_IO_OPEN},
+	{TS_ROW_BLOCK_IO, "sync", TS_BLOCK_IO_SYNC},
+	{TS_ROW_BLOCK_IO, "readahead", TS_BLOCK_IO_READAHEAD},
+	{TS_ROW_BLOCK_IO, "metadata", TS_BLOCK_IO_METADATA},
 };
 
 static const struct ts_column *find_column(const struct ts_row_schema *schema, const char *name)
@@ -170,8 +185,8 @@ static const struct ts_column *find_column(const struct ts_row_schema *schema, c
 /* Of the kernel's rows, where most columns mean something for some rows only. */
 static bool kernel_value_of_nothing(const struct ts_column *column, uint64_t *ret_value)
 {
-	static const char *const zero_is_some[] = {"result", "cpu",   "end_cpu",
-						   "reason", "fault", "memory"};
+	static const char *const zero_is_some[] = {"result", "cpu",    "end_cpu",  "reason",
+						   "fault",  "memory", "operation"};
 
 	*ret_value = !strcmp(column->name, "syscall") ? TS_NO_SYSCALL
 		     : !strcmp(column->name, "fd")    ? UINT64_MAX
@@ -236,6 +251,14 @@ static void plan_step(struct step *step, const struct ts_row_schema *schema)
 		step->source = step->column ? FROM_NAMED_NUMBER : FROM_NOTHING;
 		if (step->column)
 			step->has_nothing = value_of_nothing(schema, step->column, &step->nothing);
+		return;
+	}
+	for (size_t i = 0; i < TS_ARRAY_LEN(flags); i++) {
+		if (strcmp(flags[i].field, name) || flags[i].type != schema->type)
+			continue;
+		step->column = find_column(schema, "flags");
+		step->flag = flags[i].flag;
+		step->source = FROM_FLAG;
 		return;
 	}
 	step->column = find_column(schema, name);
@@ -587,8 +610,8 @@ static void run_step(struct ts_rowjson *rowjson, const struct step *step, size_t
 		if (row->counter->value_type == TS_PAYLOAD_I64)
 			set_number(rowjson, step->field, (uint64_t)row->counter->integer);
 		break;
-	case FROM_OFF_CPU_OPEN:
-		if (row->off_cpu->flags & TS_OFF_CPU_OPEN)
+	case FROM_FLAG:
+		if (ts_column_get(step->column, row->any) & step->flag)
 			set_number(rowjson, step->field, 1);
 		break;
 	case FROM_NOTHING:

@@ -3,13 +3,16 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "test/unit/harness.h"
 
 #include "daemon/bpf/hub.h"
+#include "sbt/schema.h"
 
 static void check_wish(const char *text, uint32_t programs, uint64_t sched_ns)
 {
@@ -23,13 +26,14 @@ static void check_wish(const char *text, uint32_t programs, uint64_t sched_ns)
 
 TS_TEST(wishes)
 {
-	check_wish("all", 15, 0);
-	check_wish("all:1us", 15, 1000);
+	check_wish("all", 31, 0);
+	check_wish("all:1us", 31, 1000);
 	check_wish("sched", 1, 0);
 	check_wish("faults,sched:500", 3, 500);
 	check_wish("stacks:5ms", 9, 0);
 	check_wish("syscalls,sched:2ms,faults:1s", 7, 2000000);
-	check_wish("all:1ms,sched:7ns", 15, 7);
+	check_wish("all:1ms,sched:7ns", 31, 7);
+	check_wish("block:1ms", 16, 0);
 }
 
 TS_TEST(mistakes)
@@ -303,6 +307,73 @@ TS_TEST(system_calls_are_told)
 	}
 	ts_check_int(n, 10);
 	close(fd);
+	ts_kernel_feed_free(feed);
+	ts_kernel_hub_free(hub);
+}
+
+#define PIECES	    10
+#define PIECE_BYTES (8u << 20) /* more than a disk takes at once: it is split */
+
+/* A file whose data must come from a disk; -1: this file system has none. */
+static int open_on_disk(uint8_t *bytes)
+{
+	char path[] = "kernel-events-XXXXXX";
+	int fd = mkostemp(path, O_CLOEXEC), direct;
+	struct stat status;
+
+	ts_check(fd >= 0);
+	direct = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	unlink(path);
+	for (int i = 0; i < PIECES; i++)
+		ts_check_int(write(fd, bytes, PIECE_BYTES), PIECE_BYTES);
+	ts_check_int(fsync(fd), 0);
+	ts_check_int(fstat(fd, &status), 0);
+	close(fd);
+	if (direct >= 0 && major(status.st_dev))
+		return direct;
+	if (direct >= 0)
+		close(direct);
+	return -1;
+}
+
+TS_TEST(disks_are_told)
+{
+	const struct ts_bpf_event *event = NULL;
+	struct ts_kernel_feed *feed;
+	struct ts_kernel_hub *hub;
+	uint64_t n_bytes = 0, n_pieces = 0;
+	uint8_t *bytes = aligned_alloc(4096, PIECE_BYTES);
+	int fd;
+
+	memset(bytes, 7, PIECE_BYTES);
+	fd = open_on_disk(bytes);
+	if (fd < 0 || !watch(TS_BPF_BLOCK, &hub, &feed)) {
+		free(bytes);
+		return;
+	}
+	for (int i = 0; i < PIECES; i++)
+		ts_check_int(pread(fd, bytes, PIECE_BYTES, (off_t)i * PIECE_BYTES), PIECE_BYTES);
+	while ((event = next_event(feed, TS_BPF_BLOCK, event))) {
+		const struct ts_bpf_block_io *io = (const void *)event;
+
+		/* Of its own accord the file system reads where data lies. */
+		if (io->operation != TS_BLOCK_READ || io->flags & TS_BLOCK_IO_METADATA)
+			continue;
+		ts_check_int(event->tid, gettid());
+		ts_check_int(event->pid, getpid());
+		ts_check(io->disk[0] && strnlen(io->disk, sizeof(io->disk)) < sizeof(io->disk));
+		ts_check_int(io->error, 0);
+		ts_check(event->end_ns > event->start_ns);
+		ts_check(!io->issued_ns ||
+			 (io->issued_ns >= event->start_ns && io->issued_ns <= event->end_ns));
+		n_bytes += io->bytes;
+		n_pieces++;
+	}
+	ts_check(n_pieces > 0);
+	ts_check_int(n_bytes, (uint64_t)PIECES * PIECE_BYTES);
+	ts_check_int(ts_kernel_feed_lost(feed, TS_BPF_BLOCK), 0);
+	close(fd);
+	free(bytes);
 	ts_kernel_feed_free(feed);
 	ts_kernel_hub_free(hub);
 }

@@ -113,6 +113,7 @@ static const struct ts_export_names names = {
 	.off_cpu_reason = no_name,
 	.syscall = no_name,
 	.fault_kind = no_name,
+	.block_operation = no_name,
 	.kernel = no_kernel,
 	.thread = no_thread,
 	.stream = no_stream,

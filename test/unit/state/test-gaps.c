@@ -240,6 +240,62 @@ TS_TEST(each_nanosecond_has_one_cause)
 	ts_gaps_free(gaps);
 }
 
+static void add_request(uint32_t thread, uint64_t start_ns, uint64_t issued_ns, uint64_t end_ns,
+			uint32_t disk)
+{
+	struct ts_row_block_io row = {.start_ns = start_ns,
+				      .end_ns = end_ns,
+				      .issued_ns = issued_ns,
+				      .thread = thread,
+				      .disk = disk,
+				      .operation = TS_BLOCK_READ};
+
+	add(TS_ROW_BLOCK_IO, &row);
+}
+
+/*
+ * The thread waits for I/O from 1100 to 1300: of its requests those that are over by 1290, when it is woken, are for disk 1 and
+ * 2; the latter was over last. Then for 100 that were nobody's, and for 100 in a futex while a disk works.
+ */
+TS_TEST(a_disk_is_waited_for)
+{
+	const struct ts_gap_part *part;
+	struct ts_gaps *gaps;
+	uint32_t disks[2];
+
+	begin_trace("sched,block");
+	disks[0] = string_of("sda");
+	disks[1] = string_of("sdb");
+	add_launch(1, MAIN, 400, 410, 7, 500, 1000);
+	add_off_cpu(WAKER, TS_OFF_CPU_SLEEP, 300, 0, 350, 0);
+	add_request(MAIN, 1050, 1060, 1090, disks[0]);
+	add_request(MAIN, 1060, 1070, 1200, disks[0]);
+	add_request(MAIN, 1080, 1120, 1280, disks[1]);
+	add_request(MAIN, 1080, 1150, 1295, disks[0]);
+	add_request(OTHER, 1080, 1090, 1290, disks[0]);
+	add_off_cpu(MAIN, TS_OFF_CPU_IO, 1100, 1290, 1300, 0);
+	add_off_cpu(MAIN, TS_OFF_CPU_IO, 1400, 1490, 1500, 0);
+	add_request(MAIN, 1550, 1550, 1680, disks[0]);
+	add_off_cpu(MAIN, TS_OFF_CPU_FUTEX, 1600, 1690, 1700, 0);
+	add_launch(31, MAIN, 1950, 2000, 7, 2000, 2200);
+	gaps = read_gaps(100, 10);
+	ts_check_int(gaps->n_longest, 1);
+	part = part_of(&gaps->longest[0].parts, TS_GAP_BLOCK_IO, 1);
+	ts_check_int(part->key.disk, disks[1]);
+	ts_check_int(part->key.operation, TS_BLOCK_READ);
+	ts_check_int(part->ns, 180);
+	ts_check_int(part->queued_ns, 20);
+	ts_check_int(part->runnable_ns, 0);
+	ts_check_int(part->count, 1);
+	for (size_t i = 0; i < gaps->longest[0].parts.n; i++)
+		if (&gaps->longest[0].parts.at[i] == part) {
+			ts_check_int(part[-1].key.reason, TS_OFF_CPU_IO);
+			ts_check_int(part[-1].ns, 300);
+		}
+	ts_check_int(gaps->streams[0].causes_ns[TS_GAP_BLOCK_IO], 0);
+	ts_gaps_free(gaps);
+}
+
 /* The engine was another stream's; the preempted call is found in the call. */
 TS_TEST(a_taken_engine)
 {
@@ -472,6 +528,8 @@ TS_TEST(rows_that_lie)
 			if (below(2))
 				add_launch(below(20), below(5), at[0], at[1], below(3), at[2],
 					   at[3]);
+			else if (below(2))
+				add_request(below(5), at[0], at[1], at[2], below(3));
 			else
 				add_off_cpu(below(5), below(12), at[0], at[1], at[2],
 					    below(2) ? SESSION_PID + below(4) : 0);

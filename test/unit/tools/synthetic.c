@@ -244,6 +244,16 @@ static void kernels(struct maker *maker)
 				       .function = 0x401000,
 				       .kernel = maker->text,
 				       .thread = maker->thread});
+	add(maker, TS_ROW_BLOCK_IO,
+	    &(struct ts_row_block_io){.start_ns = t,
+				      .end_ns = t + 25,
+				      .issued_ns = t + 4,
+				      .sector = 2048,
+				      .bytes = 131072,
+				      .thread = maker->thread,
+				      .disk = maker->text,
+				      .operation = TS_BLOCK_READ,
+				      .flags = TS_BLOCK_IO_READAHEAD});
 }
 
 /* One of each that the recording makes of itself. */
