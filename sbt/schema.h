@@ -512,7 +512,7 @@ enum ts_block_operation {
 	TS_BLOCK_DISCARD = 4,
 };
 
-#define TS_BLOCK_IO_OPEN      1u /* flags: it was not over when the session ended, at end_ns */
+#define TS_BLOCK_IO_OPEN      1u /* flags: nobody saw its end before the session's, at end_ns */
 #define TS_BLOCK_IO_SYNC      2u /* somebody waits for it, as the kernel has it */
 #define TS_BLOCK_IO_READAHEAD 4u /* nobody asked for it yet */
 #define TS_BLOCK_IO_METADATA  8u /* the file system's own */

@@ -74,7 +74,7 @@ static __always_inline int begin(struct bio *bio)
 {
 	__u64 caller = bpf_get_current_pid_tgid(), key = (__u64)bio;
 	struct ts_bpf_traced *settings = watched(caller >> 32, TS_BPF_BLOCK);
-	struct ts_bpf_block_io note = {};
+	struct ts_bpf_block_io note = {}, *before;
 
 	if (!settings)
 		return 0;
@@ -89,6 +89,10 @@ static __always_inline int begin(struct bio *bio)
 	note.bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
 	note_operation(&note, bio);
 	BPF_CORE_READ_STR_INTO(&note.disk, disk_of(bio), disk_name);
+	/* Nobody saw the end of the one that was here. */
+	before = bpf_map_lookup_elem(&in_flight, &key);
+	if (before)
+		lose(before->event.session, TS_BPF_BLOCK);
 	if (bpf_map_update_elem(&in_flight, &key, &note, BPF_ANY))
 		lose(note.event.session, TS_BPF_BLOCK);
 	return 0;
