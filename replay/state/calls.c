@@ -112,6 +112,7 @@ static int make_room(struct ts_calls *calls)
 	if (calls->n_slots < TS_STATE_MAX_CALLS)
 		return grow(calls);
 	calls->n_given_up++;
+	calls->given_up = *ts_calls_at(calls, calls->first);
 	ts_calls_drop_first(calls);
 	return 0;
 }

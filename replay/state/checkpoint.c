@@ -41,6 +41,7 @@ struct maker {
 	size_t tidy_calls, tidy_syncs, tidy_ops;
 	uint64_t last_ns, rows_since, every, next;
 	struct ts_pack pack;
+	struct ts_pack never; /* calls that nothing answers: session, operation id */
 	struct ts_state_checkpoints made;
 };
 
@@ -281,6 +282,30 @@ static int take(struct maker *maker, uint64_t now_ns)
 	return r == -E2BIG ? TS_SBT_E_LIMIT : r;
 }
 
+static int add_never(struct maker *maker, uint32_t session, uint64_t op_id)
+{
+	if (maker->made.n_unanswered == MAX_NEVER)
+		return TS_SBT_E_LIMIT;
+	ts_pack_u(&maker->never, session);
+	ts_pack_u(&maker->never, op_id);
+	maker->made.n_unanswered++;
+	return maker->never.failed ? -ENOMEM : 0;
+}
+
+static int pass(struct maker *maker, const struct ts_sbt_row *row)
+{
+	struct ts_state_machine *machine = maker->builder->machine;
+	uint64_t n_given_up = ts_state_machine_n_given_up(machine), op_id;
+	int r = ts_state_builder_pass(maker->builder, row);
+	uint32_t session;
+
+	/* A call brings about one at most. */
+	if (r || ts_state_machine_n_given_up(machine) == n_given_up)
+		return r;
+	ts_state_machine_given_up(machine, &session, &op_id);
+	return add_never(maker, session, op_id);
+}
+
 static int make(struct maker *maker, struct ts_sbt_cursor *cursor)
 {
 	struct ts_sbt_row row;
@@ -297,7 +322,7 @@ static int make(struct maker *maker, struct ts_sbt_cursor *cursor)
 		maker->last_ns = start_ns;
 		maker->rows_since++;
 		r = note_block(maker, ts_sbt_cursor_block(cursor), start_ns);
-		r = r ? r : ts_state_builder_pass(maker->builder, &row);
+		r = r ? r : pass(maker, &row);
 		if (r)
 			return r;
 		if (maker->open.n_calls > maker->tidy_calls ||
@@ -309,19 +334,14 @@ static int make(struct maker *maker, struct ts_sbt_cursor *cursor)
 
 static int add_head(struct maker *maker)
 {
-	struct ts_state_machine *machine = maker->builder->machine;
 	struct ts_pack *pack = &maker->pack;
-	struct ts_pack never = {0};
 	struct ts_state_op op;
-	int r;
+	int r = 0;
 
-	if (ts_state_machine_n_given_up(machine) || ts_state_machine_n_awaited(machine) > MAX_NEVER)
-		return TS_SBT_E_LIMIT;
-	while (ts_state_machine_unanswered(machine, &op)) {
-		ts_pack_u(&never, op.session);
-		ts_pack_u(&never, op.op_id);
-		maker->made.n_unanswered++;
-	}
+	while (!r && ts_state_machine_unanswered(maker->builder->machine, &op))
+		r = add_never(maker, op.session, op.op_id);
+	if (r)
+		return r;
 	pack->buffer.n = 0;
 	ts_pack_u(pack, VERSION);
 	ts_pack_u(pack, fingerprint(maker->reader));
@@ -329,10 +349,8 @@ static int add_head(struct maker *maker)
 	ts_pack_u(pack, maker->made.bytes);
 	ts_pack_u(pack, maker->builder->state->n_rows);
 	ts_pack_u(pack, maker->made.n_unanswered);
-	if (never.failed || ts_buffer_append(&pack->buffer, never.buffer.bytes, never.buffer.n))
-		pack->failed = true;
-	ts_buffer_deinit(&never.buffer);
-	if (pack->failed)
+	if (pack->failed ||
+	    ts_buffer_append(&pack->buffer, maker->never.buffer.bytes, maker->never.buffer.n))
 		return -ENOMEM;
 	r = ts_sbt_append_item(maker->append, TS_ROW_STATE_HEAD, maker->last_ns, pack->buffer.bytes,
 			       pack->buffer.n);
@@ -356,7 +374,8 @@ int ts_state_checkpoints_add(struct ts_sbt_append *append, uint32_t every,
 
 	if (!r) {
 		maker.builder = builder;
-		maker.next = maker.every;
+		/* The first one before the first row: it, too, knows what is never answered. */
+		maker.rows_since = maker.next = maker.every;
 		builder->open = &maker.open;
 		r = ts_state_machine_prepare(builder->machine, maker.reader, 0);
 	}
@@ -366,6 +385,7 @@ int ts_state_checkpoints_add(struct ts_sbt_append *append, uint32_t every,
 	if (!r)
 		*ret = maker.made;
 	ts_buffer_deinit(&maker.pack.buffer);
+	ts_buffer_deinit(&maker.never.buffer);
 	free(maker.open.calls);
 	free(maker.open.syncs);
 	free(maker.open.ops);

@@ -16,6 +16,9 @@ struct ts_state_machine {
 	struct ts_calls calls;
 	uint64_t n_ops;		   /* numbers that were given */
 	struct ts_state_map early; /* device rows whose call had not come */
+	/* For checkpoints: awaited calls from before the window, and how far was looked for them. */
+	uint64_t *overdue, looked_to;
+	size_t n_overdue, n_overdue_allocated;
 };
 
 int ts_state_machine_new(struct ts_state_machine **ret_machine)
@@ -39,6 +42,7 @@ void ts_state_machine_free(struct ts_state_machine *machine)
 	ts_order_deinit(&machine->order);
 	ts_calls_deinit(&machine->calls);
 	ts_state_map_deinit(&machine->early);
+	free(machine->overdue);
 	free(machine);
 }
 
@@ -293,21 +297,50 @@ static void pack_call(struct ts_pack *pack, const struct ts_call *call)
 	ts_pack_u(pack, call->cbid);
 }
 
-void ts_state_machine_pack(const struct ts_state_machine *machine, struct ts_pack *pack)
+/* Where one call is never answered, those behind it are as many as can be: only what is new is looked at. */
+static int find_overdue(struct ts_state_machine *machine, uint64_t window)
 {
 	const struct ts_calls *calls = &machine->calls;
-	uint64_t window = find_window(calls), n_overdue = 0, n_run = 0;
+	uint64_t number = machine->looked_to > calls->first ? machine->looked_to : calls->first;
+	size_t n = 0;
+
+	for (size_t i = 0; i < machine->n_overdue; i++)
+		if (machine->overdue[i] >= calls->first &&
+		    ts_calls_at(calls, machine->overdue[i])->is_awaited)
+			machine->overdue[n++] = machine->overdue[i];
+	for (; number < window; number++) {
+		if (!ts_calls_at(calls, number)->is_awaited)
+			continue;
+		if (n == machine->n_overdue_allocated) {
+			size_t n_wanted = n ? 2 * n : 64;
+			uint64_t *grown = realloc(machine->overdue, n_wanted * sizeof(*grown));
+
+			if (!grown)
+				return -ENOMEM;
+			machine->overdue = grown;
+			machine->n_overdue_allocated = n_wanted;
+		}
+		machine->overdue[n++] = number;
+	}
+	machine->n_overdue = n;
+	machine->looked_to = window;
+	return 0;
+}
+
+void ts_state_machine_pack(struct ts_state_machine *machine, struct ts_pack *pack)
+{
+	const struct ts_calls *calls = &machine->calls;
+	uint64_t window = find_window(calls), n_run = 0;
 	bool is_awaited = false;
 
+	if (find_overdue(machine, window))
+		pack->failed = true;
 	ts_pack_u(pack, calls->n_given_up);
 	ts_pack_u(pack, machine->n_ops);
 	ts_pack_u(pack, window);
-	for (uint64_t n = calls->first; n < window; n++)
-		n_overdue += ts_calls_at(calls, n)->is_awaited;
-	ts_pack_u(pack, n_overdue);
-	for (uint64_t n = calls->first; n < window; n++)
-		if (ts_calls_at(calls, n)->is_awaited)
-			pack_call(pack, ts_calls_at(calls, n));
+	ts_pack_u(pack, machine->n_overdue);
+	for (size_t i = 0; i < machine->n_overdue; i++)
+		pack_call(pack, ts_calls_at(calls, machine->overdue[i]));
 	ts_order_pack(&machine->order, pack);
 	/* The rest is for when the calls were read again: runs of such that are not awaited and such that are, in turn. */
 	ts_pack_u(pack, calls->next - window);
@@ -395,6 +428,13 @@ int ts_state_machine_resume(struct ts_state_machine *machine, uint64_t n_fed,
 			return -ENOMEM;
 	}
 	return unpack->bad || unpack->at < unpack->end ? TS_SBT_E_CORRUPT : 0;
+}
+
+void ts_state_machine_given_up(const struct ts_state_machine *machine, uint32_t *ret_session,
+			       uint64_t *ret_op_id)
+{
+	*ret_session = machine->calls.given_up.session;
+	*ret_op_id = machine->calls.given_up.op_id;
 }
 
 uint64_t ts_state_machine_n_awaited_of(const struct ts_state_machine *machine,

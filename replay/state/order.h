@@ -126,9 +126,12 @@ uint32_t ts_order_unpack_found(struct ts_unpack *unpack,
 void ts_pack_map(struct ts_pack *pack, const struct ts_state_map *map, const uint32_t *numbers);
 
 /* The same of a machine (machine.c): all but the calls that linger, which are to be fed again, from window_ns on. */
-void ts_state_machine_pack(const struct ts_state_machine *machine, struct ts_pack *pack);
+void ts_state_machine_pack(struct ts_state_machine *machine, struct ts_pack *pack);
 /* UINT64_MAX: none. */
 uint64_t ts_state_machine_window_ns(const struct ts_state_machine *machine);
+/* The last call that was given up; n_given_up says whether there is one. */
+void ts_state_machine_given_up(const struct ts_state_machine *machine, uint32_t *ret_session,
+			       uint64_t *ret_op_id);
 /* Into a new machine; then those calls are fed, n_fed of them, then it goes on. -ENOMEM, TS_SBT_E_CORRUPT. */
 int ts_state_machine_unpack(struct ts_state_machine *machine, struct ts_unpack *unpack);
 int ts_state_machine_resume(struct ts_state_machine *machine, uint64_t n_fed,
