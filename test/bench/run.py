@@ -19,6 +19,7 @@
   preload   time the preload adds to a program that uses no GPU
   annotations  a push and a pop of a range, by NVTX and by tracesmith/annotate.h, against two LTTng-UST tracepoints;
             and what the latter costs where nothing records
+  system    what probes on the GPU's libraries add to a call of a process that nobody preloaded (root)
   kernel    what kernel events add to a context switch, to a program that computes and to one that launches; page faults a
             second that come to the file
   emulate   operations of a generated training job a second in virtual time
@@ -328,6 +329,23 @@ class Bench:
                  '%.2fx of %.0f ns, recorded without; lost: %s' % (statistics.median(results['all']) / base, base,
                                                                   info['lost'] or 'none'))
 
+    # ---- processes that nobody preloaded ------------------------------------------------------
+
+    def system(self):
+        if os.geteuid():
+            raise Skip('probes need root')
+        program = [self.path('test/bench/bench-system')] + (['500'] if self.smoke else [])
+        result = subprocess.run(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300, check=False)
+        if result.returncode == 77:
+            raise Skip(result.stderr.decode().strip())
+        for told in map(json.loads, result.stdout.splitlines()):
+            how = 'two programs (before Linux 6.13)' if told['pairs'] else 'one program'
+            for what, name in (('a call that is told', 'told_ns'), ('one within another', 'nested_ns'),
+                               ('one of an excluded process', 'excluded_ns')):
+                self.say('%s costs, %s' % (what, how), '%.0f ns' % told[name],
+                         '%.1fx of getppid(2), %.0f ns' % (told[name] / told['getppid_ns'], told['getppid_ns']))
+            self.say('  calls told', '%d of %d' % (told['told'], told['called']), goal='all')
+
     # ---- symbols ------------------------------------------------------------------------------
 
     def symbols(self):
@@ -566,7 +584,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'state', 'emulate']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'system', 'state', 'emulate']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')
