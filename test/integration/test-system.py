@@ -217,6 +217,32 @@ class System(harness.Case):
                 self.assertEqual(self.session_of(trace, program.pid)['lost'], {})
 
     @needs
+    @unittest.skipUnless(shutil.which('unshare'), 'no unshare')
+    def test_a_library_that_only_its_process_sees(self):
+        """As in a container: it lies in a file system of another mount namespace."""
+        folder = self.path('mounted')
+        os.mkdir(folder)
+        script = 'mount -t tmpfs none %s && cp %s %s && LD_LIBRARY_PATH=%s exec %s 2' % (
+            folder, os.path.join(harness.VGPU, 'libcuda.so.1'), folder, folder, harness.app('bursts', 'driver'))
+        recording, path = self.start()
+        program = subprocess.Popen(['unshare', '--mount', 'sh', '-c', script], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True, cwd=self.folder, env=harness.record_environment())
+        self.addCleanup(end, program)
+        self.assertIn('done', self.tell(program, 'go 1'))
+        self.assertEqual(os.listdir(folder), [])
+        limit = time.monotonic() + harness.SECONDS
+        while program.pid not in [one['pid'] for one in self.info(path)['sessions']]:
+            self.tell(program, 'go 1')
+            self.assertLess(time.monotonic(), limit)
+        since_ns = now_ns()
+        self.tell(program, 'go 100')
+        end(program)
+        self.stop(recording)
+        launches = [row for row in self.rows_of(harness.Trace(path), program.pid, 'api')
+                    if row['name'] == 'cuLaunchKernel' and row['start_ns'] >= since_ns]
+        self.assertEqual(len(launches), 200)
+
+    @needs
     def test_processes_at_once_and_one_that_lives_on(self):
         recording, path = self.start()
         programs = [self.burster() for _ in range(3)]
