@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "proto/abi/vendor/cupti_cbid.h"
-#include "proto/abi/vendor/hip_calls.h"
+#include "proto/abi/hip_calls.h"
 
 #define MAX_FUNCTIONS 512
 #define NONE	      TS_CALL_NONE

@@ -12,7 +12,7 @@
 #include "proto/abi/vendor/cuda_runtime.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
-#include "proto/abi/vendor/hip_calls.h"
+#include "proto/abi/hip_calls.h"
 #include "sbt/schema.h"
 
 #include <ctype.h>
