@@ -209,6 +209,23 @@ static bool read_switch(const struct ts_config *config, const char *name)
 	return on;
 }
 
+static void read_capture(struct ts_config *config)
+{
+	const char *text = getenv(TS_CAPTURE_ENVIRONMENT);
+	uint64_t bytes = TS_CAPTURE_BYTES;
+
+	if (!text || !*text || !strcmp(text, "timing"))
+		return;
+	if (strncmp(text, "replay", 6) || (text[6] && text[6] != ':') ||
+	    (text[6] && ts_config_parse_size(text + 7, &bytes)) || !bytes)
+		ts_debug(config,
+			 TS_CAPTURE_ENVIRONMENT "=%s: it is timing, replay or replay:SIZE; timing "
+						"is taken",
+			 text);
+	else
+		config->capture_bytes = bytes;
+}
+
 void ts_config_read(struct ts_config *config, const char *library)
 {
 	const char *text;
@@ -218,6 +235,7 @@ void ts_config_read(struct ts_config *config, const char *library)
 	config->debug = ts_config_debug();
 	read_stacks(config);
 	read_ring_size(config);
+	read_capture(config);
 	config->lossless = read_switch(config, TS_LOSSLESS_ENVIRONMENT);
 	config->start_later = read_switch(config, TS_LATER_ENVIRONMENT);
 	text = getenv(TS_SOCKET_ENVIRONMENT);

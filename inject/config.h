@@ -9,6 +9,7 @@
  *	TRACESMITH_STACKS_CHECK  1: unwinds every stack fully too; the trace tells how many differ (stack.h)
  *	TRACESMITH_LOSSLESS    1: a full ring is waited for, from the first call on
  *	TRACESMITH_START_LATER 1: nothing is recorded until it is asked for (`tsctl start`)
+ *	TRACESMITH_CAPTURE     timing (the default) or replay; replay:SIZE: at most so many bytes of contents, with K, M or G
  *	TRACESMITH_RING_SIZE   bytes of each thread's ring, with K or M; a power of two, rounded up
  *	TRACESMITH_CUPTI       a libcupti to load where none is found otherwise
  *	CUDA_HOME, CUDA_PATH   a toolkit, whose libcupti is the last but one to be tried
@@ -25,6 +26,7 @@
 
 struct ts_config {
 	uint64_t ring_bytes;
+	uint64_t capture_bytes; /* of contents, at most; 0: level `timing` */
 	bool stacks;
 	bool python_stacks;
 	bool check_stacks;

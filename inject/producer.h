@@ -82,6 +82,8 @@ enum ts_busy {
 	TS_BUSY_IN_CALL = 1, /* on an application's thread, which is not to be kept waiting */
 	TS_BUSY_OURS = 2,    /* the thread itself is the shim's */
 	TS_BUSY_PROBING = 3, /* and makes a call, see ts_recorder_probe() */
+	TS_BUSY_ASKING =
+		4, /* on an application's thread, and asks the driver something (capture/) */
 };
 
 /* The outermost API call that a thread is in. */

@@ -48,8 +48,11 @@ static uint64_t most_bytes(void)
 /* Halves what is largest. Returns false where nothing is left to halve. */
 static bool shrink(struct ts_session_options *sizes)
 {
-	if (sizes->ring_bytes > TS_RING_MIN_BYTES &&
-	    sizes->ring_bytes * sizes->n_shards >= sizes->arena_bytes)
+	if (sizes->lane_bytes > TS_LANE_MIN_BYTES &&
+	    (sizes->lane_bytes >= sizes->arena_bytes || sizes->ring_bytes == TS_RING_MIN_BYTES))
+		sizes->lane_bytes /= 2;
+	else if (sizes->ring_bytes > TS_RING_MIN_BYTES &&
+		 sizes->ring_bytes * sizes->n_shards >= sizes->arena_bytes)
 		sizes->ring_bytes /= 2;
 	else if (sizes->arena_bytes > 16 * TS_ARENA_MIN_BYTES)
 		sizes->arena_bytes = ts_align_up(sizes->arena_bytes / 2, TS_CONTROL_BYTES);
@@ -132,6 +135,8 @@ int ts_session_new(const struct ts_session_options *options, int *ret_fd,
 	do {
 		memset(&layout, 0, sizeof(layout));
 		r = ts_control_layout(&layout, sizes.n_shards, sizes.ring_bytes, sizes.arena_bytes);
+		if (!r && sizes.lane_bytes)
+			r = ts_control_add_lane(&layout, sizes.lane_bytes);
 		if (!r && layout.total_bytes > most)
 			r = -ENOMEM;
 		if (!r) {

@@ -10,6 +10,7 @@ struct ts_session_options {
 	uint32_t n_shards;
 	uint64_t ring_bytes;
 	uint64_t arena_bytes;
+	uint64_t lane_bytes; /* 0: none */
 	uint32_t parent_session_pid;
 	uint32_t command; /* until a daemon says otherwise */
 	const char *program;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "inject/capture/capture.h"
 #include "inject/config.h"
 #include "inject/cuda/activity.h"
 #include "inject/cuda/buffers.h"
@@ -47,6 +48,7 @@ struct ts_shim {
 
 	struct ts_yield yield;
 	struct ts_pause pause;
+	struct ts_capture capture;
 	/* How often CUPTI was taken back, or roused: calls that began before may have ended unseen. */
 	uint32_t generation;
 };

@@ -16,7 +16,7 @@ static uint64_t types_of_operations(void)
 		const struct ts_row_schema *schema = ts_row_schema(type);
 
 		for (unsigned i = 0; i < schema->n_columns; i++)
-			if (schema->columns[i].role == TS_ROLE_OP)
+			if (schema->columns[i].role == TS_ROLE_OP && type != TS_ROW_OPERATION)
 				types |= TS_ROW_BIT(type);
 	}
 	return types;

@@ -236,10 +236,11 @@ static int advance(struct ts_copy *copy, struct ts_copy_part *part)
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-static int begin(struct ts_copy *copy, struct ts_copy_part *part, uint64_t types, uint64_t from_ns,
-		 uint64_t to_ns)
+/* All but operations: what they refer to (blobs) is not copied, and of a part of them nothing can be done again. */
+static int begin(struct ts_copy *copy, struct ts_copy_part *part, uint64_t from_ns, uint64_t to_ns)
 {
-	struct ts_sbt_cursor_options options = {.types = types,
+	struct ts_sbt_cursor_options options = {.types = TS_ROW_EVENTS &
+							 ~TS_ROW_BIT(TS_ROW_OPERATION),
 						.session = part->row->session,
 						.from_ns = from_ns,
 						.to_ns = to_ns};
@@ -278,9 +279,9 @@ static int copy_window(struct ts_copy *copy, struct ts_copy_session *session)
 	uint64_t to_ns = part->window.to_ns == UINT64_MAX ? 0 : part->window.to_ns;
 	int r = ts_copy_window_learn(copy, part);
 
-	r = r ?: begin(copy, part, 0, part->window.from_ns, to_ns);
+	r = r ?: begin(copy, part, part->window.from_ns, to_ns);
 	r = r ?: copy_rows(copy, session, false);
-	r = r ?: begin(copy, part, 0, 0, 0);
+	r = r ?: begin(copy, part, 0, 0);
 	return r ?: copy_rows(copy, session, true);
 }
 
@@ -521,7 +522,7 @@ static int copy_session(struct ts_copy *copy, struct ts_copy_session *session)
 		r = r ?: copy_window(copy, session);
 	} else {
 		for (size_t i = 0; !r && i < session->n_parts; i++)
-			r = begin(copy, &session->parts[i], 0, 0, 0);
+			r = begin(copy, &session->parts[i], 0, 0);
 		if (session->n_parts == 1)
 			r = r ?: copy_rows(copy, session, false);
 		else

@@ -176,6 +176,11 @@ enum ts_sbt_list_column {
 
 	TS_SBT_ITEM_LENGTH = 1, /* u32 per row */
 	TS_SBT_ITEM_BYTES = 2,	/* u8: all items one after the other */
+
+	TS_SBT_BLOB_LENGTH = 1, /* u32 per row: bytes */
+	TS_SBT_BLOB_FLAGS = 2,	/* u32 per row: TS_BLOB_* */
+	TS_SBT_BLOB_HASH = 3,	/* two u64 per row */
+	TS_SBT_BLOB_BYTES = 4,	/* u8: all blobs one after the other */
 };
 
 /* What a reader accepts, and a writer keeps to. */

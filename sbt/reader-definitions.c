@@ -72,6 +72,7 @@ void ts_sbt_reader_init_definitions(struct ts_sbt_reader *reader)
 	table_init(&reader->metadata, sizeof(struct ts_row_metadata), false, metadata_key);
 	table_init(&reader->strings, sizeof(struct ts_list_block), true, list_key);
 	table_init(&reader->stacks, sizeof(struct ts_list_block), true, list_key);
+	ts_sbt_reader_init_blobs(reader);
 }
 
 static void free_lists(struct ts_table *table)
@@ -97,10 +98,10 @@ void ts_sbt_reader_free_definitions(struct ts_sbt_reader *reader)
 	free(reader->metadata.items);
 	free(reader->strings.items);
 	free(reader->stacks.items);
+	ts_sbt_reader_free_blobs(reader);
 }
 
-/* Room for one more item, which counts at once. NULL: no memory. */
-static void *table_add(struct ts_table *table)
+void *ts_sbt_table_add(struct ts_table *table)
 {
 	if (table->n == table->capacity) {
 		size_t capacity = table->capacity ? table->capacity * 2 : 16;
@@ -179,8 +180,7 @@ static size_t table_count_to(const struct ts_table *table, uint64_t key)
 	return low;
 }
 
-/* The last item whose key is at most `key`, or NULL. */
-static void *table_floor(const struct ts_table *table, uint64_t key)
+void *ts_sbt_table_floor(const struct ts_table *table, uint64_t key)
 {
 	size_t n = table_count_to(table, key);
 
@@ -189,7 +189,7 @@ static void *table_floor(const struct ts_table *table, uint64_t key)
 
 static const void *table_find(const struct ts_table *table, uint64_t key)
 {
-	const void *item = table_floor(table, key);
+	const void *item = ts_sbt_table_floor(table, key);
 
 	return item && table->key(item) == key ? item : NULL;
 }
@@ -207,7 +207,7 @@ static int take_row(struct ts_sbt_reader *reader, unsigned type, uint32_t sessio
 
 	if (table->n >= MAX_ITEMS)
 		return TS_SBT_E_LIMIT;
-	item = table_add(table);
+	item = ts_sbt_table_add(table);
 	if (!item)
 		return -ENOMEM;
 	switch (type) {
@@ -274,7 +274,7 @@ static int take_part(struct ts_sbt_reader *reader, size_t i)
 
 static int take_list(struct ts_table *table, const struct ts_sbt_block *block, size_t i)
 {
-	struct ts_list_block *list = table_add(table);
+	struct ts_list_block *list = ts_sbt_table_add(table);
 
 	if (!list)
 		return -ENOMEM;
@@ -285,11 +285,24 @@ static int take_list(struct ts_table *table, const struct ts_sbt_block *block, s
 	return 0;
 }
 
+static int take_blobs(struct ts_table *table, const struct ts_sbt_block *block, size_t i)
+{
+	struct ts_blob_block *blobs = ts_sbt_table_add(table);
+
+	if (!blobs)
+		return -ENOMEM;
+	blobs->block = i;
+	blobs->session = block->session;
+	blobs->first_id = block->first_id;
+	blobs->n_rows = block->n_rows;
+	return 0;
+}
+
 int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader)
 {
 	struct ts_table *tables[] = {&reader->sessions, &reader->threads, &reader->devices,
 				     &reader->modules,	&reader->names,	  &reader->metadata,
-				     &reader->strings,	&reader->stacks};
+				     &reader->strings,	&reader->stacks,  &reader->blobs};
 	int r = 0;
 
 	for (; !r && reader->n_loaded < reader->n_blocks; reader->n_loaded++) {
@@ -313,6 +326,9 @@ int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader)
 		case TS_ROW_STACK:
 			r = take_list(&reader->stacks, &reader->blocks[i], i);
 			break;
+		case TS_ROW_BLOB:
+			r = take_blobs(&reader->blobs, &reader->blocks[i], i);
+			break;
 		default:
 			break;
 		}
@@ -322,8 +338,7 @@ int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader)
 	return r;
 }
 
-/* Where each row's values begin, `gap` apart; the lengths must add up to n_values. */
-static const char *make_offsets(const uint32_t *lengths, uint32_t n_rows, uint32_t n_values,
+const char *ts_sbt_list_offsets(const uint32_t *lengths, uint32_t n_rows, uint32_t n_values,
 				uint32_t gap, uint32_t *offsets)
 {
 	uint64_t at = 0;
@@ -387,7 +402,7 @@ static int decode_list(struct ts_list_block *list, const struct ts_sbt_block_hea
 	offsets = malloc(((size_t)n_rows + 1) * sizeof(*offsets));
 	if (!offsets)
 		return -ENOMEM;
-	*ret_why = make_offsets(lengths, n_rows, n_values, gap, offsets);
+	*ret_why = ts_sbt_list_offsets(lengths, n_rows, n_values, gap, offsets);
 	if (*ret_why)
 		return TS_SBT_E_CORRUPT;
 	if (is_stack) {
@@ -439,8 +454,8 @@ static int find_list(struct ts_sbt_reader *reader, bool is_stack, uint32_t sessi
 	int r;
 
 	if (id)
-		list = table_floor(is_stack ? &reader->stacks : &reader->strings,
-				   key_of(session, id));
+		list = ts_sbt_table_floor(is_stack ? &reader->stacks : &reader->strings,
+					  key_of(session, id));
 	if (!list || list->session != session || id - list->first_id >= list->n_rows)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "no %s %u",
 					  is_stack ? "stack" : "string", id);

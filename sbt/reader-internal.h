@@ -27,6 +27,21 @@ struct ts_list_block {
 	uint32_t *flags;   /* stacks */
 };
 
+/* A block of blobs, decoded when it is first asked for, and given up when others take its room. */
+struct ts_blob_block {
+	uint64_t block;
+	uint64_t used; /* when it was last asked for: a count */
+	uint32_t session;
+	uint32_t first_id;
+	uint32_t n_rows;
+	bool failed;
+	uint8_t *bytes;
+	uint64_t n_bytes;
+	uint64_t *hashes;  /* two of each row */
+	uint32_t *offsets; /* n_rows + 1 of them */
+	uint32_t *flags;
+};
+
 struct ts_sbt_reader {
 	int fd;
 	struct ts_sbt_error error;
@@ -65,6 +80,9 @@ struct ts_sbt_reader {
 	struct ts_table metadata;
 	struct ts_table strings;
 	struct ts_table stacks;
+	struct ts_table blobs;
+	uint64_t blob_bytes; /* of decoded ones */
+	uint64_t blob_uses;
 };
 
 /* Where a block lies: its file is in the high bits, 0 for the reader's own, the i-th before it otherwise. */
@@ -131,6 +149,17 @@ int ts_sbt_reader_decode_as(struct ts_sbt_reader *reader, size_t i,
 int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader);
 void ts_sbt_reader_init_definitions(struct ts_sbt_reader *reader);
 void ts_sbt_reader_free_definitions(struct ts_sbt_reader *reader);
+
+/* For reader-blob.c. */
+void ts_sbt_reader_init_blobs(struct ts_sbt_reader *reader);
+void ts_sbt_reader_free_blobs(struct ts_sbt_reader *reader);
+void *ts_sbt_table_add(
+	struct ts_table *table); /* room for one more item, zeroed; NULL: no memory */
+/* The last item whose key is at most `key`, or NULL. */
+void *ts_sbt_table_floor(const struct ts_table *table, uint64_t key);
+/* Where each row's values begin, `gap` apart; the lengths must add up to n_values. NULL: fine, else what is wrong. */
+const char *ts_sbt_list_offsets(const uint32_t *lengths, uint32_t n_rows, uint32_t n_values,
+				uint32_t gap, uint32_t *offsets);
 
 /* A search for whole blocks, or several of one file: what they may read in all is bounded. */
 struct ts_sbt_search {

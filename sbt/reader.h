@@ -129,6 +129,23 @@ struct ts_sbt_stack {
 int ts_sbt_reader_stack(struct ts_sbt_reader *reader, uint32_t session, uint32_t id,
 			struct ts_sbt_stack *ret_stack);
 
+struct ts_sbt_blob {
+	const uint8_t *bytes;
+	uint32_t n_bytes;
+	uint32_t flags;	  /* TS_BLOB_* */
+	uint64_t hash[2]; /* as the file says: ts_hash128() of the bytes where it is right */
+};
+
+/*
+ * A blob; its bytes are valid until the next call of this function: some 64 MiB of blobs are held. TS_SBT_E_NOT_FOUND: no such
+ * blob (0 is none). TS_SBT_E_CORRUPT: its block is damaged.
+ */
+int ts_sbt_reader_blob(struct ts_sbt_reader *reader, uint32_t session, uint32_t blob,
+		       struct ts_sbt_blob *ret_blob);
+
+/* How many a session has, the highest number that there is. */
+uint32_t ts_sbt_reader_n_blobs(const struct ts_sbt_reader *reader, uint32_t session);
+
 /* Sessions, in order of their number; each as its last row tells. */
 size_t ts_sbt_reader_n_sessions(const struct ts_sbt_reader *reader);
 const struct ts_row_session *ts_sbt_reader_session_at(const struct ts_sbt_reader *reader, size_t i);
@@ -282,6 +299,7 @@ struct ts_sbt_row {
 		const struct ts_row_syscall *syscall;
 		const struct ts_row_arguments *arguments;
 		const struct ts_row_block_io *block_io;
+		const struct ts_row_operation *operation;
 	};
 };
 

@@ -285,6 +285,39 @@ static const struct ts_column block_io_columns[] = {
 	U(ts_row_block_io, 11, flags, FLAGS),
 };
 
+static const struct ts_column operation_columns[] = {
+	U(ts_row_operation, 1, start_ns, TIME_START),
+	U(ts_row_operation, 3, sequence, NUMBER),
+	U(ts_row_operation, 4, op_id, OP),
+	U(ts_row_operation, 5, object, ADDRESS),
+	U(ts_row_operation, 6, parent, ADDRESS),
+	U(ts_row_operation, 7, stream_handle, ADDRESS),
+	U(ts_row_operation, 8, dst, ADDRESS),
+	U(ts_row_operation, 9, src, ADDRESS),
+	U(ts_row_operation, 10, bytes, SIZE),
+	U(ts_row_operation, 11, height, NUMBER),
+	U(ts_row_operation, 12, depth, NUMBER),
+	U(ts_row_operation, 13, dst_pitch, SIZE),
+	U(ts_row_operation, 14, src_pitch, SIZE),
+	U(ts_row_operation, 15, dst_slice, SIZE),
+	U(ts_row_operation, 16, src_slice, SIZE),
+	U(ts_row_operation, 17, value, NUMBER),
+	U(ts_row_operation, 18, kind, ENUM),
+	U(ts_row_operation, 19, flags, FLAGS),
+	U(ts_row_operation, 20, thread, THREAD),
+	U(ts_row_operation, 21, context, CONTEXT),
+	U(ts_row_operation, 22, device, DEVICE),
+	U(ts_row_operation, 23, name, STRING),
+	U(ts_row_operation, 24, content, NUMBER),
+	U(ts_row_operation, 25, shared_bytes, SIZE),
+	U(ts_row_operation, 26, grid_x, NUMBER),
+	U(ts_row_operation, 27, grid_y, NUMBER),
+	U(ts_row_operation, 28, grid_z, NUMBER),
+	U(ts_row_operation, 29, block_x, NUMBER),
+	U(ts_row_operation, 30, block_y, NUMBER),
+	U(ts_row_operation, 31, block_z, NUMBER),
+};
+
 static const struct ts_column session_columns[] = {
 	U(ts_row_session, 1, session, SESSION),
 	U(ts_row_session, 2, pid, NUMBER),
@@ -420,6 +453,7 @@ static const struct ts_row_schema schemas[TS_ROW_COUNT] = {
 	INSTANT(TS_ROW_ACCESS, access, -1),
 	INSTANT(TS_ROW_ARGUMENTS, arguments, 2),
 	SPAN(TS_ROW_BLOCK_IO, block_io, -1),
+	INSTANT(TS_ROW_OPERATION, operation, -1),
 	DEFINITION(TS_ROW_SESSION, session),
 	DEFINITION(TS_ROW_THREAD, thread),
 	DEFINITION(TS_ROW_DEVICE, device),
@@ -444,8 +478,8 @@ TS_ASSERT_FIELD(struct ts_row_off_cpu, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_page_fault, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_syscall, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_block_io, end_ns, 8);
-TS_STATIC_ASSERT(sizeof(struct ts_row_kernel) <= TS_ROW_MAX_BYTES, "the widest row");
-TS_STATIC_ASSERT(TS_ARRAY_LEN(kernel_columns) <= TS_ROW_MAX_COLUMNS, "the most columns");
+TS_STATIC_ASSERT(sizeof(struct ts_row_operation) <= TS_ROW_MAX_BYTES, "the widest row");
+TS_STATIC_ASSERT(TS_ARRAY_LEN(operation_columns) <= TS_ROW_MAX_COLUMNS, "the most columns");
 
 const struct ts_row_schema *ts_row_schema(unsigned type)
 {

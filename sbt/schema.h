@@ -56,7 +56,8 @@ enum ts_row_type {
 	/* Of a session without a shim. */
 	TS_ROW_ARGUMENTS = 27,
 	TS_ROW_BLOCK_IO = 28, /* the kernel's */
-	TS_ROW_EVENT_COUNT,   /* events are [1, TS_ROW_EVENT_COUNT) */
+	TS_ROW_OPERATION = 29,
+	TS_ROW_EVENT_COUNT, /* events are [1, TS_ROW_EVENT_COUNT) */
 
 	/* Definitions. */
 	TS_ROW_SESSION = 32,
@@ -73,6 +74,7 @@ enum ts_row_type {
 	TS_ROW_STRING = 48,
 	TS_ROW_STACK = 49,
 	TS_ROW_CHECKPOINT = 50,
+	TS_ROW_BLOB = 51,
 
 	/* The reader's and the writer's own: what there is, and what is in it. */
 	TS_ROW_INDEX = 56,
@@ -640,6 +642,43 @@ struct ts_row_metadata {
 };
 
 /*
+ * One thing that has to be done again when the trace is replayed: capture level `replay`. `sequence` is the order in which
+ * the session's were done. What the kinds use of the columns is said at enum ts_operation_kind; all else is 0.
+ */
+struct ts_row_operation {
+	uint64_t start_ns; /* of the call */
+	uint64_t sequence; /* from 1, without gaps */
+	uint64_t op_id;
+	uint64_t object;
+	uint64_t parent;
+	uint64_t stream_handle;
+	uint64_t dst;
+	uint64_t src;
+	uint64_t bytes;
+	uint64_t height;
+	uint64_t depth;
+	uint64_t dst_pitch;
+	uint64_t src_pitch;
+	uint64_t dst_slice;
+	uint64_t src_slice;
+	uint64_t value;
+	uint32_t kind;	/* enum ts_operation_kind */
+	uint32_t flags; /* TS_OPERATION_* */
+	uint32_t thread;
+	uint32_t context;
+	uint32_t device;
+	uint32_t name;	  /* string */
+	uint32_t content; /* a blob's number; 0: none */
+	uint32_t shared_bytes;
+	uint32_t grid_x;
+	uint32_t grid_y;
+	uint32_t grid_z;
+	uint32_t block_x;
+	uint32_t block_y;
+	uint32_t block_z;
+};
+
+/*
  * Which file of a recording that is in several this is. The first has no such row; what the others begin with, up to it, are
  * copies of the definitions of the file before, whose ids stay what they are.
  */
@@ -710,6 +749,7 @@ struct ts_row_symbol {
 /* Where it applies: the file in which a session began whose daemon died; how a recording's command ended. */
 #define TS_METADATA_CONTINUES	"continues"
 #define TS_METADATA_CUT_SHORT	"cut_short"   /* "the disk is full" */
+#define TS_METADATA_CAPTURE	"capture"     /* "replay": there are operations */
 #define TS_METADATA_COMMAND_PID "command_pid" /* decimal */
 #define TS_METADATA_COMMAND_END "command_end" /* "killed by SIGKILL"; only of one that was */
 /* Where kernel events were asked for: which ("sched,syscalls"), and why others are missing. */
@@ -774,7 +814,7 @@ struct ts_row_schema {
 };
 
 #define TS_ROW_MAX_COLUMNS 32
-#define TS_ROW_MAX_BYTES   160 /* no row struct is larger */
+#define TS_ROW_MAX_BYTES   192 /* no row struct is larger */
 
 /* The schema of a type of row that has a struct; NULL for any other number. */
 const struct ts_row_schema *ts_row_schema(unsigned type);

@@ -26,6 +26,10 @@ static const struct {
 	{TS_ROW_STATE, TS_SBT_ITEM_BYTES, "bytes"},
 	{TS_ROW_STATE_HEAD, TS_SBT_ITEM_LENGTH, "length"},
 	{TS_ROW_STATE_HEAD, TS_SBT_ITEM_BYTES, "bytes"},
+	{TS_ROW_BLOB, TS_SBT_BLOB_LENGTH, "length"},
+	{TS_ROW_BLOB, TS_SBT_BLOB_FLAGS, "flags"},
+	{TS_ROW_BLOB, TS_SBT_BLOB_HASH, "hash"},
+	{TS_ROW_BLOB, TS_SBT_BLOB_BYTES, "bytes"},
 };
 
 static const char *type_name(unsigned type)
@@ -39,6 +43,7 @@ static const char *type_name(unsigned type)
 	       : type == TS_ROW_CHECKPOINT ? "checkpoint"
 	       : type == TS_ROW_STATE	   ? "state"
 	       : type == TS_ROW_STATE_HEAD ? "state_head"
+	       : type == TS_ROW_BLOB	   ? "blob"
 					   : NULL;
 }
 

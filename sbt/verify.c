@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <zstd.h>
 
+#include "proto/abi/hash.h"
 #include "sbt/reader-internal.h"
 #include "sbt/summary.h"
 #include "sbt/verify.h"
@@ -32,6 +33,7 @@ struct facts {
 /* What defines ids, as far as the walk has come. */
 struct session_ids {
 	uint32_t n_stacks;
+	uint32_t n_blobs;
 	uint32_t n_threads;
 	bool known;
 };
@@ -381,6 +383,46 @@ static int check_items(const struct ts_sbt_block_header *header, const uint8_t *
 	return 0;
 }
 
+/* Blobs: lengths add up, numbers follow on, and contents are what their hashes say. */
+static int check_blobs(struct verifier *v, const struct ts_sbt_block_header *header,
+		       const uint8_t *raw, struct session_ids *ids, const char **ret_why)
+{
+	ts_cleanup(ts_freep) uint32_t *lengths = NULL;
+	ts_cleanup(ts_freep) uint64_t *hashes = NULL;
+	ts_cleanup(ts_freep) uint8_t *bytes = NULL;
+	uint32_t n_lengths, n_hashes = 0, n_bytes = 0, at = 0;
+	uint64_t defined = (uint64_t)header->first_id + header->n_rows - 1, sum = 0;
+	int r;
+
+	r = ts_block_list(header, raw, TS_SBT_BLOB_LENGTH, 4, (void **)(void *)&lengths, &n_lengths,
+			  ret_why);
+	r = r
+		    ?: ts_block_list(header, raw, TS_SBT_BLOB_HASH, 8, (void **)(void *)&hashes,
+				     &n_hashes, ret_why);
+	r = r
+		    ?: ts_block_list(header, raw, TS_SBT_BLOB_BYTES, 1, (void **)(void *)&bytes,
+				     &n_bytes, ret_why);
+	if (r)
+		return r < 0 ? r : 0;
+	for (uint32_t i = 0; i < n_lengths; i++)
+		sum += lengths[i];
+	if (n_lengths != header->n_rows || n_hashes != 2 * (uint64_t)header->n_rows)
+		*ret_why = "a list has the wrong number of lengths";
+	else if (sum != n_bytes)
+		*ret_why = "lengths do not add up";
+	else if (ids->n_blobs && header->first_id != ids->n_blobs + 1 && !v->definitions_broken)
+		*ret_why = "a list does not follow on the one before";
+	for (uint32_t i = 0; !*ret_why && i < n_lengths; i++) {
+		struct ts_hash128 hash = ts_hash128(bytes + at, lengths[i]);
+
+		if (hash.a != hashes[2 * (size_t)i] || hash.b != hashes[2 * (size_t)i + 1])
+			*ret_why = "a blob is not what its hash says";
+		at += lengths[i];
+	}
+	ids->n_blobs = defined > UINT32_MAX ? UINT32_MAX : (uint32_t)defined;
+	return 0;
+}
+
 static bool defines_ids(unsigned type)
 {
 	return type == TS_ROW_SESSION || type == TS_ROW_THREAD || type == TS_ROW_STRING ||
@@ -407,6 +449,8 @@ static int check_payload(struct verifier *v, const struct ts_sbt_block_header *h
 		r = check_list(v, header, raw, ids, ret_why);
 	} else if (header->type == TS_ROW_STATE || header->type == TS_ROW_STATE_HEAD) {
 		r = check_items(header, raw, ret_why);
+	} else if (header->type == TS_ROW_BLOB) {
+		r = check_blobs(v, header, raw, ids, ret_why);
 	} else {
 		r = ts_block_list(header, raw, TS_SBT_CHECKPOINT_BYTES, 1, &bytes, &n, ret_why);
 		free(bytes);
@@ -422,7 +466,8 @@ static bool is_known(const struct ts_sbt_block_header *header)
 	return header->version == TS_SBT_BLOCK_VERSION && !(header->flags & ~TS_SBT_BLOCK_FLAGS) &&
 	       (ts_sbt_schema(header->type) || header->type == TS_ROW_STRING ||
 		header->type == TS_ROW_STACK || header->type == TS_ROW_CHECKPOINT ||
-		header->type == TS_ROW_STATE || header->type == TS_ROW_STATE_HEAD);
+		header->type == TS_ROW_STATE || header->type == TS_ROW_STATE_HEAD ||
+		header->type == TS_ROW_BLOB);
 }
 
 static bool all_zero(const uint8_t *bytes, size_t n)

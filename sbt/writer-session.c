@@ -9,6 +9,9 @@
 /* A block of stacks ends where it has this many frames. */
 #define STACK_BLOCK_FRAMES (256u * 1024)
 
+/* A block of blobs ends where it has this many bytes: who wants one blob decompresses its block. */
+#define BLOB_BLOCK_BYTES (4u * 1024 * 1024)
+
 struct ts_sbt_session_writer {
 	struct ts_sbt_writer *writer;
 	struct ts_row_session row;
@@ -28,6 +31,13 @@ struct ts_sbt_session_writer {
 	struct ts_buffer stack_flags;	/* u32 each */
 	struct ts_buffer stack_frames;	/* u64 each */
 
+	uint32_t n_blobs;
+	uint32_t first_pending_blob;
+	struct ts_buffer blob_lengths; /* u32 each */
+	struct ts_buffer blob_flags;   /* u32 each */
+	struct ts_buffer blob_hashes;  /* two u64 each */
+	struct ts_buffer blob_bytes;
+
 	struct ts_encoder encoder;
 	struct ts_buffer definitions;  /* encoded blocks, not yet written */
 	struct ts_buffer ready;	       /* the same, of events: written after them */
@@ -44,6 +54,7 @@ int ts_sbt_session_writer_new(struct ts_sbt_writer *writer, const struct ts_row_
 		return -ENOMEM;
 	session->writer = writer;
 	session->first_pending_stack = 1;
+	session->first_pending_blob = 1;
 	pthread_mutex_lock(&writer->mutex);
 	session->row.session = ++writer->n_sessions;
 	session->quantum_ns = writer->quantum_ns;
@@ -66,6 +77,10 @@ void ts_sbt_session_writer_free(struct ts_sbt_session_writer *session)
 	ts_buffer_deinit(&session->stack_lengths);
 	ts_buffer_deinit(&session->stack_flags);
 	ts_buffer_deinit(&session->stack_frames);
+	ts_buffer_deinit(&session->blob_lengths);
+	ts_buffer_deinit(&session->blob_flags);
+	ts_buffer_deinit(&session->blob_hashes);
+	ts_buffer_deinit(&session->blob_bytes);
 	ts_buffer_deinit(&session->definitions);
 	ts_buffer_deinit(&session->ready);
 	ts_summaries_deinit(&session->summaries);
@@ -151,6 +166,79 @@ int ts_sbt_session_writer_add_stack(struct ts_sbt_session_writer *session, const
 		return r;
 	}
 	*ret_id = ++session->n_stacks;
+	return 0;
+}
+
+static int encode_blobs(struct ts_sbt_session_writer *session)
+{
+	struct ts_sbt_block_header header = {.type = TS_ROW_BLOB,
+					     .session = session->row.session,
+					     .first_id = session->first_pending_blob};
+	uint32_t n = (uint32_t)(session->blob_lengths.n / sizeof(uint32_t));
+	struct ts_encoder *encoder = &session->encoder;
+	int r;
+
+	if (!n)
+		return 0;
+	header.n_rows = n;
+	header.n_columns = session->blob_bytes.n ? 4 : 3;
+	r = ts_encoder_begin(encoder, header.n_columns);
+	if (!r)
+		r = ts_encoder_column(encoder, 0, TS_SBT_BLOB_LENGTH, session->blob_lengths.bytes,
+				      n, 4, false);
+	if (!r)
+		r = ts_encoder_column(encoder, 1, TS_SBT_BLOB_FLAGS, session->blob_flags.bytes, n,
+				      4, false);
+	if (!r)
+		r = ts_encoder_column(encoder, 2, TS_SBT_BLOB_HASH, session->blob_hashes.bytes,
+				      2 * n, 8, false);
+	if (!r && session->blob_bytes.n)
+		r = ts_encoder_column(encoder, 3, TS_SBT_BLOB_BYTES, session->blob_bytes.bytes,
+				      (uint32_t)session->blob_bytes.n, 1, false);
+	if (!r)
+		r = ts_encoder_end(encoder, &header, &session->definitions);
+	if (r)
+		return r;
+	session->blob_lengths.n = session->blob_flags.n = session->blob_hashes.n = 0;
+	session->blob_bytes.n = 0;
+	session->first_pending_blob += n;
+	return 0;
+}
+
+int ts_sbt_session_writer_add_blob(struct ts_sbt_session_writer *session, const void *bytes,
+				   uint32_t n_bytes, uint32_t flags, const uint64_t hash[2],
+				   uint32_t *ret_blob)
+{
+	struct ts_buffer *lengths = &session->blob_lengths, *all_flags = &session->blob_flags;
+	struct ts_buffer *hashes = &session->blob_hashes, *all = &session->blob_bytes;
+	struct ts_buffer before[] = {*lengths, *all_flags, *hashes, *all};
+	int r = 0;
+
+	if (n_bytes > TS_BLOB_MAX_BYTES)
+		return -E2BIG;
+	if (session->dropped)
+		return -EINVAL;
+	if (session->n_blobs == UINT32_MAX)
+		return -EOVERFLOW;
+	if (ts_sbt_session_writer_pending_bytes(session) >= TS_SBT_MAX_PENDING_BYTES)
+		return TS_SBT_E_FULL;
+	if (lengths->n == TS_SBT_MAX_ROWS * sizeof(uint32_t) || all->n >= BLOB_BLOCK_BYTES) {
+		r = encode_blobs(session);
+		for (size_t i = 0; i < TS_ARRAY_LEN(before); i++)
+			before[i].n = 0;
+	}
+	r = r ?: ts_buffer_append(lengths, &n_bytes, sizeof(n_bytes));
+	r = r ?: ts_buffer_append(all_flags, &flags, sizeof(flags));
+	r = r ?: ts_buffer_append(hashes, hash, 2 * sizeof(*hash));
+	r = r ?: ts_buffer_append(all, bytes, n_bytes);
+	if (r) {
+		lengths->n = before[0].n;
+		all_flags->n = before[1].n;
+		hashes->n = before[2].n;
+		all->n = before[3].n;
+		return r;
+	}
+	*ret_blob = ++session->n_blobs;
 	return 0;
 }
 
@@ -371,7 +459,8 @@ static int encode_all(struct ts_sbt_session_writer *session)
 	for (unsigned type = TS_ROW_COUNT; !r && type-- > 0;)
 		if (session->builders[type])
 			r = encode_type(session, session->builders[type]);
-	return r ? r : encode_stacks(session);
+	r = r ?: encode_stacks(session);
+	return r ?: encode_blobs(session);
 }
 
 int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void *checkpoint,
@@ -427,6 +516,8 @@ void ts_sbt_session_writer_drop(struct ts_sbt_session_writer *session,
 		ts_builder_free(ts_take_ptr(session->builders[type]));
 	}
 	session->stack_lengths.n = session->stack_flags.n = session->stack_frames.n = 0;
+	session->blob_lengths.n = session->blob_flags.n = session->blob_hashes.n = 0;
+	session->blob_bytes.n = 0;
 	session->definitions.n = session->ready.n = 0;
 	session->n_ready = 0;
 	ts_summaries_rewind(&session->summaries, NULL);
@@ -445,5 +536,6 @@ uint64_t ts_sbt_session_writer_pending_bytes(const struct ts_sbt_session_writer 
 {
 	return session->open_bytes + session->definitions.n + session->ready.n +
 	       ts_summaries_bytes(&session->summaries) + session->stack_frames.n +
-	       session->stack_lengths.n + session->stack_flags.n;
+	       session->stack_lengths.n + session->stack_flags.n + session->blob_bytes.n +
+	       session->blob_lengths.n + session->blob_flags.n + session->blob_hashes.n;
 }

@@ -144,6 +144,15 @@ int ts_sbt_session_writer_update(struct ts_sbt_session_writer *session,
 int ts_sbt_session_writer_add_stack(struct ts_sbt_session_writer *session, const uint64_t *frames,
 				    uint32_t n_frames, uint32_t flags, uint32_t *ret_id);
 
+/*
+ * Adds a blob: n_bytes of a content, or, with TS_BLOB_LIST in `flags`, the numbers (u32) of the blobs that a content consists
+ * of. Numbers count up from 1 in the session; nothing is compared: the caller knows what it has by hash (proto/abi/hash.h).
+ * More than TS_BLOB_MAX_BYTES: -E2BIG. TS_SBT_E_FULL: as ts_sbt_session_writer_add_row().
+ */
+int ts_sbt_session_writer_add_blob(struct ts_sbt_session_writer *session, const void *bytes,
+				   uint32_t n_bytes, uint32_t flags, const uint64_t hash[2],
+				   uint32_t *ret_blob);
+
 /* Adds a thread. `row->thread` is ignored; ids count up from 1 in the session. */
 int ts_sbt_session_writer_add_thread(struct ts_sbt_session_writer *session,
 				     const struct ts_row_thread *row, uint32_t *ret_id);

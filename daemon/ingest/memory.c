@@ -106,6 +106,14 @@ static int memory_check_layout(const struct ts_control *control, uint64_t n_byte
 		*ret_why = "shards and arena overlap or leave the memory";
 		return -EINVAL;
 	}
+	if (control->lane_bytes &&
+	    (!ts_is_power_of_two(control->lane_bytes) || control->lane_bytes < TS_LANE_MIN_BYTES ||
+	     control->lane_bytes > TS_LANE_MAX_BYTES || control->lane_off % TS_CONTROL_BYTES ||
+	     control->lane_off < end || control->lane_off > n_bytes ||
+	     n_bytes - control->lane_off < sizeof(struct ts_shard) + control->lane_bytes)) {
+		*ret_why = "a misplaced lane";
+		return -EINVAL;
+	}
 	if (control->host_clock != TS_CLOCK_MONOTONIC &&
 	    !(TS_CLOCK_HAVE_TSC && control->host_clock == TS_CLOCK_TSC)) {
 		*ret_why = "an unknown host clock";
@@ -166,6 +174,8 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 		.ring_bytes = layout.ring_bytes,
 		.arena_off = layout.arena_off,
 		.arena_bytes = layout.arena_bytes,
+		.lane_off = layout.lane_off,
+		.lane_bytes = layout.lane_bytes,
 		.n_shards = layout.n_shards,
 		.host_clock = (enum ts_clock)layout.host_clock,
 		.pid = layout.pid,

@@ -26,6 +26,8 @@ struct ts_memory {
 	uint64_t ring_bytes;
 	uint64_t arena_off;
 	uint64_t arena_bytes;
+	uint64_t lane_off;
+	uint64_t lane_bytes; /* 0: it has none */
 	uint32_t n_shards;
 	enum ts_clock host_clock;
 
@@ -65,4 +67,9 @@ static inline uint64_t ts_memory_definitions_off(const struct ts_memory *memory)
 static inline struct ts_arena *ts_memory_arena(const struct ts_memory *memory)
 {
 	return (struct ts_arena *)(memory->base + memory->arena_off);
+}
+
+static inline struct ts_shard *ts_memory_lane(const struct ts_memory *memory)
+{
+	return (struct ts_shard *)(memory->base + memory->lane_off);
 }

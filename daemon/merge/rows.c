@@ -614,3 +614,46 @@ int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record, union 
 		rows_join(rows, record->type, ret_row);
 	return r;
 }
+
+int ts_rows_operation(struct ts_rows *rows, const struct ts_record_operation *from,
+		      struct ts_row_operation *ret_row)
+{
+	uint64_t start_ns;
+
+	if (!rows_clock_usable(rows, from->record.clock))
+		return TS_ROWS_E_BAD;
+	start_ns = rows_plausible(rows, rows_time(rows, from->record.clock, from->record.time));
+	*ret_row = (struct ts_row_operation){
+		.start_ns = start_ns ? start_ns : rows->latest_ns,
+		.sequence = from->sequence,
+		.op_id = from->op_id,
+		.object = from->object,
+		.parent = from->parent,
+		.stream_handle = from->stream,
+		.dst = from->dst,
+		.src = from->src,
+		.bytes = from->bytes,
+		.height = from->height,
+		.depth = from->depth,
+		.dst_pitch = from->dst_pitch,
+		.src_pitch = from->src_pitch,
+		.dst_slice = from->dst_slice,
+		.src_slice = from->src_slice,
+		.value = from->value,
+		.kind = from->kind,
+		.flags = from->operation_flags,
+		.thread = ts_id_map_get(&rows->ids->threads, from->thread),
+		.context = from->context,
+		.device = from->device,
+		.name = rows_string(rows, from->name),
+		.content = from->content,
+		.shared_bytes = from->shared_bytes,
+		.grid_x = from->grid[0],
+		.grid_y = from->grid[1],
+		.grid_z = from->grid[2],
+		.block_x = from->block[0],
+		.block_y = from->block[1],
+		.block_z = from->block[2],
+	};
+	return 0;
+}

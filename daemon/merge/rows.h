@@ -50,6 +50,7 @@ union ts_row_any {
 	struct ts_row_range_begin range_begin;
 	struct ts_row_pause pause;
 	struct ts_row_access access;
+	struct ts_row_operation operation;
 };
 
 #define TS_ROWS_E_UNKNOWN 1 /* a type that this version does not know: count as UNKNOWN_RECORD */
@@ -62,3 +63,7 @@ union ts_row_any {
  */
 int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record,
 		    union ts_row_any *ret_row);
+
+/* The same for a record of the lane. A time that cannot be is the session's latest: what was done is in order all the same. */
+int ts_rows_operation(struct ts_rows *rows, const struct ts_record_operation *record,
+		      struct ts_row_operation *ret_row);

@@ -22,7 +22,7 @@ static uint64_t session_drained_bytes(const struct ts_session *s)
 
 	for (uint32_t i = 0; i < s->n_claimed; i++)
 		n_bytes += s->shards[i].position;
-	return n_bytes;
+	return n_bytes + s->lane.position;
 }
 
 /*
@@ -45,7 +45,8 @@ static int session_drain_to_end(struct ts_session *s, bool *ret_bad)
 			r = 0;
 		}
 	} while (!r && n_most && !session_late(s) &&
-		 session_drained_bytes(s) - begin <= 2 * s->n_claimed * s->memory.ring_bytes);
+		 session_drained_bytes(s) - begin <=
+			 2 * (s->n_claimed * s->memory.ring_bytes + s->memory.lane_bytes));
 	return r;
 }
 
@@ -223,6 +224,8 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 		r = session_drain_to_end(s, &bad);
 	if (!r)
 		r = ts_session_kernel_end(s);
+	if (!r)
+		r = ts_session_lane_end(s);
 	__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD, __ATOMIC_RELAXED);
 	if (bad)
 		how = TS_SESSION_END_BAD_DATA;

@@ -22,6 +22,15 @@ struct session_shard {
 	struct ts_loss_seen lost;
 };
 
+/* Capture level `replay`. */
+struct session_lane {
+	uint64_t position, released, head; /* as a shard's */
+	uint32_t n_blobs;		   /* that came, and are in the trace */
+	uint64_t sequence;		   /* of the last operation */
+	bool closed;			   /* nothing more is taken from it */
+	bool ended;			   /* the trace says why there is no more */
+};
+
 struct ts_session {
 	struct ts_recording *recording;
 	struct ts_memory memory;
@@ -54,6 +63,7 @@ struct ts_session {
 	struct ts_join *join;
 	struct ts_rows rows;
 	struct session_shard *shards;
+	struct session_lane lane;
 	struct ts_loss_seen lost_control;
 	uint64_t *checkpoint; /* session_checkpoint, then a position for each shard */
 	uint32_t n_claimed;
@@ -127,6 +137,16 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 int ts_session_read_arena(struct ts_session *s);
 /* Whether a definition of so many bytes may be kept. One that may not stays unknown, and is counted. */
 bool ts_session_charge(struct ts_session *s, uint64_t n_bytes);
+
+/* The lane: session-lane.c. At the beginning; then in each round: its head first, then what lies before that. */
+int ts_session_lane_begin(struct ts_session *s);
+int ts_session_lane_load(struct ts_session *s);
+int ts_session_lane_drain(struct ts_session *s);
+/* How much of it was written; how much waits to be taken. */
+void ts_session_lane_release(struct ts_session *s);
+uint64_t ts_session_lane_waiting(const struct ts_session *s);
+/* The session's end: says why there is no more where the process did not come to. */
+int ts_session_lane_end(struct ts_session *s);
 
 /* Kernel events: session-kernel.c. By the main thread, then by the session's. */
 int ts_session_kernel_begin(struct ts_session *s);

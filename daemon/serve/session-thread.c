@@ -84,6 +84,7 @@ void ts_session_release(struct ts_session *s)
 		ts_ring_consumer_release(ts_memory_shard(&s->memory, i), shard->position);
 		shard->released = shard->position;
 	}
+	ts_session_lane_release(s);
 }
 
 int ts_session_write(struct ts_session *s)
@@ -409,12 +410,16 @@ int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
 {
 	int r = session_load_heads(s, ret_n_most);
 
+	r = r ?: ts_session_lane_load(s);
 	if (ts_guard_hit(s->memory.guard))
 		return ts_session_bad(s, "its memory cannot be had");
 	s->rows.latest_ns = ts_clock_monotonic_ns() + ROW_AHEAD_NS;
-	r = r ?: session_clock(s, *ret_n_most != 0);
+	r = r ?: session_clock(s, *ret_n_most || ts_session_lane_waiting(s));
 	r = r ?: ts_session_read_arena(s);
 	r = r ?: session_drain_shards(s);
+	r = r ?: ts_session_lane_drain(s);
+	if (ts_session_lane_waiting(s))
+		*ret_n_most = s->memory.ring_bytes;
 	r = r ?: ts_session_kernel_round(s);
 	if (!r && ts_clock_monotonic_ns() - s->loss_ns >= LOSS_LOOK_NS)
 		r = ts_session_look_for_losses(s);
@@ -513,7 +518,9 @@ static bool session_past_watermark(const struct ts_session *s)
 		if (head - s->shards[i].released > s->memory.ring_bytes / 2)
 			return true;
 	}
-	return false;
+	return !s->lane.closed &&
+	       ts_ring_consumer_head(ts_memory_lane(&s->memory)) - s->lane.released >
+		       s->memory.lane_bytes / 4;
 }
 
 /*

@@ -109,7 +109,8 @@ static int session_init(struct ts_session *s)
 	/* A file that is looked at before the first record names its session. */
 	s->dirty = true;
 	s->dirty_ns = ts_clock_monotonic_ns();
-	return ts_session_kernel_begin(s);
+	r = ts_session_lane_begin(s);
+	return r ? ts_error_trace(r) : ts_session_kernel_begin(s);
 }
 
 static void session_deinit(struct ts_session *s)

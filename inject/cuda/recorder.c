@@ -175,7 +175,8 @@ static void enable_calls(struct ts_shim *shim, uint32_t enable, bool followed)
 	/* One by one: what this CUPTI does not know it refuses, and the rest stays on. */
 	for (i = 0; i < TS_ARRAY_LEN(domains); i++)
 		for (cbid = 1; cbid < ts_calls_n(domains[i]); cbid++)
-			if (ts_calls_watched(domains[i], cbid) &&
+			if ((ts_calls_watched(domains[i], cbid) ||
+			     (shim->capture.shim && ts_capture_wants(domains[i], cbid))) &&
 			    (followed || !ts_calls_followed(domains[i], cbid)))
 				(void)cupti->cuptiEnableCallback(enable, cupti->subscriber,
 								 domains[i], cbid);
@@ -262,12 +263,18 @@ static enum ts_empty_reason switch_on(struct ts_shim *shim, char *ret_text, size
 	return TS_EMPTY_NONE;
 }
 
+static ts_cupti_callback_fn handler(const struct ts_shim *shim)
+{
+	return shim->capture.shim ? ts_capture_handle : ts_callbacks_handle;
+}
+
 enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, size_t n_text_bytes)
 {
 	struct ts_cupti *cupti = &shim->cupti;
 	enum ts_empty_reason reason;
 
-	reason = ts_cupti_subscribe(cupti, ts_callbacks_handle, shim, ret_text, n_text_bytes);
+	ts_capture_start(&shim->capture, shim, shim->config.capture_bytes);
+	reason = ts_cupti_subscribe(cupti, handler(shim), shim, ret_text, n_text_bytes);
 	if (reason)
 		return reason;
 	ts_stack_skip(&shim->stacks, 1, (const void *)(uintptr_t)cupti->cuptiActivityFlushAll);
@@ -288,6 +295,9 @@ enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, si
 
 	if (shim->yield.from_start)
 		return ts_recorder_start(shim, ret_text, n_text_bytes);
+	/* What was done meanwhile was not seen. */
+	if (shim->capture.shim)
+		ts_lane_end(&shim->capture.lane, TS_LANE_YIELDED);
 	/* Streams came and went, and captures ended, that were not seen. */
 	memset(&shim->streams, 0, sizeof(shim->streams));
 	__atomic_store_n(&shim->n_captures, 0, __ATOMIC_RELAXED);
@@ -295,8 +305,7 @@ enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, si
 	/* Trap: the clock is registered but once; where the application has put its own there, that is read from now on. */
 	if (__atomic_load_n(&shim->yield.now, __ATOMIC_ACQUIRE))
 		shim->cupti.clock = TS_CLOCK_CUPTI;
-	reason =
-		ts_cupti_subscribe(&shim->cupti, ts_callbacks_handle, shim, ret_text, n_text_bytes);
+	reason = ts_cupti_subscribe(&shim->cupti, handler(shim), shim, ret_text, n_text_bytes);
 	return reason ? reason : switch_on(shim, ret_text, n_text_bytes);
 }
 

@@ -25,7 +25,9 @@
 #define TS_OUTPUT_ENVIRONMENT	"TRACESMITH_OUTPUT"
 #define TS_LOSSLESS_ENVIRONMENT "TRACESMITH_LOSSLESS"
 #define TS_LATER_ENVIRONMENT	"TRACESMITH_START_LATER"
-#define TS_HANDSHAKE_MAGIC	0x4853u /* "SH" */
+#define TS_CAPTURE_ENVIRONMENT	"TRACESMITH_CAPTURE"
+#define TS_CAPTURE_BYTES	(UINT64_C(4) << 30) /* of contents, unless told otherwise */
+#define TS_HANDSHAKE_MAGIC	0x4853u		    /* "SH" */
 #define TS_HANDSHAKE_MAX_BYTES	4096u
 
 /* What the default name of a trace keeps of a program's: of all else than these, blanks included, a _ is left. */

@@ -53,6 +53,10 @@ enum ts_record_type {
 	TS_RECORD_COUNT
 };
 
+/* Of the lane alone: capture level `replay`. An operation's row has the same number. */
+#define TS_RECORD_OPERATION 29u
+#define TS_RECORD_BLOB	    30u
+
 /* `time` and every other time of the record are ticks of `clock` (enum ts_clock). */
 struct ts_record {
 	uint16_t n_words;      /* the whole record, header and attachments included */
@@ -585,6 +589,155 @@ struct ts_record_pause {
 TS_ASSERT_SIZE(struct ts_record_pause, 24);
 TS_ASSERT_FIELD(struct ts_record_pause, paused, 16);
 TS_ASSERT_FIELD(struct ts_record_pause, cause, 20);
+
+/*
+ * TS_RECORD_OPERATION: one thing that has to be done again when a trace is replayed. The lane has them in the order in which
+ * they took effect, whichever threads asked for them. What the kinds use of the fields is in enum ts_operation_kind; all
+ * else is 0. Handles are the vendor's, addresses those of the process.
+ */
+enum ts_operation_kind {
+	/* context, device. DESTROY: context */
+	TS_OPERATION_CONTEXT_CREATE = 1,
+	TS_OPERATION_CONTEXT_DESTROY = 2,
+	/* object: the module's (or library's) handle; content: its image, as the driver was given it */
+	TS_OPERATION_MODULE_LOAD = 3,
+	TS_OPERATION_MODULE_UNLOAD = 4,
+	/* object: the function's (or kernel's) handle; parent: of what, as MODULE and FUNCTION say; name */
+	TS_OPERATION_FUNCTION = 5,
+	/* dst, bytes: where a variable lies; parent: its module's handle; name */
+	TS_OPERATION_VARIABLE = 6,
+	/* dst, bytes; flags: TS_OPERATION_MEMORY_* */
+	TS_OPERATION_ALLOC = 7,
+	TS_OPERATION_FREE = 8, /* dst; with a stream where flags say ASYNC */
+	/* object: the handle; value: creation flags; src: the priority's bits */
+	TS_OPERATION_STREAM_CREATE = 9,
+	TS_OPERATION_STREAM_DESTROY = 10,
+	TS_OPERATION_EVENT_CREATE = 11, /* object */
+	TS_OPERATION_EVENT_DESTROY = 12,
+	TS_OPERATION_EVENT_RECORD = 13, /* object, stream */
+	TS_OPERATION_STREAM_WAIT = 14,	/* object: an event; stream */
+	/* object: a function's handle; grid, block, shared_bytes, stream; content: its arguments, packed; COOPERATIVE */
+	TS_OPERATION_LAUNCH = 15,
+	/*
+	 * dst, src, bytes of a row, height rows, depth slices, their pitches and slices; stream; SRC_HOST: content is what was
+	 * read, its rows without gaps; DST_HOST: content is what was written, the same way (of an ASYNC one RESULT tells)
+	 */
+	TS_OPERATION_COPY = 16,
+	/* dst, value, bytes: elements of a row; height, dst_pitch; src: bytes of an element; stream; ASYNC */
+	TS_OPERATION_FILL = 17,
+	/* flags: TS_OPERATION_SYNC_*; object: the event; stream */
+	TS_OPERATION_SYNC = 18,
+	/* dst, bytes: host memory that the device can reach had this content when the next operation was asked for */
+	TS_OPERATION_HOST_WRITE = 19,
+	/* value: enum CUlimit's number; bytes: the limit */
+	TS_OPERATION_LIMIT = 20,
+	/* object: another context's handle, whose device's memory kernels may reach from now on, or (value 0) no more */
+	TS_OPERATION_PEER = 21,
+	/* name: what cannot be done again, and from when on the replay is not the program's */
+	TS_OPERATION_UNSUPPORTED = 22,
+	/* name: why nothing more was captured */
+	TS_OPERATION_END = 23,
+	/* parent: the sequence of an asynchronous copy to the host; content: what it wrote, known once it was waited for */
+	TS_OPERATION_RESULT = 24,
+	TS_OPERATION_COUNT
+};
+
+/* ts_record_operation.operation_flags */
+#define TS_OPERATION_ASYNC	    (1u << 0)
+#define TS_OPERATION_SRC_HOST	    (1u << 1)
+#define TS_OPERATION_DST_HOST	    (1u << 2)
+#define TS_OPERATION_COOPERATIVE    (1u << 3)
+#define TS_OPERATION_MEMORY_PINNED  (1u << 4)
+#define TS_OPERATION_MEMORY_MANAGED (1u << 5)
+#define TS_OPERATION_SYNC_CONTEXT   (1u << 6)
+#define TS_OPERATION_SYNC_STREAM    (1u << 7)
+#define TS_OPERATION_SYNC_EVENT	    (1u << 8)
+#define TS_OPERATION_UNORDERED \
+	(1u << 9) /* another thread was in a call: which came first is not known */
+
+/* Streams that every context has, as `stream` names them. The per-thread one is the thread's. */
+#define TS_OPERATION_STREAM_LEGACY     1u
+#define TS_OPERATION_STREAM_PER_THREAD 2u
+
+struct ts_record_operation {
+	struct ts_record record;
+	uint64_t sequence; /* of the session's operations: without gaps, from 1 */
+	uint64_t op_id;	   /* of the call */
+	uint64_t object;
+	uint64_t parent;
+	uint64_t stream;
+	uint64_t dst;
+	uint64_t src;
+	uint64_t bytes;
+	uint64_t height;
+	uint64_t depth;
+	uint64_t dst_pitch;
+	uint64_t src_pitch;
+	uint64_t dst_slice;
+	uint64_t src_slice;
+	uint64_t value;
+	uint32_t kind; /* enum ts_operation_kind */
+	uint32_t operation_flags;
+	uint32_t thread; /* TS_DEF_THREAD */
+	uint32_t context;
+	uint32_t device;
+	uint32_t name;	  /* TS_DEF_STRING */
+	uint32_t content; /* a blob's number; 0: none */
+	uint32_t shared_bytes;
+	uint32_t grid[3];
+	uint32_t block[3];
+};
+TS_ASSERT_SIZE(struct ts_record_operation, 192);
+TS_ASSERT_FIELD(struct ts_record_operation, sequence, 16);
+TS_ASSERT_FIELD(struct ts_record_operation, op_id, 24);
+TS_ASSERT_FIELD(struct ts_record_operation, object, 32);
+TS_ASSERT_FIELD(struct ts_record_operation, parent, 40);
+TS_ASSERT_FIELD(struct ts_record_operation, stream, 48);
+TS_ASSERT_FIELD(struct ts_record_operation, dst, 56);
+TS_ASSERT_FIELD(struct ts_record_operation, src, 64);
+TS_ASSERT_FIELD(struct ts_record_operation, bytes, 72);
+TS_ASSERT_FIELD(struct ts_record_operation, height, 80);
+TS_ASSERT_FIELD(struct ts_record_operation, depth, 88);
+TS_ASSERT_FIELD(struct ts_record_operation, dst_pitch, 96);
+TS_ASSERT_FIELD(struct ts_record_operation, src_pitch, 104);
+TS_ASSERT_FIELD(struct ts_record_operation, dst_slice, 112);
+TS_ASSERT_FIELD(struct ts_record_operation, src_slice, 120);
+TS_ASSERT_FIELD(struct ts_record_operation, value, 128);
+TS_ASSERT_FIELD(struct ts_record_operation, kind, 136);
+TS_ASSERT_FIELD(struct ts_record_operation, operation_flags, 140);
+TS_ASSERT_FIELD(struct ts_record_operation, thread, 144);
+TS_ASSERT_FIELD(struct ts_record_operation, context, 148);
+TS_ASSERT_FIELD(struct ts_record_operation, device, 152);
+TS_ASSERT_FIELD(struct ts_record_operation, name, 156);
+TS_ASSERT_FIELD(struct ts_record_operation, content, 160);
+TS_ASSERT_FIELD(struct ts_record_operation, shared_bytes, 164);
+TS_ASSERT_FIELD(struct ts_record_operation, grid, 168);
+TS_ASSERT_FIELD(struct ts_record_operation, block, 180);
+
+/* Contents are cut into blobs of so many bytes, the last one of fewer. */
+#define TS_BLOB_CHUNK_BYTES (64u * 1024)
+#define TS_BLOB_MAX_BYTES   (512u * 1024 - 256)
+
+/*
+ * TS_RECORD_BLOB: `n_bytes` bytes follow the fixed fields. Numbers count up from 1, in the order of the lane, without gaps.
+ * With the flag LIST the bytes are numbers (u32) of blobs before, which one after the other are the content.
+ */
+#define TS_BLOB_LIST (1u << 0)
+
+struct ts_record_blob {
+	struct ts_record record;
+	uint64_t hash[2]; /* ts_hash128() of the bytes */
+	uint32_t blob;
+	uint32_t blob_flags;
+	uint32_t n_bytes;
+	uint32_t reserved;
+};
+TS_ASSERT_SIZE(struct ts_record_blob, 48);
+TS_ASSERT_FIELD(struct ts_record_blob, hash, 16);
+TS_ASSERT_FIELD(struct ts_record_blob, blob, 32);
+TS_ASSERT_FIELD(struct ts_record_blob, blob_flags, 36);
+TS_ASSERT_FIELD(struct ts_record_blob, n_bytes, 40);
+TS_ASSERT_FIELD(struct ts_record_blob, reserved, 44);
 
 /*
  * Attachments follow a record's fixed fields. Unknown kinds are skipped.

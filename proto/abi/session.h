@@ -6,6 +6,11 @@
  *	shards_off               n_shards times { struct ts_shard, ring_bytes of ring },
  *	                         shard_stride apart
  *	arena_off                struct ts_arena, then arena_bytes of definitions
+ *	lane_off                 struct ts_shard, then lane_bytes of ring; where lane_bytes is not 0
+ *
+ * The lane is for capture level `replay`: one ring for all threads, who take turns at it, so that what lies in it lies in the
+ * order in which it was done. Its records are TS_RECORD_OPERATION and TS_RECORD_BLOB, and none is ever dropped from its
+ * middle: where it stays full, the capture ends there.
  *
  * The producer lays it out, seals it against shrinking and growing, and hands it to the daemon
  * (handshake.h). The daemon checks the seals and copies the layout fields once; it never looks at
@@ -32,11 +37,14 @@
 #define TS_ARENA_MIN_BYTES    (64u * 1024)
 #define TS_ARENA_MAX_BYTES    (1024u * 1024 * 1024)
 #define TS_SESSION_MAX_BYTES  (8ull * 1024 * 1024 * 1024)
+#define TS_LANE_MIN_BYTES     (4u * 1024 * 1024)
+#define TS_LANE_MAX_BYTES     (256u * 1024 * 1024)
 
 /* Defaults. */
 #define TS_SHARDS_DEFAULT      128u
 #define TS_RING_BYTES_DEFAULT  (4u * 1024 * 1024)
 #define TS_ARENA_BYTES_DEFAULT (64u * 1024 * 1024)
+#define TS_LANE_BYTES_DEFAULT  (64u * 1024 * 1024)
 
 /*
  * ts_control.command: the switches; one relaxed load on the launch path. Handed over with what the process's environment
@@ -129,7 +137,27 @@ struct ts_control {
 
 	/* daemon: so much of `lost` stands in a trace; a daemon that comes after this one tells the rest */
 	uint64_t told[TS_LOSS_COUNT] __attribute__((aligned(TS_CACHE_LINE)));
+
+	/* layout, from minor version 4 on */
+	uint64_t lane_off;   /* of its struct ts_shard */
+	uint64_t lane_bytes; /* of its ring; a power of two; 0: there is none */
+	/* daemon: nothing more of the lane is taken; producer: it puts nothing more there. Each is written once. */
+	uint32_t lane_closed;
+	uint32_t lane_ended; /* enum ts_lane_end; release, paired with the daemon's acquire */
 };
+
+/* Why a producer puts nothing more into the lane. */
+enum ts_lane_end {
+	TS_LANE_GOES_ON = 0,
+	TS_LANE_FULL = 1,      /* it stayed full for too long: an operation is missing */
+	TS_LANE_NO_MEMORY = 2, /* to remember what was captured */
+	TS_LANE_YIELDED = 3,   /* CUPTI was given up: operations are missing */
+	TS_LANE_STOPPED = 4,   /* recording was stopped: operations are missing */
+};
+TS_ASSERT_FIELD(struct ts_control, lane_off, 1152);
+TS_ASSERT_FIELD(struct ts_control, lane_bytes, 1160);
+TS_ASSERT_FIELD(struct ts_control, lane_closed, 1168);
+TS_ASSERT_FIELD(struct ts_control, lane_ended, 1172);
 TS_ASSERT_FIELD(struct ts_control, major, 8);
 TS_ASSERT_FIELD(struct ts_control, minor, 10);
 TS_ASSERT_FIELD(struct ts_control, control_bytes, 12);
@@ -229,4 +257,19 @@ static inline int ts_control_layout(struct ts_control *control, uint32_t n_shard
 	control->arena_bytes = arena_bytes;
 	control->total_bytes = control->arena_off + sizeof(struct ts_arena) + arena_bytes;
 	return control->total_bytes > TS_SESSION_MAX_BYTES ? -EINVAL : 0;
+}
+
+/* Adds a lane to a layout. The same errors; the layout is as it was then. */
+static inline int ts_control_add_lane(struct ts_control *control, uint64_t lane_bytes)
+{
+	uint64_t off = ts_align_up(control->total_bytes, TS_CONTROL_BYTES);
+	uint64_t end = off + sizeof(struct ts_shard) + lane_bytes;
+
+	if (lane_bytes < TS_LANE_MIN_BYTES || lane_bytes > TS_LANE_MAX_BYTES ||
+	    !ts_is_power_of_two(lane_bytes) || end > TS_SESSION_MAX_BYTES)
+		return -EINVAL;
+	control->lane_off = off;
+	control->lane_bytes = lane_bytes;
+	control->total_bytes = end;
+	return 0;
 }

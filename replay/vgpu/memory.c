@@ -22,6 +22,8 @@
 
 /* The user of what kernels allocated. */
 static const char heap;
+/* And of what has an address of its caller's: its bytes are a mapping of their own. */
+static const char placed;
 
 static uint64_t page_up(uint64_t n)
 {
@@ -150,6 +152,43 @@ static int hole_take(struct ts_vgpu_device *device, uint64_t bytes, uint64_t *re
 	return TS_VGPU_E_OUT_OF_MEMORY;
 }
 
+/* Nothing of [start, end) is given out any more by the device itself. */
+static int holes_trim(struct ts_vgpu_device *device, uint64_t start, uint64_t end)
+{
+	struct ts_vgpu_hole **at = &device->holes;
+
+	while (*at) {
+		struct ts_vgpu_hole *hole = *at;
+		uint64_t hole_end = hole->start + hole->bytes;
+
+		if (hole_end <= start || hole->start >= end) {
+			at = &hole->next;
+		} else if (hole->start >= start && hole_end <= end) {
+			*at = hole->next;
+			free(hole);
+		} else if (hole->start < start && hole_end > end) {
+			struct ts_vgpu_hole *rest = malloc(sizeof(*rest));
+
+			if (!rest)
+				return -ENOMEM;
+			*rest = (struct ts_vgpu_hole){.start = end,
+						      .bytes = hole_end - end,
+						      .next = hole->next};
+			hole->bytes = start - hole->start;
+			hole->next = rest;
+			at = &rest->next;
+		} else if (hole->start < start) {
+			hole->bytes = start - hole->start;
+			at = &hole->next;
+		} else {
+			hole->bytes = hole_end - end;
+			hole->start = end;
+			at = &hole->next;
+		}
+	}
+	return 0;
+}
+
 static void hole_give(struct ts_vgpu_device *device, uint64_t start, uint64_t bytes)
 {
 	struct ts_vgpu_hole **at = &device->holes, *hole, *before = NULL;
@@ -191,6 +230,18 @@ static void hole_give(struct ts_vgpu_device *device, uint64_t start, uint64_t by
 	}
 }
 
+/* What is placed lies in its mapping as its address does in a page: aligned alike. */
+static uint64_t placed_bytes(const struct ts_vgpu_range *range)
+{
+	return page_up(range->bytes + range->start % page_up(1));
+}
+
+static void unplace(struct ts_vgpu_device *device, const struct ts_vgpu_range *range)
+{
+	munmap(range->backing - range->start % page_up(1), placed_bytes(range));
+	device->used_bytes -= placed_bytes(range);
+}
+
 static void range_drop(struct ts_vgpu *vgpu, struct ts_vgpu_range *range)
 {
 	struct ts_vgpu_device *device = &vgpu->devices[range->device];
@@ -199,14 +250,17 @@ static void range_drop(struct ts_vgpu *vgpu, struct ts_vgpu_range *range)
 	memmove(vgpu->ranges + i, vgpu->ranges + i + 1,
 		(vgpu->n_ranges - i - 1) * sizeof(*vgpu->ranges));
 	vgpu->n_ranges--;
-	if (range->physical)
+	if (range->physical) {
 		ts_vgpu_range_unmap(vgpu, range);
-	else if (range->kind == TS_VGPU_MEMORY_DEVICE)
+	} else if (range->user == &placed) {
+		unplace(device, range);
+	} else if (range->kind == TS_VGPU_MEMORY_DEVICE) {
 		hole_give(device, range->start,
 			  (range->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES);
-	else if (range->user == range)
+	} else if (range->user == range) {
 		/* Pinned or managed memory that is ours, rather than registered. */
 		munmap(range->host, page_up(range->bytes));
+	}
 	free(range);
 }
 
@@ -283,6 +337,63 @@ int ts_vgpu_alloc(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 	ts_vgpu_lock(context->device->vgpu);
 	r = alloc_device(context, bytes, flags, user, ret_address);
 	ts_vgpu_unlock(context->device->vgpu);
+	return r;
+}
+
+/* The lock is held, and nothing lies there. */
+static int place(struct ts_vgpu_device *device, struct ts_vgpu_range *range)
+{
+	uint64_t mapped = placed_bytes(range), end = range->start + range->bytes;
+	uint8_t *backing;
+	int r;
+
+	if (device->used_bytes > device->space_bytes ||
+	    mapped > device->space_bytes - device->used_bytes)
+		return TS_VGPU_E_OUT_OF_MEMORY;
+	/* Its neighbours within a stretch that is given out as one are not, either. */
+	r = holes_trim(device, range->start / ALIGN_BYTES * ALIGN_BYTES,
+		       (end + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES);
+	if (r)
+		return r;
+	backing = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (backing == MAP_FAILED)
+		return TS_VGPU_E_OUT_OF_MEMORY;
+	device->used_bytes += mapped;
+	range->backing = backing + range->start % page_up(1);
+	return 0;
+}
+
+int ts_vgpu_alloc_at(struct ts_vgpu_context *context, uint64_t address, size_t bytes)
+{
+	struct ts_vgpu_device *device = context->device;
+	struct ts_vgpu *vgpu = device->vgpu;
+	struct ts_vgpu_range range = {
+		.start = address,
+		.bytes = bytes,
+		.kind = TS_VGPU_MEMORY_DEVICE,
+		.device = device->index,
+		.context = context,
+		.user = &placed,
+	};
+	size_t above;
+	int r = TS_VGPU_E_ADDRESS;
+
+	if (!bytes || bytes > device->space_bytes)
+		return !bytes ? -EINVAL : TS_VGPU_E_OUT_OF_MEMORY;
+	if (!address || address > TS_VGPU_ADDRESS_END - bytes)
+		return TS_VGPU_E_ADDRESS;
+	ts_vgpu_lock(vgpu);
+	above = ts_vgpu_range_above(vgpu, address);
+	if (!ts_vgpu_range_find(vgpu, address) &&
+	    (above == vgpu->n_ranges || vgpu->ranges[above]->start >= address + bytes))
+		r = place(device, &range);
+	if (!r) {
+		r = ts_vgpu_range_insert(vgpu, &range);
+		if (r)
+			unplace(device, &range);
+	}
+	ts_vgpu_unlock(vgpu);
 	return r;
 }
 

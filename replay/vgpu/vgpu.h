@@ -347,6 +347,12 @@ struct ts_vgpu_range {
 
 int ts_vgpu_alloc(struct ts_vgpu_context *context, size_t bytes, uint32_t flags, const void *user,
 		  uint64_t *ret_address);
+/*
+ * Device memory at an address that the caller chooses, below TS_VGPU_ADDRESS_END, as a recorded program had it: nothing of
+ * this process lies there, the bytes are elsewhere. Freed as other device memory. TS_VGPU_E_ADDRESS: something is there already.
+ */
+#define TS_VGPU_ADDRESS_END (UINT64_C(1) << 48)
+int ts_vgpu_alloc_at(struct ts_vgpu_context *context, uint64_t address, size_t bytes);
 int ts_vgpu_alloc_managed(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 			  uint64_t *ret_address);
 int ts_vgpu_alloc_pinned(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,

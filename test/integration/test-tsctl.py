@@ -114,11 +114,6 @@ class Usage(harness.Case):
     def test_not_in_this_version(self):
         for command in NOT_YET:
             self.check_error(harness.tsctl(command, 'x.sbt'), 2, command)
-        for option in ('--capture=replay',):
-            result = harness.tsctl('record', option, '--', 'true')
-            self.assertIn(result.status, (2, 125), result)
-            self.assertEqual(len(result.err.splitlines()), 1, result)
-            self.assertIn(option.split('=')[-1].strip('-'), result.err)
 
     def test_version(self):
         result = harness.tsctl('version', '--json')

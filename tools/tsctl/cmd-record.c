@@ -40,6 +40,7 @@ struct record {
 	uint64_t limit_ns;	   /* 0: to the command's end */
 	uint64_t quantum_ns;	   /* 0: none */
 	const char *kernel_events; /* NULL: none */
+	const char *capture;	   /* NULL: timing; else as the shim takes it */
 	struct ts_rotation rotation;
 	bool no_stacks, python_stacks, no_symbols, lossless, start_later, quiet, force;
 	bool system;	/* other processes too */
@@ -70,13 +71,6 @@ static void record_deinit(struct record *record)
 	free(record->injection_held);
 	ts_closep(&record->signal_fd);
 	ts_closep(&record->timer_fd);
-}
-
-/* What the design has and this version does not: refused by name, never ignored. */
-static int refuse(const char *what, const char *instead)
-{
-	ts_complain("%s is not in this version; %s", what, instead);
-	return -EINVAL;
 }
 
 static int parse_vgpu(struct record *record, const char *text)
@@ -110,15 +104,38 @@ static int parse_symbols(struct record *record, const char *text)
 	return -EINVAL;
 }
 
-static int parse_capture(const char *text)
+static int parse_capture(struct record *record, const char *text)
 {
+	unsigned long long bytes;
+
+	record->capture = NULL;
 	if (!strcmp(text, "timing"))
 		return 0;
-	if (!strcmp(text, "replay"))
-		return refuse("--capture replay", "--capture timing is the default");
-	ts_complain("--capture %s: there is no such level; it is `timing` (`replay` is not in this "
-		    "version)",
+	record->capture = text;
+	if (!strcmp(text, "replay") ||
+	    (!strncmp(text, "replay:", 7) && !ts_parse_bytes(text + 7, 1, UINT64_MAX, &bytes)))
+		return 0;
+	ts_complain("--capture %s: it is `timing`, `replay`, or `replay:SIZE` for at most so many "
+		    "bytes of contents (replay:512M)",
 		    text);
+	return -EINVAL;
+}
+
+/* What a replay needs from the first call on. */
+static int check_capture(const struct record *record)
+{
+	const char *other = record->start_later	    ? "--start-later"
+			    : record->rotation.size ? "--rotate-size"
+			    : record->rotation.age  ? "--rotate-age"
+			    : record->rotation.keep_last_size || record->rotation.keep_last_age
+				    ? "--keep-last"
+				    : NULL;
+
+	if (!record->capture || !other)
+		return 0;
+	ts_complain("--capture replay cannot be had with %s: a replay needs all that was captured "
+		    "from the process's start, in one file",
+		    other);
 	return -EINVAL;
 }
 
@@ -272,7 +289,7 @@ static int apply_option(struct record *record, int option)
 		record->quiet = true;
 		return 0;
 	case OPT_CAPTURE:
-		return parse_capture(optarg);
+		return parse_capture(record, optarg);
 	case OPT_KERNEL_EVENTS:
 		return parse_kernel_events(record, optarg);
 	case OPT_LOSSLESS:
@@ -334,7 +351,9 @@ static int parse(struct record *record, int argc, char **argv)
 		ts_complain("no command to record; `tsctl record -- ./app` records ./app");
 		return -EINVAL;
 	}
-	return check_environment(record) ?: ts_rotation_check(&record->rotation, record->output);
+	return check_environment(record)
+		       ?: check_capture(record)
+				  ?: ts_rotation_check(&record->rotation, record->output);
 }
 
 static void complain_command(const struct record *record, int r)
@@ -416,6 +435,8 @@ static int build_environment(struct record *record)
 				   record->no_stacks	   ? "none"
 				   : record->python_stacks ? "python"
 							   : "native");
+	if (!r && record->capture)
+		r = ts_environ_set(env, TS_CAPTURE_ENVIRONMENT, record->capture);
 	/* Known before the daemon has the session: no ring may fill up meanwhile. */
 	if (!r && record->lossless)
 		r = ts_environ_set(env, TS_LOSSLESS_ENVIRONMENT, "1");
@@ -892,7 +913,7 @@ const struct ts_command ts_command_record = {
 		"      --kernel-events[=L]   the kernel's: all, or sched:10us (a threshold),\n"
 		"                            faults, syscalls, stacks, block\n"
 		"      --system          calls of all other processes; COMMAND may be left out\n"
-		"      --capture LEVEL   timing: the only level in this version\n"
+		"      --capture LEVEL   timing; replay: for `tsctl replay` (replay:1G: a limit)\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"
 		"      --start-later     record nothing before `tsctl start`\n"
 		"      --ring-size SIZE  bytes of each thread's ring: a power of two, 64K to 256M\n"

@@ -19,6 +19,7 @@
 /* The first one runs unless told otherwise. */
 static const struct ts_replay_executor *const executors[] = {
 	&ts_replay_emulate,
+	&ts_replay_vgpu,
 };
 
 enum {
@@ -29,6 +30,7 @@ enum {
 	OPT_FROM,
 	OPT_TO,
 	OPT_WHAT_IF,
+	OPT_REPEAT,
 };
 
 static int find_executor(const char *name, const struct ts_replay_executor **ret_executor)
@@ -101,6 +103,18 @@ static int parse_stream(const char *text, struct ts_replay_asked *asked)
 	return 0;
 }
 
+static int parse_repeat(const char *text, struct ts_replay_asked *asked)
+{
+	unsigned long long n;
+
+	if (ts_parse_number(text, 1, 1000000, &n)) {
+		ts_complain("--repeat %s: it is how often to replay, from 1 on", text);
+		return -EINVAL;
+	}
+	asked->n_repeat = (uint32_t)n;
+	return 0;
+}
+
 static int apply_option(struct ts_replay_asked *asked, int option,
 			const struct ts_replay_executor **executor)
 {
@@ -127,6 +141,8 @@ static int apply_option(struct ts_replay_asked *asked, int option,
 			return 0;
 		ts_complain("--limit %s: it is a number of steps, at most %u", optarg, MAX_LISTED);
 		return -EINVAL;
+	case OPT_REPEAT:
+		return parse_repeat(optarg, asked);
 	case 's':
 		asked->session = optarg;
 		return 0;
@@ -149,6 +165,7 @@ static int run_replay(int argc, char **argv)
 		{"to", required_argument, NULL, OPT_TO},
 		{"what-if", required_argument, NULL, OPT_WHAT_IF},
 		{"limit", required_argument, NULL, 'n'},
+		{"repeat", required_argument, NULL, OPT_REPEAT},
 		{"session", required_argument, NULL, 's'},
 		{"json", no_argument, NULL, 'j'},
 		{0},
@@ -189,8 +206,11 @@ const struct ts_command ts_command_replay = {
 		"Runs the operations of a trace again: how long it takes beside how long it took,\n"
 		"what the time went to, how busy streams and engines were; as it was, or edited.\n"
 		"\n"
-		"      --on EXECUTOR      emulate: in virtual time, by the trace's own durations.\n"
-		"                         It needs no GPU, and any trace will do\n"
+		"      --on EXECUTOR      emulate (the default): in virtual time. vgpu:\n"
+		"                         what `record --capture replay` captured, on the virtual\n"
+		"                         GPU. It exits 0 where that comes out the same, 1 where\n"
+		"                         replays differ, 3 where it differs from the capture\n"
+		"      --repeat K         on vgpu: compare K replays\n"
 		"      --what-if EDIT     run it edited, too: `kernel gemm*=2x`, `no-sync cu*`,\n"
 		"                         `graph`; `--what-if help` lists them. As often as you\n"
 		"                         like, in that order; @FILE: an edit a line, # comments\n"

@@ -185,6 +185,38 @@ const char *ts_name_range_action(uint32_t action)
 	return LOOK_UP(names, action);
 }
 
+const char *ts_name_operation_kind(uint32_t kind)
+{
+	static const char *const names[] = {
+		[TS_OPERATION_CONTEXT_CREATE] = "context_create",
+		[TS_OPERATION_CONTEXT_DESTROY] = "context_destroy",
+		[TS_OPERATION_MODULE_LOAD] = "module_load",
+		[TS_OPERATION_MODULE_UNLOAD] = "module_unload",
+		[TS_OPERATION_FUNCTION] = "function",
+		[TS_OPERATION_VARIABLE] = "variable",
+		[TS_OPERATION_ALLOC] = "alloc",
+		[TS_OPERATION_FREE] = "free",
+		[TS_OPERATION_STREAM_CREATE] = "stream_create",
+		[TS_OPERATION_STREAM_DESTROY] = "stream_destroy",
+		[TS_OPERATION_EVENT_CREATE] = "event_create",
+		[TS_OPERATION_EVENT_DESTROY] = "event_destroy",
+		[TS_OPERATION_EVENT_RECORD] = "event_record",
+		[TS_OPERATION_STREAM_WAIT] = "stream_wait",
+		[TS_OPERATION_LAUNCH] = "launch",
+		[TS_OPERATION_COPY] = "copy",
+		[TS_OPERATION_FILL] = "fill",
+		[TS_OPERATION_SYNC] = "sync",
+		[TS_OPERATION_HOST_WRITE] = "host_write",
+		[TS_OPERATION_LIMIT] = "limit",
+		[TS_OPERATION_PEER] = "peer",
+		[TS_OPERATION_UNSUPPORTED] = "unsupported",
+		[TS_OPERATION_END] = "end",
+		[TS_OPERATION_RESULT] = "result",
+	};
+
+	return LOOK_UP(names, kind);
+}
+
 const char *ts_name_pause_cause(uint32_t cause)
 {
 	static const char *const names[] = {

@@ -18,6 +18,7 @@ const char *ts_name_memory_kind(uint32_t kind);			 /* "pinned" */
 const char *ts_name_sync_type(uint32_t type);			 /* "stream_synchronize" */
 const char *ts_name_overhead_kind(uint32_t kind);		 /* "cupti_buffer_flush" */
 const char *ts_name_object_action(uint32_t action);		 /* "created" */
+const char *ts_name_operation_kind(uint32_t kind);		 /* "launch" */
 const char *ts_name_pause_cause(uint32_t cause);		 /* "request" */
 const char *ts_name_access_kind(uint32_t access);		 /* "copy" */
 const char *ts_name_range_action(uint32_t action);		 /* "push" */

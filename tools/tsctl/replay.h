@@ -13,6 +13,7 @@ struct ts_replay_asked {
 	bool has_stream, has_ops, has_from, has_to;
 	uint32_t stream;
 	uint64_t first_op, last_op; /* operation ids, both included */
+	uint32_t n_repeat;	    /* 0: as often as a verdict takes */
 	struct ts_time from, to;
 	unsigned long long limit; /* steps that are listed */
 	const char **what_if;	  /* edits, or @ and the file that has them; what argv has */
@@ -31,3 +32,4 @@ struct ts_replay_executor {
 };
 
 extern const struct ts_replay_executor ts_replay_emulate;
+extern const struct ts_replay_executor ts_replay_vgpu;

@@ -341,6 +341,18 @@ static const char *yield_name(struct ts_resolver *resolver, const struct ts_row_
 	return buffer;
 }
 
+static const char *operation_name(struct ts_resolver *resolver,
+				  const struct ts_row_operation *operation,
+				  char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	const char *kind = ts_name_operation_kind(operation->kind);
+	const char *name = ts_resolver_string(resolver, operation->name);
+
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%" PRIu64 " %s%s%s", operation->sequence,
+		 kind ? kind : "unknown operation", name ? " " : "", name ? name : "");
+	return buffer;
+}
+
 static const char *pause_name(const struct ts_row_pause *pause, char buffer[TS_RESOLVER_NAME_BYTES])
 {
 	const char *cause = ts_name_pause_cause(pause->cause);
@@ -470,6 +482,8 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 		return pause_name(row->pause, buffer);
 	case TS_ROW_ACCESS:
 		return access_name(row->access, buffer);
+	case TS_ROW_OPERATION:
+		return operation_name(resolver, row->operation, buffer);
 	case TS_ROW_OFF_CPU:
 		return off_cpu_name(row->off_cpu, buffer);
 	case TS_ROW_PAGE_FAULT:

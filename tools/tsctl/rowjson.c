@@ -104,6 +104,7 @@ static const ProtobufCMessageDescriptor *const descriptors[TS_ROW_EVENT_COUNT] =
 	[TS_ROW_ACCESS] = &ts__rpc__access_row__descriptor,
 	[TS_ROW_ARGUMENTS] = &ts__rpc__arguments_row__descriptor,
 	[TS_ROW_BLOCK_IO] = &ts__rpc__block_io_row__descriptor,
+	[TS_ROW_OPERATION] = &ts__rpc__operation_row__descriptor,
 };
 
 /* Fields that every row has, or that are not a column of the same name. */
@@ -146,6 +147,7 @@ static const struct {
 	{TS_ROW_ALLOC, "kind", "memory_kind", ts_name_memory_kind},
 	{TS_ROW_FREE, "kind", "memory_kind", ts_name_memory_kind},
 	{TS_ROW_OVERHEAD, "kind", "overhead_kind", ts_name_overhead_kind},
+	{TS_ROW_OPERATION, "kind", "kind", ts_name_operation_kind},
 	{TS_ROW_RANGE, "action", "action", ts_name_range_action},
 	{TS_ROW_RANGE_BEGIN, "action", "action", ts_name_range_action},
 	{TS_ROW_OFF_CPU, "reason", "reason", ts_name_off_cpu_reason},
@@ -207,6 +209,9 @@ static bool value_of_nothing(const struct ts_row_schema *schema, const struct ts
 						   "payload_type", "value_type"};
 
 	*ret_value = 0;
+	/* Of each only some columns mean anything. */
+	if (schema->type == TS_ROW_OPERATION)
+		return strcmp(column->name, "kind") != 0;
 	if (TS_ROW_BIT(schema->type) & TS_ROW_KERNELS)
 		return kernel_value_of_nothing(column, ret_value);
 	if (schema->type == TS_ROW_ARGUMENTS)

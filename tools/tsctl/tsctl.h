@@ -15,6 +15,7 @@ enum ts_exit {
 	TS_EXIT_OK = 0,
 	TS_EXIT_FINDING = 1,
 	TS_EXIT_BAD = 2,	   /* bad usage or bad input */
+	TS_EXIT_DIFFERS = 3,	   /* `replay`: from its capture */
 	TS_EXIT_NOT_STARTED = 125, /* `record`: the command was not run */
 	TS_EXIT_SIGNAL = 128,	   /* `record`: plus the signal that ended the command */
 };

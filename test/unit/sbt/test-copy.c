@@ -202,10 +202,11 @@ static int compare_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* All rows of a trace, or those of one type, in an order that is not the file's. */
+/* All rows of a trace that copies have, or those of one type, in an order that is not the file's. */
 static struct described rows_of(int fd, uint64_t types)
 {
-	struct ts_sbt_cursor_options options = {.types = types};
+	struct ts_sbt_cursor_options options = {
+		.types = types ? types : TS_ROW_EVENTS & ~TS_ROW_BIT(TS_ROW_OPERATION)};
 	struct ts_sbt_reader *reader = open_reader(fd);
 	struct described all = {0};
 	struct ts_sbt_cursor *cursor;

@@ -301,6 +301,12 @@ static void own_affairs(struct maker *maker)
 				    .src_bytes = 4096,
 				    .thread = maker->thread,
 				    .access = TS_ACCESS_COPY});
+	add(maker, TS_ROW_OPERATION,
+	    &(struct ts_row_operation){.start_ns = t,
+				       .sequence = 1,
+				       .kind = TS_OPERATION_END,
+				       .name = maker->text,
+				       .thread = maker->thread});
 }
 
 int synthetic_write(int fd, const struct synthetic *what)

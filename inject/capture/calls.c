@@ -1,0 +1,832 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which of the driver's calls are captured, and what of them. What changes something that a replay would have to know of and is
+ * not handled is unsupported, by name; so is whatever a newer driver adds to the classes that do work.
+ */
+#include "inject/cuda/calls.h"
+#include "inject/capture/capture.h"
+#include "inject/shim.h"
+#include "proto/abi/vendor/cuda_driver_params.h"
+#include "proto/abi/vendor/cupti_cbid.h"
+
+#define ID(name) TS_CUPTI_DRIVER_CBID_##name
+/* A call that has a form for per-thread default streams. */
+#define PTSZ(name) ID(name) : case ID(name##_ptsz)
+#define PTDS(name) ID(name) : case ID(name##_ptds)
+
+static const char *const names[TS_CUPTI_DRIVER_CBID_SIZE] = {
+#define TS_CALL_(name, id, kind) [id] = #name,
+	TS_CUPTI_DRIVER_CBIDS(TS_CALL_)
+#undef TS_CALL_
+};
+
+const char *ts_capture_name(uint32_t cbid)
+{
+	return cbid < TS_CUPTI_DRIVER_CBID_SIZE && names[cbid] ? names[cbid]
+							       : "a call of a newer driver";
+}
+
+/* Of classes where what is not known is unsupported: these change nothing that is computed. */
+static bool is_harmless(uint32_t cbid)
+{
+	switch (cbid) {
+	case ID(cuModuleEnumerateFunctions):
+	case ID(cuLibraryGetKernelCount):
+	case ID(cuLibraryEnumerateKernels):
+	case ID(cuModuleGetFunctionCount):
+	case ID(cuGraphCreate):
+	case ID(cuGraphDestroy):
+	case ID(cuGraphExecDestroy):
+	case ID(cuGraphUpload):
+	case ID(cuStreamBeginCapture):
+	case ID(cuStreamBeginCapture_v2):
+	case ID(cuStreamEndCapture):
+	case ID(cuStreamSetAttribute):
+	case ID(cuStreamCopyAttributes):
+	case ID(cuMemRelease):
+	case ID(cuMemAddressFree):
+		return true;
+	default:
+		return false;
+	}
+}
+
+static enum ts_capture_mode mode_of_class(uint32_t cbid)
+{
+	switch (ts_calls_class(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid)) {
+	case TS_CUPTI_CLASS_LAUNCH:
+	case TS_CUPTI_CLASS_MEMCPY:
+	case TS_CUPTI_CLASS_MEMSET:
+	case TS_CUPTI_CLASS_ALLOC:
+	case TS_CUPTI_CLASS_FREE:
+	case TS_CUPTI_CLASS_STREAM:
+	case TS_CUPTI_CLASS_EVENT:
+	case TS_CUPTI_CLASS_MODULE:
+	case TS_CUPTI_CLASS_GRAPH_LAUNCH:
+		return is_harmless(cbid) ? TS_CAPTURE_NOT : TS_CAPTURE_UNSUPPORTED;
+	default:
+		return TS_CAPTURE_NOT;
+	}
+}
+
+enum ts_capture_mode ts_capture_mode(uint32_t cbid)
+{
+	switch (cbid) {
+	case ID(cuModuleLoadData):
+	case ID(cuModuleLoadDataEx):
+	case ID(cuModuleLoadFatBinary):
+	case ID(cuLibraryLoadData):
+	case ID(cuModuleGetFunction):
+	case ID(cuModuleGetGlobal_v2):
+	case ID(cuLibraryGetKernel):
+	case ID(cuLibraryGetModule):
+	case ID(cuLibraryGetGlobal):
+	case ID(cuLibraryGetManaged):
+	case ID(cuKernelGetFunction):
+	case ID(cuMemAlloc_v2):
+	case ID(cuMemAllocPitch_v2):
+	case ID(cuMemAllocHost_v2):
+	case ID(cuMemHostAlloc):
+	case ID(cuMemHostAlloc_v2):
+	case ID(cuMemAllocManaged):
+	case ID(cuMemHostRegister_v2):
+	case PTSZ(cuMemAllocAsync):
+	case PTSZ(cuMemAllocFromPoolAsync):
+	case ID(cuStreamCreate):
+	case ID(cuStreamCreateWithPriority):
+	case ID(cuEventCreate):
+	case PTSZ(cuEventRecord):
+	case PTSZ(cuEventRecordWithFlags):
+	case PTSZ(cuStreamWaitEvent):
+	case PTSZ(cuLaunchKernel):
+	case PTSZ(cuLaunchKernelEx):
+	case PTSZ(cuLaunchCooperativeKernel):
+	case PTSZ(cuMemcpyHtoDAsync_v2):
+	case PTSZ(cuMemcpyDtoHAsync_v2):
+	case PTSZ(cuMemcpyDtoDAsync_v2):
+	case PTSZ(cuMemcpyAsync):
+	case PTSZ(cuMemcpyPeerAsync):
+	case PTSZ(cuMemcpy2DAsync_v2):
+	case PTSZ(cuMemcpy3DAsync_v2):
+	case PTDS(cuMemsetD8_v2):
+	case PTDS(cuMemsetD16_v2):
+	case PTDS(cuMemsetD32_v2):
+	case PTDS(cuMemsetD2D8_v2):
+	case PTDS(cuMemsetD2D16_v2):
+	case PTDS(cuMemsetD2D32_v2):
+	case PTSZ(cuMemsetD8Async):
+	case PTSZ(cuMemsetD16Async):
+	case PTSZ(cuMemsetD32Async):
+	case PTSZ(cuMemsetD2D8Async):
+	case PTSZ(cuMemsetD2D16Async):
+	case PTSZ(cuMemsetD2D32Async):
+	case ID(cuCtxSetLimit):
+	case ID(cuCtxEnablePeerAccess):
+	case ID(cuCtxDisablePeerAccess):
+		return TS_CAPTURE_ORDERED;
+	case PTDS(cuMemcpyHtoD_v2):
+	case PTDS(cuMemcpyDtoH_v2):
+	case PTDS(cuMemcpyDtoD_v2):
+	case PTDS(cuMemcpy):
+	case PTDS(cuMemcpyPeer):
+	case PTDS(cuMemcpy2D_v2):
+	case PTDS(cuMemcpy2DUnaligned_v2):
+	case PTDS(cuMemcpy3D_v2):
+	case ID(cuCtxSynchronize):
+	case PTSZ(cuStreamSynchronize):
+	case PTSZ(cuStreamQuery):
+	case ID(cuEventSynchronize):
+	case ID(cuEventQuery):
+		return TS_CAPTURE_AFTER;
+	case ID(cuMemFree_v2):
+	case ID(cuMemFreeHost):
+	case ID(cuMemHostUnregister):
+	case PTSZ(cuMemFreeAsync):
+	case ID(cuModuleUnload):
+	case ID(cuLibraryUnload):
+	case ID(cuStreamDestroy_v2):
+	case ID(cuEventDestroy_v2):
+		return TS_CAPTURE_BEFORE;
+	default:
+		return mode_of_class(cbid);
+	}
+}
+
+/* The default stream of the call's form, where the application gave none. */
+static bool is_per_thread(uint32_t cbid)
+{
+	const char *name = ts_capture_name(cbid);
+	size_t n = strlen(name);
+
+	return n > 5 && (!strcmp(name + n - 5, "_ptsz") || !strcmp(name + n - 5, "_ptds"));
+}
+
+static uint64_t stream_of(uint32_t cbid, const void *stream)
+{
+	uint64_t handle = (uint64_t)(uintptr_t)stream;
+
+	if (handle)
+		return handle;
+	return is_per_thread(cbid) ? TS_OPERATION_STREAM_PER_THREAD : TS_OPERATION_STREAM_LEGACY;
+}
+
+static uint64_t handle_of(const void *pointer)
+{
+	return (uint64_t)(uintptr_t)pointer;
+}
+
+static void put(struct ts_capture *capture, const struct ts_record_operation *model, uint32_t kind,
+		uint64_t object, uint64_t stream, uint64_t value)
+{
+	struct ts_record_operation operation = *model;
+
+	operation.kind = kind;
+	operation.object = object;
+	operation.stream = stream;
+	operation.value = value;
+	(void)ts_lane_put(&capture->lane, &operation);
+}
+
+static void put_named(struct ts_capture *capture, const struct ts_record_operation *model,
+		      uint32_t kind, uint64_t object, uint64_t parent, const char *name)
+{
+	struct ts_record_operation operation = *model;
+
+	operation.kind = kind;
+	operation.object = object;
+	operation.parent = parent;
+	if (name)
+		operation.name =
+			ts_definitions_string(&capture->shim->definitions, name, strlen(name));
+	if (kind == TS_OPERATION_FUNCTION)
+		ts_capture_function(capture, object);
+	(void)ts_lane_put(&capture->lane, &operation);
+}
+
+static void put_variable(struct ts_capture *capture, const struct ts_record_operation *model,
+			 const uint64_t *address, const size_t *bytes, const void *module,
+			 const char *name)
+{
+	struct ts_record_operation operation = *model;
+
+	/* Who asks for the size alone learns no address. */
+	if (!address || !name)
+		return;
+	operation.kind = TS_OPERATION_VARIABLE;
+	operation.parent = handle_of(module);
+	operation.dst = *address;
+	operation.bytes = bytes ? *bytes : 0;
+	operation.name = ts_definitions_string(&capture->shim->definitions, name, strlen(name));
+	(void)ts_lane_put(&capture->lane, &operation);
+	(void)ts_memory_map_add(&capture->memory, operation.dst, operation.bytes ?: 1, 0);
+}
+
+static void put_module(struct ts_capture *capture, const struct ts_record_operation *model,
+		       const void *module, const void *image)
+{
+	struct ts_record_operation operation = *model;
+	const void *start;
+	size_t n_bytes = ts_capture_image_bytes(image, &start);
+
+	operation.kind = TS_OPERATION_MODULE_LOAD;
+	operation.object = handle_of(module);
+	operation.content = n_bytes ? ts_lane_content(&capture->lane, start, n_bytes) : 0;
+	(void)ts_lane_put(&capture->lane, &operation);
+}
+
+static void put_alloc(struct ts_capture *capture, const struct ts_record_operation *model,
+		      uint64_t address, uint64_t bytes, uint32_t flags, uint64_t stream)
+{
+	struct ts_record_operation operation = *model;
+
+	operation.kind = TS_OPERATION_ALLOC;
+	operation.dst = address;
+	operation.bytes = bytes;
+	operation.stream = stream;
+	operation.operation_flags |= flags;
+	ts_capture_forget(capture, address, bytes);
+	if (!ts_memory_map_add(&capture->memory, address, bytes,
+			       flags & (TS_OPERATION_MEMORY_PINNED | TS_OPERATION_MEMORY_MANAGED)))
+		ts_lane_end(&capture->lane, TS_LANE_NO_MEMORY);
+	(void)ts_lane_put(&capture->lane, &operation);
+}
+
+static void put_free(struct ts_capture *capture, const struct ts_record_operation *model,
+		     uint64_t address, uint32_t flags, uint64_t stream)
+{
+	struct ts_record_operation operation = *model;
+	const struct ts_memory_range *range = ts_memory_map_find(&capture->memory, address);
+
+	/* It will fail, or frees nothing. */
+	if (!range || range->start != address)
+		return;
+	if (range->flags)
+		ts_capture_forget(capture, address, range->bytes);
+	(void)ts_memory_map_remove(&capture->memory, address);
+	operation.kind = TS_OPERATION_FREE;
+	operation.dst = address;
+	operation.stream = stream;
+	operation.operation_flags |= flags;
+	(void)ts_lane_put(&capture->lane, &operation);
+}
+
+static void put_fill(struct ts_capture *capture, const struct ts_record_operation *model,
+		     uint64_t dst, uint64_t pitch, uint32_t value, uint64_t element, uint64_t width,
+		     uint64_t height, uint64_t stream)
+{
+	struct ts_record_operation operation = *model;
+
+	if (!width || !height || ts_capture_is_captured(capture, stream))
+		return;
+	operation.kind = TS_OPERATION_FILL;
+	operation.dst = dst;
+	operation.dst_pitch = pitch;
+	operation.value = value;
+	operation.src = element;
+	operation.bytes = width;
+	operation.height = height;
+	operation.stream = stream;
+	(void)ts_lane_put(&capture->lane, &operation);
+}
+
+static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *params,
+			const struct ts_record_operation *model)
+{
+	switch (cbid) {
+	case ID(cuModuleLoadData):
+	case ID(cuModuleLoadDataEx):
+	case ID(cuModuleLoadFatBinary): {
+		/* The first two arguments are the same in all three. */
+		const struct ts_cu_module_load_data_params *p = params;
+
+		put_module(capture, model, *p->module, p->image);
+		return true;
+	}
+	case ID(cuLibraryLoadData): {
+		const struct ts_cu_library_load_data_params *p = params;
+
+		put_module(capture, model, *p->library, p->code);
+		return true;
+	}
+	case ID(cuModuleUnload):
+	case ID(cuLibraryUnload):
+		put(capture, model, TS_OPERATION_MODULE_UNLOAD, handle_of(*(void *const *)params),
+		    0, 0);
+		return true;
+	case ID(cuModuleGetFunction): {
+		const struct ts_cu_module_get_function_params *p = params;
+
+		put_named(capture, model, TS_OPERATION_FUNCTION, handle_of(*p->func),
+			  handle_of(p->module), p->name);
+		return true;
+	}
+	case ID(cuLibraryGetKernel): {
+		const struct ts_cu_library_get_kernel_params *p = params;
+
+		put_named(capture, model, TS_OPERATION_FUNCTION, handle_of(*p->kernel),
+			  handle_of(p->library), p->name);
+		return true;
+	}
+	case ID(cuKernelGetFunction): {
+		const struct ts_cu_kernel_get_function_params *p = params;
+
+		/* Without a name: the parent is a function, and this the same in a context. */
+		put_named(capture, model, TS_OPERATION_FUNCTION, handle_of(*p->func),
+			  handle_of(p->kernel), NULL);
+		return true;
+	}
+	case ID(cuLibraryGetModule): {
+		const struct ts_cu_kernel_get_function_params *p = params;
+
+		/* Without a content: the parent is a library, and this the same in a context. */
+		put_named(capture, model, TS_OPERATION_MODULE_LOAD, handle_of(*p->func),
+			  handle_of(p->kernel), NULL);
+		return true;
+	}
+	case ID(cuModuleGetGlobal_v2):
+	case ID(cuLibraryGetGlobal):
+	case ID(cuLibraryGetManaged): {
+		const struct ts_cu_module_get_global_params *p = params;
+
+		put_variable(capture, model, p->dev_ptr, p->bytes, p->module, p->name);
+		return true;
+	}
+	default:
+		return false;
+	}
+}
+
+static bool alloc_call(struct ts_capture *capture, uint32_t cbid, const void *params,
+		       const struct ts_record_operation *model)
+{
+	switch (cbid) {
+	case ID(cuMemAlloc_v2): {
+		const struct ts_cu_mem_alloc_params *p = params;
+
+		put_alloc(capture, model, *p->dev_ptr, p->byte_size, 0, 0);
+		return true;
+	}
+	case ID(cuMemAllocPitch_v2): {
+		const struct ts_cu_mem_alloc_pitch_params *p = params;
+
+		put_alloc(capture, model, *p->dev_ptr, *p->pitch * p->height, 0, 0);
+		return true;
+	}
+	case ID(cuMemAllocHost_v2):
+	case ID(cuMemHostAlloc):
+	case ID(cuMemHostAlloc_v2): {
+		const struct ts_cu_mem_alloc_host_params *p = params;
+
+		put_alloc(capture, model, handle_of(*p->pp), p->byte_size,
+			  TS_OPERATION_MEMORY_PINNED, 0);
+		return true;
+	}
+	case ID(cuMemAllocManaged): {
+		const struct ts_cu_mem_alloc_managed_params *p = params;
+
+		put_alloc(capture, model, *p->dev_ptr, p->byte_size, TS_OPERATION_MEMORY_MANAGED,
+			  0);
+		return true;
+	}
+	case ID(cuMemHostRegister_v2): {
+		const struct ts_cu_mem_host_register_params *p = params;
+
+		put_alloc(capture, model, handle_of(p->p), p->byte_size, TS_OPERATION_MEMORY_PINNED,
+			  0);
+		return true;
+	}
+	case PTSZ(cuMemAllocAsync): {
+		const struct ts_cu_mem_alloc_async_params *p = params;
+
+		put_alloc(capture, model, *p->dev_ptr, p->byte_size, TS_OPERATION_ASYNC,
+			  stream_of(cbid, p->stream));
+		return true;
+	}
+	case PTSZ(cuMemAllocFromPoolAsync): {
+		const struct ts_cu_mem_alloc_from_pool_async_params *p = params;
+
+		put_alloc(capture, model, *p->dev_ptr, p->byte_size, TS_OPERATION_ASYNC,
+			  stream_of(cbid, p->stream));
+		return true;
+	}
+	case ID(cuMemFree_v2):
+	case ID(cuMemFreeHost):
+	case ID(cuMemHostUnregister):
+		put_free(capture, model, *(const uint64_t *)params, 0, 0);
+		return true;
+	case PTSZ(cuMemFreeAsync): {
+		const struct ts_cu_mem_free_async_params *p = params;
+
+		put_free(capture, model, p->dev_ptr, TS_OPERATION_ASYNC,
+			 stream_of(cbid, p->stream));
+		return true;
+	}
+	default:
+		return false;
+	}
+}
+
+static void put_event_record(struct ts_capture *capture, uint32_t cbid,
+			     const struct ts_cu_event_record_params *p,
+			     const struct ts_record_operation *model)
+{
+	struct ts_record_operation operation = *model;
+
+	operation.kind = TS_OPERATION_EVENT_RECORD;
+	operation.object = handle_of(p->event);
+	operation.stream = stream_of(cbid, p->stream);
+	if (ts_capture_is_captured(capture, operation.stream))
+		return;
+	if (ts_lane_put(&capture->lane, &operation))
+		ts_capture_event(capture, &operation);
+}
+
+static void put_sync(struct ts_capture *capture, const struct ts_record_operation *model,
+		     uint32_t flags, uint64_t event, uint64_t stream)
+{
+	struct ts_record_operation operation = *model;
+
+	operation.kind = TS_OPERATION_SYNC;
+	operation.operation_flags |= flags;
+	operation.object = event;
+	operation.stream = stream;
+	(void)ts_lane_put(&capture->lane, &operation);
+	ts_capture_results(capture, &operation);
+}
+
+static bool stream_call(struct ts_capture *capture, uint32_t cbid, const void *params,
+			const struct ts_record_operation *model)
+{
+	switch (cbid) {
+	case ID(cuStreamCreate):
+	case ID(cuStreamCreateWithPriority): {
+		const struct ts_cu_stream_create_params *p = params;
+
+		put(capture, model, TS_OPERATION_STREAM_CREATE, handle_of(*p->stream), 0, p->flags);
+		return true;
+	}
+	case ID(cuStreamDestroy_v2):
+		put(capture, model, TS_OPERATION_STREAM_DESTROY, handle_of(*(void *const *)params),
+		    0, 0);
+		return true;
+	case ID(cuEventCreate): {
+		const struct ts_cu_event_create_params *p = params;
+
+		put(capture, model, TS_OPERATION_EVENT_CREATE, handle_of(*p->event), 0, p->flags);
+		return true;
+	}
+	case ID(cuEventDestroy_v2):
+		put(capture, model, TS_OPERATION_EVENT_DESTROY, handle_of(*(void *const *)params),
+		    0, 0);
+		return true;
+	case PTSZ(cuEventRecord):
+	case PTSZ(cuEventRecordWithFlags):
+		put_event_record(capture, cbid, params, model);
+		return true;
+	case PTSZ(cuStreamWaitEvent): {
+		const struct ts_cu_stream_wait_event_params *p = params;
+
+		if (ts_capture_is_captured(capture, stream_of(cbid, p->stream)))
+			return true;
+		put(capture, model, TS_OPERATION_STREAM_WAIT, handle_of(p->event),
+		    stream_of(cbid, p->stream), p->flags);
+		return true;
+	}
+	case ID(cuCtxSynchronize):
+		put_sync(capture, model, TS_OPERATION_SYNC_CONTEXT, 0, 0);
+		return true;
+	case PTSZ(cuStreamSynchronize):
+	case PTSZ(cuStreamQuery):
+		put_sync(capture, model, TS_OPERATION_SYNC_STREAM, 0,
+			 stream_of(cbid, *(void *const *)params));
+		return true;
+	case ID(cuEventSynchronize):
+	case ID(cuEventQuery):
+		put_sync(capture, model, TS_OPERATION_SYNC_EVENT, handle_of(*(void *const *)params),
+			 0);
+		return true;
+	case ID(cuCtxEnablePeerAccess):
+	case ID(cuCtxDisablePeerAccess):
+		put(capture, model, TS_OPERATION_PEER, handle_of(*(void *const *)params), 0,
+		    cbid == ID(cuCtxEnablePeerAccess));
+		return true;
+	case ID(cuCtxSetLimit): {
+		const struct ts_cu_ctx_set_limit_params *p = params;
+		struct ts_record_operation operation = *model;
+
+		operation.kind = TS_OPERATION_LIMIT;
+		operation.value = (uint32_t)p->limit;
+		operation.bytes = p->value;
+		(void)ts_lane_put(&capture->lane, &operation);
+		return true;
+	}
+	default:
+		return false;
+	}
+}
+
+static bool fill_call(struct ts_capture *capture, uint32_t cbid, const void *params,
+		      const struct ts_record_operation *model)
+{
+	switch (cbid) {
+#define FILL(bits)                                                                        \
+	case PTDS(cuMemsetD##bits##_v2): {                                                \
+		const struct ts_cu_memset_d##bits##_params *p = params;                   \
+                                                                                          \
+		put_fill(capture, model, p->dst_device, 0, p->value, bits / 8, p->n, 1,   \
+			 stream_of(cbid, NULL));                                          \
+		return true;                                                              \
+	}                                                                                 \
+	case PTSZ(cuMemsetD##bits##Async): {                                              \
+		const struct ts_cu_memset_d##bits##_async_params *p = params;             \
+                                                                                          \
+		put_fill(capture, model, p->dst_device, 0, p->value, bits / 8, p->n, 1,   \
+			 stream_of(cbid, p->stream));                                     \
+		return true;                                                              \
+	}                                                                                 \
+	case PTDS(cuMemsetD2D##bits##_v2): {                                              \
+		const struct ts_cu_memset_d2d##bits##_params *p = params;                 \
+                                                                                          \
+		put_fill(capture, model, p->dst_device, p->dst_pitch, p->value, bits / 8, \
+			 p->width, p->height, stream_of(cbid, NULL));                     \
+		return true;                                                              \
+	}                                                                                 \
+	case PTSZ(cuMemsetD2D##bits##Async): {                                            \
+		const struct ts_cu_memset_d2d##bits##_async_params *p = params;           \
+                                                                                          \
+		put_fill(capture, model, p->dst_device, p->dst_pitch, p->value, bits / 8, \
+			 p->width, p->height, stream_of(cbid, p->stream));                \
+		return true;                                                              \
+	}
+		FILL(8)
+		FILL(16)
+		FILL(32)
+#undef FILL
+	default:
+		return false;
+	}
+}
+
+/* One row. */
+static void copy_flat(struct ts_capture *capture, struct ts_record_operation *model, uint32_t cbid,
+		      uint64_t dst, bool dst_host, uint64_t src, bool src_host, size_t n,
+		      const void *stream, bool async)
+{
+	struct ts_capture_copy copy = {.dst = dst,
+				       .src = src,
+				       .width = n,
+				       .height = 1,
+				       .depth = 1,
+				       .dst_pitch = n,
+				       .src_pitch = n,
+				       .dst_slice = n,
+				       .src_slice = n,
+				       .dst_host = dst_host,
+				       .src_host = src_host,
+				       .unified = cbid == ID(cuMemcpy) ||
+						  cbid == ID(cuMemcpy_ptds) ||
+						  cbid == ID(cuMemcpyAsync) ||
+						  cbid == ID(cuMemcpyAsync_ptsz),
+				       .async = async};
+
+	model->stream = stream_of(cbid, stream);
+	ts_capture_copies(capture, model, &copy);
+}
+
+static void unsupported(struct ts_capture *capture, const struct ts_record_operation *model,
+			const char *what)
+{
+	put_named(capture, model, TS_OPERATION_UNSUPPORTED, 0, 0, what);
+}
+
+static void copy_2d(struct ts_capture *capture, struct ts_record_operation *model, uint32_t cbid,
+		    const struct ts_cu_memcpy_2d *from, const void *stream, bool async)
+{
+	bool src_host = from->src_memory_type == TS_CU_MEMORYTYPE_HOST;
+	bool dst_host = from->dst_memory_type == TS_CU_MEMORYTYPE_HOST;
+	struct ts_capture_copy copy = {
+		.src = (src_host ? handle_of(from->src_host) : from->src_device) +
+		       from->src_y * from->src_pitch + from->src_x_in_bytes,
+		.dst = (dst_host ? handle_of(from->dst_host) : from->dst_device) +
+		       from->dst_y * from->dst_pitch + from->dst_x_in_bytes,
+		.width = from->width_in_bytes,
+		.height = from->height,
+		.depth = 1,
+		.src_pitch = from->src_pitch ?: from->width_in_bytes,
+		.dst_pitch = from->dst_pitch ?: from->width_in_bytes,
+		.src_host = src_host,
+		.dst_host = dst_host,
+		.unified = from->src_memory_type == TS_CU_MEMORYTYPE_UNIFIED ||
+			   from->dst_memory_type == TS_CU_MEMORYTYPE_UNIFIED,
+		.async = async,
+	};
+
+	copy.src_slice = copy.src_pitch * copy.height;
+	copy.dst_slice = copy.dst_pitch * copy.height;
+	if (from->src_memory_type == TS_CU_MEMORYTYPE_ARRAY ||
+	    from->dst_memory_type == TS_CU_MEMORYTYPE_ARRAY) {
+		unsupported(capture, model, "copies of arrays");
+		return;
+	}
+	model->stream = stream_of(cbid, stream);
+	ts_capture_copies(capture, model, &copy);
+}
+
+static void copy_3d(struct ts_capture *capture, struct ts_record_operation *model, uint32_t cbid,
+		    const struct ts_cu_memcpy_3d *from, const void *stream, bool async)
+{
+	bool src_host = from->src_memory_type == TS_CU_MEMORYTYPE_HOST;
+	bool dst_host = from->dst_memory_type == TS_CU_MEMORYTYPE_HOST;
+	struct ts_capture_copy copy = {
+		.width = from->width_in_bytes,
+		.height = from->height,
+		.depth = from->depth,
+		.src_pitch = from->src_pitch ?: from->width_in_bytes,
+		.dst_pitch = from->dst_pitch ?: from->width_in_bytes,
+		.src_host = src_host,
+		.dst_host = dst_host,
+		.unified = from->src_memory_type == TS_CU_MEMORYTYPE_UNIFIED ||
+			   from->dst_memory_type == TS_CU_MEMORYTYPE_UNIFIED,
+		.async = async,
+	};
+
+	copy.src_slice = copy.src_pitch * (from->src_height ?: from->height);
+	copy.dst_slice = copy.dst_pitch * (from->dst_height ?: from->height);
+	copy.src = (src_host ? handle_of(from->src_host) : from->src_device) +
+		   from->src_z * copy.src_slice + from->src_y * copy.src_pitch +
+		   from->src_x_in_bytes;
+	copy.dst = (dst_host ? handle_of(from->dst_host) : from->dst_device) +
+		   from->dst_z * copy.dst_slice + from->dst_y * copy.dst_pitch +
+		   from->dst_x_in_bytes;
+	if (from->src_memory_type == TS_CU_MEMORYTYPE_ARRAY ||
+	    from->dst_memory_type == TS_CU_MEMORYTYPE_ARRAY) {
+		unsupported(capture, model, "copies of arrays");
+		return;
+	}
+	model->stream = stream_of(cbid, stream);
+	ts_capture_copies(capture, model, &copy);
+}
+
+static bool sync_copy_call(struct ts_capture *capture, uint32_t cbid, const void *params,
+			   struct ts_record_operation *model)
+{
+	switch (cbid) {
+	case PTDS(cuMemcpyHtoD_v2): {
+		const struct ts_cu_memcpy_htod_params *p = params;
+
+		copy_flat(capture, model, cbid, p->dst_device, false, handle_of(p->src_host), true,
+			  p->byte_count, NULL, false);
+		return true;
+	}
+	case PTDS(cuMemcpyDtoH_v2): {
+		const struct ts_cu_memcpy_dtoh_params *p = params;
+
+		copy_flat(capture, model, cbid, handle_of(p->dst_host), true, p->src_device, false,
+			  p->byte_count, NULL, false);
+		return true;
+	}
+	case PTDS(cuMemcpyDtoD_v2):
+	case PTDS(cuMemcpy): {
+		/* The same arguments: what they are the addresses tell. */
+		const struct ts_cu_memcpy_dtod_params *p = params;
+
+		copy_flat(capture, model, cbid, p->dst_device, false, p->src_device, false,
+			  p->byte_count, NULL, false);
+		return true;
+	}
+	case PTDS(cuMemcpyPeer): {
+		const struct ts_cu_memcpy_peer_params *p = params;
+
+		copy_flat(capture, model, cbid, p->dst_device, false, p->src_device, false,
+			  p->byte_count, NULL, false);
+		return true;
+	}
+	case PTDS(cuMemcpy2D_v2):
+	case PTDS(cuMemcpy2DUnaligned_v2):
+		copy_2d(capture, model, cbid, *(const struct ts_cu_memcpy_2d *const *)params, NULL,
+			false);
+		return true;
+	case PTDS(cuMemcpy3D_v2):
+		copy_3d(capture, model, cbid, *(const struct ts_cu_memcpy_3d *const *)params, NULL,
+			false);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool async_copy_call(struct ts_capture *capture, uint32_t cbid, const void *params,
+			    struct ts_record_operation *model)
+{
+	switch (cbid) {
+	case PTSZ(cuMemcpyHtoDAsync_v2): {
+		const struct ts_cu_memcpy_htod_async_params *p = params;
+
+		copy_flat(capture, model, cbid, p->dst_device, false, handle_of(p->src_host), true,
+			  p->byte_count, p->stream, true);
+		return true;
+	}
+	case PTSZ(cuMemcpyDtoHAsync_v2): {
+		const struct ts_cu_memcpy_dtoh_async_params *p = params;
+
+		copy_flat(capture, model, cbid, handle_of(p->dst_host), true, p->src_device, false,
+			  p->byte_count, p->stream, true);
+		return true;
+	}
+	case PTSZ(cuMemcpyDtoDAsync_v2):
+	case PTSZ(cuMemcpyAsync): {
+		const struct ts_cu_memcpy_dtod_async_params *p = params;
+
+		copy_flat(capture, model, cbid, p->dst_device, false, p->src_device, false,
+			  p->byte_count, p->stream, true);
+		return true;
+	}
+	case PTSZ(cuMemcpyPeerAsync): {
+		const struct ts_cu_memcpy_peer_async_params *p = params;
+
+		copy_flat(capture, model, cbid, p->dst_device, false, p->src_device, false,
+			  p->byte_count, p->stream, true);
+		return true;
+	}
+	case PTSZ(cuMemcpy2DAsync_v2): {
+		const struct ts_cu_memcpy2d_async_params *p = params;
+
+		copy_2d(capture, model, cbid, p->copy, p->stream, true);
+		return true;
+	}
+	case PTSZ(cuMemcpy3DAsync_v2): {
+		const struct ts_cu_memcpy3d_async_params *p = params;
+
+		copy_3d(capture, model, cbid, p->copy, p->stream, true);
+		return true;
+	}
+	default:
+		return false;
+	}
+}
+
+static bool launch_call(struct ts_capture *capture, uint32_t cbid, const void *params,
+			struct ts_record_operation *model)
+{
+	void *function;
+	void **arguments, **extra = NULL;
+
+	switch (cbid) {
+	case PTSZ(cuLaunchKernel):
+	case PTSZ(cuLaunchCooperativeKernel): {
+		/* The latter has no `extra`; all before that is the same. */
+		const struct ts_cu_launch_cooperative_kernel_params *p = params;
+
+		function = p->func;
+		arguments = p->kernel_params;
+		if (cbid == ID(cuLaunchKernel) || cbid == ID(cuLaunchKernel_ptsz))
+			extra = ((const struct ts_cu_launch_kernel_params *)params)->extra;
+		else
+			model->operation_flags |= TS_OPERATION_COOPERATIVE;
+		memcpy(model->grid, &p->grid_dim_x, sizeof(model->grid));
+		memcpy(model->block, &p->block_dim_x, sizeof(model->block));
+		model->shared_bytes = p->shared_mem_bytes;
+		model->stream = stream_of(cbid, p->stream);
+		break;
+	}
+	case PTSZ(cuLaunchKernelEx): {
+		const struct ts_cu_launch_kernel_ex_params *p = params;
+
+		function = p->func;
+		arguments = p->kernel_params;
+		extra = p->extra;
+		memcpy(model->grid, &p->config->grid_dim_x, sizeof(model->grid));
+		memcpy(model->block, &p->config->block_dim_x, sizeof(model->block));
+		model->shared_bytes = p->config->shared_mem_bytes;
+		model->stream = stream_of(cbid, p->config->stream);
+		for (uint32_t i = 0; i < p->config->num_attrs; i++)
+			if (p->config->attrs[i].id == TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
+			    p->config->attrs[i].value.cooperative)
+				model->operation_flags |= TS_OPERATION_COOPERATIVE;
+		break;
+	}
+	default:
+		return false;
+	}
+	ts_capture_launch(capture, model, function, arguments, extra);
+	return true;
+}
+
+void ts_capture_call(struct ts_capture *capture, uint32_t cbid,
+		     const struct ts_cupti_callback_data *data,
+		     const struct ts_record_operation *model)
+{
+	struct ts_record_operation own = *model;
+	const void *params = data->function_params;
+
+	/* cuCtxSynchronize() has none. */
+	if (!params && cbid != ID(cuCtxSynchronize))
+		return;
+	(void)(launch_call(capture, cbid, params, &own) ||
+	       async_copy_call(capture, cbid, params, &own) ||
+	       sync_copy_call(capture, cbid, params, &own) ||
+	       fill_call(capture, cbid, params, model) ||
+	       stream_call(capture, cbid, params, model) ||
+	       alloc_call(capture, cbid, params, model) ||
+	       module_call(capture, cbid, params, model));
+}

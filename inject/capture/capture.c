@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In and out of the driver's calls. Their order among threads is kept by one lock, held from before a call to after it was
+ * captured: so two threads' launches lie in the lane as they lie in the stream. Calls that wait are not held it through, for
+ * what they wait for may be another thread's call; and it is waited for with a bound, after which a call goes ahead and is
+ * marked: the application is never made to hang.
+ *
+ * At this level, and at no other, the driver is asked things from within callbacks (API callbacks alone): sizes of arguments,
+ * whether a stream is being captured. Such calls are ours (TS_BUSY_ASKING) and seen by nobody.
+ */
+#include "inject/capture/capture.h"
+
+#include <dlfcn.h>
+#include <time.h>
+
+#include "inject/cuda/calls.h"
+#include "inject/debug.h"
+#include "inject/shim.h"
+#include "proto/abi/vendor/cuda_driver.h"
+#include "proto/abi/vendor/cupti_cbid.h"
+
+#define ORDER_WAIT_NS 100000000
+
+/* The driver's call that a thread is in. */
+struct inside {
+	uint32_t depth;
+	uint32_t correlation;
+	uint32_t cbid;
+	bool has_order;
+	bool unordered;
+	uint64_t enter;
+};
+static __thread struct inside inside __attribute__((tls_model("initial-exec")));
+
+static void find_driver(struct ts_capture_driver *driver)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+
+	if (!library)
+		return;
+	*(void **)&driver->func_param = dlsym(library, "cuFuncGetParamInfo");
+	*(void **)&driver->kernel_param = dlsym(library, "cuKernelGetParamInfo");
+	*(void **)&driver->is_capturing = dlsym(library, "cuStreamIsCapturing");
+	dlclose(library);
+}
+
+void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim, uint64_t max_bytes)
+{
+	int r;
+
+	if (capture->shim || !shim->control->lane_bytes)
+		return;
+	r = ts_lane_init(&capture->lane, &shim->producer, max_bytes);
+	ts_debug(&shim->config, "capture: %s", strerror(-r));
+	if (r)
+		return;
+	pthread_mutex_init(&capture->order, NULL);
+	find_driver(&capture->driver);
+	capture->shim = shim;
+}
+
+bool ts_capture_wants(uint32_t domain, uint32_t cbid)
+{
+	return domain == TS_CUPTI_CB_DOMAIN_DRIVER_API && ts_capture_mode(cbid) != TS_CAPTURE_NOT;
+}
+
+static void give_order(struct ts_capture *capture)
+{
+	if (inside.has_order) {
+		inside.has_order = false;
+		__atomic_store_n(&capture->disorder, 0, __ATOMIC_RELAXED);
+		pthread_mutex_unlock(&capture->order);
+	}
+}
+
+static void take_order(struct ts_capture *capture)
+{
+	struct timespec until;
+
+	if (!pthread_mutex_trylock(&capture->order)) {
+		inside.has_order = true;
+		return;
+	}
+	/* Whoever has it is stuck: nobody waits for it a second time. */
+	if (__atomic_load_n(&capture->disorder, __ATOMIC_RELAXED)) {
+		inside.unordered = true;
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += ORDER_WAIT_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	inside.has_order = !pthread_mutex_timedlock(&capture->order, &until);
+	inside.unordered = !inside.has_order;
+	if (inside.unordered)
+		__atomic_store_n(&capture->disorder, 1, __ATOMIC_RELAXED);
+}
+
+static struct ts_record_operation begin_operation(struct ts_capture *capture,
+						  const struct ts_cupti_callback_data *data)
+{
+	struct ts_shim *shim = capture->shim;
+	const struct ts_call *call = &ts_tls.call;
+	struct ts_thread *thread = ts_producer_thread(&shim->producer);
+	struct ts_record_operation operation = {
+		.record.time = inside.enter,
+		.op_id = ts_widen(&shim->widen,
+				  call->depth ? call->correlation : data->correlation_id),
+		.context = data->context_uid,
+		.thread = thread ? thread->id : TS_ID_UNKNOWN,
+		.operation_flags = inside.unordered ? TS_OPERATION_UNORDERED : 0,
+	};
+
+	return operation;
+}
+
+static void capture_call(struct ts_capture *capture, uint32_t cbid,
+			 const struct ts_cupti_callback_data *data)
+{
+	struct ts_record_operation model = begin_operation(capture, data);
+
+	pthread_mutex_lock(&capture->lane.lock);
+	if (ts_lane_goes_on(&capture->lane))
+		ts_capture_call(capture, cbid, data, &model);
+	pthread_mutex_unlock(&capture->lane.lock);
+}
+
+static void tell_unsupported(struct ts_capture *capture, uint32_t cbid,
+			     const struct ts_cupti_callback_data *data)
+{
+	const char *name = ts_capture_name(cbid);
+	struct ts_record_operation model = begin_operation(capture, data);
+	uint64_t bit = UINT64_C(1) << cbid % 64;
+
+	pthread_mutex_lock(&capture->lane.lock);
+	if (!(capture->told[cbid / 64 % TS_ARRAY_LEN(capture->told)] & bit)) {
+		capture->told[cbid / 64 % TS_ARRAY_LEN(capture->told)] |= bit;
+		model.kind = TS_OPERATION_UNSUPPORTED;
+		model.name = ts_definitions_string(&capture->shim->definitions, name, strlen(name));
+		(void)ts_lane_put(&capture->lane, &model);
+	}
+	pthread_mutex_unlock(&capture->lane.lock);
+}
+
+bool ts_capture_is_captured(struct ts_capture *capture, uint64_t stream)
+{
+	int status = 0;
+
+	if (!__atomic_load_n(&capture->shim->n_captures, __ATOMIC_RELAXED) ||
+	    !capture->driver.is_capturing)
+		return false;
+	return !capture->driver.is_capturing((void *)(uintptr_t)stream, &status) && status;
+}
+
+static void enter(struct ts_capture *capture, uint32_t cbid,
+		  const struct ts_cupti_callback_data *data)
+{
+	enum ts_capture_mode mode = ts_capture_mode(cbid);
+
+	/* Driver calls within a driver's call have its id. Any other: the way out of the one before was not seen. */
+	if (inside.depth && inside.correlation == data->correlation_id) {
+		inside.depth++;
+		return;
+	}
+	give_order(capture);
+	inside = (struct inside){.depth = 1,
+				 .correlation = data->correlation_id,
+				 .cbid = cbid,
+				 .enter = ts_producer_ticks(&capture->shim->producer)};
+	if (ts_tls.call.depth && ts_tls.call.left_out) {
+		ts_lane_end(&capture->lane, TS_LANE_STOPPED);
+		return;
+	}
+	if (mode == TS_CAPTURE_ORDERED || mode == TS_CAPTURE_BEFORE)
+		take_order(capture);
+	if (mode == TS_CAPTURE_BEFORE)
+		capture_call(capture, cbid, data);
+}
+
+static void leave(struct ts_capture *capture, uint32_t cbid,
+		  const struct ts_cupti_callback_data *data)
+{
+	enum ts_capture_mode mode = ts_capture_mode(cbid);
+	int32_t result = data->function_return_value ? *(int32_t *)data->function_return_value : 0;
+
+	if (!inside.depth || inside.correlation != data->correlation_id)
+		return;
+	if (--inside.depth)
+		return;
+	if (!result && (mode == TS_CAPTURE_ORDERED || mode == TS_CAPTURE_AFTER))
+		capture_call(capture, cbid, data);
+	else if (!result && mode == TS_CAPTURE_UNSUPPORTED)
+		tell_unsupported(capture, cbid, data);
+	give_order(capture);
+}
+
+static void on_context(struct ts_capture *capture, uint32_t cbid,
+		       const struct ts_cupti_resource_data *data)
+{
+	struct ts_shim *shim = capture->shim;
+	struct ts_record_operation operation = {
+		.kind = cbid == TS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED
+				? TS_OPERATION_CONTEXT_CREATE
+				: TS_OPERATION_CONTEXT_DESTROY,
+		.op_id = ts_tls.call.depth ? ts_widen(&shim->widen, ts_tls.call.correlation) : 0,
+	};
+	struct ts_thread *thread = ts_producer_thread(&shim->producer);
+
+	if (!shim->cupti.cuptiGetContextId || !shim->cupti.cuptiGetDeviceId ||
+	    shim->cupti.cuptiGetContextId(data->context, &operation.context) ||
+	    shim->cupti.cuptiGetDeviceId(data->context, &operation.device))
+		return;
+	operation.thread = thread ? thread->id : TS_ID_UNKNOWN;
+	operation.object = (uint64_t)(uintptr_t)data->context;
+	pthread_mutex_lock(&capture->lane.lock);
+	(void)ts_lane_put(&capture->lane, &operation);
+	pthread_mutex_unlock(&capture->lane.lock);
+}
+
+static void capture(struct ts_capture *capture, uint32_t domain, uint32_t cbid, const void *data,
+		    bool entering)
+{
+	uint32_t was_busy = ts_tls.busy;
+	int saved_errno = errno;
+
+	ts_tls.busy = TS_BUSY_ASKING;
+	if (domain == TS_CUPTI_CB_DOMAIN_RESOURCE) {
+		if (cbid == TS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED ||
+		    cbid == TS_CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
+			on_context(capture, cbid, data);
+	} else if (entering) {
+		enter(capture, cbid, data);
+	} else {
+		leave(capture, cbid, data);
+	}
+	ts_tls.busy = was_busy;
+	errno = saved_errno;
+}
+
+void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
+{
+	struct ts_shim *shim = userdata;
+	const struct ts_cupti_callback_data *call = data;
+	bool is_call = domain == TS_CUPTI_CB_DOMAIN_DRIVER_API && ts_capture_wants(domain, cbid);
+	bool captured = is_call || domain == TS_CUPTI_CB_DOMAIN_RESOURCE, entering;
+
+	/* What is asked by us is seen by nobody. */
+	if (ts_tls.busy == TS_BUSY_ASKING)
+		return;
+	if (!captured || !data || ts_tls.busy ||
+	    __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
+	    !ts_lane_goes_on(&shim->capture.lane)) {
+		if (domain != TS_CUPTI_CB_DOMAIN_DRIVER_API || ts_calls_watched(domain, cbid))
+			ts_callbacks_handle(userdata, domain, cbid, data);
+		return;
+	}
+	entering = !is_call || call->callback_site == TS_CUPTI_API_ENTER;
+	/* On the way in last, on the way out first: what it takes is not the call's. */
+	if (!entering)
+		capture(&shim->capture, domain, cbid, data, false);
+	if (!is_call || ts_calls_watched(domain, cbid))
+		ts_callbacks_handle(userdata, domain, cbid, data);
+	if (entering)
+		capture(&shim->capture, domain, cbid, data, true);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Copies: what is read from the host is captured with the copy; what is written to it when that is there. For an asynchronous
+ * copy that is when somebody waited for it: right then, on the way out of the wait, before the application runs on. What nobody
+ * waited for, or was written over before, has no result; a replay does it all the same and compares nothing.
+ */
+#include "inject/capture/capture.h"
+
+struct pending {
+	uint64_t sequence;
+	uint64_t stream;
+	uint64_t start; /* where it writes */
+	uint64_t bytes; /* from the first to the last */
+	size_t width, height, depth, pitch, slice;
+	uint32_t context;
+	uint32_t thread; /* of a per-thread stream; else 0 */
+};
+
+struct event {
+	uint64_t sequence; /* of its record; 0: none */
+	uint64_t stream;
+	uint32_t context;
+	uint32_t thread;
+};
+
+static uint32_t thread_of(const struct ts_record_operation *operation)
+{
+	return operation->stream == TS_OPERATION_STREAM_PER_THREAD ? operation->thread : 0;
+}
+
+static struct pending *pending_of(struct ts_capture *capture)
+{
+	return (struct pending *)(void *)capture->pending.at;
+}
+
+static void drop(struct ts_capture *capture, size_t i)
+{
+	struct pending *all = pending_of(capture);
+
+	memmove(&all[i], &all[i + 1], (capture->n_pending - i - 1) * sizeof(*all));
+	capture->n_pending--;
+}
+
+void ts_capture_forget(struct ts_capture *capture, uint64_t start, uint64_t bytes)
+{
+	for (size_t i = capture->n_pending; i-- > 0;) {
+		const struct pending *one = &pending_of(capture)[i];
+
+		if (one->start < start + bytes && start < one->start + one->bytes)
+			drop(capture, i);
+	}
+}
+
+static void add_pending(struct ts_capture *capture, const struct ts_record_operation *operation,
+			uint64_t sequence)
+{
+	struct pending one = {
+		.sequence = sequence,
+		.stream = operation->stream,
+		.start = operation->dst,
+		.bytes = operation->depth * operation->dst_slice,
+		.width = operation->bytes,
+		.height = operation->height,
+		.depth = operation->depth,
+		.pitch = operation->dst_pitch,
+		.slice = operation->dst_slice,
+		.context = operation->context,
+		.thread = thread_of(operation),
+	};
+
+	/* Written over before anybody waited for it. */
+	ts_capture_forget(capture, one.start, one.bytes);
+	if (!ts_pages_grow(&capture->pending, (capture->n_pending + 1) * sizeof(one))) {
+		ts_lane_end(&capture->lane, TS_LANE_NO_MEMORY);
+		return;
+	}
+	pending_of(capture)[capture->n_pending++] = one;
+}
+
+static void put_result(struct ts_capture *capture, const struct ts_record_operation *waited,
+		       const struct pending *one)
+{
+	struct ts_record_operation result = {
+		.kind = TS_OPERATION_RESULT,
+		.op_id = waited->op_id,
+		.thread = waited->thread,
+		.context = one->context,
+		.parent = one->sequence,
+	};
+
+	result.content =
+		ts_lane_content_rows(&capture->lane, (const uint8_t *)(uintptr_t)one->start,
+				     one->width, one->height, one->depth, one->pitch, one->slice);
+	if (result.content)
+		(void)ts_lane_put(&capture->lane, &result);
+}
+
+/* Whether what an operation waited for includes what lies in a stream up to a sequence. */
+static bool covers(const struct ts_record_operation *waited, const struct event *event,
+		   uint64_t sequence, uint64_t stream, uint32_t context, uint32_t thread)
+{
+	/* Handles of streams that were created are unlike in all contexts. */
+	bool same_context = stream > TS_OPERATION_STREAM_PER_THREAD || waited->context == context;
+
+	if (waited->operation_flags & TS_OPERATION_SYNC_CONTEXT)
+		return waited->context == context;
+	if (waited->operation_flags & TS_OPERATION_SYNC_STREAM)
+		return waited->stream == stream && same_context && thread_of(waited) == thread;
+	return event && event->sequence > sequence && event->stream == stream &&
+	       (stream > TS_OPERATION_STREAM_PER_THREAD || event->context == context) &&
+	       event->thread == thread;
+}
+
+static struct event *event_of(struct ts_capture *capture, uint64_t handle)
+{
+	uint32_t *number = ts_handles_get(&capture->event_numbers, handle);
+	struct event *events;
+
+	if (!number)
+		return NULL;
+	if (!*number) {
+		if (!ts_pages_grow(&capture->events, (capture->n_events + 1) * sizeof(*events)))
+			return NULL;
+		*number = (uint32_t)++capture->n_events;
+	}
+	events = (struct event *)(void *)capture->events.at;
+	return &events[*number - 1];
+}
+
+void ts_capture_event(struct ts_capture *capture, const struct ts_record_operation *recorded)
+{
+	struct event *event = event_of(capture, recorded->object);
+
+	if (event)
+		*event = (struct event){.sequence = recorded->sequence,
+					.stream = recorded->stream,
+					.context = recorded->context,
+					.thread = thread_of(recorded)};
+}
+
+void ts_capture_results(struct ts_capture *capture, const struct ts_record_operation *waited)
+{
+	const struct event *event = waited->operation_flags & TS_OPERATION_SYNC_EVENT
+					    ? event_of(capture, waited->object)
+					    : NULL;
+	struct ts_memory_range *ranges = (void *)capture->memory.pages.at;
+	size_t i = 0;
+
+	while (i < capture->n_pending) {
+		struct pending one = pending_of(capture)[i];
+
+		if (!covers(waited, event, one.sequence, one.stream, one.context, one.thread)) {
+			i++;
+			continue;
+		}
+		drop(capture, i);
+		put_result(capture, waited, &one);
+	}
+	for (i = 0; i < capture->memory.n; i++)
+		if (ranges[i].in_use &&
+		    (waited->operation_flags & TS_OPERATION_SYNC_CONTEXT ||
+		     (ranges[i].stream && covers(waited, event, ranges[i].in_use, ranges[i].stream,
+						 waited->context, thread_of(waited)))))
+			ranges[i].in_use = 0;
+}
+
+void ts_capture_host_memory(struct ts_capture *capture, const struct ts_record_operation *model,
+			    struct ts_memory_range *range)
+{
+	struct ts_record_operation write = {
+		.kind = TS_OPERATION_HOST_WRITE,
+		.op_id = model->op_id,
+		.thread = model->thread,
+		.context = model->context,
+		.dst = range->start,
+		.bytes = range->bytes,
+	};
+
+	if (!range->flags || range->in_use)
+		return;
+	write.content = ts_lane_content(&capture->lane, (const void *)(uintptr_t)range->start,
+					range->bytes);
+	if (write.content && write.content != range->content)
+		(void)ts_lane_put(&capture->lane, &write);
+	range->content = write.content;
+}
+
+/* Whether an end of a copy is host memory, as far as the device is concerned. */
+static bool is_host(struct ts_capture *capture, const struct ts_record_operation *model,
+		    const struct ts_capture_copy *copy, uint64_t address)
+{
+	struct ts_memory_range *range = ts_memory_map_find(&capture->memory, address);
+
+	if (!range)
+		return copy->unified;
+	/* What is managed is the device's, too: as it is now. */
+	if (range->flags & TS_OPERATION_MEMORY_MANAGED)
+		ts_capture_host_memory(capture, model, range);
+	return range->flags & TS_OPERATION_MEMORY_PINNED;
+}
+
+void ts_capture_copies(struct ts_capture *capture, const struct ts_record_operation *model,
+		       const struct ts_capture_copy *copy)
+{
+	struct ts_record_operation operation = *model;
+	uint64_t sequence;
+	bool src_host, dst_host;
+
+	if (ts_capture_is_captured(capture, model->stream))
+		return;
+	src_host = copy->src_host || is_host(capture, model, copy, copy->src);
+	dst_host = copy->dst_host || is_host(capture, model, copy, copy->dst);
+
+	/* What stays on the host changes nothing that a device has. */
+	if (!copy->width || !copy->height || !copy->depth || (src_host && dst_host))
+		return;
+	operation.kind = TS_OPERATION_COPY;
+	operation.dst = copy->dst;
+	operation.src = copy->src;
+	operation.bytes = copy->width;
+	operation.height = copy->height;
+	operation.depth = copy->depth;
+	operation.dst_pitch = copy->dst_pitch;
+	operation.src_pitch = copy->src_pitch;
+	operation.dst_slice = copy->dst_slice;
+	operation.src_slice = copy->src_slice;
+	operation.operation_flags |= (src_host ? TS_OPERATION_SRC_HOST : 0) |
+				     (dst_host ? TS_OPERATION_DST_HOST : 0) |
+				     (copy->async ? TS_OPERATION_ASYNC : 0);
+	if (src_host)
+		operation.content =
+			ts_lane_content_rows(&capture->lane, (const uint8_t *)(uintptr_t)copy->src,
+					     copy->width, copy->height, copy->depth,
+					     copy->src_pitch, copy->src_slice);
+	else if (dst_host && !copy->async)
+		operation.content =
+			ts_lane_content_rows(&capture->lane, (const uint8_t *)(uintptr_t)copy->dst,
+					     copy->width, copy->height, copy->depth,
+					     copy->dst_pitch, copy->dst_slice);
+	sequence = ts_lane_put(&capture->lane, &operation);
+	if (sequence && dst_host && copy->async)
+		add_pending(capture, &operation, sequence);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A content is cut into chunks, each is hashed where it lies, and only what the lane has not had is copied. The daemon
+ * writes the lane as it comes; where it is slower than what is captured, the application waits: a capture that lacks
+ * something cannot be replayed, and so is worth waiting for, with a bound.
+ */
+#include "inject/capture/lane.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "proto/abi/hash.h"
+
+#define PATIENCE_NS	 UINT64_C(30000000000)
+#define WAIT_NS		 500000
+#define FIRST_KNOWN	 (1u << 12)
+#define PAGES_FIRST_STEP (64u * 1024)
+
+struct known {
+	uint64_t hash[2];
+	uint32_t n_bytes;
+	uint32_t blob; /* 0: a free slot */
+};
+
+bool ts_pages_grow(struct ts_pages *pages, size_t n_bytes)
+{
+	size_t want = pages->n_bytes ? pages->n_bytes : PAGES_FIRST_STEP;
+	void *at;
+
+	if (n_bytes <= pages->n_bytes)
+		return true;
+	while (want < n_bytes)
+		if (__builtin_mul_overflow(want, 2, &want))
+			return false;
+	at = pages->at
+		     ? mremap(pages->at, pages->n_bytes, want, MREMAP_MAYMOVE)
+		     : mmap(NULL, want, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return false;
+	pages->at = at;
+	pages->n_bytes = want;
+	return true;
+}
+
+int ts_lane_init(struct ts_lane *lane, struct ts_producer *producer, uint64_t max_bytes)
+{
+	struct ts_control *control = producer->control;
+
+	memset(lane, 0, sizeof(*lane));
+	if (!ts_pages_grow(&lane->known, FIRST_KNOWN * sizeof(struct known)))
+		return -ENOMEM;
+	lane->n_known_slots = FIRST_KNOWN;
+	pthread_mutex_init(&lane->lock, NULL);
+	lane->producer = producer;
+	lane->max_bytes = max_bytes;
+	ts_ring_producer_init(&lane->ring,
+			      (struct ts_shard *)((uint8_t *)control + control->lane_off),
+			      control->lane_bytes);
+	return 0;
+}
+
+void ts_lane_end(struct ts_lane *lane, enum ts_lane_end why)
+{
+	uint32_t none = TS_LANE_GOES_ON;
+
+	__atomic_store_n(&lane->ended, 1, __ATOMIC_RELAXED);
+	/* Pairs with the daemon's acquire. The first reason stays. */
+	(void)__atomic_compare_exchange_n(&lane->producer->control->lane_ended, &none,
+					  (uint32_t)why, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static bool is_closed(const struct ts_lane *lane)
+{
+	return __atomic_load_n(&lane->producer->control->lane_closed, __ATOMIC_RELAXED);
+}
+
+/* Room in the ring; waits for it. NULL: the lane has ended. */
+static void *reserve(struct ts_lane *lane, uint32_t n_bytes)
+{
+	struct timespec time = {.tv_nsec = WAIT_NS};
+	uint64_t until = 0;
+
+	for (;;) {
+		void *at;
+
+		if (!ts_lane_goes_on(lane))
+			return NULL;
+		at = is_closed(lane) ? NULL : ts_ring_reserve(&lane->ring, n_bytes);
+		if (at)
+			return at;
+		if (!until)
+			until = ts_clock_monotonic_ns() + PATIENCE_NS;
+		if (is_closed(lane) || ts_clock_monotonic_ns() >= until ||
+		    !__atomic_load_n(&lane->producer->gate->served, __ATOMIC_RELAXED)) {
+			ts_lane_end(lane, TS_LANE_FULL);
+			return NULL;
+		}
+		ts_producer_wake_daemon(lane->producer->control);
+		nanosleep(&time, NULL);
+	}
+}
+
+static void commit(struct ts_lane *lane, uint32_t n_bytes)
+{
+	ts_ring_commit(&lane->ring, n_bytes);
+	if (lane->ring.head - lane->ring.released > lane->ring.ring_bytes / 4) {
+		/* Pairs with ts_ring_consumer_release(), (B). */
+		lane->ring.released =
+			__atomic_load_n(&lane->ring.shard->released, __ATOMIC_ACQUIRE);
+		if (lane->ring.head - lane->ring.released > lane->ring.ring_bytes / 4)
+			ts_producer_wake_daemon(lane->producer->control);
+	}
+}
+
+static struct ts_record fill_record(uint32_t type, uint32_t n_bytes, uint32_t n_fixed)
+{
+	return (struct ts_record){.n_words = (uint16_t)(n_bytes / 8),
+				  .n_fixed_words = (uint8_t)(n_fixed / 8),
+				  .clock = TS_CLOCK_MONOTONIC,
+				  .type = (uint16_t)type};
+}
+
+static struct known *find_known(struct ts_lane *lane, const struct ts_hash128 *hash,
+				uint32_t n_bytes)
+{
+	struct known *slots = (void *)lane->known.at;
+
+	for (size_t i = hash->a;; i++) {
+		struct known *slot = &slots[i & (lane->n_known_slots - 1)];
+
+		if (!slot->blob || (slot->hash[0] == hash->a && slot->hash[1] == hash->b &&
+				    slot->n_bytes == n_bytes))
+			return slot;
+	}
+}
+
+/* Twice as many slots, in other pages; the old ones go. */
+static bool grow_known(struct ts_lane *lane)
+{
+	struct ts_pages before = lane->known, after = {0};
+	const struct known *old = (void *)before.at;
+	size_t n_before = lane->n_known_slots;
+
+	if (!ts_pages_grow(&after, 2 * n_before * sizeof(struct known)))
+		return false;
+	lane->known = after;
+	lane->n_known_slots = 2 * n_before;
+	for (size_t i = 0; i < n_before; i++) {
+		struct ts_hash128 hash = {old[i].hash[0], old[i].hash[1]};
+
+		if (old[i].blob)
+			*find_known(lane, &hash, old[i].n_bytes) = old[i];
+	}
+	munmap(before.at, before.n_bytes);
+	return true;
+}
+
+static uint32_t blob(struct ts_lane *lane, const void *bytes, uint32_t n_bytes, uint32_t flags)
+{
+	struct ts_hash128 hash = ts_hash128(bytes, n_bytes);
+	/* A list and a content of the same bytes are not the same. */
+	struct ts_hash128 key = {hash.a ^ (flags ? ~UINT64_C(0) : 0), hash.b};
+	uint32_t n_record = (uint32_t)(sizeof(struct ts_record_blob) + ts_align_up(n_bytes, 8));
+	struct known *slot = find_known(lane, &key, n_bytes);
+	struct ts_record_blob *out;
+
+	if (slot->blob)
+		return slot->blob;
+	if (lane->n_blobs >= lane->n_known_slots / 2) {
+		if (!grow_known(lane)) {
+			ts_lane_end(lane, TS_LANE_NO_MEMORY);
+			return 0;
+		}
+		slot = find_known(lane, &key, n_bytes);
+	}
+	out = reserve(lane, n_record);
+	if (!out)
+		return 0;
+	out->record = fill_record(TS_RECORD_BLOB, n_record, sizeof(*out));
+	out->record.time = ts_clock_monotonic_ns();
+	out->blob = lane->n_blobs + 1;
+	out->blob_flags = flags;
+	out->n_bytes = n_bytes;
+	out->reserved = 0;
+	memcpy(out + 1, bytes, n_bytes);
+	/* Of what was copied: somebody may have written to it meanwhile. */
+	hash = ts_hash128(out + 1, n_bytes);
+	out->hash[0] = hash.a;
+	out->hash[1] = hash.b;
+	commit(lane, n_record);
+	lane->n_blobs++;
+	lane->n_bytes += n_bytes;
+	*slot = (struct known){.hash = {hash.a ^ (flags ? ~UINT64_C(0) : 0), hash.b},
+			       .n_bytes = n_bytes,
+			       .blob = lane->n_blobs};
+	return lane->n_blobs;
+}
+
+static bool within_limit(struct ts_lane *lane, size_t n_bytes)
+{
+	char why[96];
+
+	if (n_bytes <= lane->max_bytes && lane->n_bytes <= lane->max_bytes - n_bytes)
+		return true;
+	snprintf(why, sizeof(why), "the limit of %llu bytes was reached",
+		 (unsigned long long)lane->max_bytes);
+	ts_lane_end_saying(lane, why);
+	return false;
+}
+
+uint32_t ts_lane_content(struct ts_lane *lane, const void *bytes, size_t n_bytes)
+{
+	size_t n = n_bytes / TS_BLOB_CHUNK_BYTES + (n_bytes % TS_BLOB_CHUNK_BYTES != 0);
+	uint32_t *list;
+
+	if (!n_bytes || !ts_lane_goes_on(lane) || !within_limit(lane, n_bytes))
+		return 0;
+	if (n == 1)
+		return blob(lane, bytes, (uint32_t)n_bytes, 0);
+	if (n > TS_BLOB_MAX_BYTES / sizeof(uint32_t)) {
+		ts_lane_end_saying(lane, "a content of more than 8 GiB");
+		return 0;
+	}
+	if (!ts_pages_grow(&lane->list, n * sizeof(*list))) {
+		ts_lane_end(lane, TS_LANE_NO_MEMORY);
+		return 0;
+	}
+	list = (uint32_t *)(void *)lane->list.at;
+	for (size_t i = 0; i < n; i++) {
+		size_t at = i * TS_BLOB_CHUNK_BYTES, left = n_bytes - at;
+
+		list[i] =
+			blob(lane, (const uint8_t *)bytes + at,
+			     left < TS_BLOB_CHUNK_BYTES ? (uint32_t)left : TS_BLOB_CHUNK_BYTES, 0);
+		if (!list[i])
+			return 0;
+	}
+	return blob(lane, list, (uint32_t)(n * sizeof(*list)), TS_BLOB_LIST);
+}
+
+uint32_t ts_lane_content_rows(struct ts_lane *lane, const uint8_t *bytes, size_t width,
+			      size_t height, size_t depth, size_t pitch, size_t slice)
+{
+	uint8_t *at;
+	size_t n;
+
+	if ((height <= 1 || pitch == width) && (depth <= 1 || slice == width * height))
+		return ts_lane_content(lane, bytes, width * height * depth);
+	if (__builtin_mul_overflow(width, height, &n) || __builtin_mul_overflow(n, depth, &n) ||
+	    !ts_pages_grow(&lane->rows, n)) {
+		ts_lane_end(lane, TS_LANE_NO_MEMORY);
+		return 0;
+	}
+	at = lane->rows.at;
+	for (size_t z = 0; z < depth; z++)
+		for (size_t y = 0; y < height; y++, at += width)
+			memcpy(at, bytes + z * slice + y * pitch, width);
+	return ts_lane_content(lane, lane->rows.at, n);
+}
+
+uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation)
+{
+	struct ts_record_operation *out = reserve(lane, sizeof(*out));
+	uint64_t time = operation->record.time;
+
+	if (!out)
+		return 0;
+	operation->record = fill_record(TS_RECORD_OPERATION, sizeof(*out), sizeof(*out));
+	operation->record.clock = (uint8_t)lane->producer->clock;
+	operation->record.time = time ? time : ts_producer_ticks(lane->producer);
+	operation->sequence = lane->sequence + 1;
+	*out = *operation;
+	commit(lane, sizeof(*out));
+	return ++lane->sequence;
+}
+
+void ts_lane_end_saying(struct ts_lane *lane, const char *why)
+{
+	struct ts_record_operation end = {.kind = TS_OPERATION_END};
+
+	end.name = ts_definitions_string(lane->producer->definitions, why, strlen(why));
+	(void)ts_lane_put(lane, &end);
+	__atomic_store_n(&lane->ended, 1, __ATOMIC_RELAXED);
+}

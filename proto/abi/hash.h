@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What contents are known by: 128 bits of their bytes and their number. It tells apart what chance brings, not what somebody
+ * makes alike on purpose, and is used within one session alone, whose process could lie about its contents anyway.
+ *
+ * Words a and b take in 16 bytes a step, each step a bijection of both for given bytes (multiplications by odd numbers,
+ * rotations, additions), so that nothing once taken in is lost; the end is padded with zeros, which the length in the
+ * starting values tells from zeros that were there. It is in files: it never changes.
+ */
+#pragma once
+
+#include "proto/abi/base.h"
+
+struct ts_hash128 {
+	uint64_t a, b;
+};
+
+#define TS_HASH_MULTIPLIER_A UINT64_C(0x9fb21c651e98df25)
+#define TS_HASH_MULTIPLIER_B UINT64_C(0xd6e8feb86659fd93)
+
+static inline uint64_t ts_hash_rotate(uint64_t x, unsigned n)
+{
+	return x << n | x >> (64 - n);
+}
+
+static inline uint64_t ts_hash_mix(uint64_t x)
+{
+	x = (x ^ x >> 32) * TS_HASH_MULTIPLIER_B;
+	x = (x ^ x >> 29) * TS_HASH_MULTIPLIER_A;
+	return x ^ x >> 32;
+}
+
+static inline void ts_hash_step(struct ts_hash128 *hash, const uint64_t words[2])
+{
+	hash->a = ts_hash_rotate(hash->a ^ words[0] * TS_HASH_MULTIPLIER_A, 29) *
+			  TS_HASH_MULTIPLIER_B +
+		  hash->b;
+	hash->b = ts_hash_rotate(hash->b ^ words[1] * TS_HASH_MULTIPLIER_B, 35) *
+			  TS_HASH_MULTIPLIER_A +
+		  hash->a;
+}
+
+static inline struct ts_hash128 ts_hash128(const void *bytes, size_t n_bytes)
+{
+	struct ts_hash128 hash = {n_bytes * TS_HASH_MULTIPLIER_A, ~(uint64_t)n_bytes};
+	const uint8_t *at = (const uint8_t *)bytes;
+	uint64_t words[2];
+	size_t left;
+
+	for (left = n_bytes; left >= sizeof(words); left -= sizeof(words)) {
+		memcpy(words, at, sizeof(words));
+		ts_hash_step(&hash, words);
+		at += sizeof(words);
+	}
+	if (left) {
+		memset(words, 0, sizeof(words));
+		memcpy(words, at, left);
+		ts_hash_step(&hash, words);
+	}
+	hash.a += hash.b;
+	hash.a = ts_hash_mix(hash.a);
+	hash.b = ts_hash_mix(hash.b + hash.a);
+	hash.a += hash.b;
+	return hash;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Doing a captured program again: the one table that every executor fills, and what runs a program on one.
+ *
+ * An executor makes of a captured operation one on its device, with addresses and handles as they were. It never trusts one:
+ * the trace is a stranger's. What cannot be done is refused, by name.
+ *
+ * One thread; ts_exec_run() may take as long as the program's kernels do. `cancel` may be set from anywhere, a signal handler
+ * too.
+ */
+#pragma once
+
+#include "replay/exec/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TS_EXEC_TEXT_BYTES 256u
+
+/* What an operation is done with. */
+struct ts_exec_io {
+	const struct ts_exec_content
+		*content; /* what it reads from the host: its image, arguments, bytes */
+	uint8_t *out;	  /* where it writes to on the host: its rows without gaps */
+	size_t out_bytes;
+	char *text; /* TS_EXEC_TEXT_BYTES: why it is refused, one line */
+};
+
+struct ts_exec_options {
+	uint32_t
+		n_threads; /* CPUs for kernels; 1: what they compute is the same each time; 0: all */
+};
+
+struct ts_executor {
+	const char *name;
+	int (*new_)(const struct ts_exec_program *program, const struct ts_exec_options *options,
+		    char *text, void **ret_state);
+	void (*free_)(void *state);
+	/*
+	 * By kind. 0, -errno, or TS_EXEC_E_REFUSED and io->text. NULL: nothing to do on this executor. When it returns, what it
+	 * writes to the host is there.
+	 */
+	int (*operations[TS_OPERATION_COUNT])(void *state, const struct ts_row_operation *operation,
+					      const struct ts_exec_io *io);
+	/* Waits for all there is. */
+	int (*finish)(void *state, const struct ts_exec_io *io);
+	/* Calls `each` for every allocation, in ascending order of address, all work being over. */
+	int (*memory)(void *state,
+		      int (*each)(void *userdata, uint64_t address, const uint8_t *bytes,
+				  uint64_t n_bytes),
+		      void *userdata);
+};
+
+extern const struct ts_executor ts_exec_vgpu;
+
+/* Where a replay is not what it is compared with. */
+struct ts_exec_difference {
+	bool found;
+	bool is_memory;	   /* at the end, in memory; else in what an operation wrote to the host */
+	uint64_t sequence; /* of the operation; of is_memory: 0 */
+	uint64_t op_id;
+	uint64_t
+		address; /* of the first byte that differs: where the operation read it, or where it lies */
+	uint64_t offset; /* of that byte in what was written, or in the allocation */
+	uint64_t bytes;	 /* of what was written, or of the allocation */
+	uint32_t n;	 /* bytes of the following that there are */
+	uint8_t expected[16];
+	uint8_t found_bytes[16];
+};
+
+/* A run's results, by which another is compared with it. */
+struct ts_exec_results {
+	struct ts_exec_result *results;
+	size_t n, capacity;
+};
+void ts_exec_results_deinit(struct ts_exec_results *results);
+
+struct ts_exec_report {
+	uint64_t n_operations; /* that were done, those without an effect included */
+	uint64_t n_launches, n_copies, n_fills;
+	uint64_t n_checks;	/* results that were compared with the capture's */
+	uint64_t n_unchecked;	/* whose capture has no result */
+	uint64_t n_unsupported; /* operations that are named so, up to where it ended */
+	uint64_t n_memory;	/* allocations at the end */
+	uint64_t elapsed_ns;
+	struct ts_exec_difference capture; /* from the capture */
+	struct ts_exec_difference first;   /* from the run before, given in `before` */
+	uint64_t refused; /* the sequence of the operation that could not be done; 0: all were */
+	uint64_t refused_op_id;
+	char text[TS_EXEC_TEXT_BYTES]; /* why */
+};
+
+/*
+ * Does the program on an executor, each operation after the one before, up to the first that cannot be done. Every result that
+ * the capture has is compared with it, and, where `before` is not NULL, with that run's; `results` gets this run's. Returns 0
+ * also where things differ or an operation was refused: the report says so. -ENOMEM, -ECANCELED, an error of the reader's,
+ * TS_EXEC_E_REFUSED: there is no such device, the report's text says why.
+ */
+int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor *executor,
+		const struct ts_exec_options *options, const struct ts_exec_results *before,
+		const volatile int *cancel, struct ts_exec_results *results,
+		struct ts_exec_report *ret_report);
+
+#ifdef __cplusplus
+}
+#endif

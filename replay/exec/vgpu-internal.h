@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the virtual GPU's executor share. */
+#pragma once
+
+#include "replay/exec/exec.h"
+#include "replay/exec/layout.h"
+#include "replay/state/map.h"
+#include "replay/vgpu/executor.h"
+#include "replay/vgpu/module.h"
+
+#define MAX_OBJECTS 1000000u /* of each kind: more is no program's */
+
+/* What a handle is of: the maps' `session`. */
+enum handle_kind {
+	HANDLE_CONTEXT, /* by the vendor's number */
+	HANDLE_CONTEXT_POINTER,
+	HANDLE_MODULE,
+	HANDLE_FUNCTION,
+	HANDLE_STREAM,
+	HANDLE_THREAD_STREAM, /* thread above 32 bits of context */
+	HANDLE_EVENT,
+};
+
+struct context {
+	struct ts_vgpu_context *vgpu; /* NULL: destroyed */
+	uint32_t peers;
+	uint64_t stack_bytes, heap_bytes;
+};
+
+/* A module in a context, made when it is first needed there. */
+struct instance {
+	uint32_t context;
+	struct ts_vgpu_module *code;
+	uint64_t *addresses; /* of its variables */
+	struct instance *next;
+};
+
+struct module {
+	uint8_t *image; /* NULL: unloaded */
+	struct instance *instances;
+};
+
+struct function {
+	uint32_t module;
+	uint32_t name; /* string */
+};
+
+struct stream {
+	struct ts_vgpu_stream *vgpu; /* NULL: destroyed */
+	uint32_t context;
+};
+
+/* Where a variable lay, as the program was told. */
+struct variable {
+	uint32_t module;
+	uint32_t context; /* the vendor's number */
+	uint32_t name;
+	uint64_t address;
+	uint64_t bytes;
+};
+
+/* An array of one kind of object. */
+struct objects {
+	void *at;
+	size_t n, capacity;
+};
+
+struct vgpu_state {
+	const struct ts_exec_program *program;
+	struct ts_vgpu *vgpu;
+	struct ts_vgpu_ptx_executor *executor;
+	const struct ts_vgpu_shape *shape;
+	struct ts_exec_layout layout;
+	struct ts_exec_allocations allocations;
+	struct ts_state_map handles;
+	struct objects contexts, modules, functions, streams, events;
+	struct variable *variables;
+	size_t n_variables;
+	uint8_t *staging; /* clear of the program's addresses */
+	size_t staging_bytes;
+	char fault[TS_EXEC_TEXT_BYTES]; /* what a kernel did, as it is told first */
+};
+
+static inline struct context *context_at(const struct vgpu_state *state, uint32_t i)
+{
+	return &((struct context *)state->contexts.at)[i];
+}
+
+static inline struct module *module_at(const struct vgpu_state *state, uint32_t i)
+{
+	return &((struct module *)state->modules.at)[i];
+}
+
+static inline struct function *function_at(const struct vgpu_state *state, uint32_t i)
+{
+	return &((struct function *)state->functions.at)[i];
+}
+
+static inline struct stream *stream_at(const struct vgpu_state *state, uint32_t i)
+{
+	return &((struct stream *)state->streams.at)[i];
+}
+
+static inline struct ts_vgpu_event **event_at(const struct vgpu_state *state, uint32_t i)
+{
+	return &((struct ts_vgpu_event **)state->events.at)[i];
+}
+
+/* One line into io->text. Returns TS_EXEC_E_REFUSED. */
+int ts_exec_vgpu_refuse(const struct ts_exec_io *io, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* What the device answered: 0, -errno, or refused, saying what it was. */
+int ts_exec_vgpu_result(struct vgpu_state *state, const struct ts_exec_io *io, int r);
+/* Adds an object; *ret_i is its number. */
+int ts_exec_vgpu_add(struct objects *objects, const void *object, size_t n_bytes, uint32_t *ret_i);
+/* The context that an operation is in. */
+int ts_exec_vgpu_context(struct vgpu_state *state, const struct ts_row_operation *operation,
+			 const struct ts_exec_io *io, uint32_t *ret_context);
+/* The stream that it names. */
+int ts_exec_vgpu_stream(struct vgpu_state *state, const struct ts_row_operation *operation,
+			const struct ts_exec_io *io, struct stream *ret_stream);
+
+/* vgpu-module.c */
+int ts_exec_vgpu_learn(struct vgpu_state *state);
+void ts_exec_vgpu_module_unload(struct vgpu_state *state, uint32_t module);
+void ts_exec_vgpu_modules_leave(struct vgpu_state *state, uint32_t context);
+int ts_exec_vgpu_module_load(void *state, const struct ts_row_operation *operation,
+			     const struct ts_exec_io *io);
+int ts_exec_vgpu_module_free(void *state, const struct ts_row_operation *operation,
+			     const struct ts_exec_io *io);
+int ts_exec_vgpu_function(void *state, const struct ts_row_operation *operation,
+			  const struct ts_exec_io *io);
+int ts_exec_vgpu_variable(void *state, const struct ts_row_operation *operation,
+			  const struct ts_exec_io *io);
+int ts_exec_vgpu_launch(void *state, const struct ts_row_operation *operation,
+			const struct ts_exec_io *io);
+
+/* vgpu-memory.c */
+int ts_exec_vgpu_place(struct vgpu_state *state, uint32_t context, uint64_t address, uint64_t bytes,
+		       const struct ts_exec_io *io);
+int ts_exec_vgpu_unplace(struct vgpu_state *state, uint64_t address);
+int ts_exec_vgpu_alloc(void *state, const struct ts_row_operation *operation,
+		       const struct ts_exec_io *io);
+int ts_exec_vgpu_free(void *state, const struct ts_row_operation *operation,
+		      const struct ts_exec_io *io);
+int ts_exec_vgpu_copy(void *state, const struct ts_row_operation *operation,
+		      const struct ts_exec_io *io);
+int ts_exec_vgpu_fill(void *state, const struct ts_row_operation *operation,
+		      const struct ts_exec_io *io);
+int ts_exec_vgpu_host_write(void *state, const struct ts_row_operation *operation,
+			    const struct ts_exec_io *io);
+int ts_exec_vgpu_memory(void *state,
+			int (*each)(void *userdata, uint64_t address, const uint8_t *bytes,
+				    uint64_t n_bytes),
+			void *userdata);

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs captured and done again: `tsctl record --capture replay`, then `tsctl replay --on vgpu`."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import harness
+
+SAME, NONDETERMINISTIC, BAD, DIFFERS = 0, 1, 2, 3
+
+
+class Replay(harness.Case):
+    def capture(self, argv, *options, vgpu='small', **kwargs):
+        result, path = self.record(argv, '--vgpu=' + vgpu, '--capture', 'replay', *options, **kwargs)
+        self.assertEqual(result.status, 0, result)
+        return path
+
+    def replay(self, path, *options):
+        """(exit status, the JSON of each session)"""
+        result = harness.tsctl('replay', '--on', 'vgpu', '--json', *options, path)
+        return result.status, [json.loads(line) for line in result.out.splitlines()], result
+
+    def check_same(self, path):
+        status, sessions, result = self.replay(path)
+        self.assertEqual(status, SAME, result)
+        for session in sessions:
+            self.assertEqual(session['verdict'], 'same')
+            self.assertEqual(session['operations'], session['captured'])
+            self.assertEqual(session['unsupported'], [])
+            self.assertNotIn('cut', session)
+        return sessions
+
+    def check_app(self, name, *arguments, vgpu='small', form='driver'):
+        path = self.capture([harness.app(name, form)] + list(arguments), vgpu=vgpu)
+        verified = harness.tsctl('verify', path)
+        self.assertEqual(verified.status, 0, verified)
+        truth = self.truth()
+        session, = self.check_same(path)
+        # All that the program read back was compared.
+        self.assertEqual(session['results'], truth.copies[harness.truth_module.D2H])
+        self.assertEqual(session.get('unchecked', 0), 0)
+        self.assertEqual(session['launches'], truth.n_launches())
+
+    def test_saxpy(self):
+        self.check_app('saxpy')
+
+    def test_saxpy_runtime(self):
+        self.check_app('saxpy', form='runtime')
+
+    def test_pipeline(self):
+        self.check_app('pipeline', '5')
+
+    def test_pipeline_runtime(self):
+        self.check_app('pipeline', '5', form='runtime')
+
+    def test_threads(self):
+        self.check_app('threads')
+
+    def test_devices(self):
+        self.check_app('devices', vgpu='small:2')
+
+    def test_network(self):
+        self.check_app('network')
+
+    def test_a_copy_of_the_file_elsewhere(self):
+        path = self.capture([harness.app('saxpy', 'driver')])
+        moved = self.path('moved')
+        os.mkdir(moved)
+        shutil.move(path, os.path.join(moved, 'other.sbt'))
+        self.check_same(os.path.join(moved, 'other.sbt'))
+
+    def test_several_processes(self):
+        path = self.capture(['sh', '-c', '"$0" 2; "$0" 3', harness.app('saxpy', 'driver')])
+        self.assertEqual([session['launches'] for session in self.check_same(path)], [2, 3])
+
+    def test_again_and_again(self):
+        path = self.capture([harness.app('pipeline', 'driver'), '2'])
+        status, sessions, result = self.replay(path, '--repeat', '3')
+        self.assertEqual(status, SAME, result)
+        self.assertEqual(sessions[0]['replays'], 3)
+
+    def test_dry_run(self):
+        path = self.capture([harness.app('saxpy', 'driver'), '7'])
+        result = harness.tsctl('replay', '--on', 'vgpu', '--mode', 'dry-run', '--json', path)
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(json.loads(result.out)['launches'], 7)
+
+    def test_what_was_not_captured(self):
+        result, path = self.record([harness.app('saxpy', 'driver')])
+        self.assertEqual(result.status, 0, result)
+        status, sessions, result = self.replay(path)
+        self.assertEqual(status, BAD)
+        self.assertEqual(sessions, [])
+        self.assertIn('--capture replay', result.err)
+
+    def test_contents_are_stored_once(self):
+        """As many launches again take few bytes: what is the same is there once, and rows compress."""
+        few = os.path.getsize(self.capture([harness.app('saxpy', 'driver'), '10']))
+        os.remove(self.path('recorded.sbt'))
+        many = os.path.getsize(self.capture([harness.app('saxpy', 'driver'), '1010']))
+        self.assertLess(many - few, 1000 * 100)
+
+    def test_a_limit(self):
+        path = self.capture([harness.app('pipeline', 'driver'), '5'], '--capture', 'replay:256K')
+        status, (session,), result = self.replay(path)
+        self.assertEqual(status, SAME, result)
+        self.assertEqual(session['ended'], 'the limit of 262144 bytes was reached')
+        self.assertGreater(session['operations'], 20)
+
+    def test_a_killed_program(self):
+        """Up to the last operation that it captured, its file can be done again."""
+        program = subprocess.Popen(
+            [harness.app('pipeline', 'driver'), '1000000'], cwd=self.folder,
+            env=harness.preload_environment('small', TRACESMITH_CAPTURE='replay',
+                                            TS_TRUTH=self.truth_path),
+            stdout=subprocess.DEVNULL, start_new_session=True)
+        try:
+            path, = self.traces_appear()
+            deadline = time.monotonic() + harness.SECONDS
+            while os.path.getsize(path) < 65536 and time.monotonic() < deadline:
+                time.sleep(0.02)
+        finally:
+            os.killpg(program.pid, signal.SIGKILL)
+            program.wait()
+        self.finished_trace(path)
+        status, (session,), result = self.replay(path)
+        self.assertEqual(status, SAME, result)
+        self.assertEqual(session['operations'], session['captured'])
+        self.assertGreater(session['launches'], 10)
+
+    def test_a_damaged_file(self):
+        """Any verdict but one: never the end by a signal, and never `the same` where a content is another."""
+        path = self.capture([harness.app('saxpy', 'driver')])
+        with open(path, 'rb') as stream:
+            whole = stream.read()
+        for at in range(64, len(whole), max(1, len(whole) // 60)):
+            damaged = self.path('damaged.sbt')
+            with open(damaged, 'wb') as stream:
+                stream.write(whole[:at] + bytes([whole[at] ^ 0x40]) + whole[at + 1:])
+            status, _, result = self.replay(damaged)
+            self.assertIn(status, (SAME, NONDETERMINISTIC, BAD, DIFFERS), '%d: %s' % (at, result))
+
+    def test_refusals(self):
+        for options, said in (
+                (('--capture', 'all'), "`replay:SIZE`"),
+                (('--capture', 'replay', '--start-later'), '--start-later'),
+                (('--capture', 'replay', '--rotate-size', '1G', '--keep', '2'), '--rotate-size')):
+            result, _ = self.record([harness.app('saxpy', 'driver')], *options)
+            self.assertEqual(result.status, BAD, result)
+            self.assertIn(said, result.err)
+        path = self.capture([harness.app('saxpy', 'driver')])
+        status, _, result = self.replay(path, '--stream', '7')
+        self.assertEqual(status, BAD)
+        self.assertIn('--stream', result.err)
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Captures that lie: each is refused by name, or does no more than the device it is given lets it; none touches anything
+ * else of this process, which is watched by a page of its own and, in sanitizer builds, by the sanitizer.
+ */
+#include "test/unit/exec/program.h"
+
+/* What a capture may try to reach. */
+static uint8_t secret[4096];
+
+static void refused(struct maker *maker, const char *why)
+{
+	struct ts_sbt_reader *reader = maker_finish(maker);
+	struct ts_exec_report report = program_run(reader);
+
+	ts_check_int(report.refused, maker->sequence);
+	if (!strstr(report.text, why))
+		ts_check_str(report.text, why);
+	for (size_t i = 0; i < sizeof(secret); i++)
+		ts_check_int(secret[i], 0);
+	ts_sbt_reader_free(reader);
+}
+
+/* This process's own memory is none of the device's. */
+TS_TEST(copies_to_and_from_this_process)
+{
+	struct ts_row_operation row = maker_copy(64, TS_OPERATION_SRC_HOST);
+	struct maker maker;
+	uint8_t bytes[64] = {1};
+
+	maker_init(&maker);
+	maker_begin(&maker);
+	row.dst = (uint64_t)(uintptr_t)secret;
+	row.content = maker_blob(&maker, bytes, sizeof(bytes));
+	maker_put(&maker, row);
+	refused(&maker, "in no allocation");
+
+	maker_init(&maker);
+	maker_begin(&maker);
+	row = maker_copy(64, TS_OPERATION_DST_HOST);
+	row.src = (uint64_t)(uintptr_t)secret;
+	maker_put(&maker, row);
+	refused(&maker, "in no allocation");
+
+	maker_init(&maker);
+	maker_begin(&maker);
+	row = maker_copy(64, 0);
+	row.src = BUFFER;
+	row.dst = (uint64_t)(uintptr_t)secret;
+	maker_put(&maker, row);
+	refused(&maker, "in no allocation");
+
+	maker_init(&maker);
+	maker_begin(&maker);
+	PUT(&maker, .kind = TS_OPERATION_FILL, .dst = (uint64_t)(uintptr_t)secret, .bytes = 16,
+	    .height = 1, .src = 4, .value = 5, .stream_handle = STREAM);
+	refused(&maker, "in no allocation");
+
+	maker_init(&maker);
+	maker_begin(&maker);
+	PUT(&maker, .kind = TS_OPERATION_HOST_WRITE, .dst = (uint64_t)(uintptr_t)secret,
+	    .bytes = 64, .content = maker_blob(&maker, bytes, sizeof(bytes)));
+	refused(&maker, "in no allocation");
+}
+
+/* An allocation where this process has something is the device's own all the same. */
+TS_TEST(an_allocation_over_this_process)
+{
+	struct ts_row_operation row = maker_copy(64, TS_OPERATION_SRC_HOST);
+	struct ts_exec_report report;
+	struct ts_sbt_reader *reader;
+	struct maker maker;
+	uint8_t bytes[64];
+
+	memset(bytes, 7, sizeof(bytes));
+	maker_init(&maker);
+	maker_begin(&maker);
+	PUT(&maker, .kind = TS_OPERATION_ALLOC, .dst = (uint64_t)(uintptr_t)secret,
+	    .bytes = sizeof(secret));
+	row.dst = (uint64_t)(uintptr_t)secret;
+	row.content = maker_blob(&maker, bytes, sizeof(bytes));
+	maker_put(&maker, row);
+	row = maker_copy(64, TS_OPERATION_DST_HOST);
+	row.src = (uint64_t)(uintptr_t)secret;
+	row.content = maker_blob(&maker, bytes, sizeof(bytes));
+	maker_put(&maker, row);
+	reader = maker_finish(&maker);
+	report = program_run(reader);
+	ts_check_str(report.text, "");
+	ts_check(!report.capture.found);
+	for (size_t i = 0; i < sizeof(secret); i++)
+		ts_check_int(secret[i], 0);
+	ts_sbt_reader_free(reader);
+}
+
+/* Also what was the device's, and is not any more. */
+TS_TEST(after_a_free)
+{
+	struct ts_row_operation row = maker_copy(64, TS_OPERATION_DST_HOST);
+	struct maker maker;
+
+	maker_init(&maker);
+	maker_begin(&maker);
+	PUT(&maker, .kind = TS_OPERATION_FREE, .dst = BUFFER, .flags = TS_OPERATION_ASYNC,
+	    .stream_handle = STREAM);
+	row.src = BUFFER;
+	maker_put(&maker, row);
+	refused(&maker, "in no allocation");
+
+	maker_init(&maker);
+	maker_begin(&maker);
+	PUT(&maker, .kind = TS_OPERATION_FREE, .dst = BUFFER);
+	PUT(&maker, .kind = TS_OPERATION_FREE, .dst = BUFFER);
+	refused(&maker, "nothing was allocated there");
+}
+
+TS_TEST(sizes_that_overflow)
+{
+	static const uint64_t odd[] = {4 * N + 1, 3 * 4 * N, UINT64_MAX, UINT64_C(1) << 63,
+				       UINT64_MAX / 2 + 3};
+	struct maker maker;
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(odd); i++)
+		for (unsigned field = 0; field < 5; field++) {
+			struct ts_row_operation row = maker_copy(4 * N, 0);
+			struct ts_sbt_reader *reader;
+
+			row.bytes = field == 0 ? odd[i] : 4 * N;
+			row.height = field == 1 ? odd[i] : 1 + (field == 3);
+			row.depth = field == 2 ? odd[i] : 1;
+			row.src_pitch = field == 3 ? odd[i] : row.src_pitch;
+			row.src = field == 4 ? BUFFER + odd[i] : BUFFER;
+			row.dst = BUFFER;
+			maker_init(&maker);
+			maker_begin(&maker);
+			maker_put(&maker, row);
+			reader = maker_finish(&maker);
+			ts_check_int(program_run(reader).refused, maker.sequence);
+			ts_sbt_reader_free(reader);
+		}
+	maker_init(&maker);
+	maker_begin(&maker);
+	PUT(&maker, .kind = TS_OPERATION_ALLOC, .dst = BUFFER + 8, .bytes = 8);
+	refused(&maker, "cannot be had");
+	maker_init(&maker);
+	maker_begin(&maker);
+	PUT(&maker, .kind = TS_OPERATION_ALLOC, .dst = UINT64_MAX - 4096, .bytes = 8192);
+	refused(&maker, "cannot be had");
+	maker_init(&maker);
+	maker_begin(&maker);
+	PUT(&maker, .kind = TS_OPERATION_ALLOC, .dst = UINT64_C(1) << 40,
+	    .bytes = UINT64_C(1) << 46);
+	refused(&maker, "the device's memory is spent");
+}
+
+TS_TEST(kernels_out_of_bounds)
+{
+	struct maker maker;
+
+	maker_init(&maker);
+	maker_begin(&maker);
+	maker_launch(&maker, SPILL, BUFFER, 1);
+	PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_CONTEXT);
+	refused(&maker, "a kernel faulted: ");
+
+	maker_init(&maker);
+	maker_begin(&maker);
+	maker_launch(&maker, ADD, (uint64_t)(uintptr_t)secret, 1);
+	PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_CONTEXT);
+	refused(&maker, "a kernel faulted: ");
+}
+
+TS_TEST(launches_that_cannot_be)
+{
+	static const uint32_t odd[] = {0, 1025, 65536, UINT32_MAX};
+	struct ts_sbt_reader *reader;
+	struct maker maker;
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(odd); i++)
+		for (unsigned field = 0; field < 7; field++) {
+			struct ts_row_operation row = {
+				.kind = TS_OPERATION_LAUNCH,
+				.object = ADD,
+				.stream_handle = STREAM,
+				.grid_x = field == 0 ? (odd[i] ? UINT32_MAX - i : 0) : 1,
+				.grid_y = field == 1 ? (odd[i] ? UINT32_MAX - i : 0) : 1,
+				.grid_z = field == 2 ? (odd[i] ? UINT32_MAX - i : 0) : 1,
+				.block_x = field == 3 ? odd[i] : 1,
+				.block_y = field == 4 ? odd[i] : 1,
+				.block_z = field == 5 ? odd[i] : 1,
+				.shared_bytes = field == 6 ? UINT32_MAX - i : 0,
+			};
+			uint8_t arguments[12] = {0};
+
+			maker_init(&maker);
+			maker_begin(&maker);
+			row.content = maker_blob(&maker, arguments, sizeof(arguments));
+			maker_put(&maker, row);
+			reader = maker_finish(&maker);
+			ts_check_int(program_run(reader).refused, maker.sequence);
+			ts_sbt_reader_free(reader);
+		}
+	maker_init(&maker);
+	maker_begin(&maker);
+	PUT(&maker, .kind = TS_OPERATION_LAUNCH, .object = ADD, .stream_handle = STREAM,
+	    .content = maker_blob(&maker, "short", 5), .grid_x = 1, .grid_y = 1, .grid_z = 1,
+	    .block_x = 1, .block_y = 1, .block_z = 1);
+	refused(&maker, "its arguments are too short");
+}
+
+TS_TEST(images)
+{
+	static const struct {
+		uint32_t words[8];
+		const char *why;
+	} images[] = {
+		{{0x466243b1, 1, 0x41414141, 0x41414141}, "a wrapper"},
+		{{0xba55ed50, 0x00100001, 0x7fffffff, 0x7fffffff}, "longer than what was captured"},
+		{{0xba55ed50, 0xffff0001, 8, 0}, "longer than what was captured"},
+	};
+	struct maker maker;
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(images); i++) {
+		maker_init(&maker);
+		PUT(&maker, .kind = TS_OPERATION_CONTEXT_CREATE);
+		PUT(&maker, .kind = TS_OPERATION_MODULE_LOAD, .object = MODULE,
+		    .content = maker_blob(&maker, images[i].words, sizeof(images[i].words)));
+		refused(&maker, images[i].why);
+	}
+	maker_init(&maker);
+	PUT(&maker, .kind = TS_OPERATION_CONTEXT_CREATE);
+	PUT(&maker, .kind = TS_OPERATION_MODULE_LOAD, .object = MODULE, .content = 77);
+	refused(&maker, "its content is not in the trace");
+}
+
+/* Every kind with handles that nobody made, in an empty program and behind a whole one. */
+TS_TEST(handles_of_nothing)
+{
+	for (uint32_t kind = 0; kind < TS_OPERATION_COUNT + 3; kind++)
+		for (int whole = 0; whole < 2; whole++) {
+			struct ts_row_operation row = maker_copy(64, 0);
+			struct ts_exec_report report;
+			struct ts_sbt_reader *reader;
+			struct maker maker;
+
+			maker_init(&maker);
+			if (whole)
+				maker_begin(&maker);
+			row.kind = kind;
+			row.object = row.parent = row.stream_handle = 0x123456789;
+			row.dst = row.src = BUFFER + 0x100000;
+			row.device = 7;
+			maker_put(&maker, row);
+			reader = maker_finish(&maker);
+			report = program_run(reader);
+			ts_check(report.refused == maker.sequence || report.refused == 0);
+			ts_sbt_reader_free(reader);
+		}
+}
+
+/* A hash that is not the content's. */
+TS_TEST(contents_that_are_not_what_they_say)
+{
+	struct ts_row_operation row = maker_copy(64, TS_OPERATION_SRC_HOST);
+	uint8_t bytes[64] = {0};
+	struct maker maker;
+
+	maker_init(&maker);
+	maker_begin(&maker);
+	row.dst = BUFFER;
+	ts_check_int(ts_sbt_session_writer_add_blob(maker.session, bytes, sizeof(bytes), 0,
+						    (uint64_t[]){1, 2}, &row.content),
+		     0);
+	maker_put(&maker, row);
+	refused(&maker, "not what it was");
+}
+
+/* Rows that lie in every column, by chance: it ends, and nothing else is touched. */
+TS_TEST(chance)
+{
+	uint64_t state = 88172645463325252u;
+
+	for (int i = 0; i < 300; i++) {
+		struct ts_exec_report report;
+		struct ts_sbt_reader *reader;
+		struct maker maker;
+
+		maker_init(&maker);
+		maker_begin(&maker);
+		for (int j = 0; j < 20; j++) {
+			static const uint64_t some[] = {0,	1,	2,   64,	 4 * N,
+							BUFFER, MODULE, ADD, UINT64_MAX, STREAM};
+			struct ts_row_operation row = {0};
+			uint64_t *words = (uint64_t *)(void *)&row;
+
+			for (size_t w = 0; w < sizeof(row) / 8; w++) {
+				state ^= state << 13;
+				state ^= state >> 7;
+				state ^= state << 17;
+				words[w] = some[state % TS_ARRAY_LEN(some)];
+			}
+			row.kind = (uint32_t)(state >> 32) % TS_OPERATION_COUNT;
+			row.content = (uint32_t)(state >> 40) % 3;
+			row.flags &= 0x1ff;
+			row.thread = 0;
+			row.name = (uint32_t)(state >> 20) % 3;
+			/* A kernel of so many blocks ends, but not soon. */
+			row.grid_x &= 0xff;
+			row.grid_y &= 1;
+			row.grid_z &= 1;
+			maker_put(&maker, row);
+		}
+		reader = maker_finish(&maker);
+		report = program_run(reader);
+		ts_check(report.refused <= maker.sequence);
+		for (size_t b = 0; b < sizeof(secret); b++)
+			ts_check_int(secret[b], 0);
+		ts_sbt_reader_free(reader);
+	}
+}

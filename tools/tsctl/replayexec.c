@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `tsctl replay --on vgpu`: does again what `tsctl record --capture replay` captured, and says whether it came out the same. A
+ * difference from the capture alone may be the program's own: it is replayed once more, with kernels on all CPUs at once, and
+ * where the replays differ too, the program is what differs from run to run.
+ */
+#include "tools/tsctl/replay.h"
+
+#include "proto/abi/base.h"
+#include "replay/exec/exec.h"
+#include "tools/tsctl/jsonout.h"
+#include "tools/tsctl/names.h"
+#include "tools/tsctl/out.h"
+#include "tools/tsctl/stackjson.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+#include <signal.h>
+
+#define MAX_UNSUPPORTED 64u
+
+struct replay {
+	const struct ts_replay_asked *asked;
+	struct ts_source *source;
+	const struct ts_executor *executor;
+	struct ts_exec_program *program;
+	struct ts_exec_report first; /* of the first replay */
+	struct ts_exec_report
+		last; /* of the last one, which alone may differ from the one before */
+	uint32_t n_replays;
+	struct ts_pool pool;
+	struct ts_resolver *resolver;
+};
+
+static volatile int cancelled;
+
+static void on_signal(int signal)
+{
+	cancelled = signal;
+}
+
+static const char *operation_name(const struct replay *replay, const struct ts_row_operation *row)
+{
+	const char *name = ts_sbt_reader_string(replay->source->reader, row->name, NULL);
+
+	return name ? name : "what has no name";
+}
+
+/* What the trace names as such, each once. */
+static size_t list_unsupported(struct replay *replay, char ***ret_names)
+{
+	const struct ts_exec_program *program = replay->program;
+	char **names = ts_pool_alloc(&replay->pool, MAX_UNSUPPORTED, sizeof(*names));
+	size_t n = 0;
+
+	for (size_t i = 0; program->n_unsupported && i < program->n && n < MAX_UNSUPPORTED; i++) {
+		const char *name;
+		bool known = false;
+
+		if (program->operations[i].kind != TS_OPERATION_UNSUPPORTED)
+			continue;
+		name = operation_name(replay, &program->operations[i]);
+		for (size_t j = 0; j < n; j++)
+			known |= !strcmp(names[j], name);
+		if (!known)
+			names[n++] = ts_pool_copy(&replay->pool, name);
+	}
+	*ret_names = names;
+	return n;
+}
+
+/* NULL: it did not. */
+static char *why_ended(struct replay *replay)
+{
+	const struct ts_exec_program *program = replay->program;
+
+	for (size_t i = program->n; program->ended && i-- > 0;)
+		if (program->operations[i].kind == TS_OPERATION_END)
+			return ts_pool_copy(&replay->pool,
+					    operation_name(replay, &program->operations[i]));
+	return NULL;
+}
+
+/* Where a call was made; NULL where that was not recorded. */
+static Ts__Rpc__Stack *stack_of(struct replay *replay, uint64_t op_id)
+{
+	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_API),
+						      .session = replay->program->session};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_resolver_options resolver = {0};
+	struct ts_sbt_row row;
+	int r;
+
+	if (!replay->resolver &&
+	    ts_resolver_new(replay->source->reader, &resolver, &replay->resolver))
+		return NULL;
+	r = ts_sbt_cursor_new(replay->source->reader, &options, &cursor);
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (r == TS_SBT_E_CORRUPT)
+			r = 0;
+		else if (!r && row.api->op_id == op_id)
+			return ts_stackjson_make(replay->resolver, &replay->pool, row.session,
+						 row.api->stack, row.api->start_ns);
+	}
+	return NULL;
+}
+
+static char *hex(struct replay *replay, const uint8_t *bytes, uint32_t n)
+{
+	char text[2 * sizeof(((struct ts_exec_difference *)0)->expected) + 1] = "";
+
+	for (uint32_t i = 0; i < n; i++)
+		snprintf(text + 2 * (size_t)i, 3, "%02x", bytes[i]);
+	return ts_pool_copy(&replay->pool, text);
+}
+
+static Ts__Rpc__ReplayDifference *difference(struct replay *replay,
+					     const struct ts_exec_difference *from,
+					     const char *what)
+{
+	Ts__Rpc__ReplayDifference *to = ts_pool_alloc(&replay->pool, 1, sizeof(*to));
+
+	ts__rpc__replay_difference__init(to);
+	to->from = ts_pool_copy(&replay->pool, what);
+	if (!from->is_memory) {
+		TS_RPC_SET(to, sequence, from->sequence);
+		TS_RPC_SET(to, op_id, from->op_id);
+		to->stack = stack_of(replay, from->op_id);
+	}
+	TS_RPC_SET(to, address, from->address);
+	TS_RPC_SET(to, bytes, from->bytes);
+	if (from->n) {
+		TS_RPC_SET(to, offset, from->offset);
+		to->expected = hex(replay, from->expected, from->n);
+		to->found = hex(replay, from->found_bytes, from->n);
+	}
+	return to;
+}
+
+static Ts__Rpc__ReplayRefusal *refusal(struct replay *replay, const struct ts_exec_report *report)
+{
+	Ts__Rpc__ReplayRefusal *to = ts_pool_alloc(&replay->pool, 1, sizeof(*to));
+	const struct ts_row_operation *row = &replay->program->operations[report->refused - 1];
+
+	ts__rpc__replay_refusal__init(to);
+	TS_RPC_SET(to, sequence, report->refused);
+	TS_RPC_SET(to, op_id, report->refused_op_id);
+	to->kind = ts_pool_copy(&replay->pool, ts_name_operation_kind(row->kind));
+	to->why = ts_pool_copy(&replay->pool, report->text);
+	to->stack = stack_of(replay, report->refused_op_id);
+	return to;
+}
+
+static void fill_result(struct replay *replay, Ts__Rpc__ReplayResult *to)
+{
+	const struct ts_exec_report *first = &replay->first;
+	char **unsupported;
+
+	ts__rpc__replay_result__init(to);
+	to->path = replay->source->path;
+	to->executor = ts_pool_copy(&replay->pool, replay->executor->name);
+	TS_RPC_SET(to, session, replay->program->session);
+	to->verdict =
+		ts_pool_copy(&replay->pool, replay->last.first.found ? "nondeterministic"
+					    : first->capture.found || first->refused ? "differs"
+										     : "same");
+	TS_RPC_SET(to, operations, first->n_operations);
+	TS_RPC_SET(to, captured, replay->program->n);
+	TS_RPC_SET(to, launches, first->n_launches);
+	TS_RPC_SET(to, copies, first->n_copies);
+	TS_RPC_SET(to, fills, first->n_fills);
+	TS_RPC_SET(to, results, first->n_checks);
+	TS_RPC_SET(to, unchecked, first->n_unchecked);
+	TS_RPC_SET(to, allocations, first->n_memory);
+	TS_RPC_SET(to, replays, replay->n_replays);
+	TS_RPC_SET(to, elapsed_ns, first->elapsed_ns);
+	to->n_unsupported = list_unsupported(replay, &unsupported);
+	to->unsupported = unsupported;
+	to->ended = why_ended(replay);
+	if (replay->program->cut)
+		TS_RPC_SET(to, cut, true);
+	if (replay->last.first.found)
+		to->difference = difference(replay, &replay->last.first, "replay");
+	else if (first->capture.found)
+		to->difference = difference(replay, &first->capture, "capture");
+	if (first->refused)
+		to->refusal = refusal(replay, first);
+}
+
+static void print_missing(size_t n_unsupported, char *const *unsupported, const char *ended,
+			  bool cut)
+{
+	for (size_t i = 0; i < n_unsupported; i++) {
+		printf("Not in the capture, and not done again: ");
+		ts_out_text(stdout, unsupported[i]);
+		putchar('\n');
+	}
+	if (ended) {
+		printf("The capture ended before the program: ");
+		ts_out_text(stdout, ended);
+		printf(".\n");
+	}
+	if (cut)
+		printf("The capture lacks operations behind its last one.\n");
+}
+
+static void print_difference(const Ts__Rpc__ReplayDifference *found)
+{
+	if (!strcmp(found->from, "replay"))
+		printf("Replays differ from each other first in ");
+	else
+		printf("It differs from the capture first in ");
+	if (found->has_sequence)
+		printf("what operation %" PRIu64 " (call %" PRIu64 ") brought from 0x%" PRIx64,
+		       found->sequence, found->op_id, found->address);
+	else
+		printf("the memory at 0x%" PRIx64 " at the end", found->address);
+	if (found->expected)
+		printf(", at offset %" PRIu64 " of %" PRIu64 " bytes: %s, and was %s",
+		       found->offset, found->bytes, found->found, found->expected);
+	printf(".\n");
+	if (found->stack)
+		ts_stackjson_print(found->stack, 2);
+}
+
+static void print_result(const Ts__Rpc__ReplayResult *result)
+{
+	char figures[6][TS_OUT_FIGURE_BYTES];
+
+	ts_out_text(stdout, result->path);
+	printf(": session %u replayed on %s: %s\n", result->session, result->executor,
+	       !strcmp(result->verdict, "same")	     ? "the same"
+	       : !strcmp(result->verdict, "differs") ? "differs from the capture"
+						     : "the program is nondeterministic");
+	printf("  %s of %s operations done, %s launches and %s copies among them, in %s\n",
+	       ts_out_count(figures[0], result->operations),
+	       ts_out_count(figures[1], result->captured),
+	       ts_out_count(figures[2], result->launches), ts_out_count(figures[3], result->copies),
+	       ts_out_duration(figures[4], result->elapsed_ns));
+	printf("  %s results compared with the capture's",
+	       ts_out_count(figures[0], result->results));
+	if (result->unchecked)
+		printf(", %s that it does not have", ts_out_count(figures[1], result->unchecked));
+	if (result->replays > 1)
+		printf("; %u replays compared, and %s allocations at their ends", result->replays,
+		       ts_out_count(figures[2], result->allocations));
+	putchar('\n');
+	if (result->difference)
+		print_difference(result->difference);
+	if (result->refusal) {
+		printf("Operation %" PRIu64 " (%s) could not be done: ", result->refusal->sequence,
+		       result->refusal->kind ? result->refusal->kind : "of an unknown kind");
+		ts_out_text(stdout, result->refusal->why);
+		printf(".\n");
+		if (result->refusal->stack)
+			ts_stackjson_print(result->refusal->stack, 2);
+	}
+	print_missing(result->n_unsupported, result->unsupported, result->ended, result->cut);
+}
+
+/* TS_EXIT_OK, TS_EXIT_FINDING (nondeterminism), TS_EXIT_DIFFERS. */
+static int tell(struct replay *replay)
+{
+	Ts__Rpc__ReplayResult result;
+	int status = replay->last.first.found				    ? TS_EXIT_FINDING
+		     : replay->first.capture.found || replay->first.refused ? TS_EXIT_DIFFERS
+									    : TS_EXIT_OK;
+
+	fill_result(replay, &result);
+	if (replay->asked->json)
+		return ts_json_print(&result.base) ?: status;
+	print_result(&result);
+	return ts_finish_output(status);
+}
+
+static int complain(const struct replay *replay, int r)
+{
+	if (r == TS_EXEC_E_REFUSED)
+		ts_complain("%s", replay->first.text);
+	else if (r == TS_EXEC_E_TOO_MANY)
+		ts_complain("%s: more than %u operations", replay->source->path,
+			    TS_EXEC_MAX_OPERATIONS);
+	else if (r == -ECANCELED)
+		ts_complain("interrupted");
+	else
+		ts_source_complain(replay->source->path, r,
+				   ts_sbt_reader_error(replay->source->reader));
+	return TS_EXIT_BAD;
+}
+
+/* As often as it takes. The first one has kernels one after the other: what it computes is the same each time. */
+static int run_all(struct replay *replay)
+{
+	struct ts_exec_results before = {0}, now = {0};
+	uint32_t n = replay->asked->n_repeat ? replay->asked->n_repeat : 1;
+	int r = 0;
+
+	for (uint32_t i = 0; !r && i < n; i++) {
+		const struct ts_exec_options options = {.n_threads = i ? 0 : 1};
+		struct ts_exec_report *report = i ? &replay->last : &replay->first;
+
+		r = ts_exec_run(replay->program, replay->executor, &options, i ? &before : NULL,
+				&cancelled, &now, report);
+		if (r)
+			break;
+		replay->n_replays++;
+		if (!i && report->capture.found && !replay->asked->n_repeat)
+			n = 2;
+		if (i && report->first.found)
+			break;
+		ts_exec_results_deinit(&before);
+		before = now;
+		now = (struct ts_exec_results){0};
+	}
+	ts_exec_results_deinit(&before);
+	ts_exec_results_deinit(&now);
+	return r;
+}
+
+static int plan(struct replay *replay)
+{
+	const struct ts_exec_program *program = replay->program;
+	uint64_t counts[TS_OPERATION_COUNT] = {0};
+	char figures[5][TS_OUT_FIGURE_BYTES];
+	Ts__Rpc__CapturePlan message;
+
+	for (size_t i = 0; i < program->n; i++)
+		if (program->operations[i].kind < TS_OPERATION_COUNT)
+			counts[program->operations[i].kind]++;
+	ts__rpc__capture_plan__init(&message);
+	message.path = replay->source->path;
+	TS_RPC_SET(&message, session, program->session);
+	TS_RPC_SET(&message, operations, program->n);
+	TS_RPC_SET(&message, launches, counts[TS_OPERATION_LAUNCH]);
+	TS_RPC_SET(&message, copies, counts[TS_OPERATION_COPY]);
+	TS_RPC_SET(&message, fills, counts[TS_OPERATION_FILL]);
+	TS_RPC_SET(&message, blobs,
+		   ts_sbt_reader_n_blobs(replay->source->reader, program->session));
+	message.n_unsupported = list_unsupported(replay, &message.unsupported);
+	message.ended = why_ended(replay);
+	if (program->cut)
+		TS_RPC_SET(&message, cut, true);
+	if (replay->asked->json)
+		return ts_json_print(&message.base);
+	ts_out_text(stdout, message.path);
+	printf(": of session %u, %s operations would be done\n", message.session,
+	       ts_out_count(figures[0], message.operations));
+	printf("  %14s launches\n", ts_out_count(figures[1], message.launches));
+	printf("  %14s copies\n", ts_out_count(figures[2], message.copies));
+	printf("  %14s sets\n", ts_out_count(figures[3], message.fills));
+	print_missing(message.n_unsupported, message.unsupported, message.ended, message.cut);
+	return ts_finish_output(TS_EXIT_OK);
+}
+
+/* Of one session. TS_EXIT_*, or -1: nothing of it was captured. */
+static int replay_session(const struct ts_replay_asked *asked, struct ts_source *source,
+			  uint32_t session)
+{
+	struct replay replay = {.asked = asked, .source = source, .executor = &ts_exec_vgpu};
+	int r = ts_exec_program_new(source->reader, session, &replay.program), status;
+
+	if (r == TS_EXEC_E_NOT_CAPTURED)
+		return -1;
+	if (!r && !asked->is_dry_run)
+		r = run_all(&replay);
+	if (r)
+		status = complain(&replay, r);
+	else
+		status = asked->is_dry_run ? plan(&replay) : tell(&replay);
+	ts_exec_program_free(replay.program);
+	ts_resolver_free(replay.resolver);
+	ts_pool_deinit(&replay.pool);
+	return status;
+}
+
+static int check_selection(const struct ts_replay_asked *asked)
+{
+	const char *option = asked->has_stream ? "--stream"
+			     : asked->has_ops  ? "--ops"
+			     : asked->has_from ? "--from"
+			     : asked->has_to   ? "--to"
+					       : NULL;
+
+	if (!option)
+		return 0;
+	ts_complain("%s with --on vgpu is not in this version: it does all of a capture", option);
+	return -EINVAL;
+}
+
+static int run(const struct ts_replay_asked *asked, struct ts_source *source)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+	int status = TS_EXIT_OK;
+	bool any = false;
+
+	if (check_selection(asked))
+		return TS_EXIT_BAD;
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	for (size_t i = 0; i < ts_sbt_reader_n_sessions(source->reader); i++) {
+		const struct ts_row_session *session = ts_sbt_reader_session_at(source->reader, i);
+		int one;
+
+		if (source->session && session->session != source->session)
+			continue;
+		one = replay_session(asked, source, session->session);
+		if (one < 0)
+			continue;
+		any = true;
+		if (one == TS_EXIT_BAD)
+			return one;
+		if (one > status)
+			status = one;
+	}
+	if (any)
+		return status;
+	ts_complain("%s: nothing was captured to be replayed; `tsctl record --capture replay` does",
+		    source->path);
+	return TS_EXIT_BAD;
+}
+
+const struct ts_replay_executor ts_replay_vgpu = {
+	.name = "vgpu",
+	.run = run,
+	.plan = run,
+};
