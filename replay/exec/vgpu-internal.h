@@ -138,6 +138,11 @@ int ts_exec_vgpu_launch(void *state, const struct ts_row_operation *operation,
 /* vgpu-memory.c */
 int ts_exec_vgpu_place(struct vgpu_state *state, uint32_t context, uint64_t address, uint64_t bytes,
 		       const struct ts_exec_io *io);
+/*
+ * For all that is queued, in every context: where a copy's bytes are is found when it is queued, and a device's memory may be
+ * reached from other contexts and other devices. Before memory goes, nobody may be on the way to it.
+ */
+void ts_exec_vgpu_wait(struct vgpu_state *state);
 int ts_exec_vgpu_unplace(struct vgpu_state *state, uint64_t address);
 int ts_exec_vgpu_alloc(void *state, const struct ts_row_operation *operation,
 		       const struct ts_exec_io *io);

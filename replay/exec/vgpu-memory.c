@@ -29,6 +29,13 @@ int ts_exec_vgpu_place(struct vgpu_state *state, uint32_t context, uint64_t addr
 	return r;
 }
 
+void ts_exec_vgpu_wait(struct vgpu_state *state)
+{
+	for (uint32_t i = 0; i < state->contexts.n; i++)
+		if (context_at(state, i)->vgpu)
+			(void)ts_vgpu_context_synchronize(context_at(state, i)->vgpu);
+}
+
 int ts_exec_vgpu_unplace(struct vgpu_state *state, uint64_t address)
 {
 	size_t i = ts_exec_allocations_find(&state->allocations, address, 0);
@@ -38,7 +45,7 @@ int ts_exec_vgpu_unplace(struct vgpu_state *state, uint64_t address)
 		return TS_VGPU_E_NOT_OWNER;
 	context = state->allocations.all[i].context;
 	ts_exec_allocations_remove(&state->allocations, i);
-	/* Waits for the device. */
+	ts_exec_vgpu_wait(state);
 	return ts_vgpu_free_memory(context_at(state, context)->vgpu, address);
 }
 

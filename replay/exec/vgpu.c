@@ -156,6 +156,7 @@ static int do_context_destroy(void *userdata, const struct ts_row_operation *ope
 	r = ts_exec_vgpu_result(state, io, ts_vgpu_context_synchronize(context_at(state, i)->vgpu));
 	if (r)
 		return r;
+	ts_exec_vgpu_wait(state);
 	ts_exec_vgpu_modules_leave(state, i);
 	/* What was allocated in it goes with it, and so do its streams. */
 	for (size_t a = state->allocations.n; a-- > 0;)

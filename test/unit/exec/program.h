@@ -17,10 +17,11 @@
 #define ADD	0x2000u
 #define CLOCK	0x2001u
 #define SPILL	0x2002u
+#define SPIN	0x2003u
 #define BUFFER	UINT64_C(0x7f1234560000)
 #define N	256u
 
-/* add(p, x): p[i] += x. clock(p, x): p[i] = the clock. spill(p, x): writes x behind p's 256 words. */
+/* add(p, x): p[i] += x. clock(p, x): p[i] = the clock. spill(p, x): writes x behind p's 256 words. spin(p, x): x rounds. */
 #define KERNEL_HEAD(name)                                             \
 	".visible .entry " name "(.param .u64 p, .param .u32 x)\n{\n" \
 	"	.reg .b32 %r<6>;\n	.reg .b64 %rd<6>;\n"                     \
@@ -34,21 +35,24 @@ static const char program_ptx[] =
 		"add") "	ld.global.u32 %r3, [%rd3];\n	add.u32 %r3, %r3, %r1;\n"
 		       "	st.global.u32 [%rd3], %r3;\n	ret;\n}\n" KERNEL_HEAD(
 			       "clock") "	mov.u64 %rd4, %globaltimer;\n	cvt.u32.u64 %r4, %rd4;\n"
-					"	st.global.u32 [%rd3], %r4;\n	ret;\n}\n" KERNEL_HEAD(
-						"spill") "	st.global.u32 [%rd3+1024], %r1;\n	ret;\n}\n";
+					"	st.global.u32 [%rd3], %r4;\n	ret;\n}\n" KERNEL_HEAD("spill") "	st.global.u32 [%rd3+1024], %r1;\n	ret;\n}\n" KERNEL_HEAD(
+						"spin") "	.reg .pred %p1;\nagain:\n	sub.u32 %r1, %r1, 1;\n"
+							"	setp.ne.u32 %p1, %r1, 0;\n	@%p1 bra again;\n"
+							"	st.global.u32 [%rd3], %r1;\n	ret;\n}\n";
 
 struct maker {
 	int fd;
 	struct ts_sbt_writer *writer;
 	struct ts_sbt_session_writer *session;
 	uint64_t sequence;
+	uint32_t context; /* of what is put */
 };
 
 static inline void maker_init(struct maker *maker)
 {
 	struct ts_row_session session = {.pid = 42, .start_ns = 1000};
 
-	*maker = (struct maker){.fd = memfd_create("capture", MFD_CLOEXEC)};
+	*maker = (struct maker){.fd = memfd_create("capture", MFD_CLOEXEC), .context = CONTEXT};
 	ts_check(maker->fd >= 0);
 	ts_check_int(ts_sbt_writer_new(dup(maker->fd), &maker->writer), 0);
 	ts_check_int(ts_sbt_session_writer_new(maker->writer, &session, &maker->session), 0);
@@ -80,7 +84,7 @@ static inline uint64_t maker_put(struct maker *maker, struct ts_row_operation ro
 	row.start_ns = 1000 + ++maker->sequence;
 	row.sequence = maker->sequence;
 	row.op_id = 100 + maker->sequence;
-	row.context = CONTEXT;
+	row.context = maker->context;
 	ts_check_int(ts_sbt_session_writer_add_row(maker->session, TS_ROW_OPERATION, &row), 0);
 	return maker->sequence;
 }

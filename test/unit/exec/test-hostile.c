@@ -8,6 +8,9 @@
 /* What a capture may try to reach. */
 static uint8_t secret[4096];
 
+#define SHARED UINT64_C(0x7f2345670000)
+static uint8_t spin_bytes[32768];
+
 static void refused(struct maker *maker, const char *why)
 {
 	struct ts_sbt_reader *reader = maker_finish(maker);
@@ -112,6 +115,47 @@ TS_TEST(after_a_free)
 	PUT(&maker, .kind = TS_OPERATION_FREE, .dst = BUFFER);
 	PUT(&maker, .kind = TS_OPERATION_FREE, .dst = BUFFER);
 	refused(&maker, "nothing was allocated there");
+}
+
+/* A copy in the second context, behind a kernel that takes a while, to memory that is the first one's. */
+static void queue_behind_a_kernel(struct maker *maker, uint32_t device)
+{
+	struct ts_row_operation row = maker_copy(sizeof(spin_bytes), TS_OPERATION_SRC_HOST);
+
+	maker_init(maker);
+	maker_begin(maker);
+	PUT(maker, .kind = TS_OPERATION_ALLOC, .dst = SHARED, .bytes = sizeof(spin_bytes));
+	maker->context = 2;
+	PUT(maker, .kind = TS_OPERATION_CONTEXT_CREATE, .object = 0xbeef, .device = device);
+	PUT(maker, .kind = TS_OPERATION_ALLOC, .dst = SHARED + (1u << 30), .bytes = 4 * N);
+	maker_function(maker, SPIN, "spin");
+	maker_launch(maker, SPIN, SHARED + (1u << 30), 300000);
+	row.dst = SHARED;
+	row.content = maker_blob(maker, spin_bytes, sizeof(spin_bytes));
+	maker_put(maker, row);
+	maker->context = CONTEXT;
+}
+
+/* Whoever is on the way to memory is waited for before it goes, whichever context and device he is on. */
+TS_TEST(memory_that_goes_while_others_write_to_it)
+{
+	for (uint32_t device = 0; device < 2; device++)
+		for (int with_context = 0; with_context < 2; with_context++) {
+			struct ts_sbt_reader *reader;
+			struct ts_exec_report report;
+			struct maker maker;
+
+			queue_behind_a_kernel(&maker, device);
+			if (with_context)
+				PUT(&maker, .kind = TS_OPERATION_CONTEXT_DESTROY);
+			else
+				PUT(&maker, .kind = TS_OPERATION_FREE, .dst = SHARED);
+			reader = maker_finish(&maker);
+			report = program_run(reader);
+			ts_check_str(report.text, "");
+			ts_check_int(report.n_operations, maker.sequence);
+			ts_sbt_reader_free(reader);
+		}
 }
 
 TS_TEST(sizes_that_overflow)
