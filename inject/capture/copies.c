@@ -5,6 +5,7 @@
  * waited for, or was written over before, has no result; a replay does it all the same and compares nothing.
  */
 #include "inject/capture/capture.h"
+#include "inject/shim.h"
 
 struct pending {
 	uint64_t sequence;
@@ -77,6 +78,22 @@ static void add_pending(struct ts_capture *capture, const struct ts_record_opera
 	pending_of(capture)[capture->n_pending++] = one;
 }
 
+/*
+ * Host memory from its first byte to its last. What was seen to be allocated is there until it is seen to go. Of any other we
+ * know only what the call says: an address of which it says nothing may be the device's by a way that nobody saw, and a copy
+ * to pageable memory may be long over, and the memory gone, when somebody waits.
+ */
+static uint32_t content_of(struct ts_capture *capture, uint64_t start, size_t width, size_t height,
+			   size_t depth, size_t pitch, size_t slice)
+{
+	uint64_t bytes = (depth - 1) * slice + (height - 1) * pitch + width;
+	const struct ts_memory_range *range = ts_memory_map_find(&capture->memory, start);
+	bool is_sure = range && range->flags && bytes <= range->bytes - (start - range->start);
+
+	return ts_lane_content_rows(&capture->lane, (const uint8_t *)(uintptr_t)start, width,
+				    height, depth, pitch, slice, is_sure);
+}
+
 static void put_result(struct ts_capture *capture, const struct ts_record_operation *waited,
 		       const struct pending *one)
 {
@@ -88,9 +105,8 @@ static void put_result(struct ts_capture *capture, const struct ts_record_operat
 		.parent = one->sequence,
 	};
 
-	result.content =
-		ts_lane_content_rows(&capture->lane, (const uint8_t *)(uintptr_t)one->start,
-				     one->width, one->height, one->depth, one->pitch, one->slice);
+	result.content = content_of(capture, one->start, one->width, one->height, one->depth,
+				    one->pitch, one->slice);
 	if (result.content)
 		(void)ts_lane_put(&capture->lane, &result);
 }
@@ -199,6 +215,18 @@ static bool is_host(struct ts_capture *capture, const struct ts_record_operation
 	return range->flags & TS_OPERATION_MEMORY_PINNED;
 }
 
+/* The copy's source is memory that we cannot have: mapped, or another process's. */
+static void unreadable(struct ts_capture *capture, const struct ts_record_operation *model)
+{
+	static const char what[] =
+		"a copy of memory that was not seen to be allocated, and cannot be read";
+	struct ts_record_operation operation = *model;
+
+	operation.kind = TS_OPERATION_UNSUPPORTED;
+	operation.name = ts_definitions_string(&capture->shim->definitions, what, sizeof(what) - 1);
+	(void)ts_lane_put(&capture->lane, &operation);
+}
+
 void ts_capture_copies(struct ts_capture *capture, const struct ts_record_operation *model,
 		       const struct ts_capture_copy *copy)
 {
@@ -228,15 +256,15 @@ void ts_capture_copies(struct ts_capture *capture, const struct ts_record_operat
 				     (dst_host ? TS_OPERATION_DST_HOST : 0) |
 				     (copy->async ? TS_OPERATION_ASYNC : 0);
 	if (src_host)
-		operation.content =
-			ts_lane_content_rows(&capture->lane, (const uint8_t *)(uintptr_t)copy->src,
-					     copy->width, copy->height, copy->depth,
-					     copy->src_pitch, copy->src_slice);
+		operation.content = content_of(capture, copy->src, copy->width, copy->height,
+					       copy->depth, copy->src_pitch, copy->src_slice);
 	else if (dst_host && !copy->async)
-		operation.content =
-			ts_lane_content_rows(&capture->lane, (const uint8_t *)(uintptr_t)copy->dst,
-					     copy->width, copy->height, copy->depth,
-					     copy->dst_pitch, copy->dst_slice);
+		operation.content = content_of(capture, copy->dst, copy->width, copy->height,
+					       copy->depth, copy->dst_pitch, copy->dst_slice);
+	if (src_host && !operation.content && ts_lane_goes_on(&capture->lane)) {
+		unreadable(capture, model);
+		return;
+	}
 	sequence = ts_lane_put(&capture->lane, &operation);
 	if (sequence && dst_host && copy->async)
 		add_pending(capture, &operation, sequence);

@@ -8,7 +8,9 @@
 
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "proto/abi/hash.h"
 
@@ -156,6 +158,22 @@ static bool grow_known(struct ts_lane *lane)
 	return true;
 }
 
+/* What may not be there, or not be the host's. The kernel looks, so that the application does not fault. */
+static bool read_unsure(void *to, const void *from, size_t n_bytes)
+{
+	for (size_t n = 0; n < n_bytes;) {
+		struct iovec local = {(uint8_t *)to + n, n_bytes - n};
+		struct iovec remote = {(uint8_t *)(uintptr_t)from + n, n_bytes - n};
+		ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+
+		if (got <= 0)
+			return false;
+		n += (size_t)got;
+	}
+	return true;
+}
+
+/* 0: the lane has ended. */
 static uint32_t blob(struct ts_lane *lane, const void *bytes, uint32_t n_bytes, uint32_t flags)
 {
 	struct ts_hash128 hash = ts_hash128(bytes, n_bytes);
@@ -209,7 +227,22 @@ static bool within_limit(struct ts_lane *lane, size_t n_bytes)
 	return false;
 }
 
-uint32_t ts_lane_content(struct ts_lane *lane, const void *bytes, size_t n_bytes)
+/* The same; also 0 where they cannot be read. */
+static uint32_t chunk(struct ts_lane *lane, const void *bytes, uint32_t n_bytes, bool is_sure)
+{
+	if (!is_sure) {
+		if (!ts_pages_grow(&lane->chunk, TS_BLOB_CHUNK_BYTES)) {
+			ts_lane_end(lane, TS_LANE_NO_MEMORY);
+			return 0;
+		}
+		if (!read_unsure(lane->chunk.at, bytes, n_bytes))
+			return 0;
+		bytes = lane->chunk.at;
+	}
+	return blob(lane, bytes, n_bytes, 0);
+}
+
+static uint32_t content(struct ts_lane *lane, const void *bytes, size_t n_bytes, bool is_sure)
 {
 	size_t n = n_bytes / TS_BLOB_CHUNK_BYTES + (n_bytes % TS_BLOB_CHUNK_BYTES != 0);
 	uint32_t *list;
@@ -217,7 +250,7 @@ uint32_t ts_lane_content(struct ts_lane *lane, const void *bytes, size_t n_bytes
 	if (!n_bytes || !ts_lane_goes_on(lane) || !within_limit(lane, n_bytes))
 		return 0;
 	if (n == 1)
-		return blob(lane, bytes, (uint32_t)n_bytes, 0);
+		return chunk(lane, bytes, (uint32_t)n_bytes, is_sure);
 	if (n > TS_BLOB_MAX_BYTES / sizeof(uint32_t)) {
 		ts_lane_end_saying(lane, "a content of more than 8 GiB");
 		return 0;
@@ -230,23 +263,28 @@ uint32_t ts_lane_content(struct ts_lane *lane, const void *bytes, size_t n_bytes
 	for (size_t i = 0; i < n; i++) {
 		size_t at = i * TS_BLOB_CHUNK_BYTES, left = n_bytes - at;
 
-		list[i] =
-			blob(lane, (const uint8_t *)bytes + at,
-			     left < TS_BLOB_CHUNK_BYTES ? (uint32_t)left : TS_BLOB_CHUNK_BYTES, 0);
+		list[i] = chunk(lane, (const uint8_t *)bytes + at,
+				left < TS_BLOB_CHUNK_BYTES ? (uint32_t)left : TS_BLOB_CHUNK_BYTES,
+				is_sure);
 		if (!list[i])
 			return 0;
 	}
 	return blob(lane, list, (uint32_t)(n * sizeof(*list)), TS_BLOB_LIST);
 }
 
+uint32_t ts_lane_content(struct ts_lane *lane, const void *bytes, size_t n_bytes)
+{
+	return content(lane, bytes, n_bytes, true);
+}
+
 uint32_t ts_lane_content_rows(struct ts_lane *lane, const uint8_t *bytes, size_t width,
-			      size_t height, size_t depth, size_t pitch, size_t slice)
+			      size_t height, size_t depth, size_t pitch, size_t slice, bool is_sure)
 {
 	uint8_t *at;
 	size_t n;
 
 	if ((height <= 1 || pitch == width) && (depth <= 1 || slice == width * height))
-		return ts_lane_content(lane, bytes, width * height * depth);
+		return content(lane, bytes, width * height * depth, is_sure);
 	if (__builtin_mul_overflow(width, height, &n) || __builtin_mul_overflow(n, depth, &n) ||
 	    !ts_pages_grow(&lane->rows, n)) {
 		ts_lane_end(lane, TS_LANE_NO_MEMORY);
@@ -254,8 +292,14 @@ uint32_t ts_lane_content_rows(struct ts_lane *lane, const uint8_t *bytes, size_t
 	}
 	at = lane->rows.at;
 	for (size_t z = 0; z < depth; z++)
-		for (size_t y = 0; y < height; y++, at += width)
-			memcpy(at, bytes + z * slice + y * pitch, width);
+		for (size_t y = 0; y < height; y++, at += width) {
+			const uint8_t *row = bytes + z * slice + y * pitch;
+
+			if (is_sure)
+				memcpy(at, row, width);
+			else if (!read_unsure(at, row, width))
+				return 0;
+		}
 	return ts_lane_content(lane, lane->rows.at, n);
 }
 

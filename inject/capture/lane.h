@@ -32,8 +32,9 @@ struct ts_lane {
 	uint32_t ended;	       /* read without the lock, too */
 	struct ts_pages known; /* table of blobs by hash */
 	size_t n_known_slots;
-	struct ts_pages list; /* numbers of a content's blobs */
-	struct ts_pages rows; /* a content without gaps */
+	struct ts_pages list;  /* numbers of a content's blobs */
+	struct ts_pages rows;  /* a content without gaps */
+	struct ts_pages chunk; /* of what may not be there */
 };
 
 /* The session has a lane. 0 or -errno. */
@@ -47,9 +48,13 @@ static inline bool ts_lane_goes_on(const struct ts_lane *lane)
 /* The number by which these bytes are known from now on; 0: there are none, or the lane has ended. */
 uint32_t ts_lane_content(struct ts_lane *lane, const void *bytes, size_t n_bytes);
 
-/* The same of rows of `width` bytes, `height` of them in each of `depth` slices. */
+/*
+ * The same of rows of `width` bytes, `height` of them in each of `depth` slices. Not sure: the memory may not be the host's,
+ * or may be unmapped by now; then also 0 where it cannot be read.
+ */
 uint32_t ts_lane_content_rows(struct ts_lane *lane, const uint8_t *bytes, size_t width,
-			      size_t height, size_t depth, size_t pitch, size_t slice);
+			      size_t height, size_t depth, size_t pitch, size_t slice,
+			      bool is_sure);
 
 /* Puts an operation: its sequence is set. Returns that; 0: the lane has ended. */
 uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lane's producer: what is there is captured once, and what is not does not hurt the application. */
+#include "test/unit/harness.h"
+
+#include <sys/mman.h>
+
+#include "inject/capture/lane.h"
+#include "proto/abi/handshake.h"
+
+#define CHUNKS 3u
+
+struct fixture {
+	struct ts_gate gate;
+	struct ts_producer producer;
+	struct ts_lane lane;
+	uint8_t *memory;
+};
+
+static void fixture_init(struct fixture *f)
+{
+	struct ts_control layout = {0};
+	void *at;
+
+	memset(f, 0, sizeof(*f));
+	ts_check_int(ts_control_layout(&layout, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES), 0);
+	ts_check_int(ts_control_add_lane(&layout, TS_LANE_MIN_BYTES), 0);
+	at = mmap(NULL, layout.total_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		  0);
+	ts_check(at != MAP_FAILED);
+	memcpy(at, &layout, sizeof(layout));
+	f->gate.served = 1;
+	f->producer.control = at;
+	f->producer.gate = &f->gate;
+	ts_check_int(ts_lane_init(&f->lane, &f->producer, TS_CAPTURE_BYTES), 0);
+	f->memory = mmap(NULL, (size_t)CHUNKS * TS_BLOB_CHUNK_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ts_check(f->memory != MAP_FAILED);
+	for (size_t i = 0; i < CHUNKS; i++)
+		f->memory[i * TS_BLOB_CHUNK_BYTES] = (uint8_t)(i + 1);
+}
+
+TS_TEST(what_may_not_be_there_is_the_same_where_it_is)
+{
+	const size_t n = (size_t)CHUNKS * TS_BLOB_CHUNK_BYTES;
+	struct fixture f;
+	uint32_t number;
+
+	fixture_init(&f);
+	number = ts_lane_content(&f.lane, f.memory, n);
+	/* Each chunk, and the list of them. */
+	ts_check_int(number, CHUNKS + 1);
+	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, n, 1, 1, n, n, false), number);
+	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, n / 8, 4, 2, n / 8, n / 2, false),
+		     number);
+	number = ts_lane_content_rows(&f.lane, f.memory, 16, CHUNKS, 1, TS_BLOB_CHUNK_BYTES, 0,
+				      true);
+	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, 16, CHUNKS, 1, TS_BLOB_CHUNK_BYTES, 0,
+					  false),
+		     number);
+}
+
+TS_TEST(what_is_not_there_is_no_content_and_no_fault)
+{
+	const size_t n = (size_t)CHUNKS * TS_BLOB_CHUNK_BYTES;
+	struct fixture f;
+
+	fixture_init(&f);
+	/* As good as unmapped, and nothing else is put there meanwhile. */
+	ts_check_int(mprotect(f.memory + 2 * TS_BLOB_CHUNK_BYTES, TS_BLOB_CHUNK_BYTES, PROT_NONE),
+		     0);
+	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, n, 1, 1, n, n, false), 0);
+	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, 16, CHUNKS, 1, TS_BLOB_CHUNK_BYTES, 0,
+					  false),
+		     0);
+	ts_check_int(ts_lane_content_rows(&f.lane, f.memory + 2 * TS_BLOB_CHUNK_BYTES, 8, 1, 1, 8,
+					  8, false),
+		     0);
+	/* That is no reason to end. */
+	ts_check(ts_lane_goes_on(&f.lane));
+	ts_check(ts_lane_content(&f.lane, f.memory, 2 * TS_BLOB_CHUNK_BYTES) != 0);
+}
