@@ -473,6 +473,9 @@ static bool stream_call(struct ts_capture *capture, uint32_t cbid, const void *p
 		const struct ts_cu_event_create_params *p = params;
 
 		put(capture, model, TS_OPERATION_EVENT_CREATE, handle_of(*p->event), 0, p->flags);
+		/* Another may have had the handle before: this one stands behind nothing yet. */
+		ts_capture_event(capture,
+				 &(struct ts_record_operation){.object = handle_of(*p->event)});
 		return true;
 	}
 	case ID(cuEventDestroy_v2):
