@@ -19,7 +19,8 @@
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
-#define ORDER_WAIT_NS 100000000
+#define ORDER_WAIT_NS  100000000
+#define CONTEXT_WAIT_S 2
 
 /* The driver's call that a thread is in. */
 struct inside {
@@ -73,10 +74,22 @@ static void give_order(struct ts_capture *capture)
 	}
 }
 
-static void take_order(struct ts_capture *capture)
+static bool lock_within(pthread_mutex_t *mutex, time_t seconds, long ns)
 {
 	struct timespec until;
 
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += seconds;
+	until.tv_nsec += ns;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	return !pthread_mutex_timedlock(mutex, &until);
+}
+
+static void take_order(struct ts_capture *capture)
+{
 	if (!pthread_mutex_trylock(&capture->order)) {
 		inside.has_order = true;
 		return;
@@ -86,13 +99,7 @@ static void take_order(struct ts_capture *capture)
 		inside.unordered = true;
 		return;
 	}
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += ORDER_WAIT_NS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	inside.has_order = !pthread_mutex_timedlock(&capture->order, &until);
+	inside.has_order = lock_within(&capture->order, 0, ORDER_WAIT_NS);
 	inside.unordered = !inside.has_order;
 	if (inside.unordered)
 		__atomic_store_n(&capture->disorder, 1, __ATOMIC_RELAXED);
@@ -214,7 +221,11 @@ static void on_context(struct ts_capture *capture, uint32_t cbid,
 		return;
 	operation.thread = thread ? thread->id : TS_ID_UNKNOWN;
 	operation.object = (uint64_t)(uintptr_t)data->context;
-	pthread_mutex_lock(&capture->lane.lock);
+	/* The driver may hold locks of its own here, and who has the lane may be asking it for what they guard. */
+	if (!lock_within(&capture->lane.lock, CONTEXT_WAIT_S, 0)) {
+		ts_lane_end(&capture->lane, TS_LANE_FULL);
+		return;
+	}
 	(void)ts_lane_put(&capture->lane, &operation);
 	pthread_mutex_unlock(&capture->lane.lock);
 }
