@@ -182,52 +182,57 @@ static __always_inline __u64 handle_of(const struct call *call)
 
 	if (!(call->cookie & TS_CALL_INDIRECT))
 		return call->handle;
-	bpf_probe_read_user(&handle, sizeof(handle), (const void *)call->handle);
+	bpf_copy_from_user(&handle, sizeof(handle), (const void *)call->handle);
 	return handle;
 }
 
-/* The name lies in the program's own constants, perhaps in pages that nobody looked at so far: they are brought in. */
-static __always_inline long read_name(char *text, __u64 address)
-{
-	const void *from = (const void *)address;
-	const void *next = (const void *)((address | (PAGE_BYTES - 1)) + 1);
-	long n = bpf_probe_read_user_str(text, TS_CALL_NAME_BYTES, from);
-	char byte;
-
-	if (n > 0 || bpf_copy_from_user(&byte, 1, from))
-		return n;
-	n = bpf_probe_read_user_str(text, TS_CALL_NAME_BYTES, from);
-	if (n > 0 || bpf_copy_from_user(&byte, 1, next))
-		return n;
-	return bpf_probe_read_user_str(text, TS_CALL_NAME_BYTES, from);
-}
-
-static __always_inline void tell_name(const struct call *call, __u64 id)
+/* Returns false where its text cannot be read so far: it may lie in pages that nobody looked at. */
+static __always_inline bool tell_name(const struct call *call, __u64 id, __u64 handle)
 {
 	struct ts_call_name *event = bpf_ringbuf_reserve(&called, sizeof(*event), 0);
-	__u64 flags = note_process(id >> 32);
+	long n;
 
 	if (!event)
-		return;
+		return true;
 	fill(&event->event, TS_CALL_EVENT_NAME, call, id);
-	event->event.handle = handle_of(call);
-	if (read_name(event->text, call->argument) <= 1)
-		bpf_ringbuf_discard(event, BPF_RB_NO_WAKEUP);
+	event->event.handle = handle;
+	n = bpf_probe_read_user_str(event->text, TS_CALL_NAME_BYTES, (const void *)call->argument);
+	if (n > 1)
+		bpf_ringbuf_submit(event, note_process(id >> 32));
 	else
-		bpf_ringbuf_submit(event, flags);
+		bpf_ringbuf_discard(event, BPF_RB_NO_WAKEUP);
+	return n >= 0;
+}
+
+/*
+ * The name lies in the program's own constants: pages that are not there are brought in. That takes as long as the process
+ * likes, so nothing is reserved meanwhile: what others tell would wait behind it.
+ */
+static __always_inline void find_name(const struct call *call, __u64 id)
+{
+	const void *from = (const void *)call->argument;
+	const void *next = (const void *)((call->argument | (PAGE_BYTES - 1)) + 1);
+	__u64 handle = handle_of(call);
+	char byte;
+
+	if (tell_name(call, id, handle) || bpf_copy_from_user(&byte, 1, from))
+		return;
+	if (tell_name(call, id, handle) || bpf_copy_from_user(&byte, 1, next))
+		return;
+	tell_name(call, id, handle);
 }
 
 static __always_inline void tell_alias(const struct call *call, __u64 id)
 {
+	__u64 handle = handle_of(call);
 	struct ts_call_event *event = bpf_ringbuf_reserve(&called, sizeof(*event), 0);
-	__u64 flags = note_process(id >> 32);
 
 	if (!event)
 		return;
 	fill(event, TS_CALL_EVENT_ALIAS, call, id);
-	event->handle = handle_of(call);
+	event->handle = handle;
 	event->bytes = call->argument;
-	bpf_ringbuf_submit(event, flags);
+	bpf_ringbuf_submit(event, note_process(id >> 32));
 }
 
 static __always_inline void end(struct pt_regs___kernel *regs, __u64 cookie)
@@ -248,7 +253,7 @@ static __always_inline void end(struct pt_regs___kernel *regs, __u64 cookie)
 		break;
 	case TS_CALL_NAMES:
 		if (!(__s32)regs->ax || !(cookie & TS_CALL_INDIRECT))
-			tell_name(&call, id);
+			find_name(&call, id);
 		break;
 	case TS_CALL_ALIAS:
 		if (!(__s32)regs->ax)

@@ -3,10 +3,15 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "test/unit/harness.h"
@@ -415,6 +420,62 @@ TS_TEST(processes)
 	ts_check_int(ts_system_exclude(system, getpid(), false), 0);
 	copies(&other, &thing, 1);
 	ts_check_int(taken(system, getpid()).n_calls, 1);
+	done(system, &probes);
+}
+
+/* A page that comes when somebody says so. */
+static char *page_that_waits(int *ret_fd)
+{
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register wish = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ts_check(page != MAP_FAILED);
+	*ret_fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	wish.range.start = (uintptr_t)page;
+	wish.range.len = 4096;
+	if (*ret_fd < 0 || ioctl(*ret_fd, UFFDIO_API, &api) ||
+	    ioctl(*ret_fd, UFFDIO_REGISTER, &wish))
+		ts_skip("this kernel hands no faults to programs");
+	return page;
+}
+
+static void *name_slowly(void *page)
+{
+	uint64_t handle;
+
+	names(&handle, NULL, page);
+	return NULL;
+}
+
+/* What a process has its names in may take as long as it likes: nobody else's calls wait for it. */
+TS_TEST(slow_names)
+{
+	struct ts_system_probes probes;
+	struct ts_system *system;
+	struct uffdio_copy copy = {.len = 4096};
+	static char text[4096] = "slow";
+	struct told told;
+	struct pollfd fault = {.events = POLLIN};
+	pthread_t thread;
+	uint64_t other;
+	char *page;
+
+	page = page_that_waits(&fault.fd);
+	probe(false, &system, &probes);
+	ts_check_int(pthread_create(&thread, NULL, name_slowly, page), 0);
+	ts_check_int(poll(&fault, 1, 5000), 1);
+	copies(&other, &thing, 1);
+	ts_check_int(taken(system, getpid()).n_calls, 1);
+	copy.dst = (uintptr_t)page;
+	copy.src = (uintptr_t)text;
+	ts_check_int(ioctl(fault.fd, UFFDIO_COPY, &copy), 0);
+	pthread_join(thread, NULL);
+	/* It may be told or not, but as it is. */
+	told = taken(system, getpid());
+	ts_check_str(told.name, told.named ? "slow" : "");
+	close(fault.fd);
+	munmap(page, 4096);
 	done(system, &probes);
 }
 
