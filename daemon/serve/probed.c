@@ -55,20 +55,37 @@ static int open_own(const char *path, struct ts_symbol_file *ret_file)
 	return ts_symbol_open(&view, path, 0, ret_file);
 }
 
+/* Its folder's owner is root where it is not dumpable, which anybody can choose to be. */
+static int user_of(pid_t pid, uid_t *ret_uid)
+{
+	char path[32], line[128];
+	unsigned uid;
+	int r = -ESRCH;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
+	while (r && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Uid: %*u %u", &uid) == 1) {
+			*ret_uid = uid;
+			r = 0;
+		}
+	fclose(file);
+	return r;
+}
+
 static int open_of(pid_t pid, const char *path, struct ts_symbol_file *ret_file)
 {
 	ts_cleanup(ts_closep) int root_fd = ts_symbol_root_open(pid);
 	struct ts_symbol_view view = {.root_fd = root_fd};
-	struct stat status;
-	char process[32];
+	int r;
 
 	if (root_fd < 0)
 		return -ESRCH;
-	snprintf(process, sizeof(process), "/proc/%d", (int)pid);
-	if (stat(process, &status) < 0)
-		return -errno;
-	view.uid = status.st_uid;
-	return ts_symbol_open(&view, path, 0, ret_file);
+	r = user_of(pid, &view.uid);
+	return r ?: ts_symbol_open(&view, path, 0, ret_file);
 }
 
 /* ---- probing ---- */
