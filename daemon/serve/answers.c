@@ -170,6 +170,7 @@ int ts_answer_status(const struct ts_server *server, uid_t uid, uint8_t **ret_pa
 	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
 	Ts__Rpc__Status status = TS__RPC__STATUS__INIT;
 	uint64_t n_bytes = server->n_bytes;
+	char full[] = "the file takes no more: the daemon's log says why";
 	char kernel_events[64];
 	int r;
 
@@ -192,8 +193,12 @@ int ts_answer_status(const struct ts_server *server, uid_t uid, uint8_t **ret_pa
 			(char *)(uintptr_t)ts_kernel_hub_missing(server->kernel);
 	}
 	if (server->options.system) {
-		TS_RPC_SET(&status, system, server->observer != NULL);
-		if (server->system_missing[0])
+		bool failed = server->observer && ts_observer_failed(server->observer);
+
+		TS_RPC_SET(&status, system, server->observer && !failed);
+		if (failed)
+			status.system_missing = full;
+		else if (server->system_missing[0])
 			status.system_missing = (char *)(uintptr_t)server->system_missing;
 	}
 	TS_RPC_SET(&status, uptime_ns, ts_clock_monotonic_ns() - server->start_ns);

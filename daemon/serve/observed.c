@@ -186,11 +186,15 @@ int ts_observed_name(struct ts_observed *observed, struct ts_recording *recordin
 	return r ?: ts_map_set(&observed->kernels, event->event.handle, id);
 }
 
-int ts_observed_alias(struct ts_observed *observed, uint64_t handle, uint64_t of)
+int ts_observed_alias(struct ts_observed *observed, struct ts_recording *recording, uint64_t handle,
+		      uint64_t of)
 {
 	uint32_t id = ts_map_get(&observed->kernels, of);
 
-	return id && handle ? ts_map_set(&observed->kernels, handle, id) : 0;
+	if (!id || !handle || ts_map_get(&observed->kernels, handle) == id ||
+	    !ts_recording_charge(recording, DEFINITION_BYTES, &observed->definition_bytes))
+		return 0;
+	return ts_map_set(&observed->kernels, handle, id);
 }
 
 int ts_observed_pause(struct ts_observed *observed, bool paused)

@@ -39,7 +39,8 @@ int ts_observed_call(struct ts_observed *observed, struct ts_recording *recordin
 		     const struct ts_call_event *event);
 int ts_observed_name(struct ts_observed *observed, struct ts_recording *recording,
 		     const struct ts_call_name *event);
-int ts_observed_alias(struct ts_observed *observed, uint64_t handle, uint64_t of);
+int ts_observed_alias(struct ts_observed *observed, struct ts_recording *recording, uint64_t handle,
+		      uint64_t of);
 int ts_observed_pause(struct ts_observed *observed, bool paused);
 int ts_observed_lose(struct ts_observed *observed, enum ts_loss_reason reason, uint64_t count);
 int ts_observed_seal(struct ts_observed *observed);

@@ -52,7 +52,7 @@ struct ts_observer {
 	bool flowing;
 	bool is_paused; /* release there, acquire in the main thread */
 	uint64_t seal_ns, sweep_ns;
-	int error; /* of the file: nothing more is written */
+	int error; /* of the file: nothing more is written; any thread reads it */
 	struct ts_observer_sum sum;
 };
 
@@ -92,7 +92,8 @@ static void failed(struct ts_observer *observer, int r)
 {
 	if (!r || observer->error)
 		return;
-	observer->error = r < 0 ? r : -EIO;
+	/* Read by ts_observer_failed(); it orders nothing else. */
+	__atomic_store_n(&observer->error, r < 0 ? r : -EIO, __ATOMIC_RELAXED);
 	ts_log(TS_LOG_ERROR, "%s takes no more calls of other processes: %s",
 	       observer->options.recording->path,
 	       ts_recording_why_full(observer->options.recording) ?: strerror(-observer->error));
@@ -242,7 +243,8 @@ static void take_event(void *data, const struct ts_call_event *event)
 		       ts_observed_name(observed, observer->options.recording,
 					(const struct ts_call_name *)(const void *)event));
 	else if (event->type == TS_CALL_EVENT_ALIAS)
-		failed(observer, ts_observed_alias(observed, event->handle, event->bytes));
+		failed(observer, ts_observed_alias(observed, observer->options.recording,
+						   event->handle, event->bytes));
 }
 
 /* ---- now and then ---- */
@@ -331,6 +333,8 @@ static void switch_all(struct ts_observer *observer, bool paused)
 /* Returns whether that was all. */
 static bool take_wishes(struct ts_observer *observer)
 {
+	ts_cleanup(ts_freep) pid_t *excluded = NULL;
+	size_t n_excluded;
 	uint64_t n;
 	bool ending, paused;
 
@@ -339,10 +343,13 @@ static bool take_wishes(struct ts_observer *observer)
 	pthread_mutex_lock(&observer->lock);
 	ending = observer->ending;
 	paused = observer->paused;
-	for (size_t i = 0; i < observer->n_excluded; i++)
-		exclude(observer, (uint32_t)observer->excluded[i], false);
-	observer->n_excluded = 0;
+	excluded = ts_take_ptr(observer->excluded);
+	n_excluded = observer->n_excluded;
+	observer->n_excluded = observer->n_allocated = 0;
 	pthread_mutex_unlock(&observer->lock);
+	/* Without the lock: a session's end is written. */
+	for (size_t i = 0; i < n_excluded; i++)
+		exclude(observer, (uint32_t)excluded[i], false);
 	if (!ending && paused != observer->is_paused)
 		switch_all(observer, paused);
 	return ending;
@@ -574,6 +581,11 @@ bool ts_observer_switched(const struct ts_observer *observer)
 {
 	/* Pairs with switch_all(). `paused` is changed by this thread alone. */
 	return __atomic_load_n(&observer->is_paused, __ATOMIC_ACQUIRE) == observer->paused;
+}
+
+bool ts_observer_failed(const struct ts_observer *observer)
+{
+	return __atomic_load_n(&observer->error, __ATOMIC_RELAXED) != 0;
 }
 
 uint32_t ts_observer_n_sessions(const struct ts_observer *observer)

@@ -37,6 +37,9 @@ bool ts_observer_switch(struct ts_observer *observer, bool paused);
 /* Whether that is done. */
 bool ts_observer_switched(const struct ts_observer *observer);
 
+/* Whether its file takes nothing more: no further call is seen. */
+bool ts_observer_failed(const struct ts_observer *observer);
+
 /* Processes that it has a session of now. */
 uint32_t ts_observer_n_sessions(const struct ts_observer *observer);
 
