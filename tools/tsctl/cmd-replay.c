@@ -193,6 +193,11 @@ static int run_replay(int argc, char **argv)
 		ts_complain("--what-if is for `--on emulate --mode full`: nothing else runs edits");
 		return TS_EXIT_BAD;
 	}
+	if (asked.n_repeat && executor != &ts_replay_vgpu) {
+		ts_complain(
+			"--repeat is for `--on vgpu`: virtual time comes out the same each time");
+		return TS_EXIT_BAD;
+	}
 	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
 		return TS_EXIT_BAD;
 	return asked.is_dry_run ? executor->plan(&asked, &source) : executor->run(&asked, &source);
