@@ -86,7 +86,15 @@ class Graph(harness.Case):
         # Each operation has its launch; each wait for an event is an edge, or its record's stream had nothing before.
         self.assertEqual(kinds['launch'], sum(view.counts[kind] for kind in harness.DEVICE_TYPES))
         self.assertEqual(kinds['event'], 200)
-        self.assertTrue(kinds['sync'])
+        # What was over before a call began did not make it wait: on a slow host that is all of it.
+        calls = {row['op_id']: row for row in view.of('api')}
+        waits = [row for row in view.of('sync') if row['kind'] == 'stream_synchronize']
+        self.assertTrue(waits)
+        for wait in waits:
+            call = calls[wait['op_id']]
+            if any(call['start_ns'] <= row['end_ns'] <= call['end_ns'] for row in view.of(*harness.DEVICE_TYPES)
+                   if row['stream'] == wait['stream'] and row['op_id'] < wait['op_id']):
+                self.assertTrue(kinds['sync'])
         # Copies to the device come before the kernels of their round, those before the copies back.
         order = collections.Counter((nodes[edge['from']]['name'], nodes[edge['to']]['name'])
                                     for edge in edges if edge['kind'] == 'event')
