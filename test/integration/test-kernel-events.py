@@ -299,9 +299,11 @@ class Delays(harness.Case):
         told, measured = sum(part['ns'] for part in parts), self.steps['read']['inside_ns']
         slack = max(measured // 20, 50000)
         self.assertLess(told - measured, slack, parts)
-        # On a busy machine it is preempted between a call and the look at the clock.
-        between = sum(duration(row) for row in self.rows('off_cpu', 'read') if row.get('syscall') != 'pread64')
-        self.assertLess(measured - told, slack + between, parts)
+        # On a busy machine it is preempted between a call and the look at the clock; so is its virtual processor, which nobody here sees.
+        self.assertGreater(2 * told, measured, parts)
+        if not harness.SANITIZER and not any(row['reason'] == 'preempted' for row in self.rows('off_cpu', 'read')):
+            between = sum(duration(row) for row in self.rows('off_cpu', 'read') if row.get('syscall') != 'pread64')
+            self.assertLess(measured - told, slack + between, parts)
         self.assertEqual(sum(part['count'] for part in parts if part['cause'] == 'syscall'), PIECES + 1)
         if not self.steps['read']['cold']:
             self.skipTest('this file system keeps its files in memory')
