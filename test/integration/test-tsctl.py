@@ -541,8 +541,8 @@ class Record(harness.Case):
     def test_duration(self):
         """-d ends the recording, not the command."""
         path = self.path('r.sbt')
-        result = harness.tsctl('record', '-q', '-o', path, '-d', '0.5', '--vgpu', '--', 'sh', '-c',
-                               harness.app('saxpy', 'driver') + '; sleep 1; '
+        result = harness.tsctl('record', '-q', '-o', path, '-d', '4', '--vgpu', '--', 'sh', '-c',
+                               harness.app('saxpy', 'driver') + '; sleep 5; '
                                + harness.app('saxpy', 'driver') + '; exit 3',
                                env=harness.record_environment())
         self.assertEqual(result.status, 3, result)
