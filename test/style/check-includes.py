@@ -18,6 +18,8 @@ MAY_INCLUDE = {
     'proto/client/': ['proto/'],
     'sbt/': ['proto/abi/'],
     'replay/': ['proto/abi/', 'sbt/'],
+    # Answers as messages: the one part of replay that knows them, and that the others do not know.
+    'replay/report/': ['proto/', 'sbt/', 'replay/'],
     # The device knows nothing of CUDA's interfaces: those are tools/vgpu's.
     'replay/vgpu/': ['proto/abi/', 'sbt/'],
     'inject/': ['proto/abi/'],
@@ -28,13 +30,14 @@ MAY_INCLUDE = {
     'test/': ['proto/', 'sbt/', 'replay/', 'inject/', 'daemon/', 'tools/'],
 }
 NEVER = {
+    'replay/': ['replay/report/'],
     'replay/vgpu/': ['proto/abi/vendor/'],
     'sbt/': ['proto/abi/vendor/'],
 }
 
 # Header prefix -> folders that may include it (test/ may include all).
 THIRD_PARTY = {
-    'protobuf-c/': ['proto/rpc/', 'proto/client/', 'daemon/', 'tools/'],
+    'protobuf-c/': ['proto/rpc/', 'proto/client/', 'replay/report/', 'daemon/', 'tools/'],
     'google/protobuf': [],
     'systemd/': ['daemon/'],
     # replay/vgpu unpacks fatbins, whose entries are compressed.

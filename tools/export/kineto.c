@@ -5,8 +5,8 @@
  * Google's "Trace Event Format"; the shape is that of files that kineto itself writes.
  */
 #include "proto/rpc/json.h"
+#include "replay/report/openranges.h"
 #include "tools/export/frames.h"
-#include "tools/export/openranges.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  */
 #include "tools/export/perfetto.h"
 
-#include "tools/export/openranges.h"
+#include "replay/report/openranges.h"
 
 #include <inttypes.h>
 

@@ -3,14 +3,15 @@
  * tsctl analyze: a page on where the time went and what to do about it, each with the numbers and stacks that say so.
  */
 #include "proto/rpc/json.h"
+#include "replay/report/clockjson.h"
+#include "replay/report/stackjson.h"
+#include "replay/report/timelinejson.h"
 #include "replay/state/analysis.h"
-#include "tools/tsctl/clockjson.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
-#include "tools/tsctl/stackjson.h"
 #include "tools/tsctl/term.h"
-#include "tools/tsctl/timelinejson.h"
+#include "tools/tsctl/texts.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
@@ -315,7 +316,7 @@ static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFind
 		       ts_out_duration(took, example->ns),
 		       example->stack ? ", from" : ", of no known stack");
 		if (asked->stacks && example->stack)
-			ts_stackjson_print(example->stack, 6);
+			ts_text_stack(example->stack, 6);
 	}
 }
 
@@ -338,7 +339,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 			puts(verdicts[i].text);
 	putchar('\n');
 	print_devices(report);
-	ts_clockjson_print(report->clocks);
+	ts_text_clocks(report->clocks);
 	if (report->syncs)
 		printf("The host waited %s times for a GPU, %s in all.\n",
 		       ts_out_count(count, report->syncs),
@@ -360,7 +361,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	ts_cleanup(ts_timeline_freep) struct ts_timeline *timeline = NULL;
 	ts_cleanup(ts_analysis_freep) struct ts_analysis *analysis = NULL;
 	ts_cleanup(ts_occupancies_freep) struct ts_occupancies *occupancies = NULL;
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	struct ts_timeline_options options = {.session = source->session, .n_parts = 1};
 	struct teller teller = {.asked = asked, .pool = &pool};
 	Ts__Rpc__ClockBounds *clocks = NULL;

@@ -4,14 +4,14 @@
  * has of them. The recorded half is `tsctl record` as everybody runs it; the trace is the proof.
  */
 #include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/names.h"
+#include "replay/report/pool.h"
 #include "replay/vgpu/vgpu.h"
 #include "tools/tsctl/benchload.h"
 #include "tools/tsctl/environ.h"
 #include "tools/tsctl/jsonout.h"
-#include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/paths.h"
-#include "tools/tsctl/pool.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -291,7 +291,7 @@ static void print_report(const Ts__Rpc__BenchmarkReport *report)
 
 static int report(struct benchmark *benchmark)
 {
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	Ts__Rpc__BenchmarkReport message = TS__RPC__BENCHMARK_REPORT__INIT;
 	double seconds = median(benchmark->seconds);
 	double untraced = median(benchmark->seconds_untraced);

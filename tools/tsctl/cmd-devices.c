@@ -119,7 +119,7 @@ static void print_kernel(const Ts__Rpc__DevicesInfo *info)
 static int run_devices(int argc, char **argv)
 {
 	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	Ts__Rpc__DevicesInfo info = TS__RPC__DEVICES_INFO__INIT;
 	bool json = false;
 	int option;

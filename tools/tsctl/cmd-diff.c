@@ -5,10 +5,10 @@
 #include "replay/state/diff.h"
 
 #include "proto/rpc/json.h"
+#include "replay/report/names.h"
+#include "replay/report/pool.h"
 #include "tools/tsctl/jsonout.h"
-#include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
-#include "tools/tsctl/pool.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/tsctl.h"
@@ -422,7 +422,7 @@ static int run_diff(int argc, char **argv)
 		{0},
 	};
 	struct asked asked = {.limit = DEFAULT_LISTED, .least_percent = LEAST_PERCENT};
-	struct telling telling = {.asked = &asked};
+	struct telling telling = {.asked = &asked, .pool = TS_TSCTL_POOL};
 	int option, status = TS_EXIT_OK;
 
 	while ((option = ts_option_next(argc, argv, ":n:wj", longs)) != -1)

@@ -3,11 +3,11 @@
  * tsctl export: a trace in formats that other tools read. The formats are tools/export's; here are the options, where it
  * goes, and what has to be said of it.
  */
+#include "replay/report/names.h"
+#include "replay/report/resolve.h"
 #include "tools/export/export.h"
-#include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/outfile.h"
-#include "tools/tsctl/resolve.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/times.h"

@@ -3,12 +3,13 @@
  * tsctl gaps: why streams stood still between two operations.
  */
 #include "proto/rpc/json.h"
-#include "tools/tsctl/gapsjson.h"
+#include "replay/report/gapsjson.h"
+#include "replay/report/stackjson.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
-#include "tools/tsctl/stackjson.h"
 #include "tools/tsctl/term.h"
+#include "tools/tsctl/texts.h"
 #include "tools/tsctl/times.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -205,7 +206,7 @@ static void print_gap(const struct asked *asked, uint64_t origin_ns, const Ts__R
 	print_parts(asked, gap->parts, gap->n_parts, gap->end_ns - gap->start_ns, 4);
 	if (asked->stacks && gap->stack) {
 		puts("    called at");
-		ts_stackjson_print(gap->stack, 6);
+		ts_text_stack(gap->stack, 6);
 	}
 }
 
@@ -248,7 +249,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 					      .session = source->session};
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
 	ts_cleanup(ts_gaps_freep) struct ts_gaps *gaps = NULL;
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	Ts__Rpc__GapsReport report;
 	int status, r = ts_resolver_new(source->reader, &options, &resolver);
 

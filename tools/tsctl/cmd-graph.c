@@ -4,13 +4,13 @@
  */
 #include "proto/rpc/json.h"
 #include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/names.h"
+#include "replay/report/stackjson.h"
+#include "replay/report/statejson.h"
 #include "replay/state/graph.h"
-#include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/outfile.h"
 #include "tools/tsctl/source.h"
-#include "tools/tsctl/stackjson.h"
-#include "tools/tsctl/statejson.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/times.h"
 #include "tools/tsctl/tsctl.h"
@@ -93,7 +93,7 @@ static void put_node(struct teller *teller, uint32_t i)
 {
 	const struct ts_graph_node *node = &teller->graph->nodes[i];
 	const struct ts_row_schema *schema = ts_row_schema(node->type);
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	Ts__Rpc__GraphNode message;
 
 	ts__rpc__graph_node__init(&message);
@@ -142,7 +142,7 @@ static void put_edge(struct teller *teller, uint32_t i)
 static void put_step(struct teller *teller, const struct ts_graph_step *step)
 {
 	const struct ts_graph_node *node = &teller->graph->nodes[step->node];
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	Ts__Rpc__GraphStep message;
 	char *thread_name;
 
@@ -232,7 +232,7 @@ static void put_quoted(FILE *file, const char *text)
 static void put_dot_node(struct teller *teller, uint32_t i)
 {
 	const struct ts_graph_node *node = &teller->graph->nodes[i];
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	char start[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES], slack[TS_OUT_FIGURE_BYTES];
 	const char *name = name_of(teller, &pool, node), *label;
 
@@ -347,7 +347,7 @@ static int tell_text(struct teller *teller)
 		fprintf(teller->file, "\nLongest steps\n");
 	for (size_t i = 0; i < n; i++) {
 		const struct ts_graph_node *node = &graph->nodes[steps[i]->node];
-		ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+		ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 		const char *name = name_of(teller, &pool, node);
 
 		fprintf(teller->file, "  %14s s  %10s  %-14s  ",

@@ -3,8 +3,8 @@
  * tsctl info: what a trace holds, on a page.
  */
 #include "proto/rpc/json.h"
+#include "replay/report/names.h"
 #include "tools/tsctl/jsonout.h"
-#include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/term.h"
@@ -478,7 +478,7 @@ static int inform(const struct info *info, struct ts_source *source)
 {
 	struct ts_resolver_options options = {.mangled = info->mangled};
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	Ts__Rpc__TraceInfo message;
 	int r = ts_resolver_new(source->reader, &options, &resolver), status;
 	bool damaged = false;

@@ -5,13 +5,14 @@
 #include "replay/state/memory.h"
 
 #include "proto/rpc/json.h"
+#include "replay/report/misusejson.h"
+#include "replay/report/names.h"
+#include "replay/report/stackjson.h"
 #include "tools/tsctl/jsonout.h"
-#include "tools/tsctl/misusejson.h"
-#include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
-#include "tools/tsctl/stackjson.h"
 #include "tools/tsctl/term.h"
+#include "tools/tsctl/texts.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
@@ -187,7 +188,7 @@ static void print_holders(const struct asked *asked, const char *title, uint64_t
 			printf(", thread %u", holder->tid);
 		putchar('\n');
 		if (asked->stacks && holder->stack)
-			ts_stackjson_print(holder->stack, 14);
+			ts_text_stack(holder->stack, 14);
 	}
 	if (n > n_listed)
 		printf("  and %" PRIu64 " more: --limit lists them\n", n - n_listed);
@@ -239,7 +240,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 		printf("\n%" PRIu64
 		       " times memory was freed whose allocation is not in the trace.\n",
 		       report->unknown_frees);
-	ts_misusejson_print(report, origin_ns, asked->stacks, asked->wide);
+	ts_text_misuses(report, origin_ns, asked->stacks, asked->wide);
 }
 
 static int tell(const struct asked *asked, struct ts_source *source)
@@ -248,7 +249,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
 	ts_cleanup(ts_memory_freep) struct ts_memory *memory = NULL;
 	ts_cleanup(ts_misuses_freep) struct ts_misuses *misuses = NULL;
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	Ts__Rpc__MemoryReport report;
 	int status, r = ts_resolver_new(source->reader, &options, &resolver);
 

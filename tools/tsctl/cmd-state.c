@@ -3,13 +3,14 @@
  * tsctl state: what every stream, device, thread and allocation was doing at an instant.
  */
 #include "proto/rpc/json.h"
+#include "replay/report/names.h"
+#include "replay/report/stackjson.h"
+#include "replay/report/statejson.h"
 #include "tools/tsctl/jsonout.h"
-#include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
-#include "tools/tsctl/stackjson.h"
-#include "tools/tsctl/statejson.h"
 #include "tools/tsctl/term.h"
+#include "tools/tsctl/texts.h"
 #include "tools/tsctl/times.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -140,7 +141,7 @@ static void print_stack(const Ts__Rpc__StateOperation *op)
 	printf("\n  op %" PRIu64 " ", op->op_id);
 	ts_out_text(stdout, op->name ? op->name : "");
 	printf(" was called at\n");
-	ts_stackjson_print(op->stack, 4);
+	ts_text_stack(op->stack, 4);
 }
 
 static void print_threads(const struct asked *asked, const Ts__Rpc__StateReport *report)
@@ -256,7 +257,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 					      .session = source->session};
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
 	ts_cleanup(ts_state_freep) struct ts_state *state = NULL;
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	Ts__Rpc__StateReport report;
 	int status, r = ts_resolver_new(source->reader, &options, &resolver);
 

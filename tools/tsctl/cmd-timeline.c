@@ -2,12 +2,13 @@
 /*
  * tsctl timeline: a line for each stream, with what it did in each column's time, and what that adds up to.
  */
-#include "tools/tsctl/clockjson.h"
+#include "replay/report/clockjson.h"
+#include "replay/report/timelinejson.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/term.h"
-#include "tools/tsctl/timelinejson.h"
+#include "tools/tsctl/texts.h"
 #include "tools/tsctl/times.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -158,7 +159,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 		     "\u2588  copies \u2591\u2592\u2593");
 	puts("Idle: host, nothing was asked for; call, it was being asked for; dispatch, on its "
 	     "way;\n      dependency, waiting for another; `tsctl gaps` tells what the host did.");
-	ts_clockjson_print(report->clocks);
+	ts_text_clocks(report->clocks);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
@@ -214,7 +215,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
 	ts_cleanup(ts_timeline_freep) struct ts_timeline *timeline = NULL;
 	ts_cleanup(ts_occupancies_freep) struct ts_occupancies *occupancies = NULL;
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	struct ts_timeline_options options = {.session = source->session,
 					      .n_parts = n_columns(asked)};
 	Ts__Rpc__ClockBounds *clocks = NULL;

@@ -2,12 +2,12 @@
 /*
  * tsctl view: the rows of a trace in the order of time, or their sums.
  */
-#include "tools/export/openranges.h"
-#include "tools/tsctl/aggregate.h"
+#include "replay/report/aggregate.h"
+#include "replay/report/names.h"
+#include "replay/report/openranges.h"
+#include "replay/report/rowjson.h"
 #include "tools/tsctl/jsonout.h"
-#include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
-#include "tools/tsctl/rowjson.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/times.h"
@@ -707,7 +707,7 @@ static int read_sums(struct view *view, struct ts_aggregates *const *sums)
 
 static int print_sums(struct view *view, struct ts_aggregates *const *sums)
 {
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	Ts__Rpc__TraceStats message = TS__RPC__TRACE_STATS__INIT;
 	const struct {
 		size_t *n;

@@ -135,7 +135,7 @@ static struct ts_client *client_of(const struct watch *watch, const Ts__Rpc__Liv
 static int finish_line(struct watch *watch, const Ts__Rpc__LiveSession *session,
 		       Ts__Rpc__WatchLine *line)
 {
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {0};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	struct ts_client *client = watch->gpu ? client_of(watch, session) : NULL;
 
 	if (client && ts_watchgpu_fill(client, session->session, watch->interval_ns, MAX_KERNELS,

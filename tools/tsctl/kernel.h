@@ -3,7 +3,7 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "tools/tsctl/pool.h"
+#include "replay/report/pool.h"
 
 /* Fills `kernel_events`, with nothing where there is no daemon to ask. */
 void ts_kernel_fill(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info);

@@ -41,6 +41,12 @@ void ts_complain(const char *format, ...)
 	fputc('\n', stderr);
 }
 
+void ts_no_memory(void)
+{
+	ts_complain("out of memory");
+	exit(TS_EXIT_BAD);
+}
+
 size_t ts_edit_distance(const char *a, const char *b)
 {
 	size_t n_a = strlen(a), n_b = strlen(b);

@@ -3,13 +3,13 @@
  * `tsctl replay --on emulate`: the trace in virtual time, as it was and edited, from replay/emulate.
  */
 #include "replay/emulate/emulate.h"
+#include "replay/report/names.h"
+#include "replay/report/pool.h"
+#include "replay/report/stackjson.h"
+#include "replay/report/statejson.h"
 #include "tools/tsctl/jsonout.h"
-#include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
-#include "tools/tsctl/pool.h"
 #include "tools/tsctl/replayplan.h"
-#include "tools/tsctl/stackjson.h"
-#include "tools/tsctl/statejson.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -587,7 +587,7 @@ static int tell(struct teller *teller)
 
 static int run_emulate(const struct ts_replay_asked *asked, struct ts_source *source)
 {
-	struct teller teller = {.asked = asked, .source = source};
+	struct teller teller = {.asked = asked, .source = source, .pool = TS_TSCTL_POOL};
 	int status = gather_edits(&teller) ? TS_EXIT_BAD : tell(&teller);
 
 	ts_pool_deinit(&teller.pool);

@@ -8,10 +8,11 @@
 
 #include "proto/abi/base.h"
 #include "replay/exec/exec.h"
+#include "replay/report/names.h"
+#include "replay/report/stackjson.h"
 #include "tools/tsctl/jsonout.h"
-#include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
-#include "tools/tsctl/stackjson.h"
+#include "tools/tsctl/texts.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
@@ -221,7 +222,7 @@ static void print_difference(const Ts__Rpc__ReplayDifference *found)
 		       found->offset, found->bytes, found->found, found->expected);
 	printf(".\n");
 	if (found->stack)
-		ts_stackjson_print(found->stack, 2);
+		ts_text_stack(found->stack, 2);
 }
 
 static void print_result(const Ts__Rpc__ReplayResult *result)
@@ -254,7 +255,7 @@ static void print_result(const Ts__Rpc__ReplayResult *result)
 		ts_out_text(stdout, result->refusal->why);
 		printf(".\n");
 		if (result->refusal->stack)
-			ts_stackjson_print(result->refusal->stack, 2);
+			ts_text_stack(result->refusal->stack, 2);
 	}
 	print_missing(result->n_unsupported, result->unsupported, result->ended, result->cut);
 }
@@ -357,7 +358,10 @@ static int plan(struct replay *replay)
 static int replay_session(const struct ts_replay_asked *asked, struct ts_source *source,
 			  uint32_t session)
 {
-	struct replay replay = {.asked = asked, .source = source, .executor = &ts_exec_vgpu};
+	struct replay replay = {.asked = asked,
+				.source = source,
+				.executor = &ts_exec_vgpu,
+				.pool = TS_TSCTL_POOL};
 	int r = ts_exec_program_new(source->reader, session, &replay.program), status;
 
 	if (r == TS_EXEC_E_NOT_CAPTURED)

@@ -4,11 +4,11 @@
  * it says nothing, of losses and of pauses alone.
  */
 #include "tools/tsctl/traceinfo.h"
-#include "tools/tsctl/clockjson.h"
+#include "replay/report/clockjson.h"
 
 #include "proto/rpc/json.h"
-#include "tools/tsctl/aggregate.h"
-#include "tools/tsctl/names.h"
+#include "replay/report/aggregate.h"
+#include "replay/report/names.h"
 #include "tools/tsctl/why.h"
 
 struct maker {

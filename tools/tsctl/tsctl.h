@@ -73,6 +73,13 @@ void ts_complain_as(const char *command);
 /* "tsctl COMMAND: ..." and a newline on stderr; control characters in the text are escaped. */
 void ts_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Complains that there is no memory, and ends the program. For pools (replay/report/pool.h): TS_TSCTL_POOL is an empty one. */
+void ts_no_memory(void) __attribute__((noreturn));
+#define TS_TSCTL_POOL                     \
+	{                                 \
+		.no_memory = ts_no_memory \
+	}
+
 /*
  * getopt_long() that says what is wrong itself. Returns the option's value, -1 past the last option, or
  * '?' after a complaint (which names the nearest option).

@@ -7,9 +7,9 @@
 
 #include "proto/abi/clock.h"
 #include "proto/rpc/json.h"
+#include "replay/report/aggregate.h"
+#include "replay/report/timelinejson.h"
 #include "replay/state/memory.h"
-#include "tools/tsctl/aggregate.h"
-#include "tools/tsctl/timelinejson.h"
 
 #include <errno.h>
 

@@ -5,8 +5,8 @@
  */
 #include "test/unit/harness.h"
 
+#include "replay/report/called.h"
 #include "sbt/writer.h"
-#include "tools/tsctl/called.h"
 
 #include <sys/mman.h>
 

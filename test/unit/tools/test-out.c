@@ -2,8 +2,8 @@
 /*
  * Figures, tables and text for a terminal.
  */
+#include "replay/report/names.h"
 #include "test/unit/harness.h"
-#include "tools/tsctl/names.h"
 #include "tools/tsctl/out.h"
 
 #include "proto/abi/record.h"

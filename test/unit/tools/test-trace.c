@@ -2,10 +2,10 @@
 /*
  * A trace of known rows, through names, JSON and sums.
  */
+#include "replay/report/aggregate.h"
+#include "replay/report/rowjson.h"
 #include "test/unit/harness.h"
 #include "test/unit/tools/synthetic.h"
-#include "tools/tsctl/aggregate.h"
-#include "tools/tsctl/rowjson.h"
 #include "tools/tsctl/traceinfo.h"
 
 #include <sys/mman.h>
@@ -171,7 +171,7 @@ static uint64_t count(const Ts__Rpc__TraceInfo *info, const char *type)
 TS_TEST(info_of_a_finished_trace)
 {
 	struct opened opened = open_synthetic(100, false, true);
-	struct ts_pool pool = {0};
+	struct ts_pool pool = {.no_memory = abort};
 	Ts__Rpc__TraceInfo info;
 	bool damaged;
 
@@ -209,7 +209,7 @@ TS_TEST(info_of_a_finished_trace)
 TS_TEST(info_of_a_trace_that_was_cut)
 {
 	struct opened opened = open_synthetic(100, true, true);
-	struct ts_pool pool = {0};
+	struct ts_pool pool = {.no_memory = abort};
 	Ts__Rpc__TraceInfo info;
 	bool damaged;
 
@@ -223,7 +223,7 @@ TS_TEST(info_of_a_trace_that_was_cut)
 TS_TEST(sums_are_sorted_by_time)
 {
 	struct ts_aggregates *aggregates = NULL;
-	struct ts_pool pool = {0};
+	struct ts_pool pool = {.no_memory = abort};
 	Ts__Rpc__Aggregate **messages;
 	size_t n;
 

@@ -5,10 +5,10 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/pool.h"
+#include "replay/report/resolve.h"
 #include "replay/state/occupancy.h"
 #include "replay/state/timeline.h"
-#include "tools/tsctl/pool.h"
-#include "tools/tsctl/resolve.h"
 
 /* Fill the message from the pool. `in`: which of the devices; `streams`: with theirs. */
 void ts_timelinejson_make(struct ts_resolver *resolver, struct ts_pool *pool,

@@ -3,7 +3,7 @@
  * A second cursor, over the ranges that are over, runs a little ahead of the pass. A range's two rows begin at one instant, but
  * the host's clock was converted at two times, and in between more was known of it: by so much they may lie apart.
  */
-#include "tools/export/openranges.h"
+#include "replay/report/openranges.h"
 
 /* Far more than the error of any conversion, and short enough that few ranges begin within it. */
 #define APART_NS UINT64_C(200000)

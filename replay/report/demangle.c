@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Demangling by the C++ library's own __cxa_demangle, taken by dlopen() so that tsctl needs no C++ to
+ * Demangling by the C++ library's own __cxa_demangle, taken by dlopen() so that no C++ is needed to
  * run. It reads strings from a trace, which is why the length it is given is bounded.
  */
 #include "proto/abi/base.h"
-#include "tools/tsctl/names.h"
+#include "replay/report/names.h"
 
 #include <dlfcn.h>
 

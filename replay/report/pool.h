@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that is freed together: the messages that a command builds and prints once. Out of memory is
- * the end of the program: it complains and exits with TS_EXIT_BAD.
+ * Memory that is freed together: the messages of one answer. What to do when there is none is the program's to say: tsctl
+ * complains and exits, the daemon's worker ends and is told of.
  */
 #pragma once
 
@@ -9,6 +9,7 @@
 
 struct ts_pool {
 	struct ts_pool_piece *first;
+	void (*no_memory)(void); /* never returns */
 };
 
 void ts_pool_deinit(struct ts_pool *pool);

@@ -5,14 +5,12 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "tools/tsctl/pool.h"
-#include "tools/tsctl/resolve.h"
+#include "replay/report/pool.h"
+#include "replay/report/resolve.h"
 
 /* From the pool; as modules lay at `time_ns`. NULL where there is no such stack. */
 Ts__Rpc__Stack *ts_stackjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 				  uint32_t session, uint32_t id, uint64_t time_ns);
-/* The frames, a line each, with what they are called where that is known. */
-void ts_stackjson_print(const Ts__Rpc__Stack *stack, unsigned int indent);
 
 /* Nothing where there is no such thread. */
 void ts_stackjson_thread(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From replay/state/clocks.h to a message and a line. */
-#include "tools/tsctl/clockjson.h"
+/* From replay/state/clocks.h to a message. */
+#include "replay/report/clockjson.h"
 
 #include "proto/rpc/json.h"
 #include "replay/state/clocks.h"
-#include "tools/tsctl/out.h"
-
-#include <stdio.h>
 
 int ts_clockjson_make(struct ts_sbt_reader *reader, uint32_t session, struct ts_pool *pool,
 		      Ts__Rpc__ClockBounds **ret_message)
@@ -25,16 +22,4 @@ int ts_clockjson_make(struct ts_sbt_reader *reader, uint32_t session, struct ts_
 		TS_RPC_SET(message, between_sessions_ns, clocks.between_ns);
 	*ret_message = message;
 	return 0;
-}
-
-void ts_clockjson_print(const Ts__Rpc__ClockBounds *bounds)
-{
-	char host[TS_OUT_FIGURE_BYTES], device[TS_OUT_FIGURE_BYTES], between[TS_OUT_FIGURE_BYTES];
-
-	if (!bounds || !bounds->has_between_sessions_ns)
-		return;
-	printf("Times are true to %s on hosts and %s on GPUs; those of different processes, to %s of "
-	       "each other.\n",
-	       ts_out_duration(host, bounds->host_ns), ts_out_duration(device, bounds->device_ns),
-	       ts_out_duration(between, bounds->between_sessions_ns));
 }

@@ -2,10 +2,9 @@
 /*
  * Stacks and threads as messages.
  */
-#include "tools/tsctl/stackjson.h"
+#include "replay/report/stackjson.h"
 
 #include "proto/rpc/json.h"
-#include "tools/tsctl/out.h"
 
 #include <inttypes.h>
 
@@ -75,21 +74,4 @@ void ts_stackjson_thread(struct ts_resolver *resolver, struct ts_pool *pool, uin
 	*ret_tid = thread->tid;
 	*ret_has_tid = 1;
 	*ret_name = ts_pool_copy(pool, ts_resolver_thread_name(resolver, session, thread));
-}
-
-void ts_stackjson_print(const Ts__Rpc__Stack *stack, unsigned int indent)
-{
-	size_t at = 0;
-
-	for (size_t i = 0; i < stack->n_frames; i++) {
-		printf("%*s", (int)indent, "");
-		ts_out_text(stdout, stack->frames[i]);
-		for (; at < stack->n_symbols && stack->symbols[at]->frame <= i; at++) {
-			if (stack->symbols[at]->frame != i || !stack->symbols[at]->function)
-				continue;
-			putchar(' ');
-			ts_out_text(stdout, stack->symbols[at]->function);
-		}
-		putchar('\n');
-	}
 }

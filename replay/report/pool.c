@@ -3,11 +3,10 @@
  * Memory that is freed together. A protobuf message is a graph of small pieces; owning them one by one
  * would be most of the code that builds one.
  */
-#include "tools/tsctl/pool.h"
+#include "replay/report/pool.h"
 
 #include "proto/abi/base.h"
-#include "tools/tsctl/tsctl.h"
-
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -16,10 +15,11 @@ struct ts_pool_piece {
 	_Alignas(max_align_t) unsigned char bytes[];
 };
 
-static void __attribute__((noreturn)) out_of_memory(void)
+static void __attribute__((noreturn)) out_of_memory(const struct ts_pool *pool)
 {
-	ts_complain("out of memory");
-	exit(TS_EXIT_BAD);
+	assert(pool->no_memory);
+	pool->no_memory();
+	__builtin_unreachable();
 }
 
 void ts_pool_deinit(struct ts_pool *pool)
@@ -39,10 +39,10 @@ void *ts_pool_alloc(struct ts_pool *pool, size_t n, size_t bytes)
 
 	if (__builtin_mul_overflow(n, bytes, &total) ||
 	    __builtin_add_overflow(total, sizeof(*piece), &total))
-		out_of_memory();
+		out_of_memory(pool);
 	piece = calloc(1, total);
 	if (!piece)
-		out_of_memory();
+		out_of_memory(pool);
 	piece->next = pool->first;
 	pool->first = piece;
 	return piece->bytes;
@@ -69,7 +69,7 @@ char *ts_pool_printf(struct ts_pool *pool, const char *format, ...)
 	va_end(args);
 	if (n < 0) {
 		text = NULL;
-		out_of_memory();
+		out_of_memory(pool);
 	}
 	return ts_pool_copy(pool, text);
 }

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "proto/rpc/json.h"
-#include "tools/tsctl/resolve.h"
+#include "replay/report/resolve.h"
 
 struct ts_rowjson;
 

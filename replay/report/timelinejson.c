@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From replay/state's arrays to messages. */
-#include "tools/tsctl/timelinejson.h"
+#include "replay/report/timelinejson.h"
 
 #include "proto/rpc/json.h"
 

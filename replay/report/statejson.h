@@ -5,9 +5,9 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/pool.h"
+#include "replay/report/resolve.h"
 #include "replay/state/state.h"
-#include "tools/tsctl/pool.h"
-#include "tools/tsctl/resolve.h"
 
 /* Fills `ret_report` from the pool. `stacks`: with the stacks of operations' calls. */
 void ts_statejson_make(struct ts_resolver *resolver, const struct ts_state *state, bool stacks,

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/pool.h"
+#include "replay/report/resolve.h"
 #include "replay/state/gaps.h"
-#include "tools/tsctl/pool.h"
-#include "tools/tsctl/resolve.h"
 
 /* Fills `ret_report` from the pool. `stacks`: with the stacks of the calls. */
 void ts_gapsjson_make(struct ts_resolver *resolver, const struct ts_gaps *gaps, uint64_t least_ns,

@@ -2,13 +2,11 @@
 /*
  * What replay/state/misuse.h found, with names and stacks.
  */
-#include "tools/tsctl/misusejson.h"
+#include "replay/report/misusejson.h"
 
 #include "proto/rpc/json.h"
-#include "tools/tsctl/names.h"
-#include "tools/tsctl/out.h"
-#include "tools/tsctl/stackjson.h"
-#include "tools/tsctl/term.h"
+#include "replay/report/names.h"
+#include "replay/report/stackjson.h"
 
 #include <inttypes.h>
 
@@ -117,101 +115,4 @@ void ts_misusejson_fill(struct ts_resolver *resolver, struct ts_pool *pool,
 	TS_RPC_SET(report, misuse_count, misuses->n);
 	TS_RPC_SET(report, accesses, misuses->n_accesses);
 	TS_RPC_SET(report, failed_unknown_frees, misuses->n_unknown_frees);
-}
-
-/* ---- for people --------------------------------------------------------------------------------- */
-
-static void print_call(const char *what, const Ts__Rpc__MisuseCall *call, uint64_t origin_ns,
-		       bool stacks)
-{
-	char figure[TS_OUT_FIGURE_BYTES];
-
-	printf("      %s by %s, operation %" PRIu64 ", at %s s", what,
-	       call->name ? call->name : "a call that was not recorded", call->op_id,
-	       ts_out_seconds(figure, call->start_ns > origin_ns ? call->start_ns - origin_ns : 0));
-	if (call->has_tid)
-		printf(", thread %u", call->tid);
-	printf("%s%s\n", call->error ? ": " : "", call->error ? call->error : "");
-	if (stacks && call->stack)
-		ts_stackjson_print(call->stack, 14);
-}
-
-static void print_misuse(const Ts__Rpc__MemoryMisuse *misuse, uint64_t origin_ns, bool stacks)
-{
-	char bytes[TS_OUT_FIGURE_BYTES];
-
-	printf("  %s of 0x%" PRIx64, misuse->kind, misuse->address);
-	if (misuse->has_bytes)
-		printf(", %s", ts_out_bytes(bytes, misuse->bytes));
-	if (misuse->has_block_bytes)
-		printf(", in %s of %s memory at 0x%" PRIx64,
-		       ts_out_bytes(bytes, misuse->block_bytes), misuse->memory, misuse->block);
-	for (size_t i = 0; i < misuse->n_unsure; i++)
-		printf("%s%s", i ? ", " : " (unsure: ", misuse->unsure[i]);
-	puts(misuse->n_unsure ? ")" : "");
-	print_call("named", misuse->use, origin_ns, stacks);
-	print_call("freed", misuse->freed, origin_ns, stacks);
-	if (misuse->allocated)
-		print_call("allocated", misuse->allocated, origin_ns, stacks);
-}
-
-static void print_pools(const Ts__Rpc__MemoryReport *report, bool wide)
-{
-	static const char *const cells[] = {"SESSION", "HELD",	"USED",	 "GREW",    "WITH ROOM",
-					    "UNUSED",  "ASKED", "HOLES", "LARGEST", "POOL"};
-	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
-	char figure[TS_OUT_FIGURE_BYTES];
-
-	size_t n = 0;
-
-	/* One that never held what was not used tells nothing more than its group. */
-	for (size_t i = 0; i < report->n_pools; i++)
-		n += report->pools[i]->peak_bytes != report->pools[i]->peak_used_bytes ||
-		     report->pools[i]->growths_with_room;
-	if (!n || ts_table_new("rrrrrrrrrl", &table))
-		return;
-	printf("\n%sPools%s: the most they held and used; when they grew though enough was unused\n",
-	       ts_term_style(stdout, TS_STYLE_BOLD), ts_term_style(stdout, TS_STYLE_PLAIN));
-	for (size_t i = 0; i < TS_ARRAY_LEN(cells); i++)
-		ts_table_add(table, cells[i]);
-	for (size_t i = 0; i < report->n_pools; i++) {
-		const Ts__Rpc__PoolUse *pool = report->pools[i];
-
-		ts_table_addf(table, "%u", pool->session);
-		ts_table_add(table, ts_out_bytes(figure, pool->peak_bytes));
-		ts_table_add(table, ts_out_bytes(figure, pool->peak_used_bytes));
-		ts_table_add(table, ts_out_count(figure, pool->growths));
-		ts_table_add(table, ts_out_count(figure, pool->growths_with_room));
-		ts_table_add(table, pool->has_wasted_bytes
-					    ? ts_out_bytes(figure, pool->wasted_bytes)
-					    : "");
-		ts_table_add(table,
-			     pool->has_asked_bytes ? ts_out_bytes(figure, pool->asked_bytes) : "");
-		ts_table_add(table, pool->has_holes ? ts_out_count(figure, pool->holes) : "");
-		ts_table_add(table, pool->has_largest_hole_bytes
-					    ? ts_out_bytes(figure, pool->largest_hole_bytes)
-					    : "");
-		ts_table_addf(table, "0x%" PRIx64, pool->pool);
-	}
-	ts_table_print(table, stdout, 2, wide);
-}
-
-void ts_misusejson_print(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns, bool stacks,
-			 bool wide)
-{
-	print_pools(report, wide);
-	if (report->misuse_count)
-		printf("\n%sNamed after it was freed%s (%" PRIu64
-		       "); what kernels and graphs are given is not recorded\n",
-		       ts_term_style(stdout, TS_STYLE_BOLD), ts_term_style(stdout, TS_STYLE_PLAIN),
-		       report->misuse_count);
-	for (size_t i = 0; i < report->n_misuses; i++)
-		print_misuse(report->misuses[i], origin_ns, stacks);
-	if (report->misuse_count > report->n_misuses)
-		printf("  and %" PRIu64 " more: --limit lists them\n",
-		       report->misuse_count - report->n_misuses);
-	if (report->failed_unknown_frees)
-		printf("\n%" PRIu64
-		       " times a free failed, of what was neither allocated nor freed before.\n",
-		       report->failed_unknown_frees);
 }

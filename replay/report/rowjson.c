@@ -3,10 +3,10 @@
  * Rows as JSON. For each type of row a plan is made once: for each field of its message, where the value
  * comes from. Printing a row then walks the plan, without looking at a name again.
  */
-#include "tools/tsctl/rowjson.h"
+#include "replay/report/rowjson.h"
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "tools/tsctl/names.h"
+#include "replay/report/names.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Sums of rows by name, in a hash table of as many names as there are. Rows of one name come in runs, so the
  * last one found is tried first.
  */
-#include "tools/tsctl/aggregate.h"
+#include "replay/report/aggregate.h"
 
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"

@@ -2,13 +2,13 @@
 /*
  * From replay/state's arrays to messages.
  */
-#include "tools/tsctl/statejson.h"
+#include "replay/report/statejson.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/rpc/json.h"
+#include "replay/report/names.h"
+#include "replay/report/stackjson.h"
 #include "replay/state/gaps.h"
-#include "tools/tsctl/names.h"
-#include "tools/tsctl/stackjson.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
  * Names for numbers. Vendor tables are indexed by id, built at compile time from proto/abi/vendor; what
  * a trace says is never trusted to be inside them.
  */
-#include "tools/tsctl/names.h"
+#include "replay/report/names.h"
 
 #include "proto/abi/clock.h"
 #include "proto/abi/hip_calls.h"

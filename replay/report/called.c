@@ -3,7 +3,7 @@
  * Names by what they are of, sorted once and searched. A stream is named by its handle; rows tell streams by CUPTI's ids,
  * and the `stream` rows lead from one to the other where the name itself does not.
  */
-#include "tools/tsctl/called.h"
+#include "replay/report/called.h"
 
 /* Of handles that are still to be looked for among the `stream` rows. */
 #define MAX_STREAM_ROWS (1u << 20)

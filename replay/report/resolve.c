@@ -4,12 +4,12 @@
  * itself was delivered by some thread of the vendor's, and only its operation id leads to the call. A second
  * cursor over the calls runs ahead of the pass and leaves their threads in a table of fixed size.
  */
-#include "tools/tsctl/resolve.h"
+#include "replay/report/resolve.h"
 
+#include "replay/report/called.h"
+#include "replay/report/names.h"
 #include "sbt/modules.h"
 #include "sbt/symbols.h"
-#include "tools/tsctl/called.h"
-#include "tools/tsctl/names.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "tools/tsctl/pool.h"
-#include "tools/tsctl/resolve.h"
+#include "replay/report/pool.h"
+#include "replay/report/resolve.h"
 
 #include <stdint.h>
 

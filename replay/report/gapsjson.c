@@ -2,12 +2,12 @@
 /*
  * From replay/state's arrays to messages.
  */
-#include "tools/tsctl/gapsjson.h"
+#include "replay/report/gapsjson.h"
 
 #include "proto/rpc/json.h"
-#include "tools/tsctl/names.h"
-#include "tools/tsctl/stackjson.h"
-#include "tools/tsctl/statejson.h"
+#include "replay/report/names.h"
+#include "replay/report/stackjson.h"
+#include "replay/report/statejson.h"
 
 #include <inttypes.h>
 
