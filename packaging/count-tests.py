@@ -4,6 +4,9 @@
 
 FAILURES is what failed outside of any log, a build for instance. A log that is named but missing, as a
 shell's unmatched pattern is, counts for nothing: whoever names it has counted its absence already.
+A test that failed, and passed in the log again.json beside it, passed; it is named.
+
+count-tests.py --again TESTLOG: names the tests worth another run: integration tests, where few failed.
 """
 import json
 import os
@@ -11,25 +14,52 @@ import sys
 
 PASSED = {'OK', 'EXPECTEDFAIL'}
 SKIPPED = {'SKIP'}
+# More of them than this, and it is not the machine.
+MOST_AGAIN = 3
+
+
+def read(path):
+    with open(path, encoding='utf-8') as stream:
+        return [json.loads(line) for line in stream]
+
+
+def print_again(path):
+    failed = [test for test in read(path) if test['result'] not in PASSED | SKIPPED]
+    if len(failed) <= MOST_AGAIN:
+        for test in failed:
+            if any(suite.endswith('integration') for suite in test['suite']):
+                print(test['name'].split(' / ')[-1])
+
+
+def passed_again(path):
+    again = os.path.join(os.path.dirname(path), 'again.json')
+    if not os.path.exists(again):
+        return set()
+    return {test['name'] for test in read(again) if test['result'] in PASSED}
 
 
 def main():
+    if sys.argv[1] == '--again':
+        print_again(sys.argv[2])
+        return 0
     failed, passed, skipped = int(sys.argv[1]), 0, 0
     for path in sys.argv[2:]:
         if not os.path.exists(path):
             continue
         build = os.path.basename(os.path.dirname(os.path.dirname(path)))
-        with open(path, encoding='utf-8') as stream:
-            for line in stream:
-                test = json.loads(line)
-                if test['result'] in PASSED:
-                    passed += 1
-                elif test['result'] in SKIPPED:
-                    skipped += 1
-                    print('skipped: %s: %s' % (build, test['name']))
-                else:
-                    failed += 1
-                    print('failed: %s: %s (%s)' % (build, test['name'], test['result']))
+        again = passed_again(path)
+        for test in read(path):
+            if test['result'] in SKIPPED:
+                skipped += 1
+                print('skipped: %s: %s' % (build, test['name']))
+            elif test['result'] in PASSED:
+                passed += 1
+            elif test['name'] in again:
+                passed += 1
+                print('passed when run again, alone: %s: %s' % (build, test['name']))
+            else:
+                failed += 1
+                print('failed: %s: %s (%s)' % (build, test['name'], test['result']))
     if not passed:
         print('no test ran')
     if skipped:

@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "replay/state/align.h"
+#include "replay/state/counterparts.h"
 #include "replay/state/map.h"
 #include "replay/state/ranks.h"
 #include "sbt/intern.h"
@@ -38,16 +39,16 @@ struct op {
 
 struct stream {
 	uint32_t session, stream; /* as in the trace */
-	uint32_t session_at, at;  /* the n-th session with operations; its n-th stream */
+	uint32_t session_at;	  /* the n-th session with operations */
+	uint64_t first_op_id;	  /* the least */
 	size_t first, n;	  /* operations, once sorted by stream */
 };
 
 struct side {
 	struct ts_state_map kernels; /* by the id of the string */
 	struct ts_state_map by_stream;
-	struct ts_state_map by_session; /* to how many streams it has: index in `n_streams_of` */
-	uint32_t *n_streams_of;
-	size_t n_sessions, n_sessions_allocated;
+	struct ts_state_map by_session; /* to which it is of those with operations */
+	uint32_t n_sessions;
 	struct stream *streams;
 	size_t n_streams, n_streams_allocated;
 	struct op *ops;
@@ -104,7 +105,6 @@ static void diffing_deinit(struct diffing *diffing)
 		ts_state_map_deinit(&side->kernels);
 		ts_state_map_deinit(&side->by_stream);
 		ts_state_map_deinit(&side->by_session);
-		free(side->n_streams_of);
 		free(side->streams);
 		free(side->ops);
 	}
@@ -269,17 +269,10 @@ static int add_duration(struct diffing *diffing, unsigned side, uint32_t name, u
 
 static int find_session(struct side *side, uint32_t session, uint32_t *ret_at)
 {
-	int r;
-
 	*ret_at = ts_state_map_find(&side->by_session, session, 0);
 	if (*ret_at != NONE)
 		return 0;
-	r = grow(&side->n_streams_of, side->n_sessions, &side->n_sessions_allocated,
-		 sizeof(*side->n_streams_of));
-	if (r)
-		return r;
-	side->n_streams_of[side->n_sessions] = 0;
-	*ret_at = (uint32_t)side->n_sessions++;
+	*ret_at = side->n_sessions++;
 	return ts_state_map_set(&side->by_session, session, 0, *ret_at);
 }
 
@@ -287,7 +280,7 @@ static int find_stream(struct side *side, uint32_t session, uint32_t context, ui
 		       uint32_t *ret_stream)
 {
 	uint64_t key = (uint64_t)context << 32 | stream;
-	struct stream made = {.session = session, .stream = stream};
+	struct stream made = {.session = session, .stream = stream, .first_op_id = UINT64_MAX};
 	int r;
 
 	*ret_stream = ts_state_map_find(&side->by_stream, session, key);
@@ -301,7 +294,6 @@ static int find_stream(struct side *side, uint32_t session, uint32_t context, ui
 		     sizeof(*side->streams));
 	if (r)
 		return r;
-	made.at = side->n_streams_of[made.session_at]++;
 	side->streams[side->n_streams] = made;
 	*ret_stream = (uint32_t)side->n_streams++;
 	return ts_state_map_set(&side->by_stream, session, key, *ret_stream);
@@ -318,6 +310,7 @@ static int add_op(struct diffing *diffing, unsigned at, const struct ts_sbt_row 
 			.duration_ns = ns,
 			.op_id = common->op_id,
 			.name = name};
+	struct stream *stream;
 	int r;
 
 	side->first_ns = !total->n_ops ? op.start_ns : side->first_ns;
@@ -336,7 +329,10 @@ static int add_op(struct diffing *diffing, unsigned at, const struct ts_sbt_row 
 	if (r)
 		return r;
 	side->ops[side->n_ops++] = op;
-	side->streams[op.stream].n++;
+	stream = &side->streams[op.stream];
+	stream->n++;
+	if (op.op_id < stream->first_op_id)
+		stream->first_op_id = op.op_id;
 	return 0;
 }
 
@@ -576,56 +572,69 @@ static void on_step(void *data, enum ts_align_step step, size_t i, size_t n_a, s
 	}
 }
 
-static int names_of(const struct side *side, const struct stream *stream, uint32_t **ret_names)
+/* What all streams did, one after the other: of each its part. */
+static int describe_streams(const struct side *side, uint32_t **ret_names,
+			    struct ts_counterparts_stream **ret_streams)
 {
-	uint32_t *names = calloc((stream ? stream->n : 0) + 1, sizeof(*names));
-
-	if (!names)
+	*ret_names = calloc(side->n_ops + 1, sizeof(**ret_names));
+	*ret_streams = calloc(side->n_streams + 1, sizeof(**ret_streams));
+	if (!*ret_names || !*ret_streams)
 		return -ENOMEM;
-	for (size_t i = 0; stream && i < stream->n; i++)
-		names[i] = side->ops[stream->first + i].name;
-	*ret_names = names;
+	for (size_t i = 0; i < side->n_ops; i++)
+		(*ret_names)[i] = side->ops[i].name;
+	for (size_t i = 0; i < side->n_streams; i++) {
+		const struct stream *stream = &side->streams[i];
+
+		(*ret_streams)[i] =
+			(struct ts_counterparts_stream){stream->session_at, stream->first_op_id,
+							*ret_names + stream->first, stream->n};
+	}
 	return 0;
 }
 
-static int align_pair(struct diffing *diffing, const struct stream *a, const struct stream *b)
+static void align_pair(struct diffing *diffing, const struct ts_counterparts_stream *const of[2],
+		       size_t a, size_t b)
 {
-	ts_cleanup(ts_freep) uint32_t *names_a = NULL;
-	ts_cleanup(ts_freep) uint32_t *names_b = NULL;
-	int r = names_of(&diffing->sides[0], a, &names_a);
+	static const struct ts_counterparts_stream none;
+	const struct ts_counterparts_stream *x = a != NONE ? &of[0][a] : &none;
+	const struct ts_counterparts_stream *y = b != NONE ? &of[1][b] : &none;
 
-	r = r ? r : names_of(&diffing->sides[1], b, &names_b);
-	if (r)
-		return r;
-	diffing->pair[0] = a;
-	diffing->pair[1] = b;
-	ts_align(names_a, a ? a->n : 0, names_b, b ? b->n : 0, &diffing->budget, on_step, diffing);
-	return 0;
+	diffing->pair[0] = a != NONE ? &diffing->sides[0].streams[a] : NULL;
+	diffing->pair[1] = b != NONE ? &diffing->sides[1].streams[b] : NULL;
+	ts_align(x->names, x->n, y->names, y->n, &diffing->budget, on_step, diffing);
 }
 
 static int align_streams(struct diffing *diffing)
 {
-	struct side *a = &diffing->sides[0], *b = &diffing->sides[1];
-	struct ts_state_map of_b = {0};
-	int r = sort_ops(a);
+	size_t n_a = diffing->sides[0].n_streams, n_b = diffing->sides[1].n_streams;
+	ts_cleanup(ts_freep) uint32_t *of_a = calloc(n_a + 1, sizeof(*of_a));
+	ts_cleanup(ts_freep) bool *has_counterpart = calloc(n_b + 1, sizeof(*has_counterpart));
+	struct ts_counterparts_stream *streams[2] = {NULL, NULL};
+	uint32_t *names[2] = {NULL, NULL};
+	int r = of_a && has_counterpart ? 0 : -ENOMEM;
 
-	r = r ? r : sort_ops(b);
-	diffing->budget = ALIGN_BUDGET;
-	for (size_t i = 0; !r && i < b->n_streams; i++)
-		r = ts_state_map_set(&of_b, b->streams[i].session_at, b->streams[i].at,
-				     (uint32_t)i);
-	for (size_t i = 0; !r && i < a->n_streams; i++) {
-		const struct stream *stream = &a->streams[i];
-		uint32_t other = ts_state_map_find(&of_b, stream->session_at, stream->at);
-
-		r = align_pair(diffing, stream, other == NONE ? NULL : &b->streams[other]);
-		if (other != NONE)
-			ts_state_map_remove(&of_b, stream->session_at, stream->at);
+	for (unsigned side = 0; !r && side < 2; side++) {
+		r = sort_ops(&diffing->sides[side]);
+		r = r ? r : describe_streams(&diffing->sides[side], &names[side], &streams[side]);
 	}
-	for (size_t i = 0; !r && i < b->n_streams; i++)
-		if (ts_state_map_find(&of_b, b->streams[i].session_at, b->streams[i].at) != NONE)
-			r = align_pair(diffing, NULL, &b->streams[i]);
-	ts_state_map_deinit(&of_b);
+	r = r ? r : ts_counterparts(streams[0], n_a, streams[1], n_b, of_a);
+	if (!r) {
+		const struct ts_counterparts_stream *const of[2] = {streams[0], streams[1]};
+
+		diffing->budget = ALIGN_BUDGET;
+		for (size_t i = 0; i < n_a; i++) {
+			align_pair(diffing, of, i, of_a[i]);
+			if (of_a[i] != NONE)
+				has_counterpart[of_a[i]] = true;
+		}
+		for (size_t i = 0; i < n_b; i++)
+			if (!has_counterpart[i])
+				align_pair(diffing, of, NONE, i);
+	}
+	for (unsigned side = 0; side < 2; side++) {
+		free(streams[side]);
+		free(names[side]);
+	}
 	return r;
 }
 

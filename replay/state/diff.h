@@ -11,8 +11,8 @@
  * What the test cannot know: that durations of one run are independent of each other. A GPU whose clock was lower in one of
  * the runs is slower there, significantly.
  *
- * Operation by operation: the n-th session with GPU work of one trace against the n-th of the other, in it the n-th stream, in it
- * operations of one name in their order. Where the two differ, the next place is looked for at which some in a row agree again;
+ * Operation by operation: the n-th session with GPU work of one trace against the n-th of the other, in it the streams that did
+ * the most alike (counterparts.h), in them operations of one name in their order. Where the two differ, the next place is looked for at which some in a row agree again;
  * what lies between is in one trace alone.
  *
  * Reads each trace once. Memory is bounded by the names, and by TS_DIFF_MAX_OPS operations a trace: later ones are not aligned.

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "replay/state/align.h"
+#include "replay/state/counterparts.h"
 #include "replay/state/diff.h"
 #include "replay/state/ranks.h"
 #include "sbt/writer.h"
@@ -210,6 +211,57 @@ TS_TEST(the_ends_and_the_bounds)
 	ts_check_int(aligned.given_up, 2 * MANY);
 	aligned = align(a, 100, b, 100, 10);
 	ts_check_int(aligned.given_up, 200);
+}
+
+/* ---- counterparts ----------------------------------------------------------------------------- */
+
+/* What they did tells them apart, whichever was given work first; those that did the same are told by that. */
+TS_TEST(streams_are_known_by_what_they_did)
+{
+	static const uint32_t copies[] = {1, 1, 1, 1}, kernels[] = {2, 3, 2, 3, 2}, sets[] = {4};
+	const struct ts_counterparts_stream a[] = {
+		{0, 10, copies, 4}, {0, 11, kernels, 4}, {0, 12, kernels, 4},
+		{1, 13, sets, 1},   {1, 14, copies, 2},	 {2, 15, copies, 4},
+	};
+	const struct ts_counterparts_stream b[] = {
+		{0, 25, kernels, 5}, {0, 21, kernels, 5}, {0, 22, copies, 3},
+		{0, 20, sets, 1},    {1, 23, sets, 1},	  {3, 24, copies, 4},
+	};
+	const uint32_t of_a[] = {2, 1, 0, 4, TS_COUNTERPARTS_NONE, TS_COUNTERPARTS_NONE};
+	const uint32_t of_b[] = {2, 1, 0, TS_COUNTERPARTS_NONE, 3, TS_COUNTERPARTS_NONE};
+	uint32_t got[6];
+
+	ts_check_int(ts_counterparts(a, 6, b, 6, got), 0);
+	for (size_t i = 0; i < 6; i++)
+		ts_check_int(got[i], of_a[i]);
+	ts_check_int(ts_counterparts(b, 6, a, 6, got), 0);
+	for (size_t i = 0; i < 6; i++)
+		ts_check_int(got[i], of_b[i]);
+	ts_check_int(ts_counterparts(a, 6, NULL, 0, got), 0);
+	for (size_t i = 0; i < 6; i++)
+		ts_check_int(got[i], TS_COUNTERPARTS_NONE);
+	ts_check_int(ts_counterparts(NULL, 0, b, 6, got), 0);
+}
+
+/* Those that share nothing, and too many to compare, are taken in their order. */
+TS_TEST(streams_that_tell_nothing_are_taken_in_order)
+{
+	enum {
+		MANY = 9000
+	};
+	static struct ts_counterparts_stream streams[MANY];
+	static uint32_t names[MANY], got[MANY];
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		names[i] = i;
+		streams[i] = (struct ts_counterparts_stream){0, MANY - i, &names[i], 1};
+	}
+	ts_check_int(ts_counterparts(streams, 3, streams + 6, 3, got), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		ts_check_int(got[i], i);
+	ts_check_int(ts_counterparts(streams, MANY - 1, streams + 1, MANY - 1, got), 0);
+	for (uint32_t i = 0; i < MANY - 1; i++)
+		ts_check_int(got[i], i);
 }
 
 /* ---- traces ----------------------------------------------------------------------------------- */
