@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All pairs of a session's streams are candidates, the best are taken first. In how many names two agree is counted by
+ * walking both their sorted tallies.
+ */
 #include "replay/state/counterparts.h"
 
 #include "proto/abi/base.h"
