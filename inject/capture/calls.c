@@ -36,7 +36,6 @@ static bool is_harmless(uint32_t cbid)
 	case ID(cuModuleGetFunctionCount):
 	case ID(cuGraphCreate):
 	case ID(cuGraphDestroy):
-	case ID(cuGraphExecDestroy):
 	case ID(cuGraphUpload):
 	case ID(cuStreamBeginCapture):
 	case ID(cuStreamBeginCapture_v2):
@@ -123,6 +122,23 @@ enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 	case ID(cuCtxSetLimit):
 	case ID(cuCtxEnablePeerAccess):
 	case ID(cuCtxDisablePeerAccess):
+	case ID(cuGraphInstantiate):
+	case ID(cuGraphInstantiate_v2):
+	case ID(cuGraphInstantiateWithFlags):
+	case PTSZ(cuGraphInstantiateWithParams):
+	case ID(cuGraphExecUpdate):
+	case ID(cuGraphExecUpdate_v2):
+	case ID(cuGraphExecKernelNodeSetParams):
+	case ID(cuGraphExecKernelNodeSetParams_v2):
+	case ID(cuGraphExecMemcpyNodeSetParams):
+	case ID(cuGraphExecMemsetNodeSetParams):
+	case ID(cuGraphExecHostNodeSetParams):
+	case ID(cuGraphExecChildGraphNodeSetParams):
+	case ID(cuGraphExecEventRecordNodeSetEvent):
+	case ID(cuGraphExecEventWaitNodeSetEvent):
+	case ID(cuGraphExecNodeSetParams):
+	case ID(cuGraphNodeSetEnabled):
+	case PTSZ(cuGraphLaunch):
 		return TS_CAPTURE_ORDERED;
 	case PTDS(cuMemcpyHtoD_v2):
 	case PTDS(cuMemcpyDtoH_v2):
@@ -146,6 +162,7 @@ enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 	case ID(cuLibraryUnload):
 	case ID(cuStreamDestroy_v2):
 	case ID(cuEventDestroy_v2):
+	case ID(cuGraphExecDestroy):
 		return TS_CAPTURE_BEFORE;
 	default:
 		return mode_of_class(cbid);
@@ -161,7 +178,7 @@ static bool is_per_thread(uint32_t cbid)
 	return n > 5 && (!strcmp(name + n - 5, "_ptsz") || !strcmp(name + n - 5, "_ptds"));
 }
 
-static uint64_t stream_of(uint32_t cbid, const void *stream)
+uint64_t ts_capture_stream(uint32_t cbid, const void *stream)
 {
 	uint64_t handle = (uint64_t)(uintptr_t)stream;
 
@@ -235,14 +252,13 @@ static void put_module(struct ts_capture *capture, const struct ts_record_operat
 }
 
 static void put_alloc(struct ts_capture *capture, const struct ts_record_operation *model,
-		      uint64_t address, uint64_t bytes, uint32_t flags, uint64_t stream)
+		      uint64_t address, uint64_t bytes, uint32_t flags)
 {
 	struct ts_record_operation operation = *model;
 
 	operation.kind = TS_OPERATION_ALLOC;
 	operation.dst = address;
 	operation.bytes = bytes;
-	operation.stream = stream;
 	operation.operation_flags |= flags;
 	ts_capture_forget(capture, address, bytes);
 	if (!ts_memory_map_add(&capture->memory, address, bytes,
@@ -252,7 +268,7 @@ static void put_alloc(struct ts_capture *capture, const struct ts_record_operati
 }
 
 static void put_free(struct ts_capture *capture, const struct ts_record_operation *model,
-		     uint64_t address, uint32_t flags, uint64_t stream)
+		     uint64_t address, uint32_t flags)
 {
 	struct ts_record_operation operation = *model;
 	const struct ts_memory_range *range = ts_memory_map_find(&capture->memory, address);
@@ -265,28 +281,36 @@ static void put_free(struct ts_capture *capture, const struct ts_record_operatio
 	(void)ts_memory_map_remove(&capture->memory, address);
 	operation.kind = TS_OPERATION_FREE;
 	operation.dst = address;
-	operation.stream = stream;
 	operation.operation_flags |= flags;
 	(void)ts_lane_put(&capture->lane, &operation);
 }
 
-static void put_fill(struct ts_capture *capture, const struct ts_record_operation *model,
-		     uint64_t dst, uint64_t pitch, uint32_t value, uint64_t element, uint64_t width,
-		     uint64_t height, uint64_t stream)
+void ts_capture_fill(struct ts_capture *capture, const struct ts_record_operation *model,
+		     const struct ts_cu_memset_node_params *fill)
 {
 	struct ts_record_operation operation = *model;
 
-	if (!width || !height || ts_capture_is_captured(capture, stream))
+	if (!fill->width || !fill->height || ts_capture_is_captured(capture, model->stream))
 		return;
 	operation.kind = TS_OPERATION_FILL;
-	operation.dst = dst;
-	operation.dst_pitch = pitch;
-	operation.value = value;
-	operation.src = element;
-	operation.bytes = width;
-	operation.height = height;
-	operation.stream = stream;
+	operation.dst = fill->dst;
+	operation.dst_pitch = fill->pitch;
+	operation.value = fill->value;
+	operation.src = fill->element_size;
+	operation.bytes = fill->width;
+	operation.height = fill->height;
 	(void)ts_lane_put(&capture->lane, &operation);
+}
+
+static void put_fill(struct ts_capture *capture, const struct ts_record_operation *model,
+		     uint64_t dst, uint64_t pitch, uint32_t value, uint32_t element, size_t width,
+		     size_t height, uint64_t stream)
+{
+	struct ts_cu_memset_node_params fill = {dst, pitch, value, element, width, height};
+	struct ts_record_operation own = *model;
+
+	own.stream = stream;
+	ts_capture_fill(capture, &own, &fill);
 }
 
 static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *params,
@@ -357,19 +381,19 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 }
 
 static bool alloc_call(struct ts_capture *capture, uint32_t cbid, const void *params,
-		       const struct ts_record_operation *model)
+		       struct ts_record_operation *model)
 {
 	switch (cbid) {
 	case ID(cuMemAlloc_v2): {
 		const struct ts_cu_mem_alloc_params *p = params;
 
-		put_alloc(capture, model, *p->dev_ptr, p->byte_size, 0, 0);
+		put_alloc(capture, model, *p->dev_ptr, p->byte_size, 0);
 		return true;
 	}
 	case ID(cuMemAllocPitch_v2): {
 		const struct ts_cu_mem_alloc_pitch_params *p = params;
 
-		put_alloc(capture, model, *p->dev_ptr, *p->pitch * p->height, 0, 0);
+		put_alloc(capture, model, *p->dev_ptr, *p->pitch * p->height, 0);
 		return true;
 	}
 	case ID(cuMemAllocHost_v2):
@@ -378,47 +402,49 @@ static bool alloc_call(struct ts_capture *capture, uint32_t cbid, const void *pa
 		const struct ts_cu_mem_alloc_host_params *p = params;
 
 		put_alloc(capture, model, handle_of(*p->pp), p->byte_size,
-			  TS_OPERATION_MEMORY_PINNED, 0);
+			  TS_OPERATION_MEMORY_PINNED);
 		return true;
 	}
 	case ID(cuMemAllocManaged): {
 		const struct ts_cu_mem_alloc_managed_params *p = params;
 
-		put_alloc(capture, model, *p->dev_ptr, p->byte_size, TS_OPERATION_MEMORY_MANAGED,
-			  0);
+		put_alloc(capture, model, *p->dev_ptr, p->byte_size, TS_OPERATION_MEMORY_MANAGED);
 		return true;
 	}
 	case ID(cuMemHostRegister_v2): {
 		const struct ts_cu_mem_host_register_params *p = params;
 
-		put_alloc(capture, model, handle_of(p->p), p->byte_size, TS_OPERATION_MEMORY_PINNED,
-			  0);
+		put_alloc(capture, model, handle_of(p->p), p->byte_size,
+			  TS_OPERATION_MEMORY_PINNED);
 		return true;
 	}
 	case PTSZ(cuMemAllocAsync): {
 		const struct ts_cu_mem_alloc_async_params *p = params;
 
-		put_alloc(capture, model, *p->dev_ptr, p->byte_size, TS_OPERATION_ASYNC,
-			  stream_of(cbid, p->stream));
+		model->stream = ts_capture_stream(cbid, p->stream);
+		if (!ts_capture_is_captured(capture, model->stream))
+			put_alloc(capture, model, *p->dev_ptr, p->byte_size, TS_OPERATION_ASYNC);
 		return true;
 	}
 	case PTSZ(cuMemAllocFromPoolAsync): {
 		const struct ts_cu_mem_alloc_from_pool_async_params *p = params;
 
-		put_alloc(capture, model, *p->dev_ptr, p->byte_size, TS_OPERATION_ASYNC,
-			  stream_of(cbid, p->stream));
+		model->stream = ts_capture_stream(cbid, p->stream);
+		if (!ts_capture_is_captured(capture, model->stream))
+			put_alloc(capture, model, *p->dev_ptr, p->byte_size, TS_OPERATION_ASYNC);
 		return true;
 	}
 	case ID(cuMemFree_v2):
 	case ID(cuMemFreeHost):
 	case ID(cuMemHostUnregister):
-		put_free(capture, model, *(const uint64_t *)params, 0, 0);
+		put_free(capture, model, *(const uint64_t *)params, 0);
 		return true;
 	case PTSZ(cuMemFreeAsync): {
 		const struct ts_cu_mem_free_async_params *p = params;
 
-		put_free(capture, model, p->dev_ptr, TS_OPERATION_ASYNC,
-			 stream_of(cbid, p->stream));
+		model->stream = ts_capture_stream(cbid, p->stream);
+		if (!ts_capture_is_captured(capture, model->stream))
+			put_free(capture, model, p->dev_ptr, TS_OPERATION_ASYNC);
 		return true;
 	}
 	default:
@@ -426,19 +452,28 @@ static bool alloc_call(struct ts_capture *capture, uint32_t cbid, const void *pa
 	}
 }
 
-static void put_event_record(struct ts_capture *capture, uint32_t cbid,
-			     const struct ts_cu_event_record_params *p,
-			     const struct ts_record_operation *model)
+void ts_capture_event_record(struct ts_capture *capture, const struct ts_record_operation *model,
+			     uint64_t event)
 {
 	struct ts_record_operation operation = *model;
 
 	operation.kind = TS_OPERATION_EVENT_RECORD;
-	operation.object = handle_of(p->event);
-	operation.stream = stream_of(cbid, p->stream);
+	operation.object = event;
 	if (ts_capture_is_captured(capture, operation.stream))
 		return;
 	if (ts_lane_put(&capture->lane, &operation))
 		ts_capture_event(capture, &operation);
+}
+
+void ts_capture_event_wait(struct ts_capture *capture, const struct ts_record_operation *model,
+			   uint64_t event)
+{
+	struct ts_record_operation operation = *model;
+
+	operation.kind = TS_OPERATION_STREAM_WAIT;
+	operation.object = event;
+	if (!ts_capture_is_captured(capture, operation.stream))
+		(void)ts_lane_put(&capture->lane, &operation);
 }
 
 static void put_sync(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -455,7 +490,7 @@ static void put_sync(struct ts_capture *capture, const struct ts_record_operatio
 }
 
 static bool stream_call(struct ts_capture *capture, uint32_t cbid, const void *params,
-			const struct ts_record_operation *model)
+			struct ts_record_operation *model)
 {
 	switch (cbid) {
 	case ID(cuStreamCreate):
@@ -483,16 +518,19 @@ static bool stream_call(struct ts_capture *capture, uint32_t cbid, const void *p
 		    0, 0);
 		return true;
 	case PTSZ(cuEventRecord):
-	case PTSZ(cuEventRecordWithFlags):
-		put_event_record(capture, cbid, params, model);
+	case PTSZ(cuEventRecordWithFlags): {
+		const struct ts_cu_event_record_params *p = params;
+
+		model->stream = ts_capture_stream(cbid, p->stream);
+		ts_capture_event_record(capture, model, handle_of(p->event));
 		return true;
+	}
 	case PTSZ(cuStreamWaitEvent): {
 		const struct ts_cu_stream_wait_event_params *p = params;
 
-		if (ts_capture_is_captured(capture, stream_of(cbid, p->stream)))
-			return true;
-		put(capture, model, TS_OPERATION_STREAM_WAIT, handle_of(p->event),
-		    stream_of(cbid, p->stream), p->flags);
+		model->stream = ts_capture_stream(cbid, p->stream);
+		model->value = p->flags;
+		ts_capture_event_wait(capture, model, handle_of(p->event));
 		return true;
 	}
 	case ID(cuCtxSynchronize):
@@ -501,7 +539,7 @@ static bool stream_call(struct ts_capture *capture, uint32_t cbid, const void *p
 	case PTSZ(cuStreamSynchronize):
 	case PTSZ(cuStreamQuery):
 		put_sync(capture, model, TS_OPERATION_SYNC_STREAM, 0,
-			 stream_of(cbid, *(void *const *)params));
+			 ts_capture_stream(cbid, *(void *const *)params));
 		return true;
 	case ID(cuEventSynchronize):
 	case ID(cuEventQuery):
@@ -537,28 +575,28 @@ static bool fill_call(struct ts_capture *capture, uint32_t cbid, const void *par
 		const struct ts_cu_memset_d##bits##_params *p = params;                   \
                                                                                           \
 		put_fill(capture, model, p->dst_device, 0, p->value, bits / 8, p->n, 1,   \
-			 stream_of(cbid, NULL));                                          \
+			 ts_capture_stream(cbid, NULL));                                  \
 		return true;                                                              \
 	}                                                                                 \
 	case PTSZ(cuMemsetD##bits##Async): {                                              \
 		const struct ts_cu_memset_d##bits##_async_params *p = params;             \
                                                                                           \
 		put_fill(capture, model, p->dst_device, 0, p->value, bits / 8, p->n, 1,   \
-			 stream_of(cbid, p->stream));                                     \
+			 ts_capture_stream(cbid, p->stream));                             \
 		return true;                                                              \
 	}                                                                                 \
 	case PTDS(cuMemsetD2D##bits##_v2): {                                              \
 		const struct ts_cu_memset_d2d##bits##_params *p = params;                 \
                                                                                           \
 		put_fill(capture, model, p->dst_device, p->dst_pitch, p->value, bits / 8, \
-			 p->width, p->height, stream_of(cbid, NULL));                     \
+			 p->width, p->height, ts_capture_stream(cbid, NULL));             \
 		return true;                                                              \
 	}                                                                                 \
 	case PTSZ(cuMemsetD2D##bits##Async): {                                            \
 		const struct ts_cu_memset_d2d##bits##_async_params *p = params;           \
                                                                                           \
 		put_fill(capture, model, p->dst_device, p->dst_pitch, p->value, bits / 8, \
-			 p->width, p->height, stream_of(cbid, p->stream));                \
+			 p->width, p->height, ts_capture_stream(cbid, p->stream));        \
 		return true;                                                              \
 	}
 		FILL(8)
@@ -592,12 +630,12 @@ static void copy_flat(struct ts_capture *capture, struct ts_record_operation *mo
 						  cbid == ID(cuMemcpyAsync_ptsz),
 				       .async = async};
 
-	model->stream = stream_of(cbid, stream);
+	model->stream = ts_capture_stream(cbid, stream);
 	ts_capture_copies(capture, model, &copy);
 }
 
-static void unsupported(struct ts_capture *capture, const struct ts_record_operation *model,
-			const char *what)
+void ts_capture_unsupported(struct ts_capture *capture, const struct ts_record_operation *model,
+			    const char *what)
 {
 	put_named(capture, model, TS_OPERATION_UNSUPPORTED, 0, 0, what);
 }
@@ -628,15 +666,14 @@ static void copy_2d(struct ts_capture *capture, struct ts_record_operation *mode
 	copy.dst_slice = copy.dst_pitch * copy.height;
 	if (from->src_memory_type == TS_CU_MEMORYTYPE_ARRAY ||
 	    from->dst_memory_type == TS_CU_MEMORYTYPE_ARRAY) {
-		unsupported(capture, model, "copies of arrays");
+		ts_capture_unsupported(capture, model, "copies of arrays");
 		return;
 	}
-	model->stream = stream_of(cbid, stream);
+	model->stream = ts_capture_stream(cbid, stream);
 	ts_capture_copies(capture, model, &copy);
 }
 
-static void copy_3d(struct ts_capture *capture, struct ts_record_operation *model, uint32_t cbid,
-		    const struct ts_cu_memcpy_3d *from, const void *stream, bool async)
+bool ts_capture_copy_3d(const struct ts_cu_memcpy_3d *from, struct ts_capture_copy *ret_copy)
 {
 	bool src_host = from->src_memory_type == TS_CU_MEMORYTYPE_HOST;
 	bool dst_host = from->dst_memory_type == TS_CU_MEMORYTYPE_HOST;
@@ -650,9 +687,11 @@ static void copy_3d(struct ts_capture *capture, struct ts_record_operation *mode
 		.dst_host = dst_host,
 		.unified = from->src_memory_type == TS_CU_MEMORYTYPE_UNIFIED ||
 			   from->dst_memory_type == TS_CU_MEMORYTYPE_UNIFIED,
-		.async = async,
 	};
 
+	if (from->src_memory_type == TS_CU_MEMORYTYPE_ARRAY ||
+	    from->dst_memory_type == TS_CU_MEMORYTYPE_ARRAY)
+		return false;
 	copy.src_slice = copy.src_pitch * (from->src_height ?: from->height);
 	copy.dst_slice = copy.dst_pitch * (from->dst_height ?: from->height);
 	copy.src = (src_host ? handle_of(from->src_host) : from->src_device) +
@@ -661,12 +700,21 @@ static void copy_3d(struct ts_capture *capture, struct ts_record_operation *mode
 	copy.dst = (dst_host ? handle_of(from->dst_host) : from->dst_device) +
 		   from->dst_z * copy.dst_slice + from->dst_y * copy.dst_pitch +
 		   from->dst_x_in_bytes;
-	if (from->src_memory_type == TS_CU_MEMORYTYPE_ARRAY ||
-	    from->dst_memory_type == TS_CU_MEMORYTYPE_ARRAY) {
-		unsupported(capture, model, "copies of arrays");
+	*ret_copy = copy;
+	return true;
+}
+
+static void copy_3d(struct ts_capture *capture, struct ts_record_operation *model, uint32_t cbid,
+		    const struct ts_cu_memcpy_3d *from, const void *stream, bool async)
+{
+	struct ts_capture_copy copy;
+
+	if (!ts_capture_copy_3d(from, &copy)) {
+		ts_capture_unsupported(capture, model, "copies of arrays");
 		return;
 	}
-	model->stream = stream_of(cbid, stream);
+	copy.async = async;
+	model->stream = ts_capture_stream(cbid, stream);
 	ts_capture_copies(capture, model, &copy);
 }
 
@@ -789,7 +837,7 @@ static bool launch_call(struct ts_capture *capture, uint32_t cbid, const void *p
 		memcpy(model->grid, &p->grid_dim_x, sizeof(model->grid));
 		memcpy(model->block, &p->block_dim_x, sizeof(model->block));
 		model->shared_bytes = p->shared_mem_bytes;
-		model->stream = stream_of(cbid, p->stream);
+		model->stream = ts_capture_stream(cbid, p->stream);
 		break;
 	}
 	case PTSZ(cuLaunchKernelEx): {
@@ -801,7 +849,7 @@ static bool launch_call(struct ts_capture *capture, uint32_t cbid, const void *p
 		memcpy(model->grid, &p->config->grid_dim_x, sizeof(model->grid));
 		memcpy(model->block, &p->config->block_dim_x, sizeof(model->block));
 		model->shared_bytes = p->config->shared_mem_bytes;
-		model->stream = stream_of(cbid, p->config->stream);
+		model->stream = ts_capture_stream(cbid, p->config->stream);
 		for (uint32_t i = 0; i < p->config->num_attrs; i++)
 			if (p->config->attrs[i].id == TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
 			    p->config->attrs[i].value.cooperative)
@@ -829,7 +877,8 @@ void ts_capture_call(struct ts_capture *capture, uint32_t cbid,
 	       async_copy_call(capture, cbid, params, &own) ||
 	       sync_copy_call(capture, cbid, params, &own) ||
 	       fill_call(capture, cbid, params, model) ||
-	       stream_call(capture, cbid, params, model) ||
-	       alloc_call(capture, cbid, params, model) ||
+	       stream_call(capture, cbid, params, &own) ||
+	       alloc_call(capture, cbid, params, &own) ||
+	       ts_capture_graph_call(capture, cbid, params, &own) ||
 	       module_call(capture, cbid, params, model));
 }

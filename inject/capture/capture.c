@@ -42,6 +42,7 @@ static void find_driver(struct ts_capture_driver *driver)
 	*(void **)&driver->func_param = dlsym(library, "cuFuncGetParamInfo");
 	*(void **)&driver->kernel_param = dlsym(library, "cuKernelGetParamInfo");
 	*(void **)&driver->is_capturing = dlsym(library, "cuStreamIsCapturing");
+	ts_capture_find_graph_driver(&driver->graphs, library);
 	dlclose(library);
 }
 

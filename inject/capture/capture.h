@@ -7,12 +7,28 @@
 #pragma once
 
 #include "inject/capture/memory.h"
+#include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cupti.h"
 
 struct ts_shim;
 
 /* The driver's own functions that are asked for what calls do not tell. Any may be NULL. */
+struct ts_capture_graph_driver {
+	int (*nodes)(void *graph, void **nodes, size_t *n);
+	int (*edges)(void *graph, void **from, void **to, void *data, size_t *n);
+	int (*old_edges)(void *graph, void **from, void **to, size_t *n);
+	int (*type)(void *node, int32_t *type);
+	int (*kernel)(void *node, struct ts_cu_kernel_node_params *params);
+	int (*attribute)(void *node, uint32_t id, union ts_cu_launch_attribute_value *value);
+	int (*copy)(void *node, struct ts_cu_memcpy_3d *params);
+	int (*fill)(void *node, struct ts_cu_memset_node_params *params);
+	int (*child)(void *node, void **graph);
+	int (*record)(void *node, void **event);
+	int (*wait)(void *node, void **event);
+};
+
 struct ts_capture_driver {
+	struct ts_capture_graph_driver graphs;
 	int (*func_param)(void *function, size_t index, size_t *offset, size_t *bytes);
 	int (*kernel_param)(void *kernel, size_t index, size_t *offset, size_t *bytes);
 	int (*is_capturing)(void *stream, int *ret_status);
@@ -31,7 +47,10 @@ struct ts_capture {
 	size_t n_functions;
 	struct ts_pages layouts; /* where functions' arguments lie: struct argument */
 	size_t n_layouts;
-	struct ts_pages arguments; /* of one launch, packed */
+	struct ts_pages arguments;	 /* of one launch, packed */
+	struct ts_handles graph_numbers; /* of executable graphs */
+	struct ts_pages graphs;		 /* struct graph of each number */
+	size_t n_graphs;
 	struct ts_handles event_numbers;
 	struct ts_pages events; /* struct event of each number */
 	size_t n_events;
@@ -66,6 +85,18 @@ void ts_capture_call(struct ts_capture *capture, uint32_t cbid,
 		     const struct ts_cupti_callback_data *data,
 		     const struct ts_record_operation *model);
 
+/* The stream of a call, by its form where the application gave none. */
+uint64_t ts_capture_stream(uint32_t cbid, const void *stream);
+/* What calls, and nodes of graphs, do in model's stream. */
+void ts_capture_unsupported(struct ts_capture *capture, const struct ts_record_operation *model,
+			    const char *what);
+void ts_capture_fill(struct ts_capture *capture, const struct ts_record_operation *model,
+		     const struct ts_cu_memset_node_params *fill);
+void ts_capture_event_record(struct ts_capture *capture, const struct ts_record_operation *model,
+			     uint64_t event);
+void ts_capture_event_wait(struct ts_capture *capture, const struct ts_record_operation *model,
+			   uint64_t event);
+
 /* copies.c: a copy. `model` has what all of its operations have. */
 struct ts_capture_copy {
 	uint64_t dst, src;
@@ -77,6 +108,8 @@ struct ts_capture_copy {
 };
 void ts_capture_copies(struct ts_capture *capture, const struct ts_record_operation *model,
 		       const struct ts_capture_copy *copy);
+/* calls.c: what a call says of a copy, but for `async`. False: of arrays, which are not captured. */
+bool ts_capture_copy_3d(const struct ts_cu_memcpy_3d *from, struct ts_capture_copy *ret_copy);
 /* Host memory that the device can reach, if it changed since it was captured and no kernel may be at it. */
 void ts_capture_host_memory(struct ts_capture *capture, const struct ts_record_operation *model,
 			    struct ts_memory_range *range);
@@ -90,11 +123,24 @@ void ts_capture_forget(struct ts_capture *capture, uint64_t start, uint64_t byte
 /* capture.c: whether what is put into a stream now goes into a graph, and not to the device. */
 bool ts_capture_is_captured(struct ts_capture *capture, uint64_t stream);
 
-/* launches.c */
+/*
+ * launches.c: a kernel's arguments, packed: valid until the next call. False: the driver does not tell their sizes, or none were
+ * given.
+ */
+bool ts_capture_arguments(struct ts_capture *capture, void *handle, void **params, void **extra,
+			  const void **ret_bytes, size_t *ret_n);
+void ts_capture_launch_packed(struct ts_capture *capture, const struct ts_record_operation *model,
+			      uint64_t handle, const void *bytes, size_t n);
 void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operation *model,
 		       void *function, void **params, void **extra);
 /* The handle stands for another function now. */
 void ts_capture_function(struct ts_capture *capture, uint64_t handle);
+
+/* graphs.c: the driver's functions. */
+void ts_capture_find_graph_driver(struct ts_capture_graph_driver *driver, void *library);
+/* Whether it was a call of graphs. */
+bool ts_capture_graph_call(struct ts_capture *capture, uint32_t cbid, const void *params,
+			   struct ts_record_operation *model);
 
 /* modules.c: the bytes of an image as the driver is given it; 0: nobody knows how many. */
 size_t ts_capture_image_bytes(const void *image, const void **ret_start);

@@ -45,6 +45,13 @@ bool ts_pages_grow(struct ts_pages *pages, size_t n_bytes)
 	return true;
 }
 
+void ts_pages_free(struct ts_pages *pages)
+{
+	if (pages->at)
+		munmap(pages->at, pages->n_bytes);
+	*pages = (struct ts_pages){0};
+}
+
 int ts_lane_init(struct ts_lane *lane, struct ts_producer *producer, uint64_t max_bytes)
 {
 	struct ts_control *control = producer->control;

@@ -21,6 +21,8 @@ struct ts_pages {
 /* Room for n_bytes, what is there kept, new room zeroed. Returns false where there is no memory. */
 bool ts_pages_grow(struct ts_pages *pages, size_t n_bytes);
 
+void ts_pages_free(struct ts_pages *pages);
+
 struct ts_lane {
 	pthread_mutex_t lock; /* of all below */
 	struct ts_producer *producer;

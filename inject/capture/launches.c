@@ -93,16 +93,6 @@ static struct function *ask(struct ts_capture *capture, void *handle)
 	return function->failed ? NULL : function;
 }
 
-static void unsupported(struct ts_capture *capture, const struct ts_record_operation *model,
-			const char *what)
-{
-	struct ts_record_operation operation = *model;
-
-	operation.kind = TS_OPERATION_UNSUPPORTED;
-	operation.name = ts_definitions_string(&capture->shim->definitions, what, strlen(what));
-	(void)ts_lane_put(&capture->lane, &operation);
-}
-
 /* As the application packed them itself. Returns false where it did not. */
 static bool given(void **extra, const void **ret_bytes, size_t *ret_n)
 {
@@ -161,32 +151,45 @@ static void hand_over(struct ts_capture *capture, const struct ts_record_operati
 	}
 }
 
+bool ts_capture_arguments(struct ts_capture *capture, void *handle, void **params, void **extra,
+			  const void **ret_bytes, size_t *ret_n)
+{
+	const struct function *function;
+
+	if (given(extra, ret_bytes, ret_n))
+		return true;
+	function = ask(capture, handle);
+	if (!function || (function->n && (!params || !packed(capture, function, params))))
+		return false;
+	*ret_bytes = capture->arguments.at;
+	*ret_n = function->bytes;
+	return true;
+}
+
+void ts_capture_launch_packed(struct ts_capture *capture, const struct ts_record_operation *model,
+			      uint64_t handle, const void *bytes, size_t n)
+{
+	struct ts_record_operation operation = *model;
+
+	operation.kind = TS_OPERATION_LAUNCH;
+	operation.object = handle;
+	operation.bytes = n;
+	hand_over(capture, model, bytes, n);
+	operation.content = n ? ts_lane_content(&capture->lane, bytes, n) : 0;
+	(void)ts_lane_put(&capture->lane, &operation);
+}
+
 void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operation *model,
 		       void *handle, void **params, void **extra)
 {
-	struct ts_record_operation operation = *model;
 	const void *bytes;
 	size_t n;
 
 	if (ts_capture_is_captured(capture, model->stream))
 		return;
-	if (!given(extra, &bytes, &n)) {
-		const struct function *function = ask(capture, handle);
-
-		if (!function) {
-			unsupported(capture, model,
-				    "a kernel whose arguments' sizes the driver does not tell");
-			return;
-		}
-		if (function->n && (!params || !packed(capture, function, params)))
-			return;
-		bytes = capture->arguments.at;
-		n = function->bytes;
-	}
-	operation.kind = TS_OPERATION_LAUNCH;
-	operation.object = (uint64_t)(uintptr_t)handle;
-	operation.bytes = n;
-	hand_over(capture, model, bytes, n);
-	operation.content = n ? ts_lane_content(&capture->lane, bytes, n) : 0;
-	(void)ts_lane_put(&capture->lane, &operation);
+	if (ts_capture_arguments(capture, handle, params, extra, &bytes, &n))
+		ts_capture_launch_packed(capture, model, (uint64_t)(uintptr_t)handle, bytes, n);
+	else
+		ts_capture_unsupported(capture, model,
+				       "a kernel whose arguments' sizes the driver does not tell");
 }

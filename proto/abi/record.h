@@ -639,6 +639,8 @@ enum ts_operation_kind {
 	TS_OPERATION_END = 23,
 	/* parent: the sequence of an asynchronous copy to the host; content: what it wrote, known once it was waited for */
 	TS_OPERATION_RESULT = 24,
+	/* object: the executable graph's handle; stream. What its nodes do follows, in an order that its edges allow: OF_GRAPH */
+	TS_OPERATION_GRAPH_LAUNCH = 25,
 	TS_OPERATION_COUNT
 };
 
@@ -654,6 +656,7 @@ enum ts_operation_kind {
 #define TS_OPERATION_SYNC_EVENT	    (1u << 8)
 #define TS_OPERATION_UNORDERED \
 	(1u << 9) /* another thread was in a call: which came first is not known */
+#define TS_OPERATION_OF_GRAPH (1u << 10) /* of the GRAPH_LAUNCH before it */
 
 /* Streams that every context has, as `stream` names them. The per-thread one is the thread's. */
 #define TS_OPERATION_STREAM_LEGACY     1u

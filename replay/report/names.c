@@ -212,6 +212,7 @@ const char *ts_name_operation_kind(uint32_t kind)
 		[TS_OPERATION_UNSUPPORTED] = "unsupported",
 		[TS_OPERATION_END] = "end",
 		[TS_OPERATION_RESULT] = "result",
+		[TS_OPERATION_GRAPH_LAUNCH] = "graph_launch",
 	};
 
 	return LOOK_UP(names, kind);

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -65,6 +66,18 @@ class Replay(harness.Case):
 
     def test_network(self):
         self.check_app('network')
+
+    def test_graph(self):
+        self.check_app('graph', '5')
+
+    def test_graph_runtime(self):
+        self.check_app('graph', '5', form='runtime')
+
+    def test_graphs_that_are_changed(self):
+        """Nodes by hand, children, parameters that are set, updates: each launch is captured as it was then."""
+        path = self.capture([sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'nodes.py')])
+        session, = self.check_same(path)
+        self.assertEqual((session['launches'], session['results']), (29, 20))
 
     def test_a_copy_of_the_file_elsewhere(self):
         path = self.capture([harness.app('saxpy', 'driver')])

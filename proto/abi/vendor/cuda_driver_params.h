@@ -1205,6 +1205,19 @@ struct ts_cu_graph_exec_update_params {
 	void *result_info;
 };
 
+/*
+ * cuGraphExec...NodeSetParams, cuGraphExec...NodeSetEvent, cuGraphNodeSetEnabled: some have a context behind them. Where it is a
+ * graph or an event that is new, `params` is its handle.
+ */
+struct ts_cu_graph_exec_set_params_params {
+	void *graph_exec;
+	void *node;
+	union {
+		const void *params;
+		uint32_t is_enabled;
+	};
+};
+
 /* cuOccupancyMaxActiveBlocksPerMultiprocessor. */
 struct ts_cu_occupancy_max_active_blocks_per_multiprocessor_params {
 	int32_t *num_blocks;

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Graphs: what each node does is asked of the driver when a graph is instantiated or updated, however it was made, and followed
+ * where the executable graph is changed. A launch is captured as the operations that it is: of every node one, in an order that
+ * the edges allow, with the arguments and the host's bytes as they are then.
+ */
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include "inject/capture/capture.h"
+#include "inject/shim.h"
+#include "proto/abi/vendor/cuda_driver_params.h"
+#include "proto/abi/vendor/cupti_cbid.h"
+
+#define ID(name)     TS_CUPTI_DRIVER_CBID_##name
+
+#define MAX_DEPTH    16u
+#define MAX_NODES    (1u << 20)
+#define DEVICE_FLAGS 4u /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH */
+
+/* Where cuGraphExecNodeSetParams() has what is told of a kind of node: behind the kind and what is reserved. */
+struct node_params {
+	int32_t type;
+	int32_t reserved[3];
+	union {
+		struct ts_cu_kernel_node_params kernel;
+		struct {
+			int32_t flags, reserved;
+			void *context;
+			struct ts_cu_memcpy_3d copy;
+		} copy;
+		struct ts_cu_memset_node_params fill;
+		void *handle; /* a graph's or an event's */
+	};
+};
+
+struct node {
+	uint64_t handle;
+	uint32_t type; /* enum ts_cu_graph_node_type */
+	bool disabled;
+	uint32_t n_inside; /* a graph's: nodes that follow and are of it */
+	union {
+		struct {
+			uint64_t handle;
+			uint32_t grid[3], block[3];
+			uint32_t shared_bytes;
+			uint32_t context; /* 0: as the launch's */
+			uint32_t at, n;	  /* its arguments */
+			bool cooperative;
+		} kernel;
+		struct ts_capture_copy copy;
+		struct ts_cu_memset_node_params fill;
+		uint64_t event;
+	};
+};
+
+struct graph {
+	struct ts_pages nodes;
+	size_t n_nodes;
+	struct ts_pages arguments;
+	size_t n_arguments;
+	const char *missing; /* what is not captured of it; NULL: all is */
+	bool told;
+};
+
+static struct node *nodes_of(const struct graph *graph)
+{
+	return (struct node *)(void *)graph->nodes.at;
+}
+
+static void clear(struct graph *graph)
+{
+	ts_pages_free(&graph->nodes);
+	ts_pages_free(&graph->arguments);
+	*graph = (struct graph){0};
+}
+
+static struct graph *graph_of(struct ts_capture *capture, const void *exec, bool make)
+{
+	uint32_t *number = ts_handles_get(&capture->graph_numbers, (uint64_t)(uintptr_t)exec);
+	struct graph *graphs;
+
+	if (!number || (!*number && !make))
+		return NULL;
+	if (!*number) {
+		if (!ts_pages_grow(&capture->graphs, (capture->n_graphs + 1) * sizeof(*graphs)))
+			return NULL;
+		*number = (uint32_t)++capture->n_graphs;
+	}
+	graphs = (struct graph *)(void *)capture->graphs.at;
+	return &graphs[*number - 1];
+}
+
+void ts_capture_find_graph_driver(struct ts_capture_graph_driver *driver, void *library)
+{
+	*(void **)&driver->nodes = dlsym(library, "cuGraphGetNodes");
+	*(void **)&driver->edges = dlsym(library, "cuGraphGetEdges_v2");
+	*(void **)&driver->old_edges = dlsym(library, "cuGraphGetEdges");
+	*(void **)&driver->type = dlsym(library, "cuGraphNodeGetType");
+	*(void **)&driver->kernel = dlsym(library, "cuGraphKernelNodeGetParams_v2");
+	if (!driver->kernel)
+		*(void **)&driver->kernel = dlsym(library, "cuGraphKernelNodeGetParams");
+	*(void **)&driver->attribute = dlsym(library, "cuGraphKernelNodeGetAttribute");
+	*(void **)&driver->copy = dlsym(library, "cuGraphMemcpyNodeGetParams");
+	*(void **)&driver->fill = dlsym(library, "cuGraphMemsetNodeGetParams");
+	*(void **)&driver->child = dlsym(library, "cuGraphChildGraphNodeGetGraph");
+	*(void **)&driver->record = dlsym(library, "cuGraphEventRecordNodeGetEvent");
+	*(void **)&driver->wait = dlsym(library, "cuGraphEventWaitNodeGetEvent");
+}
+
+static bool set_kernel(struct ts_capture *capture, struct graph *graph, struct node *node,
+		       const struct ts_cu_kernel_node_params *params)
+{
+	void *handle = params->func ?: params->kern;
+	const void *bytes;
+	size_t n;
+
+	if (!handle || !ts_capture_arguments(capture, handle, params->kernel_params, params->extra,
+					     &bytes, &n)) {
+		graph->missing = "a graph's kernel whose arguments the driver does not tell";
+		return false;
+	}
+	if (!node->kernel.n || n > node->kernel.n) {
+		if (n > UINT32_MAX - graph->n_arguments ||
+		    !ts_pages_grow(&graph->arguments, graph->n_arguments + n + 8))
+			return false;
+		node->kernel.at = (uint32_t)graph->n_arguments;
+		graph->n_arguments += n;
+	}
+	if (n)
+		memcpy(graph->arguments.at + node->kernel.at, bytes, n);
+	node->kernel.n = (uint32_t)n;
+	node->kernel.handle = (uint64_t)(uintptr_t)handle;
+	memcpy(node->kernel.grid, &params->grid_dim_x, sizeof(node->kernel.grid));
+	memcpy(node->kernel.block, &params->block_dim_x, sizeof(node->kernel.block));
+	node->kernel.shared_bytes = params->shared_mem_bytes;
+	node->kernel.context = 0;
+	if (!params->func && params->ctx && capture->shim->cupti.cuptiGetContextId)
+		(void)capture->shim->cupti.cuptiGetContextId(params->ctx, &node->kernel.context);
+	return true;
+}
+
+static bool set_copy(struct graph *graph, struct node *node, const struct ts_cu_memcpy_3d *params)
+{
+	if (ts_capture_copy_3d(params, &node->copy)) {
+		node->copy.async = true;
+		return true;
+	}
+	graph->missing = "a graph's copies of arrays";
+	return false;
+}
+
+static bool read_kernel(struct ts_capture *capture, struct graph *graph, struct node *node,
+			void *handle)
+{
+	const struct ts_capture_graph_driver *ask = &capture->driver.graphs;
+	union ts_cu_launch_attribute_value value = {0};
+	struct ts_cu_kernel_node_params params = {0};
+
+	if (!ask->kernel || ask->kernel(handle, &params))
+		return false;
+	if (ask->attribute && !ask->attribute(handle, TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value))
+		node->kernel.cooperative = value.cooperative;
+	return set_kernel(capture, graph, node, &params);
+}
+
+static bool read_graph(struct ts_capture *capture, struct graph *graph, void *handle,
+		       uint32_t depth);
+
+/* What a node does, into the last one of the graph. */
+static bool read_node(struct ts_capture *capture, struct graph *graph, void *handle, uint32_t depth)
+{
+	const struct ts_capture_graph_driver *ask = &capture->driver.graphs;
+	size_t at = graph->n_nodes - 1;
+	struct node *node = &nodes_of(graph)[at];
+	struct ts_cu_memcpy_3d copy = {0};
+	void *other = NULL;
+
+	switch (node->type) {
+	case TS_CU_GRAPH_NODE_TYPE_EMPTY:
+		return true;
+	case TS_CU_GRAPH_NODE_TYPE_KERNEL:
+		return read_kernel(capture, graph, node, handle);
+	case TS_CU_GRAPH_NODE_TYPE_MEMCPY:
+		return ask->copy && !ask->copy(handle, &copy) && set_copy(graph, node, &copy);
+	case TS_CU_GRAPH_NODE_TYPE_MEMSET:
+		return ask->fill && !ask->fill(handle, &node->fill);
+	case TS_CU_GRAPH_NODE_TYPE_GRAPH:
+		if (!ask->child || ask->child(handle, &other) ||
+		    !read_graph(capture, graph, other, depth + 1))
+			return false;
+		nodes_of(graph)[at].n_inside = (uint32_t)(graph->n_nodes - at - 1);
+		return true;
+	case TS_CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+	case TS_CU_GRAPH_NODE_TYPE_WAIT_EVENT: {
+		int (*of)(void *, void **) =
+			node->type == TS_CU_GRAPH_NODE_TYPE_WAIT_EVENT ? ask->wait : ask->record;
+
+		if (!of || of(handle, &other))
+			return false;
+		node->event = (uint64_t)(uintptr_t)other;
+		return true;
+	}
+	case TS_CU_GRAPH_NODE_TYPE_HOST:
+		graph->missing = "a graph's host functions";
+		return false;
+	case TS_CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+	case TS_CU_GRAPH_NODE_TYPE_MEM_FREE:
+		graph->missing = "a graph's own memory";
+		return false;
+	default:
+		graph->missing = "a graph's nodes of a kind that is not captured";
+		return false;
+	}
+}
+
+/* An order: places of handles. */
+struct order {
+	struct ts_pages handles, from, to;
+	struct ts_pages places, n_before, first, next;
+	struct ts_handles number;
+	size_t n, n_edges;
+};
+
+static void free_order(struct order *order)
+{
+	struct ts_pages *all[] = {&order->handles, &order->from,	&order->to,
+				  &order->places,  &order->n_before,	&order->first,
+				  &order->next,	   &order->number.pages};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(all); i++)
+		ts_pages_free(all[i]);
+}
+
+static bool ask_edges(const struct ts_capture_graph_driver *ask, void *graph, struct order *order)
+{
+	size_t n = 0;
+	int r;
+
+	if (!ask->edges && !ask->old_edges)
+		return false;
+	r = ask->edges ? ask->edges(graph, NULL, NULL, NULL, &n)
+		       : ask->old_edges(graph, NULL, NULL, &n);
+	order->n_edges = n;
+	if (r || n > 16 * (size_t)MAX_NODES)
+		return false;
+	if (!n)
+		return true;
+	if (!ts_pages_grow(&order->from, n * sizeof(void *)) ||
+	    !ts_pages_grow(&order->to, n * sizeof(void *)))
+		return false;
+	if (!ask->edges)
+		return !ask->old_edges(graph, (void **)(void *)order->from.at,
+				       (void **)(void *)order->to.at, &order->n_edges);
+	/* What an edge is besides is told where there is room for it: as much as for a node. */
+	return ts_pages_grow(&order->next, n * sizeof(uint64_t)) &&
+	       !ask->edges(graph, (void **)(void *)order->from.at, (void **)(void *)order->to.at,
+			   order->next.at, &order->n_edges);
+}
+
+/* Its place among the handles, from 1; 0: it is none of them. */
+static uint32_t number_of(struct order *order, const void *handle)
+{
+	const uint32_t *number = ts_handles_get(&order->number, (uint64_t)(uintptr_t)handle);
+
+	return number ? *number : 0;
+}
+
+/* Each node behind those that it depends on; else as the driver has them. */
+static bool sort(struct order *order)
+{
+	void **handles = (void **)(void *)order->handles.at;
+	void **from = (void **)(void *)order->from.at, **to = (void **)(void *)order->to.at;
+	uint32_t *places, *n_before, *first, *next;
+	size_t n_placed = 0;
+
+	if (!ts_pages_grow(&order->places, order->n * sizeof(uint32_t)) ||
+	    !ts_pages_grow(&order->n_before, order->n * sizeof(uint32_t)) ||
+	    !ts_pages_grow(&order->first, order->n * sizeof(uint32_t)) ||
+	    !ts_pages_grow(&order->next, order->n_edges * sizeof(uint64_t)))
+		return false;
+	places = (void *)order->places.at;
+	n_before = (void *)order->n_before.at;
+	first = (void *)order->first.at;
+	next = (void *)order->next.at;
+	for (size_t i = 0; i < order->n; i++) {
+		uint32_t *number = ts_handles_get(&order->number, (uint64_t)(uintptr_t)handles[i]);
+
+		if (!number)
+			return false;
+		*number = (uint32_t)i + 1;
+	}
+	for (size_t i = order->n_edges; i-- > 0;) {
+		uint32_t a = number_of(order, from[i]), b = number_of(order, to[i]);
+
+		if (!a || !b)
+			return false;
+		n_before[b - 1]++;
+		next[i] = first[a - 1];
+		first[a - 1] = (uint32_t)i + 1;
+	}
+	for (size_t i = 0; i < order->n; i++)
+		if (!n_before[i])
+			places[n_placed++] = (uint32_t)i;
+	for (size_t i = 0; i < n_placed; i++)
+		for (uint32_t edge = first[places[i]]; edge; edge = next[edge - 1]) {
+			uint32_t b = number_of(order, to[edge - 1]) - 1;
+
+			if (!--n_before[b])
+				places[n_placed++] = b;
+		}
+	return n_placed == order->n;
+}
+
+static bool read_sorted(struct ts_capture *capture, struct graph *graph, const struct order *order,
+			uint32_t depth)
+{
+	void **handles = (void **)(void *)order->handles.at;
+	const uint32_t *places = (const void *)order->places.at;
+
+	for (size_t i = 0; i < order->n; i++) {
+		struct node node = {.handle = (uint64_t)(uintptr_t)handles[places[i]]};
+		int32_t type;
+
+		if (!capture->driver.graphs.type ||
+		    capture->driver.graphs.type(handles[places[i]], &type) ||
+		    graph->n_nodes >= MAX_NODES ||
+		    !ts_pages_grow(&graph->nodes, (graph->n_nodes + 1) * sizeof(node)))
+			return false;
+		node.type = (uint32_t)type;
+		nodes_of(graph)[graph->n_nodes++] = node;
+		if (!read_node(capture, graph, handles[places[i]], depth))
+			return false;
+	}
+	return true;
+}
+
+static bool read_graph(struct ts_capture *capture, struct graph *graph, void *handle,
+		       uint32_t depth)
+{
+	const struct ts_capture_graph_driver *ask = &capture->driver.graphs;
+	struct order order = {0};
+	bool good;
+
+	if (depth > MAX_DEPTH || !ask->nodes || ask->nodes(handle, NULL, &order.n) ||
+	    order.n > MAX_NODES)
+		return false;
+	good = ts_pages_grow(&order.handles, order.n * sizeof(void *)) &&
+	       (!order.n || !ask->nodes(handle, (void **)(void *)order.handles.at, &order.n)) &&
+	       ask_edges(ask, handle, &order) && sort(&order) &&
+	       read_sorted(capture, graph, &order, depth);
+	free_order(&order);
+	return good;
+}
+
+/* The executable graph is what the graph is now. */
+static void take(struct ts_capture *capture, const void *exec, void *from, uint64_t flags)
+{
+	struct graph *graph = graph_of(capture, exec, true);
+	bool any_disabled = false;
+
+	if (!graph) {
+		ts_lane_end(&capture->lane, TS_LANE_NO_MEMORY);
+		return;
+	}
+	for (size_t i = 0; i < graph->n_nodes; i++)
+		any_disabled |= nodes_of(graph)[i].disabled;
+	clear(graph);
+	if (any_disabled)
+		graph->missing = "a graph that was updated while nodes were disabled";
+	else if (!read_graph(capture, graph, from, 0) && !graph->missing)
+		graph->missing = "a graph whose nodes the driver does not tell";
+	else if (flags & DEVICE_FLAGS && !graph->missing)
+		graph->missing = "a graph that kernels may launch";
+}
+
+static void change_child(struct ts_capture *capture, struct graph *graph, size_t at, void *from)
+{
+	struct graph inside = {0};
+	struct node *node = &nodes_of(graph)[at];
+
+	if (!read_graph(capture, &inside, from, 1) || inside.n_nodes != node->n_inside ||
+	    !ts_pages_grow(&graph->arguments, graph->n_arguments + inside.n_arguments + 8)) {
+		graph->missing = inside.missing ?: "a graph whose child was changed";
+		clear(&inside);
+		return;
+	}
+	for (size_t i = 0; i < inside.n_nodes; i++) {
+		struct node one = nodes_of(&inside)[i];
+
+		if (one.type == TS_CU_GRAPH_NODE_TYPE_KERNEL)
+			one.kernel.at += (uint32_t)graph->n_arguments;
+		nodes_of(graph)[at + 1 + i] = one;
+	}
+	if (inside.n_arguments)
+		memcpy(graph->arguments.at + graph->n_arguments, inside.arguments.at,
+		       inside.n_arguments);
+	graph->n_arguments += inside.n_arguments;
+	clear(&inside);
+}
+
+static void change_node(struct ts_capture *capture, struct graph *graph, size_t at,
+			const struct node_params *params)
+{
+	struct node *node = &nodes_of(graph)[at];
+
+	switch (node->type) {
+	case TS_CU_GRAPH_NODE_TYPE_KERNEL:
+		(void)set_kernel(capture, graph, node, &params->kernel);
+		break;
+	case TS_CU_GRAPH_NODE_TYPE_MEMCPY:
+		(void)set_copy(graph, node, &params->copy.copy);
+		break;
+	case TS_CU_GRAPH_NODE_TYPE_MEMSET:
+		node->fill = params->fill;
+		break;
+	case TS_CU_GRAPH_NODE_TYPE_GRAPH:
+		change_child(capture, graph, at, params->handle);
+		break;
+	case TS_CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+	case TS_CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+		node->event = (uint64_t)(uintptr_t)params->handle;
+		break;
+	default:
+		graph->missing = "a graph whose nodes were changed";
+		break;
+	}
+}
+
+/* cuGraphExec...SetParams(), cuGraphNodeSetEnabled(): executable graph, node, and what is new. */
+static void change(struct ts_capture *capture, uint32_t cbid,
+		   const struct ts_cu_graph_exec_set_params_params *p)
+{
+	struct graph *graph = graph_of(capture, p->graph_exec, false);
+	struct node_params params = {0};
+	size_t i = 0;
+
+	if (!graph || graph->missing)
+		return;
+	while (i < graph->n_nodes && nodes_of(graph)[i].handle != (uint64_t)(uintptr_t)p->node)
+		i++;
+	if (i == graph->n_nodes) {
+		/* Of the graph that it was made from, before an update. */
+		graph->missing = "a graph that was updated, and then changed";
+		return;
+	}
+	switch (cbid) {
+	case ID(cuGraphNodeSetEnabled):
+		nodes_of(graph)[i].disabled = !p->is_enabled;
+		return;
+	case ID(cuGraphExecNodeSetParams):
+		memcpy(&params, p->params, sizeof(params));
+		break;
+	case ID(cuGraphExecKernelNodeSetParams):
+		/* The older form ends before `kern`. */
+		memcpy(&params.kernel, p->params, offsetof(struct ts_cu_kernel_node_params, kern));
+		break;
+	case ID(cuGraphExecKernelNodeSetParams_v2):
+		memcpy(&params.kernel, p->params, sizeof(params.kernel));
+		break;
+	case ID(cuGraphExecMemcpyNodeSetParams):
+		memcpy(&params.copy.copy, p->params, sizeof(params.copy.copy));
+		break;
+	case ID(cuGraphExecMemsetNodeSetParams):
+		memcpy(&params.fill, p->params, sizeof(params.fill));
+		break;
+	default:
+		params.handle = (void *)(uintptr_t)p->params;
+		break;
+	}
+	change_node(capture, graph, i, &params);
+}
+
+static void put_node(struct ts_capture *capture, const struct ts_record_operation *launch,
+		     struct graph *graph, const struct node *node)
+{
+	struct ts_record_operation model = *launch;
+
+	switch (node->type) {
+	case TS_CU_GRAPH_NODE_TYPE_KERNEL:
+		memcpy(model.grid, node->kernel.grid, sizeof(model.grid));
+		memcpy(model.block, node->kernel.block, sizeof(model.block));
+		model.shared_bytes = node->kernel.shared_bytes;
+		model.operation_flags |= node->kernel.cooperative ? TS_OPERATION_COOPERATIVE : 0;
+		if (node->kernel.context && node->kernel.context != launch->context)
+			ts_capture_unsupported(capture, launch,
+					       "a graph's kernels in several contexts");
+		else
+			ts_capture_launch_packed(capture, &model, node->kernel.handle,
+						 graph->arguments.at + node->kernel.at,
+						 node->kernel.n);
+		break;
+	case TS_CU_GRAPH_NODE_TYPE_MEMCPY:
+		ts_capture_copies(capture, &model, &node->copy);
+		break;
+	case TS_CU_GRAPH_NODE_TYPE_MEMSET:
+		ts_capture_fill(capture, &model, &node->fill);
+		break;
+	case TS_CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+		ts_capture_event_record(capture, &model, node->event);
+		break;
+	case TS_CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+		ts_capture_event_wait(capture, &model, node->event);
+		break;
+	default:
+		break;
+	}
+}
+
+static void launch(struct ts_capture *capture, const struct ts_record_operation *model,
+		   const void *exec)
+{
+	struct ts_record_operation operation = *model;
+	struct graph *graph = graph_of(capture, exec, false);
+
+	if (ts_capture_is_captured(capture, model->stream))
+		return;
+	if (!graph || graph->missing) {
+		if (!graph || !graph->told)
+			ts_capture_unsupported(capture, model,
+					       graph ? graph->missing
+						     : "a graph that was not seen to be made");
+		if (graph)
+			graph->told = true;
+		return;
+	}
+	operation.kind = TS_OPERATION_GRAPH_LAUNCH;
+	operation.object = (uint64_t)(uintptr_t)exec;
+	(void)ts_lane_put(&capture->lane, &operation);
+	operation = *model;
+	operation.operation_flags |= TS_OPERATION_OF_GRAPH;
+	for (size_t i = 0; i < graph->n_nodes; i++)
+		if (!nodes_of(graph)[i].disabled)
+			put_node(capture, &operation, graph, &nodes_of(graph)[i]);
+}
+
+bool ts_capture_graph_call(struct ts_capture *capture, uint32_t cbid, const void *params,
+			   struct ts_record_operation *model)
+{
+	switch (cbid) {
+	case ID(cuGraphInstantiate):
+	case ID(cuGraphInstantiate_v2):
+	case ID(cuGraphInstantiateWithFlags): {
+		/* The first two arguments are the same in all. */
+		const struct ts_cu_graph_instantiate_with_flags_params *p = params;
+
+		take(capture, *p->graph_exec, p->graph,
+		     cbid == ID(cuGraphInstantiateWithFlags) ? p->flags : 0);
+		return true;
+	}
+	case ID(cuGraphInstantiateWithParams):
+	case ID(cuGraphInstantiateWithParams_ptsz): {
+		const struct ts_cu_graph_instantiate_with_params_params *p = params;
+
+		/* Its flags come first. */
+		take(capture, *p->graph_exec, p->graph, *(const uint64_t *)p->instantiate_params);
+		return true;
+	}
+	case ID(cuGraphExecUpdate):
+	case ID(cuGraphExecUpdate_v2): {
+		const struct ts_cu_graph_exec_update_params *p = params;
+
+		take(capture, p->graph_exec, p->graph, 0);
+		return true;
+	}
+	case ID(cuGraphExecKernelNodeSetParams):
+	case ID(cuGraphExecKernelNodeSetParams_v2):
+	case ID(cuGraphExecMemcpyNodeSetParams):
+	case ID(cuGraphExecMemsetNodeSetParams):
+	case ID(cuGraphExecChildGraphNodeSetParams):
+	case ID(cuGraphExecEventRecordNodeSetEvent):
+	case ID(cuGraphExecEventWaitNodeSetEvent):
+	case ID(cuGraphExecNodeSetParams):
+	case ID(cuGraphNodeSetEnabled):
+		change(capture, cbid, params);
+		return true;
+	case ID(cuGraphExecDestroy): {
+		struct graph *graph = graph_of(capture, *(void *const *)params, false);
+
+		if (graph)
+			clear(graph);
+		return true;
+	}
+	case ID(cuGraphLaunch):
+	case ID(cuGraphLaunch_ptsz): {
+		const struct ts_cu_graph_launch_params *p = params;
+
+		model->stream = ts_capture_stream(cbid, p->stream);
+		launch(capture, model, p->graph_exec);
+		return true;
+	}
+	default:
+		return false;
+	}
+}
