@@ -18,22 +18,6 @@
 #define MAX_NODES    (1u << 20)
 #define DEVICE_FLAGS 4u /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH */
 
-/* Where cuGraphExecNodeSetParams() has what is told of a kind of node: behind the kind and what is reserved. */
-struct node_params {
-	int32_t type;
-	int32_t reserved[3];
-	union {
-		struct ts_cu_kernel_node_params kernel;
-		struct {
-			int32_t flags, reserved;
-			void *context;
-			struct ts_cu_memcpy_3d copy;
-		} copy;
-		struct ts_cu_memset_node_params fill;
-		void *handle; /* a graph's or an event's */
-	};
-};
-
 struct node {
 	uint64_t handle;
 	uint32_t type; /* enum ts_cu_graph_node_type */
@@ -399,31 +383,47 @@ static void change_child(struct ts_capture *capture, struct graph *graph, size_t
 	clear(&inside);
 }
 
-static void change_node(struct ts_capture *capture, struct graph *graph, size_t at,
-			const struct node_params *params)
+/* `to`: the structure of its kind, or a graph's or an event's handle. */
+static void change_node(struct ts_capture *capture, struct graph *graph, size_t at, const void *to)
 {
 	struct node *node = &nodes_of(graph)[at];
 
 	switch (node->type) {
 	case TS_CU_GRAPH_NODE_TYPE_KERNEL:
-		(void)set_kernel(capture, graph, node, &params->kernel);
+		(void)set_kernel(capture, graph, node, to);
 		break;
 	case TS_CU_GRAPH_NODE_TYPE_MEMCPY:
-		(void)set_copy(graph, node, &params->copy.copy);
+		(void)set_copy(graph, node, to);
 		break;
 	case TS_CU_GRAPH_NODE_TYPE_MEMSET:
-		node->fill = params->fill;
+		memcpy(&node->fill, to, sizeof(node->fill));
 		break;
 	case TS_CU_GRAPH_NODE_TYPE_GRAPH:
-		change_child(capture, graph, at, params->handle);
+		change_child(capture, graph, at, (void *)(uintptr_t)to);
 		break;
 	case TS_CU_GRAPH_NODE_TYPE_EVENT_RECORD:
 	case TS_CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-		node->event = (uint64_t)(uintptr_t)params->handle;
+		node->event = (uint64_t)(uintptr_t)to;
 		break;
 	default:
 		graph->missing = "a graph whose nodes were changed";
 		break;
+	}
+}
+
+/* What of a structure for any kind change_node() takes. */
+static const void *of_kind(const struct ts_cu_graph_node_params *params)
+{
+	switch (params->type) {
+	case TS_CU_GRAPH_NODE_TYPE_MEMCPY:
+		return &((const struct ts_cu_memcpy_node_params *)(const void *)params->params)
+				->copy_params;
+	case TS_CU_GRAPH_NODE_TYPE_GRAPH:
+	case TS_CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+	case TS_CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+		return (const void *)(uintptr_t)params->params[0];
+	default:
+		return params->params;
 	}
 }
 
@@ -432,7 +432,7 @@ static void change(struct ts_capture *capture, uint32_t cbid,
 		   const struct ts_cu_graph_exec_set_params_params *p)
 {
 	struct graph *graph = graph_of(capture, p->graph_exec, false);
-	struct node_params params = {0};
+	struct ts_cu_kernel_node_params kernel = {0};
 	size_t i = 0;
 
 	if (!graph || graph->missing)
@@ -446,29 +446,22 @@ static void change(struct ts_capture *capture, uint32_t cbid,
 	}
 	switch (cbid) {
 	case ID(cuGraphNodeSetEnabled):
-		nodes_of(graph)[i].disabled = !p->is_enabled;
-		return;
+		nodes_of(graph)[i].disabled =
+			!((const struct ts_cu_graph_node_set_enabled_params *)(const void *)p)
+				 ->is_enabled;
+		break;
 	case ID(cuGraphExecNodeSetParams):
-		memcpy(&params, p->params, sizeof(params));
+		change_node(capture, graph, i, of_kind(p->params));
 		break;
 	case ID(cuGraphExecKernelNodeSetParams):
 		/* The older form ends before `kern`. */
-		memcpy(&params.kernel, p->params, offsetof(struct ts_cu_kernel_node_params, kern));
-		break;
-	case ID(cuGraphExecKernelNodeSetParams_v2):
-		memcpy(&params.kernel, p->params, sizeof(params.kernel));
-		break;
-	case ID(cuGraphExecMemcpyNodeSetParams):
-		memcpy(&params.copy.copy, p->params, sizeof(params.copy.copy));
-		break;
-	case ID(cuGraphExecMemsetNodeSetParams):
-		memcpy(&params.fill, p->params, sizeof(params.fill));
+		memcpy(&kernel, p->params, offsetof(struct ts_cu_kernel_node_params, kern));
+		change_node(capture, graph, i, &kernel);
 		break;
 	default:
-		params.handle = (void *)(uintptr_t)p->params;
+		change_node(capture, graph, i, p->params);
 		break;
 	}
-	change_node(capture, graph, i, &params);
 }
 
 static void put_node(struct ts_capture *capture, const struct ts_record_operation *launch,

@@ -59,6 +59,11 @@ class Fill(ctypes.Structure):
                 ('width', size_t), ('height', size_t)]
 
 
+class Params(ctypes.Structure):
+    """Of a node of any kind, here a kernel."""
+    _fields_ = [('type', u32), ('reserved', u32 * 3), ('kernel', Kernel), ('rest', u64 * 21)]
+
+
 def call(name, *arguments):
     result = getattr(cuda, name)(*arguments)
     if result:
@@ -176,6 +181,10 @@ class Program:
         self.launch(run, 2000, 1, 121)
         call('cuGraphExecKernelNodeSetParams_v2', run, nodes['add'], ctypes.byref(Arguments(self.add, self.x, 5).node))
         self.launch(run, 2000, 5, 121)
+        any_kind = Params(type=0, kernel=Arguments(self.add, self.x, 6).node)
+        call('cuGraphExecNodeSetParams', run, nodes['add'], ctypes.byref(any_kind))
+        self.launch(run, 2000, 6, 121)
+        call('cuGraphExecKernelNodeSetParams', run, nodes['add'], ctypes.byref(Arguments(self.add, self.x, 5).node))
         fill = Fill(dst=self.y, value=200, element=4, width=N, height=1)
         call('cuGraphExecMemsetNodeSetParams', run, nodes['fill'], ctypes.byref(fill), self.context)
         self.launch(run, 2000, 5, 221)

@@ -876,3 +876,18 @@ struct ts_cu_host_node_params {
 	void *fn;
 	void *user_data;
 };
+
+/* cuGraphExecNodeSetParams: of any kind, whose own structure lies where `params` does. */
+struct ts_cu_graph_node_params {
+	int32_t type;
+	int32_t reserved[3];
+	uint64_t params[29];
+	int64_t more;
+};
+
+struct ts_cu_memcpy_node_params {
+	int32_t flags;
+	int32_t reserved;
+	void *ctx;
+	struct ts_cu_memcpy_3d copy_params;
+};

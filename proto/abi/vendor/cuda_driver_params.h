@@ -1206,16 +1206,20 @@ struct ts_cu_graph_exec_update_params {
 };
 
 /*
- * cuGraphExec...NodeSetParams, cuGraphExec...NodeSetEvent, cuGraphNodeSetEnabled: some have a context behind them. Where it is a
- * graph or an event that is new, `params` is its handle.
+ * cuGraphExec...NodeSetParams, cuGraphExec...NodeSetEvent; some have a context behind them. Where it is a graph or an event that is
+ * new, `params` is its handle.
  */
 struct ts_cu_graph_exec_set_params_params {
 	void *graph_exec;
 	void *node;
-	union {
-		const void *params;
-		uint32_t is_enabled;
-	};
+	const void *params;
+};
+
+/* cuGraphNodeSetEnabled. */
+struct ts_cu_graph_node_set_enabled_params {
+	void *graph_exec;
+	void *node;
+	uint32_t is_enabled;
 };
 
 /* cuOccupancyMaxActiveBlocksPerMultiprocessor. */

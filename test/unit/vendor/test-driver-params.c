@@ -760,6 +760,35 @@ TS_TEST(layouts)
 	SAME_SIZE(struct ts_cu_graph_exec_update_params, cuGraphExecUpdate_v2_params);
 	SAME_FIELDS(struct ts_cu_graph_exec_update_params, cuGraphExecUpdate_v2_params, graph_exec,
 		    hGraphExec, graph, hGraph, result_info, resultInfo);
+	SAME_SIZE(struct ts_cu_graph_exec_set_params_params, cuGraphExecNodeSetParams_params);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params,
+		    cuGraphExecKernelNodeSetParams_params, graph_exec, hGraphExec, node, hNode,
+		    params, nodeParams);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params,
+		    cuGraphExecKernelNodeSetParams_v2_params, graph_exec, hGraphExec, node, hNode,
+		    params, nodeParams);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params,
+		    cuGraphExecMemcpyNodeSetParams_params, graph_exec, hGraphExec, node, hNode,
+		    params, copyParams);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params,
+		    cuGraphExecMemsetNodeSetParams_params, graph_exec, hGraphExec, node, hNode,
+		    params, memsetParams);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params, cuGraphExecHostNodeSetParams_params,
+		    graph_exec, hGraphExec, node, hNode, params, nodeParams);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params,
+		    cuGraphExecChildGraphNodeSetParams_params, graph_exec, hGraphExec, node, hNode,
+		    params, childGraph);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params,
+		    cuGraphExecEventRecordNodeSetEvent_params, graph_exec, hGraphExec, node, hNode,
+		    params, event);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params,
+		    cuGraphExecEventWaitNodeSetEvent_params, graph_exec, hGraphExec, node, hNode,
+		    params, event);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params, cuGraphExecNodeSetParams_params,
+		    graph_exec, hGraphExec, node, hNode, params, nodeParams);
+	SAME_SIZE(struct ts_cu_graph_node_set_enabled_params, cuGraphNodeSetEnabled_params);
+	SAME_FIELDS(struct ts_cu_graph_node_set_enabled_params, cuGraphNodeSetEnabled_params,
+		    graph_exec, hGraphExec, node, hNode, is_enabled, isEnabled);
 	SAME_SIZE(struct ts_cu_occupancy_max_active_blocks_per_multiprocessor_params,
 		  cuOccupancyMaxActiveBlocksPerMultiprocessor_params);
 	SAME_FIELDS(struct ts_cu_occupancy_max_active_blocks_per_multiprocessor_params,

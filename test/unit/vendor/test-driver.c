@@ -488,4 +488,15 @@ TS_TEST(layouts)
 	SAME_SIZE(struct ts_cu_host_node_params, CUDA_HOST_NODE_PARAMS_v1);
 	SAME_FIELDS(struct ts_cu_host_node_params, CUDA_HOST_NODE_PARAMS_v1, fn, fn, user_data,
 		    userData);
+	SAME_SIZE(struct ts_cu_graph_node_params, CUgraphNodeParams);
+	SAME_FIELDS(struct ts_cu_graph_node_params, CUgraphNodeParams, type, type, reserved,
+		    reserved0, params, reserved1, more, reserved2);
+	SAME(offsetof(struct ts_cu_graph_node_params, params), offsetof(CUgraphNodeParams, kernel));
+	SAME(offsetof(struct ts_cu_kernel_node_params, ctx),
+	     offsetof(CUDA_KERNEL_NODE_PARAMS_v3, ctx));
+	SAME(offsetof(struct ts_cu_memset_node_params, height),
+	     offsetof(CUDA_MEMSET_NODE_PARAMS_v2, height));
+	SAME_SIZE(struct ts_cu_memcpy_node_params, CUDA_MEMCPY_NODE_PARAMS);
+	SAME_FIELDS(struct ts_cu_memcpy_node_params, CUDA_MEMCPY_NODE_PARAMS, flags, flags,
+		    reserved, reserved, ctx, copyCtx, copy_params, copyParams);
 }
