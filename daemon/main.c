@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
+#include "daemon/bpf/system.h"
 #include "daemon/serve/server.h"
 #include "daemon/symbol/command.h"
 #include "daemon/util/log.h"
@@ -38,8 +39,10 @@ static const char help_text[] =
 	"  --quantum NS              host times are rounded down to multiples of it: fewer\n"
 	"                            bytes (0: they are not)\n"
 	"  --kernel-events[=LIST]    what the kernel does to their threads: all, or sched,\n"
-	"                            faults, syscalls, stacks, block; a threshold: sched:10us\n"
-	"  --kernel-events-check     says which of those this machine can give, and ends\n"
+	"                            faults, syscalls, stacks, block, memory, driver; with a\n"
+	"                            threshold: sched:10us\n"
+	"  --kernel-events-check     says which of those this machine can give, and whether\n"
+	"                            --system, and ends\n"
 	"  --system                  calls of the GPU's libraries by all other processes, seen\n"
 	"                            from outside (host half only): tracesmith-system.sbt\n"
 	"  --log LEVEL               none, error, warning, info (the default) or debug\n"
@@ -390,20 +393,30 @@ static int check_arguments(struct arguments *arguments)
 	}
 }
 
-/* A line for each kind of kernel event, for tsctl devices: its name, and what it lacks where it lacks anything. */
+/*
+ * A line for each kind of kernel event, for tsctl devices: its name, and what it lacks where it lacks anything ("NAME without
+ * PARTS: why" where it lacks parts). One more says whether calls can be seen from outside.
+ */
 static int check_kernel(void)
 {
+	struct ts_system *system = NULL;
+	char why[TS_SYSTEM_WHY_BYTES];
+	int r;
+
 	for (unsigned i = 0; ts_kernel_program_name(i); i++) {
 		const struct ts_kernel_wish wish = {.programs = 1u << i};
 		struct ts_kernel_hub *hub = NULL;
 		const char *missing;
-		int r = ts_kernel_hub_new(&wish, false, &hub);
 
+		r = ts_kernel_hub_new(&wish, false, &hub);
 		missing = r ? strerror(-r) : ts_kernel_hub_missing(hub);
 		printf("%s%s%s\n", missing && !r ? "" : ts_kernel_program_name(i),
 		       missing && r ? ": " : "", missing ? missing : "");
 		ts_kernel_hub_free(hub);
 	}
+	r = ts_system_new(false, &system, why);
+	printf("system%s%s\n", r ? ": " : "", r ? why : "");
+	ts_system_free(system);
 	return fflush(stdout) ? 1 : 0;
 }
 

@@ -299,6 +299,8 @@ struct ts_sbt_row {
 		const struct ts_row_syscall *syscall;
 		const struct ts_row_arguments *arguments;
 		const struct ts_row_block_io *block_io;
+		const struct ts_row_pressure *pressure;
+		const struct ts_row_driver *driver;
 		const struct ts_row_operation *operation;
 	};
 };

@@ -318,6 +318,23 @@ static const struct ts_column operation_columns[] = {
 	U(ts_row_operation, 31, block_z, NUMBER),
 };
 
+static const struct ts_column pressure_columns[] = {
+	U(ts_row_pressure, 1, start_ns, TIME_START), U(ts_row_pressure, 2, end_ns, TIME_END),
+	U(ts_row_pressure, 3, pages, NUMBER),	     U(ts_row_pressure, 4, thread, THREAD),
+	U(ts_row_pressure, 5, pid, NUMBER),	     U(ts_row_pressure, 6, kind, ENUM),
+	U(ts_row_pressure, 7, by_tid, NUMBER),	     U(ts_row_pressure, 8, by_pid, NUMBER),
+	U(ts_row_pressure, 9, by, STRING),	     U(ts_row_pressure, 10, flags, FLAGS),
+};
+
+static const struct ts_column driver_columns[] = {
+	U(ts_row_driver, 1, start_ns, TIME_START), U(ts_row_driver, 2, end_ns, TIME_END),
+	U(ts_row_driver, 3, issued_ns, TIME),	   U(ts_row_driver, 4, context, NUMBER),
+	U(ts_row_driver, 5, number, NUMBER),	   U(ts_row_driver, 6, thread, THREAD),
+	U(ts_row_driver, 7, pid, NUMBER),	   U(ts_row_driver, 8, kind, ENUM),
+	U(ts_row_driver, 9, ring, STRING),	   S(ts_row_driver, 10, result, NUMBER),
+	U(ts_row_driver, 11, flags, FLAGS),
+};
+
 static const struct ts_column session_columns[] = {
 	U(ts_row_session, 1, session, SESSION),
 	U(ts_row_session, 2, pid, NUMBER),
@@ -454,6 +471,8 @@ static const struct ts_row_schema schemas[TS_ROW_COUNT] = {
 	INSTANT(TS_ROW_ARGUMENTS, arguments, 2),
 	SPAN(TS_ROW_BLOCK_IO, block_io, -1),
 	INSTANT(TS_ROW_OPERATION, operation, -1),
+	SPAN(TS_ROW_PRESSURE, pressure, -1),
+	SPAN(TS_ROW_DRIVER, driver, -1),
 	DEFINITION(TS_ROW_SESSION, session),
 	DEFINITION(TS_ROW_THREAD, thread),
 	DEFINITION(TS_ROW_DEVICE, device),
@@ -478,6 +497,8 @@ TS_ASSERT_FIELD(struct ts_row_off_cpu, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_page_fault, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_syscall, end_ns, 8);
 TS_ASSERT_FIELD(struct ts_row_block_io, end_ns, 8);
+TS_ASSERT_FIELD(struct ts_row_pressure, end_ns, 8);
+TS_ASSERT_FIELD(struct ts_row_driver, end_ns, 8);
 TS_STATIC_ASSERT(sizeof(struct ts_row_operation) <= TS_ROW_MAX_BYTES, "the widest row");
 TS_STATIC_ASSERT(TS_ARRAY_LEN(operation_columns) <= TS_ROW_MAX_COLUMNS, "the most columns");
 

@@ -57,6 +57,8 @@ enum ts_row_type {
 	TS_ROW_ARGUMENTS = 27,
 	TS_ROW_BLOCK_IO = 28, /* the kernel's */
 	TS_ROW_OPERATION = 29,
+	TS_ROW_PRESSURE = 30, /* the kernel's again */
+	TS_ROW_DRIVER = 31,
 	TS_ROW_EVENT_COUNT, /* events are [1, TS_ROW_EVENT_COUNT) */
 
 	/* Definitions. */
@@ -94,7 +96,7 @@ enum ts_row_type {
 /* What the kernel did, as eBPF programs saw it. */
 #define TS_ROW_KERNELS                                                                             \
 	(TS_ROW_BIT(TS_ROW_OFF_CPU) | TS_ROW_BIT(TS_ROW_PAGE_FAULT) | TS_ROW_BIT(TS_ROW_SYSCALL) | \
-	 TS_ROW_BIT(TS_ROW_BLOCK_IO))
+	 TS_ROW_BIT(TS_ROW_BLOCK_IO) | TS_ROW_BIT(TS_ROW_PRESSURE) | TS_ROW_BIT(TS_ROW_DRIVER))
 
 /* An outermost call of the vendor's interface. */
 struct ts_row_api {
@@ -536,6 +538,55 @@ struct ts_row_block_io {
 	uint32_t operation; /* enum ts_block_operation */
 	int32_t result;	    /* a negative errno where it failed */
 	uint32_t flags;	    /* TS_BLOCK_IO_* */
+};
+
+/* What want of memory did to a thread or its process. */
+enum ts_pressure_kind {
+	TS_PRESSURE_OTHER = 0,
+	TS_PRESSURE_DIRECT = 1,	  /* there was none: the thread frees some before it gets some */
+	TS_PRESSURE_LIMIT = 2,	  /* its cgroup had no more: likewise */
+	TS_PRESSURE_NODE = 3,	  /* its NUMA node had none: likewise */
+	TS_PRESSURE_OOM_KILL = 4, /* the kernel chose the process to die, at start_ns */
+};
+
+#define TS_PRESSURE_OPEN 1u /* flags: it was not over when the session ended, at end_ns */
+
+struct ts_row_pressure {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t pages;	 /* that it freed */
+	uint32_t thread; /* OOM_KILL: the victim */
+	uint32_t pid;
+	uint32_t kind;	 /* enum ts_pressure_kind */
+	uint32_t by_tid; /* OOM_KILL, as `by_pid`, `by`: who asked for memory then */
+	uint32_t by_pid;
+	uint32_t by; /* string: its name */
+	uint32_t flags;
+};
+
+enum ts_driver_kind {
+	TS_DRIVER_OTHER = 0,
+	TS_DRIVER_FENCE_WAIT = 1, /* the thread waited for a fence */
+	TS_DRIVER_FENCE = 2,	  /* that the thread made, until it was signalled */
+	TS_DRIVER_JOB =
+		3, /* of the GPU scheduler, from when the thread handed it in until it was done */
+};
+
+#define TS_DRIVER_OPEN 1u /* flags: it was not over when the session ended, at end_ns */
+
+/* What a GPU's driver in the kernel did for a thread. A job's own fences have no rows. */
+struct ts_row_driver {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t issued_ns; /* JOB: the device got it; 0: not seen */
+	uint64_t context; /* the fence's, or that of the job's: its timeline and its number there */
+	uint64_t number;
+	uint32_t thread;
+	uint32_t pid;
+	uint32_t kind;	/* enum ts_driver_kind */
+	uint32_t ring;	/* JOB: string */
+	int32_t result; /* a negative errno where it failed */
+	uint32_t flags;
 };
 
 /* How a session ended. */

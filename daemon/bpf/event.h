@@ -16,7 +16,9 @@ enum ts_bpf_program {
 	TS_BPF_SYSCALLS = 2,
 	TS_BPF_STACKS = 3, /* of intervals that TS_BPF_SCHED tells: it is of no use without */
 	TS_BPF_BLOCK = 4,
-	TS_BPF_N_PROGRAMS = 5
+	TS_BPF_MEMORY = 5,
+	TS_BPF_DRIVER = 6,
+	TS_BPF_N_PROGRAMS = 7
 };
 
 /* A slot for the counters of each session at once; its number modulo this. */
@@ -117,4 +119,29 @@ struct ts_bpf_block_io {
 	__u64 bio;
 	__u64 done_bytes;
 	char disk[TS_BPF_DISK_BYTES];
+};
+
+/* A thread that had to find memory itself, or a process that the kernel killed for want of it. */
+struct ts_bpf_pressure {
+	struct ts_bpf_event event;
+	__u64 pages;
+	__u32 kind; /* as in sbt/schema.h */
+	__u32 by_tid;
+	__u32 by_pid;
+	__u32 reserved;
+	char by[16];
+};
+
+#define TS_BPF_RING_BYTES 32
+
+/* A wait for a fence, by thread; a fence, or a job of the GPU's scheduler, by `key`: where it lies in the kernel. */
+struct ts_bpf_driver {
+	struct ts_bpf_event event;
+	__u64 issued_ns;
+	__u64 context;
+	__u64 number;
+	__u64 key;
+	__u32 kind; /* as in sbt/schema.h */
+	__s32 error;
+	char ring[TS_BPF_RING_BYTES];
 };

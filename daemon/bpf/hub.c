@@ -70,6 +70,10 @@ size_t ts_kernel_event_bytes(uint32_t program)
 		return sizeof(struct ts_bpf_off_cpu_stack);
 	case TS_BPF_BLOCK:
 		return sizeof(struct ts_bpf_block_io);
+	case TS_BPF_MEMORY:
+		return sizeof(struct ts_bpf_pressure);
+	case TS_BPF_DRIVER:
+		return sizeof(struct ts_bpf_driver);
 	default:
 		return 0;
 	}
@@ -171,7 +175,7 @@ static int hub_start(struct ts_kernel_hub *hub)
 	sigset_t all, old;
 	int r;
 
-	hub->ring = ring_buffer__new(hub->programs.events_fd, hub_on_event, hub, NULL);
+	hub->ring = ring_buffer__new(hub->programs.fds[TS_BPF_MAP_EVENTS], hub_on_event, hub, NULL);
 	if (!hub->ring)
 		return ts_error_origin(-errno);
 	/* Signals are the main thread's. */
@@ -193,6 +197,8 @@ static void hub_try(struct ts_kernel_hub *hub)
 	char names[96];
 
 	hub->attached = !r;
+	if (!r)
+		ts_bpf_programs_tell_absent(&hub->programs);
 	if (!r && !hub->keep) {
 		ts_bpf_programs_detach(&hub->programs);
 		hub->attached = false;
@@ -299,8 +305,10 @@ static int hub_watch(struct ts_kernel_hub *hub, uint32_t session, pid_t pid)
 	struct ts_bpf_lost none = {{0}};
 	int r;
 
-	r = bpf_map_update_elem(hub->programs.lost_fd, &slot, &none, BPF_ANY);
-	return r ?: bpf_map_update_elem(hub->programs.traced_fd, &key, &settings, BPF_ANY);
+	r = bpf_map_update_elem(hub->programs.fds[TS_BPF_MAP_LOST], &slot, &none, BPF_ANY);
+	return r
+		       ?: bpf_map_update_elem(hub->programs.fds[TS_BPF_MAP_TRACED], &key, &settings,
+					      BPF_ANY);
 }
 
 int ts_kernel_feed_new(struct ts_kernel_hub *hub, pid_t pid, struct ts_kernel_feed **ret_feed)
@@ -344,7 +352,7 @@ int ts_kernel_feed_new(struct ts_kernel_hub *hub, pid_t pid, struct ts_kernel_fe
 /* Of its process and those that came from it, but for those that have a session of their own. */
 static void feed_unwatch(const struct ts_kernel_feed *feed)
 {
-	int fd = feed->hub->programs.traced_fd;
+	int fd = feed->hub->programs.fds[TS_BPF_MAP_TRACED];
 	struct ts_bpf_traced settings;
 	uint32_t keys[64], key, *before = NULL;
 	size_t n;
@@ -370,6 +378,20 @@ union note {
 	struct ts_bpf_off_cpu off_cpu;
 	struct ts_bpf_syscall call;
 	struct ts_bpf_block_io io;
+	struct ts_bpf_pressure pressure;
+	struct ts_bpf_driver driver;
+};
+
+/* Maps of what is not over. A system call that is not is in nobody's way. */
+static const struct {
+	unsigned program;
+	enum ts_bpf_map map;
+	bool is_told;
+} open_notes[] = {
+	{TS_BPF_STACKS, TS_BPF_MAP_DUE, true},	      {TS_BPF_SCHED, TS_BPF_MAP_AWAY, true},
+	{TS_BPF_SYSCALLS, TS_BPF_MAP_CALLING, false}, {TS_BPF_BLOCK, TS_BPF_MAP_IN_FLIGHT, true},
+	{TS_BPF_MEMORY, TS_BPF_MAP_RECLAIMING, true}, {TS_BPF_DRIVER, TS_BPF_MAP_WAITING, true},
+	{TS_BPF_DRIVER, TS_BPF_MAP_WORKING, true},
 };
 
 /* If it is the feed's: it is taken away, and told where that is asked for. */
@@ -415,7 +437,7 @@ static uint64_t feed_lost(struct ts_kernel_feed *feed, unsigned program)
 	uint32_t slot = feed->session % TS_BPF_SLOTS;
 	struct ts_bpf_lost lost;
 
-	if (bpf_map_lookup_elem(feed->hub->programs.lost_fd, &slot, &lost))
+	if (bpf_map_lookup_elem(feed->hub->programs.fds[TS_BPF_MAP_LOST], &slot, &lost))
 		return 0;
 	return lost.count[program];
 }
@@ -431,9 +453,9 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 	feed_unwatch(feed);
 	pthread_mutex_lock(&hub->reading);
 	ring_buffer__consume(hub->ring);
-	feed_take_notes(feed, hub->programs.due_fd, true);
-	feed_take_notes(feed, hub->programs.away_fd, true);
-	feed_take_notes(feed, hub->programs.in_flight_fd, true);
+	for (size_t i = 0; i < TS_ARRAY_LEN(open_notes); i++)
+		if (open_notes[i].is_told)
+			feed_take_notes(feed, hub->programs.fds[open_notes[i].map], true);
 	hub->feeds[feed->session % TS_BPF_SLOTS] = NULL;
 	hub->n_feeds--;
 	hub->n_quiet -= feed->quiet;
@@ -448,7 +470,7 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 static void feed_set(const struct ts_kernel_feed *feed, const struct ts_kernel_wish *wish)
 {
 	const struct ts_bpf_traced changed = settings_of(feed->hub, feed->session, wish);
-	int fd = feed->hub->programs.traced_fd;
+	int fd = feed->hub->programs.fds[TS_BPF_MAP_TRACED];
 	struct ts_bpf_traced settings;
 	uint32_t key = 0;
 	bool more = !bpf_map_get_next_key(fd, NULL, &key);
@@ -474,14 +496,9 @@ int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_wi
 	if (!feed->ended && !r) {
 		feed_set(feed, wish);
 		/* What is begun is not seen to end: it would seem to last until it is seen again. */
-		if (!(programs & 1u << TS_BPF_SCHED))
-			feed_take_notes(feed, hub->programs.away_fd, false);
-		if (!(programs & 1u << TS_BPF_STACKS))
-			feed_take_notes(feed, hub->programs.due_fd, false);
-		if (!(programs & 1u << TS_BPF_SYSCALLS))
-			feed_take_notes(feed, hub->programs.calling_fd, false);
-		if (!(programs & 1u << TS_BPF_BLOCK))
-			feed_take_notes(feed, hub->programs.in_flight_fd, false);
+		for (size_t i = 0; i < TS_ARRAY_LEN(open_notes); i++)
+			if (!(programs & 1u << open_notes[i].program))
+				feed_take_notes(feed, hub->programs.fds[open_notes[i].map], false);
 		hub->n_quiet += (uint32_t)quiet - (uint32_t)feed->quiet;
 		feed->quiet = quiet;
 		hub_rest(hub);

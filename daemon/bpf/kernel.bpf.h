@@ -113,6 +113,33 @@ struct task_struct {
 	struct files_struct *files;
 };
 
+/* What GPU drivers have in common. */
+struct dma_fence {
+	__u64 context;
+	__u64 seqno;
+	int error;
+};
+
+/* Of modules: a kernel may have none of these. */
+struct drm_gpu_scheduler {
+	const char *name;
+};
+
+struct drm_sched_fence {
+	struct dma_fence scheduled;
+	struct dma_fence finished;
+	struct drm_gpu_scheduler *sched;
+};
+
+struct drm_sched_job {
+	struct drm_gpu_scheduler *sched;
+	struct drm_sched_fence *s_fence;
+};
+
+struct amdgpu_job {
+	struct drm_sched_job base;
+};
+
 /* Before 5.14. */
 struct task_struct___before_5_14 {
 	long state;

@@ -15,3 +15,6 @@ extern const struct ts_bpf_object ts_bpf_object_faults;
 extern const struct ts_bpf_object ts_bpf_object_syscalls;
 extern const struct ts_bpf_object ts_bpf_object_system;
 extern const struct ts_bpf_object ts_bpf_object_block;
+extern const struct ts_bpf_object ts_bpf_object_memory;
+extern const struct ts_bpf_object ts_bpf_object_driver;
+extern const struct ts_bpf_object ts_bpf_object_jobs;

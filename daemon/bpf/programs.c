@@ -25,6 +25,35 @@
 #define NODES_ENVIRONMENT   "TRACESMITH_GPU_NODES"
 #define OBJECT_PROCESS	    0
 #define OBJECT(program)	    (1 + (program))
+#define OBJECT_JOBS	    OBJECT(TS_BPF_N_PROGRAMS)
+
+static const char *const map_names[TS_BPF_N_MAPS] = {
+	[TS_BPF_MAP_TRACED] = "traced",
+	[TS_BPF_MAP_LOST] = "lost",
+	[TS_BPF_MAP_EVENTS] = "events",
+	[TS_BPF_MAP_AWAY] = "away",
+	[TS_BPF_MAP_DUE] = "due",
+	[TS_BPF_MAP_CALLING] = "calling",
+	[TS_BPF_MAP_IN_FLIGHT] = "in_flight",
+	[TS_BPF_MAP_RECLAIMING] = "reclaiming",
+	[TS_BPF_MAP_WAITING] = "waiting",
+	[TS_BPF_MAP_WORKING] = "working",
+};
+
+/* What not every kernel has: it is there if one of the functions that begin like this can be attached. */
+static const struct {
+	unsigned program;
+	const char *function;
+	const char *name;
+} parts[] = {
+	{TS_BPF_MEMORY, "direct_", "direct reclaim"},
+	{TS_BPF_MEMORY, "limit_", "reclaim of cgroups"},
+	{TS_BPF_MEMORY, "node_", "reclaim of nodes"},
+	{TS_BPF_MEMORY, "victim_", "OOM kills"},
+	{TS_BPF_DRIVER, "fence_", "dma_fence"},
+	{TS_BPF_DRIVER, "job_", "gpu_scheduler"},
+	{TS_BPF_DRIVER, "amdgpu_", "amdgpu"},
+};
 
 static int print_debug(enum libbpf_print_level level, const char *format, va_list arguments)
 {
@@ -40,19 +69,28 @@ static int print_debug(enum libbpf_print_level level, const char *format, va_lis
 
 /* ---- loading ---- */
 
-static int share_map(struct bpf_object *object, const char *name, int *fd)
+/* The first object makes it, the others use it. */
+static int share_maps(struct ts_bpf_programs *programs, struct bpf_object *object)
 {
-	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+	int r = 0;
 
-	return map && *fd >= 0 ? bpf_map__reuse_fd(map, *fd) : 0;
+	for (size_t i = 0; i < TS_BPF_N_MAPS && !r; i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(object, map_names[i]);
+
+		if (map && programs->fds[i] >= 0)
+			r = bpf_map__reuse_fd(map, programs->fds[i]);
+	}
+	return r;
 }
 
-static void keep_map(struct bpf_object *object, const char *name, int *fd)
+static void keep_maps(struct ts_bpf_programs *programs, struct bpf_object *object)
 {
-	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+	for (size_t i = 0; i < TS_BPF_N_MAPS; i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(object, map_names[i]);
 
-	if (map && *fd < 0)
-		*fd = bpf_map__fd(map);
+		if (map && programs->fds[i] < 0)
+			programs->fds[i] = bpf_map__fd(map);
+	}
 }
 
 /* How many arguments a tracepoint of the kernel itself has; negative: there is none of that name. */
@@ -99,6 +137,25 @@ static int choose_block(struct bpf_object *object)
 	return 0;
 }
 
+/* Before 6.9 it told the number of a thread alone. */
+static int choose_memory(struct bpf_object *object)
+{
+	struct btf *types = btf__load_vmlinux_btf();
+	int n_arguments = types ? count_arguments(types, "mark_victim") : -ENOENT;
+	struct bpf_program *program = NULL;
+
+	btf__free(types);
+	while ((program = bpf_object__next_program(object, program))) {
+		const char *name = bpf_program__name(program);
+
+		if (!strncmp(name, "victim_", 7))
+			bpf_program__set_autoload(program,
+						  n_arguments ==
+							  (strstr(name, "_before_") ? 1 : 2));
+	}
+	return 0;
+}
+
 static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_object *bytes,
 		       uint32_t wanted, struct bpf_object **ret_object)
 {
@@ -111,22 +168,16 @@ static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_obj
 	program = bpf_object__find_program_by_name(object, "stack_taken");
 	if (program)
 		bpf_program__set_autoload(program, wanted & 1u << TS_BPF_STACKS);
-	r = bytes == &ts_bpf_object_block ? choose_block(object) : 0;
-	r = r ?: share_map(object, "traced", &programs->traced_fd);
-	r = r ?: share_map(object, "lost", &programs->lost_fd);
-	r = r ?: share_map(object, "events", &programs->events_fd);
+	r = bytes == &ts_bpf_object_block    ? choose_block(object)
+	    : bytes == &ts_bpf_object_memory ? choose_memory(object)
+					     : 0;
+	r = r ?: share_maps(programs, object);
 	r = r ?: bpf_object__load(object);
 	if (r) {
 		bpf_object__close(object);
 		return r;
 	}
-	keep_map(object, "traced", &programs->traced_fd);
-	keep_map(object, "lost", &programs->lost_fd);
-	keep_map(object, "events", &programs->events_fd);
-	keep_map(object, "away", &programs->away_fd);
-	keep_map(object, "due", &programs->due_fd);
-	keep_map(object, "calling", &programs->calling_fd);
-	keep_map(object, "in_flight", &programs->in_flight_fd);
+	keep_maps(programs, object);
 	*ret_object = object;
 	return 0;
 }
@@ -189,19 +240,17 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 		[TS_BPF_FAULTS] = &ts_bpf_object_faults,
 		[TS_BPF_SYSCALLS] = &ts_bpf_object_syscalls,
 		[TS_BPF_BLOCK] = &ts_bpf_object_block,
+		[TS_BPF_MEMORY] = &ts_bpf_object_memory,
+		[TS_BPF_DRIVER] = &ts_bpf_object_driver,
 	};
 	const char *why = obstacle();
 	uint32_t asked = wanted;
 	char names[96];
 	int r;
 
-	*programs = (struct ts_bpf_programs){.traced_fd = -1,
-					     .lost_fd = -1,
-					     .events_fd = -1,
-					     .away_fd = -1,
-					     .due_fd = -1,
-					     .calling_fd = -1,
-					     .in_flight_fd = -1};
+	*programs = (struct ts_bpf_programs){0};
+	for (size_t i = 0; i < TS_BPF_N_MAPS; i++)
+		programs->fds[i] = -1;
 	programs->links = calloc(TS_BPF_MAX_LINKS, sizeof(*programs->links));
 	if (!programs->links)
 		return ts_error_origin(-ENOMEM);
@@ -232,6 +281,10 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 		else
 			programs->loaded |= 1u << i;
 	}
+	/* Where their modules' types cannot be read, they are not told, as where there are no such modules. */
+	if (programs->loaded & 1u << TS_BPF_DRIVER)
+		(void)load_object(programs, &ts_bpf_object_jobs, wanted,
+				  &programs->objects[OBJECT_JOBS]);
 	if (wanted & 1u << TS_BPF_STACKS) {
 		if (programs->loaded & 1u << TS_BPF_SCHED)
 			programs->loaded |= 1u << TS_BPF_STACKS;
@@ -287,6 +340,21 @@ static int attach_software(struct ts_bpf_programs *programs, struct bpf_program 
 	return r;
 }
 
+/* A part that the kernel lacks leaves the others. */
+static int attach_part(struct ts_bpf_programs *programs, struct bpf_program *program)
+{
+	const char *name = bpf_program__name(program);
+	int r = keep_link(programs, bpf_program__attach(program));
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(parts); i++) {
+		if (strncmp(name, parts[i].function, strlen(parts[i].function)))
+			continue;
+		programs->attached |= r ? 0 : 1u << i;
+		return r == -ENOENT ? 0 : r;
+	}
+	return r;
+}
+
 static int attach_program(struct ts_bpf_programs *programs, struct bpf_program *program)
 {
 	static const struct {
@@ -301,7 +369,7 @@ static int attach_program(struct ts_bpf_programs *programs, struct bpf_program *
 	for (size_t i = 0; i < TS_ARRAY_LEN(software); i++)
 		if (!strcmp(bpf_program__name(program), software[i].name))
 			return attach_software(programs, program, software[i].config);
-	return keep_link(programs, bpf_program__attach(program));
+	return attach_part(programs, program);
 }
 
 static void add_nodes(int fd, const char *pattern)
@@ -351,6 +419,7 @@ int ts_bpf_programs_attach(struct ts_bpf_programs *programs)
 {
 	int r = 0;
 
+	programs->attached = 0;
 	if (programs->loaded & 1u << TS_BPF_SYSCALLS)
 		find_nodes(programs);
 	for (size_t i = 0; i < TS_ARRAY_LEN(programs->objects) && !r; i++) {
@@ -364,6 +433,38 @@ int ts_bpf_programs_attach(struct ts_bpf_programs *programs)
 	if (r)
 		ts_bpf_programs_detach(programs);
 	return r ? ts_error_origin(r) : 0;
+}
+
+static void tell_absent(struct ts_bpf_programs *programs, unsigned program)
+{
+	size_t n_there = 0, n = 0;
+	char names[128] = "";
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(parts); i++) {
+		if (parts[i].program != program)
+			continue;
+		if (programs->attached & 1u << i)
+			n_there++;
+		else
+			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s",
+					      n ? ", " : " without ", parts[i].name);
+	}
+	if (!n_there) {
+		programs->loaded &= ~(1u << program);
+		complain(programs, ts_kernel_program_name(program), reason(-ENOENT));
+	} else if (n) {
+		char text[160];
+
+		snprintf(text, sizeof(text), "%s%s", ts_kernel_program_name(program), names);
+		complain(programs, text, reason(-ENOENT));
+	}
+}
+
+void ts_bpf_programs_tell_absent(struct ts_bpf_programs *programs)
+{
+	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
+		if (programs->loaded & 1u << i && (i == TS_BPF_MEMORY || i == TS_BPF_DRIVER))
+			tell_absent(programs, i);
 }
 
 void ts_bpf_programs_detach(struct ts_bpf_programs *programs)

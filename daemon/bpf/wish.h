@@ -10,7 +10,7 @@ struct ts_kernel_wish {
 	uint64_t threshold_ns[TS_BPF_N_PROGRAMS];
 };
 
-/* "sched", "faults", "syscalls", "stacks", "block"; NULL for another number. */
+/* "sched", "faults", "syscalls", "stacks", "block", "memory", "driver"; NULL for another number. */
 const char *ts_kernel_program_name(unsigned program);
 
 /*

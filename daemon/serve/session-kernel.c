@@ -401,12 +401,56 @@ static int add_block_io(struct ts_session *s, const struct ts_bpf_block_io *even
 	return r ?: ts_session_add_row(s, TS_ROW_BLOCK_IO, &row);
 }
 
+static int add_pressure(struct ts_session *s, const struct ts_bpf_pressure *event, uint32_t thread)
+{
+	struct ts_row_pressure row = {
+		.start_ns = event->event.start_ns,
+		.end_ns = event->event.end_ns,
+		.pages = event->pages,
+		.thread = thread,
+		.pid = pid_of(s, &event->event),
+		.kind = event->kind,
+		.by_tid = event->by_tid,
+		.by_pid = event->by_pid,
+	};
+	int r = name_id(s, event->by, sizeof(event->by), &row.by);
+
+	if (!row.end_ns) {
+		row.end_ns = ts_clock_monotonic_ns();
+		row.flags = TS_PRESSURE_OPEN;
+	}
+	return r ?: ts_session_add_row(s, TS_ROW_PRESSURE, &row);
+}
+
+static int add_driver(struct ts_session *s, const struct ts_bpf_driver *event, uint32_t thread)
+{
+	struct ts_row_driver row = {
+		.start_ns = event->event.start_ns,
+		.end_ns = event->event.end_ns,
+		.issued_ns = event->issued_ns,
+		.context = event->context,
+		.number = event->number,
+		.thread = thread,
+		.pid = pid_of(s, &event->event),
+		.kind = event->kind,
+		.result = event->error,
+	};
+	int r = name_id(s, event->ring, sizeof(event->ring), &row.ring);
+
+	if (!row.end_ns) {
+		row.end_ns = ts_clock_monotonic_ns();
+		row.flags = TS_DRIVER_OPEN;
+	}
+	return r ?: ts_session_add_row(s, TS_ROW_DRIVER, &row);
+}
+
 static int add_event(struct ts_session *s, const struct ts_bpf_event *event)
 {
 	static const uint8_t types[TS_BPF_N_PROGRAMS] = {
 		[TS_BPF_SCHED] = TS_ROW_OFF_CPU,    [TS_BPF_FAULTS] = TS_ROW_PAGE_FAULT,
 		[TS_BPF_SYSCALLS] = TS_ROW_SYSCALL, [TS_BPF_STACKS] = TS_ROW_OFF_CPU,
-		[TS_BPF_BLOCK] = TS_ROW_BLOCK_IO,
+		[TS_BPF_BLOCK] = TS_ROW_BLOCK_IO,   [TS_BPF_MEMORY] = TS_ROW_PRESSURE,
+		[TS_BPF_DRIVER] = TS_ROW_DRIVER,
 	};
 	const void *whole = event;
 	uint32_t thread, stack;
@@ -425,6 +469,10 @@ static int add_event(struct ts_session *s, const struct ts_bpf_event *event)
 		return add_fault(s, whole, thread);
 	case TS_BPF_BLOCK:
 		return add_block_io(s, whole, thread);
+	case TS_BPF_MEMORY:
+		return add_pressure(s, whole, thread);
+	case TS_BPF_DRIVER:
+		return add_driver(s, whole, thread);
 	default:
 		return add_syscall(s, whole, thread);
 	}

@@ -99,6 +99,9 @@ static Ts__Rpc__GapPart *make_part(struct maker *maker, const struct ts_gap_part
 		message->operation =
 			or_number(maker, ts_name_block_operation(key->operation), key->operation);
 	}
+	if (key->cause == TS_GAP_RECLAIM)
+		message->reason =
+			or_number(maker, ts_name_pressure_kind(key->operation), key->operation);
 	if (key->domain)
 		message->call = or_number(maker, ts_name_api(key->domain, key->cbid), key->cbid);
 	if (key->op_id)

@@ -287,6 +287,29 @@ const char *ts_name_fault_memory(uint32_t memory)
 	return LOOK_UP(names, memory);
 }
 
+const char *ts_name_pressure_kind(uint32_t kind)
+{
+	static const char *const names[] = {
+		[TS_PRESSURE_OTHER] = "other",	     [TS_PRESSURE_DIRECT] = "direct",
+		[TS_PRESSURE_LIMIT] = "limit",	     [TS_PRESSURE_NODE] = "node",
+		[TS_PRESSURE_OOM_KILL] = "oom_kill",
+	};
+
+	return LOOK_UP(names, kind);
+}
+
+const char *ts_name_driver_kind(uint32_t kind)
+{
+	static const char *const names[] = {
+		[TS_DRIVER_OTHER] = "other",
+		[TS_DRIVER_FENCE_WAIT] = "fence_wait",
+		[TS_DRIVER_FENCE] = "fence",
+		[TS_DRIVER_JOB] = "job",
+	};
+
+	return LOOK_UP(names, kind);
+}
+
 const char *ts_name_block_operation(uint32_t operation)
 {
 	static const char *const names[] = {

@@ -27,6 +27,8 @@ const char *ts_name_waker_context(uint32_t context);		 /* "interrupt" */
 const char *ts_name_fault_kind(uint32_t kind);			 /* "minor" */
 const char *ts_name_fault_memory(uint32_t memory);		 /* "anonymous" */
 const char *ts_name_block_operation(uint32_t operation);	 /* "read" */
+const char *ts_name_pressure_kind(uint32_t kind);		 /* "direct" */
+const char *ts_name_driver_kind(uint32_t kind);			 /* "fence_wait" */
 const char *ts_name_syscall(uint32_t number);			 /* "ioctl" */
 const char *ts_name_loss_reason(uint32_t reason);		 /* "ring_full" */
 const char *ts_name_clock(uint32_t clock);			 /* "tsc" */

@@ -424,6 +424,24 @@ static const char *block_io_name(struct ts_resolver *resolver, const struct ts_r
 	return buffer;
 }
 
+static const char *pressure_name(const struct ts_row_pressure *row)
+{
+	const char *name = ts_name_pressure_kind(row->kind);
+
+	return name ? name : "other";
+}
+
+static const char *driver_name(struct ts_resolver *resolver, const struct ts_row_driver *row,
+			       char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	const char *name = ts_name_driver_kind(row->kind);
+	const char *ring = ts_resolver_string(resolver, row->ring);
+
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s%s%s", name ? name : "other", ring ? " " : "",
+		 ring ? ring : "");
+	return buffer;
+}
+
 const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_row *row,
 			     char buffer[TS_RESOLVER_NAME_BYTES])
 {
@@ -494,6 +512,10 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 		return arguments_name(resolver, row->arguments, buffer);
 	case TS_ROW_BLOCK_IO:
 		return block_io_name(resolver, row->block_io, buffer);
+	case TS_ROW_PRESSURE:
+		return pressure_name(row->pressure);
+	case TS_ROW_DRIVER:
+		return driver_name(resolver, row->driver, buffer);
 	default:
 		return "";
 	}

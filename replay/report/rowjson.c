@@ -105,6 +105,8 @@ static const ProtobufCMessageDescriptor *const descriptors[TS_ROW_EVENT_COUNT] =
 	[TS_ROW_ARGUMENTS] = &ts__rpc__arguments_row__descriptor,
 	[TS_ROW_BLOCK_IO] = &ts__rpc__block_io_row__descriptor,
 	[TS_ROW_OPERATION] = &ts__rpc__operation_row__descriptor,
+	[TS_ROW_PRESSURE] = &ts__rpc__pressure_row__descriptor,
+	[TS_ROW_DRIVER] = &ts__rpc__driver_row__descriptor,
 };
 
 /* Fields that every row has, or that are not a column of the same name. */
@@ -155,6 +157,8 @@ static const struct {
 	{TS_ROW_PAGE_FAULT, "fault", "fault", ts_name_fault_kind},
 	{TS_ROW_PAGE_FAULT, "memory", "memory", ts_name_fault_memory},
 	{TS_ROW_BLOCK_IO, "operation", "operation", ts_name_block_operation},
+	{TS_ROW_PRESSURE, "kind", "kind", ts_name_pressure_kind},
+	{TS_ROW_DRIVER, "kind", "kind", ts_name_driver_kind},
 	{0, "syscall", "syscall", ts_name_syscall},
 	{0, "action", "action", ts_name_object_action},
 	{0, "reason", "reason", ts_name_loss_reason},
@@ -174,6 +178,8 @@ static const struct {
 	{TS_ROW_BLOCK_IO, "sync", TS_BLOCK_IO_SYNC},
 	{TS_ROW_BLOCK_IO, "readahead", TS_BLOCK_IO_READAHEAD},
 	{TS_ROW_BLOCK_IO, "metadata", TS_BLOCK_IO_METADATA},
+	{TS_ROW_PRESSURE, "open", TS_PRESSURE_OPEN},
+	{TS_ROW_DRIVER, "open", TS_DRIVER_OPEN},
 };
 
 static const struct ts_column *find_column(const struct ts_row_schema *schema, const char *name)
@@ -187,8 +193,8 @@ static const struct ts_column *find_column(const struct ts_row_schema *schema, c
 /* Of the kernel's rows, where most columns mean something for some rows only. */
 static bool kernel_value_of_nothing(const struct ts_column *column, uint64_t *ret_value)
 {
-	static const char *const zero_is_some[] = {"result", "cpu",    "end_cpu",  "reason",
-						   "fault",  "memory", "operation"};
+	static const char *const zero_is_some[] = {"result", "cpu",    "end_cpu",   "reason",
+						   "fault",  "memory", "operation", "kind"};
 
 	*ret_value = !strcmp(column->name, "syscall") ? TS_NO_SYSCALL
 		     : !strcmp(column->name, "fd")    ? UINT64_MAX

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Goes through what was recorded of threads once, in the order of time. Of each thread it is known what it is in: a call of the
- * vendor's, a system call, a page fault, an interval off its CPU, of each the last. Time up to the thread's next row goes
+ * vendor's, a system call, a page fault, freeing memory, an interval off its CPU, of each the last. Time up to the thread's next row goes
  * to the innermost of them, in every window that is open on the thread: of each gap there is one before its call, one in it,
  * and, on the threads that woke another one, one for as long as that was blocked.
  */
@@ -23,6 +23,7 @@ enum activity_kind {
 	IN_CALL,
 	IN_SYSCALL,
 	IN_FAULT,
+	IN_RECLAIM,
 	IN_OFF_CPU,
 	N_KINDS
 };
@@ -445,6 +446,8 @@ static uint32_t thread_of(const struct ts_sbt_row *row)
 		return row->page_fault->thread;
 	case TS_ROW_BLOCK_IO:
 		return row->block_io->thread;
+	case TS_ROW_PRESSURE:
+		return row->pressure->thread;
 	default:
 		return row->syscall->thread;
 	}
@@ -485,6 +488,10 @@ static unsigned set_activity(struct activity *activity, const struct ts_sbt_row 
 		activity->key.fault = row->page_fault->fault;
 		activity->key.memory = row->page_fault->memory;
 		return IN_FAULT;
+	case TS_ROW_PRESSURE:
+		activity->key.cause = TS_GAP_RECLAIM;
+		activity->key.operation = row->pressure->kind;
+		return IN_RECLAIM;
 	default:
 		activity->key.cause = TS_GAP_SYSCALL;
 		activity->key.syscall = row->syscall->syscall;
@@ -517,6 +524,9 @@ static int feed(struct blamer *blamer, const struct ts_sbt_row *row)
 
 	if (row->type == TS_ROW_LOSS)
 		return note_loss(blamer, row->session, row->loss);
+	/* Nothing that the thread did, and the last that it did. */
+	if (row->type == TS_ROW_PRESSURE && row->pressure->kind == TS_PRESSURE_OOM_KILL)
+		return 0;
 	i = ts_state_map_find(&blamer->thread_by_id, row->session, thread_of(row));
 	if (i == TS_STATE_MAP_NONE)
 		return 0;
@@ -710,7 +720,8 @@ static int begin(struct blamer *blamer)
 static int read_rows(struct blamer *blamer, uint32_t session)
 {
 	struct ts_sbt_cursor_options options = {
-		.types = TS_ROW_BIT(TS_ROW_API) | TS_ROW_KERNELS | TS_ROW_BIT(TS_ROW_LOSS),
+		.types = TS_ROW_BIT(TS_ROW_API) | (TS_ROW_KERNELS & ~TS_ROW_BIT(TS_ROW_DRIVER)) |
+			 TS_ROW_BIT(TS_ROW_LOSS),
 		.session = session,
 		.from_ns = ALWAYS,
 	};

@@ -17,8 +17,8 @@
 #define RECENT 64u
 
 static const char *const cause_names[TS_GAP_CAUSES] = {
-	"unknown", "running",	 "host",   "off_cpu", "page_fault", "syscall",
-	"call",	   "dependency", "device", "graph",   "dispatch",   "block_io",
+	"unknown",    "running", "host",  "off_cpu",  "page_fault", "syscall", "call",
+	"dependency", "device",	 "graph", "dispatch", "block_io",   "reclaim",
 };
 
 const char *ts_gap_cause_name(unsigned cause)

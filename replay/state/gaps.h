@@ -5,8 +5,8 @@
  * The gap before operation K of stream S is from the end of what ran in S before (the latest, where several ran) to the
  * start of K. K was asked for by call C of thread T. Each nanosecond of the gap has one cause, the first of these that
  * holds:
- *   before C began             what T did: of what was recorded of T, the innermost. Off its CPU goes before a page fault, that before
- *                              a system call, that before a call of the vendor's; else it ran its own code
+ *   before C began             what T did: of what was recorded of T, the innermost. Off its CPU goes before freeing memory, that before a
+ *                              page fault, that before a system call, that before a call of the vendor's; else it ran its own code
  *   up to the latest end of    the dependency: an operation of another stream that K had to wait for, by an event or the
  *   what K depended on         legacy default stream's rule (machine.h)
  *   up to the end of what had  the device: an operation of the same kind on the same device in another stream, if K began when that
@@ -46,6 +46,7 @@ enum ts_gap_cause {
 	TS_GAP_GRAPH = 9,
 	TS_GAP_DISPATCH = 10,
 	TS_GAP_BLOCK_IO = 11, /* below an interval off a CPU alone */
+	TS_GAP_RECLAIM = 12,
 	TS_GAP_CAUSES
 };
 
@@ -69,13 +70,13 @@ struct ts_gap_key {
 	uint32_t syscall;	/* by the machine's number; TS_NO_SYSCALL: in none */
 	uint32_t file;		/* string: of the system call that it was in; 0: none */
 	uint32_t waker_context; /* OFF_CPU, as `waker_tid`, ..: enum ts_waker_context */
-	uint32_t waker_tid;    /* who woke it; where it was preempted or yielded, who ran instead */
-	uint32_t waker;	       /* string: its name */
-	uint32_t fault;	       /* PAGE_FAULT: enum ts_fault_kind */
-	uint32_t memory;       /* PAGE_FAULT: enum ts_fault_memory */
-	uint32_t stream;       /* DEPENDENCY, DEVICE: that the other operation ran in */
-	uint32_t disk;	       /* BLOCK_IO: string */
-	uint32_t operation;    /* BLOCK_IO: enum ts_block_operation */
+	uint32_t waker_tid; /* who woke it; where it was preempted or yielded, who ran instead */
+	uint32_t waker;	    /* string: its name */
+	uint32_t fault;	    /* PAGE_FAULT: enum ts_fault_kind */
+	uint32_t memory;    /* PAGE_FAULT: enum ts_fault_memory */
+	uint32_t stream;    /* DEPENDENCY, DEVICE: that the other operation ran in */
+	uint32_t disk;	    /* BLOCK_IO: string */
+	uint32_t operation; /* BLOCK_IO: enum ts_block_operation; RECLAIM: enum ts_pressure_kind */
 	uint16_t domain, cbid; /* the vendor's call that the thread was in; 0, 0: in none */
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of eBPF programs share: a daemon's programs and attachments, waiting for it, its end."""
+"""What tests of eBPF programs share: what there is here; a daemon, its programs and attachments, waiting for it, its end."""
 import ctypes
 import os
 import subprocess
@@ -56,3 +56,22 @@ def wait(what, daemon):
         assert daemon.poll() is None, 'the daemon ended with %s' % daemon.returncode
         assert time.monotonic() < limit
         time.sleep(0.02)
+
+
+def available():
+    """What of kernel events this machine gives; what it says of others, in whole or in part."""
+    result = harness.run([harness.DAEMON, '--kernel-events-check'])
+    assert result.status == 0, result
+    lines = [line for line in result.out.splitlines() if not line.startswith('system')]
+    return ({line.split(' without ')[0] for line in lines if ': ' not in line or ' without ' in line.split(': ')[0]},
+            [line for line in lines if ': ' in line])
+
+
+def start_service(case, events, inject, control, **env):
+    daemon = subprocess.Popen(
+        [harness.DAEMON, '--inject-socket', inject, '--control-socket', control, '--directory', case.folder,
+         events], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=harness.environment(**env))
+    case.addCleanup(end, daemon)
+    wait(lambda: os.path.exists(control), daemon)
+    return daemon

@@ -15,19 +15,11 @@ import time
 import unittest
 
 import harness
-from kernel import MAP, PROGRAM, end, exists, held, wait
+from kernel import MAP, PROGRAM, available, end, exists, held, start_service, wait
 
-PROGRAMS = ('sched', 'faults', 'syscalls', 'stacks', 'block')
+PROGRAMS = ('sched', 'faults', 'syscalls', 'stacks', 'block', 'memory', 'driver')
 PAGES = 100000
 PIECE, PIECES = 1048576, 8
-
-
-def available():
-    """What of PROGRAMS this machine gives; what it says of the others."""
-    result = harness.run([harness.DAEMON, '--kernel-events-check'])
-    assert result.status == 0, result
-    lines = result.out.splitlines()
-    return {line for line in lines if ': ' not in line}, [line for line in lines if ': ' in line]
 
 
 GIVEN, MISSING = available()
@@ -35,16 +27,6 @@ GIVEN, MISSING = available()
 
 def needs(*names):
     return unittest.skipUnless(set(names) <= GIVEN, 'no kernel events here: %s' % '; '.join(MISSING))
-
-
-def start_service(case, events, inject, control, **env):
-    daemon = subprocess.Popen(
-        [harness.DAEMON, '--inject-socket', inject, '--control-socket', control, '--directory', case.folder,
-         events], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env=harness.environment(**env))
-    case.addCleanup(end, daemon)
-    wait(lambda: os.path.exists(control), daemon)
-    return daemon
 
 
 def duration(row):
@@ -116,8 +98,8 @@ class Delays(harness.Case):
         # Not every machine shows the end of all that a disk does.
         self.assertEqual([row for row in self.trace.of('loss') if row.get('context') != PROGRAMS.index('block') + 1], [])
         self.assertEqual(self.trace.counts['kernel'], 1 + len(self.steps))
-        self.assertEqual(self.trace.info['metadata']['kernel_events'], 'sched,faults,syscalls,stacks,block')
-        self.assertNotIn('kernel_events_missing', self.trace.info['metadata'])
+        self.assertEqual(self.trace.info['metadata']['kernel_events'], ','.join(PROGRAMS))
+        self.assertEqual(self.trace.info['metadata'].get('kernel_events_missing', ''), '; '.join(MISSING))
         self.check_sound(self.trace)
 
     def test_sleep(self):
@@ -416,9 +398,25 @@ class Wishes(harness.Case):
     def test_in_a_container(self):
         self.check_missing(['unshare', '--pid', '--fork', '--mount-proc'], 'container')
 
-    @unittest.skipUnless(MISSING, 'all of them can be had')
+    @unittest.skipIf(GIVEN, 'some of them can be had')
     def test_as_it_is_here(self):
         self.check_missing([], MISSING[0].split(': ')[1])
+
+    def test_what_is_absent_is_said_and_leaves_the_rest(self):
+        absent = [line for line in MISSING if ' without ' in line]
+        if not absent:
+            self.skipTest('this kernel has all of them, or none')
+        result, path = self.delays('--kernel-events')
+        self.assertEqual(result.status, 0, result)
+        line, = [line for line in result.err.splitlines() if 'kernel events' in line]
+        for one in absent:
+            self.assertIn(one, line)
+            self.assertIn(one, harness.Trace(path).info['metadata']['kernel_events_missing'])
+        told = {one['name']: one for one in json.loads(harness.tsctl('devices', '--json').out)['kernel_events']}
+        for one in absent:
+            name, parts = one.split(' without ')
+            self.assertTrue(told[name]['available'])
+            self.assertEqual(told[name]['absent'], parts)
 
     def test_devices(self):
         result = harness.tsctl('devices', '--json')
@@ -426,6 +424,8 @@ class Wishes(harness.Case):
         told = {one['name']: one for one in json.loads(result.out)['kernel_events']}
         self.assertEqual({name for name, one in told.items() if one['available']}, GIVEN)
         self.assertEqual(set(told), set(PROGRAMS))
+        system = json.loads(result.out)['system']
+        self.assertNotEqual(system['available'], 'missing' in system)
         for one in told.values():
             self.assertNotEqual(one['available'], 'missing' in one)
 

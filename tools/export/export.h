@@ -32,6 +32,8 @@ struct ts_export_names {
 	const char *(*syscall)(uint32_t number);
 	const char *(*fault_kind)(uint32_t kind);
 	const char *(*block_operation)(uint32_t operation);
+	const char *(*pressure_kind)(uint32_t kind);
+	const char *(*driver_kind)(uint32_t kind);
 	/* Of kernels, by the string of the trace; of threads and of a row's stream. Valid until the next call. */
 	const char *(*kernel)(void *user, uint32_t name);
 	const char *(*thread)(void *user, uint32_t session, const struct ts_row_thread *thread);

@@ -37,6 +37,8 @@ enum text_kind {
 	TEXT_SYSCALL,			   /* value: number */
 	TEXT_FAULT,			   /* value: kind */
 	TEXT_BLOCK_IO,			   /* value: operation */
+	TEXT_PRESSURE,			   /* value: kind */
+	TEXT_DRIVER,			   /* value: kind */
 	TEXT_OVERHEAD,			   /* value: kind */
 	TEXT_MEMORY,			   /* value: kind */
 	TEXT_LOSS,			   /* value: reason */
@@ -68,6 +70,11 @@ enum arg_name {
 	ARG_DISK,
 	ARG_SECTOR,
 	ARG_QUEUED,
+	ARG_PAGES,
+	ARG_RING,
+	ARG_CONTEXT,
+	ARG_NUMBER,
+	ARG_ASKED_BY,
 	ARG_NAMES
 };
 
@@ -97,6 +104,11 @@ static const char *const arg_names[ARG_NAMES] = {
 	[ARG_DISK] = "disk",
 	[ARG_SECTOR] = "sector",
 	[ARG_QUEUED] = "queued_ns",
+	[ARG_PAGES] = "pages",
+	[ARG_RING] = "ring",
+	[ARG_CONTEXT] = "context",
+	[ARG_NUMBER] = "number",
+	[ARG_ASKED_BY] = "memory_asked_by",
 };
 
 /* How a kernel was launched. */
@@ -226,6 +238,10 @@ static int append_text(void *user, const struct ts_track_text *what, struct ts_b
 		return append_named(text, "page fault: ", names->fault_kind(value), value);
 	case TEXT_BLOCK_IO:
 		return append_named(text, "disk: ", names->block_operation(value), value);
+	case TEXT_PRESSURE:
+		return append_named(text, "memory: ", names->pressure_kind(value), value);
+	case TEXT_DRIVER:
+		return append_named(text, "driver: ", names->driver_kind(value), value);
 	case TEXT_OVERHEAD:
 		return append_named(text, "", names->overhead_kind(value), value);
 	case TEXT_MEMORY:
@@ -592,6 +608,37 @@ static int put_block_io(struct ts_perfetto *perfetto, const struct ts_sbt_row *r
 			     slice);
 }
 
+static int put_pressure(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
+			struct ts_track_slice *slice)
+{
+	const struct ts_row_pressure *pressure = row->pressure;
+
+	set_name(slice, TEXT_PRESSURE, 0, pressure->kind);
+	if (pressure->pages)
+		add_number(slice, ARG_PAGES, TS_TRACK_ARG_UINT, pressure->pages);
+	add_string(slice, ARG_ASKED_BY, pressure->by);
+	return put_of_thread(perfetto, row, pressure->thread, pressure->pid, TS_PLACE_PRESSURE,
+			     "want of memory", slice);
+}
+
+static int put_driver(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
+		      struct ts_track_slice *slice)
+{
+	const struct ts_row_driver *driver = row->driver;
+
+	set_name(slice, TEXT_DRIVER, 0, driver->kind);
+	add_string(slice, ARG_RING, driver->ring);
+	add_number(slice, ARG_CONTEXT, TS_TRACK_ARG_UINT, driver->context);
+	add_number(slice, ARG_NUMBER, TS_TRACK_ARG_UINT, driver->number);
+	if (driver->issued_ns > driver->start_ns)
+		add_number(slice, ARG_QUEUED, TS_TRACK_ARG_UINT,
+			   driver->issued_ns - driver->start_ns);
+	if (driver->result)
+		add_number(slice, ARG_RESULT, TS_TRACK_ARG_INT, (uint64_t)(int64_t)driver->result);
+	return put_of_thread(perfetto, row, driver->thread, driver->pid, TS_PLACE_DRIVER,
+			     "GPU driver", slice);
+}
+
 /* ---- what is missing, and why ------------------------------------------------------------------- */
 
 static int put_loss(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
@@ -690,6 +737,10 @@ static int put_row(struct ts_perfetto *perfetto, struct ts_open_ranges *ranges,
 		return put_syscall(perfetto, row, &slice);
 	case TS_ROW_BLOCK_IO:
 		return put_block_io(perfetto, row, &slice);
+	case TS_ROW_PRESSURE:
+		return put_pressure(perfetto, row, &slice);
+	case TS_ROW_DRIVER:
+		return put_driver(perfetto, row, &slice);
 	default:
 		return 0;
 	}

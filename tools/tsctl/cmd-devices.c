@@ -103,6 +103,16 @@ static void print_cupti(const Ts__Rpc__CuptiInfo *cupti)
 	}
 }
 
+static void print_events(const Ts__Rpc__KernelEventsInfo *events)
+{
+	ts_out_text(stdout, events->missing ? events->missing : "yes");
+	if (events->absent) {
+		fputs(", without ", stdout);
+		ts_out_text(stdout, events->absent);
+	}
+	putchar('\n');
+}
+
 static void print_kernel(const Ts__Rpc__DevicesInfo *info)
 {
 	printf("Kernel: events for `tsctl record --kernel-events`:%s\n",
@@ -111,8 +121,12 @@ static void print_kernel(const Ts__Rpc__DevicesInfo *info)
 		const Ts__Rpc__KernelEventsInfo *events = info->kernel_events[i];
 
 		printf("  %-8s ", events->name);
-		ts_out_text(stdout, events->missing ? events->missing : "yes");
-		putchar('\n');
+		print_events(events);
+	}
+	if (info->system) {
+		fputs("System: calls of processes that nobody preloaded, for `tsctl record --system`: ",
+		      stdout);
+		print_events(info->system);
 	}
 }
 

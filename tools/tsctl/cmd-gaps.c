@@ -95,6 +95,8 @@ static void part_text(const Ts__Rpc__GapPart *part, char text[TEXT_BYTES])
 	else if (!strcmp(cause, "block_io"))
 		n = add_text(text, n, "for a disk: %s %s", part->operation,
 			     part->disk ? part->disk : "?");
+	else if (!strcmp(cause, "reclaim"))
+		n = add_text(text, n, "freeing memory to get some: %s", part->reason);
 	else if (!strcmp(cause, "dispatch"))
 		n = add_text(text, n, "on its way to the device");
 	else

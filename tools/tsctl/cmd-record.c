@@ -206,8 +206,8 @@ static int parse_quantum(struct record *record, const char *text)
 
 static int parse_kernel_events(struct record *record, const char *text)
 {
-	static const char *const names[] = {"all",	"sched",  "faults",
-					    "syscalls", "stacks", "block"};
+	static const char *const names[] = {"all",    "sched", "faults", "syscalls",
+					    "stacks", "block", "memory", "driver"};
 	size_t n, n_name, i;
 
 	record->kernel_events = text ? text : "all";
@@ -226,7 +226,8 @@ static int parse_kernel_events(struct record *record, const char *text)
 		    strchr(threshold, '.') || (n > n_name && ts_time_parse(threshold, &ns))) {
 			ts_complain(
 				"--kernel-events=%s: it is `all` or some of `sched`, `faults`, "
-				"`syscalls`, `stacks` and `block`, each with a threshold if need be, like sched:10us",
+				"`syscalls`, `stacks`, `block`, `memory` and `driver`, each with a threshold "
+				"if need be, like sched:10us",
 				record->kernel_events);
 			return -EINVAL;
 		}
@@ -911,7 +912,7 @@ const struct ts_command ts_command_record = {
 		"      --stacks KIND     host stacks: native (default), python or none\n"
 		"      --symbols WHEN    names for stacks: end, or none (`tsctl symbolize`)\n"
 		"      --kernel-events[=L]   the kernel's: all, or sched:10us (a threshold),\n"
-		"                            faults, syscalls, stacks, block\n"
+		"                            faults, syscalls, stacks, block, memory, driver\n"
 		"      --system          calls of all other processes; COMMAND may be left out\n"
 		"      --capture LEVEL   timing; replay: for `tsctl replay` (replay:1G: a limit)\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"

@@ -411,6 +411,35 @@ static void block_io_text(const struct ts_row_block_io *row, char *text, size_t 
 			 strerrorname_np(-row->result) ? strerrorname_np(-row->result) : "error");
 }
 
+static void pressure_text(struct view *view, const struct ts_row_pressure *row, char *text,
+			  size_t n_bytes)
+{
+	const char *by = ts_resolver_string(view->resolver, row->by);
+
+	if (row->kind == TS_PRESSURE_OOM_KILL)
+		snprintf(text, n_bytes, ", when %s/%" PRIu32 " asked for memory", by ? by : "?",
+			 row->by_tid);
+	else
+		snprintf(text, n_bytes, " %" PRIu64 " pages freed%s", row->pages,
+			 row->flags & TS_PRESSURE_OPEN ? " (until the end)" : "");
+}
+
+static void driver_text(const struct ts_row_driver *row, char *text, size_t n_bytes)
+{
+	char queued[TS_OUT_FIGURE_BYTES];
+	size_t n =
+		(size_t)snprintf(text, n_bytes, " %" PRIu64 ":%" PRIu64, row->context, row->number);
+
+	if (row->issued_ns > row->start_ns)
+		n += (size_t)snprintf(text + n, n_bytes - n, ", queued %s",
+				      ts_out_duration(queued, row->issued_ns - row->start_ns));
+	if (row->flags & TS_DRIVER_OPEN)
+		snprintf(text + n, n_bytes - n, " (until the end)");
+	else if (row->result < 0)
+		snprintf(text + n, n_bytes - n, " = %s",
+			 strerrorname_np(-row->result) ? strerrorname_np(-row->result) : "error");
+}
+
 /* What tells one row from the next, beside its name. */
 static void detail_text(struct view *view, const struct ts_sbt_row *row, char text[DETAIL_BYTES])
 {
@@ -444,6 +473,10 @@ static void detail_text(struct view *view, const struct ts_sbt_row *row, char te
 		syscall_text(row->syscall, text, DETAIL_BYTES);
 	} else if (row->type == TS_ROW_BLOCK_IO) {
 		block_io_text(row->block_io, text, DETAIL_BYTES);
+	} else if (row->type == TS_ROW_PRESSURE) {
+		pressure_text(view, row->pressure, text, DETAIL_BYTES);
+	} else if (row->type == TS_ROW_DRIVER) {
+		driver_text(row->driver, text, DETAIL_BYTES);
 	}
 	n = strlen(text);
 	if (name)
@@ -587,14 +620,16 @@ enum {
 	SUM_FAULTS,
 	SUM_SYSCALLS,
 	SUM_BLOCK_IO,
+	SUM_PRESSURE,
+	SUM_DRIVERS,
 	SUM_RANGES,
 	SUM_COUNT
 };
 
-static const char *const sum_titles[SUM_COUNT] = {"Kernels",	 "API calls",	 "Copies",
-						  "Sets",	 "Waits",	 "Off CPU",
-						  "Page faults", "System calls", "Block I/O",
-						  "Ranges"};
+static const char *const sum_titles[SUM_COUNT] = {"Kernels",	    "API calls",    "Copies",
+						  "Sets",	    "Waits",	    "Off CPU",
+						  "Page faults",    "System calls", "Block I/O",
+						  "Want of memory", "GPU drivers",  "Ranges"};
 
 static int sum_of_type(unsigned int type)
 {
@@ -617,6 +652,10 @@ static int sum_of_type(unsigned int type)
 		return SUM_SYSCALLS;
 	case TS_ROW_BLOCK_IO:
 		return SUM_BLOCK_IO;
+	case TS_ROW_PRESSURE:
+		return SUM_PRESSURE;
+	case TS_ROW_DRIVER:
+		return SUM_DRIVERS;
 	default:
 		return SUM_RANGES;
 	}
@@ -722,6 +761,8 @@ static int print_sums(struct view *view, struct ts_aggregates *const *sums)
 		[SUM_FAULTS] = {&message.n_page_faults, &message.page_faults},
 		[SUM_SYSCALLS] = {&message.n_syscalls, &message.syscalls},
 		[SUM_BLOCK_IO] = {&message.n_block_io, &message.block_io},
+		[SUM_PRESSURE] = {&message.n_pressure, &message.pressure},
+		[SUM_DRIVERS] = {&message.n_drivers, &message.drivers},
 		[SUM_RANGES] = {&message.n_ranges, &message.ranges},
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `tracesmithd --kernel-events-check` writes a line for each kind of kernel event: its name, or its name, a colon and what
- * is missing.
+ * is missing, or "NAME without PARTS: WHY" where it is there but for some parts. The last is of --system.
  */
 #include "tools/tsctl/kernel.h"
 
@@ -40,17 +40,27 @@ static pid_t ask(const char *daemon, int out)
 static void add_line(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info, char *line)
 {
 	Ts__Rpc__KernelEventsInfo *message = ts_pool_alloc(pool, 1, sizeof(*message));
-	char *why;
+	char *why, *without;
 
 	line[strcspn(line, "\n")] = '\0';
 	why = strstr(line, ": ");
+	without = strstr(line, " without ");
 	ts__rpc__kernel_events_info__init(message);
-	TS_RPC_SET(message, available, !why);
-	message->missing = why ? ts_pool_copy(pool, why + 2) : NULL;
-	if (why)
-		*why = '\0';
+	if (without && why && without < why) {
+		TS_RPC_SET(message, available, true);
+		message->absent = ts_pool_copy(pool, without + strlen(" without "));
+		*without = '\0';
+	} else {
+		TS_RPC_SET(message, available, !why);
+		message->missing = why ? ts_pool_copy(pool, why + 2) : NULL;
+		if (why)
+			*why = '\0';
+	}
 	message->name = ts_pool_copy(pool, line);
-	info->kernel_events[info->n_kernel_events++] = message;
+	if (strcmp(line, "system"))
+		info->kernel_events[info->n_kernel_events++] = message;
+	else
+		info->system = message;
 }
 
 void ts_kernel_fill(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)

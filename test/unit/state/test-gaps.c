@@ -296,6 +296,47 @@ TS_TEST(a_disk_is_waited_for)
 	ts_gaps_free(gaps);
 }
 
+/* Reclaim is in a fault, which is in a call of the kernel's; off the CPU it is not freeing. Who was killed did nothing. */
+TS_TEST(freeing_memory)
+{
+	const struct ts_gap_part *part;
+	struct ts_gaps *gaps;
+	struct ts_row_pressure row = {.start_ns = 1100,
+				      .end_ns = 1300,
+				      .thread = MAIN,
+				      .kind = TS_PRESSURE_LIMIT};
+	struct ts_row_page_fault fault = {.start_ns = 1050, .end_ns = 1400, .thread = MAIN};
+
+	begin_trace("sched,faults,memory");
+	add_launch(1, MAIN, 400, 410, 7, 500, 1000);
+	add_off_cpu(MAIN, TS_OFF_CPU_SLEEP, 300, 0, 350, 0);
+	add(TS_ROW_PAGE_FAULT, &fault);
+	add(TS_ROW_PRESSURE, &row);
+	add_off_cpu(MAIN, TS_OFF_CPU_PREEMPTED, 1150, 0, 1180, 0);
+	row = (struct ts_row_pressure){.start_ns = 1500,
+				       .end_ns = 1550,
+				       .thread = MAIN,
+				       .kind = TS_PRESSURE_LIMIT};
+	add(TS_ROW_PRESSURE, &row);
+	row = (struct ts_row_pressure){.start_ns = 1600,
+				       .end_ns = 1600,
+				       .thread = MAIN,
+				       .kind = TS_PRESSURE_OOM_KILL};
+	add(TS_ROW_PRESSURE, &row);
+	add_launch(31, MAIN, 1950, 2000, 7, 2000, 2200);
+	gaps = read_gaps(100, 10);
+	ts_check_int(gaps->n_longest, 1);
+	part = part_of(&gaps->longest[0].parts, TS_GAP_RECLAIM, 0);
+	ts_check_int(part->key.operation, TS_PRESSURE_LIMIT);
+	ts_check_int(part->ns, 170 + 50);
+	ts_check_int(part->count, 2);
+	part = part_of(&gaps->longest[0].parts, TS_GAP_PAGE_FAULT, 0);
+	ts_check_int(part->ns, 150);
+	ts_check_int(gaps->streams[0].causes_ns[TS_GAP_RECLAIM], 220);
+	ts_check_int(gaps->streams[0].causes_ns[TS_GAP_OFF_CPU], 30);
+	ts_gaps_free(gaps);
+}
+
 /* The engine was another stream's; the preempted call is found in the call. */
 TS_TEST(a_taken_engine)
 {

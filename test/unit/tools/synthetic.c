@@ -254,6 +254,21 @@ static void kernels(struct maker *maker)
 				      .disk = maker->text,
 				      .operation = TS_BLOCK_READ,
 				      .flags = TS_BLOCK_IO_READAHEAD});
+	add(maker, TS_ROW_PRESSURE,
+	    &(struct ts_row_pressure){.start_ns = t,
+				      .end_ns = t + 25,
+				      .pages = 32,
+				      .thread = maker->thread,
+				      .kind = TS_PRESSURE_LIMIT});
+	add(maker, TS_ROW_DRIVER,
+	    &(struct ts_row_driver){.start_ns = t,
+				    .end_ns = t + 25,
+				    .issued_ns = t + 4,
+				    .context = 12,
+				    .number = 7,
+				    .thread = maker->thread,
+				    .kind = TS_DRIVER_JOB,
+				    .ring = maker->text});
 }
 
 /* One of each that the recording makes of itself. */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the driver's programs share: fences and jobs that traced threads made, until they are over. Raw tracepoints, each
+ * attached for itself: most kernels have some of them, and modules bring theirs.
+ */
+#pragma once
+
+#include "daemon/bpf/shared.bpf.h"
+
+/* As in sbt/schema.h. */
+#define DRIVER_FENCE_WAIT 1
+#define DRIVER_FENCE	  2
+#define DRIVER_JOB	  3
+
+/* By the fence's address; of a job it is that of its fence of the scheduler's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct ts_bpf_driver);
+} working SEC(".maps");
+
+/* Of the thread that is here; false: nobody watches it. */
+static __always_inline bool note_thread(struct ts_bpf_driver *note, __u32 kind, __u64 key)
+{
+	__u64 caller = bpf_get_current_pid_tgid();
+	struct ts_bpf_traced *settings = watched(caller >> 32, TS_BPF_DRIVER);
+
+	if (!settings)
+		return false;
+	note->event.session = settings->session;
+	note->event.program = TS_BPF_DRIVER;
+	note->event.tid = (__u32)caller;
+	note->event.pid = caller >> 32;
+	note->event.start_ns = bpf_ktime_get_ns();
+	bpf_get_current_comm(note->event.name, sizeof(note->event.name));
+	note->kind = kind;
+	note->key = key;
+	return true;
+}
+
+static __always_inline void note_fence(struct ts_bpf_driver *note, struct dma_fence *fence)
+{
+	note->context = BPF_CORE_READ(fence, context);
+	note->number = BPF_CORE_READ(fence, seqno);
+}
+
+/* Nobody saw the end of the one that was where now another one is. */
+static __always_inline void lose_job(const struct ts_bpf_driver *before)
+{
+	if (before && before->kind == DRIVER_JOB)
+		lose(before->event.session, TS_BPF_DRIVER);
+}
+
+/* It is over, in whatever context: only one of those that see it tells it. */
+static __always_inline int over(__u64 key, __u32 kind, __s32 error)
+{
+	struct ts_bpf_driver *note = bpf_map_lookup_elem(&working, &key), told;
+	struct ts_bpf_traced *settings;
+
+	if (!note || note->kind != kind)
+		return 0;
+	told = *note;
+	if (bpf_map_delete_elem(&working, &key))
+		return 0;
+	told.event.end_ns = bpf_ktime_get_ns();
+	told.error = error;
+	settings = watched(told.event.pid, TS_BPF_DRIVER);
+	if (settings &&
+	    told.event.end_ns - told.event.start_ns < settings->threshold_ns[TS_BPF_DRIVER])
+		return 0;
+	if (bpf_ringbuf_output(&events, &told, sizeof(told), wake_flags()))
+		lose(told.event.session, TS_BPF_DRIVER);
+	return 0;
+}

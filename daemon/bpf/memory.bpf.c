@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
+/*
+ * Want of memory: a thread that has to free some before it gets some, and a process that the kernel kills to have some. Raw
+ * tracepoints, each attached for itself, as not every kernel has all of them.
+ */
+#include "daemon/bpf/shared.bpf.h"
+
+/* As in sbt/schema.h. */
+#define RECLAIM_DIRECT 1
+#define RECLAIM_LIMIT  2
+#define RECLAIM_NODE   3
+#define OOM_KILL       4
+
+/* By thread, which keeps its place: start_ns is 0 while it frees nothing. A thread frees memory for one reason at once. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct ts_bpf_pressure);
+} reclaiming SEC(".maps");
+
+/* Processes that were told to be killed, as each of their threads may be said to be. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u32);
+} killed SEC(".maps");
+
+static __always_inline int begin(__u32 kind)
+{
+	__u64 caller = bpf_get_current_pid_tgid();
+	struct ts_bpf_traced *settings = watched(caller >> 32, TS_BPF_MEMORY);
+	struct ts_bpf_pressure note = {};
+	__u32 tid = (__u32)caller;
+
+	if (!settings)
+		return 0;
+	note.event.session = settings->session;
+	note.event.program = TS_BPF_MEMORY;
+	note.event.tid = tid;
+	note.event.pid = caller >> 32;
+	note.event.start_ns = bpf_ktime_get_ns();
+	bpf_get_current_comm(note.event.name, sizeof(note.event.name));
+	note.kind = kind;
+	if (bpf_map_update_elem(&reclaiming, &tid, &note, BPF_ANY))
+		lose(note.event.session, TS_BPF_MEMORY);
+	return 0;
+}
+
+static __always_inline int over(__u32 kind, __u64 pages)
+{
+	__u64 caller = bpf_get_current_pid_tgid(), now;
+	struct ts_bpf_traced *settings = watched(caller >> 32, TS_BPF_MEMORY);
+	__u32 tid = (__u32)caller;
+	struct ts_bpf_pressure *note;
+
+	if (!settings)
+		return 0;
+	note = bpf_map_lookup_elem(&reclaiming, &tid);
+	/* It began before anybody watched. */
+	if (!note || !note->event.start_ns || note->kind != kind)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (now - note->event.start_ns >= settings->threshold_ns[TS_BPF_MEMORY]) {
+		note->event.end_ns = now;
+		note->pages = pages;
+		if (bpf_ringbuf_output(&events, note, sizeof(*note), wake_flags()))
+			lose(note->event.session, TS_BPF_MEMORY);
+	}
+	note->event.start_ns = 0;
+	return 0;
+}
+
+SEC("raw_tp/mm_vmscan_direct_reclaim_begin")
+int direct_begun(struct bpf_raw_tracepoint_args *context)
+{
+	return begin(RECLAIM_DIRECT);
+}
+
+SEC("raw_tp/mm_vmscan_direct_reclaim_end")
+int direct_over(struct bpf_raw_tracepoint_args *context)
+{
+	return over(RECLAIM_DIRECT, context->args[0]);
+}
+
+SEC("raw_tp/mm_vmscan_memcg_reclaim_begin")
+int limit_begun(struct bpf_raw_tracepoint_args *context)
+{
+	return begin(RECLAIM_LIMIT);
+}
+
+SEC("raw_tp/mm_vmscan_memcg_reclaim_end")
+int limit_over(struct bpf_raw_tracepoint_args *context)
+{
+	return over(RECLAIM_LIMIT, context->args[0]);
+}
+
+SEC("raw_tp/mm_vmscan_node_reclaim_begin")
+int node_begun(struct bpf_raw_tracepoint_args *context)
+{
+	return begin(RECLAIM_NODE);
+}
+
+SEC("raw_tp/mm_vmscan_node_reclaim_end")
+int node_over(struct bpf_raw_tracepoint_args *context)
+{
+	return over(RECLAIM_NODE, context->args[0]);
+}
+
+/* `name`: NULL where it is not known. No threshold holds for it: it is over at once. */
+static __always_inline int kill(__u32 tid, __u32 pid, const char *name)
+{
+	struct ts_bpf_traced *settings = watched(pid, TS_BPF_MEMORY);
+	__u64 caller = bpf_get_current_pid_tgid();
+	struct ts_bpf_pressure told = {};
+
+	if (!settings || bpf_map_update_elem(&killed, &pid, &tid, BPF_NOEXIST))
+		return 0;
+	told.event.session = settings->session;
+	told.event.program = TS_BPF_MEMORY;
+	told.event.tid = tid;
+	told.event.pid = pid;
+	told.event.start_ns = told.event.end_ns = bpf_ktime_get_ns();
+	if (name)
+		bpf_probe_read_kernel(told.event.name, sizeof(told.event.name), name);
+	told.kind = OOM_KILL;
+	told.by_tid = (__u32)caller;
+	told.by_pid = caller >> 32;
+	bpf_get_current_comm(told.by, sizeof(told.by));
+	if (bpf_ringbuf_output(&events, &told, sizeof(told), wake_flags()))
+		lose(told.event.session, TS_BPF_MEMORY);
+	return 0;
+}
+
+SEC("raw_tp/mark_victim")
+int victim_marked(struct bpf_raw_tracepoint_args *context)
+{
+	struct task_struct *task = (struct task_struct *)context->args[0];
+
+	return kill(BPF_CORE_READ(task, pid), BPF_CORE_READ(task, tgid), task->comm);
+}
+
+/* A number was all that it told: that of a process's first thread is the process's. */
+SEC("raw_tp/mark_victim")
+int victim_marked_before_6_9(struct bpf_raw_tracepoint_args *context)
+{
+	__u32 tid = (__u32)context->args[0];
+
+	return kill(tid, tid, NULL);
+}
