@@ -9,9 +9,9 @@
 #include "daemon/util/error.h"
 #include "proto/abi/clock.h"
 
-#define DUMP_FLUSH_MS 500u
+#define DUMP_FLUSH_MS 5000u
 /* For those that answer nothing. */
-#define DUMP_WAIT_NS (UINT64_C(3000) * 1000000)
+#define DUMP_WAIT_NS (UINT64_C(10000) * 1000000)
 
 static void dump_begin(struct ts_server *server)
 {
