@@ -2,6 +2,7 @@
 """A client of the control socket: just enough of proto/rpc for requests that come thousands of times."""
 import socket
 import struct
+import time
 
 import harness
 
@@ -9,6 +10,8 @@ HEADER = struct.Struct('<IHBBIIII')
 MAGIC, VERSION, REQUEST, ANSWER = 0x50525354, 1, 1, 2
 LIST, START, STOP = 2, 6, 7
 ERROR, SESSIONS, SWITCHED = 1, 3, 7
+# A daemon hangs up on those who are silent for a minute.
+SILENT_S = 30
 
 
 def number(value):
@@ -49,10 +52,14 @@ def fields(data):
 
 class Control:
     def __init__(self, path):
+        self.path, self.id = path, 0
+        self.connect()
+
+    def connect(self):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(harness.SECONDS)
-        self.socket.connect(path)
-        self.id = 0
+        self.socket.connect(self.path)
+        self.used = time.monotonic()
 
     def close(self):
         self.socket.close()
@@ -68,6 +75,10 @@ class Control:
 
     def ask(self, body):
         self.id += 1
+        if time.monotonic() - self.used > SILENT_S:
+            self.close()
+            self.connect()
+        self.used = time.monotonic()
         self.socket.sendall(HEADER.pack(MAGIC, VERSION, REQUEST, 0, self.id, 0, len(body), 0) + body)
         header = HEADER.unpack(self.receive(HEADER.size))
         answer = fields(self.receive(header[6]))

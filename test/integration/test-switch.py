@@ -129,6 +129,8 @@ class Switch(harness.Case):
         argv = argv or (harness.app('bursts', 'driver'), str(THREADS))
         bursts = Bursts(list(argv), env, self.folder)
         self.addCleanup(self.end_process, bursts.process)
+        # It goes on when it has asked the daemon to take its session, which may hear of what tsctl wants before.
+        self.wait(lambda: bursts.process.pid in [session['pid'] for session in self.sessions()], 'its session')
         return bursts
 
     def sessions(self):
@@ -142,7 +144,7 @@ class Switch(harness.Case):
 
     def check(self, path, kernels):
         """Sound, nothing lost, and so many kernels; returns the trace."""
-        trace = self.finished_trace(path, seconds=60)
+        trace = self.finished_trace(path)
         self.assertEqual(trace.lost, {})
         self.check_sound(trace)
         if kernels is not None:
@@ -282,10 +284,10 @@ class Switch(harness.Case):
         os.close(theirs)
         self.addCleanup(os.close, ours)
         self.addCleanup(self.end_process, watch)
-        data, until = '', time.monotonic() + harness.SECONDS
+        data, until = b'', time.monotonic() + harness.SECONDS
         while time.monotonic() < until:
-            data += os.read(ours, 65536).decode()
-            looks = data.split('\x1b[H')
+            data += os.read(ours, 65536)
+            looks = data.decode(errors='replace').split('\x1b[H')
             # The last one may not be there in full.
             shown = self.screen_of('\x1b[H' + '\x1b[H'.join(looks[1:-1])) if len(looks) > 2 else ''
             if re.search(r'GPU 0 busy', shown) and re.search(r'^ +[0-9.]+ %  ', shown, re.M):
@@ -325,6 +327,19 @@ class Switch(harness.Case):
         bursts.tell('halt')
         self.assertEqual(bursts.end(), (0, ''))
 
+    def listed(self, path):
+        """The sessions of a recording, whose daemon may hear of the first after that has begun its work."""
+        found = []
+
+        def look():
+            env = harness.environment(XDG_RUNTIME_DIR=self.folder)
+            found[:] = [session for session in json.loads(harness.tsctl('sessions', '--json', env=env).out)['sessions']
+                        if session['path'] == path]
+            return found
+
+        self.wait(look, 'its session')
+        return found
+
     def test_a_recording_that_starts_later(self):
         """`tsctl record --start-later`, found by `tsctl sessions` without being told where."""
         path = self.path('later.sbt')
@@ -338,8 +353,7 @@ class Switch(harness.Case):
         def mine(*arguments):
             return harness.tsctl(*arguments, env=harness.environment(**own))
 
-        listed = [session for session in json.loads(mine('sessions', '--json').out)['sessions']
-                  if session['path'] == path]
+        listed = self.listed(path)
         self.assertEqual([session['state'] for session in listed], ['paused'])
         self.assertTrue(listed[0]['control'].startswith(self.folder))
         pid = str(listed[0]['pid'])
@@ -361,8 +375,7 @@ class Switch(harness.Case):
                         harness.record_environment(XDG_RUNTIME_DIR=self.folder), self.folder)
         self.addCleanup(self.end_process, bursts.process)
         bursts.tell('go 5')
-        sessions = json.loads(harness.tsctl('sessions', '--json', env=harness.environment(**own)).out)['sessions']
-        pid = [str(session['pid']) for session in sessions if session['path'] == path][0]
+        pid = str(self.listed(path)[0]['pid'])
         os.mkdir(self.path('tracesmith-ends'))
         listener = socket.socket(socket.AF_UNIX)
         self.addCleanup(listener.close)
@@ -481,7 +494,7 @@ class Switch(harness.Case):
         self.assertEqual(process.tell('work 3'), 3)
         self.control.stop(pid)
         process.tell('take 0')
-        self.assertEqual(self.states(), ['yielded'])
+        self.wait(lambda: self.states() == ['yielded'], 'the yield')
         process.tell('work 5')
         process.tell('give 0')
         self.wait(lambda: self.states() == ['paused'], 'CUPTI, taken back')
