@@ -237,7 +237,7 @@ static inline uint16_t producer_hear(int fd, struct ts_handshake_reason *ret_pac
 	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
 	ssize_t n;
 
-	ts_check_int(poll(&poll_fd, 1, 20000), 1);
+	ts_check_int(poll(&poll_fd, 1, 100000), 1);
 	n = recv(fd, &packet, sizeof(packet), 0);
 	if (ret_packet)
 		*ret_packet = packet;
@@ -304,7 +304,7 @@ static inline int socket_connect(const char *path, int type)
 
 	ts_check(strlen(path) < sizeof(address.sun_path));
 	strcpy(address.sun_path, path);
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 10000; i++) {
 		int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 
 		ts_check(fd >= 0);

@@ -88,6 +88,13 @@ TS_TEST(hub_has_or_says)
 	}
 }
 
+/* Whether the thread slept so long. On a busy machine it waits as long for a processor, before it sleeps and behind that. */
+static bool slept(const struct ts_bpf_off_cpu *interval, uint64_t ns)
+{
+	return !interval->preempted && interval->state && interval->event.end_ns &&
+	       interval->woken_ns >= interval->event.start_ns + ns;
+}
+
 /* Of this process itself: a sleep of one of its threads, once. */
 TS_TEST(a_feed_tells_of_a_sleep)
 {
@@ -114,9 +121,7 @@ TS_TEST(a_feed_tells_of_a_sleep)
 		const struct ts_bpf_off_cpu *event = (const void *)((const uint8_t *)events + off);
 
 		ts_check_int(event->event.program, TS_BPF_SCHED);
-		if (event->event.tid == (uint32_t)getpid() && event->event.end_ns &&
-		    event->event.end_ns - event->event.start_ns >= 30000000)
-			n++;
+		n += event->event.tid == (uint32_t)getpid() && slept(event, 30000000);
 	}
 	ts_check_int(n_bytes % sizeof(struct ts_bpf_off_cpu), 0);
 	ts_check_int(n, 1);
@@ -143,9 +148,7 @@ static size_t take_sleeps(struct ts_kernel_feed *feed, uint32_t *ret_frames)
 			const struct ts_bpf_event *event = &told->interval.event;
 
 			at += ts_kernel_event_bytes(event->program);
-			/* On a busy machine it waits for a CPU as long, elsewhere. */
-			if (event->tid != (uint32_t)gettid() || told->interval.preempted ||
-			    event->end_ns < event->start_ns + SLEEP_NS)
+			if (event->tid != (uint32_t)gettid() || !slept(&told->interval, SLEEP_NS))
 				continue;
 			n++;
 			*ret_frames = event->program == TS_BPF_STACKS ? told->n_frames : 0;
@@ -155,7 +158,7 @@ static size_t take_sleeps(struct ts_kernel_feed *feed, uint32_t *ret_frames)
 }
 
 /* Events come with a delay: of what was, nothing is outstanding when a feed has been changed and the ring been read. */
-static size_t count_sleeps(struct ts_kernel_feed *feed, uint32_t *ret_frames)
+static size_t count_sleeps(struct ts_kernel_feed *feed, size_t n_wanted, uint32_t *ret_frames)
 {
 	struct timespec time = {.tv_nsec = SLEEP_NS};
 	size_t n = 0;
@@ -163,7 +166,7 @@ static size_t count_sleeps(struct ts_kernel_feed *feed, uint32_t *ret_frames)
 	while (nanosleep(&time, &time))
 		;
 	/* The hub looks at its ring every 50 ms; one that has nothing for us is waited for in vain, once. */
-	for (unsigned i = 0; i < 20 && !n; i++) {
+	for (unsigned i = 0; i < (n_wanted ? 3000 : 20) && !n; i++) {
 		time = (struct timespec){.tv_nsec = 10000000};
 		nanosleep(&time, NULL);
 		n = take_sleeps(feed, ret_frames);
@@ -187,18 +190,18 @@ TS_TEST(a_feed_is_changed)
 		ts_kernel_hub_free(hub);
 		return;
 	}
-	ts_check_int(count_sleeps(feed, &n_frames), 1);
+	ts_check_int(count_sleeps(feed, 1, &n_frames), 1);
 	ts_check(n_frames > 0);
 	ts_check_int(ts_kernel_feed_change(feed, &none), 0);
-	ts_check_int(count_sleeps(feed, &n_frames), 0);
+	ts_check_int(count_sleeps(feed, 0, &n_frames), 0);
 	/* What passed meanwhile is not told as one long interval. */
 	wish.programs = 1u << TS_BPF_SCHED;
 	ts_check_int(ts_kernel_feed_change(feed, &wish), 0);
-	ts_check_int(count_sleeps(feed, &n_frames), 1);
+	ts_check_int(count_sleeps(feed, 1, &n_frames), 1);
 	ts_check_int(n_frames, 0);
 	wish.threshold_ns[TS_BPF_SCHED] = UINT64_C(1000000000000);
 	ts_check_int(ts_kernel_feed_change(feed, &wish), 0);
-	ts_check_int(count_sleeps(feed, &n_frames), 0);
+	ts_check_int(count_sleeps(feed, 0, &n_frames), 0);
 	ts_kernel_feed_free(feed);
 	ts_kernel_hub_free(hub);
 }

@@ -464,7 +464,7 @@ TS_TEST(slow_names)
 	page = page_that_waits(&fault.fd);
 	probe(false, &system, &probes);
 	ts_check_int(pthread_create(&thread, NULL, name_slowly, page), 0);
-	ts_check_int(poll(&fault, 1, 5000), 1);
+	ts_check_int(poll(&fault, 1, 60000), 1);
 	copies(&other, &thing, 1);
 	ts_check_int(taken(system, getpid()).n_calls, 1);
 	copy.dst = (uintptr_t)page;

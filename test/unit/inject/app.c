@@ -334,6 +334,8 @@ static void streams_in_a_pause(void)
 	stream(s, 1);
 	leave(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaStreamCreateWithPriority_v5050, &create, 0);
 	call(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaStreamBeginCapture_v10000, NULL, 0);
+	if (write(STDIN_FILENO, "", 1) != 1)
+		exit(83);
 	getchar();
 	/* Into the graph that is being captured: no kernel is expected of it. */
 	call(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaLaunchKernel_v7000, NULL, 0);
@@ -495,8 +497,8 @@ int main(int argc, char **argv)
 		/* Initialised, and no work: nothing may be flushed. */
 		return n_flushes() ? 94 : 0;
 	} else if (!strcmp(what, "paced")) {
-		/* Until the recording is stopped from outside, or ten seconds. */
-		for (int i = 0; i < 1000 && n_subscribed(); i++) {
+		/* Until the recording is stopped from outside, or a minute. */
+		for (int i = 0; i < 6000 && n_subscribed(); i++) {
 			launches(1);
 			usleep(10000);
 		}
