@@ -11,7 +11,7 @@
 #include "inject/session.h"
 
 /* How long the application waits for its switch to hold; it takes about a millisecond. */
-#define SWITCH_NS   UINT64_C(500000000)
+#define SWITCH_NS   UINT64_C(2000000000)
 
 #define FIRST_DEPTH 64u
 /* Ids are taken so many at a time, for the count of them is everybody's. */
