@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include "daemon/worker/confine.h"
 #include "daemon/worker/elf-file.h"
@@ -18,7 +17,6 @@
 
 #define WORKER_FD	  3
 #define REQUEST_MAX_BYTES (1024u * 1024)
-#define NICENESS	  10
 #define EXIT_USAGE	  2
 #define EXIT_MEMORY	  12 /* client.c */
 
@@ -334,8 +332,6 @@ int main(int argc, char **argv)
 		fputs("tracesmith-worker is started by tracesmithd, which has its work\n", stderr);
 		return EXIT_USAGE;
 	}
-	/* It is never urgent. */
-	setpriority(PRIO_PROCESS, 0, NICENESS);
 	worker.error = ts_confine(&options, &worker.confined, &worker.error_part);
 	ts_frame_parser_init(&worker.parser, TS_FRAME_REQUEST, REQUEST_MAX_BYTES);
 	return serve(&worker);
