@@ -33,7 +33,7 @@ class Apps(harness.Case):
         result, traces = self.preload(argv, vgpu)
         self.assertEqual(result.status, 0, result)
         self.assertEqual([self.path('tracesmith-%s-%d.sbt' % (name, result.pid))], traces)
-        trace = harness.Trace(traces[0])
+        trace = self.finished_trace(traces[0])
         self.check_truth(trace, self.truth())
         self.assertEqual([session['pid'] for session in trace.info['sessions']], [result.pid])
         self.assertEqual(trace.info['sessions'][0]['state'], 'ended')
@@ -100,7 +100,7 @@ class Python(Apps):
         result, traces = self.preload(self.argv)
         self.assertEqual(result.status, 0, result)
         self.assertEqual(len(traces), 1)
-        self.check_truth(harness.Trace(traces[0]), self.truth())
+        self.check_truth(self.finished_trace(traces[0]), self.truth())
         self.check_alone(self.argv, '', result)
 
     def test_record(self):
