@@ -17,6 +17,10 @@ import unittest
 import harness
 
 
+# Above what any kernel gives out.
+NO_PID = (1 << 22) + 1
+
+
 class Live(harness.Case):
     def setUp(self):
         super().setUp()
@@ -106,7 +110,7 @@ class Live(harness.Case):
             over = self.tsctl('info', '--json', '--session', name)
             self.assertEqual(over.status, 0, over)
             self.assertTrue(json.loads(over.out)['finished'])
-        missing = self.tsctl('info', '--session', '4999')
+        missing = self.tsctl('info', '--session', str(NO_PID))
         self.assertEqual((missing.status, len(missing.err.splitlines())), (2, 1), missing)
 
     def test_removed_while_it_runs(self):
@@ -121,14 +125,15 @@ class Live(harness.Case):
         self.wait(lambda: 'REMOVED' in self.tsctl('status').out, 'word of it')
         session, = json.loads(self.tsctl('status', '--json').out)['sessions']
         self.assertEqual((session['removed'], session['path']), (True, path))
-        with open(self.path('daemon.log'), encoding='utf-8') as log:
-            self.assertEqual(log.read().count('%s was removed while it is written' % path), 1)
+        said = '%s was removed while it is written' % path
+        self.wait(lambda: said in self.log(), 'a line of it')
         # For as long as the session lives what it did can be read.
-        self.assertEqual(self.live_counts(process.pid).get('memcpy'), 5)
+        self.wait(lambda: self.live_counts(process.pid).get('memcpy') == 5, 'its rows')
         other = self.start([harness.app('saxpy', 'driver')])
         _, err = other.communicate(timeout=harness.SECONDS)
         self.assertEqual((other.returncode, err), (0, b''))
-        self.assertEqual(json.loads(self.tsctl('status', '--json').out)['sessions_refused'], 1)
+        # Who is refused does not wait to hear of it.
+        self.wait(lambda: json.loads(self.tsctl('status', '--json').out).get('sessions_refused'), 'the refusal')
         process.communicate(b'\n', timeout=harness.SECONDS)
         self.assertEqual(process.returncode, 0)
         os.mkdir(self.traces)
@@ -136,6 +141,12 @@ class Live(harness.Case):
         again.communicate(timeout=harness.SECONDS)
         self.wait(self.files, 'the next file')
         self.check_truth(self.finished_trace(self.files()[0]), self.truth())
+        self.assertEqual(json.loads(self.tsctl('status', '--json').out)['sessions_refused'], 1)
+        self.assertEqual(self.log().count(said), 1)
+
+    def log(self):
+        with open(self.path('daemon.log'), encoding='utf-8') as log:
+            return log.read()
 
     def live_counts(self, pid):
         result = self.tsctl('info', '--json', '--session', str(pid))
