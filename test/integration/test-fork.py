@@ -54,7 +54,7 @@ class Fork(harness.Case):
             self.check_calls(session, truth)
 
     def check_recorded(self, argv, n_processes, expected):
-        result, path = self.record(argv, '--vgpu', '-q', '--ring-size', '16M')
+        result, path = self.record(argv, '--vgpu', '-q', '--lossless')
         self.assertEqual((result.status, result.out, result.err), (0, expected, ''))
         self.check_processes([harness.Trace(path)], n_processes)
 
@@ -67,7 +67,7 @@ class Fork(harness.Case):
     def check_alone(self, way):
         """Preloaded alone: a file for each process that used the GPU, and none for the others."""
         argv = [harness.app('forks', 'driver'), way, '3', 'after']
-        result, traces = self.preload(argv)
+        result, traces = self.preload(argv, TRACESMITH_LOSSLESS='1')
         self.assertEqual((result.status, result.err), (0, ''))
         self.assertEqual(len(traces), 1 + (3 if way in GPU_WAYS else 0))
         self.check_processes([self.finished_trace(path) for path in traces], len(traces))
