@@ -257,8 +257,9 @@ class Export(harness.Case):
             viewed = harness.tsctl('view', '--json', hurt)
             result = harness.tsctl('export', '--format', 'folded', '--weight', 'gpu-time', hurt)
             self.assertIn(result.status, (0, 2), result)
-            # `view` reads more than this.
-            self.assertLessEqual(result.status, viewed.status, result)
+            # It needs definitions that `view` does without.
+            if result.status and not viewed.status:
+                self.assertIn('is damaged at byte', result.err)
             # The file's own sums may count what is damaged: rows are what can be read.
             gpu_ns = sum(row['end_ns'] - row['start_ns'] for row in map(json.loads, viewed.out.splitlines())
                          if row['type'] in harness.DEVICE_TYPES)
