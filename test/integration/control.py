@@ -8,8 +8,8 @@ import harness
 
 HEADER = struct.Struct('<IHBBIIII')
 MAGIC, VERSION, REQUEST, ANSWER = 0x50525354, 1, 1, 2
-LIST, START, STOP = 2, 6, 7
-ERROR, SESSIONS, SWITCHED = 1, 3, 7
+LIST, FLUSH, START, STOP = 2, 4, 6, 7
+ERROR, SESSIONS, FLUSHED, SWITCHED = 1, 3, 5, 7
 # A daemon hangs up on those who are silent for a minute.
 SILENT_S = 30
 
@@ -96,6 +96,11 @@ class Control:
     def rows(self):
         """Of the last session that is listed, so far."""
         return fields(fields(self.ask(field(LIST, b''))[SESSIONS])[1])[8]
+
+    def flush(self, timeout_ms=60000):
+        """All that was done until now is in the files, its losses too; returns (sessions, timed_out)."""
+        flushed = fields(self.ask(field(FLUSH, number(2 << 3) + number(timeout_ms)))[FLUSHED])
+        return tuple(flushed.get(key, 0) for key in (1, 2))
 
     def start(self, pid=0, timeout_ms=30000):
         return self.switch(START, pid, timeout_ms)
