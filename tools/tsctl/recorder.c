@@ -36,7 +36,7 @@
 #define FINISH_TIMEOUT_MS 30000u
 #define FINISH_GRACE_MS	  5000u
 /* For a daemon that is to exit; then it is init's. */
-#define REAP_TIMEOUT_MS 2000
+#define REAP_TIMEOUT_MS 5000
 
 struct ts_recorder {
 	char directory[TS_PLACES_BYTES];
