@@ -133,7 +133,7 @@ class Live(harness.Case):
         _, err = other.communicate(timeout=harness.SECONDS)
         self.assertEqual((other.returncode, err), (0, b''))
         # Who is refused does not wait to hear of it.
-        self.wait(lambda: json.loads(self.tsctl('status', '--json').out).get('sessions_refused'), 'the refusal')
+        self.wait(lambda: self.status().get('sessions_refused'), 'the refusal')
         process.communicate(b'\n', timeout=harness.SECONDS)
         self.assertEqual(process.returncode, 0)
         os.mkdir(self.traces)
@@ -141,8 +141,12 @@ class Live(harness.Case):
         again.communicate(timeout=harness.SECONDS)
         self.wait(self.files, 'the next file')
         self.check_truth(self.finished_trace(self.files()[0]), self.truth())
-        self.assertEqual(json.loads(self.tsctl('status', '--json').out)['sessions_refused'], 1)
+        self.assertEqual(self.status()['sessions_refused'], 1)
         self.assertEqual(self.log().count(said), 1)
+
+    def status(self):
+        result = self.tsctl('status', '--json')
+        return json.loads(result.out) if not result.status else {}
 
     def log(self):
         with open(self.path('daemon.log'), encoding='utf-8') as log:
