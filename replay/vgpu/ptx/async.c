@@ -169,6 +169,21 @@ static uint8_t *ts_ptx_bulk_end(struct ts_ptx_warp *w, const struct ts_ptx_insn 
 	return ts_ptx_addresses(w, &place, 1u << lane, bytes, write, host) ? NULL : host[lane];
 }
 
+/* To who looks on that is an access of its own: it publishes what the copy wrote. */
+static int ts_ptx_bulk_done(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const uint32_t observing = w->worker->observing;
+	int r;
+
+	if (observing)
+		w->worker->observing |= TS_PTX_ACCESS_STRONG | TS_PTX_ACCESS_RELEASE;
+	w->worker->observed_atomic = observing;
+	r = ts_ptx_mbarrier(w, in, m);
+	w->worker->observed_atomic = false;
+	w->worker->observing = observing;
+	return r;
+}
+
 /* Made where it is issued, like the others; the mbarrier then learns that the bytes have come. */
 static int ts_ptx_cp_bulk(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
@@ -198,7 +213,7 @@ static int ts_ptx_cp_bulk(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 				return STOP_FAULT;
 			memmove(d, s, bytes);
 		}
-		if (list[3] != TS_PTX_NONE && ts_ptx_mbarrier(w, &done, 1u << lane))
+		if (list[3] != TS_PTX_NONE && ts_ptx_bulk_done(w, &done, 1u << lane))
 			return STOP_FAULT;
 	}
 	return 0;

@@ -7,7 +7,11 @@
 
 static void ts_ptx_barrier_complete(struct ts_ptx_block *block, uint32_t number)
 {
+	const struct ts_ptx_observer *observer = block->worker->observer;
 	struct ts_ptx_barrier *b = &block->barriers[number];
+
+	if (observer)
+		observer->complete(observer->userdata, block->observed, number, !b->n_needed);
 
 	for (uint32_t k = 0; k < block->n_warps; k++) {
 		struct ts_ptx_warp *w = &block->warps[k];
@@ -36,6 +40,15 @@ static void ts_ptx_barrier_complete(struct ts_ptx_block *block, uint32_t number)
 	*b = (struct ts_ptx_barrier){0};
 	block->barriers_used &= ~(1u << number);
 	block->worker->stats.barriers++;
+}
+
+static void ts_ptx_barrier_tell(const struct ts_ptx_warp *w, uint32_t number, uint32_t m, bool waits)
+{
+	const struct ts_ptx_observer *observer = w->worker->observer;
+
+	if (observer)
+		observer->arrive(observer->userdata, w->block->observed, number, w->index, m,
+				 waits);
 }
 
 static bool ts_ptx_barrier_full(const struct ts_ptx_block *block, const struct ts_ptx_barrier *b)
@@ -81,6 +94,7 @@ static int ts_ptx_cluster_barrier(struct ts_ptx_warp *w, const struct ts_ptx_ins
 				    TS_PTX_FAULT_ILLEGAL,
 				    "a second arrival at the cluster's barrier without a wait");
 	w->block->barriers_used |= 1u << TS_PTX_CLUSTER_BARRIER;
+	ts_ptx_barrier_tell(w, TS_PTX_CLUSTER_BARRIER, m, true);
 	b->arrived[w->index] |= m;
 	if (ts_ptx_barrier_full(w->block, b))
 		ts_ptx_barrier_complete(w->block, TS_PTX_CLUSTER_BARRIER);
@@ -113,6 +127,7 @@ int ts_ptx_barrier_insn(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 		b->n_needed = needed;
 		w->block->barriers_used |= 1u << number;
 	}
+	ts_ptx_barrier_tell(w, number, m, in->aux != TS_PTX_BAR_ARRIVE);
 	b->arrived[w->index] |= m;
 	/* A warp whose threads all came counts in full, also where the block's last warp is short. */
 	b->n_arrived += m == w->live ? TS_PTX_LANES : lanes;

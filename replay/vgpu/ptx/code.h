@@ -81,6 +81,7 @@ struct ts_ptx_insn {
 /* Where an instruction comes from, kept apart since only faults ask. */
 struct ts_ptx_origin {
 	uint32_t line, source_line, source_file;
+	uint32_t releases; /* .release, .acq_rel or .sc */
 };
 
 /* A call's operand list has three words for each return and parameter: kind, slot or offset, bytes. */
@@ -127,6 +128,8 @@ struct ts_ptx_code {
 	uint32_t n_callees;
 	bool recursive; /* takes part in a cycle of calls */
 	struct ts_ptx_file *files;
+	uint8_t *observed_bytes; /* observe.c: by instruction; NULL: nobody looks on */
+	uint32_t first_place;	 /* of its instructions, among the image's */
 };
 
 struct ts_ptx_kernel {

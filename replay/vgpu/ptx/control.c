@@ -255,7 +255,7 @@ static int ts_ptx_sync_check(struct ts_ptx_warp *w)
 		}
 		if (members & w->live & ~here)
 			continue;
-		if (data) {
+		if (data || in->inner) {
 			uint8_t *bank = w->bank[0];
 			uint32_t current = w->current;
 			int r;
@@ -560,7 +560,7 @@ static int ts_ptx_collective(struct ts_ptx_warp *w, const struct ts_ptx_insn *in
 	}
 	if (!missing) {
 		w->pc++;
-		if (in->kind == KIND_COLLECTIVE && in->fn(w, in, w->act))
+		if ((in->kind == KIND_COLLECTIVE || in->inner) && in->fn(w, in, w->act))
 			return STOP(STOP_FAULT);
 		atomic_thread_fence(memory_order_acq_rel);
 		return GO_ON;

@@ -65,10 +65,14 @@ static bool ts_ptx_mod_hints(struct ts_ptx_decoder *d)
 /* Memory order and scope; every one is at most what order() and the fences give. */
 bool ts_ptx_mod_sync(struct ts_ptx_decoder *d)
 {
-	static const char *const orders[] = {"volatile", "relaxed", "acquire", "release",
-					     "acq_rel",	 "sc",	    "mmio",    NULL};
+	static const char *const orders[] = {"volatile", "relaxed", "acquire", "mmio", NULL};
+	static const char *const releases[] = {"release", "acq_rel", "sc", NULL};
 	static const char *const scopes[] = {"cta", "cluster", "gpu", "sys", NULL};
-	bool sync = ts_ptx_mod_any(d, orders);
+	bool releasing = ts_ptx_mod_any(d, releases);
+	bool sync = ts_ptx_mod_any(d, orders) || releasing;
+
+	if (releasing)
+		d->releasing = d->stmt;
 
 	(void)ts_ptx_mod(d, "weak");
 	(void)ts_ptx_mod_any(d, scopes);

@@ -57,6 +57,7 @@ struct ts_ptx_decoder {
 	struct ts_ptx_error *error;
 	const struct ts_ptx_optable *ops;
 	const struct ts_ptx_stmt *stmt;
+	const struct ts_ptx_stmt *releasing; /* the last one that releases */
 	struct {
 		const char *text;
 		uint32_t n;

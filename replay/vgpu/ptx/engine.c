@@ -27,6 +27,7 @@ struct ts_ptx_engine {
 	bool open, quitting;
 	uint64_t generation;
 	uint32_t n_inside;
+	const struct ts_ptx_observer *observer;
 	/* The run's own. */
 	const struct ts_ptx_launch *launch;
 	uint64_t n_blocks;
@@ -164,11 +165,17 @@ static int ts_ptx_block_start(struct ts_ptx_worker *worker, struct ts_ptx_block 
 			return -ENOMEM;
 		}
 	}
-	return 0;
+	if (worker->observer)
+		b->observed = worker->observer->block_begin(worker->observer->userdata, index,
+							    b->shared_bytes);
+	return worker->observer && !b->observed ? -ENOMEM : 0;
 }
 
 static void ts_ptx_block_end(struct ts_ptx_worker *worker, struct ts_ptx_block *b)
 {
+	if (b->observed)
+		worker->observer->block_end(worker->observer->userdata, b->observed);
+	b->observed = NULL;
 	for (uint32_t k = 0; k < b->n_warps; k++) {
 		struct ts_ptx_warp *w = &b->warps[k];
 
@@ -390,6 +397,8 @@ static void ts_ptx_worker_run(struct ts_ptx_worker *worker)
 	memset(&worker->stats, 0, sizeof(worker->stats));
 	worker->fault.kind = TS_PTX_FAULT_NONE;
 	worker->unreported = 0;
+	worker->observer = e->observer;
+	worker->observing = 0;
 #if defined(__SSE2__)
 	/* To nearest, denormals kept, nothing trapped: whatever the application runs with. */
 	uint32_t mode = __builtin_ia32_stmxcsr();
@@ -507,6 +516,14 @@ void ts_ptx_engine_free(struct ts_ptx_engine *e)
 	free(e->workers);
 	free(e->threads);
 	free(e);
+}
+
+int ts_ptx_engine_observe(struct ts_ptx_engine *e, const struct ts_ptx_observer *observer)
+{
+	if (e->n_threads > 1)
+		return -EINVAL;
+	e->observer = observer;
+	return 0;
 }
 
 static int ts_ptx_check_launch(const struct ts_ptx_launch *l, uint64_t *ret_n_blocks,
@@ -638,7 +655,12 @@ int ts_ptx_run(struct ts_ptx_engine *e, const struct ts_ptx_launch *l,
 		pthread_cond_broadcast(&e->work);
 		pthread_mutex_unlock(&e->lock);
 	}
+	if (e->observer)
+		e->observer->begin(e->observer->userdata, l);
 	ts_ptx_worker_run(&e->workers[0]);
+	if (e->observer)
+		e->observer->end(e->observer->userdata,
+				 e->workers[0].fault.kind ? &e->workers[0].fault : NULL);
 	if (parallel) {
 		pthread_mutex_lock(&e->lock);
 		e->open = false;

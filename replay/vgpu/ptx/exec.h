@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "replay/vgpu/ptx/observe.h"
 #include "replay/vgpu/ptx/ops.h"
 
 enum {
@@ -118,6 +119,7 @@ struct ts_ptx_block {
 	uint32_t barriers_used; /* bit by number, so that a new block clears few */
 	struct ts_ptx_warp *warps;
 	uint32_t warps_capacity;
+	void *observed; /* the observer's own */
 };
 
 struct ts_ptx_range {
@@ -146,6 +148,10 @@ struct ts_ptx_worker {
 	struct ts_ptx_join *free_joins;
 	struct ts_ptx_stats stats;
 	struct ts_ptx_fault fault;
+	const struct ts_ptx_observer *observer; /* NULL: nobody looks on */
+	uint32_t observing; /* TS_PTX_OBSERVING and TS_PTX_ACCESS_*: while what is looked on at runs */
+	bool observed_atomic;
+	const uint8_t (*observed_values)[TS_PTX_OBSERVED_BYTES];
 	uint64_t unreported; /* warp instructions since the budget was last charged */
 };
 
@@ -224,6 +230,11 @@ const struct ts_ptx_range *ts_ptx_range_resolve(struct ts_ptx_worker *worker, ui
 /* One generic address of one lane: where it lies and how many bytes follow. NULL: nowhere. */
 uint8_t *ts_ptx_locate(struct ts_ptx_warp *w, uint32_t lane, uint64_t address,
 		       uint64_t *ret_bytes_left, bool *ret_read_only);
+/* observe.c: tells of an access; `address` as the instruction has them. */
+#define TS_PTX_OBSERVING (1u << 31)
+void ts_ptx_observed(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
+		     const uint64_t address[TS_PTX_LANES], uint32_t bytes, bool write,
+		     uint8_t *const host[TS_PTX_LANES]);
 /* run.c */
 const struct ts_ptx_host *ts_ptx_engine_host(const struct ts_ptx_engine *engine);
 void ts_ptx_print(struct ts_ptx_worker *worker, const char *text, size_t n);

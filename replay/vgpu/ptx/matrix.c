@@ -121,7 +121,7 @@ static int wmma_addresses(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 {
 	bool by_column = TS_PTX_WMMA_BY_COLUMN(what), flat;
 	uint32_t whole = by_column ? TS_PTX_WMMA_ROWS(what) : TS_PTX_WMMA_COLUMNS(what);
-	uint64_t address[TS_PTX_LANES];
+	uint64_t address[TS_PTX_LANES], named[TS_PTX_LANES];
 
 	ts_ptx_lane_addresses(w, in, address);
 	for (uint32_t lane = 0; lane < TS_PTX_LANES; lane++) {
@@ -133,7 +133,12 @@ static int wmma_addresses(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 
 		address[lane] += (line * stride + (by_column ? at.row : at.column)) * bits / 8;
 	}
-	return ts_ptx_resolve_at(w, in, UINT32_MAX, address, bytes, bytes, write, host, &flat);
+	memcpy(named, address, sizeof(named));
+	if (ts_ptx_resolve_at(w, in, UINT32_MAX, address, bytes, bytes, write, host, &flat))
+		return STOP_FAULT;
+	if (w->worker->observing)
+		ts_ptx_observed(w, in, UINT32_MAX, named, bytes, write, host);
+	return 0;
 }
 
 /* Registers beyond what the matrix needs repeat the first ones, as those of f16 do. */

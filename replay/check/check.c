@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The checks' life, what was found, and what operations write and read as a whole. */
+#include "replay/check/internal.h"
+
+const char *ts_check_kind_name(enum ts_check_kind kind)
+{
+	static const char *const names[] = {
+		[TS_CHECK_FOUND_RACE] = "race",
+		[TS_CHECK_FOUND_UNWRITTEN] = "unwritten",
+		[TS_CHECK_FOUND_OUT_OF_BOUNDS] = "out-of-bounds",
+		[TS_CHECK_FOUND_UNORDERED] = "unordered",
+		[TS_CHECK_FOUND_HOST_CHANGED] = "host-changed",
+	};
+
+	return (size_t)kind < TS_ARRAY_LEN(names) ? names[kind] : NULL;
+}
+
+int ts_check_new(uint32_t what, struct ts_check **ret_check)
+{
+	struct ts_check *check = calloc(1, sizeof(*check));
+
+	if (!check)
+		return -ENOMEM;
+	check->what = what;
+	ts_check_kernel_init(check);
+	*ret_check = check;
+	return 0;
+}
+
+void ts_check_free(struct ts_check *check)
+{
+	if (!check)
+		return;
+	for (size_t i = 0; i < check->allocations.n; i++)
+		free(check->allocations.all[i].written);
+	free(check->allocations.all);
+	ts_check_operations_deinit(&check->operations);
+	free(check);
+}
+
+const struct ts_ptx_observer *ts_check_observer(const struct ts_check *check)
+{
+	return &check->observer;
+}
+
+struct ts_check_finding *ts_check_found(struct ts_check *check, enum ts_check_kind kind,
+					uint32_t place, uint32_t other)
+{
+	const char *kernel =
+		check->kernel.launch ? ts_ptx_kernel_info(check->kernel.launch->kernel)->name : "";
+	struct ts_check_finding *finding;
+
+	for (size_t i = 0; i < check->n_findings; i++) {
+		finding = &check->findings[i];
+		if (finding->kind == kind && check->places[i][0] == place &&
+		    check->places[i][1] == other &&
+		    !strncmp(finding->kernel, kernel, sizeof(finding->kernel) - 1)) {
+			finding->n++;
+			return NULL;
+		}
+	}
+	if (check->n_findings == TS_CHECK_MAX_FINDINGS) {
+		check->n_more++;
+		return NULL;
+	}
+	check->places[check->n_findings][0] = place;
+	check->places[check->n_findings][1] = other;
+	finding = &check->findings[check->n_findings++];
+	*finding = (struct ts_check_finding){.kind = kind, .n = 1};
+	snprintf(finding->kernel, sizeof(finding->kernel), "%s", kernel);
+	if (check->operation) {
+		finding->access.sequence = check->operation->sequence;
+		finding->access.op_id = check->operation->op_id;
+	}
+	return finding;
+}
+
+void ts_check_locate(const struct ts_check *check, struct ts_check_finding *finding)
+{
+	const struct ts_check_allocation *allocation =
+		finding->is_shared
+			? NULL
+			: ts_check_allocation_near(&check->allocations, finding->address);
+
+	finding->allocation = allocation ? allocation->address : 0;
+	finding->allocation_bytes = allocation ? allocation->bytes : 0;
+}
+
+const struct ts_check_finding *ts_check_findings(const struct ts_check *check, size_t *ret_n)
+{
+	*ret_n = check->n_findings;
+	return check->findings;
+}
+
+uint64_t ts_check_n_more(const struct ts_check *check)
+{
+	return check->n_more;
+}
+
+uint64_t ts_check_n_unlooked(const struct ts_check *check)
+{
+	return check->n_unlooked;
+}
+
+int ts_check_begin(struct ts_check *check, const struct ts_row_operation *operation)
+{
+	check->operation = operation;
+	return check->what & TS_CHECK_ORDER ? ts_check_operations_begin(check, operation) : 0;
+}
+
+int ts_check_done(struct ts_check *check)
+{
+	int r = ts_check_kernel_touched(check);
+
+	if (check->what & TS_CHECK_ORDER)
+		r = r ?: ts_check_operations_done(check);
+	check->operation = NULL;
+	return check->error ? check->error : r;
+}
+
+/* What is copied is as written as where it came from: a copy of what nobody wrote is no mistake yet. */
+static void copy_written(struct ts_check *check, struct ts_check_allocation *to, uint64_t address,
+			 uint64_t bytes, uint64_t from)
+{
+	const struct ts_check_allocation *source =
+		ts_check_allocation_at(&check->allocations, from);
+	uint64_t n = to->bytes - (address - to->address), unwritten;
+
+	n = bytes < n ? bytes : n;
+	if (!to->written || !source || ts_check_is_written(source, from, n, &unwritten)) {
+		ts_check_mark_written(to, address, n);
+		return;
+	}
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t offset = address + i - to->address;
+
+		if (ts_check_is_written(source, from + i, 1, &unwritten))
+			to->written[offset / 8] |= (uint8_t)(1u << offset % 8);
+		else
+			to->written[offset / 8] &= (uint8_t) ~(1u << offset % 8);
+	}
+}
+
+int ts_check_writes(struct ts_check *check, uint64_t address, uint64_t bytes, uint64_t from)
+{
+	struct ts_check_allocation *to = ts_check_allocation_at(&check->allocations, address);
+
+	if (to && from)
+		copy_written(check, to, address, bytes, from);
+	else if (to)
+		ts_check_mark_written(to, address, bytes);
+	return check->what & TS_CHECK_ORDER
+		       ? ts_check_operations_touch(check, address, bytes, TS_CHECK_WRITE)
+		       : 0;
+}
+
+int ts_check_reads(struct ts_check *check, uint64_t address, uint64_t bytes)
+{
+	return check->what & TS_CHECK_ORDER
+		       ? ts_check_operations_touch(check, address, bytes, TS_CHECK_READ)
+		       : 0;
+}
+
+int ts_check_takes(struct ts_check *check, uint64_t address, const uint8_t *bytes, size_t n_bytes)
+{
+	return check->what & TS_CHECK_ORDER
+		       ? ts_check_operations_take(check, address, bytes, n_bytes)
+		       : 0;
+}
