@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "replay/check/check.h"
 #include "replay/exec/program.h"
 
 #ifdef __cplusplus
@@ -30,6 +31,7 @@ struct ts_exec_io {
 struct ts_exec_options {
 	uint32_t
 		n_threads; /* CPUs for kernels; 1: what they compute is the same each time; 0: all */
+	struct ts_check *check; /* looks on (replay/check): then n_threads is 1; or NULL */
 };
 
 struct ts_executor {

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "proto/abi/hash.h"
+#include "replay/exec/checked.h"
 
 /* No content that an operation reads or writes may be longer: what else a file claims. */
 #define MAX_CONTENT_BYTES (UINT64_C(16) << 30)
@@ -33,6 +34,7 @@ struct run {
 	const struct ts_exec_results *before;
 	struct ts_exec_results *results;
 	struct ts_exec_report *report;
+	struct ts_check *check; /* NULL: nobody looks on */
 	void *state;
 	struct ts_exec_content content;
 	struct kept *kept; /* in ascending order of sequence */
@@ -265,6 +267,19 @@ static int do_operation(struct run *run, const struct ts_row_operation *operatio
 	return r ?: operate(run, operation, &io);
 }
 
+/* Each over before the next one; where it cannot be done what was found of it is told all the same. */
+static int do_checked(struct run *run, const struct ts_row_operation *operation)
+{
+	const struct ts_exec_io io = {.text = run->report->text};
+	int r = ts_check_begin(run->check, operation), done;
+
+	r = r ?: do_operation(run, operation);
+	r = r ?: run->executor->finish(run->state, &io);
+	r = r ?: ts_exec_checked_tell(run->check, operation, &run->content);
+	done = ts_check_done(run->check);
+	return r ? r : done;
+}
+
 static int each_memory(void *userdata, uint64_t address, const uint8_t *bytes, uint64_t n_bytes)
 {
 	struct run *run = userdata;
@@ -294,7 +309,7 @@ static int run_all(struct run *run, const volatile int *cancel)
 		operation = &program->operations[i];
 		if (cancel && *cancel)
 			return -ECANCELED;
-		r = do_operation(run, operation);
+		r = run->check ? do_checked(run, operation) : do_operation(run, operation);
 		run->report->n_operations += !r;
 	}
 	if (!r) {
@@ -318,7 +333,8 @@ int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor 
 			  .executor = executor,
 			  .before = before,
 			  .results = results,
-			  .report = ret_report};
+			  .report = ret_report,
+			  .check = options->check};
 	uint64_t begin_ns = now_ns();
 	int r;
 

@@ -78,6 +78,7 @@ struct vgpu_state {
 	size_t n_variables;
 	uint8_t *staging; /* clear of the program's addresses */
 	size_t staging_bytes;
+	struct ts_check *check;		/* NULL: nobody looks on */
 	char fault[TS_EXEC_TEXT_BYTES]; /* what a kernel did, as it is told first */
 };
 
@@ -158,3 +159,6 @@ int ts_exec_vgpu_memory(void *state,
 			int (*each)(void *userdata, uint64_t address, const uint8_t *bytes,
 				    uint64_t n_bytes),
 			void *userdata);
+/* Tells who looks on, where somebody does, of what is allocated: by an operation, or (NULL) for a variable. */
+int ts_exec_vgpu_tell_alloc(struct vgpu_state *state, uint64_t address, uint64_t bytes,
+			    const struct ts_row_operation *operation);

@@ -29,6 +29,19 @@ int ts_exec_vgpu_place(struct vgpu_state *state, uint32_t context, uint64_t addr
 	return r;
 }
 
+int ts_exec_vgpu_tell_alloc(struct vgpu_state *state, uint64_t address, uint64_t bytes,
+			    const struct ts_row_operation *operation)
+{
+	const uint32_t flags = operation ? operation->flags : 0;
+
+	/* Variables have a first value; what the host reaches it may have written. */
+	return state->check ? ts_check_alloc(state->check, address, bytes,
+					     !operation || (flags & (TS_OPERATION_MEMORY_PINNED |
+								     TS_OPERATION_MEMORY_MANAGED)),
+					     flags & TS_OPERATION_MEMORY_PINNED)
+			    : 0;
+}
+
 void ts_exec_vgpu_wait(struct vgpu_state *state)
 {
 	for (uint32_t i = 0; i < state->contexts.n; i++)
@@ -45,6 +58,8 @@ int ts_exec_vgpu_unplace(struct vgpu_state *state, uint64_t address)
 		return TS_VGPU_E_NOT_OWNER;
 	context = state->allocations.all[i].context;
 	ts_exec_allocations_remove(&state->allocations, i);
+	if (state->check)
+		ts_check_release(state->check, address);
 	ts_exec_vgpu_wait(state);
 	return ts_vgpu_free_memory(context_at(state, context)->vgpu, address);
 }
@@ -59,6 +74,7 @@ int ts_exec_vgpu_alloc(void *userdata, const struct ts_row_operation *operation,
 	int r = ts_exec_vgpu_context(state, operation, io, &context);
 
 	r = r ?: ts_exec_vgpu_place(state, context, operation->dst, operation->bytes, io);
+	r = r ?: ts_exec_vgpu_tell_alloc(state, operation->dst, operation->bytes, operation);
 	if (!r && (operation->flags & shared))
 		ts_vgpu_share(state->vgpu, operation->dst, all, all);
 	return r;

@@ -204,8 +204,10 @@ static int place_variables(struct vgpu_state *state, uint32_t module, struct ins
 		if (!address)
 			address = ts_exec_layout_pick(&state->layout, bytes);
 		r = ts_exec_vgpu_place(state, instance->context, address, bytes, io);
-		if (!r)
+		if (!r) {
 			instance->addresses[i] = address;
+			r = ts_exec_vgpu_tell_alloc(state, address, bytes, NULL);
+		}
 	}
 	if (!r && ts_vgpu_module_place(code, instance->addresses))
 		r = ts_exec_vgpu_refuse(io, "a variable's address does not suit it");
@@ -248,8 +250,10 @@ static int find_instance(struct vgpu_state *state, uint32_t i, uint32_t context,
 		return r < 0 ? r : ts_exec_vgpu_refuse(io, "its module: %s", message);
 	}
 	instance->context = context;
+	r = state->check ? ts_ptx_image_observe(instance->code->image) : 0;
 	instance->addresses = calloc(instance->code->n_variables + 1, sizeof(uint64_t));
-	r = instance->addresses ? place_variables(state, i, instance, io) : -ENOMEM;
+	if (!r)
+		r = instance->addresses ? place_variables(state, i, instance, io) : -ENOMEM;
 	if (r) {
 		free_instance(state, instance);
 		return r;

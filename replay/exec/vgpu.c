@@ -160,8 +160,11 @@ static int do_context_destroy(void *userdata, const struct ts_row_operation *ope
 	ts_exec_vgpu_modules_leave(state, i);
 	/* What was allocated in it goes with it, and so do its streams. */
 	for (size_t a = state->allocations.n; a-- > 0;)
-		if (state->allocations.all[a].context == i)
+		if (state->allocations.all[a].context == i) {
+			if (state->check)
+				ts_check_release(state->check, state->allocations.all[a].start);
 			ts_exec_allocations_remove(&state->allocations, a);
+		}
 	for (size_t s = 0; s < state->streams.n; s++)
 		if (stream_at(state, (uint32_t)s)->context == i)
 			stream_at(state, (uint32_t)s)->vgpu = NULL;
@@ -421,12 +424,14 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 		.n_threads = options->n_threads,
 		.userdata = state,
 		.fault = on_fault,
+		.observer = options->check ? ts_check_observer(options->check) : NULL,
 	};
 	int r;
 
 	if (!state)
 		return -ENOMEM;
 	state->program = program;
+	state->check = options->check;
 	choose_devices(state, &spec);
 	r = ts_exec_layout_init(&state->layout, program);
 	r = r ?: ts_exec_vgpu_learn(state);

@@ -127,6 +127,11 @@ static struct lane *lane_new(struct ts_vgpu_ptx_executor *x)
 		free(lane);
 		return NULL;
 	}
+	if (x->options.observer && ts_ptx_engine_observe(lane->engine, x->options.observer)) {
+		ts_ptx_engine_free(lane->engine);
+		free(lane);
+		return NULL;
+	}
 	return lane;
 }
 

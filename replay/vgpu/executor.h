@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "replay/vgpu/ptx/observe.h"
 #include "replay/vgpu/vgpu.h"
 
 #ifdef __cplusplus
@@ -27,6 +28,8 @@ struct ts_vgpu_executor_options {
 	void (*output)(void *userdata, const char *text, size_t n_bytes);
 	/* One line, without its end, saying how and where a kernel faulted. NULL: nobody wants it. */
 	void (*fault)(void *userdata, const char *line);
+	/* Looks on at kernels (ptx/observe.h): n_threads is 1. NULL: nobody does. */
+	const struct ts_ptx_observer *observer;
 };
 #define TS_VGPU_OUTPUT_BYTES (1u << 20)
 #define TS_VGPU_MAX_THREADS  256

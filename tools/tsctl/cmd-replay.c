@@ -5,6 +5,7 @@
  */
 #include "replay/emulate/emulate.h"
 #include "tools/tsctl/replay.h"
+#include "tools/tsctl/replaycheck.h"
 #include "tools/tsctl/tsctl.h"
 
 #include "proto/abi/base.h"
@@ -31,6 +32,7 @@ enum {
 	OPT_TO,
 	OPT_WHAT_IF,
 	OPT_REPEAT,
+	OPT_CHECK,
 };
 
 static int find_executor(const char *name, const struct ts_replay_executor **ret_executor)
@@ -141,6 +143,8 @@ static int apply_option(struct ts_replay_asked *asked, int option,
 			return 0;
 		ts_complain("--limit %s: it is a number of steps, at most %u", optarg, MAX_LISTED);
 		return -EINVAL;
+	case OPT_CHECK:
+		return ts_replaycheck_parse(optarg, &asked->check);
 	case OPT_REPEAT:
 		return parse_repeat(optarg, asked);
 	case 's':
@@ -166,6 +170,7 @@ static int run_replay(int argc, char **argv)
 		{"what-if", required_argument, NULL, OPT_WHAT_IF},
 		{"limit", required_argument, NULL, 'n'},
 		{"repeat", required_argument, NULL, OPT_REPEAT},
+		{"check", required_argument, NULL, OPT_CHECK},
 		{"session", required_argument, NULL, 's'},
 		{"json", no_argument, NULL, 'j'},
 		{0},
@@ -198,6 +203,10 @@ static int run_replay(int argc, char **argv)
 			"--repeat is for `--on vgpu`: virtual time comes out the same each time");
 		return TS_EXIT_BAD;
 	}
+	if (asked.check && (executor != &ts_replay_vgpu || asked.is_dry_run)) {
+		ts_complain("--check is for `--on vgpu --mode full`: nothing else computes");
+		return TS_EXIT_BAD;
+	}
 	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
 		return TS_EXIT_BAD;
 	return asked.is_dry_run ? executor->plan(&asked, &source) : executor->run(&asked, &source);
@@ -216,6 +225,9 @@ const struct ts_command ts_command_replay = {
 		"                         GPU. It exits 0 where that comes out the same, 1 where\n"
 		"                         replays differ, 3 where it differs from the capture\n"
 		"      --repeat K         on vgpu: compare K replays\n"
+		"      --check LIST       on vgpu: look for races, init (reads of what nobody\n"
+		"                         wrote), bounds, order (of operations), or all; exits 1\n"
+		"                         where something is found\n"
 		"      --what-if EDIT     run it edited, too: `kernel gemm*=2x`, `no-sync cu*`,\n"
 		"                         `graph`; `--what-if help` lists them. As often as you\n"
 		"                         like, in that order; @FILE: an edit a line, # comments\n"

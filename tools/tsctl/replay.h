@@ -14,6 +14,7 @@ struct ts_replay_asked {
 	uint32_t stream;
 	uint64_t first_op, last_op; /* operation ids, both included */
 	uint32_t n_repeat;	    /* 0: as often as a verdict takes */
+	uint32_t check;		    /* TS_CHECK_*: what is looked for */
 	struct ts_time from, to;
 	unsigned long long limit; /* steps that are listed */
 	const char **what_if;	  /* edits, or @ and the file that has them; what argv has */

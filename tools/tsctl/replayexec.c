@@ -5,6 +5,7 @@
  * where the replays differ too, the program is what differs from run to run.
  */
 #include "tools/tsctl/replay.h"
+#include "tools/tsctl/replaycheck.h"
 
 #include "proto/abi/base.h"
 #include "replay/exec/exec.h"
@@ -29,6 +30,7 @@ struct replay {
 	struct ts_exec_report
 		last; /* of the last one, which alone may differ from the one before */
 	uint32_t n_replays;
+	struct ts_check *check; /* NULL: nobody looks on */
 	struct ts_pool pool;
 	struct ts_resolver *resolver;
 };
@@ -105,6 +107,20 @@ static Ts__Rpc__Stack *stack_of(struct replay *replay, uint64_t op_id)
 						 row.api->stack, row.api->start_ns);
 	}
 	return NULL;
+}
+
+static Ts__Rpc__Stack *stack_for_check(void *userdata, uint64_t op_id)
+{
+	return stack_of(userdata, op_id);
+}
+
+static size_t n_findings(const struct replay *replay)
+{
+	size_t n = 0;
+
+	if (replay->check)
+		(void)ts_check_findings(replay->check, &n);
+	return n;
 }
 
 static char *hex(struct replay *replay, const uint8_t *bytes, uint32_t n)
@@ -187,6 +203,12 @@ static void fill_result(struct replay *replay, Ts__Rpc__ReplayResult *to)
 		to->difference = difference(replay, &first->capture, "capture");
 	if (first->refused)
 		to->refusal = refusal(replay, first);
+	if (replay->check) {
+		const struct ts_replaycheck from = {replay->program, &replay->pool, replay,
+						    stack_for_check};
+
+		ts_replaycheck_fill(&from, replay->check, replay->asked->check, to);
+	}
 }
 
 static void print_missing(size_t n_unsupported, char *const *unsupported, const char *ended,
@@ -247,6 +269,7 @@ static void print_result(const Ts__Rpc__ReplayResult *result)
 		printf("; %u replays compared, and %s allocations at their ends", result->replays,
 		       ts_out_count(figures[2], result->allocations));
 	putchar('\n');
+	ts_replaycheck_print(result);
 	if (result->difference)
 		print_difference(result->difference);
 	if (result->refusal) {
@@ -264,7 +287,7 @@ static void print_result(const Ts__Rpc__ReplayResult *result)
 static int tell(struct replay *replay)
 {
 	Ts__Rpc__ReplayResult result;
-	int status = replay->last.first.found				    ? TS_EXIT_FINDING
+	int status = replay->last.first.found || n_findings(replay)	    ? TS_EXIT_FINDING
 		     : replay->first.capture.found || replay->first.refused ? TS_EXIT_DIFFERS
 									    : TS_EXIT_OK;
 
@@ -298,7 +321,8 @@ static int run_all(struct replay *replay)
 	int r = 0;
 
 	for (uint32_t i = 0; !r && i < n; i++) {
-		const struct ts_exec_options options = {.n_threads = i ? 0 : 1};
+		const struct ts_exec_options options = {.n_threads = i ? 0 : 1,
+							.check = i ? NULL : replay->check};
 		struct ts_exec_report *report = i ? &replay->last : &replay->first;
 
 		r = ts_exec_run(replay->program, replay->executor, &options, i ? &before : NULL,
@@ -366,12 +390,15 @@ static int replay_session(const struct ts_replay_asked *asked, struct ts_source 
 
 	if (r == TS_EXEC_E_NOT_CAPTURED)
 		return -1;
+	if (!r && asked->check)
+		r = ts_check_new(asked->check, &replay.check);
 	if (!r && !asked->is_dry_run)
 		r = run_all(&replay);
 	if (r)
 		status = complain(&replay, r);
 	else
 		status = asked->is_dry_run ? plan(&replay) : tell(&replay);
+	ts_check_free(replay.check);
 	ts_exec_program_free(replay.program);
 	ts_resolver_free(replay.resolver);
 	ts_pool_deinit(&replay.pool);

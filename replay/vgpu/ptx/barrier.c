@@ -42,7 +42,8 @@ static void ts_ptx_barrier_complete(struct ts_ptx_block *block, uint32_t number)
 	block->worker->stats.barriers++;
 }
 
-static void ts_ptx_barrier_tell(const struct ts_ptx_warp *w, uint32_t number, uint32_t m, bool waits)
+static void ts_ptx_barrier_tell(const struct ts_ptx_warp *w, uint32_t number, uint32_t m,
+				bool waits)
 {
 	const struct ts_ptx_observer *observer = w->worker->observer;
 

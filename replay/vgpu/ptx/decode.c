@@ -296,9 +296,8 @@ int ts_ptx_emit(struct ts_ptx_decoder *d, const struct ts_ptx_insn *in, struct t
 	}
 	d->notes[d->n_insns] = note;
 	if (s)
-		d->origins[d->n_insns] =
-			(struct ts_ptx_origin){s->line, s->source_line, s->source_file,
-					       s == d->releasing};
+		d->origins[d->n_insns] = (struct ts_ptx_origin){s->line, s->source_line,
+								s->source_file, s == d->releasing};
 	d->n_insns++;
 	return 0;
 }

@@ -149,7 +149,8 @@ struct ts_ptx_worker {
 	struct ts_ptx_stats stats;
 	struct ts_ptx_fault fault;
 	const struct ts_ptx_observer *observer; /* NULL: nobody looks on */
-	uint32_t observing; /* TS_PTX_OBSERVING and TS_PTX_ACCESS_*: while what is looked on at runs */
+	uint32_t
+		observing; /* TS_PTX_OBSERVING and TS_PTX_ACCESS_*: while what is looked on at runs */
 	bool observed_atomic;
 	const uint8_t (*observed_values)[TS_PTX_OBSERVED_BYTES];
 	uint64_t unreported; /* warp instructions since the budget was last charged */

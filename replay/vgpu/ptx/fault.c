@@ -105,8 +105,8 @@ int ts_ptx_fault_access(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 		f->address = address;
 		f->bytes = bytes;
 		f->is_write = write;
-		f->is_shared = in->space == SP_SHARED ||
-			       address >> 32 == TS_PTX_WINDOW_SHARED >> 32;
+		f->is_shared =
+			in->space == SP_SHARED || address >> 32 == TS_PTX_WINDOW_SHARED >> 32;
 	}
 	return STOP_FAULT;
 }

@@ -195,7 +195,7 @@ struct ts_ptx_fault {
 	uint64_t address;
 	uint32_t bytes;
 	bool is_write, is_shared; /* what kind of access it was */
-	char message[512]; /* the whole of it in one line, for a person */
+	char message[512];	  /* the whole of it in one line, for a person */
 };
 const char *ts_ptx_fault_name(enum ts_ptx_fault_kind kind);
 

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels that race, or read what nobody wrote: found, with both places; and the same ones mended: nothing is found. */
+#include "test/unit/ptx/device.h"
+
+#include "replay/check/check.h"
+
+/* Every kernel takes a pointer to words; %r1: the thread, %r2: the block, %rd1: p, %rd3: p + 4 * thread. */
+#define KERNEL(name, body)                                                                       \
+	".visible .entry " name "(.param .u64 p)\n{\n"                                           \
+	".reg .b32 %r<16>;\n.reg .b64 %rd<16>;\n.reg .pred %p<4>;\n"                             \
+	".shared .align 8 .b8 s[4096];\n"                                                        \
+	"ld.param.u64 %rd1, [p];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n"                \
+	"mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n"                                \
+	"cvt.u32.u64 %r3, %rd2;\nmov.u32 %r4, s;\nadd.u32 %r5, %r4, %r3;\n" /* s[thread] */      \
+	"xor.b32 %r6, %r3, 4;\nadd.u32 %r6, %r4, %r6;\n"		    /* s[thread ^ 1] */  \
+	"xor.b32 %r7, %r3, 128;\nadd.u32 %r7, %r4, %r7;\n"		    /* s[thread ^ 32] */ \
+		body "\nret;\n}\n"
+
+#define BLOCK_BARRIER "bar.sync 0;\n"
+#define WARP_BARRIER  "bar.warp.sync 0xffffffff;\n"
+/* One's own word is written, and after `order` another's read. */
+#define EXCHANGE(order, other)                                           \
+	"st.shared.u32 [%r5], %r1;\n" order "ld.shared.u32 %r8, [" other \
+	"];\nst.global.u32 [%rd3], %r8;\n"
+/* All but the first thread hand p[thread] over to it by a counter behind them. */
+#define LAST(fence, add)                                                                      \
+	"mul.wide.u32 %rd4, %r2, 4;\nadd.s64 %rd5, %rd1, %rd4;\nadd.u32 %r8, %r2, 7;\n"       \
+	"st.global.u32 [%rd5], %r8;\n" fence add " %r9, [%rd1+1024], 1;\n"                    \
+	"setp.ne.u32 %p1, %r9, 7;\n@%p1 bra done;\n" fence "ld.global.u32 %r10, [%rd1+12];\n" \
+	"st.global.u32 [%rd1+2048], %r10;\ndone:\n"
+#define LOCKED(fence)                                                                                            \
+	"again:\natom.global.cas.b32 %r8, [%rd1+1024], 0, 1;\nsetp.ne.u32 %p1, %r8, 0;\n@%p1 bra again;\n" fence \
+	"ld.global.u32 %r9, [%rd1];\nadd.u32 %r9, %r9, 1;\nst.global.u32 [%rd1], %r9;\n" fence                   \
+	"atom.global.exch.b32 %r8, [%rd1+1024], 0;\n"
+/* Warp 0 makes what warp 1 takes, by barriers that not all wait at. */
+#define PRODUCER(first)                                                                \
+	"setp.gt.u32 %p1, %r1, 31;\n@%p1 bra take;\nst.shared.u32 [%r5], %r1;\n" first \
+	"bra.uni done;\n"                                                              \
+	"take:\nbar.sync 1, 64;\nld.shared.u32 %r8, [%r7];\nst.global.u32 [%rd3], %r8;\ndone:\n"
+
+static const char text[] = PTX_HEAD KERNEL("exchange", EXCHANGE(BLOCK_BARRIER, "%r7")) KERNEL(
+	"exchange_race",
+	EXCHANGE("", "%r7")) KERNEL("exchange_warp_barrier",
+				    EXCHANGE(WARP_BARRIER,
+					     "%r7")) KERNEL("warp",
+							    EXCHANGE(WARP_BARRIER,
+								     "%r6")) KERNEL("warp_race",
+										    EXCHANGE("",
+											     "%r6"))
+	KERNEL("twice", EXCHANGE(BLOCK_BARRIER, "%r7") BLOCK_BARRIER EXCHANGE(BLOCK_BARRIER, "%r6")) KERNEL(
+		"twice_race",
+		EXCHANGE(BLOCK_BARRIER, "%r7")
+			EXCHANGE(
+				BLOCK_BARRIER,
+				"%r6")) KERNEL("volatile_words", "st.volatile.shared.u32 [%r5], %r1;\nld.volatile.shared.u32 %r8, [%r6];\n")
+		KERNEL("last", LAST("membar.gl;\n", "atom.global.add.u32")) KERNEL(
+			"last_release",
+			LAST(
+				"",
+				"atom.acq_rel.gpu.global.add.u32")) KERNEL("last_race",
+									   LAST("", "atom.global.add.u32"))
+			KERNEL("sum", "red.global.add.u32 [%rd1], %r1;\nred.shared.add.u32 [%r4], 1;\n") KERNEL(
+				"sum_race",
+				"red.global.add.u32 [%rd1], %r1;\nst.global.u32 [%rd1], %r1;\n")
+				KERNEL("locked", LOCKED("membar.gl;\n")) KERNEL(
+					"locked_race",
+					LOCKED("")) KERNEL("same_value",
+							   "mov.u32 %r8, 1;\nst.global.u32 [%rd1], %r8;\n")
+					KERNEL("other_value", "st.global.u32 [%rd1], %r1;\n") KERNEL(
+						"blocks_race",
+						"mad.lo.u32 %r8, %r2, 32, %r1;\nadd.u32 %r9, %r8, 1;\nmul.wide.u32 %rd4, %r8, 4;\n"
+						"mul.wide.u32 %rd6, %r9, 4;\nadd.s64 %rd5, %rd1, %rd4;\nadd.s64 %rd7, %rd1, %rd6;\n"
+						"st.global.u32 [%rd5], %r8;\nbar.sync 0;\nld.global.u32 %r10, [%rd7];\n")
+						KERNEL("producer", PRODUCER("bar.arrive 1, 64;\n")) KERNEL(
+							"producer_race",
+							PRODUCER(
+								"bar.arrive 1, 64;\nst.shared.u32 [%r5], %r3;\n"))
+							KERNEL("bytes",
+							       "add.u32 %r8, %r4, %r1;\nst.shared.u8 [%r8], %r1;\nbar.sync 0;\nld.shared.u8 %r9, [%r8];\n"
+							       "add.s64 %rd4, %rd1, 512;\ncvt.u64.u32 %rd5, %r1;\nadd.s64 %rd4, %rd4, %rd5;\nst.global.u8 [%rd4], %r1;\n")
+								KERNEL("unwritten_shared",
+								       "ld.shared.u32 %r8, [%r5];\n")
+									KERNEL("half_written",
+									       "setp.gt.u32 %p1, %r1, 15;\n@!%p1 st.shared.u32 [%r5], %r1;\nld.shared.u32 %r8, [%r5];\n")
+										KERNEL("unwritten_global",
+										       "ld.global.u32 %r8, [%rd3+256];\n")
+											KERNEL("beyond",
+											       "st.global.u32 [%rd1+70000000], %r1;\n");
+
+struct bench {
+	struct device device;
+	struct ts_check *check;
+	uint64_t words;
+};
+
+static void bench_init(struct bench *b, const char *ptx, uint32_t what)
+{
+	device_open(&b->device, ptx);
+	ts_check_int(ts_ptx_image_observe(b->device.image), 0);
+	ts_check_int(ts_check_new(what, &b->check), 0);
+	ts_check_int(ts_ptx_engine_observe(b->device.engine, ts_check_observer(b->check)), 0);
+	b->words = device_alloc(&b->device, 4096);
+	memset(device_host(&b->device, b->words), 0, 4096);
+	ts_check_int(ts_check_alloc(b->check, b->words, 4096, true, false), 0);
+}
+
+static void bench_deinit(struct bench *b)
+{
+	ts_check_free(b->check);
+	device_close(&b->device);
+}
+
+/* The only finding, or NULL. */
+static const struct ts_check_finding *only(struct bench *b)
+{
+	size_t n;
+	const struct ts_check_finding *findings = ts_check_findings(b->check, &n);
+
+	ts_check(n <= 1);
+	return n ? findings : NULL;
+}
+
+static void clean(const char *kernel, uint32_t grid, uint32_t block)
+{
+	struct bench b;
+	size_t n;
+
+	bench_init(&b, text, TS_CHECK_RACES | TS_CHECK_INIT | TS_CHECK_BOUNDS);
+	DEVICE_RUN(&b.device, kernel, grid, block, b.words);
+	(void)ts_check_findings(b.check, &n);
+	if (n)
+		fprintf(stderr, "%s: something is found\n", kernel);
+	ts_check_int(n, 0);
+	bench_deinit(&b);
+}
+
+TS_TEST(clean_kernels)
+{
+	clean("exchange", 4, 256);
+	clean("exchange", 1, 1024);
+	clean("warp", 2, 64);
+	clean("twice", 1, 128);
+	clean("volatile_words", 1, 2);
+	clean("last", 8, 1);
+	clean("last_release", 8, 1);
+	clean("locked", 8, 2);
+	clean("same_value", 4, 64);
+	clean("producer", 2, 64);
+	clean("bytes", 1, 100);
+}
+
+static struct ts_check_finding race(const char *kernel, uint32_t grid, uint32_t block)
+{
+	struct ts_check_finding finding = {0};
+	struct bench b;
+	size_t n;
+
+	bench_init(&b, text, TS_CHECK_RACES);
+	DEVICE_RUN(&b.device, kernel, grid, block, b.words);
+	if (!ts_check_findings(b.check, &n) || !n)
+		fprintf(stderr, "%s: nothing is found\n", kernel);
+	ts_check(n);
+	finding = ts_check_findings(b.check, &n)[0];
+	ts_check_int(finding.kind, TS_CHECK_FOUND_RACE);
+	ts_check_str(finding.kernel, kernel);
+	ts_check(finding.access.line && finding.earlier.line);
+	ts_check(memcmp(finding.access.thread, finding.earlier.thread, 12) ||
+		 memcmp(finding.access.block, finding.earlier.block, 12));
+	bench_deinit(&b);
+	return finding;
+}
+
+TS_TEST(races)
+{
+	static const struct {
+		const char *kernel;
+		uint32_t grid, block;
+		bool shared;
+	} all[] = {
+		{"exchange_race", 1, 64, true}, {"exchange_warp_barrier", 1, 64, true},
+		{"warp_race", 1, 32, true},	{"twice_race", 1, 64, true},
+		{"last_race", 8, 1, false},	{"sum_race", 1, 64, false},
+		{"locked_race", 8, 1, false},	{"other_value", 1, 32, false},
+		{"blocks_race", 2, 32, false},	{"producer_race", 1, 64, true},
+	};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(all); i++) {
+		struct ts_check_finding finding = race(all[i].kernel, all[i].grid, all[i].block);
+
+		ts_check_int(finding.is_shared, all[i].shared);
+	}
+}
+
+TS_TEST(a_race_has_both_places)
+{
+	struct ts_check_finding finding = race("exchange_race", 1, 64);
+	struct ts_check_side read = finding.access, write = finding.earlier;
+
+	/* Warp 0 runs first, so that what it reads is what warp 1 writes later. */
+	if (finding.access.is_write) {
+		read = finding.earlier;
+		write = finding.access;
+	}
+	ts_check(read.is_read && write.is_write);
+	ts_check(read.line == write.line + 1);
+	ts_check_int(read.thread[0] ^ write.thread[0], 32);
+	ts_check_int(finding.address, 4 * write.thread[0]);
+	ts_check_int(finding.n, 32);
+}
+
+TS_TEST(unwritten)
+{
+	const struct ts_check_finding *finding;
+	struct bench b;
+	uint64_t more;
+
+	bench_init(&b, text, TS_CHECK_INIT);
+	DEVICE_RUN(&b.device, "unwritten_shared", 1, 32, b.words);
+	finding = only(&b);
+	ts_check(finding && finding->is_shared);
+	ts_check_int(finding->kind, TS_CHECK_FOUND_UNWRITTEN);
+	ts_check_int(finding->n, 32);
+	bench_deinit(&b);
+
+	bench_init(&b, text, TS_CHECK_INIT);
+	DEVICE_RUN(&b.device, "half_written", 1, 32, b.words);
+	finding = only(&b);
+	ts_check(finding);
+	ts_check_int(finding->n, 16);
+	ts_check_int(finding->access.thread[0], 16);
+	ts_check_int(finding->address, 64);
+	bench_deinit(&b);
+
+	/* Words 64 to 95, of which 70 is not there. */
+	bench_init(&b, text, TS_CHECK_INIT);
+	more = device_alloc(&b.device, 512);
+	ts_check_int(ts_check_alloc(b.check, more, 512, false, false), 0);
+	ts_check_int(ts_check_writes(b.check, more, 280, 0), 0);
+	ts_check_int(ts_check_writes(b.check, more + 284, 512 - 284, 0), 0);
+	DEVICE_RUN(&b.device, "unwritten_global", 1, 32, more);
+	finding = only(&b);
+	ts_check(finding);
+	ts_check_int(finding->access.thread[0], 6);
+	ts_check_int(finding->address, more + 280);
+	ts_check_int(finding->allocation, more);
+	ts_check_int(finding->allocation_bytes, 512);
+	bench_deinit(&b);
+}
+
+/* A copy of what nobody wrote is as unwritten. */
+TS_TEST(copied_as_it_is)
+{
+	const struct ts_check_finding *finding;
+	uint64_t from, to;
+	struct bench b;
+
+	bench_init(&b, text, TS_CHECK_INIT);
+	from = device_alloc(&b.device, 512);
+	to = device_alloc(&b.device, 512);
+	ts_check_int(ts_check_alloc(b.check, from, 512, false, false), 0);
+	ts_check_int(ts_check_alloc(b.check, to, 512, false, false), 0);
+	ts_check_int(ts_check_writes(b.check, from, 500, 0), 0);
+	ts_check_int(ts_check_writes(b.check, to, 512, from), 0);
+	DEVICE_RUN(&b.device, "unwritten_global", 1, 64, to);
+	finding = only(&b);
+	ts_check(finding);
+	ts_check_int(finding->n, 3);
+	ts_check_int(finding->address, to + 500);
+	bench_deinit(&b);
+}
+
+TS_TEST(out_of_bounds)
+{
+	const struct ts_check_finding *finding;
+	struct bench b;
+
+	bench_init(&b, text, TS_CHECK_BOUNDS);
+	ts_check_int(device_try(&b.device, "beyond", 1, 32, &b.words, 1), TS_PTX_E_FAULT);
+	finding = only(&b);
+	ts_check(finding);
+	ts_check_int(finding->kind, TS_CHECK_FOUND_OUT_OF_BOUNDS);
+	ts_check_int(finding->address, b.words + 70000000);
+	ts_check_int(finding->allocation, b.words);
+	ts_check(finding->access.is_write && finding->access.has_thread);
+	bench_deinit(&b);
+}
+
+/* What one launch did is over when the next one begins. */
+TS_TEST(launch_after_launch)
+{
+	struct bench b;
+
+	bench_init(&b, text, TS_CHECK_ALL & ~TS_CHECK_ORDER);
+	DEVICE_RUN(&b.device, "exchange", 1, 64, b.words);
+	DEVICE_RUN(&b.device, "twice", 1, 64, b.words);
+	DEVICE_RUN(&b.device, "last", 8, 1, b.words);
+	ts_check(!only(&b));
+	bench_deinit(&b);
+}
+
+/* Looking on changes nothing that is computed or counted. */
+TS_TEST(as_without)
+{
+	struct ts_ptx_stats with;
+	uint32_t words[64];
+	struct bench b;
+	struct device plain;
+	uint64_t at;
+
+	bench_init(&b, text, TS_CHECK_ALL & ~TS_CHECK_ORDER);
+	DEVICE_RUN(&b.device, "twice", 1, 64, b.words);
+	with = b.device.stats;
+	memcpy(words, device_host(&b.device, b.words), sizeof(words));
+	bench_deinit(&b);
+	device_open(&plain, text);
+	at = device_alloc(&plain, 4096);
+	DEVICE_RUN(&plain, "twice", 1, 64, at);
+	ts_check(!memcmp(&with, &plain.stats, sizeof(with)));
+	ts_check(!memcmp(words, device_host(&plain, at), sizeof(words)));
+	device_close(&plain);
+}
