@@ -175,7 +175,8 @@ static __always_inline void tell(struct ts_bpf_block_io *note)
 SEC("raw_tp/block_rq_complete")
 int block_done(struct bpf_raw_tracepoint_args *context)
 {
-	struct bio *bio = BPF_CORE_READ((struct request *)context->args[0], bio);
+	struct request *request = (struct request *)context->args[0];
+	struct bio *bio = BPF_CORE_READ(request, bio);
 	__u32 n_bytes = (__u32)context->args[2];
 	__s32 error = (__s32)context->args[1];
 
