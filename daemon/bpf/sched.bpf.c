@@ -127,11 +127,11 @@ int BPF_PROG(timer_left)
 }
 
 /* The idle task wakes nobody by itself. */
-static __always_inline bool in_interrupt(void)
+static __always_inline bool in_interrupt(__u64 caller)
 {
 	__u32 *n = depth();
 
-	return (n && *n) || !(__u32)bpf_get_current_pid_tgid();
+	return (n && *n) || !(__u32)caller;
 }
 
 /* In which call it is, and with what first argument. A fault or an interrupt from the program itself is none. */
@@ -155,9 +155,17 @@ static __always_inline void note_syscall(struct ts_bpf_off_cpu *note, struct tas
 	note->argument = number < 0 ? 0 : argument;
 }
 
+/* By halves: the compiler, which does not know how the kernel aligns it, would copy byte by byte. */
+static __always_inline void copy_name(char *to, const char *from)
+{
+	*(__u64 *)to = *(const __u64 *)from;
+	*(__u64 *)(to + sizeof(__u64)) = *(const __u64 *)(from + sizeof(__u64));
+}
+
 static __always_inline void tell(struct ts_bpf_off_cpu *note)
 {
-	if (bpf_ringbuf_output(&events, note, sizeof(*note), wake_flags()))
+	if (bpf_ringbuf_output(&events, note, sizeof(*note),
+			       wake_flags_at_times(note->event.end_ns)))
 		lose(note->event.session, TS_BPF_SCHED);
 }
 
@@ -206,7 +214,7 @@ static __always_inline void leave(const struct ts_bpf_traced *settings, bool pre
 	note->event.tid = tid;
 	note->event.pid = prev->tgid;
 	note->event.end_ns = 0;
-	__builtin_memcpy(note->event.name, prev->comm, sizeof(note->event.name));
+	copy_name(note->event.name, prev->comm);
 	note->woken_ns = 0;
 	note->state = state;
 	note->preempted = preempt;
@@ -217,7 +225,7 @@ static __always_inline void leave(const struct ts_bpf_traced *settings, bool pre
 	note->next_pid = next->tgid;
 	note->cpu = note->end_cpu = bpf_get_smp_processor_id();
 	note->migrations = 0;
-	__builtin_memcpy(note->next, next->comm, sizeof(note->next));
+	copy_name(note->next, next->comm);
 	note_syscall(note, prev);
 	note->event.start_ns = now;
 }
@@ -251,7 +259,8 @@ static __always_inline void come_back(const struct ts_bpf_traced *settings,
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switched, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	struct ts_bpf_traced *settings = watched(prev->tgid, TS_BPF_SCHED);
+	__u32 from = prev->tgid, to = next->tgid;
+	struct ts_bpf_traced *settings = from ? watched(from, TS_BPF_SCHED) : NULL;
 	__u64 now = 0;
 
 	forget_interrupts();
@@ -259,7 +268,9 @@ int BPF_PROG(sched_switched, bool preempt, struct task_struct *prev, struct task
 		now = bpf_ktime_get_ns();
 		leave(settings, preempt, prev, next, now);
 	}
-	settings = watched(next->tgid, TS_BPF_SCHED);
+	/* The idle task is no process. */
+	if (to != from)
+		settings = to ? watched(to, TS_BPF_SCHED) : NULL;
 	if (settings)
 		come_back(settings, next, now ? now : bpf_ktime_get_ns());
 	return 0;
@@ -268,35 +279,31 @@ int BPF_PROG(sched_switched, bool preempt, struct task_struct *prev, struct task
 SEC("tp_btf/sched_waking")
 int BPF_PROG(sched_woken, struct task_struct *task)
 {
-	struct ts_bpf_off_cpu *note;
+	/* It is known only of threads that are watched. */
+	__u32 tid = task->pid;
+	struct ts_bpf_off_cpu *note = bpf_map_lookup_elem(&away, &tid);
 	__u64 caller;
-	__u32 tid;
 
-	if (!watched(task->tgid, TS_BPF_SCHED))
-		return 0;
-	tid = task->pid;
-	note = bpf_map_lookup_elem(&away, &tid);
 	if (!note || !note->event.start_ns || note->woken_ns)
 		return 0;
 	caller = bpf_get_current_pid_tgid();
 	note->woken_ns = bpf_ktime_get_ns();
-	note->waker_context = in_interrupt() ? TS_BPF_WAKER_INTERRUPT : TS_BPF_WAKER_THREAD;
+	note->waker_context = in_interrupt(caller) ? TS_BPF_WAKER_INTERRUPT : TS_BPF_WAKER_THREAD;
 	note->waker_tid = (__u32)caller;
 	note->waker_pid = caller >> 32;
-	bpf_get_current_comm(note->waker, sizeof(note->waker));
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
+		copy_name(note->waker, bpf_get_current_task_btf()->comm);
+	else
+		bpf_get_current_comm(note->waker, sizeof(note->waker));
 	return 0;
 }
 
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(sched_migrated, struct task_struct *task)
 {
-	struct ts_bpf_off_cpu *note;
-	__u32 tid;
+	__u32 tid = task->pid;
+	struct ts_bpf_off_cpu *note = bpf_map_lookup_elem(&away, &tid);
 
-	if (!watched(task->tgid, TS_BPF_SCHED))
-		return 0;
-	tid = task->pid;
-	note = bpf_map_lookup_elem(&away, &tid);
 	if (note)
 		note->migrations++;
 	return 0;
