@@ -210,13 +210,17 @@ static int server_on_timer(sd_event_source *source, uint64_t usec, void *data)
 
 /* ---- the end ---- */
 
-/* What processes said before the recording was told to end still counts. */
+/*
+ * What processes said before the recording, or the service, was told to end still counts. Who waits at a socket that is not ours
+ * alone is taken by whoever listens there next.
+ */
 static void server_receive_pending(struct ts_server *server)
 {
 	uint32_t *numbers, n = 0;
 
 	/* With a bound: somebody may connect as fast as we accept. */
-	if (server->options.mode == TS_SERVER_RECORD && server->inject_fd >= 0)
+	if (server->inject_fd >= 0 &&
+	    (server->options.mode == TS_SERVER_RECORD || server->unlink_inject))
 		while (n < server->options.limits.max_connections && ts_listen_accept_peer(server))
 			n++;
 	n = 0;

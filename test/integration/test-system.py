@@ -456,8 +456,7 @@ class Service(harness.Case):
         self.assertTrue(self.status()['system'])
         pids = {self.saxpy(n, harness.alone_environment()): n for n in (3, 4)}
         preloaded = self.saxpy(5, harness.preload_environment(TRACESMITH_SOCKET=self.inject))
-        # Its program ends without waiting for a service.
-        wait(lambda: len(glob.glob(self.path('*.sbt'))) == 2, self.daemon)
+        # It may not have heard yet of a program that is over, which is no reason to lose it.
         end(self.daemon)
         trace = harness.Trace(self.path('tracesmith-system.sbt'))
         sessions = {one['pid']: one['session'] for one in trace.info['sessions']}

@@ -504,6 +504,39 @@ TS_TEST(service)
 	service_end(&s);
 }
 
+/* It comes to what was said to it when it is told to end: a process that was over by then is recorded. */
+TS_TEST(service_that_is_told_to_end)
+{
+	struct service s;
+	struct producer p;
+	char path[200];
+	int fd, status, silent[5];
+
+	service_begin(&s);
+	close(socket_connect(s.inject, SOCK_SEQPACKET));
+	ts_check_int(kill(s.pid, SIGSTOP), 0);
+	ts_check_int(waitpid(s.pid, &status, WUNTRACED), s.pid);
+	ts_check(WIFSTOPPED(status));
+	/* Others come before. */
+	for (int i = 0; i < 5; i++)
+		silent[i] = socket_connect(s.inject, SOCK_SEQPACKET);
+	fd = socket_connect(s.inject, SOCK_SEQPACKET);
+	producer_init(&p, 2, true);
+	producer_hello(fd, p.memfd);
+	produce(&p, 100);
+	producer_say(fd, TS_HANDSHAKE_BYE);
+	close(fd);
+	ts_check_int(kill(s.pid, SIGTERM), 0);
+	ts_check_int(kill(s.pid, SIGCONT), 0);
+	ts_check_int(daemon_wait(s.pid), 0);
+	snprintf(path, sizeof(path), "%s/tracesmith-producer-%d.sbt", s.directory, getpid());
+	check_launches(path, 100, TS_SESSION_END_BYE);
+	for (int i = 0; i < 5; i++)
+		close(silent[i]);
+	producer_deinit(&p);
+	directory_remove(s.directory);
+}
+
 /* Garbage, half a request, nothing at all, too many sessions: the service serves on. */
 TS_TEST(service_and_strangers)
 {
