@@ -88,11 +88,13 @@ TS_TEST(hub_has_or_says)
 	}
 }
 
+#define TASK_INTERRUPTIBLE 1 /* as the kernel has it; what is stopped does not sleep */
+
 /* Whether the thread slept so long. On a busy machine it waits as long for a processor, before it sleeps and behind that. */
 static bool slept(const struct ts_bpf_off_cpu *interval, uint64_t ns)
 {
-	return !interval->preempted && interval->state && interval->event.end_ns &&
-	       interval->woken_ns >= interval->event.start_ns + ns;
+	return !interval->preempted && interval->state & TASK_INTERRUPTIBLE &&
+	       interval->event.end_ns && interval->woken_ns >= interval->event.start_ns + ns;
 }
 
 /* Of this process itself: a sleep of one of its threads, once. */
@@ -354,6 +356,8 @@ TS_TEST(disks_are_told)
 	memset(bytes, 7, PIECE_BYTES);
 	fd = open_on_disk(bytes);
 	if (fd < 0 || !watch(TS_BPF_BLOCK, &hub, &feed)) {
+		if (fd >= 0)
+			close(fd);
 		free(bytes);
 		return;
 	}

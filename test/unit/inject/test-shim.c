@@ -183,7 +183,24 @@ TS_TEST(from_four_threads)
 
 TS_TEST(from_more_threads_than_shards)
 {
-	ts_check_int(run("many-threads", "20"), 0);
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	fake_daemon_listen(&fake);
+	ts_check_int(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	app_input = ends[0];
+	pid = start("many-threads", "20", NULL);
+	fake_daemon_accept(&fake);
+	for (int i = 0; i < 20; i++) {
+		ts_check_int(read(ends[1], &byte, 1), 1);
+		fake_daemon_drain(&fake);
+		ts_check_int(write(ends[1], "", 1), 1);
+	}
+	fake_daemon_serve(&fake);
+	ts_check_int(finish(pid), 0);
+	close(ends[0]);
+	close(ends[1]);
 	ts_check_int(fake.n_records[TS_RECORD_API] + fake.lost[TS_LOSS_NO_SHARD], 6400);
 	ts_check_int(fake.lost[TS_LOSS_NO_SHARD], 0);
 	ts_check(fake.control->n_claimed < 64);
