@@ -52,8 +52,10 @@ struct ts_check_finding *ts_check_found(struct ts_check *check, enum ts_check_ki
 
 	for (size_t i = 0; i < check->n_findings; i++) {
 		finding = &check->findings[i];
-		if (finding->kind == kind && check->places[i][0] == place &&
-		    check->places[i][1] == other &&
+		/* Which of two came first is chance. */
+		if (finding->kind == kind &&
+		    ((check->places[i][0] == place && check->places[i][1] == other) ||
+		     (check->places[i][0] == other && check->places[i][1] == place)) &&
 		    !strncmp(finding->kernel, kernel, sizeof(finding->kernel) - 1)) {
 			finding->n++;
 			return NULL;

@@ -205,7 +205,7 @@ TS_TEST(a_race_has_both_places)
 	ts_check(read.line == write.line + 1);
 	ts_check_int(read.thread[0] ^ write.thread[0], 32);
 	ts_check_int(finding.address, 4 * write.thread[0]);
-	ts_check_int(finding.n, 32);
+	ts_check_int(finding.n, 64);
 }
 
 TS_TEST(unwritten)

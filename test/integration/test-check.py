@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tsctl replay --on vgpu --check`: planted mistakes are found and named where they are; in programs without, nothing is."""
+import json
+import unittest
+
+import harness
+
+SAME, FOUND, BAD = 0, 1, 2
+FAULTY, GPU_FAILED = 'faults', 9
+
+
+class Check(harness.Case):
+    def check(self, argv, *options, what='all', status=0, vgpu='small'):
+        """(exit status, the JSON of each session)"""
+        result, path = self.record(argv, '--vgpu=' + vgpu, '--capture', 'replay', '--force')
+        self.assertEqual(result.status, status, result)
+        result = harness.tsctl('replay', '--on', 'vgpu', '--check', what, '--json', *options, path)
+        return result.status, [json.loads(line) for line in result.out.splitlines()], path
+
+    def find(self, fault, what='all', status=0):
+        """The only finding of a mistake, and where the trace has its operations: by sequence."""
+        result, (session,), path = self.check([harness.app(FAULTY, 'driver'), fault], what=what, status=status)
+        self.assertEqual(result, FOUND, session)
+        self.assertEqual(session['checked'], ['races', 'init', 'bounds', 'order'] if what == 'all' else [what])
+        self.assertNotIn('unlooked', session)
+        self.assertEqual(len(session['findings']), 1, session['findings'])
+        text = harness.tsctl('replay', '--on', 'vgpu', '--check', what, path)
+        self.assertEqual(text.status, FOUND, text)
+        operations = {row['sequence']: row for row in harness.Trace(path).of('operation')}
+        return session['findings'][0], operations, text.out
+
+    def test_a_race(self):
+        found, operations, text = self.find('race', 'races')
+        self.assertEqual((found['kind'], found['space'], found['kernel']), ('race', 'shared', 'turn_race'))
+        sides = {side['access']: side for side in (found['access'], found['earlier'])}
+        self.assertEqual(sides['read']['line'], sides['write']['line'] + 2)
+        self.assertEqual((sides['write']['source_file'], sides['write']['source_line']), ('turn.cu', 20))
+        self.assertEqual((sides['read']['source_file'], sides['read']['source_line']), ('turn.cu', 22))
+        self.assertEqual(sides['read']['thread'][0] ^ sides['write']['thread'][0], 128)
+        self.assertEqual(operations[found['access']['sequence']]['kind'], 'launch')
+        self.assertIn('A data race', text)
+        self.assertIn('turn.cu:20', text)
+
+    def test_a_read_of_what_nobody_wrote(self):
+        found, operations, text = self.find('unwritten')
+        self.assertEqual((found['kind'], found['kernel'], found['times']), ('unwritten', 'increase', 256))
+        self.assertEqual((found['address'], found['allocation_bytes']), (found['allocation'], 1024))
+        self.assertEqual(found['access']['thread'], [0, 0, 0])
+        # Of the two launches of that kernel it is the later one.
+        launches = [n for n, row in operations.items() if row['kind'] == 'launch']
+        self.assertEqual(found['access']['sequence'], max(launches))
+        self.assertIn('nobody wrote', text)
+
+    def test_two_streams(self):
+        found, operations, text = self.find('streams')
+        self.assertEqual(found['kind'], 'unordered')
+        sides = [operations[found[side]['sequence']] for side in ('earlier', 'access')]
+        self.assertEqual([side['kind'] for side in sides], ['launch', 'launch'])
+        self.assertNotEqual(sides[0]['stream_handle'], sides[1]['stream_handle'])
+        self.assertEqual([found[side]['name'] for side in ('earlier', 'access')], ['turn', 'increase'])
+        self.assertIn('nothing orders', text)
+
+    def test_host_memory_that_changes(self):
+        found, operations, text = self.find('host')
+        self.assertEqual(found['kind'], 'host-changed')
+        copies = [n for n, row in operations.items() if row['kind'] == 'copy']
+        self.assertEqual([found[side]['sequence'] for side in ('earlier', 'access')], copies)
+        self.assertIn('Host memory changed', text)
+
+    def test_out_of_bounds(self):
+        found, operations, text = self.find('bounds', status=GPU_FAILED)
+        self.assertEqual((found['kind'], found['kernel']), ('out-of-bounds', 'spill'))
+        self.assertEqual((found['access']['access'], found['access']['thread']), ('write', [255, 0, 0]))
+        self.assertEqual(found['address'], found['allocation'] + 1024)
+        self.assertEqual(operations[found['access']['sequence']]['kind'], 'launch')
+        self.assertIn('outside of what is allocated', text)
+
+    def test_clean(self):
+        for name, *arguments in ((FAULTY, 'none'), ('saxpy', '2'), ('pipeline', '2'), ('graph',), ('ladder',), ('stress', '100'),
+                                 ('workers', '1', '2', '2')):
+            status, sessions, _ = self.check([harness.app(name, 'driver'), *arguments])
+            self.assertEqual(status, SAME, (name, sessions))
+            for session in sessions:
+                self.assertEqual((session['findings'], session['verdict']), ([], 'same'), name)
+
+    def test_some_checks(self):
+        _, _, path = self.check([harness.app(FAULTY, 'driver'), 'race'])
+        for what, status in (('races', FOUND), ('order,bounds', SAME), ('order,races', FOUND)):
+            result = harness.tsctl('replay', '--on', 'vgpu', '--check', what, path)
+            self.assertEqual(result.status, status, result)
+        for options in (('--on', 'vgpu', '--check', 'everything'), ('--check', 'all'),
+                        ('--on', 'vgpu', '--mode', 'dry-run', '--check', 'all')):
+            result = harness.tsctl('replay', *options, path)
+            self.assertEqual((result.status, result.out), (BAD, ''), result)
+            self.assertIn('--check', result.err)
+
+
+if __name__ == '__main__':
+    unittest.main()
