@@ -43,6 +43,8 @@ static const char help_text[] =
 	"                            threshold: sched:10us\n"
 	"  --kernel-events-check     says which of those this machine can give, and whether\n"
 	"                            --system, and ends\n"
+	"  --dump-on-mark NAME       tracesmith_mark(NAME) of a process, as SIGUSR1 for all:\n"
+	"                            what there is of its trace is kept, as NAME-dump1.sbt\n"
 	"  --system                  calls of the GPU's libraries by all other processes, seen\n"
 	"                            from outside (host half only): tracesmith-system.sbt\n"
 	"  --log LEVEL               none, error, warning, info (the default) or debug\n"
@@ -54,8 +56,8 @@ static const char help_text[] =
 
 static const char help_end[] =
 	"\n"
-	"`tsctl record` uses --record, --control-fd, --output, --program, --metadata,\n"
-	"--metadata-if-empty and --dump-on-mark; libtsinject.so uses --private, --session-fd and --pid.\n"
+	"`tsctl record` uses --record, --control-fd, --output, --program, --metadata and\n"
+	"--metadata-if-empty; libtsinject.so uses --private, --session-fd and --pid.\n"
 	"\n"
 	"Example: tracesmithd --directory /var/tmp/traces\n";
 

@@ -127,6 +127,8 @@ static int peer_own_recording(struct ts_peer *peer, const char *program, bool re
 		r = ts_recording_quantum(peer->recording, server->options.quantum_ns);
 	if (!r)
 		r = ts_server_describe_kernel(server, peer->recording);
+	if (!r)
+		r = ts_server_dump_prepare(server, peer->recording);
 	return r > 0 ? ts_error_origin(-EIO) : r;
 }
 
@@ -553,6 +555,8 @@ static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, con
 		/* Nothing was done on a GPU, and nothing went wrong: there is nothing to keep. */
 		if (server->options.mode == TS_SERVER_SERVICE && empty)
 			ts_recording_discard(recording);
+		else if (server->options.mode == TS_SERVER_SERVICE)
+			ts_server_dump_check(server, recording, true);
 		end = lseek(recording->read_fd, 0, SEEK_END);
 		server->n_bytes += end > 0 ? (uint64_t)end : 0;
 		if (server->options.mode == TS_SERVER_SERVICE && !empty)

@@ -263,6 +263,8 @@ void ts_recording_end(struct ts_recording *recording)
 
 	if (recording->ended)
 		return;
+	/* A dump may be under way. */
+	pthread_mutex_lock(&recording->turning);
 	recording->ended = true;
 	recording_judge(recording);
 	/* Where even that has no room, what is lost to the disk says so. */
@@ -271,6 +273,7 @@ void ts_recording_end(struct ts_recording *recording)
 					     recording->cut_short);
 	r = ts_sbt_writer_finish(recording->writer);
 	recording->error = r > 0 ? -EIO : r;
+	pthread_mutex_unlock(&recording->turning);
 }
 
 int ts_recording_finish(struct ts_recording *recording)

@@ -28,7 +28,7 @@ struct ts_recording {
 	bool nothing_free;		/* but those; any thread */
 	bool removed;			/* while it was written; any thread */
 	uint64_t definition_bytes;	/* held for its sessions' definitions */
-	bool ended;			/* index and end marker are written, or could not be */
+	bool ended; /* index and end marker are written, or could not be; set with `turning` held */
 	bool finished;
 	int error;	       /* of the writer: why the file is not whole */
 	bool judged;	       /* `cut_short` is what it will be */
@@ -45,7 +45,9 @@ struct ts_recording {
 	bool turn_failed;	/* and that was said */
 	unsigned n_dumps;
 	uint32_t dump_name; /* the string that asks for one, of a mark; 0: none */
-	bool dump_wanted;   /* by a mark; any thread */
+	bool dump_wanted;   /* any thread */
+	uint64_t
+		dump_deadline_ns; /* of one that waits for sessions; 0: none does; the main thread's */
 
 	uint64_t counts[TS_ROW_EVENT_COUNT];
 	uint64_t lost[TS_LOSS_COUNT];
@@ -111,8 +113,8 @@ void ts_recording_turn(struct ts_recording *recording);
 /* All files of it that are there. */
 uint64_t ts_recording_bytes(struct ts_recording *recording);
 /*
- * Keeps what there is so far, and is not to be kept for ever, under another name: "-dump1" and so on before its ".sbt". The
- * main thread. 0 or -errno, which is logged.
+ * Keeps what there is so far, and is not to be kept for ever, under another name: "-dump1" and so on before its ".sbt"; of a
+ * recording that has ended, all that is kept of it. The main thread. 0 or -errno, which is logged.
  */
 int ts_recording_dump(struct ts_recording *recording);
 /* Nobody needs the file: takes its name away. */

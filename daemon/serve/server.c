@@ -107,7 +107,7 @@ static void server_done(struct ts_server *server)
 
 	ts_server_close_system(server);
 	if (server->recording) {
-		ts_server_dump_check(server, true);
+		ts_server_dump_check(server, server->recording, true);
 		server_describe_empty(server);
 		/* No process waits for it any more, but whoever asked for the recording does. */
 		if (server->options.mode == TS_SERVER_RECORD && !server->options.no_symbols)
@@ -165,7 +165,7 @@ static void server_check(struct ts_server *server)
 		next_client = ts_client_connection_next(client);
 		ts_client_connection_check(client, now);
 	}
-	ts_server_dump_check(server, false);
+	ts_server_dump_check_all(server);
 	if (server->finishing && !server->peers)
 		server_done(server);
 	else if (server->finishing && now > server->finish_deadline_ns + SERVER_ABANDON_NS)
@@ -194,8 +194,7 @@ void ts_server_look(struct ts_server *server)
 /* Deadlines are looked at only while somebody has one. */
 void ts_server_watch(struct ts_server *server)
 {
-	if (server->n_unready || server->n_clients || server->finishing ||
-	    server->dump_deadline_ns) {
+	if (server->n_unready || server->n_clients || server->finishing || server->dumping) {
 		sd_event_source_set_time_relative(server->timer, SERVER_LOOK_US);
 		sd_event_source_set_enabled(server->timer, SD_EVENT_ONESHOT);
 	}
@@ -292,7 +291,7 @@ static int server_signals(struct ts_server *server)
 	r = sd_event_add_signal(server->event, NULL, SIGTERM, server_on_signal, server);
 	if (r >= 0 && service)
 		r = sd_event_add_signal(server->event, NULL, SIGINT, server_on_signal, server);
-	return r < 0 ? ts_error_origin(r) : 0;
+	return r < 0 ? ts_error_origin(r) : ts_server_dump_setup(server);
 }
 
 /* ---- kernel events ---- */
@@ -384,7 +383,7 @@ static int server_open(struct ts_server *server)
 		ts_recording_limit(server->recording, &options->limits);
 		r = ts_recording_quantum(server->recording, options->quantum_ns);
 		r = r ?: server_describe_all(server);
-		r = r ?: ts_server_dump_setup(server);
+		r = r ?: ts_server_dump_prepare(server, server->recording);
 		r = r ?: ts_server_open_system(server);
 		r = r ?: ts_listen_inject(server);
 		r = r ?: ts_listen_nonblocking(options->control_fd);

@@ -48,7 +48,7 @@ struct ts_server_options {
 		empty_metadata; /* record: another, for a trace without a GPU operation; NULL: none */
 	struct ts_kernel_wish kernel_events;
 	bool system; /* service, record: calls of processes that nobody preloaded, too */
-	const char *dump_on_mark; /* record: its name asks for a dump; NULL: none does */
+	const char *dump_on_mark; /* its name asks for a dump; NULL: none does */
 	bool no_symbols;	  /* record: stacks are left without names */
 	const char
 		*worker; /* that reads strangers' files; NULL: the one that belongs to the daemon */
@@ -88,9 +88,9 @@ struct ts_server {
 	uint64_t start_ns;
 	uint64_t n_sessions;
 	uint64_t n_refused;
-	uint64_t n_rows;	   /* of sessions that ended */
-	uint64_t n_bytes;	   /* of recordings that ended */
-	uint64_t dump_deadline_ns; /* of a dump that waits for sessions; 0: none does */
+	uint64_t n_rows;  /* of sessions that ended */
+	uint64_t n_bytes; /* of recordings that ended */
+	bool dumping;	  /* a dump waits for sessions */
 	bool finishing;
 	uint64_t finish_deadline_ns;
 	int exit_status;
@@ -165,10 +165,13 @@ void ts_client_connection_finished(struct ts_client_connection *client);
 /* Forbids the peer of a socket to pass descriptors from now on, where the kernel knows how. */
 void ts_server_refuse_fds(int fd);
 
-/* Dumps of a recording: dump.c. */
+/* Dumps of recordings: dump.c. The signal, before there are threads. */
 int ts_server_dump_setup(struct ts_server *server);
+/* What asks for one of this recording, before its first session. */
+int ts_server_dump_prepare(const struct ts_server *server, struct ts_recording *recording);
 /* Begins one that is wanted, completes one whose sessions are ready; at the end, whatever they are. */
-void ts_server_dump_check(struct ts_server *server, bool is_end);
+void ts_server_dump_check(struct ts_server *server, struct ts_recording *recording, bool is_end);
+void ts_server_dump_check_all(struct ts_server *server);
 
 /* Somebody may have a deadline now: it will be looked at. */
 void ts_server_watch(struct ts_server *server);

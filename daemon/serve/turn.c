@@ -247,16 +247,24 @@ uint64_t ts_recording_bytes(struct ts_recording *recording)
 
 /* ---- dumps ---------------------------------------------------------------------------------------- */
 
-/* The finished files under a dump's name: the last one has it as it is. */
+/* Files that are finished: of a recording that has ended, its last one too. */
+static size_t dump_n_files(const struct ts_recording *recording)
+{
+	return recording->n_parts + recording->ended;
+}
+
+/* One of them under a dump's name: the last one has it as it is. */
 static int dump_link(const struct ts_recording *recording, const char *dump, size_t i)
 {
-	const struct ts_recording_part *part = &recording->parts[i];
-	ts_cleanup(ts_freep) char *from = ts_sbt_part_path(recording->path, part->number);
-	ts_cleanup(ts_freep) char *numbered = NULL;
-	const char *to = dump;
+	ts_cleanup(ts_freep) char *numbered_from = NULL;
+	ts_cleanup(ts_freep) char *numbered_to = NULL;
+	const char *from = recording->path, *to = dump;
 
-	if (i + 1 < recording->n_parts)
-		to = numbered = ts_sbt_part_path(dump, part->number);
+	if (i < recording->n_parts)
+		from = numbered_from =
+			ts_sbt_part_path(recording->path, recording->parts[i].number);
+	if (i + 1 < dump_n_files(recording))
+		to = numbered_to = ts_sbt_part_path(dump, recording->parts[i].number);
 	if (!from || !to)
 		return -ENOMEM;
 	return link(from, to) < 0 ? -errno : 0;
@@ -278,7 +286,7 @@ static int dump_as(const struct ts_recording *recording, const char *dump)
 	size_t i = 0;
 	int r = access(dump, F_OK) ? 0 : -EEXIST;
 
-	while (!r && i < recording->n_parts) {
+	while (!r && i < dump_n_files(recording)) {
 		r = dump_link(recording, dump, i);
 		i += !r;
 	}
@@ -312,10 +320,10 @@ int ts_recording_dump(struct ts_recording *recording)
 {
 	int r;
 
-	if (recording->ended || recording->n_dumps >= TS_RECORDING_MAX_DUMPS)
-		return recording->ended ? -ENOENT : -EDQUOT;
+	if (recording->n_dumps >= TS_RECORDING_MAX_DUMPS)
+		return -EDQUOT;
 	pthread_mutex_lock(&recording->turning);
-	r = turn_and_tidy(recording, ts_clock_monotonic_ns());
+	r = recording->ended ? 0 : turn_and_tidy(recording, ts_clock_monotonic_ns());
 	r = r ?: dump(recording);
 	pthread_mutex_unlock(&recording->turning);
 	if (r)
