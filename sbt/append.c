@@ -163,25 +163,11 @@ static int encode_strings(struct ts_sbt_append *append)
 	struct ts_sbt_block_header header = {.type = TS_ROW_STRING,
 					     .first_id = append->first_pending};
 	uint32_t n = (uint32_t)(append->lengths.n / sizeof(uint32_t));
-	int r;
+	int r = ts_encoder_list(&append->encoder, &header, &append->lengths, &append->bytes,
+				&append->string_blocks);
 
-	if (!n)
-		return 0;
-	header.n_rows = n;
-	header.n_columns = append->bytes.n ? 2 : 1;
-	r = ts_encoder_begin(&append->encoder, header.n_columns);
-	r = r
-		    ?: ts_encoder_column(&append->encoder, 0, TS_SBT_STRING_LENGTH,
-					 append->lengths.bytes, n, 4, false);
-	if (!r && append->bytes.n)
-		r = ts_encoder_column(&append->encoder, 1, TS_SBT_STRING_BYTES, append->bytes.bytes,
-				      (uint32_t)append->bytes.n, 1, false);
-	r = r ?: ts_encoder_end(&append->encoder, &header, &append->string_blocks);
-	if (r)
-		return r;
-	append->lengths.n = append->bytes.n = 0;
-	append->first_pending += n;
-	return 0;
+	append->first_pending += r ? 0 : n;
+	return r;
 }
 
 static bool is_full(const struct ts_sbt_append *append)
@@ -247,23 +233,9 @@ static int encode_items(struct ts_sbt_append *append, unsigned kind)
 	struct ts_sbt_block_header header = {.type = TS_ROW_STATE + kind,
 					     .earliest_ns = items->first_ns,
 					     .latest_ns = items->last_ns};
-	uint32_t n = (uint32_t)(items->lengths.n / sizeof(uint32_t));
-	int r;
 
-	if (!n)
-		return 0;
-	header.n_rows = n;
-	header.n_columns = items->bytes.n ? 2 : 1;
-	r = ts_encoder_begin(&append->encoder, header.n_columns);
-	r = r
-		    ?: ts_encoder_column(&append->encoder, 0, TS_SBT_ITEM_LENGTH,
-					 items->lengths.bytes, n, 4, false);
-	if (!r && items->bytes.n)
-		r = ts_encoder_column(&append->encoder, 1, TS_SBT_ITEM_BYTES, items->bytes.bytes,
-				      (uint32_t)items->bytes.n, 1, false);
-	r = r ?: ts_encoder_end(&append->encoder, &header, &append->item_blocks);
-	items->lengths.n = items->bytes.n = 0;
-	return r;
+	return ts_encoder_list(&append->encoder, &header, &items->lengths, &items->bytes,
+			       &append->item_blocks);
 }
 
 int ts_sbt_append_item(struct ts_sbt_append *append, unsigned type, uint64_t time_ns,

@@ -103,6 +103,13 @@ int ts_encoder_index(struct ts_encoder *encoder, uint16_t column,
 int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *header,
 		   struct ts_buffer *out);
 
+/*
+ * A block of values of any length, as strings are kept: u32 `lengths`, and the bytes of all. Appended to `out` and emptied, where
+ * there are any; the rest of the header is the caller's.
+ */
+int ts_encoder_list(struct ts_encoder *encoder, struct ts_sbt_block_header *header,
+		    struct ts_buffer *lengths, struct ts_buffer *bytes, struct ts_buffer *out);
+
 /* Gives each block in [blocks, + n_bytes) its number, counting on from *sequence, and its checksum. */
 void ts_block_number(uint8_t *blocks, size_t n_bytes, uint64_t *sequence);
 

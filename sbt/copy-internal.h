@@ -3,6 +3,7 @@
 #pragma once
 
 #include "proto/abi/clock.h"
+#include "sbt/buffer.h"
 #include "sbt/copy.h"
 #include "sbt/idmap.h"
 #include "sbt/intern.h"
@@ -13,6 +14,7 @@
 struct ts_copy_window {
 	uint64_t from_ns, to_ns;
 	struct ts_idmap ops;	/* operations that touch it */
+	struct ts_buffer list;	/* the same, in ascending order: u64 */
 	struct ts_idmap ranges; /* that were over before it */
 	struct ts_idmap
 		live; /* addresses: when what lies there at its beginning was allocated, plus 1 */
@@ -96,6 +98,8 @@ int ts_copy_metadata(struct ts_copy *copy);
 
 /* What a window keeps of a part, learnt from the part's rows. */
 int ts_copy_window_learn(struct ts_copy *copy, struct ts_copy_part *part);
+/* Which blocks may have rows that it keeps beside those that touch it, a byte each; to be free()d. */
+int ts_copy_window_choose(struct ts_copy_part *part, uint8_t **ret_chosen);
 bool ts_copy_window_keeps(const struct ts_copy_window *window, const struct ts_sbt_row *row);
 void ts_copy_window_deinit(struct ts_copy_window *window);
 

@@ -4,6 +4,7 @@
  * themselves are copied.
  */
 #include "sbt/copy-internal.h"
+#include "sbt/filter.h"
 
 #define LASTING \
 	(TS_ROW_BIT(TS_ROW_CONTEXT) | TS_ROW_BIT(TS_ROW_STREAM) | TS_ROW_BIT(TS_ROW_GPU_MODULE))
@@ -30,8 +31,10 @@ static int learn_operations(struct ts_copy_window *window, const struct ts_sbt_r
 		const struct ts_column *column = &row->schema->columns[i];
 		uint64_t op = column->role == TS_ROLE_OP ? ts_column_get(column, row->any) : 0;
 
-		if (op)
-			r = ts_idmap_put(&window->ops, op, 1);
+		if (!op || ts_idmap_get(&window->ops, op))
+			continue;
+		r = ts_idmap_put(&window->ops, op, 1);
+		r = r ?: ts_buffer_append(&window->list, &op, sizeof(op));
 	}
 	return r;
 }
@@ -117,6 +120,13 @@ static int learn(struct ts_copy *copy, struct ts_copy_part *part, enum pass pass
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
+static int compare_operations(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 int ts_copy_window_learn(struct ts_copy *copy, struct ts_copy_part *part)
 {
 	int r;
@@ -124,10 +134,69 @@ int ts_copy_window_learn(struct ts_copy *copy, struct ts_copy_part *part)
 	for (unsigned clock = 0; clock < TS_CLOCK_COUNT; clock++)
 		part->window.clock_to_ns[clock] = UINT64_MAX;
 	r = learn(copy, part, PASS_OPERATIONS);
+	if (part->window.list.n)
+		qsort(part->window.list.bytes, part->window.list.n / sizeof(uint64_t),
+		      sizeof(uint64_t), compare_operations);
 	/* A window from the beginning on has nothing before it; to 0 would mean no limit. */
 	if (part->window.from_ns > 1)
 		r = r ?: learn(copy, part, PASS_BEFORE);
 	return r ?: learn(copy, part, PASS_CLOCKS);
+}
+
+/* Whether one of the window's operations is among these. */
+static bool touches(const struct ts_copy_window *window, const struct ts_operation_span *span)
+{
+	const uint64_t *ops = (const uint64_t *)(const void *)window->list.bytes;
+	size_t low = 0, high = window->list.n / sizeof(*ops), n = high;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ops[middle] < span->first)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n && ops[low] <= span->last;
+}
+
+/* What ts_copy_window_keeps() says of rows, of blocks. */
+static bool may_keep(const struct ts_copy_window *window, const struct ts_sbt_block *block,
+		     const struct ts_operation_span *span)
+{
+	bool before = block->earliest_ns < window->from_ns;
+
+	switch (block->type) {
+	case TS_ROW_CLOCK:
+		return true;
+	case TS_ROW_RANGE_BEGIN:
+		return before;
+	case TS_ROW_ALLOC:
+		return before || touches(window, span);
+	default:
+		return (before && TS_ROW_BIT(block->type) & LASTING) ||
+		       (TS_ROW_BIT(block->type) & types_of_operations() && touches(window, span));
+	}
+}
+
+int ts_copy_window_choose(struct ts_copy_part *part, uint8_t **ret_chosen)
+{
+	const struct ts_sbt_reader *reader = part->source->reader;
+	ts_cleanup(ts_freep) uint8_t *chosen = calloc(reader->n_blocks + 1, 1);
+	ts_cleanup(ts_freep) struct ts_operation_span *spans = NULL;
+	int r = chosen ? 0 : -ENOMEM;
+
+	r = r ?: ts_sbt_reader_operations(part->source->reader, &spans);
+	if (r)
+		return r;
+	for (size_t i = 0; i < reader->n_blocks; i++) {
+		const struct ts_sbt_block *block = &reader->blocks[i];
+
+		chosen[i] = block->type < TS_ROW_EVENT_COUNT &&
+			    may_keep(&part->window, block, &spans[i]);
+	}
+	*ret_chosen = ts_take_ptr(chosen);
+	return 0;
 }
 
 bool ts_copy_window_keeps(const struct ts_copy_window *window, const struct ts_sbt_row *row)
@@ -155,6 +224,7 @@ bool ts_copy_window_keeps(const struct ts_copy_window *window, const struct ts_s
 void ts_copy_window_deinit(struct ts_copy_window *window)
 {
 	ts_idmap_deinit(&window->ops);
+	ts_buffer_deinit(&window->list);
 	ts_idmap_deinit(&window->ranges);
 	ts_idmap_deinit(&window->live);
 }

@@ -4,6 +4,7 @@
  * is told by its content, once everything that an id stands for has the copy's own id.
  */
 #include "sbt/copy-internal.h"
+#include "sbt/filter.h"
 
 #include <stdio.h>
 #include <sys/random.h>
@@ -237,7 +238,8 @@ static int advance(struct ts_copy *copy, struct ts_copy_part *part)
 }
 
 /* All but operations: what they refer to (blobs) is not copied, and of a part of them nothing can be done again. */
-static int begin(struct ts_copy *copy, struct ts_copy_part *part, uint64_t from_ns, uint64_t to_ns)
+static int begin(struct ts_copy *copy, struct ts_copy_part *part, uint64_t from_ns, uint64_t to_ns,
+		 const uint8_t *among)
 {
 	struct ts_sbt_cursor_options options = {.types = TS_ROW_EVENTS &
 							 ~TS_ROW_BIT(TS_ROW_OPERATION),
@@ -248,7 +250,7 @@ static int begin(struct ts_copy *copy, struct ts_copy_part *part, uint64_t from_
 
 	ts_sbt_cursor_freep(&part->cursor);
 	part->cursor = NULL;
-	r = ts_sbt_cursor_new(part->source->reader, &options, &part->cursor);
+	r = ts_sbt_cursor_new_among(part->source->reader, &options, among, &part->cursor);
 	return r ?: advance(copy, part);
 }
 
@@ -277,11 +279,13 @@ static int copy_window(struct ts_copy *copy, struct ts_copy_session *session)
 {
 	struct ts_copy_part *part = session->parts;
 	uint64_t to_ns = part->window.to_ns == UINT64_MAX ? 0 : part->window.to_ns;
+	ts_cleanup(ts_freep) uint8_t *chosen = NULL;
 	int r = ts_copy_window_learn(copy, part);
 
-	r = r ?: begin(copy, part, part->window.from_ns, to_ns);
+	r = r ?: begin(copy, part, part->window.from_ns, to_ns, NULL);
 	r = r ?: copy_rows(copy, session, false);
-	r = r ?: begin(copy, part, 0, 0);
+	r = r ?: ts_copy_window_choose(part, &chosen);
+	r = r ?: begin(copy, part, 0, 0, chosen);
 	return r ?: copy_rows(copy, session, true);
 }
 
@@ -522,7 +526,7 @@ static int copy_session(struct ts_copy *copy, struct ts_copy_session *session)
 		r = r ?: copy_window(copy, session);
 	} else {
 		for (size_t i = 0; !r && i < session->n_parts; i++)
-			r = begin(copy, &session->parts[i], 0, 0);
+			r = begin(copy, &session->parts[i], 0, 0, NULL);
 		if (session->n_parts == 1)
 			r = r ?: copy_rows(copy, session, false);
 		else

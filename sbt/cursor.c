@@ -441,6 +441,13 @@ static void drop_read(struct ts_sbt_cursor *cursor, uint8_t *chosen)
 int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 		      struct ts_sbt_cursor **ret_cursor)
 {
+	return ts_sbt_cursor_new_among(reader, options, NULL, ret_cursor);
+}
+
+int ts_sbt_cursor_new_among(struct ts_sbt_reader *reader,
+			    const struct ts_sbt_cursor_options *options, const uint8_t *among,
+			    struct ts_sbt_cursor **ret_cursor)
+{
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
 	ts_cleanup(ts_freep) uint8_t *chosen = NULL;
 	size_t n = 0;
@@ -462,8 +469,10 @@ int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_o
 	if (r)
 		return r;
 	drop_read(cursor, chosen);
-	for (size_t i = 0; i < reader->n_blocks; i++)
+	for (size_t i = 0; i < reader->n_blocks; i++) {
+		chosen[i] &= !among || among[i];
 		n += chosen[i];
+	}
 	cursor->waiting = calloc(n ? n : 1, sizeof(*cursor->waiting));
 	if (!cursor->waiting)
 		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for a cursor");

@@ -173,6 +173,31 @@ int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *heade
 	return 0;
 }
 
+TS_STATIC_ASSERT(TS_SBT_STRING_LENGTH == (int)TS_SBT_ITEM_LENGTH &&
+			 TS_SBT_STRING_BYTES == (int)TS_SBT_ITEM_BYTES,
+		 "lists are alike");
+
+int ts_encoder_list(struct ts_encoder *encoder, struct ts_sbt_block_header *header,
+		    struct ts_buffer *lengths, struct ts_buffer *bytes, struct ts_buffer *out)
+{
+	uint32_t n = (uint32_t)(lengths->n / sizeof(uint32_t));
+	int r;
+
+	if (!n)
+		return 0;
+	header->n_rows = n;
+	header->n_columns = bytes->n ? 2 : 1;
+	r = ts_encoder_begin(encoder, header->n_columns);
+	r = r ?: ts_encoder_column(encoder, 0, TS_SBT_STRING_LENGTH, lengths->bytes, n, 4, false);
+	if (!r && bytes->n)
+		r = ts_encoder_column(encoder, 1, TS_SBT_STRING_BYTES, bytes->bytes,
+				      (uint32_t)bytes->n, 1, false);
+	r = r ?: ts_encoder_end(encoder, header, out);
+	if (!r)
+		lengths->n = bytes->n = 0;
+	return r;
+}
+
 void ts_block_number(uint8_t *blocks, size_t n_bytes, uint64_t *sequence)
 {
 	struct ts_sbt_block_header header;

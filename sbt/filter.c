@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From what somebody asks for to the blocks that may have it: by their headers, and, where it is one stream's rows or
- * one thread's, by the summaries. A block that nothing is said of may have anything.
+ * From what somebody asks for to the blocks that may have it: by their headers, and, where it is one stream's rows, one
+ * thread's, or those of some operations, by the summaries. A block that nothing is said of may have anything.
  */
 
 #include "sbt/filter.h"
@@ -107,5 +107,43 @@ int ts_sbt_reader_choose(struct ts_sbt_reader *reader, const struct ts_sbt_curso
 	if (r)
 		return r;
 	*ret_chosen = ts_take_ptr(chosen);
+	return 0;
+}
+
+/* Notes what block i, a summary, says. A damaged one says nothing. */
+static int note_operations(struct ts_sbt_reader *reader, size_t i, struct ts_operation_span *spans)
+{
+	ts_cleanup(ts_freep) struct ts_block_ops *rows = NULL;
+	uint32_t n_rows;
+	int r = ts_sbt_reader_decode_as(reader, i, ts_summary_schema(TS_SUMMARY_OPERATIONS),
+					(void **)(void *)&rows, &n_rows);
+
+	if (r)
+		return r < 0 ? r : 0;
+	for (uint32_t at = 0; at < n_rows; at++) {
+		uint64_t block = ts_sbt_reader_numbered(reader, i, rows[at].block);
+
+		if (block != UINT64_MAX)
+			spans[block] = (struct ts_operation_span){rows[at].first, rows[at].last};
+	}
+	return 0;
+}
+
+int ts_sbt_reader_operations(struct ts_sbt_reader *reader, struct ts_operation_span **ret_spans)
+{
+	ts_cleanup(ts_freep) struct ts_operation_span *spans =
+		calloc(reader->n_blocks + 1, sizeof(*spans));
+	int r = 0;
+
+	if (!spans)
+		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for a list of blocks");
+	for (size_t i = 0; i < reader->n_blocks; i++)
+		spans[i].last = UINT64_MAX;
+	for (size_t i = 0; !r && i < reader->n_blocks; i++)
+		if (reader->blocks[i].type == TS_ROW_BLOCK_OPERATION)
+			r = note_operations(reader, i, spans);
+	if (r)
+		return r;
+	*ret_spans = ts_take_ptr(spans);
 	return 0;
 }

@@ -40,3 +40,17 @@ bool ts_sbt_may_have(const struct ts_sbt_cursor_options *options, const struct t
  */
 int ts_sbt_reader_choose(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 			 uint8_t **ret_chosen);
+
+/* A cursor that looks at no other blocks than those of which `among` has a byte that is not 0; NULL: at all. */
+int ts_sbt_cursor_new_among(struct ts_sbt_reader *reader,
+			    const struct ts_sbt_cursor_options *options, const uint8_t *among,
+			    struct ts_sbt_cursor **ret_cursor);
+
+/* Operations that the rows of a block speak of are none but these; `last` 0: they speak of none. */
+struct ts_operation_span {
+	uint64_t first;
+	uint64_t last;
+};
+
+/* Of each block of the reader; to be free()d. Where nothing is said of a block it may be any. 0 or -errno. */
+int ts_sbt_reader_operations(struct ts_sbt_reader *reader, struct ts_operation_span **ret_spans);

@@ -87,6 +87,9 @@ enum ts_row_type {
 	/* What replay/state keeps to be quick: lists again, of bytes that it alone reads. */
 	TS_ROW_STATE = 60,
 	TS_ROW_STATE_HEAD = 61,
+
+	/* Of what is in a block, too: files of before it was there have none. */
+	TS_ROW_BLOCK_OPERATION = 62,
 	TS_ROW_COUNT = 64
 };
 

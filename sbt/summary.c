@@ -38,6 +38,12 @@ static const struct ts_column sum_columns[] = {
 	U(ts_block_sum, 7, bytes, SIZE),
 };
 
+static const struct ts_column operation_columns[] = {
+	U(ts_block_ops, 1, block, NUMBER),
+	U(ts_block_ops, 2, first, NUMBER),
+	U(ts_block_ops, 3, last, NUMBER),
+};
+
 #define SCHEMA(type_, name_, row_, columns_)                                               \
 	{                                                                                  \
 		.name = name_, .type = type_, .n_columns = TS_ARRAY_LEN(columns_),         \
@@ -48,6 +54,7 @@ static const struct ts_row_schema schemas[TS_SUMMARY_KINDS] = {
 	SCHEMA(TS_ROW_BLOCK_STREAM, "block_stream", ts_block_stream, stream_columns),
 	SCHEMA(TS_ROW_BLOCK_THREAD, "block_thread", ts_block_thread, thread_columns),
 	SCHEMA(TS_ROW_BLOCK_SUM, "block_sum", ts_block_sum, sum_columns),
+	SCHEMA(TS_ROW_BLOCK_OPERATION, "block_operation", ts_block_ops, operation_columns),
 };
 
 /* Ids of the columns whose values make a key: high << 32 | low; 0: nothing in its place. */
@@ -118,7 +125,8 @@ unsigned ts_summary_kinds(const struct ts_row_schema *schema, uint32_t n_rows)
 	ts_summary_places_of(schema, &places);
 	return (places.stream >= 0 ? 1u << TS_SUMMARY_STREAMS : 0) |
 	       (places.thread >= 0 ? 1u << TS_SUMMARY_THREADS : 0) |
-	       (keys[schema->type].has_sums ? 1u << TS_SUMMARY_SUMS : 0);
+	       (keys[schema->type].has_sums ? 1u << TS_SUMMARY_SUMS : 0) |
+	       (first_of_role(schema, TS_ROLE_OP) >= 0 ? 1u << TS_SUMMARY_OPERATIONS : 0);
 }
 
 bool ts_summary_key(const struct ts_row_schema *schema, const void *row, uint64_t *ret_key)
@@ -622,6 +630,49 @@ static int summarise_sums(const struct ts_summary_source *source, uint64_t block
 	return 0;
 }
 
+/* Of one column. Without an id there is none below any other, nor above. */
+static void span_operations(const struct ts_summary_source *source, int c, uint64_t *below_first,
+			    uint64_t *last)
+{
+	uint32_t n = source->columns[c].stride ? source->n_rows : 1;
+	uint64_t low = *below_first, high = *last;
+
+	if (source->columns[c].run < 0 && source->columns[c].stride == sizeof(uint64_t)) {
+		const uint64_t *ids = (const uint64_t *)(const void *)source->columns[c].values;
+
+		for (uint32_t i = 0; i < n; i++) {
+			low = ids[i] - 1 < low ? ids[i] - 1 : low;
+			high = ids[i] > high ? ids[i] : high;
+		}
+	} else {
+		for (uint32_t i = 0; i < n; i++) {
+			uint64_t id = value_of_row(source, c, i);
+
+			low = id - 1 < low ? id - 1 : low;
+			high = id > high ? id : high;
+		}
+	}
+	*below_first = low;
+	*last = high;
+}
+
+static int summarise_operations(const struct ts_summary_source *source, uint64_t block,
+				struct ts_buffer *to)
+{
+	const struct ts_row_schema *schema = source->schema;
+	struct ts_block_ops row = {.block = block};
+	uint64_t below_first = UINT64_MAX;
+	bool has_some = false;
+
+	for (unsigned c = 0; c < schema->n_columns; c++)
+		if (schema->columns[c].role == TS_ROLE_OP) {
+			has_some = true;
+			span_operations(source, (int)c, &below_first, &row.last);
+		}
+	row.first = row.last ? below_first + 1 : 0;
+	return has_some ? ts_buffer_append(to, &row, sizeof(row)) : 0;
+}
+
 int ts_summarise(const struct ts_summary_source *source, uint64_t block, struct ts_summaries *to)
 {
 	struct ts_summaries_mark before;
@@ -635,6 +686,7 @@ int ts_summarise(const struct ts_summary_source *source, uint64_t block, struct 
 	r = summarise_streams(source, &places, block, &to->rows[TS_SUMMARY_STREAMS]);
 	r = r ?: summarise_threads(source, &places, block, &to->rows[TS_SUMMARY_THREADS]);
 	r = r ?: summarise_sums(source, block, &to->rows[TS_SUMMARY_SUMS]);
+	r = r ?: summarise_operations(source, block, &to->rows[TS_SUMMARY_OPERATIONS]);
 	if (r)
 		ts_summaries_rewind(to, &before);
 	return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is said of an event block beside the block: whose rows it has (streams, threads) and sums of them by name. Rows of
- * three types of their own, which nobody reads but who asks for totals, or for one stream's rows. Private to sbt/.
+ * What is said of an event block beside the block: whose rows it has (streams, threads), sums of them by name, and which
+ * operations they speak of. Rows of four types of their own, which nobody reads but who asks for totals, for one stream's rows,
+ * or for what belongs to some operations. Private to sbt/.
  */
 #pragma once
 
@@ -13,7 +14,8 @@ enum ts_summary_kind {
 	TS_SUMMARY_STREAMS = 0,
 	TS_SUMMARY_THREADS = 1,
 	TS_SUMMARY_SUMS = 2,
-	TS_SUMMARY_KINDS = 3,
+	TS_SUMMARY_OPERATIONS = 3,
+	TS_SUMMARY_KINDS = 4,
 };
 
 /* A block has rows of this stream. Of several ones in ascending order of device, context and stream. */
@@ -40,6 +42,13 @@ struct ts_block_sum {
 	uint64_t min_ns;
 	uint64_t max_ns;
 	uint64_t bytes;
+};
+
+/* The lowest and the highest operation id of a block's rows, in any column of that role; both 0: they have none. */
+struct ts_block_ops {
+	uint64_t block;
+	uint64_t first;
+	uint64_t last;
 };
 
 /* A block of fewer rows has none of this: reading it costs as little. One with more places, or sums, has no list of them. */

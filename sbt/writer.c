@@ -109,27 +109,11 @@ static int encode_strings(struct ts_sbt_writer *writer)
 	struct ts_sbt_block_header header = {.type = TS_ROW_STRING,
 					     .first_id = writer->first_pending_string};
 	uint32_t n = (uint32_t)(writer->string_lengths.n / sizeof(uint32_t));
-	int r;
+	int r = ts_encoder_list(&writer->encoder, &header, &writer->string_lengths,
+				&writer->string_bytes, &writer->ready);
 
-	if (!n)
-		return 0;
-	header.n_rows = n;
-	header.n_columns = writer->string_bytes.n ? 2 : 1;
-	r = ts_encoder_begin(&writer->encoder, header.n_columns);
-	if (!r)
-		r = ts_encoder_column(&writer->encoder, 0, TS_SBT_STRING_LENGTH,
-				      writer->string_lengths.bytes, n, 4, false);
-	if (!r && writer->string_bytes.n)
-		r = ts_encoder_column(&writer->encoder, 1, TS_SBT_STRING_BYTES,
-				      writer->string_bytes.bytes, (uint32_t)writer->string_bytes.n,
-				      1, false);
-	if (!r)
-		r = ts_encoder_end(&writer->encoder, &header, &writer->ready);
-	if (r)
-		return r;
-	writer->string_lengths.n = writer->string_bytes.n = 0;
-	writer->first_pending_string += n;
-	return 0;
+	writer->first_pending_string += r ? 0 : n;
+	return r;
 }
 
 /* Takes in rows whose blocks are numbered from `first` on. */

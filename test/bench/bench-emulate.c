@@ -14,47 +14,14 @@
 
 #define PASSES 3
 
-static void check(int r, const char *what)
-{
-	if (!r)
-		return;
-	fprintf(stderr, "bench-emulate: %s: %d\n", what, r);
-	exit(1);
-}
-
-static double cpu_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static struct ts_sbt_reader *make(uint64_t n_wanted)
 {
-	struct ts_training *training = malloc(sizeof(*training));
-	struct ts_row_session row = {.pid = 1, .start_ns = 1};
-	struct ts_sbt_session_writer *session;
-	struct ts_sbt_writer *writer;
 	struct ts_sbt_reader *reader;
+	uint64_t n, n_bytes;
 	int fd = memfd_create("bench", MFD_CLOEXEC);
 
-	check(training ? 0 : -ENOMEM, "memory");
-	check(ts_sbt_writer_new(dup(fd), &writer), "writer");
-	check(ts_sbt_session_writer_new(writer, &row, &session), "session");
-	check(ts_training_define(writer, session), "definitions");
-	ts_training_init(training, 1, 32);
-	for (uint64_t n = 0; n < n_wanted;) {
-		ts_training_step(training);
-		check(ts_training_write(training, session), "rows");
-		n += training->n_kernels + training->n_copies + training->n_sets;
-	}
-	check(ts_sbt_session_writer_seal(session, NULL, 0), "seal");
-	ts_sbt_session_writer_free(session);
-	check(ts_sbt_writer_finish(writer), "finish");
-	ts_sbt_writer_free(writer);
-	free(training);
-	check(ts_sbt_reader_open(fd, &reader, NULL), "open");
+	ts_bench_check(ts_training_file(dup(fd), n_wanted, &n, &n_bytes), "write");
+	ts_bench_check(ts_sbt_reader_open(fd, &reader, NULL), "open");
 	close(fd);
 	return reader;
 }
@@ -64,7 +31,7 @@ static struct ts_emulate_program *read_program(struct ts_sbt_reader *reader)
 	const struct ts_emulate_options options = {0};
 	struct ts_emulate_program *program;
 
-	check(ts_emulate_read(reader, &options, &program), "program");
+	ts_bench_check(ts_emulate_read(reader, &options, &program), "program");
 	return program;
 }
 
@@ -72,9 +39,9 @@ static void simulate(const struct ts_emulate_program *program)
 {
 	struct ts_emulate_run run;
 
-	check(ts_emulate_run_init(&run, program), "run");
-	check(ts_emulate_simulate(program, &run), "simulation");
-	check(run.n_ops == program->n_ops ? 0 : 1, "operations that ran");
+	ts_bench_check(ts_emulate_run_init(&run, program), "run");
+	ts_bench_check(ts_emulate_simulate(program, &run), "simulation");
+	ts_bench_check(run.n_ops == program->n_ops ? 0 : 1, "operations that ran");
 	ts_emulate_run_deinit(&run);
 }
 
@@ -82,7 +49,7 @@ static void run(const struct ts_emulate_program *program)
 {
 	struct ts_emulate_result *result;
 
-	check(ts_emulate_run(program, NULL, 0, NULL, &result, NULL), "run");
+	ts_bench_check(ts_emulate_run(program, NULL, 0, NULL, &result, NULL), "run");
 	ts_emulate_result_free(result);
 }
 
@@ -92,8 +59,8 @@ static void run_edited(const struct ts_emulate_program *program)
 	struct ts_emulate_result *result;
 	struct ts_emulate_edit edit;
 
-	check(ts_emulate_edit_parse("host=2x", &edit, message), "edit");
-	check(ts_emulate_run(program, &edit, 1, NULL, &result, message), "edited run");
+	ts_bench_check(ts_emulate_edit_parse("host=2x", &edit, message), "edit");
+	ts_bench_check(ts_emulate_run(program, &edit, 1, NULL, &result, message), "edited run");
 	ts_emulate_result_free(result);
 }
 
@@ -104,10 +71,10 @@ static void time_pass(const char *name, void (*pass)(const struct ts_emulate_pro
 	double best_s = 0;
 
 	for (int i = 0; i < PASSES; i++) {
-		double start_s = cpu_s(), s;
+		double start_s = ts_bench_cpu_s(), s;
 
 		pass(program);
-		s = cpu_s() - start_s;
+		s = ts_bench_cpu_s() - start_s;
 		best_s = !i || s < best_s ? s : best_s;
 	}
 	printf(", \"%s_per_s\": %.0f", name, (double)program->n_ops / best_s);
@@ -117,13 +84,13 @@ int main(int argc, char **argv)
 {
 	uint64_t n_wanted = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
 	struct ts_sbt_reader *reader = make(n_wanted);
-	double start_s = cpu_s(), read_s;
+	double start_s = ts_bench_cpu_s(), read_s;
 	struct ts_emulate_program *program = read_program(reader);
 	struct ts_emulate_result *result, *recorded;
 
-	read_s = cpu_s() - start_s;
-	check(ts_emulate_run(program, NULL, 0, NULL, &result, NULL), "run");
-	check(ts_emulate_recorded(program, &recorded), "recorded");
+	read_s = ts_bench_cpu_s() - start_s;
+	ts_bench_check(ts_emulate_run(program, NULL, 0, NULL, &result, NULL), "run");
+	ts_bench_check(ts_emulate_recorded(program, &recorded), "recorded");
 	printf("{\"n\": %zu, \"calls\": %" PRIu64 ", \"error\": %.6f, \"read_per_s\": %.0f",
 	       program->n_ops, result->n_calls,
 	       (double)result->makespan_ns / (double)recorded->makespan_ns - 1,

@@ -19,51 +19,22 @@
 #define WINDOW_NS UINT64_C(1000000)
 #define INSTANTS  256
 
-static void check(int r, const char *what)
-{
-	if (!r)
-		return;
-	fprintf(stderr, "bench-large: %s: %d\n", what, r);
-	exit(1);
-}
-
-/* Of the processor: what else the machine does counts for nothing. The file is in the page cache. */
+/* The file is in the page cache. */
 static double now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+	return ts_bench_cpu_s() * 1e3;
 }
 
 static int write_file(const char *path, uint64_t n_launches)
 {
-	struct ts_training *training = malloc(sizeof(*training));
-	struct ts_row_session row = {.pid = 1, .start_ns = 1};
-	struct ts_sbt_session_writer *session;
-	struct ts_sbt_writer *writer;
 	double start_ms = now_ms();
-	uint64_t n = 0;
+	uint64_t n, n_bytes;
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 
-	check(training ? 0 : -ENOMEM, "memory");
-	check(fd < 0 ? -errno : 0, path);
-	check(ts_sbt_writer_new(fd, &writer), "writer");
-	check(ts_sbt_session_writer_new(writer, &row, &session), "session");
-	check(ts_training_define(writer, session), "definitions");
-	ts_training_init(training, 1, 32);
-	while (n < n_launches) {
-		ts_training_step(training);
-		check(ts_training_write(training, session), "rows");
-		n += training->n_kernels + training->n_copies + training->n_sets;
-	}
-	check(ts_sbt_session_writer_seal(session, NULL, 0), "seal");
-	ts_sbt_session_writer_free(session);
-	check(ts_sbt_writer_finish(writer), "finish");
-	printf("{\"n\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.1f}\n", n,
-	       ts_sbt_writer_bytes(writer), (now_ms() - start_ms) / 1e3);
-	ts_sbt_writer_free(writer);
-	free(training);
+	ts_bench_check(fd < 0 ? -errno : 0, path);
+	ts_bench_check(ts_training_file(fd, n_launches, &n, &n_bytes), "write");
+	printf("{\"n\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.1f}\n", n, n_bytes,
+	       (now_ms() - start_ms) / 1e3);
 	return 0;
 }
 
@@ -77,7 +48,7 @@ static double time_open(int fd)
 	double start_ms = now_ms(), ms;
 	struct ts_sbt_reader *reader;
 
-	check(ts_sbt_reader_open(fd, &reader, NULL), "open");
+	ts_bench_check(ts_sbt_reader_open(fd, &reader, NULL), "open");
 	ms = now_ms() - start_ms;
 	ts_sbt_reader_free(reader);
 	return ms;
@@ -91,7 +62,7 @@ static void time_windows(struct ts_sbt_reader *reader, double *ret_worst_ms, uin
 	struct ts_sbt_summary summary;
 	struct ts_sbt_row row;
 
-	check(ts_sbt_reader_summary(reader, 0, &summary), "summary");
+	ts_bench_check(ts_sbt_reader_summary(reader, 0, &summary), "summary");
 	*ret_worst_ms = 0;
 	*ret_rows = *ret_blocks = 0;
 	for (unsigned i = 0; i < WINDOWS; i++) {
@@ -104,7 +75,7 @@ static void time_windows(struct ts_sbt_reader *reader, double *ret_worst_ms, uin
 			double start_ms = now_ms();
 			struct ts_sbt_cursor *cursor;
 
-			check(ts_sbt_cursor_new(reader, &options, &cursor), "cursor");
+			ts_bench_check(ts_sbt_cursor_new(reader, &options, &cursor), "cursor");
 			while (!ts_sbt_cursor_next(cursor, &row))
 				*ret_rows += !pass;
 			*ret_blocks += pass ? 0 : ts_sbt_cursor_decoded(cursor);
@@ -122,7 +93,7 @@ static double time_totals(struct ts_sbt_reader *reader, uint64_t *ret_n, uint64_
 	double start_ms = now_ms(), ms;
 	struct ts_sbt_totals *totals;
 
-	check(ts_sbt_totals_new(reader, &options, &totals), "totals");
+	ts_bench_check(ts_sbt_totals_new(reader, &options, &totals), "totals");
 	ms = now_ms() - start_ms;
 	*ret_n = 0;
 	for (size_t i = 0; i < ts_sbt_totals_count(totals); i++)
@@ -141,15 +112,16 @@ static int read_file(const char *path)
 	struct ts_sbt_reader *reader;
 	struct rusage usage;
 
-	check(fd < 0 ? -errno : 0, path);
+	ts_bench_check(fd < 0 ? -errno : 0, path);
 	for (int pass = 0; pass < PASSES; pass++)
 		open_ms = least(open_ms, time_open(fd));
-	check(ts_sbt_reader_open(fd, &reader, NULL), "open");
+	ts_bench_check(ts_sbt_reader_open(fd, &reader, NULL), "open");
 	time_windows(reader, &window_ms, &n_rows, &n_blocks);
 	for (int pass = 0; pass < PASSES; pass++)
 		totals_ms = least(totals_ms, time_totals(reader, &n, &decoded));
-	check(ts_sbt_reader_summary(reader, 0, &summary), "summary");
-	check(n == summary.counts[TS_ROW_KERNEL] ? 0 : 1, "kernels are missing from the totals");
+	ts_bench_check(ts_sbt_reader_summary(reader, 0, &summary), "summary");
+	ts_bench_check(n == summary.counts[TS_ROW_KERNEL] ? 0 : 1,
+		       "kernels are missing from the totals");
 	getrusage(RUSAGE_SELF, &usage);
 	printf("{\"blocks\": %zu, \"open_ms\": %.2f, \"window_ms\": %.2f, \"window_rows\": %.0f, "
 	       "\"window_blocks\": %.1f, \"totals_ms\": %.2f, \"totals_decoded\": %" PRIu64
@@ -170,11 +142,11 @@ static int make_checkpoints(const char *path)
 	off_t after;
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 
-	check(fd < 0 ? -errno : 0, path);
-	check(ts_sbt_append_new(fd, &append, NULL), "open");
+	ts_bench_check(fd < 0 ? -errno : 0, path);
+	ts_bench_check(ts_sbt_append_new(fd, &append, NULL), "open");
 	before = ts_sbt_reader_file_bytes(ts_sbt_append_reader(append));
-	check(ts_state_checkpoints_add(append, 0, &made), "checkpoints");
-	check(ts_sbt_append_commit(append, NULL), "write");
+	ts_bench_check(ts_state_checkpoints_add(append, 0, &made), "checkpoints");
+	ts_bench_check(ts_sbt_append_commit(append, NULL), "write");
 	ts_sbt_append_free(append);
 	after = lseek(fd, 0, SEEK_END);
 	printf("{\"n\": %" PRIu64 ", \"raw_bytes\": %" PRIu64 ", \"bytes\": %" PRIu64
@@ -190,7 +162,7 @@ static double state_ms(struct ts_sbt_reader *reader, uint64_t at_ns, size_t *ret
 	double start_ms = now_ms();
 	struct ts_state *state;
 
-	check(ts_state_at(reader, 0, at_ns, &state), "state");
+	ts_bench_check(ts_state_at(reader, 0, at_ns, &state), "state");
 	*ret_n_ops = state->n_ops;
 	ts_state_free(state);
 	return now_ms() - start_ms;
@@ -206,10 +178,10 @@ static int read_states(const char *path)
 	struct ts_sbt_reader *reader;
 	size_t n_ops, sum_ops = 0;
 
-	check(fd < 0 ? -errno : 0, path);
-	check(ts_sbt_reader_open(fd, &reader, NULL), "open");
-	check(ts_state_checkpoints_find(reader, &found), "checkpoints");
-	check(ts_sbt_reader_summary(reader, 0, &summary), "summary");
+	ts_bench_check(fd < 0 ? -errno : 0, path);
+	ts_bench_check(ts_sbt_reader_open(fd, &reader, NULL), "open");
+	ts_bench_check(ts_state_checkpoints_find(reader, &found), "checkpoints");
+	ts_bench_check(ts_sbt_reader_summary(reader, 0, &summary), "summary");
 	for (unsigned i = 0; i < INSTANTS; i++) {
 		uint64_t at_ns = summary.earliest_ns +
 				 (summary.latest_ns - summary.earliest_ns) / INSTANTS * i;

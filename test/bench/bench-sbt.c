@@ -15,29 +15,13 @@
 #define PASSES	  3
 #define SEAL_ROWS 65536u /* as the daemon does */
 
-static void check(int r, const char *what)
-{
-	if (!r)
-		return;
-	fprintf(stderr, "bench-sbt: %s: %d\n", what, r);
-	exit(1);
-}
-
-static double cpu_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void generate(struct ts_bench_rows *rows, uint64_t n_launches, uint64_t tick_ns,
 		     uint64_t seed)
 {
 	struct ts_training *training = malloc(sizeof(*training));
 	int r = training ? 0 : -ENOMEM;
 
-	check(r, "memory");
+	ts_bench_check(r, "memory");
 	ts_training_init(training, seed, tick_ns);
 	while (!r && rows->n_launches < n_launches) {
 		struct ts_bench_step step;
@@ -60,7 +44,7 @@ static void generate(struct ts_bench_rows *rows, uint64_t n_launches, uint64_t t
 						step.n_sets * sizeof(*training->sets));
 		rows->n_launches += step.n_kernels + step.n_copies + step.n_sets;
 	}
-	check(r, "generate");
+	ts_bench_check(r, "generate");
 	free(training);
 }
 
@@ -69,7 +53,8 @@ static const uint8_t *add(struct ts_sbt_session_writer *session, unsigned type, 
 {
 	size_t n_added;
 
-	check(ts_sbt_session_writer_add_rows(session, type, rows, n, &n_added), "add rows");
+	ts_bench_check(ts_sbt_session_writer_add_rows(session, type, rows, n, &n_added),
+		       "add rows");
 	return rows + (size_t)n * ts_row_schema(type)->row_bytes;
 }
 
@@ -84,35 +69,35 @@ static int encode(const struct ts_bench_rows *rows, uint64_t quantum_ns, double 
 	struct ts_sbt_session_writer *session;
 	struct ts_sbt_writer *writer;
 	int fd = memfd_create("bench", MFD_CLOEXEC), copy = dup(fd);
-	double start_s = cpu_s();
+	double start_s = ts_bench_cpu_s();
 
-	check(ts_sbt_writer_new(copy, &writer), "writer");
-	check(ts_sbt_writer_quantum(writer, quantum_ns), "quantum");
-	check(ts_sbt_session_writer_new(writer, &row, &session), "session");
-	check(ts_training_define(writer, session), "definitions");
+	ts_bench_check(ts_sbt_writer_new(copy, &writer), "writer");
+	ts_bench_check(ts_sbt_writer_quantum(writer, quantum_ns), "quantum");
+	ts_bench_check(ts_sbt_session_writer_new(writer, &row, &session), "session");
+	ts_bench_check(ts_training_define(writer, session), "definitions");
 	for (size_t i = 0; i < n_steps; i++, step++) {
 		api = add(session, TS_ROW_API, api, step->n_api);
 		kernels = add(session, TS_ROW_KERNEL, kernels, step->n_kernels);
 		copies = add(session, TS_ROW_MEMCPY, copies, step->n_copies);
 		sets = add(session, TS_ROW_MEMSET, sets, step->n_sets);
 		if (ts_sbt_session_writer_pending_rows(session) >= SEAL_ROWS)
-			check(ts_sbt_session_writer_seal(session, NULL, 0), "seal");
+			ts_bench_check(ts_sbt_session_writer_seal(session, NULL, 0), "seal");
 	}
-	check(ts_sbt_session_writer_seal(session, NULL, 0), "seal");
+	ts_bench_check(ts_sbt_session_writer_seal(session, NULL, 0), "seal");
 	ts_sbt_session_writer_free(session);
-	check(ts_sbt_writer_finish(writer), "finish");
+	ts_bench_check(ts_sbt_writer_finish(writer), "finish");
 	ts_sbt_writer_free(writer);
-	*ret_cpu_s = cpu_s() - start_s;
+	*ret_cpu_s = ts_bench_cpu_s() - start_s;
 	return fd;
 }
 
 /* All blocks to columns in memory. */
 static double decode_columns(int fd)
 {
-	double start_s = cpu_s();
+	double start_s = ts_bench_cpu_s();
 	struct ts_sbt_reader *reader;
 
-	check(ts_sbt_reader_open(fd, &reader, NULL), "open");
+	ts_bench_check(ts_sbt_reader_open(fd, &reader, NULL), "open");
 	for (size_t i = 0; i < reader->n_blocks; i++) {
 		const struct ts_row_schema *schema = ts_row_schema(reader->blocks[i].type);
 		struct ts_sbt_block_header header;
@@ -121,55 +106,56 @@ static double decode_columns(int fd)
 
 		if (!schema || !schema->is_event)
 			continue;
-		check(ts_sbt_reader_load(reader, i, &header, &raw), "load");
-		check(ts_sbt_reader_columns(reader, i, schema, &header, raw, &columns), "columns");
+		ts_bench_check(ts_sbt_reader_load(reader, i, &header, &raw), "load");
+		ts_bench_check(ts_sbt_reader_columns(reader, i, schema, &header, raw, &columns),
+			       "columns");
 		free(columns);
 		free(raw);
 	}
 	ts_sbt_reader_free(reader);
-	return cpu_s() - start_s;
+	return ts_bench_cpu_s() - start_s;
 }
 
 /* All blocks to rows. */
 static double decode_rows(int fd, uint64_t n_want)
 {
-	double start_s = cpu_s();
+	double start_s = ts_bench_cpu_s();
 	struct ts_sbt_reader *reader;
 	uint64_t n_seen = 0;
 
-	check(ts_sbt_reader_open(fd, &reader, NULL), "open");
+	ts_bench_check(ts_sbt_reader_open(fd, &reader, NULL), "open");
 	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
 		uint32_t n_rows;
 		void *rows;
 
 		if (!(TS_ROW_EVENTS & TS_ROW_BIT(reader->blocks[i].type)))
 			continue;
-		check(ts_sbt_reader_decode(reader, i, &rows, &n_rows), "decode");
+		ts_bench_check(ts_sbt_reader_decode(reader, i, &rows, &n_rows), "decode");
 		n_seen += n_rows;
 		free(rows);
 	}
 	ts_sbt_reader_free(reader);
-	check(n_seen == n_want ? 0 : 1, "rows are missing");
-	return cpu_s() - start_s;
+	ts_bench_check(n_seen == n_want ? 0 : 1, "rows are missing");
+	return ts_bench_cpu_s() - start_s;
 }
 
 /* All rows in one order of time. */
 static double walk(int fd, uint64_t n_want)
 {
-	double start_s = cpu_s();
+	double start_s = ts_bench_cpu_s();
 	struct ts_sbt_reader *reader;
 	struct ts_sbt_cursor *cursor;
 	struct ts_sbt_row row;
 	uint64_t n_seen = 0;
 
-	check(ts_sbt_reader_open(fd, &reader, NULL), "open");
-	check(ts_sbt_cursor_new(reader, NULL, &cursor), "cursor");
+	ts_bench_check(ts_sbt_reader_open(fd, &reader, NULL), "open");
+	ts_bench_check(ts_sbt_cursor_new(reader, NULL, &cursor), "cursor");
 	while (!ts_sbt_cursor_next(cursor, &row))
 		n_seen++;
 	ts_sbt_cursor_free(cursor);
 	ts_sbt_reader_free(reader);
-	check(n_seen == n_want ? 0 : 1, "rows are missing");
-	return cpu_s() - start_s;
+	ts_bench_check(n_seen == n_want ? 0 : 1, "rows are missing");
+	return ts_bench_cpu_s() - start_s;
 }
 
 static double least(double a, double b)
@@ -183,7 +169,7 @@ static uint64_t bytes_of(int fd, unsigned type)
 	struct ts_sbt_reader *reader;
 	uint64_t n = 0;
 
-	check(ts_sbt_reader_open(fd, &reader, NULL), "open");
+	ts_bench_check(ts_sbt_reader_open(fd, &reader, NULL), "open");
 	for (size_t i = 0; i < reader->n_blocks; i++)
 		if (reader->blocks[i].type == type)
 			n += reader->blocks[i].bytes;
@@ -223,7 +209,7 @@ int main(int argc, char **argv)
 	       "\"walk_per_s\": %.0f",
 	       per / encode_s, per / columns_s, per / rows_s, per / walk_s);
 	for (unsigned format = 0; format < TS_BENCH_FORMATS; format++) {
-		check(ts_bench_measure(format, &rows, &size), "format");
+		ts_bench_check(ts_bench_measure(format, &rows, &size), "format");
 		printf(", \"%s\": {\"plain\": %.2f, \"zstd\": %.3f}", ts_bench_format_name(format),
 		       (double)size.plain / per, (double)size.compressed / per);
 	}

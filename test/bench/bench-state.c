@@ -21,50 +21,15 @@
 /* Of a graph: a node for each operation and each call. */
 #define GRAPH_SHARE 4u
 
-static void check(int r, const char *what)
-{
-	if (!r)
-		return;
-	fprintf(stderr, "bench-state: %s: %d\n", what, r);
-	exit(1);
-}
-
-static double cpu_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static struct ts_sbt_reader *make(uint64_t n_wanted, uint64_t *ret_n)
 {
-	struct ts_training *training = malloc(sizeof(*training));
-	struct ts_row_session row = {.pid = 1, .start_ns = 1};
-	struct ts_sbt_session_writer *session;
-	struct ts_sbt_writer *writer;
 	struct ts_sbt_reader *reader;
+	uint64_t n_bytes;
 	int fd = memfd_create("bench", MFD_CLOEXEC);
-	uint64_t n = 0;
 
-	check(training ? 0 : -ENOMEM, "memory");
-	check(ts_sbt_writer_new(dup(fd), &writer), "writer");
-	check(ts_sbt_session_writer_new(writer, &row, &session), "session");
-	check(ts_training_define(writer, session), "definitions");
-	ts_training_init(training, 1, 32);
-	while (n < n_wanted) {
-		ts_training_step(training);
-		check(ts_training_write(training, session), "rows");
-		n += training->n_kernels + training->n_copies + training->n_sets;
-	}
-	check(ts_sbt_session_writer_seal(session, NULL, 0), "seal");
-	ts_sbt_session_writer_free(session);
-	check(ts_sbt_writer_finish(writer), "finish");
-	ts_sbt_writer_free(writer);
-	free(training);
-	check(ts_sbt_reader_open(fd, &reader, NULL), "open");
+	ts_bench_check(ts_training_file(dup(fd), n_wanted, ret_n, &n_bytes), "write");
+	ts_bench_check(ts_sbt_reader_open(fd, &reader, NULL), "open");
 	close(fd);
-	*ret_n = n;
 	return reader;
 }
 
@@ -79,7 +44,7 @@ static uint64_t walk(struct ts_sbt_reader *reader)
 	struct ts_sbt_row row;
 	uint64_t n = 0;
 
-	check(ts_sbt_cursor_new(reader, &options, &cursor), "cursor");
+	ts_bench_check(ts_sbt_cursor_new(reader, &options, &cursor), "cursor");
 	while (!ts_sbt_cursor_next(cursor, &row))
 		n += row.type != TS_ROW_API;
 	ts_sbt_cursor_free(cursor);
@@ -95,13 +60,13 @@ static uint64_t run_machine(struct ts_sbt_reader *reader)
 	struct ts_sbt_row row;
 	uint64_t n = 0;
 
-	check(ts_state_machine_new(&machine), "machine");
-	check(ts_state_machine_prepare(machine, reader, 0), "streams");
-	check(ts_sbt_cursor_new(reader, &options, &cursor), "cursor");
+	ts_bench_check(ts_state_machine_new(&machine), "machine");
+	ts_bench_check(ts_state_machine_prepare(machine, reader, 0), "streams");
+	ts_bench_check(ts_sbt_cursor_new(reader, &options, &cursor), "cursor");
 	while (!ts_sbt_cursor_next(cursor, &row)) {
 		int r = ts_state_machine_feed(machine, &row, &op);
 
-		check(r < 0 ? r : 0, "feed");
+		ts_bench_check(r < 0 ? r : 0, "feed");
 		n += r == 1;
 	}
 	ts_sbt_cursor_free(cursor);
@@ -115,7 +80,7 @@ static uint64_t make_timeline(struct ts_sbt_reader *reader)
 	struct ts_timeline *timeline;
 	uint64_t n = 0;
 
-	check(ts_timeline_read(reader, &options, &timeline), "timeline");
+	ts_bench_check(ts_timeline_read(reader, &options, &timeline), "timeline");
 	for (size_t i = 0; i < timeline->n_devices; i++)
 		n += timeline->devices[i].n_ops;
 	ts_timeline_free(timeline);
@@ -128,7 +93,7 @@ static uint64_t find_gaps(struct ts_sbt_reader *reader)
 	struct ts_gaps *gaps;
 	uint64_t n = 0;
 
-	check(ts_gaps_read(reader, &options, &gaps), "gaps");
+	ts_bench_check(ts_gaps_read(reader, &options, &gaps), "gaps");
 	for (size_t i = 0; i < gaps->n_streams; i++)
 		n += gaps->streams[i].n_ops;
 	ts_gaps_free(gaps);
@@ -141,7 +106,7 @@ static uint64_t make_graph(struct ts_sbt_reader *reader)
 	struct ts_graph *graph;
 	uint64_t n = 0;
 
-	check(ts_graph_read(reader, &options, &graph), "graph");
+	ts_bench_check(ts_graph_read(reader, &options, &graph), "graph");
 	for (size_t i = 0; i < graph->n_nodes; i++)
 		n += graph->nodes[i].kind == TS_GRAPH_OP;
 	ts_graph_free(graph);
@@ -156,7 +121,7 @@ static uint64_t make_diff(struct ts_sbt_reader *reader)
 	unsigned side;
 	uint64_t n;
 
-	check(ts_diff_read(readers, &options, &diff, &side), "diff");
+	ts_bench_check(ts_diff_read(readers, &options, &diff, &side), "diff");
 	n = diff->totals[0].n_ops + diff->totals[1].n_ops;
 	ts_diff_free(diff);
 	return n;
@@ -173,10 +138,10 @@ static void time_pass(const char *name, pass_fn *pass, struct ts_sbt_reader *rea
 	if (only && strcmp(only, name))
 		return;
 	for (int i = 0; i < PASSES; i++) {
-		double start_s = cpu_s(), s;
+		double start_s = ts_bench_cpu_s(), s;
 
-		check(pass(reader) == n_want ? 0 : 1, name);
-		s = cpu_s() - start_s;
+		ts_bench_check(pass(reader) == n_want ? 0 : 1, name);
+		s = ts_bench_cpu_s() - start_s;
 		best_s = !i || s < best_s ? s : best_s;
 	}
 	printf(", \"%s_per_s\": %.0f", name, (double)n_want / best_s);

@@ -5,10 +5,12 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "proto/abi/clock.h"
@@ -29,6 +31,24 @@ static inline void ts_bench_pin(unsigned core)
 static inline uint64_t ts_bench_count(int argc, char **argv, uint64_t otherwise)
 {
 	return argc > 1 ? strtoull(argv[1], NULL, 10) : otherwise;
+}
+
+/* Ends the program where `r`, which `what` returned, is not 0. */
+static inline void ts_bench_check(int r, const char *what)
+{
+	if (!r)
+		return;
+	fprintf(stderr, "%s: %s: %d\n", program_invocation_short_name, what, r);
+	exit(1);
+}
+
+/* Of the processor, all threads together: what else the machine does counts for nothing. */
+static inline double ts_bench_cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* The host's fast clock, as an API record takes it. */

@@ -3,6 +3,10 @@
 
 #include "test/bench/trainfile.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #define SEAL_ROWS 65536u /* as the daemon does */
 
 int ts_training_define(struct ts_sbt_writer *writer, struct ts_sbt_session_writer *session)
@@ -42,5 +46,43 @@ int ts_training_write(const struct ts_training *training, struct ts_sbt_session_
 						      training->n_sets, &n);
 	if (!r && ts_sbt_session_writer_pending_rows(session) >= SEAL_ROWS)
 		r = ts_sbt_session_writer_seal(session, NULL, 0);
+	return r;
+}
+
+static int write_steps(struct ts_training *training, struct ts_sbt_writer *writer,
+		       uint64_t n_wanted, uint64_t *ret_n)
+{
+	struct ts_row_session row = {.pid = 1, .start_ns = 1};
+	struct ts_sbt_session_writer *session;
+	int r = ts_sbt_session_writer_new(writer, &row, &session);
+
+	if (r)
+		return r;
+	r = ts_training_define(writer, session);
+	ts_training_init(training, 1, 32);
+	for (*ret_n = 0; !r && *ret_n < n_wanted;) {
+		ts_training_step(training);
+		r = ts_training_write(training, session);
+		*ret_n += training->n_kernels + training->n_copies + training->n_sets;
+	}
+	r = r ?: ts_sbt_session_writer_seal(session, NULL, 0);
+	ts_sbt_session_writer_free(session);
+	return r;
+}
+
+int ts_training_file(int fd, uint64_t n_wanted, uint64_t *ret_n, uint64_t *ret_bytes)
+{
+	ts_cleanup(ts_freep) struct ts_training *training = malloc(sizeof(*training));
+	struct ts_sbt_writer *writer;
+	int r = training ? ts_sbt_writer_new(fd, &writer) : -ENOMEM;
+
+	if (r) {
+		close(fd);
+		return r;
+	}
+	r = write_steps(training, writer, n_wanted, ret_n);
+	r = r ?: ts_sbt_writer_finish(writer);
+	*ret_bytes = ts_sbt_writer_bytes(writer);
+	ts_sbt_writer_free(writer);
 	return r;
 }

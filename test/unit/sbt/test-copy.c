@@ -555,6 +555,98 @@ TS_TEST(parts_become_one)
 	close(fds[1]);
 }
 
+/* Many blocks of each type, of which a window touches few and some others have what belongs to its operations. */
+#define N_SEALS	  16u
+#define SEAL_NS	  1000000u
+#define SEAL_OPS  100u
+#define SEAL_ROWS 80u
+
+static int long_trace(void)
+{
+	struct made made = begin("one", 500, 1);
+	uint64_t state = 1, now = 1000;
+
+	for (unsigned i = 0; i < N_SEALS * (TS_ROW_EVENT_COUNT - 1) * SEAL_ROWS; i++) {
+		unsigned nth = i / SEAL_ROWS;
+		uint64_t seal = nth / (TS_ROW_EVENT_COUNT - 1);
+		const struct ts_row_schema *schema =
+			ts_row_schema(1 + nth % (TS_ROW_EVENT_COUNT - 1));
+		uint64_t start_ns = (seal + 1) * SEAL_NS + test_random(&state) % SEAL_NS;
+		uint8_t row[TS_ROW_MAX_BYTES];
+
+		test_row(schema, &state, 0, &now, row);
+		for (unsigned c = 0; c < schema->n_columns; c++) {
+			const struct ts_column *column = &schema->columns[c];
+			uint64_t op = seal * SEAL_OPS + test_random(&state) % (3 * SEAL_OPS);
+			uint64_t v = column->role == TS_ROLE_TIME_START ? start_ns
+				     : column->role == TS_ROLE_TIME_END
+					     ? start_ns + test_random(&state) % 1000
+					     : op;
+
+			if (column->role == TS_ROLE_TIME_START ||
+			    column->role == TS_ROLE_TIME_END || column->role == TS_ROLE_OP)
+				memcpy(row + column->offset, &v, sizeof(v));
+			else if (column->role == TS_ROLE_STACK || column->role == TS_ROLE_THREAD ||
+				 column->role == TS_ROLE_STRING || column->role == TS_ROLE_SESSION)
+				memset(row + column->offset, 0, column->width);
+		}
+		add(&made, schema->type, row);
+		if (nth % (TS_ROW_EVENT_COUNT - 1) == TS_ROW_EVENT_COUNT - 2 &&
+		    (i + 1) % SEAL_ROWS == 0)
+			ts_check_int(ts_sbt_session_writer_seal(made.session, NULL, 0), 0);
+	}
+	return end(&made);
+}
+
+static void damage(int fd, const struct ts_sbt_block *block)
+{
+	uint8_t byte;
+
+	ts_check(pread(fd, &byte, 1, (off_t)block->off + 100) == 1);
+	byte ^= 4;
+	ts_check(pwrite(fd, &byte, 1, (off_t)block->off + 100) == 1);
+}
+
+/* Blocks of operations that are far from the window's are not looked at; what comes out is the same. */
+TS_TEST(window_reads_what_it_needs)
+{
+	const uint64_t far = 5 * SEAL_NS;
+	struct ts_sbt_copy_options options = {.from_ns = 9 * SEAL_NS,
+					      .to_ns = 9 * SEAL_NS + 5000,
+					      .has_window = true};
+	int whole = long_trace(), plain = long_trace(), of_plain, of_whole;
+	struct ts_sbt_reader *reader = open_reader(whole);
+	struct ts_sbt_copy_report report;
+	struct ts_sbt_copy_source source;
+	size_t n_damaged = 0;
+
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
+		const struct ts_sbt_block *block = ts_sbt_reader_block(reader, i);
+
+		/* Of which nothing is said they all have to be read. */
+		if (block->type == TS_ROW_BLOCK_OPERATION)
+			damage(plain, block);
+		if ((block->type != TS_ROW_API && block->type != TS_ROW_KERNEL) ||
+		    (block->latest_ns > options.from_ns - far &&
+		     block->earliest_ns < options.to_ns + far))
+			continue;
+		damage(whole, block);
+		n_damaged++;
+	}
+	ts_check(n_damaged > 8);
+	of_plain = copy_of(&plain, 1, &options, &source, &report);
+	ts_check_int(report.n_damaged, 0);
+	of_whole = copy_of(&whole, 1, &options, &source, &report);
+	ts_check_int(report.n_damaged, 0);
+	ts_check(count(of_whole, TS_ROW_KERNEL) && count(of_whole, TS_ROW_API));
+	check_same_rows(of_plain, of_whole);
+	ts_sbt_reader_free(reader);
+	close(of_plain);
+	close(of_whole);
+	close(plain);
+	close(whole);
+}
+
 /* What cannot be read is left out, and said; what comes out is whole. */
 TS_TEST(damaged_source)
 {
@@ -567,13 +659,10 @@ TS_TEST(damaged_source)
 
 	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
 		const struct ts_sbt_block *block = ts_sbt_reader_block(reader, i);
-		uint8_t byte;
 
 		if (block->type != TS_ROW_KERNEL && block->type != TS_ROW_STRING)
 			continue;
-		ts_check(pread(whole, &byte, 1, (off_t)block->off + 100) == 1);
-		byte ^= 4;
-		ts_check(pwrite(whole, &byte, 1, (off_t)block->off + 100) == 1);
+		damage(whole, block);
 		n_damaged += block->type == TS_ROW_KERNEL;
 	}
 	ts_sbt_reader_free(reader);

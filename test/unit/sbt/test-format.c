@@ -255,7 +255,7 @@ TS_TEST(example_of_summaries)
 	got = test_contents(fd, &n);
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
 	first = ts_sbt_reader_block(reader, 2);
-	index = ts_sbt_reader_block(reader, 4);
+	index = ts_sbt_reader_block(reader, 5);
 	ts_check_int(first->type, TS_ROW_BLOCK_THREAD);
 	ts_check_int(index->type, TS_ROW_INDEX);
 	print_example(got, first->off, index->off);

@@ -252,8 +252,8 @@ TS_TEST(full_blocks)
 	ts_sbt_writer_free(writer);
 
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
-	/* Session, three blocks of calls, checkpoint, their threads and sums, index. */
-	ts_check_int(ts_sbt_reader_n_blocks(reader), 8);
+	/* Session, three blocks of calls, checkpoint, their threads, sums and operations, index. */
+	ts_check_int(ts_sbt_reader_n_blocks(reader), 9);
 	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
 	while (!ts_sbt_cursor_next(cursor, &row)) {
 		ts_check(row.api->start_ns >= last);

@@ -63,6 +63,31 @@ static uint32_t unique(uint64_t (*tuples)[3], uint32_t n)
 	return kept;
 }
 
+/* Of operations there is one row, where the type has any. */
+static uint32_t expect_operations(const struct ts_row_schema *schema, uint64_t block,
+				  const uint8_t *rows, uint32_t n_rows, uint8_t *to)
+{
+	struct ts_block_ops want = {.block = block};
+	uint32_t n = 0;
+
+	for (unsigned c = 0; c < schema->n_columns; c++) {
+		if (schema->columns[c].role != TS_ROLE_OP)
+			continue;
+		n = n_rows >= 64;
+		for (uint32_t i = 0; i < n_rows; i++) {
+			uint64_t id = ts_column_get(&schema->columns[c],
+						    rows + (size_t)i * schema->row_bytes);
+
+			if (id && (!want.first || id < want.first))
+				want.first = id;
+			if (id > want.last)
+				want.last = id;
+		}
+	}
+	memcpy(to, &want, sizeof(want));
+	return n;
+}
+
 /* The rows that there must be of a kind, for a block with these rows. */
 static uint32_t expect(int kind, const struct ts_row_schema *schema, uint64_t block,
 		       const uint8_t *rows, uint32_t n_rows, uint8_t *to)
@@ -72,6 +97,10 @@ static uint32_t expect(int kind, const struct ts_row_schema *schema, uint64_t bl
 	uint32_t n = 0;
 
 	ts_check(tuples);
+	if (kind == TS_SUMMARY_OPERATIONS) {
+		free(tuples);
+		return expect_operations(schema, block, rows, n_rows, to);
+	}
 	ts_summary_places_of(schema, &places);
 	for (uint32_t i = 0; i < n_rows; i++) {
 		const uint8_t *row = rows + (size_t)i * schema->row_bytes;
@@ -247,7 +276,8 @@ TS_TEST(as_the_rows_say)
 
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		check_file(seed, 2, 64 + (unsigned)seed * 17, 1 + (unsigned)seed % 4, n);
-		ts_check(n[TS_SUMMARY_STREAMS] && n[TS_SUMMARY_THREADS] && n[TS_SUMMARY_SUMS]);
+		ts_check(n[TS_SUMMARY_STREAMS] && n[TS_SUMMARY_THREADS] && n[TS_SUMMARY_SUMS] &&
+			 n[TS_SUMMARY_OPERATIONS]);
 	}
 }
 
@@ -265,7 +295,8 @@ TS_TEST(not_of_few_rows)
 	uint64_t n[TS_SUMMARY_KINDS];
 
 	check_file(3, 3, 63, 3, n);
-	ts_check(!n[TS_SUMMARY_STREAMS] && !n[TS_SUMMARY_THREADS] && !n[TS_SUMMARY_SUMS]);
+	ts_check(!n[TS_SUMMARY_STREAMS] && !n[TS_SUMMARY_THREADS] && !n[TS_SUMMARY_SUMS] &&
+		 !n[TS_SUMMARY_OPERATIONS]);
 }
 
 /* Too many of a block to list: at 64 and 16 + rows / 32. */
@@ -298,8 +329,8 @@ TS_TEST(kept_on_the_way)
 	read_summaries(reader, &got);
 	for (int kind = 0; kind < TS_SUMMARY_KINDS; kind++)
 		cut_n += got.rows[kind].n / ts_summary_schema(kind)->row_bytes;
-	ts_check(cut_n * 2 > n[0] + n[1] + n[2]);
-	ts_check(cut_n < n[0] + n[1] + n[2]);
+	ts_check(cut_n * 2 > n[0] + n[1] + n[2] + n[3]);
+	ts_check(cut_n < n[0] + n[1] + n[2] + n[3]);
 	ts_summaries_deinit(&got);
 	ts_sbt_reader_free(reader);
 	free(bytes);
@@ -395,6 +426,11 @@ static void lie_about_a_stream(struct ts_summaries *summaries)
 		99;
 }
 
+static void lie_about_an_operation(struct ts_summaries *summaries)
+{
+	((struct ts_block_ops *)(void *)summaries->rows[TS_SUMMARY_OPERATIONS].bytes)->last--;
+}
+
 static void leave_a_thread_out(struct ts_summaries *summaries)
 {
 	summaries->rows[TS_SUMMARY_THREADS].n -= sizeof(struct ts_block_thread);
@@ -427,6 +463,7 @@ TS_TEST(lies_are_found)
 		{tell_no_lie, NULL},
 		{lie_in_a_sum, "differs from its block's rows"},
 		{lie_about_a_stream, "differs from its block's rows"},
+		{lie_about_an_operation, "differs from its block's rows"},
 		{leave_a_thread_out, "differs from its block's rows"},
 		{speak_of_another, "does not lie before it"},
 		{speak_of_no_events, "not of events"},
