@@ -18,6 +18,7 @@ extern "C" {
 #endif
 
 #define TS_EXEC_TEXT_BYTES 256u
+#define TS_EXEC_TIME_IS_UP "the time that a replay may take is over"
 
 /* What an operation is done with. */
 struct ts_exec_io {
@@ -32,12 +33,25 @@ struct ts_exec_options {
 	uint32_t
 		n_threads; /* CPUs for kernels; 1: what they compute is the same each time; 0: all */
 	struct ts_check *check; /* looks on (replay/check): then n_threads is 1; or NULL */
+	/*
+	 * Check points: after so many operations that count and may have written memory, all that they may have written is a
+	 * result. A check point waits for all that is under way. 0: there are none.
+	 */
+	uint64_t points_every;
+	uint64_t time_ns;    /* that a replay may take; 0: as long as it likes */
+	uint64_t kept_bytes; /* of results, until the capture's come; 0: TS_EXEC_KEPT_BYTES */
+	uint64_t
+		wanted; /* end with this result, counted from 1, and keep its bytes; 0: with the last operation */
 };
+
+#define TS_EXEC_KEPT_BYTES  (UINT64_C(1) << 30)
+#define TS_EXEC_MAX_RESULTS (16u << 20)
 
 struct ts_executor {
 	const char *name;
+	/* `cancel`, where it is not NULL, and the options' time end kernels that run, too. */
 	int (*new_)(const struct ts_exec_program *program, const struct ts_exec_options *options,
-		    char *text, void **ret_state);
+		    const volatile int *cancel, char *text, void **ret_state);
 	void (*free_)(void *state);
 	/*
 	 * By kind. 0, -errno, or TS_EXEC_E_REFUSED and io->text. NULL: nothing to do on this executor. When it returns, what it
@@ -52,15 +66,24 @@ struct ts_executor {
 		      int (*each)(void *userdata, uint64_t address, const uint8_t *bytes,
 				  uint64_t n_bytes),
 		      void *userdata);
+	/* Where so many bytes of the device's memory lie, all work being over; NULL: they are in no allocation. */
+	const uint8_t *(*bytes)(void *state, uint64_t address, uint64_t n_bytes);
 };
 
 extern const struct ts_executor ts_exec_vgpu;
 
+/* What a result is of. */
+enum ts_exec_result_kind {
+	TS_EXEC_RESULT_READ,  /* what an operation wrote to the host */
+	TS_EXEC_RESULT_POINT, /* memory that an operation may have written, after it */
+	TS_EXEC_RESULT_END,   /* memory at the end */
+};
+
 /* Where a replay is not what it is compared with. */
 struct ts_exec_difference {
 	bool found;
-	bool is_memory;	   /* at the end, in memory; else in what an operation wrote to the host */
-	uint64_t sequence; /* of the operation; of is_memory: 0 */
+	enum ts_exec_result_kind kind;
+	uint64_t sequence; /* of the operation; at the end: 0 */
 	uint64_t op_id;
 	uint64_t
 		address; /* of the first byte that differs: where the operation read it, or where it lies */
@@ -75,11 +98,28 @@ struct ts_exec_difference {
 struct ts_exec_results {
 	struct ts_exec_result *results;
 	size_t n, capacity;
+	/* Of one of them the bytes: of the first that differs from the run before, or of the one that was wanted. */
+	uint8_t *bytes;
+	uint64_t n_bytes;
+	size_t number; /* counted from 1; 0: none */
 };
 void ts_exec_results_deinit(struct ts_exec_results *results);
 
+/* A check point: what all its results together are. */
+struct ts_exec_point {
+	uint64_t sequence;
+	uint64_t op_id;
+	uint64_t n_bytes;
+	uint64_t digest[2]; /* of addresses, lengths and contents */
+};
+/* The next one from *at on, which is 0 at first. False: there is none. */
+bool ts_exec_results_point(const struct ts_exec_results *results, size_t *at,
+			   struct ts_exec_point *ret_point);
+
 struct ts_exec_report {
-	uint64_t n_operations; /* that were done, those without an effect included */
+	uint64_t n_operations; /* that count and were done, those without an effect included */
+	uint64_t n_before; /* that were done before, or between them, so that all is as it was */
+	uint64_t n_points; /* check points */
 	uint64_t n_launches, n_copies, n_fills;
 	uint64_t n_checks;	/* results that were compared with the capture's */
 	uint64_t n_unchecked;	/* whose capture has no result */
@@ -94,7 +134,7 @@ struct ts_exec_report {
 };
 
 /*
- * Does the program on an executor, each operation after the one before, up to the first that cannot be done. Every result that
+ * Does the program, or of a selection as much as it needs, on an executor, each operation after the one before, up to the first that cannot be done. Every result that
  * the capture has is compared with it, and, where `before` is not NULL, with that run's; `results` gets this run's. Returns 0
  * also where things differ or an operation was refused: the report says so. -ENOMEM, -ECANCELED, an error of the reader's,
  * TS_EXEC_E_REFUSED: there is no such device, the report's text says why.
@@ -103,6 +143,15 @@ int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor 
 		const struct ts_exec_options *options, const struct ts_exec_results *before,
 		const volatile int *cancel, struct ts_exec_results *results,
 		struct ts_exec_report *ret_report);
+
+/*
+ * Of a run that differs from the one before: where in the result, and what was there then, which `before` has as a hash alone: the
+ * run before is done again as far as that. Its options are as they were. The report stays as it is where that comes out otherwise.
+ */
+int ts_exec_values(const struct ts_exec_program *program, const struct ts_executor *executor,
+		   const struct ts_exec_options *options, const struct ts_exec_results *before,
+		   const struct ts_exec_results *now, const volatile int *cancel,
+		   struct ts_exec_report *report);
 
 #ifdef __cplusplus
 }

@@ -74,7 +74,7 @@ int ts_exec_program_new(struct ts_sbt_reader *reader, uint32_t session,
 		n++;
 	}
 	program->cut = n < program->n;
-	program->n = n;
+	program->n = program->n_selected = program->end = n;
 	*ret_program = ts_take_ptr(program);
 	return 0;
 }
@@ -84,6 +84,7 @@ void ts_exec_program_free(struct ts_exec_program *program)
 	if (!program)
 		return;
 	free(program->operations);
+	free(program->selected);
 	free(program);
 }
 

@@ -20,6 +20,7 @@ enum ts_exec_error {
 	TS_EXEC_E_TOO_MANY,	      /* more than TS_EXEC_MAX_OPERATIONS */
 	TS_EXEC_E_CONTENT, /* a content is not there, is not what its hash says, or is too long */
 	TS_EXEC_E_REFUSED, /* an operation cannot be done: the text says why */
+	TS_EXEC_E_NOTHING, /* no operation is selected */
 };
 
 #define TS_EXEC_MAX_OPERATIONS (16u << 20)
@@ -32,6 +33,9 @@ struct ts_exec_program {
 	size_t n_unsupported; /* of them */
 	bool ended;	      /* the last one says why there is no more */
 	bool cut; /* an operation is missing behind the last one, and others came after it */
+	uint8_t *selected; /* of each, whether it counts; NULL: all do */
+	size_t n_selected;
+	size_t end; /* operations up to the last that counts */
 };
 
 /* The reader outlives the program. */
@@ -39,6 +43,29 @@ int ts_exec_program_new(struct ts_sbt_reader *reader, uint32_t session,
 			struct ts_exec_program **ret_program);
 void ts_exec_program_free(struct ts_exec_program *program); /* NULL is fine */
 TS_DEFINE_CLEANUP(struct ts_exec_program *, ts_exec_program_freep, ts_exec_program_free)
+
+/* Which operations count: those for which all that is given holds. */
+struct ts_exec_query {
+	bool has_ops, has_stream, has_from, has_to;
+	uint64_t first_op, last_op; /* calls, both included */
+	uint64_t from_ns, to_ns;    /* when they began, both included */
+	uint32_t stream;	    /* in which they did something */
+};
+
+/*
+ * Those alone count from now on: a replay does what lies before them so that all is as it was, and ends behind the last of them.
+ * What a copy brought counts as the copy does. 0, -errno, TS_EXEC_E_NOTHING, an error of the reader's.
+ */
+int ts_exec_program_select(struct ts_exec_program *program, const struct ts_exec_query *query);
+
+static inline bool ts_exec_program_counts(const struct ts_exec_program *program, size_t i)
+{
+	return !program->selected || program->selected[i];
+}
+
+/* The allocation that holds an address when an operation is done, as far as operations tell: its own, or NULL. */
+const struct ts_row_operation *ts_exec_program_allocation(const struct ts_exec_program *program,
+							  uint64_t sequence, uint64_t address);
 
 /* A content. The bytes are the caller's to keep between calls; zero-initialised is empty. */
 struct ts_exec_content {

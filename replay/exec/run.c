@@ -8,29 +8,23 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "proto/abi/hash.h"
 #include "replay/exec/checked.h"
+#include "replay/exec/results.h"
 
 /* No content that an operation reads or writes may be longer: what else a file claims. */
 #define MAX_CONTENT_BYTES (UINT64_C(16) << 30)
 
-struct ts_exec_result {
-	uint64_t sequence; /* 0: memory at the end */
-	uint64_t address;
-	uint64_t n_bytes;
-	struct ts_hash128 hash;
-};
-
 /* What an asynchronous copy wrote, until the capture's result comes. */
 struct kept {
 	uint64_t sequence;
-	uint8_t *bytes;
+	uint8_t *bytes; /* NULL: there was no room */
 	size_t n;
 };
 
 struct run {
 	const struct ts_exec_program *program;
 	const struct ts_executor *executor;
+	const struct ts_exec_options *options;
 	const struct ts_exec_results *before;
 	struct ts_exec_results *results;
 	struct ts_exec_report *report;
@@ -39,13 +33,10 @@ struct run {
 	struct ts_exec_content content;
 	struct kept *kept; /* in ascending order of sequence */
 	size_t n_kept, kept_capacity;
+	uint64_t kept_bytes;
+	uint64_t n_written; /* operations since the last check point that may have written memory */
+	uint64_t until_ns;  /* 0: no end */
 };
-
-void ts_exec_results_deinit(struct ts_exec_results *results)
-{
-	free(results->results);
-	*results = (struct ts_exec_results){0};
-}
 
 static uint64_t now_ns(void)
 {
@@ -55,49 +46,30 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* An operation's result is the next of this run; that of the run before stands at the same place. */
-static int note(struct run *run, uint64_t sequence, uint64_t op_id, uint64_t address,
-		const uint8_t *bytes, uint64_t n)
+static int refuse(struct run *run, const char *why)
 {
-	struct ts_exec_results *results = run->results;
-	struct ts_exec_result result = {sequence, address, n, ts_hash128(bytes, n)};
-	const struct ts_exec_results *before = run->before;
-	struct ts_exec_difference *first = &run->report->first;
-
-	if (before && !first->found) {
-		const struct ts_exec_result *other =
-			results->n < before->n ? &before->results[results->n] : NULL;
-
-		if (!other || memcmp(other, &result, sizeof(result)))
-			*first = (struct ts_exec_difference){.found = true,
-							     .is_memory = !sequence,
-							     .sequence = sequence,
-							     .op_id = op_id,
-							     .address = address,
-							     .bytes = n};
-	}
-	if (results->n == results->capacity) {
-		size_t capacity = results->capacity ? results->capacity * 2 : 256;
-		void *grown = realloc(results->results, capacity * sizeof(result));
-
-		if (!grown)
-			return -ENOMEM;
-		results->results = grown;
-		results->capacity = capacity;
-	}
-	results->results[results->n++] = result;
-	return 0;
+	snprintf(run->report->text, sizeof(run->report->text), "%s", why);
+	return TS_EXEC_E_REFUSED;
 }
 
-/* Where a byte of an operation's result was read on the device. */
-static uint64_t source_of(const struct ts_row_operation *operation, uint64_t offset)
+static int note(struct run *run, enum ts_exec_result_kind kind,
+		const struct ts_row_operation *operation, uint64_t address, const uint8_t *bytes,
+		uint64_t n)
 {
-	uint64_t row = operation->bytes ? offset / operation->bytes : 0;
-	uint64_t height = operation->height ? operation->height : 1;
+	const struct ts_exec_result result = {
+		.kind = kind,
+		.sequence = operation ? operation->sequence : 0,
+		.op_id = operation ? operation->op_id : 0,
+		.address = address,
+		.n_bytes = n,
+	};
+	int r = ts_exec_results_note(run->results, run->before, &result, bytes,
+				     run->options->wanted, &run->report->first);
 
-	return operation->src + row / height * operation->src_slice +
-	       row % height * operation->src_pitch +
-	       (operation->bytes ? offset % operation->bytes : 0);
+	if (r == -E2BIG)
+		return refuse(run, "there are more results than can be kept: let there be fewer "
+				   "check points");
+	return r;
 }
 
 static void compare(struct run *run, const struct ts_row_operation *operation, const uint8_t *found,
@@ -105,25 +77,19 @@ static void compare(struct run *run, const struct ts_row_operation *operation, c
 {
 	const struct ts_exec_content *expected = &run->content;
 	struct ts_exec_difference *difference = &run->report->capture;
-	size_t at = 0;
 
 	run->report->n_checks++;
 	if (difference->found || (expected->n == n && !memcmp(expected->bytes, found, n)))
 		return;
-	while (at < n && at < expected->n && expected->bytes[at] == found[at])
-		at++;
 	*difference = (struct ts_exec_difference){
 		.found = true,
+		.kind = TS_EXEC_RESULT_READ,
 		.sequence = operation->sequence,
 		.op_id = operation->op_id,
-		.address = source_of(operation, at),
-		.offset = at,
 		.bytes = n,
 	};
-	for (; difference->n < sizeof(difference->expected) && at < n && at < expected->n; at++) {
-		difference->expected[difference->n] = expected->bytes[at];
-		difference->found_bytes[difference->n++] = found[at];
-	}
+	ts_exec_difference_place(difference, expected->bytes, expected->n, found, n);
+	difference->address = ts_exec_source_of(operation, difference->offset);
 }
 
 static int fetch(struct run *run, uint32_t number, size_t n_most)
@@ -137,14 +103,11 @@ static int fetch(struct run *run, uint32_t number, size_t n_most)
 	return TS_EXEC_E_REFUSED;
 }
 
-static int refuse(struct run *run, const char *why)
-{
-	snprintf(run->report->text, sizeof(run->report->text), "%s", why);
-	return TS_EXEC_E_REFUSED;
-}
-
 static int keep(struct run *run, uint64_t sequence, uint8_t **bytes, size_t n)
 {
+	uint64_t most = run->options->kept_bytes ? run->options->kept_bytes : TS_EXEC_KEPT_BYTES;
+	bool fits = n <= most && run->kept_bytes <= most - n;
+
 	if (run->n_kept == run->kept_capacity) {
 		size_t capacity = run->kept_capacity ? run->kept_capacity * 2 : 64;
 		void *grown = realloc(run->kept, capacity * sizeof(*run->kept));
@@ -154,7 +117,8 @@ static int keep(struct run *run, uint64_t sequence, uint8_t **bytes, size_t n)
 		run->kept = grown;
 		run->kept_capacity = capacity;
 	}
-	run->kept[run->n_kept++] = (struct kept){sequence, ts_take_ptr(*bytes), n};
+	run->kept_bytes += fits ? n : 0;
+	run->kept[run->n_kept++] = (struct kept){sequence, fits ? ts_take_ptr(*bytes) : NULL, n};
 	return 0;
 }
 
@@ -167,10 +131,12 @@ static int do_result(struct run *run, const struct ts_row_operation *operation)
 
 		if (kept->sequence != operation->parent)
 			continue;
-		r = fetch(run, operation->content, MAX_CONTENT_BYTES);
-		if (!r)
+		r = kept->bytes ? fetch(run, operation->content, MAX_CONTENT_BYTES) : 0;
+		if (!r && kept->bytes)
 			compare(run, &run->program->operations[kept->sequence - 1], kept->bytes,
 				kept->n);
+		run->report->n_unchecked += !kept->bytes;
+		run->kept_bytes -= kept->bytes ? kept->n : 0;
 		free(kept->bytes);
 		memmove(kept, kept + 1, (run->n_kept - i - 1) * sizeof(*kept));
 		run->n_kept--;
@@ -205,7 +171,6 @@ static int do_copy(struct run *run, const struct ts_row_operation *operation)
 	uint64_t n;
 	int r = 0;
 
-	run->report->n_copies++;
 	if (!copy_bytes(operation, &n))
 		return refuse(run, "it is larger than any copy");
 	if (operation->flags & TS_OPERATION_SRC_HOST) {
@@ -223,7 +188,7 @@ static int do_copy(struct run *run, const struct ts_row_operation *operation)
 	r = r ?: operate(run, operation, &io);
 	if (r || !out)
 		return r;
-	r = note(run, operation->sequence, operation->op_id, operation->src, out, n);
+	r = note(run, TS_EXEC_RESULT_READ, operation, operation->src, out, n);
 	if (r)
 		return r;
 	if (operation->content) {
@@ -251,12 +216,6 @@ static int do_operation(struct run *run, const struct ts_row_operation *operatio
 	case TS_OPERATION_UNSUPPORTED:
 		run->report->n_unsupported++;
 		return 0;
-	case TS_OPERATION_LAUNCH:
-		run->report->n_launches++;
-		break;
-	case TS_OPERATION_FILL:
-		run->report->n_fills++;
-		break;
 	default:
 		break;
 	}
@@ -280,12 +239,81 @@ static int do_checked(struct run *run, const struct ts_row_operation *operation)
 	return r ? r : done;
 }
 
+static int do_it(struct run *run, const struct ts_row_operation *operation)
+{
+	return run->check ? do_checked(run, operation) : do_operation(run, operation);
+}
+
 static int each_memory(void *userdata, uint64_t address, const uint8_t *bytes, uint64_t n_bytes)
 {
 	struct run *run = userdata;
 
 	run->report->n_memory++;
-	return note(run, 0, 0, address, bytes, n_bytes);
+	return note(run, TS_EXEC_RESULT_END, NULL, address, bytes, n_bytes);
+}
+
+struct point {
+	struct run *run;
+	const struct ts_row_operation *operation;
+};
+
+static int each_point(void *userdata, uint64_t address, const uint8_t *bytes, uint64_t n_bytes)
+{
+	const struct point *point = userdata;
+
+	return note(point->run, TS_EXEC_RESULT_POINT, point->operation, address, bytes, n_bytes);
+}
+
+/* From the first byte that a copy or a fill writes to the last. It was done, so that this makes sense. */
+static uint64_t extent_of(const struct ts_row_operation *operation)
+{
+	uint64_t width = operation->bytes, depth = operation->depth ? operation->depth : 1;
+
+	if (operation->kind == TS_OPERATION_FILL)
+		width *= operation->src;
+	return (depth - 1) * operation->dst_slice + (operation->height - 1) * operation->dst_pitch +
+	       width;
+}
+
+static bool may_write(const struct ts_row_operation *operation)
+{
+	switch (operation->kind) {
+	case TS_OPERATION_LAUNCH:
+	case TS_OPERATION_FILL:
+	case TS_OPERATION_HOST_WRITE:
+		return true;
+	case TS_OPERATION_COPY:
+		return !(operation->flags & TS_OPERATION_DST_HOST);
+	default:
+		return false;
+	}
+}
+
+/*
+ * What a copy and a fill write is known; a kernel writes wherever it finds an address, and so may the operations since the last
+ * check point.
+ */
+static int check_point(struct run *run, const struct ts_row_operation *operation)
+{
+	struct point point = {run, operation};
+	struct ts_exec_io io = {.text = run->report->text};
+	const uint8_t *bytes;
+	uint64_t n;
+	int r;
+
+	if (!run->options->points_every || !may_write(operation) ||
+	    ++run->n_written < run->options->points_every)
+		return 0;
+	run->n_written = 0;
+	run->report->n_points++;
+	r = run->executor->finish(run->state, &io);
+	if (r)
+		return r;
+	if (run->options->points_every > 1 || operation->kind == TS_OPERATION_LAUNCH)
+		return run->executor->memory(run->state, each_point, &point);
+	n = operation->kind == TS_OPERATION_HOST_WRITE ? run->content.n : extent_of(operation);
+	bytes = run->executor->bytes(run->state, operation->dst, n);
+	return bytes ? note(run, TS_EXEC_RESULT_POINT, operation, operation->dst, bytes, n) : 0;
 }
 
 static int finish(struct run *run)
@@ -299,23 +327,59 @@ static int finish(struct run *run)
 	return run->executor->memory(run->state, each_memory, run);
 }
 
+static int do_counted(struct run *run, const struct ts_row_operation *operation)
+{
+	int r = do_it(run, operation);
+
+	run->report->n_operations += !r;
+	run->report->n_launches += operation->kind == TS_OPERATION_LAUNCH;
+	run->report->n_copies += operation->kind == TS_OPERATION_COPY;
+	run->report->n_fills += operation->kind == TS_OPERATION_FILL;
+	return r ?: check_point(run, operation);
+}
+
+/* So that all is as it was. What it brings to the host nobody looks at. */
+static int do_before(struct run *run, const struct ts_row_operation *operation)
+{
+	int r = 0;
+
+	if (operation->kind != TS_OPERATION_RESULT &&
+	    !(operation->kind == TS_OPERATION_COPY && operation->flags & TS_OPERATION_DST_HOST))
+		r = do_it(run, operation);
+	run->report->n_before += !r;
+	return r;
+}
+
+static bool is_over(const struct run *run)
+{
+	return run->options->wanted && run->results->n >= run->options->wanted;
+}
+
 static int run_all(struct run *run, const volatile int *cancel)
 {
 	const struct ts_exec_program *program = run->program;
 	const struct ts_row_operation *operation = NULL;
 	int r = 0;
 
-	for (size_t i = 0; !r && i < program->n; i++) {
+	for (size_t i = 0; !r && i < program->n && !is_over(run); i++) {
+		bool counts = ts_exec_program_counts(program, i);
+
+		/* Behind the last that counts there is only what some of them brought. */
+		if (i >= program->end &&
+		    !(counts && program->operations[i].kind == TS_OPERATION_RESULT))
+			continue;
 		operation = &program->operations[i];
 		if (cancel && *cancel)
 			return -ECANCELED;
-		r = run->check ? do_checked(run, operation) : do_operation(run, operation);
-		run->report->n_operations += !r;
+		if (run->until_ns && now_ns() > run->until_ns)
+			r = refuse(run, TS_EXEC_TIME_IS_UP);
+		else
+			r = counts ? do_counted(run, operation) : do_before(run, operation);
 	}
-	if (!r) {
-		operation = program->n ? &program->operations[program->n - 1] : NULL;
+	if (!r && !is_over(run))
 		r = finish(run);
-	}
+	if (r == TS_EXEC_E_REFUSED && cancel && *cancel)
+		return -ECANCELED;
 	if (r == TS_EXEC_E_REFUSED && operation) {
 		run->report->refused = operation->sequence;
 		run->report->refused_op_id = operation->op_id;
@@ -331,6 +395,7 @@ int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor 
 {
 	struct run run = {.program = program,
 			  .executor = executor,
+			  .options = options,
 			  .before = before,
 			  .results = results,
 			  .report = ret_report,
@@ -340,7 +405,9 @@ int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor 
 
 	*ret_report = (struct ts_exec_report){0};
 	results->n = 0;
-	r = executor->new_(program, options, ret_report->text, &run.state);
+	if (options->time_ns)
+		run.until_ns = begin_ns + options->time_ns;
+	r = executor->new_(program, options, cancel, ret_report->text, &run.state);
 	if (r)
 		return r;
 	r = run_all(&run, cancel);

@@ -2,6 +2,8 @@
 /* What the parts of the virtual GPU's executor share. */
 #pragma once
 
+#include <pthread.h>
+
 #include "replay/exec/exec.h"
 #include "replay/exec/layout.h"
 #include "replay/state/map.h"
@@ -65,6 +67,18 @@ struct objects {
 	size_t n, capacity;
 };
 
+/* A thread of its own that looks after what kernels may not go beyond. */
+struct watch {
+	pthread_t thread;
+	bool started;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool over;
+	_Atomic bool is_late; /* the time was over */
+	const volatile int *cancel;
+	uint64_t until_ns;
+};
+
 struct vgpu_state {
 	const struct ts_exec_program *program;
 	struct ts_vgpu *vgpu;
@@ -78,7 +92,8 @@ struct vgpu_state {
 	size_t n_variables;
 	uint8_t *staging; /* clear of the program's addresses */
 	size_t staging_bytes;
-	struct ts_check *check;		/* NULL: nobody looks on */
+	struct ts_check *check; /* NULL: nobody looks on */
+	struct watch watch;
 	char fault[TS_EXEC_TEXT_BYTES]; /* what a kernel did, as it is told first */
 };
 
@@ -162,3 +177,9 @@ int ts_exec_vgpu_memory(void *state,
 /* Tells who looks on, where somebody does, of what is allocated: by an operation, or (NULL) for a variable. */
 int ts_exec_vgpu_tell_alloc(struct vgpu_state *state, uint64_t address, uint64_t bytes,
 			    const struct ts_row_operation *operation);
+const uint8_t *ts_exec_vgpu_bytes(void *state, uint64_t address, uint64_t n_bytes);
+
+/* vgpu-watch.c: ends kernels that run when `cancel` is set or the time is over. */
+int ts_exec_vgpu_watch(struct vgpu_state *state, const struct ts_exec_options *options,
+		       const volatile int *cancel);
+void ts_exec_vgpu_watch_end(struct vgpu_state *state);

@@ -267,3 +267,14 @@ int ts_exec_vgpu_memory(void *userdata,
 	}
 	return r;
 }
+
+const uint8_t *ts_exec_vgpu_bytes(void *userdata, uint64_t address, uint64_t n_bytes)
+{
+	struct vgpu_state *state = userdata;
+	void *bytes;
+
+	if (ts_exec_allocations_find(&state->allocations, address, n_bytes) == SIZE_MAX ||
+	    ts_vgpu_resolve(state->vgpu, address, n_bytes, &bytes))
+		return NULL;
+	return bytes;
+}

@@ -37,6 +37,9 @@ int ts_exec_vgpu_result(struct vgpu_state *state, const struct ts_exec_io *io, i
 		return ts_exec_vgpu_refuse(io, "nothing was allocated there");
 	default:
 		/* A line of a kernel's comes from another thread, but before the call that finds it so returns. */
+		if (state->watch.is_late)
+			return ts_exec_vgpu_refuse(io, TS_EXEC_TIME_IS_UP
+						   ", and a kernel was at it still");
 		return ts_exec_vgpu_refuse(io, "a kernel faulted: %s",
 					   *state->fault ? state->fault
 							 : "the device does not say how");
@@ -359,6 +362,7 @@ static void free_state(void *userdata)
 
 	if (!state)
 		return;
+	ts_exec_vgpu_watch_end(state);
 	for (uint32_t i = 0; i < state->modules.n; i++)
 		ts_exec_vgpu_module_unload(state, i);
 	for (uint32_t i = 0; i < state->events.n; i++)
@@ -415,7 +419,7 @@ static void choose_devices(struct vgpu_state *state, struct ts_vgpu_spec *spec)
 }
 
 static int new_state(const struct ts_exec_program *program, const struct ts_exec_options *options,
-		     char *text, void **ret_state)
+		     const volatile int *cancel, char *text, void **ret_state)
 {
 	struct vgpu_state *state = calloc(1, sizeof(*state));
 	const struct ts_exec_io io = {.text = text};
@@ -437,6 +441,7 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 	r = r ?: ts_exec_vgpu_learn(state);
 	r = r ?: ts_exec_vgpu_result(state, &io, ts_vgpu_new(&spec, &state->vgpu));
 	r = r ?: ts_vgpu_executor_new(state->vgpu, &executor, &state->executor);
+	r = r ?: ts_exec_vgpu_watch(state, options, cancel);
 	if (r)
 		free_state(state);
 	else
@@ -474,4 +479,5 @@ const struct ts_executor ts_exec_vgpu = {
 		},
 	.finish = finish,
 	.memory = ts_exec_vgpu_memory,
+	.bytes = ts_exec_vgpu_bytes,
 };

@@ -149,6 +149,11 @@ void ts_vgpu_stop(struct ts_vgpu *vgpu)
 	}
 }
 
+void ts_vgpu_interrupt(struct ts_vgpu *vgpu)
+{
+	atomic_store_explicit(&vgpu->cancel, true, memory_order_relaxed);
+}
+
 void ts_vgpu_free(struct ts_vgpu *vgpu)
 {
 	void *slab;

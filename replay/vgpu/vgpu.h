@@ -219,6 +219,8 @@ int ts_vgpu_new(const struct ts_vgpu_spec *spec, struct ts_vgpu **ret_vgpu);
 void ts_vgpu_free(struct ts_vgpu *vgpu);
 /* Stops the workers where they are, waiting at most a second for what they are at; for the end of a process. */
 void ts_vgpu_stop(struct ts_vgpu *vgpu);
+/* Kernels that run, and all that are launched from now on, are given up: their contexts are lost, as by TS_VGPU_E_FAULT_TIMEOUT. */
+void ts_vgpu_interrupt(struct ts_vgpu *vgpu);
 /* True in the child of a process that had a machine when it forked. */
 bool ts_vgpu_forked(void);
 /* NULL takes it away; returns only once no worker is inside the old one. Not from within done(). */

@@ -167,9 +167,13 @@ class Replay(harness.Case):
             self.assertEqual(result.status, BAD, result)
             self.assertIn(said, result.err)
         path = self.capture([harness.app('saxpy', 'driver')])
-        status, _, result = self.replay(path, '--stream', '7')
-        self.assertEqual(status, BAD)
-        self.assertIn('--stream', result.err)
+        for options in (('--compare-every', '0'), ('--time-limit', 'soon')):
+            status, _, result = self.replay(path, *options)
+            self.assertEqual(status, BAD)
+            self.assertIn(options[0], result.err)
+        result = harness.tsctl('replay', '--compare-every', '1', path)
+        self.assertEqual(result.status, BAD, result)
+        self.assertIn('--on vgpu', result.err)
 
 
 if __name__ == '__main__':

@@ -16,6 +16,7 @@
 
 #define DEFAULT_LISTED 10u
 #define MAX_LISTED     1000000u
+#define MAX_SECONDS    100000000u
 
 /* The first one runs unless told otherwise. */
 static const struct ts_replay_executor *const executors[] = {
@@ -33,6 +34,8 @@ enum {
 	OPT_WHAT_IF,
 	OPT_REPEAT,
 	OPT_CHECK,
+	OPT_COMPARE_EVERY,
+	OPT_TIME_LIMIT,
 };
 
 static int find_executor(const char *name, const struct ts_replay_executor **ret_executor)
@@ -117,6 +120,32 @@ static int parse_repeat(const char *text, struct ts_replay_asked *asked)
 	return 0;
 }
 
+static int parse_compare_every(const char *text, struct ts_replay_asked *asked)
+{
+	unsigned long long n;
+
+	if (ts_parse_number(text, 1, UINT32_MAX, &n)) {
+		ts_complain("--compare-every %s: it is after how many operations that write memory "
+			    "it is compared, from 1 on",
+			    text);
+		return -EINVAL;
+	}
+	asked->points_every = n;
+	return 0;
+}
+
+static int parse_time_limit(const char *text, struct ts_replay_asked *asked)
+{
+	unsigned long long n;
+
+	if (ts_parse_number(text, 1, MAX_SECONDS, &n)) {
+		ts_complain("--time-limit %s: it is how many seconds a replay may take", text);
+		return -EINVAL;
+	}
+	asked->time_ns = n * 1000000000;
+	return 0;
+}
+
 static int apply_option(struct ts_replay_asked *asked, int option,
 			const struct ts_replay_executor **executor)
 {
@@ -147,6 +176,10 @@ static int apply_option(struct ts_replay_asked *asked, int option,
 		return ts_replaycheck_parse(optarg, &asked->check);
 	case OPT_REPEAT:
 		return parse_repeat(optarg, asked);
+	case OPT_COMPARE_EVERY:
+		return parse_compare_every(optarg, asked);
+	case OPT_TIME_LIMIT:
+		return parse_time_limit(optarg, asked);
 	case 's':
 		asked->session = optarg;
 		return 0;
@@ -171,6 +204,8 @@ static int run_replay(int argc, char **argv)
 		{"limit", required_argument, NULL, 'n'},
 		{"repeat", required_argument, NULL, OPT_REPEAT},
 		{"check", required_argument, NULL, OPT_CHECK},
+		{"compare-every", required_argument, NULL, OPT_COMPARE_EVERY},
+		{"time-limit", required_argument, NULL, OPT_TIME_LIMIT},
 		{"session", required_argument, NULL, 's'},
 		{"json", no_argument, NULL, 'j'},
 		{0},
@@ -198,9 +233,12 @@ static int run_replay(int argc, char **argv)
 		ts_complain("--what-if is for `--on emulate --mode full`: nothing else runs edits");
 		return TS_EXIT_BAD;
 	}
-	if (asked.n_repeat && executor != &ts_replay_vgpu) {
-		ts_complain(
-			"--repeat is for `--on vgpu`: virtual time comes out the same each time");
+	if ((asked.n_repeat || asked.points_every || asked.time_ns) &&
+	    executor != &ts_replay_vgpu) {
+		ts_complain("%s is for `--on vgpu`: virtual time comes out the same each time",
+			    asked.n_repeat	 ? "--repeat"
+			    : asked.points_every ? "--compare-every"
+						 : "--time-limit");
 		return TS_EXIT_BAD;
 	}
 	if (asked.check && (executor != &ts_replay_vgpu || asked.is_dry_run)) {
@@ -224,7 +262,10 @@ const struct ts_command ts_command_replay = {
 		"                         what `record --capture replay` captured, on the virtual\n"
 		"                         GPU. It exits 0 where that comes out the same, 1 where\n"
 		"                         replays differ, 3 where it differs from the capture\n"
-		"      --repeat K         on vgpu: compare K replays\n"
+		"      --repeat K         on vgpu: compare K replays with each other\n"
+		"      --compare-every N  on vgpu: not at the end alone, but after every N\n"
+		"                         operations all the memory that they may have written\n"
+		"      --time-limit N     on vgpu: give up a replay after N seconds\n"
 		"      --check LIST       on vgpu: look for races, init (reads of what nobody\n"
 		"                         wrote), bounds, order (of operations), or all; exits 1\n"
 		"                         where something is found\n"

@@ -15,6 +15,8 @@ struct ts_replay_asked {
 	uint64_t first_op, last_op; /* operation ids, both included */
 	uint32_t n_repeat;	    /* 0: as often as a verdict takes */
 	uint32_t check;		    /* TS_CHECK_*: what is looked for */
+	uint64_t points_every;	    /* memory is compared after so many operations; 0: at the end */
+	uint64_t time_ns;	    /* that a replay may take; 0: any */
 	struct ts_time from, to;
 	unsigned long long limit; /* steps that are listed */
 	const char **what_if;	  /* edits, or @ and the file that has them; what argv has */

@@ -4,13 +4,11 @@
  * difference from the capture alone may be the program's own: it is replayed once more, with kernels on all CPUs at once, and
  * where the replays differ too, the program is what differs from run to run.
  */
-#include "tools/tsctl/replay.h"
+#include "tools/tsctl/replayexec.h"
 #include "tools/tsctl/replaycheck.h"
 
 #include "proto/abi/base.h"
-#include "replay/exec/exec.h"
 #include "replay/report/names.h"
-#include "replay/report/stackjson.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/texts.h"
@@ -20,20 +18,6 @@
 #include <signal.h>
 
 #define MAX_UNSUPPORTED 64u
-
-struct replay {
-	const struct ts_replay_asked *asked;
-	struct ts_source *source;
-	const struct ts_executor *executor;
-	struct ts_exec_program *program;
-	struct ts_exec_report first; /* of the first replay */
-	struct ts_exec_report
-		last; /* of the last one, which alone may differ from the one before */
-	uint32_t n_replays;
-	struct ts_check *check; /* NULL: nobody looks on */
-	struct ts_pool pool;
-	struct ts_resolver *resolver;
-};
 
 static volatile int cancelled;
 
@@ -50,7 +34,7 @@ static const char *operation_name(const struct replay *replay, const struct ts_r
 }
 
 /* What the trace names as such, each once. */
-static size_t list_unsupported(struct replay *replay, char ***ret_names)
+size_t ts_replayexec_unsupported(struct replay *replay, char ***ret_names)
 {
 	const struct ts_exec_program *program = replay->program;
 	char **names = ts_pool_alloc(&replay->pool, MAX_UNSUPPORTED, sizeof(*names));
@@ -73,7 +57,7 @@ static size_t list_unsupported(struct replay *replay, char ***ret_names)
 }
 
 /* NULL: it did not. */
-static char *why_ended(struct replay *replay)
+char *ts_replayexec_why_ended(struct replay *replay)
 {
 	const struct ts_exec_program *program = replay->program;
 
@@ -137,10 +121,13 @@ static Ts__Rpc__ReplayDifference *difference(struct replay *replay,
 					     const char *what)
 {
 	Ts__Rpc__ReplayDifference *to = ts_pool_alloc(&replay->pool, 1, sizeof(*to));
+	const struct ts_row_operation *buffer;
 
 	ts__rpc__replay_difference__init(to);
 	to->from = ts_pool_copy(&replay->pool, what);
-	if (!from->is_memory) {
+	if (from->kind != TS_EXEC_RESULT_READ)
+		TS_RPC_SET(to, in_memory, true);
+	if (from->kind != TS_EXEC_RESULT_END) {
 		TS_RPC_SET(to, sequence, from->sequence);
 		TS_RPC_SET(to, op_id, from->op_id);
 		to->stack = stack_of(replay, from->op_id);
@@ -152,7 +139,42 @@ static Ts__Rpc__ReplayDifference *difference(struct replay *replay,
 		to->expected = hex(replay, from->expected, from->n);
 		to->found = hex(replay, from->found_bytes, from->n);
 	}
+	buffer = ts_exec_program_allocation(replay->program,
+					    from->sequence ? from->sequence : replay->program->end,
+					    from->address);
+	if (buffer) {
+		TS_RPC_SET(to, buffer_address, buffer->dst);
+		TS_RPC_SET(to, buffer_bytes, buffer->bytes);
+		TS_RPC_SET(to, buffer_offset, from->address - buffer->dst);
+		TS_RPC_SET(to, buffer_op_id, buffer->op_id);
+	}
 	return to;
+}
+
+/* As many check points as are asked for, those of the first replay. */
+static void list_points(struct replay *replay, Ts__Rpc__ReplayResult *to)
+{
+	struct ts_exec_point point;
+	char text[2 * sizeof(point.digest) + 1];
+	size_t n = 0, at = 0;
+
+	if (!replay->asked->json)
+		return;
+	while (n < replay->asked->limit && ts_exec_results_point(&replay->results, &at, &point))
+		n++;
+	to->points = ts_pool_alloc(&replay->pool, n + 1, sizeof(*to->points));
+	for (at = 0; to->n_points < n && ts_exec_results_point(&replay->results, &at, &point);) {
+		Ts__Rpc__ReplayPoint *one = ts_pool_alloc(&replay->pool, 1, sizeof(*one));
+
+		ts__rpc__replay_point__init(one);
+		TS_RPC_SET(one, sequence, point.sequence);
+		TS_RPC_SET(one, op_id, point.op_id);
+		TS_RPC_SET(one, bytes, point.n_bytes);
+		snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, point.digest[0],
+			 point.digest[1]);
+		one->digest = ts_pool_copy(&replay->pool, text);
+		to->points[to->n_points++] = one;
+	}
 }
 
 static Ts__Rpc__ReplayRefusal *refusal(struct replay *replay, const struct ts_exec_report *report)
@@ -183,7 +205,12 @@ static void fill_result(struct replay *replay, Ts__Rpc__ReplayResult *to)
 					    : first->capture.found || first->refused ? "differs"
 										     : "same");
 	TS_RPC_SET(to, operations, first->n_operations);
-	TS_RPC_SET(to, captured, replay->program->n);
+	TS_RPC_SET(to, captured, replay->program->n_selected);
+	if (replay->program->selected)
+		TS_RPC_SET(to, before, first->n_before);
+	if (first->n_points)
+		TS_RPC_SET(to, compared_points, first->n_points);
+	list_points(replay, to);
 	TS_RPC_SET(to, launches, first->n_launches);
 	TS_RPC_SET(to, copies, first->n_copies);
 	TS_RPC_SET(to, fills, first->n_fills);
@@ -192,9 +219,9 @@ static void fill_result(struct replay *replay, Ts__Rpc__ReplayResult *to)
 	TS_RPC_SET(to, allocations, first->n_memory);
 	TS_RPC_SET(to, replays, replay->n_replays);
 	TS_RPC_SET(to, elapsed_ns, first->elapsed_ns);
-	to->n_unsupported = list_unsupported(replay, &unsupported);
+	to->n_unsupported = ts_replayexec_unsupported(replay, &unsupported);
 	to->unsupported = unsupported;
-	to->ended = why_ended(replay);
+	to->ended = ts_replayexec_why_ended(replay);
 	if (replay->program->cut)
 		TS_RPC_SET(to, cut, true);
 	if (replay->last.first.found)
@@ -211,8 +238,8 @@ static void fill_result(struct replay *replay, Ts__Rpc__ReplayResult *to)
 	}
 }
 
-static void print_missing(size_t n_unsupported, char *const *unsupported, const char *ended,
-			  bool cut)
+void ts_replayexec_print_missing(size_t n_unsupported, char *const *unsupported, const char *ended,
+				 bool cut)
 {
 	for (size_t i = 0; i < n_unsupported; i++) {
 		printf("Not in the capture, and not done again: ");
@@ -234,7 +261,10 @@ static void print_difference(const Ts__Rpc__ReplayDifference *found)
 		printf("Replays differ from each other first in ");
 	else
 		printf("It differs from the capture first in ");
-	if (found->has_sequence)
+	if (found->has_sequence && found->in_memory)
+		printf("the memory at 0x%" PRIx64 " after operation %" PRIu64 " (call %" PRIu64 ")",
+		       found->address, found->sequence, found->op_id);
+	else if (found->has_sequence)
 		printf("what operation %" PRIu64 " (call %" PRIu64 ") brought from 0x%" PRIx64,
 		       found->sequence, found->op_id, found->address);
 	else
@@ -243,6 +273,11 @@ static void print_difference(const Ts__Rpc__ReplayDifference *found)
 		printf(", at offset %" PRIu64 " of %" PRIu64 " bytes: %s, and was %s",
 		       found->offset, found->bytes, found->found, found->expected);
 	printf(".\n");
+	if (found->has_buffer_address)
+		printf("  offset %" PRIu64 " of the %" PRIu64 " bytes at 0x%" PRIx64
+		       ", which call %" PRIu64 " allocated\n",
+		       found->buffer_offset, found->buffer_bytes, found->buffer_address,
+		       found->buffer_op_id);
 	if (found->stack)
 		ts_text_stack(found->stack, 2);
 }
@@ -261,6 +296,9 @@ static void print_result(const Ts__Rpc__ReplayResult *result)
 	       ts_out_count(figures[1], result->captured),
 	       ts_out_count(figures[2], result->launches), ts_out_count(figures[3], result->copies),
 	       ts_out_duration(figures[4], result->elapsed_ns));
+	if (result->has_before)
+		printf("  after %s others, so that all was as it was\n",
+		       ts_out_count(figures[0], result->before));
 	printf("  %s results compared with the capture's",
 	       ts_out_count(figures[0], result->results));
 	if (result->unchecked)
@@ -268,6 +306,9 @@ static void print_result(const Ts__Rpc__ReplayResult *result)
 	if (result->replays > 1)
 		printf("; %u replays compared, and %s allocations at their ends", result->replays,
 		       ts_out_count(figures[2], result->allocations));
+	if (result->compared_points)
+		printf(", and memory at %s points before",
+		       ts_out_count(figures[3], result->compared_points));
 	putchar('\n');
 	ts_replaycheck_print(result);
 	if (result->difference)
@@ -280,7 +321,8 @@ static void print_result(const Ts__Rpc__ReplayResult *result)
 		if (result->refusal->stack)
 			ts_text_stack(result->refusal->stack, 2);
 	}
-	print_missing(result->n_unsupported, result->unsupported, result->ended, result->cut);
+	ts_replayexec_print_missing(result->n_unsupported, result->unsupported, result->ended,
+				    result->cut);
 }
 
 /* TS_EXIT_OK, TS_EXIT_FINDING (nondeterminism), TS_EXIT_DIFFERS. */
@@ -302,6 +344,9 @@ static int complain(const struct replay *replay, int r)
 {
 	if (r == TS_EXEC_E_REFUSED)
 		ts_complain("%s", replay->first.text);
+	else if (r == TS_EXEC_E_NOTHING)
+		ts_complain("%s: session %u: no captured operation is selected",
+			    replay->source->path, replay->program->session);
 	else if (r == TS_EXEC_E_TOO_MANY)
 		ts_complain("%s: more than %u operations", replay->source->path,
 			    TS_EXEC_MAX_OPERATIONS);
@@ -316,66 +361,57 @@ static int complain(const struct replay *replay, int r)
 /* As often as it takes. The first one has kernels one after the other: what it computes is the same each time. */
 static int run_all(struct replay *replay)
 {
-	struct ts_exec_results before = {0}, now = {0};
-	uint32_t n = replay->asked->n_repeat ? replay->asked->n_repeat : 1;
-	int r = 0;
+	const struct ts_replay_asked *asked = replay->asked;
+	struct ts_exec_results now = {0};
+	struct ts_exec_options options = {
+		.n_threads = 1,
+		.points_every = asked->points_every,
+		.time_ns = asked->time_ns,
+	};
+	const struct ts_exec_options serial = options;
+	uint32_t n = asked->n_repeat ? asked->n_repeat : asked->points_every ? 2 : 1;
+	int r;
 
-	for (uint32_t i = 0; !r && i < n; i++) {
-		const struct ts_exec_options options = {.n_threads = i ? 0 : 1,
-							.check = i ? NULL : replay->check};
-		struct ts_exec_report *report = i ? &replay->last : &replay->first;
-
-		r = ts_exec_run(replay->program, replay->executor, &options, i ? &before : NULL,
-				&cancelled, &now, report);
-		if (r)
-			break;
-		replay->n_replays++;
-		if (!i && report->capture.found && !replay->asked->n_repeat)
-			n = 2;
-		if (i && report->first.found)
-			break;
-		ts_exec_results_deinit(&before);
-		before = now;
-		now = (struct ts_exec_results){0};
+	options.check = replay->check;
+	r = ts_exec_run(replay->program, replay->executor, &options, NULL, &cancelled,
+			&replay->results, &replay->first);
+	options.check = NULL;
+	replay->n_replays = !r;
+	if (!r && replay->first.capture.found && !asked->n_repeat)
+		n = 2;
+	options.n_threads = 0;
+	while (!r && replay->n_replays < n && !replay->last.first.found) {
+		ts_exec_results_deinit(&now);
+		r = ts_exec_run(replay->program, replay->executor, &options, &replay->results,
+				&cancelled, &now, &replay->last);
+		replay->n_replays += !r;
 	}
-	ts_exec_results_deinit(&before);
+	if (!r && replay->last.first.found)
+		r = ts_exec_values(replay->program, replay->executor, &serial, &replay->results,
+				   &now, &cancelled, &replay->last);
 	ts_exec_results_deinit(&now);
 	return r;
 }
 
-static int plan(struct replay *replay)
+static int select_operations(struct replay *replay)
 {
-	const struct ts_exec_program *program = replay->program;
-	uint64_t counts[TS_OPERATION_COUNT] = {0};
-	char figures[5][TS_OUT_FIGURE_BYTES];
-	Ts__Rpc__CapturePlan message;
+	const struct ts_replay_asked *asked = replay->asked;
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(replay->source->reader);
+	const struct ts_exec_query query = {
+		.has_ops = asked->has_ops,
+		.has_stream = asked->has_stream,
+		.has_from = asked->has_from,
+		.has_to = asked->has_to,
+		.first_op = asked->first_op,
+		.last_op = asked->last_op,
+		.stream = asked->stream,
+		.from_ns = asked->has_from ? ts_time_absolute(&asked->from, origin_ns) : 0,
+		.to_ns = asked->has_to ? ts_time_absolute(&asked->to, origin_ns) : 0,
+	};
 
-	for (size_t i = 0; i < program->n; i++)
-		if (program->operations[i].kind < TS_OPERATION_COUNT)
-			counts[program->operations[i].kind]++;
-	ts__rpc__capture_plan__init(&message);
-	message.path = replay->source->path;
-	TS_RPC_SET(&message, session, program->session);
-	TS_RPC_SET(&message, operations, program->n);
-	TS_RPC_SET(&message, launches, counts[TS_OPERATION_LAUNCH]);
-	TS_RPC_SET(&message, copies, counts[TS_OPERATION_COPY]);
-	TS_RPC_SET(&message, fills, counts[TS_OPERATION_FILL]);
-	TS_RPC_SET(&message, blobs,
-		   ts_sbt_reader_n_blobs(replay->source->reader, program->session));
-	message.n_unsupported = list_unsupported(replay, &message.unsupported);
-	message.ended = why_ended(replay);
-	if (program->cut)
-		TS_RPC_SET(&message, cut, true);
-	if (replay->asked->json)
-		return ts_json_print(&message.base);
-	ts_out_text(stdout, message.path);
-	printf(": of session %u, %s operations would be done\n", message.session,
-	       ts_out_count(figures[0], message.operations));
-	printf("  %14s launches\n", ts_out_count(figures[1], message.launches));
-	printf("  %14s copies\n", ts_out_count(figures[2], message.copies));
-	printf("  %14s sets\n", ts_out_count(figures[3], message.fills));
-	print_missing(message.n_unsupported, message.unsupported, message.ended, message.cut);
-	return ts_finish_output(TS_EXIT_OK);
+	if (!asked->has_ops && !asked->has_stream && !asked->has_from && !asked->has_to)
+		return 0;
+	return ts_exec_program_select(replay->program, &query);
 }
 
 /* Of one session. TS_EXIT_*, or -1: nothing of it was captured. */
@@ -390,6 +426,8 @@ static int replay_session(const struct ts_replay_asked *asked, struct ts_source 
 
 	if (r == TS_EXEC_E_NOT_CAPTURED)
 		return -1;
+	if (!r)
+		r = select_operations(&replay);
 	if (!r && asked->check)
 		r = ts_check_new(asked->check, &replay.check);
 	if (!r && !asked->is_dry_run)
@@ -397,26 +435,13 @@ static int replay_session(const struct ts_replay_asked *asked, struct ts_source 
 	if (r)
 		status = complain(&replay, r);
 	else
-		status = asked->is_dry_run ? plan(&replay) : tell(&replay);
+		status = asked->is_dry_run ? ts_replayexec_plan(&replay) : tell(&replay);
 	ts_check_free(replay.check);
+	ts_exec_results_deinit(&replay.results);
 	ts_exec_program_free(replay.program);
 	ts_resolver_free(replay.resolver);
 	ts_pool_deinit(&replay.pool);
 	return status;
-}
-
-static int check_selection(const struct ts_replay_asked *asked)
-{
-	const char *option = asked->has_stream ? "--stream"
-			     : asked->has_ops  ? "--ops"
-			     : asked->has_from ? "--from"
-			     : asked->has_to   ? "--to"
-					       : NULL;
-
-	if (!option)
-		return 0;
-	ts_complain("%s with --on vgpu is not in this version: it does all of a capture", option);
-	return -EINVAL;
 }
 
 static int run(const struct ts_replay_asked *asked, struct ts_source *source)
@@ -425,8 +450,6 @@ static int run(const struct ts_replay_asked *asked, struct ts_source *source)
 	int status = TS_EXIT_OK;
 	bool any = false;
 
-	if (check_selection(asked))
-		return TS_EXIT_BAD;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	for (size_t i = 0; i < ts_sbt_reader_n_sessions(source->reader); i++) {

@@ -171,18 +171,27 @@ static inline struct ts_sbt_reader *maker_finish(struct maker *maker)
 	return reader;
 }
 
-/* Does it again, once, kernels one after the other. */
-static inline struct ts_exec_report program_run(struct ts_sbt_reader *reader)
+/* Does it again, once, kernels one after the other, with check points after so many operations. */
+static inline struct ts_exec_report program_run_with(struct ts_sbt_reader *reader,
+						     uint64_t points_every,
+						     const struct ts_exec_query *query)
 {
-	const struct ts_exec_options options = {.n_threads = 1};
+	const struct ts_exec_options options = {.n_threads = 1, .points_every = points_every};
 	struct ts_exec_results results = {0};
 	struct ts_exec_program *program;
 	struct ts_exec_report report;
 
 	ts_check_int(ts_exec_program_new(reader, 1, &program), 0);
+	if (query)
+		ts_check_int(ts_exec_program_select(program, query), 0);
 	ts_check_int(ts_exec_run(program, &ts_exec_vgpu, &options, NULL, NULL, &results, &report),
 		     0);
 	ts_exec_results_deinit(&results);
 	ts_exec_program_free(program);
 	return report;
+}
+
+static inline struct ts_exec_report program_run(struct ts_sbt_reader *reader)
+{
+	return program_run_with(reader, 0, NULL);
 }

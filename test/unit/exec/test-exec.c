@@ -102,7 +102,7 @@ TS_TEST(memory_at_the_end_is_compared)
 	ts_check_int(report.n_memory, 2);
 	ts_check_int(ts_exec_run(program, &ts_exec_vgpu, &options, &first, NULL, &second, &report),
 		     0);
-	ts_check(report.first.found && report.first.is_memory);
+	ts_check(report.first.found && report.first.kind == TS_EXEC_RESULT_END);
 	ts_check_int(report.first.address, BUFFER);
 	ts_exec_results_deinit(&first);
 	ts_exec_results_deinit(&second);

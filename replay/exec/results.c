@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run's results. Of each a hash is kept, not the bytes: where two runs differ, the bytes of the later one are at hand, and those
+ * of the earlier one come from doing it again as far as there.
+ */
+#include "replay/exec/results.h"
+
+void ts_exec_results_deinit(struct ts_exec_results *results)
+{
+	free(results->results);
+	free(results->bytes);
+	*results = (struct ts_exec_results){0};
+}
+
+static void keep_bytes(struct ts_exec_results *results, const uint8_t *bytes, uint64_t n)
+{
+	uint8_t *copy = n <= TS_EXEC_KEPT_BYTES ? malloc(n ? n : 1) : NULL;
+
+	/* Without them the place is not told, and no more. */
+	if (!copy)
+		return;
+	if (n)
+		memcpy(copy, bytes, n);
+	free(results->bytes);
+	results->bytes = copy;
+	results->n_bytes = n;
+	results->number = results->n;
+}
+
+int ts_exec_results_note(struct ts_exec_results *results, const struct ts_exec_results *before,
+			 const struct ts_exec_result *result, const uint8_t *bytes, uint64_t wanted,
+			 struct ts_exec_difference *first)
+{
+	struct ts_exec_result one = *result;
+	const struct ts_exec_result *other =
+		before && results->n < before->n ? &before->results[results->n] : NULL;
+	bool differs;
+
+	one.hash = ts_hash128(bytes, one.n_bytes);
+	differs = before && !first->found && (!other || memcmp(other, &one, sizeof(one)));
+	if (results->n >= TS_EXEC_MAX_RESULTS)
+		return -E2BIG;
+	if (results->n == results->capacity) {
+		size_t capacity = results->capacity ? results->capacity * 2 : 256;
+		void *grown = realloc(results->results, capacity * sizeof(one));
+
+		if (!grown)
+			return -ENOMEM;
+		results->results = grown;
+		results->capacity = capacity;
+	}
+	results->results[results->n++] = one;
+	if (differs)
+		*first = (struct ts_exec_difference){.found = true,
+						     .kind = (enum ts_exec_result_kind)one.kind,
+						     .sequence = one.sequence,
+						     .op_id = one.op_id,
+						     .address = one.address,
+						     .bytes = one.n_bytes};
+	if (differs || results->n == wanted)
+		keep_bytes(results, bytes, one.n_bytes);
+	return 0;
+}
+
+void ts_exec_difference_place(struct ts_exec_difference *difference, const uint8_t *expected,
+			      uint64_t n_expected, const uint8_t *found, uint64_t n_found)
+{
+	uint64_t n = n_expected < n_found ? n_expected : n_found, at = 0;
+
+	while (at < n && expected[at] == found[at])
+		at++;
+	difference->offset = at;
+	for (difference->n = 0; difference->n < sizeof(difference->expected) && at < n; at++) {
+		difference->expected[difference->n] = expected[at];
+		difference->found_bytes[difference->n++] = found[at];
+	}
+}
+
+bool ts_exec_results_point(const struct ts_exec_results *results, size_t *at,
+			   struct ts_exec_point *ret_point)
+{
+	const struct ts_exec_result *first;
+	struct ts_hash128 hash;
+	size_t end;
+
+	while (*at < results->n && results->results[*at].kind != TS_EXEC_RESULT_POINT)
+		++*at;
+	if (*at == results->n)
+		return false;
+	first = &results->results[*at];
+	*ret_point = (struct ts_exec_point){.sequence = first->sequence, .op_id = first->op_id};
+	for (end = *at; end < results->n && results->results[end].kind == TS_EXEC_RESULT_POINT &&
+			results->results[end].sequence == first->sequence;
+	     end++)
+		ret_point->n_bytes += results->results[end].n_bytes;
+	hash = ts_hash128((const uint8_t *)first, (end - *at) * sizeof(*first));
+	ret_point->digest[0] = hash.a;
+	ret_point->digest[1] = hash.b;
+	*at = end;
+	return true;
+}
+
+/* Where a byte of what an operation brought was read on the device. */
+static uint64_t address_of(const struct ts_exec_program *program,
+			   const struct ts_exec_difference *difference)
+{
+	if (difference->kind == TS_EXEC_RESULT_READ)
+		return ts_exec_source_of(&program->operations[difference->sequence - 1],
+					 difference->offset);
+	return difference->address + difference->offset;
+}
+
+int ts_exec_values(const struct ts_exec_program *program, const struct ts_executor *executor,
+		   const struct ts_exec_options *options, const struct ts_exec_results *before,
+		   const struct ts_exec_results *now, const volatile int *cancel,
+		   struct ts_exec_report *report)
+{
+	struct ts_exec_options again = *options;
+	struct ts_exec_results results = {0};
+	struct ts_exec_report other;
+	int r;
+
+	if (!report->first.found || !now->number || now->number > before->n ||
+	    before->results[now->number - 1].address != report->first.address)
+		return 0;
+	again.wanted = now->number;
+	r = ts_exec_run(program, executor, &again, NULL, cancel, &results, &other);
+	if (!r && results.number == now->number &&
+	    !memcmp(&results.results[results.number - 1], &before->results[results.number - 1],
+		    sizeof(*results.results))) {
+		ts_exec_difference_place(&report->first, results.bytes, results.n_bytes, now->bytes,
+					 now->n_bytes);
+		report->first.address = address_of(program, &report->first);
+	}
+	ts_exec_results_deinit(&results);
+	return r;
+}
