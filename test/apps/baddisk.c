@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libbaddisk.so, preloaded: a disk that goes bad under a daemon's sessions. While the file that TS_BAD_DISK names exists,
- * what their threads write ("session-N") waits; or, where TS_BAD_DISK_ERROR is an errno, fails with it if it has more bytes
- * than TS_BAD_DISK_BYTES. Everybody else's disk is well.
+ * what their threads write ("session-N") waits; or, where TS_BAD_DISK_ERROR is an errno, fails with it: all of it, or the one
+ * write alone that comes after TS_BAD_DISK_WRITES others. Everybody else's disk is well.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,15 +23,13 @@ static int is_session(void)
 __attribute__((visibility("default"))) ssize_t writev(int fd, const struct iovec *iov, int n_iov)
 {
 	const char *path = getenv("TS_BAD_DISK"), *error = getenv("TS_BAD_DISK_ERROR");
-	const char *bytes = getenv("TS_BAD_DISK_BYTES");
+	const char *writes = getenv("TS_BAD_DISK_WRITES");
 	const struct timespec moment = {0, 10000000};
-	size_t n = 0;
-
-	for (int i = 0; i < n_iov; i++)
-		n += iov[i].iov_len;
+	static unsigned n;
 
 	while (path && is_session() && !access(path, F_OK)) {
-		if (error && n <= (bytes ? (size_t)atoi(bytes) : 0))
+		if (error && writes &&
+		    __atomic_fetch_add(&n, 1, __ATOMIC_RELAXED) != (unsigned)atoi(writes))
 			break;
 		if (error) {
 			errno = atoi(error);

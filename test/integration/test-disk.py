@@ -126,7 +126,7 @@ class Disk(harness.Case):
     def test_quota(self):
         """It turns out with a write that the quota is used up: the file's end still fits."""
         process = self.bad_disk(harness.app('stress', 'driver'), str(LAUNCHES), '2',
-                                TS_BAD_DISK_ERROR=str(errno.EDQUOT), TS_BAD_DISK_BYTES='10000')
+                                TS_BAD_DISK_ERROR=str(errno.EDQUOT), TS_BAD_DISK_WRITES='1')
         err = process.communicate(timeout=harness.SECONDS * 2)[1]
         self.assertEqual(process.returncode, 0, err)
         self.assertRegex(err.decode(), r'LOST: .*\d disk.*CUT SHORT: the disk quota is used up')
