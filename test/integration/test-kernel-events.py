@@ -385,8 +385,19 @@ class Wishes(harness.Case):
 
     @needs('sched')
     def test_only_what_is_asked_for(self):
-        result, path = self.delays('--kernel-events=sched:10ms')
-        self.assertEqual(result.status, 0, result)
+        with open(self.path('data.bin'), 'wb') as file:
+            file.write(bytes(PIECE))
+        path = self.path('recorded.sbt')
+        recording = subprocess.Popen(
+            [harness.TSCTL, 'record', '-q', '-o', path, '--vgpu', '--kernel-events=sched:10ms', '--',
+             harness.app('delays', 'driver'), self.path('data.bin'), '100'], cwd=self.folder, stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, env=harness.record_environment(XDG_RUNTIME_DIR=self.folder, TS_APP_WAIT='1'))
+        self.addCleanup(end, recording)
+        # What comes before the daemon has the session is not seen.
+        wait(lambda: 'delays-driver' in harness.tsctl(
+            'sessions', env=harness.environment(XDG_RUNTIME_DIR=self.folder)).out, recording)
+        recording.communicate(b'go\n', harness.SECONDS)
+        self.assertEqual(recording.returncode, 0)
         trace = harness.Trace(path)
         rows = trace.of('off_cpu')
         self.assertGreaterEqual(len(rows), 1)
