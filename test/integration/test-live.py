@@ -27,17 +27,17 @@ class Live(harness.Case):
         self.inject, self.control = self.path('inject.sock'), self.path('control.sock')
         self.traces = self.path('traces')
         os.mkdir(self.traces)
-        self.daemon = self.start_daemon()
+        self.start_daemon()
 
     def start_daemon(self):
         with open(self.path('daemon.log'), 'ab') as log:
-            daemon = subprocess.Popen(
+            self.daemon = subprocess.Popen(
                 [harness.DAEMON, '--inject-socket', self.inject, '--control-socket', self.control,
                  '--directory', self.traces], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=harness.environment())
-        self.addCleanup(self.end_daemon, daemon)
-        self.wait(lambda: os.path.exists(self.inject) and os.path.exists(self.control), 'the daemon')
-        return daemon
+        self.addCleanup(self.end_daemon, self.daemon)
+        # A socket has its name before anybody listens; a dead daemon's has it too.
+        self.wait(lambda: not self.tsctl('status').status, 'the daemon')
 
     def end_daemon(self, daemon):
         if daemon.poll() is None:
@@ -47,8 +47,7 @@ class Live(harness.Case):
     def wait(self, what, name):
         end = time.monotonic() + harness.SECONDS
         while not what():
-            if time.monotonic() > end or (name == 'the daemon' and hasattr(self, 'daemon')
-                                          and self.daemon.poll() is not None):
+            if time.monotonic() > end or (name == 'the daemon' and self.daemon.poll() is not None):
                 with open(self.path('daemon.log'), encoding='utf-8') as log:
                     self.fail('%s did not come: %s' % (name, log.read()))
             time.sleep(0.02)
@@ -205,7 +204,7 @@ class Live(harness.Case):
         first = os.path.basename(self.files()[0])
         self.daemon.kill()
         self.daemon.wait()
-        self.daemon = self.start_daemon()
+        self.start_daemon()
         self.wait(lambda: len(self.files()) == 2, 'the second file')
         process.communicate(b'\n', timeout=harness.SECONDS)
         self.assertEqual(process.returncode, 0)
