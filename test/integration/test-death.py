@@ -600,7 +600,7 @@ class Lossless(harness.Case):
         self.attempts(self.stop_twice)
 
     def stop_twice(self):
-        process = self.start('--lossless', '--ring-size', '256K')
+        process = self.start('--lossless', '--ring-size', '64K')
         stops = []
         for part in (10, 2):
             stops.append(self.waited_for(LAUNCHES // part, STOP_S))
