@@ -100,6 +100,15 @@ def environment(**changes):
     return env
 
 
+def asan_options(env):
+    """
+    Of a program that is not built with ASan. Its frames are kept off its stacks: what they marked there stays when a stack is
+    unmapped, and would be what ASan believes of a library that is mapped there next.
+    """
+    return ':'.join(filter(None, ['detect_stack_use_after_return=1', env.get('ASAN_OPTIONS'), 'verify_asan_link_order=0',
+                                  'detect_leaks=0']))
+
+
 def preload_environment(vgpu='', **changes):
     """For the shim preloaded alone. vgpu: TRACESMITH_VGPU, None for no virtual GPU at all."""
     env = environment(**changes)
@@ -108,8 +117,7 @@ def preload_environment(vgpu='', **changes):
         # An ASan-built library in a program that is not: its runtime has to come first, and an
         # interpreter's leaks are not ours.
         preloads.insert(0, SANITIZER)
-        env['ASAN_OPTIONS'] = ':'.join(filter(None, [
-            env.get('ASAN_OPTIONS'), 'verify_asan_link_order=0', 'detect_leaks=0']))
+        env['ASAN_OPTIONS'] = asan_options(env)
     env['LD_PRELOAD'] = ' '.join(preloads + ([env['LD_PRELOAD']] if 'LD_PRELOAD' in env else []))
     if vgpu is not None:
         env['LD_LIBRARY_PATH'] = VGPU
@@ -123,8 +131,7 @@ def record_environment(**changes):
     env = environment(**changes)
     if SANITIZER:
         env['LD_PRELOAD'] = ' '.join(filter(None, [SANITIZER, env.get('LD_PRELOAD')]))
-        env['ASAN_OPTIONS'] = ':'.join(filter(None, [
-            env.get('ASAN_OPTIONS'), 'verify_asan_link_order=0', 'detect_leaks=0']))
+        env['ASAN_OPTIONS'] = asan_options(env)
     return env
 
 
