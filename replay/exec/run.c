@@ -355,6 +355,11 @@ static bool is_over(const struct run *run)
 	return run->options->wanted && run->results->n >= run->options->wanted;
 }
 
+static bool is_cancelled(const volatile int *cancel)
+{
+	return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED);
+}
+
 static int run_all(struct run *run, const volatile int *cancel)
 {
 	const struct ts_exec_program *program = run->program;
@@ -369,7 +374,7 @@ static int run_all(struct run *run, const volatile int *cancel)
 		    !(counts && program->operations[i].kind == TS_OPERATION_RESULT))
 			continue;
 		operation = &program->operations[i];
-		if (cancel && *cancel)
+		if (is_cancelled(cancel))
 			return -ECANCELED;
 		if (run->until_ns && now_ns() > run->until_ns)
 			r = refuse(run, TS_EXEC_TIME_IS_UP);
@@ -378,7 +383,7 @@ static int run_all(struct run *run, const volatile int *cancel)
 	}
 	if (!r && !is_over(run))
 		r = finish(run);
-	if (r == TS_EXEC_E_REFUSED && cancel && *cancel)
+	if (r == TS_EXEC_E_REFUSED && is_cancelled(cancel))
 		return -ECANCELED;
 	if (r == TS_EXEC_E_REFUSED && operation) {
 		run->report->refused = operation->sequence;

@@ -26,7 +26,7 @@ static void *watch_thread(void *userdata)
 		clock_gettime(CLOCK_MONOTONIC, &next);
 		if (watch->until_ns && nanoseconds(&next) > watch->until_ns)
 			watch->is_late = interrupted = true;
-		if (watch->cancel && *watch->cancel)
+		if (watch->cancel && __atomic_load_n(watch->cancel, __ATOMIC_RELAXED))
 			interrupted = true;
 		next.tv_nsec += LOOK_NS;
 		if (next.tv_nsec >= 1000000000) {

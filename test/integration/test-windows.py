@@ -24,7 +24,6 @@ PROGRAMS = {
     'network': (None, ['6']),
     'tensor': (None, []),
     'ladder': (None, []),
-    'annotates': (None, []),
     'nvrtc': (None, []),
     'compute': (None, []),
     'cub': (None, []),
@@ -36,7 +35,7 @@ SAME = 0
 class Windows(harness.Case):
     def replay(self, path, *options):
         result = harness.tsctl('replay', '--on', 'vgpu', '--json', '--compare-every', '1', '--limit', '1000000',
-                               *options, path)
+                               *options, path, seconds=harness.SECONDS * (20 if ALL else 1))
         self.assertEqual(result.status, SAME, result)
         session, = [json.loads(line) for line in result.out.splitlines()]
         self.assertEqual((session['verdict'], session['unsupported']), ('same', []))
@@ -49,7 +48,8 @@ class Windows(harness.Case):
         self.assertEqual(part['operations'], part['captured'])
 
     def check_program(self, argv):
-        result, path = self.record(argv, '--vgpu=small:2', '--capture', 'replay')
+        vgpu = 'h200' if 'tensor' in argv[0] else 'small:2'
+        result, path = self.record(argv, '--vgpu=' + vgpu, '--capture', 'replay')
         if result.status == harness.SKIPPED:
             self.skipTest(result.err)
         self.assertEqual(result.status, 0, result)

@@ -298,7 +298,7 @@ TS_TEST(a_kernel_without_end)
 static void *interrupts(void *userdata)
 {
 	usleep(100000);
-	*(volatile int *)userdata = 1;
+	__atomic_store_n((volatile int *)userdata, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
 
