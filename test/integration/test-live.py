@@ -37,7 +37,12 @@ class Live(harness.Case):
                 env=harness.environment())
         self.addCleanup(self.end_daemon, self.daemon)
         # A socket has its name before anybody listens; a dead daemon's has it too.
-        self.wait(lambda: not self.tsctl('status').status, 'the daemon')
+        self.wait(self.listens, 'the daemon')
+
+    def listens(self):
+        """At its control socket, the last that it opens."""
+        with socket.socket(socket.AF_UNIX) as client:
+            return not client.connect_ex(self.control)
 
     def end_daemon(self, daemon):
         if daemon.poll() is None:
