@@ -27,8 +27,10 @@ def print_again(path):
     failed = [test for test in read(path) if test['result'] not in PASSED | SKIPPED]
     if len(failed) <= MOST_AGAIN:
         for test in failed:
-            if any(suite.endswith('integration') for suite in test['suite']):
-                print(test['name'].split(' / ')[-1])
+            # "tracesmith:integration / integration-apps"
+            suites, name = test['name'].split(' / ')
+            if 'integration' in suites.split(':')[-1].split('+'):
+                print(name)
 
 
 def passed_again(path):
