@@ -32,12 +32,13 @@ struct ts_recording_user {
 static uint64_t recordings_definition_bytes;
 static struct ts_recording_user *recordings_users;
 
-static int recording_create_file(const char *path, bool unique, mode_t mode, char **ret_path,
-				 int *ret_fd)
+/* Calls how(data, NAME) with names made of the path until there is no such file; 0: with that one, which *ret_path gets. */
+static int recording_find_name(const char *path, bool unique,
+			       int (*how)(void *data, const char *name), void *data,
+			       char **ret_path)
 {
 	size_t length = strlen(path), n_stem = length, n_bytes = length + 16;
 	ts_cleanup(ts_freep) char *name = malloc(n_bytes);
-	int fd;
 
 	if (!name)
 		return ts_error_origin(-ENOMEM);
@@ -45,17 +46,48 @@ static int recording_create_file(const char *path, bool unique, mode_t mode, cha
 		n_stem = length - 4;
 	memcpy(name, path, length + 1);
 	for (unsigned i = 1; i <= RECORDING_MAX_SUFFIX; i++) {
-		fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode);
-		if (fd >= 0) {
+		int r = how(data, name);
+
+		if (!r) {
 			*ret_path = ts_take_ptr(name);
-			*ret_fd = fd;
 			return 0;
 		}
-		if (errno != EEXIST || !unique)
-			return ts_error_origin(-errno);
+		if (r != -EEXIST || !unique)
+			return ts_error_origin(r);
 		snprintf(name, n_bytes, "%.*s-%u%s", (int)n_stem, path, i, path + n_stem);
 	}
 	return ts_error_origin(-EEXIST);
+}
+
+struct recording_file {
+	mode_t mode;
+	int fd;
+};
+
+static int recording_create(void *data, const char *name)
+{
+	struct recording_file *file = data;
+
+	file->fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, file->mode);
+	return file->fd < 0 ? -errno : 0;
+}
+
+/* A file that has no name yet, in the path's folder. */
+static int recording_create_unnamed(const char *path, mode_t mode)
+{
+	const char *slash = strrchr(path, '/');
+	ts_cleanup(ts_freep) char *folder =
+		slash ? strndup(path, slash > path ? (size_t)(slash - path) : 1) : strdup(".");
+
+	return folder ? open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, mode) : -1;
+}
+
+static int recording_link(void *data, const char *name)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", *(int *)data);
+	return linkat(AT_FDCWD, path, AT_FDCWD, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
 /* By which files of one clock are told from others. */
@@ -107,32 +139,79 @@ static int recording_reopen(int fd, int *ret_fd)
 	return 0;
 }
 
-int ts_recording_new(const char *path, bool unique, mode_t mode, const char *command,
-		     struct ts_recording **ret_recording)
+/* `fd`: the file's. */
+static int recording_begin(struct ts_recording *recording, int fd, const char *command)
 {
-	struct ts_recording *recording = calloc(1, sizeof(*recording));
-	ts_cleanup(ts_closep) int fd = -1;
-	int r;
+	int r = recording_reopen(fd, &recording->read_fd);
 
-	if (!recording)
-		return ts_error_origin(-ENOMEM);
-	recording->read_fd = -1;
-	pthread_mutex_init(&recording->turning, NULL);
-	recording->part_ns = ts_clock_monotonic_ns();
-	r = recording_create_file(path, unique, mode, &recording->path, &fd);
-	if (!r)
-		r = recording_reopen(fd, &recording->read_fd);
 	if (!r) {
 		r = ts_sbt_writer_new(fd, &recording->writer);
 		if (!r)
-			ts_take_fd(&fd);
+			fd = -1;
 	}
-	if (!r)
-		r = recording_describe(recording->writer, command);
-	if (r) {
-		if (recording->path)
-			unlink(recording->path);
+	if (fd >= 0)
+		close(fd);
+	return r ?: recording_describe(recording->writer, command);
+}
+
+/*
+ * The file gets its name when it says that it is a trace: who dies before leaves none that does not open. -EOPNOTSUPP where the
+ * file system has no files without a name, or does not let them have one.
+ */
+static int recording_new_whole(struct ts_recording *recording, const char *path, bool unique,
+			       mode_t mode, const char *command)
+{
+	int fd = recording_create_unnamed(path, mode), r;
+
+	if (fd < 0)
+		return -EOPNOTSUPP;
+	r = recording_begin(recording, fd, command);
+	if (r)
+		return r;
+	r = recording_find_name(path, unique, recording_link, &recording->read_fd,
+				&recording->path);
+	return !r || r == -EEXIST ? r : -EOPNOTSUPP;
+}
+
+static int recording_new_named(struct ts_recording *recording, const char *path, bool unique,
+			       mode_t mode, const char *command)
+{
+	struct recording_file file = {.mode = mode};
+	int r = recording_find_name(path, unique, recording_create, &file, &recording->path);
+
+	r = r ?: recording_begin(recording, file.fd, command);
+	if (r && recording->path)
+		unlink(recording->path);
+	return r;
+}
+
+static struct ts_recording *recording_alloc(void)
+{
+	struct ts_recording *recording = calloc(1, sizeof(*recording));
+
+	if (!recording)
+		return NULL;
+	recording->read_fd = -1;
+	pthread_mutex_init(&recording->turning, NULL);
+	recording->part_ns = ts_clock_monotonic_ns();
+	return recording;
+}
+
+int ts_recording_new(const char *path, bool unique, mode_t mode, const char *command,
+		     struct ts_recording **ret_recording)
+{
+	struct ts_recording *recording = recording_alloc();
+	int r = recording ? recording_new_whole(recording, path, unique, mode, command) : -ENOMEM;
+
+	if (r == -EOPNOTSUPP) {
 		ts_recording_free(recording);
+		recording = recording_alloc();
+		r = recording ? recording_new_named(recording, path, unique, mode, command)
+			      : -ENOMEM;
+	}
+	if (r) {
+		if (recording)
+			ts_recording_free(recording);
 		return ts_error_trace(r < 0 ? r : -EIO);
 	}
 	*ret_recording = recording;
