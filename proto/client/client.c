@@ -14,6 +14,7 @@
 #include <sys/un.h>
 
 #include "proto/abi/clock.h"
+#include "proto/rpc/body.h"
 #include "proto/rpc/frame.h"
 
 struct ts_client {
@@ -125,17 +126,14 @@ const char *ts_client_error(const struct ts_client *client)
 	return client->error;
 }
 
-static int client_exchange(struct ts_client *client, const uint8_t *data, size_t n_bytes,
-			   uint64_t deadline_ns, struct ts_frame *ret_frame)
+static int client_receive(struct ts_client *client, uint32_t flags, uint64_t deadline_ns,
+			  struct ts_frame *ret_frame)
 {
-	int r = ts_frame_send_all(client->fd, data, n_bytes, NULL, 0, deadline_ns);
+	int r = ts_frame_receive(client->fd, &client->parser, client->fds, TS_FRAME_MAX_FDS,
+				 &client->n_fds, deadline_ns, ret_frame);
 
-	/* A daemon that is too busy says so and hangs up, before it hears what is asked. */
-	if (!r || r == -ECONNRESET)
-		r = ts_frame_receive(client->fd, &client->parser, client->fds, TS_FRAME_MAX_FDS,
-				     &client->n_fds, deadline_ns, ret_frame);
 	if (!r && (ret_frame->header.request_id != client->last_request ||
-		   ret_frame->header.n_fds > client->n_fds || ret_frame->header.flags))
+		   ret_frame->header.n_fds > client->n_fds || ret_frame->header.flags & ~flags))
 		r = -EPROTO;
 	return r;
 }
@@ -151,21 +149,29 @@ static int client_answer_error(struct ts_client *client, const Ts__Rpc__Error *e
 								      : strerror(code));
 }
 
-int ts_client_call(struct ts_client *client, const Ts__Rpc__Request *request, uint32_t timeout_ms,
-		   Ts__Rpc__Answer **ret_answer, int *ret_fd)
+/* The connection is of no use from then on. */
+static int client_broken(struct ts_client *client, int r)
 {
-	uint64_t deadline_ns = 0;
+	return client_close(client, r,
+			    r == -ETIMEDOUT    ? "the daemon did not answer in time"
+			    : r == -ECONNRESET ? "the daemon closed the connection"
+			    : r == -EPROTO     ? "the daemon's answer is malformed"
+					       : strerror(-r));
+}
+
+/* Sends a request, with a descriptor unless that is -1. */
+static int client_send(struct ts_client *client, const Ts__Rpc__Request *request, int fd,
+		       uint32_t timeout_ms, uint64_t *ret_deadline_ns)
+{
 	ts_cleanup(ts_freep) uint8_t *packed = NULL;
 	size_t n_bytes = ts__rpc__request__get_packed_size(request);
 	struct ts_frame_header header;
-	struct ts_frame frame;
-	Ts__Rpc__Answer *answer;
 	int r;
 
 	if (client->fd < 0)
 		return client_fail(client, -ENOTCONN, "the connection to the daemon is closed");
-	if (timeout_ms)
-		deadline_ns = ts_clock_monotonic_ns() + timeout_ms * UINT64_C(1000000);
+	*ret_deadline_ns =
+		timeout_ms ? ts_clock_monotonic_ns() + timeout_ms * UINT64_C(1000000) : 0;
 	if (n_bytes > TS_FRAME_REQUEST_MAX_BYTES)
 		return client_fail(client, -EMSGSIZE, "the request is too large");
 	packed = malloc(sizeof(header) + n_bytes);
@@ -175,19 +181,24 @@ int ts_client_call(struct ts_client *client, const Ts__Rpc__Request *request, ui
 		client->last_request = 1;
 	header = ts_frame_header_make(TS_FRAME_REQUEST, client->last_request, (uint32_t)n_bytes);
 	header.deadline_ms = timeout_ms;
+	header.n_fds = fd >= 0;
 	memcpy(packed, &header, sizeof(header));
 	ts__rpc__request__pack(request, packed + sizeof(header));
+	r = ts_frame_send_all(client->fd, packed, sizeof(header) + n_bytes, &fd, fd >= 0,
+			      *ret_deadline_ns);
+	/* A daemon that is too busy says so and hangs up, before it hears what is asked. */
+	return r && r != -ECONNRESET ? client_broken(client, r) : 0;
+}
 
-	r = client_exchange(client, packed, sizeof(header) + n_bytes, deadline_ns, &frame);
-	if (r)
-		return client_close(client, r,
-				    r == -ETIMEDOUT    ? "the daemon did not answer in time"
-				    : r == -ECONNRESET ? "the daemon closed the connection"
-				    : r == -EPROTO     ? "the daemon's answer is malformed"
-						       : strerror(-r));
-	answer = ts__rpc__answer__unpack(NULL, frame.header.n_bytes, frame.data);
+/* An answer as a message, unless it is an error. */
+static int client_unpack(struct ts_client *client, const struct ts_frame *frame,
+			 Ts__Rpc__Answer **ret_answer)
+{
+	Ts__Rpc__Answer *answer = ts__rpc__answer__unpack(NULL, frame->header.n_bytes, frame->data);
+	int r;
+
 	if (!answer)
-		return client_close(client, -EPROTO, "the daemon's answer is malformed");
+		return client_broken(client, -EPROTO);
 	if (answer->body_case == TS__RPC__ANSWER__BODY_ERROR) {
 		r = client_answer_error(client, answer->error);
 		ts__rpc__answer__free_unpacked(answer, NULL);
@@ -195,6 +206,25 @@ int ts_client_call(struct ts_client *client, const Ts__Rpc__Request *request, ui
 		return r;
 	}
 	client->error[0] = '\0';
+	*ret_answer = answer;
+	return 0;
+}
+
+int ts_client_call(struct ts_client *client, const Ts__Rpc__Request *request, uint32_t timeout_ms,
+		   Ts__Rpc__Answer **ret_answer, int *ret_fd)
+{
+	uint64_t deadline_ns;
+	struct ts_frame frame;
+	int r = client_send(client, request, -1, timeout_ms, &deadline_ns);
+
+	if (r)
+		return r;
+	r = client_receive(client, 0, deadline_ns, &frame);
+	if (r)
+		return client_broken(client, r);
+	r = client_unpack(client, &frame, ret_answer);
+	if (r)
+		return r;
 	if (ret_fd) {
 		*ret_fd = -1;
 		if (frame.header.n_fds) {
@@ -204,7 +234,127 @@ int ts_client_call(struct ts_client *client, const Ts__Rpc__Request *request, ui
 		}
 	}
 	client_drop_fds(client);
-	*ret_answer = answer;
+	return 0;
+}
+
+/* ---- queries ---- */
+
+/* Parts of one message: an answer without its head, which is put before them when they are all there. */
+struct client_parts {
+	uint8_t *bytes; /* TS_BODY_HEAD_BYTES of room come first */
+	size_t n_bytes, n_allocated;
+	uint32_t number;
+};
+
+static int client_join(struct client_parts *parts, const struct ts_frame *frame)
+{
+	uint32_t number;
+	size_t off, n, needed;
+	int r = ts_body_find(frame->data, frame->header.n_bytes, &number, &off);
+
+	if (r || (parts->n_bytes && number != parts->number))
+		return -EPROTO;
+	if (!parts->n_bytes)
+		parts->n_bytes = TS_BODY_HEAD_BYTES;
+	n = frame->header.n_bytes - off;
+	needed = parts->n_bytes + n;
+	if (needed > parts->n_allocated) {
+		uint8_t *more = realloc(parts->bytes, 2 * needed);
+
+		if (!more)
+			return -ENOMEM;
+		parts->bytes = more;
+		parts->n_allocated = 2 * needed;
+	}
+	parts->number = number;
+	memcpy(parts->bytes + parts->n_bytes, frame->data + off, n);
+	parts->n_bytes += n;
+	return 0;
+}
+
+static Ts__Rpc__Answer *client_joined(struct client_parts *parts)
+{
+	uint8_t head[TS_BODY_HEAD_BYTES];
+	size_t n = ts_body_head(parts->number, parts->n_bytes - TS_BODY_HEAD_BYTES, head);
+	size_t off = TS_BODY_HEAD_BYTES - n;
+
+	memcpy(parts->bytes + off, head, n);
+	return ts__rpc__answer__unpack(NULL, parts->n_bytes - off, parts->bytes + off);
+}
+
+/* Of what came before the end. */
+static int client_take_joined(struct ts_client *client, const struct ts_client_question *question,
+			      struct client_parts *parts, const Ts__Rpc__QueryEnd *end)
+{
+	Ts__Rpc__Answer *answer;
+	int r;
+
+	if (!parts->n_bytes)
+		return 0;
+	answer = client_joined(parts);
+	if (!answer)
+		return client_broken(client, -EPROTO);
+	r = question->take(question->data, answer, end);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	return r;
+}
+
+/* One frame. Returns 0, and 1 where it was the last. */
+static int client_take(struct ts_client *client, const struct ts_client_question *question,
+		       const struct ts_frame *frame, struct client_parts *parts,
+		       Ts__Rpc__Answer **ret_end)
+{
+	bool more = frame->header.flags & TS_FRAME_MORE;
+	Ts__Rpc__Answer *answer;
+	int r;
+
+	if (more && question->join) {
+		r = client_join(parts, frame);
+		return r ? client_broken(client, r) : 0;
+	}
+	r = client_unpack(client, frame, &answer);
+	if (r)
+		return r;
+	if (more) {
+		r = question->take(question->data, answer, NULL);
+		ts__rpc__answer__free_unpacked(answer, NULL);
+		/* What would come is not wanted: the daemon stops when it hears that nobody is there. */
+		return r ? client_close(client, r, "given up") : 0;
+	}
+	r = answer->body_case == TS__RPC__ANSWER__BODY_QUERY_END
+		    ? client_take_joined(client, question, parts, answer->query_end)
+		    : client_broken(client, -EPROTO);
+	if (r) {
+		ts__rpc__answer__free_unpacked(answer, NULL);
+		return r;
+	}
+	*ret_end = answer;
+	return 1;
+}
+
+int ts_client_query(struct ts_client *client, const struct ts_client_question *question,
+		    Ts__Rpc__Answer **ret_end)
+{
+	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
+	struct client_parts parts = {0};
+	Ts__Rpc__Answer *end = NULL;
+	struct ts_frame frame;
+	uint64_t deadline_ns;
+	int r;
+
+	request.body_case = TS__RPC__REQUEST__BODY_QUERY;
+	request.query = (Ts__Rpc__Query *)(uintptr_t)question->query;
+	r = client_send(client, &request, question->fd, question->timeout_ms, &deadline_ns);
+	while (!r) {
+		r = client_receive(client, TS_FRAME_MORE, deadline_ns, &frame);
+		r = r ? client_broken(client, r)
+		      : client_take(client, question, &frame, &parts, &end);
+	}
+	free(parts.bytes);
+	client_drop_fds(client);
+	if (!end)
+		return r;
+	*ret_end = end;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/abi/base.h"
@@ -49,6 +50,27 @@ int ts_client_fd(const struct ts_client *client);
  */
 int ts_client_call(struct ts_client *client, const Ts__Rpc__Request *request, uint32_t timeout_ms,
 		   Ts__Rpc__Answer **ret_answer, int *ret_fd);
+
+/* A question about a trace: what a session has so far, or a file. */
+struct ts_client_question {
+	const Ts__Rpc__Query *query;
+	int fd; /* of the file, which stays the caller's; -1: the query names a session */
+	uint32_t timeout_ms; /* 0: the daemon's bound alone */
+	bool join;	     /* parts are joined to one message before they are taken */
+	/*
+	 * Takes an answer, which goes when it returns. `end` is NULL where more may come, as it does unless answers are joined. What
+	 * it returns, where that is not 0, ends the query, and the connection.
+	 */
+	int (*take)(void *data, const Ts__Rpc__Answer *answer, const Ts__Rpc__QueryEnd *end);
+	void *data;
+};
+
+/*
+ * Asks it. *ret_end is the last answer, of kind query_end; freed as those of ts_client_call(). Returns what that does, and what `take`
+ * returned.
+ */
+int ts_client_query(struct ts_client *client, const struct ts_client_question *question,
+		    Ts__Rpc__Answer **ret_end);
 
 /* What the daemon said about the last failed call, or what failed, in one line. Never NULL. */
 const char *ts_client_error(const struct ts_client *client);

@@ -52,6 +52,7 @@ struct step {
 
 struct plan {
 	const ProtobufCMessageDescriptor *descriptor; /* NULL: none */
+	Ts__Rpc__Row__RowCase row_case;
 	struct step steps[MAX_FIELDS];
 	unsigned int n_steps;
 };
@@ -295,6 +296,11 @@ static void make_plan(struct ts_rowjson *rowjson, unsigned int type)
 	    descriptor->sizeof_message > sizeof(rowjson->message))
 		return;
 	plan->descriptor = descriptor;
+	for (unsigned int i = 0; i < ts__rpc__row__descriptor.n_fields; i++)
+		if (ts__rpc__row__descriptor.fields[i].descriptor == descriptor)
+			plan->row_case =
+				(Ts__Rpc__Row__RowCase)ts__rpc__row__descriptor.fields[i].id;
+	rowjson->n_unfilled += !plan->row_case;
 	for (unsigned int i = 0; i < descriptor->n_fields; i++) {
 		struct step step = {.field = &descriptor->fields[i]};
 
@@ -630,17 +636,41 @@ static void run_step(struct ts_rowjson *rowjson, const struct step *step, size_t
 	}
 }
 
-int ts_rowjson_append(struct ts_rowjson *rowjson, const struct ts_sbt_row *row,
-		      struct ts_json *json)
+static const struct plan *fill(struct ts_rowjson *rowjson, const struct ts_sbt_row *row)
 {
 	const struct plan *plan;
 	char name[TS_RESOLVER_NAME_BYTES];
 
 	if (row->type >= TS_ROW_EVENT_COUNT || !rowjson->plans[row->type].descriptor)
-		return -ENOTSUP;
+		return NULL;
 	plan = &rowjson->plans[row->type];
 	plan->descriptor->message_init(&rowjson->message.base);
 	for (size_t i = 0; i < plan->n_steps; i++)
 		run_step(rowjson, &plan->steps[i], i, row, name);
-	return ts_json_message(json, &rowjson->message.base);
+	return plan;
+}
+
+int ts_rowjson_append(struct ts_rowjson *rowjson, const struct ts_sbt_row *row,
+		      struct ts_json *json)
+{
+	return fill(rowjson, row) ? ts_json_message(json, &rowjson->message.base) : -ENOTSUP;
+}
+
+int ts_rowjson_make(struct ts_rowjson *rowjson, const struct ts_sbt_row *row,
+		    Ts__Rpc__Row *ret_message)
+{
+	const struct plan *plan = fill(rowjson, row);
+
+	if (!plan)
+		return -ENOTSUP;
+	ts__rpc__row__init(ret_message);
+	ret_message->row_case = plan->row_case;
+	/* All members of the union are pointers to messages. */
+	ret_message->api = (void *)&rowjson->message;
+	return 0;
+}
+
+const ProtobufCMessage *ts_rowjson_message(const Ts__Rpc__Row *row)
+{
+	return row->row_case ? &row->api->base : NULL;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "proto/rpc/json.h"
+#include "proto/rpc/tracesmith.pb-c.h"
 #include "replay/report/resolve.h"
 
 struct ts_rowjson;
@@ -21,6 +22,12 @@ void ts_rowjson_freep(struct ts_rowjson **rowjson);
 /* Appends the row as one object. Returns 0, -ENOMEM, or -ENOTSUP for a type without a message. */
 int ts_rowjson_append(struct ts_rowjson *rowjson, const struct ts_sbt_row *row,
 		      struct ts_json *json);
+
+/* The row as a message, which is valid until the next one. Returns 0, or -ENOTSUP for a type without a message. */
+int ts_rowjson_make(struct ts_rowjson *rowjson, const struct ts_sbt_row *row,
+		    Ts__Rpc__Row *ret_message);
+/* The message in it, of whatever type; NULL: of one that this version does not know. */
+const ProtobufCMessage *ts_rowjson_message(const Ts__Rpc__Row *row);
 
 /* Fields of all messages that no column fills; for the test that holds schema and messages together. */
 size_t ts_rowjson_n_unfilled(const struct ts_rowjson *rowjson);

@@ -4,10 +4,9 @@
  */
 #include "proto/rpc/json.h"
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/names.h"
-#include "replay/report/stackjson.h"
-#include "replay/report/statejson.h"
+#include "replay/report/graphjson.h"
 #include "replay/state/graph.h"
+#include "tools/tsctl/ask.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/outfile.h"
 #include "tools/tsctl/source.h"
@@ -29,7 +28,8 @@ enum format {
 };
 
 struct asked {
-	const char *session, *output;
+	struct ts_asking asking;
+	const char *output;
 	enum format format;
 	bool path, has_from, has_to;
 	struct ts_time from, to;
@@ -42,32 +42,9 @@ struct teller {
 	struct ts_resolver *resolver;
 	const struct ts_graph *graph;
 	FILE *file;
-	struct ts_json json;
-	int r;
 };
 
-/* ---- what both forms say ------------------------------------------------------------------------ */
-
-static char *name_of(const struct teller *teller, struct ts_pool *pool,
-		     const struct ts_graph_node *node)
-{
-	struct ts_state_op op = {.type = node->type, .session = node->session};
-
-	if (node->kind != TS_GRAPH_OP) {
-		op.domain = (uint16_t)(node->name >> 16);
-		op.cbid = (uint16_t)node->name;
-	} else if (node->type == TS_ROW_KERNEL) {
-		op.row.kernel.name = node->name;
-	} else if (node->type == TS_ROW_MEMCPY) {
-		op.row.memcpy_.copy_kind = (uint8_t)node->name;
-	}
-	return ts_statejson_op_name(teller->resolver, pool, &op);
-}
-
-static const char *kind_name(uint32_t kind)
-{
-	return kind == TS_GRAPH_OP ? "operation" : kind == TS_GRAPH_CALL ? "call" : "return";
-}
+/* ---- what all forms say ------------------------------------------------------------------------ */
 
 static uint64_t from_origin(const struct teller *teller, uint64_t time_ns)
 {
@@ -78,141 +55,74 @@ static uint64_t from_origin(const struct teller *teller, uint64_t time_ns)
 
 /* ---- JSON --------------------------------------------------------------------------------------- */
 
-static void put(struct teller *teller, const ProtobufCMessage *message)
-{
-	int r = ts_json_message(&teller->json, message);
+struct printer {
+	const struct asked *asked;
+	FILE *file;
+	struct ts_json json;
+	uint64_t n_nodes; /* of the graph, by its summary */
+	int r;
+};
 
-	if (!teller->r)
-		teller->r = r;
-	ts_json_raw(&teller->json, "\n");
-	fwrite(teller->json.data, 1, teller->json.n_bytes, teller->file);
-	ts_json_clear(&teller->json);
+static void put(struct printer *printer, const ProtobufCMessage *message)
+{
+	int r = ts_json_message(&printer->json, message);
+
+	if (!printer->r)
+		printer->r = r;
+	ts_json_raw(&printer->json, "\n");
+	fwrite(printer->json.data, 1, printer->json.n_bytes, printer->file);
+	ts_json_clear(&printer->json);
 }
 
-static void put_node(struct teller *teller, uint32_t i)
+/* Nodes come before edges, those before steps, and the summary last: also in parts of the list. */
+static int put_list(void *data, const struct ts_about *about, const ProtobufCMessage *body)
 {
-	const struct ts_graph_node *node = &teller->graph->nodes[i];
-	const struct ts_row_schema *schema = ts_row_schema(node->type);
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	Ts__Rpc__GraphNode message;
+	const Ts__Rpc__GraphList *list = (const void *)body;
+	struct printer *printer = data;
 
-	ts__rpc__graph_node__init(&message);
-	message.type = ts_pool_copy(&pool, "node");
-	TS_RPC_SET(&message, node, i);
-	message.kind = ts_pool_copy(&pool, kind_name(node->kind));
-	if (node->kind == TS_GRAPH_OP && schema)
-		message.of = ts_pool_copy(&pool, schema->name);
-	message.name = name_of(teller, &pool, node);
-	TS_RPC_SET(&message, session, node->session);
-	TS_RPC_SET(&message, op_id, node->op_id);
-	TS_RPC_SET(&message, start_ns, node->start_ns);
-	TS_RPC_SET(&message, end_ns, node->end_ns);
-	TS_RPC_SET(&message, slack_ns, node->slack_ns);
-	TS_RPC_SET(&message, critical, node->is_critical);
-	ts_stackjson_thread(teller->resolver, &pool, node->session, node->thread, &message.tid,
-			    &message.has_tid, &message.thread_name);
-	if (node->device != TS_NO_DEVICE)
-		TS_RPC_SET(&message, device, node->device);
-	if (node->context != TS_NO_DEVICE)
-		TS_RPC_SET(&message, context, node->context);
-	if (node->stream != TS_NO_DEVICE)
-		TS_RPC_SET(&message, stream, node->stream);
-	message.n_unsure = ts_statejson_unsure(&pool, node->unsure, &message.unsure);
-	put(teller, &message.base);
-}
-
-static void put_edge(struct teller *teller, uint32_t i)
-{
-	const struct ts_graph_edge *edge = &teller->graph->edges[i];
-	Ts__Rpc__GraphEdge message;
-
-	ts__rpc__graph_edge__init(&message);
-	message.type = (char *)"edge";
-	message.kind = (char *)ts_graph_edge_name(edge->kind);
-	TS_RPC_SET(&message, from, edge->from);
-	TS_RPC_SET(&message, to, edge->to);
-	TS_RPC_SET(&message, release_ns, edge->release_ns);
-	if (edge->event)
-		TS_RPC_SET(&message, event, edge->event);
-	TS_RPC_SET(&message, binding, teller->graph->nodes[edge->to].binding == i);
-	TS_RPC_SET(&message, inferred, edge->is_inferred);
-	put(teller, &message.base);
-}
-
-static void put_step(struct teller *teller, const struct ts_graph_step *step)
-{
-	const struct ts_graph_node *node = &teller->graph->nodes[step->node];
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	Ts__Rpc__GraphStep message;
-	char *thread_name;
-
-	ts__rpc__graph_step__init(&message);
-	message.type = ts_pool_copy(&pool, "step");
-	message.part = ts_pool_copy(&pool, ts_graph_part_name(step->part));
-	TS_RPC_SET(&message, start_ns, step->from_ns);
-	TS_RPC_SET(&message, end_ns, step->to_ns);
-	TS_RPC_SET(&message, node, step->node);
-	message.name = name_of(teller, &pool, node);
-	TS_RPC_SET(&message, session, node->session);
-	TS_RPC_SET(&message, op_id, node->op_id);
-	ts_stackjson_thread(teller->resolver, &pool, node->session, node->thread, &message.tid,
-			    &message.has_tid, &thread_name);
-	if (node->device != TS_NO_DEVICE)
-		TS_RPC_SET(&message, device, node->device);
-	if (node->stream != TS_NO_DEVICE)
-		TS_RPC_SET(&message, stream, node->stream);
-	put(teller, &message.base);
-}
-
-static uint64_t n_steps_of(const struct ts_graph *graph, uint32_t part)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < graph->n_path; i++)
-		n += graph->path[i].part == part;
-	return n;
-}
-
-static void put_summary(struct teller *teller)
-{
-	const struct ts_graph *graph = teller->graph;
-	Ts__Rpc__GraphPart parts[TS_GRAPH_PARTS], *list[TS_GRAPH_PARTS];
-	Ts__Rpc__GraphSummary message;
-
-	ts__rpc__graph_summary__init(&message);
-	message.type = (char *)"summary";
-	TS_RPC_SET(&message, start_ns, graph->from_ns);
-	TS_RPC_SET(&message, end_ns, graph->to_ns);
-	TS_RPC_SET(&message, nodes, graph->n_nodes);
-	TS_RPC_SET(&message, edges, graph->n_edges);
-	TS_RPC_SET(&message, unsure, graph->n_unsure);
-	TS_RPC_SET(&message, damaged, graph->is_damaged);
-	message.parts = list;
-	for (uint32_t part = 0; part < TS_GRAPH_PARTS; part++) {
-		uint64_t n = n_steps_of(graph, part);
-
-		if (!n)
-			continue;
-		ts__rpc__graph_part__init(&parts[part]);
-		parts[part].part = (char *)ts_graph_part_name(part);
-		TS_RPC_SET(&parts[part], ns, graph->parts_ns[part]);
-		TS_RPC_SET(&parts[part], steps, n);
-		list[message.n_parts++] = &parts[part];
+	for (size_t i = 0; i < list->n_nodes; i++)
+		put(printer, &list->nodes[i]->base);
+	for (size_t i = 0; i < list->n_edges; i++)
+		put(printer, &list->edges[i]->base);
+	for (size_t i = 0; i < list->n_steps; i++)
+		put(printer, &list->steps[i]->base);
+	if (list->summary) {
+		printer->n_nodes = list->summary->nodes;
+		put(printer, &list->summary->base);
 	}
-	put(teller, &message.base);
+	if (!printer->r)
+		return TS_EXIT_OK;
+	ts_complain("cannot print it as JSON: %s", strerror(-printer->r));
+	return TS_EXIT_BAD;
 }
 
-static void tell_json(struct teller *teller)
+static int ask_json(const struct asked *asked, struct ts_asking *asking, struct ts_outfile *out)
 {
-	const struct ts_graph *graph = teller->graph;
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	Ts__Rpc__Query__Graph graph = TS__RPC__QUERY__GRAPH__INIT;
+	struct printer printer = {.asked = asked, .file = out->file};
+	Ts__Rpc__Moment from, to;
+	int status;
 
-	for (uint32_t i = 0; !teller->asked->path && i < graph->n_nodes; i++)
-		put_node(teller, i);
-	for (uint32_t i = 0; !teller->asked->path && i < graph->n_edges; i++)
-		put_edge(teller, i);
-	for (size_t i = 0; i < graph->n_path; i++)
-		put_step(teller, &graph->path[i]);
-	put_summary(teller);
+	if (asked->has_from)
+		graph.from = ts_ask_moment(&asked->from, &from);
+	if (asked->has_to)
+		graph.to = ts_ask_moment(&asked->to, &to);
+	TS_RPC_SET(&graph, path, asked->path);
+	query.body_case = TS__RPC__QUERY__BODY_GRAPH;
+	query.graph = &graph;
+	asking->tell = put_list;
+	asking->data = &printer;
+	status = ts_ask(asking, &query);
+	ts_json_deinit(&printer.json);
+	/* Of a damaged trace there is a graph, of one that cannot be read there is none. */
+	if (status && !asking->is_damaged)
+		return status;
+	if (ts_outfile_finish(out))
+		return TS_EXIT_BAD;
+	if (!printer.n_nodes)
+		ts_complain("no call and no operation of a GPU there; `tsctl info` tells what is");
+	return status;
 }
 
 /* ---- DOT ---------------------------------------------------------------------------------------- */
@@ -234,14 +144,14 @@ static void put_dot_node(struct teller *teller, uint32_t i)
 	const struct ts_graph_node *node = &teller->graph->nodes[i];
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	char start[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES], slack[TS_OUT_FIGURE_BYTES];
-	const char *name = name_of(teller, &pool, node), *label;
+	const char *name = ts_graphjson_name(teller->resolver, &pool, node), *label;
 
 	ts_out_seconds(start, from_origin(teller, node->start_ns));
 	ts_out_duration(took, node->end_ns - node->start_ns);
 	ts_out_duration(slack, node->slack_ns);
 	label = ts_pool_printf(&pool, "%s%s (%s %" PRIu64 ") at %s s, %s, slack %s",
 			       node->kind == TS_GRAPH_RETURN ? "return of " : "",
-			       name && *name ? name : kind_name(node->kind),
+			       name && *name ? name : ts_graphjson_kind(node->kind),
 			       node->kind == TS_GRAPH_OP ? "stream" : "thread",
 			       (uint64_t)(node->kind == TS_GRAPH_OP ? node->stream : node->thread),
 			       start, took, slack);
@@ -348,7 +258,7 @@ static int tell_text(struct teller *teller)
 	for (size_t i = 0; i < n; i++) {
 		const struct ts_graph_node *node = &graph->nodes[steps[i]->node];
 		ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-		const char *name = name_of(teller, &pool, node);
+		const char *name = ts_graphjson_name(teller->resolver, &pool, node);
 
 		fprintf(teller->file, "  %14s s  %10s  %-14s  ",
 			ts_out_seconds(start, from_origin(teller, steps[i]->from_ns)),
@@ -385,17 +295,10 @@ static int set_window(const struct asked *asked, struct ts_sbt_reader *reader,
 
 static int tell(struct teller *teller)
 {
-	switch (teller->asked->format) {
-	case FORMAT_JSON:
-		tell_json(teller);
-		ts_json_deinit(&teller->json);
-		return teller->r;
-	case FORMAT_DOT:
-		tell_dot(teller);
-		return 0;
-	default:
+	if (teller->asked->format != FORMAT_DOT)
 		return tell_text(teller);
-	}
+	tell_dot(teller);
+	return 0;
 }
 
 static int run(const struct asked *asked, struct ts_source *source, struct ts_outfile *out)
@@ -467,6 +370,7 @@ enum {
 	OPT_FROM = 256,
 	OPT_TO,
 	OPT_PATH,
+	OPT_SERVED,
 };
 
 static int apply_option(struct asked *asked, int option)
@@ -478,7 +382,10 @@ static int apply_option(struct asked *asked, int option)
 		asked->output = optarg;
 		return 0;
 	case 's':
-		asked->session = optarg;
+		asked->asking.session = optarg;
+		return 0;
+	case OPT_SERVED:
+		asked->asking.served = true;
 		return 0;
 	case 'n':
 		if (!ts_parse_number(optarg, 0, MAX_LISTED, &asked->limit))
@@ -509,6 +416,7 @@ static int run_graph(int argc, char **argv)
 		{"to", required_argument, NULL, OPT_TO},
 		{"limit", required_argument, NULL, 'n'},
 		{"session", required_argument, NULL, 's'},
+		{"served", no_argument, NULL, OPT_SERVED},
 		{0},
 	};
 	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
@@ -519,7 +427,7 @@ static int run_graph(int argc, char **argv)
 	while ((option = ts_option_next(argc, argv, ":f:o:n:s:", longs)) != -1)
 		if (apply_option(&asked, option))
 			return TS_EXIT_BAD;
-	if (ts_one_trace(argc, asked.session, "graph", ""))
+	if (ts_one_trace(argc, asked.asking.session, "graph", ""))
 		return TS_EXIT_BAD;
 	if (asked.format == FORMAT_UNSET)
 		asked.format = asked.path ? FORMAT_TEXT : FORMAT_DOT;
@@ -527,7 +435,16 @@ static int run_graph(int argc, char **argv)
 		ts_complain("--format text is of --critical-path; a graph is `dot` or `json`");
 		return TS_EXIT_BAD;
 	}
-	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session) ||
+	asked.asking.file = argv[optind];
+	if (asked.asking.served && asked.format != FORMAT_JSON) {
+		ts_complain("--served is of --format json: the daemon draws nothing");
+		return TS_EXIT_BAD;
+	}
+	if (asked.format == FORMAT_JSON)
+		return ts_outfile_open(&out, asked.output) ? TS_EXIT_BAD
+							   : ask_json(&asked, &asked.asking, &out);
+	if (ts_source_open(&source, asked.asking.session ? NULL : argv[optind],
+			   asked.asking.session) ||
 	    ts_outfile_open(&out, asked.output))
 		return TS_EXIT_BAD;
 	return run(&asked, &source, &out);
@@ -552,6 +469,7 @@ const struct ts_command ts_command_graph = {
 		"      --from TIME, --to TIME\n"
 		"                       of the trace, as with `tsctl view`\n"
 		"  -s, --session N      a session of the daemon, by number or pid\n"
+		"      --served         have the daemon work it out; of json\n"
 		"\n"
 		"example: tsctl graph --critical-path run.sbt\n",
 	.run = run_graph,

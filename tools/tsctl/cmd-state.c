@@ -2,13 +2,11 @@
 /*
  * tsctl state: what every stream, device, thread and allocation was doing at an instant.
  */
+#include "proto/abi/base.h"
 #include "proto/rpc/json.h"
-#include "replay/report/names.h"
-#include "replay/report/stackjson.h"
-#include "replay/report/statejson.h"
+#include "tools/tsctl/ask.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
-#include "tools/tsctl/source.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
 #include "tools/tsctl/times.h"
@@ -20,7 +18,7 @@
 #define MAX_LISTED 20u
 
 struct asked {
-	const char *session;
+	struct ts_asking asking;
 	struct ts_time at;
 	bool has_at, json, stacks, all, mangled, wide;
 };
@@ -222,15 +220,15 @@ static void print_allocations(const struct asked *asked, const Ts__Rpc__StateRep
 	print_more(asked, report->n_allocations);
 }
 
-static void print_report(const struct asked *asked, const struct ts_source *source,
+static void print_report(const struct asked *asked, const struct ts_about *about,
 			 const Ts__Rpc__StateReport *report)
 {
-	uint64_t origin_ns = ts_sbt_reader_origin_ns(source->reader);
+	uint64_t origin_ns = about->origin_ns;
 	char figure[TS_OUT_FIGURE_BYTES];
 	uint64_t ns = report->at_ns > origin_ns ? report->at_ns - origin_ns : 0;
 
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
-	ts_out_text(stdout, source->path);
+	ts_out_text(stdout, about->path);
 	printf("%s at %s s", ts_term_style(stdout, TS_STYLE_PLAIN), ts_out_seconds(figure, ns));
 	printf(": %zu operations under way, %s allocated\n", report->n_operations,
 	       ts_out_bytes(figure, report->allocated_bytes));
@@ -251,40 +249,37 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 		       "is not known what they waited for.\n");
 }
 
-static int tell(const struct asked *asked, struct ts_source *source)
+static int tell(void *data, const struct ts_about *about, const ProtobufCMessage *body)
 {
-	struct ts_resolver_options options = {.mangled = asked->mangled,
-					      .session = source->session};
-	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
-	ts_cleanup(ts_state_freep) struct ts_state *state = NULL;
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	Ts__Rpc__StateReport report;
-	int status, r = ts_resolver_new(source->reader, &options, &resolver);
+	const struct asked *asked = data;
+	const Ts__Rpc__StateReport *report = (const void *)body;
 
-	if (!r)
-		r = ts_state_at(source->reader, source->session,
-				ts_time_absolute(&asked->at,
-						 ts_sbt_reader_origin_ns(source->reader)),
-				&state);
-	if (r) {
-		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
-		return TS_EXIT_BAD;
-	}
-	if (state->is_checkpoint_bad)
-		ts_complain("%s has checkpoints that are damaged; all of it was read instead",
-			    source->path);
-	ts_statejson_make(resolver, state, asked->json || asked->stacks, &pool, &report);
-	if (asked->json) {
-		status = ts_json_print(&report.base);
-	} else {
-		print_report(asked, source, &report);
-		status = ts_finish_output(TS_EXIT_OK);
-	}
-	if (status || !state->is_damaged)
-		return status;
-	ts_source_complain(source->path, TS_SBT_E_CORRUPT, ts_sbt_reader_error(source->reader));
-	return TS_EXIT_BAD;
+	if (asked->json)
+		return ts_json_print(body);
+	print_report(asked, about, report);
+	return ts_finish_output(TS_EXIT_OK);
 }
+
+static int ask(struct asked *asked)
+{
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	Ts__Rpc__Query__State state = TS__RPC__QUERY__STATE__INIT;
+	Ts__Rpc__Moment at;
+
+	state.at = ts_ask_moment(&asked->at, &at);
+	TS_RPC_SET(&state, stacks, asked->json || asked->stacks);
+	TS_RPC_SET(&state, mangled, asked->mangled);
+	query.body_case = TS__RPC__QUERY__BODY_STATE;
+	query.state = &state;
+	asked->asking.is_one = true;
+	asked->asking.tell = tell;
+	asked->asking.data = asked;
+	return ts_ask(&asked->asking, &query);
+}
+
+enum {
+	OPT_SERVED = 256,
+};
 
 static int apply_option(struct asked *asked, int option)
 {
@@ -299,7 +294,10 @@ static int apply_option(struct asked *asked, int option)
 			optarg);
 		return -EINVAL;
 	case 's':
-		asked->session = optarg;
+		asked->asking.session = optarg;
+		return 0;
+	case OPT_SERVED:
+		asked->asking.served = true;
 		return 0;
 	case 'j':
 		asked->json = true;
@@ -324,27 +322,30 @@ static int apply_option(struct asked *asked, int option)
 static int run_state(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{"at", required_argument, NULL, 't'}, {"session", required_argument, NULL, 's'},
-		{"stacks", no_argument, NULL, 'S'},   {"all", no_argument, NULL, 'a'},
-		{"mangled", no_argument, NULL, 'm'},  {"wide", no_argument, NULL, 'w'},
-		{"json", no_argument, NULL, 'j'},     {0},
+		{"at", required_argument, NULL, 't'},
+		{"session", required_argument, NULL, 's'},
+		{"stacks", no_argument, NULL, 'S'},
+		{"all", no_argument, NULL, 'a'},
+		{"mangled", no_argument, NULL, 'm'},
+		{"wide", no_argument, NULL, 'w'},
+		{"json", no_argument, NULL, 'j'},
+		{"served", no_argument, NULL, OPT_SERVED},
+		{0},
 	};
-	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
 	struct asked asked = {0};
 	int option;
 
 	while ((option = ts_option_next(argc, argv, ":s:j", longs)) != -1)
 		if (apply_option(&asked, option))
 			return TS_EXIT_BAD;
-	if (ts_one_trace(argc, asked.session, "state", " --at 1.5s"))
+	if (ts_one_trace(argc, asked.asking.session, "state", " --at 1.5s"))
 		return TS_EXIT_BAD;
 	if (!asked.has_at) {
 		ts_complain("at what time? `--at 1.5s`; `tsctl info` tells how long a trace lasts");
 		return TS_EXIT_BAD;
 	}
-	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
-		return TS_EXIT_BAD;
-	return tell(&asked, &source);
+	asked.asking.file = argv[optind];
+	return ask(&asked);
 }
 
 const struct ts_command ts_command_state = {
@@ -368,6 +369,7 @@ const struct ts_command ts_command_state = {
 		"      --mangled     leave the names of kernels as the compiler made them\n"
 		"      --wide        names in full, where a terminal would see their ends only\n"
 		"  -s, --session N   a session of the daemon, by number or pid\n"
+		"      --served      have the daemon work it out\n"
 		"      --json        one JSON object\n"
 		"\n"
 		"example: tsctl state --at 12.5ms run.sbt\n",

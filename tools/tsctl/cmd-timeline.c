@@ -2,11 +2,11 @@
 /*
  * tsctl timeline: a line for each stream, with what it did in each column's time, and what that adds up to.
  */
-#include "replay/report/clockjson.h"
-#include "replay/report/timelinejson.h"
+#include "proto/abi/base.h"
+#include "proto/rpc/json.h"
+#include "tools/tsctl/ask.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
-#include "tools/tsctl/source.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
 #include "tools/tsctl/times.h"
@@ -22,7 +22,7 @@
 #define SHARE_COLUMNS 8u
 
 struct asked {
-	const char *session;
+	struct ts_asking asking;
 	struct ts_time from, to;
 	bool has_from, has_to, json, ascii;
 	unsigned long long width; /* 0: the terminal's */
@@ -131,15 +131,15 @@ static void print_device(const struct asked *asked, const Ts__Rpc__TimelineRepor
 	putchar('\n');
 }
 
-static void print_report(const struct asked *asked, const struct ts_source *source,
+static void print_report(const struct asked *asked, const struct ts_about *about,
 			 const Ts__Rpc__TimelineReport *report)
 {
-	uint64_t origin_ns = ts_sbt_reader_origin_ns(source->reader);
-	bool many_sessions = ts_sbt_reader_n_sessions(source->reader) > 1 && !source->session;
+	uint64_t origin_ns = about->origin_ns;
+	bool many_sessions = about->many_sessions;
 	char from[TS_OUT_FIGURE_BYTES], to[TS_OUT_FIGURE_BYTES], part[TS_OUT_FIGURE_BYTES];
 
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
-	ts_out_text(stdout, source->path);
+	ts_out_text(stdout, about->path);
 	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
 	if (!report->n_devices) {
 		puts(": no operation of a GPU there.");
@@ -192,69 +192,41 @@ static uint32_t n_columns(const struct asked *asked)
 		       : MIN_WIDTH;
 }
 
-static int set_window(const struct asked *asked, struct ts_sbt_reader *reader,
-		      struct ts_timeline_options *options)
+static int tell(void *data, const struct ts_about *about, const ProtobufCMessage *body)
 {
-	uint64_t origin_ns = ts_sbt_reader_origin_ns(reader);
+	const struct asked *asked = data;
+	const Ts__Rpc__TimelineReport *report = (const void *)body;
 
-	if (asked->has_from)
-		options->from_ns = ts_time_absolute(&asked->from, origin_ns);
-	if (asked->has_to) {
-		options->to_ns = ts_time_absolute(&asked->to, origin_ns);
-		options->to_ns = options->to_ns ? options->to_ns : 1;
-	}
-	if (!asked->has_to || options->to_ns >= options->from_ns)
-		return 0;
-	ts_complain("--to lies before --from");
-	return -EINVAL;
+	if (asked->json)
+		return ts_json_print(body);
+	print_report(asked, about, report);
+	return ts_finish_output(TS_EXIT_OK);
 }
 
-static int tell(const struct asked *asked, struct ts_source *source)
+static int ask(struct asked *asked)
 {
-	struct ts_resolver_options names = {.session = source->session};
-	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
-	ts_cleanup(ts_timeline_freep) struct ts_timeline *timeline = NULL;
-	ts_cleanup(ts_occupancies_freep) struct ts_occupancies *occupancies = NULL;
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	struct ts_timeline_options options = {.session = source->session,
-					      .n_parts = n_columns(asked)};
-	Ts__Rpc__ClockBounds *clocks = NULL;
-	Ts__Rpc__TimelineReport report;
-	int status, r;
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	Ts__Rpc__Query__Timeline timeline = TS__RPC__QUERY__TIMELINE__INIT;
+	Ts__Rpc__Moment from, to;
 
-	if (set_window(asked, source->reader, &options))
-		return TS_EXIT_BAD;
-	r = ts_resolver_new(source->reader, &names, &resolver);
-	if (!r)
-		r = ts_timeline_read(source->reader, &options, &timeline);
-	if (!r)
-		r = ts_occupancies_read(source->reader, source->session, timeline->from_ns,
-					timeline->to_ns, &occupancies);
-	if (!r)
-		r = ts_clockjson_make(source->reader, source->session, &pool, &clocks);
-	if (r) {
-		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
-		return TS_EXIT_BAD;
-	}
-	ts_timelinejson_make(resolver, &pool, timeline, &report);
-	ts_timelinejson_occupancies(&pool, occupancies, report.devices, report.n_devices);
-	report.clocks = clocks;
-	if (asked->json) {
-		status = ts_json_print(&report.base);
-	} else {
-		print_report(asked, source, &report);
-		status = ts_finish_output(TS_EXIT_OK);
-	}
-	if (status || !timeline->is_damaged)
-		return status;
-	ts_source_complain(source->path, TS_SBT_E_CORRUPT, ts_sbt_reader_error(source->reader));
-	return TS_EXIT_BAD;
+	if (asked->has_from)
+		timeline.from = ts_ask_moment(&asked->from, &from);
+	if (asked->has_to)
+		timeline.to = ts_ask_moment(&asked->to, &to);
+	TS_RPC_SET(&timeline, parts, n_columns(asked));
+	query.body_case = TS__RPC__QUERY__BODY_TIMELINE;
+	query.timeline = &timeline;
+	asked->asking.is_one = true;
+	asked->asking.tell = tell;
+	asked->asking.data = asked;
+	return ts_ask(&asked->asking, &query);
 }
 
 enum {
 	OPT_FROM = 256,
 	OPT_TO,
 	OPT_ASCII,
+	OPT_SERVED,
 };
 
 static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
@@ -276,7 +248,10 @@ static int apply_option(struct asked *asked, int option)
 		ts_complain("--width %s: it is a number of columns, at most %u", optarg, MAX_WIDTH);
 		return -EINVAL;
 	case 's':
-		asked->session = optarg;
+		asked->asking.session = optarg;
+		return 0;
+	case OPT_SERVED:
+		asked->asking.served = true;
 		return 0;
 	case 'j':
 		asked->json = true;
@@ -303,21 +278,20 @@ static int run_timeline(int argc, char **argv)
 		{"width", required_argument, NULL, 'w'},
 		{"ascii", no_argument, NULL, OPT_ASCII},
 		{"session", required_argument, NULL, 's'},
+		{"served", no_argument, NULL, OPT_SERVED},
 		{"json", no_argument, NULL, 'j'},
 		{0},
 	};
-	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
 	struct asked asked = {.ascii = !is_utf8_locale()};
 	int option;
 
 	while ((option = ts_option_next(argc, argv, ":w:s:j", longs)) != -1)
 		if (apply_option(&asked, option))
 			return TS_EXIT_BAD;
-	if (ts_one_trace(argc, asked.session, "timeline", ""))
+	if (ts_one_trace(argc, asked.asking.session, "timeline", ""))
 		return TS_EXIT_BAD;
-	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
-		return TS_EXIT_BAD;
-	return tell(&asked, &source);
+	asked.asking.file = argv[optind];
+	return ask(&asked);
 }
 
 const struct ts_command ts_command_timeline = {
@@ -336,6 +310,7 @@ const struct ts_command ts_command_timeline = {
 		"  -w, --width N      columns of a line; as wide as the terminal unless told\n"
 		"      --ascii        letters; blocks where the locale is UTF-8 unless told\n"
 		"  -s, --session N    a session of the daemon, by number or pid\n"
+		"      --served       have the daemon work it out\n"
 		"      --json         one JSON object, with the columns' times\n"
 		"\n"
 		"example: tsctl timeline --from 1.2s --to 1.3s run.sbt\n",

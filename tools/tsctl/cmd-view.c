@@ -2,10 +2,11 @@
 /*
  * tsctl view: the rows of a trace in the order of time, or their sums.
  */
-#include "replay/report/aggregate.h"
 #include "replay/report/names.h"
-#include "replay/report/openranges.h"
 #include "replay/report/rowjson.h"
+#include "replay/report/rowsums.h"
+#include "replay/report/rowwalk.h"
+#include "tools/tsctl/ask.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
@@ -27,31 +28,30 @@
 
 struct view {
 	/* asked for */
-	const char *session;
+	struct ts_asking asking;
 	struct ts_time from, to;
 	bool has_from, has_to;
-	uint64_t limit; /* rows; 0: all */
-	uint64_t types; /* 0: all */
+	uint64_t limit;			 /* rows; 0: all */
+	uint64_t types;			 /* 0: all */
+	char *names[TS_ROW_EVENT_COUNT]; /* of these types */
+	size_t n_names;
 	bool stats, stacks, mangled, wide, json;
 
 	/* at work */
 	struct ts_source source;
 	struct ts_resolver *resolver;
-	struct ts_sbt_cursor_options rows;
-	struct ts_sbt_cursor *cursor;
+	struct ts_row_walk walk;
 	struct ts_progress progress;
 	uint64_t origin_ns;
-	size_t width;			    /* of the terminal; 0: do not cut */
-	uint64_t n_rows;		    /* seen */
-	struct ts_open_ranges *open_ranges; /* NULL: every row of a range that began is asked for */
-	bool damaged;
-	struct ts_sbt_error damage;
+	size_t width;	 /* of the terminal; 0: do not cut */
+	uint64_t n_rows; /* seen */
+	struct ts_json json_text;
 };
 
 static void view_deinit(struct view *view)
 {
-	ts_open_ranges_free(view->open_ranges);
-	ts_sbt_cursor_free(view->cursor);
+	ts_json_deinit(&view->json_text);
+	ts_row_walk_deinit(&view->walk);
 	ts_resolver_free(view->resolver);
 	ts_source_deinit(&view->source);
 }
@@ -104,6 +104,8 @@ static int parse_types(struct view *view, const char *text)
 		type = n < sizeof(name) ? ts_row_type_by_name(name) : 0;
 		if (!type || !(TS_ROW_BIT(type) & TS_ROW_EVENTS))
 			return complain_type(name);
+		if (!(view->types & TS_ROW_BIT(type)))
+			view->names[view->n_names++] = (char *)(uintptr_t)ts_row_schema(type)->name;
 		view->types |= TS_ROW_BIT(type);
 		at += n;
 		if (!*at)
@@ -130,7 +132,8 @@ enum {
 	OPT_STATS,
 	OPT_STACKS,
 	OPT_MANGLED,
-	OPT_WIDE
+	OPT_WIDE,
+	OPT_SERVED
 };
 
 static int apply_option(struct view *view, int option)
@@ -159,7 +162,10 @@ static int apply_option(struct view *view, int option)
 	case 'n':
 		return parse_limit(view, optarg);
 	case 's':
-		view->session = optarg;
+		view->asking.session = optarg;
+		return 0;
+	case OPT_SERVED:
+		view->asking.served = true;
 		return 0;
 	case 'j':
 		view->json = true;
@@ -180,6 +186,7 @@ static int parse(struct view *view, int argc, char **argv)
 		{"stacks", no_argument, NULL, OPT_STACKS},
 		{"mangled", no_argument, NULL, OPT_MANGLED},
 		{"wide", no_argument, NULL, OPT_WIDE},
+		{"served", no_argument, NULL, OPT_SERVED},
 		{"session", required_argument, NULL, 's'},
 		{"json", no_argument, NULL, 'j'},
 		{0},
@@ -189,8 +196,13 @@ static int parse(struct view *view, int argc, char **argv)
 	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1)
 		if (apply_option(view, option))
 			return -EINVAL;
-	if (ts_one_trace(argc, view->session, "view", ""))
+	if (ts_one_trace(argc, view->asking.session, "view", ""))
 		return -EINVAL;
+	if (view->asking.served && !view->json) {
+		ts_complain("--served is of --json: the daemon makes no tables");
+		return -EINVAL;
+	}
+	view->asking.file = argv[optind];
 	return 0;
 }
 
@@ -213,55 +225,25 @@ static int set_window(struct view *view, struct ts_sbt_cursor_options *rows)
 	return -EINVAL;
 }
 
-static int start(struct view *view)
+static int start(struct view *view, struct ts_sbt_cursor_options *rows)
 {
 	struct ts_sbt_reader *reader = view->source.reader;
-	struct ts_sbt_cursor_options *rows = &view->rows;
 	struct ts_resolver_options names = {.mangled = view->mangled,
 					    .session = view->source.session};
 	int r;
 
 	view->origin_ns = ts_sbt_reader_origin_ns(reader);
-	rows->types = view->types;
+	rows->types = view->types ? view->types : TS_ROW_EVENTS & ~QUIET_TYPES;
 	rows->session = view->source.session;
 	if (set_window(view, rows))
 		return VIEW_E_USAGE;
-	if (!rows->types && (view->stats || !view->json))
-		rows->types = TS_ROW_EVENTS & ~QUIET_TYPES;
 	names.from_ns = rows->from_ns;
-	/* JSON is the row's own fields, whatever of its call is left; a person wants to know who asked for it. */
-	names.launchers = !view->stats && !view->json;
+	/* A person wants to know who asked for it. */
+	names.launchers = !view->stats;
 	r = ts_resolver_new(reader, &names, &view->resolver);
-	if (r || view->stats)
-		return r;
-	if (rows->types & TS_ROW_BIT(TS_ROW_RANGE))
-		rows->types |= TS_ROW_BIT(TS_ROW_RANGE_BEGIN);
-	r = ts_sbt_cursor_new(reader, rows, &view->cursor);
-	/* Who asks for them by name wants them all. */
-	if (!r && !(view->types & TS_ROW_BIT(TS_ROW_RANGE_BEGIN)))
-		r = ts_open_ranges_new(reader, rows->session, rows->from_ns, &view->open_ranges);
-	return r;
-}
-
-/*
- * 0, TS_SBT_E_END, or what cannot be gone on from. A damaged block is left out and remembered; so is the beginning of a range
- * that has a row of its own.
- */
-static int next_row(struct view *view, struct ts_sbt_row *ret_row)
-{
-	int r;
-
-	for (;;) {
-		r = ts_sbt_cursor_next(view->cursor, ret_row);
-		if (!r && ret_row->type == TS_ROW_RANGE_BEGIN &&
-		    !ts_open_ranges_is_open(view->open_ranges, ret_row))
-			continue;
-		if (r != TS_SBT_E_CORRUPT)
-			return r;
-		if (!view->damaged)
-			view->damage = *ts_sbt_reader_error(view->source.reader);
-		view->damaged = true;
-	}
+	return r || view->stats ? r
+				: ts_row_walk_init(&view->walk, reader, rows,
+						   view->types & TS_ROW_BIT(TS_ROW_RANGE_BEGIN));
 }
 
 static uint64_t duration_ns(const struct ts_sbt_row *row)
@@ -271,30 +253,73 @@ static uint64_t duration_ns(const struct ts_sbt_row *row)
 
 /* ---- rows as JSON ------------------------------------------------------------------------------- */
 
+static void step(struct view *view, uint64_t n)
+{
+	if (n % STEP_ROWS == 0 && !isatty(STDOUT_FILENO))
+		ts_progress_step(&view->progress, n);
+}
+
+static int tell_rows(void *data, const struct ts_about *about, const ProtobufCMessage *body)
+{
+	const Ts__Rpc__RowList *list = (const void *)body;
+	struct view *view = data;
+
+	for (size_t i = 0; i < list->n_rows; i++) {
+		const ProtobufCMessage *row = ts_rowjson_message(list->rows[i]);
+
+		ts_json_clear(&view->json_text);
+		if (!row || ts_json_message(&view->json_text, row)) {
+			ts_complain("a row cannot be printed as JSON");
+			return TS_EXIT_BAD;
+		}
+		ts_json_raw(&view->json_text, "\n");
+		/* Who reads us may have gone: there is no use in going on. */
+		if (fwrite(view->json_text.data, 1, view->json_text.n_bytes, stdout) !=
+		    view->json_text.n_bytes)
+			return TS_EXIT_BAD;
+		step(view, ++view->n_rows);
+	}
+	return TS_EXIT_OK;
+}
+
+static int tell_stats(void *data, const struct ts_about *about, const ProtobufCMessage *body)
+{
+	return ts_json_print(body);
+}
+
 static int view_json(struct view *view)
 {
-	ts_cleanup(ts_rowjson_freep) struct ts_rowjson *rowjson = NULL;
-	ts_cleanup(ts_json_deinit) struct ts_json json = {0};
-	struct ts_sbt_row row;
-	uint64_t n = 0;
-	int r = ts_rowjson_new(view->resolver, view->stacks, &rowjson);
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	Ts__Rpc__Query__Rows rows = TS__RPC__QUERY__ROWS__INIT;
+	Ts__Rpc__Query__Stats stats = TS__RPC__QUERY__STATS__INIT;
+	Ts__Rpc__Moment from, to;
+	int status;
 
-	while (!r && (!view->limit || n < view->limit)) {
-		r = next_row(view, &row);
-		if (r)
-			break;
-		ts_json_clear(&json);
-		r = ts_rowjson_append(rowjson, &row, &json);
-		if (r)
-			break;
-		ts_json_raw(&json, "\n");
-		/* Who reads us may have gone: there is no use in going on. */
-		if (fwrite(json.data, 1, json.n_bytes, stdout) != json.n_bytes)
-			return 0;
-		if (++n % STEP_ROWS == 0 && !isatty(STDOUT_FILENO))
-			ts_progress_step(&view->progress, n);
+	if (view->has_from)
+		stats.from = rows.from = ts_ask_moment(&view->from, &from);
+	if (view->has_to)
+		stats.to = rows.to = ts_ask_moment(&view->to, &to);
+	stats.n_types = rows.n_types = view->n_names;
+	stats.types = rows.types = view->names;
+	TS_RPC_SET(&rows, limit, view->limit);
+	TS_RPC_SET(&rows, mangled, view->mangled);
+	TS_RPC_SET(&rows, stacks, view->stacks);
+	TS_RPC_SET(&stats, limit, view->limit);
+	TS_RPC_SET(&stats, mangled, view->mangled);
+	if (view->stats) {
+		query.body_case = TS__RPC__QUERY__BODY_STATS;
+		query.stats = &stats;
+	} else {
+		query.body_case = TS__RPC__QUERY__BODY_ROWS;
+		query.rows = &rows;
 	}
-	return r == TS_SBT_E_END ? 0 : r;
+	view->asking.is_one = view->stats;
+	view->asking.tell = view->stats ? tell_stats : tell_rows;
+	view->asking.data = view;
+	ts_progress_init(&view->progress, "reading rows:", 0);
+	status = ts_ask(&view->asking, &query);
+	ts_progress_deinit(&view->progress);
+	return ts_finish_output(status);
 }
 
 /* ---- rows for people ---------------------------------------------------------------------------- */
@@ -594,7 +619,7 @@ static int view_rows(struct view *view)
 
 	view->width = view->wide ? 0 : ts_term_width(stdout);
 	while (!view->limit || n < view->limit) {
-		r = next_row(view, &row);
+		r = ts_row_walk_next(&view->walk, &row);
 		if (r)
 			break;
 		if (!view->n_rows++)
@@ -602,64 +627,17 @@ static int view_rows(struct view *view)
 		print_row(view, &row);
 		if (ferror(stdout))
 			return 0;
-		if (++n % STEP_ROWS == 0 && !isatty(STDOUT_FILENO))
-			ts_progress_step(&view->progress, n);
+		step(view, ++n);
 	}
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
 /* ---- sums --------------------------------------------------------------------------------------- */
 
-enum {
-	SUM_KERNELS,
-	SUM_API,
-	SUM_COPIES,
-	SUM_MEMSETS,
-	SUM_SYNCS,
-	SUM_OFF_CPU,
-	SUM_FAULTS,
-	SUM_SYSCALLS,
-	SUM_BLOCK_IO,
-	SUM_PRESSURE,
-	SUM_DRIVERS,
-	SUM_RANGES,
-	SUM_COUNT
-};
-
-static const char *const sum_titles[SUM_COUNT] = {"Kernels",	    "API calls",    "Copies",
-						  "Sets",	    "Waits",	    "Off CPU",
-						  "Page faults",    "System calls", "Block I/O",
-						  "Want of memory", "GPU drivers",  "Ranges"};
-
-static int sum_of_type(unsigned int type)
-{
-	switch (type) {
-	case TS_ROW_KERNEL:
-		return SUM_KERNELS;
-	case TS_ROW_API:
-		return SUM_API;
-	case TS_ROW_MEMCPY:
-		return SUM_COPIES;
-	case TS_ROW_MEMSET:
-		return SUM_MEMSETS;
-	case TS_ROW_SYNC:
-		return SUM_SYNCS;
-	case TS_ROW_OFF_CPU:
-		return SUM_OFF_CPU;
-	case TS_ROW_PAGE_FAULT:
-		return SUM_FAULTS;
-	case TS_ROW_SYSCALL:
-		return SUM_SYSCALLS;
-	case TS_ROW_BLOCK_IO:
-		return SUM_BLOCK_IO;
-	case TS_ROW_PRESSURE:
-		return SUM_PRESSURE;
-	case TS_ROW_DRIVER:
-		return SUM_DRIVERS;
-	default:
-		return SUM_RANGES;
-	}
-}
+static const char *const sum_titles[TS_SUM_COUNT] = {"Kernels",	       "API calls",    "Copies",
+						     "Sets",	       "Waits",	       "Off CPU",
+						     "Page faults",    "System calls", "Block I/O",
+						     "Want of memory", "GPU drivers",  "Ranges"};
 
 static void print_sum(const struct view *view, const char *title, size_t n,
 		      Ts__Rpc__Aggregate *const *messages, uint64_t all_ns, bool bytes)
@@ -694,105 +672,56 @@ static void print_sum(const struct view *view, const char *title, size_t n,
 	ts_table_print(table, stdout, 2, view->wide);
 }
 
-static int add_sum(struct view *view, struct ts_aggregates *const *sums,
-		   const struct ts_sbt_row *row)
-{
-	char buffer[TS_RESOLVER_NAME_BYTES];
-
-	return ts_aggregates_add(sums[sum_of_type(row->type)],
-				 ts_resolver_name(view->resolver, row, buffer), duration_ns(row),
-				 0);
-}
-
-/* Those that the file itself sums up. */
-static int read_totals(struct view *view, struct ts_aggregates *const *sums)
-{
-	ts_cleanup(ts_sbt_totals_freep) struct ts_sbt_totals *totals = NULL;
-	int r = ts_sbt_totals_new(view->source.reader, &view->rows, &totals);
-
-	for (size_t i = 0; !r && i < ts_sbt_totals_count(totals); i++) {
-		const struct ts_sbt_total *total = ts_sbt_totals_at(totals, i);
-
-		/* A set's name would be its value, which says nothing. */
-		r = ts_aggregates_add_total(sums[sum_of_type(total->type)], view->resolver, total,
-					    total->type == TS_ROW_MEMSET ? "memset" : NULL);
-	}
-	if (!r && ts_sbt_totals_damaged(totals)) {
-		view->damaged = true;
-		view->damage = *ts_sbt_reader_error(view->source.reader);
-	}
-	return r;
-}
-
-static int read_sums(struct view *view, struct ts_aggregates *const *sums)
-{
-	struct ts_sbt_cursor_options others = view->rows;
-	struct ts_sbt_row row;
-	uint64_t n = 0;
-	int r = read_totals(view, sums);
-
-	others.types &= TS_ROW_KERNELS;
-	if (r || !others.types)
-		return r;
-	r = ts_sbt_cursor_new(view->source.reader, &others, &view->cursor);
-	while (!r) {
-		r = next_row(view, &row);
-		r = r ? r : add_sum(view, sums, &row);
-		if (!r && ++n % STEP_ROWS == 0)
-			ts_progress_step(&view->progress, n);
-	}
-	return r == TS_SBT_E_END ? 0 : r;
-}
-
-static int print_sums(struct view *view, struct ts_aggregates *const *sums)
+static void print_sums(struct view *view, const struct ts_row_sums *sums)
 {
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	Ts__Rpc__TraceStats message = TS__RPC__TRACE_STATS__INIT;
+	Ts__Rpc__TraceStats stats;
+
+	ts_row_sums_message(sums, &pool, view->limit, &stats);
 	const struct {
-		size_t *n;
-		Ts__Rpc__Aggregate ***messages;
-	} parts[SUM_COUNT] = {
-		[SUM_KERNELS] = {&message.n_kernels, &message.kernels},
-		[SUM_API] = {&message.n_api, &message.api},
-		[SUM_COPIES] = {&message.n_copies, &message.copies},
-		[SUM_MEMSETS] = {&message.n_memsets, &message.memsets},
-		[SUM_SYNCS] = {&message.n_syncs, &message.syncs},
-		[SUM_OFF_CPU] = {&message.n_off_cpu, &message.off_cpu},
-		[SUM_FAULTS] = {&message.n_page_faults, &message.page_faults},
-		[SUM_SYSCALLS] = {&message.n_syscalls, &message.syscalls},
-		[SUM_BLOCK_IO] = {&message.n_block_io, &message.block_io},
-		[SUM_PRESSURE] = {&message.n_pressure, &message.pressure},
-		[SUM_DRIVERS] = {&message.n_drivers, &message.drivers},
-		[SUM_RANGES] = {&message.n_ranges, &message.ranges},
+		size_t n;
+		Ts__Rpc__Aggregate **messages;
+	} lists[TS_SUM_COUNT] = {
+		[TS_SUM_KERNELS] = {stats.n_kernels, stats.kernels},
+		[TS_SUM_API] = {stats.n_api, stats.api},
+		[TS_SUM_COPIES] = {stats.n_copies, stats.copies},
+		[TS_SUM_MEMSETS] = {stats.n_memsets, stats.memsets},
+		[TS_SUM_SYNCS] = {stats.n_syncs, stats.syncs},
+		[TS_SUM_OFF_CPU] = {stats.n_off_cpu, stats.off_cpu},
+		[TS_SUM_FAULTS] = {stats.n_page_faults, stats.page_faults},
+		[TS_SUM_SYSCALLS] = {stats.n_syscalls, stats.syscalls},
+		[TS_SUM_BLOCK_IO] = {stats.n_block_io, stats.block_io},
+		[TS_SUM_PRESSURE] = {stats.n_pressure, stats.pressure},
+		[TS_SUM_DRIVERS] = {stats.n_drivers, stats.drivers},
+		[TS_SUM_RANGES] = {stats.n_ranges, stats.ranges},
 	};
 
-	for (int i = 0; i < SUM_COUNT; i++)
-		ts_aggregates_messages(sums[i], &pool, view->limit, parts[i].n, parts[i].messages);
-	if (view->json)
-		return ts_json_print(&message.base);
-	for (int i = 0; i < SUM_COUNT; i++) {
-		if (*parts[i].n && view->n_rows++)
+	for (int i = 0; i < TS_SUM_COUNT; i++) {
+		if (lists[i].n && view->n_rows++)
 			putchar('\n');
-		print_sum(view, sum_titles[i], *parts[i].n, *parts[i].messages,
-			  ts_aggregates_total_ns(sums[i]), i == SUM_COPIES || i == SUM_MEMSETS);
+		print_sum(view, sum_titles[i], lists[i].n, lists[i].messages,
+			  ts_aggregates_total_ns(sums->of[i]),
+			  i == TS_SUM_COPIES || i == TS_SUM_MEMSETS);
 	}
-	return TS_EXIT_OK;
 }
 
-static int view_stats(struct view *view)
+static void step_sums(void *data, uint64_t n_rows)
 {
-	struct ts_aggregates *sums[SUM_COUNT] = {0};
-	int r = 0;
+	struct view *view = data;
 
-	for (int i = 0; !r && i < SUM_COUNT; i++)
-		r = ts_aggregates_new(&sums[i]);
-	if (!r)
-		r = read_sums(view, sums);
+	ts_progress_step(&view->progress, n_rows);
+}
+
+static int view_stats(struct view *view, const struct ts_sbt_cursor_options *rows)
+{
+	ts_cleanup(ts_row_sums_deinit) struct ts_row_sums sums = {0};
+	int r = ts_row_sums_read(&sums, view->resolver, rows, step_sums, view);
+
 	ts_progress_deinit(&view->progress);
 	if (!r)
-		print_sums(view, sums);
-	for (int i = 0; i < SUM_COUNT; i++)
-		ts_aggregates_free(sums[i]);
+		print_sums(view, &sums);
+	view->walk.is_damaged = sums.is_damaged;
+	view->walk.damage = sums.damage;
 	return r;
 }
 
@@ -818,39 +747,42 @@ static void print_none(struct view *view)
 /* Sums of a part look like sums of the whole. */
 static void print_missing(const struct view *view)
 {
-	if (view->damaged || ts_sbt_reader_state(view->source.reader) == TS_SBT_TRUNCATED)
+	if (view->walk.is_damaged || ts_sbt_reader_state(view->source.reader) == TS_SBT_TRUNCATED)
 		printf("This file is %s: what lay in the lost part is not counted.\n",
-		       view->damaged ? "damaged" : "cut off");
+		       view->walk.is_damaged ? "damaged" : "cut off");
 }
 
 static int run_view(int argc, char **argv)
 {
 	ts_cleanup(view_deinit) struct view view = {0};
+	struct ts_sbt_cursor_options rows = {0};
 	int r, status;
 
-	if (parse(&view, argc, argv) || ts_source_open(&view.source, argv[optind], view.session))
+	if (parse(&view, argc, argv))
+		return TS_EXIT_BAD;
+	if (view.json)
+		return view_json(&view);
+	if (ts_source_open(&view.source, argv[optind], view.asking.session))
 		return TS_EXIT_BAD;
 	ts_progress_init(&view.progress, "reading rows:", 0);
-	r = start(&view);
+	r = start(&view, &rows);
 	if (!r)
-		r = view.stats	? view_stats(&view)
-		    : view.json ? view_json(&view)
-				: view_rows(&view);
+		r = view.stats ? view_stats(&view, &rows) : view_rows(&view);
 	ts_progress_deinit(&view.progress);
 	if (r == VIEW_E_USAGE)
 		return TS_EXIT_BAD;
-	if (!view.json && !r && !view.n_rows)
+	if (!r && !view.n_rows)
 		print_none(&view);
-	if (view.stats && !view.json && !r)
+	if (!r && view.stats)
 		print_missing(&view);
-	if (!view.json && !r)
+	if (!r)
 		ts_source_tell_halves(&view.source);
 	status = ts_finish_output(TS_EXIT_OK);
 	if (status)
 		return status;
-	if (r || view.damaged) {
+	if (r || view.walk.is_damaged) {
 		ts_source_complain(view.source.path, r ? r : TS_SBT_E_CORRUPT,
-				   r ? ts_sbt_reader_error(view.source.reader) : &view.damage);
+				   r ? ts_sbt_reader_error(view.source.reader) : &view.walk.damage);
 		return TS_EXIT_BAD;
 	}
 	return TS_EXIT_OK;
@@ -876,6 +808,7 @@ const struct ts_command ts_command_view = {
 		"      --wide           names in full, where a terminal would see their ends only\n"
 		"  -s, --session N      a session of the daemon, running or just over, by number\n"
 		"                       or pid\n"
+		"      --served         have the daemon work it out; of --json\n"
 		"      --json           one JSON object a line, clock rows too; with --stats one\n"
 		"                       object\n"
 		"\n"

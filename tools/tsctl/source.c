@@ -4,7 +4,6 @@
  */
 #include "tools/tsctl/source.h"
 
-#include "tools/tsctl/live.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <fcntl.h>
@@ -130,7 +129,7 @@ void ts_source_tell_halves(const struct ts_source *source)
 }
 
 /* Where no process is recorded by that number: who else could be asked. */
-static void complain_nobody(uint32_t number)
+void ts_source_complain_nobody(uint32_t number)
 {
 	ts_complain(
 		"no process %u is being recorded, and no daemon listens at %s; `tsctl sessions` "
@@ -153,12 +152,8 @@ static int open_trace(struct ts_client *client, uint32_t live, uint32_t number,
 	return r ? ts_client_open_trace(client, number, 0, ret_answer, ret_fd) : 0;
 }
 
-/*
- * Whose session it is, and its number there: a process of any daemon's, or a number of the service's. Without either it
- * is the service's to know, by *ret_session 0; NULL: there is no service.
- */
-static const struct ts_live_daemon *find_session(const struct ts_live *live, uint32_t number,
-						 uint32_t *ret_session)
+const struct ts_live_daemon *ts_source_find_session(const struct ts_live *live, uint32_t number,
+						    uint32_t *ret_session)
 {
 	const struct ts_live_daemon *service = NULL;
 
@@ -194,9 +189,9 @@ static int open_session(struct ts_source *source, uint32_t number)
 		ts_complain("%s", strerror(-r));
 		return TS_EXIT_BAD;
 	}
-	daemon = find_session(live, number, &session);
+	daemon = ts_source_find_session(live, number, &session);
 	if (!daemon) {
-		complain_nobody(number);
+		ts_source_complain_nobody(number);
 		return TS_EXIT_BAD;
 	}
 	r = open_trace(daemon->client, session, number, &answer, &fd);

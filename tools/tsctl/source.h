@@ -6,6 +6,7 @@
 #pragma once
 
 #include "sbt/reader.h"
+#include "tools/tsctl/live.h"
 
 #include <stdbool.h>
 
@@ -35,3 +36,12 @@ void ts_source_tell_halves(const struct ts_source *source);
 int ts_source_open_file(const char *path, int flags);
 /* Complains of what went wrong with a trace: `r` is a negative errno or TS_SBT_E_*. */
 void ts_source_complain(const char *path, int r, const struct ts_sbt_error *error);
+
+/*
+ * Whose session it is, and its number there: a process of any daemon's, or a number of the service's. Without either it
+ * is the service's to know, by *ret_session 0; NULL: there is no service.
+ */
+const struct ts_live_daemon *ts_source_find_session(const struct ts_live *live, uint32_t number,
+						    uint32_t *ret_session);
+/* Complains that there is no such process, and nobody else to ask. */
+void ts_source_complain_nobody(uint32_t number);

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From replay/state's arrays to messages.
+ */
+#include "replay/report/memoryjson.h"
+
+#include "proto/rpc/json.h"
+#include "replay/report/names.h"
+#include "replay/report/stackjson.h"
+
+#include <inttypes.h>
+
+static char *kind_name(struct ts_pool *pool, uint32_t kind)
+{
+	const char *name = ts_name_memory_kind(kind);
+
+	return name ? ts_pool_copy(pool, name) : ts_pool_printf(pool, "kind %" PRIu32, kind);
+}
+
+static void make_holders(struct ts_resolver *resolver, struct ts_pool *pool,
+			 const struct ts_memory_holders *holders, bool stacks, size_t *ret_n,
+			 Ts__Rpc__MemoryHolder ***ret_messages)
+{
+	Ts__Rpc__MemoryHolder **messages =
+		ts_pool_alloc(pool, holders->n_largest + 1, sizeof(*messages));
+
+	for (size_t i = 0; i < holders->n_largest; i++) {
+		const struct ts_memory_holder *holder = &holders->largest[i];
+		Ts__Rpc__MemoryHolder *message = ts_pool_alloc(pool, 1, sizeof(*message));
+
+		ts__rpc__memory_holder__init(message);
+		TS_RPC_SET(message, session, holder->session);
+		TS_RPC_SET(message, address, holder->row.address);
+		TS_RPC_SET(message, bytes, holder->row.bytes);
+		message->kind = kind_name(pool, holder->row.memory_kind);
+		if (holder->row.device != TS_NO_DEVICE)
+			TS_RPC_SET(message, device, holder->row.device);
+		TS_RPC_SET(message, start_ns, holder->row.start_ns);
+		TS_RPC_SET(message, op_id, holder->row.op_id);
+		ts_stackjson_thread(resolver, pool, holder->session, holder->thread, &message->tid,
+				    &message->has_tid, &message->thread_name);
+		if (stacks && holder->stack)
+			message->stack = ts_stackjson_make(resolver, pool, holder->session,
+							   holder->stack, holder->call_ns);
+		messages[i] = message;
+	}
+	*ret_n = holders->n_largest;
+	*ret_messages = messages;
+}
+
+static void make_groups(struct ts_pool *pool, const struct ts_memory *memory,
+			Ts__Rpc__MemoryReport *report)
+{
+	report->groups = ts_pool_alloc(pool, memory->n_groups + 1, sizeof(*report->groups));
+	for (size_t i = 0; i < memory->n_groups; i++) {
+		const struct ts_memory_group *group = &memory->groups[i];
+		Ts__Rpc__MemoryGroup *message = ts_pool_alloc(pool, 1, sizeof(*message));
+
+		ts__rpc__memory_group__init(message);
+		TS_RPC_SET(message, session, group->session);
+		if (group->device != TS_NO_DEVICE)
+			TS_RPC_SET(message, device, group->device);
+		message->kind = kind_name(pool, group->kind);
+		if (group->pool)
+			TS_RPC_SET(message, pool, group->pool);
+		if (group->stream != TS_NO_DEVICE)
+			TS_RPC_SET(message, stream, group->stream);
+		TS_RPC_SET(message, allocs, group->n_allocs);
+		TS_RPC_SET(message, frees, group->n_frees);
+		TS_RPC_SET(message, total_bytes, group->total_bytes);
+		TS_RPC_SET(message, peak_bytes, group->peak_bytes);
+		TS_RPC_SET(message, peak_ns, group->peak_ns);
+		TS_RPC_SET(message, live_bytes, group->live_bytes);
+		report->groups[report->n_groups++] = message;
+	}
+}
+
+static void make_points(struct ts_pool *pool, const struct ts_memory *memory,
+			Ts__Rpc__MemoryReport *report)
+{
+	uint64_t part_ns = (memory->to_ns - memory->from_ns) / TS_MEMORY_POINTS + 1;
+
+	report->points = ts_pool_alloc(pool, TS_MEMORY_POINTS, sizeof(*report->points));
+	for (size_t i = 0; i < TS_MEMORY_POINTS && memory->peak_bytes; i++) {
+		Ts__Rpc__MemoryPoint *message = ts_pool_alloc(pool, 1, sizeof(*message));
+
+		ts__rpc__memory_point__init(message);
+		TS_RPC_SET(message, start_ns, memory->from_ns + i * part_ns);
+		TS_RPC_SET(message, bytes, memory->points[i]);
+		report->points[report->n_points++] = message;
+	}
+}
+
+void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
+			const struct ts_memory *memory, bool stacks, Ts__Rpc__MemoryReport *report)
+{
+	ts__rpc__memory_report__init(report);
+	TS_RPC_SET(report, peak_bytes, memory->peak_bytes);
+	if (memory->peak_bytes)
+		TS_RPC_SET(report, peak_ns, memory->peak_ns);
+	make_holders(resolver, pool, &memory->at_peak, stacks, &report->n_at_peak,
+		     &report->at_peak);
+	TS_RPC_SET(report, peak_allocations, memory->at_peak.n);
+	make_holders(resolver, pool, &memory->never_freed, stacks, &report->n_never_freed,
+		     &report->never_freed);
+	TS_RPC_SET(report, never_freed_allocations, memory->never_freed.n);
+	TS_RPC_SET(report, never_freed_bytes, memory->never_freed.bytes);
+	make_groups(pool, memory, report);
+	make_points(pool, memory, report);
+	TS_RPC_SET(report, unknown_frees, memory->n_unknown_frees);
+	TS_RPC_SET(report, damaged, memory->is_damaged);
+}

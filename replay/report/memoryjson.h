@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory over time as the message of proto/rpc/tracesmith.proto.
+ */
+#pragma once
+
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/pool.h"
+#include "replay/report/resolve.h"
+#include "replay/state/memory.h"
+
+/* Fills `report` from the pool, but for what misusejson.h fills. `stacks`: with those of the calls. */
+void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
+			const struct ts_memory *memory, bool stacks, Ts__Rpc__MemoryReport *report);

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a question to answers: which parts of replay/state and of this folder it takes.
+ */
+#include "replay/report/query.h"
+
+#include "proto/abi/base.h"
+#include "proto/rpc/json.h"
+#include "replay/report/clockjson.h"
+#include "replay/report/graphjson.h"
+#include "replay/report/memoryjson.h"
+#include "replay/report/misusejson.h"
+#include "replay/report/rowjson.h"
+#include "replay/report/rowsums.h"
+#include "replay/report/rowwalk.h"
+#include "replay/report/statejson.h"
+#include "replay/report/timelinejson.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define STEP_ROWS      4096u
+#define DEFAULT_PARTS  100u
+#define MAX_PARTS      10000u
+#define DEFAULT_LISTED 10u
+#define MAX_LISTED     (1u << 20)
+/* Rows that are the recording's own business: in no sum. */
+#define QUIET_TYPES TS_ROW_BIT(TS_ROW_CLOCK)
+
+struct query {
+	struct ts_sbt_reader *reader;
+	uint32_t session;
+	const struct ts_query_options *options;
+	struct ts_resolver *resolver;
+	struct ts_query_end end;
+};
+
+static int give(const struct query *query, unsigned number, const ProtobufCMessage *body)
+{
+	return query->options->give(query->options->data, number, body);
+}
+
+static void note_damage(struct query *query, bool is_damaged)
+{
+	if (!is_damaged)
+		return;
+	query->end.is_damaged = true;
+	query->end.damage = *ts_sbt_reader_error(query->reader);
+}
+
+static uint64_t absolute(const struct query *query, const Ts__Rpc__Moment *moment)
+{
+	uint64_t ns;
+
+	if (!moment->from_start)
+		return moment->ns;
+	return __builtin_add_overflow(ts_sbt_reader_origin_ns(query->reader), moment->ns, &ns)
+		       ? UINT64_MAX
+		       : ns;
+}
+
+/* 0 is no limit; nothing ends before the clock's first nanosecond. */
+static int window(const struct query *query, const Ts__Rpc__Moment *from, const Ts__Rpc__Moment *to,
+		  uint64_t *ret_from_ns, uint64_t *ret_to_ns)
+{
+	*ret_from_ns = from ? absolute(query, from) : 0;
+	*ret_to_ns = to ? absolute(query, to) : 0;
+	if (to && !*ret_to_ns)
+		*ret_to_ns = 1;
+	return to && *ret_to_ns < *ret_from_ns ? TS_QUERY_E_WINDOW : 0;
+}
+
+/* Clock rows may lie before the trace's time begins: only a window leaves them out. */
+static const Ts__Rpc__Moment *beginning(const Ts__Rpc__Moment *from)
+{
+	return from && (from->ns || !from->from_start) ? from : NULL;
+}
+
+static int resolve(struct query *query, bool mangled, uint64_t from_ns)
+{
+	struct ts_resolver_options options = {.mangled = mangled,
+					      .session = query->session,
+					      .from_ns = from_ns};
+
+	return ts_resolver_new(query->reader, &options, &query->resolver);
+}
+
+static int types(char *const *names, size_t n, uint64_t *ret_types)
+{
+	*ret_types = 0;
+	for (size_t i = 0; i < n; i++) {
+		unsigned int type = ts_row_type_by_name(names[i]);
+
+		if (!type || !(TS_ROW_BIT(type) & TS_ROW_EVENTS))
+			return TS_QUERY_E_TYPE;
+		*ret_types |= TS_ROW_BIT(type);
+	}
+	return 0;
+}
+
+static int run_state(struct query *query, const Ts__Rpc__Query__State *asked)
+{
+	ts_cleanup(ts_state_freep) struct ts_state *state = NULL;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = query->options->no_memory};
+	Ts__Rpc__StateReport report;
+	int r;
+
+	if (!asked->at)
+		return TS_QUERY_E_UNKNOWN;
+	r = resolve(query, asked->mangled, 0);
+	if (!r)
+		r = ts_state_at(query->reader, query->session, absolute(query, asked->at), &state);
+	if (r)
+		return r;
+	note_damage(query, state->is_damaged);
+	query->end.has_bad_checkpoints = state->is_checkpoint_bad;
+	ts_statejson_make(query->resolver, state, asked->stacks, &pool, &report);
+	return give(query, TS__RPC__ANSWER__BODY_STATE, &report.base);
+}
+
+static int run_timeline(struct query *query, const Ts__Rpc__Query__Timeline *asked)
+{
+	ts_cleanup(ts_timeline_freep) struct ts_timeline *timeline = NULL;
+	ts_cleanup(ts_occupancies_freep) struct ts_occupancies *occupancies = NULL;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = query->options->no_memory};
+	struct ts_timeline_options options = {.session = query->session,
+					      .n_parts =
+						      asked->parts ? asked->parts : DEFAULT_PARTS};
+	Ts__Rpc__ClockBounds *clocks = NULL;
+	Ts__Rpc__TimelineReport report;
+	int r;
+
+	if (options.n_parts > MAX_PARTS)
+		return TS_SBT_E_LIMIT;
+	r = window(query, asked->from, asked->to, &options.from_ns, &options.to_ns);
+	r = r ? r : resolve(query, false, 0);
+	r = r ? r : ts_timeline_read(query->reader, &options, &timeline);
+	r = r ? r
+	      : ts_occupancies_read(query->reader, query->session, timeline->from_ns,
+				    timeline->to_ns, &occupancies);
+	r = r ? r : ts_clockjson_make(query->reader, query->session, &pool, &clocks);
+	if (r)
+		return r;
+	note_damage(query, timeline->is_damaged);
+	ts_timelinejson_make(query->resolver, &pool, timeline, &report);
+	ts_timelinejson_occupancies(&pool, occupancies, report.devices, report.n_devices);
+	report.clocks = clocks;
+	return give(query, TS__RPC__ANSWER__BODY_TIMELINE, &report.base);
+}
+
+static int give_rows(struct query *query, struct ts_row_walk *walk, struct ts_rowjson *rowjson,
+		     uint64_t limit)
+{
+	Ts__Rpc__RowList list = TS__RPC__ROW_LIST__INIT;
+	Ts__Rpc__Row message, *messages[1] = {&message};
+	struct ts_sbt_row row;
+	uint64_t n = 0;
+	int r = 0;
+
+	list.n_rows = 1;
+	list.rows = messages;
+	while (!r && (!limit || n < limit)) {
+		r = ts_row_walk_next(walk, &row);
+		r = r ? r : ts_rowjson_make(rowjson, &row, &message);
+		r = r ? r : give(query, TS__RPC__ANSWER__BODY_ROWS, &list.base);
+		if (!r && ++n % STEP_ROWS == 0 && query->options->step)
+			query->options->step(query->options->data, n);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+static int run_rows(struct query *query, const Ts__Rpc__Query__Rows *asked)
+{
+	ts_cleanup(ts_row_walk_deinit) struct ts_row_walk walk = {0};
+	ts_cleanup(ts_rowjson_freep) struct ts_rowjson *rowjson = NULL;
+	struct ts_sbt_cursor_options rows = {.session = query->session};
+	int r = types(asked->types, asked->n_types, &rows.types);
+
+	r = r ? r : window(query, beginning(asked->from), asked->to, &rows.from_ns, &rows.to_ns);
+	r = r ? r : resolve(query, asked->mangled, rows.from_ns);
+	r = r ? r
+	      : ts_row_walk_init(&walk, query->reader, &rows,
+				 rows.types & TS_ROW_BIT(TS_ROW_RANGE_BEGIN));
+	r = r ? r : ts_rowjson_new(query->resolver, asked->stacks, &rowjson);
+	r = r ? r : give_rows(query, &walk, rowjson, asked->limit);
+	query->end.is_damaged = walk.is_damaged;
+	query->end.damage = walk.damage;
+	return r;
+}
+
+static int run_stats(struct query *query, const Ts__Rpc__Query__Stats *asked)
+{
+	ts_cleanup(ts_row_sums_deinit) struct ts_row_sums sums = {0};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = query->options->no_memory};
+	struct ts_sbt_cursor_options rows = {.session = query->session};
+	Ts__Rpc__TraceStats stats;
+	int r = types(asked->types, asked->n_types, &rows.types);
+
+	if (!rows.types)
+		rows.types = TS_ROW_EVENTS & ~QUIET_TYPES;
+	r = r ? r : window(query, beginning(asked->from), asked->to, &rows.from_ns, &rows.to_ns);
+	r = r ? r : resolve(query, asked->mangled, rows.from_ns);
+	r = r ? r
+	      : ts_row_sums_read(&sums, query->resolver, &rows, query->options->step,
+				 query->options->data);
+	if (r)
+		return r;
+	query->end.is_damaged = sums.is_damaged;
+	query->end.damage = sums.damage;
+	ts_row_sums_message(&sums, &pool, asked->limit, &stats);
+	return give(query, TS__RPC__ANSWER__BODY_STATS, &stats.base);
+}
+
+static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
+{
+	ts_cleanup(ts_memory_freep) struct ts_memory *memory = NULL;
+	ts_cleanup(ts_misuses_freep) struct ts_misuses *misuses = NULL;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = query->options->no_memory};
+	uint32_t limit = asked->has_limit ? asked->limit : DEFAULT_LISTED;
+	Ts__Rpc__MemoryReport report;
+	int r;
+
+	if (limit > MAX_LISTED)
+		return TS_SBT_E_LIMIT;
+	r = resolve(query, false, 0);
+	r = r ? r : ts_memory_read(query->reader, query->session, limit, &memory);
+	r = r ? r : ts_misuses_read(query->reader, query->session, limit, &misuses);
+	if (r)
+		return r;
+	note_damage(query, memory->is_damaged);
+	ts_memoryjson_make(query->resolver, &pool, memory, asked->stacks, &report);
+	ts_misusejson_fill(query->resolver, &pool, misuses, asked->stacks, &report);
+	return give(query, TS__RPC__ANSWER__BODY_MEMORY, &report.base);
+}
+
+/* An element at a time: a graph is larger than what is said of it. */
+enum element {
+	NODE,
+	EDGE,
+	STEP,
+	SUMMARY
+};
+
+static int give_element(const struct query *query, const struct ts_graph *graph,
+			enum element element, uint32_t i)
+{
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = query->options->no_memory};
+	Ts__Rpc__GraphList list = TS__RPC__GRAPH_LIST__INIT;
+	Ts__Rpc__GraphNode *node;
+	Ts__Rpc__GraphEdge *edge;
+	Ts__Rpc__GraphStep *step;
+
+	switch (element) {
+	case NODE:
+		node = ts_graphjson_node(query->resolver, &pool, graph, i);
+		list.n_nodes = 1;
+		list.nodes = &node;
+		return give(query, TS__RPC__ANSWER__BODY_GRAPH, &list.base);
+	case EDGE:
+		edge = ts_graphjson_edge(&pool, graph, i);
+		list.n_edges = 1;
+		list.edges = &edge;
+		return give(query, TS__RPC__ANSWER__BODY_GRAPH, &list.base);
+	case STEP:
+		step = ts_graphjson_step(query->resolver, &pool, graph, &graph->path[i]);
+		list.n_steps = 1;
+		list.steps = &step;
+		return give(query, TS__RPC__ANSWER__BODY_GRAPH, &list.base);
+	case SUMMARY:
+	default:
+		list.summary = ts_graphjson_summary(&pool, graph);
+		return give(query, TS__RPC__ANSWER__BODY_GRAPH, &list.base);
+	}
+}
+
+static int run_graph(struct query *query, const Ts__Rpc__Query__Graph *asked)
+{
+	ts_cleanup(ts_graph_freep) struct ts_graph *graph = NULL;
+	struct ts_graph_options options = {.session = query->session};
+	int r = window(query, asked->from, asked->to, &options.from_ns, &options.to_ns);
+
+	r = r ? r : resolve(query, false, 0);
+	r = r ? r : ts_graph_read(query->reader, &options, &graph);
+	if (r)
+		return r;
+	note_damage(query, graph->is_damaged);
+	for (uint32_t i = 0; !r && !asked->path && i < graph->n_nodes; i++)
+		r = give_element(query, graph, NODE, i);
+	for (uint32_t i = 0; !r && !asked->path && i < graph->n_edges; i++)
+		r = give_element(query, graph, EDGE, i);
+	for (uint32_t i = 0; !r && i < graph->n_path; i++)
+		r = give_element(query, graph, STEP, i);
+	return r ? r : give_element(query, graph, SUMMARY, 0);
+}
+
+static int run(struct query *query, const Ts__Rpc__Query *asked)
+{
+	switch (asked->body_case) {
+	case TS__RPC__QUERY__BODY_STATE:
+		return run_state(query, asked->state);
+	case TS__RPC__QUERY__BODY_TIMELINE:
+		return run_timeline(query, asked->timeline);
+	case TS__RPC__QUERY__BODY_ROWS:
+		return run_rows(query, asked->rows);
+	case TS__RPC__QUERY__BODY_STATS:
+		return run_stats(query, asked->stats);
+	case TS__RPC__QUERY__BODY_MEMORY:
+		return run_memory(query, asked->memory);
+	case TS__RPC__QUERY__BODY_GRAPH:
+		return run_graph(query, asked->graph);
+	default:
+		return TS_QUERY_E_UNKNOWN;
+	}
+}
+
+int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__Query *query,
+		 const struct ts_query_options *options, struct ts_query_end *ret_end)
+{
+	struct query running = {.reader = reader, .session = session, .options = options};
+	int r = run(&running, query);
+
+	ts_resolver_free(running.resolver);
+	if (!r)
+		*ret_end = running.end;
+	return r;
+}
+
+void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,
+		  const Ts__Rpc__Query *query, char ret_why[TS_QUERY_WHY_BYTES])
+{
+	size_t n = TS_QUERY_WHY_BYTES;
+
+	if (r == TS_QUERY_E_WINDOW)
+		snprintf(ret_why, n, "the window ends before it begins");
+	else if (r == TS_QUERY_E_TYPE)
+		snprintf(ret_why, n, "there is no type of row of such a name");
+	else if (r == TS_QUERY_E_UNKNOWN)
+		snprintf(ret_why, n, "this version does not know the question");
+	else if (r == TS_SBT_E_LIMIT && query->body_case == TS__RPC__QUERY__BODY_GRAPH)
+		snprintf(ret_why, n,
+			 "%.96s holds more than %zu calls and operations there; take a part of it "
+			 "with --from and --to",
+			 path, TS_GRAPH_MAX_NODES);
+	else if (r == TS_SBT_E_NOT_SBT)
+		snprintf(ret_why, n, "%.96s is no trace: %s", path, error->text);
+	else if (r == TS_SBT_E_VERSION)
+		snprintf(ret_why, n, "%.96s is of a version that cannot be read: %s", path,
+			 error->text);
+	else if (r > 0)
+		snprintf(ret_why, n, "%.96s is damaged at byte %" PRIu64 ": %s", path, error->off,
+			 error->text);
+	else
+		snprintf(ret_why, n, "cannot read %.96s: %s", path, strerror(-r));
+}
