@@ -253,6 +253,17 @@ int ts_answer_opened(const struct ts_peer *peer, const struct ts_recording *reco
 	return answer_pack(&answer, ret_packed, ret_n_bytes);
 }
 
+int ts_answer_cancelled(bool found, uint8_t **ret_packed, size_t *ret_n_bytes)
+{
+	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
+	Ts__Rpc__Cancelled cancelled = TS__RPC__CANCELLED__INIT;
+
+	answer.body_case = TS__RPC__ANSWER__BODY_CANCELLED;
+	answer.cancelled = &cancelled;
+	TS_RPC_SET(&cancelled, found, found);
+	return answer_pack(&answer, ret_packed, ret_n_bytes);
+}
+
 int ts_answer_flushed(uint32_t n_sessions, uint32_t n_timed_out, uint8_t **ret_packed,
 		      size_t *ret_n_bytes)
 {

@@ -15,6 +15,7 @@ int ts_answer_sessions(const struct ts_server *server, uid_t uid, uint8_t **ret_
 		       size_t *ret_n_bytes);
 int ts_answer_opened(const struct ts_peer *peer, const struct ts_recording *recording, bool live,
 		     uint8_t **ret_packed, size_t *ret_n_bytes);
+int ts_answer_cancelled(bool found, uint8_t **ret_packed, size_t *ret_n_bytes);
 int ts_answer_flushed(uint32_t n_sessions, uint32_t n_timed_out, uint8_t **ret_packed,
 		      size_t *ret_n_bytes);
 int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed_out, bool system,

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "daemon/serve/answers.h"
+#include "daemon/serve/question.h"
 #include "daemon/serve/server.h"
 #include "daemon/util/error.h"
 #include "proto/rpc/frame.h"
@@ -42,7 +43,9 @@ struct control_pending {
 	uint32_t n_waits;
 	uint32_t n_sessions;
 	uint32_t n_changed;
-	bool system; /* so is the observer */
+	bool system;		   /* so is the observer */
+	Ts__Rpc__Request *request; /* of a query; NULL: of none */
+	uint32_t client_ms;	   /* how long its client waits */
 	struct control_wait waits[];
 };
 
@@ -60,6 +63,8 @@ struct ts_client_connection {
 	uint64_t stalled_ns; /* since when the oldest could not be sent; 0: not */
 	struct control_pending *pending;
 	uint32_t n_pending;
+	int fds[TS_FRAME_MAX_FDS]; /* received, the oldest first: of requests that are not here yet */
+	unsigned n_fds;
 	bool owner;  /* the recording is this client's, and ends with it */
 	bool broken; /* to be freed by the next check */
 };
@@ -77,9 +82,18 @@ static void control_answer_free(struct control_answer *answer)
 	free(answer);
 }
 
+static void control_pending_free(struct control_pending *pending)
+{
+	if (pending->request)
+		ts__rpc__request__free_unpacked(pending->request, NULL);
+	free(pending);
+}
+
 void ts_client_connection_free(struct ts_client_connection *client)
 {
 	struct ts_server *server = client->server;
+
+	ts_question_leave(client);
 
 	for (struct ts_client_connection **p = &server->clients; *p; p = &(*p)->next)
 		if (*p == client) {
@@ -97,8 +111,10 @@ void ts_client_connection_free(struct ts_client_connection *client)
 		struct control_pending *pending = client->pending;
 
 		client->pending = pending->next;
-		free(pending);
+		control_pending_free(pending);
 	}
+	for (unsigned i = 0; i < client->n_fds; i++)
+		ts_closer_close(server->closer, client->credentials.uid, client->fds[i]);
 	sd_event_source_disable_unref(client->source);
 	ts_closer_close(server->closer, client->credentials.uid, client->fd);
 	ts_frame_parser_deinit(&client->parser);
@@ -141,7 +157,7 @@ static void control_flush(struct ts_client_connection *client)
 
 /* Takes over `packed` and `fd`. */
 static void control_answer(struct ts_client_connection *client, uint32_t request_id,
-			   uint8_t *packed, size_t n_bytes, int fd)
+			   uint8_t *packed, size_t n_bytes, int fd, uint32_t flags)
 {
 	struct ts_frame_header header =
 		ts_frame_header_make(TS_FRAME_ANSWER, request_id, (uint32_t)n_bytes);
@@ -163,6 +179,7 @@ static void control_answer(struct ts_client_connection *client, uint32_t request
 		return;
 	}
 	header.n_fds = fd >= 0;
+	header.flags = flags;
 	memcpy(answer->bytes, &header, sizeof(header));
 	memcpy(answer->bytes + sizeof(header), packed, n_bytes);
 	free(packed);
@@ -179,7 +196,7 @@ static void control_answer_built(struct ts_client_connection *client, uint32_t r
 				 uint8_t *packed, size_t n_bytes, int fd)
 {
 	if (!r) {
-		control_answer(client, request_id, packed, n_bytes, fd);
+		control_answer(client, request_id, packed, n_bytes, fd, 0);
 		return;
 	}
 	if (fd >= 0)
@@ -197,6 +214,37 @@ static void control_error(struct ts_client_connection *client, uint32_t request_
 	control_answer_built(client, request_id, r, packed, n_bytes, -1);
 }
 
+struct ts_server *ts_client_connection_server(const struct ts_client_connection *client)
+{
+	return client->server;
+}
+
+void ts_client_connection_answer(struct ts_client_connection *client, uint32_t request_id,
+				 const uint8_t *packed, size_t n_bytes, bool more)
+{
+	uint8_t *copy = malloc(n_bytes ? n_bytes : 1);
+
+	if (!copy) {
+		client->broken = true;
+		return;
+	}
+	memcpy(copy, packed, n_bytes);
+	control_answer(client, request_id, copy, n_bytes, -1, more ? TS_FRAME_MORE : 0);
+}
+
+void ts_client_connection_error(struct ts_client_connection *client, uint32_t request_id, int error,
+				const char *why)
+{
+	control_error(client, request_id, error, why);
+}
+
+bool ts_client_connection_has_room(const struct ts_client_connection *client)
+{
+	return !client->broken &&
+	       client->n_answers <= client->server->options.limits.max_answers / 4 &&
+	       client->n_queued_bytes < CONTROL_MAX_QUEUED_BYTES / 4;
+}
+
 /* ---- requests that wait ---- */
 
 static struct ts_peer *control_peer(const struct ts_server *server, uint32_t number)
@@ -207,27 +255,67 @@ static struct ts_peer *control_peer(const struct ts_server *server, uint32_t num
 	return NULL;
 }
 
+/* A descriptor of it for a reader; where the client cannot have it he is told why, and -1 is returned. */
+static int control_open_recording(struct ts_client_connection *client, uint32_t request_id,
+				  const struct ts_recording *recording)
+{
+	int fd = -1, r;
+
+	if (!recording) {
+		control_error(client, request_id, -ENOENT, "the session has ended");
+		return -1;
+	}
+	/* A session of his may be in a recording that is not: of a program that changed its user. */
+	if (!ts_answer_may_see(client->credentials.uid, recording->uid)) {
+		control_error(client, request_id, -EACCES, "the recording is another user's");
+		return -1;
+	}
+	r = ts_recording_open(recording, &fd);
+	if (!r)
+		return fd;
+	control_error(client, request_id, r, "its trace cannot be opened");
+	return -1;
+}
+
+static void control_ask(struct ts_client_connection *client, uint32_t request_id, uint32_t wait_ms,
+			Ts__Rpc__Query *query, int fd)
+{
+	const char *why;
+	int r = ts_question_new(client, request_id, query, fd, wait_ms, &why);
+
+	if (r)
+		control_error(client, request_id, r, why);
+}
+
+/* What is asked of a session is asked of its file, and of that session there. */
+static void control_ask_recording(struct ts_client_connection *client, uint32_t request_id,
+				  uint32_t wait_ms, Ts__Rpc__Query *query,
+				  const struct ts_peer *peer, const struct ts_recording *recording)
+{
+	ts_cleanup(ts_closep) int fd = control_open_recording(client, request_id, recording);
+	struct ts_session_status status = {0};
+	char *path = query->path;
+
+	if (fd < 0)
+		return;
+	if (peer)
+		ts_session_status(peer->session, &status);
+	query->has_in_file = peer != NULL;
+	query->in_file = status.number;
+	query->path = recording->path;
+	control_ask(client, request_id, wait_ms, query, fd);
+	query->path = path;
+}
+
 static void control_opened(struct ts_client_connection *client, uint32_t request_id,
 			   struct ts_peer *peer, struct ts_recording *recording)
 {
 	uint8_t *packed = NULL;
 	size_t n_bytes = 0;
-	int fd = -1, r;
+	int fd = control_open_recording(client, request_id, recording), r;
 
-	if (!recording) {
-		control_error(client, request_id, -ENOENT, "the session has ended");
+	if (fd < 0)
 		return;
-	}
-	/* A session of his may be in a recording that is not: of a program that changed its user. */
-	if (!ts_answer_may_see(client->credentials.uid, recording->uid)) {
-		control_error(client, request_id, -EACCES, "the recording is another user's");
-		return;
-	}
-	r = ts_recording_open(recording, &fd);
-	if (r) {
-		control_error(client, request_id, r, "its trace cannot be opened");
-		return;
-	}
 	r = ts_answer_opened(peer, recording, !recording->finished, &packed, &n_bytes);
 	control_answer_built(client, request_id, r, packed, n_bytes, fd);
 }
@@ -252,13 +340,18 @@ static void control_done(struct ts_client_connection *client, struct control_pen
 	size_t n_bytes = 0;
 	int r;
 
-	if (pending->kind == TS__RPC__REQUEST__BODY_OPEN_TRACE) {
+	if (pending->kind == TS__RPC__REQUEST__BODY_OPEN_TRACE ||
+	    pending->kind == TS__RPC__REQUEST__BODY_QUERY) {
 		/* On a time-out too: what is written can be read. */
 		struct ts_peer *peer = control_peer(client->server, pending->waits[0].peer);
+		struct ts_recording *recording =
+			peer ? peer->recording : control_ended(client, pending->waits[0].peer, 0);
 
-		control_opened(client, pending->request_id, peer,
-			       peer ? peer->recording
-				    : control_ended(client, pending->waits[0].peer, 0));
+		if (pending->request)
+			control_ask_recording(client, pending->request_id, pending->client_ms,
+					      pending->request->query, peer, recording);
+		else
+			control_opened(client, pending->request_id, peer, recording);
 		return;
 	}
 	if (pending->kind == TS__RPC__REQUEST__BODY_FLUSH)
@@ -300,12 +393,12 @@ void ts_client_connection_check(struct ts_client_connection *client, uint64_t no
 		*p = pending->next;
 		client->n_pending--;
 		control_done(client, pending, n_left);
-		free(pending);
+		control_pending_free(pending);
 	}
 	/* `tsctl record` says nothing between a recording's beginning and its end. */
 	if (client->broken ||
 	    (!client->owner && !client->pending && !client->answers &&
-	     now_ns > client->active_ns + CONTROL_IDLE_NS) ||
+	     !ts_question_is_asked(client) && now_ns > client->active_ns + CONTROL_IDLE_NS) ||
 	    (client->stalled_ns && now_ns - client->stalled_ns > CONTROL_STALL_NS))
 		ts_client_connection_free(client);
 }
@@ -328,7 +421,7 @@ void ts_client_connection_finished(struct ts_client_connection *client)
 		client->n_pending--;
 		r = ts_answer_summary(client->server->recording, &packed, &n_bytes);
 		control_answer_built(client, pending->request_id, r, packed, n_bytes, -1);
-		free(pending);
+		control_pending_free(pending);
 	}
 }
 
@@ -363,52 +456,130 @@ static bool control_sees(const struct ts_client_connection *client, const struct
 	return peer->session && ts_answer_may_see(client->credentials.uid, peer->credentials.uid);
 }
 
-static void control_open_trace(struct ts_client_connection *client, uint32_t request_id,
-			       const Ts__Rpc__Request__OpenTrace *request)
+/*
+ * Whose session it is (neither: the only one), or the recording of one that is over. Returns 0; where there is none to be seen the
+ * client is told.
+ */
+static int control_find(struct ts_client_connection *client, uint32_t request_id, uint32_t number,
+			uint32_t pid, struct ts_peer **ret_peer,
+			struct ts_recording **ret_recording)
 {
 	struct ts_server *server = client->server;
+	struct ts_recording *recording = NULL;
 	struct ts_peer *found = NULL;
-	struct control_pending *pending;
 	uint32_t n_found = 0;
 
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next) {
-		if (!control_sees(client, peer) ||
-		    (request->has_session && request->session != peer->number) ||
-		    (request->has_pid && request->pid != (uint32_t)peer->credentials.pid))
+		if (!control_sees(client, peer) || (number && number != peer->number) ||
+		    (pid && pid != (uint32_t)peer->credentials.pid))
 			continue;
 		found = peer;
 		n_found++;
 	}
-	if (!found && server->recording && !request->has_session && !request->has_pid &&
-	    ts_answer_may_see(client->credentials.uid, server->recording->uid)) {
-		control_opened(client, request_id, NULL, server->recording);
-		return;
-	}
-	if (!found && !server->recording && (request->has_session || request->has_pid)) {
-		struct ts_recording *recording =
-			control_ended(client, request->has_session ? request->session : 0,
-				      request->has_pid ? request->pid : 0);
-
-		if (recording) {
-			control_opened(client, request_id, NULL, recording);
-			return;
-		}
-	}
-	if (!found) {
-		control_error(client, request_id, -ENOENT, "no such session");
-		return;
-	}
 	if (n_found > 1 && !server->recording) {
 		control_error(client, request_id, -ENOTUNIQ, "several sessions: name one");
+		return -ENOTUNIQ;
+	}
+	if (!found && server->recording && !number && !pid &&
+	    ts_answer_may_see(client->credentials.uid, server->recording->uid))
+		recording = server->recording;
+	else if (!found && !server->recording && (number || pid))
+		recording = control_ended(client, number, pid);
+	if (!found && !recording) {
+		control_error(client, request_id, -ENOENT, "no such session");
+		return -ENOENT;
+	}
+	*ret_peer = found;
+	*ret_recording = recording;
+	return 0;
+}
+
+/* Until what a session has so far is written. */
+static struct control_pending *control_wait_for(struct ts_client_connection *client,
+						uint32_t request_id,
+						Ts__Rpc__Request__BodyCase kind,
+						const struct ts_peer *peer)
+{
+	struct control_pending *pending = control_wait(client, request_id, kind, CONTROL_SEAL_MS);
+
+	if (!pending)
+		return NULL;
+	pending->n_waits = pending->n_sessions = 1;
+	pending->waits[0].peer = peer->number;
+	pending->waits[0].ticket = ts_session_seal(peer->session, 0);
+	return pending;
+}
+
+static void control_open_trace(struct ts_client_connection *client, uint32_t request_id,
+			       const Ts__Rpc__Request__OpenTrace *request)
+{
+	struct ts_recording *recording;
+	struct ts_peer *peer;
+
+	if (control_find(client, request_id, request->session, request->pid, &peer, &recording))
+		return;
+	if (peer)
+		control_wait_for(client, request_id, TS__RPC__REQUEST__BODY_OPEN_TRACE, peer);
+	else
+		control_opened(client, request_id, NULL, recording);
+}
+
+/* Takes *request over where it waits for a session. `fd`: of the file that it is about; -1: none came. */
+static void control_query(struct ts_client_connection *client, const struct ts_frame_header *header,
+			  Ts__Rpc__Request **request, int fd)
+{
+	Ts__Rpc__Query *query = (*request)->query;
+	struct ts_recording *recording;
+	struct control_pending *pending;
+	struct ts_peer *peer;
+
+	if (fd >= 0 && (query->has_session || query->has_pid)) {
+		control_error(client, header->request_id, -EINVAL, "a session or a file, not both");
 		return;
 	}
-	pending = control_wait(client, request_id, TS__RPC__REQUEST__BODY_OPEN_TRACE,
-			       CONTROL_SEAL_MS);
+	if (fd >= 0) {
+		control_ask(client, header->request_id, header->deadline_ms, query, fd);
+		return;
+	}
+	if (control_find(client, header->request_id, query->session, query->pid, &peer, &recording))
+		return;
+	if (!peer) {
+		control_ask_recording(client, header->request_id, header->deadline_ms, query, NULL,
+				      recording);
+		return;
+	}
+	pending = control_wait_for(client, header->request_id, TS__RPC__REQUEST__BODY_QUERY, peer);
 	if (!pending)
 		return;
-	pending->n_waits = pending->n_sessions = 1;
-	pending->waits[0].peer = found->number;
-	pending->waits[0].ticket = ts_session_seal(found->session, 0);
+	pending->client_ms = header->deadline_ms;
+	pending->request = *request;
+	*request = NULL;
+}
+
+static void control_cancel(struct ts_client_connection *client, uint32_t request_id,
+			   uint32_t cancelled)
+{
+	struct control_pending **p = &client->pending;
+	uint8_t *packed = NULL;
+	size_t n_bytes = 0;
+	bool found;
+	int r;
+
+	while (*p && ((*p)->kind != TS__RPC__REQUEST__BODY_QUERY || (*p)->request_id != cancelled))
+		p = &(*p)->next;
+	found = *p;
+	if (found) {
+		struct control_pending *pending = *p;
+
+		*p = pending->next;
+		client->n_pending--;
+		control_pending_free(pending);
+		control_error(client, cancelled, -ECANCELED, "cancelled");
+	} else {
+		found = ts_question_cancel(client, cancelled);
+	}
+	r = ts_answer_cancelled(found, &packed, &n_bytes);
+	control_answer_built(client, request_id, r, packed, n_bytes, -1);
 }
 
 static uint32_t control_wait_ms(uint32_t asked_ms)
@@ -526,7 +697,20 @@ static void control_finish(struct ts_client_connection *client, uint32_t request
 
 /* ---- receiving ---- */
 
-static void control_request(struct ts_client_connection *client, const struct ts_frame *frame)
+/* The descriptor that comes with a request; of one with several, or of one that has no use for it, they are closed. */
+static int control_take_fds(struct ts_client_connection *client, unsigned n_fds)
+{
+	int fd = n_fds ? client->fds[0] : -1;
+
+	for (unsigned i = 1; i < n_fds; i++)
+		ts_closer_close(client->server->closer, client->credentials.uid, client->fds[i]);
+	client->n_fds -= n_fds;
+	memmove(client->fds, client->fds + n_fds, client->n_fds * sizeof(int));
+	return fd;
+}
+
+static void control_request(struct ts_client_connection *client, const struct ts_frame *frame,
+			    int fd)
 {
 	uint32_t id = frame->header.request_id;
 	Ts__Rpc__Request *request =
@@ -563,10 +747,32 @@ static void control_request(struct ts_client_connection *client, const struct ts
 	case TS__RPC__REQUEST__BODY_STOP:
 		control_switch(client, id, request->body_case, request->stop);
 		break;
+	case TS__RPC__REQUEST__BODY_QUERY:
+		control_query(client, &frame->header, &request, fd);
+		break;
+	case TS__RPC__REQUEST__BODY_CANCEL:
+		control_cancel(client, id, request->cancel->request_id);
+		break;
 	default:
 		control_error(client, id, -EOPNOTSUPP, "this daemon does not know the request");
 	}
-	ts__rpc__request__free_unpacked(request, NULL);
+	if (request)
+		ts__rpc__request__free_unpacked(request, NULL);
+}
+
+/* A whole one. */
+static void control_frame(struct ts_client_connection *client, const struct ts_frame *frame)
+{
+	int fd = -1;
+
+	if (frame->header.n_fds > client->n_fds) {
+		client->broken = true;
+		return;
+	}
+	fd = control_take_fds(client, frame->header.n_fds);
+	control_request(client, frame, fd);
+	if (fd >= 0)
+		ts_closer_close(client->server->closer, client->credentials.uid, fd);
 }
 
 /* tsctl is gone, or whoever asked; what it began as a recording ends. */
@@ -592,13 +798,19 @@ static int control_on_io(sd_event_source *source, int fd, uint32_t events, void 
 	ssize_t n;
 	int r;
 
-	if (events & EPOLLOUT)
+	if (events & EPOLLOUT) {
 		control_flush(client);
+		if (ts_client_connection_has_room(client))
+			ts_question_resume(client);
+	}
 	if (!client->broken && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
 		n = ts_frame_receive_some(fd, bytes, sizeof(bytes), fds, TS_ARRAY_LEN(fds), &n_fds);
-		/* Nobody sends descriptors this way: those that come are none of ours. */
 		for (unsigned i = 0; i < n_fds; i++)
-			ts_closer_close(client->server->closer, client->credentials.uid, fds[i]);
+			if (client->n_fds < TS_FRAME_MAX_FDS)
+				client->fds[client->n_fds++] = fds[i];
+			else
+				ts_closer_close(client->server->closer, client->credentials.uid,
+						fds[i]);
 		if (n == -EAGAIN)
 			return 0;
 		if (n <= 0) {
@@ -609,7 +821,7 @@ static int control_on_io(sd_event_source *source, int fd, uint32_t events, void 
 		while (!r && !client->broken) {
 			r = ts_frame_parser_next(&client->parser, &frame);
 			if (!r)
-				control_request(client, &frame);
+				control_frame(client, &frame);
 		}
 		if (r < 0)
 			client->broken = true;

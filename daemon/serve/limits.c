@@ -43,6 +43,12 @@ static const struct limit table[] = {
 	{"max-answers", "that a client has not read", .least = 1, .most = 4096, .value = 32},
 	{"max-traces", "of processes that are over, to hand out *", .least = 4, .most = 65536,
 	 .value = 256},
+	{"max-queries", "about what traces mean, at once *", .least = 4, .most = 4096, .value = 8},
+	{"max-query-ms", "one is worked out", .least = 1, .most = 86400000, .value = 60000},
+	{"max-query-bytes", "its answers", true, .least = KIB, .most = 64 * GIB,
+	 .value = 256 * MIB},
+	{"max-query-memory", "of who works it out", true, .least = 16 * MIB, .most = 1024 * GIB,
+	 .value = GIB},
 	{"max-file-bytes", "a file ends there", true, true, .least = 64 * KIB, .most = INT64_MAX,
 	 .value = 64 * GIB},
 	{"keep-free", "so much of the disk is left alone", true, true, .most = INT64_MAX,
@@ -123,4 +129,12 @@ void ts_limits_help(FILE *file)
 		print_value(value, sizeof(value), &table[i]);
 		fprintf(file, "  %-31s %s (%s)\n", option, table[i].what, value);
 	}
+}
+
+bool ts_limits_have_room(uint64_t n, uint64_t n_of_user, uint64_t most, uid_t uid)
+{
+	if (n >= most)
+		return false;
+	return !uid || uid == getuid() ||
+	       (n_of_user < ts_limits_quarter(most) && n < most - most / 4);
 }

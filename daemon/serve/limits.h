@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "proto/abi/base.h"
 
@@ -20,6 +21,10 @@ struct ts_limits {
 	uint64_t max_requests;
 	uint64_t max_answers;
 	uint64_t max_traces;
+	uint64_t max_queries;
+	uint64_t max_query_ms;
+	uint64_t max_query_bytes;
+	uint64_t max_query_memory;
 	uint64_t max_file_bytes; /* 0: none */
 	uint64_t keep_free;	 /* 0: nothing */
 	/* Recordings in several files. 0: not so. Ages are in ms. */
@@ -40,6 +45,9 @@ static inline uint64_t ts_limits_quarter(uint64_t most)
 {
 	return (most + 3) / 4;
 }
+
+/* Whether one more of a user's is allowed, where there are `n`, and of his `n_of_user`. */
+bool ts_limits_have_room(uint64_t n, uint64_t n_of_user, uint64_t most, uid_t uid);
 
 /* Nothing is set. */
 void ts_limits_init(struct ts_limits *limits);

@@ -72,14 +72,6 @@ static int listen_accept(struct ts_server *server, int listening_fd, sd_event_so
 	return fd;
 }
 
-static bool listen_has_room(uint64_t n, uint64_t n_of_user, uint64_t most, uid_t uid)
-{
-	if (n >= most)
-		return false;
-	return !uid || uid == getuid() ||
-	       (n_of_user < ts_limits_quarter(most) && n < most - most / 4);
-}
-
 bool ts_listen_accept_peer(struct ts_server *server)
 {
 	uint64_t most = server->options.limits.max_connections, n_of_user = 0;
@@ -92,7 +84,7 @@ bool ts_listen_accept_peer(struct ts_server *server)
 		n_of_user += !peer->began && peer->credentials.uid == credentials.uid;
 	if (server->finishing)
 		ts_peer_turn_away(server, fd, credentials.uid, -EBUSY, "the recording is over");
-	else if (!listen_has_room(server->n_unready, n_of_user, most, credentials.uid))
+	else if (!ts_limits_have_room(server->n_unready, n_of_user, most, credentials.uid))
 		ts_peer_turn_away(server, fd, credentials.uid, -EBUSY,
 				  "busy: too many connections that say nothing");
 	else
@@ -119,8 +111,8 @@ static int listen_on_control(sd_event_source *source, int fd, uint32_t events, v
 		return 0;
 	for (; client; client = ts_client_connection_next(client))
 		n_of_user += ts_client_connection_uid(client) == credentials.uid;
-	if (listen_has_room(server->n_clients, n_of_user, server->options.limits.max_clients,
-			    credentials.uid))
+	if (ts_limits_have_room(server->n_clients, n_of_user, server->options.limits.max_clients,
+				credentials.uid))
 		ts_client_connection_new(server, fd, &credentials, false);
 	else
 		ts_client_connection_turn_away(server, fd, credentials.uid,
@@ -243,7 +235,6 @@ int ts_listen_control(struct ts_server *server, int fd)
 	if (r)
 		return ts_error_trace(r);
 	/* Connections have it from the socket that listens. */
-	ts_server_refuse_fds(server->control_fd);
 	r = sd_event_add_io(server->event, &server->control_source, server->control_fd, EPOLLIN,
 			    listen_on_control, server);
 	return r < 0 ? ts_error_origin(r) : 0;

@@ -4,6 +4,8 @@
  * work in threads of their own and report through one eventfd; everything else happens here.
  */
 #include "daemon/serve/server.h"
+#include "daemon/serve/question.h"
+#include "proto/rpc/frame.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -165,6 +167,7 @@ static void server_check(struct ts_server *server)
 		next_client = ts_client_connection_next(client);
 		ts_client_connection_check(client, now);
 	}
+	ts_questions_check(server, now);
 	ts_server_dump_check_all(server);
 	if (server->finishing && !server->peers)
 		server_done(server);
@@ -194,7 +197,8 @@ void ts_server_look(struct ts_server *server)
 /* Deadlines are looked at only while somebody has one. */
 void ts_server_watch(struct ts_server *server)
 {
-	if (server->n_unready || server->n_clients || server->finishing || server->dumping) {
+	if (server->n_unready || server->n_clients || server->questions || server->finishing ||
+	    server->dumping) {
 		sd_event_source_set_time_relative(server->timer, SERVER_LOOK_US);
 		sd_event_source_set_enabled(server->timer, SD_EVENT_ONESHOT);
 	}
@@ -414,8 +418,9 @@ static int server_open(struct ts_server *server)
 static void server_count_descriptors(struct ts_server *server)
 {
 	struct ts_limits *limits = &server->options.limits;
-	uint64_t others = limits->max_connections + 2 * limits->max_clients + limits->max_traces +
-			  SERVER_SPARE_FDS;
+	/* A client may have sent descriptors that are not asked about yet; a question has a process. */
+	uint64_t others = limits->max_connections + (2 + TS_FRAME_MAX_FDS) * limits->max_clients +
+			  3 * limits->max_queries + limits->max_traces + SERVER_SPARE_FDS;
 	struct rlimit limit;
 	uint64_t most;
 
@@ -473,6 +478,7 @@ static void server_deinit(struct ts_server *server)
 		ts_peer_free(server->peers);
 	while (server->clients)
 		ts_client_connection_free(server->clients);
+	ts_questions_end(server);
 	while (server->ended)
 		server_forget(&server->ended);
 	ts_server_close_system(server);

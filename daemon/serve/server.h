@@ -56,6 +56,7 @@ struct ts_server_options {
 
 struct ts_peer;
 struct ts_client_connection;
+struct ts_question;
 
 struct ts_server {
 	struct ts_server_options options;
@@ -78,6 +79,8 @@ struct ts_server {
 	uint32_t n_unready;
 	struct ts_client_connection *clients;
 	uint32_t n_clients;
+	struct ts_question *questions; /* of clients, and those whose process is not dead yet */
+	uint32_t n_questions;
 	struct ts_recording *recording; /* private, record */
 	struct ts_kernel_hub *kernel;	/* NULL: no kernel events are wanted */
 	struct ts_observer *observer;	/* NULL: no calls of others are wanted, or can be had */
@@ -159,6 +162,14 @@ void ts_client_connection_free(struct ts_client_connection *client);
 /* Answers what waited for sessions; drops clients that do not read. */
 void ts_client_connection_check(struct ts_client_connection *client, uint64_t now_ns);
 struct ts_client_connection *ts_client_connection_next(struct ts_client_connection *client);
+/* For those who answer a client: `packed` stays theirs; `more`: another answer to the same request follows. */
+struct ts_server *ts_client_connection_server(const struct ts_client_connection *client);
+void ts_client_connection_answer(struct ts_client_connection *client, uint32_t request_id,
+				 const uint8_t *packed, size_t n_bytes, bool more);
+void ts_client_connection_error(struct ts_client_connection *client, uint32_t request_id, int error,
+				const char *why);
+/* Whether it reads what it is sent: else what is not urgent waits. */
+bool ts_client_connection_has_room(const struct ts_client_connection *client);
 /* Answers those who asked for the recording's end. */
 void ts_client_connection_finished(struct ts_client_connection *client);
 

@@ -132,33 +132,19 @@ static int fail(struct ts_worker *worker, int r, const char *why)
 /* It is gone without an answer: how it went is the reason. */
 static int fell(struct ts_worker *worker)
 {
-	int status, signal_number;
+	char how[TS_WORKER_HOW_BYTES];
+	int status;
 
 	/* It closed its end: it is dead, or about to be. */
 	reap(worker, false, &status);
-	signal_number = status >= 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-	switch (signal_number) {
-	case SIGSYS:
-		return fail(worker, -ECONNRESET, "the worker did what it may not do");
-	case SIGXCPU:
-		return fail(worker, -ECONNRESET, "the worker used up its time");
-	case 0:
-		return fail(worker, -ECONNRESET,
-			    status >= 0 && WEXITSTATUS(status) == 12 /* worker/main.c */
-				    ? "the worker needed more memory than it may have"
-				    : "the worker ended");
-	default:
-		snprintf(worker->why, sizeof(worker->why), "the worker fell: %s",
-			 strsignal(signal_number));
-		return ts_error_trace(-ECONNRESET);
-	}
+	return fail(worker, -ECONNRESET,
+		    status < 0 ? "the worker ended" : ts_worker_how_ended(status, how));
 }
 
 /* ---- start ---- */
 
-static int spawn(struct ts_worker *worker, int fd, pid_t *ret_pid)
+static int spawn(char *const *argv, int fd, pid_t *ret_pid)
 {
-	char *argv[] = {worker->path, worker->memory, worker->cpu, NULL};
 	/* libdw allocates a piece for each line of a table, and frees them all when it has made an array of them. */
 	char tunables[] = "GLIBC_TUNABLES=glibc.malloc.tcache_count=65535:glibc.malloc.hugetlb=1";
 	char *environment[] = {tunables, NULL};
@@ -189,35 +175,80 @@ static int spawn(struct ts_worker *worker, int fd, pid_t *ret_pid)
 								     POSIX_SPAWN_SETSID);
 	r = r ?: posix_spawnattr_setsigmask(&attributes, &none);
 	r = r ?: posix_spawnattr_setsigdefault(&attributes, &all);
-	r = r ?: posix_spawn(ret_pid, worker->path, &actions, &attributes, argv, environment);
+	r = r ?: posix_spawn(ret_pid, argv[0], &actions, &attributes, argv, environment);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	return -r;
 }
 
-static int start(struct ts_worker *worker)
+/* One end of a socket, of which the other is the process's. */
+static int spawn_with_socket(char *const *argv, int *ret_fd, pid_t *ret_pid)
 {
+	ts_cleanup(ts_closep) int ours = -1;
 	ts_cleanup(ts_closep) int theirs = -1;
 	int fds[2], r;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
 		return -errno;
+	ours = fds[0];
 	/* Out of the way of the numbers that it will have; it waits where we do not. */
 	theirs = fcntl(fds[1], F_DUPFD_CLOEXEC, WORKER_FD + 1);
-	close(fds[1]);
-	worker->fd = fds[0];
 	r = theirs < 0 ? -errno : 0;
+	close(fds[1]);
 	if (!r && fcntl(theirs, F_SETFL, O_RDWR) < 0)
 		r = -errno;
-	r = r ?: spawn(worker, theirs, &worker->pid);
-	if (r) {
-		worker->pid = -1;
-		ts_worker_end(worker);
+	r = r ?: spawn(argv, theirs, ret_pid);
+	if (!r)
+		*ret_fd = ts_take_fd(&ours);
+	return r;
+}
+
+static int start(struct ts_worker *worker)
+{
+	char *argv[] = {worker->path, worker->memory, worker->cpu, NULL};
+	int r = spawn_with_socket(argv, &worker->fd, &worker->pid);
+
+	if (r)
 		return r;
-	}
 	worker->n_starts++;
 	ts_frame_parser_init(&worker->parser, TS_FRAME_ANSWER, TS_FRAME_ANSWER_MAX_BYTES);
 	return 0;
+}
+
+int ts_worker_start_query(const struct ts_worker_options *options, int *ret_fd, pid_t *ret_pid)
+{
+	char path[PATH_MAX], memory[24], cpu[24], mode[] = TS_WORKER_QUERY;
+	char *argv[] = {path, memory, cpu, mode, NULL};
+	int r = 0;
+
+	if (options->path)
+		snprintf(path, sizeof(path), "%s", options->path);
+	else
+		r = ts_worker_find(path);
+	snprintf(memory, sizeof(memory), "%llu",
+		 (unsigned long long)(options->memory_bytes ?: TS_WORKER_MEMORY_BYTES));
+	snprintf(cpu, sizeof(cpu), "%u", options->cpu_seconds ?: TS_WORKER_CPU_SECONDS);
+	return r ?: spawn_with_socket(argv, ret_fd, ret_pid);
+}
+
+const char *ts_worker_how_ended(int status, char ret_how[TS_WORKER_HOW_BYTES])
+{
+	int signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	switch (signal_number) {
+	case SIGSYS:
+		return "the worker did what it may not do";
+	case SIGXCPU:
+		return "the worker used up its time";
+	case 0:
+		return WEXITSTATUS(status) == TS_WORKER_EXIT_MEMORY
+			       ? "the worker needed more memory than it may have"
+			       : "the worker ended";
+	default:
+		snprintf(ret_how, TS_WORKER_HOW_BYTES, "the worker fell: %s",
+			 strsignal(signal_number));
+		return ret_how;
+	}
 }
 
 /* ---- one request ---- */

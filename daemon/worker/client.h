@@ -56,3 +56,17 @@ pid_t ts_worker_pid(const struct ts_worker *worker);
 unsigned ts_worker_n_starts(const struct ts_worker *worker);
 /* Ends it: the next request gets a new one, which has seen nothing. */
 void ts_worker_end(struct ts_worker *worker);
+
+/*
+ * A process for one query about a trace, which ends with it (`query.h` is its side). It takes a Request with a query, with
+ * the file's descriptor, in the frames of proto/rpc/frame.h, and gives Answers as a client gets them. *ret_fd does not block. The
+ * caller kills and reaps it. Returns 0 or -errno.
+ */
+int ts_worker_start_query(const struct ts_worker_options *options, int *ret_fd, pid_t *ret_pid);
+/* Its third argument; its exit status where it had not enough memory. */
+#define TS_WORKER_QUERY	      "query"
+#define TS_WORKER_EXIT_MEMORY 12
+
+#define TS_WORKER_HOW_BYTES   96
+/* In words, of waitpid()'s status. */
+const char *ts_worker_how_ended(int status, char ret_how[TS_WORKER_HOW_BYTES]);

@@ -111,6 +111,8 @@ static const int allowed_calls[] = {
 	SCMP_SYS(restart_syscall),
 };
 
+static const unsigned allowed_controls[] = {F_GETFL, F_GETFD, F_DUPFD_CLOEXEC, F_OFD_GETLK};
+
 static int add_rules(scmp_filter_ctx filter)
 {
 	int r = 0;
@@ -130,12 +132,11 @@ static int add_rules(scmp_filter_ctx filter)
 	r = r
 		    ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
 					SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
-	r = r
-		    ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-					SCMP_A1(SCMP_CMP_EQ, F_GETFL));
-	return r
-		       ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-					   SCMP_A1(SCMP_CMP_EQ, F_GETFD));
+	/* Of descriptors that it has: what they are, and another number for one. */
+	for (size_t i = 0; !r && i < TS_ARRAY_LEN(allowed_controls); i++)
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+				     SCMP_A1(SCMP_CMP_EQ, allowed_controls[i]));
+	return r;
 }
 
 static int filter_calls(void)

@@ -8,17 +8,19 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 
+#include "daemon/worker/client.h"
 #include "daemon/worker/confine.h"
 #include "daemon/worker/elf-file.h"
 #include "daemon/worker/jit.h"
 #include "daemon/worker/offsets.h"
+#include "daemon/worker/query.h"
 #include "proto/rpc/frame.h"
 #include "proto/rpc/worker.pb-c.h"
 
 #define WORKER_FD	  3
 #define REQUEST_MAX_BYTES (1024u * 1024)
 #define EXIT_USAGE	  2
-#define EXIT_MEMORY	  12 /* client.c */
+#define EXIT_MEMORY	  TS_WORKER_EXIT_MEMORY
 
 struct worker {
 	struct ts_confined confined;
@@ -323,8 +325,9 @@ int main(int argc, char **argv)
 {
 	struct ts_confine_options options = {.end_with_parent = true};
 	struct worker worker = {0};
+	bool is_query = argc == 4 && !strcmp(argv[3], TS_WORKER_QUERY);
 
-	if (argc == 3) {
+	if (argc == 3 || is_query) {
 		options.memory_bytes = parse(argv[1]);
 		options.cpu_seconds = (uint32_t)parse(argv[2]);
 	}
@@ -332,7 +335,12 @@ int main(int argc, char **argv)
 		fputs("tracesmith-worker is started by tracesmithd, which has its work\n", stderr);
 		return EXIT_USAGE;
 	}
+	/* What it opens has to be open before the walls are up. */
+	if (is_query)
+		ts_query_prepare();
 	worker.error = ts_confine(&options, &worker.confined, &worker.error_part);
+	if (is_query)
+		return ts_query_serve(WORKER_FD, worker.error, worker.error_part);
 	ts_frame_parser_init(&worker.parser, TS_FRAME_REQUEST, REQUEST_MAX_BYTES);
 	return serve(&worker);
 }

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One question about a stranger's trace: replay/report finds the answers, which go out in parts as they come.
+ */
+#include "daemon/worker/query.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "daemon/worker/client.h"
+#include "proto/rpc/body.h"
+#include "proto/rpc/frame.h"
+#include "proto/rpc/json.h"
+#include "replay/report/names.h"
+#include "replay/report/query.h"
+
+#define NICENESS 10
+
+struct out {
+	int fd;
+	uint32_t request_id;
+	unsigned number; /* of the body whose bytes these are */
+	uint8_t *bytes;
+	size_t n, n_allocated;
+	uint64_t n_sent, most;
+};
+
+static void no_memory(void)
+{
+	_exit(TS_WORKER_EXIT_MEMORY);
+}
+
+void ts_query_prepare(void)
+{
+	struct ts_demangler *demangler = NULL;
+
+	/* Sessions are drained first. */
+	setpriority(PRIO_PROCESS, 0, NICENESS);
+	/* Never freed: its library stays loaded for those that come. */
+	(void)ts_demangler_new(&demangler);
+}
+
+static void send_all(int fd, const void *data, size_t n_bytes)
+{
+	const uint8_t *at = data;
+
+	while (n_bytes) {
+		ssize_t n = ts_frame_send_some(fd, at, n_bytes, NULL, 0);
+
+		/* Nobody wants it any more. */
+		if (n <= 0)
+			_exit(1);
+		at += n;
+		n_bytes -= (size_t)n;
+	}
+}
+
+/* An answer with this body. */
+static void send_body(struct out *out, unsigned number, const uint8_t *body, size_t n_bytes,
+		      bool more)
+{
+	uint8_t head[sizeof(struct ts_frame_header) + TS_BODY_HEAD_BYTES];
+	size_t n = ts_body_head(number, n_bytes, head + sizeof(struct ts_frame_header));
+	struct ts_frame_header header =
+		ts_frame_header_make(TS_FRAME_ANSWER, out->request_id, (uint32_t)(n + n_bytes));
+
+	header.flags = more ? TS_FRAME_MORE : 0;
+	memcpy(head, &header, sizeof(header));
+	send_all(out->fd, head, sizeof(header) + n);
+	send_all(out->fd, body, n_bytes);
+	out->n_sent += n_bytes;
+}
+
+static void send_message(struct out *out, unsigned number, const ProtobufCMessage *message)
+{
+	size_t n_bytes = protobuf_c_message_get_packed_size(message);
+	ts_cleanup(ts_freep) uint8_t *packed = malloc(n_bytes + 1);
+
+	if (!packed)
+		no_memory();
+	protobuf_c_message_pack(message, packed);
+	send_body(out, number, packed, n_bytes, false);
+}
+
+static void send_error(struct out *out, int error, const char *message)
+{
+	Ts__Rpc__Error body = TS__RPC__ERROR__INIT;
+
+	TS_RPC_SET(&body, code, error < 0 ? -error : EBADMSG);
+	body.message = (char *)(uintptr_t)message;
+	send_message(out, TS__RPC__ANSWER__BODY_ERROR, &body.base);
+}
+
+/* Sends what is enough for a part, `all`: and the rest. */
+static int flush(struct out *out, bool all)
+{
+	size_t at = 0;
+
+	while (out->n - at > TS_BODY_PART_BYTES || (all && out->n > at)) {
+		size_t n = ts_body_part(out->bytes + at, out->n - at, TS_BODY_PART_BYTES);
+
+		if (!n || n > TS_FRAME_ANSWER_MAX_BYTES - TS_BODY_HEAD_BYTES)
+			return -EMSGSIZE;
+		if (out->n_sent + n > out->most)
+			return -EFBIG;
+		send_body(out, out->number, out->bytes + at, n, true);
+		at += n;
+	}
+	memmove(out->bytes, out->bytes + at, out->n - at);
+	out->n -= at;
+	return 0;
+}
+
+/* A body behind the one before is the same, with more in its lists. */
+static int give(void *data, unsigned number, const ProtobufCMessage *body)
+{
+	struct out *out = data;
+	size_t n_bytes = protobuf_c_message_get_packed_size(body);
+	int r;
+
+	if (out->n + n_bytes > out->n_allocated) {
+		size_t n_wanted = 2 * (out->n + n_bytes) + TS_BODY_PART_BYTES;
+		uint8_t *bytes = realloc(out->bytes, n_wanted);
+
+		if (!bytes)
+			no_memory();
+		out->bytes = bytes;
+		out->n_allocated = n_wanted;
+	}
+	out->number = number;
+	out->n += protobuf_c_message_pack(body, out->bytes + out->n);
+	r = out->n > TS_BODY_PART_BYTES ? flush(out, false) : 0;
+	return r;
+}
+
+static void send_end(struct out *out, struct ts_sbt_reader *reader, const Ts__Rpc__Query *query,
+		     const struct ts_query_end *end)
+{
+	Ts__Rpc__QueryEnd message = TS__RPC__QUERY_END__INIT;
+
+	message.path = query->path;
+	TS_RPC_SET(&message, origin_ns, ts_sbt_reader_origin_ns(reader));
+	if (query->in_file)
+		TS_RPC_SET(&message, session, query->in_file);
+	TS_RPC_SET(&message, sessions, (uint32_t)ts_sbt_reader_n_sessions(reader));
+	TS_RPC_SET(&message, bytes, out->n_sent);
+	if (end->is_damaged) {
+		TS_RPC_SET(&message, damaged, true);
+		TS_RPC_SET(&message, damaged_at, end->damage.off);
+		message.damage = (char *)(uintptr_t)end->damage.text;
+	}
+	if (end->has_bad_checkpoints)
+		TS_RPC_SET(&message, bad_checkpoints, true);
+	send_message(out, TS__RPC__ANSWER__BODY_QUERY_END, &message.base);
+}
+
+static void refuse(struct out *out, int r, const struct ts_sbt_error *error,
+		   const Ts__Rpc__Query *query)
+{
+	const char *path = query->path ? query->path : "the file";
+	char why[TS_QUERY_WHY_BYTES];
+
+	if (r == -EFBIG)
+		snprintf(why, sizeof(why),
+			 "the answer is larger than %" PRIu64 " bytes: ask for a part of it",
+			 out->most);
+	else if (r == -EMSGSIZE)
+		snprintf(why, sizeof(why),
+			 "an element of the answer is larger than a message may be");
+	else
+		ts_query_why(path, r, error, query, why);
+	send_error(out,
+		   r == TS_QUERY_E_UNKNOWN	    ? -EOPNOTSUPP
+		   : r > 0 && r != TS_SBT_E_CORRUPT ? -EINVAL
+						    : r,
+		   why);
+}
+
+static void answer(struct out *out, const Ts__Rpc__Query *query, int file)
+{
+	struct ts_query_options options = {.give = give, .data = out, .no_memory = no_memory};
+	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
+	struct ts_sbt_error error = {0};
+	struct ts_query_end end = {0};
+	struct ts_row_part part;
+	struct stat status;
+	int r;
+
+	if (file < 0 || fstat(file, &status) || !S_ISREG(status.st_mode)) {
+		close(file);
+		send_error(out, -EINVAL, "what came is not the descriptor of a file");
+		return;
+	}
+	r = ts_sbt_reader_open(file, &reader, &error);
+	if (r) {
+		refuse(out, r, &error, query);
+		return;
+	}
+	if (!ts_sbt_reader_part(reader, &part)) {
+		send_error(out, -EOPNOTSUPP,
+			   "the recording is in several files, of which only one is at hand: tsctl "
+			   "without --served reads them all");
+		return;
+	}
+	r = ts_query_run(reader, query->in_file, query, &options, &end);
+	r = r ?: flush(out, true);
+	if (r)
+		refuse(out, r, ts_sbt_reader_error(reader), query);
+	else
+		send_end(out, reader, query, &end);
+}
+
+/* Waits for one whole request. */
+static int receive(int fd, struct ts_frame_parser *parser, struct ts_frame *ret_frame,
+		   int *ret_file)
+{
+	uint8_t bytes[4096];
+	int r;
+
+	while ((r = ts_frame_parser_next(parser, ret_frame)) == TS_FRAME_E_MORE) {
+		unsigned n_fds = 0;
+		int file = -1;
+		ssize_t n = ts_frame_receive_some(fd, bytes, sizeof(bytes), &file, 1, &n_fds);
+
+		if (n <= 0)
+			return -ECONNRESET;
+		if (n_fds && *ret_file < 0)
+			*ret_file = file;
+		r = ts_frame_parser_feed(parser, bytes, (size_t)n);
+		if (r)
+			return r;
+	}
+	return r;
+}
+
+int ts_query_serve(int fd, int error, const char *part)
+{
+	struct ts_frame_parser parser;
+	Ts__Rpc__Request *request;
+	struct ts_frame frame;
+	struct out out = {.fd = fd};
+	char why[128];
+	int file = -1;
+
+	ts_frame_parser_init(&parser, TS_FRAME_REQUEST, TS_FRAME_REQUEST_MAX_BYTES);
+	if (receive(fd, &parser, &frame, &file))
+		return 1;
+	out.request_id = frame.header.request_id;
+	request = ts__rpc__request__unpack(NULL, frame.header.n_bytes, frame.data);
+	if (error) {
+		snprintf(why, sizeof(why), "this system cannot confine who would answer: %s", part);
+		send_error(&out, -EPERM, why);
+	} else if (!request || request->body_case != TS__RPC__REQUEST__BODY_QUERY) {
+		send_error(&out, -EPROTO, "the request is malformed");
+	} else {
+		out.most = request->query->max_bytes;
+		answer(&out, request->query, file);
+	}
+	return 0;
+}
