@@ -240,7 +240,8 @@ static int question_start(struct ts_question *question, Ts__Rpc__Query *query, i
 	if (r)
 		return ts_error_origin(r);
 	r = question_send(question, query, file);
-	if (r)
+	/* It is gone already: how, will be seen. */
+	if (r && r != -EPIPE && r != -ECONNRESET)
 		return r;
 	r = sd_event_add_io(server->event, &question->source, question->fd, EPOLLIN, question_on_io,
 			    question);

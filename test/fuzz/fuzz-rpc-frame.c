@@ -3,11 +3,29 @@
  * The control socket's framing and messages: bytes as a client might send them, cut where the first
  * byte says; every frame's message is unpacked as a request, and as an answer printed as JSON.
  */
+#include "proto/rpc/body.h"
 #include "proto/rpc/frame.h"
 #include "proto/rpc/json.h"
 #include "proto/rpc/tracesmith.pb-c.h"
 
+#include <stdlib.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
+
+/* Cut into parts, a message is not longer, and the cutting has an end. */
+static void fuzz_parts(const struct ts_frame *frame)
+{
+	size_t n_bytes = frame->header.n_bytes, at = 0, n, off;
+	uint32_t number;
+
+	if (!ts_body_find(frame->data, n_bytes, &number, &off) && (off > n_bytes || !number))
+		abort();
+	while ((n = ts_body_part(frame->data + at, n_bytes - at, 16))) {
+		if (n > n_bytes - at)
+			abort();
+		at += n;
+	}
+}
 
 static void fuzz_message(const struct ts_frame *frame)
 {
@@ -16,6 +34,7 @@ static void fuzz_message(const struct ts_frame *frame)
 	Ts__Rpc__Answer *answer = ts__rpc__answer__unpack(NULL, frame->header.n_bytes, frame->data);
 	struct ts_json json = {0};
 
+	fuzz_parts(frame);
 	if (request) {
 		ts_json_message(&json, &request->base);
 		ts__rpc__request__free_unpacked(request, NULL);

@@ -8,8 +8,9 @@ import harness
 
 HEADER = struct.Struct('<IHBBIIII')
 MAGIC, VERSION, REQUEST, ANSWER = 0x50525354, 1, 1, 2
-LIST, FLUSH, START, STOP = 2, 4, 6, 7
-ERROR, SESSIONS, FLUSHED, SWITCHED = 1, 3, 5, 7
+LIST, FLUSH, START, STOP, QUERY, CANCEL = 2, 4, 6, 7, 8, 9
+ERROR, SESSIONS, FLUSHED, SWITCHED, STATE, ROWS, QUERY_END, CANCELLED = 1, 3, 5, 7, 8, 10, 14, 15
+MORE = 1
 # A daemon hangs up on those who are silent for a minute.
 SILENT_S = 30
 
@@ -73,13 +74,28 @@ class Control:
             data += more
         return data
 
-    def ask(self, body):
+    def send(self, body, fds=(), n_fds=None, deadline_ms=0):
+        """Sends a request, which may lie about how many descriptors come with it. Returns its number."""
         self.id += 1
+        self.used = time.monotonic()
+        data = HEADER.pack(MAGIC, VERSION, REQUEST, len(fds) if n_fds is None else n_fds, self.id, deadline_ms,
+                           len(body), 0) + body
+        sent = socket.send_fds(self.socket, [data], fds) if fds else 0
+        self.socket.sendall(data[sent:])
+        return self.id
+
+    def answer(self):
+        """(request's number, whether more follow, fields) of the next answer."""
+        header = HEADER.unpack(self.receive(HEADER.size))
+        if header[:3] != (MAGIC, VERSION, ANSWER) or header[3]:
+            raise AssertionError('answered %s' % (header,))
+        return header[4], bool(header[7] & MORE), fields(self.receive(header[6]))
+
+    def ask(self, body):
         if time.monotonic() - self.used > SILENT_S:
             self.close()
             self.connect()
-        self.used = time.monotonic()
-        self.socket.sendall(HEADER.pack(MAGIC, VERSION, REQUEST, 0, self.id, 0, len(body), 0) + body)
+        self.send(body)
         header = HEADER.unpack(self.receive(HEADER.size))
         answer = fields(self.receive(header[6]))
         if header[2] != ANSWER or header[4] != self.id or ERROR in answer:

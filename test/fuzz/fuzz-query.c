@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stranger's trace, asked everything that can be asked of one, as the daemon's worker does: whatever it is, there is an answer,
+ * and every part of it can be packed.
+ */
+#include "replay/report/query.h"
+
+#include "proto/abi/base.h"
+#include "proto/rpc/json.h"
+#include "test/fuzz/fuzz-sbt.h"
+
+#define MAX_ROWS 20000u /* a few bytes can stand for many rows; enough is enough */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int give(void *data, unsigned number, const ProtobufCMessage *body)
+{
+	size_t n_bytes = protobuf_c_message_get_packed_size(body);
+	uint8_t *packed = malloc(n_bytes + 1);
+	ProtobufCMessage *again;
+
+	if (!packed || protobuf_c_message_pack(body, packed) != n_bytes)
+		abort();
+	again = protobuf_c_message_unpack(body->descriptor, NULL, n_bytes, packed);
+	if (!again)
+		abort();
+	protobuf_c_message_free_unpacked(again, NULL);
+	free(packed);
+	return 0;
+}
+
+static void ask(struct ts_sbt_reader *reader, const Ts__Rpc__Query *query)
+{
+	struct ts_query_options options = {.give = give, .no_memory = abort};
+	struct ts_query_end end;
+	char why[TS_QUERY_WHY_BYTES];
+	int r = ts_query_run(reader, 0, query, &options, &end);
+
+	if (r)
+		ts_query_why("a trace", r, ts_sbt_reader_error(reader), query, why);
+}
+
+static void ask_all(struct ts_sbt_reader *reader)
+{
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	Ts__Rpc__Query__State state = TS__RPC__QUERY__STATE__INIT;
+	Ts__Rpc__Query__Timeline timeline = TS__RPC__QUERY__TIMELINE__INIT;
+	Ts__Rpc__Query__Rows rows = TS__RPC__QUERY__ROWS__INIT;
+	Ts__Rpc__Query__Stats stats = TS__RPC__QUERY__STATS__INIT;
+	Ts__Rpc__Query__Memory memory = TS__RPC__QUERY__MEMORY__INIT;
+	Ts__Rpc__Query__Graph graph = TS__RPC__QUERY__GRAPH__INIT;
+	Ts__Rpc__Moment at = TS__RPC__MOMENT__INIT;
+
+	TS_RPC_SET(&at, ns, 5000);
+	TS_RPC_SET(&at, from_start, true);
+	TS_RPC_SET(&state, stacks, true);
+	TS_RPC_SET(&rows, stacks, true);
+	TS_RPC_SET(&memory, stacks, true);
+	state.at = graph.from = &at;
+	query.body_case = TS__RPC__QUERY__BODY_STATE;
+	query.state = &state;
+	ask(reader, &query);
+	query.body_case = TS__RPC__QUERY__BODY_TIMELINE;
+	query.timeline = &timeline;
+	ask(reader, &query);
+	query.body_case = TS__RPC__QUERY__BODY_ROWS;
+	query.rows = &rows;
+	ask(reader, &query);
+	query.body_case = TS__RPC__QUERY__BODY_STATS;
+	query.stats = &stats;
+	ask(reader, &query);
+	query.body_case = TS__RPC__QUERY__BODY_MEMORY;
+	query.memory = &memory;
+	ask(reader, &query);
+	query.body_case = TS__RPC__QUERY__BODY_GRAPH;
+	query.graph = &graph;
+	ask(reader, &query);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct ts_sbt_reader *reader = NULL;
+	int fd = ts_fuzz_sbt_file(data, size);
+	uint64_t n_rows = 0;
+
+	if (fd >= 0 && !ts_sbt_reader_open(fd, &reader, NULL)) {
+		for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
+			n_rows += ts_sbt_reader_block(reader, i)->n_rows;
+		if (n_rows <= MAX_ROWS)
+			ask_all(reader);
+		ts_sbt_reader_free(reader);
+	}
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
