@@ -232,8 +232,8 @@ TS_TEST(answers)
 /* Fewer descriptors than the sessions would take: who is too much is refused by name, before nobody can be heard. */
 TS_TEST(descriptors)
 {
-	/* Enough for two sessions beside all else; of one user one. */
-	struct rlimit few = {256 + 2 * 64 + 4 + 64 + 8, 256 + 2 * 64 + 4 + 64 + 8};
+	/* Enough for two sessions beside all else, clients, queries and traces among it; of one user one. */
+	struct rlimit few = {256 + 6 * 64 + 3 * 8 + 4 + 64 + 8, 256 + 6 * 64 + 3 * 8 + 4 + 64 + 8};
 	struct ts_handshake_reason packet;
 	struct producer p[2];
 	struct service s;
