@@ -82,7 +82,15 @@ class Queries(harness.Case):
                  '--directory', self.traces] + list(options), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=harness.environment())
         self.addCleanup(self.end_daemon, self.daemon)
-        self.wait(lambda: os.path.exists(self.inject) and os.path.exists(self.control), 'the daemon')
+        self.wait(lambda: os.path.exists(self.inject) and self.listens(), 'the daemon')
+
+    def listens(self):
+        """A socket has a path before it listens."""
+        try:
+            control.Control(self.control).close()
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        return True
 
     def end_daemon(self, daemon):
         if daemon.poll() is None:
@@ -223,8 +231,9 @@ class Queries(harness.Case):
         self.check_alive()
 
     def test_many_while_it_records(self):
-        """Questions without end, and not a launch is lost."""
+        """Questions without end, and not a launch is lost: no more are in the rings than those hold."""
         self.start_daemon()
+        flusher = self.connect()
         process = self.start([harness.app('bursts', 'driver'), '2'])
 
         def order(line, answer):
@@ -252,6 +261,7 @@ class Queries(harness.Case):
         try:
             while min(asked) < 5 and not failed:
                 launches = order('go 1000', 'done')
+                flusher.flush()
         finally:
             over.set()
             for thread in threads:
