@@ -433,7 +433,8 @@ class Queries(harness.Case):
             for fd in (reader, writer, folder, null, unreadable, path):
                 os.close(fd)
         self.check_alive()
-        self.wait(lambda: len(os.listdir(descriptors)) == before, 'the end of their descriptors')
+        # The connection that found the daemon may have been among those before.
+        self.wait(lambda: len(os.listdir(descriptors)) <= before, 'the end of their descriptors')
 
     def answer_of(self, client, body, fds, n_fds=None):
         client.send(body, fds, n_fds)
