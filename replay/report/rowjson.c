@@ -66,7 +66,8 @@ struct ts_rowjson {
 		max_align_t align;
 		unsigned char bytes[1024];
 	} message;
-	/* What the message points to while it is printed. */
+	/* What the message points to, until the next one. */
+	char name[TS_RESOLVER_NAME_BYTES];
 	char numbers[MAX_FIELDS][NUMBER_BYTES];
 	Ts__Rpc__Stack stack;
 	char **frames;
@@ -639,14 +640,13 @@ static void run_step(struct ts_rowjson *rowjson, const struct step *step, size_t
 static const struct plan *fill(struct ts_rowjson *rowjson, const struct ts_sbt_row *row)
 {
 	const struct plan *plan;
-	char name[TS_RESOLVER_NAME_BYTES];
 
 	if (row->type >= TS_ROW_EVENT_COUNT || !rowjson->plans[row->type].descriptor)
 		return NULL;
 	plan = &rowjson->plans[row->type];
 	plan->descriptor->message_init(&rowjson->message.base);
 	for (size_t i = 0; i < plan->n_steps; i++)
-		run_step(rowjson, &plan->steps[i], i, row, name);
+		run_step(rowjson, &plan->steps[i], i, row, rowjson->name);
 	return plan;
 }
 
