@@ -23,6 +23,7 @@
   kernel    what kernel events add to a context switch, to a program that computes and to one that launches; page faults a
             second that come to the file
   emulate   operations of a generated training job a second in virtual time
+  export    operations of that job a second, and bytes of each, in the formats of other tools
   state     operations of a generated training job a second through the state machine, timeline, gaps, graph and diff
 
 What is absent (LTTng, a built part) is skipped by name. --smoke runs each with tiny numbers, to see that it
@@ -247,6 +248,16 @@ class Bench:
             rate = result[key + '_per_s']
             self.say('%d operations from a file: %s' % (result['n'], what), '%.2f M/s' % (rate / 1e6),
                      'rows alone %.2f M/s' % (walk / 1e6), 'at least %d M/s' % goal if goal else None)
+
+    def export(self):
+        result = self.json([self.path('test/bench/bench-export'), '20000' if self.smoke else '2000000'], timeout=3600)
+        for key, what, goal in (('perfetto', 'Perfetto, with flows, stacks and launches', (2, 70)),
+                                ('json', 'trace events in JSON', None), ('pprof', 'pprof', None),
+                                ('folded', 'folded stacks', None)):
+            self.say('%d operations to another format: %s' % (result['n'], what),
+                     '%.2f M/s' % (result[key + '_per_s'] / 1e6),
+                     '%.1f bytes an operation, in the trace %.2f' % (result[key + '_bytes'], result['sbt_bytes']),
+                     'at least %d M/s, at most %d bytes' % goal if goal else None)
 
     def emulate(self):
         result = self.json([self.path('test/bench/bench-emulate'), '20000' if self.smoke else '5000000'], timeout=3600)
@@ -596,7 +607,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'system', 'state', 'emulate']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'system', 'state', 'export', 'emulate']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')

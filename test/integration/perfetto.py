@@ -50,7 +50,7 @@ TEXT = {1: ('iid', int), 2: ('text', str)}
 ANNOTATION = {1: ('name', int), 3: ('uint', int), 4: ('int', complex), 5: ('double', float), 7: ('pointer', int),
               17: ('text', int)}
 EVENT = {4: ('annotations', [ANNOTATION]), 9: ('type', int), 10: ('name', int), 11: ('track', int),
-         30: ('count', complex), 36: ('flows', [int]), 44: ('real', float)}
+         30: ('count', complex), 36: ('flows', [int]), 42: ('last_flows', [int]), 44: ('real', float)}
 DESCRIPTOR = {1: ('uuid', int), 2: ('name', str), 3: ('process', {1: ('pid', int), 6: ('name', str)}),
               4: ('thread', {1: ('pid', int), 2: ('tid', int), 5: ('name', str)}), 5: ('parent', int),
               8: ('counter', {3: ('unit', int), 6: ('unit_name', str)}), 11: ('ordering', int)}
@@ -60,7 +60,7 @@ PACKET = {6: ('clocks', {1: ('clocks', [CLOCK]), 2: ('primary', int)}), 8: ('tim
           13: ('flags', int), 58: ('clock', int),
           59: ('defaults', {11: ('event', {11: ('track', int)}), 58: ('clock', int)}), 60: ('track', DESCRIPTOR)}
 
-Slice = collections.namedtuple('Slice', 'track name start end depth args flows')
+Slice = collections.namedtuple('Slice', 'track name start end depth args flows last_flows')
 
 
 class Sequence:
@@ -145,8 +145,8 @@ class Trace:
         if event['type'] == END:
             if not slices or time < slices[-1][2]:
                 raise Invalid('an end without a begin')
-            track, name, start, depth, args, flows = slices.pop()
-            self.slices.append(Slice(track, name, start, time, depth, args, flows))
+            track, name, start, *rest = slices.pop()
+            self.slices.append(Slice(track, name, start, time, *rest))
             return
         if slices and time < slices[-1][2]:
             raise Invalid('time goes back')
@@ -156,7 +156,8 @@ class Trace:
             if 'text' in annotation:
                 value = sequence.texts['texts'][value]
             args[sequence.texts['annotations'][annotation['name']]] = value
-        begun = (uuid, sequence.texts['names'][event['name']], time, len(slices), args, event.get('flows', []))
+        begun = (uuid, sequence.texts['names'][event['name']], time, len(slices), args, event.get('flows', []),
+                 event.get('last_flows', []))
         if len(slices) > DEEPEST:
             raise Invalid('too deep')
         if event['type'] == INSTANT:
@@ -188,14 +189,18 @@ class Trace:
         return [piece for piece in self.slices if self.name(piece.track).startswith('stream ')]
 
     def flows(self):
-        """Pairs of slices that a flow leads from and to, as readers link them: in the order of time."""
-        by_id = collections.defaultdict(list)
-        for piece in self.slices:
+        """Pairs of slices that a flow leads from and to, as readers link them: in the order of time. Its last one ends it, and what
+        has its number later is another."""
+        open_flows = {}
+        for piece in sorted(self.slices, key=lambda piece: piece.start):
             for flow in piece.flows:
-                by_id[flow].append(piece)
-        for pieces in by_id.values():
-            pieces.sort(key=lambda piece: piece.start)
-            yield from zip(pieces, pieces[1:])
+                if flow in open_flows:
+                    yield open_flows[flow], piece
+                open_flows[flow] = piece
+            for flow in piece.last_flows:
+                if flow not in open_flows:
+                    raise Invalid('a flow ends that did not begin')
+                yield open_flows.pop(flow), piece
 
 
 # Where Perfetto's own trace processor lies: engine_bundle.node.js, engine.mjs and trace_processor.wasm.

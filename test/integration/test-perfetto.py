@@ -196,10 +196,10 @@ class Perfetto(harness.Case):
         return trace.tracks[trace.tracks[piece.track]['parent']]['thread']['tid']
 
     def test_small(self):
-        """At most 73 bytes a launch with its flow, its stack and how it was launched."""
+        """At most 70 bytes a launch with its flow, its stack and how it was launched."""
         few, many = self.made('1000'), self.path('many.sbt')
         harness.run([os.path.join(harness.BUILD, 'test', 'unit', 'tools', 'make-trace'), many, '3000'])
-        self.assertLess((self.exported(many).bytes - self.exported(few).bytes) / 2000, 73)
+        self.assertLess((self.exported(many).bytes - self.exported(few).bytes) / 2000, 70)
 
     # ---- parts, and what is damaged -------------------------------------------------------------
 

@@ -133,14 +133,15 @@ int ts_place_thread(struct ts_perfetto *perfetto, uint32_t session, uint32_t thr
 				   .a = thread,
 				   .b = pid},
 			    system = {.place = TS_PLACE_THREAD};
-	const struct ts_row_session *process = ts_sbt_reader_session(perfetto->reader, session);
 	struct ts_track track = {.kind = TS_TRACK_THREAD};
+	const struct ts_row_session *process;
 	const struct ts_row_thread *row;
 	uint32_t place, system_place, parent;
 	int r = find_place(perfetto, &key, &place, ret_track);
 
 	if (r || *ret_track)
 		return r;
+	process = ts_sbt_reader_session(perfetto->reader, session);
 	row = thread ? ts_sbt_reader_thread(perfetto->reader, session, thread) : NULL;
 	if (pid && is_pid(pid))
 		r = process_by_pid(perfetto, pid, NULL, &parent);

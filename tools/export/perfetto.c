@@ -291,11 +291,29 @@ static void add_stack(const struct ts_perfetto *perfetto, struct ts_track_slice 
 }
 
 /* Sessions count operations each for themselves, and are numbered from 1. Small numbers make small packets. */
+static uint64_t operation(const struct ts_perfetto *perfetto, uint32_t session, uint64_t op_id)
+{
+	return op_id * perfetto->n_sessions + session - 1;
+}
+
 static void add_flow(const struct ts_perfetto *perfetto, struct ts_track_slice *slice,
 		     uint32_t session, uint64_t op_id)
 {
 	if (op_id)
-		slice->flows[slice->n_flows++] = op_id * perfetto->n_sessions + session - 1;
+		slice->flows[slice->n_flows++] =
+			ts_flows_other(operation(perfetto, session, op_id));
+}
+
+static void add_flow_of_kernel(const struct ts_perfetto *perfetto, struct ts_track_slice *slice,
+			       uint32_t session, const struct ts_row_kernel *kernel)
+{
+	if (kernel->graph_node)
+		add_flow(perfetto, slice, session, kernel->op_id);
+	else if (kernel->op_id)
+		slice->flows[slice->n_flows++] =
+			ts_flows_kernel(perfetto->flows,
+					operation(perfetto, session, kernel->op_id),
+					slice->start_ns, &slice->flows_end);
 }
 
 static void set_name(struct ts_track_slice *slice, uint32_t kind, uint32_t of, uint64_t value)
@@ -353,7 +371,7 @@ static int put_kernel(struct ts_perfetto *perfetto, const struct ts_sbt_row *row
 	int r;
 
 	set_name(slice, TEXT_KERNEL, 0, kernel->name);
-	add_flow(perfetto, slice, row->session, kernel->op_id);
+	add_flow_of_kernel(perfetto, slice, row->session, kernel);
 	r = add_config(perfetto, kernel, slice);
 	if (kernel->graph_node)
 		add_number(slice, ARG_GRAPH_NODE, TS_TRACK_ARG_UINT, kernel->graph_node);
@@ -391,15 +409,50 @@ static int put_set(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 
 /* ---- what the host does ------------------------------------------------------------------------- */
 
-/* Whether something may have run for it. What a graph holds is not known when it is launched. */
-static bool may_launch(const struct ts_perfetto *perfetto, const struct ts_row_api *api)
+/* By its name. One that is not known may be anything. */
+static int call_kind(struct ts_perfetto *perfetto, const struct ts_row_api *api,
+		     const struct ts_call_kind **ret_kind)
 {
+	const struct ts_call_kind key = {.function = (uint64_t)api->domain << 32 | api->cbid};
+	struct ts_call_kind *kind;
 	const char *name;
+	uint32_t i;
+	int r = ts_keyed_recall(&perfetto->calls, &key, offsetof(struct ts_call_kind, is_known), &i,
+				NULL);
 
-	if (api->flags & TS_API_EXPECTS_DEVICE)
-		return true;
+	if (r)
+		return r;
+	*ret_kind = kind = ts_keyed_at(&perfetto->calls, i);
+	if (kind->is_known)
+		return 0;
 	name = perfetto->options->names->api(api->domain, api->cbid);
-	return !name || strstr(name, "GraphLaunch");
+	kind->is_known = true;
+	kind->is_graph = !name || strstr(name, "GraphLaunch");
+	kind->is_launch =
+		name && strstr(name, "Launch") && strstr(name, "Kernel") && !strstr(name, "Multi");
+	return 0;
+}
+
+/* To what may have run for it. What a graph holds is not known when it is launched. */
+static int add_flows_of_call(struct ts_perfetto *perfetto, struct ts_track_slice *slice,
+			     uint32_t session, const struct ts_row_api *api)
+{
+	bool is_two = api->nested_op_id && api->nested_op_id != api->op_id;
+	const struct ts_call_kind *kind;
+	int r = call_kind(perfetto, api, &kind);
+
+	if (r || !(api->flags & TS_API_EXPECTS_DEVICE || kind->is_graph))
+		return r;
+	if (api->op_id)
+		slice->flows[slice->n_flows++] =
+			ts_flows_call(perfetto->flows, operation(perfetto, session, api->op_id),
+				      kind->is_launch && !is_two && !api->result, slice->start_ns);
+	if (is_two)
+		slice->flows[slice->n_flows++] =
+			ts_flows_call(perfetto->flows,
+				      operation(perfetto, session, api->nested_op_id), false,
+				      slice->start_ns);
+	return 0;
 }
 
 static int put_call(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
@@ -409,11 +462,9 @@ static int put_call(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 	int r;
 
 	set_name(slice, TEXT_API, api->domain, api->cbid);
-	if (may_launch(perfetto, api)) {
-		add_flow(perfetto, slice, row->session, api->op_id);
-		if (api->nested_op_id != api->op_id)
-			add_flow(perfetto, slice, row->session, api->nested_op_id);
-	}
+	r = add_flows_of_call(perfetto, slice, row->session, api);
+	if (r)
+		return r;
 	add_stack(perfetto, slice, row->session, api->stack);
 	if (api->result)
 		add_text(slice, ARG_ERROR, TEXT_API_ERROR, api->domain, (uint32_t)api->result);
@@ -815,6 +866,8 @@ static void deinit(struct ts_perfetto *perfetto)
 	ts_eras_deinit(&perfetto->eras);
 	ts_keyed_deinit(&perfetto->places);
 	ts_keyed_deinit(&perfetto->configs);
+	ts_keyed_deinit(&perfetto->calls);
+	ts_flows_free(perfetto->flows);
 	ts_sums_deinit(&perfetto->sums);
 }
 
@@ -832,6 +885,8 @@ static int init(struct ts_perfetto *perfetto, FILE *file)
 	ts_keyed_init(&perfetto->places, sizeof(struct ts_place_key),
 		      offsetof(struct ts_place_key, track));
 	ts_keyed_init(&perfetto->configs, sizeof(struct config), sizeof(struct config));
+	ts_keyed_init(&perfetto->calls, sizeof(struct ts_call_kind),
+		      offsetof(struct ts_call_kind, is_known));
 	perfetto->n_sessions = ts_sbt_reader_n_sessions(perfetto->reader);
 	perfetto->origin_ns = ts_sbt_reader_origin_ns(perfetto->reader);
 	if (perfetto->origin_ns > MAX_TIME_NS)
@@ -839,6 +894,8 @@ static int init(struct ts_perfetto *perfetto, FILE *file)
 	r = ts_frames_init(&perfetto->frames, perfetto->reader, perfetto->options);
 	if (!r)
 		r = ts_eras_init(&perfetto->eras, perfetto->reader);
+	if (!r)
+		r = ts_flows_new(&perfetto->flows);
 	if (!r)
 		r = ts_sbt_reader_summary(perfetto->reader, 0, &summary);
 	/* What is damaged is told by the pass. */

@@ -7,6 +7,7 @@
 
 #include "replay/state/map.h"
 #include "tools/export/eras.h"
+#include "tools/export/flows.h"
 #include "tools/export/frames.h"
 #include "tools/export/tracks.h"
 
@@ -77,6 +78,14 @@ struct ts_sums {
 	size_t n_memories;
 };
 
+/* What may come of a call of a function. */
+struct ts_call_kind {
+	uint64_t function; /* domain and cbid */
+	/* the key ends here */
+	bool is_known, is_launch, is_graph;
+	uint8_t reserved[5];
+};
+
 struct ts_perfetto {
 	struct ts_sbt_reader *reader;
 	const struct ts_export_options *options;
@@ -86,6 +95,8 @@ struct ts_perfetto {
 	struct ts_eras eras;
 	struct ts_keyed places;	 /* of struct ts_place_key */
 	struct ts_keyed configs; /* of launches */
+	struct ts_keyed calls;	 /* of struct ts_call_kind */
+	struct ts_flows *flows;
 	struct ts_sums sums;
 	uint64_t origin_ns, now_ns;
 	uint64_t n_sessions;

@@ -50,6 +50,8 @@ struct lane {
 	uint64_t n_iids[TEXT_CLASSES];
 	uint64_t *ends; /* of open slices, the innermost last */
 	uint32_t n_ends, n_ends_allocated;
+	uint8_t head[8]; /* of a slice's packet what is between its time and its event */
+	uint8_t n_head;
 };
 
 struct track {
@@ -273,6 +275,57 @@ int ts_tracks_add(struct ts_tracks *tracks, const struct ts_track *from, uint32_
 	return describe(tracks, from, track->uuid, track->parent_uuid);
 }
 
+enum wire {
+	WIRE_VARINT = 0,
+	WIRE_FIXED64 = 1,
+	WIRE_BYTES = 2
+};
+
+#define TAG(field, wire) ((uint32_t)(field) << 3 | (wire))
+
+static uint8_t *varint(uint8_t *at, uint64_t value)
+{
+	while (value > 0x7f) {
+		*at++ = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	*at++ = (uint8_t)value;
+	return at;
+}
+
+static uint8_t *number(uint8_t *at, unsigned int field, uint64_t value)
+{
+	return varint(varint(at, TAG(field, WIRE_VARINT)), value);
+}
+
+/* Field numbers: perfetto.proto, as the names say. */
+enum {
+	TRACE_PACKET = 1,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_EVENT = 11,
+	EVENT_ANNOTATIONS = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME = 10,
+	EVENT_FLOWS = 36,
+	EVENT_LAST_FLOWS = 42,
+	ANNOTATION_NAME = 1,
+	ANNOTATION_UINT = 3,
+	ANNOTATION_INT = 4,
+	ANNOTATION_DOUBLE = 5,
+	ANNOTATION_POINTER = 7,
+	ANNOTATION_TEXT = 17,
+};
+
+/* What all its slices' packets have. */
+static void make_head(struct lane *lane)
+{
+	uint8_t *at = number(lane->head, PACKET_SEQUENCE, lane->sequence);
+
+	*at++ = TAG(PACKET_EVENT, WIRE_BYTES);
+	lane->n_head = (uint8_t)(at - lane->head);
+}
+
 static int add_lane(struct ts_tracks *tracks, struct track *track, uint32_t *ret_lane)
 {
 	bool is_first = !track->first_lane;
@@ -287,6 +340,7 @@ static int add_lane(struct ts_tracks *tracks, struct track *track, uint32_t *ret
 	*lane = (struct lane){.uuid = is_first ? track->uuid : ++tracks->last_uuid,
 			      .last_ns = tracks->options.origin_ns,
 			      .sequence = (uint32_t)(SEQUENCE_OF_ALL + 1 + tracks->n_lanes)};
+	make_head(lane);
 	*ret_lane = (uint32_t)++tracks->n_lanes;
 	if (!is_first)
 		r = describe(tracks, &further, lane->uuid,
@@ -365,131 +419,127 @@ static int intern_arg_name(struct ts_tracks *tracks, struct lane *lane, unsigned
 
 /* ---- packets of slices -------------------------------------------------------------------------- */
 
-enum wire {
-	WIRE_VARINT = 0,
-	WIRE_FIXED64 = 1,
-	WIRE_BYTES = 2
+/* A packet while its event is being written. Lengths stand before what they are of: there is a byte for each. */
+struct packet {
+	uint8_t *begin; /* behind the packet's own length */
+	uint8_t *event; /* behind the event's length */
 };
 
-#define TAG(field, wire) ((uint32_t)(field) << 3 | (wire))
-
-static uint8_t *varint(uint8_t *at, uint64_t value)
+/* Where the event goes; at most MAX_PACKET_BYTES with what is before it. */
+static int begin_packet(struct ts_tracks *tracks, struct lane *lane, uint64_t time_ns,
+			struct packet *packet)
 {
-	while (value > 0x7f) {
-		*at++ = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	*at++ = (uint8_t)value;
-	return at;
-}
+	uint8_t *at;
+	int r = ts_buffer_reserve(&tracks->out, MAX_PACKET_BYTES, &at);
 
-static uint8_t *number(uint8_t *at, unsigned int field, uint64_t value)
-{
-	return varint(varint(at, TAG(field, WIRE_VARINT)), value);
-}
-
-static uint8_t *bytes(uint8_t *at, unsigned int field, const uint8_t *from, const uint8_t *to)
-{
-	at = varint(varint(at, TAG(field, WIRE_BYTES)), (uint64_t)(to - from));
-	memcpy(at, from, (size_t)(to - from));
-	return at + (to - from);
-}
-
-/* Field numbers: perfetto.proto, as the names say. */
-enum {
-	TRACE_PACKET = 1,
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_EVENT = 11,
-	EVENT_ANNOTATIONS = 4,
-	EVENT_TYPE = 9,
-	EVENT_NAME = 10,
-	EVENT_FLOWS = 36,
-	ANNOTATION_NAME = 1,
-	ANNOTATION_UINT = 3,
-	ANNOTATION_INT = 4,
-	ANNOTATION_DOUBLE = 5,
-	ANNOTATION_POINTER = 7,
-	ANNOTATION_TEXT = 17,
-};
-
-/* From the event that lies in [from, to). */
-static int put_event(struct ts_tracks *tracks, struct lane *lane, uint64_t time_ns,
-		     const uint8_t *from, const uint8_t *to)
-{
-	uint8_t packet[MAX_PACKET_BYTES], *end, *at;
-	int r;
-
-	if (time_ns < lane->last_ns)
-		time_ns = lane->last_ns;
-	end = number(packet, PACKET_TIMESTAMP, time_ns - lane->last_ns);
-	lane->last_ns = time_ns;
-	end = number(end, PACKET_SEQUENCE, lane->sequence);
-	end = bytes(end, PACKET_EVENT, from, to);
-	r = ts_buffer_reserve(&tracks->out, sizeof(packet), &at);
 	if (r)
 		return r;
-	tracks->out.n += (size_t)(bytes(at, TRACE_PACKET, packet, end) - at);
+	if (time_ns < lane->last_ns)
+		time_ns = lane->last_ns;
+	*at = TAG(TRACE_PACKET, WIRE_BYTES);
+	packet->begin = at + 2;
+	at = number(packet->begin, PACKET_TIMESTAMP, time_ns - lane->last_ns);
+	lane->last_ns = time_ns;
+	memcpy(at, lane->head, sizeof(lane->head));
+	packet->event = at + lane->n_head + 1;
+	return 0;
+}
+
+/* Puts the length before what lies in [from, to); returns where that ends then. */
+static uint8_t *set_length(uint8_t *from, uint8_t *to)
+{
+	size_t n = (size_t)(to - from);
+	uint8_t length[10];
+	size_t n_length;
+
+	if (n <= 0x7f) {
+		from[-1] = (uint8_t)n;
+		return to;
+	}
+	n_length = (size_t)(varint(length, n) - length);
+	memmove(from - 1 + n_length, from, n);
+	memcpy(from - 1, length, n_length);
+	return to + n_length - 1;
+}
+
+static void end_packet(struct ts_tracks *tracks, const struct packet *packet, uint8_t *to)
+{
+	to = set_length(packet->begin, set_length(packet->event, to));
+	tracks->out.n = (size_t)(to - tracks->out.bytes);
 	if (tracks->out.n >= PIECE_BYTES)
 		flush(tracks);
-	return 0;
 }
 
 static int put_end(struct ts_tracks *tracks, struct lane *lane, uint64_t time_ns)
 {
-	static const uint8_t event[] = {TAG(EVENT_TYPE, WIRE_VARINT),
-					TS__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END};
+	struct packet packet;
+	int r = begin_packet(tracks, lane, time_ns, &packet);
 
-	return put_event(tracks, lane, time_ns, event, event + sizeof(event));
+	if (!r)
+		end_packet(tracks, &packet,
+			   number(packet.event, EVENT_TYPE,
+				  TS__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END));
+	return r;
 }
 
-static int add_arg(struct ts_tracks *tracks, uint32_t lane, const struct ts_track_arg *arg,
-		   uint8_t **at)
+/* `value`: of a text its number. */
+static uint8_t *put_arg(uint8_t *at, const struct ts_track_arg *arg, uint64_t value)
 {
-	uint8_t annotation[32], *end = number(annotation, ANNOTATION_NAME, arg->name + UINT64_C(1));
-	uint64_t value = arg->number;
-	int r = intern_arg_name(tracks, &tracks->lanes[lane - 1], arg->name);
+	uint8_t *from;
 
+	*at++ = TAG(EVENT_ANNOTATIONS, WIRE_BYTES);
+	from = ++at;
+	at = number(at, ANNOTATION_NAME, arg->name + UINT64_C(1));
 	switch (arg->kind) {
 	case TS_TRACK_ARG_TEXT:
-		if (!r)
-			r = intern(tracks, lane, TEXT_VALUE, &arg->text, &value);
-		end = number(end, ANNOTATION_TEXT, value);
+		at = number(at, ANNOTATION_TEXT, value);
 		break;
 	case TS_TRACK_ARG_DOUBLE:
-		*end++ = TAG(ANNOTATION_DOUBLE, WIRE_FIXED64);
-		memcpy(end, &arg->real, sizeof(arg->real));
-		end += sizeof(arg->real);
+		*at++ = TAG(ANNOTATION_DOUBLE, WIRE_FIXED64);
+		memcpy(at, &arg->real, sizeof(arg->real));
+		at += sizeof(arg->real);
 		break;
 	case TS_TRACK_ARG_INT:
-		end = number(end, ANNOTATION_INT, value);
+		at = number(at, ANNOTATION_INT, value);
 		break;
 	case TS_TRACK_ARG_POINTER:
-		end = number(end, ANNOTATION_POINTER, value);
+		at = number(at, ANNOTATION_POINTER, value);
 		break;
 	default:
-		end = number(end, ANNOTATION_UINT, value);
+		at = number(at, ANNOTATION_UINT, value);
 	}
-	*at = bytes(*at, EVENT_ANNOTATIONS, annotation, end);
-	return r;
+	return set_length(from, at);
 }
 
 static int put_begin(struct ts_tracks *tracks, uint32_t lane, const struct ts_track_slice *slice)
 {
-	uint8_t event[MAX_PACKET_BYTES / 2], *at;
-	uint64_t name;
+	uint64_t name, values[TS_TRACK_MAX_ARGS];
+	struct packet packet;
+	uint8_t *at;
 	int r = intern(tracks, lane, TEXT_NAME, &slice->name, &name);
 
-	at = number(event, EVENT_TYPE,
+	/* New texts are packets of their own, before this one. */
+	for (unsigned int i = 0; !r && i < slice->n_args; i++) {
+		const struct ts_track_arg *arg = &slice->args[i];
+
+		r = intern_arg_name(tracks, &tracks->lanes[lane - 1], arg->name);
+		values[i] = arg->number;
+		if (!r && arg->kind == TS_TRACK_ARG_TEXT)
+			r = intern(tracks, lane, TEXT_VALUE, &arg->text, &values[i]);
+	}
+	r = r ? r : begin_packet(tracks, &tracks->lanes[lane - 1], slice->start_ns, &packet);
+	if (r)
+		return r;
+	at = number(packet.event, EVENT_TYPE,
 		    slice->is_instant ? TS__PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT
 				      : TS__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN);
-	if (!r)
-		at = number(at, EVENT_NAME, name);
+	at = number(at, EVENT_NAME, name);
 	for (unsigned int i = 0; i < slice->n_flows; i++)
-		at = number(at, EVENT_FLOWS, slice->flows[i]);
-	for (unsigned int i = 0; !r && i < slice->n_args; i++)
-		r = add_arg(tracks, lane, &slice->args[i], &at);
-	return r ? r : put_event(tracks, &tracks->lanes[lane - 1], slice->start_ns, event, at);
+		at = number(at, slice->flows_end ? EVENT_LAST_FLOWS : EVENT_FLOWS, slice->flows[i]);
+	for (unsigned int i = 0; i < slice->n_args; i++)
+		at = put_arg(at, &slice->args[i], values[i]);
+	end_packet(tracks, &packet, at);
+	return 0;
 }
 
 /* ---- lanes -------------------------------------------------------------------------------------- */
@@ -607,9 +657,12 @@ int ts_tracks_slice(struct ts_tracks *tracks, const struct ts_track_slice *slice
 	if (tracks->n_held &&
 	    (tracks->n_held == MAX_HELD || tracks->held[0].start_ns != slice->start_ns))
 		r = put_held(tracks);
-	if (!r)
-		tracks->held[tracks->n_held++] = *slice;
-	return r;
+	if (r)
+		return r;
+	/* With the arguments that it has. */
+	memcpy(&tracks->held[tracks->n_held++], slice,
+	       offsetof(struct ts_track_slice, args) + slice->n_args * sizeof(slice->args[0]));
+	return 0;
 }
 
 /* ---- counters, and the end ---------------------------------------------------------------------- */

@@ -61,6 +61,7 @@ struct ts_track_arg {
 struct ts_track_slice {
 	uint32_t track;
 	bool is_instant;
+	bool flows_end; /* nothing of their numbers follows */
 	uint8_t n_args, n_flows;
 	uint64_t start_ns, end_ns;
 	struct ts_track_text name;
