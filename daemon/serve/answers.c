@@ -67,25 +67,26 @@ static const char *answer_state(const struct ts_session_status *status)
 	}
 }
 
-static void answer_session_fill(struct answer_session *session, const struct ts_peer *peer)
+/* `status` is there. */
+static void answer_session_fill(struct answer_session *session, uint32_t number,
+				const struct ts_recording *recording)
 {
 	Ts__Rpc__LiveSession *message = &session->message;
 	const char *reason;
 
-	ts_session_status(peer->session, &session->status);
 	ts__rpc__live_session__init(message);
-	TS_RPC_SET(message, session, peer->number);
+	TS_RPC_SET(message, session, number);
 	TS_RPC_SET(message, number_in_file, session->status.number);
 	TS_RPC_SET(message, pid, session->status.pid);
 	TS_RPC_SET(message, uid, session->status.uid);
 	message->program = (char *)(uintptr_t)session->status.program;
 	message->state = (char *)(uintptr_t)answer_state(&session->status);
-	message->path = peer->recording->path;
-	if (__atomic_load_n(&peer->recording->removed, __ATOMIC_RELAXED))
+	message->path = recording->path;
+	if (__atomic_load_n(&recording->removed, __ATOMIC_RELAXED))
 		TS_RPC_SET(message, removed, true);
 	TS_RPC_SET(message, rows, session->status.rows);
 	TS_RPC_SET(message, file_bytes,
-		   peer->recording->writer ? ts_sbt_writer_bytes(peer->recording->writer) : 0);
+		   recording->writer ? ts_sbt_writer_bytes(recording->writer) : 0);
 	TS_RPC_SET(message, start_monotonic_ns, session->status.start_ns);
 	TS_RPC_SET(message, unwritten_bytes, session->status.unwritten_bytes);
 	reason = ts_empty_reason_name(session->status.reason);
@@ -122,6 +123,7 @@ struct answer_sessions {
 	struct answer_session *sessions;
 	Ts__Rpc__LiveSession **pointers;
 	size_t n;
+	struct ts_observer_list observed;
 	uint64_t n_rows;
 	uint64_t n_bytes;
 };
@@ -130,13 +132,42 @@ static void answer_sessions_done(struct answer_sessions *all)
 {
 	free(all->sessions);
 	free(all->pointers);
+	free(all->observed.sessions);
+}
+
+/* Those that nobody preloaded. */
+static void answer_observed_fill(struct answer_sessions *all, const struct ts_server *server,
+				 uid_t uid)
+{
+	const struct ts_recording *recording = server->observed ?: server->recording;
+
+	for (size_t i = 0; i < all->observed.n; i++) {
+		struct answer_session *session = &all->sessions[all->n];
+
+		session->status = all->observed.sessions[i].status;
+		all->n_rows += session->status.rows;
+		if (!ts_answer_may_see(uid, session->status.uid))
+			continue;
+		answer_session_fill(session, all->observed.sessions[i].number, recording);
+		TS_RPC_SET(&session->message, host_half_only, true);
+		all->pointers[all->n++] = &session->message;
+	}
+	all->n_rows += all->observed.n_rows;
+	if (server->observed && server->observed->writer)
+		all->n_bytes += ts_sbt_writer_bytes(server->observed->writer);
 }
 
 static int answer_sessions_fill(struct answer_sessions *all, const struct ts_server *server,
 				uid_t uid)
 {
-	all->sessions = calloc(server->n_peers + 1, sizeof(*all->sessions));
-	all->pointers = calloc(server->n_peers + 1, sizeof(*all->pointers));
+	size_t n;
+	int r = server->observer ? ts_observer_list(server->observer, &all->observed) : 0;
+
+	if (r)
+		return r;
+	n = server->n_peers + all->observed.n + 1;
+	all->sessions = calloc(n, sizeof(*all->sessions));
+	all->pointers = calloc(n, sizeof(*all->pointers));
 	if (!all->sessions || !all->pointers)
 		return ts_error_origin(-ENOMEM);
 	for (const struct ts_peer *peer = server->peers; peer; peer = peer->next) {
@@ -144,7 +175,8 @@ static int answer_sessions_fill(struct answer_sessions *all, const struct ts_ser
 
 		if (!peer->session)
 			continue;
-		answer_session_fill(session, peer);
+		ts_session_status(peer->session, &session->status);
+		answer_session_fill(session, peer->number, peer->recording);
 		all->n_rows += session->status.rows;
 		if (peer->recording != server->recording)
 			all->n_bytes += session->message.file_bytes;
@@ -152,6 +184,7 @@ static int answer_sessions_fill(struct answer_sessions *all, const struct ts_ser
 			continue;
 		all->pointers[all->n++] = &session->message;
 	}
+	answer_observed_fill(all, server, uid);
 	return 0;
 }
 
@@ -206,8 +239,9 @@ int ts_answer_status(const struct ts_server *server, uid_t uid, uint8_t **ret_pa
 	status.inject_socket = (char *)(uintptr_t)options->inject_socket;
 	if (options->mode == TS_SERVER_SERVICE)
 		status.directory = (char *)(uintptr_t)options->directory;
-	TS_RPC_SET(&status, sessions_live, server->n_peers - server->n_unready);
-	TS_RPC_SET(&status, sessions_total, server->n_sessions);
+	TS_RPC_SET(&status, sessions_live,
+		   server->n_peers - server->n_unready + (uint32_t)all.observed.n);
+	TS_RPC_SET(&status, sessions_total, server->n_sessions + all.observed.n_ever);
 	TS_RPC_SET(&status, sessions_refused, server->n_refused);
 	TS_RPC_SET(&status, bytes_written, n_bytes + all.n_bytes);
 	TS_RPC_SET(&status, rows_written, server->n_rows + all.n_rows);
@@ -234,21 +268,19 @@ int ts_answer_sessions(const struct ts_server *server, uid_t uid, uint8_t **ret_
 	return answer_pack(&answer, ret_packed, ret_n_bytes);
 }
 
-int ts_answer_opened(const struct ts_peer *peer, const struct ts_recording *recording, bool live,
-		     uint8_t **ret_packed, size_t *ret_n_bytes)
+int ts_answer_opened(uint32_t number, uint32_t number_in_file, const struct ts_recording *recording,
+		     bool live, uint8_t **ret_packed, size_t *ret_n_bytes)
 {
 	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
 	Ts__Rpc__TraceOpened opened = TS__RPC__TRACE_OPENED__INIT;
-	struct ts_session_status status;
 
 	answer.body_case = TS__RPC__ANSWER__BODY_TRACE_OPENED;
 	answer.trace_opened = &opened;
 	opened.path = recording->path;
 	TS_RPC_SET(&opened, live, live);
-	if (peer) {
-		ts_session_status(peer->session, &status);
-		TS_RPC_SET(&opened, session, peer->number);
-		TS_RPC_SET(&opened, number_in_file, status.number);
+	if (number) {
+		TS_RPC_SET(&opened, session, number);
+		TS_RPC_SET(&opened, number_in_file, number_in_file);
 	}
 	return answer_pack(&answer, ret_packed, ret_n_bytes);
 }

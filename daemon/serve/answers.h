@@ -13,8 +13,9 @@ int ts_answer_status(const struct ts_server *server, uid_t uid, uint8_t **ret_pa
 		     size_t *ret_n_bytes);
 int ts_answer_sessions(const struct ts_server *server, uid_t uid, uint8_t **ret_packed,
 		       size_t *ret_n_bytes);
-int ts_answer_opened(const struct ts_peer *peer, const struct ts_recording *recording, bool live,
-		     uint8_t **ret_packed, size_t *ret_n_bytes);
+/* `number`, and that in the file, of the session that was asked for; 0: of none. */
+int ts_answer_opened(uint32_t number, uint32_t number_in_file, const struct ts_recording *recording,
+		     bool live, uint8_t **ret_packed, size_t *ret_n_bytes);
 int ts_answer_cancelled(bool found, uint8_t **ret_packed, size_t *ret_n_bytes);
 int ts_answer_flushed(uint32_t n_sessions, uint32_t n_timed_out, uint8_t **ret_packed,
 		      size_t *ret_n_bytes);

@@ -32,7 +32,14 @@ struct control_answer {
 
 struct control_wait {
 	uint32_t peer; /* number */
+	bool observed; /* of the observer's sessions */
 	uint64_t ticket;
+};
+
+/* Whose trace a client is given: of a session by the daemon's number and that in the file, or of none (0). */
+struct control_trace {
+	uint32_t number, in_file;
+	struct ts_recording *recording;
 };
 
 struct control_pending {
@@ -46,6 +53,7 @@ struct control_pending {
 	bool system;		   /* so is the observer */
 	Ts__Rpc__Request *request; /* of a query; NULL: of none */
 	uint32_t client_ms;	   /* how long its client waits */
+	uint32_t observed_in_file; /* the number there of a session of the observer's */
 	struct control_wait waits[];
 };
 
@@ -290,33 +298,31 @@ static void control_ask(struct ts_client_connection *client, uint32_t request_id
 /* What is asked of a session is asked of its file, and of that session there. */
 static void control_ask_recording(struct ts_client_connection *client, uint32_t request_id,
 				  uint32_t wait_ms, Ts__Rpc__Query *query,
-				  const struct ts_peer *peer, const struct ts_recording *recording)
+				  const struct control_trace *trace)
 {
-	ts_cleanup(ts_closep) int fd = control_open_recording(client, request_id, recording);
-	struct ts_session_status status = {0};
+	ts_cleanup(ts_closep) int fd = control_open_recording(client, request_id, trace->recording);
 	char *path = query->path;
 
 	if (fd < 0)
 		return;
-	if (peer)
-		ts_session_status(peer->session, &status);
-	query->has_in_file = peer != NULL;
-	query->in_file = status.number;
-	query->path = recording->path;
+	query->has_in_file = trace->number != 0;
+	query->in_file = trace->in_file;
+	query->path = trace->recording->path;
 	control_ask(client, request_id, wait_ms, query, fd);
 	query->path = path;
 }
 
 static void control_opened(struct ts_client_connection *client, uint32_t request_id,
-			   struct ts_peer *peer, struct ts_recording *recording)
+			   const struct control_trace *trace)
 {
 	uint8_t *packed = NULL;
 	size_t n_bytes = 0;
-	int fd = control_open_recording(client, request_id, recording), r;
+	int fd = control_open_recording(client, request_id, trace->recording), r;
 
 	if (fd < 0)
 		return;
-	r = ts_answer_opened(peer, recording, !recording->finished, &packed, &n_bytes);
+	r = ts_answer_opened(trace->number, trace->in_file, trace->recording,
+			     !trace->recording->finished, &packed, &n_bytes);
 	control_answer_built(client, request_id, r, packed, n_bytes, fd);
 }
 
@@ -333,6 +339,23 @@ static struct ts_recording *control_ended(const struct ts_client_connection *cli
 	return server->recording;
 }
 
+static struct control_trace control_waited_for(const struct ts_client_connection *client,
+					       const struct control_pending *pending)
+{
+	const struct control_wait *wait = &pending->waits[0];
+	struct ts_server *server = client->server;
+	const struct ts_peer *peer = control_peer(server, wait->peer);
+	struct ts_session_status status;
+
+	if (wait->observed)
+		return (struct control_trace){wait->peer, pending->observed_in_file,
+					      server->observed ?: server->recording};
+	if (!peer)
+		return (struct control_trace){.recording = control_ended(client, wait->peer, 0)};
+	ts_session_status(peer->session, &status);
+	return (struct control_trace){peer->number, status.number, peer->recording};
+}
+
 static void control_done(struct ts_client_connection *client, struct control_pending *pending,
 			 uint32_t n_left)
 {
@@ -343,15 +366,13 @@ static void control_done(struct ts_client_connection *client, struct control_pen
 	if (pending->kind == TS__RPC__REQUEST__BODY_OPEN_TRACE ||
 	    pending->kind == TS__RPC__REQUEST__BODY_QUERY) {
 		/* On a time-out too: what is written can be read. */
-		struct ts_peer *peer = control_peer(client->server, pending->waits[0].peer);
-		struct ts_recording *recording =
-			peer ? peer->recording : control_ended(client, pending->waits[0].peer, 0);
+		struct control_trace trace = control_waited_for(client, pending);
 
 		if (pending->request)
 			control_ask_recording(client, pending->request_id, pending->client_ms,
-					      pending->request->query, peer, recording);
+					      pending->request->query, &trace);
 		else
-			control_opened(client, pending->request_id, peer, recording);
+			control_opened(client, pending->request_id, &trace);
 		return;
 	}
 	if (pending->kind == TS__RPC__REQUEST__BODY_FLUSH)
@@ -369,7 +390,13 @@ static uint32_t control_waits_left(const struct ts_client_connection *client,
 	uint32_t n_left = pending->system && observer && !ts_observer_switched(observer);
 
 	for (uint32_t i = 0; i < pending->n_waits; i++) {
-		const struct ts_peer *peer = control_peer(client->server, pending->waits[i].peer);
+		const struct control_wait *wait = &pending->waits[i];
+		const struct ts_peer *peer = control_peer(client->server, wait->peer);
+
+		if (wait->observed) {
+			n_left += observer && !ts_observer_sealed(observer, wait->ticket);
+			continue;
+		}
 
 		/* One that is no more wrote everything. */
 		n_left += peer && !ts_session_sealed(peer->session, pending->waits[i].ticket);
@@ -429,8 +456,9 @@ static struct control_pending *control_wait(struct ts_client_connection *client,
 					    uint32_t request_id, Ts__Rpc__Request__BodyCase kind,
 					    uint32_t wait_ms)
 {
+	/* Each session, and the observer. */
 	size_t n_bytes = sizeof(struct control_pending) +
-			 (client->server->n_peers + 1) * sizeof(struct control_wait);
+			 (client->server->n_peers + 2) * sizeof(struct control_wait);
 	struct control_pending *pending;
 
 	if (client->n_pending >= client->server->options.limits.max_requests) {
@@ -456,13 +484,35 @@ static bool control_sees(const struct ts_client_connection *client, const struct
 	return peer->session && ts_answer_may_see(client->credentials.uid, peer->credentials.uid);
 }
 
+/* Of the sessions of processes that nobody preloaded: by the daemon's number, or by pid. False: there is none to be seen. */
+static bool control_observed(const struct ts_client_connection *client, uint32_t number,
+			     uint32_t pid, struct control_trace *ret_trace)
+{
+	struct ts_server *server = client->server;
+	struct ts_observer_list list = {0};
+	bool found = false;
+
+	if (!server->observer || (!number && !pid) || ts_observer_list(server->observer, &list))
+		return false;
+	for (size_t i = 0; i < list.n && !found; i++) {
+		const struct ts_observer_session *session = &list.sessions[i];
+
+		found = (number ? session->number == number : session->status.pid == pid) &&
+			ts_answer_may_see(client->credentials.uid, session->status.uid);
+		if (found)
+			*ret_trace = (struct control_trace){session->number, session->status.number,
+							    server->observed ?: server->recording};
+	}
+	free(list.sessions);
+	return found;
+}
+
 /*
- * Whose session it is (neither: the only one), or the recording of one that is over. Returns 0; where there is none to be seen the
- * client is told.
+ * Whose session it is (neither: the only one), or the trace of one that is seen from outside, or is over. Returns 0; where there is
+ * none to be seen the client is told.
  */
 static int control_find(struct ts_client_connection *client, uint32_t request_id, uint32_t number,
-			uint32_t pid, struct ts_peer **ret_peer,
-			struct ts_recording **ret_recording)
+			uint32_t pid, struct ts_peer **ret_peer, struct control_trace *ret_trace)
 {
 	struct ts_server *server = client->server;
 	struct ts_recording *recording = NULL;
@@ -480,6 +530,10 @@ static int control_find(struct ts_client_connection *client, uint32_t request_id
 		control_error(client, request_id, -ENOTUNIQ, "several sessions: name one");
 		return -ENOTUNIQ;
 	}
+	*ret_trace = (struct control_trace){0};
+	*ret_peer = found;
+	if (!found && control_observed(client, number, pid, ret_trace))
+		return 0;
 	if (!found && server->recording && !number && !pid &&
 	    ts_answer_may_see(client->credentials.uid, server->recording->uid))
 		recording = server->recording;
@@ -489,39 +543,47 @@ static int control_find(struct ts_client_connection *client, uint32_t request_id
 		control_error(client, request_id, -ENOENT, "no such session");
 		return -ENOENT;
 	}
-	*ret_peer = found;
-	*ret_recording = recording;
+	ret_trace->recording = recording;
 	return 0;
 }
 
-/* Until what a session has so far is written. */
+/* Until what a session has so far is written; `peer` NULL: one that is seen from outside. */
 static struct control_pending *control_wait_for(struct ts_client_connection *client,
 						uint32_t request_id,
 						Ts__Rpc__Request__BodyCase kind,
-						const struct ts_peer *peer)
+						const struct ts_peer *peer,
+						const struct control_trace *observed)
 {
 	struct control_pending *pending = control_wait(client, request_id, kind, CONTROL_SEAL_MS);
 
 	if (!pending)
 		return NULL;
 	pending->n_waits = pending->n_sessions = 1;
-	pending->waits[0].peer = peer->number;
-	pending->waits[0].ticket = ts_session_seal(peer->session, 0);
+	if (peer) {
+		pending->waits[0].peer = peer->number;
+		pending->waits[0].ticket = ts_session_seal(peer->session, 0);
+	} else {
+		pending->observed_in_file = observed->in_file;
+		pending->waits[0].peer = observed->number;
+		pending->waits[0].observed = true;
+		pending->waits[0].ticket = ts_observer_seal(client->server->observer);
+	}
 	return pending;
 }
 
 static void control_open_trace(struct ts_client_connection *client, uint32_t request_id,
 			       const Ts__Rpc__Request__OpenTrace *request)
 {
-	struct ts_recording *recording;
+	struct control_trace trace;
 	struct ts_peer *peer;
 
-	if (control_find(client, request_id, request->session, request->pid, &peer, &recording))
+	if (control_find(client, request_id, request->session, request->pid, &peer, &trace))
 		return;
-	if (peer)
-		control_wait_for(client, request_id, TS__RPC__REQUEST__BODY_OPEN_TRACE, peer);
+	if (peer || trace.number)
+		control_wait_for(client, request_id, TS__RPC__REQUEST__BODY_OPEN_TRACE, peer,
+				 &trace);
 	else
-		control_opened(client, request_id, NULL, recording);
+		control_opened(client, request_id, &trace);
 }
 
 /* Takes *request over where it waits for a session. `fd`: of the file that it is about; -1: none came. */
@@ -529,8 +591,8 @@ static void control_query(struct ts_client_connection *client, const struct ts_f
 			  Ts__Rpc__Request **request, int fd)
 {
 	Ts__Rpc__Query *query = (*request)->query;
-	struct ts_recording *recording;
 	struct control_pending *pending;
+	struct control_trace trace;
 	struct ts_peer *peer;
 
 	if (fd >= 0 && (query->has_session || query->has_pid)) {
@@ -541,14 +603,15 @@ static void control_query(struct ts_client_connection *client, const struct ts_f
 		control_ask(client, header->request_id, header->deadline_ms, query, fd);
 		return;
 	}
-	if (control_find(client, header->request_id, query->session, query->pid, &peer, &recording))
+	if (control_find(client, header->request_id, query->session, query->pid, &peer, &trace))
 		return;
-	if (!peer) {
-		control_ask_recording(client, header->request_id, header->deadline_ms, query, NULL,
-				      recording);
+	if (!peer && !trace.number) {
+		control_ask_recording(client, header->request_id, header->deadline_ms, query,
+				      &trace);
 		return;
 	}
-	pending = control_wait_for(client, header->request_id, TS__RPC__REQUEST__BODY_QUERY, peer);
+	pending = control_wait_for(client, header->request_id, TS__RPC__REQUEST__BODY_QUERY, peer,
+				   &trace);
 	if (!pending)
 		return;
 	pending->client_ms = header->deadline_ms;
@@ -589,6 +652,31 @@ static uint32_t control_wait_ms(uint32_t asked_ms)
 	return asked_ms < CONTROL_FLUSH_MAX_MS ? asked_ms : CONTROL_FLUSH_MAX_MS;
 }
 
+/* They hold nothing back: what they called is to be written. */
+static void control_flush_observed(struct ts_client_connection *client,
+				   const Ts__Rpc__Request__Flush *request,
+				   struct control_pending *pending)
+{
+	struct ts_observer *observer = client->server->observer;
+	struct control_trace trace = {0};
+
+	if (!observer)
+		return;
+	if (request->has_session) {
+		if (!control_observed(client, request->session, 0, &trace))
+			return;
+		pending->n_sessions++;
+	} else {
+		if (!ts_answer_may_see(client->credentials.uid, getuid()))
+			return;
+		pending->n_sessions += ts_observer_n_sessions(observer);
+	}
+	pending->waits[pending->n_waits++] =
+		(struct control_wait){.peer = trace.number,
+				      .observed = true,
+				      .ticket = ts_observer_seal(observer)};
+}
+
 static void control_flush_sessions(struct ts_client_connection *client, uint32_t request_id,
 				   const Ts__Rpc__Request__Flush *request)
 {
@@ -606,6 +694,7 @@ static void control_flush_sessions(struct ts_client_connection *client, uint32_t
 		pending->waits[pending->n_waits++].ticket = ts_session_seal(peer->session, wait_ms);
 	}
 	pending->n_sessions = pending->n_waits;
+	control_flush_observed(client, request, pending);
 	if (!pending->n_waits)
 		ts_server_look(client->server);
 }
@@ -640,11 +729,19 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 	struct ts_server *server = client->server;
 	uint32_t wait_ms = control_wait_ms(request->timeout_ms);
 	struct control_pending *pending;
+	struct control_trace observed;
 	struct ts_kernel_wish wish;
 
 	if (request->kernel_events &&
 	    control_kernel_wish(client, request_id, request->kernel_events, &wish))
 		return;
+	/* Probes sit on files: those of one process alone cannot be taken away. */
+	if (!all && control_observed(client, request->session, request->pid, &observed)) {
+		control_error(client, request_id, -ENOTSUP,
+			      "nobody preloaded it: what is seen of it from outside is stopped and "
+			      "started with all others, without a pid");
+		return;
+	}
 	pending = control_wait(client, request_id, kind, wait_ms);
 	if (!pending)
 		return;

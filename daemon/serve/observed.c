@@ -99,6 +99,8 @@ int ts_observed_begin(struct ts_observed *observed, struct ts_recording *recordi
 		memcpy(row->uuid, id, sizeof(id));
 	}
 	program_of(event, program, sizeof(program));
+	snprintf(observed->program, sizeof(observed->program), "%.*s",
+		 (int)sizeof(observed->program) - 1, program);
 	r = ts_sbt_writer_string(recording->writer, program, strlen(program), &row->program);
 	n = command_line_of(event->pid, command_line, sizeof(command_line));
 	if (!r && n && ts_recording_charge(recording, n, &observed->definition_bytes))

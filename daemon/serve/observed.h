@@ -23,6 +23,8 @@ struct ts_observed {
 	uint64_t definition_bytes;
 
 	struct ts_sbt_session_writer *writer; /* NULL: it called nothing so far */
+	uint32_t number;		      /* the daemon's */
+	char program[64];
 	struct ts_row_session row;
 	uint64_t n_ops;
 	uint64_t counts[TS_ROW_EVENT_COUNT];

@@ -43,6 +43,9 @@ struct ts_observer {
 	bool ending, paused;
 	pid_t *excluded; /* to be taken up */
 	size_t n_excluded, n_allocated;
+	struct ts_observer_list list; /* as of the last look */
+	uint64_t seals_asked;	      /* the main thread's, but for the lock */
+	uint64_t seals_done;	      /* release in the thread, acquire in the main thread */
 
 	/* The thread's own. */
 	struct ts_observed *processes[BUCKETS];
@@ -178,6 +181,7 @@ static struct ts_observed *session_of(struct ts_observer *observer,
 		failed(observer, r);
 		return NULL;
 	}
+	observed->number = __atomic_add_fetch(observer->options.last_number, 1, __ATOMIC_RELAXED);
 	count_session(observer, 1);
 	observer->sum.n_sessions++;
 	ts_log(TS_LOG_INFO, "pid %" PRIu32 ", uid %" PRIu32 " calls the GPU and was not preloaded",
@@ -265,6 +269,45 @@ static void seal_all(struct ts_observer *observer)
 		failed(observer, -ENOSPC);
 }
 
+static void describe(const struct ts_observer *observer, const struct ts_observed *observed,
+		     struct ts_observer_session *session)
+{
+	struct ts_session_status *status = &session->status;
+
+	*session = (struct ts_observer_session){.number = observed->number};
+	memcpy(session->program, observed->program, sizeof(session->program));
+	status->number = ts_sbt_session_writer_number(observed->writer);
+	status->pid = observed->pid;
+	status->uid = observed->row.uid;
+	status->state = TS_SESSION_RECORDING;
+	status->paused = observer->is_paused;
+	status->start_ns = observed->row.start_ns;
+	memcpy(status->counts, observed->counts, sizeof(status->counts));
+	memcpy(status->lost, observed->lost, sizeof(status->lost));
+	for (unsigned i = 0; i < TS_ROW_EVENT_COUNT; i++)
+		status->rows += observed->counts[i];
+}
+
+/* For who asks meanwhile: nobody waits for a look that waits for the disk. Without memory the list stays as it is. */
+static void publish(struct ts_observer *observer)
+{
+	ts_cleanup(ts_freep) struct ts_observer_session *before = NULL;
+	struct ts_observer_list list = {.n_ever = observer->sum.n_sessions,
+					.n_rows = observer->sum.n_rows};
+
+	list.sessions = calloc(observer->n_sessions + 1, sizeof(*list.sessions));
+	if (!list.sessions)
+		return;
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (const struct ts_observed *p = observer->processes[i]; p; p = p->next)
+			if (p->writer && list.n < observer->n_sessions)
+				describe(observer, p, &list.sessions[list.n++]);
+	pthread_mutex_lock(&observer->lock);
+	before = observer->list.sessions;
+	observer->list = list;
+	pthread_mutex_unlock(&observer->lock);
+}
+
 /* What the kernel could not tell: that a process is over; and whether a shim came to have its session. */
 static void sweep_process(struct ts_observer *observer, struct ts_observed **p, uint64_t now)
 {
@@ -330,6 +373,25 @@ static void switch_all(struct ts_observer *observer, bool paused)
 		return;
 }
 
+/* After a look: what was told before somebody asked is in rows by then. */
+static void seal_asked(struct ts_observer *observer)
+{
+	uint64_t one = 1, asked;
+
+	pthread_mutex_lock(&observer->lock);
+	asked = observer->seals_asked;
+	pthread_mutex_unlock(&observer->lock);
+	if (asked == observer->seals_done)
+		return;
+	ts_system_take(observer->system, take_event, observer);
+	seal_all(observer);
+	publish(observer);
+	/* Pairs with ts_observer_sealed(). */
+	__atomic_store_n(&observer->seals_done, asked, __ATOMIC_RELEASE);
+	if (write(observer->options.notify_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
 /* Returns whether that was all. */
 static bool take_wishes(struct ts_observer *observer)
 {
@@ -376,6 +438,8 @@ static void look(struct ts_observer *observer)
 	}
 	if (observer->error)
 		ts_probed_remove(observer->probed);
+	publish(observer);
+	seal_asked(observer);
 }
 
 /* Of nobody in particular: a session of its own says how much. */
@@ -542,6 +606,7 @@ void ts_observer_free(struct ts_observer *observer)
 	pthread_mutex_destroy(&observer->lock);
 	sem_destroy(&observer->ready);
 	free(observer->excluded);
+	free(observer->list.sessions);
 	free(observer);
 }
 
@@ -591,6 +656,41 @@ bool ts_observer_failed(const struct ts_observer *observer)
 uint32_t ts_observer_n_sessions(const struct ts_observer *observer)
 {
 	return __atomic_load_n(&observer->n_sessions, __ATOMIC_RELAXED);
+}
+
+int ts_observer_list(struct ts_observer *observer, struct ts_observer_list *ret_list)
+{
+	struct ts_observer_list list;
+
+	pthread_mutex_lock(&observer->lock);
+	list = observer->list;
+	list.sessions = calloc(list.n + 1, sizeof(*list.sessions));
+	if (list.sessions && list.n)
+		memcpy(list.sessions, observer->list.sessions, list.n * sizeof(*list.sessions));
+	pthread_mutex_unlock(&observer->lock);
+	if (!list.sessions)
+		return ts_error_origin(-ENOMEM);
+	for (size_t i = 0; i < list.n; i++)
+		list.sessions[i].status.program = list.sessions[i].program;
+	*ret_list = list;
+	return 0;
+}
+
+uint64_t ts_observer_seal(struct ts_observer *observer)
+{
+	uint64_t ticket;
+
+	pthread_mutex_lock(&observer->lock);
+	ticket = ++observer->seals_asked;
+	pthread_mutex_unlock(&observer->lock);
+	wake(observer);
+	return ticket;
+}
+
+bool ts_observer_sealed(const struct ts_observer *observer, uint64_t ticket)
+{
+	/* Pairs with seal_asked(). */
+	return __atomic_load_n(&observer->seals_done, __ATOMIC_ACQUIRE) >= ticket;
 }
 
 const struct ts_observer_sum *ts_observer_sum(const struct ts_observer *observer)

@@ -10,6 +10,7 @@
 
 #include "daemon/bpf/system.h"
 #include "daemon/serve/recording.h"
+#include "daemon/serve/session.h"
 
 struct ts_observer;
 
@@ -20,6 +21,7 @@ struct ts_observer_options {
 	uint64_t max_sessions; /* at once; calls of further processes are counted as lost */
 	bool paused;	       /* nothing is told before ts_observer_switch() */
 	int notify_fd;	       /* eventfd: what was asked for is done */
+	uint32_t *last_number; /* of the daemon's sessions; counted up by any thread, atomically */
 };
 
 /* When it returns, what was mapped before is probed. A negative errno: `why` says in one line what is missing. */
@@ -42,6 +44,24 @@ bool ts_observer_failed(const struct ts_observer *observer);
 
 /* Processes that it has a session of now. */
 uint32_t ts_observer_n_sessions(const struct ts_observer *observer);
+
+/* What was known of one of them when its thread looked last, which is a quarter of a second ago at most. */
+struct ts_observer_session {
+	uint32_t number; /* the daemon's */
+	char program[64];
+	struct ts_session_status status;
+};
+struct ts_observer_list {
+	struct ts_observer_session *sessions; /* allocated; the caller frees it */
+	size_t n;
+	uint64_t n_ever; /* sessions, with those that are over */
+	uint64_t n_rows; /* of those that are over */
+};
+/* -ENOMEM. */
+int ts_observer_list(struct ts_observer *observer, struct ts_observer_list *ret_list);
+/* Asks that what was called so far be written, and taken into the list. */
+uint64_t ts_observer_seal(struct ts_observer *observer);
+bool ts_observer_sealed(const struct ts_observer *observer, uint64_t ticket);
 
 /* Once it ended: what it wrote. */
 struct ts_observer_sum {

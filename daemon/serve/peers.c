@@ -481,7 +481,7 @@ int ts_peer_new(struct ts_server *server, int fd, const struct ucred *credential
 	peer->server = server;
 	peer->fd = fd;
 	peer->since_ns = ts_clock_monotonic_ns();
-	peer->number = ++server->last_number;
+	peer->number = __atomic_add_fetch(&server->last_number, 1, __ATOMIC_RELAXED);
 	peer->credentials = *credentials;
 	r = sd_event_add_io(server->event, &peer->source, fd, EPOLLIN, peer_on_io, peer);
 	if (r < 0) {

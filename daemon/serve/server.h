@@ -87,7 +87,7 @@ struct ts_server {
 	struct ts_recording *observed;	/* a service's, of those */
 	char system_missing[TS_SYSTEM_WHY_BYTES]; /* why they cannot be had; empty: they can */
 	struct ts_ended *ended;			  /* a service's: the newest first */
-	uint32_t last_number;
+	uint32_t last_number;			  /* atomically: the observer counts, too */
 	uint64_t start_ns;
 	uint64_t n_sessions;
 	uint64_t n_refused;

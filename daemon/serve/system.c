@@ -46,6 +46,7 @@ static int start(struct ts_server *server, struct ts_recording *recording)
 		.max_sessions = options->limits.max_sessions,
 		.paused = options->command & TS_COMMAND_PAUSED,
 		.notify_fd = server->notify_fd,
+		.last_number = &server->last_number,
 	};
 
 	return ts_observer_new(&observer, &server->observer, server->system_missing);

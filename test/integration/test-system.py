@@ -468,9 +468,8 @@ class Service(harness.Case):
         self.assertEqual(len(own), 1)
         self.assertEqual(harness.Trace(own[0]).counts['kernel'], 5)
 
-    @needs
-    def test_killed(self):
-        """Nothing stays behind, what was written is there, and the program runs on."""
+    def burster(self):
+        """Launches as often as it is told."""
         program = subprocess.Popen(
             [harness.app('bursts', 'driver'), '1'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             cwd=self.folder, env=harness.alone_environment())
@@ -480,6 +479,73 @@ class Service(harness.Case):
             program.stdin.write('go %d\n' % n)
             program.stdin.flush()
             return program.stdout.readline()
+        return program, go
+
+    def tsctl(self, *arguments):
+        return harness.tsctl(*arguments, env=harness.environment(TRACESMITH_CONTROL=self.control))
+
+    def live(self, pid):
+        sessions = json.loads(self.tsctl('sessions', '--json').out)['sessions']
+        return next((one for one in sessions if one['pid'] == pid), None)
+
+    @needs
+    def test_who_uses_the_gpu(self):
+        """While they run, beside those that are preloaded: marked, and with what they called so far."""
+        preloaded = subprocess.Popen(
+            [harness.app('bursts', 'driver'), '1'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            cwd=self.folder, env=harness.preload_environment(TRACESMITH_SOCKET=self.inject))
+        self.addCleanup(end, preloaded)
+        program, go = self.burster()
+        go(25)
+        wait(lambda: (self.live(program.pid) or {'counts': {}})['counts'].get('api', 0) >= 25 and
+             self.live(preloaded.pid), self.daemon)
+        seen, whole = self.live(program.pid), self.live(preloaded.pid)
+        self.assertEqual((seen['program'], seen['uid'], seen['state']), ('bursts-driver', os.getuid(), 'recording'))
+        self.assertTrue(seen['host_half_only'])
+        self.assertEqual(seen['path'], self.path('tracesmith-system.sbt'))
+        self.assertNotEqual(seen['session'], whole['session'])
+        self.assertFalse(whole.get('host_half_only', False))
+        for command in ('sessions', 'status'):
+            lines = {line.split()[1]: line.split() for line in self.tsctl(command).out.splitlines()
+                     if 'bursts-driver' in line}
+            self.assertEqual((lines[str(program.pid)][2], lines[str(preloaded.pid)][2]), ('observed', 'recording'))
+        self.assertGreaterEqual(self.status()['sessions_live'], 2)
+
+        watch = subprocess.Popen(
+            [harness.TSCTL, 'watch', '--json', '--gpu', '-i', '100ms', str(program.pid)], stdout=subprocess.PIPE, text=True,
+            env=harness.environment(TRACESMITH_CONTROL=self.control))
+        self.addCleanup(watch.stdout.close)
+        self.addCleanup(end, watch)
+        rows, rate = json.loads(watch.stdout.readline())['rows'], 0
+        go(100)
+        while not rate:
+            line = json.loads(watch.stdout.readline())
+            self.assertTrue(line['host_half_only'])
+            rate = line['api_per_s']
+        self.assertGreater(line['rows'], rows)
+        self.assertIn('observed', self.tsctl('watch', '-n', '1', '-i', '10ms', str(program.pid)).out)
+
+        # Its trace is to be had by its pid, up to what it called before that was asked for.
+        result = self.tsctl('info', '--json', '--session', str(program.pid))
+        self.assertEqual(result.status, 0, result)
+        session, = [one for one in json.loads(result.out)['sessions'] if one['pid'] == program.pid]
+        self.assertGreaterEqual(session['counts']['api'], 125)
+
+        result = self.tsctl('stop', str(program.pid))
+        self.assertEqual(result.status, 2, result)
+        self.assertIn('nobody preloaded it', result.err)
+        self.assertEqual(self.tsctl('stop').status, 0)
+        wait(lambda: self.live(program.pid)['paused'], self.daemon)
+        self.assertIn('observed, paused', self.tsctl('sessions').out)
+        self.assertEqual(self.tsctl('start').status, 0)
+        end(program)
+        wait(lambda: not self.live(program.pid), self.daemon)
+        self.assertGreaterEqual(self.status()['sessions_total'], 2)
+
+    @needs
+    def test_killed(self):
+        """Nothing stays behind, what was written is there, and the program runs on."""
+        program, go = self.burster()
         go(25)
         path = self.path('tracesmith-system.sbt')
 

@@ -110,9 +110,9 @@ static void print_line(struct watch *watch, const Ts__Rpc__LiveSession *session,
 	char text[TS_OUT_FIGURE_BYTES];
 
 	if (watch->n_lines++ % HEADING_LINES == 0)
-		printf("%8s  %-15s  %11s  %11s  %11s  %10s  %10s  %10s  %s\n", "PID", "STATE",
+		printf("%8s  %-16s  %11s  %11s  %11s  %10s  %10s  %10s  %s\n", "PID", "STATE",
 		       "API/S", "KERNELS/S", "COPIES/S", "LOST", "FILE", "WAITING", "PROGRAM");
-	printf("%8u  %-15s", session->pid, ts_live_state(session));
+	printf("%8u  %-16s", session->pid, ts_live_state(session));
 	print_rate(line->api_per_s, 11);
 	print_rate(line->kernels_per_s, 11);
 	print_rate(line->copies_per_s, 11);
@@ -136,7 +136,9 @@ static int finish_line(struct watch *watch, const Ts__Rpc__LiveSession *session,
 		       Ts__Rpc__WatchLine *line)
 {
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	struct ts_client *client = watch->gpu ? client_of(watch, session) : NULL;
+	/* Of one that is only observed nothing of GPUs is known. */
+	struct ts_client *client =
+		watch->gpu && !session->host_half_only ? client_of(watch, session) : NULL;
 
 	if (client && ts_watchgpu_fill(client, session->session, watch->interval_ns, MAX_KERNELS,
 				       &pool, line))
@@ -184,6 +186,8 @@ static int tell(struct watch *watch, const Ts__Rpc__LiveSession *session, const 
 	TS_RPC_SET(&line, file_bytes, session->file_bytes);
 	TS_RPC_SET(&line, file_bytes_per_s, rate(now->file_bytes, before->file_bytes, seconds));
 	TS_RPC_SET(&line, unwritten_bytes, session->unwritten_bytes);
+	if (session->host_half_only)
+		TS_RPC_SET(&line, host_half_only, true);
 	return finish_line(watch, session, &line);
 }
 
@@ -346,7 +350,8 @@ const struct ts_command ts_command_watch = {
 		"those named: calls, kernels and copies per second, what was lost, the size of\n"
 		"the trace and what waits to be written. On a terminal in place, with how busy\n"
 		"GPUs are, the kernels that take the most time, and memory; else a line for each\n"
-		"look. Ends when there is none left.\n"
+		"look. Ends when there is none left. Of a process that is only `observed`, by\n"
+		"--system, calls are all there is.\n"
 		"\n"
 		"  -n, --count N        ends after so many looks\n"
 		"  -i, --interval TIME  between looks: seconds, or with a unit (1)\n"

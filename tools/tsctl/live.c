@@ -167,6 +167,8 @@ int ts_live_list(struct ts_live *live)
 
 const char *ts_live_state(const Ts__Rpc__LiveSession *session)
 {
+	if (session->host_half_only)
+		return session->paused ? "observed, paused" : "observed";
 	if (session->paused && session->state && !strcmp(session->state, "yielded"))
 		return "yielded, paused";
 	return session->state ? session->state : "";

@@ -67,6 +67,10 @@ static void put_gpus(struct ts_watchscreen *screen, const Ts__Rpc__WatchLine *li
 {
 	char live[TS_OUT_FIGURE_BYTES], peak[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
 
+	if (line->host_half_only) {
+		put(screen, TS_STYLE_DIM, "  nobody preloaded it: its calls are all that is known");
+		return;
+	}
 	if (!line->has_window_ns) {
 		put(screen, TS_STYLE_DIM, "  what its GPUs do cannot be told now");
 		return;
