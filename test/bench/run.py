@@ -20,8 +20,8 @@
   annotations  a push and a pop of a range, by NVTX and by tracesmith/annotate.h, against two LTTng-UST tracepoints;
             and what the latter costs where nothing records
   system    what probes on the GPU's libraries add to a call of a process that nobody preloaded (root)
-  kernel    what kernel events add to a context switch, to a program that computes and to one that launches; page faults a
-            second that come to the file
+  kernel    what kernel events add to a context switch, to a program that computes and to one that launches; system
+            calls and page faults a second that come to the file, and the daemon's time for each
   emulate   operations of a generated training job a second in virtual time
   export    operations of that job a second, and bytes of each, in the formats of other tools
   state     operations of a generated training job a second through the state machine, timeline, gaps, graph and diff
@@ -31,6 +31,7 @@ works: its figures mean nothing.
 """
 import argparse
 import contextlib
+import glob
 import json
 import os
 import re
@@ -43,6 +44,13 @@ import tempfile
 import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def cpu_seconds(pid):
+    """Of all its threads so far."""
+    with open('/proc/%d/stat' % pid, encoding='ascii') as file:
+        fields = file.read().rsplit(')', 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
 class Skip(Exception):
@@ -311,6 +319,7 @@ class Bench:
             '%s %.0f ns' % (name, one['ns']) for name, one in sorted(told['programs'].items())))
         self.say('scheduling adds to a thread that computes', '%.2f %%' % (100 * (told['compute_ratio'] - 1)),
                  goal='at most 1 %')
+        self.kernel_calls()
         self.kernel_faults()
         self.kernel_launches()
 
@@ -322,6 +331,47 @@ class Bench:
         info = subprocess.run([self.path('tools/tsctl/tsctl'), 'info', '--json', trace], stdout=subprocess.PIPE, check=True)
         os.unlink(trace)
         return result, json.loads(info.stdout)
+
+    def kernel_calls(self):
+        """
+        System calls that cost next to nothing, as fast as a thread makes them, each of them told, through to the file of a
+        service; the calls are counted by the program, the rows by the file, and the daemon's time by the kernel.
+        """
+        calls = 20000 if self.smoke else 3000000
+        with tempfile.TemporaryDirectory() as folder:
+            socket, control = os.path.join(folder, 'inject'), os.path.join(folder, 'control')
+            daemon = subprocess.Popen(
+                [self.path('daemon/tracesmithd'), '--inject-socket', socket, '--control-socket', control, '--directory', folder,
+                 '--kernel-events=syscalls'], stderr=subprocess.DEVNULL)
+            self.wait(lambda: os.path.exists(control))
+            program = subprocess.Popen(
+                [self.path('test/apps/calls-driver'), str(calls)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                env=dict(os.environ, LD_PRELOAD=self.path('inject/libtsinject.so'), TRACESMITH_SOCKET=socket, TS_APP_WAIT='1',
+                         LD_LIBRARY_PATH=os.path.join(self.build, 'tools/vgpu')))
+            self.wait(lambda: str(program.pid) in subprocess.run(
+                [self.path('tools/tsctl/tsctl'), 'sessions'], stdout=subprocess.PIPE, text=True, check=False,
+                env=dict(os.environ, TRACESMITH_CONTROL=control)).stdout)
+            before = cpu_seconds(daemon.pid)
+            out, _ = program.communicate('go\n', timeout=300)
+            self.wait(lambda: glob.glob(os.path.join(folder, '*.sbt')) and
+                      self.info(glob.glob(os.path.join(folder, '*.sbt'))[0])['finished'])
+            taken = cpu_seconds(daemon.pid) - before
+            daemon.terminate()
+            daemon.wait()
+            info = self.info(glob.glob(os.path.join(folder, '*.sbt'))[0])
+        step = json.loads(out.splitlines()[0])
+        self.say('system calls a second, to the file', '%.2f M/s' % (calls / (step['end_ns'] - step['start_ns']) * 1e3),
+                 '%d made, %d rows, lost: %s; a call takes its thread %.0f ns of its processor' % (
+                     calls, info['counts']['syscall'], info['lost'] or 'none', step['processor_ns'] / calls), 'at least 1 M/s')
+        self.say('  time of the daemon, from ring to file', '%.0f ns an event' % (taken / calls * 1e9),
+                 'one core of it: %.1f M/s' % (calls / taken / 1e6) if taken else None, 'at most 1000 ns')
+
+    def wait(self, what, seconds=60):
+        limit = time.monotonic() + seconds
+        while not what():
+            if time.monotonic() > limit:
+                sys.exit('nothing came of it in %d s' % seconds)
+            time.sleep(0.02)
 
     def kernel_faults(self):
         pages = 2000 if self.smoke else 1000000
