@@ -41,6 +41,7 @@ struct ts_shim {
 	struct ts_widen widen;
 	struct ts_cupti cupti;
 	struct ts_streams streams;
+	struct ts_captured captured;
 	struct ts_id_set objects;
 	struct ts_buffers buffers;
 	struct ts_activity activity;

@@ -238,7 +238,10 @@ struct ts_row_event {
 	uint32_t thread;
 };
 
-/* cudaStreamWaitEvent: `stream` waits for `event`. */
+/*
+ * cudaStreamWaitEvent: `stream` waits for `event`; 0: for what the host does, a function that it was given (cudaLaunchHostFunc) or a
+ * word in memory (cuStreamWaitValue32). Of events and waits in a stream that is captured there is the call alone.
+ */
 struct ts_row_stream_wait {
 	uint64_t start_ns;
 	uint64_t op_id;

@@ -84,12 +84,13 @@ static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t
 
 /* The id of the stream that an application's handle means, as CUPTI numbers it. */
 static uint32_t stream_id(struct ts_shim *shim, const struct ts_cupti_callback_data *data,
-			  const struct ts_stream_op *op)
+			  const struct ts_stream_op *op, uint32_t *context)
 {
 	uint64_t handle = (uint64_t)(uintptr_t)op->stream;
 	bool per_thread = op->per_thread;
 	uint32_t id;
 
+	*context = data->context_uid;
 	if (!data->context || !shim->cupti.cuptiGetStreamIdEx)
 		return TS_NO_DEVICE;
 	if (handle == STREAM_LEGACY)
@@ -104,6 +105,9 @@ static uint32_t stream_id(struct ts_shim *shim, const struct ts_cupti_callback_d
 		handle = STREAM_LEGACY;
 	if (ts_streams_find(&shim->streams, data->context_uid, handle, &id))
 		return id;
+	/* Of another device than the current one: a stream may wait, and an event be recorded, whichever that is. */
+	if (handle != STREAM_LEGACY && ts_streams_find_handle(&shim->streams, handle, context, &id))
+		return id;
 	if (shim->cupti.cuptiGetStreamIdEx(data->context,
 					   handle == STREAM_LEGACY ? NULL : op->stream, 0, &id))
 		return TS_NO_DEVICE;
@@ -111,12 +115,38 @@ static uint32_t stream_id(struct ts_shim *shim, const struct ts_cupti_callback_d
 	return id;
 }
 
+/* What names the stream in this process, for captures: nobody captures the legacy one. */
+static uint64_t stream_key(void *stream, bool per_thread)
+{
+	uint64_t handle = (uint64_t)(uintptr_t)stream;
+
+	if (handle == STREAM_PER_THREAD || (!handle && per_thread))
+		return (uint64_t)(uintptr_t)&ts_tls;
+	return handle ? handle : STREAM_LEGACY;
+}
+
+/* Put into a stream that is captured: the device does nothing of it. */
+static bool is_captured(struct ts_shim *shim, const struct ts_stream_op *op)
+{
+	uint64_t key = stream_key(op->stream, op->per_thread);
+	uint64_t event = (uint64_t)(uintptr_t)op->object;
+
+	if (ts_likely(!__atomic_load_n(&shim->n_captures, __ATOMIC_RELAXED)))
+		return false;
+	if (op->kind == TS_STREAM_OP_WAIT)
+		return ts_captured_wait(&shim->captured, key, event);
+	return ts_captured_record(&shim->captured, key, op->kind == TS_STREAM_OP_EVENT ? event : 0);
+}
+
 static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 			     const struct ts_cupti_callback_data *data,
 			     const struct ts_stream_op *op, uint64_t op_id, uint64_t time)
 {
-	uint32_t stream = stream_id(shim, data, op);
+	uint32_t context, stream;
 
+	if (is_captured(shim, op))
+		return;
+	stream = stream_id(shim, data, op, &context);
 	if (op->kind == TS_STREAM_OP_GRAPH) {
 		struct ts_record_graph_launch *out;
 		uint32_t graph = 0;
@@ -131,7 +161,7 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 		out->op_id = op_id;
 		out->graph_exec = (uint64_t)(uintptr_t)op->object;
 		out->stream_handle = (uint64_t)(uintptr_t)op->stream;
-		out->context = data->context_uid;
+		out->context = context;
 		out->stream = stream;
 		out->graph = graph;
 		out->reserved = 0;
@@ -148,7 +178,7 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 		out->op_id = op_id;
 		out->event = (uint64_t)(uintptr_t)op->object;
 		out->stream_handle = (uint64_t)(uintptr_t)op->stream;
-		out->context = data->context_uid;
+		out->context = context;
 		out->stream = stream;
 		out->event_flags = op->flags;
 		out->reserved = 0;
@@ -245,7 +275,8 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	if (ts_unlikely(!__atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED)) &&
 	    kind != TS_CUPTI_CLASS_CONTEXT)
 		__atomic_store_n(&shim->producer.dirty, 1, __ATOMIC_RELEASE);
-	if (kind != TS_CUPTI_CLASS_EVENT && kind != TS_CUPTI_CLASS_GRAPH_LAUNCH)
+	if (kind != TS_CUPTI_CLASS_EVENT && kind != TS_CUPTI_CLASS_GRAPH_LAUNCH &&
+	    kind != TS_CUPTI_CLASS_STREAM)
 		return;
 	op = ts_calls_stream_op(domain, cbid, data->function_params);
 	/* A graph's nodes begin before its launch returns, and must not come before it. */
@@ -255,7 +286,7 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 }
 
 /* An end that fails ends an invalidated capture; or was none: never below 0. */
-static void count_capture(struct ts_shim *shim, int change, bool failed)
+static void count_capture(struct ts_shim *shim, int change, bool failed, uint64_t stream)
 {
 	int32_t n = __atomic_load_n(&shim->n_captures, __ATOMIC_RELAXED);
 
@@ -265,6 +296,10 @@ static void count_capture(struct ts_shim *shim, int change, bool failed)
 	       !__atomic_compare_exchange_n(&shim->n_captures, &n, n + change, false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
+	if (change > 0)
+		ts_captured_begin(&shim->captured, stream);
+	else
+		ts_captured_end(&shim->captured, stream);
 }
 
 static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t cbid,
@@ -272,6 +307,8 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 {
 	struct ts_call *call = &ts_tls.call;
 	struct ts_thread *thread;
+	bool per_thread;
+	void *stream;
 	int capture;
 
 	/* The way in was not seen: it was before recording began; or that of another call, whose way out was not. */
@@ -288,10 +325,13 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 	call->depth = 0;
 	__atomic_store_n(&call->recorded, 0, __ATOMIC_RELAXED);
 	capture = ts_calls_capture(domain, cbid);
-	if (ts_unlikely(capture))
+	if (ts_unlikely(capture)) {
+		stream = ts_calls_captured(domain, cbid, data->function_params, &per_thread);
 		count_capture(shim, capture,
 			      data->function_return_value &&
-				      *(int32_t *)data->function_return_value);
+				      *(int32_t *)data->function_return_value,
+			      stream_key(stream, per_thread));
+	}
 	if (ts_unlikely(!call->enter))
 		return;
 	/* Claimed on the way out, when the launch is already under way. NULL: it was counted. */

@@ -196,6 +196,22 @@ int ts_calls_capture(uint32_t domain, uint32_t cbid)
 	}
 }
 
+/* The stream is the first argument of them all. */
+void *ts_calls_captured(uint32_t domain, uint32_t cbid, const void *params, bool *ret_per_thread)
+{
+	if (domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API)
+		*ret_per_thread =
+			cbid == TS_CUPTI_RUNTIME_CBID_cudaStreamBeginCapture_ptsz_v10000 ||
+			cbid == TS_CUPTI_RUNTIME_CBID_cudaStreamBeginCaptureToGraph_ptsz_v12030 ||
+			cbid == TS_CUPTI_RUNTIME_CBID_cudaStreamEndCapture_ptsz_v10000;
+	else
+		*ret_per_thread = cbid == TS_CUPTI_DRIVER_CBID_cuStreamBeginCapture_ptsz ||
+				  cbid == TS_CUPTI_DRIVER_CBID_cuStreamBeginCapture_v2_ptsz ||
+				  cbid == TS_CUPTI_DRIVER_CBID_cuStreamBeginCaptureToGraph_ptsz ||
+				  cbid == TS_CUPTI_DRIVER_CBID_cuStreamEndCapture_ptsz;
+	return params ? *(void *const *)params : NULL;
+}
+
 static struct ts_stream_op stream_op(enum ts_stream_op_kind kind, void *stream, bool per_thread,
 				     void *object, uint32_t flags)
 {
@@ -286,10 +302,53 @@ static struct ts_stream_op driver_stream_op(uint32_t cbid, const void *params)
 	}
 }
 
+/* The stream is the first argument of them all. Of a batch it is not looked at whether there is a wait in it. */
+static struct ts_stream_op host_op(uint32_t domain, uint32_t cbid, const void *params)
+{
+	void *stream = *(void *const *)params;
+
+	if (domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API) {
+		switch (cbid) {
+		case TS_CUPTI_RUNTIME_CBID_cudaLaunchHostFunc_v10000:
+		case TS_CUPTI_RUNTIME_CBID_cudaStreamAddCallback_v5000:
+			return stream_op(TS_STREAM_OP_HOST, stream, false, NULL, 0);
+		case TS_CUPTI_RUNTIME_CBID_cudaLaunchHostFunc_ptsz_v10000:
+		case TS_CUPTI_RUNTIME_CBID_cudaStreamAddCallback_ptsz_v7000:
+			return stream_op(TS_STREAM_OP_HOST, stream, true, NULL, 0);
+		default:
+			return stream_op(TS_STREAM_OP_NONE, NULL, false, NULL, 0);
+		}
+	}
+	switch (cbid) {
+	case TS_CUPTI_DRIVER_CBID_cuLaunchHostFunc:
+	case TS_CUPTI_DRIVER_CBID_cuStreamAddCallback:
+	case TS_CUPTI_DRIVER_CBID_cuStreamWaitValue32:
+	case TS_CUPTI_DRIVER_CBID_cuStreamWaitValue64:
+	case TS_CUPTI_DRIVER_CBID_cuStreamWaitValue32_v2:
+	case TS_CUPTI_DRIVER_CBID_cuStreamWaitValue64_v2:
+	case TS_CUPTI_DRIVER_CBID_cuStreamBatchMemOp:
+	case TS_CUPTI_DRIVER_CBID_cuStreamBatchMemOp_v2:
+		return stream_op(TS_STREAM_OP_HOST, stream, false, NULL, 0);
+	case TS_CUPTI_DRIVER_CBID_cuLaunchHostFunc_ptsz:
+	case TS_CUPTI_DRIVER_CBID_cuStreamAddCallback_ptsz:
+	case TS_CUPTI_DRIVER_CBID_cuStreamWaitValue32_ptsz:
+	case TS_CUPTI_DRIVER_CBID_cuStreamWaitValue64_ptsz:
+	case TS_CUPTI_DRIVER_CBID_cuStreamWaitValue32_v2_ptsz:
+	case TS_CUPTI_DRIVER_CBID_cuStreamWaitValue64_v2_ptsz:
+	case TS_CUPTI_DRIVER_CBID_cuStreamBatchMemOp_ptsz:
+	case TS_CUPTI_DRIVER_CBID_cuStreamBatchMemOp_v2_ptsz:
+		return stream_op(TS_STREAM_OP_HOST, stream, true, NULL, 0);
+	default:
+		return stream_op(TS_STREAM_OP_NONE, NULL, false, NULL, 0);
+	}
+}
+
 struct ts_stream_op ts_calls_stream_op(uint32_t domain, uint32_t cbid, const void *params)
 {
 	unsigned kind = ts_calls_class(domain, cbid);
 
+	if (kind == TS_CUPTI_CLASS_STREAM && params)
+		return host_op(domain, cbid, params);
 	if ((kind != TS_CUPTI_CLASS_EVENT && kind != TS_CUPTI_CLASS_GRAPH_LAUNCH) || !params)
 		return stream_op(TS_STREAM_OP_NONE, NULL, false, NULL, 0);
 	return domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_stream_op(cbid, params)

@@ -28,11 +28,14 @@ bool ts_calls_expect_device(uint32_t domain, uint32_t cbid, const void *params);
 
 /* +1: begins to capture a stream, -1: ends it, 0: neither. */
 int ts_calls_capture(uint32_t domain, uint32_t cbid);
+/* Of such a call: which one, and whether a null stream means the thread's own. */
+void *ts_calls_captured(uint32_t domain, uint32_t cbid, const void *params, bool *ret_per_thread);
 
 enum ts_stream_op_kind {
 	TS_STREAM_OP_NONE = 0,
 	TS_STREAM_OP_EVENT,
 	TS_STREAM_OP_WAIT,
+	TS_STREAM_OP_HOST, /* waits for what the host does: a function, a word in memory */
 	TS_STREAM_OP_GRAPH,
 };
 
@@ -40,7 +43,7 @@ struct ts_stream_op {
 	enum ts_stream_op_kind kind;
 	void *stream;	 /* as the application passed it */
 	bool per_thread; /* a null stream means the thread's own */
-	void *object;	 /* event, or executable graph */
+	void *object;	 /* event, or executable graph; NULL: none */
 	uint32_t flags;
 };
 

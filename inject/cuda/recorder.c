@@ -300,6 +300,7 @@ enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, si
 		ts_lane_end(&shim->capture.lane, TS_LANE_YIELDED);
 	/* Streams came and went, and captures ended, that were not seen. */
 	memset(&shim->streams, 0, sizeof(shim->streams));
+	memset(&shim->captured, 0, sizeof(shim->captured));
 	__atomic_store_n(&shim->n_captures, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&shim->generation, shim->generation + 1, __ATOMIC_RELAXED);
 	/* Trap: the clock is registered but once; where the application has put its own there, that is read from now on. */

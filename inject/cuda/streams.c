@@ -98,6 +98,58 @@ void ts_streams_remove(struct ts_streams *streams, uint32_t context, uint64_t ha
 	}
 }
 
+void ts_captured_begin(struct ts_captured *captured, uint64_t stream)
+{
+	uint32_t capture = __atomic_add_fetch(&captured->n, 1, __ATOMIC_RELAXED);
+
+	ts_streams_remove(&captured->keys, 0, stream);
+	ts_streams_add(&captured->keys, 0, stream, capture);
+}
+
+void ts_captured_end(struct ts_captured *captured, uint64_t stream)
+{
+	uint32_t capture;
+
+	if (!ts_streams_find(&captured->keys, 0, stream, &capture))
+		return;
+	for (uint32_t i = 0; i < TS_STREAMS_SLOTS; i++) {
+		uint64_t *slot = &captured->keys.slots[i].handle;
+		uint64_t *ids = &captured->keys.slots[i].ids;
+		/* As in ts_streams_remove(). */
+		uint64_t seen = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+
+		if (seen != SLOT_FREE && seen != SLOT_REMOVED && seen != SLOT_BUSY &&
+		    __atomic_load_n(ids, __ATOMIC_RELAXED) == capture)
+			__atomic_compare_exchange_n(slot, &seen, SLOT_REMOVED, false,
+						    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	}
+}
+
+bool ts_captured_record(struct ts_captured *captured, uint64_t stream, uint64_t event)
+{
+	uint32_t capture, before;
+	bool is_captured = ts_streams_find(&captured->keys, 0, stream, &capture);
+	bool is_known = event && ts_streams_find(&captured->keys, 0, event, &before);
+
+	if (is_known && (!is_captured || before != capture))
+		ts_streams_remove(&captured->keys, 0, event);
+	if (event && is_captured && (!is_known || before != capture))
+		ts_streams_add(&captured->keys, 0, event, capture);
+	return is_captured;
+}
+
+bool ts_captured_wait(struct ts_captured *captured, uint64_t stream, uint64_t event)
+{
+	uint32_t capture, joined;
+
+	if (ts_streams_find(&captured->keys, 0, stream, &joined))
+		return true;
+	if (!event || !ts_streams_find(&captured->keys, 0, event, &capture))
+		return false;
+	ts_streams_add(&captured->keys, 0, stream, capture);
+	return true;
+}
+
 bool ts_id_set_add(struct ts_id_set *set, uint64_t id)
 {
 	uint32_t at = hash(id, 0), i;

@@ -26,6 +26,21 @@ bool ts_streams_find_handle(struct ts_streams *streams, uint64_t handle, uint32_
 void ts_streams_add(struct ts_streams *streams, uint32_t context, uint64_t handle, uint32_t stream);
 void ts_streams_remove(struct ts_streams *streams, uint32_t context, uint64_t handle);
 
+/*
+ * What is being captured into graphs: streams, and events that were recorded in them. What is put into such a stream is no work
+ * of the device's. `stream` is whatever names it in the process, not 0. A full table takes what is captured for done.
+ */
+struct ts_captured {
+	struct ts_streams keys; /* of context 0, by the number of the capture */
+	uint32_t n;		/* captures so far */
+};
+void ts_captured_begin(struct ts_captured *captured, uint64_t stream);
+/* And of all streams and events that it brought in. */
+void ts_captured_end(struct ts_captured *captured, uint64_t stream);
+/* Whether that is captured. `event` 0: something that has none. */
+bool ts_captured_record(struct ts_captured *captured, uint64_t stream, uint64_t event);
+bool ts_captured_wait(struct ts_captured *captured, uint64_t stream, uint64_t event);
+
 /* Ids that only ever come. */
 struct ts_id_set {
 	uint64_t slots[TS_ID_SET_SLOTS];

@@ -303,11 +303,14 @@ TS_ASSERT_FIELD(struct ts_record_access, src_bytes, 48);
 TS_ASSERT_FIELD(struct ts_record_access, access, 56);
 TS_ASSERT_FIELD(struct ts_record_access, reserved, 60);
 
-/* TS_RECORD_EVENT and TS_RECORD_STREAM_WAIT; written when the call returned successfully. */
+/*
+ * TS_RECORD_EVENT and TS_RECORD_STREAM_WAIT; written when the call returned successfully, and not where the stream is being
+ * captured: then the device does nothing of it.
+ */
 struct ts_record_event {
 	struct ts_record record;
 	uint64_t op_id;
-	uint64_t event;		/* the vendor's handle */
+	uint64_t event;		/* the vendor's handle; of a wait 0: for what the host does */
 	uint64_t stream_handle; /* as the application passed it */
 	uint32_t context;
 	uint32_t stream;      /* CUPTI's id; TS_NO_DEVICE where it could not be told */

@@ -257,6 +257,8 @@ static void make_threads(struct ts_resolver *resolver, struct ts_pool *pool,
 			if (thread->sync.stream != TS_NO_DEVICE)
 				TS_RPC_SET(message, blocked_stream, thread->sync.stream);
 		}
+		if (thread->by_op_id)
+			TS_RPC_SET(message, waits_for_op_id, thread->by_op_id);
 		report->threads[report->n_threads++] = message;
 	}
 }

@@ -199,6 +199,7 @@ static int feed_device(struct ts_state_machine *machine, const struct ts_sbt_row
 	op->thread = op->stack = 0;
 	op->domain = op->cbid = 0;
 	op->unsure = 0;
+	op->host_op_id = 0;
 	copy_row(op, row);
 	op->call_number = number;
 	if (!number) {
@@ -459,4 +460,9 @@ bool ts_state_machine_is_settled(const struct ts_state_machine *machine, uint32_
 	uint32_t marker = ts_state_map_find(&machine->order.marker_by_event, session, event);
 
 	return marker == TS_STATE_MAP_NONE || machine->order.markers[marker].is_settled;
+}
+
+uint32_t ts_state_machine_home(const struct ts_state_machine *machine, const struct ts_state_op *op)
+{
+	return ts_order_home(&machine->order, op);
 }

@@ -13,6 +13,7 @@
  *   an event         cudaStreamWaitEvent before it in its stream: what the event's last record before that call stood behind
  *   the legacy default stream: an operation in it waits for all earlier ones of the context's blocking streams, and
  *                    they for it; streams made as non-blocking take no part
+ *   the host         cudaLaunchHostFunc, or a word in memory that somebody is to write: until when is not in a trace
  *   a graph          all nodes of one launch wait for what stands before it in the stream that it was launched in, and what
  *                    is issued there afterwards for all nodes; which node waits for which is not in a trace
  * Issue order is the order of operation ids: the vendor counts calls as they are entered.
@@ -78,6 +79,8 @@ struct ts_state_op {
 		stream_number; /* the machine's own, small ones: one of a session, context and stream; where the type is not API */
 	uint32_t unsure;       /* TS_STATE_UNSURE_* */
 	uint16_t domain, cbid; /* which function was called */
+	uint64_t
+		host_op_id; /* the call after which its stream waited for the host; 0: none (UNSURE_DEPENDENCY: until when) */
 	uint32_t n_dependencies;
 	struct ts_state_dependency dependencies[TS_STATE_MAX_DEPENDENCIES];
 	union {

@@ -176,7 +176,7 @@ int ts_order_stream(struct ts_order *order, uint32_t session, uint32_t context, 
 static void put_marker(struct ts_order *order, uint32_t marker)
 {
 	/* There is room: as many as there are markers was reserved when they were made. */
-	if (marker != NONE && !--order->markers[marker].n_refs)
+	if (marker < TS_ORDER_HOST && !--order->markers[marker].n_refs)
 		order->free_markers[order->n_free_markers++] = marker;
 }
 
@@ -244,7 +244,9 @@ static void find_waits(struct visit *visit, const struct ts_order_stream *stream
 
 		if (wait->op_id >= op_id)
 			continue;
-		if (wait->marker == NONE || visit->n_visits >= MAX_VISITS ||
+		if (wait->marker == TS_ORDER_HOST && wait->op_id > found->host_op_id)
+			found->host_op_id = wait->op_id;
+		if (wait->marker >= TS_ORDER_HOST || visit->n_visits >= MAX_VISITS ||
 		    visit->depth >= MAX_DEPTH) {
 			found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
 			continue;
@@ -459,6 +461,9 @@ int ts_order_wait(struct ts_order *order, uint32_t session, const struct ts_row_
 	struct ts_order_stream *stream;
 	int r;
 
+	if (!row->event)
+		marker = TS_ORDER_HOST;
+
 	if (row->stream == TS_NO_DEVICE) {
 		r = get_context(order, session, row->context, &index);
 		if (!r)
@@ -480,7 +485,7 @@ int ts_order_wait(struct ts_order *order, uint32_t session, const struct ts_row_
 		    sizeof(*stream->waits));
 	if (r)
 		return r;
-	if (marker != NONE)
+	if (marker < TS_ORDER_HOST)
 		order->markers[marker].n_refs++;
 	stream->waits[stream->n_waits++] = (struct ts_order_wait){row->op_id, marker};
 	return 0;
@@ -687,6 +692,7 @@ int ts_order_op(struct ts_order *order, struct ts_state_op *op)
 		find_all(order, index, op->op_id, &found);
 		op->n_dependencies = found.n;
 		op->unsure |= found.unsure;
+		op->host_op_id = found.host_op_id;
 		stand(order, &order->streams[index], op->op_id, op->number, op->end_ns);
 	}
 	for (uint32_t i = 0; !r && i < op->n_dependencies; i++)
@@ -713,4 +719,16 @@ int ts_order_event(struct ts_order *order, uint32_t session, uint64_t event,
 	}
 	memcpy(ret, marker->found, marker->n_found * sizeof(*ret));
 	return (int)marker->n_found;
+}
+
+uint32_t ts_order_home(const struct ts_order *order, const struct ts_state_op *op)
+{
+	uint32_t slot;
+
+	if (!(op->unsure & TS_STATE_UNSURE_GRAPH))
+		return op->stream;
+	slot = ts_state_map_find(&order->launch_by_op, op->session, op->op_id);
+	if (slot == NONE || order->launches[slot].stream == NONE)
+		return TS_NO_DEVICE;
+	return order->streams[order->launches[slot].stream].stream;
 }

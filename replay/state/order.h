@@ -30,8 +30,12 @@ struct ts_order_marker {
 
 struct ts_order_wait {
 	uint64_t op_id;
-	uint32_t marker; /* TS_STATE_MAP_NONE: its event was not recorded */
+	uint32_t
+		marker; /* TS_STATE_MAP_NONE: its event was not recorded; TS_ORDER_HOST: for the host */
 };
+
+/* A stream waits for what the host does: a function that it was given, a word in memory. When that was over is in no trace. */
+#define TS_ORDER_HOST (TS_STATE_MAP_NONE - 1)
 
 struct ts_order_stream {
 	uint32_t session, context, stream;
@@ -98,6 +102,7 @@ struct ts_order {
 struct ts_order_found {
 	uint32_t n;
 	uint32_t unsure;		/* TS_STATE_UNSURE_* */
+	uint64_t host_op_id;		/* the last call that made it wait for the host; 0: none */
 	struct ts_state_dependency *at; /* TS_STATE_MAX_DEPENDENCIES of them */
 };
 
@@ -114,6 +119,9 @@ int ts_order_op(struct ts_order *order, struct ts_state_op *op);
 /* What an event stands for now; -1: not recorded. */
 int ts_order_event(struct ts_order *order, uint32_t session, uint64_t event,
 		   struct ts_state_dependency *ret);
+
+/* The stream that an operation stands in, and others wait for it in: of a graph's node, that of its launch. TS_NO_DEVICE: not known. */
+uint32_t ts_order_home(const struct ts_order *order, const struct ts_state_op *op);
 
 /* For checkpoints: all of it as bytes, and back into a zeroed one. TS_SBT_E_CORRUPT: it cannot be so. */
 void ts_order_pack(const struct ts_order *order, struct ts_pack *pack);
@@ -143,5 +151,8 @@ bool ts_state_machine_is_settled(const struct ts_state_machine *machine, uint32_
 				 uint64_t event);
 /* Whether a row answers a call that is awaited. */
 bool ts_state_machine_awaits(const struct ts_state_machine *machine, const struct ts_sbt_row *row);
+/* As ts_order_home(). */
+uint32_t ts_state_machine_home(const struct ts_state_machine *machine,
+			       const struct ts_state_op *op);
 /* Where an operation ran, by its row. */
 void ts_state_place(struct ts_state_op *op);

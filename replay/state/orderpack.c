@@ -20,6 +20,13 @@ enum {
 	STREAM_DROPPED_WAIT = 8,
 };
 
+/* What a wait is for: a marker is its number and the last of these. */
+enum {
+	WAIT_UNKNOWN = 0,
+	WAIT_HOST = 1,
+	WAIT_MARKER = 2,
+};
+
 enum {
 	LAUNCH_HOMELESS = 1,
 	LAUNCH_FOUND = 2,
@@ -154,9 +161,10 @@ static void pack_stream(struct ts_pack *pack, const struct ts_order_stream *stre
 	ts_pack_u(pack, stream->n_waits);
 	for (size_t i = 0; i < stream->n_waits; i++) {
 		ts_pack_u(pack, stream->waits[i].op_id);
-		ts_pack_u(pack, stream->waits[i].marker == NONE
-					? 0
-					: (uint64_t)numbers[stream->waits[i].marker] + 1);
+		ts_pack_u(pack, stream->waits[i].marker == NONE ? WAIT_UNKNOWN
+				: stream->waits[i].marker == TS_ORDER_HOST
+					? WAIT_HOST
+					: (uint64_t)numbers[stream->waits[i].marker] + WAIT_MARKER);
 	}
 	ts_pack_u(pack, stream->n_markers);
 	for (size_t i = 0; i < stream->n_markers; i++)
@@ -310,9 +318,10 @@ static void unpack_waiting(struct ts_unpack *unpack, struct ts_order *order,
 	for (size_t i = 0; i < stream->n_waits; i++) {
 		uint64_t op_id = ts_unpack_u(unpack), marker = ts_unpack_u(unpack);
 
-		stream->waits[i] =
-			(struct ts_order_wait){op_id,
-					       marker ? refer(unpack, order, marker - 1) : NONE};
+		stream->waits[i] = (struct ts_order_wait){
+			op_id, marker == WAIT_UNKNOWN ? NONE
+			       : marker == WAIT_HOST  ? TS_ORDER_HOST
+						      : refer(unpack, order, marker - WAIT_MARKER)};
 	}
 	n = ts_unpack_count(unpack);
 	stream->markers = n ? array(unpack, n, sizeof(*stream->markers)) : NULL;

@@ -17,7 +17,7 @@
 
 static const char *const phase_names[] = {"unknown", "dispatch_pending", "queued", "waiting",
 					  "running"};
-static const char *const cause_names[] = {"", "stream", "event", "legacy_stream", "engine"};
+static const char *const cause_names[] = {"", "stream", "event", "legacy_stream", "engine", "host"};
 
 const char *ts_state_phase_name(unsigned phase)
 {
@@ -532,6 +532,11 @@ static void classify(struct ts_state_current *current, uint64_t at_ns)
 	}
 	if (stream_ns > current->since_ns)
 		current->since_ns = stream_ns;
+	if (!by && op->host_op_id) {
+		current->phase = TS_STATE_WAITING;
+		current->cause = TS_STATE_CAUSE_HOST;
+		current->by_op_id = op->host_op_id;
+	}
 	if (!by)
 		return;
 	current->phase = by->kind == TS_STATE_BY_STREAM ? TS_STATE_QUEUED : TS_STATE_WAITING;
@@ -540,6 +545,49 @@ static void classify(struct ts_state_current *current, uint64_t at_ns)
 							 : TS_STATE_CAUSE_LEGACY;
 	current->by_op_id = by->op_id;
 	current->by_event = by->event;
+}
+
+/* Looked at for all threads together: a trace that lies may have many of both. */
+#define MAX_LOOKS (UINT64_C(1) << 26)
+
+/* Whether the return of the call waits for the operation. */
+static bool is_waited_for(const struct ts_state_machine *machine,
+			  const struct ts_state_thread *thread, const struct ts_state_op *op)
+{
+	const struct ts_row_sync *sync = &thread->sync;
+
+	if (thread->session != op->session)
+		return false;
+	if (!sync->start_ns)
+		return op->op_id == thread->call.op_id ||
+		       (thread->call.nested_op_id && op->op_id == thread->call.nested_op_id);
+	if (op->op_id >= sync->op_id || op->type == TS_ROW_API || op->context != sync->context)
+		return false;
+	return sync->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE ||
+	       (sync->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE &&
+		ts_state_machine_home(machine, op) == sync->stream);
+}
+
+/* A call that did not return before what it asked for was over, waited for that. */
+static void find_waited_for(const struct ts_state_machine *machine, struct ts_state *state)
+{
+	uint64_t n_looks = 0;
+
+	for (size_t i = 0; i < state->n_threads && n_looks < MAX_LOOKS; i++) {
+		struct ts_state_thread *thread = &state->threads[i];
+		uint64_t end_ns = 0;
+
+		n_looks += state->n_ops;
+		for (size_t j = 0; j < state->n_ops; j++) {
+			const struct ts_state_op *op = &state->ops[j].op;
+
+			if (op->end_ns <= end_ns || op->end_ns > thread->call.end_ns ||
+			    !is_waited_for(machine, thread, op))
+				continue;
+			thread->by_op_id = op->op_id;
+			end_ns = op->end_ns;
+		}
+	}
 }
 
 #define COMPARE(x, y)                              \
@@ -614,6 +662,7 @@ int ts_state_builder_finish(struct ts_state_builder *builder, struct ts_state **
 			find_engine(state, &state->ops[i]);
 	if (state->n_ops)
 		qsort(state->ops, state->n_ops, sizeof(*state->ops), compare_ops);
+	find_waited_for(builder->machine, state);
 	if (!builder->is_due_known)
 		find_due(builder);
 	for (size_t i = 0; i < state->n_events; i++)

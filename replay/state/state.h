@@ -6,7 +6,7 @@
  * An operation is, in this order:
  *   dispatch_pending  called for, and nothing that the trace knows of holds it back: it is on its way to the device
  *   queued            behind others in its stream
- *   waiting           first in its stream, held back by an event, the legacy default stream's rule, or, as far as can be
+ *   waiting           first in its stream, held back by an event, the legacy default stream's rule, the host, or, as far as can be
  *                     told from what ran at that instant, by an engine that was taken
  *   running
  *
@@ -36,6 +36,8 @@ enum ts_state_cause {
 	TS_STATE_CAUSE_LEGACY = 3, /* the legacy default stream's rule */
 	TS_STATE_CAUSE_ENGINE =
 		4, /* inferred: another operation had the engine, and it began when that was over */
+	TS_STATE_CAUSE_HOST =
+		5, /* what the host does within the stream: a function, a word to be written */
 };
 
 struct ts_state_current {
@@ -51,6 +53,8 @@ struct ts_state_thread {
 	uint32_t session, thread;
 	struct ts_row_api call;	 /* that it is in; start_ns 0: in none */
 	struct ts_row_sync sync; /* that it waits in; start_ns 0: in none */
+	/* Of what it waits for, the operation that is over last; 0: none is known (of an event it is not recorded which). */
+	uint64_t by_op_id;
 };
 
 struct ts_state_allocation {

@@ -144,11 +144,12 @@ static void print_stack(const Ts__Rpc__StateOperation *op)
 
 static void print_threads(const struct asked *asked, const Ts__Rpc__StateReport *report)
 {
-	static const char *const cells[] = {"THREAD", "FOR", "STILL", "BLOCKED IN", "CALL"};
+	static const char *const cells[] = {"THREAD",	  "FOR",       "STILL",
+					    "BLOCKED IN", "WAITS FOR", "CALL"};
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
 
-	if (!report->n_threads || ts_table_new("rrrll", &table))
+	if (!report->n_threads || ts_table_new("rrrlrl", &table))
 		return;
 	heading("Threads in a call", report->n_threads);
 	add_all(table, cells, TS_ARRAY_LEN(cells));
@@ -164,6 +165,10 @@ static void print_threads(const struct asked *asked, const Ts__Rpc__StateReport 
 				      thread->blocked_stream);
 		else
 			ts_table_add(table, thread->blocked ? thread->blocked : "");
+		if (thread->has_waits_for_op_id)
+			ts_table_addf(table, "%" PRIu64, thread->waits_for_op_id);
+		else
+			ts_table_add(table, "");
 		ts_table_add(table, thread->call ? thread->call : "");
 	}
 	ts_table_print(table, stdout, 2, asked->wide);

@@ -4,6 +4,7 @@
  */
 #include "inject/cuda/access.h"
 #include "inject/cuda/calls.h"
+#include "inject/cuda/streams.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cuda_runtime_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
@@ -119,4 +120,72 @@ TS_TEST(what_copies_and_sets_name)
 	ts_check(!ts_access_of(RUNTIME, R(cudaMalloc_v3020), &copy, &access));
 	ts_check(!ts_access_of(DRIVER, 5000, &copy, &access));
 	ts_check(!ts_access_of(RUNTIME, R(cudaMemcpy_v3020), NULL, &access));
+}
+
+TS_TEST(functions_of_the_host_make_a_stream_wait)
+{
+	struct ts_cu_launch_host_func_params params = {.stream = (void *)16};
+	struct ts_stream_op op = ts_calls_stream_op(DRIVER, D(cuLaunchHostFunc), &params);
+
+	ts_check_int(op.kind, TS_STREAM_OP_HOST);
+	ts_check(op.stream == (void *)16 && !op.object && !op.per_thread);
+	op = ts_calls_stream_op(RUNTIME, R(cudaLaunchHostFunc_ptsz_v10000), &params);
+	ts_check_int(op.kind, TS_STREAM_OP_HOST);
+	ts_check(op.per_thread);
+	ts_check_int(ts_calls_stream_op(DRIVER, D(cuStreamWaitValue64_v2), &params).kind,
+		     TS_STREAM_OP_HOST);
+	ts_check_int(ts_calls_stream_op(DRIVER, D(cuStreamCreate), &params).kind,
+		     TS_STREAM_OP_NONE);
+	ts_check_int(ts_calls_stream_op(DRIVER, D(cuLaunchHostFunc), NULL).kind, TS_STREAM_OP_NONE);
+}
+
+#define STREAM(n) (UINT64_C(0x1000) + (n))
+#define EVENT(n)  (UINT64_C(0x2000) + (n))
+
+/*
+ *	stream 0    [ |0|       w1   ]		captured, and with it by event 0
+ *	stream 1          w0 |1|		another one, until that capture ends
+ *	stream 2    |2| w2			takes no part
+ */
+TS_TEST(captures_bring_in_what_waits_for_them)
+{
+	static struct ts_captured captured;
+
+	ts_check(!ts_captured_record(&captured, STREAM(0), EVENT(0)));
+	ts_captured_begin(&captured, STREAM(0));
+	ts_check(ts_captured_record(&captured, STREAM(0), EVENT(0)));
+	ts_check(ts_captured_record(&captured, STREAM(0), EVENT(0)));
+	ts_check(ts_captured_wait(&captured, STREAM(1), EVENT(0)));
+	ts_check(ts_captured_record(&captured, STREAM(1), EVENT(1)));
+	ts_check(ts_captured_wait(&captured, STREAM(0), EVENT(1)));
+	ts_check(ts_captured_record(&captured, STREAM(1), 0));
+	ts_check(!ts_captured_record(&captured, STREAM(2), EVENT(2)));
+	ts_check(!ts_captured_wait(&captured, STREAM(3), EVENT(2)));
+	/* Two at a time: the end of one is not the other's. */
+	ts_captured_begin(&captured, STREAM(4));
+	ts_check(ts_captured_record(&captured, STREAM(4), EVENT(4)));
+	ts_captured_end(&captured, STREAM(0));
+	ts_check(!ts_captured_record(&captured, STREAM(1), 0));
+	ts_check(!ts_captured_wait(&captured, STREAM(5), EVENT(1)));
+	ts_check(ts_captured_wait(&captured, STREAM(5), EVENT(4)));
+	/* An event that is recorded outside is the capture's no more. */
+	ts_check(!ts_captured_record(&captured, STREAM(2), EVENT(4)));
+	ts_check(!ts_captured_wait(&captured, STREAM(6), EVENT(4)));
+	ts_captured_end(&captured, STREAM(4));
+	ts_check(!ts_captured_record(&captured, STREAM(5), EVENT(5)));
+	ts_captured_end(&captured, STREAM(4));
+}
+
+TS_TEST(a_full_table_of_captures_takes_them_for_done)
+{
+	static struct ts_captured captured;
+	unsigned int n = 0;
+
+	ts_captured_begin(&captured, STREAM(0));
+	for (unsigned int i = 0; i < 3 * TS_STREAMS_SLOTS; i++)
+		n += ts_captured_record(&captured, STREAM(0), EVENT(i));
+	ts_check_int(n, 3 * TS_STREAMS_SLOTS);
+	ts_captured_end(&captured, STREAM(0));
+	for (unsigned int i = 0; i < 3 * TS_STREAMS_SLOTS; i++)
+		ts_check(!ts_captured_wait(&captured, STREAM(1), EVENT(i)));
 }

@@ -11,22 +11,29 @@
 #include <stdlib.h>
 
 #define PROGRAM_MAX_ITEMS 24
-#define PROGRAM_MAX_ROWS  (3 * PROGRAM_MAX_ITEMS + 8)
+#define PROGRAM_MAX_ROWS  (4 * PROGRAM_MAX_ITEMS + 8)
 #define PROGRAM_STREAMS	  4 /* 0: legacy default; 1, 2: blocking; 3: non-blocking */
-#define PROGRAM_EVENTS	  3
-#define PROGRAM_BLOCKS	  3
-#define PROGRAM_CONTEXT	  1
-#define PROGRAM_SESSION	  1
+#define PROGRAM_ALL \
+	7 /* and those of another context: 4: its legacy default; 5: blocking; 6: non-blocking */
+#define PROGRAM_EVENTS	3
+#define PROGRAM_BLOCKS	3
+#define PROGRAM_CONTEXT 1
+#define PROGRAM_SESSION 1
 
 enum item_kind {
 	ITEM_OP,
+	ITEM_COPY,  /* the host waits until it is done */
+	ITEM_GRAPH, /* a launch of two nodes, which begin together */
 	ITEM_RECORD,
 	ITEM_WAIT,
 	ITEM_ALLOC,
 	ITEM_FREE,
+	ITEM_SYNC_STREAM,
+	ITEM_SYNC_DEVICE, /* the context that the stream is of */
+	ITEM_SYNC_EVENT,
 };
 
-/* Item i has operation id i + 1. Its call ends before the next one's begins. */
+/* Item i has operation id i + 1. Its call ends before the next one's begins: where one waits, those behind it come later. */
 struct item {
 	enum item_kind kind;
 	unsigned int stream, object; /* object: the event, or the block of memory */
@@ -43,6 +50,8 @@ struct program {
 	union {
 		struct ts_row_api api;
 		struct ts_row_kernel kernel;
+		struct ts_row_memcpy memcpy_;
+		struct ts_row_sync sync;
 		struct ts_row_event event;
 		struct ts_row_stream_wait wait;
 		struct ts_row_stream stream;
@@ -55,62 +64,145 @@ struct program {
 #define PROGRAM_ADDRESS(block) (UINT64_C(0x10000) * (1 + (block)))
 #define NOT_YET		       UINT64_MAX
 
-/* Runs it: fills start_ns and done_ns. */
 static inline bool program_is_over(const struct item *item, uint64_t t)
 {
 	return item->done_ns <= t;
 }
 
+static inline uint32_t program_context(unsigned int stream)
+{
+	return PROGRAM_CONTEXT + (stream >= PROGRAM_STREAMS);
+}
+
+/* It does something on a device. */
+static inline bool program_works(const struct item *item)
+{
+	return item->kind <= ITEM_GRAPH;
+}
+
+/* It has its place in a stream. */
+static inline bool program_is_queued(const struct item *item)
+{
+	return item->kind <= ITEM_WAIT;
+}
+
+static inline bool program_waits(const struct item *item)
+{
+	return item->kind == ITEM_COPY || item->kind >= ITEM_SYNC_STREAM;
+}
+
 /* Whether stream `a` waits for what was issued to `b` before. */
 static inline bool program_follows(unsigned int a, unsigned int b)
 {
-	return a == b || (a == 0 && b != 3) || (b == 0 && a != 3);
+	bool is_legacy = a == 0 || b == 0 || a == 4 || b == 4;
+	bool is_non_blocking = a == 3 || b == 3 || a == 6 || b == 6;
+
+	if (program_context(a) != program_context(b))
+		return false;
+	return a == b || (is_legacy && !is_non_blocking);
+}
+
+/* The last record of the item's event before it; NULL: none. */
+static inline const struct item *program_record(const struct program *program, unsigned int i)
+{
+	unsigned int event = program->items[i].object;
+
+	while (i-- > 0)
+		if (program->items[i].kind == ITEM_RECORD && program->items[i].object == event)
+			return &program->items[i];
+	return NULL;
 }
 
 /* What an item stands behind was not over at t, whatever its own call and latency. */
 static inline bool program_is_held(const struct program *program, unsigned int i, uint64_t t)
 {
 	const struct item *item = &program->items[i];
-	int record = -1;
+	const struct item *record = item->kind == ITEM_WAIT ? program_record(program, i) : NULL;
 
 	for (unsigned int j = 0; j < i; j++) {
 		const struct item *other = &program->items[j];
 
-		if (other->kind <= ITEM_WAIT && program_follows(item->stream, other->stream) &&
+		if (program_is_queued(other) && program_follows(item->stream, other->stream) &&
 		    !program_is_over(other, t))
 			return true;
-		if (other->kind == ITEM_RECORD && other->object == item->object)
-			record = (int)j;
 	}
-	return item->kind == ITEM_WAIT && record >= 0 &&
-	       !program_is_over(&program->items[record], t);
+	return record && !program_is_over(record, t);
 }
 
-static inline void program_run(struct program *program)
+/* Whether the host, in the call of item i, still waits at t. */
+static inline bool program_blocks(const struct program *program, unsigned int i, uint64_t t)
 {
-	unsigned int n_left = 0;
+	const struct item *item = &program->items[i];
+	const struct item *record =
+		item->kind == ITEM_SYNC_EVENT ? program_record(program, i) : NULL;
+
+	if (item->kind == ITEM_COPY)
+		return !program_is_over(item, t);
+	for (unsigned int j = 0; j < i && item->kind < ITEM_SYNC_EVENT; j++) {
+		const struct item *other = &program->items[j];
+
+		if (program_is_queued(other) && !program_is_over(other, t) &&
+		    program_context(other->stream) == program_context(item->stream) &&
+		    (item->kind == ITEM_SYNC_DEVICE || other->stream == item->stream))
+			return true;
+	}
+	return record && !program_is_over(record, t);
+}
+
+/* The host at t: what was to be called by then is called, and who waited goes on when that is over. */
+static inline void program_call(struct program *program, uint64_t t)
+{
+	uint64_t late_ns = 0;
 
 	for (unsigned int i = 0; i < program->n_items; i++) {
 		struct item *item = &program->items[i];
 
-		item->start_ns = item->done_ns = NOT_YET;
-		if (item->kind > ITEM_WAIT)
-			item->start_ns = item->done_ns = item->call_end_ns;
-		n_left += item->kind <= ITEM_WAIT;
+		if (late_ns) {
+			item->call_ns += late_ns;
+			item->call_end_ns += late_ns;
+		} else if (item->call_ns <= t && item->call_end_ns == t && program_waits(item) &&
+			   program_blocks(program, i, t)) {
+			late_ns = 1;
+			item->call_end_ns++;
+		}
 	}
-	for (uint64_t t = 0; n_left; t++)
+}
+
+/* Runs it: fills start_ns and done_ns. */
+static inline void program_run(struct program *program)
+{
+	uint64_t last_ns = 0;
+
+	for (unsigned int i = 0; i < program->n_items; i++)
+		program->items[i].start_ns = program->items[i].done_ns = NOT_YET;
+	for (uint64_t t = 0; t <= last_ns; t++) {
+		last_ns = 0;
 		for (unsigned int i = 0; i < program->n_items; i++) {
 			struct item *item = &program->items[i];
 			uint64_t ready_ns =
-				item->call_end_ns + (item->kind == ITEM_OP ? item->latency_ns : 0);
+				item->kind == ITEM_COPY ? item->call_ns : item->call_end_ns;
 
-			if (item->start_ns != NOT_YET || t < ready_ns ||
-			    program_is_held(program, i, t))
-				continue;
-			item->start_ns = t;
-			item->done_ns = t + (item->kind == ITEM_OP ? item->duration_ns : 0);
-			n_left--;
+			ready_ns += program_works(item) ? item->latency_ns : 0;
+			if (program_is_queued(item) && item->start_ns == NOT_YET && t >= ready_ns &&
+			    !program_is_held(program, i, t)) {
+				item->start_ns = t;
+				item->done_ns = t + (program_works(item) ? item->duration_ns : 0);
+			}
 		}
+		program_call(program, t);
+		for (unsigned int i = 0; i < program->n_items; i++) {
+			const struct item *item = &program->items[i];
+			uint64_t end_ns = !program_is_queued(item)   ? item->call_end_ns
+					  : item->done_ns == NOT_YET ? t + 1
+								     : item->done_ns;
+
+			last_ns = end_ns > last_ns ? end_ns : last_ns;
+		}
+	}
+	for (unsigned int i = 0; i < program->n_items; i++)
+		if (!program_is_queued(&program->items[i]))
+			program->items[i].start_ns = program->items[i].done_ns =
+				program->items[i].call_end_ns;
 }
 
 static inline int program_compare_rows(const void *a, const void *b)
@@ -135,29 +227,94 @@ static inline void program_add_row(struct program *program, unsigned int type)
 	program->n_rows++;
 }
 
+/* When node n of an item is over; the first is the last. An operation is one node. */
+static inline uint64_t program_node_end_ns(const struct item *item, unsigned int n)
+{
+	return item->done_ns - (n ? (item->done_ns - item->start_ns) / 2 : 0);
+}
+
+static inline unsigned int program_n_nodes(const struct item *item)
+{
+	return item->kind == ITEM_GRAPH ? 2 : program_works(item);
+}
+
+static inline void program_add_sync(struct program *program, unsigned int i)
+{
+	static const uint32_t types[] = {3, 4,
+					 1}; /* as the vendor counts: stream, context, event */
+	const struct item *item = &program->items[i];
+
+	program->storage[program->n_rows].sync =
+		(struct ts_row_sync){.start_ns = item->call_ns,
+				     .end_ns = item->call_end_ns,
+				     .op_id = i + 1,
+				     .sync_type = types[item->kind - ITEM_SYNC_STREAM],
+				     .context = program_context(item->stream),
+				     .stream = item->kind == ITEM_SYNC_STREAM ? item->stream
+									      : TS_NO_DEVICE};
+	program_add_row(program, TS_ROW_SYNC);
+}
+
+/* Each on a device of its own: no engine is ever taken. */
+static inline void program_add_work(struct program *program, unsigned int i)
+{
+	const struct item *item = &program->items[i];
+	uint32_t context = program_context(item->stream);
+
+	if (item->kind == ITEM_COPY) {
+		program->storage[program->n_rows].memcpy_ =
+			(struct ts_row_memcpy){.start_ns = item->start_ns,
+					       .end_ns = item->done_ns,
+					       .op_id = i + 1,
+					       .device = i,
+					       .context = context,
+					       .stream = item->stream};
+		program_add_row(program, TS_ROW_MEMCPY);
+		return;
+	}
+	if (item->kind == ITEM_GRAPH) {
+		program->storage[program->n_rows].graph_launch =
+			(struct ts_row_graph_launch){.start_ns = item->call_ns,
+						     .op_id = i + 1,
+						     .context = context,
+						     .stream = item->stream,
+						     .graph = 5};
+		program_add_row(program, TS_ROW_GRAPH_LAUNCH);
+	}
+	for (unsigned int n = 0; n < program_n_nodes(item); n++) {
+		bool is_node = item->kind == ITEM_GRAPH;
+
+		program->storage[program->n_rows].kernel =
+			(struct ts_row_kernel){.start_ns = item->start_ns,
+					       .end_ns = program_node_end_ns(item, n),
+					       .op_id = i + 1,
+					       .device = i,
+					       .context = context,
+					       .stream = is_node ? 20 + n : item->stream,
+					       .graph = is_node ? 5 : 0,
+					       .graph_node = is_node ? 1 + n : 0};
+		program_add_row(program, TS_ROW_KERNEL);
+	}
+}
+
 static inline void program_add_item(struct program *program, unsigned int i)
 {
 	const struct item *item = &program->items[i];
+	bool is_answered = item->kind == ITEM_OP || item->kind == ITEM_COPY;
 
 	program->storage[program->n_rows].api =
 		(struct ts_row_api){.start_ns = item->call_ns,
 				    .end_ns = item->call_end_ns,
 				    .op_id = i + 1,
 				    .thread = 1,
-				    .context = PROGRAM_CONTEXT,
-				    .flags = item->kind == ITEM_OP ? TS_API_EXPECTS_DEVICE : 0};
+				    .context = program_context(item->stream),
+				    .flags = is_answered ? TS_API_EXPECTS_DEVICE : 0};
 	program_add_row(program, TS_ROW_API);
 	switch (item->kind) {
 	case ITEM_OP:
-		/* Each on a device of its own: no engine is ever taken. */
-		program->storage[program->n_rows].kernel =
-			(struct ts_row_kernel){.start_ns = item->start_ns,
-					       .end_ns = item->done_ns,
-					       .op_id = i + 1,
-					       .device = i,
-					       .context = PROGRAM_CONTEXT,
-					       .stream = item->stream};
-		program_add_row(program, TS_ROW_KERNEL);
+	case ITEM_COPY:
+	case ITEM_GRAPH:
+		program_add_work(program, i);
 		break;
 	case ITEM_RECORD:
 	case ITEM_WAIT:
@@ -165,20 +322,24 @@ static inline void program_add_item(struct program *program, unsigned int i)
 			(struct ts_row_event){.start_ns = item->call_end_ns,
 					      .op_id = i + 1,
 					      .event = PROGRAM_HANDLE(item->object),
-					      .context = PROGRAM_CONTEXT,
+					      .context = program_context(item->stream),
 					      .stream = item->stream};
 		program_add_row(program,
 				item->kind == ITEM_RECORD ? TS_ROW_EVENT : TS_ROW_STREAM_WAIT);
 		break;
-	default:
+	case ITEM_ALLOC:
+	case ITEM_FREE:
 		program->storage[program->n_rows].memory =
 			(struct ts_row_memory){.start_ns = item->call_end_ns,
 					       .op_id = i + 1,
 					       .address = PROGRAM_ADDRESS(item->object),
 					       .bytes = 256,
-					       .context = PROGRAM_CONTEXT,
+					       .context = program_context(item->stream),
 					       .stream = TS_NO_DEVICE};
 		program_add_row(program, item->kind == ITEM_ALLOC ? TS_ROW_ALLOC : TS_ROW_FREE);
+		break;
+	default:
+		program_add_sync(program, i);
 		break;
 	}
 }
@@ -186,15 +347,15 @@ static inline void program_add_item(struct program *program, unsigned int i)
 /* The rows of a trace of that run, in order. The streams' kinds are told at its very end, as vendors do. */
 static inline void program_trace(struct program *program)
 {
-	static const uint32_t flags[PROGRAM_STREAMS] = {3, 1, 1, 2};
+	static const uint32_t flags[PROGRAM_ALL] = {3, 1, 1, 2, 3, 1, 2};
 
 	program->n_rows = 0;
 	for (unsigned int i = 0; i < program->n_items; i++)
 		program_add_item(program, i);
-	for (unsigned int i = 0; i < PROGRAM_STREAMS; i++) {
+	for (unsigned int i = 0; i < PROGRAM_ALL; i++) {
 		program->storage[program->n_rows].stream =
 			(struct ts_row_stream){.start_ns = UINT64_MAX - 1,
-					       .context = PROGRAM_CONTEXT,
+					       .context = program_context(i),
 					       .stream = i,
 					       .stream_flags = flags[i]};
 		program_add_row(program, TS_ROW_STREAM);

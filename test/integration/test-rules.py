@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of streams, one by one, in real programs on the virtual GPU: what waits for what while a kernel is held, as `tsctl state` tells it."""
+import json
+import os
+import sys
+
+import harness
+
+PROGRAM = os.path.join(harness.SOURCE, 'test', 'apps', 'rules.py')
+
+
+class Rules(harness.Case):
+    def recorded(self, steps):
+        result, path = self.record([sys.executable, PROGRAM] + steps.split(), '--vgpu=h200:2,clock=host', '-q', '--force')
+        self.assertEqual(result.status, 0, result)
+        instants = [int(line.split()[1]) for line in result.out.splitlines() if line.startswith('now ')]
+        self.trace = harness.Trace(path)
+        self.calls = {row['op_id']: row['name'] for row in self.trace.of('api')}
+        self.rows = {row['name'].split('(')[0]: row for row in self.trace.of('kernel')}
+        self.names = {row['op_id']: name for name, row in self.rows.items()}
+        return instants
+
+    def state(self, at_ns):
+        result = harness.tsctl('state', '--json', '--at', '@%d' % at_ns, self.trace.path)
+        self.assertEqual(result.status, 0, result)
+        state = json.loads(result.out)
+        self.assertFalse(state['incomplete'])
+        return state
+
+    def name(self, op_id):
+        return self.names.get(op_id) or self.calls.get(op_id)
+
+    def told(self, at_ns):
+        """Of each kernel and copy under way: its state, what it waits for, and behind whom."""
+        told = {}
+        for op in self.state(at_ns)['operations']:
+            name = op['name'].split('(')[0] if op['type'] == 'kernel' else op['type']
+            told[name] = ((op['state'], op.get('waits_for', ''), self.name(op.get('waits_for_op_id', 0))), op['unsure'])
+        return told
+
+    def check(self, steps, **want):
+        """At `now` those are under way; a state alone, or with what is waited for and for whom: certainly, but for those that say `?`."""
+        told = self.told(self.recorded(steps)[0])
+        self.assertEqual(sorted(told), sorted(want), told)
+        for name, words in want.items():
+            words = words.split()
+            is_unsure = words[-1] == '?'
+            words = words[:-1] if is_unsure else words
+            got, unsure = told[name]
+            self.assertEqual(got[0], words[0], (name, told))
+            if words[0] in ('queued', 'waiting'):
+                self.assertEqual(got[1], words[1], (name, told))
+                self.assertIn(got[2], words[2].split('|'), (name, told))
+            self.assertEqual('dependency' in unsure, is_unsure, (name, told))
+            self.assertFalse(set(unsure) & {'overlap', 'stream', 'call', 'device'}, (name, told))
+
+    #   b1  aaaaaaaa
+    #   L           bbbb    waits for a; what comes then in a blocking stream waits for b
+    #   b2              cccc
+    #   n1  dddddddd        takes no part
+    def test_legacy_stream(self):
+        self.check('a:b1 begun:a b:L c:b2 d:n1 begun:d now', a='running', b='waiting legacy_stream a',
+                   c='waiting legacy_stream b', d='running')
+
+    #   b1  aaaaaaaa
+    #   T   bbbbbbbb        a thread's own default stream: does not wait for a,
+    #   L           cccc    and is waited for as a is
+    #   n1  dddddddd
+    def test_own_default_stream(self):
+        self.check('a:b1 begun:a b:T begun:b c:L now', a='running', b='running', c='waiting legacy_stream a|b')
+        self.check('a:L begun:a b:T d:n1 begun:d now', a='running', b='waiting legacy_stream a', d='running')
+
+    #   L   aaaaaaaa        of one device
+    #   L'  bbbbbbbb        of another: neither waits for the other,
+    #   b1'         cccc    and c for its own alone
+    def test_legacy_stream_of_each_device(self):
+        self.check("a:L begun:a b:L' begun:b c:b1' now", a='running', b='running', c='waiting legacy_stream b')
+
+    #   b1  aaaa|0|bbbb|0|
+    #   n1        w cccc        for the version that was recorded when it was asked for,
+    #   n2               w dddd     and for the next one
+    def test_events_by_version(self):
+        self.check('a:b1 begun:a record:0:b1 wait:n1:0 c:n1 b:b1 record:0:b1 wait:n2:0 d:n2 now',
+                   a='running', b='queued stream a', c='waiting event a', d='waiting event b')
+
+    #   n1  w aaaa              never recorded: nothing to wait for, as far as is known
+    #   n2    bbbb w cccc       an event that is waited for before it is recorded
+    def test_events_that_were_not_recorded(self):
+        self.check('wait:n1:1 a:n1 begun:a now', a='running ?')
+
+    #   L       |0|             recorded behind a, by the rule,
+    #   b1  aaaa
+    #   n1        w bbbb        and so waited for from where the rule does not hold
+    def test_record_in_the_legacy_stream(self):
+        self.check('a:b1 begun:a record:0:L wait:n1:0 b:n1 now', a='running', b='waiting event a')
+
+    #   b1, device 0   aaaa|0|
+    #   n1', device 1        w bbbb     whichever device is the current one when the wait is asked for
+    #   b1', device 1     cccc
+    def test_across_devices(self):
+        for current in (0, 1):
+            self.check("a:b1 begun:a record:0:b1 current:%d wait:n1':0 current:0 b:n1' c:b1' begun:c now" % current,
+                       a='running', b='waiting event a', c='running')
+            self.assertEqual({name: self.rows[name]['device'] for name in 'abc'}, {'a': 0, 'b': 1, 'c': 1})
+
+    #   n1  aaaa copy           pinned: the call returns, the copy waits for its turn
+    #   n2  [page     ]         pageable: the host waits for it, and it for what is before it
+    def test_copies(self):
+        self.check('a:n1 begun:a copy:n1 now', a='running', memcpy='queued stream a')
+        state = self.state(self.rows['a']['end_ns'] - 1)
+        self.assertFalse([thread for thread in state['threads'] if thread['call'].startswith('cuMemcpy')])
+        thread, told = self.held('a:n2 begun:a later:a page:n2', 'cuMemcpyDtoHAsync_v2')
+        self.assertEqual(told['memcpy'][0], ('queued', 'stream', 'a'))
+        self.assertEqual(thread['waits_for_op_id'], thread['op_id'])
+        self.assertNotIn('blocked', thread)
+
+    def held(self, steps, call):
+        """The thread that waited in the call while kernel a was held, and what was told of the device."""
+        for _ in range(5):
+            self.recorded(steps)
+            at_ns = self.rows['a']['end_ns'] - 1
+            threads = [thread for thread in self.state(at_ns)['threads'] if thread['call'] == call]
+            # The host came too late to wait, where it was held up itself.
+            if threads:
+                self.assertEqual(len(threads), 1)
+                return threads[0], self.told(at_ns)
+        self.fail('never seen to wait in %s' % call)
+
+    #   n1   aaaa
+    #   b1   bbbb                        of the same device
+    #   host [sync  ]                    the stream's end, an event's, the device's
+    def test_host_waits(self):
+        thread, _ = self.held('go:b b:b1 a:n1 begun:a later:a sync:n1', 'cuStreamSynchronize')
+        self.assertEqual((thread['blocked'], self.name(thread['waits_for_op_id'])), ('stream_synchronize', 'a'))
+        self.assertEqual(thread['blocked_stream'], self.rows['a']['stream'])
+        thread, _ = self.held('go:b b:b1 a:n1 begun:a later:a device', 'cuCtxSynchronize')
+        self.assertEqual((thread['blocked'], self.name(thread['waits_for_op_id'])), ('context_synchronize', 'a'))
+        thread, _ = self.held('a:n1 begun:a record:0:n1 later:a event:0', 'cuEventSynchronize')
+        self.assertEqual(thread['blocked'], 'event_synchronize')
+        self.assertNotIn('waits_for_op_id', thread)
+
+    #   n1  f......aaaa             behind a function of the host: until when that took is not recorded
+    #   n1  f......|0|
+    #   b1           w bbbb         for a, which is certain; and, with nothing between, for the function
+    def test_functions_of_the_host(self):
+        self.check('function:n1 a:n1 record:0:n1 wait:b1:0 b:b1 c:n2 begun:c now', a='waiting host cuLaunchHostFunc ?',
+                   b='waiting event a', c='running')
+        self.check('function:n1 record:0:n1 wait:b1:0 b:b1 now', b='waiting host cuLaunchHostFunc ?')
+
+    #   n1  + aaaa -        alive from the call that asks for it to the call that gives it back
+    def test_memory_of_streams(self):
+        at = self.recorded('alloc:n1 a:n1 begun:a now free:n1 now')
+        held = [[block for block in self.state(at_ns)['allocations'] if block.get('pool')] for at_ns in at]
+        self.assertEqual([[block['bytes'] for block in blocks] for blocks in held], [[4096], []])
+        self.assertEqual(held[0][0]['stream'], self.rows['a']['stream'])
+
+    #   n2  aaaa [ b ]          a graph's nodes stand in the stream that it was launched in,
+    #   b1       [ c ]          wherever they were captured;
+    #   b1  dddd                that does not hold the stream that was captured with it
+    #   n2             eeee
+    def test_graphs(self):
+        self.check('a:n2 begun:a capture:n2 b:n2 record:1:n2 wait:b1:1 c:b1 record:2:b1 wait:n2:2 end:n2 '
+                   'd:b1 begun:d launch:n2 e:n2 now', a='running', d='running', b='queued stream a', c='queued stream a',
+                   e='queued stream b|c')
+        self.assertEqual((self.trace.of('event'), self.trace.of('stream_wait')), ([], []))
+
+    def test_priorities(self):
+        self.recorded('a:hi go:a')
+        priorities = {row['stream']: row['priority'] for row in self.trace.of('stream') if row['action'] == 'created'}
+        self.assertLess(priorities[self.rows['a']['stream']], 0)
+        self.assertEqual(sorted(priorities.values())[1], 0)
+
+
+if __name__ == '__main__':
+    harness.main()

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scenarios written by hand: items with the times at which they ran, and what the state machine makes of them. */
+#pragma once
+
+#include "test/unit/harness.h"
+#include "test/unit/state/program.h"
+
+/* The first of them. */
+static inline const struct ts_state_current *find(const struct ts_state *state, uint64_t op_id)
+{
+	for (size_t i = 0; i < state->n_ops; i++)
+		if (state->ops[i].op.op_id == op_id)
+			return &state->ops[i];
+	return NULL;
+}
+
+#define AT(i) (10 + 10 * (i)) /* when item i is called; it takes a nanosecond */
+
+static struct program scenario;
+static struct ts_state *seen; /* what look() saw last */
+
+static inline void add(enum item_kind kind, unsigned int stream, unsigned int event,
+		       uint64_t start_ns, uint64_t end_ns)
+{
+	unsigned int i = scenario.n_items++;
+
+	scenario.items[i] = (struct item){.kind = kind,
+					  .stream = stream,
+					  .object = event,
+					  .call_ns = AT(i),
+					  .call_end_ns = AT(i) + 1,
+					  .start_ns = start_ns,
+					  .done_ns = end_ns};
+}
+
+static inline const struct ts_state_current *look(uint64_t t, uint64_t op_id)
+{
+	program_trace(&scenario);
+	ts_state_free(seen);
+	seen = program_state(&scenario, t);
+	ts_check(seen);
+	return find(seen, op_id);
+}
+
+static inline void drop_row(unsigned int type)
+{
+	for (unsigned int i = 0; i < scenario.n_rows; i++)
+		if (scenario.rows[i].type == type) {
+			memmove(&scenario.rows[i], &scenario.rows[i + 1],
+				(scenario.n_rows - i - 1) * sizeof(scenario.rows[0]));
+			scenario.n_rows--;
+			return;
+		}
+}

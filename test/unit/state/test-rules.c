@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules of streams, one by one: small scenarios with known answers, each with its drawing. A letter is an operation, `.` nothing,
+ * |e| a record of event e, w a wait for it; streams 0 and 4 are legacy default streams of two contexts, 1, 2 and 5 blocking,
+ * 3 and 6 non-blocking. Time runs from left to right; calls come in the order of the letters.
+ */
+#include "test/unit/state/scenario.h"
+
+static void check_waits(uint64_t t, uint64_t op_id, const char *cause, uint64_t by_op_id)
+{
+	const struct ts_state_current *current = look(t, op_id);
+
+	ts_check(current);
+	ts_check_str(ts_state_cause_name(current->cause), cause);
+	ts_check_int(current->by_op_id, by_op_id);
+	ts_check_str(ts_state_phase_name(current->phase), !*cause ? "dispatch_pending"
+							  : !strcmp(cause, "stream") ? "queued"
+										     : "waiting");
+}
+
+/* The call of the last item waits until then. */
+static void until(uint64_t end_ns)
+{
+	scenario.items[scenario.n_items - 1].call_end_ns = end_ns;
+}
+
+/*
+ *	stream 1    aaaa
+ *	stream 2    bbbbbbbb
+ *	stream 3    cccccccccccc	takes no part
+ *	legacy 0            dddd	waits for the last of both
+ */
+TS_TEST(the_legacy_stream_waits_for_all_blocking_streams)
+{
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_OP, 2, 0, 100, 300);
+	add(ITEM_OP, 3, 0, 100, 400);
+	add(ITEM_OP, 0, 0, 300, 400);
+	check_waits(250, 4, "legacy_stream", 2);
+	ts_check_int(find(seen, 4)->op.n_dependencies, 2);
+	ts_check_int(find(seen, 4)->op.unsure, 0);
+	check_waits(150, 4, "legacy_stream", 2);
+}
+
+/*
+ *	stream 1    aaaa
+ *	legacy 0        bbbb
+ *	stream 2            cccc	waits for b, which waited for a
+ */
+TS_TEST(the_legacy_stream_stands_between_blocking_streams)
+{
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_OP, 0, 0, 200, 300);
+	add(ITEM_OP, 2, 0, 300, 400);
+	check_waits(150, 2, "legacy_stream", 1);
+	check_waits(150, 3, "legacy_stream", 2);
+	check_waits(250, 3, "legacy_stream", 2);
+	ts_check_int(find(seen, 3)->op.unsure, 0);
+}
+
+/*
+ *	legacy 0    aaaaaaaa		of one context
+ *	legacy 4    bbbb		of another one
+ *	stream 5        cccc		waits for b alone
+ */
+TS_TEST(the_legacy_stream_of_a_context_is_its_own)
+{
+	add(ITEM_OP, 0, 0, 100, 300);
+	add(ITEM_OP, 4, 0, 100, 200);
+	add(ITEM_OP, 5, 0, 200, 300);
+	check_waits(150, 3, "legacy_stream", 2);
+	ts_check_int(find(seen, 3)->op.n_dependencies, 1);
+	ts_check_int(find(seen, 2)->op.n_dependencies, 0);
+}
+
+/*
+ *	own of thread 1 (1)  aaaaaaaa
+ *	own of thread 2 (2)  bbbb	threads' own default streams are blocking streams: b does not wait for a,
+ *	legacy 0                     cccc	and c waits for both
+ */
+TS_TEST(default_streams_of_threads_do_not_wait_for_each_other)
+{
+	add(ITEM_OP, 1, 0, 100, 300);
+	add(ITEM_OP, 2, 0, 100, 200);
+	add(ITEM_OP, 0, 0, 300, 400);
+	check_waits(90, 2, "", 0);
+	ts_check_int(find(seen, 2)->op.n_dependencies, 0);
+	check_waits(250, 3, "legacy_stream", 1);
+}
+
+/*
+ *	stream 1 (low)          aaaa	called first,
+ *	stream 3 (high)     bbbb	and overtaken: that is no fault of the trace, and the engine's
+ */
+TS_TEST(a_stream_of_higher_priority_overtakes)
+{
+	add(ITEM_OP, 1, 0, 200, 300);
+	add(ITEM_OP, 3, 0, 100, 200);
+	program_trace(&scenario);
+	for (unsigned int i = 0; i < scenario.n_rows; i++)
+		if (scenario.rows[i].type == TS_ROW_KERNEL)
+			((struct ts_row_kernel *)scenario.rows[i].any)->device = 0;
+	seen = program_state(&scenario, 150);
+	ts_check_str(ts_state_phase_name(find(seen, 1)->phase), "waiting");
+	ts_check_str(ts_state_cause_name(find(seen, 1)->cause), "engine");
+	ts_check_int(find(seen, 1)->by_op_id, 2);
+	ts_check_int(find(seen, 1)->op.unsure | find(seen, 2)->op.unsure, 0);
+	ts_check_str(ts_state_phase_name(find(seen, 2)->phase), "running");
+}
+
+/*
+ *	stream 2    w bbbb		e was never recorded: nothing is waited for, as far as is known
+ */
+TS_TEST(a_wait_for_what_was_not_recorded_waits_for_nothing)
+{
+	add(ITEM_WAIT, 2, 0, 0, 0);
+	add(ITEM_OP, 2, 0, 100, 200);
+	check_waits(50, 2, "", 0);
+	ts_check_int(find(seen, 2)->op.unsure, TS_STATE_UNSURE_DEPENDENCY);
+}
+
+/*
+ *	stream 1    aaaaaaaa
+ *	stream 2    w bbbb		the wait came first,
+ *	stream 1            |e|	and the record after it: b waits for nothing
+ */
+TS_TEST(a_record_is_not_waited_for_by_who_waited_before)
+{
+	add(ITEM_OP, 1, 0, 100, 300);
+	add(ITEM_WAIT, 2, 0, 0, 0);
+	add(ITEM_OP, 2, 0, 120, 200);
+	add(ITEM_RECORD, 1, 0, 0, 0);
+	check_waits(115, 3, "", 0);
+	ts_check_int(find(seen, 3)->op.n_dependencies, 0);
+}
+
+/*
+ *	stream 1    aaaa|e|bbbbbbbb|e|	recorded twice: of both versions the second is what
+ *	stream 2              w cccc	is waited for here, and b is before it
+ */
+TS_TEST(a_wait_is_for_the_last_version)
+{
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_RECORD, 1, 0, 0, 0);
+	add(ITEM_OP, 1, 0, 200, 300);
+	add(ITEM_RECORD, 1, 0, 0, 0);
+	add(ITEM_WAIT, 2, 0, 0, 0);
+	add(ITEM_OP, 2, 0, 300, 400);
+	check_waits(150, 6, "event", 3);
+	ts_check_int(find(seen, 6)->op.unsure, 0);
+}
+
+/*
+ *	stream 1, device 0    aaaa|e|
+ *	stream 5, device 1          w bbbb	an event reaches across devices,
+ *	stream 6, device 1      cccc		and holds nothing else there
+ */
+TS_TEST(a_stream_waits_for_another_device)
+{
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_RECORD, 1, 0, 0, 0);
+	add(ITEM_WAIT, 5, 0, 0, 0);
+	add(ITEM_OP, 5, 0, 200, 300);
+	add(ITEM_OP, 6, 0, 100, 300);
+	check_waits(150, 4, "event", 1);
+	ts_check_int(find(seen, 4)->by_event, PROGRAM_HANDLE(0));
+	ts_check_int(find(seen, 4)->op.unsure, 0);
+	check_waits(90, 5, "", 0);
+}
+
+/*
+ *	stream 1    aaaa
+ *	legacy 0        |e|		the record waits for a, by the rule,
+ *	stream 3          w bbbb	and so does b, though its own stream takes no part in it
+ */
+TS_TEST(a_record_in_the_legacy_stream_stands_behind_all)
+{
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_RECORD, 0, 0, 0, 0);
+	add(ITEM_WAIT, 3, 0, 0, 0);
+	add(ITEM_OP, 3, 0, 200, 300);
+	check_waits(150, 4, "event", 1);
+}
+
+/*
+ *	stream 3    aaaa|e|
+ *	legacy 0          w		waits, with nothing behind it,
+ *	stream 1            bbbb	and what comes then in a blocking stream waits for that wait
+ */
+TS_TEST(a_wait_in_the_legacy_stream_holds_blocking_streams)
+{
+	add(ITEM_OP, 3, 0, 100, 200);
+	add(ITEM_RECORD, 3, 0, 0, 0);
+	add(ITEM_WAIT, 0, 0, 0, 0);
+	add(ITEM_OP, 1, 0, 200, 300);
+	check_waits(150, 4, "legacy_stream", 1);
+}
+
+/*
+ *	host        [copy     ]		a copy that the host waits for: pageable, or to the host
+ *	stream 1      aaaa
+ */
+TS_TEST(a_blocking_copy_holds_its_thread)
+{
+	add(ITEM_COPY, 1, 0, 100, 200);
+	until(210);
+	ts_check_str(ts_state_phase_name(look(150, 1)->phase), "running");
+	ts_check_int(seen->n_threads, 1);
+	ts_check_int(seen->threads[0].by_op_id, 1);
+	ts_check_str(ts_state_phase_name(look(50, 1)->phase), "dispatch_pending");
+	ts_check_int(seen->threads[0].by_op_id, 1);
+	/* Over, and the call is yet to return. */
+	ts_check(!look(205, 1));
+	ts_check_int(seen->threads[0].by_op_id, 0);
+}
+
+/*
+ *	host        [c]			pinned: the call returns,
+ *	stream 1      aaaaaaaa		and the copy goes on; pageable to a device: the same, once what is to be copied was taken
+ */
+TS_TEST(an_asynchronous_copy_holds_nobody)
+{
+	add(ITEM_COPY, 1, 0, 11, 200);
+	until(50);
+	ts_check_str(ts_state_phase_name(look(30, 1)->phase), "running");
+	ts_check_int(seen->n_threads, 1);
+	ts_check_int(seen->threads[0].by_op_id, 0);
+	look(60, 1);
+	ts_check_int(seen->n_threads, 0);
+}
+
+/*
+ *	stream 1    aaaa
+ *	stream 3    bbbbbbbb
+ *	stream 5    cccccccccccc	of another context
+ *	host        [device  ]		waits for b, the last of its context
+ */
+TS_TEST(the_host_waits_for_a_device)
+{
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_OP, 3, 0, 100, 300);
+	add(ITEM_OP, 5, 0, 100, 400);
+	add(ITEM_SYNC_DEVICE, 0, 0, 0, 0);
+	until(301);
+	look(150, 1);
+	ts_check_int(seen->n_threads, 1);
+	ts_check_int(seen->threads[0].by_op_id, 2);
+	look(250, 2);
+	ts_check_int(seen->threads[0].by_op_id, 2);
+}
+
+/*
+ *	stream 1    aaaabbbb
+ *	stream 2    cccccccccccc
+ *	host        [stream 1]		waits for b; what another thread adds to the stream then is not waited for
+ *	stream 1            dddd
+ */
+TS_TEST(the_host_waits_for_a_stream)
+{
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_OP, 1, 0, 200, 300);
+	add(ITEM_OP, 2, 0, 100, 400);
+	add(ITEM_SYNC_STREAM, 1, 0, 0, 0);
+	until(301);
+	add(ITEM_OP, 1, 0, 300, 400);
+	look(150, 1);
+	ts_check_int(seen->n_threads, 1);
+	ts_check_int(seen->threads[0].by_op_id, 2);
+	ts_check_int(seen->threads[0].sync.stream, 1);
+}
+
+/*
+ *	stream 1    aaaa|e|
+ *	host        [event ]		which event is not recorded: that it waits for one is
+ */
+TS_TEST(the_host_waits_for_an_event)
+{
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_RECORD, 1, 0, 0, 0);
+	add(ITEM_SYNC_EVENT, 1, 0, 0, 0);
+	until(201);
+	look(150, 1);
+	ts_check_int(seen->n_threads, 1);
+	ts_check_int(seen->threads[0].sync.sync_type, 1);
+	ts_check_int(seen->threads[0].by_op_id, 0);
+	ts_check_int(seen->n_events, 1);
+	ts_check_int(seen->events[0].by_op_id, 1);
+	ts_check_int(seen->events[0].due_ns, 200);
+}
+
+/* Makes the wait that was added a function for the host, which is told as a wait for event 0. */
+static void make_host_function(unsigned int event)
+{
+	program_trace(&scenario);
+	for (unsigned int i = 0; i < scenario.n_rows; i++)
+		if (scenario.rows[i].type == TS_ROW_STREAM_WAIT &&
+		    scenario.rows[i].stream_wait->event == PROGRAM_HANDLE(event))
+			((struct ts_row_stream_wait *)scenario.rows[i].any)->event = 0;
+}
+
+/*
+ *	stream 1    aaaa h....  bbbb	b waits for a, then for what the host does; until when is not told
+ *	stream 3             cccc	takes no part
+ */
+TS_TEST(a_stream_waits_for_a_function_of_the_host)
+{
+	struct ts_state *state;
+
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_WAIT, 1, 2, 0, 0);
+	add(ITEM_OP, 1, 0, 300, 400);
+	add(ITEM_OP, 3, 0, 290, 400);
+	make_host_function(2);
+	state = program_state(&scenario, 150);
+	ts_check_str(ts_state_phase_name(find(state, 3)->phase), "queued");
+	ts_check_int(find(state, 3)->op.unsure, TS_STATE_UNSURE_DEPENDENCY);
+	ts_state_free(state);
+	state = program_state(&scenario, 250);
+	ts_check_str(ts_state_phase_name(find(state, 3)->phase), "waiting");
+	ts_check_str(ts_state_cause_name(find(state, 3)->cause), "host");
+	ts_check_int(find(state, 3)->by_op_id, 2);
+	ts_check_int(find(state, 3)->since_ns, 200);
+	ts_check_int(find(state, 4)->op.unsure, 0);
+	ts_check_str(ts_state_phase_name(find(state, 4)->phase), "dispatch_pending");
+	ts_state_free(state);
+}
+
+/*
+ *	stream 1    h.....|e|
+ *	stream 2            w bbbb	behind an event that stands behind the host's function
+ */
+TS_TEST(an_event_stands_behind_a_function_of_the_host)
+{
+	struct ts_state *state;
+
+	add(ITEM_WAIT, 1, 2, 0, 0);
+	add(ITEM_RECORD, 1, 0, 0, 0);
+	add(ITEM_WAIT, 2, 0, 0, 0);
+	add(ITEM_OP, 2, 0, 200, 300);
+	make_host_function(2);
+	state = program_state(&scenario, 150);
+	ts_check_str(ts_state_cause_name(find(state, 4)->cause), "host");
+	ts_check_int(find(state, 4)->by_op_id, 1);
+	ts_check_int(find(state, 4)->op.unsure, TS_STATE_UNSURE_DEPENDENCY);
+	ts_state_free(state);
+}
+
+/*
+ *	stream 1    +aaaa-		memory in the stream's order: alive from the call that asked for it
+ *	host        + -			to the one that gave it back, which was before a was over
+ */
+TS_TEST(memory_of_a_stream_is_alive_between_its_calls)
+{
+	add(ITEM_ALLOC, 1, 0, 0, 0);
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_FREE, 1, 0, 0, 0);
+	look(25, 2);
+	ts_check_int(seen->n_allocations, 1);
+	look(35, 2);
+	ts_check_int(seen->n_allocations, 0);
+	ts_check_int(seen->n_bad_frees, 0);
+}
+
+/*
+ *	stream 1    [launch: xxxx   ]	both nodes are what the host waits for,
+ *	            [        yyyyyyy]
+ *	host        [stream 1       ]	and not what runs in stream 2
+ *	stream 2    bbbbbbbbbbbbbbbbbb
+ */
+TS_TEST(the_host_waits_for_a_launch_of_a_graph)
+{
+	add(ITEM_GRAPH, 1, 0, 100, 300);
+	add(ITEM_OP, 2, 0, 100, 400);
+	add(ITEM_SYNC_STREAM, 1, 0, 0, 0);
+	until(301);
+	ts_check_str(ts_state_phase_name(look(150, 1)->phase), "running");
+	ts_check_int(seen->n_ops, 3);
+	ts_check_int(seen->n_threads, 1);
+	ts_check_int(seen->threads[0].by_op_id, 1);
+	look(250, 1);
+	ts_check_int(seen->n_ops, 2);
+	ts_check_int(seen->threads[0].by_op_id, 1);
+}
+
+/*
+ *	stream 1    [launch: xxxx]
+ *	legacy 0                  bbbb	the rule holds for launches of graphs
+ *	stream 2                      [launch: yyyy]
+ */
+TS_TEST(launches_of_graphs_obey_the_legacy_stream)
+{
+	add(ITEM_GRAPH, 1, 0, 100, 200);
+	add(ITEM_OP, 0, 0, 200, 300);
+	add(ITEM_GRAPH, 2, 0, 300, 400);
+	check_waits(120, 2, "legacy_stream", 1);
+	check_waits(250, 3, "legacy_stream", 2);
+	ts_check_int(find(seen, 2)->op.unsure, 0);
+}
