@@ -29,6 +29,9 @@ struct ts_exec_io {
 	char *text; /* TS_EXEC_TEXT_BYTES: why it is refused, one line */
 };
 
+struct ts_exec_schedule;
+struct ts_exec_difference;
+
 struct ts_exec_options {
 	uint32_t
 		n_threads; /* CPUs for kernels; 1: what they compute is the same each time; 0: all */
@@ -42,6 +45,10 @@ struct ts_exec_options {
 	uint64_t kept_bytes; /* of results, until the capture's come; 0: TS_EXEC_KEPT_BYTES */
 	uint64_t
 		wanted; /* end with this result, counted from 1, and keep its bytes; 0: with the last operation */
+	const struct ts_exec_difference
+		*kept; /* the result that differs here keeps its bytes; or NULL */
+	/* The order in which all is done (schedule.h): then n_threads is 1, and there are no check points. NULL: the capture's. */
+	struct ts_exec_schedule *schedule;
 };
 
 #define TS_EXEC_KEPT_BYTES  (UINT64_C(1) << 30)

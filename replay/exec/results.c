@@ -27,10 +27,21 @@ static void keep_bytes(struct ts_exec_results *results, const uint8_t *bytes, ui
 	results->number = results->n;
 }
 
-int ts_exec_results_note(struct ts_exec_results *results, const struct ts_exec_results *before,
-			 const struct ts_exec_result *result, const uint8_t *bytes, uint64_t wanted,
-			 struct ts_exec_difference *first)
+static struct ts_exec_difference difference_of(const struct ts_exec_result *result)
 {
+	return (struct ts_exec_difference){.found = true,
+					   .kind = (enum ts_exec_result_kind)result->kind,
+					   .sequence = result->sequence,
+					   .op_id = result->op_id,
+					   .address = result->address,
+					   .bytes = result->n_bytes};
+}
+
+int ts_exec_results_note(struct ts_exec_results *results, const struct ts_exec_results *before,
+			 const struct ts_exec_result *result, const uint8_t *bytes,
+			 const struct ts_exec_options *options, struct ts_exec_difference *first)
+{
+	const struct ts_exec_difference *kept = options->kept;
 	struct ts_exec_result one = *result;
 	const struct ts_exec_result *other =
 		before && results->n < before->n ? &before->results[results->n] : NULL;
@@ -51,15 +62,44 @@ int ts_exec_results_note(struct ts_exec_results *results, const struct ts_exec_r
 	}
 	results->results[results->n++] = one;
 	if (differs)
-		*first = (struct ts_exec_difference){.found = true,
-						     .kind = (enum ts_exec_result_kind)one.kind,
-						     .sequence = one.sequence,
-						     .op_id = one.op_id,
-						     .address = one.address,
-						     .bytes = one.n_bytes};
-	if (differs || results->n == wanted)
+		*first = difference_of(&one);
+	if (differs || results->n == options->wanted ||
+	    (kept && one.kind == kept->kind && one.sequence == kept->sequence &&
+	     one.address == kept->address))
 		keep_bytes(results, bytes, one.n_bytes);
 	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct ts_exec_result *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->sequence != y->sequence)
+		return x->sequence < y->sequence ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+void ts_exec_results_sort(struct ts_exec_results *results)
+{
+	if (results->n)
+		qsort(results->results, results->n, sizeof(*results->results), compare);
+}
+
+void ts_exec_results_compare(const struct ts_exec_results *before,
+			     const struct ts_exec_results *results,
+			     struct ts_exec_difference *first)
+{
+	size_t n = results->n < before->n ? results->n : before->n, i = 0;
+
+	while (i < n &&
+	       !memcmp(&before->results[i], &results->results[i], sizeof(*results->results)))
+		i++;
+	if (i < n)
+		*first = difference_of(&results->results[i]);
+	else if (results->n != before->n)
+		*first = difference_of(&(results->n > n ? results : before)->results[n]);
 }
 
 void ts_exec_difference_place(struct ts_exec_difference *difference, const uint8_t *expected,
@@ -110,6 +150,17 @@ static uint64_t address_of(const struct ts_exec_program *program,
 	return difference->address + difference->offset;
 }
 
+void ts_exec_results_place(const struct ts_exec_program *program,
+			   const struct ts_exec_results *before, const struct ts_exec_results *now,
+			   struct ts_exec_difference *difference)
+{
+	if (!before->bytes || !now->bytes)
+		return;
+	ts_exec_difference_place(difference, before->bytes, before->n_bytes, now->bytes,
+				 now->n_bytes);
+	difference->address = address_of(program, difference);
+}
+
 int ts_exec_values(const struct ts_exec_program *program, const struct ts_executor *executor,
 		   const struct ts_exec_options *options, const struct ts_exec_results *before,
 		   const struct ts_exec_results *now, const volatile int *cancel,
@@ -127,11 +178,8 @@ int ts_exec_values(const struct ts_exec_program *program, const struct ts_execut
 	r = ts_exec_run(program, executor, &again, NULL, cancel, &results, &other);
 	if (!r && results.number == now->number &&
 	    !memcmp(&results.results[results.number - 1], &before->results[results.number - 1],
-		    sizeof(*results.results))) {
-		ts_exec_difference_place(&report->first, results.bytes, results.n_bytes, now->bytes,
-					 now->n_bytes);
-		report->first.address = address_of(program, &report->first);
-	}
+		    sizeof(*results.results)))
+		ts_exec_results_place(program, &results, now, &report->first);
 	ts_exec_results_deinit(&results);
 	return r;
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "replay/exec/checked.h"
+#include "replay/exec/order.h"
 #include "replay/exec/results.h"
 
 /* No content that an operation reads or writes may be longer: what else a file claims. */
@@ -36,6 +37,8 @@ struct run {
 	uint64_t kept_bytes;
 	uint64_t n_written; /* operations since the last check point that may have written memory */
 	uint64_t until_ns;  /* 0: no end */
+	const volatile int *cancel;
+	const struct ts_row_operation *operation; /* that is being done */
 };
 
 static uint64_t now_ns(void)
@@ -63,8 +66,8 @@ static int note(struct run *run, enum ts_exec_result_kind kind,
 		.address = address,
 		.n_bytes = n,
 	};
-	int r = ts_exec_results_note(run->results, run->before, &result, bytes,
-				     run->options->wanted, &run->report->first);
+	int r = ts_exec_results_note(run->results, run->before, &result, bytes, run->options,
+				     &run->report->first);
 
 	if (r == -E2BIG)
 		return refuse(run, "there are more results than can be kept: let there be fewer "
@@ -360,34 +363,60 @@ static bool is_cancelled(const volatile int *cancel)
 	return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED);
 }
 
-static int run_all(struct run *run, const volatile int *cancel)
+static int do_next(void *userdata, const struct ts_row_operation *operation)
+{
+	struct run *run = userdata;
+	const struct ts_exec_io io = {.text = run->report->text};
+	int r;
+
+	run->operation = operation;
+	if (is_cancelled(run->cancel))
+		return -ECANCELED;
+	if (run->until_ns && now_ns() > run->until_ns)
+		return refuse(run, TS_EXEC_TIME_IS_UP);
+	r = ts_exec_program_counts(run->program, operation - run->program->operations)
+		    ? do_counted(run, operation)
+		    : do_before(run, operation);
+	return r || !run->options->schedule ? r : run->executor->finish(run->state, &io);
+}
+
+static int run_in_order(struct run *run, struct ts_exec_order *order)
 {
 	const struct ts_exec_program *program = run->program;
-	const struct ts_row_operation *operation = NULL;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < program->n && !is_over(run); i++) {
-		bool counts = ts_exec_program_counts(program, i);
+		const struct ts_row_operation *operation = &program->operations[i];
 
 		/* Behind the last that counts there is only what some of them brought. */
 		if (i >= program->end &&
-		    !(counts && program->operations[i].kind == TS_OPERATION_RESULT))
+		    !(ts_exec_program_counts(program, i) && operation->kind == TS_OPERATION_RESULT))
 			continue;
-		operation = &program->operations[i];
-		if (is_cancelled(cancel))
-			return -ECANCELED;
-		if (run->until_ns && now_ns() > run->until_ns)
-			r = refuse(run, TS_EXEC_TIME_IS_UP);
-		else
-			r = counts ? do_counted(run, operation) : do_before(run, operation);
+		r = order ? ts_exec_order_next(order, operation) : do_next(run, operation);
 	}
+	return r || !order ? r : ts_exec_order_finish(order);
+}
+
+static int run_all(struct run *run)
+{
+	struct ts_exec_order order = {.schedule = run->options->schedule,
+				      .each = do_next,
+				      .userdata = run};
+	int r;
+
+	if (order.schedule)
+		ts_exec_schedule_begin(order.schedule);
+	r = run_in_order(run, order.schedule ? &order : NULL);
+	ts_exec_order_deinit(&order);
 	if (!r && !is_over(run))
 		r = finish(run);
-	if (r == TS_EXEC_E_REFUSED && is_cancelled(cancel))
+	if (order.schedule)
+		ts_exec_results_sort(run->results);
+	if (r == TS_EXEC_E_REFUSED && is_cancelled(run->cancel))
 		return -ECANCELED;
-	if (r == TS_EXEC_E_REFUSED && operation) {
-		run->report->refused = operation->sequence;
-		run->report->refused_op_id = operation->op_id;
+	if (r == TS_EXEC_E_REFUSED && run->operation) {
+		run->report->refused = run->operation->sequence;
+		run->report->refused_op_id = run->operation->op_id;
 		return 0;
 	}
 	return r;
@@ -404,7 +433,8 @@ int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor 
 			  .before = before,
 			  .results = results,
 			  .report = ret_report,
-			  .check = options->check};
+			  .check = options->check,
+			  .cancel = cancel};
 	uint64_t begin_ns = now_ns();
 	int r;
 
@@ -415,7 +445,7 @@ int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor 
 	r = executor->new_(program, options, cancel, ret_report->text, &run.state);
 	if (r)
 		return r;
-	r = run_all(&run, cancel);
+	r = run_all(&run);
 	executor->free_(run.state);
 	ret_report->elapsed_ns = now_ns() - begin_ns;
 	for (size_t i = 0; i < run.n_kept; i++)

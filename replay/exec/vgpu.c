@@ -4,6 +4,7 @@
  * and nothing of this process lies at them: what an operation may read or write is what was allocated by operations before it.
  * Allocations come and go in this thread alone (frees in a stream's order wait for the stream), so that what was checked stays so.
  */
+#include "replay/exec/schedule.h"
 #include "replay/exec/vgpu-internal.h"
 
 #include <stdarg.h>
@@ -429,6 +430,7 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 		.userdata = state,
 		.fault = on_fault,
 		.observer = options->check ? ts_check_observer(options->check) : NULL,
+		.scheduler = options->schedule ? &options->schedule->scheduler : NULL,
 	};
 	int r;
 

@@ -127,7 +127,8 @@ static struct lane *lane_new(struct ts_vgpu_ptx_executor *x)
 		free(lane);
 		return NULL;
 	}
-	if (x->options.observer && ts_ptx_engine_observe(lane->engine, x->options.observer)) {
+	if ((x->options.observer && ts_ptx_engine_observe(lane->engine, x->options.observer)) ||
+	    ts_ptx_engine_schedule(lane->engine, x->options.scheduler)) {
 		ts_ptx_engine_free(lane->engine);
 		free(lane);
 		return NULL;

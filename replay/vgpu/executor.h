@@ -12,6 +12,7 @@
 #pragma once
 
 #include "replay/vgpu/ptx/observe.h"
+#include "replay/vgpu/ptx/schedule.h"
 #include "replay/vgpu/vgpu.h"
 
 #ifdef __cplusplus
@@ -30,6 +31,8 @@ struct ts_vgpu_executor_options {
 	void (*fault)(void *userdata, const char *line);
 	/* Looks on at kernels (ptx/observe.h): n_threads is 1. NULL: nobody does. */
 	const struct ts_ptx_observer *observer;
+	/* Chooses who goes next (ptx/schedule.h): n_threads is 1. NULL: nobody does. */
+	const struct ts_ptx_scheduler *scheduler;
 };
 #define TS_VGPU_OUTPUT_BYTES (1u << 20)
 #define TS_VGPU_MAX_THREADS  256

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * faults FAULT: makes one mistake, which `tsctl replay --check` is to find, and checks no result. FAULT: none, race (in shared
+ * faults FAULT: makes one mistake, which `tsctl replay` is to find, and checks no result. FAULT: none, race (in shared
  * memory), unwritten (memory is read), streams (two that write the same and do not wait), host (memory is changed under a
- * copy), bounds (a write behind what is allocated; the program ends with the driver's error).
+ * copy), bounds (a write behind what is allocated; the program ends with the driver's error), sum (of floats, by atomics: it
+ * depends on the order).
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,16 +31,20 @@ static const char ptx[] =
 		"turn", TURN("bar.sync 0;\n")) KERNEL("turn_race", TURN(""))
 		KERNEL("increase", "ld.global.u32 %r6, [%rd3];\nadd.u32 %r6, %r6, 1;\n"
 				   "st.global.u32 [%rd3], %r6;\n")
-			KERNEL("spill", "st.global.u32 [%rd3+4], %r1;\n");
+			KERNEL("spill", "st.global.u32 [%rd3+4], %r1;\n")
+				KERNEL("sum",
+				       "cvt.rn.f32.u32 %r6, %r1;\nadd.f32 %r6, %r6, 0f3F800000;\n"
+				       "rcp.rn.f32 %r6, %r6;\nred.global.add.f32 [%rd1], %r6;\n");
 
 enum kernel {
 	TURN_WELL,
 	TURN_RACE,
 	INCREASE,
-	SPILL
+	SPILL,
+	SUM
 };
 
-static const char *const names[] = {"turn", "turn_race", "increase", "spill", NULL};
+static const char *const names[] = {"turn", "turn_race", "increase", "spill", "sum", NULL};
 static const struct gpu_code code = {.names = names, .ptx = ptx, .capability = 70};
 
 static void launch(enum kernel kernel, uint32_t *words, struct gpu_stream stream)
@@ -81,7 +86,10 @@ int main(int argc, char **argv)
 		gpu_h2d_async(more, pinned, N_BYTES, first);
 	else
 		more = gpu_malloc(N_BYTES);
-	launch(!strcmp(fault, "bounds") ? SPILL : INCREASE, more, first);
+	launch(!strcmp(fault, "bounds") ? SPILL
+	       : !strcmp(fault, "sum")	? SUM
+					: INCREASE,
+	       more, first);
 	gpu_device_sync();
 	printf("faults: %s\n", fault);
 	return gpu_close();

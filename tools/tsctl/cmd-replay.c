@@ -6,6 +6,7 @@
 #include "replay/emulate/emulate.h"
 #include "tools/tsctl/replay.h"
 #include "tools/tsctl/replaycheck.h"
+#include "tools/tsctl/replayschedule.h"
 #include "tools/tsctl/tsctl.h"
 
 #include "proto/abi/base.h"
@@ -36,6 +37,9 @@ enum {
 	OPT_CHECK,
 	OPT_COMPARE_EVERY,
 	OPT_TIME_LIMIT,
+	OPT_SCHEDULES,
+	OPT_SEED,
+	OPT_UNORDERED_BLOCKS,
 };
 
 static int find_executor(const char *name, const struct ts_replay_executor **ret_executor)
@@ -120,6 +124,18 @@ static int parse_repeat(const char *text, struct ts_replay_asked *asked)
 	return 0;
 }
 
+static int parse_schedules(const char *text, struct ts_replay_asked *asked)
+{
+	unsigned long long n;
+
+	if (ts_parse_number(text, 1, 1000000, &n)) {
+		ts_complain("--schedules %s: it is how many orders to try, from 1 on", text);
+		return -EINVAL;
+	}
+	asked->n_schedules = (uint32_t)n;
+	return 0;
+}
+
 static int parse_compare_every(const char *text, struct ts_replay_asked *asked)
 {
 	unsigned long long n;
@@ -180,6 +196,14 @@ static int apply_option(struct ts_replay_asked *asked, int option,
 		return parse_compare_every(optarg, asked);
 	case OPT_TIME_LIMIT:
 		return parse_time_limit(optarg, asked);
+	case OPT_SCHEDULES:
+		return parse_schedules(optarg, asked);
+	case OPT_SEED:
+		asked->has_seed = true;
+		return ts_replayschedule_parse(optarg, asked);
+	case OPT_UNORDERED_BLOCKS:
+		asked->unordered_blocks = true;
+		return 0;
 	case 's':
 		asked->session = optarg;
 		return 0;
@@ -189,6 +213,47 @@ static int apply_option(struct ts_replay_asked *asked, int option,
 	default:
 		return -EINVAL;
 	}
+}
+
+/* Whether what was asked goes together. */
+static int check_asked(const struct ts_replay_asked *asked,
+		       const struct ts_replay_executor *executor)
+{
+	bool is_full = executor == &ts_replay_vgpu && !asked->is_dry_run;
+
+	if (asked->n_what_if && (!executor->has_what_if || asked->is_dry_run)) {
+		ts_complain("--what-if is for `--on emulate --mode full`: nothing else runs edits");
+		return -EINVAL;
+	}
+	if ((asked->n_repeat || asked->points_every || asked->time_ns) &&
+	    executor != &ts_replay_vgpu) {
+		ts_complain("%s is for `--on vgpu`: virtual time comes out the same each time",
+			    asked->n_repeat	  ? "--repeat"
+			    : asked->points_every ? "--compare-every"
+						  : "--time-limit");
+		return -EINVAL;
+	}
+	if ((asked->check || asked->n_schedules) && !is_full) {
+		ts_complain("%s is for `--on vgpu --mode full`: nothing else computes",
+			    asked->check ? "--check" : "--schedules");
+		return -EINVAL;
+	}
+	if ((asked->has_seed || asked->unordered_blocks) && !asked->n_schedules) {
+		ts_complain("%s is for `--schedules`",
+			    asked->has_seed ? "--seed" : "--unordered-blocks");
+		return -EINVAL;
+	}
+	if (asked->n_schedules && (asked->check || asked->n_repeat || asked->points_every)) {
+		ts_complain("--schedules does not go with --check, --repeat or --compare-every: "
+			    "all of its replays are compared, at their ends");
+		return -EINVAL;
+	}
+	if (asked->n_decisions && asked->n_schedules != 1) {
+		ts_complain("--seed with decisions is for `--schedules 1`: they are those of one "
+			    "seed");
+		return -EINVAL;
+	}
+	return 0;
 }
 
 static int run_replay(int argc, char **argv)
@@ -206,6 +271,9 @@ static int run_replay(int argc, char **argv)
 		{"check", required_argument, NULL, OPT_CHECK},
 		{"compare-every", required_argument, NULL, OPT_COMPARE_EVERY},
 		{"time-limit", required_argument, NULL, OPT_TIME_LIMIT},
+		{"schedules", required_argument, NULL, OPT_SCHEDULES},
+		{"seed", required_argument, NULL, OPT_SEED},
+		{"unordered-blocks", no_argument, NULL, OPT_UNORDERED_BLOCKS},
 		{"session", required_argument, NULL, 's'},
 		{"json", no_argument, NULL, 'j'},
 		{0},
@@ -213,7 +281,7 @@ static int run_replay(int argc, char **argv)
 	const struct ts_replay_executor *executor = executors[0];
 	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
 	ts_cleanup(ts_freep) const char **what_if = calloc((size_t)argc, sizeof(*what_if));
-	struct ts_replay_asked asked = {.limit = DEFAULT_LISTED, .what_if = what_if};
+	struct ts_replay_asked asked = {.limit = DEFAULT_LISTED, .what_if = what_if, .seed = 1};
 	int option;
 
 	if (!what_if) {
@@ -229,22 +297,8 @@ static int run_replay(int argc, char **argv)
 	}
 	if (ts_one_trace(argc, asked.session, "replay", ""))
 		return TS_EXIT_BAD;
-	if (asked.n_what_if && (!executor->has_what_if || asked.is_dry_run)) {
-		ts_complain("--what-if is for `--on emulate --mode full`: nothing else runs edits");
+	if (check_asked(&asked, executor))
 		return TS_EXIT_BAD;
-	}
-	if ((asked.n_repeat || asked.points_every || asked.time_ns) &&
-	    executor != &ts_replay_vgpu) {
-		ts_complain("%s is for `--on vgpu`: virtual time comes out the same each time",
-			    asked.n_repeat	 ? "--repeat"
-			    : asked.points_every ? "--compare-every"
-						 : "--time-limit");
-		return TS_EXIT_BAD;
-	}
-	if (asked.check && (executor != &ts_replay_vgpu || asked.is_dry_run)) {
-		ts_complain("--check is for `--on vgpu --mode full`: nothing else computes");
-		return TS_EXIT_BAD;
-	}
 	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
 		return TS_EXIT_BAD;
 	return asked.is_dry_run ? executor->plan(&asked, &source) : executor->run(&asked, &source);
@@ -267,11 +321,11 @@ const struct ts_command ts_command_replay = {
 		"      --time-limit N     vgpu: give up a replay after N seconds\n"
 		"      --check LIST       vgpu: find races, init (reads of what nobody wrote),\n"
 		"                         bounds, order (of operations) or all; exits 1 on a find\n"
-		"      --mode MODE        full (the default), or dry-run: what would run, what is\n"
-		"                         missing, how long it took\n"
+		"      --schedules N      vgpu: N other orders that a GPU may take, what depends on\n"
+		"                         them (--seed S[:DECISIONS], --unordered-blocks)\n"
+		"      --mode MODE        full, or dry-run: what would run, and what is missing\n"
 		"      --stream N, --ops A[..B], --from TIME, --to TIME\n"
-		"                         operations of this stream, calls with these numbers or\n"
-		"                         that began then alone, as with `tsctl view`\n"
+		"                         these operations alone, as `tsctl view` has them\n"
 		"  -n, --limit N          steps of the critical path that are listed; 10\n"
 		"  -s, --session N        a session of the daemon, by number or pid\n"
 		"      --json             one JSON object\n"

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "replay/exec/schedule.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/times.h"
 
@@ -17,6 +18,12 @@ struct ts_replay_asked {
 	uint32_t check;		    /* TS_CHECK_*: what is looked for */
 	uint64_t points_every;	    /* memory is compared after so many operations; 0: at the end */
 	uint64_t time_ns;	    /* that a replay may take; 0: any */
+	uint32_t n_schedules;	    /* orders to try; 0: none */
+	bool unordered_blocks;	    /* blocks become resident in any order, too */
+	bool has_seed;
+	uint64_t seed;
+	struct ts_exec_decisions decisions[TS_EXEC_MAX_DECISIONS]; /* that alone count */
+	size_t n_decisions;
 	struct ts_time from, to;
 	unsigned long long limit; /* steps that are listed */
 	const char **what_if;	  /* edits, or @ and the file that has them; what argv has */

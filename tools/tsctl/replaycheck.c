@@ -41,12 +41,13 @@ int ts_replaycheck_parse(const char *text, uint32_t *ret_what)
 	return 0;
 }
 
-static const char *name_of(const struct ts_replaycheck *from, uint64_t function, uint64_t sequence)
+const char *ts_replaycheck_kernel(const struct ts_exec_program *program,
+				  const struct ts_row_operation *launch)
 {
-	const struct ts_exec_program *program = from->program;
+	uint64_t function = launch->object;
 
 	/* A handle that stands for another one has no name of its own. */
-	for (uint64_t i = sequence; i-- > 0;) {
+	for (uint64_t i = launch->kind == TS_OPERATION_LAUNCH ? launch->sequence : 0; i-- > 0;) {
 		const struct ts_row_operation *row = &program->operations[i];
 
 		if (row->kind != TS_OPERATION_FUNCTION || row->object != function)
@@ -72,8 +73,7 @@ static Ts__Rpc__ReplaySide *make_side(const struct ts_replaycheck *from,
 	TS_RPC_SET(to, op_id, row->op_id);
 	to->kind = ts_pool_copy(from->pool, ts_name_operation_kind(row->kind));
 	TS_RPC_SET(to, stream_handle, row->stream_handle);
-	if (row->kind == TS_OPERATION_LAUNCH)
-		to->name = ts_pool_copy(from->pool, name_of(from, row->object, row->sequence));
+	to->name = ts_pool_copy(from->pool, ts_replaycheck_kernel(from->program, row));
 	if (side->is_read || side->is_write || side->is_atomic)
 		to->access = ts_pool_copy(from->pool, side->is_atomic  ? "atomic"
 						      : side->is_write ? "write"

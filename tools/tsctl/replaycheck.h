@@ -20,4 +20,7 @@ struct ts_replaycheck {
 /* What was found, into the result; all of it goes with the pool. */
 void ts_replaycheck_fill(const struct ts_replaycheck *from, const struct ts_check *check,
 			 uint32_t what, Ts__Rpc__ReplayResult *to);
+/* Of a launch; NULL where it has none. */
+const char *ts_replaycheck_kernel(const struct ts_exec_program *program,
+				  const struct ts_row_operation *launch);
 void ts_replaycheck_print(const Ts__Rpc__ReplayResult *result);

@@ -6,6 +6,7 @@
  */
 #include "tools/tsctl/replayexec.h"
 #include "tools/tsctl/replaycheck.h"
+#include "tools/tsctl/replayschedule.h"
 
 #include "proto/abi/base.h"
 #include "replay/report/names.h"
@@ -191,6 +192,11 @@ static Ts__Rpc__ReplayRefusal *refusal(struct replay *replay, const struct ts_ex
 	return to;
 }
 
+static bool is_nondeterministic(const struct replay *replay)
+{
+	return replay->last.first.found || replay->explored.found;
+}
+
 static void fill_result(struct replay *replay, Ts__Rpc__ReplayResult *to)
 {
 	const struct ts_exec_report *first = &replay->first;
@@ -201,7 +207,7 @@ static void fill_result(struct replay *replay, Ts__Rpc__ReplayResult *to)
 	to->executor = ts_pool_copy(&replay->pool, replay->executor->name);
 	TS_RPC_SET(to, session, replay->program->session);
 	to->verdict =
-		ts_pool_copy(&replay->pool, replay->last.first.found ? "nondeterministic"
+		ts_pool_copy(&replay->pool, is_nondeterministic(replay) ? "nondeterministic"
 					    : first->capture.found || first->refused ? "differs"
 										     : "same");
 	TS_RPC_SET(to, operations, first->n_operations);
@@ -226,10 +232,15 @@ static void fill_result(struct replay *replay, Ts__Rpc__ReplayResult *to)
 		TS_RPC_SET(to, cut, true);
 	if (replay->last.first.found)
 		to->difference = difference(replay, &replay->last.first, "replay");
+	else if (replay->explored.difference.found)
+		to->difference = difference(replay, &replay->explored.difference, "schedule");
 	else if (first->capture.found)
 		to->difference = difference(replay, &first->capture, "capture");
 	if (first->refused)
 		to->refusal = refusal(replay, first);
+	else if (replay->explored.report.refused)
+		to->refusal = refusal(replay, &replay->explored.report);
+	ts_replayschedule_fill(replay, to);
 	if (replay->check) {
 		const struct ts_replaycheck from = {replay->program, &replay->pool, replay,
 						    stack_for_check};
@@ -259,6 +270,8 @@ static void print_difference(const Ts__Rpc__ReplayDifference *found)
 {
 	if (!strcmp(found->from, "replay"))
 		printf("Replays differ from each other first in ");
+	else if (!strcmp(found->from, "schedule"))
+		printf("In another order it differs first in ");
 	else
 		printf("It differs from the capture first in ");
 	if (found->has_sequence && found->in_memory)
@@ -311,6 +324,7 @@ static void print_result(const Ts__Rpc__ReplayResult *result)
 		       ts_out_count(figures[3], result->compared_points));
 	putchar('\n');
 	ts_replaycheck_print(result);
+	ts_replayschedule_print(result);
 	if (result->difference)
 		print_difference(result->difference);
 	if (result->refusal) {
@@ -329,7 +343,7 @@ static void print_result(const Ts__Rpc__ReplayResult *result)
 static int tell(struct replay *replay)
 {
 	Ts__Rpc__ReplayResult result;
-	int status = replay->last.first.found || n_findings(replay)	    ? TS_EXIT_FINDING
+	int status = is_nondeterministic(replay) || n_findings(replay)	    ? TS_EXIT_FINDING
 		     : replay->first.capture.found || replay->first.refused ? TS_EXIT_DIFFERS
 									    : TS_EXIT_OK;
 
@@ -373,10 +387,14 @@ static int run_all(struct replay *replay)
 	int r;
 
 	options.check = replay->check;
+	options.schedule = asked->n_schedules ? &replay->usual : NULL;
 	r = ts_exec_run(replay->program, replay->executor, &options, NULL, &cancelled,
 			&replay->results, &replay->first);
 	options.check = NULL;
+	options.schedule = NULL;
 	replay->n_replays = !r;
+	if (asked->n_schedules)
+		return r ?: ts_replayschedule_run(replay, &cancelled);
 	if (!r && replay->first.capture.found && !asked->n_repeat)
 		n = 2;
 	options.n_threads = 0;
@@ -437,6 +455,7 @@ static int replay_session(const struct ts_replay_asked *asked, struct ts_source 
 	else
 		status = asked->is_dry_run ? ts_replayexec_plan(&replay) : tell(&replay);
 	ts_check_free(replay.check);
+	ts_exec_explored_deinit(&replay.explored);
 	ts_exec_results_deinit(&replay.results);
 	ts_exec_program_free(replay.program);
 	ts_resolver_free(replay.resolver);

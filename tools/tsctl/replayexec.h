@@ -2,7 +2,7 @@
 /* What the parts of `tsctl replay --on vgpu` share: replayexec.c does it, replaydry.c says what it would do. */
 #pragma once
 
-#include "replay/exec/exec.h"
+#include "replay/exec/schedule.h"
 #include "replay/report/stackjson.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/replay.h"
@@ -17,6 +17,9 @@ struct replay {
 	struct ts_exec_report last;	/* of the last one, which alone may differ from the first */
 	struct ts_exec_results results; /* of the first one */
 	uint32_t n_replays;
+	struct ts_exec_schedule
+		usual; /* where other orders were asked for: as it is without decisions */
+	struct ts_exec_explored explored;
 	struct ts_check *check; /* NULL: nobody looks on */
 	struct ts_pool pool;
 	struct ts_resolver *resolver;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Atomics. Lanes take their turns in ascending order. A block runs on one thread at a time, so atomics on its shared
- * memory need no host atomics; on device memory every one is a sequentially consistent compare-and-swap or better, which
- * is at least what any .sem asks for, at any .scope.
+ * Atomics. Lanes take their turns in ascending order, from the one on that a scheduler chooses. A block runs on one thread at a
+ * time, so atomics on its shared memory need no host atomics; on device memory every one is a sequentially consistent
+ * compare-and-swap or better, which is at least what any .sem asks for, at any .scope.
  */
 #include "replay/vgpu/ptx/exec.h"
 #include "replay/vgpu/ptx/half.h"
@@ -169,14 +169,16 @@ static int ts_ptx_atom_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 {
 	uint32_t bytes = ts_ptx_types[TS_PTX_ATOM_TYPE(in->aux)].bytes;
 	uint8_t *p[TS_PTX_LANES];
+	uint32_t first;
 
 	if (ts_ptx_addresses(w, in, m, bytes, true, p))
 		return STOP_FAULT;
+	first = ts_ptx_first_lane(w, in, m, p);
 	w->worker->stats.atomics += (uint32_t)__builtin_popcount(m);
 	w->slice -= TS_PTX_SYNC_COST / 4;
 	w->n_watched++;
-	for (uint32_t left = m; left; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(left);
+	for (uint32_t left = m; left; left &= ~(1u << ts_ptx_next_lane(left, first))) {
+		uint32_t i = ts_ptx_next_lane(left, first);
 		uint64_t v = ts_ptx_atom_value(w, in->b, bytes, i);
 		bool shared = ts_ptx_is_shared(w, p[i]);
 		uint64_t old = bytes == 8   ? ts_ptx_swap_uint64_t(p[i], v, in->aux, shared)
@@ -193,13 +195,15 @@ static int ts_ptx_atom_cas(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, 
 {
 	uint32_t bytes = ts_ptx_types[TS_PTX_ATOM_TYPE(in->aux)].bytes;
 	uint8_t *p[TS_PTX_LANES];
+	uint32_t first;
 
 	if (ts_ptx_addresses(w, in, m, bytes, true, p))
 		return STOP_FAULT;
+	first = ts_ptx_first_lane(w, in, m, p);
 	w->worker->stats.atomics += (uint32_t)__builtin_popcount(m);
 	ts_ptx_watch(w);
-	for (uint32_t left = m; left; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(left);
+	for (uint32_t left = m; left; left &= ~(1u << ts_ptx_next_lane(left, first))) {
+		uint32_t i = ts_ptx_next_lane(left, first);
 		uint64_t expected = ts_ptx_atom_value(w, in->b, bytes, i);
 		uint64_t v = ts_ptx_atom_value(w, in->c, bytes, i);
 		uint64_t old = bytes == 8   ? ts_ptx_cas_uint64_t(p[i], expected, v)
@@ -217,14 +221,16 @@ static int ts_ptx_atom_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 	uint32_t aux = list[2 * in->n], bytes = ts_ptx_types[TS_PTX_ATOM_TYPE(aux)].bytes;
 	uint32_t old[8][TS_PTX_LANES];
 	uint8_t *p[TS_PTX_LANES];
+	uint32_t first;
 
 	if (ts_ptx_addresses(w, in, m, bytes * in->n, true, p))
 		return STOP_FAULT;
+	first = ts_ptx_first_lane(w, in, m, p);
 	w->worker->stats.atomics += (uint32_t)__builtin_popcount(m);
 	w->slice -= TS_PTX_SYNC_COST / 4;
 	w->n_watched++;
-	for (uint32_t left = m; left; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(left);
+	for (uint32_t left = m; left; left &= ~(1u << ts_ptx_next_lane(left, first))) {
+		uint32_t i = ts_ptx_next_lane(left, first);
 		bool shared = ts_ptx_is_shared(w, p[i]);
 
 		for (uint32_t k = 0; k < in->n; k++) {
@@ -284,13 +290,15 @@ static int ts_ptx_atom128(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 	enum ts_ptx_atom128 op = list[in->n];
 	ts_ptx_u128 old[TS_PTX_LANES];
 	uint8_t *p[TS_PTX_LANES];
+	uint32_t first;
 
 	if (ts_ptx_addresses(w, in, m, 16, op != TS_PTX_ATOM128_LOAD, p))
 		return STOP_FAULT;
+	first = ts_ptx_first_lane(w, in, m, p);
 	w->worker->stats.atomics += (uint32_t)__builtin_popcount(m);
 	ts_ptx_watch(w);
-	for (uint32_t left = m; left; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(left);
+	for (uint32_t left = m; left; left &= ~(1u << ts_ptx_next_lane(left, first))) {
+		uint32_t i = ts_ptx_next_lane(left, first);
 		ts_ptx_u128 *at = (ts_ptx_u128 *)(void *)p[i];
 
 		old[i] = op == TS_PTX_ATOM128_LOAD ? ts_ptx_cas_u128(at, 0, 0)

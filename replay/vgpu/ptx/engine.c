@@ -5,39 +5,14 @@
  * ordinary kernels run block after block in warm caches, and blocks that wait for others get company.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "replay/vgpu/ptx/exec.h"
+#include "replay/vgpu/ptx/engine.h"
 
 #define MAX_ENGINE_THREADS 256
-
-struct ts_ptx_engine {
-	struct ts_ptx_host host;
-	uint32_t n_threads, n_started;
-	struct ts_ptx_worker *workers;
-	pthread_t *threads;
-	pthread_mutex_t lock;
-	pthread_cond_t work, idle;
-	pthread_mutex_t print_lock;
-	/* Under the lock. */
-	bool open, quitting;
-	uint64_t generation;
-	uint32_t n_inside;
-	const struct ts_ptx_observer *observer;
-	/* The run's own. */
-	const struct ts_ptx_launch *launch;
-	uint64_t n_blocks;
-	uint32_t max_resident;
-	uint32_t local_stride, shared_bytes, dynamic_offset;
-	_Atomic uint64_t next_block;
-	_Atomic uint32_t n_resident;
-	_Atomic uint64_t n_insns;
-	_Atomic bool stop;
-};
 
 const struct ts_ptx_host *ts_ptx_engine_host(const struct ts_ptx_engine *engine)
 {
@@ -171,7 +146,7 @@ static int ts_ptx_block_start(struct ts_ptx_worker *worker, struct ts_ptx_block 
 	return worker->observer && !b->observed ? -ENOMEM : 0;
 }
 
-static void ts_ptx_block_end(struct ts_ptx_worker *worker, struct ts_ptx_block *b)
+void ts_ptx_block_end(struct ts_ptx_worker *worker, struct ts_ptx_block *b)
 {
 	if (b->observed)
 		worker->observer->block_end(worker->observer->userdata, b->observed);
@@ -188,7 +163,7 @@ static void ts_ptx_block_end(struct ts_ptx_worker *worker, struct ts_ptx_block *
 	worker->spare = b;
 }
 
-static void ts_ptx_deadlock(struct ts_ptx_block *b)
+void ts_ptx_deadlock(struct ts_ptx_block *b)
 {
 	for (uint32_t k = 0; k < b->n_warps; k++) {
 		struct ts_ptx_warp *w = &b->warps[k];
@@ -259,7 +234,7 @@ static int ts_ptx_block_pass(struct ts_ptx_block *b)
 	return !left;
 }
 
-static void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_block *b)
+void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_block *b)
 {
 	uint64_t n = 0;
 
@@ -272,8 +247,7 @@ static void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_block *b)
 	worker->unreported += n;
 }
 
-/* Charges what was executed, and stops the run when a limit is passed. */
-static void ts_ptx_charge(struct ts_ptx_worker *worker)
+void ts_ptx_charge(struct ts_ptx_worker *worker)
 {
 	struct ts_ptx_engine *e = worker->engine;
 	const struct ts_ptx_launch *l = e->launch;
@@ -292,8 +266,7 @@ static void ts_ptx_charge(struct ts_ptx_worker *worker)
 		ts_ptx_stop_for(worker, TS_PTX_FAULT_CANCELLED, "asked to stop");
 }
 
-/* Makes the next block resident here, if there is one and room for it. */
-static bool ts_ptx_take_block(struct ts_ptx_worker *worker, struct ts_ptx_block ***end)
+bool ts_ptx_take_block(struct ts_ptx_worker *worker, struct ts_ptx_block ***end)
 {
 	struct ts_ptx_engine *e = worker->engine;
 	uint32_t n = atomic_load_explicit(&e->n_resident, memory_order_relaxed);
@@ -319,7 +292,7 @@ static bool ts_ptx_take_block(struct ts_ptx_worker *worker, struct ts_ptx_block 
 		worker->n_blocks++;
 	else
 		atomic_fetch_sub(&e->n_resident, 1);
-	if (!b || ts_ptx_block_start(worker, b, index)) {
+	if (!b || ts_ptx_block_start(worker, b, ts_ptx_block_at(e, index))) {
 		if (b)
 			ts_ptx_block_end(worker, b);
 		ts_ptx_stop_for(worker, TS_PTX_FAULT_NO_MEMORY,
@@ -332,7 +305,7 @@ static bool ts_ptx_take_block(struct ts_ptx_worker *worker, struct ts_ptx_block 
 	return true;
 }
 
-static void ts_ptx_work(struct ts_ptx_worker *worker)
+static void ts_ptx_work_in_order(struct ts_ptx_worker *worker)
 {
 	struct ts_ptx_engine *e = worker->engine;
 	struct ts_ptx_block **end = &worker->blocks;
@@ -375,6 +348,14 @@ static void ts_ptx_work(struct ts_ptx_worker *worker)
 			turns++;
 		}
 	}
+}
+
+static void ts_ptx_work(struct ts_ptx_worker *worker)
+{
+	if (worker->scheduler)
+		ts_ptx_work_scheduled(worker);
+	else
+		ts_ptx_work_in_order(worker);
 	while (worker->blocks) {
 		struct ts_ptx_block *b = worker->blocks;
 
@@ -398,6 +379,7 @@ static void ts_ptx_worker_run(struct ts_ptx_worker *worker)
 	worker->fault.kind = TS_PTX_FAULT_NONE;
 	worker->unreported = 0;
 	worker->observer = e->observer;
+	worker->scheduler = e->scheduler;
 	worker->observing = 0;
 #if defined(__SSE2__)
 	/* To nearest, denormals kept, nothing trapped: whatever the application runs with. */
@@ -526,6 +508,14 @@ int ts_ptx_engine_observe(struct ts_ptx_engine *e, const struct ts_ptx_observer 
 	return 0;
 }
 
+int ts_ptx_engine_schedule(struct ts_ptx_engine *e, const struct ts_ptx_scheduler *scheduler)
+{
+	if (scheduler && e->n_threads > 1)
+		return -EINVAL;
+	e->scheduler = scheduler;
+	return 0;
+}
+
 static int ts_ptx_check_launch(const struct ts_ptx_launch *l, uint64_t *ret_n_blocks,
 			       struct ts_ptx_error *error)
 {
@@ -587,6 +577,7 @@ static void ts_ptx_prepare(struct ts_ptx_engine *e, const struct ts_ptx_launch *
 
 	e->launch = l;
 	e->n_blocks = n_blocks;
+	e->block_step = 0;
 	e->max_resident = l->max_resident ? l->max_resident : TS_PTX_MAX_RESIDENT;
 	e->local_stride =
 		(uint32_t)((local > TS_PTX_MAX_LOCAL_BYTES ? TS_PTX_MAX_LOCAL_BYTES : local) + 15) &

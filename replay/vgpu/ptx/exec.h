@@ -16,6 +16,7 @@
 
 #include "replay/vgpu/ptx/observe.h"
 #include "replay/vgpu/ptx/ops.h"
+#include "replay/vgpu/ptx/schedule.h"
 
 enum {
 	TS_PTX_LANES = 32,
@@ -108,7 +109,8 @@ struct ts_ptx_block {
 	uint64_t index;
 	uint32_t ctaid[3];
 	uint32_t n_threads, n_warps, n_live;
-	uint32_t next_warp;
+	/* Of a launch whose order is chosen: whose turn it is, how many had one in a row, and how many of those only watched. */
+	uint32_t next_warp, n_turns, n_spun;
 	bool spins; /* all that ran of it in its last pass was watching others: it waits for another block */
 	uint8_t *shared;
 	uint32_t shared_bytes, shared_capacity;
@@ -148,7 +150,8 @@ struct ts_ptx_worker {
 	struct ts_ptx_join *free_joins;
 	struct ts_ptx_stats stats;
 	struct ts_ptx_fault fault;
-	const struct ts_ptx_observer *observer; /* NULL: nobody looks on */
+	const struct ts_ptx_observer *observer;	  /* NULL: nobody looks on */
+	const struct ts_ptx_scheduler *scheduler; /* NULL: nobody chooses */
 	uint32_t
 		observing; /* TS_PTX_OBSERVING and TS_PTX_ACCESS_*: while what is looked on at runs */
 	bool observed_atomic;
@@ -236,6 +239,14 @@ uint8_t *ts_ptx_locate(struct ts_ptx_warp *w, uint32_t lane, uint64_t address,
 void ts_ptx_observed(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
 		     const uint64_t address[TS_PTX_LANES], uint32_t bytes, bool write,
 		     uint8_t *const host[TS_PTX_LANES]);
-/* run.c */
+/* schedule.c: of an atomic, the lane whose turn is first; the others follow in ascending order, and around. */
+uint32_t ts_ptx_first_lane(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
+			   uint8_t *const host[TS_PTX_LANES]);
+static inline uint32_t ts_ptx_next_lane(uint32_t left, uint32_t first)
+{
+	return (uint32_t)__builtin_ctz(left >> first ? left >> first << first : left);
+}
+
+/* engine.c */
 const struct ts_ptx_host *ts_ptx_engine_host(const struct ts_ptx_engine *engine);
 void ts_ptx_print(struct ts_ptx_worker *worker, const char *text, size_t n);

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looks for an order in which a program's results are other than by default, and then for as few decisions as show it: first up to
+ * which one, then from which one on, then those between that it does without. What is left shows, with its last decision and
+ * without, the smallest pair of schedules that was found.
+ */
+#include "replay/exec/schedule.h"
+
+#include "replay/exec/results.h"
+
+#include <string.h>
+
+#define MAX_TRIES 400u /* with fewer decisions */
+
+struct exploration {
+	const struct ts_exec_program *program;
+	const struct ts_executor *executor;
+	struct ts_exec_options options;
+	const struct ts_exec_exploration *asked;
+	const struct ts_exec_results *before;
+	const volatile int *cancel;
+	struct ts_exec_explored *explored;
+	struct ts_exec_schedule schedule;
+	uint32_t n_tries;
+};
+
+static bool is_late(const struct ts_exec_report *report)
+{
+	return report->refused &&
+	       !strncmp(report->text, TS_EXEC_TIME_IS_UP, sizeof(TS_EXEC_TIME_IS_UP) - 1);
+}
+
+/* Runs the schedule with those decisions. */
+static int run(struct exploration *all, const struct ts_exec_decisions *kept, size_t n_kept,
+	       struct ts_exec_results *results, struct ts_exec_report *report)
+{
+	int r;
+
+	all->schedule.kept = kept;
+	all->schedule.n_kept = n_kept;
+	r = ts_exec_run(all->program, all->executor, &all->options, NULL, all->cancel, results,
+			report);
+	all->explored->n_replays++;
+	if (!r && !report->refused)
+		ts_exec_results_compare(all->before, results, &report->first);
+	return r;
+}
+
+/* Whether its results are other than by default. A kernel that faults, where it did not, is another result. */
+static int differs(struct exploration *all, const struct ts_exec_decisions *kept, size_t n_kept,
+		   bool *ret_differs)
+{
+	struct ts_exec_results results = {0};
+	struct ts_exec_report report;
+	int r = run(all, kept, n_kept, &results, &report);
+
+	ts_exec_results_deinit(&results);
+	*ret_differs = report.first.found || (report.refused && !is_late(&report));
+	all->explored->n_unfinished += !r && is_late(&report) && !all->explored->found;
+	return r;
+}
+
+static int tried(struct exploration *all, const struct ts_exec_decisions *kept, size_t n_kept,
+		 bool *ret_differs)
+{
+	*ret_differs = false;
+	if (all->n_tries >= MAX_TRIES) {
+		all->explored->is_smallest = false;
+		return 0;
+	}
+	all->n_tries++;
+	return differs(all, kept, n_kept, ret_differs);
+}
+
+/* The first and the last decision that it takes: with those between it differs. */
+static int find_stretch(struct exploration *all, struct ts_exec_decisions *stretch)
+{
+	uint64_t least = 0, most;
+	bool found;
+	int r = 0;
+
+	/* The last one is needed: up to the one before nothing differs. */
+	for (most = stretch->last; !r && least < most;) {
+		stretch->last = least + (most - least) / 2;
+		r = tried(all, stretch, 1, &found);
+		if (found)
+			most = stretch->last;
+		else
+			least = stretch->last + 1;
+	}
+	stretch->last = most;
+	for (least = stretch->first, most = stretch->last; !r && least < most;) {
+		stretch->first = least + (most - least + 1) / 2;
+		r = tried(all, stretch, 1, &found);
+		if (found)
+			least = stretch->first;
+		else
+			most = stretch->first - 1;
+	}
+	stretch->first = least;
+	return r;
+}
+
+/* Leaves out parts of the list, ever smaller ones, as long as it differs. */
+static int leave_out(struct exploration *all, struct ts_exec_decisions *list, size_t *n)
+{
+	struct ts_exec_decisions *fewer = calloc(*n, sizeof(*fewer));
+	int r = fewer ? 0 : -ENOMEM;
+
+	for (size_t part = *n / 2; !r && part; part /= 2)
+		for (size_t at = 0; !r && *n > 1 && at < *n;) {
+			size_t without = at + part < *n ? part : *n - at;
+			bool found = false;
+
+			memcpy(fewer, list, at * sizeof(*list));
+			memcpy(fewer + at, list + at + without,
+			       (*n - at - without) * sizeof(*list));
+			if (*n > without)
+				r = tried(all, fewer, *n - without, &found);
+			if (found) {
+				*n -= without;
+				memcpy(list, fewer, *n * sizeof(*list));
+			} else {
+				at += without;
+			}
+		}
+	free(fewer);
+	return r;
+}
+
+/* The decisions that were not as by default, each on its own. */
+static int list_taken(struct exploration *all, const struct ts_exec_decisions *stretch)
+{
+	struct ts_exec_explored *explored = all->explored;
+	bool found;
+	int r = differs(all, stretch, 1, &found);
+
+	if (r)
+		return r;
+	explored->n_kept = all->schedule.n_taken;
+	if (!found || !all->schedule.n_taken || all->schedule.n_taken > TS_EXEC_MAX_TAKEN)
+		explored->n_kept = 1;
+	explored->kept = calloc(explored->n_kept, sizeof(*explored->kept));
+	if (!explored->kept)
+		return -ENOMEM;
+	explored->kept[0] = *stretch;
+	explored->is_smallest = explored->n_kept == all->schedule.n_taken;
+	for (size_t i = 0; explored->is_smallest && i < explored->n_kept; i++)
+		explored->kept[i] =
+			(struct ts_exec_decisions){all->schedule.taken[i], all->schedule.taken[i]};
+	return explored->is_smallest ? leave_out(all, explored->kept, &explored->n_kept) : 0;
+}
+
+static int keep_asked(struct exploration *all)
+{
+	struct ts_exec_explored *explored = all->explored;
+
+	explored->kept = calloc(all->asked->n_kept, sizeof(*explored->kept));
+	if (!explored->kept)
+		return -ENOMEM;
+	explored->n_kept = all->asked->n_kept;
+	memcpy(explored->kept, all->asked->kept, explored->n_kept * sizeof(*explored->kept));
+	return 0;
+}
+
+/* Once more, with what is told of it: where results differ, value against value. */
+static int describe(struct exploration *all)
+{
+	struct ts_exec_schedule *schedule = &all->schedule;
+	struct ts_exec_explored *explored = all->explored;
+	struct ts_exec_results results = {0}, usual = {0};
+	struct ts_exec_report report;
+	int r = run(all, explored->kept, explored->n_kept, &results, &explored->report);
+
+	explored->difference = explored->report.first;
+	explored->n_decisions = schedule->n_described;
+	memcpy(explored->decisions, schedule->decisions, sizeof(schedule->decisions));
+	all->options.kept = &explored->difference;
+	if (!r && explored->difference.found) {
+		ts_exec_results_deinit(&results);
+		r = run(all, explored->kept, explored->n_kept, &results, &report);
+		r = r ?: run(all, NULL, 0, &usual, &report);
+		if (!r)
+			ts_exec_results_place(all->program, &usual, &results,
+					      &explored->difference);
+	}
+	ts_exec_results_deinit(&results);
+	ts_exec_results_deinit(&usual);
+	return r;
+}
+
+static int explain(struct exploration *all)
+{
+	struct ts_exec_decisions stretch = {0, all->schedule.last_taken};
+	int r;
+
+	all->explored->found = true;
+	all->explored->seed = all->schedule.seed;
+	all->explored->is_smallest = true;
+	if (all->asked->kept) {
+		all->explored->is_smallest = false;
+		r = keep_asked(all);
+	} else {
+		r = find_stretch(all, &stretch);
+		r = r ?: list_taken(all, &stretch);
+	}
+	return r ?: describe(all);
+}
+
+int ts_exec_explore(const struct ts_exec_program *program, const struct ts_executor *executor,
+		    const struct ts_exec_options *options,
+		    const struct ts_exec_exploration *exploration,
+		    const struct ts_exec_results *before, const volatile int *cancel,
+		    struct ts_exec_explored *ret_explored)
+{
+	static const struct ts_exec_decisions any = {0, UINT64_MAX};
+	const bool is_given = exploration->kept;
+	struct exploration *all = calloc(1, sizeof(*all));
+	bool found = false;
+	int r = 0;
+
+	*ret_explored = (struct ts_exec_explored){0};
+	if (!all)
+		return -ENOMEM;
+	*all = (struct exploration){.program = program,
+				    .executor = executor,
+				    .options = *options,
+				    .asked = exploration,
+				    .before = before,
+				    .cancel = cancel,
+				    .explored = ret_explored};
+	all->options.schedule = &all->schedule;
+	all->options.n_threads = 1;
+	for (uint32_t i = 0; !r && !found && i < exploration->n_schedules; i++) {
+		all->schedule.seed = exploration->seed + i;
+		all->schedule.unordered_blocks = exploration->unordered_blocks;
+		r = differs(all, is_given ? exploration->kept : &any,
+			    is_given ? exploration->n_kept : 1, &found);
+		ret_explored->n_schedules += !r;
+	}
+	if (!r && found)
+		r = explain(all);
+	free(all);
+	if (r)
+		ts_exec_explored_deinit(ret_explored);
+	return r;
+}
+
+void ts_exec_explored_deinit(struct ts_exec_explored *explored)
+{
+	free(explored->kept);
+	explored->kept = NULL;
+	explored->n_kept = 0;
+}

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`tsctl replay --on vgpu --schedules`: results that depend on an order that nothing promises are found, with what it takes, and shown again from
+their seed; programs without come out the same in every order.
+
+`--all`: a thousand orders of each, and the programs that take long: the soak; in the ordinary run fifty.
+"""
+import json
+import os
+import sys
+
+import harness
+
+ALL = False
+SAME, FOUND, BAD = 0, 1, 2
+APPS = os.path.join(harness.SOURCE, 'test', 'apps')
+
+
+# Program, arguments, device. Some have a second form, where nvcc is found.
+CLEAN = [
+    ('faults', ['none'], 'small'),
+    ('saxpy', ['2'], 'small'),
+    ('pipeline', ['1'], 'small'),
+    ('threads', ['4', '5'], 'small'),
+    ('devices', ['1'], 'small:2'),
+    ('graph', ['2'], 'small'),
+    ('network', ['2'], 'small'),
+    ('tensor', [], 'h200'),
+    ('ladder', [], 'small'),
+    ('stress', ['100'], 'small'),
+    ('workers', ['1', '2', '2'], 'small'),
+    ('profiler', [], 'small'),
+    ('nvrtc', [], 'small'),
+    ('exits', ['return'], 'small'),
+    ('exits', ['_exit'], 'small'),
+    ('bursts', ['3'], 'small'),
+    ('schedule', '2 in:0:4 a:0:1 record:0:0 wait:0:1 b:1:1 out:1:4 device'.split(), 'small'),
+    ('schedule', '1 in:0:4 in:1:4 { a:0:1 b:0:1 } out:0:4 device'.split(), 'small'),
+    ('nodes.py', [], 'small'),
+    ('python-ctypes.py', [], 'small'),
+]
+LONG = [
+    ('threads', [], 'small'),
+    ('network', ['20'], 'small'),
+    ('compute', [], 'small'),
+    ('cub', [], 'small'),
+    ('thrust', [], 'small'),
+]
+
+
+def commands(name, arguments):
+    if name.endswith('.py'):
+        yield [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', name), *arguments]
+        return
+    for form in harness.FORMS:
+        path = os.path.join(harness.APPS, '%s-%s' % (name, form))
+        if os.path.exists(path):
+            yield [path, *arguments]
+
+
+class Schedules(harness.Case):
+    def capture(self, argv, vgpu='small', status=0):
+        result, path = self.record(argv, '--vgpu=' + vgpu, '--capture', 'replay', '--force')
+        if result.status == harness.SKIPPED:
+            return None
+        self.assertEqual(result.status, status, result)
+        return path
+
+    def replay(self, path, *options):
+        """(exit status, the JSON of each session)"""
+        result = harness.tsctl('replay', '--on', 'vgpu', '--json', *options, path, seconds=harness.SECONDS * (50 if ALL else 1))
+        self.assertIn(result.status, (SAME, FOUND), result)
+        return result.status, [json.loads(line) for line in result.out.splitlines()]
+
+    def find(self, fault):
+        """The session of a mistake that changes what comes out, and its operations by sequence."""
+        path = self.capture([harness.app('faults', 'driver'), fault])
+        status, (session,) = self.replay(path, '--schedules', '50')
+        self.assertEqual((status, session['verdict']), (FOUND, 'nondeterministic'))
+        self.assertTrue(session['smallest'])
+        self.assertEqual(session['difference']['from'], 'schedule')
+        # The same from its seed, and as a person reads it.
+        status, (again,) = self.replay(path, '--schedules', '1', '--seed', session['seed'])
+        self.assertEqual(status, FOUND)
+        for key in ('difference', 'decisions'):
+            self.assertEqual(again[key], session[key])
+        text = harness.tsctl('replay', '--on', 'vgpu', '--schedules', '1', '--seed', session['seed'], path)
+        self.assertEqual(text.status, FOUND, text)
+        self.assertIn('--seed ' + session['seed'], text.out)
+        # The last decision is what makes the difference.
+        fewer = session['seed'].replace(':', ',').split(',')[:-1]
+        if len(fewer) > 1:
+            seed = fewer[0] + ':' + ','.join(fewer[1:])
+            self.assertEqual(self.replay(path, '--schedules', '1', '--seed', seed)[0], SAME)
+        return session, {row['sequence']: row for row in harness.Trace(path).of('operation')}, text.out
+
+    def test_a_sum_of_floats(self):
+        session, operations, text = self.find('sum')
+        launch = max(n for n, row in operations.items() if row['kind'] == 'launch')
+        for decision in session['decisions']:
+            self.assertEqual((decision['sequence'], decision['name']), (launch, 'sum'))
+            self.assertIn(decision['kind'], ('turn', 'lanes'))
+            self.assertGreater(decision['line'], 0)
+        self.assertIn('launch of sum', text)
+        self.assertEqual(session['difference']['buffer_offset'], 0)
+
+    def test_two_streams(self):
+        session, operations, text = self.find('streams')
+        decision, = session['decisions']
+        self.assertEqual((decision['kind'], decision['name']), ('held', 'turn'))
+        other = operations[decision['first_before']]
+        self.assertEqual(other['kind'], 'launch')
+        self.assertNotEqual(other['stream_handle'], operations[decision['sequence']]['stream_handle'])
+        self.assertIn('is done behind operation', text)
+
+    def test_a_race(self):
+        session, _, text = self.find('race')
+        for decision in session['decisions']:
+            self.assertEqual((decision['kind'], decision['name']), ('turn', 'turn_race'))
+        self.assertIn('goes on at PTX line', text)
+
+    def check_clean(self, argv, vgpu, n):
+        path = self.capture(argv, vgpu)
+        if not path:
+            return
+        status, sessions = self.replay(path, '--schedules', n)
+        self.assertEqual(status, SAME, sessions)
+        for session in sessions:
+            self.assertEqual((session['verdict'], session['schedules']), ('same', int(n)))
+            self.assertNotIn('unfinished', session)
+
+    def test_clean(self):
+        n = '1000' if ALL else '50'
+        for name, arguments, vgpu in CLEAN + (LONG if ALL else []):
+            for argv in commands(name, arguments):
+                with self.subTest(argv=argv):
+                    self.check_clean(argv, vgpu, n)
+
+    def test_unordered_blocks(self):
+        path = self.capture([harness.app('saxpy', 'driver'), '1'])
+        self.assertEqual(self.replay(path, '--schedules', '20', '--unordered-blocks')[0], SAME)
+
+    def test_what_does_not_go_together(self):
+        path = self.capture([harness.app('saxpy', 'driver'), '1'])
+        for options in (('--seed', '1'), ('--unordered-blocks',), ('--schedules', '0'), ('--schedules', '2', '--seed', '1:3'),
+                        ('--schedules', '1', '--seed', '1:'), ('--schedules', '1', '--seed', '1:5,4'),
+                        ('--schedules', '1', '--seed', '1:7-6'), ('--schedules', '1', '--seed', 'x'),
+                        ('--schedules', '1', '--check', 'all'), ('--schedules', '1', '--repeat', '2'),
+                        ('--schedules', '1', '--mode', 'dry-run')):
+            result = harness.tsctl('replay', '--on', 'vgpu', *options, path)
+            self.assertEqual((result.status, result.out), (BAD, ''), (options, result))
+        result = harness.tsctl('replay', '--schedules', '1', path)
+        self.assertEqual((result.status, result.out), (BAD, ''), result)
+
+
+if __name__ == '__main__':
+    if '--all' in sys.argv:
+        ALL = True
+        sys.argv.remove('--all')
+    harness.main()
