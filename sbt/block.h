@@ -29,8 +29,22 @@ const struct ts_row_schema *ts_sbt_schema(unsigned type);
 /* Rows that predictions are tried on. */
 #define TS_ENCODER_SAMPLE 2048u
 
-/* Blocks that what was best serves for. */
+/* Blocks that what was best serves for; how to compress a plane, twice as many each time that it has not changed, up to the most. */
 #define TS_ENCODER_CHOICE_BLOCKS 8u
+#define TS_ENCODER_MOST_BLOCKS	 64u
+
+/* How a plane is compressed. */
+enum ts_plane_kind {
+	TS_PLANE_REPEATS = 0, /* by what repeats in it */
+	TS_PLANE_NOISE = 1,   /* by how often each byte comes */
+	TS_PLANE_EVEN = 2,    /* not at all: each byte comes as often as any other */
+};
+
+struct ts_plane_choice {
+	uint8_t kind;	/* enum ts_plane_kind */
+	uint8_t n_left; /* blocks */
+	uint8_t n_wait; /* what that began with */
+};
 
 /* What was best for a column, and for how many blocks it is taken without trying. */
 struct ts_choice {
@@ -40,8 +54,7 @@ struct ts_choice {
 	bool has_planes; /* how many suit the best one is known, and whether they are centred */
 	bool is_centred;
 	uint8_t n_planes;
-	uint8_t noise;		 /* planes that are best compressed as such: a bit each */
-	uint8_t n_noise_left[8]; /* of each plane */
+	struct ts_plane_choice planes[8];
 };
 
 /* Where a part ends. A plane: which, and of what column. */

@@ -154,6 +154,7 @@ static void take_column(struct ts_builder *builder, unsigned c, const uint8_t *r
 /* What rows say of their times, all in one: the sums of few cannot overflow. */
 struct times {
 	uint64_t sum_ns;
+	uint64_t earliest_ns;
 	uint64_t latest_ns;
 	uint64_t descents; /* top bit: a row starts before the one in front of it */
 	uint64_t odd; /* top bit: one of the numbers is out of this world, and none of this holds */
@@ -164,11 +165,12 @@ static TS_ALWAYS_INLINE void look_at_times(const uint64_t *restrict starts,
 					   struct times *restrict ret_times)
 {
 	uint64_t sum_ns = 0, descents = 0, odd = 0, any = 0;
-	int64_t latest_ns = 0;
+	int64_t earliest_ns = INT64_MAX, latest_ns = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t ns = ends[i] - starts[i];
 
+		earliest_ns = (int64_t)starts[i] < earliest_ns ? (int64_t)starts[i] : earliest_ns;
 		latest_ns = (int64_t)ends[i] > latest_ns ? (int64_t)ends[i] : latest_ns;
 		sum_ns += ns;
 		any |= ns;
@@ -177,7 +179,13 @@ static TS_ALWAYS_INLINE void look_at_times(const uint64_t *restrict starts,
 	for (uint32_t i = 1; i < n; i++)
 		descents |= starts[i] - starts[i - 1];
 	odd |= any < UINT64_MAX / STAGE_ROWS / 2 ? 0 : UINT64_MAX;
-	*ret_times = (struct times){sum_ns, (uint64_t)latest_ns, descents, odd};
+	*ret_times = (struct times){
+		.sum_ns = sum_ns,
+		.earliest_ns = (uint64_t)earliest_ns,
+		.latest_ns = (uint64_t)latest_ns,
+		.descents = descents,
+		.odd = odd,
+	};
 }
 
 TS_WIDE_OR_NOT(look_at_times,
@@ -211,13 +219,14 @@ static void account_times(struct ts_builder *builder, uint32_t n)
 	if (builder->schema->has_end)
 		ends = (uint64_t *)(void *)builder->columns[1] + builder->n_rows;
 	look_at_times_fast(starts, ends, n, &times);
-	if (ts_unlikely((times.odd | times.descents) >> 63 || starts[0] < builder->last_start_ns)) {
+	if (ts_unlikely(times.odd >> 63)) {
 		account_odd_times(builder, starts, ends, n);
 		return;
 	}
+	builder->unsorted |= times.descents >> 63 || starts[0] < builder->last_start_ns;
 	builder->last_start_ns = starts[n - 1];
-	if (starts[0] < builder->earliest_ns)
-		builder->earliest_ns = starts[0];
+	if (times.earliest_ns < builder->earliest_ns)
+		builder->earliest_ns = times.earliest_ns;
 	if (times.latest_ns > builder->latest_ns)
 		builder->latest_ns = times.latest_ns;
 	builder->duration_ns = ts_add_saturated(builder->duration_ns, times.sum_ns);

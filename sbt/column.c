@@ -9,9 +9,8 @@
 #include "sbt/column.h"
 #include "sbt/wide.h"
 
-/* Numbers that become planes at a time, and of these so many are looked at for exceptions at once. */
+/* Numbers that become planes at a time. */
 #define SOME_ROWS 256u
-#define FEW_ROWS  64u
 
 /* Two stores for what most differences need, then the general loop. */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
@@ -166,91 +165,100 @@ unsigned ts_planes_choose(const uint64_t *numbers, uint32_t n, bool *ret_is_cent
 	return planes;
 }
 
+/* Of n <= SOME_ROWS numbers those that have more than their planes. */
+static TS_ALWAYS_INLINE void find_above(unsigned shift, uint64_t bias,
+					const uint64_t *restrict numbers, uint32_t n,
+					uint8_t *restrict ret_are_above)
+{
+	if (shift == 64) {
+		memset(ret_are_above, 0, n);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		ret_are_above[i] = (numbers[i] + bias) >> shift != 0;
+}
+
 /*
- * The planes of n <= SOME_ROWS numbers, `stride` bytes apart. ret_above: of each FEW_ROWS; any bit set: one of them has more
- * than its planes. What is narrowed once is cheap to take bytes from.
+ * The planes of n <= SOME_ROWS numbers, `stride` bytes apart. What is narrowed once is cheap to take bytes from: mostly there
+ * are two planes.
  */
 static TS_ALWAYS_INLINE void take_planes(uint8_t *restrict to, size_t stride, unsigned n_planes,
 					 uint64_t bias, const uint64_t *restrict numbers,
-					 uint32_t n, uint64_t *restrict ret_above)
+					 uint32_t n, uint8_t *restrict ret_are_above)
 {
-	unsigned shift = n_planes * 8, n_low = n_planes < 4 ? n_planes : 4;
-	uint32_t low[SOME_ROWS];
+	unsigned plane = n_planes < 2 ? n_planes : 2;
+	uint16_t low[SOME_ROWS];
 
+	find_above(n_planes * 8, bias, numbers, n, ret_are_above);
+	if (!plane)
+		return;
 	for (uint32_t i = 0; i < n; i++)
-		low[i] = (uint32_t)(numbers[i] + bias);
-	for (uint32_t from = 0; from < n; from += FEW_ROWS) {
-		uint32_t end = from + FEW_ROWS < n ? from + FEW_ROWS : n;
-		uint64_t above = 0;
-
-		for (uint32_t i = from; shift < 64 && i < end; i++)
-			above |= (numbers[i] + bias) >> shift;
-		ret_above[from / FEW_ROWS] = above;
-	}
-	for (unsigned plane = 0; plane < n_low; plane++)
+		low[i] = (uint16_t)(numbers[i] + bias);
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = (uint8_t)low[i];
+	if (plane > 1)
 		for (uint32_t i = 0; i < n; i++)
-			to[plane * stride + i] = (uint8_t)(low[i] >> plane * 8);
-	for (unsigned plane = n_low; plane < n_planes; plane++)
+			to[stride + i] = (uint8_t)(low[i] >> 8);
+	for (; plane < n_planes; plane++)
 		for (uint32_t i = 0; i < n; i++)
 			to[plane * stride + i] = (uint8_t)((numbers[i] + bias) >> plane * 8);
 }
 
 TS_WIDE_OR_NOT(take_planes,
 	       (uint8_t * to, size_t stride, unsigned n_planes, uint64_t bias,
-		const uint64_t *numbers, uint32_t n, uint64_t *ret_above),
-	       (to, stride, n_planes, bias, numbers, n, ret_above))
+		const uint64_t *numbers, uint32_t n, uint8_t *ret_are_above),
+	       (to, stride, n_planes, bias, numbers, n, ret_are_above))
 
-/*
- * Those of a few numbers that have more than their planes, as pairs of varints: rows between, the rest. Which ones these
- * are is no branch that could be foreseen.
- */
-static int put_exceptions(struct ts_planes *planes, const uint64_t *numbers, uint32_t from,
-			  uint32_t n, uint64_t bias)
+/* One that has more than its planes, as a pair of varints: rows between, the rest. */
+static int put_exception(struct ts_planes *planes, uint64_t number, uint32_t row)
 {
-	unsigned shift = planes->n_planes * 8;
-	uint8_t rows[FEW_ROWS];
-	uint32_t n_rows = 0;
+	int64_t high = (int64_t)number >> planes->n_planes * 8;
 	uint8_t *at, *p;
-	int r;
+	int r = ts_buffer_reserve(planes->exceptions, 2ul * TS_VARINT_MAX_BYTES, &at);
 
-	for (uint32_t i = 0; i < n; i++) {
-		rows[n_rows] = (uint8_t)i;
-		n_rows += (numbers[i] + bias) >> shift != 0;
-	}
-	r = ts_buffer_reserve(planes->exceptions, 2ul * TS_VARINT_MAX_BYTES * n_rows, &at);
 	if (r)
 		return r;
-	p = at;
-	for (uint32_t i = 0; i < n_rows; i++) {
-		int64_t high = (int64_t)(numbers[rows[i]] + bias) >> shift;
-
-		p = varint_put(p, from + rows[i] - planes->next_exception);
-		p = varint_put(p, ts_zigzag((uint64_t)high));
-		planes->next_exception = from + rows[i] + 1;
-	}
-	planes->n_exceptions += n_rows;
+	p = varint_put(at, row - planes->next_exception);
+	p = varint_put(p, ts_zigzag((uint64_t)high));
+	planes->next_exception = row + 1;
+	planes->n_exceptions++;
 	planes->exceptions->n += (size_t)(p - at);
 	return 0;
+}
+
+/* Those of n <= SOME_ROWS numbers. `are_above` goes on with zeros up to a multiple of 8. */
+static int put_exceptions(struct ts_planes *planes, const uint64_t *numbers, uint32_t n,
+			  const uint8_t *are_above, uint64_t bias)
+{
+	uint32_t first = planes->n_done, max = ts_planes_max_exceptions(planes->n_values);
+	int r = 0;
+
+	for (uint32_t from = 0; from < n && planes->n_exceptions <= max; from += 8) {
+		uint64_t above;
+
+		memcpy(&above, are_above + from, sizeof(above));
+		for (; !r && above; above &= above - 1) {
+			uint32_t i = from + (uint32_t)__builtin_ctzll(above) / 8;
+
+			r = put_exception(planes, numbers[i] + bias, first + i);
+		}
+	}
+	return r;
 }
 
 int ts_planes_put(struct ts_planes *planes, const uint64_t *numbers, uint32_t n)
 {
 	uint64_t bias = bias_of(planes->n_planes, planes->is_centred);
-	uint64_t above[SOME_ROWS / FEW_ROWS];
+	uint8_t are_above[SOME_ROWS + 8];
 	int r = 0;
 
 	for (uint32_t m; !r && n; n -= m, numbers += m) {
-		uint32_t from = planes->n_done;
-
 		m = n < SOME_ROWS ? n : SOME_ROWS;
+		take_planes_fast(planes->bytes + planes->n_done, planes->n_values, planes->n_planes,
+				 bias, numbers, m, are_above);
+		memset(are_above + m, 0, 8);
+		r = put_exceptions(planes, numbers, m, are_above, bias);
 		planes->n_done += m;
-		take_planes_fast(planes->bytes + from, planes->n_values, planes->n_planes, bias,
-				 numbers, m, above);
-		for (uint32_t i = 0; !r && i < m; i += FEW_ROWS)
-			if (above[i / FEW_ROWS] &&
-			    planes->n_exceptions <= ts_planes_max_exceptions(planes->n_values))
-				r = put_exceptions(planes, numbers + i, from + i,
-						   m - i < FEW_ROWS ? m - i : FEW_ROWS, bias);
 	}
 	return r;
 }

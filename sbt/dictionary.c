@@ -80,14 +80,26 @@ static int grow(struct ts_dictionary *dictionary)
 }
 
 typedef uint64_t pair __attribute__((vector_size(16)));
+typedef uint64_t quad __attribute__((vector_size(32)));
 
 /* Whether two items of n bytes are the same. Where n is a constant, it is a few loads; the last ones may overlap. */
 static TS_ALWAYS_INLINE bool same(const uint8_t *a, const uint8_t *b, uint32_t n)
 {
+	quad differs = {0}, f, g;
 	pair differ = {0}, v, w;
 	uint64_t x[2], y[2];
 	uint32_t s[2], t[2];
 
+	if (n >= 32) {
+		for (uint32_t i = 0; i < n; i += 32) {
+			uint32_t at = i + 32 <= n ? i : n - 32;
+
+			memcpy(&f, a + at, 32);
+			memcpy(&g, b + at, 32);
+			differs |= f ^ g;
+		}
+		return !(differs[0] | differs[1] | differs[2] | differs[3]);
+	}
 	if (n >= 16) {
 		for (uint32_t i = 0; i < n; i += 16) {
 			uint32_t at = i + 16 <= n ? i : n - 16;
@@ -160,13 +172,14 @@ static inline uint32_t follow(uint32_t context, uint32_t number)
 	return (context << CONTEXT_SHIFT ^ number) & (TS_DICTIONARY_CONTEXTS - 1);
 }
 
-static TS_ALWAYS_INLINE int look_up(struct ts_dictionary *dictionary, const uint8_t *item,
-				    size_t stride, uint32_t n, uint16_t *ret_numbers,
-				    uint32_t item_bytes)
+static TS_ALWAYS_INLINE void look_up(struct ts_dictionary *dictionary, const uint8_t *item,
+				     size_t stride, uint32_t n, uint16_t *ret_numbers,
+				     uint32_t item_bytes, int *ret_r)
 {
 	const uint8_t *items = dictionary->items.bytes;
 	uint16_t *followers = dictionary->followers;
 	uint32_t context = dictionary->context, number;
+	int r = 0;
 
 	for (uint32_t i = 0; i < n; i++, item += stride) {
 		/* Whoever brings many rows goes on behind these; asking for memory that is not there does no harm. */
@@ -174,12 +187,9 @@ static TS_ALWAYS_INLINE int look_up(struct ts_dictionary *dictionary, const uint
 		__builtin_prefetch(item + n * stride);
 		number = followers[context];
 		if (ts_unlikely(!same(items + (size_t)number * item_bytes, item, item_bytes))) {
-			int r = search(dictionary, item, &number);
-
-			if (r) {
-				dictionary->context = context;
-				return r;
-			}
+			r = search(dictionary, item, &number);
+			if (r)
+				break;
 			items = dictionary->items.bytes;
 			followers[context] = (uint16_t)number;
 		}
@@ -187,30 +197,82 @@ static TS_ALWAYS_INLINE int look_up(struct ts_dictionary *dictionary, const uint
 		context = follow(context, number);
 	}
 	dictionary->context = context;
-	return 0;
+	*ret_r = r;
+}
+
+/* How many items in front, in steps of 4, are this one. */
+static TS_ALWAYS_INLINE uint32_t count_same(const uint8_t *last, const uint8_t *item, size_t stride,
+					    uint32_t n, uint32_t item_bytes)
+{
+	uint32_t i = 0;
+
+	for (; i + 4 <= n; i += 4, item += 4 * stride)
+		if (!(same(last, item, item_bytes) & same(last, item + stride, item_bytes) &
+		      same(last, item + 2 * stride, item_bytes) &
+		      same(last, item + 3 * stride, item_bytes)))
+			break;
+	return i;
 }
 
 /* The same where an item mostly is what the one before was. */
-static TS_ALWAYS_INLINE int look_up_steady(struct ts_dictionary *dictionary, const uint8_t *item,
-					   size_t stride, uint32_t n, uint16_t *ret_numbers,
-					   uint32_t item_bytes)
+static TS_ALWAYS_INLINE void look_up_steady(struct ts_dictionary *dictionary, const uint8_t *item,
+					    size_t stride, uint32_t n, uint16_t *ret_numbers,
+					    uint32_t item_bytes, int *ret_r)
 {
-	const uint8_t *last = dictionary->items.bytes + (size_t)dictionary->last * item_bytes;
-	uint16_t number = (uint16_t)dictionary->last;
+	uint32_t i = 0;
+	int r = 0;
 
-	for (uint32_t i = 0; i < n; i++, item += stride) {
-		if (ts_unlikely(!same(last, item, item_bytes))) {
-			int r = look_up(dictionary, item, 0, 1, &number, item_bytes);
+	while (!r && i < n) {
+		uint32_t number = dictionary->last;
+		const uint8_t *last = dictionary->items.bytes + (size_t)number * item_bytes;
+		uint32_t n_same = count_same(last, item, stride, n - i, item_bytes);
 
-			if (r)
-				return r;
-			dictionary->last = number;
-			last = dictionary->items.bytes + (size_t)number * item_bytes;
+		for (uint32_t j = 0; j < n_same; j++)
+			ret_numbers[i + j] = (uint16_t)number;
+		i += n_same;
+		item += n_same * stride;
+		if (i == n)
+			break;
+		if (!same(last, item, item_bytes)) {
+			look_up(dictionary, item, 0, 1, &ret_numbers[i], item_bytes, &r);
+			if (!r)
+				dictionary->last = ret_numbers[i];
+		} else {
+			ret_numbers[i] = (uint16_t)number;
 		}
-		ret_numbers[i] = number;
+		i++;
+		item += stride;
 	}
-	return 0;
+	*ret_r = r;
 }
+
+/* The runs of those rows that come by the million. */
+static TS_ALWAYS_INLINE void look_up_any(struct ts_dictionary *dictionary, const uint8_t *item,
+					 size_t stride, uint32_t n, uint16_t *ret_numbers,
+					 int *ret_r)
+{
+	switch (dictionary->item_bytes) {
+	case 4:
+		look_up_steady(dictionary, item, stride, n, ret_numbers, 4, ret_r);
+		break;
+	case 12:
+		look_up_steady(dictionary, item, stride, n, ret_numbers, 12, ret_r);
+		break;
+	case 20:
+		look_up(dictionary, item, stride, n, ret_numbers, 20, ret_r);
+		break;
+	case 60:
+		look_up(dictionary, item, stride, n, ret_numbers, 60, ret_r);
+		break;
+	default:
+		look_up(dictionary, item, stride, n, ret_numbers, dictionary->item_bytes, ret_r);
+	}
+}
+
+TS_WIDE_OR_NOT(look_up_any,
+	       (struct ts_dictionary * dictionary, const uint8_t *item, size_t stride, uint32_t n,
+		uint16_t *ret_numbers, int *ret_r),
+	       (dictionary, item, stride, n, ret_numbers, ret_r))
 
 int ts_dictionary_look_up(struct ts_dictionary *dictionary, const uint8_t *item, size_t stride,
 			  uint32_t n, uint16_t *ret_numbers)
@@ -225,17 +287,6 @@ int ts_dictionary_look_up(struct ts_dictionary *dictionary, const uint8_t *item,
 		if (r)
 			return r;
 	}
-	/* The runs of those rows that come by the million. */
-	switch (dictionary->item_bytes) {
-	case 4:
-		return look_up_steady(dictionary, item, stride, n, ret_numbers, 4);
-	case 12:
-		return look_up_steady(dictionary, item, stride, n, ret_numbers, 12);
-	case 20:
-		return look_up(dictionary, item, stride, n, ret_numbers, 20);
-	case 60:
-		return look_up(dictionary, item, stride, n, ret_numbers, 60);
-	default:
-		return look_up(dictionary, item, stride, n, ret_numbers, dictionary->item_bytes);
-	}
+	look_up_any_fast(dictionary, item, stride, n, ret_numbers, &r);
+	return r;
 }

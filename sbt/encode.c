@@ -18,6 +18,10 @@
 /* What is smaller stays as it is: it could gain less than its own header takes. */
 #define MIN_COMPRESS_BYTES 256u
 
+/* Of a frame that is not compressed: its header and that of its one block, and what goes into one. */
+#define EVEN_HEADER_BYTES 12u
+#define MAX_EVEN_BYTES	  (128u * 1024)
+
 /* What a frame more can take beyond its bytes: ZSTD_compressBound() is not proportional. */
 #define MAX_FRAME_OVERHEAD 128u
 
@@ -59,33 +63,67 @@ static size_t compress_part(struct ZSTD_CCtx_s *zstd, uint8_t *to, size_t room, 
 	return ZSTD_isError(r) ? 0 : r;
 }
 
+/* A frame of bytes as they are: RFC 8878, 3.1.1. 0 where there is no room. */
+static size_t put_even(uint8_t *to, size_t room, const uint8_t *from, size_t n)
+{
+	uint32_t frame[] = {ZSTD_MAGICNUMBER, (uint32_t)n}, block;
+	uint8_t *p = to;
+
+	if (n > MAX_EVEN_BYTES || room < n + EVEN_HEADER_BYTES)
+		return 0;
+	memcpy(p, &frame[0], 4);
+	p[4] = 0xa0; /* a single segment, its size in 4 bytes */
+	memcpy(p + 5, &frame[1], 4);
+	block = (uint32_t)n << 3 | 1; /* the last one, raw */
+	memcpy(p + 9, &block, 3);
+	memcpy(p + EVEN_HEADER_BYTES, from, n);
+	return EVEN_HEADER_BYTES + n;
+}
+
+static size_t compress_kind(struct ts_encoder *encoder, unsigned kind, uint8_t *to, size_t room,
+			    const uint8_t *from, size_t n)
+{
+	if (kind == TS_PLANE_EVEN)
+		return put_even(to, room, from, n);
+	return compress_part(kind == TS_PLANE_NOISE ? encoder->zstd_noise : encoder->zstd, to, room,
+			     from, n);
+}
+
 /*
- * A plane is compressed as noise, or by what repeats in it: what was smaller when both were tried. 0 where there is no room.
+ * A plane is compressed as noise, or by what repeats in it: what was smaller when both were tried. What neither made smaller
+ * to speak of is left as it is until they are tried again. 0 where there is no room.
  */
 static size_t compress_plane(struct ts_encoder *encoder, const struct ts_part *part, uint8_t *to,
 			     size_t room, const uint8_t *from, size_t n)
 {
-	struct ts_choice *choice = part->choice;
-	uint8_t bit = (uint8_t)(1u << part->plane);
+	struct ts_plane_choice *plane = &part->choice->planes[part->plane];
+	unsigned kind = TS_PLANE_REPEATS;
 	size_t n_noise, n_other;
 
-	if (choice->n_noise_left[part->plane]) {
-		choice->n_noise_left[part->plane]--;
-		return compress_part(choice->noise & bit ? encoder->zstd_noise : encoder->zstd, to,
-				     room, from, n);
+	if (plane->n_left) {
+		plane->n_left--;
+		return compress_kind(encoder, plane->kind, to, room, from, n);
 	}
 	n_other = compress_part(encoder->zstd, to, room, from, n);
 	if (!n_other)
 		return 0;
 	n_noise = compress_part(encoder->zstd_noise, to + n_other, room - n_other, from, n);
-	if (n >= TS_ENCODER_SAMPLE)
-		choice->n_noise_left[part->plane] = TS_ENCODER_CHOICE_BLOCKS - 1;
-	choice->noise &= (uint8_t)~bit;
-	if (!n_noise || n_noise > n_other)
-		return n_other;
-	choice->noise |= bit;
-	memmove(to, to + n_other, n_noise);
-	return n_noise;
+	if (n_noise && n_noise <= n_other) {
+		memmove(to, to + n_other, n_noise);
+		n_other = n_noise;
+		kind = TS_PLANE_NOISE;
+	}
+	if (n_other >= n - n / 256 && n <= MAX_EVEN_BYTES)
+		kind = TS_PLANE_EVEN;
+	if (n >= TS_ENCODER_SAMPLE) {
+		if (!plane->n_wait || kind != plane->kind)
+			plane->n_wait = TS_ENCODER_CHOICE_BLOCKS / 2;
+		if (plane->n_wait < TS_ENCODER_MOST_BLOCKS)
+			plane->n_wait = (uint8_t)(plane->n_wait * 2);
+		plane->n_left = (uint8_t)(plane->n_wait - 1);
+		plane->kind = (uint8_t)kind;
+	}
+	return n_other;
 }
 
 /* Each part is a frame with statistics of its own; any decoder takes them in one go. 0 where they did not get smaller. */

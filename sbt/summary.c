@@ -8,6 +8,7 @@
 
 #include "sbt/columns.h"
 #include "sbt/crc32c.h"
+#include "sbt/wide.h"
 
 #define SLOTS 8192u /* more than twice TS_SUMMARY_MOST_SUMS; a power of two */
 
@@ -630,30 +631,42 @@ static int summarise_sums(const struct ts_summary_source *source, uint64_t block
 	return 0;
 }
 
+/* Numbers with their top bit turned over are in the same order as signed ones, which there are instructions for. */
+static TS_ALWAYS_INLINE void span_ids(const uint64_t *ids, uint32_t n, uint64_t *below_first,
+				      uint64_t *last)
+{
+	const uint64_t top = UINT64_C(1) << 63;
+	int64_t low = (int64_t)(*below_first ^ top), high = (int64_t)(*last ^ top);
+
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t below = (int64_t)((ids[i] - 1) ^ top), id = (int64_t)(ids[i] ^ top);
+
+		low = below < low ? below : low;
+		high = id > high ? id : high;
+	}
+	*below_first = (uint64_t)low ^ top;
+	*last = (uint64_t)high ^ top;
+}
+
+TS_WIDE_OR_NOT(span_ids, (const uint64_t *ids, uint32_t n, uint64_t *below_first, uint64_t *last),
+	       (ids, n, below_first, last))
+
 /* Of one column. Without an id there is none below any other, nor above. */
 static void span_operations(const struct ts_summary_source *source, int c, uint64_t *below_first,
 			    uint64_t *last)
 {
 	uint32_t n = source->columns[c].stride ? source->n_rows : 1;
-	uint64_t low = *below_first, high = *last;
+	const uint8_t *values = source->columns[c].values;
 
 	if (source->columns[c].run < 0 && source->columns[c].stride == sizeof(uint64_t)) {
-		const uint64_t *ids = (const uint64_t *)(const void *)source->columns[c].values;
-
-		for (uint32_t i = 0; i < n; i++) {
-			low = ids[i] - 1 < low ? ids[i] - 1 : low;
-			high = ids[i] > high ? ids[i] : high;
-		}
-	} else {
-		for (uint32_t i = 0; i < n; i++) {
-			uint64_t id = value_of_row(source, c, i);
-
-			low = id - 1 < low ? id - 1 : low;
-			high = id > high ? id : high;
-		}
+		span_ids_fast((const uint64_t *)(const void *)values, n, below_first, last);
+		return;
 	}
-	*below_first = low;
-	*last = high;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t id = value_of_row(source, c, i);
+
+		span_ids(&id, 1, below_first, last);
+	}
 }
 
 static int summarise_operations(const struct ts_summary_source *source, uint64_t block,
