@@ -220,6 +220,7 @@ TS_TEST(make)
 {
 	dump_and_close(write_trace("every-type.sbt", 2, 2, WANTED), "every-type.txt");
 	dump_and_close(write_trace("extremes.sbt", 1, 2, 6), "extremes.txt");
+	dump_and_close(write_trace("operations.sbt", 2, 1, WANTED), "operations.txt");
 	make_cut();
 	make_appended();
 	make_parts();

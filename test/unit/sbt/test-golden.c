@@ -122,6 +122,11 @@ TS_TEST(repaired)
 	check_file("repaired", true);
 }
 
+TS_TEST(operations)
+{
+	check_file("operations", true);
+}
+
 TS_TEST(appended)
 {
 	check_file("appended", true);
