@@ -233,6 +233,19 @@ static int take_row(struct ts_sbt_reader *reader, unsigned type, uint32_t sessio
 	return 0;
 }
 
+/* Remembers the first of what is missing from here on. Forwards r. */
+static int note_lost(struct ts_sbt_reader *reader, int r)
+{
+	if (r > 0 && !reader->lost.code)
+		reader->lost = reader->error;
+	return r;
+}
+
+const struct ts_sbt_error *ts_sbt_reader_lost_definitions(const struct ts_sbt_reader *reader)
+{
+	return reader->lost.code ? &reader->lost : NULL;
+}
+
 static int take_rows(struct ts_sbt_reader *reader, size_t i)
 {
 	const struct ts_sbt_block *block = &reader->blocks[i];
@@ -242,7 +255,7 @@ static int take_rows(struct ts_sbt_reader *reader, size_t i)
 	int r = ts_sbt_reader_decode(reader, i, (void **)(void *)&rows, &n_rows);
 
 	/* A damaged block takes its definitions with it, nothing more; verify names it. */
-	if (r)
+	if (note_lost(reader, r))
 		return r < 0 ? r : 0;
 	for (uint32_t row = 0; row < n_rows; row++) {
 		r = take_row(reader, block->type, block->session,
@@ -433,8 +446,9 @@ static int load_list(struct ts_sbt_reader *reader, struct ts_list_block *list, b
 		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, off,
 					  "a block of strings or stacks is damaged");
 	if (reader->list_bytes > MAX_LIST_BYTES)
-		return ts_sbt_reader_fail(reader, TS_SBT_E_LIMIT, off,
-					  "strings and stacks take more than 1 GiB");
+		return note_lost(reader,
+				 ts_sbt_reader_fail(reader, TS_SBT_E_LIMIT, off,
+						    "strings and stacks take more than 1 GiB"));
 	r = ts_sbt_reader_load(reader, list->block, &header, &raw);
 	if (!r) {
 		r = decode_list(list, &header, raw, is_stack, &bytes, &why);
@@ -443,7 +457,7 @@ static int load_list(struct ts_sbt_reader *reader, struct ts_list_block *list, b
 	}
 	list->failed = r > 0;
 	reader->list_bytes += bytes;
-	return r;
+	return note_lost(reader, r);
 }
 
 /* The block that has this id, decoded. */

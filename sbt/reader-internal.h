@@ -45,6 +45,8 @@ struct ts_blob_block {
 struct ts_sbt_reader {
 	int fd;
 	struct ts_sbt_error error;
+	struct ts_sbt_error
+		lost; /* the first block of definitions that could not be read; code 0: none */
 	enum ts_sbt_file_state state;
 	bool has_index; /* the list of blocks is the index's */
 	bool is_newer;	/* of a later minor version */

@@ -78,6 +78,13 @@ char *ts_sbt_part_path(const char *path, uint32_t number);
 /* The last error of a function that returned one. */
 const struct ts_sbt_error *ts_sbt_reader_error(const struct ts_sbt_reader *reader);
 
+/*
+ * Definitions that were asked for and could not be read look as if they had never been there. NULL: so far there were
+ * none such; else where the first was. Those of sessions, threads, devices, modules and names are read when a file is opened, strings
+ * and stacks when they are asked for.
+ */
+const struct ts_sbt_error *ts_sbt_reader_lost_definitions(const struct ts_sbt_reader *reader);
+
 enum ts_sbt_file_state ts_sbt_reader_state(const struct ts_sbt_reader *reader);
 
 /* Size of the file when last looked at, and how many bytes at its end are in no whole block. */

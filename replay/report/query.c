@@ -317,12 +317,19 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 		 const struct ts_query_options *options, struct ts_query_end *ret_end)
 {
 	struct query running = {.reader = reader, .session = session, .options = options};
+	const struct ts_sbt_error *lost;
 	int r = run(&running, query);
 
 	ts_resolver_free(running.resolver);
-	if (!r)
-		*ret_end = running.end;
-	return r;
+	if (r)
+		return r;
+	lost = ts_sbt_reader_lost_definitions(reader);
+	if (lost && !running.end.is_damaged) {
+		running.end.is_damaged = true;
+		running.end.damage = *lost;
+	}
+	*ret_end = running.end;
+	return 0;
 }
 
 void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,

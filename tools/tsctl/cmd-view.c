@@ -756,6 +756,7 @@ static int run_view(int argc, char **argv)
 {
 	ts_cleanup(view_deinit) struct view view = {0};
 	struct ts_sbt_cursor_options rows = {0};
+	const struct ts_sbt_error *lost;
 	int r, status;
 
 	if (parse(&view, argc, argv))
@@ -783,6 +784,11 @@ static int run_view(int argc, char **argv)
 	if (r || view.walk.is_damaged) {
 		ts_source_complain(view.source.path, r ? r : TS_SBT_E_CORRUPT,
 				   r ? ts_sbt_reader_error(view.source.reader) : &view.walk.damage);
+		return TS_EXIT_BAD;
+	}
+	lost = ts_sbt_reader_lost_definitions(view.source.reader);
+	if (lost) {
+		ts_source_complain(view.source.path, lost->code, lost);
 		return TS_EXIT_BAD;
 	}
 	return TS_EXIT_OK;
