@@ -37,6 +37,7 @@ struct open_range {
 	uint32_t category;
 	uint32_t color;
 	uint8_t payload_type;
+	bool of_window; /* a window is open while it is */
 };
 
 struct ts_ranges {
@@ -275,6 +276,16 @@ static void describe(struct ts_shim *shim, struct ts_thread *thread,
 	ret_range->payload_type = annotation->payload_type;
 }
 
+static bool begins_window(const struct ts_shim *shim, const struct ts_annotation *annotation)
+{
+	const struct ts_text *registered = annotation->registered;
+
+	if (ts_likely(!*shim->config.capture.range) || (!registered && !annotation->text))
+		return false;
+	return registered ? ts_window_range_begins(registered->bytes, registered->n_bytes)
+			  : ts_window_range_begins(annotation->text, strlen(annotation->text));
+}
+
 /* Returns whether it stands in the ring. */
 static bool record_begin(struct ts_shim *shim, struct ts_thread *thread, enum ts_record_type type,
 			 struct open_range *range, uint8_t action)
@@ -364,6 +375,7 @@ int ts_annotation_push(const struct ts_annotation *annotation)
 		describe(shim, thread, annotation, range);
 		if (record_begin(shim, thread, TS_RECORD_RANGE_BEGIN, range, TS_RANGE_PUSH))
 			range->epoch = shim->epoch;
+		range->of_window = range->epoch && begins_window(shim, annotation);
 	} else if (thread) {
 		ts_thread_count(thread, TS_LOSS_BAD_ANNOTATION, 1);
 	}
@@ -391,6 +403,8 @@ static void range_is_over(struct ts_shim *shim, const struct open_range *range, 
 
 	if (!range->epoch || range->epoch != shim->epoch)
 		return;
+	if (ts_unlikely(range->of_window))
+		ts_window_range_ends();
 	thread = ready(shim);
 	if (thread)
 		record_over(shim, thread, range, action);
@@ -473,6 +487,7 @@ static uint64_t start(struct ts_shim *shim, struct ts_thread *thread,
 	describe(shim, thread, annotation, &slot->range);
 	if (!record_begin(shim, thread, TS_RECORD_RANGE_BEGIN, &slot->range, TS_RANGE_START))
 		id = SLOT_FREE;
+	slot->range.of_window = id && begins_window(shim, annotation);
 	/* Pairs with the acquire of who ends it. */
 	__atomic_store_n(&slot->id, id, __ATOMIC_RELEASE);
 	return id;

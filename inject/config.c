@@ -212,18 +212,12 @@ static bool read_switch(const struct ts_config *config, const char *name)
 static void read_capture(struct ts_config *config)
 {
 	const char *text = getenv(TS_CAPTURE_ENVIRONMENT);
-	uint64_t bytes = TS_CAPTURE_BYTES;
 
-	if (!text || !*text || !strcmp(text, "timing"))
-		return;
-	if (strncmp(text, "replay", 6) || (text[6] && text[6] != ':') ||
-	    (text[6] && ts_config_parse_size(text + 7, &bytes)) || !bytes)
+	if (text && *text && ts_capture_wish_parse(text, TS_CAPTURE_BYTES, &config->capture))
 		ts_debug(config,
-			 TS_CAPTURE_ENVIRONMENT "=%s: it is timing, replay or replay:SIZE; timing "
-						"is taken",
+			 TS_CAPTURE_ENVIRONMENT "=%s: it is timing, replay[:SIZE] or "
+						"window[:SIZE][,PART ...]; timing is taken",
 			 text);
-	else
-		config->capture_bytes = bytes;
 }
 
 void ts_config_read(struct ts_config *config, const char *library)

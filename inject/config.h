@@ -19,6 +19,7 @@
 
 #include <limits.h>
 
+#include "proto/abi/capture.h"
 #include "proto/abi/handshake.h"
 
 #define TS_CONFIG_MAX_DAEMON_VARIABLES 64u
@@ -26,7 +27,7 @@
 
 struct ts_config {
 	uint64_t ring_bytes;
-	uint64_t capture_bytes; /* of contents, at most; 0: level `timing` */
+	struct ts_capture_wish capture;
 	bool stacks;
 	bool python_stacks;
 	bool check_stacks;

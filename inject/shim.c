@@ -69,7 +69,7 @@ static int set_up_session(struct ts_shim *shim, uint32_t parent_session_pid)
 		.n_shards = TS_SHARDS_DEFAULT,
 		.ring_bytes = shim->config.ring_bytes,
 		.arena_bytes = TS_ARENA_BYTES_DEFAULT,
-		.lane_bytes = shim->config.capture_bytes ? TS_LANE_BYTES_DEFAULT : 0,
+		.lane_bytes = shim->config.capture.max_bytes ? TS_LANE_BYTES_DEFAULT : 0,
 		.parent_session_pid = parent_session_pid,
 		/* Records from the first call on; the daemon says what it wants when it has them, and keeps to these wishes. */
 		.command = TS_COMMAND_RECORD | (shim->config.stacks ? TS_COMMAND_STACKS : 0) |

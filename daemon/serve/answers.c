@@ -42,6 +42,7 @@ int ts_answer_error(int code, const char *message, uint8_t **ret_packed, size_t 
 /* A session as a message, with all that it points to. */
 struct answer_session {
 	Ts__Rpc__LiveSession message;
+	Ts__Rpc__LiveCapture capture;
 	Ts__Rpc__LiveSession__LostEntry lost[TS_LOSS_COUNT];
 	Ts__Rpc__LiveSession__LostEntry *lost_pointers[TS_LOSS_COUNT];
 	Ts__Rpc__LiveSession__CountsEntry counts[TS_ROW_EVENT_COUNT];
@@ -65,6 +66,25 @@ static const char *answer_state(const struct ts_session_status *status)
 	default:
 		return "unknown";
 	}
+}
+
+static void answer_capture(struct answer_session *session)
+{
+	static const char *const states[] = {
+		[TS_CAPTURE_STATE_WHOLE] = "whole",
+		[TS_CAPTURE_STATE_CLOSED] = "closed",
+		[TS_CAPTURE_STATE_OPEN] = "open",
+	};
+	const struct ts_session_status *status = &session->status;
+
+	if (status->capture == TS_CAPTURE_STATE_NONE || status->capture >= TS_ARRAY_LEN(states))
+		return;
+	ts__rpc__live_capture__init(&session->capture);
+	session->capture.state = (char *)(uintptr_t)states[status->capture];
+	TS_RPC_SET(&session->capture, windows, status->capture_windows);
+	TS_RPC_SET(&session->capture, bytes, status->captured_bytes);
+	TS_RPC_SET(&session->capture, ns, status->captured_ns);
+	session->message.capture = &session->capture;
 }
 
 /* `status` is there. */
@@ -95,6 +115,7 @@ static void answer_session_fill(struct answer_session *session, uint32_t number,
 		message->empty_text = session->status.reason_text;
 	}
 	TS_RPC_SET(message, paused, session->status.paused);
+	answer_capture(session);
 	message->counts = session->count_pointers;
 	for (unsigned i = 1; i < TS_ROW_EVENT_COUNT; i++) {
 		Ts__Rpc__LiveSession__CountsEntry *entry = &session->counts[message->n_counts];

@@ -720,6 +720,47 @@ static int control_kernel_wish(struct ts_client_connection *client, uint32_t req
 	return -ENOTSUP;
 }
 
+/* Windows of capture, instead of recording. Answered like a switch; whom none of those that were named can do it for, why. */
+static void control_window(struct ts_client_connection *client, uint32_t request_id, bool open,
+			   const Ts__Rpc__Request__Switch *request)
+{
+	const bool all = !request->has_session && !request->has_pid;
+	struct ts_server *server = client->server;
+	uint32_t n = 0, n_changed = 0, n_without = 0;
+	uint8_t *packed = NULL;
+	size_t n_bytes = 0;
+	int r;
+
+	if (strcmp(request->capture, "replay") != 0) {
+		control_error(client, request_id, -EINVAL, "what is captured is called `replay`");
+		return;
+	}
+	if (all && server->recording &&
+	    ts_answer_may_see(client->credentials.uid, server->recording->uid))
+		server->options.command =
+			open ? server->options.command | TS_COMMAND_REPLAY
+			     : server->options.command & ~(uint32_t)TS_COMMAND_REPLAY;
+	for (struct ts_peer *peer = server->peers; peer; peer = peer->next) {
+		if (!control_sees(client, peer) ||
+		    (request->has_session && request->session != peer->number) ||
+		    (request->has_pid && request->pid != (uint32_t)peer->credentials.pid))
+			continue;
+		r = ts_session_window(peer->session, open);
+		n_without += r < 0;
+		n += r >= 0;
+		n_changed += r > 0;
+	}
+	if (n_without && !n) {
+		control_error(
+			client, request_id, -ENOTSUP,
+			"it was not begun with `--capture window` (TRACESMITH_CAPTURE=window), so "
+			"that what it has alive is not known");
+		return;
+	}
+	r = ts_answer_switched(n, n_changed, 0, false, &packed, &n_bytes);
+	control_answer_built(client, request_id, r, packed, n_bytes, -1);
+}
+
 /* Start and stop. The request to flush that follows the switch is what has it taken up. */
 static void control_switch(struct ts_client_connection *client, uint32_t request_id,
 			   Ts__Rpc__Request__BodyCase kind, const Ts__Rpc__Request__Switch *request)
@@ -732,6 +773,10 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 	struct control_trace observed;
 	struct ts_kernel_wish wish;
 
+	if (request->capture) {
+		control_window(client, request_id, !paused, request);
+		return;
+	}
 	if (request->kernel_events &&
 	    control_kernel_wish(client, request_id, request->kernel_events, &wish))
 		return;

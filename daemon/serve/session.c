@@ -253,6 +253,19 @@ bool ts_session_switch(struct ts_session *s, bool paused)
 	return !(before & TS_COMMAND_PAUSED) == paused;
 }
 
+int ts_session_window(struct ts_session *s, bool open)
+{
+	struct ts_control *control = s->memory.control;
+	uint32_t state = __atomic_load_n(&control->capture_state, __ATOMIC_RELAXED), before;
+
+	if (state != TS_CAPTURE_STATE_CLOSED && state != TS_CAPTURE_STATE_OPEN)
+		return -ENOTSUP;
+	before = open ? __atomic_fetch_or(&control->command, TS_COMMAND_REPLAY, __ATOMIC_RELAXED)
+		      : __atomic_fetch_and(&control->command, ~(uint32_t)TS_COMMAND_REPLAY,
+					   __ATOMIC_RELAXED);
+	return !(before & TS_COMMAND_REPLAY) == open;
+}
+
 uint64_t ts_session_seal(struct ts_session *s, uint32_t flush_ms)
 {
 	uint64_t ticket;
@@ -284,6 +297,10 @@ void ts_session_status(const struct ts_session *s, struct ts_session_status *ret
 		.reason = __atomic_load_n(&control->reason, __ATOMIC_ACQUIRE),
 		.start_ns = s->start_ns,
 		.unwritten_bytes = __atomic_load_n(&s->unwritten_bytes, __ATOMIC_RELAXED),
+		.capture = __atomic_load_n(&control->capture_state, __ATOMIC_RELAXED),
+		.capture_windows = __atomic_load_n(&control->capture_windows, __ATOMIC_RELAXED),
+		.captured_bytes = __atomic_load_n(&control->captured_bytes, __ATOMIC_RELAXED),
+		.captured_ns = __atomic_load_n(&control->captured_ns, __ATOMIC_RELAXED),
 	};
 
 	if (status.reason)

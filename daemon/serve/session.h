@@ -54,6 +54,11 @@ bool ts_session_ended(const struct ts_session *session, enum ts_session_end *ret
 
 /* Stops (`paused`) or starts what is recorded, with the next flush that is asked for. Returns whether it was otherwise. */
 bool ts_session_switch(struct ts_session *session, bool paused);
+/*
+ * Opens or closes a window of capture, with the next call that the process makes. 1: it was otherwise; 0: it was so; -ENOTSUP: the
+ * process does not follow what is alive.
+ */
+int ts_session_window(struct ts_session *session, bool open);
 /* Which kernel events it has from now on, of those that the hub has, and from what length. Nothing where it has none. */
 void ts_session_kernel_wish(struct ts_session *session, const struct ts_kernel_wish *wish);
 
@@ -77,6 +82,10 @@ struct ts_session_status {
 	uint64_t start_ns;
 	uint64_t rows;
 	uint64_t unwritten_bytes;
+	uint32_t capture; /* enum ts_capture_state */
+	uint32_t capture_windows;
+	uint64_t captured_bytes;
+	uint64_t captured_ns;
 	uint64_t counts[TS_ROW_EVENT_COUNT];
 	uint64_t lost[TS_LOSS_COUNT];
 };

@@ -169,6 +169,60 @@ enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 	}
 }
 
+static bool is_launch(uint32_t cbid)
+{
+	switch (cbid) {
+	case PTSZ(cuLaunchKernel):
+	case PTSZ(cuLaunchKernelEx):
+	case PTSZ(cuLaunchCooperativeKernel):
+	case PTSZ(cuGraphLaunch):
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_wait(uint32_t cbid)
+{
+	switch (cbid) {
+	case ID(cuCtxSynchronize):
+	case PTSZ(cuStreamSynchronize):
+	case PTSZ(cuStreamQuery):
+	case ID(cuEventSynchronize):
+	case ID(cuEventQuery):
+	case PTSZ(cuEventRecord):
+	case PTSZ(cuEventRecordWithFlags):
+	case PTSZ(cuStreamWaitEvent):
+		return true;
+	default:
+		return false;
+	}
+}
+
+enum ts_capture_work ts_capture_work(uint32_t cbid)
+{
+	switch (ts_calls_class(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid)) {
+	case TS_CUPTI_CLASS_LAUNCH:
+	case TS_CUPTI_CLASS_GRAPH_LAUNCH:
+		if (is_launch(cbid))
+			return TS_CAPTURE_WORK_LAUNCH;
+		/* What makes, changes and destroys graphs is of no stream. */
+		return ts_capture_mode(cbid) == TS_CAPTURE_UNSUPPORTED ? TS_CAPTURE_WORK_OTHER
+								       : TS_CAPTURE_WORK_NOT;
+	case TS_CUPTI_CLASS_MEMCPY:
+	case TS_CUPTI_CLASS_MEMSET:
+		return TS_CAPTURE_WORK_COPY;
+	case TS_CUPTI_CLASS_STREAM:
+	case TS_CUPTI_CLASS_EVENT:
+		if (ts_capture_mode(cbid) == TS_CAPTURE_UNSUPPORTED)
+			return TS_CAPTURE_WORK_OTHER;
+		break;
+	default:
+		break;
+	}
+	return is_wait(cbid) ? TS_CAPTURE_WORK_OTHER : TS_CAPTURE_WORK_NOT;
+}
+
 /* The default stream of the call's form, where the application gave none. */
 static bool is_per_thread(uint32_t cbid)
 {
@@ -220,26 +274,22 @@ static void put_named(struct ts_capture *capture, const struct ts_record_operati
 	(void)ts_lane_put(&capture->lane, &operation);
 }
 
-static void put_variable(struct ts_capture *capture, const struct ts_record_operation *model,
-			 const uint64_t *address, const size_t *bytes, const void *module,
-			 const char *name)
+void ts_capture_variable(struct ts_capture *capture, const struct ts_record_operation *model,
+			 uint64_t address, size_t bytes, const void *module, const char *name)
 {
 	struct ts_record_operation operation = *model;
 
-	/* Who asks for the size alone learns no address. */
-	if (!address || !name)
-		return;
 	operation.kind = TS_OPERATION_VARIABLE;
 	operation.parent = handle_of(module);
-	operation.dst = *address;
-	operation.bytes = bytes ? *bytes : 0;
+	operation.dst = address;
+	operation.bytes = bytes;
 	operation.name = ts_definitions_string(&capture->shim->definitions, name, strlen(name));
 	(void)ts_lane_put(&capture->lane, &operation);
-	(void)ts_memory_map_add(&capture->memory, operation.dst, operation.bytes ?: 1, 0);
+	(void)ts_memory_map_add(&capture->memory, address, bytes ?: 1, 0, operation.context);
 }
 
 static void put_module(struct ts_capture *capture, const struct ts_record_operation *model,
-		       const void *module, const void *image)
+		       const void *module, const void *image, bool is_library)
 {
 	struct ts_record_operation operation = *model;
 	const void *start;
@@ -249,6 +299,7 @@ static void put_module(struct ts_capture *capture, const struct ts_record_operat
 	operation.object = handle_of(module);
 	operation.content = n_bytes ? ts_lane_content(&capture->lane, start, n_bytes) : 0;
 	(void)ts_lane_put(&capture->lane, &operation);
+	ts_window_module(capture, operation.object, operation.context, is_library, true);
 }
 
 static void put_alloc(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -262,7 +313,8 @@ static void put_alloc(struct ts_capture *capture, const struct ts_record_operati
 	operation.operation_flags |= flags;
 	ts_capture_forget(capture, address, bytes);
 	if (!ts_memory_map_add(&capture->memory, address, bytes,
-			       flags & (TS_OPERATION_MEMORY_PINNED | TS_OPERATION_MEMORY_MANAGED)))
+			       flags & (TS_OPERATION_MEMORY_PINNED | TS_OPERATION_MEMORY_MANAGED),
+			       operation.context))
 		ts_lane_end(&capture->lane, TS_LANE_NO_MEMORY);
 	(void)ts_lane_put(&capture->lane, &operation);
 }
@@ -323,19 +375,20 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 		/* The first two arguments are the same in all three. */
 		const struct ts_cu_module_load_data_params *p = params;
 
-		put_module(capture, model, *p->module, p->image);
+		put_module(capture, model, *p->module, p->image, false);
 		return true;
 	}
 	case ID(cuLibraryLoadData): {
 		const struct ts_cu_library_load_data_params *p = params;
 
-		put_module(capture, model, *p->library, p->code);
+		put_module(capture, model, *p->library, p->code, true);
 		return true;
 	}
 	case ID(cuModuleUnload):
 	case ID(cuLibraryUnload):
 		put(capture, model, TS_OPERATION_MODULE_UNLOAD, handle_of(*(void *const *)params),
 		    0, 0);
+		ts_window_module(capture, handle_of(*(void *const *)params), 0, false, false);
 		return true;
 	case ID(cuModuleGetFunction): {
 		const struct ts_cu_module_get_function_params *p = params;
@@ -372,7 +425,10 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 	case ID(cuLibraryGetManaged): {
 		const struct ts_cu_module_get_global_params *p = params;
 
-		put_variable(capture, model, p->dev_ptr, p->bytes, p->module, p->name);
+		/* Who asks for the size alone learns no address. */
+		if (p->dev_ptr && p->name)
+			ts_capture_variable(capture, model, *p->dev_ptr, p->bytes ? *p->bytes : 0,
+					    p->module, p->name);
 		return true;
 	}
 	default:
@@ -498,11 +554,13 @@ static bool stream_call(struct ts_capture *capture, uint32_t cbid, const void *p
 		const struct ts_cu_stream_create_params *p = params;
 
 		put(capture, model, TS_OPERATION_STREAM_CREATE, handle_of(*p->stream), 0, p->flags);
+		ts_window_stream(capture, handle_of(*p->stream), model->context, true);
 		return true;
 	}
 	case ID(cuStreamDestroy_v2):
 		put(capture, model, TS_OPERATION_STREAM_DESTROY, handle_of(*(void *const *)params),
 		    0, 0);
+		ts_window_stream(capture, handle_of(*(void *const *)params), 0, false);
 		return true;
 	case ID(cuEventCreate): {
 		const struct ts_cu_event_create_params *p = params;

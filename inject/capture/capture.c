@@ -29,13 +29,16 @@ struct inside {
 	uint32_t cbid;
 	bool has_order;
 	bool unordered;
+	bool copies; /* counted as a copy under way */
+	bool away;   /* a call of ours, which is not captured */
 	uint64_t enter;
 };
 static __thread struct inside inside __attribute__((tls_model("initial-exec")));
 
-static void find_driver(struct ts_capture_driver *driver)
+static void find_driver(struct ts_capture *capture, const struct ts_capture_wish *wish)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	struct ts_capture_driver *driver = &capture->driver;
 
 	if (!library)
 		return;
@@ -43,21 +46,31 @@ static void find_driver(struct ts_capture_driver *driver)
 	*(void **)&driver->kernel_param = dlsym(library, "cuKernelGetParamInfo");
 	*(void **)&driver->is_capturing = dlsym(library, "cuStreamIsCapturing");
 	ts_capture_find_graph_driver(&driver->graphs, library);
+	ts_window_start(capture, wish, library);
 	dlclose(library);
 }
 
-void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim, uint64_t max_bytes)
+void ts_capture_look_away(bool away)
+{
+	inside.away = away;
+}
+
+void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
+		      const struct ts_capture_wish *wish)
 {
 	int r;
 
 	if (capture->shim || !shim->control->lane_bytes)
 		return;
-	r = ts_lane_init(&capture->lane, &shim->producer, max_bytes);
+	r = ts_lane_init(&capture->lane, &shim->producer, wish->max_bytes);
 	ts_debug(&shim->config, "capture: %s", strerror(-r));
 	if (r)
 		return;
 	pthread_mutex_init(&capture->order, NULL);
-	find_driver(&capture->driver);
+	find_driver(capture, wish);
+	__atomic_store_n(&shim->control->capture_state,
+			 wish->is_window ? TS_CAPTURE_STATE_CLOSED : TS_CAPTURE_STATE_WHOLE,
+			 __ATOMIC_RELAXED);
 	capture->shim = shim;
 }
 
@@ -100,7 +113,10 @@ static void take_order(struct ts_capture *capture)
 		inside.unordered = true;
 		return;
 	}
-	inside.has_order = lock_within(&capture->order, 0, ORDER_WAIT_NS);
+	/* A window that opens or closes is bounded itself. */
+	do
+		inside.has_order = lock_within(&capture->order, 0, ORDER_WAIT_NS);
+	while (!inside.has_order && __atomic_load_n(&capture->window.opening, __ATOMIC_RELAXED));
 	inside.unordered = !inside.has_order;
 	if (inside.unordered)
 		__atomic_store_n(&capture->disorder, 1, __ATOMIC_RELAXED);
@@ -129,9 +145,13 @@ static void capture_call(struct ts_capture *capture, uint32_t cbid,
 {
 	struct ts_record_operation model = begin_operation(capture, data);
 
+	if (!ts_window_is_open(&capture->window) && ts_capture_work(cbid))
+		return;
 	pthread_mutex_lock(&capture->lane.lock);
 	if (ts_lane_goes_on(&capture->lane))
 		ts_capture_call(capture, cbid, data, &model);
+	__atomic_store_n(&capture->shim->control->captured_bytes, capture->lane.n_bytes,
+			 __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&capture->lane.lock);
 }
 
@@ -142,6 +162,8 @@ static void tell_unsupported(struct ts_capture *capture, uint32_t cbid,
 	struct ts_record_operation model = begin_operation(capture, data);
 	uint64_t bit = UINT64_C(1) << cbid % 64;
 
+	if (!ts_window_is_open(&capture->window) && ts_capture_work(cbid))
+		return;
 	pthread_mutex_lock(&capture->lane.lock);
 	if (!(capture->told[cbid / 64 % TS_ARRAY_LEN(capture->told)] & bit)) {
 		capture->told[cbid / 64 % TS_ARRAY_LEN(capture->told)] |= bit;
@@ -162,6 +184,24 @@ bool ts_capture_is_captured(struct ts_capture *capture, uint64_t stream)
 	return !capture->driver.is_capturing((void *)(uintptr_t)stream, &status) && status;
 }
 
+/* Before the call, whatever it is: no other is under way then that matters. */
+static void look_at_window(struct ts_capture *capture, uint32_t cbid)
+{
+	if (!ts_window_is_due(capture, ts_capture_work(cbid) == TS_CAPTURE_WORK_LAUNCH))
+		return;
+	take_order(capture);
+	if (inside.has_order)
+		ts_window_switch(capture);
+	give_order(capture);
+}
+
+static void end_copy(struct ts_capture *capture)
+{
+	if (inside.copies)
+		ts_window_copy_ends(&capture->window);
+	inside.copies = false;
+}
+
 static void enter(struct ts_capture *capture, uint32_t cbid,
 		  const struct ts_cupti_callback_data *data)
 {
@@ -173,14 +213,18 @@ static void enter(struct ts_capture *capture, uint32_t cbid,
 		return;
 	}
 	give_order(capture);
-	inside = (struct inside){.depth = 1,
-				 .correlation = data->correlation_id,
-				 .cbid = cbid,
-				 .enter = ts_producer_ticks(&capture->shim->producer)};
+	end_copy(capture);
+	inside = (struct inside){.depth = 1, .correlation = data->correlation_id, .cbid = cbid};
 	if (ts_tls.call.depth && ts_tls.call.left_out) {
 		ts_lane_end(&capture->lane, TS_LANE_STOPPED);
 		return;
 	}
+	look_at_window(capture, cbid);
+	inside.copies = capture->window.is_tracked && mode == TS_CAPTURE_AFTER &&
+			ts_capture_work(cbid) == TS_CAPTURE_WORK_COPY;
+	if (inside.copies)
+		ts_window_copy_begins(&capture->window);
+	inside.enter = ts_producer_ticks(&capture->shim->producer);
 	if (mode == TS_CAPTURE_ORDERED || mode == TS_CAPTURE_BEFORE)
 		take_order(capture);
 	if (mode == TS_CAPTURE_BEFORE)
@@ -202,6 +246,7 @@ static void leave(struct ts_capture *capture, uint32_t cbid,
 	else if (!result && mode == TS_CAPTURE_UNSUPPORTED)
 		tell_unsupported(capture, cbid, data);
 	give_order(capture);
+	end_copy(capture);
 }
 
 static void on_context(struct ts_capture *capture, uint32_t cbid,
@@ -228,6 +273,8 @@ static void on_context(struct ts_capture *capture, uint32_t cbid,
 		return;
 	}
 	(void)ts_lane_put(&capture->lane, &operation);
+	ts_window_context(capture, operation.object, operation.context,
+			  operation.kind == TS_OPERATION_CONTEXT_CREATE);
 	pthread_mutex_unlock(&capture->lane.lock);
 }
 
@@ -235,6 +282,7 @@ static void capture(struct ts_capture *capture, uint32_t domain, uint32_t cbid, 
 		    bool entering)
 {
 	uint32_t was_busy = ts_tls.busy;
+	uint64_t begin_ns = ts_clock_monotonic_ns();
 	int saved_errno = errno;
 
 	ts_tls.busy = TS_BUSY_ASKING;
@@ -242,11 +290,16 @@ static void capture(struct ts_capture *capture, uint32_t domain, uint32_t cbid, 
 		if (cbid == TS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED ||
 		    cbid == TS_CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
 			on_context(capture, cbid, data);
+		else if (cbid == TS_CUPTI_CBID_RESOURCE_MODULE_LOADED)
+			ts_window_code(capture, ((const struct ts_cupti_resource_data *)data)
+							->resource_descriptor);
 	} else if (entering) {
 		enter(capture, cbid, data);
 	} else {
 		leave(capture, cbid, data);
 	}
+	__atomic_fetch_add(&capture->shim->control->captured_ns, ts_clock_monotonic_ns() - begin_ns,
+			   __ATOMIC_RELAXED);
 	ts_tls.busy = was_busy;
 	errno = saved_errno;
 }
@@ -261,7 +314,7 @@ void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const voi
 	/* What is asked by us is seen by nobody. */
 	if (ts_tls.busy == TS_BUSY_ASKING)
 		return;
-	if (!captured || !data || ts_tls.busy ||
+	if (!captured || !data || ts_tls.busy || inside.away ||
 	    __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
 	    !ts_lane_goes_on(&shim->capture.lane)) {
 		if (domain != TS_CUPTI_CB_DOMAIN_DRIVER_API || ts_calls_watched(domain, cbid))

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "inject/capture/memory.h"
+#include "inject/capture/window.h"
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cupti.h"
 
@@ -38,6 +39,7 @@ struct ts_capture {
 	struct ts_shim *shim; /* NULL: this session captures nothing */
 	struct ts_lane lane;
 	struct ts_memory_map memory;
+	struct ts_window window;
 	struct ts_capture_driver driver;
 	pthread_mutex_t order; /* held through calls whose order matters */
 	uint32_t disorder;     /* a call was not waited for: the order is as it comes */
@@ -61,7 +63,11 @@ struct ts_capture {
 };
 
 /* Begins where the session has a lane; the driver is there. Otherwise calls are not looked at. */
-void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim, uint64_t max_bytes);
+void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
+		      const struct ts_capture_wish *wish);
+
+/* On this thread, for calls of ours that are to have rows: they are not captured. */
+void ts_capture_look_away(bool away);
 
 /* Whether such a call is to be seen by ts_capture_handle(). */
 bool ts_capture_wants(uint32_t domain, uint32_t cbid);
@@ -78,6 +84,14 @@ enum ts_capture_mode {
 	TS_CAPTURE_UNSUPPORTED, /* it is named, once */
 };
 enum ts_capture_mode ts_capture_mode(uint32_t cbid);
+/* What is captured while a window is open, and not else. */
+enum ts_capture_work {
+	TS_CAPTURE_WORK_NOT = 0, /* of what is alive */
+	TS_CAPTURE_WORK_LAUNCH,
+	TS_CAPTURE_WORK_COPY, /* or fill */
+	TS_CAPTURE_WORK_OTHER,
+};
+enum ts_capture_work ts_capture_work(uint32_t cbid);
 /* "cuLaunchHostFunc". Never NULL. */
 const char *ts_capture_name(uint32_t cbid);
 /* A call, or (BEFORE) one that begins. The lane's lock is held. */
@@ -96,6 +110,8 @@ void ts_capture_event_record(struct ts_capture *capture, const struct ts_record_
 			     uint64_t event);
 void ts_capture_event_wait(struct ts_capture *capture, const struct ts_record_operation *model,
 			   uint64_t event);
+void ts_capture_variable(struct ts_capture *capture, const struct ts_record_operation *model,
+			 uint64_t address, size_t bytes, const void *module, const char *name);
 
 /* copies.c: a copy. `model` has what all of its operations have. */
 struct ts_capture_copy {

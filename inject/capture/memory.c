@@ -42,7 +42,22 @@ struct ts_memory_range *ts_memory_map_find(const struct ts_memory_map *map, uint
 	return range && address - range->start < range->bytes ? range : NULL;
 }
 
-bool ts_memory_map_add(struct ts_memory_map *map, uint64_t start, uint64_t bytes, uint32_t flags)
+struct ts_memory_range *ts_memory_map_next(const struct ts_memory_map *map, uint64_t address)
+{
+	size_t i = address ? count_to(map, address - 1) : 0;
+
+	return i < map->n ? &ranges_of(map)[i] : NULL;
+}
+
+void ts_memory_map_leave(struct ts_memory_map *map, uint32_t context)
+{
+	for (size_t i = map->n; i-- > 0;)
+		if (ranges_of(map)[i].context == context)
+			drop(map, i);
+}
+
+bool ts_memory_map_add(struct ts_memory_map *map, uint64_t start, uint64_t bytes, uint32_t flags,
+		       uint32_t context)
 {
 	struct ts_memory_range *ranges;
 	size_t i;
@@ -60,7 +75,10 @@ bool ts_memory_map_add(struct ts_memory_map *map, uint64_t start, uint64_t bytes
 	ranges = ranges_of(map);
 	i = count_to(map, start);
 	memmove(&ranges[i + 1], &ranges[i], (map->n - i) * sizeof(*ranges));
-	ranges[i] = (struct ts_memory_range){.start = start, .bytes = bytes, .flags = flags};
+	ranges[i] = (struct ts_memory_range){.start = start,
+					     .bytes = bytes,
+					     .flags = flags,
+					     .context = context};
 	map->n++;
 	return true;
 }

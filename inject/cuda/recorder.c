@@ -273,7 +273,7 @@ enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, siz
 	struct ts_cupti *cupti = &shim->cupti;
 	enum ts_empty_reason reason;
 
-	ts_capture_start(&shim->capture, shim, shim->config.capture_bytes);
+	ts_capture_start(&shim->capture, shim, &shim->config.capture);
 	reason = ts_cupti_subscribe(cupti, handler(shim), shim, ret_text, n_text_bytes);
 	if (reason)
 		return reason;

@@ -18,7 +18,7 @@
 #include "proto/abi/base.h"
 
 #define TS_ABI_MAJOR  1
-#define TS_ABI_MINOR  4
+#define TS_ABI_MINOR  5
 
 #define TS_ID_UNKNOWN 0u
 #define TS_NO_DEVICE  UINT32_MAX /* for fields that hold CUPTI's own ids, where 0 is a real one */
@@ -644,6 +644,12 @@ enum ts_operation_kind {
 	TS_OPERATION_RESULT = 24,
 	/* object: the executable graph's handle; stream. What its nodes do follows, in an order that its edges allow: OF_GRAPH */
 	TS_OPERATION_GRAPH_LAUNCH = 25,
+	/*
+	 * value: 1, a window opens; 0, it closes; name: what opened it. Where there are windows, outside of them only what is alive is
+	 * captured (contexts, modules, functions, variables, memory, streams, events). Behind one that opens, memory is as it was
+	 * then: COPY, SYNC and HOST_WRITE with an op_id of 0
+	 */
+	TS_OPERATION_WINDOW = 26,
 	TS_OPERATION_COUNT
 };
 

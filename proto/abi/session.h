@@ -54,7 +54,7 @@
 #define TS_COMMAND_STACKS   (1u << 1) /* with native stacks */
 #define TS_COMMAND_LOSSLESS (1u << 2) /* wait for space, with a bound, instead of dropping */
 #define TS_COMMAND_PYTHON   (1u << 3) /* with Python stacks */
-#define TS_COMMAND_REPLAY   (1u << 4) /* capture level `replay` */
+#define TS_COMMAND_REPLAY   (1u << 4) /* a window of capture level `replay` is to be open */
 /*
  * Recording is stopped, to be started again. Unlike RECORD's absence, which holds at once and for whatever is seen next, it is
  * taken up when a flush is asked for (flush_request), and done when that is: a call is then recorded with all that it
@@ -144,6 +144,20 @@ struct ts_control {
 	/* daemon: nothing more of the lane is taken; producer: it puts nothing more there. Each is written once. */
 	uint32_t lane_closed;
 	uint32_t lane_ended; /* enum ts_lane_end; release, paired with the daemon's acquire */
+
+	/* producer, from minor version 5 on: how it goes. Relaxed. */
+	uint32_t capture_state;	  /* enum ts_capture_state */
+	uint32_t capture_windows; /* that were opened */
+	uint64_t captured_bytes;  /* of contents, each once */
+	uint64_t captured_ns;	  /* that capturing took of the application's threads */
+};
+
+enum ts_capture_state {
+	TS_CAPTURE_STATE_NONE = 0,
+	TS_CAPTURE_STATE_WHOLE = 1, /* from the process's start */
+	TS_CAPTURE_STATE_CLOSED =
+		2, /* what is alive is followed: a window may be opened (TS_COMMAND_REPLAY) */
+	TS_CAPTURE_STATE_OPEN = 3,
 };
 
 /* Why a producer puts nothing more into the lane. */
@@ -158,6 +172,10 @@ TS_ASSERT_FIELD(struct ts_control, lane_off, 1152);
 TS_ASSERT_FIELD(struct ts_control, lane_bytes, 1160);
 TS_ASSERT_FIELD(struct ts_control, lane_closed, 1168);
 TS_ASSERT_FIELD(struct ts_control, lane_ended, 1172);
+TS_ASSERT_FIELD(struct ts_control, capture_state, 1176);
+TS_ASSERT_FIELD(struct ts_control, capture_windows, 1180);
+TS_ASSERT_FIELD(struct ts_control, captured_bytes, 1184);
+TS_ASSERT_FIELD(struct ts_control, captured_ns, 1192);
 TS_ASSERT_FIELD(struct ts_control, major, 8);
 TS_ASSERT_FIELD(struct ts_control, minor, 10);
 TS_ASSERT_FIELD(struct ts_control, control_bytes, 12);

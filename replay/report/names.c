@@ -213,6 +213,7 @@ const char *ts_name_operation_kind(uint32_t kind)
 		[TS_OPERATION_END] = "end",
 		[TS_OPERATION_RESULT] = "result",
 		[TS_OPERATION_GRAPH_LAUNCH] = "graph_launch",
+		[TS_OPERATION_WINDOW] = "window",
 	};
 
 	return LOOK_UP(names, kind);

@@ -251,6 +251,39 @@ static void print_stops(const Ts__Rpc__TraceInfo *info, bool wide)
 	ts_table_print(table, stdout, 2, wide);
 }
 
+/* What can be replayed, and what of it cannot. */
+static void print_captures(const Ts__Rpc__TraceInfo *info)
+{
+	char figure[TS_OUT_FIGURE_BYTES];
+	bool any = false;
+
+	for (size_t i = 0; i < info->n_sessions; i++) {
+		const Ts__Rpc__SessionInfo *session = info->sessions[i];
+		const Ts__Rpc__CaptureInfo *capture = session->capture;
+
+		if (!capture)
+			continue;
+		if (!any)
+			heading("Captured");
+		any = true;
+		printf("  session %u: %s operations", session->session,
+		       ts_out_count(figure, capture->operations));
+		if (capture->has_windows)
+			printf(", %u window%s", capture->windows, capture->windows == 1 ? "" : "s");
+		putchar('\n');
+		for (size_t n = 0; n < capture->n_unsupported; n++) {
+			printf("    cannot be replayed: ");
+			ts_out_text(stdout, capture->unsupported[n]);
+			putchar('\n');
+		}
+		if (capture->ended) {
+			printf("    ended before the program: ");
+			ts_out_text(stdout, capture->ended);
+			putchar('\n');
+		}
+	}
+}
+
 static int compare_devices(const void *a, const void *b)
 {
 	const Ts__Rpc__DeviceInfo *x = *(Ts__Rpc__DeviceInfo *const *)a;
@@ -466,6 +499,7 @@ static void print_info(const Ts__Rpc__TraceInfo *info, bool wide)
 	}
 	print_sessions(info, wide);
 	print_stops(info, wide);
+	print_captures(info);
 	print_devices(info, wide);
 	print_counts(info, wide);
 	print_aggregates("Kernels", "KERNEL", info->n_kernels, info->kernels, false, wide,

@@ -4,6 +4,7 @@
  * all its processes. The command is the user's: it keeps its terminal, its signals and its exit status,
  * and whatever happens to the recording, it runs to its end.
  */
+#include "proto/abi/capture.h"
 #include "proto/abi/handshake.h"
 #include "replay/vgpu/vgpu.h"
 #include "sbt/writer.h"
@@ -106,17 +107,16 @@ static int parse_symbols(struct record *record, const char *text)
 
 static int parse_capture(struct record *record, const char *text)
 {
-	unsigned long long bytes;
+	struct ts_capture_wish wish;
 
 	record->capture = NULL;
-	if (!strcmp(text, "timing"))
+	if (!ts_capture_wish_parse(text, TS_CAPTURE_BYTES, &wish)) {
+		record->capture = wish.max_bytes ? text : NULL;
 		return 0;
-	record->capture = text;
-	if (!strcmp(text, "replay") ||
-	    (!strncmp(text, "replay:", 7) && !ts_parse_bytes(text + 7, 1, UINT64_MAX, &bytes)))
-		return 0;
-	ts_complain("--capture %s: it is `timing`, `replay`, or `replay:SIZE` for at most so many "
-		    "bytes of contents (replay:512M)",
+	}
+	ts_complain("--capture %s: it is `timing`, `replay` or `window`; with a limit, "
+		    "`replay:SIZE` (512M); a window opens by `,launches=A..B`, `,signal=usr1`, "
+		    "`,range=NAME` and `tsctl start --capture replay`",
 		    text);
 	return -EINVAL;
 }
@@ -133,9 +133,10 @@ static int check_capture(const struct record *record)
 
 	if (!record->capture || !other)
 		return 0;
-	ts_complain("--capture replay cannot be had with %s: a replay needs all that was captured "
-		    "from the process's start, in one file",
-		    other);
+	ts_complain(
+		"--capture replay or window cannot be had with %s: a replay needs all that was captured "
+		"from the process's start, in one file",
+		other);
 	return -EINVAL;
 }
 
@@ -914,7 +915,7 @@ const struct ts_command ts_command_record = {
 		"      --kernel-events[=L]   the kernel's: all, or sched:10us (a threshold),\n"
 		"                            faults, syscalls, stacks, block, memory, driver\n"
 		"      --system          calls of all other processes; COMMAND may be left out\n"
-		"      --capture LEVEL   timing; replay: for `tsctl replay` (replay:1G: a limit)\n"
+		"      --capture LEVEL   timing, replay[:1G] or window[:1G][,launches=A..B]\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"
 		"      --start-later     record nothing before `tsctl start`\n"
 		"      --ring-size SIZE  bytes of each thread's ring: a power of two, 64K to 256M\n"

@@ -12,6 +12,7 @@
 struct switching {
 	bool stop, json, quiet;
 	const char *kernel_events; /* NULL: as before */
+	const char *capture;	   /* NULL: recording itself */
 	uint32_t *pids;
 	size_t n_pids;
 	Ts__Rpc__Switched sum;
@@ -31,6 +32,7 @@ static int ask(struct switching *switching, struct ts_live_daemon *daemon, uint3
 	wish.pid = pid;
 	TS_RPC_SET(&wish, timeout_ms, TIMEOUT_MS);
 	wish.kernel_events = (char *)(uintptr_t)switching->kernel_events;
+	wish.capture = (char *)(uintptr_t)switching->capture;
 	if (switching->stop) {
 		request.body_case = TS__RPC__REQUEST__BODY_STOP;
 		request.stop = &wish;
@@ -72,7 +74,9 @@ static uint32_t ask_all(struct switching *switching, struct ts_live *live, uint3
 static void print_sum(const struct switching *switching)
 {
 	const Ts__Rpc__Switched *sum = &switching->sum;
-	const char *done = switching->stop ? "stopped" : "started";
+	const char *done = switching->capture ? (switching->stop ? "window closes" : "window opens")
+			   : switching->stop  ? "stopped"
+					      : "started";
 
 	if (!sum->sessions)
 		printf("%s: no process yet, but what begins in %zu recording%s\n", done,
@@ -80,8 +84,8 @@ static void print_sum(const struct switching *switching)
 	else if (sum->changed == sum->sessions)
 		printf("%s: %u process%s\n", done, sum->changed, sum->changed == 1 ? "" : "es");
 	else
-		printf("%s: %u of %u processes; the others were %s before\n", done, sum->changed,
-		       sum->sessions, done);
+		printf("%s: %u of %u processes; the others were so before\n", done, sum->changed,
+		       sum->sessions);
 }
 
 static int conclude(struct switching *switching)
@@ -115,6 +119,7 @@ static int run(int argc, char **argv, bool stop)
 	static const struct option longs[] = {{"json", no_argument, NULL, 'j'},
 					      {"quiet", no_argument, NULL, 'q'},
 					      {"kernel-events", required_argument, NULL, 'k'},
+					      {"capture", required_argument, NULL, 'c'},
 					      {0}};
 	ts_cleanup(ts_live_freep) struct ts_live *live = NULL;
 	struct switching switching = {.stop = stop, .sum = TS__RPC__SWITCHED__INIT};
@@ -125,7 +130,12 @@ static int run(int argc, char **argv, bool stop)
 			switching.json = true;
 		else if (option == 'q')
 			switching.quiet = true;
-		else if (option == 'k' && !stop)
+		else if (option == 'c' && !strcmp(optarg, "replay"))
+			switching.capture = optarg;
+		else if (option == 'c') {
+			ts_complain("--capture %s: it is `replay`", optarg);
+			return TS_EXIT_BAD;
+		} else if (option == 'k' && !stop)
 			switching.kernel_events = optarg;
 		else if (option == 'k') {
 			ts_complain("--kernel-events is what `tsctl start` takes");
@@ -175,6 +185,9 @@ const struct ts_command ts_command_start = {
 		"yours that `tsctl sessions` lists, and in those that recordings are to come to.\n"
 		"Returns when it is done.\n"
 		"\n"
+		"  --capture replay      open a window in processes that `tsctl record --capture\n"
+		"                        window` began: from their next call on all that a replay\n"
+		"                        needs is captured, memory as it is then first\n"
 		"  --kernel-events LIST  which of the kernel events that their daemon has, and\n"
 		"                        from what length: sched:1ms,syscalls\n"
 		"  --json                one JSON object\n"
@@ -194,8 +207,9 @@ const struct ts_command ts_command_stop = {
 		"`tsctl start` starts it again. What is done meanwhile is no loss; the trace says\n"
 		"from when to when that was. Returns when what was recorded is written.\n"
 		"\n"
-		"  --json       one JSON object\n"
-		"  -q, --quiet  says nothing where all went well\n"
+		"  --capture replay  close the window that `tsctl start --capture replay` opened\n"
+		"  --json            one JSON object\n"
+		"  -q, --quiet       says nothing where all went well\n"
 		"\n"
 		"example: tsctl stop\n",
 	.run = run_stop,

@@ -107,7 +107,7 @@ static void print_rate(double rate, int width)
 static void print_line(struct watch *watch, const Ts__Rpc__LiveSession *session,
 		       const Ts__Rpc__WatchLine *line)
 {
-	char text[TS_OUT_FIGURE_BYTES];
+	char text[TS_OUT_FIGURE_BYTES], capture[TS_LIVE_CAPTURE_BYTES];
 
 	if (watch->n_lines++ % HEADING_LINES == 0)
 		printf("%8s  %-16s  %11s  %11s  %11s  %10s  %10s  %10s  %s\n", "PID", "STATE",
@@ -120,6 +120,9 @@ static void print_line(struct watch *watch, const Ts__Rpc__LiveSession *session,
 	printf("  %10s", ts_out_bytes(text, session->file_bytes));
 	printf("  %10s  ", ts_out_bytes(text, session->unwritten_bytes));
 	ts_out_text(stdout, session->program ? session->program : "");
+	if (session->capture)
+		printf("  (%s)", ts_live_capture(session->capture, session->start_monotonic_ns,
+						 capture, sizeof(capture)));
 	putchar('\n');
 }
 
@@ -188,6 +191,7 @@ static int tell(struct watch *watch, const Ts__Rpc__LiveSession *session, const 
 	TS_RPC_SET(&line, unwritten_bytes, session->unwritten_bytes);
 	if (session->host_half_only)
 		TS_RPC_SET(&line, host_half_only, true);
+	line.capture = session->capture;
 	return finish_line(watch, session, &line);
 }
 

@@ -174,6 +174,20 @@ const char *ts_live_state(const Ts__Rpc__LiveSession *session)
 	return session->state ? session->state : "";
 }
 
+const char *ts_live_capture(const Ts__Rpc__LiveCapture *capture, uint64_t start_ns, char *text,
+			    size_t n_text_bytes)
+{
+	uint64_t now = ts_clock_monotonic_ns();
+	char bytes[TS_OUT_FIGURE_BYTES];
+	bool is_whole = capture->state && !strcmp(capture->state, "whole");
+
+	snprintf(text, n_text_bytes, "%s%.8s, %s captured, %.2f %% of its time",
+		 is_whole ? "capture: " : "window ", capture->state ? capture->state : "?",
+		 ts_out_bytes(bytes, capture->bytes),
+		 now > start_ns ? 100.0 * (double)capture->ns / (double)(now - start_ns) : 0.0);
+	return text;
+}
+
 void ts_live_print(size_t n_sessions, Ts__Rpc__LiveSession *const *sessions)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;

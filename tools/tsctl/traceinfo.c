@@ -11,6 +11,8 @@
 #include "replay/report/names.h"
 #include "tools/tsctl/why.h"
 
+#define MAX_UNSUPPORTED 64u /* names of a session's */
+
 struct maker {
 	struct ts_resolver *resolver;
 	struct ts_sbt_reader *reader;
@@ -345,6 +347,62 @@ static int fill_stops(struct maker *maker, Ts__Rpc__TraceInfo *info)
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
+static void add_unsupported(struct maker *maker, Ts__Rpc__CaptureInfo *capture, uint32_t name)
+{
+	char *text = string(maker, name);
+
+	for (size_t i = 0; text && i < capture->n_unsupported; i++)
+		if (!strcmp(capture->unsupported[i], text))
+			return;
+	if (text && capture->n_unsupported < MAX_UNSUPPORTED)
+		capture->unsupported[capture->n_unsupported++] = text;
+}
+
+static void add_operation(struct maker *maker, Ts__Rpc__SessionInfo *session,
+			  const struct ts_row_operation *operation)
+{
+	Ts__Rpc__CaptureInfo *capture = session->capture;
+
+	if (!capture) {
+		capture = ts_pool_alloc(maker->pool, 1, sizeof(*capture));
+		ts__rpc__capture_info__init(capture);
+		capture->unsupported = ts_pool_alloc(maker->pool, MAX_UNSUPPORTED, sizeof(char *));
+		session->capture = capture;
+	}
+	TS_RPC_SET(capture, operations, capture->operations + 1);
+	if (operation->kind == TS_OPERATION_UNSUPPORTED)
+		add_unsupported(maker, capture, operation->name);
+	else if (operation->kind == TS_OPERATION_END)
+		capture->ended = string(maker, operation->name);
+	else if (operation->kind == TS_OPERATION_WINDOW)
+		TS_RPC_SET(capture, windows, capture->windows + (operation->value != 0));
+}
+
+static int fill_captures(struct maker *maker, Ts__Rpc__TraceInfo *info)
+{
+	struct ts_sbt_cursor_options options = {
+		.types = TS_ROW_BIT(TS_ROW_OPERATION),
+		.session = maker->session,
+	};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_sbt_row row;
+	int r;
+
+	if (!maker->summary.counts[TS_ROW_OPERATION])
+		return 0;
+	r = ts_sbt_cursor_new(maker->reader, &options, &cursor);
+	while (!r || r == TS_SBT_E_CORRUPT) {
+		Ts__Rpc__SessionInfo *session;
+
+		r = ts_sbt_cursor_next(cursor, &row);
+		maker->damaged |= r == TS_SBT_E_CORRUPT;
+		session = r ? NULL : session_of(info, row.session);
+		if (session)
+			add_operation(maker, session, row.operation);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
 static void fill_empty_reason(struct maker *maker, Ts__Rpc__TraceInfo *info)
 {
 	char *text = ts_pool_alloc(maker->pool, 1, TS_WHY_BYTES);
@@ -413,6 +471,7 @@ int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t s
 	if (r)
 		return r;
 	r = fill_stops(&maker, ret_info);
+	r = r ? r : fill_captures(&maker, ret_info);
 	if (r)
 		return r;
 	fill_empty_reason(&maker, ret_info);

@@ -95,11 +95,22 @@ static void put_gpus(struct ts_watchscreen *screen, const Ts__Rpc__WatchLine *li
 		    ts_out_duration(took, line->kernels[i]->ns), line->kernels[i]->name);
 }
 
+static void put_capture(struct ts_watchscreen *screen, const Ts__Rpc__LiveCapture *capture)
+{
+	char bytes[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
+
+	put(screen, TS_STYLE_PLAIN, "  capture %s: %s, %s of its threads' time",
+	    capture->state ? capture->state : "?", ts_out_bytes(bytes, capture->bytes),
+	    ts_out_duration(took, capture->ns));
+}
+
 void ts_watchscreen_session(struct ts_watchscreen *screen, const Ts__Rpc__WatchLine *line)
 {
 	put(screen, TS_STYLE_BOLD, "%u  %s  %s", line->pid, line->state,
 	    line->program ? line->program : "");
 	put_rates(screen, line);
+	if (line->capture)
+		put_capture(screen, line->capture);
 	put_gpus(screen, line);
 }
 

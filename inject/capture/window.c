@@ -1,0 +1,732 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening a window: everybody else's calls are held up, the devices' work is waited for, and what their memory holds is copied
+ * out, as the application itself would. Closing one waits too, so that what was copied to the host has its results. Both are
+ * bounded: work that does not end (a kernel that waits for the host) keeps the window from opening, and the trace says so.
+ *
+ * What is asked is seen by nobody; what makes a device do something has rows as the application's own calls have.
+ */
+#include "inject/capture/window.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "inject/capture/capture.h"
+#include "inject/shim.h"
+
+#define DRAIN_NS	UINT64_C(10000000000)
+#define COPY_NS		UINT64_C(30000000000)
+#define COPIES_END_NS	UINT64_C(1000000000)
+#define POLL_NS		100000
+#define PIECE_BYTES	(UINT64_C(8) << 20)
+#define MAX_NAMES_BYTES (16u << 20)
+#define MAX_NAME_BYTES	4096u
+#define EVENT_NO_TIMING 2u
+#define STREAM_NO_BLOCK 1u
+#define MODE_RELAXED	2
+#define STREAM_LEGACY	((void *)(uintptr_t)1)
+#define BY_REQUEST	"tsctl start"
+
+struct alive {
+	uint64_t handle;
+	uint32_t context;
+	uint32_t is_library;
+};
+
+/* A signal's handler has nothing else. */
+static uint32_t signals;
+
+static void on_signal(int number)
+{
+	(void)number;
+	__atomic_fetch_add(&signals, 1, __ATOMIC_RELAXED);
+}
+
+/* Where the application has a handler, it keeps it. */
+static bool listen_to(int number)
+{
+	struct sigaction before, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+	return !sigaction(number, NULL, &before) && !(before.sa_flags & SA_SIGINFO) &&
+	       before.sa_handler == SIG_DFL && !sigaction(number, &action, NULL);
+}
+
+void ts_window_start(struct ts_capture *capture, const struct ts_capture_wish *wish, void *library)
+{
+	struct ts_window *window = &capture->window;
+	struct ts_window_driver *driver = &window->driver;
+	const struct {
+		const char *name;
+		void *to;
+	} functions[] = {
+		{"cuCtxPushCurrent_v2", &driver->push},
+		{"cuCtxPopCurrent_v2", &driver->pop},
+		{"cuThreadExchangeStreamCaptureMode", &driver->exchange_mode},
+		{"cuStreamCreate", &driver->stream_new},
+		{"cuStreamDestroy_v2", &driver->stream_free},
+		{"cuStreamQuery", &driver->stream_query},
+		{"cuEventCreate", &driver->event_new},
+		{"cuEventDestroy_v2", &driver->event_free},
+		{"cuEventRecord", &driver->event_record},
+		{"cuEventQuery", &driver->event_query},
+		{"cuMemcpyDtoHAsync_v2", &driver->copy},
+		{"cuModuleGetGlobal_v2", &driver->module_variable},
+		{"cuLibraryGetGlobal", &driver->library_variable},
+	};
+
+	window->wish = *wish;
+	window->is_tracked = wish->is_window;
+	for (size_t i = 0; wish->is_window && i < TS_ARRAY_LEN(functions); i++)
+		*(void **)functions[i].to = dlsym(library, functions[i].name);
+	if (wish->is_window && wish->signal)
+		window->by_signal = listen_to(wish->signal);
+}
+
+static bool has_driver(const struct ts_window_driver *driver)
+{
+	return driver->push && driver->pop && driver->exchange_mode && driver->stream_new &&
+	       driver->stream_free && driver->stream_query && driver->event_new &&
+	       driver->event_free && driver->event_record && driver->event_query && driver->copy &&
+	       driver->module_variable;
+}
+
+/* ---- what is alive ---- */
+
+static struct alive *all_of(const struct ts_pages *pages)
+{
+	return (struct alive *)(void *)pages->at;
+}
+
+static void follow(struct ts_capture *capture, struct ts_pages *pages, size_t *n,
+		   const struct alive *one, bool is_new)
+{
+	struct alive *all = all_of(pages);
+	size_t i = 0;
+
+	if (!capture->window.is_tracked)
+		return;
+	while (i < *n && all[i].handle != one->handle)
+		i++;
+	if (i < *n)
+		memmove(&all[i], &all[i + 1], (--*n - i) * sizeof(*all));
+	if (!is_new)
+		return;
+	if (!ts_pages_grow(pages, (*n + 1) * sizeof(*one))) {
+		ts_lane_end(&capture->lane, TS_LANE_NO_MEMORY);
+		return;
+	}
+	all_of(pages)[(*n)++] = *one;
+}
+
+static void leave_context(struct ts_pages *pages, size_t *n, uint32_t context)
+{
+	struct alive *all = all_of(pages);
+	size_t left = 0;
+
+	for (size_t i = 0; i < *n; i++)
+		if (all[i].context != context)
+			all[left++] = all[i];
+	*n = left;
+}
+
+void ts_window_context(struct ts_capture *capture, uint64_t handle, uint32_t context, bool is_new)
+{
+	struct ts_window *window = &capture->window;
+
+	follow(capture, &window->contexts, &window->n_contexts,
+	       &(struct alive){.handle = handle, .context = context}, is_new);
+	if (is_new || !window->is_tracked)
+		return;
+	leave_context(&window->streams, &window->n_streams, context);
+	leave_context(&window->modules, &window->n_modules, context);
+	ts_memory_map_leave(&capture->memory, context);
+}
+
+void ts_window_stream(struct ts_capture *capture, uint64_t handle, uint32_t context, bool is_new)
+{
+	struct ts_window *window = &capture->window;
+
+	follow(capture, &window->streams, &window->n_streams,
+	       &(struct alive){.handle = handle, .context = context}, is_new);
+}
+
+void ts_window_module(struct ts_capture *capture, uint64_t handle, uint32_t context,
+		      bool is_library, bool is_new)
+{
+	struct ts_window *window = &capture->window;
+
+	/* Libraries are in all contexts. */
+	follow(capture, &window->modules, &window->n_modules,
+	       &(struct alive){handle, is_library ? 0 : context, is_library}, is_new);
+}
+
+/* ---- names of variables ---- */
+
+static void add_name(struct ts_window *window, const char *name, size_t n)
+{
+	const char *at = (const char *)window->names.at, *end = at + window->n_name_bytes;
+
+	if (!n || n > MAX_NAME_BYTES || window->n_name_bytes + n + 1 > MAX_NAMES_BYTES)
+		return;
+	for (; at < end; at += strlen(at) + 1)
+		if (strlen(at) == n && !memcmp(at, name, n))
+			return;
+	if (!ts_pages_grow(&window->names, window->n_name_bytes + n + 1))
+		return;
+	memcpy(window->names.at + window->n_name_bytes, name, n);
+	window->names.at[window->n_name_bytes + n] = '\0';
+	window->n_name_bytes += n + 1;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool is_of_name(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$' || c == '%';
+}
+
+/* Behind a declaration's `.global` or `.const`: directives and an alignment, then the name. */
+static const char *declared_name(const char *at, const char *end, size_t *ret_n)
+{
+	for (;;) {
+		const char *word;
+
+		while (at < end && is_blank(*at))
+			at++;
+		word = at;
+		if (at < end && *at == '.')
+			at++;
+		while (at < end && is_of_name(*at))
+			at++;
+		if (at == word)
+			return NULL;
+		if (*word == '.' || (*word >= '0' && *word <= '9'))
+			continue;
+		*ret_n = (size_t)(at - word);
+		return word;
+	}
+}
+
+static void names_of_text(struct ts_window *window, const char *text, size_t n)
+{
+	static const char *const spaces[] = {".global", ".const"};
+	const char *end = text + strnlen(text, n);
+
+	for (const char *at = text; at < end; at++)
+		for (size_t i = 0; *at == '.' && i < TS_ARRAY_LEN(spaces); i++) {
+			size_t length = strlen(spaces[i]), n_name;
+			const char *name;
+
+			/* In an instruction another word stands right before or behind it. */
+			if ((size_t)(end - at) <= length || memcmp(at, spaces[i], length) ||
+			    !is_blank(at[length]) || (at > text && !is_blank(at[-1])))
+				continue;
+			name = declared_name(at + length, end, &n_name);
+			if (name)
+				add_name(window, name, n_name);
+		}
+}
+
+static void names_of_symbols(struct ts_window *window, const uint8_t *image, size_t n,
+			     const Elf64_Shdr *table, const Elf64_Shdr *strings)
+{
+	const char *texts = (const char *)image + strings->sh_offset;
+
+	for (uint64_t i = 0; i < table->sh_size / sizeof(Elf64_Sym); i++) {
+		Elf64_Sym symbol;
+
+		memcpy(&symbol, image + table->sh_offset + i * sizeof(symbol), sizeof(symbol));
+		if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT &&
+		    symbol.st_name < strings->sh_size)
+			add_name(window, texts + symbol.st_name,
+				 strnlen(texts + symbol.st_name,
+					 strings->sh_size - symbol.st_name));
+	}
+	(void)n;
+}
+
+static bool lies_in(const Elf64_Shdr *section, size_t n)
+{
+	return section->sh_offset <= n && section->sh_size <= n - section->sh_offset;
+}
+
+static void names_of_elf(struct ts_window *window, const uint8_t *image, size_t n)
+{
+	Elf64_Ehdr header;
+
+	if (n < sizeof(header))
+		return;
+	memcpy(&header, image, sizeof(header));
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr) ||
+	    header.e_shoff > n || header.e_shnum > (n - header.e_shoff) / sizeof(Elf64_Shdr))
+		return;
+	for (uint32_t i = 0; i < header.e_shnum; i++) {
+		Elf64_Shdr table, strings;
+
+		memcpy(&table, image + header.e_shoff + i * sizeof(table), sizeof(table));
+		if (table.sh_type != SHT_SYMTAB || table.sh_link >= header.e_shnum)
+			continue;
+		memcpy(&strings, image + header.e_shoff + table.sh_link * sizeof(strings),
+		       sizeof(strings));
+		if (lies_in(&table, n) && lies_in(&strings, n))
+			names_of_symbols(window, image, n, &table, &strings);
+	}
+}
+
+void ts_window_code(struct ts_capture *capture, const struct ts_cupti_module_data *module)
+{
+	if (!capture->window.is_tracked || !module || !module->cubin)
+		return;
+	pthread_mutex_lock(&capture->lane.lock);
+	if (module->cubin_size > SELFMAG && !memcmp(module->cubin, ELFMAG, SELFMAG))
+		names_of_elf(&capture->window, (const uint8_t *)module->cubin, module->cubin_size);
+	else
+		names_of_text(&capture->window, module->cubin, module->cubin_size);
+	pthread_mutex_unlock(&capture->lane.lock);
+}
+
+/* ---- who wants one ---- */
+
+bool ts_window_range_begins(const char *text, size_t n_bytes)
+{
+	struct ts_shim *shim = &ts_shim;
+	const char *range = shim->config.capture.range;
+
+	if (n_bytes != strlen(range) || memcmp(text, range, n_bytes))
+		return false;
+	__atomic_fetch_add(&shim->capture.window.n_ranges, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+void ts_window_range_ends(void)
+{
+	__atomic_fetch_sub(&ts_shim.capture.window.n_ranges, 1, __ATOMIC_RELAXED);
+}
+
+/* By what: NULL, nobody wants one. */
+static const char *wanted_by(struct ts_capture *capture)
+{
+	const struct ts_window *window = &capture->window;
+	uint64_t n = __atomic_load_n(&window->n_launches, __ATOMIC_RELAXED);
+
+	if (window->wish.first_launch && n >= window->wish.first_launch &&
+	    n <= window->wish.last_launch)
+		return "a launch";
+	if (__atomic_load_n(&window->n_ranges, __ATOMIC_RELAXED))
+		return "a range";
+	if (window->by_signal && __atomic_load_n(&signals, __ATOMIC_RELAXED) % 2)
+		return "a signal";
+	return __atomic_load_n(&capture->shim->control->command, __ATOMIC_RELAXED) &
+			       TS_COMMAND_REPLAY
+		       ? BY_REQUEST
+		       : NULL;
+}
+
+bool ts_window_is_due(struct ts_capture *capture, bool is_launch)
+{
+	struct ts_window *window = &capture->window;
+	bool open;
+
+	if (!window->is_tracked)
+		return false;
+	if (is_launch)
+		__atomic_fetch_add(&window->n_launches, 1, __ATOMIC_RELAXED);
+	open = ts_window_is_open(window);
+	if (wanted_by(capture) ? open : !open) {
+		if (!open)
+			__atomic_store_n(&window->given_up, false, __ATOMIC_RELAXED);
+		return false;
+	}
+	/* What is being put into a graph is none of the device's work, and forbids asking for that. */
+	return !__atomic_load_n(&window->given_up, __ATOMIC_RELAXED) &&
+	       !__atomic_load_n(&capture->shim->n_captures, __ATOMIC_RELAXED);
+}
+
+/* ---- waiting ---- */
+
+static void rest(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+}
+
+void ts_window_copy_begins(struct ts_window *window)
+{
+	const uint64_t until = ts_clock_monotonic_ns() + DRAIN_NS + COPY_NS;
+
+	for (;;) {
+		/* Pairs with the same order of the two in hold_up(): either is seen by the other. */
+		__atomic_fetch_add(&window->n_copying, 1, __ATOMIC_SEQ_CST);
+		if (!__atomic_load_n(&window->opening, __ATOMIC_SEQ_CST) ||
+		    ts_clock_monotonic_ns() > until)
+			return;
+		ts_window_copy_ends(window);
+		rest();
+	}
+}
+
+void ts_window_copy_ends(struct ts_window *window)
+{
+	__atomic_fetch_sub(&window->n_copying, 1, __ATOMIC_SEQ_CST);
+}
+
+static void hold_up(struct ts_window *window)
+{
+	const uint64_t until = ts_clock_monotonic_ns() + COPIES_END_NS;
+
+	__atomic_store_n(&window->opening, 1, __ATOMIC_SEQ_CST);
+	/* Copies wait for kernels, which are waited for next: one that is stuck is none of ours. */
+	while (__atomic_load_n(&window->n_copying, __ATOMIC_SEQ_CST) &&
+	       ts_clock_monotonic_ns() < until)
+		rest();
+}
+
+static bool is_over(int (*query)(void *), void *handle, uint64_t until)
+{
+	for (;;) {
+		int r = query(handle);
+
+		if (r != TS_CU_ERROR_NOT_READY)
+			return true;
+		if (ts_clock_monotonic_ns() > until)
+			return false;
+		rest();
+	}
+}
+
+/* What stands behind the legacy stream: it waits for all streams but those that are asked one by one. */
+static bool drain_context(struct ts_window *window, const struct alive *context, uint64_t until)
+{
+	const struct ts_window_driver *driver = &window->driver;
+	bool over = true;
+	void *event = NULL;
+
+	for (size_t i = 0; over && i < window->n_streams; i++)
+		if (all_of(&window->streams)[i].context == context->context)
+			over = is_over(driver->stream_query,
+				       (void *)(uintptr_t)all_of(&window->streams)[i].handle,
+				       until);
+	if (!over || driver->event_new(&event, EVENT_NO_TIMING))
+		return over;
+	if (!driver->event_record(event, STREAM_LEGACY))
+		over = is_over(driver->event_query, event, until);
+	driver->event_free(event);
+	return over;
+}
+
+static bool push(const struct ts_window *window, const struct alive *context)
+{
+	return !window->driver.push((void *)(uintptr_t)context->handle);
+}
+
+static void pop(const struct ts_window *window)
+{
+	void *context;
+
+	window->driver.pop(&context);
+}
+
+static bool drain(struct ts_window *window)
+{
+	const uint64_t until = ts_clock_monotonic_ns() + DRAIN_NS;
+	bool over = true;
+
+	for (size_t i = 0; over && i < window->n_contexts; i++) {
+		if (!push(window, &all_of(&window->contexts)[i]))
+			continue;
+		over = drain_context(window, &all_of(&window->contexts)[i], until);
+		pop(window);
+	}
+	return over;
+}
+
+/* ---- memory, as it is ---- */
+
+/* A call of ours that makes a device do something: it has its rows, and the one that it is made in goes on after it. */
+struct aside {
+	struct ts_call call;
+	uint32_t busy;
+};
+
+static struct aside set_aside(void)
+{
+	struct aside aside = {ts_tls.call, ts_tls.busy};
+
+	ts_tls.call = (struct ts_call){.generation = aside.call.generation};
+	ts_capture_look_away(true);
+	ts_tls.busy = TS_BUSY_NOT;
+	return aside;
+}
+
+static void take_up(const struct aside *aside)
+{
+	ts_tls.busy = aside->busy;
+	ts_capture_look_away(false);
+	ts_tls.call = aside->call;
+}
+
+static int copy_out(struct ts_window *window, uint64_t address, size_t n, void *stream)
+{
+	struct aside aside = set_aside();
+	int r = window->driver.copy(window->buffer.at, address, n, stream);
+
+	take_up(&aside);
+	if (r)
+		return r;
+	return is_over(window->driver.stream_query, stream, ts_clock_monotonic_ns() + COPY_NS)
+		       ? window->driver.stream_query(stream)
+		       : TS_CU_ERROR_NOT_READY;
+}
+
+static void put_bytes(struct ts_capture *capture, const struct ts_memory_range *range,
+		      uint64_t address, size_t n)
+{
+	struct ts_lane *lane = &capture->lane;
+	struct ts_record_operation copy = {
+		.kind = TS_OPERATION_COPY,
+		.context = range->context,
+		.stream = TS_OPERATION_STREAM_LEGACY,
+		.operation_flags = TS_OPERATION_SRC_HOST,
+		.dst = address,
+		.bytes = n,
+		.height = 1,
+		.depth = 1,
+		.dst_pitch = n,
+		.dst_slice = n,
+		.src_pitch = n,
+		.src_slice = n,
+	};
+
+	pthread_mutex_lock(&lane->lock);
+	copy.content = ts_lane_content(lane, capture->window.buffer.at, n);
+	if (copy.content)
+		(void)ts_lane_put(lane, &copy);
+	pthread_mutex_unlock(&lane->lock);
+}
+
+/* What was put back is there before anything else of a context begins, in whichever stream. */
+static void put_sync(struct ts_capture *capture, uint32_t context)
+{
+	struct ts_record_operation sync = {
+		.kind = TS_OPERATION_SYNC,
+		.context = context,
+		.operation_flags = TS_OPERATION_SYNC_CONTEXT,
+	};
+
+	pthread_mutex_lock(&capture->lane.lock);
+	(void)ts_lane_put(&capture->lane, &sync);
+	pthread_mutex_unlock(&capture->lane.lock);
+}
+
+/* The first range from an address on; what is there may change between looks. */
+static bool next_range(struct ts_capture *capture, uint64_t from, struct ts_memory_range *ret_range)
+{
+	const struct ts_memory_range *range;
+
+	pthread_mutex_lock(&capture->lane.lock);
+	range = ts_memory_map_next(&capture->memory, from);
+	if (range)
+		*ret_range = *range;
+	pthread_mutex_unlock(&capture->lane.lock);
+	return range;
+}
+
+/* Memory of the host that devices reach: as the host has it. */
+static void put_host(struct ts_capture *capture, uint64_t start)
+{
+	const struct ts_record_operation model = {.context = 0};
+	struct ts_memory_range *range;
+
+	pthread_mutex_lock(&capture->lane.lock);
+	range = ts_memory_map_find(&capture->memory, start);
+	if (range && range->flags) {
+		range->in_use = range->content = 0;
+		ts_capture_host_memory(capture, &model, range);
+	}
+	pthread_mutex_unlock(&capture->lane.lock);
+}
+
+static void copy_context(struct ts_capture *capture, const struct alive *context)
+{
+	struct ts_window *window = &capture->window;
+	struct ts_memory_range range;
+	struct aside aside;
+	void *stream = NULL;
+	int r;
+
+	aside = set_aside();
+	r = window->driver.stream_new(&stream, STREAM_NO_BLOCK);
+	take_up(&aside);
+	if (r)
+		return;
+	for (uint64_t from = 0;
+	     next_range(capture, from, &range) && ts_lane_goes_on(&capture->lane);
+	     from = range.start + 1) {
+		if (range.flags || range.context != context->context)
+			continue;
+		for (uint64_t at = 0; at < range.bytes && ts_lane_goes_on(&capture->lane);) {
+			size_t n = range.bytes - at < PIECE_BYTES ? range.bytes - at : PIECE_BYTES;
+
+			/* It went without our seeing it. */
+			if (copy_out(window, range.start + at, n, stream))
+				break;
+			put_bytes(capture, &range, range.start + at, n);
+			at += n;
+		}
+	}
+	aside = set_aside();
+	window->driver.stream_free(stream);
+	take_up(&aside);
+}
+
+static void put_variable(struct ts_capture *capture, const struct alive *module, uint32_t context,
+			 const char *name)
+{
+	const struct ts_window_driver *driver = &capture->window.driver;
+	int (*ask)(uint64_t *, size_t *, void *, const char *) =
+		module->is_library ? driver->library_variable : driver->module_variable;
+	const struct ts_record_operation model = {.context = context};
+	const struct ts_memory_range *known;
+	uint64_t address;
+	size_t n;
+
+	if (!ask || ask(&address, &n, (void *)(uintptr_t)module->handle, name) || !n)
+		return;
+	pthread_mutex_lock(&capture->lane.lock);
+	known = ts_memory_map_find(&capture->memory, address);
+	if (!known || known->start != address || known->bytes != n || known->context != context)
+		ts_capture_variable(capture, &model, address, n, (void *)(uintptr_t)module->handle,
+				    name);
+	pthread_mutex_unlock(&capture->lane.lock);
+}
+
+/* Where modules' variables lie, whether or not the application asked. */
+static void find_variables(struct ts_capture *capture, const struct alive *context)
+{
+	const struct ts_window *window = &capture->window;
+	const char *names = (const char *)window->names.at;
+
+	for (size_t i = 0; i < window->n_modules; i++) {
+		const struct alive *module = &all_of(&window->modules)[i];
+
+		if (module->is_library || module->context == context->context)
+			for (size_t at = 0; at < window->n_name_bytes; at += strlen(names + at) + 1)
+				put_variable(capture, module, context->context, names + at);
+	}
+}
+
+static void capture_memory(struct ts_capture *capture)
+{
+	struct ts_window *window = &capture->window;
+	struct ts_memory_range range;
+
+	for (size_t i = 0; i < window->n_contexts; i++) {
+		const struct alive context = all_of(&window->contexts)[i];
+
+		if (!push(window, &context))
+			continue;
+		find_variables(capture, &context);
+		copy_context(capture, &context);
+		put_sync(capture, context.context);
+		pop(window);
+	}
+	for (uint64_t from = 0; next_range(capture, from, &range); from = range.start + 1)
+		if (range.flags)
+			put_host(capture, range.start);
+}
+
+/* ---- opening and closing ---- */
+
+static void put_window(struct ts_capture *capture, bool opens, const char *by)
+{
+	struct ts_control *control = capture->shim->control;
+	struct ts_record_operation operation = {.kind = TS_OPERATION_WINDOW, .value = opens};
+
+	pthread_mutex_lock(&capture->lane.lock);
+	if (by)
+		operation.name = ts_definitions_string(&capture->shim->definitions, by, strlen(by));
+	(void)ts_lane_put(&capture->lane, &operation);
+	pthread_mutex_unlock(&capture->lane.lock);
+	if (opens)
+		__atomic_fetch_add(&control->capture_windows, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&control->capture_state,
+			 opens ? TS_CAPTURE_STATE_OPEN : TS_CAPTURE_STATE_CLOSED, __ATOMIC_RELAXED);
+}
+
+static void give_up(struct ts_capture *capture, const char *why)
+{
+	const struct ts_record_operation model = {.context = 0};
+
+	__atomic_store_n(&capture->window.given_up, true, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&capture->lane.lock);
+	ts_capture_unsupported(capture, &model, why);
+	pthread_mutex_unlock(&capture->lane.lock);
+}
+
+static void open_window(struct ts_capture *capture, const char *by)
+{
+	struct ts_window *window = &capture->window;
+
+	if (!has_driver(&window->driver) || !ts_pages_grow(&window->buffer, PIECE_BYTES)) {
+		give_up(capture, "a window that could not be opened: the driver lacks a function, "
+				 "or there is no memory");
+		return;
+	}
+	if (!drain(window)) {
+		give_up(capture, "a window that could not be opened: the devices' work did not "
+				 "end within 10 s");
+		return;
+	}
+	put_window(capture, true, by);
+	capture_memory(capture);
+	__atomic_store_n(&window->open, 1, __ATOMIC_RELEASE);
+}
+
+/* All that was asked for in it has its results. What did not end within the bound has none. */
+static void close_window(struct ts_capture *capture)
+{
+	struct ts_window *window = &capture->window;
+	bool over = drain(window);
+
+	pthread_mutex_lock(&capture->lane.lock);
+	for (size_t i = 0; over && i < window->n_contexts; i++) {
+		const struct ts_record_operation waited = {
+			.operation_flags = TS_OPERATION_SYNC_CONTEXT,
+			.context = all_of(&window->contexts)[i].context,
+		};
+
+		ts_capture_results(capture, &waited);
+	}
+	capture->n_pending = 0;
+	pthread_mutex_unlock(&capture->lane.lock);
+	__atomic_store_n(&window->open, 0, __ATOMIC_RELEASE);
+	put_window(capture, false, NULL);
+}
+
+void ts_window_switch(struct ts_capture *capture)
+{
+	struct ts_window *window = &capture->window;
+	const char *by = wanted_by(capture);
+	int32_t mode = MODE_RELAXED;
+
+	/* Another thread may have done so meanwhile. */
+	if ((by != NULL) == ts_window_is_open(window))
+		return;
+	hold_up(window);
+	/* Other threads' captures of streams are none of ours. */
+	if (window->driver.exchange_mode)
+		window->driver.exchange_mode(&mode);
+	if (by)
+		open_window(capture, by);
+	else
+		close_window(capture);
+	if (window->driver.exchange_mode)
+		window->driver.exchange_mode(&mode);
+	__atomic_store_n(&window->opening, 0, __ATOMIC_SEQ_CST);
+}

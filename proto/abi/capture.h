@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What TRACESMITH_CAPTURE and `tsctl record --capture` say, which the one checks before the other takes it:
+ *
+ *	timing
+ *	replay[:SIZE]                     everything, from the process's start
+ *	window[:SIZE][,PART ...]          what is alive is followed; all else only while a window is open
+ *
+ * A window is opened and closed by `tsctl start --capture replay`, and by these parts:
+ *
+ *	launches=A[..B]   from the A'th launch to the B'th, counted from 1; without B, that one
+ *	signal=usr1|usr2  each such signal opens it, or closes it
+ *	range=NAME        while a range of that name is open (NVTX, tracesmith/annotate.h). The last part: names may have commas
+ */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "proto/abi/base.h"
+
+#define TS_CAPTURE_RANGE_BYTES 128u
+
+struct ts_capture_wish {
+	uint64_t max_bytes; /* of contents; 0: level `timing` */
+	bool is_window;
+	uint64_t first_launch, last_launch; /* 0: not by launches */
+	int signal;			    /* 0: by none */
+	char range[TS_CAPTURE_RANGE_BYTES]; /* "": by none */
+};
+
+static inline const char *ts_capture_wish_number(const char *text, uint64_t *ret)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return NULL;
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	return errno ? NULL : end;
+}
+
+/* Behind the size's end, or NULL. */
+static inline const char *ts_capture_wish_size(const char *text, uint64_t *ret)
+{
+	static const char units[] = "KkMmGgTt";
+	const char *unit;
+
+	text = ts_capture_wish_number(text, ret);
+	unit = text && *text ? strchr(units, *text) : NULL;
+	if (unit) {
+		unsigned shift = 10 * (unsigned)((unit - units) / 2 + 1);
+
+		if (*ret > UINT64_MAX >> shift)
+			return NULL;
+		*ret <<= shift;
+		text++;
+	}
+	return *ret ? text : NULL;
+}
+
+/* Behind the part's end, or NULL. */
+static inline const char *ts_capture_wish_part(const char *text, struct ts_capture_wish *wish)
+{
+	if (!strncmp(text, "launches=", 9)) {
+		text = ts_capture_wish_number(text + 9, &wish->first_launch);
+		wish->last_launch = wish->first_launch;
+		if (text && !strncmp(text, "..", 2))
+			text = ts_capture_wish_number(text + 2, &wish->last_launch);
+		return wish->first_launch && wish->last_launch >= wish->first_launch ? text : NULL;
+	}
+	if (!strncmp(text, "signal=usr", 10) && (text[10] == '1' || text[10] == '2')) {
+		wish->signal = text[10] == '1' ? SIGUSR1 : SIGUSR2;
+		return text + 11;
+	}
+	if (!strncmp(text, "range=", 6) && text[6] && strlen(text + 6) < sizeof(wish->range)) {
+		memcpy(wish->range, text + 6, strlen(text + 6) + 1);
+		return text + strlen(text);
+	}
+	return NULL;
+}
+
+/* 0, or -EINVAL. default_bytes: where it gives no size. */
+static inline int ts_capture_wish_parse(const char *text, uint64_t default_bytes,
+					struct ts_capture_wish *ret_wish)
+{
+	struct ts_capture_wish wish = {.max_bytes = default_bytes};
+
+	if (!strcmp(text, "timing")) {
+		*ret_wish = (struct ts_capture_wish){0};
+		return 0;
+	}
+	wish.is_window = !strncmp(text, "window", 6);
+	if (!wish.is_window && strncmp(text, "replay", 6))
+		return -EINVAL;
+	text += 6;
+	if (*text == ':')
+		text = ts_capture_wish_size(text + 1, &wish.max_bytes);
+	while (text && *text == ',' && wish.is_window)
+		text = ts_capture_wish_part(text + 1, &wish);
+	if (!text || *text)
+		return -EINVAL;
+	*ret_wish = wish;
+	return 0;
+}

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Windows of capture that are opened and closed while a program runs: `tsctl record --capture window`, `tsctl start --capture replay`.
+Each can be replayed, from memory as it was when it opened.
+
+`--all`: every program, at random launches: the soak. `--seed N`: of those.
+"""
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+
+import harness
+
+ALL = False
+SEED = 1
+PROGRAMS = {
+    'saxpy': ['20'],
+    'pipeline': ['5'],
+    'graph': ['10'],
+    'threads': [],
+    'devices': [],
+    'network': ['6'],
+    'tensor': [],
+    'ladder': [],
+    'nvrtc': [],
+    'compute': [],
+    'cub': [],
+    'thrust': [],
+}
+COUNTERS = [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'counters.py')]
+SAME, BAD = 0, 2
+
+
+class Told:
+    """counters.py under `tsctl record`, at the other end of two pipes."""
+
+    def __init__(self, case, capture):
+        self.case, self.trace = case, case.path('recorded.sbt')
+        self.process = subprocess.Popen(
+            [harness.TSCTL, 'record', '--vgpu=small', '-o', self.trace, '--capture', capture, '--'] +
+            COUNTERS, cwd=case.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, env=harness.record_environment(XDG_RUNTIME_DIR=case.folder))
+        case.addCleanup(self.kill)
+        self.answer('ready')
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            stream.close()
+
+    def answer(self, word):
+        line = self.process.stdout.readline().strip()
+        if line != word:
+            self.case.fail('%r: %s' % (line, self.process.stderr.read()))
+
+    def tell(self, *words):
+        self.process.stdin.write(' '.join(words) + '\n')
+        self.process.stdin.flush()
+        self.answer('done')
+
+    def tsctl(self, *arguments):
+        return harness.tsctl(*arguments, env=harness.environment(XDG_RUNTIME_DIR=self.case.folder))
+
+    def session(self):
+        listed = json.loads(self.tsctl('sessions', '--json').out)['sessions']
+        return listed[0] if listed else None
+
+    def switch(self, what):
+        result = self.tsctl(what, '--capture', 'replay', str(self.session()['pid']))
+        self.case.assertEqual(result.status, 0, result)
+
+    def end(self):
+        _, err = self.process.communicate(timeout=harness.SECONDS * 4)
+        self.case.assertEqual(self.process.returncode, 0, err)
+
+
+class Frames(harness.Case):
+    def replay(self, path, *options, verdict='same', status=SAME):
+        result = harness.tsctl('replay', '--on', 'vgpu', '--json', *options, path,
+                               seconds=harness.SECONDS * (20 if ALL else 1))
+        self.assertEqual(result.status, status, result)
+        session, = [json.loads(line) for line in result.out.splitlines()]
+        self.assertEqual(session['verdict'], verdict)
+        return session
+
+    def capture_of(self, path):
+        session, = harness.Trace(path).info['sessions']
+        return session['capture']
+
+    def check_program(self, argv, first, last):
+        vgpu = 'h200' if 'tensor' in argv[0] else 'small:2'
+        result, path = self.record(argv, '--vgpu=' + vgpu, '--capture', 'window,launches=%d..%d' % (first, last))
+        if result.status == harness.SKIPPED:
+            self.skipTest(result.err)
+        self.assertEqual(result.status, 0, result)
+        session = self.replay(path)
+        capture = self.capture_of(path)
+        self.assertEqual((capture.get('windows'), capture.get('unsupported', [])), (1, []), capture)
+        self.assertNotIn('ended', capture)
+        self.assertEqual(session['operations'], session['captured'])
+        return session
+
+    def soak(self, argv):
+        dice = random.Random(SEED)
+        result, path = self.record(argv, '--vgpu=small:2' if 'tensor' not in argv[0] else '--vgpu=h200')
+        if result.status == harness.SKIPPED:
+            self.skipTest(result.err)
+        n = len({row['op_id'] for row in harness.Trace(path).of('kernel')})
+        os.remove(path)
+        for _ in range(10):
+            ends = sorted(dice.randint(1, n) for _ in range(2))
+            self.check_program(argv, *ends)
+            os.remove(path)
+
+    def test_launches(self):
+        session = self.check_program([harness.app('pipeline', 'driver'), '5'], 6, 9)
+        self.assertEqual(session['launches'], 4)
+
+    def test_launches_of_graphs(self):
+        self.check_program([harness.app('graph', 'driver'), '5'], 3, 4)
+
+    def test_launches_of_threads(self):
+        self.check_program([harness.app('threads', 'driver')], 9, 20)
+
+    def test_launches_on_two_devices(self):
+        self.check_program([harness.app('devices', 'driver')], 2, 3)
+
+    def test_one_launch_in_the_middle(self):
+        program = Told(self, 'window,launches=8')
+        program.tell('step', '12')
+        program.end()
+        session = self.replay(program.trace)
+        self.assertEqual((session['launches'], session['results']), (1, 0))
+
+    def test_start_and_stop(self):
+        """As often as one likes. What lies between windows is not in the trace, and changes what the next one begins with."""
+        program = Told(self, 'window')
+        program.tell('step', '3')
+        self.assertEqual(program.session()['capture']['state'], 'closed')
+        for n in (4, 5):
+            program.switch('start')
+            program.tell('step', str(n))
+            capture = program.session()['capture']
+            self.assertEqual((capture['state'], capture['windows']), ('open', n - 3))
+            self.assertGreater(capture['bytes'], 0)
+            self.assertGreater(capture['ns'], 0)
+            program.switch('stop')
+            program.tell('new')
+            program.tell('step', '2')
+            self.assertEqual(program.session()['capture']['state'], 'closed')
+        program.end()
+        session = self.replay(program.trace)
+        self.assertEqual((session['launches'], session['results']), (9, 2))
+        self.assertEqual(self.capture_of(program.trace)['windows'], 2)
+
+    def test_a_part_of_a_window(self):
+        program = Told(self, 'window,launches=4..9')
+        program.tell('step', '12')
+        program.end()
+        calls = sorted({row['op_id'] for row in harness.Trace(program.trace).of('kernel')})
+        session = self.replay(program.trace, '--ops', str(calls[5]))
+        self.assertEqual(session['launches'], 1)
+        self.assertGreater(session['before'], 0)
+
+    def test_a_range(self):
+        program = Told(self, 'window,range=step 2, warm')
+        for name, n in (('warm', 2), ('step 2, warm', 3), ('step 3', 4)):
+            program.tell('push', name)
+            program.tell('step', str(n))
+            program.tell('pop')
+        program.tell('step', '5')
+        program.end()
+        session = self.replay(program.trace)
+        self.assertEqual((session['launches'], session['results']), (3, 1))
+
+    def test_a_signal(self):
+        program = Told(self, 'window,signal=usr2')
+        program.tell('step', '2')
+        pid = program.session()['pid']
+        for n in (3, 4, 5):
+            os.kill(pid, signal.SIGUSR2)
+            # The handler runs before it answers again.
+            program.tell('step', str(n))
+        program.end()
+        session = self.replay(program.trace)
+        self.assertEqual((session['launches'], session['results']), (3 + 5, 2))
+
+    def test_a_limit(self):
+        program = Told(self, 'window:2K,launches=2..99')
+        for _ in range(9):
+            program.tell('step', '2')
+        program.end()
+        self.replay(program.trace)
+        self.assertEqual(self.capture_of(program.trace)['ended'], 'the limit of 2048 bytes was reached')
+
+    def test_what_cannot_be_replayed(self):
+        """It is named where it was in a window."""
+        for options, named in (('window,launches=3..5', []), ('window,launches=1..9', ['cuLaunchHostFunc'])):
+            program = Told(self, options)
+            program.tell('step', '2')
+            program.tell('host')
+            program.tell('step', '4')
+            program.end()
+            self.assertEqual(self.capture_of(program.trace).get('unsupported', []), named)
+            told = harness.tsctl('info', program.trace)
+            self.assertEqual('cuLaunchHostFunc' in told.out, bool(named), told)
+            os.remove(program.trace)
+
+    def test_killed_in_a_window(self):
+        program = Told(self, 'window,launches=3..1000')
+        program.tell('step', '6')
+        os.kill(program.session()['pid'], signal.SIGKILL)
+        program.process.communicate(timeout=harness.SECONDS * 4)
+        session = self.replay(program.trace)
+        self.assertEqual(session['launches'], 4)
+
+    def test_refusals(self):
+        for options in ('window,launches=0', 'window,launches=5..4', 'window,signal=kill', 'window,range=', 'replay,launches=1',
+                        'window:0', 'window,'):
+            result, _ = self.record(COUNTERS, '--vgpu=small', '--capture', options)
+            self.assertEqual(result.status, BAD, result)
+            self.assertIn('--capture ' + options, result.err)
+        program = Told(self, 'timing')
+        program.tell('step', '1')
+        result = program.tsctl('start', '--capture', 'replay', str(program.session()['pid']))
+        self.assertEqual(result.status, BAD, result)
+        self.assertIn('--capture window', result.err)
+        program.end()
+
+
+def add(name, form, arguments):
+    setattr(Frames, 'test_soak_%s_%s' % (name, form), lambda self: self.soak([harness.app(name, form)] + arguments))
+
+
+if __name__ == '__main__':
+    if '--all' in sys.argv:
+        ALL = True
+        sys.argv.remove('--all')
+    if '--seed' in sys.argv:
+        where = sys.argv.index('--seed')
+        SEED = int(sys.argv[where + 1])
+        del sys.argv[where:where + 2]
+    for program_name, program_arguments in PROGRAMS.items():
+        for how in harness.FORMS if ALL else ():
+            add(program_name, how, program_arguments)
+    harness.main()
