@@ -122,7 +122,8 @@ int ts_emulate_recorded(const struct ts_emulate_program *program,
 		run.calls[i].start_ns = call->start_ns;
 		run.calls[i].end_ns = call->end_ns;
 		run.calls[i].is_over = true;
-		run.n_calls += !(call->flags & (TS_EMULATE_CALL_PSEUDO | TS_EMULATE_CALL_SKIPPED));
+		if (!(call->flags & (TS_EMULATE_CALL_PSEUDO | TS_EMULATE_CALL_SKIPPED)))
+			ts_emulate_sum_call(&run, (uint32_t)i);
 	}
 	for (size_t i = 0; i < program->n_ops; i++) {
 		uint32_t at = program->by_start[i];
@@ -131,7 +132,7 @@ int ts_emulate_recorded(const struct ts_emulate_program *program,
 		run.items[at].start_ns = item->start_ns;
 		run.items[at].end_ns = item->end_ns;
 		run.items[at].is_over = true;
-		ts_emulate_sum_op(&run, item, &run.items[at]);
+		ts_emulate_sum_op(&run, at);
 	}
 	r = ts_emulate_finish(&run, result);
 	if (r)

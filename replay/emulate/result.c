@@ -31,10 +31,8 @@ int ts_emulate_run_init(struct ts_emulate_run *run, const struct ts_emulate_prog
 	run->engines = calloc(program->n_engines + 1, sizeof(*run->engines));
 	if (!run->items || !run->calls || !run->queues || !run->engines)
 		return -ENOMEM;
-	for (size_t i = 0; i < program->n_items; i++)
-		run->items[i].behind = run->items[i].by = NONE;
-	for (size_t i = 0; i < program->n_calls; i++)
-		run->calls[i].behind = run->calls[i].waited_for = NONE;
+	run->from_ns = UINT64_MAX;
+	run->last.item = run->last.call = NONE;
 	return 0;
 }
 
@@ -57,31 +55,6 @@ void ts_emulate_result_free(struct ts_emulate_result *result)
 }
 
 /* ---- figures ------------------------------------------------------------------------------------ */
-
-static bool counts(const struct ts_emulate_run *run, size_t call)
-{
-	return run->calls[call].is_over && !(run->program->calls[call].flags &
-					     (TS_EMULATE_CALL_PSEUDO | TS_EMULATE_CALL_SKIPPED));
-}
-
-static void find_span(const struct ts_emulate_run *run, uint64_t *ret_from_ns, uint64_t *ret_to_ns)
-{
-	const struct ts_emulate_program *program = run->program;
-	uint64_t from_ns = UINT64_MAX, to_ns = 0;
-
-	for (size_t i = 0; i < program->n_calls; i++)
-		if (counts(run, i)) {
-			from_ns = ts_emulate_less(from_ns, run->calls[i].start_ns);
-			to_ns = ts_emulate_more(to_ns, run->calls[i].end_ns);
-		}
-	for (size_t i = 0; i < program->n_items; i++)
-		if (program->items[i].kind == TS_EMULATE_OP && run->items[i].is_over) {
-			from_ns = ts_emulate_less(from_ns, run->items[i].start_ns);
-			to_ns = ts_emulate_more(to_ns, run->items[i].end_ns);
-		}
-	*ret_from_ns = from_ns == UINT64_MAX ? 0 : from_ns;
-	*ret_to_ns = to_ns;
-}
 
 static int finish_streams(const struct ts_emulate_run *run, struct ts_emulate_result *result)
 {
@@ -110,10 +83,8 @@ static int finish_streams(const struct ts_emulate_run *run, struct ts_emulate_re
 int ts_emulate_finish(const struct ts_emulate_run *run, struct ts_emulate_result *result)
 {
 	const struct ts_emulate_program *program = run->program;
-	uint64_t from_ns, to_ns;
 
-	find_span(run, &from_ns, &to_ns);
-	result->makespan_ns = to_ns - from_ns;
+	result->makespan_ns = run->last.end_ns - ts_emulate_less(run->from_ns, run->last.end_ns);
 	result->n_ops = run->n_ops;
 	result->n_calls = run->n_calls;
 	result->n_broken = run->n_broken;
@@ -240,11 +211,12 @@ static int leave_call(struct walk *walk)
 }
 
 /* From a call's start, to the call before. */
-static int leave_start(struct walk *walk, const uint32_t *before)
+static int leave_start(struct walk *walk)
 {
 	const struct ts_emulate_call *call = &walk->run->program->calls[walk->call];
 	uint32_t at = walk->call;
-	uint32_t by = walk->run->calls[at].by_after ? call->after : before[at];
+	const struct ts_emulate_run_call *its = &walk->run->calls[at];
+	uint32_t by = its->by_after ? call->after : its->before;
 
 	go_to_call(walk, by, false);
 	if (by == NONE)
@@ -255,52 +227,22 @@ static int leave_start(struct walk *walk, const uint32_t *before)
 	return step(walk, NONE, at, TS_GRAPH_HOST_GAP, walk->run->calls[by].end_ns);
 }
 
-/* What was over last, and of that what began last. */
-static void find_last(struct walk *walk)
-{
-	const struct ts_emulate_program *program = walk->run->program;
-	uint64_t start_ns = 0;
-
-	for (size_t i = 0; i < program->n_calls; i++)
-		if (counts(walk->run, i) && walk->run->calls[i].end_ns >= walk->time_ns) {
-			walk->time_ns = walk->run->calls[i].end_ns;
-			start_ns = walk->run->calls[i].start_ns;
-			go_to_call(walk, (uint32_t)i, false);
-		}
-	for (size_t i = 0; i < program->n_items; i++) {
-		const struct ts_emulate_run_item *its = &walk->run->items[i];
-
-		if (program->items[i].kind != TS_EMULATE_OP || !its->is_over ||
-		    its->end_ns < walk->time_ns ||
-		    (its->end_ns == walk->time_ns && its->start_ns < start_ns))
-			continue;
-		walk->time_ns = its->end_ns;
-		start_ns = its->start_ns;
-		go_to_item(walk, (uint32_t)i);
-	}
-}
-
 int ts_emulate_find_path(const struct ts_emulate_run *run, struct ts_emulate_result *result)
 {
 	const struct ts_emulate_program *program = run->program;
-	struct walk walk = {.run = run, .result = result, .item = NONE, .call = NONE};
-	ts_cleanup(ts_freep) uint32_t *before = malloc((program->n_calls + 1) * sizeof(*before));
+	struct walk walk = {.run = run,
+			    .result = result,
+			    .time_ns = run->last.end_ns,
+			    .item = run->last.item,
+			    .call = run->last.call};
 	/* Each thing is left once: what held it up happened before. */
 	uint64_t n_left = 2 * (program->n_calls + program->n_items) + 2;
 	int r = 0;
 
-	if (!before)
-		return -ENOMEM;
-	for (size_t i = 0; i < program->n_calls; i++)
-		before[i] = NONE;
-	for (size_t i = 0; i < program->n_calls; i++)
-		if (program->calls[i].next != NONE)
-			before[program->calls[i].next] = (uint32_t)i;
-	find_last(&walk);
 	while (!r && n_left-- && (walk.item != NONE || walk.call != NONE))
 		r = walk.item != NONE ? leave_item(&walk)
 		    : !walk.at_start  ? leave_call(&walk)
-				      : leave_start(&walk, before);
+				      : leave_start(&walk);
 	for (size_t i = 0; i < result->n_path / 2; i++) {
 		struct ts_emulate_step spare = result->path[i];
 

@@ -126,17 +126,18 @@ static void stand_behind(struct simulation *s, uint32_t *list, uint32_t who)
 {
 	uint32_t at = s->free_edge;
 
-	if (at != NONE) {
+	if (at) {
 		s->free_edge = s->edges[at].next;
 	} else {
-		int r = ts_emulate_grow(&s->edges, s->n_edges, &s->n_edges_allocated,
+		/* The first one is none. */
+		int r = ts_emulate_grow(&s->edges, s->n_edges + 1, &s->n_edges_allocated,
 					sizeof(*s->edges));
 
 		if (r) {
 			s->r = r;
 			return;
 		}
-		at = s->n_edges++;
+		at = ++s->n_edges;
 	}
 	s->edges[at] = (struct edge){*list, who};
 	*list = at;
@@ -197,7 +198,7 @@ static void start(struct simulation *s, uint32_t at)
 
 	its->start_ns = s->now_ns;
 	its->end_ns = ts_emulate_add(s->now_ns, item->duration_ns);
-	ts_emulate_sum_op(s->run, item, its);
+	ts_emulate_sum_op(s->run, at);
 	push(s, its->end_ns, EVENT_END, at);
 }
 
@@ -285,8 +286,8 @@ static void tell_over(struct simulation *s, uint32_t at)
 	uint32_t edge = its->behind, next;
 
 	its->is_over = true;
-	its->behind = NONE;
-	for (; edge != NONE; edge = next) {
+	its->behind = 0;
+	for (; edge; edge = next) {
 		uint32_t who = s->edges[edge].who;
 
 		next = s->edges[edge].next;
@@ -367,8 +368,9 @@ static void return_call(struct simulation *s, uint32_t at)
 		}
 	}
 	its->is_over = true;
-	s->run->n_calls += !(call->flags & (TS_EMULATE_CALL_PSEUDO | TS_EMULATE_CALL_SKIPPED));
-	for (edge = its->behind; edge != NONE; edge = next) {
+	if (!(call->flags & (TS_EMULATE_CALL_PSEUDO | TS_EMULATE_CALL_SKIPPED)))
+		ts_emulate_sum_call(s->run, at);
+	for (edge = its->behind; edge; edge = next) {
 		uint32_t who = s->edges[edge].who;
 
 		next = s->edges[edge].next;
@@ -378,11 +380,12 @@ static void return_call(struct simulation *s, uint32_t at)
 		if (s->threads[other].state == THREAD_HELD && s->threads[other].next_call == who)
 			set_off(s, other, who);
 	}
-	its->behind = NONE;
+	its->behind = 0;
 	thread->next_call = call->next;
 	thread->state = THREAD_OVER;
 	if (call->next == NONE)
 		return;
+	s->run->calls[call->next].before = at;
 	thread->own_ns = ts_emulate_add(its->end_ns, s->program->calls[call->next].gap_ns);
 	set_off(s, call->thread, call->next);
 }
@@ -394,11 +397,13 @@ static void make_call(struct simulation *s, uint32_t thread_at)
 	const struct ts_emulate_call *call = &s->program->calls[at];
 
 	s->run->calls[at].start_ns = s->now_ns;
+	s->run->calls[at].waited_for = NONE;
 	for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
 		const struct ts_emulate_item *item = &s->program->items[i];
 
 		s->waiting = i;
 		s->n_waiting = 0;
+		s->run->items[i].by = NONE;
 		ts_emulate_visit(s->program, s->tails, i, wait_for, s);
 		s->run->items[i].n_pending = s->n_waiting;
 		s->run->items[i].is_issued = true;
@@ -523,6 +528,7 @@ static int prepare(struct simulation *s)
 		s->threads[i].next_call = first;
 		if (first == NONE)
 			continue;
+		s->run->calls[first].before = NONE;
 		s->threads[i].own_ns = program->calls[first].gap_ns;
 		set_off(s, i, first);
 	}
@@ -531,9 +537,7 @@ static int prepare(struct simulation *s)
 
 int ts_emulate_simulate(const struct ts_emulate_program *program, struct ts_emulate_run *run)
 {
-	ts_cleanup(simulation_deinit) struct simulation s = {.program = program,
-							     .run = run,
-							     .free_edge = NONE};
+	ts_cleanup(simulation_deinit) struct simulation s = {.program = program, .run = run};
 	int r = prepare(&s);
 
 	if (r)

@@ -17,16 +17,17 @@ struct ts_emulate_run_item {
 	uint64_t over_ns; /* the latest end of what it stands behind, so far */
 	uint64_t start_ns, end_ns;
 	uint32_t n_pending; /* items that it stands behind and that are not over */
-	uint32_t behind;    /* what stands behind it: edges */
-	uint32_t by;	    /* item; NONE */
+	uint32_t behind;    /* what stands behind it: edges; 0: nothing */
+	uint32_t by;	    /* item; NONE; set when it is issued, as n_pending is */
 	uint8_t by_kind;    /* enum ts_emulate_by */
 	bool is_issued, is_let_go, is_over;
 };
 
 struct ts_emulate_run_call {
 	uint64_t start_ns, end_ns;
-	uint32_t behind;
+	uint32_t behind;     /* what comes after it: edges; 0: nothing */
 	uint32_t waited_for; /* the item that made it return late; NONE */
+	uint32_t before;     /* the call of its thread before it; NONE */
 	bool is_over, by_after;
 };
 
@@ -35,12 +36,20 @@ struct ts_emulate_busy {
 	uint64_t n_ops, busy_ns, used_ns, until_ns;
 };
 
+/* What was over last, and of that what began last. */
+struct ts_emulate_last {
+	uint64_t end_ns, start_ns;
+	uint32_t item, call; /* one of them, or neither: NONE */
+};
+
 struct ts_emulate_run {
 	const struct ts_emulate_program *program;
 	struct ts_emulate_run_item *items;
 	struct ts_emulate_run_call *calls;
 	struct ts_emulate_busy *queues, *engines;
 	uint64_t n_ops, n_calls, n_broken;
+	uint64_t from_ns; /* when the first thing began */
+	struct ts_emulate_last last;
 };
 
 /* -ENOMEM. */
@@ -65,11 +74,32 @@ static inline void ts_emulate_sum(struct ts_emulate_busy *busy, uint64_t start_n
 	}
 }
 
-/* An operation whose start and end are known. */
-static inline void ts_emulate_sum_op(struct ts_emulate_run *run, const struct ts_emulate_item *item,
-				     const struct ts_emulate_run_item *its)
+static inline void ts_emulate_span(struct ts_emulate_run *run, uint64_t start_ns, uint64_t end_ns,
+				   uint32_t item, uint32_t call)
 {
+	struct ts_emulate_last *last = &run->last;
+
+	run->from_ns = ts_emulate_less(run->from_ns, start_ns);
+	if (end_ns > last->end_ns || (end_ns == last->end_ns && start_ns >= last->start_ns))
+		*last = (struct ts_emulate_last){end_ns, start_ns, item, call};
+}
+
+/* A call whose start and end are known, and that is the program's own. */
+static inline void ts_emulate_sum_call(struct ts_emulate_run *run, uint32_t call)
+{
+	run->n_calls++;
+	ts_emulate_span(run, run->calls[call].start_ns, run->calls[call].end_ns, TS_EMULATE_NONE,
+			call);
+}
+
+/* An operation whose start and end are known. */
+static inline void ts_emulate_sum_op(struct ts_emulate_run *run, uint32_t at)
+{
+	const struct ts_emulate_item *item = &run->program->items[at];
+	const struct ts_emulate_run_item *its = &run->items[at];
+
 	run->n_ops++;
+	ts_emulate_span(run, its->start_ns, its->end_ns, at, TS_EMULATE_NONE);
 	ts_emulate_sum(&run->queues[item->stream], its->start_ns, its->end_ns, 1);
 	ts_emulate_sum(&run->engines[item->engine], its->start_ns, its->end_ns, item->demand);
 }
