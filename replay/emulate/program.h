@@ -176,6 +176,8 @@ static inline bool ts_emulate_is_behind(const struct ts_emulate_item *item,
 
 /* Room for one more; `bytes` is an item's size. -ENOMEM. */
 int ts_emulate_grow(void *items, size_t n, size_t *n_allocated, size_t bytes);
+/* As calloc(), of much that all is used. */
+void *ts_emulate_zeroed(size_t n, size_t bytes);
 
 /*
  * read.c made the program of rows; this fills in what only follows from all of it. -ENOMEM. Engines are found on the way, once

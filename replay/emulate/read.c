@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define NONE	    TS_EMULATE_NONE
 #define LEFT_OUT    (NONE - 1) /* a call that was not asked for */
+#define LARGE_PAGE  ((size_t)2 << 20)
 #define MAX_STREAMS ((size_t)1 << 16)
 #define MAX_THREADS ((size_t)1 << 16)
 
@@ -30,6 +32,24 @@ int ts_emulate_grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
 	memcpy(items, &grown, sizeof(grown));
 	*n_allocated = n_wanted;
 	return 0;
+}
+
+void *ts_emulate_zeroed(size_t n, size_t bytes)
+{
+	size_t n_bytes, whole;
+	void *at;
+
+	if (__builtin_mul_overflow(n, bytes, &n_bytes) || n_bytes > SIZE_MAX / 2)
+		return NULL;
+	if (n_bytes < 2 * LARGE_PAGE)
+		return calloc(n, bytes);
+	/* All of it is used: few faults for much of it are better than many. */
+	whole = (n_bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+	at = aligned_alloc(LARGE_PAGE, whole);
+	if (!at)
+		return NULL;
+	(void)madvise(at, whole, MADV_HUGEPAGE);
+	return memset(at, 0, n_bytes);
 }
 
 void ts_emulate_builder_free(struct ts_emulate_builder *builder)
