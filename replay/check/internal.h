@@ -11,6 +11,7 @@
 #include "replay/check/cells.h"
 #include "replay/check/check.h"
 #include "replay/check/clocks.h"
+#include "replay/state/map.h"
 
 /* Of each: what a kernel's threads did in global memory, and what operations did. */
 #define TS_CHECK_MAX_CELL_BYTES (UINT64_C(1) << 30)
@@ -84,6 +85,8 @@ struct ts_check_operations {
 	uint32_t n_actors, actors_capacity;
 	struct ts_check_event *events;
 	size_t n_events, events_capacity;
+	struct ts_state_map event_at; /* by handle */
+	bool has_more_events;	      /* that are not kept: a wait for one of them is one for all */
 	struct ts_check_flight *flights;
 	size_t n_flights, flights_capacity;
 	size_t flight_bytes;

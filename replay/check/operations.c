@@ -11,6 +11,7 @@
 
 #define HOST		 0u
 #define MAX_ACTORS	 4096u
+#define MAX_EVENTS	 65536u
 #define MAX_FLIGHT_BYTES (64u << 20)
 #define NON_BLOCKING	 1u
 
@@ -116,17 +117,21 @@ static void obey_legacy(struct ts_check_operations *all, uint32_t who)
 
 static struct ts_check_event *find_event(struct ts_check_operations *all, uint64_t handle)
 {
-	for (size_t i = 0; i < all->n_events; i++)
-		if (all->events[i].handle == handle)
-			return &all->events[i];
-	return NULL;
+	uint32_t i = ts_state_map_find(&all->event_at, 0, handle);
+
+	return i == TS_STATE_MAP_NONE ? NULL : &all->events[i];
 }
 
 static int record_event(struct ts_check_operations *all, uint64_t handle, uint32_t who)
 {
 	struct ts_check_event *event = find_event(all, handle);
-	uint32_t *known = malloc(all->n_actors * sizeof(*known));
+	uint32_t *known;
 
+	if (!event && all->n_events == MAX_EVENTS) {
+		all->has_more_events = true;
+		return 0;
+	}
+	known = malloc(all->n_actors * sizeof(*known));
 	if (!known)
 		return -ENOMEM;
 	if (!event && all->n_events == all->events_capacity) {
@@ -141,6 +146,10 @@ static int record_event(struct ts_check_operations *all, uint64_t handle, uint32
 		all->events_capacity = capacity;
 	}
 	if (!event) {
+		if (ts_state_map_set(&all->event_at, 0, handle, (uint32_t)all->n_events)) {
+			free(known);
+			return -ENOMEM;
+		}
 		event = &all->events[all->n_events++];
 		*event = (struct ts_check_event){.handle = handle};
 	}
@@ -158,6 +167,8 @@ static void come_behind_event(struct ts_check_operations *all, uint32_t who, uin
 
 	if (event)
 		join(all, all->actors[who].known, event->known, event->n_known);
+	for (uint32_t i = 1; !event && all->has_more_events && i < all->n_actors; i++)
+		come_behind(all, who, i);
 }
 
 /* What is the same of an operation each time it is done. */
@@ -510,6 +521,7 @@ void ts_check_operations_deinit(struct ts_check_operations *all)
 		free(all->flights[i].bytes);
 	free(all->actors);
 	free(all->events);
+	ts_state_map_deinit(&all->event_at);
 	free(all->flights);
 	free(all->trails);
 	ts_check_cells_deinit(&all->cells);

@@ -32,7 +32,8 @@ struct run {
 	struct ts_check *check; /* NULL: nobody looks on */
 	void *state;
 	struct ts_exec_content content;
-	struct kept *kept; /* in ascending order of sequence */
+	struct kept *kept;	     /* in no order */
+	struct ts_state_map kept_at; /* by sequence */
 	size_t n_kept, kept_capacity;
 	uint64_t kept_bytes;
 	uint64_t n_written; /* operations since the last check point that may have written memory */
@@ -120,32 +121,41 @@ static int keep(struct run *run, uint64_t sequence, uint8_t **bytes, size_t n)
 		run->kept = grown;
 		run->kept_capacity = capacity;
 	}
+	if (ts_state_map_set(&run->kept_at, 0, sequence, (uint32_t)run->n_kept))
+		return -ENOMEM;
 	run->kept_bytes += fits ? n : 0;
 	run->kept[run->n_kept++] = (struct kept){sequence, fits ? ts_take_ptr(*bytes) : NULL, n};
 	return 0;
 }
 
+static int forget(struct run *run, uint32_t at)
+{
+	struct kept *kept = &run->kept[at];
+
+	run->kept_bytes -= kept->bytes ? kept->n : 0;
+	free(kept->bytes);
+	ts_state_map_remove(&run->kept_at, 0, kept->sequence);
+	*kept = run->kept[--run->n_kept];
+	return at == run->n_kept ? 0 : ts_state_map_set(&run->kept_at, 0, kept->sequence, at);
+}
+
 /* The capture's result of a copy that was done before. */
 static int do_result(struct run *run, const struct ts_row_operation *operation)
 {
-	for (size_t i = 0; i < run->n_kept; i++) {
-		struct kept *kept = &run->kept[i];
-		int r;
+	uint32_t at = ts_state_map_find(&run->kept_at, 0, operation->parent);
+	const struct kept *kept;
+	int r = 0, forgot;
 
-		if (kept->sequence != operation->parent)
-			continue;
-		r = kept->bytes ? fetch(run, operation->content, MAX_CONTENT_BYTES) : 0;
-		if (!r && kept->bytes)
-			compare(run, &run->program->operations[kept->sequence - 1], kept->bytes,
-				kept->n);
-		run->report->n_unchecked += !kept->bytes;
-		run->kept_bytes -= kept->bytes ? kept->n : 0;
-		free(kept->bytes);
-		memmove(kept, kept + 1, (run->n_kept - i - 1) * sizeof(*kept));
-		run->n_kept--;
-		return r;
-	}
-	return refuse(run, "it is the result of no copy");
+	if (at == TS_STATE_MAP_NONE)
+		return refuse(run, "it is the result of no copy");
+	kept = &run->kept[at];
+	if (kept->bytes)
+		r = fetch(run, operation->content, MAX_CONTENT_BYTES);
+	if (!r && kept->bytes)
+		compare(run, &run->program->operations[kept->sequence - 1], kept->bytes, kept->n);
+	run->report->n_unchecked += !kept->bytes;
+	forgot = forget(run, at);
+	return r ? r : forgot;
 }
 
 static bool copy_bytes(const struct ts_row_operation *operation, uint64_t *ret_bytes)
@@ -451,6 +461,7 @@ int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor 
 	for (size_t i = 0; i < run.n_kept; i++)
 		free(run.kept[i].bytes);
 	free(run.kept);
+	ts_state_map_deinit(&run.kept_at);
 	ts_exec_content_deinit(&run.content);
 	return r;
 }

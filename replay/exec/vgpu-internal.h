@@ -56,9 +56,9 @@ struct stream {
 struct variable {
 	uint32_t module;
 	uint32_t context; /* the vendor's number */
-	uint32_t name;
+	const char *name;
+	size_t order; /* in which the program asked */
 	uint64_t address;
-	uint64_t bytes;
 };
 
 /* An array of one kind of object. */

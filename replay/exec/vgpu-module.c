@@ -19,6 +19,26 @@ struct fatbin {
 	uint64_t bytes;
 };
 
+static const char *string_of(const struct vgpu_state *state, uint32_t id)
+{
+	return ts_sbt_reader_string(state->program->reader, id, NULL);
+}
+
+static int compare_names(const struct variable *a, const struct variable *b)
+{
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static int compare_variables(const void *a, const void *b)
+{
+	const struct variable *x = a, *y = b;
+	int r = compare_names(x, y);
+
+	return r ? r : x->order < y->order ? -1 : x->order > y->order;
+}
+
 /* Which module a handle means at each operation: as running the program tells, without running it. */
 int ts_exec_vgpu_learn(struct vgpu_state *state)
 {
@@ -30,6 +50,7 @@ int ts_exec_vgpu_learn(struct vgpu_state *state)
 
 	for (size_t i = 0; !r && i < program->n; i++) {
 		const struct ts_row_operation *operation = &program->operations[i];
+		const char *name;
 		uint32_t module;
 
 		if (operation->kind == TS_OPERATION_MODULE_LOAD) {
@@ -55,18 +76,17 @@ int ts_exec_vgpu_learn(struct vgpu_state *state)
 			}
 			state->variables = grown;
 		}
-		state->variables[state->n_variables++] = (struct variable){
-			module,		operation->context, operation->name,
-			operation->dst, operation->bytes,
-		};
+		name = string_of(state, operation->name);
+		if (name)
+			state->variables[state->n_variables++] = (struct variable){
+				module, operation->context, name, i, operation->dst,
+			};
 	}
 	ts_state_map_deinit(&modules);
+	if (state->n_variables)
+		qsort(state->variables, state->n_variables, sizeof(*state->variables),
+		      compare_variables);
 	return r;
-}
-
-static const char *string_of(const struct vgpu_state *state, uint32_t id)
-{
-	return ts_sbt_reader_string(state->program->reader, id, NULL);
 }
 
 static void free_instance(struct vgpu_state *state, struct instance *instance)
@@ -176,15 +196,23 @@ int ts_exec_vgpu_module_free(void *userdata, const struct ts_row_operation *oper
 static uint64_t told_address(const struct vgpu_state *state, uint32_t module, uint32_t context,
 			     const struct ts_vgpu_variable *variable)
 {
-	for (size_t i = 0; i < state->n_variables; i++) {
-		const struct variable *told = &state->variables[i];
-		const char *name;
+	const struct variable wanted = {.module = module, .name = variable->name};
+	size_t first = 0, end = state->n_variables;
 
-		if (told->module != module ||
-		    ts_state_map_find(&state->handles, HANDLE_CONTEXT, told->context) != context)
-			continue;
-		name = string_of(state, told->name);
-		if (name && !strcmp(name, variable->name))
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (compare_names(&state->variables[middle], &wanted) < 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	for (; first < state->n_variables; first++) {
+		const struct variable *told = &state->variables[first];
+
+		if (compare_names(told, &wanted))
+			return 0;
+		if (ts_state_map_find(&state->handles, HANDLE_CONTEXT, told->context) == context)
 			return told->address;
 	}
 	return 0;

@@ -19,7 +19,7 @@ PROGRAMS = {
     'saxpy': (['3'], ['20']),
     'pipeline': (['1'], ['5']),
     'graph': (['2'], ['10']),
-    'threads': (None, []),
+    'threads': (None, ['4', '20']),
     'devices': ([], []),
     'network': (None, ['6']),
     'tensor': (None, []),

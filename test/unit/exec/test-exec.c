@@ -166,6 +166,44 @@ TS_TEST(results_that_come_later)
 	ts_sbt_reader_free(reader);
 }
 
+/* They may come in another order than the copies; each is compared with its own. */
+TS_TEST(results_in_any_order)
+{
+	enum {
+		COPIES = 300,
+		WRONG = 17
+	};
+	struct ts_row_operation row = maker_copy(4, TS_OPERATION_DST_HOST | TS_OPERATION_ASYNC);
+	struct ts_exec_report report;
+	struct ts_sbt_reader *reader;
+	uint64_t copies[COPIES];
+	struct maker maker;
+
+	maker_init(&maker);
+	maker_begin(&maker);
+	row.src = BUFFER;
+	for (uint32_t i = 0; i < COPIES; i++) {
+		maker_launch(&maker, ADD, BUFFER, 1);
+		copies[i] = maker_put(&maker, row);
+	}
+	PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_STREAM,
+	    .stream_handle = STREAM);
+	/* 7 and 300 have no divisor in common. */
+	for (uint32_t k = 0; k < COPIES; k++) {
+		uint32_t i = k * 7 % COPIES, word = i == WRONG ? 0 : 6 + i;
+
+		PUT(&maker, .kind = TS_OPERATION_RESULT, .parent = copies[i],
+		    .content = maker_blob(&maker, &word, sizeof(word)));
+	}
+	reader = maker_finish(&maker);
+	report = program_run(reader);
+	ts_check_str(report.text, "");
+	ts_check_int(report.n_checks, COPIES);
+	ts_check(report.capture.found);
+	ts_check_int(report.capture.sequence, copies[WRONG]);
+	ts_sbt_reader_free(reader);
+}
+
 /* Of four rows of eight bytes, 32 apart, into a buffer where they are 64 apart; and out again. */
 TS_TEST(rows)
 {
