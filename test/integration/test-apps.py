@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every program of test/apps, in both forms of program and both forms of recording: trace equals truth.
 
-And the application is sacred: what it prints and how it ends is what it prints and how it ends alone.
+What was recorded comes through the library unchanged. And the application is sacred: what it prints and how it ends is what it prints and how it ends alone.
 """
+import re
 import sys
 import unittest
 
@@ -29,6 +30,24 @@ class Apps(harness.Case):
         self.assertEqual((result.status, result.out, result.err),
                          (alone.status, alone.out, alone.err))
 
+    def written(self, path):
+        """All rows with all that belongs to them; a stack's number is its file's own."""
+        result = harness.tsctl('view', '--json', '--stacks', path)
+        self.assertEqual(result.status, 0, result)
+        return sorted(re.sub(r'"stack": {"id": [0-9]+, ', '"stack": {', line) for line in result.out.splitlines())
+
+    def check_copy(self, trace):
+        """Read row by row and written again by the library it reads as before."""
+        copy = self.path('copy.sbt')
+        result = harness.tsctl('cut', '--from', '@0', '--to', '@%d' % (2**63), '-o', copy, trace.path)
+        self.assertEqual(result.status, 0, result)
+        result = harness.tsctl('verify', copy)
+        self.assertEqual(result.status, 0, result)
+        again = self.written(copy)
+        self.assertEqual(len(again), len(trace.rows))
+        for before, after in zip(self.written(trace.path), again):
+            self.assertEqual(before, after)
+
     def check_preload(self, name, argv, vgpu):
         result, traces = self.preload(argv, vgpu)
         self.assertEqual(result.status, 0, result)
@@ -46,6 +65,7 @@ class Apps(harness.Case):
         self.check_truth(trace, self.truth())
         self.assertEqual(len(trace.info['sessions']), 1)
         self.check_alone(argv, vgpu, result)
+        self.check_copy(trace)
 
 
 def add(name, form, arguments, vgpu):
