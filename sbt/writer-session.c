@@ -23,6 +23,8 @@ struct ts_sbt_session_writer {
 
 	struct ts_builder *builders[TS_ROW_COUNT];
 	uint64_t open_bytes;
+	uint64_t
+		room_bytes; /* of rows that may be added before it is looked at again how much is pending */
 	uint64_t open_rows; /* of events */
 	uint64_t ready_rows;
 
@@ -148,6 +150,7 @@ int ts_sbt_session_writer_add_stack(struct ts_sbt_session_writer *session, const
 		return -EINVAL;
 	if (session->n_stacks == UINT32_MAX)
 		return -EOVERFLOW;
+	session->room_bytes = 0;
 	if (session->stack_lengths.n == TS_SBT_MAX_ROWS * sizeof(uint32_t) ||
 	    session->stack_frames.n / sizeof(uint64_t) >= STACK_BLOCK_FRAMES)
 		r = encode_stacks(session);
@@ -222,6 +225,7 @@ int ts_sbt_session_writer_add_blob(struct ts_sbt_session_writer *session, const 
 		return -EOVERFLOW;
 	if (ts_sbt_session_writer_pending_bytes(session) >= TS_SBT_MAX_PENDING_BYTES)
 		return TS_SBT_E_FULL;
+	session->room_bytes = 0;
 	if (lengths->n == TS_SBT_MAX_ROWS * sizeof(uint32_t) || all->n >= BLOB_BLOCK_BYTES) {
 		r = encode_blobs(session);
 		for (size_t i = 0; i < TS_ARRAY_LEN(before); i++)
@@ -262,6 +266,7 @@ static int encode_type(struct ts_sbt_session_writer *session, struct ts_builder 
 	struct ts_summaries_mark before;
 	int r;
 
+	session->room_bytes = 0;
 	ts_summaries_mark(&session->summaries, &before);
 	r = schema->is_event && n_rows ? summarise(session, builder) : 0;
 	r = r
@@ -299,7 +304,10 @@ static int builder_of(struct ts_sbt_session_writer *session, unsigned type,
 static void count_rows(struct ts_sbt_session_writer *session, const struct ts_builder *builder,
 		       uint32_t n)
 {
-	session->open_bytes += (uint64_t)n * builder->schema->row_bytes;
+	uint64_t n_bytes = (uint64_t)n * builder->schema->row_bytes;
+
+	session->open_bytes += n_bytes;
+	session->room_bytes -= n_bytes < session->room_bytes ? n_bytes : session->room_bytes;
 	session->open_rows += builder->schema->is_event ? n : 0;
 }
 
@@ -348,12 +356,22 @@ static int add_rounded(struct ts_sbt_session_writer *session, unsigned type, con
 	return add_row(session, type, copy);
 }
 
+/* What is pending is many sums: they are not made for every row. */
+static bool is_full(struct ts_sbt_session_writer *session)
+{
+	uint64_t pending = ts_sbt_session_writer_pending_bytes(session);
+
+	session->room_bytes =
+		pending < TS_SBT_MAX_PENDING_BYTES ? TS_SBT_MAX_PENDING_BYTES - pending : 0;
+	return !session->room_bytes;
+}
+
 int ts_sbt_session_writer_add_row(struct ts_sbt_session_writer *session, unsigned type,
 				  const void *row)
 {
 	if (!takes_type(type))
 		return -EINVAL;
-	if (ts_unlikely(ts_sbt_session_writer_pending_bytes(session) >= TS_SBT_MAX_PENDING_BYTES))
+	if (ts_unlikely(!session->room_bytes) && is_full(session))
 		return TS_SBT_E_FULL;
 	if (ts_unlikely(session->quantum_ns && is_host(type)))
 		return add_rounded(session, type, row);
