@@ -3,6 +3,7 @@
 import json
 import unittest
 
+import clean
 import harness
 
 SAME, FOUND, BAD = 0, 1, 2
@@ -76,12 +77,21 @@ class Check(harness.Case):
         self.assertIn('outside of what is allocated', text)
 
     def test_clean(self):
-        for name, *arguments in ((FAULTY, 'none'), ('saxpy', '2'), ('pipeline', '2'), ('graph',), ('ladder',), ('stress', '100'),
-                                 ('workers', '1', '2', '2')):
-            status, sessions, _ = self.check([harness.app(name, 'driver'), *arguments])
-            self.assertEqual(status, SAME, (name, sessions))
-            for session in sessions:
-                self.assertEqual((session['findings'], session['verdict']), ([], 'same'), name)
+        for name, arguments, vgpu in clean.CLEAN + clean.COMPUTE:
+            for argv in clean.commands(name, arguments):
+                with self.subTest(argv=argv):
+                    self.check_clean(argv, vgpu)
+
+    def check_clean(self, argv, vgpu):
+        result, path = self.record(argv, '--vgpu=' + vgpu, '--capture', 'replay', '--force')
+        if result.status == harness.SKIPPED:
+            return
+        self.assertEqual(result.status, 0, result)
+        result = harness.tsctl('replay', '--on', 'vgpu', '--check', 'all', '--json', path)
+        self.assertEqual(result.status, SAME, result)
+        for line in result.out.splitlines():
+            session = json.loads(line)
+            self.assertEqual((session['findings'], session['verdict']), ([], 'same'))
 
     def test_some_checks(self):
         _, _, path = self.check([harness.app(FAULTY, 'driver'), 'race'])

@@ -6,56 +6,13 @@ their seed; programs without come out the same in every order.
 `--all`: a thousand orders of each, and the programs that take long: the soak; in the ordinary run fifty.
 """
 import json
-import os
 import sys
 
+import clean
 import harness
 
 ALL = False
 SAME, FOUND, BAD = 0, 1, 2
-APPS = os.path.join(harness.SOURCE, 'test', 'apps')
-
-
-# Program, arguments, device. Some have a second form, where nvcc is found.
-CLEAN = [
-    ('faults', ['none'], 'small'),
-    ('saxpy', ['2'], 'small'),
-    ('pipeline', ['1'], 'small'),
-    ('threads', ['4', '5'], 'small'),
-    ('devices', ['1'], 'small:2'),
-    ('graph', ['2'], 'small'),
-    ('network', ['2'], 'small'),
-    ('tensor', [], 'h200'),
-    ('ladder', [], 'small'),
-    ('stress', ['100'], 'small'),
-    ('workers', ['1', '2', '2'], 'small'),
-    ('profiler', [], 'small'),
-    ('nvrtc', [], 'small'),
-    ('exits', ['return'], 'small'),
-    ('exits', ['_exit'], 'small'),
-    ('bursts', ['3'], 'small'),
-    ('schedule', '2 in:0:4 a:0:1 record:0:0 wait:0:1 b:1:1 out:1:4 device'.split(), 'small'),
-    ('schedule', '1 in:0:4 in:1:4 { a:0:1 b:0:1 } out:0:4 device'.split(), 'small'),
-    ('nodes.py', [], 'small'),
-    ('python-ctypes.py', [], 'small'),
-]
-LONG = [
-    ('threads', [], 'small'),
-    ('network', ['20'], 'small'),
-    ('compute', [], 'small'),
-    ('cub', [], 'small'),
-    ('thrust', [], 'small'),
-]
-
-
-def commands(name, arguments):
-    if name.endswith('.py'):
-        yield [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', name), *arguments]
-        return
-    for form in harness.FORMS:
-        path = os.path.join(harness.APPS, '%s-%s' % (name, form))
-        if os.path.exists(path):
-            yield [path, *arguments]
 
 
 class Schedules(harness.Case):
@@ -130,9 +87,9 @@ class Schedules(harness.Case):
             self.assertNotIn('unfinished', session)
 
     def test_clean(self):
-        n = '1000' if ALL else '50'
-        for name, arguments, vgpu in CLEAN + (LONG if ALL else []):
-            for argv in commands(name, arguments):
+        n = '1000' if ALL else '10' if harness.SANITIZER else '50'
+        for name, arguments, vgpu in clean.CLEAN + (clean.COMPUTE + clean.LONG if ALL else []):
+            for argv in clean.commands(name, arguments):
                 with self.subTest(argv=argv):
                     self.check_clean(argv, vgpu, n)
 
