@@ -812,6 +812,8 @@ struct ts_row_symbol {
 /* Where kernel events were asked for: which ("sched,syscalls"), and why others are missing. */
 #define TS_METADATA_KERNEL_EVENTS	  "kernel_events"
 #define TS_METADATA_KERNEL_EVENTS_MISSING "kernel_events_missing"
+/* Those that are not told one by one: counters of the domain "kernel TID" say how many there were ("sched.futex.count"), and how long. */
+#define TS_METADATA_KERNEL_EVENTS_COUNTED "kernel_events_counted"
 
 /* Where calls of all processes were asked for (tsctl record --system): "calls", or why there are none. */
 #define TS_METADATA_SYSTEM	   "system"

@@ -26,14 +26,39 @@ enum ts_bpf_program {
 
 /* Of a process, by its number. */
 struct ts_bpf_traced {
-	__u32 session;			       /* the daemon's number of it; never 0 */
-	__u32 programs;			       /* bits of enum ts_bpf_program */
+	__u32 session;	/* the daemon's number of it; never 0 */
+	__u32 programs; /* bits of enum ts_bpf_program */
+	__u32 counted;	/* of these: what is not told, but counted */
+	__u32 reserved;
 	__u64 threshold_ns[TS_BPF_N_PROGRAMS]; /* shorter ones are left out */
 };
 
 /* What could not be told, by session and program. */
 struct ts_bpf_lost {
 	__u64 count[TS_BPF_N_PROGRAMS];
+};
+
+/* What can be counted. */
+#define TS_BPF_COUNTABLE (1u << TS_BPF_SCHED | 1u << TS_BPF_FAULTS | 1u << TS_BPF_SYSCALLS)
+#define TS_BPF_TALLIES	 32768
+
+/* `what`: of TS_BPF_FAULTS as ts_bpf_fault.fault, else a system call's number, or one of these. */
+#define TS_BPF_PREEMPTED 0xfffffffeu
+
+struct ts_bpf_tally_key {
+	__u32 session;
+	__u32 tid;
+	__u32 program;
+	__u32 what;
+};
+
+/* Since the thread's first of that kind. */
+struct ts_bpf_tally {
+	__u64 count;
+	__u64 ns;
+	__u32 pid;
+	__u32 reserved;
+	char name[16]; /* of the thread then */
 };
 
 struct ts_bpf_event {

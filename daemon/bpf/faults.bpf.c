@@ -3,7 +3,7 @@
  * Page faults, by the kernel's own software events: one when it begins to handle a fault, one (minor or major) when the
  * page is there. A fault that ends in a signal has no second, and no event.
  */
-#include "daemon/bpf/shared.bpf.h"
+#include "daemon/bpf/tally.bpf.h"
 
 #include <linux/bpf_perf_event.h>
 
@@ -50,6 +50,19 @@ static long note_memory(struct task_struct *task, struct vm_area_struct *area, _
 	return 0;
 }
 
+static __always_inline int count_fault(const struct ts_bpf_traced *settings, __u64 caller,
+				       __u32 kind, __u64 ns)
+{
+	struct ts_bpf_event event = {.session = settings->session,
+				     .program = TS_BPF_FAULTS,
+				     .tid = (__u32)caller,
+				     .pid = caller >> 32};
+
+	bpf_get_current_comm(event.name, sizeof(event.name));
+	count(&event, kind, ns);
+	return 0;
+}
+
 static __always_inline int fault_over(struct bpf_perf_event_data *context, __u32 kind)
 {
 	__u64 caller = bpf_get_current_pid_tgid(), now, *begun;
@@ -63,6 +76,8 @@ static __always_inline int fault_over(struct bpf_perf_event_data *context, __u32
 	begun = bpf_map_lookup_elem(&faulting, &tid);
 	if (begun && now - *begun < settings->threshold_ns[TS_BPF_FAULTS])
 		return 0;
+	if (is_counted(settings, TS_BPF_FAULTS))
+		return count_fault(settings, caller, kind, begun ? now - *begun : 0);
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma))
 		bpf_find_vma(bpf_get_current_task_btf(), context->addr, note_memory, &memory, 0);
 	fault = bpf_ringbuf_reserve(&events, sizeof(*fault), 0);

@@ -68,6 +68,13 @@ bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, s
 	return false;
 }
 
+int ts_kernel_feed_tallies(struct ts_kernel_feed *feed, const struct ts_kernel_tally **ret_tallies,
+			   size_t *ret_n)
+{
+	*ret_n = 0;
+	return 0;
+}
+
 size_t ts_kernel_event_bytes(uint32_t program)
 {
 	return 0;

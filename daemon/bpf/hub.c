@@ -55,6 +55,9 @@ struct ts_kernel_feed {
 	struct buffer taken;   /* by who takes */
 	uint64_t n_dropped[TS_BPF_N_PROGRAMS];
 	uint64_t n_lost[TS_BPF_N_PROGRAMS]; /* the kernel's, once it ended */
+	uint32_t counted;		    /* `change` guards it */
+	struct ts_kernel_tally *tallies;
+	size_t n_tallies, n_tallies_allocated;
 };
 
 size_t ts_kernel_event_bytes(uint32_t program)
@@ -291,7 +294,8 @@ static struct ts_bpf_traced settings_of(const struct ts_kernel_hub *hub, uint32_
 					const struct ts_kernel_wish *wish)
 {
 	struct ts_bpf_traced settings = {.session = session,
-					 .programs = wish->programs & hub->programs.loaded};
+					 .programs = wish->programs & hub->programs.loaded,
+					 .counted = wish->counted};
 
 	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
 		settings.threshold_ns[i] = wish->threshold_ns[i];
@@ -323,6 +327,7 @@ int ts_kernel_feed_new(struct ts_kernel_hub *hub, pid_t pid, struct ts_kernel_fe
 	if (!feed)
 		return ts_error_origin(-ENOMEM);
 	feed->hub = hub;
+	feed->counted = hub->wish.counted;
 	pthread_mutex_init(&feed->lock, NULL);
 	pthread_mutex_lock(&hub->change);
 	r = hub_find_slot(hub, &feed->session);
@@ -370,6 +375,63 @@ static void feed_unwatch(const struct ts_kernel_feed *feed)
 		for (size_t i = 0; i < n; i++)
 			bpf_map_delete_elem(fd, &keys[i]);
 	} while (n == TS_ARRAY_LEN(keys));
+}
+
+/* ---- what is counted ---- */
+
+static int feed_keep_tally(struct ts_kernel_feed *feed, const struct ts_kernel_tally *tally)
+{
+	size_t n = feed->n_tallies_allocated ? 2 * feed->n_tallies_allocated : 64;
+	struct ts_kernel_tally *grown;
+
+	if (feed->n_tallies == feed->n_tallies_allocated) {
+		grown = realloc(feed->tallies, n * sizeof(*grown));
+		if (!grown)
+			return ts_error_origin(-ENOMEM);
+		feed->tallies = grown;
+		feed->n_tallies_allocated = n;
+	}
+	feed->tallies[feed->n_tallies++] = *tally;
+	return 0;
+}
+
+static int feed_read_tallies(struct ts_kernel_feed *feed)
+{
+	int fd = feed->hub->programs.fds[TS_BPF_MAP_TALLIES], r = 0;
+	struct ts_kernel_tally tally;
+	bool more = fd >= 0 && !bpf_map_get_next_key(fd, NULL, &tally.key);
+	/* A key that went begins the walk again. */
+	size_t left = 2 * TS_BPF_TALLIES;
+
+	feed->n_tallies = 0;
+	for (; more && left-- && !r; more = !bpf_map_get_next_key(fd, &tally.key, &tally.key))
+		if (tally.key.session == feed->session &&
+		    !bpf_map_lookup_elem(fd, &tally.key, &tally.sum))
+			r = feed_keep_tally(feed, &tally);
+	return r;
+}
+
+int ts_kernel_feed_tallies(struct ts_kernel_feed *feed, const struct ts_kernel_tally **ret_tallies,
+			   size_t *ret_n)
+{
+	int r = feed->ended ? 0 : feed_read_tallies(feed);
+
+	if (r)
+		return r;
+	*ret_tallies = feed->tallies;
+	*ret_n = feed->n_tallies;
+	return 0;
+}
+
+/* The last look at them. */
+static void feed_take_tallies(struct ts_kernel_feed *feed)
+{
+	int fd = feed->hub->programs.fds[TS_BPF_MAP_TALLIES];
+
+	if (feed_read_tallies(feed))
+		ts_log(TS_LOG_WARNING, "what was counted last is not kept: out of memory");
+	for (size_t i = 0; i < feed->n_tallies; i++)
+		bpf_map_delete_elem(fd, &feed->tallies[i].key);
 }
 
 /* What programs know of a thread, or of what it waits for. */
@@ -455,7 +517,9 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 	ring_buffer__consume(hub->ring);
 	for (size_t i = 0; i < TS_ARRAY_LEN(open_notes); i++)
 		if (open_notes[i].is_told)
-			feed_take_notes(feed, hub->programs.fds[open_notes[i].map], true);
+			feed_take_notes(feed, hub->programs.fds[open_notes[i].map],
+					!(feed->counted & 1u << open_notes[i].program));
+	feed_take_tallies(feed);
 	hub->feeds[feed->session % TS_BPF_SLOTS] = NULL;
 	hub->n_feeds--;
 	hub->n_quiet -= feed->quiet;
@@ -495,6 +559,7 @@ int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_wi
 	}
 	if (!feed->ended && !r) {
 		feed_set(feed, wish);
+		feed->counted = wish->counted;
 		/* What is begun is not seen to end: it would seem to last until it is seen again. */
 		for (size_t i = 0; i < TS_ARRAY_LEN(open_notes); i++)
 			if (!(programs & 1u << open_notes[i].program))
@@ -515,6 +580,7 @@ void ts_kernel_feed_free(struct ts_kernel_feed *feed)
 	pthread_mutex_destroy(&feed->lock);
 	free(feed->filling.bytes);
 	free(feed->taken.bytes);
+	free(feed->tallies);
 	free(feed);
 }
 

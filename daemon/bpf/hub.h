@@ -51,6 +51,15 @@ void ts_kernel_feed_free(struct ts_kernel_feed *feed);
  */
 bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, size_t *ret_n_bytes);
 
+/* What is counted: of a thread and a kind (event.h), since the feed began. */
+struct ts_kernel_tally {
+	struct ts_bpf_tally_key key;
+	struct ts_bpf_tally sum;
+};
+/* All there are so far; *ret_tallies is the feed's, up to the next call. -ENOMEM. */
+int ts_kernel_feed_tallies(struct ts_kernel_feed *feed, const struct ts_kernel_tally **ret_tallies,
+			   size_t *ret_n);
+
 /* Of an event's program. */
 size_t ts_kernel_event_bytes(uint32_t program);
 

@@ -38,6 +38,7 @@ static const char *const map_names[TS_BPF_N_MAPS] = {
 	[TS_BPF_MAP_RECLAIMING] = "reclaiming",
 	[TS_BPF_MAP_WAITING] = "waiting",
 	[TS_BPF_MAP_WORKING] = "working",
+	[TS_BPF_MAP_TALLIES] = "tallies",
 };
 
 /* What not every kernel has: it is there if one of the functions that begin like this can be attached. */

@@ -4,7 +4,7 @@
  * interval meanwhile lies in `away`, by thread. It stays there for the thread's life, as to take it away and put it back
  * would cost more than all the rest: start_ns is 0 while the thread is not away.
  */
-#include "daemon/bpf/shared.bpf.h"
+#include "daemon/bpf/tally.bpf.h"
 
 #define STATE_DEAD 0x80
 
@@ -249,9 +249,12 @@ static __always_inline void come_back(const struct ts_bpf_traced *settings,
 	note->event.end_ns = now;
 	note->end_cpu = bpf_get_smp_processor_id();
 	now -= note->event.start_ns;
-	if (now >= settings->threshold_ns[TS_BPF_SCHED] &&
-	    (!wants_stack(settings, note, now) ||
-	     bpf_map_update_elem(&due, &tid, note, BPF_NOEXIST)))
+	if (is_counted(settings, TS_BPF_SCHED))
+		count(&note->event,
+		      note->preempted || !note->state ? TS_BPF_PREEMPTED : note->syscall, now);
+	else if (now >= settings->threshold_ns[TS_BPF_SCHED] &&
+		 (!wants_stack(settings, note, now) ||
+		  bpf_map_update_elem(&due, &tid, note, BPF_NOEXIST)))
 		tell(note);
 	note->event.start_ns = 0;
 }

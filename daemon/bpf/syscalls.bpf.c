@@ -3,7 +3,7 @@
  * The system calls that matter to a GPU program: ioctl on its devices, changes of its memory's map, waits for a futex,
  * opening and reading of files.
  */
-#include "daemon/bpf/shared.bpf.h"
+#include "daemon/bpf/tally.bpf.h"
 
 #define CALL_READ	 0
 #define CALL_OPEN	 2
@@ -166,7 +166,10 @@ int BPF_PROG(syscall_left, struct pt_regs___kernel *regs, long result)
 	if (!call || !call->event.start_ns)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (now - call->event.start_ns >= settings->threshold_ns[TS_BPF_SYSCALLS]) {
+	if (is_counted(settings, TS_BPF_SYSCALLS)) {
+		bpf_get_current_comm(call->event.name, sizeof(call->event.name));
+		count(&call->event, call->syscall, now - call->event.start_ns);
+	} else if (now - call->event.start_ns >= settings->threshold_ns[TS_BPF_SYSCALLS]) {
 		call->event.end_ns = now;
 		call->result = result;
 		bpf_get_current_comm(call->event.name, sizeof(call->event.name));

@@ -50,17 +50,22 @@ static int parse_one(const char *text, size_t n_text, struct ts_kernel_wish *wis
 	const char *colon = memchr(text, ':', n_text);
 	size_t n_name = colon ? (size_t)(colon - text) : n_text;
 	bool all = n_name == 3 && !strncmp(text, "all", 3), known = all;
+	bool counted = colon && n_text - n_name == 6 && !strncmp(colon, ":count", 6);
 	uint64_t threshold_ns = 0;
 
-	if (colon && parse_threshold(colon + 1, n_text - n_name - 1, &threshold_ns))
+	if (colon && !counted && parse_threshold(colon + 1, n_text - n_name - 1, &threshold_ns))
 		return -EINVAL;
 	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++) {
 		const char *name = ts_kernel_program_name(i);
 
 		if (!all && (strlen(name) != n_name || strncmp(name, text, n_name)))
 			continue;
+		/* What is of each its own cannot be added up. */
+		if (counted && !(TS_BPF_COUNTABLE & 1u << i))
+			return -EINVAL;
 		known = true;
 		wish->programs |= 1u << i;
+		wish->counted = counted ? wish->counted | 1u << i : wish->counted & ~(1u << i);
 		wish->threshold_ns[i] =
 			i == TS_BPF_STACKS && !colon ? STACKS_THRESHOLD_NS : threshold_ns;
 	}
@@ -80,13 +85,19 @@ int ts_kernel_wish_parse(const char *text, struct ts_kernel_wish *ret_wish, char
 			snprintf(
 				why, n_why,
 				"`%.*s`: it is all, sched, faults, syscalls, stacks, block, memory or "
-				"driver, with a threshold if need be, like sched:10us",
+				"driver, with a threshold if need be, like sched:10us; the first three of "
+				"them can be counted, like sched:count",
 				(int)(n < 64 ? n : 64), at);
 			return -EINVAL;
 		}
 		at += n;
 		if (!*at)
 			break;
+	}
+	if (wish.programs & 1u << TS_BPF_STACKS && wish.counted & 1u << TS_BPF_SCHED) {
+		snprintf(why, n_why, "`%.64s`: stacks are of intervals that are told, not counted",
+			 text);
+		return -EINVAL;
 	}
 	*ret_wish = wish;
 	return 0;

@@ -7,6 +7,7 @@
 
 struct ts_kernel_wish {
 	uint32_t programs; /* bits of enum ts_bpf_program; 0: no kernel events */
+	uint32_t counted;  /* of these: how many and how long they took is enough */
 	uint64_t threshold_ns[TS_BPF_N_PROGRAMS];
 };
 
@@ -14,6 +15,7 @@ struct ts_kernel_wish {
 const char *ts_kernel_program_name(unsigned program);
 
 /*
+ * "sched:count" has them counted, by thread and kind, rather than told one by one; so have "faults" and "syscalls". Otherwise
  * "all", or names with commas between, each with a threshold if need be: "sched:10us,syscalls". -EINVAL: `why` says what
  * is wrong, in a few words. Stacks bring the intervals that they are of, and are of those of a millisecond unless told.
  */

@@ -524,6 +524,8 @@ static bool peer_is_empty(const struct ts_recording *recording)
 		n += nothing & TS_ROW_BIT(i) ? 0 : recording->counts[i];
 	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
 		n += i == TS_LOSS_KERNEL_EVENTS ? 0 : recording->lost[i];
+	if (!(nothing & TS_ROW_BIT(TS_ROW_COUNTER)))
+		n -= recording->n_kernel_counters;
 	return !n;
 }
 

@@ -34,6 +34,7 @@ void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 		recording->counts[i] += status.counts[i];
 	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
 		recording->lost[i] += status.lost[i];
+	recording->n_kernel_counters += status.n_kernel_counters;
 	recording->n_stopped += how == TS_SESSION_END_STOPPED;
 	recording->n_died += how == TS_SESSION_END_DIED;
 	recording->n_dropped += how == TS_SESSION_END_BAD_DATA;
@@ -319,6 +320,7 @@ static int server_open_kernel(struct ts_server *server)
 
 int ts_server_describe_kernel(const struct ts_server *server, struct ts_recording *recording)
 {
+	uint32_t programs, counted;
 	const char *missing;
 	char names[96];
 	int r;
@@ -326,8 +328,14 @@ int ts_server_describe_kernel(const struct ts_server *server, struct ts_recordin
 	if (!server->kernel)
 		return 0;
 	missing = ts_kernel_hub_missing(server->kernel);
-	ts_kernel_wish_names(ts_kernel_hub_programs(server->kernel), names, sizeof(names));
+	programs = ts_kernel_hub_programs(server->kernel);
+	counted = programs & ts_kernel_hub_wish(server->kernel)->counted;
+	ts_kernel_wish_names(programs & ~counted, names, sizeof(names));
 	r = ts_sbt_writer_metadata(recording->writer, TS_METADATA_KERNEL_EVENTS, names);
+	ts_kernel_wish_names(counted, names, sizeof(names));
+	if (!r && counted)
+		r = ts_sbt_writer_metadata(recording->writer, TS_METADATA_KERNEL_EVENTS_COUNTED,
+					   names);
 	if (!r && missing)
 		r = ts_sbt_writer_metadata(recording->writer, TS_METADATA_KERNEL_EVENTS_MISSING,
 					   missing);

@@ -89,6 +89,7 @@ struct ts_session {
 	uint32_t flush_number;
 	bool flush_waiting;
 	struct ts_session_kernel *kernel; /* NULL: no kernel events */
+	uint64_t n_kernel_counters;	  /* of the counter rows */
 	int write_error;		  /* the file's: this session cannot go on */
 	bool full; /* the file takes nothing of this session any more but its end */
 	uint64_t lost_written[TS_LOSS_COUNT]; /* of `lost`: in the file */

@@ -11,11 +11,14 @@
 #include "daemon/bpf/hub.h"
 #include "daemon/serve/session-internal.h"
 #include "daemon/util/error.h"
+#include "daemon/util/map.h"
+#include "replay/report/names.h"
 
 #define KERNEL_ROWS	   65536u
 #define KERNEL_MAX_THREADS 65536u
 #define KERNEL_NAMES	   1024u
 #define KERNEL_STACKS	   256u
+#define TALLY_NS	   UINT64_C(1000000000) /* between looks at what is counted */
 /* In the table of threads: a number as the process itself has it, where it has numbers of its own. */
 #define INNER 0x80000000u
 
@@ -50,6 +53,11 @@ struct ts_session_kernel {
 	uint32_t n_threads, n_slots;
 	struct kernel_name names[KERNEL_NAMES];
 	struct kernel_stack stacks[KERNEL_STACKS];
+	bool ended;
+	uint64_t tally_ns;     /* of the last look at what is counted */
+	struct ts_map tallied; /* a thread and a kind: one more than their place in */
+	uint64_t *tallies;     /* how many were told of */
+	uint32_t n_tallies, n_tallies_allocated;
 };
 
 /* ---- threads and names ---- */
@@ -478,6 +486,110 @@ static int add_event(struct ts_session *s, const struct ts_bpf_event *event)
 	}
 }
 
+/* ---- what is counted ---- */
+
+static void tally_name(const struct ts_bpf_tally_key *key, char *name, size_t n_name)
+{
+	const char *program = ts_kernel_program_name(key->program), *kind;
+
+	if (key->program == TS_BPF_FAULTS)
+		kind = ts_name_fault_kind(key->what);
+	else if (key->what == TS_BPF_PREEMPTED)
+		kind = "preempted";
+	else if (key->what == TS_BPF_NO_SYSCALL)
+		kind = "page_fault";
+	else
+		kind = ts_name_syscall(key->what);
+	if (kind)
+		snprintf(name, n_name, "%s.%s", program, kind);
+	else
+		snprintf(name, n_name, "%s.%" PRIu32, program, key->what);
+}
+
+/* Where it is kept how many were told of; NULL: there is no memory for it. */
+static uint64_t *tally_told(struct ts_session_kernel *kernel, const struct ts_bpf_tally_key *key)
+{
+	uint64_t at = (uint64_t)key->tid << 32 | (uint64_t)(key->program & 15) << 28 |
+		      (key->what & 0x0fffffff);
+	uint32_t place = ts_map_get(&kernel->tallied, at);
+	uint32_t n = kernel->n_tallies_allocated ? 2 * kernel->n_tallies_allocated : 64;
+	uint64_t *grown;
+
+	if (place)
+		return &kernel->tallies[place - 1];
+	if (kernel->n_tallies == kernel->n_tallies_allocated) {
+		grown = realloc(kernel->tallies, n * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		kernel->tallies = grown;
+		kernel->n_tallies_allocated = n;
+	}
+	if (ts_map_set(&kernel->tallied, at, kernel->n_tallies + 1))
+		return NULL;
+	kernel->tallies[kernel->n_tallies] = 0;
+	return &kernel->tallies[kernel->n_tallies++];
+}
+
+static int add_tally_row(struct ts_session *s, const char *name, const char *unit,
+			 struct ts_row_counter *row, uint64_t value)
+{
+	char text[TS_BPF_FILE_BYTES];
+	int r;
+
+	snprintf(text, sizeof(text), "%.50s.%s", name, unit);
+	r = name_id(s, text, sizeof(text), &row->name);
+	row->value = (double)value;
+	row->integer = (int64_t)value;
+	ts_session_count_row(s, TS_ROW_COUNTER);
+	__atomic_store_n(&s->n_kernel_counters, s->n_kernel_counters + 1, __ATOMIC_RELAXED);
+	return r ?: ts_session_add_row(s, TS_ROW_COUNTER, row);
+}
+
+/* A thread's counters have a domain of their own: programs that draw counters know of no threads. */
+static int add_tally(struct ts_session *s, const struct ts_kernel_tally *tally, uint64_t now)
+{
+	struct ts_bpf_event event = {.tid = tally->key.tid, .pid = tally->sum.pid, .start_ns = now};
+	struct ts_row_counter row = {.start_ns = now, .value_type = TS_PAYLOAD_I64};
+	char name[64], domain[32];
+	int r;
+
+	memcpy(event.name, tally->sum.name, sizeof(event.name));
+	tally_name(&tally->key, name, sizeof(name));
+	snprintf(domain, sizeof(domain), "kernel %" PRIu32, tally->key.tid);
+	r = thread_id(s, &event, &row.thread);
+	r = r ?: name_id(s, domain, sizeof(domain), &row.domain);
+	r = r ?: add_tally_row(s, name, "count", &row, tally->sum.count);
+	return r ?: add_tally_row(s, name, "ns", &row, tally->sum.ns);
+}
+
+/* Those that are more than they were. */
+static int take_tallies(struct ts_session *s)
+{
+	struct ts_session_kernel *kernel = s->kernel;
+	const struct ts_kernel_tally *tallies;
+	uint64_t now = ts_clock_monotonic_ns(), *told;
+	size_t n;
+	int r;
+
+	if (!kernel->ended && now - kernel->tally_ns < TALLY_NS)
+		return 0;
+	kernel->tally_ns = now;
+	/* Without memory they are looked at again. */
+	if (ts_kernel_feed_tallies(kernel->feed, &tallies, &n))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		told = tally_told(kernel, &tallies[i].key);
+		if (!told || *told == tallies[i].sum.count)
+			continue;
+		*told = tallies[i].sum.count;
+		ts_session_dirty(s);
+		r = add_tally(s, &tallies[i], now);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
 static int count_losses(struct ts_session *s)
 {
 	struct ts_session_kernel *kernel = s->kernel;
@@ -558,6 +670,7 @@ int ts_session_kernel_round(struct ts_session *s)
 		if (!r && ts_sbt_session_writer_pending_rows(s->writer) >= KERNEL_ROWS)
 			r = ts_session_write(s);
 	}
+	r = r ?: take_tallies(s);
 	return r ?: count_losses(s);
 }
 
@@ -571,6 +684,7 @@ int ts_session_kernel_end(struct ts_session *s)
 	if (!s->kernel)
 		return 0;
 	ts_kernel_feed_end(s->kernel->feed);
+	s->kernel->ended = true;
 	return ts_session_kernel_round(s);
 }
 
@@ -609,6 +723,8 @@ void ts_session_kernel_deinit(struct ts_session *s)
 	if (!s->kernel)
 		return;
 	ts_kernel_feed_free(s->kernel->feed);
+	ts_map_deinit(&s->kernel->tallied);
+	free(s->kernel->tallies);
 	free(s->kernel->threads);
 	free(s->kernel->wanted);
 	free(s->kernel);

@@ -88,5 +88,6 @@ struct ts_session_status {
 	uint64_t captured_ns;
 	uint64_t counts[TS_ROW_EVENT_COUNT];
 	uint64_t lost[TS_LOSS_COUNT];
+	uint64_t n_kernel_counters; /* of the counter rows: the kernel's */
 };
 void ts_session_status(const struct ts_session *session, struct ts_session_status *ret_status);

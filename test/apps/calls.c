@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls N [A_SECOND [THREADS]]: N system calls of each thread that cost next to nothing (madvise of no memory, which `--kernel-events`
+ * calls N [A_SECOND [THREADS]]: N system calls of each thread that cost next to nothing (mremap of nothing, which is refused and which `--kernel-events`
  * tells of), at most so many a second of each thread, between two launches. For each thread a line of JSON: how many, and when, in
  * nanoseconds of CLOCK_MONOTONIC. With TS_APP_WAIT it waits for a line of input before.
  */
@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,7 +49,7 @@ static void *call(void *data)
 				;
 			due_ns = (now - due_ns > piece_ns ? now : due_ns) + piece_ns;
 		}
-		syscall(SYS_madvise, NULL, 0, MADV_NORMAL);
+		syscall(SYS_mremap, NULL, 0, 0, 0);
 	}
 	caller->end_ns = clock_ns(CLOCK_MONOTONIC);
 	caller->processor_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - processor_ns;

@@ -376,6 +376,85 @@ class Delays(harness.Case):
         self.assertGreaterEqual(sum(one['count'] for one in sums.values()), PAGES)
 
 
+class Counted(harness.Case):
+    """`sched:count`: counters say how many there were and how long they took, and nothing else is told."""
+
+    def run_in_service(self, events, *command, **env):
+        """Returns what the program printed, by lines of JSON, and its trace."""
+        inject, control = self.path('inject.sock'), self.path('control.sock')
+        daemon = start_service(self, '--kernel-events=' + events, inject, control, TRACESMITH_GPU_NODES='/dev/urandom')
+        program = subprocess.Popen(
+            command, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env=harness.preload_environment('', TRACESMITH_SOCKET=inject, TS_APP_WAIT='1', **env))
+        self.addCleanup(end, program)
+        wait(lambda: str(program.pid) in harness.tsctl(
+            'sessions', env=harness.environment(TRACESMITH_CONTROL=control)).out, daemon)
+        out, _ = program.communicate(b'go\n', harness.SECONDS)
+        if program.returncode == harness.SKIPPED:
+            self.skipTest('no real-time threads here')
+        self.assertEqual(program.returncode, 0, out)
+        end(daemon)
+        path, = glob.glob(self.path('*.sbt'))
+        trace = harness.Trace(path)
+        self.assertEqual(trace.lost, {})
+        self.assertEqual(trace.of('off_cpu', 'page_fault', 'syscall'), [])
+        return [json.loads(line) for line in out.decode().splitlines() if line.startswith('{')], trace
+
+    def counters(self, trace):
+        return sorted((row for row in trace.of('counter') if row['domain'].startswith('kernel ')),
+                      key=lambda row: row['start_ns'])
+
+    def sums(self, trace):
+        """The last of each counter, by thread and name; they only grow."""
+        last = {}
+        for row in self.counters(trace):
+            self.assertEqual(row['domain'], 'kernel %d' % row['tid'])
+            key = row['tid'], row['name']
+            self.assertGreaterEqual(row['integer'], last.get(key, 0))
+            last[key] = row['integer']
+        return last
+
+    @needs('syscalls')
+    def test_each_call(self):
+        """More than the daemon looks at once, by several threads at once, and none too many or too few."""
+        threads, trace = self.run_in_service('syscalls:count', harness.app('calls', 'driver'), '200000', '100000', '3')
+        sums = self.sums(trace)
+        self.assertEqual(len(threads), 3)
+        for one in threads:
+            self.assertEqual(sums[one['tid'], 'syscalls.mremap.count'], 200000)
+            self.assertGreater(sums[one['tid'], 'syscalls.mremap.ns'], 0)
+            self.assertLess(sums[one['tid'], 'syscalls.mremap.ns'], one['end_ns'] - one['start_ns'])
+        self.assertEqual(sum(count for (_, name), count in sums.items() if name == 'syscalls.mremap.count'), 600000)
+        metadata = trace.info['metadata']
+        self.assertEqual((metadata['kernel_events'], metadata['kernel_events_counted']), ('', 'syscalls'))
+        # It took two seconds at least: they are there while it runs, not at the end alone.
+        self.assertGreater(len({row['start_ns'] for row in self.counters(trace)}), 1)
+
+    @needs('sched', 'faults', 'syscalls')
+    def test_all_that_can_be_counted(self):
+        with open(self.path('data.bin'), 'wb') as file:
+            file.write(os.urandom(PIECE * PIECES))
+        steps, trace = self.run_in_service('sched:count,faults:count,syscalls:count', harness.app('delays', 'driver'),
+                                           self.path('data.bin'), str(PAGES))
+        sums = self.sums(trace)
+        step = {one['what']: one for one in steps}
+        tid = step['sleep']['tid']
+        self.assertEqual(sums[tid, 'syscalls.pread64.count'], PIECES + 1)
+        self.assertEqual(sums[tid, 'syscalls.ioctl.count'], step['ioctl']['count'])
+        self.assertGreaterEqual(sums[tid, 'faults.minor.count'], PAGES)
+        self.assertLess(sums[tid, 'faults.minor.count'], PAGES + PAGES // 2)
+        self.assertEqual(sums[tid, 'sched.clock_nanosleep.count'], 1)
+        self.assertGreaterEqual(sums[tid, 'sched.clock_nanosleep.ns'], 30000000)
+        self.assertLessEqual(sums[tid, 'sched.clock_nanosleep.ns'], step['sleep']['end_ns'] - step['sleep']['start_ns'])
+        self.assertGreaterEqual(sums[tid, 'sched.preempted.count'], 1)
+        # Its child's, too.
+        self.assertGreaterEqual(sums[step['child']['child'], 'sched.clock_nanosleep.ns'], 30000000)
+        # That nothing of scheduling was told does not mean that the thread ran.
+        result = harness.tsctl('gaps', '--json', trace.path)
+        self.assertEqual(result.status, 0, result)
+        self.assertNotIn('running', {part['cause'] for gap in json.loads(result.out)['longest'] for part in gap['parts']})
+
+
 class Wishes(harness.Case):
     def delays(self, *options, **env):
         with open(self.path('data.bin'), 'wb') as file:
@@ -411,7 +490,7 @@ class Wishes(harness.Case):
         self.assertEqual(harness.Trace(path).of('off_cpu', 'page_fault', 'syscall'), [])
 
     def test_mistakes(self):
-        for wish in ('shed', 'sched:', 'sched:soon', 'sched,,faults', ''):
+        for wish in ('shed', 'sched:', 'sched:soon', 'sched,,faults', '', 'block:count', 'all:count', 'sched:counts'):
             result, path = self.delays('--kernel-events=' + wish)
             self.assertEqual(result.status, 2, result)
             self.assertEqual(len(result.err.splitlines()), 1, result)

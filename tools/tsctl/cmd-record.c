@@ -224,11 +224,14 @@ static int parse_kernel_events(struct record *record, const char *text)
 		snprintf(threshold, sizeof(threshold), "%.*s",
 			 n > n_name ? (int)(n - n_name - 1) : 0, at + n_name + (n > n_name));
 		if (i == TS_ARRAY_LEN(names) || n - n_name >= sizeof(threshold) ||
-		    strchr(threshold, '.') || (n > n_name && ts_time_parse(threshold, &ns))) {
+		    strchr(threshold, '.') ||
+		    (n > n_name && (i < 1 || i > 3 || strcmp(threshold, "count")) &&
+		     ts_time_parse(threshold, &ns))) {
 			ts_complain(
 				"--kernel-events=%s: it is `all` or some of `sched`, `faults`, "
 				"`syscalls`, `stacks`, `block`, `memory` and `driver`, each with a threshold "
-				"if need be, like sched:10us",
+				"if need be, like sched:10us; the first three can be counted, like "
+				"sched:count",
 				record->kernel_events);
 			return -EINVAL;
 		}
@@ -912,8 +915,8 @@ const struct ts_command ts_command_record = {
 		"      --vgpu[=SPEC]     run on the virtual GPU: h200:2, ... (`tsctl devices`)\n"
 		"      --stacks KIND     host stacks: native (default), python or none\n"
 		"      --symbols WHEN    names for stacks: end, or none (`tsctl symbolize`)\n"
-		"      --kernel-events[=L]   the kernel's: all, or sched:10us (a threshold),\n"
-		"                            faults, syscalls, stacks, block, memory, driver\n"
+		"      --kernel-events[=L]   all, or sched:10us (a threshold; sched:count:\n"
+		"                        counters alone), faults, syscalls, stacks, block, memory, driver\n"
 		"      --system          calls of all other processes; COMMAND may be left out\n"
 		"      --capture LEVEL   timing, replay[:1G] or window[:1G][,launches=A..B]\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"

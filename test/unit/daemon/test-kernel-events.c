@@ -38,18 +38,34 @@ TS_TEST(wishes)
 	check_wish("memory,driver:1us", 96, 0);
 }
 
+TS_TEST(wishes_to_count)
+{
+	struct ts_kernel_wish wish;
+	char why[320];
+
+	ts_check_int(ts_kernel_wish_parse("sched:count,faults,syscalls:count,block", &wish, why,
+					  sizeof(why)),
+		     0);
+	ts_check_int(wish.programs, 1 | 2 | 4 | 16);
+	ts_check_int(wish.counted, 1 | 4);
+	/* The last word counts. */
+	ts_check_int(ts_kernel_wish_parse("sched:count,sched:1us", &wish, why, sizeof(why)), 0);
+	ts_check_int(wish.counted, 0);
+	ts_check_int(ts_kernel_wish_parse("sched:count,stacks", &wish, why, sizeof(why)), -EINVAL);
+	ts_check(strstr(why, "stacks"));
+}
+
 TS_TEST(mistakes)
 {
-	static const char *const texts[] = {"",		  "shed",
-					    "sched,",	  "sched:",
-					    "sched:x",	  "sched:1h",
-					    ":1us",	  "sched:99999999999",
-					    ",",	  "sched:-1",
-					    "sched:1us:", "allx"};
+	static const char *const texts[] = {
+		"",	     "shed",	    "sched,",	   "sched:",
+		"sched:x",   "sched:1h",    ":1us",	   "sched:99999999999",
+		",",	     "sched:-1",    "sched:1us:",  "allx",
+		"all:count", "block:count", "sched:counts"};
 
 	for (size_t i = 0; i < TS_ARRAY_LEN(texts); i++) {
 		struct ts_kernel_wish wish = {.programs = 42};
-		char why[192] = "";
+		char why[320] = "";
 
 		ts_check_int(ts_kernel_wish_parse(texts[i], &wish, why, sizeof(why)), -EINVAL);
 		ts_check_int(wish.programs, 42);
