@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 #include <glob.h>
 #include <linux/perf_event.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,6 +24,8 @@
 /* The inode of the first pid namespace: PROC_PID_INIT_INO. */
 #define FIRST_PID_NAMESPACE 0xeffffffcu
 #define NODES_ENVIRONMENT   "TRACESMITH_GPU_NODES"
+#define LOAD_TRIES	    6
+#define LOAD_PAUSE_US	    1000u
 #define OBJECT_PROCESS	    0
 #define OBJECT(program)	    (1 + (program))
 #define OBJECT_JOBS	    OBJECT(TS_BPF_N_PROGRAMS)
@@ -157,8 +160,8 @@ static int choose_memory(struct bpf_object *object)
 	return 0;
 }
 
-static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_object *bytes,
-		       uint32_t wanted, struct bpf_object **ret_object)
+static int try_object(struct ts_bpf_programs *programs, const struct ts_bpf_object *bytes,
+		      uint32_t wanted, struct bpf_object **ret_object)
 {
 	struct bpf_object *object = bpf_object__open_mem(bytes->bytes, bytes->n_bytes, NULL);
 	struct bpf_program *program;
@@ -181,6 +184,27 @@ static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_obj
 	keep_maps(programs, object);
 	*ret_object = object;
 	return 0;
+}
+
+/*
+ * The kernel gives up verifying when a signal waits for the thread, and says -EAGAIN; libbpf tries some times at once. So signals
+ * wait until it is done; what else interrupts it (a debugger, a frozen cgroup) is waited for.
+ */
+static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_object *bytes,
+		       uint32_t wanted, struct bpf_object **ret_object)
+{
+	sigset_t all, old;
+	int r = -EAGAIN;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	for (unsigned i = 0; i < LOAD_TRIES && r == -EAGAIN; i++) {
+		if (i)
+			usleep(LOAD_PAUSE_US << i);
+		r = try_object(programs, bytes, wanted, ret_object);
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return r;
 }
 
 /* What stands in the way of all of them; NULL: nothing that is known. */
@@ -207,6 +231,9 @@ static const char *reason(int error)
 		return "this kernel has no such tracepoint";
 	case -ENOSYS:
 		return "this kernel has no eBPF";
+	case -EAGAIN:
+		return "something interrupted the kernel again and again while it verified the "
+		       "program: try again";
 	default:
 		return strerror(-error);
 	}

@@ -7,6 +7,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -58,6 +59,9 @@ static const char *reason(int error)
 		return "it takes Linux 6.6 (uprobes in one link)";
 	case -ENOSYS:
 		return "this kernel has no eBPF";
+	case -EAGAIN:
+		return "something interrupted the kernel again and again while it verified the "
+		       "programs: try again";
 	default:
 		return strerror(-error);
 	}
@@ -300,12 +304,17 @@ void ts_system_forget(struct ts_system *system, pid_t pid)
 
 static int start(struct ts_system *system, bool pairs)
 {
+	sigset_t all, old;
 	int r;
 
 	libbpf_set_print(print_debug);
+	/* A signal that waits for the thread has the kernel give up verifying: programs.c. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pairs ? -ENOTSUP : load(system, true);
 	if (r)
 		r = load(system, false);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	r = r ?: check_links(system);
 	r = r ?: attach(system, 0, "thread_exited");
 	r = r ?: attach(system, 1, "process_replaced");

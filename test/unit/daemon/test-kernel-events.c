@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person may write behind --kernel-events; and a hub, on whatever machine this is. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -103,6 +105,31 @@ TS_TEST(hub_has_or_says)
 		}
 		ts_kernel_hub_free(hub);
 	}
+}
+
+static void ignore_signal(int number)
+{
+}
+
+/* What this machine gives, and what of it is missing, is the same for who gets a signal every tenth of a millisecond. */
+TS_TEST(signals_do_not_keep_programs_away)
+{
+	const struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
+	const struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+	struct ts_kernel_hub *quiet, *hub;
+	struct ts_kernel_wish wish;
+	char why[320];
+
+	ts_check_int(ts_kernel_wish_parse("all", &wish, why, sizeof(why)), 0);
+	ts_check_int(ts_kernel_hub_new(&wish, false, &quiet), 0);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	ts_check_int(ts_kernel_hub_new(&wish, false, &hub), 0);
+	setitimer(ITIMER_REAL, &never, NULL);
+	ts_check_int(ts_kernel_hub_programs(hub), ts_kernel_hub_programs(quiet));
+	ts_check_str(ts_kernel_hub_missing(hub) ?: "", ts_kernel_hub_missing(quiet) ?: "");
+	ts_kernel_hub_free(hub);
+	ts_kernel_hub_free(quiet);
 }
 
 #define TASK_INTERRUPTIBLE 1 /* as the kernel has it; what is stopped does not sleep */
