@@ -443,9 +443,10 @@ class Counted(harness.Case):
         self.assertEqual(sums[tid, 'syscalls.ioctl.count'], step['ioctl']['count'])
         self.assertGreaterEqual(sums[tid, 'faults.minor.count'], PAGES)
         self.assertLess(sums[tid, 'faults.minor.count'], PAGES + PAGES // 2)
-        self.assertEqual(sums[tid, 'sched.clock_nanosleep.count'], 1)
+        # It may have slept elsewhere, too.
+        self.assertGreaterEqual(sums[tid, 'sched.clock_nanosleep.count'], 1)
         self.assertGreaterEqual(sums[tid, 'sched.clock_nanosleep.ns'], 30000000)
-        self.assertLessEqual(sums[tid, 'sched.clock_nanosleep.ns'], step['sleep']['end_ns'] - step['sleep']['start_ns'])
+        self.assertLess(sums[tid, 'sched.clock_nanosleep.ns'], step['child']['end_ns'] - step['sleep']['start_ns'])
         self.assertGreaterEqual(sums[tid, 'sched.preempted.count'], 1)
         # Its child's, too.
         self.assertGreaterEqual(sums[step['child']['child'], 'sched.clock_nanosleep.ns'], 30000000)
