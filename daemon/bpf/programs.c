@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -207,16 +208,24 @@ static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_obj
 	return r;
 }
 
-/* What stands in the way of all of them; NULL: nothing that is known. */
-static const char *obstacle(void)
+/* A container may have another file, or an empty one, over it. */
+static bool tells_types(void)
+{
+	ts_cleanup(ts_closep) int fd = open(KERNEL_TYPES, O_RDONLY | O_CLOEXEC);
+	uint16_t magic = 0;
+
+	return fd >= 0 && read(fd, &magic, sizeof(magic)) == sizeof(magic) && magic == BTF_MAGIC;
+}
+
+const char *ts_bpf_obstacle(void)
 {
 	struct stat status;
 
-	if (access(KERNEL_TYPES, R_OK) < 0)
-		return "this kernel does not tell its types (" KERNEL_TYPES
-		       "; CONFIG_DEBUG_INFO_BTF)";
 	if (!stat("/proc/self/ns/pid", &status) && status.st_ino != FIRST_PID_NAMESPACE)
 		return "tracesmithd runs in a pid namespace of its own (a container): run it outside";
+	if (!tells_types())
+		return "this kernel does not tell its types (" KERNEL_TYPES
+		       "; CONFIG_DEBUG_INFO_BTF)";
 	return NULL;
 }
 
@@ -271,7 +280,7 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 		[TS_BPF_MEMORY] = &ts_bpf_object_memory,
 		[TS_BPF_DRIVER] = &ts_bpf_object_driver,
 	};
-	const char *why = obstacle();
+	const char *why = ts_bpf_obstacle();
 	uint32_t asked = wanted;
 	char names[96];
 	int r;

@@ -38,6 +38,9 @@ struct ts_bpf_programs {
 	char why[TS_BPF_WHY_BYTES]; /* in one line, what is missing; empty: nothing */
 };
 
+/* What stands in the way of all programs on this machine, or for this process, in a few words; NULL: nothing that is known. */
+const char *ts_bpf_obstacle(void);
+
 /* Loads those of `wanted` that can be; `loaded` and `why` say which. -ENOMEM. */
 int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted);
 /* Attaches all that is loaded and that the kernel has, or nothing and says why by a negative errno. */

@@ -9,16 +9,13 @@
 #include <bpf/libbpf.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "daemon/bpf/objects.h"
+#include "daemon/bpf/programs.h"
 #include "daemon/util/error.h"
 
-#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
-/* The inode of the first pid namespace: PROC_PID_INIT_INO. */
-#define FIRST_PID_NAMESPACE 0xeffffffcu
-#define MAX_PLACES	    512
+#define MAX_PLACES 512
 
 /* linux/bpf.h, of kernels that are newer than the headers may be. */
 #define UPROBE_MULTI	    48 /* BPF_TRACE_UPROBE_MULTI */
@@ -65,18 +62,6 @@ static const char *reason(int error)
 	default:
 		return strerror(-error);
 	}
-}
-
-static const char *obstacle(void)
-{
-	struct stat status;
-
-	if (access(KERNEL_TYPES, R_OK) < 0)
-		return "this kernel does not tell its types (" KERNEL_TYPES
-		       "; CONFIG_DEBUG_INFO_BTF)";
-	if (!stat("/proc/self/ns/pid", &status) && status.st_ino != FIRST_PID_NAMESPACE)
-		return "tracesmithd runs in a pid namespace of its own (a container): run it outside";
-	return NULL;
 }
 
 static int print_debug(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -328,7 +313,7 @@ static int start(struct ts_system *system, bool pairs)
 int ts_system_new(bool pairs, struct ts_system **ret_system, char why[TS_SYSTEM_WHY_BYTES])
 {
 	struct ts_system *system = calloc(1, sizeof(*system));
-	const char *what = obstacle();
+	const char *what = ts_bpf_obstacle();
 	int r = what ? -ENOTSUP : 0;
 
 	if (!system) {

@@ -67,6 +67,12 @@ def available():
             [line for line in lines if ': ' in line])
 
 
+def in_namespaces():
+    """Whether namespaces of all kinds can be had here, and mounts in them."""
+    return not harness.run(['sh', '-c', 'unshare --user --map-root-user --mount --pid --fork --mount-proc true && '
+                                        'unshare --mount mount -t tmpfs none /sys/kernel']).status
+
+
 def start_service(case, events, inject, control, **env):
     daemon = subprocess.Popen(
         [harness.DAEMON, '--inject-socket', inject, '--control-socket', control, '--directory', case.folder,

@@ -16,7 +16,7 @@ import time
 import unittest
 
 import harness
-from kernel import MAP, PROGRAM, available, end, exists, held, start_service, wait
+from kernel import MAP, PROGRAM, available, end, exists, held, in_namespaces, start_service, wait
 
 PROGRAMS = ('sched', 'faults', 'syscalls', 'stacks', 'block', 'memory', 'driver')
 PAGES = 100000
@@ -501,7 +501,7 @@ class Wishes(harness.Case):
         """The recording goes on, and says in one line and in the trace what it lacks."""
         path = self.path('recorded.sbt')
         result = harness.run(prefix + [
-            harness.TSCTL, 'record', '-o', path, '--vgpu', '--kernel-events', '--',
+            harness.TSCTL, 'record', '-f', '-o', path, '--vgpu', '--kernel-events', '--',
             harness.app('saxpy', 'driver')], harness.record_environment(), cwd=self.folder)
         self.assertEqual(result.status, 0, result)
         lines = [line for line in result.err.splitlines() if 'kernel events' in line]
@@ -523,6 +523,18 @@ class Wishes(harness.Case):
     @unittest.skipUnless(shutil.which('unshare'), 'no unshare')
     def test_in_a_container(self):
         self.check_missing(['unshare', '--pid', '--fork', '--mount-proc'], 'container')
+
+    @needs(*PROGRAMS)
+    @unittest.skipUnless(in_namespaces(), 'no namespaces to be had')
+    def test_in_a_container_of_many_kinds(self):
+        """A user of its own, as which it is root; another file where the kernel tells its types, or none."""
+        empty = self.path('empty')
+        open(empty, 'w').close()
+        self.check_missing(['unshare', '--user', '--map-root-user'], 'CAP_BPF', 'CAP_PERFMON')
+        self.check_missing(['unshare', '--user', '--map-root-user', '--mount', '--pid', '--fork', '--mount-proc'], 'container')
+        for prepare in ('mount --bind "$0" /sys/kernel/btf/vmlinux', 'mount -t tmpfs none /sys/kernel'):
+            self.check_missing(['unshare', '--mount', 'sh', '-c', prepare + ' && exec "$@"', empty],
+                               'does not tell its types', 'CONFIG_DEBUG_INFO_BTF')
 
     @unittest.skipIf(GIVEN, 'some of them can be had')
     def test_as_it_is_here(self):

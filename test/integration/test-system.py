@@ -16,7 +16,7 @@ import time
 import unittest
 
 import harness
-from kernel import PROGRAM, end, exists, held, wait
+from kernel import PROGRAM, end, exists, held, in_namespaces, wait
 
 LIBRARIES = ':'.join([os.path.join(harness.VGPU, 'libcuda.so.1'),
                       os.path.join(harness.VGPU, 'libcudart.so.13'), harness.SHIM])
@@ -424,6 +424,18 @@ class System(harness.Case):
     @unittest.skipUnless(shutil.which('unshare'), 'no unshare')
     def test_in_a_container(self):
         self.check_missing(['unshare', '--pid', '--fork', '--mount-proc'], 'container')
+
+    @needs
+    @unittest.skipUnless(in_namespaces(), 'no namespaces to be had')
+    def test_in_a_container_of_many_kinds(self):
+        """A user of its own, as which it is root; another file where the kernel tells its types, or none."""
+        empty = self.path('empty')
+        open(empty, 'w').close()
+        self.check_missing(['unshare', '--user', '--map-root-user'], 'CAP_BPF', 'CAP_PERFMON')
+        self.check_missing(['unshare', '--user', '--map-root-user', '--mount', '--pid', '--fork', '--mount-proc'], 'container')
+        for prepare in ('mount --bind "$0" /sys/kernel/btf/vmlinux', 'mount -t tmpfs none /sys/kernel'):
+            self.check_missing(['unshare', '--mount', 'sh', '-c', prepare + ' && exec "$@"', empty],
+                               'does not tell its types', 'CONFIG_DEBUG_INFO_BTF')
 
     @unittest.skipUnless(MISSING, 'it can be had')
     def test_as_it_is_here(self):
