@@ -484,27 +484,13 @@ static bool control_sees(const struct ts_client_connection *client, const struct
 	return peer->session && ts_answer_may_see(client->credentials.uid, peer->credentials.uid);
 }
 
-/* Of the sessions of processes that nobody preloaded: by the daemon's number, or by pid. False: there is none to be seen. */
 static bool control_observed(const struct ts_client_connection *client, uint32_t number,
 			     uint32_t pid, struct control_trace *ret_trace)
 {
-	struct ts_server *server = client->server;
-	struct ts_observer_list list = {0};
-	bool found = false;
-
-	if (!server->observer || (!number && !pid) || ts_observer_list(server->observer, &list))
-		return false;
-	for (size_t i = 0; i < list.n && !found; i++) {
-		const struct ts_observer_session *session = &list.sessions[i];
-
-		found = (number ? session->number == number : session->status.pid == pid) &&
-			ts_answer_may_see(client->credentials.uid, session->status.uid);
-		if (found)
-			*ret_trace = (struct control_trace){session->number, session->status.number,
-							    server->observed ?: server->recording};
-	}
-	free(list.sessions);
-	return found;
+	ret_trace->recording =
+		ts_server_find_observed(client->server, client->credentials.uid, number, pid,
+					&ret_trace->number, &ret_trace->in_file);
+	return ret_trace->recording;
 }
 
 /*
@@ -699,27 +685,6 @@ static void control_flush_sessions(struct ts_client_connection *client, uint32_t
 		ts_server_look(client->server);
 }
 
-/* Kernel events as a request names them: all of them must be there. Else it is answered. */
-static int control_kernel_wish(struct ts_client_connection *client, uint32_t request_id,
-			       const char *text, struct ts_kernel_wish *ret_wish)
-{
-	const struct ts_kernel_hub *hub = client->server->kernel;
-	char why[256], names[96];
-	uint32_t missing;
-
-	if (ts_kernel_wish_parse(text, ret_wish, why, sizeof(why))) {
-		control_error(client, request_id, -EINVAL, why);
-		return -EINVAL;
-	}
-	missing = ret_wish->programs & ~(hub ? ts_kernel_hub_programs(hub) : 0);
-	if (!missing)
-		return 0;
-	ts_kernel_wish_names(missing, names, sizeof(names));
-	snprintf(why, sizeof(why), "it was started without these kernel events: %s", names);
-	control_error(client, request_id, -ENOTSUP, why);
-	return -ENOTSUP;
-}
-
 /* Windows of capture, instead of recording. Answered like a switch; whom none of those that were named can do it for, why. */
 static void control_window(struct ts_client_connection *client, uint32_t request_id, bool open,
 			   const Ts__Rpc__Request__Switch *request)
@@ -772,14 +737,20 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 	struct control_pending *pending;
 	struct control_trace observed;
 	struct ts_kernel_wish wish;
+	char why[TS_SERVER_WHY_BYTES];
+	int r;
 
 	if (request->capture) {
 		control_window(client, request_id, !paused, request);
 		return;
 	}
-	if (request->kernel_events &&
-	    control_kernel_wish(client, request_id, request->kernel_events, &wish))
+	r = request->kernel_events
+		    ? ts_server_kernel_wish(server, request->kernel_events, &wish, why)
+		    : 0;
+	if (r) {
+		control_error(client, request_id, r, why);
 		return;
+	}
 	/* Probes sit on files: those of one process alone cannot be taken away. */
 	if (!all && control_observed(client, request->session, request->pid, &observed)) {
 		control_error(client, request_id, -ENOTSUP,

@@ -318,6 +318,23 @@ static int server_open_kernel(struct ts_server *server)
 	return 0;
 }
 
+int ts_server_kernel_wish(const struct ts_server *server, const char *text,
+			  struct ts_kernel_wish *ret_wish, char why[TS_SERVER_WHY_BYTES])
+{
+	const struct ts_kernel_hub *hub = server->kernel;
+	char names[96];
+	uint32_t missing;
+
+	if (ts_kernel_wish_parse(text, ret_wish, why, TS_SERVER_WHY_BYTES))
+		return -EINVAL;
+	missing = ret_wish->programs & ~(hub ? ts_kernel_hub_programs(hub) : 0);
+	if (!missing)
+		return 0;
+	ts_kernel_wish_names(missing, names, sizeof(names));
+	snprintf(why, TS_SERVER_WHY_BYTES, "it was started without these kernel events: %s", names);
+	return -ENOTSUP;
+}
+
 int ts_server_describe_kernel(const struct ts_server *server, struct ts_recording *recording)
 {
 	uint32_t programs, counted;

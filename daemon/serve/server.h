@@ -116,6 +116,21 @@ struct ts_ended {
 };
 
 /* Takes the recording over. */
+/*
+ * Kernel events as a request names them: all of them must be there. -EINVAL, -ENOTSUP: `why` says in one line what is wrong.
+ */
+#define TS_SERVER_WHY_BYTES 384
+int ts_server_kernel_wish(const struct ts_server *server, const char *text,
+			  struct ts_kernel_wish *ret_wish, char why[TS_SERVER_WHY_BYTES]);
+
+/*
+ * Of the sessions of processes that nobody preloaded, those that `uid` may see: by the daemon's number, or by pid. Returns its
+ * recording; NULL: there is none.
+ */
+struct ts_recording *ts_server_find_observed(const struct ts_server *server, uid_t uid,
+					     uint32_t number, uint32_t pid, uint32_t *ret_number,
+					     uint32_t *ret_in_file);
+
 void ts_server_remember(struct ts_server *server, struct ts_recording *recording, uint32_t number,
 			pid_t pid);
 

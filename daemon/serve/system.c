@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "daemon/serve/answers.h"
 #include "daemon/serve/server.h"
 #include "daemon/util/error.h"
 
@@ -77,6 +78,29 @@ int ts_server_open_system(struct ts_server *server)
 		}
 	}
 	return describe(server, service ? server->observed : server->recording);
+}
+
+struct ts_recording *ts_server_find_observed(const struct ts_server *server, uid_t uid,
+					     uint32_t number, uint32_t pid, uint32_t *ret_number,
+					     uint32_t *ret_in_file)
+{
+	struct ts_observer_list list = {0};
+	bool found = false;
+
+	if (!server->observer || (!number && !pid) || ts_observer_list(server->observer, &list))
+		return NULL;
+	for (size_t i = 0; i < list.n && !found; i++) {
+		const struct ts_session_status *status = &list.sessions[i].status;
+
+		found = (number ? list.sessions[i].number == number : status->pid == pid) &&
+			ts_answer_may_see(uid, status->uid);
+		if (found) {
+			*ret_number = list.sessions[i].number;
+			*ret_in_file = status->number;
+		}
+	}
+	free(list.sessions);
+	return found ? server->observed ?: server->recording : NULL;
 }
 
 void ts_server_close_system(struct ts_server *server)
