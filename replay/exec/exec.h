@@ -31,11 +31,20 @@ struct ts_exec_io {
 
 struct ts_exec_schedule;
 struct ts_exec_difference;
+struct ts_ptx_debugger;
 
 struct ts_exec_options {
 	uint32_t
 		n_threads; /* CPUs for kernels; 1: what they compute is the same each time; 0: all */
 	struct ts_check *check; /* looks on (replay/check): then n_threads is 1; or NULL */
+	/*
+	 * Is asked before every instruction of every kernel (replay/vgpu/ptx/debug.h); operations are then done one after the
+	 * other, and n_threads is 1. Or NULL.
+	 */
+	const struct ts_ptx_debugger *debugger;
+	/* Before each operation, and whether it counts. Or NULL. */
+	void (*next)(void *userdata, const struct ts_row_operation *operation, bool counts);
+	void *next_userdata;
 	/*
 	 * Check points: after so many operations that count and may have written memory, all that they may have written is a
 	 * result. A check point waits for all that is under way. 0: there are none.

@@ -252,8 +252,18 @@ static int do_checked(struct run *run, const struct ts_row_operation *operation)
 	return r ? r : done;
 }
 
+static int do_debugged(struct run *run, const struct ts_row_operation *operation)
+{
+	const struct ts_exec_io io = {.text = run->report->text};
+	int r = do_operation(run, operation);
+
+	return r ?: run->executor->finish(run->state, &io);
+}
+
 static int do_it(struct run *run, const struct ts_row_operation *operation)
 {
+	if (run->options->debugger)
+		return do_debugged(run, operation);
 	return run->check ? do_checked(run, operation) : do_operation(run, operation);
 }
 
@@ -377,16 +387,18 @@ static int do_next(void *userdata, const struct ts_row_operation *operation)
 {
 	struct run *run = userdata;
 	const struct ts_exec_io io = {.text = run->report->text};
+	bool counts = ts_exec_program_counts(run->program,
+					     (size_t)(operation - run->program->operations));
 	int r;
 
 	run->operation = operation;
 	if (is_cancelled(run->cancel))
 		return -ECANCELED;
+	if (run->options->next)
+		run->options->next(run->options->next_userdata, operation, counts);
 	if (run->until_ns && now_ns() > run->until_ns)
 		return refuse(run, TS_EXEC_TIME_IS_UP);
-	r = ts_exec_program_counts(run->program, operation - run->program->operations)
-		    ? do_counted(run, operation)
-		    : do_before(run, operation);
+	r = counts ? do_counted(run, operation) : do_before(run, operation);
 	return r || !run->options->schedule ? r : run->executor->finish(run->state, &io);
 }
 

@@ -93,6 +93,7 @@ struct vgpu_state {
 	uint8_t *staging; /* clear of the program's addresses */
 	size_t staging_bytes;
 	struct ts_check *check; /* NULL: nobody looks on */
+	bool is_debugged;
 	struct watch watch;
 	char fault[TS_EXEC_TEXT_BYTES]; /* what a kernel did, as it is told first */
 };

@@ -271,8 +271,11 @@ static int find_instance(struct vgpu_state *state, uint32_t i, uint32_t context,
 	instance = calloc(1, sizeof(*instance));
 	if (!instance)
 		return -ENOMEM;
-	r = ts_vgpu_module_new(module->image, state->shape->cc_major * 10 + state->shape->cc_minor,
-			       &instance->code, message, sizeof(message));
+	r = (state->is_debugged
+		     ? ts_vgpu_module_new_named
+		     : ts_vgpu_module_new)(module->image,
+					   state->shape->cc_major * 10 + state->shape->cc_minor,
+					   &instance->code, message, sizeof(message));
 	if (r) {
 		free(instance);
 		return r < 0 ? r : ts_exec_vgpu_refuse(io, "its module: %s", message);

@@ -431,6 +431,7 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 		.fault = on_fault,
 		.observer = options->check ? ts_check_observer(options->check) : NULL,
 		.scheduler = options->schedule ? &options->schedule->scheduler : NULL,
+		.debugger = options->debugger,
 	};
 	int r;
 
@@ -438,6 +439,7 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 		return -ENOMEM;
 	state->program = program;
 	state->check = options->check;
+	state->is_debugged = options->debugger;
 	choose_devices(state, &spec);
 	r = ts_exec_layout_init(&state->layout, program);
 	r = r ?: ts_exec_vgpu_learn(state);

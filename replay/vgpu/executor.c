@@ -128,7 +128,8 @@ static struct lane *lane_new(struct ts_vgpu_ptx_executor *x)
 		return NULL;
 	}
 	if ((x->options.observer && ts_ptx_engine_observe(lane->engine, x->options.observer)) ||
-	    ts_ptx_engine_schedule(lane->engine, x->options.scheduler)) {
+	    ts_ptx_engine_schedule(lane->engine, x->options.scheduler) ||
+	    (x->options.debugger && ts_ptx_engine_debug(lane->engine, x->options.debugger))) {
 		ts_ptx_engine_free(lane->engine);
 		free(lane);
 		return NULL;

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "replay/vgpu/ptx/observe.h"
+#include "replay/vgpu/ptx/debug.h"
 #include "replay/vgpu/ptx/schedule.h"
 #include "replay/vgpu/vgpu.h"
 
@@ -33,6 +33,8 @@ struct ts_vgpu_executor_options {
 	const struct ts_ptx_observer *observer;
 	/* Chooses who goes next (ptx/schedule.h): n_threads is 1. NULL: nobody does. */
 	const struct ts_ptx_scheduler *scheduler;
+	/* Is asked before every instruction (ptx/debug.h): n_threads is 1. NULL: there is none. */
+	const struct ts_ptx_debugger *debugger;
 };
 #define TS_VGPU_OUTPUT_BYTES (1u << 20)
 #define TS_VGPU_MAX_THREADS  256

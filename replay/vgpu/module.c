@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "replay/vgpu/module.h"
+#include "replay/vgpu/ptx/debug.h"
 
 /* Registers of a multiprocessor and threads of a block, the same on every device of compute capability 7 to 9. */
 #define REGS_PER_SM 65536u
@@ -30,7 +31,7 @@ static int say(int r, const struct ts_ptx_error *error, size_t n_texts, char *me
 	return TS_VGPU_MODULE_E_PTX;
 }
 
-static int compile(struct ts_vgpu_module *module, char *message, size_t message_bytes)
+static int compile(struct ts_vgpu_module *module, bool named, char *message, size_t message_bytes)
 {
 	size_t n = module->n_texts, n_parsed = 0;
 	struct ts_ptx_module **parsed = calloc(n + 1, sizeof(struct ts_ptx_module *));
@@ -48,7 +49,9 @@ static int compile(struct ts_vgpu_module *module, char *message, size_t message_
 			n_parsed++;
 	}
 	if (!r)
-		r = ts_ptx_link(parsed, n, &module->image, &error);
+		r = named ? ts_ptx_link_named(parsed, (const char *const *)module->texts, n,
+					      &module->image, &error)
+			  : ts_ptx_link(parsed, n, &module->image, &error);
 	for (size_t i = 0; i < n_parsed; i++)
 		ts_ptx_module_free(parsed[i]);
 	free(parsed);
@@ -156,8 +159,8 @@ static int list_variables(struct ts_vgpu_module *module)
 	return 0;
 }
 
-int ts_vgpu_module_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_module,
-		       char *message, size_t message_bytes)
+static int module_new(const void *image, unsigned cc, bool named,
+		      struct ts_vgpu_module **ret_module, char *message, size_t message_bytes)
 {
 	struct ts_vgpu_module *module = calloc(1, sizeof(*module));
 	int r;
@@ -168,7 +171,7 @@ int ts_vgpu_module_new(const void *image, unsigned cc, struct ts_vgpu_module **r
 	r = ts_vgpu_image_texts(image, cc, &module->texts, &module->n_texts, message,
 				message_bytes);
 	if (!r)
-		r = compile(module, message, message_bytes);
+		r = compile(module, named, message, message_bytes);
 	if (!r)
 		r = list_kernels(module);
 	if (!r)
@@ -184,6 +187,18 @@ int ts_vgpu_module_new(const void *image, unsigned cc, struct ts_vgpu_module **r
 	}
 	*ret_module = module;
 	return 0;
+}
+
+int ts_vgpu_module_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_module,
+		       char *message, size_t message_bytes)
+{
+	return module_new(image, cc, false, ret_module, message, message_bytes);
+}
+
+int ts_vgpu_module_new_named(const void *image, unsigned cc, struct ts_vgpu_module **ret_module,
+			     char *message, size_t message_bytes)
+{
+	return module_new(image, cc, true, ret_module, message, message_bytes);
 }
 
 void ts_vgpu_module_free(struct ts_vgpu_module *module)

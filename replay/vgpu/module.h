@@ -70,6 +70,9 @@ struct ts_vgpu_module {
  */
 int ts_vgpu_module_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_module,
 		       char *message, size_t message_bytes);
+/* The same with names for registers, and the texts, for a debugger (ptx/debug.h): it runs slower. */
+int ts_vgpu_module_new_named(const void *image, unsigned cc, struct ts_vgpu_module **ret_module,
+			     char *message, size_t message_bytes);
 void ts_vgpu_module_free(struct ts_vgpu_module *module);
 const struct ts_vgpu_kernel *ts_vgpu_module_kernel(const struct ts_vgpu_module *module,
 						   const char *name);

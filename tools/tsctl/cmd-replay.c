@@ -38,6 +38,7 @@ enum {
 	OPT_COMPARE_EVERY,
 	OPT_TIME_LIMIT,
 	OPT_SCHEDULES,
+	OPT_DEBUG,
 	OPT_SEED,
 	OPT_UNORDERED_BLOCKS,
 };
@@ -198,6 +199,9 @@ static int apply_option(struct ts_replay_asked *asked, int option,
 		return parse_time_limit(optarg, asked);
 	case OPT_SCHEDULES:
 		return parse_schedules(optarg, asked);
+	case OPT_DEBUG:
+		asked->debug = true;
+		return 0;
 	case OPT_SEED:
 		asked->has_seed = true;
 		return ts_replayschedule_parse(optarg, asked);
@@ -248,6 +252,12 @@ static int check_asked(const struct ts_replay_asked *asked,
 			    "all of its replays are compared, at their ends");
 		return -EINVAL;
 	}
+	if (asked->debug && (!is_full || asked->check || asked->n_schedules || asked->n_repeat ||
+			     asked->points_every || asked->json)) {
+		ts_complain("--debug is for `--on vgpu --mode full`, and goes with a selection "
+			    "(--ops, --stream, --from, --to) and --time-limit alone");
+		return -EINVAL;
+	}
 	if (asked->n_decisions && asked->n_schedules != 1) {
 		ts_complain("--seed with decisions is for `--schedules 1`: they are those of one "
 			    "seed");
@@ -272,6 +282,7 @@ static int run_replay(int argc, char **argv)
 		{"compare-every", required_argument, NULL, OPT_COMPARE_EVERY},
 		{"time-limit", required_argument, NULL, OPT_TIME_LIMIT},
 		{"schedules", required_argument, NULL, OPT_SCHEDULES},
+		{"debug", no_argument, NULL, OPT_DEBUG},
 		{"seed", required_argument, NULL, OPT_SEED},
 		{"unordered-blocks", no_argument, NULL, OPT_UNORDERED_BLOCKS},
 		{"session", required_argument, NULL, 's'},
@@ -314,15 +325,15 @@ const struct ts_command ts_command_replay = {
 		"\n"
 		"      --on EXECUTOR      emulate (the default): in virtual time; vgpu: what\n"
 		"                         `record --capture replay` kept, on the virtual GPU\n"
-		"      --what-if EDIT     emulate: run it edited: `kernel gemm*=2x`, `graph`;\n"
-		"                         `--what-if help` lists them; @FILE: an edit a line\n"
+		"      --what-if EDIT     emulate: run it edited: `kernel gemm*=2x`; @FILE; help\n"
 		"      --repeat K         vgpu: compare K replays with each other\n"
 		"      --compare-every N  vgpu: after every N operations, not at the end alone\n"
 		"      --time-limit N     vgpu: give up a replay after N seconds\n"
 		"      --check LIST       vgpu: find races, init (reads of what nobody wrote),\n"
 		"                         bounds, order (of operations) or all; exits 1 on a find\n"
-		"      --schedules N      vgpu: N other orders that a GPU may take, what depends on\n"
-		"                         them (--seed S[:DECISIONS], --unordered-blocks)\n"
+		"      --schedules N      vgpu: N other orders that a GPU may take: what depends\n"
+		"                         on them (--seed S[:DECISIONS], --unordered-blocks)\n"
+		"      --debug            vgpu: stop in kernels; `help` on stdin lists commands\n"
 		"      --mode MODE        full, or dry-run: what would run, and what is missing\n"
 		"      --stream N, --ops A[..B], --from TIME, --to TIME\n"
 		"                         these operations alone, as `tsctl view` has them\n"

@@ -18,6 +18,7 @@ struct ts_replay_asked {
 	uint32_t check;		    /* TS_CHECK_*: what is looked for */
 	uint64_t points_every;	    /* memory is compared after so many operations; 0: at the end */
 	uint64_t time_ns;	    /* that a replay may take; 0: any */
+	bool debug;		    /* kernels are stopped, for commands from stdin */
 	uint32_t n_schedules;	    /* orders to try; 0: none */
 	bool unordered_blocks;	    /* blocks become resident in any order, too */
 	bool has_seed;

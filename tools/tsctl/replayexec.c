@@ -6,6 +6,7 @@
  */
 #include "tools/tsctl/replayexec.h"
 #include "tools/tsctl/replaycheck.h"
+#include "tools/tsctl/replaydebug.h"
 #include "tools/tsctl/replayschedule.h"
 
 #include "proto/abi/base.h"
@@ -440,7 +441,7 @@ static int replay_session(const struct ts_replay_asked *asked, struct ts_source 
 				.source = source,
 				.executor = &ts_exec_vgpu,
 				.pool = TS_TSCTL_POOL};
-	int r = ts_exec_program_new(source->reader, session, &replay.program), status;
+	int r = ts_exec_program_new(source->reader, session, &replay.program), status = TS_EXIT_OK;
 
 	if (r == TS_EXEC_E_NOT_CAPTURED)
 		return -1;
@@ -448,11 +449,13 @@ static int replay_session(const struct ts_replay_asked *asked, struct ts_source 
 		r = select_operations(&replay);
 	if (!r && asked->check)
 		r = ts_check_new(asked->check, &replay.check);
-	if (!r && !asked->is_dry_run)
+	if (!r && asked->debug)
+		status = ts_replaydebug_run(&replay, &cancelled, &r);
+	else if (!r && !asked->is_dry_run)
 		r = run_all(&replay);
 	if (r)
 		status = complain(&replay, r);
-	else
+	else if (!asked->debug)
 		status = asked->is_dry_run ? ts_replayexec_plan(&replay) : tell(&replay);
 	ts_check_free(replay.check);
 	ts_exec_explored_deinit(&replay.explored);

@@ -264,6 +264,53 @@ static int ts_ptx_layout_frame(struct ts_ptx_allocator *a)
 	for (uint32_t k = 0; k < c->n_params; k++)
 		if (c->params[k].reg != TS_PTX_NONE)
 			c->params[k].reg = ts_ptx_place_of(&l, c->params[k].reg);
+	for (uint32_t k = 0; k < c->n_named; k++)
+		c->named[k].slot = ts_ptx_place_of(&l, TS_PTX_VREG_OF(c->named[k].slot));
+	return 0;
+}
+
+/* Names of registers, for a debugger: each then has a slot of its own, so that what it had last is to be seen. */
+static int ts_ptx_alloc_named(struct ts_ptx_allocator *a)
+{
+	struct ts_ptx_decoder *d = a->d;
+	struct ts_ptx_code *c = d->code;
+	uint32_t n = 0;
+
+	c->named = ts_ptx_arena_get(&d->image->arena, (d->func->n_regs + 1u) * sizeof(*c->named));
+	if (!c->named)
+		return -ENOMEM;
+	memset(a->n_slots, 0, sizeof(a->n_slots));
+	for (uint32_t id = 0; id < d->n_vregs; id++)
+		a->slot[id] = a->n_slots[d->classes[id]]++;
+	for (uint32_t id = 0; id < d->func->n_regs; id++) {
+		const struct ts_ptx_reg *reg = &d->func->regs[id];
+		char *name;
+
+		if (!reg->name || d->classes[id] == CLASS_128)
+			continue;
+		/* One copy for a whole range. */
+		if (n && id && d->func->regs[id - 1].name == reg->name) {
+			name = (char *)(uintptr_t)c->named[n - 1].name;
+		} else {
+			name = ts_ptx_arena_get(&d->image->arena, strlen(reg->name) + 1);
+			if (!name)
+				return -ENOMEM;
+			memcpy(name, reg->name, strlen(reg->name) + 1);
+		}
+		c->named[n++] = (struct ts_ptx_named){
+			.name = name,
+			.number = reg->number,
+			.is_range = reg->is_range,
+			.width = d->classes[id] == CLASS_PRED ? 0
+				 : d->classes[id] == CLASS_64 ? 8
+							      : 4,
+			.type = reg->type,
+			.slot = id,
+			.first = a->first[id],
+			.last = a->last[id],
+		};
+	}
+	c->n_named = n;
 	return 0;
 }
 
@@ -303,6 +350,8 @@ int ts_ptx_alloc(struct ts_ptx_decoder *d)
 			for (uint32_t id = 0; id < d->n_vregs; id++)
 				a.slot[id] = a.n_slots[d->classes[id]]++;
 	}
+	if (!r && d->image->texts)
+		r = ts_ptx_alloc_named(&a);
 	if (!r)
 		r = ts_ptx_layout_frame(&a);
 	free(a.first);

@@ -105,6 +105,17 @@ enum ts_ptx_builtin {
 	BUILTIN_ASSERTFAIL,
 };
 
+/* A register by its name, in an image that a debugger looks at. */
+struct ts_ptx_named {
+	const char *name;
+	uint32_t number;
+	bool is_range;
+	uint8_t width; /* bytes of a lane; 0: a bit of a mask */
+	enum ts_ptx_type type;
+	uint32_t slot;	      /* in the frame */
+	uint32_t first, last; /* twice the instructions between which it has a value; TS_PTX_NONE */
+};
+
 struct ts_ptx_code {
 	const char *name;
 	struct ts_ptx_image *image;
@@ -130,6 +141,8 @@ struct ts_ptx_code {
 	struct ts_ptx_file *files;
 	uint8_t *observed_bytes; /* observe.c: by instruction; NULL: nobody looks on */
 	uint32_t first_place;	 /* of its instructions, among the image's */
+	struct ts_ptx_named *named;
+	uint32_t n_named;
 };
 
 struct ts_ptx_kernel {
@@ -171,6 +184,7 @@ struct ts_ptx_image {
 	struct ts_ptx_pool_address *pool_addresses;
 	uint32_t n_pool_addresses, pool_addresses_capacity;
 	const struct ts_ptx_optable *ops;
+	const char *const *texts; /* one for each module; NULL: registers have no names */
 };
 
 /* link.c: what a name means in a module; either answer may be NULL. */

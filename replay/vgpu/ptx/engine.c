@@ -208,7 +208,7 @@ static int ts_ptx_block_pass(struct ts_ptx_block *b)
 		ran = true;
 		w->slice = TS_PTX_SLICE;
 		w->n_watched = 0;
-		stop = loop(w);
+		stop = b->worker->debugger ? ts_ptx_debug_turn(w, loop) : loop(w);
 		if (stop == STOP_FAULT)
 			return -1;
 		if (stop == STOP_SLICE) {
@@ -356,6 +356,9 @@ static void ts_ptx_work(struct ts_ptx_worker *worker)
 		ts_ptx_work_scheduled(worker);
 	else
 		ts_ptx_work_in_order(worker);
+	if (worker->debugger)
+		worker->debugger->end(worker->debugger->userdata,
+				      worker->fault.kind ? &worker->fault : NULL);
 	while (worker->blocks) {
 		struct ts_ptx_block *b = worker->blocks;
 
@@ -380,6 +383,7 @@ static void ts_ptx_worker_run(struct ts_ptx_worker *worker)
 	worker->unreported = 0;
 	worker->observer = e->observer;
 	worker->scheduler = e->scheduler;
+	worker->debugger = e->debugger;
 	worker->observing = 0;
 #if defined(__SSE2__)
 	/* To nearest, denormals kept, nothing trapped: whatever the application runs with. */
@@ -516,6 +520,14 @@ int ts_ptx_engine_schedule(struct ts_ptx_engine *e, const struct ts_ptx_schedule
 	return 0;
 }
 
+int ts_ptx_engine_debug(struct ts_ptx_engine *e, const struct ts_ptx_debugger *debugger)
+{
+	if (e->n_threads > 1)
+		return -EINVAL;
+	e->debugger = debugger;
+	return 0;
+}
+
 static int ts_ptx_check_launch(const struct ts_ptx_launch *l, uint64_t *ret_n_blocks,
 			       struct ts_ptx_error *error)
 {
@@ -648,6 +660,8 @@ int ts_ptx_run(struct ts_ptx_engine *e, const struct ts_ptx_launch *l,
 	}
 	if (e->observer)
 		e->observer->begin(e->observer->userdata, l);
+	if (e->debugger)
+		e->debugger->begin(e->debugger->userdata, l);
 	ts_ptx_worker_run(&e->workers[0]);
 	if (e->observer)
 		e->observer->end(e->observer->userdata,

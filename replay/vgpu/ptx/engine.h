@@ -19,6 +19,7 @@ struct ts_ptx_engine {
 	uint64_t generation;
 	uint32_t n_inside;
 	const struct ts_ptx_observer *observer;
+	const struct ts_ptx_debugger *debugger;
 	const struct ts_ptx_scheduler *scheduler; /* NULL: nobody chooses */
 	/* The run's own. */
 	const struct ts_ptx_launch *launch;

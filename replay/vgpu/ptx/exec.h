@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "replay/vgpu/ptx/observe.h"
+#include "replay/vgpu/ptx/debug.h"
 #include "replay/vgpu/ptx/ops.h"
 #include "replay/vgpu/ptx/schedule.h"
 
@@ -152,6 +152,7 @@ struct ts_ptx_worker {
 	struct ts_ptx_fault fault;
 	const struct ts_ptx_observer *observer;	  /* NULL: nobody looks on */
 	const struct ts_ptx_scheduler *scheduler; /* NULL: nobody chooses */
+	const struct ts_ptx_debugger *debugger;	  /* NULL: there is none */
 	uint32_t
 		observing; /* TS_PTX_OBSERVING and TS_PTX_ACCESS_*: while what is looked on at runs */
 	bool observed_atomic;
@@ -247,6 +248,8 @@ static inline uint32_t ts_ptx_next_lane(uint32_t left, uint32_t first)
 	return (uint32_t)__builtin_ctz(left >> first ? left >> first << first : left);
 }
 
+/* debug.c: a warp's turn under a debugger. */
+int ts_ptx_debug_turn(struct ts_ptx_warp *w, int (*loop)(struct ts_ptx_warp *));
 /* engine.c */
 const struct ts_ptx_host *ts_ptx_engine_host(const struct ts_ptx_engine *engine);
 void ts_ptx_print(struct ts_ptx_worker *worker, const char *text, size_t n);

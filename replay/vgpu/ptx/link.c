@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/vgpu/ptx/debug.h"
 #include "replay/vgpu/ptx/ops.h"
 
 struct ts_ptx_linker {
@@ -576,8 +577,9 @@ static int ts_ptx_add_kernels(struct ts_ptx_linker *l)
 	return r;
 }
 
-int ts_ptx_link_isa(struct ts_ptx_module *const *modules, size_t n_modules, const char *isa,
-		    struct ts_ptx_image **ret_image, struct ts_ptx_error *error)
+static int ts_ptx_link_with(struct ts_ptx_module *const *modules, size_t n_modules,
+			    const char *const *texts, const char *isa,
+			    struct ts_ptx_image **ret_image, struct ts_ptx_error *error)
 {
 	struct ts_ptx_linker l = {.modules = modules, .n_modules = n_modules, .error = error};
 	int r;
@@ -590,6 +592,7 @@ int ts_ptx_link_isa(struct ts_ptx_module *const *modules, size_t n_modules, cons
 	if (!l.image)
 		return -ENOMEM;
 	l.image->ops = ts_ptx_ops(isa);
+	l.image->texts = texts;
 	r = ts_ptx_link_names(&l);
 	if (!r)
 		r = ts_ptx_add_codes(&l);
@@ -615,6 +618,18 @@ int ts_ptx_link_isa(struct ts_ptx_module *const *modules, size_t n_modules, cons
 	}
 	*ret_image = l.image;
 	return 0;
+}
+
+int ts_ptx_link_isa(struct ts_ptx_module *const *modules, size_t n_modules, const char *isa,
+		    struct ts_ptx_image **ret_image, struct ts_ptx_error *error)
+{
+	return ts_ptx_link_with(modules, n_modules, NULL, isa, ret_image, error);
+}
+
+int ts_ptx_link_named(struct ts_ptx_module *const *modules, const char *const *texts,
+		      size_t n_modules, struct ts_ptx_image **ret_image, struct ts_ptx_error *error)
+{
+	return ts_ptx_link_with(modules, n_modules, texts, NULL, ret_image, error);
 }
 
 int ts_ptx_link(struct ts_ptx_module *const *modules, size_t n_modules,

@@ -127,7 +127,7 @@ static int ts_ptx_parse_reg(struct ts_ptx_parser *p)
 				continue;
 		}
 		what.regs.count = (uint32_t)count;
-		r = ts_ptx_new_regs(p, type,
+		r = ts_ptx_new_regs(p, type, name, count || vector,
 				    count    ? (uint32_t)count
 				    : vector ? vector
 					     : 1,

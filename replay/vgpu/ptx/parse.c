@@ -107,8 +107,8 @@ int ts_ptx_declare(struct ts_ptx_parser *p, const char *name, const struct ts_pt
 	return ts_ptx_map_put(&p->func->names, name, strlen(name), p->scope, entry);
 }
 
-int ts_ptx_new_regs(struct ts_ptx_parser *p, enum ts_ptx_type type, uint32_t count,
-		    uint32_t *ret_first)
+int ts_ptx_new_regs(struct ts_ptx_parser *p, enum ts_ptx_type type, const char *name, bool is_range,
+		    uint32_t count, uint32_t *ret_first)
 {
 	struct ts_ptx_func *f = p->func;
 
@@ -126,7 +126,10 @@ int ts_ptx_new_regs(struct ts_ptx_parser *p, enum ts_ptx_type type, uint32_t cou
 		f->regs_capacity = capacity;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		f->regs[f->n_regs + i].type = type;
+		f->regs[f->n_regs + i] = (struct ts_ptx_reg){.type = type,
+							     .number = i,
+							     .name = name,
+							     .is_range = is_range};
 	*ret_first = f->n_regs;
 	f->n_regs += count;
 	return 0;
@@ -459,7 +462,7 @@ int ts_ptx_parse_param(struct ts_ptx_parser *p, struct ts_ptx_var **ret_var)
 	name = (struct ts_ptx_name){.kind = NAME_VAR, .var = v};
 	if (v->space == SP_REG) {
 		name = (struct ts_ptx_name){.kind = NAME_REGS, .regs = {0, 0, v->type, 0}};
-		r = ts_ptx_new_regs(p, v->type, 1, &name.regs.first);
+		r = ts_ptx_new_regs(p, v->type, v->name, false, 1, &name.regs.first);
 		v->reg = (int)name.regs.first;
 	} else if (v->bytes > TS_PTX_MAX_PARAM_BYTES) {
 		r = ts_ptx_fail(p->error, TS_PTX_E_LIMIT, v->line,

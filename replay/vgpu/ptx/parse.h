@@ -57,6 +57,6 @@ int ts_ptx_parse_vars(struct ts_ptx_parser *p, enum ts_ptx_space space,
 /* One formal parameter. */
 int ts_ptx_parse_param(struct ts_ptx_parser *p, struct ts_ptx_var **ret_var);
 int ts_ptx_declare(struct ts_ptx_parser *p, const char *name, const struct ts_ptx_name *what);
-int ts_ptx_new_regs(struct ts_ptx_parser *p, enum ts_ptx_type type, uint32_t count,
-		    uint32_t *ret_first);
+int ts_ptx_new_regs(struct ts_ptx_parser *p, enum ts_ptx_type type, const char *name, bool is_range,
+		    uint32_t count, uint32_t *ret_first);
 int ts_ptx_parse_body(struct ts_ptx_parser *p);

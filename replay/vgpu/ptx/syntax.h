@@ -123,6 +123,9 @@ struct ts_ptx_var {
 
 struct ts_ptx_reg {
 	enum ts_ptx_type type;
+	uint32_t number;  /* of a range, or a vector's component */
+	const char *name; /* of the range, where it is of one */
+	bool is_range;
 };
 
 /* A range of registers declared as name<count>; or one register (count 0). */

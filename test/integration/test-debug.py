@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`tsctl replay --on vgpu --debug`: kernels stopped and looked at, by commands; the same commands have the same answers."""
+import random
+import re
+import subprocess
+
+import harness
+
+COMMANDS = ('break', 'breaks', 'delete', 'continue', 'step', 'skip', 'where', 'list', 'backtrace', 'blocks', 'warps', 'thread',
+            'registers', 'registers all', 'print', 'shared', 'memory', 'help', 'nonsense', '')
+WORDS = ('0', '1', '7', '40', '31', '-1', '99999999999999999999', '0x0', '0xffffffffffffffff', '0x1000000000000', '%r1', '%rd2', '%p1',
+         'turn_race', 'turn.cu:22', ':', 'a:', ':9', '%', 'x' * 300, '\u00e9', '\x1b[2J', 'all', '1e9')
+
+
+class Debug(harness.Case):
+
+    def capture(self):
+        result, path = self.record([harness.app('faults', 'driver'), 'race'], '--vgpu=small', '--capture', 'replay')
+        self.assertEqual(result.status, 0, result)
+        return path
+
+    def debug(self, path, commands, *options):
+        result = subprocess.run([harness.TSCTL, 'replay', '--on', 'vgpu', '--debug', *options, path],
+                                input='\n'.join(commands) + '\n', capture_output=True, text=True,
+                                timeout=harness.SECONDS, env=harness.environment())
+        self.assertEqual((result.returncode, result.stderr), (0, ''), result)
+        return result.stdout
+
+    def test_a_session(self):
+        path = self.capture()
+        calls = [row['op_id'] for row in harness.Trace(path).of('kernel') if row['name'] == 'turn_race']
+        commands = ('where', 'break turn.cu:22', 'step 4', 'print %r1', 'continue', 'list', 'shared 0 16', 'warps', 'blocks',
+                    'backtrace', 'thread 0 40', 'registers', 'delete 1', 'continue')
+        out = self.debug(path, commands, '--ops', str(calls[0]))
+        self.assertEqual(out, self.debug(path, commands, '--ops', str(calls[0])))
+        # Only what is selected is stopped.
+        self.assertEqual(len(re.findall('kernel turn_race, grid', out)), 1)
+        self.assertNotIn('kernel increase', out)
+        self.assertEqual(out.count('stop 1: block (0,0,0) warp 0 thread (0,0,0): turn_race'), 1)
+        self.assertRegex(out, r'->\s+\d+  ld\.shared\.u32 %r6, \[%r5\];')
+        # %r1 is %tid.x, and each thread of the first warp has stored it.
+        self.assertIn('  (31,0,0)  0x1f  31', out)
+        self.assertIn('0x0  00000000 01000000 02000000 03000000', out)
+        self.assertIn('* 0  (0,0,0)  256 of 256 threads, 8 warps, 1024 bytes shared', out)
+        self.assertIn('#0  turn_race, PTX line', out)
+        self.assertIn('warp 1 thread (40,0,0)', out)
+        self.assertTrue(out.endswith('the kernel has ended\nthe replay has ended\n'), out)
+
+    def test_steps_of_a_warp(self):
+        """Each is the next instruction of that warp, whatever else runs."""
+        path = self.capture()
+        out = self.debug(path, ['step'] * 6 + ['quit'])
+        lines = [int(n) for n in re.findall(r'warp 0 thread \(0,0,0\): turn_race, PTX line (\d+)', out)]
+        self.assertEqual(lines, list(range(lines[0], lines[0] + len(lines))))
+        self.assertEqual(len(lines), 7)
+
+    def test_a_function(self):
+        path = self.capture()
+        out = self.debug(path, ['break increase', 'continue', 'continue', 'where', 'quit'])
+        self.assertIn('kernel increase, grid', out)
+
+    def test_hostile_commands(self):
+        path, dice = self.capture(), random.Random(4)
+        for _ in range(6):
+            commands = [' '.join([dice.choice(COMMANDS)] + dice.choices(WORDS, k=dice.randrange(4))) for _ in range(120)]
+            commands.insert(dice.randrange(120), 'y' * 5000)
+            out = self.debug(path, commands)
+            self.assertNotIn('\x1b', out)
+
+    def test_refusals(self):
+        path = self.capture()
+        for options in (('--debug',), ('--on', 'vgpu', '--debug', '--check', 'all'), ('--on', 'vgpu', '--debug', '--json')):
+            result = harness.tsctl('replay', *options, path)
+            self.assertEqual(result.status, 2, result)
+            self.assertIn('--debug', result.err)
+
+
+if __name__ == '__main__':
+    harness.main()
