@@ -31,7 +31,7 @@ const struct ts_row_schema *ts_sbt_schema(unsigned type);
 
 /* Blocks that what was best serves for; how to compress a plane, twice as many each time that it has not changed, up to the most. */
 #define TS_ENCODER_CHOICE_BLOCKS 8u
-#define TS_ENCODER_MOST_BLOCKS	 64u
+#define TS_ENCODER_MOST_BLOCKS	 32u
 
 /* How a plane is compressed. */
 enum ts_plane_kind {

@@ -21,6 +21,7 @@
 /* Of a frame that is not compressed: its header and that of its one block, and what goes into one. */
 #define EVEN_HEADER_BYTES 12u
 #define MAX_EVEN_BYTES	  (128u * 1024)
+#define EVEN_SAMPLE	  512u
 
 /* What a frame more can take beyond its bytes: ZSTD_compressBound() is not proportional. */
 #define MAX_FRAME_OVERHEAD 128u
@@ -90,6 +91,22 @@ static size_t compress_kind(struct ts_encoder *encoder, unsigned kind, uint8_t *
 }
 
 /*
+ * Whether, by a sample, any byte is as likely as any other: if so, the squares of how often each comes are 1,536 in sum, give or take
+ * 122 (twice each on average, as Poisson has it); of what can be made smaller by a tenth they are above 2,500.
+ */
+static bool is_even(const uint8_t *bytes, size_t n)
+{
+	uint32_t counts[256] = {0}, squares = 0;
+	size_t step = n / EVEN_SAMPLE;
+
+	for (size_t i = 0; step && i < EVEN_SAMPLE; i++)
+		counts[bytes[i * step]]++;
+	for (unsigned i = 0; i < 256; i++)
+		squares += counts[i] * counts[i];
+	return step && squares < 2150;
+}
+
+/*
  * A plane is compressed as noise, or by what repeats in it: what was smaller when both were tried. What neither made smaller
  * to speak of is left as it is until they are tried again. 0 where there is no room.
  */
@@ -100,7 +117,7 @@ static size_t compress_plane(struct ts_encoder *encoder, const struct ts_part *p
 	unsigned kind = TS_PLANE_REPEATS;
 	size_t n_noise, n_other;
 
-	if (plane->n_left) {
+	if (plane->n_left && (plane->kind != TS_PLANE_EVEN || is_even(from, n))) {
 		plane->n_left--;
 		return compress_kind(encoder, plane->kind, to, room, from, n);
 	}

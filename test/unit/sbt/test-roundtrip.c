@@ -223,6 +223,63 @@ TS_TEST(quantum)
 	close(fd);
 }
 
+#define NOISE_BLOCKS 24u
+#define NOISE_ROWS   4096u
+
+/* Low bytes of which any is as likely as any other, until half of the blocks are written: then they are nothing of the sort. */
+static void noise_row(uint64_t i, uint64_t *state, uint64_t *now, struct ts_row_api *ret_row)
+{
+	bool is_noise = i < NOISE_BLOCKS / 2 * NOISE_ROWS;
+
+	*now += is_noise ? test_random(state) % 65536 : 1000;
+	*ret_row = (struct ts_row_api){
+		.start_ns = *now,
+		.end_ns = *now + (is_noise ? test_random(state) % 65536 : 500),
+		.op_id = i + 1,
+	};
+}
+
+TS_TEST(noise)
+{
+	uint64_t state = 7, now = 0, n = 0;
+	int fd = test_file(), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	struct ts_row_session session = {0};
+	struct ts_sbt_session_writer *sw;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_writer *writer;
+	struct ts_sbt_cursor *cursor;
+	struct ts_sbt_row row;
+	struct ts_row_api api;
+
+	ts_check_int(ts_sbt_writer_new(copy, &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &session, &sw), 0);
+	for (uint64_t i = 0; i < NOISE_BLOCKS * NOISE_ROWS; i++) {
+		noise_row(i, &state, &now, &api);
+		ts_check_int(ts_sbt_session_writer_add_row(sw, TS_ROW_API, &api), 0);
+		if (i % NOISE_ROWS == NOISE_ROWS - 1)
+			ts_check_int(ts_sbt_session_writer_seal(sw, NULL, 0), 0);
+	}
+	ts_sbt_session_writer_free(sw);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+
+	state = 7;
+	now = 0;
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	for (; !ts_sbt_cursor_next(cursor, &row); n++) {
+		noise_row(n, &state, &now, &api);
+		ts_check(!memcmp(row.api, &api, sizeof(api)));
+	}
+	ts_check_int(n, NOISE_BLOCKS * NOISE_ROWS);
+	/* Two bytes of either time in noise, and little beside them. */
+	ts_check_int((uint64_t)lseek(fd, 0, SEEK_END) > NOISE_BLOCKS / 2 * NOISE_ROWS * 45ul / 10,
+		     0);
+	ts_sbt_cursor_free(cursor);
+	ts_sbt_reader_free(reader);
+	close(fd);
+}
+
 TS_TEST(full_blocks)
 {
 	uint64_t state = 1, now = 0, n = 2 * TS_SBT_BLOCK_ROWS + 5, last = 0, seen = 0;
