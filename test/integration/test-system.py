@@ -170,6 +170,28 @@ class System(harness.Case):
         self.assertEqual(len(set(kernels)), 1)
         self.assertIn('saxpy', kernels[0])
 
+    @needs
+    def test_hip(self):
+        """By a library of that name that does nothing: calls, sizes and kernels are of their arguments alone."""
+        library = os.path.join(harness.APPS, 'libamdhip64-standin.so')
+        recording, path = self.start(libraries=library)
+        result = harness.run([os.path.join(harness.APPS, 'hip-calls'), '50'], harness.alone_environment(), cwd=self.folder)
+        self.assertEqual(result.status, 0, result)
+        self.stop(recording)
+        trace = harness.Trace(path)
+        session = self.session_of(trace, result.pid)
+        self.assertTrue(session['host_half_only'])
+        self.assertEqual(session['lost'], {})
+        calls = self.rows_of(trace, result.pid, 'api')
+        self.assertEqual({row['domain'] for row in calls}, {'hip'})
+        self.assertEqual(collections.Counter(row['name'] for row in calls), {
+            'hipMalloc': 1, 'hipMemcpy': 1, 'hipLaunchKernel': 50, 'hipDeviceSynchronize': 1, 'hipFree': 1})
+        names = {row['op_id']: row['name'] for row in calls}
+        told = collections.Counter((names[row['op_id']], row.get('bytes', 0), row.get('kernel'))
+                                   for row in self.rows_of(trace, result.pid, 'arguments'))
+        self.assertEqual(told, {('hipMalloc', 65536, None): 1, ('hipMemcpy', 4096, None): 1,
+                                ('hipLaunchKernel', 0, 'axpy'): 50})
+
     def burster(self, libraries=harness.VGPU, **env):
         program = subprocess.Popen(
             [harness.app('bursts', 'driver'), '2'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
