@@ -206,11 +206,14 @@ static TS_ALWAYS_INLINE uint32_t count_same(const uint8_t *last, const uint8_t *
 {
 	uint32_t i = 0;
 
-	for (; i + 4 <= n; i += 4, item += 4 * stride)
-		if (!(same(last, item, item_bytes) & same(last, item + stride, item_bytes) &
-		      same(last, item + 2 * stride, item_bytes) &
-		      same(last, item + 3 * stride, item_bytes)))
+	for (; i + 4 <= n; i += 4, item += 4 * stride) {
+		unsigned n_same = 0;
+
+		for (uint32_t j = 0; j < 4; j++)
+			n_same += same(last, item + j * stride, item_bytes);
+		if (n_same < 4)
 			break;
+	}
 	return i;
 }
 
