@@ -18,6 +18,16 @@ struct recent_call {
 	uint32_t session, stack;
 };
 
+/* What a device did last: the operation that is over last, and the last of those of other streams. */
+struct last {
+	uint64_t start_ns, end_ns;
+	uint32_t stream;
+};
+
+struct device {
+	struct last first, other;
+};
+
 struct pass {
 	struct ts_analysis *analysis;
 	struct ts_state_machine *machine;
@@ -25,6 +35,9 @@ struct pass {
 	size_t n_groups_allocated;
 	struct recent_call calls[N_CALLS];
 	uint64_t over_ns; /* the latest end of what began */
+	struct ts_state_map device_by_id;
+	struct device *devices;
+	size_t n_devices, n_devices_allocated;
 };
 
 const char *ts_analysis_finding_name(uint32_t finding)
@@ -34,6 +47,7 @@ const char *ts_analysis_finding_name(uint32_t finding)
 		[TS_ANALYSIS_PAGEABLE_COPY] = "pageable_copy",
 		[TS_ANALYSIS_REDUNDANT_SYNC] = "redundant_sync",
 		[TS_ANALYSIS_LEGACY_STREAM] = "legacy_stream",
+		[TS_ANALYSIS_SERIALISED] = "serialised_streams",
 	};
 
 	return finding < TS_ANALYSIS_FINDINGS ? names[finding] : NULL;
@@ -59,7 +73,8 @@ static int add_group(struct pass *pass, const struct ts_analysis_group *key, uin
 {
 	struct ts_analysis *analysis = pass->analysis;
 	struct ts_state_map *map = &pass->group_by_key[key->finding];
-	uint32_t at = ts_state_map_find(map, key->session, key->stack);
+	uint64_t id = (uint64_t)key->device << 32 | key->stack;
+	uint32_t at = ts_state_map_find(map, key->session, id);
 	struct ts_analysis_group *grown;
 	int r;
 
@@ -76,7 +91,7 @@ static int add_group(struct pass *pass, const struct ts_analysis_group *key, uin
 			pass->n_groups_allocated = n;
 		}
 		at = (uint32_t)analysis->n_groups;
-		r = ts_state_map_set(map, key->session, key->stack, at);
+		r = ts_state_map_set(map, key->session, id, at);
 		if (r)
 			return r;
 		analysis->groups[analysis->n_groups++] = *key;
@@ -121,6 +136,79 @@ static int take_copy(struct pass *pass, const struct ts_state_op *op)
 	return r;
 }
 
+static int find_device(struct pass *pass, const struct ts_state_op *op, struct device **ret_device)
+{
+	uint32_t at = ts_state_map_find(&pass->device_by_id, op->session, op->device);
+	struct device *grown;
+	int r;
+
+	if (at == NONE) {
+		if (pass->n_devices == pass->n_devices_allocated) {
+			size_t n = pass->n_devices_allocated ? 2 * pass->n_devices_allocated : 8;
+
+			grown = reallocarray(pass->devices, n, sizeof(*grown));
+			if (!grown)
+				return -ENOMEM;
+			pass->devices = grown;
+			pass->n_devices_allocated = n;
+		}
+		at = (uint32_t)pass->n_devices;
+		r = ts_state_map_set(&pass->device_by_id, op->session, op->device, at);
+		if (r)
+			return r;
+		pass->devices[pass->n_devices++] = (struct device){0};
+	}
+	*ret_device = &pass->devices[at];
+	return 0;
+}
+
+/* Until when what came before it in its stream held it, as far as is known. */
+static uint64_t ready_ns(const struct ts_state_op *op)
+{
+	uint64_t ns = op->call_ns;
+
+	for (uint32_t i = 0; i < op->n_dependencies; i++)
+		if (op->dependencies[i].kind == TS_STATE_BY_STREAM &&
+		    op->dependencies[i].end_ns > ns)
+			ns = op->dependencies[i].end_ns;
+	return ns;
+}
+
+static int take_serialised(struct pass *pass, const struct ts_state_op *op)
+{
+	struct ts_analysis_group key = {.finding = TS_ANALYSIS_SERIALISED,
+					.session = op->session,
+					.stack = op->stack,
+					.device = op->device,
+					.time_ns = op->call_ns};
+	const struct last now = {op->start_ns, op->end_ns, op->stream_number};
+	uint64_t ready = ready_ns(op), ns;
+	struct device *device;
+	const struct last *by;
+	int r = find_device(pass, op, &device);
+
+	if (r)
+		return r;
+	by = device->first.stream == op->stream_number ? &device->other : &device->first;
+	/* Nodes of a graph have streams of their own; of what was not called for it is not known when it could have begun. */
+	if (!(op->unsure & (TS_STATE_UNSURE_GRAPH | TS_STATE_UNSURE_CALL)) && by->end_ns > ready &&
+	    by->end_ns <= op->start_ns) {
+		ns = by->end_ns - (ready > by->start_ns ? ready : by->start_ns);
+		add(&pass->analysis->findings[TS_ANALYSIS_SERIALISED], ns, 0);
+		r = add_group(pass, &key, ns, 0);
+	}
+	if (now.stream == device->first.stream) {
+		if (now.end_ns > device->first.end_ns)
+			device->first = now;
+	} else if (now.end_ns > device->first.end_ns) {
+		device->other = device->first;
+		device->first = now;
+	} else if (now.end_ns > device->other.end_ns) {
+		device->other = now;
+	}
+	return r;
+}
+
 static int take_op(struct pass *pass, const struct ts_state_op *op)
 {
 	const struct ts_analysis_group kernel = {.finding = TS_ANALYSIS_FINDINGS,
@@ -143,7 +231,7 @@ static int take_op(struct pass *pass, const struct ts_state_op *op)
 	if (!r && by_legacy)
 		r = find(pass, TS_ANALYSIS_LEGACY_STREAM, op->session, op->stack, op->call_ns, ns,
 			 0);
-	return r;
+	return r ? r : take_serialised(pass, op);
 }
 
 static int take_sync(struct pass *pass, uint32_t session, const struct ts_row_sync *row)
@@ -228,8 +316,11 @@ int ts_analysis_read(struct ts_sbt_reader *reader, uint32_t session,
 		r = read_rows(pass, reader, session);
 	for (size_t i = 0; pass && i <= TS_ANALYSIS_FINDINGS; i++)
 		ts_state_map_deinit(&pass->group_by_key[i]);
-	if (pass)
+	if (pass) {
 		ts_state_machine_free(pass->machine);
+		ts_state_map_deinit(&pass->device_by_id);
+		free(pass->devices);
+	}
 	free(pass);
 	if (r)
 		return r;

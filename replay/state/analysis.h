@@ -9,6 +9,9 @@
  *                   TS_ANALYSIS_REDUNDANT_NS: what took longer did wait for something. Where something else of the session was
  *                   still to run nothing is said, though the call may not have waited for that
  *   LEGACY_STREAM   an operation in the legacy default stream that waited for, or held up, another stream by its rule
+ *   SERIALISED      an operation that could have begun while its device was at work in another stream, and began only when that was
+ *                   over: what made it wait, a rule, an event or the engine, is not asked. Worth a word where a device is never
+ *                   at work in two streams at once
  *
  * One pass; memory follows from names and stacks, of which at most TS_ANALYSIS_MAX_GROUPS are told apart: the rest counts in sums.
  * One thread; nothing is printed.
@@ -30,6 +33,7 @@ enum ts_analysis_finding {
 	TS_ANALYSIS_PAGEABLE_COPY,
 	TS_ANALYSIS_REDUNDANT_SYNC,
 	TS_ANALYSIS_LEGACY_STREAM,
+	TS_ANALYSIS_SERIALISED,
 	TS_ANALYSIS_FINDINGS
 };
 
@@ -38,14 +42,14 @@ const char *ts_analysis_finding_name(uint32_t finding);
 
 struct ts_analysis_sum {
 	uint64_t count, bytes;
-	uint64_t ns; /* of the operations; of REDUNDANT_SYNC of the waits */
+	uint64_t ns; /* of the operations; of REDUNDANT_SYNC and SERIALISED of the waits */
 };
 
 struct ts_analysis_group {
 	uint32_t finding; /* TS_ANALYSIS_FINDINGS: a kernel */
 	uint32_t session;
-	uint32_t stack; /* of the calls, 0: not known; of a kernel its name, a string */
-	uint32_t reserved;
+	uint32_t stack;	  /* of the calls, 0: not known; of a kernel its name, a string */
+	uint32_t device;  /* SERIALISED alone; else 0 */
 	uint64_t time_ns; /* of the first */
 	struct ts_analysis_sum sum;
 };

@@ -3,6 +3,7 @@
 """tsctl analyze: its sums are those of the rows, its findings are there to be seen in them, and its page says the same."""
 import json
 import os
+import sys
 
 import harness
 
@@ -35,6 +36,35 @@ class Analyze(harness.Case):
             page = harness.tsctl('analyze', path)
             self.assertEqual((page.status, page.err), (0, ''), page)
             os.unlink(path)
+
+    def test_planted(self):
+        """What is planted is found, with the stacks of the calls, and nothing else of its kind; in sound programs none is."""
+        rules = os.path.join(harness.SOURCE, 'test', 'apps', 'rules.py')
+        sound = 'go:a go:b go:c a:n1 sync:n1 b:n2 sync:n2'
+        for steps, finding, count, calls in (
+                ('a:b1 begun:a b:L c:b2 go:a go:b go:c device', 'serialised_streams', 3, 2),
+                ('a:b1 begun:a b:L go:a go:b device', 'legacy_stream', 1, 1),
+                ('page:n1 page:n1', 'pageable_copy', 2, 2),
+                ('copy:n1 copy:n1 copy:n1 device', 'tiny_copy', 3, 3),
+                ('go:a a:n1' + 50 * ' device', 'redundant_sync', 1, 1),
+                (sound, None, 0, 0),
+                ('a:n1 begun:a b:n2 begun:b go:a go:b device', None, 0, 0)):
+            path = self.recorded([sys.executable, rules] + steps.split(), '--vgpu=h200:2,clock=host', '--force')
+            found = {one['finding']: one for one in self.analysis(path, '--limit', '100').get('findings', [])}
+            # The program ends with waits for its devices, of which all but one wait for nothing.
+            wanted = {finding, 'redundant_sync'}
+            if finding in ('legacy_stream', 'serialised_streams'):
+                wanted |= {'legacy_stream', 'serialised_streams'}
+            self.assertLessEqual(set(found), wanted, steps)
+            # What was held up for long may have waited for something.
+            if finding == 'redundant_sync':
+                self.assertGreaterEqual(found[finding]['count'], count)
+            elif finding:
+                self.assertEqual(found[finding]['count'], count, steps)
+                self.assertEqual(sum(example['count'] for example in found[finding]['examples']), calls)
+            if finding:
+                self.assertGreater(found[finding]['ns'], 0)
+                self.assertTrue(all(example['stack']['frames'] for example in found[finding]['examples']))
 
     def check_copies(self, found, view):
         host = ('pageable', 'pinned')

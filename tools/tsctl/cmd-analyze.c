@@ -22,7 +22,6 @@
 #define BUSY_SHARE 0.8
 /* A host that is late by less cannot launch faster; by more it does something else. */
 #define LAUNCH_GAP_NS UINT64_C(50000)
-#define N_FINDINGS    (TS_ANALYSIS_FINDINGS + 1)
 
 struct asked {
 	const char *session;
@@ -93,7 +92,7 @@ static const struct {
 
 /* ---- the message -------------------------------------------------------------------------------- */
 
-static const char *const advices[N_FINDINGS] = {
+static const char *const advices[TS_ANALYSIS_FINDINGS] = {
 	[TS_ANALYSIS_TINY_COPY] = "put them together, or have a kernel write what it needs: a copy "
 				  "costs its call, however small",
 	[TS_ANALYSIS_PAGEABLE_COPY] =
@@ -103,12 +102,20 @@ static const char *const advices[N_FINDINGS] = {
 	[TS_ANALYSIS_LEGACY_STREAM] = "use streams made with cudaStreamNonBlocking, or build with "
 				      "--default-stream per-thread: the default stream waits for "
 				      "all others, and they for it",
-	[TS_ANALYSIS_FINDINGS] =
+	[TS_ANALYSIS_SERIALISED] =
 		"look for what makes them wait for each other: the default stream, "
 		"events, kernels that fill the device",
 };
 
-static void add_examples(struct teller *teller, uint32_t finding, Ts__Rpc__AnalysisFinding *message)
+/* `of` NULL: of all devices. */
+static bool is_example(const struct ts_analysis_group *group, uint32_t finding,
+		       const struct ts_timeline_device *of)
+{
+	return group->finding == finding && (!of || group->device == of->device);
+}
+
+static void add_examples(struct teller *teller, uint32_t finding,
+			 const struct ts_timeline_device *of, Ts__Rpc__AnalysisFinding *message)
 {
 	const struct ts_analysis *analysis = teller->analysis;
 	size_t max = (size_t)teller->asked->limit;
@@ -118,7 +125,7 @@ static void add_examples(struct teller *teller, uint32_t finding, Ts__Rpc__Analy
 		const struct ts_analysis_group *group = &analysis->groups[i];
 		Ts__Rpc__AnalysisExample *example;
 
-		if (group->finding != finding)
+		if (!is_example(group, finding, of))
 			continue;
 		example = ts_pool_alloc(teller->pool, 1, sizeof(*example));
 		ts__rpc__analysis_example__init(example);
@@ -132,8 +139,18 @@ static void add_examples(struct teller *teller, uint32_t finding, Ts__Rpc__Analy
 	}
 }
 
+static bool has_example(const struct ts_analysis *analysis, uint32_t finding,
+			const struct ts_timeline_device *of)
+{
+	for (size_t i = 0; i < analysis->n_groups; i++)
+		if (is_example(&analysis->groups[i], finding, of))
+			return true;
+	return false;
+}
+
 static Ts__Rpc__AnalysisFinding *add_finding(struct teller *teller, const char *name,
-					     uint32_t finding, const struct ts_analysis_sum *sum)
+					     uint32_t finding, const struct ts_timeline_device *of,
+					     const struct ts_analysis_sum *sum)
 {
 	Ts__Rpc__AnalysisFinding *message = ts_pool_alloc(teller->pool, 1, sizeof(*message));
 
@@ -143,18 +160,19 @@ static Ts__Rpc__AnalysisFinding *add_finding(struct teller *teller, const char *
 	TS_RPC_SET(message, ns, sum->ns);
 	TS_RPC_SET(message, bytes, sum->bytes);
 	message->advice = (char *)advices[finding];
-	add_examples(teller, finding, message);
+	add_examples(teller, finding, of, message);
 	return message;
 }
 
 static void add_findings(struct teller *teller, Ts__Rpc__AnalysisReport *report)
 {
-	report->findings = ts_pool_alloc(teller->pool, N_FINDINGS + teller->timeline->n_devices,
-					 sizeof(*report->findings));
+	report->findings =
+		ts_pool_alloc(teller->pool, TS_ANALYSIS_FINDINGS + teller->timeline->n_devices,
+			      sizeof(*report->findings));
 	for (uint32_t i = 0; i < TS_ANALYSIS_FINDINGS; i++)
-		if (teller->analysis->findings[i].count)
+		if (i != TS_ANALYSIS_SERIALISED && teller->analysis->findings[i].count)
 			report->findings[report->n_findings++] =
-				add_finding(teller, ts_analysis_finding_name(i), i,
+				add_finding(teller, ts_analysis_finding_name(i), i, NULL,
 					    &teller->analysis->findings[i]);
 	for (uint32_t in = 0; in < teller->timeline->n_devices; in++) {
 		const struct ts_timeline_device *device = &teller->timeline->devices[in];
@@ -162,15 +180,13 @@ static void add_findings(struct teller *teller, Ts__Rpc__AnalysisReport *report)
 
 		for (size_t i = 0; i < teller->timeline->n_streams; i++)
 			sum.count += teller->timeline->streams[i].in == in;
-		/* Kernels would not come last: of them there are no examples of stacks. */
-		if (sum.count > 1 && device->max_at_once == 1) {
-			Ts__Rpc__AnalysisFinding *message =
-				add_finding(teller, "serialised_streams", TS_ANALYSIS_FINDINGS,
-					    &sum);
-
-			message->n_examples = 0;
-			report->findings[report->n_findings++] = message;
-		}
+		/* Streams that never had anything to do at one time do not hold each other up. */
+		if (sum.count > 1 && device->max_at_once == 1 &&
+		    has_example(teller->analysis, TS_ANALYSIS_SERIALISED, device))
+			report->findings[report->n_findings++] =
+				add_finding(teller,
+					    ts_analysis_finding_name(TS_ANALYSIS_SERIALISED),
+					    TS_ANALYSIS_SERIALISED, device, &sum);
 	}
 }
 

@@ -155,3 +155,42 @@ TS_TEST(kernels_are_summed_by_name)
 	ts_check_int(group_of(analysis, TS_ANALYSIS_FINDINGS)->sum.count, 3);
 	ts_analysis_free(analysis);
 }
+
+/*
+ *	stream 7    aaaa    cccc	called while b ran: held up
+ *	stream 8        bbbb		called while a ran: held up
+ *	stream 9                dddd	called when c was over: not
+ */
+static void write_serial(void)
+{
+	kernel(1, 7, 1000, 2000);
+	call(2, 1400, 1410, 73, TS_API_EXPECTS_DEVICE);
+	add(TS_ROW_KERNEL, &(struct ts_row_kernel){.start_ns = BEGIN_NS + 2000,
+						   .end_ns = BEGIN_NS + 3000,
+						   .op_id = 2,
+						   .context = 1,
+						   .stream = 8});
+	call(3, 2500, 2510, 74, TS_API_EXPECTS_DEVICE);
+	add(TS_ROW_KERNEL, &(struct ts_row_kernel){.start_ns = BEGIN_NS + 3000,
+						   .end_ns = BEGIN_NS + 4000,
+						   .op_id = 3,
+						   .context = 1,
+						   .stream = 7});
+	kernel(4, 9, 5000, 6000);
+}
+
+TS_TEST(streams_that_hold_each_other_up)
+{
+	struct ts_analysis *analysis = analyze(write_serial);
+	const struct ts_analysis_group *group = group_of(analysis, TS_ANALYSIS_SERIALISED);
+
+	ts_check_int(analysis->findings[TS_ANALYSIS_SERIALISED].count, 2);
+	ts_check_int(analysis->findings[TS_ANALYSIS_SERIALISED].ns, 600 + 500);
+	ts_check_int(group->stack, 73);
+	ts_check_int(group->sum.ns, 600);
+	ts_check_int(group[1].stack, 74);
+	ts_analysis_free(analysis);
+	analysis = analyze(write_syncs);
+	ts_check_int(analysis->findings[TS_ANALYSIS_SERIALISED].count, 0);
+	ts_analysis_free(analysis);
+}
