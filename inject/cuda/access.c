@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Switches over callback ids: where the pointers lie among the arguments. What was only ever called by programs older than
- * unified addresses, arrays, symbols and structures of three dimensions are left out: what they name is no linear memory, or
+ * unified addresses, arrays and symbols are left out (access-box.c has structures of two and three dimensions): what they name is no linear memory, or
  * could not be told from what is.
  */
 #include "inject/cuda/access.h"

@@ -14,3 +14,6 @@ struct ts_access {
 
 /* False where the call names nothing that is known of. domain: enum ts_cupti_domain, driver or runtime. */
 bool ts_access_of(uint32_t domain, uint32_t cbid, const void *params, struct ts_access *ret_access);
+/* The same of rows and boxes, whose structures are the application's: `result` is what the call returned. */
+bool ts_access_of_box(uint32_t domain, uint32_t cbid, const void *params, int32_t result,
+		      struct ts_access *ret_access);

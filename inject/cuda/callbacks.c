@@ -189,12 +189,13 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 /* A free that succeeds is told by CUPTI. */
 static void record_access(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
 			  uint32_t cbid, const struct ts_cupti_callback_data *data, uint64_t op_id,
-			  uint64_t time)
+			  int32_t result, uint64_t time)
 {
 	struct ts_record_access *out;
 	struct ts_access access;
 
-	if (!ts_access_of(domain, cbid, data->function_params, &access))
+	if (!ts_access_of(domain, cbid, data->function_params, &access) &&
+	    !ts_access_of_box(domain, cbid, data->function_params, result, &access))
 		return;
 	out = ts_thread_reserve(thread, TS_RECORD_ACCESS, sizeof(*out), shim->producer.clock, time);
 	if (!out)
@@ -268,7 +269,7 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	}
 	if (kind == TS_CUPTI_CLASS_MEMCPY || kind == TS_CUPTI_CLASS_MEMSET ||
 	    (result && kind == TS_CUPTI_CLASS_FREE))
-		record_access(shim, thread, domain, cbid, data, op_id, end);
+		record_access(shim, thread, domain, cbid, data, op_id, result, end);
 	if (result)
 		return;
 	/* What failed (as everything does once the driver is gone) is no work to flush; nor is a context. */

@@ -280,8 +280,8 @@ enum ts_access_kind {
 };
 
 /*
- * Memory that a call named, whether it succeeded or not; written when it returned. Arrays, symbols and structures of three
- * dimensions are not told, nor what kernels and the nodes of graphs are given.
+ * Memory that a call named, whether it succeeded or not; written when it returned. Arrays, symbols and batches
+ * are not told, nor what kernels and the nodes of graphs are given.
  */
 struct ts_record_access {
 	struct ts_record record;

@@ -9,6 +9,16 @@ import sys
 
 u64, size_t, void = ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
 
+
+
+class Rows(ctypes.Structure):
+    """CUDA_MEMCPY2D."""
+    _fields_ = [('srcXInBytes', size_t), ('srcY', size_t), ('srcMemoryType', ctypes.c_int), ('srcHost', void),
+                ('srcDevice', u64), ('srcArray', void), ('srcPitch', size_t),
+                ('dstXInBytes', size_t), ('dstY', size_t), ('dstMemoryType', ctypes.c_int), ('dstHost', void),
+                ('dstDevice', u64), ('dstArray', void), ('dstPitch', size_t), ('WidthInBytes', size_t), ('Height', size_t)]
+
+
 try:
     cuda = ctypes.CDLL('libcuda.so.1')
 except OSError as error:
@@ -58,6 +68,9 @@ def main():
     say('set', block + 256, call('cuMemsetD8_v2', u64(block + 256), ctypes.c_ubyte(1), size_t(64), fails=True))
     say('read', block, call('cuMemcpyDtoH_v2', host, u64(block), size_t(128), fails=True))
     say('copy', block, call('cuMemcpyDtoD_v2', u64(block), u64(other), size_t(32), fails=True))
+    say('rows', block, call('cuMemcpy2D_v2', ctypes.byref(Rows(srcMemoryType=2, srcDevice=block, srcPitch=64, dstMemoryType=1,
+                                                                dstHost=ctypes.addressof(host), dstPitch=64, WidthInBytes=16,
+                                                                Height=2)), fails=True))
     say('free', block, call('cuMemFree_v2', u64(block), fails=True))
     say('unknown', 0x10, call('cuMemFree_v2', u64(0x10), fails=True))
 

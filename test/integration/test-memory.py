@@ -31,6 +31,7 @@ class Memory(harness.Case):
         want = [('set', 'write_after_free', 'cuMemsetD8_v2', 'cuMemFree_v2', 'cuMemAlloc_v2'),
                 ('read', 'read_after_free', 'cuMemcpyDtoH_v2', 'cuMemFree_v2', 'cuMemAlloc_v2'),
                 ('copy', 'write_after_free', 'cuMemcpyDtoD_v2', 'cuMemFree_v2', 'cuMemAlloc_v2'),
+                ('rows', 'read_after_free', 'cuMemcpy2D_v2', 'cuMemFree_v2', 'cuMemAlloc_v2'),
                 ('free', 'double_free', 'cuMemFree_v2', 'cuMemFree_v2', 'cuMemAlloc_v2'),
                 ('pooled', 'write_after_free', 'cuMemsetD8Async', 'cuMemFreeAsync', 'cuMemAllocAsync')]
         self.assertEqual(found['misuse_count'], len(want))
@@ -45,7 +46,7 @@ class Memory(harness.Case):
         self.assertEqual(found['accesses'], len(rows))
         page = harness.tsctl('memory', path)
         self.assertEqual((page.status, page.err), (0, ''), page)
-        self.assertIn('Named after it was freed (5)', page.out)
+        self.assertIn('Named after it was freed (6)', page.out)
         self.assertIn('double_free of 0x%x' % said['free'][0], page.out)
 
     def test_sound_programs(self):

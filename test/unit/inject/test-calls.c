@@ -122,6 +122,55 @@ TS_TEST(what_copies_and_sets_name)
 	ts_check(!ts_access_of(RUNTIME, R(cudaMemcpy_v3020), NULL, &access));
 }
 
+/*
+ *	rows of 64 bytes, 4 of them to a plane; from (8, 1, 1) a box of 16 x 2 x 2: from byte 328 to the end of its last row
+ */
+TS_TEST(accesses_of_boxes)
+{
+	struct ts_cu_memcpy_3d box = {.src_x_in_bytes = 8,
+				      .src_y = 1,
+				      .src_z = 1,
+				      .src_memory_type = TS_CU_MEMORYTYPE_DEVICE,
+				      .src_device = 0x10000,
+				      .src_pitch = 64,
+				      .src_height = 4,
+				      .dst_memory_type = TS_CU_MEMORYTYPE_HOST,
+				      .dst_host = (void *)0x20000,
+				      .dst_pitch = 16,
+				      .dst_height = 2,
+				      .width_in_bytes = 16,
+				      .height = 2,
+				      .depth = 2};
+	const struct ts_cu_memcpy3d_params params = {&box};
+	const struct ts_cu_memset_d2d16_params rows = {.dst_device = 0x3000,
+						       .dst_pitch = 64,
+						       .width = 8,
+						       .height = 3};
+	const struct ts_cuda_memcpy3d_params nothing = {NULL};
+	struct ts_access access;
+
+	ts_check(ts_access_of_box(DRIVER, D(cuMemcpy3D_v2), &params, 0, &access));
+	ts_check_int(access.kind, TS_ACCESS_COPY);
+	ts_check_int(access.src, 0x10000 + 256 + 64 + 8);
+	ts_check_int(access.src_bytes, 256 + 64 + 16);
+	ts_check_int(access.dst, 0x20000);
+	ts_check_int(access.dst_bytes, 64);
+	/* What found no fault with the arguments may not have looked at them. */
+	ts_check(!ts_access_of_box(DRIVER, D(cuMemcpy3D_v2), &params, 4, &access));
+	ts_check(ts_access_of_box(DRIVER, D(cuMemcpy3D_v2), &params, TS_CU_ERROR_INVALID_VALUE,
+				  &access));
+	box.src_memory_type = TS_CU_MEMORYTYPE_ARRAY;
+	ts_check(ts_access_of_box(DRIVER, D(cuMemcpy3D_v2), &params, 0, &access));
+	ts_check(!access.src && !access.src_bytes);
+	box.dst_pitch = SIZE_MAX;
+	ts_check(!ts_access_of_box(DRIVER, D(cuMemcpy3D_v2), &params, 0, &access));
+	ts_check(ts_access_of_box(DRIVER, D(cuMemsetD2D16_v2), &rows, 0, &access));
+	ts_check_int(access.kind, TS_ACCESS_SET);
+	ts_check_int(access.dst_bytes, 2 * 64 + 16);
+	ts_check(!ts_access_of_box(RUNTIME, R(cudaMemcpy3D_v3020), &nothing, 0, &access));
+	ts_check(!ts_access_of_box(DRIVER, D(cuLaunchKernel), &params, 0, &access));
+}
+
 TS_TEST(functions_of_the_host_make_a_stream_wait)
 {
 	struct ts_cu_launch_host_func_params params = {.stream = (void *)16};
