@@ -17,6 +17,8 @@
 
 /* Waits of one stream that nothing stands behind; of more the oldest is dropped. */
 #define MAX_WAITS 4096u
+/* Versions of events in one stream that nothing came behind: of more the oldest stands for what is known then, unsure. */
+#define MAX_UNSETTLED 4096u
 /* Points looked at for one operation, through waits for events that stand behind waits. */
 #define MAX_VISITS  4096u
 #define MAX_DEPTH   16u
@@ -379,6 +381,17 @@ static void settle_before(struct ts_order *order, struct ts_order_stream *stream
 	stream->n_markers = n;
 }
 
+static void settle_oldest(struct ts_order *order, struct ts_order_stream *stream)
+{
+	struct ts_order_marker *marker = &order->markers[stream->markers[0]];
+
+	settle(order, marker);
+	marker->unsure |= TS_STATE_UNSURE_DEPENDENCY;
+	put_marker(order, stream->markers[0]);
+	stream->n_markers--;
+	memmove(stream->markers, stream->markers + 1, stream->n_markers * sizeof(*stream->markers));
+}
+
 /* TS_SBT_E_LIMIT: there are too many. */
 static int new_marker(struct ts_order *order, uint32_t *ret_marker)
 {
@@ -436,6 +449,8 @@ int ts_order_record(struct ts_order *order, uint32_t session, const struct ts_ro
 			/* Events recorded again and again in a stream that does nothing: forget the old ones. */
 			if (stream->n_markers == stream->n_markers_allocated)
 				settle_before(order, stream, 0);
+			if (stream->n_markers == MAX_UNSETTLED)
+				settle_oldest(order, stream);
 			r = reserve(&stream->markers, &stream->n_markers_allocated,
 				    stream->n_markers, sizeof(*stream->markers));
 		}

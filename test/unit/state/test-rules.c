@@ -396,3 +396,52 @@ TS_TEST(launches_of_graphs_obey_the_legacy_stream)
 	check_waits(250, 3, "legacy_stream", 2);
 	ts_check_int(find(seen, 2)->op.unsure, 0);
 }
+
+/*
+ * Ids that lie: records that seem to come after all operations, which therefore never settle them. Were all of them looked at
+ * for each operation, this would take minutes.
+ */
+TS_TEST(records_that_nothing_comes_behind_are_bounded)
+{
+	struct ts_row_event record = {.context = PROGRAM_CONTEXT, .stream = 1};
+	struct ts_row_kernel kernel = {.context = PROGRAM_CONTEXT, .stream = 1};
+	struct ts_row_stream_wait wait = {.context = PROGRAM_CONTEXT, .stream = 2};
+	struct ts_sbt_row row = {.session = PROGRAM_SESSION};
+	struct ts_state_machine *machine;
+	struct ts_state_op op;
+
+	ts_check_int(ts_state_machine_new(&machine), 0);
+	row.type = TS_ROW_EVENT;
+	row.schema = ts_row_schema(row.type);
+	row.any = &record;
+	for (uint64_t i = 0; i < 300000; i++) {
+		record.op_id = (UINT64_C(1) << 40) + i;
+		record.event = PROGRAM_HANDLE(i);
+		ts_check_int(ts_state_machine_feed(machine, &row, &op), 0);
+	}
+	row.type = TS_ROW_KERNEL;
+	row.schema = ts_row_schema(row.type);
+	row.any = &kernel;
+	for (uint64_t i = 0; i < 5000; i++) {
+		kernel.op_id = 1 + i;
+		kernel.start_ns = 10 * i;
+		kernel.end_ns = 10 * i + 5;
+		ts_check_int(ts_state_machine_feed(machine, &row, &op), 1);
+	}
+	/* Who waits for the first of them is told that it is not certain for what. */
+	wait.op_id = UINT64_C(1) << 41;
+	wait.event = PROGRAM_HANDLE(0);
+	row.type = TS_ROW_STREAM_WAIT;
+	row.schema = ts_row_schema(row.type);
+	row.any = &wait;
+	ts_check_int(ts_state_machine_feed(machine, &row, &op), 0);
+	row.type = TS_ROW_KERNEL;
+	row.schema = ts_row_schema(row.type);
+	row.any = &kernel;
+	kernel.op_id = (UINT64_C(1) << 41) + 1;
+	kernel.stream = 2;
+	kernel.start_ns = kernel.end_ns = 1000000;
+	ts_check_int(ts_state_machine_feed(machine, &row, &op), 1);
+	ts_check(op.unsure & TS_STATE_UNSURE_DEPENDENCY);
+	ts_state_machine_free(machine);
+}
