@@ -97,6 +97,16 @@ static void control_pending_free(struct control_pending *pending)
 	free(pending);
 }
 
+/* Those that came first. */
+static void control_drop_fds(struct ts_client_connection *client, unsigned n_fds)
+{
+	for (unsigned i = 0; i < n_fds; i++)
+		ts_closer_close(client->server->closer, client->credentials.uid, client->fds[i]);
+	client->n_fds -= n_fds;
+	client->server->n_client_fds -= n_fds;
+	memmove(client->fds, client->fds + n_fds, client->n_fds * sizeof(int));
+}
+
 void ts_client_connection_free(struct ts_client_connection *client)
 {
 	struct ts_server *server = client->server;
@@ -121,8 +131,7 @@ void ts_client_connection_free(struct ts_client_connection *client)
 		client->pending = pending->next;
 		control_pending_free(pending);
 	}
-	for (unsigned i = 0; i < client->n_fds; i++)
-		ts_closer_close(server->closer, client->credentials.uid, client->fds[i]);
+	control_drop_fds(client, client->n_fds);
 	sd_event_source_disable_unref(client->source);
 	ts_closer_close(server->closer, client->credentials.uid, client->fd);
 	ts_frame_parser_deinit(&client->parser);
@@ -255,61 +264,57 @@ bool ts_client_connection_has_room(const struct ts_client_connection *client)
 
 /* ---- requests that wait ---- */
 
-static struct ts_peer *control_peer(const struct ts_server *server, uint32_t number)
+/* False: the client cannot have it, and was told why. */
+static bool control_may_open(struct ts_client_connection *client, uint32_t request_id,
+			     const struct ts_recording *recording)
 {
-	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
-		if (peer->number == number && peer->session)
-			return peer;
-	return NULL;
-}
-
-/* A descriptor of it for a reader; where the client cannot have it he is told why, and -1 is returned. */
-static int control_open_recording(struct ts_client_connection *client, uint32_t request_id,
-				  const struct ts_recording *recording)
-{
-	int fd = -1, r;
-
 	if (!recording) {
 		control_error(client, request_id, -ENOENT, "the session has ended");
-		return -1;
+		return false;
 	}
 	/* A session of his may be in a recording that is not: of a program that changed its user. */
 	if (!ts_answer_may_see(client->credentials.uid, recording->uid)) {
 		control_error(client, request_id, -EACCES, "the recording is another user's");
-		return -1;
+		return false;
 	}
-	r = ts_recording_open(recording, &fd);
-	if (!r)
-		return fd;
-	control_error(client, request_id, r, "its trace cannot be opened");
-	return -1;
+	return true;
 }
 
 static void control_ask(struct ts_client_connection *client, uint32_t request_id, uint32_t wait_ms,
-			Ts__Rpc__Query *query, int fd)
+			Ts__Rpc__Query *query, const int *fds, unsigned n_fds)
 {
 	const char *why;
-	int r = ts_question_new(client, request_id, query, fd, wait_ms, &why);
+	int r = ts_question_new(client, request_id, query, fds, n_fds, wait_ms, &why);
 
 	if (r)
 		control_error(client, request_id, r, why);
 }
 
-/* What is asked of a session is asked of its file, and of that session there. */
+/* What is asked of a session is asked of its files, and of that session there. */
 static void control_ask_recording(struct ts_client_connection *client, uint32_t request_id,
 				  uint32_t wait_ms, Ts__Rpc__Query *query,
 				  const struct control_trace *trace)
 {
-	ts_cleanup(ts_closep) int fd = control_open_recording(client, request_id, trace->recording);
 	char *path = query->path;
+	int fds[TS_FRAME_MAX_FDS], r;
+	unsigned n_fds = 0;
 
-	if (fd < 0)
+	if (!control_may_open(client, request_id, trace->recording))
 		return;
+	r = ts_recording_open_all(trace->recording, fds, TS_FRAME_MAX_FDS, &n_fds);
+	if (r) {
+		control_error(client, request_id, r,
+			      r == -E2BIG ? "the recording is in too many files to be served"
+					  : "its trace cannot be opened");
+		return;
+	}
 	query->has_in_file = trace->number != 0;
 	query->in_file = trace->in_file;
 	query->path = trace->recording->path;
-	control_ask(client, request_id, wait_ms, query, fd);
+	control_ask(client, request_id, wait_ms, query, fds, n_fds);
 	query->path = path;
+	while (n_fds)
+		close(fds[--n_fds]);
 }
 
 static void control_opened(struct ts_client_connection *client, uint32_t request_id,
@@ -317,26 +322,18 @@ static void control_opened(struct ts_client_connection *client, uint32_t request
 {
 	uint8_t *packed = NULL;
 	size_t n_bytes = 0;
-	int fd = control_open_recording(client, request_id, trace->recording), r;
+	int fd = -1, r;
 
-	if (fd < 0)
+	if (!control_may_open(client, request_id, trace->recording))
 		return;
+	r = ts_recording_open(trace->recording, &fd);
+	if (r) {
+		control_error(client, request_id, r, "its trace cannot be opened");
+		return;
+	}
 	r = ts_answer_opened(trace->number, trace->in_file, trace->recording,
 			     !trace->recording->finished, &packed, &n_bytes);
 	control_answer_built(client, request_id, r, packed, n_bytes, fd);
-}
-
-/* The trace of a session that is over, by the daemon's number or by pid; NULL: none to be seen. */
-static struct ts_recording *control_ended(const struct ts_client_connection *client,
-					  uint32_t number, uint32_t pid)
-{
-	const struct ts_server *server = client->server;
-
-	for (const struct ts_ended *ended = server->ended; ended; ended = ended->next)
-		if ((number ? ended->number == number : (uint32_t)ended->pid == pid) &&
-		    ts_answer_may_see(client->credentials.uid, ended->recording->uid))
-			return ended->recording;
-	return server->recording;
 }
 
 static struct control_trace control_waited_for(const struct ts_client_connection *client,
@@ -344,14 +341,16 @@ static struct control_trace control_waited_for(const struct ts_client_connection
 {
 	const struct control_wait *wait = &pending->waits[0];
 	struct ts_server *server = client->server;
-	const struct ts_peer *peer = control_peer(server, wait->peer);
+	const struct ts_peer *peer = ts_server_find_peer(server, wait->peer);
 	struct ts_session_status status;
 
 	if (wait->observed)
 		return (struct control_trace){wait->peer, pending->observed_in_file,
 					      server->observed ?: server->recording};
 	if (!peer)
-		return (struct control_trace){.recording = control_ended(client, wait->peer, 0)};
+		return (struct control_trace){
+			.recording = ts_server_find_ended(client->server, client->credentials.uid,
+							  wait->peer, 0)};
 	ts_session_status(peer->session, &status);
 	return (struct control_trace){peer->number, status.number, peer->recording};
 }
@@ -391,7 +390,7 @@ static uint32_t control_waits_left(const struct ts_client_connection *client,
 
 	for (uint32_t i = 0; i < pending->n_waits; i++) {
 		const struct control_wait *wait = &pending->waits[i];
-		const struct ts_peer *peer = control_peer(client->server, wait->peer);
+		const struct ts_peer *peer = ts_server_find_peer(client->server, wait->peer);
 
 		if (wait->observed) {
 			n_left += observer && !ts_observer_sealed(observer, wait->ticket);
@@ -524,7 +523,8 @@ static int control_find(struct ts_client_connection *client, uint32_t request_id
 	    ts_answer_may_see(client->credentials.uid, server->recording->uid))
 		recording = server->recording;
 	else if (!found && !server->recording && (number || pid))
-		recording = control_ended(client, number, pid);
+		recording =
+			ts_server_find_ended(client->server, client->credentials.uid, number, pid);
 	if (!found && !recording) {
 		control_error(client, request_id, -ENOENT, "no such session");
 		return -ENOENT;
@@ -572,21 +572,21 @@ static void control_open_trace(struct ts_client_connection *client, uint32_t req
 		control_opened(client, request_id, &trace);
 }
 
-/* Takes *request over where it waits for a session. `fd`: of the file that it is about; -1: none came. */
+/* Takes *request over where it waits for a session. `fds`: of the files that it is about. */
 static void control_query(struct ts_client_connection *client, const struct ts_frame_header *header,
-			  Ts__Rpc__Request **request, int fd)
+			  Ts__Rpc__Request **request, const int *fds, unsigned n_fds)
 {
 	Ts__Rpc__Query *query = (*request)->query;
 	struct control_pending *pending;
 	struct control_trace trace;
 	struct ts_peer *peer;
 
-	if (fd >= 0 && (query->has_session || query->has_pid)) {
+	if (n_fds && (query->has_session || query->has_pid)) {
 		control_error(client, header->request_id, -EINVAL, "a session or a file, not both");
 		return;
 	}
-	if (fd >= 0) {
-		control_ask(client, header->request_id, header->deadline_ms, query, fd);
+	if (n_fds) {
+		control_ask(client, header->request_id, header->deadline_ms, query, fds, n_fds);
 		return;
 	}
 	if (control_find(client, header->request_id, query->session, query->pid, &peer, &trace))
@@ -810,20 +810,29 @@ static void control_finish(struct ts_client_connection *client, uint32_t request
 
 /* ---- receiving ---- */
 
-/* The descriptor that comes with a request; of one with several, or of one that has no use for it, they are closed. */
-static int control_take_fds(struct ts_client_connection *client, unsigned n_fds)
+/* What clients send ahead is bounded, for each, for each user and for all. Who sends more is dropped. */
+static void control_keep_fds(struct ts_client_connection *client, const int *fds, unsigned n_fds)
 {
-	int fd = n_fds ? client->fds[0] : -1;
+	struct ts_server *server = client->server;
+	uint64_t most = TS_SERVER_CLIENT_FDS * server->options.limits.max_clients, n_of_user = 0;
 
-	for (unsigned i = 1; i < n_fds; i++)
-		ts_closer_close(client->server->closer, client->credentials.uid, client->fds[i]);
-	client->n_fds -= n_fds;
-	memmove(client->fds, client->fds + n_fds, client->n_fds * sizeof(int));
-	return fd;
+	for (const struct ts_client_connection *other = server->clients; other; other = other->next)
+		if (other->credentials.uid == client->credentials.uid)
+			n_of_user += other->n_fds;
+	for (unsigned i = 0; i < n_fds; i++, n_of_user++)
+		if (client->n_fds == TS_FRAME_MAX_FDS ||
+		    !ts_limits_have_room(server->n_client_fds, n_of_user, most,
+					 client->credentials.uid)) {
+			ts_closer_close(server->closer, client->credentials.uid, fds[i]);
+			client->broken = true;
+		} else {
+			client->fds[client->n_fds++] = fds[i];
+			server->n_client_fds++;
+		}
 }
 
-static void control_request(struct ts_client_connection *client, const struct ts_frame *frame,
-			    int fd)
+/* Its descriptors are the client's first ones. */
+static void control_request(struct ts_client_connection *client, const struct ts_frame *frame)
 {
 	uint32_t id = frame->header.request_id;
 	Ts__Rpc__Request *request =
@@ -861,7 +870,7 @@ static void control_request(struct ts_client_connection *client, const struct ts
 		control_switch(client, id, request->body_case, request->stop);
 		break;
 	case TS__RPC__REQUEST__BODY_QUERY:
-		control_query(client, &frame->header, &request, fd);
+		control_query(client, &frame->header, &request, client->fds, frame->header.n_fds);
 		break;
 	case TS__RPC__REQUEST__BODY_CANCEL:
 		control_cancel(client, id, request->cancel->request_id);
@@ -876,16 +885,12 @@ static void control_request(struct ts_client_connection *client, const struct ts
 /* A whole one. */
 static void control_frame(struct ts_client_connection *client, const struct ts_frame *frame)
 {
-	int fd = -1;
-
 	if (frame->header.n_fds > client->n_fds) {
 		client->broken = true;
 		return;
 	}
-	fd = control_take_fds(client, frame->header.n_fds);
-	control_request(client, frame, fd);
-	if (fd >= 0)
-		ts_closer_close(client->server->closer, client->credentials.uid, fd);
+	control_request(client, frame);
+	control_drop_fds(client, frame->header.n_fds);
 }
 
 /* tsctl is gone, or whoever asked; what it began as a recording ends. */
@@ -918,12 +923,7 @@ static int control_on_io(sd_event_source *source, int fd, uint32_t events, void 
 	}
 	if (!client->broken && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
 		n = ts_frame_receive_some(fd, bytes, sizeof(bytes), fds, TS_ARRAY_LEN(fds), &n_fds);
-		for (unsigned i = 0; i < n_fds; i++)
-			if (client->n_fds < TS_FRAME_MAX_FDS)
-				client->fds[client->n_fds++] = fds[i];
-			else
-				ts_closer_close(client->server->closer, client->credentials.uid,
-						fds[i]);
+		control_keep_fds(client, fds, n_fds);
 		if (n == -EAGAIN)
 			return 0;
 		if (n <= 0) {

@@ -199,8 +199,9 @@ static int question_on_end(sd_event_source *source, int fd, uint32_t events, voi
 	return 0;
 }
 
-/* The request, as it was checked, with the file. It fits into a socket that nothing was written to. */
-static int question_send(struct ts_question *question, Ts__Rpc__Query *query, int file)
+/* The request, as it was checked, with the files. It fits into a socket that nothing was written to. */
+static int question_send(struct ts_question *question, Ts__Rpc__Query *query, const int *files,
+			 unsigned n_files)
 {
 	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
 	ts_cleanup(ts_freep) uint8_t *packed = NULL;
@@ -217,16 +218,17 @@ static int question_send(struct ts_question *question, Ts__Rpc__Query *query, in
 	if (!packed)
 		return ts_error_origin(-ENOMEM);
 	header = ts_frame_header_make(TS_FRAME_REQUEST, question->request_id, (uint32_t)n_bytes);
-	header.n_fds = 1;
+	header.n_fds = (uint8_t)n_files;
 	memcpy(packed, &header, sizeof(header));
 	ts__rpc__request__pack(&request, packed + sizeof(header));
-	n = ts_frame_send_some(question->fd, packed, sizeof(header) + n_bytes, &file, 1);
+	n = ts_frame_send_some(question->fd, packed, sizeof(header) + n_bytes, files, n_files);
 	if (n < 0)
 		return ts_error_origin((int)n);
 	return (size_t)n == sizeof(header) + n_bytes ? 0 : ts_error_origin(-EMSGSIZE);
 }
 
-static int question_start(struct ts_question *question, Ts__Rpc__Query *query, int file)
+static int question_start(struct ts_question *question, Ts__Rpc__Query *query, const int *files,
+			  unsigned n_files)
 {
 	struct ts_server *server = question->server;
 	const struct ts_limits *limits = &server->options.limits;
@@ -239,7 +241,7 @@ static int question_start(struct ts_question *question, Ts__Rpc__Query *query, i
 
 	if (r)
 		return ts_error_origin(r);
-	r = question_send(question, query, file);
+	r = question_send(question, query, files, n_files);
 	/* It is gone already: how, will be seen. */
 	if (r && r != -EPIPE && r != -ECONNRESET)
 		return r;
@@ -266,7 +268,7 @@ static bool question_has_room(const struct ts_server *server, uid_t uid)
 }
 
 int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts__Rpc__Query *query,
-		    int file, uint32_t wait_ms, const char **ret_why)
+		    const int *files, unsigned n_files, uint32_t wait_ms, const char **ret_why)
 {
 	struct ts_server *server = ts_client_connection_server(client);
 	const struct ts_limits *limits = &server->options.limits;
@@ -303,7 +305,7 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 	ts_frame_parser_init(&question->parser, TS_FRAME_ANSWER, TS_FRAME_ANSWER_MAX_BYTES);
 	server->questions = question;
 	server->n_questions++;
-	r = question_start(question, query, file);
+	r = question_start(question, query, files, n_files);
 	if (r) {
 		*ret_why = "who would answer it cannot be started";
 		question->client = NULL;

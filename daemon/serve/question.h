@@ -10,11 +10,12 @@
 #include "proto/rpc/tracesmith.pb-c.h"
 
 /*
- * Begins it. `query` is as its answerer is to see it, but for its limits; `file` stays the caller's; `wait_ms` is how long the
+ * Begins it. `query` is as its answerer is to see it, but for its limits; `files` stay the caller's, at most TS_FRAME_MAX_FDS: the newest
+ * of a recording first, then those before it; `wait_ms` is how long the
  * client waits, 0: as long as it may take. Returns 0, or -errno and a line for the client.
  */
 int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts__Rpc__Query *query,
-		    int file, uint32_t wait_ms, const char **ret_why);
+		    const int *files, unsigned n_files, uint32_t wait_ms, const char **ret_why);
 
 /* The client has room again. */
 void ts_question_resume(struct ts_client_connection *client);

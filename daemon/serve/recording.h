@@ -123,6 +123,9 @@ void ts_recording_discard(struct ts_recording *recording);
 
 /* A descriptor of the file for a reader: read-only, with a position of its own. */
 int ts_recording_open(const struct ts_recording *recording, int *ret_fd);
+/* Of all its files, the newest first; *ret_n of them. -E2BIG: they are more than `most`. */
+int ts_recording_open_all(struct ts_recording *recording, int *ret_fds, unsigned most,
+			  unsigned *ret_n);
 
 /* A process that could not make a session: a session row without records. */
 int ts_recording_note(struct ts_recording *recording, const struct ucred *peer,

@@ -5,7 +5,6 @@
  */
 #include "daemon/serve/server.h"
 #include "daemon/serve/question.h"
-#include "proto/rpc/frame.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 
+#include "daemon/serve/answers.h"
 #include "daemon/serve/listen.h"
 #include "daemon/util/error.h"
 #include "proto/abi/clock.h"
@@ -22,7 +22,8 @@
 #define SERVER_LOOK_US 500000u
 #define SERVER_ABANDON_NS \
 	(UINT64_C(10) * 1000000000) /* past the deadline; a busy machine is not a stuck thread */
-#define SERVER_SPARE_FDS 64u	    /* sockets, timers, what is being closed */
+#define SERVER_SPARE_FDS \
+	128u /* sockets, timers, what is being closed, files on their way to who reads them */
 
 void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 		       const struct ts_session *session, enum ts_session_end how)
@@ -53,6 +54,24 @@ static void server_forget(struct ts_ended **p)
 	*p = ended->next;
 	ts_recording_free(ended->recording);
 	free(ended);
+}
+
+struct ts_peer *ts_server_find_peer(const struct ts_server *server, uint32_t number)
+{
+	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
+		if (peer->number == number && peer->session)
+			return peer;
+	return NULL;
+}
+
+struct ts_recording *ts_server_find_ended(const struct ts_server *server, uid_t uid,
+					  uint32_t number, uint32_t pid)
+{
+	for (const struct ts_ended *ended = server->ended; ended; ended = ended->next)
+		if ((number ? ended->number == number : (uint32_t)ended->pid == pid) &&
+		    ts_answer_may_see(uid, ended->recording->uid))
+			return ended->recording;
+	return server->recording;
 }
 
 void ts_server_remember(struct ts_server *server, struct ts_recording *recording, uint32_t number,
@@ -444,7 +463,8 @@ static void server_count_descriptors(struct ts_server *server)
 {
 	struct ts_limits *limits = &server->options.limits;
 	/* A client may have sent descriptors that are not asked about yet; a question has a process. */
-	uint64_t others = limits->max_connections + (2 + TS_FRAME_MAX_FDS) * limits->max_clients +
+	uint64_t others = limits->max_connections +
+			  (2 + TS_SERVER_CLIENT_FDS) * limits->max_clients +
 			  3 * limits->max_queries + limits->max_traces + SERVER_SPARE_FDS;
 	struct rlimit limit;
 	uint64_t most;

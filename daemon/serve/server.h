@@ -58,6 +58,9 @@ struct ts_peer;
 struct ts_client_connection;
 struct ts_question;
 
+/* That clients may have sent ahead of their requests: so many for each that may be there, all together. */
+#define TS_SERVER_CLIENT_FDS 4u
+
 struct ts_server {
 	struct ts_server_options options;
 	sd_event *event;
@@ -79,6 +82,7 @@ struct ts_server {
 	uint32_t n_unready;
 	struct ts_client_connection *clients;
 	uint32_t n_clients;
+	uint32_t n_client_fds;	       /* sent by them, and not asked about yet */
 	struct ts_question *questions; /* of clients, and those whose process is not dead yet */
 	uint32_t n_questions;
 	struct ts_recording *recording; /* private, record */
@@ -115,7 +119,6 @@ struct ts_ended {
 	pid_t pid;
 };
 
-/* Takes the recording over. */
 /*
  * Kernel events as a request names them: all of them must be there. -EINVAL, -ENOTSUP: `why` says in one line what is wrong.
  */
@@ -131,6 +134,13 @@ struct ts_recording *ts_server_find_observed(const struct ts_server *server, uid
 					     uint32_t number, uint32_t pid, uint32_t *ret_number,
 					     uint32_t *ret_in_file);
 
+/* Of the sessions that run; NULL: it is over, or never was. */
+struct ts_peer *ts_server_find_peer(const struct ts_server *server, uint32_t number);
+/* The trace of a session that is over, by the daemon's number or, where that is 0, by pid; NULL: none to be seen. */
+struct ts_recording *ts_server_find_ended(const struct ts_server *server, uid_t uid,
+					  uint32_t number, uint32_t pid);
+
+/* Takes the recording over. */
 void ts_server_remember(struct ts_server *server, struct ts_recording *recording, uint32_t number,
 			pid_t pid);
 

@@ -231,6 +231,44 @@ void ts_recording_turn(struct ts_recording *recording)
 	pthread_mutex_unlock(&recording->turning);
 }
 
+/* One that is finished, unless it is gone, or another file has its name. */
+static int turn_open(const struct ts_recording *recording, const struct ts_recording_part *part)
+{
+	ts_cleanup(ts_freep) char *path = ts_sbt_part_path(recording->path, part->number);
+	ts_cleanup(ts_closep) int fd = -1;
+	struct stat status;
+
+	if (!path)
+		return -1;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &status) || status.st_ino != part->inode ||
+	    status.st_dev != part->device)
+		return -1;
+	return ts_take_fd(&fd);
+}
+
+int ts_recording_open_all(struct ts_recording *recording, int *ret_fds, unsigned most,
+			  unsigned *ret_n)
+{
+	unsigned n = 0;
+	int r;
+
+	pthread_mutex_lock(&recording->turning);
+	r = recording->n_parts < most ? 0 : -E2BIG;
+	if (!r)
+		r = ts_recording_open(recording, &ret_fds[0]);
+	n = !r;
+	/* Where one is missing those before it tell nothing: a recording is read without a gap. */
+	for (size_t i = recording->n_parts; !r && i--; n++) {
+		ret_fds[n] = turn_open(recording, &recording->parts[i]);
+		if (ret_fds[n] < 0)
+			break;
+	}
+	pthread_mutex_unlock(&recording->turning);
+	*ret_n = n;
+	return r;
+}
+
 uint64_t ts_recording_bytes(struct ts_recording *recording)
 {
 	struct stat status;

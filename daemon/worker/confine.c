@@ -19,8 +19,9 @@
 
 #include "proto/abi/base.h"
 
-#define NOBODY		65534u
-#define MAX_DESCRIPTORS 64u
+#define NOBODY 65534u
+/* As many files as come with a frame, each of which its reader has once more. */
+#define MAX_DESCRIPTORS 192u
 #define MAX_STACK_BYTES (UINT64_C(8) << 20)
 
 static int limit(int resource, uint64_t most)

@@ -18,6 +18,18 @@
 
 #define NICENESS 10
 
+/* Of one recording, the newest first. */
+struct files {
+	int fds[TS_FRAME_MAX_FDS];
+	unsigned n;
+};
+
+/* Which were read; the number of the one before them, 0: there is none. */
+struct read_files {
+	unsigned n;
+	uint32_t before;
+};
+
 struct out {
 	int fd;
 	uint32_t request_id;
@@ -136,7 +148,7 @@ static int give(void *data, unsigned number, const ProtobufCMessage *body)
 }
 
 static void send_end(struct out *out, struct ts_sbt_reader *reader, const Ts__Rpc__Query *query,
-		     const struct ts_query_end *end)
+		     const struct ts_query_end *end, const struct read_files *files)
 {
 	Ts__Rpc__QueryEnd message = TS__RPC__QUERY_END__INIT;
 
@@ -153,6 +165,9 @@ static void send_end(struct out *out, struct ts_sbt_reader *reader, const Ts__Rp
 	}
 	if (end->has_bad_checkpoints)
 		TS_RPC_SET(&message, bad_checkpoints, true);
+	TS_RPC_SET(&message, files, files->n);
+	if (files->before)
+		TS_RPC_SET(&message, before, files->before);
 	send_message(out, TS__RPC__ANSWER__BODY_QUERY_END, &message.base);
 }
 
@@ -178,56 +193,76 @@ static void refuse(struct out *out, int r, const struct ts_sbt_error *error,
 		   why);
 }
 
-static void answer(struct out *out, const Ts__Rpc__Query *query, int file)
+static bool is_file(int fd)
+{
+	struct stat status;
+
+	return !fstat(fd, &status) && S_ISREG(status.st_mode);
+}
+
+/* As tsctl does: what cannot be read, or is none of the recording, ends the row of those before the newest. */
+static int join(struct ts_sbt_reader *reader, const struct files *files,
+		struct read_files *ret_read)
+{
+	struct ts_sbt_reader *before[TS_FRAME_MAX_FDS], *last = reader;
+	struct ts_row_part part;
+	unsigned n = 0;
+
+	while (n + 1 < files->n && is_file(files->fds[n + 1]) &&
+	       !ts_sbt_reader_open(files->fds[n + 1], &before[n], NULL)) {
+		if (!ts_sbt_reader_is_before(before[n], last)) {
+			ts_sbt_reader_free(before[n]);
+			break;
+		}
+		last = before[n++];
+	}
+	ret_read->n = n + 1;
+	ret_read->before = ts_sbt_reader_part(last, &part) ? 0 : part.before;
+	return ts_sbt_reader_join(reader, before, n);
+}
+
+static void answer(struct out *out, const Ts__Rpc__Query *query, const struct files *files)
 {
 	struct ts_query_options options = {.give = give, .data = out, .no_memory = no_memory};
 	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
 	struct ts_sbt_error error = {0};
 	struct ts_query_end end = {0};
-	struct ts_row_part part;
-	struct stat status;
+	struct read_files read;
 	int r;
 
-	if (file < 0 || fstat(file, &status) || !S_ISREG(status.st_mode)) {
-		close(file);
+	if (!files->n || !is_file(files->fds[0])) {
 		send_error(out, -EINVAL, "what came is not the descriptor of a file");
 		return;
 	}
-	r = ts_sbt_reader_open(file, &reader, &error);
+	r = ts_sbt_reader_open(files->fds[0], &reader, &error);
 	if (r) {
 		refuse(out, r, &error, query);
 		return;
 	}
-	if (!ts_sbt_reader_part(reader, &part)) {
-		send_error(out, -EOPNOTSUPP,
-			   "the recording is in several files, of which only one is at hand: tsctl "
-			   "without --served reads them all");
-		return;
-	}
-	r = ts_query_run(reader, query->in_file, query, &options, &end);
+	r = join(reader, files, &read);
+	r = r ?: ts_query_run(reader, query->in_file, query, &options, &end);
 	r = r ?: flush(out, true);
 	if (r)
 		refuse(out, r, ts_sbt_reader_error(reader), query);
 	else
-		send_end(out, reader, query, &end);
+		send_end(out, reader, query, &end, &read);
 }
 
 /* Waits for one whole request. */
 static int receive(int fd, struct ts_frame_parser *parser, struct ts_frame *ret_frame,
-		   int *ret_file)
+		   struct files *files)
 {
 	uint8_t bytes[4096];
 	int r;
 
 	while ((r = ts_frame_parser_next(parser, ret_frame)) == TS_FRAME_E_MORE) {
 		unsigned n_fds = 0;
-		int file = -1;
-		ssize_t n = ts_frame_receive_some(fd, bytes, sizeof(bytes), &file, 1, &n_fds);
+		ssize_t n = ts_frame_receive_some(fd, bytes, sizeof(bytes), files->fds + files->n,
+						  TS_FRAME_MAX_FDS - files->n, &n_fds);
 
 		if (n <= 0)
 			return -ECONNRESET;
-		if (n_fds && *ret_file < 0)
-			*ret_file = file;
+		files->n += n_fds;
 		r = ts_frame_parser_feed(parser, bytes, (size_t)n);
 		if (r)
 			return r;
@@ -241,11 +276,11 @@ int ts_query_serve(int fd, int error, const char *part)
 	Ts__Rpc__Request *request;
 	struct ts_frame frame;
 	struct out out = {.fd = fd};
+	struct files files = {0};
 	char why[128];
-	int file = -1;
 
 	ts_frame_parser_init(&parser, TS_FRAME_REQUEST, TS_FRAME_REQUEST_MAX_BYTES);
-	if (receive(fd, &parser, &frame, &file))
+	if (receive(fd, &parser, &frame, &files))
 		return 1;
 	out.request_id = frame.header.request_id;
 	request = ts__rpc__request__unpack(NULL, frame.header.n_bytes, frame.data);
@@ -256,7 +291,7 @@ int ts_query_serve(int fd, int error, const char *part)
 		send_error(&out, -EPROTO, "the request is malformed");
 	} else {
 		out.most = request->query->max_bytes;
-		answer(&out, request->query, file);
+		answer(&out, request->query, &files);
 	}
 	return 0;
 }

@@ -17,6 +17,8 @@
 #include "proto/rpc/body.h"
 #include "proto/rpc/frame.h"
 
+_Static_assert(TS_CLIENT_MAX_FILES == TS_FRAME_MAX_FDS, "as many as a frame takes");
+
 struct ts_client {
 	int fd;
 	uint32_t last_request;
@@ -159,9 +161,9 @@ static int client_broken(struct ts_client *client, int r)
 					       : strerror(-r));
 }
 
-/* Sends a request, with a descriptor unless that is -1. */
-static int client_send(struct ts_client *client, const Ts__Rpc__Request *request, int fd,
-		       uint32_t timeout_ms, uint64_t *ret_deadline_ns)
+/* Sends a request, with descriptors. */
+static int client_send(struct ts_client *client, const Ts__Rpc__Request *request, const int *fds,
+		       unsigned n_fds, uint32_t timeout_ms, uint64_t *ret_deadline_ns)
 {
 	ts_cleanup(ts_freep) uint8_t *packed = NULL;
 	size_t n_bytes = ts__rpc__request__get_packed_size(request);
@@ -172,6 +174,9 @@ static int client_send(struct ts_client *client, const Ts__Rpc__Request *request
 		return client_fail(client, -ENOTCONN, "the connection to the daemon is closed");
 	*ret_deadline_ns =
 		timeout_ms ? ts_clock_monotonic_ns() + timeout_ms * UINT64_C(1000000) : 0;
+	if (n_fds > TS_CLIENT_MAX_FILES)
+		return client_fail(client, -EMSGSIZE,
+				   "the recording is in more files than are read at once");
 	if (n_bytes > TS_FRAME_REQUEST_MAX_BYTES)
 		return client_fail(client, -EMSGSIZE, "the request is too large");
 	packed = malloc(sizeof(header) + n_bytes);
@@ -181,10 +186,10 @@ static int client_send(struct ts_client *client, const Ts__Rpc__Request *request
 		client->last_request = 1;
 	header = ts_frame_header_make(TS_FRAME_REQUEST, client->last_request, (uint32_t)n_bytes);
 	header.deadline_ms = timeout_ms;
-	header.n_fds = fd >= 0;
+	header.n_fds = (uint8_t)n_fds;
 	memcpy(packed, &header, sizeof(header));
 	ts__rpc__request__pack(request, packed + sizeof(header));
-	r = ts_frame_send_all(client->fd, packed, sizeof(header) + n_bytes, &fd, fd >= 0,
+	r = ts_frame_send_all(client->fd, packed, sizeof(header) + n_bytes, fds, n_fds,
 			      *ret_deadline_ns);
 	/* A daemon that is too busy says so and hangs up, before it hears what is asked. */
 	return r && r != -ECONNRESET ? client_broken(client, r) : 0;
@@ -215,7 +220,7 @@ int ts_client_call(struct ts_client *client, const Ts__Rpc__Request *request, ui
 {
 	uint64_t deadline_ns;
 	struct ts_frame frame;
-	int r = client_send(client, request, -1, timeout_ms, &deadline_ns);
+	int r = client_send(client, request, NULL, 0, timeout_ms, &deadline_ns);
 
 	if (r)
 		return r;
@@ -344,7 +349,8 @@ int ts_client_query(struct ts_client *client, const struct ts_client_question *q
 
 	request.body_case = TS__RPC__REQUEST__BODY_QUERY;
 	request.query = (Ts__Rpc__Query *)(uintptr_t)question->query;
-	r = client_send(client, &request, question->fd, question->timeout_ms, &deadline_ns);
+	r = client_send(client, &request, question->fds, question->n_fds, question->timeout_ms,
+			&deadline_ns);
 	while (!r) {
 		r = client_receive(client, TS_FRAME_MORE, deadline_ns, &frame);
 		r = r ? client_broken(client, r)

@@ -26,6 +26,7 @@ extern "C" {
 #define TS_CONTROL_SOCKET	     "/run/tracesmith/control.sock"
 #define TS_CONTROL_ENVIRONMENT	     "TRACESMITH_CONTROL"
 #define TS_CLIENT_TIMEOUT_DEFAULT_MS 5000u
+#define TS_CLIENT_MAX_FILES	     64u
 
 struct ts_client;
 
@@ -54,7 +55,9 @@ int ts_client_call(struct ts_client *client, const Ts__Rpc__Request *request, ui
 /* A question about a trace: what a session has so far, or a file. */
 struct ts_client_question {
 	const Ts__Rpc__Query *query;
-	int fd; /* of the file, which stays the caller's; -1: the query names a session */
+	/* Of the file, at most TS_CLIENT_MAX_FILES: the newest of a recording first, then those before it. None: the query names a session. */
+	const int *fds;
+	unsigned n_fds;
 	uint32_t timeout_ms; /* 0: the daemon's bound alone */
 	bool join;	     /* parts are joined to one message before they are taken */
 	/*

@@ -29,7 +29,7 @@ extern "C" {
 
 #define TS_FRAME_MAGIC		   0x50525354u /* "TSRP" */
 #define TS_FRAME_VERSION	   1u
-#define TS_FRAME_MAX_FDS	   4u
+#define TS_FRAME_MAX_FDS	   64u
 #define TS_FRAME_RECEIVE_MAX_FDS   253u /* what the kernel lets through at once (SCM_MAX_FD) */
 
 #define TS_FRAME_REQUEST_MAX_BYTES (64u * 1024)

@@ -5,6 +5,7 @@
 Where time matters the process that works answers out is a script of the test's, which does what it is told: nothing here depends on
 how fast the machine is.
 """
+import contextlib
 import errno
 import glob
 import json
@@ -421,6 +422,13 @@ class Queries(harness.Case):
             self.assertIn(control.SESSIONS, self.answer_of(client, control.field(control.LIST, b''),
                                                            [reader, reader, null], n_fds=0))
             client.close()
+            # As many as may come; more are nobody's business.
+            client = self.connect()
+            self.assertIn(control.ERROR, self.answer_of(client, query(STATE, STATE_BODY), [text.fileno()] * 64))
+            with self.assertRaises((AssertionError, OSError)):
+                client.send(control.field(control.LIST, b''), [text.fileno()] * 65, n_fds=0)
+                client.answer()
+            client.close()
             # One that is said and does not come.
             client = self.connect()
             client.send(query(STATE, STATE_BODY), n_fds=1)
@@ -453,15 +461,63 @@ class Queries(harness.Case):
         return client.answer()[2]
 
     def test_several_files(self):
-        """Of a recording in several files only one comes: that is said, not a part of the answer given."""
+        """Of a recording in several files the daemon answers as tsctl does: of all that are there, without a gap."""
         self.start_daemon()
-        result, path = self.record([harness.app('stress', 'driver')], '--vgpu', '--rotate-size', '64K',
-                                   TS_STRESS_LAUNCHES='20000')
+        result, path = self.record([harness.app('stress', 'driver'), '200000'], '--vgpu', '--rotate-size', '16K',
+                                   '--stacks', 'none')
         self.assertEqual(result.status, 0, result)
-        self.assertGreater(len(glob.glob(self.path('recorded*.sbt'))), 1)
-        served = self.tsctl('view', '--json', '--served', '--limit', '1', path)
-        self.assertEqual((served.status, len(served.err.splitlines())), (2, 1), served)
-        self.assertIn('several files', served.err)
+        parts = sorted(glob.glob(self.path('recorded.*.sbt')), key=lambda name: int(name.split('.')[-2]))
+        self.assertGreater(len(parts), 1)
+        questions = (('state', '--at', '3ms', '--json'), ('view', '--json', '--stats'), ('timeline', '--json'))
+        whole = self.tsctl('view', '--json', '--stats', path).out
+        for question in questions:
+            with self.subTest(question):
+                self.check_same(self.tsctl(*question, path), self.tsctl(*question, '--served', path))
+        os.unlink(parts[0])
+        for question in questions:
+            with self.subTest(question, parts=len(parts)):
+                self.check_same(self.tsctl(*question, path), self.tsctl(*question, '--served', path))
+        self.assertNotEqual(self.tsctl('view', '--json', '--stats', path).out, whole)
+        # Files that do not belong together are not read as one; the last answer tells of how many it is, and of which not.
+        client = self.connect()
+        with contextlib.ExitStack() as stack:
+            fds = [stack.enter_context(open(name, 'rb')).fileno() for name in (path, __file__, *parts[1:])]
+            client.send(query(STATE, STATE_BODY), fds)
+            more = True
+            while more:
+                _, more, answer = client.answer()
+        end = control.fields(answer[control.QUERY_END])
+        self.assertEqual((end[10], end[11]), (1, int(parts[-1].split('.')[-2])))
+        self.check_alive()
+
+    def test_recorder(self):
+        """A session whose recording goes on in file after file, the oldest of which go; running, and over."""
+        self.start_daemon('--rotate-size', '16K', '--keep', '3')
+        process = self.start([harness.app('bursts', 'driver'), '1'])
+
+        def go(line):
+            process.stdin.write(line.encode() + b'\n')
+            process.stdin.flush()
+            self.assertTrue(process.stdout.readline())
+
+        def numbers():
+            return [int(name.split('.')[-2]) for name in
+                    glob.glob(os.path.join(self.traces, '**', '*.[0-9]*.sbt'), recursive=True)]
+
+        self.wait(lambda: go('go 500') or max(numbers(), default=0) > 3, 'files')
+        pid = process.pid
+        self.connect().flush()
+        for question in (('view', '--json', '--type', 'kernel'), ('state', '--at', '3600s', '--json')):
+            with self.subTest(question):
+                self.check_same_of_running(question, pid)
+        process.communicate(timeout=harness.SECONDS)
+        self.wait(lambda: json.loads(self.tsctl('info', '--json', '--session', pid).out)['finished'], 'its end')
+        for question in (('memory', '--json'), ('view', '--json', '--stats')):
+            with self.subTest(question, over=True):
+                here = self.tsctl(*question, '--session', pid)
+                self.check_same(here, self.tsctl(*question, '--served', '--session', pid))
+        self.assertGreater(len(numbers()), 0)
+        self.check_alive()
 
     @unittest.skipIf(os.geteuid(), 'only root can be somebody else')
     def test_other_users(self):

@@ -125,11 +125,15 @@ static int tell_end(struct ts_asking *asking, const Ts__Rpc__QueryEnd *end)
 }
 
 static int ask_daemon(struct ts_asking *asking, const struct ts_live_daemon *daemon,
-		      const Ts__Rpc__Query *query, int fd)
+		      const Ts__Rpc__Query *query, const int *fds, unsigned n_fds)
 {
 	struct telling telling = {.asking = asking};
-	struct ts_client_question question = {
-		.query = query, .fd = fd, .join = asking->is_one, .take = take, .data = &telling};
+	struct ts_client_question question = {.query = query,
+					      .fds = fds,
+					      .n_fds = n_fds,
+					      .join = asking->is_one,
+					      .take = take,
+					      .data = &telling};
 	Ts__Rpc__Answer *end;
 	int status, r = ts_client_query(daemon->client, &question, &end);
 
@@ -146,17 +150,21 @@ static int ask_daemon(struct ts_asking *asking, const struct ts_live_daemon *dae
 
 static int ask_of_file(struct ts_asking *asking, const struct ts_live *live, Ts__Rpc__Query *query)
 {
-	ts_cleanup(ts_closep) int fd = ts_source_open_file(asking->file, O_RDONLY);
+	int fds[TS_CLIENT_MAX_FILES], status;
+	unsigned n_fds;
 
-	if (fd < 0)
-		return TS_EXIT_BAD;
 	if (!live->n_daemons) {
 		ts_complain("no daemon listens at %s; without --served tsctl reads the file itself",
 			    ts_client_default_path());
 		return TS_EXIT_BAD;
 	}
+	if (ts_source_open_files(asking->file, fds, TS_CLIENT_MAX_FILES, &n_fds))
+		return TS_EXIT_BAD;
 	query->path = (char *)(uintptr_t)asking->file;
-	return ask_daemon(asking, &live->daemons[0], query, fd);
+	status = ask_daemon(asking, &live->daemons[0], query, fds, n_fds);
+	for (unsigned i = 0; i < n_fds; i++)
+		close(fds[i]);
+	return status;
 }
 
 static int ask_of_session(struct ts_asking *asking, const struct ts_live *live,
@@ -180,7 +188,7 @@ static int ask_of_session(struct ts_asking *asking, const struct ts_live *live,
 		TS_RPC_SET(query, session, session);
 	else
 		TS_RPC_SET(query, pid, (uint32_t)number);
-	return ask_daemon(asking, daemon, query, -1);
+	return ask_daemon(asking, daemon, query, NULL, 0);
 }
 
 static int ask_served(struct ts_asking *asking, Ts__Rpc__Query *query)

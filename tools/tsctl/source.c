@@ -46,7 +46,8 @@ int ts_source_open_file(const char *path, int flags)
 }
 
 /* The file before this one's, as far as it is there and can be read. */
-static struct ts_sbt_reader *open_before(const char *path, const struct ts_sbt_reader *reader)
+static struct ts_sbt_reader *open_before(const char *path, const struct ts_sbt_reader *reader,
+					 int *ret_fd)
 {
 	ts_cleanup(ts_freep) char *before = NULL;
 	ts_cleanup(ts_closep) int fd = -1;
@@ -61,7 +62,16 @@ static struct ts_sbt_reader *open_before(const char *path, const struct ts_sbt_r
 	if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode))
 		return NULL;
 	/* One that is damaged beyond reading ends the row, as one that is not there does. */
-	return ts_sbt_reader_open(fd, &found, NULL) ? NULL : found;
+	if (ts_sbt_reader_open(fd, &found, NULL))
+		return NULL;
+	/* A namesake of another recording's is none of this. */
+	if (!ts_sbt_reader_is_before(found, reader)) {
+		ts_sbt_reader_free(found);
+		return NULL;
+	}
+	if (ret_fd)
+		*ret_fd = ts_take_fd(&fd);
+	return found;
 }
 
 /* The newest file of a recording in several: those before it, as far back as they go, belong to it. */
@@ -71,13 +81,12 @@ static int join_parts(struct ts_source *source)
 	size_t n = 0;
 	int r = 0;
 
-	while (!r && n < MAX_PARTS && (next = open_before(source->path, next))) {
+	while (!r && n < MAX_PARTS && (next = open_before(source->path, next, NULL))) {
 		struct ts_sbt_reader **more = realloc(before, (n + 1) * sizeof(*before));
 
 		r = more ? 0 : -ENOMEM;
 		before = more ? more : before;
-		/* A namesake of another recording's is none of this. */
-		if (r || !ts_sbt_reader_is_before(next, n ? before[n - 1] : source->reader)) {
+		if (r) {
 			ts_sbt_reader_free(next);
 			break;
 		}
@@ -86,6 +95,35 @@ static int join_parts(struct ts_source *source)
 	r = r ?: ts_sbt_reader_join(source->reader, before, n);
 	free(before);
 	return r;
+}
+
+int ts_source_open_files(const char *path, int *ret_fds, unsigned most, unsigned *ret_n)
+{
+	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
+	struct ts_sbt_reader *before;
+	struct ts_row_part part;
+	int fd = ts_source_open_file(path, O_RDONLY), next;
+
+	if (fd < 0)
+		return -1;
+	ret_fds[0] = fd;
+	*ret_n = 1;
+	/* What is no trace, is for who reads it to say. */
+	if (ts_sbt_reader_open(fd, &reader, NULL))
+		return 0;
+	while (*ret_n < most && (before = open_before(path, reader, &next))) {
+		ts_sbt_reader_free(reader);
+		reader = before;
+		ret_fds[(*ret_n)++] = next;
+	}
+	if (*ret_n < most || ts_sbt_reader_part(reader, &part))
+		return 0;
+	while (*ret_n)
+		close(ret_fds[--*ret_n]);
+	ts_complain("%s: the recording is in more than %u files, which are too many at once: "
+		    "without --served tsctl reads them all",
+		    path, most);
+	return -1;
 }
 
 static int open_reader(struct ts_source *source, int fd)

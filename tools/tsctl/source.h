@@ -34,6 +34,11 @@ void ts_source_tell_halves(const struct ts_source *source);
  * descriptor or -1.
  */
 int ts_source_open_file(const char *path, int flags);
+/*
+ * The same, with the files of the recording that come before it, the newest first. Returns 0, and *ret_n descriptors; -1: it has been
+ * complained.
+ */
+int ts_source_open_files(const char *path, int *ret_fds, unsigned most, unsigned *ret_n);
 /* Complains of what went wrong with a trace: `r` is a negative errno or TS_SBT_E_*. */
 void ts_source_complain(const char *path, int r, const struct ts_sbt_error *error);
 
