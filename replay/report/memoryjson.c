@@ -110,3 +110,49 @@ void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 	TS_RPC_SET(report, unknown_frees, memory->n_unknown_frees);
 	TS_RPC_SET(report, damaged, memory->is_damaged);
 }
+
+static Ts__Rpc__MemoryAlive *make_alive(struct ts_resolver *resolver, struct ts_pool *pool,
+					const struct ts_during_allocation *allocation,
+					size_t max_kernels)
+{
+	size_t n = allocation->n_kernels < max_kernels ? allocation->n_kernels : max_kernels;
+	Ts__Rpc__MemoryAlive *message = ts_pool_alloc(pool, 1, sizeof(*message));
+
+	ts__rpc__memory_alive__init(message);
+	TS_RPC_SET(message, session, allocation->session);
+	TS_RPC_SET(message, address, allocation->row.address);
+	TS_RPC_SET(message, bytes, allocation->row.bytes);
+	message->kind = kind_name(pool, allocation->row.memory_kind);
+	if (allocation->row.device != TS_NO_DEVICE)
+		TS_RPC_SET(message, device, allocation->row.device);
+	TS_RPC_SET(message, start_ns, allocation->row.start_ns);
+	if (allocation->end_ns != UINT64_MAX)
+		TS_RPC_SET(message, end_ns, allocation->end_ns);
+	TS_RPC_SET(message, op_id, allocation->row.op_id);
+	TS_RPC_SET(message, kernel_count, allocation->count);
+	TS_RPC_SET(message, kernel_ns, allocation->ns);
+	message->kernels = ts_pool_alloc(pool, n + 1, sizeof(*message->kernels));
+	for (size_t i = 0; i < n; i++) {
+		const struct ts_during_kernel *kernel = &allocation->kernels[i];
+		const char *name = ts_resolver_kernel_name(resolver, kernel->name);
+		Ts__Rpc__MemoryKernel *told = ts_pool_alloc(pool, 1, sizeof(*told));
+
+		ts__rpc__memory_kernel__init(told);
+		told->name = ts_pool_copy(pool, name ? name : "unknown kernel");
+		TS_RPC_SET(told, count, kernel->count);
+		TS_RPC_SET(told, ns, kernel->ns);
+		message->kernels[message->n_kernels++] = told;
+	}
+	return message;
+}
+
+void ts_memoryjson_alive(struct ts_resolver *resolver, struct ts_pool *pool,
+			 const struct ts_during *during, size_t max_kernels,
+			 Ts__Rpc__MemoryReport *report)
+{
+	report->alive = ts_pool_alloc(pool, during->n_allocations + 1, sizeof(*report->alive));
+	for (size_t i = 0; i < during->n_allocations; i++)
+		report->alive[report->n_alive++] =
+			make_alive(resolver, pool, &during->allocations[i], max_kernels);
+	TS_RPC_SET(report, alive_count, during->n_all);
+}

@@ -7,8 +7,13 @@
 #include "proto/rpc/tracesmith.pb-c.h"
 #include "replay/report/pool.h"
 #include "replay/report/resolve.h"
+#include "replay/state/during.h"
 #include "replay/state/memory.h"
 
 /* Fills `report` from the pool, but for what misusejson.h fills. `stacks`: with those of the calls. */
 void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 			const struct ts_memory *memory, bool stacks, Ts__Rpc__MemoryReport *report);
+/* And into it, at most max_kernels of each allocation. */
+void ts_memoryjson_alive(struct ts_resolver *resolver, struct ts_pool *pool,
+			 const struct ts_during *during, size_t max_kernels,
+			 Ts__Rpc__MemoryReport *report);

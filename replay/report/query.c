@@ -215,6 +215,7 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 {
 	ts_cleanup(ts_memory_freep) struct ts_memory *memory = NULL;
 	ts_cleanup(ts_misuses_freep) struct ts_misuses *misuses = NULL;
+	ts_cleanup(ts_during_freep) struct ts_during *during = NULL;
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = query->options->no_memory};
 	uint32_t limit = asked->has_limit ? asked->limit : DEFAULT_LISTED;
 	Ts__Rpc__MemoryReport report;
@@ -225,11 +226,15 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 	r = resolve(query, false, 0);
 	r = r ? r : ts_memory_read(query->reader, query->session, limit, &memory);
 	r = r ? r : ts_misuses_read(query->reader, query->session, limit, &misuses);
+	if (!r && asked->has_address)
+		r = ts_during_read(query->reader, query->session, asked->address, &during);
 	if (r)
 		return r;
 	note_damage(query, memory->is_damaged);
 	ts_memoryjson_make(query->resolver, &pool, memory, asked->stacks, &report);
 	ts_misusejson_fill(query->resolver, &pool, misuses, asked->stacks, &report);
+	if (during)
+		ts_memoryjson_alive(query->resolver, &pool, during, limit, &report);
 	return give(query, TS__RPC__ANSWER__BODY_MEMORY, &report.base);
 }
 

@@ -12,7 +12,7 @@ PROGRAM = os.path.join(harness.SOURCE, 'test', 'apps', 'misuse.py')
 
 class Memory(harness.Case):
     def recorded(self, argv, *options):
-        result, path = self.record(argv, '--vgpu', '-q', *options)
+        result, path = self.record(argv, '--vgpu', '-q', *options, '--force')
         self.assertEqual(result.status, 0, result)
         return path, result.out
 
@@ -48,6 +48,28 @@ class Memory(harness.Case):
         self.assertEqual((page.status, page.err), (0, ''), page)
         self.assertIn('Named after it was freed (6)', page.out)
         self.assertIn('double_free of 0x%x' % said['free'][0], page.out)
+
+    def test_kernels_while_memory_was_alive(self):
+        """Of what lay at an address, in turn: b alone ran between its calls; of memory that was never freed, all of its device."""
+        rules = os.path.join(harness.SOURCE, 'test', 'apps', 'rules.py')
+        steps = "go:a go:b go:c go:d a:n1 sync:n1 alloc:n1 b:n1 b:b1 free:n1 sync:n1 sync:b1 c:n1 sync:n1 d:n1'"
+        path, _ = self.recorded([sys.executable, rules] + steps.split(), '--vgpu=h200:2')
+        allocs = harness.Trace(path).of('alloc')
+        pooled, = [row for row in allocs if row.get('pool')]
+        held = next(row for row in allocs if row['kind'] == 'device' and not row.get('pool') and row['device'] == 0)
+        for row, names, is_freed in ((pooled, {'b': 2}, True), (held, {'a': 1, 'b': 2, 'c': 1}, False)):
+            alive, = self.memory(path, '--kernels', hex(row['address'] + row['bytes'] - 1))['alive']
+            self.assertEqual((alive['address'], alive['bytes'], alive['op_id']), (row['address'], row['bytes'], row['op_id']))
+            self.assertEqual({kernel['name'].split('(')[0]: kernel['count'] for kernel in alive['kernels']}, names)
+            self.assertEqual(alive['kernel_count'], sum(names.values()))
+            self.assertEqual('end_ns' in alive, is_freed)
+        self.assertEqual(self.memory(path, '--kernels', '1').get('alive', []), [])
+        page = harness.tsctl('memory', '--kernels', hex(pooled['address']), path)
+        self.assertEqual((page.status, page.err), (0, ''), page)
+        self.assertIn('2 kernels ran meanwhile', page.out)
+        for address in ('here', '-1', '0x', '1x', '99999999999999999999'):
+            result = harness.tsctl('memory', '--kernels', address, path)
+            self.assertEqual((result.status, len(result.err.splitlines())), (2, 1), result)
 
     def test_sound_programs(self):
         for name, arguments in (('pipeline', []), ('workers', ['2', '2', '2']), ('graph', []), ('saxpy', [])):

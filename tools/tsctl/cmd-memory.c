@@ -11,14 +11,18 @@
 #include "tools/tsctl/texts.h"
 #include "tools/tsctl/tsctl.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #define DEFAULT_LISTED 10u
 #define MAX_LISTED     (1u << 20)
 
 struct asked {
 	unsigned long long limit;
-	bool json, stacks, wide;
+	unsigned long long address;
+	bool json, stacks, wide, has_address;
 };
 
 /* ---- for people --------------------------------------------------------------------------------- */
@@ -88,6 +92,48 @@ static void print_holders(const struct asked *asked, const char *title, uint64_t
 		printf("  and %" PRIu64 " more: --limit lists them\n", n - n_listed);
 }
 
+static void print_alive(const Ts__Rpc__MemoryAlive *alive, uint64_t origin_ns)
+{
+	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+
+	printf("\n%s0x%" PRIx64 "%s, %s, from %s s", ts_term_style(stdout, TS_STYLE_BOLD),
+	       alive->address, ts_term_style(stdout, TS_STYLE_PLAIN),
+	       ts_out_bytes(figure, alive->bytes),
+	       ts_out_seconds(count,
+			      alive->start_ns > origin_ns ? alive->start_ns - origin_ns : 0));
+	if (alive->has_end_ns)
+		printf(" to %s s",
+		       ts_out_seconds(figure,
+				      alive->end_ns > origin_ns ? alive->end_ns - origin_ns : 0));
+	else
+		printf(", never freed");
+	printf(": %s kernels ran meanwhile, %s\n", ts_out_count(count, alive->kernel_count),
+	       ts_out_duration(figure, alive->kernel_ns));
+	for (size_t i = 0; i < alive->n_kernels; i++) {
+		const Ts__Rpc__MemoryKernel *kernel = alive->kernels[i];
+
+		printf("  %10s %10s times  ", ts_out_duration(figure, kernel->ns),
+		       ts_out_count(count, kernel->count));
+		ts_out_text_cut(stdout, kernel->name, 60);
+		putchar('\n');
+	}
+}
+
+/* Asked for an address: what lay there, and nothing else. */
+static void print_kernels(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns)
+{
+	if (!report->n_alive)
+		puts(": nothing was allocated there.");
+	else
+		printf(": %" PRIu64 " allocations there, one after the other\n",
+		       report->alive_count);
+	for (size_t i = 0; i < report->n_alive; i++)
+		print_alive(report->alive[i], origin_ns);
+	if (report->n_alive < report->alive_count)
+		printf("\nand %" PRIu64 " more allocations later\n",
+		       report->alive_count - report->n_alive);
+}
+
 static void print_points(const Ts__Rpc__MemoryReport *report)
 {
 	static const char levels[] = " .:-=+*#%@";
@@ -114,6 +160,10 @@ static void print_report(const struct asked *asked, const struct ts_about *about
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
 	ts_out_text(stdout, about->path);
 	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
+	if (asked->has_address) {
+		print_kernels(report, origin_ns);
+		return;
+	}
 	if (!report->n_groups && !report->unknown_frees && !report->misuse_count) {
 		puts(": no memory was allocated.");
 		return;
@@ -155,6 +205,8 @@ static int ask(struct asked *asked, struct ts_asking *asking)
 
 	TS_RPC_SET(&memory, limit, (uint32_t)asked->limit);
 	TS_RPC_SET(&memory, stacks, asked->json || asked->stacks);
+	if (asked->has_address)
+		TS_RPC_SET(&memory, address, asked->address);
 	query.body_case = TS__RPC__QUERY__BODY_MEMORY;
 	query.memory = &memory;
 	asking->tell = tell;
@@ -164,6 +216,7 @@ static int ask(struct asked *asked, struct ts_asking *asking)
 
 enum {
 	OPT_SERVED = 256,
+	OPT_KERNELS,
 };
 
 static int run_memory(int argc, char **argv)
@@ -175,6 +228,7 @@ static int run_memory(int argc, char **argv)
 		{"wide", no_argument, NULL, 'w'},
 		{"json", no_argument, NULL, 'j'},
 		{"served", no_argument, NULL, OPT_SERVED},
+		{"kernels", required_argument, NULL, OPT_KERNELS},
 		{0},
 	};
 	struct asked asked = {.limit = DEFAULT_LISTED};
@@ -198,7 +252,18 @@ static int run_memory(int argc, char **argv)
 			asked.json = true;
 		else if (option == OPT_SERVED)
 			asking.served = true;
-		else
+		else if (option == OPT_KERNELS) {
+			char *end = optarg;
+
+			errno = 0;
+			asked.address = strtoull(optarg, &end, 0);
+			asked.has_address = true;
+			if (errno || *end || !isdigit((unsigned char)*optarg)) {
+				ts_complain("--kernels %s: it is an address, as 0x7f0000000000",
+					    optarg);
+				return TS_EXIT_BAD;
+			}
+		} else
 			return TS_EXIT_BAD;
 	}
 	if (ts_one_trace(argc, asking.session, "memory", ""))
@@ -222,6 +287,8 @@ const struct ts_command ts_command_memory = {
 		"      --stacks      with the host stack of each of their calls\n"
 		"      --wide        tables in full\n"
 		"  -s, --session N   a session of the daemon, by number or pid\n"
+		"      --kernels ADDRESS   instead: the kernels that ran while what lay there was\n"
+		"                    allocated, by name (not: that they used it)\n"
 		"      --served      have the daemon work it out\n"
 		"      --json        one JSON object, with the stacks\n"
 		"\n"

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* First the allocations that covered the address, then the kernels, each held against all of them: they are few. */
+#include "replay/state/during.h"
+
+#include "replay/state/map.h"
+#include "replay/state/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Names of one allocation that are told apart. */
+#define MAX_NAMES 65536u
+
+struct pass {
+	struct ts_during *during;
+	uint64_t address;
+	struct ts_state_map kernel_by_name[TS_DURING_MAX];
+	size_t n_allocated[TS_DURING_MAX];
+};
+
+void ts_during_free(struct ts_during *during)
+{
+	if (!during)
+		return;
+	for (size_t i = 0; i < during->n_allocations; i++)
+		free(during->allocations[i].kernels);
+	free(during->allocations);
+	free(during);
+}
+
+static void end_last(struct pass *pass, const struct ts_sbt_row *row, bool is_same)
+{
+	struct ts_during *during = pass->during;
+
+	for (size_t i = during->n_allocations; i-- > 0;) {
+		struct ts_during_allocation *allocation = &during->allocations[i];
+
+		if (allocation->session != row->session || allocation->end_ns != UINT64_MAX ||
+		    (is_same && allocation->row.address != row->memory->address))
+			continue;
+		allocation->end_ns = row->memory->start_ns;
+		allocation->free_op_id = row->memory->op_id;
+		return;
+	}
+}
+
+static int take_memory(struct pass *pass, const struct ts_sbt_row *row)
+{
+	const struct ts_row_memory *memory = row->memory;
+	struct ts_during *during = pass->during;
+
+	if (row->type == TS_ROW_FREE) {
+		end_last(pass, row, true);
+		return 0;
+	}
+	if (pass->address < memory->address || pass->address - memory->address >= memory->bytes)
+		return 0;
+	/* Its end was not recorded: there are no two at one place. */
+	end_last(pass, row, false);
+	during->n_all++;
+	if (during->n_allocations == TS_DURING_MAX)
+		return 0;
+	during->allocations[during->n_allocations++] = (struct ts_during_allocation){
+		.session = row->session,
+		.row = *memory,
+		.end_ns = UINT64_MAX,
+	};
+	return 0;
+}
+
+static int add_kernel(struct pass *pass, size_t i, uint32_t name, uint64_t ns)
+{
+	struct ts_during_allocation *allocation = &pass->during->allocations[i];
+	uint32_t at = ts_state_map_find(&pass->kernel_by_name[i], 0, name);
+	int r;
+
+	allocation->count++;
+	allocation->ns += ns;
+	if (at == TS_STATE_MAP_NONE) {
+		if (allocation->n_kernels == MAX_NAMES)
+			return 0;
+		if (allocation->n_kernels == pass->n_allocated[i]) {
+			size_t n = pass->n_allocated[i] ? 2 * pass->n_allocated[i] : 16;
+			struct ts_during_kernel *grown =
+				reallocarray(allocation->kernels, n, sizeof(*grown));
+
+			if (!grown)
+				return -ENOMEM;
+			allocation->kernels = grown;
+			pass->n_allocated[i] = n;
+		}
+		at = (uint32_t)allocation->n_kernels;
+		r = ts_state_map_set(&pass->kernel_by_name[i], 0, name, at);
+		if (r)
+			return r;
+		allocation->kernels[allocation->n_kernels++] =
+			(struct ts_during_kernel){.name = name};
+	}
+	allocation->kernels[at].count++;
+	allocation->kernels[at].ns += ns;
+	return 0;
+}
+
+static bool ran_during(const struct ts_during_allocation *allocation, uint32_t session,
+		       const struct ts_row_kernel *kernel)
+{
+	const struct ts_row_memory *memory = &allocation->row;
+
+	if (session != allocation->session || kernel->end_ns <= memory->start_ns)
+		return false;
+	if (ts_memory_is_device(memory->memory_kind) && kernel->device != memory->device)
+		return false;
+	return kernel->start_ns < allocation->end_ns ||
+	       (memory->async && kernel->op_id < allocation->free_op_id);
+}
+
+static int take_kernel(struct pass *pass, const struct ts_sbt_row *row)
+{
+	const struct ts_row_kernel *kernel = row->kernel;
+	uint64_t ns = kernel->end_ns > kernel->start_ns ? kernel->end_ns - kernel->start_ns : 0;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < pass->during->n_allocations; i++)
+		if (ran_during(&pass->during->allocations[i], row->session, kernel))
+			r = add_kernel(pass, i, kernel->name, ns);
+	return r;
+}
+
+static int read_rows(struct pass *pass, struct ts_sbt_reader *reader, uint32_t session,
+		     uint64_t types, int (*take)(struct pass *, const struct ts_sbt_row *))
+{
+	const struct ts_sbt_cursor_options options = {.types = types, .session = session};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_sbt_row row;
+	int r = ts_sbt_cursor_new(reader, &options, &cursor);
+
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (r == TS_SBT_E_CORRUPT) {
+			pass->during->is_damaged = true;
+			r = 0;
+		} else if (!r) {
+			r = take(pass, &row);
+		}
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+static int compare_kernels(const void *a, const void *b)
+{
+	const struct ts_during_kernel *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+int ts_during_read(struct ts_sbt_reader *reader, uint32_t session, uint64_t address,
+		   struct ts_during **ret_during)
+{
+	ts_cleanup(ts_during_freep) struct ts_during *during = calloc(1, sizeof(*during));
+	struct pass *pass = calloc(1, sizeof(*pass));
+	int r = during && pass ? 0 : -ENOMEM;
+
+	if (!r)
+		during->allocations = calloc(TS_DURING_MAX, sizeof(*during->allocations));
+	if (!r && !during->allocations)
+		r = -ENOMEM;
+	if (!r) {
+		pass->during = during;
+		pass->address = address;
+		r = read_rows(pass, reader, session,
+			      TS_ROW_BIT(TS_ROW_ALLOC) | TS_ROW_BIT(TS_ROW_FREE), take_memory);
+	}
+	if (!r && during->n_allocations)
+		r = read_rows(pass, reader, session, TS_ROW_BIT(TS_ROW_KERNEL), take_kernel);
+	for (size_t i = 0; pass && i < TS_DURING_MAX; i++)
+		ts_state_map_deinit(&pass->kernel_by_name[i]);
+	free(pass);
+	if (r)
+		return r;
+	for (size_t i = 0; i < during->n_allocations; i++)
+		if (during->allocations[i].n_kernels)
+			qsort(during->allocations[i].kernels, during->allocations[i].n_kernels,
+			      sizeof(*during->allocations[i].kernels), compare_kernels);
+	*ret_during = during;
+	during = NULL;
+	return 0;
+}
