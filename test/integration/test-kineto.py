@@ -23,9 +23,11 @@ ARGS = {
     'cuda_runtime': {'cbid': int, 'correlation': int},
     'cuda_sync': dict(DEVICE_ARGS, cuda_sync_kind=str),
     'user_annotation': {},
+    'gpu_user_annotation': {},
 }
+MEMORY = {'Total Reserved': int, 'Total Allocated': int, 'Bytes': int, 'Addr': int, 'Device Id': int, 'Device Type': int}
 EXTRA = {'kernel': {'graph node id'}, 'cuda_sync': {'wait_on_stream', 'wait_on_cuda_event_id'},
-         'user_annotation': {'domain'}, 'cuda_driver': {'result'}, 'cuda_runtime': {'result'}}
+         'user_annotation': {'domain'}, 'gpu_user_annotation': {'domain'}, 'cuda_driver': {'result'}, 'cuda_runtime': {'result'}}
 PROPERTIES = {'id': int, 'name': str, 'totalGlobalMem': int, 'computeMajor': int, 'computeMinor': int,
               'maxThreadsPerMultiprocessor': int, 'regsPerMultiprocessor': int, 'warpSize': int,
               'sharedMemPerMultiprocessor': int, 'numSms': int}
@@ -68,6 +70,9 @@ class Kineto(harness.Case):
                                  ('ac2g', 'ac2g', 'e' if phase == 'f' else None))
             else:
                 self.assertIn(phase, 'ibeC')
+                if event['name'] == '[memory]':
+                    self.assertEqual((phase, event['cat'], event['s']), ('i', 'cpu_instant_event', 't'))
+                    self.assertEqual({key: type(value) for key, value in event['args'].items()}, MEMORY)
 
     def check_slice(self, event):
         self.assertEqual(set(event), {'ph', 'cat', 'name', 'pid', 'tid', 'ts', 'dur', 'args'})
@@ -144,9 +149,52 @@ class Kineto(harness.Case):
         begun = [event['id'] for event in trace['traceEvents'] if event['ph'] == 'b']
         self.assertEqual(begun, [event['id'] for event in trace['traceEvents'] if event['ph'] == 'e'])
 
+    def check_annotations(self, path):
+        """Of each range of a thread and each stream: from the first to the last of what was called for while it was open."""
+        trace, view = self.exported(path), harness.Trace(path)
+        self.check_shape(trace)
+        calls = {(row['session'], row['op_id']): row for row in view.of('api')}
+        ranges = [row for row in view.of('range') if row.get('action') != 'start' and row['end_ns'] > row['start_ns']]
+        want = {}
+        for row in view.of(*harness.DEVICE_TYPES):
+            call = calls[row['session'], row['op_id']]
+            for i, around in enumerate(ranges):
+                if (around['session'], around['tid']) == (call['session'], call['tid']) and \
+                        around['start_ns'] <= call['start_ns'] < around['end_ns']:
+                    start, end = want.get((i, row['device'], row['stream']), (row['start_ns'], 0))
+                    want[i, row['device'], row['stream']] = min(start, row['start_ns']), max(end, row['end_ns'])
+        wanted = collections.Counter((ranges[i]['name'], device, end - start) for (i, device, _), (start, end) in want.items())
+        found = [event for event in trace['traceEvents'] if event.get('cat') == 'gpu_user_annotation']
+        self.assertEqual(collections.Counter((event['name'], event['pid'], ns(event['dur'])) for event in found), wanted)
+        return found, want
+
+    def test_annotations_of_gpus(self):
+        path = self.recorded([harness.app('annotates', 'driver'), 'gpu'], '--stacks', 'none', TS_SAID=self.path('said'))
+        found, want = self.check_annotations(path)
+        self.assertGreater(len(found), 0)
+        # Where operations of a stream do not overlap, beside them.
+        self.assertEqual({event['tid'] for event in found}, {stream for _, _, stream in want})
+
+    def test_memory(self):
+        """An instant for each allocation of a device's memory and each free, with the sum so far."""
+        path = self.recorded([harness.app('pipeline', 'driver')], '--stacks', 'none')
+        trace, view = self.exported(path), harness.Trace(path)
+        told = [event for event in trace['traceEvents'] if event['name'] == '[memory]']
+        rows = [row for row in view.of('alloc', 'free') if row['kind'] == 'device']
+        self.assertEqual([(event['args']['Addr'], event['args']['Bytes']) for event in told],
+                         [(row['address'], row['bytes'] * (1 if row['type'] == 'alloc' else -1)) for row in rows])
+        live = 0
+        for event in told:
+            live += event['args']['Bytes']
+            self.assertEqual((event['args']['Total Allocated'], event['args']['Total Reserved']), (live, live))
+        self.assertEqual(live, 0)
+        calls = {row['op_id']: row['tid'] for row in view.of('api')}
+        self.assertEqual([event['tid'] for event in told], [calls[row['op_id']] for row in rows])
+
     def test_no_crossing(self):
         """Slices of one thread nest or are apart: a reader drops what crosses."""
         for argv in ([harness.app('graph', 'driver')],
+                     [harness.app('annotates', 'driver'), 'gpu'],
                      [harness.app('annotates', 'driver'), 'nest', '5', '2', '300']):
             path = self.recorded(argv, '--stacks', 'none', TS_SAID=self.path('said'))
             lines = collections.defaultdict(list)

@@ -6,6 +6,8 @@
  */
 #include "proto/rpc/json.h"
 #include "replay/report/openranges.h"
+#include "replay/state/memory.h"
+#include "tools/export/annotated.h"
 #include "tools/export/frames.h"
 
 #include <inttypes.h>
@@ -23,19 +25,26 @@
 #define NO_STREAM_TID 9999u
 #define MAX_LANES     64u
 #define MAX_DEPTH     200u
+/* Calls that memory may be of, and what a lane is where annotations cross. */
+#define N_CALLS	    1024u
+#define ANNOTATIONS (2 * MAX_LANES)
 
-#define ROWS                                                                          \
-	(TS_ROW_BIT(TS_ROW_API) | TS_ROW_BIT(TS_ROW_SYNC) | TS_ROW_BIT(TS_ROW_MARK) | \
-	 TS_ROW_BIT(TS_ROW_RANGE) | TS_ROW_BIT(TS_ROW_RANGE_BEGIN) | TS_ROW_BIT(TS_ROW_COUNTER))
+#define ROWS                                                                                      \
+	(TS_ROW_BIT(TS_ROW_API) | TS_ROW_BIT(TS_ROW_SYNC) | TS_ROW_BIT(TS_ROW_MARK) |             \
+	 TS_ROW_BIT(TS_ROW_RANGE) | TS_ROW_BIT(TS_ROW_RANGE_BEGIN) | TS_ROW_BIT(TS_ROW_COUNTER) | \
+	 TS_ROW_BIT(TS_ROW_ALLOC) | TS_ROW_BIT(TS_ROW_FREE))
 #define DEVICE_ROWS \
 	(TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET))
 
 enum line_kind {
 	LINE_PROCESS = 1,
-	LINE_THREAD, /* a: its number */
-	LINE_GPU,    /* a: device */
-	LINE_STREAM, /* a: device, b: stream and lane */
-	LINE_CONTEXT /* a: context; tid: its device */
+	LINE_THREAD,	  /* a: its number */
+	LINE_GPU,	  /* a: device */
+	LINE_STREAM,	  /* a: device, b: stream and lane */
+	LINE_CONTEXT,	  /* a: context; tid: its device */
+	LINE_ANNOTATIONS, /* as LINE_STREAM: what is open there, told of nowhere */
+	LINE_MEMORY, /* a: device; pid: bytes that are allocated, tid: that pools hold beside them */
+	LINE_POOL    /* a: device, b: pool; tid: bytes that it holds and that are not allocated */
 };
 
 /* A thread of the timeline; what was told of it, and what is open on it. */
@@ -49,6 +58,11 @@ struct line {
 	size_t n_ends, n_ends_allocated;
 };
 
+struct call {
+	uint64_t op_id;
+	uint32_t session, thread;
+};
+
 struct kineto {
 	struct ts_sbt_reader *reader;
 	const struct ts_export_options *options;
@@ -56,6 +70,8 @@ struct kineto {
 	FILE *file;
 	struct ts_json json;
 	struct ts_keyed lines; /* of struct line */
+	struct ts_annotated annotated;
+	struct call calls[N_CALLS]; /* the last, by operation */
 	uint64_t origin_ns, latest_ns, n_sessions, last_id;
 	bool has_event;
 };
@@ -65,6 +81,7 @@ static void deinit(struct kineto *kineto)
 	for (uint32_t i = 0; i < kineto->lines.n; i++)
 		free(((struct line *)ts_keyed_at(&kineto->lines, i))->ends);
 	ts_keyed_deinit(&kineto->lines);
+	ts_annotated_deinit(&kineto->annotated);
 	ts_json_deinit(&kineto->json);
 }
 
@@ -257,7 +274,8 @@ static int find_stream(struct kineto *kineto, uint32_t session, uint32_t device,
 	else
 		n = snprintf(text, sizeof(text), "stream %" PRIu32 " ", stream);
 	if (lane >= MAX_LANES)
-		n += snprintf(text + n, sizeof(text) - (size_t)n, "waits ");
+		n += snprintf(text + n, sizeof(text) - (size_t)n,
+			      lane < ANNOTATIONS ? "waits " : "annotations ");
 	if (session_index(session))
 		snprintf(text + n, sizeof(text) - (size_t)n, "of %.200s",
 			 program_of(kineto, session));
@@ -350,6 +368,9 @@ static int begin_on_device(struct kineto *kineto, const struct slice *slice, uin
 		if (!r)
 			r = open_on(*ret_line, slice->start_ns, slice->end_ns, false, &fits);
 	}
+	if (!r)
+		r = ts_annotated_op(&kineto->annotated, slice->row->session, op_id, device, stream,
+				    slice->start_ns, slice->end_ns);
 	if (r)
 		return r;
 	kineto->report->n_rows++;
@@ -552,8 +573,16 @@ static int put_call(struct kineto *kineto, struct slice *slice)
 
 	if (!r)
 		r = open_on(line, slice->start_ns, slice->end_ns, true, &fits);
+	if (!r)
+		r = ts_annotated_call(&kineto->annotated, slice->row->session, row->thread,
+				      slice->start_ns, row->op_id);
+	if (!r && row->nested_op_id && row->nested_op_id != row->op_id)
+		r = ts_annotated_call(&kineto->annotated, slice->row->session, row->thread,
+				      slice->start_ns, row->nested_op_id);
 	if (r)
 		return r;
+	kineto->calls[row->op_id % N_CALLS] =
+		(struct call){row->op_id, slice->row->session, row->thread};
 	snprintf(number, sizeof(number), "cbid %u", row->cbid);
 	slice->category = row->domain == TS_API_CUDA_DRIVER ? "cuda_driver" : "cuda_runtime";
 	slice->name = name ? name : number;
@@ -583,6 +612,9 @@ static int put_range(struct kineto *kineto, struct slice *slice, uint32_t thread
 
 	if (!r && action != TS_RANGE_START)
 		r = open_on(line, slice->start_ns, slice->end_ns, true, &fits);
+	if (!r && fits)
+		r = ts_annotated_range(&kineto->annotated, slice->row->session, thread,
+				       slice->start_ns, slice->end_ns, name, domain);
 	if (r)
 		return r;
 	slice->category = "user_annotation";
@@ -656,6 +688,119 @@ static int put_counter(struct kineto *kineto, const struct slice *slice)
 	return 0;
 }
 
+/* Of memory on a device; where its call was not seen, in a thread that is not known. Kineto knows two types of devices, of which 1 is CUDA. */
+static int put_memory(struct kineto *kineto, const struct slice *slice)
+{
+	const struct ts_row_memory *row = slice->row->memory;
+	const struct call *call = &kineto->calls[row->op_id % N_CALLS];
+	struct line key = {.kind = LINE_POOL,
+			   .session = slice->row->session,
+			   .a = row->device,
+			   .b = row->pool};
+	bool is_free = slice->row->type == TS_ROW_FREE, is_new;
+	struct line *memory, *pool, *line;
+	uint64_t unused =
+		row->pool_bytes > row->pool_used_bytes ? row->pool_bytes - row->pool_used_bytes : 0;
+	int r;
+
+	if (!ts_memory_is_device(row->memory_kind))
+		return 0;
+	r = find_line(kineto, &key, &pool, &is_new);
+	if (r)
+		return r;
+	unused -= pool->tid;
+	pool->tid += unused;
+	key.kind = LINE_MEMORY;
+	key.b = 0;
+	r = find_line(kineto, &key, &memory, &is_new);
+	if (r)
+		return r;
+	memory->tid += unused;
+	memory->pid = !is_free			 ? memory->pid + row->bytes
+		      : row->bytes < memory->pid ? memory->pid - row->bytes
+						 : 0;
+	/* Lines move where there is a new one. */
+	key = *memory;
+	r = find_thread(kineto, slice->row->session,
+			call->op_id == row->op_id && call->session == slice->row->session
+				? call->thread
+				: 0,
+			&line);
+	if (r)
+		return r;
+	begin_event(kineto, "i");
+	put_name(kineto, "cpu_instant_event", "[memory]");
+	put_place(kineto, line);
+	put_time(kineto, "ts", since_origin(kineto, slice->start_ns));
+	print(kineto,
+	      ", \"s\": \"t\", \"args\": {\"Total Reserved\": %" PRIu64
+	      ", \"Total Allocated\": %" PRIu64 ", \"Bytes\": %s%" PRIu64 ", \"Addr\": %" PRIu64
+	      ", \"Device Id\": %" PRIu32 ", \"Device Type\": 1}",
+	      key.pid + key.tid, key.pid, is_free ? "-" : "", row->bytes, row->address,
+	      row->device);
+	end_event(kineto);
+	return 0;
+}
+
+/* Beside the operations, where those of the stream lie in one lane; they cross nothing there. */
+static int put_annotation(struct kineto *kineto, const struct ts_annotated_span *span)
+{
+	const struct ts_annotated_range *range = &kineto->annotated.ranges[span->range];
+	struct line key = {.kind = LINE_STREAM,
+			   .session = span->session,
+			   .a = span->device,
+			   .b = UINT64_C(1) << 32 | span->stream};
+	struct ts_sbt_row row = {.session = span->session};
+	struct slice slice = {.row = &row,
+			      .start_ns = span->start_ns,
+			      .end_ns = span->end_ns,
+			      .category = "gpu_user_annotation",
+			      .name = string(kineto, range->name)};
+	unsigned int lane = ANNOTATIONS;
+	struct line *line = NULL, *nest;
+	bool fits = false;
+	uint32_t i;
+	int r = 0;
+
+	/* What is open is kept in lines of their own: those of the operations are past already. */
+	for (; !r && !fits && lane < ANNOTATIONS + MAX_LANES; lane++) {
+		struct line of = key;
+		bool is_new;
+
+		of.kind = LINE_ANNOTATIONS;
+		of.b = (uint64_t)lane << 32 | span->stream;
+		r = find_line(kineto, &of, &nest, &is_new);
+		if (!r)
+			r = open_on(nest, span->start_ns, span->end_ns, true, &fits);
+	}
+	if (r || !fits)
+		return r;
+	lane = --lane == ANNOTATIONS && !ts_keyed_find(&kineto->lines, &key, &i) ? 0 : lane;
+	r = find_stream(kineto, span->session, span->device, span->stream, lane, &line);
+	if (r)
+		return r;
+	slice.name = slice.name ? slice.name : "?";
+	begin_slice(kineto, &slice, line);
+	if (string(kineto, range->domain)) {
+		ts_json_raw(&kineto->json, "\"domain\": ");
+		ts_json_string(&kineto->json, string(kineto, range->domain));
+	}
+	end_slice(kineto);
+	return 0;
+}
+
+static int put_annotations(struct kineto *kineto)
+{
+	size_t n;
+	struct ts_annotated_span *spans = ts_annotated_sort(&kineto->annotated, &n);
+	int r = spans ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !r && i < n; i++)
+		r = put_annotation(kineto, &spans[i]);
+	free(spans);
+	return r;
+}
+
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
 static int put_row(struct kineto *kineto, struct ts_open_ranges *ranges,
@@ -682,6 +827,9 @@ static int put_row(struct kineto *kineto, struct ts_open_ranges *ranges,
 		return put_sync(kineto, &slice);
 	case TS_ROW_MARK:
 		return put_mark(kineto, &slice);
+	case TS_ROW_ALLOC:
+	case TS_ROW_FREE:
+		return put_memory(kineto, &slice);
 	case TS_ROW_RANGE:
 		return put_range(kineto, &slice, row->range->thread, row->range->action,
 				 row->range->name, row->range->domain);
@@ -822,12 +970,15 @@ int ts_export_kineto(struct ts_sbt_reader *reader, const struct ts_export_option
 	struct ts_open_ranges *ranges = NULL;
 	int r;
 
+	ts_annotated_init(&kineto.annotated);
 	ts_keyed_init(&kineto.lines, sizeof(struct line), offsetof(struct line, pid));
 	r = put_head(&kineto);
 	if (!r)
 		r = ts_open_ranges_new(reader, options->session, options->from_ns, &ranges);
 	if (!r)
 		r = put_rows(&kineto, ranges);
+	if (!r)
+		r = put_annotations(&kineto);
 	ts_open_ranges_free(ranges);
 	if (r)
 		return r;

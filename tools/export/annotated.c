@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranges know the one around them, so that an operation needs to remember the innermost alone. */
+#include "tools/export/annotated.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Ranges within ranges; further out is not looked. */
+#define MAX_DEPTH 200u
+
+void ts_annotated_init(struct ts_annotated *annotated)
+{
+	ts_keyed_init(&annotated->spans, sizeof(struct ts_annotated_span),
+		      offsetof(struct ts_annotated_span, start_ns));
+}
+
+void ts_annotated_deinit(struct ts_annotated *annotated)
+{
+	free(annotated->ranges);
+	free(annotated->ops);
+	free(annotated->sessions);
+	ts_keyed_deinit(&annotated->spans);
+	ts_state_map_deinit(&annotated->innermost);
+	ts_state_map_deinit(&annotated->range_by_op);
+}
+
+/* Index + 1 of the innermost range that is open in the thread; 0: none. */
+static uint32_t find_open(const struct ts_annotated *annotated, uint32_t session, uint32_t thread,
+			  uint64_t time_ns)
+{
+	uint32_t at = ts_state_map_find(&annotated->innermost, session, thread);
+
+	at = at == TS_STATE_MAP_NONE ? 0 : at;
+	for (unsigned int depth = 0; at && annotated->ranges[at - 1].end_ns <= time_ns; depth++)
+		at = depth < MAX_DEPTH ? annotated->ranges[at - 1].parent : 0;
+	return at;
+}
+
+int ts_annotated_range(struct ts_annotated *annotated, uint32_t session, uint32_t thread,
+		       uint64_t start_ns, uint64_t end_ns, uint32_t name, uint32_t domain)
+{
+	struct ts_annotated_range *grown;
+
+	if (annotated->n_ranges == TS_ANNOTATED_MAX)
+		return 0;
+	if (annotated->n_ranges == annotated->n_ranges_allocated) {
+		size_t n = annotated->n_ranges_allocated ? 2 * annotated->n_ranges_allocated : 64;
+
+		grown = reallocarray(annotated->ranges, n, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		annotated->ranges = grown;
+		annotated->n_ranges_allocated = n;
+	}
+	annotated->ranges[annotated->n_ranges] = (struct ts_annotated_range){
+		.end_ns = end_ns,
+		.name = name,
+		.domain = domain,
+		.parent = find_open(annotated, session, thread, start_ns),
+	};
+	annotated->n_ranges++;
+	return ts_state_map_set(&annotated->innermost, session, thread,
+				(uint32_t)annotated->n_ranges);
+}
+
+int ts_annotated_call(struct ts_annotated *annotated, uint32_t session, uint32_t thread,
+		      uint64_t start_ns, uint64_t op_id)
+{
+	uint32_t range = find_open(annotated, session, thread, start_ns);
+	uint64_t slot = annotated->n_ops % TS_ANNOTATED_CALLS;
+
+	if (!range)
+		return 0;
+	if (!annotated->ops) {
+		annotated->ops = calloc(TS_ANNOTATED_CALLS, sizeof(*annotated->ops));
+		annotated->sessions = calloc(TS_ANNOTATED_CALLS, sizeof(*annotated->sessions));
+	}
+	if (!annotated->ops || !annotated->sessions)
+		return -ENOMEM;
+	if (annotated->n_ops >= TS_ANNOTATED_CALLS)
+		ts_state_map_remove(&annotated->range_by_op, annotated->sessions[slot],
+				    annotated->ops[slot]);
+	annotated->ops[slot] = op_id;
+	annotated->sessions[slot] = session;
+	annotated->n_ops++;
+	return ts_state_map_set(&annotated->range_by_op, session, op_id, range);
+}
+
+int ts_annotated_op(struct ts_annotated *annotated, uint32_t session, uint64_t op_id,
+		    uint32_t device, uint32_t stream, uint64_t start_ns, uint64_t end_ns)
+{
+	uint32_t at = ts_state_map_find(&annotated->range_by_op, session, op_id);
+
+	at = at == TS_STATE_MAP_NONE ? 0 : at;
+	for (unsigned int depth = 0; at && depth < MAX_DEPTH; depth++) {
+		struct ts_annotated_span key = {session, device, stream, at - 1, 0, 0}, *span;
+		bool is_new;
+		uint32_t i;
+		int r;
+
+		if (annotated->spans.n >= TS_ANNOTATED_MAX &&
+		    !ts_keyed_find(&annotated->spans, &key, &i))
+			return 0;
+		r = ts_keyed_get(&annotated->spans, &key, &i, &is_new);
+		if (r)
+			return r;
+		span = ts_keyed_at(&annotated->spans, i);
+		if (is_new || start_ns < span->start_ns)
+			span->start_ns = start_ns;
+		if (is_new || end_ns > span->end_ns)
+			span->end_ns = end_ns;
+		at = annotated->ranges[at - 1].parent;
+	}
+	return 0;
+}
+
+#define COMPARE(x, y)                              \
+	do {                                       \
+		if ((x) != (y))                    \
+			return (x) < (y) ? -1 : 1; \
+	} while (0)
+
+static int compare_spans(const void *a, const void *b)
+{
+	const struct ts_annotated_span *x = a, *y = b;
+
+	COMPARE(x->session, y->session);
+	COMPARE(x->device, y->device);
+	COMPARE(x->stream, y->stream);
+	COMPARE(x->start_ns, y->start_ns);
+	COMPARE(y->end_ns, x->end_ns);
+	/* The one around the other came first. */
+	COMPARE(x->range, y->range);
+	return 0;
+}
+
+struct ts_annotated_span *ts_annotated_sort(struct ts_annotated *annotated, size_t *ret_n)
+{
+	size_t n = annotated->spans.n;
+	struct ts_annotated_span *sorted = calloc(n + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++)
+		sorted[i] = *(struct ts_annotated_span *)ts_keyed_at(&annotated->spans, i);
+	qsort(sorted, n, sizeof(*sorted), compare_spans);
+	*ret_n = n;
+	return sorted;
+}
