@@ -37,9 +37,6 @@ static bool is_harmless(uint32_t cbid)
 	case ID(cuGraphCreate):
 	case ID(cuGraphDestroy):
 	case ID(cuGraphUpload):
-	case ID(cuStreamBeginCapture):
-	case ID(cuStreamBeginCapture_v2):
-	case ID(cuStreamEndCapture):
 	case ID(cuStreamSetAttribute):
 	case ID(cuStreamCopyAttributes):
 	case ID(cuMemRelease):
@@ -64,7 +61,8 @@ static enum ts_capture_mode mode_of_class(uint32_t cbid)
 	case TS_CUPTI_CLASS_GRAPH_LAUNCH:
 		return is_harmless(cbid) ? TS_CAPTURE_NOT : TS_CAPTURE_UNSUPPORTED;
 	default:
-		return TS_CAPTURE_NOT;
+		return ts_calls_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid) ? TS_CAPTURE_OF_STREAM
+									     : TS_CAPTURE_NOT;
 	}
 }
 

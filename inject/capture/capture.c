@@ -202,6 +202,11 @@ static void end_copy(struct ts_capture *capture)
 	inside.copies = false;
 }
 
+static bool begins_capture(uint32_t cbid)
+{
+	return ts_calls_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid) > 0;
+}
+
 static void enter(struct ts_capture *capture, uint32_t cbid,
 		  const struct ts_cupti_callback_data *data)
 {
@@ -229,6 +234,8 @@ static void enter(struct ts_capture *capture, uint32_t cbid,
 		take_order(capture);
 	if (mode == TS_CAPTURE_BEFORE)
 		capture_call(capture, cbid, data);
+	if (mode == TS_CAPTURE_OF_STREAM && begins_capture(cbid))
+		ts_window_capture_begins(&capture->window);
 }
 
 static void leave(struct ts_capture *capture, uint32_t cbid,
@@ -245,6 +252,9 @@ static void leave(struct ts_capture *capture, uint32_t cbid,
 		capture_call(capture, cbid, data);
 	else if (!result && mode == TS_CAPTURE_UNSUPPORTED)
 		tell_unsupported(capture, cbid, data);
+	/* An end that fails ends one that was spoiled. */
+	else if (mode == TS_CAPTURE_OF_STREAM && (result || !begins_capture(cbid)))
+		ts_window_capture_ends(&capture->window);
 	give_order(capture);
 	end_copy(capture);
 }

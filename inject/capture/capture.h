@@ -82,6 +82,7 @@ enum ts_capture_mode {
 	TS_CAPTURE_AFTER,   /* after it returned: it may wait for others */
 	TS_CAPTURE_BEFORE,  /* before it begins: what it gives up may be had by others at once */
 	TS_CAPTURE_UNSUPPORTED, /* it is named, once */
+	TS_CAPTURE_OF_STREAM, /* begins or ends to put a stream's work into a graph: windows wait for that */
 };
 enum ts_capture_mode ts_capture_mode(uint32_t cbid);
 /* What is captured while a window is open, and not else. */

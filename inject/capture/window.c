@@ -346,7 +346,7 @@ bool ts_window_is_due(struct ts_capture *capture, bool is_launch)
 	}
 	/* What is being put into a graph is none of the device's work, and forbids asking for that. */
 	return !__atomic_load_n(&window->given_up, __ATOMIC_RELAXED) &&
-	       !__atomic_load_n(&capture->shim->n_captures, __ATOMIC_RELAXED);
+	       !__atomic_load_n(&window->n_captures, __ATOMIC_RELAXED);
 }
 
 /* ---- waiting ---- */
@@ -374,6 +374,28 @@ void ts_window_copy_begins(struct ts_window *window)
 void ts_window_copy_ends(struct ts_window *window)
 {
 	__atomic_fetch_sub(&window->n_copying, 1, __ATOMIC_SEQ_CST);
+}
+
+void ts_window_capture_begins(struct ts_window *window)
+{
+	for (;;) {
+		/* Pairs with the same order of the two in ts_window_switch(): either is seen by the other. */
+		__atomic_fetch_add(&window->n_captures, 1, __ATOMIC_SEQ_CST);
+		if (!__atomic_load_n(&window->opening, __ATOMIC_SEQ_CST))
+			return;
+		ts_window_capture_ends(window);
+		rest();
+	}
+}
+
+/* Ends may come that were never begun: not below 0. */
+void ts_window_capture_ends(struct ts_window *window)
+{
+	uint32_t n = __atomic_load_n(&window->n_captures, __ATOMIC_RELAXED);
+
+	while (n && !__atomic_compare_exchange_n(&window->n_captures, &n, n - 1, false,
+						 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
 }
 
 static void hold_up(struct ts_window *window)
@@ -719,7 +741,12 @@ void ts_window_switch(struct ts_capture *capture)
 	if ((by != NULL) == ts_window_is_open(window))
 		return;
 	hold_up(window);
-	/* Other threads' captures of streams are none of ours. */
+	/* What is asked of a stream that is captured spoils that: whoever began meanwhile goes first, the next call tries again. */
+	if (__atomic_load_n(&window->n_captures, __ATOMIC_SEQ_CST)) {
+		__atomic_store_n(&window->opening, 0, __ATOMIC_SEQ_CST);
+		return;
+	}
+	/* Captures that began before anybody looked are none of ours. */
 	if (window->driver.exchange_mode)
 		window->driver.exchange_mode(&mode);
 	if (by)

@@ -34,10 +34,11 @@ struct ts_window {
 	bool is_tracked; /* false: all is captured from the start on, and nothing here applies */
 	bool given_up; /* it could not be opened: not tried again until nobody wants it any more */
 	bool by_signal;
-	uint32_t open;	    /* written with the order held; read without */
-	uint32_t opening;   /* or closing: others wait */
-	uint32_t n_copying; /* calls under way that copy, and wait for others */
-	uint32_t n_ranges;  /* that ask for it and are open */
+	uint32_t open;	     /* written with the order held; read without */
+	uint32_t opening;    /* or closing: others wait */
+	uint32_t n_copying;  /* calls under way that copy, and wait for others */
+	uint32_t n_captures; /* of streams: no window opens or closes meanwhile */
+	uint32_t n_ranges;   /* that ask for it and are open */
 	uint64_t n_launches;
 	struct ts_capture_wish wish;
 	struct ts_window_driver driver;
@@ -64,6 +65,9 @@ void ts_window_switch(struct ts_capture *capture);
 /* Around calls that copy and may wait: the former waits while a window opens. */
 void ts_window_copy_begins(struct ts_window *window);
 void ts_window_copy_ends(struct ts_window *window);
+/* Before a stream begins to be captured, and after it ended or did not begin: the former waits while a window opens or closes. */
+void ts_window_capture_begins(struct ts_window *window);
+void ts_window_capture_ends(struct ts_window *window);
 
 /* What is alive. The lane's lock is held. */
 void ts_window_context(struct ts_capture *capture, uint64_t handle, uint32_t context, bool is_new);

@@ -6,15 +6,19 @@ before it, by memory and by a variable of the module that the host never asks fo
 	step N    N launches in turn in two streams, and a copy to the host after the last
 	push NAME, pop    a range around what follows (tracesmith/annotate.h, where the library is preloaded)
 	host      a host function in a stream, which nobody can do again
+	graphs NAME    ranges, the first begun while a stream waits for the host; another thread captures streams meanwhile, all of it well
 	new       more memory, by a stream's pool and pinned, used from then on; the old goes
 
 Checks what it reads. Ends with 1 where a result is wrong, with 9 where a call fails, with 77 where there is no GPU.
 """
 import ctypes
 import sys
+import threading
+import time
 
 u32, u64, void = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 N = 64
+THREAD_LOCAL = 1
 
 PTX = b"""
 .version 7.0
@@ -94,13 +98,17 @@ class Program:
         ctypes.cast(pinned, ctypes.POINTER(u32 * N)).contents[:] = list(range(N))
         return pinned
 
+    def launch(self, stream):
+        p, q = u64(self.memory.value), u64(self.pinned.value)
+        arguments = (void * 2)(ctypes.addressof(p), ctypes.addressof(q))
+        return cuda.cuLaunchKernel(self.bump, 1, 1, 1, N, 1, 1, 0, stream, arguments, None)
+
     def step(self, n):
         for i in range(n):
             stream = self.streams[i % 2]
-            p, q = u64(self.memory.value), u64(self.pinned.value)
-            arguments = (void * 2)(ctypes.addressof(p), ctypes.addressof(q))
             call('cuStreamWaitEvent', stream, self.event, 0)
-            call('cuLaunchKernel', self.bump, 1, 1, 1, N, 1, 1, 0, stream, arguments, None)
+            if self.launch(stream):
+                sys.exit(9)
             call('cuEventRecord', self.event, stream)
             self.value = [(v + self.hidden + i) % 2 ** 32 for i, v in enumerate(self.value)]
             self.hidden += 3
@@ -120,11 +128,47 @@ class Program:
         self.memory = memory
         self.pinned = self.new_pinned()
 
+    def capture(self, context, stream, ended, results):
+        """Into graphs that nobody launches. The first may begin while the range's first call waits, and ends after that."""
+        call('cuCtxSetCurrent', context)
+        time.sleep(0.3)
+        for i in range(200):
+            graph = void()
+            results.append(cuda.cuStreamBeginCapture_v2(stream, THREAD_LOCAL))
+            results.append(self.launch(stream))
+            if not i:
+                ended.wait()
+            results.append(cuda.cuStreamEndCapture(stream, ctypes.byref(graph)))
+            cuda.cuGraphDestroy(graph)
+
+    def graphs(self, name):
+        context, goes_on, ended, results = void(), threading.Event(), threading.Event(), []
+        call('cuCtxGetCurrent', ctypes.byref(context))
+        stream = made('cuStreamCreate', 0)
+        held = ctypes.CFUNCTYPE(None, void)(lambda data: goes_on.wait(5) and None)
+        call('cuLaunchHostFunc', self.streams[1], held, None)
+        other = threading.Thread(target=self.capture, args=(context, stream, ended, results))
+        other.start()
+        threading.Timer(1, goes_on.set).start()
+        for _ in range(20):
+            self.do('push', name)
+            self.step(1)
+            ended.set()
+            self.do('pop')
+            self.step(1)
+        other.join()
+        call('cuStreamSynchronize', self.streams[1])
+        if any(results):
+            print('captures: %r' % [result for result in results if result], file=sys.stderr)
+            sys.exit(1)
+
     def do(self, word, *rest):
         if word == 'step':
             self.step(int(rest[0]))
         elif word == 'new':
             self.new()
+        elif word == 'graphs':
+            self.graphs(rest[0])
         elif word == 'host':
             call('cuLaunchHostFunc', self.streams[0], self.kept, None)
             call('cuStreamSynchronize', self.streams[0])

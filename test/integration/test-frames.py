@@ -178,6 +178,21 @@ class Frames(harness.Case):
         session = self.replay(program.trace)
         self.assertEqual((session['launches'], session['results']), (3, 1))
 
+    def test_streams_captured_meanwhile(self):
+        """What the application puts into graphs while windows open and close is not spoiled."""
+        program = Told(self, 'window,range=graphs')
+        program.tell('step', '2')
+        program.tell('graphs', 'graphs')
+        # At the latest these find nothing captured.
+        program.tell('push', 'graphs')
+        program.tell('step', '3')
+        program.tell('pop')
+        program.tell('step', '1')
+        program.end()
+        session = self.replay(program.trace)
+        self.assertEqual(session.get('unsupported', []), [])
+        self.assertGreaterEqual(session['launches'], 3)
+
     def test_a_signal(self):
         program = Told(self, 'window,signal=usr2')
         program.tell('step', '2')
