@@ -77,6 +77,7 @@ void ts_window_start(struct ts_capture *capture, const struct ts_capture_wish *w
 		{"cuLibraryGetGlobal", &driver->library_variable},
 	};
 
+	pthread_mutex_init(&window->names_lock, NULL);
 	window->wish = *wish;
 	window->is_tracked = wish->is_window;
 	for (size_t i = 0; wish->is_window && i < TS_ARRAY_LEN(functions); i++)
@@ -284,12 +285,27 @@ void ts_window_code(struct ts_capture *capture, const struct ts_cupti_module_dat
 {
 	if (!capture->window.is_tracked || !module || !module->cubin)
 		return;
-	pthread_mutex_lock(&capture->lane.lock);
+	/* The driver may hold locks of its own here. Who has this one asks it nothing. */
+	pthread_mutex_lock(&capture->window.names_lock);
 	if (module->cubin_size > SELFMAG && !memcmp(module->cubin, ELFMAG, SELFMAG))
 		names_of_elf(&capture->window, (const uint8_t *)module->cubin, module->cubin_size);
 	else
 		names_of_text(&capture->window, module->cubin, module->cubin_size);
-	pthread_mutex_unlock(&capture->lane.lock);
+	pthread_mutex_unlock(&capture->window.names_lock);
+}
+
+/* A copy of the name that begins there. Returns where the next does, 0 behind the last. */
+static size_t name_at(struct ts_window *window, size_t at, char *ret_name)
+{
+	size_t next = 0;
+
+	pthread_mutex_lock(&window->names_lock);
+	if (at < window->n_name_bytes) {
+		next = at + strlen((const char *)window->names.at + at) + 1;
+		memcpy(ret_name, window->names.at + at, next - at);
+	}
+	pthread_mutex_unlock(&window->names_lock);
+	return next;
 }
 
 /* ---- who wants one ---- */
@@ -631,15 +647,16 @@ static void put_variable(struct ts_capture *capture, const struct alive *module,
 /* Where modules' variables lie, whether or not the application asked. */
 static void find_variables(struct ts_capture *capture, const struct alive *context)
 {
-	const struct ts_window *window = &capture->window;
-	const char *names = (const char *)window->names.at;
+	struct ts_window *window = &capture->window;
+	/* Nothing is copied out yet. */
+	char *name = (char *)window->buffer.at;
 
 	for (size_t i = 0; i < window->n_modules; i++) {
 		const struct alive *module = &all_of(&window->modules)[i];
 
 		if (module->is_library || module->context == context->context)
-			for (size_t at = 0; at < window->n_name_bytes; at += strlen(names + at) + 1)
-				put_variable(capture, module, context->context, names + at);
+			for (size_t at = 0; (at = name_at(window, at, name));)
+				put_variable(capture, module, context->context, name);
 	}
 }
 

@@ -45,9 +45,11 @@ struct ts_window {
 	/* What is alive, under the lane's lock. */
 	struct ts_pages contexts, streams, modules;
 	size_t n_contexts, n_streams, n_modules;
+	pthread_mutex_t
+		names_lock; /* of the two below; nothing else is taken, nor the driver asked, with it */
 	struct ts_pages names; /* of modules' variables, one after the other, each once */
 	size_t n_name_bytes;
-	struct ts_pages buffer;
+	struct ts_pages buffer; /* of who opens */
 };
 
 void ts_window_start(struct ts_capture *capture, const struct ts_capture_wish *wish, void *library);
@@ -74,7 +76,7 @@ void ts_window_context(struct ts_capture *capture, uint64_t handle, uint32_t con
 void ts_window_stream(struct ts_capture *capture, uint64_t handle, uint32_t context, bool is_new);
 void ts_window_module(struct ts_capture *capture, uint64_t handle, uint32_t context,
 		      bool is_library, bool is_new);
-/* Code as the driver has it: names of variables. Takes the lane's lock. */
+/* Code as the driver has it: names of variables. The lane's lock is neither held nor waited for. */
 void ts_window_code(struct ts_capture *capture, const struct ts_cupti_module_data *module);
 
 /* A range of the application's begins or is over, whichever thread's. Returns whether it is one that windows go by. */
