@@ -31,6 +31,7 @@
 #define BY_REQUEST	"tsctl start"
 
 struct alive {
+	uint64_t born; /* of all that were, the how manyeth; ascending */
 	uint64_t handle;
 	uint32_t context;
 	uint32_t is_library;
@@ -119,7 +120,30 @@ static void follow(struct ts_capture *capture, struct ts_pages *pages, size_t *n
 		ts_lane_end(&capture->lane, TS_LANE_NO_MEMORY);
 		return;
 	}
-	all_of(pages)[(*n)++] = *one;
+	all_of(pages)[*n] = *one;
+	all_of(pages)[(*n)++].born = ++capture->window.n_born;
+}
+
+/* The first born behind the one given; what is there may change between looks. False: there is none. */
+static bool next_alive(struct ts_capture *capture, const struct ts_pages *pages, const size_t *n,
+		       struct alive *one)
+{
+	size_t i = 0;
+
+	pthread_mutex_lock(&capture->lane.lock);
+	while (i < *n && all_of(pages)[i].born <= one->born)
+		i++;
+	if (i < *n)
+		*one = all_of(pages)[i];
+	else
+		one = NULL;
+	pthread_mutex_unlock(&capture->lane.lock);
+	return one;
+}
+
+static bool next_context(struct ts_capture *capture, struct alive *context)
+{
+	return next_alive(capture, &capture->window.contexts, &capture->window.n_contexts, context);
 }
 
 static void leave_context(struct ts_pages *pages, size_t *n, uint32_t context)
@@ -161,7 +185,10 @@ void ts_window_module(struct ts_capture *capture, uint64_t handle, uint32_t cont
 
 	/* Libraries are in all contexts. */
 	follow(capture, &window->modules, &window->n_modules,
-	       &(struct alive){handle, is_library ? 0 : context, is_library}, is_new);
+	       &(struct alive){.handle = handle,
+			       .context = is_library ? 0 : context,
+			       .is_library = is_library},
+	       is_new);
 }
 
 /* ---- names of variables ---- */
@@ -439,16 +466,17 @@ static bool is_over(int (*query)(void *), void *handle, uint64_t until)
 }
 
 /* What stands behind the legacy stream: it waits for all streams but those that are asked one by one. */
-static bool drain_context(struct ts_window *window, const struct alive *context, uint64_t until)
+static bool drain_context(struct ts_capture *capture, const struct alive *context, uint64_t until)
 {
+	const struct ts_window *window = &capture->window;
 	const struct ts_window_driver *driver = &window->driver;
+	struct alive stream = {.born = 0};
 	bool over = true;
 	void *event = NULL;
 
-	for (size_t i = 0; over && i < window->n_streams; i++)
-		if (all_of(&window->streams)[i].context == context->context)
-			over = is_over(driver->stream_query,
-				       (void *)(uintptr_t)all_of(&window->streams)[i].handle,
+	while (over && next_alive(capture, &window->streams, &window->n_streams, &stream))
+		if (stream.context == context->context)
+			over = is_over(driver->stream_query, (void *)(uintptr_t)stream.handle,
 				       until);
 	if (!over || driver->event_new(&event, EVENT_NO_TIMING))
 		return over;
@@ -470,15 +498,17 @@ static void pop(const struct ts_window *window)
 	window->driver.pop(&context);
 }
 
-static bool drain(struct ts_window *window)
+static bool drain(struct ts_capture *capture)
 {
+	const struct ts_window *window = &capture->window;
 	const uint64_t until = ts_clock_monotonic_ns() + DRAIN_NS;
+	struct alive context = {.born = 0};
 	bool over = true;
 
-	for (size_t i = 0; over && i < window->n_contexts; i++) {
-		if (!push(window, &all_of(&window->contexts)[i]))
+	while (over && next_context(capture, &context)) {
+		if (!push(window, &context))
 			continue;
-		over = drain_context(window, &all_of(&window->contexts)[i], until);
+		over = drain_context(capture, &context, until);
 		pop(window);
 	}
 	return over;
@@ -650,24 +680,21 @@ static void find_variables(struct ts_capture *capture, const struct alive *conte
 	struct ts_window *window = &capture->window;
 	/* Nothing is copied out yet. */
 	char *name = (char *)window->buffer.at;
+	struct alive module = {.born = 0};
 
-	for (size_t i = 0; i < window->n_modules; i++) {
-		const struct alive *module = &all_of(&window->modules)[i];
-
-		if (module->is_library || module->context == context->context)
+	while (next_alive(capture, &window->modules, &window->n_modules, &module))
+		if (module.is_library || module.context == context->context)
 			for (size_t at = 0; (at = name_at(window, at, name));)
-				put_variable(capture, module, context->context, name);
-	}
+				put_variable(capture, &module, context->context, name);
 }
 
 static void capture_memory(struct ts_capture *capture)
 {
 	struct ts_window *window = &capture->window;
+	struct alive context = {.born = 0};
 	struct ts_memory_range range;
 
-	for (size_t i = 0; i < window->n_contexts; i++) {
-		const struct alive context = all_of(&window->contexts)[i];
-
+	while (next_context(capture, &context)) {
 		if (!push(window, &context))
 			continue;
 		find_variables(capture, &context);
@@ -717,7 +744,7 @@ static void open_window(struct ts_capture *capture, const char *by)
 				 "or there is no memory");
 		return;
 	}
-	if (!drain(window)) {
+	if (!drain(capture)) {
 		give_up(capture, "a window that could not be opened: the devices' work did not "
 				 "end within 10 s");
 		return;
@@ -731,7 +758,7 @@ static void open_window(struct ts_capture *capture, const char *by)
 static void close_window(struct ts_capture *capture)
 {
 	struct ts_window *window = &capture->window;
-	bool over = drain(window);
+	bool over = drain(capture);
 
 	pthread_mutex_lock(&capture->lane.lock);
 	for (size_t i = 0; over && i < window->n_contexts; i++) {

@@ -45,9 +45,9 @@ struct ts_window {
 	/* What is alive, under the lane's lock. */
 	struct ts_pages contexts, streams, modules;
 	size_t n_contexts, n_streams, n_modules;
-	pthread_mutex_t
-		names_lock; /* of the two below; nothing else is taken, nor the driver asked, with it */
-	struct ts_pages names; /* of modules' variables, one after the other, each once */
+	uint64_t n_born;
+	pthread_mutex_t names_lock; /* of the two below; the driver is asked nothing with it */
+	struct ts_pages names;	    /* of modules' variables, one after the other, each once */
 	size_t n_name_bytes;
 	struct ts_pages buffer; /* of who opens */
 };
