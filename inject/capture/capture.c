@@ -228,7 +228,7 @@ static void enter(struct ts_capture *capture, uint32_t cbid,
 	inside.copies = capture->window.is_tracked && mode == TS_CAPTURE_AFTER &&
 			ts_capture_work(cbid) == TS_CAPTURE_WORK_COPY;
 	if (inside.copies)
-		ts_window_copy_begins(&capture->window);
+		ts_window_copy_begins(capture);
 	inside.enter = ts_producer_ticks(&capture->shim->producer);
 	if (mode == TS_CAPTURE_ORDERED || mode == TS_CAPTURE_BEFORE)
 		take_order(capture);

@@ -399,16 +399,30 @@ static void rest(void)
 	nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 }
 
-void ts_window_copy_begins(struct ts_window *window)
+static void tell(struct ts_capture *capture, const char *what)
 {
+	const struct ts_record_operation model = {.context = 0};
+
+	pthread_mutex_lock(&capture->lane.lock);
+	ts_capture_unsupported(capture, &model, what);
+	pthread_mutex_unlock(&capture->lane.lock);
+}
+
+void ts_window_copy_begins(struct ts_capture *capture)
+{
+	struct ts_window *window = &capture->window;
 	const uint64_t until = ts_clock_monotonic_ns() + DRAIN_NS + COPY_NS;
 
 	for (;;) {
 		/* Pairs with the same order of the two in hold_up(): either is seen by the other. */
 		__atomic_fetch_add(&window->n_copying, 1, __ATOMIC_SEQ_CST);
-		if (!__atomic_load_n(&window->opening, __ATOMIC_SEQ_CST) ||
-		    ts_clock_monotonic_ns() > until)
+		if (!__atomic_load_n(&window->opening, __ATOMIC_SEQ_CST))
 			return;
+		if (ts_clock_monotonic_ns() > until) {
+			tell(capture,
+			     "a copy made while a window opened, which took more than 40 s");
+			return;
+		}
 		ts_window_copy_ends(window);
 		rest();
 	}
@@ -727,12 +741,8 @@ static void put_window(struct ts_capture *capture, bool opens, const char *by)
 
 static void give_up(struct ts_capture *capture, const char *why)
 {
-	const struct ts_record_operation model = {.context = 0};
-
 	__atomic_store_n(&capture->window.given_up, true, __ATOMIC_RELAXED);
-	pthread_mutex_lock(&capture->lane.lock);
-	ts_capture_unsupported(capture, &model, why);
-	pthread_mutex_unlock(&capture->lane.lock);
+	tell(capture, why);
 }
 
 static void open_window(struct ts_capture *capture, const char *by)
