@@ -193,6 +193,8 @@ static void look_at_window(struct ts_capture *capture, uint32_t cbid)
 	if (inside.has_order)
 		ts_window_switch(capture);
 	give_order(capture);
+	/* The call's own order is another matter. */
+	inside.unordered = false;
 }
 
 static void end_copy(struct ts_capture *capture)
