@@ -69,9 +69,17 @@ static void ranges_free(struct ts_ranges *ranges)
 	munmap(ranges, sizeof(*ranges));
 }
 
-/* Whatever it has open stays so: no end is made up. */
+/* Whatever it has open stays so: no end is made up. But no window waits for one. */
 static void thread_ended(void *value)
 {
+	const struct ts_ranges *ranges = value;
+
+	for (uint32_t i = 0; i < ranges->n; i++) {
+		const struct open_range *range = &ranges->open[i];
+
+		if (range->epoch && range->epoch == ts_shim.epoch && range->of_window)
+			ts_window_range_ends();
+	}
 	if (ts_tls.ranges == value)
 		ts_tls.ranges = NULL;
 	ranges_free(value);

@@ -5,6 +5,7 @@ before it, by memory and by a variable of the module that the host never asks fo
 
 	step N    N launches in turn in two streams, and a copy to the host after the last
 	push NAME, pop    a range around what follows (tracesmith/annotate.h, where the library is preloaded)
+	thread NAME    a thread that pushes NAME and ends
 	host      a host function in a stream, which nobody can do again
 	graphs NAME    ranges, the first begun while a stream waits for the host; another thread captures streams meanwhile, all of it well
 	new       more memory, by a stream's pool and pinned, used from then on; the old goes
@@ -167,6 +168,10 @@ class Program:
             self.step(int(rest[0]))
         elif word == 'new':
             self.new()
+        elif word == 'thread':
+            other = threading.Thread(target=self.do, args=('push', rest[0]))
+            other.start()
+            other.join()
         elif word == 'graphs':
             self.graphs(rest[0])
         elif word == 'host':

@@ -11,6 +11,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 
 import harness
 
@@ -192,6 +193,27 @@ class Frames(harness.Case):
         session = self.replay(program.trace)
         self.assertEqual(session.get('unsupported', []), [])
         self.assertGreaterEqual(session['launches'], 3)
+
+    def test_a_range_whose_thread_ends(self):
+        """It asks for no window any more."""
+        program = Told(self, 'window,range=left')
+        program.tell('step', '2')
+        program.tell('thread', 'left')
+        end = time.monotonic() + harness.SECONDS
+        # The thread may end after whoever waited for it goes on.
+        while True:
+            program.tell('step', '1')
+            if program.session()['capture']['state'] == 'closed':
+                break
+            self.assertLess(time.monotonic(), end)
+        program.tell('push', 'left')
+        program.tell('step', '3')
+        self.assertEqual(program.session()['capture']['state'], 'open')
+        program.tell('pop')
+        program.tell('step', '1')
+        self.assertEqual(program.session()['capture']['state'], 'closed')
+        program.end()
+        self.assertGreaterEqual(self.replay(program.trace)['launches'], 3)
 
     def test_a_signal(self):
         program = Told(self, 'window,signal=usr2')
