@@ -26,6 +26,7 @@ struct ts_question {
 	struct ts_server *server;
 	struct ts_client_connection *client; /* NULL: it is answered, or nobody waits any more */
 	uint32_t request_id;
+	uint32_t answer; /* the number of what answers it */
 	uid_t uid;
 	pid_t pid; /* -1: it is dead */
 	int status;
@@ -107,8 +108,9 @@ static void question_fail(struct ts_question *question, int error, const char *w
 	question_settle(question);
 }
 
-/* What may be an answer to a question. It is for the client to make sense of. */
-static bool question_is_answer(const struct ts_frame *frame, bool more)
+/* What may be an answer to the question. It is for the client to make sense of. */
+static bool question_is_answer(const struct ts_question *question, const struct ts_frame *frame,
+			       bool more)
 {
 	uint32_t number;
 	size_t off;
@@ -117,8 +119,7 @@ static bool question_is_answer(const struct ts_frame *frame, bool more)
 	    ts_body_find(frame->data, frame->header.n_bytes, &number, &off))
 		return false;
 	if (more)
-		return number >= TS__RPC__ANSWER__BODY_STATE &&
-		       number <= TS__RPC__ANSWER__BODY_GRAPH;
+		return number == question->answer;
 	return number == TS__RPC__ANSWER__BODY_QUERY_END || number == TS__RPC__ANSWER__BODY_ERROR;
 }
 
@@ -128,7 +129,7 @@ static bool question_hand_on(struct ts_question *question, const struct ts_frame
 	bool more = frame->header.flags & TS_FRAME_MORE;
 	struct ts_client_connection *client = question->client;
 
-	if (!question_is_answer(frame, more)) {
+	if (!question_is_answer(question, frame, more)) {
 		question_fail(question, -EPROTO, "the worker's answer makes no sense");
 		return false;
 	}
@@ -294,6 +295,7 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 		.server = server,
 		.client = client,
 		.request_id = request_id,
+		.answer = ts_body_answers((uint32_t)query->body_case),
 		.uid = uid,
 		.pid = -1,
 		.fd = -1,

@@ -277,6 +277,18 @@ static int client_join(struct client_parts *parts, const struct ts_frame *frame)
 	return 0;
 }
 
+/*
+ * The daemon hands on what a process says that read a stranger's trace: another message than was asked for is one of other members,
+ * and no message (the number is unknown) is NULL.
+ */
+static int client_check(struct ts_client *client, const struct ts_client_question *question,
+			const Ts__Rpc__Answer *answer)
+{
+	if ((uint32_t)answer->body_case == ts_body_answers((uint32_t)question->query->body_case))
+		return 0;
+	return client_close(client, -EPROTO, "what was answered is not what was asked");
+}
+
 static Ts__Rpc__Answer *client_joined(struct client_parts *parts)
 {
 	uint8_t head[TS_BODY_HEAD_BYTES];
@@ -299,7 +311,8 @@ static int client_take_joined(struct ts_client *client, const struct ts_client_q
 	answer = client_joined(parts);
 	if (!answer)
 		return client_broken(client, -EPROTO);
-	r = question->take(question->data, answer, end);
+	r = client_check(client, question, answer);
+	r = r ?: question->take(question->data, answer, end);
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	return r;
 }
@@ -321,10 +334,12 @@ static int client_take(struct ts_client *client, const struct ts_client_question
 	if (r)
 		return r;
 	if (more) {
-		r = question->take(question->data, answer, NULL);
+		bool is_bad = client_check(client, question, answer);
+
+		r = is_bad ? -EPROTO : question->take(question->data, answer, NULL);
 		ts__rpc__answer__free_unpacked(answer, NULL);
 		/* What would come is not wanted: the daemon stops when it hears that nobody is there. */
-		return r ? client_close(client, r, "given up") : 0;
+		return r && !is_bad ? client_close(client, r, "given up") : r;
 	}
 	r = answer->body_case == TS__RPC__ANSWER__BODY_QUERY_END
 		    ? client_take_joined(client, question, parts, answer->query_end)

@@ -4,6 +4,8 @@
  */
 #include "proto/rpc/body.h"
 
+#include "proto/rpc/tracesmith.pb-c.h"
+
 #include <errno.h>
 
 #define WIRE_VARINT 0u
@@ -93,6 +95,26 @@ size_t ts_body_part(const uint8_t *body, size_t n_bytes, size_t most)
 			break;
 	}
 	return n;
+}
+
+uint32_t ts_body_answers(uint32_t query)
+{
+	switch (query) {
+	case TS__RPC__QUERY__BODY_STATE:
+		return TS__RPC__ANSWER__BODY_STATE;
+	case TS__RPC__QUERY__BODY_TIMELINE:
+		return TS__RPC__ANSWER__BODY_TIMELINE;
+	case TS__RPC__QUERY__BODY_ROWS:
+		return TS__RPC__ANSWER__BODY_ROWS;
+	case TS__RPC__QUERY__BODY_STATS:
+		return TS__RPC__ANSWER__BODY_STATS;
+	case TS__RPC__QUERY__BODY_MEMORY:
+		return TS__RPC__ANSWER__BODY_MEMORY;
+	case TS__RPC__QUERY__BODY_GRAPH:
+		return TS__RPC__ANSWER__BODY_GRAPH;
+	default:
+		return 0;
+	}
 }
 
 size_t ts_body_head(uint32_t number, size_t n_bytes, uint8_t ret_head[TS_BODY_HEAD_BYTES])

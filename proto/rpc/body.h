@@ -25,5 +25,8 @@ int ts_body_find(const uint8_t *answer, size_t n_bytes, uint32_t *ret_number, si
  */
 size_t ts_body_part(const uint8_t *body, size_t n_bytes, size_t most);
 
+/* The number in an Answer of what answers a Query whose body has this number; 0: nothing does. */
+uint32_t ts_body_answers(uint32_t query);
+
 /* What stands before a body of so many bytes in an Answer. Returns its length. */
 size_t ts_body_head(uint32_t number, size_t n_bytes, uint8_t ret_head[TS_BODY_HEAD_BYTES]);

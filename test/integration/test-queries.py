@@ -382,6 +382,11 @@ class Queries(harness.Case):
             # A status, which is not this one's to answer; one frame, whole.
             r"printf 'TSRP\001\000\002\000\001\000\000\000\000\000\000\000\002\000\000\000\000\000\000\000\022\000' >&3;"
             'sleep 600': errno.EPROTO,
+            # A part of another answer than was asked for (memory), and of none that there is.
+            r"printf 'TSRP\001\000\002\000\001\000\000\000\000\000\000\000\002\000\000\000\001\000\000\000\142\000' >&3;"
+            'sleep 600': errno.EPROTO,
+            r"printf 'TSRP\001\000\002\000\001\000\000\000\000\000\000\000\003\000\000\000\001\000\000\000\352\004\000' >&3;"
+            'sleep 600': errno.EPROTO,
         }
         for script, code in lies.items():
             with self.subTest(script):
@@ -393,6 +398,63 @@ class Queries(harness.Case):
                 self.check_alive()
                 client.close()
                 self.end_daemon(self.daemon)
+
+    def test_false_daemons(self):
+        """What answers another question than was asked, or none that there is, is told as a mistake; it is not read as what was asked."""
+        path = self.path('false.sock')
+        listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(listener.close)
+        listener.bind(path)
+        listener.listen()
+        listener.settimeout(harness.SECONDS)
+        lies = []
+
+        def serve():
+            while True:
+                client, _ = listener.accept()
+                with client:
+                    client.settimeout(harness.SECONDS)
+                    data = b''
+                    while len(data) < control.HEADER.size:
+                        data += client.recv(control.HEADER.size - len(data))
+                    header = control.HEADER.unpack(data)
+                    if not lies[0]:
+                        return
+                    left = header[6]
+                    while left:
+                        left -= len(client.recv(left))
+                    for lie, flags in ((lies[0], control.MORE), (control.field(control.QUERY_END, b''), 0)):
+                        client.sendall(control.HEADER.pack(control.MAGIC, control.VERSION, control.ANSWER, 0, header[4], 0,
+                                                           len(lie), flags) + lie)
+                    # Until it hangs up.
+                    while client.recv(4096):
+                        pass
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        asked = {('state', '--at', '0'): 8, ('timeline',): 9, ('view', '--json'): 10, ('view', '--json', '--stats'): 11,
+                 ('memory',): 12, ('graph', '--format', 'json'): 13}
+        # Fields of each kind that other messages have by these numbers: numbers where they have messages, and the reverse.
+        bodies = (b'', b''.join(control.number(key << 3) + control.number(0xdead0000) for key in range(1, 12)),
+                  b''.join(control.field(key, b'\x08\x01') for key in range(1, 12)))
+        environment = harness.environment(TRACESMITH_CONTROL=path)
+        try:
+            for question, right in asked.items():
+                for number in [*asked.values(), 77]:
+                    if number == right:
+                        continue
+                    for body in bodies:
+                        with self.subTest(question, number=number):
+                            lies[:] = [control.field(number, body)]
+                            result = harness.tsctl(*question, '--served', __file__, env=environment)
+                            self.assertEqual((result.status, result.out, len(result.err.splitlines())), (2, '', 1), result)
+                            self.assertRegex(result.err, 'not what was asked|malformed')
+        finally:
+            lies[:] = [b'']
+            last = control.Control(path)
+            last.send(b'')
+            thread.join(harness.SECONDS)
+            last.close()
 
     def test_hostile_clients(self):
         """Requests that make no sense, descriptors of anything: an answer or a hang-up, and nothing is left open."""

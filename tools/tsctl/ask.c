@@ -100,7 +100,7 @@ static int take(void *data, const Ts__Rpc__Answer *answer, const Ts__Rpc__QueryE
 			.origin_ns = end->origin_ns,
 			.many_sessions = end->sessions > 1 && !end->session,
 		};
-	/* All members of the union are pointers to messages. */
+	/* All members of the union are pointers to messages; that it is the one that `tell` takes, the client saw to. */
 	telling->status =
 		telling->asking->tell(telling->asking->data, &telling->about, &answer->state->base);
 	return telling->status ? TOLD : 0;

@@ -121,3 +121,25 @@ TS_TEST(what_is_no_message)
 	ts_check_int(ts_body_find(bad[0].bytes, 0, &number, &off), -EPROTO);
 	ts_check_int(ts_body_part(bad[0].bytes, 0, 100), 0);
 }
+
+/* What each question is answered by, by the names of both. */
+TS_TEST(answers)
+{
+	const ProtobufCMessageDescriptor *asked = &ts__rpc__query__descriptor;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < asked->n_fields; i++) {
+		const ProtobufCFieldDescriptor *answer;
+
+		if (!(asked->fields[i].flags & PROTOBUF_C_FIELD_FLAG_ONEOF))
+			continue;
+		answer = protobuf_c_message_descriptor_get_field_by_name(
+			&ts__rpc__answer__descriptor, asked->fields[i].name);
+		ts_check(answer);
+		ts_check_int(ts_body_answers(asked->fields[i].id), answer->id);
+		n++;
+	}
+	ts_check_int(n, 6);
+	ts_check_int(ts_body_answers(TS__RPC__QUERY__BODY__NOT_SET), 0);
+	ts_check_int(ts_body_answers(77), 0);
+}
