@@ -112,7 +112,6 @@ void ts_client_connection_free(struct ts_client_connection *client)
 	struct ts_server *server = client->server;
 
 	ts_question_leave(client);
-
 	for (struct ts_client_connection **p = &server->clients; *p; p = &(*p)->next)
 		if (*p == client) {
 			*p = client->next;
@@ -396,7 +395,6 @@ static uint32_t control_waits_left(const struct ts_client_connection *client,
 			n_left += observer && !ts_observer_sealed(observer, wait->ticket);
 			continue;
 		}
-
 		/* One that is no more wrote everything. */
 		n_left += peer && !ts_session_sealed(peer->session, pending->waits[i].ticket);
 	}
@@ -517,8 +515,9 @@ static int control_find(struct ts_client_connection *client, uint32_t request_id
 	}
 	*ret_trace = (struct control_trace){0};
 	*ret_peer = found;
+	/* Who cannot have the file has nothing written for it: that would be everybody's. */
 	if (!found && control_observed(client, number, pid, ret_trace))
-		return 0;
+		return control_may_open(client, request_id, ret_trace->recording) ? 0 : -EACCES;
 	if (!found && server->recording && !number && !pid &&
 	    ts_answer_may_see(client->credentials.uid, server->recording->uid))
 		recording = server->recording;
@@ -649,7 +648,8 @@ static void control_flush_observed(struct ts_client_connection *client,
 	if (!observer)
 		return;
 	if (request->has_session) {
-		if (!control_observed(client, request->session, 0, &trace))
+		if (!control_observed(client, request->session, 0, &trace) ||
+		    !ts_answer_may_see(client->credentials.uid, trace.recording->uid))
 			return;
 		pending->n_sessions++;
 	} else {

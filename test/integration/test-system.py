@@ -6,6 +6,7 @@ Programs run on the virtual GPU without a shim. Other programs of this machine m
 those started here is looked at. Needs root and Linux 6.6; where the machine cannot give it, what is left is tested: that it is said.
 """
 import collections
+import errno
 import glob
 import json
 import os
@@ -15,6 +16,7 @@ import subprocess
 import time
 import unittest
 
+import control
 import harness
 from kernel import PROGRAM, end, exists, held, in_namespaces, wait
 
@@ -575,6 +577,52 @@ class Service(harness.Case):
         end(program)
         wait(lambda: not self.live(program.pid), self.daemon)
         self.assertGreaterEqual(self.status()['sessions_total'], 2)
+
+    @needs
+    @unittest.skipIf(os.geteuid(), 'only root can be somebody else')
+    def test_who_may_have_the_file(self):
+        """It has everybody's calls: of one's own process another user gets no trace, and has nothing written, as often as one asks."""
+        others = subprocess.Popen(
+            [harness.app('bursts', 'driver'), '1'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            cwd='/', env=harness.alone_environment(), user=65534, group=65534, extra_groups=[])
+        self.addCleanup(end, others)
+        program, go = self.burster()
+        others.stdin.write('go 25\n')
+        others.stdin.flush()
+        go(25)
+        wait(lambda: all((self.live(one.pid) or {'counts': {}})['counts'].get('api', 0) >= 25 for one in (others, program)),
+             self.daemon)
+        number = self.live(others.pid)['session']
+        os.chmod(self.folder, 0o755)
+        os.chmod(self.control, 0o666)
+        # OpenTrace, Flush and Query (state), of a session.
+        which = control.number(1 << 3) + control.number(number)
+        requests = (control.field(3, which), control.field(control.FLUSH, which),
+                    control.field(control.QUERY, which + control.field(10, control.field(1, b'\x08\x00'))))
+        reader, writer = os.pipe()
+        child = os.fork()
+        if not child:
+            said = b''
+            try:
+                os.setgroups([])
+                os.setresgid(65534, 65534, 65534)
+                os.setresuid(65534, 65534, 65534)
+                client = control.Control(self.control)
+                for request in requests:
+                    client.send(request)
+                    answer = client.answer()[2]
+                    error = control.fields(answer[control.ERROR])[1] >> 1 if control.ERROR in answer else \
+                        control.fields(answer[control.FLUSHED])[1]
+                    said += b'%d ' % error
+            finally:
+                os.write(writer, said)
+                os._exit(0)
+        os.close(writer)
+        os.waitpid(child, 0)
+        with os.fdopen(reader, 'rb') as stream:
+            self.assertEqual(stream.read().split(), [b'%d' % errno.EACCES, b'0', b'%d' % errno.EACCES])
+        # The daemon's own user may.
+        self.assertEqual(self.tsctl('info', '--json', '--session', str(others.pid)).status, 0)
 
     @needs
     def test_killed(self):
