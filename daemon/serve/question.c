@@ -123,6 +123,16 @@ static bool question_is_answer(const struct ts_question *question, const struct 
 	return number == TS__RPC__ANSWER__BODY_QUERY_END || number == TS__RPC__ANSWER__BODY_ERROR;
 }
 
+/* Nobody may come to wake it: what its client had not read was sent when there was something else to send. */
+static bool question_can_go_on(const struct ts_question *question)
+{
+	int enabled;
+
+	return question->client && question->fd >= 0 &&
+	       sd_event_source_get_enabled(question->source, &enabled) >= 0 &&
+	       enabled == SD_EVENT_OFF && ts_client_connection_has_room(question->client);
+}
+
 /* False: the question is over. */
 static bool question_hand_on(struct ts_question *question, const struct ts_frame *frame)
 {
@@ -372,6 +382,8 @@ void ts_questions_check(struct ts_server *server, uint64_t now_ns)
 		next = question->next;
 		if (question->client && now_ns > question->deadline_ns)
 			question_fail(question, -ETIMEDOUT, "it takes longer than is allowed");
+		else if (question_can_go_on(question))
+			question_read(question);
 		else
 			question_settle(question);
 	}

@@ -61,8 +61,8 @@ struct ts_client_question {
 	uint32_t timeout_ms; /* 0: the daemon's bound alone */
 	bool join;	     /* parts are joined to one message before they are taken */
 	/*
-	 * Takes an answer of the kind that was asked for (another is -EPROTO), which goes when it returns. `end` is NULL where more may come, as it does unless answers are joined. What
-	 * it returns, where that is not 0, ends the query, and the connection.
+	 * Takes an answer of the kind that was asked for (another is -EPROTO), which goes when it returns. `end` is NULL where more
+	 * may come, as it does unless answers are joined. What it returns, where that is not 0, ends the query, and the connection.
 	 */
 	int (*take)(void *data, const Ts__Rpc__Answer *answer, const Ts__Rpc__QueryEnd *end);
 	void *data;
