@@ -696,8 +696,10 @@ static void control_window(struct ts_client_connection *client, uint32_t request
 	size_t n_bytes = 0;
 	int r;
 
-	if (strcmp(request->capture, "replay") != 0) {
-		control_error(client, request_id, -EINVAL, "what is captured is called `replay`");
+	if (strcmp(request->capture, "replay") != 0 || request->kernel_events) {
+		control_error(client, request_id, -EINVAL,
+			      request->kernel_events ? "a window, or kernel events: not both"
+						     : "what is captured is called `replay`");
 		return;
 	}
 	if (all && server->recording &&

@@ -267,6 +267,10 @@ class Frames(harness.Case):
         result = program.tsctl('start', '--capture', 'replay', str(program.session()['pid']))
         self.assertEqual(result.status, BAD, result)
         self.assertIn('--capture window', result.err)
+        # Of two wishes not one alone is heard.
+        both = program.tsctl('start', '--capture', 'replay', '--kernel-events', 'sched:1ms', str(program.session()['pid']))
+        self.assertEqual((both.status, len(both.err.splitlines())), (BAD, 1), both)
+        self.assertIn('--kernel-events', both.err)
         program.end()
 
 

@@ -531,7 +531,9 @@ class Queries(harness.Case):
                           query(TIMELINE, control.number(3 << 3) + control.number(1 << 30)),
                           query(MEMORY, control.number(1 << 3) + control.number(1 << 31)),
                           control.field(control.QUERY, b'\x0a\xff'), query(STATE, STATE_BODY, session=7),
-                          query(STATE, STATE_BODY, pid=1)):
+                          query(STATE, STATE_BODY, pid=1),
+                          # Nor two wishes in one, of which one alone would be heard.
+                          control.field(control.START, control.field(4, b'sched:1ms') + control.field(5, b'replay'))):
                 client = self.connect()
                 self.assertIn(control.ERROR, self.answer_of(client, wrong, []))
                 client.close()

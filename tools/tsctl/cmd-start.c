@@ -143,6 +143,10 @@ static int run(int argc, char **argv, bool stop)
 		} else
 			return TS_EXIT_BAD;
 	}
+	if (switching.capture && switching.kernel_events) {
+		ts_complain("--capture and --kernel-events are set by a command each");
+		return TS_EXIT_BAD;
+	}
 	r = ts_live_parse_pids(argc - optind, argv + optind, &switching.pids, &switching.n_pids);
 	if (!r)
 		r = ts_live_new(&live);
