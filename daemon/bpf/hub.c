@@ -56,6 +56,7 @@ struct ts_kernel_feed {
 	uint64_t n_dropped[TS_BPF_N_PROGRAMS];
 	uint64_t n_lost[TS_BPF_N_PROGRAMS]; /* the kernel's, once it ended */
 	uint32_t counted;		    /* `change` guards it */
+	bool has_counted; /* something, since it began; atomic: who takes looks at it */
 	struct ts_kernel_tally *tallies;
 	size_t n_tallies, n_tallies_allocated;
 };
@@ -328,6 +329,7 @@ int ts_kernel_feed_new(struct ts_kernel_hub *hub, pid_t pid, struct ts_kernel_fe
 		return ts_error_origin(-ENOMEM);
 	feed->hub = hub;
 	feed->counted = hub->wish.counted;
+	feed->has_counted = feed->counted;
 	pthread_mutex_init(&feed->lock, NULL);
 	pthread_mutex_lock(&hub->change);
 	r = hub_find_slot(hub, &feed->session);
@@ -399,7 +401,9 @@ static int feed_read_tallies(struct ts_kernel_feed *feed)
 {
 	int fd = feed->hub->programs.fds[TS_BPF_MAP_TALLIES], r = 0;
 	struct ts_kernel_tally tally;
-	bool more = fd >= 0 && !bpf_map_get_next_key(fd, NULL, &tally.key);
+	/* The map is that of all feeds: it is not walked for one that has nothing in it. */
+	bool more = __atomic_load_n(&feed->has_counted, __ATOMIC_RELAXED) && fd >= 0 &&
+		    !bpf_map_get_next_key(fd, NULL, &tally.key);
 	/* A key that went begins the walk again. */
 	size_t left = 2 * TS_BPF_TALLIES;
 
@@ -558,6 +562,8 @@ int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_wi
 		hub->attached = !r;
 	}
 	if (!feed->ended && !r) {
+		if (wish->counted)
+			__atomic_store_n(&feed->has_counted, true, __ATOMIC_RELAXED);
 		feed_set(feed, wish);
 		feed->counted = wish->counted;
 		/* What is begun is not seen to end: it would seem to last until it is seen again. */
