@@ -7,9 +7,26 @@ Whatever is told to wait waits for what it waits for: nothing here depends on ho
 import json
 import os
 import signal
+import sys
 
 import harness
 from bursts import THREADS, Bursts
+
+# Allocates, and copies to what it allocated when it is told to.
+COPIES = '''
+import ctypes, sys
+cuda = ctypes.CDLL('libcuda.so.1')
+context, memory = ctypes.c_void_p(), ctypes.c_uint64()
+host = (ctypes.c_char * 1024)()
+assert not cuda.cuInit(0)
+assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+assert not cuda.cuCtxSetCurrent(context)
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(65536))
+for n, _ in enumerate(sys.stdin):
+    for _ in range(1000):
+        assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))
+    print('done', 1000 * (n + 1), flush=True)
+'''
 
 
 class Rotation(Bursts):
@@ -56,6 +73,18 @@ class Rotation(Bursts):
                           for path in (self.path('all.sbt'), self.path_of_trace)]
         # Not assertEqual: how long lists differ takes long to tell.
         self.assertTrue(one == all_files)
+
+    def test_watch(self):
+        """What is in memory is told of all files: it was allocated in the first."""
+        self.path_of_trace = self.path('run.sbt')
+        self.begin([harness.TSCTL, 'record', '-o', self.path_of_trace, '--vgpu', '--stacks', 'none', '--rotate-size', '16K', '--',
+                    sys.executable, '-c', COPIES], harness.record_environment())
+        self.wait(lambda: self.tell('go') and self.parts()[1:] and not harness.Trace(self.parts()[-1]).of('alloc'), 'files')
+        result = harness.tsctl('watch', '--json', '--gpu', '-n', '1', '-i', '10ms', str(self.session()['pid']))
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(json.loads(result.out)['live_bytes'], 65536)
+        self.process.stdin.close()
+        self.assertEqual(self.process.wait(harness.SECONDS * 4), 0)
 
     def test_keep(self):
         self.start('--rotate-size', '16K', '--keep', '2')

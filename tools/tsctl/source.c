@@ -74,14 +74,13 @@ static struct ts_sbt_reader *open_before(const char *path, const struct ts_sbt_r
 	return found;
 }
 
-/* The newest file of a recording in several: those before it, as far back as they go, belong to it. */
-static int join_parts(struct ts_source *source)
+int ts_source_join(struct ts_sbt_reader *reader, const char *path)
 {
-	struct ts_sbt_reader **before = NULL, *next = source->reader;
+	struct ts_sbt_reader **before = NULL, *next = reader;
 	size_t n = 0;
 	int r = 0;
 
-	while (!r && n < MAX_PARTS && (next = open_before(source->path, next, NULL))) {
+	while (!r && n < MAX_PARTS && (next = open_before(path, next, NULL))) {
 		struct ts_sbt_reader **more = realloc(before, (n + 1) * sizeof(*before));
 
 		r = more ? 0 : -ENOMEM;
@@ -92,7 +91,7 @@ static int join_parts(struct ts_source *source)
 		}
 		before[n++] = next;
 	}
-	r = r ?: ts_sbt_reader_join(source->reader, before, n);
+	r = r ?: ts_sbt_reader_join(reader, before, n);
 	free(before);
 	return r;
 }
@@ -132,7 +131,7 @@ static int open_reader(struct ts_source *source, int fd)
 	int r = ts_sbt_reader_open(fd, &source->reader, &error);
 
 	if (!r) {
-		r = join_parts(source);
+		r = ts_source_join(source->reader, source->path);
 		if (r)
 			error = *ts_sbt_reader_error(source->reader);
 	}

@@ -30,6 +30,12 @@ uint32_t ts_source_n_halves(const struct ts_source *source);
 void ts_source_tell_halves(const struct ts_source *source);
 
 /*
+ * The newest file of a recording in several: those before it, as far back as they go, belong to it from now on. Nothing, where there are
+ * none. Returns what ts_sbt_reader_join() does, or -ENOMEM.
+ */
+int ts_source_join(struct ts_sbt_reader *reader, const char *path);
+
+/*
  * Opens a regular file with these open() flags; complains where it is none or cannot be opened. Returns the
  * descriptor or -1.
  */

@@ -10,6 +10,7 @@
 #include "replay/report/aggregate.h"
 #include "replay/report/timelinejson.h"
 #include "replay/state/memory.h"
+#include "tools/tsctl/source.h"
 
 #include <errno.h>
 
@@ -96,7 +97,7 @@ static int fill_memory(struct look *look)
 	return 0;
 }
 
-static int look_at(struct look *look, int fd, uint64_t window_ns)
+static int look_at(struct look *look, int fd, const char *path, uint64_t window_ns)
 {
 	const struct ts_resolver_options names = {.session = look->session};
 	uint64_t now_ns = ts_clock_monotonic_ns();
@@ -104,6 +105,9 @@ static int look_at(struct look *look, int fd, uint64_t window_ns)
 
 	look->to_ns = now_ns > TS_WATCHGPU_LATE_NS ? now_ns - TS_WATCHGPU_LATE_NS : 1;
 	look->from_ns = look->to_ns > window_ns ? look->to_ns - window_ns : 1;
+	/* What is in memory may have been allocated in a file before this one. */
+	if (!r)
+		r = ts_source_join(look->reader, path);
 	if (!r)
 		r = ts_resolver_new(look->reader, &names, &look->resolver);
 	if (!r)
@@ -124,6 +128,7 @@ int ts_watchgpu_fill(struct ts_client *client, uint32_t session, uint64_t window
 {
 	struct look look = {.pool = pool, .line = line, .max_kernels = max_kernels};
 	ts_cleanup(ts_closep) int fd = -1;
+	const char *path;
 	Ts__Rpc__Answer *answer;
 	int r;
 
@@ -131,9 +136,8 @@ int ts_watchgpu_fill(struct ts_client *client, uint32_t session, uint64_t window
 		return 0;
 	if (answer->body_case == TS__RPC__ANSWER__BODY_TRACE_OPENED && fd >= 0)
 		look.session = answer->trace_opened->number_in_file;
+	path = look.session ? answer->trace_opened->path : NULL;
+	r = path ? look_at(&look, fd, path, window_ns) : 0;
 	ts__rpc__answer__free_unpacked(answer, NULL);
-	if (!look.session)
-		return 0;
-	r = look_at(&look, fd, window_ns);
 	return r == -ENOMEM ? r : 0;
 }
