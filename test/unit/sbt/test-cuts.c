@@ -71,8 +71,10 @@ TS_TEST(cut_at_every_byte)
 	uint8_t *bytes = test_contents(fd, &n);
 
 	ts_check_int(ts_sbt_reader_open(fd, &whole, NULL), 0);
-	for (size_t cut = 0; cut <= n; cut++)
+	for (size_t cut = 0; cut <= n; cut++) {
+		alarm(TS_TEST_SECONDS); /* each may hang, together they may take longer */
 		check_cut(bytes, n, cut, whole);
+	}
 	ts_sbt_reader_free(whole);
 	free(bytes);
 	close(fd);
@@ -121,6 +123,7 @@ TS_TEST(large_cut_at_random)
 	ts_check_int(ts_sbt_reader_open(fd, &whole, NULL), 0);
 	cut_fd = test_file_of(bytes, n);
 	for (size_t i = 0; i < N_CUTS; i++) {
+		alarm(TS_TEST_SECONDS);
 		check_large_cut(cut_fd, cuts[i], whole);
 		if (i % 100 == 7)
 			check_cut(bytes, n, cuts[i], whole);

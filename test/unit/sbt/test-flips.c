@@ -22,6 +22,7 @@ TS_TEST(bit_flips)
 		struct ts_sbt_reader *reader;
 		int r;
 
+		alarm(TS_TEST_SECONDS); /* each may hang, together they may take longer */
 		bytes[at] ^= bit;
 		ts_check(pwrite(fd, bytes + at, 1, (off_t)at) == 1);
 		r = ts_sbt_verify(fd, NULL, &report);
@@ -66,6 +67,7 @@ TS_TEST(bit_flips_with_right_checksums)
 		uint8_t *at;
 		int damaged;
 
+		alarm(TS_TEST_SECONDS);
 		memcpy(copy, bytes, n);
 		at = copy + block->off;
 		at[test_random(&state) % (i % 2 ? block->bytes : 88)] ^=
