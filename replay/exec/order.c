@@ -231,6 +231,45 @@ static void hold(struct ts_exec_order *order, struct ts_exec_waiting *one)
 		one->decision->is_held = true;
 }
 
+static uint32_t find_pinned(const struct ts_exec_order *order, uint64_t address)
+{
+	uint32_t i = 0;
+
+	while (i < order->n_pinned && address - order->pinned[i].start >= order->pinned[i].bytes)
+		i++;
+	return i;
+}
+
+static void note_pinned(struct ts_exec_order *order, const struct ts_row_operation *operation)
+{
+	uint32_t i;
+
+	if (operation->kind == TS_OPERATION_FREE) {
+		i = find_pinned(order, operation->dst);
+		if (i < order->n_pinned)
+			order->pinned[i] = order->pinned[--order->n_pinned];
+	} else if (operation->kind == TS_OPERATION_ALLOC &&
+		   operation->flags & TS_OPERATION_MEMORY_PINNED &&
+		   order->n_pinned < TS_EXEC_MAX_PINNED) {
+		i = order->n_pinned++;
+		order->pinned[i].start = operation->dst;
+		order->pinned[i].bytes = operation->bytes;
+	}
+}
+
+/* A copy whose call returns when it is over: one to pageable memory does, whatever the call is named. */
+static bool is_waited_for(const struct ts_exec_order *order,
+			  const struct ts_row_operation *operation)
+{
+	if (operation->kind != TS_OPERATION_COPY)
+		return false;
+	if (!(operation->flags & TS_OPERATION_ASYNC))
+		return true;
+	return operation->flags & TS_OPERATION_DST_HOST &&
+	       !(operation->flags & TS_OPERATION_OF_GRAPH) &&
+	       find_pinned(order, operation->dst) == order->n_pinned;
+}
+
 static int queue(struct ts_exec_order *order, const struct ts_row_operation *operation)
 {
 	uint32_t i = (uint32_t)__builtin_ctzll(~order->is_waiting);
@@ -256,7 +295,7 @@ static int queue(struct ts_exec_order *order, const struct ts_row_operation *ope
 	if (operation->kind == TS_OPERATION_STREAM_WAIT)
 		one->behind |= record_of(order, operation->object);
 	order->is_waiting |= bit(i);
-	if (operation->kind == TS_OPERATION_COPY && !(operation->flags & TS_OPERATION_ASYNC))
+	if (is_waited_for(order, operation))
 		return do_waiting(order, bit(i));
 	if (!is_point(operation))
 		hold(order, one);
@@ -287,6 +326,7 @@ int ts_exec_order_next(struct ts_exec_order *order, const struct ts_row_operatio
 	r = do_waiting(order, needed_for(order, operation));
 	if (!r && operation->kind == TS_OPERATION_STREAM_CREATE)
 		r = note_stream(order, operation);
+	note_pinned(order, operation);
 	order->schedule->sequence = operation->sequence;
 	return r ?: order->each(order->userdata, operation);
 }

@@ -10,6 +10,8 @@
 #include "replay/state/map.h"
 
 #define TS_EXEC_MAX_WAITING 64u
+#define TS_EXEC_MAX_PINNED \
+	1024u /* of more the host waits for copies to them, as for those to pageable memory */
 
 struct ts_exec_waiting {
 	const struct ts_row_operation *operation; /* NULL: nobody waits here */
@@ -30,6 +32,10 @@ struct ts_exec_order {
 	uint64_t n;
 	struct ts_state_map
 		streams; /* contexts of handles; and, as session 1, which are non-blocking */
+	struct {
+		uint64_t start, bytes;
+	} pinned[TS_EXEC_MAX_PINNED]; /* in no order */
+	uint32_t n_pinned;
 };
 
 /* What the host asks for next. Calls `each` for what is done until it asks for more. 0, or what `each` answered. */

@@ -238,6 +238,39 @@ TS_TEST(the_host_orders)
 	}
 }
 
+/* The call of a copy to pageable memory returns when it is over, of one to pinned memory before. */
+TS_TEST(copies_to_the_host)
+{
+	const uint64_t host = UINT64_C(0x7ffe00000000);
+	uint8_t bytes[4 * N] = {0};
+
+	for (uint32_t i = 0; i < N; i++)
+		bytes[4 * i] = 8;
+	for (int form = 0; form < 3; form++) {
+		struct ts_exec_explored explored;
+		struct ts_row_operation out;
+		struct maker maker;
+
+		begin(&maker);
+		if (form)
+			PUT(&maker, .kind = TS_OPERATION_ALLOC, .dst = host, .bytes = sizeof(bytes),
+			    .flags = TS_OPERATION_MEMORY_PINNED);
+		if (form == 2)
+			PUT(&maker, .kind = TS_OPERATION_FREE, .dst = host);
+		launch(&maker, ADD, 3, FIRST_STREAM, 1, N);
+		out = maker_copy(sizeof(bytes), TS_OPERATION_DST_HOST | TS_OPERATION_ASYNC);
+		out.dst = host;
+		out.src = BUFFER;
+		out.stream_handle = FIRST_STREAM;
+		out.content = maker_blob(&maker, bytes, sizeof(bytes));
+		maker_put(&maker, out);
+		launch(&maker, SCALE, 2, SECOND_STREAM, 1, N);
+		explored = explore(&maker);
+		ts_check_int(explored.found, form == 1);
+		ts_exec_explored_deinit(&explored);
+	}
+}
+
 /* Blocking streams and the legacy default stream wait for each other; non-blocking ones do not. */
 TS_TEST(the_legacy_stream_orders)
 {
