@@ -558,9 +558,11 @@ static bool is_waited_for(const struct ts_state_machine *machine,
 
 	if (thread->session != op->session)
 		return false;
+	/* A launch does not wait, though what it launched may be over before it returns. */
 	if (!sync->start_ns)
-		return op->op_id == thread->call.op_id ||
-		       (thread->call.nested_op_id && op->op_id == thread->call.nested_op_id);
+		return op->type == TS_ROW_MEMCPY &&
+		       (op->op_id == thread->call.op_id ||
+			(thread->call.nested_op_id && op->op_id == thread->call.nested_op_id));
 	if (op->op_id >= sync->op_id || op->type == TS_ROW_API || op->context != sync->context)
 		return false;
 	return sync->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE ||

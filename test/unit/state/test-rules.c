@@ -230,6 +230,19 @@ TS_TEST(an_asynchronous_copy_holds_nobody)
 }
 
 /*
+ *	host        [l        ]		a launch waits for nothing: what it launched is over before it returns,
+ *	stream 1      aaaa		and it would have returned without
+ */
+TS_TEST(a_launch_holds_nobody)
+{
+	add(ITEM_OP, 1, 0, 100, 200);
+	until(210);
+	ts_check_str(ts_state_phase_name(look(150, 1)->phase), "running");
+	ts_check_int(seen->n_threads, 1);
+	ts_check_int(seen->threads[0].by_op_id, 0);
+}
+
+/*
  *	stream 1    aaaa
  *	stream 3    bbbbbbbb
  *	stream 5    cccccccccccc	of another context
