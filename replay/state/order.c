@@ -21,6 +21,7 @@
 #define MAX_UNSETTLED 4096u
 /* Points looked at for one operation, through waits for events that stand behind waits. */
 #define MAX_VISITS  4096u
+#define MAX_LOOKS   16384u /* waits, those too that are for nothing that is known */
 #define MAX_DEPTH   16u
 #define MAX_STREAMS (1u << 18)
 #define MAX_MARKERS (1u << 20)
@@ -228,7 +229,7 @@ static void find_before(const struct ts_order_stream *stream, uint64_t op_id,
 
 struct visit {
 	struct ts_order *order;
-	unsigned int n_visits, depth;
+	unsigned int n_visits, n_looks, depth;
 };
 
 static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
@@ -244,6 +245,10 @@ static void find_waits(struct visit *visit, const struct ts_order_stream *stream
 		const struct ts_order_marker *marker;
 		struct ts_state_dependency event = *as;
 
+		if (visit->n_looks++ >= MAX_LOOKS) {
+			found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
+			return;
+		}
 		if (wait->op_id >= op_id)
 			continue;
 		if (wait->marker == TS_ORDER_HOST && wait->op_id > found->host_op_id)

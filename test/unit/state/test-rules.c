@@ -6,6 +6,8 @@
  */
 #include "test/unit/state/scenario.h"
 
+#include "proto/abi/vendor/cupti_activity.h"
+
 static void check_waits(uint64_t t, uint64_t op_id, const char *cause, uint64_t by_op_id)
 {
 	const struct ts_state_current *current = look(t, op_id);
@@ -414,6 +416,47 @@ TS_TEST(launches_of_graphs_obey_the_legacy_stream)
  * Ids that lie: records that seem to come after all operations, which therefore never settle them. Were all of them looked at
  * for each operation, this would take minutes.
  */
+static void feed(struct ts_state_machine *machine, struct ts_sbt_row *row, enum ts_row_type type,
+		 const void *any, struct ts_state_op *op, int expected)
+{
+	row->type = type;
+	row->schema = ts_row_schema(type);
+	row->any = any;
+	ts_check_int(ts_state_machine_feed(machine, row, op), expected);
+}
+
+/* An operation of the legacy stream behind many others, that wait for the host and for nothing that is known: some are looked at. */
+TS_TEST(waits_for_the_host_are_bounded)
+{
+	const uint64_t n_waits = 16 * 4096;
+	const struct ts_row_stream legacy = {.context = PROGRAM_CONTEXT,
+					     .stream = 7,
+					     .stream_flags =
+						     TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL};
+	const struct ts_row_kernel kernel = {.op_id = n_waits + 1,
+					     .context = PROGRAM_CONTEXT,
+					     .stream = 7,
+					     .start_ns = 10,
+					     .end_ns = 20};
+	struct ts_row_stream_wait wait = {.context = PROGRAM_CONTEXT};
+	struct ts_sbt_row row = {.session = PROGRAM_SESSION};
+	struct ts_state_machine *machine;
+	struct ts_state_op op;
+
+	ts_check_int(ts_state_machine_new(&machine), 0);
+	feed(machine, &row, TS_ROW_STREAM, &legacy, &op, 0);
+	for (uint64_t i = 0; i < n_waits; i++) {
+		wait.op_id = 1 + i;
+		wait.stream = (uint32_t)(100 + i / 4096);
+		feed(machine, &row, TS_ROW_STREAM_WAIT, &wait, &op, 0);
+	}
+	feed(machine, &row, TS_ROW_KERNEL, &kernel, &op, 1);
+	ts_check(op.unsure & TS_STATE_UNSURE_DEPENDENCY);
+	ts_check(op.host_op_id);
+	ts_check(op.host_op_id <= n_waits / 2);
+	ts_state_machine_free(machine);
+}
+
 TS_TEST(records_that_nothing_comes_behind_are_bounded)
 {
 	struct ts_row_event record = {.context = PROGRAM_CONTEXT, .stream = 1};
