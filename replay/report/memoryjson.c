@@ -108,7 +108,6 @@ void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 	make_groups(pool, memory, report);
 	make_points(pool, memory, report);
 	TS_RPC_SET(report, unknown_frees, memory->n_unknown_frees);
-	TS_RPC_SET(report, damaged, memory->is_damaged);
 }
 
 static Ts__Rpc__MemoryAlive *make_alive(struct ts_resolver *resolver, struct ts_pool *pool,

@@ -219,6 +219,7 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = query->options->no_memory};
 	uint32_t limit = asked->has_limit ? asked->limit : DEFAULT_LISTED;
 	Ts__Rpc__MemoryReport report;
+	bool is_damaged;
 	int r;
 
 	if (limit > MAX_LISTED)
@@ -230,11 +231,14 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 		r = ts_during_read(query->reader, query->session, asked->address, &during);
 	if (r)
 		return r;
-	note_damage(query, memory->is_damaged);
+	/* Each read other rows: what one found whole another may not have. */
+	is_damaged = memory->is_damaged || misuses->is_damaged || (during && during->is_damaged);
+	note_damage(query, is_damaged);
 	ts_memoryjson_make(query->resolver, &pool, memory, asked->stacks, &report);
 	ts_misusejson_fill(query->resolver, &pool, misuses, asked->stacks, &report);
 	if (during)
 		ts_memoryjson_alive(query->resolver, &pool, during, limit, &report);
+	TS_RPC_SET(&report, damaged, is_damaged);
 	return give(query, TS__RPC__ANSWER__BODY_MEMORY, &report.base);
 }
 

@@ -12,6 +12,7 @@ import os
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -192,6 +193,20 @@ def private_daemons(folder):
 
 def tsctl(*arguments, **kwargs):
     return run([TSCTL] + [str(argument) for argument in arguments], **kwargs)
+
+
+def damage_blocks(data, wanted):
+    """The file with a bit of the payload of each block of that type turned over."""
+    data, at, n = bytearray(data), 64, 0
+    while at + 96 <= len(data) and data[at:at + 4] == b'TSBK':
+        type_, = struct.unpack_from('<H', data, at + 4)
+        stored, = struct.unpack_from('<Q', data, at + 72)
+        if type_ == wanted:
+            data[at + 96 + stored // 2] ^= 1
+            n += 1
+        at += 96 + (stored + 7) // 8 * 8
+    assert n
+    return data
 
 
 class Trace:

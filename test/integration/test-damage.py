@@ -7,7 +7,6 @@ A cut file opens up to its last complete block, repair makes it whole, and nothi
 import os
 import random
 import shutil
-import struct
 import unittest
 
 import harness
@@ -131,19 +130,6 @@ class Damage(harness.Case):
             self.assertIn('damaged at byte', info.out)
             self.assertIn('damaged_at', harness.json.loads(harness.tsctl('info', '--json', path).out))
 
-    def damage_blocks(self, data, wanted):
-        """The file with a bit of each such block's payload turned over."""
-        data, at, n = bytearray(data), 64, 0
-        while at + 96 <= len(data) and data[at:at + 4] == b'TSBK':
-            type_, = struct.unpack_from('<H', data, at + 4)
-            stored, = struct.unpack_from('<Q', data, at + 72)
-            if type_ == wanted:
-                data[at + 96 + stored // 2] ^= 1
-                n += 1
-            at += 96 + (stored + 7) // 8 * 8
-        self.assertGreater(n, 0)
-        return data
-
     def test_lost_definitions(self):
         """Rows whose names or stacks cannot be read are shown without, and that is no success."""
         path = self.good()
@@ -152,7 +138,7 @@ class Damage(harness.Case):
         for wanted, options in ((STRINGS, ()), (STACKS, ('--stacks',)), (THREADS, ())):
             bad = self.path('bad.sbt')
             with open(bad, 'wb') as stream:
-                stream.write(self.damage_blocks(data, wanted))
+                stream.write(harness.damage_blocks(data, wanted))
             for form in ((), ('--json',)):
                 result = harness.tsctl('view', *options, *form, bad)
                 self.assertEqual(result.status, 2, result)

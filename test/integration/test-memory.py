@@ -7,6 +7,7 @@ import sys
 
 import harness
 
+KERNEL = 2  # a block's type
 PROGRAM = os.path.join(harness.SOURCE, 'test', 'apps', 'misuse.py')
 
 
@@ -70,6 +71,18 @@ class Memory(harness.Case):
         for address in ('here', '-1', '0x', '1x', '99999999999999999999'):
             result = harness.tsctl('memory', '--kernels', address, path)
             self.assertEqual((result.status, len(result.err.splitlines())), (2, 1), result)
+        # Without those that cannot be read, which is told.
+        with open(path, 'rb') as stream:
+            data = harness.damage_blocks(stream.read(), KERNEL)
+        bad = self.path('bad.sbt')
+        with open(bad, 'wb') as stream:
+            stream.write(data)
+        result = harness.tsctl('memory', '--json', '--kernels', hex(pooled['address']), bad)
+        self.assertEqual(result.status, 2, result)
+        self.assertRegex(result.err, r'^tsctl memory: .* is damaged at byte [0-9]+: .*\n$')
+        found = json.loads(result.out)
+        self.assertTrue(found['damaged'])
+        self.assertEqual(found['alive'][0].get('kernels', []), [])
 
     def test_sound_programs(self):
         for name, arguments in (('pipeline', []), ('workers', ['2', '2', '2']), ('graph', []), ('saxpy', [])):
