@@ -59,6 +59,8 @@ class Debug(harness.Case):
         path = self.capture()
         out = self.debug(path, ['break increase', 'continue', 'continue', 'where', 'quit'])
         self.assertIn('kernel increase, grid', out)
+        # Where each kernel begins is a stop too, but not this one.
+        self.assertRegex(out, r'(?m)^.*stop 1: .*: increase, PTX line \d+')
 
     def test_hostile_commands(self):
         path, dice = self.capture(), random.Random(4)
