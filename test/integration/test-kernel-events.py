@@ -519,6 +519,19 @@ class Wishes(harness.Case):
     def test_without_privilege(self):
         self.check_missing(['setpriv', '--bounding-set=-all', '--inh-caps=-all'], 'CAP_BPF', 'CAP_PERFMON')
 
+    @needs('sched', 'faults', 'syscalls')
+    @unittest.skipUnless(shutil.which('setpriv'), 'no setpriv')
+    def test_two_capabilities_suffice(self):
+        path = self.path('recorded.sbt')
+        result = harness.run(['setpriv', '--bounding-set=-all,+bpf,+perfmon', '--inh-caps=-all', harness.TSCTL, 'record', '-f', '-o', path,
+                              '--vgpu', '--kernel-events=sched,faults,syscalls', '--', harness.app('saxpy', 'driver')],
+                             harness.record_environment(), cwd=self.folder)
+        self.assertEqual(result.status, 0, result)
+        trace = harness.Trace(path)
+        self.assertEqual(trace.info['metadata'].get('kernel_events_missing', ''), '')
+        self.assertEqual(sorted(trace.info['metadata']['kernel_events'].split(',')), ['faults', 'sched', 'syscalls'])
+        self.assertGreaterEqual(len(trace.of('page_fault')), 1)
+
     @needs(*PROGRAMS)
     @unittest.skipUnless(shutil.which('unshare'), 'no unshare')
     def test_in_a_container(self):
