@@ -459,16 +459,17 @@ TS_TEST(disks_are_told)
 	ts_kernel_hub_free(hub);
 }
 
-TS_TEST(children_are_followed)
+/* How often a child of this process is said to have slept, woken by its timer, that sleeps once; -1: there are no such events here. */
+static int told_of_a_child(void)
 {
 	const struct ts_bpf_event *event = NULL;
 	struct ts_kernel_feed *feed;
 	struct ts_kernel_hub *hub;
-	size_t n = 0;
 	pid_t child;
+	int n = 0;
 
 	if (!watch(TS_BPF_SCHED, &hub, &feed))
-		return;
+		return -1;
 	child = fork();
 	if (!child) {
 		usleep(SLEEP_NS / 1000);
@@ -479,10 +480,19 @@ TS_TEST(children_are_followed)
 		const struct ts_bpf_off_cpu *interval = (const void *)event;
 
 		n += event->pid == (uint32_t)child && event->tid == (uint32_t)child &&
-		     !interval->preempted && event->end_ns >= event->start_ns + SLEEP_NS &&
-		     interval->waker_context == TS_BPF_WAKER_INTERRUPT;
+		     slept(interval, SLEEP_NS) && interval->waker_context == TS_BPF_WAKER_INTERRUPT;
 	}
-	ts_check_int(n, 1);
 	ts_kernel_feed_free(feed);
 	ts_kernel_hub_free(hub);
+	return n;
+}
+
+TS_TEST(children_are_followed)
+{
+	int n = told_of_a_child();
+
+	/* It may have come to no sleep. */
+	for (unsigned i = 1; i < TRIES && !n; i++)
+		n = told_of_a_child();
+	ts_check(n == 1 || n == -1);
 }
