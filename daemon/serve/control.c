@@ -1,34 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clients of the control socket. Requests that need a session's thread wait in a list and are
- * answered when it reports or the time is over; nothing here blocks. A client that does not read
- * its answers, or asks for more at once than is allowed, is dropped.
+ * What clients of the control socket ask for. Requests that need a session's thread wait in a list and are answered when it reports
+ * or the time is over; nothing here blocks.
  */
 #include <inttypes.h>
-#include <sys/socket.h>
 
 #include "daemon/serve/answers.h"
+#include "daemon/serve/connection.h"
 #include "daemon/serve/question.h"
-#include "daemon/serve/server.h"
 #include "daemon/util/error.h"
 #include "proto/rpc/frame.h"
 #include "proto/rpc/tracesmith.pb-c.h"
 
-/* Of the answers that a client has not read: beyond it nothing is added. */
-#define CONTROL_MAX_QUEUED_BYTES (4u * 1024 * 1024)
-#define CONTROL_STALL_NS	 (UINT64_C(10) * 1000000000)
-#define CONTROL_IDLE_NS		 (UINT64_C(60) * 1000000000) /* of a service's clients */
-#define CONTROL_SEAL_MS		 2000u
-#define CONTROL_FLUSH_MS	 2000u
-#define CONTROL_FLUSH_MAX_MS	 60000u
-
-struct control_answer {
-	struct control_answer *next;
-	uint8_t *bytes; /* header and message */
-	size_t n_bytes;
-	size_t n_sent;
-	int fd; /* goes with the first byte; -1: none */
-};
+#define CONTROL_SEAL_MS	     2000u
+#define CONTROL_FLUSH_MS     2000u
+#define CONTROL_FLUSH_MAX_MS 60000u
 
 struct control_wait {
 	uint32_t peer; /* number */
@@ -57,39 +43,6 @@ struct control_pending {
 	struct control_wait waits[];
 };
 
-struct ts_client_connection {
-	struct ts_server *server;
-	struct ts_client_connection *next;
-	int fd;
-	sd_event_source *source;
-	struct ucred credentials;
-	struct ts_frame_parser parser;
-	struct control_answer *answers; /* the oldest first */
-	uint32_t n_answers;
-	size_t n_queued_bytes;
-	uint64_t active_ns;  /* last request or answer */
-	uint64_t stalled_ns; /* since when the oldest could not be sent; 0: not */
-	struct control_pending *pending;
-	uint32_t n_pending;
-	int fds[TS_FRAME_MAX_FDS]; /* received, the oldest first: of requests that are not here yet */
-	unsigned n_fds;
-	bool owner;  /* the recording is this client's, and ends with it */
-	bool broken; /* to be freed by the next check */
-};
-
-struct ts_client_connection *ts_client_connection_next(struct ts_client_connection *client)
-{
-	return client->next;
-}
-
-static void control_answer_free(struct control_answer *answer)
-{
-	if (answer->fd >= 0)
-		close(answer->fd);
-	free(answer->bytes);
-	free(answer);
-}
-
 static void control_pending_free(struct control_pending *pending)
 {
 	if (pending->request)
@@ -97,168 +50,14 @@ static void control_pending_free(struct control_pending *pending)
 	free(pending);
 }
 
-/* Those that came first. */
-static void control_drop_fds(struct ts_client_connection *client, unsigned n_fds)
+void ts_control_leave(struct ts_client_connection *client)
 {
-	for (unsigned i = 0; i < n_fds; i++)
-		ts_closer_close(client->server->closer, client->credentials.uid, client->fds[i]);
-	client->n_fds -= n_fds;
-	client->server->n_client_fds -= n_fds;
-	memmove(client->fds, client->fds + n_fds, client->n_fds * sizeof(int));
-}
-
-void ts_client_connection_free(struct ts_client_connection *client)
-{
-	struct ts_server *server = client->server;
-
-	ts_question_leave(client);
-	for (struct ts_client_connection **p = &server->clients; *p; p = &(*p)->next)
-		if (*p == client) {
-			*p = client->next;
-			server->n_clients--;
-			break;
-		}
-	while (client->answers) {
-		struct control_answer *answer = client->answers;
-
-		client->answers = answer->next;
-		control_answer_free(answer);
-	}
 	while (client->pending) {
 		struct control_pending *pending = client->pending;
 
 		client->pending = pending->next;
 		control_pending_free(pending);
 	}
-	control_drop_fds(client, client->n_fds);
-	sd_event_source_disable_unref(client->source);
-	ts_closer_close(server->closer, client->credentials.uid, client->fd);
-	ts_frame_parser_deinit(&client->parser);
-	free(client);
-}
-
-/* ---- sending ---- */
-
-static void control_flush(struct ts_client_connection *client)
-{
-	while (client->answers) {
-		struct control_answer *answer = client->answers;
-		bool first = answer->n_sent == 0 && answer->fd >= 0;
-		ssize_t n = ts_frame_send_some(client->fd, answer->bytes + answer->n_sent,
-					       answer->n_bytes - answer->n_sent, &answer->fd,
-					       first ? 1 : 0);
-
-		if (n == -EAGAIN) {
-			if (!client->stalled_ns)
-				client->stalled_ns = ts_clock_monotonic_ns();
-			sd_event_source_set_io_events(client->source, EPOLLIN | EPOLLOUT);
-			return;
-		}
-		if (n < 0) {
-			client->broken = true;
-			return;
-		}
-		client->stalled_ns = 0;
-		client->active_ns = ts_clock_monotonic_ns();
-		answer->n_sent += (size_t)n;
-		if (answer->n_sent == answer->n_bytes) {
-			client->answers = answer->next;
-			client->n_answers--;
-			client->n_queued_bytes -= answer->n_bytes;
-			control_answer_free(answer);
-		}
-	}
-	sd_event_source_set_io_events(client->source, EPOLLIN);
-}
-
-/* Takes over `packed` and `fd`. */
-static void control_answer(struct ts_client_connection *client, uint32_t request_id,
-			   uint8_t *packed, size_t n_bytes, int fd, uint32_t flags)
-{
-	struct ts_frame_header header =
-		ts_frame_header_make(TS_FRAME_ANSWER, request_id, (uint32_t)n_bytes);
-	struct control_answer *answer = calloc(1, sizeof(*answer)), **end = &client->answers;
-
-	if (answer) {
-		*answer = (struct control_answer){.fd = fd, .n_bytes = sizeof(header) + n_bytes};
-		answer->bytes = malloc(answer->n_bytes);
-	}
-	if (!answer || !answer->bytes || n_bytes > TS_FRAME_ANSWER_MAX_BYTES ||
-	    client->n_answers >= client->server->options.limits.max_answers ||
-	    client->n_queued_bytes >= CONTROL_MAX_QUEUED_BYTES) {
-		client->broken = true;
-		if (answer)
-			control_answer_free(answer);
-		else if (fd >= 0)
-			close(fd);
-		free(packed);
-		return;
-	}
-	header.n_fds = fd >= 0;
-	header.flags = flags;
-	memcpy(answer->bytes, &header, sizeof(header));
-	memcpy(answer->bytes + sizeof(header), packed, n_bytes);
-	free(packed);
-	while (*end)
-		end = &(*end)->next;
-	*end = answer;
-	client->n_answers++;
-	client->n_queued_bytes += answer->n_bytes;
-	control_flush(client);
-}
-
-/* `r` is what building the answer returned. */
-static void control_answer_built(struct ts_client_connection *client, uint32_t request_id, int r,
-				 uint8_t *packed, size_t n_bytes, int fd)
-{
-	if (!r) {
-		control_answer(client, request_id, packed, n_bytes, fd, 0);
-		return;
-	}
-	if (fd >= 0)
-		close(fd);
-	client->broken = true;
-}
-
-static void control_error(struct ts_client_connection *client, uint32_t request_id, int code,
-			  const char *message)
-{
-	uint8_t *packed = NULL;
-	size_t n_bytes = 0;
-	int r = ts_answer_error(code, message, &packed, &n_bytes);
-
-	control_answer_built(client, request_id, r, packed, n_bytes, -1);
-}
-
-struct ts_server *ts_client_connection_server(const struct ts_client_connection *client)
-{
-	return client->server;
-}
-
-void ts_client_connection_answer(struct ts_client_connection *client, uint32_t request_id,
-				 const uint8_t *packed, size_t n_bytes, bool more)
-{
-	uint8_t *copy = malloc(n_bytes ? n_bytes : 1);
-
-	if (!copy) {
-		client->broken = true;
-		return;
-	}
-	memcpy(copy, packed, n_bytes);
-	control_answer(client, request_id, copy, n_bytes, -1, more ? TS_FRAME_MORE : 0);
-}
-
-void ts_client_connection_error(struct ts_client_connection *client, uint32_t request_id, int error,
-				const char *why)
-{
-	control_error(client, request_id, error, why);
-}
-
-bool ts_client_connection_has_room(const struct ts_client_connection *client)
-{
-	return !client->broken &&
-	       client->n_answers <= client->server->options.limits.max_answers / 4 &&
-	       client->n_queued_bytes < CONTROL_MAX_QUEUED_BYTES / 4;
 }
 
 /* ---- requests that wait ---- */
@@ -268,12 +67,13 @@ static bool control_may_open(struct ts_client_connection *client, uint32_t reque
 			     const struct ts_recording *recording)
 {
 	if (!recording) {
-		control_error(client, request_id, -ENOENT, "the session has ended");
+		ts_client_connection_error(client, request_id, -ENOENT, "the session has ended");
 		return false;
 	}
 	/* A session of his may be in a recording that is not: of a program that changed its user. */
 	if (!ts_answer_may_see(client->credentials.uid, recording->uid)) {
-		control_error(client, request_id, -EACCES, "the recording is another user's");
+		ts_client_connection_error(client, request_id, -EACCES,
+					   "the recording is another user's");
 		return false;
 	}
 	return true;
@@ -286,7 +86,7 @@ static void control_ask(struct ts_client_connection *client, uint32_t request_id
 	int r = ts_question_new(client, request_id, query, fds, n_fds, wait_ms, &why);
 
 	if (r)
-		control_error(client, request_id, r, why);
+		ts_client_connection_error(client, request_id, r, why);
 }
 
 /* What is asked of a session is asked of its files, and of that session there. */
@@ -302,9 +102,10 @@ static void control_ask_recording(struct ts_client_connection *client, uint32_t 
 		return;
 	r = ts_recording_open_all(trace->recording, fds, TS_FRAME_MAX_FDS, &n_fds);
 	if (r) {
-		control_error(client, request_id, r,
-			      r == -E2BIG ? "the recording is in too many files to be served"
-					  : "its trace cannot be opened");
+		ts_client_connection_error(
+			client, request_id, r,
+			r == -E2BIG ? "the recording is in too many files to be served"
+				    : "its trace cannot be opened");
 		return;
 	}
 	query->has_in_file = trace->number != 0;
@@ -327,12 +128,12 @@ static void control_opened(struct ts_client_connection *client, uint32_t request
 		return;
 	r = ts_recording_open(trace->recording, &fd);
 	if (r) {
-		control_error(client, request_id, r, "its trace cannot be opened");
+		ts_client_connection_error(client, request_id, r, "its trace cannot be opened");
 		return;
 	}
 	r = ts_answer_opened(trace->number, trace->in_file, trace->recording,
 			     !trace->recording->finished, &packed, &n_bytes);
-	control_answer_built(client, request_id, r, packed, n_bytes, fd);
+	ts_client_connection_answer_built(client, request_id, r, packed, n_bytes, fd);
 }
 
 static struct control_trace control_waited_for(const struct ts_client_connection *client,
@@ -378,7 +179,7 @@ static void control_done(struct ts_client_connection *client, struct control_pen
 	else
 		r = ts_answer_switched(pending->n_sessions, pending->n_changed, n_left,
 				       pending->system, &packed, &n_bytes);
-	control_answer_built(client, pending->request_id, r, packed, n_bytes, -1);
+	ts_client_connection_answer_built(client, pending->request_id, r, packed, n_bytes, -1);
 }
 
 static uint32_t control_waits_left(const struct ts_client_connection *client,
@@ -401,7 +202,7 @@ static uint32_t control_waits_left(const struct ts_client_connection *client,
 	return n_left;
 }
 
-void ts_client_connection_check(struct ts_client_connection *client, uint64_t now_ns)
+void ts_control_check(struct ts_client_connection *client, uint64_t now_ns)
 {
 	struct control_pending **p = &client->pending;
 
@@ -419,12 +220,6 @@ void ts_client_connection_check(struct ts_client_connection *client, uint64_t no
 		control_done(client, pending, n_left);
 		control_pending_free(pending);
 	}
-	/* `tsctl record` says nothing between a recording's beginning and its end. */
-	if (client->broken ||
-	    (!client->owner && !client->pending && !client->answers &&
-	     !ts_question_is_asked(client) && now_ns > client->active_ns + CONTROL_IDLE_NS) ||
-	    (client->stalled_ns && now_ns - client->stalled_ns > CONTROL_STALL_NS))
-		ts_client_connection_free(client);
 }
 
 void ts_client_connection_finished(struct ts_client_connection *client)
@@ -444,7 +239,8 @@ void ts_client_connection_finished(struct ts_client_connection *client)
 		*p = pending->next;
 		client->n_pending--;
 		r = ts_answer_summary(client->server->recording, &packed, &n_bytes);
-		control_answer_built(client, pending->request_id, r, packed, n_bytes, -1);
+		ts_client_connection_answer_built(client, pending->request_id, r, packed, n_bytes,
+						  -1);
 		control_pending_free(pending);
 	}
 }
@@ -459,12 +255,12 @@ static struct control_pending *control_wait(struct ts_client_connection *client,
 	struct control_pending *pending;
 
 	if (client->n_pending >= client->server->options.limits.max_requests) {
-		control_error(client, request_id, -EBUSY, "too many requests at once");
+		ts_client_connection_error(client, request_id, -EBUSY, "too many requests at once");
 		return NULL;
 	}
 	pending = calloc(1, n_bytes);
 	if (!pending) {
-		control_error(client, request_id, -ENOMEM, "out of memory");
+		ts_client_connection_error(client, request_id, -ENOMEM, "out of memory");
 		return NULL;
 	}
 	pending->request_id = request_id;
@@ -510,7 +306,8 @@ static int control_find(struct ts_client_connection *client, uint32_t request_id
 		n_found++;
 	}
 	if (n_found > 1 && !server->recording) {
-		control_error(client, request_id, -ENOTUNIQ, "several sessions: name one");
+		ts_client_connection_error(client, request_id, -ENOTUNIQ,
+					   "several sessions: name one");
 		return -ENOTUNIQ;
 	}
 	*ret_trace = (struct control_trace){0};
@@ -525,7 +322,7 @@ static int control_find(struct ts_client_connection *client, uint32_t request_id
 		recording =
 			ts_server_find_ended(client->server, client->credentials.uid, number, pid);
 	if (!found && !recording) {
-		control_error(client, request_id, -ENOENT, "no such session");
+		ts_client_connection_error(client, request_id, -ENOENT, "no such session");
 		return -ENOENT;
 	}
 	ret_trace->recording = recording;
@@ -581,7 +378,8 @@ static void control_query(struct ts_client_connection *client, const struct ts_f
 	struct ts_peer *peer;
 
 	if (n_fds && (query->has_session || query->has_pid)) {
-		control_error(client, header->request_id, -EINVAL, "a session or a file, not both");
+		ts_client_connection_error(client, header->request_id, -EINVAL,
+					   "a session or a file, not both");
 		return;
 	}
 	if (n_fds) {
@@ -622,12 +420,12 @@ static void control_cancel(struct ts_client_connection *client, uint32_t request
 		*p = pending->next;
 		client->n_pending--;
 		control_pending_free(pending);
-		control_error(client, cancelled, -ECANCELED, "cancelled");
+		ts_client_connection_error(client, cancelled, -ECANCELED, "cancelled");
 	} else {
 		found = ts_question_cancel(client, cancelled);
 	}
 	r = ts_answer_cancelled(found, &packed, &n_bytes);
-	control_answer_built(client, request_id, r, packed, n_bytes, -1);
+	ts_client_connection_answer_built(client, request_id, r, packed, n_bytes, -1);
 }
 
 static uint32_t control_wait_ms(uint32_t asked_ms)
@@ -697,9 +495,10 @@ static void control_window(struct ts_client_connection *client, uint32_t request
 	int r;
 
 	if (strcmp(request->capture, "replay") != 0 || request->kernel_events) {
-		control_error(client, request_id, -EINVAL,
-			      request->kernel_events ? "a window, or kernel events: not both"
-						     : "what is captured is called `replay`");
+		ts_client_connection_error(client, request_id, -EINVAL,
+					   request->kernel_events
+						   ? "a window, or kernel events: not both"
+						   : "what is captured is called `replay`");
 		return;
 	}
 	if (all && server->recording &&
@@ -718,14 +517,14 @@ static void control_window(struct ts_client_connection *client, uint32_t request
 		n_changed += r > 0;
 	}
 	if (n_without && !n) {
-		control_error(
+		ts_client_connection_error(
 			client, request_id, -ENOTSUP,
 			"it was not begun with `--capture window` (TRACESMITH_CAPTURE=window), so "
 			"that what it has alive is not known");
 		return;
 	}
 	r = ts_answer_switched(n, n_changed, 0, false, &packed, &n_bytes);
-	control_answer_built(client, request_id, r, packed, n_bytes, -1);
+	ts_client_connection_answer_built(client, request_id, r, packed, n_bytes, -1);
 }
 
 /* Start and stop. The request to flush that follows the switch is what has it taken up. */
@@ -750,14 +549,15 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 		    ? ts_server_kernel_wish(server, request->kernel_events, &wish, why)
 		    : 0;
 	if (r) {
-		control_error(client, request_id, r, why);
+		ts_client_connection_error(client, request_id, r, why);
 		return;
 	}
 	/* Probes sit on files: those of one process alone cannot be taken away. */
 	if (!all && control_observed(client, request->session, request->pid, &observed)) {
-		control_error(client, request_id, -ENOTSUP,
-			      "nobody preloaded it: what is seen of it from outside is stopped and "
-			      "started with all others, without a pid");
+		ts_client_connection_error(
+			client, request_id, -ENOTSUP,
+			"nobody preloaded it: what is seen of it from outside is stopped and "
+			"started with all others, without a pid");
 		return;
 	}
 	pending = control_wait(client, request_id, kind, wait_ms);
@@ -797,7 +597,8 @@ static void control_finish(struct ts_client_connection *client, uint32_t request
 	struct ts_server *server = client->server;
 
 	if (server->options.mode != TS_SERVER_RECORD || !client->owner) {
-		control_error(client, request_id, -EPERM, "only `tsctl record` ends a recording");
+		ts_client_connection_error(client, request_id, -EPERM,
+					   "only `tsctl record` ends a recording");
 		return;
 	}
 	for (size_t i = 0; i < request->n_metadata; i++)
@@ -810,31 +611,7 @@ static void control_finish(struct ts_client_connection *client, uint32_t request
 		ts_server_finish(server, request->has_timeout_ms ? request->timeout_ms : 0);
 }
 
-/* ---- receiving ---- */
-
-/* What clients send ahead is bounded, for each, for each user and for all. Who sends more is dropped. */
-static void control_keep_fds(struct ts_client_connection *client, const int *fds, unsigned n_fds)
-{
-	struct ts_server *server = client->server;
-	uint64_t most = TS_SERVER_CLIENT_FDS * server->options.limits.max_clients, n_of_user = 0;
-
-	for (const struct ts_client_connection *other = server->clients; other; other = other->next)
-		if (other->credentials.uid == client->credentials.uid)
-			n_of_user += other->n_fds;
-	for (unsigned i = 0; i < n_fds; i++, n_of_user++)
-		if (client->n_fds == TS_FRAME_MAX_FDS ||
-		    !ts_limits_have_room(server->n_client_fds, n_of_user, most,
-					 client->credentials.uid)) {
-			ts_closer_close(server->closer, client->credentials.uid, fds[i]);
-			client->broken = true;
-		} else {
-			client->fds[client->n_fds++] = fds[i];
-			server->n_client_fds++;
-		}
-}
-
-/* Its descriptors are the client's first ones. */
-static void control_request(struct ts_client_connection *client, const struct ts_frame *frame)
+void ts_control_request(struct ts_client_connection *client, const struct ts_frame *frame)
 {
 	uint32_t id = frame->header.request_id;
 	Ts__Rpc__Request *request =
@@ -844,17 +621,17 @@ static void control_request(struct ts_client_connection *client, const struct ts
 	int r;
 
 	if (!request) {
-		control_error(client, id, -EPROTO, "the request is malformed");
+		ts_client_connection_error(client, id, -EPROTO, "the request is malformed");
 		return;
 	}
 	switch (request->body_case) {
 	case TS__RPC__REQUEST__BODY_STATUS:
 		r = ts_answer_status(client->server, client->credentials.uid, &packed, &n_bytes);
-		control_answer_built(client, id, r, packed, n_bytes, -1);
+		ts_client_connection_answer_built(client, id, r, packed, n_bytes, -1);
 		break;
 	case TS__RPC__REQUEST__BODY_LIST_SESSIONS:
 		r = ts_answer_sessions(client->server, client->credentials.uid, &packed, &n_bytes);
-		control_answer_built(client, id, r, packed, n_bytes, -1);
+		ts_client_connection_answer_built(client, id, r, packed, n_bytes, -1);
 		break;
 	case TS__RPC__REQUEST__BODY_OPEN_TRACE:
 		control_open_trace(client, id, request->open_trace);
@@ -878,122 +655,9 @@ static void control_request(struct ts_client_connection *client, const struct ts
 		control_cancel(client, id, request->cancel->request_id);
 		break;
 	default:
-		control_error(client, id, -EOPNOTSUPP, "this daemon does not know the request");
+		ts_client_connection_error(client, id, -EOPNOTSUPP,
+					   "this daemon does not know the request");
 	}
 	if (request)
 		ts__rpc__request__free_unpacked(request, NULL);
-}
-
-/* A whole one. */
-static void control_frame(struct ts_client_connection *client, const struct ts_frame *frame)
-{
-	if (frame->header.n_fds > client->n_fds) {
-		client->broken = true;
-		return;
-	}
-	control_request(client, frame);
-	control_drop_fds(client, frame->header.n_fds);
-}
-
-/* tsctl is gone, or whoever asked; what it began as a recording ends. */
-static void control_hang_up(struct ts_client_connection *client)
-{
-	struct ts_server *server = client->server;
-
-	client->broken = true;
-	sd_event_source_set_enabled(client->source, SD_EVENT_OFF);
-	ts_server_look(server);
-	if (client->owner)
-		ts_server_finish(server, 0);
-}
-
-static int control_on_io(sd_event_source *source, int fd, uint32_t events, void *data)
-{
-	struct ts_client_connection *client = data;
-	/* Some requests a turn: who asks and asks holds nobody up. */
-	uint8_t bytes[256];
-	int fds[TS_FRAME_RECEIVE_MAX_FDS];
-	struct ts_frame frame;
-	unsigned n_fds = 0;
-	ssize_t n;
-	int r;
-
-	if (events & EPOLLOUT) {
-		control_flush(client);
-		if (ts_client_connection_has_room(client))
-			ts_question_resume(client);
-	}
-	if (!client->broken && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
-		n = ts_frame_receive_some(fd, bytes, sizeof(bytes), fds, TS_ARRAY_LEN(fds), &n_fds);
-		control_keep_fds(client, fds, n_fds);
-		if (n == -EAGAIN)
-			return 0;
-		if (n <= 0) {
-			control_hang_up(client);
-			return 0;
-		}
-		r = ts_frame_parser_feed(&client->parser, bytes, (size_t)n);
-		while (!r && !client->broken) {
-			r = ts_frame_parser_next(&client->parser, &frame);
-			if (!r)
-				control_frame(client, &frame);
-		}
-		if (r < 0)
-			client->broken = true;
-	}
-	if (client->broken)
-		control_hang_up(client);
-	return 0;
-}
-
-uid_t ts_client_connection_uid(const struct ts_client_connection *client)
-{
-	return client->credentials.uid;
-}
-
-void ts_client_connection_turn_away(struct ts_server *server, int fd, uid_t uid, const char *why)
-{
-	uint8_t frame[512], *packed = NULL;
-	size_t n_bytes = 0;
-
-	/* Under the id of a connection's first request, which may be on its way. */
-	if (!ts_answer_error(-EBUSY, why, &packed, &n_bytes) &&
-	    n_bytes <= sizeof(frame) - sizeof(struct ts_frame_header)) {
-		struct ts_frame_header header =
-			ts_frame_header_make(TS_FRAME_ANSWER, 1, (uint32_t)n_bytes);
-
-		memcpy(frame, &header, sizeof(header));
-		memcpy(frame + sizeof(header), packed, n_bytes);
-		ts_frame_send_some(fd, frame, sizeof(header) + n_bytes, NULL, 0);
-	}
-	free(packed);
-	ts_closer_close(server->closer, uid, fd);
-}
-
-int ts_client_connection_new(struct ts_server *server, int fd, const struct ucred *credentials,
-			     bool owner)
-{
-	struct ts_client_connection *client = calloc(1, sizeof(*client));
-	int r;
-
-	if (!client) {
-		ts_closer_close(server->closer, credentials->uid, fd);
-		return ts_error_origin(-ENOMEM);
-	}
-	client->server = server;
-	client->owner = owner;
-	client->fd = fd;
-	ts_frame_parser_init(&client->parser, TS_FRAME_REQUEST, TS_FRAME_REQUEST_MAX_BYTES);
-	client->credentials = *credentials;
-	client->active_ns = ts_clock_monotonic_ns();
-	r = sd_event_add_io(server->event, &client->source, fd, EPOLLIN, control_on_io, client);
-	if (r < 0) {
-		ts_closer_close(server->closer, credentials->uid, fd);
-		free(client);
-		return ts_error_origin(r);
-	}
-	client->next = server->clients;
-	server->clients = client;
-	server->n_clients++;
-	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The daemon's main loop: processes that come to be recorded (peers.c), clients of the control
- * socket (control.c), recordings that end. One thread; sd-event.
+ * socket (connection.c), recordings that end. One thread; sd-event.
  */
 #pragma once
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What connection.c (bytes) and those that answer requests (control.c) share of a client of the control socket.
+ */
+#pragma once
+
+#include "daemon/serve/server.h"
+#include "proto/rpc/frame.h"
+
+struct connection_answer; /* connection.c's */
+struct control_pending;	  /* control.c's: a request that waits */
+
+struct ts_client_connection {
+	struct ts_server *server;
+	struct ts_client_connection *next;
+	int fd;
+	sd_event_source *source;
+	struct ucred credentials;
+	struct ts_frame_parser parser;
+	struct connection_answer *answers; /* the oldest first */
+	uint32_t n_answers;
+	size_t n_queued_bytes;
+	uint64_t active_ns;  /* last request or answer */
+	uint64_t stalled_ns; /* since when the oldest could not be sent; 0: not */
+	struct control_pending *pending;
+	uint32_t n_pending;
+	int fds[TS_FRAME_MAX_FDS]; /* received, the oldest first: of requests that are not here yet */
+	unsigned n_fds;
+	bool owner;  /* the recording is this client's, and ends with it */
+	bool broken; /* to be freed by the next check */
+};
+
+/* Takes over `packed` and `fd` (-1: none goes with it); `r` is what building the answer returned. */
+void ts_client_connection_answer_built(struct ts_client_connection *client, uint32_t request_id,
+				       int r, uint8_t *packed, size_t n_bytes, int fd);
+
+/* A whole one, whose descriptors are the client's first ones. */
+void ts_control_request(struct ts_client_connection *client, const struct ts_frame *frame);
+/* Answers requests that waited long enough, or for what has come. */
+void ts_control_check(struct ts_client_connection *client, uint64_t now_ns);
+/* The client goes: nothing waits for it any more. */
+void ts_control_leave(struct ts_client_connection *client);
