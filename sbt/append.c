@@ -34,7 +34,10 @@ struct ts_sbt_append {
 	int fd; /* the caller's */
 	bool locked, committed;
 	struct ts_sbt_reader *reader;
-	size_t n_kept;	      /* blocks before the index */
+	uint64_t file_bytes;
+	struct ts_buffer
+		kept; /* blocks before the index: the reader may have more, of files before */
+	size_t n_kept;
 	uint64_t end;	      /* of the last of them */
 	uint32_t last_string; /* of the file */
 	struct ts_intern strings;
@@ -79,10 +82,11 @@ static int check_fd(int fd, struct ts_sbt_error *ret_error)
 }
 
 /* Where the index begins, and how far the strings go. */
-static void look_at_blocks(struct ts_sbt_append *append)
+static int look_at_blocks(struct ts_sbt_append *append)
 {
 	const struct ts_sbt_reader *reader = append->reader;
 
+	append->file_bytes = reader->file_bytes;
 	append->end = TS_SBT_HEADER_BYTES;
 	for (size_t i = 0; i < reader->n_blocks && reader->blocks[i].type != TS_ROW_INDEX; i++) {
 		const struct ts_sbt_block *block = &reader->blocks[i];
@@ -93,6 +97,8 @@ static void look_at_blocks(struct ts_sbt_append *append)
 		    block->first_id + block->n_rows - 1 > append->last_string)
 			append->last_string = block->first_id + block->n_rows - 1;
 	}
+	return ts_buffer_append(&append->kept, reader->blocks,
+				append->n_kept * sizeof(*reader->blocks));
 }
 
 int ts_sbt_append_new(int fd, struct ts_sbt_append **ret_append, struct ts_sbt_error *ret_error)
@@ -116,12 +122,12 @@ int ts_sbt_append_new(int fd, struct ts_sbt_append **ret_append, struct ts_sbt_e
 	if (append->reader->state != TS_SBT_FINISHED || !append->reader->has_index)
 		return set_error(ret_error, TS_SBT_E_CORRUPT, append->reader->whole_bytes,
 				 "its end is missing: `tsctl repair` makes one");
-	look_at_blocks(append);
+	r = look_at_blocks(append);
 	append->first_pending = append->last_string + 1;
 	if (getrandom(&seed, sizeof(seed), 0) < 0)
 		seed = (uintptr_t)append;
 	ts_intern_init(&append->strings, seed);
-	r = ts_builder_new(ts_row_schema(TS_ROW_IMAGE), &append->images);
+	r = r ?: ts_builder_new(ts_row_schema(TS_ROW_IMAGE), &append->images);
 	r = r ?: ts_builder_new(ts_row_schema(TS_ROW_SYMBOL), &append->symbols);
 	if (r)
 		return set_error(ret_error, r, 0, strerror(-r));
@@ -136,6 +142,7 @@ void ts_sbt_append_free(struct ts_sbt_append *append)
 	if (append->locked)
 		set_lock(append->fd, F_UNLCK);
 	ts_sbt_reader_free(append->reader);
+	ts_buffer_deinit(&append->kept);
 	ts_intern_deinit(&append->strings);
 	ts_buffer_deinit(&append->lengths);
 	ts_buffer_deinit(&append->bytes);
@@ -298,7 +305,7 @@ static int put_together(struct ts_sbt_append *append, struct ts_buffer *new)
 	if (r || !new->n)
 		return r;
 	ts_block_number(new->bytes, new->n, &sequence);
-	r = ts_buffer_append(&index, append->reader->blocks, append->n_kept * sizeof(block));
+	r = ts_buffer_append(&index, append->kept.bytes, append->kept.n);
 	for (size_t at = 0; !r && at < new->n; at += ts_block_bytes(&header)) {
 		memcpy(&header, new->bytes + at, sizeof(header));
 		ts_block_describe(&header, off + at, &block);
@@ -324,7 +331,7 @@ int ts_sbt_append_commit(struct ts_sbt_append *append, struct ts_sbt_error *ret_
 		r = -posix_fallocate(append->fd, (off_t)append->end, (off_t) new.n);
 		r = r == -EOPNOTSUPP || r == -EINVAL ? 0 : r;
 		/* What it grew by is not the file's. */
-		if (r && ftruncate(append->fd, (off_t)append->reader->file_bytes) < 0)
+		if (r && ftruncate(append->fd, (off_t)append->file_bytes) < 0)
 			r = -errno;
 	}
 	if (!r && new.n) {

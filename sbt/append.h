@@ -28,7 +28,10 @@ int ts_sbt_append_new(int fd, struct ts_sbt_append **ret_append, struct ts_sbt_e
 void ts_sbt_append_free(struct ts_sbt_append *append); /* NULL is fine */
 TS_DEFINE_CLEANUP(struct ts_sbt_append *, ts_sbt_append_freep, ts_sbt_append_free)
 
-/* What is there already. The append's own: it sees nothing of what is added. */
+/*
+ * What is there already. The append's own: it sees nothing of what is added. It may be joined with the files of the recording that
+ * come before (sbt/reader.h); what is added goes into this file all the same.
+ */
 struct ts_sbt_reader *ts_sbt_append_reader(struct ts_sbt_append *append);
 
 /* As ts_sbt_writer_string(), but that strings which the file has already get further ids. */

@@ -16,7 +16,7 @@
 
 #include "sbt/crc32c.h"
 
-#define VERSION	  2u
+#define VERSION	  3u
 #define MAX_NEVER (1u << 20)
 /* What is under way is tidied up when there is this much of it, and twice as much as was left. */
 #define MIN_TIDY   256u

@@ -199,7 +199,7 @@ static int feed_device(struct ts_state_machine *machine, const struct ts_sbt_row
 	op->thread = op->stack = 0;
 	op->domain = op->cbid = 0;
 	op->unsure = 0;
-	op->host_op_id = 0;
+	op->host_op_id = op->host_over_ns = 0;
 	copy_row(op, row);
 	op->call_number = number;
 	if (!number) {

@@ -79,8 +79,11 @@ struct ts_state_op {
 		stream_number; /* the machine's own, small ones: one of a session, context and stream; where the type is not API */
 	uint32_t unsure;       /* TS_STATE_UNSURE_* */
 	uint16_t domain, cbid; /* which function was called */
-	uint64_t
-		host_op_id; /* the call after which its stream waited for the host; 0: none (UNSURE_DEPENDENCY: until when) */
+	/*
+	 * The call after which its stream, or one that it waited for, waited for the host; 0: none. Until when is not recorded
+	 * (UNSURE_DEPENDENCY): that it was over by host_over_ns is known, as another operation behind it began then. UINT64_MAX: none did.
+	 */
+	uint64_t host_op_id, host_over_ns;
 	uint32_t n_dependencies;
 	struct ts_state_dependency dependencies[TS_STATE_MAX_DEPENDENCIES];
 	union {

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #define FIRST_SLOTS 64u
 
@@ -30,6 +31,19 @@ static struct ts_state_map_slot *probe(const struct ts_state_map *map, uint32_t 
 	}
 }
 
+static void draw(struct ts_state_map *map)
+{
+	uint64_t drawn[2];
+
+	/* Early in a machine's life there may be none: then what the address is. */
+	if (getrandom(drawn, sizeof(drawn), GRND_NONBLOCK) != sizeof(drawn)) {
+		drawn[0] = (uintptr_t)map->slots * UINT64_C(0xd6e8feb86659fd93);
+		drawn[1] = (uintptr_t)map * UINT64_C(0xd6e8feb86659fd93);
+	}
+	map->by_key = drawn[0] | 1;
+	map->by_session = drawn[1] | 1;
+}
+
 static int grow(struct ts_state_map *map)
 {
 	struct ts_state_map old = *map;
@@ -41,6 +55,8 @@ static int grow(struct ts_state_map *map)
 		return -ENOMEM;
 	}
 	map->n_slots = n_slots;
+	if (!old.n_slots)
+		draw(map);
 	for (size_t i = 0; i < n_slots; i++)
 		map->slots[i].value = TS_STATE_MAP_NONE;
 	for (size_t i = 0; i < old.n_slots; i++)

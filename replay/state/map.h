@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A table from a session and a 64-bit key to a 32-bit number: operations by id, allocations by address, events by
- * handle. Keys come from a trace, so the hash is mixed well; no limit but memory: callers bound what they put in.
- * One thread.
+ * handle. Keys come from a trace, which may have been made so that they collide: each table hashes by numbers of its own, drawn
+ * when it gets its first slots. No limit but memory: callers bound what they put in. One thread.
  */
 #pragma once
 
@@ -25,17 +25,22 @@ struct ts_state_map_slot {
 /* All zero is an empty one. */
 struct ts_state_map {
 	struct ts_state_map_slot *slots;
-	size_t n_slots, n; /* a power of two; at most half of them taken */
+	size_t n_slots, n;	     /* a power of two; at most half of them taken */
+	uint64_t by_key, by_session; /* odd */
 };
 
 void ts_state_map_deinit(struct ts_state_map *map);
 
-/* Where a key's run of slots begins: by the product's upper bits, which all of the key has a part in. */
+/*
+ * Where a key's run of slots begins. Keys of one session that differ have sums that differ; the second product spreads those that
+ * lie close together, or far apart in even steps.
+ */
 static inline size_t ts_state_map_home(const struct ts_state_map *map, uint32_t session,
 				       uint64_t key)
 {
-	uint64_t hash = (key ^ (uint64_t)session << 40) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = key * map->by_key + session * map->by_session;
 
+	hash = (hash ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15);
 	return (size_t)(hash >> (__builtin_clzll(map->n_slots) + 1));
 }
 

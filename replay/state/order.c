@@ -203,6 +203,32 @@ static void add_found(struct ts_order_found *found, const struct ts_state_depend
 		*least = *dependency;
 }
 
+static void add_host(struct ts_order_found *found, uint64_t op_id, uint64_t over_ns)
+{
+	if (found->host_op_id && (over_ns < found->host_over_ns ||
+				  (over_ns == found->host_over_ns && op_id <= found->host_op_id)))
+		return;
+	found->host_op_id = op_id;
+	found->host_over_ns = over_ns;
+}
+
+/* Waits for the host before `op_id` that something stands behind by now: whoever stands behind that point waited for them, too. */
+static void find_passed(const struct ts_order_stream *stream, uint64_t op_id,
+			struct ts_order_found *found)
+{
+	uint64_t n = stream->n_passed < TS_ORDER_PASSED ? stream->n_passed : TS_ORDER_PASSED;
+
+	for (uint64_t i = 1; i <= n; i++) {
+		const struct ts_order_passed *passed =
+			&stream->passed[(stream->n_passed - i) % TS_ORDER_PASSED];
+
+		if (passed->op_id < op_id)
+			add_host(found, passed->op_id, passed->over_ns);
+		else if (i == n && stream->n_passed > n)
+			found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
+	}
+}
+
 /* The last group of the stream that was issued before `op_id`. */
 static void find_before(const struct ts_order_stream *stream, uint64_t op_id,
 			const struct ts_state_dependency *as, struct ts_order_found *found)
@@ -210,6 +236,7 @@ static void find_before(const struct ts_order_stream *stream, uint64_t op_id,
 	struct ts_state_dependency dependency = *as;
 	uint64_t n = stream->n_groups < TS_STATE_HISTORY ? stream->n_groups : TS_STATE_HISTORY;
 
+	find_passed(stream, op_id, found);
 	for (uint64_t i = 1; i <= n; i++) {
 		const struct ts_order_group *group =
 			&stream->history[(stream->n_groups - i) % TS_STATE_HISTORY];
@@ -229,20 +256,31 @@ static void find_before(const struct ts_order_stream *stream, uint64_t op_id,
 
 struct visit {
 	struct ts_order *order;
+	uint64_t
+		began_ns; /* something that stands behind all that is visited began; UINT64_MAX: that is not so */
 	unsigned int n_visits, n_looks, depth;
 };
 
 static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
 		       const struct ts_state_dependency *as, struct ts_order_found *found);
 
-static void find_waits(struct visit *visit, const struct ts_order_stream *stream, uint64_t op_id,
+/* Waited for by something that began: from now on that is known. */
+static void visit_host(const struct visit *visit, uint64_t op_id, uint64_t *over_ns,
+		       struct ts_order_found *found)
+{
+	add_host(found, op_id, *over_ns);
+	if (visit->began_ns < *over_ns)
+		*over_ns = visit->began_ns;
+}
+
+static void find_waits(struct visit *visit, struct ts_order_stream *stream, uint64_t op_id,
 		       const struct ts_state_dependency *as, struct ts_order_found *found)
 {
 	if (stream->has_dropped_wait)
 		found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
 	for (size_t i = 0; i < stream->n_waits; i++) {
-		const struct ts_order_wait *wait = &stream->waits[i];
-		const struct ts_order_marker *marker;
+		struct ts_order_wait *wait = &stream->waits[i];
+		struct ts_order_marker *marker;
 		struct ts_state_dependency event = *as;
 
 		if (visit->n_looks++ >= MAX_LOOKS) {
@@ -251,8 +289,8 @@ static void find_waits(struct visit *visit, const struct ts_order_stream *stream
 		}
 		if (wait->op_id >= op_id)
 			continue;
-		if (wait->marker == TS_ORDER_HOST && wait->op_id > found->host_op_id)
-			found->host_op_id = wait->op_id;
+		if (wait->marker == TS_ORDER_HOST)
+			visit_host(visit, wait->op_id, &wait->over_ns, found);
 		if (wait->marker >= TS_ORDER_HOST || visit->n_visits >= MAX_VISITS ||
 		    visit->depth >= MAX_DEPTH) {
 			found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
@@ -270,6 +308,8 @@ static void find_waits(struct visit *visit, const struct ts_order_stream *stream
 			visit->depth--;
 			continue;
 		}
+		if (marker->host_op_id)
+			visit_host(visit, marker->host_op_id, &marker->host_over_ns, found);
 		for (uint32_t j = 0; j < marker->n_found; j++) {
 			event.op_id = marker->found[j].op_id;
 			event.number = marker->found[j].number;
@@ -307,7 +347,7 @@ static void find_blocking(struct visit *visit, const struct ts_order_context *co
 			  struct ts_order_found *found)
 {
 	for (size_t i = 0; i < context->n_streams; i++) {
-		const struct ts_order_stream *its = &visit->order->streams[context->streams[i]];
+		struct ts_order_stream *its = &visit->order->streams[context->streams[i]];
 
 		if (its->is_legacy || its->is_non_blocking)
 			continue;
@@ -326,7 +366,7 @@ static void find_blocking(struct visit *visit, const struct ts_order_context *co
 static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
 		       const struct ts_state_dependency *as, struct ts_order_found *found)
 {
-	const struct ts_order_stream *stream = &visit->order->streams[index], *its;
+	struct ts_order_stream *stream = &visit->order->streams[index], *its;
 	const struct ts_order_context *context = &visit->order->contexts[stream->of];
 	struct ts_state_dependency legacy = *as;
 	uint64_t point;
@@ -352,22 +392,26 @@ static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
 		find_blocking(visit, context, point, &legacy, found);
 }
 
-static void settle(struct ts_order *order, struct ts_order_marker *marker)
+/* began_ns: as a struct visit's. */
+static void settle(struct ts_order *order, struct ts_order_marker *marker, uint64_t began_ns)
 {
 	static const struct ts_state_dependency by_event = {.kind = TS_STATE_BY_EVENT};
 	struct ts_order_found found = {.at = marker->found};
-	struct visit visit = {.order = order};
+	struct visit visit = {.order = order, .began_ns = began_ns};
 	struct ts_state_dependency as = by_event;
 
 	as.event = marker->event;
 	find_point(&visit, marker->stream, marker->op_id, &as, &found);
 	marker->n_found = found.n;
 	marker->unsure |= found.unsure & TS_STATE_UNSURE_DEPENDENCY;
+	marker->host_op_id = found.host_op_id;
+	marker->host_over_ns = began_ns < found.host_over_ns ? began_ns : found.host_over_ns;
 	marker->is_settled = true;
 }
 
 /* What points of the stream stand for is certain once something issued behind them began. */
-static void settle_before(struct ts_order *order, struct ts_order_stream *stream, uint64_t op_id)
+static void settle_before(struct ts_order *order, struct ts_order_stream *stream, uint64_t op_id,
+			  uint64_t began_ns)
 {
 	size_t n = 0;
 
@@ -380,7 +424,7 @@ static void settle_before(struct ts_order *order, struct ts_order_stream *stream
 			continue;
 		}
 		if (marker->n_refs > 1)
-			settle(order, marker);
+			settle(order, marker, began_ns);
 		put_marker(order, index);
 	}
 	stream->n_markers = n;
@@ -390,7 +434,7 @@ static void settle_oldest(struct ts_order *order, struct ts_order_stream *stream
 {
 	struct ts_order_marker *marker = &order->markers[stream->markers[0]];
 
-	settle(order, marker);
+	settle(order, marker, UINT64_MAX);
 	marker->unsure |= TS_STATE_UNSURE_DEPENDENCY;
 	put_marker(order, stream->markers[0]);
 	stream->n_markers--;
@@ -453,7 +497,7 @@ int ts_order_record(struct ts_order *order, uint32_t session, const struct ts_ro
 			add_point(stream, row->op_id);
 			/* Events recorded again and again in a stream that does nothing: forget the old ones. */
 			if (stream->n_markers == stream->n_markers_allocated)
-				settle_before(order, stream, 0);
+				settle_before(order, stream, 0, UINT64_MAX);
 			if (stream->n_markers == MAX_UNSETTLED)
 				settle_oldest(order, stream);
 			r = reserve(&stream->markers, &stream->n_markers_allocated,
@@ -507,24 +551,32 @@ int ts_order_wait(struct ts_order *order, uint32_t session, const struct ts_row_
 		return r;
 	if (marker < TS_ORDER_HOST)
 		order->markers[marker].n_refs++;
-	stream->waits[stream->n_waits++] = (struct ts_order_wait){row->op_id, marker};
+	stream->waits[stream->n_waits++] = (struct ts_order_wait){row->op_id, UINT64_MAX, marker};
 	return 0;
 }
 
 /* ---- operations --------------------------------------------------------------------------------- */
 
-/* `number`: of an operation of that id, over at end_ns. */
+/* `number`: of an operation of that id, over at end_ns; something of that id began at start_ns. */
 static void stand(struct ts_order *order, struct ts_order_stream *stream, uint64_t op_id,
-		  uint64_t number, uint64_t end_ns)
+		  uint64_t number, uint64_t start_ns, uint64_t end_ns)
 {
 	struct ts_order_group *last = &stream->history[(stream->n_groups - 1) % TS_STATE_HISTORY];
 	size_t n = 0;
 
 	for (size_t i = 0; i < stream->n_waits; i++) {
-		if (stream->waits[i].op_id < op_id)
-			put_marker(order, stream->waits[i].marker);
-		else
-			stream->waits[n++] = stream->waits[i];
+		const struct ts_order_wait *wait = &stream->waits[i];
+
+		if (wait->op_id >= op_id) {
+			stream->waits[n++] = *wait;
+			continue;
+		}
+		if (wait->marker == TS_ORDER_HOST)
+			stream->passed[stream->n_passed++ % TS_ORDER_PASSED] =
+				(struct ts_order_passed){wait->op_id, start_ns < wait->over_ns
+									      ? start_ns
+									      : wait->over_ns};
+		put_marker(order, wait->marker);
 	}
 	stream->n_waits = n;
 	stream->has_dropped_wait = false;
@@ -558,15 +610,15 @@ static void find_previous(const struct ts_order_stream *stream, uint64_t op_id,
 	add_found(found, &dependency);
 }
 
-/* All that whatever is issued as `op_id` to the stream waits for, now that it begins. */
-static void find_all(struct ts_order *order, uint32_t index, uint64_t op_id,
+/* All that whatever is issued as `op_id` to the stream waits for, now that it begins: at began_ns. */
+static void find_all(struct ts_order *order, uint32_t index, uint64_t op_id, uint64_t began_ns,
 		     struct ts_order_found *found)
 {
 	static const struct ts_state_dependency by_stream = {.kind = TS_STATE_BY_STREAM};
 	struct ts_order_stream *stream = &order->streams[index];
-	struct visit visit = {.order = order};
+	struct visit visit = {.order = order, .began_ns = began_ns};
 
-	settle_before(order, stream, op_id);
+	settle_before(order, stream, op_id, began_ns);
 	find_previous(stream, op_id, found);
 	find_point(&visit, index, op_id, &by_stream, found);
 }
@@ -599,13 +651,16 @@ static int get_launch(struct ts_order *order, uint32_t session, uint64_t op_id,
 	return 0;
 }
 
-static void find_for_launch(struct ts_order *order, struct ts_order_launch *launch)
+static void find_for_launch(struct ts_order *order, struct ts_order_launch *launch,
+			    uint64_t began_ns)
 {
 	struct ts_order_found found = {.at = launch->found};
 
-	find_all(order, launch->stream, launch->op_id, &found);
+	find_all(order, launch->stream, launch->op_id, began_ns, &found);
 	launch->n_found = found.n;
 	launch->unsure = found.unsure;
+	launch->host_op_id = found.host_op_id;
+	launch->host_over_ns = found.host_over_ns;
 	launch->has_found = true;
 }
 
@@ -628,8 +683,9 @@ int ts_order_launch(struct ts_order *order, uint32_t session, const struct ts_ro
 	/* Told of when the call returns: nodes may have begun before. */
 	if (!launch->end_ns)
 		return 0;
-	find_for_launch(order, launch);
-	stand(order, &order->streams[index], launch->op_id, launch->number, launch->end_ns);
+	find_for_launch(order, launch, row->start_ns);
+	stand(order, &order->streams[index], launch->op_id, launch->number, row->start_ns,
+	      launch->end_ns);
 	return 0;
 }
 
@@ -646,19 +702,25 @@ static int order_node(struct ts_order *order, struct ts_state_op *op, uint32_t i
 		launch->end_ns = op->end_ns;
 	}
 	if (launch->stream == NONE) {
-		find_all(order, index, op->op_id, &found);
+		find_all(order, index, op->op_id, op->start_ns, &found);
 		op->n_dependencies = found.n;
 		op->unsure |= found.unsure;
+		op->host_op_id = found.host_op_id;
+		op->host_over_ns = found.host_over_ns;
 		if (launch->is_homeless)
-			stand(order, &order->streams[index], op->op_id, op->number, op->end_ns);
+			stand(order, &order->streams[index], op->op_id, op->number, op->start_ns,
+			      op->end_ns);
 		return 0;
 	}
 	if (!launch->has_found)
-		find_for_launch(order, launch);
+		find_for_launch(order, launch, op->start_ns);
 	memcpy(op->dependencies, launch->found, sizeof(op->dependencies));
 	op->n_dependencies = launch->n_found;
 	op->unsure |= launch->unsure;
-	stand(order, &order->streams[launch->stream], op->op_id, op->number, op->end_ns);
+	op->host_op_id = launch->host_op_id;
+	op->host_over_ns = launch->host_over_ns;
+	stand(order, &order->streams[launch->stream], op->op_id, op->number, op->start_ns,
+	      op->end_ns);
 	return 0;
 }
 
@@ -691,7 +753,9 @@ static inline bool order_plain(const struct ts_order *order, struct ts_order_str
 	if (last->end_ns > op->start_ns)
 		op->unsure |= TS_STATE_UNSURE_OVERLAP;
 	stream->history[stream->n_groups++ % TS_STATE_HISTORY] =
-		(struct ts_order_group){op->op_id, op->number, op->end_ns};
+		(struct ts_order_group){.op_id = op->op_id,
+					.number = op->number,
+					.end_ns = op->end_ns};
 	return true;
 }
 
@@ -709,15 +773,25 @@ int ts_order_op(struct ts_order *order, struct ts_state_op *op)
 	if (op->unsure & TS_STATE_UNSURE_GRAPH) {
 		r = order_node(order, op, index);
 	} else {
-		find_all(order, index, op->op_id, &found);
+		find_all(order, index, op->op_id, op->start_ns, &found);
 		op->n_dependencies = found.n;
 		op->unsure |= found.unsure;
 		op->host_op_id = found.host_op_id;
-		stand(order, &order->streams[index], op->op_id, op->number, op->end_ns);
+		op->host_over_ns = found.host_over_ns;
+		stand(order, &order->streams[index], op->op_id, op->number, op->start_ns,
+		      op->end_ns);
 	}
-	for (uint32_t i = 0; !r && i < op->n_dependencies; i++)
-		if (op->dependencies[i].end_ns > op->start_ns)
+	for (uint32_t i = 0; !r && i < op->n_dependencies; i++) {
+		uint64_t end_ns = op->dependencies[i].end_ns;
+
+		if (end_ns > op->start_ns)
 			op->unsure |= TS_STATE_UNSURE_OVERLAP;
+		/* What it waits for longer tells more than the host does. */
+		if (end_ns >= op->host_over_ns)
+			op->host_op_id = 0;
+	}
+	if (op->host_op_id)
+		op->unsure |= TS_STATE_UNSURE_DEPENDENCY;
 	return r;
 }
 
@@ -726,7 +800,7 @@ int ts_order_event(struct ts_order *order, uint32_t session, uint64_t event,
 {
 	uint32_t index = ts_state_map_find(&order->marker_by_event, session, event);
 	struct ts_order_found found = {.at = ret};
-	struct visit visit = {.order = order};
+	struct visit visit = {.order = order, .began_ns = UINT64_MAX};
 	struct ts_state_dependency as = {.kind = TS_STATE_BY_EVENT, .event = event};
 	const struct ts_order_marker *marker;
 

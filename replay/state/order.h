@@ -25,14 +25,24 @@ struct ts_order_marker {
 	uint32_t unsure;
 	uint32_t n_found; /* dependencies; valid once `is_settled` */
 	bool is_settled;
+	uint64_t host_op_id, host_over_ns; /* as a struct ts_state_op's; valid then, too */
 	struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES];
 };
 
 struct ts_order_wait {
 	uint64_t op_id;
+	uint64_t
+		over_ns; /* for the host: something behind it began then; UINT64_MAX: nothing did */
 	uint32_t
 		marker; /* TS_STATE_MAP_NONE: its event was not recorded; TS_ORDER_HOST: for the host */
 };
+
+/* One for the host that an operation stands behind. */
+struct ts_order_passed {
+	uint64_t op_id, over_ns;
+};
+
+#define TS_ORDER_PASSED 8u
 
 /* A stream waits for what the host does: a function that it was given, a word in memory. When that was over is in no trace. */
 #define TS_ORDER_HOST (TS_STATE_MAP_NONE - 1)
@@ -48,6 +58,8 @@ struct ts_order_stream {
 	uint64_t points[TS_STATE_HISTORY];
 	struct ts_order_wait *waits; /* that no operation stands behind yet */
 	size_t n_waits, n_waits_allocated;
+	uint64_t n_passed; /* ever; the last TS_ORDER_PASSED are kept */
+	struct ts_order_passed passed[TS_ORDER_PASSED];
 	uint32_t *markers; /* not settled: nothing came behind them yet */
 	size_t n_markers, n_markers_allocated;
 };
@@ -62,6 +74,7 @@ struct ts_order_launch {
 	bool is_homeless; /* nor will it be: nodes stand where they ran */
 	bool has_found;	  /* what all of it waited for: */
 	uint32_t n_found, unsure;
+	uint64_t host_op_id, host_over_ns; /* as a struct ts_state_op's */
 	struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES];
 };
 
@@ -101,8 +114,9 @@ struct ts_order {
 
 struct ts_order_found {
 	uint32_t n;
-	uint32_t unsure;		/* TS_STATE_UNSURE_* */
-	uint64_t host_op_id;		/* the last call that made it wait for the host; 0: none */
+	uint32_t unsure; /* TS_STATE_UNSURE_* */
+	/* The call that made it wait for the host, of several the last of those that may have been over last; 0: none. */
+	uint64_t host_op_id, host_over_ns;
 	struct ts_state_dependency *at; /* TS_STATE_MAX_DEPENDENCIES of them */
 };
 

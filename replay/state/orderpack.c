@@ -37,6 +37,11 @@ static uint64_t kept(uint64_t n)
 	return n < TS_STATE_HISTORY ? n : TS_STATE_HISTORY;
 }
 
+static uint64_t n_passed(const struct ts_order_stream *stream)
+{
+	return stream->n_passed < TS_ORDER_PASSED ? stream->n_passed : TS_ORDER_PASSED;
+}
+
 void ts_order_pack_found(struct ts_pack *pack, uint32_t n, const struct ts_state_dependency *found,
 			 uint64_t op_id)
 {
@@ -87,6 +92,20 @@ static struct ts_state_map_slot *keys_of(const struct ts_state_map *map, size_t 
 	return keys;
 }
 
+static void pack_host(struct ts_pack *pack, uint64_t host_op_id, uint64_t host_over_ns)
+{
+	ts_pack_u(pack, host_op_id);
+	if (host_op_id)
+		ts_pack_u(pack, host_over_ns + 1);
+}
+
+static void unpack_host(struct ts_unpack *unpack, uint64_t *ret_host_op_id,
+			uint64_t *ret_host_over_ns)
+{
+	*ret_host_op_id = ts_unpack_u(unpack);
+	*ret_host_over_ns = *ret_host_op_id ? ts_unpack_u(unpack) - 1 : 0;
+}
+
 static void pack_contexts(struct ts_pack *pack, const struct ts_order *order)
 {
 	struct ts_state_map_slot *keys = keys_of(&order->context_by_id, order->n_contexts);
@@ -108,8 +127,10 @@ static void pack_marker(struct ts_pack *pack, const struct ts_order_marker *mark
 	ts_pack_u(pack, marker->event);
 	ts_pack_u(pack, marker->stream == NONE ? 0 : (uint64_t)marker->stream + 1);
 	ts_pack_u(pack, (uint64_t)marker->unsure << 1 | marker->is_settled);
-	if (marker->is_settled)
-		ts_order_pack_found(pack, marker->n_found, marker->found, marker->op_id);
+	if (!marker->is_settled)
+		return;
+	ts_order_pack_found(pack, marker->n_found, marker->found, marker->op_id);
+	pack_host(pack, marker->host_op_id, marker->host_over_ns);
 }
 
 /* Those that are referred to; *ret_numbers: of each the number that it gets. */
@@ -165,6 +186,17 @@ static void pack_stream(struct ts_pack *pack, const struct ts_order_stream *stre
 				: stream->waits[i].marker == TS_ORDER_HOST
 					? WAIT_HOST
 					: (uint64_t)numbers[stream->waits[i].marker] + WAIT_MARKER);
+		if (stream->waits[i].marker == TS_ORDER_HOST)
+			ts_pack_u(pack, stream->waits[i].over_ns + 1);
+	}
+	n = n_passed(stream);
+	ts_pack_u(pack, stream->n_passed);
+	for (uint64_t i = n; i > 0; i--) {
+		const struct ts_order_passed *passed =
+			&stream->passed[(stream->n_passed - i) % TS_ORDER_PASSED];
+
+		ts_pack_u(pack, passed->op_id);
+		ts_pack_u(pack, passed->over_ns);
 	}
 	ts_pack_u(pack, stream->n_markers);
 	for (size_t i = 0; i < stream->n_markers; i++)
@@ -219,8 +251,10 @@ static void pack_launches(struct ts_pack *pack, const struct ts_order *order)
 		ts_pack_u(pack, (launch->is_homeless ? LAUNCH_HOMELESS : 0) |
 					(launch->has_found ? LAUNCH_FOUND : 0));
 		ts_pack_u(pack, launch->unsure);
-		if (launch->has_found)
-			ts_order_pack_found(pack, launch->n_found, launch->found, launch->op_id);
+		if (!launch->has_found)
+			continue;
+		ts_order_pack_found(pack, launch->n_found, launch->found, launch->op_id);
+		pack_host(pack, launch->host_op_id, launch->host_over_ns);
 	}
 }
 
@@ -291,9 +325,10 @@ static void unpack_markers(struct ts_unpack *unpack, struct ts_order *order)
 		marker->unsure = (uint32_t)(flags >> 1);
 		marker->is_settled = flags & 1;
 		unpack->bad |= stream > MAX_STREAMS || (!stream && !marker->is_settled);
-		if (marker->is_settled)
-			marker->n_found =
-				ts_order_unpack_found(unpack, marker->found, marker->op_id);
+		if (!marker->is_settled)
+			continue;
+		marker->n_found = ts_order_unpack_found(unpack, marker->found, marker->op_id);
+		unpack_host(unpack, &marker->host_op_id, &marker->host_over_ns);
 	}
 }
 
@@ -318,10 +353,22 @@ static void unpack_waiting(struct ts_unpack *unpack, struct ts_order *order,
 	for (size_t i = 0; i < stream->n_waits; i++) {
 		uint64_t op_id = ts_unpack_u(unpack), marker = ts_unpack_u(unpack);
 
-		stream->waits[i] = (struct ts_order_wait){
-			op_id, marker == WAIT_UNKNOWN ? NONE
-			       : marker == WAIT_HOST  ? TS_ORDER_HOST
-						      : refer(unpack, order, marker - WAIT_MARKER)};
+		stream->waits[i] =
+			(struct ts_order_wait){op_id, UINT64_MAX,
+					       marker == WAIT_UNKNOWN ? NONE
+					       : marker == WAIT_HOST  ? TS_ORDER_HOST
+								      : refer(unpack, order,
+									      marker - WAIT_MARKER)};
+		if (marker == WAIT_HOST)
+			stream->waits[i].over_ns = ts_unpack_u(unpack) - 1;
+	}
+	stream->n_passed = ts_unpack_u(unpack);
+	for (uint64_t i = n_passed(stream); i > 0; i--) {
+		struct ts_order_passed *passed =
+			&stream->passed[(stream->n_passed - i) % TS_ORDER_PASSED];
+
+		passed->op_id = ts_unpack_u(unpack);
+		passed->over_ns = ts_unpack_u(unpack);
 	}
 	n = ts_unpack_count(unpack);
 	stream->markers = n ? array(unpack, n, sizeof(*stream->markers)) : NULL;
@@ -459,9 +506,11 @@ static void unpack_launches(struct ts_unpack *unpack, struct ts_order *order)
 		launch->is_homeless = flags & LAUNCH_HOMELESS;
 		launch->has_found = flags & LAUNCH_FOUND;
 		launch->unsure = ts_unpack_u32(unpack);
-		if (launch->has_found)
+		if (launch->has_found) {
 			launch->n_found =
 				ts_order_unpack_found(unpack, launch->found, launch->op_id);
+			unpack_host(unpack, &launch->host_op_id, &launch->host_over_ns);
+		}
 		unpack->bad |= stream > order->n_streams;
 		if (!unpack->bad)
 			unpack->bad |= ts_state_map_set(&order->launch_by_op, launch->session,

@@ -532,7 +532,7 @@ static void classify(struct ts_state_current *current, uint64_t at_ns)
 	}
 	if (stream_ns > current->since_ns)
 		current->since_ns = stream_ns;
-	if (!by && op->host_op_id) {
+	if (!by && op->host_op_id && at_ns < op->host_over_ns) {
 		current->phase = TS_STATE_WAITING;
 		current->cause = TS_STATE_CAUSE_HOST;
 		current->by_op_id = op->host_op_id;

@@ -73,6 +73,35 @@ class Rotation(Bursts):
                           for path in (self.path('all.sbt'), self.path_of_trace)]
         # Not assertEqual: how long lists differ takes long to tell.
         self.assertTrue(one == all_files)
+        self.check_checkpoints(whole)
+
+    def states(self, instants):
+        results = [harness.tsctl('state', '--json', '--at', '@%d' % at_ns, self.path_of_trace) for at_ns in instants]
+        for result in results:
+            self.assertEqual(result.status, 0, result)
+        return [result.out for result in results]
+
+    def index(self, *options):
+        result = harness.tsctl('index', '--json', *options, self.path_of_trace)
+        self.assertEqual(result.status, 0, result)
+        return json.loads(result.out)
+
+    def check_checkpoints(self, whole):
+        """The newest has those of all files: the same is told from them. They are none of what is left when one is gone."""
+        start_ns, end_ns = whole.info['start_ns'], whole.info['end_ns']
+        instants = [start_ns + (end_ns - start_ns) * i // 8 for i in range(9)]
+        before = self.states(instants)
+        made = self.index('--every', '64')
+        self.assertGreater(made['checkpoints'], 8, made)
+        self.assertGreater(made['rows'], whole.counts['kernel'], made)
+        self.assertEqual(self.states(instants), before)
+        self.assertEqual(self.index()['added_bytes'], 0)
+        for path in [self.path_of_trace] + self.parts():
+            self.assertEqual(harness.tsctl('verify', path).status, 0)
+        os.unlink(self.parts()[0])
+        self.states(instants)
+        self.assertGreater(self.index()['added_bytes'], 0)
+        self.assertEqual(harness.tsctl('verify', self.path_of_trace).status, 0)
 
     def test_watch(self):
         """What is in memory is told of all files: it was allocated in the first."""

@@ -56,14 +56,17 @@ static int make(const char *path, int fd, uint32_t every, bool json)
 	struct ts_sbt_error error = {0};
 	struct ts_state_checkpoints made = {0};
 	struct ts_sbt_reader *reader;
-	uint64_t before;
-	struct stat status;
+	struct stat status, before;
 	int r = ts_sbt_append_new(fd, &append, &error);
 
 	if (r)
 		return complain(path, r, &error);
 	reader = ts_sbt_append_reader(append);
-	before = ts_sbt_reader_file_bytes(reader);
+	if (fstat(fd, &before))
+		return complain(path, -errno, &error);
+	r = ts_source_join(reader, path);
+	if (r)
+		return complain(path, r, ts_sbt_reader_error(reader));
 	if (!ts_state_checkpoints_find(reader, &made))
 		return print_report(json, path, &made, false, 0);
 	r = ts_state_checkpoints_add(append, every, &made);
@@ -74,7 +77,7 @@ static int make(const char *path, int fd, uint32_t every, bool json)
 		return complain(path, r, &error);
 	if (fstat(fd, &status))
 		return complain(path, -errno, &error);
-	return print_report(json, path, &made, true, (uint64_t)status.st_size - before);
+	return print_report(json, path, &made, true, (uint64_t)(status.st_size - before.st_size));
 }
 
 static int run_index(int argc, char **argv)
@@ -115,7 +118,9 @@ const struct ts_command ts_command_index = {
 		"under way at many instants. `tsctl state` begins from the nearest one then,\n"
 		"instead of from the trace's start: a few milliseconds, however long the trace,\n"
 		"which reads as before otherwise, also by what knows nothing of it. Worth it for\n"
-		"millions of operations; takes about a minute for a hundred million.\n"
+		"millions of operations; takes about a minute for a hundred million. Of a recording\n"
+		"in several files FILE is the newest: it gets the checkpoints of them all, which\n"
+		"hold for as long as the oldest that is there stays.\n"
 		"\n"
 		"      --every N  one for every N rows, instead of about 8192\n"
 		"      --json     one JSON object\n"

@@ -26,6 +26,7 @@ enum item_kind {
 	ITEM_GRAPH, /* a launch of two nodes, which begin together */
 	ITEM_RECORD,
 	ITEM_WAIT,
+	ITEM_HOST, /* a function of the host's, which the stream waits for; when it runs is in no trace */
 	ITEM_ALLOC,
 	ITEM_FREE,
 	ITEM_SYNC_STREAM,
@@ -38,7 +39,7 @@ struct item {
 	enum item_kind kind;
 	unsigned int stream, object; /* object: the event, or the block of memory */
 	uint64_t call_ns, call_end_ns;
-	uint64_t latency_ns, duration_ns; /* operations: at least a nanosecond each */
+	uint64_t latency_ns, duration_ns; /* operations, functions: at least a nanosecond each */
 	uint64_t start_ns, done_ns;	  /* what the reference found */
 };
 
@@ -83,7 +84,12 @@ static inline bool program_works(const struct item *item)
 /* It has its place in a stream. */
 static inline bool program_is_queued(const struct item *item)
 {
-	return item->kind <= ITEM_WAIT;
+	return item->kind <= ITEM_HOST;
+}
+
+static inline bool program_lasts(const struct item *item)
+{
+	return program_works(item) || item->kind == ITEM_HOST;
 }
 
 static inline bool program_waits(const struct item *item)
@@ -182,11 +188,11 @@ static inline void program_run(struct program *program)
 			uint64_t ready_ns =
 				item->kind == ITEM_COPY ? item->call_ns : item->call_end_ns;
 
-			ready_ns += program_works(item) ? item->latency_ns : 0;
+			ready_ns += program_lasts(item) ? item->latency_ns : 0;
 			if (program_is_queued(item) && item->start_ns == NOT_YET && t >= ready_ns &&
 			    !program_is_held(program, i, t)) {
 				item->start_ns = t;
-				item->done_ns = t + (program_works(item) ? item->duration_ns : 0);
+				item->done_ns = t + (program_lasts(item) ? item->duration_ns : 0);
 			}
 		}
 		program_call(program, t);
@@ -318,10 +324,13 @@ static inline void program_add_item(struct program *program, unsigned int i)
 		break;
 	case ITEM_RECORD:
 	case ITEM_WAIT:
+	case ITEM_HOST:
 		program->storage[program->n_rows].event =
 			(struct ts_row_event){.start_ns = item->call_end_ns,
 					      .op_id = i + 1,
-					      .event = PROGRAM_HANDLE(item->object),
+					      .event = item->kind == ITEM_HOST
+							       ? 0
+							       : PROGRAM_HANDLE(item->object),
 					      .context = program_context(item->stream),
 					      .stream = item->stream};
 		program_add_row(program,

@@ -17,9 +17,10 @@
 /* Programs that follow one another, of some 13 calls each; a long trace has more than linger. */
 #define N_PROGRAMS 40
 #define N_LONG	   200
-#define N_TRACES   8
-#define N_INSTANTS 125 /* of each: 1,000 in all */
+#define N_TRACES   10
+#define N_INSTANTS 125 /* of each: 1,250 in all */
 #define EVERY	   48
+#define MAX_BEFORE 8 /* files before the newest */
 
 static uint64_t seed;
 
@@ -36,6 +37,8 @@ struct trace {
 	unsigned int kind; /* what is wrong with it */
 	uint64_t now_ns, op_id;
 	uint64_t first_ns, last_ns;
+	int before[MAX_BEFORE]; /* the oldest first */
+	unsigned int n_before;
 };
 
 enum {
@@ -45,6 +48,7 @@ enum {
 	WITH_GRAPHS = 8,
 	WITH_SESSIONS = 16,
 	LONG = 32,
+	IN_FILES = 64,
 };
 
 static void add(struct trace *trace, unsigned int type, const void *row)
@@ -146,7 +150,8 @@ static void generate(struct program *program)
 	for (unsigned int i = 0; i < program->n_items; i++) {
 		static const enum item_kind kinds[] = {ITEM_OP,	  ITEM_OP,     ITEM_OP,
 						       ITEM_OP,	  ITEM_RECORD, ITEM_WAIT,
-						       ITEM_WAIT, ITEM_ALLOC,  ITEM_FREE};
+						       ITEM_WAIT, ITEM_ALLOC,  ITEM_FREE,
+						       ITEM_HOST};
 		struct item *item = &program->items[i];
 
 		*item = (struct item){.kind = kinds[below(TS_ARRAY_LEN(kinds))],
@@ -189,6 +194,16 @@ static void add_program(struct trace *trace)
 	trace->op_id += program.n_items;
 }
 
+/* Another file, which goes on; returns a descriptor of it. */
+static int go_on(struct trace *trace, int newest)
+{
+	int fd = memfd_create("trace", MFD_CLOEXEC);
+
+	trace->before[trace->n_before++] = newest;
+	ts_check_int(ts_sbt_writer_continue(trace->writer, dup(fd), trace->n_before), 0);
+	return fd;
+}
+
 static int write_trace(struct trace *trace, unsigned int kind)
 {
 	const struct ts_row_session row = {.pid = 1, .start_ns = 1000};
@@ -199,8 +214,11 @@ static int write_trace(struct trace *trace, unsigned int kind)
 	for (int i = 0; i < 2; i++)
 		ts_check_int(ts_sbt_session_writer_new(trace->writer, &row, &trace->sessions[i]),
 			     0);
-	for (unsigned int i = 0; i < (kind & LONG ? N_LONG : N_PROGRAMS); i++)
+	for (unsigned int i = 0; i < (kind & LONG ? N_LONG : N_PROGRAMS); i++) {
+		if (kind & IN_FILES && trace->n_before < MAX_BEFORE && !below(8))
+			copy = go_on(trace, copy);
 		add_program(trace);
+	}
 	for (int i = 0; i < 2; i++) {
 		trace->session = trace->sessions[i];
 		add_streams(trace);
@@ -226,23 +244,41 @@ static int copy_of(int fd)
 	return copy;
 }
 
-static void add_checkpoints(int fd, struct ts_state_checkpoints *made)
-{
-	struct ts_sbt_append *append;
-	struct ts_sbt_error error;
-
-	ts_check_int(ts_sbt_append_new(fd, &append, &error), 0);
-	ts_check_int(ts_state_checkpoints_add(append, EVERY, made), 0);
-	ts_check_int(ts_sbt_append_commit(append, &error), 0);
-	ts_sbt_append_free(append);
-}
-
 static struct ts_sbt_reader *open_trace(int fd)
 {
 	struct ts_sbt_reader *reader;
 
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
 	return reader;
+}
+
+/* With as many of the files before as are said. */
+static void join(struct ts_sbt_reader *reader, const struct trace *trace, unsigned int n_before)
+{
+	struct ts_sbt_reader *before[MAX_BEFORE];
+
+	for (unsigned int i = 0; i < n_before; i++)
+		before[i] = open_trace(trace->before[trace->n_before - 1 - i]);
+	ts_check_int(ts_sbt_reader_join(reader, before, n_before), 0);
+}
+
+static void close_all(struct trace *trace, int fd)
+{
+	while (trace->n_before)
+		close(trace->before[--trace->n_before]);
+	close(fd);
+}
+
+static void add_checkpoints(const struct trace *trace, int fd, struct ts_state_checkpoints *made)
+{
+	struct ts_sbt_append *append;
+	struct ts_sbt_error error;
+
+	ts_check_int(ts_sbt_append_new(fd, &append, &error), 0);
+	join(ts_sbt_append_reader(append), trace, trace->n_before);
+	ts_check_int(ts_state_checkpoints_add(append, EVERY, made), 0);
+	ts_check_int(ts_sbt_append_commit(append, &error), 0);
+	ts_sbt_append_free(append);
 }
 
 /* ---- the same ----------------------------------------------------------------------------------- */
@@ -269,6 +305,10 @@ static void check_op(const struct ts_state_current *a, const struct ts_state_cur
 	ts_check_int(a->op.context, b->op.context);
 	ts_check_int(a->op.stream, b->op.stream);
 	ts_check_int(a->op.unsure, b->op.unsure);
+	if (a->phase != TS_STATE_RUNNING) {
+		ts_check_int(a->op.host_op_id, b->op.host_op_id);
+		ts_check_int(a->op.host_over_ns, b->op.host_over_ns);
+	}
 	ts_check_int(a->op.n_dependencies, b->op.n_dependencies);
 	for (uint32_t i = 0; i < a->op.n_dependencies; i++) {
 		const struct ts_state_dependency *x = &a->op.dependencies[i];
@@ -339,11 +379,13 @@ static void check_kind(unsigned int kind)
 	struct trace trace;
 	int fd = write_trace(&trace, kind), copy = copy_of(fd);
 
-	add_checkpoints(fd, &made);
+	add_checkpoints(&trace, fd, &made);
 	ts_check(made.n > 8);
 	ts_check(!(kind & (WITH_UNANSWERED | WITH_LIES)) == !made.n_unanswered);
 	plain = open_trace(copy);
 	reader = open_trace(fd);
+	join(plain, &trace, trace.n_before);
+	join(reader, &trace, trace.n_before);
 	ts_check_int(ts_state_checkpoints_find(plain, &found), TS_SBT_E_NOT_FOUND);
 	ts_check_int(ts_state_checkpoints_find(reader, &found), 0);
 	ts_check_int(found.n, made.n);
@@ -353,7 +395,7 @@ static void check_kind(unsigned int kind)
 				      below((unsigned int)(trace.last_ns - trace.first_ns + 9)));
 	ts_sbt_reader_free(plain);
 	ts_sbt_reader_free(reader);
-	close(fd);
+	close_all(&trace, fd);
 	close(copy);
 }
 
@@ -368,6 +410,8 @@ TS_TEST(the_state_from_a_checkpoint_is_that_from_the_start)
 		WITH_UNCALLED,
 		WITH_LIES | WITH_SESSIONS,
 		WITH_LIES | WITH_GRAPHS | WITH_SESSIONS,
+		LONG | IN_FILES | WITH_GRAPHS,
+		IN_FILES | WITH_LIES | WITH_SESSIONS,
 	};
 
 	for (unsigned int i = 0; i < N_TRACES; i++) {
@@ -376,6 +420,28 @@ TS_TEST(the_state_from_a_checkpoint_is_that_from_the_start)
 			fprintf(stderr, "trace %u\n", i);
 		check_kind(kinds[i]);
 	}
+}
+
+/* They are of all files that were there: where the oldest is gone, or the newest is read alone, of another trace. */
+TS_TEST(those_of_other_files_are_not_used)
+{
+	struct ts_state_checkpoints made, found;
+	struct trace trace;
+	int fd;
+
+	seed = 1;
+	fd = write_trace(&trace, IN_FILES);
+	ts_check(trace.n_before > 1);
+	add_checkpoints(&trace, fd, &made);
+	for (unsigned int n = 0; n <= trace.n_before; n++) {
+		struct ts_sbt_reader *reader = open_trace(fd);
+
+		join(reader, &trace, n);
+		ts_check_int(ts_state_checkpoints_find(reader, &found),
+			     n == trace.n_before ? 0 : TS_SBT_E_NOT_FOUND);
+		ts_sbt_reader_free(reader);
+	}
+	close_all(&trace, fd);
 }
 
 /* ---- bad ones ----------------------------------------------------------------------------------- */
@@ -402,7 +468,7 @@ TS_TEST(one_that_is_damaged_is_not_used_and_that_is_said)
 		int fd = write_trace(&trace, 0), copy = copy_of(fd);
 		uint8_t byte;
 
-		add_checkpoints(fd, &made);
+		add_checkpoints(&trace, fd, &made);
 		plain = open_trace(copy);
 		reader = open_trace(fd);
 		/* In the middle of the block; an instant that its first item is for. */
@@ -491,7 +557,7 @@ TS_TEST(one_that_was_made_up_does_no_harm)
 	seed = 1;
 	fd = write_trace(&trace, WITH_GRAPHS | WITH_UNANSWERED);
 	copy = copy_of(fd);
-	add_checkpoints(fd, &made);
+	add_checkpoints(&trace, fd, &made);
 	keep(fd, &kept);
 	for (unsigned int i = 0; i < 400; i++)
 		forge(copy, &kept, i % 4 == 0);
@@ -515,7 +581,7 @@ TS_TEST(those_of_another_trace_are_not_used)
 	seed = 1;
 	fd = write_trace(&trace, 0);
 	other = write_trace(&trace, 0);
-	add_checkpoints(fd, &made);
+	add_checkpoints(&trace, fd, &made);
 	keep(fd, &kept);
 	ts_check_int(ts_sbt_append_new(other, &append, NULL), 0);
 	ts_check_int(ts_sbt_append_item(append, TS_ROW_STATE, kept.time_ns, kept.states,

@@ -303,16 +303,6 @@ TS_TEST(the_host_waits_for_an_event)
 	ts_check_int(seen->events[0].due_ns, 200);
 }
 
-/* Makes the wait that was added a function for the host, which is told as a wait for event 0. */
-static void make_host_function(unsigned int event)
-{
-	program_trace(&scenario);
-	for (unsigned int i = 0; i < scenario.n_rows; i++)
-		if (scenario.rows[i].type == TS_ROW_STREAM_WAIT &&
-		    scenario.rows[i].stream_wait->event == PROGRAM_HANDLE(event))
-			((struct ts_row_stream_wait *)scenario.rows[i].any)->event = 0;
-}
-
 /*
  *	stream 1    aaaa h....  bbbb	b waits for a, then for what the host does; until when is not told
  *	stream 3             cccc	takes no part
@@ -322,10 +312,10 @@ TS_TEST(a_stream_waits_for_a_function_of_the_host)
 	struct ts_state *state;
 
 	add(ITEM_OP, 1, 0, 100, 200);
-	add(ITEM_WAIT, 1, 2, 0, 0);
+	add(ITEM_HOST, 1, 0, 0, 0);
 	add(ITEM_OP, 1, 0, 300, 400);
 	add(ITEM_OP, 3, 0, 290, 400);
-	make_host_function(2);
+	program_trace(&scenario);
 	state = program_state(&scenario, 150);
 	ts_check_str(ts_state_phase_name(find(state, 3)->phase), "queued");
 	ts_check_int(find(state, 3)->op.unsure, TS_STATE_UNSURE_DEPENDENCY);
@@ -348,16 +338,61 @@ TS_TEST(an_event_stands_behind_a_function_of_the_host)
 {
 	struct ts_state *state;
 
-	add(ITEM_WAIT, 1, 2, 0, 0);
+	add(ITEM_HOST, 1, 0, 0, 0);
 	add(ITEM_RECORD, 1, 0, 0, 0);
 	add(ITEM_WAIT, 2, 0, 0, 0);
 	add(ITEM_OP, 2, 0, 200, 300);
-	make_host_function(2);
+	program_trace(&scenario);
 	state = program_state(&scenario, 150);
 	ts_check_str(ts_state_cause_name(find(state, 4)->cause), "host");
 	ts_check_int(find(state, 4)->by_op_id, 1);
 	ts_check_int(find(state, 4)->op.unsure, TS_STATE_UNSURE_DEPENDENCY);
 	ts_state_free(state);
+}
+
+/*
+ *	stream 1    h.....[launch: xxxx]	both nodes are held back by the host,
+ *	                  [        yyyy]
+ *	stream 1                         bbbb	and what follows by them
+ */
+TS_TEST(a_launch_of_a_graph_waits_for_a_function_of_the_host)
+{
+	const struct ts_state_current *next;
+
+	add(ITEM_HOST, 1, 0, 0, 0);
+	add(ITEM_GRAPH, 1, 0, 200, 300);
+	add(ITEM_OP, 1, 0, 300, 400);
+	next = look(150, 3);
+	ts_check_str(ts_state_phase_name(next->phase), "queued");
+	ts_check_int(next->by_op_id, 2);
+	for (size_t i = 0; i < seen->n_ops; i++) {
+		if (seen->ops[i].op.op_id != 2)
+			continue;
+		ts_check_str(ts_state_phase_name(seen->ops[i].phase), "waiting");
+		ts_check_str(ts_state_cause_name(seen->ops[i].cause), "host");
+		ts_check_int(seen->ops[i].by_op_id, 1);
+		ts_check(seen->ops[i].op.unsure & TS_STATE_UNSURE_DEPENDENCY);
+	}
+	ts_check_int(seen->n_ops, 3);
+}
+
+/*
+ *	stream 1    h.....|e|bbbb		b ends what is not known of the function: from then on
+ *	stream 2            w     cccc		c, behind it by e, is on its way
+ */
+TS_TEST(a_function_of_the_host_was_over_when_what_is_behind_it_began)
+{
+	const struct ts_state_current *current;
+
+	add(ITEM_HOST, 1, 0, 0, 0);
+	add(ITEM_RECORD, 1, 0, 0, 0);
+	add(ITEM_OP, 1, 0, 200, 500);
+	add(ITEM_WAIT, 2, 0, 0, 0);
+	add(ITEM_OP, 2, 0, 300, 400);
+	current = look(150, 5);
+	ts_check_str(ts_state_cause_name(current->cause), "host");
+	ts_check_int(current->by_op_id, 1);
+	ts_check_str(ts_state_phase_name(look(250, 5)->phase), "dispatch_pending");
 }
 
 /*
