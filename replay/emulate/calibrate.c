@@ -17,7 +17,8 @@
 #define N_TYPES	    3u
 
 /* Values of which the middle one is wanted; of very many, some. */
-#define MAX_SAMPLES 65536u
+#define MAX_SAMPLES   65536u
+#define MAX_LOOKED_AT (UINT64_C(1) << 20)
 
 struct samples {
 	uint64_t *at;
@@ -44,6 +45,9 @@ struct calibration {
 	uint64_t *waited_ns; /* of each call: when what it waited for was over; 0: nothing */
 	struct samples launch[N_TYPES], lag[N_TYPES], cost[WAIT_KINDS], wake[WAIT_KINDS];
 	struct samples graph, kernel;
+	uint32_t *eventful; /* calls that record an event, or wait for one */
+	size_t n_eventful, n_eventful_allocated;
+	int error; /* of what is sampled on the way */
 	struct {
 		uint32_t at[ENGINE_RING];
 		uint64_t n;
@@ -55,6 +59,7 @@ static void calibration_deinit(struct calibration *calibration)
 	free(calibration->tails);
 	free(calibration->waited_ns);
 	free(calibration->rings);
+	free(calibration->eventful);
 	for (size_t i = 0; i < N_TYPES; i++) {
 		free(calibration->launch[i].at);
 		free(calibration->lag[i].at);
@@ -69,31 +74,41 @@ static void calibration_deinit(struct calibration *calibration)
 
 /* ---- medians ------------------------------------------------------------------------------------ */
 
-static int sample(struct samples *samples, uint64_t ns)
+static void sample(struct calibration *calibration, struct samples *samples, uint64_t ns)
 {
 	int r;
 
 	if (samples->n == MAX_SAMPLES)
-		return 0;
+		return;
 	r = ts_emulate_grow(&samples->at, samples->n, &samples->n_allocated, sizeof(*samples->at));
-	if (!r)
+	if (r)
+		calibration->error = r;
+	else
 		samples->at[samples->n++] = ns;
-	return r;
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
+/* The value that would be in the middle: byte by byte, those that share its upper ones. */
 static void find_median(struct samples *samples)
 {
+	size_t wanted = samples->n / 2;
+	uint64_t found = 0;
+
 	if (!samples->n)
 		return;
-	qsort(samples->at, samples->n, sizeof(*samples->at), compare_ns);
-	samples->median_ns = samples->at[samples->n / 2];
+	for (unsigned int shift = 56;; shift -= 8) {
+		size_t counts[256] = {0};
+		unsigned int byte = 0;
+
+		for (size_t i = 0; i < samples->n; i++)
+			if (shift == 56 || samples->at[i] >> (shift + 8) == found)
+				counts[samples->at[i] >> shift & 255]++;
+		while (wanted >= counts[byte])
+			wanted -= counts[byte++];
+		found = found << 8 | byte;
+		if (!shift)
+			break;
+	}
+	samples->median_ns = found;
 }
 
 static unsigned int type_of(const struct ts_emulate_item *item)
@@ -134,9 +149,11 @@ static void take_end(void *user, uint32_t before)
 	calibration->over_ns = ts_emulate_more(calibration->over_ns, other->end_ns);
 }
 
-static void follow_items(struct calibration *calibration, const struct ts_emulate_call *call)
+/* Whether an event is recorded among them. */
+static bool follow_items(struct calibration *calibration, const struct ts_emulate_call *call)
 {
 	struct ts_emulate_program *program = calibration->program;
+	bool has_record = false;
 
 	for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
 		struct ts_emulate_item *item = &program->items[i];
@@ -158,22 +175,44 @@ static void follow_items(struct calibration *calibration, const struct ts_emulat
 		}
 		if (!(item->flags & TS_EMULATE_ITEM_NODE))
 			calibration->tails[item->stream] = i;
+		/* What calls take that launch something, and graphs. */
+		if (item->kind == TS_EMULATE_OPEN)
+			sample(calibration, &calibration->graph, call->end_ns - call->start_ns);
+		else if (item->kind == TS_EMULATE_OP && !call->wait &&
+			 !(item->flags & (TS_EMULATE_ITEM_NODE | TS_EMULATE_ITEM_ORPHAN)))
+			sample(calibration, &calibration->kernel, call->end_ns - call->start_ns);
+		has_record |= item->kind == TS_EMULATE_RECORD;
 	}
+	return has_record;
+}
+
+static void sample_wait(struct calibration *calibration, const struct ts_emulate_call *call,
+			uint64_t over_ns)
+{
+	if (over_ns > call->end_ns || call->flags & TS_EMULATE_CALL_GUESSED)
+		return;
+	if (over_ns > call->start_ns)
+		sample(calibration, &calibration->wake[wait_of(call)], call->end_ns - over_ns);
+	else if (call->wait != TS_EMULATE_WAIT_OWN)
+		sample(calibration, &calibration->cost[wait_of(call)],
+		       call->end_ns - call->start_ns);
 }
 
 static void follow_wait(struct calibration *calibration, size_t i)
 {
 	struct ts_emulate_call *call = &calibration->program->calls[i];
 
-	if (!call->wait || (call->wait_of == NONE && call->wait != TS_EMULATE_WAIT_OWN))
+	if (!call->wait)
 		return;
 	calibration->over_ns = 0;
 	calibration->is_loose = false;
 	calibration->item = NULL;
 	calibration->call = call;
-	ts_emulate_visit_waited(calibration->program, calibration->tails, call, take_end,
-				calibration);
+	if (call->wait_of != NONE || call->wait == TS_EMULATE_WAIT_OWN)
+		ts_emulate_visit_waited(calibration->program, calibration->tails, call, take_end,
+					calibration);
 	calibration->waited_ns[i] = calibration->over_ns;
+	sample_wait(calibration, call, calibration->over_ns);
 	if (!calibration->is_loose)
 		return;
 	call->flags |= TS_EMULATE_CALL_LOOSE;
@@ -181,28 +220,40 @@ static void follow_wait(struct calibration *calibration, size_t i)
 		calibration->program->doubts.n_not_waited++;
 }
 
-static void follow(struct calibration *calibration)
+static int follow(struct calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
+	int r = 0;
 
 	for (size_t i = 0; i < program->n_queues; i++)
 		calibration->tails[i] = NONE;
-	for (size_t i = 0; i < program->n_calls; i++) {
-		follow_items(calibration, &program->calls[i]);
+	for (size_t i = 0; !r && i < program->n_calls; i++) {
+		bool has_record = follow_items(calibration, &program->calls[i]);
+
 		if (program->calls[i].wait != TS_EMULATE_WAIT_ITEM)
 			follow_wait(calibration, i);
+		else
+			has_record = true;
+		if (!has_record)
+			continue;
+		r = ts_emulate_grow(&calibration->eventful, calibration->n_eventful,
+				    &calibration->n_eventful_allocated,
+				    sizeof(*calibration->eventful));
+		if (!r)
+			calibration->eventful[calibration->n_eventful++] = (uint32_t)i;
 	}
+	return r;
 }
 
 /* Once it is known when all records were over. */
 static int follow_events(struct calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
-	int r = ts_emulate_find_events(program);
+	int r = ts_emulate_find_events(program, calibration->eventful, calibration->n_eventful);
 
-	for (size_t i = 0; !r && i < program->n_calls; i++)
-		if (program->calls[i].wait == TS_EMULATE_WAIT_ITEM)
-			follow_wait(calibration, i);
+	for (size_t i = 0; !r && i < calibration->n_eventful; i++)
+		if (program->calls[calibration->eventful[i]].wait == TS_EMULATE_WAIT_ITEM)
+			follow_wait(calibration, calibration->eventful[i]);
 	return r;
 }
 
@@ -247,12 +298,14 @@ static bool is_plain(const struct ts_emulate_program *program, const struct ts_e
 	       item->engine_ns <= ts_emulate_more(item->lag_ns, call->start_ns);
 }
 
+/* And from its call to its start, where nothing else can have held it up. */
 static void follow_engines(struct calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
 
 	for (size_t i = 0; i < program->n_ops; i++) {
 		struct ts_emulate_item *item = &program->items[program->by_start[i]];
+		const struct ts_emulate_call *call = &program->calls[item->call];
 
 		/* Until it is known by what it was held up, these say when. */
 		item->launch_ns = 0;
@@ -260,37 +313,33 @@ static void follow_engines(struct calibration *calibration)
 		calibration->rings[item->engine]
 			.at[calibration->rings[item->engine].n++ % ENGINE_RING] =
 			program->by_start[i];
-	}
-}
-
-/* Operations that but one thing can have held up: first their calls, then what they stood behind. */
-static int sample_ops(struct calibration *calibration)
-{
-	struct ts_emulate_program *program = calibration->program;
-	int r = 0;
-
-	for (size_t i = 0; !r && i < program->n_ops; i++) {
-		const struct ts_emulate_item *item = &program->items[program->by_start[i]];
-		const struct ts_emulate_call *call = &program->calls[item->call];
-
 		if (is_plain(program, item) && item->lag_ns <= call->start_ns)
-			r = sample(&calibration->launch[type_of(item)],
-				   item->start_ns - call->start_ns);
+			sample(calibration, &calibration->launch[type_of(item)],
+			       item->start_ns - call->start_ns);
 	}
 	for (unsigned int i = 0; i < N_TYPES; i++)
 		find_median(&calibration->launch[i]);
-	for (size_t i = 0; !r && i < program->n_ops; i++) {
+}
+
+/* Once that is known: operations that only what they stood behind can have held up. */
+static void sample_lags(struct calibration *calibration)
+{
+	struct ts_emulate_program *program = calibration->program;
+	size_t n = ts_emulate_less(program->n_ops, MAX_LOOKED_AT);
+
+	for (size_t i = 0; i < n; i++) {
 		const struct ts_emulate_item *item = &program->items[program->by_start[i]];
-		uint64_t launched_ns = ts_emulate_add(program->calls[item->call].start_ns,
+		const struct ts_emulate_call *call = &program->calls[item->call];
+		uint64_t launched_ns = ts_emulate_add(call->start_ns,
 						      calibration->launch[type_of(item)].median_ns);
 
 		if (is_plain(program, item) && item->lag_ns >= launched_ns &&
-		    item->lag_ns >= program->calls[item->call].end_ns)
-			r = sample(&calibration->lag[type_of(item)], item->start_ns - item->lag_ns);
+		    item->lag_ns >= call->end_ns)
+			sample(calibration, &calibration->lag[type_of(item)],
+			       item->start_ns - item->lag_ns);
 	}
 	for (unsigned int i = 0; i < N_TYPES; i++)
 		find_median(&calibration->lag[i]);
-	return r;
 }
 
 /*
@@ -351,30 +400,6 @@ static void set_op(struct calibration *calibration, struct ts_emulate_item *item
 
 /* ---- calls -------------------------------------------------------------------------------------- */
 
-static int sample_calls(struct calibration *calibration)
-{
-	struct ts_emulate_program *program = calibration->program;
-	int r = 0;
-
-	for (size_t i = 0; !r && i < program->n_calls; i++) {
-		struct ts_emulate_call *call = &program->calls[i];
-		uint64_t over_ns = calibration->waited_ns[i];
-
-		if (!call->wait || over_ns > call->end_ns || call->flags & TS_EMULATE_CALL_GUESSED)
-			continue;
-		if (over_ns > call->start_ns)
-			r = sample(&calibration->wake[wait_of(call)], call->end_ns - over_ns);
-		else if (call->wait != TS_EMULATE_WAIT_OWN)
-			r = sample(&calibration->cost[wait_of(call)],
-				   call->end_ns - call->start_ns);
-	}
-	for (unsigned int i = 0; i < WAIT_KINDS; i++) {
-		find_median(&calibration->wake[i]);
-		find_median(&calibration->cost[i]);
-	}
-	return r;
-}
-
 static void set_call(const struct calibration *calibration, struct ts_emulate_call *call,
 		     uint64_t over_ns)
 {
@@ -400,28 +425,34 @@ static void set_call(const struct calibration *calibration, struct ts_emulate_ca
 	}
 }
 
-/* What calls take that launch something, and graphs; where there are none, as much. */
-static int sample_launches(struct calibration *calibration)
+static void find_medians(struct calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
-	int r = 0;
 
-	for (size_t i = 0; !r && i < program->n_items; i++) {
-		const struct ts_emulate_item *item = &program->items[i];
-		const struct ts_emulate_call *call = &program->calls[item->call];
-
-		if (item->kind == TS_EMULATE_OPEN)
-			r = sample(&calibration->graph, call->end_ns - call->start_ns);
-		else if (item->kind == TS_EMULATE_OP && !call->wait &&
-			 !(item->flags & (TS_EMULATE_ITEM_NODE | TS_EMULATE_ITEM_ORPHAN)))
-			r = sample(&calibration->kernel, call->end_ns - call->start_ns);
+	for (unsigned int i = 0; i < WAIT_KINDS; i++) {
+		find_median(&calibration->wake[i]);
+		find_median(&calibration->cost[i]);
 	}
 	find_median(&calibration->graph);
 	find_median(&calibration->kernel);
+	/* Where there are no graphs, as much. */
 	program->launch_cost_ns = calibration->kernel.median_ns;
 	program->graph_cost_ns =
 		calibration->graph.n ? calibration->graph.median_ns : calibration->kernel.median_ns;
-	return r;
+}
+
+static void set(struct calibration *calibration)
+{
+	struct ts_emulate_program *program = calibration->program;
+
+	for (size_t i = 0; i < program->n_calls; i++) {
+		struct ts_emulate_call *call = &program->calls[i];
+
+		for (uint32_t k = call->first_item; k < call->first_item + call->n_items; k++)
+			if (program->items[k].kind == TS_EMULATE_OP)
+				set_op(calibration, &program->items[k]);
+		set_call(calibration, call, calibration->waited_ns[i]);
+	}
 }
 
 int ts_emulate_calibrate(struct ts_emulate_program *program)
@@ -430,27 +461,21 @@ int ts_emulate_calibrate(struct ts_emulate_program *program)
 	int r;
 
 	calibration.tails = calloc(program->n_queues + 1, sizeof(*calibration.tails));
-	calibration.waited_ns = calloc(program->n_calls + 1, sizeof(*calibration.waited_ns));
+	calibration.waited_ns =
+		ts_emulate_zeroed(program->n_calls + 1, sizeof(*calibration.waited_ns));
 	calibration.rings = calloc(program->n_engines + 1, sizeof(*calibration.rings));
 	if (!calibration.tails || !calibration.waited_ns || !calibration.rings)
 		return -ENOMEM;
-	follow(&calibration);
-	r = follow_events(&calibration);
+	r = follow(&calibration);
+	if (!r)
+		r = follow_events(&calibration);
 	if (!r)
 		r = ts_emulate_find_engines(program);
-	if (!r)
-		follow_engines(&calibration);
-	if (!r)
-		r = sample_ops(&calibration);
-	if (!r)
-		r = sample_calls(&calibration);
-	if (!r)
-		r = sample_launches(&calibration);
 	if (r)
 		return r;
-	for (size_t i = 0; i < program->n_ops; i++)
-		set_op(&calibration, &program->items[program->by_start[i]]);
-	for (size_t i = 0; i < program->n_calls; i++)
-		set_call(&calibration, &program->calls[i], calibration.waited_ns[i]);
-	return 0;
+	follow_engines(&calibration);
+	sample_lags(&calibration);
+	find_medians(&calibration);
+	set(&calibration);
+	return calibration.error;
 }

@@ -100,13 +100,14 @@ static bool is_copier(const struct ts_emulate_engine *engine)
 }
 
 /* Whether what ran on two engines never ran at once, and one of them kept the other waiting. */
-static bool is_one(const struct ts_emulate_program *program, uint32_t a, uint32_t b)
+static bool is_one(const struct ts_emulate_program *program, const uint32_t *copies,
+		   size_t n_copies, uint32_t a, uint32_t b)
 {
 	const struct ts_emulate_item *last[2] = {NULL, NULL};
 	uint32_t n_waited = 0;
 
-	for (size_t i = 0; i < program->n_ops; i++) {
-		const struct ts_emulate_item *item = &program->items[program->by_start[i]], *other;
+	for (size_t i = 0; i < n_copies; i++) {
+		const struct ts_emulate_item *item = &program->items[copies[i]], *other;
 		unsigned int which = item->engine == b;
 		uint64_t ready_ns;
 
@@ -127,21 +128,49 @@ static bool is_one(const struct ts_emulate_program *program, uint32_t a, uint32_
 	return n_waited >= ENOUGH;
 }
 
+/* The operations of engines that may be one with another, in the order of their start. */
+static int find_copies(const struct ts_emulate_program *program, uint32_t **ret_copies,
+		       size_t *ret_n)
+{
+	ts_cleanup(ts_freep) uint32_t *copies = NULL;
+	size_t n = 0, n_allocated = 0;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < program->n_ops; i++) {
+		uint32_t engine = program->items[program->by_start[i]].engine;
+
+		if (!is_copier(&program->engines[engine]))
+			continue;
+		r = ts_emulate_grow(&copies, n, &n_allocated, sizeof(*copies));
+		if (!r)
+			copies[n++] = program->by_start[i];
+	}
+	if (r)
+		return r;
+	*ret_copies = copies;
+	copies = NULL;
+	*ret_n = n;
+	return 0;
+}
+
 int ts_emulate_find_engines(struct ts_emulate_program *program)
 {
 	struct ts_emulate_engine *engines = program->engines;
+	ts_cleanup(ts_freep) uint32_t *copies = NULL;
+	size_t n_copies = 0;
 	int r = find_capacities(program);
 
+	if (!r)
+		r = find_copies(program, &copies, &n_copies);
 	for (uint32_t a = 0; !r && a < program->n_engines; a++)
 		for (uint32_t b = a + 1; b < program->n_engines; b++) {
 			if (engines[a].device != engines[b].device ||
 			    engines[a].session != engines[b].session || !is_copier(&engines[a]) ||
-			    !is_copier(&engines[b]) || !is_one(program, a, b))
+			    !is_copier(&engines[b]) || !is_one(program, copies, n_copies, a, b))
 				continue;
-			for (size_t i = 0; i < program->n_items; i++)
-				if (program->items[i].kind == TS_EMULATE_OP &&
-				    program->items[i].engine == b)
-					program->items[i].engine = a;
+			for (size_t i = 0; i < n_copies; i++)
+				if (program->items[copies[i]].engine == b)
+					program->items[copies[i]].engine = a;
 			engines[a].kinds |= engines[b].kinds;
 			engines[a].n_ops += engines[b].n_ops;
 			engines[b].n_ops = 0;

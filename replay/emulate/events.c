@@ -168,7 +168,7 @@ static int settle(struct matching *matching, struct ts_emulate_call *call)
 }
 
 /* Calls in order, with what was recorded by then. */
-static int walk(struct matching *matching,
+static int walk(struct matching *matching, const uint32_t *calls, size_t n_calls,
 		int (*visit)(struct matching *, struct ts_emulate_call *))
 {
 	struct ts_emulate_program *program = matching->program;
@@ -177,8 +177,8 @@ static int walk(struct matching *matching,
 	ts_state_map_deinit(&matching->record_by_handle);
 	matching->record_by_handle = (struct ts_state_map){0};
 	matching->n_recent = 0;
-	for (size_t i = 0; !r && i < program->n_calls; i++) {
-		struct ts_emulate_call *call = &program->calls[i];
+	for (size_t i = 0; !r && i < n_calls; i++) {
+		struct ts_emulate_call *call = &program->calls[calls[i]];
 
 		for (uint32_t k = call->first_item; !r && k < call->first_item + call->n_items;
 		     k++) {
@@ -194,12 +194,13 @@ static int walk(struct matching *matching,
 	return r;
 }
 
-int ts_emulate_find_events(struct ts_emulate_program *program)
+int ts_emulate_find_events(struct ts_emulate_program *program, const uint32_t *calls,
+			   size_t n_calls)
 {
 	ts_cleanup(matching_deinit) struct matching matching = {.program = program};
-	int r = walk(&matching, tally_call);
+	int r = walk(&matching, calls, n_calls, tally_call);
 
 	if (!r)
-		r = walk(&matching, choose);
-	return r ? r : walk(&matching, settle);
+		r = walk(&matching, calls, n_calls, choose);
+	return r ? r : walk(&matching, calls, n_calls, settle);
 }

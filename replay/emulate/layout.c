@@ -14,65 +14,35 @@
 #define NONE TS_EMULATE_NONE
 /* Nodes of a launch that are looked at for what one stood behind. */
 #define NODES_BACK 64u
+#define IS_TIED	   (1u << 31)
 
 /* ---- layout ------------------------------------------------------------------------------------- */
 
-/* Times from the program's start on. */
-static void set_base(struct ts_emulate_builder *builder)
+static uint64_t since_base(const struct ts_emulate_program *program, uint64_t time_ns)
 {
-	struct ts_emulate_program *program = builder->program;
-	uint64_t base_ns = UINT64_MAX;
-
-	for (size_t i = 0; i < program->n_calls; i++)
-		base_ns = ts_emulate_less(base_ns, program->calls[i].start_ns);
-	for (size_t i = 0; i < builder->n_raws; i++)
-		if (builder->raws[i].kind == TS_EMULATE_OP)
-			base_ns = ts_emulate_less(base_ns, builder->raws[i].start_ns);
-	program->base_ns = base_ns == UINT64_MAX ? 0 : base_ns;
-	for (size_t i = 0; i < program->n_calls; i++) {
-		struct ts_emulate_call *call = &program->calls[i];
-
-		call->start_ns =
-			ts_emulate_less(call->start_ns - program->base_ns, TS_EMULATE_MAX_NS);
-		call->end_ns = ts_emulate_less(call->end_ns - program->base_ns, TS_EMULATE_MAX_NS);
-		program->end_ns = ts_emulate_more(program->end_ns, call->end_ns);
-	}
-	for (size_t i = 0; i < builder->n_raws; i++) {
-		struct ts_emulate_item *item = &builder->raws[i];
-
-		if (item->kind != TS_EMULATE_OP)
-			continue;
-		item->start_ns =
-			ts_emulate_less(item->start_ns - program->base_ns, TS_EMULATE_MAX_NS);
-		item->end_ns = ts_emulate_less(item->end_ns - program->base_ns, TS_EMULATE_MAX_NS);
-		item->duration_ns = item->end_ns - item->start_ns;
-		program->end_ns = ts_emulate_more(program->end_ns, item->end_ns);
-	}
+	return ts_emulate_less(time_ns - program->base_ns, TS_EMULATE_MAX_NS);
 }
 
-/* By call, else in the order in which they came, which is that of their start: `ret_order` of all raws. */
-static int order_raws(struct ts_emulate_builder *builder, uint32_t **ret_order)
+/* A raw in its place. placed: where each operation came to lie, and whether it began when the one that came before it did. */
+static struct ts_emulate_item *place(struct ts_emulate_builder *builder, uint32_t raw,
+				     uint32_t *placed)
 {
 	struct ts_emulate_program *program = builder->program;
-	uint32_t *order = calloc(builder->n_raws + 1, sizeof(*order));
-	uint32_t n = 0;
+	struct ts_emulate_item *item = &program->items[program->n_items];
 
-	if (!order)
-		return -ENOMEM;
-	for (size_t i = 0; i < builder->n_raws; i++)
-		program->calls[builder->raws[i].call].n_items++;
-	for (size_t i = 0; i < program->n_calls; i++) {
-		program->calls[i].first_item = n;
-		n += program->calls[i].n_items;
-		program->calls[i].n_items = 0;
+	*item = builder->raws[raw];
+	item->other = NONE;
+	if (item->kind == TS_EMULATE_OP) {
+		item->start_ns = since_base(program, item->start_ns);
+		item->end_ns = since_base(program, item->end_ns);
+		item->duration_ns = item->end_ns - item->start_ns;
+		placed[raw] = (uint32_t)program->n_items + 1;
+		placed[raw] |= item->flags & TS_EMULATE_ITEM_TIED ? IS_TIED : 0;
+		item->flags &= (uint8_t)~TS_EMULATE_ITEM_TIED;
+		program->n_ops++;
 	}
-	for (size_t i = 0; i < builder->n_raws; i++) {
-		struct ts_emulate_call *call = &program->calls[builder->raws[i].call];
-
-		order[call->first_item + call->n_items++] = (uint32_t)i;
-	}
-	*ret_order = order;
-	return 0;
+	program->n_items++;
+	return item;
 }
 
 /*
@@ -96,62 +66,53 @@ static void place_node(struct ts_emulate_program *program, uint32_t open, uint32
 	}
 }
 
-static void put_graph(struct ts_emulate_builder *builder, struct ts_emulate_call *call,
-		      const uint32_t *order, uint32_t n, const struct ts_emulate_item *launch)
+static void put_graph(struct ts_emulate_builder *builder, uint32_t first, uint32_t n,
+		      const struct ts_emulate_item *launch, uint32_t *placed)
 {
 	struct ts_emulate_program *program = builder->program;
+	const struct ts_emulate_item *raws = builder->raws;
 	uint32_t open = (uint32_t)program->n_items++;
 
 	program->items[open] = *launch;
-	program->items[open].kind = TS_EMULATE_OPEN;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct ts_emulate_item *item = &builder->raws[order[i]];
-
-		if (!(item->flags & TS_EMULATE_ITEM_NODE))
+	program->items[open].other = NONE;
+	for (uint32_t i = 0, raw = first; i < n; i++, raw = raws[raw].other) {
+		if (!(raws[raw].flags & TS_EMULATE_ITEM_NODE))
 			continue;
-		program->items[program->n_items] = *item;
-		place_node(program, open, (uint32_t)program->n_items++);
+		place(builder, raw, placed);
+		place_node(program, open, (uint32_t)program->n_items - 1);
 	}
 	program->items[program->n_items] = *launch;
 	program->items[program->n_items].kind = TS_EMULATE_CLOSE;
 	program->items[program->n_items++].other = open;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct ts_emulate_item *item = &builder->raws[order[i]];
-
-		if (!(item->flags & TS_EMULATE_ITEM_NODE) && item->kind != TS_EMULATE_OPEN)
-			program->items[program->n_items++] = *item;
-	}
-	call->n_items = (uint32_t)program->n_items - call->first_item;
+	for (uint32_t i = 0, raw = first; i < n; i++, raw = raws[raw].other)
+		if (!(raws[raw].flags & TS_EMULATE_ITEM_NODE) && raws[raw].kind != TS_EMULATE_OPEN)
+			place(builder, raw, placed);
 }
 
 static void put_items(struct ts_emulate_builder *builder, struct ts_emulate_call *call,
-		      const uint32_t *order)
+		      uint32_t *placed)
 {
 	struct ts_emulate_program *program = builder->program;
 	const struct ts_emulate_item *launch = NULL;
-	uint32_t n = call->n_items, n_nodes = 0;
+	uint32_t n = call->n_items, n_nodes = 0, first = call->first_item, raw = first;
 
+	call->after = NONE;
 	call->first_item = (uint32_t)program->n_items;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct ts_emulate_item *item = &builder->raws[order[i]];
-
-		n_nodes += (item->flags & TS_EMULATE_ITEM_NODE) != 0;
-		if (item->kind == TS_EMULATE_OPEN && !launch)
-			launch = item;
-	}
-	if (n_nodes && launch) {
-		put_graph(builder, call, order, n, launch);
+	if (!n)
 		return;
+	for (uint32_t i = 0; i < n; i++, raw = builder->raws[raw].other) {
+		n_nodes += (builder->raws[raw].flags & TS_EMULATE_ITEM_NODE) != 0;
+		if (builder->raws[raw].kind == TS_EMULATE_OPEN && !launch)
+			launch = &builder->raws[raw];
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		struct ts_emulate_item *item = &program->items[program->n_items];
-
-		if (builder->raws[order[i]].kind == TS_EMULATE_OPEN)
-			continue;
-		*item = builder->raws[order[i]];
-		item->flags &= (uint8_t)~TS_EMULATE_ITEM_NODE;
-		program->n_items++;
-	}
+	raw = first;
+	if (n_nodes && launch)
+		put_graph(builder, first, n, launch, placed);
+	else
+		for (uint32_t i = 0; i < n; i++, raw = builder->raws[raw].other)
+			if (builder->raws[raw].kind != TS_EMULATE_OPEN)
+				place(builder, raw, placed)->flags &=
+					(uint8_t)~TS_EMULATE_ITEM_NODE;
 	call->n_items = (uint32_t)program->n_items - call->first_item;
 }
 
@@ -164,16 +125,14 @@ static int compare_starts(const void *a, const void *b)
 	return x[1] < y[1] ? -1 : x[1] > y[1];
 }
 
+/* Of a trace that is not in order. */
 static int sort_ops(struct ts_emulate_program *program)
 {
 	uint64_t(*starts)[2] = calloc(program->n_ops + 1, sizeof(*starts));
 	size_t n = 0;
 
-	program->by_start = calloc(program->n_ops + 1, sizeof(*program->by_start));
-	if (!starts || !program->by_start) {
-		free(starts);
+	if (!starts)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < program->n_items; i++)
 		if (program->items[i].kind == TS_EMULATE_OP) {
 			starts[n][0] = program->items[i].start_ns;
@@ -182,80 +141,68 @@ static int sort_ops(struct ts_emulate_program *program)
 	qsort(starts, n, sizeof(*starts), compare_starts);
 	for (size_t i = 0; i < n; i++)
 		program->by_start[i] = (uint32_t)starts[i][1];
-	program->n_ops = n;
 	free(starts);
 	return 0;
 }
 
-/* Events by handle are told apart by version: the record before the wait. */
-static int lay_out(struct ts_emulate_builder *builder)
+static int compare_items(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Operations came in the order in which they began; those that began at once are in the order of their calls. */
+static int order_ops(struct ts_emulate_builder *builder, const uint32_t *placed)
 {
 	struct ts_emulate_program *program = builder->program;
-	ts_cleanup(ts_state_map_deinit) struct ts_state_map record_by_event = {0};
-	ts_cleanup(ts_freep) uint32_t *order = NULL;
-	size_t at = 0;
-	int r = order_raws(builder, &order);
+	size_t n = 0, run = 0;
 
-	if (r)
-		return r;
-	/* A graph's launch is one row that becomes two items. */
-	program->items = calloc(2 * builder->n_raws + 1, sizeof(*program->items));
-	if (!program->items)
+	program->by_start = calloc(program->n_ops + 1, sizeof(*program->by_start));
+	if (!program->by_start)
 		return -ENOMEM;
-	for (size_t i = 0; !r && i < program->n_calls; i++) {
-		struct ts_emulate_call *call = &program->calls[i];
-		uint32_t n = call->n_items;
-		uint32_t session = program->threads[call->thread].session;
-
-		put_items(builder, call, order + at);
-		for (uint32_t j = 0; !r && j < call->n_items; j++) {
-			uint32_t k = call->first_item + j;
-			struct ts_emulate_item *item = &program->items[k];
-
-			if (item->kind == TS_EMULATE_RECORD) {
-				r = ts_state_map_set(&record_by_event, session, item->bytes, k);
-			} else if (item->kind == TS_EMULATE_WAIT) {
-				item->other =
-					ts_state_map_find(&record_by_event, session, item->bytes);
-				if (item->other == NONE)
-					program->doubts.n_without_record++;
-			}
+	if (builder->has_late_ops)
+		return sort_ops(program);
+	for (size_t i = 0; i < builder->n_raws; i++) {
+		if (!placed[i])
+			continue;
+		if (!(placed[i] & IS_TIED)) {
+			if (n > run + 1)
+				qsort(&program->by_start[run], n - run, sizeof(*program->by_start),
+				      compare_items);
+			run = n;
 		}
-		at += n;
+		program->by_start[n++] = (placed[i] & ~IS_TIED) - 1;
 	}
-	return r ? r : sort_ops(program);
+	if (n > run + 1)
+		qsort(&program->by_start[run], n - run, sizeof(*program->by_start), compare_items);
+	return 0;
 }
 
 /* ---- host --------------------------------------------------------------------------------------- */
 
 static int compare_calls(const void *a, const void *b)
 {
-	const struct ts_emulate_call *x = a, *y = b;
-
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->op_id < y->op_id ? -1 : x->op_id > y->op_id;
+	return ts_emulate_compare_calls(a, b);
 }
 
-static void chain_threads(struct ts_emulate_program *program)
+static void chain_call(struct ts_emulate_program *program, uint32_t i)
 {
-	for (size_t i = 0; i < program->n_calls; i++) {
-		struct ts_emulate_call *call = &program->calls[i], *before;
-		struct ts_emulate_thread *thread = &program->threads[call->thread];
+	struct ts_emulate_call *call = &program->calls[i], *before;
+	struct ts_emulate_thread *thread = &program->threads[call->thread];
 
-		if (thread->last_call == NONE) {
-			thread->first_call = (uint32_t)i;
-			call->gap_ns = call->start_ns;
-		} else {
-			before = &program->calls[thread->last_call];
-			before->next = (uint32_t)i;
-			if (call->start_ns >= before->end_ns)
-				call->gap_ns = call->start_ns - before->end_ns;
-			else
-				program->doubts.n_backwards++;
-		}
-		thread->last_call = (uint32_t)i;
+	if (thread->last_call == NONE) {
+		thread->first_call = i;
+		call->gap_ns = call->start_ns;
+	} else {
+		before = &program->calls[thread->last_call];
+		before->next = i;
+		if (call->start_ns >= before->end_ns)
+			call->gap_ns = call->start_ns - before->end_ns;
+		else
+			program->doubts.n_backwards++;
 	}
+	thread->last_call = i;
 }
 
 /* The call of a thread with the latest end that is not behind `time_ns`; NONE. Calls of one thread lie one behind the other. */
@@ -355,13 +302,13 @@ static void set_wait(struct ts_emulate_builder *builder, const struct ts_emulate
 }
 
 /* A copy that is not asynchronous, or that the driver had to take aside: its call returned when it was over. */
-static void set_own_waits(struct ts_emulate_program *program)
+static void set_own_wait(const struct ts_emulate_program *program, struct ts_emulate_call *call)
 {
-	for (size_t i = 0; i < program->n_items; i++) {
+	for (uint32_t i = call->first_item; i < call->first_item + call->n_items && !call->wait;
+	     i++) {
 		const struct ts_emulate_item *item = &program->items[i];
-		struct ts_emulate_call *call = &program->calls[item->call];
 
-		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_MEMCPY || call->wait ||
+		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_MEMCPY ||
 		    item->flags & (TS_EMULATE_ITEM_ORPHAN | TS_EMULATE_ITEM_NODE) ||
 		    item->end_ns > call->end_ns)
 			continue;
@@ -371,34 +318,82 @@ static void set_own_waits(struct ts_emulate_program *program)
 	}
 }
 
-static void count(struct ts_emulate_program *program, bool has_stream)
+static void count(struct ts_emulate_program *program, struct ts_emulate_call *call, bool has_stream)
 {
-	for (size_t i = 0; i < program->n_calls; i++) {
+	if (call->flags & TS_EMULATE_CALL_PSEUDO)
+		return;
+	if (call->flags & TS_EMULATE_CALL_AWAITED && !call->n_items) {
+		if (has_stream) {
+			call->flags |= TS_EMULATE_CALL_SKIPPED;
+			return;
+		}
+		program->doubts.n_without_device++;
+	}
+	program->doubts.n_calls++;
+}
+
+/* Events by handle are told apart by version: the record before the wait. */
+static int find_records(struct ts_emulate_program *program, struct ts_state_map *record_by_event,
+			const struct ts_emulate_call *call)
+{
+	uint32_t session = program->threads[call->thread].session;
+	int r = 0;
+
+	for (uint32_t i = call->first_item; !r && i < call->first_item + call->n_items; i++) {
+		struct ts_emulate_item *item = &program->items[i];
+
+		if (item->kind == TS_EMULATE_RECORD) {
+			r = ts_state_map_set(record_by_event, session, item->bytes, i);
+		} else if (item->kind == TS_EMULATE_WAIT) {
+			item->other = ts_state_map_find(record_by_event, session, item->bytes);
+			if (item->other == NONE)
+				program->doubts.n_without_record++;
+		}
+	}
+	return r;
+}
+
+/* Calls in order, each with all that follows from it and what came before: so that it is at hand. */
+static int lay_out(struct ts_emulate_builder *builder)
+{
+	struct ts_emulate_program *program = builder->program;
+	ts_cleanup(ts_state_map_deinit) struct ts_state_map record_by_event = {0};
+	ts_cleanup(ts_freep) uint32_t *placed =
+		ts_emulate_zeroed(builder->n_raws + 1, sizeof(*placed));
+	int r = 0;
+
+	/* A graph's launch is one row that becomes two items. */
+	program->items =
+		ts_emulate_room(builder->n_raws + builder->n_opens + 1, sizeof(*program->items));
+	if (!placed || !program->items)
+		return -ENOMEM;
+	program->base_ns = builder->base_ns == UINT64_MAX ? 0 : builder->base_ns;
+	program->end_ns = builder->end_ns ? since_base(program, builder->end_ns) : 0;
+	program->n_ops = 0;
+	for (size_t i = 0; !r && i < program->n_calls; i++) {
 		struct ts_emulate_call *call = &program->calls[i];
 
-		if (call->flags & TS_EMULATE_CALL_PSEUDO)
-			continue;
-		if (call->flags & TS_EMULATE_CALL_AWAITED && !call->n_items) {
-			if (has_stream) {
-				call->flags |= TS_EMULATE_CALL_SKIPPED;
-				continue;
-			}
-			program->doubts.n_without_device++;
-		}
-		program->doubts.n_calls++;
+		call->start_ns = since_base(program, call->start_ns);
+		call->end_ns = since_base(program, call->end_ns);
+		put_items(builder, call, placed);
+		r = find_records(program, &record_by_event, call);
+		chain_call(program, (uint32_t)i);
+		set_own_wait(program, call);
+		count(program, call, builder->options.has_stream);
 	}
 	program->doubts.n_ops = program->n_ops;
+	r = r ? r : order_ops(builder, placed);
+	free(builder->raws);
+	builder->raws = NULL;
+	return r;
 }
 
 /* Calls that began later may have been added before: those without a call of their own. Items refer to calls. */
 static int sort_calls(struct ts_emulate_builder *builder)
 {
 	struct ts_emulate_program *program = builder->program;
-	bool is_sorted = true;
 
-	for (size_t i = 1; i < program->n_calls && is_sorted; i++)
-		is_sorted = compare_calls(&program->calls[i - 1], &program->calls[i]) <= 0;
-	if (is_sorted)
+	if (!builder->has_late_calls)
 		return 0;
 	ts_cleanup(ts_freep) uint32_t *now_at = calloc(program->n_calls, sizeof(*now_at));
 	if (!now_at)
@@ -424,18 +419,13 @@ int ts_emulate_builder_finish(struct ts_emulate_builder *builder,
 	struct ts_emulate_program *program = builder->program;
 	int r;
 
-	set_base(builder);
 	r = sort_calls(builder);
+	for (size_t i = 0; !r && i < builder->n_waits; i++)
+		set_wait(builder, &builder->waits[i]);
 	if (!r)
 		r = lay_out(builder);
-	if (r)
-		return r;
-	chain_threads(program);
-	r = join_threads(program);
-	for (size_t i = 0; i < builder->n_waits; i++)
-		set_wait(builder, &builder->waits[i]);
-	set_own_waits(program);
-	count(program, builder->options.has_stream);
+	if (!r)
+		r = join_threads(program);
 	if (!r)
 		r = ts_emulate_calibrate(program);
 	if (r)

@@ -29,6 +29,9 @@ enum ts_emulate_item_kind {
 #define TS_EMULATE_ITEM_LOOSE \
 	(1u << 5) /* began before some of what it should stand behind was over */
 
+#define TS_EMULATE_ITEM_TIED \
+	(1u << 6) /* began when the operation did that came before; while the program is made */
+
 /* Something that is put into a stream. */
 struct ts_emulate_item {
 	uint64_t start_ns, end_ns; /* recorded; of points found: when all before them was over */
@@ -174,9 +177,10 @@ static inline bool ts_emulate_is_behind(const struct ts_emulate_item *item,
 	return item->kind != TS_EMULATE_OP || before->end_ns <= item->start_ns + TS_EMULATE_TICK_NS;
 }
 
-/* Room for one more; `bytes` is an item's size. -ENOMEM. */
+/* Room for one more behind `n`; `bytes` is an item's size. -ENOMEM. */
 int ts_emulate_grow(void *items, size_t n, size_t *n_allocated, size_t bytes);
-/* As calloc(), of much that all is used. */
+/* As malloc() and calloc(), of much that all is used. */
+void *ts_emulate_room(size_t n, size_t bytes);
 void *ts_emulate_zeroed(size_t n, size_t bytes);
 
 /*
@@ -185,8 +189,12 @@ void *ts_emulate_zeroed(size_t n, size_t bytes);
  */
 int ts_emulate_calibrate(struct ts_emulate_program *program);
 int ts_emulate_find_engines(struct ts_emulate_program *program);
-/* Of calls that wait for an item: from the vendor's number for the event in `wait_of` to its record. -ENOMEM. */
-int ts_emulate_find_events(struct ts_emulate_program *program);
+/*
+ * Of calls that wait for an item: from the vendor's number for the event in `wait_of` to its record. `calls` are those that record an event
+ * or wait for one, in order. -ENOMEM.
+ */
+int ts_emulate_find_events(struct ts_emulate_program *program, const uint32_t *calls,
+			   size_t n_calls);
 
 /* Of a copy of the program. As ts_emulate_run(). */
 int ts_emulate_edit(struct ts_emulate_program *program, const struct ts_emulate_edit *edit,

@@ -18,23 +18,7 @@
 #define MAX_STREAMS ((size_t)1 << 16)
 #define MAX_THREADS ((size_t)1 << 16)
 
-int ts_emulate_grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
-{
-	size_t n_wanted = *n_allocated ? 2 * *n_allocated : 64;
-	void *grown;
-
-	if (n < *n_allocated)
-		return 0;
-	memcpy(&grown, items, sizeof(grown));
-	grown = reallocarray(grown, n_wanted, bytes);
-	if (!grown)
-		return -ENOMEM;
-	memcpy(items, &grown, sizeof(grown));
-	*n_allocated = n_wanted;
-	return 0;
-}
-
-void *ts_emulate_zeroed(size_t n, size_t bytes)
+void *ts_emulate_room(size_t n, size_t bytes)
 {
 	size_t n_bytes, whole;
 	void *at;
@@ -42,14 +26,39 @@ void *ts_emulate_zeroed(size_t n, size_t bytes)
 	if (__builtin_mul_overflow(n, bytes, &n_bytes) || n_bytes > SIZE_MAX / 2)
 		return NULL;
 	if (n_bytes < 2 * LARGE_PAGE)
-		return calloc(n, bytes);
-	/* All of it is used: few faults for much of it are better than many. */
+		return malloc(n_bytes);
 	whole = (n_bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+	/* All of it is used: few faults for much of it are better than many. */
 	at = aligned_alloc(LARGE_PAGE, whole);
-	if (!at)
-		return NULL;
-	(void)madvise(at, whole, MADV_HUGEPAGE);
-	return memset(at, 0, n_bytes);
+	if (at)
+		(void)madvise(at, whole, MADV_HUGEPAGE);
+	return at;
+}
+
+void *ts_emulate_zeroed(size_t n, size_t bytes)
+{
+	void *at = ts_emulate_room(n, bytes);
+
+	return at ? memset(at, 0, n * bytes) : NULL;
+}
+
+int ts_emulate_grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
+{
+	size_t n_wanted = *n_allocated ? 2 * *n_allocated : 64;
+	void *old, *grown;
+
+	if (n < *n_allocated)
+		return 0;
+	grown = ts_emulate_room(n_wanted, bytes);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(&old, items, sizeof(old));
+	if (old)
+		memcpy(grown, old, *n_allocated * bytes);
+	free(old);
+	memcpy(items, &grown, sizeof(grown));
+	*n_allocated = n_wanted;
+	return 0;
 }
 
 void ts_emulate_builder_free(struct ts_emulate_builder *builder)
@@ -57,7 +66,7 @@ void ts_emulate_builder_free(struct ts_emulate_builder *builder)
 	if (!builder)
 		return;
 	ts_emulate_program_free(builder->program);
-	ts_state_map_deinit(&builder->call_by_op);
+	ts_emulate_ids_deinit(&builder->call_by_op);
 	ts_state_map_deinit(&builder->queue_by_id);
 	ts_state_map_deinit(&builder->context_by_id);
 	ts_state_map_deinit(&builder->thread_by_id);
@@ -81,6 +90,7 @@ int ts_emulate_builder_new(struct ts_sbt_reader *reader, const struct ts_emulate
 		return -ENOMEM;
 	builder->options = *options;
 	builder->reader = reader;
+	builder->base_ns = UINT64_MAX;
 	*ret_builder = builder;
 	builder = NULL;
 	return 0;
@@ -316,9 +326,15 @@ static int add_call(struct ts_emulate_builder *builder, const struct ts_emulate_
 			: ts_emulate_grow(&program->calls, program->n_calls,
 					  &program->n_calls_allocated, sizeof(*program->calls));
 
-	if (!r)
-		program->calls[program->n_calls++] = *call;
-	return r;
+	if (r)
+		return r;
+	builder->base_ns = ts_emulate_less(builder->base_ns, call->start_ns);
+	builder->end_ns = ts_emulate_more(builder->end_ns, call->end_ns);
+	builder->has_late_calls |=
+		program->n_calls &&
+		ts_emulate_compare_calls(&program->calls[program->n_calls - 1], call) > 0;
+	program->calls[program->n_calls++] = *call;
+	return 0;
 }
 
 static bool is_asked(const struct ts_emulate_options *options, uint64_t op_id, uint64_t time_ns)
@@ -360,10 +376,10 @@ static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 		.name = (uint32_t)row->domain << 16 | row->cbid,
 		.flags = row->flags & TS_API_EXPECTS_DEVICE ? TS_EMULATE_CALL_AWAITED : 0,
 	};
-	int r = ts_state_map_set(&builder->call_by_op, session, row->op_id, at);
+	int r = ts_emulate_ids_set(&builder->call_by_op, session, row->op_id, at);
 
 	if (!r && row->nested_op_id && row->nested_op_id != row->op_id)
-		r = ts_state_map_set(&builder->call_by_op, session, row->nested_op_id, at);
+		r = ts_emulate_ids_set(&builder->call_by_op, session, row->nested_op_id, at);
 	if (r || at == LEFT_OUT)
 		return r;
 	if (call.end_ns < call.start_ns) {
@@ -379,16 +395,35 @@ static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 	return r ? r : add_call(builder, &call);
 }
 
-static int add_raw(struct ts_emulate_builder *builder, const struct ts_emulate_item *raw)
+/* What one call asked for is a list, in the order in which it came: its first is in `first_item`, its last in `after`. */
+static int add_raw(struct ts_emulate_builder *builder, struct ts_emulate_item *raw)
 {
+	uint32_t at = (uint32_t)builder->n_raws;
+	struct ts_emulate_call *call;
 	int r = is_full(builder)
 			? TS_SBT_E_LIMIT
 			: ts_emulate_grow(&builder->raws, builder->n_raws,
 					  &builder->n_raws_allocated, sizeof(*builder->raws));
 
-	if (!r)
-		builder->raws[builder->n_raws++] = *raw;
-	return r;
+	if (r)
+		return r;
+	if (raw->kind == TS_EMULATE_OP) {
+		builder->base_ns = ts_emulate_less(builder->base_ns, raw->start_ns);
+		builder->end_ns = ts_emulate_more(builder->end_ns, raw->end_ns);
+		builder->has_late_ops |= raw->start_ns < builder->last_op_ns;
+		if (raw->start_ns == builder->last_op_ns)
+			raw->flags |= TS_EMULATE_ITEM_TIED;
+		builder->last_op_ns = raw->start_ns;
+	}
+	builder->n_opens += raw->kind == TS_EMULATE_OPEN;
+	call = &builder->program->calls[raw->call];
+	if (call->n_items++)
+		builder->raws[call->after].other = at;
+	else
+		call->first_item = at;
+	call->after = at;
+	builder->raws[builder->n_raws++] = *raw;
+	return 0;
 }
 
 /* How many blocks of a kernel a multiprocessor holds; 0: not known. */
@@ -499,7 +534,7 @@ static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *
 	item->op_id = place.op_id;
 	item->start_ns = ts_row_start_ns(row->any);
 	item->end_ns = ts_row_end_ns(row->schema, row->any);
-	item->call = ts_state_map_find(&builder->call_by_op, row->session, place.op_id);
+	item->call = ts_emulate_ids_find(&builder->call_by_op, row->session, place.op_id);
 	if (item->call == LEFT_OUT ||
 	    (builder->options.has_stream && place.stream != builder->options.stream) ||
 	    (item->call == NONE && !is_asked(&builder->options, place.op_id, item->start_ns)))
@@ -539,7 +574,7 @@ static int feed_point(struct ts_emulate_builder *builder, uint32_t session, uint
 		.kind = kind, .op_id = op_id, .bytes = handle, .other = NONE, .inner = NONE};
 	int r;
 
-	raw.call = ts_state_map_find(&builder->call_by_op, session, op_id);
+	raw.call = ts_emulate_ids_find(&builder->call_by_op, session, op_id);
 	if (raw.call == NONE || raw.call == LEFT_OUT || stream == TS_NO_DEVICE ||
 	    (builder->options.has_stream && stream != builder->options.stream))
 		return 0;
@@ -551,7 +586,7 @@ static int feed_sync(struct ts_emulate_builder *builder, uint32_t session,
 		     const struct ts_row_sync *row)
 {
 	struct ts_emulate_waited waited = {
-		.call = ts_state_map_find(&builder->call_by_op, session, row->op_id),
+		.call = ts_emulate_ids_find(&builder->call_by_op, session, row->op_id),
 		.type = row->sync_type,
 		.context = row->context,
 		.stream = row->stream,
