@@ -12,9 +12,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define NONE	    TS_EMULATE_NONE
-#define LEFT_OUT    (NONE - 1) /* a call that was not asked for */
-#define LARGE_PAGE  ((size_t)2 << 20)
+#define NONE	   TS_EMULATE_NONE
+#define LEFT_OUT   (NONE - 1) /* a call that was not asked for */
+#define LARGE_PAGE ((size_t)2 << 20)
+/* What becomes an item. */
+#define ITEM_ROWS                                                                            \
+	(TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET) | \
+	 TS_ROW_BIT(TS_ROW_EVENT) | TS_ROW_BIT(TS_ROW_STREAM_WAIT) |                         \
+	 TS_ROW_BIT(TS_ROW_GRAPH_LAUNCH))
 #define MAX_STREAMS ((size_t)1 << 16)
 #define MAX_THREADS ((size_t)1 << 16)
 
@@ -42,14 +47,10 @@ void *ts_emulate_zeroed(size_t n, size_t bytes)
 	return at ? memset(at, 0, n * bytes) : NULL;
 }
 
-int ts_emulate_grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
+static int resize(void *items, size_t n_wanted, size_t *n_allocated, size_t bytes)
 {
-	size_t n_wanted = *n_allocated ? 2 * *n_allocated : 64;
-	void *old, *grown;
+	void *old, *grown = ts_emulate_room(n_wanted, bytes);
 
-	if (n < *n_allocated)
-		return 0;
-	grown = ts_emulate_room(n_wanted, bytes);
 	if (!grown)
 		return -ENOMEM;
 	memcpy(&old, items, sizeof(old));
@@ -59,6 +60,13 @@ int ts_emulate_grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
 	memcpy(items, &grown, sizeof(grown));
 	*n_allocated = n_wanted;
 	return 0;
+}
+
+int ts_emulate_grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
+{
+	if (n < *n_allocated)
+		return 0;
+	return resize(items, *n_allocated ? 2 * *n_allocated : 64, n_allocated, bytes);
 }
 
 void ts_emulate_builder_free(struct ts_emulate_builder *builder)
@@ -634,6 +642,35 @@ int ts_emulate_builder_feed(struct ts_emulate_builder *builder, const struct ts_
 	}
 }
 
+/* Room for all that the trace says it has, so that little is moved. What is not used costs nothing; where there is none, it grows. */
+static void reserve(struct ts_emulate_builder *builder)
+{
+	const struct ts_emulate_options *options = &builder->options;
+	struct ts_emulate_program *program = builder->program;
+	uint64_t n_calls = 0, n_raws = 0;
+
+	if (options->has_ops || options->has_stream || options->from_ns || options->to_ns)
+		return;
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(builder->reader); i++) {
+		const struct ts_sbt_block *block = ts_sbt_reader_block(builder->reader, i);
+
+		if (options->session && block->session != options->session)
+			continue;
+		if (block->type == TS_ROW_API)
+			n_calls += block->n_rows;
+		else if (block->type < 64 && TS_ROW_BIT(block->type) & ITEM_ROWS)
+			n_raws += block->n_rows;
+	}
+	n_calls = ts_emulate_less(n_calls, TS_EMULATE_MAX_ITEMS);
+	n_raws = ts_emulate_less(n_raws, TS_EMULATE_MAX_ITEMS - n_calls);
+	if (n_calls)
+		(void)resize(&program->calls, n_calls, &program->n_calls_allocated,
+			     sizeof(*program->calls));
+	if (n_raws)
+		(void)resize(&builder->raws, n_raws, &builder->n_raws_allocated,
+			     sizeof(*builder->raws));
+}
+
 static int read_rows(struct ts_emulate_builder *builder)
 {
 	const struct ts_sbt_cursor_options options = {
@@ -644,6 +681,7 @@ static int read_rows(struct ts_emulate_builder *builder)
 	struct ts_sbt_row row;
 	int r = ts_sbt_cursor_new(builder->reader, &options, &cursor);
 
+	reserve(builder);
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (r == TS_SBT_E_CORRUPT) {
