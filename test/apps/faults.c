@@ -3,7 +3,7 @@
  * faults FAULT: makes one mistake, which `tsctl replay` is to find, and checks no result. FAULT: none, race (in shared
  * memory), unwritten (memory is read), streams (two that write the same and do not wait), host (memory is changed under a
  * copy), bounds (a write behind what is allocated; the program ends with the driver's error), sum (of floats, by atomics: it
- * depends on the order).
+ * depends on the order), stray (a write behind what was allocated, where something else is), call (none; the last kernel calls a function).
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,30 +21,44 @@
 	"add.s64 %rd3, %rd1, %rd2;\ncvt.u32.u64 %r2, %rd2;\nmov.u32 %r4, words_" name ";\n" \
 	"add.u32 %r3, %r4, %r2;\nxor.b32 %r5, %r2, 512;\nadd.u32 %r5, %r4, %r5;\n" body     \
 	"ret;\n}\n"
+/* Of a function that is called: for who steps out of it. */
+#define PLUS                                                                     \
+	".func (.param .b32 sum) plus(.param .b32 value)\n{\n.reg .b32 %r<3>;\n" \
+	"ld.param.u32 %r1, [value];\nadd.u32 %r2, %r1, 7;\n"                     \
+	"st.param.b32 [sum], %r2;\nret;\n}\n"
+#define CALL                                                                             \
+	"ld.global.u32 %r6, [%rd3];\n{\n.param .b32 value;\n.param .b32 sum;\n"          \
+	"st.param.b32 [value], %r6;\ncall.uni (sum), plus, (value);\nld.param.b32 %r7, " \
+	"[sum];\n}\nst.global.u32 [%rd3], %r7;\n"
 #define TURN(barrier)                                      \
 	".loc 1 20 1\nst.shared.u32 [%r3], %r1;\n" barrier \
 	".loc 1 22 1\nld.shared.u32 %r6, [%r5];\n"         \
 	"st.global.u32 [%rd3], %r6;\n"
 
 static const char ptx[] =
-	".version 7.0\n.target sm_70\n.address_size 64\n.file 1 \"turn.cu\"\n" KERNEL(
+	".version 7.0\n.target sm_70\n.address_size 64\n.file 1 \"turn.cu\"\n" PLUS KERNEL(
 		"turn", TURN("bar.sync 0;\n")) KERNEL("turn_race", TURN(""))
-		KERNEL("increase", "ld.global.u32 %r6, [%rd3];\nadd.u32 %r6, %r6, 1;\n"
-				   "st.global.u32 [%rd3], %r6;\n")
-			KERNEL("spill", "st.global.u32 [%rd3+4], %r1;\n")
-				KERNEL("sum",
-				       "cvt.rn.f32.u32 %r6, %r1;\nadd.f32 %r6, %r6, 0f3F800000;\n"
-				       "rcp.rn.f32 %r6, %r6;\nred.global.add.f32 [%rd1], %r6;\n");
+		KERNEL("increase",
+		       "ld.global.u32 %r6, [%rd3];\nadd.u32 %r6, %r6, 1;\n"
+		       "st.global.u32 [%rd3], %r6;\n") KERNEL("spill",
+							      "st.global.u32 [%rd3+4], %r1;\n")
+			KERNEL("sum", "cvt.rn.f32.u32 %r6, %r1;\nadd.f32 %r6, %r6, 0f3F800000;\n"
+				      "rcp.rn.f32 %r6, %r6;\nred.global.add.f32 [%rd1], %r6;\n")
+				KERNEL("added", CALL)
+					KERNEL("stray", "st.global.u32 [%rd3+1024], %r1;\n");
 
 enum kernel {
 	TURN_WELL,
 	TURN_RACE,
 	INCREASE,
 	SPILL,
-	SUM
+	SUM,
+	ADDED,
+	STRAY
 };
 
-static const char *const names[] = {"turn", "turn_race", "increase", "spill", "sum", NULL};
+static const char *const names[] = {"turn", "turn_race", "increase", "spill",
+				    "sum",  "added",	 "stray",    NULL};
 static const struct gpu_code code = {.names = names, .ptx = ptx, .capability = 70};
 
 static void launch(enum kernel kernel, uint32_t *words, struct gpu_stream stream)
@@ -86,10 +100,12 @@ int main(int argc, char **argv)
 		gpu_h2d_async(more, pinned, N_BYTES, first);
 	else
 		more = gpu_malloc(N_BYTES);
-	launch(!strcmp(fault, "bounds") ? SPILL
-	       : !strcmp(fault, "sum")	? SUM
-					: INCREASE,
-	       more, first);
+	launch(!strcmp(fault, "bounds")	 ? SPILL
+	       : !strcmp(fault, "sum")	 ? SUM
+	       : !strcmp(fault, "call")	 ? ADDED
+	       : !strcmp(fault, "stray") ? STRAY
+					 : INCREASE,
+	       strcmp(fault, "stray") ? more : words, first);
 	gpu_device_sync();
 	printf("faults: %s\n", fault);
 	return gpu_close();

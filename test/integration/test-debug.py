@@ -8,9 +8,9 @@ import subprocess
 import harness
 
 COMMANDS = ('break', 'breaks', 'delete', 'continue', 'step', 'skip', 'where', 'list', 'backtrace', 'blocks', 'warps', 'thread',
-            'registers', 'registers all', 'print', 'shared', 'memory', 'help', 'nonsense', '')
+            'registers', 'registers all', 'print', 'shared', 'memory', 'set', 'write', 'write shared', 'break later', 'finish', 'help', 'nonsense', '')
 WORDS = ('0', '1', '7', '40', '31', '-1', '99999999999999999999', '0x0', '0xffffffffffffffff', '0x1000000000000', '%r1', '%rd2', '%p1',
-         'turn_race', 'turn.cu:22', ':', 'a:', ':9', '%', 'x' * 300, '\u00e9', '\x1b[2J', 'all', '1e9')
+         'turn_race', 'turn.cu:22', ':', 'a:', ':9', '%', 'x' * 300, '\u00e9', '\x1b[2J', 'all', '1e9', 'if', 'and', '==', '<=', '%tid.x', 'later')
 
 
 class Debug(harness.Case):
@@ -61,6 +61,55 @@ class Debug(harness.Case):
         self.assertIn('kernel increase, grid', out)
         # Where each kernel begins is a stop too, but not this one.
         self.assertRegex(out, r'(?m)^.*stop 1: .*: increase, PTX line \d+')
+
+    def test_a_condition(self):
+        path = self.capture()
+        out = self.debug(path, ['break turn.cu:22 if %tid.x >= 37 and %r1 < 0x27', 'breaks', 'continue', 'where',
+                                'quit'])
+        self.assertRegex(out, r'1  turn\.cu:22 if %tid\.x >= 37 and %r1 < 0x27')
+        self.assertIn('stop 1: block (0,0,0) warp 1 thread (37,0,0): turn_race', out)
+        # A register that is not there where it stops is told.
+        out = self.debug(path, ['break turn.cu:22 if %r77 == 1', 'continue', 'quit'])
+        self.assertIn('stop 1 (there is no %r77 here): ', out)
+        for command, told in (('break turn.cu:22 if', 'with blanks between'), ('break turn.cu:22 if %r1 = 2', 'with blanks between'),
+                              ('break turn.cu:22 if %r1 == x', 'no value of such a register: x'),
+                              ('break turn.cu:22 when', 'break PLACE [if TEST')):
+            self.assertIn('error: ', self.debug(path, [command, 'quit']))
+            self.assertIn(told, self.debug(path, [command, 'quit']))
+
+    def test_places_that_are_not_there(self):
+        """They are refused, with the next one that is; what another module may have can be asked for."""
+        path = self.capture()
+        out = self.debug(path, ['break turn.cu:21', 'break turn.cu:23', 'break 3', 'break other.cu:22', 'break nobody', 'breaks',
+                                'break later nobody', 'continue'])
+        self.assertIn('is at turn.cu:21; the next line that has one is 22', out)
+        self.assertIn('is at turn.cu:23 (', out)
+        self.assertRegex(out, r'is at PTX line 3; the next line that has one is \d+')
+        self.assertIn('is at other.cu:22 (', out)
+        self.assertIn('is in a function nobody', out)
+        self.assertEqual(out.count('error: no instruction'), 5)
+        self.assertEqual(re.findall(r'^stop \d+$', out, re.M), ['stop 1'])
+
+    def test_what_is_changed(self):
+        """Registers and memory: the kernel goes on with what was written."""
+        path = self.capture()
+        out = self.debug(path, ['break turn.cu:20 if %tid.x == 0', 'continue', 'set %r1 77', 'thread 0 1', 'set %r1 -1', 'break turn.cu:22',
+                                'continue', 'shared 0 8', 'write shared 512 0x12345678', 'write shared 516 1.5', 'shared 512 8',
+                                'write shared 4096 1', 'write 0 1', 'set %nothing 1', 'set %r1 x', 'write shared 0 1 3', 'quit'])
+        self.assertIn('0x0  4d000000 ffffffff', out)
+        self.assertIn('0x200  78563412 0000c03f', out)
+        self.assertEqual(out.count('error: there is no such memory'), 2)
+        self.assertIn('error: no register of that name', out)
+        self.assertIn('error: set %REGISTER VALUE, of a register of type', out)
+        self.assertIn('error: write [shared] ADDRESS VALUE', out)
+
+    def test_finish(self):
+        result, path = self.record([harness.app('faults', 'driver'), 'call'], '--vgpu=small', '--capture', 'replay')
+        self.assertEqual(result.status, 0, result)
+        out = self.debug(path, ['break later plus if %tid.x == 40', 'skip', 'skip', 'continue', 'backtrace', 'finish', 'where', 'finish', 'quit'])
+        self.assertRegex(out, r'#0  plus, PTX line \d+\n#1  added, PTX line \d+')
+        self.assertRegex(out, r'#1.*\nblock \(0,0,0\) warp 1 thread \(40,0,0\): added')
+        self.assertIn('error: this is the kernel itself', out)
 
     def test_hostile_commands(self):
         path, dice = self.capture(), random.Random(4)

@@ -5,7 +5,7 @@
  */
 #include "tools/tsctl/replaydebug.h"
 
-#include "replay/vgpu/ptx/debug.h"
+#include "tools/tsctl/debugstop.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -22,11 +22,6 @@
 #define LANES		32u
 #define AROUND		4u
 
-struct stop_at {
-	char where[256]; /* a file, a function, or "": a line of the PTX */
-	uint32_t line;	 /* 0: a function's first instruction */
-};
-
 struct debugger {
 	struct replay *replay;
 	const volatile int *cancel;
@@ -36,7 +31,10 @@ struct debugger {
 	uint64_t n_steps;
 	uint64_t step_block;
 	uint32_t step_warp;
-	struct stop_at breaks[MAX_BREAKS];
+	uint32_t
+		finish_level; /* stops when the thread is in fewer calls; 0: it is not waited for */
+	uint32_t finish_lane;
+	struct ts_debugstop breaks[MAX_BREAKS];
 	size_t n_breaks;
 	/* What is looked at. */
 	struct ts_ptx_warp *warp;
@@ -48,21 +46,9 @@ struct debugger {
 
 /* ---- words ---- */
 
-static char *take_word(char **rest)
-{
-	char *word;
-
-	*rest += strspn(*rest, " \t");
-	word = *rest;
-	*rest += strcspn(*rest, " \t");
-	if (**rest)
-		*(*rest)++ = '\0';
-	return word;
-}
-
 static bool take_number(char **rest, uint64_t *ret)
 {
-	const char *word = take_word(rest);
+	const char *word = ts_debugstop_word(rest);
 	char *end;
 
 	errno = 0;
@@ -125,9 +111,13 @@ static void print_where(const struct debugger *debugger)
 
 static void do_help(void)
 {
-	fputs("break LINE | FILE:LINE | FUNCTION   stop there (a line of the PTX, of the source)\n"
+	fputs("break LINE | FILE:LINE | FUNCTION   stop there (a line of the PTX, of the source);\n"
+	      "  ... if %REGISTER == VALUE         for threads of which that holds: == != < <= >\n"
+	      "      [and ...]                     >=; also of %tid.x to %ctaid.z\n"
+	      "break later ...                     that is not in this kernel's module\n"
 	      "breaks; delete N                    stops that there are; without one of them\n"
 	      "continue; step [N]                  to the next stop; N instructions of this warp\n"
+	      "finish                              until this thread's function has returned\n"
 	      "skip                                to the next kernel\n"
 	      "where; list; backtrace              the thread; the PTX around it; its calls\n"
 	      "blocks; warps                       that are resident; of this block\n"
@@ -136,49 +126,28 @@ static void do_help(void)
 	      "registers [all]; print %REGISTER    of the thread; of all lanes of its warp\n"
 	      "shared OFFSET [N]; memory ADDRESS [N]   N bytes of the block's shared memory; of\n"
 	      "                                    memory by generic address, as the thread has it\n"
+	      "set %REGISTER VALUE                 of the thread\n"
+	      "write ADDRESS VALUE [BYTES]         1, 2, 4 (without) or 8 bytes of memory;\n"
+	      "write shared OFFSET VALUE [BYTES]   of the block's shared memory\n"
 	      "help; quit\n",
 	      stdout);
 }
 
 static void do_break(struct debugger *debugger, char *rest)
 {
-	struct stop_at *stop = &debugger->breaks[debugger->n_breaks];
-	char *word = take_word(&rest), *colon = strrchr(word, ':'), *end;
-
 	if (debugger->n_breaks == MAX_BREAKS) {
 		printf("error: there are %u stops, and no more can be\n", MAX_BREAKS);
 		return;
 	}
-	if (!*word || strlen(word) >= sizeof(stop->where)) {
-		printf("error: break LINE, FILE:LINE or FUNCTION\n");
-		return;
-	}
-	*stop = (struct stop_at){.line = 0};
-	if (isdigit((unsigned char)*word) || colon) {
-		unsigned long line = strtoul(colon ? colon + 1 : word, &end, 10);
-
-		if (*end || !line || line > UINT32_MAX || (colon && !colon[1])) {
-			printf("error: no line's number: %s\n", colon ? colon + 1 : word);
-			return;
-		}
-		stop->line = (uint32_t)line;
-		if (colon)
-			memcpy(stop->where, word, (size_t)(colon - word));
-	} else {
-		memcpy(stop->where, word, strlen(word) + 1);
-	}
-	printf("stop %zu\n", ++debugger->n_breaks);
+	if (ts_debugstop_parse(&debugger->breaks[debugger->n_breaks], rest, debugger->warp))
+		printf("stop %zu\n", ++debugger->n_breaks);
 }
 
 static void do_breaks(const struct debugger *debugger)
 {
 	for (size_t i = 0; i < debugger->n_breaks; i++) {
-		const struct stop_at *stop = &debugger->breaks[i];
-
 		printf("%zu  ", i + 1);
-		ts_out_text(stdout, stop->where);
-		if (stop->line)
-			printf("%s%u", *stop->where ? ":" : "PTX line ", stop->line);
+		ts_debugstop_print(&debugger->breaks[i]);
 		putchar('\n');
 	}
 }
@@ -329,7 +298,7 @@ static void print_value(const struct ts_ptx_register_view *view)
 
 static void do_registers(const struct debugger *debugger, char *rest)
 {
-	bool all = !strcmp(take_word(&rest), "all");
+	bool all = !strcmp(ts_debugstop_word(&rest), "all");
 	struct ts_ptx_register_view view;
 
 	for (size_t i = 0; ts_ptx_debug_register(debugger->warp, debugger->lane, 0, i, &view);
@@ -342,19 +311,23 @@ static void do_registers(const struct debugger *debugger, char *rest)
 	}
 }
 
+static bool find_register(const struct debugger *debugger, const char *name,
+			  struct ts_ptx_register_view *ret_view, size_t *ret_i)
+{
+	if (ts_debugstop_register(debugger->warp, debugger->lane, name, ret_view, ret_i))
+		return true;
+	printf("error: no register of that name here; `registers all` lists them\n");
+	return false;
+}
+
 static void do_print(const struct debugger *debugger, char *rest)
 {
-	const char *name = take_word(&rest);
+	const char *name = ts_debugstop_word(&rest);
 	struct ts_ptx_register_view view;
-	size_t i = 0;
+	size_t i;
 
-	while (ts_ptx_debug_register(debugger->warp, debugger->lane, 0, i, &view) &&
-	       strcmp(view.name, name))
-		i++;
-	if (!ts_ptx_debug_register(debugger->warp, debugger->lane, 0, i, &view)) {
-		printf("error: no register of that name here; `registers all` lists them\n");
+	if (!find_register(debugger, name, &view, &i))
 		return;
-	}
 	for (uint32_t lane = 0; lane < LANES; lane++) {
 		struct ts_ptx_place here, there;
 		uint32_t tid[3];
@@ -402,10 +375,96 @@ static void do_memory(const struct debugger *debugger, char *rest, bool is_share
 	print_bytes(at, bytes, got);
 }
 
+static void do_set(const struct debugger *debugger, char *rest)
+{
+	const char *name = ts_debugstop_word(&rest), *word = ts_debugstop_word(&rest);
+	struct ts_ptx_register_view view;
+	uint64_t value;
+	size_t i;
+
+	if (!find_register(debugger, name, &view, &i))
+		return;
+	if (!ts_debugstop_value(word, view.type, &value) || *rest) {
+		printf("error: set %%REGISTER VALUE, of a register of type %s\n", view.type);
+		return;
+	}
+	(void)ts_ptx_debug_set_register(debugger->warp, debugger->lane, 0, i, value);
+	(void)ts_ptx_debug_register(debugger->warp, debugger->lane, 0, i, &view);
+	printf("%-12s %-4s ", view.name, view.type);
+	print_value(&view);
+	printf("%s\n", view.is_live ? "" : "  (not needed any more, or not yet there)");
+}
+
+static void do_write(const struct debugger *debugger, char *rest)
+{
+	bool is_shared = !strncmp(rest, "shared ", 7);
+	uint64_t at, value, n = 4;
+	char type[8];
+	int r;
+
+	if (is_shared)
+		(void)ts_debugstop_word(&rest);
+	if (take_number(&rest, &at) && *rest) {
+		const char *word = ts_debugstop_word(&rest);
+
+		if (*rest && (!take_number(&rest, &n) || (n != 1 && n != 2 && n != 4 && n != 8)))
+			n = 0;
+		/* What looks like a number of floats is one. */
+		snprintf(type, sizeof(type), "%c%u", strchr(word, '.') && n >= 4 ? 'f' : 'b',
+			 (unsigned int)(8 * n));
+		if (n && !*rest && ts_debugstop_value(word, type, &value)) {
+			r = is_shared ? ts_ptx_debug_write_shared(debugger->warp, at, &value, n)
+				      : ts_ptx_debug_write(debugger->warp, debugger->lane, at,
+							   &value, n);
+			if (r)
+				printf("error: %s\n", r == -EROFS ? "that memory cannot be written"
+								  : "there is no such memory");
+			return;
+		}
+	}
+	printf("error: write [shared] ADDRESS VALUE [1|2|4|8]\n");
+}
+
+static uint32_t level_of(const struct ts_ptx_warp *warp, uint32_t lane)
+{
+	struct ts_ptx_place place;
+	uint32_t level = 0;
+
+	while (ts_ptx_debug_place(warp, lane, level, &place))
+		level++;
+	return level;
+}
+
+static void watch_warp(struct debugger *debugger)
+{
+	struct ts_ptx_block_view block;
+
+	ts_ptx_debug_block_of(debugger->warp, &block);
+	debugger->step_block = block.index;
+	debugger->step_warp = ts_ptx_debug_warp_index(debugger->warp);
+}
+
+/* False: the kernel runs on. */
+static bool do_finish(struct debugger *debugger)
+{
+	uint32_t level = level_of(debugger->warp, debugger->lane);
+
+	if (level < 2) {
+		printf("error: %s\n", level ? "this is the kernel itself: it returns to nobody"
+					    : "the thread has ended");
+		return true;
+	}
+	watch_warp(debugger);
+	debugger->n_steps = 0;
+	debugger->finish_level = level;
+	debugger->finish_lane = debugger->lane;
+	return false;
+}
+
 /* False: the kernel runs on. */
 static bool do_command(struct debugger *debugger, char *line)
 {
-	char *rest = line, *word = take_word(&rest);
+	char *rest = line, *word = ts_debugstop_word(&rest);
 
 	if (!strcmp(word, "continue") || !strcmp(word, "c") || !strcmp(word, "skip")) {
 		debugger->n_steps = 0;
@@ -414,19 +473,17 @@ static bool do_command(struct debugger *debugger, char *line)
 		return false;
 	}
 	if (!strcmp(word, "step") || !strcmp(word, "s")) {
-		struct ts_ptx_block_view block;
-
 		debugger->n_steps = 1;
 		if (*rest && (!take_number(&rest, &debugger->n_steps) || !debugger->n_steps)) {
 			debugger->n_steps = 0;
 			printf("error: step N\n");
 			return true;
 		}
-		ts_ptx_debug_block_of(debugger->warp, &block);
-		debugger->step_block = block.index;
-		debugger->step_warp = ts_ptx_debug_warp_index(debugger->warp);
+		watch_warp(debugger);
 		return false;
 	}
+	if (!strcmp(word, "finish"))
+		return do_finish(debugger);
 	if (!strcmp(word, "quit") || !strcmp(word, "q")) {
 		debugger->is_left = true;
 		return false;
@@ -455,6 +512,10 @@ static bool do_command(struct debugger *debugger, char *line)
 		do_registers(debugger, rest);
 	else if (!strcmp(word, "print") || !strcmp(word, "p"))
 		do_print(debugger, rest);
+	else if (!strcmp(word, "set"))
+		do_set(debugger, rest);
+	else if (!strcmp(word, "write"))
+		do_write(debugger, rest);
 	else if (!strcmp(word, "shared") || !strcmp(word, "memory"))
 		do_memory(debugger, rest, *word == 's');
 	else if (*word) {
@@ -497,43 +558,47 @@ static void prompt(struct debugger *debugger)
 
 /* ---- what the engine asks ---- */
 
-static bool ends_with(const char *path, const char *name)
+/* Whether the thread that is waited for has left its function. */
+static bool has_finished(const struct debugger *debugger, const struct ts_ptx_warp *warp)
 {
-	size_t n_path = strlen(path), n_name = strlen(name);
-
-	return n_name <= n_path && !strcmp(path + n_path - n_name, name) &&
-	       (n_path == n_name || path[n_path - n_name - 1] == '/');
-}
-
-static bool is_at(const struct stop_at *stop, const struct ts_ptx_place *place,
-		  const struct ts_ptx_place *before)
-{
-	if (!stop->line)
-		return !strcmp(place->function, stop->where) &&
-		       (!before || strcmp(before->function, place->function) != 0);
-	if (!*stop->where)
-		return place->line == stop->line;
-	return place->source_file && place->source_line == stop->line &&
-	       ends_with(place->source_file, stop->where) &&
-	       (!before || before->source_line != place->source_line ||
-		before->function != place->function);
+	return debugger->finish_level && (ts_ptx_debug_active(warp) >> debugger->finish_lane & 1) &&
+	       level_of(warp, debugger->finish_lane) < debugger->finish_level;
 }
 
 static bool is_stop(struct debugger *debugger, struct ts_ptx_warp *warp,
-		    const struct ts_ptx_place *place)
+		    const struct ts_ptx_place *place, uint32_t *ret_lane)
 {
 	const struct ts_ptx_place *before = debugger->last_warp == warp ? &debugger->last : NULL;
 	struct ts_ptx_block_view block;
 
-	for (size_t i = 0; i < debugger->n_breaks; i++)
-		if (is_at(&debugger->breaks[i], place, before)) {
-			printf("stop %zu: ", i + 1);
-			return true;
+	for (size_t i = 0; i < debugger->n_breaks; i++) {
+		const char *missing;
+		int lane = ts_debugstop_is_at(&debugger->breaks[i], place, before)
+				   ? ts_debugstop_lane(&debugger->breaks[i], warp, &missing)
+				   : -1;
+
+		if (lane < 0)
+			continue;
+		*ret_lane = (uint32_t)lane;
+		printf("stop %zu", i + 1);
+		if (missing) {
+			printf(" (there is no ");
+			ts_out_text(stdout, missing);
+			printf(" here)");
 		}
-	if (!debugger->n_steps || ts_ptx_debug_warp_index(warp) != debugger->step_warp)
+		printf(": ");
+		return true;
+	}
+	if (ts_ptx_debug_warp_index(warp) != debugger->step_warp)
 		return false;
 	ts_ptx_debug_block_of(warp, &block);
-	return block.index == debugger->step_block && !--debugger->n_steps;
+	if (block.index != debugger->step_block)
+		return false;
+	if (has_finished(debugger, warp)) {
+		*ret_lane = debugger->finish_lane;
+		return true;
+	}
+	return debugger->n_steps && !--debugger->n_steps;
 }
 
 static int on_step(void *userdata, struct ts_ptx_warp *warp)
@@ -550,13 +615,14 @@ static int on_step(void *userdata, struct ts_ptx_warp *warp)
 	lane = (uint32_t)__builtin_ctz(ts_ptx_debug_active(warp));
 	if (!ts_ptx_debug_place(warp, lane, 0, &place))
 		return 0;
-	stops = debugger->at_begin || is_stop(debugger, warp, &place);
+	stops = debugger->at_begin || is_stop(debugger, warp, &place, &lane);
 	debugger->last = place;
 	debugger->last_warp = warp;
 	if (!stops)
 		return 0;
 	debugger->at_begin = false;
 	debugger->n_steps = 0;
+	debugger->finish_level = 0;
 	debugger->warp = warp;
 	debugger->lane = lane;
 	print_where(debugger);
@@ -572,6 +638,7 @@ static void on_begin(void *userdata, const struct ts_ptx_launch *launch)
 		return;
 	debugger->at_begin = true;
 	debugger->last_warp = NULL;
+	debugger->finish_level = 0;
 	printf("operation %" PRIu64 ", call %" PRIu64 ": kernel ", debugger->operation->sequence,
 	       debugger->operation->op_id);
 	ts_out_text(stdout, ts_ptx_kernel_info(launch->kernel)->name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a debugger can look at. Names of registers are kept by images that were linked for it; values lie where warps have them. */
+/* What a debugger can look at, and change. Names of registers are kept by images that were linked for it; values lie where warps have them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -129,24 +129,46 @@ static const char *ts_ptx_file_of(const struct ts_ptx_code *code,
 	return NULL;
 }
 
+static void ts_ptx_view_place(const struct ts_ptx_image *image, const struct ts_ptx_code *code,
+			      uint32_t insn, struct ts_ptx_place *ret_place)
+{
+	const struct ts_ptx_origin *origin = &code->origins[insn];
+
+	*ret_place = (struct ts_ptx_place){
+		.function = code->name,
+		.source_file = ts_ptx_file_of(code, origin),
+		.text = image->texts ? image->texts[code->module] : NULL,
+		.line = origin->line,
+		.source_line = origin->source_line,
+	};
+}
+
 bool ts_ptx_debug_place(const struct ts_ptx_warp *warp, uint32_t lane, uint32_t level,
 			struct ts_ptx_place *ret_place)
 {
 	const struct ts_ptx_insn *at = NULL;
 	const struct ts_ptx_frame *frame = ts_ptx_frame_at(warp, lane, level, &at);
-	const struct ts_ptx_origin *origin;
-	const struct ts_ptx_image *image = warp->worker->image;
 
 	if (!frame || !at)
 		return false;
-	origin = &frame->code->origins[at->index];
-	*ret_place = (struct ts_ptx_place){
-		.function = frame->code->name,
-		.source_file = ts_ptx_file_of(frame->code, origin),
-		.text = image->texts ? image->texts[frame->code->module] : NULL,
-		.line = origin->line,
-		.source_line = origin->source_line,
-	};
+	ts_ptx_view_place(warp->worker->image, frame->code, at->index, ret_place);
+	return true;
+}
+
+size_t ts_ptx_debug_n_functions(const struct ts_ptx_warp *warp)
+{
+	return warp->worker->image->n_codes;
+}
+
+bool ts_ptx_debug_instruction(const struct ts_ptx_warp *warp, size_t function, size_t i,
+			      struct ts_ptx_place *ret_place)
+{
+	const struct ts_ptx_image *image = warp->worker->image;
+
+	if (function >= image->n_codes || i >= image->codes[function].n_insns)
+		return false;
+	ts_ptx_view_place(image, &image->codes[function], image->codes[function].insns[i].index,
+			  ret_place);
 	return true;
 }
 
@@ -209,6 +231,55 @@ size_t ts_ptx_debug_memory(struct ts_ptx_warp *warp, uint32_t lane, uint64_t add
 		n = left;
 	memcpy(to, from, n);
 	return n;
+}
+
+int ts_ptx_debug_set_register(struct ts_ptx_warp *warp, uint32_t lane, uint32_t level, size_t i,
+			      uint64_t value)
+{
+	const struct ts_ptx_insn *at = NULL;
+	const struct ts_ptx_frame *frame = ts_ptx_frame_at(warp, lane, level, &at);
+	const struct ts_ptx_named *named;
+	uint8_t *to;
+
+	if (!frame || !at || i >= frame->code->n_named)
+		return -ENOENT;
+	named = &frame->code->named[i];
+	to = (uint8_t *)frame->regs + named->slot;
+	if (named->width == 0) {
+		uint32_t mask;
+
+		memcpy(&mask, to, sizeof(mask));
+		mask = (mask & ~(1u << lane)) | (uint32_t)(value & 1) << lane;
+		memcpy(to, &mask, sizeof(mask));
+	} else {
+		memcpy(to + (size_t)lane * named->width, &value, named->width);
+	}
+	return 0;
+}
+
+int ts_ptx_debug_write_shared(struct ts_ptx_warp *warp, uint64_t offset, const void *from, size_t n)
+{
+	const struct ts_ptx_block *b = warp->block;
+
+	if (offset >= b->shared_bytes || n > b->shared_bytes - offset)
+		return -EFAULT;
+	memcpy(b->shared + offset, from, n);
+	return 0;
+}
+
+int ts_ptx_debug_write(struct ts_ptx_warp *warp, uint32_t lane, uint64_t address, const void *from,
+		       size_t n)
+{
+	uint64_t left = 0;
+	bool read_only = false;
+	uint8_t *to = ts_ptx_locate(warp, lane, address, &left, &read_only);
+
+	if (!to || n > left)
+		return -EFAULT;
+	if (read_only)
+		return -EROFS;
+	memcpy(to, from, n);
+	return 0;
 }
 
 /* One after the other, each asked about: as many as the warp would carry out in its turn. */

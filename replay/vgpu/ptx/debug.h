@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A debugger's side of the engine: it is asked before every instruction of every warp, and may look at all that is resident
- * meanwhile. An engine with a debugger has one thread, and runs its warps in the order in which it would without.
+ * meanwhile, and change registers and memory. An engine with a debugger has one thread, and runs its warps in the order in which it would without.
  *
  * Registers have names in images that were linked for it (ts_ptx_link_named()), where each has a place of its own.
  *
@@ -74,6 +74,11 @@ enum ts_ptx_lane_state ts_ptx_debug_lane(const struct ts_ptx_warp *warp, uint32_
 bool ts_ptx_debug_place(const struct ts_ptx_warp *warp, uint32_t lane, uint32_t level,
 			struct ts_ptx_place *ret_place);
 
+/* Functions of the image that a warp runs, and their instructions, from 0. False: there are no more. */
+size_t ts_ptx_debug_n_functions(const struct ts_ptx_warp *warp);
+bool ts_ptx_debug_instruction(const struct ts_ptx_warp *warp, size_t function, size_t i,
+			      struct ts_ptx_place *ret_place);
+
 struct ts_ptx_register_view {
 	char name[64];
 	const char *type; /* "u32", "pred" */
@@ -88,6 +93,15 @@ size_t ts_ptx_debug_shared(const struct ts_ptx_warp *warp, uint64_t offset, void
 /* The same of a generic address of a lane's. */
 size_t ts_ptx_debug_memory(struct ts_ptx_warp *warp, uint32_t lane, uint64_t address, void *to,
 			   size_t n);
+
+/* Of the register that the same numbers name; of a predicate the lowest bit. -ENOENT: there is none. */
+int ts_ptx_debug_set_register(struct ts_ptx_warp *warp, uint32_t lane, uint32_t level, size_t i,
+			      uint64_t value);
+/* All n bytes, or none. -EFAULT: there is not so much memory; -EROFS: it is constant, or a parameter. */
+int ts_ptx_debug_write_shared(struct ts_ptx_warp *warp, uint64_t offset, const void *from,
+			      size_t n);
+int ts_ptx_debug_write(struct ts_ptx_warp *warp, uint32_t lane, uint64_t address, const void *from,
+		       size_t n);
 
 #ifdef __cplusplus
 }
