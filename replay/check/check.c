@@ -10,6 +10,7 @@ const char *ts_check_kind_name(enum ts_check_kind kind)
 		[TS_CHECK_FOUND_OUT_OF_BOUNDS] = "out-of-bounds",
 		[TS_CHECK_FOUND_UNORDERED] = "unordered",
 		[TS_CHECK_FOUND_HOST_CHANGED] = "host-changed",
+		[TS_CHECK_FOUND_STRAY] = "stray",
 	};
 
 	return (size_t)kind < TS_ARRAY_LEN(names) ? names[kind] : NULL;
@@ -34,6 +35,7 @@ void ts_check_free(struct ts_check *check)
 	for (size_t i = 0; i < check->allocations.n; i++)
 		free(check->allocations.all[i].written);
 	free(check->allocations.all);
+	free(check->kernel.reached);
 	ts_check_operations_deinit(&check->operations);
 	free(check);
 }

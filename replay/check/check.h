@@ -32,9 +32,10 @@ enum ts_check_kind {
 	TS_CHECK_FOUND_OUT_OF_BOUNDS,
 	TS_CHECK_FOUND_UNORDERED,    /* two operations, nothing between that orders them */
 	TS_CHECK_FOUND_HOST_CHANGED, /* the source of a copy, before it was done */
+	TS_CHECK_FOUND_STRAY,	     /* in an allocation that the kernel has no pointer to */
 };
 
-/* "race", "unwritten", "out-of-bounds", "unordered", "host-changed". NULL for other numbers. */
+/* "race", "unwritten", "out-of-bounds", "unordered", "host-changed", "stray". NULL for other numbers. */
 const char *ts_check_kind_name(enum ts_check_kind kind);
 
 /* One of the two sides of a finding. */

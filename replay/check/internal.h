@@ -54,7 +54,9 @@ struct ts_check_kernel {
 	const struct ts_ptx_access *access; /* the one that is looked at, and by which lane */
 	struct ts_check_block *block;
 	uint32_t lane;
-	uint32_t last; /* the place in ts_check_allocations where the last access was */
+	uint32_t last;	     /* the place in ts_check_allocations where the last access was */
+	bool knows_pointers; /* which allocations it can have pointers to is known: */
+	bool *reached;	     /* those, by their place in ts_check_allocations */
 };
 
 /* A stream, or (the first one) the host. */
@@ -121,6 +123,12 @@ void ts_check_locate(const struct ts_check *check, struct ts_check_finding *find
 void ts_check_kernel_init(struct ts_check *check);
 /* What the kernel that ended has touched, told to the operations; forgets it. */
 int ts_check_kernel_touched(struct ts_check *check);
+
+/* strays.c: what the kernel that begins was given pointers to. -ENOMEM. */
+int ts_check_strays_begin(struct ts_check *check);
+/* Whether the access goes where the kernel has no pointer to. If not, what it reads there are pointers that it has from then on. */
+bool ts_check_strays_is_one(struct ts_check *check, const struct ts_check_allocation *in,
+			    uint64_t address);
 
 /* operations.c */
 int ts_check_operations_begin(struct ts_check *check, const struct ts_row_operation *operation);

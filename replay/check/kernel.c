@@ -234,25 +234,11 @@ static void look_for_races(struct ts_check *check)
 			access->flags & TS_PTX_ACCESS_RELEASE);
 }
 
-static void look_for_unwritten(struct ts_check *check)
+static void look_for_unwritten(struct ts_check *check, struct ts_check_allocation *in)
 {
-	struct ts_check_kernel *kernel = &check->kernel;
-	const struct ts_ptx_access *access = kernel->access;
-	uint64_t address = access->address[kernel->lane], first;
-	struct ts_check_allocation shared = {.bytes = UINT32_MAX,
-					     .written = kernel->block->written};
-	struct ts_check_allocation *in = &shared;
+	const struct ts_ptx_access *access = check->kernel.access;
+	uint64_t address = access->address[check->kernel.lane], first;
 
-	if (!(access->flags & TS_PTX_ACCESS_SHARED)) {
-		in = kernel->last < check->allocations.n ? &check->allocations.all[kernel->last]
-							 : NULL;
-		if (!in || address - in->address >= in->bytes)
-			in = ts_check_allocation_at(&check->allocations, address);
-		/* What kernels allocate themselves is not kept track of. */
-		if (!in)
-			return;
-		kernel->last = (uint32_t)(in - check->allocations.all);
-	}
 	if ((access->flags & TS_PTX_ACCESS_READ) &&
 	    !ts_check_is_written(in, address, access->bytes, &first)) {
 		(void)found(check, TS_CHECK_FOUND_UNWRITTEN, 0, first);
@@ -261,6 +247,39 @@ static void look_for_unwritten(struct ts_check *check)
 	}
 	if (access->flags & TS_PTX_ACCESS_WRITE)
 		ts_check_mark_written(in, address, access->bytes);
+}
+
+/* What an access to global memory is in; NULL: what kernels allocate themselves is not kept track of. */
+static struct ts_check_allocation *allocation_of(struct ts_check *check)
+{
+	struct ts_check_kernel *kernel = &check->kernel;
+	uint64_t address = kernel->access->address[kernel->lane];
+	struct ts_check_allocation *in =
+		kernel->last < check->allocations.n ? &check->allocations.all[kernel->last] : NULL;
+
+	if (!in || address - in->address >= in->bytes)
+		in = ts_check_allocation_at(&check->allocations, address);
+	if (in)
+		kernel->last = (uint32_t)(in - check->allocations.all);
+	return in;
+}
+
+static void look_at_memory(struct ts_check *check)
+{
+	struct ts_check_kernel *kernel = &check->kernel;
+	struct ts_check_allocation shared = {.bytes = UINT32_MAX,
+					     .written = kernel->block->written};
+	struct ts_check_allocation *in = &shared;
+	bool is_shared = kernel->access->flags & TS_PTX_ACCESS_SHARED;
+
+	if (!is_shared)
+		in = allocation_of(check);
+	if (!in)
+		return;
+	if (check->what & TS_CHECK_INIT)
+		look_for_unwritten(check, in);
+	if (!is_shared && ts_check_strays_is_one(check, in, kernel->access->address[kernel->lane]))
+		(void)found(check, TS_CHECK_FOUND_STRAY, 0, kernel->access->address[kernel->lane]);
 }
 
 static void touch_page(struct ts_check *check, uint64_t address, uint32_t n, uint32_t which)
@@ -313,8 +332,8 @@ static void on_access(void *userdata, void *block, const struct ts_ptx_access *a
 	kernel->block = block;
 	for (uint32_t left = access->lanes; left; left &= left - 1) {
 		kernel->lane = (uint32_t)__builtin_ctz(left);
-		if (check->what & TS_CHECK_INIT)
-			look_for_unwritten(check);
+		if (check->what & (TS_CHECK_INIT | TS_CHECK_BOUNDS))
+			look_at_memory(check);
 		if ((check->what & TS_CHECK_RACES) && !kernel->too_large)
 			look_for_races(check);
 		if ((check->what & TS_CHECK_ORDER) && !(access->flags & TS_PTX_ACCESS_SHARED))
@@ -335,7 +354,9 @@ static void on_begin(void *userdata, const struct ts_ptx_launch *launch)
 		.block_threads = (uint32_t)threads,
 		.too_large = blocks > UINT32_MAX / threads,
 		.touched = check->kernel.touched,
+		.reached = check->kernel.reached,
 	};
+	note_error(check, ts_check_strays_begin(check));
 	check->n_unlooked += check->kernel.too_large;
 }
 

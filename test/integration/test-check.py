@@ -76,6 +76,16 @@ class Check(harness.Case):
         self.assertEqual(operations[found['access']['sequence']]['kind'], 'launch')
         self.assertIn('outside of what is allocated', text)
 
+    def test_another_allocation(self):
+        """What is there is allocated, and the kernel was not given it."""
+        found, operations, text = self.find('stray')
+        self.assertEqual((found['kind'], found['kernel'], found['times']), ('stray', 'stray', 256))
+        self.assertEqual((found['access']['access'], found['access']['thread']), ('write', [0, 0, 0]))
+        self.assertEqual((found['address'], found['allocation_bytes']), (found['allocation'], 1024))
+        launches = [n for n, row in operations.items() if row['kind'] == 'launch']
+        self.assertEqual(found['access']['sequence'], max(launches))
+        self.assertIn('no pointer to', text)
+
     def test_clean(self):
         for name, arguments, vgpu in clean.CLEAN + clean.COMPUTE:
             for argv in clean.commands(name, arguments):

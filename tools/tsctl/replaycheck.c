@@ -173,6 +173,7 @@ static void print_finding(const Ts__Rpc__ReplayFinding *finding)
 		{"race", "A data race", "this", "against an earlier"},
 		{"unwritten", "A read of what nobody wrote", "this", ""},
 		{"out-of-bounds", "An access outside of what is allocated", "this", ""},
+		{"stray", "An access to memory that the kernel has no pointer to", "this", ""},
 		{"unordered", "Operations that nothing orders", "this", "against an earlier"},
 		{"host-changed", "Host memory changed while it was copied from",
 		 "seen changed for the", "which was copied from by an earlier"},

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Accesses to memory that is allocated, but that the kernel has no pointer to: an index has run from one allocation into another. Where
+ * pointers come from is looked at as widely as can be: each word of the arguments, each word of memory that was read before, and
+ * the names of the module's own variables. A kernel that can have them from constant memory, which nobody looks on at, is left alone.
+ */
+#include "replay/check/internal.h"
+
+static void reach(struct ts_check *check, const struct ts_check_allocation *allocation)
+{
+	if (allocation)
+		check->kernel.reached[allocation - check->allocations.all] = true;
+}
+
+/* A pointer lies in what it is into, or just behind it, or, biased, beside it. */
+static void reach_by(struct ts_check *check, uint64_t pointer)
+{
+	const struct ts_check_allocations *allocations = &check->allocations;
+	const struct ts_check_allocation *at = ts_check_allocation_at(allocations, pointer);
+	const struct ts_check_allocation *before = ts_check_allocation_at(allocations, pointer - 1);
+
+	reach(check, at);
+	reach(check, before);
+	if (!at && !before)
+		reach(check, ts_check_allocation_near(allocations, pointer));
+}
+
+static bool looks_like_one(const struct ts_check *check, uint64_t pointer)
+{
+	const struct ts_check_allocations *allocations = &check->allocations;
+	const struct ts_check_allocation *last = &allocations->all[allocations->n - 1];
+	uint64_t slack = UINT64_C(1) << 20;
+
+	return pointer + slack >= allocations->all[0].address &&
+	       pointer <= last->address + last->bytes + slack;
+}
+
+static void reach_words(struct ts_check *check, const uint8_t *bytes, size_t n, size_t step)
+{
+	uint64_t word;
+
+	for (size_t i = 0; i + sizeof(word) <= n; i += step) {
+		memcpy(&word, bytes + i, sizeof(word));
+		if (looks_like_one(check, word))
+			reach_by(check, word);
+	}
+}
+
+int ts_check_strays_begin(struct ts_check *check)
+{
+	struct ts_check_kernel *kernel = &check->kernel;
+	size_t n = check->allocations.n;
+	struct ts_ptx_variable variable;
+	bool *reached;
+
+	kernel->knows_pointers = false;
+	if (!(check->what & TS_CHECK_BOUNDS) || !n)
+		return 0;
+	for (size_t i = 0; i < ts_ptx_image_n_variables(kernel->image); i++) {
+		ts_ptx_image_variable(kernel->image, i, &variable);
+		if (variable.constant && variable.bytes >= sizeof(uint64_t))
+			return 0;
+	}
+	reached = realloc(kernel->reached, n * sizeof(*reached));
+	if (!reached)
+		return -ENOMEM;
+	memset(reached, 0, n * sizeof(*reached));
+	kernel->reached = reached;
+	kernel->knows_pointers = true;
+	for (size_t i = 0; i < ts_ptx_image_n_variables(kernel->image); i++) {
+		ts_ptx_image_variable(kernel->image, i, &variable);
+		reach(check, ts_check_allocation_at(&check->allocations, variable.address));
+	}
+	reach_words(check, kernel->launch->params, kernel->launch->params_bytes, 1);
+	return 0;
+}
+
+bool ts_check_strays_is_one(struct ts_check *check, const struct ts_check_allocation *in,
+			    uint64_t address)
+{
+	const struct ts_check_kernel *kernel = &check->kernel;
+	const struct ts_ptx_access *access = kernel->access;
+	uint64_t first = address & ~UINT64_C(7), end = (address + access->bytes + 7) & ~UINT64_C(7);
+	size_t i = (size_t)(in - check->allocations.all);
+
+	if (!kernel->knows_pointers)
+		return false;
+	if (!kernel->reached[i])
+		return true;
+	if (!(access->flags & TS_PTX_ACCESS_READ))
+		return false;
+	if (first < in->address)
+		first += 8;
+	if (end > in->address + in->bytes)
+		end -= 8;
+	if (first < end)
+		reach_words(check, access->host[kernel->lane] + (first - address),
+			    (size_t)(end - first), 8);
+	return false;
+}
