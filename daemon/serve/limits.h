@@ -25,6 +25,8 @@ struct ts_limits {
 	uint64_t max_query_ms;
 	uint64_t max_query_bytes;
 	uint64_t max_query_memory;
+	uint64_t max_replay_ms;
+	uint64_t max_replay_memory;
 	uint64_t max_file_bytes; /* 0: none */
 	uint64_t keep_free;	 /* 0: nothing */
 	/* Recordings in several files. 0: not so. Ages are in ms. */

@@ -19,6 +19,8 @@
 #define MS_NS UINT64_C(1000000)
 /* Reads of its socket in a turn of the loop. */
 #define TURN_READS 16u
+/* So long what was cancelled may take to say what it found. */
+#define CANCEL_NS  (2000 * MS_NS)
 #define READ_BYTES (64u * 1024)
 
 struct ts_question {
@@ -36,6 +38,8 @@ struct ts_question {
 	struct ts_frame_parser parser;
 	uint64_t deadline_ns;
 	uint64_t n_bytes, most_bytes;
+	bool is_replay;
+	bool is_cancelled; /* and was asked to say what it has found so far */
 	bool killed;
 };
 
@@ -80,8 +84,12 @@ static void question_settle(struct ts_question *question)
 		struct ts_client_connection *client = question->client;
 
 		question->client = NULL;
-		ts_client_connection_error(client, question->request_id, -ECONNRESET,
-					   ts_worker_how_ended(question->status, how));
+		if (question->is_cancelled)
+			ts_client_connection_error(client, question->request_id, -ECANCELED,
+						   "cancelled");
+		else
+			ts_client_connection_error(client, question->request_id, -ECONNRESET,
+						   ts_worker_how_ended(question->status, how));
 	}
 	if (question->client)
 		return;
@@ -238,15 +246,24 @@ static int question_send(struct ts_question *question, Ts__Rpc__Query *query, co
 	return (size_t)n == sizeof(header) + n_bytes ? 0 : ts_error_origin(-EMSGSIZE);
 }
 
+static uint64_t question_most_ms(const struct ts_limits *limits, bool is_replay)
+{
+	return is_replay ? limits->max_replay_ms : limits->max_query_ms;
+}
+
 static int question_start(struct ts_question *question, Ts__Rpc__Query *query, const int *files,
 			  unsigned n_files)
 {
 	struct ts_server *server = question->server;
 	const struct ts_limits *limits = &server->options.limits;
+	uint64_t most_ms = question_most_ms(limits, question->is_replay);
+	long n_cpus = question->is_replay ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
 	struct ts_worker_options options = {
 		.path = server->options.worker,
-		.memory_bytes = limits->max_query_memory,
-		.cpu_seconds = (uint32_t)(limits->max_query_ms / 1000 + 1),
+		.memory_bytes =
+			question->is_replay ? limits->max_replay_memory : limits->max_query_memory,
+		.cpu_seconds = (uint32_t)(most_ms / 1000 + 1) * (uint32_t)(n_cpus > 1 ? n_cpus : 1),
+		.is_replay = question->is_replay,
 	};
 	int r = ts_worker_start_query(&options, &question->fd, &question->pid);
 
@@ -284,6 +301,7 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 	struct ts_server *server = ts_client_connection_server(client);
 	const struct ts_limits *limits = &server->options.limits;
 	uid_t uid = ts_client_connection_uid(client);
+	bool is_replay = query->body_case == TS__RPC__QUERY__BODY_REPLAY;
 	struct ts_question *question;
 	int r;
 
@@ -296,8 +314,8 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 		*ret_why = "out of memory";
 		return ts_error_origin(-ENOMEM);
 	}
-	if (!wait_ms || wait_ms > limits->max_query_ms)
-		wait_ms = (uint32_t)limits->max_query_ms;
+	if (!wait_ms || wait_ms > question_most_ms(limits, is_replay))
+		wait_ms = (uint32_t)question_most_ms(limits, is_replay);
 	if (!query->has_max_bytes || query->max_bytes > limits->max_query_bytes)
 		TS_RPC_SET(query, max_bytes, limits->max_query_bytes);
 	*question = (struct ts_question){
@@ -308,6 +326,7 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 		.answer = ts_body_answers((uint32_t)query->body_case),
 		.uid = uid,
 		.pid = -1,
+		.is_replay = is_replay,
 		.fd = -1,
 		.pid_fd = -1,
 		.deadline_ns = ts_clock_monotonic_ns() + wait_ms * MS_NS,
@@ -340,12 +359,25 @@ void ts_question_resume(struct ts_client_connection *client)
 	}
 }
 
+/* A replay may say what it found so far, at once. */
+static void question_cancel(struct ts_question *question)
+{
+	if (!question->is_replay || question->pid < 0 || question->is_cancelled ||
+	    kill(question->pid, SIGTERM)) {
+		question_fail(question, -ECANCELED, "cancelled");
+		return;
+	}
+	question->is_cancelled = true;
+	question->deadline_ns = ts_clock_monotonic_ns() + CANCEL_NS;
+	ts_server_watch(question->server);
+}
+
 bool ts_question_cancel(struct ts_client_connection *client, uint32_t request_id)
 {
 	for (struct ts_question *question = ts_client_connection_server(client)->questions;
 	     question; question = question->next)
 		if (question->client == client && question->request_id == request_id) {
-			question_fail(question, -ECANCELED, "cancelled");
+			question_cancel(question);
 			return true;
 		}
 	return false;
@@ -374,6 +406,14 @@ void ts_question_leave(struct ts_client_connection *client)
 	}
 }
 
+static void question_late(struct ts_question *question)
+{
+	if (question->is_cancelled)
+		question_fail(question, -ECANCELED, "cancelled");
+	else
+		question_fail(question, -ETIMEDOUT, "it takes longer than is allowed");
+}
+
 void ts_questions_check(struct ts_server *server, uint64_t now_ns)
 {
 	struct ts_question *next;
@@ -381,7 +421,7 @@ void ts_questions_check(struct ts_server *server, uint64_t now_ns)
 	for (struct ts_question *question = server->questions; question; question = next) {
 		next = question->next;
 		if (question->client && now_ns > question->deadline_ns)
-			question_fail(question, -ETIMEDOUT, "it takes longer than is allowed");
+			question_late(question);
 		else if (question_can_go_on(question))
 			question_read(question);
 		else

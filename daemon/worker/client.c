@@ -217,8 +217,9 @@ static int start(struct ts_worker *worker)
 
 int ts_worker_start_query(const struct ts_worker_options *options, int *ret_fd, pid_t *ret_pid)
 {
-	char path[PATH_MAX], memory[24], cpu[24], mode[] = TS_WORKER_QUERY;
-	char *argv[] = {path, memory, cpu, mode, NULL};
+	char path[PATH_MAX], memory[24], cpu[24];
+	char query[] = TS_WORKER_QUERY, replay[] = TS_WORKER_REPLAY;
+	char *argv[] = {path, memory, cpu, options->is_replay ? replay : query, NULL};
 	int r = 0;
 
 	if (options->path)

@@ -26,6 +26,7 @@ struct ts_worker_options {
 	const char *path;      /* of the worker; NULL: where ts_worker_find() finds it */
 	uint64_t memory_bytes; /* 0: TS_WORKER_MEMORY_BYTES */
 	uint32_t cpu_seconds;  /* of one worker's life; 0: TS_WORKER_CPU_SECONDS */
+	bool is_replay; /* of a query: it is about a replay, which takes threads. SIGTERM ends it with what it found */
 };
 
 /* The worker that belongs to the running program: in its build tree, or as installed. 0 or -ENOENT. */
@@ -65,6 +66,7 @@ void ts_worker_end(struct ts_worker *worker);
 int ts_worker_start_query(const struct ts_worker_options *options, int *ret_fd, pid_t *ret_pid);
 /* Its third argument; its exit status where it had not enough memory. */
 #define TS_WORKER_QUERY	      "query"
+#define TS_WORKER_REPLAY      "replay"
 #define TS_WORKER_EXIT_MEMORY 12
 
 #define TS_WORKER_HOW_BYTES   96

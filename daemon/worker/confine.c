@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -48,7 +49,8 @@ static int set_limits(const struct ts_confine_options *options)
 	r = r ?: limit(RLIMIT_NOFILE, MAX_DESCRIPTORS);
 	r = r ?: limit(RLIMIT_FSIZE, 0);
 	r = r ?: limit(RLIMIT_CORE, 0);
-	r = r ?: limit(RLIMIT_NPROC, 0);
+	/* Threads count as processes do; that there are none of those, the filter sees to. */
+	r = r ?: options->threads ? 0 : limit(RLIMIT_NPROC, 0);
 	return r ?: limit(RLIMIT_MEMLOCK, 0);
 }
 
@@ -112,7 +114,38 @@ static const int allowed_calls[] = {
 	SCMP_SYS(restart_syscall),
 };
 
+/* Of threads, and what the C library does for a new one. */
+static const int thread_calls[] = {
+	SCMP_SYS(set_robust_list),
+	SCMP_SYS(rseq),
+	SCMP_SYS(gettid),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(nanosleep),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(rt_sigaction),
+};
+
 static const unsigned allowed_controls[] = {F_GETFL, F_GETFD, F_DUPFD_CLOEXEC, F_OFD_GETLK};
+
+static int add_thread_rules(scmp_filter_ctx filter)
+{
+	static const uint64_t flags = CLONE_VM | CLONE_THREAD | CLONE_SIGHAND;
+	static const int names[] = {PR_SET_NAME, PR_SET_TIMERSLACK};
+	int r = 0;
+
+	for (size_t i = 0; !r && i < TS_ARRAY_LEN(thread_calls); i++)
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, thread_calls[i], 0);
+	for (size_t i = 0; !r && i < TS_ARRAY_LEN(names); i++)
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
+				     SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)names[i]));
+	/* Its flags are in memory, where a filter does not look; without it the C library takes the other. */
+	r = r ?: seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	return r
+		       ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+					   SCMP_A0(SCMP_CMP_MASKED_EQ, flags, flags));
+}
 
 static int add_rules(scmp_filter_ctx filter)
 {
@@ -140,7 +173,7 @@ static int add_rules(scmp_filter_ctx filter)
 	return r;
 }
 
-static int filter_calls(void)
+static int filter_calls(bool threads)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	int r;
@@ -148,6 +181,8 @@ static int filter_calls(void)
 	if (!filter)
 		return -ENOMEM;
 	r = add_rules(filter);
+	if (!r && threads)
+		r = add_thread_rules(filter);
 	r = r ?: seccomp_load(filter);
 	seccomp_release(filter);
 	return r;
@@ -175,7 +210,7 @@ int ts_confine(const struct ts_confine_options *options, struct ts_confined *ret
 	if (options->end_with_parent && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return -errno;
 	*ret_what = "the system-call filter";
-	r = filter_calls();
+	r = filter_calls(options->threads);
 	if (r)
 		return r;
 	*ret_confined = confined;

@@ -16,6 +16,7 @@ struct ts_confine_options {
 	uint64_t memory_bytes; /* it may allocate at most */
 	uint32_t cpu_seconds;  /* it may compute in all its life */
 	bool end_with_parent;  /* with the thread that started it */
+	bool threads;	       /* it may have more of its own; never another process */
 };
 
 struct ts_confined {

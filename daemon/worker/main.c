@@ -325,7 +325,8 @@ int main(int argc, char **argv)
 {
 	struct ts_confine_options options = {.end_with_parent = true};
 	struct worker worker = {0};
-	bool is_query = argc == 4 && !strcmp(argv[3], TS_WORKER_QUERY);
+	bool is_replay = argc == 4 && !strcmp(argv[3], TS_WORKER_REPLAY);
+	bool is_query = is_replay || (argc == 4 && !strcmp(argv[3], TS_WORKER_QUERY));
 
 	if (argc == 3 || is_query) {
 		options.memory_bytes = parse(argv[1]);
@@ -337,10 +338,12 @@ int main(int argc, char **argv)
 	}
 	/* What it opens has to be open before the walls are up. */
 	if (is_query)
-		ts_query_prepare();
+		ts_query_prepare(is_replay);
+	options.threads = is_replay;
 	worker.error = ts_confine(&options, &worker.confined, &worker.error_part);
 	if (is_query)
-		return ts_query_serve(WORKER_FD, worker.error, worker.error_part);
+		return ts_query_serve(WORKER_FD, worker.error, worker.error_part,
+				      is_replay ? options.memory_bytes / 2 : 0);
 	ts_frame_parser_init(&worker.parser, TS_FRAME_REQUEST, REQUEST_MAX_BYTES);
 	return serve(&worker);
 }

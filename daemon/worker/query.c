@@ -5,6 +5,7 @@
 #include "daemon/worker/query.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -15,8 +16,11 @@
 #include "proto/rpc/json.h"
 #include "replay/report/names.h"
 #include "replay/report/query.h"
+#include "replay/report/underway.h"
 
 #define NICENESS 10
+/* How far a replay is. */
+#define TELL_MS 200u
 
 /* Of one recording, the newest first. */
 struct files {
@@ -44,9 +48,21 @@ static void no_memory(void)
 	_exit(TS_WORKER_EXIT_MEMORY);
 }
 
-void ts_query_prepare(void)
+/* Of a replay: it ends, with what was found so far. */
+static volatile int cancelled;
+
+static void on_term(int number)
 {
+	cancelled = number;
+}
+
+void ts_query_prepare(bool is_replay)
+{
+	struct sigaction action = {.sa_handler = on_term, .sa_flags = SA_RESTART};
 	struct ts_demangler *demangler = NULL;
+
+	if (is_replay)
+		sigaction(SIGTERM, &action, NULL);
 
 	/* Sessions are drained first. */
 	setpriority(PRIO_PROCESS, 0, NICENESS);
@@ -125,6 +141,45 @@ static int flush(struct out *out, bool all)
 	return 0;
 }
 
+/* Each is an answer of its own. */
+static int give_replay(struct out *out, const ProtobufCMessage *body)
+{
+	size_t n_bytes = protobuf_c_message_get_packed_size(body);
+	ts_cleanup(ts_freep) uint8_t *packed = NULL;
+
+	if (n_bytes > TS_FRAME_ANSWER_MAX_BYTES - TS_BODY_HEAD_BYTES)
+		return -EMSGSIZE;
+	if (out->n_sent + n_bytes > out->most)
+		return -EFBIG;
+	packed = malloc(n_bytes + 1);
+	if (!packed)
+		no_memory();
+	protobuf_c_message_pack(body, packed);
+	send_body(out, TS__RPC__ANSWER__BODY_REPLAY, packed, n_bytes, true);
+	return 0;
+}
+
+/* From a thread of its own, while no answer is given. */
+static void tell_underway(void *data, const struct ts_underway_now *now)
+{
+	Ts__Rpc__ReplayAnswer answer = TS__RPC__REPLAY_ANSWER__INIT;
+	Ts__Rpc__ReplayProgress progress = TS__RPC__REPLAY_PROGRESS__INIT;
+
+	progress.doing = (char *)(uintptr_t)now->doing;
+	TS_RPC_SET(&progress, session, now->session);
+	TS_RPC_SET(&progress, replay, now->replay);
+	TS_RPC_SET(&progress, done, now->done);
+	if (now->all)
+		TS_RPC_SET(&progress, all, now->all);
+	if (now->operation[0]) {
+		TS_RPC_SET(&progress, op_id, now->op_id);
+		progress.operation = (char *)(uintptr_t)now->operation;
+	}
+	answer.progress = &progress;
+	/* What it cannot be told of, it goes on without. */
+	(void)give_replay(data, &answer.base);
+}
+
 /* A body behind the one before is the same, with more in its lists. */
 static int give(void *data, unsigned number, const ProtobufCMessage *body)
 {
@@ -132,6 +187,8 @@ static int give(void *data, unsigned number, const ProtobufCMessage *body)
 	size_t n_bytes = protobuf_c_message_get_packed_size(body);
 	int r;
 
+	if (number == TS__RPC__ANSWER__BODY_REPLAY)
+		return give_replay(out, body);
 	if (out->n + n_bytes > out->n_allocated) {
 		size_t n_wanted = 2 * (out->n + n_bytes) + TS_BODY_PART_BYTES;
 		uint8_t *bytes = realloc(out->bytes, n_wanted);
@@ -221,9 +278,25 @@ static int join(struct ts_sbt_reader *reader, const struct files *files,
 	return ts_sbt_reader_join(reader, before, n);
 }
 
-static void answer(struct out *out, const Ts__Rpc__Query *query, const struct files *files)
+static int run(struct out *out, struct ts_sbt_reader *reader, const Ts__Rpc__Query *query,
+	       uint64_t device_bytes, struct ts_query_end *ret_end)
 {
-	struct ts_query_options options = {.give = give, .data = out, .no_memory = no_memory};
+	ts_cleanup(ts_underway_freep) struct ts_underway *underway = NULL;
+	struct ts_query_options options = {.give = give,
+					   .data = out,
+					   .no_memory = no_memory,
+					   .cancel = &cancelled,
+					   .device_bytes = device_bytes};
+
+	if (device_bytes && ts_underway_new(tell_underway, out, TELL_MS, &underway))
+		return -ENOMEM;
+	options.underway = underway;
+	return ts_query_run(reader, query->in_file, query, &options, ret_end);
+}
+
+static void answer(struct out *out, const Ts__Rpc__Query *query, const struct files *files,
+		   uint64_t device_bytes)
+{
 	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
 	struct ts_sbt_error error = {0};
 	struct ts_query_end end = {0};
@@ -240,7 +313,7 @@ static void answer(struct out *out, const Ts__Rpc__Query *query, const struct fi
 		return;
 	}
 	r = join(reader, files, &read);
-	r = r ?: ts_query_run(reader, query->in_file, query, &options, &end);
+	r = r ?: run(out, reader, query, device_bytes, &end);
 	r = r ?: flush(out, true);
 	if (r)
 		refuse(out, r, ts_sbt_reader_error(reader), query);
@@ -270,7 +343,7 @@ static int receive(int fd, struct ts_frame_parser *parser, struct ts_frame *ret_
 	return r;
 }
 
-int ts_query_serve(int fd, int error, const char *part)
+int ts_query_serve(int fd, int error, const char *part, uint64_t device_bytes)
 {
 	struct ts_frame_parser parser;
 	Ts__Rpc__Request *request;
@@ -289,9 +362,11 @@ int ts_query_serve(int fd, int error, const char *part)
 		send_error(&out, -EPERM, why);
 	} else if (!request || request->body_case != TS__RPC__REQUEST__BODY_QUERY) {
 		send_error(&out, -EPROTO, "the request is malformed");
+	} else if ((request->query->body_case == TS__RPC__QUERY__BODY_REPLAY) != !!device_bytes) {
+		send_error(&out, -EPROTO, "it was started for another question");
 	} else {
 		out.most = request->query->max_bytes;
-		answer(&out, request->query, &files);
+		answer(&out, request->query, &files, device_bytes);
 	}
 	return 0;
 }

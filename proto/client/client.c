@@ -19,6 +19,10 @@
 
 _Static_assert(TS_CLIENT_MAX_FILES == TS_FRAME_MAX_FDS, "as many as a frame takes");
 
+/* Somebody may want to cancel: so often it is looked at; the end of what was cancelled is waited for that long. */
+#define CANCEL_LOOK_NS UINT64_C(50000000)
+#define CANCEL_NS      UINT64_C(5000000000)
+
 struct ts_client {
 	int fd;
 	uint32_t last_request;
@@ -128,14 +132,14 @@ const char *ts_client_error(const struct ts_client *client)
 	return client->error;
 }
 
-static int client_receive(struct ts_client *client, uint32_t flags, uint64_t deadline_ns,
+static int client_receive(struct ts_client *client, uint64_t deadline_ns,
 			  struct ts_frame *ret_frame)
 {
 	int r = ts_frame_receive(client->fd, &client->parser, client->fds, TS_FRAME_MAX_FDS,
 				 &client->n_fds, deadline_ns, ret_frame);
 
 	if (!r && (ret_frame->header.request_id != client->last_request ||
-		   ret_frame->header.n_fds > client->n_fds || ret_frame->header.flags & ~flags))
+		   ret_frame->header.n_fds > client->n_fds || ret_frame->header.flags))
 		r = -EPROTO;
 	return r;
 }
@@ -158,6 +162,7 @@ static int client_broken(struct ts_client *client, int r)
 			    r == -ETIMEDOUT    ? "the daemon did not answer in time"
 			    : r == -ECONNRESET ? "the daemon closed the connection"
 			    : r == -EPROTO     ? "the daemon's answer is malformed"
+			    : r == -ECANCELED  ? "cancelled"
 					       : strerror(-r));
 }
 
@@ -224,7 +229,7 @@ int ts_client_call(struct ts_client *client, const Ts__Rpc__Request *request, ui
 
 	if (r)
 		return r;
-	r = client_receive(client, 0, deadline_ns, &frame);
+	r = client_receive(client, deadline_ns, &frame);
 	if (r)
 		return client_broken(client, r);
 	r = client_unpack(client, &frame, ret_answer);
@@ -352,22 +357,80 @@ static int client_take(struct ts_client *client, const struct ts_client_question
 	return 1;
 }
 
+/* Beside the query, whose answers go on; what answers it is a frame of its own. */
+static int client_cancel(struct ts_client *client, uint32_t query)
+{
+	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
+	Ts__Rpc__Request__Cancel cancel = TS__RPC__REQUEST__CANCEL__INIT;
+	uint64_t deadline_ns;
+
+	request.body_case = TS__RPC__REQUEST__BODY_CANCEL;
+	request.cancel = &cancel;
+	cancel.has_request_id = 1;
+	cancel.request_id = query;
+	return client_send(client, &request, NULL, 0, TS_CLIENT_TIMEOUT_DEFAULT_MS, &deadline_ns);
+}
+
+/* The next frame of the query, and whether it was cancelled meanwhile: then its number is not the last request's. */
+struct client_waiting {
+	const struct ts_client_question *question;
+	uint32_t query; /* 0: it was not cancelled */
+	uint64_t deadline_ns;
+};
+
+static int client_wait(struct ts_client *client, struct client_waiting *waiting,
+		       struct ts_frame *ret_frame)
+{
+	const volatile int *cancel = waiting->question->cancel;
+	int r;
+
+	for (;;) {
+		uint64_t now_ns = ts_clock_monotonic_ns(), until_ns = now_ns + CANCEL_LOOK_NS;
+		uint32_t id;
+
+		if (cancel && !waiting->query && __atomic_load_n(cancel, __ATOMIC_RELAXED)) {
+			waiting->query = client->last_request;
+			waiting->deadline_ns = now_ns + CANCEL_NS;
+			r = client_cancel(client, waiting->query);
+			if (r)
+				return r;
+		}
+		if (!cancel || (waiting->deadline_ns && waiting->deadline_ns < until_ns))
+			until_ns = waiting->deadline_ns;
+		r = ts_frame_receive(client->fd, &client->parser, client->fds, TS_FRAME_MAX_FDS,
+				     &client->n_fds, until_ns, ret_frame);
+		if (r == -ETIMEDOUT && cancel &&
+		    (!waiting->deadline_ns || ts_clock_monotonic_ns() < waiting->deadline_ns))
+			continue;
+		if (r)
+			return r == -ETIMEDOUT && waiting->query ? -ECANCELED : r;
+		id = ret_frame->header.request_id;
+		if (ret_frame->header.n_fds > client->n_fds ||
+		    ret_frame->header.flags & ~TS_FRAME_MORE)
+			return -EPROTO;
+		/* What answers the wish to cancel says nothing that the query's end does not. */
+		if (waiting->query && id == client->last_request)
+			continue;
+		return id == (waiting->query ? waiting->query : client->last_request) ? 0 : -EPROTO;
+	}
+}
+
 int ts_client_query(struct ts_client *client, const struct ts_client_question *question,
 		    Ts__Rpc__Answer **ret_end)
 {
 	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
 	struct client_parts parts = {0};
 	Ts__Rpc__Answer *end = NULL;
+	struct client_waiting waiting = {.question = question};
 	struct ts_frame frame;
-	uint64_t deadline_ns;
 	int r;
 
 	request.body_case = TS__RPC__REQUEST__BODY_QUERY;
 	request.query = (Ts__Rpc__Query *)(uintptr_t)question->query;
 	r = client_send(client, &request, question->fds, question->n_fds, question->timeout_ms,
-			&deadline_ns);
+			&waiting.deadline_ns);
 	while (!r) {
-		r = client_receive(client, TS_FRAME_MORE, deadline_ns, &frame);
+		r = client_wait(client, &waiting, &frame);
 		r = r ? client_broken(client, r)
 		      : client_take(client, question, &frame, &parts, &end);
 	}

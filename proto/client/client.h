@@ -66,6 +66,11 @@ struct ts_client_question {
 	 */
 	int (*take)(void *data, const Ts__Rpc__Answer *answer, const Ts__Rpc__QueryEnd *end);
 	void *data;
+	/*
+	 * Not 0, from a signal handler or another thread: the query is cancelled, and answered to its end, which a replay's may be with
+	 * what was found so far; where no end comes within five seconds it is -ECANCELED. NULL: never.
+	 */
+	const volatile int *cancel;
 };
 
 /*

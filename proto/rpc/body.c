@@ -112,6 +112,8 @@ uint32_t ts_body_answers(uint32_t query)
 		return TS__RPC__ANSWER__BODY_MEMORY;
 	case TS__RPC__QUERY__BODY_GRAPH:
 		return TS__RPC__ANSWER__BODY_GRAPH;
+	case TS__RPC__QUERY__BODY_REPLAY:
+		return TS__RPC__ANSWER__BODY_REPLAY;
 	default:
 		return 0;
 	}

@@ -59,6 +59,8 @@ static int copy_program(const struct ts_emulate_program *program,
 	copy->graph_cost_ns = program->graph_cost_ns;
 	copy->launch_cost_ns = program->launch_cost_ns;
 	copy->doubts = program->doubts;
+	copy->step = program->step;
+	copy->step_data = program->step_data;
 	copy->calls = copy_of(program->calls, program->n_calls, sizeof(*copy->calls));
 	copy->items = copy_of(program->items, program->n_items, sizeof(*copy->items));
 	copy->queues = copy_of(program->queues, program->n_queues, sizeof(*copy->queues));

@@ -40,6 +40,12 @@ struct ts_emulate_options {
 	uint32_t stream;	    /* operations of this stream alone */
 	uint64_t first_op, last_op; /* both included */
 	uint64_t from_ns, to_ns;    /* absolute; of calls: when they began. 0: no limit */
+	/*
+	 * Is told how far it is, every few ten thousand rows or events: `done` rows were read, or, when the program is run, so much of
+	 * `all` nanoseconds of virtual time, as far as that is known. What it returns, where that is not 0, ends it. Or NULL.
+	 */
+	int (*step)(void *data, uint64_t done, uint64_t all);
+	void *step_data;
 };
 
 struct ts_emulate_program;

@@ -126,7 +126,11 @@ struct ts_emulate_program {
 	size_t n_ops;
 	uint64_t graph_cost_ns, launch_cost_ns; /* of calls that launch a graph, anything else */
 	struct ts_emulate_doubts doubts;
+	int (*step)(void *data, uint64_t done, uint64_t all); /* as the options have it */
+	void *step_data;
 };
+
+#define TS_EMULATE_STEP 65536u
 
 static inline uint64_t ts_emulate_add(uint64_t a_ns, uint64_t b_ns)
 {

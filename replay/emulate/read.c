@@ -679,6 +679,7 @@ static int read_rows(struct ts_emulate_builder *builder)
 	};
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
 	struct ts_sbt_row row;
+	uint64_t n = 0;
 	int r = ts_sbt_cursor_new(builder->reader, &options, &cursor);
 
 	reserve(builder);
@@ -691,6 +692,8 @@ static int read_rows(struct ts_emulate_builder *builder)
 		}
 		if (!r)
 			r = ts_emulate_builder_feed(builder, &row);
+		if (!r && ++n % TS_EMULATE_STEP == 0 && builder->options.step)
+			r = builder->options.step(builder->options.step_data, n, 0);
 	}
 	return r == TS_SBT_E_END ? 0 : r;
 }
@@ -703,5 +706,10 @@ int ts_emulate_read(struct ts_sbt_reader *reader, const struct ts_emulate_option
 
 	if (!r)
 		r = read_rows(builder);
-	return r ? r : ts_emulate_builder_finish(builder, ret_program);
+	r = r ? r : ts_emulate_builder_finish(builder, ret_program);
+	if (!r) {
+		(*ret_program)->step = options->step;
+		(*ret_program)->step_data = options->step_data;
+	}
+	return r;
 }

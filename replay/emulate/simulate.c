@@ -539,6 +539,7 @@ int ts_emulate_simulate(const struct ts_emulate_program *program, struct ts_emul
 {
 	ts_cleanup(simulation_deinit) struct simulation s = {.program = program, .run = run};
 	int r = prepare(&s);
+	uint64_t n = 0;
 
 	if (r)
 		return r;
@@ -547,6 +548,8 @@ int ts_emulate_simulate(const struct ts_emulate_program *program, struct ts_emul
 			struct event event = pop(&s);
 
 			happen(&s, &event);
+			if (++n % TS_EMULATE_STEP == 0 && program->step && !s.r)
+				s.r = program->step(program->step_data, s.now_ns, program->end_ns);
 		}
 	} while (!s.r && unstick(&s));
 	return s.r;

@@ -42,7 +42,8 @@ struct ts_exec_options {
 	 * other, and n_threads is 1. Or NULL.
 	 */
 	const struct ts_ptx_debugger *debugger;
-	/* Before each operation, and whether it counts. Or NULL. */
+	uint64_t device_bytes; /* memory that all devices have at most; 0: what their kinds have */
+	/* Before each operation, and whether it counts; NULL: a run begins. Or NULL. */
 	void (*next)(void *userdata, const struct ts_row_operation *operation, bool counts);
 	void *next_userdata;
 	/*

@@ -464,6 +464,8 @@ int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor 
 	results->n = 0;
 	if (options->time_ns)
 		run.until_ns = begin_ns + options->time_ns;
+	if (options->next)
+		options->next(options->next_userdata, NULL, false);
 	r = executor->new_(program, options, cancel, ret_report->text, &run.state);
 	if (r)
 		return r;

@@ -380,6 +380,7 @@ static void free_state(void *userdata)
 	free(state->streams.at);
 	free(state->events.at);
 	free(state->variables);
+	free(state->smaller);
 	if (state->staging)
 		munmap(state->staging, state->staging_bytes);
 	free(state);
@@ -419,6 +420,27 @@ static void choose_devices(struct vgpu_state *state, struct ts_vgpu_spec *spec)
 	state->shape = spec->shapes[0];
 }
 
+/* All together no more than the options say. */
+static int limit_devices(struct vgpu_state *state, const struct ts_exec_options *options,
+			 struct ts_vgpu_spec *spec)
+{
+	uint64_t most = options->device_bytes / spec->n_devices;
+
+	if (!options->device_bytes)
+		return 0;
+	state->smaller = calloc(spec->n_devices, sizeof(*state->smaller));
+	if (!state->smaller)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < spec->n_devices; i++) {
+		state->smaller[i] = *spec->shapes[i];
+		if (state->smaller[i].memory_bytes > most)
+			state->smaller[i].memory_bytes = most;
+		spec->shapes[i] = &state->smaller[i];
+	}
+	state->shape = spec->shapes[0];
+	return 0;
+}
+
 static int new_state(const struct ts_exec_program *program, const struct ts_exec_options *options,
 		     const volatile int *cancel, char *text, void **ret_state)
 {
@@ -441,7 +463,8 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 	state->check = options->check;
 	state->is_debugged = options->debugger;
 	choose_devices(state, &spec);
-	r = ts_exec_layout_init(&state->layout, program);
+	r = limit_devices(state, options, &spec);
+	r = r ?: ts_exec_layout_init(&state->layout, program);
 	r = r ?: ts_exec_vgpu_learn(state);
 	r = r ?: ts_exec_vgpu_result(state, &io, ts_vgpu_new(&spec, &state->vgpu));
 	r = r ?: ts_vgpu_executor_new(state->vgpu, &executor, &state->executor);

@@ -10,6 +10,7 @@
 #include "replay/report/graphjson.h"
 #include "replay/report/memoryjson.h"
 #include "replay/report/misusejson.h"
+#include "replay/report/replay.h"
 #include "replay/report/rowjson.h"
 #include "replay/report/rowsums.h"
 #include "replay/report/rowwalk.h"
@@ -48,15 +49,19 @@ static void note_damage(struct query *query, bool is_damaged)
 	query->end.damage = *ts_sbt_reader_error(query->reader);
 }
 
-static uint64_t absolute(const struct query *query, const Ts__Rpc__Moment *moment)
+uint64_t ts_query_ns(struct ts_sbt_reader *reader, const Ts__Rpc__Moment *moment)
 {
 	uint64_t ns;
 
 	if (!moment->from_start)
 		return moment->ns;
-	return __builtin_add_overflow(ts_sbt_reader_origin_ns(query->reader), moment->ns, &ns)
-		       ? UINT64_MAX
-		       : ns;
+	return __builtin_add_overflow(ts_sbt_reader_origin_ns(reader), moment->ns, &ns) ? UINT64_MAX
+											: ns;
+}
+
+static uint64_t absolute(const struct query *query, const Ts__Rpc__Moment *moment)
+{
+	return ts_query_ns(query->reader, moment);
 }
 
 /* 0 is no limit; nothing ends before the clock's first nanosecond. */
@@ -317,6 +322,9 @@ static int run(struct query *query, const Ts__Rpc__Query *asked)
 		return run_memory(query, asked->memory);
 	case TS__RPC__QUERY__BODY_GRAPH:
 		return run_graph(query, asked->graph);
+	case TS__RPC__QUERY__BODY_REPLAY:
+		return ts_replay_query(query->reader, query->session, asked, query->options,
+				       &query->end);
 	default:
 		return TS_QUERY_E_UNKNOWN;
 	}
@@ -333,7 +341,8 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 	if (r)
 		return r;
 	lost = ts_sbt_reader_lost_definitions(reader);
-	if (lost && !running.end.is_damaged) {
+	/* What a replay lacks of them, it says itself. */
+	if (lost && query->body_case != TS__RPC__QUERY__BODY_REPLAY && !running.end.is_damaged) {
 		running.end.is_damaged = true;
 		running.end.damage = *lost;
 	}

@@ -16,16 +16,23 @@
 #define TS_QUERY_E_UNKNOWN \
 	102 /* a question that this version does not know, or one without what it is about */
 
+struct ts_underway;
+
 struct ts_query_options {
 	/*
 	 * Takes a part of the answer: a message, and the number of its field in Answer. Rows, nodes, edges and steps are given one
-	 * at a time, all else at once. The message is valid until it returns; what it returns, where that is not 0, ends the query.
+	 * at a time, all else at once; of a replay each is an answer of its own. The message is valid until it returns; what it returns, where that is not 0, ends the query.
 	 */
 	int (*give)(void *data, unsigned number, const ProtobufCMessage *body);
 	/* Told of rows that were read, every few thousand; NULL is fine. */
 	void (*step)(void *data, uint64_t n_rows);
 	void *data;
 	void (*no_memory)(void); /* replay/report/pool.h */
+	/* Of replays alone. */
+	const volatile int
+		*cancel; /* set from anywhere: it ends with what was found so far; or NULL */
+	struct ts_underway *underway; /* is told how far it is (underway.h); or NULL */
+	uint64_t device_bytes;	      /* what a virtual GPU has at most; 0: as much as its kind */
 };
 
 /* What is to be said beside the answer. */
@@ -38,6 +45,9 @@ struct ts_query_end {
 /* `session` 0: all of the file. Untouched *ret_end on failure. */
 int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__Query *query,
 		 const struct ts_query_options *options, struct ts_query_end *ret_end);
+
+/* A moment as absolute time. */
+uint64_t ts_query_ns(struct ts_sbt_reader *reader, const Ts__Rpc__Moment *moment);
 
 #define TS_QUERY_WHY_BYTES 400
 /* In words what the file `path` has wrong with it, or the query: a line. */

@@ -57,12 +57,15 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 	struct telling telling = {.asking = asking};
 	struct ts_query_options options = {.give = give,
 					   .data = &telling,
-					   .no_memory = ts_no_memory};
+					   .no_memory = ts_no_memory,
+					   .cancel = asking->cancel,
+					   .underway = asking->underway};
 	struct ts_query_end end;
 	int r;
 
 	if (ts_source_open(&source, asking->session ? NULL : asking->file, asking->session))
 		return TS_EXIT_BAD;
+	query->path = (char *)(uintptr_t)source.path;
 	telling.about = (struct ts_about){
 		.path = source.path,
 		.origin_ns = ts_sbt_reader_origin_ns(source.reader),
@@ -133,6 +136,7 @@ static int ask_daemon(struct ts_asking *asking, const struct ts_live_daemon *dae
 					      .n_fds = n_fds,
 					      .join = asking->is_one,
 					      .take = take,
+					      .cancel = asking->cancel,
 					      .data = &telling};
 	Ts__Rpc__Answer *end;
 	int status, r = ts_client_query(daemon->client, &question, &end);

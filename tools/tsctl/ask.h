@@ -24,6 +24,9 @@ struct ts_asking {
 	/* Takes the answer's message, or a part; returns TS_EXIT_OK, or with what the command ends. */
 	int (*tell)(void *data, const struct ts_about *about, const ProtobufCMessage *body);
 	void *data;
+	/* Of replays: set from anywhere, it ends with what was found so far; who draws how far it is. NULL: there is none. */
+	const volatile int *cancel;
+	struct ts_underway *underway;
 	/* Set on return: the trace is damaged, and what is left of it was told. */
 	bool is_damaged;
 };

@@ -1,29 +1,129 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl replay: runs the operations of a trace again. Here are its options and the table of executors; each executor tells its
- * results in a file of its own.
+ * tsctl replay: runs the operations of a trace again, here or by the daemon. Here are its options, and what becomes of the messages
+ * that come of it; each kind of them is printed by a file of its own.
  */
 #include "replay/emulate/emulate.h"
+#include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/replay.h"
-#include "tools/tsctl/replaycheck.h"
-#include "tools/tsctl/replayschedule.h"
+#include "tools/tsctl/replaydebug.h"
+#include "tools/tsctl/replayprogress.h"
 #include "tools/tsctl/tsctl.h"
 
 #include "proto/abi/base.h"
+#include "proto/rpc/json.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 
-#define DEFAULT_LISTED 10u
-#define MAX_LISTED     1000000u
-#define MAX_SECONDS    100000000u
+#define MAX_LISTED  1000000u
+#define MAX_SECONDS 100000000u
+#define TOLD_MS	    200u
 
 /* The first one runs unless told otherwise. */
-static const struct ts_replay_executor *const executors[] = {
-	&ts_replay_emulate,
-	&ts_replay_vgpu,
+static const struct executor {
+	const char *name;
+	bool has_what_if; /* in virtual time */
+	bool computes;
+	bool is_served;
+} executors[] = {
+	{"emulate", .has_what_if = true, .is_served = true},
+	{"vgpu", .computes = true, .is_served = true},
 };
+
+struct command {
+	struct ts_replay_asked asked;
+	const struct executor *executor;
+	struct ts_replayprogress progress;
+	bool is_progress_asked, is_help_asked;
+};
+
+static volatile int cancelled;
+
+static void on_signal(int signal)
+{
+	cancelled = signal;
+}
+
+/* ---- what comes of it --------------------------------------------------------------------------- */
+
+static void show_progress(struct command *command, const Ts__Rpc__ReplayProgress *from)
+{
+	struct ts_underway_now now = {
+		.doing = from->doing,
+		.session = from->session,
+		.replay = from->replay,
+		.done = from->done,
+		.all = from->all,
+		.op_id = from->op_id,
+	};
+
+	snprintf(now.operation, sizeof(now.operation), "%s",
+		 from->operation ? from->operation : "");
+	ts_replayprogress_tell(&command->progress, &now);
+}
+
+/* TS_EXIT_OK, TS_EXIT_FINDING (nondeterminism, what a check found), TS_EXIT_DIFFERS. */
+static int status_of(const Ts__Rpc__ReplayResult *result)
+{
+	if (!strcmp(result->verdict, "nondeterministic") || result->n_findings)
+		return TS_EXIT_FINDING;
+	return strcmp(result->verdict, "differs") ? TS_EXIT_OK : TS_EXIT_DIFFERS;
+}
+
+static int print(const struct command *command, const Ts__Rpc__ReplayAnswer *answer)
+{
+	const ProtobufCMessage *message = answer->emulated	 ? &answer->emulated->base
+					  : answer->plan	 ? &answer->plan->base
+					  : answer->capture_plan ? &answer->capture_plan->base
+								 : &answer->result->base;
+
+	if (command->asked.json)
+		return ts_json_print(message);
+	if (answer->emulated)
+		ts_replayemulate_print(answer->emulated);
+	else if (answer->plan)
+		ts_replayplan_print(answer->plan);
+	else if (answer->capture_plan)
+		ts_replaydry_print(answer->capture_plan);
+	else
+		ts_replayexec_print(answer->result);
+	return ts_finish_output(TS_EXIT_OK);
+}
+
+/* Ends with TS_EXIT_BAD alone: of another session there may be something to tell. */
+static int tell(void *data, const struct ts_about *about, const ProtobufCMessage *body)
+{
+	const Ts__Rpc__ReplayAnswer *answer = (const void *)body;
+	struct command *command = data;
+	int status;
+
+	(void)about;
+	if (!ts_replaywhole(answer)) {
+		ts_replayprogress_wipe(&command->progress);
+		ts_complain("the daemon's answer lacks a part of what it is about");
+		return TS_EXIT_BAD;
+	}
+	if (answer->progress) {
+		show_progress(command, answer->progress);
+		return TS_EXIT_OK;
+	}
+	ts_replayprogress_wipe(&command->progress);
+	if (answer->complaint) {
+		ts_complain("%s", answer->complaint);
+		return answer->failed ? TS_EXIT_BAD : TS_EXIT_OK;
+	}
+	if (answer->result) {
+		status = status_of(answer->result);
+		if (status > command->asked.status)
+			command->asked.status = status;
+	}
+	return print(command, answer);
+}
+
+/* ---- options ------------------------------------------------------------------------------------ */
 
 enum {
 	OPT_ON = 256,
@@ -41,37 +141,46 @@ enum {
 	OPT_DEBUG,
 	OPT_SEED,
 	OPT_UNORDERED_BLOCKS,
+	OPT_SERVED,
+	OPT_PROGRESS,
 };
 
-static int find_executor(const char *name, const struct ts_replay_executor **ret_executor)
+static int find_executor(const char *name, struct command *command)
 {
 	for (size_t i = 0; i < TS_ARRAY_LEN(executors); i++)
-		if (!strcmp(name, executors[i]->name)) {
-			*ret_executor = executors[i];
+		if (!strcmp(name, executors[i].name)) {
+			command->executor = &executors[i];
+			command->asked.query.executor = (char *)(uintptr_t)executors[i].name;
 			return 0;
 		}
 	ts_complain("--on %s: there is no such executor in this version; `%s` needs no GPU", name,
-		    executors[0]->name);
+		    executors[0].name);
 	return -EINVAL;
 }
 
-static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
+static int parse_time(const char *option, const char *text, Ts__Rpc__Moment *moment,
+		      Ts__Rpc__Moment **ret_moment)
 {
-	if (!ts_time_parse_moment(text, ret_time))
+	struct ts_time time;
+
+	if (!ts_time_parse_moment(text, &time)) {
+		*ret_moment = ts_ask_moment(&time, moment);
 		return 0;
+	}
 	ts_complain("%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like "
 		    "12.5ms; or @ and a time of the clock, as JSON gives it",
 		    option, text);
 	return -EINVAL;
 }
 
-static int parse_mode(const char *text, bool *ret_is_dry_run)
+static int parse_mode(const char *text, struct ts_replay_asked *asked)
 {
 	if (strcmp(text, "full") && strcmp(text, "dry-run")) {
 		ts_complain("--mode %s: it is `full` or `dry-run`", text);
 		return -EINVAL;
 	}
-	*ret_is_dry_run = text[0] == 'd';
+	if (text[0] == 'd')
+		TS_RPC_SET(&asked->query, dry_run, true);
 	return 0;
 }
 
@@ -88,9 +197,8 @@ static int parse_ops(const char *text, struct ts_replay_asked *asked)
 		first[n] = '\0';
 		if (!ts_parse_number(first, 0, UINT64_MAX, &from) &&
 		    !ts_parse_number(dots ? dots + 2 : first, from, UINT64_MAX, &to)) {
-			asked->has_ops = true;
-			asked->first_op = from;
-			asked->last_op = to;
+			TS_RPC_SET(&asked->query, first_op, from);
+			TS_RPC_SET(&asked->query, last_op, to);
 			return 0;
 		}
 	}
@@ -108,8 +216,7 @@ static int parse_stream(const char *text, struct ts_replay_asked *asked)
 		ts_complain("--stream %s: it is a stream's number, as `tsctl view` has it", text);
 		return -EINVAL;
 	}
-	asked->has_stream = true;
-	asked->stream = (uint32_t)stream;
+	TS_RPC_SET(&asked->query, stream, (uint32_t)stream);
 	return 0;
 }
 
@@ -121,7 +228,7 @@ static int parse_repeat(const char *text, struct ts_replay_asked *asked)
 		ts_complain("--repeat %s: it is how often to replay, from 1 on", text);
 		return -EINVAL;
 	}
-	asked->n_repeat = (uint32_t)n;
+	TS_RPC_SET(&asked->query, repeat, (uint32_t)n);
 	return 0;
 }
 
@@ -133,7 +240,7 @@ static int parse_schedules(const char *text, struct ts_replay_asked *asked)
 		ts_complain("--schedules %s: it is how many orders to try, from 1 on", text);
 		return -EINVAL;
 	}
-	asked->n_schedules = (uint32_t)n;
+	TS_RPC_SET(&asked->query, schedules, (uint32_t)n);
 	return 0;
 }
 
@@ -147,7 +254,7 @@ static int parse_compare_every(const char *text, struct ts_replay_asked *asked)
 			    text);
 		return -EINVAL;
 	}
-	asked->points_every = n;
+	TS_RPC_SET(&asked->query, compare_every, n);
 	return 0;
 }
 
@@ -159,38 +266,47 @@ static int parse_time_limit(const char *text, struct ts_replay_asked *asked)
 		ts_complain("--time-limit %s: it is how many seconds a replay may take", text);
 		return -EINVAL;
 	}
-	asked->time_ns = n * 1000000000;
+	TS_RPC_SET(&asked->query, time_limit_ns, n * 1000000000);
 	return 0;
 }
 
-static int apply_option(struct ts_replay_asked *asked, int option,
-			const struct ts_replay_executor **executor)
+static int parse_limit(const char *text, struct ts_replay_asked *asked)
 {
+	unsigned long long n;
+
+	if (ts_parse_number(text, 0, MAX_LISTED, &n)) {
+		ts_complain("--limit %s: it is a number of steps, at most %u", text, MAX_LISTED);
+		return -EINVAL;
+	}
+	TS_RPC_SET(&asked->query, limit, (uint32_t)n);
+	return 0;
+}
+
+/* Those with a value of their own; 1: it is none of them. */
+static int apply_value(struct command *command, int option)
+{
+	struct ts_replay_asked *asked = &command->asked;
+
 	switch (option) {
 	case OPT_ON:
-		return find_executor(optarg, executor);
+		return find_executor(optarg, command);
 	case OPT_MODE:
-		return parse_mode(optarg, &asked->is_dry_run);
+		return parse_mode(optarg, asked);
 	case OPT_STREAM:
 		return parse_stream(optarg, asked);
 	case OPT_OPS:
 		return parse_ops(optarg, asked);
 	case OPT_FROM:
-		asked->has_from = true;
-		return parse_time("--from", optarg, &asked->from);
+		return parse_time("--from", optarg, &asked->from, &asked->query.from);
 	case OPT_TO:
-		asked->has_to = true;
-		return parse_time("--to", optarg, &asked->to);
+		return parse_time("--to", optarg, &asked->to, &asked->query.to);
 	case OPT_WHAT_IF:
-		asked->what_if[asked->n_what_if++] = optarg;
-		return 0;
+		command->is_help_asked = !strcmp(optarg, "help");
+		return command->is_help_asked ? 0 : ts_replayemulate_add(asked, optarg);
 	case 'n':
-		if (!ts_parse_number(optarg, 0, MAX_LISTED, &asked->limit))
-			return 0;
-		ts_complain("--limit %s: it is a number of steps, at most %u", optarg, MAX_LISTED);
-		return -EINVAL;
+		return parse_limit(optarg, asked);
 	case OPT_CHECK:
-		return ts_replaycheck_parse(optarg, &asked->check);
+		return ts_replaycheck_parse(asked, optarg);
 	case OPT_REPEAT:
 		return parse_repeat(optarg, asked);
 	case OPT_COMPARE_EVERY:
@@ -199,17 +315,35 @@ static int apply_option(struct ts_replay_asked *asked, int option,
 		return parse_time_limit(optarg, asked);
 	case OPT_SCHEDULES:
 		return parse_schedules(optarg, asked);
+	case OPT_SEED:
+		return ts_replayschedule_parse(asked, optarg);
+	default:
+		return 1;
+	}
+}
+
+static int apply_option(struct command *command, int option)
+{
+	struct ts_replay_asked *asked = &command->asked;
+	int r = apply_value(command, option);
+
+	if (r <= 0)
+		return r;
+	switch (option) {
 	case OPT_DEBUG:
 		asked->debug = true;
 		return 0;
-	case OPT_SEED:
-		asked->has_seed = true;
-		return ts_replayschedule_parse(optarg, asked);
 	case OPT_UNORDERED_BLOCKS:
-		asked->unordered_blocks = true;
+		TS_RPC_SET(&asked->query, unordered_blocks, true);
+		return 0;
+	case OPT_SERVED:
+		asked->asking.served = true;
+		return 0;
+	case OPT_PROGRESS:
+		command->is_progress_asked = true;
 		return 0;
 	case 's':
-		asked->session = optarg;
+		asked->asking.session = optarg;
 		return 0;
 	case 'j':
 		asked->json = true;
@@ -220,45 +354,51 @@ static int apply_option(struct ts_replay_asked *asked, int option,
 }
 
 /* Whether what was asked goes together. */
-static int check_asked(const struct ts_replay_asked *asked,
-		       const struct ts_replay_executor *executor)
+static int check_asked(const struct ts_replay_asked *asked, const struct executor *executor)
 {
-	bool is_full = executor == &ts_replay_vgpu && !asked->is_dry_run;
+	const Ts__Rpc__Query__Replay *query = &asked->query;
+	bool is_full = executor->computes && !query->dry_run;
 
-	if (asked->n_what_if && (!executor->has_what_if || asked->is_dry_run)) {
+	if (query->n_what_if && (!executor->has_what_if || query->dry_run)) {
 		ts_complain("--what-if is for `--on emulate --mode full`: nothing else runs edits");
 		return -EINVAL;
 	}
-	if ((asked->n_repeat || asked->points_every || asked->time_ns) &&
-	    executor != &ts_replay_vgpu) {
+	if ((query->repeat || query->compare_every || query->time_limit_ns) &&
+	    !executor->computes) {
 		ts_complain("%s is for `--on vgpu`: virtual time comes out the same each time",
-			    asked->n_repeat	  ? "--repeat"
-			    : asked->points_every ? "--compare-every"
-						  : "--time-limit");
+			    query->repeat	   ? "--repeat"
+			    : query->compare_every ? "--compare-every"
+						   : "--time-limit");
 		return -EINVAL;
 	}
-	if ((asked->check || asked->n_schedules) && !is_full) {
+	if ((query->n_check || query->schedules) && !is_full) {
 		ts_complain("%s is for `--on vgpu --mode full`: nothing else computes",
-			    asked->check ? "--check" : "--schedules");
+			    query->n_check ? "--check" : "--schedules");
 		return -EINVAL;
 	}
-	if ((asked->has_seed || asked->unordered_blocks) && !asked->n_schedules) {
+	if ((query->has_seed || query->unordered_blocks) && !query->schedules) {
 		ts_complain("%s is for `--schedules`",
-			    asked->has_seed ? "--seed" : "--unordered-blocks");
+			    query->has_seed ? "--seed" : "--unordered-blocks");
 		return -EINVAL;
 	}
-	if (asked->n_schedules && (asked->check || asked->n_repeat || asked->points_every)) {
+	if (query->schedules && (query->n_check || query->repeat || query->compare_every)) {
 		ts_complain("--schedules does not go with --check, --repeat or --compare-every: "
 			    "all of its replays are compared, at their ends");
 		return -EINVAL;
 	}
-	if (asked->debug && (!is_full || asked->check || asked->n_schedules || asked->n_repeat ||
-			     asked->points_every || asked->json)) {
+	if (asked->debug && (!is_full || query->n_check || query->schedules || query->repeat ||
+			     query->compare_every || asked->json)) {
 		ts_complain("--debug is for `--on vgpu --mode full`, and goes with a selection "
 			    "(--ops, --stream, --from, --to) and --time-limit alone");
 		return -EINVAL;
 	}
-	if (asked->n_decisions && asked->n_schedules != 1) {
+	if (asked->asking.served && (asked->debug || !executor->is_served)) {
+		ts_complain("--served does not go with %s%s: what runs for the daemon has no "
+			    "terminal and no device",
+			    asked->debug ? "--debug" : "--on ", asked->debug ? "" : executor->name);
+		return -EINVAL;
+	}
+	if (query->n_decisions && query->schedules != 1) {
 		ts_complain("--seed with decisions is for `--schedules 1`: they are those of one "
 			    "seed");
 		return -EINVAL;
@@ -266,53 +406,84 @@ static int check_asked(const struct ts_replay_asked *asked,
 	return 0;
 }
 
+static const struct option longs[] = {
+	{"on", required_argument, NULL, OPT_ON},
+	{"mode", required_argument, NULL, OPT_MODE},
+	{"stream", required_argument, NULL, OPT_STREAM},
+	{"ops", required_argument, NULL, OPT_OPS},
+	{"from", required_argument, NULL, OPT_FROM},
+	{"to", required_argument, NULL, OPT_TO},
+	{"what-if", required_argument, NULL, OPT_WHAT_IF},
+	{"limit", required_argument, NULL, 'n'},
+	{"repeat", required_argument, NULL, OPT_REPEAT},
+	{"check", required_argument, NULL, OPT_CHECK},
+	{"compare-every", required_argument, NULL, OPT_COMPARE_EVERY},
+	{"time-limit", required_argument, NULL, OPT_TIME_LIMIT},
+	{"schedules", required_argument, NULL, OPT_SCHEDULES},
+	{"debug", no_argument, NULL, OPT_DEBUG},
+	{"seed", required_argument, NULL, OPT_SEED},
+	{"unordered-blocks", no_argument, NULL, OPT_UNORDERED_BLOCKS},
+	{"served", no_argument, NULL, OPT_SERVED},
+	{"progress", no_argument, NULL, OPT_PROGRESS},
+	{"session", required_argument, NULL, 's'},
+	{"json", no_argument, NULL, 'j'},
+	{0},
+};
+
+/* With the signals that end it caught: what was found up to then is told. */
+static int run_asked(struct command *command)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+	ts_cleanup(ts_underway_freep) struct ts_underway *underway = NULL;
+	struct ts_replay_asked *asked = &command->asked;
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	int status;
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	asked->asking.cancel = &cancelled;
+	if (asked->debug)
+		return ts_replaydebug_run(asked);
+	ts_replayprogress_init(&command->progress, command->is_progress_asked);
+	if (!asked->asking.served && ts_replayprogress_is_wanted(&command->progress))
+		(void)ts_underway_new(ts_replayprogress_tell, &command->progress, TOLD_MS,
+				      &underway);
+	asked->asking.underway = underway;
+	asked->asking.tell = tell;
+	asked->asking.data = command;
+	if (asked->json)
+		TS_RPC_SET(&asked->query, points, true);
+	query.body_case = TS__RPC__QUERY__BODY_REPLAY;
+	query.replay = &asked->query;
+	status = ts_ask(&asked->asking, &query);
+	ts_replayprogress_wipe(&command->progress);
+	if (!status)
+		status = asked->status;
+	return cancelled && (!status || status == TS_EXIT_BAD) ? TS_EXIT_SIGNAL + cancelled
+							       : status;
+}
+
 static int run_replay(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"on", required_argument, NULL, OPT_ON},
-		{"mode", required_argument, NULL, OPT_MODE},
-		{"stream", required_argument, NULL, OPT_STREAM},
-		{"ops", required_argument, NULL, OPT_OPS},
-		{"from", required_argument, NULL, OPT_FROM},
-		{"to", required_argument, NULL, OPT_TO},
-		{"what-if", required_argument, NULL, OPT_WHAT_IF},
-		{"limit", required_argument, NULL, 'n'},
-		{"repeat", required_argument, NULL, OPT_REPEAT},
-		{"check", required_argument, NULL, OPT_CHECK},
-		{"compare-every", required_argument, NULL, OPT_COMPARE_EVERY},
-		{"time-limit", required_argument, NULL, OPT_TIME_LIMIT},
-		{"schedules", required_argument, NULL, OPT_SCHEDULES},
-		{"debug", no_argument, NULL, OPT_DEBUG},
-		{"seed", required_argument, NULL, OPT_SEED},
-		{"unordered-blocks", no_argument, NULL, OPT_UNORDERED_BLOCKS},
-		{"session", required_argument, NULL, 's'},
-		{"json", no_argument, NULL, 'j'},
-		{0},
-	};
-	const struct ts_replay_executor *executor = executors[0];
-	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
-	ts_cleanup(ts_freep) const char **what_if = calloc((size_t)argc, sizeof(*what_if));
-	struct ts_replay_asked asked = {.limit = DEFAULT_LISTED, .what_if = what_if, .seed = 1};
-	int option;
+	struct command command = {.asked = {.pool = TS_TSCTL_POOL}, .executor = &executors[0]};
+	struct ts_replay_asked *asked = &command.asked;
+	int option, status = TS_EXIT_BAD;
+	bool is_bad = false;
 
-	if (!what_if) {
-		ts_complain("out of memory");
-		return TS_EXIT_BAD;
-	}
-	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1)
-		if (apply_option(&asked, option, &executor))
-			return TS_EXIT_BAD;
-	if (asked.n_what_if == 1 && !strcmp(asked.what_if[0], "help") && optind == argc) {
+	ts__rpc__query__replay__init(&asked->query);
+	asked->query.executor = (char *)(uintptr_t)executors[0].name;
+	while (!is_bad && (option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1)
+		is_bad = apply_option(&command, option);
+	if (!is_bad && command.is_help_asked) {
 		fputs(ts_emulate_edit_help, stdout);
-		return ts_finish_output(TS_EXIT_OK);
+		status = ts_finish_output(TS_EXIT_OK);
+	} else if (!is_bad && !ts_one_trace(argc, asked->asking.session, "replay", "") &&
+		   !check_asked(asked, command.executor)) {
+		asked->asking.file = argv[optind];
+		status = run_asked(&command);
 	}
-	if (ts_one_trace(argc, asked.session, "replay", ""))
-		return TS_EXIT_BAD;
-	if (check_asked(&asked, executor))
-		return TS_EXIT_BAD;
-	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
-		return TS_EXIT_BAD;
-	return asked.is_dry_run ? executor->plan(&asked, &source) : executor->run(&asked, &source);
+	ts_pool_deinit(&asked->pool);
+	return status;
 }
 
 const struct ts_command ts_command_replay = {
@@ -320,8 +491,8 @@ const struct ts_command ts_command_replay = {
 	.summary = "run the operations of a trace again, in virtual time, or edited",
 	.help = "usage: tsctl replay [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Runs a trace's operations again: how long it takes, what the time went to. On\n"
-		"vgpu it exits 1 where replays differ, 3 where one differs from the capture.\n"
+		"Runs a trace's operations again. On vgpu it exits 1 where replays differ, 3\n"
+		"where one differs from the capture. Ctrl-C ends it with what was found so far.\n"
 		"\n"
 		"      --on EXECUTOR      emulate (the default): in virtual time; vgpu: what\n"
 		"                         `record --capture replay` kept, on the virtual GPU\n"
@@ -335,11 +506,11 @@ const struct ts_command ts_command_replay = {
 		"                         on them (--seed S[:DECISIONS], --unordered-blocks)\n"
 		"      --debug            vgpu: stop in kernels; `help` on stdin lists commands\n"
 		"      --mode MODE        full, or dry-run: what would run, and what is missing\n"
-		"      --stream N, --ops A[..B], --from TIME, --to TIME\n"
-		"                         these operations alone, as `tsctl view` has them\n"
+		"      --stream N, --ops A[..B], --from TIME, --to TIME: these operations alone\n"
 		"  -n, --limit N          steps of the critical path that are listed; 10\n"
 		"  -s, --session N        a session of the daemon, by number or pid\n"
-		"      --json             one JSON object\n"
+		"      --served           have the daemon work it out, by a process without rights\n"
+		"      --json, --progress one JSON object; how far it is, on stderr\n"
 		"\n"
 		"example: tsctl replay --what-if 'kernel saxpy=2x' run.sbt\n",
 	.run = run_replay,

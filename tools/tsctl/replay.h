@@ -1,46 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `tsctl replay` was asked, and the executors that can do it: cmd-replay.c reads the options and has the table.
+ * What `tsctl replay` was asked: cmd-replay.c reads the options. What comes of it are messages (replay/report/replay.h), worked out here
+ * or by the daemon, and printed by these.
  */
 #pragma once
 
+#include "proto/rpc/tracesmith.pb-c.h"
 #include "replay/exec/schedule.h"
-#include "tools/tsctl/source.h"
-#include "tools/tsctl/times.h"
+#include "replay/report/pool.h"
+#include "tools/tsctl/ask.h"
 
 struct ts_replay_asked {
-	const char *session;
-	bool json, is_dry_run;
-	bool has_stream, has_ops, has_from, has_to;
-	uint32_t stream;
-	uint64_t first_op, last_op; /* operation ids, both included */
-	uint32_t n_repeat;	    /* 0: as often as a verdict takes */
-	uint32_t check;		    /* TS_CHECK_*: what is looked for */
-	uint64_t points_every;	    /* memory is compared after so many operations; 0: at the end */
-	uint64_t time_ns;	    /* that a replay may take; 0: any */
-	bool debug;		    /* kernels are stopped, for commands from stdin */
-	uint32_t n_schedules;	    /* orders to try; 0: none */
-	bool unordered_blocks;	    /* blocks become resident in any order, too */
-	bool has_seed;
-	uint64_t seed;
-	struct ts_exec_decisions decisions[TS_EXEC_MAX_DECISIONS]; /* that alone count */
-	size_t n_decisions;
-	struct ts_time from, to;
-	unsigned long long limit; /* steps that are listed */
-	const char **what_if;	  /* edits, or @ and the file that has them; what argv has */
-	size_t n_what_if;
+	struct ts_asking asking;
+	bool json;
+	bool debug; /* kernels are stopped, for commands from stdin */
+	Ts__Rpc__Query__Replay query;
+	Ts__Rpc__Moment from, to;
+	Ts__Rpc__Query__Decisions decisions[TS_EXEC_MAX_DECISIONS];
+	Ts__Rpc__Query__Decisions *decision_list[TS_EXEC_MAX_DECISIONS];
+	struct ts_pool pool; /* of what the query points to */
+	int status;	     /* what was found, so far */
 };
 
-struct ts_replay_executor {
-	const char *name; /* as --on has it */
-	bool has_what_if;
-	/*
-	 * Both take what was asked and an open trace, and return the exit status. `plan` is `--mode dry-run`; an executor that
-	 * needs no more than a trace has takes ts_replay_plan().
-	 */
-	int (*run)(const struct ts_replay_asked *asked, struct ts_source *source);
-	int (*plan)(const struct ts_replay_asked *asked, struct ts_source *source);
-};
+/* One edit, or @ and the file that has them. A complaint and -EINVAL. */
+int ts_replayemulate_add(struct ts_replay_asked *asked, const char *text);
+void ts_replayemulate_print(const Ts__Rpc__ReplayReport *report);
+void ts_replayplan_print(const Ts__Rpc__ReplayPlan *plan);
+void ts_replaydry_print(const Ts__Rpc__CapturePlan *plan);
+void ts_replayexec_print(const Ts__Rpc__ReplayResult *result);
+void ts_replayexec_print_missing(size_t n_unsupported, char *const *unsupported, const char *ended,
+				 bool cut);
 
-extern const struct ts_replay_executor ts_replay_emulate;
-extern const struct ts_replay_executor ts_replay_vgpu;
+/* "races,init,bounds,order", or "all". A complaint and -EINVAL where it is none of these. */
+int ts_replaycheck_parse(struct ts_replay_asked *asked, const char *text);
+void ts_replaycheck_print(const Ts__Rpc__ReplayResult *result);
+
+/* "7", or "7:17,40-45": a seed, and which of its decisions alone count. A complaint and -EINVAL where it is neither. */
+int ts_replayschedule_parse(struct ts_replay_asked *asked, const char *text);
+void ts_replayschedule_print(const Ts__Rpc__ReplayResult *result);
+
+/* Whether the daemon's answer has all that its kind of answer has: what is printed looks no further. */
+bool ts_replaywhole(const Ts__Rpc__ReplayAnswer *answer);

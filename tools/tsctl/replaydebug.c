@@ -5,8 +5,10 @@
  */
 #include "tools/tsctl/replaydebug.h"
 
+#include "replay/report/replay.h"
 #include "tools/tsctl/debugstop.h"
 #include "tools/tsctl/out.h"
+#include "tools/tsctl/source.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <ctype.h>
@@ -23,7 +25,6 @@
 #define AROUND		4u
 
 struct debugger {
-	struct replay *replay;
 	const volatile int *cancel;
 	const struct ts_row_operation *operation;
 	bool counts, is_left, is_interactive;
@@ -669,11 +670,12 @@ static void on_next(void *userdata, const struct ts_row_operation *operation, bo
 	debugger->counts = counts;
 }
 
-int ts_replaydebug_run(struct replay *replay, const volatile int *cancel, int *ret_r)
+static int debug_program(const struct ts_replay_asked *asked, const struct ts_executor *executor,
+			 const struct ts_exec_program *program, struct ts_exec_report *report,
+			 int *ret_status)
 {
 	struct debugger debugger = {
-		.replay = replay,
-		.cancel = cancel,
+		.cancel = asked->asking.cancel,
 		.is_interactive = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO),
 	};
 	const struct ts_ptx_debugger callbacks = {
@@ -684,26 +686,83 @@ int ts_replaydebug_run(struct replay *replay, const volatile int *cancel, int *r
 	};
 	const struct ts_exec_options options = {
 		.n_threads = 1,
-		.time_ns = replay->asked->time_ns,
+		.time_ns = asked->query.time_limit_ns,
 		.debugger = &callbacks,
 		.next = on_next,
 		.next_userdata = &debugger,
 	};
+	struct ts_exec_results results = {0};
+	int r = ts_exec_run(program, executor, &options, NULL, asked->asking.cancel, &results,
+			    report);
 
-	*ret_r = ts_exec_run(replay->program, replay->executor, &options, NULL, cancel,
-			     &replay->results, &replay->first);
+	ts_exec_results_deinit(&results);
 	if (debugger.is_left) {
-		*ret_r = 0;
-		return ts_finish_output(TS_EXIT_OK);
+		*ret_status = ts_finish_output(TS_EXIT_OK);
+		return 0;
 	}
-	if (*ret_r)
-		return TS_EXIT_BAD;
-	if (replay->first.refused) {
-		printf("operation %" PRIu64 " could not be done: ", replay->first.refused);
-		ts_out_text(stdout, replay->first.text);
+	if (r)
+		return r;
+	if (report->refused) {
+		printf("operation %" PRIu64 " could not be done: ", report->refused);
+		ts_out_text(stdout, report->text);
 		putchar('\n');
-		return ts_finish_output(TS_EXIT_DIFFERS);
+		*ret_status = ts_finish_output(TS_EXIT_DIFFERS);
+		return 0;
 	}
 	printf("the replay has ended\n");
-	return ts_finish_output(TS_EXIT_OK);
+	*ret_status = ts_finish_output(TS_EXIT_OK);
+	return 0;
+}
+
+/* Of one session. TS_EXIT_*, or -1: nothing of it was captured. */
+static int debug_session(const struct ts_replay_asked *asked, struct ts_source *source,
+			 uint32_t session)
+{
+	struct ts_exec_program *program = NULL;
+	struct ts_pool pool = TS_TSCTL_POOL;
+	struct ts_exec_report report = {0};
+	int status = TS_EXIT_BAD;
+	int r = ts_exec_program_new(source->reader, session, &program);
+	const char *why;
+
+	if (r == TS_EXEC_E_NOT_CAPTURED)
+		return -1;
+	r = r ?: ts_replay_select(&asked->query, program);
+	r = r
+		    ?: debug_program(asked, ts_replay_executor(asked->query.executor), program,
+				     &report, &status);
+	why = ts_replay_why(&pool, source->path, session, r, report.text);
+	if (why)
+		ts_complain("%s", why);
+	else if (r)
+		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
+	ts_exec_program_free(program);
+	ts_pool_deinit(&pool);
+	return status;
+}
+
+int ts_replaydebug_run(const struct ts_replay_asked *asked)
+{
+	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
+	int status = -1;
+
+	if (ts_source_open(&source, asked->asking.session ? NULL : asked->asking.file,
+			   asked->asking.session))
+		return TS_EXIT_BAD;
+	for (size_t i = 0; i < ts_sbt_reader_n_sessions(source.reader) && status != TS_EXIT_BAD;
+	     i++) {
+		uint32_t session = ts_sbt_reader_session_at(source.reader, i)->session;
+		int one;
+
+		if (source.session && session != source.session)
+			continue;
+		one = debug_session(asked, &source, session);
+		if (one == TS_EXIT_BAD || one > status)
+			status = one;
+	}
+	if (status >= 0)
+		return status;
+	ts_complain("%s: nothing was captured to be replayed; `tsctl record --capture replay` does",
+		    source.path);
+	return TS_EXIT_BAD;
 }

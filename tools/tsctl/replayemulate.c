@@ -1,59 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `tsctl replay --on emulate`: the trace in virtual time, as it was and edited, from replay/emulate.
+ * `tsctl replay --on emulate`: edits as people write them, and the trace in virtual time, for people.
  */
+#include "proto/abi/base.h"
 #include "replay/emulate/emulate.h"
-#include "replay/report/names.h"
-#include "replay/report/pool.h"
-#include "replay/report/stackjson.h"
-#include "replay/report/statejson.h"
-#include "tools/tsctl/jsonout.h"
+#include "replay/report/replay.h"
 #include "tools/tsctl/out.h"
-#include "tools/tsctl/replayplan.h"
+#include "tools/tsctl/replay.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
-#define MAX_EDITS    256u
 #define NAME_COLUMNS 60u
 
-struct edits {
-	struct ts_emulate_edit *at;
-	char **texts;
-	size_t n;
-};
-
-struct teller {
-	const struct ts_replay_asked *asked;
-	struct ts_source *source;
-	struct ts_resolver *resolver;
-	struct ts_pool pool;
-	struct edits edits;
-};
-
-/* ---- edits -------------------------------------------------------------------------------------- */
-
-static int add_edit(struct teller *teller, const char *text, const char *where)
+static int add_edit(struct ts_replay_asked *asked, const char *text, const char *where)
 {
-	struct edits *edits = &teller->edits;
+	Ts__Rpc__Query__Replay *query = &asked->query;
+	struct ts_emulate_edit edit;
 	char message[TS_EMULATE_TEXT_BYTES];
 
-	if (edits->n == MAX_EDITS) {
-		ts_complain("%s: more than %u edits", where, MAX_EDITS);
+	if (query->n_what_if == TS_REPLAY_MAX_EDITS) {
+		ts_complain("%s: more than %u edits", where, TS_REPLAY_MAX_EDITS);
 		return -EINVAL;
 	}
-	if (ts_emulate_edit_parse(text, &edits->at[edits->n], message)) {
+	if (ts_emulate_edit_parse(text, &edit, message)) {
 		ts_complain("%s %s: %s; `tsctl replay --what-if help` lists what there is", where,
 			    text, message);
 		return -EINVAL;
 	}
-	edits->texts[edits->n++] = ts_pool_copy(&teller->pool, text);
+	if (!query->what_if)
+		query->what_if =
+			ts_pool_alloc(&asked->pool, TS_REPLAY_MAX_EDITS, sizeof(*query->what_if));
+	query->what_if[query->n_what_if++] = ts_pool_copy(&asked->pool, text);
 	return 0;
 }
 
-static int read_edits(struct teller *teller, const char *path)
+static int read_edits(struct ts_replay_asked *asked, const char *path)
 {
 	FILE *file = fopen(path, "re");
 	char line[512];
@@ -78,7 +63,7 @@ static int read_edits(struct teller *teller, const char *path)
 		while (*text == ' ' || *text == '\t')
 			text++;
 		if (*text)
-			r = add_edit(teller, text, path);
+			r = add_edit(asked, text, path);
 	}
 	if (!r && ferror(file)) {
 		ts_complain("--what-if @%s: it cannot be read", path);
@@ -88,190 +73,10 @@ static int read_edits(struct teller *teller, const char *path)
 	return r;
 }
 
-static int gather_edits(struct teller *teller)
+int ts_replayemulate_add(struct ts_replay_asked *asked, const char *text)
 {
-	const struct ts_replay_asked *asked = teller->asked;
-	int r = 0;
-
-	teller->edits.at = ts_pool_alloc(&teller->pool, MAX_EDITS, sizeof(*teller->edits.at));
-	teller->edits.texts = ts_pool_alloc(&teller->pool, MAX_EDITS, sizeof(char *));
-	for (size_t i = 0; !r && i < asked->n_what_if; i++) {
-		const char *text = asked->what_if[i];
-
-		r = text[0] == '@' ? read_edits(teller, text + 1)
-				   : add_edit(teller, text, "--what-if");
-	}
-	return r;
+	return text[0] == '@' ? read_edits(asked, text + 1) : add_edit(asked, text, "--what-if");
 }
-
-static const char *kernel_name(void *user, uint32_t name)
-{
-	return ts_resolver_kernel_name(user, name);
-}
-
-static const char *function_name(void *user, uint32_t name)
-{
-	(void)user;
-	return ts_name_api(name >> 16, name & 0xffff);
-}
-
-/* ---- the message -------------------------------------------------------------------------------- */
-
-static void make_streams(struct ts_pool *pool, const struct ts_emulate_result *result,
-			 Ts__Rpc__ReplayRun *message)
-{
-	message->streams = ts_pool_alloc(pool, result->n_streams + 1, sizeof(*message->streams));
-	for (size_t i = 0; i < result->n_streams; i++) {
-		const struct ts_emulate_stream *stream = &result->streams[i];
-		Ts__Rpc__ReplayStream *its = ts_pool_alloc(pool, 1, sizeof(*its));
-
-		ts__rpc__replay_stream__init(its);
-		TS_RPC_SET(its, session, stream->session);
-		if (stream->device != TS_NO_DEVICE)
-			TS_RPC_SET(its, device, stream->device);
-		TS_RPC_SET(its, context, stream->context);
-		TS_RPC_SET(its, stream, stream->stream);
-		TS_RPC_SET(its, operations, stream->n_ops);
-		TS_RPC_SET(its, busy_ns, stream->busy_ns);
-		message->streams[message->n_streams++] = its;
-	}
-}
-
-static void make_engines(struct ts_pool *pool, const struct ts_emulate_result *result,
-			 Ts__Rpc__ReplayRun *message)
-{
-	message->engines = ts_pool_alloc(pool, result->n_engines + 1, sizeof(*message->engines));
-	for (size_t i = 0; i < result->n_engines; i++) {
-		const struct ts_emulate_engine *engine = &result->engines[i];
-		Ts__Rpc__ReplayEngine *its = ts_pool_alloc(pool, 1, sizeof(*its));
-
-		ts__rpc__replay_engine__init(its);
-		TS_RPC_SET(its, session, engine->session);
-		if (engine->device != TS_NO_DEVICE)
-			TS_RPC_SET(its, device, engine->device);
-		its->does = ts_pool_alloc(pool, TS_EMULATE_ENGINE_KINDS, sizeof(*its->does));
-		for (uint32_t kind = 0; kind < TS_EMULATE_ENGINE_KINDS; kind++)
-			if (engine->kinds & 1u << kind)
-				its->does[its->n_does++] =
-					ts_pool_copy(pool, ts_emulate_engine_name(kind));
-		if (engine->capacity)
-			TS_RPC_SET(its, capacity, engine->capacity);
-		TS_RPC_SET(its, operations, engine->n_ops);
-		TS_RPC_SET(its, busy_ns, engine->busy_ns);
-		TS_RPC_SET(its, used_ns, engine->used_ns);
-		message->engines[message->n_engines++] = its;
-	}
-}
-
-static Ts__Rpc__ReplayStep *make_step(struct teller *teller, const struct ts_emulate_step *step)
-{
-	struct ts_pool *pool = &teller->pool;
-	Ts__Rpc__ReplayStep *its = ts_pool_alloc(pool, 1, sizeof(*its));
-	struct ts_state_op op = {.type = step->type, .session = step->session};
-
-	if (step->type == TS_ROW_KERNEL) {
-		op.row.kernel.name = step->name;
-	} else if (step->type == TS_ROW_MEMCPY) {
-		op.row.memcpy_.copy_kind = (uint8_t)step->name;
-	} else if (step->type == TS_ROW_API) {
-		op.domain = (uint16_t)(step->name >> 16);
-		op.cbid = (uint16_t)step->name;
-	}
-	ts__rpc__replay_step__init(its);
-	its->part = ts_pool_copy(pool, ts_graph_part_name(step->part));
-	TS_RPC_SET(its, start_ns, step->from_ns);
-	TS_RPC_SET(its, end_ns, step->to_ns);
-	its->name = ts_statejson_op_name(teller->resolver, pool, &op);
-	TS_RPC_SET(its, session, step->session);
-	TS_RPC_SET(its, op_id, step->op_id);
-	ts_stackjson_thread(teller->resolver, pool, step->session, step->thread, &its->tid,
-			    &its->has_tid, &its->thread_name);
-	if (step->stream != TS_NO_DEVICE)
-		TS_RPC_SET(its, stream, step->stream);
-	return its;
-}
-
-static int compare_steps(const void *a, const void *b)
-{
-	const struct ts_emulate_step *x = *(struct ts_emulate_step *const *)a;
-	const struct ts_emulate_step *y = *(struct ts_emulate_step *const *)b;
-	uint64_t x_ns = x->to_ns - x->from_ns, y_ns = y->to_ns - y->from_ns;
-
-	if (x_ns != y_ns)
-		return x_ns > y_ns ? -1 : 1;
-	return x < y ? -1 : x > y;
-}
-
-static void make_path(struct teller *teller, const struct ts_emulate_result *result,
-		      Ts__Rpc__ReplayRun *message)
-{
-	struct ts_pool *pool = &teller->pool;
-	const struct ts_emulate_step **steps =
-		ts_pool_alloc(pool, result->n_path + 1, sizeof(*steps));
-	uint64_t n_steps[TS_GRAPH_PARTS] = {0};
-
-	for (size_t i = 0; i < result->n_path; i++) {
-		steps[i] = &result->path[i];
-		n_steps[steps[i]->part]++;
-	}
-	message->parts = ts_pool_alloc(pool, TS_GRAPH_PARTS, sizeof(*message->parts));
-	for (uint32_t part = 0; part < TS_GRAPH_PARTS; part++) {
-		Ts__Rpc__GraphPart *its;
-
-		if (!n_steps[part])
-			continue;
-		its = ts_pool_alloc(pool, 1, sizeof(*its));
-		ts__rpc__graph_part__init(its);
-		its->part = ts_pool_copy(pool, ts_graph_part_name(part));
-		TS_RPC_SET(its, ns, result->parts_ns[part]);
-		TS_RPC_SET(its, steps, n_steps[part]);
-		message->parts[message->n_parts++] = its;
-	}
-	qsort(steps, result->n_path, sizeof(*steps), compare_steps);
-	message->longest = ts_pool_alloc(pool, result->n_path + 1, sizeof(*message->longest));
-	while (message->n_longest < result->n_path && message->n_longest < teller->asked->limit) {
-		message->longest[message->n_longest] = make_step(teller, steps[message->n_longest]);
-		message->n_longest++;
-	}
-	TS_RPC_SET(message, steps, result->n_path);
-}
-
-static Ts__Rpc__ReplayRun *make_run(struct teller *teller, const struct ts_emulate_result *result)
-{
-	Ts__Rpc__ReplayRun *message = ts_pool_alloc(&teller->pool, 1, sizeof(*message));
-
-	ts__rpc__replay_run__init(message);
-	TS_RPC_SET(message, makespan_ns, result->makespan_ns);
-	TS_RPC_SET(message, calls, result->n_calls);
-	TS_RPC_SET(message, operations, result->n_ops);
-	make_streams(&teller->pool, result, message);
-	make_engines(&teller->pool, result, message);
-	if (result->path) {
-		make_path(teller, result, message);
-		TS_RPC_SET(message, let_go, result->n_broken);
-	}
-	return message;
-}
-
-static Ts__Rpc__ReplayDoubts *make_doubts(struct ts_pool *pool,
-					  const struct ts_emulate_doubts *doubts)
-{
-	Ts__Rpc__ReplayDoubts *message = ts_pool_alloc(pool, 1, sizeof(*message));
-
-	ts__rpc__replay_doubts__init(message);
-	TS_RPC_SET(message, without_call, doubts->n_without_call);
-	TS_RPC_SET(message, without_device, doubts->n_without_device);
-	TS_RPC_SET(message, without_record, doubts->n_without_record);
-	TS_RPC_SET(message, started_before, doubts->n_before);
-	TS_RPC_SET(message, not_waited, doubts->n_not_waited);
-	TS_RPC_SET(message, backwards, doubts->n_backwards);
-	TS_RPC_SET(message, unexplained, doubts->n_unexplained);
-	TS_RPC_SET(message, threads_joined, doubts->n_joins);
-	TS_RPC_SET(message, damaged, doubts->is_damaged);
-	return message;
-}
-
-/* ---- for people --------------------------------------------------------------------------------- */
 
 static double percent(uint64_t part, uint64_t of)
 {
@@ -335,8 +140,10 @@ static void print_busy(const Ts__Rpc__ReplayReport *report)
 		char does[128] = "";
 
 		for (size_t j = 0; j < engine->n_does; j++) {
-			strcat(does, j ? "+" : "");
-			strcat(does, engine->does[j]);
+			size_t at = strlen(does);
+
+			snprintf(does + at, sizeof(does) - at, "%s%s", j ? "+" : "",
+				 engine->does[j]);
 		}
 		ts_table_addf(table, "device %u, %s", engine->device, does);
 		add_share(table, engine_busy(report->recorded, engine), report->recorded);
@@ -450,7 +257,7 @@ static void print_doubts(const Ts__Rpc__ReplayReport *report)
 	}
 }
 
-static void print_report(const Ts__Rpc__ReplayReport *report)
+void ts_replayemulate_print(const Ts__Rpc__ReplayReport *report)
 {
 	char calls[TS_OUT_FIGURE_BYTES], operations[TS_OUT_FIGURE_BYTES];
 
@@ -472,131 +279,3 @@ static void print_report(const Ts__Rpc__ReplayReport *report)
 		print_steps(report->emulated, "");
 	print_doubts(report);
 }
-
-/* ---- the whole ---------------------------------------------------------------------------------- */
-
-static int run_edited(struct teller *teller, const struct ts_emulate_program *program,
-		      Ts__Rpc__ReplayReport *report)
-{
-	const struct ts_emulate_names names = {kernel_name, function_name, teller->resolver};
-	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *result = NULL;
-	char message[TS_EMULATE_TEXT_BYTES];
-	int r = ts_emulate_run(program, teller->edits.at, teller->edits.n, &names, &result,
-			       message);
-
-	if (r == -EINVAL) {
-		ts_complain("--what-if %s", message);
-		return r;
-	}
-	if (r)
-		return r;
-	report->edited = make_run(teller, result);
-	report->what_if = teller->edits.texts;
-	report->n_what_if = teller->edits.n;
-	TS_RPC_SET(report, edited_things, result->n_edited);
-	return 0;
-}
-
-static int run_all(struct teller *teller, const struct ts_emulate_program *program,
-		   Ts__Rpc__ReplayReport *report)
-{
-	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *recorded = NULL;
-	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *emulated = NULL;
-	int r = ts_emulate_recorded(program, &recorded);
-
-	if (!r)
-		r = ts_emulate_run(program, NULL, 0, NULL, &emulated, NULL);
-	if (r)
-		return r;
-	report->recorded = make_run(teller, recorded);
-	report->emulated = make_run(teller, emulated);
-	return teller->edits.n ? run_edited(teller, program, report) : 0;
-}
-
-static int read_program(const struct teller *teller, struct ts_emulate_program **ret_program)
-{
-	const struct ts_replay_asked *asked = teller->asked;
-	struct ts_sbt_reader *reader = teller->source->reader;
-	uint64_t origin_ns = ts_sbt_reader_origin_ns(reader);
-	struct ts_emulate_options options = {
-		.session = teller->source->session,
-		.has_stream = asked->has_stream,
-		.has_ops = asked->has_ops,
-		.stream = asked->stream,
-		.first_op = asked->first_op,
-		.last_op = asked->last_op,
-	};
-
-	if (asked->has_from)
-		options.from_ns = ts_time_absolute(&asked->from, origin_ns);
-	if (asked->has_to) {
-		options.to_ns = ts_time_absolute(&asked->to, origin_ns);
-		options.to_ns = options.to_ns ? options.to_ns : 1;
-	}
-	return ts_emulate_read(reader, &options, ret_program);
-}
-
-static int tell(struct teller *teller)
-{
-	struct ts_resolver_options names = {.session = teller->source->session};
-	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *program = NULL;
-	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
-	struct ts_source *source = teller->source;
-	struct ts_emulate_doubts doubts;
-	Ts__Rpc__ReplayReport report;
-	int status, r = ts_resolver_new(source->reader, &names, &resolver);
-
-	teller->resolver = resolver;
-	ts__rpc__replay_report__init(&report);
-	if (!r)
-		r = read_program(teller, &program);
-	if (r == TS_SBT_E_LIMIT) {
-		ts_complain("%s holds more than %zu calls and operations; take a part of it with "
-			    "--from and --to",
-			    source->path, TS_EMULATE_MAX_ITEMS);
-		return TS_EXIT_BAD;
-	}
-	if (!r) {
-		r = run_all(teller, program, &report);
-		if (r == -EINVAL)
-			return TS_EXIT_BAD;
-	}
-	if (r) {
-		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
-		return TS_EXIT_BAD;
-	}
-	ts_emulate_doubts(program, &doubts);
-	report.path = source->path;
-	report.executor = ts_pool_copy(&teller->pool, "emulate");
-	report.doubts = make_doubts(&teller->pool, &doubts);
-	if (teller->asked->json) {
-		status = ts_json_print(&report.base);
-	} else {
-		print_report(&report);
-		status = ts_finish_output(TS_EXIT_OK);
-	}
-	if (!report.emulated->calls && !report.emulated->operations)
-		ts_complain(
-			"%s: no call and no operation of a GPU there; `tsctl info` tells what is",
-			source->path);
-	if (status || !doubts.is_damaged)
-		return status;
-	ts_source_complain(source->path, TS_SBT_E_CORRUPT, ts_sbt_reader_error(source->reader));
-	return TS_EXIT_BAD;
-}
-
-static int run_emulate(const struct ts_replay_asked *asked, struct ts_source *source)
-{
-	struct teller teller = {.asked = asked, .source = source, .pool = TS_TSCTL_POOL};
-	int status = gather_edits(&teller) ? TS_EXIT_BAD : tell(&teller);
-
-	ts_pool_deinit(&teller.pool);
-	return status;
-}
-
-const struct ts_replay_executor ts_replay_emulate = {
-	.name = "emulate",
-	.has_what_if = true,
-	.run = run_emulate,
-	.plan = ts_replay_plan,
-};
