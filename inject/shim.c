@@ -26,9 +26,8 @@
 #define FLUSH_NS      UINT64_C(10000000000)
 /* Where nothing may be lost a daemon is waited for as a full ring's is, as long as there is one. */
 #define FLUSH_LOSSLESS_NS (2 * TS_PRODUCER_LOSSLESS_NS)
-#define DONE_NS		  UINT64_C(2000000000)
-/* A service keeps what it was sent; only the BYE has to have gone out. */
-#define BYE_NS UINT64_C(100000000)
+/* How long the farewell may take: that it went out, a moment where our thread gets a processor; that the file is complete, longer. */
+#define FAREWELL_NS UINT64_C(2000000000)
 
 struct ts_shim ts_shim;
 
@@ -313,10 +312,9 @@ static void end_link(struct ts_shim *shim)
 		__atomic_store_n(&shim->control->state, TS_SESSION_ENDED, __ATOMIC_RELEASE);
 	ts_futex_set(&shim->link.request, TS_LINK_BYE);
 	/* A private daemon's file is complete when the command returns; a service needs but to be told. */
-	if (shim->link.is_private)
-		(void)ts_futex_wait_for(&shim->link.farewell, TS_LINK_HEARD_DONE, DONE_NS);
-	else
-		(void)ts_futex_wait_for(&shim->link.farewell, TS_LINK_SAID_BYE, BYE_NS);
+	(void)ts_futex_wait_for(&shim->link.farewell,
+				shim->link.is_private ? TS_LINK_HEARD_DONE : TS_LINK_SAID_BYE,
+				FAREWELL_NS);
 }
 
 /* getpid() for the child of a vfork(), which shares the page; `alive` for that of a fork(). */
