@@ -32,7 +32,7 @@ class Service(Bursts):
         return 'tracesmith-bursts-driver-%d' % self.process.pid
 
     def leave(self):
-        """The process ends; its file is complete by then."""
+        """The process ends; its service hears of that, and has its file complete a moment later."""
         self.process.stdin.close()
         self.assertEqual(self.process.wait(harness.SECONDS), 0)
 
@@ -60,7 +60,7 @@ class Service(Bursts):
         self.leave()
         dump = self.check_dump(self.of_dump(stem, 2), launched)
         self.assertIn('enough', [row['name'] for row in dump.of('mark')])
-        self.assertEqual(harness.Trace(self.path(stem + '.sbt')).counts['kernel'], launched)
+        self.assertEqual(self.finished_trace(self.path(stem + '.sbt')).counts['kernel'], launched)
         # Nobody asked for the other's.
         self.process = other_process
         self.leave()
@@ -80,7 +80,7 @@ class Service(Bursts):
         for self.process, stem, n in zip(processes, stems, launched):
             self.assertEqual(self.tell('go 1'), n + THREADS)
             self.leave()
-            self.assertEqual(harness.Trace(self.path(stem + '.sbt')).counts['kernel'], n + THREADS)
+            self.assertEqual(self.finished_trace(self.path(stem + '.sbt')).counts['kernel'], n + THREADS)
 
     def test_keeps_the_last(self):
         """On request, and of a process that died."""
@@ -98,8 +98,7 @@ class Service(Bursts):
         self.process.kill()
         self.process.wait()
         path = self.path(stem + '.sbt')
-        self.wait(lambda: harness.Trace(path).info['finished'], 'the end of the trace')
-        dead = harness.Trace(path)
+        dead = self.finished_trace(path)
         self.assertEqual(dead.info['sessions'][0]['state'], 'died')
         self.assertGreater(max(row['op_id'] for row in dead.of('api')), newest)
         self.assertLess(sum(os.path.getsize(part) for part in self.parts(stem)[1:]), 64 << 10)

@@ -592,8 +592,9 @@ class Switch(harness.Case):
         pid = bursts.process.pid
         bursts.tell('run')
         self.cycle(self.control, 2, REST_S)
-        # Pools (of CUPTI's buffers, of the virtual GPU's threads) grow to what load they ever saw; a leak grows each time.
-        for _ in range(4):
+        # Pools (of CUPTI's buffers, of the virtual GPU's threads) grow to what load they ever saw, on a busy machine one by one; a
+        # leak grows each time.
+        for _ in range(12):
             before, resident_before = self.settled_footprint(pid), resident_bytes(pid)
             began = time.monotonic()
             self.cycle(self.control, CYCLES - SLOW)

@@ -387,7 +387,7 @@ TS_TEST(bad_peer_is_dropped_alone)
 	produce(&good, 1000);
 	producer_say(fd_good, TS_HANDSHAKE_BYE);
 	ts_check_int(producer_hear(fd_good, NULL), TS_HANDSHAKE_DONE);
-	ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+	ts_check_int(ts_client_finish(r.client, 60000, &answer), 0);
 	ts_check_int(answer->summary->dropped, 1);
 	ts_check(summary_count(answer->summary, "api") >= 1000);
 	ts_check_int(summary_lost(answer->summary, "bad_record"), 1);
@@ -424,7 +424,7 @@ TS_TEST(hostile_memory_is_refused)
 	{
 		Ts__Rpc__Answer *answer;
 
-		ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+		ts_check_int(ts_client_finish(r.client, 60000, &answer), 0);
 		ts_check_int(answer->summary->sessions, 0);
 		ts__rpc__answer__free_unpacked(answer, NULL);
 	}

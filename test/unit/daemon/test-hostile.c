@@ -378,7 +378,7 @@ TS_TEST(one_bad_shard)
 	producer_hello(fd, p.memfd);
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_STOP);
-	ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+	ts_check_int(ts_client_finish(r.client, 60000, &answer), 0);
 	ts_check_int(answer->summary->dropped, 1);
 	ts_check_int(summary_count(answer->summary, "api"), 3000);
 	ts_check_int(summary_lost(answer->summary, "bad_record"), 1);
@@ -407,7 +407,7 @@ TS_TEST(refused_is_told)
 		ts_check_int(producer_hear(fd, &packet), TS_HANDSHAKE_REFUSED);
 		close(fd);
 	}
-	ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+	ts_check_int(ts_client_finish(r.client, 60000, &answer), 0);
 	ts_check_int(answer->summary->refused, 300);
 	ts_check_str(answer->summary->empty_reason, "refused");
 	ts_check_str(answer->summary->empty_text, packet.text);
@@ -581,7 +581,7 @@ static void check_limit(const char *option, const char *value, uint64_t most, co
 	fd = socket_connect(r.socket, SOCK_SEQPACKET);
 	producer_hello(fd, p.memfd);
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_REFUSED);
-	ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+	ts_check_int(ts_client_finish(r.client, 60000, &answer), 0);
 	ts_check(!answer->summary->error);
 	ts_check_int(answer->summary->refused, 1);
 	ts_check_str(answer->summary->cut_short, why);
@@ -639,7 +639,7 @@ TS_TEST(definition_flood)
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
 	producer_say(fd, TS_HANDSHAKE_BYE);
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
-	ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+	ts_check_int(ts_client_finish(r.client, 60000, &answer), 0);
 	ts_check(summary_lost(answer->summary, "arena_full") > 100000);
 	ts_check(summary_lost(answer->summary, "arena_full") < p.n_defs[TS_DEF_STRING] - 100000);
 	ts_check_int(summary_count(answer->summary, "api"), 1);
@@ -701,7 +701,7 @@ TS_TEST(goodbye_behind_a_reset)
 	producer_say(fd, TS_HANDSHAKE_BYE);
 	close(fd);
 	ts_check_int(kill(r.pid, SIGCONT), 0);
-	ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+	ts_check_int(ts_client_finish(r.client, 60000, &answer), 0);
 	ts_check_int(answer->summary->died, 0);
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	reader_open(r.path, &file, &reader);
@@ -765,7 +765,7 @@ TS_TEST(log_is_not_forged)
 /* A flush that is asked for wakes the process: it need not look again and again. */
 TS_TEST(flush_request_wakes)
 {
-	struct timespec limit = {10, 0};
+	struct timespec limit = {100, 0};
 	struct ts_client *client;
 	Ts__Rpc__Answer *answer;
 	struct service s;
@@ -787,7 +787,7 @@ TS_TEST(flush_request_wakes)
 	}
 	usleep(100000);
 	ts_check_int(ts_client_connect(s.control, &client), 0);
-	ts_check_int(ts_client_flush(client, 0, 5000, &answer), 0);
+	ts_check_int(ts_client_flush(client, 0, 60000, &answer), 0);
 	ts_check_int(answer->flushed->timed_out, 0);
 	ts_check_int(__atomic_load_n(&p.control->flushes_done, __ATOMIC_ACQUIRE), 1);
 	ts__rpc__answer__free_unpacked(answer, NULL);

@@ -104,7 +104,7 @@ static uint64_t arena_full(const char *option, const char *value)
 		ts_check_int(packet.header.type, TS_HANDSHAKE_WELCOME);
 		session_end(fd, &p);
 	}
-	ts_check_int(ts_client_finish(r.client, 5000, &answer), 0);
+	ts_check_int(ts_client_finish(r.client, 60000, &answer), 0);
 	n = summary_lost(answer->summary, "arena_full");
 	ts_check_int(answer->summary->sessions, 2);
 	ts_check_int(answer->summary->dropped, 0);

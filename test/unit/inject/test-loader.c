@@ -54,7 +54,7 @@ TS_TEST(a_fork_waits_for_a_walk)
 	pthread_barrier_wait(&walking);
 	pid = fork();
 	if (!pid) {
-		alarm(60);
+		alarm(TS_TEST_SECONDS);
 		/* The loader's own, and ours. */
 		leave(dl_iterate_phdr(visit, NULL) != 2 || ts_loader_iterate(visit, NULL) != 2);
 	}

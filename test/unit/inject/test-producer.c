@@ -242,9 +242,11 @@ TS_TEST(lossless_waits_with_a_bound)
 	fixture_deinit(&f);
 }
 
+/* Once somebody found the ring full, and rang for who sleeps: from there on it waits. */
 static void *drain_later(void *shard)
 {
-	usleep(50000);
+	while (__atomic_load_n(&f.control->sleeping, __ATOMIC_ACQUIRE))
+		usleep(1000);
 	ts_ring_consumer_release(shard, ((struct ts_shard *)shard)->head);
 	return NULL;
 }
@@ -273,6 +275,7 @@ TS_TEST(lossless_says_how_long_it_waited)
 		ts_thread_commit(thread, 32);
 	}
 	wait = (const struct ts_record_overhead *)thread->ring.ring;
+	f.control->sleeping = 1;
 	pthread_create(&other, NULL, drain_later, thread->ring.shard);
 	ts_check(ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1));
 	ts_thread_commit(thread, 32);

@@ -16,6 +16,8 @@ import tempfile
 import threading
 import traceback
 
+# A bound for what hangs.
+SECONDS = 400
 VERSIONS = [(3, minor) for minor in range(8, 14)]
 
 
@@ -204,7 +206,7 @@ def main():
         return inside(sys.argv[2])
     failed = tried = 0
     for (version, _), interpreter in sorted(interpreters().items()):
-        result = subprocess.run([interpreter, os.path.abspath(__file__), '--inside', sys.argv[1]], timeout=100,
+        result = subprocess.run([interpreter, os.path.abspath(__file__), '--inside', sys.argv[1]], timeout=SECONDS,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         text = result.stdout.decode().strip()
         print('%d.%d %s: %s' % (version + (interpreter, text)), flush=True)

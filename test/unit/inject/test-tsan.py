@@ -95,9 +95,9 @@ def threads_that_stay(folder, app, cupti, library, daemon, plugin):
             time.sleep(0.02)
         n = 0
         for i in range(CYCLES):
-            n += client.stop(0, 10000)[1]
+            n += client.stop(0, SECONDS * 1000)[1]
             time.sleep(0 if i % 10 else REST_S)
-            n += client.start(0, 10000)[1]
+            n += client.start(0, SECONDS * 1000)[1]
             time.sleep(0 if i % 4 else 0.1)
         end = time.monotonic() + SECONDS
         while client.rows() < ROWS and process.poll() is None and time.monotonic() < end:

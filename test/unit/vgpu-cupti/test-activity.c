@@ -561,7 +561,7 @@ TS_TEST(a_forked_child_is_left_alone)
 	if (pid == 0) {
 		struct ts_vgpu_operation other;
 
-		alarm(60); /* it would hang, not fail */
+		alarm(TS_TEST_SECONDS); /* it would hang, not fail */
 		ts_check_int(fake_launch(&other, 2), 0);
 		ts_check_int(cuptiActivityFlushAll(1), TS_CUPTI_ERROR_NOT_INITIALIZED);
 		ts_check_int(cuptiFinalize(), TS_CUPTI_ERROR_NOT_INITIALIZED);
