@@ -33,7 +33,7 @@ APPS = os.path.join(BUILD, 'test', 'apps')
 
 SKIPPED = 77
 # A bound for what hangs, never how long something takes: on a busy machine seconds go by between two lines.
-SECONDS = 120
+SECONDS = 240
 FORMS = ('driver', 'runtime')
 EVENT_TYPES = ('api', 'kernel', 'memcpy', 'memset', 'sync', 'alloc', 'free', 'event', 'stream_wait',
                'stream', 'context')

@@ -7,12 +7,13 @@
 
 #include "test/unit/inject/fake-daemon.h"
 
-/* Set by meson: APP, LIBRARY and CUPTI are the paths of what is tested. */
+/* Set by meson: APP, LIBRARY, CUPTI and SLOW_SEND are the paths of what is tested. */
 static struct fake_daemon fake;
 static struct ts_record_event last_event;
 static struct ts_record_object last_object;
 static int app_input = -1; /* the application's standard input; -1: ours */
 static bool only_injected; /* by the driver's variable, not preloaded */
+static bool slow_send;	   /* messages go out late */
 
 static pid_t start(const char *what, const char *n, const char *holder)
 {
@@ -24,7 +25,7 @@ static pid_t start(const char *what, const char *n, const char *holder)
 	if (pid)
 		return pid;
 	if (!only_injected)
-		setenv("LD_PRELOAD", TEST_LIBRARY, 1);
+		setenv("LD_PRELOAD", slow_send ? TEST_SLOW_SEND ":" TEST_LIBRARY : TEST_LIBRARY, 1);
 	if (app_input >= 0)
 		dup2(app_input, 0);
 	setenv("FAKE_CUPTI", TEST_CUPTI, 1);
@@ -209,6 +210,15 @@ TS_TEST(from_more_threads_than_shards)
 
 TS_TEST(ends_by__exit)
 {
+	ts_check_int(run("_exit", "100"), 5);
+	check_all(100);
+	fake_daemon_close(&fake);
+}
+
+/* The process is there until the farewell went out, however late that was. */
+TS_TEST(ends_when_the_farewell_is_late)
+{
+	slow_send = true;
 	ts_check_int(run("_exit", "100"), 5);
 	check_all(100);
 	fake_daemon_close(&fake);
