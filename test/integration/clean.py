@@ -44,7 +44,8 @@ def commands(name, arguments):
     if name.endswith('.py'):
         yield [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', name), *arguments]
         return
-    for form in harness.FORMS:
-        path = os.path.join(harness.APPS, '%s-%s' % (name, form))
+    # What has CUDA C++ alone has no form.
+    for program in ['%s-%s' % (name, form) for form in harness.FORMS] + [name]:
+        path = os.path.join(harness.APPS, program)
         if os.path.exists(path):
             yield [path, *arguments]
