@@ -86,6 +86,49 @@ class Replay(harness.Case):
         shutil.move(path, os.path.join(moved, 'other.sbt'))
         self.check_same(os.path.join(moved, 'other.sbt'))
 
+    def machine_of_its_own(self):
+        """A root folder with tsctl and the libraries that it needs, and nothing else."""
+        root = self.path('machine')
+        listed = harness.run(['ldd', harness.TSCTL])
+        needed = {word for line in listed.out.splitlines() for word in line.split() if word.startswith('/')}
+        for path in needed:
+            os.makedirs(root + os.path.dirname(path), exist_ok=True)
+            shutil.copy(path, root + path)
+        for name in ('tsctl', 'here'):
+            os.mkdir(os.path.join(root, name))
+        shutil.copy(harness.TSCTL, os.path.join(root, 'tsctl'))
+        return root
+
+    @unittest.skipIf(harness.SANITIZER, 'a sanitizer needs /proc')
+    def test_another_machine(self):
+        """No program, no library of its, no /proc, another host's name, other addresses, nobody's user: what is needed is in the file."""
+        alone = ['unshare', '--user', '--map-root-user', '--mount', '--uts', '--pid', '--fork']
+        if not shutil.which('unshare') or harness.run(alone + ['hostname', 'elsewhere']).status:
+            self.skipTest('no namespaces of its own for who is not root here')
+        root = self.machine_of_its_own()
+        for name, form, vgpu, *arguments in (('pipeline', 'driver', 'small', '3'), ('graph', 'driver', 'h200', '3'),
+                                             ('devices', 'driver', 'small:2'), ('saxpy', 'runtime', 'small'), ('cub', None, 'small')):
+            program = self.path('program')
+            try:
+                shutil.copy(harness.app(name, form), program)
+            except unittest.SkipTest:
+                continue
+            path = self.capture([program, *arguments], '--force', vgpu=vgpu)
+            os.remove(program)
+            told = [row['digest'] for row in self.replay(path, '--compare-every', '1', '--limit', '100000')[1][0]['points']]
+            self.assertGreater(len(told), 3)
+            shutil.move(path, os.path.join(root, 'here', 'x.sbt'))
+            for layout in ([], ['setarch', '-R']):
+                result = harness.run(alone + ['sh', '-c', 'hostname elsewhere && exec "$@"', 'sh', *layout, 'env', '-i',
+                                              'PATH=/usr/bin:/usr/sbin:/bin:/sbin', 'chroot', root,
+                                              '/tsctl/tsctl', 'replay', '--on', 'vgpu', '--json', '--compare-every', '1',
+                                              '--limit', '100000', '/here/x.sbt'])
+                self.assertEqual(result.status, SAME, result)
+                session = json.loads(result.out)
+                self.assertEqual((session['verdict'], session['unsupported']), ('same', []))
+                # The memory after each operation is what it is here.
+                self.assertEqual([point['digest'] for point in session['points']], told)
+
     def test_several_processes(self):
         path = self.capture(['sh', '-c', '"$0" 2; "$0" 3', harness.app('saxpy', 'driver')])
         self.assertEqual([session['launches'] for session in self.check_same(path)], [2, 3])
