@@ -15,6 +15,8 @@
   stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace();
             and one with 20 Python functions
   shim      time the whole shim adds to a launch on the virtual GPU
+  capture   what capturing for replay adds to a launch, without and with contents; bytes a launch; the replay's time
+            against the program's
   symbols   naming addresses of a large library, against eu-addr2line and binutils' addr2line with the same ones
   preload   time the preload adds to a program that uses no GPU
   annotations  a push and a pop of a range, by NVTX and by tracesmith/annotate.h, against two LTTng-UST tracepoints;
@@ -300,6 +302,46 @@ class Bench:
             self.say('the shim adds to a launch, %s' % what,
                      '%.0f ns' % (statistics.median(results) - base),
                      '%.2fx of %.0f ns on the virtual GPU' % (statistics.median(results) / base, base))
+
+    # ---- capture for replay ----
+
+    def capture(self):
+        """What a launch costs more that is captured: without contents (an empty kernel's arguments), and with a program's copies."""
+        launches, rounds = (2000, 3) if self.smoke else (100000, 200)
+        stress = [self.path('test/apps/stress-driver'), str(launches), '1', '500']
+        pipeline = [self.path('test/apps/pipeline-driver'), str(rounds)]
+        env = dict(os.environ, LD_LIBRARY_PATH=os.path.dirname(self.path('tools/vgpu/libcuda.so.1')), TS_APP_TIME='1')
+        preload = dict(env, LD_PRELOAD=self.path('inject/libtsinject.so'), TRACESMITH_STACKS='none')
+        environments = {'plain': env, 'timing': preload, 'replay': dict(preload, TRACESMITH_CAPTURE='replay')}
+        launching = {name: [] for name in environments}
+        running = {name: [] for name in environments}
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            for number in range(self.repeats):
+                for name, environment in environments.items():
+                    for argv, times in ((stress, launching), (pipeline, running)):
+                        output = os.path.join(folder, '%s-%s-%d.sbt' % (os.path.basename(argv[0]), name, number))
+                        start = time.monotonic()
+                        result = subprocess.run(argv, env=dict(environment, TRACESMITH_OUTPUT=output), cwd=folder, timeout=300,
+                                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
+                        times[name].append(float(result.stderr.split()[-1]) if times is launching else time.monotonic() - start)
+            traces = [os.path.join(folder, program + '-driver-replay-0.sbt') for program in ('stress', 'pipeline')]
+            infos = [self.finished(trace) for trace in traces]
+            replays = []
+            for _ in range(self.repeats):
+                start = time.monotonic()
+                subprocess.run([self.path('tools/tsctl/tsctl'), 'replay', '--on', 'vgpu', '--repeat', '1', traces[1]], timeout=300,
+                               stdout=subprocess.DEVNULL, check=True)
+                replays.append(time.monotonic() - start)
+        for what, times, n, info in (('without contents', launching, launches, infos[0]),
+                                     ('with the contents of its copies', running, infos[1]['counts']['kernel'], infos[1])):
+            plain, timing, replay = (statistics.median(times[name]) / n * 1e9 for name in ('plain', 'timing', 'replay'))
+            self.say('capture adds to a launch, %s' % what, '%.0f ns' % (replay - timing),
+                     'timing adds %.0f ns to %.0f ns on the virtual GPU' % (timing - plain, plain))
+            self.say('  bytes a launch in the file', '%.1f' % (info['bytes'] / info['counts']['kernel']),
+                     '%d launches, lost: %s' % (info['counts']['kernel'], info['lost']))
+        self.say('replay on the virtual GPU against the program there', '%.2fx' % (
+            statistics.median(replays) / statistics.median(running['plain'])),
+                 'that is %.3f s, process and all' % statistics.median(running['plain']))
 
     # ---- kernel events ------------------------------------------------------------------------
 
@@ -657,7 +699,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'stacks', 'shim', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'system', 'state', 'export', 'emulate']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'system', 'state', 'export', 'emulate']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')
