@@ -5,6 +5,7 @@
 #include "daemon/worker/query.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -20,7 +21,8 @@
 
 #define NICENESS 10
 /* How far a replay is. */
-#define TELL_MS 200u
+#define TELL_MS	    200u
+#define STACK_BYTES (UINT64_C(2) << 20)
 
 /* Of one recording, the newest first. */
 struct files {
@@ -61,8 +63,16 @@ void ts_query_prepare(bool is_replay)
 	struct sigaction action = {.sa_handler = on_term, .sa_flags = SA_RESTART};
 	struct ts_demangler *demangler = NULL;
 
-	if (is_replay)
+	if (is_replay) {
+		pthread_attr_t attributes;
+
 		sigaction(SIGTERM, &action, NULL);
+		/* All of a stack counts as memory that it has. */
+		pthread_attr_init(&attributes);
+		pthread_attr_setstacksize(&attributes, STACK_BYTES);
+		pthread_setattr_default_np(&attributes);
+		pthread_attr_destroy(&attributes);
+	}
 
 	/* Sessions are drained first. */
 	setpriority(PRIO_PROCESS, 0, NICENESS);
@@ -315,6 +325,9 @@ static void answer(struct out *out, const Ts__Rpc__Query *query, const struct fi
 	r = join(reader, files, &read);
 	r = r ?: run(out, reader, query, device_bytes, &end);
 	r = r ?: flush(out, true);
+	/* A thread that there is no room for is EAGAIN. */
+	if (r == -ENOMEM || r == -EAGAIN)
+		no_memory();
 	if (r)
 		refuse(out, r, ts_sbt_reader_error(reader), query);
 	else
