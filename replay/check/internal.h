@@ -88,7 +88,8 @@ struct ts_check_operations {
 	struct ts_check_event *events;
 	size_t n_events, events_capacity;
 	struct ts_state_map event_at; /* by handle */
-	bool has_more_events;	      /* that are not kept: a wait for one of them is one for all */
+	/* Of those that are not kept what they all know together: a wait for one of them is one for them all. */
+	uint32_t *more_known;
 	struct ts_check_flight *flights;
 	size_t n_flights, flights_capacity;
 	size_t flight_bytes;

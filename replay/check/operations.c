@@ -122,15 +122,26 @@ static struct ts_check_event *find_event(struct ts_check_operations *all, uint64
 	return i == TS_STATE_MAP_NONE ? NULL : &all->events[i];
 }
 
+/* Of an event that there is no room for. */
+static int record_more(struct ts_check_operations *all, uint32_t who)
+{
+	if (!all->more_known)
+		all->more_known = calloc(MAX_ACTORS, sizeof(*all->more_known));
+	if (!all->more_known)
+		return -ENOMEM;
+	join(all, all->more_known, all->actors[who].known, all->n_actors);
+	if (all->actors[who].clock > all->more_known[who])
+		all->more_known[who] = all->actors[who].clock;
+	return 0;
+}
+
 static int record_event(struct ts_check_operations *all, uint64_t handle, uint32_t who)
 {
 	struct ts_check_event *event = find_event(all, handle);
 	uint32_t *known;
 
-	if (!event && all->n_events == MAX_EVENTS) {
-		all->has_more_events = true;
-		return 0;
-	}
+	if (!event && all->n_events == MAX_EVENTS)
+		return record_more(all, who);
 	known = malloc(all->n_actors * sizeof(*known));
 	if (!known)
 		return -ENOMEM;
@@ -167,8 +178,8 @@ static void come_behind_event(struct ts_check_operations *all, uint32_t who, uin
 
 	if (event)
 		join(all, all->actors[who].known, event->known, event->n_known);
-	for (uint32_t i = 1; !event && all->has_more_events && i < all->n_actors; i++)
-		come_behind(all, who, i);
+	else if (all->more_known)
+		join(all, all->actors[who].known, all->more_known, all->n_actors);
 }
 
 /* What is the same of an operation each time it is done. */
@@ -520,6 +531,7 @@ void ts_check_operations_deinit(struct ts_check_operations *all)
 	for (size_t i = 0; i < all->n_flights; i++)
 		free(all->flights[i].bytes);
 	free(all->actors);
+	free(all->more_known);
 	free(all->events);
 	ts_state_map_deinit(&all->event_at);
 	free(all->flights);

@@ -3,6 +3,7 @@
 #include "test/unit/exec/program.h"
 
 #include "replay/check/check.h"
+#include "replay/exec/checked.h"
 
 #define FIRST  UINT64_C(0x10001)
 #define SECOND UINT64_C(0x10002)
@@ -146,6 +147,54 @@ TS_TEST(what_orders_streams)
 			fprintf(stderr, "%zu: %zu findings\n", i, b.n);
 		ts_check_int(b.n != 0, all[i].found);
 		bench_deinit(&b);
+	}
+}
+
+struct feeder {
+	struct ts_check *check;
+	uint64_t sequence;
+};
+
+static void feed(struct feeder *feeder, struct ts_row_operation row)
+{
+	row.sequence = row.op_id = ++feeder->sequence;
+	row.context = 1;
+	ts_check_int(ts_check_begin(feeder->check, &row), 0);
+	ts_check_int(ts_exec_checked_tell(feeder->check, &row, NULL), 0);
+	ts_check_int(ts_check_done(feeder->check), 0);
+}
+
+#define FEED(feeder, ...) feed(feeder, (struct ts_row_operation){__VA_ARGS__})
+
+/* Of more events than are kept, too, a wait is for what was there when the event was recorded, and for no more. */
+TS_TEST(more_events_than_are_kept)
+{
+	for (int is_late = 0; is_late < 2; is_late++) {
+		struct feeder f = {0};
+		size_t n;
+
+		ts_check_int(ts_check_new(TS_CHECK_ORDER, &f.check), 0);
+		FEED(&f, .kind = TS_OPERATION_STREAM_CREATE, .object = FIRST, .value = 1);
+		FEED(&f, .kind = TS_OPERATION_STREAM_CREATE, .object = SECOND, .value = 1);
+		FEED(&f, .kind = TS_OPERATION_ALLOC, .dst = BUFFER, .bytes = 64);
+		for (uint64_t i = 0; i < 65536; i++)
+			FEED(&f, .kind = TS_OPERATION_EVENT_RECORD, .object = EVENT + 1 + i,
+			     .stream_handle = SECOND);
+		if (is_late)
+			FEED(&f, .kind = TS_OPERATION_EVENT_RECORD, .object = EVENT,
+			     .stream_handle = FIRST);
+		FEED(&f, .kind = TS_OPERATION_FILL, .dst = BUFFER, .bytes = 4, .height = 1,
+		     .src = 4, .stream_handle = FIRST);
+		if (!is_late)
+			FEED(&f, .kind = TS_OPERATION_EVENT_RECORD, .object = EVENT,
+			     .stream_handle = FIRST);
+		FEED(&f, .kind = TS_OPERATION_STREAM_WAIT, .object = EVENT,
+		     .stream_handle = SECOND);
+		FEED(&f, .kind = TS_OPERATION_FILL, .dst = BUFFER, .bytes = 4, .height = 1,
+		     .src = 4, .stream_handle = SECOND);
+		(void)ts_check_findings(f.check, &n);
+		ts_check_int(n, is_late);
+		ts_check_free(f.check);
 	}
 }
 
