@@ -3,6 +3,7 @@
  * From replay/state's arrays to messages.
  */
 #include "replay/report/gapsjson.h"
+#include "replay/report/doubtsjson.h"
 
 #include "proto/rpc/json.h"
 #include "replay/report/names.h"
@@ -226,4 +227,5 @@ void ts_gapsjson_make(struct ts_resolver *resolver, const struct ts_gaps *gaps, 
 	TS_RPC_SET(ret_report, not_looked_at, gaps->n_left);
 	TS_RPC_SET(ret_report, not_looked_at_ns, gaps->left_ns);
 	TS_RPC_SET(ret_report, damaged, gaps->is_damaged);
+	ret_report->doubts = ts_doubtsjson_make(pool, &gaps->doubts);
 }

@@ -3,6 +3,7 @@
  * From the graph of replay/state to messages, an element at a time.
  */
 #include "replay/report/graphjson.h"
+#include "replay/report/doubtsjson.h"
 
 #include "proto/rpc/json.h"
 #include "replay/report/stackjson.h"
@@ -128,6 +129,7 @@ Ts__Rpc__GraphSummary *ts_graphjson_summary(struct ts_pool *pool, const struct t
 	TS_RPC_SET(message, edges, graph->n_edges);
 	TS_RPC_SET(message, unsure, graph->n_unsure);
 	TS_RPC_SET(message, damaged, graph->is_damaged);
+	message->doubts = ts_doubtsjson_make(pool, &graph->doubts);
 	message->parts = ts_pool_alloc(pool, TS_GRAPH_PARTS, sizeof(*message->parts));
 	for (uint32_t part = 0; part < TS_GRAPH_PARTS; part++) {
 		uint64_t n = n_steps_of(graph, part);

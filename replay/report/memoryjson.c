@@ -108,6 +108,7 @@ void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 	make_groups(pool, memory, report);
 	make_points(pool, memory, report);
 	TS_RPC_SET(report, unknown_frees, memory->n_unknown_frees);
+	TS_RPC_SET(report, lost_frees, memory->n_lost_frees);
 }
 
 static Ts__Rpc__MemoryAlive *make_alive(struct ts_resolver *resolver, struct ts_pool *pool,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From replay/state's arrays to messages. */
 #include "replay/report/timelinejson.h"
+#include "replay/report/doubtsjson.h"
 
 #include "proto/rpc/json.h"
 
@@ -98,6 +99,7 @@ void ts_timelinejson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 	TS_RPC_SET(report, end_ns, timeline->to_ns);
 	TS_RPC_SET(report, part_ns, timeline->part_ns);
 	TS_RPC_SET(report, damaged, timeline->is_damaged);
+	report->doubts = ts_doubtsjson_make(pool, &timeline->doubts);
 	report->devices = ts_pool_alloc(pool, timeline->n_devices, sizeof(*report->devices));
 	for (uint32_t i = 0; i < timeline->n_devices; i++) {
 		ts_timelinejson_device(resolver, pool, timeline, i, true, &devices[i]);

@@ -120,9 +120,14 @@ static int make_room(struct ts_calls *calls)
 int ts_calls_add(struct ts_calls *calls, const struct ts_call *call)
 {
 	int r = make_room(calls);
+	uint64_t told;
 
 	if (r)
 		return r;
+	told = ts_calls_told(calls, ts_calls_place(calls, call->session, call->op_id));
+	if (told)
+		calls->n_twice += ts_calls_at(calls, told)->op_id == call->op_id &&
+				  ts_calls_at(calls, told)->session == call->session;
 	*ts_calls_at(calls, calls->next) = *call;
 	r = name(calls, calls->next);
 	if (r)

@@ -27,6 +27,7 @@ struct ts_calls {
 	uint32_t n_slots;     /* of the ring: a power of two */
 	uint64_t first, next; /* numbers, from 1 */
 	uint64_t n_awaited, n_given_up;
+	uint64_t n_twice;	     /* that have another's id */
 	struct ts_call given_up;     /* the last of those */
 	struct ts_state_map crowded; /* ids whose place in by_op was taken */
 };

@@ -357,19 +357,31 @@ static int read_side(struct diffing *diffing, unsigned at, struct ts_sbt_reader 
 		.types = TYPES_OF_DEVICES | TS_ROW_BIT(TS_ROW_API),
 		.session = diffing->options->sessions[at],
 	};
+	ts_cleanup(ts_state_machine_freep) struct ts_state_machine *machine = NULL;
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_diff_total *total = &diffing->diff->totals[at];
+	struct ts_state_op op;
 	struct ts_sbt_row row;
-	int r = ts_sbt_cursor_new(reader, &options, &cursor);
+	int r = ts_state_machine_new(&machine);
 
+	r = r ? r : ts_state_machine_prepare(machine, reader, options.session);
+	r = r ? r : ts_sbt_cursor_new(reader, &options, &cursor);
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (r == TS_SBT_E_CORRUPT || r == TS_SBT_E_VERSION) {
-			diffing->diff->totals[at].is_damaged = true;
+			total->is_damaged = true;
 			r = 0;
 			continue;
 		}
 		r = r ? r : take_row(diffing, at, reader, &row);
+		r = r ? r : ts_state_machine_feed(machine, &row, &op);
+		if (r == 1) {
+			ts_doubts_add(&total->doubts, &op);
+			r = 0;
+		}
 	}
+	if (r == TS_SBT_E_END)
+		ts_doubts_finish(&total->doubts, machine);
 	return r == TS_SBT_E_END ? 0 : r;
 }
 

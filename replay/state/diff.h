@@ -20,7 +20,7 @@
  */
 #pragma once
 
-#include "sbt/reader.h"
+#include "replay/state/doubts.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -78,6 +78,7 @@ struct ts_diff_total {
 	uint64_t
 		n_not_aligned; /* beyond TS_DIFF_MAX_OPS, or where looking for agreement took too long */
 	bool is_damaged;       /* blocks were left out: what they held is missing here */
+	struct ts_doubts doubts; /* of its operations, and of the order of each stream alone */
 };
 
 struct ts_diff {

@@ -312,9 +312,13 @@ static int find_gaps(struct finder *finder, struct ts_sbt_reader *reader)
 			continue;
 		}
 		r = r ? r : ts_state_machine_feed(machine, &row, &op);
-		if (r == 1)
-			r = take_op(finder, &op);
+		if (r != 1)
+			continue;
+		ts_doubts_add(&finder->gaps->doubts, &op);
+		r = take_op(finder, &op);
 	}
+	if (r == TS_SBT_E_END)
+		ts_doubts_finish(&finder->gaps->doubts, machine);
 	return r == TS_SBT_E_END ? 0 : r;
 }
 

@@ -27,7 +27,7 @@
  */
 #pragma once
 
-#include "replay/state/machine.h"
+#include "replay/state/doubts.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -123,6 +123,7 @@ struct ts_gaps {
 	uint64_t n, ns;		  /* gaps that are long enough */
 	uint64_t n_left, left_ns; /* of these: not looked at, because there were too many */
 	bool is_damaged;	  /* blocks were left out: what they held is missing here */
+	struct ts_doubts doubts;  /* of all operations */
 };
 
 struct ts_gaps_options {

@@ -550,6 +550,7 @@ static int take_op(struct builder *builder, const struct ts_state_op *op)
 	builder->nodes_of_ops[op->number - 1] = at;
 	stream->nodes[stream->n++] = at;
 	builder->graph->n_unsure += op->unsure != 0;
+	ts_doubts_add(&builder->graph->doubts, op);
 	r = add_dependencies(builder, op, at);
 	if (!r)
 		r = add_launch(builder, op, at);
@@ -716,6 +717,9 @@ int ts_graph_read(struct ts_sbt_reader *reader, const struct ts_graph_options *o
 		r = ts_graph_solve(graph, n_edges);
 	if (r)
 		return r;
+	ts_doubts_finish(&graph->doubts, builder.machine);
+	if (options->from_ns || options->to_ns)
+		ts_doubts_cut(&graph->doubts);
 	*ret_graph = graph;
 	graph = NULL;
 	return 0;

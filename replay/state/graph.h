@@ -23,7 +23,7 @@
  */
 #pragma once
 
-#include "replay/state/machine.h"
+#include "replay/state/doubts.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -107,6 +107,8 @@ struct ts_graph {
 	uint64_t from_ns, to_ns;	   /* earliest start, latest end */
 	uint64_t n_unsure;		   /* operations whose dependencies are not all known */
 	bool is_damaged; /* blocks were left out: what they held is missing here */
+	struct ts_doubts
+		doubts; /* of its operations; of a window, but for calls, which may lie before it */
 };
 
 struct ts_graph_options {

@@ -56,6 +56,11 @@ uint64_t ts_state_machine_n_given_up(const struct ts_state_machine *machine)
 	return machine->calls.n_given_up;
 }
 
+uint64_t ts_state_machine_n_twice(const struct ts_state_machine *machine)
+{
+	return machine->calls.n_twice;
+}
+
 int ts_state_machine_event(struct ts_state_machine *machine, uint32_t session, uint64_t event,
 			   struct ts_state_dependency ret[TS_STATE_MAX_DEPENDENCIES])
 {

@@ -136,6 +136,9 @@ uint64_t ts_state_machine_n_awaited(const struct ts_state_machine *machine);
 /* Calls that were given up, because there were too many. */
 uint64_t ts_state_machine_n_given_up(const struct ts_state_machine *machine);
 
+/* Calls that have the id of another, of those that were still here. */
+uint64_t ts_state_machine_n_twice(const struct ts_state_machine *machine);
+
 /* What an event's last record stands behind, as dependencies; returns how many, or -1 where it was not recorded. */
 int ts_state_machine_event(struct ts_state_machine *machine, uint32_t session, uint64_t event,
 			   struct ts_state_dependency ret[TS_STATE_MAX_DEPENDENCIES]);

@@ -165,8 +165,10 @@ static int feed_alloc(struct pass *pass, uint32_t session, const struct ts_row_m
 	int r = 0;
 
 	/* That it was freed was not recorded. */
-	if (at != NONE)
+	if (at != NONE) {
 		r = drop(pass, at, false);
+		pass->memory->n_lost_frees += !pass->until_ns;
+	}
 	if (!r && pass->n_live == MAX_LIVE)
 		return TS_SBT_E_LIMIT;
 	if (!r)

@@ -55,7 +55,8 @@ struct ts_memory {
 	uint64_t points[TS_MEMORY_POINTS];
 	struct ts_memory_holders never_freed; /* of any kind */
 	uint64_t n_unknown_frees; /* of what was not allocated, as far as the trace knows */
-	bool is_damaged;	  /* blocks were left out: what they held is missing here */
+	uint64_t n_lost_frees; /* that were not recorded: what was live there was allocated anew */
+	bool is_damaged;       /* blocks were left out: what they held is missing here */
 };
 
 /*

@@ -264,6 +264,7 @@ static int take_op(struct pass *pass, const struct ts_state_op *op)
 
 	if (op->end_ns < timeline->from_ns || op->start_ns > timeline->to_ns)
 		return 0;
+	ts_doubts_add(&timeline->doubts, op);
 	end_ns = more(end_ns, start_ns);
 	r = find_stream(pass, op, &stream);
 	if (r)
@@ -313,16 +314,17 @@ static void set_window(struct ts_timeline *timeline, struct ts_sbt_reader *reade
 	timeline->part_ns = (timeline->to_ns - timeline->from_ns) / timeline->n_parts + 1;
 }
 
-static int read_rows(struct pass *pass, struct ts_state_machine *machine, uint32_t session)
+static int read_rows(struct pass *pass, struct ts_state_machine *machine,
+		     const struct ts_timeline_options *options)
 {
-	/* From the beginning, for what an operation waited for may lie before the window. */
-	const struct ts_sbt_cursor_options options = {.types = TS_STATE_MACHINE_ROWS,
-						      .session = session,
-						      .to_ns = pass->timeline->to_ns};
+	/* From the beginning, for what an operation waited for may lie before the window; to the end, where that is the window's. */
+	const struct ts_sbt_cursor_options rows = {.types = TS_STATE_MACHINE_ROWS,
+						   .session = options->session,
+						   .to_ns = options->to_ns};
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
 	struct ts_state_op op;
 	struct ts_sbt_row row;
-	int r = ts_sbt_cursor_new(pass->reader, &options, &cursor);
+	int r = ts_sbt_cursor_new(pass->reader, &rows, &cursor);
 
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
@@ -365,7 +367,12 @@ int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_opti
 		r = ts_state_machine_prepare(machine, reader, options->session);
 	}
 	if (!r)
-		r = read_rows(&pass, machine, options->session);
+		r = read_rows(&pass, machine, options);
+	if (!r)
+		ts_doubts_finish(&timeline->doubts, machine);
+	/* What was called for in a window may be answered behind it. */
+	if (!r && options->to_ns)
+		timeline->doubts.n_unanswered = 0;
 	ts_state_map_deinit(&pass.stream_by_id);
 	ts_state_map_deinit(&pass.device_by_id);
 	if (r)

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "replay/state/machine.h"
+#include "replay/state/doubts.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -80,7 +80,8 @@ struct ts_timeline {
 	uint64_t from_ns, to_ns; /* the window */
 	uint64_t part_ns;
 	uint32_t n_parts;
-	bool is_damaged; /* blocks were left out: what they held is missing here */
+	bool is_damaged;	 /* blocks were left out: what they held is missing here */
+	struct ts_doubts doubts; /* of the operations in the window */
 };
 
 struct ts_timeline_options {

@@ -4,6 +4,7 @@
  */
 #include "proto/rpc/json.h"
 #include "replay/report/clockjson.h"
+#include "replay/report/doubtsjson.h"
 #include "replay/report/stackjson.h"
 #include "replay/report/timelinejson.h"
 #include "replay/state/analysis.h"
@@ -254,6 +255,7 @@ static void make_report(struct teller *teller, Ts__Rpc__AnalysisReport *report)
 	TS_RPC_SET(report, syncs, teller->analysis->syncs.count);
 	TS_RPC_SET(report, syncs_ns, teller->analysis->syncs.ns);
 	TS_RPC_SET(report, damaged, teller->analysis->is_damaged || timeline->is_damaged);
+	report->doubts = ts_doubtsjson_make(teller->pool, &timeline->doubts);
 }
 
 /* ---- for people --------------------------------------------------------------------------------- */
@@ -356,6 +358,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	putchar('\n');
 	print_devices(report);
 	ts_text_clocks(report->clocks);
+	ts_text_doubts(stdout, "", report->doubts);
 	if (report->syncs)
 		printf("The host waited %s times for a GPU, %s in all.\n",
 		       ts_out_count(count, report->syncs),

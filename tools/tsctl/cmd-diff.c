@@ -5,12 +5,14 @@
 #include "replay/state/diff.h"
 
 #include "proto/rpc/json.h"
+#include "replay/report/doubtsjson.h"
 #include "replay/report/names.h"
 #include "replay/report/pool.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/term.h"
+#include "tools/tsctl/texts.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
@@ -143,6 +145,7 @@ static Ts__Rpc__DiffTotal *make_total(struct telling *telling, unsigned side)
 	TS_RPC_SET(message, not_aligned, total->n_not_aligned);
 	if (total->is_damaged)
 		TS_RPC_SET(message, damaged, true);
+	message->doubts = ts_doubtsjson_make(&telling->pool, &total->doubts);
 	return message;
 }
 
@@ -329,6 +332,8 @@ static void print_report(const struct asked *asked, const Ts__Rpc__DiffReport *r
 	print_names(asked, report, true);
 	print_first(report);
 	print_slower(asked, report);
+	ts_text_doubts(stdout, " before", report->before->doubts);
+	ts_text_doubts(stdout, " after", report->after->doubts);
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */

@@ -239,6 +239,9 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 		printf("\n%" PRIu64 " gaps, the shortest, were not looked at: there are too many. "
 		       "--least leaves shorter ones out.\n",
 		       report->not_looked_at);
+	if (report->doubts)
+		putchar('\n');
+	ts_text_doubts(stdout, "", report->doubts);
 }
 
 static int tell(const struct asked *asked, struct ts_source *source)

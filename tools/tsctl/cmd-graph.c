@@ -4,6 +4,7 @@
  */
 #include "proto/rpc/json.h"
 #include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/doubtsjson.h"
 #include "replay/report/graphjson.h"
 #include "replay/state/graph.h"
 #include "tools/tsctl/ask.h"
@@ -11,6 +12,7 @@
 #include "tools/tsctl/outfile.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/term.h"
+#include "tools/tsctl/texts.h"
 #include "tools/tsctl/times.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -155,8 +157,8 @@ static void put_dot_node(struct teller *teller, uint32_t i)
 			       node->kind == TS_GRAPH_OP ? "stream" : "thread",
 			       (uint64_t)(node->kind == TS_GRAPH_OP ? node->stream : node->thread),
 			       start, took, slack);
-	fprintf(teller->file, "\tn%" PRIu32 " [shape=%s%s, label=", i,
-		node->kind == TS_GRAPH_OP ? "box" : "ellipse",
+	fprintf(teller->file, "\tn%" PRIu32 " [shape=%s%s%s, label=", i,
+		node->kind == TS_GRAPH_OP ? "box" : "ellipse", node->unsure ? ", style=dashed" : "",
 		node->is_critical ? ", color=red, penwidth=2" : "");
 	put_quoted(teller->file, label ? label : "?");
 	fputs("];\n", teller->file);
@@ -219,6 +221,7 @@ static void tell_parts(struct teller *teller)
 {
 	const struct ts_graph *graph = teller->graph;
 	uint64_t all_ns = graph->to_ns - graph->from_ns;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
 
 	fprintf(teller->file, "critical path: %s in %s steps", ts_out_duration(figure, all_ns),
@@ -236,6 +239,7 @@ static void tell_parts(struct teller *teller)
 			"Of %s operations not all that they waited for is known: a step through one "
 			"may be another's.\n",
 			ts_out_count(count, graph->n_unsure));
+	ts_text_doubts(teller->file, "", ts_doubtsjson_make(&pool, &graph->doubts));
 }
 
 static int tell_text(struct teller *teller)

@@ -184,6 +184,11 @@ static void print_report(const struct asked *asked, const struct ts_about *about
 		printf("\n%" PRIu64
 		       " times memory was freed whose allocation is not in the trace.\n",
 		       report->unknown_frees);
+	if (report->lost_frees)
+		printf("\n%" PRIu64
+		       " times memory was allocated where some was live: that it was freed "
+		       "is not in the trace.\n",
+		       report->lost_frees);
 	ts_text_misuses(report, origin_ns, asked->stacks, asked->wide);
 }
 

@@ -160,6 +160,7 @@ static void print_report(const struct asked *asked, const struct ts_about *about
 	puts("Idle: host, nothing was asked for; call, it was being asked for; dispatch, on its "
 	     "way;\n      dependency, waiting for another; `tsctl gaps` tells what the host did.");
 	ts_text_clocks(report->clocks);
+	ts_text_doubts(stdout, "", report->doubts);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */

@@ -40,6 +40,36 @@ void ts_text_clocks(const Ts__Rpc__ClockBounds *bounds)
 	       ts_out_duration(between, bounds->between_sessions_ns));
 }
 
+void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts)
+{
+	const struct {
+		uint64_t n;
+		const char *what;
+	} parts[] = {
+		{doubts ? doubts->without_call : 0, "without a call recorded before them"},
+		{doubts ? doubts->overlapping : 0, "began before what they waited for was over"},
+		{doubts ? doubts->backwards : 0, "ended before they began"},
+		{doubts ? doubts->not_all_known : 0, "waited for more than is known"},
+		{doubts ? doubts->unanswered : 0,
+		 "calls of which nothing ran, as far as was recorded"},
+		{doubts ? doubts->ids_twice : 0, "calls with the id of another"},
+	};
+	char count[TS_OUT_FIGURE_BYTES];
+	const char *between = "";
+
+	if (!doubts)
+		return;
+	fprintf(file, "Uncertain%s, of %s operations: ", of,
+		ts_out_count(count, doubts->operations));
+	for (size_t i = 0; i < TS_ARRAY_LEN(parts); i++) {
+		if (!parts[i].n)
+			continue;
+		fprintf(file, "%s%s %s", between, ts_out_count(count, parts[i].n), parts[i].what);
+		between = "; ";
+	}
+	fputs(".\n", file);
+}
+
 static void print_call(const char *what, const Ts__Rpc__MisuseCall *call, uint64_t origin_ns,
 		       bool stacks)
 {

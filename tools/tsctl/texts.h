@@ -7,11 +7,14 @@
 #include "proto/rpc/tracesmith.pb-c.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* The frames, a line each, with what they are called where that is known. */
 void ts_text_stack(const Ts__Rpc__Stack *stack, unsigned int indent);
 /* How far times can be off: a line, where there are several processes. NULL is fine. */
 void ts_text_clocks(const Ts__Rpc__ClockBounds *bounds);
+/* `of`: "", or whose; nothing where there are none. */
+void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts);
 /* What was named after it was freed, and pools; nothing where there is nothing to tell. */
 void ts_text_misuses(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns, bool stacks,
 		     bool wide);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is doubtful of a trace (replay/state/doubts.h), as messages. */
+#pragma once
+
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/pool.h"
+#include "replay/state/doubts.h"
+
+/* The pool's; NULL: nothing is doubtful. */
+Ts__Rpc__Doubts *ts_doubtsjson_make(struct ts_pool *pool, const struct ts_doubts *doubts);

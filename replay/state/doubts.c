@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Doubts about a trace, added up: see doubts.h. */
+#include "replay/state/doubts.h"
+
+static bool is_backwards(const struct ts_state_op *op)
+{
+	if (op->type == TS_ROW_KERNEL)
+		return op->row.kernel.end_ns < op->start_ns;
+	if (op->type == TS_ROW_MEMCPY)
+		return op->row.memcpy_.end_ns < op->start_ns;
+	return op->type == TS_ROW_MEMSET && op->row.memset_.end_ns < op->start_ns;
+}
+
+void ts_doubts_add_unsure(struct ts_doubts *doubts, const struct ts_state_op *op)
+{
+	doubts->n_no_call += !!(op->unsure & TS_STATE_UNSURE_CALL);
+	doubts->n_overlaps += !!(op->unsure & TS_STATE_UNSURE_OVERLAP);
+	doubts->n_unknown += !!(op->unsure & (TS_STATE_UNSURE_DEPENDENCY | TS_STATE_UNSURE_STREAM));
+	doubts->n_backwards += is_backwards(op);
+}
+
+void ts_doubts_finish(struct ts_doubts *doubts, const struct ts_state_machine *machine)
+{
+	doubts->n_unanswered =
+		ts_state_machine_n_awaited(machine) + ts_state_machine_n_given_up(machine);
+	doubts->n_twice = ts_state_machine_n_twice(machine);
+}
+
+void ts_doubts_cut(struct ts_doubts *doubts)
+{
+	doubts->n_no_call = doubts->n_unanswered = 0;
+}
+
+bool ts_doubts_any(const struct ts_doubts *doubts)
+{
+	return doubts->n_no_call || doubts->n_overlaps || doubts->n_backwards ||
+	       doubts->n_unknown || doubts->n_unanswered || doubts->n_twice;
+}
