@@ -50,6 +50,24 @@ class Memory(harness.Case):
         self.assertIn('Named after it was freed (6)', page.out)
         self.assertIn('double_free of 0x%x' % said['free'][0], page.out)
 
+    def test_pools(self):
+        """Of each pool what it says of itself: the most it held and used, how often it grew, and how often though it had the room."""
+        path, out = self.recorded([sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'pools.py')])
+        pools = {}
+        for line in out.splitlines():
+            pool, *said = [int(word) for word in line.split()]
+            pools.setdefault(pool, [(0, 0, 0, 0)]).append(tuple(said))
+        self.assertEqual(len(pools), 2)
+        told = {use['pool']: use for use in self.memory(path)['pools']}
+        self.assertEqual(set(told), set(pools))
+        for pool, said in pools.items():
+            steps = [(before, after) for before, after in zip(said, said[1:]) if after[0] > before[0]]
+            # Used bytes tell what was asked for.
+            roomy = [before for before, after in steps if before[0] - before[1] >= after[1] - before[1]]
+            self.assertEqual((told[pool]['peak_bytes'], told[pool]['peak_used_bytes']), said[-1][2:])
+            self.assertEqual((told[pool]['growths'], told[pool]['growths_with_room']), (len(steps), len(roomy)))
+            self.assertEqual(told[pool].get('wasted_bytes', 0), max([held - used for held, used, *_ in roomy], default=0))
+
     def test_kernels_while_memory_was_alive(self):
         """Of what lay at an address, in turn: b alone ran between its calls; of memory that was never freed, all of its device."""
         rules = os.path.join(harness.SOURCE, 'test', 'apps', 'rules.py')
