@@ -262,7 +262,7 @@ class Bench:
     def export(self):
         result = self.json([self.path('test/bench/bench-export'), '20000' if self.smoke else '2000000'], timeout=3600)
         for key, what, goal in (('perfetto', 'Perfetto, with flows, stacks and launches', (2, 70)),
-                                ('json', 'trace events in JSON', None), ('pprof', 'pprof', None),
+                                ('json', 'trace events in JSON', (1, 800)), ('pprof', 'pprof', None),
                                 ('folded', 'folded stacks', None)):
             self.say('%d operations to another format: %s' % (result['n'], what),
                      '%.2f M/s' % (result[key + '_per_s'] / 1e6),

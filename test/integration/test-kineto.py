@@ -26,7 +26,7 @@ ARGS = {
     'gpu_user_annotation': {},
 }
 MEMORY = {'Total Reserved': int, 'Total Allocated': int, 'Bytes': int, 'Addr': int, 'Device Id': int, 'Device Type': int}
-EXTRA = {'kernel': {'graph node id'}, 'cuda_sync': {'wait_on_stream', 'wait_on_cuda_event_id'},
+EXTRA = {'kernel': {'graph node id'}, 'cuda_sync': {'wait_on_stream', 'wait_on_cuda_event_id', 'wait_on_cuda_event_record_corr_id'},
          'user_annotation': {'domain'}, 'gpu_user_annotation': {'domain'}, 'cuda_driver': {'result'}, 'cuda_runtime': {'result'}}
 PROPERTIES = {'id': int, 'name': str, 'totalGlobalMem': int, 'computeMajor': int, 'computeMinor': int,
               'maxThreadsPerMultiprocessor': int, 'regsPerMultiprocessor': int, 'warpSize': int,
@@ -129,6 +129,36 @@ class Kineto(harness.Case):
         self.assertEqual(sum(ends.values()), sum(view.counts[kind] for kind in harness.DEVICE_TYPES))
         kinds = {event['args']['cuda_sync_kind'] for event in slices if event['cat'] == 'cuda_sync'}
         self.assertEqual(kinds, {'Event Sync', 'Stream Wait Event', 'Stream Sync', 'Context Sync'})
+
+    def test_waits_for_events(self):
+        """A wait names the record that it is for, by its call and its stream: so readers find what a kernel waited for."""
+        path = self.recorded([harness.app('pipeline', 'driver')], '--stacks', 'none')
+        trace, view = self.exported(path), harness.Trace(path)
+        last, want = {}, {}
+        for row in sorted(view.of('event', 'stream_wait'), key=lambda row: int(row['start_ns'])):
+            if row['type'] == 'event':
+                last[row['event']] = row
+            else:
+                record = last[row['event']]
+                want[row['op_id']] = (record['op_id'], record['stream'])
+        found = {event['args']['correlation']: (event['args']['wait_on_cuda_event_record_corr_id'],
+                                                event['args']['wait_on_stream'])
+                 for event in trace['traceEvents'] if event['name'] == 'Stream Wait Event'}
+        self.assertGreaterEqual(len(found), 100)
+        self.assertEqual(found, want)
+        # Of records from before the window nothing is said.
+        middle = sorted(row['start_ns'] for row in view.of('event'))[len(last)]
+        for event in self.exported(path, '--from', '@%d' % (int(middle) + 1))['traceEvents']:
+            if event['name'] == 'Stream Wait Event':
+                told = (event['args']['wait_on_cuda_event_record_corr_id'], event['args']['wait_on_stream'])
+                self.assertIn(told, (want[event['args']['correlation']], (-1, -1)))
+
+    def test_texts(self):
+        """Names of ranges that need escapes, and long ones, come through whole."""
+        path = self.recorded([harness.app('annotates', 'driver'), 'nest', '3', '2', '300'], '--stacks', 'none', TS_SAID=self.path('said'))
+        names = {row['name'] for row in harness.Trace(path).of('range')}
+        found = {event['name'] for event in self.exported(path)['traceEvents'] if event.get('cat') == 'user_annotation'}
+        self.assertEqual(found & names, names)
 
     def test_graphs_and_processes(self):
         self.check(self.recorded([harness.app('graph', 'driver')], '--stacks', 'none'))
