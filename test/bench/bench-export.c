@@ -5,11 +5,10 @@
  */
 #include <sys/mman.h>
 
-#include "replay/report/names.h"
 #include "replay/report/resolve.h"
 #include "test/bench/bench.h"
 #include "test/bench/trainfile.h"
-#include "tools/export/export.h"
+#include "tools/export/names.h"
 
 #define PASSES 3
 
@@ -32,18 +31,7 @@ static const char *stream_name(void *user, const struct ts_sbt_row *row)
 }
 
 static const struct ts_export_names names = {
-	.api = ts_name_api,
-	.api_error = ts_name_api_error,
-	.copy_kind = ts_name_memcpy_kind,
-	.memory_kind = ts_name_memory_kind,
-	.sync_type = ts_name_sync_type,
-	.overhead_kind = ts_name_overhead_kind,
-	.off_cpu_reason = ts_name_off_cpu_reason,
-	.syscall = ts_name_syscall,
-	.fault_kind = ts_name_fault_kind,
-	.block_operation = ts_name_block_operation,
-	.pressure_kind = ts_name_pressure_kind,
-	.driver_kind = ts_name_driver_kind,
+	TS_EXPORT_NAMES_OF_NUMBERS,
 	.kernel = kernel_name,
 	.thread = thread_name,
 	.stream = stream_name,

@@ -87,6 +87,24 @@ def app(name, form=None):
     return path
 
 
+# Copies five times, says so, and waits for a line before it ends: for who looks at what runs.
+LIVE_PROGRAM = '''
+import ctypes, sys
+cuda = ctypes.CDLL('libcuda.so.1')
+context, memory = ctypes.c_void_p(), ctypes.c_uint64()
+host = (ctypes.c_char * 1024)()
+assert not cuda.cuInit(0)
+assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+assert not cuda.cuCtxSetCurrent(context)
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+for _ in range(5):
+    assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))
+print('ready', flush=True)
+sys.stdin.readline()
+assert not cuda.cuMemFree_v2(memory)
+'''
+
+
 def environment(**changes):
     """The environment of a test: nothing of CUDA's, the loader's or ours leaks in from outside."""
     env = {key: value for key, value in os.environ.items()

@@ -90,7 +90,7 @@ class Live(harness.Case):
 
     def test_seen_while_it_runs(self):
         """A session that waits for its input can be listed, summed up and viewed by its pid."""
-        process = self.start(['python3', '-c', LIVE_PROGRAM], PYTHONPATH='')
+        process = self.start(['python3', '-c', harness.LIVE_PROGRAM], PYTHONPATH='')
         self.assertEqual(process.stdout.readline(), b'ready\n')
         self.wait(lambda: str(process.pid) in self.tsctl('status', '--json').out, 'the session')
         self.wait(lambda: self.live_counts(process.pid).get('memcpy') == 5, 'its rows')
@@ -119,7 +119,7 @@ class Live(harness.Case):
 
     def test_removed_while_it_runs(self):
         """Its file is taken away, and the folder: who looks is told, who comes is refused, nobody else suffers."""
-        process = self.start(['python3', '-c', LIVE_PROGRAM], PYTHONPATH='')
+        process = self.start(['python3', '-c', harness.LIVE_PROGRAM], PYTHONPATH='')
         self.assertEqual(process.stdout.readline(), b'ready\n')
         self.wait(self.files, 'its file')
         self.assertNotIn('REMOVED', self.tsctl('status').out)
@@ -162,7 +162,7 @@ class Live(harness.Case):
 
     def test_killed_program(self):
         """kill -9 loses nothing that was committed; what CUPTI still held is counted."""
-        process = self.start(['python3', '-c', LIVE_PROGRAM])
+        process = self.start(['python3', '-c', harness.LIVE_PROGRAM])
         self.assertEqual(process.stdout.readline(), b'ready\n')
         process.kill()
         process.communicate()
@@ -175,7 +175,7 @@ class Live(harness.Case):
 
     def test_daemon_terminated(self):
         """The service stops: the application runs on and ends as it would, the file is whole."""
-        process = self.start(['python3', '-c', LIVE_PROGRAM])
+        process = self.start(['python3', '-c', harness.LIVE_PROGRAM])
         self.assertEqual(process.stdout.readline(), b'ready\n')
         self.wait(lambda: self.live_counts(process.pid).get('memcpy') == 5, 'its rows')
         self.daemon.send_signal(signal.SIGTERM)
@@ -188,7 +188,7 @@ class Live(harness.Case):
 
     def test_daemon_killed(self):
         """kill -9 of the daemon: a file up to its last complete block, an application that runs on."""
-        process = self.start(['python3', '-c', LIVE_PROGRAM])
+        process = self.start(['python3', '-c', harness.LIVE_PROGRAM])
         self.assertEqual(process.stdout.readline(), b'ready\n')
         self.wait(lambda: self.live_counts(process.pid).get('memcpy') == 5, 'its rows')
         self.daemon.kill()
@@ -203,7 +203,7 @@ class Live(harness.Case):
 
     def test_daemon_restarted(self):
         """A new daemon takes the session up: its file says which one it continues."""
-        process = self.start(['python3', '-c', LIVE_PROGRAM])
+        process = self.start(['python3', '-c', harness.LIVE_PROGRAM])
         self.assertEqual(process.stdout.readline(), b'ready\n')
         self.wait(lambda: self.live_counts(process.pid).get('memcpy') == 5, 'its rows')
         first = os.path.basename(self.files()[0])
@@ -267,7 +267,7 @@ class Live(harness.Case):
                 self.skipTest('%s is for its owner alone' % above)
             above = os.path.dirname(above)
         os.chmod(self.folder, 0o755)
-        process = self.start(['python3', '-c', 'import ctypes, os; os.setuid(%d)\n%s' % (user, LIVE_PROGRAM)])
+        process = self.start(['python3', '-c', 'import ctypes, os; os.setuid(%d)\n%s' % (user, harness.LIVE_PROGRAM)])
         self.assertEqual(process.stdout.readline(), b'ready\n')
         self.wait(self.files, 'its file')
         path = self.files()[0]
@@ -302,24 +302,6 @@ class Live(harness.Case):
         self.assertEqual(status.status, 0, status)
         json.loads(status.out)
         self.assertEqual(self.tsctl('status').status, 0)
-
-
-# Five copies through the driver, then it waits for its input.
-LIVE_PROGRAM = '''
-import ctypes, sys
-cuda = ctypes.CDLL('libcuda.so.1')
-context, memory = ctypes.c_void_p(), ctypes.c_uint64()
-host = (ctypes.c_char * 1024)()
-assert not cuda.cuInit(0)
-assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
-assert not cuda.cuCtxSetCurrent(context)
-assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
-for _ in range(5):
-    assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))
-print('ready', flush=True)
-sys.stdin.readline()
-assert not cuda.cuMemFree_v2(memory)
-'''
 
 
 if __name__ == '__main__':

@@ -23,6 +23,7 @@ import unittest
 
 import control
 import harness
+import schema
 
 # As tsctl is asked; each once of a file here, and once of the daemon.
 QUESTIONS = (
@@ -40,21 +41,6 @@ QUESTIONS = (
     ('graph', '--format', 'json'),
     ('graph', '--format', 'json', '--critical-path', '--from', '1ms', '--to', '1s'),
 )
-
-LIVE_PROGRAM = '''
-import ctypes, sys
-cuda = ctypes.CDLL('libcuda.so.1')
-context, memory = ctypes.c_void_p(), ctypes.c_uint64()
-host = (ctypes.c_char * 1024)()
-assert not cuda.cuInit(0)
-assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
-assert not cuda.cuCtxSetCurrent(context)
-assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
-for _ in range(5):
-    assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))
-print('ready', flush=True)
-sys.stdin.readline()
-'''
 
 
 def moment(ns):
@@ -203,7 +189,7 @@ class Queries(harness.Case):
     def test_of_sessions(self):
         """A session that runs, by pid and by number, and one that is over."""
         self.start_daemon()
-        process = self.start([sys.executable, '-c', LIVE_PROGRAM])
+        process = self.start([sys.executable, '-c', harness.LIVE_PROGRAM])
         self.assertEqual(process.stdout.readline(), b'ready\n')
         pid = str(process.pid)
         self.wait(lambda: self.tsctl('view', '--json', '--type', 'memcpy', '--session', pid).out.count('\n') == 5,
@@ -430,62 +416,93 @@ class Queries(harness.Case):
                 client.close()
                 self.end_daemon(self.daemon)
 
-    def test_false_daemons(self):
-        """What answers another question than was asked, or none that there is, is told as a mistake; it is not read as what was asked."""
-        path = self.path('false.sock')
+    def false_daemon(self):
+        """Its socket, and the list of what it answers, with flags, to whatever it is asked."""
+        path, answers = self.path('false.sock'), []
         listener = socket.socket(socket.AF_UNIX)
         self.addCleanup(listener.close)
         listener.bind(path)
         listener.listen()
         listener.settimeout(harness.SECONDS)
-        lies = []
+
+        def receive(client, n_bytes):
+            data = b''
+            while len(data) < n_bytes:
+                data += client.recv(n_bytes - len(data)) or bytes(n_bytes)
+            return data
 
         def serve():
             while True:
                 client, _ = listener.accept()
                 # Who has heard enough hangs up.
-                with client, contextlib.suppress(ConnectionError):
+                with client, contextlib.suppress(OSError):
                     client.settimeout(harness.SECONDS)
-                    data = b''
-                    while len(data) < control.HEADER.size:
-                        data += client.recv(control.HEADER.size - len(data))
-                    header = control.HEADER.unpack(data)
-                    if not lies[0]:
-                        return
-                    left = header[6]
-                    while left:
-                        left -= len(client.recv(left))
-                    for lie, flags in ((lies[0], control.MORE), (control.field(control.QUERY_END, b''), 0)):
-                        client.sendall(control.HEADER.pack(control.MAGIC, control.VERSION, control.ANSWER, 0, header[4], 0,
-                                                           len(lie), flags) + lie)
-                    while client.recv(4096):
-                        pass
+                    while True:
+                        header = control.HEADER.unpack(receive(client, control.HEADER.size))
+                        if header[0] != control.MAGIC:
+                            break
+                        receive(client, header[6])
+                        if not answers:
+                            return
+                        for answer, flags in answers:
+                            client.sendall(control.HEADER.pack(control.MAGIC, control.VERSION, control.ANSWER, 0, header[4], 0,
+                                                               len(answer), flags) + answer)
+
+        def end():
+            answers.clear()
+            last = control.Control(path)
+            last.send(b'')
+            thread.join(harness.SECONDS)
+            last.close()
 
         thread = threading.Thread(target=serve)
         thread.start()
+        self.addCleanup(end)
+        return path, answers
+
+    def test_false_daemons(self):
+        """What answers another question than was asked, or none that there is, is told as a mistake; it is not read as what was asked."""
+        path, answers = self.false_daemon()
         asked = {('state', '--at', '0'): 8, ('timeline',): 9, ('view', '--json'): 10, ('view', '--json', '--stats'): 11,
                  ('memory',): 12, ('graph', '--format', 'json'): 13}
         # Fields of each kind that other messages have by these numbers: numbers where they have messages, and the reverse.
         bodies = (b'', b''.join(control.number(key << 3) + control.number(0xdead0000) for key in range(1, 12)),
                   b''.join(control.field(key, b'\x08\x01') for key in range(1, 12)))
         environment = harness.environment(TRACESMITH_CONTROL=path)
-        try:
-            for question, right in asked.items():
-                for number in [*asked.values(), 77]:
-                    if number == right:
-                        continue
-                    for body in bodies:
-                        with self.subTest(question, number=number):
-                            lies[:] = [control.field(number, body)]
-                            result = harness.tsctl(*question, '--served', __file__, env=environment)
-                            self.assertEqual((result.status, result.out, len(result.err.splitlines())), (2, '', 1), result)
-                            self.assertRegex(result.err, 'not what was asked|malformed')
-        finally:
-            lies[:] = [b'']
-            last = control.Control(path)
-            last.send(b'')
-            thread.join(harness.SECONDS)
-            last.close()
+        for question, right in asked.items():
+            for number in [*asked.values(), 77]:
+                if number == right:
+                    continue
+                for body in bodies:
+                    with self.subTest(question, number=number):
+                        answers[:] = [(control.field(number, body), control.MORE), (control.field(control.QUERY_END, b''), 0)]
+                        result = harness.tsctl(*question, '--served', __file__, env=environment)
+                        self.assertEqual((result.status, result.out, len(result.err.splitlines())), (2, '', 1), result)
+                        self.assertRegex(result.err, 'not what was asked|malformed')
+
+    def test_lying_daemons(self):
+        """Answers of the right kind that lack what is always there, or hold numbers and texts that cannot be: told as they are."""
+        path, answers = self.false_daemon()
+        environment = harness.environment(TRACESMITH_CONTROL=path)
+        served = {('state', '--at', '0', '--stacks', '--wide'): (8, 'StateReport'), ('state', '--at', '0', '--json'): (8, 'StateReport'),
+                  ('timeline', '--width', '40'): (9, 'TimelineReport'), ('timeline', '--ascii', '--json'): (9, 'TimelineReport'),
+                  ('view', '--json'): (10, 'RowList'), ('view', '--json', '--stats'): (11, 'TraceStats'),
+                  ('memory', '--stacks', '--wide'): (12, 'MemoryReport'), ('memory', '--kernels', '0x10'): (12, 'MemoryReport'),
+                  ('graph', '--format', 'json'): (13, 'GraphList'), ('graph', '--format', 'json', '--critical-path'): (13, 'GraphList')}
+        live = {('sessions',): (3, 'SessionList'), ('watch', '-n', '2', '-i', '1ms'): (3, 'SessionList'), ('status',): (2, 'Status'),
+                ('status', '--json'): (2, 'Status')}
+        for said in (None, *schema.LIES):
+            for question, (number, kind) in {**served, **live}.items():
+                with self.subTest(question, said=said):
+                    body = control.field(number, schema.lie(kind, schema.LIES[said]) if said else b'')
+                    end = schema.lie('QueryEnd', schema.LIES[said]) if said else b''
+                    answers[:] = [(body, 0)] if question in live else \
+                        [(body, control.MORE), (control.field(control.QUERY_END, end), 0)]
+                    argv = question if question in live else (*question, '--served', __file__)
+                    result = harness.tsctl(*argv, env=environment)
+                    self.assertIn(result.status, (0, 1, 2), result)
+                    self.assertLess(len(result.out) + len(result.err), 1 << 20)
+                    self.assertNotRegex(result.out + result.err, '[\x1b\u202e]|\\(null\\)', question)
 
     def test_hostile_clients(self):
         """Requests that make no sense, descriptors of anything: an answer or a hang-up, and nothing is left open."""
@@ -618,7 +635,7 @@ class Queries(harness.Case):
     def test_other_users(self):
         """Another user's session is none of theirs, by number or pid; a file that they have open is."""
         self.start_daemon()
-        process = self.start([sys.executable, '-c', LIVE_PROGRAM])
+        process = self.start([sys.executable, '-c', harness.LIVE_PROGRAM])
         self.assertEqual(process.stdout.readline(), b'ready\n')
         self.wait(lambda: str(process.pid) in self.tsctl('sessions', '--json').out, 'the session')
         os.chmod(self.folder, 0o755)

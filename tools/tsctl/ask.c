@@ -6,6 +6,7 @@
 
 #include "proto/rpc/json.h"
 #include "replay/report/query.h"
+#include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -28,11 +29,22 @@ Ts__Rpc__Moment *ts_ask_moment(const struct ts_time *time, Ts__Rpc__Moment *ret_
 	return ret_moment;
 }
 
+static int tell(const struct ts_asking *asking, const struct ts_about *about,
+		const ProtobufCMessage *body)
+{
+	if (!asking->print)
+		return asking->tell(asking->data, about, body);
+	if (asking->json)
+		return ts_json_print(body);
+	asking->print(asking->data, about, body);
+	return ts_finish_output(TS_EXIT_OK);
+}
+
 static int give(void *data, unsigned number, const ProtobufCMessage *body)
 {
 	struct telling *telling = data;
 
-	telling->status = telling->asking->tell(telling->asking->data, &telling->about, body);
+	telling->status = tell(telling->asking, &telling->about, body);
 	return telling->status ? TOLD : 0;
 }
 
@@ -104,8 +116,7 @@ static int take(void *data, const Ts__Rpc__Answer *answer, const Ts__Rpc__QueryE
 			.many_sessions = end->sessions > 1 && !end->session,
 		};
 	/* All members of the union are pointers to messages; that it is the one that `tell` takes, the client saw to. */
-	telling->status =
-		telling->asking->tell(telling->asking->data, &telling->about, &answer->state->base);
+	telling->status = tell(telling->asking, &telling->about, &answer->state->base);
 	return telling->status ? TOLD : 0;
 }
 

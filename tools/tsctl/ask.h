@@ -23,6 +23,12 @@ struct ts_asking {
 	bool is_one; /* the answer is one message, else a list that comes in parts; of those `about` may be empty */
 	/* Takes the answer's message, or a part; returns TS_EXIT_OK, or with what the command ends. */
 	int (*tell)(void *data, const struct ts_about *about, const ProtobufCMessage *body);
+	/*
+	 * Instead of `tell`, where that is all: prints the answer for people, unless `json` has it printed as it is. Whoever answered
+	 * may have left out whatever a message may lack, and put any number and text into the rest.
+	 */
+	void (*print)(const void *data, const struct ts_about *about, const ProtobufCMessage *body);
+	bool json;
 	void *data;
 	/* Of replays: set from anywhere, it ends with what was found so far; who draws how far it is. NULL: there is none. */
 	const volatile int *cancel;

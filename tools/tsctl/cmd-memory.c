@@ -5,7 +5,6 @@
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
 #include "tools/tsctl/ask.h"
-#include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
@@ -78,8 +77,9 @@ static void print_holders(const struct asked *asked, const char *title, uint64_t
 	for (size_t i = 0; i < n_listed; i++) {
 		const Ts__Rpc__MemoryHolder *holder = holders[i];
 
-		printf("  %10s  0x%012" PRIx64 "  %s", ts_out_bytes(bytes, holder->bytes),
-		       holder->address, holder->kind);
+		printf("  %10s  0x%012" PRIx64 "  ", ts_out_bytes(bytes, holder->bytes),
+		       holder->address);
+		ts_out_text(stdout, holder->kind);
 		if (holder->has_device)
 			printf(", device %u", holder->device);
 		if (holder->has_tid)
@@ -146,14 +146,16 @@ static void print_points(const Ts__Rpc__MemoryReport *report)
 		/* Something is never shown as nothing. */
 		double level = (double)bytes / (double)report->peak_bytes * 9;
 
-		putchar(levels[bytes ? (level < 1 ? 1 : (int)level) : 0]);
+		putchar(levels[!bytes ? 0 : level < 1 ? 1 : level < 9 ? (int)level : 9]);
 	}
 	puts("]");
 }
 
-static void print_report(const struct asked *asked, const struct ts_about *about,
-			 const Ts__Rpc__MemoryReport *report)
+static void print_report(const void *data, const struct ts_about *about,
+			 const ProtobufCMessage *body)
 {
+	const Ts__Rpc__MemoryReport *report = (const void *)body;
+	const struct asked *asked = data;
 	uint64_t origin_ns = about->origin_ns;
 	char figure[TS_OUT_FIGURE_BYTES];
 
@@ -192,17 +194,6 @@ static void print_report(const struct asked *asked, const struct ts_about *about
 	ts_text_misuses(report, origin_ns, asked->stacks, asked->wide);
 }
 
-static int tell(void *data, const struct ts_about *about, const ProtobufCMessage *body)
-{
-	const struct asked *asked = data;
-	const Ts__Rpc__MemoryReport *report = (const void *)body;
-
-	if (asked->json)
-		return ts_json_print(body);
-	print_report(asked, about, report);
-	return ts_finish_output(TS_EXIT_OK);
-}
-
 static int ask(struct asked *asked, struct ts_asking *asking)
 {
 	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
@@ -214,7 +205,7 @@ static int ask(struct asked *asked, struct ts_asking *asking)
 		TS_RPC_SET(&memory, address, asked->address);
 	query.body_case = TS__RPC__QUERY__BODY_MEMORY;
 	query.memory = &memory;
-	asking->tell = tell;
+	asking->print = print_report;
 	asking->data = asked;
 	return ts_ask(asking, &query);
 }
@@ -254,7 +245,7 @@ static int run_memory(int argc, char **argv)
 		else if (option == 'w')
 			asked.wide = true;
 		else if (option == 'j')
-			asked.json = true;
+			asking.json = asked.json = true;
 		else if (option == OPT_SERVED)
 			asking.served = true;
 		else if (option == OPT_KERNELS) {

@@ -5,7 +5,6 @@
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
 #include "tools/tsctl/ask.h"
-#include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
@@ -20,7 +19,7 @@
 struct asked {
 	struct ts_asking asking;
 	struct ts_time at;
-	bool has_at, json, stacks, all, mangled, wide;
+	bool has_at, stacks, all, mangled, wide;
 };
 
 static void heading(const char *text, size_t n)
@@ -93,7 +92,7 @@ static void add_name(struct ts_table *table, const Ts__Rpc__StateOperation *op)
 			 op->grid_z, op->block_x, op->block_y, op->block_z);
 	else if (op->has_bytes)
 		snprintf(shape, sizeof(shape), " %" PRIu64 " bytes", op->bytes);
-	for (size_t i = 0; i < op->n_unsure; i++)
+	for (size_t i = 0; i < op->n_unsure && n < sizeof(unsure); i++)
 		n += (size_t)snprintf(unsure + n, sizeof(unsure) - n, "%s%s",
 				      i ? ", " : " (unsure: ", op->unsure[i]);
 	ts_table_addf(table, "%s%s%s%s", op->name ? op->name : "", shape, unsure, n ? ")" : "");
@@ -161,10 +160,11 @@ static void print_threads(const struct asked *asked, const Ts__Rpc__StateReport 
 		ts_table_add(table, ts_out_duration(figure, report->at_ns - thread->since_ns));
 		ts_table_add(table, ts_out_duration(figure, thread->until_ns - report->at_ns));
 		if (thread->has_blocked_stream)
-			ts_table_addf(table, "%s, stream %u", thread->blocked,
+			ts_table_addf(table, "%s, stream %u",
+				      thread->blocked ? thread->blocked : "",
 				      thread->blocked_stream);
 		else
-			ts_table_add(table, thread->blocked ? thread->blocked : "");
+			ts_table_add(table, thread->blocked);
 		if (thread->has_waits_for_op_id)
 			ts_table_addf(table, "%" PRIu64, thread->waits_for_op_id);
 		else
@@ -225,9 +225,11 @@ static void print_allocations(const struct asked *asked, const Ts__Rpc__StateRep
 	print_more(asked, report->n_allocations);
 }
 
-static void print_report(const struct asked *asked, const struct ts_about *about,
-			 const Ts__Rpc__StateReport *report)
+static void print_report(const void *data, const struct ts_about *about,
+			 const ProtobufCMessage *body)
 {
+	const Ts__Rpc__StateReport *report = (const void *)body;
+	const struct asked *asked = data;
 	uint64_t origin_ns = about->origin_ns;
 	char figure[TS_OUT_FIGURE_BYTES];
 	uint64_t ns = report->at_ns > origin_ns ? report->at_ns - origin_ns : 0;
@@ -254,17 +256,6 @@ static void print_report(const struct asked *asked, const struct ts_about *about
 		       "is not known what they waited for.\n");
 }
 
-static int tell(void *data, const struct ts_about *about, const ProtobufCMessage *body)
-{
-	const struct asked *asked = data;
-	const Ts__Rpc__StateReport *report = (const void *)body;
-
-	if (asked->json)
-		return ts_json_print(body);
-	print_report(asked, about, report);
-	return ts_finish_output(TS_EXIT_OK);
-}
-
 static int ask(struct asked *asked)
 {
 	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
@@ -272,12 +263,12 @@ static int ask(struct asked *asked)
 	Ts__Rpc__Moment at;
 
 	state.at = ts_ask_moment(&asked->at, &at);
-	TS_RPC_SET(&state, stacks, asked->json || asked->stacks);
+	TS_RPC_SET(&state, stacks, asked->asking.json || asked->stacks);
 	TS_RPC_SET(&state, mangled, asked->mangled);
 	query.body_case = TS__RPC__QUERY__BODY_STATE;
 	query.state = &state;
 	asked->asking.is_one = true;
-	asked->asking.tell = tell;
+	asked->asking.print = print_report;
 	asked->asking.data = asked;
 	return ts_ask(&asked->asking, &query);
 }
@@ -305,7 +296,7 @@ static int apply_option(struct asked *asked, int option)
 		asked->asking.served = true;
 		return 0;
 	case 'j':
-		asked->json = true;
+		asked->asking.json = true;
 		return 0;
 	case 'S':
 		asked->stacks = true;

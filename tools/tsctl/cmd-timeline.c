@@ -5,7 +5,6 @@
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
 #include "tools/tsctl/ask.h"
-#include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
@@ -24,7 +23,7 @@
 struct asked {
 	struct ts_asking asking;
 	struct ts_time from, to;
-	bool has_from, has_to, json, ascii;
+	bool has_from, has_to, ascii;
 	unsigned long long width; /* 0: the terminal's */
 };
 
@@ -39,9 +38,10 @@ static const char *const copy_letters[] = {"-", "=", "%"};
 
 static const char *glyph(const char *const *glyphs, size_t n, uint64_t ns, uint64_t part_ns)
 {
-	size_t level = (size_t)((double)ns / (double)part_ns * (double)n);
-
-	return glyphs[level < n ? level : n - 1];
+	/* A whole part's time, and what only a lie makes more of it. */
+	if (ns >= part_ns)
+		return glyphs[n - 1];
+	return glyphs[(size_t)((double)ns / (double)part_ns * (double)n) % n];
 }
 
 static void print_column(const struct asked *asked, const Ts__Rpc__TimelinePart *part,
@@ -120,20 +120,27 @@ static void print_device(const struct asked *asked, const Ts__Rpc__TimelineRepor
 	       percent(device->overlap_ns, all_ns));
 	printf("  at once %.2f operations on average while busy, %" PRIu32 " at most\n",
 	       device->mean_at_once, device->max_at_once);
-	if (device->occupancy)
-		printf("  kernels can fill %.1f %% of its warps, on average; most are limited by: %s\n",
-		       100 * device->occupancy->share, device->occupancy->limit);
+	if (device->occupancy) {
+		printf("  kernels can fill %.1f %% of its warps, on average; most are limited by: ",
+		       100 * device->occupancy->share);
+		ts_out_text(stdout, device->occupancy->limit);
+		putchar('\n');
+	}
 	printf("  idle %.1f %% (%s)", percent(device->idle_ns, all_ns),
 	       ts_out_duration(figure, device->idle_ns));
-	for (size_t i = 0; i < device->n_idle; i++)
-		printf("%s %s %.1f %%", i ? "," : ":", device->idle[i]->cause,
-		       percent(device->idle[i]->ns, all_ns));
+	for (size_t i = 0; i < device->n_idle; i++) {
+		fputs(i ? ", " : ": ", stdout);
+		ts_out_text(stdout, device->idle[i]->cause);
+		printf(" %.1f %%", percent(device->idle[i]->ns, all_ns));
+	}
 	putchar('\n');
 }
 
-static void print_report(const struct asked *asked, const struct ts_about *about,
-			 const Ts__Rpc__TimelineReport *report)
+static void print_report(const void *data, const struct ts_about *about,
+			 const ProtobufCMessage *body)
 {
+	const Ts__Rpc__TimelineReport *report = (const void *)body;
+	const struct asked *asked = data;
 	uint64_t origin_ns = about->origin_ns;
 	bool many_sessions = about->many_sessions;
 	char from[TS_OUT_FIGURE_BYTES], to[TS_OUT_FIGURE_BYTES], part[TS_OUT_FIGURE_BYTES];
@@ -193,17 +200,6 @@ static uint32_t n_columns(const struct asked *asked)
 		       : MIN_WIDTH;
 }
 
-static int tell(void *data, const struct ts_about *about, const ProtobufCMessage *body)
-{
-	const struct asked *asked = data;
-	const Ts__Rpc__TimelineReport *report = (const void *)body;
-
-	if (asked->json)
-		return ts_json_print(body);
-	print_report(asked, about, report);
-	return ts_finish_output(TS_EXIT_OK);
-}
-
 static int ask(struct asked *asked)
 {
 	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
@@ -218,7 +214,7 @@ static int ask(struct asked *asked)
 	query.body_case = TS__RPC__QUERY__BODY_TIMELINE;
 	query.timeline = &timeline;
 	asked->asking.is_one = true;
-	asked->asking.tell = tell;
+	asked->asking.print = print_report;
 	asked->asking.data = asked;
 	return ts_ask(&asked->asking, &query);
 }
@@ -255,7 +251,7 @@ static int apply_option(struct asked *asked, int option)
 		asked->asking.served = true;
 		return 0;
 	case 'j':
-		asked->json = true;
+		asked->asking.json = true;
 		return 0;
 	case OPT_ASCII:
 		asked->ascii = true;

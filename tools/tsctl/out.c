@@ -62,7 +62,7 @@ size_t ts_out_width(const char *text)
 	size_t width = 0, columns;
 	char shown[8];
 
-	while (*text) {
+	while (text && *text) {
 		text += next_piece(text, shown, &columns);
 		width += columns;
 	}
@@ -75,7 +75,7 @@ static const char *print_pieces(FILE *file, const char *text, size_t room)
 	char shown[8];
 	size_t taken;
 
-	while (*text) {
+	while (text && *text) {
 		size_t n = next_piece(text, shown, &taken);
 
 		if (taken > room)
@@ -221,7 +221,7 @@ int ts_table_add(struct ts_table *table, const char *text)
 		table->cells = cells;
 		table->n_room = n_room;
 	}
-	table->cells[table->n_cells] = strdup(text);
+	table->cells[table->n_cells] = strdup(text ? text : "");
 	if (!table->cells[table->n_cells])
 		return -ENOMEM;
 	table->n_cells++;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Prints text with control characters, bidirectional ones too, and bytes that are not UTF-8 escaped as \xNN. */
+/* Of all texts here NULL is an empty one. Prints text with control characters, bidirectional ones too, and bytes that are not UTF-8 escaped as \xNN. */
 void ts_out_text(FILE *file, const char *text);
 /* The same; where it is longer than `columns`, "..." stands for its middle. 0: all of it. */
 void ts_out_text_cut(FILE *file, const char *text, size_t columns);

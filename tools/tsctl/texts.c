@@ -75,12 +75,17 @@ static void print_call(const char *what, const Ts__Rpc__MisuseCall *call, uint64
 {
 	char figure[TS_OUT_FIGURE_BYTES];
 
-	printf("      %s by %s, operation %" PRIu64 ", at %s s", what,
-	       call->name ? call->name : "a call that was not recorded", call->op_id,
+	if (!call)
+		return;
+	printf("      %s by ", what);
+	ts_out_text(stdout, call->name ? call->name : "a call that was not recorded");
+	printf(", operation %" PRIu64 ", at %s s", call->op_id,
 	       ts_out_seconds(figure, call->start_ns > origin_ns ? call->start_ns - origin_ns : 0));
 	if (call->has_tid)
 		printf(", thread %u", call->tid);
-	printf("%s%s\n", call->error ? ": " : "", call->error ? call->error : "");
+	fputs(call->error ? ": " : "", stdout);
+	ts_out_text(stdout, call->error);
+	putchar('\n');
 	if (stacks && call->stack)
 		ts_text_stack(call->stack, 14);
 }
@@ -89,19 +94,24 @@ static void print_misuse(const Ts__Rpc__MemoryMisuse *misuse, uint64_t origin_ns
 {
 	char bytes[TS_OUT_FIGURE_BYTES];
 
-	printf("  %s of 0x%" PRIx64, misuse->kind, misuse->address);
+	printf("  ");
+	ts_out_text(stdout, misuse->kind);
+	printf(" of 0x%" PRIx64, misuse->address);
 	if (misuse->has_bytes)
 		printf(", %s", ts_out_bytes(bytes, misuse->bytes));
-	if (misuse->has_block_bytes)
-		printf(", in %s of %s memory at 0x%" PRIx64,
-		       ts_out_bytes(bytes, misuse->block_bytes), misuse->memory, misuse->block);
-	for (size_t i = 0; i < misuse->n_unsure; i++)
-		printf("%s%s", i ? ", " : " (unsure: ", misuse->unsure[i]);
+	if (misuse->has_block_bytes) {
+		printf(", in %s of ", ts_out_bytes(bytes, misuse->block_bytes));
+		ts_out_text(stdout, misuse->memory);
+		printf(" memory at 0x%" PRIx64, misuse->block);
+	}
+	for (size_t i = 0; i < misuse->n_unsure; i++) {
+		fputs(i ? ", " : " (unsure: ", stdout);
+		ts_out_text(stdout, misuse->unsure[i]);
+	}
 	puts(misuse->n_unsure ? ")" : "");
 	print_call("named", misuse->use, origin_ns, stacks);
 	print_call("freed", misuse->freed, origin_ns, stacks);
-	if (misuse->allocated)
-		print_call("allocated", misuse->allocated, origin_ns, stacks);
+	print_call("allocated", misuse->allocated, origin_ns, stacks);
 }
 
 static void print_pools(const Ts__Rpc__MemoryReport *report, bool wide)
