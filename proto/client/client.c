@@ -22,6 +22,8 @@ _Static_assert(TS_CLIENT_MAX_FILES == TS_FRAME_MAX_FDS, "as many as a frame take
 /* Somebody may want to cancel: so often it is looked at; the end of what was cancelled is waited for that long. */
 #define CANCEL_LOOK_NS UINT64_C(50000000)
 #define CANCEL_NS      UINT64_C(5000000000)
+/* A daemon keeps to the time that it was given; it has some more to say so, more than a second on a busy machine. */
+#define ANSWER_MS 5000u
 
 struct ts_client {
 	int fd;
@@ -489,9 +491,8 @@ int ts_client_flush(struct ts_client *client, uint32_t session, uint32_t timeout
 	flush.session = session;
 	flush.has_timeout_ms = timeout_ms != 0;
 	flush.timeout_ms = timeout_ms;
-	/* The daemon itself keeps to the time; it is given some more to say so. */
 	return ts_client_call(client, &request,
-			      timeout_ms ? timeout_ms + 1000 : TS_CLIENT_TIMEOUT_DEFAULT_MS,
+			      timeout_ms ? timeout_ms + ANSWER_MS : TS_CLIENT_TIMEOUT_DEFAULT_MS,
 			      ret_answer, NULL);
 }
 
@@ -504,6 +505,6 @@ int ts_client_finish(struct ts_client *client, uint32_t timeout_ms, Ts__Rpc__Ans
 	request.finish = &finish;
 	finish.has_timeout_ms = timeout_ms != 0;
 	finish.timeout_ms = timeout_ms;
-	return ts_client_call(client, &request, timeout_ms ? timeout_ms + 5000 : 0, ret_answer,
+	return ts_client_call(client, &request, timeout_ms ? timeout_ms + ANSWER_MS : 0, ret_answer,
 			      NULL);
 }

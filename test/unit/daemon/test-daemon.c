@@ -474,7 +474,7 @@ TS_TEST(service)
 	ts_check_int(ts_client_open_trace(client, 99, 0, &answer, &trace), -ENOENT);
 	ts_check_str(ts_client_error(client), "no such session");
 	/* A process that answers flushes is not waited for longer than it takes. */
-	ts_check_int(ts_client_flush(client, 77, 1000, &answer), 0);
+	ts_check_int(ts_client_flush(client, 77, 60000, &answer), 0);
 	ts_check_int(answer->flushed->sessions, 0);
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	ts_check_int(ts_client_flush(client, 0, 100, &answer), 0);

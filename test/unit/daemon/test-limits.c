@@ -200,7 +200,7 @@ TS_TEST(requests)
 	ts_check_int(ts_client_connect(s.control, &client), 0);
 	/* A flush that the process does not answer. */
 	ts_check(ask(ts_client_fd(client), 4, 1000));
-	ts_check_int(ts_client_flush(client, 0, 1000, &answer), -EBUSY);
+	ts_check_int(ts_client_flush(client, 0, 60000, &answer), -EBUSY);
 	ts_check(strstr(ts_client_error(client), "too many requests"));
 	ts_client_free(client);
 	session_end(fd, &p);
