@@ -78,14 +78,17 @@ static const char text[] = PTX_HEAD KERNEL("exchange", EXCHANGE(BLOCK_BARRIER, "
 							KERNEL("bytes",
 							       "add.u32 %r8, %r4, %r1;\nst.shared.u8 [%r8], %r1;\nbar.sync 0;\nld.shared.u8 %r9, [%r8];\n"
 							       "add.s64 %rd4, %rd1, 512;\ncvt.u64.u32 %rd5, %r1;\nadd.s64 %rd4, %rd4, %rd5;\nst.global.u8 [%rd4], %r1;\n")
-								KERNEL("unwritten_shared",
-								       "ld.shared.u32 %r8, [%r5];\n")
-									KERNEL("half_written",
-									       "setp.gt.u32 %p1, %r1, 15;\n@!%p1 st.shared.u32 [%r5], %r1;\nld.shared.u32 %r8, [%r5];\n")
-										KERNEL("unwritten_global",
-										       "ld.global.u32 %r8, [%rd3+256];\n")
-											KERNEL("beyond",
-											       "st.global.u32 [%rd1+70000000], %r1;\n");
+								KERNEL("unwritten_shared", "ld.shared.u32 %r8, [%r5];\n") KERNEL(
+									"half_written",
+									"setp.gt.u32 %p1, %r1, 15;\n@!%p1 st.shared.u32 [%r5], %r1;\nld.shared.u32 %r8, [%r5];\n")
+									KERNEL("unwritten_global",
+									       "ld.global.u32 %r8, [%rd3+256];\n")
+										KERNEL("beyond",
+										       "st.global.u32 [%rd1+70000000], %r1;\n")
+											KERNEL("far",
+											       "ld.global.u64 %rd5, [%rd1+64];\nadd.s64 %rd6, %rd1, %rd5;\nst.global.u32 [%rd6], %r1;\n")
+												KERNEL("led",
+												       "ld.global.u64 %rd5, [%rd1];\nst.global.u32 [%rd5], %r1;\n");
 
 struct bench {
 	struct device device;
@@ -286,6 +289,40 @@ TS_TEST(out_of_bounds)
 }
 
 /* What one launch did is over when the next one begins. */
+/* What is written lies in another allocation: how the kernel came there matters. */
+static size_t strays(const char *kernel, uint32_t what, bool is_at_end)
+{
+	struct bench b;
+	uint64_t other, way, word;
+	size_t n;
+
+	bench_init(&b, text, what);
+	other = device_alloc(&b.device, 4096);
+	ts_check_int(ts_check_alloc(b.check, other, 4096, true, false), 0);
+	way = other - b.words;
+	memcpy(device_host(&b.device, b.words) + 64, &way, sizeof(way));
+	word = other + (is_at_end ? 4092 : 0);
+	memcpy(device_host(&b.device, b.words), &word, sizeof(word));
+	DEVICE_RUN(&b.device, kernel, 1, 1, b.words);
+	(void)ts_check_findings(b.check, &n);
+	if (n) {
+		ts_check_int(only(&b)->kind, TS_CHECK_FOUND_STRAY);
+		ts_check(only(&b)->address == other && only(&b)->allocation == other);
+		ts_check(only(&b)->access.is_write && !only(&b)->earlier.sequence);
+	}
+	bench_deinit(&b);
+	return n;
+}
+
+TS_TEST(another_allocation)
+{
+	ts_check_int(strays("far", TS_CHECK_BOUNDS, false), 1);
+	ts_check_int(strays("led", TS_CHECK_BOUNDS, false), 0);
+	ts_check_int(strays("led", TS_CHECK_BOUNDS, true), 0);
+	/* Who does not ask is not told. */
+	ts_check_int(strays("far", TS_CHECK_INIT, false), 0);
+}
+
 TS_TEST(launch_after_launch)
 {
 	struct bench b;
