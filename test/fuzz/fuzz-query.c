@@ -9,7 +9,9 @@
 #include "proto/rpc/json.h"
 #include "test/fuzz/fuzz-sbt.h"
 
-#define MAX_ROWS 20000u /* a few bytes can stand for many rows; enough is enough */
+#define MAX_ROWS      20000u /* a few bytes can stand for many rows; enough is enough */
+#define DEVICE_BYTES  (UINT64_C(64) << 20)
+#define MAX_REPLAY_NS UINT64_C(500000000)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,13 +33,40 @@ static int give(void *data, unsigned number, const ProtobufCMessage *body)
 
 static void ask(struct ts_sbt_reader *reader, const Ts__Rpc__Query *query)
 {
-	struct ts_query_options options = {.give = give, .no_memory = abort};
+	struct ts_query_options options = {.give = give,
+					   .no_memory = abort,
+					   .device_bytes = DEVICE_BYTES};
 	struct ts_query_end end;
 	char why[TS_QUERY_WHY_BYTES];
 	int r = ts_query_run(reader, 0, query, &options, &end);
 
 	if (r)
 		ts_query_why("a trace", r, ts_sbt_reader_error(reader), query, why);
+}
+
+/* In virtual time, edited, as what would run, and on a small virtual GPU for as long as an input may take. */
+static void ask_replays(struct ts_sbt_reader *reader, Ts__Rpc__Query *query)
+{
+	static char *const executors[] = {(char *)(uintptr_t) "emulate",
+					  (char *)(uintptr_t) "vgpu"};
+	char *edits[] = {(char *)(uintptr_t) "kernel *=2x", (char *)(uintptr_t) "host=2x"};
+	char *checks[] = {(char *)(uintptr_t) "all"};
+
+	for (unsigned i = 0; i < 2 * TS_ARRAY_LEN(executors); i++) {
+		Ts__Rpc__Query__Replay replay = TS__RPC__QUERY__REPLAY__INIT;
+
+		replay.executor = executors[i / 2];
+		TS_RPC_SET(&replay, dry_run, i % 2);
+		TS_RPC_SET(&replay, points, true);
+		TS_RPC_SET(&replay, time_limit_ns, MAX_REPLAY_NS);
+		replay.what_if = edits;
+		replay.n_what_if = TS_ARRAY_LEN(edits);
+		replay.check = checks;
+		replay.n_check = TS_ARRAY_LEN(checks);
+		query->body_case = TS__RPC__QUERY__BODY_REPLAY;
+		query->replay = &replay;
+		ask(reader, query);
+	}
 }
 
 static void ask_all(struct ts_sbt_reader *reader)
@@ -75,6 +104,7 @@ static void ask_all(struct ts_sbt_reader *reader)
 	query.body_case = TS__RPC__QUERY__BODY_GRAPH;
 	query.graph = &graph;
 	ask(reader, &query);
+	ask_replays(reader, &query);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
