@@ -297,6 +297,8 @@ class Served(harness.Case):
             control.field(4, head), control.field(5, b''), control.field(2, head + control.field(3, b'') + control.field(4, b'')),
             control.field(4, head + verdict + control.field(18, b'')), control.field(4, head + verdict + control.field(19, b'')),
             control.field(4, head + verdict + control.field(41, b'')), control.field(4, head + verdict + control.field(55, b'')),
+            # A word that a terminal would act on.
+            control.field(4, head + verdict + text_field(40, '\x1b[2J')),
             # A thread without its numbers.
             control.field(4, head + verdict + text_field(40, 'races') + control.field(41, text_field(1, 'race') + text_field(
                 2, 'global') + control.field(9, text_field(7, 'f')))),

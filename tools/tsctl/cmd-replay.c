@@ -103,7 +103,7 @@ static int tell(void *data, const struct ts_about *about, const ProtobufCMessage
 	(void)about;
 	if (!ts_replaywhole(answer)) {
 		ts_replayprogress_wipe(&command->progress);
-		ts_complain("the daemon's answer lacks a part of what it is about");
+		ts_complain("the daemon's answer makes no sense: a part is missing, or is none");
 		return TS_EXIT_BAD;
 	}
 	if (answer->progress) {

@@ -39,5 +39,5 @@ void ts_replaycheck_print(const Ts__Rpc__ReplayResult *result);
 int ts_replayschedule_parse(struct ts_replay_asked *asked, const char *text);
 void ts_replayschedule_print(const Ts__Rpc__ReplayResult *result);
 
-/* Whether the daemon's answer has all that its kind of answer has: what is printed looks no further. */
+/* Whether the daemon's answer has all that its kind of answer has: what is printed looks no further, and prints no control character. */
 bool ts_replaywhole(const Ts__Rpc__ReplayAnswer *answer);

@@ -1,18 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon hands on what a process says that read a stranger's trace: whether all is there that printing takes for granted. Numbers
- * that lie are printed as they are.
+ * The daemon hands on what a process says that read a stranger's trace: whether all is there that printing takes for granted, and words
+ * of ours are none that a terminal would act on. Numbers that lie are printed as they are.
  */
 #include "tools/tsctl/replay.h"
+
+/* Of those that are always the same few; names are escaped where they are printed. */
+static bool is_word(const char *text)
+{
+	for (; text && *text; text++)
+		if (*text < ' ' || *text > '~')
+			return false;
+	return true;
+}
+
+static bool is_there(const char *text)
+{
+	return text && is_word(text);
+}
 
 static bool is_run_whole(const Ts__Rpc__ReplayRun *run)
 {
 	for (size_t i = 0; i < run->n_parts; i++)
-		if (!run->parts[i]->part)
+		if (!is_there(run->parts[i]->part))
 			return false;
 	for (size_t i = 0; i < run->n_longest; i++)
-		if (!run->longest[i]->part)
+		if (!is_there(run->longest[i]->part))
 			return false;
+	for (size_t i = 0; i < run->n_engines; i++)
+		for (size_t j = 0; j < run->engines[i]->n_does; j++)
+			if (!is_word(run->engines[i]->does[j]))
+				return false;
 	return true;
 }
 
@@ -25,26 +43,35 @@ static bool is_report_whole(const Ts__Rpc__ReplayReport *report)
 
 static bool is_side_whole(const Ts__Rpc__ReplaySide *side)
 {
-	return !side || !side->function || (side->n_block == 3 && side->n_thread == 3);
+	if (!side)
+		return true;
+	return is_word(side->kind) && is_word(side->access) &&
+	       (!side->function || (side->n_block == 3 && side->n_thread == 3));
 }
 
 static bool is_difference_whole(const Ts__Rpc__ReplayDifference *found)
 {
-	return found->from && !found->expected == !found->found;
+	return is_there(found->from) && !found->expected == !found->found &&
+	       is_word(found->expected) && is_word(found->found);
 }
 
 static bool is_result_whole(const Ts__Rpc__ReplayResult *result)
 {
 	for (size_t i = 0; i < result->n_findings; i++)
-		if (!result->findings[i]->kind || !result->findings[i]->space ||
+		if (!is_there(result->findings[i]->kind) || !is_there(result->findings[i]->space) ||
 		    !is_side_whole(result->findings[i]->access) ||
 		    !is_side_whole(result->findings[i]->earlier))
 			return false;
 	for (size_t i = 0; i < result->n_decisions; i++)
-		if (!result->decisions[i]->kind)
+		if (!is_there(result->decisions[i]->kind) ||
+		    !is_word(result->decisions[i]->operation))
 			return false;
-	return result->path && result->executor && result->verdict &&
-	       (!result->refusal || result->refusal->why) &&
+	for (size_t i = 0; i < result->n_checked; i++)
+		if (!is_word(result->checked[i]))
+			return false;
+	return result->path && result->executor && is_there(result->verdict) &&
+	       is_word(result->seed) &&
+	       (!result->refusal || (result->refusal->why && is_word(result->refusal->kind))) &&
 	       (!result->difference || is_difference_whole(result->difference));
 }
 
