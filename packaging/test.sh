@@ -39,11 +39,12 @@ fail()
 	failures=$((failures + 1))
 }
 
-# build NAME CC [meson option ...]
+# build NAME CC TESTS [meson option ...]
+# TESTS: arguments of `meson test`, for what those need; empty for all there is, as where that cannot be told.
 build()
 {
-	name=$1 compiler=$2
-	shift 2
+	name=$1 compiler=$2 needed=$3
+	shift 3
 	say "$name: build"
 	# A folder of an older tree may not know an option.
 	[ -f "$folders/$name/build.ninja" ] && meson configure "$folders/$name" "$@" >/dev/null 2>&1 || {
@@ -53,7 +54,10 @@ build()
 			return 1
 		}
 	}
-	ninja -C "$folders/$name" -j "$jobs" --quiet
+	# What is known of targets is of the last time that meson looked.
+	ninja -C "$folders/$name" --quiet build.ninja || return 1
+	[ -z "$needed" ] || needed=$(python3 packaging/test-targets.py "$folders/$name" $needed) || needed=
+	ninja -C "$folders/$name" -j "$jobs" --quiet $needed
 }
 
 # tests NAME [meson test argument ...]
@@ -81,14 +85,14 @@ tests()
 # All tests, and what nvcc makes where it is.
 step_gcc()
 {
-	build gcc gcc $werror -Dbuildtype=debugoptimized || return 1
+	build gcc gcc "" $werror -Dbuildtype=debugoptimized || return 1
 	tests gcc --timeout-multiplier 4
 }
 
 # The other compiler and the other kind of build in one: optimised, without assertions.
 step_clang()
 {
-	build clang clang $werror -Dbuildtype=release -Db_ndebug=true -Dnvcc=disabled || return 1
+	build clang clang "" $werror -Dbuildtype=release -Db_ndebug=true -Dnvcc=disabled || return 1
 	tests clang --timeout-multiplier 4 --suite unit --no-suite ptx
 }
 
@@ -97,20 +101,22 @@ step_clang()
 # Applications come without sanitizers and get the runtime preloaded: see test/integration/harness.py.
 step_asan()
 {
-	build asan gcc -Dnvcc=disabled -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false \
+	suites="--suite unit --suite fuzz --suite integration --no-suite device"
+	build asan gcc "$suites" -Dnvcc=disabled -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false \
 		-Dc_args=-fno-sanitize-recover=undefined || return 1
 	ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1} \
 	UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1} \
-		tests asan --timeout-multiplier 8 --suite unit --suite fuzz --suite integration --no-suite device
+		tests asan --timeout-multiplier 8 $suites
 }
 
 # Threads are where ThreadSanitizer has something to find: the ring, its producers, the daemon's sessions.
 step_tsan()
 {
-	build tsan gcc -Dnvcc=disabled -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false \
+	suites="--suite unit --no-suite device --no-suite ptx --no-suite single"
+	build tsan gcc "$suites" -Dnvcc=disabled -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false \
 		-Dc_args=-Wno-tsan || return 1
 	TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1} \
-		tests tsan --timeout-multiplier 8 --suite unit --no-suite device --no-suite ptx --no-suite single
+		tests tsan --timeout-multiplier 8 $suites
 }
 
 for step in $steps; do
