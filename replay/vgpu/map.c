@@ -31,7 +31,25 @@ static bool whole(uint64_t n)
 	return n && n % TS_VGPU_GRANULE_BYTES == 0;
 }
 
-int ts_vgpu_reserve(struct ts_vgpu *vgpu, size_t bytes, size_t align, uint64_t *ret_address)
+/* Where the program would like it, or NULL: something is there, or it is no address that can be had. */
+static void *reserve_at(uint64_t wanted, size_t bytes, size_t align)
+{
+	void *space;
+
+	if (!wanted || wanted % align)
+		return NULL;
+	space = mmap((void *)(uintptr_t)wanted, bytes, PROT_NONE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	/* A kernel that does not know the flag takes it for a hint. */
+	if (space != MAP_FAILED && (uint64_t)(uintptr_t)space != wanted) {
+		munmap(space, bytes);
+		space = MAP_FAILED;
+	}
+	return space == MAP_FAILED ? NULL : space;
+}
+
+int ts_vgpu_reserve(struct ts_vgpu *vgpu, size_t bytes, size_t align, uint64_t wanted,
+		    uint64_t *ret_address)
 {
 	struct ts_vgpu_reservation *r;
 	uint64_t at;
@@ -47,8 +65,12 @@ int ts_vgpu_reserve(struct ts_vgpu *vgpu, size_t bytes, size_t align, uint64_t *
 		free(r);
 		return TS_VGPU_E_OUT_OF_MEMORY;
 	}
-	r->space = mmap(NULL, r->space_bytes, PROT_NONE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	r->space = reserve_at(wanted, bytes, align);
+	if (r->space)
+		r->space_bytes = bytes;
+	else
+		r->space = mmap(NULL, r->space_bytes, PROT_NONE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (r->space == MAP_FAILED) {
 		free(r);
 		return TS_VGPU_E_OUT_OF_MEMORY;

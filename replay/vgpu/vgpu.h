@@ -385,8 +385,12 @@ int ts_vgpu_release(struct ts_vgpu_context *context, uint64_t address);
 #define TS_VGPU_GRANULE_BYTES (2u << 20)
 #define TS_VGPU_ACCESS_READ   1u
 #define TS_VGPU_ACCESS_WRITE  2u
-/* -EINVAL: not whole granules, or an alignment that is no power of two. */
-int ts_vgpu_reserve(struct ts_vgpu *vgpu, size_t bytes, size_t align, uint64_t *ret_address);
+/*
+ * At `wanted`, where that is aligned and nothing is there; else anywhere. -EINVAL: not whole granules, or an alignment that is no
+ * power of two.
+ */
+int ts_vgpu_reserve(struct ts_vgpu *vgpu, size_t bytes, size_t align, uint64_t wanted,
+		    uint64_t *ret_address);
 /* TS_VGPU_E_NOT_OWNER: not a reservation of that size, or one with something mapped in it. */
 int ts_vgpu_unreserve(struct ts_vgpu *vgpu, uint64_t address, size_t bytes);
 /* Memory of a device, zeros. Its first reference is the caller's; each mapping holds one of its own. */

@@ -836,6 +836,18 @@ struct ts_cu_mem_access_desc {
 	int32_t flags;
 };
 
+/* cuMemCreate: what memory, and where. */
+struct ts_cu_mem_allocation_prop {
+	int32_t type;
+	int32_t handle_types;
+	struct ts_cu_mem_location location;
+	void *win32_handle_meta_data;
+	uint8_t compression;
+	uint8_t rdma;
+	uint16_t usage;
+	uint8_t reserved[4];
+};
+
 /* cuMemPoolCreate. cudaMemPoolProps is the same. */
 struct ts_cu_mem_pool_props {
 	int32_t alloc_type;

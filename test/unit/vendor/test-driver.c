@@ -468,6 +468,12 @@ TS_TEST(layouts)
 	SAME_SIZE(struct ts_cu_mem_access_desc, struct cudaMemAccessDesc);
 	SAME_FIELDS(struct ts_cu_mem_access_desc, struct cudaMemAccessDesc, location, location,
 		    flags, flags);
+	SAME_SIZE(struct ts_cu_mem_allocation_prop, CUmemAllocationProp_v1);
+	SAME_FIELDS(struct ts_cu_mem_allocation_prop, CUmemAllocationProp_v1, type, type,
+		    handle_types, requestedHandleTypes, location, location, win32_handle_meta_data,
+		    win32HandleMetaData, compression, allocFlags.compressionType, rdma,
+		    allocFlags.gpuDirectRDMACapable, usage, allocFlags.usage, reserved,
+		    allocFlags.reserved);
 	SAME_SIZE(struct ts_cu_mem_pool_props, CUmemPoolProps_v1);
 	SAME_FIELDS(struct ts_cu_mem_pool_props, CUmemPoolProps_v1, alloc_type, allocType,
 		    handle_types, handleTypes, location, location, win32_security_attributes,

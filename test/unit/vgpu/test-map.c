@@ -123,6 +123,27 @@ TS_TEST(segments_grow_by_mapping)
 	ts_check_int(cuMemAddressFree(base, 8 * G), TS_CU_ERROR_INVALID_VALUE);
 }
 
+/* An address that is asked for is had where nothing is; else it is a hint that nobody follows. */
+TS_TEST(addresses_that_are_asked_for)
+{
+	uint64_t base, again, other;
+
+	begin();
+	ok(cuMemAddressReserve(&base, 4 * G, 0, 0, 0));
+	ok(cuMemAddressFree(base, 4 * G));
+	ok(cuMemAddressReserve(&again, 2 * G, 0, base + G, 0));
+	ts_check_int(again, base + G);
+	ok(cuMemAddressReserve(&other, 2 * G, 0, base + 2 * G, 0));
+	ts_check(other != base + 2 * G);
+	ok(cuMemAddressFree(other, 2 * G));
+	ok(cuMemAddressReserve(&other, G, 0, base + 3 * G + 4096, 0));
+	ts_check_int(other % G, 0);
+	ok(cuMemAddressFree(other, G));
+	ok(cuMemAddressReserve(&other, G, 0, UINT64_MAX - G + 1, 0));
+	ok(cuMemAddressFree(other, G));
+	ok(cuMemAddressFree(again, 2 * G));
+}
+
 TS_TEST(access_may_be_to_read_only)
 {
 	uint64_t base, memory, flags, word = 7;

@@ -5,18 +5,6 @@
  */
 #include "tools/vgpu/cuda/work.h"
 
-struct ts_cu_mem_allocation_prop {
-	int32_t type;
-	int32_t handle_types;
-	struct ts_cu_mem_location location;
-	void *win32_handle_meta_data;
-	uint8_t compression, rdma;
-	uint16_t usage;
-	uint8_t reserved[4];
-};
-
-_Static_assert(sizeof(struct ts_cu_mem_allocation_prop) == 32, "the vendor's");
-
 /* What processes hand one another. */
 struct ipc_handle {
 	char bytes[64];
@@ -67,8 +55,8 @@ static int address_reserve(uint64_t *ptr, size_t size, size_t alignment, uint64_
 		return r;
 	if (!ptr || flags)
 		return TS_CU_ERROR_INVALID_VALUE;
-	/* Where the program would like it is a hint. */
-	return map_result(ts_vgpu_reserve(driver.vgpu, size, alignment, ptr));
+	/* Where the program would like it is a hint, as the vendor has it. */
+	return map_result(ts_vgpu_reserve(driver.vgpu, size, alignment, addr, ptr));
 }
 
 static int address_free(uint64_t ptr, size_t size)
