@@ -64,6 +64,15 @@ struct ts_exec_options {
 #define TS_EXEC_KEPT_BYTES  (UINT64_C(1) << 30)
 #define TS_EXEC_MAX_RESULTS (16u << 20)
 
+/* What else is to be said of a run: on what it was, and where it could not be as it was. */
+#define TS_EXEC_MAX_NOTES 16u
+struct ts_exec_notes {
+	char device[TS_EXEC_TEXT_BYTES]; /* "": there is nothing to be said of it */
+	uint32_t n;
+	uint64_t n_more; /* that are not listed */
+	char texts[TS_EXEC_MAX_NOTES][TS_EXEC_TEXT_BYTES];
+};
+
 struct ts_executor {
 	const char *name;
 	/* `cancel`, where it is not NULL, and the options' time end kernels that run, too. */
@@ -85,9 +94,16 @@ struct ts_executor {
 		      void *userdata);
 	/* Where so many bytes of the device's memory lie, all work being over; NULL: they are in no allocation. */
 	const uint8_t *(*bytes)(void *state, uint64_t address, uint64_t n_bytes);
+	/* When all is over. NULL: there is nothing to be said. */
+	void (*tell)(void *state, struct ts_exec_notes *notes);
 };
 
 extern const struct ts_executor ts_exec_vgpu;
+/*
+ * A real device, or whatever libcuda.so.1 is. What the trace has as code runs there, and nothing bounds it but the driver. The
+ * options' check, debugger and schedule it does not know.
+ */
+extern const struct ts_executor ts_exec_cuda;
 
 /* What a result is of. */
 enum ts_exec_result_kind {
@@ -148,6 +164,7 @@ struct ts_exec_report {
 	uint64_t refused; /* the sequence of the operation that could not be done; 0: all were */
 	uint64_t refused_op_id;
 	char text[TS_EXEC_TEXT_BYTES]; /* why */
+	struct ts_exec_notes notes;
 };
 
 /*

@@ -151,3 +151,13 @@ size_t ts_exec_allocations_find(const struct ts_exec_allocations *allocations, u
 		return SIZE_MAX;
 	return i - 1;
 }
+
+bool ts_exec_allocations_overlap(const struct ts_exec_allocations *allocations, uint64_t address,
+				 uint64_t bytes)
+{
+	size_t i = count_to(allocations, address);
+
+	if (i && address - allocations->all[i - 1].start < allocations->all[i - 1].bytes)
+		return true;
+	return i < allocations->n && allocations->all[i].start - address < bytes;
+}

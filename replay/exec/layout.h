@@ -27,7 +27,9 @@ uint64_t ts_exec_layout_pick(struct ts_exec_layout *layout, uint64_t bytes);
 /* Allocations that are there, by address. */
 struct ts_exec_allocation {
 	uint64_t start, bytes;
+	uint64_t at;	  /* where it lies, to executors that cannot have it where it was */
 	uint32_t context; /* the executor's number for it */
+	uint32_t owner;	  /* a module's number and one, where it is a variable of one */
 };
 
 struct ts_exec_allocations {
@@ -42,3 +44,6 @@ void ts_exec_allocations_remove(struct ts_exec_allocations *allocations, size_t 
 /* The one that holds all of [address, address + bytes): its place; or SIZE_MAX. */
 size_t ts_exec_allocations_find(const struct ts_exec_allocations *allocations, uint64_t address,
 				uint64_t bytes);
+/* Whether there is one with a byte in [address, address + bytes). */
+bool ts_exec_allocations_overlap(const struct ts_exec_allocations *allocations, uint64_t address,
+				 uint64_t bytes);

@@ -470,6 +470,8 @@ int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor 
 	if (r)
 		return r;
 	r = run_all(&run);
+	if (executor->tell)
+		executor->tell(run.state, &ret_report->notes);
 	executor->free_(run.state);
 	ret_report->elapsed_ns = now_ns() - begin_ns;
 	for (size_t i = 0; i < run.n_kept; i++)

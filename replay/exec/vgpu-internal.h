@@ -6,22 +6,9 @@
 
 #include "replay/exec/exec.h"
 #include "replay/exec/layout.h"
-#include "replay/state/map.h"
+#include "replay/exec/objects.h"
 #include "replay/vgpu/executor.h"
 #include "replay/vgpu/module.h"
-
-#define MAX_OBJECTS 1000000u /* of each kind: more is no program's */
-
-/* What a handle is of: the maps' `session`. */
-enum handle_kind {
-	HANDLE_CONTEXT, /* by the vendor's number */
-	HANDLE_CONTEXT_POINTER,
-	HANDLE_MODULE,
-	HANDLE_FUNCTION,
-	HANDLE_STREAM,
-	HANDLE_THREAD_STREAM, /* thread above 32 bits of context */
-	HANDLE_EVENT,
-};
 
 struct context {
 	struct ts_vgpu_context *vgpu; /* NULL: destroyed */
@@ -52,21 +39,6 @@ struct stream {
 	uint32_t context;
 };
 
-/* Where a variable lay, as the program was told. */
-struct variable {
-	uint32_t module;
-	uint32_t context; /* the vendor's number */
-	const char *name;
-	size_t order; /* in which the program asked */
-	uint64_t address;
-};
-
-/* An array of one kind of object. */
-struct objects {
-	void *at;
-	size_t n, capacity;
-};
-
 /* A thread of its own that looks after what kernels may not go beyond. */
 struct watch {
 	pthread_t thread;
@@ -89,9 +61,8 @@ struct vgpu_state {
 	struct ts_exec_layout layout;
 	struct ts_exec_allocations allocations;
 	struct ts_state_map handles;
-	struct objects contexts, modules, functions, streams, events;
-	struct variable *variables;
-	size_t n_variables;
+	struct ts_exec_objects contexts, modules, functions, streams, events;
+	struct ts_exec_variables variables;
 	uint8_t *staging; /* clear of the program's addresses */
 	size_t staging_bytes;
 	struct ts_check *check; /* NULL: nobody looks on */
@@ -125,13 +96,8 @@ static inline struct ts_vgpu_event **event_at(const struct vgpu_state *state, ui
 	return &((struct ts_vgpu_event **)state->events.at)[i];
 }
 
-/* One line into io->text. Returns TS_EXEC_E_REFUSED. */
-int ts_exec_vgpu_refuse(const struct ts_exec_io *io, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 /* What the device answered: 0, -errno, or refused, saying what it was. */
 int ts_exec_vgpu_result(struct vgpu_state *state, const struct ts_exec_io *io, int r);
-/* Adds an object; *ret_i is its number. */
-int ts_exec_vgpu_add(struct objects *objects, const void *object, size_t n_bytes, uint32_t *ret_i);
 /* The context that an operation is in. */
 int ts_exec_vgpu_context(struct vgpu_state *state, const struct ts_row_operation *operation,
 			 const struct ts_exec_io *io, uint32_t *ret_context);
@@ -140,7 +106,6 @@ int ts_exec_vgpu_stream(struct vgpu_state *state, const struct ts_row_operation 
 			const struct ts_exec_io *io, struct stream *ret_stream);
 
 /* vgpu-module.c */
-int ts_exec_vgpu_learn(struct vgpu_state *state);
 void ts_exec_vgpu_module_unload(struct vgpu_state *state, uint32_t module);
 void ts_exec_vgpu_modules_leave(struct vgpu_state *state, uint32_t context);
 int ts_exec_vgpu_module_load(void *state, const struct ts_row_operation *operation,

@@ -13,13 +13,16 @@
 int ts_exec_vgpu_place(struct vgpu_state *state, uint32_t context, uint64_t address, uint64_t bytes,
 		       const struct ts_exec_io *io)
 {
-	const struct ts_exec_allocation one = {address, bytes, context};
+	const struct ts_exec_allocation one = {.start = address,
+					       .bytes = bytes,
+					       .at = address,
+					       .context = context};
 	int r;
 
 	r = ts_vgpu_alloc_at(context_at(state, context)->vgpu, address, bytes);
 	if (r == TS_VGPU_E_ADDRESS)
-		return ts_exec_vgpu_refuse(io, "address 0x%llx cannot be had",
-					   (unsigned long long)address);
+		return ts_exec_refuse(io, "address 0x%llx cannot be had",
+				      (unsigned long long)address);
 	r = ts_exec_vgpu_result(state, io, r);
 	if (r)
 		return r;
@@ -88,27 +91,13 @@ int ts_exec_vgpu_free(void *userdata, const struct ts_row_operation *operation,
 	return ts_exec_vgpu_result(state, io, ts_exec_vgpu_unplace(state, operation->dst));
 }
 
-/* From the first byte to the last of rows of `width` bytes. */
-static bool extent_of(const struct ts_row_operation *operation, uint64_t width, uint64_t depth,
-		      uint64_t pitch, uint64_t slice, uint64_t *ret_extent)
-{
-	uint64_t rows, slices;
-
-	if (!width || !operation->height || !depth || (operation->height > 1 && pitch < width))
-		return false;
-	return !__builtin_mul_overflow(operation->height - 1, pitch, &rows) &&
-	       !__builtin_mul_overflow(depth - 1, slice, &slices) &&
-	       !__builtin_add_overflow(rows, slices, ret_extent) &&
-	       !__builtin_add_overflow(*ret_extent, width, ret_extent);
-}
-
 static int check_reach(struct vgpu_state *state, const struct ts_exec_io *io, uint64_t address,
 		       uint64_t extent)
 {
 	if (ts_exec_allocations_find(&state->allocations, address, extent) != SIZE_MAX)
 		return 0;
-	return ts_exec_vgpu_refuse(io, "0x%llx and the %llu bytes there are in no allocation",
-				   (unsigned long long)address, (unsigned long long)extent);
+	return ts_exec_refuse(io, "0x%llx and the %llu bytes there are in no allocation",
+			      (unsigned long long)address, (unsigned long long)extent);
 }
 
 /* A buffer of ours that lies where the program had nothing. */
@@ -182,20 +171,20 @@ int ts_exec_vgpu_copy(void *userdata, const struct ts_row_operation *operation,
 		copy.src_pitch = width;
 		copy.src_slice = width * height;
 	} else if (!r) {
-		r = extent_of(operation, width, operation->depth, operation->src_pitch,
-			      operation->src_slice, &extent)
+		r = ts_exec_extent(operation, width, operation->depth, operation->src_pitch,
+				   operation->src_slice, &extent)
 			    ? check_reach(state, io, operation->src, extent)
-			    : ts_exec_vgpu_refuse(io, "its rows make no sense");
+			    : ts_exec_refuse(io, "its rows make no sense");
 	}
 	if (!r && io->out) {
 		r = host_side(state, io->out, io->out_bytes, &copy.dst);
 		copy.dst_pitch = width;
 		copy.dst_slice = width * height;
 	} else if (!r) {
-		r = extent_of(operation, width, operation->depth, operation->dst_pitch,
-			      operation->dst_slice, &extent)
+		r = ts_exec_extent(operation, width, operation->depth, operation->dst_pitch,
+				   operation->dst_slice, &extent)
 			    ? check_reach(state, io, operation->dst, extent)
-			    : ts_exec_vgpu_refuse(io, "its rows make no sense");
+			    : ts_exec_refuse(io, "its rows make no sense");
 	}
 	r = r ?: ts_exec_vgpu_result(state, io, ts_vgpu_copy(stream.vgpu, &copy));
 	if (!r && io->out && copy.dst != (uint64_t)(uintptr_t)io->out)
@@ -222,10 +211,8 @@ int ts_exec_vgpu_fill(void *userdata, const struct ts_row_operation *operation,
 
 	if (r)
 		return r;
-	if ((operation->src != 1 && operation->src != 2 && operation->src != 4) ||
-	    __builtin_mul_overflow(operation->bytes, operation->src, &width) ||
-	    !extent_of(operation, width, 1, operation->dst_pitch, 0, &extent))
-		return ts_exec_vgpu_refuse(io, "its rows make no sense");
+	if (!ts_exec_fill_extent(operation, &width, &extent))
+		return ts_exec_refuse(io, "its rows make no sense");
 	r = check_reach(state, io, operation->dst, extent);
 	return r ?: ts_exec_vgpu_result(state, io, ts_vgpu_fill(stream.vgpu, &fill));
 }
@@ -238,7 +225,7 @@ int ts_exec_vgpu_host_write(void *userdata, const struct ts_row_operation *opera
 	int r;
 
 	if (!io->content)
-		return ts_exec_vgpu_refuse(io, "it has no content");
+		return ts_exec_refuse(io, "it has no content");
 	r = check_reach(state, io, operation->dst, io->content->n);
 	r = r
 		    ?: ts_exec_vgpu_result(state, io,

@@ -1,93 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Modules, their functions and variables, launches. A module's variables lie where the program was told that they do; of which
- * it never asked lie where it had nothing. An image is looked at before the device is given it: those that hold addresses of
- * the process (wrappers) are refused, and one is never longer than what the trace has of it.
+ * it never asked lie where it had nothing.
  */
 #include "replay/exec/vgpu-internal.h"
 
-#define WRAPPER_MAGIC 0x466243b1u
-#define FATBIN_MAGIC  0xba55ed50u
 #define MAX_GRID_Y    65535u
 #define MAX_BLOCK_Z   64u
 #define MESSAGE_BYTES 160u
-
-struct fatbin {
-	uint32_t magic;
-	uint16_t version;
-	uint16_t header_bytes;
-	uint64_t bytes;
-};
-
-static const char *string_of(const struct vgpu_state *state, uint32_t id)
-{
-	return ts_sbt_reader_string(state->program->reader, id, NULL);
-}
-
-static int compare_names(const struct variable *a, const struct variable *b)
-{
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
-
-static int compare_variables(const void *a, const void *b)
-{
-	const struct variable *x = a, *y = b;
-	int r = compare_names(x, y);
-
-	return r ? r : x->order < y->order ? -1 : x->order > y->order;
-}
-
-/* Which module a handle means at each operation: as running the program tells, without running it. */
-int ts_exec_vgpu_learn(struct vgpu_state *state)
-{
-	const struct ts_exec_program *program = state->program;
-	struct ts_state_map modules = {0};
-	size_t capacity = 0;
-	uint32_t n = 0;
-	int r = 0;
-
-	for (size_t i = 0; !r && i < program->n; i++) {
-		const struct ts_row_operation *operation = &program->operations[i];
-		const char *name;
-		uint32_t module;
-
-		if (operation->kind == TS_OPERATION_MODULE_LOAD) {
-			module = operation->content
-					 ? n++
-					 : ts_state_map_find(&modules, 0, operation->parent);
-			if (module != TS_STATE_MAP_NONE)
-				r = ts_state_map_set(&modules, 0, operation->object, module);
-			continue;
-		}
-		if (operation->kind != TS_OPERATION_VARIABLE)
-			continue;
-		module = ts_state_map_find(&modules, 0, operation->parent);
-		if (module == TS_STATE_MAP_NONE)
-			continue;
-		if (state->n_variables == capacity) {
-			void *grown = realloc(state->variables, (capacity = capacity * 2 + 16) *
-									sizeof(*state->variables));
-
-			if (!grown) {
-				r = -ENOMEM;
-				break;
-			}
-			state->variables = grown;
-		}
-		name = string_of(state, operation->name);
-		if (name)
-			state->variables[state->n_variables++] = (struct variable){
-				module, operation->context, name, i, operation->dst,
-			};
-	}
-	ts_state_map_deinit(&modules);
-	if (state->n_variables)
-		qsort(state->variables, state->n_variables, sizeof(*state->variables),
-		      compare_variables);
-	return r;
-}
 
 static void free_instance(struct vgpu_state *state, struct instance *instance)
 {
@@ -131,25 +51,6 @@ void ts_exec_vgpu_modules_leave(struct vgpu_state *state, uint32_t context)
 		}
 }
 
-/* NULL, or what is wrong with it. */
-static const char *check_image(const struct ts_exec_content *image)
-{
-	struct fatbin header;
-
-	if (image->n < sizeof(header))
-		return "it is too short";
-	memcpy(&header, image->bytes, sizeof(header));
-	if (header.magic == WRAPPER_MAGIC)
-		return "it is a wrapper, which holds addresses";
-	if (header.magic == FATBIN_MAGIC)
-		return header.header_bytes < sizeof(header) || header.header_bytes > image->n ||
-				       header.bytes > image->n - header.header_bytes
-			       ? "it is longer than what was captured of it"
-			       : NULL;
-	/* Text: the content has a NUL behind it. */
-	return NULL;
-}
-
 int ts_exec_vgpu_module_load(void *userdata, const struct ts_row_operation *operation,
 			     const struct ts_exec_io *io)
 {
@@ -160,61 +61,36 @@ int ts_exec_vgpu_module_load(void *userdata, const struct ts_row_operation *oper
 	int r;
 
 	if (!io->content) {
-		i = ts_state_map_find(&state->handles, HANDLE_MODULE, operation->parent);
+		i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_MODULE, operation->parent);
 		if (i == TS_STATE_MAP_NONE)
-			return ts_exec_vgpu_refuse(io, "the module's image was not captured");
-		return ts_state_map_set(&state->handles, HANDLE_MODULE, operation->object, i);
+			return ts_exec_refuse(io, "the module's image was not captured");
+		return ts_state_map_set(&state->handles, TS_EXEC_HANDLE_MODULE, operation->object,
+					i);
 	}
-	why = check_image(io->content);
+	why = ts_exec_image_check(io->content);
 	if (why)
-		return ts_exec_vgpu_refuse(io, "the module's image: %s", why);
+		return ts_exec_refuse(io, "the module's image: %s", why);
 	module.image = malloc(io->content->n + 1);
 	if (!module.image)
 		return -ENOMEM;
 	memcpy(module.image, io->content->bytes, io->content->n + 1);
-	r = ts_exec_vgpu_add(&state->modules, &module, sizeof(module), &i);
+	r = ts_exec_objects_add(&state->modules, &module, sizeof(module), &i);
 	if (r) {
 		free(module.image);
 		return r;
 	}
-	return ts_state_map_set(&state->handles, HANDLE_MODULE, operation->object, i);
+	return ts_state_map_set(&state->handles, TS_EXEC_HANDLE_MODULE, operation->object, i);
 }
 
 int ts_exec_vgpu_module_free(void *userdata, const struct ts_row_operation *operation,
 			     const struct ts_exec_io *io)
 {
 	struct vgpu_state *state = userdata;
-	uint32_t i = ts_state_map_find(&state->handles, HANDLE_MODULE, operation->object);
+	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_MODULE, operation->object);
 
 	if (i == TS_STATE_MAP_NONE)
-		return ts_exec_vgpu_refuse(io, "the module is not there");
+		return ts_exec_refuse(io, "the module is not there");
 	ts_exec_vgpu_module_unload(state, i);
-	return 0;
-}
-
-/* Where the program was told that a variable lies; 0: it did not ask. */
-static uint64_t told_address(const struct vgpu_state *state, uint32_t module, uint32_t context,
-			     const struct ts_vgpu_variable *variable)
-{
-	const struct variable wanted = {.module = module, .name = variable->name};
-	size_t first = 0, end = state->n_variables;
-
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (compare_names(&state->variables[middle], &wanted) < 0)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	for (; first < state->n_variables; first++) {
-		const struct variable *told = &state->variables[first];
-
-		if (compare_names(told, &wanted))
-			return 0;
-		if (ts_state_map_find(&state->handles, HANDLE_CONTEXT, told->context) == context)
-			return told->address;
-	}
 	return 0;
 }
 
@@ -227,7 +103,8 @@ static int place_variables(struct vgpu_state *state, uint32_t module, struct ins
 	for (size_t i = 0; !r && i < code->n_variables; i++) {
 		uint64_t bytes = code->variables[i].bytes ? code->variables[i].bytes : 1;
 		uint64_t address =
-			told_address(state, module, instance->context, &code->variables[i]);
+			ts_exec_variables_find(&state->variables, &state->handles, module,
+					       instance->context, code->variables[i].name);
 
 		if (!address)
 			address = ts_exec_layout_pick(&state->layout, bytes);
@@ -238,7 +115,7 @@ static int place_variables(struct vgpu_state *state, uint32_t module, struct ins
 		}
 	}
 	if (!r && ts_vgpu_module_place(code, instance->addresses))
-		r = ts_exec_vgpu_refuse(io, "a variable's address does not suit it");
+		r = ts_exec_refuse(io, "a variable's address does not suit it");
 	for (size_t i = 0; !r && i < code->n_variables; i++) {
 		void *to;
 
@@ -267,7 +144,7 @@ static int find_instance(struct vgpu_state *state, uint32_t i, uint32_t context,
 			return 0;
 		}
 	if (!module->image)
-		return ts_exec_vgpu_refuse(io, "its module is unloaded");
+		return ts_exec_refuse(io, "its module is unloaded");
 	instance = calloc(1, sizeof(*instance));
 	if (!instance)
 		return -ENOMEM;
@@ -278,7 +155,7 @@ static int find_instance(struct vgpu_state *state, uint32_t i, uint32_t context,
 					   &instance->code, message, sizeof(message));
 	if (r) {
 		free(instance);
-		return r < 0 ? r : ts_exec_vgpu_refuse(io, "its module: %s", message);
+		return r < 0 ? r : ts_exec_refuse(io, "its module: %s", message);
 	}
 	instance->context = context;
 	r = state->check ? ts_ptx_image_observe(instance->code->image) : 0;
@@ -304,31 +181,36 @@ int ts_exec_vgpu_function(void *userdata, const struct ts_row_operation *operati
 	int r;
 
 	if (!operation->name) {
-		i = ts_state_map_find(&state->handles, HANDLE_FUNCTION, operation->parent);
+		i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_FUNCTION, operation->parent);
 		if (i == TS_STATE_MAP_NONE)
-			return ts_exec_vgpu_refuse(io, "its kernel is not there");
-		return ts_state_map_set(&state->handles, HANDLE_FUNCTION, operation->object, i);
+			return ts_exec_refuse(io, "its kernel is not there");
+		return ts_state_map_set(&state->handles, TS_EXEC_HANDLE_FUNCTION, operation->object,
+					i);
 	}
 	function.name = operation->name;
-	function.module = ts_state_map_find(&state->handles, HANDLE_MODULE, operation->parent);
+	function.module =
+		ts_state_map_find(&state->handles, TS_EXEC_HANDLE_MODULE, operation->parent);
 	if (function.module == TS_STATE_MAP_NONE)
-		return ts_exec_vgpu_refuse(io, "its module is not there");
-	r = ts_exec_vgpu_add(&state->functions, &function, sizeof(function), &i);
-	return r ?: ts_state_map_set(&state->handles, HANDLE_FUNCTION, operation->object, i);
+		return ts_exec_refuse(io, "its module is not there");
+	r = ts_exec_objects_add(&state->functions, &function, sizeof(function), &i);
+	return r
+		       ?: ts_state_map_set(&state->handles, TS_EXEC_HANDLE_FUNCTION,
+					   operation->object, i);
 }
 
 int ts_exec_vgpu_variable(void *userdata, const struct ts_row_operation *operation,
 			  const struct ts_exec_io *io)
 {
 	struct vgpu_state *state = userdata;
-	uint32_t i = ts_state_map_find(&state->handles, HANDLE_MODULE, operation->parent), context;
+	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_MODULE, operation->parent),
+		 context;
 	struct instance *instance;
 	int r = ts_exec_vgpu_context(state, operation, io, &context);
 
 	if (r)
 		return r;
 	if (i == TS_STATE_MAP_NONE)
-		return ts_exec_vgpu_refuse(io, "its module is not there");
+		return ts_exec_refuse(io, "its module is not there");
 	return find_instance(state, i, context, io, &instance);
 }
 
@@ -371,7 +253,7 @@ int ts_exec_vgpu_launch(void *userdata, const struct ts_row_operation *operation
 			const struct ts_exec_io *io)
 {
 	struct vgpu_state *state = userdata;
-	uint32_t i = ts_state_map_find(&state->handles, HANDLE_FUNCTION, operation->object);
+	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_FUNCTION, operation->object);
 	const struct ts_vgpu_kernel *kernel;
 	struct ts_vgpu_launch launch;
 	struct instance *instance;
@@ -381,21 +263,20 @@ int ts_exec_vgpu_launch(void *userdata, const struct ts_row_operation *operation
 	int r;
 
 	if (i == TS_STATE_MAP_NONE)
-		return ts_exec_vgpu_refuse(io,
-					   "how the program came by its function was not captured");
-	name = string_of(state, function_at(state, i)->name);
+		return ts_exec_refuse(io, "how the program came by its function was not captured");
+	name = ts_exec_string(state->program, function_at(state, i)->name);
 	r = ts_exec_vgpu_stream(state, operation, io, &stream);
 	r = r ?: find_instance(state, function_at(state, i)->module, stream.context, io, &instance);
 	if (r)
 		return r;
 	kernel = name ? ts_vgpu_module_kernel(instance->code, name) : NULL;
 	if (!kernel)
-		return ts_exec_vgpu_refuse(io, "its module has no such kernel");
+		return ts_exec_refuse(io, "its module has no such kernel");
 	why = check_size(state->shape, operation, kernel);
 	if (!why && n < kernel->params_bytes)
 		why = "its arguments are too short";
 	if (why)
-		return ts_exec_vgpu_refuse(io, "%s", why);
+		return ts_exec_refuse(io, "%s", why);
 	launch = (struct ts_vgpu_launch){
 		.kernel = kernel,
 		.grid = {operation->grid_x, operation->grid_y, operation->grid_z},

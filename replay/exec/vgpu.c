@@ -7,7 +7,6 @@
 #include "replay/exec/schedule.h"
 #include "replay/exec/vgpu-internal.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
@@ -15,63 +14,34 @@
 #define LIMIT_HEAP_SIZE	 2u
 #define MAX_STACK_BYTES	 (512u << 10)
 
-int ts_exec_vgpu_refuse(const struct ts_exec_io *io, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(io->text, TS_EXEC_TEXT_BYTES, format, args);
-	va_end(args);
-	return TS_EXEC_E_REFUSED;
-}
-
 int ts_exec_vgpu_result(struct vgpu_state *state, const struct ts_exec_io *io, int r)
 {
 	if (r <= 0)
-		return r == -EINVAL ? ts_exec_vgpu_refuse(io, "the device cannot do it so") : r;
+		return r == -EINVAL ? ts_exec_refuse(io, "the device cannot do it so") : r;
 	switch (r) {
 	case TS_VGPU_E_ADDRESS:
-		return ts_exec_vgpu_refuse(io, "an address that nothing was allocated at");
+		return ts_exec_refuse(io, "an address that nothing was allocated at");
 	case TS_VGPU_E_OUT_OF_MEMORY:
-		return ts_exec_vgpu_refuse(io, "the device's memory is spent");
+		return ts_exec_refuse(io, "the device's memory is spent");
 	case TS_VGPU_E_NOT_OWNER:
-		return ts_exec_vgpu_refuse(io, "nothing was allocated there");
+		return ts_exec_refuse(io, "nothing was allocated there");
 	default:
 		/* A line of a kernel's comes from another thread, but before the call that finds it so returns. */
 		if (state->watch.is_late)
-			return ts_exec_vgpu_refuse(io, TS_EXEC_TIME_IS_UP
-						   ", and a kernel was at it still");
-		return ts_exec_vgpu_refuse(io, "a kernel faulted: %s",
-					   *state->fault ? state->fault
-							 : "the device does not say how");
+			return ts_exec_refuse(io,
+					      TS_EXEC_TIME_IS_UP ", and a kernel was at it still");
+		return ts_exec_refuse(io, "a kernel faulted: %s",
+				      *state->fault ? state->fault : "the device does not say how");
 	}
-}
-
-int ts_exec_vgpu_add(struct objects *objects, const void *object, size_t n_bytes, uint32_t *ret_i)
-{
-	if (objects->n >= MAX_OBJECTS)
-		return -E2BIG;
-	if (objects->n == objects->capacity) {
-		size_t capacity = objects->capacity ? objects->capacity * 2 : 16;
-		void *grown = realloc(objects->at, capacity * n_bytes);
-
-		if (!grown)
-			return -ENOMEM;
-		objects->at = grown;
-		objects->capacity = capacity;
-	}
-	memcpy((uint8_t *)objects->at + objects->n * n_bytes, object, n_bytes);
-	*ret_i = (uint32_t)objects->n++;
-	return 0;
 }
 
 int ts_exec_vgpu_context(struct vgpu_state *state, const struct ts_row_operation *operation,
 			 const struct ts_exec_io *io, uint32_t *ret_context)
 {
-	uint32_t i = ts_state_map_find(&state->handles, HANDLE_CONTEXT, operation->context);
+	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_CONTEXT, operation->context);
 
 	if (i == TS_STATE_MAP_NONE || !context_at(state, i)->vgpu)
-		return ts_exec_vgpu_refuse(io, "context %u is not there", operation->context);
+		return ts_exec_refuse(io, "context %u is not there", operation->context);
 	*ret_context = i;
 	return 0;
 }
@@ -81,7 +51,7 @@ static int thread_stream(struct vgpu_state *state, const struct ts_row_operation
 			 const struct ts_exec_io *io, struct stream *ret_stream)
 {
 	uint64_t key = (uint64_t)operation->thread << 32 | operation->context;
-	uint32_t i = ts_state_map_find(&state->handles, HANDLE_THREAD_STREAM, key);
+	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_THREAD_STREAM, key);
 	struct stream stream;
 	int r;
 
@@ -92,15 +62,15 @@ static int thread_stream(struct vgpu_state *state, const struct ts_row_operation
 				       state, io,
 				       ts_vgpu_stream_new(context_at(state, stream.context)->vgpu,
 							  0, 0, &stream.vgpu));
-		r = r ?: ts_exec_vgpu_add(&state->streams, &stream, sizeof(stream), &i);
-		r = r ?: ts_state_map_set(&state->handles, HANDLE_THREAD_STREAM, key, i);
+		r = r ?: ts_exec_objects_add(&state->streams, &stream, sizeof(stream), &i);
+		r = r ?: ts_state_map_set(&state->handles, TS_EXEC_HANDLE_THREAD_STREAM, key, i);
 		if (r)
 			return r;
 	}
 	*ret_stream = *stream_at(state, i);
 	return ret_stream->vgpu && context_at(state, ret_stream->context)->vgpu
 		       ? 0
-		       : ts_exec_vgpu_refuse(io, "its stream is not there");
+		       : ts_exec_refuse(io, "its stream is not there");
 }
 
 int ts_exec_vgpu_stream(struct vgpu_state *state, const struct ts_row_operation *operation,
@@ -119,10 +89,10 @@ int ts_exec_vgpu_stream(struct vgpu_state *state, const struct ts_row_operation 
 						i};
 		return r;
 	}
-	i = ts_state_map_find(&state->handles, HANDLE_STREAM, operation->stream_handle);
+	i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_STREAM, operation->stream_handle);
 	if (i == TS_STATE_MAP_NONE || !stream_at(state, i)->vgpu ||
 	    !context_at(state, stream_at(state, i)->context)->vgpu)
-		return ts_exec_vgpu_refuse(io, "its stream is not there");
+		return ts_exec_refuse(io, "its stream is not there");
 	*ret_stream = *stream_at(state, i);
 	return 0;
 }
@@ -134,18 +104,20 @@ static int do_context(void *userdata, const struct ts_row_operation *operation,
 	struct ts_vgpu_device *device;
 	struct context context = {.stack_bytes = TS_VGPU_STACK_BYTES,
 				  .heap_bytes = TS_VGPU_HEAP_BYTES};
-	uint32_t i = ts_state_map_find(&state->handles, HANDLE_CONTEXT, operation->context);
+	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_CONTEXT, operation->context);
 	int r;
 
 	if (operation->device >= ts_vgpu_n_devices(state->vgpu))
-		return ts_exec_vgpu_refuse(io, "device %u is not there", operation->device);
+		return ts_exec_refuse(io, "device %u is not there", operation->device);
 	if (i != TS_STATE_MAP_NONE && context_at(state, i)->vgpu)
-		return ts_exec_vgpu_refuse(io, "context %u is there already", operation->context);
+		return ts_exec_refuse(io, "context %u is there already", operation->context);
 	device = ts_vgpu_device_at(state->vgpu, operation->device);
 	r = ts_exec_vgpu_result(state, io, ts_vgpu_context_new(device, &context.vgpu));
-	r = r ?: ts_exec_vgpu_add(&state->contexts, &context, sizeof(context), &i);
-	r = r ?: ts_state_map_set(&state->handles, HANDLE_CONTEXT, operation->context, i);
-	return r ?: ts_state_map_set(&state->handles, HANDLE_CONTEXT_POINTER, operation->object, i);
+	r = r ?: ts_exec_objects_add(&state->contexts, &context, sizeof(context), &i);
+	r = r ?: ts_state_map_set(&state->handles, TS_EXEC_HANDLE_CONTEXT, operation->context, i);
+	return r
+		       ?: ts_state_map_set(&state->handles, TS_EXEC_HANDLE_CONTEXT_POINTER,
+					   operation->object, i);
 }
 
 static int do_context_destroy(void *userdata, const struct ts_row_operation *operation,
@@ -190,18 +162,18 @@ static int do_stream(void *userdata, const struct ts_row_operation *operation,
 				ts_vgpu_stream_new(context_at(state, stream.context)->vgpu,
 						   operation->value & TS_VGPU_STREAM_NON_BLOCKING,
 						   0, &stream.vgpu));
-	r = r ?: ts_exec_vgpu_add(&state->streams, &stream, sizeof(stream), &i);
-	return r ?: ts_state_map_set(&state->handles, HANDLE_STREAM, operation->object, i);
+	r = r ?: ts_exec_objects_add(&state->streams, &stream, sizeof(stream), &i);
+	return r ?: ts_state_map_set(&state->handles, TS_EXEC_HANDLE_STREAM, operation->object, i);
 }
 
 static int do_stream_destroy(void *userdata, const struct ts_row_operation *operation,
 			     const struct ts_exec_io *io)
 {
 	struct vgpu_state *state = userdata;
-	uint32_t i = ts_state_map_find(&state->handles, HANDLE_STREAM, operation->object);
+	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_STREAM, operation->object);
 
 	if (i == TS_STATE_MAP_NONE || !stream_at(state, i)->vgpu)
-		return ts_exec_vgpu_refuse(io, "the stream is not there");
+		return ts_exec_refuse(io, "the stream is not there");
 	ts_vgpu_stream_free(ts_take_ptr(stream_at(state, i)->vgpu));
 	return 0;
 }
@@ -216,19 +188,19 @@ static int do_event(void *userdata, const struct ts_row_operation *operation,
 
 	if (r)
 		return r;
-	r = ts_exec_vgpu_add(&state->events, &event, sizeof(event), &i);
+	r = ts_exec_objects_add(&state->events, &event, sizeof(event), &i);
 	if (r)
 		ts_vgpu_event_free(event);
-	return r ?: ts_state_map_set(&state->handles, HANDLE_EVENT, operation->object, i);
+	return r ?: ts_state_map_set(&state->handles, TS_EXEC_HANDLE_EVENT, operation->object, i);
 }
 
 static int find_event(struct vgpu_state *state, uint64_t handle, const struct ts_exec_io *io,
 		      struct ts_vgpu_event **ret_event)
 {
-	uint32_t i = ts_state_map_find(&state->handles, HANDLE_EVENT, handle);
+	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_EVENT, handle);
 
 	*ret_event = i == TS_STATE_MAP_NONE ? NULL : *event_at(state, i);
-	return *ret_event ? 0 : ts_exec_vgpu_refuse(io, "its event is not there");
+	return *ret_event ? 0 : ts_exec_refuse(io, "its event is not there");
 }
 
 static int do_event_destroy(void *userdata, const struct ts_row_operation *operation,
@@ -240,8 +212,8 @@ static int do_event_destroy(void *userdata, const struct ts_row_operation *opera
 
 	if (r)
 		return r;
-	*event_at(state, ts_state_map_find(&state->handles, HANDLE_EVENT, operation->object)) =
-		NULL;
+	*event_at(state, ts_state_map_find(&state->handles, TS_EXEC_HANDLE_EVENT,
+					   operation->object)) = NULL;
 	ts_vgpu_event_free(event);
 	return 0;
 }
@@ -318,8 +290,8 @@ static int do_peer(void *userdata, const struct ts_row_operation *operation,
 		   const struct ts_exec_io *io)
 {
 	struct vgpu_state *state = userdata;
-	uint32_t peer =
-		ts_state_map_find(&state->handles, HANDLE_CONTEXT_POINTER, operation->object);
+	uint32_t peer = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_CONTEXT_POINTER,
+					  operation->object);
 	struct context *context;
 	uint32_t i, bit;
 	int r = ts_exec_vgpu_context(state, operation, io, &i);
@@ -327,7 +299,7 @@ static int do_peer(void *userdata, const struct ts_row_operation *operation,
 	if (r)
 		return r;
 	if (peer == TS_STATE_MAP_NONE || !context_at(state, peer)->vgpu)
-		return ts_exec_vgpu_refuse(io, "the peer's context is not there");
+		return ts_exec_refuse(io, "the peer's context is not there");
 	context = context_at(state, i);
 	bit = 1u << ts_vgpu_device_index(ts_vgpu_context_device(context_at(state, peer)->vgpu));
 	context->peers = operation->value ? context->peers | bit : context->peers & ~bit;
@@ -379,7 +351,7 @@ static void free_state(void *userdata)
 	free(state->functions.at);
 	free(state->streams.at);
 	free(state->events.at);
-	free(state->variables);
+	free(state->variables.all);
 	free(state->smaller);
 	if (state->staging)
 		munmap(state->staging, state->staging_bytes);
@@ -465,7 +437,7 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 	choose_devices(state, &spec);
 	r = limit_devices(state, options, &spec);
 	r = r ?: ts_exec_layout_init(&state->layout, program);
-	r = r ?: ts_exec_vgpu_learn(state);
+	r = r ?: ts_exec_variables_init(&state->variables, program);
 	r = r ?: ts_exec_vgpu_result(state, &io, ts_vgpu_new(&spec, &state->vgpu));
 	r = r ?: ts_vgpu_executor_new(state->vgpu, &executor, &state->executor);
 	r = r ?: ts_exec_vgpu_watch(state, options, cancel);

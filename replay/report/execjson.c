@@ -173,6 +173,19 @@ static Ts__Rpc__ReplayRefusal *refusal(struct ts_replay *replay,
 	return to;
 }
 
+static void fill_notes(struct ts_replay *replay, Ts__Rpc__ReplayResult *to)
+{
+	const struct ts_exec_notes *notes = &replay->first.notes;
+
+	if (*notes->device)
+		to->device = ts_pool_copy(&replay->pool, notes->device);
+	to->notes = ts_pool_alloc(&replay->pool, notes->n + 1, sizeof(*to->notes));
+	for (uint32_t i = 0; i < notes->n; i++)
+		to->notes[to->n_notes++] = ts_pool_copy(&replay->pool, notes->texts[i]);
+	if (notes->n_more)
+		TS_RPC_SET(to, more_notes, notes->n_more);
+}
+
 static bool is_nondeterministic(const struct ts_replay *replay)
 {
 	return replay->last.first.found || replay->explored.found;
@@ -225,6 +238,7 @@ static void fill_result(struct ts_replay *replay, Ts__Rpc__ReplayResult *to)
 	else if (replay->explored.report.refused)
 		to->refusal = refusal(replay, &replay->explored.report);
 	ts_schedulejson_fill(replay, to);
+	fill_notes(replay, to);
 	if (replay->check) {
 		const struct ts_checkjson from = {replay->program, &replay->pool, replay,
 						  stack_for_check};
@@ -263,6 +277,22 @@ static const char *kernel_under_way(struct ts_replay *replay, const struct ts_ro
 	return NULL;
 }
 
+static bool is_on_device(const struct ts_replay *replay)
+{
+	return replay->executor == replay->options->device;
+}
+
+/* Before the first operation of the first replay. */
+static void say_what_runs(struct ts_replay *replay)
+{
+	if (replay->is_said)
+		return;
+	replay->is_said = true;
+	(void)ts_replay_complain(replay, false,
+				 "%s: now a device of this machine runs the code that is in it",
+				 replay->path);
+}
+
 static void note_next(void *data, const struct ts_row_operation *operation, bool counts)
 {
 	struct ts_replay *replay = data;
@@ -270,6 +300,8 @@ static void note_next(void *data, const struct ts_row_operation *operation, bool
 	const char *name = NULL;
 
 	(void)counts;
+	if (operation && is_on_device(replay))
+		say_what_runs(replay);
 	if (!operation) {
 		now->replay++;
 		now->done = 0;
@@ -294,7 +326,7 @@ static struct ts_exec_options exec_options(struct ts_replay *replay)
 		.points_every = replay->asked->compare_every,
 		.time_ns = replay->asked->time_limit_ns,
 		.device_bytes = replay->options->device_bytes,
-		.next = replay->options->underway ? note_next : NULL,
+		.next = replay->options->underway || is_on_device(replay) ? note_next : NULL,
 		.next_userdata = replay,
 	};
 }

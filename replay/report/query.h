@@ -16,6 +16,7 @@
 #define TS_QUERY_E_UNKNOWN \
 	102 /* a question that this version does not know, or one without what it is about */
 
+struct ts_executor;
 struct ts_underway;
 
 struct ts_query_options {
@@ -32,7 +33,9 @@ struct ts_query_options {
 	const volatile int
 		*cancel; /* set from anywhere: it ends with what was found so far; or NULL */
 	struct ts_underway *underway; /* is told how far it is (underway.h); or NULL */
-	uint64_t device_bytes;	      /* what a virtual GPU has at most; 0: as much as its kind */
+	const struct ts_executor
+		*device;       /* may be asked for beside those that need no device; or NULL */
+	uint64_t device_bytes; /* what a virtual GPU has at most; 0: as much as its kind */
 };
 
 /* What is to be said beside the answer. */

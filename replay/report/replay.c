@@ -143,14 +143,17 @@ static int exec_sessions(struct ts_replay *replay)
 
 	for (size_t i = 0; !r && i < ts_sbt_reader_n_sessions(reader); i++) {
 		uint32_t session = ts_sbt_reader_session_at(reader, i)->session;
+		bool is_said;
 
 		if (replay->in_file && session != replay->in_file)
 			continue;
 		r = exec_session(replay, session);
 		any |= r != TS_EXEC_E_NOT_CAPTURED;
 		r = r == TS_EXEC_E_NOT_CAPTURED ? 0 : r;
+		is_said = replay->is_said;
 		replay_deinit(replay);
 		*replay = begin;
+		replay->is_said = is_said;
 		if (is_interrupted(replay))
 			break;
 	}
@@ -181,6 +184,9 @@ static int dispatch(struct ts_replay *replay, const char *name)
 	if (!strcmp(name, "emulate"))
 		return replay->asked->dry_run ? ts_replay_plan(replay) : ts_replay_emulate(replay);
 	replay->executor = ts_replay_executor(name);
+	if (!replay->executor && replay->options->device &&
+	    !strcmp(replay->options->device->name, name))
+		replay->executor = replay->options->device;
 	if (replay->executor)
 		return exec_sessions(replay);
 	return ts_replay_complain(replay, true, "--on %s: this cannot be replayed on here", name);

@@ -44,6 +44,7 @@ struct ts_replay {
 	struct ts_exec_explored explored;
 	struct ts_check *check; /* NULL: nobody looks on */
 	bool is_interrupted;
+	bool is_said; /* that the trace's code runs on a device */
 	struct ts_state_map
 		functions; /* whose names are told meanwhile: the captured operation of each */
 };

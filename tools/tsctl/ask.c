@@ -71,7 +71,8 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 					   .data = &telling,
 					   .no_memory = ts_no_memory,
 					   .cancel = asking->cancel,
-					   .underway = asking->underway};
+					   .underway = asking->underway,
+					   .device = asking->device};
 	struct ts_query_end end;
 	int r;
 

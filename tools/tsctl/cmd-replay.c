@@ -27,10 +27,13 @@ static const struct executor {
 	const char *name;
 	bool has_what_if; /* in virtual time */
 	bool computes;
+	bool looks_inside; /* of kernels */
 	bool is_served;
+	const struct ts_executor *device;
 } executors[] = {
 	{"emulate", .has_what_if = true, .is_served = true},
-	{"vgpu", .computes = true, .is_served = true},
+	{"vgpu", .computes = true, .looks_inside = true, .is_served = true},
+	{"cuda", .computes = true, .device = &ts_exec_cuda},
 };
 
 struct command {
@@ -151,8 +154,14 @@ static int find_executor(const char *name, struct command *command)
 		if (!strcmp(name, executors[i].name)) {
 			command->executor = &executors[i];
 			command->asked.query.executor = (char *)(uintptr_t)executors[i].name;
+			command->asked.asking.device = executors[i].device;
 			return 0;
 		}
+	if (!strcmp(name, "hip")) {
+		ts_complain("--on hip cannot be: captures have no code of HIP's devices in this "
+			    "version; `--on emulate` does without");
+		return -EINVAL;
+	}
 	ts_complain("--on %s: there is no such executor in this version; `%s` needs no GPU", name,
 		    executors[0].name);
 	return -EINVAL;
@@ -357,7 +366,7 @@ static int apply_option(struct command *command, int option)
 static int check_asked(const struct ts_replay_asked *asked, const struct executor *executor)
 {
 	const Ts__Rpc__Query__Replay *query = &asked->query;
-	bool is_full = executor->computes && !query->dry_run;
+	bool is_full = executor->looks_inside && !query->dry_run;
 
 	if (query->n_what_if && (!executor->has_what_if || query->dry_run)) {
 		ts_complain("--what-if is for `--on emulate --mode full`: nothing else runs edits");
@@ -365,14 +374,16 @@ static int check_asked(const struct ts_replay_asked *asked, const struct executo
 	}
 	if ((query->repeat || query->compare_every || query->time_limit_ns) &&
 	    !executor->computes) {
-		ts_complain("%s is for `--on vgpu`: virtual time comes out the same each time",
-			    query->repeat	   ? "--repeat"
-			    : query->compare_every ? "--compare-every"
-						   : "--time-limit");
+		ts_complain(
+			"%s is for `--on vgpu` and `--on cuda`: virtual time comes out the same "
+			"each time",
+			query->repeat	       ? "--repeat"
+			: query->compare_every ? "--compare-every"
+					       : "--time-limit");
 		return -EINVAL;
 	}
 	if ((query->n_check || query->schedules) && !is_full) {
-		ts_complain("%s is for `--on vgpu --mode full`: nothing else computes",
+		ts_complain("%s is for `--on vgpu --mode full`: nothing else sees into kernels",
 			    query->n_check ? "--check" : "--schedules");
 		return -EINVAL;
 	}
@@ -491,15 +502,16 @@ const struct ts_command ts_command_replay = {
 	.summary = "run the operations of a trace again, in virtual time, or edited",
 	.help = "usage: tsctl replay [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Runs a trace's operations again. On vgpu it exits 1 where replays differ, 3\n"
-		"where one differs from the capture. Ctrl-C ends it with what was found so far.\n"
+		"Runs a trace's operations again. On vgpu and cuda it exits 1 if replays differ,\n"
+		"3 if one is not as captured. Ctrl-C ends it with what was found so far.\n"
 		"\n"
 		"      --on EXECUTOR      emulate (the default): in virtual time; vgpu: what\n"
-		"                         `record --capture replay` kept, on the virtual GPU\n"
+		"                         `record --capture replay` kept, on the virtual GPU;\n"
+		"                         cuda: on a real one, which runs the file's own code\n"
 		"      --what-if EDIT     emulate: run it edited: `kernel gemm*=2x`; @FILE; help\n"
-		"      --repeat K         vgpu: compare K replays with each other\n"
-		"      --compare-every N  vgpu: after every N operations, not at the end alone\n"
-		"      --time-limit N     vgpu: give up a replay after N seconds\n"
+		"      --repeat K         vgpu, cuda: compare K replays with each other\n"
+		"      --compare-every N  vgpu, cuda: after every N operations, too\n"
+		"      --time-limit N     vgpu, cuda: give up a replay after N seconds\n"
 		"      --check LIST       vgpu: find races, init (reads of what nobody wrote),\n"
 		"                         bounds, order (of operations) or all; exits 1 on a find\n"
 		"      --schedules N      vgpu: N other orders that a GPU may take: what depends\n"
@@ -509,9 +521,8 @@ const struct ts_command ts_command_replay = {
 		"      --stream N, --ops A[..B], --from TIME, --to TIME: these operations alone\n"
 		"  -n, --limit N          steps of the critical path that are listed; 10\n"
 		"  -s, --session N        a session of the daemon, by number or pid\n"
-		"      --served           have the daemon work it out, by a process without rights\n"
+		"      --served           have the daemon do it, by a process without rights\n"
 		"      --json, --progress one JSON object; how far it is, on stderr\n"
-		"\n"
 		"example: tsctl replay --what-if 'kernel saxpy=2x' run.sbt\n",
 	.run = run_replay,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `tsctl replay --on vgpu`: what came of doing a capture again, for people. */
+/* `tsctl replay --on vgpu`, `--on cuda`: what came of doing a capture again, for people. */
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/replay.h"
 #include "tools/tsctl/texts.h"
@@ -64,6 +64,18 @@ static const char *verdict_of(const Ts__Rpc__ReplayResult *result)
 						       : "the program is nondeterministic";
 }
 
+static void print_notes(const Ts__Rpc__ReplayResult *result)
+{
+	for (size_t i = 0; i < result->n_notes; i++) {
+		printf("Not as it was: ");
+		ts_out_text(stdout, result->notes[i]);
+		printf(".\n");
+	}
+	if (result->more_notes)
+		printf("Not as it was: %" PRIu64 " more that are not listed.\n",
+		       result->more_notes);
+}
+
 void ts_replayexec_print(const Ts__Rpc__ReplayResult *result)
 {
 	char figures[6][TS_OUT_FIGURE_BYTES];
@@ -71,6 +83,11 @@ void ts_replayexec_print(const Ts__Rpc__ReplayResult *result)
 	ts_out_text(stdout, result->path);
 	printf(": session %u replayed on ", result->session);
 	ts_out_text(stdout, result->executor);
+	if (result->device) {
+		printf(" (");
+		ts_out_text(stdout, result->device);
+		putchar(')');
+	}
 	printf(": %s\n", verdict_of(result));
 	if (result->interrupted)
 		printf("  interrupted: what follows was found up to then\n");
@@ -95,6 +112,7 @@ void ts_replayexec_print(const Ts__Rpc__ReplayResult *result)
 	putchar('\n');
 	ts_replaycheck_print(result);
 	ts_replayschedule_print(result);
+	print_notes(result);
 	if (result->difference)
 		print_difference(result->difference);
 	if (result->refusal) {

@@ -11,6 +11,14 @@
 #include "replay/exec/exec.h"
 #include "sbt/writer.h"
 
+/* What it is done again on: programs are tested on each executor that computes. */
+#ifndef EXECUTOR
+#define EXECUTOR ts_exec_vgpu
+#endif
+/* A driver gives memory by whole granules, keeps to itself what variables there are, and places them as it likes. */
+#define IS_VGPU (!strcmp(EXECUTOR.name, "vgpu"))
+#define NOWHERE UINT64_C(0x10000)
+
 #define CONTEXT 1u
 #define MODULE	0x1000u
 #define STREAM	TS_OPERATION_STREAM_LEGACY
@@ -184,8 +192,7 @@ static inline struct ts_exec_report program_run_with(struct ts_sbt_reader *reade
 	ts_check_int(ts_exec_program_new(reader, 1, &program), 0);
 	if (query)
 		ts_check_int(ts_exec_program_select(program, query), 0);
-	ts_check_int(ts_exec_run(program, &ts_exec_vgpu, &options, NULL, NULL, &results, &report),
-		     0);
+	ts_check_int(ts_exec_run(program, &EXECUTOR, &options, NULL, NULL, &results, &report), 0);
 	ts_exec_results_deinit(&results);
 	ts_exec_program_free(program);
 	return report;

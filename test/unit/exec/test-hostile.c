@@ -203,7 +203,7 @@ TS_TEST(kernels_out_of_bounds)
 
 	maker_init(&maker);
 	maker_begin(&maker);
-	maker_launch(&maker, SPILL, BUFFER, 1);
+	maker_launch(&maker, IS_VGPU ? SPILL : ADD, IS_VGPU ? BUFFER : NOWHERE, 1);
 	PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_CONTEXT);
 	refused(&maker, "a kernel faulted: ");
 
@@ -261,6 +261,9 @@ TS_TEST(images)
 		{{0x466243b1, 1, 0x41414141, 0x41414141}, "a wrapper"},
 		{{0xba55ed50, 0x00100001, 0x7fffffff, 0x7fffffff}, "longer than what was captured"},
 		{{0xba55ed50, 0xffff0001, 8, 0}, "longer than what was captured"},
+		/* ELF, whose tables lie behind it. */
+		{{0x464c457f, 0x00010102, 0, 0, 0x00be0002, 1, 0, 0x7fff},
+		 "longer than what was captured"},
 	};
 	struct maker maker;
 
