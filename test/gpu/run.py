@@ -145,6 +145,54 @@ for program, program_arguments in observation.PROGRAMS.items():
         add(program, program_arguments, program_form)
 
 
+class Replay(OnGpu):
+    """Captured on the GPU, done again there and on the virtual GPU: what came back is what came back then."""
+
+    def replayed(self, path, on, *options):
+        env = harness.environment(LD_LIBRARY_PATH=cuda_libraries())
+        result = harness.tsctl('replay', '--on', on, '--json', *options, path, env=env, seconds=180)
+        self.assertIn(result.status, (0, 1, 3), result)
+        session, = [json.loads(line) for line in result.out.splitlines()]
+        if session.get('notes'):
+            print('%s on %s: %s' % (self.id(), on, '; '.join(session['notes'])))
+        return session
+
+    def check(self, argv, exact):
+        path = self.path('captured.sbt')
+        env = harness.record_environment(TS_TRUTH=self.truth_path, LD_LIBRARY_PATH=cuda_libraries())
+        result = harness.run([harness.TSCTL, 'record', '-q', '--capture', 'replay', '-o', path, '--'] + argv, env,
+                             cwd=self.folder, seconds=180)
+        self.check_ends(result)
+        here, there = self.replayed(path, 'cuda', '--repeat', '2'), self.replayed(path, 'vgpu')
+        for session in (here, there):
+            self.assertEqual((session['unsupported'], session.get('refusal')), ([], None))
+            self.assertEqual(session['operations'], session['captured'])
+        self.assertEqual((here['verdict'], here['replays']), ('same', 2))
+        self.assertEqual(bool(here['device'].startswith('TraceSmith')), ARGUMENTS.virtual)
+        self.assertEqual([here[key] for key in ('launches', 'copies', 'results')],
+                         [there[key] for key in ('launches', 'copies', 'results')])
+        # A multiplication and an addition the driver may make one, which rounds once.
+        if exact or ARGUMENTS.virtual:
+            self.assertEqual(there['verdict'], 'same')
+        else:
+            print('%s: on the virtual GPU: %s' % (self.id(), there['verdict']))
+
+
+# Whose arithmetic comes out the same however it is done.
+EXACT = ('saxpy', 'pipeline', 'threads', 'graph', 'devices')
+
+
+def add_replay(name, arguments, form):
+    setattr(Replay, 'test_replay_%s_%s' % (name, form),
+            lambda self: self.check([harness.app(name, form)] + arguments, name in EXACT))
+
+
+for replayed_name, replayed_arguments in (('saxpy', []), ('pipeline', ['5']), ('threads', ['4', '20']), ('graph', ['5']),
+                                          ('devices', []), ('network', ['2']), ('ladder', []), ('tensor', [])):
+    for replayed_form in harness.FORMS:
+        add_replay(replayed_name, replayed_arguments, replayed_form)
+
+
 class Checked(OnGpu):
     """Programs that compare what they computed with the host."""
 
