@@ -291,7 +291,7 @@ class Served(harness.Case):
         """An answer that lacks what it is about is told as that; so is one of a daemon that does not know the question."""
         path, said = self.capture(), self.path('said')
         head = text_field(1, 'run.sbt') + text_field(2, 'vgpu')
-        verdict = text_field(4, 'same')
+        verdict, path_only = text_field(4, 'same'), text_field(1, 'run.sbt')
         lies = [
             b'', control.field(1, b''), control.field(2, b''), control.field(2, head), control.field(3, b''), control.field(4, b''),
             control.field(4, head), control.field(5, b''), control.field(2, head + control.field(3, b'') + control.field(4, b'')),
@@ -314,10 +314,15 @@ class Served(harness.Case):
                     for body, flags in bodies:
                         stream.write(control.HEADER.pack(control.MAGIC, control.VERSION, control.ANSWER, 0, 1, 0, len(body), flags) +
                                      body)
-                told = self.tsctl('replay', '--served', '--on', 'vgpu', path)
+                told = self.tsctl('replay', '--served', '--progress', '--on', 'vgpu', path)
                 self.assertEqual((told.status, told.out, len(told.err.splitlines())), (2, '', 1), told)
         self.check_alive()
 
 
 if __name__ == '__main__':
     harness.main()
+            # More than one thing, of which one is empty or would go unsaid.
+            *(other + control.field(1, progress) for progress in (b'', text_field(1, 'replaying'))
+              for other in (text_field(6, 'complaint'), control.field(5, path_only), control.field(4, head + verdict))),
+            control.field(4, b'') + control.field(5, path_only), control.field(4, head + verdict) + control.field(5, b''),
+            text_field(6, 'complaint') + control.field(4, head + verdict),

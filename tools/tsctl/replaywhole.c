@@ -77,6 +77,11 @@ static bool is_result_whole(const Ts__Rpc__ReplayResult *result)
 
 bool ts_replaywhole(const Ts__Rpc__ReplayAnswer *answer)
 {
+	/* One of them: who prints would take another than was looked at. */
+	if (!!answer->progress + !!answer->emulated + !!answer->result + !!answer->plan +
+		    !!answer->capture_plan + !!answer->complaint !=
+	    1)
+		return false;
 	if (answer->emulated)
 		return is_report_whole(answer->emulated);
 	if (answer->result)
@@ -85,5 +90,5 @@ bool ts_replaywhole(const Ts__Rpc__ReplayAnswer *answer)
 		return answer->plan->path;
 	if (answer->capture_plan)
 		return answer->capture_plan->path;
-	return answer->complaint || (answer->progress && answer->progress->doing);
+	return answer->complaint || answer->progress->doing;
 }
