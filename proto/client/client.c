@@ -19,9 +19,9 @@
 
 _Static_assert(TS_CLIENT_MAX_FILES == TS_FRAME_MAX_FDS, "as many as a frame takes");
 
-/* Somebody may want to cancel: so often it is looked at; the end of what was cancelled is waited for that long. */
+/* Somebody may want to cancel: so often it is looked at; the end of what was cancelled is waited for longer than the daemon waits for it. */
 #define CANCEL_LOOK_NS UINT64_C(50000000)
-#define CANCEL_NS      UINT64_C(5000000000)
+#define CANCEL_NS      UINT64_C(30000000000)
 /* A daemon keeps to the time that it was given; it has some more to say so, more than a second on a busy machine. */
 #define ANSWER_MS 5000u
 

@@ -68,7 +68,7 @@ struct ts_client_question {
 	void *data;
 	/*
 	 * Not 0, from a signal handler or another thread: the query is cancelled, and answered to its end, which a replay's may be with
-	 * what was found so far; where no end comes within five seconds it is -ECANCELED. NULL: never.
+	 * what was found so far; where no end comes within thirty seconds it is -ECANCELED. NULL: never.
 	 */
 	const volatile int *cancel;
 };
