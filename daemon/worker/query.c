@@ -4,6 +4,7 @@
  */
 #include "daemon/worker/query.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -58,6 +59,15 @@ static void on_term(int number)
 	cancelled = number;
 }
 
+/* Where it cannot be said it is a worker as any other process. */
+static void go_first(void)
+{
+	ts_cleanup(ts_closep) int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		dprintf(fd, "1000");
+}
+
 void ts_query_prepare(bool is_replay)
 {
 	struct sigaction action = {.sa_handler = on_term, .sa_flags = SA_RESTART};
@@ -74,8 +84,9 @@ void ts_query_prepare(bool is_replay)
 		pthread_attr_destroy(&attributes);
 	}
 
-	/* Sessions are drained first. */
+	/* Sessions are drained first, and where memory is short nobody else is to go for a question. */
 	setpriority(PRIO_PROCESS, 0, NICENESS);
+	go_first();
 	/* Never freed: its library stays loaded for those that come. */
 	(void)ts_demangler_new(&demangler);
 }

@@ -239,6 +239,9 @@ class Served(harness.Case):
             if select.select([master], [], [], 1)[0]:
                 shown += os.read(master, 4096)
         self.assertRegex(shown, rb'\r\x1b\[Kreplaying[^\r\n]* operations')
+        # Where memory is short it goes first.
+        with open(os.path.join(os.path.dirname(self.workers()[0]), 'oom_score_adj'), encoding='ascii') as score:
+            self.assertEqual(score.read().strip(), '1000')
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=harness.SECONDS)
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
