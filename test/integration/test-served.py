@@ -215,11 +215,33 @@ class Served(harness.Case):
                 self.assertLessEqual(told['operations'], told['captured'])
         self.check_alive()
 
+    def test_interrupt_twice(self):
+        """A second Ctrl-C does not wait for what was found so far."""
+        ready = self.path('ready')
+        self.start_daemon('--worker', self.answerer('trap "" TERM\n: >%s\nwhile :; do sleep 1; done' % ready))
+        process = subprocess.Popen([harness.TSCTL, 'replay', '--served', self.capture()], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.environment(), cwd=self.folder)
+        self.addCleanup(self.end, process)
+        self.wait(lambda: os.path.exists(ready), 'who hangs')
+        process.send_signal(signal.SIGINT)
+        self.wait(lambda: not self.catches(process, signal.SIGINT), 'the first signal')
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=harness.SECONDS)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.check_alive()
+
+    def catches(self, process, number):
+        with open('/proc/%d/status' % process.pid, encoding='utf-8') as status:
+            return int(re.search(r'^SigCgt:\s*(\w+)', status.read(), re.M).group(1), 16) >> (number - 1) & 1
+
     def test_killed(self):
         """Of a client that is gone nothing goes on."""
         self.start_daemon()
         process = self.begin('--on', 'vgpu', '--repeat', FOREVER, '--served', self.capture())
         self.assertEqual(len(self.workers()), 1)
+        # Where memory is short it goes first.
+        with open(os.path.join(os.path.dirname(self.workers()[0]), 'oom_score_adj'), encoding='ascii') as score:
+            self.assertEqual(score.read().strip(), '1000')
         process.kill()
         self.check_alive()
 
@@ -239,9 +261,6 @@ class Served(harness.Case):
             if select.select([master], [], [], 1)[0]:
                 shown += os.read(master, 4096)
         self.assertRegex(shown, rb'\r\x1b\[Kreplaying[^\r\n]* operations')
-        # Where memory is short it goes first.
-        with open(os.path.join(os.path.dirname(self.workers()[0]), 'oom_score_adj'), encoding='ascii') as score:
-            self.assertEqual(score.read().strip(), '1000')
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=harness.SECONDS)
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
@@ -305,6 +324,11 @@ class Served(harness.Case):
             # A thread without its numbers.
             control.field(4, head + verdict + text_field(40, 'races') + control.field(41, text_field(1, 'race') + text_field(
                 2, 'global') + control.field(9, text_field(7, 'f')))),
+            # More than one thing, of which one is empty or would go unsaid.
+            *(other + control.field(1, progress) for progress in (b'', text_field(1, 'replaying'))
+              for other in (text_field(6, 'complaint'), control.field(5, path_only), control.field(4, head + verdict))),
+            control.field(4, b'') + control.field(5, path_only), control.field(4, head + verdict) + control.field(5, b''),
+            text_field(6, 'complaint') + control.field(4, head + verdict),
         ]
         self.start_daemon('--worker', self.answerer('exec cat %s >&3' % said))
         unknown = control.field(control.ERROR, control.number(1 << 3) + control.number(errno.EOPNOTSUPP << 1) +
@@ -324,8 +348,3 @@ class Served(harness.Case):
 
 if __name__ == '__main__':
     harness.main()
-            # More than one thing, of which one is empty or would go unsaid.
-            *(other + control.field(1, progress) for progress in (b'', text_field(1, 'replaying'))
-              for other in (text_field(6, 'complaint'), control.field(5, path_only), control.field(4, head + verdict))),
-            control.field(4, b'') + control.field(5, path_only), control.field(4, head + verdict) + control.field(5, b''),
-            text_field(6, 'complaint') + control.field(4, head + verdict),

@@ -441,12 +441,15 @@ static const struct option longs[] = {
 	{0},
 };
 
-/* With the signals that end it caught: what was found up to then is told. */
+/* With the signals that end it caught, once: what was found up to then is told. The debugger is ended as often as it is asked. */
 static int run_asked(struct command *command)
 {
-	struct sigaction action = {.sa_handler = on_signal};
 	ts_cleanup(ts_underway_freep) struct ts_underway *underway = NULL;
 	struct ts_replay_asked *asked = &command->asked;
+	struct sigaction action = {
+		.sa_handler = on_signal,
+		.sa_flags = asked->debug ? 0 : (int)SA_RESETHAND,
+	};
 	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
 	int status;
 
