@@ -378,6 +378,7 @@ struct client_waiting {
 	const struct ts_client_question *question;
 	uint32_t query; /* 0: it was not cancelled */
 	uint64_t deadline_ns;
+	bool is_heard; /* the wish to cancel was answered */
 };
 
 static int client_wait(struct ts_client *client, struct client_waiting *waiting,
@@ -411,10 +412,23 @@ static int client_wait(struct ts_client *client, struct client_waiting *waiting,
 		    ret_frame->header.flags & ~TS_FRAME_MORE)
 			return -EPROTO;
 		/* What answers the wish to cancel says nothing that the query's end does not. */
-		if (waiting->query && id == client->last_request)
+		if (waiting->query && id == client->last_request) {
+			waiting->is_heard = true;
 			continue;
+		}
 		return id == (waiting->query ? waiting->query : client->last_request) ? 0 : -EPROTO;
 	}
+}
+
+/* What answers the wish to cancel may come behind the query's end: who asks next would take it for an answer. */
+static void client_hear(struct ts_client *client, const struct client_waiting *waiting)
+{
+	struct ts_frame frame;
+
+	if (client->fd < 0 || !waiting->query || waiting->is_heard)
+		return;
+	if (client_receive(client, waiting->deadline_ns, &frame))
+		close(ts_take_fd(&client->fd));
 }
 
 int ts_client_query(struct ts_client *client, const struct ts_client_question *question,
@@ -437,6 +451,7 @@ int ts_client_query(struct ts_client *client, const struct ts_client_question *q
 		      : client_take(client, question, &frame, &parts, &end);
 	}
 	free(parts.bytes);
+	client_hear(client, &waiting);
 	client_drop_fds(client);
 	if (!end)
 		return r;
