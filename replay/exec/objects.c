@@ -11,6 +11,8 @@
 
 #define WRAPPER_MAGIC 0x466243b1u
 #define FATBIN_MAGIC  0xba55ed50u
+/* Of those in which one variable was asked for, so many are looked at. A program has one or two on each device. */
+#define MAX_CONTEXTS 256u
 
 struct fatbin {
 	uint32_t magic;
@@ -141,12 +143,46 @@ static int compare_names(const struct ts_exec_variable *a, const struct ts_exec_
 	return strcmp(a->name, b->name);
 }
 
+static int compare_orders(const struct ts_exec_variable *a, const struct ts_exec_variable *b)
+{
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static int compare_contexts(const void *a, const void *b)
+{
+	const struct ts_exec_variable *x = a, *y = b;
+	int r = compare_names(x, y);
+
+	if (!r && x->context != y->context)
+		r = x->context < y->context ? -1 : 1;
+	return r ? r : compare_orders(x, y);
+}
+
 static int compare_variables(const void *a, const void *b)
 {
 	const struct ts_exec_variable *x = a, *y = b;
 	int r = compare_names(x, y);
 
-	return r ? r : x->order < y->order ? -1 : x->order > y->order;
+	return r ? r : compare_orders(x, y);
+}
+
+/* A program may ask for one as often as it likes: the first answer counts. */
+static void drop_repeats(struct ts_exec_variables *variables)
+{
+	size_t n = 0;
+
+	if (!variables->n)
+		return;
+	qsort(variables->all, variables->n, sizeof(*variables->all), compare_contexts);
+	for (size_t i = 0; i < variables->n; i++) {
+		const struct ts_exec_variable *last = n ? &variables->all[n - 1] : NULL,
+					      *next = &variables->all[i];
+
+		if (!last || compare_names(last, next) || last->context != next->context)
+			variables->all[n++] = *next;
+	}
+	variables->n = n;
+	qsort(variables->all, n, sizeof(*variables->all), compare_variables);
 }
 
 /* Which module a handle means at each operation: as running the program tells, without running it. */
@@ -193,8 +229,7 @@ int ts_exec_variables_init(struct ts_exec_variables *variables,
 			};
 	}
 	ts_state_map_deinit(&modules);
-	if (variables->n)
-		qsort(variables->all, variables->n, sizeof(*variables->all), compare_variables);
+	drop_repeats(variables);
 	return r;
 }
 
@@ -213,7 +248,8 @@ uint64_t ts_exec_variables_find(const struct ts_exec_variables *variables,
 		else
 			end = middle;
 	}
-	for (; first < variables->n; first++) {
+	end = variables->n - first > MAX_CONTEXTS ? first + MAX_CONTEXTS : variables->n;
+	for (; first < end; first++) {
 		const struct ts_exec_variable *told = &variables->all[first];
 
 		if (compare_names(told, &wanted))

@@ -27,7 +27,7 @@ struct ts_exec_objects {
 	size_t n, capacity;
 };
 
-/* Where variables lay, as the program was told: by module, name and the order in which it asked. */
+/* Where variables lay, as the program was told first: by module, name and the order in which it asked; once in each context. */
 struct ts_exec_variable {
 	uint32_t module;
 	uint32_t context; /* the vendor's number */
@@ -63,7 +63,7 @@ const char *ts_exec_image_check(const struct ts_exec_content *image);
 /* Modules have the numbers that their images have in the program, from 0 on. */
 int ts_exec_variables_init(struct ts_exec_variables *variables,
 			   const struct ts_exec_program *program);
-/* In that context (HANDLE_CONTEXT's value). 0: the program did not ask. */
+/* In that context (HANDLE_CONTEXT's value). 0: the program did not ask, or did in more contexts than any program has. */
 uint64_t ts_exec_variables_find(const struct ts_exec_variables *variables,
 				const struct ts_state_map *handles, uint32_t module,
 				uint32_t context, const char *name);

@@ -5,6 +5,8 @@
  */
 #include "test/unit/exec/program.h"
 
+#include "replay/exec/objects.h"
+
 /* What a capture may try to reach. */
 static uint8_t secret[4096];
 
@@ -320,6 +322,46 @@ TS_TEST(contents_that_are_not_what_they_say)
 		     0);
 	maker_put(&maker, row);
 	refused(&maker, "not what it was");
+}
+
+/* A variable asked for again and again, and in ever more contexts: what is kept and looked at does not grow with it. */
+TS_TEST(variables_asked_for_again)
+{
+	enum {
+		ASKED = 1000
+	};
+	struct ts_exec_variables variables = {0};
+	struct ts_state_map handles = {0};
+	struct ts_exec_program *program;
+	struct ts_sbt_reader *reader;
+	struct maker maker;
+	uint32_t name;
+
+	maker_init(&maker);
+	maker_begin(&maker);
+	name = maker_string(&maker, "counter");
+	for (uint32_t context = CONTEXT; context <= ASKED; context++) {
+		maker.context = context;
+		for (uint64_t i = 0; i < (context == CONTEXT ? ASKED : 2); i++)
+			PUT(&maker, .kind = TS_OPERATION_VARIABLE, .parent = MODULE, .name = name,
+			    .dst = BUFFER + context * 1000 + i);
+		ts_check_int(ts_state_map_set(&handles, TS_EXEC_HANDLE_CONTEXT, context, context),
+			     0);
+	}
+	reader = maker_finish(&maker);
+	ts_check_int(ts_exec_program_new(reader, 1, &program), 0);
+	ts_check_int(ts_exec_variables_init(&variables, program), 0);
+	ts_check_int(variables.n, ASKED);
+	for (uint32_t context = CONTEXT; context <= 100; context++)
+		ts_check_int(ts_exec_variables_find(&variables, &handles, 0, context, "counter"),
+			     BUFFER + context * 1000);
+	ts_check_int(ts_exec_variables_find(&variables, &handles, 0, ASKED, "counter"), 0);
+	ts_check_int(ts_exec_variables_find(&variables, &handles, 0, CONTEXT, "count"), 0);
+	ts_check_int(ts_exec_variables_find(&variables, &handles, 1, CONTEXT, "counter"), 0);
+	free(variables.all);
+	ts_state_map_deinit(&handles);
+	ts_exec_program_free(program);
+	ts_sbt_reader_free(reader);
 }
 
 /* Rows that lie in every column, by chance: it ends, and nothing else is touched. */
