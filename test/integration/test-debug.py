@@ -62,6 +62,17 @@ class Debug(harness.Case):
         # Where each kernel begins is a stop too, but not this one.
         self.assertRegex(out, r'(?m)^.*stop 1: .*: increase, PTX line \d+')
 
+    def test_once_a_warp(self):
+        """Who waits at a barrier, and goes on when others have run, is where it was: a function, and a line, is come to once."""
+        result, path = self.record([harness.app('faults', 'driver')], '--vgpu=small', '--capture', 'replay')
+        self.assertEqual(result.status, 0, result)
+        for place, warps in (('turn', range(1, 8)), ('turn.cu:20', range(8)), ('turn.cu:22', range(8))):
+            with self.subTest(place):
+                out = self.debug(path, ['break ' + place] + ['continue'] * 20 + ['quit'])
+                stops = re.findall(r'stop 1: block \(0,0,0\) warp (\d+) thread .*: turn, PTX line', out)
+                # The kernel begins with the first warp in the function.
+                self.assertEqual(sorted(map(int, stops)), list(warps))
+
     def test_a_condition(self):
         path = self.capture()
         out = self.debug(path, ['break turn.cu:22 if %tid.x >= 37 and %r1 < 0x27', 'breaks', 'continue', 'where',

@@ -23,6 +23,15 @@
 #define MAX_SHOWN_BYTES 4096u
 #define LANES		32u
 #define AROUND		4u
+/* At least as many as warps are resident at a time: more than a device has places for. */
+#define N_ASKED 16384u
+
+/* Where a warp was when it was asked last: a line, and a function, is stopped at when it is come to. */
+struct asked {
+	uint64_t kernel; /* the debugger's count */
+	uint64_t warp;	 /* of the grid */
+	struct ts_ptx_place place;
+};
 
 struct debugger {
 	const volatile int *cancel;
@@ -40,9 +49,8 @@ struct debugger {
 	/* What is looked at. */
 	struct ts_ptx_warp *warp;
 	uint32_t lane;
-	struct ts_ptx_place
-		last; /* where a warp was when it was asked last: a line is stopped at once */
-	const struct ts_ptx_warp *last_warp;
+	uint64_t n_kernels;
+	struct asked *asked; /* N_ASKED, by the warp's number */
 };
 
 /* ---- words ---- */
@@ -567,9 +575,9 @@ static bool has_finished(const struct debugger *debugger, const struct ts_ptx_wa
 }
 
 static bool is_stop(struct debugger *debugger, struct ts_ptx_warp *warp,
-		    const struct ts_ptx_place *place, uint32_t *ret_lane)
+		    const struct ts_ptx_place *place, const struct ts_ptx_place *before,
+		    uint32_t *ret_lane)
 {
-	const struct ts_ptx_place *before = debugger->last_warp == warp ? &debugger->last : NULL;
 	struct ts_ptx_block_view block;
 
 	for (size_t i = 0; i < debugger->n_breaks; i++) {
@@ -602,12 +610,30 @@ static bool is_stop(struct debugger *debugger, struct ts_ptx_warp *warp,
 	return debugger->n_steps && !--debugger->n_steps;
 }
 
+/* The warp's, and whether it was asked in this kernel. */
+static struct asked *asked_of(const struct debugger *debugger, const struct ts_ptx_warp *warp,
+			      bool *ret_was_asked)
+{
+	struct ts_ptx_block_view block;
+	struct asked *asked;
+	uint64_t number;
+
+	ts_ptx_debug_block_of(warp, &block);
+	number = block.index * block.n_warps + ts_ptx_debug_warp_index(warp);
+	asked = &debugger->asked[number % N_ASKED];
+	*ret_was_asked = asked->kernel == debugger->n_kernels && asked->warp == number;
+	asked->kernel = debugger->n_kernels;
+	asked->warp = number;
+	return asked;
+}
+
 static int on_step(void *userdata, struct ts_ptx_warp *warp)
 {
 	struct debugger *debugger = userdata;
 	struct ts_ptx_place place;
+	struct asked *asked;
 	uint32_t lane;
-	bool stops;
+	bool stops, was_asked;
 
 	if (debugger->is_left || *debugger->cancel)
 		return 1;
@@ -616,9 +642,10 @@ static int on_step(void *userdata, struct ts_ptx_warp *warp)
 	lane = (uint32_t)__builtin_ctz(ts_ptx_debug_active(warp));
 	if (!ts_ptx_debug_place(warp, lane, 0, &place))
 		return 0;
-	stops = debugger->at_begin || is_stop(debugger, warp, &place, &lane);
-	debugger->last = place;
-	debugger->last_warp = warp;
+	asked = asked_of(debugger, warp, &was_asked);
+	stops = debugger->at_begin ||
+		is_stop(debugger, warp, &place, was_asked ? &asked->place : NULL, &lane);
+	asked->place = place;
 	if (!stops)
 		return 0;
 	debugger->at_begin = false;
@@ -638,7 +665,7 @@ static void on_begin(void *userdata, const struct ts_ptx_launch *launch)
 	if (!debugger->counts)
 		return;
 	debugger->at_begin = true;
-	debugger->last_warp = NULL;
+	debugger->n_kernels++;
 	debugger->finish_level = 0;
 	printf("operation %" PRIu64 ", call %" PRIu64 ": kernel ", debugger->operation->sequence,
 	       debugger->operation->op_id);
@@ -674,8 +701,10 @@ static int debug_program(const struct ts_replay_asked *asked, const struct ts_ex
 			 const struct ts_exec_program *program, struct ts_exec_report *report,
 			 int *ret_status)
 {
+	ts_cleanup(ts_freep) struct asked *places = calloc(N_ASKED, sizeof(*places));
 	struct debugger debugger = {
 		.cancel = asked->asking.cancel,
+		.asked = places,
 		.is_interactive = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO),
 	};
 	const struct ts_ptx_debugger callbacks = {
@@ -692,9 +721,11 @@ static int debug_program(const struct ts_replay_asked *asked, const struct ts_ex
 		.next_userdata = &debugger,
 	};
 	struct ts_exec_results results = {0};
-	int r = ts_exec_run(program, executor, &options, NULL, asked->asking.cancel, &results,
-			    report);
+	int r;
 
+	if (!places)
+		return -ENOMEM;
+	r = ts_exec_run(program, executor, &options, NULL, asked->asking.cancel, &results, report);
 	ts_exec_results_deinit(&results);
 	if (debugger.is_left) {
 		*ret_status = ts_finish_output(TS_EXIT_OK);
