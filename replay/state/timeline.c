@@ -166,9 +166,11 @@ static void add_parts(const struct ts_timeline *timeline, struct ts_timeline_str
 	start_ns = more(start_ns, stream->until_ns[work]);
 	while (start_ns < end_ns) {
 		uint64_t part = (start_ns - timeline->from_ns) / timeline->part_ns;
-		uint64_t until_ns = timeline->from_ns + (part + 1) * timeline->part_ns;
+		/* Of the part that there is left: where the last one ends there may be no such time. */
+		uint64_t left_ns =
+			timeline->part_ns - (start_ns - timeline->from_ns) % timeline->part_ns;
+		uint64_t until_ns = start_ns + less(left_ns, end_ns - start_ns);
 
-		until_ns = less(until_ns, end_ns);
 		if (part >= timeline->n_parts)
 			break;
 		stream->parts[part].ns[work] += until_ns - start_ns;
@@ -310,8 +312,9 @@ static void set_window(struct ts_timeline *timeline, struct ts_sbt_reader *reade
 	timeline->to_ns = options->to_ns ? options->to_ns : to_ns;
 	timeline->to_ns = more(timeline->to_ns, timeline->from_ns);
 	timeline->n_parts = options->n_parts;
-	/* The last one may reach beyond the window, and none is of no length. */
-	timeline->part_ns = (timeline->to_ns - timeline->from_ns) / timeline->n_parts + 1;
+	/* The last one may reach beyond the window, and none is of no length; one of all time that there is reaches far enough. */
+	timeline->part_ns = (timeline->to_ns - timeline->from_ns) / timeline->n_parts;
+	timeline->part_ns += timeline->part_ns < UINT64_MAX;
 }
 
 static int read_rows(struct pass *pass, struct ts_state_machine *machine,

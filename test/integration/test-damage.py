@@ -13,6 +13,25 @@ import harness
 
 THREADS, STRINGS, STACKS = 33, 48, 49  # types of blocks
 READING = ('info', 'view', 'verify', 'repair')
+GOLDEN = harness.SOURCE + '/test/unit/sbt/golden'
+FORMATS = ('perfetto', 'json', 'folded', 'pprof')
+
+
+def questions(path, out):
+    """All that reads a trace and leaves it as it is."""
+    for command in (('info',), ('view',), ('view', '--stats'), ('view', '--stacks'), ('analyze',), ('timeline',),
+                    ('timeline', '--width', '200'), ('state', '--at', '0'), ('state', '--at', '1s'), ('gaps',), ('graph',),
+                    ('memory',), ('verify',), ('replay',), ('replay', '--mode', 'dry-run'),
+                    ('replay', '--on', 'vgpu')):
+        yield (*command, path)
+        if '--stats' not in command:
+            yield (*command, '--json', path)
+    yield 'diff', path, path
+    yield 'diff', '--json', path, path
+    for name in FORMATS:
+        yield 'export', '--format', name, '-o', out, path
+    yield 'cut', '--from', '0', '--to', '1s', '-o', out, path
+    yield 'merge', '-o', out, path, path
 
 
 class Damage(harness.Case):
@@ -74,6 +93,18 @@ class Damage(harness.Case):
         self.assertFalse(harness.json.loads(result.out)['changed'])
         with open(path, 'rb') as stream:
             self.assertEqual(stream.read(), before)
+
+    def test_golden(self):
+        """Rows of zeros, of the greatest values, of every type: every command ends, with a status of its own."""
+        paths = sorted(name for name in os.listdir(GOLDEN) if name.endswith('.sbt'))
+        self.assertIn('extremes.sbt', paths)
+        for name in paths:
+            path, out = os.path.join(GOLDEN, name), self.path('out')
+            for question in questions(path, out):
+                result = harness.tsctl(*question)
+                self.assertIn(result.status, range(4), '%s: %s' % (question, result))
+                if os.path.exists(out):
+                    os.unlink(out)
 
     def test_cut(self):
         """At any point: what was complete before it is read, and after repair verified."""

@@ -73,10 +73,12 @@ int ts_sums_busy(struct ts_sums *sums, uint32_t device, enum ts_engine_kind kind
 		engine->busy_until_ns = end_ns;
 	part = start_ns < end_ns ? (start_ns - sums->origin_ns) / sums->part_ns : 0;
 	for (; start_ns < end_ns; part++) {
-		uint64_t until_ns = sums->origin_ns + (part + 1) * sums->part_ns;
+		/* Of the part that there is left: where the last one ends there may be no such time. */
+		uint64_t left_ns = sums->part_ns - (start_ns - sums->origin_ns) % sums->part_ns;
+		uint64_t until_ns = end_ns;
 
-		if (part >= TS_SUM_PARTS || until_ns > end_ns)
-			until_ns = end_ns;
+		if (part < TS_SUM_PARTS && left_ns < end_ns - start_ns)
+			until_ns = start_ns + left_ns;
 		engine->busy_ns[part < TS_SUM_PARTS ? part : TS_SUM_PARTS] += until_ns - start_ns;
 		start_ns = until_ns;
 	}

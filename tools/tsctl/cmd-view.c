@@ -405,6 +405,9 @@ static void off_cpu_text(struct view *view, const struct ts_row_off_cpu *row, ch
 
 static void syscall_text(const struct ts_row_syscall *row, char *text, size_t n_bytes)
 {
+	/* The kernel's, which are so few; whatever else a file says has no name. */
+	const char *error =
+		row->result < 0 && row->result >= -4095 ? strerrorname_np((int)-row->result) : NULL;
 	size_t n = 0;
 
 	text[0] = 0;
@@ -413,9 +416,7 @@ static void syscall_text(const struct ts_row_syscall *row, char *text, size_t n_
 	if (row->bytes)
 		n += (size_t)snprintf(text + n, n_bytes - n, " %" PRIu64 " bytes", row->bytes);
 	if (row->result < 0)
-		snprintf(text + n, n_bytes - n, " = %s",
-			 strerrorname_np((int)-row->result) ? strerrorname_np((int)-row->result)
-							    : "error");
+		snprintf(text + n, n_bytes - n, " = %s", error ? error : "error");
 }
 
 static void block_io_text(const struct ts_row_block_io *row, char *text, size_t n_bytes)

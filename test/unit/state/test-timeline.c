@@ -86,6 +86,52 @@ static struct ts_timeline *read_timeline(uint32_t n_parts, uint64_t from, uint64
 	return timeline;
 }
 
+/* One kernel of all the time that there is, or of all but what `less` says. */
+static struct ts_timeline *read_endless(uint32_t n_parts, uint64_t less)
+{
+	const struct ts_row_session row = {.pid = 1};
+	const struct ts_row_kernel endless = {
+		.start_ns = less, .end_ns = UINT64_MAX, .op_id = 1, .context = 1, .stream = 1};
+	const struct ts_timeline_options options = {.n_parts = n_parts};
+	int fd = memfd_create("trace", MFD_CLOEXEC), copy_fd = dup(fd);
+	struct ts_timeline *timeline;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_writer *writer;
+
+	ts_check_int(ts_sbt_writer_new(fd, &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
+	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_KERNEL, &endless), 0);
+	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(copy_fd, &reader, NULL), 0);
+	ts_check_int(ts_timeline_read(reader, &options, &timeline), 0);
+	ts_sbt_reader_free(reader);
+	close(copy_fd);
+	return timeline;
+}
+
+/* What lies behind the last part is no time that there is. */
+TS_TEST(all_time)
+{
+	static const uint32_t parts[] = {1, 2, 7, 100, 512};
+
+	for (size_t i = 0; i < 2 * sizeof(parts) / sizeof(*parts); i++) {
+		uint64_t from_ns = i % 2 * 1000, sum_ns = 0;
+		struct ts_timeline *timeline = read_endless(parts[i / 2], from_ns);
+		const struct ts_timeline_stream *stream = &timeline->streams[0];
+
+		ts_check_int(timeline->n_streams, 1);
+		for (uint32_t part = 0; part < parts[i / 2]; part++) {
+			ts_check(stream->parts[part].ns[TS_TIMELINE_COMPUTE] <= timeline->part_ns);
+			sum_ns += stream->parts[part].ns[TS_TIMELINE_COMPUTE];
+		}
+		ts_check(sum_ns == UINT64_MAX - from_ns);
+		ts_timeline_free(timeline);
+	}
+}
+
 TS_TEST(adds_up)
 {
 	struct ts_timeline *timeline = read_timeline(19, 0, 0);
