@@ -684,6 +684,8 @@ int ts_order_launch(struct ts_order *order, uint32_t session, const struct ts_ro
 	if (!launch->end_ns)
 		return 0;
 	find_for_launch(order, launch, row->start_ns);
+	if (launch->host_op_id && row->start_ns < launch->host_over_ns)
+		launch->host_over_ns = row->start_ns;
 	stand(order, &order->streams[index], launch->op_id, launch->number, row->start_ns,
 	      launch->end_ns);
 	return 0;
@@ -718,7 +720,10 @@ static int order_node(struct ts_order *order, struct ts_state_op *op, uint32_t i
 	op->n_dependencies = launch->n_found;
 	op->unsure |= launch->unsure;
 	op->host_op_id = launch->host_op_id;
+	/* Its first node has begun, unless this is it: what held the launch back was over then. */
 	op->host_over_ns = launch->host_over_ns;
+	if (launch->host_op_id && op->start_ns < launch->host_over_ns)
+		launch->host_over_ns = op->start_ns;
 	stand(order, &order->streams[launch->stream], op->op_id, op->number, op->start_ns,
 	      op->end_ns);
 	return 0;

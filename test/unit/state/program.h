@@ -23,7 +23,7 @@
 enum item_kind {
 	ITEM_OP,
 	ITEM_COPY,  /* the host waits until it is done */
-	ITEM_GRAPH, /* a launch of two nodes, which begin together */
+	ITEM_GRAPH, /* a launch of two nodes, which begin together or later_ns apart */
 	ITEM_RECORD,
 	ITEM_WAIT,
 	ITEM_HOST, /* a function of the host's, which the stream waits for; when it runs is in no trace */
@@ -41,6 +41,8 @@ struct item {
 	uint64_t call_ns, call_end_ns;
 	uint64_t latency_ns, duration_ns; /* operations, functions: at least a nanosecond each */
 	uint64_t start_ns, done_ns;	  /* what the reference found */
+	uint64_t later_ns; /* of a graph's launch: by how much the second node begins later */
+	uint64_t told_ns;  /* and when the launch's row is; 0: at its call */
 };
 
 struct program {
@@ -280,7 +282,8 @@ static inline void program_add_work(struct program *program, unsigned int i)
 	}
 	if (item->kind == ITEM_GRAPH) {
 		program->storage[program->n_rows].graph_launch =
-			(struct ts_row_graph_launch){.start_ns = item->call_ns,
+			(struct ts_row_graph_launch){.start_ns = item->told_ns ? item->told_ns
+									       : item->call_ns,
 						     .op_id = i + 1,
 						     .context = context,
 						     .stream = item->stream,
@@ -291,7 +294,7 @@ static inline void program_add_work(struct program *program, unsigned int i)
 		bool is_node = item->kind == ITEM_GRAPH;
 
 		program->storage[program->n_rows].kernel =
-			(struct ts_row_kernel){.start_ns = item->start_ns,
+			(struct ts_row_kernel){.start_ns = item->start_ns + n * item->later_ns,
 					       .end_ns = program_node_end_ns(item, n),
 					       .op_id = i + 1,
 					       .device = i,

@@ -376,6 +376,42 @@ TS_TEST(a_launch_of_a_graph_waits_for_a_function_of_the_host)
 	ts_check_int(seen->n_ops, 3);
 }
 
+static const struct ts_state_current *second_node(const struct ts_state *state)
+{
+	for (size_t i = 0; i < state->n_ops; i++)
+		if (state->ops[i].op.stream == 21)
+			return &state->ops[i];
+	ts_check(!"the second node is there");
+	return NULL;
+}
+
+/*
+ *	stream 1    h.....[launch: xxxxxxxxxx]	the first node ends what is not known of the function: from then on the
+ *	                  [           yy     ]	other one does not wait for it; also where the launch is told of when it began
+ */
+TS_TEST(a_function_of_the_host_was_over_when_a_node_behind_it_began)
+{
+	for (unsigned int told = 0; told < 2; told++) {
+		const struct ts_state_current *node;
+
+		scenario.n_items = 0;
+		add(ITEM_HOST, 1, 0, 0, 0);
+		add(ITEM_GRAPH, 1, 0, 200, 400);
+		scenario.items[1].later_ns = 80;
+		scenario.items[1].told_ns = told ? 230 : 0;
+		if (!told) {
+			look(150, 2);
+			node = second_node(seen);
+			ts_check_str(ts_state_cause_name(node->cause), "host");
+			ts_check_int(node->by_op_id, 1);
+		}
+		look(250, 2);
+		node = second_node(seen);
+		ts_check_str(ts_state_phase_name(node->phase), "dispatch_pending");
+		ts_check_int(node->by_op_id, 0);
+	}
+}
+
 /*
  *	stream 1    h.....|e|bbbb		b ends what is not known of the function: from then on
  *	stream 2            w     cccc		c, behind it by e, is on its way
