@@ -127,7 +127,10 @@ int ts_check_kernel_touched(struct ts_check *check);
 
 /* strays.c: what the kernel that begins was given pointers to. -ENOMEM. */
 int ts_check_strays_begin(struct ts_check *check);
-/* Whether the access goes where the kernel has no pointer to. If not, what it reads there are pointers that it has from then on. */
+/*
+ * Whether the access goes where the kernel has no pointer to. If not, what it reads there are pointers that it has from then on.
+ * `in`: NULL where kernels allocated it, which any may go to.
+ */
 bool ts_check_strays_is_one(struct ts_check *check, const struct ts_check_allocation *in,
 			    uint64_t address);
 

@@ -249,7 +249,7 @@ static void look_for_unwritten(struct ts_check *check, struct ts_check_allocatio
 		ts_check_mark_written(in, address, access->bytes);
 }
 
-/* What an access to global memory is in; NULL: what kernels allocate themselves is not kept track of. */
+/* What an access to global memory is in; NULL: what kernels allocate themselves, which is not kept track of. */
 static struct ts_check_allocation *allocation_of(struct ts_check *check)
 {
 	struct ts_check_kernel *kernel = &check->kernel;
@@ -274,9 +274,7 @@ static void look_at_memory(struct ts_check *check)
 
 	if (!is_shared)
 		in = allocation_of(check);
-	if (!in)
-		return;
-	if (check->what & TS_CHECK_INIT)
+	if (in && (check->what & TS_CHECK_INIT))
 		look_for_unwritten(check, in);
 	if (!is_shared && ts_check_strays_is_one(check, in, kernel->access->address[kernel->lane]))
 		(void)found(check, TS_CHECK_FOUND_STRAY, 0, kernel->access->address[kernel->lane]);

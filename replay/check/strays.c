@@ -81,17 +81,17 @@ bool ts_check_strays_is_one(struct ts_check *check, const struct ts_check_alloca
 	const struct ts_check_kernel *kernel = &check->kernel;
 	const struct ts_ptx_access *access = kernel->access;
 	uint64_t first = address & ~UINT64_C(7), end = (address + access->bytes + 7) & ~UINT64_C(7);
-	size_t i = (size_t)(in - check->allocations.all);
 
 	if (!kernel->knows_pointers)
 		return false;
-	if (!kernel->reached[i])
+	if (in && !kernel->reached[in - check->allocations.all])
 		return true;
 	if (!(access->flags & TS_PTX_ACCESS_READ))
 		return false;
-	if (first < in->address)
+	/* What kernels allocate begins and ends at such words. */
+	if (in && first < in->address)
 		first += 8;
-	if (end > in->address + in->bytes)
+	if (in && end > in->address + in->bytes)
 		end -= 8;
 	if (first < end)
 		reach_words(check, access->host[kernel->lane] + (first - address),

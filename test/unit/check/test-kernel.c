@@ -88,7 +88,9 @@ static const char text[] = PTX_HEAD KERNEL("exchange", EXCHANGE(BLOCK_BARRIER, "
 											KERNEL("far",
 											       "ld.global.u64 %rd5, [%rd1+64];\nadd.s64 %rd6, %rd1, %rd5;\nst.global.u32 [%rd6], %r1;\n")
 												KERNEL("led",
-												       "ld.global.u64 %rd5, [%rd1];\nst.global.u32 [%rd5], %r1;\n");
+												       "ld.global.u64 %rd5, [%rd1];\nst.global.u32 [%rd5], %r1;\n")
+													KERNEL("led_by_two",
+													       "ld.global.u64 %rd5, [%rd1];\nld.global.u64 %rd5, [%rd5];\nst.global.u32 [%rd5], %r1;\n");
 
 struct bench {
 	struct device device;
@@ -321,6 +323,26 @@ TS_TEST(another_allocation)
 	ts_check_int(strays("led", TS_CHECK_BOUNDS, true), 0);
 	/* Who does not ask is not told. */
 	ts_check_int(strays("far", TS_CHECK_INIT, false), 0);
+}
+
+/* The pointer lies in memory that a kernel allocated, and nobody else knows of. */
+TS_TEST(a_pointer_in_the_heap)
+{
+	struct bench b;
+	uint64_t other, between, node;
+
+	bench_init(&b, text, TS_CHECK_BOUNDS);
+	other = device_alloc(&b.device, 4096);
+	ts_check_int(ts_check_alloc(b.check, other, 4096, true, false), 0);
+	/* What the pointer to the node lies beside. */
+	between = device_alloc(&b.device, 256);
+	ts_check_int(ts_check_alloc(b.check, between, 256, true, false), 0);
+	node = device_alloc(&b.device, 16);
+	memcpy(device_host(&b.device, b.words), &node, sizeof(node));
+	memcpy(device_host(&b.device, node), &other, sizeof(other));
+	DEVICE_RUN(&b.device, "led_by_two", 1, 1, b.words);
+	ts_check(!only(&b));
+	bench_deinit(&b);
 }
 
 TS_TEST(launch_after_launch)
