@@ -42,6 +42,14 @@ struct ts_check_allocation *ts_check_allocation_near(const struct ts_check_alloc
 											: behind;
 }
 
+struct ts_check_allocation *ts_check_allocation_behind(
+	const struct ts_check_allocations *allocations, uint64_t address)
+{
+	size_t i = count_to(allocations, address);
+
+	return i < allocations->n ? &allocations->all[i] : NULL;
+}
+
 int ts_check_alloc(struct ts_check *check, uint64_t address, uint64_t bytes, bool is_written,
 		   bool is_pinned)
 {

@@ -34,6 +34,9 @@ struct ts_check_allocation *ts_check_allocation_at(const struct ts_check_allocat
 /* That, or the one that ends or begins nearest; NULL: there is none. */
 struct ts_check_allocation *ts_check_allocation_near(const struct ts_check_allocations *allocations,
 						     uint64_t address);
+/* The first one that begins behind the address; NULL. */
+struct ts_check_allocation *ts_check_allocation_behind(
+	const struct ts_check_allocations *allocations, uint64_t address);
 void ts_check_mark_written(struct ts_check_allocation *allocation, uint64_t address,
 			   uint64_t bytes);
 bool ts_check_is_written(const struct ts_check_allocation *allocation, uint64_t address,

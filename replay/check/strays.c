@@ -6,21 +6,29 @@
  */
 #include "replay/check/internal.h"
 
+#define MAX_BIAS_BYTES 64u
+
 static void reach(struct ts_check *check, const struct ts_check_allocation *allocation)
 {
 	if (allocation)
 		check->kernel.reached[allocation - check->allocations.all] = true;
 }
 
-/* A pointer lies in what it is into, or just behind it, or, biased, beside it. */
+/*
+ * A pointer lies in what it is into, or just behind it, or, biased, beside it. What counts from 1 has one an element before its
+ * first, which is in another allocation where they lie side by side.
+ */
 static void reach_by(struct ts_check *check, uint64_t pointer)
 {
 	const struct ts_check_allocations *allocations = &check->allocations;
 	const struct ts_check_allocation *at = ts_check_allocation_at(allocations, pointer);
 	const struct ts_check_allocation *before = ts_check_allocation_at(allocations, pointer - 1);
+	const struct ts_check_allocation *behind = ts_check_allocation_behind(allocations, pointer);
 
 	reach(check, at);
 	reach(check, before);
+	if (behind && behind->address - pointer <= MAX_BIAS_BYTES)
+		reach(check, behind);
 	if (!at && !before)
 		reach(check, ts_check_allocation_near(allocations, pointer));
 }

@@ -58,39 +58,39 @@ static const char text[] = PTX_HEAD KERNEL("exchange", EXCHANGE(BLOCK_BARRIER, "
 			LAST(
 				"",
 				"atom.acq_rel.gpu.global.add.u32")) KERNEL("last_race",
-									   LAST("", "atom.global.add.u32"))
-			KERNEL("sum", "red.global.add.u32 [%rd1], %r1;\nred.shared.add.u32 [%r4], 1;\n") KERNEL(
-				"sum_race",
-				"red.global.add.u32 [%rd1], %r1;\nst.global.u32 [%rd1], %r1;\n")
-				KERNEL("locked", LOCKED("membar.gl;\n")) KERNEL(
-					"locked_race",
-					LOCKED("")) KERNEL("same_value",
-							   "mov.u32 %r8, 1;\nst.global.u32 [%rd1], %r8;\n")
-					KERNEL("other_value", "st.global.u32 [%rd1], %r1;\n") KERNEL(
-						"blocks_race",
-						"mad.lo.u32 %r8, %r2, 32, %r1;\nadd.u32 %r9, %r8, 1;\nmul.wide.u32 %rd4, %r8, 4;\n"
-						"mul.wide.u32 %rd6, %r9, 4;\nadd.s64 %rd5, %rd1, %rd4;\nadd.s64 %rd7, %rd1, %rd6;\n"
-						"st.global.u32 [%rd5], %r8;\nbar.sync 0;\nld.global.u32 %r10, [%rd7];\n")
-						KERNEL("producer", PRODUCER("bar.arrive 1, 64;\n")) KERNEL(
-							"producer_race",
-							PRODUCER(
-								"bar.arrive 1, 64;\nst.shared.u32 [%r5], %r3;\n"))
-							KERNEL("bytes",
-							       "add.u32 %r8, %r4, %r1;\nst.shared.u8 [%r8], %r1;\nbar.sync 0;\nld.shared.u8 %r9, [%r8];\n"
-							       "add.s64 %rd4, %rd1, 512;\ncvt.u64.u32 %rd5, %r1;\nadd.s64 %rd4, %rd4, %rd5;\nst.global.u8 [%rd4], %r1;\n")
-								KERNEL("unwritten_shared", "ld.shared.u32 %r8, [%r5];\n") KERNEL(
-									"half_written",
-									"setp.gt.u32 %p1, %r1, 15;\n@!%p1 st.shared.u32 [%r5], %r1;\nld.shared.u32 %r8, [%r5];\n")
-									KERNEL("unwritten_global",
-									       "ld.global.u32 %r8, [%rd3+256];\n")
-										KERNEL("beyond",
-										       "st.global.u32 [%rd1+70000000], %r1;\n")
-											KERNEL("far",
-											       "ld.global.u64 %rd5, [%rd1+64];\nadd.s64 %rd6, %rd1, %rd5;\nst.global.u32 [%rd6], %r1;\n")
-												KERNEL("led",
-												       "ld.global.u64 %rd5, [%rd1];\nst.global.u32 [%rd5], %r1;\n")
-													KERNEL("led_by_two",
-													       "ld.global.u64 %rd5, [%rd1];\nld.global.u64 %rd5, [%rd5];\nst.global.u32 [%rd5], %r1;\n");
+									   LAST("", "atom.global.add.u32")) KERNEL("sum", "red.global.add.u32 [%rd1], %r1;\nred.shared.add.u32 [%r4], 1;\n")
+			KERNEL("sum_race", "red.global.add.u32 [%rd1], %r1;\nst.global.u32 [%rd1], %r1;\n") KERNEL(
+				"locked", LOCKED("membar.gl;\n")) KERNEL("locked_race",
+									 LOCKED(
+										 "")) KERNEL("same_value",
+											     "mov.u32 %r8, 1;\nst.global.u32 [%rd1], %r8;\n")
+				KERNEL("other_value", "st.global.u32 [%rd1], %r1;\n") KERNEL(
+					"blocks_race",
+					"mad.lo.u32 %r8, %r2, 32, %r1;\nadd.u32 %r9, %r8, 1;\nmul.wide.u32 %rd4, %r8, 4;\n"
+					"mul.wide.u32 %rd6, %r9, 4;\nadd.s64 %rd5, %rd1, %rd4;\nadd.s64 %rd7, %rd1, %rd6;\n"
+					"st.global.u32 [%rd5], %r8;\nbar.sync 0;\nld.global.u32 %r10, [%rd7];\n")
+					KERNEL("producer", PRODUCER("bar.arrive 1, 64;\n")) KERNEL(
+						"producer_race",
+						PRODUCER(
+							"bar.arrive 1, 64;\nst.shared.u32 [%r5], %r3;\n")) KERNEL("bytes",
+														  "add.u32 %r8, %r4, %r1;\nst.shared.u8 [%r8], %r1;\nbar.sync 0;\nld.shared.u8 %r9, [%r8];\n"
+														  "add.s64 %rd4, %rd1, 512;\ncvt.u64.u32 %rd5, %r1;\nadd.s64 %rd4, %rd4, %rd5;\nst.global.u8 [%rd4], %r1;\n")
+						KERNEL("unwritten_shared", "ld.shared.u32 %r8, [%r5];\n") KERNEL(
+							"half_written",
+							"setp.gt.u32 %p1, %r1, 15;\n@!%p1 st.shared.u32 [%r5], %r1;\nld.shared.u32 %r8, [%r5];\n")
+							KERNEL("unwritten_global", "ld.global.u32 %r8, [%rd3+256];\n") KERNEL(
+								"beyond",
+								"st.global.u32 [%rd1+70000000], %r1;\n")
+								KERNEL("far",
+								       "ld.global.u64 %rd5, [%rd1+64];\nadd.s64 %rd6, %rd1, %rd5;\nst.global.u32 [%rd6], %r1;\n")
+									KERNEL("led",
+									       "ld.global.u64 %rd5, [%rd1];\nst.global.u32 [%rd5], %r1;\n")
+										KERNEL("led_by_two",
+										       "ld.global.u64 %rd5, [%rd1];\nld.global.u64 %rd5, [%rd5];\nst.global.u32 [%rd5], %r1;\n")
+											KERNEL("counts_from_one",
+											       "ld.global.u64 %rd5, [%rd1];\nst.global.u32 [%rd5+4], %r1;\n")
+												KERNEL("counts_from_100",
+												       "ld.global.u64 %rd5, [%rd1];\nst.global.u32 [%rd5+400], %r1;\n");
 
 struct bench {
 	struct device device;
@@ -342,6 +342,29 @@ TS_TEST(a_pointer_in_the_heap)
 	memcpy(device_host(&b.device, node), &other, sizeof(other));
 	DEVICE_RUN(&b.device, "led_by_two", 1, 1, b.words);
 	ts_check(!only(&b));
+	bench_deinit(&b);
+}
+
+/* What counts from 1 has a pointer to before its first element: into the one before, where they lie side by side. */
+TS_TEST(a_pointer_before_what_it_is_to)
+{
+	struct bench b;
+	uint64_t other, word;
+
+	bench_init(&b, text, TS_CHECK_BOUNDS);
+	other = device_alloc(&b.device, 4096);
+	ts_check_int(other, b.words + 4096);
+	ts_check_int(ts_check_alloc(b.check, other, 4096, true, false), 0);
+	word = other - 4;
+	memcpy(device_host(&b.device, b.words), &word, sizeof(word));
+	DEVICE_RUN(&b.device, "counts_from_one", 1, 1, b.words);
+	ts_check(!only(&b));
+	/* Far before it is in the other one alone. */
+	word = other - 400;
+	memcpy(device_host(&b.device, b.words), &word, sizeof(word));
+	DEVICE_RUN(&b.device, "counts_from_100", 1, 1, b.words);
+	ts_check(only(&b));
+	ts_check_int(only(&b)->kind, TS_CHECK_FOUND_STRAY);
 	bench_deinit(&b);
 }
 
