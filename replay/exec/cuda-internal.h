@@ -93,6 +93,7 @@ struct cuda_state {
 	const volatile int *cancel;
 	uint64_t until_ns; /* 0: no end */
 	bool is_stuck;	   /* a kernel runs that nobody waits for any more */
+	int out;	   /* what stdout is otherwise; -1: nothing */
 };
 
 static inline struct cuda_context *cuda_context_at(const struct cuda_state *state, uint32_t i)

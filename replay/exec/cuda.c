@@ -6,10 +6,13 @@
  */
 #include "replay/exec/cuda-internal.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #define LIMIT_STACK_SIZE   0 /* enum CUlimit */
 #define LIMIT_PRINTF_BYTES 1
@@ -467,6 +470,36 @@ static int do_sync(void *userdata, const struct ts_row_operation *operation,
 
 /* ---- beginning and end ---- */
 
+/* What kernels print the driver writes to stdout, which is the report's: it goes nowhere, as on the virtual GPU. */
+static int mute(struct cuda_state *state)
+{
+	int nowhere;
+
+	fflush(stdout);
+	state->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (state->out < 0)
+		return errno == EBADF ? 0 : -errno;
+	nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (nowhere >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0) {
+		close(nowhere);
+		return 0;
+	}
+	if (nowhere >= 0)
+		close(nowhere);
+	close(state->out);
+	state->out = -1;
+	return -EIO;
+}
+
+static void unmute(const struct cuda_state *state)
+{
+	fflush(stdout);
+	if (state->out < 0)
+		return;
+	(void)dup2(state->out, STDOUT_FILENO);
+	close(state->out);
+}
+
 static int finish(void *userdata, const struct ts_exec_io *io)
 {
 	return ts_exec_cuda_wait(userdata, io);
@@ -514,6 +547,7 @@ static void free_state(void *userdata)
 
 	if (!state->is_stuck)
 		free_on_device(state);
+	unmute(state);
 	ts_exec_cuda_modules_free(state);
 	ts_state_map_deinit(&state->handles);
 	ts_state_map_deinit(&state->kernels_at);
@@ -586,12 +620,18 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 	state->cancel = cancel;
 	state->current = NOBODY;
 	state->until_ns = options->time_ns ? now_ns() + options->time_ns : 0;
+	r = mute(state);
+	if (r) {
+		free(state);
+		return r;
+	}
 	r = ts_exec_cuda_hold(state);
 	if (!r && !ts_exec_cuda_driver_open(&state->driver, text, TS_EXEC_TEXT_BYTES))
 		r = TS_EXEC_E_REFUSED;
 	r = r ?: look_at_devices(state, text);
 	if (r) {
 		ts_exec_cuda_let_go(state);
+		unmute(state);
 		free(state->ranges);
 		free(state);
 		return r;

@@ -13,6 +13,7 @@ import sys
 import harness
 
 SAME, NONDETERMINISTIC, BAD, DIFFERS = 0, 1, 2, 3
+ENDLESS = os.path.join(harness.SOURCE, 'test', 'apps', 'endless.py')
 VERDICTS = (SAME, NONDETERMINISTIC, BAD, DIFFERS)
 SAID = 'runs the code that is in'
 
@@ -109,6 +110,16 @@ class Cuda(harness.Case):
         path = self.capture([sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'nodes.py')])
         session, = self.same(path)
         self.assertEqual((session['launches'], session['results']), (32, 22))
+
+    def test_kernels_that_print(self):
+        """Their text is a stranger's, and stdout the report's."""
+        path = self.capture([sys.executable, ENDLESS, 'prints'])
+        self.assertIn('PRINT', harness.run([sys.executable, ENDLESS, 'prints'],
+                                           env=harness.environment(LD_LIBRARY_PATH=harness.VGPU, TRACESMITH_VGPU='small')).out)
+        session, = self.same(path, '--repeat', '2')
+        self.assertEqual(session['launches'], 1)
+        result = self.replay(path)[2]
+        self.assertNotIn('PRINT', result.out + result.err)
 
     def test_several_processes(self):
         path = self.capture(['sh', '-c', '"$0" 2; "$0" 3', harness.app('saxpy', 'driver')])
