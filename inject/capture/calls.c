@@ -877,6 +877,7 @@ static bool launch_call(struct ts_capture *capture, uint32_t cbid, const void *p
 {
 	void *function;
 	void **arguments, **extra = NULL;
+	const char *lacks = NULL;
 
 	switch (cbid) {
 	case PTSZ(cuLaunchKernel):
@@ -906,16 +907,22 @@ static bool launch_call(struct ts_capture *capture, uint32_t cbid, const void *p
 		memcpy(model->block, &p->config->block_dim_x, sizeof(model->block));
 		model->shared_bytes = p->config->shared_mem_bytes;
 		model->stream = ts_capture_stream(cbid, p->config->stream);
-		for (uint32_t i = 0; i < p->config->num_attrs; i++)
-			if (p->config->attrs[i].id == TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
-			    p->config->attrs[i].value.cooperative)
+		for (uint32_t i = 0; i < p->config->num_attrs; i++) {
+			const struct ts_cu_launch_attribute *one = &p->config->attrs[i];
+
+			if (one->id == TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE && one->value.cooperative)
 				model->operation_flags |= TS_OPERATION_COOPERATIVE;
+			lacks = lacks ?: ts_capture_launch_lacks(one->id, &one->value);
+		}
 		break;
 	}
 	default:
 		return false;
 	}
-	ts_capture_launch(capture, model, function, arguments, extra);
+	if (!lacks)
+		ts_capture_launch(capture, model, function, arguments, extra);
+	else if (!ts_capture_is_captured(capture, model->stream))
+		ts_capture_unsupported(capture, model, lacks);
 	return true;
 }
 

@@ -95,6 +95,9 @@ enum ts_capture_work {
 enum ts_capture_work ts_capture_work(uint32_t cbid);
 /* "cuLaunchHostFunc". Never NULL. */
 const char *ts_capture_name(uint32_t cbid);
+/* attributes.c: what an attribute asks of a launch that a replay could not do again; NULL: nothing. */
+const char *ts_capture_launch_lacks(int32_t attribute,
+				    const union ts_cu_launch_attribute_value *value);
 /* A call, or (BEFORE) one that begins. The lane's lock is held. */
 void ts_capture_call(struct ts_capture *capture, uint32_t cbid,
 		     const struct ts_cupti_callback_data *data,

@@ -145,6 +145,13 @@ static bool read_kernel(struct ts_capture *capture, struct graph *graph, struct 
 		return false;
 	if (ask->attribute && !ask->attribute(handle, TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value))
 		node->kernel.cooperative = value.cooperative;
+	value = (union ts_cu_launch_attribute_value){0};
+	if (ask->attribute &&
+	    !ask->attribute(handle, TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value) &&
+	    ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value)) {
+		graph->missing = "a graph's launches in clusters of blocks";
+		return false;
+	}
 	return set_kernel(capture, graph, node, &params);
 }
 

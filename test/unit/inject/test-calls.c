@@ -2,6 +2,7 @@
 /*
  * What is known of calls: which are watched, which are certain to reach the device, what they put into a stream.
  */
+#include "inject/capture/capture.h"
 #include "inject/cuda/access.h"
 #include "inject/cuda/calls.h"
 #include "inject/cuda/streams.h"
@@ -29,6 +30,25 @@ TS_TEST(cheap_and_frequent_calls_are_not_watched)
 	ts_check(!ts_calls_watched(DRIVER, D(cuThreadExchangeStreamCaptureMode)));
 	ts_check(!ts_calls_watched(DRIVER, 5000));
 	ts_check(!ts_calls_watched(DRIVER, 0));
+}
+
+/* One block is no cluster; a programmatic launch may begin early, and need not. */
+TS_TEST(launches_that_cannot_be_done_again_are_named)
+{
+	union ts_cu_launch_attribute_value value = {.cluster_dim = {1, 1, 1}};
+
+	ts_check(!ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value));
+	value.cluster_dim.y = 2;
+	ts_check_str(ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value),
+		     "launches in clusters of blocks");
+	ts_check_str(ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, &value),
+		     "launches that record an event");
+	ts_check_str(ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT,
+					     &value),
+		     "launches that record an event");
+	ts_check(!ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+					  &value));
+	ts_check(!ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
 }
 
 TS_TEST(only_what_is_certain_is_expected)
