@@ -105,6 +105,8 @@ class Replay(harness.Case):
         alone = ['unshare', '--user', '--map-root-user', '--mount', '--uts', '--pid', '--fork']
         if not shutil.which('unshare') or harness.run(alone + ['hostname', 'elsewhere']).status:
             self.skipTest('no namespaces of its own for who is not root here')
+        # Some sandboxes let nobody choose a layout.
+        layouts = [layout for layout in ([], ['setarch', '-R']) if not harness.run(alone + layout + ['true']).status]
         root = self.machine_of_its_own()
         for name, form, vgpu, *arguments in (('pipeline', 'driver', 'small', '3'), ('graph', 'driver', 'h200', '3'),
                                              ('devices', 'driver', 'small:2'), ('saxpy', 'runtime', 'small'), ('cub', None, 'small')):
@@ -118,7 +120,7 @@ class Replay(harness.Case):
             told = [row['digest'] for row in self.replay(path, '--compare-every', '1', '--limit', '100000')[1][0]['points']]
             self.assertGreater(len(told), 3)
             shutil.move(path, os.path.join(root, 'here', 'x.sbt'))
-            for layout in ([], ['setarch', '-R']):
+            for layout in layouts:
                 result = harness.run(alone + ['sh', '-c', 'hostname elsewhere && exec "$@"', 'sh', *layout, 'env', '-i',
                                               'PATH=/usr/bin:/usr/sbin:/bin:/sbin', 'chroot', root,
                                               '/tsctl/tsctl', 'replay', '--on', 'vgpu', '--json', '--compare-every', '1',
