@@ -173,15 +173,31 @@ static Ts__Rpc__ReplayRefusal *refusal(struct ts_replay *replay,
 	return to;
 }
 
+static bool is_noted(const struct ts_exec_notes *notes, const char *text)
+{
+	for (uint32_t i = 0; i < notes->n; i++)
+		if (!strcmp(notes->texts[i], text))
+			return true;
+	return false;
+}
+
+/* The first replay's, and where the last one differs from it, its own that may be why. */
 static void fill_notes(struct ts_replay *replay, Ts__Rpc__ReplayResult *to)
 {
 	const struct ts_exec_notes *notes = &replay->first.notes;
+	const struct ts_exec_notes *last = &replay->last.notes;
 
 	if (*notes->device)
 		to->device = ts_pool_copy(&replay->pool, notes->device);
-	to->notes = ts_pool_alloc(&replay->pool, notes->n + 1, sizeof(*to->notes));
+	to->notes =
+		ts_pool_alloc(&replay->pool, (size_t)notes->n + last->n + 1, sizeof(*to->notes));
 	for (uint32_t i = 0; i < notes->n; i++)
 		to->notes[to->n_notes++] = ts_pool_copy(&replay->pool, notes->texts[i]);
+	for (uint32_t i = 0; replay->last.first.found && i < last->n; i++)
+		if (!is_noted(notes, last->texts[i]))
+			to->notes[to->n_notes++] =
+				ts_pool_printf(&replay->pool, "in the last replay %s",
+					       last->texts[i]);
 	if (notes->n_more)
 		TS_RPC_SET(to, more_notes, notes->n_more);
 }
@@ -337,6 +353,7 @@ static int run_more(struct ts_replay *replay, uint32_t n)
 	struct ts_exec_options options = exec_options(replay);
 	const struct ts_exec_options serial = options;
 	struct ts_exec_results now = {0};
+	bool is_refused = replay->first.refused;
 	int r = 0;
 
 	options.n_threads = 0;
@@ -344,7 +361,13 @@ static int run_more(struct ts_replay *replay, uint32_t n)
 		ts_exec_results_deinit(&now);
 		r = ts_exec_run(replay->program, replay->executor, &options, &replay->results,
 				replay->options->cancel, &now, &replay->last);
+		/* A kernel of the one before has the device still: what was found up to then is told. */
+		if (r == TS_EXEC_E_REFUSED && is_refused) {
+			r = 0;
+			break;
+		}
 		replay->n_replays += !r;
+		is_refused |= replay->last.refused;
 	}
 	if (!r && replay->last.first.found)
 		r = ts_exec_values(replay->program, replay->executor, &serial, &replay->results,

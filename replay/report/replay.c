@@ -130,7 +130,8 @@ static int exec_session(struct ts_replay *replay, uint32_t session)
 	r = r ?: ts_replay_select(replay->asked, replay->program);
 	if (!r)
 		r = replay->asked->dry_run ? ts_replay_exec_plan(replay) : ts_replay_exec(replay);
-	why = ts_replay_why(&replay->pool, replay->path, session, r, replay->first.text);
+	why = ts_replay_why(&replay->pool, replay->path, session, r,
+			    *replay->first.text ? replay->first.text : replay->last.text);
 	return why ? ts_replay_complain(replay, true, "%s", why) ?: 1 : r;
 }
 
