@@ -17,6 +17,7 @@ struct cuda_context {
 	/* Where what the host copies lies until it was copied. */
 	uint8_t *staging;
 	size_t n_staged;
+	uint32_t n_queued; /* operations at most, since it was waited for */
 };
 
 struct cuda_stream {
@@ -86,6 +87,8 @@ struct cuda_state {
 	struct ts_exec_objects contexts, modules, functions, kernels, streams, events;
 	uint32_t current; /* context */
 	size_t n_moved;	  /* allocations that lie elsewhere now */
+	uint64_t moved_start,
+		moved_end; /* all that moved had addresses in here, the end among them */
 	uint64_t n_pointers_moved, n_words_left;
 	uint8_t *read; /* memory, as it was read last */
 	size_t read_bytes;
@@ -133,7 +136,7 @@ int ts_exec_cuda_enter(struct cuda_state *state, uint32_t context, const struct 
 /* The context that an operation is in; it is current then. */
 int ts_exec_cuda_context(struct cuda_state *state, const struct ts_row_operation *operation,
 			 const struct ts_exec_io *io, uint32_t *ret_context);
-/* The stream that it names, and its context is current. */
+/* The stream that it names, for something to be put into; its context is current. Waits where much is under way already. */
 int ts_exec_cuda_stream(struct cuda_state *state, const struct ts_row_operation *operation,
 			const struct ts_exec_io *io, struct cuda_stream *ret_stream);
 /* Wait until it is over, the replay was interrupted, or its time is up. */
@@ -162,6 +165,8 @@ void ts_exec_cuda_displace(struct cuda_state *state, uint64_t address, uint64_t 
 /* Where an address of the program's lies, with so many bytes behind it, all of one allocation. */
 int ts_exec_cuda_reach(const struct cuda_state *state, const struct ts_exec_io *io,
 		       uint64_t address, uint64_t bytes, uint64_t *ret_at);
+/* It lies elsewhere now. */
+void ts_exec_cuda_moved(struct cuda_state *state, const struct ts_exec_allocation *one);
 /* Puts addresses into a kernel's arguments that are those of now. */
 void ts_exec_cuda_translate(struct cuda_state *state, uint8_t *words, size_t n_bytes);
 /* Forgets what belongs to a module (its number and one), or to a context. */

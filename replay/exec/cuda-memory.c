@@ -35,8 +35,11 @@ int ts_exec_cuda_reach(const struct cuda_state *state, const struct ts_exec_io *
 /* What moved that a word may be an address of, its end included where nothing else begins. */
 static const struct ts_exec_allocation *moved_at(const struct cuda_state *state, uint64_t word)
 {
-	size_t i = ts_exec_allocations_find(&state->allocations, word, 0);
+	size_t i;
 
+	if (word < state->moved_start || word > state->moved_end)
+		return NULL;
+	i = ts_exec_allocations_find(&state->allocations, word, 0);
 	return i == SIZE_MAX || state->allocations.all[i].at == state->allocations.all[i].start
 		       ? NULL
 		       : &state->allocations.all[i];
@@ -67,6 +70,15 @@ static void count_words(struct cuda_state *state, const struct ts_exec_content *
 		memcpy(&word, content->bytes + i, 8);
 		state->n_words_left += moved_at(state, word) != NULL;
 	}
+}
+
+void ts_exec_cuda_moved(struct cuda_state *state, const struct ts_exec_allocation *one)
+{
+	if (!state->n_moved || one->start < state->moved_start)
+		state->moved_start = one->start;
+	if (!state->n_moved || one->start + one->bytes > state->moved_end)
+		state->moved_end = one->start + one->bytes;
+	state->n_moved++;
 }
 
 static int clear(struct cuda_state *state, const struct ts_exec_io *io, uint32_t context,
@@ -136,7 +148,8 @@ int ts_exec_cuda_alloc(void *userdata, const struct ts_row_operation *operation,
 	}
 	if (r)
 		return r;
-	state->n_moved += one.at != one.start;
+	if (one.at != one.start)
+		ts_exec_cuda_moved(state, &one);
 	r = ts_exec_allocations_add(&state->allocations, &one);
 	if (r)
 		give_back(state, &one);
@@ -292,6 +305,9 @@ static int copy_in(struct cuda_state *state, const struct ts_exec_io *io, const 
 	count_words(state, io->content);
 	staged = stage(state, io, stream->context, io->content, &r);
 	from.at = (uint64_t)(uintptr_t)(staged ? staged : io->content->bytes);
+	/* As in copy_out(): the driver waits where it is not its own memory. */
+	if (!r && !staged)
+		r = ts_exec_cuda_wait_stream(state, io, stream);
 	r = r ?: copy_all(state, io, from, *to, operation, stream->handle);
 	/* Else it is read when it is not the caller's any more. */
 	return r || staged ? r : ts_exec_cuda_wait_stream(state, io, stream);
@@ -403,11 +419,12 @@ static int read_back(struct cuda_state *state, const struct ts_exec_io *io,
 	int r;
 
 	if (bytes > state->read_bytes) {
-		void *grown = realloc(state->read, bytes);
-
-		if (!grown)
+		/* Not what it holds, which may be much, and is of no use. */
+		free(ts_take_ptr(state->read));
+		state->read_bytes = 0;
+		state->read = malloc(bytes);
+		if (!state->read)
 			return -ENOMEM;
-		state->read = grown;
 		state->read_bytes = bytes;
 	}
 	r = ts_exec_cuda_enter(state, one->context, io);

@@ -245,7 +245,7 @@ int ts_exec_cuda_variable(void *userdata, const struct ts_row_operation *operati
 				      (unsigned long long)one.start);
 	r = ts_exec_allocations_add(&state->allocations, &one);
 	if (!r && one.at != one.start) {
-		state->n_moved++;
+		ts_exec_cuda_moved(state, &one);
 		ts_exec_cuda_note(state,
 				  "variable %.64s of 0x%llx lies at 0x%llx: the driver "
 				  "chooses where variables do",

@@ -159,21 +159,24 @@ static size_t first_past(const struct cuda_state *state, uint64_t address)
 	return low;
 }
 
-/* Who reaches it: the device that it is of, and all the others if they can. */
+/* Who reaches it: the device that it is of, and each of the others that can. */
 static int let_reach(struct cuda_state *state, struct cuda_block *block, uint32_t device)
 {
-	struct ts_cu_mem_access_desc who[TS_EXEC_CUDA_MAX_DEVICES];
+	struct ts_cu_mem_access_desc who = {
+		{TS_CU_MEM_LOCATION_TYPE_DEVICE, (int32_t)device},
+		TS_CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+	};
+	int r = state->driver.set_access(block->start, block->bytes, &who, 1);
 
-	for (uint32_t i = 0; i < state->n_devices; i++)
-		who[i] = (struct ts_cu_mem_access_desc){
-			{TS_CU_MEM_LOCATION_TYPE_DEVICE, (int32_t)i},
-			TS_CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-		};
-	block->devices = (uint32_t)((UINT64_C(1) << state->n_devices) - 1);
-	if (!state->driver.set_access(block->start, block->bytes, who, state->n_devices))
-		return 0;
+	if (r)
+		return r;
 	block->devices = 1u << device;
-	return state->driver.set_access(block->start, block->bytes, &who[device], 1);
+	for (uint32_t i = 0; i < state->n_devices; i++) {
+		who.location.id = (int32_t)i;
+		if (i != device && !state->driver.set_access(block->start, block->bytes, &who, 1))
+			block->devices |= 1u << i;
+	}
+	return 0;
 }
 
 static int insert(struct cuda_state *state, size_t i, const struct cuda_block *block)

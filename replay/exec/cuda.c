@@ -22,6 +22,10 @@
 #define NOBODY		   UINT32_MAX
 #define FIRST_ASKED	   64u
 #define LONGEST_PAUSE_NS   1000000
+#define MAX_QUEUED	   512u
+
+/* A kernel was left to itself by a replay before: nothing else can be done on the devices of this process. */
+static bool is_left;
 
 static uint64_t now_ns(void)
 {
@@ -164,8 +168,10 @@ int ts_exec_cuda_wait_context(struct cuda_state *state, const struct ts_exec_io 
 	r = r ?: wait_for(state, io, state->driver.stream_query, one->own);
 	/* All is over: it waits for nothing, but knows of faults that no stream was told of. */
 	r = r ?: ts_exec_cuda_result(state, io, state->driver.context_synchronize());
-	if (!r)
+	if (!r) {
 		one->n_staged = 0;
+		one->n_queued = 0;
+	}
 	return r;
 }
 
@@ -192,8 +198,8 @@ static int add_stream(struct cuda_state *state, const struct ts_exec_io *io, uin
 	return r ?: ts_state_map_set(&state->handles, kind, key, i);
 }
 
-int ts_exec_cuda_stream(struct cuda_state *state, const struct ts_row_operation *operation,
-			const struct ts_exec_io *io, struct cuda_stream *ret_stream)
+static int find_stream(struct cuda_state *state, const struct ts_row_operation *operation,
+		       const struct ts_exec_io *io, struct cuda_stream *ret_stream)
 {
 	enum ts_exec_handle_kind kind = TS_EXEC_HANDLE_STREAM;
 	uint64_t key = operation->stream_handle;
@@ -220,6 +226,17 @@ int ts_exec_cuda_stream(struct cuda_state *state, const struct ts_row_operation 
 		return ts_exec_refuse(io, "its stream is not there");
 	*ret_stream = *cuda_stream_at(state, i);
 	return ts_exec_cuda_enter(state, ret_stream->context, io);
+}
+
+/* The driver's own queues are full with about 1024, and then it waits, which nobody can interrupt. */
+int ts_exec_cuda_stream(struct cuda_state *state, const struct ts_row_operation *operation,
+			const struct ts_exec_io *io, struct cuda_stream *ret_stream)
+{
+	int r = find_stream(state, operation, io, ret_stream);
+
+	if (!r && cuda_context_at(state, ret_stream->context)->n_queued++ == MAX_QUEUED)
+		r = ts_exec_cuda_wait_context(state, io, ret_stream->context);
+	return r;
 }
 
 static int do_stream(void *userdata, const struct ts_row_operation *operation,
@@ -547,6 +564,7 @@ static void free_state(void *userdata)
 
 	if (!state->is_stuck)
 		free_on_device(state);
+	is_left |= state->is_stuck;
 	unmute(state);
 	ts_exec_cuda_modules_free(state);
 	ts_state_map_deinit(&state->handles);
@@ -608,12 +626,23 @@ static int look_at_devices(struct cuda_state *state, char *text)
 	return 0;
 }
 
+bool ts_exec_cuda_is_left(void)
+{
+	return is_left;
+}
+
 static int new_state(const struct ts_exec_program *program, const struct ts_exec_options *options,
 		     const volatile int *cancel, char *text, void **ret_state)
 {
-	struct cuda_state *state = calloc(1, sizeof(*state));
+	struct cuda_state *state;
 	int r;
 
+	if (is_left) {
+		snprintf(text, TS_EXEC_TEXT_BYTES,
+			 "a kernel of the replay before runs still, and has the device");
+		return TS_EXEC_E_REFUSED;
+	}
+	state = calloc(1, sizeof(*state));
 	if (!state)
 		return -ENOMEM;
 	state->program = program;

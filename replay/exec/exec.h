@@ -104,6 +104,8 @@ extern const struct ts_executor ts_exec_vgpu;
  * options' check, debugger and schedule it does not know.
  */
 extern const struct ts_executor ts_exec_cuda;
+/* A replay left a kernel there that runs still: no other can begin, and the process should end by _exit(): the driver may wait. */
+bool ts_exec_cuda_is_left(void);
 
 /* What a result is of. */
 enum ts_exec_result_kind {

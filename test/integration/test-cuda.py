@@ -23,6 +23,35 @@ def variables(session):
     return all(note.startswith('variable ') or ' words of ' in note for note in session.get('notes', []))
 
 
+# A libcuda.so.1 before the virtual GPU's. Where the vendor's would wait for kernels, or cannot do it for all devices at once, it fails.
+STRICT = """
+#include <dlfcn.h>
+static unsigned n_launched;
+static void *real(const char *name)
+{
+    static void *library;
+    if (!library)
+        library = dlopen(REAL, RTLD_NOW | RTLD_LOCAL);
+    return dlsym(library, name);
+}
+#define FORWARD(name) ((int (*)(long, long, long, long, long, long, long, long, long, long, long)) \\
+                       real(#name))(a, b, c, d, e, f, g, h, i, j, k)
+#define FUNCTION(name, before, after) \\
+    int name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k) \\
+    { int r; before r = FORWARD(name); after return r; }
+FUNCTION(cuLaunchKernel, if (n_launched++ > 1000) return 999;,)
+FUNCTION(cuStreamQuery,, if (!r) n_launched = 0;)
+FUNCTION(cuMemcpyAsync, if (n_launched && c > 16 << 20) return 999;,)
+FUNCTION(cuMemSetAccess, if (d != 1) return 801;,)
+"""
+
+
+def symbols():
+    """All that is asked of a libcuda.so.1."""
+    with open(os.path.join(harness.SOURCE, 'replay', 'exec', 'cuda-driver.h')) as stream:
+        return sorted(set(re.findall(r'\b(cu[A-Z]\w+)', stream.read())))
+
+
 class Cuda(harness.Case):
     def capture(self, argv, *options, vgpu='small'):
         result, path = self.record(argv, '--vgpu=' + vgpu, '--capture', 'replay', *options)
@@ -31,9 +60,9 @@ class Cuda(harness.Case):
         self.assertEqual(result.status, 0, result)
         return path
 
-    def replay(self, path, *options, on='cuda', vgpu='small', **kwargs):
+    def replay(self, path, *options, on='cuda', vgpu='small', libraries=harness.VGPU, **kwargs):
         """(exit status, the JSON of each session, the result)"""
-        env = harness.environment(LD_LIBRARY_PATH=harness.VGPU, TRACESMITH_VGPU=vgpu)
+        env = harness.environment(LD_LIBRARY_PATH=libraries, TRACESMITH_VGPU=vgpu)
         result = harness.tsctl('replay', '--on', on, '--json', *options, path, env=env, **kwargs)
         return result.status, [json.loads(line) for line in result.out.splitlines()], result
 
@@ -181,14 +210,21 @@ class Cuda(harness.Case):
     def test_no_device(self):
         """A driver without a device, of which nothing more is asked."""
         path, nothing = self.capture([harness.app('saxpy', 'driver')]), self.path('nothing')
-        with open(os.path.join(harness.SOURCE, 'replay', 'exec', 'cuda-driver.h')) as stream:
-            symbols = sorted(set(re.findall(r'\b(cu[A-Z]\w+)', stream.read())))
-        self.driver(nothing, ''.join('int %s(void) { return %d; }\n' % (symbol, 999 if symbol == 'cuDeviceGetCount' else 100)
-                                     for symbol in symbols if symbol != 'cuGetErrorString') +
-                    'int cuGetErrorString(int r, const char **t) { *t = "nobody is here"; return 0; }\n')
+        self.driver(nothing, '#include <stdlib.h>\n' + ''.join('int %s(void) { return %d; }\n' % (symbol, 999 if symbol == 'cuDeviceGetCount' else 100)
+                                     for symbol in symbols() if symbol != 'cuGetErrorString') +
+                    'int cuGetErrorString(int r, const char **t) { *t = getenv("CUDA_CACHE_DISABLE"); return 0; }\n')
         result = harness.tsctl('replay', '--on', 'cuda', path, env=harness.environment(LD_LIBRARY_PATH=nothing))
         self.assertEqual((result.status, result.out, result.err.count('\n')), (BAD, '', 1), result)
-        self.assertIn('there is no device to replay on: libcuda.so.1 says: nobody is here (error 100)', result.err)
+        self.assertIn('there is no device to replay on: libcuda.so.1 says: 1 (error 100)', result.err)  # Nothing of the trace stays in the driver's cache.
+
+    def test_what_a_driver_may_do(self):
+        """It holds so many launches, copies what it has not pinned when nothing is before it, and lets in device by device."""
+        folder = self.path('strict')
+        text = STRICT.replace('REAL', json.dumps(os.path.join(harness.VGPU, 'libcuda.so.1')))
+        self.driver(folder, text + ''.join('FUNCTION(%s,,)\n' % symbol for symbol in symbols() if '(%s,' % symbol not in text))
+        for argv, vgpu in (([sys.executable, ENDLESS, 'many', 'large', 'many'], 'small'), ([harness.app('devices', 'driver')], 'small:2')):
+            path = self.capture(argv, '--force', vgpu=vgpu)
+            self.same(path, vgpu=vgpu, libraries=folder)
 
     def test_interrupted(self):
         path = self.capture([harness.app('pipeline', 'driver'), '5'])

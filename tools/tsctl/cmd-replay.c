@@ -453,6 +453,9 @@ static int run_asked(struct command *command)
 	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
 	int status;
 
+	/* While there is no other thread. What is in a stranger's trace is not to stay in the user's cache of compiled code. */
+	if (command->executor->device)
+		setenv("CUDA_CACHE_DISABLE", "1", 0);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	asked->asking.cancel = &cancelled;
@@ -497,6 +500,10 @@ static int run_replay(int argc, char **argv)
 		status = run_asked(&command);
 	}
 	ts_pool_deinit(&asked->pool);
+	if (ts_exec_cuda_is_left()) {
+		(void)fflush(NULL);
+		_exit(status);
+	}
 	return status;
 }
 

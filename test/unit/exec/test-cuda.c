@@ -202,3 +202,34 @@ TS_TEST(a_context_that_ends)
 	report = run(&maker);
 	ts_check_str(report.text, "the stream is not there");
 }
+
+/* 2^32 rounds take longer than any test may: nothing else begins while they do. */
+TS_TEST(a_kernel_that_is_left)
+{
+	const struct ts_exec_options options = {.n_threads = 1, .time_ns = 100000000};
+	struct ts_exec_results results = {0};
+	struct ts_exec_program *program;
+	struct ts_exec_report report;
+	struct ts_sbt_reader *reader;
+	struct maker maker;
+
+	maker_init(&maker);
+	maker_begin(&maker);
+	maker_function(&maker, SPIN, "spin");
+	maker_launch(&maker, SPIN, BUFFER, 0);
+	reader = maker_finish(&maker);
+	ts_check_int(ts_exec_program_new(reader, 1, &program), 0);
+	for (size_t i = 0; i < program->n; i++)
+		program->operations[i].block_x = 1;
+	ts_check(!ts_exec_cuda_is_left());
+	ts_check_int(ts_exec_run(program, &EXECUTOR, &options, NULL, NULL, &results, &report), 0);
+	ts_check(ts_exec_cuda_is_left());
+	ts_check_int(ts_exec_run(program, &EXECUTOR, &options, NULL, NULL, &results, &report),
+		     TS_EXEC_E_REFUSED);
+	ts_check(strstr(report.text, "runs still") != NULL);
+	ts_exec_results_deinit(&results);
+	ts_exec_program_free(program);
+	ts_sbt_reader_free(reader);
+	/* As tsctl does: whatever the driver does at an end would wait. */
+	_exit(0);
+}
