@@ -142,9 +142,10 @@ class Cuda(harness.Case):
 
     def test_kernels_that_print(self):
         """Their text is a stranger's, and stdout the report's."""
-        path = self.capture([sys.executable, ENDLESS, 'prints'])
-        self.assertIn('PRINT', harness.run([sys.executable, ENDLESS, 'prints'],
-                                           env=harness.environment(LD_LIBRARY_PATH=harness.VGPU, TRACESMITH_VGPU='small')).out)
+        result, path = self.record([sys.executable, ENDLESS, 'prints'], '--vgpu=small', '--capture', 'replay')
+        if result.status == harness.SKIPPED:
+            self.skipTest(result.err)
+        self.assertIn('PRINT', result.out, result)
         session, = self.same(path, '--repeat', '2')
         self.assertEqual(session['launches'], 1)
         result = self.replay(path)[2]
