@@ -205,6 +205,7 @@ class Trace:
 
 # Where Perfetto's own trace processor lies: engine_bundle.node.js, engine.mjs and trace_processor.wasm.
 PROCESSOR = os.environ.get('TS_TRACE_PROCESSOR', '')
+MISSING = 'Perfetto\'s trace processor is not here: name its folder in $TS_TRACE_PROCESSOR'
 
 
 def query(path, *statements):

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """tsctl export --format perfetto: all that a trace holds, on the right tracks, to the nanosecond; and as Perfetto reads it."""
 import collections
+import json
 import os
 import random
 import re
 import subprocess
 import unittest
 
+import clean
 import harness
 import perfetto
 
@@ -84,7 +86,7 @@ class Perfetto(harness.Case):
 
     def ask(self, path, *statements):
         if not perfetto.PROCESSOR:
-            self.skipTest('Perfetto\'s trace processor is not here: name its folder in $TS_TRACE_PROCESSOR')
+            self.skipTest(perfetto.MISSING)
         summary, *rows = perfetto.query(path, *statements)
         self.assertEqual(summary['errors'], [])
         return summary, rows
@@ -134,6 +136,13 @@ class Perfetto(harness.Case):
         # One device, however many processes use it.
         self.assertEqual(len([track for track in trace.tracks.values()
                               if track.get('name', '').startswith('GPU 0')]), 1)
+
+    def test_several_devices(self):
+        """A copy between two has its flow, as all others."""
+        result, path = self.record([harness.app('devices', 'driver'), '1'], '--vgpu=small:2', '-q', '--stacks', 'none')
+        self.assertEqual(result.status, 0, result)
+        _, trace = self.check(path)
+        self.assertIn('memcpy ptop', {after.name for _, after in trace.flows()})
 
     def test_graphs(self):
         _, trace = self.check(self.recorded([harness.app('graph', 'driver')], '--stacks', 'none'))
@@ -294,6 +303,74 @@ class Perfetto(harness.Case):
             self.assertEqual({row['tid']: row['n'] for row in tids},
                              collections.Counter(trace.thread(piece)['tid'] for piece in trace.of_threads()))
             os.unlink(path)
+
+    def test_trace_processor_agrees_with_the_library(self):
+        """Of each program: SQL over its file sums up to what `view` and `memory` tell."""
+        if not perfetto.PROCESSOR:
+            self.skipTest(perfetto.MISSING)
+        programs = [*clean.CLEAN, *clean.COMPUTE, ('pools.py', [], 'small'), ('annotates', ['nest', '3', '2', '300'], 'small')]
+        asked = 0
+        for name, arguments, vgpu in programs:
+            for argv in clean.commands(name, arguments):
+                with self.subTest(' '.join([os.path.basename(argv[0]), *argv[1:]])):
+                    result, path = self.record(argv, '--vgpu=' + vgpu, '-q', '--force', TS_SAID=self.path('said'))
+                    if result.status == harness.SKIPPED:
+                        continue
+                    self.assertEqual(result.status, 0, result)
+                    self.check_sql(harness.Trace(path))
+                    asked += 1
+        self.assertGreaterEqual(asked, len(clean.CLEAN))
+
+    def check_sql(self, view):
+        out = self.path('out.pftrace')
+        result = harness.tsctl('export', '--format', 'perfetto', '-o', out, view.path)
+        self.assertEqual(result.status, 0, result)
+        _, (streams, threads, flows, memory, deep) = self.ask(
+            out, *('select s.name name, count(*) n, sum(s.dur) dur from slice s join %s t on s.track_id = t.id %s group by 1' % words
+                   for words in (('track', "where t.name glob 'stream *'"), ('thread_track', "where s.name glob 'cu[A-Z]*' or s.name glob 'cuda[A-Z]*'"))),
+            'select count(*) n from flow',
+            "select max(value) peak from counter join counter_track t on track_id = t.id where t.name = 'live memory' group by t.id",
+            "select count(*) n from slice s join slice p on s.parent_id = p.id join thread_track t on s.track_id = t.id "
+            'where ' + ' and '.join("(%s.name glob 'cu[A-Z]*' or %s.name glob 'cuda[A-Z]*')" % (it, it) for it in 'sp'))
+        self.assertEqual(self.told(streams), self.sums(view.of(*DEVICE), lambda row: DEVICE[row['type']](row)))
+        calls = view.of('api')
+        self.assertEqual(self.told(threads), self.sums(calls, lambda row: row['name']))
+        ids = {(row['session'], op) for row in calls for op in (row['op_id'], row.get('nested_op_id')) if op}
+        joined = [row for row in view.of(*DEVICE) if (row['session'], row['op_id']) in ids]
+        self.assertEqual(flows[0]['n'], len(joined))
+        used = json.loads(harness.tsctl('memory', '--json', view.path).out)
+        peaks = [row['peak'] for row in memory]
+        if len(peaks) < 2:
+            self.assertEqual(peaks, [int(used['peak_bytes'])] if used['peak_bytes'] else [])
+        else:
+            # Each device's own; they need not be highest at once.
+            self.assertLessEqual(max(peaks), int(used['peak_bytes']))
+            self.assertGreaterEqual(sum(peaks), int(used['peak_bytes']))
+        self.assertEqual(deep[0]['n'], self.within(calls))
+
+    @staticmethod
+    def told(rows):
+        return {row['name']: (row['n'], row['dur']) for row in rows}
+
+    @staticmethod
+    def sums(rows, name):
+        found = collections.defaultdict(lambda: (0, 0))
+        for row in rows:
+            n, taken = found[name(row)]
+            found[name(row)] = n + 1, taken + row['end_ns'] - row['start_ns']
+        return dict(found)
+
+    @staticmethod
+    def within(calls):
+        """How many calls are made by another call of their thread."""
+        count, open_until = 0, collections.defaultdict(list)
+        for row in sorted(calls, key=lambda row: (row['start_ns'], -row['end_ns'])):
+            ends = open_until[row['session'], row['tid']]
+            while ends and ends[-1] <= row['start_ns']:
+                ends.pop()
+            count += bool(ends)
+            ends.append(row['end_ns'])
+        return count
 
     def test_trace_processor_takes_all(self):
         path = self.made('10')

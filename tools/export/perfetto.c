@@ -427,13 +427,14 @@ static int call_kind(struct ts_perfetto *perfetto, const struct ts_row_api *api,
 		return 0;
 	name = perfetto->options->names->api(api->domain, api->cbid);
 	kind->is_known = true;
-	kind->is_graph = !name || strstr(name, "GraphLaunch");
+	kind->may_run = !name || strstr(name, "GraphLaunch") || strstr(name, "Memcpy") ||
+			strstr(name, "Memset");
 	kind->is_launch =
 		name && strstr(name, "Launch") && strstr(name, "Kernel") && !strstr(name, "Multi");
 	return 0;
 }
 
-/* To what may have run for it. What a graph holds is not known when it is launched. */
+/* To what may have run for it: what a graph holds, and whether a copy is the device's at all, is not known when it is called for. */
 static int add_flows_of_call(struct ts_perfetto *perfetto, struct ts_track_slice *slice,
 			     uint32_t session, const struct ts_row_api *api)
 {
@@ -441,7 +442,7 @@ static int add_flows_of_call(struct ts_perfetto *perfetto, struct ts_track_slice
 	const struct ts_call_kind *kind;
 	int r = call_kind(perfetto, api, &kind);
 
-	if (r || !(api->flags & TS_API_EXPECTS_DEVICE || kind->is_graph))
+	if (r || !(api->flags & TS_API_EXPECTS_DEVICE || kind->may_run))
 		return r;
 	if (api->op_id)
 		slice->flows[slice->n_flows++] =

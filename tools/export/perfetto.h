@@ -82,7 +82,7 @@ struct ts_sums {
 struct ts_call_kind {
 	uint64_t function; /* domain and cbid */
 	/* the key ends here */
-	bool is_known, is_launch, is_graph;
+	bool is_known, is_launch, may_run;
 	uint8_t reserved[5];
 };
 
