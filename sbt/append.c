@@ -13,6 +13,7 @@
 
 #include "sbt/intern.h"
 #include "sbt/reader-internal.h"
+#include "sbt/writer-internal.h"
 
 #define STRING_BLOCK_BYTES (1024u * 1024)
 /* Who wants one item decompresses them all. */
@@ -269,22 +270,6 @@ int ts_sbt_append_item(struct ts_sbt_append *append, unsigned type, uint64_t tim
 	return r ?: ts_buffer_append(&items->bytes, bytes, n);
 }
 
-static int write_at(int fd, const uint8_t *bytes, size_t n, uint64_t off)
-{
-	while (n) {
-		ssize_t put = pwrite(fd, bytes, n, (off_t)off);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		bytes += put;
-		off += (uint64_t)put;
-		n -= (size_t)put;
-	}
-	return 0;
-}
-
 /* All that is new, in the order of the file: what others refer to first. */
 static int put_together(struct ts_sbt_append *append, struct ts_buffer *new)
 {
@@ -335,7 +320,7 @@ int ts_sbt_append_commit(struct ts_sbt_append *append, struct ts_sbt_error *ret_
 			r = -errno;
 	}
 	if (!r && new.n) {
-		r = write_at(append->fd, new.bytes, new.n, append->end);
+		r = ts_sbt_write_at(append->fd, new.bytes, new.n, append->end);
 		if (!r && ftruncate(append->fd, (off_t)(append->end + new.n)) < 0)
 			r = -errno;
 	}

@@ -12,6 +12,7 @@
 #include "sbt/reader-internal.h"
 #include "sbt/repair.h"
 #include "sbt/summary.h"
+#include "sbt/writer-internal.h"
 
 /* Summaries are encoded where there are as many; a file that would get more of them does without the rest. */
 #define SUMMARY_BYTES	  (128u * 1024)
@@ -47,22 +48,6 @@ static int check_fd(int fd, struct ts_sbt_error *ret_error)
 		return set_error(ret_error, -EINVAL, 0, "not a regular file");
 	if ((flags & O_ACCMODE) != O_RDWR)
 		return set_error(ret_error, -EBADF, 0, "not open for reading and writing");
-	return 0;
-}
-
-static int write_at(int fd, const uint8_t *bytes, size_t n, uint64_t off)
-{
-	while (n) {
-		ssize_t put = pwrite(fd, bytes, n, (off_t)off);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		bytes += put;
-		off += (uint64_t)put;
-		n -= (size_t)put;
-	}
 	return 0;
 }
 
@@ -196,7 +181,7 @@ static int rebuild(int fd, struct ts_sbt_reader *reader, struct ts_sbt_repair_re
 	if (!r && ftruncate(fd, (off_t)end) < 0)
 		r = -errno;
 	if (!r) {
-		r = write_at(fd, made.bytes, made.n, end);
+		r = ts_sbt_write_at(fd, made.bytes, made.n, end);
 		if (r && ftruncate(fd, (off_t)end) < 0)
 			r = -errno;
 	}

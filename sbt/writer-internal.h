@@ -44,6 +44,8 @@ struct iovec;
 
 /* All of it, waiting where the descriptor is a non-blocking one. */
 int ts_sbt_write_all(int fd, struct iovec *iov, int n_iov);
+/* All of it, at that place of a regular file. */
+int ts_sbt_write_at(int fd, const uint8_t *bytes, size_t n, uint64_t off);
 int ts_sbt_write_file_header(int fd, uint8_t ret_uuid[16]);
 /* An empty file, which is locked, or a stream. */
 int ts_sbt_check_new_file(int fd, bool *ret_is_file);

@@ -62,6 +62,22 @@ int ts_sbt_write_all(int fd, struct iovec *iov, int n_iov)
 	return 0;
 }
 
+int ts_sbt_write_at(int fd, const uint8_t *bytes, size_t n, uint64_t off)
+{
+	while (n) {
+		ssize_t put = pwrite(fd, bytes, n, (off_t)off);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		bytes += put;
+		off += (uint64_t)put;
+		n -= (size_t)put;
+	}
+	return 0;
+}
+
 static int become_full(struct ts_sbt_writer *writer, int error)
 {
 	__atomic_store_n(&writer->full, error, __ATOMIC_RELAXED);

@@ -262,7 +262,7 @@ class Kineto(harness.Case):
 
     def test_trace_processor(self):
         if not perfetto.PROCESSOR:
-            self.skipTest('Perfetto\'s trace processor is not here: name its folder in $TS_TRACE_PROCESSOR')
+            self.skipTest(perfetto.MISSING)
         path = self.recorded([harness.app('pipeline', 'driver')], '--stacks', 'none')
         out = self.path('out.json')
         self.assertEqual(harness.tsctl('export', '--format', 'json', '-o', out, path).status, 0)

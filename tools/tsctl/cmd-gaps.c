@@ -338,12 +338,8 @@ static int run_gaps(int argc, char **argv)
 	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1)
 		if (apply_option(&asked, option))
 			return TS_EXIT_BAD;
-	if (argc - optind != (asked.session ? 0 : 1)) {
-		ts_complain(
-			"takes one trace file or one session: `tsctl gaps run.sbt`, `tsctl gaps "
-			"--session 3`");
+	if (ts_one_trace(argc, asked.session, "gaps", ""))
 		return TS_EXIT_BAD;
-	}
 	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
 		return TS_EXIT_BAD;
 	return tell(&asked, &source);
