@@ -6,6 +6,7 @@
  */
 #include "proto/abi/base.h"
 #include "replay/report/checkjson.h"
+#include "replay/report/ended.h"
 #include "replay/report/names.h"
 #include "replay/report/replay.h"
 #include "replay/report/schedulejson.h"
@@ -56,7 +57,7 @@ char *ts_replay_why_ended(struct ts_replay *replay)
 		if (program->operations[i].kind == TS_OPERATION_END)
 			return ts_pool_copy(&replay->pool,
 					    operation_name(replay, &program->operations[i]));
-	return NULL;
+	return ts_ended_early(replay->reader, program->session, &replay->pool);
 }
 
 /* Where a call was made; NULL where that was not recorded. */

@@ -22,6 +22,7 @@ import time
 
 import control
 import harness
+from processes import option
 
 THREADS = 4
 CYCLES = 200
@@ -29,15 +30,6 @@ SLOW = 3
 # Longer than a stop has to last for CUPTI to be switched off.
 REST_S = 0.5
 WARM_UP = 30
-
-
-def option(name, default):
-    if name not in sys.argv:
-        return default
-    at = sys.argv.index(name)
-    value = int(sys.argv[at + 1])
-    del sys.argv[at:at + 2]
-    return value
 
 
 def footprint(pid):

@@ -277,7 +277,7 @@ static void print_captures(const Ts__Rpc__TraceInfo *info)
 			putchar('\n');
 		}
 		if (capture->ended) {
-			printf("    ended before the program: ");
+			printf("    ended early: ");
 			ts_out_text(stdout, capture->ended);
 			putchar('\n');
 		}

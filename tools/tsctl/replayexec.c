@@ -17,7 +17,7 @@ void ts_replayexec_print_missing(size_t n_unsupported, char *const *unsupported,
 		putchar('\n');
 	}
 	if (ended) {
-		printf("The capture ended before the program: ");
+		printf("The capture ended early: ");
 		ts_out_text(stdout, ended);
 		printf(".\n");
 	}

@@ -8,6 +8,7 @@
 
 #include "proto/rpc/json.h"
 #include "replay/report/aggregate.h"
+#include "replay/report/ended.h"
 #include "replay/report/names.h"
 #include "tools/tsctl/why.h"
 
@@ -110,17 +111,6 @@ static char *string(struct maker *maker, uint32_t id)
 	return ts_pool_copy(maker->pool, ts_resolver_string(maker->resolver, id));
 }
 
-/* The signal that ended it, where it was the recording's own command: of others only the silence is known. */
-static char *end_reason(struct maker *maker, const struct ts_row_session *row)
-{
-	const char *pid = ts_sbt_reader_metadata(maker->reader, TS_METADATA_COMMAND_PID);
-
-	if (row->ended != TS_SESSION_END_DIED || !pid || strtoul(pid, NULL, 10) != row->pid)
-		return NULL;
-	return ts_pool_copy(maker->pool,
-			    ts_sbt_reader_metadata(maker->reader, TS_METADATA_COMMAND_END));
-}
-
 static int fill_session(struct maker *maker, const struct ts_row_session *row,
 			Ts__Rpc__SessionInfo *info)
 {
@@ -131,7 +121,7 @@ static int fill_session(struct maker *maker, const struct ts_row_session *row,
 		TS_RPC_SET(info, parent_pid, row->parent_pid);
 	info->program = string(maker, row->program);
 	TS_RPC_SET(info, state, session_state(maker, row));
-	info->end_reason = end_reason(maker, row);
+	info->end_reason = ts_pool_copy(maker->pool, ts_ended_by(maker->reader, row));
 	TS_RPC_SET(info, start_ns, row->start_ns);
 	if (row->end_ns)
 		TS_RPC_SET(info, end_ns, row->end_ns);
@@ -399,6 +389,13 @@ static int fill_captures(struct maker *maker, Ts__Rpc__TraceInfo *info)
 		session = r ? NULL : session_of(info, row.session);
 		if (session)
 			add_operation(maker, session, row.operation);
+	}
+	for (size_t i = 0; i < info->n_sessions; i++) {
+		Ts__Rpc__CaptureInfo *capture = info->sessions[i]->capture;
+
+		if (capture && !capture->ended)
+			capture->ended = ts_ended_early(maker->reader, info->sessions[i]->session,
+							maker->pool);
 	}
 	return r == TS_SBT_E_END ? 0 : r;
 }
