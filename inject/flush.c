@@ -219,6 +219,8 @@ static void report(struct ts_flush *flush, uint32_t wishes)
 		return;
 	flush->report_at_ns = now + REPORT_NS;
 	ts_stack_report(&shim->stacks, &shim->producer);
+	if (shim->capture.shim)
+		ts_capture_report(&shim->capture);
 }
 
 static void *flush_main(void *data)

@@ -3,32 +3,8 @@
  * How stacks were come by, told in the trace: counters of the domain "tracesmith" that count up, one for each way, and
  * where every stack is checked one for those that were wrong.
  */
-#include "inject/producer.h"
+#include "inject/counters.h"
 #include "inject/stack.h"
-
-static uint32_t string(struct ts_producer *producer, const char *text)
-{
-	return ts_definitions_string(producer->definitions, text, strlen(text));
-}
-
-static void record(struct ts_producer *producer, struct ts_thread *thread, const char *name,
-		   uint64_t value)
-{
-	const uint32_t name_id = string(producer, name), domain_id = string(producer, "tracesmith");
-	struct ts_record_counter *out =
-		ts_thread_reserve(thread, TS_RECORD_COUNTER, sizeof(*out), producer->clock,
-				  ts_producer_ticks(producer));
-
-	if (!out)
-		return;
-	out->value = (double)value;
-	out->name = name_id;
-	out->domain = domain_id;
-	out->integer = (int64_t)value;
-	out->value_type = TS_PAYLOAD_I64;
-	out->reserved = 0;
-	ts_thread_commit(thread, sizeof(*out));
-}
 
 /* Python functions were asked for, and are not read: a mark says why. */
 static void tell_why(struct ts_stack_walker *walker, struct ts_producer *producer)
@@ -40,8 +16,8 @@ static void tell_why(struct ts_stack_walker *walker, struct ts_producer *produce
 	if (!thread)
 		return;
 	walker->told_why = true;
-	name = string(producer, walker->interpreter.why);
-	domain = string(producer, "tracesmith");
+	name = ts_counter_string(producer, walker->interpreter.why);
+	domain = ts_counter_string(producer, TS_COUNTERS_DOMAIN);
 	out = ts_thread_reserve(thread, TS_RECORD_MARK, sizeof(*out), producer->clock,
 				ts_producer_ticks(producer));
 	if (!out)
@@ -66,11 +42,12 @@ void ts_stack_report(struct ts_stack_walker *walker, struct ts_producer *produce
 	if (!thread)
 		return;
 	walker->reported = counts;
-	record(producer, thread, "stacks recognised", counts.n_cached);
-	record(producer, thread, "stacks walked", counts.n_walked);
-	record(producer, thread, "stacks unwound", counts.n_unwound);
+	ts_counter_record(producer, thread, "stacks recognised", counts.n_cached);
+	ts_counter_record(producer, thread, "stacks walked", counts.n_walked);
+	ts_counter_record(producer, thread, "stacks unwound", counts.n_unwound);
 	if (walker->python)
-		record(producer, thread, "stacks with Python functions", counts.n_python);
+		ts_counter_record(producer, thread, "stacks with Python functions",
+				  counts.n_python);
 	if (walker->check)
-		record(producer, thread, "stacks that differ", counts.n_differ);
+		ts_counter_record(producer, thread, "stacks that differ", counts.n_differ);
 }

@@ -80,7 +80,11 @@ static void answer_capture(struct answer_session *session)
 	if (status->capture == TS_CAPTURE_STATE_NONE || status->capture >= TS_ARRAY_LEN(states))
 		return;
 	ts__rpc__live_capture__init(&session->capture);
-	session->capture.state = (char *)(uintptr_t)states[status->capture];
+	session->capture.state =
+		(char *)(uintptr_t)(status->capture_ended ? "ended" : states[status->capture]);
+	session->capture.ended = (char *)(uintptr_t)status->capture_ended;
+	if (status->capture_max_bytes)
+		TS_RPC_SET(&session->capture, max_bytes, status->capture_max_bytes);
 	TS_RPC_SET(&session->capture, windows, status->capture_windows);
 	TS_RPC_SET(&session->capture, bytes, status->captured_bytes);
 	TS_RPC_SET(&session->capture, ns, status->captured_ns);
@@ -361,6 +365,13 @@ static void answer_summary_fill(Ts__Rpc__RecordingSummary *summary, struct ts_re
 	TS_RPC_SET(summary, observed, recording->n_observed);
 	TS_RPC_SET(summary, observed_calls, recording->n_observed_calls);
 	summary->cut_short = (char *)(uintptr_t)recording->cut_short;
+	if (recording->n_captured) {
+		TS_RPC_SET(summary, captured, recording->n_captured);
+		TS_RPC_SET(summary, captured_bytes, recording->captured_bytes);
+		TS_RPC_SET(summary, captured_ns, recording->captured_ns);
+		TS_RPC_SET(summary, unsupported, recording->n_unsupported);
+		summary->capture_ended = (char *)(uintptr_t)recording->capture_ended;
+	}
 	if (recording->error)
 		summary->error = strerror(-recording->error);
 	if (reason) {

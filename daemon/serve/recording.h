@@ -60,6 +60,12 @@ struct ts_recording {
 	uint32_t n_stopped;
 	uint32_t n_died;
 	uint32_t n_dropped;
+	uint32_t n_captured; /* sessions, to be replayed; all of them: */
+	uint64_t captured_bytes;
+	uint64_t captured_ns;
+	uint32_t n_unsupported;
+	const char
+		*capture_ended; /* the first that ended before its process: why; NULL: none did */
 	/* Of the first process that had one. */
 	uint32_t empty_reason;
 	char empty_text[256];

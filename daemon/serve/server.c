@@ -36,6 +36,11 @@ void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
 		recording->lost[i] += status.lost[i];
 	recording->n_kernel_counters += status.n_kernel_counters;
+	recording->n_captured += status.capture != TS_CAPTURE_STATE_NONE;
+	recording->captured_bytes += status.captured_bytes;
+	recording->captured_ns += status.captured_ns;
+	recording->n_unsupported += status.n_unsupported;
+	recording->capture_ended = recording->capture_ended ?: status.capture_ended;
 	recording->n_stopped += how == TS_SESSION_END_STOPPED;
 	recording->n_died += how == TS_SESSION_END_DIED;
 	recording->n_dropped += how == TS_SESSION_END_BAD_DATA;

@@ -27,6 +27,7 @@ struct session_lane {
 	uint64_t position, released, head; /* as a shard's */
 	uint32_t n_blobs;		   /* that came, and are in the trace */
 	uint64_t sequence;		   /* of the last operation */
+	uint32_t n_unsupported;		   /* of them; any thread */
 	bool closed;			   /* nothing more is taken from it */
 	bool ended;			   /* the trace says why there is no more */
 };
@@ -148,6 +149,8 @@ void ts_session_lane_release(struct ts_session *s);
 uint64_t ts_session_lane_waiting(const struct ts_session *s);
 /* The session's end: says why there is no more where the process did not come to. */
 int ts_session_lane_end(struct ts_session *s);
+/* Why the process puts nothing more into it; NULL: it goes on. Any thread. */
+const char *ts_session_lane_why(const struct ts_session *s);
 
 /* Kernel events: session-kernel.c. By the main thread, then by the session's. */
 int ts_session_kernel_begin(struct ts_session *s);

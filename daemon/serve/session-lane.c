@@ -100,6 +100,8 @@ static int lane_operation(struct ts_session *s, const struct ts_record *record)
 		return r;
 	s->lane.sequence++;
 	s->lane.ended |= row.kind == TS_OPERATION_END;
+	if (row.kind == TS_OPERATION_UNSUPPORTED)
+		__atomic_fetch_add(&s->lane.n_unsupported, 1, __ATOMIC_RELAXED);
 	ts_session_count_row(s, TS_ROW_OPERATION);
 	return 0;
 }
@@ -167,27 +169,34 @@ void ts_session_lane_release(struct ts_session *s)
 	lane->released = lane->position;
 }
 
-int ts_session_lane_end(struct ts_session *s)
+const char *ts_session_lane_why(const struct ts_session *s)
 {
 	static const char *const why[] = {
 		[TS_LANE_FULL] = "the daemon was too slow for what was captured",
 		[TS_LANE_NO_MEMORY] = "out of memory in the process",
 		[TS_LANE_YIELDED] = "the application's own profiler took CUPTI",
 		[TS_LANE_STOPPED] = "recording was stopped",
+		[TS_LANE_LIMIT] = "its limit of bytes was reached",
+		[TS_LANE_TOO_LARGE] = "a content was too large",
+		[TS_LANE_TOO_MANY] = "as many operations as can be replayed",
 	};
+	/* Pairs with the producer's release. */
+	uint32_t ended = __atomic_load_n(&s->memory.control->lane_ended, __ATOMIC_ACQUIRE);
+
+	return ended < TS_ARRAY_LEN(why) ? why[ended] : NULL;
+}
+
+int ts_session_lane_end(struct ts_session *s)
+{
 	struct ts_row_operation row = {.start_ns = ts_clock_monotonic_ns(),
 				       .sequence = s->lane.sequence + 1,
 				       .kind = TS_OPERATION_END};
-	const char *text = NULL;
-	uint32_t ended;
+	const char *text;
 	int r;
 
 	if (!s->memory.lane_bytes || s->lane.ended || s->full)
 		return 0;
-	/* Pairs with the producer's release. */
-	ended = __atomic_load_n(&s->memory.control->lane_ended, __ATOMIC_ACQUIRE);
-	if (ended && ended < TS_ARRAY_LEN(why))
-		text = why[ended];
+	text = ts_session_lane_why(s);
 	if (s->lane.closed || s->lane.position != s->lane.head)
 		text = "not all that was captured could be written";
 	if (!text)

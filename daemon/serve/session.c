@@ -301,6 +301,9 @@ void ts_session_status(const struct ts_session *s, struct ts_session_status *ret
 		.capture_windows = __atomic_load_n(&control->capture_windows, __ATOMIC_RELAXED),
 		.captured_bytes = __atomic_load_n(&control->captured_bytes, __ATOMIC_RELAXED),
 		.captured_ns = __atomic_load_n(&control->captured_ns, __ATOMIC_RELAXED),
+		.capture_max_bytes = __atomic_load_n(&control->capture_max_bytes, __ATOMIC_RELAXED),
+		.capture_ended = ts_session_lane_why(s),
+		.n_unsupported = __atomic_load_n(&s->lane.n_unsupported, __ATOMIC_RELAXED),
 	};
 
 	if (status.reason)

@@ -86,6 +86,9 @@ struct ts_session_status {
 	uint32_t capture_windows;
 	uint64_t captured_bytes;
 	uint64_t captured_ns;
+	uint64_t capture_max_bytes; /* 0: not known */
+	const char *capture_ended;  /* why nothing more is captured; NULL: it goes on */
+	uint32_t n_unsupported;	    /* operations that cannot be done again */
 	uint64_t counts[TS_ROW_EVENT_COUNT];
 	uint64_t lost[TS_LOSS_COUNT];
 	uint64_t n_kernel_counters; /* of the counter rows: the kernel's */

@@ -13,9 +13,11 @@
 #include <dlfcn.h>
 #include <time.h>
 
+#include "inject/counters.h"
 #include "inject/cuda/calls.h"
 #include "inject/debug.h"
 #include "inject/shim.h"
+#include "proto/abi/capture.h"
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
@@ -72,6 +74,24 @@ void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 			 wish->is_window ? TS_CAPTURE_STATE_CLOSED : TS_CAPTURE_STATE_WHOLE,
 			 __ATOMIC_RELAXED);
 	capture->shim = shim;
+}
+
+void ts_capture_report(struct ts_capture *capture)
+{
+	struct ts_producer *producer = &capture->shim->producer;
+	const struct ts_control *control = producer->control;
+	uint64_t bytes = __atomic_load_n(&control->captured_bytes, __ATOMIC_RELAXED);
+	uint64_t ns = __atomic_load_n(&control->captured_ns, __ATOMIC_RELAXED);
+	struct ts_thread *thread;
+
+	if (ns == capture->reported_ns)
+		return;
+	thread = ts_producer_thread(producer);
+	if (!thread)
+		return;
+	capture->reported_ns = ns;
+	ts_counter_record(producer, thread, TS_CAPTURE_COUNTER_BYTES, bytes);
+	ts_counter_record(producer, thread, TS_CAPTURE_COUNTER_NS, ns);
 }
 
 bool ts_capture_wants(uint32_t domain, uint32_t cbid)

@@ -42,6 +42,7 @@ struct ts_capture {
 	struct ts_window window;
 	struct ts_capture_driver driver;
 	pthread_mutex_t order; /* held through calls whose order matters */
+	uint64_t reported_ns;  /* by ts_capture_report() */
 	uint32_t disorder;     /* a call was not waited for: the order is as it comes */
 	/* Under the lane's lock. */
 	struct ts_handles function_numbers;
@@ -65,6 +66,9 @@ struct ts_capture {
 /* Begins where the session has a lane; the driver is there. Otherwise calls are not looked at. */
 void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 		      const struct ts_capture_wish *wish);
+
+/* The flush thread's: how much it is so far and what it took, as counters in the trace. Nothing where that is told. */
+void ts_capture_report(struct ts_capture *capture);
 
 /* On this thread, for calls of ours that are to have rows: they are not captured. */
 void ts_capture_look_away(bool away);

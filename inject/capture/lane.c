@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "proto/abi/capture.h"
 #include "proto/abi/hash.h"
 
 #define PATIENCE_NS	 UINT64_C(30000000000)
@@ -60,6 +61,7 @@ int ts_lane_init(struct ts_lane *lane, struct ts_producer *producer, uint64_t ma
 	if (!ts_pages_grow(&lane->known, FIRST_KNOWN * sizeof(struct known)))
 		return -ENOMEM;
 	lane->n_known_slots = FIRST_KNOWN;
+	__atomic_store_n(&control->capture_max_bytes, max_bytes, __ATOMIC_RELAXED);
 	pthread_mutex_init(&lane->lock, NULL);
 	lane->producer = producer;
 	lane->max_bytes = max_bytes;
@@ -230,7 +232,7 @@ static bool within_limit(struct ts_lane *lane, size_t n_bytes)
 		return true;
 	snprintf(why, sizeof(why), "the limit of %llu bytes was reached",
 		 (unsigned long long)lane->max_bytes);
-	ts_lane_end_saying(lane, why);
+	ts_lane_end_saying(lane, TS_LANE_LIMIT, why);
 	return false;
 }
 
@@ -259,7 +261,7 @@ static uint32_t content(struct ts_lane *lane, const void *bytes, size_t n_bytes,
 	if (n == 1)
 		return chunk(lane, bytes, (uint32_t)n_bytes, is_sure);
 	if (n > TS_BLOB_MAX_BYTES / sizeof(uint32_t)) {
-		ts_lane_end_saying(lane, "a content of more than 8 GiB");
+		ts_lane_end_saying(lane, TS_LANE_TOO_LARGE, "a content of more than 8 GiB");
 		return 0;
 	}
 	if (!ts_pages_grow(&lane->list, n * sizeof(*list))) {
@@ -310,7 +312,7 @@ uint32_t ts_lane_content_rows(struct ts_lane *lane, const uint8_t *bytes, size_t
 	return ts_lane_content(lane, lane->rows.at, n);
 }
 
-uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation)
+static uint64_t put(struct ts_lane *lane, struct ts_record_operation *operation)
 {
 	struct ts_record_operation *out = reserve(lane, sizeof(*out));
 	uint64_t time = operation->record.time;
@@ -326,11 +328,23 @@ uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation
 	return ++lane->sequence;
 }
 
-void ts_lane_end_saying(struct ts_lane *lane, const char *why)
+uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation)
+{
+	/* One more is the END. */
+	if (lane->sequence + 1 >= TS_CAPTURE_MAX_OPERATIONS) {
+		if (ts_lane_goes_on(lane))
+			ts_lane_end_saying(lane, TS_LANE_TOO_MANY,
+					   "as many operations as can be replayed");
+		return 0;
+	}
+	return put(lane, operation);
+}
+
+void ts_lane_end_saying(struct ts_lane *lane, enum ts_lane_end why, const char *text)
 {
 	struct ts_record_operation end = {.kind = TS_OPERATION_END};
 
-	end.name = ts_definitions_string(lane->producer->definitions, why, strlen(why));
-	(void)ts_lane_put(lane, &end);
-	__atomic_store_n(&lane->ended, 1, __ATOMIC_RELAXED);
+	end.name = ts_definitions_string(lane->producer->definitions, text, strlen(text));
+	(void)put(lane, &end);
+	ts_lane_end(lane, why);
 }

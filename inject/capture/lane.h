@@ -62,6 +62,6 @@ uint32_t ts_lane_content_rows(struct ts_lane *lane, const uint8_t *bytes, size_t
 uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation);
 
 /* Puts an END that says why, and nothing after it. */
-void ts_lane_end_saying(struct ts_lane *lane, const char *why);
+void ts_lane_end_saying(struct ts_lane *lane, enum ts_lane_end why, const char *text);
 /* Ends it where no operation can say so. Needs no lock. */
 void ts_lane_end(struct ts_lane *lane, enum ts_lane_end why);

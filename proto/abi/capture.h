@@ -22,6 +22,13 @@
 
 #define TS_CAPTURE_RANGE_BYTES 128u
 
+/* Counters in the domain "tracesmith" that count up: how much was captured, and what that took of the program's threads. */
+#define TS_CAPTURE_COUNTER_BYTES "captured bytes"
+#define TS_CAPTURE_COUNTER_NS	 "capturing ns"
+
+/* Of a session, its END included: as many as a replay takes. */
+#define TS_CAPTURE_MAX_OPERATIONS (16u << 20)
+
 struct ts_capture_wish {
 	uint64_t max_bytes; /* of contents; 0: level `timing` */
 	bool is_window;

@@ -150,6 +150,8 @@ struct ts_control {
 	uint32_t capture_windows; /* that were opened */
 	uint64_t captured_bytes;  /* of contents, each once */
 	uint64_t captured_ns;	  /* that capturing took of the application's threads */
+	/* from minor version 6 on */
+	uint64_t capture_max_bytes; /* of contents: then it ends */
 };
 
 enum ts_capture_state {
@@ -167,6 +169,10 @@ enum ts_lane_end {
 	TS_LANE_NO_MEMORY = 2, /* to remember what was captured */
 	TS_LANE_YIELDED = 3,   /* CUPTI was given up: operations are missing */
 	TS_LANE_STOPPED = 4,   /* recording was stopped: operations are missing */
+	/* Its last operation is an END, which says so in words. */
+	TS_LANE_LIMIT = 5,     /* capture_max_bytes */
+	TS_LANE_TOO_LARGE = 6, /* a content that no list of chunks can hold */
+	TS_LANE_TOO_MANY = 7,  /* as many operations as can be replayed */
 };
 TS_ASSERT_FIELD(struct ts_control, lane_off, 1152);
 TS_ASSERT_FIELD(struct ts_control, lane_bytes, 1160);
@@ -176,6 +182,7 @@ TS_ASSERT_FIELD(struct ts_control, capture_state, 1176);
 TS_ASSERT_FIELD(struct ts_control, capture_windows, 1180);
 TS_ASSERT_FIELD(struct ts_control, captured_bytes, 1184);
 TS_ASSERT_FIELD(struct ts_control, captured_ns, 1192);
+TS_ASSERT_FIELD(struct ts_control, capture_max_bytes, 1200);
 TS_ASSERT_FIELD(struct ts_control, major, 8);
 TS_ASSERT_FIELD(struct ts_control, minor, 10);
 TS_ASSERT_FIELD(struct ts_control, control_bytes, 12);

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "proto/abi/capture.h"
 #include "sbt/reader.h"
 
 #ifdef __cplusplus
@@ -23,7 +24,7 @@ enum ts_exec_error {
 	TS_EXEC_E_NOTHING, /* no operation is selected */
 };
 
-#define TS_EXEC_MAX_OPERATIONS (16u << 20)
+#define TS_EXEC_MAX_OPERATIONS TS_CAPTURE_MAX_OPERATIONS
 
 struct ts_exec_program {
 	struct ts_sbt_reader *reader;

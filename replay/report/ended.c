@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-const char *ts_ended_by(const struct ts_sbt_reader *reader, const struct ts_row_session *row)
+const char *ts_ended_by(struct ts_sbt_reader *reader, const struct ts_row_session *row)
 {
 	const char *pid = ts_sbt_reader_metadata(reader, TS_METADATA_COMMAND_PID);
 
@@ -18,7 +18,7 @@ const char *ts_ended_by(const struct ts_sbt_reader *reader, const struct ts_row_
 	return ts_sbt_reader_metadata(reader, TS_METADATA_COMMAND_END);
 }
 
-char *ts_ended_early(const struct ts_sbt_reader *reader, uint32_t session, struct ts_pool *pool)
+char *ts_ended_early(struct ts_sbt_reader *reader, uint32_t session, struct ts_pool *pool)
 {
 	static const char *const why[] = {
 		[TS_SESSION_END_NONE] = "the recording was cut off: its daemon is gone, or the "

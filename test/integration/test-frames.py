@@ -78,6 +78,7 @@ class Told:
     def end(self):
         _, err = self.process.communicate(timeout=harness.SECONDS * 4)
         self.case.assertEqual(self.process.returncode, 0, err)
+        return err
 
 
 class Frames(harness.Case):
@@ -231,9 +232,19 @@ class Frames(harness.Case):
         program = Told(self, 'window:2K,launches=2..99')
         for _ in range(9):
             program.tell('step', '2')
-        program.end()
+        # It is told while it runs, when it is over, and from the file.
+        live = program.session()['capture']
+        self.assertEqual((live['state'], live['max_bytes'], live['ended']), ('ended', 2048, 'its limit of bytes was reached'))
+        self.assertGreater(live['ns'], 0)
+        told = program.tsctl('sessions').out
+        self.assertIn('of 2.00 KiB captured', told)
+        self.assertIn(' % of its time: its limit of bytes was reached', told)
+        self.assertIn('CAPTURE ENDED EARLY: its limit of bytes was reached', program.end())
         self.replay(program.trace)
-        self.assertEqual(self.capture_of(program.trace)['ended'], 'the limit of 2048 bytes was reached')
+        capture = self.capture_of(program.trace)
+        self.assertEqual(capture['ended'], 'the limit of 2048 bytes was reached')
+        self.assertEqual((capture['bytes'], capture['ns']), (live['bytes'], live['ns']))
+        self.assertIn('ended early: the limit of 2048 bytes was reached', harness.tsctl('info', program.trace).out)
 
     def test_what_cannot_be_replayed(self):
         """It is named where it was in a window."""

@@ -251,6 +251,16 @@ static void print_stops(const Ts__Rpc__TraceInfo *info, bool wide)
 	ts_table_print(table, stdout, 2, wide);
 }
 
+static void print_overhead(const Ts__Rpc__SessionInfo *session)
+{
+	uint64_t ns = session->end_ns > session->start_ns ? session->end_ns - session->start_ns : 0;
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	printf("; it took %s of its threads", ts_out_duration(figure, session->capture->ns));
+	if (ns)
+		printf(" (%.2f %% of its time)", 100.0 * (double)session->capture->ns / (double)ns);
+}
+
 /* What can be replayed, and what of it cannot. */
 static void print_captures(const Ts__Rpc__TraceInfo *info)
 {
@@ -270,6 +280,10 @@ static void print_captures(const Ts__Rpc__TraceInfo *info)
 		       ts_out_count(figure, capture->operations));
 		if (capture->has_windows)
 			printf(", %u window%s", capture->windows, capture->windows == 1 ? "" : "s");
+		if (capture->has_bytes)
+			printf(", %s of contents", ts_out_bytes(figure, capture->bytes));
+		if (capture->ns)
+			print_overhead(session);
 		putchar('\n');
 		for (size_t n = 0; n < capture->n_unsupported; n++) {
 			printf("    cannot be replayed: ");

@@ -711,6 +711,27 @@ static void report_observed(const char *path, const Ts__Rpc__RecordingSummary *s
 		    summary->cut_short ? summary->cut_short : "");
 }
 
+/* Of what was captured to be replayed. */
+static size_t tell_captured(const Ts__Rpc__RecordingSummary *summary, char *text, size_t n_text)
+{
+	char bytes[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
+	size_t at;
+
+	if (!summary->captured)
+		return 0;
+	at = (size_t)snprintf(text, n_text, "; captured %s in %s of its threads' time",
+			      ts_out_bytes(bytes, summary->captured_bytes),
+			      ts_out_duration(took, summary->captured_ns));
+	if (summary->unsupported)
+		at += (size_t)snprintf(text + at, n_text - at,
+				       ", but for %u kind%s of calls (`tsctl info` names them)",
+				       summary->unsupported, summary->unsupported == 1 ? "" : "s");
+	if (summary->capture_ended)
+		at += (size_t)snprintf(text + at, n_text - at, "; CAPTURE ENDED EARLY: %.64s",
+				       summary->capture_ended);
+	return at;
+}
+
 /* The one line at the end. */
 static void report(const struct record *record, const Ts__Rpc__RecordingSummary *summary)
 {
@@ -723,7 +744,7 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 			     .hint = record->empty_hint};
 	const char *path = shown_path(record, summary);
 	char count[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], text[TS_WHY_BYTES],
-		more[400] = "";
+		more[700] = "";
 	size_t at = 0;
 	uint64_t n = rows_of(summary, gpu_types);
 
@@ -751,6 +772,7 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 		ts_complain("%s holds no GPU operation: %s", path, text);
 		return;
 	}
+	at += tell_captured(summary, more + at, sizeof(more) - at);
 	if (summary->observed)
 		at += (size_t)snprintf(more + at, sizeof(more) - at,
 				       "; %" PRIu64 " calls of %u other process%s, host half only",

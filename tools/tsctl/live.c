@@ -178,13 +178,18 @@ const char *ts_live_capture(const Ts__Rpc__LiveCapture *capture, uint64_t start_
 			    size_t n_text_bytes)
 {
 	uint64_t now = ts_clock_monotonic_ns();
-	char bytes[TS_OUT_FIGURE_BYTES];
-	bool is_whole = capture->state && !strcmp(capture->state, "whole");
+	char bytes[TS_OUT_FIGURE_BYTES], most[TS_OUT_FIGURE_BYTES];
+	const char *state = capture->state ? capture->state : "?";
+	bool is_window = !strcmp(state, "open") || !strcmp(state, "closed");
+	int n = snprintf(text, n_text_bytes, "%s%.8s, %s%s%s captured, %.2f %% of its time",
+			 is_window ? "window " : "capture: ", state,
+			 ts_out_bytes(bytes, capture->bytes), capture->max_bytes ? " of " : "",
+			 capture->max_bytes ? ts_out_bytes(most, capture->max_bytes) : "",
+			 now > start_ns ? 100.0 * (double)capture->ns / (double)(now - start_ns)
+					: 0.0);
 
-	snprintf(text, n_text_bytes, "%s%.8s, %s captured, %.2f %% of its time",
-		 is_whole ? "capture: " : "window ", capture->state ? capture->state : "?",
-		 ts_out_bytes(bytes, capture->bytes),
-		 now > start_ns ? 100.0 * (double)capture->ns / (double)(now - start_ns) : 0.0);
+	if (capture->ended && n > 0 && (size_t)n < n_text_bytes)
+		snprintf(text + n, n_text_bytes - (size_t)n, ": %.64s", capture->ended);
 	return text;
 }
 
@@ -192,6 +197,7 @@ void ts_live_print(size_t n_sessions, Ts__Rpc__LiveSession *const *sessions)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char rows[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], age[TS_OUT_FIGURE_BYTES];
+	char capture[TS_LIVE_CAPTURE_BYTES];
 	uint64_t now = ts_clock_monotonic_ns();
 
 	if (ts_table_new("rrlrrll", &table))
@@ -215,9 +221,13 @@ void ts_live_print(size_t n_sessions, Ts__Rpc__LiveSession *const *sessions)
 							   : 0));
 		ts_table_addf(table, "%s", ts_out_count(rows, session->rows));
 		ts_table_addf(table, "%s", session->program ? session->program : "");
-		ts_table_addf(table, "%s (%s%s)", session->path ? session->path : "",
+		if (session->capture)
+			ts_live_capture(session->capture, session->start_monotonic_ns, capture,
+					sizeof(capture));
+		ts_table_addf(table, "%s (%s%s)%s%s", session->path ? session->path : "",
 			      ts_out_bytes(bytes, session->file_bytes),
-			      session->removed ? ", REMOVED while it is written" : "");
+			      session->removed ? ", REMOVED while it is written" : "",
+			      session->capture ? "; " : "", session->capture ? capture : "");
 	}
 	ts_table_print(table, stdout, 0, false);
 }

@@ -38,7 +38,7 @@ void ts_live_print(size_t n_sessions, Ts__Rpc__LiveSession *const *sessions);
 /* What it does, in a word or two: "recording", "yielded, paused". */
 const char *ts_live_state(const Ts__Rpc__LiveSession *session);
 
-#define TS_LIVE_CAPTURE_BYTES 96u
+#define TS_LIVE_CAPTURE_BYTES 192u
 /* What it captures, how much that is, and what it costs: "window open, 12 MiB captured, 0.31 % of its time". Returns `text`. */
 const char *ts_live_capture(const Ts__Rpc__LiveCapture *capture, uint64_t start_ns, char *text,
 			    size_t n_text_bytes);

@@ -6,6 +6,7 @@
 #include "tools/tsctl/traceinfo.h"
 #include "replay/report/clockjson.h"
 
+#include "proto/abi/capture.h"
 #include "proto/rpc/json.h"
 #include "replay/report/aggregate.h"
 #include "replay/report/ended.h"
@@ -368,10 +369,25 @@ static void add_operation(struct maker *maker, Ts__Rpc__SessionInfo *session,
 		TS_RPC_SET(capture, windows, capture->windows + (operation->value != 0));
 }
 
+/* How much it was and what it took, of the shim's own counters the last. */
+static void add_counter(struct maker *maker, Ts__Rpc__CaptureInfo *capture,
+			const struct ts_row_counter *counter)
+{
+	const char *domain = ts_resolver_string(maker->resolver, counter->domain), *name;
+
+	if (!capture || !domain || strcmp(domain, "tracesmith"))
+		return;
+	name = ts_resolver_string(maker->resolver, counter->name);
+	if (name && !strcmp(name, TS_CAPTURE_COUNTER_BYTES))
+		TS_RPC_SET(capture, bytes, (uint64_t)counter->integer);
+	else if (name && !strcmp(name, TS_CAPTURE_COUNTER_NS))
+		TS_RPC_SET(capture, ns, (uint64_t)counter->integer);
+}
+
 static int fill_captures(struct maker *maker, Ts__Rpc__TraceInfo *info)
 {
 	struct ts_sbt_cursor_options options = {
-		.types = TS_ROW_BIT(TS_ROW_OPERATION),
+		.types = TS_ROW_BIT(TS_ROW_OPERATION) | TS_ROW_BIT(TS_ROW_COUNTER),
 		.session = maker->session,
 	};
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
@@ -387,8 +403,10 @@ static int fill_captures(struct maker *maker, Ts__Rpc__TraceInfo *info)
 		r = ts_sbt_cursor_next(cursor, &row);
 		maker->damaged |= r == TS_SBT_E_CORRUPT;
 		session = r ? NULL : session_of(info, row.session);
-		if (session)
+		if (session && row.type == TS_ROW_OPERATION)
 			add_operation(maker, session, row.operation);
+		else if (session)
+			add_counter(maker, session->capture, row.counter);
 	}
 	for (size_t i = 0; i < info->n_sessions; i++) {
 		Ts__Rpc__CaptureInfo *capture = info->sessions[i]->capture;

@@ -97,11 +97,15 @@ static void put_gpus(struct ts_watchscreen *screen, const Ts__Rpc__WatchLine *li
 
 static void put_capture(struct ts_watchscreen *screen, const Ts__Rpc__LiveCapture *capture)
 {
-	char bytes[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
+	char bytes[TS_OUT_FIGURE_BYTES], most[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
 
-	put(screen, TS_STYLE_PLAIN, "  capture %s: %s, %s of its threads' time",
+	put(screen, capture->ended ? TS_STYLE_YELLOW : TS_STYLE_PLAIN,
+	    "  capture %s: %s%s%s, %s of its threads' time%s%s",
 	    capture->state ? capture->state : "?", ts_out_bytes(bytes, capture->bytes),
-	    ts_out_duration(took, capture->ns));
+	    capture->max_bytes ? " of " : "",
+	    capture->max_bytes ? ts_out_bytes(most, capture->max_bytes) : "",
+	    ts_out_duration(took, capture->ns), capture->ended ? ": " : "",
+	    capture->ended ? capture->ended : "");
 }
 
 void ts_watchscreen_session(struct ts_watchscreen *screen, const Ts__Rpc__WatchLine *line)

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "inject/capture/lane.h"
+#include "proto/abi/capture.h"
 #include "proto/abi/handshake.h"
 
 #define CHUNKS 3u
@@ -78,4 +79,25 @@ TS_TEST(what_is_not_there_is_no_content_and_no_fault)
 	/* That is no reason to end. */
 	ts_check(ts_lane_goes_on(&f.lane));
 	ts_check(ts_lane_content(&f.lane, f.memory, 2 * TS_BLOB_CHUNK_BYTES) != 0);
+}
+
+TS_TEST(no_more_operations_than_a_replay_takes)
+{
+	struct ts_record_operation operation = {.kind = TS_OPERATION_FILL};
+	struct ts_definitions definitions;
+	struct fixture f;
+
+	fixture_init(&f);
+	ts_check_int(ts_definitions_init(&definitions, f.producer.control), 0);
+	f.producer.definitions = &definitions;
+	f.lane.sequence = TS_CAPTURE_MAX_OPERATIONS - 2;
+	ts_check_int(ts_lane_put(&f.lane, &operation), TS_CAPTURE_MAX_OPERATIONS - 1);
+	ts_check(ts_lane_goes_on(&f.lane));
+	ts_check_int(ts_lane_put(&f.lane, &operation), 0);
+	/* The END is the last that a replay takes. */
+	ts_check_int(f.lane.sequence, TS_CAPTURE_MAX_OPERATIONS);
+	ts_check(!ts_lane_goes_on(&f.lane));
+	ts_check_int(f.producer.control->lane_ended, TS_LANE_TOO_MANY);
+	ts_check_int(ts_lane_put(&f.lane, &operation), 0);
+	ts_check_int(f.lane.sequence, TS_CAPTURE_MAX_OPERATIONS);
 }
