@@ -547,8 +547,13 @@ static bool stream_call(struct ts_capture *capture, uint32_t cbid, const void *p
 			struct ts_record_operation *model)
 {
 	switch (cbid) {
-	case ID(cuStreamCreate):
-	case ID(cuStreamCreateWithPriority): {
+	case ID(cuStreamCreateWithPriority):
+		model->src =
+			(uint32_t)((const struct ts_cu_stream_create_with_priority_params *)params)
+				->priority;
+		__attribute__((fallthrough));
+	case ID(cuStreamCreate): {
+		/* The other one's begin like these. */
 		const struct ts_cu_stream_create_params *p = params;
 
 		put(capture, model, TS_OPERATION_STREAM_CREATE, handle_of(*p->stream), 0, p->flags);

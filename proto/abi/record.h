@@ -612,7 +612,7 @@ enum ts_operation_kind {
 	/* dst, bytes; flags: TS_OPERATION_MEMORY_* */
 	TS_OPERATION_ALLOC = 7,
 	TS_OPERATION_FREE = 8, /* dst; with a stream where flags say ASYNC */
-	/* object: the handle; value: creation flags; src: the priority's bits */
+	/* object: the handle; value: creation flags; src: the priority, 32 bits with its sign */
 	TS_OPERATION_STREAM_CREATE = 9,
 	TS_OPERATION_STREAM_DESTROY = 10,
 	TS_OPERATION_EVENT_CREATE = 11, /* object */

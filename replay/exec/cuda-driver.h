@@ -28,7 +28,8 @@
 	X(context_limit, cuCtxSetLimit, (int32_t limit, size_t value))                             \
 	X(context_peer, cuCtxEnablePeerAccess, (void *peer, uint32_t flags))                       \
 	X(context_no_peer, cuCtxDisablePeerAccess, (void *peer))                                   \
-	X(stream_new, cuStreamCreate, (void **stream, uint32_t flags))                             \
+	X(stream_new, cuStreamCreateWithPriority,                                                  \
+	  (void **stream, uint32_t flags, int32_t priority))                                       \
 	X(stream_free, cuStreamDestroy_v2, (void *stream))                                         \
 	X(stream_query, cuStreamQuery, (void *stream))                                             \
 	X(stream_wait, cuStreamWaitEvent, (void *stream, void *event, uint32_t flags))             \

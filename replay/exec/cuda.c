@@ -188,11 +188,12 @@ int ts_exec_cuda_wait(struct cuda_state *state, const struct ts_exec_io *io)
 /* ---- streams ---- */
 
 static int add_stream(struct cuda_state *state, const struct ts_exec_io *io, uint32_t context,
-		      uint32_t flags, enum ts_exec_handle_kind kind, uint64_t key)
+		      uint32_t flags, int32_t priority, enum ts_exec_handle_kind kind, uint64_t key)
 {
 	struct cuda_stream stream = {.context = context};
 	uint32_t i;
-	int r = ts_exec_cuda_result(state, io, state->driver.stream_new(&stream.handle, flags));
+	int r = ts_exec_cuda_result(state, io,
+				    state->driver.stream_new(&stream.handle, flags, priority));
 
 	r = r ?: ts_exec_objects_add(&state->streams, &stream, sizeof(stream), &i);
 	return r ?: ts_state_map_set(&state->handles, kind, key, i);
@@ -216,7 +217,7 @@ static int find_stream(struct cuda_state *state, const struct ts_row_operation *
 		key = (uint64_t)operation->thread << 32 | operation->context;
 		if (ts_state_map_find(&state->handles, kind, key) == TS_STATE_MAP_NONE) {
 			r = ts_exec_cuda_context(state, operation, io, &i);
-			r = r ?: add_stream(state, io, i, 0, kind, key);
+			r = r ?: add_stream(state, io, i, 0, 0, kind, key);
 			if (r)
 				return r;
 		}
@@ -248,7 +249,8 @@ static int do_stream(void *userdata, const struct ts_row_operation *operation,
 
 	return r
 		       ?: add_stream(state, io, i, operation->value & TS_CU_STREAM_NON_BLOCKING,
-				     TS_EXEC_HANDLE_STREAM, operation->object);
+				     (int32_t)operation->src, TS_EXEC_HANDLE_STREAM,
+				     operation->object);
 }
 
 static int do_stream_destroy(void *userdata, const struct ts_row_operation *operation,
@@ -288,7 +290,7 @@ static int do_context(void *userdata, const struct ts_row_operation *operation,
 	r = state->driver.device_get(&device, (int32_t)operation->device);
 	r = r ?: state->driver.context_new(&context.handle, 0, device);
 	if (!r) {
-		r = state->driver.stream_new(&context.own, TS_CU_STREAM_NON_BLOCKING);
+		r = state->driver.stream_new(&context.own, TS_CU_STREAM_NON_BLOCKING, 0);
 		if (r)
 			(void)state->driver.context_free(context.handle);
 	}

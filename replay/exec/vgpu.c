@@ -161,7 +161,7 @@ static int do_stream(void *userdata, const struct ts_row_operation *operation,
 	r = ts_exec_vgpu_result(state, io,
 				ts_vgpu_stream_new(context_at(state, stream.context)->vgpu,
 						   operation->value & TS_VGPU_STREAM_NON_BLOCKING,
-						   0, &stream.vgpu));
+						   (int32_t)operation->src, &stream.vgpu));
 	r = r ?: ts_exec_objects_add(&state->streams, &stream, sizeof(stream), &i);
 	return r ?: ts_state_map_set(&state->handles, TS_EXEC_HANDLE_STREAM, operation->object, i);
 }

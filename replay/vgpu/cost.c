@@ -135,34 +135,48 @@ static uint64_t kernel_duration(const struct ts_vgpu_shape *shape, const struct 
 	return ts_vgpu_max(shape->launch_ns + ns, work->least_ns);
 }
 
-bool ts_vgpu_cost_kernel_start(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
-			       uint32_t n_concurrent, uint64_t ready_ns, uint64_t *ret_start_ns)
+uint32_t ts_vgpu_cost_multiprocessors(const struct ts_vgpu_device *device,
+				      const struct ts_vgpu_done *done)
 {
-	const struct ts_vgpu_shape *shape = device->shape;
-	struct ts_vgpu_engines *e = &device->engines;
-	uint32_t n_sm = layout_of(shape, done).n_sm, n = 0;
-	uint64_t start;
+	return layout_of(device->shape, done).n_sm;
+}
 
-	if (e->n_running && (e->sm_running + n_sm > shape->n_sm || e->n_running >= n_concurrent ||
-			     e->n_running >= shape->max_concurrent_kernels))
+bool ts_vgpu_cost_has_room(const struct ts_vgpu_device *device, uint32_t n_sm,
+			   uint32_t n_concurrent, uint64_t at_ns)
+{
+	const struct ts_vgpu_engines *e = &device->engines;
+	uint32_t used = e->sm_used + e->sm_running, n = e->n_resident + e->n_running;
+
+	if (e->n_running >= n_concurrent)
 		return false;
-	/* Kernels start in the order they became ready, as a block distributor hands them out. */
-	start = ts_vgpu_max(ready_ns, e->last_kernel_start_ns);
-	while (n < e->n_resident && e->resident[n].end_ns <= start)
+	for (uint32_t i = 0; i < e->n_resident && e->resident[i].end_ns <= at_ns; i++) {
+		used -= e->resident[i].n_sm;
+		n--;
+	}
+	return used + n_sm <= device->shape->n_sm && n < device->shape->max_concurrent_kernels;
+}
+
+uint64_t ts_vgpu_cost_next_end(const struct ts_vgpu_device *device, uint64_t after_ns)
+{
+	const struct ts_vgpu_engines *e = &device->engines;
+
+	for (uint32_t i = 0; i < e->n_resident; i++)
+		if (e->resident[i].end_ns > after_ns)
+			return e->resident[i].end_ns;
+	return UINT64_MAX;
+}
+
+void ts_vgpu_cost_kernel_start(struct ts_vgpu_device *device, uint32_t n_sm, uint64_t start_ns)
+{
+	struct ts_vgpu_engines *e = &device->engines;
+	uint32_t n = 0;
+
+	while (n < e->n_resident && e->resident[n].end_ns <= start_ns)
 		n++;
 	resident_drop(e, n);
-	while (e->n_resident && (e->sm_used + e->sm_running + n_sm > shape->n_sm ||
-				 e->n_resident + e->n_running >= shape->max_concurrent_kernels)) {
-		start = e->resident[0].end_ns;
-		resident_drop(e, 1);
-	}
-	if (device->vgpu->host_clock)
-		start = ts_vgpu_max(start, ts_vgpu_now_ns());
-	e->last_kernel_start_ns = start;
+	e->last_kernel_start_ns = start_ns;
 	e->n_running++;
 	e->sm_running += n_sm;
-	*ret_start_ns = start;
-	return true;
 }
 
 void ts_vgpu_cost_kernel_end(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
@@ -178,6 +192,7 @@ void ts_vgpu_cost_kernel_end(struct ts_vgpu_device *device, const struct ts_vgpu
 	e->n_running--;
 	e->sm_running -= l.n_sm;
 	resident_add(e, *ret_end_ns, l.n_sm);
+	device->kernels.is_found = false;
 }
 
 static uint64_t *engine_free(uint64_t *engines, uint32_t n)

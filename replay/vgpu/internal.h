@@ -42,12 +42,14 @@ struct ts_vgpu_op {
 	uint64_t seq;	/* within its stream, from 1 */
 	uint64_t order; /* within its context: the legacy default stream's rule goes by it */
 	uint64_t ready_ns;
+	int priority; /* kernels; lower is more urgent */
 	bool told_started;
 	struct ts_vgpu_done done;
 	union {
 		struct {
 			void *large; /* parameters past TS_VGPU_INLINE_PARAMS */
 			size_t params_bytes;
+			uint32_t n_sm; /* multiprocessors that it takes */
 			uint8_t params[TS_VGPU_INLINE_PARAMS];
 		} kernel;
 		struct {
@@ -76,7 +78,7 @@ enum ts_vgpu_stream_state {
 	TS_VGPU_STREAM_READY,	       /* in the device's heap */
 	TS_VGPU_STREAM_BLOCKED_MARK,   /* head waits for a record that is not scheduled */
 	TS_VGPU_STREAM_BLOCKED_LEGACY, /* head waits by the legacy default stream's rule */
-	TS_VGPU_STREAM_HELD,	       /* head is a kernel that has no room beside those that run */
+	TS_VGPU_STREAM_HELD,	       /* head is a kernel that is ready and waits for room */
 	TS_VGPU_STREAM_RUNNING,	       /* head is being carried out */
 };
 
@@ -149,6 +151,13 @@ struct ts_vgpu_engines {
 	uint64_t peer_free_ns;
 };
 
+/* Kernels that are ready (kernels.c): streams by held_next, and, while it is_found, which one starts next. */
+struct ts_vgpu_kernels {
+	struct ts_vgpu_stream *first, *next;
+	uint64_t next_ns; /* UINT64_MAX: that depends on when one ends that is being computed */
+	bool is_found;
+};
+
 /* Free address space, ascending. */
 struct ts_vgpu_hole {
 	uint64_t start, bytes;
@@ -186,7 +195,8 @@ struct ts_vgpu_device {
 	bool has_deputy, deputy_asleep;
 	unsigned n_spare;
 	pthread_cond_t deputy_cond, spare_cond;
-	struct ts_vgpu_stream *held, **held_tail;
+	struct ts_vgpu_kernels kernels;
+	bool has_priorities; /* some stream or launch had another one than the least */
 
 	pthread_cond_t host_cond;
 	struct ts_vgpu_stream *host_head, **host_tail;
@@ -248,9 +258,15 @@ int ts_vgpu_context_fault(const struct ts_vgpu_context *context);
  * cost.c: reserve an engine from ready_ns on and answer when the operation runs. began_ns: when carrying it out began, the
  * clock being the host's, where it has ended by now.
  */
-/* A kernel starts; false: it has no room beside those whose end is not known yet. Every start has its end. */
-bool ts_vgpu_cost_kernel_start(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
-			       uint32_t n_concurrent, uint64_t ready_ns, uint64_t *ret_start_ns);
+uint32_t ts_vgpu_cost_multiprocessors(const struct ts_vgpu_device *device,
+				      const struct ts_vgpu_done *done);
+/* Whether a kernel that takes so many has room beside those that run then, and those whose end is not known yet. */
+bool ts_vgpu_cost_has_room(const struct ts_vgpu_device *device, uint32_t n_sm,
+			   uint32_t n_concurrent, uint64_t at_ns);
+/* The first end of a kernel after an instant, of those that are known; UINT64_MAX: none is. */
+uint64_t ts_vgpu_cost_next_end(const struct ts_vgpu_device *device, uint64_t after_ns);
+/* A kernel starts, where it has room. Every start has its end. */
+void ts_vgpu_cost_kernel_start(struct ts_vgpu_device *device, uint32_t n_sm, uint64_t start_ns);
 void ts_vgpu_cost_kernel_end(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
 			     const struct ts_vgpu_kernel_work *work, uint64_t start_ns,
 			     uint64_t *ret_end_ns);
@@ -262,6 +278,14 @@ void ts_vgpu_cost_copy(struct ts_vgpu_device *device, const struct ts_vgpu_done 
 void ts_vgpu_cost_fill(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
 		       uint64_t began_ns, uint64_t ready_ns, uint64_t *ret_start_ns,
 		       uint64_t *ret_end_ns);
+
+/*
+ * kernels.c; all under the lock. The stream's head joins those that wait; when the next one starts, UINT64_MAX where that is not known;
+ * that one, which waits no more.
+ */
+void ts_vgpu_kernels_add(struct ts_vgpu_device *device, struct ts_vgpu_stream *stream);
+uint64_t ts_vgpu_kernels_next(struct ts_vgpu_device *device, uint32_t n_concurrent);
+struct ts_vgpu_stream *ts_vgpu_kernels_take(struct ts_vgpu_device *device);
 
 /* memory.c; all under the lock */
 int ts_vgpu_memory_init(struct ts_vgpu_device *device);

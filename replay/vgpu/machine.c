@@ -58,7 +58,6 @@ static int device_init(struct ts_vgpu *vgpu, uint32_t index, const struct ts_vgp
 	device->index = index;
 	device->shape = shape;
 	device->host_tail = &device->host_head;
-	device->held_tail = &device->held;
 	r = ts_vgpu_cond_init(&device->worker_cond);
 	if (!r)
 		r = ts_vgpu_cond_init(&device->deputy_cond);

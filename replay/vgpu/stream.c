@@ -72,6 +72,18 @@ void ts_vgpu_mark_unref(struct ts_vgpu *vgpu, struct ts_vgpu_mark *mark)
 	vgpu->free_marks = mark;
 }
 
+/* Within the range; the device knows that there are priorities. */
+static int take_priority(struct ts_vgpu_device *device, int priority)
+{
+	if (priority > TS_VGPU_PRIORITY_LEAST)
+		priority = TS_VGPU_PRIORITY_LEAST;
+	if (priority < TS_VGPU_PRIORITY_GREATEST)
+		priority = TS_VGPU_PRIORITY_GREATEST;
+	if (priority != TS_VGPU_PRIORITY_LEAST)
+		device->has_priorities = true;
+	return priority;
+}
+
 int ts_vgpu_stream_new(struct ts_vgpu_context *context, uint32_t flags, int priority,
 		       struct ts_vgpu_stream **ret_stream)
 {
@@ -89,10 +101,10 @@ int ts_vgpu_stream_new(struct ts_vgpu_context *context, uint32_t flags, int prio
 	stream->context = context;
 	stream->device = context->device;
 	stream->flags = flags;
-	stream->priority = priority;
 	stream->refs = 1;
 	stream->owned = true;
 	ts_vgpu_lock(vgpu);
+	stream->priority = take_priority(stream->device, priority);
 	stream->id = vgpu->next_stream_id++;
 	if (stream->id == TS_VGPU_FIRST_STREAM_ID)
 		vgpu->next_stream_id = TS_VGPU_SECOND_STREAM_ID;
@@ -343,6 +355,8 @@ int ts_vgpu_launch(struct ts_vgpu_stream *stream, const struct ts_vgpu_launch *l
 	op->done.u.kernel.regs = launch->regs;
 	op->done.u.kernel.local_bytes = launch->local_bytes;
 	op->done.u.kernel.cooperative = launch->cooperative;
+	op->priority = launch->has_priority ? take_priority(stream->device, launch->priority)
+					    : stream->priority;
 	op->u.kernel.large = large;
 	op->u.kernel.params_bytes = launch->params_bytes;
 	if (!large && launch->params_bytes)

@@ -256,6 +256,9 @@ int ts_vgpu_device_synchronize(struct ts_vgpu_device *device);
 
 /* Streams. A non-blocking one takes no part in the legacy default stream's ordering. */
 #define TS_VGPU_STREAM_NON_BLOCKING 1u
+/* Kernels of a stream of higher priority, which is a lower number, start first where not all have room. Beyond the range means its end. */
+#define TS_VGPU_PRIORITY_LEAST	  0
+#define TS_VGPU_PRIORITY_GREATEST (-5)
 int ts_vgpu_stream_new(struct ts_vgpu_context *context, uint32_t flags, int priority,
 		       struct ts_vgpu_stream **ret_stream);
 /* Returns at once; the stream's work goes on and the stream is gone when it is done. */
@@ -291,6 +294,8 @@ struct ts_vgpu_launch {
 	const void *params;
 	size_t params_bytes;
 	bool cooperative;
+	bool has_priority; /* its own, instead of the stream's */
+	int priority;
 	uint64_t tag;
 };
 int ts_vgpu_launch(struct ts_vgpu_stream *stream, const struct ts_vgpu_launch *launch);

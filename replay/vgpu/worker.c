@@ -299,43 +299,21 @@ static uint32_t n_concurrent(const struct ts_vgpu *vgpu)
 	return n && n < TS_VGPU_MAX_CONCURRENT ? n : TS_VGPU_MAX_CONCURRENT;
 }
 
-/* Kernels without room, and those that come after them, wait for one that runs to end. */
-static void hold(struct ts_vgpu_device *device, struct ts_vgpu_stream *stream)
+/* The kernel that is the next one runs, and its stream goes on. */
+static void run_kernel(struct ts_vgpu_device *device, uint64_t start_ns)
 {
-	stream->state = TS_VGPU_STREAM_HELD;
-	stream->held_next = NULL;
-	*device->held_tail = stream;
-	device->held_tail = &stream->held_next;
-}
-
-static void release_held(struct ts_vgpu_device *device)
-{
-	struct ts_vgpu_stream *stream = device->held, *next;
-
-	device->held = NULL;
-	device->held_tail = &device->held;
-	for (; stream; stream = next) {
-		next = stream->held_next;
-		ts_vgpu_head_update(stream);
-	}
-}
-
-/* False: the kernel has to wait for room, and its stream is held. */
-static bool run_kernel(struct ts_vgpu_device *device, struct ts_vgpu_op *op)
-{
+	struct ts_vgpu_stream *stream = ts_vgpu_kernels_take(device);
+	struct ts_vgpu_op *op = stream->head;
 	struct ts_vgpu_kernel_work work = {0};
 	struct ts_vgpu_done *done = &op->done;
 
-	if (device->held || !ts_vgpu_cost_kernel_start(device, done, n_concurrent(device->vgpu),
-						       op->ready_ns, &done->start_ns)) {
-		hold(device, op->stream);
-		return false;
-	}
+	stream->state = TS_VGPU_STREAM_RUNNING;
+	done->start_ns =
+		device->vgpu->host_clock ? ts_vgpu_max(start_ns, ts_vgpu_now_ns()) : start_ns;
+	ts_vgpu_cost_kernel_start(device, op->u.kernel.n_sm, done->start_ns);
 	execute(device, op, &work);
 	ts_vgpu_cost_kernel_end(device, done, &work, done->start_ns, &done->end_ns);
-	if (device->held)
-		release_held(device);
-	return true;
+	finish(stream, op);
 }
 
 static void schedule_mark(struct ts_vgpu_mark *mark, uint64_t time_ns)
@@ -367,9 +345,8 @@ static void dispatch(struct ts_vgpu_device *device)
 	done->end_ns = ready;
 	switch (done->kind) {
 	case TS_VGPU_OP_KERNEL:
-		if (!run_kernel(device, op))
-			return;
-		break;
+		ts_vgpu_kernels_add(device, stream);
+		return;
 	case TS_VGPU_OP_COPY:
 		run_data(vgpu, op, done->u.copy.bytes, do_copy);
 		ts_vgpu_cost_copy(device, done, op->u.copy.height * op->u.copy.depth, began, ready,
@@ -493,6 +470,12 @@ static bool retire_some(struct ts_vgpu_device *device, uint64_t now)
 	return n_ended;
 }
 
+/* Kernels that another one may overtake are not decided on before it is time. */
+static uint64_t lookahead_ns(const struct ts_vgpu_device *device, const struct ts_vgpu_op *op)
+{
+	return op->done.kind == TS_VGPU_OP_KERNEL && device->has_priorities ? 0 : LOOKAHEAD_NS;
+}
+
 static bool can_dispatch(const struct ts_vgpu_device *device, uint64_t now)
 {
 	const struct ts_vgpu_op *op;
@@ -501,13 +484,38 @@ static bool can_dispatch(const struct ts_vgpu_device *device, uint64_t now)
 		return false;
 	op = device->heap[0]->head;
 	/* A host function runs in real time: not before what precedes it has ended. */
-	return op->ready_ns <= now + (op->done.kind == TS_VGPU_OP_HOST ? 0 : LOOKAHEAD_NS);
+	return op->ready_ns <=
+	       now + (op->done.kind == TS_VGPU_OP_HOST ? 0 : lookahead_ns(device, op));
 }
 
-static uint64_t wake_time(const struct ts_vgpu_device *device, uint64_t now, unsigned n_naps)
+/*
+ * Carries out what comes first in model time, as far as it is time for it; false: nothing is. What becomes ready by the instant at
+ * which a kernel starts may go before that kernel, and so comes first.
+ */
+static bool step(struct ts_vgpu_device *device, uint64_t now)
+{
+	uint64_t start_ns = ts_vgpu_kernels_next(device, n_concurrent(device->vgpu));
+
+	if (device->n_heap && device->heap[0]->head->ready_ns <= start_ns) {
+		if (!can_dispatch(device, now))
+			return false;
+		dispatch(device);
+		return true;
+	}
+	if (start_ns == UINT64_MAX ||
+	    start_ns > now + lookahead_ns(device, device->kernels.next->head))
+		return false;
+	run_kernel(device, start_ns);
+	return true;
+}
+
+static uint64_t wake_time(struct ts_vgpu_device *device, uint64_t now, unsigned n_naps)
 {
 	uint64_t wake = n_naps < IDLE_NAPS ? now + NAP_NS : UINT64_MAX;
+	uint64_t start_ns = ts_vgpu_kernels_next(device, n_concurrent(device->vgpu));
 
+	if (start_ns < wake)
+		wake = ts_vgpu_max(start_ns, now + LOOKAHEAD_NS / 2);
 	if (device->n_heap) {
 		const struct ts_vgpu_op *op = device->heap[0]->head;
 		uint64_t at = op->ready_ns;
@@ -589,8 +597,7 @@ static void lead(struct ts_vgpu_device *device)
 		uint64_t now = ts_vgpu_now_ns();
 		bool did = false;
 
-		for (unsigned i = 0; i < BATCH && can_dispatch(device, now); i++) {
-			dispatch(device);
+		for (unsigned i = 0; i < BATCH && step(device, now); i++) {
 			if (device->lead != mine)
 				return;
 			did = true;
@@ -640,7 +647,9 @@ static void follow(struct ts_vgpu_device *device)
 	while (!vgpu->stopping && device->led) {
 		uint64_t now = ts_vgpu_now_ns(), since = device->kernel_since_ns;
 
-		if (since && now - since >= TAKEOVER_NS && (device->n_heap || device->flight)) {
+		if (since && now - since >= TAKEOVER_NS &&
+		    (device->n_heap || device->flight ||
+		     ts_vgpu_kernels_next(device, n_concurrent(vgpu)) != UINT64_MAX)) {
 			device->led = false;
 			device->kernel_since_ns = 0;
 		} else if (since || n_naps++ < IDLE_NAPS) {

@@ -28,15 +28,25 @@ static struct ts_vgpu_done kernel(uint32_t blocks, uint32_t threads)
 	};
 }
 
+/* False: it has no room then. */
+static bool start(const struct ts_vgpu_done *done, uint32_t n_concurrent, uint64_t at_ns)
+{
+	uint32_t n_sm = ts_vgpu_cost_multiprocessors(device, done);
+
+	if (!ts_vgpu_cost_has_room(device, n_sm, n_concurrent, at_ns))
+		return false;
+	ts_vgpu_cost_kernel_start(device, n_sm, at_ns);
+	return true;
+}
+
 /* When a kernel that is alone on the device ends that could run from 0 on. */
 static uint64_t duration(const struct ts_vgpu_done *done, const struct ts_vgpu_kernel_work *work)
 {
-	uint64_t start, end;
+	uint64_t end;
 
 	memset(&device->engines, 0, sizeof(device->engines));
-	ts_check(ts_vgpu_cost_kernel_start(device, done, 8, 0, &start));
-	ts_check_int(start, 0);
-	ts_vgpu_cost_kernel_end(device, done, work, start, &end);
+	ts_check(start(done, 8, 0));
+	ts_vgpu_cost_kernel_end(device, done, work, 0, &end);
 	return end;
 }
 
@@ -95,7 +105,7 @@ TS_TEST(kernels_beside_one_another)
 {
 	const struct ts_vgpu_kernel_work nothing = {0};
 	struct ts_vgpu_done half, whole;
-	uint64_t start, end, second, second_end, third;
+	uint64_t end, second_end;
 	uint32_t per_sm;
 
 	begin("small");
@@ -103,23 +113,24 @@ TS_TEST(kernels_beside_one_another)
 	half = kernel(per_sm * shape->n_sm / 2, 1024);
 	whole = kernel(per_sm * shape->n_sm, 1024);
 	/* Two halves overlap, though the second's end is not known yet when it starts. */
-	ts_check(ts_vgpu_cost_kernel_start(device, &half, 8, 1000, &start));
-	ts_check(ts_vgpu_cost_kernel_start(device, &half, 8, 1500, &second));
-	ts_check(start == 1000 && second == 1500);
+	ts_check(start(&half, 8, 1000));
+	ts_check(start(&half, 8, 1500));
 	/* There is no room for a third while they run, nor for a second where one at a time is all. */
-	ts_check(!ts_vgpu_cost_kernel_start(device, &half, 8, 1500, &third));
-	ts_vgpu_cost_kernel_end(device, &half, &nothing, start, &end);
-	ts_check(!ts_vgpu_cost_kernel_start(device, &half, 1, 1500, &third));
-	ts_vgpu_cost_kernel_end(device, &half, &nothing, second, &second_end);
-	ts_check_int(second_end - second, end - start);
+	ts_check(!start(&half, 8, 1500));
+	ts_check_int(ts_vgpu_cost_next_end(device, 1500), UINT64_MAX);
+	ts_vgpu_cost_kernel_end(device, &half, &nothing, 1000, &end);
+	ts_check(!start(&half, 1, 1500));
+	ts_vgpu_cost_kernel_end(device, &half, &nothing, 1500, &second_end);
+	ts_check_int(second_end - 1500, end - 1000);
 	/* One that was queued meanwhile and takes all waits for both. */
-	ts_check(ts_vgpu_cost_kernel_start(device, &whole, 8, 1600, &third));
-	ts_check_int(third, second_end);
-	ts_vgpu_cost_kernel_end(device, &whole, &nothing, third, &end);
-	/* And nobody overtakes it. */
-	ts_check(ts_vgpu_cost_kernel_start(device, &half, 8, 1700, &start));
-	ts_check_int(start, end);
-	ts_vgpu_cost_kernel_end(device, &half, &nothing, start, &end);
+	ts_check(!start(&whole, 8, 1600));
+	ts_check_int(ts_vgpu_cost_next_end(device, 1600), end);
+	ts_check(!start(&whole, 8, end));
+	ts_check_int(ts_vgpu_cost_next_end(device, end), second_end);
+	ts_check(start(&whole, 8, second_end));
+	ts_vgpu_cost_kernel_end(device, &whole, &nothing, second_end, &end);
+	ts_check(!start(&half, 8, end - 1));
+	ts_check(start(&half, 8, end));
 	ts_vgpu_free(vgpu);
 }
 
@@ -171,17 +182,17 @@ TS_TEST(the_hosts_clock)
 	const struct ts_vgpu_kernel_work work = {.computed = true, .warp_insns = 1ull << 40};
 	struct ts_vgpu_done d = kernel(1, 32), up = copy(TS_VGPU_COPY_H2D, 1ull << 40, 0, 0);
 	struct timespec nap = {.tv_nsec = 2000000};
-	uint64_t before = ts_vgpu_now_ns(), start, end, copy_start, copy_end;
+	uint64_t before = ts_vgpu_now_ns(), end, copy_start, copy_end;
 
 	begin("small,clock=host");
-	ts_check(ts_vgpu_cost_kernel_start(device, &d, 8, before, &start));
+	ts_check(start(&d, 8, before));
 	nanosleep(&nap, NULL);
-	ts_vgpu_cost_kernel_end(device, &d, &work, start, &end);
-	ts_check(start >= before && end >= start + 2000000 && end <= ts_vgpu_now_ns());
+	ts_vgpu_cost_kernel_end(device, &d, &work, before, &end);
+	ts_check(end >= before + 2000000 && end <= ts_vgpu_now_ns());
 	ts_vgpu_cost_copy(device, &up, 1, end, before, &copy_start, &copy_end);
 	ts_check(copy_start == end && copy_end >= copy_start && copy_end <= ts_vgpu_now_ns());
-	ts_vgpu_cost_fill(device, &up, start, before, &copy_start, &copy_end);
-	ts_check(copy_start == start && copy_end >= end);
+	ts_vgpu_cost_fill(device, &up, before, before, &copy_start, &copy_end);
+	ts_check(copy_start == before && copy_end >= end);
 	ts_vgpu_free(vgpu);
 }
 

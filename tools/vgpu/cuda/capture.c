@@ -195,7 +195,11 @@ int capture_launch(struct stream *stream, const struct function *f, const struct
 	struct node_work work;
 	int r = work_launch(f, l, params, &work);
 
-	return r ? r : add(stream, &work);
+	if (r)
+		return r;
+	work.kernel.priority =
+		l->has_priority ? l->priority : ts_vgpu_stream_priority(stream->vstream);
+	return add(stream, &work);
 }
 
 static int32_t type_of(enum said said)

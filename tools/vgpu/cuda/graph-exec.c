@@ -258,6 +258,16 @@ static int plan_for(struct graph_exec *exec, struct context *context)
 	return 0;
 }
 
+/* The stream's that it is launched in, unless the graph was instantiated to use its nodes'. */
+static int32_t step_priority(const struct graph_exec *exec, const struct graph_node *node,
+			     const struct ts_vgpu_stream *launching)
+{
+	if (exec->flags & TS_CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY &&
+	    node->work.type == TS_CU_GRAPH_NODE_TYPE_KERNEL)
+		return node->work.kernel.priority;
+	return ts_vgpu_stream_priority(launching);
+}
+
 static int run_step(struct graph_exec *exec, struct step *step, struct ts_vgpu_stream *launching)
 {
 	struct plan *plan = exec->plan;
@@ -272,7 +282,8 @@ static int run_step(struct graph_exec *exec, struct step *step, struct ts_vgpu_s
 		r = ts_vgpu_stream_wait(vstream, plan->steps[step->waits[i]].event, 0);
 	r = result_of(r);
 	if (!r && step->node && !step->node->disabled) {
-		const struct work_place place = {exec->id, step->node->id};
+		const struct work_place place = {exec->id, step->node->id,
+						 step_priority(exec, step->node, launching)};
 
 		r = work_run(&step->node->work, lane->context, vstream, &place);
 	}

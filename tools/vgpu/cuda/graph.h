@@ -27,7 +27,7 @@ struct node_work {
 		struct {
 			struct function *function;
 			struct launch launch;
-			int32_t priority; /* kept and answered; priorities have no effect */
+			int32_t priority; /* where the graph was instantiated to use it */
 			uint8_t *params;  /* owned, as pointers is */
 			void **pointers;  /* to each parameter */
 		} kernel;

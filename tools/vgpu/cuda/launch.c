@@ -125,6 +125,8 @@ int launch_run(const struct function *f, const struct launch *l, const uint8_t *
 		.params = params,
 		.params_bytes = f->decl->params_bytes,
 		.cooperative = l->cooperative,
+		.has_priority = place || l->has_priority,
+		.priority = place ? place->priority : l->priority,
 		.tag = (uint64_t)(uintptr_t)op,
 	};
 	int r;
@@ -210,6 +212,10 @@ static int read_attributes(const struct ts_cu_launch_config *config, struct laun
 		case TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
 			l->cooperative = a->value.cooperative;
 			break;
+		case TS_CU_LAUNCH_ATTRIBUTE_PRIORITY:
+			l->has_priority = true;
+			l->priority = a->value.priority;
+			break;
 		case TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
 			if ((uint64_t)a->value.cluster_dim.x * a->value.cluster_dim.y *
 				    a->value.cluster_dim.z >
@@ -226,7 +232,6 @@ static int read_attributes(const struct ts_cu_launch_config *config, struct laun
 		case TS_CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
 		case TS_CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
 		case TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-		case TS_CU_LAUNCH_ATTRIBUTE_PRIORITY:
 		case TS_CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
 		case TS_CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
 		case TS_CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:

@@ -86,9 +86,9 @@ static int ctx_get_stream_priority_range(int32_t *least_priority, int32_t *great
 	if (r)
 		return r;
 	if (least_priority)
-		*least_priority = 0;
+		*least_priority = TS_VGPU_PRIORITY_LEAST;
 	if (greatest_priority)
-		*greatest_priority = -5;
+		*greatest_priority = TS_VGPU_PRIORITY_GREATEST;
 	return 0;
 }
 

@@ -155,11 +155,6 @@ static int stream_create(void **stream, uint32_t flags, int32_t priority)
 		return r;
 	if (!stream || flags & ~(uint32_t)TS_CU_STREAM_NON_BLOCKING)
 		return TS_CU_ERROR_INVALID_VALUE;
-	/* Beyond the range means its end. */
-	if (priority < -5)
-		priority = -5;
-	if (priority > 0)
-		priority = 0;
 	r = stream_new(context, flags, priority, false, &made);
 	if (!r)
 		*stream = made;

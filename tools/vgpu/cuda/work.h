@@ -12,6 +12,7 @@
 struct work_place {
 	uint32_t graph_id; /* the executable graph's */
 	uint64_t node_id;
+	int32_t priority; /* of kernels */
 };
 
 /* launch.c */
@@ -19,6 +20,8 @@ struct launch {
 	uint32_t grid[3], block[3];
 	uint32_t shared_bytes;
 	bool cooperative;
+	bool has_priority; /* else the stream's; in graphs the node or the launch says it */
+	int32_t priority;
 };
 int launch_check(const struct function *f, const struct launch *l);
 /* Copies a call's arguments into a buffer of the declaration's params_bytes. */
