@@ -30,6 +30,12 @@ struct ts_state_open {
 	size_t n_calls, n_calls_allocated, n_syncs, n_syncs_allocated, n_ops, n_ops_allocated;
 };
 
+/* Had an engine at the instant, or has it one after the other since then. */
+struct ts_state_taken {
+	struct ts_state_op op;
+	uint64_t root_op_id, root_ns; /* what ran at the instant */
+};
+
 struct ts_state_builder {
 	struct ts_state *state;
 	struct ts_state_machine *machine;
@@ -40,6 +46,8 @@ struct ts_state_builder {
 	bool is_behind;	   /* the instant was passed; then: */
 	size_t n_told;	   /* operations up to the last that was waited for */
 	bool is_due_known; /* of events, nothing that was waited for having come since */
+	struct ts_state_taken *taken;
+	size_t n_taken, n_taken_allocated;
 
 	/* For all instants at once: nothing is kept for one of them. NULL: for one. */
 	struct ts_state_open *open;

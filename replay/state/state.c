@@ -70,6 +70,7 @@ void ts_state_builder_free(struct ts_state_builder *builder)
 	ts_state_map_deinit(&builder->event_by_handle);
 	ts_state_map_deinit(&builder->thread_by_call);
 	free(builder->launches);
+	free(builder->taken);
 	free(builder);
 }
 
@@ -355,6 +356,91 @@ static void drop_reached(struct ts_state_builder *builder)
 	state->n_events = n;
 }
 
+/* ---- engines --------------------------------------------------------------------------------------- */
+
+static bool same_engine(const struct ts_state_op *a, const struct ts_state_op *b)
+{
+	if (a->type != b->type || a->device != b->device)
+		return false;
+	return a->type != TS_ROW_MEMCPY || a->row.memcpy_.copy_kind == b->row.memcpy_.copy_kind;
+}
+
+/* It began when another operation was over: how near counts as "when". */
+#define ENGINE_SLACK_NS 5000u
+#define MAX_TICK_NS	1000u
+#define MAX_TAKEN	1024u
+
+/* Times of devices are converted, each on its own: those of two operations, one behind the other, may overlap by as much. */
+static bool is_over_at(const struct ts_state_op *op, uint64_t at_ns)
+{
+	uint64_t tick_ns = (op->end_ns - op->start_ns) / 8;
+
+	return op->end_ns - (tick_ns < MAX_TICK_NS ? tick_ns : MAX_TICK_NS) <= at_ns;
+}
+
+static int take_engine(struct ts_state_builder *builder, const struct ts_state_op *op,
+		       uint64_t root_op_id, uint64_t root_ns)
+{
+	struct ts_state_taken *taken;
+
+	if (builder->n_taken == MAX_TAKEN || op->type == TS_ROW_API)
+		return 0;
+	taken = ts_state_append(&builder->taken, &builder->n_taken, &builder->n_taken_allocated,
+				sizeof(*taken));
+	if (!taken)
+		return -ENOMEM;
+	taken->op = *op;
+	taken->root_op_id = root_op_id;
+	taken->root_ns = root_ns;
+	return 0;
+}
+
+/* Those that run at the instant have engines. */
+static int take_engines(struct ts_state_builder *builder)
+{
+	const struct ts_state *state = builder->state;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < state->n_ops; i++) {
+		const struct ts_state_op *op = &state->ops[i].op;
+
+		if (op->start_ns <= state->at_ns)
+			r = take_engine(builder, op, op->op_id, op->start_ns);
+	}
+	return r;
+}
+
+/*
+ * An operation that began after the instant, and when the one was over that had its engine: it has that from then on, and what began
+ * when it was over waited for both. Operations come in the order of their starts.
+ */
+static int pass_engine(struct ts_state_builder *builder, const struct ts_state_op *op,
+		       struct ts_state_current *current)
+{
+	struct ts_state_taken found = {.root_op_id = 0};
+
+	for (size_t i = 0; i < builder->n_taken;) {
+		const struct ts_state_taken *taken = &builder->taken[i];
+
+		if (taken->op.end_ns + ENGINE_SLACK_NS < op->start_ns) {
+			builder->taken[i] = builder->taken[--builder->n_taken];
+			continue;
+		}
+		if (is_over_at(&taken->op, op->start_ns) && same_engine(&taken->op, op) &&
+		    taken->op.session == op->session &&
+		    (!found.root_op_id || taken->op.end_ns > found.op.end_ns))
+			found = *taken;
+		i++;
+	}
+	if (!found.root_op_id)
+		return 0;
+	if (current) {
+		current->engine_op_id = found.root_op_id;
+		current->engine_ns = found.root_ns;
+	}
+	return take_engine(builder, op, found.root_op_id, found.root_ns);
+}
+
 /* ---- feeding ------------------------------------------------------------------------------------ */
 
 int ts_state_builder_keep(struct ts_state_builder *builder, const struct ts_state_op *op)
@@ -406,7 +492,7 @@ static bool is_device(const struct ts_sbt_row *row)
 static int feed_machine(struct ts_state_builder *builder, const struct ts_sbt_row *row)
 {
 	uint64_t n_awaited = ts_state_machine_n_awaited(builder->machine);
-	size_t n_launches = builder->n_launches;
+	size_t n_launches = builder->n_launches, n_ops;
 	struct ts_state_op op;
 	int r = ts_state_machine_feed(builder->machine, row, &op);
 
@@ -414,7 +500,11 @@ static int feed_machine(struct ts_state_builder *builder, const struct ts_sbt_ro
 		return r;
 	if (builder->n_launches)
 		pass_launches(builder, &op);
+	n_ops = builder->state->n_ops;
 	r = builder->open ? note_op(builder->open, &op) : ts_state_builder_keep(builder, &op);
+	if (!r && builder->is_behind)
+		r = pass_engine(builder, &op,
+				builder->state->n_ops > n_ops ? &builder->state->ops[n_ops] : NULL);
 	/* What follows the last of those that were waited for is not told: how far one reads must not matter. */
 	if (is_launched(builder, &op) || builder->n_launches < n_launches ||
 	    ts_state_machine_n_awaited(builder->machine) < n_awaited) {
@@ -438,7 +528,7 @@ int ts_state_builder_pass(struct ts_state_builder *builder, const struct ts_sbt_
 
 int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_row *row)
 {
-	int r = 0;
+	int r;
 
 	if (!builder->is_behind) {
 		if (ts_row_start_ns(row->any) <= builder->state->at_ns)
@@ -447,6 +537,9 @@ int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_
 		builder->n_told = builder->state->n_ops;
 		find_due(builder);
 		drop_reached(builder);
+		r = take_engines(builder);
+		if (r)
+			return r;
 	}
 	if (!builder->n_launches &&
 	    ts_state_machine_n_awaited(builder->machine) == builder->n_never)
@@ -460,6 +553,7 @@ int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_
 		find_due(builder);
 	if (is_device(row))
 		return feed_machine(builder, row);
+	r = 0;
 	/* Told of when a call returned that had begun by then: its first nodes may have begun before. */
 	if (row->type == TS_ROW_GRAPH_LAUNCH &&
 	    ts_state_map_find(&builder->thread_by_call, row->session, row->graph_launch->op_id) !=
@@ -469,37 +563,6 @@ int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_
 }
 
 /* ---- the answer --------------------------------------------------------------------------------- */
-
-static bool same_engine(const struct ts_state_op *a, const struct ts_state_op *b)
-{
-	if (a->type != b->type || a->device != b->device)
-		return false;
-	return a->type != TS_ROW_MEMCPY || a->row.memcpy_.copy_kind == b->row.memcpy_.copy_kind;
-}
-
-/* It began when an operation that ran at the instant was over: how near counts as "when". */
-#define ENGINE_SLACK_NS 5000u
-#define MAX_RUNNING	1024u
-
-/* Running operations come first; a device runs fewer at a time than are looked at. */
-static void find_engine(const struct ts_state *state, struct ts_state_current *current)
-{
-	for (size_t i = 0; i < state->n_ops && i < MAX_RUNNING; i++) {
-		const struct ts_state_op *op = &state->ops[i].op;
-
-		if (state->ops[i].phase != TS_STATE_RUNNING)
-			return;
-		if (!same_engine(op, &current->op) || op->end_ns > current->op.start_ns ||
-		    current->op.start_ns - op->end_ns > ENGINE_SLACK_NS)
-			continue;
-		current->phase = TS_STATE_WAITING;
-		current->cause = TS_STATE_CAUSE_ENGINE;
-		current->by_op_id = op->op_id;
-		if (op->start_ns > current->since_ns)
-			current->since_ns = op->start_ns;
-		return;
-	}
-}
 
 /* By its stream for as long as that holds it, then by what holds it longest. */
 static void classify(struct ts_state_current *current, uint64_t at_ns)
@@ -536,6 +599,13 @@ static void classify(struct ts_state_current *current, uint64_t at_ns)
 		current->phase = TS_STATE_WAITING;
 		current->cause = TS_STATE_CAUSE_HOST;
 		current->by_op_id = op->host_op_id;
+	}
+	if (!by && current->phase == TS_STATE_DISPATCH_PENDING && current->engine_op_id) {
+		current->phase = TS_STATE_WAITING;
+		current->cause = TS_STATE_CAUSE_ENGINE;
+		current->by_op_id = current->engine_op_id;
+		if (current->engine_ns > current->since_ns)
+			current->since_ns = current->engine_ns;
 	}
 	if (!by)
 		return;
@@ -657,11 +727,6 @@ int ts_state_builder_finish(struct ts_state_builder *builder, struct ts_state **
 		return r;
 	for (size_t i = 0; i < state->n_ops; i++)
 		classify(&state->ops[i], state->at_ns);
-	if (state->n_ops)
-		qsort(state->ops, state->n_ops, sizeof(*state->ops), compare_ops);
-	for (size_t i = 0; i < state->n_ops; i++)
-		if (state->ops[i].phase == TS_STATE_DISPATCH_PENDING)
-			find_engine(state, &state->ops[i]);
 	if (state->n_ops)
 		qsort(state->ops, state->n_ops, sizeof(*state->ops), compare_ops);
 	find_waited_for(builder->machine, state);

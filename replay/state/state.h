@@ -7,7 +7,7 @@
  *   dispatch_pending  called for, and nothing that the trace knows of holds it back: it is on its way to the device
  *   queued            behind others in its stream
  *   waiting           first in its stream, held back by an event, the legacy default stream's rule, the host, or, as far as can be
- *                     told from what ran at that instant, by an engine that was taken
+ *                     told from what ran then and what came after it, by an engine that was taken, as by a full device
  *   running
  *
  * A trace is read from its start to the instant, and on until everything that was under way has been told of. Memory is
@@ -35,7 +35,7 @@ enum ts_state_cause {
 	TS_STATE_CAUSE_EVENT = 2,
 	TS_STATE_CAUSE_LEGACY = 3, /* the legacy default stream's rule */
 	TS_STATE_CAUSE_ENGINE =
-		4, /* inferred: another operation had the engine, and it began when that was over */
+		4, /* inferred: another operation had the engine, and it began when that was over, or what came between the two */
 	TS_STATE_CAUSE_HOST =
 		5, /* what the host does within the stream: a function, a word to be written */
 };
@@ -47,6 +47,8 @@ struct ts_state_current {
 	uint64_t by_op_id; /* what it waits for; 0: nothing */
 	uint64_t by_event; /* CAUSE_EVENT: the handle */
 	uint64_t since_ns; /* in this phase, held back by this */
+	/* Whatever its phase: what ran at the instant and had its engine, itself or by who came after it, and since when; 0: none. */
+	uint64_t engine_op_id, engine_ns;
 };
 
 struct ts_state_thread {

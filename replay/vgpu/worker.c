@@ -308,8 +308,10 @@ static void run_kernel(struct ts_vgpu_device *device, uint64_t start_ns)
 	struct ts_vgpu_done *done = &op->done;
 
 	stream->state = TS_VGPU_STREAM_RUNNING;
-	done->start_ns =
-		device->vgpu->host_clock ? ts_vgpu_max(start_ns, ts_vgpu_now_ns()) : start_ns;
+	done->start_ns = start_ns;
+	/* What waited for room begins when it has it. */
+	if (device->vgpu->host_clock && op->ready_ns >= start_ns)
+		done->start_ns = ts_vgpu_max(start_ns, ts_vgpu_now_ns());
 	ts_vgpu_cost_kernel_start(device, op->u.kernel.n_sm, done->start_ns);
 	execute(device, op, &work);
 	ts_vgpu_cost_kernel_end(device, done, &work, done->start_ns, &done->end_ns);

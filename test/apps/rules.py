@@ -3,16 +3,19 @@
 """rules.py STEP ...: does the steps, each a rule's worth of streams. Through libcuda by ctypes. Ends with 77 where there is no GPU.
 
 Kernels, copies' neighbours and functions of the host are held until they are let go, so that what waits for what does not depend on time.
-Streams: L, T: legacy and the thread's own default stream; b1, b2: blocking; n1, n2: non-blocking; hi: non-blocking, of high priority.
+Streams: L, T: legacy and the thread's own default stream; b1, b2: blocking; n1, n2: non-blocking; hi, hi2: non-blocking, of the highest
+priority, mid: of one between.
 On a second device: L', b1', n1'.
   a:S ... h:S       kernel a to h into stream S; it runs until it is let go
+  full:K:S          the same, and it takes all of the device: nothing runs beside it. own:K:S:P: with a priority of its own
   begun:K go:K      waits until kernel K runs; lets it go. later:K: another thread does, 0.2 s after the host began to wait
   record:E:S wait:S:E query:E   event E, 0 to 3
   copy:S page:S     a copy to the device, asynchronous and pinned; from it, blocking and pageable
   function:S        a function of the host, let go by go:f
   alloc:S free:S    memory in the stream's order, one block a stream
   sync:S event:E device   the host waits
-  capture:S end:S launch:S   what is put into S (and what joins it) goes into a graph; the last one is launched
+  capture:S end:S launch:S   what is put into S (and what joins it) goes into a graph; the last one is launched. ends:S: one whose nodes
+                    have the priorities of the streams that they were captured in
   current:N         device N is the current one
   now               says what time it is
 """
@@ -24,6 +27,9 @@ import time
 u32, u64, size_t, void = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
 Function = ctypes.CFUNCTYPE(None, void)
 NAMES = 'abcdefgh'
+MULTIPROCESSORS, SHARED_OF_BLOCK = 16, 97  # CUdevice_attribute: the most shared memory that a block may ask for
+SHARED_DYNAMIC, PRIORITY = 8, 8  # CUfunction_attribute, CUlaunchAttributeID
+USE_NODE_PRIORITY = 8  # CUgraphInstantiate_flags
 SECONDS = 60
 
 PTX = '.version 7.0\n.target sm_70\n.address_size 64\n' + ''.join('''
@@ -59,6 +65,17 @@ def call(name, *arguments):
         sys.exit(9)
 
 
+class Attribute(ctypes.Structure):
+    """CUlaunchAttribute with a priority."""
+    _fields_ = [('id', ctypes.c_int), ('pad', ctypes.c_int), ('priority', ctypes.c_int), ('rest', ctypes.c_int * 15)]
+
+
+class Config(ctypes.Structure):
+    """CUlaunchConfig."""
+    _fields_ = [('grid', ctypes.c_uint * 3), ('block', ctypes.c_uint * 3), ('shared', ctypes.c_uint), ('stream', void),
+                ('attributes', ctypes.POINTER(Attribute)), ('count', ctypes.c_uint)]
+
+
 class Device:
     def __init__(self, number):
         self.context, self.module = void(), void()
@@ -71,6 +88,12 @@ class Device:
             call('cuModuleGetFunction', ctypes.byref(self.functions[name]), self.module, name.encode())
         self.memory = u64()
         call('cuMemAlloc_v2', ctypes.byref(self.memory), size_t(65536))
+        # A block that takes all of a multiprocessor's shared memory, for each of them: that fills the device.
+        self.blocks, self.shared = ctypes.c_int(), ctypes.c_int()
+        call('cuDeviceGetAttribute', ctypes.byref(self.blocks), MULTIPROCESSORS, number)
+        call('cuDeviceGetAttribute', ctypes.byref(self.shared), SHARED_OF_BLOCK, number)
+        for function in self.functions.values():
+            call('cuFuncSetAttribute', function, SHARED_DYNAMIC, self.shared)
 
     def stream(self, flags, priority=0):
         made = void()
@@ -89,7 +112,8 @@ class Rules:
         # Where each stream lives, and its handle: 1 is the legacy default stream, 2 the thread's own.
         self.streams = {'L': (0, void(1)), 'T': (0, void(2)), 'b1': (0, self.devices[0].stream(0)),
                         'b2': (0, self.devices[0].stream(0)), 'n1': (0, self.devices[0].stream(1)),
-                        'n2': (0, self.devices[0].stream(1)), 'hi': (0, self.devices[0].stream(1, -5))}
+                        'n2': (0, self.devices[0].stream(1)), 'hi': (0, self.devices[0].stream(1, -5)),
+                        'hi2': (0, self.devices[0].stream(1, -5)), 'mid': (0, self.devices[0].stream(1, -2))}
         if len(self.devices) > 1:
             call('cuCtxSetCurrent', self.devices[1].context)
             self.streams.update({"L'": (1, void(1)), "b1'": (1, self.devices[1].stream(0)),
@@ -114,13 +138,24 @@ class Rules:
         device, stream = self.streams[name]
         return self.devices[device], stream
 
-    def launch(self, kernel, name):
+    def launch(self, kernel, name, blocks=1, shared=0, priority=None):
         device, stream = self.place(name)
         call('cuCtxSetCurrent', device.context)
         address = u64(self.base + 8 * NAMES.index(kernel))
         arguments = (void * 1)(ctypes.cast(ctypes.byref(address), void))
-        call('cuLaunchKernel', device.functions[kernel], 1, 1, 1, 1, 1, 1, 0, stream, arguments, None)
+        if priority is None:
+            call('cuLaunchKernel', device.functions[kernel], blocks, 1, 1, 1, 1, 1, shared, stream, arguments, None)
+        else:
+            config = Config((blocks, 1, 1), (1, 1, 1), shared, stream, ctypes.pointer(Attribute(PRIORITY, 0, priority)), 1)
+            call('cuLaunchKernelEx', ctypes.byref(config), device.functions[kernel], arguments, None)
         call('cuCtxSetCurrent', self.devices[0].context)
+
+    def full(self, kernel, name, priority=None):
+        device, _ = self.place(name)
+        self.launch(kernel, name, device.blocks.value, device.shared.value, priority)
+
+    def own(self, kernel, name, priority):
+        self.full(kernel, name, int(priority))
 
     def begun(self, kernel):
         end = time.monotonic() + SECONDS
@@ -169,10 +204,13 @@ class Rules:
     def capture(self, name):
         call('cuStreamBeginCapture_v2', self.place(name)[1], 1)
 
-    def end(self, name):
+    def end(self, name, flags=0):
         made = void()
         call('cuStreamEndCapture', self.place(name)[1], ctypes.byref(made))
-        call('cuGraphInstantiateWithFlags', ctypes.byref(self.graph), made, u64(0))
+        call('cuGraphInstantiateWithFlags', ctypes.byref(self.graph), made, u64(flags))
+
+    def ends(self, name):
+        self.end(name, USE_NODE_PRIORITY)
 
     def step(self, what, *of):
         if what in ('sync', 'event', 'device', 'page'):

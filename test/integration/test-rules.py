@@ -11,8 +11,8 @@ PROGRAM = os.path.join(harness.SOURCE, 'test', 'apps', 'rules.py')
 
 
 class Rules(harness.Case):
-    def recorded(self, steps):
-        result, path = self.record([sys.executable, PROGRAM] + steps.split(), '--vgpu=h200:2,clock=host', '-q', '--force')
+    def recorded(self, steps, shape='h200'):
+        result, path = self.record([sys.executable, PROGRAM] + steps.split(), '--vgpu=%s:2,clock=host' % shape, '-q', '--force')
         self.assertEqual(result.status, 0, result)
         instants = [int(line.split()[1]) for line in result.out.splitlines() if line.startswith('now ')]
         self.trace = harness.Trace(path)
@@ -166,10 +166,54 @@ class Rules(harness.Case):
         self.assertEqual((self.trace.of('event'), self.trace.of('stream_wait')), ([], []))
 
     def test_priorities(self):
-        self.recorded('a:hi go:a')
+        self.recorded('a:hi b:mid go:a go:b')
         priorities = {row['stream']: row['priority'] for row in self.trace.of('stream') if row['action'] == 'created'}
-        self.assertLess(priorities[self.rows['a']['stream']], 0)
-        self.assertEqual(sorted(priorities.values())[1], 0)
+        self.assertEqual([priorities[self.rows[name]['stream']] for name in 'ab'], [-5, -2])
+        self.assertEqual(sorted(priorities.values())[3:4], [0])
+
+    def in_turn(self, steps, turns):
+        """Kernels that each take all of the device: at each `now` one runs, for which all that come later wait."""
+        for at_ns, of in zip(self.recorded(steps, 'small'), [turns[i:] for i in range(len(turns))], strict=True):
+            told = self.told(at_ns)
+            want = {name: ('waiting', 'engine', of[0]) for name in of[1:]}
+            want[of[0]] = ('running', '', None)
+            self.assertEqual({name: state for name, (state, _) in told.items()}, want)
+            # What nodes of graphs wait for within their launch is not in the trace.
+            self.assertFalse({word for _, unsure in told.values() for word in unsure} - {'graph'}, told)
+
+    #   n1   aaaa                   takes all of the device; b is called next, and c, whose stream
+    #   n2   ....        bbbb       has the higher priority, overtakes it, and d of one between,
+    #   mid  ....    dddd           but not a, which runs
+    #   hi   ....cccc
+    def test_priorities_where_the_device_is_full(self):
+        self.in_turn('full:a:n1 begun:a full:b:n2 full:d:mid full:c:hi now go:a begun:c now go:c begun:d now go:d begun:b now', 'acdb')
+
+    #   n1   aaaa
+    #   hi   ....bbbb               of one priority: in the order of their calls,
+    #   hi2  ........cccc           and in each stream in its own
+    def test_one_priority(self):
+        self.in_turn('full:a:n1 begun:a full:b:hi full:c:hi2 now go:a begun:b now go:b begun:c now', 'abc')
+
+    #   n1   aaaa
+    #   mid  ....    cccc
+    #   n2   ....bbbb               its launch has a higher priority than its stream, and so than c,
+    #   hi   ....        dddd       and this one has a lower one
+    def test_priorities_of_launches(self):
+        self.in_turn('full:a:n1 begun:a own:d:hi:-1 full:c:mid own:b:n2:-4 now go:a begun:b now go:b begun:c now go:c begun:d now', 'abcd')
+
+    #   n1   aaaa                   a graph's nodes have the priority of the stream that it is launched in,
+    #   mid  ....bbbb               wherever they were captured;
+    #   n2   ....    [c]            instantiated so, that of the one they were captured in
+    def test_priorities_of_graphs(self):
+        for end, launched, turns in (('end', 'n2', 'abc'), ('end', 'hi2', 'acb'), ('ends', 'n2', 'acb')):
+            begun = 'now go:%s begun:%s now go:%s begun:%s now' % (turns[0], turns[1], turns[1], turns[2])
+            self.in_turn('capture:hi full:c:hi %s:hi full:a:n1 begun:a launch:%s full:b:mid %s' % (end, launched, begun), turns)
+
+    #   n1   aaaa
+    #   hi   copy                   a full device takes no copy engine: copies wait for nobody's kernel, whatever their priority
+    def test_copies_beside_a_full_device(self):
+        at, = self.recorded('full:a:n1 begun:a full:b:hi copy:n2 sync:n2 now', 'small')
+        self.assertEqual(self.told(at), {'a': (('running', '', None), []), 'b': (('waiting', 'engine', 'a'), [])})
 
 
 if __name__ == '__main__':

@@ -90,6 +90,31 @@ TS_TEST(default_streams_of_threads_do_not_wait_for_each_other)
 	check_waits(250, 3, "legacy_stream", 1);
 }
 
+/* All on one device, and of one engine therefore. */
+static const struct ts_state_current *look_at_one_device(uint64_t t, uint64_t op_id)
+{
+	program_trace(&scenario);
+	for (unsigned int i = 0; i < scenario.n_rows; i++)
+		if (scenario.rows[i].type == TS_ROW_KERNEL)
+			((struct ts_row_kernel *)scenario.rows[i].any)->device = 0;
+	ts_state_free(seen);
+	seen = program_state(&scenario, t);
+	ts_check(seen);
+	return find(seen, op_id);
+}
+
+static void check_engine(uint64_t t, uint64_t op_id, uint64_t by_op_id, uint64_t since_ns)
+{
+	const struct ts_state_current *current = look_at_one_device(t, op_id);
+
+	ts_check(current);
+	ts_check_str(ts_state_phase_name(current->phase), "waiting");
+	ts_check_str(ts_state_cause_name(current->cause), "engine");
+	ts_check_int(current->by_op_id, by_op_id);
+	ts_check_int(current->since_ns, since_ns);
+	ts_check_int(current->op.unsure, 0);
+}
+
 /*
  *	stream 1 (low)          aaaa	called first,
  *	stream 3 (high)     bbbb	and overtaken: that is no fault of the trace, and the engine's
@@ -98,16 +123,42 @@ TS_TEST(a_stream_of_higher_priority_overtakes)
 {
 	add(ITEM_OP, 1, 0, 200, 300);
 	add(ITEM_OP, 3, 0, 100, 200);
-	program_trace(&scenario);
-	for (unsigned int i = 0; i < scenario.n_rows; i++)
-		if (scenario.rows[i].type == TS_ROW_KERNEL)
-			((struct ts_row_kernel *)scenario.rows[i].any)->device = 0;
-	seen = program_state(&scenario, 150);
-	ts_check_str(ts_state_phase_name(find(seen, 1)->phase), "waiting");
-	ts_check_str(ts_state_cause_name(find(seen, 1)->cause), "engine");
-	ts_check_int(find(seen, 1)->by_op_id, 2);
-	ts_check_int(find(seen, 1)->op.unsure | find(seen, 2)->op.unsure, 0);
+	check_engine(150, 1, 2, 100);
 	ts_check_str(ts_state_phase_name(find(seen, 2)->phase), "running");
+	ts_check_int(find(seen, 2)->op.unsure, 0);
+}
+
+/*
+ *	stream 2        xxxx			the device is full,
+ *	stream 1 (low)              aaaa	and a is overtaken: by b, and by c that is called when b runs.
+ *	stream 3 (high)     bbbbcccc		It waits for what runs: for x, then for b, then for c
+ */
+TS_TEST(who_is_overtaken_waits_for_what_runs)
+{
+	add(ITEM_OP, 2, 0, 12, 10100);
+	add(ITEM_OP, 1, 0, 30100, 40100);
+	add(ITEM_OP, 3, 0, 10100, 20100);
+	add(ITEM_OP, 3, 0, 20100, 30100);
+	scenario.items[3].call_ns = 15000;
+	scenario.items[3].call_end_ns = 15001;
+	check_engine(5000, 2, 1, 20);
+	check_engine(5000, 3, 1, 30);
+	check_engine(12000, 2, 3, 10100);
+	check_engine(18000, 2, 3, 10100);
+	check_engine(25000, 2, 4, 20100);
+	ts_check_str(ts_state_phase_name(look_at_one_device(18000, 4)->phase), "queued");
+	ts_check_str(ts_state_phase_name(look_at_one_device(35000, 2)->phase), "running");
+}
+
+/*
+ *	stream 2    xxxx			over for long when a began: the engine was free in between,
+ *	stream 1                      aaaa	and a was on its way
+ */
+TS_TEST(who_begins_long_after_waits_for_no_engine)
+{
+	add(ITEM_OP, 2, 0, 12, 10100);
+	add(ITEM_OP, 1, 0, 30100, 40100);
+	ts_check_str(ts_state_phase_name(look_at_one_device(5000, 2)->phase), "dispatch_pending");
 }
 
 /*
