@@ -10,7 +10,8 @@
  *   launch   an operation starts no earlier than its launch latency after its call began
  *   device   nor before what it stands behind, found as the calls are made in virtual time: its stream, events by version,
  *            the legacy default stream's rule, nodes of one launch of a graph; nor before an engine is free: copies by
- *            direction, kernels by the multiprocessors that they take
+ *            direction, kernels by the multiprocessors that they take, of several the one of the highest priority first: its
+ *            stream's, of a graph's nodes that of the stream it is launched in (others' are not in a trace)
  *   wait     a call that waited in the trace returns when what it waited for is over, and some time to wake up
  * Of each operation the time from the end of what held it up to its start is known for the way in which it was held
  * up in the trace; for the other ways the trace's median is taken, unless the operation itself shows that it was less. So an

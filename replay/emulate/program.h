@@ -92,6 +92,7 @@ struct ts_emulate_queue {
 	uint32_t session, device, context_id, stream;
 	uint32_t context;   /* index */
 	uint32_t next_part; /* of a stream that an edit split: another part; NONE */
+	int32_t priority;   /* the lower goes first where a device is full */
 	bool is_legacy, is_non_blocking;
 };
 

@@ -213,6 +213,7 @@ static int feed_stream(struct ts_emulate_builder *builder, uint32_t session,
 	if (r)
 		return r;
 	queue = &program->queues[at];
+	queue->priority = row->priority;
 	switch (row->stream_flags & TS_CUPTI_ACTIVITY_STREAM_CREATE_MASK) {
 	case TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL:
 		queue->is_legacy = true;

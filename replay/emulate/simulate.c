@@ -210,22 +210,40 @@ static bool has_room(const struct simulation *s, const struct ts_emulate_item *i
 	return !capacity || !engine->used || engine->used + item->demand <= capacity;
 }
 
+/* Behind those of its priority and of higher ones. */
+static void wait_for_engine(struct simulation *s, struct engine *engine, uint32_t at)
+{
+	int32_t priority = s->run->items[at].priority;
+	uint32_t next = engine->head, before = NONE;
+
+	if (next != NONE && s->run->items[engine->tail].priority <= priority) {
+		before = engine->tail;
+		next = NONE;
+	}
+	for (; next != NONE && s->run->items[next].priority <= priority; next = s->next_ready[next])
+		before = next;
+	s->next_ready[at] = next;
+	if (before == NONE)
+		engine->head = at;
+	else
+		s->next_ready[before] = at;
+	if (next == NONE)
+		engine->tail = at;
+}
+
 static void ask_engine(struct simulation *s, uint32_t at)
 {
 	const struct ts_emulate_item *item = &s->program->items[at];
 	struct engine *engine = &s->engines[item->engine];
 
-	if (engine->head == NONE && has_room(s, item)) {
+	if ((engine->head == NONE ||
+	     s->run->items[engine->head].priority > s->run->items[at].priority) &&
+	    has_room(s, item)) {
 		engine->used += item->demand;
 		start(s, at);
 		return;
 	}
-	s->next_ready[at] = NONE;
-	if (engine->head == NONE)
-		engine->head = at;
-	else
-		s->next_ready[engine->tail] = at;
-	engine->tail = at;
+	wait_for_engine(s, engine, at);
 }
 
 static void leave_engine(struct simulation *s, uint32_t over)
@@ -390,8 +408,22 @@ static void return_call(struct simulation *s, uint32_t at)
 	set_off(s, call->thread, call->next);
 }
 
+/* Kernels have their stream's; nodes of a graph that of the stream it is launched in. */
+static int32_t priority_of(const struct simulation *s, uint32_t at, uint32_t open)
+{
+	const struct ts_emulate_item *item = &s->program->items[at];
+	uint32_t stream = item->stream;
+
+	if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_KERNEL)
+		return 0;
+	if (item->flags & TS_EMULATE_ITEM_NODE && open != NONE)
+		stream = s->program->items[open].stream;
+	return s->program->queues[stream].priority;
+}
+
 static void make_call(struct simulation *s, uint32_t thread_at)
 {
+	uint32_t open = NONE;
 	struct thread *thread = &s->threads[thread_at];
 	uint32_t at = thread->next_call;
 	const struct ts_emulate_call *call = &s->program->calls[at];
@@ -403,7 +435,10 @@ static void make_call(struct simulation *s, uint32_t thread_at)
 
 		s->waiting = i;
 		s->n_waiting = 0;
+		if (item->kind == TS_EMULATE_OPEN)
+			open = i;
 		s->run->items[i].by = NONE;
+		s->run->items[i].priority = priority_of(s, i, open);
 		ts_emulate_visit(s->program, s->tails, i, wait_for, s);
 		s->run->items[i].n_pending = s->n_waiting;
 		s->run->items[i].is_issued = true;

@@ -21,6 +21,7 @@ struct ts_emulate_run_item {
 	uint32_t by;	    /* item; NONE; set when it is issued, as n_pending is */
 	uint8_t by_kind;    /* enum ts_emulate_by */
 	bool is_issued, is_let_go, is_over;
+	int32_t priority; /* of kernels; others have none: 0 */
 };
 
 struct ts_emulate_run_call {

@@ -204,3 +204,73 @@ TS_TEST(kernels_of_other_durations)
 	}
 	ts_check(n_off < N_PROGRAMS / 100);
 }
+
+/* When each of four kernels starts on a device that holds one at a time: x, then a, b and c that are called in this order. */
+static void run_in_turn(const int32_t priorities[4], const char *order)
+{
+	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *emulated = NULL;
+	ts_cleanup(ts_emulate_run_deinit) struct ts_emulate_run run;
+	struct program program = {.n_items = 4};
+	uint64_t last_ns = 0;
+
+	for (unsigned int i = 0; i < 4; i++)
+		program.items[i] = (struct item){.kind = ITEM_OP,
+						 .stream = 1 + i % 3,
+						 .call_ns = 10 + 10 * i,
+						 .call_end_ns = 11 + 10 * i,
+						 .latency_ns = LATENCY_NS,
+						 .duration_ns = 1000};
+	/* Behind the first one in its stream there is nothing. */
+	program.items[3].stream = 6;
+	program_run(&program);
+	emulated = read_program(&program);
+	ts_check_int(emulated->n_items, 4);
+	for (size_t i = 0; i < 4; i++) {
+		emulated->items[i].engine = 0;
+		emulated->queues[emulated->items[i].stream].priority = priorities[i];
+	}
+	emulated->engines[0].capacity = 1;
+	ts_check_int(ts_emulate_run_init(&run, emulated), 0);
+	ts_check_int(ts_emulate_simulate(emulated, &run), 0);
+	for (; *order; order++) {
+		const struct ts_emulate_run_item *item =
+			&run.items[*order == 'x' ? 0 : *order - 'a' + 1];
+
+		ts_check(item->start_ns >= last_ns);
+		last_ns = item->end_ns;
+	}
+}
+
+/*
+ *	1   xxxx
+ *	2   ....            aaaa	of the lowest priority
+ *	3   ....    bbbb		and the others between, but for
+ *	6   ....cccc			c, of the highest; x runs to its end
+ */
+TS_TEST(a_higher_priority_goes_first_where_the_device_is_full)
+{
+	run_in_turn((const int32_t[]){0, 0, -1, -2}, "xcba");
+	run_in_turn((const int32_t[]){0, -2, -1, 0}, "xabc");
+	run_in_turn((const int32_t[]){0, 0, -1, -1}, "xbca");
+	run_in_turn((const int32_t[]){0, -1, 0, -1}, "xacb");
+	run_in_turn((const int32_t[]){-5, -5, -5, -5}, "xabc");
+}
+
+/* The stream's row says it. */
+TS_TEST(priorities_are_those_of_the_trace)
+{
+	ts_cleanup(ts_emulate_builder_freep) struct ts_emulate_builder *builder = NULL;
+	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *emulated = NULL;
+	const struct ts_row_stream stream = {.context = 1, .stream = 9, .priority = -3};
+	const struct ts_sbt_row row = {.type = TS_ROW_STREAM,
+				       .session = 1,
+				       .schema = ts_row_schema(TS_ROW_STREAM),
+				       .stream = &stream};
+	const struct ts_emulate_options options = {0};
+
+	ts_check_int(ts_emulate_builder_new(NULL, &options, &builder), 0);
+	ts_check_int(ts_emulate_builder_feed(builder, &row), 0);
+	ts_check_int(ts_emulate_builder_finish(builder, &emulated), 0);
+	ts_check_int(emulated->n_queues, 1);
+	ts_check_int(emulated->queues[0].priority, -3);
+}
