@@ -56,8 +56,6 @@ struct vgpu_state {
 	struct ts_vgpu *vgpu;
 	struct ts_vgpu_ptx_executor *executor;
 	const struct ts_vgpu_shape *shape;
-	struct ts_vgpu_shape
-		*smaller; /* of all devices, where they may have less memory; or NULL */
 	struct ts_exec_layout layout;
 	struct ts_exec_allocations allocations;
 	struct ts_state_map handles;

@@ -352,13 +352,12 @@ static void free_state(void *userdata)
 	free(state->streams.at);
 	free(state->events.at);
 	free(state->variables.all);
-	free(state->smaller);
 	if (state->staging)
 		munmap(state->staging, state->staging_bytes);
 	free(state);
 }
 
-/* The shapes that were recorded, where they are the virtual GPU's; else its default. As many as there were. */
+/* The shapes that were recorded, where they are the virtual GPU's; else its default. As many devices and multiprocessors as there were. */
 static void choose_devices(struct vgpu_state *state, struct ts_vgpu_spec *spec)
 {
 	struct ts_sbt_reader *reader = state->program->reader;
@@ -366,7 +365,7 @@ static void choose_devices(struct vgpu_state *state, struct ts_vgpu_spec *spec)
 	uint32_t n = 1;
 
 	for (uint32_t i = 0; i < TS_VGPU_MAX_DEVICES; i++)
-		spec->shapes[i] = fallback;
+		spec->shapes[i] = *fallback;
 	for (size_t i = 0; i < ts_sbt_reader_n_devices(reader); i++) {
 		const struct ts_sbt_device *device = ts_sbt_reader_device_at(reader, i);
 		const char *name = ts_sbt_reader_string(reader, device->row.name, NULL);
@@ -377,8 +376,12 @@ static void choose_devices(struct vgpu_state *state, struct ts_vgpu_spec *spec)
 		if (device->row.device >= n)
 			n = device->row.device + 1;
 		for (size_t s = 0; name && (shape = ts_vgpu_shape_at(s)); s++)
-			if (!strcmp(shape->name, name))
-				spec->shapes[device->row.device] = shape;
+			if (!strcmp(shape->name, name)) {
+				spec->shapes[device->row.device] = *shape;
+				if (device->row.n_multiprocessors - 1 < TS_VGPU_MAX_SM)
+					spec->shapes[device->row.device].n_sm =
+						device->row.n_multiprocessors;
+			}
 	}
 	for (size_t i = 0; i < state->program->n; i++) {
 		const struct ts_row_operation *operation = &state->program->operations[i];
@@ -389,28 +392,18 @@ static void choose_devices(struct vgpu_state *state, struct ts_vgpu_spec *spec)
 	}
 	spec->n_devices = n;
 	spec->host_clock = true;
-	state->shape = spec->shapes[0];
 }
 
 /* All together no more than the options say. */
-static int limit_devices(struct vgpu_state *state, const struct ts_exec_options *options,
-			 struct ts_vgpu_spec *spec)
+static void limit_devices(const struct ts_exec_options *options, struct ts_vgpu_spec *spec)
 {
 	uint64_t most = options->device_bytes / spec->n_devices;
 
 	if (!options->device_bytes)
-		return 0;
-	state->smaller = calloc(spec->n_devices, sizeof(*state->smaller));
-	if (!state->smaller)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < spec->n_devices; i++) {
-		state->smaller[i] = *spec->shapes[i];
-		if (state->smaller[i].memory_bytes > most)
-			state->smaller[i].memory_bytes = most;
-		spec->shapes[i] = &state->smaller[i];
-	}
-	state->shape = spec->shapes[0];
-	return 0;
+		return;
+	for (uint32_t i = 0; i < spec->n_devices; i++)
+		if (spec->shapes[i].memory_bytes > most)
+			spec->shapes[i].memory_bytes = most;
 }
 
 static int new_state(const struct ts_exec_program *program, const struct ts_exec_options *options,
@@ -435,10 +428,12 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 	state->check = options->check;
 	state->is_debugged = options->debugger;
 	choose_devices(state, &spec);
-	r = limit_devices(state, options, &spec);
-	r = r ?: ts_exec_layout_init(&state->layout, program);
+	limit_devices(options, &spec);
+	r = ts_exec_layout_init(&state->layout, program);
 	r = r ?: ts_exec_variables_init(&state->variables, program);
 	r = r ?: ts_exec_vgpu_result(state, &io, ts_vgpu_new(&spec, &state->vgpu));
+	if (!r)
+		state->shape = ts_vgpu_device_shape(ts_vgpu_device_at(state->vgpu, 0));
 	r = r ?: ts_vgpu_executor_new(state->vgpu, &executor, &state->executor);
 	r = r ?: ts_exec_vgpu_watch(state, options, cancel);
 	if (r)

@@ -167,7 +167,8 @@ struct ts_vgpu_hole {
 struct ts_vgpu_device {
 	struct ts_vgpu *vgpu;
 	uint32_t index;
-	const struct ts_vgpu_shape *shape;
+	const struct ts_vgpu_shape *shape; /* `own_shape` */
+	struct ts_vgpu_shape own_shape;
 	struct ts_vgpu_engines engines;
 	struct ts_vgpu_context *contexts;
 

@@ -56,7 +56,8 @@ static int device_init(struct ts_vgpu *vgpu, uint32_t index, const struct ts_vgp
 
 	device->vgpu = vgpu;
 	device->index = index;
-	device->shape = shape;
+	device->own_shape = *shape;
+	device->shape = &device->own_shape;
 	device->host_tail = &device->host_head;
 	r = ts_vgpu_cond_init(&device->worker_cond);
 	if (!r)
@@ -90,7 +91,7 @@ int ts_vgpu_new(const struct ts_vgpu_spec *spec, struct ts_vgpu **ret_vgpu)
 	if (!r)
 		r = ts_vgpu_cond_init(&vgpu->report_cond);
 	for (uint32_t i = 0; !r && i < spec->n_devices; i++) {
-		r = device_init(vgpu, i, spec->shapes[i]);
+		r = device_init(vgpu, i, &spec->shapes[i]);
 		vgpu->n_devices = i + 1;
 	}
 	if (r) {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shapes a virtual GPU can take, and the text that chooses them. Shapes are ready-made so that a timeline made
- * anywhere can be compared with one made elsewhere; "ideal" takes no time at all, for measuring tracing itself.
+ * The shapes a virtual GPU can take, and the text that chooses and changes them. Shapes are ready-made so that a timeline made
+ * anywhere can be compared with one made elsewhere; "ideal" takes no time at all, for measuring tracing itself. Changed, they
+ * answer what another device would have done: what `tsctl replay --what-if` says of one is held against it.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/vgpu/vgpu.h"
+#include "replay/vgpu/internal.h"
 
 static const struct ts_vgpu_shape shapes[] = {
 	{
@@ -123,80 +125,190 @@ static const struct ts_vgpu_shape *shape_find(const char *key, size_t n)
 	return NULL;
 }
 
-static int clock_parse(const char **at, struct ts_vgpu_spec *spec, char *message,
+/* ---- settings ----------------------------------------------------------------------------------- */
+
+const char *const ts_vgpu_spec_help =
+	"  multiprocessors=66    mhz=1000            the compute engine\n"
+	"  h2d-engines=2         d2h-engines=2       copies at once, there and back\n"
+	"  link=25GB/s           memory=2TB/s        rates: of copies to and from the host\n"
+	"                                            that are pinned, of the device's memory\n"
+	"  launch-latency=5us    call-time=3us       from a call to the start of what it asks\n"
+	"                                            for; what such a call takes on the host\n";
+
+struct unit {
+	const char *text;
+	double factor;
+};
+
+static const struct unit counts[] = {{"", 1}, {NULL, 0}};
+static const struct unit megahertz[] = {{"", 1e3}, {NULL, 0}};
+static const struct unit times[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {NULL, 0}};
+static const struct unit rates[] = {{"B/s", 1},	   {"KB/s", 1e3},  {"MB/s", 1e6},
+				    {"GB/s", 1e9}, {"TB/s", 1e12}, {NULL, 0}};
+
+#define SETTING(field) offsetof(struct ts_vgpu_shape, field), sizeof(shapes[0].field)
+
+static const struct setting {
+	const char *key;
+	const struct unit *units;
+	size_t at, bytes;
+	uint64_t least, most;
+} settings[] = {
+	{"multiprocessors", counts, SETTING(n_sm), 1, TS_VGPU_MAX_SM},
+	{"mhz", megahertz, SETTING(clock_khz), 1, 10000000},
+	{"h2d-engines", counts, SETTING(n_h2d_engines), 1, TS_VGPU_MAX_ENGINES},
+	{"d2h-engines", counts, SETTING(n_d2h_engines), 1, TS_VGPU_MAX_ENGINES},
+	{"link", rates, SETTING(link_bytes_per_s), 1000, 1000000000000000},
+	{"memory", rates, SETTING(memory_bytes_per_s), 1000, 1000000000000000},
+	{"launch-latency", times, SETTING(latency_ns), 0, 1000000000},
+	{"call-time", times, SETTING(call_ns), 0, 1000000000},
+};
+
+/* A number and its unit, up to the next comma. */
+static int value_parse(const char *text, size_t n, const struct setting *setting,
+		       uint64_t *ret_value)
+{
+	char one[32], *end;
+	double number;
+
+	/* strtod() would take signs, blanks, and words. */
+	if (n >= sizeof(one) || *text < '0' || *text > '9')
+		return -EINVAL;
+	memcpy(one, text, n);
+	one[n] = '\0';
+	number = strtod(one, &end);
+	for (const struct unit *unit = setting->units; unit->text; unit++) {
+		double value = number * unit->factor;
+
+		if (strcmp(end, unit->text))
+			continue;
+		if (!(value >= (double)setting->least && value <= (double)setting->most))
+			return -EINVAL;
+		*ret_value = (uint64_t)(value + 0.5);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int clock_parse(const char *text, size_t n, struct ts_vgpu_spec *spec, char *message,
 		       size_t message_bytes)
 {
-	size_t n = strcspn(*at, ",");
-	bool host = n == 10 && !memcmp(*at, "clock=host", n);
+	bool host = n == 4 && !memcmp(text, "host", n);
 
-	if (!host && (n != 11 || memcmp(*at, "clock=model", n))) {
+	if (!host && (n != 5 || memcmp(text, "model", n))) {
 		snprintf(message, message_bytes,
-			 "virtual GPU spec: '%.*s' is neither clock=model nor clock=host",
-			 (int)(n < 64 ? n : 64), *at);
+			 "virtual GPU spec: 'clock=%.*s' is neither clock=model nor clock=host",
+			 (int)(n < 64 ? n : 64), text);
 		return -EINVAL;
 	}
 	spec->host_clock = host;
-	*at += n;
+	return 0;
+}
+
+static int setting_parse(const char *text, size_t n, struct ts_vgpu_shape *changed, bool *is_set,
+			 char *message, size_t message_bytes)
+{
+	size_t n_key = strcspn(text, "=");
+
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		const struct setting *setting = &settings[i];
+		uint64_t value;
+
+		if (strlen(setting->key) != n_key || memcmp(setting->key, text, n_key))
+			continue;
+		if (value_parse(text + n_key + 1, n - n_key - 1, setting, &value))
+			break;
+		is_set[i] = true;
+		if (setting->bytes == sizeof(uint32_t))
+			*(uint32_t *)((char *)changed + setting->at) = (uint32_t)value;
+		else
+			*(uint64_t *)((char *)changed + setting->at) = value;
+		return 0;
+	}
+	snprintf(
+		message, message_bytes,
+		"virtual GPU spec: '%.*s' is no setting, or no value for it (like multiprocessors=66, "
+		"link=25GB/s, call-time=3us)",
+		(int)(n < 64 ? n : 64), text);
+	return -EINVAL;
+}
+
+static void apply(const struct ts_vgpu_shape *changed, const bool *is_set,
+		  struct ts_vgpu_spec *spec)
+{
+	for (uint32_t i = 0; i < spec->n_devices; i++)
+		for (size_t k = 0; k < sizeof(settings) / sizeof(settings[0]); k++)
+			if (is_set[k])
+				memcpy((char *)&spec->shapes[i] + settings[k].at,
+				       (const char *)changed + settings[k].at, settings[k].bytes);
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------- */
+
+static int shapes_parse(const char *text, size_t n, struct ts_vgpu_spec *spec, char *message,
+			size_t message_bytes)
+{
+	size_t n_key = strcspn(text, ":,");
+	const struct ts_vgpu_shape *shape = shape_find(text, n_key);
+	unsigned long count = 1;
+
+	if (!shape) {
+		snprintf(message, message_bytes,
+			 "virtual GPU spec: no shape '%.*s' (there are h200, small, ideal)",
+			 (int)(n_key < 64 ? n_key : 64), text);
+		return -EINVAL;
+	}
+	if (n_key < n) {
+		const char *at = text + n_key + 1;
+		char *end = NULL;
+
+		/* strtoul() would take signs and blanks. */
+		count = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
+		if (!count || count > TS_VGPU_MAX_DEVICES || end != text + n) {
+			snprintf(message, message_bytes,
+				 "virtual GPU spec: '%.32s' is not a count of devices from 1 to %d",
+				 at, TS_VGPU_MAX_DEVICES);
+			return -EINVAL;
+		}
+	}
+	if (spec->n_devices + count > TS_VGPU_MAX_DEVICES) {
+		snprintf(message, message_bytes, "virtual GPU spec: more than %d devices",
+			 TS_VGPU_MAX_DEVICES);
+		return -EINVAL;
+	}
+	while (count--)
+		spec->shapes[spec->n_devices++] = *shape;
 	return 0;
 }
 
 int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *message,
 		       size_t message_bytes)
 {
+	bool is_set[sizeof(settings) / sizeof(settings[0])] = {false};
+	struct ts_vgpu_shape changed = {0};
 	struct ts_vgpu_spec spec = {0};
 	const char *at = text && *text ? text : TS_VGPU_SPEC_DEFAULT;
-	int r;
 
-	for (;;) {
-		size_t n = strcspn(at, ":,");
-		const struct ts_vgpu_shape *shape = shape_find(at, n);
-		unsigned long count = 1;
+	for (;; at++) {
+		size_t n = strcspn(at, ",");
+		int r;
 
-		if (!strncmp(at, "clock=", 6)) {
-			r = clock_parse(&at, &spec, message, message_bytes);
-			if (r)
-				return r;
-			if (!*at)
-				break;
-			at++;
-			continue;
-		}
-		if (!shape) {
-			snprintf(message, message_bytes,
-				 "virtual GPU spec: no shape '%.*s' (there are h200, small, ideal)",
-				 (int)(n < 64 ? n : 64), at);
-			return -EINVAL;
-		}
+		if (!strncmp(at, "clock=", 6))
+			r = clock_parse(at + 6, n - 6, &spec, message, message_bytes);
+		else if (memchr(at, '=', n))
+			r = setting_parse(at, n, &changed, is_set, message, message_bytes);
+		else
+			r = shapes_parse(at, n, &spec, message, message_bytes);
+		if (r)
+			return r;
 		at += n;
-		if (*at == ':') {
-			char *end;
-
-			at++;
-			/* strtoul() would take signs and blanks. */
-			count = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
-			if (!count || count > TS_VGPU_MAX_DEVICES || (*end && *end != ',')) {
-				snprintf(
-					message, message_bytes,
-					"virtual GPU spec: '%.32s' is not a count of devices from 1 to %d",
-					at, TS_VGPU_MAX_DEVICES);
-				return -EINVAL;
-			}
-			at = end;
-		}
-		if (spec.n_devices + count > TS_VGPU_MAX_DEVICES) {
-			snprintf(message, message_bytes, "virtual GPU spec: more than %d devices",
-				 TS_VGPU_MAX_DEVICES);
-			return -EINVAL;
-		}
-		while (count--)
-			spec.shapes[spec.n_devices++] = shape;
 		if (!*at)
 			break;
-		at++;
 	}
 	if (!spec.n_devices)
 		spec.shapes[spec.n_devices++] =
-			shape_find(TS_VGPU_SPEC_DEFAULT, strlen(TS_VGPU_SPEC_DEFAULT));
+			*shape_find(TS_VGPU_SPEC_DEFAULT, strlen(TS_VGPU_SPEC_DEFAULT));
+	apply(&changed, is_set, &spec);
 	*ret_spec = spec;
 	return 0;
 }

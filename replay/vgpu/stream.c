@@ -8,10 +8,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "replay/vgpu/internal.h"
 
 #define OPS_PER_SLAB 64
+/* Of a call that takes time, the part that is not slept. */
+#define SPIN_NS 100000u
 /* A thread that found a stream full goes on once there is room for some more, not for each. */
 #define PENDING_ROOM 64
 /* Pageable memory up to this size is copied aside, past it the caller waits. */
@@ -299,6 +302,25 @@ int ts_vgpu_stream_begin(struct ts_vgpu_stream *stream, struct ts_vgpu_op **ret_
 	return 0;
 }
 
+/* Until when the call goes on that queued something last, by the thread. */
+static __thread uint64_t call_until_ns;
+
+void ts_vgpu_call_over(void)
+{
+	uint64_t now_ns;
+
+	while (call_until_ns && (now_ns = ts_vgpu_now_ns()) < call_until_ns) {
+		uint64_t left_ns = call_until_ns - now_ns;
+		struct timespec nap = {(time_t)((left_ns - SPIN_NS) / 1000000000),
+				       (long)((left_ns - SPIN_NS) % 1000000000)};
+
+		/* Sleeping is not exact: the last of it is waited out. */
+		if (left_ns > SPIN_NS)
+			nanosleep(&nap, NULL);
+	}
+	call_until_ns = 0;
+}
+
 void ts_vgpu_stream_push(struct ts_vgpu_stream *stream, struct ts_vgpu_op *op)
 {
 	struct ts_vgpu_context *context = stream->context;
@@ -310,6 +332,8 @@ void ts_vgpu_stream_push(struct ts_vgpu_stream *stream, struct ts_vgpu_op *op)
 	op->done.context_uid = context->uid;
 	op->done.stream_id = stream->id;
 	op->done.queued_ns = ts_vgpu_now_ns();
+	if (device->shape->call_ns)
+		call_until_ns = op->done.queued_ns + device->shape->call_ns;
 	if (stream->n_retired + 1 == op->seq)
 		stream->refs++;
 	if (!stream->legacy && !(stream->flags & TS_VGPU_STREAM_NON_BLOCKING))

@@ -48,6 +48,7 @@ enum ts_vgpu_error {
 /* Most operations that a stream holds before the thread that adds one has to wait. */
 #define TS_VGPU_MAX_PENDING 1024
 #define TS_VGPU_MAX_DEVICES 16
+#define TS_VGPU_MAX_SM	    1024u /* that a spec may give a device */
 
 /* What a device looks like. Every figure enters the cost model or is what a query answers. */
 struct ts_vgpu_shape {
@@ -80,18 +81,25 @@ struct ts_vgpu_shape {
 	uint32_t issue_per_cycle; /* warp instructions that a multiprocessor issues per cycle */
 	uint32_t insn_cycles;	  /* between two instructions of one warp */
 	uint32_t tensor_flops_per_cycle; /* per multiprocessor */
+	/* None has these unless a spec says so. */
+	uint64_t latency_ns; /* from when an operation was queued to its start */
+	uint64_t call_ns;    /* what a call that queues operations takes on the host */
 };
 
 struct ts_vgpu_spec {
 	bool host_clock; /* operations take what carrying them out took here, and not what the model says */
 	uint32_t n_devices;
-	const struct ts_vgpu_shape *shapes[TS_VGPU_MAX_DEVICES];
+	struct ts_vgpu_shape shapes[TS_VGPU_MAX_DEVICES];
 };
 
-/* SHAPE[:COUNT][,...][,clock=model|host]. NULL or "" means TS_VGPU_SPEC_DEFAULT. -EINVAL with one line in message. */
+/*
+ * SHAPE[:COUNT][,...][,clock=model|host][,SETTING=VALUE...]; settings are every device's, `ts_vgpu_spec_help` lists them. NULL or ""
+ * means TS_VGPU_SPEC_DEFAULT. -EINVAL with one line in message.
+ */
 #define TS_VGPU_SPEC_DEFAULT "h200"
 int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *message,
 		       size_t message_bytes);
+extern const char *const ts_vgpu_spec_help;
 /* The ready-made shapes; NULL past the last. */
 const struct ts_vgpu_shape *ts_vgpu_shape_at(size_t i);
 
@@ -270,6 +278,8 @@ struct ts_vgpu_context *ts_vgpu_stream_context(const struct ts_vgpu_stream *stre
 /* 0 or TS_VGPU_E_NOT_READY. */
 int ts_vgpu_stream_query(struct ts_vgpu_stream *stream);
 int ts_vgpu_stream_synchronize(struct ts_vgpu_stream *stream);
+/* A program's call is over: where its shape has a `call_ns` and this thread has queued something, it takes that long. */
+void ts_vgpu_call_over(void);
 
 /* Events. Recording again forgets the earlier record; who already waits keeps waiting for what it was told. */
 int ts_vgpu_event_new(struct ts_vgpu *vgpu, struct ts_vgpu_event **ret_event);

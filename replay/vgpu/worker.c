@@ -131,7 +131,11 @@ void ts_vgpu_head_update(struct ts_vgpu_stream *stream)
 			context->n_legacy_blocked++;
 		return;
 	}
-	ready = ts_vgpu_max(op->done.queued_ns, stream->last_end_ns);
+	ready = op->done.queued_ns;
+	if (op->done.kind == TS_VGPU_OP_KERNEL || op->done.kind == TS_VGPU_OP_COPY ||
+	    op->done.kind == TS_VGPU_OP_FILL)
+		ready += device->shape->latency_ns;
+	ready = ts_vgpu_max(ready, stream->last_end_ns);
 	if (stream->legacy)
 		ready = ts_vgpu_max(ready, context->blocking_end_ns);
 	else if (!(stream->flags & TS_VGPU_STREAM_NON_BLOCKING) && context->legacy)

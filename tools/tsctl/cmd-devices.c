@@ -161,7 +161,8 @@ static int run_devices(int argc, char **argv)
 	for (size_t i = 0; i < info.n_virtual_shapes; i++)
 		printf("  %-8s %s\n", info.virtual_shapes[i]->spec,
 		       info.virtual_shapes[i]->description);
-	printf("%s\n", virtual_note);
+	printf("Settings, of all that the spec makes (h200:2,link=25GB/s):\n%s%s\n",
+	       ts_vgpu_spec_help, virtual_note);
 	return ts_finish_output(TS_EXIT_OK);
 }
 

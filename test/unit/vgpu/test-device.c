@@ -178,20 +178,46 @@ static void gate_open(struct gate *g)
 
 TS_TEST(specs_are_read_or_refused_by_name)
 {
-	static const char *const bad[] = {
-		"h100",		"h200:0",      "h200:17",     "h200:",	"h200:2x",
-		"h200:-1",	",",	       "small:4,",    ":2",	"h200:9,small:8",
-		"small,clock=", "clock=hosts", "clock=host,", "clock:2"};
+	static const char *const bad[] = {"h100",
+					  "h200:0",
+					  "h200:17",
+					  "h200:",
+					  "h200:2x",
+					  "h200:-1",
+					  ",",
+					  "small:4,",
+					  ":2",
+					  "h200:9,small:8",
+					  "small,clock=",
+					  "clock=hosts",
+					  "clock=host,",
+					  "clock:2",
+					  "small,link=",
+					  "link=1GB",
+					  "link=1e99GB/s",
+					  "link=-1GB/s",
+					  "link=nanGB/s",
+					  "mhz=0",
+					  "call-time=1",
+					  "call-time=2s",
+					  "h2d-engines=9",
+					  "multiprocessors=0",
+					  "multiprocessors=1025",
+					  "multiprocessors= 3",
+					  "cores=3",
+					  "=",
+					  "small,,link=1GB/s",
+					  "link=00000000000000000000000000000001GB/s"};
 	struct ts_vgpu_spec spec;
 	char message[160];
 
 	ts_check_int(ts_vgpu_spec_parse(NULL, &spec, message, sizeof(message)), 0);
 	ts_check_int(spec.n_devices, 1);
-	ts_check_str(spec.shapes[0]->key, "h200");
+	ts_check_str(spec.shapes[0].key, "h200");
 	ts_check_int(ts_vgpu_spec_parse("small:3,h200", &spec, message, sizeof(message)), 0);
 	ts_check_int(spec.n_devices, 4);
-	ts_check_str(spec.shapes[2]->key, "small");
-	ts_check_str(spec.shapes[3]->key, "h200");
+	ts_check_str(spec.shapes[2].key, "small");
+	ts_check_str(spec.shapes[3].key, "h200");
 	ts_check(!spec.host_clock);
 	ts_check_int(ts_vgpu_spec_parse("small:2,clock=host,ideal", &spec, message,
 					sizeof(message)),
@@ -199,12 +225,56 @@ TS_TEST(specs_are_read_or_refused_by_name)
 	ts_check(spec.host_clock && spec.n_devices == 3);
 	ts_check_int(ts_vgpu_spec_parse("clock=model", &spec, message, sizeof(message)), 0);
 	ts_check(!spec.host_clock && spec.n_devices == 1);
+	/* Settings are of all devices, wherever they stand. */
+	ts_check_int(ts_vgpu_spec_parse("multiprocessors=66,small:2,link=2.5GB/s,memory=1TB/s,h200,"
+					"launch-latency=5us,call-time=0s,d2h-engines=8,mhz=0.5",
+					&spec, message, sizeof(message)),
+		     0);
+	for (uint32_t i = 0; i < 3; i++) {
+		ts_check_int(spec.shapes[i].n_sm, 66);
+		ts_check_int(spec.shapes[i].link_bytes_per_s, 2500000000);
+		ts_check_int(spec.shapes[i].memory_bytes_per_s, 1000000000000);
+		ts_check_int(spec.shapes[i].latency_ns, 5000);
+		ts_check_int(spec.shapes[i].call_ns, 0);
+		ts_check_int(spec.shapes[i].n_h2d_engines, 1);
+		ts_check_int(spec.shapes[i].n_d2h_engines, 8);
+		ts_check_int(spec.shapes[i].clock_khz, 500);
+	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		message[0] = 0;
 		ts_check_int(ts_vgpu_spec_parse(bad[i], &spec, message, sizeof(message)), -EINVAL);
 		ts_check(strlen(message) > 10 && !strchr(message, '\n'));
 	}
 	ts_check(ts_vgpu_shape_at(1) && !ts_vgpu_shape_at(99));
+}
+
+TS_TEST(launches_take_what_the_spec_says)
+{
+	struct ts_vgpu *vgpu = machine("h200,launch-latency=2ms,call-time=3ms");
+	struct ts_vgpu_context *c = context(vgpu, 0);
+	struct ts_vgpu_stream *a = stream(c, 0), *b = stream(c, 0);
+	struct gate gate;
+	uint64_t over_ns, ready_ns;
+
+	kernel(a, 1, 1000000);
+	ts_vgpu_call_over();
+	over_ns = ts_vgpu_now_ns();
+	/* The latency is from when an operation was queued: what waits for longer in its stream has had it. */
+	gate_close(&gate, vgpu, c);
+	gate_hold(&gate, b);
+	kernel(b, 2, 1000000);
+	kernel(b, 3, 1000000);
+	ts_vgpu_call_over();
+	gate_open(&gate);
+	ts_check_int(ts_vgpu_context_synchronize(c), 0);
+	ts_check_int(op(1)->start_ns, op(1)->queued_ns + 2000000);
+	ts_check(over_ns >= op(1)->queued_ns + 3000000);
+	ts_check(op(2)->start_ns >= op(2)->queued_ns + 2000000);
+	ready_ns = op(3)->queued_ns + 2000000;
+	ts_check_int(op(3)->start_ns, op(2)->end_ns > ready_ns ? op(2)->end_ns : ready_ns);
+	ts_vgpu_stream_free(a);
+	ts_vgpu_stream_free(b);
+	ts_vgpu_free(vgpu);
 }
 
 TS_TEST(a_stream_is_in_order_and_streams_overlap)

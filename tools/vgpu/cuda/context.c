@@ -19,6 +19,8 @@ struct driver driver = {
 	.initialised = PTHREAD_COND_INITIALIZER,
 };
 
+bool calls_take_time;
+
 static __thread struct {
 	struct context *contexts[STACK_MAX];
 	unsigned n;
@@ -138,6 +140,8 @@ static int start(void)
 	r = start_executor();
 	if (r)
 		return r;
+	/* A setting is every device's. */
+	calls_take_time = spec.shapes[0].call_ns;
 	report_init();
 	atomic_store_explicit(&driver.ready, true, memory_order_release);
 	return 0;

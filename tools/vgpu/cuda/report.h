@@ -6,10 +6,13 @@
  */
 #pragma once
 
+#include "replay/vgpu/vgpu.h"
 #include "tools/vgpu/hooks.h"
 
 struct context;
 struct stream;
+
+extern bool calls_take_time; /* the spec says how long, of those that queue something */
 
 /* name: the exported symbol, which is the vendor's callback id too. params: the vendor's structure, or NULL. */
 #define CALL(name, params_, work) CALL_NAMED(name, params_, NULL, work)
@@ -38,6 +41,8 @@ struct stream;
 			told_ = ts_vgpu_api_enter(&call_);               \
 		}                                                        \
 		result_ = (work);                                        \
+		if (__builtin_expect(calls_take_time, 0))                \
+			ts_vgpu_call_over();                             \
 		if (told_)                                               \
 			ts_vgpu_api_exit(&call_);                        \
 		result_;                                                 \
