@@ -722,11 +722,22 @@ static int edit_engines(struct edit *e)
 	return r || e->n_edited ? r : say(e->message, "there is no copy in that direction");
 }
 
-static uint64_t waves(uint64_t blocks, uint64_t each, uint64_t n)
+static uint64_t divide_up(uint64_t a, uint64_t b)
 {
-	uint64_t whole = each * n;
+	return (a + b - 1) / b;
+}
 
-	return (blocks + whole - 1) / whole;
+/*
+ * How long a kernel takes on so many multiprocessors, as a number to compare: where what one holds keeps it busy, by the blocks that
+ * each has to do; else a wave of them takes as long, however few they are.
+ */
+static uint64_t load_of(const struct ts_emulate_item *item, uint64_t n)
+{
+	uint64_t taken = divide_up(item->blocks, item->blocks_each);
+
+	if (item->flags & TS_EMULATE_ITEM_DENSE)
+		return divide_up(item->blocks, ts_emulate_less(n, taken));
+	return divide_up(item->blocks, item->blocks_each * n);
 }
 
 static int edit_multiprocessors(struct edit *e)
@@ -741,11 +752,11 @@ static int edit_multiprocessors(struct edit *e)
 		if (item->kind != TS_EMULATE_OP || !item->blocks || !item->blocks_each)
 			continue;
 		old = program->engines[item->engine].capacity;
-		item->duration_ns = (uint64_t)((double)item->duration_ns *
-					       (double)waves(item->blocks, item->blocks_each, n) /
-					       (double)waves(item->blocks, item->blocks_each, old));
+		item->duration_ns =
+			(uint64_t)((double)item->duration_ns * (double)load_of(item, n) /
+				   (double)load_of(item, old));
 		item->demand =
-			(uint32_t)ts_emulate_less(n, waves(item->blocks, item->blocks_each, 1));
+			(uint32_t)ts_emulate_less(n, divide_up(item->blocks, item->blocks_each));
 		e->n_edited++;
 	}
 	for (size_t i = 0; i < program->n_engines; i++)

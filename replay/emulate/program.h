@@ -32,6 +32,10 @@ enum ts_emulate_item_kind {
 #define TS_EMULATE_ITEM_TIED \
 	(1u << 6) /* began when the operation did that came before; while the program is made */
 
+#define TS_EMULATE_ITEM_DENSE \
+	(1u                   \
+	 << 7) /* a kernel whose blocks, where many are on a multiprocessor, keep it busy: they share its throughput */
+
 /* Something that is put into a stream. */
 struct ts_emulate_item {
 	uint64_t start_ns, end_ns; /* recorded; of points found: when all before them was over */

@@ -435,17 +435,24 @@ static int add_raw(struct ts_emulate_builder *builder, struct ts_emulate_item *r
 	return 0;
 }
 
-/* How many blocks of a kernel a multiprocessor holds; 0: not known. */
-static uint32_t blocks_each(const struct ts_row_device *device, const struct ts_row_kernel *row)
+static uint64_t warps_of(const struct ts_row_device *device, const struct ts_row_kernel *row)
 {
 	uint64_t threads = (uint64_t)row->block_x * row->block_y * row->block_z;
 	uint64_t warp = device->threads_per_warp ? device->threads_per_warp : 32;
-	uint64_t warps = (threads + warp - 1) / warp;
+
+	return (threads + warp - 1) / warp;
+}
+
+/* How many blocks of a kernel a multiprocessor holds; 0: not known. */
+static uint32_t blocks_each(const struct ts_row_device *device, const struct ts_row_kernel *row)
+{
+	uint64_t warp = device->threads_per_warp ? device->threads_per_warp : 32;
+	uint64_t warps = warps_of(device, row);
 	uint64_t shared = (uint64_t)row->static_shared_bytes + row->dynamic_shared_bytes;
 	uint64_t registers = row->registers_per_thread * warp * warps;
 	uint64_t n = device->max_blocks_per_multiprocessor;
 
-	if (!threads || !device->max_warps_per_multiprocessor || !n)
+	if (!warps || !device->max_warps_per_multiprocessor || !n)
 		return 0;
 	n = ts_emulate_less(n, device->max_warps_per_multiprocessor / warps);
 	if (shared && device->max_shared_bytes_per_multiprocessor)
@@ -472,6 +479,8 @@ static void size_kernel(struct ts_emulate_builder *builder, uint32_t session,
 	item->blocks_each = blocks_each(device, row);
 	if (!item->blocks_each)
 		return;
+	if (2 * item->blocks_each * warps_of(device, row) >= device->max_warps_per_multiprocessor)
+		item->flags |= TS_EMULATE_ITEM_DENSE;
 	taken = (blocks + item->blocks_each - 1) / item->blocks_each;
 	item->demand =
 		(uint32_t)ts_emulate_more(ts_emulate_less(taken, device->n_multiprocessors), 1);
