@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schedule N STEP ...: does the steps, N times. What it does and in which order is its arguments', how long kernels and the host take
+ * schedule N[:STREAMS] STEP ...: does the steps, N times, with that many streams (8). What it does and in which order is its arguments', how long kernels and the host take
  * too, so that one run can be another one with an edit made: what `tsctl replay --what-if` says of the one is compared with the
  * other. Steps:
- *   a:S:US b:S:US c:S:US   a kernel of that name, of so many microseconds, into stream S (0 to 7)
+ *   a:S:US b:S:US c:S:US   a kernel of that name, of so many microseconds, into stream S (from 0 on)
+ *   a:S:US:ROUNDS:BLOCKS   the same, of so many blocks (1) that do something so many times (0) besides: what the virtual GPU's model
+ *                          counts, where it knows nothing of a kernel that sleeps
  *   in:S:KB out:S:KB       a copy to the device or back, pinned; page-in:S:KB, page-out:S:KB: pageable
+ *   set:S:KB               memory is set
  *   record:E:S wait:E:S    event E (0 to 7) is recorded in stream S; the stream waits for it
  *   sync:S event:E device  the host waits for the stream, the event, the device
  *   host:US                the host does something else
@@ -23,20 +26,26 @@
 #define MAX_KB	  64
 
 /* Sleeps until its time is over: however many run at once, no CPU is taken from another. */
-#define WORK(name)                                            \
-	".visible .entry " name "(.param .u64 " name "_ns)\n" \
-	"{\n"                                                 \
-	"\t.reg .pred %p<2>;\n"                               \
-	"\t.reg .b64 %rd<5>;\n"                               \
-	"\tld.param.u64 %rd1, [" name "_ns];\n"               \
-	"\tmov.u64 %rd2, %globaltimer;\n"                     \
-	"$L_" name ":\n"                                      \
-	"\tnanosleep.u32 50000;\n"                            \
-	"\tmov.u64 %rd3, %globaltimer;\n"                     \
-	"\tsub.s64 %rd4, %rd3, %rd2;\n"                       \
-	"\tsetp.lt.u64 %p1, %rd4, %rd1;\n"                    \
-	"\t@%p1 bra $L_" name ";\n"                           \
-	"\tret;\n"                                            \
+#define WORK(name)                                                                         \
+	".visible .entry " name "(.param .u64 " name "_ns, .param .u32 " name "_rounds)\n" \
+	"{\n"                                                                              \
+	"\t.reg .pred %p<2>;\n"                                                            \
+	"\t.reg .b32 %r<2>;\n"                                                             \
+	"\t.reg .b64 %rd<5>;\n"                                                            \
+	"\tld.param.u32 %r1, [" name "_rounds];\n"                                         \
+	"\tld.param.u64 %rd1, [" name "_ns];\n"                                            \
+	"\tmov.u64 %rd2, %globaltimer;\n"                                                  \
+	"$L_" name ":\n"                                                                   \
+	"\tmov.u64 %rd3, %globaltimer;\n"                                                  \
+	"\tsub.s64 %rd4, %rd3, %rd2;\n"                                                    \
+	"\tsetp.lt.u64 %p1, %rd4, %rd1;\n"                                                 \
+	"\t@%p1 nanosleep.u32 50000;\n"                                                    \
+	"\t@%p1 bra $L_" name ";\n"                                                        \
+	"$M_" name ":\n"                                                                   \
+	"\tsetp.ne.u32 %p1, %r1, 0;\n"                                                     \
+	"\t@%p1 sub.u32 %r1, %r1, 1;\n"                                                    \
+	"\t@%p1 bra $M_" name ";\n"                                                        \
+	"\tret;\n"                                                                         \
 	"}\n"
 
 static const char ptx[] = ".version 7.0\n"
@@ -50,7 +59,7 @@ static struct gpu_stream streams[N_STREAMS];
 static void *events[N_EVENTS], *device[N_STREAMS], *pinned[N_STREAMS];
 static char *pageable[N_STREAMS];
 static struct gpu_graph graphs[N_GRAPHS];
-static int n_graphs;
+static int n_graphs, n_streams = N_STREAMS;
 
 static int fail(const char *step)
 {
@@ -58,11 +67,11 @@ static int fail(const char *step)
 	exit(2);
 }
 
-static void launch(unsigned int which, int stream, uint64_t us)
+static void launch(unsigned int which, int stream, uint64_t us, uint32_t rounds, uint32_t blocks)
 {
-	const struct gpu_shape shape = {{1, 1, 1}, {1, 1, 1}, 0};
+	const struct gpu_shape shape = {{blocks, 1, 1}, {1, 1, 1}, 0};
 	uint64_t ns = us * 1000;
-	void *arguments[] = {&ns};
+	void *arguments[] = {&ns, &rounds};
 
 	gpu_launch(which, shape, arguments, streams[stream]);
 }
@@ -81,6 +90,8 @@ static void copy(const char *what, int stream, size_t n_kb)
 		gpu_h2d_async(device[stream], pageable[stream], n_bytes, streams[stream]);
 	else if (!strcmp(what, "page-out"))
 		gpu_d2h_async(pageable[stream], device[stream], n_bytes, streams[stream]);
+	else if (!strcmp(what, "set"))
+		gpu_set_async(device[stream], 1, n_bytes, streams[stream]);
 	else
 		fail(what);
 }
@@ -96,16 +107,18 @@ static void idle(long us)
 static void do_step(const char *step)
 {
 	char what[16];
-	int first = 0, second = 0;
-	int n = sscanf(step, "%15[^:]:%d:%d", what, &first, &second);
+	int first = 0, second = 0, rounds = 0, blocks = 1;
+	int n = sscanf(step, "%15[^:]:%d:%d:%d:%d", what, &first, &second, &rounds, &blocks);
 
-	if (n < 1 || first < 0 || second < 0 || (strcmp(what, "host") && first >= N_STREAMS))
+	if (n < 1 || first < 0 || second < 0 || rounds < 0 || blocks < 1 ||
+	    (strcmp(what, "host") && first >= n_streams))
 		fail(step);
-	if (n == 3 && !what[1] && what[0] >= 'a' && what[0] <= 'c')
-		launch(1 + (unsigned int)(what[0] - 'a'), first, (uint64_t)second);
-	else if (n == 3 && !strcmp(what, "record") && second < N_STREAMS)
+	if (n >= 3 && !what[1] && what[0] >= 'a' && what[0] <= 'c')
+		launch(1 + (unsigned int)(what[0] - 'a'), first, (uint64_t)second, (uint32_t)rounds,
+		       (uint32_t)blocks);
+	else if (n == 3 && !strcmp(what, "record") && second < n_streams)
 		gpu_event_record(events[first], streams[second]);
-	else if (n == 3 && !strcmp(what, "wait") && second < N_STREAMS)
+	else if (n == 3 && !strcmp(what, "wait") && second < n_streams)
 		gpu_stream_wait(streams[second], events[first]);
 	else if (n == 3)
 		copy(what, first, (size_t)second);
@@ -144,7 +157,7 @@ static int do_graph(int argc, char **argv, int i, bool first_time, int which)
 static void open_all(void)
 {
 	gpu_open(&code);
-	for (int i = 0; i < N_STREAMS; i++) {
+	for (int i = 0; i < n_streams; i++) {
 		streams[i] = gpu_stream_create(false);
 		events[i] = gpu_event_create();
 		device[i] = gpu_malloc(MAX_KB * 1024);
@@ -152,11 +165,12 @@ static void open_all(void)
 		pageable[i] = malloc(MAX_KB * 1024);
 		memset(pinned[i], 1, MAX_KB * 1024);
 		memset(pageable[i], 1, MAX_KB * 1024);
-		/* Once each, so that none is slow for being the first. */
+		/* Once each, so that none is slow for being the first; one after the other, so that no edit takes them for the steps. */
 		gpu_h2d_async(device[i], pinned[i], 1024, streams[i]);
-		launch(0, i, 10);
+		gpu_device_sync();
+		launch(0, i, 10, 1, 1);
+		gpu_device_sync();
 	}
-	gpu_device_sync();
 }
 
 static void close_all(void)
@@ -164,7 +178,7 @@ static void close_all(void)
 	gpu_device_sync();
 	for (int i = 0; i < n_graphs; i++)
 		gpu_graph_destroy(graphs[i]);
-	for (int i = 0; i < N_STREAMS; i++) {
+	for (int i = 0; i < n_streams; i++) {
 		gpu_stream_destroy(streams[i]);
 		gpu_event_destroy(events[i]);
 		gpu_free(device[i]);
@@ -175,8 +189,11 @@ static void close_all(void)
 
 int main(int argc, char **argv)
 {
-	int n_times = argc > 1 ? atoi(argv[1]) : 0;
+	int n_times = 0;
 
+	if (argc < 2 || sscanf(argv[1], "%d:%d", &n_times, &n_streams) < 1 || n_streams < 1 ||
+	    n_streams > N_STREAMS)
+		fail("N");
 	open_all();
 	for (int time = 0; time < n_times; time++) {
 		int which = 0;
