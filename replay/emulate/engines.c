@@ -55,7 +55,7 @@ static int join(struct crowd *crowd, const struct ts_emulate_item *item)
 		crowd->demand -= crowd->heap[0].demand;
 		sink(crowd);
 	}
-	r = ts_emulate_grow(&crowd->heap, crowd->n, &crowd->n_allocated, sizeof(*crowd->heap));
+	r = ts_room_grow(&crowd->heap, crowd->n, &crowd->n_allocated, sizeof(*crowd->heap));
 	if (r)
 		return r;
 	at = crowd->n++;
@@ -141,7 +141,7 @@ static int find_copies(const struct ts_emulate_program *program, uint32_t **ret_
 
 		if (!is_copier(&program->engines[engine]))
 			continue;
-		r = ts_emulate_grow(&copies, n, &n_allocated, sizeof(*copies));
+		r = ts_room_grow(&copies, n, &n_allocated, sizeof(*copies));
 		if (!r)
 			copies[n++] = program->by_start[i];
 	}

@@ -359,12 +359,11 @@ static int lay_out(struct ts_emulate_builder *builder)
 	struct ts_emulate_program *program = builder->program;
 	ts_cleanup(ts_state_map_deinit) struct ts_state_map record_by_event = {0};
 	ts_cleanup(ts_freep) uint32_t *placed =
-		ts_emulate_zeroed(builder->n_raws + 1, sizeof(*placed));
+		ts_room_zeroed(builder->n_raws + 1, sizeof(*placed));
 	int r = 0;
 
 	/* A graph's launch is one row that becomes two items. */
-	program->items =
-		ts_emulate_room(builder->n_raws + builder->n_opens + 1, sizeof(*program->items));
+	program->items = ts_room(builder->n_raws + builder->n_opens + 1, sizeof(*program->items));
 	if (!placed || !program->items)
 		return -ENOMEM;
 	program->base_ns = builder->base_ns == UINT64_MAX ? 0 : builder->base_ns;

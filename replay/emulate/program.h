@@ -8,6 +8,7 @@
 #include "proto/abi/vendor/cupti_activity.h"
 #include "replay/emulate/emulate.h"
 #include "replay/state/map.h"
+#include "replay/state/room.h"
 
 #define TS_EMULATE_NONE UINT32_MAX
 /* No time is longer: sums of two of them do not overflow. */
@@ -185,12 +186,6 @@ static inline bool ts_emulate_is_behind(const struct ts_emulate_item *item,
 {
 	return item->kind != TS_EMULATE_OP || before->end_ns <= item->start_ns + TS_EMULATE_TICK_NS;
 }
-
-/* Room for one more behind `n`; `bytes` is an item's size. -ENOMEM. */
-int ts_emulate_grow(void *items, size_t n, size_t *n_allocated, size_t bytes);
-/* As malloc() and calloc(), of much that all is used. */
-void *ts_emulate_room(size_t n, size_t bytes);
-void *ts_emulate_zeroed(size_t n, size_t bytes);
 
 /*
  * read.c made the program of rows; this fills in what only follows from all of it. -ENOMEM. Engines are found on the way, once

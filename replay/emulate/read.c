@@ -10,11 +10,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#define NONE	   TS_EMULATE_NONE
-#define LEFT_OUT   (NONE - 1) /* a call that was not asked for */
-#define LARGE_PAGE ((size_t)2 << 20)
+#define NONE	 TS_EMULATE_NONE
+#define LEFT_OUT (NONE - 1) /* a call that was not asked for */
 /* What becomes an item. */
 #define ITEM_ROWS                                                                            \
 	(TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET) | \
@@ -22,52 +20,6 @@
 	 TS_ROW_BIT(TS_ROW_GRAPH_LAUNCH))
 #define MAX_STREAMS ((size_t)1 << 16)
 #define MAX_THREADS ((size_t)1 << 16)
-
-void *ts_emulate_room(size_t n, size_t bytes)
-{
-	size_t n_bytes, whole;
-	void *at;
-
-	if (__builtin_mul_overflow(n, bytes, &n_bytes) || n_bytes > SIZE_MAX / 2)
-		return NULL;
-	if (n_bytes < 2 * LARGE_PAGE)
-		return malloc(n_bytes);
-	whole = (n_bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
-	/* All of it is used: few faults for much of it are better than many. */
-	at = aligned_alloc(LARGE_PAGE, whole);
-	if (at)
-		(void)madvise(at, whole, MADV_HUGEPAGE);
-	return at;
-}
-
-void *ts_emulate_zeroed(size_t n, size_t bytes)
-{
-	void *at = ts_emulate_room(n, bytes);
-
-	return at ? memset(at, 0, n * bytes) : NULL;
-}
-
-static int resize(void *items, size_t n_wanted, size_t *n_allocated, size_t bytes)
-{
-	void *old, *grown = ts_emulate_room(n_wanted, bytes);
-
-	if (!grown)
-		return -ENOMEM;
-	memcpy(&old, items, sizeof(old));
-	if (old)
-		memcpy(grown, old, *n_allocated * bytes);
-	free(old);
-	memcpy(items, &grown, sizeof(grown));
-	*n_allocated = n_wanted;
-	return 0;
-}
-
-int ts_emulate_grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
-{
-	if (n < *n_allocated)
-		return 0;
-	return resize(items, *n_allocated ? 2 * *n_allocated : 64, n_allocated, bytes);
-}
 
 void ts_emulate_builder_free(struct ts_emulate_builder *builder)
 {
@@ -135,8 +87,8 @@ static int get_context(struct ts_emulate_builder *builder, uint32_t session, uin
 	int r;
 
 	if (found == NONE) {
-		r = ts_emulate_grow(&program->contexts, program->n_contexts,
-				    &program->n_contexts_allocated, sizeof(*program->contexts));
+		r = ts_room_grow(&program->contexts, program->n_contexts,
+				 &program->n_contexts_allocated, sizeof(*program->contexts));
 		if (!r)
 			r = ts_state_map_set(&builder->context_by_id, session, id,
 					     (uint32_t)program->n_contexts);
@@ -153,8 +105,8 @@ static int get_context(struct ts_emulate_builder *builder, uint32_t session, uin
 static int add_to_context(struct ts_emulate_context *context, uint32_t queue)
 {
 	size_t n_allocated = context->n_allocated;
-	int r = ts_emulate_grow(&context->streams, context->n_streams, &n_allocated,
-				sizeof(*context->streams));
+	int r = ts_room_grow(&context->streams, context->n_streams, &n_allocated,
+			     sizeof(*context->streams));
 
 	context->n_allocated = (uint32_t)n_allocated;
 	if (!r)
@@ -179,11 +131,11 @@ static int get_queue(struct ts_emulate_builder *builder, uint32_t session, uint3
 	found = (uint32_t)program->n_queues;
 	r = get_context(builder, session, context_id, &context);
 	if (!r)
-		r = ts_emulate_grow(&program->queues, found, &program->n_queues_allocated,
-				    sizeof(*program->queues));
+		r = ts_room_grow(&program->queues, found, &program->n_queues_allocated,
+				 sizeof(*program->queues));
 	if (!r)
-		r = ts_emulate_grow(&builder->last_calls, found, &builder->n_last_allocated,
-				    sizeof(*builder->last_calls));
+		r = ts_room_grow(&builder->last_calls, found, &builder->n_last_allocated,
+				 sizeof(*builder->last_calls));
 	if (!r)
 		r = add_to_context(&program->contexts[context], found);
 	if (!r)
@@ -238,9 +190,8 @@ static int get_thread(struct ts_emulate_builder *builder, uint32_t session, uint
 
 	if (found == NONE) {
 		r = program->n_threads < MAX_THREADS
-			    ? ts_emulate_grow(&program->threads, program->n_threads,
-					      &program->n_threads_allocated,
-					      sizeof(*program->threads))
+			    ? ts_room_grow(&program->threads, program->n_threads,
+					   &program->n_threads_allocated, sizeof(*program->threads))
 			    : TS_SBT_E_LIMIT;
 		if (!r)
 			r = ts_state_map_set(&builder->thread_by_id, session, thread,
@@ -301,9 +252,8 @@ static int get_engine(struct ts_emulate_builder *builder, uint32_t session, uint
 	found = ts_state_map_find(&builder->engine_by_id, its_session, its_key);
 	if (found == NONE) {
 		r = program->n_engines < MAX_STREAMS
-			    ? ts_emulate_grow(&program->engines, program->n_engines,
-					      &program->n_engines_allocated,
-					      sizeof(*program->engines))
+			    ? ts_room_grow(&program->engines, program->n_engines,
+					   &program->n_engines_allocated, sizeof(*program->engines))
 			    : TS_SBT_E_LIMIT;
 		if (r)
 			return r;
@@ -332,8 +282,8 @@ static int add_call(struct ts_emulate_builder *builder, const struct ts_emulate_
 	struct ts_emulate_program *program = builder->program;
 	int r = is_full(builder)
 			? TS_SBT_E_LIMIT
-			: ts_emulate_grow(&program->calls, program->n_calls,
-					  &program->n_calls_allocated, sizeof(*program->calls));
+			: ts_room_grow(&program->calls, program->n_calls,
+				       &program->n_calls_allocated, sizeof(*program->calls));
 
 	if (r)
 		return r;
@@ -409,10 +359,9 @@ static int add_raw(struct ts_emulate_builder *builder, struct ts_emulate_item *r
 {
 	uint32_t at = (uint32_t)builder->n_raws;
 	struct ts_emulate_call *call;
-	int r = is_full(builder)
-			? TS_SBT_E_LIMIT
-			: ts_emulate_grow(&builder->raws, builder->n_raws,
-					  &builder->n_raws_allocated, sizeof(*builder->raws));
+	int r = is_full(builder) ? TS_SBT_E_LIMIT
+				 : ts_room_grow(&builder->raws, builder->n_raws,
+						&builder->n_raws_allocated, sizeof(*builder->raws));
 
 	if (r)
 		return r;
@@ -616,8 +565,8 @@ static int feed_sync(struct ts_emulate_builder *builder, uint32_t session,
 	if (waited.call == NONE || waited.call == LEFT_OUT ||
 	    row->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
 		return 0;
-	r = ts_emulate_grow(&builder->waits, builder->n_waits, &builder->n_waits_allocated,
-			    sizeof(*builder->waits));
+	r = ts_room_grow(&builder->waits, builder->n_waits, &builder->n_waits_allocated,
+			 sizeof(*builder->waits));
 	if (!r)
 		builder->waits[builder->n_waits++] = waited;
 	return r;
@@ -674,11 +623,11 @@ static void reserve(struct ts_emulate_builder *builder)
 	n_calls = ts_emulate_less(n_calls, TS_EMULATE_MAX_ITEMS);
 	n_raws = ts_emulate_less(n_raws, TS_EMULATE_MAX_ITEMS - n_calls);
 	if (n_calls)
-		(void)resize(&program->calls, n_calls, &program->n_calls_allocated,
-			     sizeof(*program->calls));
+		(void)ts_room_resize(&program->calls, n_calls, &program->n_calls_allocated,
+				     sizeof(*program->calls));
 	if (n_raws)
-		(void)resize(&builder->raws, n_raws, &builder->n_raws_allocated,
-			     sizeof(*builder->raws));
+		(void)ts_room_resize(&builder->raws, n_raws, &builder->n_raws_allocated,
+				     sizeof(*builder->raws));
 }
 
 static int read_rows(struct ts_emulate_builder *builder)

@@ -48,7 +48,7 @@ Ts__Rpc__GraphNode *ts_graphjson_node(struct ts_resolver *resolver, struct ts_po
 	TS_RPC_SET(message, op_id, node->op_id);
 	TS_RPC_SET(message, start_ns, node->start_ns);
 	TS_RPC_SET(message, end_ns, node->end_ns);
-	TS_RPC_SET(message, slack_ns, node->slack_ns);
+	TS_RPC_SET(message, slack_ns, graph->slack_ns[i]);
 	TS_RPC_SET(message, critical, node->is_critical);
 	ts_stackjson_thread(resolver, pool, node->session, node->thread, &message->tid,
 			    &message->has_tid, &message->thread_name);
@@ -63,7 +63,7 @@ Ts__Rpc__GraphNode *ts_graphjson_node(struct ts_resolver *resolver, struct ts_po
 }
 
 Ts__Rpc__GraphEdge *ts_graphjson_edge(struct ts_pool *pool, const struct ts_graph *graph,
-				      uint32_t i)
+				      uint32_t to, uint32_t i)
 {
 	const struct ts_graph_edge *edge = &graph->edges[i];
 	Ts__Rpc__GraphEdge *message = ts_pool_alloc(pool, 1, sizeof(*message));
@@ -72,11 +72,11 @@ Ts__Rpc__GraphEdge *ts_graphjson_edge(struct ts_pool *pool, const struct ts_grap
 	message->type = (char *)"edge";
 	message->kind = (char *)ts_graph_edge_name(edge->kind);
 	TS_RPC_SET(message, from, edge->from);
-	TS_RPC_SET(message, to, edge->to);
+	TS_RPC_SET(message, to, to);
 	TS_RPC_SET(message, release_ns, edge->release_ns);
-	if (edge->event)
-		TS_RPC_SET(message, event, edge->event);
-	TS_RPC_SET(message, binding, graph->nodes[edge->to].binding == i);
+	if (edge->kind == TS_GRAPH_EVENT)
+		TS_RPC_SET(message, event, ts_graph_event(graph, i));
+	TS_RPC_SET(message, binding, ts_graph_binding(&graph->nodes[to]) == i);
 	TS_RPC_SET(message, inferred, edge->is_inferred);
 	return message;
 }

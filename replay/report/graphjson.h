@@ -11,8 +11,9 @@
 
 Ts__Rpc__GraphNode *ts_graphjson_node(struct ts_resolver *resolver, struct ts_pool *pool,
 				      const struct ts_graph *graph, uint32_t i);
+/* The i-th edge, which leads to the node `to`. */
 Ts__Rpc__GraphEdge *ts_graphjson_edge(struct ts_pool *pool, const struct ts_graph *graph,
-				      uint32_t i);
+				      uint32_t to, uint32_t i);
 Ts__Rpc__GraphStep *ts_graphjson_step(struct ts_resolver *resolver, struct ts_pool *pool,
 				      const struct ts_graph *graph,
 				      const struct ts_graph_step *step);

@@ -250,7 +250,6 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 /* An element at a time: a graph is larger than what is said of it. */
 enum element {
 	NODE,
-	EDGE,
 	STEP,
 	SUMMARY
 };
@@ -261,7 +260,6 @@ static int give_element(const struct query *query, const struct ts_graph *graph,
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = query->options->no_memory};
 	Ts__Rpc__GraphList list = TS__RPC__GRAPH_LIST__INIT;
 	Ts__Rpc__GraphNode *node;
-	Ts__Rpc__GraphEdge *edge;
 	Ts__Rpc__GraphStep *step;
 
 	switch (element) {
@@ -269,11 +267,6 @@ static int give_element(const struct query *query, const struct ts_graph *graph,
 		node = ts_graphjson_node(query->resolver, &pool, graph, i);
 		list.n_nodes = 1;
 		list.nodes = &node;
-		return give(query, TS__RPC__ANSWER__BODY_GRAPH, &list.base);
-	case EDGE:
-		edge = ts_graphjson_edge(&pool, graph, i);
-		list.n_edges = 1;
-		list.edges = &edge;
 		return give(query, TS__RPC__ANSWER__BODY_GRAPH, &list.base);
 	case STEP:
 		step = ts_graphjson_step(query->resolver, &pool, graph, &graph->path[i]);
@@ -285,6 +278,25 @@ static int give_element(const struct query *query, const struct ts_graph *graph,
 		list.summary = ts_graphjson_summary(&pool, graph);
 		return give(query, TS__RPC__ANSWER__BODY_GRAPH, &list.base);
 	}
+}
+
+static int give_edges(const struct query *query, const struct ts_graph *graph, uint32_t to)
+{
+	const struct ts_graph_node *node = &graph->nodes[to];
+	int r = 0;
+
+	for (uint32_t i = 0; !r && i < node->n_edges; i++) {
+		ts_cleanup(ts_pool_deinit) struct ts_pool pool = {
+			.no_memory = query->options->no_memory};
+		Ts__Rpc__GraphList list = TS__RPC__GRAPH_LIST__INIT;
+		Ts__Rpc__GraphEdge *edge =
+			ts_graphjson_edge(&pool, graph, to, node->first_edge + i);
+
+		list.n_edges = 1;
+		list.edges = &edge;
+		r = give(query, TS__RPC__ANSWER__BODY_GRAPH, &list.base);
+	}
+	return r;
 }
 
 static int run_graph(struct query *query, const Ts__Rpc__Query__Graph *asked)
@@ -300,8 +312,8 @@ static int run_graph(struct query *query, const Ts__Rpc__Query__Graph *asked)
 	note_damage(query, graph->is_damaged);
 	for (uint32_t i = 0; !r && !asked->path && i < graph->n_nodes; i++)
 		r = give_element(query, graph, NODE, i);
-	for (uint32_t i = 0; !r && !asked->path && i < graph->n_edges; i++)
-		r = give_element(query, graph, EDGE, i);
+	for (uint32_t i = 0; !r && !asked->path && i < graph->n_nodes; i++)
+		r = give_edges(query, graph, i);
 	for (uint32_t i = 0; !r && i < graph->n_path; i++)
 		r = give_element(query, graph, STEP, i);
 	return r ? r : give_element(query, graph, SUMMARY, 0);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One pass in the order of time: calls, joined operations from the state machine, and what the vendor tells of waiting. A call
- * that waits returns when the pass comes to its end, so that nodes lie in the order of time as they are added, with their edges.
- * What a waiting call waited for is looked up at the end, when all that ran is known.
+ * that waits returns when the pass comes to its end, by when all that it can have waited for has begun: so nodes lie in the order of
+ * time as they are added, each with all its edges.
  */
 #include "replay/state/graph.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
 #include "replay/state/graphpath.h"
 #include "replay/state/ids.h"
+#include "replay/state/room.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,20 +20,23 @@
 #define NEAR_NS	    UINT64_C(5000)
 #define N_ENGINES   8u /* operations of a kind and device that are remembered */
 #define MAX_STREAMS 65536u
+#define RECENT	    16u /* threads that are looked for first, by their ids' lower bits */
 
 /* The operations of one stream, in the order in which they began. */
 struct stream {
 	uint32_t session, context;
 	uint32_t *nodes;
 	size_t n, n_allocated;
+	/* Of its last operation: */
+	uint32_t kind, device, engine;
 };
 
 struct thread {
+	uint32_t session, thread;
 	uint32_t last; /* its call, or the return of that */
 };
 
 struct wait {
-	uint32_t node; /* RETURN */
 	uint32_t call;
 	uint32_t type; /* CUpti_ActivitySynchronizationType */
 	uint32_t context, stream;
@@ -48,7 +52,10 @@ struct coming {
 
 /* What ran last of one kind on one device. */
 struct engine {
-	uint32_t nodes[N_ENGINES];
+	struct {
+		uint64_t end_ns;
+		uint32_t node, stream;
+	} last[N_ENGINES];
 	uint64_t n;
 	uint64_t n_same; /* of them the last ones that ran in one stream: */
 	uint32_t stream;
@@ -58,12 +65,14 @@ struct builder {
 	struct ts_graph *graph;
 	const struct ts_graph_options *options;
 	struct ts_state_machine *machine;
-	size_t max_nodes, n_nodes_allocated, n_edges_allocated;
-	bool is_unordered; /* nodes do not lie in the order of time */
+	size_t max_nodes, n_nodes_allocated, n_edges_allocated, n_events_allocated;
+	struct ts_graph_node *node; /* that was added last */
+	bool is_unordered;	    /* nodes do not lie in the order of time */
 	struct ts_state_ids call_by_op;
 	struct ts_state_map thread_by_id, stream_by_id, engine_by_id;
 	struct thread *threads;
 	size_t n_threads, n_threads_allocated;
+	uint32_t recent[RECENT]; /* threads */
 	struct stream *streams;
 	size_t n_streams, n_streams_allocated;
 	uint32_t *streams_by_number; /* by the machine's: the index, plus 1 */
@@ -76,8 +85,6 @@ struct builder {
 	uint64_t n_known_of;
 	struct engine *engines;
 	size_t n_engines, n_engines_allocated;
-	struct wait *waits;
-	size_t n_waits, n_waits_allocated;
 };
 
 const char *ts_graph_edge_name(uint32_t kind)
@@ -110,7 +117,6 @@ static void builder_deinit(struct builder *builder)
 		free(builder->streams[i].nodes);
 	free(builder->streams);
 	free(builder->engines);
-	free(builder->waits);
 	ts_state_ids_deinit(&builder->call_by_op);
 	free(builder->threads);
 	free(builder->streams_by_number);
@@ -128,92 +134,134 @@ void ts_graph_free(struct ts_graph *graph)
 	if (!graph)
 		return;
 	free(graph->nodes);
+	free(graph->slack_ns);
 	free(graph->edges);
-	free(graph->path);
+	free(graph->events);
+	free(graph->path_room);
 	free(graph);
 }
 
-static int grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
+uint64_t ts_graph_event(const struct ts_graph *graph, uint32_t edge)
 {
-	size_t n_wanted = *n_allocated ? 2 * *n_allocated : 64;
-	void *grown;
+	size_t low = 0, high = graph->n_events;
 
-	if (n < *n_allocated)
-		return 0;
-	memcpy(&grown, items, sizeof(grown));
-	grown = reallocarray(grown, n_wanted, bytes);
-	if (!grown)
-		return -ENOMEM;
-	memcpy(items, &grown, sizeof(grown));
-	*n_allocated = n_wanted;
-	return 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (graph->events[middle].edge < edge)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < graph->n_events && graph->events[low].edge == edge ? graph->events[low].event
+									: 0;
 }
 
-static int add_node(struct builder *builder, const struct ts_graph_node *node, uint32_t *ret_node)
+/* Room for a node, which is to be filled in and added. */
+static int make_node(struct builder *builder, struct ts_graph_node **ret_node)
 {
 	struct ts_graph *graph = builder->graph;
 	int r = graph->n_nodes < builder->max_nodes
-			? grow(&graph->nodes, graph->n_nodes, &builder->n_nodes_allocated,
-			       sizeof(*graph->nodes))
+			? ts_room_grow(&graph->nodes, graph->n_nodes, &builder->n_nodes_allocated,
+				       sizeof(*graph->nodes))
+			: TS_SBT_E_LIMIT;
+
+	if (!r)
+		*ret_node = &graph->nodes[graph->n_nodes];
+	return r;
+}
+
+/* Edges that are added next lead to it. */
+static uint32_t add_node(struct builder *builder, struct ts_graph_node *node)
+{
+	struct ts_graph *graph = builder->graph;
+
+	if (graph->n_nodes && ts_graph_is_before(node, node - 1))
+		builder->is_unordered = true;
+	if (node->end_ns > graph->to_ns)
+		graph->to_ns = node->end_ns;
+	builder->node = node;
+	return (uint32_t)graph->n_nodes++;
+}
+
+static int add_edge(struct builder *builder, uint32_t kind, uint32_t from, uint64_t release_ns,
+		    bool is_inferred)
+{
+	struct ts_graph *graph = builder->graph;
+	struct ts_graph_edge *edge;
+	int r = graph->n_edges < MAX_EDGES
+			? ts_room_grow(&graph->edges, graph->n_edges, &builder->n_edges_allocated,
+				       sizeof(*graph->edges))
 			: TS_SBT_E_LIMIT;
 
 	if (r)
 		return r;
-	if (graph->n_nodes && ts_graph_is_before(node, &graph->nodes[graph->n_nodes - 1]))
-		builder->is_unordered = true;
-	if (node->end_ns > graph->to_ns)
-		graph->to_ns = node->end_ns;
-	*ret_node = (uint32_t)graph->n_nodes;
-	graph->nodes[graph->n_nodes++] = *node;
+	edge = &graph->edges[graph->n_edges++];
+	edge->release_ns = release_ns;
+	edge->from = from;
+	edge->kind = (uint16_t)kind;
+	edge->is_inferred = is_inferred;
+	ts_graph_bind(graph, builder->node);
 	return 0;
 }
 
-static int add_edge(struct builder *builder, const struct ts_graph_edge *edge)
+/* Of the edge that was added last. */
+static int add_event(struct builder *builder, uint64_t event)
 {
 	struct ts_graph *graph = builder->graph;
-	int r = graph->n_edges < MAX_EDGES
-			? grow(&graph->edges, graph->n_edges, &builder->n_edges_allocated,
-			       sizeof(*graph->edges))
-			: TS_SBT_E_LIMIT;
+	int r = ts_room_grow(&graph->events, graph->n_events, &builder->n_events_allocated,
+			     sizeof(*graph->events));
 
 	if (!r)
-		graph->edges[graph->n_edges++] = *edge;
+		graph->events[graph->n_events++] =
+			(struct ts_graph_event){.event = event,
+						.edge = (uint32_t)graph->n_edges - 1};
 	return r;
 }
 
 /* ---- the host ----------------------------------------------------------------------------------- */
 
 /* NULL: no memory. */
-static struct thread *get_thread(struct builder *builder, uint32_t session, uint32_t thread)
+static struct thread *look_for_thread(struct builder *builder, uint32_t session, uint32_t thread)
 {
 	uint32_t found = ts_state_map_find(&builder->thread_by_id, session, thread);
 
-	if (found != NONE)
-		return &builder->threads[found];
-	if (grow(&builder->threads, builder->n_threads, &builder->n_threads_allocated,
-		 sizeof(*builder->threads)) ||
-	    ts_state_map_set(&builder->thread_by_id, session, thread, (uint32_t)builder->n_threads))
-		return NULL;
-	builder->threads[builder->n_threads] = (struct thread){.last = NONE};
-	return &builder->threads[builder->n_threads++];
+	if (found == NONE) {
+		if (ts_room_grow(&builder->threads, builder->n_threads,
+				 &builder->n_threads_allocated, sizeof(*builder->threads)) ||
+		    ts_state_map_set(&builder->thread_by_id, session, thread,
+				     (uint32_t)builder->n_threads))
+			return NULL;
+		found = (uint32_t)builder->n_threads++;
+		builder->threads[found] = (struct thread){session, thread, NONE};
+	}
+	builder->recent[thread % RECENT] = found;
+	return &builder->threads[found];
 }
 
-static int follow_thread(struct builder *builder, const struct ts_graph_node *node, uint32_t at)
+static struct thread *get_thread(struct builder *builder, uint32_t session, uint32_t thread)
 {
-	struct thread *thread = get_thread(builder, node->session, node->thread);
+	uint32_t recent = builder->recent[thread % RECENT];
+
+	if (recent < builder->n_threads && builder->threads[recent].thread == thread &&
+	    builder->threads[recent].session == session)
+		return &builder->threads[recent];
+	return look_for_thread(builder, session, thread);
+}
+
+static int follow_thread(struct builder *builder, uint32_t session, uint32_t id, uint32_t at)
+{
+	struct thread *thread = get_thread(builder, session, id);
 	const struct ts_graph_node *last;
-	struct ts_graph_edge edge = {.to = at, .kind = TS_GRAPH_HOST};
 	int r = 0;
 
 	if (!thread)
 		return -ENOMEM;
 	if (thread->last != NONE) {
-		edge.from = thread->last;
-		last = &builder->graph->nodes[edge.from];
-		edge.release_ns = last->end_ns;
+		last = &builder->graph->nodes[thread->last];
 		/* One whose return is to come was not over: some clock lies. */
 		if (last->kind != TS_GRAPH_CALL || !last->has_return)
-			r = add_edge(builder, &edge);
+			r = add_edge(builder, TS_GRAPH_HOST, thread->last, last->end_ns, false);
 	}
 	thread->last = at;
 	return r;
@@ -221,28 +269,33 @@ static int follow_thread(struct builder *builder, const struct ts_graph_node *no
 
 static int feed_call(struct builder *builder, uint32_t session, const struct ts_row_api *row)
 {
-	const struct ts_graph_node node = {
+	struct ts_graph_node *node;
+	uint32_t at;
+	int r = make_node(builder, &node);
+
+	if (r)
+		return r;
+	*node = (struct ts_graph_node){
 		.op_id = row->op_id,
 		.start_ns = row->start_ns,
 		.end_ns = row->end_ns < row->start_ns ? row->start_ns : row->end_ns,
-		.kind = TS_GRAPH_CALL,
 		.session = session,
-		.type = TS_ROW_API,
 		.name = (uint32_t)row->domain << 16 | row->cbid,
 		.thread = row->thread,
 		.stack = row->stack,
 		.device = TS_NO_DEVICE,
 		.context = row->context,
 		.stream = TS_NO_DEVICE,
+		.first_edge = (uint32_t)builder->graph->n_edges,
+		.kind = TS_GRAPH_CALL,
+		.type = TS_ROW_API,
 	};
-	uint32_t at;
-	int r = add_node(builder, &node, &at);
-
-	if (!r && row->thread)
-		r = follow_thread(builder, &node, at);
+	at = add_node(builder, node);
+	if (row->thread)
+		r = follow_thread(builder, session, row->thread, at);
 	if (!r)
-		r = grow(&builder->nodes_of_calls, builder->n_calls, &builder->n_calls_allocated,
-			 sizeof(*builder->nodes_of_calls));
+		r = ts_room_grow(&builder->nodes_of_calls, builder->n_calls,
+				 &builder->n_calls_allocated, sizeof(*builder->nodes_of_calls));
 	if (!r)
 		r = ts_state_ids_set(&builder->call_by_op, session, row->op_id, at);
 	if (!r && row->nested_op_id && row->nested_op_id != row->op_id)
@@ -266,8 +319,8 @@ static int expect_return(struct builder *builder, const struct wait *wait, uint3
 				      .wait = *wait};
 	struct coming *heap;
 	size_t at = builder->n_coming;
-	int r = grow(&builder->coming, builder->n_coming, &builder->n_coming_allocated,
-		     sizeof(*builder->coming));
+	int r = ts_room_grow(&builder->coming, builder->n_coming, &builder->n_coming_allocated,
+			     sizeof(*builder->coming));
 
 	if (r)
 		return r;
@@ -297,43 +350,90 @@ static struct coming take_soonest(struct builder *builder)
 	return soonest;
 }
 
+/* The last operation of the stream that was issued before the call and was over when it returned. */
+static uint32_t last_before(const struct builder *builder, const struct stream *stream,
+			    const struct ts_graph_node *call)
+{
+	const struct ts_graph_node *nodes = builder->graph->nodes;
+	size_t low = 0, high = stream->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (nodes[stream->nodes[middle]].end_ns <= call->end_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* Issued behind it and over before it: by another thread, or the ids lie. */
+	for (size_t i = 0; low && i < TS_STATE_HISTORY; i++, low--)
+		if (nodes[stream->nodes[low - 1]].op_id < call->op_id)
+			return stream->nodes[low - 1];
+	return NONE;
+}
+
+/* `call`: whose return was added last. */
+static int resolve_wait(struct builder *builder, const struct wait *wait,
+			const struct ts_graph_node *call)
+{
+	bool is_event = wait->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE;
+	uint64_t key = (uint64_t)wait->context << 32 | wait->stream;
+	uint32_t only = wait->stream != TS_NO_DEVICE && !is_event
+				? ts_state_map_find(&builder->stream_by_id, call->session, key)
+				: NONE;
+	uint64_t over_ns = 0;
+	uint32_t last = NONE;
+
+	if (wait->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE && only == NONE)
+		return 0;
+	for (size_t i = 0; i < builder->n_streams; i++) {
+		const struct stream *stream = &builder->streams[i];
+		uint32_t op;
+
+		if (only != NONE
+			    ? i != only
+			    : stream->session != call->session || stream->context != wait->context)
+			continue;
+		op = last_before(builder, stream, call);
+		if (op == NONE || builder->graph->nodes[op].end_ns <= over_ns)
+			continue;
+		last = op;
+		over_ns = builder->graph->nodes[op].end_ns;
+	}
+	/* What was over before the call began did not make it wait. */
+	if (last == NONE || over_ns < call->start_ns)
+		return 0;
+	return add_edge(builder, TS_GRAPH_SYNC, last, over_ns, is_event);
+}
+
 static int add_return(struct builder *builder, const struct coming *coming)
 {
-	struct ts_graph_node node = builder->graph->nodes[coming->wait.call];
-	struct ts_graph_edge edge = {.from = coming->wait.call,
-				     .kind = TS_GRAPH_HOST,
-				     .release_ns = node.start_ns};
+	const struct ts_graph_node call = builder->graph->nodes[coming->wait.call];
+	struct ts_graph_node *node;
 	struct thread *thread;
-	int r;
+	uint32_t at;
+	int r = make_node(builder, &node);
 
-	node.kind = TS_GRAPH_RETURN;
-	node.start_ns = node.end_ns;
-	node.has_return = 0;
-	r = add_node(builder, &node, &edge.to);
-	if (!r)
-		r = add_edge(builder, &edge);
-	if (!r && node.thread) {
-		thread = get_thread(builder, node.session, node.thread);
+	if (r)
+		return r;
+	*node = call;
+	node->kind = TS_GRAPH_RETURN;
+	node->start_ns = call.end_ns;
+	node->first_edge = (uint32_t)builder->graph->n_edges;
+	node->has_return = node->n_edges = node->binding = 0;
+	at = add_node(builder, node);
+	if (call.thread) {
+		thread = get_thread(builder, call.session, call.thread);
 		if (!thread)
 			return -ENOMEM;
-		if (thread->last == edge.from)
-			thread->last = edge.to;
+		if (thread->last == coming->wait.call)
+			thread->last = at;
 	}
-	if (r)
-		return r;
-	if (coming->copy != NONE) {
-		edge.from = coming->copy;
-		edge.kind = TS_GRAPH_SYNC;
-		edge.release_ns = builder->graph->nodes[coming->copy].end_ns;
-		return add_edge(builder, &edge);
-	}
-	r = grow(&builder->waits, builder->n_waits, &builder->n_waits_allocated,
-		 sizeof(*builder->waits));
-	if (r)
-		return r;
-	builder->waits[builder->n_waits] = coming->wait;
-	builder->waits[builder->n_waits++].node = edge.to;
-	return 0;
+	r = add_edge(builder, TS_GRAPH_HOST, coming->wait.call, call.start_ns, false);
+	if (r || coming->copy == NONE)
+		return r ? r : resolve_wait(builder, &coming->wait, &call);
+	return add_edge(builder, TS_GRAPH_SYNC, coming->copy,
+			builder->graph->nodes[coming->copy].end_ns, false);
 }
 
 /* All that returned by then. */
@@ -370,8 +470,8 @@ static int new_stream(struct builder *builder, const struct ts_state_op *op)
 {
 	uint64_t key = (uint64_t)op->context << 32 | op->stream;
 	int r = builder->n_streams < MAX_STREAMS
-			? grow(&builder->streams, builder->n_streams, &builder->n_streams_allocated,
-			       sizeof(*builder->streams))
+			? ts_room_grow(&builder->streams, builder->n_streams,
+				       &builder->n_streams_allocated, sizeof(*builder->streams))
 			: TS_SBT_E_LIMIT;
 
 	if (!r)
@@ -380,7 +480,7 @@ static int new_stream(struct builder *builder, const struct ts_state_op *op)
 	if (r)
 		return r;
 	builder->streams[builder->n_streams++] =
-		(struct stream){.session = op->session, .context = op->context};
+		(struct stream){.session = op->session, .context = op->context, .kind = NONE};
 	builder->streams_by_number[op->stream_number] = (uint32_t)builder->n_streams;
 	return 0;
 }
@@ -393,8 +493,8 @@ static int find_stream(struct builder *builder, const struct ts_state_op *op,
 	while (!r && op->stream_number >= builder->n_numbers_allocated) {
 		size_t n = builder->n_numbers_allocated;
 
-		r = grow(&builder->streams_by_number, n, &builder->n_numbers_allocated,
-			 sizeof(*builder->streams_by_number));
+		r = ts_room_grow(&builder->streams_by_number, n, &builder->n_numbers_allocated,
+				 sizeof(*builder->streams_by_number));
 		for (; n < builder->n_numbers_allocated; n++)
 			builder->streams_by_number[n] = 0;
 	}
@@ -405,54 +505,50 @@ static int find_stream(struct builder *builder, const struct ts_state_op *op,
 	return r;
 }
 
-static int add_dependencies(struct builder *builder, const struct ts_state_op *op, uint32_t node)
+static int add_dependencies(struct builder *builder, const struct ts_state_op *op)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; !r && i < op->n_dependencies; i++) {
 		const struct ts_state_dependency *dependency = &op->dependencies[i];
-		struct ts_graph_edge edge = {.from = builder->nodes_of_ops[dependency->number - 1],
-					     .to = node,
-					     .kind = dependency->kind,
-					     .release_ns = dependency->end_ns,
-					     .event = dependency->event};
+		uint64_t over_ns = dependency->end_ns;
 
 		/* One that was not over yet held nothing up. */
-		if (edge.release_ns > op->start_ns)
-			edge.release_ns = op->start_ns;
-		r = add_edge(builder, &edge);
+		if (over_ns > op->start_ns)
+			over_ns = op->start_ns;
+		r = add_edge(builder, dependency->kind,
+			     builder->nodes_of_ops[dependency->number - 1], over_ns, false);
+		if (!r && dependency->kind == TS_STATE_BY_EVENT)
+			r = add_event(builder, dependency->event);
 	}
 	return r;
 }
 
-static int add_launch(struct builder *builder, const struct ts_state_op *op, uint32_t node)
+static int add_launch(struct builder *builder, const struct ts_state_op *op)
 {
-	struct ts_graph_edge edge = {.to = node,
-				     .kind = TS_GRAPH_LAUNCH,
-				     .release_ns = op->start_ns >= op->call_end_ns ? op->call_end_ns
-										   : op->call_ns};
-
 	if (op->unsure & TS_STATE_UNSURE_CALL)
 		return 0;
-	edge.from = builder->nodes_of_calls[op->call_number - 1];
-	return add_edge(builder, &edge);
+	return add_edge(builder, TS_GRAPH_LAUNCH, builder->nodes_of_calls[op->call_number - 1],
+			op->start_ns >= op->call_end_ns ? op->call_end_ns : op->call_ns, false);
 }
 
 /*
  * That nothing else held it up for as long as another operation had the engine is a sign that it waited for that. Copies
  * in one direction share an engine; kernels may run side by side, and a full device looks the same.
  */
-static int find_engine(struct builder *builder, const struct ts_state_op *op,
+static int find_engine(struct builder *builder, const struct ts_state_op *op, struct stream *stream,
 		       struct engine **ret_engine)
 {
 	uint32_t kind = op->type == TS_ROW_MEMCPY ? 1u + op->row.memcpy_.copy_kind : 0;
 	uint64_t key = (uint64_t)kind << 32 | op->device;
-	uint32_t found = ts_state_map_find(&builder->engine_by_id, op->session, key);
+	uint32_t found = stream->engine;
 	int r;
 
-	if (found == TS_STATE_MAP_NONE) {
-		r = grow(&builder->engines, builder->n_engines, &builder->n_engines_allocated,
-			 sizeof(*builder->engines));
+	if (stream->kind != kind || stream->device != op->device)
+		found = ts_state_map_find(&builder->engine_by_id, op->session, key);
+	if (found == NONE) {
+		r = ts_room_grow(&builder->engines, builder->n_engines,
+				 &builder->n_engines_allocated, sizeof(*builder->engines));
 		if (!r)
 			r = ts_state_map_set(&builder->engine_by_id, op->session, key,
 					     (uint32_t)builder->n_engines);
@@ -461,46 +557,61 @@ static int find_engine(struct builder *builder, const struct ts_state_op *op,
 		found = (uint32_t)builder->n_engines++;
 		builder->engines[found] = (struct engine){.stream = op->stream};
 	}
+	stream->kind = kind;
+	stream->device = op->device;
+	stream->engine = found;
 	*ret_engine = &builder->engines[found];
 	return 0;
 }
 
-static int add_engine(struct builder *builder, const struct ts_state_op *op, uint32_t node)
+/* Of those that had the engine last in another stream the one that may have held it up; NONE: there is none. */
+static uint32_t find_holder(const struct engine *engine, const struct ts_state_op *op,
+			    uint64_t *ret_over_ns)
 {
-	const struct ts_graph_node *nodes = builder->graph->nodes;
-	struct ts_graph_edge edge = {.from = NONE,
-				     .to = node,
-				     .kind = TS_GRAPH_ENGINE,
-				     .is_inferred = 1};
+	uint64_t n = engine->n < N_ENGINES ? engine->n : N_ENGINES, from_ns = op->call_end_ns;
+	uint32_t found = NONE;
+
+	if (engine->stream == op->stream && engine->n_same >= n)
+		return NONE;
+	for (uint32_t i = 0; i < op->n_dependencies; i++)
+		if (op->dependencies[i].end_ns > from_ns)
+			from_ns = op->dependencies[i].end_ns;
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t end_ns = engine->last[i].end_ns;
+
+		if (end_ns <= from_ns || end_ns > op->start_ns || op->start_ns - end_ns > NEAR_NS ||
+		    engine->last[i].stream == op->stream)
+			continue;
+		found = engine->last[i].node;
+		*ret_over_ns = from_ns = end_ns;
+	}
+	return found;
+}
+
+static int add_engine(struct builder *builder, const struct ts_state_op *op, struct stream *stream,
+		      uint32_t node)
+{
 	struct engine *engine;
-	uint64_t released_ns = op->call_end_ns, n;
-	int r = find_engine(builder, op, &engine);
+	uint64_t over_ns = 0;
+	uint32_t holder;
+	size_t at;
+	int r = find_engine(builder, op, stream, &engine);
 
 	if (r)
 		return r;
-	for (uint32_t i = 0; i < op->n_dependencies; i++)
-		if (op->dependencies[i].end_ns > released_ns)
-			released_ns = op->dependencies[i].end_ns;
+	holder = find_holder(engine, op, &over_ns);
 	if (engine->stream != op->stream) {
 		engine->stream = op->stream;
 		engine->n_same = 0;
 	}
-	n = engine->n < N_ENGINES ? engine->n : N_ENGINES;
-	for (uint64_t i = 0; engine->n_same < n && i < n; i++) {
-		const struct ts_graph_node *other = &nodes[engine->nodes[i]];
-
-		if (other->stream != op->stream && other->end_ns > released_ns &&
-		    other->end_ns <= op->start_ns && op->start_ns - other->end_ns <= NEAR_NS &&
-		    other->end_ns > edge.release_ns) {
-			edge.from = engine->nodes[i];
-			edge.release_ns = other->end_ns;
-		}
-	}
-	engine->nodes[engine->n++ % N_ENGINES] = node;
 	engine->n_same++;
-	if (edge.from == NONE || op->unsure & TS_STATE_UNSURE_CALL)
+	at = engine->n++ % N_ENGINES;
+	engine->last[at].end_ns = op->end_ns;
+	engine->last[at].node = node;
+	engine->last[at].stream = op->stream;
+	if (holder == NONE || op->unsure & TS_STATE_UNSURE_CALL)
 		return 0;
-	return add_edge(builder, &edge);
+	return add_edge(builder, TS_GRAPH_ENGINE, holder, over_ns, true);
 }
 
 /* A copy that is not asynchronous: its call returns when it is over. */
@@ -517,13 +628,18 @@ static int add_blocking_copy(struct builder *builder, const struct ts_state_op *
 
 static int take_op(struct builder *builder, const struct ts_state_op *op)
 {
-	const struct ts_graph_node node = {
+	struct ts_graph_node *node;
+	struct stream *stream;
+	uint32_t at;
+	int r = make_node(builder, &node);
+
+	if (r)
+		return r;
+	*node = (struct ts_graph_node){
 		.op_id = op->op_id,
 		.start_ns = op->start_ns,
 		.end_ns = op->end_ns,
-		.kind = TS_GRAPH_OP,
 		.session = op->session,
-		.type = op->type,
 		.name = op->type == TS_ROW_KERNEL   ? op->row.kernel.name
 			: op->type == TS_ROW_MEMCPY ? op->row.memcpy_.copy_kind
 						    : 0,
@@ -532,88 +648,31 @@ static int take_op(struct builder *builder, const struct ts_state_op *op)
 		.device = op->device,
 		.context = op->context,
 		.stream = op->stream,
-		.unsure = op->unsure,
+		.first_edge = (uint32_t)builder->graph->n_edges,
+		.unsure = (uint16_t)op->unsure,
+		.kind = TS_GRAPH_OP,
+		.type = (uint8_t)op->type,
 	};
-	struct stream *stream;
-	uint32_t at;
-	int r = add_node(builder, &node, &at);
-
+	at = add_node(builder, node);
+	r = find_stream(builder, op, &stream);
 	if (!r)
-		r = find_stream(builder, op, &stream);
+		r = ts_room_grow(&stream->nodes, stream->n, &stream->n_allocated,
+				 sizeof(*stream->nodes));
 	if (!r)
-		r = grow(&stream->nodes, stream->n, &stream->n_allocated, sizeof(*stream->nodes));
-	if (!r)
-		r = grow(&builder->nodes_of_ops, op->number - 1, &builder->n_ops_allocated,
-			 sizeof(*builder->nodes_of_ops));
+		r = ts_room_grow(&builder->nodes_of_ops, op->number - 1, &builder->n_ops_allocated,
+				 sizeof(*builder->nodes_of_ops));
 	if (r)
 		return r;
 	builder->nodes_of_ops[op->number - 1] = at;
 	stream->nodes[stream->n++] = at;
 	builder->graph->n_unsure += op->unsure != 0;
 	ts_doubts_add(&builder->graph->doubts, op);
-	r = add_dependencies(builder, op, at);
+	r = add_dependencies(builder, op);
 	if (!r)
-		r = add_launch(builder, op, at);
+		r = add_launch(builder, op);
 	if (!r)
-		r = add_engine(builder, op, at);
+		r = add_engine(builder, op, stream, at);
 	return r ? r : add_blocking_copy(builder, op, at);
-}
-
-/* ---- what calls waited for ---------------------------------------------------------------------- */
-
-/* The last operation of the stream that was issued before the call and was over when it returned. */
-static uint32_t last_before(const struct builder *builder, const struct stream *stream,
-			    const struct ts_graph_node *call)
-{
-	const struct ts_graph_node *nodes = builder->graph->nodes;
-	size_t low = 0, high = stream->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (nodes[stream->nodes[middle]].end_ns <= call->end_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	/* Issued behind it and over before it: by another thread, or the ids lie. */
-	for (size_t i = 0; low && i < TS_STATE_HISTORY; i++, low--)
-		if (nodes[stream->nodes[low - 1]].op_id < call->op_id)
-			return stream->nodes[low - 1];
-	return NONE;
-}
-
-static int resolve_wait(struct builder *builder, const struct wait *wait)
-{
-	bool is_event = wait->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE;
-	const struct ts_graph_node call = builder->graph->nodes[wait->call];
-	uint64_t key = (uint64_t)wait->context << 32 | wait->stream;
-	uint32_t only = wait->stream != TS_NO_DEVICE && !is_event
-				? ts_state_map_find(&builder->stream_by_id, call.session, key)
-				: NONE;
-	struct ts_graph_edge edge = {.from = NONE,
-				     .to = wait->node,
-				     .kind = TS_GRAPH_SYNC,
-				     .is_inferred = is_event};
-
-	if (wait->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE && only == NONE)
-		return 0;
-	for (size_t i = 0; i < builder->n_streams; i++) {
-		const struct stream *stream = &builder->streams[i];
-		uint32_t op;
-
-		if (only != NONE
-			    ? i != only
-			    : stream->session != call.session || stream->context != wait->context)
-			continue;
-		op = last_before(builder, stream, &call);
-		if (op == NONE || builder->graph->nodes[op].end_ns <= edge.release_ns)
-			continue;
-		edge.from = op;
-		edge.release_ns = builder->graph->nodes[op].end_ns;
-	}
-	/* What was over before the call began did not make it wait. */
-	return edge.from == NONE || edge.release_ns < call.start_ns ? 0 : add_edge(builder, &edge);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
@@ -644,6 +703,7 @@ static bool is_wanted(const struct ts_graph_options *options, const struct ts_sb
 /* Room for what the blocks say that there is, as moving what grows takes time. Of no consequence where there is none. */
 static void reserve(struct builder *builder, struct ts_sbt_reader *reader)
 {
+	struct ts_graph *graph = builder->graph;
 	size_t n_rows[TS_ROW_COUNT] = {0}, n_ops, n_returns, n_nodes;
 
 	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
@@ -657,12 +717,15 @@ static void reserve(struct builder *builder, struct ts_sbt_reader *reader)
 	n_nodes = n_rows[TS_ROW_API] + n_ops + n_returns;
 	if (!n_nodes || n_nodes > builder->max_nodes)
 		return;
-	builder->graph->nodes = malloc(n_nodes * sizeof(*builder->graph->nodes));
-	builder->n_nodes_allocated = builder->graph->nodes ? n_nodes : 0;
+	(void)ts_room_resize(&graph->nodes, n_nodes, &builder->n_nodes_allocated,
+			     sizeof(*graph->nodes));
 	/* Of a call its thread's order; of an operation its launch, what is before it, and an engine or an event. */
-	n_nodes += 2 * n_ops + n_returns;
-	builder->graph->edges = malloc(n_nodes * sizeof(*builder->graph->edges));
-	builder->n_edges_allocated = builder->graph->edges ? n_nodes : 0;
+	(void)ts_room_resize(&graph->edges, n_nodes + 2 * n_ops + n_returns,
+			     &builder->n_edges_allocated, sizeof(*graph->edges));
+	(void)ts_room_resize(&builder->nodes_of_ops, n_ops, &builder->n_ops_allocated,
+			     sizeof(*builder->nodes_of_ops));
+	(void)ts_room_resize(&builder->nodes_of_calls, n_rows[TS_ROW_API],
+			     &builder->n_calls_allocated, sizeof(*builder->nodes_of_calls));
 }
 
 static int read_rows(struct builder *builder, struct ts_sbt_reader *reader)
@@ -698,7 +761,6 @@ int ts_graph_read(struct ts_sbt_reader *reader, const struct ts_graph_options *o
 		.graph = graph,
 		.options = options,
 		.max_nodes = options->max_nodes ? options->max_nodes : TS_GRAPH_MAX_NODES};
-	size_t n_edges = 0;
 	int r = graph ? ts_state_machine_new(&builder.machine) : -ENOMEM;
 
 	if (!r)
@@ -709,12 +771,8 @@ int ts_graph_read(struct ts_sbt_reader *reader, const struct ts_graph_options *o
 	}
 	if (!r)
 		r = add_returns(&builder, UINT64_MAX);
-	if (!builder.is_unordered)
-		n_edges = graph ? graph->n_edges : 0;
-	for (size_t i = 0; !r && i < builder.n_waits; i++)
-		r = resolve_wait(&builder, &builder.waits[i]);
 	if (!r)
-		r = ts_graph_solve(graph, n_edges);
+		r = ts_graph_solve(graph, !builder.is_unordered);
 	if (r)
 		return r;
 	ts_doubts_finish(&graph->doubts, builder.machine);

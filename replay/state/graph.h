@@ -19,7 +19,7 @@
  * Slack is by how much later a node could have been over without anything on the way to the latest end being later, all else
  * taking as long as it took. On the critical path it is 0.
  *
- * Memory: about 300 bytes a node. One thread; nothing is printed; ids and times that lie make no cycle.
+ * Memory: about 120 bytes a node. One thread; nothing is printed; ids and times that lie make no cycle.
  */
 #pragma once
 
@@ -67,27 +67,33 @@ const char *ts_graph_part_name(uint32_t part);
 struct ts_graph_node {
 	uint64_t op_id;
 	uint64_t start_ns, end_ns; /* RETURN: both when the call returned */
-	uint64_t slack_ns;
-	uint32_t kind; /* enum ts_graph_node_kind */
 	uint32_t session;
-	uint32_t type;	 /* TS_ROW_KERNEL, ...; TS_ROW_API */
 	uint32_t name;	 /* kernel: string; copy: its kind; a call: domain << 16 | cbid */
 	uint32_t thread; /* 0: not known, as the next */
 	uint32_t stack;
 	uint32_t device, context, stream; /* of operations; TS_NO_DEVICE */
-	uint32_t unsure;		  /* TS_STATE_UNSURE_* */
-	uint32_t first_edge, n_edges;	  /* into it */
-	uint32_t binding;		  /* edge; TS_GRAPH_NONE */
-	uint16_t is_critical;
-	uint16_t has_return; /* CALL: its return is a node of its own */
+	uint32_t first_edge;		  /* of those into it */
+	uint16_t unsure;		  /* TS_STATE_UNSURE_* */
+	uint8_t kind;			  /* enum ts_graph_node_kind */
+	uint8_t type;			  /* TS_ROW_KERNEL, ...; TS_ROW_API */
+	uint8_t n_edges;
+	uint8_t binding; /* which of its edges, where it has any */
+	uint8_t is_critical;
+	uint8_t has_return; /* CALL: its return is a node of its own */
 };
 
 struct ts_graph_edge {
-	uint32_t from, to; /* nodes; from < to */
-	uint32_t kind;	   /* enum ts_graph_edge_kind */
-	uint32_t is_inferred;
 	uint64_t release_ns;
-	uint64_t event; /* EVENT: the handle */
+	uint32_t from; /* a node before the one that it leads to */
+	uint16_t kind; /* enum ts_graph_edge_kind */
+	uint16_t is_inferred;
+};
+
+/* Of an edge of kind EVENT: the handle. */
+struct ts_graph_event {
+	uint64_t event;
+	uint32_t edge;
+	uint32_t reserved;
 };
 
 struct ts_graph_step {
@@ -99,8 +105,12 @@ struct ts_graph_step {
 struct ts_graph {
 	struct ts_graph_node *nodes; /* each behind all that it waited for */
 	size_t n_nodes;
-	struct ts_graph_edge *edges; /* by `to` */
+	uint64_t *slack_ns;	     /* of each node */
+	struct ts_graph_edge *edges; /* by the node that they lead to */
 	size_t n_edges;
+	struct ts_graph_event *events; /* by edge */
+	size_t n_events;
+	struct ts_graph_step *path_room; /* within */
 	struct ts_graph_step *path; /* in the order of time, each from where the last one ended */
 	size_t n_path;
 	uint64_t parts_ns[TS_GRAPH_PARTS]; /* of the path */
@@ -119,6 +129,15 @@ struct ts_graph_options {
 };
 
 #define TS_GRAPH_MAX_NODES ((size_t)1 << 23)
+
+/* What held the node up; TS_GRAPH_NONE: nothing that is known. */
+static inline uint32_t ts_graph_binding(const struct ts_graph_node *node)
+{
+	return node->n_edges ? node->first_edge + node->binding : TS_GRAPH_NONE;
+}
+
+/* The handle of the event that an edge is of; 0: of none. */
+uint64_t ts_graph_event(const struct ts_graph *graph, uint32_t edge);
 
 /* Errors: -ENOMEM, those of sbt/reader.h, and TS_SBT_E_LIMIT: there would be more nodes, or too many streams. */
 int ts_graph_read(struct ts_sbt_reader *reader, const struct ts_graph_options *options,

@@ -5,6 +5,8 @@
  */
 #include "replay/state/graphpath.h"
 
+#include "replay/state/room.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +30,12 @@ static int compare_places(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
+/* Their edges are as they were. *ret_now_at is where each of them went. */
 static int sort_nodes(struct ts_graph *graph, uint32_t **ret_now_at)
 {
-	struct place *places = malloc((graph->n_nodes + 1) * sizeof(*places));
-	struct ts_graph_node *nodes = malloc((graph->n_nodes + 1) * sizeof(*nodes));
-	uint32_t *now_at = malloc((graph->n_nodes + 1) * sizeof(*now_at));
+	struct place *places = ts_room(graph->n_nodes + 1, sizeof(*places));
+	struct ts_graph_node *nodes = ts_room(graph->n_nodes + 1, sizeof(*nodes));
+	uint32_t *now_at = ts_room(graph->n_nodes + 1, sizeof(*now_at));
 
 	if (!places || !nodes || !now_at) {
 		free(places);
@@ -59,40 +62,47 @@ static int sort_nodes(struct ts_graph *graph, uint32_t **ret_now_at)
 /* By the node that they lead to, within it as they were found. */
 static int sort_edges(struct ts_graph *graph, const uint32_t *now_at)
 {
-	struct ts_graph_edge *sorted = malloc((graph->n_edges + 1) * sizeof(*sorted));
-	uint32_t *next = calloc(graph->n_nodes + 1, sizeof(*next));
-	size_t n = 0;
+	const struct ts_graph_edge *edges = graph->edges;
+	struct ts_graph_edge *sorted = ts_room(graph->n_edges + 1, sizeof(*sorted));
+	struct ts_graph_event *events = ts_room(graph->n_events + 1, sizeof(*events));
+	size_t n_events = 0;
 
-	if (!sorted || !next) {
+	if (!sorted || !events) {
 		free(sorted);
-		free(next);
+		free(events);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < graph->n_edges; i++) {
-		struct ts_graph_edge edge = graph->edges[i];
-
-		edge.from = now_at[edge.from];
-		edge.to = now_at[edge.to];
-		if (edge.from >= edge.to) {
-			/* Of a call that took no time; then its return tells nothing of it. */
-			if (graph->nodes[edge.to].kind == TS_GRAPH_RETURN &&
-			    edge.kind == TS_GRAPH_HOST)
-				graph->nodes[edge.from].has_return = 0;
-			continue;
-		}
-		graph->edges[n++] = edge;
-		next[edge.to]++;
-	}
-	for (uint32_t i = 0, first = 0, n_of; i < graph->n_nodes; i++, first += n_of) {
-		n_of = next[i];
-		next[i] = first;
-	}
-	for (size_t i = 0; i < n; i++)
-		sorted[next[graph->edges[i].to]++] = graph->edges[i];
-	free(next);
-	free(graph->edges);
 	graph->edges = sorted;
-	graph->n_edges = n;
+	graph->n_edges = 0;
+	for (uint32_t i = 0; i < graph->n_nodes; i++) {
+		struct ts_graph_node *node = &graph->nodes[i];
+		const struct ts_graph_edge *its = &edges[node->first_edge];
+		uint8_t n = node->n_edges;
+
+		node->first_edge = (uint32_t)graph->n_edges;
+		node->n_edges = node->binding = 0;
+		for (uint8_t e = 0; e < n; e++) {
+			uint32_t from = now_at[its[e].from];
+
+			if (from < i) {
+				if (its[e].kind == TS_GRAPH_EVENT)
+					events[n_events++] = (struct ts_graph_event){
+						.edge = (uint32_t)graph->n_edges,
+						.event = ts_graph_event(graph, (uint32_t)(its + e -
+											  edges))};
+				sorted[graph->n_edges] = its[e];
+				sorted[graph->n_edges++].from = from;
+				ts_graph_bind(graph, node);
+			} else if (node->kind == TS_GRAPH_RETURN && its[e].kind == TS_GRAPH_HOST) {
+				/* Of a call that took no time; then its return tells nothing of it. */
+				graph->nodes[from].has_return = 0;
+			}
+		}
+	}
+	free((void *)edges);
+	free(graph->events);
+	graph->events = events;
+	graph->n_events = n_events;
 	return 0;
 }
 
@@ -107,121 +117,32 @@ static int sort(struct ts_graph *graph)
 	return r;
 }
 
-static int compare_targets(const void *a, const void *b)
-{
-	const struct ts_graph_edge *x = a, *y = b;
-
-	return x->to < y->to ? -1 : x->to > y->to;
-}
-
-/* Puts the edges behind the first n_ordered where they belong. */
-static int merge_edges(struct ts_graph *graph, size_t n_ordered)
-{
-	size_t n_late = 0, from = n_ordered, to;
-	struct ts_graph_edge *late = malloc((graph->n_edges - n_ordered + 1) * sizeof(*late));
-
-	if (!late)
-		return -ENOMEM;
-	for (size_t i = n_ordered; i < graph->n_edges; i++)
-		if (graph->edges[i].from < graph->edges[i].to)
-			late[n_late++] = graph->edges[i];
-	if (n_late)
-		qsort(late, n_late, sizeof(*late), compare_targets);
-	graph->n_edges = to = n_ordered + n_late;
-	while (n_late) {
-		bool is_late = !from || graph->edges[from - 1].to <= late[n_late - 1].to;
-
-		graph->edges[--to] = is_late ? late[--n_late] : graph->edges[--from];
-	}
-	free(late);
-	return 0;
-}
-
-/*
- * Gives nodes their edges. Binding is the one released last; of several the one that was found first, but a wait rather than
- * the host's own order. Returns the node that was over last: of several the one that began last, for what is shorter is
- * nearer to the cause.
- */
-static uint32_t bind(struct ts_graph *graph)
-{
-	const struct ts_graph_edge *edges = graph->edges;
-	uint32_t n_edges = (uint32_t)graph->n_edges, e = 0, latest = NONE;
-
-	for (uint32_t i = 0; i < graph->n_nodes; i++) {
-		struct ts_graph_node *node = &graph->nodes[i];
-
-		node->first_edge = e;
-		node->binding = NONE;
-		for (; e < n_edges && edges[e].to == i; e++)
-			if (node->binding == NONE ||
-			    edges[e].release_ns > edges[node->binding].release_ns)
-				node->binding = e;
-		node->n_edges = e - node->first_edge;
-		/* When a call that waits is over is its return's to say. */
-		node->slack_ns = node->has_return ? UINT64_MAX : graph->to_ns - node->end_ns;
-		if (node->end_ns == graph->to_ns)
-			latest = i;
-	}
-	return latest;
-}
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Nodes behind a node come after it, so that theirs is known. */
-static void find_slack(struct ts_graph *graph)
-{
-	for (size_t i = graph->n_nodes; i--;) {
-		const struct ts_graph_node *node = &graph->nodes[i];
-
-		for (uint32_t e = node->first_edge; e < node->first_edge + node->n_edges; e++) {
-			const struct ts_graph_edge *edge = &graph->edges[e];
-			struct ts_graph_node *from = &graph->nodes[edge->from];
-			uint64_t spare_ns =
-				graph->edges[node->binding].release_ns - edge->release_ns;
-
-			if (__builtin_add_overflow(spare_ns, node->slack_ns, &spare_ns))
-				continue;
-			from->slack_ns = less(from->slack_ns, spare_ns);
-		}
-	}
-}
-
 /* ---- the path ----------------------------------------------------------------------------------- */
 
+/* From where it ends back to where it begins. */
 struct walk {
 	struct ts_graph *graph;
-	size_t n_allocated;
+	struct ts_graph_step *first; /* that is known */
+	uint32_t node;	  /* that it comes to next; NONE: its end is not known yet, or it is told */
+	bool is_over;	  /* it goes on at that node's end, not at its beginning */
 	uint64_t time_ns; /* all behind it is told */
 };
 
-static int step(struct walk *walk, uint32_t node, enum ts_graph_part part, uint64_t from_ns)
+static void step(struct walk *walk, uint32_t node, enum ts_graph_part part, uint64_t from_ns)
 {
-	struct ts_graph *graph = walk->graph;
-	struct ts_graph_step *grown;
-
 	if (from_ns >= walk->time_ns)
-		return 0;
-	if (graph->n_path == walk->n_allocated) {
-		walk->n_allocated = walk->n_allocated ? 2 * walk->n_allocated : 256;
-		grown = reallocarray(graph->path, walk->n_allocated, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		graph->path = grown;
-	}
-	graph->path[graph->n_path++] = (struct ts_graph_step){node, part, from_ns, walk->time_ns};
-	graph->parts_ns[part] += walk->time_ns - from_ns;
+		return;
+	*--walk->first = (struct ts_graph_step){node, part, from_ns, walk->time_ns};
+	walk->graph->n_path++;
+	walk->graph->parts_ns[part] += walk->time_ns - from_ns;
 	walk->time_ns = from_ns;
-	return 0;
 }
 
 /* What the time between the release by `edge` and the beginning of `node` was. */
-static enum ts_graph_part part_between(const struct ts_graph *graph, uint32_t node,
+static enum ts_graph_part part_between(const struct ts_graph_node *node,
 				       const struct ts_graph_edge *edge)
 {
-	switch (graph->nodes[node].kind) {
+	switch (node->kind) {
 	case TS_GRAPH_OP:
 		return edge->kind == TS_GRAPH_LAUNCH ? TS_GRAPH_LATENCY : TS_GRAPH_WAIT;
 	case TS_GRAPH_RETURN:
@@ -231,27 +152,6 @@ static enum ts_graph_part part_between(const struct ts_graph *graph, uint32_t no
 	}
 }
 
-/* From what held `node` up, and when it let go. *ret_is_over: the path goes on at its end, not at its beginning. */
-static int step_back(struct walk *walk, uint32_t *node, bool *ret_is_over)
-{
-	struct ts_graph *graph = walk->graph;
-	const struct ts_graph_node *from, *at = &graph->nodes[*node];
-	const struct ts_graph_edge *edge = &graph->edges[at->binding];
-	uint64_t from_ns;
-	int r;
-
-	from = &graph->nodes[edge->from];
-	/* What began with a call goes on from where that began: until then nothing was on its way. */
-	*ret_is_over = edge->kind != TS_GRAPH_LAUNCH &&
-		       !(edge->kind == TS_GRAPH_HOST && at->kind == TS_GRAPH_RETURN);
-	from_ns = *ret_is_over ? from->end_ns : from->start_ns;
-	r = step(walk,
-		 at->kind == TS_GRAPH_OP && edge->kind == TS_GRAPH_LAUNCH ? edge->from : *node,
-		 part_between(graph, *node, edge), from_ns);
-	*node = edge->from;
-	return r;
-}
-
 static enum ts_graph_part part_of(const struct ts_graph_node *node)
 {
 	if (node->kind != TS_GRAPH_OP)
@@ -259,43 +159,96 @@ static enum ts_graph_part part_of(const struct ts_graph_node *node)
 	return node->type == TS_ROW_MEMCPY ? TS_GRAPH_COPY : TS_GRAPH_COMPUTE;
 }
 
-/* `node`: where it ends. */
-static int find_path(struct ts_graph *graph, uint32_t node)
+/* Through the node that it came to, and to what held that up. */
+static void pass_node(struct walk *walk)
 {
-	struct walk walk = {.graph = graph, .time_ns = graph->to_ns};
-	bool is_over = true;
-	int r = 0;
+	struct ts_graph *graph = walk->graph;
+	struct ts_graph_node *at = &graph->nodes[walk->node];
+	const struct ts_graph_edge *edge = &graph->edges[at->first_edge + at->binding];
+	const struct ts_graph_node *from;
+	uint32_t node = walk->node;
 
-	while (!r && node != NONE) {
-		struct ts_graph_node *at = &graph->nodes[node];
-
-		at->is_critical = 1;
-		if (is_over)
-			r = step(&walk, node, part_of(at), at->start_ns);
-		if (r || at->binding == NONE)
-			break;
-		r = step_back(&walk, &node, &is_over);
+	at->is_critical = 1;
+	if (walk->is_over)
+		step(walk, node, part_of(at), at->start_ns);
+	if (!at->n_edges) {
+		step(walk, node, TS_GRAPH_UNKNOWN, graph->from_ns);
+		walk->node = NONE;
+		return;
 	}
-	if (!r && node != NONE)
-		r = step(&walk, node, TS_GRAPH_UNKNOWN, graph->from_ns);
-	for (size_t i = 0; i < graph->n_path / 2; i++) {
-		struct ts_graph_step spare = graph->path[i];
-
-		graph->path[i] = graph->path[graph->n_path - 1 - i];
-		graph->path[graph->n_path - 1 - i] = spare;
-	}
-	return r;
+	from = &graph->nodes[edge->from];
+	/* What began with a call goes on from where that began: until then nothing was on its way. */
+	walk->is_over = edge->kind != TS_GRAPH_LAUNCH &&
+			!(edge->kind == TS_GRAPH_HOST && at->kind == TS_GRAPH_RETURN);
+	step(walk, at->kind == TS_GRAPH_OP && edge->kind == TS_GRAPH_LAUNCH ? edge->from : node,
+	     part_between(at, edge), walk->is_over ? from->end_ns : from->start_ns);
+	walk->node = edge->from;
 }
 
-int ts_graph_solve(struct ts_graph *graph, size_t n_ordered)
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static uint64_t less(uint64_t a, uint64_t b)
 {
-	uint32_t latest;
-	int r = n_ordered ? merge_edges(graph, n_ordered) : sort(graph);
+	return a < b ? a : b;
+}
+
+/* By how much what holds a node up could be later; the node's own is known. */
+static void pass_slack(struct ts_graph *graph, size_t i)
+{
+	const struct ts_graph_node *node = &graph->nodes[i];
+	const struct ts_graph_edge *edges = &graph->edges[node->first_edge];
+	uint64_t *slack_ns = graph->slack_ns;
+
+	for (uint32_t e = 0; e < node->n_edges; e++) {
+		uint64_t spare_ns = edges[node->binding].release_ns - edges[e].release_ns;
+		uint64_t *of_from = &slack_ns[edges[e].from];
+
+		if (!__builtin_add_overflow(spare_ns, slack_ns[i], &spare_ns))
+			*of_from = less(*of_from, spare_ns);
+	}
+}
+
+/*
+ * Nodes behind a node come after it, so that theirs is known, and the path comes to them in turn. It ends at the node that
+ * was over last: of several the one that began last, for what is shorter is nearer to the cause.
+ */
+static void go_back(struct ts_graph *graph, struct walk *walk)
+{
+	bool is_ended = false;
+
+	for (size_t i = graph->n_nodes; i--;) {
+		const struct ts_graph_node *node = &graph->nodes[i];
+
+		/* When a call that waits is over is its return's to say. */
+		if (!node->has_return)
+			graph->slack_ns[i] = less(graph->slack_ns[i], graph->to_ns - node->end_ns);
+		pass_slack(graph, i);
+		if (!is_ended && node->end_ns == graph->to_ns) {
+			walk->node = (uint32_t)i;
+			is_ended = true;
+		}
+		if (walk->node == i)
+			pass_node(walk);
+	}
+}
+
+int ts_graph_solve(struct ts_graph *graph, bool is_ordered)
+{
+	/* A node adds two steps at most. What of it is not used takes no memory. */
+	size_t max_steps = 2 * graph->n_nodes + 1;
+	struct walk walk = {.graph = graph, .node = NONE, .is_over = true, .time_ns = graph->to_ns};
+	int r = is_ordered ? 0 : sort(graph);
 
 	if (r)
 		return r;
+	graph->slack_ns = ts_room(graph->n_nodes + 1, sizeof(*graph->slack_ns));
+	graph->path_room = ts_room(max_steps, sizeof(*graph->path));
+	if (!graph->slack_ns || !graph->path_room)
+		return -ENOMEM;
+	memset(graph->slack_ns, 0xff, graph->n_nodes * sizeof(*graph->slack_ns));
 	graph->from_ns = graph->n_nodes ? graph->nodes[0].start_ns : 0;
-	latest = bind(graph);
-	find_slack(graph);
-	return find_path(graph, latest);
+	walk.first = graph->path_room + max_steps;
+	go_back(graph, &walk);
+	graph->path = walk.first;
+	return 0;
 }

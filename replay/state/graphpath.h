@@ -16,8 +16,18 @@ static inline bool ts_graph_is_before(const struct ts_graph_node *a, const struc
 					  : ts_graph_rank(a) < ts_graph_rank(b);
 }
 
+/* The last edge that there is leads to the node, as those before it do from its first one on. Binding is the one released last. */
+static inline void ts_graph_bind(const struct ts_graph *graph, struct ts_graph_node *node)
+{
+	const struct ts_graph_edge *edges = &graph->edges[node->first_edge];
+	uint8_t n = node->n_edges++;
+
+	if (edges[n].release_ns > edges[node->binding].release_ns)
+		node->binding = n;
+}
+
 /*
- * Sorts nodes and edges, drops edges that do not lead forward, and fills the rest of the graph. `n_ordered`: 0, or nodes are
- * in order already, and so are that many edges; those behind them lead to different nodes. -ENOMEM.
+ * Sorts nodes and edges where nodes are not in order already, drops edges that do not lead forward, and fills the rest of
+ * the graph. -ENOMEM.
  */
-int ts_graph_solve(struct ts_graph *graph, size_t n_ordered);
+int ts_graph_solve(struct ts_graph *graph, bool is_ordered);

@@ -5,7 +5,9 @@
 #include "replay/state/calls.h"
 #include "replay/state/order.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 /* Device rows that came before their call: at most so many are remembered. */
@@ -148,35 +150,40 @@ int ts_state_machine_unanswered(struct ts_state_machine *machine, struct ts_stat
 
 /* ---- device rows -------------------------------------------------------------------------------- */
 
-void ts_state_place(struct ts_state_op *op)
-{
-	uint64_t graph_node = 0;
-	uint32_t graph = 0;
+/* Rows of what a device did begin alike. */
+struct placed {
+	uint64_t start_ns, end_ns, op_id;
+	uint32_t device, context, stream, graph;
+	uint64_t graph_node;
+};
 
-	if (op->type == TS_ROW_KERNEL) {
-		op->device = op->row.kernel.device;
-		op->context = op->row.kernel.context;
-		op->stream = op->row.kernel.stream;
-		graph = op->row.kernel.graph;
-		graph_node = op->row.kernel.graph_node;
-	} else if (op->type == TS_ROW_MEMCPY) {
-		op->device = op->row.memcpy_.device;
-		op->context = op->row.memcpy_.context;
-		op->stream = op->row.memcpy_.stream;
-		graph = op->row.memcpy_.graph;
-		graph_node = op->row.memcpy_.graph_node;
-	} else {
-		op->device = op->row.memset_.device;
-		op->context = op->row.memset_.context;
-		op->stream = op->row.memset_.stream;
-		graph = op->row.memset_.graph;
-		graph_node = op->row.memset_.graph_node;
-	}
-	if (graph || graph_node)
+#define CHECK_PLACED(row)                                                                          \
+	static_assert(offsetof(struct row, device) == offsetof(struct placed, device) &&           \
+			      offsetof(struct row, context) == offsetof(struct placed, context) && \
+			      offsetof(struct row, stream) == offsetof(struct placed, stream) &&   \
+			      offsetof(struct row, graph) == offsetof(struct placed, graph) &&     \
+			      offsetof(struct row, graph_node) ==                                  \
+				      offsetof(struct placed, graph_node),                         \
+		      #row)
+CHECK_PLACED(ts_row_kernel);
+CHECK_PLACED(ts_row_memcpy);
+CHECK_PLACED(ts_row_memset);
+
+static void place(struct ts_state_op *op, const struct placed *at)
+{
+	op->device = at->device;
+	op->context = at->context;
+	op->stream = at->stream;
+	if (at->graph || at->graph_node)
 		op->unsure |= TS_STATE_UNSURE_GRAPH;
 }
 
-/* Copied whole: an operation outlives its row. */
+void ts_state_place(struct ts_state_op *op)
+{
+	place(op, (const void *)&op->row);
+}
+
+/* Copied whole: an operation outlives its row. What was just written is not read again, which would have to wait. */
 static void copy_row(struct ts_state_op *op, const struct ts_sbt_row *row)
 {
 	if (row->type == TS_ROW_KERNEL)
@@ -185,7 +192,7 @@ static void copy_row(struct ts_state_op *op, const struct ts_sbt_row *row)
 		op->row.memcpy_ = *row->memcpy_;
 	else
 		op->row.memset_ = *row->memset_;
-	ts_state_place(op);
+	place(op, row->any);
 }
 
 static int feed_device(struct ts_state_machine *machine, const struct ts_sbt_row *row,

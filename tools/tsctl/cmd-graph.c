@@ -150,7 +150,7 @@ static void put_dot_node(struct teller *teller, uint32_t i)
 
 	ts_out_seconds(start, from_origin(teller, node->start_ns));
 	ts_out_duration(took, node->end_ns - node->start_ns);
-	ts_out_duration(slack, node->slack_ns);
+	ts_out_duration(slack, teller->graph->slack_ns[i]);
 	label = ts_pool_printf(&pool, "%s%s (%s %" PRIu64 ") at %s s, %s, slack %s",
 			       node->kind == TS_GRAPH_RETURN ? "return of " : "",
 			       name && *name ? name : ts_graphjson_kind(node->kind),
@@ -164,28 +164,35 @@ static void put_dot_node(struct teller *teller, uint32_t i)
 	fputs("];\n", teller->file);
 }
 
-static void tell_dot(struct teller *teller)
+static void put_dot_edges(const struct teller *teller, uint32_t to)
 {
 	const struct ts_graph *graph = teller->graph;
-	const struct asked *asked = teller->asked;
+	const struct ts_graph_node *node = &graph->nodes[to];
 
-	fputs("digraph trace {\n\trankdir=LR;\n", teller->file);
-	for (uint32_t i = 0; i < graph->n_nodes; i++)
-		if (!asked->path || graph->nodes[i].is_critical)
-			put_dot_node(teller, i);
-	for (uint32_t i = 0; i < graph->n_edges; i++) {
+	for (uint32_t i = node->first_edge; i < node->first_edge + node->n_edges; i++) {
 		const struct ts_graph_edge *edge = &graph->edges[i];
-		bool is_critical = graph->nodes[edge->from].is_critical &&
-				   graph->nodes[edge->to].is_critical &&
-				   graph->nodes[edge->to].binding == i;
+		bool is_critical = graph->nodes[edge->from].is_critical && node->is_critical &&
+				   ts_graph_binding(node) == i;
 
-		if (asked->path && !is_critical)
+		if (teller->asked->path && !is_critical)
 			continue;
 		fprintf(teller->file, "\tn%" PRIu32 " -> n%" PRIu32 " [label=\"%s\"%s%s];\n",
-			edge->from, edge->to, ts_graph_edge_name(edge->kind),
+			edge->from, to, ts_graph_edge_name(edge->kind),
 			edge->is_inferred ? ", style=dashed" : "",
 			is_critical ? ", color=red, penwidth=2" : "");
 	}
+}
+
+static void tell_dot(struct teller *teller)
+{
+	const struct ts_graph *graph = teller->graph;
+
+	fputs("digraph trace {\n\trankdir=LR;\n", teller->file);
+	for (uint32_t i = 0; i < graph->n_nodes; i++)
+		if (!teller->asked->path || graph->nodes[i].is_critical)
+			put_dot_node(teller, i);
+	for (uint32_t i = 0; i < graph->n_nodes; i++)
+		put_dot_edges(teller, i);
 	fputs("}\n", teller->file);
 }
 

@@ -143,6 +143,11 @@ static const struct ts_graph_node *node_of(const struct ts_graph *graph, uint32_
 	return NULL;
 }
 
+static uint64_t slack_of(const struct ts_graph *graph, uint32_t kind, uint64_t op_id)
+{
+	return graph->slack_ns[node_of(graph, kind, op_id) - graph->nodes];
+}
+
 /* Nodes lie in the order of time, edges by node, and the binding one is released last. */
 static void check_order(const struct ts_graph *graph)
 {
@@ -154,13 +159,14 @@ static void check_order(const struct ts_graph *graph)
 
 		ts_check(!i || node[-1].start_ns <= node->start_ns);
 		ts_check_int(node->first_edge, e);
-		for (; e < graph->n_edges && graph->edges[e].to == i; e++)
+		for (; e < node->first_edge + node->n_edges; e++) {
+			ts_check(graph->edges[e].from < i);
 			if (graph->edges[e].release_ns > released_ns)
 				released_ns = graph->edges[e].release_ns;
-		ts_check_int(node->n_edges, e - node->first_edge);
-		ts_check_int(node->binding == TS_GRAPH_NONE, !node->n_edges);
+		}
+		ts_check_int(ts_graph_binding(node) == TS_GRAPH_NONE, !node->n_edges);
 		if (node->n_edges)
-			ts_check_int(graph->edges[node->binding].release_ns, released_ns);
+			ts_check_int(graph->edges[ts_graph_binding(node)].release_ns, released_ns);
 		ts_check(node->end_ns <= graph->to_ns);
 	}
 	ts_check_int(e, graph->n_edges);
@@ -172,8 +178,6 @@ static void check_sound(const struct ts_graph *graph)
 	uint64_t sum_ns = 0;
 
 	check_order(graph);
-	for (size_t i = 0; i < graph->n_edges; i++)
-		ts_check(graph->edges[i].from < graph->edges[i].to);
 	for (size_t i = 0; i < graph->n_path; i++) {
 		sum_ns += graph->path[i].to_ns - graph->path[i].from_ns;
 		ts_check(!i || graph->path[i].from_ns == graph->path[i - 1].to_ns);
@@ -181,7 +185,7 @@ static void check_sound(const struct ts_graph *graph)
 	ts_check_int(sum_ns, graph->to_ns - graph->from_ns);
 	for (size_t i = 0; i < graph->n_nodes; i++)
 		if (graph->nodes[i].is_critical)
-			ts_check_int(graph->nodes[i].slack_ns, 0);
+			ts_check_int(graph->slack_ns[i], 0);
 }
 
 /*
@@ -206,8 +210,8 @@ TS_TEST(a_stream_that_is_never_idle_is_the_path)
 		   {TS_GRAPH_WAIT, 2, 115, 118}, {TS_GRAPH_COMPUTE, 2, 118, 218},
 		   {TS_GRAPH_IN_CALL, 3, 218, 230});
 	/* The second launch could have come when the first kernel was over. */
-	ts_check_int(node_of(graph, TS_GRAPH_CALL, 2)->slack_ns, 85);
-	ts_check_int(node_of(graph, TS_GRAPH_CALL, 3)->slack_ns, 178);
+	ts_check_int(slack_of(graph, TS_GRAPH_CALL, 2), 85);
+	ts_check_int(slack_of(graph, TS_GRAPH_CALL, 3), 178);
 	ts_check_int(graph->parts_ns[TS_GRAPH_COMPUTE], 200);
 	ts_graph_free(graph);
 }
@@ -230,7 +234,7 @@ TS_TEST(a_host_that_is_late_is_the_path)
 	check_sound(graph);
 	CHECK_PATH(graph, {TS_GRAPH_IN_CALL, 1, 0, 10}, {TS_GRAPH_HOST_GAP, 2, 10, 50},
 		   {TS_GRAPH_LATENCY, 2, 50, 66}, {TS_GRAPH_COMPUTE, 2, 66, 70});
-	ts_check_int(node_of(graph, TS_GRAPH_OP, 1)->slack_ns, 40);
+	ts_check_int(slack_of(graph, TS_GRAPH_OP, 1), 40);
 	ts_graph_free(graph);
 }
 
@@ -255,8 +259,9 @@ TS_TEST(what_an_event_holds_back_is_on_the_path)
 	check_sound(graph);
 	CHECK_PATH(graph, {TS_GRAPH_LATENCY, 1, 0, 15}, {TS_GRAPH_COPY, 1, 15, 100},
 		   {TS_GRAPH_WAIT, 4, 100, 103}, {TS_GRAPH_COMPUTE, 4, 103, 150});
-	ts_check_int(graph->edges[node_of(graph, TS_GRAPH_OP, 4)->binding].kind, TS_GRAPH_EVENT);
-	ts_check_int(graph->edges[node_of(graph, TS_GRAPH_OP, 4)->binding].event, 0xe1);
+	ts_check_int(graph->edges[ts_graph_binding(node_of(graph, TS_GRAPH_OP, 4))].kind,
+		     TS_GRAPH_EVENT);
+	ts_check_int(ts_graph_event(graph, ts_graph_binding(node_of(graph, TS_GRAPH_OP, 4))), 0xe1);
 	ts_graph_free(graph);
 }
 
@@ -304,7 +309,7 @@ TS_TEST(waiting_for_a_context_is_for_its_last_stream)
 	check_sound(graph);
 	CHECK_PATH(graph, {TS_GRAPH_LATENCY, 2, 0, 8}, {TS_GRAPH_COMPUTE, 2, 8, 200},
 		   {TS_GRAPH_IN_CALL, 3, 200, 210});
-	ts_check_int(node_of(graph, TS_GRAPH_OP, 1)->slack_ns, 160);
+	ts_check_int(slack_of(graph, TS_GRAPH_OP, 1), 160);
 	ts_graph_free(graph);
 }
 
@@ -321,7 +326,7 @@ TS_TEST(an_engine_that_was_taken_is_inferred)
 	copy(2, 2, 10020, 20000, true);
 	graph = finish();
 	check_sound(graph);
-	edge = &graph->edges[node_of(graph, TS_GRAPH_OP, 2)->binding];
+	edge = &graph->edges[ts_graph_binding(node_of(graph, TS_GRAPH_OP, 2))];
 	ts_check_int(edge->kind, TS_GRAPH_ENGINE);
 	ts_check_int(edge->is_inferred, 1);
 	CHECK_PATH(graph, {TS_GRAPH_LATENCY, 1, 0, 15}, {TS_GRAPH_COPY, 1, 15, 10015},
@@ -423,12 +428,12 @@ TS_TEST(calls_that_wait_at_the_same_time_return_in_order)
 	for (uint32_t i = 0; i < 2; i++) {
 		node = node_of(graph, TS_GRAPH_RETURN, 3 + i);
 		ts_check_int(node->n_edges, 2);
-		ts_check_int(graph->edges[node->binding].kind, TS_GRAPH_SYNC);
-		ts_check(&graph->nodes[graph->edges[node->binding].from] ==
+		ts_check_int(graph->edges[ts_graph_binding(node)].kind, TS_GRAPH_SYNC);
+		ts_check(&graph->nodes[graph->edges[ts_graph_binding(node)].from] ==
 			 node_of(graph, TS_GRAPH_OP, 1 + i));
 		node = node_of(graph, TS_GRAPH_CALL, 6 - i);
 		ts_check_int(node->n_edges, 1);
-		ts_check(&graph->nodes[graph->edges[node->binding].from] ==
+		ts_check(&graph->nodes[graph->edges[ts_graph_binding(node)].from] ==
 			 node_of(graph, TS_GRAPH_RETURN, 3 + i));
 	}
 	ts_check(node_of(graph, TS_GRAPH_RETURN, 4) < node_of(graph, TS_GRAPH_RETURN, 3));

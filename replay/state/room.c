@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory in large pages: see room.h. */
+#include "replay/state/room.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define LARGE_PAGE  ((size_t)2 << 20)
+#define FIRST_ITEMS 64u
+
+void *ts_room(size_t n, size_t bytes)
+{
+	size_t n_bytes, whole;
+	void *at;
+
+	if (__builtin_mul_overflow(n, bytes, &n_bytes) || n_bytes > SIZE_MAX / 2)
+		return NULL;
+	if (n_bytes < 2 * LARGE_PAGE)
+		return malloc(n_bytes);
+	whole = (n_bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+	at = aligned_alloc(LARGE_PAGE, whole);
+	if (at)
+		(void)madvise(at, whole, MADV_HUGEPAGE);
+	return at;
+}
+
+void *ts_room_zeroed(size_t n, size_t bytes)
+{
+	void *at = ts_room(n, bytes);
+
+	return at ? memset(at, 0, n * bytes) : NULL;
+}
+
+int ts_room_resize(void *items, size_t n_wanted, size_t *n_allocated, size_t bytes)
+{
+	void *old, *grown = ts_room(n_wanted, bytes);
+
+	if (!grown)
+		return -ENOMEM;
+	memcpy(&old, items, sizeof(old));
+	if (old)
+		memcpy(grown, old, *n_allocated * bytes);
+	free(old);
+	memcpy(items, &grown, sizeof(grown));
+	*n_allocated = n_wanted;
+	return 0;
+}
+
+int ts_room_more(void *items, size_t *n_allocated, size_t bytes)
+{
+	return ts_room_resize(items, *n_allocated ? 2 * *n_allocated : FIRST_ITEMS, n_allocated,
+			      bytes);
+}
