@@ -2,21 +2,13 @@
 /* Doubts about a trace, added up: see doubts.h. */
 #include "replay/state/doubts.h"
 
-static bool is_backwards(const struct ts_state_op *op)
+bool ts_doubts_is_backwards(const struct ts_state_op *op)
 {
 	if (op->type == TS_ROW_KERNEL)
 		return op->row.kernel.end_ns < op->start_ns;
 	if (op->type == TS_ROW_MEMCPY)
 		return op->row.memcpy_.end_ns < op->start_ns;
 	return op->type == TS_ROW_MEMSET && op->row.memset_.end_ns < op->start_ns;
-}
-
-void ts_doubts_add_unsure(struct ts_doubts *doubts, const struct ts_state_op *op)
-{
-	doubts->n_no_call += !!(op->unsure & TS_STATE_UNSURE_CALL);
-	doubts->n_overlaps += !!(op->unsure & TS_STATE_UNSURE_OVERLAP);
-	doubts->n_unknown += !!(op->unsure & (TS_STATE_UNSURE_DEPENDENCY | TS_STATE_UNSURE_STREAM));
-	doubts->n_backwards += is_backwards(op);
 }
 
 void ts_doubts_finish(struct ts_doubts *doubts, const struct ts_state_machine *machine)

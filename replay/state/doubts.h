@@ -24,14 +24,17 @@ struct ts_doubts {
 		n_twice; /* calls that have the id of another shortly before them: what the device did may be the other's */
 };
 
-void ts_doubts_add_unsure(struct ts_doubts *doubts, const struct ts_state_op *op);
+bool ts_doubts_is_backwards(const struct ts_state_op *op);
 
 static inline void ts_doubts_add(struct ts_doubts *doubts, const struct ts_state_op *op)
 {
 	doubts->n_ops++;
+	doubts->n_no_call += !!(op->unsure & TS_STATE_UNSURE_CALL);
+	doubts->n_overlaps += !!(op->unsure & TS_STATE_UNSURE_OVERLAP);
+	doubts->n_unknown += !!(op->unsure & (TS_STATE_UNSURE_DEPENDENCY | TS_STATE_UNSURE_STREAM));
 	/* One that ended before it began is of no length. */
-	if (op->unsure | (op->end_ns == op->start_ns))
-		ts_doubts_add_unsure(doubts, op);
+	if (op->end_ns == op->start_ns)
+		doubts->n_backwards += ts_doubts_is_backwards(op);
 }
 
 /* When all rows were fed. */

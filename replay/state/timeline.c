@@ -16,8 +16,9 @@
 struct pass {
 	struct ts_timeline *timeline;
 	struct ts_sbt_reader *reader;
-	struct ts_state_map stream_by_id, device_by_id;
-	size_t n_streams_allocated, n_devices_allocated;
+	struct ts_state_map device_by_id;
+	uint32_t *streams_by_number; /* by the machine's: the index, plus 1 */
+	size_t n_streams_allocated, n_devices_allocated, n_numbers_allocated;
 };
 
 const char *ts_timeline_idle_name(uint32_t idle)
@@ -99,28 +100,25 @@ static int find_device(struct pass *pass, uint32_t session, uint32_t id, uint32_
 	return ts_state_map_set(&pass->device_by_id, session, id, *ret_device);
 }
 
-static int find_stream(struct pass *pass, const struct ts_state_op *op,
-		       struct ts_timeline_stream **ret_stream)
+static int new_stream(struct pass *pass, const struct ts_state_op *op)
 {
 	struct ts_timeline *timeline = pass->timeline;
-	uint64_t key = (uint64_t)op->context << 32 | op->stream;
-	uint32_t found = ts_state_map_find(&pass->stream_by_id, op->session, key), device;
+	size_t n = pass->n_numbers_allocated;
 	struct ts_timeline_stream *stream;
-	int r = 0;
+	uint32_t device;
+	int r = timeline->n_streams < TS_TIMELINE_MAX_STREAMS ? 0 : TS_SBT_E_LIMIT;
 
-	if (found != NONE) {
-		*ret_stream = &timeline->streams[found];
-		return 0;
+	while (!r && op->stream_number >= pass->n_numbers_allocated) {
+		r = grow(&pass->streams_by_number, n, &pass->n_numbers_allocated,
+			 sizeof(*pass->streams_by_number));
+		for (; n < pass->n_numbers_allocated; n++)
+			pass->streams_by_number[n] = 0;
 	}
-	if (timeline->n_streams == TS_TIMELINE_MAX_STREAMS)
-		return TS_SBT_E_LIMIT;
-	r = find_device(pass, op->session, op->device, &device);
+	if (!r)
+		r = find_device(pass, op->session, op->device, &device);
 	if (!r)
 		r = grow(&timeline->streams, timeline->n_streams, &pass->n_streams_allocated,
 			 sizeof(*timeline->streams));
-	if (!r)
-		r = ts_state_map_set(&pass->stream_by_id, op->session, key,
-				     (uint32_t)timeline->n_streams);
 	if (r)
 		return r;
 	stream = &timeline->streams[timeline->n_streams];
@@ -130,13 +128,26 @@ static int find_stream(struct pass *pass, const struct ts_state_op *op,
 		.context = op->context,
 		.stream = op->stream,
 		.in = device,
+		.part_from_ns = timeline->from_ns,
 		.parts = calloc(timeline->n_parts, sizeof(*stream->parts)),
 	};
 	if (!stream->parts)
 		return -ENOMEM;
-	timeline->n_streams++;
-	*ret_stream = stream;
+	pass->streams_by_number[op->stream_number] = (uint32_t)++timeline->n_streams;
 	return 0;
+}
+
+static int find_stream(struct pass *pass, const struct ts_state_op *op,
+		       struct ts_timeline_stream **ret_stream)
+{
+	uint32_t number = op->stream_number;
+	int r = 0;
+
+	if (number >= pass->n_numbers_allocated || !pass->streams_by_number[number])
+		r = new_stream(pass, op);
+	if (!r)
+		*ret_stream = &pass->timeline->streams[pass->streams_by_number[number] - 1];
+	return r;
 }
 
 /* ---- what an operation adds --------------------------------------------------------------------- */
@@ -160,20 +171,31 @@ static uint64_t cover(uint64_t *until_ns, uint64_t start_ns, uint64_t end_ns)
 	return end_ns > from_ns ? end_ns - from_ns : 0;
 }
 
+/* Makes the part that the time is in the one at hand; they are many to a part, so that this is seldom. */
+static void turn_to(const struct ts_timeline *timeline, struct ts_timeline_stream *stream,
+		    uint64_t at_ns)
+{
+	uint64_t part = (at_ns - timeline->from_ns) / timeline->part_ns;
+
+	stream->part = part < timeline->n_parts ? (uint32_t)part : timeline->n_parts;
+	stream->part_from_ns = timeline->from_ns + part * timeline->part_ns;
+}
+
 static void add_parts(const struct ts_timeline *timeline, struct ts_timeline_stream *stream,
 		      enum ts_timeline_work work, uint64_t start_ns, uint64_t end_ns)
 {
 	start_ns = more(start_ns, stream->until_ns[work]);
 	while (start_ns < end_ns) {
-		uint64_t part = (start_ns - timeline->from_ns) / timeline->part_ns;
-		/* Of the part that there is left: where the last one ends there may be no such time. */
-		uint64_t left_ns =
-			timeline->part_ns - (start_ns - timeline->from_ns) % timeline->part_ns;
-		uint64_t until_ns = start_ns + less(left_ns, end_ns - start_ns);
+		uint64_t until_ns;
 
-		if (part >= timeline->n_parts)
+		if (start_ns - stream->part_from_ns >= timeline->part_ns)
+			turn_to(timeline, stream, start_ns);
+		if (stream->part == timeline->n_parts)
 			break;
-		stream->parts[part].ns[work] += until_ns - start_ns;
+		/* Of the part that there is left: where the last one ends there may be no such time. */
+		until_ns = timeline->part_ns - (start_ns - stream->part_from_ns);
+		until_ns = start_ns + less(until_ns, end_ns - start_ns);
+		stream->parts[stream->part].ns[work] += until_ns - start_ns;
 		start_ns = until_ns;
 	}
 }
@@ -376,7 +398,7 @@ int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_opti
 	/* What was called for in a window may be answered behind it. */
 	if (!r && options->to_ns)
 		timeline->doubts.n_unanswered = 0;
-	ts_state_map_deinit(&pass.stream_by_id);
+	free(pass.streams_by_number);
 	ts_state_map_deinit(&pass.device_by_id);
 	if (r)
 		return r;

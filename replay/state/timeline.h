@@ -47,8 +47,9 @@ struct ts_timeline_part {
 
 struct ts_timeline_stream {
 	uint32_t session, device, context, stream;
-	uint32_t in; /* which of the devices */
-	uint32_t reserved;
+	uint32_t in;   /* which of the devices */
+	uint32_t part; /* within, as the next: the one at hand */
+	uint64_t part_from_ns;
 	uint64_t n_ops;
 	uint64_t busy_ns;				    /* in which an operation ran in it */
 	uint64_t until_ns[TS_TIMELINE_WORKS], any_until_ns; /* within */
