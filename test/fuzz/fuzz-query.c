@@ -3,46 +3,13 @@
  * A stranger's trace, asked everything that can be asked of one, as the daemon's worker does: whatever it is, there is an answer,
  * and every part of it can be packed.
  */
-#include "replay/report/query.h"
-
 #include "proto/abi/base.h"
-#include "proto/rpc/json.h"
+#include "test/fuzz/fuzz-ask.h"
 #include "test/fuzz/fuzz-sbt.h"
 
-#define MAX_ROWS      20000u /* a few bytes can stand for many rows; enough is enough */
-#define DEVICE_BYTES  (UINT64_C(64) << 20)
-#define MAX_REPLAY_NS UINT64_C(500000000)
+#define MAX_ROWS 20000u /* a few bytes can stand for many rows; enough is enough */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static int give(void *data, unsigned number, const ProtobufCMessage *body)
-{
-	size_t n_bytes = protobuf_c_message_get_packed_size(body);
-	uint8_t *packed = malloc(n_bytes + 1);
-	ProtobufCMessage *again;
-
-	if (!packed || protobuf_c_message_pack(body, packed) != n_bytes)
-		abort();
-	again = protobuf_c_message_unpack(body->descriptor, NULL, n_bytes, packed);
-	if (!again)
-		abort();
-	protobuf_c_message_free_unpacked(again, NULL);
-	free(packed);
-	return 0;
-}
-
-static void ask(struct ts_sbt_reader *reader, const Ts__Rpc__Query *query)
-{
-	struct ts_query_options options = {.give = give,
-					   .no_memory = abort,
-					   .device_bytes = DEVICE_BYTES};
-	struct ts_query_end end;
-	char why[TS_QUERY_WHY_BYTES];
-	int r = ts_query_run(reader, 0, query, &options, &end);
-
-	if (r)
-		ts_query_why("a trace", r, ts_sbt_reader_error(reader), query, why);
-}
 
 /* In virtual time, edited, as what would run, and on a small virtual GPU for as long as an input may take. */
 static void ask_replays(struct ts_sbt_reader *reader, Ts__Rpc__Query *query)
@@ -58,14 +25,14 @@ static void ask_replays(struct ts_sbt_reader *reader, Ts__Rpc__Query *query)
 		replay.executor = executors[i / 2];
 		TS_RPC_SET(&replay, dry_run, i % 2);
 		TS_RPC_SET(&replay, points, true);
-		TS_RPC_SET(&replay, time_limit_ns, MAX_REPLAY_NS);
+		TS_RPC_SET(&replay, time_limit_ns, TS_FUZZ_MAX_REPLAY_NS);
 		replay.what_if = edits;
 		replay.n_what_if = TS_ARRAY_LEN(edits);
 		replay.check = checks;
 		replay.n_check = TS_ARRAY_LEN(checks);
 		query->body_case = TS__RPC__QUERY__BODY_REPLAY;
 		query->replay = &replay;
-		ask(reader, query);
+		ts_fuzz_ask(reader, query);
 	}
 }
 
@@ -88,22 +55,22 @@ static void ask_all(struct ts_sbt_reader *reader)
 	state.at = graph.from = &at;
 	query.body_case = TS__RPC__QUERY__BODY_STATE;
 	query.state = &state;
-	ask(reader, &query);
+	ts_fuzz_ask(reader, &query);
 	query.body_case = TS__RPC__QUERY__BODY_TIMELINE;
 	query.timeline = &timeline;
-	ask(reader, &query);
+	ts_fuzz_ask(reader, &query);
 	query.body_case = TS__RPC__QUERY__BODY_ROWS;
 	query.rows = &rows;
-	ask(reader, &query);
+	ts_fuzz_ask(reader, &query);
 	query.body_case = TS__RPC__QUERY__BODY_STATS;
 	query.stats = &stats;
-	ask(reader, &query);
+	ts_fuzz_ask(reader, &query);
 	query.body_case = TS__RPC__QUERY__BODY_MEMORY;
 	query.memory = &memory;
-	ask(reader, &query);
+	ts_fuzz_ask(reader, &query);
 	query.body_case = TS__RPC__QUERY__BODY_GRAPH;
 	query.graph = &graph;
-	ask(reader, &query);
+	ts_fuzz_ask(reader, &query);
 	ask_replays(reader, &query);
 }
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions about a fuzzer's trace, asked as the daemon's worker does: whatever it is, there is an answer, and every part of it can be packed. */
+#pragma once
+
+#include <stdlib.h>
+
+#include "proto/rpc/json.h"
+#include "replay/report/query.h"
+
+#define TS_FUZZ_DEVICE_BYTES  (UINT64_C(64) << 20)
+#define TS_FUZZ_MAX_REPLAY_NS UINT64_C(500000000)
+
+static inline int ts_fuzz_give(void *data, unsigned number, const ProtobufCMessage *body)
+{
+	size_t n_bytes = protobuf_c_message_get_packed_size(body);
+	uint8_t *packed = malloc(n_bytes + 1);
+	ProtobufCMessage *again;
+
+	if (!packed || protobuf_c_message_pack(body, packed) != n_bytes)
+		abort();
+	again = protobuf_c_message_unpack(body->descriptor, NULL, n_bytes, packed);
+	if (!again)
+		abort();
+	protobuf_c_message_free_unpacked(again, NULL);
+	free(packed);
+	return 0;
+}
+
+static inline void ts_fuzz_ask(struct ts_sbt_reader *reader, const Ts__Rpc__Query *query)
+{
+	struct ts_query_options options = {.give = ts_fuzz_give,
+					   .no_memory = abort,
+					   .device_bytes = TS_FUZZ_DEVICE_BYTES};
+	struct ts_query_end end;
+	char why[TS_QUERY_WHY_BYTES];
+	int r = ts_query_run(reader, 0, query, &options, &end);
+
+	if (r)
+		ts_query_why("a trace", r, ts_sbt_reader_error(reader), query, why);
+}

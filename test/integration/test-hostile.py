@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Captures of a stranger's making, replayed in every way there is: operations, contents and rows are changed at random in files that are
+right around them (test/fuzz/hurt-capture.c). Each replay ends by itself with a verdict, and says no more than a line of it.
+
+`--runs N`: so many files, each replayed in one way; 60 in the ordinary run, 3000 and more, with sanitizers, in the soak. A failure names its seed; `--seed N` begins with that one.
+"""
+import collections
+import os
+import random
+import sys
+import unittest
+
+import harness
+from processes import option
+
+RUNS = 60
+SEED = 1
+HURT = os.path.join(harness.BUILD, 'test', 'fuzz', 'hurt-capture')
+SCRIPTS = os.path.join(harness.SOURCE, 'test', 'apps')
+# Program, arguments, device, capture.
+PROGRAMS = [
+    (harness.APPS + '/faults-driver', ['none'], 'small', 'replay'),
+    (harness.APPS + '/saxpy-driver', ['2'], 'small', 'replay'),
+    (harness.APPS + '/pipeline-driver', ['1'], 'small', 'replay'),
+    (harness.APPS + '/graph-driver', ['1'], 'small', 'replay'),
+    (harness.APPS + '/devices-driver', ['1'], 'small:2', 'replay'),
+    (harness.APPS + '/network-driver', ['2'], 'small', 'replay'),
+    (harness.APPS + '/pipeline-driver', ['2'], 'small', 'window,launches=2..4'),
+    (SCRIPTS + '/nodes.py', [], 'small', 'replay'),
+    (SCRIPTS + '/pools.py', [], 'small', 'replay'),
+]
+BOUNDS = ('--time-limit', '5')
+DEBUG = '''where
+blocks
+warps
+list
+backtrace
+registers all
+shared 0 64
+memory 0x7f0000000000 16
+write shared 0 1
+step 5
+print %r1
+set %r1 7
+finish
+skip
+break 12
+continue
+registers
+delete 1
+'''
+WAYS = {
+    'emulate': (),
+    'what-if': tuple(word for edit in ('kernel *=2x', 'host=2x', 'copy htod=2x', 'launch-latency=1us') for word in ('--what-if', edit)),
+    'what-if graph': ('--what-if', 'graph=3', '--what-if', 'no-sync *'),
+    'what-if streams': ('--what-if', 'merge 15,16', '--what-if', 'split 15=2', '--what-if', 'h2d-engines=2', '--what-if', 'host=2x'),
+    'plan': ('--mode', 'dry-run'),
+    'vgpu': ('--on', 'vgpu', *BOUNDS),
+    'dry-run': ('--on', 'vgpu', '--mode', 'dry-run'),
+    'points': ('--on', 'vgpu', '--compare-every', '1', *BOUNDS),
+    'check': ('--on', 'vgpu', '--check', 'all', *BOUNDS),
+    'schedules': ('--on', 'vgpu', '--schedules', '3', '--seed', '7', *BOUNDS),
+    'blocks': ('--on', 'vgpu', '--schedules', '2', '--unordered-blocks', *BOUNDS),
+    'debug': ('--on', 'vgpu', '--debug', *BOUNDS),
+    'part': ('--on', 'vgpu', '--ops', '20..60', '--repeat', '2', *BOUNDS),
+    'stream': ('--on', 'vgpu', '--stream', '13', *BOUNDS),
+    'cuda': ('--on', 'cuda', *BOUNDS),
+    'cuda points': ('--on', 'cuda', '--compare-every', '1', '--repeat', '2', *BOUNDS),
+    'cuda part': ('--on', 'cuda', '--from', '1ms', *BOUNDS),
+}
+
+
+class Hostile(harness.Case):
+    def captures(self):
+        found = []
+        for i, (program, arguments, vgpu, capture) in enumerate(PROGRAMS):
+            self.truth_path = self.path('truth%d' % i)
+            argv = [sys.executable, program] if program.endswith('.py') else [program]
+            result, path = self.record(argv + arguments, '-f', '-q', '--vgpu=' + vgpu, '--capture', capture)
+            self.assertEqual(result.status, 0, result)
+            os.rename(path, self.path('%d.sbt' % i))
+            found.append((self.path('%d.sbt' % i), vgpu))
+        return found
+
+    def replay(self, way, path, vgpu, form):
+        script = self.path('script')
+        with open(script, 'w') as stream:
+            stream.write(DEBUG if way == 'debug' else '')
+        with open(script) as stdin:
+            return harness.tsctl('replay', *WAYS[way], *form, path, stdin=stdin,
+                                 env=harness.environment(LD_LIBRARY_PATH=harness.VGPU, TRACESMITH_VGPU=vgpu))
+
+    def hurt(self, whole, seed):
+        path = self.path('hurt.sbt')
+        self.assertEqual(harness.run([HURT, 'hurt', whole, str(seed), path]).status, 0)
+        return path
+
+    def test_replays(self):
+        if not os.path.exists(HURT):
+            raise unittest.SkipTest('hurt-capture was not built')
+        captures, counted = self.captures(), collections.Counter()
+        # As it is, it can be replayed: what is hurt is worth hurting.
+        for whole, vgpu in captures:
+            for way in ('vgpu', 'cuda'):
+                result = self.replay(way, self.hurt(whole, 0), vgpu, ())
+                self.assertEqual(result.status, 0, result)
+        for seed in range(SEED, SEED + RUNS):
+            dice = random.Random(seed)
+            whole, vgpu = dice.choice(captures)
+            way = list(WAYS)[seed % len(WAYS)]
+            form = () if way == 'debug' else dice.choice(((), ('--json',)))
+            with self.subTest(seed=seed, way=way):
+                path = self.hurt(whole, seed)
+                self.assertIn(harness.tsctl('verify', path).status, (0, 1, 2))
+                result = self.replay(way, path, vgpu, form)
+                self.assertIn(result.status, range(4), result)
+                self.assertNotIn('Sanitizer', result.err)
+                self.assertNotIn('runtime error', result.err)
+                self.assertLessEqual(len(result.err.splitlines()), 3, result)
+                counted[way, result.status] += 1
+        told = collections.defaultdict(dict)
+        for (way, status), n in sorted(counted.items()):
+            told[way][status] = n
+        print('%d files from seed %d: %s' % (RUNS, SEED, dict(told)))
+
+
+if __name__ == '__main__':
+    RUNS = option('--runs', RUNS)
+    SEED = option('--seed', SEED)
+    harness.main()
