@@ -14,65 +14,15 @@
 #define PTSZ(name) ID(name) : case ID(name##_ptsz)
 #define PTDS(name) ID(name) : case ID(name##_ptds)
 
-static const char *const names[TS_CUPTI_DRIVER_CBID_SIZE] = {
-#define TS_CALL_(name, id, kind) [id] = #name,
-	TS_CUPTI_DRIVER_CBIDS(TS_CALL_)
-#undef TS_CALL_
-};
-
-const char *ts_capture_name(uint32_t cbid)
-{
-	return cbid < TS_CUPTI_DRIVER_CBID_SIZE && names[cbid] ? names[cbid]
-							       : "a call of a newer driver";
-}
-
-/* Of classes where what is not known is unsupported: these change nothing that is computed. */
-static bool is_harmless(uint32_t cbid)
-{
-	switch (cbid) {
-	case ID(cuModuleEnumerateFunctions):
-	case ID(cuLibraryGetKernelCount):
-	case ID(cuLibraryEnumerateKernels):
-	case ID(cuModuleGetFunctionCount):
-	case ID(cuGraphCreate):
-	case ID(cuGraphDestroy):
-	case ID(cuGraphUpload):
-	case ID(cuStreamSetAttribute):
-	case ID(cuStreamCopyAttributes):
-	case ID(cuMemRelease):
-	case ID(cuMemAddressFree):
-		return true;
-	default:
-		return false;
-	}
-}
-
-static enum ts_capture_mode mode_of_class(uint32_t cbid)
-{
-	switch (ts_calls_class(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid)) {
-	case TS_CUPTI_CLASS_LAUNCH:
-	case TS_CUPTI_CLASS_MEMCPY:
-	case TS_CUPTI_CLASS_MEMSET:
-	case TS_CUPTI_CLASS_ALLOC:
-	case TS_CUPTI_CLASS_FREE:
-	case TS_CUPTI_CLASS_STREAM:
-	case TS_CUPTI_CLASS_EVENT:
-	case TS_CUPTI_CLASS_MODULE:
-	case TS_CUPTI_CLASS_GRAPH_LAUNCH:
-		return is_harmless(cbid) ? TS_CAPTURE_NOT : TS_CAPTURE_UNSUPPORTED;
-	default:
-		return ts_calls_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid) ? TS_CAPTURE_OF_STREAM
-									     : TS_CAPTURE_NOT;
-	}
-}
-
 enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 {
 	switch (cbid) {
+	case ID(cuModuleLoad):
 	case ID(cuModuleLoadData):
 	case ID(cuModuleLoadDataEx):
 	case ID(cuModuleLoadFatBinary):
 	case ID(cuLibraryLoadData):
+	case ID(cuLibraryLoadFromFile):
 	case ID(cuModuleGetFunction):
 	case ID(cuModuleGetGlobal_v2):
 	case ID(cuLibraryGetKernel):
@@ -147,10 +97,15 @@ enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 	case PTDS(cuMemcpy2DUnaligned_v2):
 	case PTDS(cuMemcpy3D_v2):
 	case ID(cuCtxSynchronize):
+	case ID(cuCtxSynchronize_v2):
 	case PTSZ(cuStreamSynchronize):
 	case PTSZ(cuStreamQuery):
 	case ID(cuEventSynchronize):
 	case ID(cuEventQuery):
+	case ID(cuMemHostGetDevicePointer):
+	case ID(cuMemHostGetDevicePointer_v2):
+	case ID(cuFuncSetAttribute):
+	case ID(cuKernelSetAttribute):
 		return TS_CAPTURE_AFTER;
 	case ID(cuMemFree_v2):
 	case ID(cuMemFreeHost):
@@ -163,7 +118,7 @@ enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 	case ID(cuGraphExecDestroy):
 		return TS_CAPTURE_BEFORE;
 	default:
-		return mode_of_class(cbid);
+		return ts_capture_mode_of_class(cbid);
 	}
 }
 
@@ -184,6 +139,7 @@ static bool is_wait(uint32_t cbid)
 {
 	switch (cbid) {
 	case ID(cuCtxSynchronize):
+	case ID(cuCtxSynchronize_v2):
 	case PTSZ(cuStreamSynchronize):
 	case PTSZ(cuStreamQuery):
 	case ID(cuEventSynchronize):
@@ -286,18 +242,38 @@ void ts_capture_variable(struct ts_capture *capture, const struct ts_record_oper
 	(void)ts_memory_map_add(&capture->memory, address, bytes ?: 1, 0, operation.context);
 }
 
-static void put_module(struct ts_capture *capture, const struct ts_record_operation *model,
-		       const void *module, const void *image, bool is_library)
+static void put_image(struct ts_capture *capture, const struct ts_record_operation *model,
+		      const void *module, const void *image, size_t n_bytes, bool is_library)
 {
 	struct ts_record_operation operation = *model;
-	const void *start;
-	size_t n_bytes = ts_capture_image_bytes(image, &start);
 
 	operation.kind = TS_OPERATION_MODULE_LOAD;
 	operation.object = handle_of(module);
-	operation.content = n_bytes ? ts_lane_content(&capture->lane, start, n_bytes) : 0;
+	operation.content = n_bytes ? ts_lane_content(&capture->lane, image, n_bytes) : 0;
 	(void)ts_lane_put(&capture->lane, &operation);
 	ts_window_module(capture, operation.object, operation.context, is_library, true);
+}
+
+static void put_module(struct ts_capture *capture, const struct ts_record_operation *model,
+		       const void *module, const void *image, bool is_library)
+{
+	const void *start;
+	size_t n_bytes = ts_capture_image_bytes(image, &start);
+
+	put_image(capture, model, module, start, n_bytes, is_library);
+}
+
+/* The driver has read it; it is not expected to be another by now. */
+static void put_module_of_file(struct ts_capture *capture, const struct ts_record_operation *model,
+			       const void *module, const char *path, bool is_library)
+{
+	struct ts_pages file = {0};
+	size_t n_bytes = ts_capture_image_of_file(path, &file);
+
+	put_image(capture, model, module, file.at, n_bytes, is_library);
+	if (!n_bytes)
+		ts_capture_unsupported(capture, model, "code of a file that cannot be read");
+	ts_pages_free(&file);
 }
 
 static void put_alloc(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -367,6 +343,18 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 			const struct ts_record_operation *model)
 {
 	switch (cbid) {
+	case ID(cuModuleLoad): {
+		const struct ts_cu_module_load_params *p = params;
+
+		put_module_of_file(capture, model, *p->module, p->fname, false);
+		return true;
+	}
+	case ID(cuLibraryLoadFromFile): {
+		const struct ts_cu_library_load_from_file_params *p = params;
+
+		put_module_of_file(capture, model, *p->library, p->file_name, true);
+		return true;
+	}
 	case ID(cuModuleLoadData):
 	case ID(cuModuleLoadDataEx):
 	case ID(cuModuleLoadFatBinary): {
@@ -596,6 +584,10 @@ static bool stream_call(struct ts_capture *capture, uint32_t cbid, const void *p
 	}
 	case ID(cuCtxSynchronize):
 		put_sync(capture, model, TS_OPERATION_SYNC_CONTEXT, 0, 0);
+		return true;
+	case ID(cuCtxSynchronize_v2):
+		if (ts_capture_context(capture, *(void *const *)params, &model->context))
+			put_sync(capture, model, TS_OPERATION_SYNC_CONTEXT, 0, 0);
 		return true;
 	case PTSZ(cuStreamSynchronize):
 	case PTSZ(cuStreamQuery):
@@ -948,5 +940,6 @@ void ts_capture_call(struct ts_capture *capture, uint32_t cbid,
 	       stream_call(capture, cbid, params, &own) ||
 	       alloc_call(capture, cbid, params, &own) ||
 	       ts_capture_graph_call(capture, cbid, params, &own) ||
-	       module_call(capture, cbid, params, model));
+	       module_call(capture, cbid, params, model) ||
+	       ts_capture_odd_call(capture, cbid, params, model));
 }

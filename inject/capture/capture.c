@@ -194,6 +194,15 @@ static void tell_unsupported(struct ts_capture *capture, uint32_t cbid,
 	pthread_mutex_unlock(&capture->lane.lock);
 }
 
+bool ts_capture_context(struct ts_capture *capture, void *handle, uint32_t *context)
+{
+	struct ts_shim *shim = capture->shim;
+
+	if (!handle)
+		return true;
+	return shim->cupti.cuptiGetContextId && !shim->cupti.cuptiGetContextId(handle, context);
+}
+
 bool ts_capture_is_captured(struct ts_capture *capture, uint64_t stream)
 {
 	int status = 0;

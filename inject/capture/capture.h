@@ -89,6 +89,11 @@ enum ts_capture_mode {
 	TS_CAPTURE_OF_STREAM, /* begins or ends to put a stream's work into a graph: windows wait for that */
 };
 enum ts_capture_mode ts_capture_mode(uint32_t cbid);
+/* unsupported.c: of calls that are not captured, whether a replay would lack them. */
+enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid);
+/* unsupported.c: whether it is one that changes what captured calls stand for; then that is named. */
+bool ts_capture_odd_call(struct ts_capture *capture, uint32_t cbid, const void *params,
+			 const struct ts_record_operation *model);
 /* What is captured while a window is open, and not else. */
 enum ts_capture_work {
 	TS_CAPTURE_WORK_NOT = 0, /* of what is alive */
@@ -144,6 +149,8 @@ void ts_capture_results(struct ts_capture *capture, const struct ts_record_opera
 /* Host memory that goes: what was to be written there is not known. */
 void ts_capture_forget(struct ts_capture *capture, uint64_t start, uint64_t bytes);
 
+/* capture.c: the id of a context by its handle, where that is not NULL. False: CUPTI does not tell. */
+bool ts_capture_context(struct ts_capture *capture, void *handle, uint32_t *context);
 /* capture.c: whether what is put into a stream now goes into a graph, and not to the device. */
 bool ts_capture_is_captured(struct ts_capture *capture, uint64_t stream);
 
@@ -168,3 +175,5 @@ bool ts_capture_graph_call(struct ts_capture *capture, uint32_t cbid, const void
 
 /* modules.c: the bytes of an image as the driver is given it; 0: nobody knows how many. */
 size_t ts_capture_image_bytes(const void *image, const void **ret_start);
+/* One that is in a file, to pages that are the caller's: its bytes. 0: it cannot be read. */
+size_t ts_capture_image_of_file(const char *path, struct ts_pages *ret_file);

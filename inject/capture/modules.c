@@ -4,6 +4,9 @@
  * makes leads to a fatbin; PTX ends with a NUL. What an image says is believed as the driver believes it.
  */
 #include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "inject/capture/capture.h"
 
@@ -73,4 +76,33 @@ size_t ts_capture_image_bytes(const void *image, const void **ret_start)
 	if (!memcmp(image, ELFMAG, SELFMAG))
 		return elf_bytes(image);
 	return strlen(image) + 1;
+}
+
+size_t ts_capture_image_of_file(const char *path, struct ts_pages *ret_file)
+{
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	const void *start;
+	struct stat st;
+	size_t n = 0, image;
+
+	if (fd < 0)
+		return 0;
+	/* A NUL behind it: PTX in a file may have none. */
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	    ts_pages_grow(ret_file, (size_t)st.st_size + sizeof(struct fatbin)))
+		while (n < (size_t)st.st_size) {
+			ssize_t got = read(fd, ret_file->at + n, (size_t)st.st_size - n);
+
+			if (got <= 0)
+				break;
+			n += (size_t)got;
+		}
+	close(fd);
+	if (!n || n != (size_t)st.st_size)
+		return 0;
+	/* PTX with the NUL; of what else there is in the file no more than it says to be. */
+	if (ret_file->at[0] != 0x7f && ret_file->at[0] != (FATBIN_MAGIC & 0xff))
+		return n + 1;
+	image = n >= sizeof(Elf64_Ehdr) ? ts_capture_image_bytes(ret_file->at, &start) : n;
+	return image < n ? image : n;
 }

@@ -79,6 +79,28 @@ class Replay(harness.Case):
         session, = self.check_same(path)
         self.assertEqual((session['launches'], session['results']), (32, 22))
 
+    def odd(self, *what):
+        return self.capture([sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'odd.py'), *what])
+
+    def test_code_of_files(self):
+        """It is in the capture: the files are gone."""
+        session, = self.check_same(self.odd('file', 'library'))
+        self.assertEqual((session['launches'], session['results'], session.get('unchecked', 0)), (2, 2, 0))
+
+    def test_a_context_that_is_waited_for_by_its_handle(self):
+        """What it waited for has its results."""
+        session, = self.check_same(self.odd('waits', 'waits'))
+        self.assertEqual((session['launches'], session['results'], session.get('unchecked', 0)), (2, 2, 0))
+
+    def test_a_function_of_the_host(self):
+        """What it changed is not changed again, and that is said: when it was recorded, of the file, and of its replay."""
+        path = self.odd('function')
+        self.assertEqual(harness.Trace(path).info['sessions'][0]['capture']['unsupported'], ['cuLaunchHostFunc'])
+        self.assertIn('cannot be replayed: cuLaunchHostFunc', harness.tsctl('info', path).out)
+        status, (session,), result = self.replay(path)
+        self.assertEqual((status, session['unsupported']), (DIFFERS, ['cuLaunchHostFunc']), result)
+        self.assertEqual((session['difference']['offset'], session['difference']['expected'][:8]), (0, '4d000000'))
+
     def test_a_copy_of_the_file_elsewhere(self):
         path = self.capture([harness.app('saxpy', 'driver')])
         moved = self.path('moved')

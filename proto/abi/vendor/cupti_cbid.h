@@ -5,8 +5,8 @@
  * X(name, id, kind of call): name is how the vendor spells it after CUPTI_RUNTIME_TRACE_CBID_ or
  * CUPTI_DRIVER_TRACE_CBID_ (a runtime name ends in the version that brought its parameters: a
  * call whose parameters changed has several ids). _ptsz and _ptds are the forms that programs built
- * for per-thread default streams call. Calls of graphics interoperation, textures, surfaces and the
- * like are not listed: their callbacks carry their name themselves.
+ * for per-thread default streams call. Of calls of graphics interoperation, textures, surfaces
+ * and the like only those are listed, apart, that matter for a replay: callbacks carry their name themselves.
  *
  * The class says what the call is for, so that a tool can choose what to enable and how to show it.
  * QUERY is what asks and changes nothing: such calls are frequent, cheap, and seldom worth a
@@ -923,6 +923,47 @@ enum ts_cupti_class {
 	X(cuDeviceGetHostAtomicCapabilities, 805, QUERY)                    \
 	X(cuDriverGetGpuCodeIsaVersion, 806, QUERY)
 
+/*
+ * Calls that are not traced (textures, surfaces, graphics interoperation, multicast, ...), but bring a kernel what a replay of the
+ * traced ones alone would lack.
+ */
+#define TS_CUPTI_DRIVER_UNTRACED_CBIDS(X)                        \
+	X(cuTexRefSetArray, 94, OTHER)                           \
+	X(cuTexRefSetAddress, 95, OTHER)                         \
+	X(cuTexRefSetAddress2D, 97, OTHER)                       \
+	X(cuGraphicsSubResourceGetMappedArray, 129, OTHER)       \
+	X(cuGraphicsResourceGetMappedPointer, 130, OTHER)        \
+	X(cuGraphicsMapResources, 133, OTHER)                    \
+	X(cuGLMapBufferObject, 180, OTHER)                       \
+	X(cuGLMapBufferObjectAsync, 184, OTHER)                  \
+	X(cuSurfRefSetArray, 194, OTHER)                         \
+	X(cuTexRefSetAddress_v2, 255, OTHER)                     \
+	X(cuTexRefSetAddress2D_v2, 256, OTHER)                   \
+	X(cuGraphicsResourceGetMappedPointer_v2, 258, OTHER)     \
+	X(cuGLMapBufferObject_v2, 269, OTHER)                    \
+	X(cuGLMapBufferObjectAsync_v2, 270, OTHER)               \
+	X(cuMemPeerRegister, 315, OTHER)                         \
+	X(cuTexRefSetAddress2D_v3, 327, OTHER)                   \
+	X(cuTexObjectCreate, 339, OTHER)                         \
+	X(cuSurfObjectCreate, 343, OTHER)                        \
+	X(cuMipmappedArrayCreate, 347, OTHER)                    \
+	X(cuTexRefSetMipmappedArray, 350, OTHER)                 \
+	X(cuGraphicsResourceGetMappedMipmappedArray, 360, OTHER) \
+	X(cuGraphicsEGLRegisterImage, 390, OTHER)                \
+	X(cuEGLStreamConsumerAcquireFrame, 395, OTHER)           \
+	X(cuGLMapBufferObject_v2_ptds, 417, OTHER)               \
+	X(cuGraphicsMapResources_ptsz, 443, OTHER)               \
+	X(cuGLMapBufferObjectAsync_v2_ptsz, 445, OTHER)          \
+	X(cuGraphicsResourceGetMappedEglFrame, 449, OTHER)       \
+	X(cuNVNbufferGetPointer, 464, OTHER)                     \
+	X(cuNVNtextureGetArray, 465, OTHER)                      \
+	X(cuEventCreateFromEGLSync, 479, OTHER)                  \
+	X(cuExternalMemoryGetMappedMipmappedArray, 487, OTHER)   \
+	X(cuMulticastBindMem, 708, OTHER)                        \
+	X(cuMulticastBindAddr, 709, OTHER)                       \
+	X(cuMemBatchDecompressAsync, 761, OTHER)                 \
+	X(cuMemBatchDecompressAsync_ptsz, 762, OTHER)
+
 enum ts_cupti_runtime_cbid {
 	TS_CUPTI_RUNTIME_CBID_INVALID = 0,
 #define TS_CUPTI_CBID_(name, id, kind) TS_CUPTI_RUNTIME_CBID_##name = id,
@@ -933,7 +974,7 @@ enum ts_cupti_runtime_cbid {
 enum ts_cupti_driver_cbid {
 	TS_CUPTI_DRIVER_CBID_INVALID = 0,
 #define TS_CUPTI_CBID_(name, id, kind) TS_CUPTI_DRIVER_CBID_##name = id,
-	TS_CUPTI_DRIVER_CBIDS(TS_CUPTI_CBID_)
+	TS_CUPTI_DRIVER_CBIDS(TS_CUPTI_CBID_) TS_CUPTI_DRIVER_UNTRACED_CBIDS(TS_CUPTI_CBID_)
 #undef TS_CUPTI_CBID_
 };
 

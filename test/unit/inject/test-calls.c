@@ -51,6 +51,27 @@ TS_TEST(launches_that_cannot_be_done_again_are_named)
 	ts_check(!ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
 }
 
+/* What brings kernels memory that no captured call tells of; not what only asks, or makes what is captured when it is used. */
+TS_TEST(what_a_replay_would_lack_is_named)
+{
+	ts_check_int(ts_capture_mode(D(cuTexObjectCreate)), TS_CAPTURE_UNSUPPORTED);
+	ts_check_str(ts_capture_name(D(cuTexObjectCreate)), "cuTexObjectCreate");
+	ts_check(ts_capture_wants(DRIVER, D(cuTexObjectCreate)));
+	ts_check_int(ts_capture_mode(D(cuGraphicsMapResources_ptsz)), TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode(D(cuMulticastBindMem)), TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode(D(cuExternalMemoryGetMappedBuffer)), TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode(D(cuIpcGetMemHandle)), TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode(D(cuIpcOpenMemHandle_v2)), TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode(D(cuLaunchHostFunc)), TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode(D(cuStreamWriteValue32_v2)), TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode(D(cuLinkAddData_v2)), TS_CAPTURE_NOT);
+	ts_check_int(ts_capture_mode(D(cuIpcGetEventHandle)), TS_CAPTURE_NOT);
+	ts_check_int(ts_capture_mode(D(cuMemAdvise)), TS_CAPTURE_NOT);
+	ts_check_int(ts_capture_mode(D(cuModuleLoad)), TS_CAPTURE_ORDERED);
+	ts_check_int(ts_capture_mode(D(cuCtxSynchronize_v2)), TS_CAPTURE_AFTER);
+	ts_check(!ts_capture_wants(DRIVER, D(cuCtxGetCurrent)));
+}
+
 TS_TEST(only_what_is_certain_is_expected)
 {
 	struct ts_cuda_memcpy_async_params copy = {.count = 1,

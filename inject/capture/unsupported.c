@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a replay would lack: calls that do something which is not captured. Of the classes that do work each call is named that is not
+ * known to be harmless; of the others those that bring kernels memory, or a shape, that no captured call tells of.
+ */
+#include "inject/capture/capture.h"
+#include "inject/cuda/calls.h"
+#include "proto/abi/vendor/cuda_driver_params.h"
+#include "proto/abi/vendor/cupti_cbid.h"
+
+#define ID(name)   TS_CUPTI_DRIVER_CBID_##name
+#define PTSZ(name) ID(name) : case ID(name##_ptsz)
+
+static const char *const names[TS_CUPTI_DRIVER_CBID_SIZE] = {
+#define TS_CALL_(name, id, kind) [id] = #name,
+	TS_CUPTI_DRIVER_CBIDS(TS_CALL_) TS_CUPTI_DRIVER_UNTRACED_CBIDS(TS_CALL_)
+#undef TS_CALL_
+};
+
+const char *ts_capture_name(uint32_t cbid)
+{
+	return cbid < TS_CUPTI_DRIVER_CBID_SIZE && names[cbid] ? names[cbid]
+							       : "a call of a newer driver";
+}
+
+/* Of classes where what is not known is unsupported: these change nothing that is computed. */
+static bool is_harmless(uint32_t cbid)
+{
+	switch (cbid) {
+	case ID(cuModuleEnumerateFunctions):
+	case ID(cuModuleGetFunctionCount):
+	case ID(cuLibraryGetKernelCount):
+	case ID(cuLibraryEnumerateKernels):
+	case ID(cuKernelGetLibrary):
+	case ID(cuFuncLoad):
+	/* What comes of linking is loaded as any image is. */
+	case ID(cuLinkCreate):
+	case ID(cuLinkCreate_v2):
+	case ID(cuLinkAddData):
+	case ID(cuLinkAddData_v2):
+	case ID(cuLinkAddFile):
+	case ID(cuLinkAddFile_v2):
+	case ID(cuLinkComplete):
+	case ID(cuLinkDestroy):
+	case ID(cuGraphCreate):
+	case ID(cuGraphDestroy):
+	case ID(cuGraphUpload):
+	case ID(cuStreamSetAttribute):
+	case ID(cuStreamCopyAttributes):
+	/* Which stream's work the host may have to wait for. */
+	case PTSZ(cuStreamAttachMemAsync):
+	case ID(cuMemRelease):
+	case ID(cuMemAddressFree):
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Of the classes that do no work. */
+static bool is_lacked(uint32_t cbid)
+{
+	switch (cbid) {
+	/* Memory that is another's, or has others that write to it. */
+	case ID(cuExternalMemoryGetMappedBuffer):
+	case PTSZ(cuMemMapArrayAsync):
+	case ID(cuIpcGetMemHandle):
+	case ID(cuMemExportToShareableHandle):
+	case ID(cuMemPoolExportToShareableHandle):
+	case ID(cuMemPoolExportPointer):
+#define TS_CALL_(name, id, kind) case ID(name):
+		TS_CUPTI_DRIVER_UNTRACED_CBIDS(TS_CALL_)
+#undef TS_CALL_
+		return true;
+	default:
+		return false;
+	}
+}
+
+enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid)
+{
+	if (is_lacked(cbid))
+		return TS_CAPTURE_UNSUPPORTED;
+	switch (ts_calls_class(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid)) {
+	case TS_CUPTI_CLASS_LAUNCH:
+	case TS_CUPTI_CLASS_MEMCPY:
+	case TS_CUPTI_CLASS_MEMSET:
+	case TS_CUPTI_CLASS_ALLOC:
+	case TS_CUPTI_CLASS_FREE:
+	case TS_CUPTI_CLASS_STREAM:
+	case TS_CUPTI_CLASS_EVENT:
+	case TS_CUPTI_CLASS_MODULE:
+	case TS_CUPTI_CLASS_GRAPH_LAUNCH:
+		return is_harmless(cbid) ? TS_CAPTURE_NOT : TS_CAPTURE_UNSUPPORTED;
+	default:
+		return ts_calls_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid) ? TS_CAPTURE_OF_STREAM
+									     : TS_CAPTURE_NOT;
+	}
+}
+
+static bool is_cluster(int32_t attribute)
+{
+	return attribute >= TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH &&
+	       attribute <= TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH;
+}
+
+bool ts_capture_odd_call(struct ts_capture *capture, uint32_t cbid, const void *params,
+			 const struct ts_record_operation *model)
+{
+	switch (cbid) {
+	case ID(cuMemHostGetDevicePointer):
+	case ID(cuMemHostGetDevicePointer_v2): {
+		const struct ts_cu_mem_host_get_device_pointer_params *p = params;
+
+		if (p->pdptr && *p->pdptr != (uint64_t)(uintptr_t)p->p)
+			ts_capture_unsupported(capture, model,
+					       "pinned memory that devices have elsewhere");
+		return true;
+	}
+	case ID(cuFuncSetAttribute): {
+		const struct ts_cu_func_set_attribute_params *p = params;
+
+		if (is_cluster(p->attrib) && p->value > 1)
+			ts_capture_unsupported(capture, model, "launches in clusters of blocks");
+		return true;
+	}
+	case ID(cuKernelSetAttribute): {
+		const struct ts_cu_kernel_set_attribute_params *p = params;
+
+		if (is_cluster(p->attrib) && p->val > 1)
+			ts_capture_unsupported(capture, model, "launches in clusters of blocks");
+		return true;
+	}
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""odd.py WHAT ...: what a capture has to see, by the driver's calls, each WHAT one after the other; prints what it read back.
+
+file: a kernel out of a file that goes when it is loaded. library: so it is of a library.
+waits: what is copied to the host without waiting, waited for by cuCtxSynchronize_v2(). function: a function of the host, which
+changes what is copied next. Ends with 9 where a call fails, with 77 where there is no GPU.
+"""
+import ctypes
+import os
+import sys
+import tempfile
+
+u32, u64, size_t, void = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
+N = 64
+
+PTX = b"""
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry add(.param .u64 p, .param .u32 x)
+{
+	.reg .b32 %r<4>;
+	.reg .b64 %rd<4>;
+	ld.param.u64 %rd1, [p];
+	ld.param.u32 %r1, [x];
+	mov.u32 %r2, %tid.x;
+	mul.wide.u32 %rd2, %r2, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	ld.global.u32 %r3, [%rd3];
+	add.u32 %r3, %r3, %r1;
+	st.global.u32 [%rd3], %r3;
+	ret;
+}
+"""
+
+
+def call(name, *arguments):
+    r = getattr(cuda, name)(*arguments)
+    if r:
+        print('%s: %d' % (name, r), file=sys.stderr)
+        sys.exit(77 if r == 100 else 9)
+
+
+def made(name, *arguments):
+    it = void()
+    call(name, ctypes.byref(it), *arguments)
+    return it
+
+
+def launch(kernel, x):
+    pointer, x = u64(memory.value), u32(x)
+    arguments = (void * 2)(ctypes.addressof(pointer), ctypes.addressof(x))
+    call('cuLaunchKernel', kernel, 1, 1, 1, N, 1, 1, 0, None, arguments, None)
+
+
+def from_file(load):
+    """What load(path) makes of the code; the file is gone by then."""
+    with tempfile.NamedTemporaryFile(suffix='.ptx') as file:
+        file.write(PTX)
+        file.flush()
+        return load(os.fsencode(file.name))
+
+
+cuda = ctypes.CDLL('libcuda.so.1')
+call('cuInit', 0)
+context = made('cuCtxCreate_v2', 0, 0)
+memory = u64()
+call('cuMemAlloc_v2', ctypes.byref(memory), size_t(4 * N))
+call('cuMemsetD32_v2', memory, 5, size_t(N))
+pinned = made('cuMemAllocHost_v2', size_t(4 * N))
+host = (u32 * N).from_address(pinned.value)
+plain = made('cuModuleLoadData', PTX + b'\0')
+function = ctypes.CFUNCTYPE(None, void)(lambda _: host.__setitem__(0, 77))
+for x, what in enumerate(sys.argv[1:], 1):
+    kernel = made('cuModuleGetFunction', plain, b'add')
+    if what == 'file':
+        kernel = made('cuModuleGetFunction', from_file(lambda path: made('cuModuleLoad', path)), b'add')
+    elif what == 'library':
+        library = from_file(lambda path: made('cuLibraryLoadFromFile', path, None, None, 0, None, None, 0))
+        kernel = made('cuKernelGetFunction', made('cuLibraryGetKernel', library, b'add'))
+    launch(kernel, x)
+    if what == 'function':
+        call('cuLaunchHostFunc', None, function, None)
+        call('cuMemcpyHtoDAsync_v2', memory, pinned, size_t(4), None)
+    call('cuMemcpyDtoHAsync_v2', pinned, memory, size_t(4 * N), None)
+    if what == 'waits':
+        call('cuCtxSynchronize_v2', context)
+    else:
+        call('cuCtxSynchronize')
+    print(what, host[0], host[N - 1])
