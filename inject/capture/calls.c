@@ -923,6 +923,45 @@ static bool launch_call(struct ts_capture *capture, uint32_t cbid, const void *p
 	return true;
 }
 
+static bool is_cluster(int32_t attribute)
+{
+	return attribute >= TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH &&
+	       attribute <= TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH;
+}
+
+/* What changes what captured calls stand for. */
+static bool odd_call(struct ts_capture *capture, uint32_t cbid, const void *params,
+		     const struct ts_record_operation *model)
+{
+	switch (cbid) {
+	case ID(cuMemHostGetDevicePointer):
+	case ID(cuMemHostGetDevicePointer_v2): {
+		const struct ts_cu_mem_host_get_device_pointer_params *p = params;
+
+		if (p->pdptr && *p->pdptr != (uint64_t)(uintptr_t)p->p)
+			ts_capture_unsupported(capture, model,
+					       "pinned memory that devices have elsewhere");
+		return true;
+	}
+	case ID(cuFuncSetAttribute): {
+		const struct ts_cu_func_set_attribute_params *p = params;
+
+		if (is_cluster(p->attrib) && p->value > 1)
+			ts_capture_unsupported(capture, model, "launches in clusters of blocks");
+		return true;
+	}
+	case ID(cuKernelSetAttribute): {
+		const struct ts_cu_kernel_set_attribute_params *p = params;
+
+		if (is_cluster(p->attrib) && p->val > 1)
+			ts_capture_unsupported(capture, model, "launches in clusters of blocks");
+		return true;
+	}
+	default:
+		return false;
+	}
+}
+
 void ts_capture_call(struct ts_capture *capture, uint32_t cbid,
 		     const struct ts_cupti_callback_data *data,
 		     const struct ts_record_operation *model)
@@ -940,6 +979,5 @@ void ts_capture_call(struct ts_capture *capture, uint32_t cbid,
 	       stream_call(capture, cbid, params, &own) ||
 	       alloc_call(capture, cbid, params, &own) ||
 	       ts_capture_graph_call(capture, cbid, params, &own) ||
-	       module_call(capture, cbid, params, model) ||
-	       ts_capture_odd_call(capture, cbid, params, model));
+	       module_call(capture, cbid, params, model) || odd_call(capture, cbid, params, model));
 }

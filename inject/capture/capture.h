@@ -91,9 +91,6 @@ enum ts_capture_mode {
 enum ts_capture_mode ts_capture_mode(uint32_t cbid);
 /* unsupported.c: of calls that are not captured, whether a replay would lack them. */
 enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid);
-/* unsupported.c: whether it is one that changes what captured calls stand for; then that is named. */
-bool ts_capture_odd_call(struct ts_capture *capture, uint32_t cbid, const void *params,
-			 const struct ts_record_operation *model);
 /* What is captured while a window is open, and not else. */
 enum ts_capture_work {
 	TS_CAPTURE_WORK_NOT = 0, /* of what is alive */

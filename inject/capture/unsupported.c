@@ -5,7 +5,6 @@
  */
 #include "inject/capture/capture.h"
 #include "inject/cuda/calls.h"
-#include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
 #define ID(name)   TS_CUPTI_DRIVER_CBID_##name
@@ -95,43 +94,5 @@ enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid)
 	default:
 		return ts_calls_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid) ? TS_CAPTURE_OF_STREAM
 									     : TS_CAPTURE_NOT;
-	}
-}
-
-static bool is_cluster(int32_t attribute)
-{
-	return attribute >= TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH &&
-	       attribute <= TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH;
-}
-
-bool ts_capture_odd_call(struct ts_capture *capture, uint32_t cbid, const void *params,
-			 const struct ts_record_operation *model)
-{
-	switch (cbid) {
-	case ID(cuMemHostGetDevicePointer):
-	case ID(cuMemHostGetDevicePointer_v2): {
-		const struct ts_cu_mem_host_get_device_pointer_params *p = params;
-
-		if (p->pdptr && *p->pdptr != (uint64_t)(uintptr_t)p->p)
-			ts_capture_unsupported(capture, model,
-					       "pinned memory that devices have elsewhere");
-		return true;
-	}
-	case ID(cuFuncSetAttribute): {
-		const struct ts_cu_func_set_attribute_params *p = params;
-
-		if (is_cluster(p->attrib) && p->value > 1)
-			ts_capture_unsupported(capture, model, "launches in clusters of blocks");
-		return true;
-	}
-	case ID(cuKernelSetAttribute): {
-		const struct ts_cu_kernel_set_attribute_params *p = params;
-
-		if (is_cluster(p->attrib) && p->val > 1)
-			ts_capture_unsupported(capture, model, "launches in clusters of blocks");
-		return true;
-	}
-	default:
-		return false;
 	}
 }

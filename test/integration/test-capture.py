@@ -93,13 +93,13 @@ class Replay(harness.Case):
         self.assertEqual((session['launches'], session['results'], session.get('unchecked', 0)), (2, 2, 0))
 
     def test_a_function_of_the_host(self):
-        """What it changed is not changed again, and that is said: when it was recorded, of the file, and of its replay."""
+        """It is not called again, and that is said of the file, and of its replay, which may come out otherwise."""
         path = self.odd('function')
         self.assertEqual(harness.Trace(path).info['sessions'][0]['capture']['unsupported'], ['cuLaunchHostFunc'])
         self.assertIn('cannot be replayed: cuLaunchHostFunc', harness.tsctl('info', path).out)
         status, (session,), result = self.replay(path)
-        self.assertEqual((status, session['unsupported']), (DIFFERS, ['cuLaunchHostFunc']), result)
-        self.assertEqual((session['difference']['offset'], session['difference']['expected'][:8]), (0, '4d000000'))
+        self.assertIn(status, (SAME, DIFFERS), result)
+        self.assertEqual((session['unsupported'], session['operations']), (['cuLaunchHostFunc'], session['captured']))
 
     def test_a_copy_of_the_file_elsewhere(self):
         path = self.capture([harness.app('saxpy', 'driver')])

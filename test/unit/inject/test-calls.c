@@ -54,22 +54,21 @@ TS_TEST(launches_that_cannot_be_done_again_are_named)
 /* What brings kernels memory that no captured call tells of; not what only asks, or makes what is captured when it is used. */
 TS_TEST(what_a_replay_would_lack_is_named)
 {
-	ts_check_int(ts_capture_mode(D(cuTexObjectCreate)), TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode_of_class(D(cuTexObjectCreate)), TS_CAPTURE_UNSUPPORTED);
 	ts_check_str(ts_capture_name(D(cuTexObjectCreate)), "cuTexObjectCreate");
-	ts_check(ts_capture_wants(DRIVER, D(cuTexObjectCreate)));
-	ts_check_int(ts_capture_mode(D(cuGraphicsMapResources_ptsz)), TS_CAPTURE_UNSUPPORTED);
-	ts_check_int(ts_capture_mode(D(cuMulticastBindMem)), TS_CAPTURE_UNSUPPORTED);
-	ts_check_int(ts_capture_mode(D(cuExternalMemoryGetMappedBuffer)), TS_CAPTURE_UNSUPPORTED);
-	ts_check_int(ts_capture_mode(D(cuIpcGetMemHandle)), TS_CAPTURE_UNSUPPORTED);
-	ts_check_int(ts_capture_mode(D(cuIpcOpenMemHandle_v2)), TS_CAPTURE_UNSUPPORTED);
-	ts_check_int(ts_capture_mode(D(cuLaunchHostFunc)), TS_CAPTURE_UNSUPPORTED);
-	ts_check_int(ts_capture_mode(D(cuStreamWriteValue32_v2)), TS_CAPTURE_UNSUPPORTED);
-	ts_check_int(ts_capture_mode(D(cuLinkAddData_v2)), TS_CAPTURE_NOT);
-	ts_check_int(ts_capture_mode(D(cuIpcGetEventHandle)), TS_CAPTURE_NOT);
-	ts_check_int(ts_capture_mode(D(cuMemAdvise)), TS_CAPTURE_NOT);
-	ts_check_int(ts_capture_mode(D(cuModuleLoad)), TS_CAPTURE_ORDERED);
-	ts_check_int(ts_capture_mode(D(cuCtxSynchronize_v2)), TS_CAPTURE_AFTER);
-	ts_check(!ts_capture_wants(DRIVER, D(cuCtxGetCurrent)));
+	ts_check_int(ts_capture_mode_of_class(D(cuGraphicsMapResources_ptsz)),
+		     TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode_of_class(D(cuMulticastBindMem)), TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode_of_class(D(cuExternalMemoryGetMappedBuffer)),
+		     TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode_of_class(D(cuIpcGetMemHandle)), TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode_of_class(D(cuIpcOpenMemHandle_v2)), TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode_of_class(D(cuLaunchHostFunc)), TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode_of_class(D(cuStreamWriteValue32_v2)), TS_CAPTURE_UNSUPPORTED);
+	ts_check_int(ts_capture_mode_of_class(D(cuLinkAddData_v2)), TS_CAPTURE_NOT);
+	ts_check_int(ts_capture_mode_of_class(D(cuIpcGetEventHandle)), TS_CAPTURE_NOT);
+	ts_check_int(ts_capture_mode_of_class(D(cuMemAdvise)), TS_CAPTURE_NOT);
+	ts_check_int(ts_capture_mode_of_class(D(cuCtxGetCurrent)), TS_CAPTURE_NOT);
 }
 
 TS_TEST(only_what_is_certain_is_expected)
