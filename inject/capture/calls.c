@@ -14,6 +14,34 @@
 #define PTSZ(name) ID(name) : case ID(name##_ptsz)
 #define PTDS(name) ID(name) : case ID(name##_ptds)
 
+/* Calls that may wait for others, and those whose answer alone matters. */
+static bool is_after(uint32_t cbid)
+{
+	switch (cbid) {
+	case PTDS(cuMemcpyHtoD_v2):
+	case PTDS(cuMemcpyDtoH_v2):
+	case PTDS(cuMemcpyDtoD_v2):
+	case PTDS(cuMemcpy):
+	case PTDS(cuMemcpyPeer):
+	case PTDS(cuMemcpy2D_v2):
+	case PTDS(cuMemcpy2DUnaligned_v2):
+	case PTDS(cuMemcpy3D_v2):
+	case ID(cuCtxSynchronize):
+	case ID(cuCtxSynchronize_v2):
+	case PTSZ(cuStreamSynchronize):
+	case PTSZ(cuStreamQuery):
+	case ID(cuEventSynchronize):
+	case ID(cuEventQuery):
+	case ID(cuMemHostGetDevicePointer):
+	case ID(cuMemHostGetDevicePointer_v2):
+	case ID(cuFuncSetAttribute):
+	case ID(cuKernelSetAttribute):
+		return true;
+	default:
+		return false;
+	}
+}
+
 enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 {
 	switch (cbid) {
@@ -88,25 +116,6 @@ enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 	case ID(cuGraphNodeSetEnabled):
 	case PTSZ(cuGraphLaunch):
 		return TS_CAPTURE_ORDERED;
-	case PTDS(cuMemcpyHtoD_v2):
-	case PTDS(cuMemcpyDtoH_v2):
-	case PTDS(cuMemcpyDtoD_v2):
-	case PTDS(cuMemcpy):
-	case PTDS(cuMemcpyPeer):
-	case PTDS(cuMemcpy2D_v2):
-	case PTDS(cuMemcpy2DUnaligned_v2):
-	case PTDS(cuMemcpy3D_v2):
-	case ID(cuCtxSynchronize):
-	case ID(cuCtxSynchronize_v2):
-	case PTSZ(cuStreamSynchronize):
-	case PTSZ(cuStreamQuery):
-	case ID(cuEventSynchronize):
-	case ID(cuEventQuery):
-	case ID(cuMemHostGetDevicePointer):
-	case ID(cuMemHostGetDevicePointer_v2):
-	case ID(cuFuncSetAttribute):
-	case ID(cuKernelSetAttribute):
-		return TS_CAPTURE_AFTER;
 	case ID(cuMemFree_v2):
 	case ID(cuMemFreeHost):
 	case ID(cuMemHostUnregister):
@@ -118,7 +127,7 @@ enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 	case ID(cuGraphExecDestroy):
 		return TS_CAPTURE_BEFORE;
 	default:
-		return ts_capture_mode_of_class(cbid);
+		return is_after(cbid) ? TS_CAPTURE_AFTER : ts_capture_mode_of_class(cbid);
 	}
 }
 
