@@ -40,6 +40,14 @@ void ts_check_free(struct ts_check *check)
 	free(check);
 }
 
+void ts_check_memory(struct ts_check *check,
+		     const uint8_t *(*memory)(void *userdata, uint64_t address, uint64_t n_bytes),
+		     void *userdata)
+{
+	check->memory = memory;
+	check->memory_userdata = userdata;
+}
+
 const struct ts_ptx_observer *ts_check_observer(const struct ts_check *check)
 {
 	return &check->observer;

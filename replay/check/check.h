@@ -70,6 +70,14 @@ int ts_check_new(uint32_t what, struct ts_check **ret_check);
 void ts_check_free(struct ts_check *check); /* NULL is fine */
 const struct ts_ptx_observer *ts_check_observer(const struct ts_check *check);
 
+/*
+ * How to read the device's memory while a kernel runs: where so many of its bytes lie, or NULL. Of kernels whose constants may be
+ * pointers, those are known by it alone. `memory` may be NULL, as it is at first.
+ */
+void ts_check_memory(struct ts_check *check,
+		     const uint8_t *(*memory)(void *userdata, uint64_t address, uint64_t n_bytes),
+		     void *userdata);
+
 /* Memory comes and goes. written: it has a content; pinned: it is the host's. */
 int ts_check_alloc(struct ts_check *check, uint64_t address, uint64_t bytes, bool is_written,
 		   bool is_pinned);

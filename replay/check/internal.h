@@ -106,6 +106,8 @@ struct ts_check_operations {
 struct ts_check {
 	uint32_t what;
 	struct ts_ptx_observer observer;
+	const uint8_t *(*memory)(void *userdata, uint64_t address, uint64_t n_bytes); /* or NULL */
+	void *memory_userdata;
 	struct ts_check_allocations allocations;
 	struct ts_check_kernel kernel;
 	struct ts_check_operations operations;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Accesses to memory that is allocated, but that the kernel has no pointer to: an index has run from one allocation into another. Where
- * pointers come from is looked at as widely as can be: each word of the arguments, each word of memory that was read before, and
- * the names of the module's own variables. A kernel that can have them from constant memory, which nobody looks on at, is left alone.
+ * pointers come from is looked at as widely as can be: each word of the arguments, each word of memory that was read before,
+ * the names of the module's own variables, and what its constants are when the kernel begins. Where those cannot be read, it is left alone.
  */
 #include "replay/check/internal.h"
 
@@ -54,6 +54,21 @@ static void reach_words(struct ts_check *check, const uint8_t *bytes, size_t n, 
 	}
 }
 
+/* Reads from constant memory are looked on at by nobody; but it is the same for as long as the kernel runs. False: it is not known. */
+static bool reach_constant(struct ts_check *check, const struct ts_ptx_variable *variable)
+{
+	/* Pointers are read as aligned words. */
+	uint64_t skip = -variable->address & 7, n = variable->bytes;
+	const uint8_t *bytes;
+
+	if (n < skip + sizeof(uint64_t))
+		return true;
+	bytes = check->memory ? check->memory(check->memory_userdata, variable->address, n) : NULL;
+	if (bytes)
+		reach_words(check, bytes + skip, n - skip, sizeof(uint64_t));
+	return bytes;
+}
+
 int ts_check_strays_begin(struct ts_check *check)
 {
 	struct ts_check_kernel *kernel = &check->kernel;
@@ -64,22 +79,19 @@ int ts_check_strays_begin(struct ts_check *check)
 	kernel->knows_pointers = false;
 	if (!(check->what & TS_CHECK_BOUNDS) || !n)
 		return 0;
-	for (size_t i = 0; i < ts_ptx_image_n_variables(kernel->image); i++) {
-		ts_ptx_image_variable(kernel->image, i, &variable);
-		if (variable.constant && variable.bytes >= sizeof(uint64_t))
-			return 0;
-	}
 	reached = realloc(kernel->reached, n * sizeof(*reached));
 	if (!reached)
 		return -ENOMEM;
 	memset(reached, 0, n * sizeof(*reached));
 	kernel->reached = reached;
-	kernel->knows_pointers = true;
 	for (size_t i = 0; i < ts_ptx_image_n_variables(kernel->image); i++) {
 		ts_ptx_image_variable(kernel->image, i, &variable);
+		if (variable.constant && !reach_constant(check, &variable))
+			return 0;
 		reach(check, ts_check_allocation_at(&check->allocations, variable.address));
 	}
 	reach_words(check, kernel->launch->params, kernel->launch->params_bytes, 1);
+	kernel->knows_pointers = true;
 	return 0;
 }
 

@@ -336,6 +336,8 @@ static void free_state(void *userdata)
 	if (!state)
 		return;
 	ts_exec_vgpu_watch_end(state);
+	if (state->check)
+		ts_check_memory(state->check, NULL, NULL);
 	for (uint32_t i = 0; i < state->modules.n; i++)
 		ts_exec_vgpu_module_unload(state, i);
 	for (uint32_t i = 0; i < state->events.n; i++)
@@ -406,6 +408,14 @@ static void limit_devices(const struct ts_exec_options *options, struct ts_vgpu_
 			spec->shapes[i].memory_bytes = most;
 }
 
+static const uint8_t *any_bytes(void *userdata, uint64_t address, uint64_t n_bytes)
+{
+	struct vgpu_state *state = userdata;
+	void *bytes;
+
+	return ts_vgpu_resolve(state->vgpu, address, n_bytes, &bytes) ? NULL : bytes;
+}
+
 static int new_state(const struct ts_exec_program *program, const struct ts_exec_options *options,
 		     const volatile int *cancel, char *text, void **ret_state)
 {
@@ -434,6 +444,8 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 	r = r ?: ts_exec_vgpu_result(state, &io, ts_vgpu_new(&spec, &state->vgpu));
 	if (!r)
 		state->shape = ts_vgpu_device_shape(ts_vgpu_device_at(state->vgpu, 0));
+	if (state->check)
+		ts_check_memory(state->check, any_bytes, state);
 	r = r ?: ts_vgpu_executor_new(state->vgpu, &executor, &state->executor);
 	r = r ?: ts_exec_vgpu_watch(state, options, cancel);
 	if (r)

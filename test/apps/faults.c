@@ -36,12 +36,12 @@
 	"st.global.u32 [%rd3], %r6;\n"
 
 static const char ptx[] =
-	".version 7.0\n.target sm_70\n.address_size 64\n.file 1 \"turn.cu\"\n" PLUS KERNEL(
-		"turn", TURN("bar.sync 0;\n")) KERNEL("turn_race", TURN(""))
-		KERNEL("increase",
-		       "ld.global.u32 %r6, [%rd3];\nadd.u32 %r6, %r6, 1;\n"
-		       "st.global.u32 [%rd3], %r6;\n") KERNEL("spill",
-							      "st.global.u32 [%rd3+4], %r1;\n")
+	".version 7.0\n.target sm_70\n.address_size 64\n.file 1 \"turn.cu\"\n"
+	".const .align 8 .b8 table[64];\n" PLUS KERNEL("turn", TURN("bar.sync 0;\n")) KERNEL(
+		"turn_race", TURN("")) KERNEL("increase",
+					      "ld.global.u32 %r6, [%rd3];\nadd.u32 %r6, %r6, 1;\n"
+					      "st.global.u32 [%rd3], %r6;\n")
+		KERNEL("spill", "st.global.u32 [%rd3+4], %r1;\n")
 			KERNEL("sum", "cvt.rn.f32.u32 %r6, %r1;\nadd.f32 %r6, %r6, 0f3F800000;\n"
 				      "rcp.rn.f32 %r6, %r6;\nred.global.add.f32 [%rd1], %r6;\n")
 				KERNEL("added", CALL)

@@ -325,6 +325,48 @@ TS_TEST(another_allocation)
 	ts_check_int(strays("far", TS_CHECK_INIT, false), 0);
 }
 
+static const uint8_t *memory_of(void *userdata, uint64_t address, uint64_t n_bytes)
+{
+	return device_host(userdata, address);
+}
+
+/* Findings of a kernel that goes elsewhere, with a constant that is a pointer there, or is none; and where constants cannot be read. */
+static size_t with_constant(const char *kernel, bool is_pointer, bool is_known)
+{
+	static const char constants[] = PTX_HEAD ".const .align 8 .u64 where[2] = {1, 2};\n" KERNEL(
+		"by_constant", "ld.const.u64 %rd5, [where+8];\nst.global.u32 [%rd5], %r1;\n")
+		KERNEL("far",
+		       "ld.global.u64 %rd5, [%rd1+64];\nadd.s64 %rd6, %rd1, %rd5;\nst.global.u32 [%rd6], %r1;\n");
+	struct ts_ptx_variable where;
+	uint64_t other, way;
+	struct bench b;
+	size_t n;
+
+	bench_init(&b, constants, TS_CHECK_BOUNDS);
+	if (is_known)
+		ts_check_memory(b.check, memory_of, &b.device);
+	other = device_alloc(&b.device, 4096);
+	ts_check_int(ts_check_alloc(b.check, other, 4096, true, false), 0);
+	way = other - b.words;
+	memcpy(device_host(&b.device, b.words) + 64, &way, sizeof(way));
+	ts_ptx_image_variable(b.device.image, 0, &where);
+	if (is_pointer)
+		memcpy(device_host(&b.device, where.address) + 8, &other, sizeof(other));
+	DEVICE_RUN(&b.device, kernel, 1, 1, b.words);
+	(void)ts_check_findings(b.check, &n);
+	bench_deinit(&b);
+	return n;
+}
+
+/* What a constant is counts, not that there is one. */
+TS_TEST(a_pointer_in_constant_memory)
+{
+	ts_check_int(with_constant("by_constant", true, true), 0);
+	ts_check_int(with_constant("far", true, true), 0);
+	ts_check_int(with_constant("far", false, true), 1);
+	ts_check_int(with_constant("far", false, false), 0);
+}
+
 /* The pointer lies in memory that a kernel allocated, and nobody else knows of. */
 TS_TEST(a_pointer_in_the_heap)
 {
