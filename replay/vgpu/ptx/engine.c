@@ -75,6 +75,7 @@ static int ts_ptx_block_room(struct ts_ptx_engine *e, struct ts_ptx_block *b, ui
 		if (!b->warps)
 			return -ENOMEM;
 		b->warps_capacity = n_warps;
+		b->n_placed = 0;
 	}
 	if (e->shared_bytes > b->shared_capacity) {
 		free(b->shared);
@@ -101,6 +102,31 @@ static int ts_ptx_block_room(struct ts_ptx_engine *e, struct ts_ptx_block *b, ui
 	return 0;
 }
 
+/* Where each thread is in its block. Blocks are taken again, mostly for others of the same shape. */
+static void ts_ptx_block_place(struct ts_ptx_block *b, const uint32_t shape[3])
+{
+	uint32_t x = 0, y = 0, z = 0;
+
+	if (b->n_placed >= b->n_warps && b->placed_x == shape[0] && b->placed_y == shape[1])
+		return;
+	for (uint32_t k = 0; k < b->n_warps; k++)
+		for (uint32_t i = 0; i < TS_PTX_LANES; i++) {
+			b->warps[k].tid[0][i] = x;
+			b->warps[k].tid[1][i] = y;
+			b->warps[k].tid[2][i] = z;
+			if (++x < shape[0])
+				continue;
+			x = 0;
+			if (++y < shape[1])
+				continue;
+			y = 0;
+			z++;
+		}
+	b->placed_x = shape[0];
+	b->placed_y = shape[1];
+	b->n_placed = b->n_warps;
+}
+
 static int ts_ptx_block_start(struct ts_ptx_worker *worker, struct ts_ptx_block *b, uint64_t index)
 {
 	struct ts_ptx_engine *e = worker->engine;
@@ -118,22 +144,16 @@ static int ts_ptx_block_start(struct ts_ptx_worker *worker, struct ts_ptx_block 
 	b->n_live = n_threads;
 	for (; b->barriers_used; b->barriers_used &= b->barriers_used - 1)
 		b->barriers[__builtin_ctz(b->barriers_used)] = (struct ts_ptx_barrier){0};
+	ts_ptx_block_place(b, l->block);
 	for (uint32_t k = 0; k < b->n_warps; k++) {
 		struct ts_ptx_warp *w = &b->warps[k];
-		uint32_t first = k * TS_PTX_LANES, n = n_threads - first;
+		uint32_t n = n_threads - k * TS_PTX_LANES;
 
 		w->block = b;
 		w->worker = worker;
 		w->index = k;
 		w->bank[1] = worker->image->pool;
 		w->n_warp_insns = w->n_thread_insns = 0;
-		for (uint32_t i = 0; i < TS_PTX_LANES; i++) {
-			uint32_t t = first + i;
-
-			w->tid[0][i] = t % l->block[0];
-			w->tid[1][i] = t / l->block[0] % l->block[1];
-			w->tid[2][i] = t / l->block[0] / l->block[1];
-		}
 		r = ts_ptx_warp_start(w, worker->kernel->code, n < 32 ? (1u << n) - 1 : UINT32_MAX);
 		if (r) {
 			b->n_warps = k;

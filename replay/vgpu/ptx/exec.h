@@ -121,7 +121,8 @@ struct ts_ptx_block {
 	uint32_t barriers_used; /* bit by number, so that a new block clears few */
 	struct ts_ptx_warp *warps;
 	uint32_t warps_capacity;
-	void *observed; /* the observer's own */
+	uint32_t n_placed, placed_x, placed_y; /* so many warps have their `tid`, by that shape */
+	void *observed;			       /* the observer's own */
 };
 
 struct ts_ptx_range {

@@ -109,6 +109,15 @@ static int ts_ptx_sreg_read(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 
 	if (sreg >= SREG_CLOCK && sreg <= SREG_GLOBALTIMER_HI)
 		ts_ptx_watch(w); /* who reads clocks in a loop is waiting */
+	if (m == UINT32_MAX && !(in->flags & INSN_DST64) && (!by_lane || sreg <= SREG_TID_Z)) {
+		uint32_t *result = ts_ptx_result(w, in);
+
+		if (by_lane)
+			memcpy(result, w->tid[sreg - SREG_TID_X], sizeof(w->tid[0]));
+		for (uint32_t i = 0; !by_lane && i < TS_PTX_LANES; i++)
+			result[i] = (uint32_t)v;
+		return 0;
+	}
 	for (uint32_t left = m; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
 
