@@ -438,6 +438,7 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 	state->check = options->check;
 	state->is_debugged = options->debugger;
 	choose_devices(state, &spec);
+	spec.without_workers = options->schedule || options->check;
 	limit_devices(options, &spec);
 	r = ts_exec_layout_init(&state->layout, program);
 	r = r ?: ts_exec_variables_init(&state->variables, program);

@@ -68,6 +68,8 @@ int ts_vgpu_event_query(struct ts_vgpu_event *event)
 	int r = 0;
 
 	ts_vgpu_lock(vgpu);
+	if (vgpu->without_workers && event->mark && !event->mark->done)
+		ts_vgpu_work(event->mark->stream->device);
 	if (event->mark && !event->mark->done) {
 		event->mark->stream->polled = true;
 		ts_vgpu_worker_kick(event->mark->stream->device);

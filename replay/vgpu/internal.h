@@ -207,6 +207,7 @@ struct ts_vgpu {
 	pthread_mutex_t lock;
 	uint32_t n_devices;
 	bool host_clock;
+	bool without_workers;
 	struct ts_vgpu_device devices[TS_VGPU_MAX_DEVICES];
 	uint32_t next_context_uid;
 	uint32_t next_stream_id;
@@ -323,6 +324,8 @@ void ts_vgpu_streams_drain(struct ts_vgpu_context *context);
 void ts_vgpu_device_drain(struct ts_vgpu_device *device);
 
 /* worker.c; all under the lock */
+/* Without workers: does what can be done on every device, or naps a little where that is nothing. */
+void ts_vgpu_work(struct ts_vgpu_device *device);
 int ts_vgpu_worker_start(struct ts_vgpu_device *device);
 int ts_vgpu_host_start(struct ts_vgpu_device *device);
 void ts_vgpu_worker_kick(struct ts_vgpu_device *device);

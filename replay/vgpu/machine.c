@@ -82,6 +82,7 @@ int ts_vgpu_new(const struct ts_vgpu_spec *spec, struct ts_vgpu **ret_vgpu)
 	pthread_once(&fork_once, watch_fork);
 	/* The first context's default stream has the id that NVIDIA's tools show for it. */
 	vgpu->host_clock = spec->host_clock;
+	vgpu->without_workers = spec->without_workers;
 	vgpu->next_stream_id = TS_VGPU_FIRST_STREAM_ID;
 	pthread_mutexattr_init(&attr);
 	/* Held for tens of nanoseconds by launching threads: spinning beats sleeping. */

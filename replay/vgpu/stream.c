@@ -178,7 +178,10 @@ int ts_vgpu_stream_wait_seq(struct ts_vgpu_stream *stream, uint64_t seq)
 	stream->n_waiters++;
 	ts_vgpu_worker_kick(stream->device);
 	while (stream->n_retired < seq && !vgpu->stopping)
-		pthread_cond_wait(&stream->cond, &vgpu->lock);
+		if (vgpu->without_workers)
+			ts_vgpu_work(stream->device);
+		else
+			pthread_cond_wait(&stream->cond, &vgpu->lock);
 	if (stream->n_retired < seq)
 		r = -ESHUTDOWN;
 	stream->n_waiters--;
@@ -238,6 +241,8 @@ int ts_vgpu_stream_query(struct ts_vgpu_stream *stream)
 	int r = 0;
 
 	ts_vgpu_lock(vgpu);
+	if (vgpu->without_workers && stream->n_retired != stream->n_queued)
+		ts_vgpu_work(stream->device);
 	if (stream->n_retired != stream->n_queued) {
 		stream->polled = true;
 		ts_vgpu_worker_kick(stream->device);

@@ -88,6 +88,11 @@ struct ts_vgpu_shape {
 
 struct ts_vgpu_spec {
 	bool host_clock; /* operations take what carrying them out took here, and not what the model says */
+	/*
+	 * No workers: who waits for work does it, in his own thread. One thread at a time uses the machine then. Whoever does one thing
+	 * after the other is spared two changes of threads for each.
+	 */
+	bool without_workers;
 	uint32_t n_devices;
 	struct ts_vgpu_shape shapes[TS_VGPU_MAX_DEVICES];
 };
@@ -220,7 +225,7 @@ struct ts_vgpu_observer {
 };
 
 /*
- * The machine. Workers start with a device's first context.
+ * The machine. Workers, where it has any, start with a device's first context.
  * -ENOMEM: no address space for the devices' memory.
  */
 int ts_vgpu_new(const struct ts_vgpu_spec *spec, struct ts_vgpu **ret_vgpu);

@@ -624,6 +624,23 @@ static void lead(struct ts_vgpu_device *device)
 	device->led = false;
 }
 
+void ts_vgpu_work(struct ts_vgpu_device *device)
+{
+	struct ts_vgpu *vgpu = device->vgpu;
+	bool did = false;
+
+	/* Records and copies that one device waits for are another's. */
+	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
+		struct ts_vgpu_device *each = &vgpu->devices[i];
+
+		for (unsigned k = 0; k < BATCH && step(each, ts_vgpu_now_ns()); k++)
+			did = true;
+		did |= retire_some(each, ts_vgpu_now_ns());
+	}
+	if (!did)
+		sleep_until(device, wake_time(device, ts_vgpu_now_ns(), 0));
+}
+
 static void deputy_sleep(struct ts_vgpu_device *device, uint64_t until)
 {
 	struct timespec ts = {
@@ -735,10 +752,10 @@ static void *host_main(void *arg)
 
 int ts_vgpu_worker_start(struct ts_vgpu_device *device)
 {
-	int r = device->n_workers ? 0 : worker_add(device);
+	int r = device->n_workers || device->vgpu->without_workers ? 0 : worker_add(device);
 
 	/* The second one matters only to an executor, but then at once. */
-	return r || device->n_workers > 1 ? r : worker_add(device);
+	return r || device->n_workers != 1 ? r : worker_add(device);
 }
 
 int ts_vgpu_host_start(struct ts_vgpu_device *device)
