@@ -254,17 +254,17 @@ static int ts_ptx_block_pass(struct ts_ptx_block *b)
 	return !left;
 }
 
-void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_block *b)
+void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_warp *warps, uint32_t n)
 {
-	uint64_t n = 0;
+	uint64_t n_insns = 0;
 
-	for (uint32_t k = 0; k < b->n_warps; k++) {
-		n += b->warps[k].n_warp_insns;
-		worker->stats.thread_insns += b->warps[k].n_thread_insns;
-		b->warps[k].n_warp_insns = b->warps[k].n_thread_insns = 0;
+	for (struct ts_ptx_warp *w = warps; w != warps + n; w++) {
+		n_insns += w->n_warp_insns;
+		worker->stats.thread_insns += w->n_thread_insns;
+		w->n_warp_insns = w->n_thread_insns = 0;
 	}
-	worker->stats.warp_insns += n;
-	worker->unreported += n;
+	worker->stats.warp_insns += n_insns;
+	worker->unreported += n_insns;
 }
 
 void ts_ptx_charge(struct ts_ptx_worker *worker)
@@ -344,7 +344,7 @@ static void ts_ptx_work_in_order(struct ts_ptx_worker *worker)
 		}
 		for (int pass = 0; pass < TS_PTX_BLOCK_PASSES && !r && !(pass && b->spins); pass++)
 			r = ts_ptx_block_pass(b);
-		ts_ptx_collect(worker, b);
+		ts_ptx_collect(worker, b->warps, b->n_warps);
 		if (r < 0)
 			atomic_store(&e->stop, true);
 		else

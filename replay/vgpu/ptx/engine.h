@@ -38,8 +38,8 @@ bool ts_ptx_take_block(struct ts_ptx_worker *worker, struct ts_ptx_block ***end)
 void ts_ptx_block_end(struct ts_ptx_worker *worker, struct ts_ptx_block *block);
 /* Of a block with threads left, none of which can run: faults. */
 void ts_ptx_deadlock(struct ts_ptx_block *block);
-/* Adds to the worker's figures what the block did. */
-void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_block *block);
+/* Adds to the worker's figures what some of its warps did. */
+void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_warp *warps, uint32_t n);
 /* Charges what was executed, and stops the run when a limit is passed. */
 void ts_ptx_charge(struct ts_ptx_worker *worker);
 

@@ -177,6 +177,7 @@ static int take_turn(struct ts_ptx_worker *worker, struct ts_ptx_block **b)
 		return -1;
 	}
 	stop = worker->image->ops->loop(w);
+	ts_ptx_collect(worker, w, 1);
 	if (stop == STOP_FAULT)
 		return -1;
 	if (stop == STOP_SLICE) {
@@ -187,6 +188,8 @@ static int take_turn(struct ts_ptx_worker *worker, struct ts_ptx_block **b)
 	}
 	(*b)->n_turns++;
 	(*b)->n_spun = spins ? (*b)->n_spun + 1 : 0;
+	if (w->n_splits)
+		return 0;
 	for (uint32_t k = 0; k < (*b)->n_warps; k++)
 		if ((*b)->warps[k].n_splits)
 			return 0;
@@ -259,7 +262,6 @@ void ts_ptx_work_scheduled(struct ts_ptx_worker *worker)
 		if (!b)
 			return;
 		r = take_turn(worker, &b);
-		ts_ptx_collect(worker, b);
 		if (r < 0) {
 			atomic_store(&e->stop, true);
 			return;
