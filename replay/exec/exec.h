@@ -59,6 +59,8 @@ struct ts_exec_options {
 		*kept; /* the result that differs here keeps its bytes; or NULL */
 	/* The order in which all is done (schedule.h): then n_threads is 1, and there are no check points. NULL: the capture's. */
 	struct ts_exec_schedule *schedule;
+	struct ts_exec_compiled *
+		compiled; /* from replays before, and for those after it (compiled.h): vgpu's; or NULL */
 };
 
 #define TS_EXEC_KEPT_BYTES  (UINT64_C(1) << 30)

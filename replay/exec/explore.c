@@ -6,6 +6,7 @@
  */
 #include "replay/exec/schedule.h"
 
+#include "replay/exec/compiled.h"
 #include "replay/exec/results.h"
 
 #include <string.h>
@@ -21,6 +22,7 @@ struct exploration {
 	const volatile int *cancel;
 	struct ts_exec_explored *explored;
 	struct ts_exec_schedule schedule;
+	struct ts_exec_compiled compiled;
 	uint32_t n_tries;
 };
 
@@ -231,6 +233,7 @@ int ts_exec_explore(const struct ts_exec_program *program, const struct ts_execu
 				    .explored = ret_explored};
 	all->options.schedule = &all->schedule;
 	all->options.n_threads = 1;
+	all->options.compiled = &all->compiled;
 	for (uint32_t i = 0; !r && !found && i < exploration->n_schedules; i++) {
 		all->schedule.seed = exploration->seed + i;
 		all->schedule.unordered_blocks = exploration->unordered_blocks;
@@ -240,6 +243,7 @@ int ts_exec_explore(const struct ts_exec_program *program, const struct ts_execu
 	}
 	if (!r && found)
 		r = explain(all);
+	ts_exec_compiled_deinit(&all->compiled);
 	free(all);
 	if (r)
 		ts_exec_explored_deinit(ret_explored);

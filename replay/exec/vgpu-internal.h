@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "replay/exec/compiled.h"
 #include "replay/exec/exec.h"
 #include "replay/exec/layout.h"
 #include "replay/exec/objects.h"
@@ -19,6 +20,7 @@ struct context {
 /* A module in a context, made when it is first needed there. */
 struct instance {
 	uint32_t context;
+	uint32_t content; /* of its image */
 	struct ts_vgpu_module *code;
 	uint64_t *addresses; /* of its variables */
 	struct instance *next;
@@ -26,6 +28,7 @@ struct instance {
 
 struct module {
 	uint8_t *image; /* NULL: unloaded */
+	uint32_t content;
 	struct instance *instances;
 };
 
@@ -65,6 +68,7 @@ struct vgpu_state {
 	size_t staging_bytes;
 	struct ts_check *check; /* NULL: nobody looks on */
 	bool is_debugged;
+	struct ts_exec_compiled *compiled; /* NULL: modules are this replay's alone */
 	struct watch watch;
 	char fault[TS_EXEC_TEXT_BYTES]; /* what a kernel did, as it is told first */
 };

@@ -9,13 +9,22 @@
 #define MAX_BLOCK_Z   64u
 #define MESSAGE_BYTES 160u
 
+static unsigned cc_of(const struct vgpu_state *state)
+{
+	return state->shape->cc_major * 10 + state->shape->cc_minor;
+}
+
 static void free_instance(struct vgpu_state *state, struct instance *instance)
 {
 	for (size_t i = 0; instance->addresses && i < instance->code->n_variables; i++)
 		if (instance->addresses[i])
 			(void)ts_exec_vgpu_unplace(state, instance->addresses[i]);
 	free(instance->addresses);
-	ts_vgpu_module_free(instance->code);
+	if (state->compiled && instance->code)
+		ts_exec_compiled_give(state->compiled, instance->content, cc_of(state),
+				      instance->code);
+	else
+		ts_vgpu_module_free(instance->code);
 	free(instance);
 }
 
@@ -74,6 +83,7 @@ int ts_exec_vgpu_module_load(void *userdata, const struct ts_row_operation *oper
 	if (!module.image)
 		return -ENOMEM;
 	memcpy(module.image, io->content->bytes, io->content->n + 1);
+	module.content = operation->content;
 	r = ts_exec_objects_add(&state->modules, &module, sizeof(module), &i);
 	if (r) {
 		free(module.image);
@@ -130,12 +140,28 @@ static int place_variables(struct vgpu_state *state, uint32_t module, struct ins
 	return r;
 }
 
+static int compile(struct vgpu_state *state, const struct module *module,
+		   const struct ts_exec_io *io, struct ts_vgpu_module **ret_code)
+{
+	char message[MESSAGE_BYTES];
+	int r;
+
+	if (state->compiled) {
+		*ret_code = ts_exec_compiled_take(state->compiled, module->content, cc_of(state));
+		if (*ret_code)
+			return 0;
+	}
+	r = (state->is_debugged ? ts_vgpu_module_new_named
+				: ts_vgpu_module_new)(module->image, cc_of(state), ret_code,
+						      message, sizeof(message));
+	return r > 0 ? ts_exec_refuse(io, "its module: %s", message) : r;
+}
+
 static int find_instance(struct vgpu_state *state, uint32_t i, uint32_t context,
 			 const struct ts_exec_io *io, struct instance **ret_instance)
 {
 	struct module *module = module_at(state, i);
 	struct instance *instance;
-	char message[MESSAGE_BYTES];
 	int r;
 
 	for (instance = module->instances; instance; instance = instance->next)
@@ -148,16 +174,13 @@ static int find_instance(struct vgpu_state *state, uint32_t i, uint32_t context,
 	instance = calloc(1, sizeof(*instance));
 	if (!instance)
 		return -ENOMEM;
-	r = (state->is_debugged
-		     ? ts_vgpu_module_new_named
-		     : ts_vgpu_module_new)(module->image,
-					   state->shape->cc_major * 10 + state->shape->cc_minor,
-					   &instance->code, message, sizeof(message));
+	r = compile(state, module, io, &instance->code);
 	if (r) {
 		free(instance);
-		return r < 0 ? r : ts_exec_refuse(io, "its module: %s", message);
+		return r;
 	}
 	instance->context = context;
+	instance->content = module->content;
 	r = state->check ? ts_ptx_image_observe(instance->code->image) : 0;
 	instance->addresses = calloc(instance->code->n_variables + 1, sizeof(uint64_t));
 	if (!r)

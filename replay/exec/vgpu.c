@@ -437,6 +437,9 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 	state->program = program;
 	state->check = options->check;
 	state->is_debugged = options->debugger;
+	/* What is looked on at, or debugged, is compiled otherwise. */
+	if (!options->check && !options->debugger)
+		state->compiled = options->compiled;
 	choose_devices(state, &spec);
 	spec.without_workers = options->schedule || options->check;
 	limit_devices(options, &spec);

@@ -2,6 +2,8 @@
 /* Other orders: the same from the same seed, none that is not allowed, and what depends on the order is found with what it takes. */
 #include "test/unit/exec/program.h"
 
+#include "replay/exec/compiled.h"
+#include "replay/exec/results.h"
 #include "replay/exec/schedule.h"
 
 #define FIRST_STREAM  0x3000u
@@ -12,6 +14,7 @@
 #define COUNT	      0x2012u
 #define EXCHANGE      0x2013u
 #define CHAIN	      0x2014u
+#define NEXT	      0x2015u
 #define N_KERNELS     (sizeof(kernels) / sizeof(*kernels))
 #define SCHEDULES     40u
 
@@ -43,6 +46,10 @@ static const struct {
 	 ".reg .pred %p<2>;\nmov.u32 %r3, %ctaid.x;\nagain:\nld.volatile.global.u32 %r4, [%rd1];\n"
 	 "setp.ne.u32 %p1, %r4, %r3;\n@%p1 bra again;\nbar.sync 0;\nadd.u32 %r3, %r3, 1;\n"
 	 "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra done;\nst.volatile.global.u32 [%rd1], %r3;\ndone:\n"},
+	/* p[0] = ++last */
+	{"next", ".global .align 4 .u32 last = 5;\n" KERNEL_HEAD("next"),
+	 "ld.global.u32 %r3, [last];\nadd.u32 %r3, %r3, 1;\nst.global.u32 [last], %r3;\n"
+	 "st.global.u32 [%rd1], %r3;\n"},
 };
 
 static void put_module(struct maker *maker)
@@ -380,6 +387,43 @@ TS_TEST(what_does_not_end)
 	ts_check(!explored.found);
 	ts_exec_explored_deinit(&explored);
 	ts_exec_results_deinit(&results);
+	ts_exec_program_free(program);
+	ts_sbt_reader_free(reader);
+}
+
+/* Variables begin as they did the first time. */
+TS_TEST(code_is_compiled_once)
+{
+	struct ts_exec_compiled compiled = {0};
+	struct ts_exec_options options = {.n_threads = 1, .compiled = &compiled};
+	struct ts_exec_results results[2] = {0};
+	const struct ts_vgpu_module *code[2];
+	struct ts_exec_difference difference = {0};
+	struct ts_exec_program *program;
+	struct ts_exec_report report;
+	struct ts_sbt_reader *reader;
+	struct maker maker;
+
+	begin(&maker);
+	launch(&maker, NEXT, 0, FIRST_STREAM, 1, 1);
+	launch(&maker, NEXT, 0, FIRST_STREAM, 1, 1);
+	reader = maker_finish(&maker);
+	ts_check_int(ts_exec_program_new(reader, 1, &program), 0);
+	for (int i = 0; i < 2; i++) {
+		ts_check_int(ts_exec_run(program, &ts_exec_vgpu, &options, NULL, NULL, &results[i],
+					 &report),
+			     0);
+		ts_check_int(report.refused, 0);
+		ts_check_int(compiled.n, 1);
+		code[i] = compiled.modules[0].code;
+	}
+	ts_check(code[0] == code[1]);
+	ts_check(results[0].n);
+	ts_exec_results_compare(&results[0], &results[1], &difference);
+	ts_check(!difference.found);
+	ts_exec_results_deinit(&results[0]);
+	ts_exec_results_deinit(&results[1]);
+	ts_exec_compiled_deinit(&compiled);
 	ts_exec_program_free(program);
 	ts_sbt_reader_free(reader);
 }
