@@ -87,6 +87,12 @@ struct ts_executor {
 	 */
 	int (*operations[TS_OPERATION_COUNT])(void *state, const struct ts_row_operation *operation,
 					      const struct ts_exec_io *io);
+	/*
+	 * The host calls for a launch, which may be done behind others that are called for later: what its first launch would
+	 * bring about is brought about now, so that it is the same in any order. NULL: there is nothing such.
+	 */
+	void (*called)(void *state, const struct ts_row_operation *operation,
+		       const struct ts_exec_io *io);
 	/* Waits for all there is. */
 	int (*finish)(void *state, const struct ts_exec_io *io);
 	/* Calls `each` for every allocation, in ascending order of address, all work being over. */

@@ -405,6 +405,7 @@ static int do_next(void *userdata, const struct ts_row_operation *operation)
 static int run_in_order(struct run *run, struct ts_exec_order *order)
 {
 	const struct ts_exec_program *program = run->program;
+	const struct ts_exec_io io = {.text = run->report->text};
 	int r = 0;
 
 	for (size_t i = 0; !r && i < program->n && !is_over(run); i++) {
@@ -414,6 +415,8 @@ static int run_in_order(struct run *run, struct ts_exec_order *order)
 		if (i >= program->end &&
 		    !(ts_exec_program_counts(program, i) && operation->kind == TS_OPERATION_RESULT))
 			continue;
+		if (order && operation->kind == TS_OPERATION_LAUNCH && run->executor->called)
+			run->executor->called(run->state, operation, &io);
 		r = order ? ts_exec_order_next(order, operation) : do_next(run, operation);
 	}
 	return r || !order ? r : ts_exec_order_finish(order);

@@ -118,6 +118,8 @@ int ts_exec_vgpu_function(void *state, const struct ts_row_operation *operation,
 			  const struct ts_exec_io *io);
 int ts_exec_vgpu_variable(void *state, const struct ts_row_operation *operation,
 			  const struct ts_exec_io *io);
+void ts_exec_vgpu_called(void *state, const struct ts_row_operation *operation,
+			 const struct ts_exec_io *io);
 int ts_exec_vgpu_launch(void *state, const struct ts_row_operation *operation,
 			const struct ts_exec_io *io);
 

@@ -272,6 +272,21 @@ static const char *check_size(const struct ts_vgpu_shape *shape,
 	return NULL;
 }
 
+/* Variables that the program never asked for get their places with their module: not in the order of launches. */
+void ts_exec_vgpu_called(void *userdata, const struct ts_row_operation *operation,
+			 const struct ts_exec_io *io)
+{
+	struct vgpu_state *state = userdata;
+	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_FUNCTION, operation->object);
+	struct instance *instance;
+	struct stream stream;
+
+	/* What is wrong is told where it is launched. */
+	if (i != TS_STATE_MAP_NONE && !ts_exec_vgpu_stream(state, operation, io, &stream))
+		(void)find_instance(state, function_at(state, i)->module, stream.context, io,
+				    &instance);
+}
+
 int ts_exec_vgpu_launch(void *userdata, const struct ts_row_operation *operation,
 			const struct ts_exec_io *io)
 {

@@ -487,6 +487,7 @@ const struct ts_executor ts_exec_vgpu = {
 			[TS_OPERATION_LIMIT] = do_limit,
 			[TS_OPERATION_PEER] = do_peer,
 		},
+	.called = ts_exec_vgpu_called,
 	.finish = finish,
 	.memory = ts_exec_vgpu_memory,
 	.bytes = ts_exec_vgpu_bytes,
