@@ -16,6 +16,7 @@ Ts__Rpc__Doubts *ts_doubtsjson_make(struct ts_pool *pool, const struct ts_doubts
 	TS_RPC_SET(message, without_call, doubts->n_no_call);
 	TS_RPC_SET(message, overlapping, doubts->n_overlaps);
 	TS_RPC_SET(message, backwards, doubts->n_backwards);
+	TS_RPC_SET(message, at_no_time, doubts->n_never);
 	TS_RPC_SET(message, not_all_known, doubts->n_unknown);
 	TS_RPC_SET(message, unanswered, doubts->n_unanswered);
 	TS_RPC_SET(message, ids_twice, doubts->n_twice);

@@ -25,6 +25,6 @@ void ts_doubts_cut(struct ts_doubts *doubts)
 
 bool ts_doubts_any(const struct ts_doubts *doubts)
 {
-	return doubts->n_no_call || doubts->n_overlaps || doubts->n_backwards ||
+	return doubts->n_no_call || doubts->n_overlaps || doubts->n_backwards || doubts->n_never ||
 	       doubts->n_unknown || doubts->n_unanswered || doubts->n_twice;
 }

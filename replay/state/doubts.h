@@ -11,6 +11,9 @@
 extern "C" {
 #endif
 
+/* 146 years. Whatever a trace says to be later is not so. */
+#define TS_DOUBTS_NEVER_NS (UINT64_C(1) << 62)
+
 /* All zero to begin with. */
 struct ts_doubts {
 	uint64_t n_ops;	      /* looked at; of these: */
@@ -19,6 +22,8 @@ struct ts_doubts {
 	uint64_t n_backwards; /* they ended before they began: taken as of no length */
 	uint64_t
 		n_unknown; /* not all that they waited for is known, or not of what kind their stream is */
+	uint64_t
+		n_never; /* they ended when no clock that counts from its host's start can be by now */
 	uint64_t n_unanswered; /* calls whose device rows are missing */
 	uint64_t
 		n_twice; /* calls that have the id of another shortly before them: what the device did may be the other's */
@@ -32,6 +37,7 @@ static inline void ts_doubts_add(struct ts_doubts *doubts, const struct ts_state
 	doubts->n_no_call += !!(op->unsure & TS_STATE_UNSURE_CALL);
 	doubts->n_overlaps += !!(op->unsure & TS_STATE_UNSURE_OVERLAP);
 	doubts->n_unknown += !!(op->unsure & (TS_STATE_UNSURE_DEPENDENCY | TS_STATE_UNSURE_STREAM));
+	doubts->n_never += op->end_ns >= TS_DOUBTS_NEVER_NS;
 	/* One that ended before it began is of no length. */
 	if (op->end_ns == op->start_ns)
 		doubts->n_backwards += ts_doubts_is_backwards(op);

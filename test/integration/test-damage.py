@@ -4,6 +4,7 @@
 
 A cut file opens up to its last complete block, repair makes it whole, and nothing that is complete is lost.
 """
+import json
 import os
 import random
 import shutil
@@ -105,6 +106,16 @@ class Damage(harness.Case):
                 self.assertIn(result.status, range(4), '%s: %s' % (question, result))
                 if os.path.exists(out):
                     os.unlink(out)
+
+    def test_no_such_time(self):
+        """A time that no clock can have counted to is shown as one, and not as a trace of centuries."""
+        path = os.path.join(GOLDEN, 'extremes.sbt')
+        self.assertTrue(json.loads(harness.tsctl('info', '--json', path).out)['at_no_time'])
+        self.assertIn('(uncertain: a row has a time that no clock can have counted to)', harness.tsctl('info', path).out)
+        self.assertIn('ended when no clock can have been', harness.tsctl('timeline', path).out)
+        doubts = json.loads(harness.tsctl('timeline', '--json', path).out)['doubts']
+        self.assertGreater(doubts['at_no_time'], 0)
+        self.assertNotIn('at_no_time', json.loads(harness.tsctl('info', '--json', self.good()).out))
 
     def test_cut(self):
         """At any point: what was complete before it is read, and after repair verified."""

@@ -56,7 +56,10 @@ static void print_file(const Ts__Rpc__TraceInfo *info)
 	putchar('\n');
 	if (info->has_start_realtime_ns && localtime_r(&seconds, &tm))
 		strftime(started, sizeof(started), ", begun %F %T %z", &tm);
-	printf("duration %s%s", ts_out_duration(duration, info->duration_ns), started);
+	printf("duration %s%s%s", ts_out_duration(duration, info->duration_ns),
+	       info->at_no_time ? " (uncertain: a row has a time that no clock can have counted to)"
+				: "",
+	       started);
 	if (info->has_clock_error_ns)
 		printf(", host clock true to %s", ts_out_duration(error, info->clock_error_ns));
 	if (info->clocks && info->clocks->has_between_sessions_ns)

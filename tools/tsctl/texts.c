@@ -49,6 +49,7 @@ void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts)
 		{doubts ? doubts->without_call : 0, "without a call recorded before them"},
 		{doubts ? doubts->overlapping : 0, "began before what they waited for was over"},
 		{doubts ? doubts->backwards : 0, "ended before they began"},
+		{doubts ? doubts->at_no_time : 0, "ended when no clock can have been"},
 		{doubts ? doubts->not_all_known : 0, "waited for more than is known"},
 		{doubts ? doubts->unanswered : 0,
 		 "calls of which nothing ran, as far as was recorded"},

@@ -11,6 +11,7 @@
 #include "replay/report/aggregate.h"
 #include "replay/report/ended.h"
 #include "replay/report/names.h"
+#include "replay/state/doubts.h"
 #include "tools/tsctl/why.h"
 
 #define MAX_UNSUPPORTED 64u /* names of a session's */
@@ -461,6 +462,8 @@ static void fill_file(struct maker *maker, Ts__Rpc__TraceInfo *info, const char 
 	TS_RPC_SET(info, start_ns, origin_ns);
 	TS_RPC_SET(info, end_ns, end_ns);
 	TS_RPC_SET(info, duration_ns, end_ns - origin_ns);
+	if (end_ns >= TS_DOUBTS_NEVER_NS)
+		TS_RPC_SET(info, at_no_time, true);
 	if (launches)
 		TS_RPC_SET(info, bytes_per_launch, (double)info->bytes / (double)launches);
 }

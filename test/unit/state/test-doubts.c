@@ -25,6 +25,7 @@ enum lie {
 	OVERLAPS,
 	STEPS_BACK, /* the device's clock: it answers before it is asked */
 	ENDS_BEFORE,
+	NEVER,	   /* no clock was there */
 	OTHER_ID,  /* the device's row has the id of another operation */
 	SAME_CALL, /* the call, too */
 	NO_KINDS,  /* of what kind the streams are */
@@ -68,6 +69,9 @@ static void add_op(enum lie lie, uint64_t i, uint32_t name)
 		kernel.start_ns = at - 50;
 	if (lie == ENDS_BEFORE)
 		kernel.end_ns = kernel.start_ns - 100;
+	/* The last one only: what comes behind it would begin before it is over. */
+	if (lie == NEVER && i == N_OPS)
+		kernel.end_ns = UINT64_MAX;
 	if (lie != NO_CALL)
 		ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_API, &call), 0);
 	if (lie != NO_ANSWER)
@@ -124,6 +128,9 @@ static struct ts_doubts expected(enum lie lie)
 	case ENDS_BEFORE:
 		doubts.n_backwards = N_BAD;
 		break;
+	case NEVER:
+		doubts.n_never = 1;
+		break;
 	case OTHER_ID:
 		doubts.n_unanswered = N_BAD;
 		break;
@@ -147,6 +154,7 @@ static void check(const struct ts_doubts *found, enum lie lie)
 	ts_check_int(found->n_no_call, doubts.n_no_call);
 	ts_check_int(found->n_overlaps, doubts.n_overlaps);
 	ts_check_int(found->n_backwards, doubts.n_backwards);
+	ts_check_int(found->n_never, doubts.n_never);
 	ts_check_int(found->n_unknown, doubts.n_unknown);
 	ts_check_int(found->n_unanswered, doubts.n_unanswered);
 	ts_check_int(found->n_twice, doubts.n_twice);
