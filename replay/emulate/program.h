@@ -33,9 +33,8 @@ enum ts_emulate_item_kind {
 #define TS_EMULATE_ITEM_TIED \
 	(1u << 6) /* began when the operation did that came before; while the program is made */
 
-#define TS_EMULATE_ITEM_DENSE \
-	(1u                   \
-	 << 7) /* a kernel whose blocks, where many are on a multiprocessor, keep it busy: they share its throughput */
+/* A kernel whose blocks, where many are on a multiprocessor, keep it busy: they share its throughput. */
+#define TS_EMULATE_ITEM_DENSE (1u << 7)
 
 /* Something that is put into a stream. */
 struct ts_emulate_item {

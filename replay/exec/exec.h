@@ -48,7 +48,8 @@ struct ts_exec_options {
 	void *next_userdata;
 	/*
 	 * Check points: after so many operations that count and may have written memory, all that they may have written is a
-	 * result. A check point waits for all that is under way. 0: there are none.
+	 * result. A check point waits for all that is under way. With a schedule, in which operations come earlier or later, there are
+	 * some after those alone for which the host waited for all there was: after each so many of them. 0: there are none.
 	 */
 	uint64_t points_every;
 	uint64_t time_ns;    /* that a replay may take; 0: as long as it likes */
@@ -57,7 +58,7 @@ struct ts_exec_options {
 		wanted; /* end with this result, counted from 1, and keep its bytes; 0: with the last operation */
 	const struct ts_exec_difference
 		*kept; /* the result that differs here keeps its bytes; or NULL */
-	/* The order in which all is done (schedule.h): then n_threads is 1, and there are no check points. NULL: the capture's. */
+	/* The order in which all is done (schedule.h): then n_threads is 1. NULL: the capture's. */
 	struct ts_exec_schedule *schedule;
 	struct ts_exec_compiled *
 		compiled; /* from replays before, and for those after it (compiled.h): vgpu's; or NULL */

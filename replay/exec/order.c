@@ -104,6 +104,14 @@ static uint64_t of_stream(const struct ts_exec_order *order,
 	return found;
 }
 
+bool ts_exec_order_drains(const struct ts_row_operation *operation)
+{
+	return operation->kind == TS_OPERATION_SYNC &&
+	       !(operation->flags & TS_OPERATION_SYNC_EVENT) &&
+	       !(operation->flags & TS_OPERATION_SYNC_STREAM &&
+		 operation->stream_handle > TS_OPERATION_STREAM_PER_THREAD);
+}
+
 /* What has to be over before the host does this. */
 static uint64_t needed_for(const struct ts_exec_order *order,
 			   const struct ts_row_operation *operation)
@@ -125,8 +133,7 @@ static uint64_t needed_for(const struct ts_exec_order *order,
 	case TS_OPERATION_SYNC:
 		if (operation->flags & TS_OPERATION_SYNC_EVENT)
 			return record_of(order, operation->object);
-		if (operation->flags & TS_OPERATION_SYNC_STREAM &&
-		    operation->stream_handle > TS_OPERATION_STREAM_PER_THREAD)
+		if (!ts_exec_order_drains(operation))
 			return of_stream(order, operation, operation->stream_handle);
 		return order->is_waiting;
 	default:

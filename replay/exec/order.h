@@ -40,6 +40,8 @@ struct ts_exec_order {
 
 /* What the host asks for next. Calls `each` for what is done until it asks for more. 0, or what `each` answered. */
 int ts_exec_order_next(struct ts_exec_order *order, const struct ts_row_operation *operation);
+/* Whether the host waits for all there is, whatever was decided: what is in memory then should be the same in every order. */
+bool ts_exec_order_drains(const struct ts_row_operation *operation);
 /* All that waits. */
 int ts_exec_order_finish(struct ts_exec_order *order);
 void ts_exec_order_deinit(struct ts_exec_order *order);

@@ -36,7 +36,7 @@ struct run {
 	struct ts_state_map kept_at; /* by sequence */
 	size_t n_kept, kept_capacity;
 	uint64_t kept_bytes;
-	uint64_t n_written; /* operations since the last check point that may have written memory */
+	uint64_t n_written; /* operations since the last check point after which there may be one */
 	uint64_t until_ns;  /* 0: no end */
 	const volatile int *cancel;
 	const struct ts_row_operation *operation; /* that is being done */
@@ -324,7 +324,8 @@ static int check_point(struct run *run, const struct ts_row_operation *operation
 	uint64_t n;
 	int r;
 
-	if (!run->options->points_every || !may_write(operation) ||
+	if (!run->options->points_every ||
+	    !(run->options->schedule ? ts_exec_order_drains(operation) : may_write(operation)) ||
 	    ++run->n_written < run->options->points_every)
 		return 0;
 	run->n_written = 0;
@@ -332,7 +333,8 @@ static int check_point(struct run *run, const struct ts_row_operation *operation
 	r = run->executor->finish(run->state, &io);
 	if (r)
 		return r;
-	if (run->options->points_every > 1 || operation->kind == TS_OPERATION_LAUNCH)
+	if (run->options->points_every > 1 || run->options->schedule ||
+	    operation->kind == TS_OPERATION_LAUNCH)
 		return run->executor->memory(run->state, each_point, &point);
 	n = operation->kind == TS_OPERATION_HOST_WRITE ? run->content.n : extent_of(operation);
 	bytes = run->executor->bytes(run->state, operation->dst, n);

@@ -395,6 +395,10 @@ static int run_all(struct ts_replay *replay)
 	if (r)
 		return r;
 	if (asked->schedules) {
+		replay->now.doing = "comparing";
+		r = asked->repeat ? run_more(replay, asked->repeat) : 0;
+		if (r || replay->last.first.found)
+			return r;
 		replay->now.doing = "ordering";
 		return ts_schedulejson_run(replay, &options);
 	}

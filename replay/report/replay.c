@@ -171,6 +171,9 @@ static bool is_odd(const Ts__Rpc__Query__Replay *asked)
 {
 	if (asked->n_decisions > TS_EXEC_MAX_DECISIONS || asked->limit > MAX_LISTED)
 		return true;
+	/* Check points lie elsewhere where orders are tried. */
+	if (asked->schedules && asked->repeat && asked->compare_every)
+		return true;
 	for (size_t i = 0; i < asked->n_decisions; i++)
 		if (asked->decisions[i]->last < asked->decisions[i]->first ||
 		    (i && asked->decisions[i]->first <= asked->decisions[i - 1]->last))

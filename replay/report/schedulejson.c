@@ -37,7 +37,6 @@ int ts_schedulejson_run(struct ts_replay *replay, const struct ts_exec_options *
 						     asked->decisions[i]->last};
 	options.check = NULL;
 	options.schedule = NULL;
-	options.points_every = 0;
 	options.time_ns = options.time_ns ? options.time_ns
 					  : LEAST_NS + TIMES_LONGER * replay->first.elapsed_ns;
 	/* What could not be done by default cannot be compared. */

@@ -6,13 +6,15 @@ their seed; programs without come out the same in every order.
 `--all`: a thousand orders of each, and the programs that take long: the soak; in the ordinary run fifty.
 """
 import json
+import os
 import sys
+import time
 
 import clean
 import harness
 
 ALL = False
-SAME, FOUND, BAD = 0, 1, 2
+SAME, FOUND, BAD, DIFFERS = 0, 1, 2, 3
 
 
 class Schedules(harness.Case):
@@ -26,7 +28,7 @@ class Schedules(harness.Case):
     def replay(self, path, *options):
         """(exit status, the JSON of each session)"""
         result = harness.tsctl('replay', '--on', 'vgpu', '--json', *options, path, seconds=harness.SECONDS * (50 if ALL else 1))
-        self.assertIn(result.status, (SAME, FOUND), result)
+        self.assertIn(result.status, (SAME, FOUND, DIFFERS), result)
         return result.status, [json.loads(line) for line in result.out.splitlines()]
 
     def find(self, fault):
@@ -93,6 +95,36 @@ class Schedules(harness.Case):
                 with self.subTest(argv=argv):
                     self.check_clean(argv, vgpu, n)
 
+    def test_what_goes_with_it(self):
+        """Checks of the usual order; replays of it with kernels on all processors; memory where the host waited for all."""
+        path = self.capture([harness.app('faults', 'driver'), 'streams'])
+        status, (session,) = self.replay(path, '--schedules', '50', '--check', 'all', '--compare-every', '1')
+        self.assertEqual((status, session['verdict']), (FOUND, 'nondeterministic'))
+        self.assertEqual({finding['kind'] for finding in session['findings']}, {'unordered'})
+        self.assertEqual((session['difference']['from'], session['difference']['in_memory']), ('schedule', True))
+        self.assertGreater(session['compared_points'], 0)
+        operation = {row['sequence']: row for row in harness.Trace(path).of('operation')}[session['difference']['sequence']]
+        self.assertEqual(operation['kind'], 'sync')
+        path = self.capture([harness.app('pipeline', 'driver'), '2'])
+        for options in (('--check', 'all'), ('--compare-every', '1'), ('--repeat', '3'), ('--check', 'all', '--repeat', '2')):
+            status, (session,) = self.replay(path, '--schedules', '5', *options)
+            self.assertEqual((status, session['verdict'], session['schedules']), (SAME, 'same', 5), options)
+            self.assertGreaterEqual(session['replays'], 6 + (int(options[-1]) - 1 if '--repeat' in options else 0), options)
+
+    def test_other_than_the_capture(self):
+        """The same in every order, and other than when it was captured: that is no nondeterminism."""
+        result, path = self.record([sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'late.py'), '5'], '--vgpu=small',
+                                   '--capture', 'replay', '--force')
+        if result.status == harness.SKIPPED:
+            self.skipTest('it was too late already')
+        self.assertEqual(result.status, 0, result)
+        time.sleep(max(0, (int(result.out.split()[-1]) - time.monotonic_ns()) / 1e9 + 0.01))
+        for options in ((), ('--check', 'all'), ('--compare-every', '1'), ('--repeat', '3')):
+            status, (session,) = self.replay(path, '--schedules', '5', *options)
+            self.assertEqual((status, session['verdict'], session['schedules']), (DIFFERS, 'differs', 5), (options, session))
+            self.assertEqual((session['difference']['from'], session['difference']['expected'], session['difference']['found']),
+                             ('capture', '01000000', '07000000'), session)
+
     def test_unordered_blocks(self):
         path = self.capture([harness.app('saxpy', 'driver'), '1'])
         self.assertEqual(self.replay(path, '--schedules', '20', '--unordered-blocks')[0], SAME)
@@ -102,7 +134,7 @@ class Schedules(harness.Case):
         for options in (('--seed', '1'), ('--unordered-blocks',), ('--schedules', '0'), ('--schedules', '2', '--seed', '1:3'),
                         ('--schedules', '1', '--seed', '1:'), ('--schedules', '1', '--seed', '1:5,4'),
                         ('--schedules', '1', '--seed', '1:7-6'), ('--schedules', '1', '--seed', 'x'),
-                        ('--schedules', '1', '--check', 'all'), ('--schedules', '1', '--repeat', '2'),
+                        ('--schedules', '1', '--repeat', '2', '--compare-every', '1'),
                         ('--schedules', '1', '--mode', 'dry-run')):
             result = harness.tsctl('replay', '--on', 'vgpu', *options, path)
             self.assertEqual((result.status, result.out), (BAD, ''), (options, result))

@@ -392,9 +392,9 @@ static int check_asked(const struct ts_replay_asked *asked, const struct executo
 			    query->has_seed ? "--seed" : "--unordered-blocks");
 		return -EINVAL;
 	}
-	if (query->schedules && (query->n_check || query->repeat || query->compare_every)) {
-		ts_complain("--schedules does not go with --check, --repeat or --compare-every: "
-			    "all of its replays are compared, at their ends");
+	if (query->schedules && query->repeat && query->compare_every) {
+		ts_complain("--schedules goes with --repeat or with --compare-every: where orders "
+			    "differ, memory is compared where the host waited for all there was");
 		return -EINVAL;
 	}
 	if (asked->debug && (!is_full || query->n_check || query->schedules || query->repeat ||

@@ -93,11 +93,14 @@ static uint64_t launch(struct maker *maker, uint64_t function, uint32_t x, uint6
 }
 
 static struct ts_exec_explored explore_with(struct maker *maker,
-					    const struct ts_exec_exploration *exploration)
+					    const struct ts_exec_exploration *exploration,
+					    uint64_t points_every)
 {
 	struct ts_sbt_reader *reader = maker_finish(maker);
 	struct ts_exec_schedule usual = {0};
-	struct ts_exec_options options = {.n_threads = 1, .schedule = &usual};
+	struct ts_exec_options options = {.n_threads = 1,
+					  .schedule = &usual,
+					  .points_every = points_every};
 	struct ts_exec_results results = {0};
 	struct ts_exec_explored explored, again;
 	struct ts_exec_exploration same = *exploration;
@@ -148,7 +151,7 @@ static struct ts_exec_explored explore(struct maker *maker)
 {
 	const struct ts_exec_exploration exploration = {.n_schedules = SCHEDULES, .seed = 1};
 
-	return explore_with(maker, &exploration);
+	return explore_with(maker, &exploration, 0);
 }
 
 TS_TEST(streams_that_nothing_orders)
@@ -171,6 +174,62 @@ TS_TEST(streams_that_nothing_orders)
 	/* (5 + 3) * 2 by default, 5 * 2 + 3 in the other order. */
 	ts_check_int(explored.difference.expected[0], 16);
 	ts_check_int(explored.difference.found_bytes[0], 13);
+	ts_exec_explored_deinit(&explored);
+}
+
+/* At the end all is overwritten; where the host waited for all there was it still shows. */
+TS_TEST(what_is_overwritten_later)
+{
+	const struct ts_exec_exploration exploration = {.n_schedules = SCHEDULES, .seed = 1};
+
+	for (uint64_t points_every = 0; points_every <= 3; points_every++) {
+		struct ts_exec_explored explored;
+		struct maker maker;
+		uint64_t seen;
+
+		/* One wait is before. */
+		begin(&maker);
+		launch(&maker, ADD, 3, FIRST_STREAM, 1, N);
+		launch(&maker, SCALE, 2, SECOND_STREAM, 1, N);
+		seen = PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_CONTEXT);
+		PUT(&maker, .kind = TS_OPERATION_FILL, .dst = BUFFER, .value = 1, .bytes = N,
+		    .height = 1, .src = 4, .stream_handle = FIRST_STREAM,
+		    .flags = TS_OPERATION_ASYNC);
+		PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_CONTEXT);
+		explored = explore_with(&maker, &exploration, points_every);
+		ts_check_int(explored.found, points_every == 1 || points_every == 2);
+		if (explored.found) {
+			ts_check_int(explored.difference.kind, TS_EXEC_RESULT_POINT);
+			ts_check_int(explored.difference.sequence, seen);
+			ts_check_int(explored.difference.address, BUFFER);
+			ts_check_int(explored.difference.expected[0], 16);
+			ts_check_int(explored.difference.found_bytes[0], 13);
+		}
+		ts_exec_explored_deinit(&explored);
+	}
+}
+
+/* Where the host waits for one stream, what another one does may be over or not. */
+TS_TEST(no_point_where_something_goes_on)
+{
+	const struct ts_exec_exploration exploration = {.n_schedules = SCHEDULES, .seed = 1};
+	struct ts_exec_explored explored;
+	struct maker maker;
+
+	begin(&maker);
+	PUT(&maker, .kind = TS_OPERATION_FILL, .dst = BUFFER, .value = 1, .bytes = 1, .height = 1,
+	    .src = 4, .stream_handle = FIRST_STREAM, .flags = TS_OPERATION_ASYNC);
+	PUT(&maker, .kind = TS_OPERATION_FILL, .dst = BUFFER + 4, .value = 2, .bytes = 1,
+	    .height = 1, .src = 4, .stream_handle = SECOND_STREAM, .flags = TS_OPERATION_ASYNC);
+	PUT(&maker, .kind = TS_OPERATION_EVENT_RECORD, .object = EVENT,
+	    .stream_handle = FIRST_STREAM);
+	PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_EVENT, .object = EVENT);
+	PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_STREAM,
+	    .stream_handle = FIRST_STREAM);
+	PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_CONTEXT);
+	explored = explore_with(&maker, &exploration, 1);
+	ts_check(!explored.found);
+	ts_check_int(explored.n_schedules, SCHEDULES);
 	ts_exec_explored_deinit(&explored);
 }
 
@@ -354,7 +413,7 @@ TS_TEST(blocks)
 	begin(&maker);
 	launch(&maker, COUNT, 0, STREAM, 300, 33);
 	launch(&maker, COUNT, 0, STREAM, 256, 1);
-	explored = explore_with(&maker, &unordered);
+	explored = explore_with(&maker, &unordered, 0);
 	ts_check(!explored.found);
 	ts_exec_explored_deinit(&explored);
 }
