@@ -310,6 +310,9 @@ int ts_replay_emulate(struct ts_replay *replay)
 				       replay->path, TS_EMULATE_MAX_ITEMS)
 			    ?: 1;
 	r = r ?: run_all(replay, program, edits, &report);
+	if (!r && ts_replay_is_empty(replay, report.emulated->calls, report.emulated->operations))
+		r = ts_replay_complain(replay, true, "%s: no operation is selected", replay->path)
+			    ?: 1;
 	/* Positive: it was complained of. */
 	return r == 1 ? 0 : r ?: give_report(replay, program, &report);
 }

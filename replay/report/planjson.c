@@ -10,6 +10,7 @@
 struct plan {
 	struct ts_replay *replay;
 	uint64_t n_kernels, n_copies, n_sets, n_calls;
+	uint64_t n_selected_calls;
 	uint64_t n_without_call, n_without_device, n_unsure;
 	uint64_t bytes, busy_ns;
 	uint64_t start_ns, end_ns;
@@ -17,19 +18,25 @@ struct plan {
 };
 
 /* `time_ns`: when it was called for. */
-static bool selects(const struct plan *plan, const struct ts_state_op *op, uint64_t time_ns)
+static bool selects_call(const struct plan *plan, uint64_t op_id, uint64_t time_ns)
 {
 	const Ts__Rpc__Query__Replay *asked = plan->replay->asked;
 
-	if (asked->has_stream && op->stream != asked->stream)
+	if (asked->has_first_op && op_id < asked->first_op)
 		return false;
-	if (asked->has_first_op && op->op_id < asked->first_op)
-		return false;
-	if (asked->has_last_op && op->op_id > asked->last_op)
+	if (asked->has_last_op && op_id > asked->last_op)
 		return false;
 	if (asked->from && time_ns < ts_replay_from_ns(plan->replay))
 		return false;
 	return !asked->to || time_ns <= ts_replay_to_ns(plan->replay);
+}
+
+static bool selects(const struct plan *plan, const struct ts_state_op *op, uint64_t time_ns)
+{
+	const Ts__Rpc__Query__Replay *asked = plan->replay->asked;
+
+	return (!asked->has_stream || op->stream == asked->stream) &&
+	       selects_call(plan, op->op_id, time_ns);
 }
 
 static void take_op(struct plan *plan, const struct ts_state_op *op)
@@ -84,7 +91,11 @@ static int read_plan(struct plan *plan, struct ts_sbt_reader *reader, uint32_t s
 			r = ts_replay_step(plan->replay, n, 0);
 		if (r)
 			break;
-		plan->n_calls += row.type == TS_ROW_API;
+		if (row.type == TS_ROW_API) {
+			plan->n_calls++;
+			plan->n_selected_calls +=
+				selects_call(plan, row.api->op_id, row.api->start_ns);
+		}
 		r = ts_state_machine_feed(machine, &row, &op);
 		if (r == 1) {
 			if (selects(plan, &op, called_ns(&op)))
@@ -109,6 +120,11 @@ int ts_replay_plan(struct ts_replay *replay)
 	r = read_plan(&plan, replay->reader, replay->in_file);
 	if (r)
 		return r;
+	if (ts_replay_is_empty(replay, plan.n_selected_calls,
+			       plan.n_kernels + plan.n_copies + plan.n_sets +
+				       plan.n_without_device))
+		return ts_replay_complain(replay, true, "%s: no operation is selected",
+					  replay->path);
 	message.path = (char *)(uintptr_t)replay->path;
 	TS_RPC_SET(&message, calls, plan.n_calls);
 	TS_RPC_SET(&message, kernels, plan.n_kernels);

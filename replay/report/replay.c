@@ -107,6 +107,17 @@ char *ts_replay_why(struct ts_pool *pool, const char *path, uint32_t session, in
 	return r == -ECANCELED ? ts_pool_copy(pool, "interrupted") : NULL;
 }
 
+bool ts_replay_is_empty(const struct ts_replay *replay, uint64_t n_calls, uint64_t n_operations)
+{
+	const Ts__Rpc__Query__Replay *asked = replay->asked;
+
+	if (n_operations)
+		return false;
+	/* Of a stream, calls that wait for others are no answer. */
+	return asked->has_stream || (!n_calls && (asked->has_first_op || asked->has_last_op ||
+						  asked->from || asked->to));
+}
+
 static void replay_deinit(struct ts_replay *replay)
 {
 	ts_check_free(replay->check);

@@ -67,6 +67,8 @@ int ts_replay_give(struct ts_replay *replay, Ts__Rpc__ReplayAnswer *answer);
 /* That nothing came of it, and why; or, where not `failed`, what is to be said beside. */
 int ts_replay_complain(struct ts_replay *replay, bool failed, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Of any trace: whether a selection was asked for, and there is nothing that it means. */
+bool ts_replay_is_empty(const struct ts_replay *replay, uint64_t n_calls, uint64_t n_operations);
 /* An int (*)(void *, uint64_t, uint64_t) of replay/emulate, of a struct ts_replay whose now.doing is set. */
 int ts_replay_step(void *data, uint64_t done, uint64_t all);
 uint64_t ts_replay_from_ns(const struct ts_replay *replay);

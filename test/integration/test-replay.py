@@ -68,6 +68,15 @@ class Replay(harness.Case):
                          max(row['end_ns'] for row in inside) - min(row['start_ns'] for row in inside))
         one = self.replay(path, '--ops', first)
         self.assertEqual((one['emulated']['operations'], one['emulated']['calls']), (1, 1))
+        # A call that only waits is one; no call is none, in any mode.
+        sync = next(row['op_id'] for row in calls if row['name'].endswith('Synchronize'))
+        self.assertEqual(self.replay(path, '--ops', sync)['emulated']['calls'], 1)
+        self.assertEqual(self.replay(path, '--ops', sync, '--mode', 'dry-run')['kernels'], 0)
+        for options in (('--stream', '999'), ('--ops', '99999999'), ('--from', '999s')):
+            for mode in ('full', 'dry-run'):
+                result = harness.tsctl('replay', '--mode', mode, *options, path)
+                self.assertEqual((result.status, result.out, result.err.count('\n')), (2, '', 1), result)
+                self.assertIn('no operation is selected', result.err)
         start = calls[len(calls) // 2]['start_ns']
         told = self.replay(path, '--from', '@%d' % start)['emulated']
         self.assertEqual(told['calls'], sum(row['start_ns'] >= start for row in calls))
