@@ -52,6 +52,8 @@ int ts_vgpu_event_record(struct ts_vgpu_event *event, struct ts_vgpu_stream *str
 	event->version++;
 	mark->refs++;
 	mark->stream = stream;
+	mark->stream_id = stream->id;
+	mark->device = stream->device;
 	mark->seq = stream->n_queued + 1;
 	op->done.kind = TS_VGPU_OP_RECORD;
 	op->done.user = event;
@@ -101,8 +103,13 @@ int ts_vgpu_event_synchronize(struct ts_vgpu_event *event)
 	int r = 0;
 
 	ts_vgpu_lock(vgpu);
-	if (event->mark && !event->mark->done)
-		r = wait_mark(event->mark);
+	if (event->mark) {
+		struct ts_vgpu_device *device = event->mark->device;
+
+		if (!event->mark->done)
+			r = wait_mark(event->mark);
+		ts_vgpu_pools_settle(device);
+	}
 	ts_vgpu_unlock(vgpu);
 	ts_vgpu_flush(vgpu);
 	return r;
@@ -129,6 +136,21 @@ uint64_t ts_vgpu_event_version(const struct ts_vgpu_event *event)
 	return event->version;
 }
 
+/* A record's stream has one place at most; where there is none left the oldest goes. */
+static void note_behind(struct ts_vgpu_stream *stream, const struct ts_vgpu_mark *mark)
+{
+	unsigned at = 0;
+
+	while (at < TS_VGPU_MAX_BEHIND && stream->behind[at].stream_id != mark->stream_id)
+		at++;
+	if (at == TS_VGPU_MAX_BEHIND) {
+		at = stream->next_behind++ % TS_VGPU_MAX_BEHIND;
+		stream->behind[at].stream_id = mark->stream_id;
+		stream->behind[at].seq = 0;
+	}
+	stream->behind[at].seq = ts_vgpu_max(stream->behind[at].seq, mark->seq);
+}
+
 int ts_vgpu_stream_wait(struct ts_vgpu_stream *stream, struct ts_vgpu_event *event, uint64_t tag)
 {
 	struct ts_vgpu *vgpu = event->vgpu;
@@ -136,6 +158,8 @@ int ts_vgpu_stream_wait(struct ts_vgpu_stream *stream, struct ts_vgpu_event *eve
 	int r = 0;
 
 	ts_vgpu_lock(vgpu);
+	if (event->mark)
+		note_behind(stream, event->mark);
 	if (event->mark && !event->mark->done) {
 		/* begin() may let the lock go: hold on to the record that was meant. */
 		struct ts_vgpu_mark *mark = event->mark;

@@ -26,7 +26,9 @@ struct ts_vgpu_mark {
 	bool done;
 	uint64_t time_ns;
 	uint64_t seq;
-	struct ts_vgpu_stream *stream;
+	struct ts_vgpu_device *device;
+	uint32_t stream_id;
+	struct ts_vgpu_stream *stream;	/* NULL once it is done */
 	struct ts_vgpu_stream *waiters; /* streams whose head waits for this, by next_waiter */
 };
 
@@ -69,7 +71,10 @@ struct ts_vgpu_op {
 			void *userdata;
 		} host;
 		struct ts_vgpu_mark *mark; /* RECORD, WAIT */
-		uint64_t address;	   /* RELEASE */
+		struct {
+			uint64_t address;
+			struct ts_vgpu_chunk *chunk; /* NULL: of no pool */
+		} release;
 	} u;
 };
 
@@ -81,6 +86,8 @@ enum ts_vgpu_stream_state {
 	TS_VGPU_STREAM_HELD,	       /* head is a kernel that is ready and waits for room */
 	TS_VGPU_STREAM_RUNNING,	       /* head is being carried out */
 };
+
+#define TS_VGPU_MAX_BEHIND 8u
 
 struct ts_vgpu_stream {
 	struct ts_vgpu_context *context;
@@ -101,6 +108,13 @@ struct ts_vgpu_stream {
 	unsigned n_waiters; /* threads in cond */
 	bool polled;	    /* somebody asked: retire promptly */
 	pthread_cond_t cond;
+
+	/* Operations of others that what it does next comes behind, by events: the latest of some streams. */
+	struct {
+		uint32_t stream_id;
+		uint64_t seq;
+	} behind[TS_VGPU_MAX_BEHIND];
+	unsigned next_behind;
 
 	struct ts_vgpu_stream *next_waiter;
 	struct ts_vgpu_stream *next, **prev; /* the context's */
@@ -177,6 +191,7 @@ struct ts_vgpu_device {
 	uint64_t space_bytes;
 	uint64_t used_bytes;
 	struct ts_vgpu_hole *holes;
+	struct ts_vgpu_pool *pools;
 
 	struct ts_vgpu_stream **heap; /* by ready_ns, then order of arrival */
 	size_t n_heap, heap_capacity;
@@ -289,7 +304,26 @@ void ts_vgpu_kernels_add(struct ts_vgpu_device *device, struct ts_vgpu_stream *s
 uint64_t ts_vgpu_kernels_next(struct ts_vgpu_device *device, uint32_t n_concurrent);
 struct ts_vgpu_stream *ts_vgpu_kernels_take(struct ts_vgpu_device *device);
 
+/* What cudaMalloc's addresses are multiples of. */
+#define TS_VGPU_ALIGN_BYTES 512u
+
+/*
+ * pool.c; all under the lock. A range comes back at once, is queued to come back, has come to its release; somebody has waited; all that is
+ * not used goes back to the device.
+ */
+void ts_vgpu_pool_give(struct ts_vgpu_chunk *chunk, uint64_t start);
+void ts_vgpu_pool_free_async(struct ts_vgpu_range *range, uint32_t stream_id, uint64_t seq);
+void ts_vgpu_pool_released(struct ts_vgpu_chunk *chunk, uint32_t stream_id, uint64_t seq);
+void ts_vgpu_pools_settle(struct ts_vgpu_device *device);
+void ts_vgpu_pools_trim(struct ts_vgpu_device *device);
+void ts_vgpu_pools_deinit(struct ts_vgpu_device *device);
+
 /* memory.c; all under the lock */
+/* A stretch of a device's memory, by whole TS_VGPU_ALIGN_BYTES, that is no allocation itself. */
+int ts_vgpu_memory_take(struct ts_vgpu_device *device, uint64_t bytes, uint64_t *ret_start);
+void ts_vgpu_memory_give(struct ts_vgpu_device *device, uint64_t start, uint64_t bytes);
+/* The range is none any more; what lay there is not given back. */
+void ts_vgpu_range_forget(struct ts_vgpu *vgpu, struct ts_vgpu_range *range);
 int ts_vgpu_memory_init(struct ts_vgpu_device *device);
 void ts_vgpu_memory_deinit(struct ts_vgpu_device *device);
 struct ts_vgpu_range *ts_vgpu_range_find(struct ts_vgpu *vgpu, uint64_t address);

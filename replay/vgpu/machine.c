@@ -170,6 +170,7 @@ void ts_vgpu_free(struct ts_vgpu *vgpu)
 	ts_vgpu_ranges_deinit(vgpu);
 	ts_vgpu_reservations_deinit(vgpu);
 	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
+		ts_vgpu_pools_deinit(&vgpu->devices[i]);
 		ts_vgpu_memory_deinit(&vgpu->devices[i]);
 		free(vgpu->devices[i].heap);
 		pthread_cond_destroy(&vgpu->devices[i].worker_cond);
@@ -348,6 +349,7 @@ int ts_vgpu_context_synchronize(struct ts_vgpu_context *context)
 {
 	ts_vgpu_lock(context->device->vgpu);
 	ts_vgpu_streams_drain(context);
+	ts_vgpu_pools_settle(context->device);
 	ts_vgpu_unlock(context->device->vgpu);
 	ts_vgpu_flush(context->device->vgpu);
 	return ts_vgpu_context_fault(context);
@@ -357,6 +359,7 @@ int ts_vgpu_device_synchronize(struct ts_vgpu_device *device)
 {
 	ts_vgpu_lock(device->vgpu);
 	ts_vgpu_device_drain(device);
+	ts_vgpu_pools_settle(device);
 	ts_vgpu_unlock(device->vgpu);
 	ts_vgpu_flush(device->vgpu);
 	return 0;

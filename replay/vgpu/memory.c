@@ -15,8 +15,6 @@
 
 #include "replay/vgpu/internal.h"
 
-/* What cudaMalloc's addresses are multiples of. */
-#define ALIGN_BYTES 512u
 /* Freed stretches smaller than this are not worth a system call to give back. */
 #define GIVE_BACK_BYTES (256u << 10)
 
@@ -242,21 +240,36 @@ static void unplace(struct ts_vgpu_device *device, const struct ts_vgpu_range *r
 	device->used_bytes -= placed_bytes(range);
 }
 
-static void range_drop(struct ts_vgpu *vgpu, struct ts_vgpu_range *range)
+static void range_remove(struct ts_vgpu *vgpu, const struct ts_vgpu_range *range)
 {
-	struct ts_vgpu_device *device = &vgpu->devices[range->device];
 	size_t i = ts_vgpu_range_above(vgpu, range->start) - 1;
 
 	memmove(vgpu->ranges + i, vgpu->ranges + i + 1,
 		(vgpu->n_ranges - i - 1) * sizeof(*vgpu->ranges));
 	vgpu->n_ranges--;
+}
+
+void ts_vgpu_range_forget(struct ts_vgpu *vgpu, struct ts_vgpu_range *range)
+{
+	range_remove(vgpu, range);
+	free(range);
+}
+
+static void range_drop(struct ts_vgpu *vgpu, struct ts_vgpu_range *range)
+{
+	struct ts_vgpu_device *device = &vgpu->devices[range->device];
+
+	range_remove(vgpu, range);
 	if (range->physical) {
 		ts_vgpu_range_unmap(vgpu, range);
+	} else if (range->chunk) {
+		ts_vgpu_pool_give(range->chunk, range->start);
 	} else if (range->user == &placed) {
 		unplace(device, range);
 	} else if (range->kind == TS_VGPU_MEMORY_DEVICE) {
 		hole_give(device, range->start,
-			  (range->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES);
+			  (range->bytes + TS_VGPU_ALIGN_BYTES - 1) / TS_VGPU_ALIGN_BYTES *
+				  TS_VGPU_ALIGN_BYTES);
 	} else if (range->user == range) {
 		/* Pinned or managed memory that is ours, rather than registered. */
 		munmap(range->host, page_up(range->bytes));
@@ -291,6 +304,26 @@ void ts_vgpu_ranges_deinit(struct ts_vgpu *vgpu)
 	vgpu->ranges = NULL;
 }
 
+int ts_vgpu_memory_take(struct ts_vgpu_device *device, uint64_t bytes, uint64_t *ret_start)
+{
+	int r = TS_VGPU_E_OUT_OF_MEMORY;
+
+	for (unsigned i = 0; i < 2 && r; i++) {
+		/* What pools hold and do not use is not missing elsewhere. */
+		if (i)
+			ts_vgpu_pools_trim(device);
+		/* Memory that has no address takes its part, too. */
+		if (bytes <= device->space_bytes - device->used_bytes)
+			r = hole_take(device, bytes, ret_start);
+	}
+	return r;
+}
+
+void ts_vgpu_memory_give(struct ts_vgpu_device *device, uint64_t start, uint64_t bytes)
+{
+	hole_give(device, start, bytes);
+}
+
 /* The lock is held. */
 static int alloc_device(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 			const void *user, uint64_t *ret_address)
@@ -302,10 +335,8 @@ static int alloc_device(struct ts_vgpu_context *context, size_t bytes, uint32_t 
 
 	if (bytes > device->space_bytes)
 		return TS_VGPU_E_OUT_OF_MEMORY;
-	rounded = (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
-	/* Memory that has no address takes its part, too. */
-	r = rounded > device->space_bytes - device->used_bytes ? TS_VGPU_E_OUT_OF_MEMORY
-							       : hole_take(device, rounded, &start);
+	rounded = (bytes + TS_VGPU_ALIGN_BYTES - 1) / TS_VGPU_ALIGN_BYTES * TS_VGPU_ALIGN_BYTES;
+	r = ts_vgpu_memory_take(device, rounded, &start);
 	if (!r) {
 		struct ts_vgpu_range range = {
 			.start = start,
@@ -351,8 +382,8 @@ static int place(struct ts_vgpu_device *device, struct ts_vgpu_range *range)
 	    mapped > device->space_bytes - device->used_bytes)
 		return TS_VGPU_E_OUT_OF_MEMORY;
 	/* Its neighbours within a stretch that is given out as one are not, either. */
-	r = holes_trim(device, range->start / ALIGN_BYTES * ALIGN_BYTES,
-		       (end + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES);
+	r = holes_trim(device, range->start / TS_VGPU_ALIGN_BYTES * TS_VGPU_ALIGN_BYTES,
+		       (end + TS_VGPU_ALIGN_BYTES - 1) / TS_VGPU_ALIGN_BYTES * TS_VGPU_ALIGN_BYTES);
 	if (r)
 		return r;
 	backing = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
@@ -607,7 +638,7 @@ int ts_vgpu_unregister_host(struct ts_vgpu_context *context, void *host)
 	return r;
 }
 
-int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_range *ret_range)
+static int range_at(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_range *ret_range)
 {
 	struct ts_vgpu_range *range;
 	int r = TS_VGPU_E_ADDRESS;
@@ -622,13 +653,28 @@ int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_rang
 	return r;
 }
 
+int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_range *ret_range)
+{
+	struct ts_vgpu_range range;
+	int r = range_at(vgpu, address, &range);
+
+	if (r)
+		return r;
+	if (range.asked_bytes)
+		range.bytes = range.asked_bytes;
+	if (address - range.start >= range.bytes)
+		return TS_VGPU_E_ADDRESS;
+	*ret_range = range;
+	return 0;
+}
+
 int ts_vgpu_reach(struct ts_vgpu_context *context, uint64_t address,
 		  struct ts_vgpu_range *ret_range)
 {
 	uint32_t peers = atomic_load_explicit(&context->peers, memory_order_relaxed);
 	uint32_t own = 1u << context->device->index;
 	struct ts_vgpu_range range;
-	int r = ts_vgpu_range_of(context->device->vgpu, address, &range);
+	int r = range_at(context->device->vgpu, address, &range);
 
 	if (r)
 		return r;

@@ -277,6 +277,7 @@ int ts_vgpu_stream_synchronize(struct ts_vgpu_stream *stream)
 	} else {
 		r = ts_vgpu_stream_wait_seq(stream, stream->n_queued);
 	}
+	ts_vgpu_pools_settle(stream->device);
 	ts_vgpu_unlock(vgpu);
 	ts_vgpu_flush(vgpu);
 	return r ? r : ts_vgpu_context_fault(context);
@@ -653,7 +654,10 @@ int ts_vgpu_free_async(struct ts_vgpu_stream *stream, uint64_t address, uint64_t
 		range->releasing = true;
 		op->done.kind = TS_VGPU_OP_RELEASE;
 		op->done.tag = tag;
-		op->u.address = address;
+		op->u.release.address = address;
+		op->u.release.chunk = range->chunk;
+		if (range->chunk)
+			ts_vgpu_pool_free_async(range, stream->id, stream->n_queued + 1);
 		ts_vgpu_stream_push(stream, op);
 	}
 	ts_vgpu_unlock(vgpu);

@@ -361,7 +361,9 @@ struct ts_vgpu_range {
 	const void *user;
 	bool releasing;			   /* ts_vgpu_free_async() has been asked */
 	struct ts_vgpu_physical *physical; /* what was mapped here; NULL: allocated */
-	uint32_t access;		   /* TS_VGPU_ACCESS_*: of any device */
+	struct ts_vgpu_chunk *chunk;	   /* of the pool that gave it; NULL: none */
+	uint64_t asked_bytes; /* fewer than kernels may reach, for now (pool.c); 0: as many */
+	uint32_t access;      /* TS_VGPU_ACCESS_*: of any device */
 	/* Of what was mapped, and of what a pool gave: the devices that may, a bit each, whatever the peers. */
 	bool listed;
 	uint32_t readers, writers;
@@ -397,6 +399,38 @@ int ts_vgpu_heap_alloc(struct ts_vgpu_context *context, size_t bytes, uint64_t *
 int ts_vgpu_heap_free(struct ts_vgpu_context *context, uint64_t address);
 /* Frees what ts_vgpu_alloc() gave at once, for an executor: it knows that nothing works on it. */
 int ts_vgpu_release(struct ts_vgpu_context *context, uint64_t address);
+
+/*
+ * Memory pools (pool.c): a device's memory, held by whole granules and given out in stream order. ts_vgpu_free_async() gives back.
+ * `user` is that of what it gives, for ts_vgpu_share_all().
+ */
+struct ts_vgpu_pool;
+struct ts_vgpu_pool_rules {
+	uint64_t
+		threshold_bytes; /* what it holds beyond goes back when somebody waits, as far as nothing of it is used */
+	uint64_t max_bytes; /* it holds no more; 0: as the device has */
+	bool follow_events; /* what another stream freed is given to those that wait for an event behind that */
+	bool opportunistic; /* and to all, once its release was carried out; else once somebody waited */
+};
+struct ts_vgpu_pool_use {
+	uint64_t reserved_bytes, reserved_high_bytes;
+	uint64_t used_bytes, used_high_bytes; /* as was asked for */
+};
+/* Both policies hold at first. -ENOMEM. */
+int ts_vgpu_pool_new(struct ts_vgpu_device *device, const void *user,
+		     struct ts_vgpu_pool **ret_pool);
+/* It goes when the last of what it gave has come back. NULL is fine. */
+void ts_vgpu_pool_free(struct ts_vgpu_pool *pool);
+/* The stream is of the pool's device. TS_VGPU_E_OUT_OF_MEMORY. */
+int ts_vgpu_pool_alloc(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream, size_t bytes,
+		       uint64_t *ret_address);
+/* Gives unused chunks back, as far as it holds so much then. */
+void ts_vgpu_pool_trim(struct ts_vgpu_pool *pool, uint64_t keep_bytes);
+void ts_vgpu_pool_ask(struct ts_vgpu_pool *pool, struct ts_vgpu_pool_rules *ret_rules,
+		      struct ts_vgpu_pool_use *ret_use);
+void ts_vgpu_pool_rule(struct ts_vgpu_pool *pool, const struct ts_vgpu_pool_rules *rules);
+/* The most so far is what is now: of what is reserved, or used. */
+void ts_vgpu_pool_forget_high(struct ts_vgpu_pool *pool, bool reserved);
 
 /*
  * Virtual memory management (map.c): addresses are reserved, memory is had, and the one is mapped to the other, by whole

@@ -398,7 +398,10 @@ static void retire(struct ts_vgpu *vgpu, struct ts_vgpu_op *op)
 		ts_vgpu_mark_unref(vgpu, op->u.mark);
 		break;
 	case TS_VGPU_OP_RELEASE:
-		ts_vgpu_range_release(vgpu, op->u.address);
+		if (op->u.release.chunk)
+			ts_vgpu_pool_released(op->u.release.chunk, stream->id, op->seq);
+		else
+			ts_vgpu_range_release(vgpu, op->u.release.address);
 		break;
 	default:
 		break;

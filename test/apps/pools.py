@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""pools.py: stream-ordered memory from two pools, some of it freed in between, so that what is free lies in pieces. Through libcuda by ctypes.
+"""pools.py: stream-ordered memory from two pools, some of it freed in between, so that what is free lies in pieces; then all is given back, of the
+one pool by its threshold, of the other by trimming. Through libcuda by ctypes.
 
 Prints, a line each, what the pools say of themselves after every call: the pool's handle, its bytes held and used, and the most of
 both so far. Ends with 77 where there is no GPU.
@@ -77,6 +78,12 @@ def main():
         blocks = blocks[1::2] + [allocate(pool, 3 * n_bytes, stream), allocate(pool, n_bytes // 2, stream)]
         for block in blocks:
             free(pool, block, stream)
+    call('cuMemPoolSetAttribute', default, THRESHOLD, ctypes.byref(u64(0)))
+    call('cuStreamSynchronize', stream)
+    say(default)
+    for keep in (4 * MIB, 0):
+        call('cuMemPoolTrimTo', own, size_t(keep))
+        say(own)
 
 
 main()

@@ -58,6 +58,11 @@ class Memory(harness.Case):
             pool, *said = [int(word) for word in line.split()]
             pools.setdefault(pool, [(0, 0, 0, 0)]).append(tuple(said))
         self.assertEqual(len(pools), 2)
+        default, own = pools.values()
+        # What is freed is held until it is let go, and no less is than is to be kept.
+        self.assertEqual([max(held for held, *_ in said) for said in (default, own)], [held for *_, held, _ in (default[-1], own[-1])])
+        self.assertEqual((default[-1][:2], own[-1][:2]), ((0, 0), (0, 0)))
+        self.assertTrue(default[-2][0] > 0 and own[-3][0] > own[-2][0] >= 4 << 20, (default, own))
         told = {use['pool']: use for use in self.memory(path)['pools']}
         self.assertEqual(set(told), set(pools))
         for pool, said in pools.items():
@@ -67,6 +72,11 @@ class Memory(harness.Case):
             self.assertEqual((told[pool]['peak_bytes'], told[pool]['peak_used_bytes']), said[-1][2:])
             self.assertEqual((told[pool]['growths'], told[pool]['growths_with_room']), (len(steps), len(roomy)))
             self.assertEqual(told[pool].get('wasted_bytes', 0), max([held - used for held, used, *_ in roomy], default=0))
+            # Every other block was free, and none of the pieces was large enough.
+            self.assertGreater(len(roomy), 0)
+            self.assertGreater(told[pool]['wasted_bytes'], told[pool]['asked_bytes'])
+            self.assertLess(told[pool]['largest_hole_bytes'], told[pool]['asked_bytes'])
+            self.assertEqual(told[pool]['holes'], 4)
 
     def test_kernels_while_memory_was_alive(self):
         """Of what lay at an address, in turn: b alone ran between its calls; of memory that was never freed, all of its device."""

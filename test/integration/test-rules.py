@@ -154,6 +154,15 @@ class Rules(harness.Case):
         held = [[block for block in self.state(at_ns)['allocations'] if block.get('pool')] for at_ns in at]
         self.assertEqual([[block['bytes'] for block in blocks] for blocks in held], [[4096], []])
         self.assertEqual(held[0][0]['stream'], self.rows['a']['stream'])
+        # What is given back is the stream's own again at once, though a is yet to run there; and others' when it has.
+        #   n1  f......aaaa        + -+
+        #   n2                   +   -
+        at = self.recorded('function:n1 alloc:n1 a:n1 free:n1 alloc:n1 alloc:n2 now free:n2 free:n1 now')
+        rows = [row['address'] for row in self.trace.of('alloc') if row.get('pool')]
+        self.assertEqual(rows[0], rows[1])
+        self.assertNotEqual(rows[1], rows[2])
+        held = [[block['address'] for block in self.state(at_ns)['allocations'] if block.get('pool')] for at_ns in at]
+        self.assertEqual(held, [sorted(rows[1:]), []])
 
     #   n2  aaaa [ b ]          a graph's nodes stand in the stream that it was launched in,
     #   b1       [ c ]          wherever they were captured;

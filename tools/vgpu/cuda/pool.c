@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stream-ordered allocation. An allocation is made at the call, so that its address can be returned, and given back when
- * the stream comes to its release; a pool counts what was had from it. Memory released goes back to the device
- * at once: a release threshold is kept and answered, and nothing is held back for it.
+ * Stream-ordered allocation, from the device's pools. An allocation is made at the call, so that its address can be returned, and
+ * given back when the stream comes to its release.
  */
 #include <string.h>
 
@@ -12,12 +11,9 @@ struct pool {
 	struct handle handle;
 	uint32_t device;
 	bool is_default;
-	_Atomic uint64_t used, used_high;
-	uint64_t max_bytes; /* 0: no bound but the device's */
-	uint64_t threshold;
-	int32_t reuse[3];
+	int32_t reuse_internal; /* kept and answered: where nothing else is left, the host waits for what is freed */
+	struct ts_vgpu_pool *vpool;
 	struct access access;
-	struct pool *next;
 };
 
 static struct {
@@ -32,10 +28,13 @@ static struct pool *pool_new(uint32_t device)
 
 	if (!pool)
 		return NULL;
+	if (ts_vgpu_pool_new(device_get((int32_t)device), pool, &pool->vpool)) {
+		handle_free(pool, sizeof(*pool));
+		return NULL;
+	}
 	pool->device = device;
 	pool->access = (struct access){1u << device, 1u << device};
-	for (size_t i = 0; i < 3; i++)
-		pool->reuse[i] = 1;
+	pool->reuse_internal = 1;
 	return pool;
 }
 
@@ -89,6 +88,7 @@ static int device_set_mem_pool(int32_t dev, void *pool)
 
 static int pool_create(void **pool, const struct ts_cu_mem_pool_props *pool_props)
 {
+	struct ts_vgpu_pool_rules rules;
 	struct pool *made;
 	int r = check_ready();
 
@@ -105,7 +105,13 @@ static int pool_create(void **pool, const struct ts_cu_mem_pool_props *pool_prop
 	made = pool_new((uint32_t)pool_props->location.id);
 	if (!made)
 		return TS_CU_ERROR_OUT_OF_MEMORY;
-	made->max_bytes = pool_props->max_size;
+	ts_vgpu_pool_ask(made->vpool, &rules, NULL);
+	/* What it holds is whole granules. */
+	rules.max_bytes = pool_props->max_size;
+	if (rules.max_bytes && rules.max_bytes < UINT64_MAX - TS_VGPU_GRANULE_BYTES)
+		rules.max_bytes +=
+			TS_VGPU_GRANULE_BYTES - 1 - (rules.max_bytes - 1) % TS_VGPU_GRANULE_BYTES;
+	ts_vgpu_pool_rule(made->vpool, &rules);
 	*pool = made;
 	return 0;
 }
@@ -135,6 +141,7 @@ static int pool_destroy(void *pool)
 	if (pools.current[p->device] == p)
 		pools.current[p->device] = NULL;
 	pthread_mutex_unlock(&pools.lock);
+	ts_vgpu_pool_free(p->vpool);
 	handle_free(p, sizeof(*p));
 	return 0;
 }
@@ -142,13 +149,16 @@ static int pool_destroy(void *pool)
 static int pool_trim_to(void *pool, size_t min_bytes_to_keep)
 {
 	struct pool *p;
+	int r = pool_get(pool, &p);
 
-	/* Nothing is kept that could be trimmed. */
-	return pool_get(pool, &p);
+	if (!r)
+		ts_vgpu_pool_trim(p->vpool, min_bytes_to_keep);
+	return r;
 }
 
 static int pool_set_attribute(void *pool, int32_t attr, void *value)
 {
+	struct ts_vgpu_pool_rules rules;
 	struct pool *p;
 	int r = pool_get(pool, &p);
 
@@ -156,28 +166,37 @@ static int pool_set_attribute(void *pool, int32_t attr, void *value)
 		return r;
 	if (!value)
 		return TS_CU_ERROR_INVALID_VALUE;
+	ts_vgpu_pool_ask(p->vpool, &rules, NULL);
 	switch (attr) {
 	case TS_CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+		rules.follow_events = *(int32_t *)value;
+		break;
 	case TS_CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+		rules.opportunistic = *(int32_t *)value;
+		break;
 	case TS_CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-		p->reuse[attr - 1] = *(int32_t *)value;
-		return 0;
+		p->reuse_internal = *(int32_t *)value;
+		break;
 	case TS_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-		p->threshold = *(uint64_t *)value;
-		return 0;
+		rules.threshold_bytes = *(uint64_t *)value;
+		break;
 	case TS_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
 	case TS_CU_MEMPOOL_ATTR_USED_MEM_HIGH:
 		if (*(uint64_t *)value)
 			return TS_CU_ERROR_INVALID_VALUE;
-		p->used_high = p->used;
+		ts_vgpu_pool_forget_high(p->vpool, attr == TS_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH);
 		return 0;
 	default:
 		return TS_CU_ERROR_INVALID_VALUE;
 	}
+	ts_vgpu_pool_rule(p->vpool, &rules);
+	return 0;
 }
 
 static int pool_get_attribute(void *pool, int32_t attr, void *value)
 {
+	struct ts_vgpu_pool_rules rules;
+	struct ts_vgpu_pool_use use;
 	struct pool *p;
 	int r = pool_get(pool, &p);
 
@@ -185,22 +204,31 @@ static int pool_get_attribute(void *pool, int32_t attr, void *value)
 		return r;
 	if (!value)
 		return TS_CU_ERROR_INVALID_VALUE;
+	ts_vgpu_pool_ask(p->vpool, &rules, &use);
 	switch (attr) {
 	case TS_CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+		*(int32_t *)value = rules.follow_events;
+		return 0;
 	case TS_CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+		*(int32_t *)value = rules.opportunistic;
+		return 0;
 	case TS_CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-		*(int32_t *)value = p->reuse[attr - 1];
+		*(int32_t *)value = p->reuse_internal;
 		return 0;
 	case TS_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-		*(uint64_t *)value = p->threshold;
+		*(uint64_t *)value = rules.threshold_bytes;
 		return 0;
 	case TS_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+		*(uint64_t *)value = use.reserved_bytes;
+		return 0;
 	case TS_CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-		*(uint64_t *)value = p->used;
+		*(uint64_t *)value = use.used_bytes;
 		return 0;
 	case TS_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+		*(uint64_t *)value = use.reserved_high_bytes;
+		return 0;
 	case TS_CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-		*(uint64_t *)value = p->used_high;
+		*(uint64_t *)value = use.used_high_bytes;
 		return 0;
 	default:
 		return TS_CU_ERROR_INVALID_VALUE;
@@ -247,43 +275,34 @@ static int pool_get_access(int32_t *flags, void *pool, const struct ts_cu_mem_lo
 static void tell(uint32_t operation, const struct context *context, uint64_t where, uint64_t bytes,
 		 const struct ts_vgpu_stream *vstream, const struct pool *pool)
 {
-	const struct report_pool p = {
-		.address = (uint64_t)(uintptr_t)pool,
-		.threshold = pool ? pool->threshold : 0,
-		.size = pool ? pool->used : 0,
-		.used = pool ? pool->used : 0,
-	};
+	struct ts_vgpu_pool_rules rules = {0};
+	struct ts_vgpu_pool_use use = {0};
+	struct report_pool p = {.address = (uint64_t)(uintptr_t)pool};
 
+	if (pool)
+		ts_vgpu_pool_ask(pool->vpool, &rules, &use);
+	p.threshold = rules.threshold_bytes;
+	p.size = use.reserved_bytes;
+	p.used = use.used_bytes;
 	report_pool_memory(operation, context, where, bytes, ts_vgpu_stream_id(vstream), &p);
 }
 
 static int alloc_from(struct context *context, struct ts_vgpu_stream *vstream, struct pool *pool,
 		      size_t bytes, uint64_t *dev_ptr)
 {
-	uint64_t used;
 	int r;
 
 	if (!dev_ptr || !bytes)
 		return TS_CU_ERROR_INVALID_VALUE;
-	used = atomic_fetch_add(&pool->used, bytes) + bytes;
-	r = pool->max_bytes && used > pool->max_bytes
-		    ? TS_VGPU_E_OUT_OF_MEMORY
-		    : ts_vgpu_alloc(context->vctx, bytes, 0, pool, dev_ptr);
+	r = ts_vgpu_pool_alloc(pool->vpool, vstream, bytes, dev_ptr);
 	if (r == TS_VGPU_E_OUT_OF_MEMORY) {
 		/* What is on its way to be released counts as free to who allocates in order. */
 		ts_vgpu_device_synchronize(device_get((int32_t)context->device));
-		used = pool->used;
-		if (!pool->max_bytes || used <= pool->max_bytes)
-			r = ts_vgpu_alloc(context->vctx, bytes, 0, pool, dev_ptr);
+		r = ts_vgpu_pool_alloc(pool->vpool, vstream, bytes, dev_ptr);
 	}
-	if (r) {
-		atomic_fetch_sub(&pool->used, bytes);
+	if (r)
 		return result_of(r);
-	}
 	ts_vgpu_share(driver.vgpu, *dev_ptr, pool->access.readers, pool->access.writers);
-	/* Racing threads may leave this short of one another's peak, never above the truth. */
-	if (used > pool->used_high)
-		pool->used_high = used;
 	tell(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, context, *dev_ptr, bytes, vstream,
 	     pool);
 	return 0;
@@ -335,10 +354,8 @@ static int free_async(uint64_t dev_ptr, void *stream)
 	r = result_of(ts_vgpu_free_async(vstream, dev_ptr, 0));
 	if (r)
 		return r;
-	if (handle_is(pool, HANDLE_POOL))
-		atomic_fetch_sub(&pool->used, range.bytes);
-	else
-		pool = NULL; /* destroyed before its memory */
+	if (!range.chunk || !handle_is(pool, HANDLE_POOL))
+		pool = NULL; /* none, or destroyed before its memory */
 	tell(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, context, dev_ptr, range.bytes,
 	     vstream, pool);
 	return 0;
