@@ -278,7 +278,12 @@ static void make_events(struct ts_pool *pool, const struct ts_state *state,
 			TS_RPC_SET(message, stream, event->stream);
 		TS_RPC_SET(message, recorded_ns, event->recorded_ns);
 		TS_RPC_SET(message, waits_for_op_id, event->by_op_id);
-		TS_RPC_SET(message, due_ns, event->due_ns);
+		if (event->due_ns)
+			TS_RPC_SET(message, due_ns, event->due_ns);
+		message->n_unsure =
+			ts_statejson_unsure(pool,
+					    event->host_op_id ? TS_STATE_UNSURE_DEPENDENCY : 0,
+					    &message->unsure);
 		report->events[report->n_events++] = message;
 	}
 }

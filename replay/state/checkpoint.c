@@ -202,8 +202,12 @@ static bool may_be_due(struct ts_state_builder *builder, const struct ts_state_e
 		       uint64_t now_ns)
 {
 	struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES];
-	int n = ts_state_machine_event(builder->machine, event->session, event->event, found);
+	uint64_t host_op_id, host_over_ns;
+	int n = ts_state_machine_event(builder->machine, event->session, event->event, found,
+				       &host_op_id, &host_over_ns);
 
+	if (host_op_id && host_over_ns > now_ns)
+		return true;
 	for (int i = 0; i < n; i++)
 		if (found[i].end_ns > now_ns)
 			return true;

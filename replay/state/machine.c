@@ -64,9 +64,15 @@ uint64_t ts_state_machine_n_twice(const struct ts_state_machine *machine)
 }
 
 int ts_state_machine_event(struct ts_state_machine *machine, uint32_t session, uint64_t event,
-			   struct ts_state_dependency ret[TS_STATE_MAX_DEPENDENCIES])
+			   struct ts_state_dependency ret[TS_STATE_MAX_DEPENDENCIES],
+			   uint64_t *ret_host_op_id, uint64_t *ret_host_over_ns)
 {
-	return ts_order_event(&machine->order, session, event, ret);
+	struct ts_order_found found = {.at = ret};
+	int n = ts_order_event(&machine->order, session, event, &found);
+
+	*ret_host_op_id = found.host_op_id;
+	*ret_host_over_ns = found.host_over_ns;
+	return n;
 }
 
 int ts_state_machine_prepare(struct ts_state_machine *machine, struct ts_sbt_reader *reader,

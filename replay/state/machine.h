@@ -139,9 +139,13 @@ uint64_t ts_state_machine_n_given_up(const struct ts_state_machine *machine);
 /* Calls that have the id of another, of those that were still here. */
 uint64_t ts_state_machine_n_twice(const struct ts_state_machine *machine);
 
-/* What an event's last record stands behind, as dependencies; returns how many, or -1 where it was not recorded. */
+/*
+ * What an event's last record stands behind, as dependencies; returns how many, or -1 where it was not recorded. And the call by which it
+ * stands behind something that the host does, which was over by then as far as is known: 0: none; UINT64_MAX: nobody knows.
+ */
 int ts_state_machine_event(struct ts_state_machine *machine, uint32_t session, uint64_t event,
-			   struct ts_state_dependency ret[TS_STATE_MAX_DEPENDENCIES]);
+			   struct ts_state_dependency ret[TS_STATE_MAX_DEPENDENCIES],
+			   uint64_t *ret_host_op_id, uint64_t *ret_host_over_ns);
 
 #ifdef __cplusplus
 }

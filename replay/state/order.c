@@ -801,10 +801,9 @@ int ts_order_op(struct ts_order *order, struct ts_state_op *op)
 }
 
 int ts_order_event(struct ts_order *order, uint32_t session, uint64_t event,
-		   struct ts_state_dependency *ret)
+		   struct ts_order_found *found)
 {
 	uint32_t index = ts_state_map_find(&order->marker_by_event, session, event);
-	struct ts_order_found found = {.at = ret};
 	struct visit visit = {.order = order, .began_ns = UINT64_MAX};
 	struct ts_state_dependency as = {.kind = TS_STATE_BY_EVENT, .event = event};
 	const struct ts_order_marker *marker;
@@ -813,10 +812,13 @@ int ts_order_event(struct ts_order *order, uint32_t session, uint64_t event,
 		return -1;
 	marker = &order->markers[index];
 	if (!marker->is_settled) {
-		find_point(&visit, marker->stream, marker->op_id, &as, &found);
-		return (int)found.n;
+		find_point(&visit, marker->stream, marker->op_id, &as, found);
+		return (int)found->n;
 	}
-	memcpy(ret, marker->found, marker->n_found * sizeof(*ret));
+	memcpy(found->at, marker->found, marker->n_found * sizeof(*found->at));
+	found->n = marker->n_found;
+	found->host_op_id = marker->host_op_id;
+	found->host_over_ns = marker->host_over_ns;
 	return (int)marker->n_found;
 }
 

@@ -328,8 +328,9 @@ static void find_due(struct ts_state_builder *builder)
 	for (size_t i = 0; i < state->n_events; i++) {
 		struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES];
 		struct ts_state_event *event = &state->events[i];
+		uint64_t host_over_ns;
 		int n_found = ts_state_machine_event(builder->machine, event->session, event->event,
-						     found);
+						     found, &event->host_op_id, &host_over_ns);
 
 		event->due_ns = event->by_op_id = 0;
 		for (int j = 0; j < n_found; j++) {
@@ -338,8 +339,21 @@ static void find_due(struct ts_state_builder *builder)
 			event->due_ns = found[j].end_ns;
 			event->by_op_id = found[j].op_id;
 		}
+		/* Over by then, or what it stands behind is known to have been over later. */
+		if (host_over_ns <= state->at_ns || host_over_ns <= event->due_ns)
+			event->host_op_id = 0;
+		if (event->host_op_id && event->due_ns <= state->at_ns) {
+			event->due_ns = 0;
+			event->by_op_id = event->host_op_id;
+		}
 	}
 	builder->is_due_known = true;
+}
+
+/* Certainly, or perhaps. */
+static bool is_outstanding(const struct ts_state_event *event, uint64_t at_ns)
+{
+	return event->due_ns > at_ns || event->host_op_id;
 }
 
 /* Those that were reached before the instant, and will not be reached after it, are no news any more. */
@@ -349,7 +363,7 @@ static void drop_reached(struct ts_state_builder *builder)
 	size_t n = 0;
 
 	for (size_t i = 0; i < state->n_events; i++)
-		if (state->events[i].due_ns > state->at_ns ||
+		if (is_outstanding(&state->events[i], state->at_ns) ||
 		    !ts_state_machine_is_settled(builder->machine, state->events[i].session,
 						 state->events[i].event))
 			state->events[n++] = state->events[i];
@@ -733,7 +747,7 @@ int ts_state_builder_finish(struct ts_state_builder *builder, struct ts_state **
 	if (!builder->is_due_known)
 		find_due(builder);
 	for (size_t i = 0; i < state->n_events; i++)
-		if (state->events[i].due_ns > state->at_ns)
+		if (is_outstanding(&state->events[i], state->at_ns))
 			state->events[n_events++] = state->events[i];
 	state->n_events = n_events;
 	if (state->n_threads)

@@ -68,8 +68,15 @@ struct ts_state_event {
 	uint32_t session, stream;
 	uint64_t event; /* the handle */
 	uint64_t recorded_ns;
-	uint64_t by_op_id; /* the operation that it stands behind and that is over last */
-	uint64_t due_ns;   /* when that was over */
+	uint64_t
+		by_op_id; /* the operation that it stands behind and that is over last; or else what host_op_id says */
+	uint64_t
+		due_ns; /* when that was over; 0: all that is known of was, but for what the host does */
+	/*
+	 * The call by which it stands behind what the host does in its stream, and nothing behind that had begun: when it is reached is
+	 * in no trace, so that it may have been. 0: none.
+	 */
+	uint64_t host_op_id;
 };
 
 struct ts_state {

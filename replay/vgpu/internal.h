@@ -51,8 +51,8 @@ struct ts_vgpu_op {
 		struct {
 			void *large; /* parameters past TS_VGPU_INLINE_PARAMS */
 			size_t params_bytes;
-			uint32_t n_sm; /* multiprocessors that it takes */
 			uint8_t params[TS_VGPU_INLINE_PARAMS];
+			uint32_t n_sm; /* multiprocessors that it takes */
 		} kernel;
 		struct {
 			uint8_t *src, *dst;

@@ -148,6 +148,16 @@ class Rules(harness.Case):
                    b='waiting event a', c='running')
         self.check('function:n1 record:0:n1 wait:b1:0 b:b1 now', b='waiting host cuLaunchHostFunc ?')
 
+    #   n1  f......|0|              when it is reached is not recorded: it may be outstanding,
+    #   n1  f......aaaa|0|          until when it certainly is, where a is before it
+    def test_events_behind_functions_of_the_host(self):
+        for steps, call, unsure in (('function:n1 record:0:n1 now', 'cuLaunchHostFunc', ['dependency']),
+                                    ('function:n1 a:n1 record:0:n1 now', 'a', []), ('a:n1 record:0:n1 now', 'a', []),
+                                    ('a:n1 function:n1 record:0:n1 now', 'a', ['dependency'])):
+            at, = self.recorded(steps)
+            event, = self.state(at)['events']
+            self.assertEqual((self.name(event['waits_for_op_id']), event['unsure'], 'due_ns' in event), (call, unsure, call == 'a'))
+
     #   n1  + aaaa -        alive from the call that asks for it to the call that gives it back
     def test_memory_of_streams(self):
         at = self.recorded('alloc:n1 a:n1 begun:a now free:n1 now')

@@ -192,8 +192,13 @@ static void print_events(const struct asked *asked, const Ts__Rpc__StateReport *
 		ts_table_addf(table, "%u", event->stream);
 		ts_table_addf(table, "%s ago",
 			      ts_out_duration(figure, report->at_ns - event->recorded_ns));
-		ts_table_add(table, ts_out_duration(figure, event->due_ns - report->at_ns));
-		ts_table_addf(table, "op %" PRIu64, event->waits_for_op_id);
+		/* Behind a function of the host's nobody knows. */
+		if (event->due_ns)
+			ts_table_add(table, ts_out_duration(figure, event->due_ns - report->at_ns));
+		else
+			ts_table_add(table, "?");
+		ts_table_addf(table, "op %" PRIu64 "%s", event->waits_for_op_id,
+			      event->n_unsure ? ", and the host" : "");
 	}
 	ts_table_print(table, stdout, 2, asked->wide);
 	print_more(asked, report->n_events);

@@ -353,6 +353,7 @@ static void check_same(const struct ts_state *a, const struct ts_state *b)
 		ts_check_int(a->events[i].recorded_ns, b->events[i].recorded_ns);
 		ts_check_int(a->events[i].by_op_id, b->events[i].by_op_id);
 		ts_check_int(a->events[i].due_ns, b->events[i].due_ns);
+		ts_check_int(a->events[i].host_op_id, b->events[i].host_op_id);
 	}
 	ts_check_int(a->n_bad_frees, b->n_bad_frees);
 	ts_check_int(a->is_cut, b->is_cut);

@@ -402,6 +402,30 @@ TS_TEST(an_event_stands_behind_a_function_of_the_host)
 }
 
 /*
+ *	stream 1    aaaa h.....|e|		behind a it is known until when e is not reached, behind the function it is not:
+ *	stream 1                  bbbb		e may be outstanding, and that is uncertain, until b begins
+ */
+TS_TEST(when_an_event_behind_a_function_of_the_host_is_reached_is_uncertain)
+{
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_HOST, 1, 0, 0, 0);
+	add(ITEM_RECORD, 1, 0, 0, 0);
+	add(ITEM_OP, 1, 0, 300, 400);
+	look(150, 1);
+	ts_check_int(seen->n_events, 1);
+	ts_check_int(seen->events[0].by_op_id, 1);
+	ts_check_int(seen->events[0].due_ns, 200);
+	ts_check_int(seen->events[0].host_op_id, 2);
+	look(250, 1);
+	ts_check_int(seen->n_events, 1);
+	ts_check_int(seen->events[0].by_op_id, 2);
+	ts_check_int(seen->events[0].due_ns, 0);
+	ts_check_int(seen->events[0].host_op_id, 2);
+	look(350, 1);
+	ts_check_int(seen->n_events, 0);
+}
+
+/*
  *	stream 1    h.....[launch: xxxx]	both nodes are held back by the host,
  *	                  [        yyyy]
  *	stream 1                         bbbb	and what follows by them

@@ -140,18 +140,27 @@ static void check_events(const struct program *program, const struct ts_state *s
 
 	for (unsigned int event = 0; event < PROGRAM_EVENTS; event++) {
 		uint64_t due_ns = 0;
+		uint32_t hosts = 0;
 		bool is_told = false;
 
 		for (unsigned int i = 0; i < program->n_items; i++)
 			if (program->items[i].kind == ITEM_RECORD &&
-			    program->items[i].object == event && program->items[i].call_end_ns <= t)
+			    program->items[i].object == event &&
+			    program->items[i].call_end_ns <= t) {
 				due_ns = known_ns(program, before[i], t);
+				hosts = pending_hosts(program, before[i], t);
+			}
 		for (size_t i = 0; i < state->n_events; i++)
 			if (state->events[i].event == PROGRAM_HANDLE(event)) {
+				uint64_t host = state->events[i].host_op_id;
+
 				ts_check_int(state->events[i].due_ns, due_ns);
+				/* Behind what the host does, and nothing else, it is said that nobody knows. */
+				ts_check(host || !hosts || due_ns);
+				ts_check(!host || hosts & 1u << (host - 1));
 				is_told = true;
 			}
-		ts_check_int(is_told, due_ns != 0);
+		ts_check_int(is_told, due_ns || hosts);
 		n += is_told;
 	}
 	ts_check_int(state->n_events, n);
