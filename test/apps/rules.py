@@ -10,7 +10,8 @@ On a second device: L', b1', n1'.
   full:K:S          the same, and it takes all of the device: nothing runs beside it. own:K:S:P: with a priority of its own
   begun:K go:K      waits until kernel K runs; lets it go. later:K: another thread does, 0.2 s after the host began to wait
   record:E:S wait:S:E query:E   event E, 0 to 3
-  copy:S page:S     a copy to the device, asynchronous and pinned; from it, blocking and pageable
+  other:K           kernel K into the own default stream of another thread
+  copy:S page:S up:S   a copy to the device, asynchronous and pinned; from it, blocking and pageable; to it, asynchronous and pageable
   function:S        a function of the host, let go by go:f
   alloc:S free:S    memory in the stream's order, one block a stream
   sync:S event:E device   the host waits
@@ -130,6 +131,7 @@ class Rules:
             call('cuEventCreate', ctypes.byref(event), 0)
         self.function, self.gone = Function(self.hold), threading.Event()
         self.blocks, self.graph, self.threads, self.waits = {}, void(), [], threading.Event()
+        self.ends_now = threading.Event()
 
     def hold(self, _):
         self.gone.wait(SECONDS)
@@ -194,6 +196,22 @@ class Rules:
         device, stream = self.place(name)
         call('cuMemcpyDtoHAsync_v2', self.pageable, device.memory, size_t(65536), stream)
 
+    def up(self, name):
+        device, stream = self.place(name)
+        call('cuMemcpyHtoDAsync_v2', device.memory, self.pageable, size_t(1024), stream)
+
+    def other(self, kernel):
+        # Its default stream goes with the thread: that stays until the end.
+        done = threading.Event()
+
+        def launch():
+            self.launch(kernel, 'T')
+            done.set()
+            self.ends_now.wait(SECONDS)
+        self.threads.append(threading.Thread(target=launch))
+        self.threads[-1].start()
+        done.wait(SECONDS)
+
     def alloc(self, name):
         self.blocks[name] = u64()
         call('cuMemAllocAsync', ctypes.byref(self.blocks[name]), size_t(4096), self.place(name)[1])
@@ -241,6 +259,7 @@ def main():
         rules.step(*step.split(':'))
     for kernel in NAMES:
         rules.go(kernel)
+    rules.ends_now.set()
     for thread in rules.threads:
         thread.join()
     for device in rules.devices:

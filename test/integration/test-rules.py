@@ -70,6 +70,8 @@ class Rules(harness.Case):
     def test_own_default_stream(self):
         self.check('a:b1 begun:a b:T begun:b c:L now', a='running', b='running', c='waiting legacy_stream a|b')
         self.check('a:L begun:a b:T d:n1 begun:d now', a='running', b='waiting legacy_stream a', d='running')
+        # Those of two threads do not wait for each other, and both are waited for.
+        self.check('a:T begun:a other:b begun:b c:L now', a='running', b='running', c='waiting legacy_stream a|b')
 
     #   L   aaaaaaaa        of one device
     #   L'  bbbbbbbb        of another: neither waits for the other,
@@ -88,12 +90,19 @@ class Rules(harness.Case):
     #   n2    bbbb w cccc       an event that is waited for before it is recorded
     def test_events_that_were_not_recorded(self):
         self.check('wait:n1:1 a:n1 begun:a now', a='running ?')
+        self.check('a:b1 begun:a wait:n1:0 b:n1 begun:b record:0:b1 now', a='running', b='running ?')
 
     #   L       |0|             recorded behind a, by the rule,
     #   b1  aaaa
     #   n1        w bbbb        and so waited for from where the rule does not hold
     def test_record_in_the_legacy_stream(self):
         self.check('a:b1 begun:a record:0:L wait:n1:0 b:n1 now', a='running', b='waiting event a')
+
+    #   n1  aaaa|0|
+    #   L         w             waits, with nothing behind it,
+    #   b1          bbbb        and what comes then in a blocking stream waits for that
+    def test_wait_in_the_legacy_stream(self):
+        self.check('a:n1 begun:a record:0:n1 wait:L:0 b:b1 c:n2 begun:c now', a='running', b='waiting legacy_stream a', c='running')
 
     #   b1, device 0   aaaa|0|
     #   n1', device 1        w bbbb     whichever device is the current one when the wait is asked for
@@ -110,6 +119,8 @@ class Rules(harness.Case):
         self.check('a:n1 begun:a copy:n1 now', a='running', memcpy='queued stream a')
         state = self.state(self.rows['a']['end_ns'] - 1)
         self.assertFalse([thread for thread in state['threads'] if thread['call'].startswith('cuMemcpy')])
+        # From pageable memory to the device too, once what is to be copied was taken.
+        self.check('a:n1 begun:a up:n1 now', a='running', memcpy='queued stream a')
         thread, told = self.held('a:n2 begun:a later:a page:n2', 'cuMemcpyDtoHAsync_v2')
         self.assertEqual(told['memcpy'][0], ('queued', 'stream', 'a'))
         self.assertEqual(thread['waits_for_op_id'], thread['op_id'])
@@ -147,6 +158,22 @@ class Rules(harness.Case):
         self.check('function:n1 a:n1 record:0:n1 wait:b1:0 b:b1 c:n2 begun:c now', a='waiting host cuLaunchHostFunc ?',
                    b='waiting event a', c='running')
         self.check('function:n1 record:0:n1 wait:b1:0 b:b1 now', b='waiting host cuLaunchHostFunc ?')
+
+    #   n1  f......[aaaa]bbbb       a launch of a graph waits for the function, and what follows for the launch;
+    #   n1  f......aaaa             what is behind it has begun: it was over
+    #   n2         w cccc
+    def test_graphs_behind_functions_of_the_host(self):
+        self.check('capture:n1 a:n1 end:n1 function:n1 launch:n1 b:n1 now', a='waiting host cuLaunchHostFunc ?', b='queued stream a')
+        self.check('function:n1 record:0:n1 a:n1 wait:n2:0 c:n2 go:f begun:a begun:c now', a='running ?', c='running ?')
+
+    #   b1  [aaaa]                  the legacy default stream's rule holds for launches of graphs, and the host waits for them
+    #   L         bbbb
+    #   b2            [cccc]
+    def test_graphs_and_the_legacy_stream(self):
+        self.check('capture:b1 a:b1 end:b1 launch:b1 begun:a b:L d:n1 begun:d now', a='running', b='waiting legacy_stream a', d='running')
+        self.check('capture:b2 c:b2 end:b2 b:L begun:b launch:b2 now', b='running', c='waiting legacy_stream b')
+        thread, _ = self.held('capture:n1 a:n1 end:n1 go:b b:b1 launch:n1 begun:a later:a sync:n1', 'cuStreamSynchronize')
+        self.assertEqual((thread['blocked'], self.name(thread['waits_for_op_id'])), ('stream_synchronize', 'a'))
 
     #   n1  f......|0|              when it is reached is not recorded: it may be outstanding,
     #   n1  f......aaaa|0|          until when it certainly is, where a is before it

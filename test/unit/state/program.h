@@ -43,11 +43,15 @@ struct item {
 	uint64_t start_ns, done_ns;	  /* what the reference found */
 	uint64_t later_ns; /* of a graph's launch: by how much the second node begins later */
 	uint64_t told_ns;  /* and when the launch's row is; 0: at its call */
+	uint64_t ready_ns; /* of a device that holds one at a time: when nothing else held it */
 };
 
 struct program {
 	struct item items[PROGRAM_MAX_ITEMS];
 	unsigned int n_items;
+	/* Each context has a device that holds one operation at a time, the most urgent of those that are ready; else one for each operation. */
+	bool is_full;
+	int priorities[PROGRAM_ALL];
 	struct ts_sbt_row rows[PROGRAM_MAX_ROWS];
 	unsigned int n_rows;
 	union {
@@ -176,13 +180,43 @@ static inline void program_call(struct program *program, uint64_t t)
 	}
 }
 
+/* Of a device that holds one: the operation that runs at t, or else is the next one. NULL: neither. */
+static inline struct item *program_on_device(struct program *program, uint32_t context, uint64_t t)
+{
+	struct item *best = NULL;
+
+	for (unsigned int i = 0; i < program->n_items; i++) {
+		struct item *item = &program->items[i];
+
+		if (item->kind != ITEM_OP || program_context(item->stream) != context)
+			continue;
+		if (item->start_ns <= t && item->done_ns > t)
+			return item;
+		if (item->start_ns != NOT_YET || item->ready_ns > t)
+			continue;
+		if (!best ||
+		    program->priorities[item->stream] < program->priorities[best->stream] ||
+		    (program->priorities[item->stream] == program->priorities[best->stream] &&
+		     item->ready_ns < best->ready_ns))
+			best = item;
+	}
+	return best;
+}
+
+static inline void program_start(struct item *item, uint64_t t)
+{
+	item->start_ns = t;
+	item->done_ns = t + (program_lasts(item) ? item->duration_ns : 0);
+}
+
 /* Runs it: fills start_ns and done_ns. */
 static inline void program_run(struct program *program)
 {
 	uint64_t last_ns = 0;
 
 	for (unsigned int i = 0; i < program->n_items; i++)
-		program->items[i].start_ns = program->items[i].done_ns = NOT_YET;
+		program->items[i].start_ns = program->items[i].done_ns =
+			program->items[i].ready_ns = NOT_YET;
 	for (uint64_t t = 0; t <= last_ns; t++) {
 		last_ns = 0;
 		for (unsigned int i = 0; i < program->n_items; i++) {
@@ -193,9 +227,16 @@ static inline void program_run(struct program *program)
 			ready_ns += program_lasts(item) ? item->latency_ns : 0;
 			if (program_is_queued(item) && item->start_ns == NOT_YET && t >= ready_ns &&
 			    !program_is_held(program, i, t)) {
-				item->start_ns = t;
-				item->done_ns = t + (program_lasts(item) ? item->duration_ns : 0);
+				item->ready_ns = item->ready_ns < t ? item->ready_ns : t;
+				if (!program->is_full || item->kind != ITEM_OP)
+					program_start(item, t);
 			}
+		}
+		for (uint32_t k = 0; program->is_full && k < 2; k++) {
+			struct item *next = program_on_device(program, PROGRAM_CONTEXT + k, t);
+
+			if (next && next->start_ns == NOT_YET)
+				program_start(next, t);
 		}
 		program_call(program, t);
 		for (unsigned int i = 0; i < program->n_items; i++) {
@@ -263,7 +304,7 @@ static inline void program_add_sync(struct program *program, unsigned int i)
 	program_add_row(program, TS_ROW_SYNC);
 }
 
-/* Each on a device of its own: no engine is ever taken. */
+/* Each on a device of its own, where no engine is ever taken, but for programs that say otherwise. */
 static inline void program_add_work(struct program *program, unsigned int i)
 {
 	const struct item *item = &program->items[i];
@@ -297,7 +338,7 @@ static inline void program_add_work(struct program *program, unsigned int i)
 			(struct ts_row_kernel){.start_ns = item->start_ns + n * item->later_ns,
 					       .end_ns = program_node_end_ns(item, n),
 					       .op_id = i + 1,
-					       .device = i,
+					       .device = program->is_full ? context : i,
 					       .context = context,
 					       .stream = is_node ? 20 + n : item->stream,
 					       .graph = is_node ? 5 : 0,

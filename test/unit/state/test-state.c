@@ -273,6 +273,98 @@ TS_TEST(is_what_a_reference_says_of_any_program)
 	}
 }
 
+/* ---- devices that are full ---------------------------------------------------------------------- */
+
+/* Longer than what the inference of engines takes for nothing. */
+#define UNIT_NS 10000u
+
+static void generate_full(struct program *program)
+{
+	static const enum item_kind kinds[] = {ITEM_OP,	    ITEM_OP,   ITEM_OP,	  ITEM_OP,
+					       ITEM_OP,	    ITEM_OP,   ITEM_OP,	  ITEM_OP,
+					       ITEM_RECORD, ITEM_WAIT, ITEM_HOST, ITEM_SYNC_STREAM};
+
+	generate(program);
+	for (unsigned int i = 0; i < program->n_items; i++)
+		program->items[i].kind = kinds[below(TS_ARRAY_LEN(kinds))];
+	program->is_full = true;
+	for (unsigned int i = 0; i < PROGRAM_ALL; i++)
+		program->priorities[i] = -(int)below(3);
+}
+
+/* Longer by so much, each instant of it. */
+static void stretch(struct program *program)
+{
+	for (unsigned int i = 0; i < program->n_items; i++) {
+		struct item *item = &program->items[i];
+
+		item->call_ns *= UNIT_NS;
+		item->call_end_ns *= UNIT_NS;
+		item->start_ns *= UNIT_NS;
+		item->done_ns *= UNIT_NS;
+		item->ready_ns *= program_is_queued(item) ? UNIT_NS : 0;
+	}
+}
+
+/* Where nothing else holds an operation it waits for the one that runs, however many go before it; or it is on its way. */
+static unsigned int check_engines(struct program *program, const struct ts_state *state, uint64_t t)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < state->n_ops; i++) {
+		const struct ts_state_current *current = &state->ops[i];
+		unsigned int at = (unsigned int)current->op.op_id - 1;
+		const struct item *item = &program->items[at];
+		const struct item *runs =
+			program_on_device(program, program_context(item->stream), t);
+
+		if (item->start_ns <= t || behind(program, at, t) ||
+		    known_ns(program, before[at], t) || pending_hosts(program, before[at], t)) {
+			check_op(program, at, current, t);
+			continue;
+		}
+		if (item->ready_ns > t && current->phase == TS_STATE_DISPATCH_PENDING)
+			continue;
+		ts_check_str(ts_state_phase_name(current->phase), "waiting");
+		ts_check_str(ts_state_cause_name(current->cause), "engine");
+		ts_check(runs && runs->start_ns <= t);
+		ts_check_int(current->by_op_id, runs - program->items + 1);
+		n += item->ready_ns <= t;
+	}
+	return n;
+}
+
+TS_TEST(is_what_a_reference_says_of_any_program_on_full_devices)
+{
+	static struct program program;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < N_PROGRAMS; i++) {
+		uint64_t end_ns = 0;
+
+		seed = i;
+		generate_full(&program);
+		program_run(&program);
+		for (unsigned int j = 0; j < program.n_items; j++)
+			if (program.items[j].done_ns > end_ns)
+				end_ns = program.items[j].done_ns;
+		stretch(&program);
+		program_trace(&program);
+		find_before(&program);
+		for (unsigned int j = 0; j < N_INSTANTS; j++) {
+			uint64_t t = below((unsigned int)end_ns + 2) * (uint64_t)UNIT_NS;
+			ts_cleanup(ts_state_freep) struct ts_state *state =
+				program_state(&program, t);
+
+			if (getenv("TS_TEST_VERBOSE"))
+				print_program(&program, i, t);
+			ts_check(state);
+			n += check_engines(&program, state, t);
+		}
+	}
+	ts_check(n > N_PROGRAMS / 4);
+}
+
 /* ---- rules, one by one -------------------------------------------------------------------------- */
 
 /*
