@@ -42,11 +42,6 @@ struct cuda_module {
 	struct cuda_instance *instances;
 };
 
-struct cuda_function {
-	uint32_t module;
-	uint32_t name; /* string */
-};
-
 /* A function in a context. */
 struct cuda_kernel {
 	void *handle;
@@ -109,9 +104,9 @@ static inline struct cuda_module *cuda_module_at(const struct cuda_state *state,
 	return &((struct cuda_module *)state->modules.at)[i];
 }
 
-static inline struct cuda_function *cuda_function_at(const struct cuda_state *state, uint32_t i)
+static inline struct ts_exec_function *cuda_function_at(const struct cuda_state *state, uint32_t i)
 {
-	return &((struct cuda_function *)state->functions.at)[i];
+	return &((struct ts_exec_function *)state->functions.at)[i];
 }
 
 static inline struct cuda_kernel *cuda_kernel_at(const struct cuda_state *state, uint32_t i)

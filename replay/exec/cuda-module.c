@@ -105,13 +105,8 @@ int ts_exec_cuda_module_load(void *userdata, const struct ts_row_operation *oper
 	uint32_t i;
 	int r;
 
-	if (!io->content) {
-		i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_MODULE, operation->parent);
-		if (i == TS_STATE_MAP_NONE)
-			return ts_exec_refuse(io, "the module's image was not captured");
-		return ts_state_map_set(&state->handles, TS_EXEC_HANDLE_MODULE, operation->object,
-					i);
-	}
+	if (!io->content)
+		return ts_exec_module_again(&state->handles, operation, io);
 	why = check_image(io->content);
 	if (why)
 		return ts_exec_refuse(io, "the module's image: %s", why);
@@ -188,25 +183,8 @@ int ts_exec_cuda_function(void *userdata, const struct ts_row_operation *operati
 			  const struct ts_exec_io *io)
 {
 	struct cuda_state *state = userdata;
-	struct cuda_function function = {.name = operation->name};
-	uint32_t i;
-	int r;
 
-	if (!operation->name) {
-		i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_FUNCTION, operation->parent);
-		if (i == TS_STATE_MAP_NONE)
-			return ts_exec_refuse(io, "its kernel is not there");
-		return ts_state_map_set(&state->handles, TS_EXEC_HANDLE_FUNCTION, operation->object,
-					i);
-	}
-	function.module =
-		ts_state_map_find(&state->handles, TS_EXEC_HANDLE_MODULE, operation->parent);
-	if (function.module == TS_STATE_MAP_NONE)
-		return ts_exec_refuse(io, "its module is not there");
-	r = ts_exec_objects_add(&state->functions, &function, sizeof(function), &i);
-	return r
-		       ?: ts_state_map_set(&state->handles, TS_EXEC_HANDLE_FUNCTION,
-					   operation->object, i);
+	return ts_exec_function(&state->functions, &state->handles, operation, io);
 }
 
 int ts_exec_cuda_variable(void *userdata, const struct ts_row_operation *operation,
@@ -286,7 +264,7 @@ static int learn_parameters(const struct cuda_state *state, struct cuda_kernel *
 static int find_kernel(struct cuda_state *state, uint32_t i, uint32_t context,
 		       const struct ts_exec_io *io, struct cuda_kernel **ret_kernel)
 {
-	const struct cuda_function *function = cuda_function_at(state, i);
+	const struct ts_exec_function *function = cuda_function_at(state, i);
 	const char *name = ts_exec_string(state->program, function->name);
 	uint32_t at = ts_state_map_find(&state->kernels_at, context, i);
 	struct cuda_kernel kernel = {0};

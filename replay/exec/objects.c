@@ -50,6 +50,41 @@ int ts_exec_objects_add(struct ts_exec_objects *objects, const void *object, siz
 	return 0;
 }
 
+static int again(struct ts_state_map *handles, enum ts_exec_handle_kind kind,
+		 const struct ts_row_operation *operation, const struct ts_exec_io *io,
+		 const char *lacks)
+{
+	uint32_t i = ts_state_map_find(handles, kind, operation->parent);
+
+	if (i == TS_STATE_MAP_NONE)
+		return ts_exec_refuse(io, "%s", lacks);
+	return ts_state_map_set(handles, kind, operation->object, i);
+}
+
+int ts_exec_module_again(struct ts_state_map *handles, const struct ts_row_operation *operation,
+			 const struct ts_exec_io *io)
+{
+	return again(handles, TS_EXEC_HANDLE_MODULE, operation, io,
+		     "the module's image was not captured");
+}
+
+int ts_exec_function(struct ts_exec_objects *functions, struct ts_state_map *handles,
+		     const struct ts_row_operation *operation, const struct ts_exec_io *io)
+{
+	struct ts_exec_function function = {.name = operation->name};
+	uint32_t i;
+	int r;
+
+	if (!operation->name)
+		return again(handles, TS_EXEC_HANDLE_FUNCTION, operation, io,
+			     "its kernel is not there");
+	function.module = ts_state_map_find(handles, TS_EXEC_HANDLE_MODULE, operation->parent);
+	if (function.module == TS_STATE_MAP_NONE)
+		return ts_exec_refuse(io, "its module is not there");
+	r = ts_exec_objects_add(functions, &function, sizeof(function), &i);
+	return r ?: ts_state_map_set(handles, TS_EXEC_HANDLE_FUNCTION, operation->object, i);
+}
+
 const char *ts_exec_string(const struct ts_exec_program *program, uint32_t id)
 {
 	return ts_sbt_reader_string(program->reader, id, NULL);

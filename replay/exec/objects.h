@@ -27,6 +27,11 @@ struct ts_exec_objects {
 	size_t n, capacity;
 };
 
+struct ts_exec_function {
+	uint32_t module; /* its number in the executor's table */
+	uint32_t name;	 /* string */
+};
+
 /* Where variables lay, as the program was told first: by module, name and the order in which it asked; once in each context. */
 struct ts_exec_variable {
 	uint32_t module;
@@ -47,6 +52,12 @@ int ts_exec_refuse(const struct ts_exec_io *io, const char *format, ...)
 /* Adds an object; *ret_i is its number. -ENOMEM, -E2BIG. */
 int ts_exec_objects_add(struct ts_exec_objects *objects, const void *object, size_t n_bytes,
 			uint32_t *ret_i);
+/* A module without an image: what its parent, a library, is in a context has another handle. */
+int ts_exec_module_again(struct ts_state_map *handles, const struct ts_row_operation *operation,
+			 const struct ts_exec_io *io);
+/* A function by its module and its name; or without a name another handle of what its parent is. */
+int ts_exec_function(struct ts_exec_objects *functions, struct ts_state_map *handles,
+		     const struct ts_row_operation *operation, const struct ts_exec_io *io);
 /* A string of the trace; NULL: it is not there. */
 const char *ts_exec_string(const struct ts_exec_program *program, uint32_t id);
 

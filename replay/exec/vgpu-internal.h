@@ -32,11 +32,6 @@ struct module {
 	struct instance *instances;
 };
 
-struct function {
-	uint32_t module;
-	uint32_t name; /* string */
-};
-
 struct stream {
 	struct ts_vgpu_stream *vgpu; /* NULL: destroyed */
 	uint32_t context;
@@ -83,9 +78,9 @@ static inline struct module *module_at(const struct vgpu_state *state, uint32_t 
 	return &((struct module *)state->modules.at)[i];
 }
 
-static inline struct function *function_at(const struct vgpu_state *state, uint32_t i)
+static inline struct ts_exec_function *function_at(const struct vgpu_state *state, uint32_t i)
 {
-	return &((struct function *)state->functions.at)[i];
+	return &((struct ts_exec_function *)state->functions.at)[i];
 }
 
 static inline struct stream *stream_at(const struct vgpu_state *state, uint32_t i)

@@ -69,13 +69,8 @@ int ts_exec_vgpu_module_load(void *userdata, const struct ts_row_operation *oper
 	uint32_t i;
 	int r;
 
-	if (!io->content) {
-		i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_MODULE, operation->parent);
-		if (i == TS_STATE_MAP_NONE)
-			return ts_exec_refuse(io, "the module's image was not captured");
-		return ts_state_map_set(&state->handles, TS_EXEC_HANDLE_MODULE, operation->object,
-					i);
-	}
+	if (!io->content)
+		return ts_exec_module_again(&state->handles, operation, io);
 	why = ts_exec_image_check(io->content);
 	if (why)
 		return ts_exec_refuse(io, "the module's image: %s", why);
@@ -199,26 +194,8 @@ int ts_exec_vgpu_function(void *userdata, const struct ts_row_operation *operati
 			  const struct ts_exec_io *io)
 {
 	struct vgpu_state *state = userdata;
-	struct function function;
-	uint32_t i;
-	int r;
 
-	if (!operation->name) {
-		i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_FUNCTION, operation->parent);
-		if (i == TS_STATE_MAP_NONE)
-			return ts_exec_refuse(io, "its kernel is not there");
-		return ts_state_map_set(&state->handles, TS_EXEC_HANDLE_FUNCTION, operation->object,
-					i);
-	}
-	function.name = operation->name;
-	function.module =
-		ts_state_map_find(&state->handles, TS_EXEC_HANDLE_MODULE, operation->parent);
-	if (function.module == TS_STATE_MAP_NONE)
-		return ts_exec_refuse(io, "its module is not there");
-	r = ts_exec_objects_add(&state->functions, &function, sizeof(function), &i);
-	return r
-		       ?: ts_state_map_set(&state->handles, TS_EXEC_HANDLE_FUNCTION,
-					   operation->object, i);
+	return ts_exec_function(&state->functions, &state->handles, operation, io);
 }
 
 int ts_exec_vgpu_variable(void *userdata, const struct ts_row_operation *operation,

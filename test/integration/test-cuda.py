@@ -131,9 +131,22 @@ class Cuda(harness.Case):
     def test_tensor(self):
         self.check_app('tensor', vgpu='h200', points=False)
 
-    def test_compute(self):
-        session, = self.same(self.capture([harness.app('compute')]))
-        self.assertTrue(variables(session), session.get('notes'))
+    def test_runtime_forms(self):
+        """The others that nvcc builds: fatbins, kernels by name, arguments as the runtime hands them on."""
+        for name, arguments, vgpu in (('graph', ['3'], 'small'), ('network', ['2'], 'small'), ('threads', ['4', '10'], 'small'),
+                                      ('devices', ['2'], 'small:2'), ('tensor', [], 'h200')):
+            with self.subTest(name=name):
+                self.check_app(name, *arguments, vgpu=vgpu, form='runtime', points=name != 'tensor')
+                os.remove(self.path('recorded.sbt'))
+
+    def test_libraries(self):
+        """What CUB, Thrust and everybody's kernels come to."""
+        for name in ('compute', 'cub', 'thrust'):
+            with self.subTest(name=name):
+                session, = self.same(self.capture([harness.app(name)], '-f'))
+                self.assertTrue(variables(session), session.get('notes'))
+                self.assertGreater(session['results'], 0)
+                self.assertEqual(session.get('unchecked', 0), 0)
 
     def test_graphs_that_are_changed(self):
         path = self.capture([sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'nodes.py')])
