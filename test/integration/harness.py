@@ -87,8 +87,8 @@ def app(name, form=None):
     return path
 
 
-# Copies five times, says so, and waits for a line before it ends: for who looks at what runs.
-LIVE_PROGRAM = '''
+# The driver, for programs of a few lines: a context, some bytes of the host's, where a device's address is to be.
+DRIVER_PROGRAM = '''
 import ctypes, sys
 cuda = ctypes.CDLL('libcuda.so.1')
 context, memory = ctypes.c_void_p(), ctypes.c_uint64()
@@ -96,6 +96,9 @@ host = (ctypes.c_char * 1024)()
 assert not cuda.cuInit(0)
 assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
 assert not cuda.cuCtxSetCurrent(context)
+'''
+# Copies five times, says so, and waits for a line before it ends: for who looks at what runs.
+LIVE_PROGRAM = DRIVER_PROGRAM + '''
 assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
 for _ in range(5):
     assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))

@@ -23,6 +23,7 @@ import unittest
 
 import control
 import harness
+import service
 import schema
 
 # As tsctl is asked; each once of a file here, and once of the daemon.
@@ -58,64 +59,11 @@ STATE, TIMELINE, ROWS, STATS, MEMORY, GRAPH = 10, 11, 12, 13, 14, 15
 STATE_BODY = control.field(1, moment(3000000))
 
 
-class Queries(harness.Case):
-    def setUp(self):
-        super().setUp()
-        self.inject, self.control = self.path('inject.sock'), self.path('control.sock')
-        self.traces = self.path('traces')
-        os.mkdir(self.traces)
-
-    def start_daemon(self, *options):
-        with open(self.path('daemon.log'), 'ab') as log:
-            self.daemon = subprocess.Popen(
-                [harness.DAEMON, '--inject-socket', self.inject, '--control-socket', self.control,
-                 '--directory', self.traces] + list(options), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env=harness.environment())
-        self.addCleanup(self.end_daemon, self.daemon)
-        self.wait(lambda: os.path.exists(self.inject) and self.listens(), 'the daemon')
-
-    def listens(self):
-        """A socket has a path before it listens."""
-        try:
-            control.Control(self.control).close()
-        except (FileNotFoundError, ConnectionRefusedError):
-            return False
-        return True
-
-    def end_daemon(self, daemon):
-        if daemon.poll() is None:
-            daemon.terminate()
-        self.assertEqual(daemon.wait(harness.SECONDS), 0)
-
-    def wait(self, what, name):
-        end = time.monotonic() + harness.SECONDS
-        while not what():
-            if time.monotonic() > end or self.daemon.poll() is not None:
-                with open(self.path('daemon.log'), encoding='utf-8') as log:
-                    self.fail('%s did not come: %s' % (name, log.read()))
-            time.sleep(0.02)
-
-    def tsctl(self, *arguments):
-        return harness.tsctl(*arguments, env=harness.environment(TRACESMITH_CONTROL=self.control), cwd=self.folder)
-
+class Queries(service.Service):
     def connect(self):
         client = control.Control(self.control)
         self.addCleanup(client.close)
         return client
-
-    def answerers(self):
-        """Processes of the daemon that work out answers: its children."""
-        found = []
-        for path in glob.glob('/proc/[0-9]*/stat'):
-            try:
-                with open(path, encoding='utf-8', errors='replace') as stat:
-                    text = stat.read()
-            except OSError:
-                continue
-            fields = text[text.rindex(')') + 2:].split()
-            if int(fields[1]) == self.daemon.pid:
-                found.append(int(path.split('/')[2]))
-        return found
 
     def fake_answerer(self, script):
         """A worker that does as the shell script says; descriptor 3 is the daemon's."""
@@ -161,7 +109,7 @@ class Queries(harness.Case):
     def check_alive(self):
         """It lives on, answers, and no process of a question is left."""
         self.assertEqual(self.tsctl('sessions', '--json').status, 0)
-        self.wait(lambda: not self.answerers(), 'the end of all questions')
+        self.wait(lambda: not self.workers(), 'the end of all questions')
 
     # ---- answers ----------------------------------------------------------------------------------
 
@@ -327,10 +275,10 @@ class Queries(harness.Case):
             self.check_code(client.answer(), errno.ECANCELED)
             client.answer()
             # One that was killed counts until it is dead.
-            self.wait(lambda: len(self.answerers()) == 3, 'room')
+            self.wait(lambda: len(self.workers()) == 3, 'room')
             last = self.connect()
             last.send(query(STATE, STATE_BODY), [trace.fileno()])
-            self.wait(lambda: len(self.answerers()) == 4, 'another')
+            self.wait(lambda: len(self.workers()) == 4, 'another')
         client.close()
         last.close()
         self.check_alive()
@@ -369,7 +317,7 @@ class Queries(harness.Case):
         client = self.connect()
         with open(__file__, 'rb') as trace:
             asked = client.send(query(STATE, STATE_BODY), [trace.fileno()])
-            self.wait(self.answerers, 'an answerer')
+            self.wait(self.workers, 'an answerer')
             for found in (1, 0):
                 cancel = client.send(control.field(control.CANCEL, control.number(1 << 3) + control.number(asked)))
                 if found:
@@ -381,7 +329,7 @@ class Queries(harness.Case):
                 self.assertEqual(control.fields(answer[control.CANCELLED])[1], found)
             self.check_alive()
             client.send(query(ROWS), [trace.fileno()])
-            self.wait(self.answerers, 'an answerer')
+            self.wait(self.workers, 'an answerer')
         client.close()
         self.check_alive()
 

@@ -13,14 +13,7 @@ import harness
 from bursts import THREADS, Bursts
 
 # Allocates, and copies to what it allocated when it is told to.
-COPIES = '''
-import ctypes, sys
-cuda = ctypes.CDLL('libcuda.so.1')
-context, memory = ctypes.c_void_p(), ctypes.c_uint64()
-host = (ctypes.c_char * 1024)()
-assert not cuda.cuInit(0)
-assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
-assert not cuda.cuCtxSetCurrent(context)
+COPIES = harness.DRIVER_PROGRAM + '''
 assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(65536))
 for n, _ in enumerate(sys.stdin):
     for _ in range(1000):

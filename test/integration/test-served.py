@@ -5,7 +5,6 @@
 What is to last is a replay that is done a million times: nothing here depends on how fast the machine is.
 """
 import errno
-import glob
 import json
 import os
 import pty
@@ -17,6 +16,7 @@ import time
 
 import control
 import harness
+import service
 
 REPLAY, FOREVER = 16, '1000000'
 # Each once here and once by the daemon.
@@ -52,46 +52,11 @@ def wish(executor, *more):
     return control.field(control.QUERY, control.field(16, body))
 
 
-class Served(harness.Case):
-    def setUp(self):
-        super().setUp()
-        self.control = self.path('control.sock')
-
-    def start_daemon(self, *options):
-        inject, traces = self.path('inject.sock'), self.path('traces')
-        os.makedirs(traces, exist_ok=True)
-        with open(self.path('daemon.log'), 'ab') as log:
-            self.daemon = subprocess.Popen(
-                [harness.DAEMON, '--inject-socket', inject, '--control-socket', self.control, '--directory', traces, *options],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=harness.environment())
-        self.addCleanup(self.end, self.daemon, signal.SIGTERM)
-        self.wait(self.listens, 'the daemon')
-
-    def listens(self):
-        try:
-            control.Control(self.control).close()
-        except (FileNotFoundError, ConnectionRefusedError):
-            return False
-        return True
-
+class Served(service.Service):
     def end(self, process, how=signal.SIGKILL):
         if process.poll() is None:
             process.send_signal(how)
         process.communicate(timeout=harness.SECONDS)
-
-    def wait(self, what, name):
-        end = time.monotonic() + harness.SECONDS
-        while not what():
-            if time.monotonic() > end or self.daemon.poll() is not None:
-                with open(self.path('daemon.log'), encoding='utf-8') as log:
-                    self.fail('%s did not come: %s' % (name, log.read()))
-            time.sleep(0.02)
-
-    def environment(self):
-        return harness.environment(TRACESMITH_CONTROL=self.control)
-
-    def tsctl(self, *arguments):
-        return harness.tsctl(*arguments, env=self.environment(), cwd=self.folder)
 
     def begin(self, *arguments):
         """tsctl, which says how far it is, on its way; returns it when it has said so once."""
@@ -101,18 +66,6 @@ class Served(harness.Case):
         self.addCleanup(self.end, process)
         self.assertRegex(process.stderr.readline(), r'^replaying.*: [\d,]+ of [\d,]+ operations')
         return process
-
-    def workers(self):
-        found = []
-        for path in glob.glob('/proc/[0-9]*/stat'):
-            try:
-                with open(path, encoding='utf-8', errors='replace') as stat:
-                    text = stat.read()
-            except OSError:
-                continue
-            if int(text[text.rindex(')') + 2:].split()[1]) == self.daemon.pid:
-                found.append(path)
-        return found
 
     def check_alive(self):
         """The daemon lives on, and nothing of a replay is left."""
@@ -240,7 +193,7 @@ class Served(harness.Case):
         process = self.begin('--on', 'vgpu', '--repeat', FOREVER, '--served', self.capture())
         self.assertEqual(len(self.workers()), 1)
         # Where memory is short it goes first.
-        with open(os.path.join(os.path.dirname(self.workers()[0]), 'oom_score_adj'), encoding='ascii') as score:
+        with open('/proc/%d/oom_score_adj' % self.workers()[0], encoding='ascii') as score:
             self.assertEqual(score.read().strip(), '1000')
         process.kill()
         self.check_alive()

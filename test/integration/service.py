@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon as a service, and asking it."""
+import glob
+import os
+import subprocess
+import time
+
+import control
+import harness
+
+
+class Service(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.inject, self.control = self.path('inject.sock'), self.path('control.sock')
+        self.traces = self.path('traces')
+        os.mkdir(self.traces)
+
+    def start_daemon(self, *options):
+        with open(self.path('daemon.log'), 'ab') as log:
+            self.daemon = subprocess.Popen(
+                [harness.DAEMON, '--inject-socket', self.inject, '--control-socket', self.control,
+                 '--directory', self.traces] + list(options), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=harness.environment())
+        self.addCleanup(self.end_daemon, self.daemon)
+        self.wait(lambda: os.path.exists(self.inject) and self.listens(), 'the daemon')
+
+    def listens(self):
+        """A socket has a path before it listens."""
+        try:
+            control.Control(self.control).close()
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        return True
+
+    def end_daemon(self, daemon):
+        if daemon.poll() is None:
+            daemon.terminate()
+        self.assertEqual(daemon.wait(harness.SECONDS), 0)
+
+    def wait(self, what, name):
+        end = time.monotonic() + harness.SECONDS
+        while not what():
+            if time.monotonic() > end or self.daemon.poll() is not None:
+                with open(self.path('daemon.log'), encoding='utf-8') as log:
+                    self.fail('%s did not come: %s' % (name, log.read()))
+            time.sleep(0.02)
+
+    def environment(self):
+        return harness.environment(TRACESMITH_CONTROL=self.control)
+
+    def tsctl(self, *arguments):
+        return harness.tsctl(*arguments, env=self.environment(), cwd=self.folder)
+
+    def workers(self):
+        """Processes of the daemon that work out answers: its children."""
+        found = []
+        for path in glob.glob('/proc/[0-9]*/stat'):
+            try:
+                with open(path, encoding='utf-8', errors='replace') as stat:
+                    text = stat.read()
+            except OSError:
+                continue
+            fields = text[text.rindex(')') + 2:].split()
+            if int(fields[1]) == self.daemon.pid:
+                found.append(int(path.split('/')[2]))
+        return found
