@@ -16,6 +16,7 @@
 
 /* A call precedes its device rows by what a stream can hold; twice the largest queue known, in calls. */
 #define N_LAUNCHERS (1u << 16)
+#define N_KERNELS   256u
 /* How far before a window the calls are read. */
 #define LOOK_BACK_NS UINT64_C(5000000000)
 
@@ -34,8 +35,10 @@ struct ts_resolver {
 	struct ts_called *called;   /* NULL: the application named nothing */
 	struct ts_modules *modules; /* NULL: not asked for yet */
 	struct ts_symbols *symbols; /* the same */
-	uint32_t kernel_name_id;    /* of the last kernel; 0: none */
-	const char *kernel_name;
+	struct {
+		uint32_t id; /* 0: none */
+		const char *name;
+	} kernels[N_KERNELS]; /* the last ones, by their ids' lower bits */
 	const struct ts_column *thread_columns[TS_ROW_EVENT_COUNT];
 	const struct ts_column *op_columns[TS_ROW_EVENT_COUNT];
 	const struct ts_column *stream_columns[TS_ROW_EVENT_COUNT];
@@ -132,15 +135,16 @@ const char *ts_resolver_kernel_name(struct ts_resolver *resolver, uint32_t id)
 {
 	const char *name;
 
-	/* Rows of one name come in runs, and a name can be long. */
-	if (id && id == resolver->kernel_name_id)
-		return resolver->kernel_name;
+	/* A few names have most rows, and a name can be long. */
+	if (id && resolver->kernels[id % N_KERNELS].id == id)
+		return resolver->kernels[id % N_KERNELS].name;
 	name = ts_resolver_string(resolver, id);
 	if (!name)
 		return NULL;
-	resolver->kernel_name_id = id;
-	resolver->kernel_name = ts_demangle(resolver->demangler, name);
-	return resolver->kernel_name;
+	name = ts_demangle(resolver->demangler, name);
+	resolver->kernels[id % N_KERNELS].id = id;
+	resolver->kernels[id % N_KERNELS].name = name;
+	return name;
 }
 
 /* Operation ids count up: neighbours never collide. */
