@@ -88,6 +88,7 @@ static uint64_t of_object(const struct ts_exec_order *order, uint64_t object)
 	return found;
 }
 
+/* What a point in the stream is behind: of the legacy default stream all that the context's blocking streams hold, too. */
 static uint64_t of_stream(const struct ts_exec_order *order,
 			  const struct ts_row_operation *operation, uint64_t handle)
 {
@@ -98,7 +99,8 @@ static uint64_t of_stream(const struct ts_exec_order *order,
 	for (uint64_t left = order->is_waiting; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(left);
 
-		if (is_same_stream(&order->waiting[i], &model))
+		if (is_same_stream(&order->waiting[i], &model) ||
+		    (handle == TS_OPERATION_STREAM_LEGACY && is_before(&order->waiting[i], &model)))
 			found |= bit(i);
 	}
 	return found;
@@ -107,9 +109,7 @@ static uint64_t of_stream(const struct ts_exec_order *order,
 bool ts_exec_order_drains(const struct ts_row_operation *operation)
 {
 	return operation->kind == TS_OPERATION_SYNC &&
-	       !(operation->flags & TS_OPERATION_SYNC_EVENT) &&
-	       !(operation->flags & TS_OPERATION_SYNC_STREAM &&
-		 operation->stream_handle > TS_OPERATION_STREAM_PER_THREAD);
+	       !(operation->flags & (TS_OPERATION_SYNC_EVENT | TS_OPERATION_SYNC_STREAM));
 }
 
 /* What has to be over before the host does this. */

@@ -6,17 +6,18 @@
 #include "replay/exec/results.h"
 #include "replay/exec/schedule.h"
 
-#define FIRST_STREAM  0x3000u
-#define SECOND_STREAM 0x3001u
-#define EVENT	      0x4000u
-#define SCALE	      0x2010u
-#define SUM	      0x2011u
-#define COUNT	      0x2012u
-#define EXCHANGE      0x2013u
-#define CHAIN	      0x2014u
-#define NEXT	      0x2015u
-#define N_KERNELS     (sizeof(kernels) / sizeof(*kernels))
-#define SCHEDULES     40u
+#define FIRST_STREAM	0x3000u
+#define SECOND_STREAM	0x3001u
+#define BLOCKING_STREAM 0x3002u
+#define EVENT		0x4000u
+#define SCALE		0x2010u
+#define SUM		0x2011u
+#define COUNT		0x2012u
+#define EXCHANGE	0x2013u
+#define CHAIN		0x2014u
+#define NEXT		0x2015u
+#define N_KERNELS	(sizeof(kernels) / sizeof(*kernels))
+#define SCHEDULES	40u
 
 /* In the order of their handles; they take p and x, and have in %r2 their thread, in %rd3 the address of its word of p. */
 static const struct {
@@ -224,8 +225,10 @@ TS_TEST(no_point_where_something_goes_on)
 	PUT(&maker, .kind = TS_OPERATION_EVENT_RECORD, .object = EVENT,
 	    .stream_handle = FIRST_STREAM);
 	PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_EVENT, .object = EVENT);
-	PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_STREAM,
-	    .stream_handle = FIRST_STREAM);
+	for (uint32_t i = 0; i < 3; i++)
+		PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_STREAM,
+		    .stream_handle = (uint64_t[]){FIRST_STREAM, TS_OPERATION_STREAM_LEGACY,
+						  TS_OPERATION_STREAM_PER_THREAD}[i]);
 	PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_CONTEXT);
 	explored = explore_with(&maker, &exploration, 1);
 	ts_check(!explored.found);
@@ -304,6 +307,44 @@ TS_TEST(the_host_orders)
 	}
 }
 
+/* Whoever waits for a default stream waits for the legacy one's context, but for non-blocking streams; or for a thread's own. */
+TS_TEST(default_streams_are_not_all_there_is)
+{
+	enum {
+		LEGACY = TS_OPERATION_STREAM_LEGACY,
+		OWN = TS_OPERATION_STREAM_PER_THREAD
+	};
+	static const struct {
+		uint64_t stream, waited_for;
+		uint32_t thread; /* that waits; 0 launches */
+		bool is_ordered;
+	} cases[] = {
+		{FIRST_STREAM, LEGACY, 0, false},
+		{FIRST_STREAM, OWN, 0, false},
+		{BLOCKING_STREAM, LEGACY, 0, true},
+		{BLOCKING_STREAM, OWN, 0, false},
+		{OWN, LEGACY, 0, true},
+		{OWN, OWN, 0, true},
+		{OWN, OWN, 7, false},
+		{LEGACY, LEGACY, 7, true},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct ts_exec_explored explored;
+		struct maker maker;
+
+		begin(&maker);
+		PUT(&maker, .kind = TS_OPERATION_STREAM_CREATE, .object = BLOCKING_STREAM);
+		launch(&maker, ADD, 3, cases[i].stream, 1, N);
+		PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_STREAM,
+		    .stream_handle = cases[i].waited_for, .thread = cases[i].thread);
+		launch(&maker, SCALE, 2, SECOND_STREAM, 1, N);
+		explored = explore(&maker);
+		ts_check_int(explored.found, !cases[i].is_ordered);
+		ts_exec_explored_deinit(&explored);
+	}
+}
+
 /* The call of a copy to pageable memory returns when it is over, of one to pinned memory before. */
 TS_TEST(copies_to_the_host)
 {
@@ -344,10 +385,10 @@ TS_TEST(the_legacy_stream_orders)
 	struct maker maker;
 
 	begin(&maker);
-	PUT(&maker, .kind = TS_OPERATION_STREAM_CREATE, .object = 0x3002);
-	launch(&maker, ADD, 3, 0x3002, 1, N);
+	PUT(&maker, .kind = TS_OPERATION_STREAM_CREATE, .object = BLOCKING_STREAM);
+	launch(&maker, ADD, 3, BLOCKING_STREAM, 1, N);
 	launch(&maker, SCALE, 2, STREAM, 1, N);
-	launch(&maker, ADD, 3, 0x3002, 1, N);
+	launch(&maker, ADD, 3, BLOCKING_STREAM, 1, N);
 	check_ordered(&maker);
 	begin(&maker);
 	launch(&maker, ADD, 3, FIRST_STREAM, 1, N);
