@@ -36,6 +36,8 @@ struct ts_vgpu_chunk {
 	struct ts_vgpu_chunk *next;
 	uint64_t start, bytes;
 	uint64_t idle_bytes; /* not used */
+	uint64_t
+		n_pending; /* releases that have yet to come here, of what lies there or lay there */
 	struct block *blocks;
 	bool is_loose; /* something became free since somebody waited */
 };
@@ -147,6 +149,8 @@ static void merge(struct ts_vgpu_chunk *chunk)
 
 static bool is_unused(const struct ts_vgpu_chunk *chunk)
 {
+	if (chunk->n_pending)
+		return false;
 	for (const struct block *block = chunk->blocks; block; block = block->next)
 		if (block->state != BLOCK_FREE)
 			return false;
@@ -248,6 +252,7 @@ void ts_vgpu_pool_free_async(struct ts_vgpu_range *range, uint32_t stream_id, ui
 	pool->use.used_bytes -= block->asked_bytes;
 	pool->n_used--;
 	pool->n_pending++;
+	chunk->n_pending++;
 }
 
 void ts_vgpu_pool_released(struct ts_vgpu_chunk *chunk, uint32_t stream_id, uint64_t seq)
@@ -272,6 +277,7 @@ void ts_vgpu_pool_released(struct ts_vgpu_chunk *chunk, uint32_t stream_id, uint
 			block->wide_stream_id = 0;
 		}
 	}
+	chunk->n_pending--;
 	loosen(chunk);
 	pool->n_pending--;
 	close_if_idle(pool);

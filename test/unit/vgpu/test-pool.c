@@ -335,6 +335,36 @@ TS_TEST(a_pool_goes_with_the_last_of_its_blocks)
 	end();
 }
 
+/*
+ *	s   gate.... -a 	its release is still to come when what was had there since is free again: the chunk has to wait for it
+ */
+TS_TEST(a_chunk_stays_until_its_last_release_has_come)
+{
+	struct ts_vgpu_stream *s;
+	uint64_t a, b;
+
+	for (unsigned int closing = 0; closing < 2; closing++) {
+		is_open = 0;
+		begin();
+		s = stream();
+		a = take(s, 4096);
+		close_gate(s);
+		give(s, a);
+		b = take(s, 4096);
+		ts_check_int(b, a);
+		ts_check_int(ts_vgpu_release(context, b), 0);
+		if (closing)
+			ts_vgpu_pool_free(pool);
+		else
+			ts_vgpu_pool_trim(pool, 0);
+		check_use(CHUNK, 0);
+		open_gate(s);
+		if (!closing)
+			check_use(0, 0);
+		end();
+	}
+}
+
 /* Blocks of two streams come and go, mostly without a wait; none lies on another, and all that is given back is there again. */
 TS_TEST(no_block_lies_on_another)
 {
