@@ -106,18 +106,37 @@ static void print_decision(const Ts__Rpc__ReplayDecision *decision)
 	putchar('\n');
 }
 
-void ts_replayschedule_print(const Ts__Rpc__ReplayResult *result)
+/* An order that did not end says nothing of the results; where none did, nothing is known of them. */
+static void print_tried(const Ts__Rpc__ReplayResult *result)
 {
+	uint32_t n = result->schedules, late = result->unfinished < n ? result->unfinished : n;
 	char figures[2][TS_OUT_FIGURE_BYTES];
 
+	if (!n) {
+		printf("  no order but the usual one was tried: nothing is known of others\n");
+		return;
+	}
+	printf("  %s order%s tried, from seed %" PRIu64 " on: ", ts_out_count(figures[0], n),
+	       n == 1 ? "" : "s", result->first_seed);
+	if (result->has_smallest)
+		printf("the last one differs\n");
+	else if (late == n)
+		printf("none of them ended, and so nothing is known of the results\n");
+	else if (late)
+		printf("the results of the %s that ended are the same\n",
+		       ts_out_count(figures[1], n - late));
+	else
+		printf("the results are always the same\n");
+	if (late && late < n)
+		printf("  %s of them did not end in their time, and say nothing\n",
+		       ts_out_count(figures[1], late));
+}
+
+void ts_replayschedule_print(const Ts__Rpc__ReplayResult *result)
+{
 	if (!result->has_schedules)
 		return;
-	printf("  %s orders tried, from seed %" PRIu64 " on: %s\n",
-	       ts_out_count(figures[0], result->schedules), result->first_seed,
-	       result->has_smallest ? "the last one differs" : "the results are always the same");
-	if (result->unfinished)
-		printf("  %s of them did not end in their time, and say nothing\n",
-		       ts_out_count(figures[1], result->unfinished));
+	print_tried(result);
 	if (!result->has_smallest)
 		return;
 	if (result->smallest)
