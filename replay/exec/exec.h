@@ -19,6 +19,9 @@ extern "C" {
 
 #define TS_EXEC_TEXT_BYTES 256u
 #define TS_EXEC_TIME_IS_UP "the time that a replay may take is over"
+#define TS_EXEC_WAITS                                                                            \
+	"its kernel only waits for memory that another operation is to write, and with --check " \
+	"and --schedules each operation is over before the next begins: without them it can be done"
 
 /* What an operation is done with. */
 struct ts_exec_io {
@@ -177,6 +180,9 @@ struct ts_exec_report {
 	char text[TS_EXEC_TEXT_BYTES]; /* why */
 	struct ts_exec_notes notes;
 };
+
+/* What could not be done took too long, here: that says nothing of the program. */
+bool ts_exec_is_unfinished(const struct ts_exec_report *report);
 
 /*
  * Does the program, or of a selection as much as it needs, on an executor, each operation after the one before, up to the first that cannot be done. Every result that

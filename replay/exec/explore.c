@@ -26,12 +26,6 @@ struct exploration {
 	uint32_t n_tries;
 };
 
-static bool is_late(const struct ts_exec_report *report)
-{
-	return report->refused &&
-	       !strncmp(report->text, TS_EXEC_TIME_IS_UP, sizeof(TS_EXEC_TIME_IS_UP) - 1);
-}
-
 /* Runs the schedule with those decisions. */
 static int run(struct exploration *all, const struct ts_exec_decisions *kept, size_t n_kept,
 	       struct ts_exec_results *results, struct ts_exec_report *report)
@@ -57,8 +51,9 @@ static int differs(struct exploration *all, const struct ts_exec_decisions *kept
 	int r = run(all, kept, n_kept, &results, &report);
 
 	ts_exec_results_deinit(&results);
-	*ret_differs = report.first.found || (report.refused && !is_late(&report));
-	all->explored->n_unfinished += !r && is_late(&report) && !all->explored->found;
+	*ret_differs = report.first.found || (report.refused && !ts_exec_is_unfinished(&report));
+	all->explored->n_unfinished +=
+		!r && ts_exec_is_unfinished(&report) && !all->explored->found;
 	return r;
 }
 

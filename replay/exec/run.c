@@ -449,6 +449,13 @@ static int run_all(struct run *run)
 	return r;
 }
 
+bool ts_exec_is_unfinished(const struct ts_exec_report *report)
+{
+	return report->refused &&
+	       (!strcmp(report->text, TS_EXEC_WAITS) ||
+		!strncmp(report->text, TS_EXEC_TIME_IS_UP, sizeof(TS_EXEC_TIME_IS_UP) - 1));
+}
+
 int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor *executor,
 		const struct ts_exec_options *options, const struct ts_exec_results *before,
 		const volatile int *cancel, struct ts_exec_results *results,

@@ -16,6 +16,8 @@
 
 int ts_exec_vgpu_result(struct vgpu_state *state, const struct ts_exec_io *io, int r)
 {
+	const char *waits = ts_ptx_fault_name(TS_PTX_FAULT_WAITS);
+
 	if (r <= 0)
 		return r == -EINVAL ? ts_exec_refuse(io, "the device cannot do it so") : r;
 	switch (r) {
@@ -30,6 +32,8 @@ int ts_exec_vgpu_result(struct vgpu_state *state, const struct ts_exec_io *io, i
 		if (state->watch.is_late)
 			return ts_exec_refuse(io,
 					      TS_EXEC_TIME_IS_UP ", and a kernel was at it still");
+		if (!strncmp(state->fault, waits, strlen(waits)))
+			return ts_exec_refuse(io, "%s", TS_EXEC_WAITS);
 		return ts_exec_refuse(io, "a kernel faulted: %s",
 				      *state->fault ? state->fault : "the device does not say how");
 	}
@@ -429,6 +433,7 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 		.observer = options->check ? ts_check_observer(options->check) : NULL,
 		.scheduler = options->schedule ? &options->schedule->scheduler : NULL,
 		.debugger = options->debugger,
+		.is_alone = options->check || options->schedule,
 	};
 	int r;
 

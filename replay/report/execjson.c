@@ -217,11 +217,12 @@ static void fill_result(struct ts_replay *replay, Ts__Rpc__ReplayResult *to)
 	to->path = (char *)(uintptr_t)replay->path;
 	to->executor = ts_pool_copy(&replay->pool, replay->executor->name);
 	TS_RPC_SET(to, session, replay->program->session);
-	to->verdict =
-		ts_pool_copy(&replay->pool, is_nondeterministic(replay) ? "nondeterministic"
-					    : first->capture.found || first->refused ? "differs"
-					    : replay->is_interrupted		     ? "interrupted"
-										     : "same");
+	to->verdict = ts_pool_copy(&replay->pool, is_nondeterministic(replay) ? "nondeterministic"
+						  : first->capture.found      ? "differs"
+						  : ts_exec_is_unfinished(first) ? "unfinished"
+						  : first->refused		 ? "differs"
+						  : replay->is_interrupted	 ? "interrupted"
+										 : "same");
 	if (replay->is_interrupted)
 		TS_RPC_SET(to, interrupted, true);
 	TS_RPC_SET(to, operations, first->n_operations);

@@ -14,6 +14,8 @@
 
 /* What cooperative groups keep for a grid's barrier: its size and a word of state, and some room. */
 #define GRID_WORKSPACE_BYTES 256u
+/* Seconds of one that is looked on at. */
+#define MAX_WATCHING_INSNS (UINT64_C(1) << 26)
 
 /* An engine and what it is running. */
 struct lane {
@@ -187,6 +189,7 @@ static int error_of(enum ts_ptx_fault_kind kind)
 		return TS_VGPU_E_FAULT_STACK;
 	case TS_PTX_FAULT_DEADLOCK:
 	case TS_PTX_FAULT_BUDGET:
+	case TS_PTX_FAULT_WAITS:
 	case TS_PTX_FAULT_CANCELLED:
 		return TS_VGPU_E_FAULT_TIMEOUT;
 	case TS_PTX_FAULT_NO_MEMORY:
@@ -281,6 +284,7 @@ static int run(void *userdata, const struct ts_vgpu_kernel_run *run,
 						  : TS_PTX_MAX_LOCAL_BYTES),
 		.cancel = run->cancel,
 		.cooperative = run->cooperative,
+		.max_watching_insns = x->options.is_alone ? MAX_WATCHING_INSNS : 0,
 	};
 	struct lane *lane = lane_take(x);
 	int r;

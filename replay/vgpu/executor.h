@@ -35,6 +35,11 @@ struct ts_vgpu_executor_options {
 	const struct ts_ptx_scheduler *scheduler;
 	/* Is asked before every instruction (ptx/debug.h): n_threads is 1. NULL: there is none. */
 	const struct ts_ptx_debugger *debugger;
+	/*
+	 * Nothing else goes on while a kernel runs: one that only waits for memory to change faults (TS_PTX_FAULT_WAITS). n_threads is
+	 * 1.
+	 */
+	bool is_alone;
 };
 #define TS_VGPU_OUTPUT_BYTES (1u << 20)
 #define TS_VGPU_MAX_THREADS  256

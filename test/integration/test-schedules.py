@@ -28,7 +28,7 @@ class Schedules(harness.Case):
     def replay(self, path, *options):
         """(exit status, the JSON of each session)"""
         result = harness.tsctl('replay', '--on', 'vgpu', '--json', *options, path, seconds=harness.SECONDS * (50 if ALL else 1))
-        self.assertIn(result.status, (SAME, FOUND, DIFFERS), result)
+        self.assertIn(result.status, (SAME, FOUND, BAD, DIFFERS), result)
         return result.status, [json.loads(line) for line in result.out.splitlines()]
 
     def find(self, fault):
@@ -124,6 +124,25 @@ class Schedules(harness.Case):
             self.assertEqual((status, session['verdict'], session['schedules']), (DIFFERS, 'differs', 5), (options, session))
             self.assertEqual((session['difference']['from'], session['difference']['expected'], session['difference']['found']),
                              ('capture', '01000000', '07000000'), session)
+
+    def test_kernels_that_wait(self):
+        """Where a kernel waits for another stream, no order can be tried: that is said, and is no verdict on the program."""
+        result, path = self.record([sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'waits.py')], '--vgpu=small',
+                                   '--capture', 'replay', '--force')
+        if result.status == harness.SKIPPED:
+            return
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(harness.tsctl('replay', '--on', 'vgpu', path).status, SAME)
+        for options in (('--schedules', '5'), ('--check', 'all'), ('--schedules', '5', '--time-limit', '1')):
+            status, (session,) = self.replay(path, *options)
+            self.assertEqual((status, session['verdict'], session['refusal']['kind']), (BAD, 'unfinished', 'launch'), (options, session))
+            if '--time-limit' not in options:
+                self.assertIn('another operation', session['refusal']['why'])
+            self.assertEqual(session.get('schedules', 0), 0)
+        text = harness.tsctl('replay', '--on', 'vgpu', '--schedules', '5', path)
+        self.assertEqual(text.status, BAD, text)
+        self.assertIn('no order but the usual one was tried', text.out)
+        self.assertNotIn('always the same', text.out)
 
     def test_unordered_blocks(self):
         path = self.capture([harness.app('saxpy', 'driver'), '1'])

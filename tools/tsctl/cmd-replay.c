@@ -68,11 +68,13 @@ static void show_progress(struct command *command, const Ts__Rpc__ReplayProgress
 	ts_replayprogress_tell(&command->progress, &now);
 }
 
-/* TS_EXIT_OK, TS_EXIT_FINDING (nondeterminism, what a check found), TS_EXIT_DIFFERS. */
+/* TS_EXIT_OK, TS_EXIT_FINDING (nondeterminism, what a check found), TS_EXIT_BAD (not to its end), TS_EXIT_DIFFERS. */
 static int status_of(const Ts__Rpc__ReplayResult *result)
 {
 	if (!strcmp(result->verdict, "nondeterministic") || result->n_findings)
 		return TS_EXIT_FINDING;
+	if (!strcmp(result->verdict, "unfinished"))
+		return TS_EXIT_BAD;
 	return strcmp(result->verdict, "differs") ? TS_EXIT_OK : TS_EXIT_DIFFERS;
 }
 
@@ -513,7 +515,7 @@ const struct ts_command ts_command_replay = {
 	.help = "usage: tsctl replay [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Runs a trace's operations again. On vgpu and cuda it exits 1 if replays differ,\n"
-		"3 if one is not as captured. Ctrl-C ends it with what was found so far.\n"
+		"2 if it did not end in time, 3 if one is not as captured. Ctrl-C ends it early.\n"
 		"\n"
 		"      --on EXECUTOR      emulate (the default): in virtual time; vgpu: what\n"
 		"                         `record --capture replay` kept, on the virtual GPU;\n"

@@ -60,8 +60,8 @@ static const char *verdict_of(const Ts__Rpc__ReplayResult *result)
 		return "the same";
 	if (!strcmp(result->verdict, "differs"))
 		return "differs from the capture";
-	return !strcmp(result->verdict, "interrupted") ? "not to the end"
-						       : "the program is nondeterministic";
+	return !strcmp(result->verdict, "nondeterministic") ? "the program is nondeterministic"
+							    : "not to the end";
 }
 
 static void print_notes(const Ts__Rpc__ReplayResult *result)

@@ -267,7 +267,25 @@ void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_warp *warps, uin
 	worker->unreported += n_insns;
 }
 
-void ts_ptx_charge(struct ts_ptx_worker *worker)
+/* What writes nothing can only wait for what another writes: memory of its own threads is as it was. */
+static void note_watching(struct ts_ptx_worker *worker, bool spins)
+{
+	const struct ts_ptx_stats *stats = &worker->stats;
+	uint64_t done = stats->atomics + stats->global_bytes_written + stats->shared_bytes_written +
+			stats->barriers + stats->blocks;
+
+	if (!spins || done != worker->done)
+		worker->watching = 0;
+	else
+		worker->watching += worker->unreported > TS_PTX_SYNC_COST ? worker->unreported
+									  : TS_PTX_SYNC_COST;
+	worker->done = done;
+	if (worker->watching > worker->launch->max_watching_insns)
+		ts_ptx_stop_for(worker, TS_PTX_FAULT_WAITS,
+				"all threads do nothing but wait for memory to change");
+}
+
+void ts_ptx_charge(struct ts_ptx_worker *worker, bool spins)
 {
 	struct ts_ptx_engine *e = worker->engine;
 	const struct ts_ptx_launch *l = e->launch;
@@ -279,6 +297,8 @@ void ts_ptx_charge(struct ts_ptx_worker *worker)
 			ts_ptx_stop_for(worker, TS_PTX_FAULT_BUDGET,
 					"the budget of warp instructions is spent");
 	}
+	if (l->max_watching_insns)
+		note_watching(worker, spins);
 	worker->unreported = 0;
 	if (l->deadline_ns && ts_ptx_monotonic_ns() > l->deadline_ns)
 		ts_ptx_stop_for(worker, TS_PTX_FAULT_BUDGET, "the deadline has passed");
@@ -348,7 +368,7 @@ static void ts_ptx_work_in_order(struct ts_ptx_worker *worker)
 		if (r < 0)
 			atomic_store(&e->stop, true);
 		else
-			ts_ptx_charge(worker);
+			ts_ptx_charge(worker, !r && b->spins);
 		if (r < 0)
 			break;
 		worker->blocks = b->next;
@@ -400,7 +420,7 @@ static void ts_ptx_worker_run(struct ts_ptx_worker *worker)
 	memset(worker->ranges, 0, sizeof(worker->ranges));
 	memset(&worker->stats, 0, sizeof(worker->stats));
 	worker->fault.kind = TS_PTX_FAULT_NONE;
-	worker->unreported = 0;
+	worker->unreported = worker->watching = worker->done = 0;
 	worker->observer = e->observer;
 	worker->scheduler = e->scheduler;
 	worker->debugger = e->debugger;

@@ -41,7 +41,7 @@ void ts_ptx_deadlock(struct ts_ptx_block *block);
 /* Adds to the worker's figures what some of its warps did. */
 void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_warp *warps, uint32_t n);
 /* Charges what was executed, and stops the run when a limit is passed. */
-void ts_ptx_charge(struct ts_ptx_worker *worker);
+void ts_ptx_charge(struct ts_ptx_worker *worker, bool spins);
 
 /* schedule.c: runs the launch's blocks as the engine's scheduler chooses. */
 void ts_ptx_work_scheduled(struct ts_ptx_worker *worker);

@@ -159,6 +159,8 @@ struct ts_ptx_worker {
 	bool observed_atomic;
 	const uint8_t (*observed_values)[TS_PTX_OBSERVED_BYTES];
 	uint64_t unreported; /* warp instructions since the budget was last charged */
+	uint64_t watching;   /* warp instructions since the last turn that did more than watch */
+	uint64_t done;	     /* what had been written and ended then */
 };
 
 static inline void *ts_ptx_slot(const struct ts_ptx_warp *w, uint32_t ref)

@@ -21,6 +21,7 @@ const char *ts_ptx_fault_name(enum ts_ptx_fault_kind kind)
 		[TS_PTX_FAULT_BUDGET] = "budget exhausted",
 		[TS_PTX_FAULT_CANCELLED] = "cancelled",
 		[TS_PTX_FAULT_NO_MEMORY] = "out of host memory",
+		[TS_PTX_FAULT_WAITS] = "waiting without end",
 	};
 
 	return (size_t)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown fault";

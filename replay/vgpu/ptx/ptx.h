@@ -150,6 +150,11 @@ struct ts_ptx_launch {
 		stack_bytes; /* per thread, beyond local_bytes, for recursion and calls by address; 0: 4096 */
 	uint64_t max_warp_insns; /* budget of executed warp instructions; 0: none */
 	uint64_t deadline_ns;	 /* CLOCK_MONOTONIC; 0: none */
+	/*
+	 * So many warp instructions during which threads watched memory, wrote none and no block ended, and nothing else will write any:
+	 * TS_PTX_FAULT_WAITS. On engines of one thread; 0: without end.
+	 */
+	uint64_t max_watching_insns;
 	/* Set by another thread to end the run; or NULL. */
 	const TS_PTX_ATOMIC bool *cancel;
 	bool cooperative; /* every block must become resident: max_resident must cover the grid */
@@ -182,6 +187,7 @@ enum ts_ptx_fault_kind {
 	TS_PTX_FAULT_BUDGET,   /* max_warp_insns or deadline_ns is spent */
 	TS_PTX_FAULT_CANCELLED,
 	TS_PTX_FAULT_NO_MEMORY, /* the host's */
+	TS_PTX_FAULT_WAITS,	/* max_watching_insns is spent */
 };
 
 struct ts_ptx_fault {

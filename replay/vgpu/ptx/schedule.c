@@ -266,7 +266,7 @@ void ts_ptx_work_scheduled(struct ts_ptx_worker *worker)
 			atomic_store(&e->stop, true);
 			return;
 		}
-		ts_ptx_charge(worker);
+		ts_ptx_charge(worker, !r && b->n_spun);
 		if (r) {
 			remove_block(&list, b);
 			worker->stats.blocks++;

@@ -242,7 +242,27 @@ static const char progress[] = PTX_HEAD
 	/* Every block waits for all: they must all become resident. */
 	ENTRY("grid") "setp.ne.u32 %p1, %r4, 0; @%p1 ret; mov.u32 %r6, %nctaid.x; red.global.add.u32 [%d2], 1;\n"
 		      "G: nanosleep.u32 100; ld.relaxed.gpu.global.u32 %r5, [%d2]; setp.lt.u32 %p3, %r5, %r6; @%p3 bra G;\n"
-		      "red.global.add.u32 [%d0], 1; ret; }\n" ENTRY("forever") "L: bra L; }\n";
+		      "red.global.add.u32 [%d0], 1; ret; }\n" ENTRY("forever") "L: bra L; }\n" ENTRY(
+			      "watches") "L: ld.volatile.global.u32 %r0, [%d0]; setp.eq.u32 %p0, %r0, 77; @!%p0 bra L; ret; }\n";
+
+/* Who waits for another block, or writes, is not given up; who waits for what nobody writes is. */
+static void check_watching(struct device *d, uint32_t n_threads, uint64_t o, uint64_t x)
+{
+	uint32_t *r = device_host(d, o);
+
+	if (n_threads > 1)
+		return;
+	memset(r, 0, 4096);
+	memset(device_host(d, x), 0, 4096);
+	d->launch = (struct ts_ptx_launch){.max_watching_insns = 100000};
+	DEVICE_RUN(d, "lock", 4, 96, o, x);
+	DEVICE_RUN(d, "chain", 200, 32, o, x);
+	r[0] = 77;
+	DEVICE_RUN(d, "watches", 4, 64, o, x);
+	r[0] = 0;
+	ts_check_int(device_try(d, "watches", 4, 64, (const uint64_t[]){o, x}, 2), TS_PTX_E_FAULT);
+	ts_check_int(d->fault.kind, TS_PTX_FAULT_WAITS);
+}
 
 TS_TEST(progress)
 {
@@ -282,6 +302,7 @@ TS_TEST(progress)
 		ts_check_int(device_try(&d, "forever", 4, 64, (const uint64_t[]){o, x}, 2),
 			     TS_PTX_E_FAULT);
 		ts_check_int(d.fault.kind, TS_PTX_FAULT_BUDGET);
+		check_watching(&d, n_threads, o, x);
 		device_close(&d);
 	}
 }
