@@ -3,11 +3,15 @@
 """Captures of a stranger's making, replayed in every way there is: operations, contents and rows are changed at random in files that are
 right around them (test/fuzz/hurt-capture.c). Each replay ends by itself with a verdict, and says no more than a line of it.
 
-`--runs N`: so many files, each replayed in one way; 60 in the ordinary run, 3000 and more, with sanitizers, in the soak. A failure names its seed; `--seed N` begins with that one.
+`--runs N`: so many files, each replayed in one way; 60 in the ordinary run, 3000 and more, with sanitizers, in the soak. `--seed N`: begins with that one.
+Captures differ from run to run (addresses do), so a seed alone shows nothing again: the file of a failure is kept in the build tree, and
+named with the options that it was replayed with.
 """
 import collections
 import os
 import random
+import shlex
+import shutil
 import sys
 import unittest
 
@@ -96,6 +100,37 @@ class Hostile(harness.Case):
         self.assertEqual(harness.run([HURT, 'hurt', whole, str(seed), path]).status, 0)
         return path
 
+    def check(self, way, path, vgpu, form):
+        self.assertIn(harness.tsctl('verify', path).status, (0, 1, 2))
+        result = self.replay(way, path, vgpu, form)
+        self.assertIn(result.status, range(4), result)
+        self.assertNotIn('Sanitizer', result.err)
+        self.assertNotIn('runtime error', result.err)
+        self.assertLessEqual(len(result.err.splitlines()), 3, result)
+        return result.status
+
+    def keep(self, seed, way, path, vgpu, form):
+        """What a failure is told with: how to see it again."""
+        kept = os.path.join(harness.BUILD, 'meson-logs', 'hostile-%d-%d.sbt' % (seed, os.getpid()))
+        os.makedirs(os.path.dirname(kept), exist_ok=True)
+        shutil.copyfile(path, kept)
+        return 'again: TRACESMITH_VGPU=%s LD_LIBRARY_PATH=%s tsctl replay %s %s' % (
+            vgpu, harness.VGPU, shlex.join([*WAYS[way], *form]), shlex.quote(kept))
+
+    def test_a_failure_is_kept(self):
+        """Its file outlives the test, and the line that is told has all that it takes."""
+        path = self.path('hurt.sbt')
+        with open(path, 'wb') as stream:
+            stream.write(b'hurt')
+        line = self.keep(7, 'check', path, 'small:2', ('--json',))
+        kept = shlex.split(line)[-1]
+        self.addCleanup(os.remove, kept)
+        self.assertNotIn(os.path.dirname(path), kept)
+        with open(kept, 'rb') as stream:
+            self.assertEqual(stream.read(), b'hurt')
+        self.assertIn('TRACESMITH_VGPU=small:2', line)
+        self.assertIn('--on vgpu --check all --time-limit 5 --json', line)
+
     def test_replays(self):
         if not os.path.exists(HURT):
             raise unittest.SkipTest('hurt-capture was not built')
@@ -112,13 +147,10 @@ class Hostile(harness.Case):
             form = () if way == 'debug' else dice.choice(((), ('--json',)))
             with self.subTest(seed=seed, way=way):
                 path = self.hurt(whole, seed)
-                self.assertIn(harness.tsctl('verify', path).status, (0, 1, 2))
-                result = self.replay(way, path, vgpu, form)
-                self.assertIn(result.status, range(4), result)
-                self.assertNotIn('Sanitizer', result.err)
-                self.assertNotIn('runtime error', result.err)
-                self.assertLessEqual(len(result.err.splitlines()), 3, result)
-                counted[way, result.status] += 1
+                try:
+                    counted[way, self.check(way, path, vgpu, form)] += 1
+                except Exception as error:
+                    raise AssertionError('%s\n%s' % (self.keep(seed, way, path, vgpu, form), error)) from error
         told = collections.defaultdict(dict)
         for (way, status), n in sorted(counted.items()):
             told[way][status] = n
