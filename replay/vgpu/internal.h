@@ -73,7 +73,7 @@ struct ts_vgpu_op {
 		struct ts_vgpu_mark *mark; /* RECORD, WAIT */
 		struct {
 			uint64_t address;
-			struct ts_vgpu_chunk *chunk; /* NULL: of no pool */
+			struct ts_vgpu_release *of_pool; /* NULL: of no pool */
 		} release;
 	} u;
 };
@@ -308,12 +308,14 @@ struct ts_vgpu_stream *ts_vgpu_kernels_take(struct ts_vgpu_device *device);
 #define TS_VGPU_ALIGN_BYTES 512u
 
 /*
- * pool.c; all under the lock. A range comes back at once, is queued to come back, has come to its release; somebody has waited; all that is
+ * pool.c; all under the lock. What a range is of comes back at once, is queued to come back, has come to its release; somebody has waited; all that is
  * not used goes back to the device.
  */
-void ts_vgpu_pool_give(struct ts_vgpu_chunk *chunk, uint64_t start);
-void ts_vgpu_pool_free_async(struct ts_vgpu_range *range, uint32_t stream_id, uint64_t seq);
-void ts_vgpu_pool_released(struct ts_vgpu_chunk *chunk, uint32_t stream_id, uint64_t seq);
+void ts_vgpu_pool_give(struct ts_vgpu_block *block);
+/* NULL: no memory, and nothing was done. */
+struct ts_vgpu_release *ts_vgpu_pool_free_async(struct ts_vgpu_block *block, uint32_t stream_id,
+						uint64_t seq);
+void ts_vgpu_pool_released(struct ts_vgpu_release *release);
 void ts_vgpu_pools_settle(struct ts_vgpu_device *device);
 void ts_vgpu_pools_trim(struct ts_vgpu_device *device);
 void ts_vgpu_pools_deinit(struct ts_vgpu_device *device);

@@ -262,8 +262,8 @@ static void range_drop(struct ts_vgpu *vgpu, struct ts_vgpu_range *range)
 	range_remove(vgpu, range);
 	if (range->physical) {
 		ts_vgpu_range_unmap(vgpu, range);
-	} else if (range->chunk) {
-		ts_vgpu_pool_give(range->chunk, range->start);
+	} else if (range->block) {
+		ts_vgpu_pool_give(range->block);
 	} else if (range->user == &placed) {
 		unplace(device, range);
 	} else if (range->kind == TS_VGPU_MEMORY_DEVICE) {

@@ -635,6 +635,7 @@ int ts_vgpu_host_function(struct ts_vgpu_stream *stream, void (*function)(void *
 int ts_vgpu_free_async(struct ts_vgpu_stream *stream, uint64_t address, uint64_t tag)
 {
 	struct ts_vgpu *vgpu = stream->device->vgpu;
+	struct ts_vgpu_release *release = NULL;
 	struct ts_vgpu_range *range;
 	struct ts_vgpu_op *op;
 	int r;
@@ -647,17 +648,19 @@ int ts_vgpu_free_async(struct ts_vgpu_stream *stream, uint64_t address, uint64_t
 	}
 	range = ts_vgpu_range_find(vgpu, address);
 	if (!range || range->start != address || range->kind != TS_VGPU_MEMORY_DEVICE ||
-	    range->releasing || range->physical) {
-		ts_vgpu_op_put(vgpu, op);
+	    range->releasing || range->physical)
 		r = TS_VGPU_E_NOT_OWNER;
+	else if (range->block && !(release = ts_vgpu_pool_free_async(range->block, stream->id,
+								     stream->n_queued + 1)))
+		r = -ENOMEM;
+	if (r) {
+		ts_vgpu_op_put(vgpu, op);
 	} else {
 		range->releasing = true;
 		op->done.kind = TS_VGPU_OP_RELEASE;
 		op->done.tag = tag;
 		op->u.release.address = address;
-		op->u.release.chunk = range->chunk;
-		if (range->chunk)
-			ts_vgpu_pool_free_async(range, stream->id, stream->n_queued + 1);
+		op->u.release.of_pool = release;
 		ts_vgpu_stream_push(stream, op);
 	}
 	ts_vgpu_unlock(vgpu);

@@ -398,8 +398,8 @@ static void retire(struct ts_vgpu *vgpu, struct ts_vgpu_op *op)
 		ts_vgpu_mark_unref(vgpu, op->u.mark);
 		break;
 	case TS_VGPU_OP_RELEASE:
-		if (op->u.release.chunk)
-			ts_vgpu_pool_released(op->u.release.chunk, stream->id, op->seq);
+		if (op->u.release.of_pool)
+			ts_vgpu_pool_released(op->u.release.of_pool);
 		else
 			ts_vgpu_range_release(vgpu, op->u.release.address);
 		break;

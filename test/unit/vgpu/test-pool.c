@@ -366,7 +366,7 @@ TS_TEST(a_chunk_stays_until_its_last_release_has_come)
 }
 
 /* Blocks of two streams come and go, mostly without a wait; none lies on another, and all that is given back is there again. */
-TS_TEST(no_block_lies_on_another)
+static void come_and_go(bool follow, bool opportunistic)
 {
 	struct {
 		uint64_t start, bytes;
@@ -380,6 +380,7 @@ TS_TEST(no_block_lies_on_another)
 	begin();
 	s[0] = stream();
 	s[1] = stream();
+	rule(0, 0, follow, opportunistic);
 	for (; n_steps < 20000; n_steps++) {
 		unsigned int what = (seed = seed * 1103515245 + 12345) >> 16 & 7;
 		unsigned int more = (seed = seed * 1103515245 + 12345) >> 16;
@@ -398,7 +399,10 @@ TS_TEST(no_block_lies_on_another)
 			unsigned int at = more % n;
 
 			used -= live[at].bytes;
-			give(s[live[at].of], live[at].start);
+			if (more >> 9 & 7)
+				give(s[live[at].of], live[at].start);
+			else
+				ts_check_int(ts_vgpu_release(context, live[at].start), 0);
 			live[at] = live[--n];
 		}
 		if (more % 256 == 0)
@@ -411,5 +415,45 @@ TS_TEST(no_block_lies_on_another)
 	ts_check_int(used, 0);
 	ts_check_int(ts_vgpu_context_synchronize(context), 0);
 	check_use(0, 0);
+	end();
+}
+
+TS_TEST(no_block_lies_on_another)
+{
+	come_and_go(true, true);
+	come_and_go(true, false);
+	come_and_go(false, true);
+}
+
+/* So many that whoever looks through all of them for each does not come to an end. */
+TS_TEST(many_blocks_are_no_work)
+{
+	enum {
+		N = 24000
+	};
+	static uint64_t a[N];
+	struct ts_vgpu_stream *s, *t;
+
+	begin();
+	s = stream();
+	t = stream();
+	rule(UINT64_MAX, 0, true, true);
+	give(s, take(s, (uint64_t)N * 512));
+	ts_check_int(ts_vgpu_stream_synchronize(s), 0);
+	for (int i = 0; i < N; i++)
+		a[i] = take(i & 1 ? s : t, 512);
+	check_use(((uint64_t)N * 512 + CHUNK - 1) / CHUNK * CHUNK, (uint64_t)N * 512);
+	/* Every second one first: none joins another. */
+	for (int i = 0; i < N; i += 2)
+		give(t, a[i]);
+	for (int i = 0; i < N; i += 2)
+		a[i] = take(t, 512);
+	for (int i = 0; i < N; i++)
+		give(i & 2 ? s : t, a[i]);
+	ts_check_int(ts_vgpu_context_synchronize(context), 0);
+	check_use(((uint64_t)N * 512 + CHUNK - 1) / CHUNK * CHUNK, 0);
+	/* All of it is one again. */
+	ts_check(take(s, (uint64_t)N * 512));
+	check_use(((uint64_t)N * 512 + CHUNK - 1) / CHUNK * CHUNK, (uint64_t)N * 512);
 	end();
 }

@@ -354,7 +354,7 @@ static int free_async(uint64_t dev_ptr, void *stream)
 	r = result_of(ts_vgpu_free_async(vstream, dev_ptr, 0));
 	if (r)
 		return r;
-	if (!range.chunk || !handle_is(pool, HANDLE_POOL))
+	if (!range.block || !handle_is(pool, HANDLE_POOL))
 		pool = NULL; /* none, or destroyed before its memory */
 	tell(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, context, dev_ptr, range.bytes,
 	     vstream, pool);
