@@ -22,6 +22,7 @@ static const struct {
 	{TS_STATE_UNSURE_STREAM, "stream"},
 	{TS_STATE_UNSURE_DEPENDENCY, "dependency"},
 	{TS_STATE_UNSURE_GRAPH, "graph"},
+	{TS_STATE_UNSURE_ENGINE, "engine"},
 	{TS_GAP_UNSURE_LOST, "lost"},
 };
 

@@ -2,6 +2,7 @@
 /* What a state is put together in. Private to state.c, which does it, and checkpoint.c, which keeps it and brings it back. */
 #pragma once
 
+#include "replay/state/engines.h"
 #include "replay/state/order.h"
 #include "replay/state/state.h"
 
@@ -30,12 +31,6 @@ struct ts_state_open {
 	size_t n_calls, n_calls_allocated, n_syncs, n_syncs_allocated, n_ops, n_ops_allocated;
 };
 
-/* Had an engine at the instant, or has it one after the other since then. */
-struct ts_state_taken {
-	struct ts_state_op op;
-	uint64_t root_op_id, root_ns; /* what ran at the instant */
-};
-
 struct ts_state_builder {
 	struct ts_state *state;
 	struct ts_state_machine *machine;
@@ -46,8 +41,7 @@ struct ts_state_builder {
 	bool is_behind;	   /* the instant was passed; then: */
 	size_t n_told;	   /* operations up to the last that was waited for */
 	bool is_due_known; /* of events, nothing that was waited for having come since */
-	struct ts_state_taken *taken;
-	size_t n_taken, n_taken_allocated;
+	struct ts_state_engines engines;
 
 	/* For all instants at once: nothing is kept for one of them. NULL: for one. */
 	struct ts_state_open *open;
@@ -65,6 +59,8 @@ void *ts_state_append(void *items, size_t *n, size_t *n_allocated, size_t bytes)
 /* What the rows before an instant leave: as in a builder that was fed them. -ENOMEM, TS_SBT_E_LIMIT. */
 int ts_state_builder_keep(struct ts_state_builder *builder, const struct ts_state_op *op);
 int ts_state_builder_host(struct ts_state_builder *builder, const struct ts_sbt_row *row);
+/* The limits of the trace's devices. -ENOMEM. */
+int ts_state_builder_devices(struct ts_state_builder *builder, struct ts_sbt_reader *reader);
 /* Until nothing that follows can change the answer (TS_SBT_E_END), or it fails. */
 int ts_state_builder_read(struct ts_state_builder *builder, struct ts_sbt_cursor *cursor);
 /* A row for all instants: is `open` set, this instead of ts_state_builder_feed(). */

@@ -684,6 +684,7 @@ static int resume(struct ts_sbt_reader *reader, const struct item *item, uint64_
 	struct ts_unpack *unpack = &resuming.unpack;
 	int r = ts_state_builder_new(at_ns, &builder);
 
+	r = r ? r : ts_state_builder_devices(builder, reader);
 	if (r)
 		return r;
 	resuming.builder = builder;

@@ -53,6 +53,8 @@ struct ts_state_dependency {
 #define TS_STATE_UNSURE_STREAM	   (1u << 3) /* of what kind its stream is was not recorded */
 #define TS_STATE_UNSURE_DEPENDENCY (1u << 4) /* it waited for more, or for what was not recorded */
 #define TS_STATE_UNSURE_GRAPH	   (1u << 5) /* part of a graph: its order within is not recorded */
+#define TS_STATE_UNSURE_ENGINE \
+	(1u << 6) /* of a state: whether it waited for an engine or was on its way is inferred */
 
 /* Of more dependencies those are kept that were over last (and UNSURE_DEPENDENCY is said). */
 #define TS_STATE_MAX_DEPENDENCIES 8u

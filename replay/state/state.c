@@ -70,7 +70,7 @@ void ts_state_builder_free(struct ts_state_builder *builder)
 	ts_state_map_deinit(&builder->event_by_handle);
 	ts_state_map_deinit(&builder->thread_by_call);
 	free(builder->launches);
-	free(builder->taken);
+	ts_state_engines_deinit(&builder->engines);
 	free(builder);
 }
 
@@ -372,41 +372,23 @@ static void drop_reached(struct ts_state_builder *builder)
 
 /* ---- engines --------------------------------------------------------------------------------------- */
 
-static bool same_engine(const struct ts_state_op *a, const struct ts_state_op *b)
+int ts_state_builder_device(struct ts_state_builder *builder, uint32_t session,
+			    const struct ts_row_device *row)
 {
-	if (a->type != b->type || a->device != b->device)
-		return false;
-	return a->type != TS_ROW_MEMCPY || a->row.memcpy_.copy_kind == b->row.memcpy_.copy_kind;
+	return ts_state_engines_device(&builder->engines, session, row);
 }
 
-/* It began when another operation was over: how near counts as "when". */
-#define ENGINE_SLACK_NS 5000u
-#define MAX_TICK_NS	1000u
-#define MAX_TAKEN	1024u
-
-/* Times of devices are converted, each on its own: those of two operations, one behind the other, may overlap by as much. */
-static bool is_over_at(const struct ts_state_op *op, uint64_t at_ns)
+int ts_state_builder_devices(struct ts_state_builder *builder, struct ts_sbt_reader *reader)
 {
-	uint64_t tick_ns = (op->end_ns - op->start_ns) / 8;
+	size_t n = ts_sbt_reader_n_devices(reader);
+	int r = 0;
 
-	return op->end_ns - (tick_ns < MAX_TICK_NS ? tick_ns : MAX_TICK_NS) <= at_ns;
-}
+	for (size_t i = 0; !r && i < n; i++) {
+		const struct ts_sbt_device *device = ts_sbt_reader_device_at(reader, i);
 
-static int take_engine(struct ts_state_builder *builder, const struct ts_state_op *op,
-		       uint64_t root_op_id, uint64_t root_ns)
-{
-	struct ts_state_taken *taken;
-
-	if (builder->n_taken == MAX_TAKEN || op->type == TS_ROW_API)
-		return 0;
-	taken = ts_state_append(&builder->taken, &builder->n_taken, &builder->n_taken_allocated,
-				sizeof(*taken));
-	if (!taken)
-		return -ENOMEM;
-	taken->op = *op;
-	taken->root_op_id = root_op_id;
-	taken->root_ns = root_ns;
-	return 0;
+		r = ts_state_builder_device(builder, device->session, &device->row);
+	}
+	return r;
 }
 
 /* Those that run at the instant have engines. */
@@ -418,41 +400,26 @@ static int take_engines(struct ts_state_builder *builder)
 	for (size_t i = 0; !r && i < state->n_ops; i++) {
 		const struct ts_state_op *op = &state->ops[i].op;
 
-		if (op->start_ns <= state->at_ns)
-			r = take_engine(builder, op, op->op_id, op->start_ns);
+		if (op->start_ns <= state->at_ns && op->type != TS_ROW_API)
+			r = ts_state_engines_begin(&builder->engines, op);
 	}
+	ts_state_engines_begun(&builder->engines);
 	return r;
 }
 
-/*
- * An operation that began after the instant, and when the one was over that had its engine: it has that from then on, and what began
- * when it was over waited for both. Operations come in the order of their starts.
- */
+/* An operation that began after the instant; `current`: and was called for before. */
 static int pass_engine(struct ts_state_builder *builder, const struct ts_state_op *op,
 		       struct ts_state_current *current)
 {
-	struct ts_state_taken found = {.root_op_id = 0};
+	struct ts_state_engine_found found;
+	int r = ts_state_engines_pass(&builder->engines, op, &found);
 
-	for (size_t i = 0; i < builder->n_taken;) {
-		const struct ts_state_taken *taken = &builder->taken[i];
-
-		if (taken->op.end_ns + ENGINE_SLACK_NS < op->start_ns) {
-			builder->taken[i] = builder->taken[--builder->n_taken];
-			continue;
-		}
-		if (is_over_at(&taken->op, op->start_ns) && same_engine(&taken->op, op) &&
-		    taken->op.session == op->session &&
-		    (!found.root_op_id || taken->op.end_ns > found.op.end_ns))
-			found = *taken;
-		i++;
-	}
-	if (!found.root_op_id)
-		return 0;
-	if (current) {
-		current->engine_op_id = found.root_op_id;
-		current->engine_ns = found.root_ns;
-	}
-	return take_engine(builder, op, found.root_op_id, found.root_ns);
+	if (r || !current)
+		return r;
+	current->engine_op_id = found.op_id;
+	current->engine_ns = found.since_ns;
+	current->is_engine_unsure = found.is_unsure;
+	return 0;
 }
 
 /* ---- feeding ------------------------------------------------------------------------------------ */
@@ -614,7 +581,11 @@ static void classify(struct ts_state_current *current, uint64_t at_ns)
 		current->cause = TS_STATE_CAUSE_HOST;
 		current->by_op_id = op->host_op_id;
 	}
-	if (!by && current->phase == TS_STATE_DISPATCH_PENDING && current->engine_op_id) {
+	if (!by && current->phase == TS_STATE_DISPATCH_PENDING &&
+	    (current->engine_op_id || current->is_engine_unsure))
+		current->op.unsure |= TS_STATE_UNSURE_ENGINE;
+	if (!by && current->phase == TS_STATE_DISPATCH_PENDING && current->engine_op_id &&
+	    !current->is_engine_unsure) {
 		current->phase = TS_STATE_WAITING;
 		current->cause = TS_STATE_CAUSE_ENGINE;
 		current->by_op_id = current->engine_op_id;
@@ -770,6 +741,8 @@ static int read_all(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
 	int r = ts_state_builder_new(at_ns, &builder);
 
+	if (!r)
+		r = ts_state_builder_devices(builder, reader);
 	if (!r)
 		r = ts_state_machine_prepare(builder->machine, reader, session);
 	if (!r)

@@ -35,7 +35,7 @@ enum ts_state_cause {
 	TS_STATE_CAUSE_EVENT = 2,
 	TS_STATE_CAUSE_LEGACY = 3, /* the legacy default stream's rule */
 	TS_STATE_CAUSE_ENGINE =
-		4, /* inferred: another operation had the engine, and it began when that was over, or what came between the two */
+		4, /* inferred (UNSURE_ENGINE): another operation had the engine, and it began when that was over, or what came between the two */
 	TS_STATE_CAUSE_HOST =
 		5, /* what the host does within the stream: a function, a word to be written */
 };
@@ -49,6 +49,7 @@ struct ts_state_current {
 	uint64_t since_ns; /* in this phase, held back by this */
 	/* Whatever its phase: what ran at the instant and had its engine, itself or by who came after it, and since when; 0: none. */
 	uint64_t engine_op_id, engine_ns;
+	bool is_engine_unsure; /* some of it had room, or too much ran to follow: it may not have waited */
 };
 
 struct ts_state_thread {
@@ -115,6 +116,9 @@ int ts_state_builder_new(uint64_t at_ns, struct ts_state_builder **ret_builder);
 void ts_state_builder_free(struct ts_state_builder *builder);
 TS_DEFINE_CLEANUP(struct ts_state_builder *, ts_state_builder_freep, ts_state_builder_free)
 struct ts_state_machine *ts_state_builder_machine(struct ts_state_builder *builder);
+/* The limits of a device, before rows: of others it is not known whether they were full. -ENOMEM. */
+int ts_state_builder_device(struct ts_state_builder *builder, uint32_t session,
+			    const struct ts_row_device *row);
 /* TS_SBT_E_END: nothing that follows can change the answer. Also 0, -ENOMEM, TS_SBT_E_LIMIT. */
 int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_row *row);
 /* The builder can be freed afterwards, and only that. */

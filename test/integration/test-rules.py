@@ -224,8 +224,9 @@ class Rules(harness.Case):
             want = {name: ('waiting', 'engine', of[0]) for name in of[1:]}
             want[of[0]] = ('running', '', None)
             self.assertEqual({name: state for name, (state, _) in told.items()}, want)
-            # What nodes of graphs wait for within their launch is not in the trace.
-            self.assertFalse({word for _, unsure in told.values() for word in unsure} - {'graph'}, told)
+            # What nodes of graphs wait for within their launch is not in the trace; nor is that an engine was taken, which is inferred.
+            self.assertEqual({name for name, (_, unsure) in told.items() if 'engine' in unsure}, set(of[1:]))
+            self.assertFalse({word for _, unsure in told.values() for word in unsure} - {'graph', 'engine'}, told)
 
     #   n1   aaaa                   takes all of the device; b is called next, and c, whose stream
     #   n2   ....        bbbb       has the higher priority, overtakes it, and d of one between,
@@ -259,7 +260,7 @@ class Rules(harness.Case):
     #   hi   copy                   a full device takes no copy engine: copies wait for nobody's kernel, whatever their priority
     def test_copies_beside_a_full_device(self):
         at, = self.recorded('full:a:n1 begun:a full:b:hi copy:n2 sync:n2 now', 'small')
-        self.assertEqual(self.told(at), {'a': (('running', '', None), []), 'b': (('waiting', 'engine', 'a'), [])})
+        self.assertEqual(self.told(at), {'a': (('running', '', None), []), 'b': (('waiting', 'engine', 'a'), ['engine'])})
 
 
 if __name__ == '__main__':

@@ -362,7 +362,7 @@ const struct ts_command ts_command_state = {
 		"An operation is running; waiting (first in its stream, held back by an event,\n"
 		"the legacy default stream or a taken engine); queued (behind others in its\n"
 		"stream); or dispatch_pending (nothing known holds it back). Where the trace\n"
-		"cannot tell for certain, `unsure` says why.\n"
+		"cannot tell for certain, `unsure` says why: so of each taken engine.\n"
 		"\n"
 		"      --at TIME     the instant\n"
 		"      --stacks      with the host stack of each operation's call\n"

@@ -43,14 +43,15 @@ struct item {
 	uint64_t start_ns, done_ns;	  /* what the reference found */
 	uint64_t later_ns; /* of a graph's launch: by how much the second node begins later */
 	uint64_t told_ns;  /* and when the launch's row is; 0: at its call */
-	uint64_t ready_ns; /* of a device that holds one at a time: when nothing else held it */
+	uint64_t ready_ns; /* of a device that holds so many: when nothing else held it */
 };
 
 struct program {
 	struct item items[PROGRAM_MAX_ITEMS];
 	unsigned int n_items;
-	/* Each context has a device that holds one operation at a time, the most urgent of those that are ready; else one for each operation. */
-	bool is_full;
+	/* Each context has a device that holds so many operations at a time, the most urgent of those that are ready; 0: one for each operation. */
+	unsigned int n_at_once;
+	bool has_limits; /* those devices' are known */
 	int priorities[PROGRAM_ALL];
 	struct ts_sbt_row rows[PROGRAM_MAX_ROWS];
 	unsigned int n_rows;
@@ -180,19 +181,33 @@ static inline void program_call(struct program *program, uint64_t t)
 	}
 }
 
-/* Of a device that holds one: the operation that runs at t, or else is the next one. NULL: neither. */
-static inline struct item *program_on_device(struct program *program, uint32_t context, uint64_t t)
+/* Operations that run at t on a context's device. */
+static inline unsigned int program_n_running(const struct program *program, uint32_t context,
+					     uint64_t t)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < program->n_items; i++) {
+		const struct item *item = &program->items[i];
+
+		n += item->kind == ITEM_OP && program_context(item->stream) == context &&
+		     item->start_ns <= t && item->done_ns > t;
+	}
+	return n;
+}
+
+/* Of a device that holds so many: the next one to begin at t. NULL: none can. */
+static inline struct item *program_next(struct program *program, uint32_t context, uint64_t t)
 {
 	struct item *best = NULL;
 
+	if (program_n_running(program, context, t) >= program->n_at_once)
+		return NULL;
 	for (unsigned int i = 0; i < program->n_items; i++) {
 		struct item *item = &program->items[i];
 
-		if (item->kind != ITEM_OP || program_context(item->stream) != context)
-			continue;
-		if (item->start_ns <= t && item->done_ns > t)
-			return item;
-		if (item->start_ns != NOT_YET || item->ready_ns > t)
+		if (item->kind != ITEM_OP || program_context(item->stream) != context ||
+		    item->start_ns != NOT_YET || item->ready_ns > t)
 			continue;
 		if (!best ||
 		    program->priorities[item->stream] < program->priorities[best->stream] ||
@@ -228,14 +243,14 @@ static inline void program_run(struct program *program)
 			if (program_is_queued(item) && item->start_ns == NOT_YET && t >= ready_ns &&
 			    !program_is_held(program, i, t)) {
 				item->ready_ns = item->ready_ns < t ? item->ready_ns : t;
-				if (!program->is_full || item->kind != ITEM_OP)
+				if (!program->n_at_once || item->kind != ITEM_OP)
 					program_start(item, t);
 			}
 		}
-		for (uint32_t k = 0; program->is_full && k < 2; k++) {
-			struct item *next = program_on_device(program, PROGRAM_CONTEXT + k, t);
+		for (uint32_t k = 0; k < 2; k++) {
+			struct item *next;
 
-			if (next && next->start_ns == NOT_YET)
+			while ((next = program_next(program, PROGRAM_CONTEXT + k, t)))
 				program_start(next, t);
 		}
 		program_call(program, t);
@@ -338,11 +353,17 @@ static inline void program_add_work(struct program *program, unsigned int i)
 			(struct ts_row_kernel){.start_ns = item->start_ns + n * item->later_ns,
 					       .end_ns = program_node_end_ns(item, n),
 					       .op_id = i + 1,
-					       .device = program->is_full ? context : i,
+					       .device = program->n_at_once ? context : i,
 					       .context = context,
 					       .stream = is_node ? 20 + n : item->stream,
 					       .graph = is_node ? 5 : 0,
-					       .graph_node = is_node ? 1 + n : 0};
+					       .graph_node = is_node ? 1 + n : 0,
+					       .grid_x = 1,
+					       .grid_y = 1,
+					       .grid_z = 1,
+					       .block_x = 32,
+					       .block_y = 1,
+					       .block_z = 1};
 		program_add_row(program, TS_ROW_KERNEL);
 	}
 }
@@ -416,6 +437,19 @@ static inline void program_trace(struct program *program)
 	qsort(program->rows, program->n_rows, sizeof(program->rows[0]), program_compare_rows);
 }
 
+/* A device that holds so many kernels of one block. */
+static inline struct ts_row_device program_device(uint32_t device, unsigned int n_at_once)
+{
+	return (struct ts_row_device){.device = device,
+				      .compute_capability_major = 9,
+				      .n_multiprocessors = n_at_once,
+				      .threads_per_warp = 32,
+				      .max_warps_per_multiprocessor = 64,
+				      .max_blocks_per_multiprocessor = 1,
+				      .max_shared_bytes_per_multiprocessor = 1 << 16,
+				      .max_registers_per_multiprocessor = 1 << 16};
+}
+
 /* The state at t, from the rows. NULL: it failed. */
 static inline struct ts_state *program_state(const struct program *program, uint64_t t)
 {
@@ -424,6 +458,11 @@ static inline struct ts_state *program_state(const struct program *program, uint
 	struct ts_state_op op;
 	int r = ts_state_builder_new(t, &builder);
 
+	for (uint32_t k = 0; !r && program->has_limits && k < 2; k++) {
+		struct ts_row_device row = program_device(PROGRAM_CONTEXT + k, program->n_at_once);
+
+		r = ts_state_builder_device(builder, PROGRAM_SESSION, &row);
+	}
 	for (unsigned int i = 0; !r && i < program->n_rows; i++)
 		if (program->rows[i].type == TS_ROW_STREAM)
 			r = ts_state_machine_feed(ts_state_builder_machine(builder),

@@ -112,7 +112,7 @@ static void check_engine(uint64_t t, uint64_t op_id, uint64_t by_op_id, uint64_t
 	ts_check_str(ts_state_cause_name(current->cause), "engine");
 	ts_check_int(current->by_op_id, by_op_id);
 	ts_check_int(current->since_ns, since_ns);
-	ts_check_int(current->op.unsure, 0);
+	ts_check_int(current->op.unsure, TS_STATE_UNSURE_ENGINE);
 }
 
 /*
@@ -159,6 +159,50 @@ TS_TEST(who_begins_long_after_waits_for_no_engine)
 	add(ITEM_OP, 2, 0, 12, 10100);
 	add(ITEM_OP, 1, 0, 30100, 40100);
 	ts_check_str(ts_state_phase_name(look_at_one_device(5000, 2)->phase), "dispatch_pending");
+}
+
+/*
+ *	stream 2    xyzxyz			short ones of one block, each after the other, on a device that holds four such:
+ *	stream 1              aaaa	a had room, and was on its way; or, where it has six blocks, some of it had, and nobody knows
+ */
+TS_TEST(who_had_room_waits_for_no_engine)
+{
+	static const struct {
+		uint32_t n_blocks, n_others; /* of a, and of x */
+		const char *phase;
+		uint32_t unsure;
+	} cases[] = {
+		{1, 1, "dispatch_pending", 0},
+		{3, 1, "dispatch_pending", 0},
+		{6, 1, "dispatch_pending", TS_STATE_UNSURE_ENGINE},
+		{1, 4, "waiting", TS_STATE_UNSURE_ENGINE},
+		{6, 7, "waiting", TS_STATE_UNSURE_ENGINE},
+	};
+
+	for (unsigned int i = 0; i < 6; i++)
+		add(ITEM_OP, 2, 0, 1000 + 2500 * i, 3500 + 2500 * i);
+	add(ITEM_OP, 1, 0, 16000, 17000);
+	scenario.n_at_once = 4;
+	scenario.has_limits = true;
+	for (size_t k = 0; k < sizeof(cases) / sizeof(*cases); k++) {
+		const struct ts_state_current *current;
+		struct ts_state *state;
+
+		program_trace(&scenario);
+		for (unsigned int i = 0; i < scenario.n_rows; i++) {
+			struct ts_row_kernel *row = (struct ts_row_kernel *)scenario.rows[i].any;
+
+			if (scenario.rows[i].type == TS_ROW_KERNEL)
+				row->grid_x =
+					row->op_id == 7 ? cases[k].n_blocks : cases[k].n_others;
+		}
+		state = program_state(&scenario, 2000);
+		ts_check(state);
+		current = find(state, 7);
+		ts_check_str(ts_state_phase_name(current->phase), cases[k].phase);
+		ts_check_int(current->op.unsure, cases[k].unsure);
+		ts_state_free(state);
+	}
 }
 
 /*

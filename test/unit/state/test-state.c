@@ -287,7 +287,9 @@ static void generate_full(struct program *program)
 	generate(program);
 	for (unsigned int i = 0; i < program->n_items; i++)
 		program->items[i].kind = kinds[below(TS_ARRAY_LEN(kinds))];
-	program->is_full = true;
+	/* Of one that holds two it has to be known that it does. */
+	program->n_at_once = 1 + below(2);
+	program->has_limits = program->n_at_once > 1 || below(2);
 	for (unsigned int i = 0; i < PROGRAM_ALL; i++)
 		program->priorities[i] = -(int)below(3);
 }
@@ -306,29 +308,42 @@ static void stretch(struct program *program)
 	}
 }
 
-/* Where nothing else holds an operation it waits for the one that runs, however many go before it; or it is on its way. */
-static unsigned int check_engines(struct program *program, const struct ts_state *state, uint64_t t)
+/* From t until the operation began its device had no room: then it waited, or was on its way as one that waits. */
+static bool is_kept_out(const struct program *program, const struct item *item, uint64_t t)
+{
+	for (; t < item->start_ns; t += UNIT_NS)
+		if (program_n_running(program, program_context(item->stream), t) <
+		    program->n_at_once)
+			return false;
+	return true;
+}
+
+/* Where nothing else holds an operation it waits for one that runs, however many go before it; or it is on its way. */
+static unsigned int check_engines(const struct program *program, const struct ts_state *state,
+				  uint64_t t)
 {
 	unsigned int n = 0;
 
 	for (size_t i = 0; i < state->n_ops; i++) {
 		const struct ts_state_current *current = &state->ops[i];
 		unsigned int at = (unsigned int)current->op.op_id - 1;
-		const struct item *item = &program->items[at];
-		const struct item *runs =
-			program_on_device(program, program_context(item->stream), t);
+		const struct item *item = &program->items[at], *runs;
 
 		if (item->start_ns <= t || behind(program, at, t) ||
-		    known_ns(program, before[at], t) || pending_hosts(program, before[at], t)) {
+		    known_ns(program, before[at], t) || pending_hosts(program, before[at], t) ||
+		    !is_kept_out(program, item, t)) {
+			ts_check(item->start_ns <= t || item->ready_ns > t ||
+				 is_kept_out(program, item, t));
 			check_op(program, at, current, t);
 			continue;
 		}
-		if (item->ready_ns > t && current->phase == TS_STATE_DISPATCH_PENDING)
-			continue;
 		ts_check_str(ts_state_phase_name(current->phase), "waiting");
 		ts_check_str(ts_state_cause_name(current->cause), "engine");
-		ts_check(runs && runs->start_ns <= t);
-		ts_check_int(current->by_op_id, runs - program->items + 1);
+		ts_check(current->op.unsure & TS_STATE_UNSURE_ENGINE);
+		ts_check(current->by_op_id && current->by_op_id <= program->n_items);
+		runs = &program->items[current->by_op_id - 1];
+		ts_check(runs->kind == ITEM_OP && runs->start_ns <= t && runs->done_ns > t);
+		ts_check_int(program_context(runs->stream), program_context(item->stream));
 		n += item->ready_ns <= t;
 	}
 	return n;
