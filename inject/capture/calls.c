@@ -272,17 +272,17 @@ static void put_module(struct ts_capture *capture, const struct ts_record_operat
 	put_image(capture, model, module, start, n_bytes, is_library);
 }
 
-/* The driver has read it; it is not expected to be another by now. */
 static void put_module_of_file(struct ts_capture *capture, const struct ts_record_operation *model,
 			       const void *module, const char *path, bool is_library)
 {
-	struct ts_pages file = {0};
-	size_t n_bytes = ts_capture_image_of_file(path, &file);
+	const void *image = NULL;
+	size_t n_bytes = ts_capture_file_take(path, &image);
 
-	put_image(capture, model, module, file.at, n_bytes, is_library);
+	put_image(capture, model, module, image, n_bytes, is_library);
 	if (!n_bytes)
-		ts_capture_unsupported(capture, model, "code of a file that cannot be read");
-	ts_pages_free(&file);
+		ts_capture_unsupported(
+			capture, model,
+			"code of a file that cannot be read, or was changed while it was loaded");
 }
 
 static void put_alloc(struct ts_capture *capture, const struct ts_record_operation *model,

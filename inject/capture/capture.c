@@ -242,6 +242,7 @@ static void enter(struct ts_capture *capture, uint32_t cbid,
 		  const struct ts_cupti_callback_data *data)
 {
 	enum ts_capture_mode mode = ts_capture_mode(cbid);
+	const char *path;
 
 	/* Driver calls within a driver's call have its id. Any other: the way out of the one before was not seen. */
 	if (inside.depth && inside.correlation == data->correlation_id) {
@@ -260,6 +261,10 @@ static void enter(struct ts_capture *capture, uint32_t cbid,
 			ts_capture_work(cbid) == TS_CAPTURE_WORK_COPY;
 	if (inside.copies)
 		ts_window_copy_begins(capture);
+	ts_capture_file_drop();
+	path = ts_capture_loaded_file(cbid, data->function_params);
+	if (path)
+		ts_capture_file_read(path);
 	inside.enter = ts_producer_ticks(&capture->shim->producer);
 	if (mode == TS_CAPTURE_ORDERED || mode == TS_CAPTURE_BEFORE)
 		take_order(capture);
@@ -286,6 +291,7 @@ static void leave(struct ts_capture *capture, uint32_t cbid,
 	/* An end that fails ends one that was spoiled. */
 	else if (mode == TS_CAPTURE_OF_STREAM && (result || !begins_capture(cbid)))
 		ts_window_capture_ends(&capture->window);
+	ts_capture_file_drop();
 	give_order(capture);
 	end_copy(capture);
 }

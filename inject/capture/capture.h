@@ -172,5 +172,12 @@ bool ts_capture_graph_call(struct ts_capture *capture, uint32_t cbid, const void
 
 /* modules.c: the bytes of an image as the driver is given it; 0: nobody knows how many. */
 size_t ts_capture_image_bytes(const void *image, const void **ret_start);
-/* One that is in a file, to pages that are the caller's: its bytes. 0: it cannot be read. */
-size_t ts_capture_image_of_file(const char *path, struct ts_pages *ret_file);
+/*
+ * One that is in a file: read before the driver reads it, with no lock held; what was read is the calling thread's. Taken when the
+ * driver has: its bytes, until they are dropped. 0: it is no file, cannot be read, or is another by now.
+ */
+void ts_capture_file_read(const char *path);
+size_t ts_capture_file_take(const char *path, const void **ret_image);
+void ts_capture_file_drop(void);
+/* The file that a call loads; NULL: it loads none. */
+const char *ts_capture_loaded_file(uint32_t cbid, const void *params);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How long an image is, of which a program gives the driver but the address: each kind says so itself. A wrapper that nvcc
- * makes leads to a fatbin; PTX ends with a NUL. What an image says is believed as the driver believes it.
+ * makes leads to a fatbin; PTX ends with a NUL. What an image says is believed as the driver believes it; of a file, which another may
+ * change, no more than there is in it.
  */
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "inject/capture/capture.h"
+#include "proto/abi/vendor/cuda_driver_params.h"
+#include "proto/abi/vendor/cupti_cbid.h"
 
 #define WRAPPER_MAGIC 0x466243b1u
 #define FATBIN_MAGIC  0xba55ed50u
@@ -27,27 +31,47 @@ struct fatbin {
 	uint64_t bytes; /* behind the header */
 };
 
-/* Up to the last of: headers of programs and sections, sections' contents. */
-static size_t elf_bytes(const Elf64_Ehdr *header)
+static size_t last_of(size_t end, uint64_t from, uint64_t bytes)
 {
-	const Elf64_Shdr *sections;
-	uint64_t end = sizeof(*header), n = header->e_shnum;
+	uint64_t last;
 
-	if (header->e_ident[EI_CLASS] != ELFCLASS64)
+	if (__builtin_add_overflow(from, bytes, &last))
+		return SIZE_MAX;
+	return last > end ? last : end;
+}
+
+/*
+ * Up to the last of: headers of programs and sections, sections' contents. No more than `most` bytes are looked at; where it would be
+ * more: SIZE_MAX.
+ */
+static size_t elf_bytes(const uint8_t *image, size_t most)
+{
+	Elf64_Ehdr header;
+	Elf64_Shdr section;
+	size_t end = sizeof(header);
+	uint64_t n, bytes;
+
+	if (most < sizeof(header))
+		return SIZE_MAX;
+	memcpy(&header, image, sizeof(header));
+	if (header.e_ident[EI_CLASS] != ELFCLASS64)
 		return 0;
-	if (header->e_phoff)
-		end = header->e_phoff + (uint64_t)header->e_phnum * header->e_phentsize;
-	if (!header->e_shoff || header->e_shentsize != sizeof(*sections))
+	if (header.e_phoff)
+		end = last_of(end, header.e_phoff, (uint64_t)header.e_phnum * header.e_phentsize);
+	if (!header.e_shoff || header.e_shentsize != sizeof(section))
 		return end;
-	sections = (const void *)((const uint8_t *)header + header->e_shoff);
-	if (!n)
-		n = sections[0].sh_size;
-	if (header->e_shoff + n * sizeof(*sections) > end)
-		end = header->e_shoff + n * sizeof(*sections);
-	for (uint64_t i = 0; i < n; i++)
-		if (sections[i].sh_type != SHT_NOBITS &&
-		    sections[i].sh_offset + sections[i].sh_size > end)
-			end = sections[i].sh_offset + sections[i].sh_size;
+	if (header.e_shoff > most || most - header.e_shoff < sizeof(section))
+		return SIZE_MAX;
+	memcpy(&section, image + header.e_shoff, sizeof(section));
+	n = header.e_shnum ? header.e_shnum : section.sh_size;
+	if (__builtin_mul_overflow(n, sizeof(section), &bytes) || bytes > most - header.e_shoff)
+		return SIZE_MAX;
+	end = last_of(end, header.e_shoff, bytes);
+	for (uint64_t i = 0; i < n; i++) {
+		memcpy(&section, image + header.e_shoff + i * sizeof(section), sizeof(section));
+		if (section.sh_type != SHT_NOBITS)
+			end = last_of(end, section.sh_offset, section.sh_size);
+	}
 	return end;
 }
 
@@ -74,35 +98,112 @@ size_t ts_capture_image_bytes(const void *image, const void **ret_start)
 		return fatbin.header_bytes + fatbin.bytes;
 	}
 	if (!memcmp(image, ELFMAG, SELFMAG))
-		return elf_bytes(image);
+		return elf_bytes(image, PTRDIFF_MAX);
 	return strlen(image) + 1;
 }
 
-size_t ts_capture_image_of_file(const char *path, struct ts_pages *ret_file)
+/* Of a file that is no longer than `most`; there is room for a header behind it. */
+static size_t bytes_in_file(const uint8_t *file, size_t most)
 {
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	const void *start;
+	struct fatbin fatbin;
+	size_t image = most;
+
+	if (most >= SELFMAG && !memcmp(file, ELFMAG, SELFMAG))
+		image = elf_bytes(file, most);
+	else if (memcpy(&fatbin, file, sizeof(fatbin)), fatbin.magic == FATBIN_MAGIC)
+		image = last_of(0, fatbin.header_bytes, fatbin.bytes);
+	else
+		/* PTX, with the NUL that a file may lack. */
+		image = most + 1;
+	return image <= most + 1 ? image : most;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* Whoever opens what is no file may wait for another, or take from it what is the driver's. */
+static int open_file(const char *path, struct stat *ret_st)
+{
+	int fd;
+
+	if (!path || stat(path, ret_st) || !S_ISREG(ret_st->st_mode))
+		return -1;
+	do
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	while (fd < 0 && errno == EINTR);
+	if (fd >= 0 && (fstat(fd, ret_st) || !S_ISREG(ret_st->st_mode))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static size_t read_all(int fd, uint8_t *to, size_t n_bytes)
+{
+	size_t n = 0;
+
+	while (n < n_bytes) {
+		ssize_t got = read(fd, to + n, n_bytes - n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	return n;
+}
+
+/* What a thread's call loads, as it was before the driver read it. */
+static __thread struct {
+	struct ts_pages pages;
+	size_t n_bytes; /* 0: it cannot be read */
 	struct stat st;
-	size_t n = 0, image;
+} file __attribute__((tls_model("initial-exec")));
 
+void ts_capture_file_read(const char *path)
+{
+	int fd;
+
+	ts_capture_file_drop();
+	fd = open_file(path, &file.st);
 	if (fd < 0)
-		return 0;
-	/* A NUL behind it: PTX in a file may have none. */
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
-	    ts_pages_grow(ret_file, (size_t)st.st_size + sizeof(struct fatbin)))
-		while (n < (size_t)st.st_size) {
-			ssize_t got = read(fd, ret_file->at + n, (size_t)st.st_size - n);
-
-			if (got <= 0)
-				break;
-			n += (size_t)got;
-		}
+		return;
+	/* With zeroes behind it: PTX in a file may have no NUL, and it may be shorter than a header. */
+	if (file.st.st_size > 0 &&
+	    ts_pages_grow(&file.pages, (size_t)file.st.st_size + sizeof(struct fatbin)) &&
+	    read_all(fd, file.pages.at, (size_t)file.st.st_size) == (size_t)file.st.st_size)
+		file.n_bytes = bytes_in_file(file.pages.at, (size_t)file.st.st_size);
 	close(fd);
-	if (!n || n != (size_t)st.st_size)
+}
+
+size_t ts_capture_file_take(const char *path, const void **ret_image)
+{
+	struct stat now;
+
+	if (!file.n_bytes || stat(path, &now) || !is_same(&file.st, &now))
 		return 0;
-	/* PTX with the NUL; of what else there is in the file no more than it says to be. */
-	if (ret_file->at[0] != 0x7f && ret_file->at[0] != (FATBIN_MAGIC & 0xff))
-		return n + 1;
-	image = n >= sizeof(Elf64_Ehdr) ? ts_capture_image_bytes(ret_file->at, &start) : n;
-	return image < n ? image : n;
+	*ret_image = file.pages.at;
+	return file.n_bytes;
+}
+
+void ts_capture_file_drop(void)
+{
+	ts_pages_free(&file.pages);
+	file.n_bytes = 0;
+}
+
+const char *ts_capture_loaded_file(uint32_t cbid, const void *params)
+{
+	if (!params)
+		return NULL;
+	if (cbid == TS_CUPTI_DRIVER_CBID_cuModuleLoad)
+		return ((const struct ts_cu_module_load_params *)params)->fname;
+	if (cbid == TS_CUPTI_DRIVER_CBID_cuLibraryLoadFromFile)
+		return ((const struct ts_cu_library_load_from_file_params *)params)->file_name;
+	return NULL;
 }
