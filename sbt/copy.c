@@ -237,6 +237,19 @@ static int advance(struct ts_copy *copy, struct ts_copy_part *part)
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
+/* Of the sessions that are copied, all of them: a part of them is of no use. */
+static uint64_t captured_operations(const struct ts_sbt_reader *reader,
+				    const struct ts_sbt_copy_options *options)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < reader->n_blocks; i++)
+		if (reader->blocks[i].type == TS_ROW_OPERATION &&
+		    (!options->session || reader->blocks[i].session == options->session))
+			n += reader->blocks[i].n_rows;
+	return n;
+}
+
 /* All but operations: what they refer to (blobs) is not copied, and of a part of them nothing can be done again. */
 static int begin(struct ts_copy *copy, struct ts_copy_part *part, uint64_t from_ns, uint64_t to_ns,
 		 const uint8_t *among)
@@ -723,6 +736,8 @@ int ts_sbt_copy(struct ts_sbt_copy_source *sources, size_t n_sources,
 	copy.sources = calloc(n_sources, sizeof(*copy.sources));
 	if (!copy.sources)
 		return -ENOMEM;
+	for (size_t i = 0; i < n_sources; i++)
+		ret_report->n_left_out += captured_operations(sources[i].reader, options);
 	for (; !r && copy.n_sources < n_sources; copy.n_sources++)
 		r = init_source(&copy, copy.n_sources, &sources[copy.n_sources]);
 	r = r ?: ts_copy_align(&copy);

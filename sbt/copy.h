@@ -51,6 +51,8 @@ struct ts_sbt_copy_report {
 	uint64_t n_damaged;	    /* blocks that could not be read, and are not in the copy */
 	struct ts_sbt_error damage; /* the first of them */
 	const char *damaged;	    /* in which source; NULL: in none */
+	uint64_t
+		n_left_out; /* captured operations: a copy has none, for what they refer to is not copied */
 };
 
 #define TS_SBT_COPY_MAX_SOURCES 1024u

@@ -172,7 +172,8 @@ static int exec_sessions(struct ts_replay *replay)
 	if (!any && !r)
 		return ts_replay_complain(
 			replay, true,
-			"%s: nothing was captured to be replayed; `tsctl record --capture replay` does",
+			"%s: nothing was captured to be replayed, as `tsctl record --capture replay` "
+			"does, or it was left out, as `tsctl cut`, `dump` and `merge` do",
 			replay->path);
 	return r == 1 ? 0 : r;
 }

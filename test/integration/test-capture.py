@@ -169,6 +169,24 @@ class Replay(harness.Case):
         self.assertEqual(result.status, 0, result)
         self.assertEqual(json.loads(result.out)['launches'], 7)
 
+    def test_copies_are_without(self):
+        """What was captured is not in a part of a trace: that is said when it is made, and when somebody wants to replay it."""
+        path = self.capture([harness.app('saxpy', 'driver')])
+        plain, other = self.record([harness.app('saxpy', 'driver')], '--force')[1], self.path('other.sbt')
+        os.rename(plain, other)
+        path = self.capture([harness.app('saxpy', 'driver')], '--force')
+        for name, argv in (('cut', ('--from', '0')), ('dump', ()), ('merge', (other,))):
+            part = self.path(name + '.sbt')
+            made = harness.tsctl(name, *argv, '-o', part, path)
+            self.assertEqual(made.status, 0, made)
+            self.assertIn('captured to be replayed', made.err)
+            status, sessions, result = self.replay(part)
+            self.assertEqual((status, sessions), (BAD, []))
+            self.assertIn('`tsctl cut`', result.err)
+        # Of a trace that has nothing of it nothing is said.
+        made = harness.tsctl('cut', '--from', '0', '-o', self.path('plain.sbt'), other)
+        self.assertEqual((made.status, made.err), (0, ''), made)
+
     def test_what_was_not_captured(self):
         result, path = self.record([harness.app('saxpy', 'driver')])
         self.assertEqual(result.status, 0, result)

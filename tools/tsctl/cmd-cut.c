@@ -178,6 +178,7 @@ const struct ts_command ts_command_cut = {
 		"the rows that tell what was there when the window begins: contexts, streams,\n"
 		"modules, allocations that were live, ranges that were open, and clock snapshots\n"
 		"around it. Stacks, threads, modules and symbols are those that rows refer to.\n"
+		"What was captured to be replayed is left out.\n"
 		"Exits 0, 1 where FILE is damaged (OUT has what could be read), or 2.\n"
 		"\n"
 		"      --from TIME, --to TIME\n"

@@ -71,6 +71,12 @@ int ts_copy_out(struct ts_sbt_copy_source *sources, size_t n_sources,
 	}
 	if (ts_outfile_finish(&out))
 		return TS_EXIT_BAD;
+	/* It is as it should be, and no finding; but who wants to replay it is to know before the whole is gone. */
+	if (ret_report->n_left_out)
+		ts_complain(
+			"%s has nothing that was captured to be replayed: keep the whole trace for `tsctl "
+			"replay --on vgpu`",
+			out.shown);
 	return tell_missing(sources, n_sources, ret_report);
 }
 

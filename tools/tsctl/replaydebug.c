@@ -793,7 +793,8 @@ int ts_replaydebug_run(const struct ts_replay_asked *asked)
 	}
 	if (status >= 0)
 		return status;
-	ts_complain("%s: nothing was captured to be replayed; `tsctl record --capture replay` does",
+	ts_complain("%s: nothing was captured to be replayed, as `tsctl record --capture replay` "
+		    "does, or it was left out, as `tsctl cut`, `dump` and `merge` do",
 		    source.path);
 	return TS_EXIT_BAD;
 }
