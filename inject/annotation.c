@@ -666,7 +666,7 @@ void ts_annotation_switch(bool on)
 
 void ts_annotation_missing(struct ts_shim *shim, const char *holder)
 {
-	static const char own_domain[] = "tracesmith";
+	static const char own_domain[] = TS_OWN_DOMAIN;
 	struct ts_thread *thread = ready(shim);
 	struct open_range mark = {0};
 	char text[320];

@@ -11,7 +11,7 @@ void ts_counter_record(struct ts_producer *producer, struct ts_thread *thread, c
 		       uint64_t value)
 {
 	const uint32_t name_id = ts_counter_string(producer, name);
-	const uint32_t domain_id = ts_counter_string(producer, TS_COUNTERS_DOMAIN);
+	const uint32_t domain_id = ts_counter_string(producer, TS_OWN_DOMAIN);
 	struct ts_record_counter *out =
 		ts_thread_reserve(thread, TS_RECORD_COUNTER, sizeof(*out), producer->clock,
 				  ts_producer_ticks(producer));

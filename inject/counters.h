@@ -4,8 +4,6 @@
 
 #include "inject/producer.h"
 
-#define TS_COUNTERS_DOMAIN "tracesmith"
-
 /* What stands for a text in this session. */
 uint32_t ts_counter_string(struct ts_producer *producer, const char *text);
 

@@ -17,7 +17,7 @@ static void tell_why(struct ts_stack_walker *walker, struct ts_producer *produce
 		return;
 	walker->told_why = true;
 	name = ts_counter_string(producer, walker->interpreter.why);
-	domain = ts_counter_string(producer, TS_COUNTERS_DOMAIN);
+	domain = ts_counter_string(producer, TS_OWN_DOMAIN);
 	out = ts_thread_reserve(thread, TS_RECORD_MARK, sizeof(*out), producer->clock,
 				ts_producer_ticks(producer));
 	if (!out)

@@ -350,6 +350,16 @@ int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed
 	return answer_pack(&answer, ret_packed, ret_n_bytes);
 }
 
+/* What the application said itself: marks, ranges, counters. What the disk did not take may be among the others. */
+static uint64_t annotations_of(const struct ts_recording *recording)
+{
+	uint64_t n = recording->counts[TS_ROW_MARK] + recording->counts[TS_ROW_RANGE_BEGIN] +
+		     recording->counts[TS_ROW_COUNTER],
+		 others = recording->n_kernel_counters + recording->n_own_rows;
+
+	return n > others ? n - others : 0;
+}
+
 static void answer_summary_fill(Ts__Rpc__RecordingSummary *summary, struct ts_recording *recording)
 {
 	const char *reason = ts_empty_reason_name(recording->empty_reason);
@@ -365,6 +375,7 @@ static void answer_summary_fill(Ts__Rpc__RecordingSummary *summary, struct ts_re
 	TS_RPC_SET(summary, observed, recording->n_observed);
 	TS_RPC_SET(summary, observed_calls, recording->n_observed_calls);
 	summary->cut_short = (char *)(uintptr_t)recording->cut_short;
+	TS_RPC_SET(summary, annotations, annotations_of(recording));
 	if (recording->n_captured) {
 		TS_RPC_SET(summary, captured, recording->n_captured);
 		TS_RPC_SET(summary, captured_bytes, recording->captured_bytes);

@@ -52,6 +52,7 @@ struct ts_recording {
 	uint64_t counts[TS_ROW_EVENT_COUNT];
 	uint64_t lost[TS_LOSS_COUNT];
 	uint64_t n_kernel_counters; /* of the counter rows: the kernel's */
+	uint64_t n_own_rows;	    /* of the marks and counters: the shim's own */
 	uint64_t n_notes;
 	uint32_t n_refused; /* TS_RECORDING_MAX_REFUSALS of them are noted */
 	uint32_t n_sessions;

@@ -36,6 +36,7 @@ void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
 		recording->lost[i] += status.lost[i];
 	recording->n_kernel_counters += status.n_kernel_counters;
+	recording->n_own_rows += status.n_own_rows;
 	recording->n_captured += status.capture != TS_CAPTURE_STATE_NONE;
 	recording->captured_bytes += status.captured_bytes;
 	recording->captured_ns += status.captured_ns;

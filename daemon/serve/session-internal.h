@@ -52,6 +52,7 @@ struct ts_session {
 	/* Relaxed: for a look from outside. */
 	uint64_t counts[TS_ROW_EVENT_COUNT];
 	uint64_t lost[TS_LOSS_COUNT];
+	uint64_t n_own_rows;	  /* marks and counters: the shim's own */
 	uint64_t unwritten_bytes; /* in the rings, as of the last look */
 
 	/* The thread's own. */
@@ -91,6 +92,7 @@ struct ts_session {
 	bool flush_waiting;
 	struct ts_session_kernel *kernel; /* NULL: no kernel events */
 	uint64_t n_kernel_counters;	  /* of the counter rows */
+	uint32_t own_domain;		  /* the string; 0: not needed so far */
 	int write_error;		  /* the file's: this session cannot go on */
 	bool full; /* the file takes nothing of this session any more but its end */
 	uint64_t lost_written[TS_LOSS_COUNT]; /* of `lost`: in the file */

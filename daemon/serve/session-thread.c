@@ -230,6 +230,21 @@ static void session_mark(struct ts_session *s, const struct ts_row_mark *row)
 	session_notify(s);
 }
 
+/* Of a mark or a counter: what the shim says of itself says nothing of the program. */
+static int session_own(struct ts_session *s, uint32_t domain)
+{
+	int r = 0;
+
+	if (!s->own_domain && domain)
+		r = ts_sbt_writer_string(s->recording->writer, TS_OWN_DOMAIN, strlen(TS_OWN_DOMAIN),
+					 &s->own_domain);
+	if (r)
+		return ts_session_write_failed(s, r);
+	if (domain && domain == s->own_domain)
+		__atomic_store_n(&s->n_own_rows, s->n_own_rows + 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
 static int session_record(struct ts_session *s, struct session_shard *shard,
 			  const struct ts_record *record)
 {
@@ -251,9 +266,12 @@ static int session_record(struct ts_session *s, struct session_shard *shard,
 	else if (ts_unlikely(record->type == TS_RECORD_MARK))
 		session_mark(s, &row.mark);
 	r = ts_session_add_row(s, record->type, &row);
-	if (ts_likely(!r))
-		ts_session_count_row(s, record->type);
-	return r;
+	if (ts_unlikely(r))
+		return r;
+	ts_session_count_row(s, record->type);
+	if (record->type == TS_RECORD_MARK)
+		return session_own(s, row.mark.domain);
+	return record->type == TS_RECORD_COUNTER ? session_own(s, row.counter.domain) : 0;
 }
 
 /* It is not looked at again. The others are drained all the same before the session ends. */

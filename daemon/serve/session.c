@@ -315,6 +315,7 @@ void ts_session_status(const struct ts_session *s, struct ts_session_status *ret
 	}
 	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
 		status.lost[i] = __atomic_load_n(&s->lost[i], __ATOMIC_RELAXED);
+	status.n_own_rows = __atomic_load_n(&s->n_own_rows, __ATOMIC_RELAXED);
 	status.n_kernel_counters = __atomic_load_n(&s->n_kernel_counters, __ATOMIC_RELAXED);
 	*ret_status = status;
 }

@@ -92,5 +92,6 @@ struct ts_session_status {
 	uint64_t counts[TS_ROW_EVENT_COUNT];
 	uint64_t lost[TS_LOSS_COUNT];
 	uint64_t n_kernel_counters; /* of the counter rows: the kernel's */
+	uint64_t n_own_rows;	    /* of the marks and counters: of TS_OWN_DOMAIN */
 };
 void ts_session_status(const struct ts_session *session, struct ts_session_status *ret_status);

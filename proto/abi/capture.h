@@ -22,7 +22,7 @@
 
 #define TS_CAPTURE_RANGE_BYTES 128u
 
-/* Counters in the domain "tracesmith" that count up: how much was captured, and what that took of the program's threads. */
+/* Counters in the domain TS_OWN_DOMAIN that count up: how much was captured, and what that took of the program's threads. */
 #define TS_CAPTURE_COUNTER_BYTES "captured bytes"
 #define TS_CAPTURE_COUNTER_NS	 "capturing ns"
 

@@ -390,6 +390,9 @@ enum ts_payload_type {
 	TS_PAYLOAD_F32 = 6, /* as a double */
 };
 
+/* The domain of marks and counters that are not the application's: what the shim says of its own work. */
+#define TS_OWN_DOMAIN "tracesmith"
+
 /* Longer texts of the application's are cut. */
 #define TS_ANNOTATION_MAX_BYTES 4096u
 

@@ -3,9 +3,11 @@
 """endless.py WHAT ...: what a replay on a device has to bear, by the driver's calls; each WHAT one after the other.
 
 prints: a kernel that prints. many: 1500 launches that nobody waits for. large: 20 MiB are copied to the device behind a kernel, at once.
-Ends with 9 where a call fails, with 77 where there is no GPU.
+killed: SIGTERM while a kernel runs that takes minutes. Ends with 9 where a call fails, with 77 where there is no GPU.
 """
 import ctypes
+import os
+import signal
 import sys
 
 u64, size_t, void = ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
@@ -84,6 +86,9 @@ for what in sys.argv[1:]:
     elif what == 'many':
         for _ in range(1500):
             launch(loops, 1)
+    elif what == 'killed':
+        launch(loops, 0xffffffff)
+        os.kill(os.getpid(), signal.SIGTERM)
     else:
         launch(loops, 1)
         call('cuMemcpyHtoDAsync_v2', memory, content, size_t(LARGE), None)

@@ -3,7 +3,9 @@
 """An empty trace says why it is empty: on the summary line of `record`, and in `info`."""
 import os
 import shutil
+import signal
 import subprocess
+import sys
 
 import harness
 
@@ -106,6 +108,17 @@ class Empty(harness.Case):
         subprocess.run(['cc', '-w', '-x', 'c', '-o', program, '-', '-ldl'], check=True, input=source)
         trace = self.check([program])
         self.assertEqual(len(trace.info['sessions']), 1)
+
+    def test_killed_before_its_work_was_reported(self):
+        """A kernel that does not end before its program does: it is not told that nothing was launched, and that it was captured is."""
+        program = [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'endless.py'), 'killed']
+        for options in ((), ('--stacks', 'none'), ('--capture', 'replay', '--stacks', 'none')):
+            result, path = self.record(program, '--vgpu=small', '-f', *options)
+            self.assertEqual(result.status, 128 + signal.SIGTERM, result)
+            said = '1 call was made whose work on the GPU was not reported: the program was killed by SIGTERM first'
+            self.assertEqual(harness.Trace(path).info['empty_reason'], said)
+            self.assertIn('holds no GPU operation: ' + said, result.err)
+            self.assertEqual('operations were captured: `tsctl replay --on vgpu' in result.err, '--capture' in options, result)
 
     def test_preload_leaves_no_file(self):
         """Preloaded alone, a program that never initialises CUDA leaves nothing at all."""

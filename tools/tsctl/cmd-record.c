@@ -661,7 +661,6 @@ static uint64_t rows_of(const Ts__Rpc__RecordingSummary *summary, const char *co
 
 /* Rows of what a GPU did. */
 static const char *const gpu_types[] = {"kernel", "memcpy", "memset", NULL};
-static const char *const annotation_types[] = {"mark", "range_begin", "counter", NULL};
 static const char *const pause_types[] = {"pause", NULL};
 
 /* What lacks its other half, most often because that was lost for another reason. */
@@ -732,14 +731,56 @@ static size_t tell_captured(const Ts__Rpc__RecordingSummary *summary, char *text
 	return at;
 }
 
+static uint64_t lost_of(const Ts__Rpc__RecordingSummary *summary, const char *reason)
+{
+	for (size_t i = 0; i < summary->n_lost; i++)
+		if (!strcmp(summary->lost[i]->key, reason))
+			return summary->lost[i]->value;
+	return 0;
+}
+
+/* Where rows of the GPU are missing: what was captured is there all the same. */
+static void tell_operations(const Ts__Rpc__RecordingSummary *summary, const char *path, char *text,
+			    size_t n_text)
+{
+	static const char *const operation_types[] = {"operation", NULL};
+	char count[TS_OUT_FIGURE_BYTES];
+	uint64_t n = rows_of(summary, operation_types);
+
+	if (n)
+		snprintf(text, n_text,
+			 "; but %s operation%s captured: `tsctl replay --on vgpu %.400s`",
+			 ts_out_count(count, n), n == 1 ? " was" : "s were", path);
+}
+
+/* How the command ended, where that is worth a word. */
+static const char *end_text(const struct record *record, char *text, size_t n_text)
+{
+	const char *name;
+	int number;
+
+	if (record->launch.pid || !WIFSIGNALED(record->status))
+		return NULL;
+	number = WTERMSIG(record->status);
+	name = sigabbrev_np(number);
+	if (name)
+		snprintf(text, n_text, "killed by SIG%s", name);
+	else
+		snprintf(text, n_text, "killed by signal %d", number);
+	return text;
+}
+
 /* The one line at the end. */
 static void report(const struct record *record, const Ts__Rpc__RecordingSummary *summary)
 {
+	char end[64];
 	struct ts_why why = {.reason = summary->empty_reason,
 			     .reason_text = summary->empty_text,
 			     .reason_program = summary->empty_program,
 			     .n_sessions = summary->sessions,
-			     .n_annotations = rows_of(summary, annotation_types),
+			     .n_annotations = summary->annotations,
+			     .n_unjoined = lost_of(summary, "unjoined_api"),
+			     .end = end_text(record, end, sizeof(end)),
 			     .stopped = rows_of(summary, pause_types) != 0,
 			     .hint = record->empty_hint};
 	const char *path = shown_path(record, summary);
@@ -759,6 +800,7 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 	if (!n && summary->cut_short && !summary->observed) {
 		bool lost = tell_lost(summary, text, sizeof(text));
 
+		tell_operations(summary, path, more + at, sizeof(more) - at);
 		ts_complain("%s holds no GPU operation%s%s%s", path, lost ? "; LOST: " : "", text,
 			    more);
 		return;
@@ -769,7 +811,8 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 	}
 	if (!n) {
 		ts_why_empty(&why, text);
-		ts_complain("%s holds no GPU operation: %s", path, text);
+		tell_operations(summary, path, more + at, sizeof(more) - at);
+		ts_complain("%s holds no GPU operation: %s%s", path, text, more);
 		return;
 	}
 	at += tell_captured(summary, more + at, sizeof(more) - at);
@@ -795,23 +838,6 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 		ts_complain("%s: %s GPU operation%s, %s, nothing lost%s", path,
 			    ts_out_count(count, n), n == 1 ? "" : "s",
 			    ts_out_bytes(bytes, summary->bytes), more);
-}
-
-/* How the command ended, where that is worth a word. */
-static const char *end_text(const struct record *record, char *text, size_t n_text)
-{
-	const char *name;
-	int number;
-
-	if (record->launch.pid || !WIFSIGNALED(record->status))
-		return NULL;
-	number = WTERMSIG(record->status);
-	name = sigabbrev_np(number);
-	if (name)
-		snprintf(text, n_text, "killed by SIG%s", name);
-	else
-		snprintf(text, n_text, "killed by signal %d", number);
-	return text;
 }
 
 /* Ends the recording, once. The command may run on. */

@@ -376,7 +376,7 @@ static void add_counter(struct maker *maker, Ts__Rpc__CaptureInfo *capture,
 {
 	const char *domain = ts_resolver_string(maker->resolver, counter->domain), *name;
 
-	if (!capture || !domain || strcmp(domain, "tracesmith"))
+	if (!capture || !domain || strcmp(domain, TS_OWN_DOMAIN))
 		return;
 	name = ts_resolver_string(maker->resolver, counter->name);
 	if (name && !strcmp(name, TS_CAPTURE_COUNTER_BYTES))
@@ -419,21 +419,61 @@ static int fill_captures(struct maker *maker, Ts__Rpc__TraceInfo *info)
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-static void fill_empty_reason(struct maker *maker, Ts__Rpc__TraceInfo *info)
+/* The kernel's counters of a thread lie in "kernel TID". */
+static bool is_own(struct maker *maker, uint32_t domain)
+{
+	const char *name = domain ? ts_resolver_string(maker->resolver, domain) : NULL;
+
+	return name && (!strcmp(name, TS_OWN_DOMAIN) || !strncmp(name, "kernel ", 7));
+}
+
+/* Whether the application said anything itself: marks, ranges, counters that are neither ours nor the kernel's. */
+static int has_annotations(struct maker *maker, bool *ret_has)
+{
+	struct ts_sbt_cursor_options options = {
+		.types = TS_ROW_BIT(TS_ROW_MARK) | TS_ROW_BIT(TS_ROW_COUNTER),
+		.session = maker->session,
+	};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_sbt_row row;
+	int r = 0;
+
+	*ret_has = maker->summary.counts[TS_ROW_RANGE_BEGIN] != 0;
+	if (*ret_has ||
+	    !(maker->summary.counts[TS_ROW_MARK] + maker->summary.counts[TS_ROW_COUNTER]))
+		return 0;
+	r = ts_sbt_cursor_new(maker->reader, &options, &cursor);
+	while (!*ret_has && (!r || r == TS_SBT_E_CORRUPT)) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		maker->damaged |= r == TS_SBT_E_CORRUPT;
+		if (!r)
+			*ret_has = !is_own(maker, row.type == TS_ROW_MARK ? row.mark->domain
+									  : row.counter->domain);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+static int fill_empty_reason(struct maker *maker, Ts__Rpc__TraceInfo *info)
 {
 	char *text = ts_pool_alloc(maker->pool, 1, TS_WHY_BYTES);
 	const uint64_t *counts = maker->summary.counts;
+	bool annotations;
+	int r;
 	struct ts_why why = {.stopped = counts[TS_ROW_PAUSE] != 0,
 			     .hint = ts_sbt_reader_metadata(maker->reader, TS_METADATA_EMPTY_HINT)};
 
-	why.n_annotations =
-		counts[TS_ROW_MARK] + counts[TS_ROW_RANGE_BEGIN] + counts[TS_ROW_COUNTER];
 	if (counts[TS_ROW_KERNEL] + counts[TS_ROW_MEMCPY] + counts[TS_ROW_MEMSET])
-		return;
+		return 0;
+	r = has_annotations(maker, &annotations);
+	if (r)
+		return r;
+	why.n_annotations = annotations;
+	why.n_unjoined = maker->summary.lost[TS_LOSS_UNJOINED_API];
 	for (size_t i = 0; i < info->n_sessions; i++) {
 		const Ts__Rpc__SessionInfo *session = info->sessions[i];
 
 		why.n_halves += session->host_half_only;
+		why.end = why.end ?: session->end_reason;
 		why.n_sessions += session->state != TS__RPC__SESSION_STATE__SESSION_STATE_EMPTY;
 		if (why.reason || !session->empty_reason)
 			continue;
@@ -443,6 +483,7 @@ static void fill_empty_reason(struct maker *maker, Ts__Rpc__TraceInfo *info)
 	}
 	ts_why_empty(&why, text);
 	info->empty_reason = text;
+	return 0;
 }
 
 static void fill_file(struct maker *maker, Ts__Rpc__TraceInfo *info, const char *path)
@@ -492,7 +533,9 @@ int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t s
 	r = r ? r : fill_captures(&maker, ret_info);
 	if (r)
 		return r;
-	fill_empty_reason(&maker, ret_info);
+	r = fill_empty_reason(&maker, ret_info);
+	if (r)
+		return r;
 	r = ts_clockjson_make(maker.reader, session, pool, &ret_info->clocks);
 	if (r)
 		return r;

@@ -8,6 +8,7 @@
 #include "proto/abi/base.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 /* Begins what is only true where nobody did. */
@@ -99,6 +100,12 @@ void ts_why_empty(const struct ts_why *why, char text[TS_WHY_BYTES])
 			text, TS_WHY_BYTES,
 			"host half only: calls were seen from outside, and nothing of what the GPU "
 			"did; what is preloaded tells both");
+	} else if (why->n_unjoined) {
+		snprintf(text, TS_WHY_BYTES,
+			 "%" PRIu64 " call%s made whose work on the GPU was not reported%s%.200s%s",
+			 why->n_unjoined, why->n_unjoined == 1 ? " was" : "s were",
+			 why->end ? ": the program was " : "", why->end ? why->end : "",
+			 why->end ? " first" : "");
 	} else if (why->n_annotations) {
 		snprintf(
 			text, TS_WHY_BYTES,

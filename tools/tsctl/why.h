@@ -31,8 +31,11 @@ struct ts_why {
 	uint64_t n_sessions;	/* processes that used CUDA, or said something of themselves */
 	uint64_t n_halves;	/* of these: seen from outside, their host half alone */
 	uint64_t n_annotations; /* marks, ranges, counters of the application's */
-	bool stopped;		/* recording was, at some time */
-	const char *hint;	/* NULL: none */
+	uint64_t n_unjoined; /* calls that ask a GPU for something, and that it was not told of */
+	const char *
+		end; /* how a process ended that did not end by itself: "killed by SIGTERM"; NULL: all did, or it is not known */
+	bool stopped;	  /* recording was, at some time */
+	const char *hint; /* NULL: none */
 };
 
 /* One line, no full stop. */
