@@ -18,7 +18,8 @@ const char *ts_ended_by(struct ts_sbt_reader *reader, const struct ts_row_sessio
 	return ts_sbt_reader_metadata(reader, TS_METADATA_COMMAND_END);
 }
 
-char *ts_ended_early(struct ts_sbt_reader *reader, uint32_t session, struct ts_pool *pool)
+char *ts_ended_early(struct ts_sbt_reader *reader, uint32_t session, bool is_closed,
+		     struct ts_pool *pool)
 {
 	static const char *const why[] = {
 		[TS_SESSION_END_NONE] = "the recording was cut off: its daemon is gone, or the "
@@ -33,6 +34,9 @@ char *ts_ended_early(struct ts_sbt_reader *reader, uint32_t session, struct ts_p
 
 	if (!row || row->ended >= TS_ARRAY_LEN(why) || !why[row->ended] ||
 	    (row->ended == TS_SESSION_END_NONE && ts_sbt_reader_state(reader) == TS_SBT_GROWING))
+		return NULL;
+	if (is_closed &&
+	    (row->ended == TS_SESSION_END_DIED || row->ended == TS_SESSION_END_STOPPED))
 		return NULL;
 	signal = ts_ended_by(reader, row);
 	return signal ? ts_pool_printf(pool, "the program was %s", signal)

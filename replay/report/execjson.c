@@ -52,12 +52,18 @@ size_t ts_replay_unsupported(struct ts_replay *replay, char ***ret_names)
 char *ts_replay_why_ended(struct ts_replay *replay)
 {
 	const struct ts_exec_program *program = replay->program;
+	bool is_closed = false;
 
 	for (size_t i = program->n; program->ended && i-- > 0;)
 		if (program->operations[i].kind == TS_OPERATION_END)
 			return ts_pool_copy(&replay->pool,
 					    operation_name(replay, &program->operations[i]));
-	return ts_ended_early(replay->reader, program->session, &replay->pool);
+	for (size_t i = program->n; i-- > 0;)
+		if (program->operations[i].kind == TS_OPERATION_WINDOW) {
+			is_closed = !program->operations[i].value;
+			break;
+		}
+	return ts_ended_early(replay->reader, program->session, is_closed, &replay->pool);
 }
 
 /* Where a call was made; NULL where that was not recorded. */

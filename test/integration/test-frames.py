@@ -266,6 +266,16 @@ class Frames(harness.Case):
         program.process.communicate(timeout=harness.SECONDS * 4)
         session = self.replay(program.trace)
         self.assertEqual(session['launches'], 4)
+        self.assertEqual((session['ended'], self.capture_of(program.trace)['ended']), ('the program was killed by SIGKILL',) * 2)
+
+    def test_killed_behind_a_window(self):
+        """That was closed: nothing is missing of it, and nobody is told that it ended early."""
+        program = Told(self, 'window,launches=3..4')
+        program.tell('step', '6')
+        os.kill(program.session()['pid'], signal.SIGTERM)
+        program.process.communicate(timeout=harness.SECONDS * 4)
+        session = self.replay(program.trace)
+        self.assertEqual((session['launches'], session.get('ended'), self.capture_of(program.trace).get('ended')), (2, None, None))
 
     def test_refusals(self):
         for options in ('window,launches=0', 'window,launches=5..4', 'window,signal=kill', 'window,range=', 'replay,launches=1',

@@ -385,8 +385,29 @@ static void add_counter(struct maker *maker, Ts__Rpc__CaptureInfo *capture,
 		TS_RPC_SET(capture, ns, (uint64_t)counter->integer);
 }
 
+/* The last of a session's windows, so far. */
+struct window {
+	uint64_t sequence;
+	bool is_closed;
+};
+
+static void add_window(const Ts__Rpc__TraceInfo *info, struct window *windows,
+		       const Ts__Rpc__SessionInfo *session,
+		       const struct ts_row_operation *operation)
+{
+	size_t i = 0;
+
+	if (operation->kind != TS_OPERATION_WINDOW)
+		return;
+	while (info->sessions[i] != session)
+		i++;
+	if (operation->sequence >= windows[i].sequence)
+		windows[i] = (struct window){operation->sequence, !operation->value};
+}
+
 static int fill_captures(struct maker *maker, Ts__Rpc__TraceInfo *info)
 {
+	struct window *windows = ts_pool_alloc(maker->pool, info->n_sessions + 1, sizeof(*windows));
 	struct ts_sbt_cursor_options options = {
 		.types = TS_ROW_BIT(TS_ROW_OPERATION) | TS_ROW_BIT(TS_ROW_COUNTER),
 		.session = maker->session,
@@ -404,9 +425,10 @@ static int fill_captures(struct maker *maker, Ts__Rpc__TraceInfo *info)
 		r = ts_sbt_cursor_next(cursor, &row);
 		maker->damaged |= r == TS_SBT_E_CORRUPT;
 		session = r ? NULL : session_of(info, row.session);
-		if (session && row.type == TS_ROW_OPERATION)
+		if (session && row.type == TS_ROW_OPERATION) {
 			add_operation(maker, session, row.operation);
-		else if (session)
+			add_window(info, windows, session, row.operation);
+		} else if (session)
 			add_counter(maker, session->capture, row.counter);
 	}
 	for (size_t i = 0; i < info->n_sessions; i++) {
@@ -414,7 +436,7 @@ static int fill_captures(struct maker *maker, Ts__Rpc__TraceInfo *info)
 
 		if (capture && !capture->ended)
 			capture->ended = ts_ended_early(maker->reader, info->sessions[i]->session,
-							maker->pool);
+							windows[i].is_closed, maker->pool);
 	}
 	return r == TS_SBT_E_END ? 0 : r;
 }
