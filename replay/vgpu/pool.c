@@ -690,6 +690,50 @@ int ts_vgpu_pool_alloc(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream,
 	return r;
 }
 
+/* Whether something is on its way back to the device's pools, and soon told of. The lock is held. */
+static bool await_releases(struct ts_vgpu_device *device)
+{
+	struct ts_vgpu *vgpu = device->vgpu;
+	uint64_t n = 0;
+
+	for (const struct ts_vgpu_pool *pool = device->pools; pool; pool = pool->next)
+		n += pool->n_pending;
+	/* Streams of any device may release it. */
+	for (uint32_t i = 0; n && i < vgpu->n_devices; i++) {
+		for (struct ts_vgpu_stream *s = vgpu->devices[i].flight; s; s = s->flight_next)
+			s->polled = true;
+		if (vgpu->without_workers)
+			ts_vgpu_work(&vgpu->devices[i]);
+		else
+			ts_vgpu_worker_kick(&vgpu->devices[i]);
+	}
+	return n;
+}
+
+int ts_vgpu_pool_alloc_wait(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream, size_t bytes,
+			    uint64_t max_ns, uint64_t *ret_address)
+{
+	const struct timespec nap = {.tv_nsec = 200000};
+	struct ts_vgpu *vgpu = pool->device->vgpu;
+	uint64_t until_ns = ts_vgpu_now_ns() + max_ns;
+	bool awaited = true;
+	int r;
+
+	for (;;) {
+		r = ts_vgpu_pool_alloc(pool, stream, bytes, ret_address);
+		if (r != TS_VGPU_E_OUT_OF_MEMORY || !awaited)
+			return r;
+		if (ts_vgpu_now_ns() >= until_ns)
+			return TS_VGPU_E_NOT_READY;
+		ts_vgpu_flush(vgpu);
+		nanosleep(&nap, NULL);
+		ts_vgpu_lock(vgpu);
+		awaited = await_releases(pool->device);
+		ts_vgpu_pools_settle(pool->device);
+		ts_vgpu_unlock(vgpu);
+	}
+}
+
 /* ---- asking ------------------------------------------------------------------------------------- */
 
 void ts_vgpu_pool_ask(struct ts_vgpu_pool *pool, struct ts_vgpu_pool_rules *ret_rules,

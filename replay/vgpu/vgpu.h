@@ -424,6 +424,9 @@ void ts_vgpu_pool_free(struct ts_vgpu_pool *pool);
 /* The stream is of the pool's device. TS_VGPU_E_OUT_OF_MEMORY. */
 int ts_vgpu_pool_alloc(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream, size_t bytes,
 		       uint64_t *ret_address);
+/* The same, waiting for what is on its way back to the device's pools. TS_VGPU_E_NOT_READY: it was for so long. */
+int ts_vgpu_pool_alloc_wait(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream, size_t bytes,
+			    uint64_t max_ns, uint64_t *ret_address);
 /* Gives unused chunks back, as far as it holds so much then. */
 void ts_vgpu_pool_trim(struct ts_vgpu_pool *pool, uint64_t keep_bytes);
 void ts_vgpu_pool_ask(struct ts_vgpu_pool *pool, struct ts_vgpu_pool_rules *ret_rules,

@@ -365,6 +365,29 @@ TS_TEST(a_chunk_stays_until_its_last_release_has_come)
 	}
 }
 
+/* What is held by what this thread does next is not waited for without end; what comes back is. */
+TS_TEST(it_waits_for_what_comes_back_and_no_longer)
+{
+	struct ts_vgpu_stream *s, *t;
+	uint64_t a, b;
+
+	begin();
+	s = stream();
+	t = stream();
+	rule(UINT64_MAX, CHUNK, true, true);
+	a = take(s, CHUNK);
+	/* Nothing does. */
+	ts_check_int(ts_vgpu_pool_alloc_wait(pool, t, CHUNK, UINT64_MAX / 2, &b),
+		     TS_VGPU_E_OUT_OF_MEMORY);
+	close_gate(s);
+	give(s, a);
+	ts_check_int(ts_vgpu_pool_alloc_wait(pool, t, CHUNK, 1000000, &b), TS_VGPU_E_NOT_READY);
+	__atomic_store_n(&is_open, 1, __ATOMIC_RELEASE);
+	ts_check_int(ts_vgpu_pool_alloc_wait(pool, t, CHUNK, UINT64_MAX / 2, &b), 0);
+	ts_check_int(b, a);
+	end();
+}
+
 /* Blocks of two streams come and go, mostly without a wait; none lies on another, and all that is given back is there again. */
 static void come_and_go(bool follow, bool opportunistic)
 {

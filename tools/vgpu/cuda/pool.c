@@ -3,15 +3,19 @@
  * Stream-ordered allocation, from the device's pools. An allocation is made at the call, so that its address can be returned, and
  * given back when the stream comes to its release.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "tools/vgpu/cuda/work.h"
+
+/* The program itself may hold the stream in which something is freed: then it would wait for ever. */
+#define MAX_WAIT_NS UINT64_C(10000000000)
 
 struct pool {
 	struct handle handle;
 	uint32_t device;
 	bool is_default;
-	int32_t reuse_internal; /* kept and answered: where nothing else is left, the host waits for what is freed */
+	int32_t reuse_internal; /* where nothing else is left, the host waits for what is freed */
 	struct ts_vgpu_pool *vpool;
 	struct access access;
 };
@@ -295,10 +299,16 @@ static int alloc_from(struct context *context, struct ts_vgpu_stream *vstream, s
 	if (!dev_ptr || !bytes)
 		return TS_CU_ERROR_INVALID_VALUE;
 	r = ts_vgpu_pool_alloc(pool->vpool, vstream, bytes, dev_ptr);
-	if (r == TS_VGPU_E_OUT_OF_MEMORY) {
-		/* What is on its way to be released counts as free to who allocates in order. */
-		ts_vgpu_device_synchronize(device_get((int32_t)context->device));
-		r = ts_vgpu_pool_alloc(pool->vpool, vstream, bytes, dev_ptr);
+	/* What is on its way to be released counts as free to who allocates in order. */
+	if (r == TS_VGPU_E_OUT_OF_MEMORY && pool->reuse_internal)
+		r = ts_vgpu_pool_alloc_wait(pool->vpool, vstream, bytes, MAX_WAIT_NS, dev_ptr);
+	if (r == TS_VGPU_E_NOT_READY) {
+		fprintf(stderr,
+			"tracesmith: virtual GPU: no memory for %zu bytes in stream order: what is freed was "
+			"waited for, and its streams have not come to it in 10 s (a GPU would make this "
+			"stream wait instead of the host)\n",
+			bytes);
+		r = TS_VGPU_E_OUT_OF_MEMORY;
 	}
 	if (r)
 		return result_of(r);
