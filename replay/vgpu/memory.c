@@ -527,6 +527,7 @@ static int find_idle(struct ts_vgpu_context *context, uint64_t address, bool hos
 		     struct ts_vgpu_range **ret_range)
 {
 	struct ts_vgpu *vgpu = context->device->vgpu;
+	struct ts_vgpu_device *owner;
 	struct ts_vgpu_range *range;
 	uint32_t device;
 	bool one;
@@ -540,10 +541,14 @@ static int find_idle(struct ts_vgpu_context *context, uint64_t address, bool hos
 	}
 	/* A kernel of any device may be at work on memory that all reach. */
 	one = range->kind == TS_VGPU_MEMORY_DEVICE;
+	owner = range->block ? range->context->device : NULL;
 	device = one ? range->device : 0;
 	do
 		ts_vgpu_device_drain(&vgpu->devices[device]);
 	while (!one && ++device < vgpu->n_devices);
+	/* Of a pool, it is given out in order of a stream, which may be another device's. */
+	if (owner && owner->index != device)
+		ts_vgpu_device_drain(owner);
 	/* The lock was let go while waiting. */
 	range = ts_vgpu_range_find(vgpu, address);
 	if (!range || range->start != address) {

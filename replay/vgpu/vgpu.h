@@ -421,7 +421,7 @@ int ts_vgpu_pool_new(struct ts_vgpu_device *device, const void *user,
 		     struct ts_vgpu_pool **ret_pool);
 /* It goes when the last of what it gave has come back. NULL is fine. */
 void ts_vgpu_pool_free(struct ts_vgpu_pool *pool);
-/* The stream is of the pool's device. TS_VGPU_E_OUT_OF_MEMORY. */
+/* The stream may be another device's. TS_VGPU_E_OUT_OF_MEMORY. */
 int ts_vgpu_pool_alloc(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream, size_t bytes,
 		       uint64_t *ret_address);
 /* The same, waiting for what is on its way back to the device's pools. TS_VGPU_E_NOT_READY: it was for so long. */

@@ -425,6 +425,32 @@ CONFORM(sets)
 	want(ERROR_INVALID_HANDLE, cuMemsetD8Async(a, 1, 1, (void *)8));
 }
 
+/* A stream of the second device allocates from the first's pool. */
+CONFORM(a_pool_serves_streams_of_other_devices)
+{
+	void *second, *pool, *stream;
+	int32_t n;
+	uint64_t a, used = 1;
+
+	begin();
+	ok(cuDeviceGetCount(&n));
+	if (n < 2)
+		ts_skip("needs two devices");
+	ok(cuDeviceGetDefaultMemPool(&pool, 0));
+	ok(cuDevicePrimaryCtxRetain(&second, 1));
+	ok(cuCtxSetCurrent(second));
+	ok(cuStreamCreate(&stream, 1));
+	ok(cuMemAllocFromPoolAsync(&a, 4096, pool, stream));
+	ok(cuPointerGetAttribute(&n, TS_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, a));
+	ts_check_int(n, 0);
+	ok(cuMemFreeAsync(a, stream));
+	ok(cuMemAllocFromPoolAsync(&a, 4096, pool, stream));
+	ok(cuStreamSynchronize(stream));
+	ok(cuMemFree_v2(a));
+	ok(cuMemPoolGetAttribute(pool, TS_CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+	ts_check_int(used, 0);
+}
+
 /* A kernel of the second device writes to memory of the first's pool. */
 CONFORM(a_pool_lets_other_devices_in)
 {

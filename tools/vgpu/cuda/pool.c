@@ -339,11 +339,7 @@ static int alloc_from_pool_async(uint64_t *dev_ptr, size_t byte_size, void *pool
 
 	if (!r)
 		r = pool_get(pool, &p);
-	if (r)
-		return r;
-	if (p->device != context->device)
-		return TS_CU_ERROR_INVALID_VALUE;
-	return alloc_from(context, vstream, p, byte_size, dev_ptr);
+	return r ? r : alloc_from(context, vstream, p, byte_size, dev_ptr);
 }
 
 static int free_async(uint64_t dev_ptr, void *stream)
