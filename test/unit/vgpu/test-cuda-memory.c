@@ -425,6 +425,30 @@ CONFORM(sets)
 	want(ERROR_INVALID_HANDLE, cuMemsetD8Async(a, 1, 1, (void *)8));
 }
 
+/* The next pool has the same handle; what the first one gave is not the second's. */
+CONFORM(a_pool_that_is_gone_is_none)
+{
+	struct ts_cu_mem_pool_props props = {
+		.alloc_type = TS_CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {TS_CU_MEM_LOCATION_TYPE_DEVICE, 0},
+	};
+	void *pool, *of = NULL;
+	uint64_t a;
+
+	begin();
+	ok(cuMemPoolCreate(&pool, &props));
+	ok(cuMemAllocFromPoolAsync(&a, 4096, pool, NULL));
+	ok(cuPointerGetAttribute(&of, TS_CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a));
+	ts_check(of == pool);
+	ok(cuMemPoolDestroy(pool));
+	ok(cuMemPoolCreate(&pool, &props));
+	ok(cuPointerGetAttribute(&of, TS_CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a));
+	ts_check(!of);
+	ok(cuMemFreeAsync(a, NULL));
+	ok(cuStreamSynchronize(NULL));
+	ok(cuMemPoolDestroy(pool));
+}
+
 /* A stream of the second device allocates from the first's pool. */
 CONFORM(a_pool_serves_streams_of_other_devices)
 {

@@ -318,6 +318,7 @@ TS_TEST(not_opportunistic)
 
 TS_TEST(a_pool_goes_with_the_last_of_its_blocks)
 {
+	struct ts_vgpu_range range;
 	struct ts_vgpu_stream *s;
 	uint64_t a, b, before;
 
@@ -326,7 +327,11 @@ TS_TEST(a_pool_goes_with_the_last_of_its_blocks)
 	before = free_bytes();
 	a = take(s, 100);
 	b = take(s, 100);
+	ts_check_int(ts_vgpu_range_of(vgpu, b, &range), 0);
+	ts_check(range.user == &pool);
 	ts_vgpu_pool_free(pool);
+	ts_check_int(ts_vgpu_range_of(vgpu, b, &range), 0);
+	ts_check(!range.user);
 	give(s, a);
 	ts_check_int(ts_vgpu_stream_synchronize(s), 0);
 	ts_check_int(free_bytes(), before - CHUNK);

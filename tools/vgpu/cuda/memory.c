@@ -451,7 +451,7 @@ static int attribute_of(const struct ts_vgpu_range *range, uint64_t ptr, int32_t
 		*(uint32_t *)data = TS_CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 		return 0;
 	case TS_CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-		*(const void **)data = range->kind == TS_VGPU_MEMORY_DEVICE ? range->user : NULL;
+		*(const void **)data = range->block ? range->user : NULL;
 		return 0;
 	case TS_CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
 		*(uint64_t *)data = range->start;
