@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The driver's functions for memory of every kind, pools, addresses, copies and sets. */
+#include <pthread.h>
+
 #include "test/unit/vgpu/generated-driver.h"
 
 static void *begin(void)
@@ -447,6 +449,42 @@ CONFORM(a_pool_that_is_gone_is_none)
 	ok(cuMemFreeAsync(a, NULL));
 	ok(cuStreamSynchronize(NULL));
 	ok(cuMemPoolDestroy(pool));
+}
+
+static void *standard_pool;
+
+/* Nobody else sets this one: it is what was set last. */
+static void *set_opportunistic(void *arg)
+{
+	int32_t got;
+
+	for (int32_t i = 0; i < 20000; i++) {
+		int32_t value = i & 1;
+
+		ok(cuMemPoolSetAttribute(standard_pool,
+					 TS_CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &value));
+		ok(cuMemPoolGetAttribute(standard_pool,
+					 TS_CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &got));
+		ts_check_int(got, value);
+	}
+	return arg;
+}
+
+CONFORM(attributes_that_threads_set_are_all_kept)
+{
+	pthread_t thread;
+	uint64_t got;
+
+	begin();
+	ok(cuDeviceGetDefaultMemPool(&standard_pool, 0));
+	ts_check_int(pthread_create(&thread, NULL, set_opportunistic, NULL), 0);
+	for (uint64_t i = 0; i < 20000; i++) {
+		ok(cuMemPoolSetAttribute(standard_pool, TS_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &i));
+		ok(cuMemPoolGetAttribute(standard_pool, TS_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+					 &got));
+		ts_check_int(got, i);
+	}
+	ts_check_int(pthread_join(thread, NULL), 0);
 }
 
 /* A stream of the second device allocates from the first's pool. */

@@ -160,33 +160,28 @@ static int pool_trim_to(void *pool, size_t min_bytes_to_keep)
 	return r;
 }
 
-static int pool_set_attribute(void *pool, int32_t attr, void *value)
+/* The lock is held: of two that set different ones none is lost. */
+static int attribute_set(struct pool *p, int32_t attr, const void *value)
 {
 	struct ts_vgpu_pool_rules rules;
-	struct pool *p;
-	int r = pool_get(pool, &p);
 
-	if (r)
-		return r;
-	if (!value)
-		return TS_CU_ERROR_INVALID_VALUE;
 	ts_vgpu_pool_ask(p->vpool, &rules, NULL);
 	switch (attr) {
 	case TS_CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
-		rules.follow_events = *(int32_t *)value;
+		rules.follow_events = *(const int32_t *)value;
 		break;
 	case TS_CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-		rules.opportunistic = *(int32_t *)value;
+		rules.opportunistic = *(const int32_t *)value;
 		break;
 	case TS_CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-		p->reuse_internal = *(int32_t *)value;
+		p->reuse_internal = *(const int32_t *)value;
 		break;
 	case TS_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-		rules.threshold_bytes = *(uint64_t *)value;
+		rules.threshold_bytes = *(const uint64_t *)value;
 		break;
 	case TS_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
 	case TS_CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-		if (*(uint64_t *)value)
+		if (*(const uint64_t *)value)
 			return TS_CU_ERROR_INVALID_VALUE;
 		ts_vgpu_pool_forget_high(p->vpool, attr == TS_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH);
 		return 0;
@@ -195,6 +190,21 @@ static int pool_set_attribute(void *pool, int32_t attr, void *value)
 	}
 	ts_vgpu_pool_rule(p->vpool, &rules);
 	return 0;
+}
+
+static int pool_set_attribute(void *pool, int32_t attr, void *value)
+{
+	struct pool *p;
+	int r = pool_get(pool, &p);
+
+	if (r)
+		return r;
+	if (!value)
+		return TS_CU_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&pools.lock);
+	r = attribute_set(p, attr, value);
+	pthread_mutex_unlock(&pools.lock);
+	return r;
 }
 
 static int pool_get_attribute(void *pool, int32_t attr, void *value)
