@@ -130,7 +130,7 @@ int ts_order_launch(struct ts_order *order, uint32_t session,
 		    const struct ts_row_graph_launch *row);
 /* An operation ran: finds what it waited for, then stands in its stream itself. */
 int ts_order_op(struct ts_order *order, struct ts_state_op *op);
-/* What an event stands for now, and the host's part in it; -1: not recorded. */
+/* What an event stands for at this point of the trace, and the host's part in it; -1: not recorded. */
 int ts_order_event(struct ts_order *order, uint32_t session, uint64_t event,
 		   struct ts_order_found *found);
 

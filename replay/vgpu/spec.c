@@ -177,12 +177,16 @@ static int value_parse(const char *text, size_t n, const struct setting *setting
 	memcpy(one, text, n);
 	one[n] = '\0';
 	number = strtod(one, &end);
+	/* Nor is 0x10 a number here, and of what has no unit there are no parts. */
+	if (strspn(one, "0123456789.") != (size_t)(end - one))
+		return -EINVAL;
 	for (const struct unit *unit = setting->units; unit->text; unit++) {
 		double value = number * unit->factor;
 
 		if (strcmp(end, unit->text))
 			continue;
-		if (!(value >= (double)setting->least && value <= (double)setting->most))
+		if (!(value >= (double)setting->least && value <= (double)setting->most) ||
+		    (!*unit->text && value != (double)(uint64_t)value))
 			return -EINVAL;
 		*ret_value = (uint64_t)(value + 0.5);
 		return 0;

@@ -362,7 +362,7 @@ struct ts_vgpu_range {
 	bool releasing;			   /* ts_vgpu_free_async() has been asked */
 	struct ts_vgpu_physical *physical; /* what was mapped here; NULL: allocated */
 	struct ts_vgpu_block *block;	   /* of the pool that gave it; NULL: none */
-	uint64_t asked_bytes; /* fewer than kernels may reach, for now (pool.c); 0: as many */
+	uint64_t asked_bytes; /* fewer than kernels may reach until a release came; 0: as many */
 	uint32_t access;      /* TS_VGPU_ACCESS_*: of any device */
 	/* Of what was mapped, and of what a pool gave: the devices that may, a bit each, whatever the peers. */
 	bool listed;

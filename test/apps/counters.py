@@ -17,7 +17,8 @@ import sys
 import threading
 import time
 
-u32, u64, void = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+from driver import call, cuda, made, u32, u64, void
+
 N = 64
 THREAD_LOCAL = 1
 
@@ -53,30 +54,11 @@ done:
 }
 """
 
-try:
-    cuda = ctypes.CDLL('libcuda.so.1')
-except OSError as error:
-    print('skipped: %s' % error, file=sys.stderr)
-    sys.exit(77)
-
 
 class Annotate(ctypes.Structure):
     """struct tracesmith_functions, as far as it is used."""
     _fields_ = [('n_bytes', ctypes.c_size_t), ('domain', void), ('mark', void),
                 ('push', ctypes.CFUNCTYPE(None, void, ctypes.c_char_p)), ('pop', ctypes.CFUNCTYPE(None, void))]
-
-
-def call(name, *arguments):
-    result = getattr(cuda, name)(*arguments)
-    if result:
-        print('%s: %d' % (name, result), file=sys.stderr)
-        sys.exit(9)
-
-
-def made(name, *arguments, kind=void):
-    handle = kind()
-    call(name, ctypes.byref(handle), *arguments)
-    return handle
 
 
 class Program:

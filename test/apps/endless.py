@@ -10,7 +10,8 @@ import os
 import signal
 import sys
 
-u64, size_t, void = ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
+from driver import call, made, size_t, u64, void
+
 LARGE = 20 << 20
 
 PTX = b"""
@@ -52,26 +53,12 @@ round:
 """
 
 
-def call(name, *arguments):
-    r = getattr(cuda, name)(*arguments)
-    if r:
-        print('%s: %d' % (name, r), file=sys.stderr)
-        sys.exit(77 if r == 100 else 9)
-
-
-def made(name, *arguments):
-    it = void()
-    call(name, ctypes.byref(it), *arguments)
-    return it
-
-
 def launch(kernel, rounds=None):
     rounds = ctypes.c_uint32(rounds or 0)
     arguments = (void * 1)(ctypes.addressof(rounds))
     call('cuLaunchKernel', kernel, 1, 1, 1, 1, 1, 1, 0, None, arguments, None)
 
 
-cuda = ctypes.CDLL('libcuda.so.1')
 call('cuInit', 0)
 context = made('cuCtxCreate_v2', 0, 0)
 module = made('cuModuleLoadData', PTX)

@@ -8,7 +8,8 @@ wrong, with 9 where a call fails, with 77 where there is no GPU.
 import ctypes
 import sys
 
-u32, u64, size_t, void = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
+from driver import call, made, size_t, u32, u64, void
+
 N = 256
 HOST, DEVICE = 1, 2
 
@@ -31,12 +32,6 @@ PTX = b"""
 	ret;
 }
 """
-
-try:
-    cuda = ctypes.CDLL('libcuda.so.1')
-except OSError as error:
-    print('skipped: %s' % error, file=sys.stderr)
-    sys.exit(77)
 
 
 class Kernel(ctypes.Structure):
@@ -62,19 +57,6 @@ class Fill(ctypes.Structure):
 class Params(ctypes.Structure):
     """Of a node of any kind, here a kernel."""
     _fields_ = [('type', u32), ('reserved', u32 * 3), ('kernel', Kernel), ('rest', u64 * 21)]
-
-
-def call(name, *arguments):
-    result = getattr(cuda, name)(*arguments)
-    if result:
-        print('%s: %d' % (name, result), file=sys.stderr)
-        sys.exit(9)
-
-
-def made(name, *arguments):
-    handle = void()
-    call(name, ctypes.byref(handle), *arguments)
-    return handle
 
 
 def handles(some):

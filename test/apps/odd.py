@@ -11,7 +11,8 @@ import os
 import sys
 import tempfile
 
-u32, u64, size_t, void = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
+from driver import call, made, size_t, u32, u64, void
+
 N = 64
 
 PTX = b"""
@@ -35,19 +36,6 @@ PTX = b"""
 """
 
 
-def call(name, *arguments):
-    r = getattr(cuda, name)(*arguments)
-    if r:
-        print('%s: %d' % (name, r), file=sys.stderr)
-        sys.exit(77 if r == 100 else 9)
-
-
-def made(name, *arguments):
-    it = void()
-    call(name, ctypes.byref(it), *arguments)
-    return it
-
-
 def launch(kernel, x):
     pointer, x = u64(memory.value), u32(x)
     arguments = (void * 2)(ctypes.addressof(pointer), ctypes.addressof(x))
@@ -62,7 +50,6 @@ def from_file(load):
         return load(os.fsencode(file.name))
 
 
-cuda = ctypes.CDLL('libcuda.so.1')
 call('cuInit', 0)
 context = made('cuCtxCreate_v2', 0, 0)
 memory = u64()

@@ -7,24 +7,11 @@ Prints, a line each, what the pools say of themselves after every call: the pool
 both so far. Ends with 77 where there is no GPU.
 """
 import ctypes
-import sys
 
-u64, size_t, void = ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
+from driver import call, size_t, u64, void
+
 THRESHOLD, HELD, MOST_HELD, USED, MOST_USED = 4, 5, 6, 7, 8  # CUmemPool_attribute
 MIB = 1 << 20
-
-try:
-    cuda = ctypes.CDLL('libcuda.so.1')
-except OSError as error:
-    print('skipped: %s' % error, file=sys.stderr)
-    sys.exit(77)
-
-
-def call(name, *arguments):
-    result = getattr(cuda, name)(*arguments)
-    if result:
-        print('%s: %d' % (name, result), file=sys.stderr)
-        sys.exit(9)
 
 
 class Location(ctypes.Structure):

@@ -25,7 +25,8 @@ import sys
 import threading
 import time
 
-u32, u64, size_t, void = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
+from driver import call, made, size_t, u32, u64, void
+
 Function = ctypes.CFUNCTYPE(None, void)
 NAMES = 'abcdefgh'
 MULTIPROCESSORS, SHARED_OF_BLOCK = 16, 97  # CUdevice_attribute: the most shared memory that a block may ask for
@@ -51,19 +52,6 @@ $L_held:
 	ret;
 }
 ''' % name for name in NAMES)
-
-try:
-    cuda = ctypes.CDLL('libcuda.so.1')
-except OSError as error:
-    print('skipped: %s' % error, file=sys.stderr)
-    sys.exit(77)
-
-
-def call(name, *arguments):
-    result = getattr(cuda, name)(*arguments)
-    if result:
-        print('%s: %d' % (name, result), file=sys.stderr)
-        sys.exit(9)
 
 
 class Attribute(ctypes.Structure):

@@ -7,7 +7,8 @@ Ends with 9 where a call fails, with 77 where there is no GPU.
 import ctypes
 import sys
 
-u64, size_t, void = ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
+from driver import call, made, size_t, u64, void
+
 NON_BLOCKING = 1
 
 PTX = b"""
@@ -28,25 +29,6 @@ again:
 	ret;
 }
 """
-
-try:
-    cuda = ctypes.CDLL('libcuda.so.1')
-except OSError as error:
-    print('skipped: %s' % error, file=sys.stderr)
-    sys.exit(77)
-
-
-def call(name, *arguments):
-    r = getattr(cuda, name)(*arguments)
-    if r:
-        print('%s: %d' % (name, r), file=sys.stderr)
-        sys.exit(77 if r == 100 else 9)
-
-
-def made(name, *arguments):
-    it = void()
-    call(name, ctypes.byref(it), *arguments)
-    return it
 
 
 call('cuInit', 0)

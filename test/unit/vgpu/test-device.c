@@ -204,6 +204,8 @@ TS_TEST(specs_are_read_or_refused_by_name)
 					  "multiprocessors=0",
 					  "multiprocessors=1025",
 					  "multiprocessors= 3",
+					  "multiprocessors=1.5",
+					  "multiprocessors=0x10",
 					  "cores=3",
 					  "=",
 					  "small,,link=1GB/s",
