@@ -41,6 +41,8 @@ struct ts_sbt_session_writer {
 	struct ts_buffer blob_bytes;
 
 	struct ts_encoder encoder;
+	struct ts_buffer
+		heading; /* the session's own row, written first: a write may be cut short */
 	struct ts_buffer definitions;  /* encoded blocks, not yet written */
 	struct ts_buffer ready;	       /* the same, of events: written after them */
 	uint64_t n_ready;	       /* blocks of them */
@@ -83,6 +85,7 @@ void ts_sbt_session_writer_free(struct ts_sbt_session_writer *session)
 	ts_buffer_deinit(&session->blob_flags);
 	ts_buffer_deinit(&session->blob_hashes);
 	ts_buffer_deinit(&session->blob_bytes);
+	ts_buffer_deinit(&session->heading);
 	ts_buffer_deinit(&session->definitions);
 	ts_buffer_deinit(&session->ready);
 	ts_summaries_deinit(&session->summaries);
@@ -271,8 +274,9 @@ static int encode_type(struct ts_sbt_session_writer *session, struct ts_builder 
 	r = schema->is_event && n_rows ? summarise(session, builder) : 0;
 	r = r
 		    ?: ts_builder_encode(builder, &session->encoder, session->row.session,
-					 schema->is_event ? &session->ready
-							  : &session->definitions);
+					 schema->is_event		  ? &session->ready
+					 : schema->type == TS_ROW_SESSION ? &session->heading
+									  : &session->definitions);
 	if (r) {
 		ts_summaries_rewind(&session->summaries, &before);
 		return r;
@@ -484,7 +488,7 @@ static int encode_all(struct ts_sbt_session_writer *session)
 int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void *checkpoint,
 			       size_t n_checkpoint_bytes)
 {
-	struct ts_buffer *parts[] = {&session->definitions, &session->ready};
+	struct ts_buffer *parts[] = {&session->heading, &session->definitions, &session->ready};
 	struct ts_sbt_writer *writer = session->writer;
 	size_t n_ready;
 	int r;
@@ -497,7 +501,7 @@ int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void
 	n_ready = session->ready.n;
 	if (!r && n_checkpoint_bytes)
 		r = encode_checkpoint(session, checkpoint, n_checkpoint_bytes);
-	if (r || !(session->definitions.n + session->ready.n))
+	if (r || !(session->heading.n + session->definitions.n + session->ready.n))
 		return r;
 	pthread_mutex_lock(&writer->mutex);
 	r = ts_sbt_writer_commit(writer, session->dropped ? TS_COMMIT_LAST : TS_COMMIT_ROWS, parts,
@@ -536,7 +540,7 @@ void ts_sbt_session_writer_drop(struct ts_sbt_session_writer *session,
 	session->stack_lengths.n = session->stack_flags.n = session->stack_frames.n = 0;
 	session->blob_lengths.n = session->blob_flags.n = session->blob_hashes.n = 0;
 	session->blob_bytes.n = 0;
-	session->definitions.n = session->ready.n = 0;
+	session->heading.n = session->definitions.n = session->ready.n = 0;
 	session->n_ready = 0;
 	ts_summaries_rewind(&session->summaries, NULL);
 	session->open_bytes = session->open_rows = session->ready_rows = 0;
@@ -552,8 +556,9 @@ uint64_t ts_sbt_session_writer_pending_rows(const struct ts_sbt_session_writer *
 
 uint64_t ts_sbt_session_writer_pending_bytes(const struct ts_sbt_session_writer *session)
 {
-	return session->open_bytes + session->definitions.n + session->ready.n +
-	       ts_summaries_bytes(&session->summaries) + session->stack_frames.n +
-	       session->stack_lengths.n + session->stack_flags.n + session->blob_bytes.n +
-	       session->blob_lengths.n + session->blob_flags.n + session->blob_hashes.n;
+	return session->open_bytes + session->heading.n + session->definitions.n +
+	       session->ready.n + ts_summaries_bytes(&session->summaries) +
+	       session->stack_frames.n + session->stack_lengths.n + session->stack_flags.n +
+	       session->blob_bytes.n + session->blob_lengths.n + session->blob_flags.n +
+	       session->blob_hashes.n;
 }
