@@ -133,3 +133,45 @@ TS_TEST(large_cut_at_random)
 	close(cut_fd);
 	close(fd);
 }
+
+/* What of a session is written before its first seal may be more than a write that is cut short had time for. */
+TS_TEST(a_session_comes_before_its_contents)
+{
+	enum {
+		N_BYTES = 256 * 1024,
+		N_BLOBS = 40
+	};
+	const struct ts_row_session row = {.pid = 7};
+	struct ts_sbt_session_writer *session;
+	uint8_t *bytes = calloc(1, N_BYTES);
+	struct ts_sbt_writer *writer;
+	struct ts_sbt_reader *reader;
+	uint64_t state = 5, hash[2];
+	int fd = test_file();
+	uint32_t blob;
+	size_t i;
+
+	ts_check(bytes);
+	ts_check_int(ts_sbt_writer_new(fcntl(fd, F_DUPFD_CLOEXEC, 3), &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
+	for (uint32_t n = 0; n < N_BLOBS; n++) {
+		hash[0] = test_random(&state);
+		hash[1] = test_random(&state);
+		ts_check_int(ts_sbt_session_writer_add_blob(session, bytes, N_BYTES, 0, hash,
+							    &blob),
+			     0);
+	}
+	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	for (i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
+		if (ts_sbt_reader_block(reader, i)->session)
+			break;
+	ts_check(i < ts_sbt_reader_n_blocks(reader));
+	ts_check_int(ts_sbt_reader_block(reader, i)->type, TS_ROW_SESSION);
+	ts_sbt_reader_free(reader);
+	free(bytes);
+	close(fd);
+}
