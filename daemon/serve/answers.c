@@ -9,11 +9,6 @@
 #include "proto/rpc/json.h"
 #include "proto/rpc/tracesmith.pb-c.h"
 
-bool ts_answer_may_see(uid_t asker, uid_t owner)
-{
-	return !asker || asker == owner || asker == getuid();
-}
-
 static int answer_pack(const Ts__Rpc__Answer *answer, uint8_t **ret_packed, size_t *ret_n_bytes)
 {
 	size_t n_bytes = ts__rpc__answer__get_packed_size(answer);
@@ -162,7 +157,7 @@ static void answer_sessions_done(struct answer_sessions *all)
 
 /* Those that nobody preloaded. */
 static void answer_observed_fill(struct answer_sessions *all, const struct ts_server *server,
-				 uid_t uid)
+				 const struct ts_identity *asker)
 {
 	const struct ts_recording *recording = server->observed ?: server->recording;
 
@@ -171,7 +166,7 @@ static void answer_observed_fill(struct answer_sessions *all, const struct ts_se
 
 		session->status = all->observed.sessions[i].status;
 		all->n_rows += session->status.rows;
-		if (!ts_answer_may_see(uid, session->status.uid))
+		if (!ts_identity_may_see(asker, session->status.uid))
 			continue;
 		answer_session_fill(session, all->observed.sessions[i].number, recording);
 		TS_RPC_SET(&session->message, host_half_only, true);
@@ -183,7 +178,7 @@ static void answer_observed_fill(struct answer_sessions *all, const struct ts_se
 }
 
 static int answer_sessions_fill(struct answer_sessions *all, const struct ts_server *server,
-				uid_t uid)
+				const struct ts_identity *asker)
 {
 	size_t n;
 	int r = server->observer ? ts_observer_list(server->observer, &all->observed) : 0;
@@ -205,11 +200,11 @@ static int answer_sessions_fill(struct answer_sessions *all, const struct ts_ser
 		all->n_rows += session->status.rows;
 		if (peer->recording != server->recording)
 			all->n_bytes += session->message.file_bytes;
-		if (!ts_answer_may_see(uid, peer->credentials.uid))
+		if (!ts_identity_may_see(asker, peer->credentials.uid))
 			continue;
 		all->pointers[all->n++] = &session->message;
 	}
-	answer_observed_fill(all, server, uid);
+	answer_observed_fill(all, server, asker);
 	return 0;
 }
 
@@ -220,8 +215,8 @@ static const char *answer_mode(enum ts_server_mode mode)
 					  : "private";
 }
 
-int ts_answer_status(const struct ts_server *server, uid_t uid, uint8_t **ret_packed,
-		     size_t *ret_n_bytes)
+int ts_answer_status(const struct ts_server *server, const struct ts_identity *asker,
+		     uint8_t **ret_packed, size_t *ret_n_bytes)
 {
 	ts_cleanup(answer_sessions_done) struct answer_sessions all = {0};
 	const struct ts_server_options *options = &server->options;
@@ -232,7 +227,7 @@ int ts_answer_status(const struct ts_server *server, uid_t uid, uint8_t **ret_pa
 	char kernel_events[64];
 	int r;
 
-	r = answer_sessions_fill(&all, server, uid);
+	r = answer_sessions_fill(&all, server, asker);
 	if (r)
 		return r;
 	if (server->recording && server->recording->writer)
@@ -265,7 +260,8 @@ int ts_answer_status(const struct ts_server *server, uid_t uid, uint8_t **ret_pa
 	if (options->mode == TS_SERVER_SERVICE)
 		status.directory = (char *)(uintptr_t)options->directory;
 	TS_RPC_SET(&status, sessions_live,
-		   server->n_peers - server->n_unready + (uint32_t)all.observed.n);
+		   (uint32_t)ts_users_have(server->users, TS_RESOURCE_SESSIONS) +
+			   (uint32_t)all.observed.n);
 	TS_RPC_SET(&status, sessions_total, server->n_sessions + all.observed.n_ever);
 	TS_RPC_SET(&status, sessions_refused, server->n_refused);
 	TS_RPC_SET(&status, bytes_written, n_bytes + all.n_bytes);
@@ -275,15 +271,15 @@ int ts_answer_status(const struct ts_server *server, uid_t uid, uint8_t **ret_pa
 	return answer_pack(&answer, ret_packed, ret_n_bytes);
 }
 
-int ts_answer_sessions(const struct ts_server *server, uid_t uid, uint8_t **ret_packed,
-		       size_t *ret_n_bytes)
+int ts_answer_sessions(const struct ts_server *server, const struct ts_identity *asker,
+		       uint8_t **ret_packed, size_t *ret_n_bytes)
 {
 	ts_cleanup(answer_sessions_done) struct answer_sessions all = {0};
 	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
 	Ts__Rpc__SessionList list = TS__RPC__SESSION_LIST__INIT;
 	int r;
 
-	r = answer_sessions_fill(&all, server, uid);
+	r = answer_sessions_fill(&all, server, asker);
 	if (r)
 		return r;
 	answer.body_case = TS__RPC__ANSWER__BODY_SESSION_LIST;

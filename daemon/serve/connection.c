@@ -42,7 +42,7 @@ static void connection_drop_fds(struct ts_client_connection *client, unsigned n_
 	for (unsigned i = 0; i < n_fds; i++)
 		ts_closer_close(client->server->closer, client->credentials.uid, client->fds[i]);
 	client->n_fds -= n_fds;
-	client->server->n_client_fds -= n_fds;
+	ts_user_give(client->user, TS_RESOURCE_CLIENT_FDS, n_fds);
 	memmove(client->fds, client->fds + n_fds, client->n_fds * sizeof(int));
 }
 
@@ -54,7 +54,6 @@ void ts_client_connection_free(struct ts_client_connection *client)
 	for (struct ts_client_connection **p = &server->clients; *p; p = &(*p)->next)
 		if (*p == client) {
 			*p = client->next;
-			server->n_clients--;
 			break;
 		}
 	while (client->answers) {
@@ -68,6 +67,8 @@ void ts_client_connection_free(struct ts_client_connection *client)
 	sd_event_source_disable_unref(client->source);
 	ts_closer_close(server->closer, client->credentials.uid, client->fd);
 	ts_frame_parser_deinit(&client->parser);
+	ts_user_give(client->user, TS_RESOURCE_CLIENTS, 1);
+	ts_user_unref(client->user);
 	free(client);
 }
 
@@ -194,21 +195,13 @@ bool ts_client_connection_has_room(const struct ts_client_connection *client)
 /* What clients send ahead is bounded, for each, for each user and for all. Who sends more is dropped. */
 static void connection_keep_fds(struct ts_client_connection *client, const int *fds, unsigned n_fds)
 {
-	struct ts_server *server = client->server;
-	uint64_t most = TS_SERVER_CLIENT_FDS * server->options.limits.max_clients, n_of_user = 0;
-
-	for (const struct ts_client_connection *other = server->clients; other; other = other->next)
-		if (other->credentials.uid == client->credentials.uid)
-			n_of_user += other->n_fds;
-	for (unsigned i = 0; i < n_fds; i++, n_of_user++)
-		if (client->n_fds == TS_FRAME_MAX_FDS ||
-		    !ts_limits_have_room(server->n_client_fds, n_of_user, most,
-					 client->credentials.uid)) {
-			ts_closer_close(server->closer, client->credentials.uid, fds[i]);
-			client->broken = true;
-		} else {
+	for (unsigned i = 0; i < n_fds; i++)
+		if (client->n_fds < TS_FRAME_MAX_FDS &&
+		    ts_user_take(client->user, TS_RESOURCE_CLIENT_FDS, 1)) {
 			client->fds[client->n_fds++] = fds[i];
-			server->n_client_fds++;
+		} else {
+			ts_closer_close(client->server->closer, client->credentials.uid, fds[i]);
+			client->broken = true;
 		}
 }
 
@@ -279,6 +272,11 @@ uid_t ts_client_connection_uid(const struct ts_client_connection *client)
 	return client->credentials.uid;
 }
 
+struct ts_user *ts_client_connection_user(const struct ts_client_connection *client)
+{
+	return client->user;
+}
+
 void ts_client_connection_turn_away(struct ts_server *server, int fd, uid_t uid, const char *why)
 {
 	uint8_t frame[512], *packed = NULL;
@@ -298,31 +296,32 @@ void ts_client_connection_turn_away(struct ts_server *server, int fd, uid_t uid,
 	ts_closer_close(server->closer, uid, fd);
 }
 
-int ts_client_connection_new(struct ts_server *server, int fd, const struct ucred *credentials,
-			     bool owner)
+int ts_client_connection_new(struct ts_server *server, int fd, const struct ts_identity *identity,
+			     struct ts_user *user, bool owner)
 {
 	struct ts_client_connection *client = calloc(1, sizeof(*client));
 	int r;
 
 	if (!client) {
-		ts_closer_close(server->closer, credentials->uid, fd);
+		ts_closer_close(server->closer, identity->uid, fd);
+		ts_user_give(user, TS_RESOURCE_CLIENTS, 1);
+		ts_user_unref(user);
 		return ts_error_origin(-ENOMEM);
 	}
 	client->server = server;
+	client->user = user;
 	client->owner = owner;
 	client->fd = fd;
 	ts_frame_parser_init(&client->parser, TS_FRAME_REQUEST, TS_FRAME_REQUEST_MAX_BYTES);
-	client->credentials = *credentials;
+	client->credentials = *identity;
 	client->active_ns = ts_clock_monotonic_ns();
-	r = sd_event_add_io(server->event, &client->source, fd, EPOLLIN, connection_on_io, client);
-	if (r < 0) {
-		ts_closer_close(server->closer, credentials->uid, fd);
-		free(client);
-		return ts_error_origin(r);
-	}
 	client->next = server->clients;
 	server->clients = client;
-	server->n_clients++;
+	r = sd_event_add_io(server->event, &client->source, fd, EPOLLIN, connection_on_io, client);
+	if (r < 0) {
+		ts_client_connection_free(client);
+		return ts_error_origin(r);
+	}
 	return 0;
 }
 

@@ -15,7 +15,8 @@ struct ts_client_connection {
 	struct ts_client_connection *next;
 	int fd;
 	sd_event_source *source;
-	struct ucred credentials;
+	struct ts_identity credentials;
+	struct ts_user *user;
 	struct ts_frame_parser parser;
 	struct connection_answer *answers; /* the oldest first */
 	uint32_t n_answers;

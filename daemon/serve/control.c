@@ -71,7 +71,7 @@ static bool control_may_open(struct ts_client_connection *client, uint32_t reque
 		return false;
 	}
 	/* A session of his may be in a recording that is not: of a program that changed its user. */
-	if (!ts_answer_may_see(client->credentials.uid, recording->uid)) {
+	if (!ts_identity_may_see(&client->credentials, recording->uid)) {
 		ts_client_connection_error(client, request_id, -EACCES,
 					   "the recording is another user's");
 		return false;
@@ -149,7 +149,7 @@ static struct control_trace control_waited_for(const struct ts_client_connection
 					      server->observed ?: server->recording};
 	if (!peer)
 		return (struct control_trace){
-			.recording = ts_server_find_ended(client->server, client->credentials.uid,
+			.recording = ts_server_find_ended(client->server, &client->credentials,
 							  wait->peer, 0)};
 	ts_session_status(peer->session, &status);
 	return (struct control_trace){peer->number, status.number, peer->recording};
@@ -274,14 +274,14 @@ static struct control_pending *control_wait(struct ts_client_connection *client,
 
 static bool control_sees(const struct ts_client_connection *client, const struct ts_peer *peer)
 {
-	return peer->session && ts_answer_may_see(client->credentials.uid, peer->credentials.uid);
+	return peer->session && ts_identity_may_see(&client->credentials, peer->credentials.uid);
 }
 
 static bool control_observed(const struct ts_client_connection *client, uint32_t number,
 			     uint32_t pid, struct control_trace *ret_trace)
 {
 	ret_trace->recording =
-		ts_server_find_observed(client->server, client->credentials.uid, number, pid,
+		ts_server_find_observed(client->server, &client->credentials, number, pid,
 					&ret_trace->number, &ret_trace->in_file);
 	return ret_trace->recording;
 }
@@ -316,11 +316,10 @@ static int control_find(struct ts_client_connection *client, uint32_t request_id
 	if (!found && control_observed(client, number, pid, ret_trace))
 		return control_may_open(client, request_id, ret_trace->recording) ? 0 : -EACCES;
 	if (!found && server->recording && !number && !pid &&
-	    ts_answer_may_see(client->credentials.uid, server->recording->uid))
+	    ts_identity_may_see(&client->credentials, server->recording->uid))
 		recording = server->recording;
 	else if (!found && !server->recording && (number || pid))
-		recording =
-			ts_server_find_ended(client->server, client->credentials.uid, number, pid);
+		recording = ts_server_find_ended(client->server, &client->credentials, number, pid);
 	if (!found && !recording) {
 		ts_client_connection_error(client, request_id, -ENOENT, "no such session");
 		return -ENOENT;
@@ -447,11 +446,11 @@ static void control_flush_observed(struct ts_client_connection *client,
 		return;
 	if (request->has_session) {
 		if (!control_observed(client, request->session, 0, &trace) ||
-		    !ts_answer_may_see(client->credentials.uid, trace.recording->uid))
+		    !ts_identity_may_see(&client->credentials, trace.recording->uid))
 			return;
 		pending->n_sessions++;
 	} else {
-		if (!ts_answer_may_see(client->credentials.uid, getuid()))
+		if (!ts_identity_may_see(&client->credentials, getuid()))
 			return;
 		pending->n_sessions += ts_observer_n_sessions(observer);
 	}
@@ -502,7 +501,7 @@ static void control_window(struct ts_client_connection *client, uint32_t request
 		return;
 	}
 	if (all && server->recording &&
-	    ts_answer_may_see(client->credentials.uid, server->recording->uid))
+	    ts_identity_may_see(&client->credentials, server->recording->uid))
 		server->options.command =
 			open ? server->options.command | TS_COMMAND_REPLAY
 			     : server->options.command & ~(uint32_t)TS_COMMAND_REPLAY;
@@ -564,11 +563,11 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 	if (!pending)
 		return;
 	if (all && server->recording &&
-	    ts_answer_may_see(client->credentials.uid, server->recording->uid))
+	    ts_identity_may_see(&client->credentials, server->recording->uid))
 		server->options.command =
 			paused ? server->options.command | TS_COMMAND_PAUSED
 			       : server->options.command & ~(uint32_t)TS_COMMAND_PAUSED;
-	if (all && server->observer && ts_answer_may_see(client->credentials.uid, getuid())) {
+	if (all && server->observer && ts_identity_may_see(&client->credentials, getuid())) {
 		pending->system = true;
 		pending->n_sessions = ts_observer_n_sessions(server->observer);
 		if (ts_observer_switch(server->observer, paused))
@@ -626,11 +625,11 @@ void ts_control_request(struct ts_client_connection *client, const struct ts_fra
 	}
 	switch (request->body_case) {
 	case TS__RPC__REQUEST__BODY_STATUS:
-		r = ts_answer_status(client->server, client->credentials.uid, &packed, &n_bytes);
+		r = ts_answer_status(client->server, &client->credentials, &packed, &n_bytes);
 		ts_client_connection_answer_built(client, id, r, packed, n_bytes, -1);
 		break;
 	case TS__RPC__REQUEST__BODY_LIST_SESSIONS:
-		r = ts_answer_sessions(client->server, client->credentials.uid, &packed, &n_bytes);
+		r = ts_answer_sessions(client->server, &client->credentials, &packed, &n_bytes);
 		ts_client_connection_answer_built(client, id, r, packed, n_bytes, -1);
 		break;
 	case TS__RPC__REQUEST__BODY_OPEN_TRACE:

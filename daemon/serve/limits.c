@@ -133,11 +133,3 @@ void ts_limits_help(FILE *file)
 		fprintf(file, "  %-31s %s (%s)\n", option, table[i].what, value);
 	}
 }
-
-bool ts_limits_have_room(uint64_t n, uint64_t n_of_user, uint64_t most, uid_t uid)
-{
-	if (n >= most)
-		return false;
-	return !uid || uid == getuid() ||
-	       (n_of_user < ts_limits_quarter(most) && n < most - most / 4);
-}

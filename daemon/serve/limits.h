@@ -6,7 +6,6 @@
 #pragma once
 
 #include <stdio.h>
-#include <sys/types.h>
 
 #include "proto/abi/base.h"
 
@@ -38,18 +37,6 @@ struct ts_limits {
 };
 
 #define TS_LIMITS_N (sizeof(struct ts_limits) / sizeof(uint64_t))
-
-/*
- * Of what is shared one user may have a quarter, and a quarter is left to root and the daemon's own user: nobody can lock the
- * others out.
- */
-static inline uint64_t ts_limits_quarter(uint64_t most)
-{
-	return (most + 3) / 4;
-}
-
-/* Whether one more of a user's is allowed, where there are `n`, and of his `n_of_user`. */
-bool ts_limits_have_room(uint64_t n, uint64_t n_of_user, uint64_t most, uid_t uid);
 
 /* Nothing is set. */
 void ts_limits_init(struct ts_limits *limits);

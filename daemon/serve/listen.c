@@ -38,18 +38,9 @@ static void listen_pause(struct ts_server *server, sd_event_source *source)
 	sd_event_source_set_enabled(server->resume_timer, SD_EVENT_ONESHOT);
 }
 
-int ts_listen_credentials(int fd, struct ucred *ret_credentials)
-{
-	socklen_t n_bytes = sizeof(*ret_credentials);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_credentials, &n_bytes) < 0)
-		return ts_error_origin(-errno);
-	return 0;
-}
-
 /* A connection and whose it is; -1: none. */
 static int listen_accept(struct ts_server *server, int listening_fd, sd_event_source *source,
-			 struct ucred *ret_credentials)
+			 struct ts_identity *ret_identity)
 {
 	unsigned n_closing;
 	int fd;
@@ -65,30 +56,71 @@ static int listen_accept(struct ts_server *server, int listening_fd, sd_event_so
 			listen_pause(server, source);
 		return -1;
 	}
-	if (ts_listen_credentials(fd, ret_credentials)) {
+	if (ts_identity_read(fd, server->all_group, ret_identity)) {
 		close(fd);
 		return -1;
 	}
 	return fd;
 }
 
+/* Takes the descriptor over. */
+static int listen_serve_peer(struct ts_server *server, int fd, const struct ts_identity *identity)
+{
+	struct ts_user *user = ts_users_ref(server->users, identity->uid);
+	const char *why = NULL;
+
+	if (server->finishing)
+		why = "the recording is over";
+	else if (!ts_user_take(user, TS_RESOURCE_CONNECTIONS, 1))
+		why = "busy: too many connections that say nothing";
+	else if (!ts_user_take(user, TS_RESOURCE_PLACES, 1)) {
+		ts_user_give(user, TS_RESOURCE_CONNECTIONS, 1);
+		why = "busy: too many processes of this user at once (see --max-sessions-user)";
+	}
+	if (!why)
+		return ts_peer_new(server, fd, identity, user);
+	ts_peer_turn_away(server, fd, identity->uid, -EBUSY, why);
+	ts_user_unref(user);
+	return -EBUSY;
+}
+
+/* Takes the descriptor over. */
+static int listen_serve_client(struct ts_server *server, int fd, const struct ts_identity *identity,
+			       bool owner)
+{
+	struct ts_user *user = ts_users_ref(server->users, identity->uid);
+
+	if (ts_user_take(user, TS_RESOURCE_CLIENTS, 1))
+		return ts_client_connection_new(server, fd, identity, user, owner);
+	ts_client_connection_turn_away(server, fd, identity->uid, "busy: too many clients at once");
+	ts_user_unref(user);
+	return -EBUSY;
+}
+
+int ts_listen_adopt_peer(struct ts_server *server, int fd)
+{
+	struct ts_identity identity;
+	int r = ts_identity_read(fd, server->all_group, &identity);
+
+	return r ?: listen_serve_peer(server, fd, &identity);
+}
+
+int ts_listen_adopt_owner(struct ts_server *server, int fd)
+{
+	struct ts_identity identity;
+	int r = ts_identity_read(fd, server->all_group, &identity);
+
+	return r ?: listen_serve_client(server, fd, &identity, true);
+}
+
 bool ts_listen_accept_peer(struct ts_server *server)
 {
-	uint64_t most = server->options.limits.max_connections, n_of_user = 0;
-	struct ucred credentials;
-	int fd = listen_accept(server, server->inject_fd, server->inject_source, &credentials);
+	struct ts_identity identity;
+	int fd = listen_accept(server, server->inject_fd, server->inject_source, &identity);
 
 	if (fd < 0)
 		return false;
-	for (const struct ts_peer *peer = server->peers; peer; peer = peer->next)
-		n_of_user += !peer->began && peer->credentials.uid == credentials.uid;
-	if (server->finishing)
-		ts_peer_turn_away(server, fd, credentials.uid, -EBUSY, "the recording is over");
-	else if (!ts_limits_have_room(server->n_unready, n_of_user, most, credentials.uid))
-		ts_peer_turn_away(server, fd, credentials.uid, -EBUSY,
-				  "busy: too many connections that say nothing");
-	else
-		ts_peer_new(server, fd, &credentials);
+	(void)listen_serve_peer(server, fd, &identity);
 	ts_server_watch(server);
 	return true;
 }
@@ -102,21 +134,12 @@ static int listen_on_inject(sd_event_source *source, int fd, uint32_t events, vo
 static int listen_on_control(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct ts_server *server = data;
-	struct ts_client_connection *client = server->clients;
-	struct ucred credentials;
-	uint32_t n_of_user = 0;
+	struct ts_identity identity;
 
-	fd = listen_accept(server, server->control_fd, server->control_source, &credentials);
+	fd = listen_accept(server, server->control_fd, server->control_source, &identity);
 	if (fd < 0)
 		return 0;
-	for (; client; client = ts_client_connection_next(client))
-		n_of_user += ts_client_connection_uid(client) == credentials.uid;
-	if (ts_limits_have_room(server->n_clients, n_of_user, server->options.limits.max_clients,
-				credentials.uid))
-		ts_client_connection_new(server, fd, &credentials, false);
-	else
-		ts_client_connection_turn_away(server, fd, credentials.uid,
-					       "busy: too many clients at once");
+	(void)listen_serve_client(server, fd, &identity, false);
 	ts_server_watch(server);
 	return 0;
 }

@@ -15,6 +15,7 @@ int ts_listen_control(struct ts_server *server, int fd);
 /* Takes one connection of a process's, where one waits. Returns whether one did. */
 bool ts_listen_accept_peer(struct ts_server *server);
 
-/* Whose a connected socket's other end is. */
-int ts_listen_credentials(int fd, struct ucred *ret_credentials);
+/* Serve a connected socket: of the process to be recorded, or of the client that the recording belongs to. Take it over. */
+int ts_listen_adopt_peer(struct ts_server *server, int fd);
+int ts_listen_adopt_owner(struct ts_server *server, int fd);
 int ts_listen_nonblocking(int fd);

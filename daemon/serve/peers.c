@@ -45,7 +45,6 @@ static void peer_unlink(struct ts_peer *peer)
 		if (*p == peer) {
 			*p = peer->next;
 			server->n_peers--;
-			server->n_unready -= !peer->began;
 			break;
 		}
 }
@@ -59,6 +58,9 @@ void ts_peer_free(struct ts_peer *peer)
 	ts_session_free(peer->session);
 	if (peer->recording != server->recording)
 		ts_recording_free(peer->recording);
+	ts_user_give(peer->user, TS_RESOURCE_PLACES, 1);
+	ts_user_give(peer->user, peer->began ? TS_RESOURCE_SESSIONS : TS_RESOURCE_CONNECTIONS, 1);
+	ts_user_unref(peer->user);
 	free(peer);
 	/* One process is all that a private daemon is for. */
 	if (server->options.mode == TS_SERVER_PRIVATE)
@@ -144,7 +146,7 @@ static int peer_recording(struct ts_peer *peer, const char *program, bool resume
 		if (r)
 			return r;
 		peer->recording->uid = peer->credentials.uid;
-		ts_recording_limit(peer->recording, &server->options.limits);
+		ts_recording_limit(peer->recording, &server->options.limits, peer->user);
 		return 0;
 	}
 	if (!server->recording) {
@@ -155,8 +157,7 @@ static int peer_recording(struct ts_peer *peer, const char *program, bool resume
 			       strerror(-r));
 			return r;
 		}
-		server->recording->uid = getuid();
-		ts_recording_limit(server->recording, &server->options.limits);
+		ts_server_own_recording(server, server->recording);
 	}
 	peer->recording = server->recording;
 	return 0;
@@ -212,13 +213,20 @@ static void peer_refuse(struct ts_peer *peer, int error, const char *why)
 	ts_peer_free(peer);
 }
 
-static uint32_t peer_sessions_of(const struct ts_server *server, uid_t uid)
+/* The connection becomes a session in its user's account. */
+static const char *peer_take_session(struct ts_peer *peer)
 {
-	uint32_t n = 0;
+	const struct ts_server *server = peer->server;
 
-	for (const struct ts_peer *peer = server->peers; peer; peer = peer->next)
-		n += peer->session && peer->credentials.uid == uid;
-	return n;
+	if (ts_user_take(peer->user, TS_RESOURCE_SESSIONS, 1)) {
+		ts_user_give(peer->user, TS_RESOURCE_CONNECTIONS, 1);
+		peer->began = true;
+		return NULL;
+	}
+	if (ts_users_have(server->users, TS_RESOURCE_SESSIONS) >=
+	    server->options.limits.max_sessions)
+		return "too many sessions at once (see --max-sessions)";
+	return "too many sessions of this user at once (see --max-sessions-user)";
 }
 
 static const char *peer_may_begin(const struct ts_peer *peer)
@@ -232,11 +240,6 @@ static const char *peer_may_begin(const struct ts_peer *peer)
 		return "the recording is over";
 	if (server->recording && ts_recording_why_full(server->recording))
 		return ts_recording_why_full(server->recording);
-	if (server->n_peers - server->n_unready >= limits->max_sessions)
-		return "too many sessions at once (see --max-sessions)";
-	if (server->options.mode == TS_SERVER_SERVICE &&
-	    peer_sessions_of(server, peer->credentials.uid) >= limits->max_sessions_user)
-		return "too many sessions of this user at once (see --max-sessions-user)";
 	if (server->options.mode == TS_SERVER_SERVICE &&
 	    !ts_recording_has_disk(server->options.directory, limits))
 		return "no more of the disk is free than is to stay so (see --keep-free)";
@@ -259,7 +262,7 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 	struct ts_handshake_welcome welcome = {
 		.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_WELCOME, sizeof(welcome)}};
 	struct ts_memory memory;
-	const char *why = peer_may_begin(peer);
+	const char *why = peer_may_begin(peer) ?: peer_take_session(peer);
 	int r;
 
 	if (why) {
@@ -291,11 +294,9 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		peer_refuse(peer, r, strerror(-r));
 		return;
 	}
-	peer->began = true;
 	if (server->observer)
 		ts_observer_exclude(server->observer, peer->credentials.pid);
 	ts_server_refuse_fds(peer->fd);
-	server->n_unready--;
 	server->n_sessions++;
 	peer->recording->n_sessions++;
 	welcome.session = peer->number;
@@ -469,30 +470,33 @@ void ts_peer_receive_pending(struct ts_peer *peer)
 			return;
 }
 
-int ts_peer_new(struct ts_server *server, int fd, const struct ucred *credentials)
+int ts_peer_new(struct ts_server *server, int fd, const struct ts_identity *identity,
+		struct ts_user *user)
 {
 	struct ts_peer *peer = calloc(1, sizeof(*peer));
 	int r;
 
 	if (!peer) {
-		ts_closer_close(server->closer, credentials->uid, fd);
+		ts_closer_close(server->closer, identity->uid, fd);
+		ts_user_give(user, TS_RESOURCE_PLACES, 1);
+		ts_user_give(user, TS_RESOURCE_CONNECTIONS, 1);
+		ts_user_unref(user);
 		return ts_error_origin(-ENOMEM);
 	}
 	peer->server = server;
+	peer->user = user;
 	peer->fd = fd;
 	peer->since_ns = ts_clock_monotonic_ns();
 	peer->number = __atomic_add_fetch(&server->last_number, 1, __ATOMIC_RELAXED);
-	peer->credentials = *credentials;
-	r = sd_event_add_io(server->event, &peer->source, fd, EPOLLIN, peer_on_io, peer);
-	if (r < 0) {
-		ts_closer_close(server->closer, credentials->uid, fd);
-		free(peer);
-		return ts_error_origin(r);
-	}
+	peer->credentials = *identity;
 	peer->next = server->peers;
 	server->peers = peer;
 	server->n_peers++;
-	server->n_unready++;
+	r = sd_event_add_io(server->event, &peer->source, fd, EPOLLIN, peer_on_io, peer);
+	if (r < 0) {
+		ts_peer_free(peer);
+		return ts_error_origin(r);
+	}
 	return 0;
 }
 

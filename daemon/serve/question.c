@@ -29,7 +29,7 @@ struct ts_question {
 	struct ts_client_connection *client; /* NULL: it is answered, or nobody waits any more */
 	uint32_t request_id;
 	uint32_t answer; /* the number of what answers it */
-	uid_t uid;
+	struct ts_user *user;
 	pid_t pid; /* -1: it is dead */
 	int status;
 	int fd; /* -1: nothing more comes */
@@ -55,13 +55,14 @@ static void question_free(struct ts_question *question)
 	for (struct ts_question **p = &question->server->questions; *p; p = &(*p)->next)
 		if (*p == question) {
 			*p = question->next;
-			question->server->n_questions--;
 			break;
 		}
 	question_hang_up(question);
 	sd_event_source_disable_unref(question->pid_source);
 	ts_closep(&question->pid_fd);
 	ts_frame_parser_deinit(&question->parser);
+	ts_user_give(question->user, TS_RESOURCE_QUERIES, 1);
+	ts_user_unref(question->user);
 	free(question);
 }
 
@@ -285,32 +286,23 @@ static int question_start(struct ts_question *question, Ts__Rpc__Query *query, c
 	return 0;
 }
 
-static bool question_has_room(const struct ts_server *server, uid_t uid)
-{
-	uint32_t n_of_user = 0;
-
-	for (const struct ts_question *other = server->questions; other; other = other->next)
-		n_of_user += other->uid == uid;
-	return ts_limits_have_room(server->n_questions, n_of_user,
-				   server->options.limits.max_queries, uid);
-}
-
 int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts__Rpc__Query *query,
 		    const int *files, unsigned n_files, uint32_t wait_ms, const char **ret_why)
 {
 	struct ts_server *server = ts_client_connection_server(client);
 	const struct ts_limits *limits = &server->options.limits;
-	uid_t uid = ts_client_connection_uid(client);
+	struct ts_user *user = ts_client_connection_user(client);
 	bool is_replay = query->body_case == TS__RPC__QUERY__BODY_REPLAY;
 	struct ts_question *question;
 	int r;
 
-	if (!question_has_room(server, uid)) {
+	if (!ts_user_take(user, TS_RESOURCE_QUERIES, 1)) {
 		*ret_why = "busy: too many queries at once";
 		return -EBUSY;
 	}
 	question = calloc(1, sizeof(*question));
 	if (!question) {
+		ts_user_give(user, TS_RESOURCE_QUERIES, 1);
 		*ret_why = "out of memory";
 		return ts_error_origin(-ENOMEM);
 	}
@@ -324,7 +316,7 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 		.client = client,
 		.request_id = request_id,
 		.answer = ts_body_answers((uint32_t)query->body_case),
-		.uid = uid,
+		.user = ts_user_ref(user),
 		.pid = -1,
 		.is_replay = is_replay,
 		.fd = -1,
@@ -335,7 +327,6 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 	};
 	ts_frame_parser_init(&question->parser, TS_FRAME_ANSWER, TS_FRAME_ANSWER_MAX_BYTES);
 	server->questions = question;
-	server->n_questions++;
 	r = question_start(question, query, files, n_files);
 	if (r) {
 		*ret_why = "who would answer it cannot be started";

@@ -20,18 +20,6 @@
 /* Of the file system's: left alone where some of it is (`keep_free`). */
 #define DISK_KEEP_FILES 1024u
 
-/* What the recordings of one user hold for definitions. Listed, found and freed by the main thread. */
-struct ts_recording_user {
-	struct ts_recording_user *next;
-	uid_t uid;
-	uint32_t n_recordings;
-	uint64_t n_bytes; /* any thread */
-};
-
-/* Held by all recordings together: memory is the process's. */
-static uint64_t recordings_definition_bytes;
-static struct ts_recording_user *recordings_users;
-
 /* Calls how(data, NAME) with names made of the path until there is no such file; 0: with that one, which *ret_path gets. */
 static int recording_find_name(const char *path, bool unique,
 			       int (*how)(void *data, const char *name), void *data,
@@ -277,48 +265,13 @@ void ts_recording_symbolize(struct ts_recording *recording, const char *worker, 
 				    : "it cannot be read");
 }
 
-/* What is held for the writer's strings. */
+/* The writer's strings are gone. */
 static void recording_discharge(struct ts_recording *recording)
 {
 	if (recording->user)
-		__atomic_sub_fetch(&recording->user->n_bytes, recording->definition_bytes,
-				   __ATOMIC_RELAXED);
-	__atomic_sub_fetch(&recordings_definition_bytes, recording->definition_bytes,
-			   __ATOMIC_RELAXED);
+		ts_user_give(recording->user, TS_RESOURCE_DEFINITION_BYTES,
+			     recording->definition_bytes);
 	recording->definition_bytes = 0;
-}
-
-static void recording_join_user(struct ts_recording *recording)
-{
-	struct ts_recording_user *user = recordings_users;
-
-	while (user && user->uid != recording->uid)
-		user = user->next;
-	if (!user) {
-		user = calloc(1, sizeof(*user));
-		/* Without memory for that there soon is none to be charged. */
-		if (!user)
-			return;
-		user->uid = recording->uid;
-		user->next = recordings_users;
-		recordings_users = user;
-	}
-	user->n_recordings++;
-	recording->user = user;
-}
-
-static void recording_leave_user(struct ts_recording *recording)
-{
-	struct ts_recording_user *user = ts_take_ptr(recording->user);
-
-	if (!user || --user->n_recordings)
-		return;
-	for (struct ts_recording_user **p = &recordings_users; *p; p = &(*p)->next)
-		if (*p == user) {
-			*p = user->next;
-			break;
-		}
-	free(user);
 }
 
 void ts_recording_free(struct ts_recording *recording)
@@ -327,7 +280,7 @@ void ts_recording_free(struct ts_recording *recording)
 		return;
 	ts_sbt_writer_free(recording->writer);
 	recording_discharge(recording);
-	recording_leave_user(recording);
+	ts_user_unref(recording->user);
 	if (recording->read_fd >= 0)
 		close(recording->read_fd);
 	pthread_mutex_destroy(&recording->turning);
@@ -372,41 +325,23 @@ int ts_recording_finish(struct ts_recording *recording)
 	return recording->error;
 }
 
-static bool recording_add(uint64_t *sum, uint64_t n_bytes, uint64_t most)
-{
-	if (__atomic_add_fetch(sum, n_bytes, __ATOMIC_RELAXED) <= most)
-		return true;
-	__atomic_sub_fetch(sum, n_bytes, __ATOMIC_RELAXED);
-	return false;
-}
-
 bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes,
 			 uint64_t *n_session_bytes)
 {
-	const struct ts_limits *limits = recording->limits;
-	uint64_t all = limits->max_definition_bytes_all;
-
-	if (*n_session_bytes + n_bytes > limits->max_definition_bytes)
+	if (*n_session_bytes + n_bytes > recording->limits->max_definition_bytes ||
+	    !ts_user_take(recording->user, TS_RESOURCE_DEFINITION_BYTES, n_bytes))
 		return false;
-	if (recording->user &&
-	    !recording_add(&recording->user->n_bytes, n_bytes,
-			   recording->uid == getuid() ? all : ts_limits_quarter(all)))
-		return false;
-	if (!recording_add(&recordings_definition_bytes, n_bytes, all)) {
-		if (recording->user)
-			__atomic_sub_fetch(&recording->user->n_bytes, n_bytes, __ATOMIC_RELAXED);
-		return false;
-	}
 	__atomic_add_fetch(&recording->definition_bytes, n_bytes, __ATOMIC_RELAXED);
 	*n_session_bytes += n_bytes;
 	return true;
 }
 
-void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *limits)
+void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *limits,
+			struct ts_user *user)
 {
 	recording->limits = limits;
+	recording->user = ts_user_ref(user);
 	ts_sbt_writer_limit(recording->writer, limits->max_file_bytes);
-	recording_join_user(recording);
 }
 
 /* Files too: who makes many small ones leaves nobody any. */
@@ -489,7 +424,7 @@ void ts_recording_empty(struct ts_recording *recording, uint32_t reason, const c
 	snprintf(recording->empty_text, sizeof(recording->empty_text), "%s", text);
 }
 
-static int recording_add_note(struct ts_recording *recording, const struct ucred *peer,
+static int recording_add_note(struct ts_recording *recording, const struct ts_identity *peer,
 			      enum ts_empty_reason reason, const char *program, const char *text)
 {
 	struct ts_sbt_session_writer *session = NULL;
@@ -517,7 +452,7 @@ static int recording_add_note(struct ts_recording *recording, const struct ucred
 	return 0;
 }
 
-int ts_recording_note(struct ts_recording *recording, const struct ucred *peer,
+int ts_recording_note(struct ts_recording *recording, const struct ts_identity *peer,
 		      enum ts_empty_reason reason, const char *program, const char *text)
 {
 	int r;
@@ -529,7 +464,7 @@ int ts_recording_note(struct ts_recording *recording, const struct ucred *peer,
 	return r;
 }
 
-int ts_recording_note_refused(struct ts_recording *recording, const struct ucred *peer,
+int ts_recording_note_refused(struct ts_recording *recording, const struct ts_identity *peer,
 			      const char *program, const char *why)
 {
 	if (recording->n_refused++ >= TS_RECORDING_MAX_REFUSALS)

@@ -6,10 +6,10 @@
 #pragma once
 
 #include <pthread.h>
-#include <sys/socket.h>
 #include <sys/types.h>
 
-#include "daemon/serve/limits.h"
+#include "daemon/serve/identity.h"
+#include "daemon/serve/users.h"
 #include "proto/abi/session.h"
 #include "sbt/writer.h"
 
@@ -24,10 +24,10 @@ struct ts_recording {
 	int read_fd; /* another open file description: what readers are given is made from it */
 	uid_t uid;   /* whose sessions it holds, in a service; who started it otherwise */
 	const struct ts_limits *limits;
-	struct ts_recording_user *user; /* whose definitions are counted */
-	bool nothing_free;		/* but those; any thread */
-	bool removed;			/* while it was written; any thread */
-	uint64_t definition_bytes;	/* held for its sessions' definitions */
+	struct ts_user *user;	   /* the account that its definitions count for */
+	bool nothing_free;	   /* but those; any thread */
+	bool removed;		   /* while it was written; any thread */
+	uint64_t definition_bytes; /* held for its sessions' definitions */
 	bool ended; /* index and end marker are written, or could not be; set with `turning` held */
 	bool finished;
 	int error;	       /* of the writer: why the file is not whole */
@@ -106,8 +106,12 @@ int ts_recording_finish(struct ts_recording *recording);
 bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes,
 			 uint64_t *n_session_bytes);
 
-/* How large the file may be, what is to stay free of its disk, what definitions may take. `uid` is set before. */
-void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *limits);
+/*
+ * Before its first session: how large the file may be, how much of its disk stays free, and the account that its definitions count
+ * for, of which the recording gets a reference of its own. `limits` outlives the recording.
+ */
+void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *limits,
+			struct ts_user *user);
 /* Whether the file may not grow on: by its size, or by what is left of the disk. Any thread. */
 bool ts_recording_full(struct ts_recording *recording);
 /* What was found to be full, for people; NULL: nothing. Any thread. */
@@ -135,11 +139,11 @@ int ts_recording_open_all(struct ts_recording *recording, int *ret_fds, unsigned
 			  unsigned *ret_n);
 
 /* A process that could not make a session: a session row without records. */
-int ts_recording_note(struct ts_recording *recording, const struct ucred *peer,
+int ts_recording_note(struct ts_recording *recording, const struct ts_identity *peer,
 		      enum ts_empty_reason reason, const char *program, const char *text);
 
 /* The same for one that the daemon refused; counts in n_refused rather than n_notes. */
-int ts_recording_note_refused(struct ts_recording *recording, const struct ucred *peer,
+int ts_recording_note_refused(struct ts_recording *recording, const struct ts_identity *peer,
 			      const char *program, const char *why);
 
 /* Remembers the first reason for emptiness. */

@@ -58,8 +58,23 @@ static void server_forget(struct ts_ended **p)
 	struct ts_ended *ended = *p;
 
 	*p = ended->next;
+	ts_user_give(ended->recording->user, TS_RESOURCE_TRACES, 1);
 	ts_recording_free(ended->recording);
 	free(ended);
+}
+
+/* Makes room for one more trace of the user: the user's oldest one goes if it has its share, else the oldest of all. */
+static void server_forget_for(struct ts_server *server, const struct ts_user *user)
+{
+	const uint64_t most = ts_users_quarter(server->options.limits.max_traces);
+	const bool has_share = ts_user_has(user, TS_RESOURCE_TRACES) >= most;
+	struct ts_ended **oldest = NULL;
+
+	for (struct ts_ended **p = &server->ended; *p; p = &(*p)->next)
+		if (!has_share || (*p)->recording->user == user)
+			oldest = p;
+	if (oldest)
+		server_forget(oldest);
 }
 
 struct ts_peer *ts_server_find_peer(const struct ts_server *server, uint32_t number)
@@ -70,12 +85,13 @@ struct ts_peer *ts_server_find_peer(const struct ts_server *server, uint32_t num
 	return NULL;
 }
 
-struct ts_recording *ts_server_find_ended(const struct ts_server *server, uid_t uid,
-					  uint32_t number, uint32_t pid)
+struct ts_recording *ts_server_find_ended(const struct ts_server *server,
+					  const struct ts_identity *asker, uint32_t number,
+					  uint32_t pid)
 {
 	for (const struct ts_ended *ended = server->ended; ended; ended = ended->next)
 		if ((number ? ended->number == number : (uint32_t)ended->pid == pid) &&
-		    ts_answer_may_see(uid, ended->recording->uid))
+		    ts_identity_may_see(asker, ended->recording->uid))
 			return ended->recording;
 	return server->recording;
 }
@@ -83,25 +99,31 @@ struct ts_recording *ts_server_find_ended(const struct ts_server *server, uid_t 
 void ts_server_remember(struct ts_server *server, struct ts_recording *recording, uint32_t number,
 			pid_t pid)
 {
-	struct ts_ended *ended = malloc(sizeof(*ended)), **p, **oldest = NULL;
-	uint64_t most = server->options.limits.max_traces, n = 0, n_of_user = 0;
+	struct ts_ended *ended = malloc(sizeof(*ended));
 
 	if (!ended) {
 		ts_recording_free(recording);
 		return;
 	}
+	if (!ts_user_take(recording->user, TS_RESOURCE_TRACES, 1)) {
+		server_forget_for(server, recording->user);
+		if (!ts_user_take(recording->user, TS_RESOURCE_TRACES, 1)) {
+			free(ended);
+			ts_recording_free(recording);
+			return;
+		}
+	}
 	*ended = (struct ts_ended){server->ended, recording, number, pid};
 	server->ended = ended;
-	for (p = &server->ended; *p; p = &(*p)->next) {
-		bool same = (*p)->recording->uid == recording->uid;
+}
 
-		n++;
-		n_of_user += same;
-		if (same || n > most)
-			oldest = p;
-	}
-	if (n_of_user > ts_limits_quarter(most) || n > most)
-		server_forget(oldest);
+void ts_server_own_recording(struct ts_server *server, struct ts_recording *recording)
+{
+	struct ts_user *user = ts_users_ref(server->users, getuid());
+
+	recording->uid = getuid();
+	ts_recording_limit(recording, &server->options.limits, user);
+	ts_user_unref(user);
 }
 
 /* ---- looking after peers and clients ---- */
@@ -223,8 +245,8 @@ void ts_server_look(struct ts_server *server)
 /* Deadlines are looked at only while somebody has one. */
 void ts_server_watch(struct ts_server *server)
 {
-	if (server->n_unready || server->n_clients || server->questions || server->finishing ||
-	    server->dumping) {
+	if (ts_users_have(server->users, TS_RESOURCE_CONNECTIONS) || server->clients ||
+	    server->questions || server->finishing || server->dumping) {
 		sd_event_source_set_time_relative(server->timer, SERVER_LOOK_US);
 		sd_event_source_set_enabled(server->timer, SD_EVENT_ONESHOT);
 	}
@@ -415,16 +437,14 @@ static void server_listen_private(struct ts_server *server)
 static int server_open(struct ts_server *server)
 {
 	const struct ts_server_options *options = &server->options;
-	struct ucred credentials;
 	int r;
 
 	switch (options->mode) {
 	case TS_SERVER_PRIVATE:
 		r = ts_listen_nonblocking(options->inject_fd);
-		r = r ?: ts_listen_credentials(options->inject_fd, &credentials);
 		if (!r)
 			server_listen_private(server);
-		return r ?: ts_peer_new(server, options->inject_fd, &credentials);
+		return r ?: ts_listen_adopt_peer(server, options->inject_fd);
 	case TS_SERVER_RECORD:
 		/* The file first: a recording that cannot be written does not begin. */
 		r = ts_recording_new(options->output, false, 0600, options->program,
@@ -433,16 +453,14 @@ static int server_open(struct ts_server *server)
 			ts_log(TS_LOG_ERROR, "cannot create %s: %s", options->output, strerror(-r));
 			return ts_error_trace(r);
 		}
-		server->recording->uid = getuid();
-		ts_recording_limit(server->recording, &options->limits);
+		ts_server_own_recording(server, server->recording);
 		r = ts_recording_quantum(server->recording, options->quantum_ns);
 		r = r ?: server_describe_all(server);
 		r = r ?: ts_server_dump_prepare(server, server->recording);
 		r = r ?: ts_server_open_system(server);
 		r = r ?: ts_listen_inject(server);
 		r = r ?: ts_listen_nonblocking(options->control_fd);
-		r = r ?: ts_listen_credentials(options->control_fd, &credentials);
-		r = r ?: ts_client_connection_new(server, options->control_fd, &credentials, true);
+		r = r ?: ts_listen_adopt_owner(server, options->control_fd);
 		/* And for whoever starts, stops and watches it meanwhile. */
 		return r || !options->control_socket ? r : ts_listen_control(server, -1);
 	case TS_SERVER_SERVICE:
@@ -470,7 +488,7 @@ static void server_count_descriptors(struct ts_server *server)
 	struct ts_limits *limits = &server->options.limits;
 	/* A client may have sent descriptors that are not asked about yet; a question has a process. */
 	uint64_t others = limits->max_connections +
-			  (2 + TS_SERVER_CLIENT_FDS) * limits->max_clients +
+			  (2 + TS_USERS_CLIENT_FDS) * limits->max_clients +
 			  3 * limits->max_queries + limits->max_traces + SERVER_SPARE_FDS;
 	struct rlimit limit;
 	uint64_t most;
@@ -489,16 +507,21 @@ static void server_count_descriptors(struct ts_server *server)
 	       "; raise the limit (LimitNOFILE=) or lower --max-traces",
 	       (uint64_t)limit.rlim_cur, most, limits->max_sessions);
 	limits->max_sessions = most;
-	if (limits->max_sessions_user > ts_limits_quarter(most))
-		limits->max_sessions_user = ts_limits_quarter(most);
+	if (limits->max_sessions_user > ts_users_quarter(most))
+		limits->max_sessions_user = ts_users_quarter(most);
 }
 
 static int server_init(struct ts_server *server)
 {
+	const bool is_service = server->options.mode == TS_SERVER_SERVICE;
 	int r;
 
 	server_count_descriptors(server);
-	r = ts_closer_new(&server->closer);
+	server->all_group = (gid_t)-1;
+	if (is_service)
+		server->all_group = ts_identity_group();
+	r = ts_users_new(&server->options.limits, is_service, &server->users);
+	r = r ?: ts_closer_new(&server->closer);
 	if (r)
 		return ts_error_origin(r);
 	r = sd_event_new(&server->event);
@@ -548,6 +571,7 @@ static void server_deinit(struct ts_server *server)
 	ts_closep(&server->control_fd);
 	sd_event_unref(server->event);
 	ts_closer_free(server->closer);
+	ts_users_free(server->users);
 }
 
 int ts_server_run(const struct ts_server_options *options)

@@ -9,10 +9,12 @@
 #include <systemd/sd-event.h>
 
 #include "daemon/bpf/hub.h"
+#include "daemon/serve/identity.h"
 #include "daemon/serve/limits.h"
 #include "daemon/serve/observer.h"
 #include "daemon/serve/recording.h"
 #include "daemon/serve/session.h"
+#include "daemon/serve/users.h"
 #include "daemon/util/closer.h"
 #include "proto/client/places.h"
 
@@ -58,12 +60,11 @@ struct ts_peer;
 struct ts_client_connection;
 struct ts_question;
 
-/* That clients may have sent ahead of their requests: so many for each that may be there, all together. */
-#define TS_SERVER_CLIENT_FDS 4u
-
 struct ts_server {
 	struct ts_server_options options;
 	sd_event *event;
+	struct ts_users *users;
+	gid_t all_group;	  /* whose members see all; (gid_t)-1: none */
 	struct ts_closer *closer; /* for whatever a peer or client may have had a hand in */
 	int notify_fd;
 	sd_event_source *notify_source;
@@ -79,12 +80,8 @@ struct ts_server {
 	char control_path[TS_PLACES_BYTES + sizeof(TS_PLACES_CONTROL)];
 	struct ts_peer *peers;
 	uint32_t n_peers;
-	uint32_t n_unready;
 	struct ts_client_connection *clients;
-	uint32_t n_clients;
-	uint32_t n_client_fds;	       /* sent by them, and not asked about yet */
-	struct ts_question *questions; /* of clients, and those whose process is not dead yet */
-	uint32_t n_questions;
+	struct ts_question *questions;	/* of clients, and those whose process is not dead yet */
 	struct ts_recording *recording; /* private, record */
 	struct ts_kernel_hub *kernel;	/* NULL: no kernel events are wanted */
 	struct ts_observer *observer;	/* NULL: no calls of others are wanted, or can be had */
@@ -127,18 +124,23 @@ int ts_server_kernel_wish(const struct ts_server *server, const char *text,
 			  struct ts_kernel_wish *ret_wish, char why[TS_SERVER_WHY_BYTES]);
 
 /*
- * Of the sessions of processes that nobody preloaded, those that `uid` may see: by the daemon's number, or by pid. Returns its
+ * Of the sessions of processes that nobody preloaded, those that `asker` may see: by the daemon's number, or by pid. Returns its
  * recording; NULL: there is none.
  */
-struct ts_recording *ts_server_find_observed(const struct ts_server *server, uid_t uid,
-					     uint32_t number, uint32_t pid, uint32_t *ret_number,
+struct ts_recording *ts_server_find_observed(const struct ts_server *server,
+					     const struct ts_identity *asker, uint32_t number,
+					     uint32_t pid, uint32_t *ret_number,
 					     uint32_t *ret_in_file);
 
 /* Of the sessions that run; NULL: it is over, or never was. */
 struct ts_peer *ts_server_find_peer(const struct ts_server *server, uint32_t number);
 /* The trace of a session that is over, by the daemon's number or, where that is 0, by pid; NULL: none to be seen. */
-struct ts_recording *ts_server_find_ended(const struct ts_server *server, uid_t uid,
-					  uint32_t number, uint32_t pid);
+struct ts_recording *ts_server_find_ended(const struct ts_server *server,
+					  const struct ts_identity *asker, uint32_t number,
+					  uint32_t pid);
+
+/* Makes a new recording the daemon's own, with the bounds of the options. */
+void ts_server_own_recording(struct ts_server *server, struct ts_recording *recording);
 
 /* Takes the recording over. */
 void ts_server_remember(struct ts_server *server, struct ts_recording *recording, uint32_t number,
@@ -160,15 +162,20 @@ struct ts_peer {
 	int fd;		 /* -1 once the process is gone */
 	sd_event_source *source;
 	uint64_t since_ns;
-	struct ucred credentials;
+	struct ts_identity credentials;
+	struct ts_user *user;
 	struct ts_session *session;	/* NULL until HELLO */
 	uint64_t dump_ticket;		/* a dump waits for it; 0: not */
 	bool began;			/* had a HELLO that was welcomed */
 	struct ts_recording *recording; /* its own in a service, else the server's */
 };
 
-/* Begins to serve a connection, which it takes over. */
-int ts_peer_new(struct ts_server *server, int fd, const struct ucred *credentials);
+/*
+ * Begins to serve a connection. Takes over the descriptor, and the reference of `user` with the place and the connection that were
+ * taken from it.
+ */
+int ts_peer_new(struct ts_server *server, int fd, const struct ts_identity *identity,
+		struct ts_user *user);
 /* Says why a connection is not served, which it takes over. */
 void ts_peer_turn_away(struct ts_server *server, int fd, uid_t uid, int error, const char *why);
 /* Ends it: the session, where there is one, has ended. */
@@ -178,11 +185,15 @@ void ts_peer_check(struct ts_peer *peer, uint64_t now_ns);
 /* Takes what came before a recording ends. */
 void ts_peer_receive_pending(struct ts_peer *peer);
 
-/* `owner`: the recording is the client's, who alone may end it, and does by going away. */
-int ts_client_connection_new(struct ts_server *server, int fd, const struct ucred *credentials,
-			     bool owner);
+/*
+ * `owner`: the recording is the client's, who alone may end it, and does by going away. Takes over the descriptor, and the
+ * reference of `user` with the client that was taken from it.
+ */
+int ts_client_connection_new(struct ts_server *server, int fd, const struct ts_identity *identity,
+			     struct ts_user *user, bool owner);
 void ts_client_connection_turn_away(struct ts_server *server, int fd, uid_t uid, const char *why);
 uid_t ts_client_connection_uid(const struct ts_client_connection *client);
+struct ts_user *ts_client_connection_user(const struct ts_client_connection *client);
 void ts_client_connection_free(struct ts_client_connection *client);
 /* Answers what waited for sessions; drops clients that do not read. */
 void ts_client_connection_check(struct ts_client_connection *client, uint64_t now_ns);

@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include <sys/socket.h>
-
 #include "daemon/ingest/memory.h"
 #include "daemon/serve/recording.h"
 
@@ -18,9 +16,9 @@ struct ts_kernel_hub;
 struct ts_kernel_wish;
 
 struct ts_session_options {
-	uint32_t command;     /* TS_COMMAND_* to begin with */
-	int notify_fd;	      /* eventfd: something that was asked for is done */
-	struct ucred peer;    /* as the kernel tells */
+	uint32_t command; /* TS_COMMAND_* to begin with */
+	int notify_fd;	  /* eventfd: something that was asked for is done */
+	struct ts_identity peer;
 	bool ends_file;	      /* the recording is this session's alone: the thread ends it */
 	uint32_t seal_age_ms; /* rows are written at the latest after this long */
 	bool resumed;	      /* another daemon had it before: it is as stopped as that left it */

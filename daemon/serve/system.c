@@ -32,8 +32,7 @@ static int open_recording(struct ts_server *server)
 	r = ts_recording_new(path, true, 0600, NULL, &server->observed);
 	if (r)
 		return ts_error_trace(r);
-	server->observed->uid = getuid();
-	ts_recording_limit(server->observed, &options->limits);
+	ts_server_own_recording(server, server->observed);
 	return ts_recording_quantum(server->observed, options->quantum_ns);
 }
 
@@ -80,8 +79,9 @@ int ts_server_open_system(struct ts_server *server)
 	return describe(server, service ? server->observed : server->recording);
 }
 
-struct ts_recording *ts_server_find_observed(const struct ts_server *server, uid_t uid,
-					     uint32_t number, uint32_t pid, uint32_t *ret_number,
+struct ts_recording *ts_server_find_observed(const struct ts_server *server,
+					     const struct ts_identity *asker, uint32_t number,
+					     uint32_t pid, uint32_t *ret_number,
 					     uint32_t *ret_in_file)
 {
 	struct ts_observer_list list = {0};
@@ -93,7 +93,7 @@ struct ts_recording *ts_server_find_observed(const struct ts_server *server, uid
 		const struct ts_session_status *status = &list.sessions[i].status;
 
 		found = (number ? list.sessions[i].number == number : status->pid == pid) &&
-			ts_answer_may_see(uid, status->uid);
+			ts_identity_may_see(asker, status->uid);
 		if (found) {
 			*ret_number = list.sessions[i].number;
 			*ret_in_file = status->number;

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The accounts and their arithmetic. Everything in daemon/serve that serves a stranger calls it; it calls subuid.c for the person
+ * behind a uid. Sums are atomic counters, so that sessions' threads take and give without a lock.
+ */
+#include "daemon/serve/users.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "daemon/serve/subuid.h"
+#include "daemon/util/error.h"
+
+struct ts_user {
+	struct ts_users *users;
+	struct ts_user *next;
+	uid_t uid;
+	unsigned n_refs; /* the list's mutex guards it */
+	uint64_t has[TS_RESOURCE_N];
+};
+
+struct share {
+	uint64_t most;	    /* of all users together */
+	uint64_t most_user; /* of one user */
+	bool binds_all;	    /* most_user holds for root and the daemon's own user, too */
+	bool keeps_quarter; /* the last quarter of `most` is left to these */
+};
+
+struct ts_users {
+	pthread_mutex_t mutex;
+	struct ts_user *first;
+	struct ts_user anybody; /* without memory for an account */
+	struct ts_subuid *subuid;
+	struct share shares[TS_RESOURCE_N];
+	uint64_t have[TS_RESOURCE_N];
+};
+
+static struct share quarter_of(uint64_t most)
+{
+	return (struct share){.most = most,
+			      .most_user = ts_users_quarter(most),
+			      .keeps_quarter = true};
+}
+
+static void fill_shares(struct ts_users *users, const struct ts_limits *limits)
+{
+	struct share *shares = users->shares;
+
+	shares[TS_RESOURCE_PLACES] = (struct share){
+		.most = UINT64_MAX,
+		.most_user = limits->max_sessions_user,
+	};
+	shares[TS_RESOURCE_CONNECTIONS] = quarter_of(limits->max_connections);
+	shares[TS_RESOURCE_SESSIONS] = (struct share){
+		.most = limits->max_sessions,
+		.most_user = limits->max_sessions_user,
+		.binds_all = true,
+	};
+	shares[TS_RESOURCE_CLIENTS] = quarter_of(limits->max_clients);
+	shares[TS_RESOURCE_CLIENT_FDS] = quarter_of(TS_USERS_CLIENT_FDS * limits->max_clients);
+	shares[TS_RESOURCE_QUERIES] = quarter_of(limits->max_queries);
+	shares[TS_RESOURCE_TRACES] = (struct share){
+		.most = limits->max_traces,
+		.most_user = ts_users_quarter(limits->max_traces),
+		.binds_all = true,
+	};
+	shares[TS_RESOURCE_DEFINITION_BYTES] = quarter_of(limits->max_definition_bytes_all);
+}
+
+int ts_users_new(const struct ts_limits *limits, bool is_service, struct ts_users **ret_users)
+{
+	struct ts_users *users = calloc(1, sizeof(*users));
+	int r = users ? ts_subuid_new(NULL, NULL, &users->subuid) : -ENOMEM;
+
+	if (r) {
+		free(users);
+		return ts_error_origin(r);
+	}
+	pthread_mutex_init(&users->mutex, NULL);
+	users->anybody = (struct ts_user){.users = users, .uid = (uid_t)-1};
+	fill_shares(users, limits);
+	/* A recording is its user's own. */
+	for (unsigned i = 0; !is_service && i < TS_RESOURCE_N; i++)
+		if (!users->shares[i].keeps_quarter)
+			users->shares[i].most_user = UINT64_MAX;
+	*ret_users = users;
+	return 0;
+}
+
+void ts_users_free(struct ts_users *users)
+{
+	if (!users)
+		return;
+	ts_subuid_free(users->subuid);
+	pthread_mutex_destroy(&users->mutex);
+	free(users);
+}
+
+struct ts_user *ts_users_ref(struct ts_users *users, uid_t uid)
+{
+	struct ts_user *user;
+
+	pthread_mutex_lock(&users->mutex);
+	uid = ts_subuid_owner(users->subuid, uid);
+	user = users->first;
+	while (user && user->uid != uid)
+		user = user->next;
+	if (!user) {
+		user = calloc(1, sizeof(*user));
+		if (user) {
+			*user = (struct ts_user){.users = users, .next = users->first, .uid = uid};
+			users->first = user;
+		} else {
+			user = &users->anybody;
+		}
+	}
+	user->n_refs++;
+	pthread_mutex_unlock(&users->mutex);
+	return user;
+}
+
+struct ts_user *ts_user_ref(struct ts_user *user)
+{
+	pthread_mutex_lock(&user->users->mutex);
+	user->n_refs++;
+	pthread_mutex_unlock(&user->users->mutex);
+	return user;
+}
+
+void ts_user_unref(struct ts_user *user)
+{
+	struct ts_users *users;
+
+	if (!user)
+		return;
+	users = user->users;
+	pthread_mutex_lock(&users->mutex);
+	if (--user->n_refs == 0 && user != &users->anybody) {
+		struct ts_user **p = &users->first;
+
+		while (*p != user)
+			p = &(*p)->next;
+		*p = user->next;
+		free(user);
+	}
+	pthread_mutex_unlock(&users->mutex);
+}
+
+uid_t ts_user_uid(const struct ts_user *user)
+{
+	return user->uid;
+}
+
+/* Adds, unless the sum would come over `most`. */
+static bool add_up_to(uint64_t *sum, uint64_t n, uint64_t most)
+{
+	if (n <= most && __atomic_add_fetch(sum, n, __ATOMIC_RELAXED) <= most)
+		return true;
+	if (n <= most)
+		__atomic_sub_fetch(sum, n, __ATOMIC_RELAXED);
+	return false;
+}
+
+bool ts_user_take(struct ts_user *user, enum ts_resource resource, uint64_t n)
+{
+	const struct share *share = &user->users->shares[resource];
+	bool is_privileged = !user->uid || user->uid == getuid();
+	uint64_t most_user = is_privileged && !share->binds_all ? UINT64_MAX : share->most_user;
+	uint64_t most = share->most;
+
+	if (!is_privileged && share->keeps_quarter)
+		most -= most / 4;
+	if (!add_up_to(&user->has[resource], n, most_user))
+		return false;
+	if (add_up_to(&user->users->have[resource], n, most))
+		return true;
+	__atomic_sub_fetch(&user->has[resource], n, __ATOMIC_RELAXED);
+	return false;
+}
+
+void ts_user_give(struct ts_user *user, enum ts_resource resource, uint64_t n)
+{
+	__atomic_sub_fetch(&user->has[resource], n, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&user->users->have[resource], n, __ATOMIC_RELAXED);
+}
+
+uint64_t ts_user_has(const struct ts_user *user, enum ts_resource resource)
+{
+	return __atomic_load_n(&user->has[resource], __ATOMIC_RELAXED);
+}
+
+uint64_t ts_users_have(const struct ts_users *users, enum ts_resource resource)
+{
+	return __atomic_load_n(&users->have[resource], __ATOMIC_RELAXED);
+}
