@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""run.py --build DIR [--list] [NAME ...]: checks that take over a minute, at full size.
+
+Each check is a test of the ordinary run with other numbers: an option of the test, or TS_SOAK=1 in its environment. The ordinary
+run has the same code at a size that ends in seconds. Without names all checks run, one after the other; each has a time limit.
+The last line is "N passed, N failed, N skipped".
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# Name: (meson test that has the code, arguments that the soak adds, limit in seconds).
+CHECKS = {
+    'death': ('integration-death', ['--points', '200'], 7200),
+    'crash': ('integration-crash', ['--points', '200'], 7200),
+    'fork': ('integration-fork', ['--processes', '1000'], 1200),
+    'switch': ('integration-switch', ['--cycles', '10000', 'Switch.test_cycles_leave_nothing_behind'], 7200),
+    'windows': ('integration-windows', ['--all'], 7200),
+    'frames': ('integration-frames', ['--all'], 7200),
+    'schedules': ('integration-schedules', ['--all'], 7200),
+    'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
+}
+
+
+def find_test(build, name):
+    """The command and the environment that the build has for a test."""
+    tests = json.loads(subprocess.run(['meson', 'introspect', '--tests', build], check=True, capture_output=True).stdout)
+    for test in tests:
+        if test['name'] == name:
+            return test['cmd'], test['env'], test['workdir'] or build
+    raise SystemExit('%s has no test %s' % (build, name))
+
+
+def run(build, name):
+    """'passed', 'failed' or 'skipped'."""
+    test, arguments, limit = CHECKS[name]
+    command, environment, folder = find_test(build, test)
+    begin = time.monotonic()
+    print('== %s: %s %s' % (name, test, ' '.join(arguments)), flush=True)
+    try:
+        status = subprocess.run(command + arguments, cwd=folder, timeout=limit, check=False,
+                                env={**os.environ, **environment, 'TS_SOAK': '1'}).returncode
+    except subprocess.TimeoutExpired:
+        print('%s: not over after %d s' % (name, limit))
+        return 'failed'
+    result = {0: 'passed', 77: 'skipped'}.get(status, 'failed')
+    print('== %s: %s, %.0f s' % (name, result, time.monotonic() - begin), flush=True)
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=re.split(r'\n', __doc__)[0])
+    parser.add_argument('--build', default=os.path.join(SOURCE, 'build', 'test', 'gcc'))
+    parser.add_argument('--list', action='store_true')
+    parser.add_argument('names', nargs='*')
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in CHECKS]
+    if unknown:
+        parser.error('no such check: %s (%s)' % (', '.join(unknown), ' '.join(CHECKS)))
+    if options.list:
+        for name, (test, arguments, _) in CHECKS.items():
+            print('%-16s %s %s' % (name, test, ' '.join(arguments)))
+        return 0
+    results = [run(os.path.abspath(options.build), name) for name in options.names or CHECKS]
+    print('%d passed, %d failed, %d skipped' % tuple(results.count(result) for result in ('passed', 'failed', 'skipped')))
+    return 1 if 'failed' in results else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
