@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executed PTX instructions per second on one core, threads counted: arithmetic-bound and divergent kernels, by each copy
+ * Executed PTX instructions per second on one core, threads counted: arithmetic-bound kernels, divergent ones and those of vector accesses, by each copy
  * of the lane functions that the CPU can run ("base" is the baseline), and launches per second of an empty kernel. Each
  * line is one object of JSON.
  */
@@ -33,6 +33,14 @@ static const char text[] =
 	"J: and.b32 %r5, %r3, 7; setp.ne.u32 %p2, %r5, 5; @%p2 bra K; mad.lo.u32 %r8, %r3, 3, %r8;\n"
 	"K: setp.gt.u32 %p3, %r3, 1; @%p3 bra L; sub.u32 %r1, %r1, 1; setp.ne.u32 %p4, %r1, 0; @%p4 bra N;\n"
 	"st.global.u32 [%d1], %r8; ret; }\n"
+	/* Loads and stores of vectors, 16 bytes and 8, of neighbouring lanes. */
+	".visible .entry vectors(.param .u64 p, .param .u64 n) {\n"
+	".reg .b32 %r<20>; .reg .f32 %f<20>; .reg .b64 %d<8>; .reg .pred %p;\n"
+	"ld.param.u64 %d1, [p]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x;\n"
+	"mul.wide.u32 %d2, %r2, 16; add.u64 %d2, %d2, %d1; mul.wide.u32 %d3, %r2, 8; add.u64 %d3, %d3, %d1;\n"
+	"L: ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%d2]; ld.global.v2.f32 {%f5, %f6}, [%d3+8192];\n"
+	"fma.rn.f32 %f1, %f1, %f5, %f2; st.global.v4.f32 [%d2+16384], {%f1, %f2, %f3, %f4};\n"
+	"st.global.v2.f32 [%d3+32768], {%f5, %f6}; sub.u32 %r1, %r1, 1; setp.ne.u32 %p, %r1, 0; @%p bra L; ret; }\n"
 	".visible .entry empty() { ret; }\n";
 
 static uint8_t memory[BYTES];
@@ -126,6 +134,7 @@ int main(int argc, char **argv)
 			fail("link", &error);
 		measure(engine, image, isas[i], "arithmetic", n);
 		measure(engine, image, isas[i], "divergent", n / 10 + 1);
+		measure(engine, image, isas[i], "vectors", n);
 		if (i == 0)
 			measure_launches(engine, image, n * 10);
 		ts_ptx_image_free(image);

@@ -121,6 +121,17 @@ static int ts_ptx_mbarrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, 
 	return 0;
 }
 
+/* Each lane reads its source in one access, as hardware does: 4, 8 or 16 bytes, aligned. */
+static void ts_ptx_copy_whole(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+	if (bytes == 4)
+		TS_PTX_MOVE(uint32_t, to, from);
+	else if (bytes == 8)
+		TS_PTX_MOVE(uint64_t, to, from);
+	else
+		TS_PTX_MOVE(ts_ptx_v16, to, from);
+}
+
 /* a: shared target at imm's low half; b: global source; aux: bytes; c: bytes to read, the rest is zero. */
 static int ts_ptx_cp_async(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
@@ -146,7 +157,10 @@ static int ts_ptx_cp_async(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, 
 		uint32_t lane = (uint32_t)__builtin_ctz(left);
 		uint32_t n = ts_ptx_optional(w, in->c, lane, bytes);
 
-		n = n > bytes ? bytes : n;
+		if (n >= bytes) {
+			ts_ptx_copy_whole(to[lane], from[lane], bytes);
+			continue;
+		}
 		if (n)
 			memcpy(to[lane], from[lane], n);
 		memset(to[lane] + n, 0, bytes - n);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Loads and stores of every width, space and vector length, and what else deals in addresses. Naturally aligned accesses
- * of up to 8 bytes are single ones of the host's, so that volatile and relaxed accesses are the plain ones with a fence
- * where the instruction orders.
+ * Loads and stores of every width, space and vector length, and what else deals in addresses. The decoder puts these functions
+ * into instructions; they call mem.h for the pointers.
+ *
+ * One lane's access is one access of the host, also that of a vector, so volatile and relaxed accesses are the plain ones with a
+ * fence where the instruction orders. PTX permits an access of a vector to be several (ISA 8.2.4), hardware makes naturally
+ * aligned ones of up to 16 bytes in one, and CUB's look-back relies on it. x86-64 processors with AVX make aligned accesses
+ * of 16 bytes in one, too. Vectors of 32 bytes are two accesses.
  */
 #include "replay/vgpu/ptx/mem.h"
 
@@ -15,48 +19,121 @@ static inline void order(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 	atomic_thread_fence(memory_order_acq_rel);
 }
 
-#define LOAD(name, D, T)                                                                     \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)     \
-	{                                                                                    \
-		uint8_t *p[TS_PTX_LANES];                                                    \
-		uint32_t bytes = (uint32_t)sizeof(T) * in->n;                                \
-		bool flat;                                                                   \
-                                                                                             \
-		if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, false, p, &flat))           \
-			return STOP_FAULT;                                                   \
-		if (in->n == 1) {                                                            \
-			D *d = ts_ptx_result(w, in);                                         \
-                                                                                             \
-			if (flat) {                                                          \
-				const T *s = (const T *)(const void *)p[0];                  \
-                                                                                             \
-				TS_PTX_FOR_LANES                                             \
-				d[i] = (D)s[i];                                              \
-			} else {                                                             \
-				for (uint32_t left = m; left; left &= left - 1) {            \
-					int i = __builtin_ctz(left);                         \
-                                                                                             \
-					d[i] = (D) * (const volatile T *)(const void *)p[i]; \
-				}                                                            \
-			}                                                                    \
-		} else {                                                                     \
-			const uint32_t *list = ts_ptx_operands(w, in);                       \
-                                                                                             \
-			for (uint32_t k = 0; k < in->n; k++) {                               \
-				D *d;                                                        \
-                                                                                             \
-				if (list[k] == TS_PTX_NONE)                                  \
-					continue;                                            \
-				d = ts_ptx_slot(w, list[k]);                                 \
-				for (uint32_t left = m; left; left &= left - 1) {            \
-					int i = __builtin_ctz(left);                         \
-                                                                                             \
-					d[i] = (D)((const T *)(const void *)p[i])[k];        \
-				}                                                            \
-			}                                                                    \
-		}                                                                            \
-		order(w, in);                                                                \
-		return 0;                                                                    \
+/* A lane's vector on its way between memory, where it is one access, and the registers of its elements. */
+#define VECTOR_BYTES 32
+
+/* All lanes, or those of a mask. */
+#define EACH_LANE(m, statement)                                     \
+	if ((m) == UINT32_MAX) {                                    \
+		TS_PTX_FOR_LANES                                    \
+		{                                                   \
+			statement;                                  \
+		}                                                   \
+	} else {                                                    \
+		for (uint32_t left = (m); left; left &= left - 1) { \
+			int i = __builtin_ctz(left);                \
+                                                                    \
+			statement;                                  \
+		}                                                   \
+	}
+
+/* `bytes` of each lane, aligned to their size. */
+static inline void gather(uint8_t *lanes, uint8_t *const p[TS_PTX_LANES], uint32_t m,
+			  uint32_t bytes)
+{
+	switch (bytes) {
+	case 2:
+		EACH_LANE(m, TS_PTX_MOVE(uint16_t, lanes + 2 * i, p[i]))
+		break;
+	case 4:
+		EACH_LANE(m, TS_PTX_MOVE(uint32_t, lanes + 4 * i, p[i]))
+		break;
+	case 8:
+		EACH_LANE(m, TS_PTX_MOVE(uint64_t, lanes + 8 * i, p[i]))
+		break;
+	case 16:
+		EACH_LANE(m, TS_PTX_MOVE(ts_ptx_v16, lanes + 16 * i, p[i]))
+		break;
+	default:
+		EACH_LANE(m, TS_PTX_MOVE(ts_ptx_v16, lanes + 32 * i, p[i]);
+			  TS_PTX_MOVE(ts_ptx_v16, lanes + 32 * i + 16, p[i] + 16))
+	}
+}
+
+static inline void scatter(uint8_t *const p[TS_PTX_LANES], const uint8_t *lanes, uint32_t m,
+			   uint32_t bytes)
+{
+	switch (bytes) {
+	case 2:
+		EACH_LANE(m, TS_PTX_MOVE(uint16_t, p[i], lanes + 2 * i))
+		break;
+	case 4:
+		EACH_LANE(m, TS_PTX_MOVE(uint32_t, p[i], lanes + 4 * i))
+		break;
+	case 8:
+		EACH_LANE(m, TS_PTX_MOVE(uint64_t, p[i], lanes + 8 * i))
+		break;
+	case 16:
+		EACH_LANE(m, TS_PTX_MOVE(ts_ptx_v16, p[i], lanes + 16 * i))
+		break;
+	default:
+		EACH_LANE(m, TS_PTX_MOVE(ts_ptx_v16, p[i], lanes + 32 * i);
+			  TS_PTX_MOVE(ts_ptx_v16, p[i] + 16, lanes + 32 * i + 16))
+	}
+}
+
+#define LOAD(name, D, T)                                                                           \
+	static void name##_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, \
+				  uint8_t *const p[TS_PTX_LANES])                                  \
+	{                                                                                          \
+		uint8_t lanes[TS_PTX_LANES * VECTOR_BYTES] __attribute__((aligned(64)));           \
+		const T *e = (const T *)(const void *)lanes;                                       \
+		const uint32_t n = in->n;                                                          \
+		D unused[TS_PTX_LANES], *d[8];                                                     \
+                                                                                                   \
+		gather(lanes, p, m, (uint32_t)sizeof(T) * n);                                      \
+		for (uint32_t k = 0; k < n; k++) {                                                 \
+			uint32_t slot = ts_ptx_operands(w, in)[k];                                 \
+                                                                                                   \
+			d[k] = slot == TS_PTX_NONE ? unused : ts_ptx_slot(w, slot);                \
+		}                                                                                  \
+		if (n == 2) {                                                                      \
+			EACH_LANE(m, d[0][i] = (D)e[2 * i]; d[1][i] = (D)e[2 * i + 1])             \
+		} else if (n == 4) {                                                               \
+			EACH_LANE(m, d[0][i] = (D)e[4 * i]; d[1][i] = (D)e[4 * i + 1];             \
+				  d[2][i] = (D)e[4 * i + 2]; d[3][i] = (D)e[4 * i + 3])            \
+		} else {                                                                           \
+			for (uint32_t k = 0; k < n; k++)                                           \
+				EACH_LANE(m, d[k][i] = (D)e[(uint32_t)i * n + k])                  \
+		}                                                                                  \
+	}                                                                                          \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)           \
+	{                                                                                          \
+		uint8_t *p[TS_PTX_LANES];                                                          \
+		uint32_t bytes = (uint32_t)sizeof(T) * in->n;                                      \
+		bool flat;                                                                         \
+                                                                                                   \
+		if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, false, p, &flat))                 \
+			return STOP_FAULT;                                                         \
+		if (in->n > 1) {                                                                   \
+			name##_vector(w, in, m, p);                                                \
+		} else if (flat) {                                                                 \
+			const T *s = (const T *)(const void *)p[0];                                \
+			D *d = ts_ptx_result(w, in);                                               \
+                                                                                                   \
+			TS_PTX_FOR_LANES                                                           \
+			d[i] = (D)s[i];                                                            \
+		} else {                                                                           \
+			D *d = ts_ptx_result(w, in);                                               \
+                                                                                                   \
+			for (uint32_t left = m; left; left &= left - 1) {                          \
+				int i = __builtin_ctz(left);                                       \
+                                                                                                   \
+				d[i] = (D) * (const volatile T *)(const void *)p[i];               \
+			}                                                                          \
+		}                                                                                  \
+		order(w, in);                                                                      \
+		return 0;                                                                          \
 	}
 
 LOAD(ld_u8, uint32_t, uint8_t)
@@ -73,35 +150,56 @@ LOAD(ld_s32_64, uint64_t, int32_t)
 LOAD(ld_u64, uint64_t, uint64_t)
 
 /* A store's value is operand b, or in the list where there are several. */
-#define STORE(name, S, T)                                                                       \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)        \
-	{                                                                                       \
-		uint8_t *p[TS_PTX_LANES];                                                       \
-		uint32_t bytes = (uint32_t)sizeof(T) * in->n;                                   \
-		bool flat;                                                                      \
-                                                                                                \
-		order(w, in);                                                                   \
-		if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, true, p, &flat))               \
-			return STOP_FAULT;                                                      \
-		if (flat && in->n == 1) {                                                       \
-			const S *s = ts_ptx_slot(w, in->b);                                     \
-			T *d = (T *)(void *)p[0];                                               \
-                                                                                                \
-			TS_PTX_FOR_LANES                                                        \
-			d[i] = (T)s[i];                                                         \
-			return 0;                                                               \
-		}                                                                               \
-		for (uint32_t k = 0; k < in->n; k++) {                                          \
-			const S *s =                                                            \
-				ts_ptx_slot(w, in->n == 1 ? in->b : ts_ptx_operands(w, in)[k]); \
-                                                                                                \
-			for (uint32_t left = m; left; left &= left - 1) {                       \
-				int i = __builtin_ctz(left);                                    \
-                                                                                                \
-				((volatile T *)(void *)p[i])[k] = (T)s[i];                      \
-			}                                                                       \
-		}                                                                               \
-		return 0;                                                                       \
+#define STORE(name, S, T)                                                                          \
+	static void name##_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, \
+				  uint8_t *const p[TS_PTX_LANES])                                  \
+	{                                                                                          \
+		uint8_t lanes[TS_PTX_LANES * VECTOR_BYTES] __attribute__((aligned(64)));           \
+		T *e = (T *)(void *)lanes;                                                         \
+		const uint32_t n = in->n;                                                          \
+		const S *s[8];                                                                     \
+                                                                                                   \
+		for (uint32_t k = 0; k < n; k++)                                                   \
+			s[k] = ts_ptx_slot(w, ts_ptx_operands(w, in)[k]);                          \
+		if (n == 2) {                                                                      \
+			EACH_LANE(m, e[2 * i] = (T)s[0][i]; e[2 * i + 1] = (T)s[1][i])             \
+		} else if (n == 4) {                                                               \
+			EACH_LANE(m, e[4 * i] = (T)s[0][i]; e[4 * i + 1] = (T)s[1][i];             \
+				  e[4 * i + 2] = (T)s[2][i]; e[4 * i + 3] = (T)s[3][i])            \
+		} else {                                                                           \
+			for (uint32_t k = 0; k < n; k++)                                           \
+				EACH_LANE(m, e[(uint32_t)i * n + k] = (T)s[k][i])                  \
+		}                                                                                  \
+		scatter(p, lanes, m, (uint32_t)sizeof(T) * n);                                     \
+	}                                                                                          \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)           \
+	{                                                                                          \
+		uint8_t *p[TS_PTX_LANES];                                                          \
+		uint32_t bytes = (uint32_t)sizeof(T) * in->n;                                      \
+		const S *s;                                                                        \
+		bool flat;                                                                         \
+                                                                                                   \
+		order(w, in);                                                                      \
+		if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, true, p, &flat))                  \
+			return STOP_FAULT;                                                         \
+		if (in->n > 1) {                                                                   \
+			name##_vector(w, in, m, p);                                                \
+			return 0;                                                                  \
+		}                                                                                  \
+		s = ts_ptx_slot(w, in->b);                                                         \
+		if (flat) {                                                                        \
+			T *d = (T *)(void *)p[0];                                                  \
+                                                                                                   \
+			TS_PTX_FOR_LANES                                                           \
+			d[i] = (T)s[i];                                                            \
+			return 0;                                                                  \
+		}                                                                                  \
+		for (uint32_t left = m; left; left &= left - 1) {                                  \
+			int i = __builtin_ctz(left);                                               \
+                                                                                                   \
+			*(volatile T *)(void *)p[i] = (T)s[i];                                     \
+		}                                                                                  \
+		return 0;                                                                          \
 	}
 
 STORE(st_8, uint32_t, uint8_t)

@@ -7,6 +7,14 @@
 
 #include "replay/vgpu/ptx/lanes.h"
 
+/*
+ * One access of the host for what is aligned to its size. The type asks for 8 bytes alone: parameters, which nobody writes, may lie
+ * so; an aligned place is one access by the same instruction.
+ */
+typedef long long ts_ptx_v16 __attribute__((vector_size(16), may_alias, aligned(8)));
+#define TS_PTX_MOVE(T, to, from) \
+	(*(volatile T *)(void *)(to) = *(const volatile T *)(const void *)(from))
+
 /* memory.c */
 int ts_ptx_addresses_slow(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t mask,
 			  const uint64_t address[TS_PTX_LANES], uint32_t bytes, uint32_t align,

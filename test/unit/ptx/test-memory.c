@@ -121,6 +121,59 @@ TS_TEST(faults)
 	device_close(&d);
 }
 
+/*
+ * Block 0 writes vectors of equal elements, block 1 reads them at the same time and counts those whose elements differ. px: how often.
+ */
+#define TEAR(name, store, load, compare)                                                                  \
+	ENTRY(name)                                                                                       \
+	"mov.u32 %r5, %ctaid.x; cvt.u32.u64 %r6, %d2; mov.u32 %r7, 0; mov.u32 %r12, 0; mov.u64 %d4, 0;\n" \
+	"setp.ne.u32 %p1, %r5, 0; @%p1 bra READ;\n"                                                       \
+	"WRITE: " store " add.u32 %r7, %r7, 1; add.u64 %d4, %d4, 0x100000001;\n"                          \
+	"setp.lt.u32 %p2, %r7, %r6; @%p2 bra WRITE; ret;\n"                                               \
+	"READ: " load compare " add.u32 %r7, %r7, 1; setp.lt.u32 %p2, %r7, %r6; @%p2 bra READ;\n"         \
+	"red.global.add.u32 [%d0+4096], %r12; ret; }\n"
+
+static const char tears[] = PTX_HEAD TEAR(
+	"v4", "st.global.v4.u32 [%d1], {%r7, %r7, %r7, %r7};",
+	"ld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%d1];",
+	"setp.ne.u32 %p3, %r8, %r11; @%p3 add.u32 %r12, %r12, 1;\n"
+	"setp.ne.u32 %p3, %r8, %r9; @%p3 add.u32 %r12, %r12, 1;")
+	TEAR("v2", "st.v2.u32 [%d1], {%r7, %r7};", "ld.v2.u32 {%r8, %r9}, [%d1];",
+	     "setp.ne.u32 %p3, %r8, %r9; @%p3 add.u32 %r12, %r12, 1;")
+		TEAR("wide", "st.volatile.global.v2.u64 [%d1], {%d4, %d4};",
+		     "ld.volatile.global.v2.u64 {%d5, %d6}, [%d1];",
+		     "setp.ne.u64 %p3, %d5, %d6; @%p3 add.u32 %r12, %r12, 1;")
+			TEAR("narrow",
+			     "cvt.u16.u32 %h1, %r7; st.global.v4.u16 [%d1], {%h1, %h1, %h1, %h1};",
+			     "ld.global.v4.u16 {%h2, %h3, %h4, %h5}, [%d1];",
+			     "setp.ne.u16 %p3, %h2, %h5; @%p3 add.u32 %r12, %r12, 1;")
+				TEAR("nc",
+				     "st.global.v4.f32 [%d1], {%f1, %f1, %f1, %f1}; cvt.rn.f32.u32 %f1, %r7;",
+				     "ld.global.nc.v4.f32 {%f2, %f3, %f4, %f5}, [%d1];",
+				     "setp.ne.f32 %p3, %f2, %f5; @%p3 add.u32 %r12, %r12, 1;");
+
+/* An aligned access of a vector of up to 16 bytes is one access of its lane: hardware does that, and CUB relies on it. */
+TS_TEST(vectors_do_not_tear)
+{
+	static const char *const kernels[] = {"v4", "v2", "wide", "narrow", "nc"};
+	/* 128 lanes of each block. The engine gives blocks to its threads from 256 lanes on. */
+	const uint32_t n = ts_soak() ? 4000000 : 50000;
+
+	for (uint32_t n_threads = 2; n_threads <= 8; n_threads += 6) {
+		for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
+			struct device d;
+			uint64_t o;
+
+			device_load(&d, (const char *const[]){tears}, 1, n_threads);
+			o = device_alloc(&d, 8192);
+			memset(device_host(&d, o), 0, 8192);
+			DEVICE_RUN(&d, kernels[i], 2, 128, o, n);
+			ts_check_int(*(uint32_t *)device_host(&d, o + 4096), 0);
+			device_close(&d);
+		}
+	}
+}
+
 static const char atomics[] = PTX_HEAD ENTRY(
 	"k") "atom.global.add.u32 %r5, [%d2], 1; red.global.add.u64 [%d2+8], 3; red.global.max.s32 [%d2+16], %r4;\n"
 	     "neg.s32 %r6, %r4; red.global.min.s32 [%d2+20], %r6; mov.f32 %f1, 0f3F000000; red.global.add.f32 [%d2+24], %f1;\n"
