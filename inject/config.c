@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Settings. All of the environment is read here, once and on the application's own thread, because
- * getenv() elsewhere would race with an application that changes its environment. What is malformed
+ * reading it elsewhere would race with an application that changes its environment. What is malformed
  * is as if not given, and is named where somebody debugs: the application must run on, and there is else nobody
  * to print to.
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 
 #include "inject/config.h"
 #include "inject/debug.h"
@@ -85,12 +86,17 @@ int ts_config_output(const char *pattern, const char *program, int pid, char *re
 
 static void find_daemon(struct ts_config *config, const char *library)
 {
-	const char *given = getenv("TRACESMITH_DAEMON");
+	const char *given = secure_getenv("TRACESMITH_DAEMON");
 	const char *slash = strrchr(library, '/');
 	int directory = slash ? (int)(slash - library) : 0;
 	size_t i;
 	int n;
 
+	/* A private daemon would write a file with the program's rights, where the caller wants it. */
+	if (ts_config_is_privileged()) {
+		ts_debug(config, "a privileged program starts no daemon of its own");
+		return;
+	}
 	if (given && *given) {
 		n = snprintf(config->daemon, sizeof(config->daemon), "%s", given);
 		if (n >= (int)sizeof(config->daemon) || access(config->daemon, X_OK)) {
@@ -143,7 +149,9 @@ static void plan_daemon(struct ts_config *config)
 
 	TS_STATIC_ASSERT(sizeof(argv) <= sizeof(config->daemon_argv), "argv has its place");
 	memcpy(config->daemon_argv, argv, sizeof(argv));
-	for (variable = environ; variable && *variable; variable++) {
+	/* Nothing is for the daemon of a privileged program: it has none. */
+	variable = ts_config_is_privileged() ? NULL : environ;
+	for (; variable && *variable; variable++) {
 		size_t n_bytes = strlen(*variable) + 1;
 
 		if (n == TS_CONFIG_MAX_DAEMON_VARIABLES || !is_for_daemon(*variable) ||
@@ -155,16 +163,21 @@ static void plan_daemon(struct ts_config *config)
 	}
 }
 
+bool ts_config_is_privileged(void)
+{
+	return getauxval(AT_SECURE) != 0;
+}
+
 bool ts_config_debug(void)
 {
-	const char *text = getenv("TRACESMITH_DEBUG");
+	const char *text = secure_getenv("TRACESMITH_DEBUG");
 
 	return text && *text && strcmp(text, "0");
 }
 
 static void read_stacks(struct ts_config *config)
 {
-	const char *text = getenv("TRACESMITH_STACKS");
+	const char *text = secure_getenv("TRACESMITH_STACKS");
 
 	config->stacks = !(text && !strcmp(text, "none"));
 	config->python_stacks = text && !strcmp(text, "python");
@@ -172,13 +185,13 @@ static void read_stacks(struct ts_config *config)
 		ts_debug(config,
 			 "TRACESMITH_STACKS=%s: it is native, python or none; native is taken",
 			 text);
-	text = getenv("TRACESMITH_STACKS_CHECK");
+	text = secure_getenv("TRACESMITH_STACKS_CHECK");
 	config->check_stacks = text && !strcmp(text, "1");
 }
 
 static void read_ring_size(struct ts_config *config)
 {
-	const char *text = getenv("TRACESMITH_RING_SIZE");
+	const char *text = secure_getenv("TRACESMITH_RING_SIZE");
 	uint64_t bytes;
 
 	config->ring_bytes = TS_RING_BYTES_DEFAULT;
@@ -201,7 +214,7 @@ static void read_ring_size(struct ts_config *config)
 
 static bool read_switch(const struct ts_config *config, const char *name)
 {
-	const char *text = getenv(name);
+	const char *text = secure_getenv(name);
 	bool on = text && !strcmp(text, "1");
 
 	if (text && *text && !on && strcmp(text, "0"))
@@ -211,7 +224,7 @@ static bool read_switch(const struct ts_config *config, const char *name)
 
 static void read_capture(struct ts_config *config)
 {
-	const char *text = getenv(TS_CAPTURE_ENVIRONMENT);
+	const char *text = secure_getenv(TS_CAPTURE_ENVIRONMENT);
 
 	if (text && *text && ts_capture_wish_parse(text, TS_CAPTURE_BYTES, &config->capture))
 		ts_debug(config,
@@ -232,18 +245,18 @@ void ts_config_read(struct ts_config *config, const char *library)
 	read_capture(config);
 	config->lossless = read_switch(config, TS_LOSSLESS_ENVIRONMENT);
 	config->start_later = read_switch(config, TS_LATER_ENVIRONMENT);
-	text = getenv(TS_SOCKET_ENVIRONMENT);
+	text = secure_getenv(TS_SOCKET_ENVIRONMENT);
 	config->socket_given = text && *text;
 	snprintf(config->socket, sizeof(config->socket), "%s",
 		 config->socket_given ? text : TS_INJECT_SOCKET);
-	text = getenv("TRACESMITH_CUPTI");
+	text = secure_getenv("TRACESMITH_CUPTI");
 	snprintf(config->cupti, sizeof(config->cupti), "%s", text ? text : "");
-	text = getenv("CUDA_HOME");
+	text = secure_getenv("CUDA_HOME");
 	if (!text || !*text)
-		text = getenv("CUDA_PATH");
+		text = secure_getenv("CUDA_PATH");
 	snprintf(config->cuda_home, sizeof(config->cuda_home), "%s", text ? text : "");
 	ts_config_program(config->program, sizeof(config->program));
-	if (ts_config_output(getenv(TS_OUTPUT_ENVIRONMENT), config->program, (int)getpid(),
+	if (ts_config_output(secure_getenv(TS_OUTPUT_ENVIRONMENT), config->program, (int)getpid(),
 			     config->output, sizeof(config->output))) {
 		ts_debug(config, TS_OUTPUT_ENVIRONMENT " is too long; the default is taken");
 		(void)ts_config_output(NULL, config->program, (int)getpid(), config->output,

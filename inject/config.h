@@ -52,6 +52,12 @@ struct ts_config {
 /* `library` is the path of libtsinject.so; the private daemon is looked for beside it. */
 void ts_config_read(struct ts_config *config, const char *library);
 
+/*
+ * True if the program has more rights than its caller: set-user-ID, set-group-ID, file capabilities. The environment is
+ * the caller's then: secure_getenv() finds no variable, and no private daemon is started.
+ */
+bool ts_config_is_privileged(void);
+
 /* TRACESMITH_DEBUG, for who has no settings yet. */
 bool ts_config_debug(void);
 

@@ -73,8 +73,11 @@ static void say_loaded(void)
 /* Ours where it is free; else whose it is. */
 static void take_variable(const char *name, char *ret_holder, size_t n_bytes)
 {
-	const char *held = getenv(name);
+	const char *held = secure_getenv(name);
 
+	/* A privileged program's environment is its caller's, and stays as it is. */
+	if (ts_config_is_privileged())
+		return;
 	if (!held || !*held) {
 		if (*preload.library)
 			setenv(name, preload.library, 1);
@@ -136,7 +139,7 @@ static void tell_of_holder(void)
 	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	if (!driver)
 		return;
-	path = getenv(TS_SOCKET_ENVIRONMENT);
+	path = secure_getenv(TS_SOCKET_ENVIRONMENT);
 	if (ts_handover_connect(path && *path ? path : TS_INJECT_SOCKET, &fd))
 		return;
 	ts_config_program(program, sizeof(program));

@@ -433,7 +433,7 @@ static void find_nodes(struct ts_bpf_programs *programs)
 {
 	static const char *const patterns[] = {"/dev/nvidia*", "/dev/nvidia-caps/*", "/dev/kfd",
 					       "/dev/dri/*"};
-	const char *more = getenv(NODES_ENVIRONMENT);
+	const char *more = secure_getenv(NODES_ENVIRONMENT);
 	struct bpf_map *map =
 		bpf_object__find_map_by_name(programs->objects[OBJECT(TS_BPF_SYSCALLS)],
 					     "gpu_nodes");

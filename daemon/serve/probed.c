@@ -262,7 +262,7 @@ static void add_places(struct ts_probed *probed)
 		"/opt/rocm*/lib/libamdhip64.so.*",
 		"/usr/lib/x86_64-linux-gnu/libamdhip64.so.*",
 	};
-	const char *more = getenv(PATHS_ENVIRONMENT);
+	const char *more = secure_getenv(PATHS_ENVIRONMENT);
 	char path[4096];
 
 	for (size_t i = 0; i < TS_ARRAY_LEN(patterns); i++)

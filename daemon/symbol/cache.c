@@ -22,8 +22,9 @@ struct ts_symbol_cache {
 
 static int default_directory(char ret_path[PATH_MAX])
 {
-	const char *given = getenv(TS_SYMBOL_CACHE_ENVIRONMENT), *base = getenv("XDG_CACHE_HOME");
-	const char *home = getenv("HOME");
+	const char *given = secure_getenv(TS_SYMBOL_CACHE_ENVIRONMENT),
+		   *base = secure_getenv("XDG_CACHE_HOME");
+	const char *home = secure_getenv("HOME");
 	int n;
 
 	if (given)

@@ -137,8 +137,9 @@ static void hex(const uint8_t *bytes, size_t n, char *to)
 /* Where debuginfod's client keeps what it fetched: debuginfod_find_debuginfo(3). */
 static bool fetched_name(const char *id, char ret_path[PATH_MAX])
 {
-	const char *given = getenv("DEBUGINFOD_CACHE_PATH"), *cache = getenv("XDG_CACHE_HOME");
-	const char *home = getenv("HOME");
+	const char *given = secure_getenv("DEBUGINFOD_CACHE_PATH"),
+		   *cache = secure_getenv("XDG_CACHE_HOME");
+	const char *home = secure_getenv("HOME");
 	int n = 0;
 
 	if (given && *given)
@@ -174,7 +175,8 @@ bool ts_symbol_fetch_debug(const uint8_t *build_id, size_t n)
 {
 	static const char script[] = "exec </dev/null >/dev/null 2>&1; "
 				     "nice debuginfod-find debuginfo \"$1\" &";
-	const char *wanted = getenv("TRACESMITH_DEBUGINFOD"), *urls = getenv("DEBUGINFOD_URLS");
+	const char *wanted = secure_getenv("TRACESMITH_DEBUGINFOD"),
+		   *urls = secure_getenv("DEBUGINFOD_URLS");
 	char id[2 * MAX_ID_BYTES + 1] = "";
 	char sh[] = "sh", c[] = "-c";
 	/* posix_spawn() has no const; nothing is written through it. */

@@ -18,7 +18,7 @@ void ts_log_setup(enum ts_log_level threshold)
 {
 	log_threshold = threshold;
 	/* Set by systemd where stderr is the journal's (systemd.exec(5)). */
-	log_prefixed = getenv("JOURNAL_STREAM") != NULL;
+	log_prefixed = secure_getenv("JOURNAL_STREAM") != NULL;
 }
 
 /*

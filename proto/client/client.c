@@ -36,7 +36,7 @@ struct ts_client {
 
 const char *ts_client_default_path(void)
 {
-	const char *path = getenv(TS_CONTROL_ENVIRONMENT);
+	const char *path = secure_getenv(TS_CONTROL_ENVIRONMENT);
 
 	return path && *path ? path : TS_CONTROL_SOCKET;
 }

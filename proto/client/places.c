@@ -31,7 +31,7 @@ size_t ts_places_parents(char ret_parents[TS_PLACES_N_PARENTS][TS_PLACES_BYTES])
 
 	/* A daemon that was started with a clean environment is found by those who have one. */
 	snprintf(runtime, sizeof(runtime), "/run/user/%u", geteuid());
-	n = add_parent(ret_parents, 0, getenv("XDG_RUNTIME_DIR"));
+	n = add_parent(ret_parents, 0, secure_getenv("XDG_RUNTIME_DIR"));
 	n = add_parent(ret_parents, n, runtime);
 	return add_parent(ret_parents, n, "/tmp");
 }

@@ -3,7 +3,8 @@
 """What every file of the tree owes its reader.
 
 A licence line; a paragraph at the top of each .c; files and functions of a length that can be read;
-no left-over work; a README.md for each folder; scripts that a POSIX shell accepts.
+no left-over work; no getenv(), which obeys the caller of a privileged program; a README.md for each
+folder; scripts that a POSIX shell accepts.
 """
 import os
 import re
@@ -22,6 +23,17 @@ LISTS = ('proto/abi/vendor/', 'test/unit/vendor/')
 SPDX = 'SPDX-License-Identifier: Apache-2.0'
 NEEDS_SPDX = ('.c', '.h', '.cu', '.py', '.sh', '.proto', 'meson.build', 'meson.options')
 LEFT_OVER = re.compile(r'\b(' + '|'.join(['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X', 'HA' + 'CK']) + r')\b')
+
+# Only tests, which nobody installs, may read the environment of a privileged program.
+GETENV = re.compile(r'\bgetenv\b')
+
+
+def check_environment(name, lines):
+    if not name.endswith(('.c', '.h', '.cc', '.cu')) or name.startswith('test/'):
+        return
+    for number, line in enumerate(lines, 1):
+        if GETENV.search(line):
+            yield '%s:%d: getenv(): use secure_getenv()' % (name, number)
 
 
 def check_licence(name, lines):
@@ -89,7 +101,7 @@ def main():
     names = tree.files()
     findings = list(check_readmes(names))
     for name in names:
-        if not name.endswith(('.c', '.h', '.cu', '.py', '.sh', '.proto', '.map', '.md',
+        if not name.endswith(('.c', '.h', '.cc', '.cu', '.py', '.sh', '.proto', '.map', '.md',
                               'meson.build')):
             continue
         lines = tree.lines(name)
@@ -97,6 +109,7 @@ def main():
         findings += check_paragraph(name, lines)
         findings += check_lengths(name, lines)
         findings += check_text(name, lines)
+        findings += check_environment(name, lines)
         if name.endswith('.sh'):
             findings += check_shell(name)
     return tree.report(findings)

@@ -166,7 +166,7 @@ static int parse_output(struct record *record, const char *text)
 /* The shim would go on with its default and have nobody to tell. */
 static int check_environment(const struct record *record)
 {
-	const char *text = getenv(RING_SIZE_ENVIRONMENT);
+	const char *text = secure_getenv(RING_SIZE_ENVIRONMENT);
 	unsigned long long bytes;
 
 	if (record->ring_bytes || !text || !ts_parse_bytes(text, 0, UINT64_MAX, &bytes))

@@ -178,7 +178,7 @@ static bool is_utf8_locale(void)
 	static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
 
 	for (size_t i = 0; i < TS_ARRAY_LEN(variables); i++) {
-		const char *value = getenv(variables[i]);
+		const char *value = secure_getenv(variables[i]);
 
 		if (value && *value)
 			return strstr(value, "UTF-8") || strstr(value, "utf8") ||

@@ -325,7 +325,7 @@ static int parse(struct watch *watch, int argc, char **argv)
 
 static int run_watch(int argc, char **argv)
 {
-	const char *term = getenv("TERM");
+	const char *term = secure_getenv("TERM");
 	struct watch watch = {.interval_ns = UINT64_C(1000000000),
 			      .is_screen = ts_term_height(stdout) && term && strcmp(term, "dumb")};
 	int r = parse(&watch, argc, argv), status = TS_EXIT_BAD;

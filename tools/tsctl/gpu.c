@@ -160,7 +160,7 @@ static void fill_devices(struct ts_pool *pool, const struct driver *driver,
 
 void ts_gpu_fill_driver(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
 {
-	const char *injection = getenv(INJECTION_ENVIRONMENT);
+	const char *injection = secure_getenv(INJECTION_ENVIRONMENT);
 	struct driver driver;
 	void *library;
 
@@ -189,7 +189,7 @@ static void *load_cupti(void)
 	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11",
 					    "libcupti.so",
 					    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
-	const char *given = getenv(CUPTI_ENVIRONMENT);
+	const char *given = secure_getenv(CUPTI_ENVIRONMENT);
 	void *library = NULL;
 
 	for (size_t i = 0; !library && i < TS_ARRAY_LEN(names); i++)

@@ -79,7 +79,7 @@ static int add_recordings(struct ts_live *live, const char *parent)
 
 int ts_live_new(struct ts_live **ret_live)
 {
-	const char *given = getenv(TS_CONTROL_ENVIRONMENT);
+	const char *given = secure_getenv(TS_CONTROL_ENVIRONMENT);
 	char parents[TS_PLACES_N_PARENTS][TS_PLACES_BYTES];
 	ts_cleanup(ts_live_freep) struct ts_live *live = calloc(1, sizeof(*live));
 	int r;

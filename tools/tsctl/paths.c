@@ -51,7 +51,7 @@ static int join(char ret_path[PATH_MAX], const char *directory, const char *name
 static int find(const char *variable, const char *in_build, const char *installed,
 		const char *probe, char ret_path[PATH_MAX])
 {
-	const char *given = getenv(variable);
+	const char *given = secure_getenv(variable);
 	char directory[PATH_MAX], prefix[PATH_MAX], path[PATH_MAX], probed[PATH_MAX + 32];
 	int r;
 

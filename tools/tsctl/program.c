@@ -166,7 +166,7 @@ static int try_path(const char *path, struct ts_program *program)
 
 static int search_path(const char *command, struct ts_program *program)
 {
-	const char *path = getenv("PATH"), *at;
+	const char *path = secure_getenv("PATH"), *at;
 	int worst = -ENOENT;
 
 	if (!path || !*path)

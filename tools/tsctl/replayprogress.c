@@ -18,7 +18,7 @@
 
 void ts_replayprogress_init(struct ts_replayprogress *progress, bool is_asked)
 {
-	const char *term = getenv("TERM");
+	const char *term = secure_getenv("TERM");
 
 	*progress = (struct ts_replayprogress){
 		.is_asked = is_asked,

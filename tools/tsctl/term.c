@@ -16,7 +16,7 @@
 
 bool ts_term_color(FILE *file)
 {
-	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	const char *no_color = secure_getenv("NO_COLOR"), *term = secure_getenv("TERM");
 
 	return isatty(fileno(file)) && (!no_color || !*no_color) && term && strcmp(term, "dumb");
 }

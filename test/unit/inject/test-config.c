@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings: sizes, output names, what a private daemon inherits.
+ * Settings: sizes, output names, what a private daemon inherits, what a privileged program obeys.
  */
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
 #include "inject/config.h"
 #include "test/unit/harness.h"
 
@@ -134,4 +139,73 @@ TS_TEST(malformed_settings_are_as_if_not_given)
 	ts_check_str(config->daemon, "");
 	ts_check(!config->socket_given);
 	free(config);
+}
+
+/* What the copy checks that runs with another user's rights. */
+static void check_privileged_settings(void)
+{
+	static struct ts_config config;
+
+	ts_check(getauxval(AT_SECURE));
+	ts_config_read(&config, "/nowhere/libtsinject.so");
+	ts_check(!config.debug);
+	ts_check(!config.socket_given);
+	ts_check_str(config.socket, TS_INJECT_SOCKET);
+	ts_check_str(config.cupti, "");
+	ts_check_str(config.cuda_home, "");
+	ts_check_str(config.daemon, "");
+	ts_check(!config.daemon_environment[0]);
+	ts_check(!strstr(config.output, "victim"));
+}
+
+/* A copy of this program, which belongs to another user and runs with that user's rights. */
+static void make_privileged_copy(char *ret_path)
+{
+	char bytes[65536];
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to;
+	ssize_t n;
+
+	to = mkostemp(ret_path, O_CLOEXEC);
+	ts_check(from >= 0 && to >= 0);
+	while ((n = read(from, bytes, sizeof(bytes))) > 0)
+		ts_check_int(write(to, bytes, (size_t)n), n);
+	ts_check_int(fchown(to, 65534, 65534), 0);
+	ts_check_int(fchmod(to, 04755), 0);
+	close(to);
+	close(from);
+}
+
+TS_TEST(privileged_program_obeys_no_variable)
+{
+	char path[] = "/tmp/ts-test-config-XXXXXX";
+	struct statvfs place;
+	int status;
+	pid_t pid;
+
+	if (getenv("TS_TEST_PRIVILEGED")) {
+		check_privileged_settings();
+		return;
+	}
+	if (geteuid())
+		ts_skip("only root can make a program of another user's");
+	ts_check_int(statvfs("/tmp", &place), 0);
+	if (place.f_flag & ST_NOSUID)
+		ts_skip("/tmp is mounted nosuid");
+	make_privileged_copy(path);
+	setenv("TS_TEST_PRIVILEGED", "1", 1);
+	setenv("TRACESMITH_DEBUG", "1", 1);
+	setenv("TRACESMITH_SOCKET", "/tmp/evil.sock", 1);
+	setenv("TRACESMITH_DAEMON", "/bin/true", 1);
+	setenv("TRACESMITH_OUTPUT", "/tmp/victim", 1);
+	setenv("TRACESMITH_CUPTI", "/tmp/evil.so", 1);
+	setenv("CUDA_HOME", "/tmp/evil", 1);
+	pid = fork();
+	ts_check(pid >= 0);
+	if (!pid) {
+		execl(path, path, "privileged_program_obeys_no_variable", NULL);
+		_exit(127);
+	}
+	ts_check_int(waitpid(pid, &status, 0), pid);
+	unlink(path);
+	ts_check_int(status, 0);
 }

@@ -79,7 +79,7 @@ int result_of_context(const struct context *context)
 /* What CUDA_INJECTION64_PATH names is loaded and entered once, as NVIDIA's driver does; failing is nobody's business. */
 static void inject(void)
 {
-	const char *path = getenv("CUDA_INJECTION64_PATH");
+	const char *path = secure_getenv("CUDA_INJECTION64_PATH");
 	void *library = path && *path ? dlopen(path, RTLD_NOW) : NULL;
 	int (*initialize)(void);
 
@@ -103,7 +103,7 @@ static void print_fault(void *userdata, const char *line)
 
 static int start_executor(void)
 {
-	const char *threads = getenv("TRACESMITH_VGPU_THREADS");
+	const char *threads = secure_getenv("TRACESMITH_VGPU_THREADS");
 	struct ts_vgpu_executor_options options = {
 		.output = print_output,
 		.fault = print_fault,
@@ -125,7 +125,8 @@ static int start(void)
 {
 	struct ts_vgpu_spec spec;
 	char message[160];
-	int r = ts_vgpu_spec_parse(getenv("TRACESMITH_VGPU"), &spec, message, sizeof(message));
+	int r = ts_vgpu_spec_parse(secure_getenv("TRACESMITH_VGPU"), &spec, message,
+				   sizeof(message));
 
 	if (r) {
 		fprintf(stderr, "tracesmith: TRACESMITH_VGPU: %s\n", message);
