@@ -43,10 +43,13 @@ const char *ts_preload_nvtx_holder(void)
 	return preload.nvtx_holder;
 }
 
-/* Whose _exit() the program finds. Being loaded by the driver, this library stands before nobody. */
+/*
+ * Whether this library's functions stand before libc's: it was preloaded, not loaded by the driver. A sanitizer's runtime may
+ * stand before both and has an _exit() of its own, which calls ours; fexecve() is no sanitizer's.
+ */
 static bool finds_ours(const void *base)
 {
-	void *found = dlsym(RTLD_DEFAULT, "_exit");
+	void *found = dlsym(RTLD_DEFAULT, "fexecve");
 	Dl_info info;
 
 	return found && dladdr(found, &info) && info.dli_fbase == base;

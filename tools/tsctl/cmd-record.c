@@ -431,7 +431,9 @@ static int build_environment(struct record *record)
 		if (!record->injection_held)
 			return -ENOMEM;
 	}
-	r = ts_environ_prepend(env, "LD_PRELOAD", record->inject, ": ");
+	r = ts_environ_preload(env, record->inject);
+	if (!r)
+		r = ts_environ_allow_asan(env);
 	if (!r)
 		r = ts_environ_set(env, TS_SOCKET_ENVIRONMENT,
 				   ts_recorder_socket(record->recorder));

@@ -8,6 +8,9 @@
 
 #include <stdio.h>
 
+#define ASAN_ENVIRONMENT "ASAN_OPTIONS"
+#define ASAN_ORDER	 "verify_asan_link_order"
+
 struct ts_environ {
 	char **strings; /* n of them, then NULL */
 	size_t n;
@@ -104,8 +107,12 @@ void ts_environ_unset(struct ts_environ *env, const char *name)
 	}
 }
 
-int ts_environ_prepend(struct ts_environ *env, const char *name, const char *entry,
-		       const char *separators)
+/*
+ * Writes a list anew with `entry` once: right behind the old entry that ends at `behind`, first if that is NULL. `behind`
+ * points into the old list.
+ */
+static int place(struct ts_environ *env, const char *name, const char *entry,
+		 const char *separators, const char *behind)
 {
 	const char *old = ts_environ_get(env, name);
 	size_t n_entry = strlen(entry);
@@ -114,21 +121,80 @@ int ts_environ_prepend(struct ts_environ *env, const char *name, const char *ent
 
 	if (!list)
 		return -ENOMEM;
-	end = stpcpy(list, entry);
+	end = behind ? list : stpcpy(list, entry);
 	while (old && *old) {
 		size_t n = strcspn(old, separators);
 
 		/* An empty entry of LD_LIBRARY_PATH means the working directory: it stays. */
 		if (n != n_entry || strncmp(old, entry, n)) {
-			*end++ = separators[0];
+			if (end != list)
+				*end++ = separators[0];
 			end = mempcpy(end, old, n);
 		}
 		old += n;
+		if (old == behind) {
+			*end++ = separators[0];
+			end = stpcpy(end, entry);
+		}
 		if (*old && *++old == 0)
 			*end++ = separators[0];
 	}
 	*end = 0;
 	return ts_environ_set(env, name, list);
+}
+
+int ts_environ_prepend(struct ts_environ *env, const char *name, const char *entry,
+		       const char *separators)
+{
+	return place(env, name, entry, separators, NULL);
+}
+
+/* Whether an entry of LD_PRELOAD is the runtime of a sanitizer, GCC's or Clang's. */
+static bool is_sanitizer(const char *path, size_t n)
+{
+	static const char *const prefixes[] = {"libasan.so", "libhwasan.so", "liblsan.so",
+					       "libtsan.so", "libubsan.so",  "libclang_rt."};
+	const char *slash = memrchr(path, '/', n);
+	const char *base = slash ? slash + 1 : path;
+	size_t n_base = n - (size_t)(base - path);
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(prefixes); i++) {
+		size_t n_prefix = strlen(prefixes[i]);
+
+		if (n_base >= n_prefix && !memcmp(base, prefixes[i], n_prefix))
+			return true;
+	}
+	return false;
+}
+
+int ts_environ_preload(struct ts_environ *env, const char *library)
+{
+	const char *separators = ": ", *behind = NULL;
+	const char *at = ts_environ_get(env, "LD_PRELOAD");
+
+	while (at && *at) {
+		size_t n = strcspn(at, separators);
+
+		if (is_sanitizer(at, n))
+			behind = at + n;
+		at += n + (at[n] != 0);
+	}
+	return place(env, "LD_PRELOAD", library, separators, behind);
+}
+
+int ts_environ_allow_asan(struct ts_environ *env)
+{
+	const char *old = ts_environ_get(env, ASAN_ENVIRONMENT);
+	ts_cleanup(ts_freep) char *options = NULL;
+
+	if (old && strstr(old, ASAN_ORDER))
+		return 0;
+	if (asprintf(&options, "%s%s" ASAN_ORDER "=0", old ? old : "", old && *old ? ":" : "") <
+	    0) {
+		options = NULL;
+		return -ENOMEM;
+	}
+	return ts_environ_set(env, ASAN_ENVIRONMENT, options);
 }
 
 char **ts_environ_strings(struct ts_environ *env)

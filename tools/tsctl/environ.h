@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The environment of a recorded command: the caller's own, changed only where recording needs it. What
- * the user had in LD_PRELOAD and LD_LIBRARY_PATH stays, behind ours.
+ * the user had in LD_PRELOAD and LD_LIBRARY_PATH stays, behind ours; a sanitizer's runtime stays before ours.
  */
 #pragma once
 
@@ -23,5 +23,16 @@ void ts_environ_unset(struct ts_environ *env, const char *name);
  */
 int ts_environ_prepend(struct ts_environ *env, const char *name, const char *entry,
 		       const char *separators);
+/*
+ * Puts `library` into LD_PRELOAD: right behind the last sanitizer's runtime of the list, else first. A sanitizer's
+ * functions stand before all others then, as in a run without us. -ENOMEM.
+ */
+int ts_environ_preload(struct ts_environ *env, const char *library);
+/*
+ * Lets a program run that is linked with a shared AddressSanitizer: its runtime refuses to come behind a preloaded library
+ * unless ASAN_OPTIONS has verify_asan_link_order=0. The option reaches such a program behind a script, `env` or a shell as well; a
+ * preloaded runtime would reach their other children, and report those programs' leaks. The user's own word on the option stays. -ENOMEM.
+ */
+int ts_environ_allow_asan(struct ts_environ *env);
 /* For execve(): borrowed, NULL-terminated. */
 char **ts_environ_strings(struct ts_environ *env);

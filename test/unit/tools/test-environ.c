@@ -82,6 +82,58 @@ TS_TEST(prepend_keeps_what_was_there)
 	check_prepend("/x.so.1", "/x.so:/x.so.1");
 }
 
+static void check_preload(const char *old, const char *want)
+{
+	char *base[] = {NULL};
+	struct ts_environ *env = make(base);
+
+	if (old)
+		ts_check_int(ts_environ_set(env, "LD_PRELOAD", old), 0);
+	ts_check_int(ts_environ_preload(env, "/x.so"), 0);
+	ts_check_str(ts_environ_get(env, "LD_PRELOAD"), want);
+	ts_environ_free(env);
+}
+
+TS_TEST(preload_comes_behind_a_sanitizer)
+{
+	check_preload(NULL, "/x.so");
+	check_preload("", "/x.so");
+	check_preload("/a.so", "/x.so:/a.so");
+	check_preload("libasan.so.8", "libasan.so.8:/x.so");
+	check_preload("/usr/lib/libasan.so /a.so", "/usr/lib/libasan.so:/x.so:/a.so");
+	check_preload("/a.so:libtsan.so.2", "/a.so:libtsan.so.2:/x.so");
+	check_preload("liblsan.so.0:libubsan.so.1:/a.so", "liblsan.so.0:libubsan.so.1:/x.so:/a.so");
+	check_preload("/c/libclang_rt.asan-x86_64.so", "/c/libclang_rt.asan-x86_64.so:/x.so");
+	check_preload("libhwasan.so", "libhwasan.so:/x.so");
+	/* Once is enough, wherever it was. */
+	check_preload("libasan.so.8:/x.so", "libasan.so.8:/x.so");
+	check_preload("/x.so:libasan.so.8", "libasan.so.8:/x.so");
+	check_preload("/x.so", "/x.so");
+	/* A folder's name is no library's. */
+	check_preload("/libasan.so/a.so", "/x.so:/libasan.so/a.so");
+	check_preload("libasan", "/x.so:libasan");
+}
+
+static void check_asan(const char *old, const char *want)
+{
+	char *base[] = {NULL};
+	struct ts_environ *env = make(base);
+
+	if (old)
+		ts_check_int(ts_environ_set(env, "ASAN_OPTIONS", old), 0);
+	ts_check_int(ts_environ_allow_asan(env), 0);
+	ts_check_str(ts_environ_get(env, "ASAN_OPTIONS"), want);
+	ts_environ_free(env);
+}
+
+TS_TEST(asan_may_come_behind_us)
+{
+	check_asan(NULL, "verify_asan_link_order=0");
+	check_asan("", "verify_asan_link_order=0");
+	check_asan("detect_leaks=0", "detect_leaks=0:verify_asan_link_order=0");
+	check_asan("verify_asan_link_order=1:x=2", "verify_asan_link_order=1:x=2");
+}
+
 TS_TEST(empty_entries_stay)
 {
 	/* In LD_LIBRARY_PATH they mean the working directory. */
