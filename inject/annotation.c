@@ -9,6 +9,7 @@
 
 #include "inject/annotation.h"
 #include "inject/session.h"
+#include "inject/unlocked.h"
 
 /* How long the application waits for its switch to hold; it takes about a millisecond. */
 #define SWITCH_NS   UINT64_C(2000000000)
@@ -85,14 +86,6 @@ static void thread_ended(void *value)
 	ranges_free(value);
 }
 
-static void *map_pages(size_t n_bytes)
-{
-	void *pages =
-		mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return pages == MAP_FAILED ? NULL : pages;
-}
-
 /* 0: there is none; 1: it is being made; 2: it is there. Who comes meanwhile does without. */
 static bool have_key(void)
 {
@@ -114,7 +107,7 @@ static struct ts_ranges *ranges_new(void)
 
 	if (!have_key())
 		return NULL;
-	ranges = map_pages(sizeof(*ranges));
+	ranges = ts_unlocked_map(sizeof(*ranges));
 	if (!ranges)
 		return NULL;
 	if (pthread_setspecific(annotations.key, ranges)) {
@@ -148,7 +141,7 @@ static bool grow(struct ts_ranges *ranges)
 
 	if (n > TS_RANGES_MAX_DEPTH)
 		return false;
-	grown = map_pages(n * sizeof(*grown));
+	grown = ts_unlocked_map(n * sizeof(*grown));
 	if (!grown)
 		return false;
 	if (ranges->open) {
@@ -450,7 +443,7 @@ static struct slot *all_slots(void)
 
 	if (ts_likely(slots != NULL))
 		return slots;
-	slots = map_pages(n_bytes);
+	slots = ts_unlocked_map(n_bytes);
 	if (!slots)
 		return NULL;
 	if (__atomic_compare_exchange_n(&annotations.slots, &none, slots, false, __ATOMIC_ACQ_REL,

@@ -4,36 +4,63 @@
  * grow: an entry is complete before a bucket points to it and never changes, so readers need no lock. What
  * is compared lies in the arena itself; a hash alone is never trusted.
  */
-#include <sys/mman.h>
-
 #include "inject/definitions.h"
+#include "inject/unlocked.h"
 
 #define CHUNK_BYTES (64u * 1024)
 
-static void *map_pages(size_t n_bytes)
-{
-	void *pages =
-		mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/* A stretch reaches so far into the next one: a definition that begins in it is whole in it. */
+#define OVERLAP_BYTES (2 * TS_STRING_MAX_BYTES)
+TS_STATIC_ASSERT(OVERLAP_BYTES > TS_STRING_MAX_BYTES + sizeof(struct ts_definition) &&
+			 OVERLAP_BYTES > TS_STACK_MAX_FRAMES * 8 + sizeof(struct ts_definition) &&
+			 OVERLAP_BYTES < TS_ARENA_STRETCH_BYTES,
+		 "the longest definition fits");
 
-	return pages == MAP_FAILED ? NULL : pages;
-}
-
-int ts_definitions_init(struct ts_definitions *definitions, struct ts_control *control)
+int ts_definitions_init(struct ts_definitions *definitions, const struct ts_session_memory *memory)
 {
 	const size_t n_bytes = TS_INTERN_BUCKETS * sizeof(struct ts_intern_entry *);
 
 	memset(definitions, 0, sizeof(*definitions));
-	definitions->control = control;
-	definitions->arena = (struct ts_arena *)((uint8_t *)control + control->arena_off);
-	definitions->bytes = (uint8_t *)definitions->arena + sizeof(*definitions->arena);
-	definitions->n_bytes = control->arena_bytes;
-	definitions->text_bytes = control->arena_bytes / 2;
+	definitions->control = memory->control;
+	definitions->arena = memory->arena;
+	definitions->n_bytes = memory->control->arena_bytes;
+	definitions->text_bytes = definitions->n_bytes / 2;
 	pthread_mutex_init(&definitions->lock, NULL);
-	definitions->strings.buckets = map_pages(n_bytes);
-	definitions->stacks.buckets = map_pages(n_bytes);
+	definitions->strings.buckets = ts_unlocked_map(n_bytes);
+	definitions->stacks.buckets = ts_unlocked_map(n_bytes);
 	if (!definitions->strings.buckets || !definitions->stacks.buckets)
 		return -ENOMEM;
 	return 0;
+}
+
+/* Where the definition is that begins at `off` of the arena's bytes. */
+static uint8_t *definition_at(const struct ts_definitions *definitions, uint64_t off)
+{
+	return definitions->stretches[off / TS_ARENA_STRETCH_BYTES] + off % TS_ARENA_STRETCH_BYTES;
+}
+
+/* Where the content is that lies at `off`: behind its definition, which may begin in the stretch before. */
+static uint8_t *content_at(const struct ts_definitions *definitions, uint64_t off)
+{
+	return definition_at(definitions, off - sizeof(struct ts_definition)) +
+	       sizeof(struct ts_definition);
+}
+
+/* Called with the lock held: has the stretch mapped in which a definition at `off` begins. */
+static bool map_stretch(struct ts_definitions *definitions, uint64_t off)
+{
+	const uint64_t i = off / TS_ARENA_STRETCH_BYTES, start = i * TS_ARENA_STRETCH_BYTES;
+	uint64_t n_bytes = TS_ARENA_STRETCH_BYTES + OVERLAP_BYTES;
+
+	if (definitions->stretches[i])
+		return true;
+	if (n_bytes > definitions->n_bytes - start)
+		n_bytes = definitions->n_bytes - start;
+	definitions->stretches[i] =
+		ts_unlocked_map_behind(i ? definitions->stretches[i - 1] + TS_ARENA_STRETCH_BYTES
+					 : (uint8_t *)(definitions->arena + 1),
+				       n_bytes);
+	return definitions->stretches[i] != NULL;
 }
 
 /* Two lanes, so that the multiplications of a long stack overlap. Any 64 bits will do: hits are compared. */
@@ -79,7 +106,7 @@ static const struct ts_intern_entry *find(const struct ts_definitions *definitio
 
 	for (; entry; entry = entry->next) {
 		if (entry->hash == hash && entry->n_bytes == n_bytes &&
-		    !memcmp(definitions->bytes + entry->off, content, n_bytes))
+		    !memcmp(content_at(definitions, entry->off), content, n_bytes))
 			return entry;
 	}
 	return NULL;
@@ -93,7 +120,7 @@ static void insert(struct ts_definitions *definitions, struct ts_intern *table, 
 	struct ts_intern_entry *entry;
 
 	if (definitions->chunk_left < sizeof(*entry)) {
-		definitions->chunk = map_pages(CHUNK_BYTES);
+		definitions->chunk = ts_unlocked_map(CHUNK_BYTES);
 		definitions->chunk_left = definitions->chunk ? CHUNK_BYTES : 0;
 		if (!definitions->chunk)
 			return;
@@ -127,11 +154,11 @@ static struct ts_definition *take(struct ts_definitions *definitions, uint16_t t
 {
 	struct ts_definition *definition;
 
-	if (is_full(definitions, limit, n_bytes)) {
+	if (is_full(definitions, limit, n_bytes) || !map_stretch(definitions, definitions->used)) {
 		count_full(definitions);
 		return NULL;
 	}
-	definition = (struct ts_definition *)(definitions->bytes + definitions->used);
+	definition = (struct ts_definition *)definition_at(definitions, definitions->used);
 	definition->n_words = (uint32_t)(n_bytes / 8);
 	definition->type = type;
 	definition->flags = flags;
@@ -252,7 +279,8 @@ static const struct ts_intern_entry *recall(const struct ts_definitions *definit
 	if (cache->entries[slot].string != string)
 		return NULL;
 	/* strncmp, not memcmp: the string may have become shorter, and end where memory does. */
-	if (strncmp(string, (char *)definitions->bytes + cache->entries[slot].off, n) || string[n])
+	if (strncmp(string, (char *)content_at(definitions, cache->entries[slot].off), n) ||
+	    string[n])
 		return NULL;
 	ret_entry->id = cache->entries[slot].id;
 	return ret_entry;

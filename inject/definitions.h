@@ -11,9 +11,11 @@
 
 #include <pthread.h>
 
-#include "proto/abi/session.h"
+#include "inject/session.h"
 
-#define TS_INTERN_BUCKETS (1u << 15)
+#define TS_ARENA_STRETCH_BYTES (1024u * 1024)
+#define TS_ARENA_STRETCHES     (TS_ARENA_MAX_BYTES / TS_ARENA_STRETCH_BYTES)
+#define TS_INTERN_BUCKETS      (1u << 15)
 
 /* One interned definition. What it holds lies in the arena; its length is kept here, out of a peer's reach. */
 struct ts_intern_entry {
@@ -31,7 +33,8 @@ struct ts_intern {
 struct ts_definitions {
 	struct ts_control *control;
 	struct ts_arena *arena;
-	uint8_t *bytes;
+	/* The arena's bytes, mapped as they are needed; each stretch reaches into the next (definitions.c). */
+	uint8_t *stretches[TS_ARENA_STRETCHES];
 	uint64_t n_bytes;
 	uint64_t
 		text_bytes; /* what the application makes up fills no more: stacks and kernels come later */
@@ -44,8 +47,8 @@ struct ts_definitions {
 	size_t chunk_left;
 };
 
-/* Takes the session's mapping. Returns 0 or -ENOMEM. There is no deinit: a session lives to the end of its process. */
-int ts_definitions_init(struct ts_definitions *definitions, struct ts_control *control);
+/* Takes the session's memory. Returns 0 or -ENOMEM. There is no deinit: a session lives to the end of its process. */
+int ts_definitions_init(struct ts_definitions *definitions, const struct ts_session_memory *memory);
 
 /* Strings beyond TS_STRING_MAX_BYTES are cut. */
 uint32_t ts_definitions_string(struct ts_definitions *definitions, const char *string,

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -23,9 +24,13 @@
 #include "inject/handover.h"
 #include "inject/link.h"
 #include "inject/spawn.h"
+#include "inject/unlocked.h"
 
-/* What the link thread needs, many times over: it calls nothing but libc. */
-#define STACK_BYTES (256u * 1024)
+/*
+ * What the link thread needs, many times over: it calls nothing but libc. Trap: ThreadSanitizer prints a line where a stack that is given
+ * to it is smaller than its thread-local storage and some more, nearly 1 MiB.
+ */
+#define STACK_BYTES (2u * 1024 * 1024)
 
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE (1u << 1)
@@ -52,23 +57,45 @@ struct connection {
 	uint64_t retry_at;
 };
 
+/*
+ * A stack of ours: the C library's own would be populated and locked whole, 8 MiB of it, in a program that locks its memory. As
+ * that one, it has a page below it that nobody may touch. Stays for good: so does the thread.
+ */
+static void *make_stack(pthread_attr_t *attributes, size_t n_bytes)
+{
+	void *stack = ts_unlocked_map(n_bytes);
+
+	if (stack && (mprotect(stack, (size_t)sysconf(_SC_PAGESIZE), PROT_NONE) < 0 ||
+		      pthread_attr_setstack(attributes, stack, n_bytes))) {
+		munmap(stack, n_bytes);
+		return NULL;
+	}
+	return stack;
+}
+
 static int start_thread(void *(*run)(void *), void *data, size_t stack_bytes, bool ordinary)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
+	void *stack;
 	int r;
 
 	r = pthread_attr_init(&attributes);
 	if (r)
 		return -r;
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	if (stack_bytes)
-		pthread_attr_setstacksize(&attributes, stack_bytes);
+	if (!stack_bytes)
+		pthread_attr_getstacksize(&attributes, &stack_bytes);
+	if (stack_bytes < STACK_BYTES)
+		stack_bytes = STACK_BYTES;
+	stack = make_stack(&attributes, stack_bytes);
 	/* SCHED_OTHER is what a fresh attribute holds. */
 	if (ordinary)
 		pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-	r = pthread_create(&thread, &attributes, run, data);
+	r = stack ? pthread_create(&thread, &attributes, run, data) : ENOMEM;
 	pthread_attr_destroy(&attributes);
+	if (r && stack)
+		munmap(stack, stack_bytes);
 	return -r;
 }
 
@@ -229,7 +256,7 @@ static void connect_daemon(struct ts_link *link, struct connection *connection)
 	int r = find_daemon(link, connection);
 
 	if (!r)
-		r = ts_handover_hello(connection->socket, connection->memfd, link->control,
+		r = ts_handover_hello(connection->socket, connection->memfd, link->memory.control,
 				      connection->was_connected);
 	ts_debug(link->config, "hand-over to %s: %s",
 		 link->is_private ? "private daemon" : link->config->socket, strerror(-r));
@@ -334,10 +361,10 @@ static void wait_a_while(struct ts_link *link, const struct connection *connecti
 /* Without CUPTI there is no flush thread, and nothing to flush: the daemon need not wait. */
 static void answer_flush(struct ts_link *link)
 {
-	uint32_t asked = __atomic_load_n(&link->control->flush_request, __ATOMIC_ACQUIRE);
+	uint32_t asked = __atomic_load_n(&link->memory.control->flush_request, __ATOMIC_ACQUIRE);
 
 	if (!__atomic_load_n(&link->flushes, __ATOMIC_ACQUIRE))
-		__atomic_store_n(&link->control->flushes_done, asked, __ATOMIC_RELEASE);
+		__atomic_store_n(&link->memory.control->flushes_done, asked, __ATOMIC_RELEASE);
 }
 
 static void serve(struct ts_link *link, struct connection *connection)
@@ -367,12 +394,18 @@ static void serve(struct ts_link *link, struct connection *connection)
 	}
 }
 
+/* Under mlockall(MCL_FUTURE) a mapping that the limit forbids fails with EAGAIN. */
+static const char *memory_text(int error)
+{
+	return error == -EAGAIN ? "RLIMIT_MEMLOCK has no room (mlockall)" : strerror(-error);
+}
+
 /* There is no session, for want of memory: say so to a daemon that can be reached. */
 static void give_note(struct ts_link *link, struct connection *connection)
 {
 	char text[128];
 
-	snprintf(text, sizeof(text), "no memory for the rings: %s", strerror(-link->error));
+	snprintf(text, sizeof(text), "no memory for the rings: %s", memory_text(link->error));
 	if (!find_daemon(link, connection))
 		(void)ts_handover_note(connection->socket, TS_EMPTY_NO_MEMORY,
 				       link->config->program, text);
@@ -388,8 +421,8 @@ static void *link_main(void *data)
 
 	prctl(PR_SET_NAME, "ts-link", 0, 0, 0);
 	own_descriptors(link->config, &connection);
-	link->error = ts_session_new(&link->options, &connection.memfd, &link->control);
-	ts_debug(link->config, "session memory: %s", strerror(-link->error));
+	link->error = ts_session_new(&link->options, &connection.memfd, &link->memory);
+	ts_debug(link->config, "session memory: %s", memory_text(link->error));
 	connection.memfd = settle(&connection, connection.memfd);
 	ts_futex_set(&link->session_made, 1);
 	if (link->error)

@@ -36,7 +36,7 @@ struct ts_link {
 	uint32_t farewell;     /* enum ts_link_farewell, after a request for BYE */
 
 	int error;
-	struct ts_control *control;
+	struct ts_session_memory memory;
 
 	uint32_t request; /* enum ts_link_request */
 	uint32_t mode;	  /* enum ts_gate_mode: what the daemon's presence allows */

@@ -10,6 +10,7 @@
 
 #include "inject/loader.h"
 #include "inject/modules.h"
+#include "inject/unlocked.h"
 
 struct ts_module {
 	uint64_t start, end, bias;
@@ -28,11 +29,10 @@ int ts_modules_init(struct ts_modules *modules, struct ts_definitions *definitio
 		    enum ts_clock clock)
 {
 	const size_t n_bytes = 2 * TS_MODULES_MAX * sizeof(struct ts_module);
-	void *pages = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *pages = ts_unlocked_map(n_bytes);
 
 	memset(modules, 0, sizeof(*modules));
-	if (pages == MAP_FAILED)
+	if (!pages)
 		return -ENOMEM;
 	modules->definitions = definitions;
 	modules->clock = clock;

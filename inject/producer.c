@@ -11,6 +11,7 @@
 #include "inject/futex.h"
 #include "inject/producer.h"
 #include "inject/session.h"
+#include "inject/unlocked.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
 /* Between looks at a full ring. */
@@ -74,50 +75,66 @@ void ts_producer_deinit(struct ts_producer *producer)
 		producer->idle = thread->next;
 		munmap(thread, sizeof(*thread));
 	}
+	while (producer->n_mapped)
+		ts_unlocked_unmap_behind(producer->shards[--producer->n_mapped],
+					 producer->control->shard_stride);
 	pthread_mutex_destroy(&producer->lock);
 }
 
-static struct ts_shard *shard_at(const struct ts_control *control, uint32_t i)
+/* Takes a shard that is free, or whose last owner is dead and whose records are all written. */
+static bool take_shard(struct ts_shard *shard)
 {
-	return (struct ts_shard *)((uint8_t *)control + control->shards_off +
-				   (uint64_t)i * control->shard_stride);
+	uint32_t state = __atomic_load_n(&shard->state, __ATOMIC_ACQUIRE);
+
+	if (state == TS_SHARD_OWNED || (state == TS_SHARD_ABANDONED &&
+					__atomic_load_n(&shard->released, __ATOMIC_ACQUIRE) !=
+						__atomic_load_n(&shard->head, __ATOMIC_RELAXED)))
+		return false;
+	/* Acquire pairs with thread_ended(). */
+	return __atomic_compare_exchange_n(&shard->state, &state, TS_SHARD_OWNED, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Takes a shard that is free, or whose last owner is dead and whose records are all written. */
-static struct ts_shard *take_shard(struct ts_control *control)
+/* Called with the lock held: the next shard, which nobody had so far. Owned by the caller, or NULL. */
+static struct ts_shard *map_shard(struct ts_producer *producer)
 {
-	uint32_t i;
+	struct ts_control *control = producer->control;
+	const uint32_t i = producer->n_mapped;
+	const uint8_t *end = i ? (uint8_t *)producer->shards[i - 1] + control->shard_stride
+			       : (uint8_t *)control + control->shards_off;
+	struct ts_shard *shard;
 
-	for (i = 0; i < control->n_shards; i++) {
-		struct ts_shard *shard = shard_at(control, i);
-		uint32_t state = __atomic_load_n(&shard->state, __ATOMIC_ACQUIRE);
-		uint32_t claimed;
+	if (i >= control->n_shards)
+		return NULL;
+	shard = ts_unlocked_map_behind(end, control->shard_stride);
+	if (!shard)
+		return NULL;
+	__atomic_store_n(&shard->state, TS_SHARD_OWNED, __ATOMIC_RELAXED);
+	producer->shards[i] = shard;
+	/* Pairs with find_shard(). */
+	__atomic_store_n(&producer->n_mapped, i + 1, __ATOMIC_RELEASE);
+	/* Pairs with the daemon's acquire. */
+	__atomic_store_n(&control->n_claimed, i + 1, __ATOMIC_RELEASE);
+	return shard;
+}
 
-		if (state == TS_SHARD_OWNED)
-			continue;
-		if (state == TS_SHARD_ABANDONED &&
-		    __atomic_load_n(&shard->released, __ATOMIC_ACQUIRE) !=
-			    __atomic_load_n(&shard->head, __ATOMIC_RELAXED))
-			continue;
-		/* Acquire pairs with thread_ended(). */
-		if (!__atomic_compare_exchange_n(&shard->state, &state, TS_SHARD_OWNED, false,
-						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			continue;
-		claimed = __atomic_load_n(&control->n_claimed, __ATOMIC_RELAXED);
-		/* Release pairs with the daemon's acquire. */
-		while (claimed < i + 1 &&
-		       !__atomic_compare_exchange_n(&control->n_claimed, &claimed, i + 1, false,
-						    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-			;
-		return shard;
-	}
-	return NULL;
+static struct ts_shard *find_shard(struct ts_producer *producer)
+{
+	const uint32_t n = __atomic_load_n(&producer->n_mapped, __ATOMIC_ACQUIRE);
+	struct ts_shard *shard;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (take_shard(producer->shards[i]))
+			return producer->shards[i];
+	pthread_mutex_lock(&producer->lock);
+	shard = map_shard(producer);
+	pthread_mutex_unlock(&producer->lock);
+	return shard;
 }
 
 static struct ts_thread *take_thread(struct ts_producer *producer)
 {
 	struct ts_thread *thread;
-	void *pages;
 
 	pthread_mutex_lock(&producer->lock);
 	thread = producer->idle;
@@ -128,11 +145,9 @@ static struct ts_thread *take_thread(struct ts_producer *producer)
 	if (thread)
 		return thread;
 	/* Not malloc: the application's allocator is the application's, and may be what calls us. */
-	pages = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		     0);
-	if (pages == MAP_FAILED)
+	thread = ts_unlocked_map(sizeof(*thread));
+	if (!thread)
 		return NULL;
-	thread = pages;
 	thread->producer = producer;
 	pthread_mutex_lock(&producer->lock);
 	thread->next_all = producer->all;
@@ -188,7 +203,7 @@ struct ts_thread *ts_producer_claim(struct ts_producer *producer)
 		ts_session_count(producer->control, TS_LOSS_NO_SHARD, 1);
 		return NULL;
 	}
-	shard = take_shard(producer->control);
+	shard = find_shard(producer);
 	if (shard)
 		thread = take_thread(producer);
 	if (!thread || pthread_setspecific(producer->key, thread)) {

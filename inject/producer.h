@@ -55,9 +55,12 @@ struct ts_producer {
 	/* Records since the last flush: 1. Written only where it is 0, for its line is everybody's. */
 	uint32_t dirty;
 	pthread_key_t key;	/* its destructor gives the shard up */
-	pthread_mutex_t lock;	/* of `idle` */
+	pthread_mutex_t lock;	/* of `idle`, and of mapping a shard */
 	struct ts_thread *idle; /* of dead threads, to be used again */
 	struct ts_thread *all;	/* that there ever were */
+	/* Shards that were claimed once, mapped; n_mapped is written with release, and read with acquire. */
+	uint32_t n_mapped;
+	struct ts_shard *shards[TS_SESSION_MAX_SHARDS];
 };
 
 /* A recording thread. Kept by the producer, found through ts_tls. */

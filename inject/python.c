@@ -16,6 +16,7 @@
 #include "inject/cfi.h"
 #include "inject/python-layout.h"
 #include "inject/python.h"
+#include "inject/unlocked.h"
 #include "inject/unwinder.h"
 
 #define N_CODES	    4096u
@@ -403,10 +404,7 @@ static bool follow(const struct reader *reader, uintptr_t frame, uintptr_t cfram
 
 static struct ts_python_codes *make_codes(void)
 {
-	void *pages = mmap(NULL, sizeof(struct ts_python_codes), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return pages == MAP_FAILED ? NULL : pages;
+	return ts_unlocked_map(sizeof(struct ts_python_codes));
 }
 
 bool ts_python_read(struct ts_python *python, struct ts_definitions *definitions,

@@ -4,6 +4,10 @@
  * is virtual until touched, so sizes are generous and only limits (address space, file size) shrink
  * them: an application under a limit gets smaller rings rather than none, and an allocation of its
  * own never fails for our sake alone.
+ *
+ * Only the pages from which the rest is reached are mapped here. A shard is mapped when a thread first claims it (producer.c), a
+ * stretch of the arena when definitions fill the one before (definitions.c): mlockall(MCL_CURRENT) locks, and its
+ * limit counts, all that is mapped.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +16,7 @@
 #include <sys/resource.h>
 
 #include "inject/session.h"
+#include "inject/unlocked.h"
 
 enum ts_clock ts_session_host_clock(void)
 {
@@ -67,34 +72,63 @@ static bool shrink(struct ts_session_options *sizes)
 	return true;
 }
 
+/* A page of the memfd that holds the 4096 bytes at `off`. Returns where those are, or NULL. */
+static void *map_page(int fd, uint64_t off)
+{
+	const uint64_t n_page = (uint64_t)sysconf(_SC_PAGESIZE), start = off - off % n_page;
+	uint8_t *page = mmap(NULL, n_page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)start);
+	int error;
+
+	if (page == MAP_FAILED)
+		return NULL;
+	/* A forked child must not become a second producer. */
+	if (madvise(page, n_page, MADV_DONTFORK) < 0) {
+		error = errno;
+		munmap(page, n_page);
+		errno = error;
+		return NULL;
+	}
+	/* Mostly zeroes, and no business of the application's core dumps. */
+	(void)madvise(page, n_page, MADV_DONTDUMP);
+	ts_unlocked_release(page, n_page);
+	return page + (off - start);
+}
+
+static void unmap_page(void *at)
+{
+	const uintptr_t n_page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	if (at)
+		munmap((uint8_t *)at - (uintptr_t)at % n_page, n_page);
+}
+
 static int map_session(const struct ts_control *layout, int *ret_fd,
-		       struct ts_control **ret_control)
+		       struct ts_session_memory *ret_memory)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	struct ts_session_memory memory = {0};
 	ts_cleanup(ts_closep) int fd = -1;
-	void *mapping;
+	int error;
 
 	fd = memfd_create("tracesmith-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
-	if (ftruncate(fd, (off_t)layout->total_bytes) < 0)
+	if (ftruncate(fd, (off_t)layout->total_bytes) < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0)
 		return -errno;
-	mapping = mmap(NULL, layout->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (mapping == MAP_FAILED)
-		return -errno;
-	/* A forked child must not become a second producer. */
-	if (fcntl(fd, F_ADD_SEALS, seals) < 0 ||
-	    madvise(mapping, layout->total_bytes, MADV_DONTFORK) < 0) {
-		int error = -errno;
-
-		munmap(mapping, layout->total_bytes);
+	memory.control = map_page(fd, 0);
+	if (memory.control)
+		memory.arena = map_page(fd, layout->arena_off);
+	if (memory.arena && layout->lane_bytes)
+		memory.lane = map_page(fd, layout->lane_off);
+	if (!memory.arena || (layout->lane_bytes && !memory.lane)) {
+		error = -errno;
+		unmap_page(memory.arena);
+		unmap_page(memory.control);
 		return error;
 	}
-	/* Hundreds of megabytes of mostly zeroes have no place in the application's core dumps. */
-	(void)madvise(mapping, layout->total_bytes, MADV_DONTDUMP);
-	memcpy(mapping, layout, sizeof(*layout));
+	memcpy(memory.control, layout, sizeof(*layout));
 	*ret_fd = ts_take_fd(&fd);
-	*ret_control = mapping;
+	*ret_memory = memory;
 	return 0;
 }
 
@@ -125,7 +159,7 @@ static void identify(struct ts_control *control, const struct ts_session_options
 }
 
 int ts_session_new(const struct ts_session_options *options, int *ret_fd,
-		   struct ts_control **ret_control)
+		   struct ts_session_memory *ret_memory)
 {
 	struct ts_session_options sizes = *options;
 	struct ts_control layout;
@@ -141,7 +175,7 @@ int ts_session_new(const struct ts_session_options *options, int *ret_fd,
 			r = -ENOMEM;
 		if (!r) {
 			identify(&layout, options);
-			r = map_session(&layout, ret_fd, ret_control);
+			r = map_session(&layout, ret_fd, ret_memory);
 		}
 	} while (r && shrink(&sizes));
 	return r;

@@ -17,12 +17,21 @@ struct ts_session_options {
 };
 
 /*
- * Makes it; where memory or a resource limit is short, smaller than asked for. The mapping is not
- * inherited by forked children. *ret_fd is the caller's; the mapping lives as long as the process.
+ * What is mapped of it at first, a page each; the rest is mapped behind them when it is used (unlocked.h). No forked child inherits
+ * any of it.
+ */
+struct ts_session_memory {
+	struct ts_control *control;
+	struct ts_arena *arena; /* without its definitions */
+	struct ts_shard *lane;	/* without its ring; NULL: there is none */
+};
+
+/*
+ * Makes it; where memory or a resource limit is short, smaller than asked for. *ret_fd is the caller's; the mappings live as long as the process.
  * Returns 0, or a negative errno of what failed at the smallest size.
  */
 int ts_session_new(const struct ts_session_options *options, int *ret_fd,
-		   struct ts_control **ret_control);
+		   struct ts_session_memory *ret_memory);
 
 /* The clock that the kernel itself trusts: the TSC where it is the clocksource, else CLOCK_MONOTONIC. */
 enum ts_clock ts_session_host_clock(void);

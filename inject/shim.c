@@ -15,6 +15,7 @@
 #include "inject/preload.h"
 #include "inject/session.h"
 #include "inject/shim.h"
+#include "inject/unlocked.h"
 
 /* How long cuInit() waits for the session's memory, and for its hand-over; both take about a millisecond. */
 #define SETUP_NS UINT64_C(2000000000)
@@ -34,11 +35,10 @@ struct ts_shim ts_shim;
 static int make_gate(struct ts_gate **ret_gate)
 {
 	const size_t n_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	void *page =
-		mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *page = ts_unlocked_map(n_bytes);
 
-	if (page == MAP_FAILED)
-		return -errno;
+	if (!page)
+		return -ENOMEM;
 	if (madvise(page, n_bytes, MADV_WIPEONFORK) < 0) {
 		int error = -errno;
 
@@ -90,8 +90,8 @@ static int set_up_session(struct ts_shim *shim, uint32_t parent_session_pid)
 		return -ETIMEDOUT;
 	if (shim->link.error)
 		return shim->link.error;
-	shim->control = shim->link.control;
-	r = ts_definitions_init(&shim->definitions, shim->control);
+	shim->control = shim->link.memory.control;
+	r = ts_definitions_init(&shim->definitions, &shim->link.memory);
 	if (!r)
 		r = ts_producer_init(&shim->producer, shim->gate, shim->control, &shim->definitions,
 				     shim->epoch);

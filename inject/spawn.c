@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "inject/spawn.h"
+#include "inject/unlocked.h"
 #include "proto/abi/base.h"
 
 #define STACK_BYTES (64u * 1024)
@@ -137,10 +138,9 @@ int ts_spawn_detached(const char *path, char *const *argv, char *const *environm
 	uint8_t *stacks;
 	pid_t pid;
 
-	stacks = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	if (stacks == MAP_FAILED)
-		return -errno;
+	stacks = ts_unlocked_map(2 * STACK_BYTES);
+	if (!stacks)
+		return -ENOMEM;
 	spawn.daemon_stack_top = stacks + STACK_BYTES;
 	pid = clone(intermediate_main, stacks + 2 * STACK_BYTES, CLONE_VM | CLONE_VFORK, &spawn);
 	if (pid < 0)

@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 
 #include "inject/stack-cache.h"
+#include "inject/unlocked.h"
 #include "inject/unwinder.h"
 
 #define N_RULES	   8192u /* powers of two */
@@ -66,10 +67,7 @@ struct ts_stack_cache {
 
 struct ts_stack_cache *ts_stack_cache_new(void)
 {
-	void *pages = mmap(NULL, sizeof(struct ts_stack_cache), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return pages == MAP_FAILED ? NULL : pages;
+	return ts_unlocked_map(sizeof(struct ts_stack_cache));
 }
 
 struct ts_stack_counts *ts_stack_cache_counts(struct ts_stack_cache *cache)

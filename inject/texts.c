@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "inject/texts.h"
+#include "inject/unlocked.h"
 
 #define BUCKETS	    16384u
 #define CHUNK_BYTES (64u * 1024)
@@ -46,14 +47,6 @@ static pthread_mutex_t *the_lock(void)
 	return __atomic_load_n(&lock, __ATOMIC_ACQUIRE);
 }
 
-static void *map(size_t n_bytes)
-{
-	void *pages =
-		mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return pages == MAP_FAILED ? NULL : pages;
-}
-
 /* Both or neither; of two threads that make them at once, one's stay. */
 static bool have_tables(void)
 {
@@ -65,7 +58,7 @@ static bool have_tables(void)
 	/* Acquire pairs with the exchange below. */
 	if (the_tables())
 		return true;
-	made_lock = map(n_page);
+	made_lock = ts_unlocked_map(n_page);
 	/* A free lock is zeroes, as a wiped page is; that is looked at, for nobody promises it. */
 	if (!made_lock || memcmp(made_lock, &free_lock, sizeof(free_lock)) ||
 	    madvise(made_lock, n_page, MADV_WIPEONFORK) < 0) {
@@ -76,7 +69,7 @@ static bool have_tables(void)
 	if (!__atomic_compare_exchange_n(&lock, &no_lock, made_lock, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE))
 		munmap(made_lock, n_page);
-	made = map(sizeof(*made));
+	made = ts_unlocked_map(sizeof(*made));
 	if (!made)
 		return false;
 	if (!__atomic_compare_exchange_n(&tables, &none, made, false, __ATOMIC_ACQ_REL,
@@ -114,7 +107,7 @@ static char *take_bytes(size_t n_bytes)
 	if (n_bytes > TS_TEXTS_MAX_BYTES - the_tables()->text_bytes)
 		return NULL;
 	if (n_bytes > the_tables()->chunk_left) {
-		the_tables()->chunk = map(CHUNK_BYTES);
+		the_tables()->chunk = ts_unlocked_map(CHUNK_BYTES);
 		the_tables()->chunk_left = the_tables()->chunk ? CHUNK_BYTES : 0;
 		if (!the_tables()->chunk)
 			return NULL;

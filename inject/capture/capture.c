@@ -64,7 +64,7 @@ void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 
 	if (capture->shim || !shim->control->lane_bytes)
 		return;
-	r = ts_lane_init(&capture->lane, &shim->producer, wish->max_bytes);
+	r = ts_lane_init(&capture->lane, &shim->producer, shim->link.memory.lane, wish->max_bytes);
 	ts_debug(&shim->config, "capture: %s", strerror(-r));
 	if (r)
 		return;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/unlocked.h"
 #include "proto/abi/capture.h"
 #include "proto/abi/hash.h"
 
@@ -19,6 +20,7 @@
 #define WAIT_NS		 500000
 #define FIRST_KNOWN	 (1u << 12)
 #define PAGES_FIRST_STEP (64u * 1024)
+#define FIRST_RING_BYTES (1024u * 1024)
 
 struct known {
 	uint64_t hash[2];
@@ -36,10 +38,8 @@ bool ts_pages_grow(struct ts_pages *pages, size_t n_bytes)
 	while (want < n_bytes)
 		if (__builtin_mul_overflow(want, 2, &want))
 			return false;
-	at = pages->at
-		     ? mremap(pages->at, pages->n_bytes, want, MREMAP_MAYMOVE)
-		     : mmap(NULL, want, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (at == MAP_FAILED)
+	at = pages->at ? ts_unlocked_grow(pages->at, pages->n_bytes, want) : ts_unlocked_map(want);
+	if (!at)
 		return false;
 	pages->at = at;
 	pages->n_bytes = want;
@@ -53,7 +53,32 @@ void ts_pages_free(struct ts_pages *pages)
 	*pages = (struct ts_pages){0};
 }
 
-int ts_lane_init(struct ts_lane *lane, struct ts_producer *producer, uint64_t max_bytes)
+/*
+ * Has as much of the ring mapped as n_bytes more need: what was never written costs nothing. The new mapping lies elsewhere, and
+ * takes the old one's place.
+ */
+static bool map_ring(struct ts_lane *lane, uint32_t n_bytes)
+{
+	const uint64_t ring_bytes = lane->ring.ring_bytes;
+	uint64_t want = lane->n_mapped ? lane->n_mapped : FIRST_RING_BYTES, head = lane->ring.head;
+	uint8_t *ring;
+
+	if (lane->n_mapped == ring_bytes || head + n_bytes <= lane->n_mapped)
+		return true;
+	while (want < ring_bytes && want < head + n_bytes)
+		want *= 2;
+	ring = ts_unlocked_map_behind(lane->header + 1, want);
+	if (!ring)
+		return false;
+	if (lane->n_mapped)
+		ts_unlocked_unmap_behind(lane->ring.ring, lane->n_mapped);
+	lane->n_mapped = want;
+	lane->ring.ring = ring;
+	return true;
+}
+
+int ts_lane_init(struct ts_lane *lane, struct ts_producer *producer, struct ts_shard *header,
+		 uint64_t max_bytes)
 {
 	struct ts_control *control = producer->control;
 
@@ -65,10 +90,9 @@ int ts_lane_init(struct ts_lane *lane, struct ts_producer *producer, uint64_t ma
 	pthread_mutex_init(&lane->lock, NULL);
 	lane->producer = producer;
 	lane->max_bytes = max_bytes;
-	ts_ring_producer_init(&lane->ring,
-			      (struct ts_shard *)((uint8_t *)control + control->lane_off),
-			      control->lane_bytes);
-	return 0;
+	lane->header = header;
+	ts_ring_producer_init(&lane->ring, header, control->lane_bytes);
+	return map_ring(lane, 0) ? 0 : -ENOMEM;
 }
 
 void ts_lane_end(struct ts_lane *lane, enum ts_lane_end why)
@@ -92,6 +116,8 @@ static void *reserve(struct ts_lane *lane, uint32_t n_bytes)
 	struct timespec time = {.tv_nsec = WAIT_NS};
 	uint64_t until = 0;
 
+	if (!map_ring(lane, n_bytes))
+		ts_lane_end(lane, TS_LANE_NO_MEMORY);
 	for (;;) {
 		void *at;
 

@@ -27,6 +27,8 @@ struct ts_lane {
 	pthread_mutex_t lock; /* of all below */
 	struct ts_producer *producer;
 	struct ts_ring_producer ring;
+	struct ts_shard *header;
+	uint64_t n_mapped; /* of the ring: `ring` points into a mapping of so much */
 	uint64_t sequence;
 	uint64_t n_bytes;   /* of contents, each once */
 	uint64_t max_bytes; /* then it ends */
@@ -39,8 +41,9 @@ struct ts_lane {
 	struct ts_pages chunk; /* of what may not be there */
 };
 
-/* The session has a lane. 0 or -errno. */
-int ts_lane_init(struct ts_lane *lane, struct ts_producer *producer, uint64_t max_bytes);
+/* `header` is the session's lane (session.h), without its ring. 0 or -errno. */
+int ts_lane_init(struct ts_lane *lane, struct ts_producer *producer, struct ts_shard *header,
+		 uint64_t max_bytes);
 
 static inline bool ts_lane_goes_on(const struct ts_lane *lane)
 {

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "inject/cuda/buffers.h"
+#include "inject/unlocked.h"
 
 /* Where more threads than that are without a buffer at once, two of them write to one: there is nothing better. */
 static uint8_t *take_discard(struct ts_buffers *buffers)
@@ -65,9 +66,8 @@ uint8_t *ts_buffers_take(struct ts_buffers *buffers)
 	}
 	if (__atomic_add_fetch(&buffers->n_mapped, 1, __ATOMIC_RELAXED) <= TS_BUFFERS_MAX) {
 		/* Not malloc: the application's allocator may be what made the CUDA call. */
-		pages = mmap(NULL, TS_BUFFER_BYTES, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (pages != MAP_FAILED) {
+		pages = ts_unlocked_map(TS_BUFFER_BYTES);
+		if (pages) {
 			exchange(buffers, NULL, pages);
 			return pages;
 		}

@@ -30,6 +30,26 @@ static uint64_t page_up(uint64_t n)
 	return (n + page - 1) / page * page;
 }
 
+/*
+ * Address space that costs nothing before it is used, also in a program that locks its memory: under mlockall(MCL_FUTURE) mmap()
+ * would populate and lock all of it. What grows from an unlocked page is not locked.
+ */
+static void *map_unlocked(uint64_t bytes, int protection)
+{
+	uint64_t page = page_up(1);
+	void *first =
+		mmap(NULL, page, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *space;
+
+	if (first == MAP_FAILED)
+		return MAP_FAILED;
+	(void)munlock(first, page);
+	space = mremap(first, page, bytes, MREMAP_MAYMOVE);
+	if (space == MAP_FAILED)
+		munmap(first, page);
+	return space;
+}
+
 int ts_vgpu_memory_init(struct ts_vgpu_device *device)
 {
 	uint64_t bytes = device->shape->memory_bytes;
@@ -38,9 +58,8 @@ int ts_vgpu_memory_init(struct ts_vgpu_device *device)
 
 	if (!hole)
 		return -ENOMEM;
-	space = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	backing = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	space = map_unlocked(bytes, PROT_NONE);
+	backing = map_unlocked(bytes, PROT_READ | PROT_WRITE);
 	if (space == MAP_FAILED || backing == MAP_FAILED) {
 		if (space != MAP_FAILED)
 			munmap(space, bytes);

@@ -149,6 +149,7 @@ int main(int argc, char **argv)
 	struct ts_handshake bye = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_BYE, sizeof(bye)};
 	struct ts_gate gate = {.alive = 1, .mode = TS_GATE_OPEN};
 	static struct ts_definitions definitions;
+	struct ts_session_memory memory;
 	struct ts_handshake_reason answer;
 	int pair[2], memfd = -1, status;
 	uint64_t start_ns, end_ns;
@@ -161,9 +162,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ||
-	    ts_session_new(&options, &memfd, &control) ||
-	    ts_definitions_init(&definitions, control) ||
-	    ts_producer_init(&producer, &gate, control, &definitions, 1) ||
+	    ts_session_new(&options, &memfd, &memory) ||
+	    ts_definitions_init(&definitions, &memory) ||
+	    ts_producer_init(&producer, &gate, control = memory.control, &definitions, 1) ||
 	    !(thread = ts_producer_thread(&producer)))
 		die("session");
 	define(&definitions);

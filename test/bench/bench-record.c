@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include "inject/producer.h"
 #include "inject/session.h"
@@ -71,6 +72,7 @@ int main(int argc, char **argv)
 		.program = "bench-record",
 	};
 	static struct ts_definitions definitions;
+	struct ts_session_memory memory;
 	static struct ts_producer producer;
 	struct ts_gate gate = {.alive = 1, .mode = TS_GATE_OPEN};
 	double best_ns = INFINITY, total_ns = 0;
@@ -78,8 +80,13 @@ int main(int argc, char **argv)
 	pthread_t drainer;
 	int fd;
 
-	if (ts_session_new(&options, &fd, &control) || ts_definitions_init(&definitions, control) ||
-	    ts_producer_init(&producer, &gate, control, &definitions, 1))
+	if (ts_session_new(&options, &fd, &memory) || ts_definitions_init(&definitions, &memory) ||
+	    ts_producer_init(&producer, &gate, memory.control, &definitions, 1))
+		return 1;
+	/* The consumer's own, as a daemon's. */
+	control =
+		mmap(NULL, memory.control->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (control == MAP_FAILED)
 		return 1;
 	thread = ts_producer_thread(&producer);
 	if (!thread || pthread_create(&drainer, NULL, drain, NULL))

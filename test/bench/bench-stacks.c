@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 		.command = TS_COMMAND_RECORD,
 		.program = "bench-stacks",
 	};
-	struct ts_control *control;
+	struct ts_session_memory memory;
 	struct ts_stack_counts counts;
 	unsigned way, sum;
 	int fd;
@@ -141,7 +141,7 @@ int main(int argc, char **argv)
 			ts_stack_works(&walker) ? "libraries cannot be watched" : "no libunwind");
 		return 77;
 	}
-	if (ts_session_new(&options, &fd, &control) || ts_definitions_init(&definitions, control))
+	if (ts_session_new(&options, &fd, &memory) || ts_definitions_init(&definitions, &memory))
 		return 1;
 	for (way = 0; way < WAY_COUNT; way++)
 		best_ns[way] = INFINITY;

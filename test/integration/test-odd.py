@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Odd programs: each runs as it does unrecorded, and its trace holds what it did.
 
-Programs of a sanitizer, whose runtime wants to come first in the process.
+Programs of a sanitizer, whose runtime wants to come first in the process; programs that lock their memory.
 """
+import json
 import re
+import resource
+import sys
 
 import harness
 
@@ -83,6 +86,51 @@ class Sanitizers(harness.Case):
                 self.assertEqual(result.status, 0, result)
                 self.assertFalse(re.search('asan|LeakSanitizer', result.out + result.err), result)
                 self.check_truth(harness.Trace(path), self.truth())
+
+
+# Locks its memory, all that it has and will have, before its first GPU call.
+LOCKED_PROGRAM = 'import ctypes\nassert not ctypes.CDLL(None).mlockall(3)\n' + harness.DRIVER_PROGRAM + '''
+import json
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+for _ in range(5):
+    assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))
+with open('/proc/self/status') as stream:
+    status = dict(line.split(':', 1) for line in stream)
+json.dump({key: int(status[key].split()[0]) for key in ('VmLck', 'RssShmem')}, open(sys.argv[1], 'w'))
+print('done')
+'''
+
+
+class Locked(harness.Case):
+    def setUp(self):
+        super().setUp()
+        if harness.SANITIZER:
+            self.skipTest('a sanitizer\'s own memory cannot be locked')
+        if resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] != resource.RLIM_INFINITY and \
+                harness.run([sys.executable, '-c', LOCKED_PROGRAM, self.path('probe')],
+                            harness.alone_environment()).status:
+            self.skipTest('memory cannot be locked here')
+
+    def status(self):
+        with open(self.path('status'), encoding='utf-8') as stream:
+            return json.load(stream)
+
+    def test_session_memory(self):
+        """What the session may grow to is neither there nor locked; with a lane for a replay neither."""
+        argv = [sys.executable, '-c', LOCKED_PROGRAM, self.path('status')]
+        alone = harness.run(argv, harness.alone_environment(), cwd=self.folder)
+        self.assertEqual((alone.status, alone.out), (0, 'done\n'), alone)
+        before = self.status()
+        for options in ([], ['--capture', 'replay'], ['--stacks', 'python']):
+            with self.subTest(options=options):
+                result, path = self.record(argv, '--vgpu', '-q', '-f', *options)
+                self.assertEqual((result.status, result.out), (0, 'done\n'), result)
+                after = self.status()
+                print('locked: %d KiB more, shared: %d KiB' % (
+                    after['VmLck'] - before['VmLck'], after['RssShmem']))
+                self.assertLess(after['VmLck'] - before['VmLck'], 32 << 10)
+                self.assertLess(after['RssShmem'], 4 << 10)
+                self.assertEqual(harness.Trace(path).counts['memcpy'], 5)
 
 
 if __name__ == '__main__':

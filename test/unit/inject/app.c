@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,7 +28,11 @@
 #include "proto/abi/vendor/cupti_cbid.h"
 #include "test/unit/inject/fake-cupti.h"
 
-#define RUNTIME TS_CUPTI_CB_DOMAIN_RUNTIME_API
+/* Two shards and a stretch of definitions; libraries that are loaded for the session, and their pages of the arena and rings. */
+#define LOCKED_SHARED_KIB 12288
+#define LOCKED_MORE_KIB	  3072
+
+#define RUNTIME		  TS_CUPTI_CB_DOMAIN_RUNTIME_API
 
 static __typeof__(fake_cupti_launch) *launch;
 static __typeof__(fake_cupti_call) *call;
@@ -443,6 +450,65 @@ static void annotate(long n)
 	annotating.functions->record(1);
 }
 
+static long status_kib(const char *field)
+{
+	FILE *status = fopen("/proc/self/status", "r");
+	char line[256];
+	long kib = -1;
+
+	while (status && fgets(line, sizeof(line), status))
+		if (!strncmp(line, field, strlen(field)))
+			kib = atol(line + strlen(field));
+	if (status)
+		fclose(status);
+	return kib;
+}
+
+/* As for a user without privileges: the limit binds. */
+static void limit_locked(long mib)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0}};
+	struct rlimit limit = {(rlim_t)mib << 20, (rlim_t)mib << 20};
+
+	if (syscall(SYS_capget, &header, data))
+		exit(79);
+	data[0].effective &= ~(1u << CAP_IPC_LOCK);
+	data[0].permitted &= ~(1u << CAP_IPC_LOCK);
+	if (syscall(SYS_capset, &header, data) || setrlimit(RLIMIT_MEMLOCK, &limit))
+		exit(79);
+}
+
+/*
+ * A program that locks its memory, before its first GPU call or after its launches; with a limit of so many MiB, nearly all of which it
+ * then locks itself. The session's memory that was not used is not there.
+ */
+static int locked(bool after, long n, long limit_mib)
+{
+	long before, used, shared, own;
+
+	if (limit_mib)
+		limit_locked(limit_mib);
+	if (!after && mlockall(MCL_CURRENT | MCL_FUTURE))
+		return 79;
+	before = status_kib("VmLck:");
+	load(NULL);
+	launches(n);
+	if (after && mlockall(MCL_CURRENT | MCL_FUTURE))
+		return 78;
+	used = status_kib("VmLck:") - before;
+	shared = status_kib("RssShmem:");
+	fprintf(stderr, "locked %ld KiB more, shared %ld KiB\n", used, shared);
+	if (shared > LOCKED_SHARED_KIB || (!after && used > LOCKED_MORE_KIB))
+		return 77;
+	own = (limit_mib << 10) - before - LOCKED_MORE_KIB;
+	if (limit_mib && mmap(NULL, (size_t)own << 10, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+		return 76;
+	launches(n);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -462,6 +528,9 @@ int main(int argc, char **argv)
 		annotate(n);
 		return 0;
 	}
+	if (!strncmp(what, "locked", 6))
+		return locked(!strcmp(what, "locked-after"), n,
+			      !strcmp(what, "locked-limited") ? 8 : 0);
 	load(!strcmp(what, "profiler-first") ? take_cupti : NULL);
 	if (!strcmp(what, "launch")) {
 		launches(n);

@@ -13,7 +13,8 @@
 
 static struct ts_stack_walker walker;
 static struct ts_definitions definitions;
-static struct ts_control *control;
+static struct ts_session_memory memory;
+static const uint8_t *arena_bytes; /* as a daemon maps them */
 static __thread struct ts_stack_cache *cache;
 static char text[1 << 20];
 
@@ -34,11 +35,16 @@ int stacks_init(int check)
 		.command = TS_COMMAND_RECORD,
 		.program = "python",
 	};
+	const uint8_t *session;
 	int fd;
 
-	if (ts_session_new(&options, &fd, &control) || ts_definitions_init(&definitions, control))
+	if (ts_session_new(&options, &fd, &memory) || ts_definitions_init(&definitions, &memory))
 		return 3;
+	session = mmap(NULL, memory.control->total_bytes, PROT_READ, MAP_SHARED, fd, 0);
 	close(fd);
+	if (session == MAP_FAILED)
+		return 3;
+	arena_bytes = session + memory.control->arena_off + sizeof(struct ts_arena);
 	ts_stack_init(&walker, true, check);
 	if (!ts_stack_works(&walker))
 		return 1;
@@ -62,7 +68,7 @@ static const struct ts_definition *find(uint32_t type, uint32_t id)
 
 	while (off < definitions.arena->published) {
 		const struct ts_definition *definition =
-			(const struct ts_definition *)(definitions.bytes + off);
+			(const struct ts_definition *)(arena_bytes + off);
 
 		if (definition->type == type && definition->id == id)
 			return definition;

@@ -10,7 +10,8 @@
 #include "inject/session.h"
 
 struct fixture {
-	struct ts_control *control;
+	struct ts_control *control; /* a mapping of the whole memory, as a daemon has it */
+	struct ts_session_memory memory;
 	struct ts_definitions definitions;
 	struct ts_producer producer;
 	struct ts_gate gate;
@@ -30,9 +31,12 @@ static inline void fixture_init(struct fixture *fixture, uint32_t n_shards, uint
 
 	memset(fixture, 0, sizeof(*fixture));
 	fixture->gate.alive = 1;
-	ts_check_int(ts_session_new(&options, &fixture->fd, &fixture->control), 0);
-	ts_check_int(ts_definitions_init(&fixture->definitions, fixture->control), 0);
-	ts_check_int(ts_producer_init(&fixture->producer, &fixture->gate, fixture->control,
+	ts_check_int(ts_session_new(&options, &fixture->fd, &fixture->memory), 0);
+	fixture->control = mmap(NULL, fixture->memory.control->total_bytes, PROT_READ | PROT_WRITE,
+				MAP_SHARED, fixture->fd, 0);
+	ts_check(fixture->control != MAP_FAILED);
+	ts_check_int(ts_definitions_init(&fixture->definitions, &fixture->memory), 0);
+	ts_check_int(ts_producer_init(&fixture->producer, &fixture->gate, fixture->memory.control,
 				      &fixture->definitions, 1),
 		     0);
 }
@@ -72,7 +76,8 @@ static inline const struct ts_record *fixture_record(const struct fixture *fixtu
 static inline const struct ts_definition *fixture_definition(const struct fixture *fixture,
 							     uint32_t type, uint32_t id)
 {
-	const uint8_t *bytes = fixture->definitions.bytes;
+	const uint8_t *bytes =
+		(uint8_t *)fixture->control + fixture->control->arena_off + sizeof(struct ts_arena);
 	/* As the daemon does: others may be writing. */
 	const uint64_t published =
 		__atomic_load_n(&fixture->definitions.arena->published, __ATOMIC_ACQUIRE);

@@ -42,6 +42,61 @@ TS_TEST(long_strings_are_cut)
 	fixture_deinit(&f);
 }
 
+/* The arena is mapped stretch by stretch: what lies across two is found again, as is what the daemon sees. */
+TS_TEST(definitions_across_stretches)
+{
+	enum {
+		N = 60
+	};
+	static char text[TS_STRING_MAX_BYTES];
+	uint32_t ids[N];
+
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, 4 * TS_ARENA_STRETCH_BYTES);
+	for (uint32_t i = 0; i < N; i++) {
+		/* Lengths that put some definition's header at each end of a stretch. */
+		memset(text, (int)('A' + i % 32), sizeof(text));
+		ids[i] = ts_definitions_string(&f.definitions, text, TS_STRING_MAX_BYTES - 16 - i);
+		ts_check(ids[i]);
+		ts_check_int(fixture_definition(&f, TS_DEF_STRING, ids[i])->n,
+			     TS_STRING_MAX_BYTES - 16 - i);
+	}
+	ts_check(f.definitions.stretches[3]);
+	for (uint32_t i = 0; i < N; i++) {
+		memset(text, (int)('A' + i % 32), sizeof(text));
+		ts_check_int(ts_definitions_string(&f.definitions, text,
+						   TS_STRING_MAX_BYTES - 16 - i),
+			     ids[i]);
+	}
+	fixture_deinit(&f);
+}
+
+/* A header that ends where a stretch does: its content begins the next one. */
+TS_TEST(content_in_the_next_stretch)
+{
+	static char text[TS_STRING_MAX_BYTES];
+	uint32_t id;
+
+	memset(text, 'x', sizeof(text));
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, 2 * TS_ARENA_STRETCH_BYTES);
+	while (f.definitions.used < TS_ARENA_STRETCH_BYTES - sizeof(struct ts_definition)) {
+		uint64_t left = TS_ARENA_STRETCH_BYTES - 2 * sizeof(struct ts_definition) -
+				f.definitions.used;
+
+		text[0]++;
+		ts_check(ts_definitions_string(&f.definitions, text,
+					       left > sizeof(text) ? sizeof(text) - 4096
+								   : (size_t)left));
+	}
+	ts_check_int(f.definitions.used, TS_ARENA_STRETCH_BYTES - sizeof(struct ts_definition));
+	id = ts_definitions_string(&f.definitions, "across", 6);
+	ts_check_int(ts_definitions_string(&f.definitions, "across", 6), id);
+	ts_check(!f.definitions.stretches[1]);
+	ts_check(ts_definitions_string(&f.definitions, "behind", 6) != id);
+	ts_check(f.definitions.stretches[1]);
+	ts_check_int(ts_definitions_string(&f.definitions, "across", 6), id);
+	fixture_deinit(&f);
+}
+
 TS_TEST(an_address_proves_nothing)
 {
 	static struct ts_string_cache cache;

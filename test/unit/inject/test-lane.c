@@ -20,19 +20,21 @@ struct fixture {
 static void fixture_init(struct fixture *f)
 {
 	struct ts_control layout = {0};
+	struct ts_shard *header;
 	void *at;
 
 	memset(f, 0, sizeof(*f));
 	ts_check_int(ts_control_layout(&layout, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES), 0);
 	ts_check_int(ts_control_add_lane(&layout, TS_LANE_MIN_BYTES), 0);
-	at = mmap(NULL, layout.total_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+	at = mmap(NULL, layout.total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		  0);
 	ts_check(at != MAP_FAILED);
 	memcpy(at, &layout, sizeof(layout));
 	f->gate.served = 1;
 	f->producer.control = at;
 	f->producer.gate = &f->gate;
-	ts_check_int(ts_lane_init(&f->lane, &f->producer, TS_CAPTURE_BYTES), 0);
+	header = (struct ts_shard *)((uint8_t *)at + layout.lane_off);
+	ts_check_int(ts_lane_init(&f->lane, &f->producer, header, TS_CAPTURE_BYTES), 0);
 	f->memory = mmap(NULL, (size_t)CHUNKS * TS_BLOB_CHUNK_BYTES, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ts_check(f->memory != MAP_FAILED);
@@ -84,11 +86,14 @@ TS_TEST(what_is_not_there_is_no_content_and_no_fault)
 TS_TEST(no_more_operations_than_a_replay_takes)
 {
 	struct ts_record_operation operation = {.kind = TS_OPERATION_FILL};
-	struct ts_definitions definitions;
+	static struct ts_definitions definitions;
+	struct ts_session_memory memory = {0};
 	struct fixture f;
 
 	fixture_init(&f);
-	ts_check_int(ts_definitions_init(&definitions, f.producer.control), 0);
+	memory.control = f.producer.control;
+	memory.arena = (struct ts_arena *)((uint8_t *)memory.control + memory.control->arena_off);
+	ts_check_int(ts_definitions_init(&definitions, &memory), 0);
 	f.producer.definitions = &definitions;
 	f.lane.sequence = TS_CAPTURE_MAX_OPERATIONS - 2;
 	ts_check_int(ts_lane_put(&f.lane, &operation), TS_CAPTURE_MAX_OPERATIONS - 1);

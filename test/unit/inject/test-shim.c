@@ -454,3 +454,18 @@ TS_TEST(flush_on_request)
 	ts_check_int(finish(pid), 0);
 	fake_daemon_close(&fake);
 }
+
+/* A program that locks all its memory pays for what the session uses, not for all that a session may grow to. */
+TS_TEST(locked_memory_is_what_was_used)
+{
+	static const char *const whats[] = {"locked-before", "locked-after", "locked-limited"};
+
+	/* CUPTI allocates on the flush thread, as the fake does: glibc reserves 64 MiB for each such thread. */
+	setenv("MALLOC_ARENA_MAX", "1", 1);
+	for (size_t i = 0; i < sizeof(whats) / sizeof(*whats); i++) {
+		ts_check_int(run(whats[i], "1000"), 0);
+		check_all(2000);
+		ts_check_int(fake.lost[TS_LOSS_NO_SHARD], 0);
+		fake_daemon_close(&fake);
+	}
+}
