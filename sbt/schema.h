@@ -434,7 +434,11 @@ enum ts_waker_context {
 
 #define TS_OFF_CPU_OPEN 1u /* flags: it had not come back when the session ended, at end_ns */
 
-/* From when a thread left its CPU to when it ran again. */
+/*
+ * From when a thread left its CPU to when it ran again. Another thread of this row, or of a pressure row, that is neither of the session's
+ * user nor of a session of root has no numbers: its tid and pid are 0, and its name is "another user's thread". A tid of 0 without a name
+ * is nobody.
+ */
 struct ts_row_off_cpu {
 	uint64_t start_ns;
 	uint64_t end_ns;
@@ -448,7 +452,7 @@ struct ts_row_off_cpu {
 	uint32_t waker_tid;
 	uint32_t waker_pid;
 	uint32_t waker;	   /* string: its name */
-	uint32_t next_tid; /* who ran there instead; 0: nobody */
+	uint32_t next_tid; /* who ran there instead; 0: nobody, or hidden */
 	uint32_t next_pid;
 	uint32_t next; /* string: its name */
 	uint32_t cpu;  /* that it left */

@@ -61,11 +61,12 @@ static void set_off_cpu(struct maker *maker, const struct ts_gap_part *part,
 	if (key->waker_context)
 		message->waker_context = or_number(maker, ts_name_waker_context(key->waker_context),
 						   key->waker_context);
-	if (key->waker_tid) {
+	if (key->waker_tid)
 		TS_RPC_SET(message, waker_tid, key->waker_tid);
+	/* Another user's thread has a name and no number. */
+	if (key->waker_tid || key->waker)
 		message->waker =
 			ts_pool_copy(maker->pool, ts_resolver_string(maker->resolver, key->waker));
-	}
 }
 
 static Ts__Rpc__GapPart *make_part(struct maker *maker, const struct ts_gap_part *part)

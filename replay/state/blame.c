@@ -341,7 +341,8 @@ static int follow_waker(struct blamer *blamer, struct thread *thread,
 	struct thread *waker = NULL;
 	int r = 0;
 
-	if (row->waker_context == TS_WAKER_THREAD && row->woken_ns > thread->now_ns)
+	if (row->waker_context == TS_WAKER_THREAD && row->waker_tid &&
+	    row->woken_ns > thread->now_ns)
 		waker = find_waker(blamer, row->waker_pid, row->waker_tid);
 	if (!waker || waker == thread)
 		return 0;

@@ -70,7 +70,8 @@ struct ts_gap_key {
 	uint32_t syscall;	/* by the machine's number; TS_NO_SYSCALL: in none */
 	uint32_t file;		/* string: of the system call that it was in; 0: none */
 	uint32_t waker_context; /* OFF_CPU, as `waker_tid`, ..: enum ts_waker_context */
-	uint32_t waker_tid; /* who woke it; where it was preempted or yielded, who ran instead */
+	uint32_t
+		waker_tid; /* who woke it; where it was preempted or yielded, who ran instead; 0: see ts_row_off_cpu */
 	uint32_t waker;	    /* string: its name */
 	uint32_t fault;	    /* PAGE_FAULT: enum ts_fault_kind */
 	uint32_t memory;    /* PAGE_FAULT: enum ts_fault_memory */

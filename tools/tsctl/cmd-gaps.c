@@ -50,17 +50,18 @@ static size_t add_text(char *text, size_t n, const char *format, ...)
 static size_t off_cpu_text(const Ts__Rpc__GapPart *part, char *text)
 {
 	const char *reason = part->reason ? part->reason : "unknown";
-	const char *waker = part->waker ? part->waker : "?";
 	size_t n = add_text(text, 0, "off its CPU: %s", reason);
+	char waker[TS_OUT_THREAD_BYTES];
 
 	if (part->syscall && strcmp(part->syscall, reason))
 		n = add_text(text, n, " in %s", part->syscall);
 	if (part->file)
 		n = add_text(text, n, " %s", part->file);
-	if (part->waker_tid && !part->waker_context)
-		n = add_text(text, n, ", for %s/%" PRIu32, waker, part->waker_tid);
-	else if (part->waker_tid)
-		n = add_text(text, n, ", woken by %s/%" PRIu32, waker, part->waker_tid);
+	ts_out_thread(waker, part->waker, part->waker_tid);
+	if (*waker && !part->waker_context)
+		n = add_text(text, n, ", for %s", waker);
+	else if (*waker)
+		n = add_text(text, n, ", woken by %s", waker);
 	else if (part->waker_context)
 		n = add_text(text, n, ", woken by an interrupt");
 	return n;

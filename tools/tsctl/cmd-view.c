@@ -394,13 +394,15 @@ static void off_cpu_text(struct view *view, const struct ts_row_off_cpu *row, ch
 	uint32_t tid = preempted ? row->next_tid : row->waker_tid;
 	const char *name = ts_resolver_string(view->resolver, preempted ? row->next : row->waker);
 
+	char thread[TS_OUT_THREAD_BYTES];
+
+	ts_out_thread(thread, name, tid);
 	if (row->flags & TS_OFF_CPU_OPEN)
 		snprintf(text, n_bytes, " (until the end)");
 	else if (!preempted && row->waker_context == TS_WAKER_INTERRUPT)
 		snprintf(text, n_bytes, ", woken by an interrupt");
-	else if (tid)
-		snprintf(text, n_bytes, "%s %s/%" PRIu32, preempted ? " by" : ", woken by",
-			 name ? name : "?", tid);
+	else if (*thread)
+		snprintf(text, n_bytes, "%s %s", preempted ? " by" : ", woken by", thread);
 }
 
 static void syscall_text(const struct ts_row_syscall *row, char *text, size_t n_bytes)
@@ -440,11 +442,11 @@ static void block_io_text(const struct ts_row_block_io *row, char *text, size_t 
 static void pressure_text(struct view *view, const struct ts_row_pressure *row, char *text,
 			  size_t n_bytes)
 {
-	const char *by = ts_resolver_string(view->resolver, row->by);
+	char by[TS_OUT_THREAD_BYTES];
 
+	ts_out_thread(by, ts_resolver_string(view->resolver, row->by), row->by_tid);
 	if (row->kind == TS_PRESSURE_OOM_KILL)
-		snprintf(text, n_bytes, ", when %s/%" PRIu32 " asked for memory", by ? by : "?",
-			 row->by_tid);
+		snprintf(text, n_bytes, ", when %s asked for memory", *by ? by : "?");
 	else
 		snprintf(text, n_bytes, " %" PRIu64 " pages freed%s", row->pages,
 			 row->flags & TS_PRESSURE_OPEN ? " (until the end)" : "");

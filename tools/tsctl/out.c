@@ -109,6 +109,15 @@ void ts_out_text(FILE *file, const char *text)
 	print_pieces(file, text, SIZE_MAX);
 }
 
+char *ts_out_thread(char *buffer, const char *name, uint32_t tid)
+{
+	if (tid)
+		snprintf(buffer, TS_OUT_THREAD_BYTES, "%.48s/%" PRIu32, name ? name : "?", tid);
+	else
+		snprintf(buffer, TS_OUT_THREAD_BYTES, "%.48s", name ? name : "");
+	return buffer;
+}
+
 char *ts_out_duration(char *buffer, uint64_t ns)
 {
 	static const struct {

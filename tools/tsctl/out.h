@@ -26,6 +26,14 @@ char *ts_out_count(char *buffer, uint64_t count); /* "1,000,000" */
 /* Nanoseconds with the decimal point at the second: "0.001234567". */
 char *ts_out_seconds(char *buffer, uint64_t ns);
 
+#define TS_OUT_THREAD_BYTES 64
+
+/*
+ * A thread that a kernel event names: "name/tid"; the name alone if the number is 0, which the recorder kept from the session's
+ * user; "" for none. Writes at most TS_OUT_THREAD_BYTES into `buffer` and returns it.
+ */
+char *ts_out_thread(char *buffer, const char *name, uint32_t tid);
+
 struct ts_table;
 
 /* `columns`: a letter each, l or r for the side that cells lean to. Of the last a terminal may see the ends only. */

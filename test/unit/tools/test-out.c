@@ -51,6 +51,20 @@ TS_TEST(text_is_cut_to_columns)
 	ts_check_int(ts_out_width("\xc3\xbc\x01"), 5);
 }
 
+TS_TEST(threads)
+{
+	char text[TS_OUT_THREAD_BYTES], name[200];
+
+	ts_check_str(ts_out_thread(text, "python3", 77), "python3/77");
+	ts_check_str(ts_out_thread(text, NULL, 77), "?/77");
+	ts_check_str(ts_out_thread(text, "another user's thread", 0), "another user's thread");
+	ts_check_str(ts_out_thread(text, NULL, 0), "");
+	/* A hostile file has names of any length. */
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	ts_check(strlen(ts_out_thread(text, name, UINT32_MAX)) < sizeof(text));
+}
+
 TS_TEST(figures)
 {
 	char text[TS_OUT_FIGURE_BYTES];
