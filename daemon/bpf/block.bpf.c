@@ -73,7 +73,7 @@ static __always_inline void note_operation(struct ts_bpf_block_io *note, struct 
 static __always_inline int begin(struct bio *bio)
 {
 	__u64 caller = bpf_get_current_pid_tgid(), key = (__u64)bio;
-	struct ts_bpf_traced *settings = watched(caller >> 32, TS_BPF_BLOCK);
+	struct ts_bpf_traced *settings = find_of_peer(caller >> 32, TS_BPF_BLOCK);
 	struct ts_bpf_block_io note = {}, *before;
 
 	if (!settings)
@@ -159,9 +159,9 @@ static __always_inline void tell(struct ts_bpf_block_io *note)
 	if (bpf_map_delete_elem(&in_flight, &key))
 		return;
 	told.event.end_ns = bpf_ktime_get_ns();
-	settings = watched(told.event.pid, TS_BPF_BLOCK);
-	/* A process that is over had asked for it all the same. */
-	if (settings &&
+	settings = find_traced(told.event.pid, TS_BPF_BLOCK);
+	/* A process that is over had asked for it all the same, and with the peer's credentials. */
+	if (settings && settings->session == told.event.session &&
 	    told.event.end_ns - told.event.start_ns < settings->threshold_ns[TS_BPF_BLOCK])
 		return;
 	if (bpf_ringbuf_output(&events, &told, sizeof(told), wake_flags()))

@@ -68,7 +68,7 @@ SEC("raw_tp/dma_fence_wait_end")
 int fence_wait_over(struct bpf_raw_tracepoint_args *context)
 {
 	__u64 caller = bpf_get_current_pid_tgid(), now;
-	struct ts_bpf_traced *settings = watched(caller >> 32, TS_BPF_DRIVER);
+	struct ts_bpf_traced *settings = find_traced(caller >> 32, TS_BPF_DRIVER);
 	__u32 tid = (__u32)caller;
 	struct ts_bpf_driver *note;
 
@@ -76,8 +76,12 @@ int fence_wait_over(struct bpf_raw_tracepoint_args *context)
 		return 0;
 	note = bpf_map_lookup_elem(&waiting, &tid);
 	/* It began before anybody watched. */
-	if (!note || !note->event.start_ns || note->key != context->args[0])
+	if (!note || !is_noted(settings, &note->event) || note->key != context->args[0])
 		return 0;
+	if (!is_of_peer(BY_COPY, settings, (void *)bpf_get_current_task())) {
+		note->event.start_ns = 0;
+		return 0;
+	}
 	now = bpf_ktime_get_ns();
 	if (now - note->event.start_ns >= settings->threshold_ns[TS_BPF_DRIVER]) {
 		note->event.end_ns = now;

@@ -24,7 +24,7 @@ struct {
 static __always_inline bool note_thread(struct ts_bpf_driver *note, __u32 kind, __u64 key)
 {
 	__u64 caller = bpf_get_current_pid_tgid();
-	struct ts_bpf_traced *settings = watched(caller >> 32, TS_BPF_DRIVER);
+	struct ts_bpf_traced *settings = find_of_peer(caller >> 32, TS_BPF_DRIVER);
 
 	if (!settings)
 		return false;
@@ -65,8 +65,8 @@ static __always_inline int over(__u64 key, __u32 kind, __s32 error)
 		return 0;
 	told.event.end_ns = bpf_ktime_get_ns();
 	told.error = error;
-	settings = watched(told.event.pid, TS_BPF_DRIVER);
-	if (settings &&
+	settings = find_traced(told.event.pid, TS_BPF_DRIVER);
+	if (settings && settings->session == told.event.session &&
 	    told.event.end_ns - told.event.start_ns < settings->threshold_ns[TS_BPF_DRIVER])
 		return 0;
 	if (bpf_ringbuf_output(&events, &told, sizeof(told), wake_flags()))

@@ -24,12 +24,19 @@ enum ts_bpf_program {
 /* A slot for the counters of each session at once; its number modulo this. */
 #define TS_BPF_SLOTS 1024
 
-/* Of a process, by its number. */
+/*
+ * Settings of a process, by its number. An event belongs to it only if the process started in the span below, and, unless uid is 0, only
+ * if all six ids of the thread are `uid` and `gid` and its memory is dumpable.
+ */
 struct ts_bpf_traced {
 	__u32 session;	/* the daemon's number of it; never 0 */
 	__u32 programs; /* bits of enum ts_bpf_program */
 	__u32 counted;	/* of these: what is not told, but counted */
+	__u32 uid;	/* of the session's peer, in the first user namespace */
+	__u32 gid;
 	__u32 reserved;
+	__u64 start_ns; /* CLOCK_BOOTTIME; the process started within start_span_ns from then */
+	__u64 start_span_ns;
 	__u64 threshold_ns[TS_BPF_N_PROGRAMS]; /* shorter ones are left out */
 };
 
@@ -72,6 +79,9 @@ struct ts_bpf_event {
 };
 
 #define TS_BPF_NO_SYSCALL 0xffffffffu
+
+/* In place of the tid of another thread, whose number and name the peer may not learn; its pid is 0 and its name is empty. */
+#define TS_BPF_HIDDEN 0xffffffffu
 
 struct ts_bpf_off_cpu {
 	struct ts_bpf_event event;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
  * Page faults, by the kernel's own software events: one when it begins to handle a fault, one (minor or major) when the
- * page is there. A fault that ends in a signal has no second, and no event.
+ * page is there. A fault that ends in a signal has no second, and no event. The first one notes the time alone: the thread's
+ * credentials, which a fault does not change, are compared at the second.
  */
 #include "daemon/bpf/tally.bpf.h"
 
@@ -30,7 +31,7 @@ int fault_begun(struct bpf_perf_event_data *context)
 	__u64 caller = bpf_get_current_pid_tgid(), now, *begun;
 	__u32 tid = (__u32)caller;
 
-	if (!watched(caller >> 32, TS_BPF_FAULTS))
+	if (!find_traced(caller >> 32, TS_BPF_FAULTS))
 		return 0;
 	now = bpf_ktime_get_ns();
 	/* To write where it lies costs much less than to put it there. */
@@ -63,11 +64,20 @@ static __always_inline int count_fault(const struct ts_bpf_traced *settings, __u
 	return 0;
 }
 
+/* A fault in the kernel's own code: where that lies is for root alone. */
+static __always_inline __u64 instruction_of(const struct ts_bpf_traced *settings,
+					    struct bpf_perf_event_data *context)
+{
+	__u64 instruction = context->regs.rip;
+
+	return (__s64)instruction < 0 && settings->uid ? 0 : instruction;
+}
+
 static __always_inline int fault_over(struct bpf_perf_event_data *context, __u32 kind)
 {
 	__u64 caller = bpf_get_current_pid_tgid(), now, *begun;
 	__u32 tid = (__u32)caller, memory = 0;
-	struct ts_bpf_traced *settings = watched(caller >> 32, TS_BPF_FAULTS);
+	struct ts_bpf_traced *settings = find_traced(caller >> 32, TS_BPF_FAULTS);
 	struct ts_bpf_fault *fault;
 
 	if (!settings)
@@ -75,6 +85,8 @@ static __always_inline int fault_over(struct bpf_perf_event_data *context, __u32
 	now = bpf_ktime_get_ns();
 	begun = bpf_map_lookup_elem(&faulting, &tid);
 	if (begun && now - *begun < settings->threshold_ns[TS_BPF_FAULTS])
+		return 0;
+	if (!is_current_of_peer(settings))
 		return 0;
 	if (is_counted(settings, TS_BPF_FAULTS))
 		return count_fault(settings, caller, kind, begun ? now - *begun : 0);
@@ -93,7 +105,7 @@ static __always_inline int fault_over(struct bpf_perf_event_data *context, __u32
 	fault->event.end_ns = now;
 	bpf_get_current_comm(fault->event.name, sizeof(fault->event.name));
 	fault->address = context->addr;
-	fault->instruction = context->regs.rip;
+	fault->instruction = instruction_of(settings, context);
 	fault->fault = kind;
 	fault->memory = memory;
 	bpf_ringbuf_submit(fault, wake_flags());

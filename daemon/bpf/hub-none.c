@@ -44,7 +44,8 @@ const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub)
 	return hub->missing;
 }
 
-int ts_kernel_feed_new(struct ts_kernel_hub *hub, pid_t pid, struct ts_kernel_feed **ret_feed)
+int ts_kernel_feed_new(struct ts_kernel_hub *hub, const struct ts_kernel_process *process,
+		       struct ts_kernel_feed **ret_feed)
 {
 	*ret_feed = NULL;
 	return 0;

@@ -19,6 +19,7 @@
 
 #define LOOK_MS	       50      /* between looks at the ring, where it does not fill up before */
 #define LEAST_NS       1000000 /* between looks at a full one */
+#define SECOND_NS      UINT64_C(1000000000)
 #define FEED_MAX_BYTES (32u << 20)
 #define FEED_MIN_BYTES (64u << 10)
 
@@ -47,6 +48,7 @@ struct buffer {
 
 struct ts_kernel_feed {
 	struct ts_kernel_hub *hub;
+	struct ts_kernel_process process;
 	uint32_t session;
 	bool ended;
 	bool quiet;
@@ -291,22 +293,28 @@ static int hub_find_slot(struct ts_kernel_hub *hub, uint32_t *ret_session)
 	return -EBUSY;
 }
 
-static struct ts_bpf_traced settings_of(const struct ts_kernel_hub *hub, uint32_t session,
+static struct ts_bpf_traced settings_of(const struct ts_kernel_feed *feed,
 					const struct ts_kernel_wish *wish)
 {
-	struct ts_bpf_traced settings = {.session = session,
-					 .programs = wish->programs & hub->programs.loaded,
-					 .counted = wish->counted};
+	uint64_t tick_ns = SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK);
+	struct ts_bpf_traced settings = {.session = feed->session,
+					 .programs = wish->programs & feed->hub->programs.loaded,
+					 .counted = wish->counted,
+					 .uid = feed->process.uid,
+					 .gid = feed->process.gid,
+					 .start_ns = feed->process.start_ticks * tick_ns,
+					 .start_span_ns = tick_ns};
 
 	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
 		settings.threshold_ns[i] = wish->threshold_ns[i];
 	return settings;
 }
 
-static int hub_watch(struct ts_kernel_hub *hub, uint32_t session, pid_t pid)
+static int feed_watch(const struct ts_kernel_feed *feed)
 {
-	uint32_t slot = session % TS_BPF_SLOTS, key = (uint32_t)pid;
-	struct ts_bpf_traced settings = settings_of(hub, session, &hub->wish);
+	struct ts_kernel_hub *hub = feed->hub;
+	uint32_t slot = feed->session % TS_BPF_SLOTS, key = (uint32_t)feed->process.pid;
+	struct ts_bpf_traced settings = settings_of(feed, &hub->wish);
 	struct ts_bpf_lost none = {{0}};
 	int r;
 
@@ -316,7 +324,8 @@ static int hub_watch(struct ts_kernel_hub *hub, uint32_t session, pid_t pid)
 					      BPF_ANY);
 }
 
-int ts_kernel_feed_new(struct ts_kernel_hub *hub, pid_t pid, struct ts_kernel_feed **ret_feed)
+int ts_kernel_feed_new(struct ts_kernel_hub *hub, const struct ts_kernel_process *process,
+		       struct ts_kernel_feed **ret_feed)
 {
 	struct ts_kernel_feed *feed;
 	int r;
@@ -328,6 +337,7 @@ int ts_kernel_feed_new(struct ts_kernel_hub *hub, pid_t pid, struct ts_kernel_fe
 	if (!feed)
 		return ts_error_origin(-ENOMEM);
 	feed->hub = hub;
+	feed->process = *process;
 	feed->counted = hub->wish.counted;
 	feed->has_counted = feed->counted;
 	pthread_mutex_init(&feed->lock, NULL);
@@ -343,7 +353,7 @@ int ts_kernel_feed_new(struct ts_kernel_hub *hub, pid_t pid, struct ts_kernel_fe
 		hub->n_feeds++;
 		pthread_cond_signal(&hub->wanted);
 		pthread_mutex_unlock(&hub->reading);
-		r = hub_watch(hub, feed->session, pid);
+		r = feed_watch(feed);
 	} else {
 		feed->ended = true;
 	}
@@ -537,16 +547,21 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 /* In every process of the feed. */
 static void feed_set(const struct ts_kernel_feed *feed, const struct ts_kernel_wish *wish)
 {
-	const struct ts_bpf_traced changed = settings_of(feed->hub, feed->session, wish);
+	struct ts_bpf_traced changed = settings_of(feed, wish);
 	int fd = feed->hub->programs.fds[TS_BPF_MAP_TRACED];
 	struct ts_bpf_traced settings;
 	uint32_t key = 0;
 	bool more = !bpf_map_get_next_key(fd, NULL, &key);
 
-	for (; more; more = !bpf_map_get_next_key(fd, &key, &key))
-		if (!bpf_map_lookup_elem(fd, &key, &settings) && settings.session == feed->session)
-			/* Nothing, where it went meanwhile. */
-			(void)bpf_map_update_elem(fd, &key, &changed, BPF_EXIST);
+	for (; more; more = !bpf_map_get_next_key(fd, &key, &key)) {
+		if (bpf_map_lookup_elem(fd, &key, &settings) || settings.session != feed->session)
+			continue;
+		/* Each process keeps its own start. */
+		changed.start_ns = settings.start_ns;
+		changed.start_span_ns = settings.start_span_ns;
+		/* Nothing, where it went meanwhile. */
+		(void)bpf_map_update_elem(fd, &key, &changed, BPF_EXIST);
+	}
 }
 
 int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_wish *wish)

@@ -32,10 +32,22 @@ const struct ts_kernel_wish *ts_kernel_hub_wish(const struct ts_kernel_hub *hub)
 const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub);
 
 /*
+ * The process of a session and its owner. The kernel delivers events of the process, and of its children, while all six ids of the
+ * thread are `uid` and `gid` and its memory is dumpable; to a uid of 0 it delivers all.
+ */
+struct ts_kernel_process {
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
+	uint64_t start_ticks; /* its start since boot: field 22 of /proc/PID/stat */
+};
+
+/*
  * Begins to watch a process. *ret_feed is NULL where there is nothing to watch it with. -EBUSY: too many at once. Another
  * errno: the programs could not be attached.
  */
-int ts_kernel_feed_new(struct ts_kernel_hub *hub, pid_t pid, struct ts_kernel_feed **ret_feed);
+int ts_kernel_feed_new(struct ts_kernel_hub *hub, const struct ts_kernel_process *process,
+		       struct ts_kernel_feed **ret_feed);
 /*
  * From now on these, with these thresholds, of those that the hub has; none: nothing is watched. The programs are attached to
  * nothing while all feeds watch nothing. A negative errno: they could not be attached again.

@@ -36,6 +36,36 @@ struct signal_struct {
 	atomic_t live;
 };
 
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+typedef struct {
+	unsigned int val;
+} kgid_t;
+
+struct cred {
+	kuid_t uid;
+	kgid_t gid;
+	kuid_t suid;
+	kgid_t sgid;
+	kuid_t euid;
+	kgid_t egid;
+};
+
+/* From 6.18 on. */
+typedef struct {
+	unsigned long __mm_flags[1];
+} mm_flags_t;
+
+struct mm_struct {
+	mm_flags_t flags;
+};
+
+struct mm_struct___before_6_18 {
+	unsigned long flags;
+};
+
 struct qstr {
 	const unsigned char *name;
 };
@@ -111,6 +141,10 @@ struct task_struct {
 	char comm[16];
 	struct signal_struct *signal;
 	struct files_struct *files;
+	struct task_struct *group_leader;
+	__u64 start_boottime;
+	const struct cred *real_cred;
+	struct mm_struct *mm;
 };
 
 /* What GPU drivers have in common. */

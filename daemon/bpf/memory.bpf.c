@@ -30,7 +30,7 @@ struct {
 static __always_inline int begin(__u32 kind)
 {
 	__u64 caller = bpf_get_current_pid_tgid();
-	struct ts_bpf_traced *settings = watched(caller >> 32, TS_BPF_MEMORY);
+	struct ts_bpf_traced *settings = find_of_peer(caller >> 32, TS_BPF_MEMORY);
 	struct ts_bpf_pressure note = {};
 	__u32 tid = (__u32)caller;
 
@@ -51,7 +51,7 @@ static __always_inline int begin(__u32 kind)
 static __always_inline int over(__u32 kind, __u64 pages)
 {
 	__u64 caller = bpf_get_current_pid_tgid(), now;
-	struct ts_bpf_traced *settings = watched(caller >> 32, TS_BPF_MEMORY);
+	struct ts_bpf_traced *settings = find_traced(caller >> 32, TS_BPF_MEMORY);
 	__u32 tid = (__u32)caller;
 	struct ts_bpf_pressure *note;
 
@@ -59,8 +59,12 @@ static __always_inline int over(__u32 kind, __u64 pages)
 		return 0;
 	note = bpf_map_lookup_elem(&reclaiming, &tid);
 	/* It began before anybody watched. */
-	if (!note || !note->event.start_ns || note->kind != kind)
+	if (!note || !is_noted(settings, &note->event) || note->kind != kind)
 		return 0;
+	if (!is_of_peer(BY_COPY, settings, (void *)bpf_get_current_task())) {
+		note->event.start_ns = 0;
+		return 0;
+	}
 	now = bpf_ktime_get_ns();
 	if (now - note->event.start_ns >= settings->threshold_ns[TS_BPF_MEMORY]) {
 		note->event.end_ns = now;
@@ -108,14 +112,29 @@ int node_over(struct bpf_raw_tracepoint_args *context)
 	return over(RECLAIM_NODE, context->args[0]);
 }
 
-/* `name`: NULL where it is not known. No threshold holds for it: it is over at once. */
-static __always_inline int kill(__u32 tid, __u32 pid, const char *name)
+/* The thread that asked for memory. */
+static __always_inline void note_cause(const struct ts_bpf_traced *settings,
+				       struct ts_bpf_pressure *note)
 {
-	struct ts_bpf_traced *settings = watched(pid, TS_BPF_MEMORY);
+	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 caller = bpf_get_current_pid_tgid();
+
+	if (!is_shown(BY_COPY, settings, task)) {
+		note->by_tid = TS_BPF_HIDDEN;
+		return;
+	}
+	note->by_tid = (__u32)caller;
+	note->by_pid = caller >> 32;
+	bpf_get_current_comm(note->by, sizeof(note->by));
+}
+
+/* `name`: NULL where it is not known. No threshold holds for it: it is over at once. */
+static __always_inline int kill(const struct ts_bpf_traced *settings, __u32 tid, __u32 pid,
+				const char *name)
+{
 	struct ts_bpf_pressure told = {};
 
-	if (!settings || bpf_map_update_elem(&killed, &pid, &tid, BPF_NOEXIST))
+	if (bpf_map_update_elem(&killed, &pid, &tid, BPF_NOEXIST))
 		return 0;
 	told.event.session = settings->session;
 	told.event.program = TS_BPF_MEMORY;
@@ -125,9 +144,7 @@ static __always_inline int kill(__u32 tid, __u32 pid, const char *name)
 	if (name)
 		bpf_probe_read_kernel(told.event.name, sizeof(told.event.name), name);
 	told.kind = OOM_KILL;
-	told.by_tid = (__u32)caller;
-	told.by_pid = caller >> 32;
-	bpf_get_current_comm(told.by, sizeof(told.by));
+	note_cause(settings, &told);
 	if (bpf_ringbuf_output(&events, &told, sizeof(told), wake_flags()))
 		lose(told.event.session, TS_BPF_MEMORY);
 	return 0;
@@ -137,15 +154,29 @@ SEC("raw_tp/mark_victim")
 int victim_marked(struct bpf_raw_tracepoint_args *context)
 {
 	struct task_struct *task = (struct task_struct *)context->args[0];
+	__u32 pid = BPF_CORE_READ(task, tgid);
+	struct ts_bpf_traced *settings = find_traced(pid, TS_BPF_MEMORY);
 
-	return kill(BPF_CORE_READ(task, pid), BPF_CORE_READ(task, tgid), task->comm);
+	if (!settings || !is_of_peer(BY_COPY, settings, task))
+		return 0;
+	return kill(settings, BPF_CORE_READ(task, pid), pid, task->comm);
 }
 
-/* A number was all that it told: that of a process's first thread is the process's. */
+/*
+ * The tracepoint has the number of a thread alone, which is the process's if the thread is its first. The victim's credentials are known
+ * only if it asked for the memory itself; a session of root needs none.
+ */
 SEC("raw_tp/mark_victim")
 int victim_marked_before_6_9(struct bpf_raw_tracepoint_args *context)
 {
+	struct ts_bpf_traced *settings;
 	__u32 tid = (__u32)context->args[0];
 
-	return kill(tid, tid, NULL);
+	settings = find_traced(tid, TS_BPF_MEMORY);
+	if (!settings)
+		return 0;
+	if (settings->uid && (bpf_get_current_pid_tgid() >> 32 != tid ||
+			      !is_of_peer(BY_COPY, settings, (void *)bpf_get_current_task())))
+		return 0;
+	return kill(settings, tid, tid, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Who is traced: children of a traced process are, from their first instruction on; a process that is over is not.
+ * Who is traced: children of a traced process are, from their first instruction on; a process that is over is not. A child gets its
+ * parent's entry whatever credentials both have: programs compare these at each event.
  */
 #include "daemon/bpf/shared.bpf.h"
 
@@ -14,9 +15,11 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 	if (from == to)
 		return 0;
 	settings = bpf_map_lookup_elem(&traced, &from);
-	if (!settings)
+	if (!settings || !is_same(BY_TYPE, settings, parent))
 		return 0;
 	copy = *settings;
+	copy.start_ns = child->start_boottime;
+	copy.start_span_ns = 1;
 	if (bpf_map_update_elem(&traced, &to, &copy, BPF_ANY))
 		lose(copy.session, TS_BPF_SCHED);
 	return 0;

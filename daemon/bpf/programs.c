@@ -22,14 +22,15 @@
 #include "daemon/util/error.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
-/* The inode of the first pid namespace: PROC_PID_INIT_INO. */
-#define FIRST_PID_NAMESPACE 0xeffffffcu
-#define NODES_ENVIRONMENT   "TRACESMITH_GPU_NODES"
-#define LOAD_TRIES	    6
-#define LOAD_PAUSE_US	    1000u
-#define OBJECT_PROCESS	    0
-#define OBJECT(program)	    (1 + (program))
-#define OBJECT_JOBS	    OBJECT(TS_BPF_N_PROGRAMS)
+/* The inodes of the first namespaces: PROC_PID_INIT_INO, PROC_TIME_INIT_INO. */
+#define FIRST_PID_NAMESPACE  0xeffffffcu
+#define FIRST_TIME_NAMESPACE 0xeffffffau
+#define NODES_ENVIRONMENT    "TRACESMITH_GPU_NODES"
+#define LOAD_TRIES	     6
+#define LOAD_PAUSE_US	     1000u
+#define OBJECT_PROCESS	     0
+#define OBJECT(program)	     (1 + (program))
+#define OBJECT_JOBS	     OBJECT(TS_BPF_N_PROGRAMS)
 
 static const char *const map_names[TS_BPF_N_MAPS] = {
 	[TS_BPF_MAP_TRACED] = "traced",
@@ -208,6 +209,84 @@ static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_obj
 	return r;
 }
 
+/* Finds a member of a struct, or of the unnamed structs and unions in it; `depth`: how deep these may be. */
+static const struct btf_member *find_member(const struct btf *types, const struct btf_type *of,
+					    const char *name, unsigned depth)
+{
+	const struct btf_member *member = of && btf_is_composite(of) ? btf_members(of) : NULL;
+	const struct btf_member *found = NULL;
+
+	for (unsigned i = 0; member && i < btf_vlen(of) && !found; i++, member++) {
+		const char *own = btf__name_by_offset(types, member->name_off);
+
+		if (own && !strcmp(own, name))
+			found = member;
+		else if (own && !*own && depth)
+			found = find_member(types, btf__type_by_id(types, member->type), name,
+					    depth - 1);
+	}
+	return found;
+}
+
+static const struct btf_type *find_struct(const struct btf *types, const char *name)
+{
+	int id = btf__find_by_name_kind(types, name, BTF_KIND_STRUCT);
+
+	return id < 0 ? NULL : btf__type_by_id(types, (uint32_t)id);
+}
+
+#define MEMBER_DEPTH 4
+
+/* The flags of an address space: a number before 6.18, a struct since. */
+static bool tells_dumpable(const struct btf *types)
+{
+	const struct btf_member *flags =
+		find_member(types, find_struct(types, "mm_struct"), "flags", MEMBER_DEPTH);
+	int id = flags ? btf__resolve_type(types, flags->type) : -ENOENT;
+	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(types, (uint32_t)id);
+
+	return type && (btf_is_int(type) || find_member(types, type, "__mm_flags", 0));
+}
+
+const char *ts_bpf_credentials_obstacle(const struct btf *types)
+{
+	static const struct {
+		const char *of, *member;
+	} needed[] = {
+		{"task_struct", "group_leader"},
+		{"task_struct", "start_boottime"},
+		{"task_struct", "real_cred"},
+		{"task_struct", "mm"},
+		{"cred", "uid"},
+		{"cred", "gid"},
+		{"cred", "suid"},
+		{"cred", "sgid"},
+		{"cred", "euid"},
+		{"cred", "egid"},
+	};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(needed); i++)
+		if (!find_member(types, find_struct(types, needed[i].of), needed[i].member,
+				 MEMBER_DEPTH))
+			return "this kernel's types (" KERNEL_TYPES
+			       ") do not name the credentials of a thread";
+	if (!tells_dumpable(types))
+		return "this kernel's types (" KERNEL_TYPES
+		       ") do not name the flags of a process's memory (mm_struct.flags)";
+	return NULL;
+}
+
+/* The same of the running kernel. */
+static const char *credentials_obstacle(void)
+{
+	struct btf *types = btf__load_vmlinux_btf();
+	const char *why = types ? ts_bpf_credentials_obstacle(types)
+				: "this kernel's types (" KERNEL_TYPES ") cannot be read";
+
+	btf__free(types);
+	return why;
+}
+
 /* A container may have another file, or an empty one, over it. */
 static bool tells_types(void)
 {
@@ -223,6 +302,9 @@ const char *ts_bpf_obstacle(void)
 
 	if (!stat("/proc/self/ns/pid", &status) && status.st_ino != FIRST_PID_NAMESPACE)
 		return "tracesmithd runs in a pid namespace of its own (a container): run it outside";
+	/* Times of events and starts of processes are those of the machine. */
+	if (!stat("/proc/self/ns/time", &status) && status.st_ino != FIRST_TIME_NAMESPACE)
+		return "tracesmithd runs in a time namespace of its own: run it outside";
 	if (!tells_types())
 		return "this kernel does not tell its types (" KERNEL_TYPES
 		       "; CONFIG_DEBUG_INFO_BTF)";
@@ -294,6 +376,7 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 	libbpf_set_print(print_debug);
 	if (wanted & 1u << TS_BPF_STACKS)
 		wanted |= 1u << TS_BPF_SCHED;
+	why = why ?: credentials_obstacle();
 	if (!why) {
 		r = load_object(programs, &ts_bpf_object_process, wanted,
 				&programs->objects[OBJECT_PROCESS]);

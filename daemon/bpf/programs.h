@@ -9,6 +9,7 @@
 
 struct bpf_link;
 struct bpf_object;
+struct btf;
 
 /* Those that the daemon looks into. An object that has one has it in common with the others. */
 enum ts_bpf_map {
@@ -37,6 +38,9 @@ struct ts_bpf_programs {
 		attached; /* bits of what a kernel may lack (programs.c), as it was attached last */
 	char why[TS_BPF_WHY_BYTES]; /* in one line, what is missing; empty: nothing */
 };
+
+/* A few words on what these types of a kernel lack of a thread's credentials and memory; NULL: they have all that events need. */
+const char *ts_bpf_credentials_obstacle(const struct btf *types);
 
 /* What stands in the way of all programs on this machine, or for this process, in a few words; NULL: nothing that is known. */
 const char *ts_bpf_obstacle(void);

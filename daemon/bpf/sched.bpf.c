@@ -193,6 +193,28 @@ static __always_inline struct ts_bpf_off_cpu *note_of(__u32 tid)
 	return bpf_map_lookup_elem(&away, &tid);
 }
 
+/* Whether both threads run with one set of credentials in one address space: the peer may learn of both, or of none. */
+static __always_inline bool is_sibling(struct task_struct *one, struct task_struct *other)
+{
+	return one->real_cred == other->real_cred && one->mm == other->mm;
+}
+
+/* The idle task (tid 0) is known as such. */
+static __always_inline void note_next(const struct ts_bpf_traced *settings,
+				      struct ts_bpf_off_cpu *note, struct task_struct *prev,
+				      struct task_struct *next)
+{
+	if (next->pid && !is_sibling(prev, next) && !is_shown(BY_TYPE, settings, next)) {
+		note->next_tid = TS_BPF_HIDDEN;
+		note->next_pid = 0;
+		*(__u64 *)note->next = *(__u64 *)(note->next + sizeof(__u64)) = 0;
+		return;
+	}
+	note->next_tid = next->pid;
+	note->next_pid = next->tgid;
+	copy_name(note->next, next->comm);
+}
+
 static __always_inline void leave(const struct ts_bpf_traced *settings, bool preempt,
 				  struct task_struct *prev, struct task_struct *next, __u64 now)
 {
@@ -204,6 +226,8 @@ static __always_inline void leave(const struct ts_bpf_traced *settings, bool pre
 		forget_thread(tid);
 		return;
 	}
+	if (!is_of_peer(BY_TYPE, settings, prev))
+		return;
 	note = note_of(tid);
 	if (!note) {
 		lose(settings->session, TS_BPF_SCHED);
@@ -221,11 +245,9 @@ static __always_inline void leave(const struct ts_bpf_traced *settings, bool pre
 	note->io_wait = BPF_CORE_READ_BITFIELD(prev, in_iowait);
 	note->waker_context = 0;
 	note->waker_tid = note->waker_pid = 0;
-	note->next_tid = next->pid;
-	note->next_pid = next->tgid;
 	note->cpu = note->end_cpu = bpf_get_smp_processor_id();
 	note->migrations = 0;
-	copy_name(note->next, next->comm);
+	note_next(settings, note, prev, next);
 	note_syscall(note, prev);
 	note->event.start_ns = now;
 }
@@ -237,6 +259,7 @@ static __always_inline bool wants_stack(const struct ts_bpf_traced *settings,
 	       ns >= settings->threshold_ns[TS_BPF_STACKS];
 }
 
+/* A thread that is off its CPU keeps its credentials: what leave() noted is the peer's still. */
 static __always_inline void come_back(const struct ts_bpf_traced *settings,
 				      struct task_struct *next, __u64 now)
 {
@@ -244,7 +267,7 @@ static __always_inline void come_back(const struct ts_bpf_traced *settings,
 	struct ts_bpf_off_cpu *note = bpf_map_lookup_elem(&away, &tid);
 
 	/* It was away before anybody watched. */
-	if (!note || !note->event.start_ns)
+	if (!note || !is_noted(settings, &note->event))
 		return;
 	note->event.end_ns = now;
 	note->end_cpu = bpf_get_smp_processor_id();
@@ -263,7 +286,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switched, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	__u32 from = prev->tgid, to = next->tgid;
-	struct ts_bpf_traced *settings = from ? watched(from, TS_BPF_SCHED) : NULL;
+	struct ts_bpf_traced *settings = from ? find_traced(from, TS_BPF_SCHED) : NULL;
 	__u64 now = 0;
 
 	forget_interrupts();
@@ -273,10 +296,55 @@ int BPF_PROG(sched_switched, bool preempt, struct task_struct *prev, struct task
 	}
 	/* The idle task is no process. */
 	if (to != from)
-		settings = to ? watched(to, TS_BPF_SCHED) : NULL;
+		settings = to ? find_traced(to, TS_BPF_SCHED) : NULL;
 	if (settings)
 		come_back(settings, next, now ? now : bpf_ktime_get_ns());
 	return 0;
+}
+
+/* Whether the peer of a thread that is off its CPU may learn of the one that runs, and wakes it. */
+static __always_inline bool shows_waker(struct task_struct *task, struct task_struct *waker)
+{
+	__u32 pid = task->tgid;
+	struct ts_bpf_traced *settings;
+
+	if (is_sibling(task, waker))
+		return true;
+	settings = find_traced(pid, TS_BPF_SCHED);
+	return settings && is_shown(BY_TYPE, settings, waker);
+}
+
+/* The same before 5.11. */
+static __always_inline bool shows_waker_by_copy(struct task_struct *task)
+{
+	__u32 pid = task->tgid;
+	struct ts_bpf_traced *settings = find_traced(pid, TS_BPF_SCHED);
+
+	return settings && is_shown(BY_COPY, settings, (void *)bpf_get_current_task());
+}
+
+static __always_inline void note_waker(struct ts_bpf_off_cpu *note, struct task_struct *task,
+				       __u64 caller)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) {
+		struct task_struct *waker = bpf_get_current_task_btf();
+
+		/* The idle task is known as such. */
+		if ((__u32)caller && !shows_waker(task, waker))
+			goto hide;
+		copy_name(note->waker, waker->comm);
+	} else {
+		if ((__u32)caller && !shows_waker_by_copy(task))
+			goto hide;
+		bpf_get_current_comm(note->waker, sizeof(note->waker));
+	}
+	note->waker_tid = (__u32)caller;
+	note->waker_pid = caller >> 32;
+	return;
+hide:
+	note->waker_tid = TS_BPF_HIDDEN;
+	note->waker_pid = 0;
+	*(__u64 *)note->waker = *(__u64 *)(note->waker + sizeof(__u64)) = 0;
 }
 
 SEC("tp_btf/sched_waking")
@@ -292,12 +360,7 @@ int BPF_PROG(sched_woken, struct task_struct *task)
 	caller = bpf_get_current_pid_tgid();
 	note->woken_ns = bpf_ktime_get_ns();
 	note->waker_context = in_interrupt(caller) ? TS_BPF_WAKER_INTERRUPT : TS_BPF_WAKER_THREAD;
-	note->waker_tid = (__u32)caller;
-	note->waker_pid = caller >> 32;
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
-		copy_name(note->waker, bpf_get_current_task_btf()->comm);
-	else
-		bpf_get_current_comm(note->waker, sizeof(note->waker));
+	note_waker(note, task, caller);
 	return 0;
 }
 
@@ -323,16 +386,23 @@ SEC("tp_btf/sys_exit")
 int BPF_PROG(stack_taken)
 {
 	__u64 caller = bpf_get_current_pid_tgid();
+	struct ts_bpf_traced *settings = find_traced(caller >> 32, TS_BPF_STACKS);
 	struct ts_bpf_off_cpu_stack *told;
 	struct ts_bpf_off_cpu *note;
 	__u32 tid = (__u32)caller;
 	long n_bytes;
 
-	if (!watched(caller >> 32, TS_BPF_STACKS))
+	if (!settings)
 		return 0;
 	note = bpf_map_lookup_elem(&due, &tid);
 	if (!note)
 		return 0;
+	/* The call was one that changed the credentials: the interval is the peer's, and the stack is not. */
+	if (!is_noted(settings, &note->event) || !is_current_of_peer(settings)) {
+		tell(note);
+		bpf_map_delete_elem(&due, &tid);
+		return 0;
+	}
 	told = bpf_ringbuf_reserve(&events, sizeof(*told), 0);
 	if (told) {
 		told->interval = *note;

@@ -53,12 +53,112 @@ static __always_inline __u64 wake_flags_at_times(__u64 now)
 	return now & 63 ? BPF_RB_NO_WAKEUP : wake_flags();
 }
 
-/* What is known of a process that `program` is to watch; NULL: it is not. */
-static __always_inline struct ts_bpf_traced *watched(__u32 pid, __u32 program)
+/*
+ * The entry of a process number that `program` is to watch; NULL: there is none. The entry may be that of a process which is
+ * over, and the process may run with other credentials by now: is_of_peer() checks both.
+ */
+static __always_inline struct ts_bpf_traced *find_traced(__u32 pid, __u32 program)
 {
 	struct ts_bpf_traced *settings = bpf_map_lookup_elem(&traced, &pid);
 
 	return settings && settings->programs & 1u << program ? settings : NULL;
+}
+
+/*
+ * ---- whose a thread is ----
+ *
+ * BY_TYPE reads objects of the kernel in place: for pointers whose type the verifier knows. BY_COPY reads any address.
+ */
+enum access {
+	BY_TYPE,
+	BY_COPY
+};
+
+#define FIELD(access, object, field) \
+	((access) == BY_TYPE ? (object)->field : BPF_CORE_READ(object, field))
+
+/* The dumpable bits of an address space's flags; 1: the process's own user may look into it. */
+#define DUMPABLE_BITS	  3
+#define DUMPABLE_BY_OWNER 1
+
+/* False if the thread has no memory of its own (kernel threads, threads that exit), or the kernel's types do not name the flags. */
+static __always_inline bool is_dumpable(enum access access, struct task_struct *task)
+{
+	struct mm_struct *memory = FIELD(access, task, mm);
+	struct mm_struct___before_6_18 *before = (void *)memory;
+	unsigned long flags;
+
+	if (!memory)
+		return false;
+	if (bpf_core_field_exists(memory->flags.__mm_flags))
+		flags = FIELD(access, memory, flags.__mm_flags[0]);
+	else if (bpf_core_field_exists(before->flags))
+		flags = FIELD(access, before, flags);
+	else
+		return false;
+	return (flags & DUMPABLE_BITS) == DUMPABLE_BY_OWNER;
+}
+
+/*
+ * Whether the peer may learn of the thread. The thread's own credentials count (real_cred), as for ptrace(2), and not those that
+ * the kernel lends it for a moment (overlayfs, access(2)). A thread alone changes its credentials, while it runs.
+ */
+static __always_inline bool is_shown(enum access access, const struct ts_bpf_traced *settings,
+				     struct task_struct *task)
+{
+	__u32 uid = settings->uid, gid = settings->gid;
+	const struct cred *ids;
+
+	if (!uid)
+		return true;
+	ids = FIELD(access, task, real_cred);
+	return FIELD(access, ids, uid.val) == uid && FIELD(access, ids, euid.val) == uid &&
+	       FIELD(access, ids, suid.val) == uid && FIELD(access, ids, gid.val) == gid &&
+	       FIELD(access, ids, egid.val) == gid && FIELD(access, ids, sgid.val) == gid &&
+	       is_dumpable(access, task);
+}
+
+/* Whether the thread's process is that of the entry, and none that has its number by now. */
+static __always_inline bool is_same(enum access access, const struct ts_bpf_traced *settings,
+				    struct task_struct *task)
+{
+	struct task_struct *leader = FIELD(access, task, group_leader);
+
+	return FIELD(access, leader, start_boottime) - settings->start_ns < settings->start_span_ns;
+}
+
+/*
+ * Whether a note, kept by a thread's number, was begun under this entry. A thread that was killed leaves its note, and another
+ * user's thread may get its number.
+ */
+static __always_inline bool is_noted(const struct ts_bpf_traced *settings,
+				     const struct ts_bpf_event *note)
+{
+	return note->start_ns && note->session == settings->session;
+}
+
+/* Whether an event of the thread, whose process number has this entry, is the peer's. */
+static __always_inline bool is_of_peer(enum access access, const struct ts_bpf_traced *settings,
+				       struct task_struct *task)
+{
+	return is_same(access, settings, task) && is_shown(access, settings, task);
+}
+
+/* The same of the thread that runs. In programs whose context has types: Linux 5.11 has a helper for the thread. */
+static __always_inline bool is_current_of_peer(const struct ts_bpf_traced *settings)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
+		return is_of_peer(BY_TYPE, settings, bpf_get_current_task_btf());
+	return is_of_peer(BY_COPY, settings, (void *)bpf_get_current_task());
+}
+
+/* The entry of the running thread's process if `program` is to watch it and the event is the peer's. In every program. */
+static __always_inline struct ts_bpf_traced *find_of_peer(__u32 pid, __u32 program)
+{
+	struct ts_bpf_traced *settings = find_traced(pid, program);
+
+	return settings && is_of_peer(BY_COPY, settings, (void *)bpf_get_current_task()) ? settings
+											 : NULL;
 }
 
 char dual_license[] SEC("license") = "Dual BSD/GPL";

@@ -130,14 +130,14 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(syscall_entered, struct pt_regs___kernel *regs, long number)
 {
 	__u64 caller = bpf_get_current_pid_tgid();
-	struct ts_bpf_traced *settings = watched(caller >> 32, TS_BPF_SYSCALLS);
+	struct ts_bpf_traced *settings = find_traced(caller >> 32, TS_BPF_SYSCALLS);
 	struct ts_bpf_syscall call = {}, *place;
 	__u32 tid = (__u32)caller;
 
 	if (!settings)
 		return 0;
 	call.syscall = (__u32)number;
-	if (!note_call(&call, regs))
+	if (!note_call(&call, regs) || !is_current_of_peer(settings))
 		return 0;
 	call.event.session = settings->session;
 	call.event.program = TS_BPF_SYSCALLS;
@@ -156,15 +156,20 @@ SEC("tp_btf/sys_exit")
 int BPF_PROG(syscall_left, struct pt_regs___kernel *regs, long result)
 {
 	__u64 caller = bpf_get_current_pid_tgid(), now;
-	struct ts_bpf_traced *settings = watched(caller >> 32, TS_BPF_SYSCALLS);
+	struct ts_bpf_traced *settings = find_traced(caller >> 32, TS_BPF_SYSCALLS);
 	__u32 tid = (__u32)caller;
 	struct ts_bpf_syscall *call;
 
 	if (!settings)
 		return 0;
 	call = bpf_map_lookup_elem(&calling, &tid);
-	if (!call || !call->event.start_ns)
+	if (!call || !is_noted(settings, &call->event))
 		return 0;
+	/* Another thread made the memory undumpable meanwhile. */
+	if (!is_current_of_peer(settings)) {
+		call->event.start_ns = 0;
+		return 0;
+	}
 	now = bpf_ktime_get_ns();
 	if (is_counted(settings, TS_BPF_SYSCALLS)) {
 		bpf_get_current_comm(call->event.name, sizeof(call->event.name));

@@ -253,6 +253,7 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		.command = server->options.command,
 		.notify_fd = server->notify_fd,
 		.peer = peer->credentials,
+		.peer_fd = peer->fd,
 		.kernel = server->kernel,
 		.seal_age_ms = server->options.seal_age_ms,
 		.ends_file = server->options.mode != TS_SERVER_RECORD,

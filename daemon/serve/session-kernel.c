@@ -19,6 +19,8 @@
 #define KERNEL_NAMES	   1024u
 #define KERNEL_STACKS	   256u
 #define TALLY_NS	   UINT64_C(1000000000) /* between looks at what is counted */
+/* The name of a thread that is neither the peer's nor shown to it, in rows whose number of that thread is 0. */
+#define HIDDEN_THREAD "another user's thread"
 /* In the table of threads: a number as the process itself has it, where it has numbers of its own. */
 #define INNER 0x80000000u
 
@@ -300,6 +302,20 @@ static uint32_t pid_of(const struct ts_session *s, const struct ts_bpf_event *ev
 	return (pid_t)event->pid == s->kernel->pid ? 0 : event->pid;
 }
 
+/* Another thread that an event names: its numbers and its name, as far as the peer may learn them. */
+static int other_thread(struct ts_session *s, uint32_t tid, uint32_t pid, const char name[16],
+			uint32_t *ret_tid, uint32_t *ret_pid, uint32_t *ret_name)
+{
+	bool hidden = tid == TS_BPF_HIDDEN;
+
+	*ret_tid = hidden ? 0 : tid;
+	*ret_pid = hidden ? 0 : pid;
+	if (hidden)
+		return name_id(s, HIDDEN_THREAD, strlen(HIDDEN_THREAD), ret_name);
+	/* The idle task has the number 0, and no name. */
+	return tid ? name_id(s, name, 16, ret_name) : 0;
+}
+
 static int add_off_cpu(struct ts_session *s, const struct ts_bpf_off_cpu *event, uint32_t thread,
 		       uint32_t stack)
 {
@@ -312,16 +328,12 @@ static int add_off_cpu(struct ts_session *s, const struct ts_bpf_off_cpu *event,
 		.reason = reason_of(event),
 		.syscall = event->syscall,
 		.waker_context = event->waker_context,
-		.waker_tid = event->waker_tid,
-		.waker_pid = event->waker_pid,
-		.next_tid = event->next_tid,
-		.next_pid = event->next_pid,
 		.cpu = event->cpu,
 		.end_cpu = event->end_cpu,
 		.migrations = event->migrations,
 		.stack = stack,
 	};
-	int r = 0;
+	int r;
 
 	if (row.reason == TS_OFF_CPU_FUTEX)
 		row.address = event->argument;
@@ -330,10 +342,11 @@ static int add_off_cpu(struct ts_session *s, const struct ts_bpf_off_cpu *event,
 		row.end_cpu = row.cpu;
 		row.flags = TS_OFF_CPU_OPEN;
 	}
-	if (event->waker_tid)
-		r = name_id(s, event->waker, sizeof(event->waker), &row.waker);
-	if (event->next_tid)
-		r = r ?: name_id(s, event->next, sizeof(event->next), &row.next);
+	r = other_thread(s, event->waker_tid, event->waker_pid, event->waker, &row.waker_tid,
+			 &row.waker_pid, &row.waker);
+	r = r
+		    ?: other_thread(s, event->next_tid, event->next_pid, event->next, &row.next_tid,
+				    &row.next_pid, &row.next);
 	return r ?: ts_session_add_row(s, TS_ROW_OFF_CPU, &row);
 }
 
@@ -418,10 +431,9 @@ static int add_pressure(struct ts_session *s, const struct ts_bpf_pressure *even
 		.thread = thread,
 		.pid = pid_of(s, &event->event),
 		.kind = event->kind,
-		.by_tid = event->by_tid,
-		.by_pid = event->by_pid,
 	};
-	int r = name_id(s, event->by, sizeof(event->by), &row.by);
+	int r = other_thread(s, event->by_tid, event->by_pid, event->by, &row.by_tid, &row.by_pid,
+			     &row.by);
 
 	if (!row.end_ns) {
 		row.end_ns = ts_clock_monotonic_ns();
@@ -688,6 +700,16 @@ int ts_session_kernel_end(struct ts_session *s)
 	return ts_session_kernel_round(s);
 }
 
+/* The kernel watches the process that connected, and none that has its number by now. */
+static int new_feed(const struct ts_session *s, struct ts_kernel_feed **ret_feed)
+{
+	const struct ts_identity *peer = &s->options.peer;
+	struct ts_kernel_process process = {.pid = peer->pid, .uid = peer->uid, .gid = peer->gid};
+	int r = ts_identity_confirm(s->options.peer_fd, peer, &process.start_ticks);
+
+	return r ?: ts_kernel_feed_new(s->options.kernel, &process, ret_feed);
+}
+
 int ts_session_kernel_begin(struct ts_session *s)
 {
 	struct ts_session_kernel *kernel;
@@ -695,9 +717,9 @@ int ts_session_kernel_begin(struct ts_session *s)
 	char path[32];
 	int r;
 
-	if (!s->options.kernel)
+	if (!s->options.kernel || !ts_kernel_hub_programs(s->options.kernel))
 		return 0;
-	r = ts_kernel_feed_new(s->options.kernel, (pid_t)s->row.pid, &feed);
+	r = new_feed(s, &feed);
 	/* It is recorded without them. */
 	if (r)
 		ts_log(TS_LOG_WARNING, "pid %" PRIu32 " is recorded without kernel events: %s",

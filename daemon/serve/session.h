@@ -19,6 +19,7 @@ struct ts_session_options {
 	uint32_t command; /* TS_COMMAND_* to begin with */
 	int notify_fd;	  /* eventfd: something that was asked for is done */
 	struct ts_identity peer;
+	int peer_fd;	      /* the peer's socket; used within ts_session_new() only */
 	bool ends_file;	      /* the recording is this session's alone: the thread ends it */
 	uint32_t seal_age_ms; /* rows are written at the latest after this long */
 	bool resumed;	      /* another daemon had it before: it is as stopped as that left it */

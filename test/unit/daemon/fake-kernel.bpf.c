@@ -35,6 +35,8 @@ struct bio known_bio;
 struct drm_sched_fence known_drm_sched_fence;
 struct amdgpu_job known_amdgpu_job;
 struct task_struct known_task_struct;
+struct cred known_cred;
+struct mm_struct known_mm_struct;
 struct request known_request;
 enum req_flag_bits known_bits;
 

@@ -38,11 +38,55 @@ struct amdgpu_job {
 	struct drm_sched_job base;
 };
 
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+typedef struct {
+	unsigned int val;
+} kgid_t;
+
+struct cred {
+	__u64 unknown;
+	kgid_t egid;
+	kuid_t euid;
+	__u32 between;
+	kgid_t sgid;
+	kuid_t suid;
+	kgid_t gid;
+	kuid_t uid;
+};
+
+/*
+ * The flags of an address space as they are before Linux 6.18 (FAKE_FLAGS undefined or 0), since (1), and as no kernel has them (2):
+ * its types do not name them.
+ */
+typedef struct {
+	unsigned long __mm_flags[1];
+} mm_flags_t;
+
+struct mm_struct {
+	struct {
+		__u64 unknown[3];
+#if !defined(FAKE_FLAGS) || FAKE_FLAGS == 0
+		unsigned long flags;
+#elif FAKE_FLAGS == 1
+		mm_flags_t flags;
+#else
+		unsigned long bits;
+#endif
+	};
+};
+
 struct task_struct {
 	__u64 unknown[4];
 	char comm[16];
 	int tgid;
 	int pid;
+	struct mm_struct *mm;
+	__u64 start_boottime;
+	const struct cred *real_cred;
+	struct task_struct *group_leader;
 };
 
 struct gendisk {

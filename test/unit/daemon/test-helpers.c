@@ -35,9 +35,15 @@ static const struct {
 	const char *program;
 	__s32 id;
 } guarded[] = {
-	{"sched_switched", BPF_FUNC_task_pt_regs}, {"sched_woken", BPF_FUNC_get_current_task_btf},
-	{"fault_minor", BPF_FUNC_find_vma},	   {"fault_minor", BPF_FUNC_get_current_task_btf},
-	{"fault_major", BPF_FUNC_find_vma},	   {"fault_major", BPF_FUNC_get_current_task_btf},
+	{"sched_switched", BPF_FUNC_task_pt_regs},
+	{"sched_woken", BPF_FUNC_get_current_task_btf},
+	{"stack_taken", BPF_FUNC_get_current_task_btf},
+	{"syscall_entered", BPF_FUNC_get_current_task_btf},
+	{"syscall_left", BPF_FUNC_get_current_task_btf},
+	{"fault_minor", BPF_FUNC_find_vma},
+	{"fault_minor", BPF_FUNC_get_current_task_btf},
+	{"fault_major", BPF_FUNC_find_vma},
+	{"fault_major", BPF_FUNC_get_current_task_btf},
 };
 
 static bool is_guarded(const char *program, __s32 id)

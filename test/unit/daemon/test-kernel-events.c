@@ -14,8 +14,18 @@
 #include "test/unit/harness.h"
 
 #include "daemon/bpf/hub.h"
+#include "daemon/serve/identity.h"
 #include "proto/abi/clock.h"
 #include "sbt/schema.h"
+
+/* A feed of this process. */
+static void feed_self(struct ts_kernel_hub *hub, struct ts_kernel_feed **ret_feed)
+{
+	struct ts_kernel_process self = {.pid = getpid(), .uid = getuid(), .gid = getgid()};
+
+	ts_check_int(ts_identity_start_ticks(self.pid, &self.start_ticks), 0);
+	ts_check_int(ts_kernel_feed_new(hub, &self, ret_feed), 0);
+}
 
 static void check_wish(const char *text, uint32_t programs, uint64_t sched_ns)
 {
@@ -158,7 +168,7 @@ static int told_of_a_sleep(void)
 	int n = 0;
 
 	ts_check_int(ts_kernel_hub_new(&wish, false, &hub), 0);
-	ts_check_int(ts_kernel_feed_new(hub, getpid(), &feed), 0);
+	feed_self(hub, &feed);
 	if (!feed) {
 		ts_check(ts_kernel_hub_missing(hub) != NULL);
 		ts_kernel_hub_free(hub);
@@ -255,7 +265,7 @@ TS_TEST(a_feed_is_changed)
 
 	ts_check_int(ts_kernel_hub_new(&wish, false, &hub), 0);
 	ts_check_int(ts_kernel_hub_wish(hub)->programs, wish.programs);
-	ts_check_int(ts_kernel_feed_new(hub, getpid(), &feed), 0);
+	feed_self(hub, &feed);
 	if (!feed) {
 		ts_kernel_hub_free(hub);
 		return;
@@ -285,7 +295,7 @@ static bool watch(enum ts_bpf_program program, struct ts_kernel_hub **ret_hub,
 	const struct ts_kernel_wish wish = {.programs = 1u << program};
 
 	ts_check_int(ts_kernel_hub_new(&wish, false, ret_hub), 0);
-	ts_check_int(ts_kernel_feed_new(*ret_hub, getpid(), ret_feed), 0);
+	feed_self(*ret_hub, ret_feed);
 	if (*ret_feed)
 		return true;
 	ts_check(ts_kernel_hub_missing(*ret_hub) != NULL);

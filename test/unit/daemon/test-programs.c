@@ -4,6 +4,7 @@
  * does not run. Needs the privilege to load programs; skipped where there is none.
  */
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -12,6 +13,7 @@
 
 #include "daemon/bpf/event.h"
 #include "daemon/bpf/objects.h"
+#include "daemon/bpf/programs.h"
 #include "proto/abi/base.h"
 #include "sbt/schema.h"
 #include "test/unit/daemon/fake-kernel.h"
@@ -26,7 +28,9 @@ struct fakes {
 	struct drm_gpu_scheduler scheduler;
 	struct drm_sched_fence job_fence;
 	struct amdgpu_job job;
-	struct task_struct task;
+	struct task_struct task, leader;
+	struct cred cred;
+	struct mm_struct memory;
 	struct gendisk disk;
 	struct request request;
 	struct bio bio, piece;
@@ -103,9 +107,18 @@ static void share_all(struct bpf_object *object, bool after)
 	share(object, "working", &working_fd, after);
 }
 
-static struct bpf_object *load(const struct ts_bpf_object *bytes)
+static const char *types_of(const char *environment)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = getenv("FAKE_KERNEL"));
+	const char *path = getenv(environment);
+
+	ts_check(path != NULL);
+	return path;
+}
+
+/* For a kernel of the types in the file that the environment names. */
+static struct bpf_object *load_for(const struct ts_bpf_object *bytes, const char *environment)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types_of(environment));
 	struct bpf_object *object = bpf_object__open_mem(bytes->bytes, bytes->n_bytes, &options);
 
 	ts_check(object != NULL);
@@ -113,6 +126,11 @@ static struct bpf_object *load(const struct ts_bpf_object *bytes)
 	ts_check_int(bpf_object__load(object), 0);
 	share_all(object, true);
 	return object;
+}
+
+static struct bpf_object *load(const struct ts_bpf_object *bytes)
+{
+	return load_for(bytes, "FAKE_KERNEL");
 }
 
 static int keep(void *data, void *bytes, size_t n_bytes)
@@ -133,9 +151,12 @@ static size_t take(void)
 	return n_told;
 }
 
+/* For root, so that the credentials of this thread, which is none of the types that programs are loaded for, do not matter. */
 static void watch(uint32_t pid, uint32_t program, uint64_t threshold_ns)
 {
-	struct ts_bpf_traced settings = {.session = SESSION, .programs = 1u << program};
+	struct ts_bpf_traced settings = {.session = SESSION,
+					 .programs = 1u << program,
+					 .start_span_ns = UINT64_MAX};
 
 	settings.threshold_ns[program] = threshold_ns;
 	ts_check_int(bpf_map_update_elem(traced_fd, &pid, &settings, BPF_ANY), 0);
@@ -155,7 +176,7 @@ static void begin(void)
 	uint32_t zero = 0;
 
 	libbpf_set_print(be_quiet);
-	fake = bpf_object__open_file(getenv("FAKE_KERNEL"), NULL);
+	fake = bpf_object__open_file(types_of("FAKE_KERNEL"), NULL);
 	ts_check(fake != NULL);
 	if (bpf_object__load(fake))
 		ts_skip("programs cannot be loaded here");
@@ -268,6 +289,131 @@ TS_TEST(memory)
 	ts_check_int(n_lost(TS_BPF_MEMORY), 0);
 	end(object);
 	finish();
+}
+
+/* ---- credentials -------------------------------------------------------------------------------- */
+
+#define VICTIM	 4200001u
+#define OWNER	 1001u
+#define GROUP	 1002u
+#define START_NS UINT64_C(5000000000)
+#define SPAN_NS	 UINT64_C(10000000)
+
+/* A process of OWNER and GROUP that a session of theirs watches. */
+static void make_victim(uint32_t pid)
+{
+	struct ts_bpf_traced settings = {
+		.session = SESSION,
+		.programs = 1u << TS_BPF_MEMORY,
+		.uid = OWNER,
+		.gid = GROUP,
+		.start_ns = START_NS,
+		.start_span_ns = SPAN_NS,
+	};
+
+	ts_check_int(bpf_map_update_elem(traced_fd, &pid, &settings, BPF_ANY), 0);
+	fakes->cred = (struct cred){
+		.uid = {OWNER},
+		.euid = {OWNER},
+		.suid = {OWNER},
+		.gid = {GROUP},
+		.egid = {GROUP},
+		.sgid = {GROUP},
+	};
+	fakes->memory = (struct mm_struct){.flags = 1};
+	fakes->leader = (struct task_struct){.start_boottime = START_NS};
+	fakes->task = (struct task_struct){
+		.comm = "victim",
+		.tgid = (int)pid,
+		.pid = (int)pid + 1,
+		.mm = AT(&fakes->memory),
+		.real_cred = AT(&fakes->cred),
+		.group_leader = AT(&fakes->leader),
+	};
+}
+
+static size_t n_told_of_victim(struct bpf_object *object)
+{
+	run(object, "victim_marked", AT(&fakes->task), 0, 0);
+	return take();
+}
+
+/* Changes each of the six ids, the memory and the start. A process has one event of its kill, so numbers go up. */
+static uint32_t check_differences(struct bpf_object *object, uint32_t pid)
+{
+	unsigned *const ids[] = {&fakes->cred.uid.val,	&fakes->cred.euid.val,
+				 &fakes->cred.suid.val, &fakes->cred.gid.val,
+				 &fakes->cred.egid.val, &fakes->cred.sgid.val};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(ids); i++) {
+		make_victim(pid);
+		*ids[i] = 0;
+		ts_check_int(n_told_of_victim(object), 0);
+	}
+	for (unsigned long flags = 0; flags < 8; flags++) {
+		make_victim(pid);
+		fakes->memory.flags = flags;
+		ts_check_int(n_told_of_victim(object), (flags & 3) == 1);
+		pid += (flags & 3) == 1;
+	}
+	make_victim(pid);
+	fakes->task.mm = NULL;
+	ts_check_int(n_told_of_victim(object), 0);
+	make_victim(pid);
+	fakes->leader.start_boottime = START_NS - 1;
+	ts_check_int(n_told_of_victim(object), 0);
+	fakes->leader.start_boottime = START_NS + SPAN_NS;
+	ts_check_int(n_told_of_victim(object), 0);
+	fakes->leader.start_boottime = START_NS + SPAN_NS - 1;
+	ts_check_int(n_told_of_victim(object), 1);
+	ts_check_int(told[0].pressure.by_tid, TS_BPF_HIDDEN);
+	ts_check_int(told[0].pressure.by_pid, 0);
+	ts_check_str(told[0].pressure.by, "");
+	return pid + 1;
+}
+
+TS_TEST(credentials)
+{
+	struct bpf_object *before_6_18, *since, *nothing;
+	uint32_t pid = VICTIM;
+
+	begin();
+	before_6_18 = load(&ts_bpf_object_memory);
+	since = load_for(&ts_bpf_object_memory, "FAKE_KERNEL_6_18");
+	nothing = load_for(&ts_bpf_object_memory, "FAKE_KERNEL_WITHOUT");
+	pid = check_differences(before_6_18, pid);
+	pid = check_differences(since, pid);
+	/* A kernel whose types do not name the flags gives no event. */
+	make_victim(pid);
+	ts_check_int(n_told_of_victim(nothing), 0);
+	/* Before 6.9 the victim is known by its number alone. */
+	run(since, "victim_marked_before_6_9", (void *)(uintptr_t)pid, 0, 0);
+	ts_check_int(take(), 0);
+	bpf_object__close(before_6_18);
+	bpf_object__close(since);
+	bpf_object__close(nothing);
+	finish();
+}
+
+static void check_obstacle(const char *environment, const char *missing)
+{
+	struct btf *types = btf__parse(types_of(environment), NULL);
+	const char *why;
+
+	ts_check(types != NULL);
+	why = ts_bpf_credentials_obstacle(types);
+	if (missing)
+		ts_check(why && strstr(why, missing) && !strchr(why, '\n'));
+	else
+		ts_check(!why);
+	btf__free(types);
+}
+
+TS_TEST(obstacles)
+{
+	check_obstacle("FAKE_KERNEL", NULL);
+	check_obstacle("FAKE_KERNEL_6_18", NULL);
+	check_obstacle("FAKE_KERNEL_WITHOUT", "mm_struct.flags");
 }
 
 /* ---- drivers ------------------------------------------------------------------------------------ */
