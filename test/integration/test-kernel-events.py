@@ -665,5 +665,88 @@ class Service(harness.Case):
             time.sleep(0.02)
 
 
+NOBODY = 65534
+# A session of an ordinary user: starts an ordinary program and one of root's, then computes on one CPU before it copies again.
+USERS_PROGRAM = harness.LIVE_PROGRAM + '''
+import os, subprocess, time
+children = []
+for command in (['cat', '/etc/hostname'], ['passwd', '-S']):
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    child.wait()
+    children.append(child.pid)
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+until = time.monotonic() + 0.5
+while time.monotonic() < until:
+    pass
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))
+print(*children, flush=True)
+'''
+NEIGHBOUR = '''
+import os
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+while True:
+    pass
+'''
+
+
+@unittest.skipIf(os.geteuid(), 'only root can be somebody else')
+class Users(harness.Case):
+    """A service of root's, and a session of an ordinary user in it."""
+
+    def record(self):
+        """Returns the numbers of the program's children and the path of its trace."""
+        above = harness.VGPU
+        while above != '/':
+            if not os.stat(above).st_mode & 0o001:
+                self.skipTest('%s is for its owner alone' % above)
+            above = os.path.dirname(above)
+        os.chmod(self.folder, 0o755)
+        inject, control = self.path('inject.sock'), self.path('control.sock')
+        daemon = start_service(self, '--kernel-events', inject, control)
+        neighbour = subprocess.Popen(['python3', '-c', NEIGHBOUR])
+        self.addCleanup(end, neighbour)
+        program = subprocess.Popen(
+            ['python3', '-c', USERS_PROGRAM], cwd='/', stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=NOBODY, group=NOBODY,
+            extra_groups=[], env=harness.preload_environment('', TRACESMITH_SOCKET=inject))
+        self.addCleanup(end, program)
+        self.assertEqual(program.stdout.readline(), b'ready\n')
+        wait(lambda: str(program.pid) in harness.tsctl(
+            'sessions', env=harness.environment(TRACESMITH_CONTROL=control)).out, daemon)
+        out, _ = program.communicate(b'go\n', harness.SECONDS)
+        self.assertEqual(program.returncode, 0)
+        end(neighbour)
+        end(daemon)
+        path, = glob.glob(self.path('*.sbt'))
+        return [int(child) for child in out.split()], neighbour.pid, path
+
+    @needs(*PROGRAMS)
+    @unittest.skipUnless(shutil.which('passwd'), 'no passwd')
+    def test_another_user_is_hidden(self):
+        (ordinary, roots), neighbour, path = self.record()
+        trace = harness.Trace(path)
+        opened = {child: [row.get('file') for row in trace.of('syscall') if row.get('pid') == child and row['syscall'] == 'openat']
+                  for child in (ordinary, roots)}
+        self.assertIn('/etc/hostname', opened[ordinary])
+        # The libraries of a program that runs as root have no rows either.
+        self.assertEqual(opened[roots], [])
+        rows = trace.of('off_cpu')
+        self.assertNotIn(neighbour, {row.get(key) for row in rows for key in ('next_tid', 'next_pid', 'waker_tid', 'waker_pid')})
+        hidden = [row for row in rows if row.get('next') == "another user's thread"]
+        self.assertTrue(hidden)
+        self.assertEqual({(row.get('next_tid', 0), row.get('next_pid', 0)) for row in hidden}, {(0, 0)})
+        text = harness.tsctl('view', '--type', 'off_cpu', path)
+        self.assertIn("preempted by another user's thread\n", text.out.replace(' \n', '\n'))
+        text = harness.tsctl('gaps', '--all', '--least', '1us', path)
+        self.assertIn("off its CPU: preempted, for another user's thread", text.out)
+        self.assertEqual(harness.tsctl('export', '--format', 'perfetto', '-o', self.path('out.pftrace'), path).status, 0)
+        with open(self.path('out.pftrace'), 'rb') as file:
+            self.assertIn(b"another user's thread", file.read())
+        for command in (('view',), ('view', '--json'), ('gaps', '--all'), ('gaps', '--json')):
+            result = harness.tsctl(*command, path)
+            self.assertEqual(result.status, 0, result)
+            self.assertNotRegex(result.out, r'(tid|pid|/)["=: ]*4294967295')
+
+
 if __name__ == '__main__':
     harness.main()
