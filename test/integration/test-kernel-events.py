@@ -424,7 +424,10 @@ class Counted(harness.Case):
             self.assertEqual(sums[one['tid'], 'syscalls.mremap.count'], 200000)
             self.assertGreater(sums[one['tid'], 'syscalls.mremap.ns'], 0)
             self.assertLess(sums[one['tid'], 'syscalls.mremap.ns'], one['end_ns'] - one['start_ns'])
-        self.assertEqual(sum(count for (_, name), count in sums.items() if name == 'syscalls.mremap.count'), 600000)
+        # The shim grows its mappings by a few calls of its own.
+        tids = {one['tid'] for one in threads}
+        self.assertLess(sum(count for (tid, name), count in sums.items()
+                            if name == 'syscalls.mremap.count' and tid not in tids), 100)
         metadata = trace.info['metadata']
         self.assertEqual((metadata['kernel_events'], metadata['kernel_events_counted']), ('', 'syscalls'))
         # It took two seconds at least: they are there while it runs, not at the end alone.
