@@ -81,7 +81,11 @@ struct ts_encoder {
 	struct ts_part parts[TS_ENCODER_MAX_PARTS];
 };
 
+/* Afterwards it is as new. */
 void ts_encoder_deinit(struct ts_encoder *encoder);
+
+/* Bytes of memory beside the struct. */
+uint64_t ts_encoder_memory(const struct ts_encoder *encoder);
 
 /*
  * Puts a payload together, column by column: begin, one call per column in ascending order of id, end. `end`
@@ -135,6 +139,10 @@ static inline uint64_t ts_block_bytes(const struct ts_sbt_block_header *header)
 void ts_block_describe(const struct ts_sbt_block_header *header, uint64_t off,
 		       struct ts_sbt_block *ret_block);
 
+/* Of a file with index_bytes of index blocks at index_off, and n_blocks before them. */
+void ts_end_marker_fill(struct ts_sbt_end_marker *marker, uint64_t index_off, uint64_t index_bytes,
+			uint64_t n_blocks);
+
 /* Appends index blocks for these entries to `out`, numbered from `sequence`, and the end marker. */
 int ts_index_encode(const struct ts_sbt_block *blocks, size_t n_blocks, uint64_t index_off,
 		    struct ts_buffer *out);
@@ -155,6 +163,7 @@ struct ts_builder {
 	uint32_t n_staged;
 	uint32_t n_rows; /* in the columns */
 	uint32_t capacity;
+	uint32_t slot_bytes; /* of memory for each row of the capacity */
 	bool unsorted;
 	uint64_t last_start_ns;
 	uint64_t earliest_ns;
@@ -194,6 +203,9 @@ void ts_builder_clear(struct ts_builder *builder);
 
 /* Bytes of memory that the open rows take. */
 uint64_t ts_builder_bytes(const struct ts_builder *builder);
+
+/* Bytes of memory that the builder holds, rows or no rows. */
+uint64_t ts_builder_memory(const struct ts_builder *builder);
 
 /* Appends the rows as a block to `out` and empties the builder. No rows: nothing. */
 int ts_builder_encode(struct ts_builder *builder, struct ts_encoder *encoder, uint32_t session,

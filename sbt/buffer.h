@@ -16,6 +16,13 @@ static inline void ts_buffer_deinit(struct ts_buffer *buffer)
 	*buffer = (struct ts_buffer){0};
 }
 
+/* Frees the memory of one that is empty. */
+static inline void ts_buffer_trim(struct ts_buffer *buffer)
+{
+	if (!buffer->n)
+		ts_buffer_deinit(buffer);
+}
+
 /* Room for n_more bytes after the present ones; *ret_at is where they go. They do not count yet. */
 static inline int ts_buffer_reserve(struct ts_buffer *buffer, size_t n_more, uint8_t **ret_at)
 {

@@ -11,7 +11,20 @@
 #define STAGE_ROWS 128u
 /* Fewer than these wait for others. */
 #define MIN_DIRECT   32u
-#define MIN_CAPACITY 1024u
+#define MIN_CAPACITY 128u
+
+static uint32_t slot_bytes(const struct ts_builder *builder)
+{
+	uint32_t n = 0;
+
+	for (unsigned c = 0; c < builder->schema->n_columns; c++)
+		if (ts_plan_run_of(&builder->plan, c) < 0)
+			n += builder->schema->columns[c].width;
+	for (int run = 0; run < TS_PLAN_RUNS; run++)
+		if (builder->plan.runs[run].n_bytes)
+			n += sizeof(uint16_t);
+	return n;
+}
 
 int ts_builder_new(const struct ts_row_schema *schema, struct ts_builder **ret_builder)
 {
@@ -23,6 +36,7 @@ int ts_builder_new(const struct ts_row_schema *schema, struct ts_builder **ret_b
 	ts_plan_of(schema, &builder->plan);
 	for (int run = 0; run < TS_PLAN_RUNS; run++)
 		builder->dictionaries[run].item_bytes = builder->plan.runs[run].n_bytes;
+	builder->slot_bytes = slot_bytes(builder);
 	builder->earliest_ns = UINT64_MAX;
 	builder->staged = malloc((size_t)STAGE_ROWS * schema->row_bytes);
 	if (!builder->staged) {
@@ -328,6 +342,17 @@ int ts_builder_add_rows(struct ts_builder *builder, const void *rows, uint32_t n
 uint64_t ts_builder_bytes(const struct ts_builder *builder)
 {
 	return (uint64_t)ts_builder_rows(builder) * builder->schema->row_bytes;
+}
+
+uint64_t ts_builder_memory(const struct ts_builder *builder)
+{
+	uint64_t n = sizeof(*builder) + (uint64_t)STAGE_ROWS * builder->schema->row_bytes +
+		     (uint64_t)builder->capacity * builder->slot_bytes;
+
+	for (int run = 0; run < TS_PLAN_RUNS; run++)
+		n += builder->dictionaries[run].items.capacity +
+		     builder->dictionaries[run].n_slots * sizeof(uint32_t);
+	return n;
 }
 
 int ts_builder_settle(struct ts_builder *builder, struct ts_encoder *encoder)

@@ -39,6 +39,13 @@ void ts_encoder_deinit(struct ts_encoder *encoder)
 	encoder->zstd = encoder->zstd_noise = NULL;
 }
 
+uint64_t ts_encoder_memory(const struct ts_encoder *encoder)
+{
+	return ZSTD_sizeof_CCtx(encoder->zstd) + ZSTD_sizeof_CCtx(encoder->zstd_noise) +
+	       encoder->raw.capacity + encoder->scratch.capacity + encoder->order.capacity +
+	       encoder->values.capacity + encoder->residuals.capacity + encoder->state.capacity;
+}
+
 int ts_encoder_begin(struct ts_encoder *encoder, uint16_t n_columns)
 {
 	size_t n = n_columns * sizeof(struct ts_sbt_column_header);
@@ -315,6 +322,19 @@ const struct ts_row_schema *ts_sbt_schema(unsigned type)
 	return type == TS_ROW_INDEX ? &ts_sbt_index_schema : ts_row_schema(type);
 }
 
+void ts_end_marker_fill(struct ts_sbt_end_marker *marker, uint64_t index_off, uint64_t index_bytes,
+			uint64_t n_blocks)
+{
+	*marker = (struct ts_sbt_end_marker){
+		.index_off = index_off,
+		.index_bytes = index_bytes,
+		.file_bytes = index_off + index_bytes + sizeof(*marker),
+		.n_blocks = n_blocks,
+	};
+	memcpy(marker->magic, TS_SBT_END_MAGIC, sizeof(marker->magic));
+	marker->checksum = ts_crc32c(marker, offsetof(struct ts_sbt_end_marker, checksum));
+}
+
 TS_DEFINE_CLEANUP(struct ts_builder *, builder_freep, ts_builder_free)
 
 int ts_index_encode(const struct ts_sbt_block *blocks, size_t n_blocks, uint64_t index_off,
@@ -339,13 +359,6 @@ int ts_index_encode(const struct ts_sbt_block *blocks, size_t n_blocks, uint64_t
 		return r;
 	if (out->n > before)
 		ts_block_number(out->bytes + before, out->n - before, &sequence);
-	marker = (struct ts_sbt_end_marker){
-		.index_off = index_off,
-		.index_bytes = out->n - before,
-		.file_bytes = index_off + (out->n - before) + sizeof(marker),
-		.n_blocks = n_blocks,
-	};
-	memcpy(marker.magic, TS_SBT_END_MAGIC, sizeof(marker.magic));
-	marker.checksum = ts_crc32c(&marker, offsetof(struct ts_sbt_end_marker, checksum));
+	ts_end_marker_fill(&marker, index_off, out->n - before, n_blocks);
 	return ts_buffer_append(out, &marker, sizeof(marker));
 }

@@ -96,6 +96,22 @@ static inline uint64_t ts_summaries_bytes(const struct ts_summaries *summaries)
 	return n;
 }
 
+static inline uint64_t ts_summaries_memory(const struct ts_summaries *summaries)
+{
+	uint64_t n = 0;
+
+	for (int kind = 0; kind < TS_SUMMARY_KINDS; kind++)
+		n += summaries->rows[kind].capacity;
+	return n;
+}
+
+/* Frees the memory of the kinds that have no rows. */
+static inline void ts_summaries_trim(struct ts_summaries *summaries)
+{
+	for (int kind = 0; kind < TS_SUMMARY_KINDS; kind++)
+		ts_buffer_trim(&summaries->rows[kind]);
+}
+
 /* The type of a kind's rows and back: -1 where it is none of them. */
 const struct ts_row_schema *ts_summary_schema(int kind);
 int ts_summary_kind_of(unsigned type);

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "sbt/index.h"
 #include "sbt/intern.h"
 #include "sbt/summary.h"
 #include "sbt/writer.h"
@@ -26,7 +27,7 @@ struct ts_sbt_writer {
 	uint8_t recording[16]; /* its first file's UUID */
 	uint32_t n_sessions;
 	uint32_t n_open;	       /* session writers */
-	struct ts_buffer index;	       /* of struct ts_sbt_block */
+	struct ts_index index;	       /* of the blocks written */
 	struct ts_summaries summaries; /* of blocks that are listed; not yet encoded */
 
 	struct ts_intern strings;

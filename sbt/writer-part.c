@@ -10,10 +10,11 @@
 
 /* A file that is begun. */
 struct next {
+	struct ts_sbt_writer *writer;
 	int fd;
 	uint64_t bytes;
 	uint64_t n_blocks;
-	struct ts_buffer index;
+	struct ts_index index;
 	struct ts_buffer block; /* encoded, on its way */
 };
 
@@ -28,7 +29,7 @@ static int put_blocks(struct next *next)
 	for (size_t off = 0; !r && off < next->block.n; off += block.bytes) {
 		memcpy(&header, next->block.bytes + off, sizeof(header));
 		ts_block_describe(&header, next->bytes + off, &block);
-		r = ts_buffer_append(&next->index, &block, sizeof(block));
+		r = ts_index_add(&next->index, &block);
 	}
 	if (!r && next->block.n)
 		r = ts_sbt_write_all(next->fd, &iov, 1);
@@ -42,23 +43,21 @@ static bool is_carried(unsigned type)
 	return type >= TS_ROW_SESSION && type <= TS_ROW_STACK && type != TS_ROW_PART;
 }
 
-static int carry(const struct ts_sbt_writer *writer, struct next *next)
+static int carry(void *data, const struct ts_sbt_block *block)
 {
-	const struct ts_sbt_block *blocks = (const void *)writer->index.bytes;
-	int r = 0;
+	struct next *next = data;
+	uint8_t *at;
+	int r;
 
-	for (uint64_t i = 0; !r && i < writer->n_blocks; i++) {
-		uint8_t *at;
-
-		if (!is_carried(blocks[i].type))
-			continue;
-		r = ts_buffer_reserve(&next->block, blocks[i].bytes, &at);
-		r = r ?: ts_sbt_pread(writer->fd, at, blocks[i].bytes, blocks[i].off);
-		if (r)
-			return r < 0 ? r : -EIO;
-		next->block.n += blocks[i].bytes;
-		r = put_blocks(next);
-	}
+	if (!is_carried(block->type))
+		return 0;
+	r = ts_buffer_reserve(&next->block, block->bytes, &at);
+	r = r ?: ts_sbt_pread(next->writer->fd, at, block->bytes, block->off);
+	if (r)
+		return r < 0 ? r : -EIO;
+	next->block.n += block->bytes;
+	r = put_blocks(next);
+	ts_index_fold(&next->index, &next->writer->encoder);
 	return r;
 }
 
@@ -89,7 +88,7 @@ static int begin(struct ts_sbt_writer *writer, struct next *next, uint32_t numbe
 	r = r ?: ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0, NULL);
 	r = r ?: ts_sbt_write_file_header(next->fd, uuid);
 	next->bytes = TS_SBT_HEADER_BYTES;
-	r = r ?: carry(writer, next);
+	r = r ?: ts_index_each(&writer->index, carry, next);
 	return r ?: put_part(writer, next, number);
 }
 
@@ -98,9 +97,9 @@ static void change_over(struct ts_sbt_writer *writer, struct next *next)
 {
 	close(writer->fd);
 	writer->fd = next->fd;
-	ts_buffer_deinit(&writer->index);
+	ts_index_deinit(&writer->index);
 	writer->index = next->index;
-	next->index = (struct ts_buffer){0};
+	next->index = (struct ts_index){0};
 	writer->n_blocks = next->n_blocks;
 	writer->room = 0;
 	writer->no_room_ahead = writer->finished = false;
@@ -110,7 +109,7 @@ static void change_over(struct ts_sbt_writer *writer, struct next *next)
 
 int ts_sbt_writer_continue(struct ts_sbt_writer *writer, int fd, uint32_t number)
 {
-	struct next next = {.fd = fd};
+	struct next next = {.writer = writer, .fd = fd};
 	int r;
 
 	pthread_mutex_lock(&writer->mutex);
@@ -119,7 +118,7 @@ int ts_sbt_writer_continue(struct ts_sbt_writer *writer, int fd, uint32_t number
 	if (!r)
 		change_over(writer, &next);
 	pthread_mutex_unlock(&writer->mutex);
-	ts_buffer_deinit(&next.index);
+	ts_index_deinit(&next.index);
 	ts_buffer_deinit(&next.block);
 	return r;
 }

@@ -12,6 +12,10 @@
 /* A block of blobs ends where it has this many bytes: who wants one blob decompresses its block. */
 #define BLOB_BLOCK_BYTES (4u * 1024 * 1024)
 
+/* Of memory without rows, after a seal; in all, and each. */
+#define KEPT_BUILDER_BYTES (12u * 1024 * 1024)
+#define KEPT_BUFFER_BYTES  (4u * 1024 * 1024)
+
 struct ts_sbt_session_writer {
 	struct ts_sbt_writer *writer;
 	struct ts_row_session row;
@@ -450,6 +454,75 @@ int ts_sbt_session_writer_add_thread(struct ts_sbt_session_writer *session,
 	return 0;
 }
 
+/* The session's buffers. What refers to a place in them stays valid: they are members. */
+#define SESSION_BUFFERS(session)                                                                   \
+	{                                                                                          \
+		&(session)->stack_lengths, &(session)->stack_flags, &(session)->stack_frames,      \
+			&(session)->blob_lengths, &(session)->blob_flags, &(session)->blob_hashes, \
+			&(session)->blob_bytes, &(session)->heading, &(session)->definitions,      \
+			&(session)->ready,                                                         \
+	}
+
+uint64_t ts_sbt_session_writer_memory(const struct ts_sbt_session_writer *session)
+{
+	const struct ts_buffer *const buffers[] = SESSION_BUFFERS(session);
+	uint64_t n = sizeof(*session) + ts_encoder_memory(&session->encoder) +
+		     ts_summaries_memory(&session->summaries);
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(buffers); i++)
+		n += buffers[i]->capacity;
+	for (unsigned type = 0; type < TS_ROW_COUNT; type++)
+		if (session->builders[type])
+			n += ts_builder_memory(session->builders[type]);
+	return n;
+}
+
+void ts_sbt_session_writer_trim(struct ts_sbt_session_writer *session)
+{
+	struct ts_buffer *const buffers[] = SESSION_BUFFERS(session);
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(buffers); i++)
+		ts_buffer_trim(buffers[i]);
+	for (unsigned type = 0; type < TS_ROW_COUNT; type++)
+		if (session->builders[type] && !ts_builder_rows(session->builders[type]))
+			ts_builder_free(ts_take_ptr(session->builders[type]));
+	ts_summaries_trim(&session->summaries);
+	ts_encoder_deinit(&session->encoder);
+}
+
+/*
+ * After a seal: types that rows came of once are not kept ready for ever. Builders that had rows stay, and others as long as all
+ * are no more than KEPT_BUILDER_BYTES; of buffers as much as KEPT_BUFFER_BYTES each.
+ */
+static void tidy(struct ts_sbt_session_writer *session, uint64_t used)
+{
+	struct ts_buffer *const buffers[] = SESSION_BUFFERS(session);
+	uint64_t n = 0;
+
+	for (unsigned type = 0; type < TS_ROW_COUNT; type++)
+		if (session->builders[type])
+			n += ts_builder_memory(session->builders[type]);
+	for (unsigned type = 0; n > KEPT_BUILDER_BYTES && type < TS_ROW_COUNT; type++) {
+		if (!session->builders[type] || used & UINT64_C(1) << type)
+			continue;
+		n -= ts_builder_memory(session->builders[type]);
+		ts_builder_free(ts_take_ptr(session->builders[type]));
+	}
+	for (size_t i = 0; i < TS_ARRAY_LEN(buffers); i++)
+		if (buffers[i]->capacity > KEPT_BUFFER_BYTES)
+			ts_buffer_trim(buffers[i]);
+}
+
+static uint64_t types_with_rows(const struct ts_sbt_session_writer *session)
+{
+	uint64_t types = 0;
+
+	for (unsigned type = 0; type < TS_ROW_COUNT; type++)
+		if (session->builders[type] && ts_builder_rows(session->builders[type]))
+			types |= UINT64_C(1) << type;
+	return types;
+}
+
 static int encode_checkpoint(struct ts_sbt_session_writer *session, const void *bytes, size_t n)
 {
 	struct ts_sbt_block_header header = {.type = TS_ROW_CHECKPOINT,
@@ -490,6 +563,7 @@ int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void
 {
 	struct ts_buffer *parts[] = {&session->heading, &session->definitions, &session->ready};
 	struct ts_sbt_writer *writer = session->writer;
+	uint64_t used = types_with_rows(session);
 	size_t n_ready;
 	int r;
 
@@ -512,6 +586,7 @@ int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void
 		return r;
 	}
 	session->ready_rows = session->n_ready = 0;
+	tidy(session, used);
 	return 0;
 }
 

@@ -20,8 +20,10 @@
 
 /* A block of strings ends where it has this many bytes; what is ready is not held back beyond that many. */
 #define STRING_BLOCK_BYTES (1024u * 1024)
-#define MAX_READY_BYTES	   (16u * 1024 * 1024)
-#define MAX_PARTS	   4
+#define MAX_READY_BYTES	   (4u * 1024 * 1024)
+/* After a write the memory of more than this is freed. */
+#define KEPT_READY_BYTES (1u * 1024 * 1024)
+#define MAX_PARTS	 4
 /* Nor are summaries: a growing file has them of all but its last blocks. */
 #define SUMMARY_BYTES (128u * 1024)
 
@@ -109,11 +111,11 @@ static int list_blocks(struct ts_sbt_writer *writer, struct ts_buffer *part, uin
 	int r;
 
 	for (size_t off = 0; off < part->n; off += ts_block_bytes(&header)) {
-		if (writer->index.n / sizeof(block) == TS_SBT_MAX_BLOCKS)
+		if (writer->index.n_blocks == TS_SBT_MAX_BLOCKS)
 			return fail(writer, -EFBIG, TS_COMMIT_FINISH);
 		memcpy(&header, part->bytes + off, sizeof(header));
 		ts_block_describe(&header, part_off + off, &block);
-		r = ts_buffer_append(&writer->index, &block, sizeof(block));
+		r = ts_index_add(&writer->index, &block);
 		if (r)
 			return r;
 	}
@@ -169,13 +171,13 @@ static int encode_pending(struct ts_sbt_writer *writer)
 
 /* What a commit that fails leaves as it was. */
 struct listed {
-	size_t index;
+	uint64_t n_blocks;
 	struct ts_summaries_mark summaries;
 };
 
 static void unlist(struct ts_sbt_writer *writer, const struct listed *listed)
 {
-	writer->index.n = listed->index;
+	ts_index_rewind(&writer->index, listed->n_blocks);
 	ts_summaries_rewind(&writer->summaries, &listed->summaries);
 }
 
@@ -197,7 +199,7 @@ int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
 		return writer->full;
 	assert(n_parts < MAX_PARTS);
 	r = encode_pending(writer);
-	listed.index = writer->index.n;
+	listed.n_blocks = writer->index.n_blocks;
 	ts_summaries_mark(&writer->summaries, &listed.summaries);
 	for (size_t i = 0; i < n_parts; i++)
 		all[i + 1] = parts[i];
@@ -232,6 +234,9 @@ int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
 		all[i]->n = 0;
 	if (summaries)
 		ts_summaries_rewind(summaries, NULL);
+	ts_index_fold(&writer->index, &writer->encoder);
+	if (writer->ready.capacity > KEPT_READY_BYTES)
+		ts_buffer_deinit(&writer->ready);
 	return 0;
 }
 
@@ -318,7 +323,7 @@ void ts_sbt_writer_free(struct ts_sbt_writer *writer)
 	ts_intern_deinit(&writer->strings);
 	ts_buffer_deinit(&writer->string_lengths);
 	ts_buffer_deinit(&writer->string_bytes);
-	ts_buffer_deinit(&writer->index);
+	ts_index_deinit(&writer->index);
 	ts_summaries_deinit(&writer->summaries);
 	ts_buffer_deinit(&writer->ready);
 	ts_encoder_deinit(&writer->encoder);
@@ -430,28 +435,41 @@ int ts_sbt_writer_flush(struct ts_sbt_writer *writer)
 	return r;
 }
 
+/* The folds, then what is ready: the last index block and the end marker. */
+static int write_index(struct ts_sbt_writer *writer)
+{
+	const struct ts_index_fold *folds = (const void *)writer->index.folds.bytes;
+	struct iovec last = {.iov_base = writer->ready.bytes, .iov_len = writer->ready.n};
+	int r = 0;
+
+	for (size_t i = 0; !r && i < writer->index.folds.n / sizeof(*folds); i++) {
+		struct iovec iov = {.iov_base = folds[i].bytes, .iov_len = folds[i].n_bytes};
+
+		r = ts_sbt_write_all(writer->fd, &iov, 1);
+	}
+	return r ?: ts_sbt_write_all(writer->fd, &last, 1);
+}
+
 int ts_sbt_writer_end(struct ts_sbt_writer *writer)
 {
-	struct iovec iov;
+	uint64_t n_bytes;
 	int r = 0;
 
 	if (!writer->error && !writer->finished)
 		r = ts_summaries_encode(&writer->summaries, &writer->encoder, &writer->ready);
 	r = r ?: ts_sbt_writer_commit(writer, TS_COMMIT_LAST, NULL, 0, NULL);
 
-	if (!r)
-		r = ts_index_encode((const struct ts_sbt_block *)(void *)writer->index.bytes,
-				    writer->n_blocks, writer->bytes, &writer->ready);
+	r = r ?: ts_index_end(&writer->index, &writer->encoder, writer->bytes, &writer->ready);
 	if (r) {
 		writer->ready.n = 0;
 		return r;
 	}
-	iov = (struct iovec){.iov_base = writer->ready.bytes, .iov_len = writer->ready.n};
-	r = ts_sbt_writer_take_room(writer, writer->ready.n, TS_COMMIT_FINISH);
-	r = r ? r : ts_sbt_write_all(writer->fd, &iov, 1);
+	n_bytes = writer->index.fold_bytes + writer->ready.n;
+	r = ts_sbt_writer_take_room(writer, n_bytes, TS_COMMIT_FINISH);
+	r = r ?: write_index(writer);
 	if (r)
 		return fail(writer, r, TS_COMMIT_FINISH);
-	__atomic_store_n(&writer->bytes, writer->bytes + writer->ready.n, __ATOMIC_RELAXED);
+	__atomic_store_n(&writer->bytes, writer->bytes + n_bytes, __ATOMIC_RELAXED);
 	writer->ready.n = 0;
 	writer->finished = true;
 	ts_sbt_writer_give_room_back(writer);
@@ -471,6 +489,34 @@ int ts_sbt_writer_finish(struct ts_sbt_writer *writer)
 uint64_t ts_sbt_writer_bytes(const struct ts_sbt_writer *writer)
 {
 	return __atomic_load_n(&writer->bytes, __ATOMIC_RELAXED);
+}
+
+uint64_t ts_sbt_writer_memory(struct ts_sbt_writer *writer)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&writer->mutex);
+	n = sizeof(*writer) + ts_index_memory(&writer->index) +
+	    ts_summaries_memory(&writer->summaries) + ts_encoder_memory(&writer->encoder) +
+	    writer->string_lengths.capacity + writer->string_bytes.capacity +
+	    writer->ready.capacity + ts_builder_memory(writer->metadata);
+	if (writer->images)
+		n += ts_builder_memory(writer->images);
+	if (writer->symbols)
+		n += ts_builder_memory(writer->symbols);
+	pthread_mutex_unlock(&writer->mutex);
+	return n;
+}
+
+void ts_sbt_writer_trim(struct ts_sbt_writer *writer)
+{
+	pthread_mutex_lock(&writer->mutex);
+	ts_summaries_trim(&writer->summaries);
+	ts_encoder_deinit(&writer->encoder);
+	ts_buffer_trim(&writer->string_lengths);
+	ts_buffer_trim(&writer->string_bytes);
+	ts_buffer_trim(&writer->ready);
+	pthread_mutex_unlock(&writer->mutex);
 }
 
 int ts_sbt_writer_error(const struct ts_sbt_writer *writer)

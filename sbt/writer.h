@@ -111,6 +111,11 @@ int ts_sbt_writer_continue(struct ts_sbt_writer *writer, int fd, uint32_t number
 /* The file never has more bytes. 0: as many as there is room for. */
 void ts_sbt_writer_limit(struct ts_sbt_writer *writer, uint64_t max_bytes);
 
+/* Bytes of memory that the file's own part holds, without the contents of strings (TS_INTERN_MAX_BYTES). Any thread. */
+uint64_t ts_sbt_writer_memory(struct ts_sbt_writer *writer);
+/* Gives back the memory that only the next write needs. Any thread. */
+void ts_sbt_writer_trim(struct ts_sbt_writer *writer);
+
 /* Why nothing but ends is taken any more: -ENOSPC, -EDQUOT, -EFBIG; 0: all is. Any thread. */
 int ts_sbt_writer_full(const struct ts_sbt_writer *writer);
 
@@ -186,6 +191,14 @@ void ts_sbt_session_writer_drop(struct ts_sbt_session_writer *session,
 /* What a seal would write: event rows, and about how many bytes of memory are held for them. */
 uint64_t ts_sbt_session_writer_pending_rows(const struct ts_sbt_session_writer *session);
 uint64_t ts_sbt_session_writer_pending_bytes(const struct ts_sbt_session_writer *session);
+
+/* Bytes of memory that the session's writer holds, rows or no rows. */
+uint64_t ts_sbt_session_writer_memory(const struct ts_sbt_session_writer *session);
+/*
+ * Gives back the memory that holds no rows: after a seal, all of it. Without need it makes the rows that follow slower, and
+ * what was found out about how to encode them is forgotten.
+ */
+void ts_sbt_session_writer_trim(struct ts_sbt_session_writer *session);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus
