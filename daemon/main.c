@@ -5,6 +5,7 @@
  */
 #include <getopt.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -19,8 +20,11 @@
 #include "proto/client/client.h"
 #include "sbt/writer.h"
 
-#define DIRECTORY_DEFAULT "/var/lib/tracesmith"
-#define EXIT_USAGE	  2
+#define DIRECTORY_DEFAULT   "/var/lib/tracesmith"
+#define EXIT_USAGE	    2
+
+#define ALLOCATOR_MAP_BYTES (128 * 1024)
+#define ALLOCATOR_ARENAS    8
 
 static const char help_text[] =
 	"Usage: tracesmithd [--directory DIR] [OPTION ...]\n"
@@ -493,6 +497,17 @@ static void list_options(struct option *ret_options)
 	ret_options[TS_LIMITS_N] = (struct option){0};
 }
 
+/*
+ * What sessions free goes back to the system at once. Left to itself the allocator raises the size from which it maps memory
+ * to that of the largest buffer that was ever freed, and keeps all below for each thread.
+ */
+static void configure_allocator(void)
+{
+	mallopt(M_MMAP_THRESHOLD, ALLOCATOR_MAP_BYTES);
+	mallopt(M_TRIM_THRESHOLD, ALLOCATOR_MAP_BYTES);
+	mallopt(M_ARENA_MAX, ALLOCATOR_ARENAS);
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments arguments = {
@@ -511,6 +526,7 @@ int main(int argc, char **argv)
 	struct option options[TS_ARRAY_LEN(long_options) + TS_LIMITS_N];
 	int key, r;
 
+	configure_allocator();
 	list_options(options);
 	ts_limits_init(&arguments.server.limits);
 	while ((key = getopt_long(argc, argv, "", options, NULL)) >= 0) {
