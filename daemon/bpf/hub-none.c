@@ -76,6 +76,11 @@ int ts_kernel_feed_tallies(struct ts_kernel_feed *feed, const struct ts_kernel_t
 	return 0;
 }
 
+uint64_t ts_kernel_feed_memory(struct ts_kernel_feed *feed)
+{
+	return 0;
+}
+
 size_t ts_kernel_event_bytes(uint32_t program)
 {
 	return 0;

@@ -17,11 +17,12 @@
 #include "daemon/bpf/programs.h"
 #include "daemon/util/error.h"
 
-#define LOOK_MS	       50      /* between looks at the ring, where it does not fill up before */
-#define LEAST_NS       1000000 /* between looks at a full one */
-#define SECOND_NS      UINT64_C(1000000000)
-#define FEED_MAX_BYTES (32u << 20)
-#define FEED_MIN_BYTES (64u << 10)
+#define LOOK_MS		50	/* between looks at the ring, where it does not fill up before */
+#define LEAST_NS	1000000 /* between looks at a full one */
+#define SECOND_NS	UINT64_C(1000000000)
+#define FEED_MAX_BYTES	(16u << 20)
+#define FEED_KEPT_BYTES (1u << 20) /* of memory, while few events come */
+#define FEED_MIN_BYTES	(64u << 10)
 
 struct ts_kernel_hub {
 	struct ts_kernel_wish wish;
@@ -118,10 +119,25 @@ static void feed_add(struct ts_kernel_feed *feed, const struct ts_bpf_event *eve
 	pthread_mutex_unlock(&feed->lock);
 }
 
+uint64_t ts_kernel_feed_memory(struct ts_kernel_feed *feed)
+{
+	uint64_t n = sizeof(*feed) + feed->taken.n_allocated +
+		     feed->n_tallies_allocated * sizeof(*feed->tallies);
+
+	pthread_mutex_lock(&feed->lock);
+	n += feed->filling.n_allocated;
+	pthread_mutex_unlock(&feed->lock);
+	return n;
+}
+
 bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, size_t *ret_n_bytes)
 {
 	struct buffer empty = feed->taken;
 
+	if (empty.n_allocated > FEED_KEPT_BYTES && empty.n_bytes < empty.n_allocated / 8) {
+		free(empty.bytes);
+		empty = (struct buffer){0};
+	}
 	empty.n_bytes = 0;
 	pthread_mutex_lock(&feed->lock);
 	feed->taken = feed->filling;

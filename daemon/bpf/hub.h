@@ -72,6 +72,9 @@ struct ts_kernel_tally {
 int ts_kernel_feed_tallies(struct ts_kernel_feed *feed, const struct ts_kernel_tally **ret_tallies,
 			   size_t *ret_n);
 
+/* Bytes of memory that the feed holds. By who takes from it. */
+uint64_t ts_kernel_feed_memory(struct ts_kernel_feed *feed);
+
 /* Of an event's program. */
 size_t ts_kernel_event_bytes(uint32_t program);
 

@@ -10,12 +10,6 @@
 
 #define ARENA_CHUNK_BYTES (256u * 1024)
 
-int ts_arena_reader_init(struct ts_arena_reader *reader)
-{
-	*reader = (struct ts_arena_reader){.chunk = aligned_alloc(8, ARENA_CHUNK_BYTES)};
-	return reader->chunk ? 0 : -ENOMEM;
-}
-
 void ts_arena_reader_deinit(struct ts_arena_reader *reader)
 {
 	free(reader->strings.ids);
@@ -25,26 +19,64 @@ void ts_arena_reader_deinit(struct ts_arena_reader *reader)
 	*reader = (struct ts_arena_reader){0};
 }
 
-static int id_map_set(struct ts_id_map *map, uint32_t id, uint32_t file_id)
+void ts_arena_reader_trim(struct ts_arena_reader *reader)
 {
-	if (id >= map->n_allocated) {
-		uint32_t n_grown = map->n_allocated ? map->n_allocated : 64;
-		uint32_t *grown;
+	free(ts_take_ptr(reader->chunk));
+}
 
-		while (n_grown <= id)
-			n_grown *= 2; /* id <= TS_ARENA_MAX_IDS */
-		grown = realloc(map->ids, n_grown * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		map->ids = grown;
-		map->n_allocated = n_grown;
-	}
+uint64_t ts_arena_reader_memory(const struct ts_arena_reader *reader)
+{
+	uint64_t n_ids = (uint64_t)reader->strings.n_allocated + reader->stacks.n_allocated +
+			 reader->threads.n_allocated;
+
+	return n_ids * sizeof(uint32_t) + (reader->chunk ? ARENA_CHUNK_BYTES : 0);
+}
+
+static int id_map_grow(struct ts_id_map *map, uint32_t id, const struct ts_arena_sink *sink,
+		       bool *ret_granted)
+{
+	uint32_t n_grown = map->n_allocated ? map->n_allocated : 64;
+	uint32_t *grown;
+
+	while (n_grown <= id)
+		n_grown *= 2; /* id <= TS_ARENA_MAX_IDS */
+	*ret_granted = !sink->grant ||
+		       sink->grant(sink->data, (n_grown - map->n_allocated) * sizeof(*grown));
+	if (!*ret_granted)
+		return 0;
+	grown = realloc(map->ids, n_grown * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	map->ids = grown;
+	map->n_allocated = n_grown;
+	return 0;
+}
+
+/* The id is defined, known or not. Only a known one takes a place, and with it those before it that have none. */
+static int id_map_set(struct ts_id_map *map, uint32_t id, uint32_t file_id,
+		      const struct ts_arena_sink *sink)
+{
+	bool granted = true;
+	int r = 0;
+
+	map->n_known = id + 1;
+	if (file_id == TS_ID_UNKNOWN)
+		return 0;
+	if (id >= map->n_allocated)
+		r = id_map_grow(map, id, sink, &granted);
+	if (r || !granted)
+		return r;
 	while (map->n < id)
 		map->ids[map->n++] = TS_ID_UNKNOWN;
 	map->ids[id] = file_id;
-	if (map->n <= id)
-		map->n = id + 1;
+	map->n = id + 1;
 	return 0;
+}
+
+/* Definitions come in order: an id that is not the next one is malformed. */
+static bool id_is_next(const struct ts_id_map *map, uint32_t id)
+{
+	return id == (map->n_known ? map->n_known : 1) && id <= TS_ARENA_MAX_IDS;
 }
 
 /* The longest of a known type: a string, a stack, or one of the fixed ones with room to grow. */
@@ -86,28 +118,28 @@ static int arena_interpret(struct ts_arena_reader *reader, struct ts_definition 
 
 	switch (definition->type) {
 	case TS_DEF_STRING:
-		if (id != (reader->strings.n ? reader->strings.n : 1) || id > TS_ARENA_MAX_IDS ||
-		    definition->n > n_payload || definition->n > TS_STRING_MAX_BYTES)
+		if (!id_is_next(&reader->strings, id) || definition->n > n_payload ||
+		    definition->n > TS_STRING_MAX_BYTES)
 			return 1;
 		r = sink->string(sink->data, payload, definition->n, &file_id);
-		return r < 0 ? r : id_map_set(&reader->strings, id, r ? 0 : file_id) ?: r;
+		return r < 0 ? r : id_map_set(&reader->strings, id, r ? 0 : file_id, sink) ?: r;
 	case TS_DEF_STACK:
-		if (id != (reader->stacks.n ? reader->stacks.n : 1) || id > TS_ARENA_MAX_IDS ||
+		if (!id_is_next(&reader->stacks, id) ||
 		    definition->n > n_payload / sizeof(uint64_t) ||
 		    definition->n > TS_STACK_MAX_FRAMES)
 			return 1;
 		arena_translate_frames(reader, payload, definition->n);
 		r = sink->stack(sink->data, payload, definition->n, definition->flags, &file_id);
-		return r < 0 ? r : id_map_set(&reader->stacks, id, r ? 0 : file_id) ?: r;
+		return r < 0 ? r : id_map_set(&reader->stacks, id, r ? 0 : file_id, sink) ?: r;
 	case TS_DEF_THREAD: {
 		struct ts_definition_thread thread;
 
-		if (id != (reader->threads.n ? reader->threads.n : 1) || id > TS_ARENA_MAX_IDS)
+		if (!id_is_next(&reader->threads, id))
 			return 1;
 		arena_take(&thread, sizeof(thread), definition, n_bytes);
 		r = sink->thread(sink->data, &thread, ts_id_map_get(&reader->strings, thread.name),
 				 &file_id);
-		return r < 0 ? r : id_map_set(&reader->threads, id, r ? 0 : file_id) ?: r;
+		return r < 0 ? r : id_map_set(&reader->threads, id, r ? 0 : file_id, sink) ?: r;
 	}
 	case TS_DEF_DEVICE: {
 		struct ts_definition_device device;
@@ -173,6 +205,10 @@ int ts_arena_read(struct ts_arena_reader *reader, int fd, uint64_t off, uint64_t
 {
 	if (published % 8 || published > arena_bytes || published < reader->position)
 		return -EBADMSG;
+	if (!reader->chunk)
+		reader->chunk = aligned_alloc(8, ARENA_CHUNK_BYTES);
+	if (!reader->chunk)
+		return -ENOMEM;
 	while (reader->position < published) {
 		uint64_t n_left = published - reader->position;
 		size_t n_bytes = n_left < ARENA_CHUNK_BYTES ? n_left : ARENA_CHUNK_BYTES;
@@ -182,6 +218,8 @@ int ts_arena_read(struct ts_arena_reader *reader, int fd, uint64_t off, uint64_t
 		    (ssize_t)n_bytes)
 			return -EIO;
 		r = arena_walk(reader, n_bytes, n_left, sink);
+		if (!r && sink->rest)
+			r = sink->rest(sink->data);
 		if (r)
 			return r;
 	}

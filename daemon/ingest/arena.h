@@ -2,7 +2,8 @@
 /*
  * Reads a session's definition arena as it grows, and maps the session's ids to the file's. What a
  * definition says is copied out before it is looked at. Memory is bounded by TS_ARENA_MAX_IDS ids
- * of each type; what exceeds that, or is malformed in itself, is counted and its id stays unknown.
+ * of each type and by what the sink grants; what exceeds that, or is malformed in itself, is counted and its id stays
+ * unknown. An id that stays unknown costs no memory.
  *
  * An arena belongs to one thread. What it finds goes to a sink, so that a test or a fuzzer needs no
  * trace file.
@@ -29,12 +30,17 @@ struct ts_arena_sink {
 	int (*module)(void *data, const struct ts_definition_module *module, uint32_t path);
 	int (*name)(void *data, const struct ts_definition_name *definition, uint32_t domain,
 		    uint32_t name);
+	/* Optional. Whether the reader may have n_bytes more of memory for its maps; else the id stays unknown. */
+	bool (*grant)(void *data, uint64_t n_bytes);
+	/* Optional. Called after each chunk. 0, or a value that ends the reading and is returned. */
+	int (*rest)(void *data);
 };
 
 /* file id by session id; [0] is the unknown one's */
 struct ts_id_map {
 	uint32_t *ids;
-	uint32_t n;
+	uint32_t n;	  /* ids that have a place in `ids` */
+	uint32_t n_known; /* one past the last id that was defined; 0: none was */
 	uint32_t n_allocated;
 };
 
@@ -49,11 +55,17 @@ struct ts_arena_reader {
 	struct ts_id_map stacks;
 	struct ts_id_map threads;
 	uint64_t n_bad; /* definitions skipped so far */
-	uint8_t *chunk; /* a private copy of some definitions */
+	uint8_t *
+		chunk; /* a private copy of some definitions; NULL: none was read since the last trim */
 };
 
-int ts_arena_reader_init(struct ts_arena_reader *reader); /* 0 or -ENOMEM */
+/* Zero-initialised is ready. */
 void ts_arena_reader_deinit(struct ts_arena_reader *reader);
+
+/* Frees what only a read needs. */
+void ts_arena_reader_trim(struct ts_arena_reader *reader);
+/* Bytes of memory that the reader holds. */
+uint64_t ts_arena_reader_memory(const struct ts_arena_reader *reader);
 
 /*
  * Reads what was published since the last call. The definitions begin at `off` of `fd`, see

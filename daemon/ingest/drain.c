@@ -7,12 +7,18 @@
 
 #include <unistd.h>
 
-int ts_drain_init(struct ts_drain *drain)
+static int drain_prepare(struct ts_drain *drain)
 {
 	/* Not touched beyond a chunk unless a record is that large. */
-	drain->buffer =
-		aligned_alloc(TS_CACHE_LINE, ts_align_up(TS_RECORD_MAX_BYTES, TS_CACHE_LINE));
+	if (!drain->buffer)
+		drain->buffer = aligned_alloc(TS_CACHE_LINE,
+					      ts_align_up(TS_RECORD_MAX_BYTES, TS_CACHE_LINE));
 	return drain->buffer ? 0 : -ENOMEM;
+}
+
+uint64_t ts_drain_memory(const struct ts_drain *drain)
+{
+	return drain->buffer ? TS_RECORD_MAX_BYTES : 0;
 }
 
 void ts_drain_deinit(struct ts_drain *drain)
@@ -53,11 +59,15 @@ static ssize_t drain_read(struct ts_drain *drain, const struct ts_drain_ring *ri
 int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint64_t position,
 		  uint64_t head, size_t *ret_n_bytes, uint64_t *ret_n_passed)
 {
-	const struct ts_record *first = (const struct ts_record *)drain->buffer;
-	ssize_t n = drain_read(drain, ring, position, head, TS_DRAIN_CHUNK_BYTES);
+	const struct ts_record *first;
 	size_t n_whole;
-	int r;
+	ssize_t n;
+	int r = drain_prepare(drain);
 
+	if (r)
+		return r;
+	first = (const struct ts_record *)drain->buffer;
+	n = drain_read(drain, ring, position, head, TS_DRAIN_CHUNK_BYTES);
 	if (n < 0)
 		return (int)n;
 	r = drain_whole(drain->buffer, (size_t)n, &n_whole);

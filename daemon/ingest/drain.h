@@ -13,12 +13,15 @@
 /* Copied at once; a record larger than this is copied alone. */
 #define TS_DRAIN_CHUNK_BYTES (256u * 1024)
 
+/* Zero-initialised is ready. */
 struct ts_drain {
-	uint8_t *buffer; /* TS_RECORD_MAX_BYTES, 8-byte aligned */
+	uint8_t *
+		buffer; /* TS_RECORD_MAX_BYTES, 8-byte aligned; NULL: nothing was copied since the last deinit */
 };
 
-int ts_drain_init(struct ts_drain *drain); /* 0 or -ENOMEM */
+/* Frees the buffer. The next copy makes another one. */
 void ts_drain_deinit(struct ts_drain *drain);
+uint64_t ts_drain_memory(const struct ts_drain *drain);
 
 /* A ring in the peer's memory: read from the descriptor, see ingest/memory.h. */
 struct ts_drain_ring {
@@ -33,7 +36,7 @@ struct ts_drain_ring {
  * chunk only the first word is read. The head was checked by ts_ring_consumer_check(), and
  * position < head.
  * -EBADMSG: what lies there is no record, or claims to be longer than what was committed or than
- * the ring goes on. -EIO: it cannot be read.
+ * the ring goes on. -EIO: it cannot be read. -ENOMEM.
  */
 int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint64_t position,
 		  uint64_t head, size_t *ret_n_bytes, uint64_t *ret_n_passed);

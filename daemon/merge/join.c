@@ -49,8 +49,20 @@ static void join_retire(struct ts_join *join, uint64_t number)
 	if (*slot && *slot != &join_settled) {
 		join_chunk_count(*slot, &join->n_unjoined_api, &join->n_unjoined_device);
 		free(*slot);
+		join->n_chunks--;
 	}
 	*slot = NULL;
+}
+
+void ts_join_trim(struct ts_join *join)
+{
+	while (join->limit - join->base > JOIN_BEHIND)
+		join_retire(join, join->base++);
+}
+
+uint64_t ts_join_memory(const struct ts_join *join)
+{
+	return sizeof(*join) + join->n_chunks * sizeof(struct ts_join_chunk);
 }
 
 static void join_settle(struct ts_join *join, uint64_t number)
@@ -64,6 +76,7 @@ static void join_settle(struct ts_join *join, uint64_t number)
 	if (n_api || n_device)
 		return;
 	free(*slot);
+	join->n_chunks--;
 	*slot = &join_settled;
 }
 
@@ -107,8 +120,8 @@ static struct ts_join_chunk *join_chunk(struct ts_join *join, uint64_t op_id, bo
 		return NULL;
 	if (!*slot) {
 		*slot = calloc(1, sizeof(**slot));
-		if (!*slot)
-			join->n_no_memory++;
+		join->n_chunks += *slot != NULL;
+		join->n_no_memory += *slot == NULL;
 	}
 	return *slot;
 }

@@ -25,6 +25,7 @@ struct ts_join {
 	uint64_t n_unjoined_api;    /* of operations that left the window */
 	uint64_t n_unjoined_device; /* operations, and device rows without an id */
 	uint64_t n_no_memory;	    /* rows not looked at */
+	uint32_t n_chunks;	    /* that have memory */
 	bool nested_seen;
 	struct {
 		uint64_t nested;
@@ -34,6 +35,13 @@ struct ts_join {
 
 int ts_join_new(struct ts_join **ret_join); /* 0 or -ENOMEM */
 void ts_join_free(struct ts_join *join);
+
+/*
+ * Gives memory back: all operations but those of the newest chunks leave the window, as if so many newer ones had come.
+ */
+void ts_join_trim(struct ts_join *join);
+/* Bytes of memory that it holds. */
+uint64_t ts_join_memory(const struct ts_join *join);
 
 /* An API row: its id, the nested call's (0: none), whether it expects device rows. */
 void ts_join_api(struct ts_join *join, uint64_t op_id, uint64_t nested_op_id, bool expects_device);

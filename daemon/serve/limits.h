@@ -15,6 +15,8 @@ struct ts_limits {
 	uint64_t max_session_bytes;
 	uint64_t max_definition_bytes;
 	uint64_t max_definition_bytes_all;
+	uint64_t max_session_memory;
+	uint64_t max_memory;
 	uint64_t max_connections;
 	uint64_t max_clients;
 	uint64_t max_requests;

@@ -17,6 +17,8 @@
 
 #define DEFINITION_BYTES   64u
 #define COMMAND_LINE_BYTES 4096u
+/* A process with so many rows at a time keeps the memory for them. */
+#define BUSY_ROWS 4096u
 /* ts_row_loss.context of what probes had no room for. */
 #define LOSS_CONTEXT 64u
 
@@ -225,8 +227,12 @@ int ts_observed_lose(struct ts_observed *observed, enum ts_loss_reason reason, u
 
 int ts_observed_seal(struct ts_observed *observed)
 {
+	bool is_busy = ts_sbt_session_writer_pending_rows(observed->writer) >= BUSY_ROWS;
 	int r = observed->dirty ? ts_sbt_session_writer_seal(observed->writer, NULL, 0) : 0;
 
+	/* Most of many processes do little at a time: they hold no memory in between. */
+	if (!is_busy)
+		ts_sbt_session_writer_trim(observed->writer);
 	observed->dirty = observed->dirty && r;
 	return r;
 }

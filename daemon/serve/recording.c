@@ -19,6 +19,8 @@
 #define RECORDING_MAX_SUFFIX 1000u
 /* Of the file system's: left alone where some of it is (`keep_free`). */
 #define DISK_KEEP_FILES 1024u
+/* What the writer holds is charged in these steps: after a trim it is within the first, but for the index. */
+#define MEMORY_STEP_BYTES (UINT64_C(256) << 10)
 
 /* Calls how(data, NAME) with names made of the path until there is no such file; 0: with that one, which *ret_path gets. */
 static int recording_find_name(const char *path, bool unique,
@@ -265,13 +267,15 @@ void ts_recording_symbolize(struct ts_recording *recording, const char *worker, 
 				    : "it cannot be read");
 }
 
-/* The writer's strings are gone. */
+/* The writer is gone, and its strings. */
 static void recording_discharge(struct ts_recording *recording)
 {
 	if (recording->user)
 		ts_user_give(recording->user, TS_RESOURCE_DEFINITION_BYTES,
 			     recording->definition_bytes);
-	recording->definition_bytes = 0;
+	if (recording->user)
+		ts_user_give(recording->user, TS_RESOURCE_MEMORY_BYTES, recording->memory_bytes);
+	recording->definition_bytes = recording->memory_bytes = 0;
 }
 
 void ts_recording_free(struct ts_recording *recording)
@@ -334,6 +338,22 @@ bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes,
 	__atomic_add_fetch(&recording->definition_bytes, n_bytes, __ATOMIC_RELAXED);
 	*n_session_bytes += n_bytes;
 	return true;
+}
+
+bool ts_recording_account(struct ts_recording *recording)
+{
+	uint64_t n_bytes = ts_align_up(ts_sbt_writer_memory(recording->writer), MEMORY_STEP_BYTES);
+	/* Several threads may be here: each charges the difference to what the one before it charged. */
+	uint64_t before = __atomic_exchange_n(&recording->memory_bytes, n_bytes, __ATOMIC_RELAXED);
+
+	if (n_bytes <= before) {
+		ts_user_give(recording->user, TS_RESOURCE_MEMORY_BYTES, before - n_bytes);
+		return true;
+	}
+	if (ts_user_take(recording->user, TS_RESOURCE_MEMORY_BYTES, n_bytes - before))
+		return true;
+	__atomic_sub_fetch(&recording->memory_bytes, n_bytes - before, __ATOMIC_RELAXED);
+	return false;
 }
 
 void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *limits,

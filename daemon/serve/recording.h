@@ -28,6 +28,7 @@ struct ts_recording {
 	bool nothing_free;	   /* but those; any thread */
 	bool removed;		   /* while it was written; any thread */
 	uint64_t definition_bytes; /* held for its sessions' definitions */
+	uint64_t memory_bytes;	   /* charged for what its writer holds beside them; any thread */
 	bool ended; /* index and end marker are written, or could not be; set with `turning` held */
 	bool finished;
 	int error;	       /* of the writer: why the file is not whole */
@@ -105,6 +106,12 @@ int ts_recording_finish(struct ts_recording *recording);
  */
 bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes,
 			 uint64_t *n_session_bytes);
+
+/*
+ * Charges what the recording's writer holds by now, of which most is the index of a file with many blocks. False: its user, or the
+ * whole, has no room for that. Any thread.
+ */
+bool ts_recording_account(struct ts_recording *recording);
 
 /*
  * Before its first session: how large the file may be, how much of its disk stays free, and the account that its definitions count

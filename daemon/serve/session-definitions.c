@@ -5,8 +5,10 @@
 #include "daemon/serve/session-internal.h"
 #include "daemon/util/error.h"
 
-/* What a definition costs beside its bytes: a slot in a map, an entry in a table. */
+/* The cost of a definition beside its bytes: a place in a map of ids. */
 #define DEFINITION_BYTES 64u
+/* The cost of a string beside that: a slot in the table of the file's strings, of which up to three more are free. */
+#define STRING_BYTES 48u
 
 bool ts_session_charge(struct ts_session *s, uint64_t n_bytes)
 {
@@ -26,9 +28,26 @@ static int sink_failed(struct ts_session *s, int r)
 /* What it added to is written where it has become much: memory is the daemon's. */
 static int sink_added(struct ts_session *s, int r)
 {
-	if (!r && ts_sbt_session_writer_pending_bytes(s->writer) >= SESSION_PENDING_BYTES)
+	if (!r && ts_sbt_session_writer_pending_bytes(s->writer) >= SESSION_PENDING_BYTES) {
+		/* The reading began dirty, and a write before this one in it has made it clean. */
+		ts_session_dirty(s);
 		r = ts_session_write(s);
+	}
 	return sink_failed(s, r);
+}
+
+static bool sink_grant(void *data, uint64_t n_bytes)
+{
+	struct ts_session *s = data;
+	bool granted = ts_session_grant(s, n_bytes);
+
+	s->dropped_definitions += !granted;
+	return granted;
+}
+
+static int sink_rest(void *data)
+{
+	return ts_session_account(data);
 }
 
 static int sink_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *ret_id)
@@ -36,7 +55,7 @@ static int sink_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t
 	struct ts_session *s = data;
 
 	*ret_id = TS_ID_UNKNOWN;
-	if (!ts_session_charge(s, n_bytes))
+	if (!ts_session_charge(s, n_bytes + STRING_BYTES))
 		return 0;
 	return sink_failed(s, ts_sbt_writer_string(s->recording->writer, bytes, n_bytes, ret_id));
 }
@@ -78,7 +97,7 @@ static int sink_thread(void *data, const struct ts_definition_thread *thread, ui
 	r = ts_sbt_session_writer_add_thread(s->writer, &row, ret_id);
 	if (!r)
 		ts_session_kernel_thread(s, thread->tid, *ret_id);
-	return sink_failed(s, r);
+	return sink_added(s, r);
 }
 
 static int sink_device(void *data, const struct ts_definition_device *device, uint32_t name)
@@ -137,7 +156,7 @@ static int sink_name(void *data, const struct ts_definition_name *definition, ui
 		.stream = definition->stream,
 	};
 
-	return ts_session_add_row(s, TS_ROW_NAME, &row);
+	return sink_added(s, ts_session_add_row(s, TS_ROW_NAME, &row));
 }
 
 int ts_session_read_arena(struct ts_session *s)
@@ -150,6 +169,8 @@ int ts_session_read_arena(struct ts_session *s)
 		.device = sink_device,
 		.module = sink_module,
 		.name = sink_name,
+		.grant = sink_grant,
+		.rest = sink_rest,
 	};
 	const struct ts_arena *arena = ts_memory_arena(&s->memory);
 	/* Pairs with the producer's release of `published`. */

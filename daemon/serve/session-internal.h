@@ -77,6 +77,10 @@ struct ts_session {
 	uint64_t unjoined_device;
 	uint64_t bad_definitions;
 	uint64_t definition_bytes; /* charged to the recording */
+	uint64_t memory_bytes;	   /* charged to the user */
+	uint64_t rest_ns;	   /* of the last look at what could be given back */
+	uint64_t drained_bytes;	   /* since then */
+	bool starved; /* it has no more memory: it ends, and writes everything at once */
 	uint64_t dropped_definitions;
 	bool yielded;			/* CUPTI is the application's own profiler's */
 	bool arena_bad;			/* broke the rules: what it held is known up to there */
@@ -109,8 +113,23 @@ void *ts_session_thread(void *session);
 /* Written then at the latest, whatever it is. */
 #define SESSION_PENDING_BYTES (UINT64_C(16) << 20)
 
-#define SESSION_E_FULL	      2 /* the file has come to its limit, or the disk to its end */
-#define SESSION_E_BAD_PEER    1 /* why says what it did: it alone is dropped */
+/*
+ * Memory: session-memory.c. What the session holds is charged to its user, to within MEMORY_STEP_BYTES. Charges for what it begins
+ * with: 0, or -ENOMEM, the user has no room for it.
+ */
+int ts_session_memory_begin(struct ts_session *s);
+void ts_session_memory_end(struct ts_session *s);
+/* Charges n_bytes that the session is about to allocate. False: it may not. */
+bool ts_session_grant(struct ts_session *s, uint64_t n_bytes);
+/* Charges what the session holds by now. Where that is too much it writes what it gathered, gives back, and tries again. */
+int ts_session_account(struct ts_session *s);
+/* Charges what its file's writer holds by now: the index, most of all. */
+int ts_session_account_file(struct ts_session *s);
+/* Gives back what an idle session needs no more. */
+void ts_session_rest(struct ts_session *s);
+
+#define SESSION_E_FULL	   2 /* the file has come to its limit, or the disk to its end */
+#define SESSION_E_BAD_PEER 1 /* why says what it did: it alone is dropped */
 
 int ts_session_bad(struct ts_session *s, const char *why);
 /* The writer's failures are the file's: none of them is the peer's doing. SESSION_E_FULL, or a negative errno. */
@@ -157,6 +176,8 @@ const char *ts_session_lane_why(const struct ts_session *s);
 /* Kernel events: session-kernel.c. By the main thread, then by the session's. */
 int ts_session_kernel_begin(struct ts_session *s);
 int ts_session_kernel_round(struct ts_session *s);
+/* Bytes of memory that they take. */
+uint64_t ts_session_kernel_memory(const struct ts_session *s);
 /* Whether the last round brought any. */
 bool ts_session_kernel_flows(const struct ts_session *s);
 /* The process told of one of its threads. */

@@ -686,6 +686,18 @@ int ts_session_kernel_round(struct ts_session *s)
 	return r ?: count_losses(s);
 }
 
+uint64_t ts_session_kernel_memory(const struct ts_session *s)
+{
+	const struct ts_session_kernel *kernel = s->kernel;
+
+	if (!kernel)
+		return 0;
+	return sizeof(*kernel) + kernel->n_slots * sizeof(*kernel->threads) +
+	       kernel->tallied.n_slots * sizeof(*kernel->tallied.slots) +
+	       kernel->n_tallies_allocated * sizeof(*kernel->tallies) +
+	       ts_kernel_feed_memory(kernel->feed);
+}
+
 bool ts_session_kernel_flows(const struct ts_session *s)
 {
 	return s->kernel && s->kernel->flowing;

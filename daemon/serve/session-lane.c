@@ -136,6 +136,8 @@ int ts_session_lane_drain(struct ts_session *s)
 		size_t n_bytes, off = 0;
 
 		r = ts_drain_copy(&s->drain, &ring, begin, lane->head, &n_bytes, &n_passed);
+		if (r == -ENOMEM)
+			return r;
 		if (r < 0)
 			return lane_bad(s, "a record in its lane is malformed");
 		ts_session_dirty(s);
@@ -149,7 +151,12 @@ int ts_session_lane_drain(struct ts_session *s)
 				return r;
 		}
 		lane->position = begin + n_passed;
-		if (lane->position - lane->released > ring.n_bytes / 4) {
+		s->drained_bytes += n_passed;
+		r = ts_session_account(s);
+		if (r)
+			return r;
+		if (lane->position - lane->released > ring.n_bytes / 4 ||
+		    ts_sbt_session_writer_pending_bytes(s->writer) >= SESSION_PENDING_BYTES) {
 			r = ts_session_write(s);
 			if (r)
 				return r;

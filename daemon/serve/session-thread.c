@@ -115,6 +115,9 @@ int ts_session_write(struct ts_session *s)
 		ts_session_release(s);
 	session_tell_losses(s);
 	ts_recording_turn(s->recording);
+	r = ts_session_account_file(s);
+	if (r)
+		return r;
 	return s->ending || !ts_recording_full(s->recording) ? 0 : SESSION_E_FULL;
 }
 
@@ -304,6 +307,8 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 		int r;
 
 		r = ts_drain_copy(&s->drain, &ring, begin, shard->head, &n_bytes, &n_passed);
+		if (r == -ENOMEM)
+			return r;
 		if (r < 0)
 			return session_bad_shard(s, shard, "a record in its ring is malformed");
 		for (;;) {
@@ -318,6 +323,10 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 				return r;
 		}
 		shard->position = begin + n_passed;
+		s->drained_bytes += n_passed;
+		r = ts_session_account(s);
+		if (r)
+			return r;
 		if (ts_sbt_session_writer_pending_rows(s->writer) >= SEAL_ROWS ||
 		    shard->position - shard->released > s->memory.ring_bytes / 2) {
 			/* Nothing but padding came: there is nothing to write. */
@@ -439,11 +448,13 @@ int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
 	if (ts_session_lane_waiting(s))
 		*ret_n_most = s->memory.ring_bytes;
 	r = r ?: ts_session_kernel_round(s);
+	r = r ?: ts_session_account(s);
 	if (!r && ts_clock_monotonic_ns() - s->loss_ns >= LOSS_LOOK_NS)
 		r = ts_session_look_for_losses(s);
 	if (!r && s->dirty &&
 	    ts_clock_monotonic_ns() - s->dirty_ns >= s->options.seal_age_ms * MS_NS)
 		r = ts_session_write(s);
+	ts_session_rest(s);
 	if (ts_clock_monotonic_ns() - s->file_ns >= FILE_LOOK_NS) {
 		ts_recording_look(s->recording);
 		s->file_ns = ts_clock_monotonic_ns();

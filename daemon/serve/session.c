@@ -75,8 +75,7 @@ static int session_init(struct ts_session *s)
 {
 	int r;
 
-	r = ts_arena_reader_init(&s->arena);
-	r = r ?: ts_drain_init(&s->drain);
+	r = ts_session_memory_begin(s);
 	r = r ?: ts_join_new(&s->join);
 	r = r ?: session_init_shards(s);
 	r = r ?: session_init_clocks(s);
@@ -124,6 +123,7 @@ static void session_deinit(struct ts_session *s)
 	ts_clock_table_deinit(&s->cupti_clock);
 	free(s->shards);
 	free(s->checkpoint);
+	ts_session_memory_end(s);
 }
 
 /* Signals are the main thread's. */

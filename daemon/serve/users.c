@@ -66,6 +66,7 @@ static void fill_shares(struct ts_users *users, const struct ts_limits *limits)
 		.binds_all = true,
 	};
 	shares[TS_RESOURCE_DEFINITION_BYTES] = quarter_of(limits->max_definition_bytes_all);
+	shares[TS_RESOURCE_MEMORY_BYTES] = quarter_of(limits->max_memory);
 }
 
 int ts_users_new(const struct ts_limits *limits, bool is_service, struct ts_users **ret_users)

@@ -30,6 +30,7 @@ enum ts_resource {
 	TS_RESOURCE_QUERIES,
 	TS_RESOURCE_TRACES, /* of sessions that are over, to hand out */
 	TS_RESOURCE_DEFINITION_BYTES,
+	TS_RESOURCE_MEMORY_BYTES, /* of sessions and of the files that they are written to, beside definitions */
 	TS_RESOURCE_N
 };
 

@@ -62,17 +62,20 @@ static int fuzz_name(void *data, const struct ts_definition_name *definition, ui
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
-	const struct ts_arena_sink sink = {NULL,	fuzz_string, fuzz_stack, fuzz_thread,
-					   fuzz_device, fuzz_module, fuzz_name};
-	struct ts_arena_reader reader;
+	const struct ts_arena_sink sink = {.string = fuzz_string,
+					   .stack = fuzz_stack,
+					   .thread = fuzz_thread,
+					   .device = fuzz_device,
+					   .module = fuzz_module,
+					   .name = fuzz_name};
+	struct ts_arena_reader reader = {0};
 	uint64_t n_used = n_bytes / 8 * 8;
 	int fd;
 
 	if (!n_used)
 		return 0;
 	fd = memfd_create("arena", MFD_CLOEXEC);
-	if (fd < 0 || pwrite(fd, data, n_used, 0) != (ssize_t)n_used ||
-	    ts_arena_reader_init(&reader))
+	if (fd < 0 || pwrite(fd, data, n_used, 0) != (ssize_t)n_used)
 		abort();
 	if (!ts_arena_read(&reader, fd, 0, n_used, n_used / 16 * 8, &sink))
 		ts_arena_read(&reader, fd, 0, n_used, n_used, &sink);

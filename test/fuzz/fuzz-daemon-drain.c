@@ -14,10 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 static void fuzz_shard(struct ts_rows *rows, int fd, uint64_t position, uint64_t head)
 {
 	const struct ts_drain_ring ring = {fd, 0, TS_RING_MIN_BYTES};
-	struct ts_drain drain;
+	struct ts_drain drain = {0};
 
-	if (ts_drain_init(&drain) < 0)
-		return;
 	while (position != head) {
 		const struct ts_record *record;
 		size_t n_bytes, off = 0;
@@ -39,7 +37,7 @@ static void fuzz_shard(struct ts_rows *rows, int fd, uint64_t position, uint64_t
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
-	struct ts_arena_reader ids;
+	struct ts_arena_reader ids = {0};
 	struct ts_clock_table tsc, cupti;
 	struct ts_rows rows = {.ids = &ids, .thread = 1, .latest_ns = UINT64_MAX};
 	uint64_t position, head;
@@ -59,8 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	bytes = calloc(1, TS_RING_MIN_BYTES);
 	for (size_t i = 0; bytes && i < n_bytes && i < TS_RING_MIN_BYTES; i++)
 		bytes[(position + i) % TS_RING_MIN_BYTES] = data[i];
-	if (fd < 0 || !bytes || pwrite(fd, bytes, TS_RING_MIN_BYTES, 0) != TS_RING_MIN_BYTES ||
-	    ts_arena_reader_init(&ids))
+	if (fd < 0 || !bytes || pwrite(fd, bytes, TS_RING_MIN_BYTES, 0) != TS_RING_MIN_BYTES)
 		abort();
 	free(bytes);
 	if (!ts_clock_table_init(&tsc) && !ts_clock_table_init(&cupti) &&

@@ -25,6 +25,7 @@ CHECKS = {
     'windows': ('integration-windows', ['--all'], 7200),
     'frames': ('integration-frames', ['--all'], 7200),
     'schedules': ('integration-schedules', ['--all'], 7200),
+    'memory': ('unit-daemon-memory', [], 3600),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }
 

@@ -162,6 +162,9 @@ struct sink {
 	char last[64];
 	uint32_t last_name;
 	uint64_t frames[4]; /* of the last stack */
+	bool refuses;	    /* strings stay unknown */
+	bool grants_none;   /* of memory */
+	unsigned n_rests;
 };
 
 static int on_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *ret_id)
@@ -170,6 +173,19 @@ static int on_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *
 
 	snprintf(sink->last, sizeof(sink->last), "%.*s", (int)n_bytes, bytes);
 	*ret_id = 1000 + ++sink->n_strings;
+	if (sink->refuses)
+		*ret_id = TS_ID_UNKNOWN;
+	return 0;
+}
+
+static bool on_grant(void *data, uint64_t n_bytes)
+{
+	return !((struct sink *)data)->grants_none;
+}
+
+static int on_rest(void *data)
+{
+	((struct sink *)data)->n_rests++;
 	return 0;
 }
 
@@ -217,8 +233,8 @@ static int on_name(void *data, const struct ts_definition_name *definition, uint
 
 static int arena_read(struct ts_arena_reader *reader, struct producer *p, struct sink *data)
 {
-	struct ts_arena_sink sink = {data,	on_string, on_stack, on_thread,
-				     on_device, on_module, on_name};
+	struct ts_arena_sink sink = {data,	on_string, on_stack, on_thread, on_device,
+				     on_module, on_name,   on_grant, on_rest};
 	struct ts_arena *arena = (struct ts_arena *)(p->base + p->control->arena_off);
 
 	return ts_arena_read(reader, p->memfd, p->control->arena_off + sizeof(*arena),
@@ -234,10 +250,9 @@ static int drain_all(struct producer *p, uint64_t *position)
 	const struct ts_drain_ring ring = {p->memfd, p->control->shards_off + sizeof(*shard),
 					   p->control->ring_bytes};
 	uint64_t head = ts_ring_consumer_head(shard), ring_bytes = p->control->ring_bytes;
-	struct ts_drain drain;
+	struct ts_drain drain = {0};
 	int n = 0, r = 0;
 
-	ts_check_int(ts_drain_init(&drain), 0);
 	if (!ts_ring_consumer_check(head, *position, shard->released, ring_bytes))
 		r = -EBADMSG;
 	while (!r && *position != head) {
@@ -263,7 +278,7 @@ TS_TEST(draining_makes_no_memory)
 {
 	struct stat before, after;
 	struct ts_record *record;
-	struct ts_arena_reader reader;
+	struct ts_arena_reader reader = {0};
 	uint64_t position = 0;
 	struct ts_memory memory;
 	struct ts_shard *shard;
@@ -282,7 +297,6 @@ TS_TEST(draining_makes_no_memory)
 	ts_check_int(fstat(p.memfd, &before), 0);
 	ts_check_int(ts_memory_open(p.memfd, MAX_BYTES, &memory, &why), 0);
 	ts_check_int(drain_all(&p, &position), 1);
-	ts_check_int(ts_arena_reader_init(&reader), 0);
 	ts_check_int(arena_read(&reader, &p, &(struct sink){0}), -EBADMSG);
 	ts_check_int(fstat(p.memfd, &after), 0);
 	ts_check_int(after.st_blocks, before.st_blocks);
@@ -394,11 +408,10 @@ TS_TEST(definitions)
 	struct ts_definition_device device = {.name = 1};
 	struct ts_definition_name name = {.object = 7, .name = 2};
 	const uint64_t frames[] = {1, 2, 3};
-	struct ts_arena_reader reader;
+	struct ts_arena_reader reader = {0};
 	struct sink sink = {0};
 	struct producer p;
 
-	ts_check_int(ts_arena_reader_init(&reader), 0);
 	producer_init(&p, 1, true);
 	ts_check_int(arena_read(&reader, &p, &sink), 0);
 	producer_claim(&p, 0, 1, "main");
@@ -436,11 +449,10 @@ TS_TEST(frames_that_refer_to_strings)
 	const uint64_t frames[] = {0x7f0000001234, TS_FRAME_PYTHON_AT(1, 77),
 				   TS_FRAME_PYTHON_AT(99, 8),
 				   TS_FRAME_PYTHON_AT(UINT32_MAX, TS_FRAME_LINE(UINT64_MAX))};
-	struct ts_arena_reader reader;
+	struct ts_arena_reader reader = {0};
 	struct sink sink = {0};
 	struct producer p;
 
-	ts_check_int(ts_arena_reader_init(&reader), 0);
 	producer_init(&p, 1, true);
 	producer_string(&p, "function\nfile.py");
 	producer_stack(&p, frames, 4);
@@ -454,16 +466,48 @@ TS_TEST(frames_that_refer_to_strings)
 	producer_deinit(&p);
 }
 
+/* An id without a string takes no place; one that is known after many of these has all places before it. */
+TS_TEST(refused_ids_take_no_memory)
+{
+	struct ts_arena_reader reader = {0};
+	struct sink sink = {.refuses = true};
+	struct producer p;
+
+	producer_init(&p, 1, true);
+	for (unsigned i = 0; i < 30000; i++)
+		producer_string(&p, "x");
+	ts_check_int(arena_read(&reader, &p, &sink), 0);
+	ts_check_int(sink.n_strings, 30000);
+	ts_check(sink.n_rests >= 2);
+	ts_check_int(reader.n_bad, 0);
+	ts_arena_reader_trim(&reader);
+	ts_check_int(ts_arena_reader_memory(&reader), 0);
+	/* The next one is known, but has no memory. */
+	sink.refuses = false;
+	sink.grants_none = true;
+	producer_string(&p, "y");
+	ts_check_int(arena_read(&reader, &p, &sink), 0);
+	ts_check_int(ts_id_map_get(&reader.strings, 30001), TS_ID_UNKNOWN);
+	sink.grants_none = false;
+	producer_string(&p, "z");
+	ts_check_int(arena_read(&reader, &p, &sink), 0);
+	ts_check_int(ts_id_map_get(&reader.strings, 30001), TS_ID_UNKNOWN);
+	ts_check_int(ts_id_map_get(&reader.strings, 30002), 1000 + 30002);
+	ts_check_int(ts_id_map_get(&reader.strings, 1), TS_ID_UNKNOWN);
+	ts_check_int(reader.n_bad, 0);
+	ts_arena_reader_deinit(&reader);
+	producer_deinit(&p);
+}
+
 TS_TEST(malformed_definitions)
 {
 	struct ts_definition lying = {.n = 4000};
 	struct ts_definition unknown = {0};
-	struct ts_arena_reader reader;
+	struct ts_arena_reader reader = {0};
 	struct sink sink = {0};
 	struct ts_arena *arena;
 	struct producer p;
 
-	ts_check_int(ts_arena_reader_init(&reader), 0);
 	producer_init(&p, 1, true);
 	arena = (struct ts_arena *)(p.base + p.control->arena_off);
 	/* In themselves: counted, stepped over. */

@@ -49,6 +49,32 @@ TS_TEST(nested_ids_become_the_outer_ones)
 	ts_join_free(join);
 }
 
+/* What leaves the window for want of memory is counted as what leaves it for want of room. */
+TS_TEST(trimmed)
+{
+	uint64_t n_bytes, n_api, n_device;
+	struct ts_join *join;
+
+	ts_check_int(ts_join_new(&join), 0);
+	n_bytes = ts_join_memory(join);
+	ts_join_trim(join);
+	for (uint64_t i = 0; i < TS_JOIN_MAX_CHUNKS; i++)
+		ts_join_api(join, i * TS_JOIN_CHUNK_IDS + 1, 0, true);
+	ts_check(ts_join_memory(join) > n_bytes + TS_JOIN_MAX_CHUNKS * TS_JOIN_CHUNK_IDS / 8);
+	check_counts(join, TS_JOIN_MAX_CHUNKS, 0);
+	ts_join_trim(join);
+	ts_check(ts_join_memory(join) < n_bytes + 8 * TS_JOIN_CHUNK_IDS);
+	check_counts(join, TS_JOIN_MAX_CHUNKS, 0);
+	/* The newest are there to be joined; for the others it is too late. */
+	ts_join_device(join, (TS_JOIN_MAX_CHUNKS - 1) * UINT64_C(65536) + 1);
+	check_counts(join, TS_JOIN_MAX_CHUNKS - 1, 0);
+	ts_join_device(join, 1);
+	ts_join_count(join, true, &n_api, &n_device);
+	ts_check_int(n_api, TS_JOIN_MAX_CHUNKS - 1);
+	ts_check_int(n_device, 1);
+	ts_join_free(join);
+}
+
 TS_TEST(long_runs_stay_bounded)
 {
 	const uint64_t n = UINT64_C(3) * TS_JOIN_MAX_CHUNKS * TS_JOIN_CHUNK_IDS / 8;
