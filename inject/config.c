@@ -92,6 +92,13 @@ static void find_daemon(struct ts_config *config, const char *library)
 	size_t i;
 	int n;
 
+	if (config->socket_given)
+		return;
+	if (config->sandbox == TS_SANDBOX_OWN) {
+		ts_debug(config, "the program installed a seccomp filter, so no private daemon is "
+				 "started; use `tsctl record` or the service");
+		return;
+	}
 	/* A private daemon would write a file with the program's rights, where the caller wants it. */
 	if (ts_config_is_privileged()) {
 		ts_debug(config, "a privileged program starts no daemon of its own");
@@ -233,13 +240,14 @@ static void read_capture(struct ts_config *config)
 			 text);
 }
 
-void ts_config_read(struct ts_config *config, const char *library)
+void ts_config_read(struct ts_config *config, const char *library, int filters)
 {
 	const char *text;
 
 	memset(config, 0, sizeof(*config));
 	snprintf(config->pid, sizeof(config->pid), "%d", (int)getpid());
 	config->debug = ts_config_debug();
+	config->sandbox = ts_sandbox_find(filters);
 	read_stacks(config);
 	read_ring_size(config);
 	read_capture(config);

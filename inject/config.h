@@ -19,6 +19,7 @@
 
 #include <limits.h>
 
+#include "inject/sandbox.h"
 #include "proto/abi/capture.h"
 #include "proto/abi/handshake.h"
 
@@ -34,6 +35,7 @@ struct ts_config {
 	bool lossless;
 	bool start_later;
 	bool debug;
+	enum ts_sandbox sandbox;
 	bool socket_given; /* by the environment: no private daemon is started in its place */
 	char socket[108];
 	char cupti[PATH_MAX];
@@ -49,8 +51,11 @@ struct ts_config {
 	char daemon_environment_text[TS_CONFIG_ENVIRONMENT_BYTES]; /* what those point into */
 };
 
-/* `library` is the path of libtsinject.so; the private daemon is looked for beside it. */
-void ts_config_read(struct ts_config *config, const char *library);
+/*
+ * `library` is the path of libtsinject.so; the private daemon is looked for beside it. `filters`: ts_sandbox_count() when it was
+ * loaded.
+ */
+void ts_config_read(struct ts_config *config, const char *library, int filters);
 
 /*
  * True if the program has more rights than its caller: set-user-ID, set-group-ID, file capabilities. The environment is

@@ -267,7 +267,7 @@ int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim)
 	if (r)
 		return r;
 	/* CUPTI runs on it, and what it calls; how much stack that takes nobody tells. */
-	return ts_link_start_thread(flush_main, flush, 0);
+	return ts_link_start_thread(&shim->config, flush_main, flush, 0);
 }
 
 void ts_flush_now(struct ts_flush *flush, enum ts_flush_wish wish, uint64_t idle_ns,

@@ -99,7 +99,8 @@ static int start_thread(void *(*run)(void *), void *data, size_t stack_bytes, bo
 	return -r;
 }
 
-int ts_link_start_thread(void *(*run)(void *), void *data, size_t stack_bytes)
+int ts_link_start_thread(const struct ts_config *config, void *(*run)(void *), void *data,
+			 size_t stack_bytes)
 {
 	sigset_t all, before;
 	int r;
@@ -107,11 +108,11 @@ int ts_link_start_thread(void *(*run)(void *), void *data, size_t stack_bytes)
 	/* A signal for the process is never ours to take: the new thread inherits this mask. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	/* An application that runs at a real-time priority does not mean our threads. */
-	r = start_thread(run, data, stack_bytes, true);
+	/* An application that runs at a real-time priority does not mean our threads. Asking may be forbidden by a filter. */
+	r = start_thread(run, data, stack_bytes, !config->sandbox);
 	/* Trap: thread-local storage is taken out of the stack, and that of some programs alone fills a small one. */
 	if (r == -EINVAL && stack_bytes)
-		r = start_thread(run, data, 0, true);
+		r = start_thread(run, data, 0, !config->sandbox);
 	/* A sandbox may forbid to ask for any scheduling at all. */
 	if (r == -EPERM)
 		r = start_thread(run, data, 0, false);
@@ -126,7 +127,8 @@ static void own_descriptors(const struct ts_config *config, struct connection *c
 	int i;
 
 	if (syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_UNSHARE) < 0) {
-		if (unshare(CLONE_FILES) < 0) {
+		/* unshare() is not on the list of proto/abi/sandbox.h. */
+		if (config->sandbox || unshare(CLONE_FILES) < 0) {
 			/* Kernels and sandboxes that have neither: share, but stay out of the way. */
 			connection->shared_table = true;
 			return;
@@ -440,5 +442,5 @@ int ts_link_start(struct ts_link *link, const struct ts_config *config, struct t
 	link->config = config;
 	link->options = *options;
 	link->mode = TS_GATE_OPEN;
-	return ts_link_start_thread(link_main, link, STACK_BYTES);
+	return ts_link_start_thread(config, link_main, link, STACK_BYTES);
 }

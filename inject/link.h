@@ -56,8 +56,9 @@ void ts_link_open_gate(struct ts_link *link);
 void ts_link_open_annotations(struct ts_link *link);
 
 /*
- * Starts a detached thread with every signal blocked and the ordinary scheduling, as all of the shim's are. stack_bytes
+ * Starts a detached thread with every signal blocked and the ordinary scheduling (under a seccomp filter, the caller's), as all of the shim's are. stack_bytes
  * 0: the process's default. Every process that called cuInit() has threads of the driver's own; these two keep it alive
  * no more than those. Returns 0 or a negative errno.
  */
-int ts_link_start_thread(void *(*run)(void *), void *data, size_t stack_bytes);
+int ts_link_start_thread(const struct ts_config *config, void *(*run)(void *), void *data,
+			 size_t stack_bytes);

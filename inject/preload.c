@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Being loaded, being unloaded, and _exit(). LD_PRELOAD reaches every shell and compiler of a build, so the constructor
- * sets two environment variables and looks up a few functions: no thread, no socket, no file, no allocation but setenv()'s.
+ * sets two environment variables, looks up a few functions and reads in /proc whether there is a seccomp filter: no thread, no
+ * socket, no descriptor that stays, no allocation but setenv()'s.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "inject/config.h"
 #include "inject/handover.h"
 #include "inject/preload.h"
+#include "inject/sandbox.h"
 #include "inject/shim.h"
 
 #define INJECTION_ENVIRONMENT	   "CUDA_INJECTION64_PATH"
@@ -22,6 +24,7 @@ struct preload {
 	char nvtx_holder[256]; /* the same of NVTX_INJECTION64_PATH */
 	pid_t pid;
 	bool interposes;
+	int filters; /* ts_sandbox_count() when this was loaded */
 	void (*next_exit)(int);
 	void (*next_Exit)(int);
 };
@@ -36,6 +39,11 @@ const char *ts_preload_library(void)
 bool ts_preload_interposes(void)
 {
 	return preload.interposes;
+}
+
+int ts_preload_filters(void)
+{
+	return preload.filters;
 }
 
 const char *ts_preload_nvtx_holder(void)
@@ -104,6 +112,7 @@ __attribute__((constructor)) static void loaded(void)
 	Dl_info info;
 
 	preload.pid = getpid();
+	preload.filters = ts_sandbox_count();
 	/* Other preloaded libraries may have an _exit() too; theirs comes after ours. */
 	*(void **)&preload.next_exit = dlsym(RTLD_NEXT, "_exit");
 	*(void **)&preload.next_Exit = dlsym(RTLD_NEXT, "_Exit");

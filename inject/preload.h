@@ -17,3 +17,6 @@ const char *ts_preload_nvtx_holder(void);
 
 /* Whether it was preloaded, so that its functions stand before everybody's; not loaded by the driver alone. */
 bool ts_preload_interposes(void);
+
+/* Seccomp filters that were there when the library was loaded, as ts_sandbox_count() returns them. */
+int ts_preload_filters(void);

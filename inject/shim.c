@@ -131,7 +131,7 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 {
 	int r;
 
-	ts_config_read(&shim->config, ts_preload_library());
+	ts_config_read(&shim->config, ts_preload_library(), ts_preload_filters());
 	r = make_gate(&shim->gate);
 	if (r) {
 		tell(&shim->config, r, "the page that tells a forked child");

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Odd programs: each runs as it does unrecorded, and its trace holds what it did.
 
-Programs of a sanitizer, whose runtime wants to come first in the process; programs that lock their memory.
+Programs of a sanitizer, whose runtime wants to come first in the process; programs that lock their memory; programs
+under a seccomp filter, which kills them for a call that it does not permit.
 """
 import json
+import os
 import re
 import resource
 import sys
@@ -131,6 +133,100 @@ class Locked(harness.Case):
                 self.assertLess(after['VmLck'] - before['VmLck'], 32 << 10)
                 self.assertLess(after['RssShmem'], 4 << 10)
                 self.assertEqual(harness.Trace(path).counts['memcpy'], 5)
+
+
+# Starts its arguments under a filter that permits everything, as a container's permits most.
+UNDER_A_FILTER = '''
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+code = ctypes.create_string_buffer(struct.pack('HBBI', 0x06, 0, 0, 0x7fff0000))
+program = ctypes.create_string_buffer(struct.pack('H6xQ', 1, ctypes.addressof(code)))
+assert not libc.prctl(38, 1, 0, 0, 0)
+if libc.prctl(22, 2, ctypes.byref(program), 0, 0):
+    sys.exit(77)
+os.environ.update(pair.split('=', 1) for pair in sys.argv[1].split(';') if pair)
+os.execv(sys.argv[2], sys.argv[2:])
+'''
+
+
+class Sandboxed(harness.Case):
+    def setUp(self):
+        super().setUp()
+        if harness.SANITIZER:
+            self.skipTest('a sanitizer makes calls of its own')
+        self.program = harness.app('sandboxed', 'driver')
+        if harness.run([self.program, 'own'], harness.alone_environment()).status == harness.SKIPPED:
+            self.skipTest('no seccomp filter can be installed here')
+
+    def under_filter(self, argv, env):
+        """Runs argv under a filter that was there before it."""
+        given = ';'.join('%s=%s' % (key, env.pop(key)) for key in ('LD_PRELOAD', 'LD_LIBRARY_PATH')
+                         if key in env)
+        result = harness.run([sys.executable, '-c', UNDER_A_FILTER, given] + argv, env, cwd=self.folder)
+        if result.status == harness.SKIPPED:
+            self.skipTest('no seccomp filter can be installed here')
+        return result
+
+    def test_nothing_else_is_called(self):
+        """Every call beyond the list kills: the program lives, and the trace has all that it did."""
+        for how in ([], ['exec'], ['fork']):
+            alone = harness.run([self.program, 'own'] + how, harness.alone_environment(),
+                                cwd=self.folder)
+            self.assertEqual(alone.status, 0, alone)
+            for options in ([], ['--stacks', 'none'], ['--stacks', 'python'], ['--lossless'],
+                            ['--capture', 'replay']):
+                with self.subTest(how=how, options=options):
+                    result, path = self.record([self.program, 'listed'] + how, '--vgpu', '-q', '-f',
+                                               *options)
+                    self.assertEqual((result.status, result.out, result.err), (0, alone.out, ''), result)
+                    trace = harness.Trace(path)
+                    if how == ['fork']:
+                        self.assertEqual((trace.lost, trace.counts['kernel'], len(trace.info['sessions'])),
+                                         ({}, 200, 2))
+                    else:
+                        self.check_truth(trace, self.truth())
+
+    def test_filter_is_strict(self):
+        """The test above has a filter that can fail: without the list, the session's first call kills."""
+        result = self.record([self.program, 'own'], '--vgpu', '-q')[0]
+        self.assertEqual(result.status, 128 + 31, result)
+
+    def test_no_private_daemon_under_its_own(self):
+        """Preloaded alone, with nobody to record it: it lives, and nothing is started in it."""
+        alone = harness.run([self.program, 'own'], harness.alone_environment(), cwd=self.folder)
+        result, traces = self.preload([self.program, 'listed'])
+        self.assertEqual((result.status, result.out, result.err), (0, alone.out, ''), result)
+        self.assertEqual(traces, [])
+
+    def test_private_daemon_under_an_inherited_one(self):
+        """A container's filter was there before the program; a trace comes as without it."""
+        env = harness.preload_environment(TS_TRUTH=self.truth_path)
+        result = self.under_filter([harness.app('saxpy', 'driver')], env)
+        self.assertEqual(result.status, 0, result)
+        traces = self.traces_appear()
+        self.assertEqual(len(traces), 1, traces)
+        self.check_truth(self.finished_trace(traces[0]), self.truth())
+
+    def test_reported(self):
+        """`tsctl devices` has the list, and whether a filter is in force; the README has the same list."""
+        argv = [harness.TSCTL, 'devices', '--json']
+        free = json.loads(harness.run(argv, harness.environment()).out)['seccomp']
+        shut = json.loads(self.under_filter(argv, harness.environment()).out)['seccomp']
+        with open('/proc/self/status', encoding='utf-8') as stream:
+            mode = re.search(r'^Seccomp:\s*(\d)', stream.read(), re.M).group(1)
+        self.assertEqual((free['in_force'], shut['in_force']), (mode != '0', True))
+        self.assertEqual(free['calls'], shut['calls'])
+        with open(os.path.join(harness.SOURCE, 'inject', 'README.md'), encoding='utf-8') as stream:
+            text = stream.read()
+        table = text[text.index('\n## Under a seccomp filter'):].split('\n## ')[1]
+        rows = re.findall(r'^\| (`.*?`) \| (always|start) \|', table, re.M)
+        for key, when in (('calls', 'always'), ('start_calls', 'start')):
+            documented = [name for names, row in rows if row == when for name in re.findall('`(.*?)`', names)]
+            self.assertEqual(sorted(documented), sorted(free[key]))
+        text = harness.run(argv[:2], harness.environment()).out
+        self.assertIn('Seccomp: ', text)
+        for name in free['calls'] + free['start_calls']:
+            self.assertRegex(text, r'\b%s\b' % name)
 
 
 if __name__ == '__main__':

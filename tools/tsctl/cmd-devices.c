@@ -8,6 +8,7 @@
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/kernel.h"
 #include "tools/tsctl/out.h"
+#include "tools/tsctl/seccomp.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <stdio.h>
@@ -150,12 +151,14 @@ static int run_devices(int argc, char **argv)
 	ts_gpu_fill_driver(&pool, &info);
 	ts_gpu_fill_cupti(&pool, &info);
 	ts_kernel_fill(&pool, &info);
+	ts_seccomp_fill(&pool, &info);
 	fill_shapes(&pool, &info);
 	if (json)
 		return ts_json_print(&info.base);
 	print_driver(&info);
 	print_cupti(info.cupti);
 	print_kernel(&info);
+	ts_seccomp_print(info.seccomp);
 	puts("\nVirtual GPUs, for `tsctl record --vgpu=SPEC` (SPEC:N makes N of them, commas mix them;\n"
 	     "clock=host among them: what operations took here, not what the model says):");
 	for (size_t i = 0; i < info.n_virtual_shapes; i++)
@@ -174,7 +177,8 @@ const struct ts_command ts_command_devices = {
 		"\n"
 		"Lists the GPUs that programs started here would see, the driver and the CUPTI\n"
 		"that would trace them, whether another tool holds them, and the shapes that the\n"
-		"virtual GPU can take; and which events of the kernel can be recorded.\n"
+		"virtual GPU can take; which events of the kernel can be recorded; and whether a\n"
+		"seccomp filter is in force, with the system calls that TraceSmith makes then.\n"
 		"\n"
 		"  --json  one JSON object\n"
 		"\n"

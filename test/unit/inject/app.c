@@ -509,10 +509,24 @@ static int locked(bool after, long n, long limit_mib)
 	return 0;
 }
 
+/* What loads the shim in its own time. Returns the exit status, or -1. */
+static int without_load(const char *what, long n)
+{
+	if (!strcmp(what, "annotate")) {
+		annotate(n);
+		return 0;
+	}
+	if (!strncmp(what, "locked", 6))
+		return locked(!strcmp(what, "locked-after"), n,
+			      !strcmp(what, "locked-limited") ? 8 : 0);
+	return -1;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 	long n = argc > 2 ? atol(argv[2]) : 0;
+	int status;
 
 	const struct sched_param batch = {0};
 	long n_before = n_descriptors();
@@ -524,13 +538,9 @@ int main(int argc, char **argv)
 	/* Runs after the shim's. */
 	if (!strcmp(what, "late"))
 		atexit(launch_at_the_end);
-	if (!strcmp(what, "annotate")) {
-		annotate(n);
-		return 0;
-	}
-	if (!strncmp(what, "locked", 6))
-		return locked(!strcmp(what, "locked-after"), n,
-			      !strcmp(what, "locked-limited") ? 8 : 0);
+	status = without_load(what, n);
+	if (status >= 0)
+		return status;
 	load(!strcmp(what, "profiler-first") ? take_cupti : NULL);
 	if (!strcmp(what, "launch")) {
 		launches(n);

@@ -104,7 +104,7 @@ TS_TEST(what_a_daemon_inherits)
 	setenv("TRACESMITH_START_LATER", "1", 1);
 	setenv("TRACESMITH_RING_SIZE", "1000000", 1);
 	setenv("TRACESMITH_DAEMON", "/bin/sh", 1);
-	ts_config_read(config, "/nowhere/libtsinject.so");
+	ts_config_read(config, "/nowhere/libtsinject.so", 0);
 	ts_check(daemon_has(config, "PATH") && daemon_has(config, "TRACESMITH_OUTPUT"));
 	ts_check(!daemon_has(config, "LD_PRELOAD") && !daemon_has(config, "LD_LIBRARY_PATH"));
 	ts_check(!daemon_has(config, "SECRET") && !daemon_has(config, "PATHOLOGY"));
@@ -131,7 +131,7 @@ TS_TEST(malformed_settings_are_as_if_not_given)
 	setenv("TRACESMITH_START_LATER", "no", 1);
 	setenv("TRACESMITH_DAEMON", "/nowhere/tracesmithd", 1);
 	setenv(TS_SOCKET_ENVIRONMENT, "", 1);
-	ts_config_read(config, "/nowhere/libtsinject.so");
+	ts_config_read(config, "/nowhere/libtsinject.so", 0);
 	ts_check_int(config->ring_bytes, TS_RING_BYTES_DEFAULT);
 	ts_check(config->stacks);
 	ts_check(!config->lossless);
@@ -147,7 +147,7 @@ static void check_privileged_settings(void)
 	static struct ts_config config;
 
 	ts_check(getauxval(AT_SECURE));
-	ts_config_read(&config, "/nowhere/libtsinject.so");
+	ts_config_read(&config, "/nowhere/libtsinject.so", 0);
 	ts_check(!config.debug);
 	ts_check(!config.socket_given);
 	ts_check_str(config.socket, TS_INJECT_SOCKET);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seccomp, for `tsctl devices`: whether a filter is in force, and the system calls that a recorded program needs then. */
+#pragma once
+
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/pool.h"
+
+/* Fills `seccomp`. */
+void ts_seccomp_fill(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info);
+
+/* Prints it, a few lines. */
+void ts_seccomp_print(const Ts__Rpc__SeccompInfo *seccomp);
