@@ -100,6 +100,7 @@ static const int allowed_calls[] = {
 	SCMP_SYS(lseek),
 	SCMP_SYS(munmap),
 	SCMP_SYS(mremap),
+	SCMP_SYS(munlock),
 	SCMP_SYS(brk),
 	SCMP_SYS(madvise),
 	SCMP_SYS(futex),
