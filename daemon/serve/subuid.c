@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads subuid(5) and answers from its ranges. users.c calls it once for each account that is looked up. The file is the
- * administrator's, but users' names stand in it: a line that is not NAME:FIRST:COUNT is left out.
+ * Reads subuid(5) and answers from its ranges. users.c calls it once for each connection. The administrator writes the files, but a
+ * range that is wrong must give nobody a privilege, nor another user's account.
+ *
+ * Reading makes one sorted list of intervals that do not overlap:
+ *	people   names and uids of the passwd file
+ *	lines    NAME:FIRST:COUNT, other lines are left out; each gets the uid of its owner
+ *	pieces   sweep over the lines by their first uid: parts with one owner, and parts that several owners share
+ * A lookup is two binary searches: the uid among people, then among pieces.
  */
 #include "daemon/serve/subuid.h"
 
@@ -16,23 +22,99 @@
 #include "daemon/util/error.h"
 #include "daemon/util/number.h"
 
-#define SUBUID_PATH	  "/etc/subuid"
-#define PASSWD_PATH	  "/etc/passwd"
-#define SUBUID_MAX_RANGES 65536u
+#define SUBUID_PATH	 "/etc/subuid"
+#define PASSWD_PATH	 "/etc/passwd"
+#define SUBUID_MAX_LINES 65536u
+#define PASSWD_MAX_LINES 1048576u
+/* Owners that are subordinate uids themselves: a container's user with ranges of its own. */
+#define SUBUID_MAX_DEPTH 8
 
-struct range {
-	uid_t first;
-	uid_t last; /* inclusive */
+struct person {
+	char *name;
+	uid_t uid;
+};
+
+struct line {
+	char *name; /* of the owner; empty for root and the daemon's own user */
+	uid_t first, last, owner;
+	bool is_person;
+};
+
+struct piece {
+	uid_t first, last; /* inclusive */
 	uid_t owner;
+};
+
+struct array {
+	void *items;
+	size_t n, n_allocated;
+};
+
+struct table {
+	struct array names;  /* struct person, by name */
+	struct array people; /* uid_t, sorted */
+	struct array lines;  /* struct line; while the table is made */
+	struct array pieces; /* struct piece, sorted */
 };
 
 struct ts_subuid {
 	const char *subuid_path, *passwd_path;
-	struct range *ranges; /* in the order of the file: the first that holds a uid wins */
-	size_t n_ranges, n_allocated;
-	struct stat status; /* of the file that the ranges are of */
+	struct stat subuid_status, passwd_status; /* of the files that `table` is of */
 	bool is_read;
+	struct table table;
 };
+
+static int array_add(struct array *array, const void *item, size_t n_bytes)
+{
+	size_t n = array->n_allocated ? 2 * array->n_allocated : 16;
+
+	if (array->n == array->n_allocated) {
+		void *grown = reallocarray(array->items, n, n_bytes);
+
+		if (!grown)
+			return ts_error_origin(-ENOMEM);
+		array->items = grown;
+		array->n_allocated = n;
+	}
+	memcpy((char *)array->items + array->n++ * n_bytes, item, n_bytes);
+	return 0;
+}
+
+static void array_sort(struct array *array, size_t n_bytes,
+		       int (*compare)(const void *, const void *))
+{
+	if (array->n)
+		qsort(array->items, array->n, n_bytes, compare);
+}
+
+static void free_lines(struct table *table)
+{
+	struct line *lines = table->lines.items;
+
+	for (size_t i = 0; i < table->lines.n; i++)
+		free(lines[i].name);
+	free(lines);
+	table->lines = (struct array){0};
+}
+
+static void free_names(struct table *table)
+{
+	struct person *names = table->names.items;
+
+	for (size_t i = 0; i < table->names.n; i++)
+		free(names[i].name);
+	free(names);
+	table->names = (struct array){0};
+}
+
+static void table_deinit(struct table *table)
+{
+	free_lines(table);
+	free_names(table);
+	free(table->people.items);
+	free(table->pieces.items);
+	*table = (struct table){0};
+}
 
 int ts_subuid_new(const char *subuid_path, const char *passwd_path, struct ts_subuid **ret_subuid)
 {
@@ -50,41 +132,106 @@ void ts_subuid_free(struct ts_subuid *subuid)
 {
 	if (!subuid)
 		return;
-	free(subuid->ranges);
+	table_deinit(&subuid->table);
 	free(subuid);
 }
 
-/* Names and numbers are both allowed: subuid(5). False: the name has no uid here. */
-static bool find_owner(const struct ts_subuid *subuid, const char *name, uid_t *ret_owner)
-{
-	const struct passwd *entry;
-	bool found = false;
-	uint64_t number;
-	FILE *file;
+/* ---- people --------------------------------------------------------------------------------------- */
 
-	if (!ts_number_parse(name, UINT32_MAX - 1, &number)) {
-		*ret_owner = (uid_t)number;
-		return true;
-	}
-	file = fopen(subuid->passwd_path, "re");
-	while (file && !found && (entry = fgetpwent(file)))
-		if (!strcmp(entry->pw_name, name)) {
-			*ret_owner = entry->pw_uid;
-			found = true;
-		}
-	if (file)
-		fclose(file);
-	return found;
+static int compare_names(const void *a, const void *b)
+{
+	const struct person *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
 }
 
-/* False: the line is no range. Changes it. */
-static bool parse_line(const struct ts_subuid *subuid, char *line, struct range *ret_range)
+static int compare_uids(const void *a, const void *b)
 {
-	char *first = strchr(line, ':'), *count = first ? strchr(first + 1, ':') : NULL;
+	uid_t x = *(const uid_t *)a, y = *(const uid_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int add_person(struct table *table, const struct passwd *entry)
+{
+	struct person person = {strdup(entry->pw_name), entry->pw_uid};
+	int r = person.name ? array_add(&table->names, &person, sizeof(person)) : -ENOMEM;
+
+	if (r) {
+		free(person.name);
+		return r;
+	}
+	return array_add(&table->people, &person.uid, sizeof(person.uid));
+}
+
+/* A file that does not exist is an empty one. */
+static int open_file(const char *path, FILE **ret_file)
+{
+	*ret_file = fopen(path, "re");
+	return *ret_file || errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+}
+
+/* NULL is fine. -EIO: the file was not read to its end. */
+static int close_file(FILE *file)
+{
+	int r = file && ferror(file) ? -EIO : 0;
+
+	if (file)
+		fclose(file);
+	return r;
+}
+
+static int read_people(struct table *table, const char *path)
+{
+	const struct passwd *entry;
+	FILE *file;
+	int r = open_file(path, &file);
+
+	while (!r && file && table->names.n < PASSWD_MAX_LINES && (entry = fgetpwent(file)))
+		r = add_person(table, entry);
+	r = close_file(file) ?: r;
+	array_sort(&table->names, sizeof(struct person), compare_names);
+	array_sort(&table->people, sizeof(uid_t), compare_uids);
+	return r;
+}
+
+/* These have an account of their own, whatever ranges hold them. */
+static bool is_person(const struct table *table, uid_t uid)
+{
+	return !uid || uid == getuid() ||
+	       (table->people.n &&
+		bsearch(&uid, table->people.items, table->people.n, sizeof(uid), compare_uids));
+}
+
+/* ---- lines ---------------------------------------------------------------------------------------- */
+
+/* Names and numbers are both allowed: subuid(5). False: the name has no uid here. */
+static bool find_owner(const struct table *table, char *name, uid_t *ret_owner)
+{
+	const struct person key = {name, 0}, *found;
+	uint64_t number;
+
+	found = table->names.n ? bsearch(&key, table->names.items, table->names.n, sizeof(key),
+					 compare_names)
+			       : NULL;
+	if (found) {
+		*ret_owner = found->uid;
+		return true;
+	}
+	if (ts_number_parse(name, UINT32_MAX - 1, &number))
+		return false;
+	*ret_owner = (uid_t)number;
+	return true;
+}
+
+/* False: the line is no range. Changes it; the name stays in it. */
+static bool parse_line(const struct table *table, char *text, struct line *ret_line)
+{
+	char *first = strchr(text, ':'), *count = first ? strchr(first + 1, ':') : NULL;
 	uint64_t from, n;
 	uid_t owner;
 
-	if (!count)
+	if (!count || first == text)
 		return false;
 	*first++ = '\0';
 	*count++ = '\0';
@@ -92,71 +239,221 @@ static bool parse_line(const struct ts_subuid *subuid, char *line, struct range 
 	if (ts_number_parse(first, UINT32_MAX - 1, &from) ||
 	    ts_number_parse(count, UINT32_MAX, &n) || !n || from + n > UINT32_MAX)
 		return false;
-	*ret_range = (struct range){(uid_t)from, (uid_t)(from + n - 1), (uid_t)from};
-	/* A container of root's is not root: its range counts as a user of its own. */
-	if (find_owner(subuid, line, &owner) && owner && owner != getuid())
-		ret_range->owner = owner;
+	*ret_line = (struct line){text, (uid_t)from, (uid_t)(from + n - 1), 0, false};
+	if (!find_owner(table, text, &owner))
+		return true;
+	ret_line->is_person = owner && owner != getuid();
+	ret_line->owner = owner;
+	/* A container of root's is not root. */
+	if (!ret_line->is_person)
+		*text = '\0';
 	return true;
 }
 
-static int add_range(struct ts_subuid *subuid, const struct range *range)
+static int add_line(struct table *table, char *text, size_t n_bytes)
 {
-	size_t n = subuid->n_allocated ? 2 * subuid->n_allocated : 16;
-	struct range *grown;
+	struct line line;
+	int r;
 
-	if (subuid->n_ranges == SUBUID_MAX_RANGES)
+	if (memchr(text, '\0', n_bytes) || !parse_line(table, text, &line))
+		return 0;
+	if (table->lines.n == SUBUID_MAX_LINES)
 		return -E2BIG;
-	if (subuid->n_ranges == subuid->n_allocated) {
-		grown = realloc(subuid->ranges, n * sizeof(*grown));
-		if (!grown)
-			return ts_error_origin(-ENOMEM);
-		subuid->ranges = grown;
-		subuid->n_allocated = n;
-	}
-	subuid->ranges[subuid->n_ranges++] = *range;
+	line.name = strdup(line.name);
+	r = line.name ? array_add(&table->lines, &line, sizeof(line)) : ts_error_origin(-ENOMEM);
+	if (r)
+		free(line.name);
+	return r;
+}
+
+static int read_lines(struct table *table, const char *path)
+{
+	ts_cleanup(ts_freep) char *text = NULL;
+	size_t n_text = 0;
+	ssize_t n;
+	FILE *file;
+	int r = open_file(path, &file);
+
+	while (!r && file && (n = getline(&text, &n_text, file)) >= 0)
+		r = add_line(table, text, (size_t)n);
+	r = close_file(file) ?: r;
+	if (r != -E2BIG)
+		return r;
+	ts_log(TS_LOG_WARNING,
+	       "%s: only the first %u ranges are known; each uid of the others is a user", path,
+	       SUBUID_MAX_LINES);
 	return 0;
 }
 
-static void read_ranges(struct ts_subuid *subuid)
+/* People last, the others by name and then by their first uid. */
+static int compare_owners(const void *a, const void *b)
 {
-	FILE *file = fopen(subuid->subuid_path, "re");
-	struct range range;
-	char line[512];
+	const struct line *x = a, *y = b;
+	int r = x->is_person - y->is_person;
+
+	r = r ?: strcmp(x->name, y->name);
+	return r ?: compare_uids(&x->first, &y->first);
+}
+
+/* The first uid of a range that is nobody's own: it names the range's account. */
+static uid_t name_account(const struct table *table, uid_t first, uid_t last)
+{
+	while (first < last && is_person(table, first))
+		first++;
+	return first;
+}
+
+static void name_owners(struct table *table)
+{
+	struct line *lines = table->lines.items;
+
+	array_sort(&table->lines, sizeof(*lines), compare_owners);
+	for (size_t i = 0; i < table->lines.n && !lines[i].is_person; i++)
+		/* A range of people alone gives the ranges after it no account: they would be these people's. */
+		lines[i].owner = i && !strcmp(lines[i].name, lines[i - 1].name) &&
+						 !is_person(table, lines[i - 1].owner)
+					 ? lines[i - 1].owner
+					 : name_account(table, lines[i].first, lines[i].last);
+}
+
+/* ---- pieces --------------------------------------------------------------------------------------- */
+
+static int compare_firsts(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	return compare_uids(&x->first, &y->first);
+}
+
+/* The range that ends last of those before, and the one that ends last of other owners' than its. */
+struct sweep {
+	uint64_t at;
+	uint64_t end, second_end; /* exclusive */
+	uid_t owner;
+};
+
+static int add_piece(struct table *table, uint64_t first, uint64_t end, uid_t owner)
+{
+	const struct piece piece = {(uid_t)first, (uid_t)(end - 1), owner};
+
+	return first < end ? array_add(&table->pieces, &piece, sizeof(piece)) : 0;
+}
+
+/* Pieces up to `to`, where another range begins. */
+static int sweep_to(struct table *table, struct sweep *sweep, uint64_t to)
+{
+	uint64_t shared_end = sweep->second_end < to ? sweep->second_end : to;
+	uint64_t own_end = sweep->end < to ? sweep->end : to, own = sweep->at;
 	int r = 0;
 
-	subuid->n_ranges = 0;
-	while (file && !r && fgets(line, sizeof(line), file))
-		if (parse_line(subuid, line, &range))
-			r = add_range(subuid, &range);
-	if (file)
-		fclose(file);
-	if (r)
-		ts_log(TS_LOG_WARNING, "%s: ranges after the first %zu count as users of their own",
-		       subuid->subuid_path, subuid->n_ranges);
+	if (sweep->at < shared_end) {
+		r = add_piece(table, sweep->at, shared_end,
+			      name_account(table, (uid_t)sweep->at, (uid_t)(shared_end - 1)));
+		own = shared_end;
+	}
+	sweep->at = to;
+	return r ?: add_piece(table, own, own_end, sweep->owner);
+}
+
+static void sweep_over(struct sweep *sweep, const struct line *line)
+{
+	uint64_t end = (uint64_t)line->last + 1;
+
+	if (line->owner == sweep->owner) {
+		sweep->end = end > sweep->end ? end : sweep->end;
+	} else if (end > sweep->end) {
+		sweep->second_end = sweep->end;
+		sweep->end = end;
+		sweep->owner = line->owner;
+	} else if (end > sweep->second_end) {
+		sweep->second_end = end;
+	}
+}
+
+static int make_pieces(struct table *table)
+{
+	const struct line *lines = table->lines.items;
+	struct sweep sweep = {0};
+	int r = 0;
+
+	array_sort(&table->lines, sizeof(*lines), compare_firsts);
+	for (size_t i = 0; !r && i < table->lines.n; i++) {
+		r = sweep_to(table, &sweep, lines[i].first);
+		sweep_over(&sweep, &lines[i]);
+	}
+	return r ?: sweep_to(table, &sweep, UINT32_MAX);
+}
+
+/* ---- looking up ----------------------------------------------------------------------------------- */
+
+static int read_table(struct ts_subuid *subuid)
+{
+	struct table table = {0};
+	int r = read_people(&table, subuid->passwd_path);
+
+	r = r ?: read_lines(&table, subuid->subuid_path);
+	name_owners(&table);
+	r = r ?: make_pieces(&table);
+	free_lines(&table);
+	free_names(&table);
+	if (r) {
+		table_deinit(&table);
+		return r;
+	}
+	table_deinit(&subuid->table);
+	subuid->table = table;
+	return 0;
+}
+
+/* True: the file is another one than `status`, which becomes the present one's. */
+static bool has_changed(const char *path, struct stat *status)
+{
+	struct stat now = {0}, before = *status;
+
+	if (stat(path, &now) < 0)
+		now = (struct stat){0};
+	*status = now;
+	return now.st_dev != before.st_dev || now.st_ino != before.st_ino ||
+	       now.st_size != before.st_size || now.st_mtim.tv_sec != before.st_mtim.tv_sec ||
+	       now.st_mtim.tv_nsec != before.st_mtim.tv_nsec;
 }
 
 static void look_again(struct ts_subuid *subuid)
 {
-	struct stat status = {0};
+	bool changed = has_changed(subuid->subuid_path, &subuid->subuid_status);
+	int r;
 
-	if (stat(subuid->subuid_path, &status) < 0)
-		status = (struct stat){0};
-	if (subuid->is_read && status.st_ino == subuid->status.st_ino &&
-	    status.st_size == subuid->status.st_size &&
-	    status.st_mtim.tv_sec == subuid->status.st_mtim.tv_sec &&
-	    status.st_mtim.tv_nsec == subuid->status.st_mtim.tv_nsec)
+	changed |= has_changed(subuid->passwd_path, &subuid->passwd_status);
+	if (subuid->is_read && !changed)
 		return;
-	subuid->status = status;
-	subuid->is_read = true;
-	read_ranges(subuid);
+	r = read_table(subuid);
+	subuid->is_read = !r;
+	if (r)
+		ts_log(TS_LOG_WARNING, "%s cannot be read: %s; ranges stay as they were",
+		       subuid->subuid_path, strerror(-r));
+}
+
+static int compare_piece(const void *key, const void *item)
+{
+	const struct piece *piece = item;
+	uid_t uid = *(const uid_t *)key;
+
+	return uid < piece->first ? -1 : uid > piece->last;
 }
 
 uid_t ts_subuid_owner(struct ts_subuid *subuid, uid_t uid)
 {
+	const struct array *pieces = &subuid->table.pieces;
+
 	look_again(subuid);
-	/* A few hundred entries at most on real machines, looked at once for each account. */
-	for (size_t i = 0; i < subuid->n_ranges; i++)
-		if (uid >= subuid->ranges[i].first && uid <= subuid->ranges[i].last)
-			return subuid->ranges[i].owner;
+	for (int depth = 0; depth < SUBUID_MAX_DEPTH && !is_person(&subuid->table, uid); depth++) {
+		const struct piece *piece = pieces->n ? bsearch(&uid, pieces->items, pieces->n,
+								sizeof(*piece), compare_piece)
+						      : NULL;
+
+		if (!piece || piece->owner == uid)
+			break;
+		uid = piece->owner;
+	}
 	return uid;
 }

@@ -16,8 +16,15 @@ int ts_subuid_new(const char *subuid_path, const char *passwd_path, struct ts_su
 void ts_subuid_free(struct ts_subuid *subuid); /* NULL is fine */
 
 /*
- * The user whose range `uid` lies in; `uid` itself if it is in none. A range of root's or of the daemon's own user, and one whose
- * owner's name is not in the passwd file, has its first uid as the owner: it counts as one user and gets no privilege. Reads the
- * files again when /etc/subuid has changed.
+ * The person that `uid` counts for.
+ *
+ * uid 0, the daemon's own uid and each uid of the passwd file count for themselves, also if a range holds them. Any other uid
+ * counts for the owner of its range, or for itself if no range holds it.
+ *
+ * Some ranges have no person as the owner: those of root and of the daemon's own user, and those of a name that is not in the
+ * passwd file. All ranges of one such name count as one user without privilege. A part that several users' ranges share counts as
+ * a user of its own, so that no owner pays for another one.
+ *
+ * Reads both files again if one of them has changed. If a file cannot be read, the ranges stay as they were.
  */
 uid_t ts_subuid_owner(struct ts_subuid *subuid, uid_t uid);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The accounts and their arithmetic. Everything in daemon/serve that serves a stranger calls it; it calls subuid.c for the person
- * behind a uid. Sums are atomic counters, so that sessions' threads take and give without a lock.
+ * behind a uid. Sums are atomic counters, so that sessions' threads take and give without a lock. Accounts are found by a hash of
+ * the uid: a user namespace can bring 65,536 of them.
  */
 #include "daemon/serve/users.h"
 
@@ -12,11 +13,14 @@
 #include "daemon/serve/subuid.h"
 #include "daemon/util/error.h"
 
+#define USERS_N_BUCKETS 1024u
+
 struct ts_user {
 	struct ts_users *users;
 	struct ts_user *next;
 	uid_t uid;
-	unsigned n_refs; /* the list's mutex guards it */
+	bool is_privileged; /* root, or the daemon's own user */
+	unsigned n_refs;    /* the list's mutex guards it */
 	uint64_t has[TS_RESOURCE_N];
 };
 
@@ -29,8 +33,9 @@ struct share {
 
 struct ts_users {
 	pthread_mutex_t mutex;
-	struct ts_user *first;
-	struct ts_user anybody; /* without memory for an account */
+	struct ts_user *buckets[USERS_N_BUCKETS];
+	struct ts_user root, own; /* always there: their accounts need no memory */
+	struct ts_user anybody;	  /* without memory for an account */
 	struct ts_subuid *subuid;
 	struct share shares[TS_RESOURCE_N];
 	uint64_t have[TS_RESOURCE_N];
@@ -80,6 +85,8 @@ int ts_users_new(const struct ts_limits *limits, bool is_service, struct ts_user
 	}
 	pthread_mutex_init(&users->mutex, NULL);
 	users->anybody = (struct ts_user){.users = users, .uid = (uid_t)-1};
+	users->root = (struct ts_user){.users = users, .uid = 0, .is_privileged = true};
+	users->own = (struct ts_user){.users = users, .uid = getuid(), .is_privileged = true};
 	fill_shares(users, limits);
 	/* A recording is its user's own. */
 	for (unsigned i = 0; !is_service && i < TS_RESOURCE_N; i++)
@@ -98,24 +105,43 @@ void ts_users_free(struct ts_users *users)
 	free(users);
 }
 
+static struct ts_user **bucket_of(struct ts_users *users, uid_t uid)
+{
+	/* Containers have the same uids at distances of 65,536. */
+	return &users->buckets[(uid ^ uid >> 10 ^ uid >> 20) % USERS_N_BUCKETS];
+}
+
+static struct ts_user *find_user(struct ts_users *users, uid_t uid)
+{
+	struct ts_user *user = *bucket_of(users, uid);
+
+	if (!uid)
+		return &users->root;
+	if (uid == users->own.uid)
+		return &users->own;
+	while (user && user->uid != uid)
+		user = user->next;
+	return user;
+}
+
+static struct ts_user *add_user(struct ts_users *users, uid_t uid)
+{
+	struct ts_user *user = calloc(1, sizeof(*user)), **bucket = bucket_of(users, uid);
+
+	if (!user)
+		return &users->anybody;
+	*user = (struct ts_user){.users = users, .next = *bucket, .uid = uid};
+	*bucket = user;
+	return user;
+}
+
 struct ts_user *ts_users_ref(struct ts_users *users, uid_t uid)
 {
 	struct ts_user *user;
 
 	pthread_mutex_lock(&users->mutex);
 	uid = ts_subuid_owner(users->subuid, uid);
-	user = users->first;
-	while (user && user->uid != uid)
-		user = user->next;
-	if (!user) {
-		user = calloc(1, sizeof(*user));
-		if (user) {
-			*user = (struct ts_user){.users = users, .next = users->first, .uid = uid};
-			users->first = user;
-		} else {
-			user = &users->anybody;
-		}
-	}
+	user = find_user(users, uid) ?: add_user(users, uid);
 	user->n_refs++;
 	pthread_mutex_unlock(&users->mutex);
 	return user;
@@ -137,8 +163,9 @@ void ts_user_unref(struct ts_user *user)
 		return;
 	users = user->users;
 	pthread_mutex_lock(&users->mutex);
-	if (--user->n_refs == 0 && user != &users->anybody) {
-		struct ts_user **p = &users->first;
+	if (--user->n_refs == 0 && user != &users->anybody && user != &users->root &&
+	    user != &users->own) {
+		struct ts_user **p = bucket_of(users, user->uid);
 
 		while (*p != user)
 			p = &(*p)->next;
@@ -153,24 +180,27 @@ uid_t ts_user_uid(const struct ts_user *user)
 	return user->uid;
 }
 
-/* Adds, unless the sum would come over `most`. */
+/* Adds, unless the sum would come over `most`. No other thread sees a sum that is too high meanwhile. */
 static bool add_up_to(uint64_t *sum, uint64_t n, uint64_t most)
 {
-	if (n <= most && __atomic_add_fetch(sum, n, __ATOMIC_RELAXED) <= most)
-		return true;
-	if (n <= most)
-		__atomic_sub_fetch(sum, n, __ATOMIC_RELAXED);
-	return false;
+	uint64_t now = __atomic_load_n(sum, __ATOMIC_RELAXED);
+
+	do {
+		if (now > most || n > most - now)
+			return false;
+	} while (!__atomic_compare_exchange_n(sum, &now, now + n, true, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	return true;
 }
 
 bool ts_user_take(struct ts_user *user, enum ts_resource resource, uint64_t n)
 {
 	const struct share *share = &user->users->shares[resource];
-	bool is_privileged = !user->uid || user->uid == getuid();
-	uint64_t most_user = is_privileged && !share->binds_all ? UINT64_MAX : share->most_user;
+	uint64_t most_user =
+		user->is_privileged && !share->binds_all ? UINT64_MAX : share->most_user;
 	uint64_t most = share->most;
 
-	if (!is_privileged && share->keeps_quarter)
+	if (!user->is_privileged && share->keeps_quarter)
 		most -= most / 4;
 	if (!add_up_to(&user->has[resource], n, most_user))
 		return false;
