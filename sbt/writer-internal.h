@@ -21,6 +21,8 @@ struct ts_sbt_writer {
 	uint64_t bytes;	    /* of the whole blocks written */
 	uint64_t room;	    /* up to where the file system has set space aside */
 	uint64_t max_bytes; /* 0: no limit of its own */
+	struct ts_sbt_space space;
+	uint64_t taken; /* of the present file: accounted for by `space` */
 	uint64_t n_blocks;
 	uint64_t quantum_ns;   /* 0: none; fixed before the first session */
 	uint32_t part;	       /* of the recording, from 1 */
@@ -73,6 +75,9 @@ static inline bool ts_sbt_is_full(int r)
 int ts_sbt_writer_take_room(struct ts_sbt_writer *writer, uint64_t n_bytes,
 			    enum ts_commit_kind kind);
 void ts_sbt_writer_give_room_back(struct ts_sbt_writer *writer);
+/* The same for a file that is complete up to n_bytes and becomes the writer's; the caller gives back what is not. */
+int ts_sbt_writer_take_space(struct ts_sbt_writer *writer, uint64_t n_bytes);
+void ts_sbt_writer_give_space(struct ts_sbt_writer *writer, uint64_t n_bytes);
 
 /*
  * Writes what is pending of the file itself, then these runs of encoded blocks, and empties them; likewise `summaries`,

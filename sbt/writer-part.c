@@ -102,6 +102,7 @@ static void change_over(struct ts_sbt_writer *writer, struct next *next)
 	next->index = (struct ts_index){0};
 	writer->n_blocks = next->n_blocks;
 	writer->room = 0;
+	writer->taken = next->bytes;
 	writer->no_room_ahead = writer->finished = false;
 	writer->part++;
 	__atomic_store_n(&writer->bytes, next->bytes, __ATOMIC_RELAXED);
@@ -114,9 +115,14 @@ int ts_sbt_writer_continue(struct ts_sbt_writer *writer, int fd, uint32_t number
 
 	pthread_mutex_lock(&writer->mutex);
 	r = begin(writer, &next, number);
-	r = r ?: ts_sbt_writer_end(writer);
-	if (!r)
-		change_over(writer, &next);
+	r = r ?: ts_sbt_writer_take_space(writer, next.bytes);
+	if (!r) {
+		r = ts_sbt_writer_end(writer);
+		if (r)
+			ts_sbt_writer_give_space(writer, next.bytes);
+		else
+			change_over(writer, &next);
+	}
 	pthread_mutex_unlock(&writer->mutex);
 	ts_index_deinit(&next.index);
 	ts_buffer_deinit(&next.block);

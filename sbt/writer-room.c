@@ -49,22 +49,66 @@ static uint64_t limit_bytes(const struct ts_sbt_writer *writer)
 	return limit;
 }
 
-static int set_aside(struct ts_sbt_writer *writer, uint64_t to)
+static int take(struct ts_sbt_writer *writer, uint64_t n_bytes)
+{
+	return n_bytes && writer->space.take ? writer->space.take(writer->space.data, n_bytes) : 0;
+}
+
+static void settle(struct ts_sbt_writer *writer, uint64_t n_bytes)
+{
+	if (n_bytes && writer->space.take)
+		writer->space.settle(writer->space.data, n_bytes);
+}
+
+void ts_sbt_writer_give_space(struct ts_sbt_writer *writer, uint64_t n_bytes)
+{
+	if (n_bytes && writer->space.take)
+		writer->space.give(writer->space.data, n_bytes);
+}
+
+int ts_sbt_writer_take_space(struct ts_sbt_writer *writer, uint64_t n_bytes)
+{
+	int r = take(writer, n_bytes);
+
+	if (!r)
+		settle(writer, n_bytes);
+	return r;
+}
+
+/* A file system that sets nothing aside, or will not, is none that is full: writes show what there is. */
+static int allocate(struct ts_sbt_writer *writer, uint64_t to)
 {
 	int r;
 
+	if (writer->no_room_ahead)
+		return 0;
 	do
 		r = fallocate(writer->fd, FALLOC_FL_KEEP_SIZE, (off_t)writer->room,
 			      (off_t)(to - writer->room));
 	while (r < 0 && errno == EINTR);
-	if (!r) {
-		writer->room = to;
+	if (!r)
 		return 0;
-	}
 	if (ts_sbt_is_full(-errno))
 		return -errno;
-	/* It cannot do it, or will not: writes show what there is. */
 	writer->no_room_ahead = true;
+	return 0;
+}
+
+static int set_aside(struct ts_sbt_writer *writer, uint64_t to)
+{
+	uint64_t n_bytes = to > writer->taken ? to - writer->taken : 0;
+	int r = take(writer, n_bytes);
+
+	if (r)
+		return r;
+	r = allocate(writer, to);
+	settle(writer, n_bytes);
+	if (r) {
+		ts_sbt_writer_give_space(writer, n_bytes);
+		return r;
+	}
+	writer->taken += n_bytes;
+	writer->room = to;
 	return 0;
 }
 
@@ -85,8 +129,6 @@ int ts_sbt_writer_take_room(struct ts_sbt_writer *writer, uint64_t n_bytes,
 	limit = limit_bytes(writer);
 	if (need > limit)
 		return -EFBIG;
-	if (writer->no_room_ahead)
-		return 0;
 	if (writer->room < writer->bytes)
 		writer->room = writer->bytes;
 	step = writer->bytes / 8;
@@ -100,10 +142,24 @@ int ts_sbt_writer_take_room(struct ts_sbt_writer *writer, uint64_t n_bytes,
 
 void ts_sbt_writer_give_room_back(struct ts_sbt_writer *writer)
 {
-	if (!writer->is_file || writer->room <= writer->bytes)
+	if (!writer->is_file)
 		return;
-	writer->room = 0;
-	if (ftruncate(writer->fd, (off_t)writer->bytes) < 0) {
+	if (writer->room > writer->bytes && ftruncate(writer->fd, (off_t)writer->bytes) < 0) {
 		/* It stays the file's, beyond its end: space, and nothing that a reader sees. */
+		return;
 	}
+	writer->room = 0;
+	if (writer->taken > writer->bytes) {
+		ts_sbt_writer_give_space(writer, writer->taken - writer->bytes);
+		writer->taken = writer->bytes;
+	}
+}
+
+void ts_sbt_writer_space(struct ts_sbt_writer *writer, const struct ts_sbt_space *space)
+{
+	pthread_mutex_lock(&writer->mutex);
+	writer->space = *space;
+	writer->taken = 0;
+	writer->room = 0;
+	pthread_mutex_unlock(&writer->mutex);
 }

@@ -116,6 +116,22 @@ uint64_t ts_sbt_writer_memory(struct ts_sbt_writer *writer);
 /* Gives back the memory that only the next write needs. Any thread. */
 void ts_sbt_writer_trim(struct ts_sbt_writer *writer);
 
+/*
+ * Accounts for the space of the file, its end included, before the file takes it up. The functions are called with the writer's
+ * lock held: they call no function of the writer. NULL for `take`: nothing is accounted.
+ */
+struct ts_sbt_space {
+	void *data;
+	/* 0: the file may take up n_bytes more; -ENOSPC, -EDQUOT or -EFBIG: it is full. */
+	int (*take)(void *data, uint64_t n_bytes);
+	/* The file system has set the n_bytes of the last take() aside, where it can. */
+	void (*settle)(void *data, uint64_t n_bytes);
+	/* The file does not need n_bytes of those that it took. */
+	void (*give)(void *data, uint64_t n_bytes);
+};
+/* Before the first session. What was written before is taken with the next write. */
+void ts_sbt_writer_space(struct ts_sbt_writer *writer, const struct ts_sbt_space *space);
+
 /* Why nothing but ends is taken any more: -ENOSPC, -EDQUOT, -EFBIG; 0: all is. Any thread. */
 int ts_sbt_writer_full(const struct ts_sbt_writer *writer);
 

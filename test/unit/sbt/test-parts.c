@@ -4,6 +4,8 @@
  */
 #include "test/unit/harness.h"
 
+#include <sys/stat.h>
+
 #include "sbt/repair.h"
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"
@@ -312,5 +314,99 @@ TS_TEST(names)
 
 		ts_check_str(part ? part : "none", cases[i].part ? cases[i].part : "none");
 		free(part);
+	}
+}
+
+/* ---- space ---- */
+
+struct account {
+	uint64_t has, most, peak;
+	uint64_t unsettled;
+};
+
+static int account_take(void *data, uint64_t n_bytes)
+{
+	struct account *account = data;
+
+	if (account->has + n_bytes > account->most)
+		return -EDQUOT;
+	account->has += n_bytes;
+	account->unsettled += n_bytes;
+	account->peak = account->has > account->peak ? account->has : account->peak;
+	return 0;
+}
+
+static void account_settle(void *data, uint64_t n_bytes)
+{
+	struct account *account = data;
+
+	ts_check(n_bytes <= account->unsettled);
+	account->unsettled -= n_bytes;
+}
+
+static void account_give(void *data, uint64_t n_bytes)
+{
+	struct account *account = data;
+
+	ts_check(n_bytes <= account->has);
+	account->has -= n_bytes;
+}
+
+static uint64_t file_bytes(int fd)
+{
+	struct stat status;
+
+	ts_check_int(fstat(fd, &status), 0);
+	return (uint64_t)status.st_size;
+}
+
+/* Two files that count in one account, until it has no more: the second one gets its end, and each counts what it has. */
+TS_TEST(space_is_accounted_for)
+{
+	struct account account = {.most = 1 << 20};
+	const struct ts_sbt_space space = {&account, account_take, account_settle, account_give};
+	uint64_t state = 1, counts[TS_ROW_EVENT_COUNT];
+	struct ts_row_session session = {0};
+	struct ts_row_mark mark = {0};
+	struct ts_sbt_session_writer *sw;
+	struct ts_sbt_writer *writer;
+	int fds[2] = {test_file(), test_file()}, r = 0;
+
+	ts_check_int(ts_sbt_writer_new(fcntl(fds[0], F_DUPFD_CLOEXEC, 3), &writer), 0);
+	ts_sbt_writer_space(writer, &space);
+	ts_check_int(ts_sbt_session_writer_new(writer, &session, &sw), 0);
+	for (int i = 0; !r; i++) {
+		ts_check(i < 10000);
+		for (int j = 0; j < 100; j++) {
+			mark.payload = test_random(&state);
+			ts_check_int(ts_sbt_session_writer_add_row(sw, TS_ROW_MARK, &mark), 0);
+		}
+		r = ts_sbt_session_writer_seal(sw, "checkpoint", 10);
+		ts_check(!r || i > 100);
+		ts_check(account.has >= ts_sbt_writer_bytes(writer));
+		if (i == 50) {
+			ts_check_int(ts_sbt_writer_continue(writer,
+							    fcntl(fds[1], F_DUPFD_CLOEXEC, 3), 1),
+				     0);
+			ts_check_int(account.has, file_bytes(fds[0]) + file_bytes(fds[1]));
+		}
+	}
+	ts_check_int(r, -EDQUOT);
+	ts_check_int(ts_sbt_writer_full(writer), -EDQUOT);
+	ts_check_int(ts_sbt_writer_error(writer), 0);
+	ts_sbt_session_writer_drop(sw, counts);
+	ts_check_int(ts_sbt_session_writer_seal(sw, NULL, 0), 0);
+	ts_sbt_session_writer_free(sw);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_check_int(account.has, file_bytes(fds[0]) + file_bytes(fds[1]));
+	ts_check(account.peak <= account.most && account.has > account.most / 2);
+	ts_check_int(account.unsettled, 0);
+	ts_sbt_writer_free(writer);
+	for (int i = 0; i < 2; i++) {
+		struct ts_sbt_reader *reader = open_reader(fds[i]);
+
+		ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
+		ts_sbt_reader_free(reader);
+		close(fds[i]);
 	}
 }
