@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <systemd/sd-daemon.h>
 
 #include "daemon/bpf/system.h"
@@ -57,6 +58,7 @@ static const char help_text[] =
 	"\n"
 	"What strangers can cost. SIZE is in bytes, or has a K, M or G behind it. One user may\n"
 	"have a quarter of what has a *. A file of `tsctl record` may be as large as the disk.\n"
+	"--max-disk-bytes and --retain-size also accept a percentage of the file system, as 20%.\n"
 	"\n";
 
 static const char help_end[] =
@@ -448,6 +450,16 @@ static int make_absolute(const char **path)
 	return 0;
 }
 
+/* Shares of the disk are those of the file system that holds the traces. One that reports no size has no limit. */
+static void resolve_shares(struct ts_server_options *server)
+{
+	struct statvfs disk = {0};
+
+	if (statvfs(server->directory, &disk) < 0)
+		disk = (struct statvfs){0};
+	ts_limits_resolve(&server->limits, (uint64_t)disk.f_blocks * disk.f_frsize);
+}
+
 /* A service that could write nothing says so when it starts, not at the first process that it should record. */
 static int prepare_directory(struct ts_server_options *server)
 {
@@ -466,6 +478,8 @@ static int prepare_directory(struct ts_server_options *server)
 	if (r)
 		ts_log(TS_LOG_ERROR, "cannot keep traces in %s: %s; --directory names another",
 		       server->directory, strerror(-r));
+	else
+		resolve_shares(server);
 	return r;
 }
 

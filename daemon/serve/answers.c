@@ -215,6 +215,22 @@ static const char *answer_mode(enum ts_server_mode mode)
 					  : "private";
 }
 
+static void answer_status_disk(Ts__Rpc__Status *status, const struct ts_server *server,
+			       const struct ts_identity *asker)
+{
+	struct ts_user *user = ts_users_ref(server->users, asker->uid);
+	uint64_t most = ts_user_most(user, TS_RESOURCE_DISK_BYTES),
+		 all_most = ts_users_most(server->users, TS_RESOURCE_DISK_BYTES);
+
+	TS_RPC_SET(status, disk_bytes, ts_user_has(user, TS_RESOURCE_DISK_BYTES));
+	if (most != UINT64_MAX)
+		TS_RPC_SET(status, disk_bytes_most, most);
+	TS_RPC_SET(status, disk_bytes_all, ts_users_have(server->users, TS_RESOURCE_DISK_BYTES));
+	if (all_most != UINT64_MAX)
+		TS_RPC_SET(status, disk_bytes_all_most, all_most);
+	ts_user_unref(user);
+}
+
 int ts_answer_status(const struct ts_server *server, const struct ts_identity *asker,
 		     uint8_t **ret_packed, size_t *ret_n_bytes)
 {
@@ -259,6 +275,8 @@ int ts_answer_status(const struct ts_server *server, const struct ts_identity *a
 	status.inject_socket = (char *)(uintptr_t)options->inject_socket;
 	if (options->mode == TS_SERVER_SERVICE)
 		status.directory = (char *)(uintptr_t)options->directory;
+	if (options->mode == TS_SERVER_SERVICE)
+		answer_status_disk(&status, server, asker);
 	TS_RPC_SET(&status, sessions_live,
 		   (uint32_t)ts_users_have(server->users, TS_RESOURCE_SESSIONS) +
 			   (uint32_t)all.observed.n);

@@ -43,6 +43,8 @@ static bool dump_is_ready(const struct ts_server *server, const struct ts_record
 
 void ts_server_dump_check(struct ts_server *server, struct ts_recording *recording, bool is_end)
 {
+	struct ts_recording_files files;
+
 	/* One that is wanted while another is made is the same. */
 	if (__atomic_exchange_n(&recording->dump_wanted, false, __ATOMIC_RELAXED) &&
 	    !recording->dump_deadline_ns)
@@ -50,7 +52,8 @@ void ts_server_dump_check(struct ts_server *server, struct ts_recording *recordi
 	if (!recording->dump_deadline_ns || (!is_end && !dump_is_ready(server, recording)))
 		return;
 	recording->dump_deadline_ns = 0;
-	ts_recording_dump(recording);
+	if (!ts_recording_dump(recording, &files))
+		ts_server_keep_files(server, recording->user, &files);
 }
 
 static void dump_look(struct ts_server *server, struct ts_recording *recording)

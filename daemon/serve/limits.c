@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of limits. A size is in bytes, or has a K, M or G behind it (powers of 1024).
+ * The table of limits. A size is in bytes, or has a K, M or G behind it (powers of 1024). A share of the disk is a size, or a
+ * percentage of the file system: ts_limits_resolve() makes bytes of it once the directory is known.
  */
 #include "daemon/serve/limits.h"
 
@@ -14,12 +15,15 @@
 #define GIB	    (1024 * MIB)
 
 #define LIMIT_UNSET UINT64_MAX
+/* Larger than any size, which is an off_t. */
+#define LIMIT_PERCENT (UINT64_C(1) << 63)
 
 struct limit {
 	const char *name;
 	const char *what; /* a few words */
 	bool is_size;
 	bool is_service; /* the default holds for a service; there is none otherwise */
+	bool is_share;	 /* a size that may be a percentage of the disk */
 	uint64_t least;
 	uint64_t most;
 	uint64_t value; /* the default */
@@ -60,6 +64,17 @@ static const struct limit table[] = {
 	 .value = 64 * GIB},
 	{"keep-free", "so much of the disk is left alone", true, true, .most = INT64_MAX,
 	 .value = 256 * MIB},
+	{"max-disk-bytes", "trace files that are kept", true, true, true, .most = INT64_MAX,
+	 .value = LIMIT_PERCENT | 50},
+	{"max-disk-bytes-user", "the same of one user", true, true, true, .most = INT64_MAX,
+	 .value = LIMIT_PERCENT | 10},
+	{"max-disk-files", "trace files that are kept *", false, true, .most = 16777216,
+	 .value = 65536},
+	{"retain-age", "older finished traces are removed, hours", false, true,
+	 .most = INT64_MAX / 1000000000 / 3600},
+	{"retain-size", "beyond it the oldest finished ones are removed", true, true, true,
+	 .most = INT64_MAX},
+	{"retain-size-user", "the same for each user", true, true, true, .most = INT64_MAX},
 	{"rotate-size", "then a recording goes on in another file", true, true, .most = INT64_MAX},
 	{"rotate-age", "the same, ms", false, true, .most = INT64_MAX / 1000000},
 	{"keep", "files of a recording, the newest", false, true, .most = UINT32_MAX},
@@ -88,9 +103,44 @@ void ts_limits_complete(struct ts_limits *limits, bool is_service)
 				table[i].is_service && !is_service ? 0 : table[i].value;
 }
 
+void ts_limits_resolve(struct ts_limits *limits, uint64_t disk_bytes)
+{
+	for (size_t i = 0; i < TS_LIMITS_N; i++) {
+		uint64_t *value = value_of(limits, i);
+
+		if (table[i].is_share && *value & LIMIT_PERCENT)
+			*value = disk_bytes / 100 * (*value & ~LIMIT_PERCENT);
+	}
+}
+
 const char *ts_limits_name(size_t i)
 {
 	return table[i].name;
+}
+
+/* "N%", N from 1 to 100. */
+static int parse_percent(const char *text, uint64_t *ret_value)
+{
+	size_t n = strlen(text);
+	char digits[8];
+	uint64_t percent;
+
+	if (!n || text[n - 1] != '%' || n > sizeof(digits))
+		return -EINVAL;
+	memcpy(digits, text, n - 1);
+	digits[n - 1] = '\0';
+	if (ts_number_parse(digits, 100, &percent) || !percent)
+		return -EINVAL;
+	*ret_value = LIMIT_PERCENT | percent;
+	return 0;
+}
+
+static int parse_value(const struct limit *limit, const char *text, uint64_t *ret_value)
+{
+	if (limit->is_share && !parse_percent(text, ret_value))
+		return 0;
+	return limit->is_size ? ts_number_parse_size(text, limit->most, ret_value)
+			      : ts_number_parse(text, limit->most, ret_value);
 }
 
 int ts_limits_set(struct ts_limits *limits, size_t i, const char *text, char *ret_why, size_t n_why)
@@ -98,10 +148,10 @@ int ts_limits_set(struct ts_limits *limits, size_t i, const char *text, char *re
 	const struct limit *limit = &table[i];
 	uint64_t value;
 
-	if (limit->is_size ? ts_number_parse_size(text, limit->most, &value)
-			   : ts_number_parse(text, limit->most, &value)) {
-		snprintf(ret_why, n_why, "--%s takes a %s up to %" PRIu64 ", not '%s'", limit->name,
-			 limit->is_size ? "size" : "number", limit->most, text);
+	if (parse_value(limit, text, &value)) {
+		snprintf(ret_why, n_why, "--%s takes a %s up to %" PRIu64 "%s, not '%s'",
+			 limit->name, limit->is_size ? "size" : "number", limit->most,
+			 limit->is_share ? " or a percentage" : "", text);
 		return -EINVAL;
 	}
 	if (value < limit->least) {
@@ -118,6 +168,8 @@ static void print_value(char *text, size_t n_text, const struct limit *limit)
 {
 	if (!limit->value)
 		snprintf(text, n_text, "none");
+	else if (limit->is_share && limit->value & LIMIT_PERCENT)
+		snprintf(text, n_text, "%" PRIu64 "%%", limit->value & ~LIMIT_PERCENT);
 	else if (limit->is_size && limit->value % GIB == 0)
 		snprintf(text, n_text, "%" PRIu64 "G", limit->value / GIB);
 	else if (limit->is_size)

@@ -30,6 +30,14 @@ struct ts_limits {
 	uint64_t max_replay_memory;
 	uint64_t max_file_bytes; /* 0: none */
 	uint64_t keep_free;	 /* 0: nothing */
+	/* Trace files that a service holds, live and finished. 0: no limit. */
+	uint64_t max_disk_bytes;
+	uint64_t max_disk_bytes_user;
+	uint64_t max_disk_files;
+	/* Finished traces beyond it are removed. 0: none are. The age is in hours. */
+	uint64_t retain_age;
+	uint64_t retain_size;
+	uint64_t retain_size_user;
 	/* Recordings in several files. 0: not so. Ages are in ms. */
 	uint64_t rotate_size;
 	uint64_t rotate_age;
@@ -44,6 +52,9 @@ struct ts_limits {
 void ts_limits_init(struct ts_limits *limits);
 /* What was not set gets its default; a file that is its user's own has no limit. */
 void ts_limits_complete(struct ts_limits *limits, bool is_service);
+
+/* A share of the disk ("20%") becomes bytes: `disk_bytes` is the size of the file system that holds the traces. */
+void ts_limits_resolve(struct ts_limits *limits, uint64_t disk_bytes);
 
 /* The i-th option's name, without dashes; i < TS_LIMITS_N. */
 const char *ts_limits_name(size_t i);

@@ -147,7 +147,7 @@ static int peer_recording(struct ts_peer *peer, const char *program, bool resume
 			return r;
 		peer->recording->uid = peer->credentials.uid;
 		ts_recording_limit(peer->recording, &server->options.limits, peer->user);
-		return 0;
+		return ts_recording_count(peer->recording, server->disk);
 	}
 	if (!server->recording) {
 		r = ts_recording_new(server->options.output, true, 0600, server->options.program,
@@ -229,9 +229,9 @@ static const char *peer_take_session(struct ts_peer *peer)
 	return "too many sessions of this user at once (see --max-sessions-user)";
 }
 
-static const char *peer_may_begin(const struct ts_peer *peer)
+static const char *peer_may_begin(struct ts_peer *peer)
 {
-	const struct ts_server *server = peer->server;
+	struct ts_server *server = peer->server;
 	const struct ts_limits *limits = &server->options.limits;
 
 	if (peer->session)
@@ -243,7 +243,7 @@ static const char *peer_may_begin(const struct ts_peer *peer)
 	if (server->options.mode == TS_SERVER_SERVICE &&
 	    !ts_recording_has_disk(server->options.directory, limits))
 		return "no more of the disk is free than is to stay so (see --keep-free)";
-	return NULL;
+	return ts_server_may_keep(server, peer->user);
 }
 
 static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *hello, int memfd)
@@ -564,11 +564,14 @@ static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, con
 			ts_recording_discard(recording);
 		else if (server->options.mode == TS_SERVER_SERVICE)
 			ts_server_dump_check(server, recording, true);
+		if (server->options.mode == TS_SERVER_SERVICE && !empty)
+			ts_server_keep(server, recording);
 		end = lseek(recording->read_fd, 0, SEEK_END);
 		server->n_bytes += end > 0 ? (uint64_t)end : 0;
 		if (server->options.mode == TS_SERVER_SERVICE && !empty)
 			ts_server_remember(server, ts_take_ptr(peer->recording), peer->number,
 					   peer->credentials.pid);
+		ts_server_expire(server);
 	}
 	if (how == TS_SESSION_END_BAD_DATA)
 		ts_log(TS_LOG_WARNING, "dropped pid %d, uid %u: %s", peer->credentials.pid,

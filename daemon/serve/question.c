@@ -7,6 +7,7 @@
 #include "daemon/serve/question.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -23,6 +24,11 @@
 #define CANCEL_NS  (10000 * MS_NS)
 #define READ_BYTES (64u * 1024)
 
+struct question_file {
+	dev_t device;
+	ino_t inode;
+};
+
 struct ts_question {
 	struct ts_question *next;
 	struct ts_server *server;
@@ -38,6 +44,8 @@ struct ts_question {
 	struct ts_frame_parser parser;
 	uint64_t deadline_ns;
 	uint64_t n_bytes, most_bytes;
+	struct question_file files[TS_FRAME_MAX_FDS]; /* that it is about */
+	unsigned n_files;
 	bool is_replay;
 	bool is_cancelled; /* and was asked to say what it has found so far */
 	bool killed;
@@ -286,6 +294,28 @@ static int question_start(struct ts_question *question, Ts__Rpc__Query *query, c
 	return 0;
 }
 
+/* They stay where they are until it is over. */
+static void question_note_files(struct ts_question *question, const int *files, unsigned n_files)
+{
+	struct stat status;
+
+	for (unsigned i = 0; i < n_files && question->n_files < TS_FRAME_MAX_FDS; i++)
+		if (!fstat(files[i], &status))
+			question->files[question->n_files++] =
+				(struct question_file){status.st_dev, status.st_ino};
+}
+
+bool ts_questions_hold(const struct ts_server *server, dev_t device, ino_t inode)
+{
+	for (const struct ts_question *question = server->questions; question;
+	     question = question->next)
+		for (unsigned i = 0; i < question->n_files; i++)
+			if (question->files[i].inode == inode &&
+			    question->files[i].device == device)
+				return true;
+	return false;
+}
+
 int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts__Rpc__Query *query,
 		    const int *files, unsigned n_files, uint32_t wait_ms, const char **ret_why)
 {
@@ -325,6 +355,7 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 		/* Heads of parts are no bytes of the answer. */
 		.most_bytes = query->max_bytes + query->max_bytes / 1024 + TS_BODY_PART_BYTES,
 	};
+	question_note_files(question, files, n_files);
 	ts_frame_parser_init(&question->parser, TS_FRAME_ANSWER, TS_FRAME_ANSWER_MAX_BYTES);
 	server->questions = question;
 	r = question_start(question, query, files, n_files);

@@ -28,5 +28,7 @@ void ts_question_leave(struct ts_client_connection *client);
 
 /* Looks at deadlines, and at processes that were killed. */
 void ts_questions_check(struct ts_server *server, uint64_t now_ns);
+/* Whether one of them is about this file. */
+bool ts_questions_hold(const struct ts_server *server, dev_t device, ino_t inode);
 /* At the end of the daemon: waits for none of them. */
 void ts_questions_end(struct ts_server *server);

@@ -284,6 +284,7 @@ void ts_recording_free(struct ts_recording *recording)
 		return;
 	ts_sbt_writer_free(recording->writer);
 	recording_discharge(recording);
+	ts_recording_uncount(recording);
 	ts_user_unref(recording->user);
 	if (recording->read_fd >= 0)
 		close(recording->read_fd);
@@ -391,6 +392,10 @@ bool ts_recording_full(struct ts_recording *recording)
 
 const char *ts_recording_why_full(const struct ts_recording *recording)
 {
+	const char *no_space = __atomic_load_n(&recording->no_space, __ATOMIC_RELAXED);
+
+	if (no_space)
+		return no_space;
 	switch (ts_sbt_writer_full(recording->writer)) {
 	case -ENOSPC:
 		return "the disk is full";
@@ -400,7 +405,7 @@ const char *ts_recording_why_full(const struct ts_recording *recording)
 		return "the file came to the limit that is set for its size";
 	default:
 		return __atomic_load_n(&recording->nothing_free, __ATOMIC_RELAXED)
-			       ? "no more of the disk is free than is to stay so"
+			       ? TS_RECORDING_NOTHING_FREE
 			       : NULL;
 	}
 }

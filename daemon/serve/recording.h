@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include "daemon/serve/disk.h"
 #include "daemon/serve/identity.h"
 #include "daemon/serve/users.h"
 #include "proto/abi/session.h"
@@ -17,6 +18,8 @@
 #define TS_RECORDING_MAX_REFUSALS 256u
 #define TS_RECORDING_MAX_NOTES	  4096u
 #define TS_RECORDING_MAX_DUMPS	  64u
+/* Why a file is cut short. */
+#define TS_RECORDING_NOTHING_FREE "no more of the disk is free than is to stay so"
 
 struct ts_recording {
 	struct ts_sbt_writer *writer;
@@ -26,6 +29,10 @@ struct ts_recording {
 	const struct ts_limits *limits;
 	struct ts_user *user;	   /* the account that its definitions count for */
 	bool nothing_free;	   /* but those; any thread */
+	struct ts_disk *disk;	   /* its files count in the user's account; NULL: they do not */
+	uint64_t disk_bytes;	   /* of that account; any thread */
+	uint32_t n_disk_files;	   /* the same */
+	const char *no_space;	   /* why the file got no more space; NULL: it did; any thread */
 	bool removed;		   /* while it was written; any thread */
 	uint64_t definition_bytes; /* held for its sessions' definitions */
 	uint64_t memory_bytes;	   /* charged for what its writer holds beside them; any thread */
@@ -74,6 +81,12 @@ struct ts_recording {
 	char empty_program[64];
 };
 
+/* Paths. */
+struct ts_recording_files {
+	char **paths;
+	size_t n;
+};
+
 /*
  * Creates the file, never over an existing one: where `path` exists, -EEXIST; or with `unique`,
  * "-1", "-2", ... is put before its ".sbt" (and -EEXIST where a thousand of those exist too).
@@ -119,6 +132,22 @@ bool ts_recording_account(struct ts_recording *recording);
  */
 void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *limits,
 			struct ts_user *user);
+/*
+ * Before its first session: its files count in the user's account from now on. 0 or -EDQUOT: the account has no room for a file.
+ * `disk` outlives the recording. The functions below do nothing for a recording that does not count.
+ */
+int ts_recording_count(struct ts_recording *recording, struct ts_disk *disk);
+/* Nothing of it counts any more. */
+void ts_recording_uncount(struct ts_recording *recording);
+/*
+ * Another file of it is about to be made, was made or could not be, and is gone with n_bytes. -EDQUOT, -ENOSPC: there must be
+ * none.
+ */
+int ts_recording_take_file(struct ts_recording *recording);
+void ts_recording_settle_file(struct ts_recording *recording);
+void ts_recording_give_file(struct ts_recording *recording, uint64_t n_bytes);
+/* n_bytes of its files count elsewhere. */
+void ts_recording_give_bytes(struct ts_recording *recording, uint64_t n_bytes);
 /* Whether the file may not grow on: by its size, or by what is left of the disk. Any thread. */
 bool ts_recording_full(struct ts_recording *recording);
 /* What was found to be full, for people; NULL: nothing. Any thread. */
@@ -133,9 +162,13 @@ void ts_recording_turn(struct ts_recording *recording);
 uint64_t ts_recording_bytes(struct ts_recording *recording);
 /*
  * Keeps what there is so far, and is not to be kept for ever, under another name: "-dump1" and so on before its ".sbt"; of a
- * recording that has ended, all that is kept of it. The main thread. 0 or -errno, which is logged.
+ * recording that has ended, all that is kept of it. The main thread. 0 or -errno, which is logged. The dump's files, the oldest
+ * first, do not count as the recording's; the list is freed with ts_recording_files_deinit().
  */
-int ts_recording_dump(struct ts_recording *recording);
+int ts_recording_dump(struct ts_recording *recording, struct ts_recording_files *ret_files);
+/* All files of it, the oldest first. 0 or -ENOMEM. */
+int ts_recording_files(struct ts_recording *recording, struct ts_recording_files *ret_files);
+void ts_recording_files_deinit(struct ts_recording_files *files);
 /* Nobody needs the file: takes its name away. */
 void ts_recording_discard(struct ts_recording *recording);
 

@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
 #include "daemon/serve/answers.h"
@@ -75,6 +76,24 @@ static void server_forget_for(struct ts_server *server, const struct ts_user *us
 			oldest = p;
 	if (oldest)
 		server_forget(oldest);
+}
+
+static bool server_is_of(const struct ts_recording *recording, dev_t device, ino_t inode)
+{
+	struct stat status;
+
+	return !fstat(recording->read_fd, &status) && status.st_dev == device &&
+	       status.st_ino == inode;
+}
+
+void ts_server_forget_file(struct ts_server *server, dev_t device, ino_t inode)
+{
+	struct ts_ended **p = &server->ended;
+
+	while (*p && !server_is_of((*p)->recording, device, inode))
+		p = &(*p)->next;
+	if (*p)
+		server_forget(p);
 }
 
 struct ts_peer *ts_server_find_peer(const struct ts_server *server, uint32_t number)
@@ -217,6 +236,7 @@ static void server_check(struct ts_server *server)
 	}
 	ts_questions_check(server, now);
 	ts_server_dump_check_all(server);
+	ts_server_expire_check(server);
 	if (server->finishing && !server->peers)
 		server_done(server);
 	else if (server->finishing && now > server->finish_deadline_ns + SERVER_ABANDON_NS)
@@ -465,7 +485,8 @@ static int server_open(struct ts_server *server)
 		return r || !options->control_socket ? r : ts_listen_control(server, -1);
 	case TS_SERVER_SERVICE:
 	default:
-		r = ts_listen_inject(server);
+		r = ts_server_expire_open(server);
+		r = r ?: ts_listen_inject(server);
 		r = r ?: ts_listen_control(server, options->control_fd);
 		r = r ?: ts_server_open_system(server);
 		if (!r)
@@ -559,6 +580,7 @@ static void server_deinit(struct ts_server *server)
 	ts_recording_free(server->observed);
 	ts_kernel_hub_free(server->kernel);
 	ts_recording_free(server->recording);
+	ts_server_expire_close(server);
 	server_unlink(server);
 	sd_event_source_disable_unref(server->inject_source);
 	sd_event_source_disable_unref(server->control_source);

@@ -59,13 +59,17 @@ struct ts_server_options {
 struct ts_peer;
 struct ts_client_connection;
 struct ts_question;
+struct ts_retention;
 
 struct ts_server {
 	struct ts_server_options options;
 	sd_event *event;
 	struct ts_users *users;
-	gid_t all_group;	  /* whose members see all; (gid_t)-1: none */
-	struct ts_closer *closer; /* for whatever a peer or client may have had a hand in */
+	gid_t all_group;		  /* whose members see all; (gid_t)-1: none */
+	struct ts_disk *disk;		  /* a service's; NULL: files do not count */
+	struct ts_retention *retention;	  /* the same */
+	sd_event_source *retention_timer; /* the next look at traces */
+	struct ts_closer *closer;	  /* for whatever a peer or client may have had a hand in */
 	int notify_fd;
 	sd_event_source *notify_source;
 	sd_event_source *inject_source;
@@ -219,6 +223,23 @@ int ts_server_dump_prepare(const struct ts_server *server, struct ts_recording *
 /* Begins one that is wanted, completes one whose sessions are ready; at the end, whatever they are. */
 void ts_server_dump_check(struct ts_server *server, struct ts_recording *recording, bool is_end);
 void ts_server_dump_check_all(struct ts_server *server);
+
+/*
+ * Traces that a service keeps: expire.c. Opening finds those of earlier runs. A recording that has ended is kept, and so are a
+ * dump's files, which are taken over: from then on they count in their user's account and go in their time.
+ */
+int ts_server_expire_open(struct ts_server *server);
+void ts_server_expire_close(struct ts_server *server);
+/* Removes what has to go; ts_server_expire_check(): where a recording asks for room. */
+void ts_server_expire(struct ts_server *server);
+void ts_server_expire_check(struct ts_server *server);
+void ts_server_keep(struct ts_server *server, struct ts_recording *recording);
+void ts_server_keep_files(struct ts_server *server, struct ts_user *user,
+			  struct ts_recording_files *files);
+/* Why no recording of the user's may begin; NULL: one may. */
+const char *ts_server_may_keep(struct ts_server *server, struct ts_user *user);
+/* A trace that is over was removed: it is handed out no more. */
+void ts_server_forget_file(struct ts_server *server, dev_t device, ino_t inode);
 
 /* Somebody may have a deadline now: it will be looked at. */
 void ts_server_watch(struct ts_server *server);

@@ -33,7 +33,8 @@ static int open_recording(struct ts_server *server)
 	if (r)
 		return ts_error_trace(r);
 	ts_server_own_recording(server, server->observed);
-	return ts_recording_quantum(server->observed, options->quantum_ns);
+	r = ts_recording_count(server->observed, server->disk);
+	return r ?: ts_recording_quantum(server->observed, options->quantum_ns);
 }
 
 static int start(struct ts_server *server, struct ts_recording *recording)

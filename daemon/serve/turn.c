@@ -23,6 +23,7 @@
 struct ts_recording_part {
 	uint32_t number;
 	uint64_t n_bytes;
+	uint64_t n_counted; /* of these: in the account of the recording, not of a dump */
 	uint64_t begin_ns;
 	dev_t device;
 	ino_t inode;
@@ -109,6 +110,7 @@ static int turn_remember(struct ts_recording *recording, uint32_t number)
 	parts[recording->n_parts++] = (struct ts_recording_part){
 		.number = number,
 		.n_bytes = (uint64_t)status.st_size,
+		.n_counted = (uint64_t)status.st_size,
 		.begin_ns = recording->part_ns,
 		.device = status.st_dev,
 		.inode = status.st_ino,
@@ -153,6 +155,7 @@ static void turn_forget_oldest(struct ts_recording *recording)
 	if (path && !fstatat(AT_FDCWD, path, &named, AT_SYMLINK_NOFOLLOW) &&
 	    named.st_ino == oldest->inode && named.st_dev == oldest->device)
 		unlink(path);
+	ts_recording_give_file(recording, oldest->n_counted);
 	recording->n_parts--;
 	memmove(recording->parts, recording->parts + 1,
 		recording->n_parts * sizeof(*recording->parts));
@@ -182,15 +185,20 @@ static int turn(struct ts_recording *recording)
 	ts_cleanup(ts_freep) char *path = NULL;
 	ts_cleanup(ts_closep) int fd = -1;
 	uint32_t number;
-	int r = turn_name(recording, &number, &named);
+	int r = ts_recording_take_file(recording);
 
+	if (r)
+		return r;
+	r = turn_name(recording, &number, &named);
 	r = r ?: turn_create(recording, &path, &fd);
+	ts_recording_settle_file(recording);
 	r = r ?: ts_sbt_writer_continue(recording->writer, fd, number);
 	if (r) {
 		if (named)
 			unlink(named);
 		if (path)
 			unlink(path);
+		ts_recording_give_file(recording, 0);
 		return r;
 	}
 	ts_take_fd(&fd);
@@ -283,6 +291,49 @@ uint64_t ts_recording_bytes(struct ts_recording *recording)
 	return n_bytes;
 }
 
+/* ---- lists of files -------------------------------------------------------------------------------- */
+
+void ts_recording_files_deinit(struct ts_recording_files *files)
+{
+	while (files->n)
+		free(files->paths[--files->n]);
+	free(files->paths);
+	files->paths = NULL;
+}
+
+/* Takes the path over; NULL: there was no memory for it. */
+static int files_add(struct ts_recording_files *files, char *path)
+{
+	char **paths = path ? reallocarray(files->paths, files->n + 1, sizeof(*paths)) : NULL;
+
+	if (!paths) {
+		free(path);
+		return ts_error_origin(-ENOMEM);
+	}
+	files->paths = paths;
+	paths[files->n++] = path;
+	return 0;
+}
+
+int ts_recording_files(struct ts_recording *recording, struct ts_recording_files *ret_files)
+{
+	struct ts_recording_files files = {0};
+	int r = 0;
+
+	pthread_mutex_lock(&recording->turning);
+	for (size_t i = 0; !r && i < recording->n_parts; i++)
+		r = files_add(&files,
+			      ts_sbt_part_path(recording->path, recording->parts[i].number));
+	pthread_mutex_unlock(&recording->turning);
+	r = r ?: files_add(&files, strdup(recording->path));
+	if (r) {
+		ts_recording_files_deinit(&files);
+		return r;
+	}
+	*ret_files = files;
+	return 0;
+}
+
 /* ---- dumps ---------------------------------------------------------------------------------------- */
 
 /* Files that are finished: of a recording that has ended, its last one too. */
@@ -291,50 +342,49 @@ static size_t dump_n_files(const struct ts_recording *recording)
 	return recording->n_parts + recording->ended;
 }
 
-/* One of them under a dump's name: the last one has it as it is. */
-static int dump_link(const struct ts_recording *recording, const char *dump, size_t i)
+/* One of them under a dump's name, which is added to `files`: the last one has the name as it is. */
+static int dump_link(struct ts_recording *recording, const char *dump, size_t i,
+		     struct ts_recording_files *files)
 {
-	ts_cleanup(ts_freep) char *numbered_from = NULL;
-	ts_cleanup(ts_freep) char *numbered_to = NULL;
-	const char *from = recording->path, *to = dump;
+	ts_cleanup(ts_freep) char *numbered = NULL;
+	const char *from = recording->path;
+	int r;
 
-	if (i < recording->n_parts)
-		from = numbered_from =
-			ts_sbt_part_path(recording->path, recording->parts[i].number);
-	if (i + 1 < dump_n_files(recording))
-		to = numbered_to = ts_sbt_part_path(dump, recording->parts[i].number);
-	if (!from || !to)
-		return -ENOMEM;
-	return link(from, to) < 0 ? -errno : 0;
-}
-
-static void dump_unlink(const struct ts_recording *recording, const char *dump, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		ts_cleanup(ts_freep) char *path =
-			ts_sbt_part_path(dump, recording->parts[i].number);
-
-		if (path)
-			unlink(path);
+	if (i < recording->n_parts) {
+		numbered = ts_sbt_part_path(recording->path, recording->parts[i].number);
+		if (!numbered)
+			return -ENOMEM;
+		from = numbered;
 	}
-}
-
-static int dump_as(const struct ts_recording *recording, const char *dump)
-{
-	size_t i = 0;
-	int r = access(dump, F_OK) ? 0 : -EEXIST;
-
-	while (!r && i < dump_n_files(recording)) {
-		r = dump_link(recording, dump, i);
-		i += !r;
-	}
-	/* The last one is what makes it one. */
-	if (r && i)
-		dump_unlink(recording, dump, i);
+	r = files_add(files, i + 1 < dump_n_files(recording)
+				     ? ts_sbt_part_path(dump, recording->parts[i].number)
+				     : strdup(dump));
+	if (r)
+		return r;
+	if (!link(from, files->paths[files->n - 1]))
+		return 0;
+	r = -errno;
+	free(files->paths[--files->n]);
 	return r;
 }
 
-static int dump(struct ts_recording *recording)
+/* The last one is what makes it a dump. */
+static int dump_as(struct ts_recording *recording, const char *dump,
+		   struct ts_recording_files *files)
+{
+	int r = access(dump, F_OK) ? 0 : -EEXIST;
+
+	for (size_t i = 0; !r && i < dump_n_files(recording); i++)
+		r = dump_link(recording, dump, i, files);
+	if (!r)
+		return 0;
+	for (size_t i = 0; i < files->n; i++)
+		unlink(files->paths[i]);
+	ts_recording_files_deinit(files);
+	return r;
+}
+
+static int dump(struct ts_recording *recording, struct ts_recording_files *files)
 {
 	size_t n = strlen(recording->path), n_stem = n;
 	int r = -EEXIST;
@@ -349,23 +399,51 @@ static int dump(struct ts_recording *recording)
 			path = NULL;
 			return -ENOMEM;
 		}
-		r = dump_as(recording, path);
+		r = dump_as(recording, path, files);
 	}
 	return r;
 }
 
-int ts_recording_dump(struct ts_recording *recording)
+/* Room in the user's account for the dump's files, until the caller counts them. */
+static int dump_ask(struct ts_recording *recording)
 {
+	uint64_t n_files = dump_n_files(recording);
+
+	if (!recording->disk)
+		return 0;
+	if (!ts_user_take(recording->user, TS_RESOURCE_DISK_FILES, n_files))
+		return -EDQUOT;
+	ts_user_give(recording->user, TS_RESOURCE_DISK_FILES, n_files);
+	return 0;
+}
+
+/* What was finished counts as the dump's, which may outlive it. */
+static void dump_count(struct ts_recording *recording)
+{
+	for (size_t i = 0; i < recording->n_parts; i++) {
+		ts_recording_give_bytes(recording, recording->parts[i].n_counted);
+		recording->parts[i].n_counted = 0;
+	}
+}
+
+int ts_recording_dump(struct ts_recording *recording, struct ts_recording_files *ret_files)
+{
+	struct ts_recording_files files = {0};
 	int r;
 
 	if (recording->n_dumps >= TS_RECORDING_MAX_DUMPS)
 		return -EDQUOT;
 	pthread_mutex_lock(&recording->turning);
 	r = recording->ended ? 0 : turn_and_tidy(recording, ts_clock_monotonic_ns());
-	r = r ?: dump(recording);
+	r = r ?: dump_ask(recording);
+	r = r ?: dump(recording, &files);
+	if (!r)
+		dump_count(recording);
 	pthread_mutex_unlock(&recording->turning);
 	if (r)
 		ts_log(TS_LOG_ERROR, "%s: no dump could be made: %s", recording->path,
 		       strerror(-r));
+	else
+		*ret_files = files;
 	return r;
 }

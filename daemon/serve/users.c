@@ -48,6 +48,14 @@ static struct share quarter_of(uint64_t most)
 			      .keeps_quarter = true};
 }
 
+/* 0: no limit. */
+static struct share disk_share(uint64_t most, uint64_t most_user)
+{
+	return (struct share){.most = most ?: UINT64_MAX,
+			      .most_user = most_user ?: UINT64_MAX,
+			      .keeps_quarter = most != 0};
+}
+
 static void fill_shares(struct ts_users *users, const struct ts_limits *limits)
 {
 	struct share *shares = users->shares;
@@ -72,6 +80,10 @@ static void fill_shares(struct ts_users *users, const struct ts_limits *limits)
 	};
 	shares[TS_RESOURCE_DEFINITION_BYTES] = quarter_of(limits->max_definition_bytes_all);
 	shares[TS_RESOURCE_MEMORY_BYTES] = quarter_of(limits->max_memory);
+	shares[TS_RESOURCE_DISK_BYTES] =
+		disk_share(limits->max_disk_bytes, limits->max_disk_bytes_user);
+	shares[TS_RESOURCE_DISK_FILES] =
+		disk_share(limits->max_disk_files, ts_users_quarter(limits->max_disk_files));
 }
 
 int ts_users_new(const struct ts_limits *limits, bool is_service, struct ts_users **ret_users)
@@ -180,6 +192,11 @@ uid_t ts_user_uid(const struct ts_user *user)
 	return user->uid;
 }
 
+struct ts_users *ts_user_users(const struct ts_user *user)
+{
+	return user->users;
+}
+
 /* Adds, unless the sum would come over `most`. No other thread sees a sum that is too high meanwhile. */
 static bool add_up_to(uint64_t *sum, uint64_t n, uint64_t most)
 {
@@ -193,21 +210,38 @@ static bool add_up_to(uint64_t *sum, uint64_t n, uint64_t most)
 	return true;
 }
 
-bool ts_user_take(struct ts_user *user, enum ts_resource resource, uint64_t n)
+uint64_t ts_user_most(const struct ts_user *user, enum ts_resource resource)
 {
 	const struct share *share = &user->users->shares[resource];
-	uint64_t most_user =
-		user->is_privileged && !share->binds_all ? UINT64_MAX : share->most_user;
-	uint64_t most = share->most;
 
-	if (!user->is_privileged && share->keeps_quarter)
-		most -= most / 4;
-	if (!add_up_to(&user->has[resource], n, most_user))
+	return user->is_privileged && !share->binds_all ? UINT64_MAX : share->most_user;
+}
+
+uint64_t ts_users_most(const struct ts_users *users, enum ts_resource resource)
+{
+	const struct share *share = &users->shares[resource];
+
+	return share->keeps_quarter ? share->most - share->most / 4 : share->most;
+}
+
+bool ts_user_take(struct ts_user *user, enum ts_resource resource, uint64_t n)
+{
+	struct ts_users *users = user->users;
+	uint64_t most =
+		user->is_privileged ? users->shares[resource].most : ts_users_most(users, resource);
+
+	if (!add_up_to(&user->has[resource], n, ts_user_most(user, resource)))
 		return false;
-	if (add_up_to(&user->users->have[resource], n, most))
+	if (add_up_to(&users->have[resource], n, most))
 		return true;
 	__atomic_sub_fetch(&user->has[resource], n, __ATOMIC_RELAXED);
 	return false;
+}
+
+void ts_user_put(struct ts_user *user, enum ts_resource resource, uint64_t n)
+{
+	__atomic_add_fetch(&user->has[resource], n, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&user->users->have[resource], n, __ATOMIC_RELAXED);
 }
 
 void ts_user_give(struct ts_user *user, enum ts_resource resource, uint64_t n)

@@ -31,6 +31,8 @@ enum ts_resource {
 	TS_RESOURCE_TRACES, /* of sessions that are over, to hand out */
 	TS_RESOURCE_DEFINITION_BYTES,
 	TS_RESOURCE_MEMORY_BYTES, /* of sessions and of the files that they are written to, beside definitions */
+	TS_RESOURCE_DISK_BYTES, /* of a service's trace files, live and finished */
+	TS_RESOURCE_DISK_FILES,
 	TS_RESOURCE_N
 };
 
@@ -57,9 +59,18 @@ void ts_user_unref(struct ts_user *user); /* NULL is fine */
 /* The uid of the person: that of the account's owner, not of a container's process. */
 uid_t ts_user_uid(const struct ts_user *user);
 
+struct ts_users *ts_user_users(const struct ts_user *user);
+
 /* Takes n of a resource for the user. False: the user, or the whole, has no more room; nothing is taken then. */
 bool ts_user_take(struct ts_user *user, enum ts_resource resource, uint64_t n);
 void ts_user_give(struct ts_user *user, enum ts_resource resource, uint64_t n);
+
+/* Adds n that exist already, beyond every share if need be; ts_user_give() takes them away again. */
+void ts_user_put(struct ts_user *user, enum ts_resource resource, uint64_t n);
+
+/* How much the user, and all users without privilege together, may have. UINT64_MAX: no limit. */
+uint64_t ts_user_most(const struct ts_user *user, enum ts_resource resource);
+uint64_t ts_users_most(const struct ts_users *users, enum ts_resource resource);
 
 /* How much the user has. */
 uint64_t ts_user_has(const struct ts_user *user, enum ts_resource resource);

@@ -30,6 +30,16 @@ static void print_line(const char *title, const char *text)
 	putchar('\n');
 }
 
+static void print_disk(const char *title, bool has_most, uint64_t n_bytes, uint64_t most)
+{
+	char text[TS_OUT_FIGURE_BYTES], text_most[TS_OUT_FIGURE_BYTES];
+
+	printf("%-13s%s", title, ts_out_bytes(text, n_bytes));
+	if (has_most)
+		printf(" of %s", ts_out_bytes(text_most, most));
+	putchar('\n');
+}
+
 static int print_status(const Ts__Rpc__Status *status)
 {
 	char text[TS_OUT_FIGURE_BYTES];
@@ -64,6 +74,12 @@ static int print_status(const Ts__Rpc__Status *status)
 		print_line("  missing:", status->kernel_events_missing);
 	printf("written:     %s rows, %s\n", ts_out_count(text, status->rows_written),
 	       ts_out_bytes((char[TS_OUT_FIGURE_BYTES]){0}, status->bytes_written));
+	if (status->has_disk_bytes)
+		print_disk("your traces:", status->has_disk_bytes_most, status->disk_bytes,
+			   status->disk_bytes_most);
+	if (status->has_disk_bytes_all)
+		print_disk("all traces:", status->has_disk_bytes_all_most, status->disk_bytes_all,
+			   status->disk_bytes_all_most);
 	if (status->n_sessions) {
 		putchar('\n');
 		ts_live_print(status->n_sessions, status->sessions);

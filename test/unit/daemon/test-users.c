@@ -5,10 +5,7 @@
  */
 #include "test/unit/harness.h"
 
-#include <grp.h>
 #include <pthread.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -16,7 +13,7 @@
 #include "daemon/serve/users.h"
 #include "daemon/util/log.h"
 #include "proto/rpc/frame.h"
-#include "test/unit/daemon/daemon.h"
+#include "test/unit/daemon/world.h"
 
 /* ---- ranges --------------------------------------------------------------------------------------- */
 
@@ -24,26 +21,6 @@ struct files {
 	char directory[128], subuid[160], passwd[160];
 	struct ts_subuid *table;
 };
-
-static void file_write(const char *path, const char *text)
-{
-	char next[176];
-	FILE *file;
-
-	/* A new file each time, as an editor makes one: its inode tells it from the one before. */
-	snprintf(next, sizeof(next), "%s.new", path);
-	file = fopen(next, "we");
-	ts_check(file != NULL);
-	ts_check(fputs(text, file) >= 0);
-	ts_check_int(fclose(file), 0);
-	ts_check_int(rename(next, path), 0);
-}
-
-#define PASSWD                                    \
-	"root:x:0:0::/root:/bin/sh\n"             \
-	"alice:x:70001:70001::/nowhere:/bin/sh\n" \
-	"bob:x:70002:70002::/nowhere:/bin/sh\n"   \
-	"carol:x:70003:70003::/nowhere:/bin/sh\n"
 
 static void files_begin(struct files *f, const char *subuid)
 {
@@ -411,86 +388,6 @@ TS_TEST(threads)
 #define N_SUBUIDS    4u
 #define FIRST_SUBUID 200000u
 
-struct world {
-	struct service service;
-	char subuid[176], passwd[176], worker[176], worker_option[8];
-};
-
-static void mount_over(const char *path, const char *target)
-{
-	ts_check_int(mount(path, target, NULL, MS_BIND, NULL), 0);
-}
-
-/* Up to four options and their values. */
-static void world_begin(struct world *w, const char *const (*options)[2])
-{
-	struct service *s = &w->service;
-	char *arguments[] = {(char *)"tracesmithd",
-			     (char *)"--inject-socket",
-			     s->inject,
-			     (char *)"--control-socket",
-			     s->control,
-			     (char *)"--directory",
-			     s->directory,
-			     (char *)"--log",
-			     (char *)"none",
-			     (char *)"--worker",
-			     w->worker,
-			     NULL,
-			     NULL,
-			     NULL,
-			     NULL,
-			     NULL,
-			     NULL,
-			     NULL,
-			     NULL,
-			     NULL};
-	unsigned n = 11;
-
-	if (getuid())
-		ts_skip("this test connects as several users and has to be root");
-	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
-		ts_skip("no mount namespace can be made here");
-	if (access("/etc/subuid", F_OK))
-		ts_skip("this machine has no /etc/subuid to mount another one over");
-	directory_make(s->directory, sizeof(s->directory));
-	ts_check_int(chmod(s->directory, 0755), 0);
-	snprintf(s->inject, sizeof(s->inject), "%s/i", s->directory);
-	snprintf(s->control, sizeof(s->control), "%s/c", s->directory);
-	snprintf(w->subuid, sizeof(w->subuid), "%s/subuid", s->directory);
-	snprintf(w->passwd, sizeof(w->passwd), "%s/passwd", s->directory);
-	snprintf(w->worker, sizeof(w->worker), "%s/worker", s->directory);
-	file_write(w->subuid, "alice:200000:65536\nbob:300000:65536\n");
-	file_write(w->passwd, PASSWD);
-	/* It answers nothing, so that a query is there for as long as its client. */
-	file_write(w->worker, "#!/bin/sh\nexec sleep 300\n");
-	ts_check_int(chmod(w->worker, 0755), 0);
-	mount_over(w->subuid, "/etc/subuid");
-	mount_over(w->passwd, "/etc/passwd");
-	for (; options && (*options)[0]; options++) {
-		arguments[n++] = (char *)(uintptr_t)(*options)[0];
-		arguments[n++] = (char *)(uintptr_t)(*options)[1];
-	}
-	s->pid = daemon_spawn(arguments, -1);
-	close(socket_connect(s->control, SOCK_STREAM));
-}
-
-static void world_end(struct world *w)
-{
-	service_end(&w->service);
-}
-
-/* The kernel reports the effective uid of whoever connects. */
-static int connect_as(uid_t uid, const char *path, int type)
-{
-	int fd;
-
-	ts_check_int(seteuid(uid), 0);
-	fd = socket_connect(path, type);
-	ts_check_int(seteuid(0), 0);
-	return fd;
-}
-
 static struct ts_client *client_as(uid_t uid, const struct world *w)
 {
 	struct ts_client *client;
@@ -509,14 +406,6 @@ static bool client_is_served(struct ts_client *client)
 	if (!r)
 		ts__rpc__answer__free_unpacked(answer, NULL);
 	return !r;
-}
-
-/* Begins a session; false: it is refused. The caller closes the descriptor. */
-static bool session_as(uid_t uid, const struct world *w, struct producer *p, int *ret_fd)
-{
-	*ret_fd = connect_as(uid, w->service.inject, SOCK_SEQPACKET);
-	producer_hello(*ret_fd, p->memfd);
-	return producer_hear(*ret_fd, NULL) == TS_HANDSHAKE_WELCOME;
 }
 
 static void session_is_over(int fd)
