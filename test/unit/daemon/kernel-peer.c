@@ -60,7 +60,8 @@ static void make_events(struct peer_shared *shared)
 	shared->pid = (uint32_t)getpid();
 	shared->is_dumpable = (uint32_t)prctl(PR_GET_DUMPABLE);
 	shared->start_ns = ts_clock_monotonic_ns();
-	nanosleep(&time, NULL);
+	for (unsigned i = 0; i < PEER_SLEEPS; i++)
+		nanosleep(&time, NULL);
 	fault();
 	read_files(shared);
 	for (int i = 0; i < PEER_N_PROGRAMS; i++)

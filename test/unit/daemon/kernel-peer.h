@@ -25,7 +25,9 @@ enum peer_program {
 #define PEER_DATA_BYTES (64u << 10)
 #define PEER_PAGES	2048u
 #define PEER_OPENS	64u /* more than a program needs to begin */
-#define PEER_SLEEP_NS	20000000
+/* On a busy machine a thread is preempted before it sleeps, and not each time. */
+#define PEER_SLEEPS   8u
+#define PEER_SLEEP_NS 4000000
 
 struct peer_shared {
 	uint32_t go;	      /* set by the test: the process may begin */

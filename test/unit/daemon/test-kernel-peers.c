@@ -11,6 +11,7 @@
 #include <linux/capability.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -236,7 +237,7 @@ static void run_peer(const struct peer *peer)
 	become(peer->uid ? peer->uid : USER);
 	setup.shared->pid = (uint32_t)getpid();
 	while (!__atomic_load_n(&setup.shared->go, __ATOMIC_ACQUIRE))
-		usleep(1000);
+		poll(NULL, 0, 1); /* a sleep would be counted */
 	if (peer->body) {
 		peer->body();
 		_exit(0);
@@ -327,6 +328,9 @@ static void see_event(const struct ts_bpf_event *event, struct seen *seen)
 		return;
 	if (event->program == TS_BPF_STACKS && stack->interval.syscall == SYS_execveat)
 		seen->stacks_of_exec += stack->n_frames;
+	/* An interval with a stack is one of sched, too. */
+	if (event->start_ns >= setup.shared->start_ns && event->program == TS_BPF_STACKS)
+		seen->events[TS_BPF_SCHED]++;
 	if (event->start_ns >= setup.shared->start_ns)
 		seen->events[event->program]++;
 	else if (event->start_ns >= setup.shared->exec_ns && is_early(event))
@@ -338,7 +342,7 @@ static void see_tally(const struct ts_kernel_tally *tally, struct seen *seen)
 	if (tally->key.tid != setup.shared->pid)
 		return;
 	if (tally->key.program == TS_BPF_SCHED && tally->key.what == SYS_clock_nanosleep)
-		seen->n_sleeps += tally->sum.ns >= PEER_SLEEP_NS;
+		seen->n_sleeps += tally->sum.count;
 	if (tally->key.program == TS_BPF_SYSCALLS && tally->key.what == SYS_openat)
 		seen->n_opens += tally->sum.count;
 	if (tally->key.program == TS_BPF_FAULTS)
