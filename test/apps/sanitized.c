@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sanitized [MISTAKE]: copies to the GPU and back, and makes one mistake that the sanitizer of its build reports: overflow, leak,
- * race or shift. Built with each sanitizer whose runtime is a shared library.
+ * race or shift. Built with each sanitizer.
  */
 #include <pthread.h>
 

@@ -32,6 +32,9 @@ class Sanitizers(harness.Case):
         """Recorded as alone: status, output and report; and the trace has what the program did."""
         alone = harness.run(argv, harness.alone_environment(TS_TRUTH=self.truth_path, **env),
                             cwd=self.folder)
+        if alone.status < 0:
+            # Older runtimes of ThreadSanitizer do not bear how newer kernels place memory.
+            self.skipTest('%s does not run here, recorded or not' % argv[0])
         result, path = self.record(argv, '--vgpu', '-q', '-f', **env)
         self.assertEqual((result.status, result.out), (alone.status, alone.out), '%s\n%s' % (alone, result))
         if report is None:
