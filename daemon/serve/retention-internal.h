@@ -4,6 +4,8 @@
 
 #include "daemon/serve/retention.h"
 
+#define RETENTION_N_BUCKETS 1024u
+
 struct retention_file {
 	struct retention_file *next; /* the newer ones of the trace */
 	char *name;		     /* below the directory */
@@ -22,7 +24,8 @@ struct retention_trace {
 };
 
 struct retention_owner {
-	struct retention_owner *next;
+	struct retention_owner *before, *next; /* in the list of all */
+	struct retention_owner *same;	       /* in the same bucket */
 	struct ts_user *user;
 	struct retention_trace *first, *last; /* the oldest, the newest */
 	uint64_t n_bytes;
@@ -32,6 +35,7 @@ struct ts_retention {
 	struct ts_retention_options options;
 	int fd; /* of the directory */
 	struct retention_owner *owners;
+	struct retention_owner *buckets[RETENTION_N_BUCKETS]; /* by account */
 	uint64_t n_bytes;
 	size_t n_files;
 };

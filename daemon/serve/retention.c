@@ -46,32 +46,47 @@ void ts_retention_file_free(struct retention_file *file)
 
 /* ---- lists ---------------------------------------------------------------------------------------- */
 
+static struct retention_owner **bucket_of(struct ts_retention *retention,
+					  const struct ts_user *user)
+{
+	uid_t uid = ts_user_uid(user);
+
+	return &retention->buckets[(uid ^ uid >> 10 ^ uid >> 20) % RETENTION_N_BUCKETS];
+}
+
 static struct retention_owner *owner_of(struct ts_retention *retention, struct ts_user *user)
 {
-	struct retention_owner *owner = retention->owners;
+	struct retention_owner **bucket = bucket_of(retention, user), *owner = *bucket;
 
 	while (owner && owner->user != user)
-		owner = owner->next;
+		owner = owner->same;
 	if (owner)
 		return owner;
 	owner = calloc(1, sizeof(*owner));
 	if (!owner)
 		return NULL;
 	owner->user = ts_user_ref(user);
+	owner->same = *bucket;
+	*bucket = owner;
 	owner->next = retention->owners;
+	if (owner->next)
+		owner->next->before = owner;
 	retention->owners = owner;
 	return owner;
 }
 
 static void owner_free_if_empty(struct ts_retention *retention, struct retention_owner *owner)
 {
-	struct retention_owner **p = &retention->owners;
+	struct retention_owner **p = bucket_of(retention, owner->user);
 
 	if (owner->first)
 		return;
 	while (*p != owner)
-		p = &(*p)->next;
-	*p = owner->next;
+		p = &(*p)->same;
+	*p = owner->same;
+	*(owner->before ? &owner->before->next : &retention->owners) = owner->next;
+	if (owner->next)
+		owner->next->before = owner->before;
 	ts_user_unref(owner->user);
 	free(owner);
 }

@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -256,6 +257,8 @@ static inline pid_t daemon_spawn(char *const *arguments, int fd)
 	pid = fork();
 	ts_check(pid >= 0);
 	if (!pid) {
+		/* A test that fails leaves no daemon behind. */
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (fd >= 0 && fd != 3) {
 			dup2(fd, 3);
 			close(fd);

@@ -586,6 +586,7 @@ static pid_t flood_as(uid_t uid, const struct world *w)
 	ts_check(pid >= 0);
 	if (pid)
 		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	producer_init(&p, 1, true);
 	producer_claim(&p, 0, 1, "main");
 	ts_check(session_as(uid, w, &p, &fd));
@@ -856,7 +857,8 @@ TS_TEST(rotation_and_dumps)
 	world_end(&w);
 }
 
-/* Eight sessions write at once, as fast as they can, and nothing is between them and the floor but the service. */
+/* Many sessions write at once, as fast as they can: each sets aside a quarter of a MiB or more at a time. */
+#define N_FLOODS 48u
 TS_TEST(floor)
 {
 	static const char *const options[][2] = {{"--keep-free", "24M"},
@@ -865,12 +867,12 @@ TS_TEST(floor)
 						 {NULL, NULL}};
 	uint64_t least = UINT64_MAX;
 	struct statvfs disk;
-	unsigned n_left = 8;
+	unsigned n_left = N_FLOODS;
 	struct world w;
 
 	world_make(&w, "size=96m");
 	world_start(&w, options);
-	for (unsigned i = 0; i < 8; i++)
+	for (unsigned i = 0; i < N_FLOODS; i++)
 		(void)flood_as(70001 + i, &w);
 	while (n_left) {
 		uint64_t n_free;
@@ -889,7 +891,7 @@ TS_TEST(floor)
 	fprintf(stderr, "least free: %" PRIu64 " of 24 MiB\n", least);
 	ts_check(least >= 24 << 20);
 	/* The ends of all fit as well. */
-	for (uint32_t session = 1; session <= 8; session++) {
+	for (uint32_t session = 1; session <= N_FLOODS; session++) {
 		int file = trace_open(&w, session);
 		struct ts_sbt_reader *reader;
 
