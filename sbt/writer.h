@@ -129,7 +129,7 @@ struct ts_sbt_space {
 	/* The file does not need n_bytes of those that it took. */
 	void (*give)(void *data, uint64_t n_bytes);
 };
-/* Before the first session. What was written before is taken with the next write. */
+/* Before the first session. The next write takes the space of all writes before it, too. */
 void ts_sbt_writer_space(struct ts_sbt_writer *writer, const struct ts_sbt_space *space);
 
 /* Why nothing but ends is taken any more: -ENOSPC, -EDQUOT, -EFBIG; 0: all is. Any thread. */

@@ -19,7 +19,7 @@
 /* The loop does something else between passes of so many traces. */
 #define EXPIRE_PASS	    64u
 #define EXPIRE_NEXT_PASS_US 100000u
-/* What a session needs to begin. */
+/* A session with less does not begin. */
 #define EXPIRE_BEGIN_BYTES (UINT64_C(512) << 10)
 /* The kernel takes long to free the blocks of a larger file: a thread waits for that. */
 #define EXPIRE_LARGE_BYTES (INT64_C(64) << 20)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What retention.c (lists, removing) and retention-scan.c (files of earlier runs) share. */
+/* Private to retention.c (lists, removing) and retention-scan.c (files of earlier runs). */
 #pragma once
 
 #include "daemon/serve/retention.h"

@@ -160,7 +160,7 @@ static bool folder_may_hold(const struct folder *folder, const struct stat *stat
 		return false;
 	if (status->st_uid == geteuid())
 		return true;
-	/* What root's service of before wrote. In the flat layout a trace was given to its user. */
+	/* A service of root's wrote it before, or, in the flat layout, gave it to its user. */
 	return folder->is_private && (!status->st_uid || folder->uid == (uid_t)-1);
 }
 

@@ -16,7 +16,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define HOUR_NS	  (3600 * SECOND_NS)
-/* Of a share: beyond it the oldest traces make room for the next ones. */
+/* Eighths of a share: beyond them the oldest traces make room for the next ones. */
 #define FULL_EIGHTHS 7
 
 int ts_retention_new(const struct ts_retention_options *options,
@@ -399,7 +399,7 @@ static int file_remove(const struct ts_retention *retention, const struct retent
 	struct stat status;
 	int fd, r;
 
-	/* What is there now is not ours. */
+	/* Another file has the name now. */
 	if (!file_is_there(retention, file, &status))
 		return 0;
 	fd = file_open(retention, file);

@@ -417,7 +417,7 @@ static int dump_ask(struct ts_recording *recording)
 	return 0;
 }
 
-/* What was finished counts as the dump's, which may outlive it. */
+/* The dump may outlive the finished files: they count as the dump's. */
 static void dump_count(struct ts_recording *recording)
 {
 	for (size_t i = 0; i < recording->n_parts; i++) {

@@ -7,6 +7,7 @@
 
 #include <sys/statvfs.h>
 
+#include "daemon/serve/disk.h"
 #include "daemon/serve/retention.h"
 #include "daemon/util/log.h"
 #include "sbt/format.h"
@@ -294,7 +295,7 @@ TS_TEST(size_of_a_user)
 	shelf_end(&s);
 }
 
-/* Who has the most gives, though the others' are older. */
+/* The user with the most bytes gives, though the other user's trace is older. */
 TS_TEST(size_of_all)
 {
 	struct shelf s;
@@ -470,7 +471,7 @@ TS_TEST(written_before_the_scan)
 	shelf_end(&s);
 }
 
-/* What has a trace's name by now, or a folder's, is not what was found. */
+/* Another file, or a link, has the name of a trace or of a folder by now: it stays. */
 TS_TEST(replaced_files)
 {
 	char target[256], trace[256];
@@ -738,7 +739,7 @@ TS_TEST(share_ends_a_session)
 	ts_check_int(answer->status->disk_bytes_all, bytes_in(w.service.directory, &n_files));
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	ts_check(bytes_in(w.service.directory, &n_files) <= (4 << 20) + 6 * 65536);
-	/* Of alice's, those that ended first may have made room for the others. */
+	/* Traces of alice's that ended first may have made room for her others. */
 	ts_check(n_files > 6 && n_files <= 10);
 	world_end(&w);
 }
@@ -758,7 +759,6 @@ TS_TEST(oldest_makes_room)
 	check_cut_short(&w, 2, "--max-disk-bytes-user", 2 << 20);
 	check_flooded(flood_as(70001, &w));
 	check_cut_short(&w, 3, "--max-disk-bytes-user", 2 << 20);
-	/* Who has the old one open keeps none of its blocks. */
 	ts_check_int(trace_open(&w, 2), -1);
 	file = trace_open(&w, 1);
 	ts_check(file >= 0);
@@ -855,6 +855,40 @@ TS_TEST(rotation_and_dumps)
 	ts_check_int(n_counted, n_bytes);
 	ts_check(n_bytes && n_bytes <= (6 << 20) + (1 << 20));
 	world_end(&w);
+}
+
+/* Space and files that were taken count before they are on the disk, and no longer once they are. */
+TS_TEST(floor_counts_what_was_taken)
+{
+	const struct ts_limits limits = {.keep_free = 4 << 20};
+	struct ts_disk *disk;
+	struct statvfs status;
+	uint64_t n_free;
+	struct world w;
+	int fd;
+
+	world_make(&w, "size=16m,nr_inodes=1100");
+	fd = open(w.service.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ts_check_int(fstatvfs(fd, &status), 0);
+	n_free = (uint64_t)status.f_bavail * status.f_frsize - limits.keep_free;
+	ts_check_int(ts_disk_new(&limits, -1, &disk), 0);
+	ts_check(ts_disk_take(disk, fd, n_free / 2, 0));
+	ts_check(ts_disk_take(disk, fd, n_free - n_free / 2, 0));
+	ts_check(!ts_disk_take(disk, fd, 1, 0));
+	ts_check(!ts_disk_take(disk, fd, UINT64_MAX / 2, 0));
+	ts_disk_settle(disk, n_free / 2, 0);
+	ts_check(ts_disk_take(disk, fd, n_free / 2, 0));
+	ts_disk_settle(disk, n_free, 0);
+	/* 1024 inodes stay, of those that there are. */
+	ts_check(ts_disk_take(disk, fd, 0, status.f_favail - 1024));
+	ts_check(!ts_disk_take(disk, fd, 0, 1));
+	ts_disk_settle(disk, 0, status.f_favail - 1024);
+	ts_check(ts_disk_take(disk, fd, 0, 1));
+	ts_disk_settle(disk, 0, 1);
+	ts_disk_free(disk);
+	close(fd);
+	umount2(w.service.directory, MNT_DETACH);
+	rmdir(w.service.directory);
 }
 
 /* Many sessions write at once, as fast as they can: each sets aside a quarter of a MiB or more at a time. */

@@ -93,7 +93,7 @@ TS_TEST(largest_range)
 	struct files f;
 
 	files_begin(&f, "containers:2147483647:2147483648\nalice:1:4294967294\n");
-	/* Of two owners: neither pays for the other. */
+	/* Two owners: neither pays for the other. */
 	check_owner(&f, 4294967294u, 2147483647u);
 	check_owner(&f, 2147483646u, 70001);
 	check_owner(&f, 1, 70001);
