@@ -89,30 +89,14 @@ static const int refused_calls[] = {
 };
 
 static const int allowed_calls[] = {
-	SCMP_SYS(read),
-	SCMP_SYS(pread64),
-	SCMP_SYS(recvmsg),
-	SCMP_SYS(sendmsg),
-	SCMP_SYS(poll),
-	SCMP_SYS(ppoll),
-	SCMP_SYS(close),
-	SCMP_SYS(fstat),
-	SCMP_SYS(lseek),
-	SCMP_SYS(munmap),
-	SCMP_SYS(mremap),
-	SCMP_SYS(munlock),
-	SCMP_SYS(brk),
-	SCMP_SYS(madvise),
-	SCMP_SYS(futex),
-	SCMP_SYS(clock_gettime),
-	SCMP_SYS(gettimeofday),
-	SCMP_SYS(sysinfo),
-	SCMP_SYS(getrandom),
-	SCMP_SYS(exit_group),
-	SCMP_SYS(exit),
-	SCMP_SYS(sigaltstack),
-	SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(restart_syscall),
+	SCMP_SYS(read),		 SCMP_SYS(pread64),	 SCMP_SYS(recvmsg),
+	SCMP_SYS(sendmsg),	 SCMP_SYS(poll),	 SCMP_SYS(ppoll),
+	SCMP_SYS(close),	 SCMP_SYS(fstat),	 SCMP_SYS(lseek),
+	SCMP_SYS(munmap),	 SCMP_SYS(mremap),	 SCMP_SYS(munlock),
+	SCMP_SYS(brk),		 SCMP_SYS(madvise),	 SCMP_SYS(futex),
+	SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday), SCMP_SYS(sysinfo),
+	SCMP_SYS(getrandom),	 SCMP_SYS(exit_group),	 SCMP_SYS(exit),
+	SCMP_SYS(sigaltstack),	 SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall),
 };
 
 /* Of threads, and what the C library does for a new one. */
