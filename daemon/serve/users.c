@@ -13,7 +13,7 @@
 #include "daemon/serve/subuid.h"
 #include "daemon/util/error.h"
 
-#define USERS_N_BUCKETS 1024u
+#define USERS_N_BUCKETS 4096u
 
 struct ts_user {
 	struct ts_users *users;

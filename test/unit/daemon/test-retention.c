@@ -632,16 +632,6 @@ static void check_recorded(uid_t uid, const struct world *w)
 	producer_deinit(&p);
 }
 
-static struct ts_client *client_as(uid_t uid, const struct world *w)
-{
-	struct ts_client *client;
-
-	ts_check_int(ts_client_new_from_fd(connect_as(uid, w->service.control, SOCK_STREAM),
-					   &client),
-		     0);
-	return client;
-}
-
 /* The trace of a session; -1: there is none to be had. */
 static int trace_open(const struct world *w, uint32_t session)
 {
@@ -763,6 +753,48 @@ TS_TEST(oldest_makes_room)
 	file = trace_open(&w, 1);
 	ts_check(file >= 0);
 	close(file);
+	world_end(&w);
+}
+
+/* The trace that a question is about stays, and what needs its room is refused, until the question is over. */
+TS_TEST(question_keeps_its_trace)
+{
+	static const char *const options[][2] = {{"--max-disk-bytes", "64M"},
+						 {"--max-disk-bytes-user", "2M"},
+						 {NULL, NULL}};
+	struct ts_handshake_reason packet;
+	struct ts_client *client;
+	struct producer p;
+	struct world w;
+	int file, fd;
+
+	world_begin(&w, options);
+	check_flooded(flood_as(70001, &w));
+	file = trace_open(&w, 1);
+	ts_check(file >= 0);
+	client = client_as(70001, &w);
+	ask_about(client, file);
+	close(file);
+	ts_check_int(poll(&(struct pollfd){.fd = ts_client_fd(client), .events = POLLIN}, 1, 300),
+		     0);
+	producer_init(&p, 1, true);
+	fd = connect_as(70001, w.service.inject, SOCK_SEQPACKET);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, &packet), TS_HANDSHAKE_REFUSED);
+	ts_check(strstr(packet.text, "--max-disk-bytes-user"));
+	close(fd);
+	check_recorded(70002, &w);
+	ts_client_free(client);
+	/* The worker's end is seen a little later. */
+	for (unsigned i = 0; i < 1000; i++) {
+		if (session_as(70001, &w, &p, &fd))
+			break;
+		close(fd);
+		usleep(10000);
+	}
+	close(fd);
+	producer_deinit(&p);
+	ts_check_int(trace_open(&w, 1), -1);
 	world_end(&w);
 }
 

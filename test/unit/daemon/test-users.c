@@ -12,7 +12,6 @@
 #include "daemon/serve/subuid.h"
 #include "daemon/serve/users.h"
 #include "daemon/util/log.h"
-#include "proto/rpc/frame.h"
 #include "test/unit/daemon/world.h"
 
 /* ---- ranges --------------------------------------------------------------------------------------- */
@@ -253,8 +252,8 @@ TS_TEST(thousands_of_ranges)
 	many_ns = lookup_ns(&f, 60000);
 	fprintf(stderr, "a lookup: %" PRIu64 " ns among 16 ranges, %" PRIu64 " among 60000\n",
 		few_ns, many_ns);
-	/* One after the other they took 30 times as long. */
-	ts_check(many_ns < 8 * few_ns);
+	/* A look at one range after the other takes more than ten times as long. */
+	ts_check(many_ns < 4 * few_ns);
 	files_end(&f);
 }
 
@@ -353,7 +352,8 @@ TS_TEST(many_uids)
 
 	fprintf(stderr, "an account: %" PRIu64 " ns among 16, %" PRIu64 " among 65536\n", few_ns,
 		many_ns);
-	ts_check(many_ns < 8 * few_ns);
+	/* A look at one account after the other takes more than a hundred times as long. */
+	ts_check(many_ns < 20 * few_ns);
 }
 
 struct taker {
@@ -409,16 +409,6 @@ TS_TEST(threads)
 
 #define N_SUBUIDS    4u
 #define FIRST_SUBUID 200000u
-
-static struct ts_client *client_as(uid_t uid, const struct world *w)
-{
-	struct ts_client *client;
-
-	ts_check_int(ts_client_new_from_fd(connect_as(uid, w->service.control, SOCK_STREAM),
-					   &client),
-		     0);
-	return client;
-}
 
 static bool client_is_served(struct ts_client *client)
 {
@@ -524,31 +514,6 @@ TS_TEST(subuids_clients)
 	for (unsigned i = 0; i < N_SUBUIDS * 4; i++)
 		ts_client_free(clients[i]);
 	world_end(&w);
-}
-
-/* A question about a file, whose answer never comes. Its request is sent, the client stays. */
-static void ask_about(struct ts_client *client, int file)
-{
-	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
-	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
-	Ts__Rpc__Query__State state = TS__RPC__QUERY__STATE__INIT;
-	struct ts_frame_header header;
-	uint8_t packed[256];
-	size_t n_bytes;
-
-	request.body_case = TS__RPC__REQUEST__BODY_QUERY;
-	request.query = &query;
-	query.body_case = TS__RPC__QUERY__BODY_STATE;
-	query.state = &state;
-	n_bytes = ts__rpc__request__get_packed_size(&request);
-	ts_check(n_bytes <= sizeof(packed) - sizeof(header));
-	header = ts_frame_header_make(TS_FRAME_REQUEST, 1, (uint32_t)n_bytes);
-	header.n_fds = 1;
-	memcpy(packed, &header, sizeof(header));
-	ts__rpc__request__pack(&request, packed + sizeof(header));
-	ts_check_int(ts_frame_send_all(ts_client_fd(client), packed, sizeof(header) + n_bytes,
-				       &file, 1, 0),
-		     0);
 }
 
 /* False: it is answered, by an error. */

@@ -9,6 +9,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "proto/rpc/frame.h"
 #include "test/unit/daemon/daemon.h"
 
 static inline void file_write(const char *path, const char *text)
@@ -132,4 +133,39 @@ static inline bool session_as(uid_t uid, const struct world *w, struct producer 
 	*ret_fd = connect_as(uid, w->service.inject, SOCK_SEQPACKET);
 	producer_hello(*ret_fd, p->memfd);
 	return producer_hear(*ret_fd, NULL) == TS_HANDSHAKE_WELCOME;
+}
+
+static inline struct ts_client *client_as(uid_t uid, const struct world *w)
+{
+	struct ts_client *client;
+
+	ts_check_int(ts_client_new_from_fd(connect_as(uid, w->service.control, SOCK_STREAM),
+					   &client),
+		     0);
+	return client;
+}
+
+/* A question about a file, whose answer never comes. Its request is sent, the client stays. */
+static inline void ask_about(struct ts_client *client, int file)
+{
+	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	Ts__Rpc__Query__State state = TS__RPC__QUERY__STATE__INIT;
+	struct ts_frame_header header;
+	uint8_t packed[256];
+	size_t n_bytes;
+
+	request.body_case = TS__RPC__REQUEST__BODY_QUERY;
+	request.query = &query;
+	query.body_case = TS__RPC__QUERY__BODY_STATE;
+	query.state = &state;
+	n_bytes = ts__rpc__request__get_packed_size(&request);
+	ts_check(n_bytes <= sizeof(packed) - sizeof(header));
+	header = ts_frame_header_make(TS_FRAME_REQUEST, 1, (uint32_t)n_bytes);
+	header.n_fds = 1;
+	memcpy(packed, &header, sizeof(header));
+	ts__rpc__request__pack(&request, packed + sizeof(header));
+	ts_check_int(ts_frame_send_all(ts_client_fd(client), packed, sizeof(header) + n_bytes,
+				       &file, 1, 0),
+		     0);
 }
