@@ -14,8 +14,10 @@
 
 /* Charges are made in steps: seldom, and no two sessions' threads at once for every row. */
 #define MEMORY_STEP_BYTES (UINT64_C(256) << 10)
-/* A thread's stack, what its allocator keeps, and the encoding of a block while it lasts. */
+/* A thread's stack, and what its allocator keeps. */
 #define MEMORY_THREAD_BYTES (UINT64_C(128) << 10)
+/* Charged ahead: what a chunk of records becomes, and its encoding, before the next charge. */
+#define MEMORY_RESERVE_BYTES (UINT64_C(1) << 20)
 /* A header in shared memory that was looked at: its page, and a page of the table that maps it. */
 #define MEMORY_HEADER_BYTES UINT64_C(8192)
 /* Who drained less than this in that time is idle. */
@@ -44,13 +46,13 @@ static uint64_t held_bytes(const struct ts_session *s)
 	       ts_arena_reader_memory(&s->arena) + ts_session_kernel_memory(s);
 }
 
-/* Brings the charge to n_bytes, a little more at most. */
+/* Brings the charge to n_bytes with the reserve. */
 static bool charge(struct ts_session *s, uint64_t n_bytes)
 {
 	uint64_t most = s->recording->limits->max_session_memory;
-	uint64_t wanted = ts_align_up(n_bytes, MEMORY_STEP_BYTES);
+	uint64_t wanted = ts_align_up(n_bytes + MEMORY_RESERVE_BYTES, MEMORY_STEP_BYTES);
 
-	if (n_bytes > most)
+	if (n_bytes + MEMORY_RESERVE_BYTES > most)
 		return false;
 	if (wanted <= s->memory_bytes) {
 		/* Not to and fro. */
