@@ -12,7 +12,8 @@
 
 /* Of the answers that a client has not read: beyond it nothing is added. */
 #define CONNECTION_MAX_QUEUED_BYTES (4u * 1024 * 1024)
-#define CONNECTION_STALL_NS	    (UINT64_C(10) * 1000000000)
+#define CONNECTION_STALL_NS	    (UINT64_C(10) * 1000000000) /* for one answer to be read */
+#define CONNECTION_PARTIAL_NS	    (UINT64_C(10) * 1000000000) /* for one request to be sent */
 #define CONNECTION_IDLE_NS	    (UINT64_C(60) * 1000000000) /* of a service's clients */
 
 struct connection_answer {
@@ -93,10 +94,11 @@ static void connection_flush(struct ts_client_connection *client)
 			client->broken = true;
 			return;
 		}
-		client->stalled_ns = 0;
-		client->active_ns = ts_clock_monotonic_ns();
 		answer->n_sent += (size_t)n;
 		if (answer->n_sent == answer->n_bytes) {
+			/* Parts of an answer give no more time: a client that reads slowly would stay for ever. */
+			client->stalled_ns = 0;
+			client->active_ns = ts_clock_monotonic_ns();
 			client->answers = answer->next;
 			client->n_answers--;
 			client->n_queued_bytes -= answer->n_bytes;
@@ -212,8 +214,19 @@ static void connection_frame(struct ts_client_connection *client, const struct t
 		client->broken = true;
 		return;
 	}
+	client->active_ns = ts_clock_monotonic_ns();
+	client->partial_ns = 0;
 	ts_control_request(client, frame);
 	connection_drop_fds(client, frame->header.n_fds);
+}
+
+/* The first byte of a request begins its time: the bytes that follow do not lengthen it. */
+static void connection_note_partial(struct ts_client_connection *client)
+{
+	if (client->parser.n_filled == client->parser.n_taken)
+		client->partial_ns = 0;
+	else if (!client->partial_ns)
+		client->partial_ns = ts_clock_monotonic_ns();
 }
 
 /* tsctl is gone, or whoever asked; what it began as a recording ends. */
@@ -261,6 +274,7 @@ static int connection_on_io(sd_event_source *source, int fd, uint32_t events, vo
 		}
 		if (r < 0)
 			client->broken = true;
+		connection_note_partial(client);
 	}
 	if (client->broken)
 		connection_hang_up(client);
@@ -325,13 +339,25 @@ int ts_client_connection_new(struct ts_server *server, int fd, const struct ts_i
 	return 0;
 }
 
+/* Whether a time that began at since_ns (0: it did not) is over. */
+static bool is_over(uint64_t since_ns, uint64_t most_ns, uint64_t now_ns)
+{
+	return since_ns && now_ns > since_ns + most_ns;
+}
+
+/* `tsctl record` sends nothing between a recording's beginning and its end. */
+static bool connection_is_idle(const struct ts_client_connection *client, uint64_t now_ns)
+{
+	return !client->owner && !client->pending && !client->answers &&
+	       !ts_question_is_asked(client) &&
+	       is_over(client->active_ns, CONNECTION_IDLE_NS, now_ns);
+}
+
 void ts_client_connection_check(struct ts_client_connection *client, uint64_t now_ns)
 {
 	ts_control_check(client, now_ns);
-	/* `tsctl record` says nothing between a recording's beginning and its end. */
-	if (client->broken ||
-	    (!client->owner && !client->pending && !client->answers &&
-	     !ts_question_is_asked(client) && now_ns > client->active_ns + CONNECTION_IDLE_NS) ||
-	    (client->stalled_ns && now_ns - client->stalled_ns > CONNECTION_STALL_NS))
+	if (client->broken || connection_is_idle(client, now_ns) ||
+	    is_over(client->partial_ns, CONNECTION_PARTIAL_NS, now_ns) ||
+	    is_over(client->stalled_ns, CONNECTION_STALL_NS, now_ns))
 		ts_client_connection_free(client);
 }

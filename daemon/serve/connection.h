@@ -21,8 +21,9 @@ struct ts_client_connection {
 	struct connection_answer *answers; /* the oldest first */
 	uint32_t n_answers;
 	size_t n_queued_bytes;
-	uint64_t active_ns;  /* last request or answer */
-	uint64_t stalled_ns; /* since when the oldest could not be sent; 0: not */
+	uint64_t active_ns;  /* end of the last request or answer */
+	uint64_t stalled_ns; /* since when the oldest answer could not be sent; 0: not */
+	uint64_t partial_ns; /* since when a request is not whole; 0: none is */
 	struct control_pending *pending;
 	uint32_t n_pending;
 	int fds[TS_FRAME_MAX_FDS]; /* received, the oldest first: of requests that are not here yet */

@@ -30,10 +30,15 @@ static int listen_on_resume(sd_event_source *source, uint64_t usec, void *data)
 	return 0;
 }
 
-/* A connection that cannot be taken stays readable: without a pause the loop would spin. */
+/*
+ * A connection that cannot be taken stays readable: without a pause the loop would spin. One socket's pause does not lengthen the other
+ * one's.
+ */
 static void listen_pause(struct ts_server *server, sd_event_source *source)
 {
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	if (sd_event_source_get_enabled(server->resume_timer, NULL) > 0)
+		return;
 	sd_event_source_set_time_relative(server->resume_timer, LISTEN_PAUSE_US);
 	sd_event_source_set_enabled(server->resume_timer, SD_EVENT_ONESHOT);
 }

@@ -384,13 +384,17 @@ void ts_question_resume(struct ts_client_connection *client)
 /* A replay may say what it found so far, at once. */
 static void question_cancel(struct ts_question *question)
 {
+	uint64_t cancel_ns;
+
 	if (!question->is_replay || question->pid < 0 || question->is_cancelled ||
 	    kill(question->pid, SIGTERM)) {
 		question_fail(question, -ECANCELED, "cancelled");
 		return;
 	}
 	question->is_cancelled = true;
-	question->deadline_ns = ts_clock_monotonic_ns() + CANCEL_NS;
+	cancel_ns = ts_clock_monotonic_ns() + CANCEL_NS;
+	if (question->deadline_ns > cancel_ns)
+		question->deadline_ns = cancel_ns;
 	ts_server_watch(question->server);
 }
 

@@ -262,9 +262,11 @@ void ts_server_look(struct ts_server *server)
 		return;
 }
 
-/* Deadlines are looked at only while somebody has one. */
+/* Deadlines are looked at only while somebody has one. The timer is armed once: a later call does not put the look off. */
 void ts_server_watch(struct ts_server *server)
 {
+	if (sd_event_source_get_enabled(server->timer, NULL) > 0)
+		return;
 	if (ts_users_have(server->users, TS_RESOURCE_CONNECTIONS) || server->clients ||
 	    server->questions || server->finishing || server->dumping) {
 		sd_event_source_set_time_relative(server->timer, SERVER_LOOK_US);

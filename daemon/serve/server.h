@@ -241,7 +241,7 @@ const char *ts_server_may_keep(struct ts_server *server, struct ts_user *user);
 /* A trace that is over was removed: it is handed out no more. */
 void ts_server_forget_file(struct ts_server *server, dev_t device, ino_t inode);
 
-/* Somebody may have a deadline now: it will be looked at. */
+/* Somebody may have a deadline now: it will be looked at, at the latest SERVER_LOOK_US after the first such call. */
 void ts_server_watch(struct ts_server *server);
 
 /* Has every peer and client looked at soon, by the loop: they may be freed then. */
