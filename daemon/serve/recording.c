@@ -245,11 +245,13 @@ static void recording_judge(struct ts_recording *recording)
 	recording->judged = true;
 }
 
-void ts_recording_symbolize(struct ts_recording *recording, const char *worker, uint32_t ms)
+void ts_recording_symbolize(struct ts_recording *recording, const char *worker, uint32_t ms,
+			    const uint64_t *stop_ns)
 {
 	struct ts_symbol_trace_options options = {
-		.symbolizer = {.worker.path = worker, .deadline_ms = ms},
+		.symbolizer = {.worker = {.path = worker, .stop_ns = stop_ns}, .deadline_ms = ms},
 		.deadline_ns = ts_clock_monotonic_ns() + ms * UINT64_C(1000000),
+		.stop_ns = stop_ns,
 		.for_others = true,
 	};
 	int r;

@@ -101,9 +101,11 @@ int ts_recording_quantum(struct ts_recording *recording, uint64_t ns);
 
 /*
  * Names what its stacks have, as far as that goes in the time; nobody else uses the recording. `worker` as in
- * struct ts_worker_options. What goes wrong is logged and leaves the recording as it is.
+ * struct ts_worker_options. `stop_ns`: the time is up as soon as it is not 0. What goes wrong is logged and leaves the recording as
+ * it is.
  */
-void ts_recording_symbolize(struct ts_recording *recording, const char *worker, uint32_t ms);
+void ts_recording_symbolize(struct ts_recording *recording, const char *worker, uint32_t ms,
+			    const uint64_t *stop_ns);
 
 /*
  * Writes what ends the file, in whatever thread has the time for it while nobody else uses the

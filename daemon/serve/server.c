@@ -21,8 +21,9 @@
 #include "proto/abi/clock.h"
 
 #define SERVER_LOOK_US 500000u
-#define SERVER_ABANDON_NS \
-	(UINT64_C(10) * 1000000000) /* past the deadline; a busy machine is not a stuck thread */
+/* Past the deadline: a busy machine is not a stuck thread. */
+#define SERVER_ABANDON_NS      (UINT64_C(10) * 1000000000)
+#define SERVER_TERM_ABANDON_NS (UINT64_C(1500) * 1000000)
 #define SERVER_SPARE_FDS \
 	128u /* sockets, timers, what is being closed, files on their way to who reads them */
 
@@ -181,7 +182,7 @@ static void server_done(struct ts_server *server)
 		/* No process waits for it any more, but whoever asked for the recording does. */
 		if (server->options.mode == TS_SERVER_RECORD && !server->options.no_symbols)
 			ts_recording_symbolize(server->recording, server->options.worker,
-					       TS_SERVER_SYMBOLS_MS);
+					       TS_SERVER_SYMBOLS_MS, ts_end_signal_ns(server->end));
 		error = ts_recording_finish(server->recording);
 		if (error)
 			ts_log(TS_LOG_ERROR, "%s is not whole: %s", server->recording->path,
@@ -204,20 +205,32 @@ static void server_unlink(struct ts_server *server)
 		ts_places_remove(server->directory);
 }
 
-/*
- * A session's thread is stuck where nothing reaches it (a file system that does not answer): whoever
- * waits is told, and the file stays as it is, whole up to its last block.
- */
+/* The process ends with sessions that did not. Their files stay as they are, whole up to their last blocks. */
+static _Noreturn void server_exit(struct ts_server *server)
+{
+	ts_log(TS_LOG_ERROR,
+	       "the end takes too long: the files of %" PRIu32
+	       " sessions lack their last rows, and files that are not finished stay so",
+	       __atomic_load_n(&server->n_peers, __ATOMIC_RELAXED));
+	server_unlink(server);
+	_exit(1);
+}
+
+/* In the end's own thread: the main loop is stuck. */
+static void server_give_up(void *data)
+{
+	server_exit(data);
+}
+
+/* A session's thread is stuck where nothing reaches it (a file system that does not answer): each client that waits is told. */
 static void server_abandon(struct ts_server *server)
 {
-	ts_log(TS_LOG_ERROR, "a session did not end in time: its file is not finished");
 	if (server->recording)
 		server->recording->error = -ETIMEDOUT;
 	for (struct ts_client_connection *client = server->clients; client;
 	     client = ts_client_connection_next(client))
 		ts_client_connection_finished(client);
-	server_unlink(server);
-	_exit(1);
+	server_exit(server);
 }
 
 static void server_check(struct ts_server *server)
@@ -239,7 +252,7 @@ static void server_check(struct ts_server *server)
 	ts_server_expire_check(server);
 	if (server->finishing && !server->peers)
 		server_done(server);
-	else if (server->finishing && now > server->finish_deadline_ns + SERVER_ABANDON_NS)
+	else if (server->finishing && now > server->abandon_deadline_ns)
 		server_abandon(server);
 }
 
@@ -322,6 +335,7 @@ void ts_server_finish(struct ts_server *server, uint32_t timeout_ms)
 	server->finishing = true;
 	server->finish_deadline_ns =
 		ts_clock_monotonic_ns() + (timeout_ms ?: TS_SERVER_FINISH_MS) * UINT64_C(1000000);
+	server->abandon_deadline_ns = server->finish_deadline_ns + SERVER_ABANDON_NS;
 	sd_notify(0, "STOPPING=1");
 	for (struct ts_peer *peer = server->peers; peer; peer = next) {
 		next = peer->next;
@@ -336,10 +350,28 @@ void ts_server_finish(struct ts_server *server, uint32_t timeout_ms)
 	ts_server_look(server);
 }
 
-static int server_on_signal(sd_event_source *source, const struct signalfd_siginfo *info,
-			    void *data)
+/* A signal leaves less time than an end that has begun may have. */
+static void server_terminate(struct ts_server *server)
 {
-	ts_server_finish(data, 0);
+	uint64_t deadline_ns = ts_clock_monotonic_ns() + TS_SERVER_TERM_MS * UINT64_C(1000000);
+
+	ts_server_finish(server, TS_SERVER_TERM_MS);
+	if (server->finish_deadline_ns > deadline_ns) {
+		server->finish_deadline_ns = deadline_ns;
+		for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
+			if (peer->session)
+				ts_session_end_by(peer->session, deadline_ns);
+	}
+	if (server->abandon_deadline_ns > deadline_ns + SERVER_TERM_ABANDON_NS)
+		server->abandon_deadline_ns = deadline_ns + SERVER_TERM_ABANDON_NS;
+}
+
+static int server_on_end(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	uint64_t n;
+
+	if (read(fd, &n, sizeof(n)) == sizeof(n))
+		server_terminate(data);
 	return 0;
 }
 
@@ -360,12 +392,18 @@ static int server_signals(struct ts_server *server)
 	sigaddset(&set, SIGTERM);
 	if (service)
 		sigaddset(&set, SIGINT);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+	server->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (server->end_fd < 0)
 		return ts_error_origin(-errno);
-	r = sd_event_add_signal(server->event, NULL, SIGTERM, server_on_signal, server);
-	if (r >= 0 && service)
-		r = sd_event_add_signal(server->event, NULL, SIGINT, server_on_signal, server);
-	return r < 0 ? ts_error_origin(r) : ts_server_dump_setup(server);
+	r = sd_event_add_io(server->event, &server->end_source, server->end_fd, EPOLLIN,
+			    server_on_end, server);
+	/* Before connections that come and come. */
+	if (r >= 0)
+		r = sd_event_source_set_priority(server->end_source, SD_EVENT_PRIORITY_IMPORTANT);
+	if (r < 0)
+		return ts_error_origin(r);
+	r = ts_end_new(&set, server->end_fd, server_give_up, server, &server->end);
+	return r ?: ts_server_dump_setup(server);
 }
 
 /* ---- kernel events ---- */
@@ -590,12 +628,15 @@ static void server_deinit(struct ts_server *server)
 	sd_event_source_disable_unref(server->timer);
 	sd_event_source_disable_unref(server->resume_timer);
 	ts_closep(&server->notify_fd);
+	sd_event_source_disable_unref(server->end_source);
 	if (options->mode != TS_SERVER_PRIVATE)
 		ts_closep(&server->inject_fd);
 	ts_closep(&server->control_fd);
 	sd_event_unref(server->event);
 	ts_closer_free(server->closer);
 	ts_users_free(server->users);
+	ts_end_free(server->end);
+	ts_closep(&server->end_fd);
 }
 
 int ts_server_run(const struct ts_server_options *options)
@@ -603,6 +644,7 @@ int ts_server_run(const struct ts_server_options *options)
 	struct ts_server server = {
 		.options = *options,
 		.notify_fd = -1,
+		.end_fd = -1,
 		.inject_fd = -1,
 		.control_fd = -1,
 		.start_ns = ts_clock_monotonic_ns(),

@@ -9,6 +9,7 @@
 #include <systemd/sd-event.h>
 
 #include "daemon/bpf/hub.h"
+#include "daemon/serve/end.h"
 #include "daemon/serve/identity.h"
 #include "daemon/serve/limits.h"
 #include "daemon/serve/observer.h"
@@ -70,6 +71,9 @@ struct ts_server {
 	struct ts_retention *retention;	  /* the same */
 	sd_event_source *retention_timer; /* the next look at traces */
 	struct ts_closer *closer;	  /* for whatever a peer or client may have had a hand in */
+	struct ts_end *end;
+	int end_fd; /* readable: a signal asks for the end */
+	sd_event_source *end_source;
 	int notify_fd;
 	sd_event_source *notify_source;
 	sd_event_source *inject_source;
@@ -100,7 +104,8 @@ struct ts_server {
 	uint64_t n_bytes; /* of recordings that ended */
 	bool dumping;	  /* a dump waits for sessions */
 	bool finishing;
-	uint64_t finish_deadline_ns;
+	uint64_t finish_deadline_ns;  /* of sessions */
+	uint64_t abandon_deadline_ns; /* of the process, whatever is stuck */
 	int exit_status;
 };
 
@@ -252,6 +257,8 @@ void ts_server_look(struct ts_server *server);
  * timeout_ms, 0 for TS_SERVER_FINISH_MS. What cannot be drained by then is counted as lost.
  */
 #define TS_SERVER_FINISH_MS 30000u
+/* The same where a signal asks for the end: files have the rest of TS_END_MS to be finished. */
+#define TS_SERVER_TERM_MS 2500u
 void ts_server_finish(struct ts_server *server, uint32_t timeout_ms);
 /* A session of the server's one recording ended: take its counts. */
 void ts_server_account(struct ts_server *server, struct ts_recording *recording,

@@ -346,12 +346,17 @@ static int ask(struct work *work, struct file *file, const uint64_t *addresses, 
 	return r;
 }
 
+static bool time_is_up(const struct ts_symbol_trace_options *options)
+{
+	return (options->deadline_ns && ts_clock_monotonic_ns() >= options->deadline_ns) ||
+	       (options->stop_ns && __atomic_load_n(options->stop_ns, __ATOMIC_RELAXED));
+}
+
 static int do_file(struct work *work, struct file *file, const uint64_t *addresses, size_t n)
 {
 	ts_cleanup(ts_symbol_set_deinit) struct ts_symbol_set set = {0};
 	enum ts_image_result result = TS_IMAGE_NO_FILE;
 	char why[TS_SYMBOL_WHY_BYTES] = "it is not a file";
-	uint64_t deadline_ns = work->options->deadline_ns;
 	int r = 0;
 
 	if (is_known(work, file)) {
@@ -360,7 +365,7 @@ static int do_file(struct work *work, struct file *file, const uint64_t *address
 		return 0;
 	}
 	file->path = path_of(work, file);
-	if (deadline_ns && ts_clock_monotonic_ns() >= deadline_ns) {
+	if (time_is_up(work->options)) {
 		result = TS_IMAGE_NOT_TRIED;
 		snprintf(why, sizeof(why), "the time was up");
 	} else if (*file->path == '/') {

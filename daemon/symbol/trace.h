@@ -17,8 +17,10 @@ struct ts_symbol_sink {
 struct ts_symbol_trace_options {
 	struct ts_symbolizer_options symbolizer;
 	uint64_t deadline_ns; /* of CLOCK_MONOTONIC; 0: none. What is left then is not tried */
-	bool for_others; /* root opens what a session's process named with that process's rights */
-	bool again;	 /* what was resolved before, too */
+	const uint64_t
+		*stop_ns; /* not 0: as if the deadline was over; read atomically. NULL: none */
+	bool for_others;  /* root opens what a session's process named with that process's rights */
+	bool again;	  /* what was resolved before, too */
 };
 
 struct ts_symbol_report_image {

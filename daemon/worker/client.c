@@ -18,6 +18,7 @@
 
 #define WORKER_FD	  3
 #define HELLO_DEADLINE_MS 5000u
+#define STOP_LOOK_MS	  100u
 #define MS_NS		  UINT64_C(1000000)
 
 struct ts_worker {
@@ -28,6 +29,7 @@ struct ts_worker {
 	uint32_t last_request;
 	unsigned n_starts;
 	bool unusable;
+	const uint64_t *stop_ns;
 	struct ts_frame_parser parser;
 	Ts__Rpc__WorkerAnswer *hello;
 	char why[256];
@@ -70,6 +72,7 @@ int ts_worker_new(const struct ts_worker_options *options, struct ts_worker **re
 	if (!worker)
 		return -ENOMEM;
 	worker->pid = worker->fd = -1;
+	worker->stop_ns = options->stop_ns;
 	if (options->path)
 		snprintf(worker->path, sizeof(worker->path), "%s", options->path);
 	else
@@ -254,6 +257,28 @@ const char *ts_worker_how_ended(int status, char ret_how[TS_WORKER_HOW_BYTES])
 
 /* ---- one request ---- */
 
+static bool is_stopped(const struct ts_worker *worker)
+{
+	return worker->stop_ns && __atomic_load_n(worker->stop_ns, __ATOMIC_RELAXED);
+}
+
+/* No descriptor is taken from it. */
+static int receive(struct ts_worker *worker, uint64_t deadline_ns, struct ts_frame *ret_frame)
+{
+	uint64_t until_ns;
+	int no_fds[1], r;
+	unsigned n_none = 0;
+
+	do {
+		until_ns = ts_clock_monotonic_ns() + STOP_LOOK_MS * MS_NS;
+		if (until_ns > deadline_ns)
+			until_ns = deadline_ns;
+		r = ts_frame_receive(worker->fd, &worker->parser, no_fds, 0, &n_none, until_ns,
+				     ret_frame);
+	} while (r == -ETIMEDOUT && until_ns < deadline_ns && !is_stopped(worker));
+	return r;
+}
+
 static int exchange(struct ts_worker *worker, const Ts__Rpc__WorkerRequest *request, const int *fds,
 		    unsigned n_fds, uint32_t deadline_ms, Ts__Rpc__WorkerAnswer **ret_answer)
 {
@@ -262,8 +287,7 @@ static int exchange(struct ts_worker *worker, const Ts__Rpc__WorkerRequest *requ
 	ts_cleanup(ts_freep) uint8_t *packed = NULL;
 	struct ts_frame_header header;
 	struct ts_frame frame;
-	int no_fds[1], r;
-	unsigned n_none = 0;
+	int r;
 
 	if (n_bytes > TS_WORKER_REQUEST_MAX_BYTES)
 		return -EMSGSIZE;
@@ -279,10 +303,7 @@ static int exchange(struct ts_worker *worker, const Ts__Rpc__WorkerRequest *requ
 	ts__rpc__worker_request__pack(request, packed + sizeof(header));
 	r = ts_frame_send_all(worker->fd, packed, sizeof(header) + n_bytes, fds, n_fds,
 			      deadline_ns);
-	/* No descriptor is taken from it. */
-	r = r
-		    ?: ts_frame_receive(worker->fd, &worker->parser, no_fds, 0, &n_none,
-					deadline_ns, &frame);
+	r = r ?: receive(worker, deadline_ns, &frame);
 	if (r)
 		return r;
 	if (frame.header.request_id != header.request_id || frame.header.n_fds ||

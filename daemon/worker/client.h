@@ -26,6 +26,8 @@ struct ts_worker_options {
 	const char *path;      /* of the worker; NULL: where ts_worker_find() finds it */
 	uint64_t memory_bytes; /* 0: TS_WORKER_MEMORY_BYTES */
 	uint32_t cpu_seconds;  /* of one worker's life; 0: TS_WORKER_CPU_SECONDS */
+	const uint64_t *
+		stop_ns; /* not 0: a request that waits ends as if it was late; read atomically. NULL: none */
 	bool is_replay; /* of a query: it is about a replay, which takes threads. SIGTERM ends it with what it found */
 };
 
