@@ -12,6 +12,7 @@
 
 /* Of the answers that a client has not read: beyond it nothing is added. */
 #define CONNECTION_MAX_QUEUED_BYTES (4u * 1024 * 1024)
+#define CONNECTION_FIRST_REQUEST    1u				/* id of a client's first request */
 #define CONNECTION_STALL_NS	    (UINT64_C(10) * 1000000000) /* for one answer to be read */
 #define CONNECTION_PARTIAL_NS	    (UINT64_C(10) * 1000000000) /* for one request to be sent */
 #define CONNECTION_IDLE_NS	    (UINT64_C(60) * 1000000000) /* of a service's clients */
@@ -38,13 +39,11 @@ static void connection_answer_free(struct connection_answer *answer)
 }
 
 /* Those that came first. */
-static void connection_drop_fds(struct ts_client_connection *client, unsigned n_fds)
+static void connection_drop_files(struct ts_client_connection *client, unsigned n_fds)
 {
-	for (unsigned i = 0; i < n_fds; i++)
-		ts_closer_close(client->server->closer, client->credentials.uid, client->fds[i]);
+	ts_porter_release_files(client->server->porter, client->connection, n_fds);
 	client->n_fds -= n_fds;
 	ts_user_give(client->user, TS_RESOURCE_CLIENT_FDS, n_fds);
-	memmove(client->fds, client->fds + n_fds, client->n_fds * sizeof(int));
 }
 
 void ts_client_connection_free(struct ts_client_connection *client)
@@ -64,9 +63,9 @@ void ts_client_connection_free(struct ts_client_connection *client)
 		connection_answer_free(answer);
 	}
 	ts_control_leave(client);
-	connection_drop_fds(client, client->n_fds);
+	connection_drop_files(client, client->n_fds);
 	sd_event_source_disable_unref(client->source);
-	ts_closer_close(server->closer, client->credentials.uid, client->fd);
+	ts_porter_close(server->porter, client->connection, client->fd);
 	ts_frame_parser_deinit(&client->parser);
 	ts_user_give(client->user, TS_RESOURCE_CLIENTS, 1);
 	ts_user_unref(client->user);
@@ -157,6 +156,13 @@ void ts_client_connection_answer_built(struct ts_client_connection *client, uint
 	client->broken = true;
 }
 
+ssize_t ts_client_connection_send_files(const struct ts_client_connection *client, unsigned n_fds,
+					int socket_fd, const void *data, size_t n_bytes)
+{
+	return ts_porter_send_files(client->server->porter, client->connection, n_fds, socket_fd,
+				    data, n_bytes);
+}
+
 struct ts_server *ts_client_connection_server(const struct ts_client_connection *client)
 {
 	return client->server;
@@ -194,17 +200,18 @@ bool ts_client_connection_has_room(const struct ts_client_connection *client)
 
 /* ---- receiving ---- */
 
-/* What clients send ahead is bounded, for each, for each user and for all. Who sends more is dropped. */
-static void connection_keep_fds(struct ts_client_connection *client, const int *fds, unsigned n_fds)
+/*
+ * Files that clients send ahead are bounded, for each client, for each user and for all. A client that sends more is dropped, and the
+ * porter's files with it.
+ */
+static void connection_keep_files(struct ts_client_connection *client, unsigned n_fds)
 {
-	for (unsigned i = 0; i < n_fds; i++)
-		if (client->n_fds < TS_FRAME_MAX_FDS &&
-		    ts_user_take(client->user, TS_RESOURCE_CLIENT_FDS, 1)) {
-			client->fds[client->n_fds++] = fds[i];
-		} else {
-			ts_closer_close(client->server->closer, client->credentials.uid, fds[i]);
+	for (unsigned i = 0; i < n_fds && !client->broken; i++)
+		if (client->n_fds < TS_PORTER_MAX_HELD &&
+		    ts_user_take(client->user, TS_RESOURCE_CLIENT_FDS, 1))
+			client->n_fds++;
+		else
 			client->broken = true;
-		}
 }
 
 /* A whole one. */
@@ -217,7 +224,7 @@ static void connection_frame(struct ts_client_connection *client, const struct t
 	client->active_ns = ts_clock_monotonic_ns();
 	client->partial_ns = 0;
 	ts_control_request(client, frame);
-	connection_drop_fds(client, frame->header.n_fds);
+	connection_drop_files(client, frame->header.n_fds);
 }
 
 /* The first byte of a request begins its time: the bytes that follow do not lengthen it. */
@@ -246,7 +253,6 @@ static int connection_on_io(sd_event_source *source, int fd, uint32_t events, vo
 	struct ts_client_connection *client = data;
 	/* Some requests a turn: who asks and asks holds nobody up. */
 	uint8_t bytes[256];
-	int fds[TS_FRAME_RECEIVE_MAX_FDS];
 	struct ts_frame frame;
 	unsigned n_fds = 0;
 	ssize_t n;
@@ -258,10 +264,15 @@ static int connection_on_io(sd_event_source *source, int fd, uint32_t events, vo
 			ts_question_resume(client);
 	}
 	if (!client->broken && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
-		n = ts_frame_receive_some(fd, bytes, sizeof(bytes), fds, TS_ARRAY_LEN(fds), &n_fds);
-		connection_keep_fds(client, fds, n_fds);
+		n = ts_porter_receive_files(client->server->porter, client->connection, fd, bytes,
+					    sizeof(bytes), &n_fds);
+		connection_keep_files(client, n_fds);
 		if (n == -EAGAIN)
 			return 0;
+		if (n == -EBUSY)
+			ts_client_connection_error(client, CONNECTION_FIRST_REQUEST, -EBUSY,
+						   "busy: too many descriptors that this user "
+						   "passed are not closed yet");
 		if (n <= 0) {
 			connection_hang_up(client);
 			return 0;
@@ -291,47 +302,51 @@ struct ts_user *ts_client_connection_user(const struct ts_client_connection *cli
 	return client->user;
 }
 
-void ts_client_connection_turn_away(struct ts_server *server, int fd, uid_t uid, const char *why)
+void ts_client_connection_turn_away(struct ts_server *server, const struct ts_incoming *incoming,
+				    const char *why)
 {
 	uint8_t frame[512], *packed = NULL;
 	size_t n_bytes = 0;
 
-	/* Under the id of a connection's first request, which may be on its way. */
+	/* The request may be on its way. */
 	if (!ts_answer_error(-EBUSY, why, &packed, &n_bytes) &&
 	    n_bytes <= sizeof(frame) - sizeof(struct ts_frame_header)) {
 		struct ts_frame_header header =
-			ts_frame_header_make(TS_FRAME_ANSWER, 1, (uint32_t)n_bytes);
+			ts_frame_header_make(TS_FRAME_ANSWER, CONNECTION_FIRST_REQUEST,
+					     (uint32_t)n_bytes);
 
 		memcpy(frame, &header, sizeof(header));
 		memcpy(frame + sizeof(header), packed, n_bytes);
-		ts_frame_send_some(fd, frame, sizeof(header) + n_bytes, NULL, 0);
+		ts_frame_send_some(incoming->fd, frame, sizeof(header) + n_bytes, NULL, 0);
 	}
 	free(packed);
-	ts_closer_close(server->closer, uid, fd);
+	ts_porter_close(server->porter, incoming->connection, incoming->fd);
 }
 
-int ts_client_connection_new(struct ts_server *server, int fd, const struct ts_identity *identity,
-			     struct ts_user *user, bool owner)
+int ts_client_connection_new(struct ts_server *server, const struct ts_incoming *incoming,
+			     bool owner)
 {
 	struct ts_client_connection *client = calloc(1, sizeof(*client));
 	int r;
 
 	if (!client) {
-		ts_closer_close(server->closer, identity->uid, fd);
-		ts_user_give(user, TS_RESOURCE_CLIENTS, 1);
-		ts_user_unref(user);
+		ts_porter_close(server->porter, incoming->connection, incoming->fd);
+		ts_user_give(incoming->user, TS_RESOURCE_CLIENTS, 1);
+		ts_user_unref(incoming->user);
 		return ts_error_origin(-ENOMEM);
 	}
 	client->server = server;
-	client->user = user;
+	client->user = incoming->user;
 	client->owner = owner;
-	client->fd = fd;
+	client->fd = incoming->fd;
+	client->connection = incoming->connection;
 	ts_frame_parser_init(&client->parser, TS_FRAME_REQUEST, TS_FRAME_REQUEST_MAX_BYTES);
-	client->credentials = *identity;
+	client->credentials = incoming->identity;
 	client->active_ns = ts_clock_monotonic_ns();
 	client->next = server->clients;
 	server->clients = client;
-	r = sd_event_add_io(server->event, &client->source, fd, EPOLLIN, connection_on_io, client);
+	r = sd_event_add_io(server->event, &client->source, client->fd, EPOLLIN, connection_on_io,
+			    client);
 	if (r < 0) {
 		ts_client_connection_free(client);
 		return ts_error_origin(r);

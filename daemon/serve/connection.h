@@ -14,6 +14,7 @@ struct ts_client_connection {
 	struct ts_server *server;
 	struct ts_client_connection *next;
 	int fd;
+	uint64_t connection; /* the porter's number of it */
 	sd_event_source *source;
 	struct ts_identity credentials;
 	struct ts_user *user;
@@ -26,10 +27,9 @@ struct ts_client_connection {
 	uint64_t partial_ns; /* since when a request is not whole; 0: none is */
 	struct control_pending *pending;
 	uint32_t n_pending;
-	int fds[TS_FRAME_MAX_FDS]; /* received, the oldest first: of requests that are not here yet */
-	unsigned n_fds;
-	bool owner;  /* the recording is this client's, and ends with it */
-	bool broken; /* to be freed by the next check */
+	unsigned n_fds; /* files that the porter holds: of requests that are not whole yet */
+	bool owner;	/* the recording is this client's, and ends with it */
+	bool broken;	/* to be freed by the next check */
 };
 
 /* Takes over `packed` and `fd` (-1: none goes with it); `r` is what building the answer returned. */

@@ -80,10 +80,10 @@ static bool control_may_open(struct ts_client_connection *client, uint32_t reque
 }
 
 static void control_ask(struct ts_client_connection *client, uint32_t request_id, uint32_t wait_ms,
-			Ts__Rpc__Query *query, const int *fds, unsigned n_fds)
+			Ts__Rpc__Query *query, const struct ts_question_files *files)
 {
 	const char *why;
-	int r = ts_question_new(client, request_id, query, fds, n_fds, wait_ms, &why);
+	int r = ts_question_new(client, request_id, query, files, wait_ms, &why);
 
 	if (r)
 		ts_client_connection_error(client, request_id, r, why);
@@ -96,11 +96,11 @@ static void control_ask_recording(struct ts_client_connection *client, uint32_t 
 {
 	char *path = query->path;
 	int fds[TS_FRAME_MAX_FDS], r;
-	unsigned n_fds = 0;
+	struct ts_question_files files = {.fds = fds};
 
 	if (!control_may_open(client, request_id, trace->recording))
 		return;
-	r = ts_recording_open_all(trace->recording, fds, TS_FRAME_MAX_FDS, &n_fds);
+	r = ts_recording_open_all(trace->recording, fds, TS_FRAME_MAX_FDS, &files.n);
 	if (r) {
 		ts_client_connection_error(
 			client, request_id, r,
@@ -111,10 +111,10 @@ static void control_ask_recording(struct ts_client_connection *client, uint32_t 
 	query->has_in_file = trace->number != 0;
 	query->in_file = trace->in_file;
 	query->path = trace->recording->path;
-	control_ask(client, request_id, wait_ms, query, fds, n_fds);
+	control_ask(client, request_id, wait_ms, query, &files);
 	query->path = path;
-	while (n_fds)
-		close(fds[--n_fds]);
+	while (files.n)
+		close(fds[--files.n]);
 }
 
 static void control_opened(struct ts_client_connection *client, uint32_t request_id,
@@ -367,22 +367,23 @@ static void control_open_trace(struct ts_client_connection *client, uint32_t req
 		control_opened(client, request_id, &trace);
 }
 
-/* Takes *request over where it waits for a session. `fds`: of the files that it is about. */
+/* Takes *request over where it waits for a session. The porter holds the files that came with it. */
 static void control_query(struct ts_client_connection *client, const struct ts_frame_header *header,
-			  Ts__Rpc__Request **request, const int *fds, unsigned n_fds)
+			  Ts__Rpc__Request **request)
 {
+	const struct ts_question_files files = {.fds = NULL, .n = header->n_fds};
 	Ts__Rpc__Query *query = (*request)->query;
 	struct control_pending *pending;
 	struct control_trace trace;
 	struct ts_peer *peer;
 
-	if (n_fds && (query->has_session || query->has_pid)) {
+	if (files.n && (query->has_session || query->has_pid)) {
 		ts_client_connection_error(client, header->request_id, -EINVAL,
 					   "a session or a file, not both");
 		return;
 	}
-	if (n_fds) {
-		control_ask(client, header->request_id, header->deadline_ms, query, fds, n_fds);
+	if (files.n) {
+		control_ask(client, header->request_id, header->deadline_ms, query, &files);
 		return;
 	}
 	if (control_find(client, header->request_id, query->session, query->pid, &peer, &trace))
@@ -648,7 +649,7 @@ void ts_control_request(struct ts_client_connection *client, const struct ts_fra
 		control_switch(client, id, request->body_case, request->stop);
 		break;
 	case TS__RPC__REQUEST__BODY_QUERY:
-		control_query(client, &frame->header, &request, client->fds, frame->header.n_fds);
+		control_query(client, &frame->header, &request);
 		break;
 	case TS__RPC__REQUEST__BODY_CANCEL:
 		control_cancel(client, id, request->cancel->request_id);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread that waits for SIGTERM, then for the end. server.c begins it before any other thread. What it cannot end is a process
- * whose thread waits in the kernel and ignores SIGKILL; strangers cannot cause that wait (see daemon/util/porter.h), but the file
- * system that the daemon writes to can.
+ * The thread that waits for SIGTERM, then for the end. server.c begins it before any other thread. It cannot end a process whose
+ * thread waits in the kernel and ignores SIGKILL. Strangers' descriptors do not cause that wait (see daemon/util/porter.h). The
+ * file system that the daemon writes to can.
  */
 #include "daemon/serve/end.h"
 

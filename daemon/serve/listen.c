@@ -43,35 +43,61 @@ static void listen_pause(struct ts_server *server, sd_event_source *source)
 	sd_event_source_set_enabled(server->resume_timer, SD_EVENT_ONESHOT);
 }
 
-/* A connection and whose it is; -1: none. */
-static int listen_accept(struct ts_server *server, int listening_fd, sd_event_source *source,
-			 struct ts_identity *ret_identity)
+/* Whether the porter has room for a connection. */
+static bool listen_has_room(struct ts_server *server)
 {
-	unsigned n_closing;
+	bool is_full = ts_porter_is_full(server->porter);
+
+	if (is_full && !server->porter_full)
+		ts_log(TS_LOG_WARNING, "no connection is accepted: %s",
+		       "the descriptors that users passed and that wait to be closed are as many as "
+		       "LimitNOFILE= allows");
+	server->porter_full = is_full;
+	return !is_full;
+}
+
+/* Reads the peer's identity, and gives the porter its descriptor. Takes `fd` over. */
+static int listen_identify(struct ts_server *server, int fd, struct ts_incoming *ret_incoming)
+{
+	struct ts_incoming incoming = {.fd = fd};
+	int r = ts_identity_read(fd, server->all_group, &incoming.identity);
+
+	if (r) {
+		ts_porter_close(server->porter, ts_porter_keep(server->porter, (uid_t)-1, fd), fd);
+		return r;
+	}
+	incoming.user = ts_users_ref(server->users, incoming.identity.uid);
+	incoming.connection = ts_porter_keep(server->porter, ts_user_uid(incoming.user), fd);
+	*ret_incoming = incoming;
+	return 0;
+}
+
+/*
+ * Takes a connection that waits. Its user is known only after that. False: none waits, or none can be taken now. The porter has
+ * room again when some of its descriptors are closed.
+ */
+static bool listen_accept(struct ts_server *server, int listening_fd, sd_event_source *source,
+			  struct ts_incoming *ret_incoming)
+{
 	int fd;
 
-	ts_closer_waiting(server->closer, 0, &n_closing);
-	if (n_closing >= TS_CLOSER_MAX) {
+	if (!listen_has_room(server)) {
 		listen_pause(server, source);
-		return -1;
+		return false;
 	}
 	fd = accept4(listening_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 			listen_pause(server, source);
-		return -1;
+		return false;
 	}
-	if (ts_identity_read(fd, server->all_group, ret_identity)) {
-		close(fd);
-		return -1;
-	}
-	return fd;
+	return !listen_identify(server, fd, ret_incoming);
 }
 
-/* Takes the descriptor over. */
-static int listen_serve_peer(struct ts_server *server, int fd, const struct ts_identity *identity)
+/* Takes the descriptor and the reference over. */
+static int listen_serve_peer(struct ts_server *server, const struct ts_incoming *incoming)
 {
-	struct ts_user *user = ts_users_ref(server->users, identity->uid);
+	struct ts_user *user = incoming->user;
 	const char *why = NULL;
 
 	if (server->finishing)
@@ -83,49 +109,46 @@ static int listen_serve_peer(struct ts_server *server, int fd, const struct ts_i
 		why = "busy: too many processes of this user at once (see --max-sessions-user)";
 	}
 	if (!why)
-		return ts_peer_new(server, fd, identity, user);
-	ts_peer_turn_away(server, fd, identity->uid, -EBUSY, why);
+		return ts_peer_new(server, incoming);
+	ts_peer_turn_away(server, incoming, -EBUSY, why);
 	ts_user_unref(user);
 	return -EBUSY;
 }
 
-/* Takes the descriptor over. */
-static int listen_serve_client(struct ts_server *server, int fd, const struct ts_identity *identity,
+/* Takes the descriptor and the reference over. */
+static int listen_serve_client(struct ts_server *server, const struct ts_incoming *incoming,
 			       bool owner)
 {
-	struct ts_user *user = ts_users_ref(server->users, identity->uid);
-
-	if (ts_user_take(user, TS_RESOURCE_CLIENTS, 1))
-		return ts_client_connection_new(server, fd, identity, user, owner);
-	ts_client_connection_turn_away(server, fd, identity->uid, "busy: too many clients at once");
-	ts_user_unref(user);
+	if (ts_user_take(incoming->user, TS_RESOURCE_CLIENTS, 1))
+		return ts_client_connection_new(server, incoming, owner);
+	ts_client_connection_turn_away(server, incoming, "busy: too many clients at once");
+	ts_user_unref(incoming->user);
 	return -EBUSY;
 }
 
 int ts_listen_adopt_peer(struct ts_server *server, int fd)
 {
-	struct ts_identity identity;
-	int r = ts_identity_read(fd, server->all_group, &identity);
+	struct ts_incoming incoming;
+	int r = listen_identify(server, fd, &incoming);
 
-	return r ?: listen_serve_peer(server, fd, &identity);
+	return r ?: listen_serve_peer(server, &incoming);
 }
 
 int ts_listen_adopt_owner(struct ts_server *server, int fd)
 {
-	struct ts_identity identity;
-	int r = ts_identity_read(fd, server->all_group, &identity);
+	struct ts_incoming incoming;
+	int r = listen_identify(server, fd, &incoming);
 
-	return r ?: listen_serve_client(server, fd, &identity, true);
+	return r ?: listen_serve_client(server, &incoming, true);
 }
 
 bool ts_listen_accept_peer(struct ts_server *server)
 {
-	struct ts_identity identity;
-	int fd = listen_accept(server, server->inject_fd, server->inject_source, &identity);
+	struct ts_incoming incoming;
 
-	if (fd < 0)
+	if (!listen_accept(server, server->inject_fd, server->inject_source, &incoming))
 		return false;
-	(void)listen_serve_peer(server, fd, &identity);
+	(void)listen_serve_peer(server, &incoming);
 	ts_server_watch(server);
 	return true;
 }
@@ -139,12 +162,11 @@ static int listen_on_inject(sd_event_source *source, int fd, uint32_t events, vo
 static int listen_on_control(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct ts_server *server = data;
-	struct ts_identity identity;
+	struct ts_incoming incoming;
 
-	fd = listen_accept(server, server->control_fd, server->control_source, &identity);
-	if (fd < 0)
+	if (!listen_accept(server, server->control_fd, server->control_source, &incoming))
 		return 0;
-	(void)listen_serve_client(server, fd, &identity, false);
+	(void)listen_serve_client(server, &incoming, false);
 	ts_server_watch(server);
 	return 0;
 }
@@ -155,7 +177,7 @@ void ts_server_refuse_fds(int fd)
 {
 	int off = 0;
 
-	/* Where it is not known, descriptors come, and go to the closer. */
+	/* An older kernel lets descriptors come: the porter closes them. */
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)) < 0)
 		ts_log(TS_LOG_DEBUG, "SO_PASSRIGHTS: %s", strerror(errno));
 }
@@ -214,6 +236,25 @@ static int listen_at(const char *path, int type, mode_t mode, int *ret_fd)
 	return 0;
 }
 
+/*
+ * The porter has another descriptor of the socket, whose queue holds connections with descriptors that nobody received: closing it
+ * here never waits for these.
+ */
+static uint64_t listen_keep(struct ts_server *server, int fd)
+{
+	return ts_porter_keep(server->porter, getuid(), fd);
+}
+
+void ts_listen_close(struct ts_server *server, int *fd, bool is_own)
+{
+	uint64_t kept = fd == &server->inject_fd ? server->inject_kept : server->control_kept;
+
+	if (is_own)
+		ts_porter_close(server->porter, kept, ts_take_fd(fd));
+	else
+		ts_closep(fd);
+}
+
 int ts_listen_nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -237,6 +278,8 @@ int ts_listen_inject(struct ts_server *server)
 	} else {
 		r = listen_at(options->inject_socket, SOCK_SEQPACKET, mode, &server->inject_fd);
 		server->unlink_inject = !r;
+		if (!r)
+			server->inject_kept = listen_keep(server, server->inject_fd);
 	}
 	if (r)
 		return ts_error_trace(r);
@@ -259,6 +302,8 @@ int ts_listen_control(struct ts_server *server, int fd)
 	} else {
 		r = listen_at(options->control_socket, SOCK_STREAM, mode, &server->control_fd);
 		server->unlink_control = !r;
+		if (!r)
+			server->control_kept = listen_keep(server, server->control_fd);
 	}
 	if (r)
 		return ts_error_trace(r);

@@ -12,6 +12,9 @@ int ts_listen_inject(struct ts_server *server);
 /* `fd`: a socket that listens already; -1: one is made at options.control_socket. */
 int ts_listen_control(struct ts_server *server, int fd);
 
+/* Closes a socket that listens, -1 included; `is_own`: it was made here, and nobody else listens at it. */
+void ts_listen_close(struct ts_server *server, int *fd, bool is_own);
+
 /* Takes one connection of a process's, where one waits. Returns whether one did. */
 bool ts_listen_accept_peer(struct ts_server *server);
 

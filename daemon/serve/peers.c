@@ -34,7 +34,7 @@ static void peer_disconnect(struct ts_peer *peer)
 	if (peer->fd < 0)
 		return;
 	peer->source = sd_event_source_disable_unref(peer->source);
-	ts_closer_close(peer->server->closer, peer->credentials.uid, ts_take_fd(&peer->fd));
+	ts_porter_close(peer->server->porter, peer->connection, ts_take_fd(&peer->fd));
 }
 
 static void peer_unlink(struct ts_peer *peer)
@@ -78,14 +78,15 @@ static struct ts_handshake_reason peer_refusal(int error, const char *why)
 	return packet;
 }
 
-void ts_peer_turn_away(struct ts_server *server, int fd, uid_t uid, int error, const char *why)
+void ts_peer_turn_away(struct ts_server *server, const struct ts_incoming *incoming, int error,
+		       const char *why)
 {
 	struct ts_handshake_reason packet = peer_refusal(error, why);
 
 	server->n_refused++;
-	if (send(fd, &packet, sizeof(packet), MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR) < 0)
-		ts_log(TS_LOG_DEBUG, "uid %u: %s", uid, strerror(errno));
-	ts_closer_close(server->closer, uid, fd);
+	if (send(incoming->fd, &packet, sizeof(packet), MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR) < 0)
+		ts_log(TS_LOG_DEBUG, "uid %u: %s", incoming->identity.uid, strerror(errno));
+	ts_porter_close(server->porter, incoming->connection, incoming->fd);
 }
 
 /*
@@ -246,7 +247,9 @@ static const char *peer_may_begin(struct ts_peer *peer)
 	return ts_server_may_keep(server, peer->user);
 }
 
-static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *hello, int memfd)
+/* `n_fds`: of the descriptors that came with it. */
+static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *hello, int memfd,
+		       unsigned n_fds)
 {
 	struct ts_server *server = peer->server;
 	struct ts_session_options options = {
@@ -275,7 +278,8 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		return;
 	}
 	if (memfd < 0) {
-		peer_refuse(peer, -EBADF, "no session memory came with its HELLO");
+		peer_refuse(peer, -EBADF,
+			    n_fds ? "not a memfd" : "no session memory came with its HELLO");
 		return;
 	}
 	r = ts_memory_open(memfd, server->options.limits.max_session_bytes, &memory, &why);
@@ -330,7 +334,8 @@ static void peer_note(struct ts_peer *peer, const struct ts_handshake_reason *pa
 }
 
 /* One packet, n_bytes long and checked to be what it says. May free the peer. */
-static void peer_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_bytes, int memfd)
+static void peer_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_bytes, int memfd,
+			unsigned n_fds)
 {
 	union {
 		struct ts_handshake header;
@@ -348,7 +353,7 @@ static void peer_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_byt
 	switch (packet.header.type) {
 	case TS_HANDSHAKE_HELLO:
 		if (!peer->session && n_bytes >= sizeof(packet.hello))
-			peer_hello(peer, &packet.hello, memfd);
+			peer_hello(peer, &packet.hello, memfd, n_fds);
 		break;
 	case TS_HANDSHAKE_NOTE:
 		if (!peer->session && n_bytes >= sizeof(packet.reason))
@@ -374,74 +379,32 @@ static void peer_gone(struct ts_peer *peer)
 	ts_session_end(peer->session, TS_SESSION_END_DIED);
 }
 
-/*
- * Room for all that a packet can bring (SCM_MAX_FD): what finds none the kernel closes, here and
- * now.
- */
-union peer_control {
-	struct cmsghdr align;
-	char bytes[CMSG_SPACE(sizeof(int) * 253)];
-};
-
-/* The first descriptor that came, -1 for none; further ones are the closer's. */
-static int peer_take_fd(const struct ts_peer *peer, struct msghdr *message)
-{
-	int taken = -1;
-
-	for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header;
-	     header = CMSG_NXTHDR(message, header)) {
-		size_t n;
-
-		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
-			continue;
-		n = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; i < n; i++) {
-			int fd;
-
-			memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(fd));
-			if (taken < 0)
-				taken = fd;
-			else
-				ts_closer_close(peer->server->closer, peer->credentials.uid, fd);
-		}
-	}
-	return taken;
-}
-
 /* Returns false when nothing is there, or the peer is gone (and perhaps freed). */
 static bool peer_receive(struct ts_peer *peer)
 {
+	struct ts_porter *porter = peer->server->porter;
 	uint8_t bytes[TS_HANDSHAKE_MAX_BYTES];
-	struct iovec iov = {.iov_base = bytes, .iov_len = sizeof(bytes)};
-	union peer_control control;
-	struct msghdr message = {.msg_iov = &iov,
-				 .msg_iovlen = 1,
-				 .msg_control = control.bytes,
-				 .msg_controllen = sizeof(control.bytes)};
-	/* A reset (it left an answer unread) comes once, before what it had said: BYE, perhaps. */
-	struct ts_closer *closer = peer->server->closer;
-	uid_t uid = peer->credentials.uid;
-	unsigned n_all, reset = 0;
+	ts_cleanup(ts_closep) int memfd = -1;
+	unsigned n_fds, reset = 0;
 	ssize_t n;
-	int memfd;
 
-	if (ts_closer_waiting(closer, uid, &n_all) >= TS_CLOSER_MAX_USER) {
-		ts_log(TS_LOG_WARNING, "uid %u passes more descriptors than can be closed", uid);
-		peer_gone(peer);
+	/* A reset (it left an answer unread) comes once, before what it had said: BYE, perhaps. */
+	do
+		n = ts_porter_receive_memory(porter, peer->connection, peer->fd, bytes,
+					     sizeof(bytes), &memfd, &n_fds);
+	while (n == -ECONNRESET && !reset++);
+	if (n == -EAGAIN)
+		return false;
+	if (n == -EBUSY && !peer->session) {
+		peer_refuse(peer, -EBUSY,
+			    "busy: too many descriptors that this user passed are not closed yet");
 		return false;
 	}
-	do
-		n = recvmsg(peer->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (n < 0 && (errno == EINTR || (errno == ECONNRESET && !reset++)));
-	if (n < 0 && errno == EAGAIN)
-		return false;
 	if (n <= 0) {
 		peer_gone(peer);
 		return false;
 	}
-	memfd = peer_take_fd(peer, &message);
-	peer_packet(peer, bytes, (size_t)n, memfd);
-	ts_closer_close(closer, uid, memfd);
+	peer_packet(peer, bytes, (size_t)n, memfd, n_fds);
 	return true;
 }
 
@@ -471,29 +434,29 @@ void ts_peer_receive_pending(struct ts_peer *peer)
 			return;
 }
 
-int ts_peer_new(struct ts_server *server, int fd, const struct ts_identity *identity,
-		struct ts_user *user)
+int ts_peer_new(struct ts_server *server, const struct ts_incoming *incoming)
 {
 	struct ts_peer *peer = calloc(1, sizeof(*peer));
 	int r;
 
 	if (!peer) {
-		ts_closer_close(server->closer, identity->uid, fd);
-		ts_user_give(user, TS_RESOURCE_PLACES, 1);
-		ts_user_give(user, TS_RESOURCE_CONNECTIONS, 1);
-		ts_user_unref(user);
+		ts_porter_close(server->porter, incoming->connection, incoming->fd);
+		ts_user_give(incoming->user, TS_RESOURCE_PLACES, 1);
+		ts_user_give(incoming->user, TS_RESOURCE_CONNECTIONS, 1);
+		ts_user_unref(incoming->user);
 		return ts_error_origin(-ENOMEM);
 	}
 	peer->server = server;
-	peer->user = user;
-	peer->fd = fd;
+	peer->user = incoming->user;
+	peer->fd = incoming->fd;
+	peer->connection = incoming->connection;
 	peer->since_ns = ts_clock_monotonic_ns();
 	peer->number = __atomic_add_fetch(&server->last_number, 1, __ATOMIC_RELAXED);
-	peer->credentials = *identity;
+	peer->credentials = incoming->identity;
 	peer->next = server->peers;
 	server->peers = peer;
 	server->n_peers++;
-	r = sd_event_add_io(server->event, &peer->source, fd, EPOLLIN, peer_on_io, peer);
+	r = sd_event_add_io(server->event, &peer->source, peer->fd, EPOLLIN, peer_on_io, peer);
 	if (r < 0) {
 		ts_peer_free(peer);
 		return ts_error_origin(r);

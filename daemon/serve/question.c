@@ -228,8 +228,8 @@ static int question_on_end(sd_event_source *source, int fd, uint32_t events, voi
 }
 
 /* The request, as it was checked, with the files. It fits into a socket that nothing was written to. */
-static int question_send(struct ts_question *question, Ts__Rpc__Query *query, const int *files,
-			 unsigned n_files)
+static int question_send(struct ts_question *question, Ts__Rpc__Query *query,
+			 const struct ts_question_files *files)
 {
 	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
 	ts_cleanup(ts_freep) uint8_t *packed = NULL;
@@ -246,10 +246,15 @@ static int question_send(struct ts_question *question, Ts__Rpc__Query *query, co
 	if (!packed)
 		return ts_error_origin(-ENOMEM);
 	header = ts_frame_header_make(TS_FRAME_REQUEST, question->request_id, (uint32_t)n_bytes);
-	header.n_fds = (uint8_t)n_files;
+	header.n_fds = (uint8_t)files->n;
 	memcpy(packed, &header, sizeof(header));
 	ts__rpc__request__pack(&request, packed + sizeof(header));
-	n = ts_frame_send_some(question->fd, packed, sizeof(header) + n_bytes, files, n_files);
+	if (files->fds)
+		n = ts_frame_send_some(question->fd, packed, sizeof(header) + n_bytes, files->fds,
+				       files->n);
+	else
+		n = ts_client_connection_send_files(question->client, files->n, question->fd,
+						    packed, sizeof(header) + n_bytes);
 	if (n < 0)
 		return ts_error_origin((int)n);
 	return (size_t)n == sizeof(header) + n_bytes ? 0 : ts_error_origin(-EMSGSIZE);
@@ -260,8 +265,8 @@ static uint64_t question_most_ms(const struct ts_limits *limits, bool is_replay)
 	return is_replay ? limits->max_replay_ms : limits->max_query_ms;
 }
 
-static int question_start(struct ts_question *question, Ts__Rpc__Query *query, const int *files,
-			  unsigned n_files)
+static int question_start(struct ts_question *question, Ts__Rpc__Query *query,
+			  const struct ts_question_files *files)
 {
 	struct ts_server *server = question->server;
 	const struct ts_limits *limits = &server->options.limits;
@@ -278,7 +283,7 @@ static int question_start(struct ts_question *question, Ts__Rpc__Query *query, c
 
 	if (r)
 		return ts_error_origin(r);
-	r = question_send(question, query, files, n_files);
+	r = question_send(question, query, files);
 	/* It is gone already: how, will be seen. */
 	if (r && r != -EPIPE && r != -ECONNRESET)
 		return r;
@@ -294,13 +299,13 @@ static int question_start(struct ts_question *question, Ts__Rpc__Query *query, c
 	return 0;
 }
 
-/* They stay where they are until it is over. */
-static void question_note_files(struct ts_question *question, const int *files, unsigned n_files)
+/* They stay where they are until it is over. A client's own files are the client's matter: fstat() of them may wait for ever. */
+static void question_note_files(struct ts_question *question, const struct ts_question_files *files)
 {
 	struct stat status;
 
-	for (unsigned i = 0; i < n_files && question->n_files < TS_FRAME_MAX_FDS; i++)
-		if (!fstat(files[i], &status))
+	for (unsigned i = 0; files->fds && i < files->n && i < TS_FRAME_MAX_FDS; i++)
+		if (!fstat(files->fds[i], &status))
 			question->files[question->n_files++] =
 				(struct question_file){status.st_dev, status.st_ino};
 }
@@ -317,7 +322,7 @@ bool ts_questions_hold(const struct ts_server *server, dev_t device, ino_t inode
 }
 
 int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts__Rpc__Query *query,
-		    const int *files, unsigned n_files, uint32_t wait_ms, const char **ret_why)
+		    const struct ts_question_files *files, uint32_t wait_ms, const char **ret_why)
 {
 	struct ts_server *server = ts_client_connection_server(client);
 	const struct ts_limits *limits = &server->options.limits;
@@ -355,10 +360,10 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 		/* Heads of parts are no bytes of the answer. */
 		.most_bytes = query->max_bytes + query->max_bytes / 1024 + TS_BODY_PART_BYTES,
 	};
-	question_note_files(question, files, n_files);
+	question_note_files(question, files);
 	ts_frame_parser_init(&question->parser, TS_FRAME_ANSWER, TS_FRAME_ANSWER_MAX_BYTES);
 	server->questions = question;
-	r = question_start(question, query, files, n_files);
+	r = question_start(question, query, files);
 	if (r) {
 		*ret_why = "who would answer it cannot be started";
 		question->client = NULL;

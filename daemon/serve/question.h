@@ -9,13 +9,18 @@
 #include "daemon/serve/server.h"
 #include "proto/rpc/tracesmith.pb-c.h"
 
+/* At most TS_FRAME_MAX_FDS files: the newest of a recording first, then those before it. */
+struct ts_question_files {
+	const int *fds; /* NULL: the first ones that the porter holds for the client */
+	unsigned n;
+};
+
 /*
- * Begins it. `query` is as its answerer is to see it, but for its limits; `files` stay the caller's, at most TS_FRAME_MAX_FDS: the newest
- * of a recording first, then those before it; `wait_ms` is how long the
+ * Begins it. `query` is as its answerer is to see it, but for its limits; `files` stay the caller's; `wait_ms` is how long the
  * client waits, 0: as long as it may take. Returns 0, or -errno and a line for the client.
  */
 int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts__Rpc__Query *query,
-		    const int *files, unsigned n_files, uint32_t wait_ms, const char **ret_why);
+		    const struct ts_question_files *files, uint32_t wait_ms, const char **ret_why);
 
 /* The client has room again. */
 void ts_question_resume(struct ts_client_connection *client);

@@ -375,6 +375,18 @@ static int server_on_end(sd_event_source *source, int fd, uint32_t events, void 
 	return 0;
 }
 
+/* No connection can be received from without it. */
+static int server_on_porter(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct ts_server *server = data;
+
+	ts_log(TS_LOG_ERROR, "the process that receives descriptors is gone: the daemon ends");
+	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	server->exit_status = 1;
+	ts_server_finish(server, 0);
+	return 0;
+}
+
 static int server_signals(struct ts_server *server)
 {
 	bool service = server->options.mode == TS_SERVER_SERVICE;
@@ -547,9 +559,8 @@ static int server_open(struct ts_server *server)
 static void server_count_descriptors(struct ts_server *server)
 {
 	struct ts_limits *limits = &server->options.limits;
-	/* A client may have sent descriptors that are not asked about yet; a question has a process. */
-	uint64_t others = limits->max_connections +
-			  (2 + TS_USERS_CLIENT_FDS) * limits->max_clients +
+	/* An answer may have a descriptor; a question has a process. Files that clients sent are the porter's. */
+	uint64_t others = limits->max_connections + 2 * limits->max_clients +
 			  3 * limits->max_queries + limits->max_traces + SERVER_SPARE_FDS;
 	struct rlimit limit;
 	uint64_t most;
@@ -581,10 +592,11 @@ static int server_init(struct ts_server *server)
 	server->all_group = (gid_t)-1;
 	if (is_service)
 		server->all_group = ts_identity_group();
-	r = ts_users_new(&server->options.limits, is_service, &server->users);
-	r = r ?: ts_closer_new(&server->closer);
+	/* Before there is a thread, and while the process is small. */
+	r = ts_porter_new(&server->porter);
+	r = r ?: ts_users_new(&server->options.limits, is_service, &server->users);
 	if (r)
-		return ts_error_origin(r);
+		return ts_error_trace(r);
 	r = sd_event_new(&server->event);
 	if (r < 0)
 		return ts_error_origin(r);
@@ -593,6 +605,10 @@ static int server_init(struct ts_server *server)
 		return ts_error_origin(-errno);
 	r = sd_event_add_io(server->event, &server->notify_source, server->notify_fd, EPOLLIN,
 			    server_on_notify, server);
+	if (r >= 0)
+		r = sd_event_add_io(server->event, &server->porter_source,
+				    ts_porter_fd(server->porter), EPOLLIN, server_on_porter,
+				    server);
 	if (r >= 0)
 		r = sd_event_add_time_relative(server->event, &server->timer, CLOCK_MONOTONIC,
 					       SERVER_LOOK_US, 0, server_on_timer, server);
@@ -629,11 +645,12 @@ static void server_deinit(struct ts_server *server)
 	sd_event_source_disable_unref(server->resume_timer);
 	ts_closep(&server->notify_fd);
 	sd_event_source_disable_unref(server->end_source);
+	sd_event_source_disable_unref(server->porter_source);
 	if (options->mode != TS_SERVER_PRIVATE)
-		ts_closep(&server->inject_fd);
-	ts_closep(&server->control_fd);
+		ts_listen_close(server, &server->inject_fd, server->unlink_inject);
+	ts_listen_close(server, &server->control_fd, server->unlink_control);
 	sd_event_unref(server->event);
-	ts_closer_free(server->closer);
+	ts_porter_free(server->porter);
 	ts_users_free(server->users);
 	ts_end_free(server->end);
 	ts_closep(&server->end_fd);

@@ -16,7 +16,7 @@
 #include "daemon/serve/recording.h"
 #include "daemon/serve/session.h"
 #include "daemon/serve/users.h"
-#include "daemon/util/closer.h"
+#include "daemon/util/porter.h"
 #include "proto/client/places.h"
 
 enum ts_server_mode {
@@ -70,7 +70,9 @@ struct ts_server {
 	struct ts_disk *disk;		  /* a service's; NULL: files do not count */
 	struct ts_retention *retention;	  /* the same */
 	sd_event_source *retention_timer; /* the next look at traces */
-	struct ts_closer *closer;	  /* for whatever a peer or client may have had a hand in */
+	struct ts_porter *porter;	  /* receives what strangers pass, and closes it */
+	sd_event_source *porter_source;
+	bool porter_full; /* and the log has a line about it */
 	struct ts_end *end;
 	int end_fd; /* readable: a signal asks for the end */
 	sd_event_source *end_source;
@@ -82,6 +84,8 @@ struct ts_server {
 	sd_event_source *resume_timer; /* accepts again */
 	int inject_fd;
 	int control_fd;
+	uint64_t inject_kept,
+		control_kept; /* the porter's numbers of sockets of the daemon's making */
 	bool unlink_inject;
 	bool unlink_control;
 	char directory[TS_PLACES_BYTES]; /* private: of its control socket; empty: none */
@@ -163,12 +167,21 @@ int ts_server_open_system(struct ts_server *server);
 /* The last rows. Idempotent. */
 void ts_server_close_system(struct ts_server *server);
 
+/* A connection that was accepted. */
+struct ts_incoming {
+	int fd;
+	uint64_t connection; /* the porter's number of it */
+	struct ts_identity identity;
+	struct ts_user *user;
+};
+
 /* One process's connection to the inject socket. */
 struct ts_peer {
 	struct ts_server *server;
 	struct ts_peer *next;
-	uint32_t number; /* the daemon's, from 1; what clients ask for */
-	int fd;		 /* -1 once the process is gone */
+	uint32_t number;     /* the daemon's, from 1; what clients ask for */
+	int fd;		     /* -1 once the process is gone */
+	uint64_t connection; /* the porter's number of it */
 	sd_event_source *source;
 	uint64_t since_ns;
 	struct ts_identity credentials;
@@ -183,10 +196,10 @@ struct ts_peer {
  * Begins to serve a connection. Takes over the descriptor, and the reference of `user` with the place and the connection that were
  * taken from it.
  */
-int ts_peer_new(struct ts_server *server, int fd, const struct ts_identity *identity,
-		struct ts_user *user);
-/* Says why a connection is not served, which it takes over. */
-void ts_peer_turn_away(struct ts_server *server, int fd, uid_t uid, int error, const char *why);
+int ts_peer_new(struct ts_server *server, const struct ts_incoming *incoming);
+/* Reports to a connection why it is not served, and closes it. The user's reference stays the caller's. */
+void ts_peer_turn_away(struct ts_server *server, const struct ts_incoming *incoming, int error,
+		       const char *why);
 /* Ends it: the session, where there is one, has ended. */
 void ts_peer_free(struct ts_peer *peer);
 /* What its session's thread reported; frees it when the session is over. */
@@ -198,9 +211,11 @@ void ts_peer_receive_pending(struct ts_peer *peer);
  * `owner`: the recording is the client's, who alone may end it, and does by going away. Takes over the descriptor, and the
  * reference of `user` with the client that was taken from it.
  */
-int ts_client_connection_new(struct ts_server *server, int fd, const struct ts_identity *identity,
-			     struct ts_user *user, bool owner);
-void ts_client_connection_turn_away(struct ts_server *server, int fd, uid_t uid, const char *why);
+int ts_client_connection_new(struct ts_server *server, const struct ts_incoming *incoming,
+			     bool owner);
+/* As ts_peer_turn_away(). */
+void ts_client_connection_turn_away(struct ts_server *server, const struct ts_incoming *incoming,
+				    const char *why);
 uid_t ts_client_connection_uid(const struct ts_client_connection *client);
 struct ts_user *ts_client_connection_user(const struct ts_client_connection *client);
 void ts_client_connection_free(struct ts_client_connection *client);
@@ -213,6 +228,9 @@ void ts_client_connection_answer(struct ts_client_connection *client, uint32_t r
 				 const uint8_t *packed, size_t n_bytes, bool more);
 void ts_client_connection_error(struct ts_client_connection *client, uint32_t request_id, int error,
 				const char *why);
+/* Sends bytes to a worker, with the first files of those that the client sent. Like send(). */
+ssize_t ts_client_connection_send_files(const struct ts_client_connection *client, unsigned n_fds,
+					int socket_fd, const void *data, size_t n_bytes);
 /* Whether it reads what it is sent: else what is not urgent waits. */
 bool ts_client_connection_has_room(const struct ts_client_connection *client);
 /* Answers those who asked for the recording's end. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One list of descriptors, one detached thread for each uid that has some in it. A close that
- * lingers is interrupted by a timer's signal: the kernel then goes on with it by itself. What no
- * signal interrupts (FUSE) holds up its own uid's thread and nobody else.
+ * Queues of descriptors, each with one detached thread while it is not empty. porter-process.c calls this module. A timer's signal
+ * interrupts a close() that lingers, and the kernel completes that close by itself. No signal interrupts a close() that waits for a
+ * FUSE server: it holds up its own queue's thread alone.
  */
 #include "daemon/util/closer.h"
 
@@ -15,34 +15,31 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CLOSER_MAX_THREADS 64u
 #define CLOSER_INTERRUPT   SIGUSR2
 #define CLOSER_PATIENCE_NS (20 * 1000000L) /* for one descriptor */
-#define CLOSER_FAREWELL_S  1
 
 struct closer_entry {
 	struct closer_entry *next;
-	uid_t uid;
 	int fd;
 };
 
-struct closer_thread {
-	struct closer_thread *next;
+struct closer_queue {
+	struct closer_queue *next;
 	struct ts_closer *closer;
-	uid_t uid;
+	uint64_t number;
+	struct closer_entry *first, **end;
+	unsigned n_waiting; /* the one that a thread is closing included */
+	bool has_thread;
 };
 
 struct ts_closer {
 	pthread_mutex_t mutex;
-	pthread_cond_t idle; /* no thread is left */
-	struct closer_entry *entries;
-	struct closer_entry **end;
-	unsigned n_entries;
-	struct closer_thread *threads;
+	struct closer_queue *queues;
+	unsigned n_waiting;
 	unsigned n_threads;
 };
 
-/* Only there to interrupt. */
+/* Exists so that the signal interrupts instead of killing. */
 static void closer_on_signal(int number)
 {
 	(void)number;
@@ -52,22 +49,16 @@ int ts_closer_new(struct ts_closer **ret_closer)
 {
 	struct sigaction action = {.sa_handler = closer_on_signal};
 	struct ts_closer *closer = calloc(1, sizeof(*closer));
-	pthread_condattr_t attributes;
 
 	if (!closer)
 		return -ENOMEM;
-	closer->end = &closer->entries;
 	pthread_mutex_init(&closer->mutex, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&closer->idle, &attributes);
-	pthread_condattr_destroy(&attributes);
 	sigaction(CLOSER_INTERRUPT, &action, NULL);
 	*ret_closer = closer;
 	return 0;
 }
 
-/* Fires again and again: a signal that comes just before the close() began is not the last. */
+/* Fires repeatedly: the first signal may come before close() begins. */
 static bool closer_timer(timer_t *ret_timer)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = CLOSER_INTERRUPT};
@@ -83,58 +74,57 @@ static void closer_arm(timer_t timer, long ns)
 	timer_settime(timer, 0, &time, NULL);
 }
 
-/* The first of this uid's, taken out of the list; -1: none. */
-static int closer_take(struct ts_closer *closer, uid_t uid)
+static struct closer_queue *closer_find(struct ts_closer *closer, uint64_t number)
 {
-	for (struct closer_entry **p = &closer->entries; *p; p = &(*p)->next) {
-		struct closer_entry *entry = *p;
-		int fd = entry->fd;
+	struct closer_queue *queue = closer->queues;
 
-		if (entry->uid != uid)
-			continue;
-		*p = entry->next;
-		if (!*p)
-			closer->end = p;
-		free(entry);
-		return fd;
-	}
-	return -1;
+	while (queue && queue->number != number)
+		queue = queue->next;
+	return queue;
 }
 
-/* Another uid's that has waited for a thread, where all were busy. */
-static bool closer_adopt(struct ts_closer *closer, struct closer_thread *self)
+/* The queue's first descriptor; -1: it is empty. */
+static int closer_take(struct closer_queue *queue)
 {
-	for (const struct closer_entry *entry = closer->entries; entry; entry = entry->next) {
-		const struct closer_thread *other = closer->threads;
+	struct closer_entry *entry = queue->first;
+	int fd;
 
-		while (other && other->uid != entry->uid)
-			other = other->next;
-		if (other)
-			continue;
-		self->uid = entry->uid;
-		return true;
-	}
-	return false;
+	if (!entry)
+		return -1;
+	queue->first = entry->next;
+	if (!queue->first)
+		queue->end = &queue->first;
+	fd = entry->fd;
+	free(entry);
+	return fd;
 }
 
-static void closer_leave(struct ts_closer *closer, struct closer_thread *self)
+static void closer_remove(struct closer_queue *queue)
 {
-	for (struct closer_thread **p = &closer->threads; *p; p = &(*p)->next)
-		if (*p == self) {
-			*p = self->next;
-			break;
-		}
-	closer->n_threads--;
-	free(self);
-	/* Who waits for this frees the closer: nothing of it is touched but the mutex. */
-	if (!closer->n_threads)
-		pthread_cond_signal(&closer->idle);
+	struct closer_queue **p = &queue->closer->queues;
+
+	while (*p != queue)
+		p = &(*p)->next;
+	*p = queue->next;
+	free(queue);
+}
+
+/* A queue that has descriptors and got no thread; NULL: none. */
+static struct closer_queue *closer_adopt(const struct ts_closer *closer)
+{
+	struct closer_queue *queue = closer->queues;
+
+	while (queue && (queue->has_thread || !queue->first))
+		queue = queue->next;
+	if (queue)
+		queue->has_thread = true;
+	return queue;
 }
 
 static void *closer_main(void *data)
 {
-	struct closer_thread *self = data;
-	struct ts_closer *closer = self->closer;
+	struct closer_queue *queue = data;
+	struct ts_closer *closer = queue->closer;
 	timer_t timer;
 	bool timed = closer_timer(&timer);
 
@@ -142,7 +132,7 @@ static void *closer_main(void *data)
 	do {
 		int fd;
 
-		while ((fd = closer_take(closer, self->uid)) >= 0) {
+		while ((fd = closer_take(queue)) >= 0) {
 			pthread_mutex_unlock(&closer->mutex);
 			if (timed)
 				closer_arm(timer, CLOSER_PATIENCE_NS);
@@ -150,107 +140,100 @@ static void *closer_main(void *data)
 			if (timed)
 				closer_arm(timer, 0);
 			pthread_mutex_lock(&closer->mutex);
-			closer->n_entries--;
+			queue->n_waiting--;
+			closer->n_waiting--;
 		}
-	} while (closer_adopt(closer, self));
+		closer_remove(queue);
+		queue = closer_adopt(closer);
+	} while (queue);
+	closer->n_threads--;
+	pthread_mutex_unlock(&closer->mutex);
 	if (timed)
 		timer_delete(timer);
-	closer_leave(closer, self);
-	pthread_mutex_unlock(&closer->mutex);
 	return NULL;
 }
 
-/* With the mutex held. Where there can be no thread now, a later one takes over. */
-static void closer_serve(struct ts_closer *closer, uid_t uid)
+/* With the mutex held. A queue that gets no thread now is adopted by a thread whose queue becomes empty. */
+static void closer_serve(struct closer_queue *queue)
 {
-	struct closer_thread *thread;
+	struct ts_closer *closer = queue->closer;
 	pthread_attr_t attributes;
 	sigset_t set, old;
 	pthread_t id;
-	int r;
 
-	for (thread = closer->threads; thread; thread = thread->next)
-		if (thread->uid == uid)
-			return;
-	if (closer->n_threads >= CLOSER_MAX_THREADS)
+	if (queue->has_thread ||
+	    (closer->n_threads >= TS_CLOSER_MAX_THREADS && queue->number >= TS_CLOSER_FIRST_SHARED))
 		return;
-	thread = malloc(sizeof(*thread));
-	if (!thread)
-		return;
-	*thread = (struct closer_thread){closer->threads, closer, uid};
 	sigfillset(&set);
 	sigdelset(&set, CLOSER_INTERRUPT);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_sigmask(SIG_SETMASK, &set, &old);
-	r = pthread_create(&id, &attributes, closer_main, thread);
+	queue->has_thread = !pthread_create(&id, &attributes, closer_main, queue);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attributes);
-	if (r) {
-		free(thread);
-		return;
-	}
-	closer->threads = thread;
-	closer->n_threads++;
+	closer->n_threads += queue->has_thread;
 }
 
-void ts_closer_close(struct ts_closer *closer, uid_t uid, int fd)
+static struct closer_queue *closer_queue(struct ts_closer *closer, uint64_t number)
+{
+	struct closer_queue *queue = closer_find(closer, number);
+
+	if (queue)
+		return queue;
+	queue = calloc(1, sizeof(*queue));
+	if (!queue)
+		return NULL;
+	*queue = (struct closer_queue){.next = closer->queues,
+				       .closer = closer,
+				       .number = number,
+				       .end = &queue->first};
+	closer->queues = queue;
+	return queue;
+}
+
+void ts_closer_close(struct ts_closer *closer, uint64_t number, int fd)
 {
 	struct closer_entry *entry;
+	struct closer_queue *queue;
 
 	if (fd < 0)
 		return;
 	entry = malloc(sizeof(*entry));
-	/* Without memory for 24 bytes the descriptor is lost: better than everybody's time. */
-	if (!entry)
-		return;
-	*entry = (struct closer_entry){NULL, uid, fd};
 	pthread_mutex_lock(&closer->mutex);
-	*closer->end = entry;
-	closer->end = &entry->next;
-	closer->n_entries++;
-	closer_serve(closer, uid);
+	queue = entry ? closer_queue(closer, number) : NULL;
+	if (queue) {
+		*entry = (struct closer_entry){NULL, fd};
+		*queue->end = entry;
+		queue->end = &entry->next;
+		queue->n_waiting++;
+		closer->n_waiting++;
+		closer_serve(queue);
+	} else {
+		/* Without memory for the entry the descriptor stays open until the process ends. */
+		free(entry);
+	}
 	pthread_mutex_unlock(&closer->mutex);
 }
 
-unsigned ts_closer_waiting(struct ts_closer *closer, uid_t uid, unsigned *ret_n_all)
+unsigned ts_closer_waiting(struct ts_closer *closer, uint64_t number)
 {
-	unsigned n = 0;
+	const struct closer_queue *queue;
+	unsigned n;
 
 	pthread_mutex_lock(&closer->mutex);
-	for (const struct closer_entry *entry = closer->entries; entry; entry = entry->next)
-		n += entry->uid == uid;
-	*ret_n_all = closer->n_entries;
+	queue = closer_find(closer, number);
+	n = queue ? queue->n_waiting : 0;
 	pthread_mutex_unlock(&closer->mutex);
 	return n;
 }
 
-void ts_closer_free(struct ts_closer *closer)
+unsigned ts_closer_waiting_all(struct ts_closer *closer)
 {
-	struct timespec until;
-	bool idle;
+	unsigned n;
 
-	if (!closer)
-		return;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += CLOSER_FAREWELL_S;
 	pthread_mutex_lock(&closer->mutex);
-	while (closer->n_threads)
-		if (pthread_cond_timedwait(&closer->idle, &closer->mutex, &until))
-			break;
-	idle = !closer->n_threads;
+	n = closer->n_waiting;
 	pthread_mutex_unlock(&closer->mutex);
-	/* A thread that is still held up has the closer in its hands. */
-	if (!idle)
-		return;
-	while (closer->entries) {
-		struct closer_entry *entry = closer->entries;
-
-		/* No thread could be had for it: the process's end closes it. */
-		closer->entries = entry->next;
-		free(entry);
-	}
-	pthread_cond_destroy(&closer->idle);
-	pthread_mutex_destroy(&closer->mutex);
-	free(closer);
+	return n;
 }

@@ -1,31 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Closes strangers' descriptors. close() of what a stranger passed, or of a socket in which he left
- * descriptors unread, can take as long as he likes (a TCP socket that lingers, a file of a FUSE file
- * system): it never happens in the main thread. Each uid that has something to close gets one
- * thread for as long as it does, so that nobody waits behind another's.
+ * Closes descriptors that strangers passed. The porter's process calls it, never the daemon: close() of a stranger's descriptor
+ * can last as long as the stranger likes (a TCP socket that lingers, a file of a FUSE file system), and a thread that waits for a
+ * FUSE server ignores SIGKILL. Each queue has one thread while it holds descriptors; a queue's number is the caller's.
  *
- * Made and freed by the main thread; ts_closer_close() is thread-safe.
+ * Worst case: TS_CLOSER_MAX_THREADS queues wait in close(). Then descriptors of further queues stay open until one of these
+ * closes returns. Queues below TS_CLOSER_FIRST_SHARED always get a thread.
+ *
+ * ts_closer_close() is thread-safe. A closer has no end: it lives as long as its process.
  */
 #pragma once
 
-#include <sys/types.h>
+#include <stdint.h>
 
 struct ts_closer;
 
-/* Of one uid, waiting: then it is heard no further. Of all: then nobody new is accepted. */
-#define TS_CLOSER_MAX_USER 256u
-#define TS_CLOSER_MAX	   4096u
+#define TS_CLOSER_MAX_THREADS  256u
+#define TS_CLOSER_FIRST_SHARED 2u
 
 int ts_closer_new(struct ts_closer **ret_closer); /* 0 or -ENOMEM */
-/*
- * Waits a moment for what is still to be closed; what cannot be is left to the process's end, which
- * does not linger. NULL is fine.
- */
-void ts_closer_free(struct ts_closer *closer);
 
 /* Takes the descriptor over, -1 included. Never blocks. */
-void ts_closer_close(struct ts_closer *closer, uid_t uid, int fd);
+void ts_closer_close(struct ts_closer *closer, uint64_t queue, int fd);
 
-/* How many wait, of one uid and of all. */
-unsigned ts_closer_waiting(struct ts_closer *closer, uid_t uid, unsigned *ret_n_all);
+/* The number of descriptors that are not closed yet: of one queue, and of all. */
+unsigned ts_closer_waiting(struct ts_closer *closer, uint64_t queue);
+unsigned ts_closer_waiting_all(struct ts_closer *closer);

@@ -233,8 +233,8 @@ TS_TEST(answers)
 TS_TEST(descriptors)
 {
 	/* Enough for two sessions beside all else, clients, queries and traces among it; of one user one. */
-	struct rlimit few = {256 + 6 * 64 + 3 * 8 + 4 + 128 + 8,
-			     256 + 6 * 64 + 3 * 8 + 4 + 128 + 8};
+	struct rlimit few = {256 + 2 * 64 + 3 * 8 + 4 + 128 + 8,
+			     256 + 2 * 64 + 3 * 8 + 4 + 128 + 8};
 	struct ts_handshake_reason packet;
 	struct producer p[2];
 	struct service s;

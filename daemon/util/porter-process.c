@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The porter's process: a loop over requests of porter.c. The loop itself never waits but for the next request: closes that may last run in
+ * closer.c's threads, in two queues for each user. One queue has descriptors that were received; every close() of them may wait
+ * (FUSE flushes at each). The other one has sockets with descriptors that nobody received; these seldom wait, so connections of
+ * a user do not pile up behind his files. A socket without descriptors in it is closed in the loop.
+ *
+ * When the daemon is gone, the process hangs up every connection and ends. Where a close waits, the kernel ends the process as soon as that
+ * close returns. It holds nothing but strangers' descriptors then.
+ */
+#include "daemon/util/porter-internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "daemon/util/closer.h"
+
+#define PORTER_FD      3 /* the only one that the process begins with, but for the standard ones */
+#define PORTER_BUCKETS 1024u
+#define SCM_MOST_FDS   253u  /* SCM_MAX_FD of the kernel */
+#define SCAN_MOST      4096u /* messages of a socket's queue */
+
+struct kept {
+	struct kept *next;
+	uint64_t number;
+	uint32_t user;
+	int fd;
+	unsigned n_held;
+	int held[]; /* room for TS_PORTER_MAX_HELD once there is one */
+};
+
+struct porter {
+	struct porter_shared *shared;
+	struct ts_closer *closer;
+	struct kept *kept[PORTER_BUCKETS];
+	uint32_t n_kept, n_held;
+	uint8_t data[TS_PORTER_SEND_MAX];
+};
+
+union many_control {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE(sizeof(int) * SCM_MOST_FDS)];
+};
+
+/* Queues below TS_CLOSER_FIRST_SHARED, root's, always have a thread. */
+static uint64_t files_queue(uint32_t user)
+{
+	return 2 * (uint64_t)user;
+}
+
+static uint64_t sockets_queue(uint32_t user)
+{
+	return 2 * (uint64_t)user + 1;
+}
+
+static struct kept **kept_find(struct porter *porter, uint64_t number)
+{
+	struct kept **p = &porter->kept[number % PORTER_BUCKETS];
+
+	while (*p && (*p)->number != number)
+		p = &(*p)->next;
+	return p;
+}
+
+static void porter_count(struct porter *porter)
+{
+	uint32_t n = porter->n_kept + porter->n_held + ts_closer_waiting_all(porter->closer);
+
+	__atomic_store_n(&porter->shared->n_open, n, __ATOMIC_RELAXED);
+}
+
+static void keep(struct porter *porter, const struct porter_request *request, int fd)
+{
+	struct kept **p = &porter->kept[request->number % PORTER_BUCKETS];
+	/* Most connections hold no file. */
+	struct kept *kept = fd < 0 ? NULL : malloc(sizeof(*kept));
+
+	if (!kept) {
+		ts_closer_close(porter->closer, sockets_queue(request->user), fd);
+		return;
+	}
+	*kept = (struct kept){.next = *p,
+			      .number = request->number,
+			      .user = request->user,
+			      .fd = fd};
+	*p = kept;
+	porter->n_kept++;
+}
+
+static void release(struct porter *porter, struct kept *kept, uint64_t n)
+{
+	if (n > kept->n_held)
+		n = kept->n_held;
+	for (uint64_t i = 0; i < n; i++)
+		ts_closer_close(porter->closer, files_queue(kept->user), kept->held[i]);
+	kept->n_held -= (unsigned)n;
+	porter->n_held -= (uint32_t)n;
+	memmove(kept->held, kept->held + n, kept->n_held * sizeof(*kept->held));
+}
+
+/*
+ * Whether descriptors lie unreceived in a socket's queue, from which all else is taken. Nothing more comes into it: the caller has
+ * shut it down. Credentials come with an empty packet, and not with the end of a queue of packets.
+ */
+static bool has_descriptors(int fd)
+{
+	char bytes[1024];
+	struct iovec iov = {bytes, sizeof(bytes)};
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	socklen_t n_type = sizeof(int);
+	int on = 1, type = SOCK_STREAM;
+
+	getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n_type);
+	setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
+	for (unsigned i = 0; i < SCAN_MOST; i++) {
+		struct msghdr message = {.msg_iov = &iov,
+					 .msg_iovlen = 1,
+					 .msg_control = control.bytes,
+					 .msg_controllen = sizeof(control.bytes)};
+		ssize_t n = recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT);
+
+		if (n < 0 && (errno == EINTR || errno == ECONNRESET))
+			continue;
+		if (n < 0 || (!n && (type == SOCK_STREAM || !message.msg_controllen)))
+			/* A socket that listens has connections in its queue. */
+			return n < 0 && errno != EAGAIN;
+		if (message.msg_flags & MSG_CTRUNC)
+			return true;
+		if (recv(fd, bytes, n ? (size_t)n : 1, MSG_DONTWAIT) < 0 && errno != EINTR &&
+		    errno != ECONNRESET)
+			return true;
+	}
+	return true;
+}
+
+static void close_kept(struct porter *porter, uint64_t number)
+{
+	struct kept **p = kept_find(porter, number), *kept = *p;
+
+	if (!kept)
+		return;
+	*p = kept->next;
+	porter->n_kept--;
+	release(porter, kept, kept->n_held);
+	if (has_descriptors(kept->fd))
+		ts_closer_close(porter->closer, sockets_queue(kept->user), kept->fd);
+	else
+		close(kept->fd);
+	free(kept);
+}
+
+/* ---- requests with an answer ---- */
+
+static void answer(int64_t r, unsigned n_fds, const void *data, size_t n_bytes, int fd)
+{
+	struct porter_answer head = {.r = r, .n_fds = n_fds};
+	struct iovec parts[] = {{&head, sizeof(head)}, {(void *)(uintptr_t)data, n_bytes}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+	union porter_control control;
+	ssize_t n;
+
+	if (fd >= 0)
+		porter_put_fd(&message, &control, fd);
+	/* The daemon waits for it. If the daemon is gone, the next request does not come. */
+	do
+		n = sendmsg(PORTER_FD, &message, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+}
+
+static bool may_receive(struct porter *porter, const struct kept *kept)
+{
+	porter_count(porter);
+	return ts_closer_waiting(porter->closer, files_queue(kept->user)) < TS_PORTER_MAX_USER &&
+	       porter->shared->n_open < porter->shared->most;
+}
+
+/* Up to n bytes of a connection and the descriptors that come with them. A negative errno: nothing came. */
+static ssize_t receive_all(int fd, void *data, size_t n, int fds[SCM_MOST_FDS], unsigned *ret_n_fds)
+{
+	struct iovec iov = {data, n};
+	union many_control control;
+	struct msghdr message;
+	unsigned reset = 0;
+	ssize_t got;
+
+	*ret_n_fds = 0;
+	do {
+		message = (struct msghdr){.msg_iov = &iov,
+					  .msg_iovlen = 1,
+					  .msg_control = control.bytes,
+					  .msg_controllen = sizeof(control.bytes)};
+		got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	} while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !reset++)));
+	if (got < 0)
+		return -errno;
+	for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header;
+	     header = CMSG_NXTHDR(&message, header)) {
+		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+			continue;
+		*ret_n_fds = (unsigned)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(fds, CMSG_DATA(header), *ret_n_fds * sizeof(int));
+	}
+	return got;
+}
+
+/* Asks the kernel alone: a stranger's file system is not asked what its file is. */
+static bool is_memory_file(int fd)
+{
+	return fcntl(fd, F_GET_SEALS) >= 0;
+}
+
+static void receive(struct porter *porter, struct kept *kept, uint64_t n)
+{
+	int fds[SCM_MOST_FDS], memfd = -1;
+	unsigned n_fds;
+	ssize_t got;
+
+	if (!may_receive(porter, kept)) {
+		answer(-EBUSY, 0, NULL, 0, -1);
+		return;
+	}
+	got = receive_all(kept->fd, porter->data, n, fds, &n_fds);
+	for (unsigned i = 0; i < n_fds; i++)
+		if (memfd < 0 && is_memory_file(fds[i]))
+			memfd = fds[i];
+		else
+			ts_closer_close(porter->closer, files_queue(kept->user), fds[i]);
+	answer(got, n_fds, porter->data, got > 0 ? (size_t)got : 0, memfd);
+	if (memfd >= 0)
+		close(memfd);
+}
+
+static void hold(struct porter *porter, struct kept **p, uint64_t n)
+{
+	size_t n_room = sizeof(struct kept) + TS_PORTER_MAX_HELD * sizeof(int);
+	struct kept *kept = may_receive(porter, *p) ? realloc(*p, n_room) : NULL;
+	int fds[SCM_MOST_FDS];
+	unsigned n_fds;
+	ssize_t got;
+
+	if (!kept) {
+		answer(-EBUSY, 0, NULL, 0, -1);
+		return;
+	}
+	*p = kept;
+	got = receive_all(kept->fd, porter->data, n, fds, &n_fds);
+	for (unsigned i = 0; i < n_fds; i++)
+		if (kept->n_held < TS_PORTER_MAX_HELD) {
+			kept->held[kept->n_held++] = fds[i];
+			porter->n_held++;
+		} else {
+			ts_closer_close(porter->closer, files_queue(kept->user), fds[i]);
+		}
+	answer(got, n_fds, porter->data, got > 0 ? (size_t)got : 0, -1);
+}
+
+static void send_held(const struct kept *kept, uint64_t n_fds, int fd, const void *data,
+		      size_t n_bytes)
+{
+	struct iovec iov = {(void *)(uintptr_t)data, n_bytes};
+	union many_control control = {0};
+	struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+	ssize_t n;
+
+	if (fd < 0 || n_fds > kept->n_held || !n_fds) {
+		answer(-EBADF, 0, NULL, 0, -1);
+		return;
+	}
+	control.align.cmsg_level = SOL_SOCKET;
+	control.align.cmsg_type = SCM_RIGHTS;
+	control.align.cmsg_len = CMSG_LEN(n_fds * sizeof(int));
+	memcpy(CMSG_DATA(&control.align), kept->held, n_fds * sizeof(int));
+	message.msg_control = control.bytes;
+	message.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
+	do
+		n = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	answer(n < 0 ? -errno : n, 0, NULL, 0, -1);
+}
+
+/* ---- the loop ---- */
+
+static void serve(struct porter *porter, const struct porter_request *request, size_t n_bytes,
+		  int fd)
+{
+	struct kept **p = kept_find(porter, request->number);
+
+	switch (request->kind) {
+	case PORTER_KEEP:
+		keep(porter, request, fd);
+		return;
+	case PORTER_CLOSE:
+		close_kept(porter, request->number);
+		return;
+	case PORTER_RELEASE:
+		if (*p)
+			release(porter, *p, request->n);
+		return;
+	case PORTER_RECEIVE:
+	case PORTER_HOLD:
+		if (!*p || request->n > TS_PORTER_RECEIVE_MAX)
+			answer(-EBUSY, 0, NULL, 0, -1);
+		else if (request->kind == PORTER_HOLD)
+			hold(porter, p, request->n);
+		else
+			receive(porter, *p, request->n);
+		return;
+	case PORTER_SEND:
+		if (*p)
+			send_held(*p, request->n, fd, porter->data, n_bytes);
+		else
+			answer(-EBADF, 0, NULL, 0, -1);
+		break;
+	default:
+		break;
+	}
+	/* A worker's socket, or one that no request is about. */
+	if (fd >= 0)
+		close(fd);
+}
+
+/* False: the daemon is gone. */
+static bool serve_next(struct porter *porter)
+{
+	struct porter_request request;
+	struct iovec parts[] = {{&request, sizeof(request)}, {porter->data, sizeof(porter->data)}};
+	union porter_control control;
+	struct msghdr message = {.msg_iov = parts,
+				 .msg_iovlen = 2,
+				 .msg_control = control.bytes,
+				 .msg_controllen = sizeof(control.bytes)};
+	ssize_t n = recvmsg(PORTER_FD, &message, MSG_CMSG_CLOEXEC);
+
+	if (n < 0)
+		return errno == EINTR;
+	if (n < (ssize_t)sizeof(request))
+		return false;
+	serve(porter, &request, (size_t)n - sizeof(request), porter_take_fd(&message));
+	porter_count(porter);
+	return true;
+}
+
+/* Every other end sees the end now. The closes at exit wait until the daemon has closed its own descriptors: they are the last ones. */
+static _Noreturn void end(struct porter *porter, pid_t daemon)
+{
+	for (size_t i = 0; i < PORTER_BUCKETS; i++)
+		for (const struct kept *kept = porter->kept[i]; kept; kept = kept->next)
+			shutdown(kept->fd, SHUT_RDWR);
+	while (porter->n_kept && getppid() == daemon)
+		usleep(1000);
+	_exit(0);
+}
+
+static void close_others(void)
+{
+	struct rlimit limit = {0};
+
+#ifdef SYS_close_range
+	if (!syscall(SYS_close_range, PORTER_FD + 1, ~0u, 0))
+		return;
+#endif
+	getrlimit(RLIMIT_NOFILE, &limit);
+	for (rlim_t fd = PORTER_FD + 1; fd < limit.rlim_cur; fd++)
+		close((int)fd);
+}
+
+/* The daemon's descriptors are the daemon's alone, the standard ones among them: this process may be there long after it. */
+static int prepare_descriptors(int fd, struct porter_shared *shared)
+{
+	struct rlimit limit;
+	int null;
+
+	if (fd != PORTER_FD && (dup2(fd, PORTER_FD) < 0 || close(fd) < 0))
+		return -errno;
+	close_others();
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0 || fcntl(PORTER_FD, F_SETFD, FD_CLOEXEC) < 0)
+		return -errno;
+	for (int i = 0; i < PORTER_FD; i++)
+		dup2(null, i);
+	if (null >= PORTER_FD)
+		close(null);
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return -errno;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur > UINT32_MAX)
+		limit.rlim_cur = UINT32_MAX;
+	__atomic_store_n(&shared->most,
+			 limit.rlim_cur > 2 * PORTER_SPARE_FDS
+				 ? (uint32_t)limit.rlim_cur - PORTER_SPARE_FDS
+				 : (uint32_t)limit.rlim_cur / 2,
+			 __ATOMIC_RELAXED);
+	return 0;
+}
+
+void ts_porter_process(int fd, pid_t daemon, struct porter_shared *shared)
+{
+	static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1};
+	struct porter *porter = calloc(1, sizeof(*porter));
+
+	/* A signal for all processes of a service is the daemon's to act upon. */
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	prctl(PR_SET_NAME, "tracesmith-port");
+	if (!porter || prepare_descriptors(fd, shared) || ts_closer_new(&porter->closer))
+		_exit(1);
+	porter->shared = shared;
+	while (serve_next(porter))
+		;
+	end(porter, daemon);
+}

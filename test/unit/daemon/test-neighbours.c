@@ -1,0 +1,784 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hostile user among others. Descriptors whose close() waits for a FUSE server, connections that say nothing, requests that are
+ * never whole: the others are served, every deadline holds, and SIGTERM ends the daemon within END_S whatever is stuck.
+ */
+#include "test/unit/fuse.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+
+#include "daemon/util/porter.h"
+#include "proto/rpc/frame.h"
+#include "test/unit/daemon/daemon.h"
+
+#define ATTACKER  65001
+#define NEIGHBOUR 65002
+
+#define ATTACK_MS 60000 /* for all connections of an attack to be accepted */
+#define END_S	  5.0	/* from SIGTERM to the end of the daemon */
+
+static double now_s(void)
+{
+	return (double)ts_clock_monotonic_ns() / 1e9;
+}
+
+/* Fails if the daemon is there for longer than END_S. Returns its exit status. */
+static int end_in_time(pid_t pid, int number)
+{
+	double begin = now_s();
+	int status;
+
+	kill(pid, number);
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		ts_check(now_s() - begin < END_S);
+		usleep(10000);
+	}
+	return status;
+}
+
+/* As many descriptors as root may have: each connection of these tests takes one here and two there. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	ts_check_int(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = limit.rlim_max;
+	ts_check_int(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static void begin_for_all(struct service *s, const char *option, const char *value)
+{
+	service_begin_with(s, option, value);
+	close(socket_connect(s->inject, SOCK_SEQPACKET));
+	close(socket_connect(s->control, SOCK_STREAM));
+	ts_check_int(chmod(s->directory, 0711), 0);
+}
+
+/* A client is answered within its default time. */
+static void check_answers(const struct service *s)
+{
+	struct ts_client *client;
+	Ts__Rpc__Answer *answer;
+
+	ts_check_int(ts_client_connect(s->control, &client), 0);
+	ts_check_int(ts_client_status(client, &answer), 0);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	ts_client_free(client);
+}
+
+/* A process and a client of this process's user are served. */
+static void check_served(const struct service *s)
+{
+	struct producer p;
+	int fd = socket_connect(s->inject, SOCK_SEQPACKET);
+
+	producer_init(&p, 1, true);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	producer_say(fd, TS_HANDSHAKE_BYE);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
+	close(fd);
+	producer_deinit(&p);
+	check_answers(s);
+}
+
+/* A process of another user that runs a function and ends. */
+static pid_t as_user(uid_t uid, void (*run)(const struct service *s, void *data),
+		     const struct service *s, void *data)
+{
+	pid_t pid = fork();
+
+	ts_check(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ts_check_int(setuid(uid), 0);
+		run(s, data);
+		_exit(0);
+	}
+	return pid;
+}
+
+static void run_served(const struct service *s, void *data)
+{
+	check_served(s);
+}
+
+static void check_neighbour(const struct service *s)
+{
+	int status;
+	pid_t pid = as_user(NEIGHBOUR, run_served, s, NULL);
+
+	ts_check_int(waitpid(pid, &status, 0), pid);
+	ts_check_int(status, 0);
+}
+
+/* ---- descriptors whose close waits ---- */
+
+struct attack {
+	const struct fuse *fuse;
+	unsigned n;
+	int done[2]; /* the attacker writes a byte: all is sent */
+};
+
+/* Waits until it is killed: its own close() would wait, too. */
+static void attack_end(struct attack *attack)
+{
+	ts_check_int(write(attack->done[1], "", 1), 1);
+	for (;;)
+		pause();
+}
+
+static void attack_wait(struct attack *attack)
+{
+	struct pollfd poll_fd = {.fd = attack->done[0], .events = POLLIN};
+	char byte;
+
+	ts_check_int(poll(&poll_fd, 1, ATTACK_MS), 1);
+	ts_check_int(read(attack->done[0], &byte, 1), 1);
+}
+
+static void attack_begin(struct attack *attack, const struct fuse *fuse, unsigned n)
+{
+	*attack = (struct attack){.fuse = fuse, .n = n};
+	ts_check_int(pipe2(attack->done, O_CLOEXEC), 0);
+}
+
+static void attack_over(struct attack *attack)
+{
+	close(attack->done[0]);
+	close(attack->done[1]);
+}
+
+static int fuse_open(const struct fuse *fuse)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/file", fuse->path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ts_check(fd >= 0);
+	return fd;
+}
+
+/* Connections one after the other, each with a HELLO or a query whose descriptor is a file of a file system that does not answer. */
+static void run_blocked_closes(const struct service *s, void *data)
+{
+	struct attack *attack = data;
+	int file = fuse_open(attack->fuse);
+
+	raise_descriptors();
+	for (unsigned i = 0; i < attack->n; i++) {
+		bool is_client = i % 8 == 7;
+		int fd = socket_connect(is_client ? s->control : s->inject,
+					is_client ? SOCK_STREAM : SOCK_SEQPACKET);
+
+		struct ts_handshake_hello hello = {
+			.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_HELLO, sizeof(hello)},
+			.major = TS_ABI_MAJOR,
+		};
+		union {
+			struct cmsghdr align;
+			char bytes[CMSG_SPACE(sizeof(int))];
+		} control = {0};
+		struct iovec iov = {&hello, sizeof(hello)};
+		struct msghdr message = {.msg_iov = &iov,
+					 .msg_iovlen = 1,
+					 .msg_control = control.bytes,
+					 .msg_controllen = sizeof(control.bytes)};
+
+		control.align.cmsg_level = SOL_SOCKET;
+		control.align.cmsg_type = SCM_RIGHTS;
+		control.align.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.align), &file, sizeof(int));
+		/* A connection that was turned away before is none any more. */
+		if (sendmsg(fd, &message, MSG_NOSIGNAL) < 0)
+			ts_check(errno == EPIPE || errno == ECONNRESET);
+		close(fd);
+	}
+	attack_end(attack);
+}
+
+/* The porter of a service: its child. 0: there is none. */
+static pid_t find_porter(pid_t daemon)
+{
+	char path[64], text[64] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", daemon, daemon);
+	file = fopen(path, "re");
+	if (!file || !fgets(text, sizeof(text), file))
+		*text = '\0';
+	if (file)
+		fclose(file);
+	return (pid_t)atoi(text);
+}
+
+/* As producer_hear(). The HELLO that lies unread at the other end resets the connection once, in front of the answer. */
+static uint16_t hear_behind_reset(int fd, struct ts_handshake_reason *ret_packet)
+{
+	ts_check_int(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 100000), 1);
+	for (int i = 0; i < 2; i++)
+		if (recv(fd, ret_packet, sizeof(*ret_packet), 0) >=
+		    (ssize_t)sizeof(ret_packet->header))
+			return ret_packet->header.type;
+	return 0;
+}
+
+static void check_refused_as_busy(const struct service *s, void *data)
+{
+	struct ts_handshake_reason packet;
+	struct producer p;
+	int fd = socket_connect(s->inject, SOCK_SEQPACKET);
+
+	producer_init(&p, 1, true);
+	producer_hello(fd, p.memfd);
+	ts_check_int(hear_behind_reset(fd, &packet), TS_HANDSHAKE_REFUSED);
+	ts_check(strstr(packet.text, "not closed yet"));
+	close(fd);
+	producer_deinit(&p);
+}
+
+/* 5,000 connections. The others are served while all closes of one user wait. That user is served again when they return. */
+TS_TEST(blocked_closes)
+{
+	struct attack attack;
+	struct service s;
+	struct fuse fuse;
+	pid_t pid, other;
+	int status;
+
+	if (getuid())
+		ts_skip("needs several uids");
+	raise_descriptors();
+	fuse_mount(&fuse, "file", 4);
+	begin_for_all(&s, NULL, NULL);
+	fuse_block(&fuse, FUSE_BIT(FUSE_FLUSH));
+	attack_begin(&attack, &fuse, 5000);
+	pid = as_user(ATTACKER, run_blocked_closes, &s, &attack);
+	attack_wait(&attack);
+	ts_check(fuse_wait(&fuse, FUSE_FLUSH, 1, 10));
+	check_answers(&s);
+	check_neighbour(&s);
+	other = as_user(ATTACKER, check_refused_as_busy, &s, NULL);
+	ts_check_int(waitpid(other, &status, 0), other);
+	ts_check_int(status, 0);
+	fuse_block(&fuse, 0);
+	kill(pid, SIGKILL);
+	ts_check_int(waitpid(pid, NULL, 0), pid);
+	for (int i = 0; i < 1000; i++) {
+		other = as_user(ATTACKER, run_served, &s, NULL);
+		ts_check_int(waitpid(other, &status, 0), other);
+		if (!status)
+			break;
+		usleep(10000);
+	}
+	ts_check_int(status, 0);
+	service_end(&s);
+	attack_over(&attack);
+	fuse_unmount(&fuse);
+}
+
+/* The daemon ends, by a signal of either kind, with closes that wait; and its peers are hung up. */
+static void check_end_with_blocked_closes(int number)
+{
+	struct attack attack;
+	struct service s;
+	struct fuse fuse;
+	struct producer p;
+	pid_t pid, porter;
+	int fd, status;
+
+	if (getuid())
+		ts_skip("needs several uids");
+	fuse_mount(&fuse, "file", 4);
+	begin_for_all(&s, NULL, NULL);
+	porter = find_porter(s.pid);
+	producer_init(&p, 1, true);
+	fd = socket_connect(s.inject, SOCK_SEQPACKET);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	fuse_block(&fuse, FUSE_BIT(FUSE_FLUSH));
+	attack_begin(&attack, &fuse, 300);
+	pid = as_user(ATTACKER, run_blocked_closes, &s, &attack);
+	attack_wait(&attack);
+	ts_check(fuse_wait(&fuse, FUSE_FLUSH, 1, 10));
+	status = end_in_time(s.pid, number);
+	ts_check_int(status, number == SIGKILL ? SIGKILL : 0);
+	ts_check_int(producer_hear(fd, NULL), number == SIGKILL ? 0 : TS_HANDSHAKE_STOP);
+	/* Nobody listens, where the porter is held up as well. */
+	ts_check(fuse_waiting(&fuse, FUSE_FLUSH) >= 1);
+	ts_check(porter > 0);
+	ts_check_int(kill(porter, 0), 0);
+	{
+		struct sockaddr_un address = {.sun_family = AF_UNIX};
+		int other = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+		strcpy(address.sun_path, s.inject);
+		ts_check(connect(other, (struct sockaddr *)&address, sizeof(address)) < 0);
+		close(other);
+	}
+	fuse_block(&fuse, 0);
+	kill(pid, SIGKILL);
+	ts_check_int(waitpid(pid, NULL, 0), pid);
+	/* The porter ends as soon as its closes return. */
+	for (int i = 0; i < 1000 && !kill(porter, 0); i++)
+		usleep(10000);
+	ts_check(kill(porter, 0) < 0);
+	close(fd);
+	producer_deinit(&p);
+	attack_over(&attack);
+	fuse_unmount(&fuse);
+	directory_remove(s.directory);
+}
+
+TS_TEST(term_with_blocked_closes)
+{
+	check_end_with_blocked_closes(SIGTERM);
+}
+
+TS_TEST(kill_with_blocked_closes)
+{
+	check_end_with_blocked_closes(SIGKILL);
+}
+
+static void run_one_blocked_close(const struct service *s, void *data)
+{
+	struct attack *attack = data;
+	int file = fuse_open(attack->fuse), fd = socket_connect(s->inject, SOCK_SEQPACKET);
+
+	producer_send(fd, "x", 1, file);
+	producer_hear(fd, NULL);
+	attack_end(attack);
+}
+
+static void run_pipe(const struct service *s, void *data)
+{
+	int *ends = data, fd = socket_connect(s->inject, SOCK_SEQPACKET);
+
+	producer_send(fd, "x", 1, ends[1]);
+	close(fd);
+}
+
+/* Closes of 100 users wait. Those of another user do not. */
+TS_TEST(blocked_closes_of_many_users)
+{
+	struct pollfd poll_fd = {.events = POLLIN};
+	struct attack attack;
+	struct service s;
+	struct fuse fuse;
+	pid_t pids[100], pid;
+	int ends[2];
+
+	if (getuid())
+		ts_skip("needs several uids");
+	raise_descriptors();
+	fuse_mount(&fuse, "file", 4);
+	begin_for_all(&s, NULL, NULL);
+	fuse_block(&fuse, FUSE_BIT(FUSE_FLUSH));
+	attack_begin(&attack, &fuse, 1);
+	for (unsigned i = 0; i < TS_ARRAY_LEN(pids); i++) {
+		pids[i] = as_user(ATTACKER + 1000 + i, run_one_blocked_close, &s, &attack);
+		attack_wait(&attack);
+	}
+	ts_check_int(pipe2(ends, O_CLOEXEC), 0);
+	pid = as_user(NEIGHBOUR, run_pipe, &s, ends);
+	ts_check_int(waitpid(pid, NULL, 0), pid);
+	close(ends[1]);
+	/* The end of the pipe that was passed is closed. */
+	poll_fd.fd = ends[0];
+	ts_check_int(poll(&poll_fd, 1, 10000), 1);
+	close(ends[0]);
+	check_neighbour(&s);
+	ts_check_int(end_in_time(s.pid, SIGTERM), 0);
+	fuse_block(&fuse, 0);
+	for (unsigned i = 0; i < TS_ARRAY_LEN(pids); i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	attack_over(&attack);
+	fuse_unmount(&fuse);
+	directory_remove(s.directory);
+}
+
+/* ---- connections and descriptors of one user ---- */
+
+static unsigned count_fds(pid_t pid)
+{
+	char path[64];
+	unsigned n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	dir = opendir(path);
+	ts_check(dir != NULL);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static void run_connections(const struct service *s, void *data)
+{
+	struct attack *attack = data;
+
+	raise_descriptors();
+	for (unsigned i = 0; i < attack->n; i++)
+		socket_connect(i % 2 ? s->inject : s->control,
+			       i % 2 ? SOCK_SEQPACKET : SOCK_STREAM);
+	attack_end(attack);
+}
+
+/* One user holds 10,000 connections. The daemon keeps no more than that user's share, and the others are served. */
+TS_TEST(ten_thousand_connections)
+{
+	struct rlimit limit;
+	struct attack attack;
+	struct service s;
+	pid_t pid;
+
+	if (getuid())
+		ts_skip("needs several uids");
+	ts_check_int(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	if (limit.rlim_max < 10100)
+		ts_skip("RLIMIT_NOFILE is too small");
+	begin_for_all(&s, NULL, NULL);
+	attack_begin(&attack, NULL, 10000);
+	pid = as_user(ATTACKER, run_connections, &s, &attack);
+	attack_wait(&attack);
+	check_answers(&s);
+	check_neighbour(&s);
+	/* A quarter of --max-connections and of --max-clients, and what the daemon has itself. */
+	ts_check(count_fds(s.pid) < 64 + 16 + 40);
+	ts_check(count_fds(find_porter(s.pid)) < 64 + 16 + 40);
+	ts_check_int(end_in_time(s.pid, SIGTERM), 0);
+	kill(pid, SIGKILL);
+	ts_check_int(waitpid(pid, NULL, 0), pid);
+	attack_over(&attack);
+	directory_remove(s.directory);
+}
+
+/* Descriptors of every kind, `connection` among them: a socket in its own queue is a cycle. */
+static unsigned open_all_kinds(int connection, int fds[16])
+{
+	unsigned n = 0;
+	int pair[2];
+
+	ts_check_int(pipe2(pair, O_CLOEXEC), 0);
+	fds[n++] = pair[0];
+	fds[n++] = pair[1];
+	ts_check_int(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair), 0);
+	fds[n++] = pair[0];
+	fds[n++] = pair[1];
+	fds[n++] = epoll_create1(EPOLL_CLOEXEC);
+	fds[n++] = eventfd(0, EFD_CLOEXEC);
+	fds[n++] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	fds[n++] = inotify_init1(IN_CLOEXEC);
+	fds[n++] = open("/dev/null", O_RDWR | O_CLOEXEC);
+	fds[n++] = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	fds[n++] = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fds[n++] = open("/", O_PATH | O_CLOEXEC);
+	fds[n++] = memfd_create("small", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	fds[n++] = dup(connection);
+	for (unsigned i = 0; i < n; i++)
+		ts_check(fds[i] >= 0);
+	return n;
+}
+
+static void check_refused(const struct service *s, unsigned kind)
+{
+	struct ts_handshake_reason packet;
+	int fd = socket_connect(s->inject, SOCK_SEQPACKET), fds[16];
+	unsigned n = open_all_kinds(fd, fds);
+
+	producer_hello(fd, fds[kind % n]);
+	ts_check_int(producer_hear(fd, &packet), TS_HANDSHAKE_REFUSED);
+	ts_check(strlen(packet.text) > 0);
+	close(fd);
+	/* The same to a socket of clients, which do not ask about it; Linux 6.16 may refuse to pass it. */
+	fd = socket_connect(s->control, SOCK_STREAM);
+	producer_send(fd, "TSRP", 4, fds[kind % n]);
+	close(fd);
+	for (unsigned i = 0; i < n; i++)
+		close(fds[i]);
+}
+
+TS_TEST(descriptors_of_every_kind)
+{
+	unsigned n_daemon, n_porter;
+	struct service s;
+	pid_t porter;
+
+	begin_for_all(&s, NULL, NULL);
+	porter = find_porter(s.pid);
+	check_served(&s);
+	usleep(100000);
+	n_daemon = count_fds(s.pid);
+	n_porter = count_fds(porter);
+	for (unsigned kind = 0; kind < 14; kind++)
+		check_refused(&s, kind);
+	check_served(&s);
+	/* None of them stays. */
+	for (int i = 0; i < 1000 && (count_fds(s.pid) > n_daemon || count_fds(porter) > n_porter);
+	     i++)
+		usleep(10000);
+	ts_check(count_fds(s.pid) <= n_daemon);
+	ts_check(count_fds(porter) <= n_porter);
+	service_end(&s);
+}
+
+/* Packets larger than any that means something, and requests that announce more than a request may have. */
+TS_TEST(oversized_messages)
+{
+	struct ts_frame_header header =
+		ts_frame_header_make(TS_FRAME_REQUEST, 1, TS_FRAME_REQUEST_MAX_BYTES + 1);
+	static char bytes[100000];
+	struct service s;
+	int fd;
+
+	begin_for_all(&s, NULL, NULL);
+	fd = socket_connect(s.inject, SOCK_SEQPACKET);
+	ts_check_int(send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL), sizeof(bytes));
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_REFUSED);
+	close(fd);
+	fd = socket_connect(s.control, SOCK_STREAM);
+	ts_check_int(send(fd, &header, sizeof(header), MSG_NOSIGNAL), sizeof(header));
+	ts_check_int(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 5000), 1);
+	ts_check(recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) <= 0);
+	close(fd);
+	check_served(&s);
+	service_end(&s);
+}
+
+/* ---- deadlines ---- */
+
+#define CONNECT_MS 100u /* between connections of a neighbour */
+
+static void run_connects(const struct service *s, void *data)
+{
+	for (;;) {
+		close(socket_connect(s->inject, SOCK_SEQPACKET));
+		close(socket_connect(s->control, SOCK_STREAM));
+		usleep(CONNECT_MS * 1000);
+	}
+}
+
+/* Seconds until the other end hangs up; `drip`: sends a byte of it every half second meanwhile. */
+static double hung_up_after(int fd, const void *drip, size_t n_bytes)
+{
+	double begin = now_s();
+	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+	char bytes[4096];
+	size_t off = 0;
+
+	while (now_s() - begin < 30) {
+		if (poll(&poll_fd, 1, 500) > 0 && recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) <= 0)
+			break;
+		if (off < n_bytes && send(fd, (const char *)drip + off++, 1, MSG_NOSIGNAL) < 0)
+			break;
+	}
+	return now_s() - begin;
+}
+
+/* In a process of its own: whether the other end hangs up in about ten seconds. */
+static pid_t begin_hung_up(int fd, const void *drip, size_t n_bytes)
+{
+	pid_t pid = fork();
+
+	ts_check(pid >= 0);
+	if (!pid) {
+		double s = hung_up_after(fd, drip, n_bytes);
+
+		if (s < 8 || s > 20)
+			fprintf(stderr, "hung up after %.1f s\n", s);
+		_exit(s < 8 || s > 20);
+	}
+	close(fd);
+	return pid;
+}
+
+/* A neighbour connects all the time: a connection that sends nothing, or never a whole request, is dropped in time all the same. */
+TS_TEST(deadlines_under_accepts)
+{
+	struct ts_frame_header header = ts_frame_header_make(TS_FRAME_REQUEST, 1, 60000);
+	struct service s;
+	int fds[4], status;
+	pid_t pids[TS_ARRAY_LEN(fds)], pid;
+
+	begin_for_all(&s, NULL, NULL);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		run_connects(&s, NULL);
+	}
+	/* Nothing; half a packet is none; half a head; a request byte by byte. */
+	fds[0] = socket_connect(s.inject, SOCK_SEQPACKET);
+	fds[1] = socket_connect(s.inject, SOCK_SEQPACKET);
+	fds[2] = socket_connect(s.control, SOCK_STREAM);
+	ts_check_int(send(fds[2], &header, 7, MSG_NOSIGNAL), 7);
+	fds[3] = socket_connect(s.control, SOCK_STREAM);
+	ts_check_int(send(fds[3], &header, sizeof(header), MSG_NOSIGNAL), sizeof(header));
+	for (size_t i = 0; i < TS_ARRAY_LEN(fds); i++)
+		pids[i] = begin_hung_up(fds[i], s.directory, i == 3 ? sizeof(s.directory) : 0);
+	for (size_t i = 0; i < TS_ARRAY_LEN(fds); i++) {
+		ts_check_int(waitpid(pids[i], &status, 0), pids[i]);
+		ts_check_int(status, 0);
+	}
+	kill(pid, SIGKILL);
+	ts_check_int(waitpid(pid, NULL, 0), pid);
+	service_end(&s);
+}
+
+/* ---- the end by a signal ---- */
+
+/* No session answers a flush, and one writes on. All files are finished. */
+TS_TEST(term_with_silent_sessions)
+{
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_summary summary;
+	struct producer p[40];
+	struct service s;
+	int fds[TS_ARRAY_LEN(p)];
+	unsigned n_files = 0;
+	struct dirent *entry;
+	uint64_t n_rows = 0;
+	DIR *dir;
+	pid_t pid;
+
+	begin_for_all(&s, "--max-sessions-user", "64");
+	for (size_t i = 0; i < TS_ARRAY_LEN(p); i++) {
+		producer_init(&p[i], 2, true);
+		produce(&p[i], 1000);
+		fds[i] = socket_connect(s.inject, SOCK_SEQPACKET);
+		producer_hello(fds[i], p[i].memfd);
+		ts_check_int(producer_hear(fds[i], NULL), TS_HANDSHAKE_WELCOME);
+	}
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (uint64_t i = 1001;; i++)
+			producer_launch(&p[0], i, 0, 0);
+	}
+	kill(s.pid, SIGUSR1);
+	ts_check_int(end_in_time(s.pid, SIGTERM), 0);
+	kill(pid, SIGKILL);
+	ts_check_int(waitpid(pid, NULL, 0), pid);
+	dir = opendir(s.directory);
+	ts_check(dir != NULL);
+	while ((entry = readdir(dir))) {
+		char path[512];
+		int file;
+
+		/* A dump is another name of a file, or a part of it. */
+		if (!strstr(entry->d_name, ".sbt") || strstr(entry->d_name, "dump"))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", s.directory, entry->d_name);
+		reader_open(path, &file, &reader);
+		ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
+		ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
+		n_rows += summary.counts[TS_ROW_API];
+		n_files++;
+		ts_sbt_reader_free(reader);
+		close(file);
+	}
+	closedir(dir);
+	ts_check_int(n_files, TS_ARRAY_LEN(p));
+	ts_check(n_rows >= 1000 * TS_ARRAY_LEN(p));
+	for (size_t i = 0; i < TS_ARRAY_LEN(p); i++) {
+		close(fds[i]);
+		producer_deinit(&p[i]);
+	}
+	directory_remove(s.directory);
+}
+
+/* 4,000 clients, each with half a request, and connections that come and come. */
+TS_TEST(term_among_clients)
+{
+	unsigned n = 4000;
+	struct rlimit limit;
+	struct service s;
+	pid_t pid;
+	int *fds;
+
+	if (getuid())
+		ts_skip("root alone may have so many clients");
+	raise_descriptors();
+	ts_check_int(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	if (limit.rlim_max < 3 * n)
+		ts_skip("RLIMIT_NOFILE is too small");
+	fds = calloc(n, sizeof(*fds));
+	ts_check(fds);
+	begin_for_all(&s, "--max-clients", "4096");
+	for (unsigned i = 0; i < n; i++) {
+		fds[i] = socket_connect(s.control, SOCK_STREAM);
+		ts_check_int(send(fds[i], "TSRP", 4, MSG_NOSIGNAL), 4);
+	}
+	check_answers(&s);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;) {
+			struct sockaddr_un address = {.sun_family = AF_UNIX};
+			int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+			strcpy(address.sun_path, s.control);
+			if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+				_exit(0);
+			close(fd);
+		}
+	}
+	ts_check_int(end_in_time(s.pid, SIGTERM), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (unsigned i = 0; i < n; i++)
+		close(fds[i]);
+	free(fds);
+	directory_remove(s.directory);
+}
+
+/* The main loop waits for a worker that does not answer, for names of stacks: the file is readable. */
+TS_TEST(term_while_symbolising)
+{
+	char map[64];
+	struct ts_sbt_reader *reader;
+	struct ts_frame_header header;
+	uint8_t finish[sizeof(header) + 2];
+	struct recording r;
+	struct producer p;
+	FILE *file;
+	int fd;
+
+	snprintf(map, sizeof(map), "/tmp/perf-%d.map", getpid());
+	file = fopen(map, "we");
+	ts_check(file);
+	fprintf(file, "1000 100 main\n");
+	fclose(file);
+	recording_begin_with(&r, "--worker", "/bin/sleep");
+	fd = socket_connect(r.socket, SOCK_SEQPACKET);
+	producer_init(&p, 2, true);
+	produce(&p, 10);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	producer_say(fd, TS_HANDSHAKE_BYE);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
+	header = ts_frame_header_make(TS_FRAME_REQUEST, 1, 2);
+	memcpy(finish, &header, sizeof(header));
+	finish[sizeof(header)] = 5 << 3 | 2;
+	finish[sizeof(header) + 1] = 0;
+	ts_check_int(send(ts_client_fd(r.client), finish, sizeof(finish), MSG_NOSIGNAL),
+		     sizeof(finish));
+	usleep(300000);
+	ts_check_int(end_in_time(r.pid, SIGTERM), 0);
+	unlink(map);
+	close(fd);
+	reader_open(r.path, &fd, &reader);
+	ts_check(ts_sbt_reader_n_sessions(reader) == 1);
+	ts_sbt_reader_free(reader);
+	close(fd);
+	producer_deinit(&p);
+	ts_client_free(r.client);
+	directory_remove(r.directory);
+}
