@@ -121,7 +121,7 @@ struct ts_vgpu_stream {
 	struct ts_vgpu_stream *flight_next,
 		**flight_prev;		  /* the device's, while anything is in flight */
 	struct ts_vgpu_stream *host_next; /* the host-function thread's queue */
-	struct ts_vgpu_stream *held_next;
+	struct ts_vgpu_stream *held_child, *held_next; /* in one of the device's ts_vgpu_kernels */
 };
 
 struct ts_vgpu_context {
@@ -165,9 +165,13 @@ struct ts_vgpu_engines {
 	uint64_t peer_free_ns;
 };
 
-/* Kernels that are ready (kernels.c): streams by held_next, and, while it is_found, which one starts next. */
+/*
+ * Kernels that are ready (kernels.c): a pairing heap of streams for each priority, the greatest first; and, while it is_found,
+ * which kernel starts next.
+ */
 struct ts_vgpu_kernels {
-	struct ts_vgpu_stream *first, *next;
+	struct ts_vgpu_stream *first[TS_VGPU_PRIORITY_LEAST - TS_VGPU_PRIORITY_GREATEST + 1];
+	struct ts_vgpu_stream *next;
 	uint64_t next_ns; /* UINT64_MAX: that depends on when one ends that is being computed */
 	bool is_found;
 };
