@@ -14,6 +14,7 @@
 
 #include "daemon/util/error.h"
 #include "proto/abi/clock.h"
+#include "proto/client/places.h"
 #include "proto/rpc/frame.h"
 
 #define WORKER_FD	  3
@@ -37,12 +38,11 @@ struct ts_worker {
 
 static int own_directory(char ret_directory[PATH_MAX])
 {
-	ssize_t n = readlink("/proc/self/exe", ret_directory, PATH_MAX - 1);
+	int r = ts_places_self(ret_directory);
 	char *slash;
 
-	if (n < 0)
-		return -errno;
-	ret_directory[n] = '\0';
+	if (r)
+		return r;
 	slash = strrchr(ret_directory, '/');
 	if (!slash)
 		return -ENOENT;

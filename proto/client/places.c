@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 static size_t add_parent(char parents[][TS_PLACES_BYTES], size_t n, const char *path)
@@ -67,4 +68,24 @@ void ts_places_remove(const char *directory)
 	remove_socket(directory, TS_PLACES_CONTROL);
 	remove_socket(directory, TS_PLACES_INJECT);
 	rmdir(directory);
+}
+
+int ts_places_self(char ret_path[PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
+	/* The kernel passes it as text at an address. */
+	const char *started_by = (const char *)getauxval(AT_EXECFN);
+
+	if (n >= 0) {
+		ret_path[n] = '\0';
+		return 0;
+	}
+	if (!started_by)
+		return -ENOENT;
+	return realpath(started_by, ret_path) ? 0 : -errno;
+}
+
+bool ts_places_has_proc(void)
+{
+	return !access("/proc/self/fd", F_OK);
 }

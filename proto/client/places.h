@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -32,6 +34,14 @@ int ts_places_new(char ret_directory[TS_PLACES_BYTES]);
 
 /* Removes the sockets and the directory, as far as they are there. */
 void ts_places_remove(const char *directory);
+
+/*
+ * The path of the calling process's executable file. If /proc is not mounted, it is the path that the process was started by: call it before
+ * the working directory changes. 0 or a negative errno.
+ */
+int ts_places_self(char ret_path[PATH_MAX]);
+/* Whether /proc is mounted and shows this process. */
+bool ts_places_has_proc(void);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
  * tsctl benchmark: launches kernels with and without TraceSmith, by turns, and counts what the trace
  * has of them. The recorded half is `tsctl record` as everybody runs it; the trace is the proof.
  */
+#include "proto/client/places.h"
 #include "proto/rpc/tracesmith.pb-c.h"
 #include "replay/report/names.h"
 #include "replay/report/pool.h"
@@ -384,12 +385,11 @@ static int parse(struct benchmark *benchmark, int argc, char **argv, uint64_t *r
 static int prepare(struct benchmark *benchmark)
 {
 	char vgpu_directory[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", benchmark->tsctl, sizeof(benchmark->tsctl) - 1);
-	int r = ts_environ_new(environ, &benchmark->bare);
+	int n, r = ts_places_self(benchmark->tsctl);
 
-	if (n < 0 || r)
-		return r ? r : -errno;
-	benchmark->tsctl[n] = 0;
+	r = r ? r : ts_environ_new(environ, &benchmark->bare);
+	if (r)
+		return r;
 	if (benchmark->vgpu) {
 		r = ts_path_vgpu(vgpu_directory);
 		if (!r)
@@ -402,7 +402,7 @@ static int prepare(struct benchmark *benchmark)
 	}
 	if (benchmark->output) {
 		n = snprintf(benchmark->trace, sizeof(benchmark->trace), "%s", benchmark->output);
-		return n < (ssize_t)sizeof(benchmark->trace) ? 0 : -ENAMETOOLONG;
+		return n < (int)sizeof(benchmark->trace) ? 0 : -ENAMETOOLONG;
 	}
 	strcpy(benchmark->directory, "/tmp/tracesmith-benchmark-XXXXXX");
 	if (!mkdtemp(benchmark->directory)) {

@@ -117,7 +117,7 @@ static void print_events(const Ts__Rpc__KernelEventsInfo *events)
 static void print_kernel(const Ts__Rpc__DevicesInfo *info)
 {
 	printf("Kernel: events for `tsctl record --kernel-events`:%s\n",
-	       info->n_kernel_events ? "" : " unknown (there is no tracesmithd to ask)");
+	       info->n_kernel_events ? "" : " unknown (no tracesmithd answers)");
 	for (size_t i = 0; i < info->n_kernel_events; i++) {
 		const Ts__Rpc__KernelEventsInfo *events = info->kernel_events[i];
 

@@ -6,6 +6,7 @@
  */
 #include "proto/abi/capture.h"
 #include "proto/abi/handshake.h"
+#include "proto/client/places.h"
 #include "replay/vgpu/vgpu.h"
 #include "sbt/writer.h"
 #include "tools/tsctl/environ.h"
@@ -385,6 +386,11 @@ static int find_parts(struct record *record)
 	if (r) {
 		complain_command(record, r);
 		return r;
+	}
+	if (!ts_places_has_proc()) {
+		ts_complain("recording needs /proc, which is not mounted here: `mount -t proc proc "
+			    "/proc`");
+		return -ENOENT;
 	}
 	r = ts_path_daemon(record->daemon);
 	if (r) {

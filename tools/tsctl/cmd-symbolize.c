@@ -3,6 +3,7 @@
  * tsctl symbolize: names for the stacks of a trace, found now and stored in it. The daemon's program does it, which has
  * the worker for it; it is handed the open file, and its report is printed here.
  */
+#include "proto/client/places.h"
 #include "proto/rpc/frame.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
@@ -92,6 +93,11 @@ static Ts__Rpc__SymbolizeReport *run_daemon(const struct symbolize *symbolize, i
 	int fds[2], r;
 	pid_t pid;
 
+	if (!ts_places_has_proc()) {
+		ts_complain("looking for names needs /proc, which is not mounted here: `mount -t "
+			    "proc proc /proc`");
+		return NULL;
+	}
 	if (ts_path_daemon(program)) {
 		ts_complain(
 			"tracesmithd, which finds the names, is not at %s; install it, or set " TS_DAEMON_ENVIRONMENT,

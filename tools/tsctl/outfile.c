@@ -6,6 +6,7 @@
 #include "tools/tsctl/outfile.h"
 
 #include "proto/abi/base.h"
+#include "proto/client/places.h"
 #include "sbt/format.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -64,14 +65,18 @@ static int check_present(struct ts_outfile *out, const char *path, bool *ret_str
 	return TS_EXIT_OK;
 }
 
-/* A file without a name, which is gone with its process, however that ends. -1: not here. */
+/*
+ * A file without a name, which is gone with its process, however that ends. -1: not here; only /proc can give such a file a name
+ * later.
+ */
 static int open_nameless(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	ts_cleanup(ts_freep) char *folder =
 		slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
 
-	return folder ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
+	return folder && ts_places_has_proc() ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666)
+					      : -1;
 }
 
 static int open_temporary(struct ts_outfile *out, const char *path)

@@ -6,18 +6,18 @@
 #include "tools/tsctl/paths.h"
 
 #include "proto/abi/base.h"
+#include "proto/client/places.h"
 
 #include <stdio.h>
 
 /* The directory of our own executable. */
 static int own_directory(char ret_directory[PATH_MAX])
 {
-	ssize_t n = readlink("/proc/self/exe", ret_directory, PATH_MAX - 1);
+	int r = ts_places_self(ret_directory);
 	char *slash;
 
-	if (n < 0)
-		return -errno;
-	ret_directory[n] = 0;
+	if (r)
+		return r;
 	slash = strrchr(ret_directory, '/');
 	if (!slash)
 		return -ENOENT;
