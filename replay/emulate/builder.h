@@ -5,6 +5,7 @@
 #pragma once
 
 #include "replay/emulate/program.h"
+#include "replay/state/samedevice.h"
 
 struct ts_emulate_waited {
 	uint32_t call, type, context, stream, session, event;
@@ -38,6 +39,7 @@ struct ts_emulate_builder {
 	struct ts_emulate_program *program;
 	struct ts_emulate_options options;
 	struct ts_sbt_reader *reader;
+	struct ts_same_devices same;
 	struct ts_emulate_ids call_by_op;
 	struct ts_state_map queue_by_id, context_by_id, thread_by_id, engine_by_id;
 	struct ts_emulate_item

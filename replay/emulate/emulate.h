@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 /* At most so many calls and operations: about 250 bytes each. */
-#define TS_EMULATE_MAX_ITEMS ((size_t)1 << 25)
+#define TS_EMULATE_MAX_ITEMS ((size_t)TS_MAX_EMULATED)
 
 struct ts_emulate_options {
 	uint32_t session; /* 0: all */
@@ -51,7 +51,7 @@ struct ts_emulate_options {
 
 struct ts_emulate_program;
 
-/* Errors: -ENOMEM, those of sbt/reader.h, and TS_SBT_E_LIMIT: there would be more items, or too many streams. */
+/* Errors: -ENOMEM, those of sbt/reader.h, TS_E_EMULATED (more items), TS_E_STREAMS, TS_E_THREADS. */
 int ts_emulate_read(struct ts_sbt_reader *reader, const struct ts_emulate_options *options,
 		    struct ts_emulate_program **ret_program);
 /*

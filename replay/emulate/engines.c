@@ -99,15 +99,27 @@ static bool is_copier(const struct ts_emulate_engine *engine)
 	return engine->kind != TS_EMULATE_COMPUTE && engine->capacity == 1 && engine->n_ops;
 }
 
+/* An engine, or an operation of an engine that may be one with another; `place` is where it stands among all of them. */
+struct of_device {
+	uint32_t device, place, what;
+};
+
+/* What belongs to one device; operations in the order of their start. */
+struct device {
+	const struct of_device *engines, *copies;
+	size_t n_engines, n_copies;
+};
+
 /* Whether what ran on two engines never ran at once, and one of them kept the other waiting. */
-static bool is_one(const struct ts_emulate_program *program, const uint32_t *copies,
-		   size_t n_copies, uint32_t a, uint32_t b)
+static bool is_one(const struct ts_emulate_program *program, const struct device *device,
+		   uint32_t a, uint32_t b)
 {
 	const struct ts_emulate_item *last[2] = {NULL, NULL};
 	uint32_t n_waited = 0;
 
-	for (size_t i = 0; i < n_copies; i++) {
-		const struct ts_emulate_item *item = &program->items[copies[i]], *other;
+	for (size_t i = 0; i < device->n_copies; i++) {
+		const struct ts_emulate_item *item = &program->items[device->copies[i].what];
+		const struct ts_emulate_item *other;
 		unsigned int which = item->engine == b;
 		uint64_t ready_ns;
 
@@ -128,11 +140,66 @@ static bool is_one(const struct ts_emulate_program *program, const uint32_t *cop
 	return n_waited >= ENOUGH;
 }
 
-/* The operations of engines that may be one with another, in the order of their start. */
-static int find_copies(const struct ts_emulate_program *program, uint32_t **ret_copies,
-		       size_t *ret_n)
+/* Makes engine b a part of engine a. */
+static void unite(struct ts_emulate_program *program, const struct device *device, uint32_t a,
+		  uint32_t b)
 {
-	ts_cleanup(ts_freep) uint32_t *copies = NULL;
+	struct ts_emulate_engine *engines = program->engines;
+
+	for (size_t i = 0; i < device->n_copies; i++)
+		if (program->items[device->copies[i].what].engine == b)
+			program->items[device->copies[i].what].engine = a;
+	engines[a].kinds |= engines[b].kinds;
+	engines[a].n_ops += engines[b].n_ops;
+	engines[b].n_ops = 0;
+	engines[b].kinds = 0;
+}
+
+static void unite_engines(struct ts_emulate_program *program, const struct device *device)
+{
+	for (size_t i = 0; i < device->n_engines; i++)
+		for (size_t j = i + 1; j < device->n_engines; j++) {
+			uint32_t a = device->engines[i].what, b = device->engines[j].what;
+
+			if (is_copier(&program->engines[a]) && is_copier(&program->engines[b]) &&
+			    is_one(program, device, a, b))
+				unite(program, device, a, b);
+		}
+}
+
+static int compare_devices(const void *a, const void *b)
+{
+	const struct of_device *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Engines by device. */
+static int list_engines(const struct ts_emulate_program *program, struct of_device *engines)
+{
+	ts_cleanup(ts_state_map_deinit) struct ts_state_map numbers = {0};
+	int r = 0;
+
+	for (uint32_t i = 0; !r && i < program->n_engines; i++) {
+		const struct ts_emulate_engine *engine = &program->engines[i];
+		uint32_t n = ts_state_map_find(&numbers, engine->session, engine->device);
+
+		if (n == TS_STATE_MAP_NONE) {
+			n = (uint32_t)numbers.n;
+			r = ts_state_map_set(&numbers, engine->session, engine->device, n);
+		}
+		engines[i] = (struct of_device){n, i, i};
+	}
+	return r;
+}
+
+/* The operations of engines that may be one with another, by device. `engines` are not sorted yet. */
+static int list_copies(const struct ts_emulate_program *program, const struct of_device *engines,
+		       struct of_device **ret_copies, size_t *ret_n)
+{
+	ts_cleanup(ts_freep) struct of_device *copies = NULL;
 	size_t n = 0, n_allocated = 0;
 	int r = 0;
 
@@ -142,39 +209,53 @@ static int find_copies(const struct ts_emulate_program *program, uint32_t **ret_
 		if (!is_copier(&program->engines[engine]))
 			continue;
 		r = ts_room_grow(&copies, n, &n_allocated, sizeof(*copies));
-		if (!r)
-			copies[n++] = program->by_start[i];
+		if (r)
+			return r;
+		copies[n] = (struct of_device){engines[engine].device, (uint32_t)n,
+					       program->by_start[i]};
+		n++;
 	}
-	if (r)
-		return r;
-	*ret_copies = copies;
-	copies = NULL;
+	if (n)
+		qsort(copies, n, sizeof(*copies), compare_devices);
+	*ret_copies = ts_take_ptr(copies);
 	*ret_n = n;
 	return 0;
 }
 
+/* How many from the first on are of the given device. */
+static size_t count_of(const struct of_device *all, size_t n, uint32_t device)
+{
+	size_t i = 0;
+
+	while (i < n && all[i].device == device)
+		i++;
+	return i;
+}
+
 int ts_emulate_find_engines(struct ts_emulate_program *program)
 {
-	struct ts_emulate_engine *engines = program->engines;
-	ts_cleanup(ts_freep) uint32_t *copies = NULL;
-	size_t n_copies = 0;
-	int r = find_capacities(program);
+	ts_cleanup(ts_freep) struct of_device *engines =
+		calloc(program->n_engines + 1, sizeof(*engines));
+	ts_cleanup(ts_freep) struct of_device *copies = NULL;
+	struct device device;
+	size_t n_copies = 0, i = 0, j = 0;
+	int r = engines ? find_capacities(program) : -ENOMEM;
 
-	if (!r)
-		r = find_copies(program, &copies, &n_copies);
-	for (uint32_t a = 0; !r && a < program->n_engines; a++)
-		for (uint32_t b = a + 1; b < program->n_engines; b++) {
-			if (engines[a].device != engines[b].device ||
-			    engines[a].session != engines[b].session || !is_copier(&engines[a]) ||
-			    !is_copier(&engines[b]) || !is_one(program, copies, n_copies, a, b))
-				continue;
-			for (size_t i = 0; i < n_copies; i++)
-				if (program->items[copies[i]].engine == b)
-					program->items[copies[i]].engine = a;
-			engines[a].kinds |= engines[b].kinds;
-			engines[a].n_ops += engines[b].n_ops;
-			engines[b].n_ops = 0;
-			engines[b].kinds = 0;
-		}
-	return r;
+	r = r ? r : list_engines(program, engines);
+	r = r ? r : list_copies(program, engines, &copies, &n_copies);
+	if (r || !n_copies)
+		return r;
+	qsort(engines, program->n_engines, sizeof(*engines), compare_devices);
+	for (; i < program->n_engines; i += device.n_engines, j += device.n_copies) {
+		uint32_t number = engines[i].device;
+
+		device = (struct device){
+			.engines = &engines[i],
+			.copies = &copies[j],
+			.n_engines = count_of(&engines[i], program->n_engines - i, number),
+			.n_copies = count_of(&copies[j], n_copies - j, number),
+		};
+		unite_engines(program, &device);
+	}
+	return 0;
 }

@@ -15,6 +15,8 @@
 /* Nodes of a launch that are looked at for what one stood behind. */
 #define NODES_BACK 64u
 #define IS_TIED	   (1u << 31)
+/* Calls of one thread that are looked at for the last one that was over. */
+#define MAX_LOOKS 256u
 
 /* ---- layout ------------------------------------------------------------------------------------- */
 
@@ -205,30 +207,35 @@ static void chain_call(struct ts_emulate_program *program, uint32_t i)
 	thread->last_call = i;
 }
 
-/* The call of a thread with the latest end that is not behind `time_ns`; NONE. Calls of one thread lie one behind the other. */
-static uint32_t over_before(const struct ts_emulate_program *program, uint32_t thread,
+/* The calls of one thread, in the order in which they began. */
+struct thread_calls {
+	uint32_t *calls;
+	size_t n;
+};
+
+/* The thread's call with the latest end that is not behind `time_ns`; NONE. Its calls lie one behind the other, unless the trace lies. */
+static uint32_t over_before(const struct ts_emulate_program *program, const struct thread_calls *of,
 			    uint64_t time_ns)
 {
-	size_t low = 0, high = program->n_calls;
-	size_t n_looked = 0;
+	size_t low = 0, high = of->n, n_looked = 0;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (program->calls[middle].start_ns <= time_ns)
+		if (program->calls[of->calls[middle]].start_ns <= time_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low && n_looked < 65536; low--, n_looked++)
-		if (program->calls[low - 1].thread == thread &&
-		    program->calls[low - 1].end_ns <= time_ns)
-			return (uint32_t)(low - 1);
+	for (; low && n_looked < MAX_LOOKS; low--, n_looked++)
+		if (program->calls[of->calls[low - 1]].end_ns <= time_ns)
+			return of->calls[low - 1];
 	return NONE;
 }
 
 /* A thread's begin and end: see emulate.h. */
-static void join_thread(struct ts_emulate_program *program, uint32_t main, uint32_t thread)
+static void join_thread(struct ts_emulate_program *program, const struct thread_calls *main,
+			uint32_t thread)
 {
 	struct ts_emulate_call *first = &program->calls[program->threads[thread].first_call];
 	uint32_t last = program->threads[thread].last_call;
@@ -255,26 +262,67 @@ static void join_thread(struct ts_emulate_program *program, uint32_t main, uint3
 	program->doubts.n_joins++;
 }
 
-static int join_threads(struct ts_emulate_program *program)
+static bool begins_with_call(const struct ts_emulate_program *program, uint32_t thread)
+{
+	uint32_t first = program->threads[thread].first_call;
+
+	return first != NONE && !(program->calls[first].flags & TS_EMULATE_CALL_PSEUDO);
+}
+
+/* Which thread of its session began first, for each thread; threads are in the order in which they began. */
+static int find_mains(const struct ts_emulate_program *program, uint32_t *ret_mains)
 {
 	ts_cleanup(ts_state_map_deinit) struct ts_state_map main_by_session = {0};
 	int r = 0;
 
-	/* Threads are in the order in which they began. */
 	for (uint32_t i = 0; !r && i < program->n_threads; i++) {
-		const struct ts_emulate_thread *thread = &program->threads[i];
-		uint32_t main;
+		uint32_t session = program->threads[i].session;
 
-		if (thread->first_call == NONE ||
-		    program->calls[thread->first_call].flags & TS_EMULATE_CALL_PSEUDO)
+		ret_mains[i] = ts_state_map_find(&main_by_session, session, 0);
+		if (ret_mains[i] != NONE || !begins_with_call(program, i))
 			continue;
-		main = ts_state_map_find(&main_by_session, thread->session, 0);
-		if (main == NONE)
-			r = ts_state_map_set(&main_by_session, thread->session, 0, i);
-		else
-			join_thread(program, main, i);
+		ret_mains[i] = i;
+		r = ts_state_map_set(&main_by_session, session, 0, i);
 	}
 	return r;
+}
+
+/* The calls of each thread that is its session's first, in one array. */
+static void list_calls(const struct ts_emulate_program *program, const uint32_t *mains,
+		       struct thread_calls *of, uint32_t *calls)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < program->n_calls; i++)
+		of[program->calls[i].thread].n++;
+	for (uint32_t i = 0; i < program->n_threads; i++) {
+		size_t n_its = mains[i] == i ? of[i].n : 0;
+
+		of[i] = (struct thread_calls){&calls[n], 0};
+		n += n_its;
+	}
+	for (uint32_t i = 0; i < program->n_calls; i++) {
+		uint32_t thread = program->calls[i].thread;
+
+		if (mains[thread] == thread)
+			of[thread].calls[of[thread].n++] = i;
+	}
+}
+
+static int join_threads(struct ts_emulate_program *program)
+{
+	ts_cleanup(ts_freep) uint32_t *mains = calloc(program->n_threads + 1, sizeof(*mains));
+	ts_cleanup(ts_freep) uint32_t *calls = ts_room(program->n_calls + 1, sizeof(*calls));
+	ts_cleanup(ts_freep) struct thread_calls *of = calloc(program->n_threads + 1, sizeof(*of));
+	int r = mains && calls && of ? find_mains(program, mains) : -ENOMEM;
+
+	if (r)
+		return r;
+	list_calls(program, mains, of, calls);
+	for (uint32_t i = 0; i < program->n_threads; i++)
+		if (mains[i] != NONE && mains[i] != i && begins_with_call(program, i))
+			join_thread(program, &of[mains[i]], i);
+	return 0;
 }
 
 static void set_wait(struct ts_emulate_builder *builder, const struct ts_emulate_waited *waited)

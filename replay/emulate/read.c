@@ -18,8 +18,6 @@
 	(TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET) | \
 	 TS_ROW_BIT(TS_ROW_EVENT) | TS_ROW_BIT(TS_ROW_STREAM_WAIT) |                         \
 	 TS_ROW_BIT(TS_ROW_GRAPH_LAUNCH))
-#define MAX_STREAMS ((size_t)1 << 16)
-#define MAX_THREADS ((size_t)1 << 16)
 
 void ts_emulate_builder_free(struct ts_emulate_builder *builder)
 {
@@ -31,6 +29,7 @@ void ts_emulate_builder_free(struct ts_emulate_builder *builder)
 	ts_state_map_deinit(&builder->context_by_id);
 	ts_state_map_deinit(&builder->thread_by_id);
 	ts_state_map_deinit(&builder->engine_by_id);
+	ts_same_devices_deinit(&builder->same);
 	free(builder->raws);
 	free(builder->waits);
 	free(builder->last_calls);
@@ -42,12 +41,16 @@ int ts_emulate_builder_new(struct ts_sbt_reader *reader, const struct ts_emulate
 {
 	ts_cleanup(ts_emulate_builder_freep) struct ts_emulate_builder *builder =
 		calloc(1, sizeof(*builder));
+	int r;
 
 	if (!builder)
 		return -ENOMEM;
 	builder->program = calloc(1, sizeof(*builder->program));
 	if (!builder->program)
 		return -ENOMEM;
+	r = reader ? ts_same_devices_read(&builder->same, reader) : 0;
+	if (r)
+		return r;
 	builder->options = *options;
 	builder->reader = reader;
 	builder->base_ns = UINT64_MAX;
@@ -126,8 +129,8 @@ static int get_queue(struct ts_emulate_builder *builder, uint32_t session, uint3
 		*ret = found;
 		return 0;
 	}
-	if (program->n_queues == MAX_STREAMS)
-		return TS_SBT_E_LIMIT;
+	if (program->n_queues == TS_MAX_STREAMS)
+		return TS_E_STREAMS;
 	found = (uint32_t)program->n_queues;
 	r = get_context(builder, session, context_id, &context);
 	if (!r)
@@ -189,10 +192,10 @@ static int get_thread(struct ts_emulate_builder *builder, uint32_t session, uint
 	int r;
 
 	if (found == NONE) {
-		r = program->n_threads < MAX_THREADS
+		r = program->n_threads < TS_MAX_THREADS
 			    ? ts_room_grow(&program->threads, program->n_threads,
 					   &program->n_threads_allocated, sizeof(*program->threads))
-			    : TS_SBT_E_LIMIT;
+			    : TS_E_THREADS;
 		if (!r)
 			r = ts_state_map_set(&builder->thread_by_id, session, thread,
 					     (uint32_t)program->n_threads);
@@ -212,27 +215,6 @@ static const struct ts_row_device *device_of(const struct ts_emulate_builder *bu
 	return builder->reader ? ts_sbt_reader_device(builder->reader, session, device) : NULL;
 }
 
-/* The first session that saw the same device, by its UUID. */
-static void same_device(const struct ts_emulate_builder *builder, uint32_t *session,
-			uint32_t *device)
-{
-	const struct ts_row_device *row = device_of(builder, *session, *device);
-	static const uint8_t none[sizeof(row->uuid)];
-	size_t n = row ? ts_sbt_reader_n_devices(builder->reader) : 0;
-
-	if (!row || !memcmp(row->uuid, none, sizeof(none)))
-		return;
-	for (size_t i = 0; i < n; i++) {
-		const struct ts_sbt_device *other = ts_sbt_reader_device_at(builder->reader, i);
-
-		if (memcmp(other->row.uuid, row->uuid, sizeof(none)))
-			continue;
-		*session = other->session;
-		*device = other->row.device;
-		return;
-	}
-}
-
 static int get_engine(struct ts_emulate_builder *builder, uint32_t session, uint32_t device,
 		      uint32_t kind, uint32_t *ret)
 {
@@ -247,14 +229,15 @@ static int get_engine(struct ts_emulate_builder *builder, uint32_t session, uint
 		*ret = found;
 		return 0;
 	}
-	same_device(builder, &its_session, &its_device);
+	if (builder->reader)
+		ts_same_devices_first(&builder->same, builder->reader, &its_session, &its_device);
 	its_key = (uint64_t)its_device << 8 | kind;
 	found = ts_state_map_find(&builder->engine_by_id, its_session, its_key);
 	if (found == NONE) {
-		r = program->n_engines < MAX_STREAMS
+		r = program->n_engines < TS_MAX_STREAMS
 			    ? ts_room_grow(&program->engines, program->n_engines,
 					   &program->n_engines_allocated, sizeof(*program->engines))
-			    : TS_SBT_E_LIMIT;
+			    : TS_E_STREAMS;
 		if (r)
 			return r;
 		found = (uint32_t)program->n_engines++;
@@ -281,7 +264,7 @@ static int add_call(struct ts_emulate_builder *builder, const struct ts_emulate_
 {
 	struct ts_emulate_program *program = builder->program;
 	int r = is_full(builder)
-			? TS_SBT_E_LIMIT
+			? TS_E_EMULATED
 			: ts_room_grow(&program->calls, program->n_calls,
 				       &program->n_calls_allocated, sizeof(*program->calls));
 
@@ -359,7 +342,7 @@ static int add_raw(struct ts_emulate_builder *builder, struct ts_emulate_item *r
 {
 	uint32_t at = (uint32_t)builder->n_raws;
 	struct ts_emulate_call *call;
-	int r = is_full(builder) ? TS_SBT_E_LIMIT
+	int r = is_full(builder) ? TS_E_EMULATED
 				 : ts_room_grow(&builder->raws, builder->n_raws,
 						&builder->n_raws_allocated, sizeof(*builder->raws));
 

@@ -303,7 +303,7 @@ int ts_replay_emulate(struct ts_replay *replay)
 	r = r ?: ts_resolver_new(replay->reader, &names, &replay->resolver);
 	if (!r)
 		r = read_program(replay, &program);
-	if (r == TS_SBT_E_LIMIT)
+	if (r == TS_E_EMULATED)
 		r = ts_replay_complain(replay, true,
 				       "%s holds more than %zu calls and operations; take a part "
 				       "of it with --from and --to",

@@ -136,7 +136,7 @@ static int run_timeline(struct query *query, const Ts__Rpc__Query__Timeline *ask
 	int r;
 
 	if (options.n_parts > MAX_PARTS)
-		return TS_SBT_E_LIMIT;
+		return TS_QUERY_E_MANY;
 	r = window(query, asked->from, asked->to, &options.from_ns, &options.to_ns);
 	r = r ? r : resolve(query, false, 0);
 	r = r ? r : ts_timeline_read(query->reader, &options, &timeline);
@@ -228,7 +228,7 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 	int r;
 
 	if (limit > MAX_LISTED)
-		return TS_SBT_E_LIMIT;
+		return TS_QUERY_E_MANY;
 	r = resolve(query, false, 0);
 	r = r ? r : ts_memory_read(query->reader, query->session, limit, &memory);
 	r = r ? r : ts_misuses_read(query->reader, query->session, limit, &misuses);
@@ -366,6 +366,7 @@ void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,
 		  const Ts__Rpc__Query *query, char ret_why[TS_QUERY_WHY_BYTES])
 {
 	size_t n = TS_QUERY_WHY_BYTES;
+	char limit[TS_LIMIT_TEXT_BYTES];
 
 	if (r == TS_QUERY_E_WINDOW)
 		snprintf(ret_why, n, "the window ends before it begins");
@@ -373,19 +374,29 @@ void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,
 		snprintf(ret_why, n, "there is no type of row of such a name");
 	else if (r == TS_QUERY_E_UNKNOWN)
 		snprintf(ret_why, n, "this version does not know the question");
-	else if (r == TS_SBT_E_LIMIT && query->body_case == TS__RPC__QUERY__BODY_GRAPH)
+	else if (r == TS_QUERY_E_MANY)
 		snprintf(ret_why, n,
-			 "%.96s holds more than %zu calls and operations there; take a part of it "
+			 "the question asks for too much: at most %u parts of a timeline, at most "
+			 "%u lines of a list",
+			 MAX_PARTS, MAX_LISTED);
+	else if (r == TS_E_GRAPH_NODES)
+		snprintf(ret_why, n,
+			 "%.72s holds more than %zu calls and operations there; take a part of it "
 			 "with --from and --to",
 			 path, TS_GRAPH_MAX_NODES);
+	else if (ts_limit_text(r, error, limit))
+		snprintf(ret_why, n, "%.72s %s", path, limit);
 	else if (r == TS_SBT_E_NOT_SBT)
-		snprintf(ret_why, n, "%.96s is no trace: %s", path, error->text);
+		snprintf(ret_why, n, "%.72s is no trace: %s", path, error->text);
 	else if (r == TS_SBT_E_VERSION)
-		snprintf(ret_why, n, "%.96s is of a version that cannot be read: %s", path,
+		snprintf(ret_why, n, "%.72s is of a version that cannot be read: %s", path,
+			 error->text);
+	else if (r > 0 && error->code == r)
+		snprintf(ret_why, n, "%.72s is damaged at byte %" PRIu64 ": %s", path, error->off,
 			 error->text);
 	else if (r > 0)
-		snprintf(ret_why, n, "%.96s is damaged at byte %" PRIu64 ": %s", path, error->off,
-			 error->text);
+		snprintf(ret_why, n, "%.72s cannot be read: error %d, which nothing explains", path,
+			 r);
 	else
-		snprintf(ret_why, n, "cannot read %.96s: %s", path, strerror(-r));
+		snprintf(ret_why, n, "cannot read %.72s: %s", path, strerror(-r));
 }

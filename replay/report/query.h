@@ -10,11 +10,12 @@
 
 #include <stdbool.h>
 
-/* Besides negative errnos and TS_SBT_E_*. */
+/* Besides negative errnos, TS_SBT_E_* and replay/state/limit.h. */
 #define TS_QUERY_E_WINDOW 100 /* it ends before it begins */
 #define TS_QUERY_E_TYPE	  101 /* there is no type of row of that name */
 #define TS_QUERY_E_UNKNOWN \
 	102 /* a question that this version does not know, or one without what it is about */
+#define TS_QUERY_E_MANY 103 /* it asks for more parts or lines than an answer holds */
 
 struct ts_executor;
 struct ts_underway;

@@ -102,8 +102,11 @@ char *ts_replay_why(struct ts_pool *pool, const char *path, uint32_t session, in
 		return ts_pool_printf(pool, "%s: session %u: no captured operation is selected",
 				      path, session);
 	if (r == TS_EXEC_E_TOO_MANY)
-		return ts_pool_printf(pool, "%s: more than %u operations", path,
-				      TS_EXEC_MAX_OPERATIONS);
+		return ts_pool_printf(pool,
+				      "%s: session %u: more than %u captured operations, which is "
+				      "the limit; capture a part of the program with `tsctl record "
+				      "--capture window`",
+				      path, session, TS_EXEC_MAX_OPERATIONS);
 	return r == -ECANCELED ? ts_pool_copy(pool, "interrupted") : NULL;
 }
 

@@ -168,12 +168,24 @@ static void make_streams(struct ts_pool *pool, const struct ts_state *state,
 	}
 }
 
+/* The reader has devices by session and number, and so has the report. */
 static Ts__Rpc__StateDevice *find_device(Ts__Rpc__StateReport *report, uint32_t session,
 					 uint32_t device)
 {
-	for (size_t i = 0; i < report->n_devices; i++)
-		if (report->devices[i]->session == session && report->devices[i]->device == device)
-			return report->devices[i];
+	size_t low = 0, high = report->n_devices;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		Ts__Rpc__StateDevice *message = report->devices[middle];
+
+		if (message->session == session && message->device == device)
+			return message;
+		if (message->session < session ||
+		    (message->session == session && message->device < device))
+			low = middle + 1;
+		else
+			high = middle;
+	}
 	return NULL;
 }
 

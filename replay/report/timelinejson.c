@@ -55,6 +55,22 @@ static void set_idle(struct ts_pool *pool, const struct ts_timeline_device *devi
 	}
 }
 
+/* Where the streams of this device, or of a later one, begin. */
+static size_t first_stream(const struct ts_timeline *timeline, uint32_t in)
+{
+	size_t low = 0, high = timeline->n_streams;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (timeline->streams[middle].in < in)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 void ts_timelinejson_device(struct ts_resolver *resolver, struct ts_pool *pool,
 			    const struct ts_timeline *timeline, uint32_t in, bool streams,
 			    Ts__Rpc__TimelineDevice *message)
@@ -62,6 +78,7 @@ void ts_timelinejson_device(struct ts_resolver *resolver, struct ts_pool *pool,
 	const struct ts_timeline_device *device = &timeline->devices[in];
 	const struct ts_row_device *row =
 		ts_sbt_reader_device(ts_resolver_reader(resolver), device->session, device->device);
+	size_t first, n;
 
 	ts__rpc__timeline_device__init(message);
 	TS_RPC_SET(message, session, device->session);
@@ -81,11 +98,12 @@ void ts_timelinejson_device(struct ts_resolver *resolver, struct ts_pool *pool,
 		TS_RPC_SET(message, mean_at_once, (double)device->sum_ns / (double)device->busy_ns);
 	if (!streams)
 		return;
-	message->streams = ts_pool_alloc(pool, timeline->n_streams, sizeof(*message->streams));
-	for (size_t i = 0; i < timeline->n_streams; i++)
-		if (timeline->streams[i].in == in)
-			message->streams[message->n_streams++] =
-				make_stream(resolver, pool, timeline, &timeline->streams[i]);
+	first = first_stream(timeline, in);
+	n = first_stream(timeline, in + 1) - first;
+	message->streams = ts_pool_alloc(pool, n + 1, sizeof(*message->streams));
+	for (size_t i = 0; i < n; i++)
+		message->streams[message->n_streams++] =
+			make_stream(resolver, pool, timeline, &timeline->streams[first + i]);
 }
 
 void ts_timelinejson_make(struct ts_resolver *resolver, struct ts_pool *pool,
@@ -126,14 +144,36 @@ Ts__Rpc__Occupancy *ts_timelinejson_occupancy(struct ts_pool *pool,
 	return message;
 }
 
+/* NULL: of this device no kernel is known. */
+static const struct ts_occupancy_sum *find_occupancy(const struct ts_occupancies *occupancies,
+						     uint32_t session, uint32_t device)
+{
+	size_t low = 0, high = occupancies->n_devices;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct ts_occupancy_sum *sum = &occupancies->devices[middle];
+
+		if (sum->session == session && sum->device == device)
+			return sum;
+		if (sum->session < session || (sum->session == session && sum->device < device))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
 void ts_timelinejson_occupancies(struct ts_pool *pool, const struct ts_occupancies *occupancies,
 				 Ts__Rpc__TimelineDevice *const *devices, size_t n_devices)
 {
-	for (size_t i = 0; i < n_devices; i++)
-		for (size_t j = 0; j < occupancies->n_devices; j++)
-			if (devices[i]->has_device &&
-			    occupancies->devices[j].session == devices[i]->session &&
-			    occupancies->devices[j].device == devices[i]->device)
-				devices[i]->occupancy =
-					ts_timelinejson_occupancy(pool, &occupancies->devices[j]);
+	for (size_t i = 0; i < n_devices; i++) {
+		const struct ts_occupancy_sum *sum =
+			devices[i]->has_device ? find_occupancy(occupancies, devices[i]->session,
+								devices[i]->device)
+					       : NULL;
+
+		if (sum)
+			devices[i]->occupancy = ts_timelinejson_occupancy(pool, sum);
+	}
 }

@@ -25,7 +25,7 @@ struct ts_state_checkpoints {
 
 /*
  * Adds checkpoints to what is to be appended; the caller commits. One for `every` rows; 0: as TS_STATE_CHECKPOINT_ROWS says. TS_SBT_E_CORRUPT: blocks are damaged;
- * TS_SBT_E_LIMIT: too much of it is unanswered, or live; also -ENOMEM, and -EFBIG as ts_sbt_append_item() says.
+ * TS_SBT_E_LIMIT: too much of it is unanswered; TS_E_LIVE, TS_E_STREAMS; also -ENOMEM, and -EFBIG as ts_sbt_append_item() says.
  */
 int ts_state_checkpoints_add(struct ts_sbt_append *append, uint32_t every,
 			     struct ts_state_checkpoints *ret);

@@ -18,7 +18,6 @@
 
 #define NONE	     TS_STATE_MAP_NONE
 #define ALIGN_BUDGET (UINT64_C(1) << 28)
-#define MAX_STREAMS  (1u << 16)
 #define TYPES_OF_DEVICES \
 	(TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET))
 
@@ -134,7 +133,7 @@ static int add_name(struct diffing *diffing, const struct ts_diff_name *what, ui
 	int r;
 
 	if (diff->n_names == TS_DIFF_MAX_NAMES)
-		return TS_SBT_E_LIMIT;
+		return TS_E_DIFF_NAMES;
 	r = grow(&diff->names, diff->n_names, &diffing->n_names_allocated[0], sizeof(*diff->names));
 	r = r ? r
 	      : grow(&diffing->names, diff->n_names, &diffing->n_names_allocated[1],
@@ -178,7 +177,7 @@ static int find_kernel(struct diffing *diffing, struct side *side, struct ts_sbt
 	r = ts_intern(&diffing->texts, text ? text : "", text ? (uint32_t)n_bytes : 0, &id,
 		      &is_new);
 	if (r)
-		return r == -EOVERFLOW ? TS_SBT_E_LIMIT : r;
+		return r == -EOVERFLOW ? TS_E_DIFF_NAMES : r;
 	*ret_name = ts_state_map_find(&diffing->by_key, TS_ROW_KERNEL, id);
 	if (*ret_name == NONE) {
 		what.name = strdup(text ? text : "");
@@ -286,8 +285,8 @@ static int find_stream(struct side *side, uint32_t session, uint32_t context, ui
 	*ret_stream = ts_state_map_find(&side->by_stream, session, key);
 	if (*ret_stream != NONE)
 		return 0;
-	if (side->n_streams == MAX_STREAMS)
-		return TS_SBT_E_LIMIT;
+	if (side->n_streams == TS_MAX_STREAMS)
+		return TS_E_STREAMS;
 	r = find_session(side, session, &made.session_at);
 	r = r ? r
 	      : grow(&side->streams, side->n_streams, &side->n_streams_allocated,

@@ -21,6 +21,7 @@
 #pragma once
 
 #include "replay/state/doubts.h"
+#include "replay/state/limit.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,7 +29,7 @@ extern "C" {
 
 #define TS_DIFF_MAX_SAMPLES 65536u
 #define TS_DIFF_MIN_SAMPLES 5u /* of fewer in either trace nothing is said */
-#define TS_DIFF_MAX_NAMES   (1u << 16)
+#define TS_DIFF_MAX_NAMES   TS_MAX_DIFF_NAMES
 #define TS_DIFF_MAX_OPS	    (1u << 22)
 
 enum ts_diff_verdict {
@@ -100,7 +101,7 @@ struct ts_diff_options {
 	size_t max_slower;    /* that are told one by one */
 };
 
-/* Errors: -ENOMEM, those of sbt/reader.h; TS_SBT_E_LIMIT: more than TS_DIFF_MAX_NAMES names. *ret_side: whose they are. */
+/* Errors: -ENOMEM, those of sbt/reader.h; TS_E_DIFF_NAMES, TS_E_STREAMS. *ret_side: whose they are. */
 int ts_diff_read(struct ts_sbt_reader *const readers[2], const struct ts_diff_options *options,
 		 struct ts_diff **ret_diff, unsigned *ret_side);
 void ts_diff_free(struct ts_diff *diff); /* NULL is fine */

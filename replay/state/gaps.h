@@ -134,7 +134,7 @@ struct ts_gaps_options {
 	uint64_t op_id;	    /* not 0: of one operation alone, that before it, however short */
 };
 
-/* Errors: -ENOMEM, those of sbt/reader.h, TS_SBT_E_LIMIT (more than 262,144 streams). */
+/* Errors: -ENOMEM, those of sbt/reader.h, TS_E_STREAMS. */
 int ts_gaps_read(struct ts_sbt_reader *reader, const struct ts_gaps_options *options,
 		 struct ts_gaps **ret_gaps);
 void ts_gaps_free(struct ts_gaps *gaps); /* NULL is fine */

@@ -16,10 +16,8 @@
 #include <string.h>
 
 #define NONE	    TS_GRAPH_NONE
-#define MAX_EDGES   ((size_t)1 << 27)
 #define NEAR_NS	    UINT64_C(5000)
 #define N_ENGINES   8u /* operations of a kind and device that are remembered */
-#define MAX_STREAMS 65536u
 #define RECENT	    16u /* threads that are looked for first, by their ids' lower bits */
 
 /* The operations of one stream, in the order in which they began. */
@@ -164,7 +162,7 @@ static int make_node(struct builder *builder, struct ts_graph_node **ret_node)
 	int r = graph->n_nodes < builder->max_nodes
 			? ts_room_grow(&graph->nodes, graph->n_nodes, &builder->n_nodes_allocated,
 				       sizeof(*graph->nodes))
-			: TS_SBT_E_LIMIT;
+			: TS_E_GRAPH_NODES;
 
 	if (!r)
 		*ret_node = &graph->nodes[graph->n_nodes];
@@ -189,10 +187,10 @@ static int add_edge(struct builder *builder, uint32_t kind, uint32_t from, uint6
 {
 	struct ts_graph *graph = builder->graph;
 	struct ts_graph_edge *edge;
-	int r = graph->n_edges < MAX_EDGES
+	int r = graph->n_edges < TS_MAX_GRAPH_EDGES
 			? ts_room_grow(&graph->edges, graph->n_edges, &builder->n_edges_allocated,
 				       sizeof(*graph->edges))
-			: TS_SBT_E_LIMIT;
+			: TS_E_GRAPH_EDGES;
 
 	if (r)
 		return r;
@@ -469,10 +467,10 @@ static int feed_sync(struct builder *builder, uint32_t session, const struct ts_
 static int new_stream(struct builder *builder, const struct ts_state_op *op)
 {
 	uint64_t key = (uint64_t)op->context << 32 | op->stream;
-	int r = builder->n_streams < MAX_STREAMS
+	int r = builder->n_streams < TS_MAX_STREAMS
 			? ts_room_grow(&builder->streams, builder->n_streams,
 				       &builder->n_streams_allocated, sizeof(*builder->streams))
-			: TS_SBT_E_LIMIT;
+			: TS_E_STREAMS;
 
 	if (!r)
 		r = ts_state_map_set(&builder->stream_by_id, op->session, key,

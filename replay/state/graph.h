@@ -24,6 +24,7 @@
 #pragma once
 
 #include "replay/state/doubts.h"
+#include "replay/state/limit.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -128,7 +129,7 @@ struct ts_graph_options {
 	size_t max_nodes;	 /* 0: TS_GRAPH_MAX_NODES */
 };
 
-#define TS_GRAPH_MAX_NODES ((size_t)1 << 23)
+#define TS_GRAPH_MAX_NODES ((size_t)TS_MAX_GRAPH_NODES)
 
 /* What held the node up; TS_GRAPH_NONE: nothing that is known. */
 static inline uint32_t ts_graph_binding(const struct ts_graph_node *node)
@@ -139,7 +140,7 @@ static inline uint32_t ts_graph_binding(const struct ts_graph_node *node)
 /* The handle of the event that an edge is of; 0: of none. */
 uint64_t ts_graph_event(const struct ts_graph *graph, uint32_t edge);
 
-/* Errors: -ENOMEM, those of sbt/reader.h, and TS_SBT_E_LIMIT: there would be more nodes, or too many streams. */
+/* Errors: -ENOMEM, those of sbt/reader.h, TS_E_GRAPH_NODES (more than max_nodes), TS_E_GRAPH_EDGES, TS_E_STREAMS. */
 int ts_graph_read(struct ts_sbt_reader *reader, const struct ts_graph_options *options,
 		  struct ts_graph **ret_graph);
 void ts_graph_free(struct ts_graph *graph); /* NULL is fine */

@@ -22,6 +22,7 @@
  */
 #pragma once
 
+#include "replay/state/limit.h"
 #include "sbt/reader.h"
 
 #ifdef __cplusplus
@@ -116,13 +117,12 @@ TS_DEFINE_CLEANUP(struct ts_state_machine *, ts_state_machine_freep, ts_state_ma
 	 TS_ROW_BIT(TS_ROW_MEMSET) | TS_ROW_BIT(TS_ROW_EVENT) | TS_ROW_BIT(TS_ROW_STREAM) | \
 	 TS_ROW_BIT(TS_ROW_STREAM_WAIT) | TS_ROW_BIT(TS_ROW_GRAPH_LAUNCH))
 
-/* Feeds the streams of the whole trace. Damaged blocks are left out. A negative errno, or TS_SBT_E_LIMIT. */
+/* Feeds the streams of the whole trace. Damaged blocks are left out. A negative errno, or TS_E_STREAMS. */
 int ts_state_machine_prepare(struct ts_state_machine *machine, struct ts_sbt_reader *reader,
 			     uint32_t session);
 
 /*
- * Returns 1 where the row completes an operation, told in *ret_op; 0 where not; -ENOMEM; TS_SBT_E_LIMIT (more than 262,144
- * streams). Rows of other types do nothing.
+ * Returns 1 where the row completes an operation, told in *ret_op; 0 where not; -ENOMEM; TS_E_STREAMS. Rows of other types do nothing.
  */
 int ts_state_machine_feed(struct ts_state_machine *machine, const struct ts_sbt_row *row,
 			  struct ts_state_op *ret_op);

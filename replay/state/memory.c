@@ -12,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE	   TS_STATE_MAP_NONE
-#define MAX_LIVE   (1u << 24)
-#define MAX_GROUPS (1u << 16)
+#define NONE TS_STATE_MAP_NONE
 
 struct live {
 	struct ts_memory_holder holder;
@@ -28,6 +26,7 @@ struct pass {
 	struct ts_state_map by_address;
 	struct ts_memory_group *groups;
 	size_t n_groups, n_groups_allocated;
+	struct ts_state_map by_stream, by_pool, by_group; /* numbers of what a group is told by */
 	uint32_t last_group;
 	uint64_t device_bytes;
 	uint64_t until_ns; /* 0: to the end */
@@ -38,6 +37,9 @@ static void pass_deinit(struct pass *pass)
 	free(pass->live);
 	free(pass->groups);
 	ts_state_map_deinit(&pass->by_address);
+	ts_state_map_deinit(&pass->by_stream);
+	ts_state_map_deinit(&pass->by_pool);
+	ts_state_map_deinit(&pass->by_group);
 }
 
 void ts_memory_free(struct ts_memory *memory)
@@ -80,10 +82,21 @@ static bool is_of(const struct ts_memory_group *group, uint32_t session,
 	       group->pool == row->pool;
 }
 
-/* There are few, and the last one found is the likeliest. */
+/* Numbers keys in the order in which they come, so that several parts of a key become one. */
+static int number_of(struct ts_state_map *map, uint32_t of, uint64_t key, uint32_t *ret_number)
+{
+	*ret_number = ts_state_map_find(map, of, key);
+	if (*ret_number != NONE)
+		return 0;
+	*ret_number = (uint32_t)map->n;
+	return ts_state_map_set(map, of, key, *ret_number);
+}
+
+/* The last one found is the likeliest. */
 static int find_group(struct pass *pass, uint32_t session, const struct ts_row_memory *row,
 		      uint32_t *ret_group)
 {
+	uint32_t stream, pool;
 	int r;
 
 	if (pass->last_group < pass->n_groups &&
@@ -91,14 +104,21 @@ static int find_group(struct pass *pass, uint32_t session, const struct ts_row_m
 		*ret_group = pass->last_group;
 		return 0;
 	}
-	for (uint32_t i = 0; i < pass->n_groups; i++)
-		if (is_of(&pass->groups[i], session, row)) {
-			*ret_group = pass->last_group = i;
-			return 0;
-		}
-	if (pass->n_groups == MAX_GROUPS)
-		return TS_SBT_E_LIMIT;
+	r = number_of(&pass->by_stream, session, (uint64_t)row->device << 32 | row->stream,
+		      &stream);
+	r = r ? r : number_of(&pass->by_pool, stream, row->pool, &pool);
+	if (r)
+		return r;
+	*ret_group = ts_state_map_find(&pass->by_group, pool, row->memory_kind);
+	if (*ret_group != NONE) {
+		pass->last_group = *ret_group;
+		return 0;
+	}
+	if (pass->n_groups == TS_MAX_MEMORY_GROUPS)
+		return TS_E_GROUPS;
 	r = grow(&pass->groups, pass->n_groups, &pass->n_groups_allocated, sizeof(*pass->groups));
+	r = r ? r
+	      : ts_state_map_set(&pass->by_group, pool, row->memory_kind, (uint32_t)pass->n_groups);
 	if (r)
 		return r;
 	pass->groups[pass->n_groups] = (struct ts_memory_group){.session = session,
@@ -169,8 +189,8 @@ static int feed_alloc(struct pass *pass, uint32_t session, const struct ts_row_m
 		r = drop(pass, at, false);
 		pass->memory->n_lost_frees += !pass->until_ns;
 	}
-	if (!r && pass->n_live == MAX_LIVE)
-		return TS_SBT_E_LIMIT;
+	if (!r && pass->n_live == TS_MAX_LIVE)
+		return TS_E_LIVE;
 	if (!r)
 		r = find_group(pass, session, row, &index);
 	if (!r)
@@ -276,14 +296,44 @@ static int list_holders(struct pass *pass, bool device_only, size_t max,
 	return 0;
 }
 
-static void set_call(struct ts_memory_holders *holders, uint32_t session,
-		     const struct ts_row_api *call)
-{
-	for (size_t i = 0; i < holders->n_largest; i++) {
-		struct ts_memory_holder *holder = &holders->largest[i];
+/* Holders by the operation that allocated them, each the first of a list that `next` continues. */
+struct wanted {
+	struct ts_memory_holders *holders;
+	struct ts_state_map by_op;
+	uint32_t *next; /* NONE: the last */
+};
 
-		if (holder->session != session || holder->row.op_id != call->op_id)
-			continue;
+static void wanted_deinit(struct wanted *wanted)
+{
+	ts_state_map_deinit(&wanted->by_op);
+	free(wanted->next);
+}
+
+static int wanted_init(struct wanted *wanted, struct ts_memory_holders *holders)
+{
+	int r = 0;
+
+	wanted->holders = holders;
+	wanted->next = calloc(holders->n_largest + 1, sizeof(*wanted->next));
+	if (!wanted->next)
+		return -ENOMEM;
+	for (uint32_t i = 0; !r && i < holders->n_largest; i++) {
+		const struct ts_memory_holder *holder = &holders->largest[i];
+
+		wanted->next[i] =
+			ts_state_map_find(&wanted->by_op, holder->session, holder->row.op_id);
+		r = ts_state_map_set(&wanted->by_op, holder->session, holder->row.op_id, i);
+	}
+	return r;
+}
+
+static void set_call(struct wanted *wanted, uint32_t session, const struct ts_row_api *call)
+{
+	uint32_t i = ts_state_map_find(&wanted->by_op, session, call->op_id);
+
+	for (; i != NONE; i = wanted->next[i]) {
+		struct ts_memory_holder *holder = &wanted->holders->largest[i];
+
 		holder->thread = call->thread;
 		holder->stack = call->stack;
 		holder->call_ns = call->start_ns;
@@ -292,19 +342,16 @@ static void set_call(struct ts_memory_holders *holders, uint32_t session,
 
 static int find_calls(struct ts_memory *memory, struct ts_sbt_reader *reader, uint32_t session)
 {
-	struct ts_memory_holders *lists[] = {&memory->at_peak, &memory->never_freed};
+	ts_cleanup(wanted_deinit) struct wanted at_peak = {0};
+	ts_cleanup(wanted_deinit) struct wanted never_freed = {0};
 	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_API),
 						      .session = session};
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct ts_state_map wanted = {0};
 	struct ts_sbt_row row;
-	int r = 0;
+	int r = wanted_init(&at_peak, &memory->at_peak);
 
-	for (size_t i = 0; !r && i < TS_ARRAY_LEN(lists); i++)
-		for (size_t j = 0; !r && j < lists[i]->n_largest; j++)
-			r = ts_state_map_set(&wanted, lists[i]->largest[j].session,
-					     lists[i]->largest[j].row.op_id, 0);
-	if (!r && wanted.n)
+	r = r ? r : wanted_init(&never_freed, &memory->never_freed);
+	if (!r && (at_peak.by_op.n || never_freed.by_op.n))
 		r = ts_sbt_cursor_new(reader, &options, &cursor);
 	while (!r && cursor) {
 		r = ts_sbt_cursor_next(cursor, &row);
@@ -313,12 +360,11 @@ static int find_calls(struct ts_memory *memory, struct ts_sbt_reader *reader, ui
 			r = 0;
 			continue;
 		}
-		if (r || ts_state_map_find(&wanted, row.session, row.api->op_id) == NONE)
-			continue;
-		for (size_t i = 0; i < TS_ARRAY_LEN(lists); i++)
-			set_call(lists[i], row.session, row.api);
+		if (r)
+			break;
+		set_call(&at_peak, row.session, row.api);
+		set_call(&never_freed, row.session, row.api);
 	}
-	ts_state_map_deinit(&wanted);
 	return r == TS_SBT_E_END ? 0 : r;
 }
 

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "replay/state/limit.h"
 #include "sbt/reader.h"
 
 #ifdef __cplusplus
@@ -60,8 +61,8 @@ struct ts_memory {
 };
 
 /*
- * `session` 0: all. At most `max_listed` holders each. Errors: -ENOMEM, those of sbt/reader.h, and TS_SBT_E_LIMIT where more than
- * 16,777,216 allocations are live at once, or memory is of more than 65,536 groups.
+ * `session` 0: all. At most `max_listed` holders each. Errors: -ENOMEM, those of sbt/reader.h, TS_E_LIVE and
+ * TS_E_GROUPS.
  */
 int ts_memory_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
 		   struct ts_memory **ret_memory);

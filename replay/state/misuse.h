@@ -93,7 +93,7 @@ struct ts_misuses {
 /* Findings that are examined at most; later ones are not. */
 #define TS_MISUSE_MAX 65536u
 
-/* `session` 0: all. Errors: -ENOMEM, those of sbt/reader.h, TS_SBT_E_LIMIT: more than 4096 pools. */
+/* `session` 0: all. Errors: -ENOMEM, those of sbt/reader.h, TS_E_POOLS. */
 int ts_misuses_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
 		    struct ts_misuses **ret_misuses);
 void ts_misuses_free(struct ts_misuses *misuses); /* NULL is fine */

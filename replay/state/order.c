@@ -23,7 +23,6 @@
 #define MAX_VISITS  4096u
 #define MAX_LOOKS   16384u /* waits, those too that are for nothing that is known */
 #define MAX_DEPTH   16u
-#define MAX_STREAMS (1u << 18)
 #define MAX_MARKERS (1u << 20)
 
 /* Room for one more; `bytes` is an item's size. */
@@ -94,8 +93,8 @@ static int new_stream(struct ts_order *order, uint32_t session, uint32_t context
 	uint32_t found, of;
 	int r;
 
-	if (order->n_streams == MAX_STREAMS)
-		return TS_SBT_E_LIMIT;
+	if (order->n_streams == TS_MAX_STREAMS)
+		return TS_E_STREAMS;
 	r = get_context(order, session, context, &of);
 	if (r)
 		return r;

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #define NONE	    TS_STATE_MAP_NONE
-#define MAX_STREAMS (1u << 18)
 #define MAX_MARKERS (1u << 20)
 
 enum {
@@ -324,7 +323,7 @@ static void unpack_markers(struct ts_unpack *unpack, struct ts_order *order)
 		marker->stream = stream ? (uint32_t)(stream - 1) : NONE;
 		marker->unsure = (uint32_t)(flags >> 1);
 		marker->is_settled = flags & 1;
-		unpack->bad |= stream > MAX_STREAMS || (!stream && !marker->is_settled);
+		unpack->bad |= stream > TS_MAX_STREAMS || (!stream && !marker->is_settled);
 		if (!marker->is_settled)
 			continue;
 		marker->n_found = ts_order_unpack_found(unpack, marker->found, marker->op_id);
@@ -446,7 +445,7 @@ static void unpack_streams(struct ts_unpack *unpack, struct ts_order *order)
 	size_t n = ts_unpack_count(unpack);
 	struct ts_state_map_slot *contexts = keys_of(&order->context_by_id, order->n_contexts);
 
-	unpack->bad |= !contexts || n > MAX_STREAMS;
+	unpack->bad |= !contexts || n > TS_MAX_STREAMS;
 	if (!unpack->bad)
 		order->streams = array(unpack, n, sizeof(*order->streams));
 	order->n_streams = order->n_streams_allocated = unpack->bad ? 0 : n;

@@ -1,39 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A pool that grows while more than what is asked for lies unused in it is in pieces, or holds memory that another stream has yet to
- * let go. Its holes are counted when that was worst so far, and not more often than MAX_LOOKS, for each look goes over all of them.
+ * let go. Its holes are counted when that was worst so far, at most MAX_LOOKS times: each look goes over the spans of all pools,
+ * MAX_VISITS at most.
  */
 #include "replay/state/pools.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define MAX_LOOKS 256u
+#define MAX_LOOKS  256u
+#define MAX_VISITS (UINT64_C(1) << 26) /* of spans, by the looks at all pools */
 
 void ts_pools_deinit(struct ts_pools *pools)
 {
 	free(pools->pools);
+	ts_state_map_deinit(&pools->by_pool);
 	*pools = (struct ts_pools){0};
 }
 
 static int find(struct ts_pools *pools, uint32_t session, const struct ts_row_memory *row,
 		struct ts_pool_state **ret_state)
 {
+	uint32_t found = ts_state_map_find(&pools->by_pool, session, row->pool);
 	struct ts_pool_state *grown;
 	size_t n_wanted = pools->n_allocated ? 2 * pools->n_allocated : 8;
+	int r;
 
-	for (size_t tried = 0; tried < pools->n; tried++) {
-		size_t i = (pools->last + tried) % pools->n;
-
-		if (pools->pools[i].use.session == session &&
-		    pools->pools[i].use.pool == row->pool) {
-			pools->last = i;
-			*ret_state = &pools->pools[i];
-			return 0;
-		}
+	if (found != TS_STATE_MAP_NONE) {
+		*ret_state = &pools->pools[found];
+		return 0;
 	}
-	if (pools->n == TS_POOLS_MAX)
-		return TS_SBT_E_LIMIT;
+	if (pools->n == TS_MAX_POOLS)
+		return TS_E_POOLS;
 	if (pools->n == pools->n_allocated) {
 		grown = realloc(pools->pools, n_wanted * sizeof(*grown));
 		if (!grown)
@@ -41,8 +40,10 @@ static int find(struct ts_pools *pools, uint32_t session, const struct ts_row_me
 		pools->pools = grown;
 		pools->n_allocated = n_wanted;
 	}
-	pools->last = pools->n++;
-	*ret_state = &pools->pools[pools->last];
+	r = ts_state_map_set(&pools->by_pool, session, row->pool, (uint32_t)pools->n);
+	if (r)
+		return r;
+	*ret_state = &pools->pools[pools->n++];
 	**ret_state = (struct ts_pool_state){
 		.use = {.session = session, .device = row->device, .pool = row->pool}};
 	return 0;
@@ -58,13 +59,14 @@ static void count_hole(struct ts_pool_use *use, uint64_t bytes)
 		use->largest_hole_bytes = bytes;
 }
 
-static void look(struct ts_pool_state *state, struct ts_spans *spans)
+static void look(struct ts_pools *pools, struct ts_pool_state *state, struct ts_spans *spans)
 {
 	struct ts_pool_use *use = &state->use;
 	uint64_t hole = 0, hole_end = 0;
 
 	use->n_holes = use->hole_bytes = use->largest_hole_bytes = 0;
 	for (struct ts_span *span = ts_spans_first(spans); span; span = ts_spans_next(span)) {
+		pools->n_visits++;
 		if (span->session != use->session || span->pool != use->pool || !span->freed.ns ||
 		    span->freed.ns <= state->shrunk_ns)
 			continue;
@@ -79,7 +81,7 @@ static void look(struct ts_pool_state *state, struct ts_spans *spans)
 	count_hole(use, hole);
 }
 
-static void grow(struct ts_pool_state *state, struct ts_spans *spans,
+static void grow(struct ts_pools *pools, struct ts_pool_state *state, struct ts_spans *spans,
 		 const struct ts_row_memory *row)
 {
 	uint64_t room = state->bytes > state->used_bytes ? state->bytes - state->used_bytes : 0;
@@ -88,13 +90,14 @@ static void grow(struct ts_pool_state *state, struct ts_spans *spans,
 	if (!row->bytes || room < row->bytes)
 		return;
 	state->use.n_growths_with_room++;
-	if (room <= state->use.wasted_bytes || state->n_looks == MAX_LOOKS)
+	if (room <= state->use.wasted_bytes || state->n_looks == MAX_LOOKS ||
+	    pools->n_visits >= MAX_VISITS)
 		return;
 	state->n_looks++;
 	state->use.wasted_ns = row->start_ns;
 	state->use.wasted_bytes = room;
 	state->use.asked_bytes = row->bytes;
-	look(state, spans);
+	look(pools, state, spans);
 }
 
 int ts_pools_feed(struct ts_pools *pools, struct ts_spans *spans, uint32_t session,
@@ -110,7 +113,7 @@ int ts_pools_feed(struct ts_pools *pools, struct ts_spans *spans, uint32_t sessi
 	if (r)
 		return r;
 	if (row->pool_bytes > state->bytes)
-		grow(state, spans, row);
+		grow(pools, state, spans, row);
 	else if (row->pool_bytes < state->bytes)
 		state->shrunk_ns = row->start_ns;
 	state->bytes = row->pool_bytes;

@@ -4,14 +4,14 @@
  */
 #pragma once
 
+#include "replay/state/limit.h"
+#include "replay/state/map.h"
 #include "replay/state/misuse.h"
 #include "replay/state/spans.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define TS_POOLS_MAX 4096u
 
 struct ts_pool_state {
 	struct ts_pool_use use;
@@ -24,11 +24,12 @@ struct ts_pool_state {
 struct ts_pools {
 	struct ts_pool_state *pools;
 	size_t n, n_allocated;
-	size_t last; /* that was found */
+	struct ts_state_map by_pool;
+	uint64_t n_visits; /* of spans, while looking at holes */
 };
 
 void ts_pools_deinit(struct ts_pools *pools);
-/* Before `spans` are told of the row. -ENOMEM, TS_SBT_E_LIMIT. */
+/* Before `spans` are told of the row. -ENOMEM, TS_E_POOLS. */
 int ts_pools_feed(struct ts_pools *pools, struct ts_spans *spans, uint32_t session,
 		  const struct ts_row_memory *row);
 /* By session and pool, the caller's to free. -ENOMEM. */

@@ -149,7 +149,7 @@ static int feed_call(struct ts_state_builder *builder, const struct ts_sbt_row *
 	if (call->end_ns <= state->at_ns)
 		return 0;
 	if (state->n_threads == TS_STATE_MAX_LIVE)
-		return TS_SBT_E_LIMIT;
+		return TS_E_LIVE;
 	thread = ts_state_append(&state->threads, &state->n_threads, &builder->n_threads_allocated,
 				 sizeof(*thread));
 	if (!thread)
@@ -189,7 +189,7 @@ static int feed_alloc(struct ts_state_builder *builder, const struct ts_sbt_row 
 		return 0;
 	}
 	if (state->n_allocations == TS_STATE_MAX_LIVE)
-		return TS_SBT_E_LIMIT;
+		return TS_E_LIVE;
 	allocation = ts_state_append(&state->allocations, &state->n_allocations,
 				     &builder->n_allocations_allocated, sizeof(*allocation));
 	if (!allocation)
@@ -229,7 +229,7 @@ static int feed_event(struct ts_state_builder *builder, const struct ts_sbt_row 
 
 	if (at == NONE) {
 		if (state->n_events == TS_STATE_MAX_LIVE)
-			return TS_SBT_E_LIMIT;
+			return TS_E_LIVE;
 		event = ts_state_append(&state->events, &state->n_events,
 					&builder->n_events_allocated, sizeof(*event));
 		if (!event)
@@ -434,7 +434,7 @@ int ts_state_builder_keep(struct ts_state_builder *builder, const struct ts_stat
 	if ((op->call_ns ? op->call_ns : op->start_ns) > state->at_ns)
 		return 0;
 	if (state->n_ops == TS_STATE_MAX_LIVE)
-		return TS_SBT_E_LIMIT;
+		return TS_E_LIVE;
 	current = ts_state_append(&state->ops, &state->n_ops, &builder->n_ops_allocated,
 				  sizeof(*current));
 	if (!current)

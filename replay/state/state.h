@@ -98,8 +98,8 @@ struct ts_state {
 	bool is_cut; /* the trace ends before everything under way was over, or it was too much to follow */
 };
 
-/* Live allocations and threads that are kept at most; of more the answer is TS_SBT_E_LIMIT. */
-#define TS_STATE_MAX_LIVE (1u << 24)
+/* Live allocations and threads that are kept at most; of more the answer is TS_E_LIVE. */
+#define TS_STATE_MAX_LIVE TS_MAX_LIVE
 
 /* `session` 0: all. Errors: -ENOMEM, and those of sbt/reader.h. */
 int ts_state_at(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
@@ -119,7 +119,7 @@ struct ts_state_machine *ts_state_builder_machine(struct ts_state_builder *build
 /* The limits of a device, before rows: of others it is not known whether they were full. -ENOMEM. */
 int ts_state_builder_device(struct ts_state_builder *builder, uint32_t session,
 			    const struct ts_row_device *row);
-/* TS_SBT_E_END: nothing that follows can change the answer. Also 0, -ENOMEM, TS_SBT_E_LIMIT. */
+/* TS_SBT_E_END: nothing that follows can change the answer. Also 0, -ENOMEM, TS_E_LIVE, TS_E_STREAMS. */
 int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_row *row);
 /* The builder can be freed afterwards, and only that. */
 int ts_state_builder_finish(struct ts_state_builder *builder, struct ts_state **ret_state);

@@ -10,12 +10,14 @@
 #include <string.h>
 
 #include "replay/state/map.h"
+#include "replay/state/samedevice.h"
 
 #define NONE TS_STATE_MAP_NONE
 
 struct pass {
 	struct ts_timeline *timeline;
 	struct ts_sbt_reader *reader;
+	struct ts_same_devices same;
 	struct ts_state_map device_by_id;
 	uint32_t *streams_by_number; /* by the machine's: the index, plus 1 */
 	size_t n_streams_allocated, n_devices_allocated, n_numbers_allocated;
@@ -63,29 +65,17 @@ static int grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
 
 /* ---- devices and streams ------------------------------------------------------------------------ */
 
-static bool is_same_device(const struct pass *pass, const struct ts_timeline_device *device,
-			   uint32_t session, uint32_t id)
-{
-	static const uint8_t none[sizeof(((struct ts_row_device *)NULL)->uuid)];
-	const struct ts_row_device *a =
-		ts_sbt_reader_device(pass->reader, device->session, device->device);
-	const struct ts_row_device *b = ts_sbt_reader_device(pass->reader, session, id);
-
-	return a && b && memcmp(a->uuid, none, sizeof(none)) &&
-	       !memcmp(a->uuid, b->uuid, sizeof(none));
-}
-
 static int find_device(struct pass *pass, uint32_t session, uint32_t id, uint32_t *ret_device)
 {
 	struct ts_timeline *timeline = pass->timeline;
-	int r;
+	uint32_t first_session = session, first_id = id;
+	int r = 0;
 
 	*ret_device = ts_state_map_find(&pass->device_by_id, session, id);
 	if (*ret_device != NONE)
 		return 0;
-	for (uint32_t i = 0; i < timeline->n_devices && *ret_device == NONE; i++)
-		if (is_same_device(pass, &timeline->devices[i], session, id))
-			*ret_device = i;
+	ts_same_devices_first(&pass->same, pass->reader, &first_session, &first_id);
+	*ret_device = ts_state_map_find(&pass->device_by_id, first_session, first_id);
 	if (*ret_device == NONE) {
 		r = grow(&timeline->devices, timeline->n_devices, &pass->n_devices_allocated,
 			 sizeof(*timeline->devices));
@@ -96,8 +86,18 @@ static int find_device(struct pass *pass, uint32_t session, uint32_t id, uint32_
 			(struct ts_timeline_device){.session = session,
 						    .device = id,
 						    .any_until_ns = timeline->from_ns};
+		r = ts_state_map_set(&pass->device_by_id, first_session, first_id, *ret_device);
 	}
-	return ts_state_map_set(&pass->device_by_id, session, id, *ret_device);
+	return r ? r : ts_state_map_set(&pass->device_by_id, session, id, *ret_device);
+}
+
+/* Each stream costs as much memory as it has parts. */
+static int check_room(const struct ts_timeline *timeline)
+{
+	if (timeline->n_streams == TS_MAX_STREAMS)
+		return TS_E_STREAMS;
+	return (timeline->n_streams + 1) * timeline->n_parts > TS_MAX_TIMELINE_PARTS ? TS_E_PARTS
+										     : 0;
 }
 
 static int new_stream(struct pass *pass, const struct ts_state_op *op)
@@ -106,7 +106,7 @@ static int new_stream(struct pass *pass, const struct ts_state_op *op)
 	size_t n = pass->n_numbers_allocated;
 	struct ts_timeline_stream *stream;
 	uint32_t device;
-	int r = timeline->n_streams < TS_TIMELINE_MAX_STREAMS ? 0 : TS_SBT_E_LIMIT;
+	int r = check_room(timeline);
 
 	while (!r && op->stream_number >= pass->n_numbers_allocated) {
 		r = grow(&pass->streams_by_number, n, &pass->n_numbers_allocated,
@@ -392,6 +392,8 @@ int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_opti
 		r = ts_state_machine_prepare(machine, reader, options->session);
 	}
 	if (!r)
+		r = ts_same_devices_read(&pass.same, reader);
+	if (!r)
 		r = read_rows(&pass, machine, options);
 	if (!r)
 		ts_doubts_finish(&timeline->doubts, machine);
@@ -400,6 +402,7 @@ int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_opti
 		timeline->doubts.n_unanswered = 0;
 	free(pass.streams_by_number);
 	ts_state_map_deinit(&pass.device_by_id);
+	ts_same_devices_deinit(&pass.same);
 	if (r)
 		return r;
 	for (size_t i = 0; i < timeline->n_devices; i++) {

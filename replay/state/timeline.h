@@ -17,6 +17,7 @@
 #pragma once
 
 #include "replay/state/doubts.h"
+#include "replay/state/limit.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -91,10 +92,9 @@ struct ts_timeline_options {
 	uint64_t from_ns, to_ns; /* absolute; 0: from the first operation, to the end of the last */
 };
 
-#define TS_TIMELINE_MAX_PARTS	65536u
-#define TS_TIMELINE_MAX_STREAMS 4096u
+#define TS_TIMELINE_MAX_PARTS 65536u
 
-/* Errors: -ENOMEM, those of sbt/reader.h, and TS_SBT_E_LIMIT: more streams than that. */
+/* Errors: -ENOMEM, those of sbt/reader.h, TS_E_STREAMS, TS_E_PARTS. */
 int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_options *options,
 		     struct ts_timeline **ret_timeline);
 void ts_timeline_free(struct ts_timeline *timeline); /* NULL is fine */

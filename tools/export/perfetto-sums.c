@@ -6,10 +6,9 @@
 #include "tools/export/perfetto.h"
 
 #include "replay/state/memory.h"
+#include "replay/state/room.h"
 
-#define NONE	   TS_STATE_MAP_NONE
-#define MAX_LIVE   (1u << 24)
-#define MAX_PLACES 4096u
+#define NONE TS_STATE_MAP_NONE
 
 struct ts_live_memory {
 	uint64_t bytes;
@@ -33,28 +32,32 @@ void ts_sums_deinit(struct ts_sums *sums)
 	ts_state_map_deinit(&sums->by_address);
 	free(sums->live);
 	free(sums->memories);
+	ts_state_map_deinit(&sums->engine_by_key);
+	ts_state_map_deinit(&sums->memory_by_device);
 }
 
 /* ---- engines ------------------------------------------------------------------------------------ */
 
+/* NULL: no memory. */
 static struct ts_engine *find_engine(struct ts_sums *sums, uint32_t device,
 				     enum ts_engine_kind kind)
 {
-	struct ts_engine *grown;
+	uint32_t i = ts_state_map_find(&sums->engine_by_key, device, kind);
+	struct ts_engine *engine;
 
-	for (size_t i = 0; i < sums->n_engines; i++)
-		if (sums->engines[i].device == device && sums->engines[i].kind == kind)
-			return &sums->engines[i];
-	grown = reallocarray(sums->engines, sums->n_engines + 1, sizeof(*grown));
-	if (!grown)
+	if (i != NONE)
+		return &sums->engines[i];
+	if (ts_room_grow(&sums->engines, sums->n_engines, &sums->n_engines_allocated,
+			 sizeof(*sums->engines)) ||
+	    ts_state_map_set(&sums->engine_by_key, device, kind, (uint32_t)sums->n_engines))
 		return NULL;
-	sums->engines = grown;
-	grown[sums->n_engines] = (struct ts_engine){
+	engine = &sums->engines[sums->n_engines++];
+	*engine = (struct ts_engine){
 		.device = device,
 		.kind = kind,
-		.busy_ns = calloc(TS_SUM_PARTS + 1, sizeof(*grown->busy_ns)),
+		.busy_ns = calloc(TS_SUM_PARTS + 1, sizeof(*engine->busy_ns)),
 	};
-	return grown[sums->n_engines].busy_ns ? &grown[sums->n_engines++] : NULL;
+	return engine->busy_ns ? engine : NULL;
 }
 
 int ts_sums_busy(struct ts_sums *sums, uint32_t device, enum ts_engine_kind kind, uint64_t start_ns,
@@ -64,7 +67,7 @@ int ts_sums_busy(struct ts_sums *sums, uint32_t device, enum ts_engine_kind kind
 	uint64_t part;
 
 	if (!engine)
-		return sums->n_engines < MAX_PLACES ? -ENOMEM : 0;
+		return -ENOMEM;
 	if (start_ns < engine->busy_until_ns)
 		start_ns = engine->busy_until_ns;
 	if (start_ns < sums->origin_ns)
@@ -135,20 +138,21 @@ static int find_memory(struct ts_perfetto *perfetto, uint32_t device, uint32_t *
 				 .parent = device,
 				 .is_bytes = true};
 	struct ts_sums *sums = &perfetto->sums;
-	struct ts_device_memory *grown;
+	struct ts_device_memory *memory;
 	int r;
 
-	for (*ret_i = 0; *ret_i < sums->n_memories; ++*ret_i)
-		if (sums->memories[*ret_i].device == device)
-			return 0;
-	grown = reallocarray(sums->memories, sums->n_memories + 1, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	sums->memories = grown;
-	grown[*ret_i] = (struct ts_device_memory){.device = device};
-	r = ts_tracks_add(perfetto->tracks, &track, &grown[*ret_i].counter);
-	sums->n_memories += !r;
-	return r;
+	*ret_i = ts_state_map_find(&sums->memory_by_device, 0, device);
+	if (*ret_i != NONE)
+		return 0;
+	*ret_i = (uint32_t)sums->n_memories;
+	r = ts_room_grow(&sums->memories, sums->n_memories, &sums->n_memories_allocated,
+			 sizeof(*memory));
+	r = r ? r : ts_state_map_set(&sums->memory_by_device, 0, device, *ret_i);
+	if (r)
+		return r;
+	memory = &sums->memories[sums->n_memories++];
+	*memory = (struct ts_device_memory){.device = device};
+	return ts_tracks_add(perfetto->tracks, &track, &memory->counter);
 }
 
 /* NONE where there are too many: the sum is then less than it was, as the report says. */
@@ -162,8 +166,8 @@ static int add_live(struct ts_sums *sums, uint32_t *ret_i)
 		sums->first_free = sums->live[*ret_i].next_free;
 		return 0;
 	}
-	if (sums->n_live == MAX_LIVE)
-		return TS_SBT_E_LIMIT;
+	if (sums->n_live == TS_MAX_LIVE)
+		return TS_E_LIVE;
 	if (sums->n_live == sums->n_live_allocated) {
 		grown = reallocarray(sums->live, n, sizeof(*grown));
 		if (!grown)

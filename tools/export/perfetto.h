@@ -64,7 +64,8 @@ struct ts_engine {
 struct ts_sums {
 	uint64_t origin_ns, part_ns;
 	struct ts_engine *engines;
-	size_t n_engines;
+	size_t n_engines, n_engines_allocated;
+	struct ts_state_map engine_by_key; /* a device's track and the kind */
 
 	/* Memory that lives, of a device's track. */
 	struct ts_state_map by_address;
@@ -75,7 +76,8 @@ struct ts_sums {
 		uint32_t counter;
 		uint64_t bytes;
 	} * memories;
-	size_t n_memories;
+	size_t n_memories, n_memories_allocated;
+	struct ts_state_map memory_by_device;
 };
 
 /* What may come of a call of a function. */

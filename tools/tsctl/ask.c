@@ -55,7 +55,7 @@ static void complain(const char *path, int r, const struct ts_sbt_error *error,
 
 	if (r == TS_QUERY_E_WINDOW) {
 		ts_complain("--to lies before --from");
-	} else if (r < TS_QUERY_E_WINDOW && r != TS_SBT_E_LIMIT) {
+	} else if (r < TS_QUERY_E_WINDOW) {
 		ts_source_complain(path, r, error);
 	} else {
 		ts_query_why(path, r, error, query, why);

@@ -43,6 +43,7 @@ struct teller {
 	struct ts_sbt_reader *reader;
 	struct ts_resolver *resolver;
 	const struct ts_graph *graph;
+	uint64_t origin_ns; /* which the reader has to look for */
 	FILE *file;
 };
 
@@ -50,9 +51,7 @@ struct teller {
 
 static uint64_t from_origin(const struct teller *teller, uint64_t time_ns)
 {
-	uint64_t origin_ns = ts_sbt_reader_origin_ns(teller->reader);
-
-	return time_ns > origin_ns ? time_ns - origin_ns : 0;
+	return time_ns > teller->origin_ns ? time_ns - teller->origin_ns : 0;
 }
 
 /* ---- JSON --------------------------------------------------------------------------------------- */
@@ -318,7 +317,10 @@ static int run(const struct asked *asked, struct ts_source *source, struct ts_ou
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
 	ts_cleanup(ts_graph_freep) struct ts_graph *graph = NULL;
 	struct ts_graph_options options = {.session = source->session};
-	struct teller teller = {.asked = asked, .reader = source->reader, .file = out->file};
+	struct teller teller = {.asked = asked,
+				.reader = source->reader,
+				.origin_ns = ts_sbt_reader_origin_ns(source->reader),
+				.file = out->file};
 	int status, r;
 
 	if (set_window(asked, source->reader, &options))
@@ -326,7 +328,7 @@ static int run(const struct asked *asked, struct ts_source *source, struct ts_ou
 	r = ts_resolver_new(source->reader, &names, &resolver);
 	if (!r)
 		r = ts_graph_read(source->reader, &options, &graph);
-	if (r == TS_SBT_E_LIMIT) {
+	if (r == TS_E_GRAPH_NODES) {
 		ts_complain(
 			"%s holds more than %zu calls and operations there; take a part of it with "
 			"--from and --to",

@@ -17,7 +17,7 @@ static int complain(const char *path, int r, const struct ts_sbt_error *error)
 	if (r == -EBUSY)
 		ts_complain("%s is still being written: checkpoints are made when it is done",
 			    path);
-	else if (r == -EFBIG || (r == TS_SBT_E_LIMIT && !*error->text))
+	else if (r == -EFBIG || r == TS_E_LIVE || r == TS_SBT_E_LIMIT)
 		ts_complain("%s has too much under way at a time for checkpoints; it is as it was",
 			    path);
 	else

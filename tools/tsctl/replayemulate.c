@@ -101,34 +101,102 @@ static void add_share(struct ts_table *table, uint64_t busy_ns, const Ts__Rpc__R
 	ts_table_addf(table, "%.1f %%", percent(busy_ns, run->makespan_ns));
 }
 
-static uint64_t engine_busy(const Ts__Rpc__ReplayRun *run, const Ts__Rpc__ReplayEngine *engine)
+/* A run's streams and engines, sorted by what the other runs know them by. */
+struct busy {
+	Ts__Rpc__ReplayStream **streams;
+	Ts__Rpc__ReplayEngine **engines;
+	size_t n_streams, n_engines;
+};
+
+static void busy_deinit(struct busy *busy)
 {
-	for (size_t i = 0; run && i < run->n_engines; i++)
-		if (run->engines[i]->session == engine->session &&
-		    run->engines[i]->device == engine->device && engine->n_does &&
-		    run->engines[i]->n_does && !strcmp(run->engines[i]->does[0], engine->does[0]))
-			return run->engines[i]->busy_ns;
+	free(busy->streams);
+	free(busy->engines);
+}
+
+#define COMPARE(x, y)                              \
+	do {                                       \
+		if ((x) != (y))                    \
+			return (x) < (y) ? -1 : 1; \
+	} while (0)
+
+static int compare_streams(const void *a, const void *b)
+{
+	const Ts__Rpc__ReplayStream *x = *(Ts__Rpc__ReplayStream *const *)a;
+	const Ts__Rpc__ReplayStream *y = *(Ts__Rpc__ReplayStream *const *)b;
+
+	COMPARE(x->session, y->session);
+	COMPARE(x->context, y->context);
+	COMPARE(x->stream, y->stream);
 	return 0;
 }
 
-static uint64_t stream_busy(const Ts__Rpc__ReplayRun *run, const Ts__Rpc__ReplayStream *stream)
+static int compare_engines(const void *a, const void *b)
 {
+	const Ts__Rpc__ReplayEngine *x = *(Ts__Rpc__ReplayEngine *const *)a;
+	const Ts__Rpc__ReplayEngine *y = *(Ts__Rpc__ReplayEngine *const *)b;
+
+	COMPARE(x->session, y->session);
+	COMPARE(x->device, y->device);
+	return strcmp(x->n_does ? x->does[0] : "", y->n_does ? y->does[0] : "");
+}
+
+/* NULL: there was no such run. False: no memory. */
+static bool busy_init(struct busy *busy, const Ts__Rpc__ReplayRun *run)
+{
+	if (!run)
+		return true;
+	busy->streams = calloc(run->n_streams + 1, sizeof(*busy->streams));
+	busy->engines = calloc(run->n_engines + 1, sizeof(*busy->engines));
+	if (!busy->streams || !busy->engines)
+		return false;
+	for (; busy->n_streams < run->n_streams; busy->n_streams++)
+		busy->streams[busy->n_streams] = run->streams[busy->n_streams];
+	for (; busy->n_engines < run->n_engines; busy->n_engines++)
+		busy->engines[busy->n_engines] = run->engines[busy->n_engines];
+	qsort(busy->streams, busy->n_streams, sizeof(*busy->streams), compare_streams);
+	qsort(busy->engines, busy->n_engines, sizeof(*busy->engines), compare_engines);
+	return true;
+}
+
+static uint64_t engine_busy(const struct busy *busy, const Ts__Rpc__ReplayEngine *engine)
+{
+	Ts__Rpc__ReplayEngine **found = engine->n_does && busy->n_engines
+						? bsearch(&engine, busy->engines, busy->n_engines,
+							  sizeof(*busy->engines), compare_engines)
+						: NULL;
+
+	return found ? (*found)->busy_ns : 0;
+}
+
+static uint64_t stream_busy(const struct busy *busy, const Ts__Rpc__ReplayStream *stream)
+{
+	Ts__Rpc__ReplayStream **all = busy->streams;
+	size_t low = 0, high = busy->n_streams;
 	uint64_t busy_ns = 0;
 
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_streams(&all[middle], &stream) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
 	/* Parts of a split stream have its number. */
-	for (size_t i = 0; run && i < run->n_streams; i++)
-		if (run->streams[i]->session == stream->session &&
-		    run->streams[i]->context == stream->context &&
-		    run->streams[i]->stream == stream->stream)
-			busy_ns += run->streams[i]->busy_ns;
+	for (; low < busy->n_streams && !compare_streams(&all[low], &stream); low++)
+		busy_ns += all[low]->busy_ns;
 	return busy_ns;
 }
 
 static void print_busy(const Ts__Rpc__ReplayReport *report)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	ts_cleanup(busy_deinit) struct busy recorded = {0};
+	ts_cleanup(busy_deinit) struct busy edited = {0};
 
-	if (ts_table_new(report->edited ? "lrrr" : "lrr", &table))
+	if (!busy_init(&recorded, report->recorded) || !busy_init(&edited, report->edited) ||
+	    ts_table_new(report->edited ? "lrrr" : "lrr", &table))
 		return;
 	ts_table_add(table, "BUSY");
 	ts_table_add(table, "RECORDED");
@@ -146,18 +214,18 @@ static void print_busy(const Ts__Rpc__ReplayReport *report)
 				 engine->does[j]);
 		}
 		ts_table_addf(table, "device %u, %s", engine->device, does);
-		add_share(table, engine_busy(report->recorded, engine), report->recorded);
+		add_share(table, engine_busy(&recorded, engine), report->recorded);
 		add_share(table, engine->busy_ns, report->emulated);
-		add_share(table, engine_busy(report->edited, engine), report->edited);
+		add_share(table, engine_busy(&edited, engine), report->edited);
 	}
 	for (size_t i = 0; i < report->emulated->n_streams; i++) {
 		const Ts__Rpc__ReplayStream *stream = report->emulated->streams[i];
 
 		ts_table_addf(table, "stream %u (%" PRIu64 " operations)", stream->stream,
 			      stream->operations);
-		add_share(table, stream_busy(report->recorded, stream), report->recorded);
+		add_share(table, stream_busy(&recorded, stream), report->recorded);
 		add_share(table, stream->busy_ns, report->emulated);
-		add_share(table, stream_busy(report->edited, stream), report->edited);
+		add_share(table, stream_busy(&edited, stream), report->edited);
 	}
 	putchar('\n');
 	ts_table_print(table, stdout, 2, true);

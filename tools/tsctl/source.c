@@ -4,6 +4,8 @@
  */
 #include "tools/tsctl/source.h"
 
+#include "replay/state/limit.h"
+
 #include "tools/tsctl/tsctl.h"
 
 #include <fcntl.h>
@@ -15,11 +17,17 @@
 
 void ts_source_complain(const char *path, int r, const struct ts_sbt_error *error)
 {
-	if (r == TS_SBT_E_NOT_SBT)
+	char limit[TS_LIMIT_TEXT_BYTES];
+
+	if (ts_limit_text(r, error, limit))
+		ts_complain("%s %s", path, limit);
+	else if (r == TS_SBT_E_NOT_SBT)
 		ts_complain("%s is no trace: %s", path, error->text);
 	else if (r == TS_SBT_E_VERSION)
 		ts_complain("%s is of a version that this tsctl cannot read: %s", path,
 			    error->text);
+	else if (r > 0 && r != TS_SBT_E_CORRUPT && !*error->text)
+		ts_complain("%s cannot be read: error %d, which nothing explains", path, r);
 	else if (r > 0)
 		ts_complain("%s is damaged at byte %" PRIu64 ": %s; `tsctl verify` tells more",
 			    path, error->off, error->text);

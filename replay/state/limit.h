@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a trace may hold at most, for functions that keep something of each stream, thread or allocation in memory. A function
+ * that meets a limit returns its code, and ts_limit_text() says in words which limit that is. Codes differ from those
+ * of sbt/error.h and of replay/report/query.h. Thread-safe.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sbt/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TS_MAX_STREAMS	       (1u << 18)
+#define TS_MAX_THREADS	       (1u << 18)
+#define TS_MAX_LIVE	       (1u << 24)
+#define TS_MAX_POOLS	       (1u << 18)
+#define TS_MAX_MEMORY_GROUPS   (1u << 18)
+#define TS_MAX_TIMELINE_PARTS  (1u << 24)
+#define TS_MAX_EMULATED	       (1u << 25)
+#define TS_MAX_GRAPH_NODES     (1u << 23)
+#define TS_MAX_GRAPH_EDGES     (1u << 27)
+#define TS_MAX_DIFF_NAMES      (1u << 16)
+#define TS_MAX_CHECKPOINT_ROWS (1u << 20)
+
+enum ts_limit {
+	TS_E_STREAMS = 200, /* TS_MAX_STREAMS, of all sessions that are read */
+	TS_E_THREADS,	    /* TS_MAX_THREADS */
+	TS_E_LIVE, /* TS_MAX_LIVE: allocations, events, calls or operations that are alive at once */
+	TS_E_POOLS,	   /* TS_MAX_POOLS */
+	TS_E_GROUPS,	   /* TS_MAX_MEMORY_GROUPS */
+	TS_E_PARTS,	   /* TS_MAX_TIMELINE_PARTS: streams times parts of a timeline */
+	TS_E_EMULATED,	   /* TS_MAX_EMULATED */
+	TS_E_GRAPH_NODES,  /* TS_MAX_GRAPH_NODES */
+	TS_E_GRAPH_EDGES,  /* TS_MAX_GRAPH_EDGES */
+	TS_E_DIFF_NAMES,   /* TS_MAX_DIFF_NAMES */
+	TS_E_LIMIT_UNKNOWN /* the first that is none */
+};
+
+#define TS_LIMIT_TEXT_BYTES 320u
+
+/*
+ * What a person reads behind a trace's name: "holds more than 262,144 streams ...; `tsctl cut` ...". `r` is one of the above or
+ * TS_SBT_E_LIMIT, of which `error` (NULL: none) may say more. False, and nothing is written: `r` is none of them.
+ */
+bool ts_limit_text(int r, const struct ts_sbt_error *error, char ret_text[TS_LIMIT_TEXT_BYTES]);
+
+#ifdef __cplusplus
+}
+#endif
