@@ -13,6 +13,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "daemon/bpf/system.h"
+#include "daemon/serve/prober.h"
 #include "daemon/serve/server.h"
 #include "daemon/symbol/command.h"
 #include "daemon/util/log.h"
@@ -541,6 +542,8 @@ int main(int argc, char **argv)
 	int key, r;
 
 	configure_allocator();
+	if (argc > 1 && !strcmp(argv[1], TS_PROBER_ARGUMENT))
+		return ts_prober_main(argc, argv);
 	list_options(options);
 	ts_limits_init(&arguments.server.limits);
 	while ((key = getopt_long(argc, argv, "", options, NULL)) >= 0) {

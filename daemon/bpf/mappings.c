@@ -7,12 +7,14 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 
 #include "daemon/bpf/functions.h"
 #include "daemon/util/error.h"
@@ -127,12 +129,17 @@ static void take_record(const uint8_t *bytes, size_t n, ts_mapping_found *found,
 {
 	/* Aligned, as the buffer that it was copied into is. */
 	const struct mmap2 *record = (const void *)bytes;
+	struct ts_mapping mapping;
 
 	if (record->header.type != PERF_RECORD_MMAP2 || n <= sizeof(*record) ||
 	    !memchr(record->path, 0, n - sizeof(*record)) || record->path[0] != '/')
 		return;
+	mapping = (struct ts_mapping){.pid = (pid_t)record->pid,
+				      .path = record->path,
+				      .device = makedev(record->major, record->minor),
+				      .inode = record->inode};
 	if (ts_call_is_library(last_part(record->path)))
-		found(data, (pid_t)record->pid, record->path);
+		found(data, &mapping);
 }
 
 /* The data is a ring: a record may begin at its end and go on at its beginning. */
@@ -191,13 +198,19 @@ static void scan_process(pid_t pid, ts_mapping_found *found, void *data)
 	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
 	file = fopen(name, "re");
 	while (file && fgets(line, sizeof(line), file)) {
-		char *path = strchr(line, '/');
+		struct ts_mapping mapping = {.pid = pid, .path = strchr(line, '/')};
+		unsigned int major, minor;
+		char rights[5];
 
-		if (!path || !strstr(line, "-xp "))
+		if (!mapping.path ||
+		    sscanf(line, "%*s %4s %*s %x:%x %" SCNu64, rights, &major, &minor,
+			   &mapping.inode) != 4 ||
+		    strcmp(rights + 1, "-xp"))
 			continue;
-		path[strcspn(path, "\n")] = '\0';
-		if (ts_call_is_library(last_part(path)))
-			found(data, pid, path);
+		line[strcspn(line, "\n")] = '\0';
+		mapping.device = makedev(major, minor);
+		if (ts_call_is_library(last_part(mapping.path)))
+			found(data, &mapping);
 	}
 	if (file)
 		fclose(file);

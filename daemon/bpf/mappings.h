@@ -11,8 +11,14 @@
 
 struct ts_mappings;
 
-/* A process, and a path as it sees it. A process can be told of several times, and be gone by then. */
-typedef void ts_mapping_found(void *data, pid_t pid, const char *path);
+/* A file that a process maps. A mapping can be reported several times, and the process be gone by then. */
+struct ts_mapping {
+	pid_t pid;
+	const char *path; /* as the process sees it */
+	/* As the mapping has them: fstat() of some file systems (btrfs, overlayfs) answers others. */
+	uint64_t device, inode;
+};
+typedef void ts_mapping_found(void *data, const struct ts_mapping *mapping);
 
 /* Watches all CPUs. A negative errno: it cannot be told of what is mapped from now on. */
 int ts_mappings_new(struct ts_mappings **ret_mappings);

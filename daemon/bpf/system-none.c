@@ -15,7 +15,12 @@ void ts_system_free(struct ts_system *system)
 {
 }
 
-int ts_system_probe(struct ts_system *system, int fd, const uint64_t *places,
+struct ts_system_programs ts_system_programs(const struct ts_system *system)
+{
+	return (struct ts_system_programs){{-1, -1}, false};
+}
+
+int ts_system_probe(const struct ts_system_programs *programs, int fd, const uint64_t *places,
 		    struct ts_system_probes *ret_probes)
 {
 	return -ENOTSUP;

@@ -34,9 +34,8 @@ struct ts_system {
 	struct bpf_object *object;
 	struct bpf_link *links[2];
 	struct ring_buffer *ring;
-	bool either; /* one program for both ends */
 	int processes_fd, unattributed_fd, calls_fd;
-	int program_fds[2]; /* at the first instruction, at the return */
+	struct ts_system_programs programs;
 	ts_system_taker *take;
 	void *data;
 };
@@ -106,9 +105,9 @@ static int load(struct ts_system *system, bool either)
 		return r;
 	}
 	system->object = object;
-	system->either = either;
-	system->program_fds[0] = program_fd(object, either ? "call_either" : "call_begun");
-	system->program_fds[1] = either ? -1 : program_fd(object, "call_ended");
+	system->programs.either = either;
+	system->programs.fds[0] = program_fd(object, either ? "call_either" : "call_begun");
+	system->programs.fds[1] = either ? -1 : program_fd(object, "call_ended");
 	system->processes_fd = bpf_object__find_map_fd_by_name(object, "processes");
 	system->calls_fd = bpf_object__find_map_fd_by_name(object, "calls");
 	system->unattributed_fd = bpf_object__find_map_fd_by_name(object, "unattributed");
@@ -142,15 +141,16 @@ static int create_link(int program, const char *path, int attach_type, uint32_t 
 	return fd < 0 ? -errno : fd;
 }
 
-static int link_file(struct ts_system *system, const char *path, const uint64_t *offsets,
-		     const uint64_t *cookies, uint32_t n, struct ts_system_probes *ret_probes)
+static int link_file(const struct ts_system_programs *programs, const char *path,
+		     const uint64_t *offsets, const uint64_t *cookies, uint32_t n,
+		     struct ts_system_probes *ret_probes)
 {
 	struct ts_system_probes probes = TS_SYSTEM_NO_PROBES;
-	int type = system->either ? UPROBE_SESSION : UPROBE_MULTI;
+	int type = programs->either ? UPROBE_SESSION : UPROBE_MULTI;
 
 	/* Returns first: a call that is seen to begin is seen to end. */
-	for (int i = system->either ? 0 : 1; i >= 0; i--) {
-		probes.fds[i] = create_link(system->program_fds[i], path, type,
+	for (int i = programs->either ? 0 : 1; i >= 0; i--) {
+		probes.fds[i] = create_link(programs->fds[i], path, type,
 					    i ? UPROBE_MULTI_RETURN : 0, offsets, cookies, n);
 		if (probes.fds[i] < 0) {
 			int r = probes.fds[i];
@@ -163,7 +163,12 @@ static int link_file(struct ts_system *system, const char *path, const uint64_t 
 	return 0;
 }
 
-int ts_system_probe(struct ts_system *system, int fd, const uint64_t *places,
+struct ts_system_programs ts_system_programs(const struct ts_system *system)
+{
+	return system->programs;
+}
+
+int ts_system_probe(const struct ts_system_programs *programs, int fd, const uint64_t *places,
 		    struct ts_system_probes *ret_probes)
 {
 	const struct ts_call_function *functions;
@@ -186,7 +191,7 @@ int ts_system_probe(struct ts_system *system, int fd, const uint64_t *places,
 		cookies[n++] = functions[i].cookie;
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	r = link_file(system, path, offsets, cookies, n, ret_probes);
+	r = link_file(programs, path, offsets, cookies, n, ret_probes);
 	return r ? ts_error_origin(r) : 0;
 }
 
@@ -213,8 +218,8 @@ void ts_system_forget_calls(struct ts_system *system)
 static int check_links(struct ts_system *system)
 {
 	uint64_t nowhere = UINT64_C(1) << 62;
-	int type = system->either ? UPROBE_SESSION : UPROBE_MULTI;
-	int r = create_link(system->program_fds[0], "/proc/self/exe", type, 0, &nowhere, &nowhere,
+	int type = system->programs.either ? UPROBE_SESSION : UPROBE_MULTI;
+	int r = create_link(system->programs.fds[0], "/proc/self/exe", type, 0, &nowhere, &nowhere,
 			    1);
 
 	if (r >= 0)

@@ -30,11 +30,19 @@ int ts_system_new(bool pairs, struct ts_system **ret_system, char why[TS_SYSTEM_
 /* NULL is fine. Probes are removed before. */
 void ts_system_free(struct ts_system *system);
 
+/* What a process needs to put probes on files: descriptors of the loaded programs, which may be sent to another process. */
+struct ts_system_programs {
+	int fds[2];  /* at the first instruction; at the return, or -1 */
+	bool either; /* one program for both ends */
+};
+/* The descriptors stay the system's. */
+struct ts_system_programs ts_system_programs(const struct ts_system *system);
+
 /*
  * Puts probes into the file that `fd` is: `places` has one for each of ts_call_functions(), 0 for none, and at least one that is
- * not. A negative errno: there are none.
+ * not. The kernel reads the file: this blocks for as long as the file's system likes. A negative errno: there are none.
  */
-int ts_system_probe(struct ts_system *system, int fd, const uint64_t *places,
+int ts_system_probe(const struct ts_system_programs *programs, int fd, const uint64_t *places,
 		    struct ts_system_probes *ret_probes);
 void ts_system_remove(struct ts_system_probes *probes);
 

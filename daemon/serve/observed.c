@@ -76,6 +76,18 @@ static int add_clock(struct ts_observed *observed)
 	return ts_sbt_session_writer_add_row(observed->writer, TS_ROW_CLOCK, &row);
 }
 
+/* Definitions are the process's user's to pay for: the recording is no one user's. */
+static bool charge(struct ts_observed *observed, const struct ts_recording *recording,
+		   uint64_t n_bytes)
+{
+	if (observed->definition_bytes + n_bytes > recording->limits->max_definition_bytes ||
+	    (observed->user &&
+	     !ts_user_take(observed->user, TS_RESOURCE_DEFINITION_BYTES, n_bytes)))
+		return false;
+	observed->definition_bytes += n_bytes;
+	return true;
+}
+
 int ts_observed_begin(struct ts_observed *observed, struct ts_recording *recording,
 		      const struct ts_call_event *event)
 {
@@ -105,7 +117,7 @@ int ts_observed_begin(struct ts_observed *observed, struct ts_recording *recordi
 		 (int)sizeof(observed->program) - 1, program);
 	r = ts_sbt_writer_string(recording->writer, program, strlen(program), &row->program);
 	n = command_line_of(event->pid, command_line, sizeof(command_line));
-	if (!r && n && ts_recording_charge(recording, n, &observed->definition_bytes))
+	if (!r && n && charge(observed, recording, n))
 		r = ts_sbt_writer_string(recording->writer, command_line, n, &row->command_line);
 	r = r ?: ts_sbt_session_writer_new(recording->writer, row, &observed->writer);
 	return r ?: add_clock(observed);
@@ -121,8 +133,7 @@ static int thread_of(struct ts_observed *observed, struct ts_recording *recordin
 	int r;
 
 	*ret_thread = ts_map_get(&observed->threads, event->tid);
-	if (*ret_thread ||
-	    !ts_recording_charge(recording, n + DEFINITION_BYTES, &observed->definition_bytes))
+	if (*ret_thread || !charge(observed, recording, n + DEFINITION_BYTES))
 		return 0;
 	r = ts_sbt_writer_string(recording->writer, event->name, n, &row.name);
 	r = r ?: ts_sbt_session_writer_add_thread(observed->writer, &row, ret_thread);
@@ -184,7 +195,7 @@ int ts_observed_name(struct ts_observed *observed, struct ts_recording *recordin
 
 	/* One that may have been cut is another kernel's name, or nobody's. */
 	if (!event->event.handle || n + 1 >= sizeof(event->text) ||
-	    !ts_recording_charge(recording, n + DEFINITION_BYTES, &observed->definition_bytes))
+	    !charge(observed, recording, n + DEFINITION_BYTES))
 		return 0;
 	r = ts_sbt_writer_string(recording->writer, event->text, n, &id);
 	return r ?: ts_map_set(&observed->kernels, event->event.handle, id);
@@ -196,7 +207,7 @@ int ts_observed_alias(struct ts_observed *observed, struct ts_recording *recordi
 	uint32_t id = ts_map_get(&observed->kernels, of);
 
 	if (!id || !handle || ts_map_get(&observed->kernels, handle) == id ||
-	    !ts_recording_charge(recording, DEFINITION_BYTES, &observed->definition_bytes))
+	    !charge(observed, recording, DEFINITION_BYTES))
 		return 0;
 	return ts_map_set(&observed->kernels, handle, id);
 }
@@ -274,5 +285,6 @@ void ts_observed_free(struct ts_observed *observed)
 	ts_sbt_session_writer_free(observed->writer);
 	ts_map_deinit(&observed->kernels);
 	ts_map_deinit(&observed->threads);
+	ts_user_unref(observed->user);
 	free(observed);
 }

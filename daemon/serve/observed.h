@@ -11,9 +11,10 @@
 struct ts_observed {
 	struct ts_observed *next; /* the observer's */
 	uint32_t pid;
-	bool excluded; /* it has a session of its own; nothing is told of it here */
-	bool by_shim;  /* for its shim began one, as far as is known */
-	bool has_shim; /* it maps one */
+	struct ts_user *user; /* whom it counts for; NULL: not known so far */
+	bool excluded;	      /* it has a session of its own; nothing is told of it here */
+	bool by_shim;	      /* for its shim began one, as far as is known */
+	bool has_shim;	      /* it maps one */
 	uint64_t shim_ns;
 	uint64_t
 		gone_ns; /* since when it is known to be gone without the kernel having said so; 0: it is not */
@@ -34,7 +35,7 @@ struct ts_observed {
 
 /* All return 0 or what the writer gave. */
 
-/* Learns who it is while it is there. */
+/* Learns who it is while it is there. Its definitions count for its user; the observer gives them back to the account. */
 int ts_observed_begin(struct ts_observed *observed, struct ts_recording *recording,
 		      const struct ts_call_event *event);
 int ts_observed_call(struct ts_observed *observed, struct ts_recording *recording,

@@ -19,16 +19,24 @@
 #include "daemon/util/error.h"
 #include "proto/abi/clock.h"
 
-#define MS_NS	      UINT64_C(1000000)
-#define FLOWING_MS    50
-#define QUIET_MS      250
-#define LEAST_NS      (2 * MS_NS) /* between looks */
-#define SWEEP_NS      (1000 * MS_NS)
-#define SHIM_NS	      (3000 * MS_NS) /* for a shim to have a session */
-#define SEAL_ROWS     65536u
-#define BUCKETS	      1024u
-#define SHIM_MAPPING  "/memfd:tracesmith-session"
-#define MAX_PROCESSES 16384u
+#define MS_NS	     UINT64_C(1000000)
+#define FLOWING_MS   50
+#define QUIET_MS     250
+#define LEAST_NS     (2 * MS_NS) /* between looks */
+#define SWEEP_NS     (1000 * MS_NS)
+#define SHIM_NS	     (3000 * MS_NS) /* for a shim to have a session */
+#define SEAL_ROWS    65536u
+#define BUCKETS	     1024u
+#define SHIM_MAPPING "/memfd:tracesmith-session"
+#define SETTLE_NS \
+	(2000 *   \
+	 MS_NS) /* for what is mapped to get probes, before somebody is told that it has them */
+
+/* Definitions of a user's processes. They stay in the file's writer, and so in the account, until the observer is freed. */
+struct charge {
+	struct ts_user *user;
+	uint64_t bytes;
+};
 
 struct ts_observer {
 	struct ts_observer_options options;
@@ -49,7 +57,8 @@ struct ts_observer {
 
 	/* The thread's own. */
 	struct ts_observed *processes[BUCKETS];
-	uint32_t n_processes;
+	struct charge *charges;
+	size_t n_charges;
 	uint32_t n_sessions;   /* any thread reads it */
 	uint64_t unattributed; /* calls of processes for which there was no room here */
 	bool flowing;
@@ -70,19 +79,68 @@ static struct ts_observed **find(struct ts_observer *observer, uint32_t pid)
 	return p;
 }
 
-static struct ts_observed *get(struct ts_observer *observer, uint32_t pid)
+/* The account of its user, from when the user is known. False: it has no room for the process. */
+static bool bind(struct ts_observer *observer, struct ts_observed *observed, uint32_t uid)
+{
+	struct ts_user *user;
+
+	if (observed->user || uid == UINT32_MAX)
+		return true;
+	user = ts_users_ref(observer->options.users, uid);
+	if (!ts_user_take(user, TS_RESOURCE_OBSERVED_PIDS, 1)) {
+		ts_user_unref(user);
+		return false;
+	}
+	observed->user = user;
+	return true;
+}
+
+/* `uid`: of its user; UINT32_MAX: that is not known, as for what the daemon itself asks for. */
+static struct ts_observed *get(struct ts_observer *observer, uint32_t pid, uint32_t uid)
 {
 	struct ts_observed **p = find(observer, pid), *observed;
 
-	if (*p || observer->n_processes == MAX_PROCESSES)
-		return *p;
+	if (*p)
+		return bind(observer, *p, uid) ? *p : NULL;
 	observed = calloc(1, sizeof(*observed));
-	if (!observed)
+	if (!observed || !bind(observer, observed, uid)) {
+		free(observed);
 		return NULL;
+	}
 	observed->pid = pid;
 	*p = observed;
-	observer->n_processes++;
 	return observed;
+}
+
+/* Its definitions stay where they are. */
+static void keep_charge(struct ts_observer *observer, const struct ts_observed *observed)
+{
+	struct charge *charges;
+	size_t i = 0;
+
+	while (i < observer->n_charges && observer->charges[i].user != observed->user)
+		i++;
+	if (i == observer->n_charges) {
+		charges = reallocarray(observer->charges, i + 1, sizeof(*charges));
+		/* Without memory for the note they count for ever. */
+		if (!charges)
+			return;
+		observer->charges = charges;
+		charges[observer->n_charges++] =
+			(struct charge){.user = ts_user_ref(observed->user)};
+	}
+	observer->charges[i].bytes += observed->definition_bytes;
+}
+
+static void give_back(struct ts_observer *observer, const struct ts_observed *observed)
+{
+	if (!observed->user)
+		return;
+	ts_user_give(observed->user, TS_RESOURCE_OBSERVED_PIDS, 1);
+	if (observed->writer)
+		ts_user_give(observed->user, TS_RESOURCE_OBSERVED, 1);
+	if (observed->definition_bytes)
+		keep_charge(observer, observed);
 }
 
 static void count_session(struct ts_observer *observer, int more)
@@ -110,7 +168,6 @@ static void remove_process(struct ts_observer *observer, struct ts_observed **p,
 	struct ts_observer_sum *sum = &observer->sum;
 
 	*p = observed->next;
-	observer->n_processes--;
 	if (observed->writer) {
 		if (!observer->error)
 			failed(observer, ts_observed_end(observed, how));
@@ -125,6 +182,7 @@ static void remove_process(struct ts_observer *observer, struct ts_observed **p,
 		sum->n_stopped += how == TS_SESSION_END_STOPPED;
 		count_session(observer, -1);
 	}
+	give_back(observer, observed);
 	ts_observed_free(observed);
 }
 
@@ -137,7 +195,7 @@ static void exclude(struct ts_observer *observer, uint32_t pid, bool by_shim)
 		return;
 	if (*p)
 		remove_process(observer, p, TS_SESSION_END_BYE);
-	observed = get(observer, pid);
+	observed = get(observer, pid, UINT32_MAX);
 	if (!observed)
 		return;
 	observed->excluded = true;
@@ -162,7 +220,7 @@ static bool is_served(struct ts_observer *observer, const struct ts_observed *ob
 static struct ts_observed *session_of(struct ts_observer *observer,
 				      const struct ts_call_event *event)
 {
-	struct ts_observed *observed = get(observer, event->pid);
+	struct ts_observed *observed = get(observer, event->pid, event->uid);
 	int r;
 
 	if (observed && (observed->writer || observed->excluded))
@@ -172,12 +230,14 @@ static struct ts_observed *session_of(struct ts_observer *observer,
 		exclude(observer, event->pid, true);
 		return NULL;
 	}
-	if (!observed || observer->n_sessions >= observer->options.max_sessions) {
+	if (!observed || !ts_user_take(observed->user, TS_RESOURCE_OBSERVED, 1)) {
 		observer->unattributed++;
 		return NULL;
 	}
 	r = ts_observed_begin(observed, observer->options.recording, event);
 	if (r) {
+		if (!observed->writer)
+			ts_user_give(observed->user, TS_RESOURCE_OBSERVED, 1);
 		failed(observer, r);
 		return NULL;
 	}
@@ -189,9 +249,9 @@ static struct ts_observed *session_of(struct ts_observer *observer,
 	return observed;
 }
 
-static void preloaded(void *data, pid_t pid)
+static void preloaded(void *data, pid_t pid, uid_t uid)
 {
-	struct ts_observed *observed = get(data, (uint32_t)pid);
+	struct ts_observed *observed = get(data, (uint32_t)pid, uid);
 
 	if (observed)
 		observed->has_shim = true;
@@ -239,7 +299,7 @@ static void take_event(void *data, const struct ts_call_event *event)
 		take_call(observer, event);
 		return;
 	}
-	observed = get(observer, event->pid);
+	observed = get(observer, event->pid, event->uid);
 	if (!observed || observed->excluded)
 		return;
 	if (event->type == TS_CALL_EVENT_NAME)
@@ -351,6 +411,20 @@ static void sweep(struct ts_observer *observer, uint64_t now)
 		}
 }
 
+/* Waits for probes on what is mapped, but not for whoever does not answer. */
+static void settle(struct ts_observer *observer)
+{
+	uint64_t until_ns = ts_clock_monotonic_ns() + SETTLE_NS;
+	struct epoll_event event;
+
+	ts_probed_scan(observer->probed);
+	while (ts_probed_is_busy(observer->probed) && ts_clock_monotonic_ns() < until_ns) {
+		(void)epoll_wait(ts_probed_fd(observer->probed), &event, 1, FLOWING_MS);
+		ts_probed_take(observer->probed);
+		ts_system_take(observer->system, take_event, observer);
+	}
+}
+
 static void switch_all(struct ts_observer *observer, bool paused)
 {
 	uint64_t one = 1;
@@ -360,7 +434,7 @@ static void switch_all(struct ts_observer *observer, bool paused)
 		ts_probed_remove(observer->probed);
 		ts_system_take(observer->system, take_event, observer);
 	} else {
-		ts_probed_scan(observer->probed);
+		settle(observer);
 	}
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct ts_observed *p = observer->processes[i]; p && !observer->error;
@@ -449,7 +523,7 @@ static void tell_unattributed(struct ts_observer *observer)
 	const struct ts_call_event event = {.uid = UINT32_MAX,
 					    .start_ns = ts_clock_monotonic_ns(),
 					    .name = "(too many)"};
-	struct ts_observed *observed = n && !observer->error ? get(observer, 0) : NULL;
+	struct ts_observed *observed = n && !observer->error ? get(observer, 0, UINT32_MAX) : NULL;
 
 	if (!observed)
 		return;
@@ -485,7 +559,7 @@ static void *observer_thread(void *data)
 	struct epoll_event events[4];
 
 	if (!observer->is_paused)
-		ts_probed_scan(observer->probed);
+		settle(observer);
 	sem_post(&observer->ready);
 	for (;;) {
 		(void)epoll_wait(observer->epoll_fd, events, TS_ARRAY_LEN(events),
@@ -542,6 +616,7 @@ int ts_observer_new(const struct ts_observer_options *options, struct ts_observe
 {
 	struct ts_observer *observer = calloc(1, sizeof(*observer));
 	struct ts_probed_options probed = {.worker = options->worker,
+					   .users = options->users,
 					   .preloaded = preloaded,
 					   .data = observer};
 	int r;
@@ -599,6 +674,12 @@ void ts_observer_free(struct ts_observer *observer)
 	for (size_t i = 0; i < BUCKETS; i++)
 		while (observer->processes[i])
 			remove_process(observer, &observer->processes[i], TS_SESSION_END_STOPPED);
+	for (size_t i = 0; i < observer->n_charges; i++) {
+		ts_user_give(observer->charges[i].user, TS_RESOURCE_DEFINITION_BYTES,
+			     observer->charges[i].bytes);
+		ts_user_unref(observer->charges[i].user);
+	}
+	free(observer->charges);
 	ts_probed_free(observer->probed);
 	ts_system_free(observer->system);
 	ts_closep(&observer->wake_fd);

@@ -16,9 +16,10 @@ struct ts_observer;
 
 struct ts_observer_options {
 	struct ts_recording *recording; /* outlives it */
-	const char *worker;		/* as in struct ts_worker_options */
+	struct ts_users
+		*users;	    /* likewise: files, sessions and definitions count for their users */
+	const char *worker; /* as in struct ts_worker_options */
 	uint32_t seal_age_ms;
-	uint64_t max_sessions; /* at once; calls of further processes are counted as lost */
 	bool paused;	       /* nothing is told before ts_observer_switch() */
 	int notify_fd;	       /* eventfd: what was asked for is done */
 	uint32_t *last_number; /* of the daemon's sessions; counted up by any thread, atomically */

@@ -42,9 +42,9 @@ static int start(struct ts_server *server, struct ts_recording *recording)
 	const struct ts_server_options *options = &server->options;
 	const struct ts_observer_options observer = {
 		.recording = recording,
+		.users = server->users,
 		.worker = options->worker,
 		.seal_age_ms = options->seal_age_ms,
-		.max_sessions = options->limits.max_sessions,
 		.paused = options->command & TS_COMMAND_PAUSED,
 		.notify_fd = server->notify_fd,
 		.last_number = &server->last_number,

@@ -84,6 +84,13 @@ static void fill_shares(struct ts_users *users, const struct ts_limits *limits)
 		disk_share(limits->max_disk_bytes, limits->max_disk_bytes_user);
 	shares[TS_RESOURCE_DISK_FILES] =
 		disk_share(limits->max_disk_files, ts_users_quarter(limits->max_disk_files));
+	shares[TS_RESOURCE_PROBED_FILES] = quarter_of(TS_USERS_PROBED_FILES);
+	shares[TS_RESOURCE_OBSERVED] = (struct share){
+		.most = limits->max_sessions,
+		.most_user = limits->max_sessions_user,
+		.keeps_quarter = true,
+	};
+	shares[TS_RESOURCE_OBSERVED_PIDS] = quarter_of(TS_USERS_OBSERVED_PIDS);
 }
 
 int ts_users_new(const struct ts_limits *limits, bool is_service, struct ts_users **ret_users)

@@ -21,6 +21,10 @@ struct ts_user;
 /* Descriptors that clients may have sent ahead of their requests, for each client that may be there. */
 #define TS_USERS_CLIENT_FDS 4u
 
+/* Libraries that have probes at once, and processes that are known to have called one. */
+#define TS_USERS_PROBED_FILES  256u
+#define TS_USERS_OBSERVED_PIDS 16384u
+
 enum ts_resource {
 	TS_RESOURCE_PLACES,	 /* connections of processes, with a session or without */
 	TS_RESOURCE_CONNECTIONS, /* of these: without a session so far */
@@ -33,6 +37,9 @@ enum ts_resource {
 	TS_RESOURCE_MEMORY_BYTES, /* of sessions and of the files that they are written to, beside definitions */
 	TS_RESOURCE_DISK_BYTES, /* of a service's trace files, live and finished */
 	TS_RESOURCE_DISK_FILES,
+	TS_RESOURCE_PROBED_FILES,  /* places of libraries that have probes, or have none to get */
+	TS_RESOURCE_OBSERVED,	   /* sessions of processes that nobody preloaded */
+	TS_RESOURCE_OBSERVED_PIDS, /* processes that probes or mappings reported */
 	TS_RESOURCE_N
 };
 

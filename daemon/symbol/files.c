@@ -7,12 +7,14 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 
 #define NOBODY	     65534u
@@ -31,6 +33,14 @@ static int open_path(int root_fd, const char *path)
 	fd = root_fd < 0 ? open(path, O_PATH | O_CLOEXEC)
 			 : (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 	return fd < 0 ? -errno : fd;
+}
+
+/* Such a file's owner and bytes are what the file system's own process says. */
+static bool is_of_fuse(int fd)
+{
+	struct statfs status;
+
+	return fstatfs(fd, &status) < 0 || status.f_type == FUSE_SUPER_MAGIC;
 }
 
 static int open_regular(const struct ts_symbol_view *view, int root_fd, const char *path,
@@ -58,7 +68,8 @@ static int open_regular(const struct ts_symbol_view *view, int root_fd, const ch
 		return -errno;
 	*ret_file = (struct ts_symbol_file){
 		.fd = fd,
-		.trusted = (!st.st_uid || st.st_uid == geteuid()) && !(st.st_mode & S_IWOTH),
+		.trusted = (!st.st_uid || st.st_uid == geteuid()) && !(st.st_mode & S_IWOTH) &&
+			   !is_of_fuse(fd),
 	};
 	return 0;
 }

@@ -112,6 +112,7 @@ static double least_ns(struct ts_system *system, void (*call)(void), uint64_t n)
 static void measure(bool pairs, uint64_t n)
 {
 	uint64_t places[512] = {0}, n_outer = 0;
+	struct ts_system_programs programs;
 	struct ts_system_probes probes;
 	char why[TS_SYSTEM_WHY_BYTES];
 	struct ts_system *system;
@@ -127,7 +128,8 @@ static void measure(bool pairs, uint64_t n)
 	set_place(places, "cuLaunchKernel", inner);
 	set_place(places, "cudaLaunchKernel", outer);
 	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || ts_system_probe(system, fd, places, &probes))
+	programs = ts_system_programs(system);
+	if (fd < 0 || ts_system_probe(&programs, fd, places, &probes))
 		exit(1);
 	close(fd);
 	n_told = 0;

@@ -321,11 +321,18 @@ class System(harness.Case):
         return words[words.index('--control-socket') + 1]
 
     def uprobes(self, pid):
-        """Links of many probes that a process has."""
+        """Links of many probes that a daemon's probers have."""
         found = []
-        for fd in os.listdir('/proc/%d/fd' % pid):
+        for children in glob.glob('/proc/%d/task/*/children' % pid):
+            with open(children, encoding='ascii') as pids:
+                found += [link for child in pids.read().split() for link in self.uprobes_of(child)]
+        return found
+
+    def uprobes_of(self, pid):
+        found = []
+        for path in glob.glob('/proc/%s/fdinfo/*' % pid):
             try:
-                with open('/proc/%d/fdinfo/%s' % (pid, fd), encoding='ascii') as info:
+                with open(path, encoding='ascii') as info:
                     found += [line for line in info if line.startswith('link_type') and 'uprobe_multi' in line]
             except OSError:
                 continue

@@ -272,6 +272,7 @@ static void probe(bool pairs, struct ts_system **ret_system, struct ts_system_pr
 {
 	char why[TS_SYSTEM_WHY_BYTES];
 	uint64_t places[512] = {0};
+	struct ts_system_programs programs;
 	int fd, r = ts_system_new(pairs, ret_system, why);
 
 	if (r) {
@@ -284,7 +285,8 @@ static void probe(bool pairs, struct ts_system **ret_system, struct ts_system_pr
 	places[number_of("cuModuleGetFunction")] = offset_of((uintptr_t)names);
 	places[number_of("cuKernelGetFunction")] = offset_of((uintptr_t)aliases);
 	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	ts_check_int(ts_system_probe(*ret_system, fd, places, ret_probes), 0);
+	programs = ts_system_programs(*ret_system);
+	ts_check_int(ts_system_probe(&programs, fd, places, ret_probes), 0);
 	close(fd);
 }
 
@@ -506,11 +508,16 @@ struct found {
 	size_t n;
 };
 
-static void find(void *data, pid_t pid, const char *path)
+static void find(void *data, const struct ts_mapping *mapping)
 {
 	struct found *found = data;
+	struct stat status;
 
-	found->n += pid == found->pid && !strcmp(path, found->path);
+	if (mapping->pid != found->pid || strcmp(mapping->path, found->path))
+		return;
+	found->n++;
+	ts_check_int(stat(found->path, &status), 0);
+	ts_check_int(mapping->inode, status.st_ino);
 }
 
 static void *map_library(struct found *found)

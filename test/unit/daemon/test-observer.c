@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probes among strangers (`--system`): whatever one user maps, the libraries of others get their probes, and the daemon ends when it
+ * is told to. Needs root, eBPF, and for the files that do not answer /dev/fuse.
+ */
+#include "test/unit/harness.h"
+
+#include <grp.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include "test/unit/daemon/daemon.h"
+#include "test/unit/fuse.h"
+
+#define ATTACKER 61001u
+#define VICTIM	 61011u
+#define SECONDS	 8u
+/* As many as one of a few users could use up places with. */
+#define N_FAKES 300u
+
+/* ---- a service that says what it sees ---- */
+
+struct seeing {
+	char directory[128], log[160], inject[160], control[160];
+	pid_t pid;
+};
+
+static bool has_line(const struct seeing *s, const char *text)
+{
+	char line[8192];
+	bool found = false;
+	FILE *log = fopen(s->log, "re");
+
+	while (log && !found && fgets(line, sizeof(line), log))
+		found = strstr(line, text) != NULL;
+	if (log)
+		fclose(log);
+	return found;
+}
+
+static bool waits_for(const struct seeing *s, const char *text, unsigned seconds)
+{
+	for (unsigned i = 0; i < 20 * seconds && !has_line(s, text); i++)
+		usleep(50000);
+	return has_line(s, text);
+}
+
+static void begin(struct seeing *s)
+{
+	const char *daemon = getenv("TRACESMITHD");
+
+	if (geteuid())
+		ts_skip("needs root");
+	if (!daemon || !getenv("TS_VGPU_LIBCUDA"))
+		ts_skip("TRACESMITHD and TS_VGPU_LIBCUDA do not name what is tested");
+	directory_make(s->directory, sizeof(s->directory));
+	ts_check_int(chmod(s->directory, 0755), 0);
+	snprintf(s->log, sizeof(s->log), "%s/log", s->directory);
+	snprintf(s->inject, sizeof(s->inject), "%s/i", s->directory);
+	snprintf(s->control, sizeof(s->control), "%s/c", s->directory);
+	fflush(NULL);
+	s->pid = fork();
+	ts_check(s->pid >= 0);
+	if (!s->pid) {
+		int fd = open(s->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+		/* A test that fails leaves none. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+
+		dup2(fd, STDERR_FILENO);
+		execl(daemon, "tracesmithd", "--system", "--log", "debug", "--inject-socket",
+		      s->inject, "--control-socket", s->control, "--directory", s->directory,
+		      (char *)NULL);
+		_exit(127);
+	}
+	close(socket_connect(s->control, SOCK_STREAM));
+	if (has_line(s, "calls of processes that were not preloaded are not seen")) {
+		kill(s->pid, SIGTERM);
+		daemon_wait(s->pid);
+		directory_remove(s->directory);
+		ts_skip("no probes on this machine");
+	}
+}
+
+/* Told to end, it does, whoever holds what. */
+static void end(struct seeing *s)
+{
+	int status;
+
+	ts_check_int(kill(s->pid, SIGTERM), 0);
+	for (unsigned i = 0; i < 100 && !waitpid(s->pid, &status, WNOHANG); i++) {
+		usleep(50000);
+		ts_check(i < 99);
+	}
+	directory_remove(s->directory);
+}
+
+/* ---- processes that map and call ---- */
+
+struct mapper {
+	pid_t pid;
+	int fds[2]; /* what it has done; what it is to do */
+};
+
+static void become(uid_t uid)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (setgroups(0, NULL) || setgid(uid) || setuid(uid))
+		_exit(1);
+}
+
+static void say(int fd)
+{
+	if (write(fd, "!", 1) != 1)
+		_exit(1);
+}
+
+static void hear(int fd)
+{
+	char c;
+
+	if (read(fd, &c, 1) != 1)
+		_exit(0);
+}
+
+/* Maps what the paths lead to, to be run, when it is let go on; then stays. */
+static void map_files(const struct mapper *mapper, uid_t uid, const char *format, unsigned n)
+{
+	int *fds = calloc(n, sizeof(*fds));
+	char path[256];
+
+	become(uid);
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), format, i);
+		fds[i] = open(path, O_RDONLY | O_CLOEXEC);
+		if (fds[i] < 0)
+			_exit(2);
+	}
+	say(mapper->fds[1]);
+	hear(mapper->fds[1]);
+	for (unsigned i = 0; i < n; i++)
+		if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fds[i], 0) == MAP_FAILED)
+			_exit(3);
+	say(mapper->fds[1]);
+	hear(mapper->fds[1]);
+	_exit(0);
+}
+
+static void mapper_wait(const struct mapper *mapper)
+{
+	char c;
+
+	ts_check_int(read(mapper->fds[0], &c, 1), 1);
+}
+
+static void mapper_go(const struct mapper *mapper)
+{
+	ts_check_int(write(mapper->fds[0], "!", 1), 1);
+}
+
+static pid_t mapper_fork(struct mapper *mapper)
+{
+	ts_check_int(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, mapper->fds), 0);
+	fflush(NULL);
+	mapper->pid = fork();
+	ts_check(mapper->pid >= 0);
+	if (mapper->pid)
+		close(mapper->fds[1]);
+	else
+		close(mapper->fds[0]);
+	return mapper->pid;
+}
+
+/* A process of `uid` that has n files open; `format` has the file's number. */
+static void mapper_begin(struct mapper *mapper, uid_t uid, const char *format, unsigned n)
+{
+	if (!mapper_fork(mapper))
+		map_files(mapper, uid, format, n);
+	mapper_wait(mapper);
+}
+
+static void mapper_map(const struct mapper *mapper)
+{
+	mapper_go(mapper);
+	mapper_wait(mapper);
+}
+
+static void mapper_end(struct mapper *mapper)
+{
+	close(mapper->fds[0]);
+	kill(mapper->pid, SIGKILL);
+	while (waitpid(mapper->pid, NULL, 0) < 0)
+		ts_check_int(errno, EINTR);
+}
+
+/* ---- files ---- */
+
+static void read_library(uint8_t **ret_bytes, size_t *ret_n)
+{
+	int fd = open(getenv("TS_VGPU_LIBCUDA"), O_RDONLY | O_CLOEXEC);
+	struct stat status;
+
+	ts_check(fd >= 0);
+	ts_check_int(fstat(fd, &status), 0);
+	*ret_n = (size_t)status.st_size;
+	*ret_bytes = malloc(*ret_n);
+	ts_check(*ret_bytes != NULL);
+	ts_check_int(read(fd, *ret_bytes, *ret_n), status.st_size);
+	close(fd);
+}
+
+static void make_file(const char *path, const void *bytes, size_t n, uid_t uid)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+
+	ts_check(fd >= 0);
+	ts_check_int(write(fd, bytes, n), (ssize_t)n);
+	ts_check_int(fchown(fd, uid, uid), 0);
+	close(fd);
+}
+
+/* A library of `uid`: path, and the line that says that it has its probes. */
+struct library {
+	char path[256], seen[300];
+};
+
+static void library_make(struct library *library, const struct seeing *s, const char *name,
+			 uid_t uid)
+{
+	uint8_t *bytes;
+	size_t n;
+
+	read_library(&bytes, &n);
+	snprintf(library->path, sizeof(library->path), "%s/libcuda.so.%s", s->directory, name);
+	snprintf(library->seen, sizeof(library->seen), "calls of %s are seen", library->path);
+	make_file(library->path, bytes, n, uid);
+	free(bytes);
+}
+
+/* ---- places ---- */
+
+static void fakes_begin(struct mapper *mapper, const struct seeing *s, uid_t uid)
+{
+	static const uint8_t nothing[4096];
+	char format[256], path[256];
+
+	snprintf(format, sizeof(format), "%s/libcuda.so.%u-%%u", s->directory, uid);
+	for (unsigned i = 0; i < N_FAKES; i++) {
+		snprintf(path, sizeof(path), "%s/libcuda.so.%u-%u", s->directory, uid, i);
+		make_file(path, nothing, sizeof(nothing), uid);
+	}
+	mapper_begin(mapper, uid, format, N_FAKES);
+	mapper_map(mapper);
+}
+
+TS_TEST(one_users_fakes_push_out_nobody)
+{
+	struct mapper attacker, victim;
+	struct library library;
+	struct seeing s;
+
+	begin(&s);
+	library_make(&library, &s, "victim", VICTIM);
+	fakes_begin(&attacker, &s, ATTACKER);
+	ts_check(waits_for(&s, "libcuda.so.61001-10 are not seen", SECONDS));
+	mapper_begin(&victim, VICTIM, library.path, 1);
+	mapper_map(&victim);
+	ts_check(waits_for(&s, library.seen, SECONDS));
+	mapper_end(&victim);
+	mapper_end(&attacker);
+	end(&s);
+}
+
+TS_TEST(many_users_fakes_leave_the_systems_libraries)
+{
+	struct mapper attackers[4], victim;
+	struct library library;
+	struct seeing s;
+
+	begin(&s);
+	library_make(&library, &s, "system", 0);
+	for (unsigned i = 0; i < TS_ARRAY_LEN(attackers); i++)
+		fakes_begin(&attackers[i], &s, ATTACKER + i);
+	ts_check(waits_for(&s, "libcuda.so.61001-10 are not seen", SECONDS));
+	mapper_begin(&victim, VICTIM, library.path, 1);
+	mapper_map(&victim);
+	/* Through the prober of a user who has no place left as well. */
+	ts_check(waits_for(&s, library.seen, 2 * SECONDS));
+	mapper_end(&victim);
+	for (unsigned i = 0; i < TS_ARRAY_LEN(attackers); i++)
+		mapper_end(&attackers[i]);
+	end(&s);
+}
+
+/* ---- files that do not answer ---- */
+
+/* A file is mapped whose `blocked` operations get no answer from when the service opens it. */
+static void check_blocked(uint64_t blocked, unsigned opcode)
+{
+	struct mapper attacker, victim;
+	struct library library;
+	struct seeing s;
+	struct fuse fuse;
+	char path[128];
+	uint8_t *bytes;
+	size_t n;
+
+	read_library(&bytes, &n);
+	fuse_mount(&fuse, bytes, n);
+	free(bytes);
+	fuse.shared->uid = fuse.shared->gid = ATTACKER;
+	begin(&s);
+	library_make(&library, &s, "victim", VICTIM);
+	snprintf(path, sizeof(path), "%s/libcuda.so.1", fuse.path);
+	mapper_begin(&attacker, ATTACKER, path, 1);
+	mapper_begin(&victim, VICTIM, library.path, 1);
+	fuse_block(&fuse, blocked);
+	mapper_map(&attacker);
+	ts_check(fuse_wait(&fuse, opcode, 1, SECONDS));
+	mapper_map(&victim);
+	ts_check(waits_for(&s, library.seen, SECONDS));
+	end(&s);
+	fuse_unmount(&fuse);
+	mapper_end(&victim);
+	mapper_end(&attacker);
+}
+
+TS_TEST(a_file_that_is_not_opened)
+{
+	check_blocked(FUSE_BIT(FUSE_OPEN), FUSE_OPEN);
+}
+
+TS_TEST(a_file_that_is_not_read)
+{
+	check_blocked(FUSE_BIT(FUSE_READ), FUSE_READ);
+}
+
+TS_TEST(a_file_that_is_not_closed)
+{
+	check_blocked(FUSE_BIT(FUSE_FLUSH), FUSE_FLUSH);
+}
+
+TS_TEST(a_name_that_is_not_found)
+{
+	check_blocked(FUSE_BIT(FUSE_LOOKUP) | FUSE_BIT(FUSE_GETATTR), FUSE_LOOKUP);
+}
