@@ -5,7 +5,9 @@
  */
 #include "test/unit/harness.h"
 
+#include <dlfcn.h>
 #include <grp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -46,7 +48,9 @@ static bool waits_for(const struct seeing *s, const char *text, unsigned seconds
 	return has_line(s, text);
 }
 
-static void begin(struct seeing *s)
+/* With these options as well. */
+static void begin_with(struct seeing *s, const char *option, const char *value, const char *option2,
+		       const char *value2)
 {
 	const char *daemon = getenv("TRACESMITHD");
 
@@ -71,7 +75,7 @@ static void begin(struct seeing *s)
 		dup2(fd, STDERR_FILENO);
 		execl(daemon, "tracesmithd", "--system", "--log", "debug", "--inject-socket",
 		      s->inject, "--control-socket", s->control, "--directory", s->directory,
-		      (char *)NULL);
+		      option, value, option2, value2, (char *)NULL);
 		_exit(127);
 	}
 	close(socket_connect(s->control, SOCK_STREAM));
@@ -83,8 +87,13 @@ static void begin(struct seeing *s)
 	}
 }
 
+static void begin(struct seeing *s)
+{
+	begin_with(s, NULL, NULL, NULL, NULL);
+}
+
 /* Told to end, it does, whoever holds what. */
-static void end(struct seeing *s)
+static void stop(const struct seeing *s)
 {
 	int status;
 
@@ -93,6 +102,11 @@ static void end(struct seeing *s)
 		usleep(50000);
 		ts_check(i < 99);
 	}
+}
+
+static void end(const struct seeing *s)
+{
+	stop(s);
 	directory_remove(s->directory);
 }
 
@@ -344,4 +358,143 @@ TS_TEST(a_file_that_is_not_closed)
 TS_TEST(a_name_that_is_not_found)
 {
 	check_blocked(FUSE_BIT(FUSE_LOOKUP) | FUSE_BIT(FUSE_GETATTR), FUSE_LOOKUP);
+}
+
+/* ---- sessions and definitions ---- */
+
+typedef int copy_function(void *to, const void *from, size_t n);
+
+static void *call_once(void *data)
+{
+	copy_function *call;
+
+	memcpy(&call, data, sizeof(call));
+	/* Whether it works is not what is asked. */
+	call(NULL, "", 1);
+	return NULL;
+}
+
+/* Calls the library from so many threads, one after the other. */
+static void call_library(const struct mapper *mapper, uid_t uid, const char *library, unsigned n)
+{
+	copy_function *call;
+	void *handle, *found;
+	pthread_t thread;
+
+	become(uid);
+	handle = dlopen(library, RTLD_NOW);
+	found = handle ? dlsym(handle, "cuMemcpyHtoD_v2") : NULL;
+	if (!found)
+		_exit(4);
+	memcpy(&call, &found, sizeof(call));
+	say(mapper->fds[1]);
+	hear(mapper->fds[1]);
+	for (unsigned i = 0; i < n; i++)
+		if (pthread_create(&thread, NULL, call_once, &call) || pthread_join(thread, NULL))
+			_exit(5);
+	say(mapper->fds[1]);
+	hear(mapper->fds[1]);
+	_exit(0);
+}
+
+static void caller_begin(struct mapper *mapper, uid_t uid, const char *library, unsigned n)
+{
+	if (!mapper_fork(mapper))
+		call_library(mapper, uid, library, n);
+	mapper_wait(mapper);
+}
+
+static bool is_observed(const struct seeing *s, pid_t pid, unsigned seconds)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "pid %d, ", (int)pid);
+	return waits_for(s, text, seconds);
+}
+
+/* The library has its probes before anybody calls it: who maps it first does nothing else. */
+static void library_probe(const struct seeing *s, struct library *library, struct mapper *holder)
+{
+	library_make(library, s, "system", 0);
+	mapper_begin(holder, VICTIM, library->path, 1);
+	mapper_map(holder);
+	ts_check(waits_for(s, library->seen, SECONDS));
+}
+
+TS_TEST(one_users_sessions_leave_room)
+{
+	struct mapper attackers[8], victim, holder;
+	struct library library;
+	struct seeing s;
+
+	begin_with(&s, "--max-sessions", "8", "--max-sessions-user", "2");
+	library_probe(&s, &library, &holder);
+	for (unsigned i = 0; i < TS_ARRAY_LEN(attackers); i++) {
+		caller_begin(&attackers[i], ATTACKER, library.path, 1);
+		mapper_map(&attackers[i]);
+	}
+	ts_check(is_observed(&s, attackers[0].pid, SECONDS));
+	caller_begin(&victim, VICTIM, library.path, 1);
+	mapper_map(&victim);
+	ts_check(is_observed(&s, victim.pid, SECONDS));
+	mapper_end(&victim);
+	mapper_end(&holder);
+	for (unsigned i = 0; i < TS_ARRAY_LEN(attackers); i++)
+		mapper_end(&attackers[i]);
+	end(&s);
+}
+
+/* Calls of a process, and those of them whose thread is known. */
+static void count_calls(struct ts_sbt_reader *reader, pid_t pid, unsigned *ret_n,
+			unsigned *ret_n_known)
+{
+	struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_API)};
+	struct ts_sbt_cursor *cursor;
+	struct ts_sbt_row row;
+
+	*ret_n = *ret_n_known = 0;
+	ts_check_int(ts_sbt_cursor_new(reader, &options, &cursor), 0);
+	while (!ts_sbt_cursor_next(cursor, &row)) {
+		if (ts_sbt_reader_session(reader, row.session)->pid != (uint32_t)pid)
+			continue;
+		++*ret_n;
+		*ret_n_known += row.api->thread != 0;
+	}
+	ts_sbt_cursor_free(cursor);
+}
+
+#define N_THREADS 20000u
+
+TS_TEST(one_users_definitions_are_his)
+{
+	struct mapper attacker, victim, holder;
+	struct ts_sbt_reader *reader;
+	struct library library;
+	unsigned n, n_known;
+	struct seeing s;
+	char path[256];
+	int fd;
+
+	begin_with(&s, "--max-definition-bytes-all", "1M", "--seal-age", "100");
+	library_probe(&s, &library, &holder);
+	caller_begin(&attacker, ATTACKER, library.path, N_THREADS);
+	mapper_map(&attacker);
+	caller_begin(&victim, VICTIM, library.path, 1);
+	mapper_map(&victim);
+	ts_check(is_observed(&s, victim.pid, SECONDS));
+	stop(&s);
+	snprintf(path, sizeof(path), "%s/tracesmith-system.sbt", s.directory);
+	reader_open(path, &fd, &reader);
+	count_calls(reader, attacker.pid, &n, &n_known);
+	/* A quarter of 1 MiB is not enough for all. */
+	ts_check(n > N_THREADS / 2 && n_known < n);
+	count_calls(reader, victim.pid, &n, &n_known);
+	ts_check_int(n, 1);
+	ts_check_int(n_known, 1);
+	ts_sbt_reader_free(reader);
+	close(fd);
+	mapper_end(&victim);
+	mapper_end(&attacker);
+	mapper_end(&holder);
+	directory_remove(s.directory);
 }
