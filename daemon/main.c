@@ -513,8 +513,8 @@ static void list_options(struct option *ret_options)
 }
 
 /*
- * What sessions free goes back to the system at once. Left to itself the allocator raises the size from which it maps memory
- * to that of the largest buffer that was ever freed, and keeps all below for each thread.
+ * Memory that sessions free goes back to the system at once. By default the allocator raises its threshold for mmap() to the size
+ * of the largest buffer that was ever freed, and keeps smaller ones for each thread.
  */
 static void configure_allocator(void)
 {

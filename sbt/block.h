@@ -139,7 +139,7 @@ static inline uint64_t ts_block_bytes(const struct ts_sbt_block_header *header)
 void ts_block_describe(const struct ts_sbt_block_header *header, uint64_t off,
 		       struct ts_sbt_block *ret_block);
 
-/* Of a file with index_bytes of index blocks at index_off, and n_blocks before them. */
+/* Fills the end marker of a file with index_bytes of index blocks at index_off, and n_blocks before them. */
 void ts_end_marker_fill(struct ts_sbt_end_marker *marker, uint64_t index_off, uint64_t index_bytes,
 			uint64_t n_blocks);
 

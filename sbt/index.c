@@ -89,7 +89,7 @@ void ts_index_fold(struct ts_index *index, struct ts_encoder *encoder)
 		r = fold(index, encoder);
 }
 
-/* What was encoded here is read here: nothing else can be wrong with it but memory. */
+/* The fold was encoded by this process: decoding it fails only without memory. */
 static int unfold(const struct ts_index_fold *fold, ZSTD_DCtx *zstd, struct ts_sbt_block *entries)
 {
 	ts_cleanup(ts_freep) struct ts_block_columns *columns = NULL;

@@ -12,7 +12,7 @@
 /* A block of blobs ends where it has this many bytes: who wants one blob decompresses its block. */
 #define BLOB_BLOCK_BYTES (4u * 1024 * 1024)
 
-/* Of memory without rows, after a seal; in all, and each. */
+/* Memory without rows that is kept after a seal: of all builders, and of each buffer. */
 #define KEPT_BUILDER_BYTES (12u * 1024 * 1024)
 #define KEPT_BUFFER_BYTES  (4u * 1024 * 1024)
 
@@ -454,7 +454,7 @@ int ts_sbt_session_writer_add_thread(struct ts_sbt_session_writer *session,
 	return 0;
 }
 
-/* The session's buffers. What refers to a place in them stays valid: they are members. */
+/* Pointers to the session's buffers. */
 #define SESSION_BUFFERS(session)                                                                   \
 	{                                                                                          \
 		&(session)->stack_lengths, &(session)->stack_flags, &(session)->stack_frames,      \

@@ -19,7 +19,7 @@
 #define RECORDING_MAX_SUFFIX 1000u
 /* Of the file system's: left alone where some of it is (`keep_free`). */
 #define DISK_KEEP_FILES 1024u
-/* What the writer holds is charged in these steps: after a trim it is within the first, but for the index. */
+/* The step of a charge for the writer's memory: after a trim all but the index is within one step. */
 #define MEMORY_STEP_BYTES (UINT64_C(256) << 10)
 
 /* Calls how(data, NAME) with names made of the path until there is no such file; 0: with that one, which *ret_path gets. */

@@ -114,16 +114,16 @@ void *ts_session_thread(void *session);
 #define SESSION_PENDING_BYTES (UINT64_C(16) << 20)
 
 /*
- * Memory: session-memory.c. What the session holds is charged to its user, to within MEMORY_STEP_BYTES. Charges for what it begins
- * with: 0, or -ENOMEM, the user has no room for it.
+ * Memory: session-memory.c. The session's memory is charged to its user. The first charge, before anything is allocated. 0, or
+ * -ENOMEM: the user has no room for a session.
  */
 int ts_session_memory_begin(struct ts_session *s);
 void ts_session_memory_end(struct ts_session *s);
 /* Charges n_bytes that the session is about to allocate. False: it may not. */
 bool ts_session_grant(struct ts_session *s, uint64_t n_bytes);
-/* Charges what the session holds by now. Where that is too much it writes what it gathered, gives back, and tries again. */
+/* Charges the present memory. Over the share the session writes its rows, gives memory back and tries again. */
 int ts_session_account(struct ts_session *s);
-/* Charges what its file's writer holds by now: the index, most of all. */
+/* Charges the present memory of the file's writer: most of it is the index. */
 int ts_session_account_file(struct ts_session *s);
 /* Gives back what an idle session needs no more. */
 void ts_session_rest(struct ts_session *s);

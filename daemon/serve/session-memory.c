@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's memory: what its process can make the daemon allocate is counted here and charged to the account of its user.
- * session-thread.c asks after each chunk of records, session-definitions.c before a map of ids grows.
+ * A session's memory: counts the memory that a process makes the daemon allocate, and charges it to the account of its user.
+ * session-thread.c calls this after each chunk of records, session-definitions.c before a map of ids grows.
  *
- * A session over its share writes what it gathered, which empties all of it but the maps and the join's bits, and goes on in
- * smaller steps. Only where that is not enough the session ends, and says so. An idle session gives the same memory back by
- * itself.
+ * A session over its share writes its rows. The write empties all memory but the maps and the join's bits, and the session goes
+ * on in smaller steps. If the rest is still over the share, the session ends with the reason. An idle session gives the same
+ * memory back.
  */
 #include <malloc.h>
 
 #include "daemon/serve/session-internal.h"
 #include "daemon/util/error.h"
 
-/* Charges are made in steps: seldom, and no two sessions' threads at once for every row. */
+/* The step of a charge: sessions' threads share the account, and touch it seldom. */
 #define MEMORY_STEP_BYTES (UINT64_C(256) << 10)
 /* A thread's stack, and what its allocator keeps. */
 #define MEMORY_THREAD_BYTES (UINT64_C(128) << 10)
-/* Charged ahead: what a chunk of records becomes, and its encoding, before the next charge. */
+/* Charged ahead: the rows of a chunk, and their encoding, come before the next charge. */
 #define MEMORY_RESERVE_BYTES (UINT64_C(1) << 20)
-/* A header in shared memory that was looked at: its page, and a page of the table that maps it. */
+/* A shard's header in shared memory: its page, and a page of the table that maps it. */
 #define MEMORY_HEADER_BYTES UINT64_C(8192)
-/* Who drained less than this in that time is idle. */
+/* A session that drained less than this in that time is idle. */
 #define REST_NS		 (2000 * MS_NS)
 #define REST_LEAST_BYTES (UINT64_C(256) << 10)
 /* Not worth giving back. */
@@ -34,7 +34,7 @@ static uint64_t fixed_bytes(const struct ts_session *s)
 		       (sizeof(*s->shards) + sizeof(*s->checkpoint) + MEMORY_HEADER_BYTES);
 }
 
-/* What comes and goes with rows. */
+/* Memory that comes and goes with rows. */
 static uint64_t working_bytes(const struct ts_session *s)
 {
 	return ts_sbt_session_writer_memory(s->writer) + ts_drain_memory(&s->drain);
@@ -89,7 +89,7 @@ bool ts_session_grant(struct ts_session *s, uint64_t n_bytes)
 	return !s->starved && charge(s, held_bytes(s) + n_bytes);
 }
 
-/* What needs no row. */
+/* Frees memory without rows. */
 static void trim(struct ts_session *s)
 {
 	ts_sbt_session_writer_trim(s->writer);

@@ -49,7 +49,7 @@ TS_TEST(nested_ids_become_the_outer_ones)
 	ts_join_free(join);
 }
 
-/* What leaves the window for want of memory is counted as what leaves it for want of room. */
+/* An operation that leaves the window for want of memory is counted as one that leaves it for want of room. */
 TS_TEST(trimmed)
 {
 	uint64_t n_bytes, n_api, n_device;

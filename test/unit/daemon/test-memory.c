@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process can make the daemon's memory grow to, for each way that it has, and what the daemon gives back once the process is
- * idle. Each test prints RssAnon of the daemon (/proc/PID/status): before the session, at most, and of the idle session.
+ * The daemon's memory under each kind of hostile process stays within bounds, and comes back once the process is idle. Each test
+ * prints RssAnon of the daemon (/proc/PID/status): before the session, at most, and of the idle session.
  */
 #include "test/unit/harness.h"
 
@@ -21,7 +21,7 @@
 #define SMALL_RING_BYTES (64u * 1024)
 #define LARGE_RING_BYTES (64 * MIB) /* half of it is more than a block of records */
 
-/* What an idle session may hold beside what it has to remember: names, ids, operations that are not complete. */
+/* An idle session has so much beside names, ids and operations that are not complete. */
 #define IDLE_BYTES (3 * MIB / 2)
 
 /* A sanitizer's allocator keeps what was freed, and a shadow of all: there only the work is tested, not the bounds. */
@@ -640,7 +640,7 @@ TS_TEST(small_share)
 	memory_test_end(&t, 8 * MIB, IDLE_BYTES);
 }
 
-/* What a session was charged is given back with it: else there is soon nothing left, for anybody. */
+/* A session's end gives its charges back: otherwise the share is soon used up. */
 TS_TEST(given_back)
 {
 	const char *const options[] = {"--max-memory", "16M", NULL};

@@ -88,7 +88,7 @@ TS_TEST(many_blocks)
 	close(next);
 }
 
-/* What a writer holds without rows is given back, and it goes on as before. */
+/* A writer gives back memory without rows, and goes on as before. */
 TS_TEST(trim)
 {
 	struct ts_row_session row = {.pid = 7, .start_ns = 1};
