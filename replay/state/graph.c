@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE	    TS_GRAPH_NONE
-#define NEAR_NS	    UINT64_C(5000)
-#define N_ENGINES   8u /* operations of a kind and device that are remembered */
-#define RECENT	    16u /* threads that are looked for first, by their ids' lower bits */
+#define NONE	  TS_GRAPH_NONE
+#define NEAR_NS	  UINT64_C(5000)
+#define N_ENGINES 8u  /* operations of a kind and device that are remembered */
+#define RECENT	  16u /* threads that are looked for first, by their ids' lower bits */
 
 /* The operations of one stream, in the order in which they began. */
 struct stream {

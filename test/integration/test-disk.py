@@ -9,7 +9,7 @@ import time
 
 import harness
 
-LAUNCHES = 200000
+LAUNCHES = 400000
 
 
 class Disk(harness.Case):
