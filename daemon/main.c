@@ -13,6 +13,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "daemon/bpf/system.h"
+#include "daemon/serve/folder.h"
 #include "daemon/serve/prober.h"
 #include "daemon/serve/server.h"
 #include "daemon/symbol/command.h"
@@ -464,7 +465,6 @@ static void resolve_shares(struct ts_server_options *server)
 /* A service that could write nothing says so when it starts, not at the first process that it should record. */
 static int prepare_directory(struct ts_server_options *server)
 {
-	struct stat status;
 	int r = 0;
 
 	if (make_absolute(&server->directory) || make_absolute(&server->inject_socket) ||
@@ -472,13 +472,14 @@ static int prepare_directory(struct ts_server_options *server)
 		return usage_error("out of memory", NULL);
 	if (mkdir(server->directory, 0755) < 0 && errno != EEXIST)
 		r = -errno;
-	else if (stat(server->directory, &status) < 0 || access(server->directory, W_OK | X_OK) < 0)
+	else
+		r = ts_folder_check(server->directory);
+	if (!r && access(server->directory, W_OK | X_OK) < 0)
 		r = -errno;
-	else if (!S_ISDIR(status.st_mode))
-		r = -ENOTDIR;
 	if (r)
-		ts_log(TS_LOG_ERROR, "cannot keep traces in %s: %s; --directory names another",
-		       server->directory, strerror(-r));
+		ts_log(TS_LOG_ERROR, "cannot keep traces in %s: %s%s; --directory names another",
+		       server->directory, strerror(-r),
+		       r == -EPERM ? " (it is another user's, or others may write there)" : "");
 	else
 		resolve_shares(server);
 	return r;

@@ -264,8 +264,10 @@ void ts_config_read(struct ts_config *config, const char *library, int filters)
 		text = secure_getenv("CUDA_PATH");
 	snprintf(config->cuda_home, sizeof(config->cuda_home), "%s", text ? text : "");
 	ts_config_program(config->program, sizeof(config->program));
-	if (ts_config_output(secure_getenv(TS_OUTPUT_ENVIRONMENT), config->program, (int)getpid(),
-			     config->output, sizeof(config->output))) {
+	text = secure_getenv(TS_OUTPUT_ENVIRONMENT);
+	config->output_given = text && *text;
+	if (ts_config_output(text, config->program, (int)getpid(), config->output,
+			     sizeof(config->output))) {
 		ts_debug(config, TS_OUTPUT_ENVIRONMENT " is too long; the default is taken");
 		(void)ts_config_output(NULL, config->program, (int)getpid(), config->output,
 				       sizeof(config->output));

@@ -3,7 +3,7 @@
  * What the environment asks for, read once, at the driver's first call.
  *
  *	TRACESMITH_SOCKET      the daemon's socket; none else is tried
- *	TRACESMITH_OUTPUT      the file that a private daemon writes; %p is the process id
+ *	TRACESMITH_OUTPUT      the file that a private daemon writes, or a service; %p is the process id
  *	TRACESMITH_DAEMON      the private daemon's program
  *	TRACESMITH_STACKS      native (the default), python (with the Python functions) or none
  *	TRACESMITH_STACKS_CHECK  1: unwinds every stack fully too; the trace tells how many differ (stack.h)
@@ -37,6 +37,7 @@ struct ts_config {
 	bool debug;
 	enum ts_sandbox sandbox;
 	bool socket_given; /* by the environment: no private daemon is started in its place */
+	bool output_given; /* by the environment: a service, too, writes that file */
 	char socket[108];
 	char cupti[PATH_MAX];
 	char cuda_home[PATH_MAX]; /* $CUDA_HOME, else $CUDA_PATH; empty: neither */

@@ -27,26 +27,26 @@ int ts_handover_connect(const char *path, int *ret_fd)
 	return 0;
 }
 
-static int send_packet(int socket, const void *packet, size_t n_bytes, int fd)
+static int send_packet(int socket, const void *packet, size_t n_bytes, const int *fds, size_t n_fds)
 {
 	struct iovec data = {(void *)(uintptr_t)packet, n_bytes};
 	union {
-		char space[CMSG_SPACE(sizeof(int))];
+		char space[CMSG_SPACE(sizeof(int) * TS_HANDSHAKE_HELLO_FDS)];
 		struct cmsghdr alignment;
 	} control = {{0}};
 	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
 	ssize_t n;
 
-	if (fd >= 0) {
+	if (n_fds) {
 		struct cmsghdr *rights;
 
 		message.msg_control = control.space;
-		message.msg_controllen = sizeof(control.space);
+		message.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
 		rights = CMSG_FIRSTHDR(&message);
 		rights->cmsg_level = SOL_SOCKET;
 		rights->cmsg_type = SCM_RIGHTS;
-		rights->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
+		rights->cmsg_len = CMSG_LEN(sizeof(int) * n_fds);
+		memcpy(CMSG_DATA(rights), fds, sizeof(int) * n_fds);
 	}
 	do
 		n = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -54,24 +54,29 @@ static int send_packet(int socket, const void *packet, size_t n_bytes, int fd)
 	return n < 0 ? -errno : 0;
 }
 
-int ts_handover_hello(int socket, int memfd, const struct ts_control *control, bool resumed)
+int ts_handover_hello(int socket, int memfd, const struct ts_control *control, bool resumed,
+		      const struct ts_output *output)
 {
+	const bool has_output = output->fd >= 0;
+	const int fds[TS_HANDSHAKE_HELLO_FDS] = {memfd, output->fd, output->read_fd};
 	struct ts_handshake_hello hello = {
 		.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_HELLO, sizeof(hello)},
 		.major = TS_ABI_MAJOR,
 		.minor = TS_ABI_MINOR,
 		.resumed = resumed,
+		.has_output = has_output,
+		.output_number = has_output ? output->number : 0,
 	};
 
 	memcpy(hello.session_id, control->session_id, sizeof(hello.session_id));
-	return send_packet(socket, &hello, sizeof(hello), memfd);
+	return send_packet(socket, &hello, sizeof(hello), fds, has_output ? TS_ARRAY_LEN(fds) : 1);
 }
 
 int ts_handover_send(int socket, enum ts_handshake_type type)
 {
 	struct ts_handshake packet = {TS_HANDSHAKE_MAGIC, (uint16_t)type, sizeof(packet)};
 
-	return send_packet(socket, &packet, sizeof(packet), -1);
+	return send_packet(socket, &packet, sizeof(packet), NULL, 0);
 }
 
 int ts_handover_note(int socket, enum ts_empty_reason reason, const char *program, const char *text)
@@ -84,13 +89,14 @@ int ts_handover_note(int socket, enum ts_empty_reason reason, const char *progra
 
 	snprintf(note.program, sizeof(note.program), "%s", program);
 	snprintf(note.text, sizeof(note.text), "%s", text);
-	return send_packet(socket, &note, sizeof(note), -1);
+	return send_packet(socket, &note, sizeof(note), NULL, 0);
 }
 
-int ts_handover_receive(int socket, enum ts_handshake_type *ret_type)
+int ts_handover_receive(int socket, enum ts_handshake_type *ret_type, uint32_t *ret_flags)
 {
 	union {
 		struct ts_handshake header;
+		struct ts_handshake_welcome welcome;
 		uint8_t bytes[TS_HANDSHAKE_MAX_BYTES];
 	} packet;
 	ssize_t n;
@@ -106,5 +112,8 @@ int ts_handover_receive(int socket, enum ts_handshake_type *ret_type)
 	    packet.header.n_bytes != (size_t)n)
 		return -EPROTO;
 	*ret_type = (enum ts_handshake_type)packet.header.type;
+	*ret_flags = *ret_type == TS_HANDSHAKE_WELCOME && (size_t)n >= sizeof(packet.welcome)
+			     ? packet.welcome.flags
+			     : 0;
 	return 0;
 }

@@ -49,6 +49,7 @@
 struct connection {
 	int socket;
 	int memfd;
+	struct ts_output output; /* of the last HELLO */
 	bool shared_table;
 	bool was_connected;
 	bool bye_sent;
@@ -252,14 +253,40 @@ static int find_daemon(struct ts_link *link, struct connection *connection)
 	return start_private(link, connection);
 }
 
+/* The file that $TRACESMITH_OUTPUT names, for a service to write. A private daemon creates it itself. */
+static void open_output(struct ts_link *link, struct connection *connection)
+{
+	int r;
+
+	connection->output = TS_OUTPUT_NONE;
+	if (!link->config->output_given || link->is_private)
+		return;
+	r = ts_output_open(link->config->output, &connection->output);
+	ts_debug(link->config, "output %s: %s", link->config->output, strerror(-r));
+	/* Orders nothing: whoever reads it waits for the farewell, too. */
+	if (!r)
+		__atomic_store_n(&link->waits_for_file, true, __ATOMIC_RELAXED);
+}
+
+static int say_hello(struct ts_link *link, struct connection *connection)
+{
+	int r;
+
+	open_output(link, connection);
+	r = ts_handover_hello(connection->socket, connection->memfd, link->memory.control,
+			      connection->was_connected, &connection->output);
+	ts_output_close(&connection->output);
+	if (r)
+		ts_output_discard(&connection->output);
+	return r;
+}
+
 static void connect_daemon(struct ts_link *link, struct connection *connection)
 {
 	uint64_t now = ts_clock_monotonic_ns();
 	int r = find_daemon(link, connection);
 
-	if (!r)
-		r = ts_handover_hello(connection->socket, connection->memfd, link->memory.control,
-				      connection->was_connected);
+	r = r ?: say_hello(link, connection);
 	ts_debug(link->config, "hand-over to %s: %s",
 		 link->is_private ? "private daemon" : link->config->socket, strerror(-r));
 	if (!r) {
@@ -290,6 +317,7 @@ static void connect_daemon(struct ts_link *link, struct connection *connection)
 static void lose_daemon(struct ts_link *link, struct connection *connection)
 {
 	drop_socket(connection);
+	ts_output_discard(&connection->output);
 	set_served(link, false);
 	if (link->is_private || connection->bye_sent) {
 		__atomic_store_n(&link->over, 1, __ATOMIC_RELEASE);
@@ -303,10 +331,11 @@ static void lose_daemon(struct ts_link *link, struct connection *connection)
 static void hear(struct ts_link *link, struct connection *connection)
 {
 	enum ts_handshake_type type;
+	uint32_t flags;
 	int r;
 
 	while (connection->socket >= 0) {
-		r = ts_handover_receive(connection->socket, &type);
+		r = ts_handover_receive(connection->socket, &type, &flags);
 		if (r == -EAGAIN)
 			return;
 		if (r) {
@@ -315,6 +344,9 @@ static void hear(struct ts_link *link, struct connection *connection)
 			return;
 		}
 		ts_debug(link->config, "daemon says %d", (int)type);
+		if (type == TS_HANDSHAKE_REFUSED ||
+		    (type == TS_HANDSHAKE_WELCOME && !(flags & TS_WELCOME_OUTPUT)))
+			ts_output_discard(&connection->output);
 		if (type == TS_HANDSHAKE_STOP || type == TS_HANDSHAKE_REFUSED) {
 			__atomic_store_n(&link->over, 1, __ATOMIC_RELEASE);
 			/* After STOP the daemon still drains; the socket stays until it closes it. */
@@ -419,7 +451,12 @@ static void give_note(struct ts_link *link, struct connection *connection)
 static void *link_main(void *data)
 {
 	struct ts_link *link = data;
-	struct connection connection = {.socket = -1, .memfd = -1, .retry_ns = RETRY_MIN_NS};
+	struct connection connection = {
+		.socket = -1,
+		.memfd = -1,
+		.output = TS_OUTPUT_NONE,
+		.retry_ns = RETRY_MIN_NS,
+	};
 
 	prctl(PR_SET_NAME, "ts-link", 0, 0, 0);
 	own_descriptors(link->config, &connection);

@@ -43,6 +43,7 @@ struct ts_link {
 	uint32_t over;	  /* 1: no daemon will ever take records again; detach from CUPTI */
 	uint32_t flushes; /* 1: a flush thread answers the daemon's requests */
 	bool is_private;
+	bool waits_for_file; /* a service writes a file of this process's: it is complete at DONE */
 };
 
 /* Starts it. `link` lives to the end of the process. Returns 0 or a negative errno. */

@@ -298,6 +298,11 @@ static void end_flush(struct ts_shim *shim)
 	flush(shim, again ? TS_FLUSH_AGAIN : TS_FLUSH_END);
 }
 
+static bool waits_for_file(const struct ts_link *link)
+{
+	return link->is_private || __atomic_load_n(&link->waits_for_file, __ATOMIC_RELAXED);
+}
+
 /* Then: no record follows, and the daemon is told. */
 static void end_link(struct ts_shim *shim)
 {
@@ -311,9 +316,9 @@ static void end_link(struct ts_shim *shim)
 	if (__atomic_load_n(&shim->control->state, __ATOMIC_RELAXED) != TS_SESSION_REFUSED)
 		__atomic_store_n(&shim->control->state, TS_SESSION_ENDED, __ATOMIC_RELEASE);
 	ts_futex_set(&shim->link.request, TS_LINK_BYE);
-	/* A private daemon's file is complete when the command returns; a service needs but to be told. */
+	/* The process's own file is complete when the command returns; else a service needs but to be told. */
 	(void)ts_futex_wait_for(&shim->link.farewell,
-				shim->link.is_private ? TS_LINK_HEARD_DONE : TS_LINK_SAID_BYE,
+				waits_for_file(&shim->link) ? TS_LINK_HEARD_DONE : TS_LINK_SAID_BYE,
 				FAREWELL_NS);
 }
 

@@ -22,6 +22,7 @@
 #include "daemon/util/error.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
+#define MODULE_TYPES "/sys/kernel/btf/"
 /* The inodes of the first namespaces: PROC_PID_INIT_INO, PROC_TIME_INIT_INO. */
 #define FIRST_PID_NAMESPACE  0xeffffffcu
 #define FIRST_TIME_NAMESPACE 0xeffffffau
@@ -555,6 +556,16 @@ int ts_bpf_programs_attach(struct ts_bpf_programs *programs)
 	return r ? ts_error_origin(r) : 0;
 }
 
+/* Drivers' programs need the types of modules, which the kernel hands to CAP_SYS_ADMIN alone. */
+static const char *why_absent(unsigned program)
+{
+	if (program == TS_BPF_DRIVER && geteuid() &&
+	    (!access(MODULE_TYPES "gpu_sched", F_OK) || !access(MODULE_TYPES "amdgpu", F_OK)))
+		return "the types of kernel modules take CAP_SYS_ADMIN, which a service that is "
+		       "not root does without; `sudo tsctl record` has it";
+	return reason(-ENOENT);
+}
+
 static void tell_absent(struct ts_bpf_programs *programs, unsigned program)
 {
 	size_t n_there = 0, n = 0;
@@ -571,12 +582,12 @@ static void tell_absent(struct ts_bpf_programs *programs, unsigned program)
 	}
 	if (!n_there) {
 		programs->loaded &= ~(1u << program);
-		complain(programs, ts_kernel_program_name(program), reason(-ENOENT));
+		complain(programs, ts_kernel_program_name(program), why_absent(program));
 	} else if (n) {
 		char text[160];
 
 		snprintf(text, sizeof(text), "%s%s", ts_kernel_program_name(program), names);
-		complain(programs, text, reason(-ENOENT));
+		complain(programs, text, why_absent(program));
 	}
 }
 

@@ -208,6 +208,24 @@ static int answer_sessions_fill(struct answer_sessions *all, const struct ts_ser
 	return 0;
 }
 
+struct answer_capabilities {
+	Ts__Rpc__Capability messages[TS_CAPABILITY_N];
+	Ts__Rpc__Capability *pointers[TS_CAPABILITY_N];
+};
+
+static void answer_capabilities_fill(struct answer_capabilities *all, uint32_t have)
+{
+	for (unsigned i = 0; i < TS_CAPABILITY_N; i++) {
+		Ts__Rpc__Capability *message = &all->messages[i];
+
+		ts__rpc__capability__init(message);
+		message->name = (char *)(uintptr_t)ts_capability_name(i);
+		TS_RPC_SET(message, present, have >> i & 1);
+		message->cost = (char *)(uintptr_t)ts_capability_cost(i);
+		all->pointers[i] = message;
+	}
+}
+
 static const char *answer_mode(enum ts_server_mode mode)
 {
 	return mode == TS_SERVER_SERVICE  ? "service"
@@ -238,6 +256,7 @@ int ts_answer_status(const struct ts_server *server, const struct ts_identity *a
 	const struct ts_server_options *options = &server->options;
 	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
 	Ts__Rpc__Status status = TS__RPC__STATUS__INIT;
+	struct answer_capabilities capabilities;
 	uint64_t n_bytes = server->n_bytes;
 	char full[] = "the file takes no more: the daemon's log says why";
 	char kernel_events[64];
@@ -273,10 +292,13 @@ int ts_answer_status(const struct ts_server *server, const struct ts_identity *a
 	TS_RPC_SET(&status, uptime_ns, ts_clock_monotonic_ns() - server->start_ns);
 	status.control_socket = (char *)(uintptr_t)options->control_socket;
 	status.inject_socket = (char *)(uintptr_t)options->inject_socket;
-	if (options->mode == TS_SERVER_SERVICE)
+	if (options->mode == TS_SERVER_SERVICE) {
 		status.directory = (char *)(uintptr_t)options->directory;
-	if (options->mode == TS_SERVER_SERVICE)
+		answer_capabilities_fill(&capabilities, server->capabilities);
+		status.capabilities = capabilities.pointers;
+		status.n_capabilities = TS_CAPABILITY_N;
 		answer_status_disk(&status, server, asker);
+	}
 	TS_RPC_SET(&status, sessions_live,
 		   (uint32_t)ts_users_have(server->users, TS_RESOURCE_SESSIONS) +
 			   (uint32_t)all.observed.n);

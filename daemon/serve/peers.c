@@ -7,8 +7,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
-#include "daemon/serve/server.h"
+#include "daemon/serve/peer-file.h"
 #include "daemon/util/error.h"
 #include "daemon/util/text.h"
 #include "proto/abi/handshake.h"
@@ -89,53 +90,7 @@ void ts_peer_turn_away(struct ts_server *server, const struct ts_incoming *incom
 	ts_porter_close(server->porter, incoming->connection, incoming->fd);
 }
 
-/*
- * The name that was free last before `path` was, which is that of the file that a daemon before this one began
- * for the process: `wanted`, or with a "-N" less. Its place is beside this one. False: there is none.
- */
-static bool peer_continues(const char *wanted, const char *path, char *ret_name, size_t n_name)
-{
-	const char *name = strrchr(wanted, '/') + 1;
-	size_t n_stem = strlen(wanted) - 4;
-	unsigned number;
-
-	if (!strcmp(wanted, path) || sscanf(path + n_stem, "-%u", &number) != 1)
-		return false;
-	n_stem -= (size_t)(name - wanted);
-	if (number > 1)
-		snprintf(ret_name, n_name, "%.*s-%u.sbt", (int)n_stem, name, number - 1);
-	else
-		snprintf(ret_name, n_name, "%s", name);
-	return true;
-}
-
-/* A file of its own for a process that a service records. */
-static int peer_own_recording(struct ts_peer *peer, const char *program, bool resumed)
-{
-	struct ts_server *server = peer->server;
-	char path[4096], clean[64], before[160];
-	int r;
-
-	snprintf(clean, sizeof(clean), "%s", program);
-	ts_output_clean(clean);
-	if (snprintf(path, sizeof(path), "%s/tracesmith-%s-%d.sbt", server->options.directory,
-		     clean, peer->credentials.pid) >= (int)sizeof(path))
-		return ts_error_origin(-ENAMETOOLONG);
-	r = ts_recording_new(path, true, 0600, NULL, &peer->recording);
-	if (r)
-		ts_log(TS_LOG_ERROR, "cannot create %s: %s", path, strerror(-r));
-	else if (resumed && peer_continues(path, peer->recording->path, before, sizeof(before)))
-		r = ts_sbt_writer_metadata(peer->recording->writer, TS_METADATA_CONTINUES, before);
-	if (!r)
-		r = ts_recording_quantum(peer->recording, server->options.quantum_ns);
-	if (!r)
-		r = ts_server_describe_kernel(server, peer->recording);
-	if (!r)
-		r = ts_server_dump_prepare(server, peer->recording);
-	return r > 0 ? ts_error_origin(-EIO) : r;
-}
-
-static int peer_recording(struct ts_peer *peer, const char *program, bool resumed)
+static int peer_recording(struct ts_peer *peer, const struct ts_peer_file *file)
 {
 	struct ts_server *server = peer->server;
 	int r;
@@ -143,12 +98,16 @@ static int peer_recording(struct ts_peer *peer, const char *program, bool resume
 	if (peer->recording)
 		return 0;
 	if (server->options.mode == TS_SERVER_SERVICE) {
-		r = peer_own_recording(peer, program, resumed);
+		r = ts_peer_file_new(peer, file);
 		if (r)
 			return r;
 		peer->recording->uid = peer->credentials.uid;
+		peer->recording->group = server->all_group;
 		ts_recording_limit(peer->recording, &server->options.limits, peer->user);
-		return ts_recording_count(peer->recording, server->disk);
+		/* A stranger's own file takes up the stranger's disk. */
+		return peer->recording->is_theirs
+			       ? 0
+			       : ts_recording_count(peer->recording, server->disk);
 	}
 	if (!server->recording) {
 		r = ts_recording_new(server->options.output, true, 0600, server->options.program,
@@ -195,7 +154,7 @@ static void peer_note_refused(struct ts_peer *peer, const char *why)
 		return;
 	}
 	peer_process_name(peer->credentials.pid, program, sizeof(program));
-	r = peer_recording(peer, program, false);
+	r = peer_recording(peer, NULL);
 	r = r ?: ts_recording_note_refused(peer->recording, &peer->credentials, program, why);
 	if (r)
 		ts_log(TS_LOG_ERROR, "cannot note it: %s", strerror(-r));
@@ -247,8 +206,8 @@ static const char *peer_may_begin(struct ts_peer *peer)
 	return ts_server_may_keep(server, peer->user);
 }
 
-/* `n_fds`: of the descriptors that came with it. */
-static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *hello, int memfd,
+/* `fds`: the session memory, and the output twice; -1 where none came. `n_fds`: of the descriptors that came with it. */
+static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *hello, int *fds,
 		       unsigned n_fds)
 {
 	struct ts_server *server = peer->server;
@@ -277,17 +236,23 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		peer_refuse(peer, -EPROTONOSUPPORT, "it speaks another major version");
 		return;
 	}
-	if (memfd < 0) {
+	if (fds[0] < 0) {
 		peer_refuse(peer, -EBADF,
 			    n_fds ? "not a memfd" : "no session memory came with its HELLO");
 		return;
 	}
-	r = ts_memory_open(memfd, server->options.limits.max_session_bytes, &memory, &why);
+	r = ts_memory_open(fds[0], server->options.limits.max_session_bytes, &memory, &why);
 	if (r) {
 		peer_refuse(peer, r, why);
 		return;
 	}
-	r = peer_recording(peer, memory.program, hello->resumed);
+	r = peer_recording(peer, &(struct ts_peer_file){
+					 .resumed = hello->resumed,
+					 .has_output = hello->has_output,
+					 .output_number = hello->output_number,
+					 .program = memory.program,
+					 .fds = fds,
+				 });
 	r = r ?: ts_session_new(peer->recording, &memory, &options, &peer->session);
 	if (r) {
 		ts_log(TS_LOG_ERROR, "cannot record pid %d: %s", peer->credentials.pid,
@@ -295,7 +260,7 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		ts_memory_close(&memory);
 		/* A service's file is this session's, which never was. */
 		if (server->options.mode == TS_SERVER_SERVICE && peer->recording)
-			ts_recording_discard(peer->recording);
+			ts_peer_file_discard(peer->recording);
 		peer_refuse(peer, r, strerror(-r));
 		return;
 	}
@@ -305,6 +270,7 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 	server->n_sessions++;
 	peer->recording->n_sessions++;
 	welcome.session = peer->number;
+	welcome.flags = peer->recording->is_theirs ? TS_WELCOME_OUTPUT : 0;
 	peer_send(peer, &welcome, sizeof(welcome));
 	ts_log(TS_LOG_INFO, "session %" PRIu32 ": pid %d, uid %u, into %s", peer->number,
 	       peer->credentials.pid, peer->credentials.uid, peer->recording->path);
@@ -322,7 +288,7 @@ static void peer_note(struct ts_peer *peer, const struct ts_handshake_reason *pa
 	ts_log(TS_LOG_INFO, "pid %d cannot be recorded: %s", peer->credentials.pid, note.text);
 	/* A service makes no file for a process of which there is nothing to say but this. */
 	if (peer->server->options.mode != TS_SERVER_SERVICE && !peer->server->finishing) {
-		r = peer_recording(peer, note.program, false);
+		r = peer_recording(peer, NULL);
 		r = r
 			    ?: ts_recording_note(peer->recording, &peer->credentials,
 						 (enum ts_empty_reason)note.reason, note.program,
@@ -334,7 +300,7 @@ static void peer_note(struct ts_peer *peer, const struct ts_handshake_reason *pa
 }
 
 /* One packet, n_bytes long and checked to be what it says. May free the peer. */
-static void peer_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_bytes, int memfd,
+static void peer_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_bytes, int *fds,
 			unsigned n_fds)
 {
 	union {
@@ -352,8 +318,8 @@ static void peer_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_byt
 	}
 	switch (packet.header.type) {
 	case TS_HANDSHAKE_HELLO:
-		if (!peer->session && n_bytes >= sizeof(packet.hello))
-			peer_hello(peer, &packet.hello, memfd, n_fds);
+		if (!peer->session && n_bytes >= TS_HANDSHAKE_HELLO_MIN_BYTES)
+			peer_hello(peer, &packet.hello, fds, n_fds);
 		break;
 	case TS_HANDSHAKE_NOTE:
 		if (!peer->session && n_bytes >= sizeof(packet.reason))
@@ -384,14 +350,14 @@ static bool peer_receive(struct ts_peer *peer)
 {
 	struct ts_porter *porter = peer->server->porter;
 	uint8_t bytes[TS_HANDSHAKE_MAX_BYTES];
-	ts_cleanup(ts_closep) int memfd = -1;
+	int fds[TS_PORTER_SESSION_FDS];
 	unsigned n_fds, reset = 0;
 	ssize_t n;
 
 	/* A reset (it left an answer unread) comes once, before what it had said: BYE, perhaps. */
 	do
-		n = ts_porter_receive_memory(porter, peer->connection, peer->fd, bytes,
-					     sizeof(bytes), &memfd, &n_fds);
+		n = ts_porter_receive_session(porter, peer->connection, peer->fd, bytes,
+					      sizeof(bytes), fds, &n_fds);
 	while (n == -ECONNRESET && !reset++);
 	if (n == -EAGAIN)
 		return false;
@@ -404,7 +370,9 @@ static bool peer_receive(struct ts_peer *peer)
 		peer_gone(peer);
 		return false;
 	}
-	peer_packet(peer, bytes, (size_t)n, memfd, n_fds);
+	peer_packet(peer, bytes, (size_t)n, fds, n_fds);
+	for (size_t i = 0; i < TS_ARRAY_LEN(fds); i++)
+		ts_closep(&fds[i]);
 	return true;
 }
 
@@ -464,18 +432,6 @@ int ts_peer_new(struct ts_server *server, const struct ts_incoming *incoming)
 	return 0;
 }
 
-/*
- * What a system's service recorded belongs to whose process it was. Not before it is complete: its owner may do
- * with it as he likes.
- */
-static void peer_hand_over(const struct ts_recording *recording)
-{
-	if (recording->uid != geteuid() &&
-	    fchown(recording->read_fd, recording->uid, (gid_t)-1) < 0)
-		ts_log(TS_LOG_WARNING, "%s stays the daemon's own: %s", recording->path,
-		       strerror(errno));
-}
-
 /* What a session that was never started has all the same. */
 #define PEER_ROWS_WHILE_STOPPED                                                              \
 	(TS_ROW_BIT(TS_ROW_PAUSE) | TS_ROW_BIT(TS_ROW_STREAM) | TS_ROW_BIT(TS_ROW_CONTEXT) | \
@@ -497,6 +453,13 @@ static bool peer_is_empty(const struct ts_recording *recording)
 	return !n;
 }
 
+static uint64_t peer_file_bytes(const struct ts_recording *recording)
+{
+	struct stat status;
+
+	return fstat(recording->read_fd, &status) < 0 ? 0 : (uint64_t)status.st_size;
+}
+
 /*
  * The session is over. A file of its own is finished before the process is told that all is done:
  * who waits for DONE finds it complete.
@@ -512,8 +475,6 @@ static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, con
 	empty = peer_is_empty(recording);
 	ts_session_free(ts_take_ptr(peer->session));
 	if (own) {
-		off_t end;
-
 		if (ts_recording_finish(recording))
 			ts_log(TS_LOG_ERROR, "%s is not whole: %s", recording->path,
 			       strerror(-recording->error));
@@ -521,16 +482,15 @@ static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, con
 			ts_log(TS_LOG_WARNING, "%s ends before its process: %s", recording->path,
 			       recording->cut_short);
 		if (server->options.mode == TS_SERVER_SERVICE)
-			peer_hand_over(recording);
+			ts_recording_grant(recording);
 		/* Nothing was done on a GPU, and nothing went wrong: there is nothing to keep. */
 		if (server->options.mode == TS_SERVER_SERVICE && empty)
-			ts_recording_discard(recording);
+			ts_peer_file_discard(recording);
 		else if (server->options.mode == TS_SERVER_SERVICE)
 			ts_server_dump_check(server, recording, true);
 		if (server->options.mode == TS_SERVER_SERVICE && !empty)
 			ts_server_keep(server, recording);
-		end = lseek(recording->read_fd, 0, SEEK_END);
-		server->n_bytes += end > 0 ? (uint64_t)end : 0;
+		server->n_bytes += peer_file_bytes(recording);
 		if (server->options.mode == TS_SERVER_SERVICE && !empty)
 			ts_server_remember(server, ts_take_ptr(peer->recording), peer->number,
 					   peer->credentials.pid);

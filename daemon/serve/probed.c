@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "daemon/serve/prober.h"
+#include "daemon/util/capabilities.h"
 #include "daemon/util/error.h"
 #include "daemon/util/text.h"
 #include "daemon/worker/client.h"
@@ -419,9 +420,11 @@ static void complain(struct lane *lane, const struct job *job, int error)
 	if ((error != -EACCES && error != -EPERM) || lane->was_refused)
 		return;
 	ts_log(TS_LOG_WARNING,
-	       "calls of pid %d are not seen: %s cannot be opened as it sees it: %s; it takes "
-	       "CAP_SYS_PTRACE",
-	       (int)job->pid, shown(job, path), strerror(-error));
+	       "calls of pid %d are not seen: %s cannot be opened as it sees it: %s; %s",
+	       (int)job->pid, shown(job, path), strerror(-error),
+	       ts_capabilities_have() & 1u << TS_CAPABILITY_SYS_PTRACE
+		       ? "make the library readable for the service's user, or move it to a system's place"
+		       : "it takes CAP_SYS_PTRACE");
 	lane->was_refused = true;
 }
 

@@ -13,10 +13,11 @@
 #include <sys/utsname.h>
 
 #include "daemon/symbol/trace.h"
+#include "daemon/util/acl.h"
 #include "daemon/util/error.h"
 #include "proto/abi/clock.h"
+#include "proto/abi/handshake.h"
 
-#define RECORDING_MAX_SUFFIX 1000u
 /* Of the file system's: left alone where some of it is (`keep_free`). */
 #define DISK_KEEP_FILES 1024u
 /* The step of a charge for the writer's memory: after a trim all but the index is within one step. */
@@ -27,24 +28,21 @@ static int recording_find_name(const char *path, bool unique,
 			       int (*how)(void *data, const char *name), void *data,
 			       char **ret_path)
 {
-	size_t length = strlen(path), n_stem = length, n_bytes = length + 16;
+	size_t n_bytes = strlen(path) + 16;
 	ts_cleanup(ts_freep) char *name = malloc(n_bytes);
 
 	if (!name)
 		return ts_error_origin(-ENOMEM);
-	if (length > 4 && !strcmp(path + length - 4, ".sbt"))
-		n_stem = length - 4;
-	memcpy(name, path, length + 1);
-	for (unsigned i = 1; i <= RECORDING_MAX_SUFFIX; i++) {
-		int r = how(data, name);
+	for (unsigned i = 0; i < TS_OUTPUT_MAX_NUMBER; i++) {
+		int r = ts_output_number(path, i, name, n_bytes);
 
+		r = r ?: how(data, name);
 		if (!r) {
 			*ret_path = ts_take_ptr(name);
 			return 0;
 		}
 		if (r != -EEXIST || !unique)
 			return ts_error_origin(r);
-		snprintf(name, n_bytes, "%.*s-%u%s", (int)n_stem, path, i, path + n_stem);
 	}
 	return ts_error_origin(-EEXIST);
 }
@@ -182,6 +180,7 @@ static struct ts_recording *recording_alloc(void)
 	if (!recording)
 		return NULL;
 	recording->read_fd = -1;
+	recording->group = (gid_t)-1;
 	pthread_mutex_init(&recording->turning, NULL);
 	recording->part_ns = ts_clock_monotonic_ns();
 	return recording;
@@ -206,6 +205,58 @@ int ts_recording_new(const char *path, bool unique, mode_t mode, const char *com
 	}
 	*ret_recording = recording;
 	return 0;
+}
+
+/* Takes over `fd`, which leads to an empty file again where it fails. */
+static int recording_write_to(struct ts_recording *recording, int fd)
+{
+	int r = ts_sbt_writer_new(fd, &recording->writer);
+
+	r = r ?: recording_describe(recording->writer, NULL);
+	if (r && ftruncate(fd, 0) < 0) {
+		/* It is a piece of a trace then, and its owner's matter. */
+	}
+	if (!recording->writer)
+		close(fd);
+	return r;
+}
+
+int ts_recording_adopt(int fd, int read_fd, const char *path, struct ts_recording **ret_recording)
+{
+	struct ts_recording *recording = recording_alloc();
+	int r;
+
+	if (!recording) {
+		close(fd);
+		close(read_fd);
+		return ts_error_origin(-ENOMEM);
+	}
+	recording->is_theirs = true;
+	recording->read_fd = read_fd;
+	recording->path = strdup(path);
+	r = recording_write_to(recording, fd);
+	if (!r && !recording->path)
+		r = -ENOMEM;
+	if (r) {
+		ts_recording_free(recording);
+		return ts_error_trace(r < 0 ? r : -EIO);
+	}
+	*ret_recording = recording;
+	return 0;
+}
+
+void ts_recording_grant(const struct ts_recording *recording)
+{
+	const struct ts_acl_readers readers = {.uid = recording->uid, .group = recording->group};
+	int r;
+
+	if (recording->is_theirs || (readers.uid == geteuid() && readers.group == (gid_t)-1))
+		return;
+	r = ts_acl_grant(recording->read_fd, &readers);
+	/* A file system without such lists is named when the first file is begun. */
+	if (r)
+		ts_log(r == -EOPNOTSUPP ? TS_LOG_DEBUG : TS_LOG_WARNING,
+		       "%s stays the daemon's own: %s", recording->path, strerror(-r));
 }
 
 int ts_recording_quantum(struct ts_recording *recording, uint64_t ns)
@@ -429,6 +480,8 @@ void ts_recording_discard(struct ts_recording *recording)
 {
 	struct stat ours, named;
 
+	if (recording->is_theirs)
+		return;
 	/* Not what somebody else has put in its place. */
 	if (!fstat(recording->read_fd, &ours) &&
 	    !fstatat(AT_FDCWD, recording->path, &named, AT_SYMLINK_NOFOLLOW) &&
@@ -438,6 +491,11 @@ void ts_recording_discard(struct ts_recording *recording)
 
 int ts_recording_open(const struct ts_recording *recording, int *ret_fd)
 {
+	/* The daemon's user may have no right to open a stranger's file. */
+	if (recording->is_theirs) {
+		*ret_fd = fcntl(recording->read_fd, F_DUPFD_CLOEXEC, 0);
+		return *ret_fd < 0 ? ts_error_origin(-errno) : 0;
+	}
 	return recording_reopen(recording->read_fd, ret_fd);
 }
 

@@ -26,6 +26,8 @@ struct ts_recording {
 	char *path;  /* as it was created */
 	int read_fd; /* another open file description: what readers are given is made from it */
 	uid_t uid;   /* whose sessions it holds, in a service; who started it otherwise */
+	gid_t group; /* whose members read it once it is complete; (gid_t)-1: none */
+	bool is_theirs; /* the file came from its process, and is not the daemon's to rename or remove */
 	const struct ts_limits *limits;
 	struct ts_user *user;	   /* the account that its definitions count for */
 	bool nothing_free;	   /* but those; any thread */
@@ -94,6 +96,11 @@ struct ts_recording_files {
  */
 int ts_recording_new(const char *path, bool unique, mode_t mode, const char *command,
 		     struct ts_recording **ret_recording);
+/*
+ * The same with a file that a stranger created (output.h): `fd` to write, `read_fd` to read, `path` for people. Takes both
+ * descriptors over, on failure, too; the file is empty then. -EAGAIN: somebody has it locked.
+ */
+int ts_recording_adopt(int fd, int read_fd, const char *path, struct ts_recording **ret_recording);
 void ts_recording_free(struct ts_recording *recording);
 
 /* Rounds the host's times to `ns`, before its first session: ts_sbt_writer_quantum(). */
@@ -171,10 +178,12 @@ int ts_recording_dump(struct ts_recording *recording, struct ts_recording_files 
 /* All files of it, the oldest first. 0 or -ENOMEM. */
 int ts_recording_files(struct ts_recording *recording, struct ts_recording_files *ret_files);
 void ts_recording_files_deinit(struct ts_recording_files *files);
-/* Nobody needs the file: takes its name away. */
+/* The file is complete: from now on the user whose sessions it holds and the group's members read it by its name. Any thread. */
+void ts_recording_grant(const struct ts_recording *recording);
+/* Nobody needs the file: takes its name away. A file of a stranger's keeps it. */
 void ts_recording_discard(struct ts_recording *recording);
 
-/* A descriptor of the file for a reader: read-only, with a position of its own. */
+/* A descriptor of the file for a reader: read-only, with a position of its own unless the file is a stranger's. */
 int ts_recording_open(const struct ts_recording *recording, int *ret_fd);
 /* Of all its files, the newest first; *ret_n of them. -E2BIG: they are more than `most`. */
 int ts_recording_open_all(struct ts_recording *recording, int *ret_fds, unsigned most,

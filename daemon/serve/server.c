@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -552,6 +553,40 @@ static int server_open(struct ts_server *server)
 
 /* ---- beginning and end of the process ---- */
 
+/* Of descriptors: the soft limit is for programs that use select(); the hard one takes a capability. */
+static void server_raise_limit(const struct ts_server *server, struct rlimit *limit,
+			       uint64_t wanted)
+{
+	const struct rlimit more = {wanted, wanted};
+
+	if (server->capabilities & 1u << TS_CAPABILITY_SYS_RESOURCE && limit->rlim_max < wanted &&
+	    !setrlimit(RLIMIT_NOFILE, &more))
+		*limit = more;
+	limit->rlim_cur = limit->rlim_max;
+	setrlimit(RLIMIT_NOFILE, limit);
+}
+
+/*
+ * Nobody who is the daemon's user looks into the daemon, its workers included. A service keeps no right beyond the limits of its
+ * disk (CAP_SYS_RESOURCE ignores quotas and reserved blocks) once it has raised its own limits.
+ */
+static void server_confine(const struct ts_server *server)
+{
+	const struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+
+	if (server->options.mode != TS_SERVER_SERVICE)
+		return;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		ts_log(TS_LOG_WARNING, "processes of the same user may look into the service: %s",
+		       strerror(errno));
+	if (!(server->capabilities & 1u << TS_CAPABILITY_SYS_RESOURCE))
+		return;
+	/* Before Linux 5.11 eBPF's maps count for it. */
+	setrlimit(RLIMIT_MEMLOCK, &unlimited);
+	if (ts_capability_drop(TS_CAPABILITY_SYS_RESOURCE))
+		ts_log(TS_LOG_WARNING, "CAP_SYS_RESOURCE cannot be given up");
+}
+
 /*
  * As many sessions as there are descriptors for: its connection, its memory, its file twice. Before they run out for everybody,
  * sessions are refused by name.
@@ -567,9 +602,7 @@ static void server_count_descriptors(struct ts_server *server)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return;
-	/* The soft limit is for programs that use select(). */
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
+	server_raise_limit(server, &limit, others + 4 * limits->max_sessions);
 	most = limit.rlim_cur > others ? (limit.rlim_cur - others) / 4 : 1;
 	if (server->options.mode != TS_SERVER_SERVICE || most >= limits->max_sessions)
 		return;
@@ -588,7 +621,9 @@ static int server_init(struct ts_server *server)
 	const bool is_service = server->options.mode == TS_SERVER_SERVICE;
 	int r;
 
+	server->capabilities = ts_capabilities_have();
 	server_count_descriptors(server);
+	server_confine(server);
 	server->all_group = (gid_t)-1;
 	if (is_service)
 		server->all_group = ts_identity_group();

@@ -16,6 +16,7 @@
 #include "daemon/serve/recording.h"
 #include "daemon/serve/session.h"
 #include "daemon/serve/users.h"
+#include "daemon/util/capabilities.h"
 #include "daemon/util/porter.h"
 #include "proto/client/places.h"
 
@@ -67,6 +68,7 @@ struct ts_server {
 	sd_event *event;
 	struct ts_users *users;
 	gid_t all_group;		  /* whose members see all; (gid_t)-1: none */
+	uint32_t capabilities;		  /* that it was started with: 1 << TS_CAPABILITY_* */
 	struct ts_disk *disk;		  /* a service's; NULL: files do not count */
 	struct ts_retention *retention;	  /* the same */
 	sd_event_source *retention_timer; /* the next look at traces */
@@ -104,9 +106,10 @@ struct ts_server {
 	uint64_t start_ns;
 	uint64_t n_sessions;
 	uint64_t n_refused;
-	uint64_t n_rows;  /* of sessions that ended */
-	uint64_t n_bytes; /* of recordings that ended */
-	bool dumping;	  /* a dump waits for sessions */
+	uint64_t n_rows;    /* of sessions that ended */
+	uint64_t n_bytes;   /* of recordings that ended */
+	bool no_lists_told; /* that traces' disk has no access control lists */
+	bool dumping;	    /* a dump waits for sessions */
 	bool finishing;
 	uint64_t finish_deadline_ns;  /* of sessions */
 	uint64_t abandon_deadline_ns; /* of the process, whatever is stuck */

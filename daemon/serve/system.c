@@ -33,6 +33,7 @@ static int open_recording(struct ts_server *server)
 	if (r)
 		return ts_error_trace(r);
 	ts_server_own_recording(server, server->observed);
+	server->observed->group = server->all_group;
 	r = ts_recording_count(server->observed, server->disk);
 	return r ?: ts_recording_quantum(server->observed, options->quantum_ns);
 }
@@ -125,6 +126,7 @@ void ts_server_close_system(struct ts_server *server)
 		if (ts_recording_finish(server->observed))
 			ts_log(TS_LOG_ERROR, "%s is not whole: %s", server->observed->path,
 			       strerror(-server->observed->error));
+		ts_recording_grant(server->observed);
 		if (!sum->n_sessions)
 			ts_recording_discard(server->observed);
 	}

@@ -166,10 +166,7 @@ static int turn_over(struct ts_recording *recording, uint32_t number, const char
 {
 	int r = turn_remember(recording, number);
 
-	if (recording->uid != geteuid() &&
-	    fchown(recording->read_fd, recording->uid, (gid_t)-1) < 0) {
-		/* It stays the daemon's own, as is said of the last one. */
-	}
+	ts_recording_grant(recording);
 	r = r ?: turn_reading(recording, path);
 	if (rename(path, recording->path) < 0)
 		r = r ?: ts_error_origin(-errno);
@@ -229,7 +226,8 @@ void ts_recording_turn(struct ts_recording *recording)
 {
 	uint64_t now = ts_clock_monotonic_ns();
 
-	if (!turn_is_due(recording, now) ||
+	/* Another file beside a stranger's would take a stranger's rights. */
+	if (recording->is_theirs || !turn_is_due(recording, now) ||
 	    now < __atomic_load_n(&recording->turn_after_ns, __ATOMIC_RELAXED) ||
 	    ts_sbt_writer_full(recording->writer) || pthread_mutex_trylock(&recording->turning))
 		return;
@@ -431,6 +429,11 @@ int ts_recording_dump(struct ts_recording *recording, struct ts_recording_files 
 	struct ts_recording_files files = {0};
 	int r;
 
+	if (recording->is_theirs) {
+		ts_log(TS_LOG_WARNING, "%s: no dump is made of a file that its process opened",
+		       recording->path);
+		return -EOPNOTSUPP;
+	}
 	if (recording->n_dumps >= TS_RECORDING_MAX_DUMPS)
 		return -EDQUOT;
 	pthread_mutex_lock(&recording->turning);

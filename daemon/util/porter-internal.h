@@ -12,7 +12,7 @@
 enum porter_kind {
 	PORTER_KEEP = 1,    /* comes with the socket; no answer */
 	PORTER_CLOSE = 2,   /* no answer */
-	PORTER_RECEIVE = 3, /* n bytes; the answer comes with the memory file */
+	PORTER_RECEIVE = 3, /* n bytes; the answer comes with the session's files */
 	PORTER_HOLD = 4,    /* n bytes */
 	PORTER_SEND = 5,    /* n files; comes with a socket and the bytes */
 	PORTER_RELEASE = 6, /* n files; no answer */
@@ -29,6 +29,8 @@ struct porter_request {
 struct porter_answer {
 	int64_t r; /* bytes, or a negative errno */
 	uint64_t n_fds;
+	uint32_t has_memory; /* the first descriptor that comes with it is a memory file */
+	uint32_t reserved;
 };
 
 struct porter_shared {
@@ -40,30 +42,41 @@ struct porter_shared {
 
 union porter_control {
 	struct cmsghdr align;
-	char bytes[CMSG_SPACE(sizeof(int))];
+	char bytes[CMSG_SPACE(sizeof(int) * TS_PORTER_SESSION_FDS)];
 };
 
-/* Makes room for one descriptor in a message, and puts `fd` there. */
-static inline void porter_put_fd(struct msghdr *message, union porter_control *control, int fd)
+/* Makes room for descriptors in a message, and puts them there. */
+static inline void porter_put_fds(struct msghdr *message, union porter_control *control,
+				  const int *fds, size_t n_fds)
 {
 	*control = (union porter_control){0};
 	control->align.cmsg_level = SOL_SOCKET;
 	control->align.cmsg_type = SCM_RIGHTS;
-	control->align.cmsg_len = CMSG_LEN(sizeof(int));
-	__builtin_memcpy(CMSG_DATA(&control->align), &fd, sizeof(fd));
+	control->align.cmsg_len = CMSG_LEN(sizeof(int) * n_fds);
+	__builtin_memcpy(CMSG_DATA(&control->align), fds, sizeof(int) * n_fds);
 	message->msg_control = control->bytes;
-	message->msg_controllen = sizeof(control->bytes);
+	message->msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
 }
 
-/* The descriptor of a received message; -1: none came. */
-static inline int porter_take_fd(struct msghdr *message)
+/* The descriptors of a received message; returns how many. */
+static inline size_t porter_take_fds(struct msghdr *message, int ret_fds[TS_PORTER_SESSION_FDS])
 {
 	const struct cmsghdr *header = CMSG_FIRSTHDR(message);
-	int fd = -1;
+	size_t n_bytes;
 
-	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
-		__builtin_memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-	return fd;
+	if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+		return 0;
+	n_bytes = header->cmsg_len - CMSG_LEN(0);
+	__builtin_memcpy(ret_fds, CMSG_DATA(header), n_bytes);
+	return n_bytes / sizeof(int);
+}
+
+/* The only descriptor of a received message; -1: none came. */
+static inline int porter_take_fd(struct msghdr *message)
+{
+	int fds[TS_PORTER_SESSION_FDS];
+
+	return porter_take_fds(message, fds) ? fds[0] : -1;
 }
 
 /* The porter's process: serves requests until the daemon's end of the pair is gone. */

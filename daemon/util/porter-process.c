@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "daemon/util/closer.h"
+#include "daemon/util/plain.h"
 
 #define PORTER_FD      3 /* the only one that the process begins with, but for the standard ones */
 #define PORTER_BUCKETS 1024u
@@ -161,20 +162,36 @@ static void close_kept(struct porter *porter, uint64_t number)
 
 /* ---- requests with an answer ---- */
 
-static void answer(int64_t r, unsigned n_fds, const void *data, size_t n_bytes, int fd)
+/* The session's files of a message, in the order of ts_porter_receive_session(); -1: none. */
+struct session_files {
+	int fds[TS_PORTER_SESSION_FDS];
+};
+
+static void answer_with(int64_t r, unsigned n_fds, const void *data, size_t n_bytes,
+			const struct session_files *files)
 {
-	struct porter_answer head = {.r = r, .n_fds = n_fds};
+	struct porter_answer head = {.r = r, .n_fds = n_fds, .has_memory = files->fds[0] >= 0};
+	int fds[TS_PORTER_SESSION_FDS];
+	size_t n = 0;
 	struct iovec parts[] = {{&head, sizeof(head)}, {(void *)(uintptr_t)data, n_bytes}};
 	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
 	union porter_control control;
-	ssize_t n;
+	ssize_t sent;
 
-	if (fd >= 0)
-		porter_put_fd(&message, &control, fd);
+	for (size_t i = 0; i < TS_PORTER_SESSION_FDS; i++)
+		if (files->fds[i] >= 0)
+			fds[n++] = files->fds[i];
+	if (n)
+		porter_put_fds(&message, &control, fds, n);
 	/* The daemon waits for it. If the daemon is gone, the next request does not come. */
 	do
-		n = sendmsg(PORTER_FD, &message, MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
+		sent = sendmsg(PORTER_FD, &message, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+}
+
+static void answer(int64_t r, unsigned n_fds, const void *data, size_t n_bytes)
+{
+	answer_with(r, n_fds, data, n_bytes, &(struct session_files){{-1, -1, -1}});
 }
 
 static bool may_receive(struct porter *porter, const struct kept *kept)
@@ -219,25 +236,47 @@ static bool is_memory_file(int fd)
 	return fcntl(fd, F_GET_SEALS) >= 0;
 }
 
+/* False: the file is not one that the daemon may have, or there is one already. */
+static bool take_session_file(struct session_files *files, int fd)
+{
+	struct statx status;
+	size_t i = 1;
+
+	if (is_memory_file(fd)) {
+		if (files->fds[0] >= 0)
+			return false;
+		files->fds[0] = fd;
+		return true;
+	}
+	if (ts_plain_why_not(fd, &status))
+		return false;
+	while (i < TS_PORTER_SESSION_FDS && files->fds[i] >= 0)
+		i++;
+	if (i == TS_PORTER_SESSION_FDS)
+		return false;
+	files->fds[i] = fd;
+	return true;
+}
+
 static void receive(struct porter *porter, struct kept *kept, uint64_t n)
 {
-	int fds[SCM_MOST_FDS], memfd = -1;
+	struct session_files files = {{-1, -1, -1}};
+	int fds[SCM_MOST_FDS];
 	unsigned n_fds;
 	ssize_t got;
 
 	if (!may_receive(porter, kept)) {
-		answer(-EBUSY, 0, NULL, 0, -1);
+		answer(-EBUSY, 0, NULL, 0);
 		return;
 	}
 	got = receive_all(kept->fd, porter->data, n, fds, &n_fds);
 	for (unsigned i = 0; i < n_fds; i++)
-		if (memfd < 0 && is_memory_file(fds[i]))
-			memfd = fds[i];
-		else
+		if (!take_session_file(&files, fds[i]))
 			ts_closer_close(porter->closer, files_queue(kept->user), fds[i]);
-	answer(got, n_fds, porter->data, got > 0 ? (size_t)got : 0, memfd);
-	if (memfd >= 0)
-		close(memfd);
+	answer_with(got, n_fds, porter->data, got > 0 ? (size_t)got : 0, &files);
+	for (size_t i = 0; i < TS_PORTER_SESSION_FDS; i++)
+		if (files.fds[i] >= 0)
+			close(files.fds[i]);
 }
 
 static void hold(struct porter *porter, struct kept **p, uint64_t n)
@@ -249,7 +288,7 @@ static void hold(struct porter *porter, struct kept **p, uint64_t n)
 	ssize_t got;
 
 	if (!kept) {
-		answer(-EBUSY, 0, NULL, 0, -1);
+		answer(-EBUSY, 0, NULL, 0);
 		return;
 	}
 	*p = kept;
@@ -261,7 +300,7 @@ static void hold(struct porter *porter, struct kept **p, uint64_t n)
 		} else {
 			ts_closer_close(porter->closer, files_queue(kept->user), fds[i]);
 		}
-	answer(got, n_fds, porter->data, got > 0 ? (size_t)got : 0, -1);
+	answer(got, n_fds, porter->data, got > 0 ? (size_t)got : 0);
 }
 
 static void send_held(const struct kept *kept, uint64_t n_fds, int fd, const void *data,
@@ -273,7 +312,7 @@ static void send_held(const struct kept *kept, uint64_t n_fds, int fd, const voi
 	ssize_t n;
 
 	if (fd < 0 || n_fds > kept->n_held || !n_fds) {
-		answer(-EBADF, 0, NULL, 0, -1);
+		answer(-EBADF, 0, NULL, 0);
 		return;
 	}
 	control.align.cmsg_level = SOL_SOCKET;
@@ -285,7 +324,7 @@ static void send_held(const struct kept *kept, uint64_t n_fds, int fd, const voi
 	do
 		n = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
-	answer(n < 0 ? -errno : n, 0, NULL, 0, -1);
+	answer(n < 0 ? -errno : n, 0, NULL, 0);
 }
 
 /* ---- the loop ---- */
@@ -309,7 +348,7 @@ static void serve(struct porter *porter, const struct porter_request *request, s
 	case PORTER_RECEIVE:
 	case PORTER_HOLD:
 		if (!*p || request->n > TS_PORTER_RECEIVE_MAX)
-			answer(-EBUSY, 0, NULL, 0, -1);
+			answer(-EBUSY, 0, NULL, 0);
 		else if (request->kind == PORTER_HOLD)
 			hold(porter, p, request->n);
 		else
@@ -319,7 +358,7 @@ static void serve(struct porter *porter, const struct porter_request *request, s
 		if (*p)
 			send_held(*p, request->n, fd, porter->data, n_bytes);
 		else
-			answer(-EBADF, 0, NULL, 0, -1);
+			answer(-EBADF, 0, NULL, 0);
 		break;
 	default:
 		break;

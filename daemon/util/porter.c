@@ -96,17 +96,30 @@ static int porter_request(struct ts_porter *porter, const struct porter_request 
 	ssize_t n;
 
 	if (fd >= 0)
-		porter_put_fd(&message, &control, fd);
+		porter_put_fds(&message, &control, &fd, 1);
 	do
 		n = sendmsg(porter->fd, &message, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? ts_error_origin(-EPIPE) : 0;
 }
 
+/* The order of ts_porter_receive_session(). */
+static void take_session(struct msghdr *message, bool has_memory,
+			 int ret_fds[TS_PORTER_SESSION_FDS])
+{
+	int fds[TS_PORTER_SESSION_FDS];
+	size_t n = porter_take_fds(message, fds);
+
+	for (size_t i = 0; i < TS_PORTER_SESSION_FDS; i++)
+		ret_fds[i] = -1;
+	for (size_t i = 0, at = !has_memory; i < n && at < TS_PORTER_SESSION_FDS; i++)
+		ret_fds[at++] = fds[i];
+}
+
 /* The answer to a request. After -EPIPE no further request is answered. */
 static ssize_t porter_call(struct ts_porter *porter, const struct porter_request *request,
 			   int with_fd, const void *data, size_t n_data, void *ret_data,
-			   size_t n_bytes, int *ret_fd, uint64_t *ret_n_fds)
+			   size_t n_bytes, int ret_fds[TS_PORTER_SESSION_FDS], uint64_t *ret_n_fds)
 {
 	struct porter_answer answer;
 	struct iovec parts[] = {{&answer, sizeof(answer)}, {ret_data, n_bytes}};
@@ -130,7 +143,7 @@ static ssize_t porter_call(struct ts_porter *porter, const struct porter_request
 		shutdown(porter->fd, SHUT_RDWR);
 		return ts_error_origin(-EPIPE);
 	}
-	*ret_fd = porter_take_fd(&message);
+	take_session(&message, answer.has_memory, ret_fds);
 	*ret_n_fds = answer.n_fds;
 	return (ssize_t)answer.r;
 }
@@ -169,8 +182,8 @@ static ssize_t receive_again(int fd, struct msghdr *message, int flags)
 }
 
 static ssize_t porter_receive(struct ts_porter *porter, enum porter_kind kind, uint64_t number,
-			      int fd, void *data, size_t n_bytes, int *ret_memfd,
-			      unsigned *ret_n_fds)
+			      int fd, void *data, size_t n_bytes,
+			      int ret_fds[TS_PORTER_SESSION_FDS], unsigned *ret_n_fds)
 {
 	struct iovec iov = {.iov_base = data, .iov_len = n_bytes};
 	struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
@@ -178,13 +191,14 @@ static ssize_t porter_receive(struct ts_porter *porter, enum porter_kind kind, u
 	ssize_t n = receive_again(fd, &message, MSG_PEEK);
 	uint64_t n_fds;
 
-	*ret_memfd = -1;
+	for (size_t i = 0; i < TS_PORTER_SESSION_FDS; i++)
+		ret_fds[i] = -1;
 	*ret_n_fds = 0;
 	if (n < 0)
 		return n;
 	if (message.msg_flags & MSG_CTRUNC) {
 		request.n = n_bytes;
-		n = porter_call(porter, &request, -1, NULL, 0, data, n_bytes, ret_memfd, &n_fds);
+		n = porter_call(porter, &request, -1, NULL, 0, data, n_bytes, ret_fds, &n_fds);
 		if (n >= 0)
 			*ret_n_fds = (unsigned)n_fds;
 		return n;
@@ -195,31 +209,32 @@ static ssize_t porter_receive(struct ts_porter *porter, enum porter_kind kind, u
 	return receive_again(fd, &message, 0);
 }
 
-ssize_t ts_porter_receive_memory(struct ts_porter *porter, uint64_t number, int fd, void *data,
-				 size_t n_bytes, int *ret_memfd, unsigned *ret_n_fds)
+ssize_t ts_porter_receive_session(struct ts_porter *porter, uint64_t number, int fd, void *data,
+				  size_t n_bytes, int ret_fds[TS_PORTER_SESSION_FDS],
+				  unsigned *ret_n_fds)
 {
-	return porter_receive(porter, PORTER_RECEIVE, number, fd, data, n_bytes, ret_memfd,
+	return porter_receive(porter, PORTER_RECEIVE, number, fd, data, n_bytes, ret_fds,
 			      ret_n_fds);
 }
 
 ssize_t ts_porter_receive_files(struct ts_porter *porter, uint64_t number, int fd, void *data,
 				size_t n_bytes, unsigned *ret_n_fds)
 {
-	int memfd;
+	int none[TS_PORTER_SESSION_FDS];
 
-	return porter_receive(porter, PORTER_HOLD, number, fd, data, n_bytes, &memfd, ret_n_fds);
+	return porter_receive(porter, PORTER_HOLD, number, fd, data, n_bytes, none, ret_n_fds);
 }
 
 ssize_t ts_porter_send_files(struct ts_porter *porter, uint64_t number, unsigned n_fds,
 			     int socket_fd, const void *data, size_t n_bytes)
 {
 	const struct porter_request request = {.kind = PORTER_SEND, .number = number, .n = n_fds};
+	int none[TS_PORTER_SESSION_FDS];
 	uint64_t n_sent;
-	int none;
 
 	if (n_bytes > TS_PORTER_SEND_MAX)
 		return ts_error_origin(-EMSGSIZE);
-	return porter_call(porter, &request, socket_fd, data, n_bytes, NULL, 0, &none, &n_sent);
+	return porter_call(porter, &request, socket_fd, data, n_bytes, NULL, 0, none, &n_sent);
 }
 
 void ts_porter_release_files(struct ts_porter *porter, uint64_t number, unsigned n_fds)

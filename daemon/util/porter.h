@@ -7,7 +7,8 @@
  * from it. Therefore:
  * - The porter has a second descriptor of each socket that strangers connect to, so the daemon's close() is never the last one.
  * - The daemon receives messages without descriptors itself. The porter receives a message with descriptors: it hands a memory file
- *   on, keeps files for a query until it sends them to a worker, and closes all others in threads, one for each user.
+ *   and plain files (plain.h) on, keeps files for a query until it sends them to a worker, and closes all others in threads, one
+ *   for each user.
  * - The daemon ends at once. The porter ends when the last of its closes returns.
  *
  * Bounds: the porter receives no more descriptors of a user who has TS_PORTER_MAX_USER waiting to be closed (-EBUSY). When the porter has
@@ -28,6 +29,7 @@ struct ts_porter;
 #define TS_PORTER_RECEIVE_MAX 4096u	   /* bytes of one receive */
 #define TS_PORTER_SEND_MAX    (68u * 1024) /* bytes of one send: a whole request */
 #define TS_PORTER_MAX_HELD    64u	   /* files held for one connection */
+#define TS_PORTER_SESSION_FDS 3u /* a session's memory, and the file for its trace twice */
 
 /* Forks: to be called before the first thread begins. 0 or a negative errno. */
 int ts_porter_new(struct ts_porter **ret_porter);
@@ -51,12 +53,14 @@ void ts_porter_close(struct ts_porter *porter, uint64_t number, int fd);
  * Receive from a socket that does not block, like recv(): up to n_bytes, at most TS_PORTER_RECEIVE_MAX. Return the number of
  * bytes; 0: the end; -EBUSY: a message with descriptors lies there, and its user has too many to be closed already; -EPIPE: the
  * porter is gone; or another -errno.
- * receive_memory: *ret_memfd is the message's memory file; -1: none came. *ret_n_fds counts all descriptors of the message.
+ * receive_session: ret_fds[0] is the message's memory file, ret_fds[1] and [2] its first two plain files, in their order; -1: none
+ * came. *ret_n_fds counts all descriptors of the message.
  * receive_files: the porter holds the message's descriptors, the oldest first; *ret_n_fds counts them. Those beyond
  * TS_PORTER_MAX_HELD are closed and counted all the same.
  */
-ssize_t ts_porter_receive_memory(struct ts_porter *porter, uint64_t number, int fd, void *data,
-				 size_t n_bytes, int *ret_memfd, unsigned *ret_n_fds);
+ssize_t ts_porter_receive_session(struct ts_porter *porter, uint64_t number, int fd, void *data,
+				  size_t n_bytes, int ret_fds[TS_PORTER_SESSION_FDS],
+				  unsigned *ret_n_fds);
 ssize_t ts_porter_receive_files(struct ts_porter *porter, uint64_t number, int fd, void *data,
 				size_t n_bytes, unsigned *ret_n_fds);
 

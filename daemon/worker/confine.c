@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The worker's walls. Each stands alone: who gets past one stands before the next. The order matters: root is
- * needed to leave it and to lose the file system, and the filter forbids everything that builds the others.
+ * needed to leave it and to lose the file system, and the filter forbids everything that builds the others. A worker that was
+ * started without root keeps its uid, the daemon's: Landlock and the filter stand between the two, and the daemon is not dumpable.
  */
 #include "daemon/worker/confine.h"
 
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/landlock.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -57,11 +59,15 @@ static int set_limits(const struct ts_confine_options *options)
 static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+	struct __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3],
+		none[_LINUX_CAPABILITY_U32S_3] = {{0}};
 
 	/* An older kernel has no ambient set to clear. */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
 		return -errno;
+	/* A service's own filter may forbid capset(): it need not be called where there is nothing to lose. */
+	if (!syscall(SYS_capget, &header, now) && !memcmp(now, none, sizeof(now)))
+		return 0;
 	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
 }
 
@@ -71,15 +77,41 @@ static void leave_root(struct ts_confined *confined)
 	if (geteuid())
 		return;
 	/* A directory of our own /proc: empty once this process is gone, and nothing to open until then. */
-	if (chroot("/proc/self/fdinfo") < 0 || chdir("/") < 0)
-		confined->missing |= TS_CONFINE_NO_ROOT;
-	else
-		confined->no_files = true;
+	confined->no_files = !chroot("/proc/self/fdinfo") && !chdir("/");
 	if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
 	    setresuid(NOBODY, NOBODY, NOBODY) < 0)
 		confined->missing |= TS_CONFINE_NO_USER;
 	else
 		confined->other_user = true;
+}
+
+/* struct landlock_ruleset_attr of version 6; what an older kernel does not know is 0. */
+struct landlock_rules {
+	uint64_t files, ports, scopes;
+};
+
+int ts_confine_landlock(void)
+{
+	/* Rights over files that each version added to: landlock(7). */
+	static const unsigned n_file_rights[] = {0, 13, 14, 15, 15, 16};
+	const int version =
+		(int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	const size_t known = TS_ARRAY_LEN(n_file_rights) - 1;
+	struct landlock_rules rules = {0};
+	int fd, r;
+
+	if (version < 1)
+		return version < 0 ? -errno : -ENOSYS;
+	/* All rights that the kernel knows are ruled, and no rule grants any. */
+	rules.files = (1u << n_file_rights[(size_t)version < known ? (size_t)version : known]) - 1;
+	rules.ports = version >= 4 ? 3 : 0;
+	rules.scopes = version >= 6 ? 3 : 0;
+	fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0);
+	if (fd < 0)
+		return -errno;
+	r = syscall(SYS_landlock_restrict_self, fd, 0) < 0 ? -errno : version;
+	close(fd);
+	return r;
 }
 
 /* What names a file, or asks about one: libelf and libdw try, and go on without. */
@@ -191,6 +223,10 @@ int ts_confine(const struct ts_confine_options *options, struct ts_confined *ret
 	*ret_what = "no_new_privs";
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return -errno;
+	if (ts_confine_landlock() > 0)
+		confined.no_files = true;
+	if (!confined.no_files)
+		confined.missing |= TS_CONFINE_NO_ROOT;
 	/* After the change of user, which would clear it. */
 	if (options->end_with_parent && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return -errno;

@@ -21,7 +21,7 @@ struct ts_confine_options {
 
 struct ts_confined {
 	bool other_user; /* it was root and is nobody now */
-	bool no_files; /* its root directory is empty; else the filter alone keeps it from files */
+	bool no_files; /* its root directory is empty, or Landlock forbids files; else the filter alone does */
 	uint32_t missing; /* TS_CONFINE_NO_* */
 };
 
@@ -29,7 +29,14 @@ struct ts_confined {
 #define TS_CONFINE_NO_USER \
 	(1u                \
 	 << 0) /* root, but not allowed to become another: no capability is left it all the same */
-#define TS_CONFINE_NO_ROOT (1u << 1) /* root, but not allowed to change the root directory */
+#define TS_CONFINE_NO_ROOT (1u << 1) /* the root directory is not empty, and there is no Landlock */
+
+/*
+ * Landlock's part (landlock(7)), which needs no right: no file by its name, no TCP, and of other processes none that is traced, gets
+ * a signal, or is reached by an abstract socket, as far as the kernel's version of it goes. After no_new_privs. Returns that version,
+ * or a negative errno where the kernel has none.
+ */
+int ts_confine_landlock(void);
 
 /*
  * Returns 0, or the negative errno of the part that must not be missing (limits, capabilities,

@@ -6,6 +6,7 @@
  *
  *	shim                                  daemon
  *	HELLO + memfd (SCM_RIGHTS)  ------->  checks peer, seals, layout
+ *	       [+ output, twice]              checks that it is the peer's own new file
  *	                            <-------  WELCOME, or REFUSED and close
  *	            ... records cross the ring; the daemon writes ts_control.command ...
  *	BYE (everything is flushed) ------->  drains to the end, writes, seals
@@ -15,8 +16,15 @@
  * the recording is over: it detaches and passes calls through. A close without BYE is the death of
  * a peer: the daemon drains what was committed; the shim tries to connect again, with the same
  * memfd and `resumed` set.
+ *
+ * Output: with $TRACESMITH_OUTPUT set, the shim creates the trace's file as its own user. It passes two descriptors of the file
+ * behind the memfd: the first to read and write, the second to read only. WELCOME says whether the daemon writes that file; if
+ * not, the shim removes it. A daemon or a shim of an earlier minor version knows nothing of it: HELLO is shorter then, or
+ * WELCOME's flag is 0.
  */
 #pragma once
+
+#include <stdio.h>
 
 #include "proto/abi/session.h"
 
@@ -38,6 +46,26 @@ static inline void ts_output_clean(char *program)
 			    *program))
 			*program = '_';
 }
+
+/*
+ * A trace's name that is not taken: "-NUMBER" stands before the ".sbt" of `path`, or at the end of a path without it. With number
+ * 0 the name is the path itself. Returns 0 or -ENAMETOOLONG.
+ */
+static inline int ts_output_number(const char *path, unsigned number, char *ret_name,
+				   size_t n_bytes)
+{
+	size_t n = strlen(path), n_stem = n;
+	int written;
+
+	if (n > 4 && !strcmp(path + n - 4, ".sbt"))
+		n_stem = n - 4;
+	written = number ? snprintf(ret_name, n_bytes, "%.*s-%u%s", (int)n_stem, path, number,
+				    path + n_stem)
+			 : snprintf(ret_name, n_bytes, "%s", path);
+	return written < 0 || (size_t)written >= n_bytes ? -ENAMETOOLONG : 0;
+}
+
+#define TS_OUTPUT_MAX_NUMBER 1000u /* after that no further name is tried */
 
 enum ts_handshake_type {
 	TS_HANDSHAKE_HELLO = 1,
@@ -62,15 +90,24 @@ struct ts_handshake_hello {
 	uint16_t minor;
 	uint32_t resumed; /* 1: this memfd was handed to a daemon before */
 	uint8_t session_id[16];
+	uint32_t has_output;	/* 1: two descriptors of the trace's file follow the memfd */
+	uint32_t output_number; /* N of the "-N" in the file's name; 0: the name has none */
 };
-TS_ASSERT_SIZE(struct ts_handshake_hello, 32);
+TS_ASSERT_SIZE(struct ts_handshake_hello, 40);
+
+/* Before minor version 7 a HELLO ends before `has_output`. */
+#define TS_HANDSHAKE_HELLO_MIN_BYTES 32u
+/* Of a HELLO: the memfd, the output twice. */
+#define TS_HANDSHAKE_HELLO_FDS 3u
 
 struct ts_handshake_welcome {
 	struct ts_handshake header;
 	uint32_t session; /* the daemon's number for it */
-	uint32_t reserved;
+	uint32_t flags;	  /* TS_WELCOME_* */
 };
 TS_ASSERT_SIZE(struct ts_handshake_welcome, 16);
+
+#define TS_WELCOME_OUTPUT (UINT32_C(1) << 0) /* the daemon writes the file that came with HELLO */
 
 /* REFUSED and NOTE. `text` says it to a person, terminated. */
 struct ts_handshake_reason {

@@ -395,12 +395,12 @@ class Bench:
                 env=dict(os.environ, TRACESMITH_CONTROL=control)).stdout)
             before = cpu_seconds(daemon.pid)
             out, _ = program.communicate('go\n', timeout=300)
-            self.wait(lambda: glob.glob(os.path.join(folder, '*.sbt')) and
-                      self.info(glob.glob(os.path.join(folder, '*.sbt'))[0])['finished'])
+            self.wait(lambda: glob.glob(os.path.join(folder, '**', '*.sbt'), recursive=True) and
+                      self.info(glob.glob(os.path.join(folder, '**', '*.sbt'), recursive=True)[0])['finished'])
             taken = cpu_seconds(daemon.pid) - before
             daemon.terminate()
             daemon.wait()
-            info = self.info(glob.glob(os.path.join(folder, '*.sbt'))[0])
+            info = self.info(glob.glob(os.path.join(folder, '**', '*.sbt'), recursive=True)[0])
         step = json.loads(out.splitlines()[0])
         self.say('system calls a second, to the file', '%.2f M/s' % (calls / (step['end_ns'] - step['start_ns']) * 1e3),
                  '%d made, %d rows, lost: %s; a call takes its thread %.0f ns of its processor' % (

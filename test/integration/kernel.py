@@ -6,6 +6,7 @@ import subprocess
 import time
 
 import harness
+import service
 
 PROGRAM, MAP = 13, 14  # bpf(BPF_PROG_GET_FD_BY_ID), bpf(BPF_MAP_GET_FD_BY_ID)
 
@@ -75,8 +76,8 @@ def in_namespaces():
 
 def start_service(case, events, inject, control, **env):
     daemon = subprocess.Popen(
-        [harness.DAEMON, '--inject-socket', inject, '--control-socket', control, '--directory', case.folder,
-         events], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        service.command(case.folder, '--inject-socket', inject, '--control-socket', control, '--directory', case.folder,
+                        events), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env=harness.environment(**env))
     case.addCleanup(end, daemon)
     wait(lambda: os.path.exists(control), daemon)

@@ -1,12 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon as a service, and asking it."""
+"""A daemon as a service, and asking it.
+
+$TS_UNIT is a unit file: services then run as its user, with its rights and in its confinement (unit.py), else as the test does.
+"""
 import glob
 import os
 import subprocess
+import sys
 import time
+import unittest
 
 import control
 import harness
+import unit
+
+UNIT = os.environ.get('TS_UNIT')
+DROP_INS = {'--kernel-events': 'kernel-events.conf', '--system': 'system.conf'}
+
+
+def drop_in(name):
+    return os.path.join(harness.SOURCE, 'packaging', 'systemd', name)
+
+
+def make(folder):
+    """A directory for a service that runs already."""
+    os.mkdir(folder)
+    if UNIT:
+        os.chown(folder, unit.UID, unit.UID)
+
+
+def command(folder, *options, binds=()):
+    """How a service is started that keeps all it has below the folder. What options need more rights for comes by drop-ins."""
+    argv = [harness.DAEMON, *options]
+    if not UNIT:
+        return argv
+    if unit.missing():
+        raise unittest.SkipTest(unit.missing())
+    os.chmod(folder, 0o755)
+    for path, names, _ in os.walk(folder):
+        os.chown(path, unit.UID, unit.UID)
+    needed = {DROP_INS[option.split('=')[0]] for option in options if option.split('=')[0] in DROP_INS}
+    return [sys.executable, unit.__file__, '--write', folder, *('--drop-in=' + drop_in(name) for name in sorted(needed)),
+            *('--bind=' + bind for bind in binds), UNIT, *argv]
 
 
 class Service(harness.Case):
@@ -16,11 +51,11 @@ class Service(harness.Case):
         self.traces = self.path('traces')
         os.mkdir(self.traces)
 
-    def start_daemon(self, *options):
+    def start_daemon(self, *options, binds=()):
         with open(self.path('daemon.log'), 'ab') as log:
             self.daemon = subprocess.Popen(
-                [harness.DAEMON, '--inject-socket', self.inject, '--control-socket', self.control,
-                 '--directory', self.traces] + list(options), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                command(self.folder, '--inject-socket', self.inject, '--control-socket', self.control,
+                        '--directory', self.traces, *options, binds=binds), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=harness.environment())
         self.addCleanup(self.end_daemon, self.daemon)
         self.wait(lambda: os.path.exists(self.inject) and self.listens(), 'the daemon')

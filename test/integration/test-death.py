@@ -16,6 +16,7 @@ import time
 
 import control
 import harness
+import service
 from processes import descendants, kill, option, processes_with, words_of
 
 POINTS = 10
@@ -338,8 +339,8 @@ class Death(harness.Case):
     def start_service(self):
         with open(self.path('daemon.log'), 'ab') as log:
             daemon = subprocess.Popen(
-                [harness.DAEMON, '--inject-socket', self.path('inject.sock'), '--control-socket',
-                 self.path('control.sock'), '--directory', self.path('traces')],
+                service.command(self.folder, '--inject-socket', self.path('inject.sock'), '--control-socket',
+                                self.path('control.sock'), '--directory', self.path('traces')),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=harness.environment())
         self.addCleanup(daemon.wait)
         self.addCleanup(daemon.kill)
@@ -416,8 +417,8 @@ class Takeover(harness.Case):
     def service(self):
         with open(self.path('log'), 'ab') as log:
             daemon = subprocess.Popen(
-                [harness.DAEMON, '--inject-socket', self.path('i.sock'), '--control-socket',
-                 self.path('c.sock'), '--directory', self.path('traces')],
+                service.command(self.folder, '--inject-socket', self.path('i.sock'), '--control-socket',
+                                self.path('c.sock'), '--directory', self.path('traces')),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=harness.environment())
         self.addCleanup(daemon.wait)
         self.addCleanup(daemon.kill)

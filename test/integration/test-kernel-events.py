@@ -86,7 +86,7 @@ class Delays(harness.Case):
         end(daemon)
         cls.steps = {step['what']: step for step in
                      (json.loads(line) for line in out.decode().splitlines() if line.startswith('{'))}
-        cls.trace = harness.Trace(glob.glob(case.path('*.sbt'))[0])
+        cls.trace = harness.Trace(glob.glob(case.path('*/*.sbt'))[0])
         result = harness.tsctl('gaps', '--json', '--least', '1us', '--limit', '1000', cls.trace.path)
         assert result.status == 0, result
         cls.gaps = json.loads(result.out)
@@ -394,7 +394,7 @@ class Counted(harness.Case):
             self.skipTest('no real-time threads here')
         self.assertEqual(program.returncode, 0, out)
         end(daemon)
-        path, = glob.glob(self.path('*.sbt'))
+        path, = glob.glob(self.path('*/*.sbt'))
         trace = harness.Trace(path)
         self.assertEqual(trace.lost, {})
         self.assertEqual(trace.of('off_cpu', 'page_fault', 'syscall'), [])
@@ -647,7 +647,7 @@ class Service(harness.Case):
         for program in programs:
             program.communicate(b'')
         end(self.daemon)
-        traces = [harness.Trace(path) for path in glob.glob(self.path('*.sbt'))]
+        traces = [harness.Trace(path) for path in glob.glob(self.path('*/*.sbt'))]
         later = {trace.info['sessions'][0]['pid']: [
             row for row in trace.of('off_cpu') if row['end_ns'] > changed_ns and not row.get('open')] for trace in traces}
         self.assertEqual(later[programs[0].pid], [])

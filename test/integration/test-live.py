@@ -15,6 +15,8 @@ import time
 import unittest
 
 import harness
+import service
+import unit
 
 
 # Above what any kernel gives out.
@@ -32,8 +34,8 @@ class Live(harness.Case):
     def start_daemon(self):
         with open(self.path('daemon.log'), 'ab') as log:
             self.daemon = subprocess.Popen(
-                [harness.DAEMON, '--inject-socket', self.inject, '--control-socket', self.control,
-                 '--directory', self.traces], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                service.command(self.folder, '--inject-socket', self.inject, '--control-socket', self.control,
+                                '--directory', self.traces), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=harness.environment())
         self.addCleanup(self.end_daemon, self.daemon)
         # A socket has its name before anybody listens; a dead daemon's has it too.
@@ -125,6 +127,7 @@ class Live(harness.Case):
         self.assertNotIn('REMOVED', self.tsctl('status').out)
         path, = self.files()
         os.unlink(path)
+        os.rmdir(os.path.dirname(path))
         os.rmdir(self.traces)
         self.wait(lambda: 'REMOVED' in self.tsctl('status').out, 'word of it')
         session, = json.loads(self.tsctl('status', '--json').out)['sessions']
@@ -140,7 +143,7 @@ class Live(harness.Case):
         self.wait(lambda: self.status().get('sessions_refused'), 'the refusal')
         process.communicate(b'\n', timeout=harness.SECONDS)
         self.assertEqual(process.returncode, 0)
-        os.mkdir(self.traces)
+        service.make(self.traces)
         again = self.start([harness.app('saxpy', 'driver')])
         again.communicate(timeout=harness.SECONDS)
         self.wait(self.files, 'the next file')
@@ -218,7 +221,7 @@ class Live(harness.Case):
         self.assertEqual(trace.info['metadata'].get('continues'), first)
         self.assertIn('continues ' + first, harness.tsctl('info', second).out)
         # Who has a namesake of an earlier life (a pid comes again) continues nothing.
-        process = self.start(['sh', '-c', ': > "%s/tracesmith-saxpy-driver-$$.sbt"; exec "$0"' % self.traces,
+        process = self.start(['sh', '-c', ': > "%s/tracesmith-saxpy-driver-$$.sbt"; exec "$0"' % os.path.dirname(second),
                               harness.app('saxpy', 'driver')])
         process.communicate(timeout=harness.SECONDS)
         self.wait(lambda: len(self.files()) == 4, 'the file beside its namesake')
@@ -260,7 +263,7 @@ class Live(harness.Case):
 
     @unittest.skipIf(os.geteuid(), 'only root can be somebody else')
     def test_whose_trace(self):
-        """What a system's service recorded is its user's: to open while it runs and to have when it is over."""
+        """What a system's service recorded its user opens while it runs, and reads by its name when it is over."""
         user, above = 65534, harness.VGPU
         while above != '/':
             if not os.stat(above).st_mode & 0o001:
@@ -271,12 +274,23 @@ class Live(harness.Case):
         self.assertEqual(process.stdout.readline(), b'ready\n')
         self.wait(self.files, 'its file')
         path = self.files()[0]
-        self.assertEqual(os.stat(path).st_uid, 0)
+        owner = unit.UID if service.UNIT else 0
+        self.assertEqual(os.stat(path).st_uid, owner)
+        self.assertNotEqual(self.read_as(user, path), b'')
         process.communicate(b'\n', timeout=harness.SECONDS)
         self.assertEqual(process.returncode, 0)
         self.finished_trace(path)
-        self.wait(lambda: os.stat(path).st_uid == user, 'its owner')
-        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        self.assertEqual((os.stat(path).st_uid, os.stat(path).st_mode & 0o707), (owner, 0o600))
+        if 'system.posix_acl_access' not in os.listxattr(path):
+            self.skipTest('the file system has no access control lists')
+        self.assertEqual(self.read_as(user, path), b'')
+        self.assertNotEqual(self.read_as(user + 1, path), b'')
+
+    @staticmethod
+    def read_as(user, path):
+        """What is said where it cannot be read."""
+        return subprocess.run(['head', '-c1', path], user=user, extra_groups=[], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, check=False).stderr
 
     def test_strangers(self):
         """Garbage on either socket is dropped; the daemon lives on and records the next program."""

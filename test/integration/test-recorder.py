@@ -7,6 +7,7 @@ import signal
 import subprocess
 
 import harness
+import service
 from bursts import THREADS, Bursts
 
 
@@ -16,11 +17,11 @@ class Service(Bursts):
     def serve(self, *options):
         self.inject, self.control = self.path('inject.sock'), self.path('control.sock')
         self.daemon = subprocess.Popen(
-            [harness.DAEMON, '--directory', self.folder, '--inject-socket', self.inject, '--control-socket',
-             self.control, '--stacks', 'none'] + list(options), stdin=subprocess.DEVNULL,
+            service.command(self.folder, '--directory', self.folder, '--inject-socket', self.inject, '--control-socket',
+                            self.control, '--stacks', 'none', *options), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=harness.environment())
         self.addCleanup(self.end_daemon)
-        self.wait(lambda: not self.tsctl('status').status, 'the service')
+        self.wait(lambda: json.loads(self.tsctl('status', '--json').out)['running'], 'the service')
 
     def end_daemon(self):
         self.daemon.terminate()
@@ -29,7 +30,7 @@ class Service(Bursts):
     def run_bursts(self):
         self.begin([harness.app('bursts', 'driver'), str(THREADS)],
                    harness.preload_environment(TRACESMITH_SOCKET=self.inject))
-        return 'tracesmith-bursts-driver-%d' % self.process.pid
+        return '%d/tracesmith-bursts-driver-%d' % (os.getuid(), self.process.pid)
 
     def leave(self):
         """The process ends; its service hears of that, and has its file complete a moment later."""

@@ -22,6 +22,7 @@ import time
 
 import control
 import harness
+import service
 from processes import option
 
 THREADS = 4
@@ -83,8 +84,8 @@ class Switch(harness.Case):
     def start_daemon(self, *options):
         with open(self.path('daemon.log'), 'ab') as log:
             self.daemon = subprocess.Popen(
-                [harness.DAEMON, '--inject-socket', self.inject, '--control-socket', self.socket,
-                 '--directory', self.traces] + list(options), stdin=subprocess.DEVNULL, stdout=log,
+                service.command(self.folder, '--inject-socket', self.inject, '--control-socket', self.socket,
+                                '--directory', self.traces, *options), stdin=subprocess.DEVNULL, stdout=log,
                 stderr=log, env=harness.environment())
         self.addCleanup(self.end_process, self.daemon)
         self.wait(self.answers, 'the daemon')

@@ -443,6 +443,8 @@ static int build_environment(struct record *record)
 	if (!r)
 		r = ts_environ_set(env, TS_SOCKET_ENVIRONMENT,
 				   ts_recorder_socket(record->recorder));
+	/* All processes go into the recording's file. */
+	ts_environ_unset(env, TS_OUTPUT_ENVIRONMENT);
 	if (!r)
 		r = ts_environ_set(env, "TRACESMITH_STACKS",
 				   record->no_stacks	   ? "none"

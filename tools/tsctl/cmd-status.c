@@ -40,6 +40,27 @@ static void print_disk(const char *title, bool has_most, uint64_t n_bytes, uint6
 	putchar('\n');
 }
 
+/* Those that the service lacks, with what that costs. */
+static void print_capabilities(const Ts__Rpc__Status *status)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < status->n_capabilities; i++) {
+		const Ts__Rpc__Capability *capability = status->capabilities[i];
+
+		if (capability->present)
+			continue;
+		if (!any)
+			puts("capabilities that it lacks:");
+		fputs("  ", stdout);
+		ts_out_text(stdout, capability->name ? capability->name : "?");
+		fputs(": ", stdout);
+		ts_out_text(stdout, capability->cost ? capability->cost : "?");
+		putchar('\n');
+		any = true;
+	}
+}
+
 static int print_status(const Ts__Rpc__Status *status)
 {
 	char text[TS_OUT_FIGURE_BYTES];
@@ -72,6 +93,7 @@ static int print_status(const Ts__Rpc__Status *status)
 			   *status->kernel_events ? status->kernel_events : "no events can be had");
 	if (status->kernel_events_missing)
 		print_line("  missing:", status->kernel_events_missing);
+	print_capabilities(status);
 	printf("written:     %s rows, %s\n", ts_out_count(text, status->rows_written),
 	       ts_out_bytes((char[TS_OUT_FIGURE_BYTES]){0}, status->bytes_written));
 	if (status->has_disk_bytes)
@@ -135,8 +157,9 @@ const struct ts_command ts_command_status = {
 	.help = "usage: tsctl status [--json]\n"
 		"\n"
 		"Asks the daemon at $TRACESMITH_CONTROL, else /run/tracesmith/control.sock, how\n"
-		"it is and which of your sessions it is recording. That no daemon runs is an\n"
-		"answer too, and no error.\n"
+		"it is, which of your sessions it is recording, and which Linux capabilities a\n"
+		"service lacks, with what each costs. That no daemon runs is an answer too, and\n"
+		"no error.\n"
 		"\n"
 		"  --json  one JSON object\n"
 		"\n"

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <sys/stat.h>
+
 #include "proto/client/client.h"
 #include "sbt/reader.h"
 #include "test/unit/daemon/producer.h"
@@ -115,6 +117,30 @@ struct service {
 	pid_t pid;
 };
 
+static inline pid_t service_spawn(const struct service *s, char *const *arguments)
+{
+	const char *path = getenv("TRACESMITHD");
+	pid_t pid;
+
+	if (!path || !daemon_in_unit())
+		return daemon_spawn(arguments, -1);
+	if (getuid())
+		ts_skip("needs root");
+	ts_check_int(chown(s->directory, DAEMON_UNIT_UID, DAEMON_UNIT_UID), 0);
+	ts_check_int(chmod(s->directory, 0751), 0);
+	pid = fork();
+	if (!pid)
+		daemon_exec_in_unit(path, arguments, s->directory);
+	return pid;
+}
+
+/* Where the service keeps the trace of a process of this test's. */
+static inline void service_trace_path(const struct service *s, char *path, size_t n_bytes)
+{
+	snprintf(path, n_bytes, "%s/%u/tracesmith-producer-%d.sbt", s->directory, getuid(),
+		 getpid());
+}
+
 static inline void service_begin_with(struct service *s, const char *option, const char *value)
 {
 	directory_make(s->directory, sizeof(s->directory));
@@ -136,7 +162,7 @@ static inline void service_begin_with(struct service *s, const char *option, con
 				     (char *)(uintptr_t)value,
 				     NULL};
 
-		s->pid = daemon_spawn(arguments, -1);
+		s->pid = service_spawn(s, arguments);
 	}
 }
 

@@ -249,6 +249,32 @@ static inline uint16_t producer_hear(int fd, struct ts_handshake_reason *ret_pac
 
 /* ---- daemons ---- */
 
+/* The user of a service that runs under the unit. */
+#define DAEMON_UNIT_UID 65010u
+
+/*
+ * Whether services run as their unit's user, with its rights and in its confinement: $TS_UNIT is the unit file, $TS_UNIT_LAUNCHER
+ * the program (test/integration/unit.py). Else they run as the test does.
+ */
+static inline bool daemon_in_unit(void)
+{
+	return getenv("TS_UNIT") && getenv("TS_UNIT_LAUNCHER");
+}
+
+/* Never returns. */
+static inline void daemon_exec_in_unit(const char *path, char *const *arguments,
+				       const char *directory)
+{
+	const char *argv[32] = {"python3", getenv("TS_UNIT_LAUNCHER"), "--write",
+				directory, getenv("TS_UNIT"),	       path};
+	size_t n = 6;
+
+	while (*++arguments && n + 1 < TS_ARRAY_LEN(argv))
+		argv[n++] = *arguments;
+	execvp(argv[0], (char **)(uintptr_t)argv);
+	_exit(127);
+}
+
 static inline pid_t daemon_spawn(char *const *arguments, int fd)
 {
 	const char *path = getenv("TRACESMITHD");
@@ -290,14 +316,38 @@ static inline void directory_make(char *path, size_t n_bytes)
 	ts_check(mkdtemp(path) != NULL);
 }
 
+static inline void directory_empty(DIR *dir)
+{
+	struct dirent *entry;
+
+	while ((entry = readdir(dir))) {
+		if (!unlinkat(dirfd(dir), entry->d_name, 0) || errno != EISDIR)
+			continue;
+		unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+	}
+}
+
+/* With its directories, which a service has one of for each user, and what lies in these. */
 static inline void directory_remove(const char *path)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
 
 	ts_check(dir != NULL);
-	while ((entry = readdir(dir)))
-		unlinkat(dirfd(dir), entry->d_name, 0);
+	while ((entry = readdir(dir))) {
+		int fd = openat(dirfd(dir), entry->d_name,
+				O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		DIR *inner = fd < 0 || entry->d_name[0] == '.' ? NULL : fdopendir(fd);
+
+		if (inner) {
+			directory_empty(inner);
+			closedir(inner);
+		} else if (fd >= 0) {
+			close(fd);
+		}
+	}
+	rewinddir(dir);
+	directory_empty(dir);
 	closedir(dir);
 	rmdir(path);
 }

@@ -483,7 +483,7 @@ TS_TEST(service)
 	ts_check_int(p.control->flush_request, 1);
 	producer_say(fd, TS_HANDSHAKE_BYE);
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
-	snprintf(path, sizeof(path), "%s/tracesmith-producer-%d.sbt", s.directory, getpid());
+	service_trace_path(&s, path, sizeof(path));
 	check_launches(path, 5000, TS_SESSION_END_BYE);
 	/* Its user still finds it, by pid and by number, and reads it whole. */
 	ts_check_int(ts_client_open_trace(client, 0, (uint32_t)getpid(), &answer, &trace), 0);
@@ -529,7 +529,7 @@ TS_TEST(service_that_is_told_to_end)
 	ts_check_int(kill(s.pid, SIGTERM), 0);
 	ts_check_int(kill(s.pid, SIGCONT), 0);
 	ts_check_int(daemon_wait(s.pid), 0);
-	snprintf(path, sizeof(path), "%s/tracesmith-producer-%d.sbt", s.directory, getpid());
+	service_trace_path(&s, path, sizeof(path));
 	check_launches(path, 100, TS_SESSION_END_BYE);
 	for (int i = 0; i < 5; i++)
 		close(silent[i]);

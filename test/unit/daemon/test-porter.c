@@ -87,23 +87,23 @@ TS_TEST(messages_without_descriptors)
 	struct line line;
 	unsigned n_fds = 1;
 	char bytes[16];
-	int memfd = 0;
+	int received[TS_PORTER_SESSION_FDS] = {0};
 
 	ts_check_int(ts_porter_new(&porter), 0);
 	line_open(porter, &line, SOCK_SEQPACKET);
-	ts_check_int(ts_porter_receive_memory(porter, line.number, line.fds[1], bytes,
-					      sizeof(bytes), &memfd, &n_fds),
+	ts_check_int(ts_porter_receive_session(porter, line.number, line.fds[1], bytes,
+					       sizeof(bytes), received, &n_fds),
 		     -EAGAIN);
 	pass(line.fds[0], "hello", 5, NULL, 0);
-	ts_check_int(ts_porter_receive_memory(porter, line.number, line.fds[1], bytes,
-					      sizeof(bytes), &memfd, &n_fds),
+	ts_check_int(ts_porter_receive_session(porter, line.number, line.fds[1], bytes,
+					       sizeof(bytes), received, &n_fds),
 		     5);
 	ts_check(!memcmp(bytes, "hello", 5));
-	ts_check_int(memfd, -1);
+	ts_check_int(received[0], -1);
 	ts_check_int(n_fds, 0);
 	shutdown(line.fds[0], SHUT_RDWR);
-	ts_check_int(ts_porter_receive_memory(porter, line.number, line.fds[1], bytes,
-					      sizeof(bytes), &memfd, &n_fds),
+	ts_check_int(ts_porter_receive_session(porter, line.number, line.fds[1], bytes,
+					       sizeof(bytes), received, &n_fds),
 		     0);
 	line_close(porter, &line);
 	ts_porter_free(porter);
@@ -116,7 +116,7 @@ TS_TEST(memory_comes_through)
 	struct line line;
 	unsigned n_fds;
 	char bytes[16];
-	int fds[3], ends[2], memory, memfd, n;
+	int fds[3], ends[2], received[TS_PORTER_SESSION_FDS], memory, n;
 
 	ts_check_int(ts_porter_new(&porter), 0);
 	line_open(porter, &line, SOCK_SEQPACKET);
@@ -128,13 +128,13 @@ TS_TEST(memory_comes_through)
 	fds[1] = memory;
 	fds[2] = ends[1];
 	pass(line.fds[0], "hello", 5, fds, 3);
-	ts_check_int(ts_porter_receive_memory(porter, line.number, line.fds[1], bytes,
-					      sizeof(bytes), &memfd, &n_fds),
+	ts_check_int(ts_porter_receive_session(porter, line.number, line.fds[1], bytes,
+					       sizeof(bytes), received, &n_fds),
 		     5);
 	ts_check(!memcmp(bytes, "hello", 5));
 	ts_check_int(n_fds, 3);
-	ts_check_int(lseek(memfd, 0, SEEK_END), 12345);
-	close(memfd);
+	ts_check_int(lseek(received[0], 0, SEEK_END), 12345);
+	close(received[0]);
 	/* None but that one was ever here. */
 	check_fds(n);
 	close(ends[1]);
@@ -260,7 +260,7 @@ TS_TEST(many_descriptors_at_once)
 	struct ts_porter *porter;
 	struct line line;
 	unsigned n_fds;
-	int fds[253], reading, ends[2], memfd;
+	int fds[253], received[TS_PORTER_SESSION_FDS], reading, ends[2];
 	char byte;
 
 	ts_check_int(ts_porter_new(&porter), 0);
@@ -277,10 +277,10 @@ TS_TEST(many_descriptors_at_once)
 	ts_check_int(n_fds, TS_ARRAY_LEN(fds));
 	ts_check(!is_closed(reading, 50));
 	ts_porter_release_files(porter, line.number, TS_PORTER_MAX_HELD);
-	ts_check_int(ts_porter_receive_memory(porter, line.number, line.fds[1], &byte, 1, &memfd,
-					      &n_fds),
+	ts_check_int(ts_porter_receive_session(porter, line.number, line.fds[1], &byte, 1, received,
+					       &n_fds),
 		     1);
-	ts_check_int(memfd, -1);
+	ts_check_int(received[0], -1);
 	check_closed(reading);
 	line_close(porter, &line);
 	ts_porter_free(porter);

@@ -75,7 +75,7 @@ class Run:
             with open(report, encoding='utf-8', errors='replace') as stream:
                 print(stream.read())
             status = status or 1
-        traces = glob.glob(self.path('traces/*.sbt'))
+        traces = glob.glob(self.path('traces/*/*.sbt'))
         print('status %d, %d trace' % (status, len(traces)))
         return 0 if not status and len(traces) == 1 else 1
 

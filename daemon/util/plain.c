@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One check, which the porter's process makes before it hands a file on, and serve/output.c once more. The order matters, for the
+ * caller must not wait: cached attributes come first, and no file system is asked about these. A file system without a block device
+ * (FUSE, NFS, overlay, tmpfs, btrfs) ends there. The magic number is asked of block devices alone.
+ */
+#include "daemon/util/plain.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+#ifndef BCACHEFS_SUPER_MAGIC
+#define BCACHEFS_SUPER_MAGIC 0xca451a4e
+#endif
+
+#define FIELDS (STATX_TYPE | STATX_UID | STATX_NLINK | STATX_SIZE | STATX_INO)
+
+/* ext2, ext3 and ext4 have one number. */
+static bool is_known(uint32_t magic)
+{
+	return magic == EXT4_SUPER_MAGIC || magic == XFS_SUPER_MAGIC || magic == F2FS_SUPER_MAGIC ||
+	       magic == BCACHEFS_SUPER_MAGIC;
+}
+
+const char *ts_plain_why_not(int fd, struct statx *ret_status)
+{
+	struct statfs filesystem;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, FIELDS, ret_status) < 0 ||
+	    (ret_status->stx_mask & FIELDS) != FIELDS)
+		return "its attributes cannot be had";
+	if (!S_ISREG(ret_status->stx_mode))
+		return "it is no regular file";
+	if (!ret_status->stx_dev_major)
+		return "it is not on a local disk";
+	if (fstatfs(fd, &filesystem) < 0 || !is_known((uint32_t)filesystem.f_type))
+		return "its file system is none of ext4, XFS, F2FS and bcachefs";
+	return NULL;
+}
