@@ -157,10 +157,11 @@ void ts_client_connection_answer_built(struct ts_client_connection *client, uint
 }
 
 ssize_t ts_client_connection_send_files(const struct ts_client_connection *client, unsigned n_fds,
-					int socket_fd, const void *data, size_t n_bytes)
+					int socket_fd, const void *data, size_t n_bytes,
+					struct ts_porter_file ret_files[TS_PORTER_MAX_HELD])
 {
 	return ts_porter_send_files(client->server->porter, client->connection, n_fds, socket_fd,
-				    data, n_bytes);
+				    data, n_bytes, ret_files);
 }
 
 struct ts_server *ts_client_connection_server(const struct ts_client_connection *client)

@@ -24,11 +24,6 @@
 #define CANCEL_NS  (10000 * MS_NS)
 #define READ_BYTES (64u * 1024)
 
-struct question_file {
-	dev_t device;
-	ino_t inode;
-};
-
 struct ts_question {
 	struct ts_question *next;
 	struct ts_server *server;
@@ -44,7 +39,7 @@ struct ts_question {
 	struct ts_frame_parser parser;
 	uint64_t deadline_ns;
 	uint64_t n_bytes, most_bytes;
-	struct question_file files[TS_FRAME_MAX_FDS]; /* that it is about */
+	struct ts_porter_file files[TS_PORTER_MAX_HELD]; /* that it is about */
 	unsigned n_files;
 	bool is_replay;
 	bool is_cancelled; /* and was asked to say what it has found so far */
@@ -227,6 +222,32 @@ static int question_on_end(sd_event_source *source, int fd, uint32_t events, voi
 	return 0;
 }
 
+/* Like send(). The files stay where they are until the question is over. */
+static ssize_t question_send_files(struct ts_question *question,
+				   const struct ts_question_files *files, const void *data,
+				   size_t n_bytes)
+{
+	struct stat status;
+	ssize_t n;
+
+	if (files->fds)
+		n = ts_frame_send_some(question->fd, data, n_bytes, files->fds, files->n);
+	else
+		n = ts_client_connection_send_files(question->client, files->n, question->fd, data,
+						    n_bytes, question->files);
+	if (n < 0)
+		return n;
+	/* The daemon's own files. fstat() of a client's may wait for ever: the porter identified these. */
+	for (unsigned i = 0; files->fds && i < files->n; i++)
+		if (!fstat(files->fds[i], &status))
+			question->files[i] = (struct ts_porter_file){
+				.device = status.st_dev,
+				.inode = status.st_ino,
+			};
+	question->n_files = files->n;
+	return n;
+}
+
 /* The request, as it was checked, with the files. It fits into a socket that nothing was written to. */
 static int question_send(struct ts_question *question, Ts__Rpc__Query *query,
 			 const struct ts_question_files *files)
@@ -249,12 +270,7 @@ static int question_send(struct ts_question *question, Ts__Rpc__Query *query,
 	header.n_fds = (uint8_t)files->n;
 	memcpy(packed, &header, sizeof(header));
 	ts__rpc__request__pack(&request, packed + sizeof(header));
-	if (files->fds)
-		n = ts_frame_send_some(question->fd, packed, sizeof(header) + n_bytes, files->fds,
-				       files->n);
-	else
-		n = ts_client_connection_send_files(question->client, files->n, question->fd,
-						    packed, sizeof(header) + n_bytes);
+	n = question_send_files(question, files, packed, sizeof(header) + n_bytes);
 	if (n < 0)
 		return ts_error_origin((int)n);
 	return (size_t)n == sizeof(header) + n_bytes ? 0 : ts_error_origin(-EMSGSIZE);
@@ -297,17 +313,6 @@ static int question_start(struct ts_question *question, Ts__Rpc__Query *query,
 		sd_event_add_io(server->event, &question->pid_source, question->pid_fd, EPOLLIN,
 				question_on_end, question);
 	return 0;
-}
-
-/* They stay where they are until it is over. A client's own files are the client's matter: fstat() of them may wait for ever. */
-static void question_note_files(struct ts_question *question, const struct ts_question_files *files)
-{
-	struct stat status;
-
-	for (unsigned i = 0; files->fds && i < files->n && i < TS_FRAME_MAX_FDS; i++)
-		if (!fstat(files->fds[i], &status))
-			question->files[question->n_files++] =
-				(struct question_file){status.st_dev, status.st_ino};
 }
 
 bool ts_questions_hold(const struct ts_server *server, dev_t device, ino_t inode)
@@ -360,7 +365,6 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 		/* Heads of parts are no bytes of the answer. */
 		.most_bytes = query->max_bytes + query->max_bytes / 1024 + TS_BODY_PART_BYTES,
 	};
-	question_note_files(question, files);
 	ts_frame_parser_init(&question->parser, TS_FRAME_ANSWER, TS_FRAME_ANSWER_MAX_BYTES);
 	server->questions = question;
 	r = question_start(question, query, files);

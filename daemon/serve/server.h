@@ -231,9 +231,10 @@ void ts_client_connection_answer(struct ts_client_connection *client, uint32_t r
 				 const uint8_t *packed, size_t n_bytes, bool more);
 void ts_client_connection_error(struct ts_client_connection *client, uint32_t request_id, int error,
 				const char *why);
-/* Sends bytes to a worker, with the first files of those that the client sent. Like send(). */
+/* Sends bytes to a worker, with the first files of those that the client sent: ts_porter_send_files(). */
 ssize_t ts_client_connection_send_files(const struct ts_client_connection *client, unsigned n_fds,
-					int socket_fd, const void *data, size_t n_bytes);
+					int socket_fd, const void *data, size_t n_bytes,
+					struct ts_porter_file ret_files[TS_PORTER_MAX_HELD]);
 /* Whether it reads what it is sent: else what is not urgent waits. */
 bool ts_client_connection_has_room(const struct ts_client_connection *client);
 /* Answers those who asked for the recording's end. */

@@ -17,7 +17,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "daemon/util/closer.h"
@@ -303,12 +305,26 @@ static void hold(struct porter *porter, struct kept **p, uint64_t n)
 	answer(got, n_fds, porter->data, got > 0 ? (size_t)got : 0);
 }
 
+/* Cached attributes alone: a stranger's server is asked for none. */
+static struct ts_porter_file identify(int fd)
+{
+	struct statx status = {0};
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &status) < 0)
+		return (struct ts_porter_file){0};
+	return (struct ts_porter_file){
+		.device = makedev(status.stx_dev_major, status.stx_dev_minor),
+		.inode = status.stx_ino,
+	};
+}
+
 static void send_held(const struct kept *kept, uint64_t n_fds, int fd, const void *data,
 		      size_t n_bytes)
 {
 	struct iovec iov = {(void *)(uintptr_t)data, n_bytes};
 	union many_control control = {0};
 	struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct ts_porter_file files[TS_PORTER_MAX_HELD];
 	ssize_t n;
 
 	if (fd < 0 || n_fds > kept->n_held || !n_fds) {
@@ -321,10 +337,12 @@ static void send_held(const struct kept *kept, uint64_t n_fds, int fd, const voi
 	memcpy(CMSG_DATA(&control.align), kept->held, n_fds * sizeof(int));
 	message.msg_control = control.bytes;
 	message.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
+	for (uint64_t i = 0; i < n_fds; i++)
+		files[i] = identify(kept->held[i]);
 	do
 		n = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
-	answer(n < 0 ? -errno : n, 0, NULL, 0);
+	answer(n < 0 ? -errno : n, 0, files, n_fds * sizeof(*files));
 }
 
 /* ---- the loop ---- */

@@ -226,15 +226,17 @@ ssize_t ts_porter_receive_files(struct ts_porter *porter, uint64_t number, int f
 }
 
 ssize_t ts_porter_send_files(struct ts_porter *porter, uint64_t number, unsigned n_fds,
-			     int socket_fd, const void *data, size_t n_bytes)
+			     int socket_fd, const void *data, size_t n_bytes,
+			     struct ts_porter_file ret_files[TS_PORTER_MAX_HELD])
 {
 	const struct porter_request request = {.kind = PORTER_SEND, .number = number, .n = n_fds};
 	int none[TS_PORTER_SESSION_FDS];
 	uint64_t n_sent;
 
-	if (n_bytes > TS_PORTER_SEND_MAX)
+	if (n_bytes > TS_PORTER_SEND_MAX || n_fds > TS_PORTER_MAX_HELD)
 		return ts_error_origin(-EMSGSIZE);
-	return porter_call(porter, &request, socket_fd, data, n_bytes, NULL, 0, none, &n_sent);
+	return porter_call(porter, &request, socket_fd, data, n_bytes, ret_files,
+			   n_fds * sizeof(*ret_files), none, &n_sent);
 }
 
 void ts_porter_release_files(struct ts_porter *porter, uint64_t number, unsigned n_fds)

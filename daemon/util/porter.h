@@ -64,8 +64,18 @@ ssize_t ts_porter_receive_session(struct ts_porter *porter, uint64_t number, int
 ssize_t ts_porter_receive_files(struct ts_porter *porter, uint64_t number, int fd, void *data,
 				size_t n_bytes, unsigned *ret_n_fds);
 
-/* Sends bytes with the first n_fds files that the porter holds for the connection, which it goes on holding. Like send(). */
+/* A file that the porter holds, as the kernel knows it without asking the file's server; 0 and 0: not known. */
+struct ts_porter_file {
+	uint64_t device; /* dev_t */
+	uint64_t inode;
+};
+
+/*
+ * Sends bytes with the first n_fds files that the porter holds for the connection, which it goes on holding. Like send(). If it
+ * succeeds, ret_files are these.
+ */
 ssize_t ts_porter_send_files(struct ts_porter *porter, uint64_t number, unsigned n_fds,
-			     int socket_fd, const void *data, size_t n_bytes);
+			     int socket_fd, const void *data, size_t n_bytes,
+			     struct ts_porter_file ret_files[TS_PORTER_MAX_HELD]);
 /* Closes the first n_fds files that the porter holds for the connection. */
 void ts_porter_release_files(struct ts_porter *porter, uint64_t number, unsigned n_fds);

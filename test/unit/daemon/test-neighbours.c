@@ -404,6 +404,61 @@ TS_TEST(blocked_closes_of_many_users)
 	directory_remove(s.directory);
 }
 
+static void run_query(const struct service *s, void *data)
+{
+	struct attack *attack = data;
+	int file = fuse_open(attack->fuse);
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	Ts__Rpc__Query__State state = TS__RPC__QUERY__STATE__INIT;
+	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
+	uint8_t bytes[256];
+	struct ts_frame_header *header = (void *)bytes;
+	int fd = socket_connect(s->control, SOCK_STREAM);
+	size_t n;
+
+	query.body_case = TS__RPC__QUERY__BODY_STATE;
+	query.state = &state;
+	request.body_case = TS__RPC__REQUEST__BODY_QUERY;
+	request.query = &query;
+	n = ts__rpc__request__pack(&request, bytes + sizeof(*header));
+	*header = ts_frame_header_make(TS_FRAME_REQUEST, 1, (uint32_t)n);
+	header->n_fds = 1;
+	fuse_block((struct fuse *)(uintptr_t)attack->fuse, ~UINT64_C(0));
+	producer_send(fd, bytes, sizeof(*header) + n, file);
+	attack_end(attack);
+}
+
+/* A query about a file whose server answers nothing at all: its worker waits, and nobody else. */
+TS_TEST(query_about_a_silent_file)
+{
+	struct attack attack;
+	struct service s;
+	struct fuse fuse;
+	pid_t pid;
+
+	if (getuid())
+		ts_skip("needs several uids");
+	fuse_mount(&fuse, "file", 4);
+	begin_for_all(&s, NULL, NULL);
+	attack_begin(&attack, &fuse, 1);
+	pid = as_user(ATTACKER, run_query, &s, &attack);
+	attack_wait(&attack);
+	/* The worker asks for the file's attributes first, or reads it. */
+	for (int i = 0;
+	     i < 1000 && !fuse_waiting(&fuse, FUSE_GETATTR) && !fuse_waiting(&fuse, FUSE_READ); i++)
+		usleep(10000);
+	ts_check(fuse_waiting(&fuse, FUSE_GETATTR) + fuse_waiting(&fuse, FUSE_READ) > 0);
+	check_answers(&s);
+	check_neighbour(&s);
+	ts_check_int(end_in_time(s.pid, SIGTERM), 0);
+	fuse_block(&fuse, 0);
+	kill(pid, SIGKILL);
+	ts_check_int(waitpid(pid, NULL, 0), pid);
+	attack_over(&attack);
+	fuse_unmount(&fuse);
+	directory_remove(s.directory);
+}
+
 /* ---- connections and descriptors of one user ---- */
 
 static unsigned count_fds(pid_t pid)

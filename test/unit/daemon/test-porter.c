@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "daemon/util/porter.h"
 #include "proto/abi/base.h"
@@ -151,6 +152,8 @@ TS_TEST(files_are_held_until_they_are_sent)
 	unsigned n_fds;
 	char bytes[16];
 	int worker[2], sent, first, second;
+	struct ts_porter_file files[TS_PORTER_MAX_HELD];
+	struct stat status;
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -174,8 +177,13 @@ TS_TEST(files_are_held_until_they_are_sent)
 	}
 	ts_check(!is_closed(first, 50));
 	ts_check_int(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, worker), 0);
-	ts_check_int(ts_porter_send_files(porter, line.number, 1, worker[0], "work", 4), 4);
-	ts_check_int(ts_porter_send_files(porter, line.number, 3, worker[0], "work", 4), -EBADF);
+	ts_check_int(ts_porter_send_files(porter, line.number, 1, worker[0], "work", 4, files), 4);
+	ts_check_int(fstat(first, &status), 0);
+	/* Both ends of a pipe are one inode. */
+	ts_check_int(files[0].device, status.st_dev);
+	ts_check_int(files[0].inode, status.st_ino);
+	ts_check_int(ts_porter_send_files(porter, line.number, 3, worker[0], "work", 4, files),
+		     -EBADF);
 	ts_check_int(recvmsg(worker[1], &message, MSG_CMSG_CLOEXEC), 4);
 	memcpy(&sent, CMSG_DATA(&control.align), sizeof(sent));
 	ts_porter_release_files(porter, line.number, 1);
