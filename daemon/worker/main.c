@@ -4,6 +4,7 @@
  * in, then answers one request after the other until the other end is closed. It trusts the requests, and
  * nothing of the files that come with them; where it fails, it fails as a process.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -321,6 +322,19 @@ static uint64_t parse(const char *text)
 	return errno || *end || !number ? 0 : number;
 }
 
+/* If the service's memory is used up, the kernel ends a worker and not the daemon. Without /proc the daemon's own score stays. */
+static void offer_to_oom_killer(void)
+{
+	static const char most[] = "1000";
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, most, sizeof(most) - 1) < 0)
+		errno = 0;
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct ts_confine_options options = {.end_with_parent = true};
@@ -336,6 +350,7 @@ int main(int argc, char **argv)
 		fputs("tracesmith-worker is started by tracesmithd, which has its work\n", stderr);
 		return EXIT_USAGE;
 	}
+	offer_to_oom_killer();
 	/* What it opens has to be open before the walls are up. */
 	if (is_query)
 		ts_query_prepare(is_replay);
