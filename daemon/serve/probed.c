@@ -423,7 +423,7 @@ static void complain(struct lane *lane, const struct job *job, int error)
 	       "calls of pid %d are not seen: %s cannot be opened as it sees it: %s; %s",
 	       (int)job->pid, shown(job, path), strerror(-error),
 	       ts_capabilities_have() & 1u << TS_CAPABILITY_SYS_PTRACE
-		       ? "make the library readable for the service's user, or move it to a system's place"
+		       ? "make the library readable for the service's user, or run `sudo tsctl record --system`"
 		       : "it takes CAP_SYS_PTRACE");
 	lane->was_refused = true;
 }

@@ -250,7 +250,7 @@ static int open_file(const struct ts_prober_request *request, struct ts_symbol_f
 					    .by_own_path = is_own};
 
 	if (!is_own && root_fd < 0)
-		return -ESRCH;
+		return errno == EACCES || errno == EPERM ? -EACCES : -ESRCH;
 	return ts_symbol_open(&view, request->path, 0, ret_file);
 }
 
