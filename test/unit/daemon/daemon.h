@@ -6,6 +6,8 @@
 
 #include <sys/stat.h>
 
+#include <glob.h>
+
 #include "proto/client/client.h"
 #include "sbt/reader.h"
 #include "test/unit/daemon/producer.h"
@@ -139,6 +141,16 @@ static inline void service_trace_path(const struct service *s, char *path, size_
 {
 	snprintf(path, n_bytes, "%s/%u/tracesmith-producer-%d.sbt", s->directory, getuid(),
 		 getpid());
+}
+
+/* Paths of a service's traces, those of all users; globfree() is the caller's. */
+static inline void service_traces(const char *directory, glob_t *ret_traces)
+{
+	char pattern[192];
+
+	snprintf(pattern, sizeof(pattern), "%s/*/tracesmith-*.sbt", directory);
+	if (glob(pattern, 0, NULL, ret_traces))
+		*ret_traces = (glob_t){0};
 }
 
 static inline void service_begin_with(struct service *s, const char *option, const char *value)

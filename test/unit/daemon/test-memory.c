@@ -598,22 +598,19 @@ static uint64_t rows_of(const char *path, unsigned type, uint64_t *ret_n_lost)
 /* The only trace in the folder that is larger than a warm-up's. */
 static void largest_trace(const struct service *s, char *path, size_t n_path)
 {
-	DIR *dir = opendir(s->directory);
-	struct dirent *entry;
 	off_t largest = -1;
+	glob_t traces;
 
-	ts_check(dir != NULL);
-	while ((entry = readdir(dir))) {
+	service_traces(s->directory, &traces);
+	for (size_t i = 0; i < traces.gl_pathc; i++) {
 		struct stat status;
-		size_t n = strlen(entry->d_name);
 
-		if (n > 4 && !strcmp(entry->d_name + n - 4, ".sbt") &&
-		    !fstatat(dirfd(dir), entry->d_name, &status, 0) && status.st_size > largest) {
+		if (!stat(traces.gl_pathv[i], &status) && status.st_size > largest) {
 			largest = status.st_size;
-			snprintf(path, n_path, "%s/%s", s->directory, entry->d_name);
+			snprintf(path, n_path, "%s", traces.gl_pathv[i]);
 		}
 	}
-	closedir(dir);
+	globfree(&traces);
 	ts_check(largest >= 0);
 }
 

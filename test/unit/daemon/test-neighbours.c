@@ -698,9 +698,8 @@ TS_TEST(term_with_silent_sessions)
 	struct service s;
 	int fds[TS_ARRAY_LEN(p)];
 	unsigned n_files = 0;
-	struct dirent *entry;
 	uint64_t n_rows = 0;
-	DIR *dir;
+	glob_t traces;
 	pid_t pid;
 
 	begin_for_all(&s, "--max-sessions-user", "64");
@@ -721,17 +720,14 @@ TS_TEST(term_with_silent_sessions)
 	ts_check_int(end_in_time(s.pid, SIGTERM), 0);
 	kill(pid, SIGKILL);
 	ts_check_int(waitpid(pid, NULL, 0), pid);
-	dir = opendir(s.directory);
-	ts_check(dir != NULL);
-	while ((entry = readdir(dir))) {
-		char path[512];
+	service_traces(s.directory, &traces);
+	for (size_t i = 0; i < traces.gl_pathc; i++) {
 		int file;
 
 		/* A dump is another name of a file, or a part of it. */
-		if (!strstr(entry->d_name, ".sbt") || strstr(entry->d_name, "dump"))
+		if (strstr(traces.gl_pathv[i], "dump"))
 			continue;
-		snprintf(path, sizeof(path), "%s/%s", s.directory, entry->d_name);
-		reader_open(path, &file, &reader);
+		reader_open(traces.gl_pathv[i], &file, &reader);
 		ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
 		ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
 		n_rows += summary.counts[TS_ROW_API];
@@ -739,7 +735,7 @@ TS_TEST(term_with_silent_sessions)
 		ts_sbt_reader_free(reader);
 		close(file);
 	}
-	closedir(dir);
+	globfree(&traces);
 	ts_check_int(n_files, TS_ARRAY_LEN(p));
 	ts_check(n_rows >= 1000 * TS_ARRAY_LEN(p));
 	for (size_t i = 0; i < TS_ARRAY_LEN(p); i++) {

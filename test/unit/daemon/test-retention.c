@@ -677,29 +677,24 @@ static Ts__Rpc__Answer *status_as(uid_t uid, const struct world *w)
 /* Bytes of the traces in the directory, each file once whatever its names; n_files counts the names. */
 static uint64_t bytes_in(const char *directory, size_t *ret_n_files)
 {
-	DIR *dir = opendir(directory);
-	ino_t seen[256];
 	uint64_t n_bytes = 0;
-	struct dirent *entry;
 	struct stat status;
-	size_t n = 0;
+	ino_t seen[256];
+	glob_t traces;
 
-	ts_check(dir != NULL);
-	*ret_n_files = 0;
-	while ((entry = readdir(dir))) {
+	service_traces(directory, &traces);
+	ts_check(traces.gl_pathc <= TS_ARRAY_LEN(seen));
+	for (size_t i = 0; i < traces.gl_pathc; i++) {
 		bool known = false;
 
-		if (strncmp(entry->d_name, "tracesmith-", 11) != 0)
-			continue;
-		ts_check_int(fstatat(dirfd(dir), entry->d_name, &status, AT_SYMLINK_NOFOLLOW), 0);
-		for (size_t i = 0; i < n; i++)
-			known |= seen[i] == status.st_ino;
-		ts_check(n < TS_ARRAY_LEN(seen));
-		seen[n++] = status.st_ino;
+		ts_check_int(lstat(traces.gl_pathv[i], &status), 0);
+		for (size_t k = 0; k < i; k++)
+			known |= seen[k] == status.st_ino;
+		seen[i] = status.st_ino;
 		n_bytes += known ? 0 : (uint64_t)status.st_blocks * 512;
-		(*ret_n_files)++;
 	}
-	closedir(dir);
+	*ret_n_files = traces.gl_pathc;
+	globfree(&traces);
 	return n_bytes;
 }
 
@@ -825,21 +820,19 @@ TS_TEST(at_the_start)
 	static const char *const options[][2] = {{"--retain-age", "48"}, {NULL, NULL}};
 	struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
 	char old[256] = "";
-	struct dirent *entry;
 	size_t n_files;
 	struct world w;
-	DIR *dir;
+	glob_t traces;
 
 	world_begin(&w, options);
 	check_recorded(70001, &w);
 	check_recorded(70001, &w);
 	check_recorded(70002, &w);
 	world_stop(&w);
-	dir = opendir(w.service.directory);
-	while (!*old && (entry = readdir(dir)))
-		if (!strncmp(entry->d_name, "tracesmith-", 11))
-			snprintf(old, sizeof(old), "%s/%.100s", w.service.directory, entry->d_name);
-	closedir(dir);
+	service_traces(w.service.directory, &traces);
+	ts_check_int(traces.gl_pathc, 3);
+	snprintf(old, sizeof(old), "%s", traces.gl_pathv[0]);
+	globfree(&traces);
 	ts_check_int(utimensat(AT_FDCWD, old, times, 0), 0);
 	world_start(&w, options);
 	for (unsigned i = 0; i < 1000 && !access(old, F_OK); i++)
