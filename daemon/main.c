@@ -21,6 +21,7 @@
 #include "daemon/util/number.h"
 #include "proto/abi/handshake.h"
 #include "proto/client/client.h"
+#include "proto/client/places.h"
 #include "sbt/writer.h"
 
 #define DIRECTORY_DEFAULT   "/var/lib/tracesmith"
@@ -578,6 +579,12 @@ int main(int argc, char **argv)
 		arguments.log =
 			arguments.server.mode == TS_SERVER_PRIVATE ? TS_LOG_NONE : TS_LOG_ERROR;
 	ts_log_setup(arguments.log);
+	if (!ts_places_has_proc()) {
+		ts_log(TS_LOG_ERROR,
+		       "tracesmithd needs /proc, which is not mounted here: `mount -t "
+		       "proc proc /proc`");
+		return EXIT_USAGE;
+	}
 	if (arguments.server.mode == TS_SERVER_SERVICE &&
 	    (prepare_directory(&arguments.server) || take_activation(&arguments.server)))
 		return EXIT_USAGE;

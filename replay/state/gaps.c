@@ -427,8 +427,10 @@ int ts_gaps_read(struct ts_sbt_reader *reader, const struct ts_gaps_options *opt
 	free(finder.ids);
 	if (r)
 		return r;
-	qsort(gaps->streams, gaps->n_streams, sizeof(*gaps->streams), compare_streams);
-	qsort(gaps->longest, gaps->n_longest, sizeof(*gaps->longest), compare_longest);
+	if (gaps->n_streams)
+		qsort(gaps->streams, gaps->n_streams, sizeof(*gaps->streams), compare_streams);
+	if (gaps->n_longest)
+		qsort(gaps->longest, gaps->n_longest, sizeof(*gaps->longest), compare_longest);
 	*ret_gaps = gaps;
 	gaps = NULL;
 	return 0;
