@@ -720,7 +720,7 @@ class Users(harness.Case):
         self.assertEqual(program.returncode, 0)
         end(neighbour)
         end(daemon)
-        path, = glob.glob(self.path('*.sbt'))
+        path, = glob.glob(self.path('*/*.sbt'))
         return [int(child) for child in out.split()], neighbour.pid, path
 
     @needs(*PROGRAMS)

@@ -82,7 +82,7 @@ class Hungry(harness.Case):
         self.assertEqual(set(steps), {'read', 'child'}, out)
         if steps['child']['signal'] != signal.SIGKILL:
             self.skipTest('the limit of a cgroup is not kept here')
-        return program, steps, harness.Trace(glob.glob(self.path('*.sbt'))[0])
+        return program, steps, harness.Trace(glob.glob(self.path('*/*.sbt'))[0])
 
     def kills(self, trace):
         return [row for row in trace.of('pressure') if row['kind'] == 'oom_kill']

@@ -17,7 +17,7 @@
 
 #define ATTACKER 61001u
 #define VICTIM	 61011u
-#define SECONDS	 8u
+#define SECONDS	 40u
 /* As many as one of a few users could use up places with. */
 #define N_FAKES 300u
 

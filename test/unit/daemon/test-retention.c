@@ -681,19 +681,22 @@ static uint64_t bytes_in(const char *directory, size_t *ret_n_files)
 	struct stat status;
 	ino_t seen[256];
 	glob_t traces;
+	size_t n = 0;
 
 	service_traces(directory, &traces);
 	ts_check(traces.gl_pathc <= TS_ARRAY_LEN(seen));
 	for (size_t i = 0; i < traces.gl_pathc; i++) {
 		bool known = false;
 
-		ts_check_int(lstat(traces.gl_pathv[i], &status), 0);
-		for (size_t k = 0; k < i; k++)
+		/* A part that rotation has just removed. */
+		if (lstat(traces.gl_pathv[i], &status))
+			continue;
+		for (size_t k = 0; k < n; k++)
 			known |= seen[k] == status.st_ino;
-		seen[i] = status.st_ino;
+		seen[n++] = status.st_ino;
 		n_bytes += known ? 0 : (uint64_t)status.st_blocks * 512;
 	}
-	*ret_n_files = traces.gl_pathc;
+	*ret_n_files = n;
 	globfree(&traces);
 	return n_bytes;
 }
