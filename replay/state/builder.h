@@ -35,6 +35,10 @@ struct ts_state_builder {
 	struct ts_state *state;
 	struct ts_state_machine *machine;
 	struct ts_state_map allocation_by_address, event_by_handle, thread_by_call;
+	/* Synchronisations that begin before their calls: their clock is another one, converted with an error. By op_id. */
+	struct ts_state_map early_sync_by_call;
+	struct ts_row_sync *early_syncs;
+	size_t n_early_syncs, n_early_syncs_allocated;
 	size_t n_ops_allocated, n_threads_allocated, n_allocations_allocated, n_events_allocated;
 	struct ts_state_launch *launches;
 	size_t n_launches, n_launches_allocated;

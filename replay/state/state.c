@@ -69,6 +69,8 @@ void ts_state_builder_free(struct ts_state_builder *builder)
 	ts_state_map_deinit(&builder->allocation_by_address);
 	ts_state_map_deinit(&builder->event_by_handle);
 	ts_state_map_deinit(&builder->thread_by_call);
+	ts_state_map_deinit(&builder->early_sync_by_call);
+	free(builder->early_syncs);
 	free(builder->launches);
 	ts_state_engines_deinit(&builder->engines);
 	free(builder);
@@ -135,11 +137,28 @@ static int note_op(struct ts_state_open *open, const struct ts_state_op *op)
 
 /* ---- what the host did -------------------------------------------------------------------------- */
 
+/* The row of the synchronisation came before that of its call. */
+static int keep_early_sync(struct ts_state_builder *builder, const struct ts_sbt_row *row)
+{
+	struct ts_row_sync *sync;
+
+	if (builder->n_early_syncs == TS_STATE_MAX_LIVE)
+		return TS_E_LIVE;
+	sync = ts_state_append(&builder->early_syncs, &builder->n_early_syncs,
+			       &builder->n_early_syncs_allocated, sizeof(*sync));
+	if (!sync)
+		return -ENOMEM;
+	*sync = *row->sync;
+	return ts_state_map_set(&builder->early_sync_by_call, row->session, row->sync->op_id,
+				(uint32_t)(builder->n_early_syncs - 1));
+}
+
 static int feed_call(struct ts_state_builder *builder, const struct ts_sbt_row *row)
 {
 	const struct ts_row_api *call = row->api;
 	struct ts_state *state = builder->state;
 	struct ts_state_thread *thread;
+	uint32_t sync;
 
 	if (builder->never && call->flags & TS_API_EXPECTS_DEVICE &&
 	    ts_state_map_find(builder->never, row->session, call->op_id) != NONE)
@@ -157,6 +176,9 @@ static int feed_call(struct ts_state_builder *builder, const struct ts_sbt_row *
 	thread->session = row->session;
 	thread->thread = call->thread;
 	thread->call = *call;
+	sync = ts_state_map_find(&builder->early_sync_by_call, row->session, call->op_id);
+	if (sync != NONE)
+		thread->sync = builder->early_syncs[sync];
 	return ts_state_map_set(&builder->thread_by_call, row->session, call->op_id,
 				(uint32_t)(state->n_threads - 1));
 }
@@ -171,8 +193,9 @@ static int feed_sync(struct ts_state_builder *builder, const struct ts_sbt_row *
 	    row->sync->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
 		return 0;
 	thread = ts_state_map_find(&builder->thread_by_call, row->session, row->sync->op_id);
-	if (thread != NONE)
-		builder->state->threads[thread].sync = *row->sync;
+	if (thread == NONE)
+		return keep_early_sync(builder, row);
+	builder->state->threads[thread].sync = *row->sync;
 	return 0;
 }
 

@@ -117,7 +117,8 @@ static void add_moved(struct trace *trace, const struct ts_sbt_row *row, uint64_
 		if (!below(60))
 			api->end_ns += below(20000);
 		if (!below(20)) {
-			struct ts_row_sync sync = {.start_ns = api->start_ns,
+			/* Its clock is another one: a synchronisation may seem to begin before its call. */
+			struct ts_row_sync sync = {.start_ns = api->start_ns - below(3) * 20,
 						   .end_ns = api->end_ns,
 						   .op_id = api->op_id,
 						   .context = PROGRAM_CONTEXT,
