@@ -51,7 +51,7 @@ class Many(harness.Case):
         self.check('replay', self.make('threads', MANY), '--on', 'emulate')
 
     def test_devices(self):
-        path = self.make('devices', MANY // 4)
+        path = self.make('devices', MANY)
         self.check('replay', path, '--on', 'emulate')
         self.check('timeline', '--json', '--width', '4', path)
         self.check('state', path, '--at', '5ms')
