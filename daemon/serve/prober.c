@@ -352,6 +352,8 @@ static int begin(struct probing *probing)
 
 	/* The daemon's death is the prober's; a close of the socket says the same to one that waits for a request. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* It has the daemon's capabilities: no other process of the daemon's user looks in. */
+	prctl(PR_SET_DUMPABLE, 0);
 	r = receive_message(PROBER_FD, &hello, sizeof(hello), &fds);
 	if (r)
 		return r;
