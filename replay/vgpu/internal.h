@@ -118,6 +118,7 @@ struct ts_vgpu_stream {
 
 	struct ts_vgpu_stream *next_waiter;
 	struct ts_vgpu_stream *next, **prev; /* the context's */
+	struct ts_vgpu_stream *busy_next, **busy_prev; /* the context's, until all is retired */
 	struct ts_vgpu_stream *flight_next,
 		**flight_prev;		  /* the device's, while anything is in flight */
 	struct ts_vgpu_stream *host_next; /* the host-function thread's queue */
@@ -134,6 +135,7 @@ struct ts_vgpu_context {
 	uint64_t order;
 	struct ts_vgpu_stream *legacy;
 	struct ts_vgpu_stream *streams; /* all, the legacy one included */
+	struct ts_vgpu_stream *busy;	/* those of them that have something not retired */
 	uint64_t n_blocking_queued; /* operations queued in blocking streams but the legacy one */
 	uint64_t blocking_end_ns;   /* latest end dispatched in those */
 	unsigned n_legacy_blocked;  /* streams in BLOCKED_LEGACY but the legacy one */

@@ -205,19 +205,19 @@ static uint64_t drain_target(const struct ts_vgpu_stream *stream, uint64_t order
 void ts_vgpu_streams_drain(struct ts_vgpu_context *context)
 {
 	uint64_t order = context->order;
-	struct ts_vgpu_stream *stream = context->streams;
+	struct ts_vgpu_stream *stream = context->busy;
 
 	while (stream) {
 		uint64_t seq = drain_target(stream, order);
 
 		if (!seq) {
-			stream = stream->next;
+			stream = stream->busy_next;
 			continue;
 		}
 		if (ts_vgpu_stream_wait_seq(stream, seq))
 			return;
 		/* The list may have changed meanwhile. */
-		stream = context->streams;
+		stream = context->busy;
 	}
 }
 
@@ -263,16 +263,16 @@ int ts_vgpu_stream_synchronize(struct ts_vgpu_stream *stream)
 	if (stream->legacy) {
 		uint64_t order = context->order;
 
-		for (struct ts_vgpu_stream *s = context->streams; !r && s;) {
+		for (struct ts_vgpu_stream *s = context->busy; !r && s;) {
 			uint64_t seq =
 				s->flags & TS_VGPU_STREAM_NON_BLOCKING ? 0 : drain_target(s, order);
 
 			if (!seq) {
-				s = s->next;
+				s = s->busy_next;
 				continue;
 			}
 			r = ts_vgpu_stream_wait_seq(s, seq);
-			s = context->streams;
+			s = context->busy;
 		}
 	} else {
 		r = ts_vgpu_stream_wait_seq(stream, stream->n_queued);
@@ -340,8 +340,14 @@ void ts_vgpu_stream_push(struct ts_vgpu_stream *stream, struct ts_vgpu_op *op)
 	op->done.queued_ns = ts_vgpu_now_ns();
 	if (device->shape->call_ns)
 		call_until_ns = op->done.queued_ns + device->shape->call_ns;
-	if (stream->n_retired + 1 == op->seq)
+	if (stream->n_retired + 1 == op->seq) {
 		stream->refs++;
+		stream->busy_next = context->busy;
+		stream->busy_prev = &context->busy;
+		if (stream->busy_next)
+			stream->busy_next->busy_prev = &stream->busy_next;
+		context->busy = stream;
+	}
 	if (!stream->legacy && !(stream->flags & TS_VGPU_STREAM_NON_BLOCKING))
 		context->n_blocking_queued++;
 	if (stream->tail) {

@@ -108,7 +108,7 @@ static bool legacy_blocked(const struct ts_vgpu_stream *stream)
 		return legacy && legacy->head && legacy->head->order < stream->head->order;
 	if (!context->n_blocking_queued)
 		return false;
-	for (const struct ts_vgpu_stream *s = context->streams; s; s = s->next)
+	for (const struct ts_vgpu_stream *s = context->busy; s; s = s->busy_next)
 		if (s != stream && !(s->flags & TS_VGPU_STREAM_NON_BLOCKING) && s->head &&
 		    s->head->order < stream->head->order)
 			return true;
@@ -411,6 +411,9 @@ static void retire(struct ts_vgpu *vgpu, struct ts_vgpu_op *op)
 	if (stream->n_waiters)
 		pthread_cond_broadcast(&stream->cond);
 	if (stream->n_retired == stream->n_queued) {
+		*stream->busy_prev = stream->busy_next;
+		if (stream->busy_next)
+			stream->busy_next->busy_prev = stream->busy_prev;
 		stream->polled = false;
 		ts_vgpu_stream_unref(stream);
 	}

@@ -64,9 +64,13 @@ class Many(harness.Case):
         self.check('graph', self.make('sessions', MANY // 4), '--format', 'dot')
 
     def test_streams_of_a_capture(self):
-        """The virtual GPU looks for the next kernel among those that wait: it was a cube."""
+        """The virtual GPU looks for the next kernel among those that wait, which was a cube; and waits for those streams alone that
+        have work."""
+        path = self.make('captured-streams', MANY // 3)
         for _ in range(3):
-            self.check('replay', self.make('captured-streams', MANY // 8), '--on', 'vgpu')
+            self.check('replay', path, '--on', 'vgpu')
+        self.check('replay', path, '--on', 'vgpu', '--check', 'all')
+        self.check('replay', path, '--on', 'vgpu', '--schedules', '2')
 
     # ---- limits --------------------------------------------------------------------------------------
 
