@@ -117,7 +117,7 @@ struct ts_vgpu_stream {
 	unsigned next_behind;
 
 	struct ts_vgpu_stream *next_waiter;
-	struct ts_vgpu_stream *next, **prev; /* the context's */
+	struct ts_vgpu_stream *next, **prev;	       /* the context's */
 	struct ts_vgpu_stream *busy_next, **busy_prev; /* the context's, until all is retired */
 	struct ts_vgpu_stream *flight_next,
 		**flight_prev;		  /* the device's, while anything is in flight */
