@@ -104,7 +104,8 @@ int main(int argc, char **argv)
 		r = ts_confine_landlock();
 	else
 		r = ts_confine(&options, &confined, &what);
-	report(result, r < 0 ? r : confined.no_files);
+	/* Of Landlock alone: its version. */
+	report(result, r ?: confined.no_files);
 	report(result, attack(name + (*name == '+'), parent));
 	return 0;
 }
