@@ -225,6 +225,7 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 	struct ts_handshake_welcome welcome = {
 		.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_WELCOME, sizeof(welcome)}};
 	struct ts_memory memory;
+	uint64_t start_ticks;
 	const char *why = peer_may_begin(peer) ?: peer_take_session(peer);
 	int r;
 
@@ -264,7 +265,8 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		peer_refuse(peer, r, strerror(-r));
 		return;
 	}
-	if (server->observer)
+	/* A process that is over may have left its pid to another user's, which stays observed. */
+	if (server->observer && !ts_identity_confirm(peer->fd, &peer->credentials, &start_ticks))
 		ts_observer_exclude(server->observer, peer->credentials.pid);
 	ts_server_refuse_fds(peer->fd);
 	server->n_sessions++;
