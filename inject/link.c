@@ -27,7 +27,7 @@
 #include "inject/unlocked.h"
 
 /*
- * What the link thread needs, many times over: it calls nothing but libc. Trap: ThreadSanitizer prints a line where a stack that is given
+ * Many times the stack that the link thread needs: it calls nothing but libc. Trap: ThreadSanitizer prints a line where a stack that is given
  * to it is smaller than its thread-local storage and some more, nearly 1 MiB.
  */
 #define STACK_BYTES (2u * 1024 * 1024)

@@ -17,7 +17,7 @@ struct ts_session_options {
 };
 
 /*
- * What is mapped of it at first, a page each; the rest is mapped behind them when it is used (unlocked.h). No forked child inherits
+ * A page each is mapped at first; the rest is mapped behind them when it is used (unlocked.h). No forked child inherits
  * any of it.
  */
 struct ts_session_memory {

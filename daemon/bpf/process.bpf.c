@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Who is traced: children of a traced process are, from their first instruction on; a process that is over is not. A child gets its
+ * Follows traced processes: their children are traced from the first instruction on, a process that is over is not. A child gets its
  * parent's entry whatever credentials both have: programs compare these at each event.
  */
 #include "daemon/bpf/shared.bpf.h"

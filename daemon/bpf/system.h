@@ -30,7 +30,7 @@ int ts_system_new(bool pairs, struct ts_system **ret_system, char why[TS_SYSTEM_
 /* NULL is fine. Probes are removed before. */
 void ts_system_free(struct ts_system *system);
 
-/* What a process needs to put probes on files: descriptors of the loaded programs, which may be sent to another process. */
+/* A process needs these to put probes on files: descriptors of the loaded programs, which may be sent to another process. */
 struct ts_system_programs {
 	int fds[2];  /* at the first instruction; at the return, or -1 */
 	bool either; /* one program for both ends */

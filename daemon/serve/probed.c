@@ -741,7 +741,7 @@ void ts_probed_remove(struct ts_probed *probed)
 {
 	const struct timespec moment = {0, 1000000};
 
-	/* What has no lane is a file that is bad, or has nothing to be probed. */
+	/* A file without a lane is bad, or has nothing to probe. */
 	while (probed->n_files)
 		forget(probed, &probed->files[0]);
 	for (struct lane *lane = probed->lanes; lane; lane = lane->next) {

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -18,11 +17,11 @@
 
 #include "daemon/symbol/files.h"
 #include "daemon/util/error.h"
+#include "daemon/util/spawn.h"
 #include "daemon/worker/client.h"
 #include "proto/client/places.h"
 
-#define PROBER_FD 3
-#define MAX_FDS	  2u
+#define MAX_FDS 2u
 
 struct ts_prober {
 	pid_t pid; /* -1: it is gone */
@@ -93,61 +92,14 @@ static int receive_message(int fd, void *bytes, size_t n_bytes, struct ts_system
 
 /* ---- the daemon's end --------------------------------------------------------------------------- */
 
-static int spawn(char *const *argv, int fd, pid_t *ret_pid)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t all, none;
-	int r;
-
-	sigfillset(&all);
-	sigemptyset(&none);
-	r = posix_spawn_file_actions_init(&actions);
-	if (r)
-		return -r;
-	r = posix_spawnattr_init(&attributes);
-	if (r) {
-		posix_spawn_file_actions_destroy(&actions);
-		return -r;
-	}
-	r = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-	r = r ?: posix_spawn_file_actions_adddup2(&actions, 0, 1);
-	r = r ?: posix_spawn_file_actions_adddup2(&actions, 0, 2);
-	r = r ?: posix_spawn_file_actions_adddup2(&actions, fd, PROBER_FD);
-	r = r ?: posix_spawn_file_actions_addclosefrom_np(&actions, PROBER_FD + 1);
-	r = r
-		    ?: posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
-								     POSIX_SPAWN_SETSIGDEF |
-								     POSIX_SPAWN_SETSID);
-	r = r ?: posix_spawnattr_setsigmask(&attributes, &none);
-	r = r ?: posix_spawnattr_setsigdefault(&attributes, &all);
-	r = r ?: posix_spawn(ret_pid, argv[0], &actions, &attributes, argv, environ);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	return -r;
-}
-
-/* One end of a socket, of which the other is the process's. */
 static int start(struct ts_prober *prober, const char *worker)
 {
 	char self[PATH_MAX], argument[] = TS_PROBER_ARGUMENT;
 	/* posix_spawn() has no const; nothing is written through it. */
 	char *argv[] = {self, argument, (char *)(uintptr_t)worker, NULL};
-	ts_cleanup(ts_closep) int theirs = -1;
-	int fds[2], r = ts_places_self(self);
+	int r = ts_places_self(self);
 
-	if (r)
-		return r;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
-		return -errno;
-	prober->fd = fds[0];
-	theirs = fcntl(fds[1], F_DUPFD_CLOEXEC, PROBER_FD + 1);
-	r = theirs < 0 ? -errno : 0;
-	close(fds[1]);
-	/* The prober waits where the daemon does not. */
-	if (!r && fcntl(prober->fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
-		r = -errno;
-	return r ?: spawn(argv, theirs, &prober->pid);
+	return r ?: ts_spawn(argv, environ, SOCK_SEQPACKET, &prober->fd, &prober->pid);
 }
 
 int ts_prober_new(const struct ts_system_programs *programs, const char *worker,
@@ -227,13 +179,13 @@ struct probing {
 
 static int answer(const struct ts_prober_answer *message, int fd)
 {
-	return send_message(PROBER_FD, message, sizeof(*message), &fd, fd < 0 ? 0 : 1, 0);
+	return send_message(TS_SPAWN_FD, message, sizeof(*message), &fd, fd < 0 ? 0 : 1, 0);
 }
 
 /* *ret_fd: what came along, or -1. */
 static int receive_request(struct ts_prober_request *ret_request, int *ret_fd)
 {
-	int r = receive_one(PROBER_FD, ret_request, sizeof(*ret_request), ret_fd);
+	int r = receive_one(TS_SPAWN_FD, ret_request, sizeof(*ret_request), ret_fd);
 
 	if (!r && ret_request->number >= TS_PROBER_MAX_FILES)
 		r = -EPROTO;
@@ -282,7 +234,7 @@ static int ask_places(struct probing *probing, const struct ts_symbol_file *file
 	else
 		memcpy(ret_places, found->places->places, n * sizeof(*ret_places));
 	ts__rpc__worker_answer__free_unpacked(found, NULL);
-	/* What it has read may have taken it over. */
+	/* The file may have taken the worker over. */
 	if (!file->trusted)
 		ts_worker_end(probing->worker);
 	return r;
@@ -354,7 +306,7 @@ static int begin(struct probing *probing)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* It has the daemon's capabilities: no other process of the daemon's user looks in. */
 	prctl(PR_SET_DUMPABLE, 0);
-	r = receive_message(PROBER_FD, &hello, sizeof(hello), &fds);
+	r = receive_message(TS_SPAWN_FD, &hello, sizeof(hello), &fds);
 	if (r)
 		return r;
 	memcpy(probing->programs.fds, fds.fds, sizeof(fds.fds));

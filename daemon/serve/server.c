@@ -553,7 +553,7 @@ static int server_open(struct ts_server *server)
 
 /* ---- beginning and end of the process ---- */
 
-/* Of descriptors: the soft limit is for programs that use select(); the hard one takes a capability. */
+/* Raises the limit of descriptors: the soft one is for programs that use select(); the hard one takes a capability. */
 static void server_raise_limit(const struct ts_server *server, struct rlimit *limit,
 			       uint64_t wanted)
 {

@@ -140,7 +140,7 @@ int ts_server_kernel_wish(const struct ts_server *server, const char *text,
 			  struct ts_kernel_wish *ret_wish, char why[TS_SERVER_WHY_BYTES]);
 
 /*
- * Of the sessions of processes that nobody preloaded, those that `asker` may see: by the daemon's number, or by pid. Returns its
+ * Finds a session of a process that nobody preloaded and that `asker` may see, by the daemon's number, or by pid. Returns its
  * recording; NULL: there is none.
  */
 struct ts_recording *ts_server_find_observed(const struct ts_server *server,

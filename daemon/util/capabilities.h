@@ -19,7 +19,7 @@ uint32_t ts_capabilities_have(void);
 
 /* "CAP_BPF", ... */
 const char *ts_capability_name(enum ts_capability capability);
-/* What a service lacks without it, in one line. */
+/* One line: the features that a service without it lacks. */
 const char *ts_capability_cost(enum ts_capability capability);
 
 /*

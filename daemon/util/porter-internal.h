@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the daemon's half of the porter (porter.c) and its process (porter-process.c) share: messages on a SOCK_SEQPACKET pair, and a
+ * Shared by the daemon's half of the porter (porter.c) and its process (porter-process.c): messages on a SOCK_SEQPACKET pair, and a
  * page. Both halves are one program: the messages have no version.
  */
 #pragma once

@@ -7,17 +7,16 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "daemon/util/error.h"
+#include "daemon/util/spawn.h"
 #include "proto/abi/clock.h"
 #include "proto/client/places.h"
 #include "proto/rpc/frame.h"
 
-#define WORKER_FD	  3
 #define HELLO_DEADLINE_MS 5000u
 #define STOP_LOOK_MS	  100u
 #define MS_NS		  UINT64_C(1000000)
@@ -146,70 +145,19 @@ static int fell(struct ts_worker *worker)
 
 /* ---- start ---- */
 
-static int spawn(char *const *argv, int fd, pid_t *ret_pid)
+static int spawn(char *const *argv, int *ret_fd, pid_t *ret_pid)
 {
 	/* libdw allocates a piece for each line of a table, and frees them all when it has made an array of them. */
 	char tunables[] = "GLIBC_TUNABLES=glibc.malloc.tcache_count=65535:glibc.malloc.hugetlb=1";
 	char *environment[] = {tunables, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t all, none;
-	int r;
 
-	sigfillset(&all);
-	sigemptyset(&none);
-	r = posix_spawn_file_actions_init(&actions);
-	if (r)
-		return -r;
-	r = posix_spawnattr_init(&attributes);
-	if (r) {
-		posix_spawn_file_actions_destroy(&actions);
-		return -r;
-	}
-	r = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-	r = r ?: posix_spawn_file_actions_adddup2(&actions, 0, 1);
-	r = r ?: posix_spawn_file_actions_adddup2(&actions, 0, 2);
-	r = r ?: posix_spawn_file_actions_adddup2(&actions, fd, WORKER_FD);
-	r = r ?: posix_spawn_file_actions_addclosefrom_np(&actions, WORKER_FD + 1);
-	/* Out of a terminal's reach, and with no signal as the caller has it. */
-	r = r
-		    ?: posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
-								     POSIX_SPAWN_SETSIGDEF |
-								     POSIX_SPAWN_SETSID);
-	r = r ?: posix_spawnattr_setsigmask(&attributes, &none);
-	r = r ?: posix_spawnattr_setsigdefault(&attributes, &all);
-	r = r ?: posix_spawn(ret_pid, argv[0], &actions, &attributes, argv, environment);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	return -r;
-}
-
-/* One end of a socket, of which the other is the process's. */
-static int spawn_with_socket(char *const *argv, int *ret_fd, pid_t *ret_pid)
-{
-	ts_cleanup(ts_closep) int ours = -1;
-	ts_cleanup(ts_closep) int theirs = -1;
-	int fds[2], r;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
-		return -errno;
-	ours = fds[0];
-	/* Out of the way of the numbers that it will have; it waits where we do not. */
-	theirs = fcntl(fds[1], F_DUPFD_CLOEXEC, WORKER_FD + 1);
-	r = theirs < 0 ? -errno : 0;
-	close(fds[1]);
-	if (!r && fcntl(theirs, F_SETFL, O_RDWR) < 0)
-		r = -errno;
-	r = r ?: spawn(argv, theirs, ret_pid);
-	if (!r)
-		*ret_fd = ts_take_fd(&ours);
-	return r;
+	return ts_spawn(argv, environment, SOCK_STREAM, ret_fd, ret_pid);
 }
 
 static int start(struct ts_worker *worker)
 {
 	char *argv[] = {worker->path, worker->memory, worker->cpu, NULL};
-	int r = spawn_with_socket(argv, &worker->fd, &worker->pid);
+	int r = spawn(argv, &worker->fd, &worker->pid);
 
 	if (r)
 		return r;
@@ -232,7 +180,7 @@ int ts_worker_start_query(const struct ts_worker_options *options, int *ret_fd, 
 	snprintf(memory, sizeof(memory), "%llu",
 		 (unsigned long long)(options->memory_bytes ?: TS_WORKER_MEMORY_BYTES));
 	snprintf(cpu, sizeof(cpu), "%u", options->cpu_seconds ?: TS_WORKER_CPU_SECONDS);
-	return r ?: spawn_with_socket(argv, ret_fd, ret_pid);
+	return r ?: spawn(argv, ret_fd, ret_pid);
 }
 
 const char *ts_worker_how_ended(int status, char ret_how[TS_WORKER_HOW_BYTES])
