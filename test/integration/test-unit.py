@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import unittest
 
@@ -100,6 +101,19 @@ class InUnit(service.Service):
         self.assertEqual(harness.run([MAKE_TRACE, path, '100']).status, 0)
         return path
 
+    def make_worker(self):
+        """A worker that attacks, and a trace to ask about."""
+        if not os.path.exists(WORKER):
+            self.skipTest('hostile-worker was not built')
+        self.made = self.trace()
+        shutil.copy(WORKER, self.path('worker'))
+        self.results = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(self.results.close)
+        self.results.bind(self.path('result'))
+        os.chmod(self.path('result'), 0o777)
+        self.results.listen(8)
+        self.results.settimeout(harness.SECONDS)
+
     # ---- rights ---------------------------------------------------------------------------------
 
     def test_rights(self):
@@ -122,12 +136,26 @@ class InUnit(service.Service):
 
     def test_rights_by_a_drop_in(self):
         """What is given is not named as missing; its workers do not have it."""
-        self.start_daemon('--kernel-events=sched')
+        self.make_worker()
+        self.start_daemon('--kernel-events=sched', '--worker', self.path('worker'))
         told = {one['name']: one['present'] for one in json.loads(self.tsctl('status', '--json').out)['capabilities']}
         self.assertEqual(told, {'CAP_BPF': True, 'CAP_PERFMON': True, 'CAP_SYS_PTRACE': False, 'CAP_SYS_RESOURCE': False})
         text = self.tsctl('status').out
         self.assertIn('CAP_SYS_PTRACE: ', text)
         self.assertNotIn('CAP_BPF: ', text)
+        self.assertNotEqual(int(self.status_of(self.daemon.pid, 'CapEff')[0], 16), 0)
+        with open(self.path('attack'), 'w', encoding='utf-8') as stream:
+            stream.write('wait')
+        asking = subprocess.Popen([harness.TSCTL, 'state', '--at', '0', '--served', self.made], env=self.environment(),
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(asking.wait)
+        self.addCleanup(asking.kill)
+        connection, _ = self.results.accept()
+        with connection:
+            connection.recv(64)
+            pid = struct.unpack('iii', connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+            for name in ('CapPrm', 'CapEff', 'CapAmb'):
+                self.assertEqual(int(self.status_of(pid, name)[0], 16), 0)
 
     # ---- a worker that was taken over -------------------------------------------------------------
 
@@ -145,16 +173,7 @@ class InUnit(service.Service):
 
     def test_worker(self):
         """It opens nothing, reaches nobody, starts nothing: each attempt ends it, or is refused; the service lives on."""
-        if not os.path.exists(WORKER):
-            self.skipTest('hostile-worker was not built')
-        self.made = self.trace()
-        shutil.copy(WORKER, self.path('worker'))
-        self.results = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.addCleanup(self.results.close)
-        self.results.bind(self.path('result'))
-        os.chmod(self.path('result'), 0o777)
-        self.results.listen(8)
-        self.results.settimeout(harness.SECONDS)
+        self.make_worker()
         self.start_daemon('--worker', self.path('worker'))
         for name in REFUSED:
             with self.subTest(name):

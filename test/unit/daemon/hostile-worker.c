@@ -7,6 +7,7 @@
 #undef NDEBUG
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,8 @@ static int attack(const char *name, pid_t parent)
 		r = (int)syscall(SYS_fork);
 	else if (!strcmp(name, "user"))
 		r = (int)syscall(SYS_setresuid, 0, 0, 0);
+	else if (!strcmp(name, "wait"))
+		r = poll(NULL, 0, -1);
 	else if (!strcmp(name, "namespace"))
 		r = (int)syscall(SYS_unshare, 0x10000000);
 	return r < 0 ? errno : 0;
