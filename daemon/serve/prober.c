@@ -269,12 +269,26 @@ static int answer_probes(struct probing *probing, const struct ts_symbol_file *f
 	return answer(&message, -1);
 }
 
+/* The word on the file that was looked at: whether to go on. Probes of other files may have to go before that. */
+static int receive_word(struct probing *probing, struct ts_prober_request *ret_request)
+{
+	int fd, r;
+
+	while (!(r = receive_request(ret_request, &fd))) {
+		ts_closep(&fd);
+		if (ret_request->kind != TS_PROBER_REMOVE)
+			break;
+		ts_system_remove(&probing->files[ret_request->number]);
+	}
+	return r;
+}
+
 static int look_at_file(struct probing *probing, struct ts_prober_request *request)
 {
 	struct ts_prober_answer message = {.kind = TS_PROBER_IDENTITY};
 	struct ts_symbol_file file = {.fd = -1};
 	struct stat status;
-	int r, none;
+	int r;
 
 	message.error = open_file(request, &file);
 	if (!message.error && fstat(file.fd, &status) < 0)
@@ -286,8 +300,7 @@ static int look_at_file(struct probing *probing, struct ts_prober_request *reque
 	}
 	r = answer(&message, message.trusted ? file.fd : -1);
 	if (!r && !message.error) {
-		r = receive_request(request, &none);
-		ts_closep(&none);
+		r = receive_word(probing, request);
 		if (!r && request->kind == TS_PROBER_GO_ON)
 			r = answer_probes(probing, &file, request->number);
 	}

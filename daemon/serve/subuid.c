@@ -427,7 +427,8 @@ static void look_again(struct ts_subuid *subuid)
 	if (subuid->is_read && !changed)
 		return;
 	r = read_table(subuid);
-	subuid->is_read = !r;
+	/* What another attempt may mend is tried again; what only a change of the files mends is not. */
+	subuid->is_read = r != -EMFILE && r != -ENFILE && r != -ENOMEM;
 	if (r)
 		ts_log(TS_LOG_WARNING, "%s cannot be read: %s; ranges stay as they were",
 		       subuid->subuid_path, strerror(-r));

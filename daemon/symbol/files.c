@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -35,12 +36,20 @@ static int open_path(int root_fd, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Such a file's owner and bytes are what the file system's own process says. */
-static bool is_of_fuse(int fd)
+/*
+ * Whether the owner and the bytes of a file are the file system's word. A user's process can serve a FUSE file system. In a stranger's
+ * mount namespace a user can also mount an overlay of one, or an image, so disks alone are believed there.
+ */
+static bool is_believed(int fd, bool is_strangers_view)
 {
 	struct statfs status;
 
-	return fstatfs(fd, &status) < 0 || status.f_type == FUSE_SUPER_MAGIC;
+	if (fstatfs(fd, &status) < 0 || status.f_type == FUSE_SUPER_MAGIC)
+		return false;
+	return !is_strangers_view ||
+	       ((status.f_type == EXT4_SUPER_MAGIC || status.f_type == XFS_SUPER_MAGIC ||
+		 status.f_type == BTRFS_SUPER_MAGIC || status.f_type == F2FS_SUPER_MAGIC) &&
+		!(status.f_flags & ST_NOSUID));
 }
 
 static int open_regular(const struct ts_symbol_view *view, int root_fd, const char *path,
@@ -69,7 +78,7 @@ static int open_regular(const struct ts_symbol_view *view, int root_fd, const ch
 	*ret_file = (struct ts_symbol_file){
 		.fd = fd,
 		.trusted = (!st.st_uid || st.st_uid == geteuid()) && !(st.st_mode & S_IWOTH) &&
-			   !is_of_fuse(fd),
+			   is_believed(fd, root_fd >= 0),
 	};
 	return 0;
 }

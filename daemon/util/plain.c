@@ -18,7 +18,11 @@
 #define BCACHEFS_SUPER_MAGIC 0xca451a4e
 #endif
 
-#define FIELDS (STATX_TYPE | STATX_UID | STATX_NLINK | STATX_SIZE | STATX_INO)
+/* Devices whose blocks a user's process can serve: loop, over a file of FUSE, and nbd. */
+#define MAJOR_LOOP 7
+#define MAJOR_NBD  43
+
+#define FIELDS	   (STATX_TYPE | STATX_UID | STATX_NLINK | STATX_SIZE | STATX_INO)
 
 /* ext2, ext3 and ext4 have one number. */
 static bool is_known(uint32_t magic)
@@ -36,7 +40,8 @@ const char *ts_plain_why_not(int fd, struct statx *ret_status)
 		return "its attributes cannot be had";
 	if (!S_ISREG(ret_status->stx_mode))
 		return "it is no regular file";
-	if (!ret_status->stx_dev_major)
+	if (!ret_status->stx_dev_major || ret_status->stx_dev_major == MAJOR_LOOP ||
+	    ret_status->stx_dev_major == MAJOR_NBD)
 		return "it is not on a local disk";
 	if (fstatfs(fd, &filesystem) < 0 || !is_known((uint32_t)filesystem.f_type))
 		return "its file system is none of ext4, XFS, F2FS and bcachefs";

@@ -153,7 +153,13 @@ uint64_t ts_porter_keep(struct ts_porter *porter, uid_t user, int fd)
 	const struct porter_request request = {.kind = PORTER_KEEP,
 					       .user = user,
 					       .number = ++porter->last_number};
+	const int on = 1;
 
+	/*
+	 * A look at the queue passes over an out-of-band packet, and the next receive frees it with the descriptors in it. In line it is
+	 * a packet like any other.
+	 */
+	(void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
 	(void)porter_request(porter, &request, fd, NULL, 0);
 	return request.number;
 }

@@ -33,7 +33,8 @@ static void line_close(struct ts_porter *porter, struct line *line)
 	close(line->fds[0]);
 }
 
-static void pass(int socket_fd, const void *data, size_t n_bytes, const int *fds, unsigned n_fds)
+static void pass_with(int socket_fd, const void *data, size_t n_bytes, const int *fds,
+		      unsigned n_fds, int flags)
 {
 	struct iovec iov = {(void *)(uintptr_t)data, n_bytes};
 	union {
@@ -50,7 +51,12 @@ static void pass(int socket_fd, const void *data, size_t n_bytes, const int *fds
 		message.msg_control = control.bytes;
 		message.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
 	}
-	ts_check_int(sendmsg(socket_fd, &message, MSG_NOSIGNAL), n_bytes);
+	ts_check_int(sendmsg(socket_fd, &message, MSG_NOSIGNAL | flags), n_bytes);
+}
+
+static void pass(int socket_fd, const void *data, size_t n_bytes, const int *fds, unsigned n_fds)
+{
+	pass_with(socket_fd, data, n_bytes, fds, n_fds, 0);
 }
 
 /* Passes the writing end of a pipe. Returns the reading one, which sees the end when the other is closed. */
@@ -224,6 +230,42 @@ TS_TEST(what_nobody_received_is_closed)
 }
 
 /* The daemon is killed: the porter hangs up, and closes what it held and what lies in connections. */
+/* An out-of-band byte brings a descriptor: the porter receives that, too, and it waits for no close. */
+TS_TEST(out_of_band_descriptors)
+{
+	struct ts_porter *porter;
+	struct line line;
+	unsigned n_fds = 0;
+	char bytes[16];
+	int ends[2], probe[2];
+
+	ts_check_int(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, probe), 0);
+	if (send(probe[0], "O", 1, MSG_OOB | MSG_NOSIGNAL) < 0)
+		ts_skip("this kernel has no out-of-band data on Unix sockets");
+	close(probe[0]);
+	close(probe[1]);
+	ts_check_int(ts_porter_new(&porter), 0);
+	line_open(porter, &line, SOCK_STREAM);
+	ts_check_int(pipe2(ends, O_CLOEXEC), 0);
+	pass_with(line.fds[0], "O", 1, &ends[1], 1, MSG_OOB);
+	close(ends[1]);
+	pass(line.fds[0], "def", 3, NULL, 0);
+	ts_check_int(ts_porter_receive_files(porter, line.number, line.fds[1], bytes, sizeof(bytes),
+					     &n_fds),
+		     1);
+	ts_check_int(n_fds, 1);
+	ts_check(!is_closed(ends[0], 0));
+	ts_porter_release_files(porter, line.number, 1);
+	check_closed(ends[0]);
+	/* One that nobody received is found when the connection ends. */
+	ts_check_int(pipe2(ends, O_CLOEXEC), 0);
+	pass_with(line.fds[0], "O", 1, &ends[1], 1, MSG_OOB);
+	close(ends[1]);
+	line_close(porter, &line);
+	check_closed(ends[0]);
+	ts_porter_free(porter);
+}
+
 TS_TEST(the_end_closes_all)
 {
 	int lines[2][2], readings[2], n = ts_test_count_fds();
