@@ -931,7 +931,7 @@ TS_TEST(floor)
 						 {NULL, NULL}};
 	uint64_t least = UINT64_MAX;
 	struct statvfs disk;
-	unsigned n_left = N_FLOODS, n_refused = 0;
+	unsigned n_left = N_FLOODS, n_refused = 0, n_missing = 0;
 	struct world w;
 
 	world_make(&w, "size=96m");
@@ -960,12 +960,16 @@ TS_TEST(floor)
 		int file = trace_open(&w, session);
 		struct ts_sbt_reader *reader;
 
-		ts_check(file >= 0);
+		if (file < 0) {
+			n_missing++;
+			continue;
+		}
 		ts_check_int(ts_sbt_reader_open(file, &reader, NULL), 0);
 		ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
 		ts_sbt_reader_free(reader);
 		close(file);
 	}
+	ts_check_int(n_missing, n_refused);
 	ts_check(n_refused < N_FLOODS / 2);
 	world_end(&w);
 }
