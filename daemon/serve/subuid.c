@@ -427,7 +427,7 @@ static void look_again(struct ts_subuid *subuid)
 	if (subuid->is_read && !changed)
 		return;
 	r = read_table(subuid);
-	/* What another attempt may mend is tried again; what only a change of the files mends is not. */
+	/* Another attempt may mend these errors; only a change of the files mends others. */
 	subuid->is_read = r != -EMFILE && r != -ENFILE && r != -ENOMEM;
 	if (r)
 		ts_log(TS_LOG_WARNING, "%s cannot be read: %s; ranges stay as they were",

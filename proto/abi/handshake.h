@@ -97,7 +97,7 @@ TS_ASSERT_SIZE(struct ts_handshake_hello, 40);
 
 /* Before minor version 7 a HELLO ends before `has_output`. */
 #define TS_HANDSHAKE_HELLO_MIN_BYTES 32u
-/* Of a HELLO: the memfd, the output twice. */
+/* Descriptors of a HELLO: the memfd, the output twice. */
 #define TS_HANDSHAKE_HELLO_FDS 3u
 
 struct ts_handshake_welcome {

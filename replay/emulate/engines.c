@@ -104,7 +104,7 @@ struct of_device {
 	uint32_t device, place, what;
 };
 
-/* What belongs to one device; operations in the order of their start. */
+/* The state of one device; operations in the order of their start. */
 struct device {
 	const struct of_device *engines, *copies;
 	size_t n_engines, n_copies;

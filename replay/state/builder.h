@@ -60,7 +60,7 @@ struct ts_state_builder {
 
 /* A zeroed item at the end of an array that grows; NULL: no memory. */
 void *ts_state_append(void *items, size_t *n, size_t *n_allocated, size_t bytes);
-/* What the rows before an instant leave: as in a builder that was fed them. -ENOMEM, TS_E_LIVE, TS_E_STREAMS. */
+/* The state that the rows before an instant leave: as in a builder that was fed them. -ENOMEM, TS_E_LIVE, TS_E_STREAMS. */
 int ts_state_builder_keep(struct ts_state_builder *builder, const struct ts_state_op *op);
 int ts_state_builder_host(struct ts_state_builder *builder, const struct ts_sbt_row *row);
 /* The limits of the trace's devices. -ENOMEM. */

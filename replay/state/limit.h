@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a trace may hold at most, for functions that keep something of each stream, thread or allocation in memory. A function
+ * The most that a trace may hold, for functions that keep something of each stream, thread or allocation in memory. A function
  * that meets a limit returns its code, and ts_limit_text() says in words which limit that is. Codes differ from those
  * of sbt/error.h and of replay/report/query.h. Thread-safe.
  */
@@ -44,7 +44,7 @@ enum ts_limit {
 #define TS_LIMIT_TEXT_BYTES 320u
 
 /*
- * What a person reads behind a trace's name: "holds more than 262,144 streams ...; `tsctl cut` ...". `r` is one of the above or
+ * The message behind a trace's name: "holds more than 262,144 streams ...; `tsctl cut` ...". `r` is one of the above or
  * TS_SBT_E_LIMIT, of which `error` (NULL: none) may say more. False, and nothing is written: `r` is none of them.
  */
 bool ts_limit_text(int r, const struct ts_sbt_error *error, char ret_text[TS_LIMIT_TEXT_BYTES]);

@@ -32,7 +32,7 @@
 #define FUSE_TEST_NAMES	  4096u
 #define FUSE_TEST_BUFFER  (FUSE_MIN_READ_BUFFER + 128 * 1024)
 
-/* What the test and the server share; a test may set delay_us, uid and gid at any time. */
+/* Shared by the test and the server; a test may set delay_us, uid and gid at any time. */
 struct fuse_shared {
 	uint64_t blocked;     /* FUSE_BIT() of operations that get no answer */
 	uint32_t delay_us;    /* before each other answer */

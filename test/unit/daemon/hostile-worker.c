@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 		r = ts_confine_landlock();
 	else
 		r = ts_confine(&options, &confined, &what);
-	/* Of Landlock alone: its version. */
+	/* Landlock alone returns its version. */
 	report(result, r ?: confined.no_files);
 	report(result, attack(name + (*name == '+'), parent));
 	return 0;

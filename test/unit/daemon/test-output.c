@@ -584,7 +584,7 @@ static void refused(void *data)
 	ts_check_int(producer_hear(socket, NULL), TS_HANDSHAKE_REFUSED);
 }
 
-/* What has the directory's name already, and is not the service's own directory, gets nothing. */
+/* A file that has the directory's name already, and is not the service's own directory, gets nothing. */
 TS_TEST(directory_of_anothers_making)
 {
 	char outside[200];
@@ -597,7 +597,7 @@ TS_TEST(directory_of_anothers_making)
 	as_user(STRANGER, 0, refused, &w);
 	ts_check_int(unlink(w.trace), 0);
 	ts_check_int(rmdir(outside), 0);
-	/* Of a user who had the service's uid before, or that others may write. */
+	/* The directory is of a user who had the service's uid before, or others may write it. */
 	ts_check_int(mkdir(w.trace, 0755), 0);
 	ts_check_int(chown(w.trace, OTHER, OTHER), 0);
 	as_user(STRANGER, 0, refused, &w);
