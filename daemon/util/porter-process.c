@@ -3,7 +3,8 @@
  * The porter's process: a loop over requests of porter.c. The loop itself never waits but for the next request: closes that may last run in
  * closer.c's threads, in two queues for each user. One queue has descriptors that were received; every close() of them may wait
  * (FUSE flushes at each). The other one has sockets with descriptors that nobody received; these seldom wait, so connections of
- * a user do not pile up behind his files. A socket without descriptors in it is closed in the loop.
+ * a user do not pile up behind his files. If PORTER_MAX_SOCKETS of a user wait, overflow.c's helpers close his further ones. A
+ * socket without descriptors in it is closed in the loop.
  *
  * When the daemon is gone, the process hangs up every connection and ends. Where a close waits, the kernel ends the process as soon as that
  * close returns. It holds nothing but strangers' descriptors then.
@@ -23,12 +24,16 @@
 #include <unistd.h>
 
 #include "daemon/util/closer.h"
+#include "daemon/util/overflow.h"
 #include "daemon/util/plain.h"
 
 #define PORTER_FD      3 /* the only one that the process begins with, but for the standard ones */
 #define PORTER_BUCKETS 1024u
 #define SCM_MOST_FDS   253u  /* SCM_MAX_FD of the kernel */
 #define SCAN_MOST      4096u /* messages of a socket's queue */
+
+/* Sockets of one user that wait in this process to be closed; helpers close further ones. */
+#define PORTER_MAX_SOCKETS 64u
 
 struct kept {
 	struct kept *next;
@@ -42,6 +47,7 @@ struct kept {
 struct porter {
 	struct porter_shared *shared;
 	struct ts_closer *closer;
+	struct ts_overflow *overflow;
 	struct kept *kept[PORTER_BUCKETS];
 	uint32_t n_kept, n_held;
 	uint8_t data[TS_PORTER_SEND_MAX];
@@ -79,6 +85,16 @@ static void porter_count(struct porter *porter)
 	__atomic_store_n(&porter->shared->n_open, n, __ATOMIC_RELAXED);
 }
 
+/* Closes a socket that may have descriptors in its queue. */
+static void close_socket(struct porter *porter, uint32_t user, int fd)
+{
+	const uint64_t queue = sockets_queue(user);
+
+	if (ts_closer_waiting(porter->closer, queue) < PORTER_MAX_SOCKETS ||
+	    ts_overflow_close(porter->overflow, queue, fd))
+		ts_closer_close(porter->closer, queue, fd);
+}
+
 static void keep(struct porter *porter, const struct porter_request *request, int fd)
 {
 	struct kept **p = &porter->kept[request->number % PORTER_BUCKETS];
@@ -86,7 +102,7 @@ static void keep(struct porter *porter, const struct porter_request *request, in
 	struct kept *kept = fd < 0 ? NULL : malloc(sizeof(*kept));
 
 	if (!kept) {
-		ts_closer_close(porter->closer, sockets_queue(request->user), fd);
+		close_socket(porter, request->user, fd);
 		return;
 	}
 	*kept = (struct kept){.next = *p,
@@ -156,7 +172,7 @@ static void close_kept(struct porter *porter, uint64_t number)
 	porter->n_kept--;
 	release(porter, kept, kept->n_held);
 	if (has_descriptors(kept->fd))
-		ts_closer_close(porter->closer, sockets_queue(kept->user), kept->fd);
+		close_socket(porter, kept->user, kept->fd);
 	else
 		close(kept->fd);
 	free(kept);
@@ -470,7 +486,8 @@ void ts_porter_process(int fd, pid_t daemon, struct porter_shared *shared)
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	prctl(PR_SET_NAME, "tracesmith-port");
-	if (!porter || prepare_descriptors(fd, shared) || ts_closer_new(&porter->closer))
+	if (!porter || prepare_descriptors(fd, shared) || ts_overflow_new(&porter->overflow) ||
+	    ts_closer_new(&porter->closer))
 		_exit(1);
 	porter->shared = shared;
 	while (serve_next(porter))

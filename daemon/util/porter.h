@@ -11,7 +11,8 @@
  *   for each user.
  * - The daemon ends at once. The porter ends when the last of its closes returns.
  *
- * Bounds: the porter receives no more descriptors of a user who has TS_PORTER_MAX_USER waiting to be closed (-EBUSY). When the porter has
+ * Bounds: the porter receives no more descriptors of a user who has TS_PORTER_MAX_USER waiting to be closed (-EBUSY). Connections that
+ * wait to be closed go to helper processes if a user has many of them (overflow.h). When the porter has
  * almost as many descriptors as RLIMIT_NOFILE allows, ts_porter_is_full() holds, and nothing may be accepted for a while.
  *
  * Belongs to one thread. Calls wait for the porter, which itself waits for nothing: microseconds.

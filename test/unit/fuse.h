@@ -12,6 +12,9 @@
  *	while (!fuse_waiting(&fuse, FUSE_FLUSH)) ...   // a process waits in close()
  *	fuse_unmount(&fuse);                           // withheld calls fail, and return
  *
+ * fuse_mount_writeback() mounts it with FUSE_WRITEBACK_CACHE: written pages stay in the kernel, and the last close() of a file waits
+ * for FUSE_WRITE, whichever process that is.
+ *
  * SIGKILL does not end a process that waits for an answer; fuse_block() with 0 and fuse_unmount() do. The calling process enters a
  * mount namespace of its own, so the mount does not outlive the test.
  */
@@ -38,6 +41,7 @@ struct fuse_shared {
 	uint32_t delay_us;    /* before each other answer */
 	uint32_t waiting[64]; /* requests that are withheld now, by operation */
 	uint32_t uid, gid;    /* of the files */
+	uint32_t init_flags;  /* of FUSE_INIT's answer; set before the mount */
 };
 
 struct fuse {
@@ -136,6 +140,7 @@ static inline void fuse_answer_init(const struct fuse_server *server, uint64_t u
 		.major = FUSE_KERNEL_VERSION,
 		.minor = FUSE_KERNEL_MINOR_VERSION,
 		.max_readahead = in->max_readahead,
+		.flags = in->flags & server->shared->init_flags,
 		.max_background = 64,
 		.congestion_threshold = 64,
 		.max_write = 4096,
@@ -159,11 +164,18 @@ static inline void fuse_serve_one(struct fuse_server *server, const struct fuse_
 		fuse_answer_lookup(server, header->unique, body);
 		return;
 	case FUSE_GETATTR:
+	case FUSE_SETATTR:
 		fuse_answer(server, header->unique, 0, &attributes, sizeof(attributes));
 		return;
 	case FUSE_OPEN:
 	case FUSE_OPENDIR:
 		fuse_answer(server, header->unique, 0, &opened, sizeof(opened));
+		return;
+	case FUSE_WRITE:
+		fuse_answer(server, header->unique, 0,
+			    &(struct fuse_write_out){
+				    .size = ((const struct fuse_write_in *)body)->size},
+			    sizeof(struct fuse_write_out));
 		return;
 	case FUSE_READ:
 		fuse_answer_read(server, header->unique, body);
@@ -264,8 +276,8 @@ static inline void fuse_enter_namespace(void)
 	entered = true;
 }
 
-/* The bytes are copied. Skips the test where a FUSE file system cannot be mounted. */
-static inline void fuse_mount(struct fuse *fuse, const void *bytes, size_t n_bytes)
+static inline void fuse_mount_with(struct fuse *fuse, const void *bytes, size_t n_bytes,
+				   uint32_t init_flags)
 {
 	char options[128];
 	int fd;
@@ -278,6 +290,7 @@ static inline void fuse_mount(struct fuse *fuse, const void *bytes, size_t n_byt
 	fuse->shared = mmap(NULL, sizeof(*fuse->shared), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert(fuse->shared != MAP_FAILED);
+	fuse->shared->init_flags = init_flags;
 	ts_check(mkdtemp(fuse->path));
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40755,user_id=0,group_id=0,allow_other",
 		 fd);
@@ -299,6 +312,17 @@ static inline void fuse_mount(struct fuse *fuse, const void *bytes, size_t n_byt
 		_exit(0);
 	}
 	close(fd);
+}
+
+/* The bytes are copied. Skips the test where a FUSE file system cannot be mounted. */
+static inline void fuse_mount(struct fuse *fuse, const void *bytes, size_t n_bytes)
+{
+	fuse_mount_with(fuse, bytes, n_bytes, 0);
+}
+
+static inline void fuse_mount_writeback(struct fuse *fuse, const void *bytes, size_t n_bytes)
+{
+	fuse_mount_with(fuse, bytes, n_bytes, FUSE_WRITEBACK_CACHE);
 }
 
 /* Withholds the answers of the operations in the mask from now on. Withheld ones that are not in it are answered. */

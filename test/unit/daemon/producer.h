@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -275,8 +276,12 @@ static inline void daemon_exec_in_unit(const char *path, char *const *arguments,
 	_exit(127);
 }
 
+/* RLIMIT_NOFILE of daemons that begin from now on; 0: the test's. */
+static rlim_t daemon_max_fds __attribute__((unused));
+
 static inline pid_t daemon_spawn(char *const *arguments, int fd)
 {
+	const struct rlimit limit = {daemon_max_fds, daemon_max_fds};
 	const char *path = getenv("TRACESMITHD");
 	pid_t pid;
 
@@ -287,6 +292,8 @@ static inline pid_t daemon_spawn(char *const *arguments, int fd)
 	if (!pid) {
 		/* A test that fails leaves no daemon behind. */
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (daemon_max_fds)
+			setrlimit(RLIMIT_NOFILE, &limit);
 		if (fd >= 0 && fd != 3) {
 			dup2(fd, 3);
 			close(fd);

@@ -404,6 +404,105 @@ TS_TEST(blocked_closes_of_many_users)
 	directory_remove(s.directory);
 }
 
+/* ---- connections whose own close waits ---- */
+
+#define PAGE_BYTES 4096u
+#define BATCH	   1000u
+/* As few as the daemon wants. The porter, which has all connections, and each of its helpers have as many. */
+#define FEW_FDS 4096u
+
+struct batch {
+	struct attack attack;
+	unsigned number;
+};
+
+/*
+ * Connections with a file each that nobody received when they end. The files are written to after that, and the page stays in the
+ * kernel: the last close of each file, which is that of its connection, waits for FUSE_WRITE.
+ */
+static void run_unreceived(const struct service *s, void *data)
+{
+	struct batch *batch = data;
+	char path[128], page[PAGE_BYTES] = "written";
+	int file;
+
+	raise_descriptors();
+	snprintf(path, sizeof(path), "%s/%u", batch->attack.fuse->path, batch->number);
+	for (unsigned i = 0; i < batch->attack.n; i++) {
+		int fd = socket_connect(s->inject, SOCK_SEQPACKET);
+
+		file = open(path, O_RDWR | O_CLOEXEC);
+		ts_check(file >= 0);
+		producer_send(fd, "x", 1, file);
+		close(file);
+		close(fd);
+	}
+	file = open(path, O_RDWR | O_CLOEXEC);
+	ts_check_int(pwrite(file, page, sizeof(page), 0), sizeof(page));
+	attack_end(&batch->attack);
+}
+
+/* All processes of the daemon that are left end, and nothing else is there. */
+static void check_all_end(void)
+{
+	pid_t pid = 0;
+
+	for (int i = 0; i < 3000 && pid >= 0; i++) {
+		pid = waitpid(-1, NULL, WNOHANG);
+		if (!pid)
+			usleep(10000);
+	}
+	ts_check(pid < 0 && errno == ECHILD);
+}
+
+/*
+ * Twice as many connections of one user as the porter may have descriptors, whose closes never return. The others are served, the
+ * daemon ends, and its processes do as soon as the closes return.
+ */
+TS_TEST(closes_of_connections_that_never_return)
+{
+	struct batch batches[2 * FEW_FDS / BATCH + 2];
+	char page[PAGE_BYTES] = "";
+	struct service s;
+	struct fuse fuse;
+	unsigned n = 0;
+	pid_t pids[TS_ARRAY_LEN(batches)];
+
+	if (getuid())
+		ts_skip("needs several uids");
+	ts_check_int(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	fuse_mount_writeback(&fuse, page, sizeof(page));
+	daemon_max_fds = FEW_FDS;
+	begin_for_all(&s, NULL, NULL);
+	fuse_block(&fuse, FUSE_BIT(FUSE_WRITE));
+	while (n < TS_ARRAY_LEN(batches)) {
+		struct batch *batch = &batches[n];
+
+		attack_begin(&batch->attack, &fuse, BATCH);
+		batch->number = n;
+		/* It accepts them when their files have been written to. */
+		kill(s.pid, SIGSTOP);
+		pids[n] = as_user(ATTACKER, run_unreceived, &s, batch);
+		attack_wait(&batch->attack);
+		kill(s.pid, SIGCONT);
+		/* It is behind them in the queue. */
+		check_neighbour(&s);
+		check_answers(&s);
+		n++;
+	}
+	ts_check(fuse_waiting(&fuse, FUSE_WRITE) > 0);
+	ts_check_int(end_in_time(s.pid, SIGTERM), 0);
+	fuse_block(&fuse, 0);
+	for (unsigned i = 0; i < n; i++) {
+		kill(pids[i], SIGKILL);
+		ts_check_int(waitpid(pids[i], NULL, 0), pids[i]);
+		attack_over(&batches[i].attack);
+	}
+	fuse_unmount(&fuse);
+	check_all_end();
+	directory_remove(s.directory);
+}
+
 static void run_query(const struct service *s, void *data)
 {
 	struct attack *attack = data;
