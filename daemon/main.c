@@ -14,6 +14,7 @@
 
 #include "daemon/bpf/system.h"
 #include "daemon/serve/folder.h"
+#include "daemon/serve/inspector.h"
 #include "daemon/serve/prober.h"
 #include "daemon/serve/server.h"
 #include "daemon/symbol/command.h"
@@ -546,6 +547,8 @@ int main(int argc, char **argv)
 	configure_allocator();
 	if (argc > 1 && !strcmp(argv[1], TS_PROBER_ARGUMENT))
 		return ts_prober_main(argc, argv);
+	if (argc > 1 && !strcmp(argv[1], TS_INSPECTOR_ARGUMENT))
+		return ts_inspector_main();
 	list_options(options);
 	ts_limits_init(&arguments.server.limits);
 	while ((key = getopt_long(argc, argv, "", options, NULL)) >= 0) {

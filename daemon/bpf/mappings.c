@@ -5,8 +5,6 @@
  */
 #include "daemon/bpf/mappings.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/perf_event.h>
@@ -189,8 +187,7 @@ bool ts_mappings_take(struct ts_mappings *mappings, ts_mapping_found *found, voi
 
 /* ---- /proc ---- */
 
-/* Calls `found` for each library that the process maps, once for each of its mappings that can be run. */
-static void scan_process(pid_t pid, ts_mapping_found *found, void *data)
+void ts_mappings_of(pid_t pid, ts_mapping_found *found, void *data)
 {
 	char name[32], line[PATH_MAX + 128];
 	FILE *file;
@@ -214,18 +211,6 @@ static void scan_process(pid_t pid, ts_mapping_found *found, void *data)
 	}
 	if (file)
 		fclose(file);
-}
-
-void ts_mappings_scan(ts_mapping_found *found, void *data)
-{
-	DIR *directory = opendir("/proc");
-	const struct dirent *entry;
-
-	while (directory && (entry = readdir(directory)))
-		if (isdigit((unsigned char)entry->d_name[0]))
-			scan_process(atoi(entry->d_name), found, data);
-	if (directory)
-		closedir(directory);
 }
 
 int ts_mappings_has(pid_t pid, const char *name)

@@ -26,10 +26,13 @@ void ts_mappings_free(struct ts_mappings *mappings); /* NULL is fine */
 
 /* Readable when something was mapped. */
 int ts_mappings_fd(const struct ts_mappings *mappings);
-/* What was mapped. False: the kernel had no room for all of it, and ts_mappings_scan() tells more. */
+/* What was mapped. False: the kernel had no room for all of it, and ts_mappings_of() reports more. */
 bool ts_mappings_take(struct ts_mappings *mappings, ts_mapping_found *found, void *data);
 
-/* What is mapped, of libraries alone (ts_call_is_library()), as far as /proc shows it to us. */
-void ts_mappings_scan(ts_mapping_found *found, void *data);
-/* Whether a process has such a mapping: `name` is a part of it. -errno: that cannot be seen. */
+/*
+ * Calls `found` for each mapping of a process that can be run and is a library of a vendor (ts_call_is_library()).
+ * ts_mappings_has() returns 1 if the name of a mapping contains `name`, 0 if none does, and -errno if /proc does not show them. Both wait for as
+ * long as the process holds its mmap lock; before Linux 6.17 that can be for ever. serve/inspector.c calls them.
+ */
+void ts_mappings_of(pid_t pid, ts_mapping_found *found, void *data);
 int ts_mappings_has(pid_t pid, const char *name);

@@ -43,25 +43,6 @@ static void program_of(const struct ts_call_event *event, char *name, size_t n_n
 	ts_text_clean(name);
 }
 
-static size_t command_line_of(uint32_t pid, char *text, size_t n_text)
-{
-	ts_cleanup(ts_closep) int fd = -1;
-	char path[32];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, text, n_text - 1);
-	while (n > 0 && !text[n - 1])
-		n--;
-	for (ssize_t i = 0; i < n; i++)
-		if (!text[i])
-			text[i] = ' ';
-	text[n > 0 ? n : 0] = '\0';
-	ts_text_clean(text);
-	return strlen(text);
-}
-
 static int add_clock(struct ts_observed *observed)
 {
 	struct ts_clock_pair pair = ts_clock_pair_take(TS_CLOCK_REALTIME);
@@ -89,7 +70,7 @@ static bool charge(struct ts_observed *observed, const struct ts_recording *reco
 }
 
 int ts_observed_begin(struct ts_observed *observed, struct ts_recording *recording,
-		      const struct ts_call_event *event)
+		      struct ts_inspector *inspector, const struct ts_call_event *event)
 {
 	struct ts_clock_pair pair = ts_clock_pair_take(TS_CLOCK_REALTIME);
 	struct ts_row_session *row = &observed->row;
@@ -116,7 +97,9 @@ int ts_observed_begin(struct ts_observed *observed, struct ts_recording *recordi
 	snprintf(observed->program, sizeof(observed->program), "%.*s",
 		 (int)sizeof(observed->program) - 1, program);
 	r = ts_sbt_writer_string(recording->writer, program, strlen(program), &row->program);
-	n = command_line_of(event->pid, command_line, sizeof(command_line));
+	ts_inspector_command_line(inspector, (pid_t)event->pid, command_line, sizeof(command_line));
+	ts_text_clean(command_line);
+	n = strlen(command_line);
 	if (!r && n && charge(observed, recording, n))
 		r = ts_sbt_writer_string(recording->writer, command_line, n, &row->command_line);
 	r = r ?: ts_sbt_session_writer_new(recording->writer, row, &observed->writer);

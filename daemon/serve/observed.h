@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "daemon/serve/inspector.h"
 #include "daemon/serve/observer.h"
 #include "daemon/util/map.h"
 
@@ -37,7 +38,7 @@ struct ts_observed {
 
 /* Learns who it is while it is there. Its definitions count for its user; the observer gives them back to the account. */
 int ts_observed_begin(struct ts_observed *observed, struct ts_recording *recording,
-		      const struct ts_call_event *event);
+		      struct ts_inspector *inspector, const struct ts_call_event *event);
 int ts_observed_call(struct ts_observed *observed, struct ts_recording *recording,
 		     const struct ts_call_event *event);
 int ts_observed_name(struct ts_observed *observed, struct ts_recording *recording,

@@ -41,6 +41,7 @@ struct charge {
 struct ts_observer {
 	struct ts_observer_options options;
 	struct ts_system *system;
+	struct ts_inspector *inspector;
 	struct ts_probed *probed;
 	pthread_t thread;
 	bool started, joined;
@@ -208,7 +209,7 @@ static void exclude(struct ts_observer *observer, uint32_t pid, bool by_shim)
 /* It shares memory with a daemon, whichever; or is gone by now, and had the library that does. */
 static bool is_served(struct ts_observer *observer, const struct ts_observed *observed)
 {
-	int r = ts_mappings_has((pid_t)observed->pid, SHIM_MAPPING);
+	int r = ts_inspector_has(observer->inspector, (pid_t)observed->pid, SHIM_MAPPING);
 
 	/* What it mapped before it called is told by now. */
 	if (r < 0 && !observed->has_shim)
@@ -234,7 +235,7 @@ static struct ts_observed *session_of(struct ts_observer *observer,
 		observer->unattributed++;
 		return NULL;
 	}
-	r = ts_observed_begin(observed, observer->options.recording, event);
+	r = ts_observed_begin(observed, observer->options.recording, observer->inspector, event);
 	if (r) {
 		if (!observed->writer)
 			ts_user_give(observed->user, TS_RESOURCE_OBSERVED, 1);
@@ -389,7 +390,7 @@ static void sweep_process(struct ts_observer *observer, struct ts_observed **p, 
 	}
 	if (!observed->by_shim || now - observed->shim_ns < SHIM_NS)
 		return;
-	r = ts_mappings_has(pid, SHIM_MAPPING);
+	r = ts_inspector_has(observer->inspector, pid, SHIM_MAPPING);
 	observed->by_shim = observed->by_shim && r <= 0;
 	if (r)
 		return;
@@ -527,7 +528,8 @@ static void tell_unattributed(struct ts_observer *observer)
 
 	if (!observed)
 		return;
-	failed(observer, ts_observed_begin(observed, observer->options.recording, &event));
+	failed(observer, ts_observed_begin(observed, observer->options.recording,
+					   observer->inspector, &event));
 	if (!observed->writer)
 		return;
 	count_session(observer, 1);
@@ -632,7 +634,9 @@ int ts_observer_new(const struct ts_observer_options *options, struct ts_observe
 	pthread_mutex_init(&observer->lock, NULL);
 	sem_init(&observer->ready, 0, 0);
 	r = ts_system_new(false, &observer->system, why);
+	r = r ?: ts_inspector_new(options->users, &observer->inspector);
 	probed.system = observer->system;
+	probed.inspector = observer->inspector;
 	r = r ?: ts_probed_new(&probed, &observer->probed, why);
 	r = r ?: start(observer);
 	if (r) {
@@ -681,6 +685,7 @@ void ts_observer_free(struct ts_observer *observer)
 	}
 	free(observer->charges);
 	ts_probed_free(observer->probed);
+	ts_inspector_free(observer->inspector);
 	ts_system_free(observer->system);
 	ts_closep(&observer->wake_fd);
 	ts_closep(&observer->epoll_fd);

@@ -143,7 +143,7 @@ static void tidy(struct ts_probed *probed)
 	probed->tidied_ns = now;
 	for (size_t i = 0; i < probed->n_files; i++)
 		probed->files[i].is_mapped = probed->files[i].is_kept;
-	ts_mappings_scan(mark, probed);
+	ts_inspector_scan(probed->options.inspector, mark, probed);
 	for (size_t i = probed->n_files; i-- > 0;)
 		if (!probed->files[i].is_mapped)
 			forget(probed, &probed->files[i]);
@@ -524,30 +524,6 @@ static void take_lane(struct ts_probed *probed, struct lane *lane)
 
 /* ---- what is mapped ----------------------------------------------------------------------------- */
 
-/*
- * The user who counts for a process. The real one, where the process has root's rights by a set-uid program: what such a
- * program maps was another's choice. /proc/PID belongs to root where the process is not dumpable, which anybody can choose to be.
- */
-static int user_of(pid_t pid, uid_t *ret_uid)
-{
-	char path[32], line[128];
-	unsigned real, effective;
-	int r = -ESRCH;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	file = fopen(path, "re");
-	if (!file)
-		return -errno;
-	while (r && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Uid: %u %u", &real, &effective) == 2) {
-			*ret_uid = effective ? effective : real;
-			r = 0;
-		}
-	fclose(file);
-	return r;
-}
-
 static void found(void *data, const struct ts_mapping *mapping)
 {
 	struct ts_probed *probed = data;
@@ -560,7 +536,7 @@ static void found(void *data, const struct ts_mapping *mapping)
 	bool is_known = find_mapped(probed, mapping->device, mapping->inode) ||
 			strlen(mapping->path) >= TS_PROBER_PATH_BYTES;
 
-	if ((is_known && !is_shim) || user_of(mapping->pid, &job.uid))
+	if ((is_known && !is_shim) || ts_inspector_uid(mapping->pid, &job.uid))
 		return;
 	if (is_shim)
 		probed->options.preloaded(probed->options.data, mapping->pid, job.uid);
@@ -673,7 +649,7 @@ void ts_probed_free(struct ts_probed *probed)
 void ts_probed_scan(struct ts_probed *probed)
 {
 	add_places(probed);
-	ts_mappings_scan(found, probed);
+	ts_inspector_scan(probed->options.inspector, found, probed);
 }
 
 bool ts_probed_is_busy(const struct ts_probed *probed)
@@ -719,7 +695,7 @@ static void look_after_lanes(struct ts_probed *probed)
 void ts_probed_take(struct ts_probed *probed)
 {
 	if (!ts_mappings_take(probed->mappings, found, probed))
-		ts_mappings_scan(found, probed);
+		ts_inspector_scan(probed->options.inspector, found, probed);
 	for (struct lane *lane = probed->lanes; lane; lane = lane->next)
 		take_lane(probed, lane);
 	look_after_lanes(probed);

@@ -6,16 +6,17 @@
  */
 #pragma once
 
-#include "daemon/bpf/mappings.h"
 #include "daemon/bpf/system.h"
+#include "daemon/serve/inspector.h"
 #include "daemon/serve/users.h"
 
 struct ts_probed;
 
 struct ts_probed_options {
 	struct ts_system *system;
-	struct ts_users *users; /* outlives it */
-	const char *worker;	/* as in struct ts_worker_options */
+	struct ts_users *users; /* outlives it, as the inspector does */
+	struct ts_inspector *inspector;
+	const char *worker; /* as in struct ts_worker_options */
 	/* A process maps the shim; it may be gone by then. */
 	void (*preloaded)(void *data, pid_t pid, uid_t uid);
 	void *data;

@@ -35,13 +35,14 @@
 #define FUSE_TEST_NAMES	  4096u
 #define FUSE_TEST_BUFFER  (FUSE_MIN_READ_BUFFER + 128 * 1024)
 
-/* Shared by the test and the server; a test may set delay_us, uid and gid at any time. */
+/* Shared by the test and the server; a test may set delay_us, uid, gid and open_flags at any time. */
 struct fuse_shared {
 	uint64_t blocked;     /* FUSE_BIT() of operations that get no answer */
 	uint32_t delay_us;    /* before each other answer */
 	uint32_t waiting[64]; /* requests that are withheld now, by operation */
 	uint32_t uid, gid;    /* of the files */
 	uint32_t init_flags;  /* of FUSE_INIT's answer; set before the mount */
+	uint32_t open_flags;  /* FOPEN_* of files that are opened from now on */
 };
 
 struct fuse {
@@ -153,7 +154,7 @@ static inline void fuse_serve_one(struct fuse_server *server, const struct fuse_
 				  const void *body)
 {
 	struct fuse_attr_out attributes = {.attr = fuse_attributes(server, header->nodeid)};
-	struct fuse_open_out opened = {0};
+	struct fuse_open_out opened = {.open_flags = server->shared->open_flags};
 	struct fuse_statfs_out statfs = {.st = {.bsize = 4096, .namelen = 255, .frsize = 4096}};
 
 	switch (header->opcode) {

@@ -444,6 +444,83 @@ TS_TEST(one_users_sessions_leave_room)
 	end(&s);
 }
 
+/* ---- processes whose mmap lock is held ---- */
+
+/* A file of a FUSE file system with writeback, whose page is dirty: mmap() of it waits for FUSE_WRITE, with the mmap lock held. */
+static void *map_for_ever(void *data)
+{
+	const int *fd = data;
+
+	mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, *fd, 0);
+	return NULL;
+}
+
+static void call_and_hold_lock(const struct mapper *mapper, const struct fuse *fuse,
+			       const char *library)
+{
+	char path[128], page[4096] = "";
+	int dirty, mapped;
+	pthread_t thread;
+
+	snprintf(path, sizeof(path), "%s/%d", fuse->path, getpid());
+	dirty = open(path, O_RDWR | O_CLOEXEC);
+	fuse->shared->open_flags = FOPEN_DIRECT_IO;
+	mapped = open(path, O_RDONLY | O_CLOEXEC);
+	fuse->shared->open_flags = 0;
+	if (dirty < 0 || mapped < 0 || pwrite(dirty, page, sizeof(page), 0) != sizeof(page))
+		_exit(6);
+	become(ATTACKER);
+	{
+		void *handle = dlopen(library, RTLD_NOW), *call;
+
+		call = handle ? dlsym(handle, "cuMemcpyHtoD_v2") : NULL;
+		if (!call)
+			_exit(4);
+		say(mapper->fds[1]);
+		hear(mapper->fds[1]);
+		call_once(&call);
+	}
+	if (pthread_create(&thread, NULL, map_for_ever, &mapped))
+		_exit(5);
+	pthread_join(thread, NULL);
+	_exit(0);
+}
+
+TS_TEST(a_process_that_holds_its_mmap_lock)
+{
+	struct mapper attackers[8], victim, holder;
+	static const uint8_t page[4096];
+	struct library library;
+	struct seeing s;
+	struct fuse fuse;
+
+	fuse_mount_writeback(&fuse, page, sizeof(page));
+	begin(&s);
+	library_probe(&s, &library, &holder);
+	fuse_block(&fuse, FUSE_BIT(FUSE_WRITE));
+	for (unsigned i = 0; i < TS_ARRAY_LEN(attackers); i++) {
+		if (!mapper_fork(&attackers[i]))
+			call_and_hold_lock(&attackers[i], &fuse, library.path);
+		mapper_wait(&attackers[i]);
+	}
+	/* It sees the calls when all locks are held. */
+	kill(s.pid, SIGSTOP);
+	for (unsigned i = 0; i < TS_ARRAY_LEN(attackers); i++)
+		mapper_go(&attackers[i]);
+	ts_check(fuse_wait(&fuse, FUSE_WRITE, TS_ARRAY_LEN(attackers), SECONDS));
+	kill(s.pid, SIGCONT);
+	caller_begin(&victim, VICTIM, library.path, 1);
+	mapper_map(&victim);
+	ts_check(is_observed(&s, victim.pid, SECONDS));
+	ts_check(is_observed(&s, attackers[0].pid, SECONDS));
+	end(&s);
+	fuse_unmount(&fuse);
+	for (unsigned i = 0; i < TS_ARRAY_LEN(attackers); i++)
+		mapper_end(&attackers[i]);
+	mapper_end(&victim);
+	mapper_end(&holder);
+}
+
 /* Calls of a process, and those of them whose thread is known. */
 static void count_calls(struct ts_sbt_reader *reader, pid_t pid, unsigned *ret_n,
 			unsigned *ret_n_known)

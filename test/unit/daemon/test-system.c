@@ -550,7 +550,7 @@ TS_TEST(mapped_before)
 	struct found found = {0};
 	void *mapping = map_library(&found);
 
-	ts_mappings_scan(find, &found);
+	ts_mappings_of(getpid(), find, &found);
 	ts_check_int(found.n, 1);
 	ts_check_int(ts_mappings_has(getpid(), "/libcuda.so.1"), 1);
 	ts_check_int(ts_mappings_has(getpid(), "/memfd:tracesmith-session"), 0);
