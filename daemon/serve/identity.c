@@ -95,7 +95,7 @@ int ts_identity_start_ticks(pid_t pid, uint64_t *ret_start_ticks)
 	return 0;
 }
 
-int ts_identity_read(int fd, gid_t all_group, struct ts_identity *ret_identity)
+int ts_identity_read(int fd, gid_t all_group, uid_t overflow_uid, struct ts_identity *ret_identity)
 {
 	struct ucred credentials;
 	socklen_t n_bytes = sizeof(credentials);
@@ -110,7 +110,8 @@ int ts_identity_read(int fd, gid_t all_group, struct ts_identity *ret_identity)
 		.uid = credentials.uid,
 		.gid = credentials.gid,
 	};
-	identity.sees_all = !identity.uid || identity.uid == getuid();
+	identity.is_anonymous = overflow_uid != (uid_t)-1 && identity.uid == overflow_uid;
+	identity.sees_all = !identity.uid || (identity.uid == getuid() && !identity.is_anonymous);
 	if (!identity.sees_all && all_group != (gid_t)-1)
 		identity.sees_all = identity.gid == all_group || peer_is_member(fd, all_group);
 	pidfd = open_pidfd(fd, &has_pidfd);
@@ -157,7 +158,28 @@ gid_t ts_identity_group(void)
 	return group ? group->gr_gid : (gid_t)-1;
 }
 
+static bool read_numbers(const char *path, unsigned numbers[3], int n)
+{
+	ts_cleanup(ts_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[128];
+	ssize_t n_bytes = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	text[n_bytes > 0 ? n_bytes : 0] = '\0';
+	return sscanf(text, "%u %u %u", &numbers[0], &numbers[1], &numbers[2]) >= n;
+}
+
+uid_t ts_identity_overflow_uid(void)
+{
+	unsigned map[3] = {0, 0, 0}, overflow[3] = {65534, 0, 0};
+
+	/* The first user namespace, or one that is like it: every uid but (uid_t)-1. */
+	if (read_numbers("/proc/self/uid_map", map, 3) && !map[0] && map[2] == UINT32_MAX)
+		return (uid_t)-1;
+	read_numbers("/proc/sys/kernel/overflowuid", overflow, 1);
+	return overflow[0];
+}
+
 bool ts_identity_may_see(const struct ts_identity *asker, uid_t owner)
 {
-	return asker->sees_all || asker->uid == owner;
+	return asker->sees_all || (asker->uid == owner && !asker->is_anonymous);
 }

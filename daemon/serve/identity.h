@@ -18,13 +18,23 @@ struct ts_identity {
 	pid_t pid; /* in the daemon's pid namespace; 0: the process is in none that is visible */
 	uid_t uid; /* effective, at the connect() */
 	gid_t gid;
-	bool sees_all; /* root, the daemon's own user, or a member of the group that sees all */
+	bool sees_all;	   /* root, the daemon's own user, or a member of the group that sees all */
+	bool is_anonymous; /* `uid` stands for many users (ts_identity_overflow_uid()) */
 	/* Start of the process in clock ticks since boot, read at the accept(); 0: the kernel has SO_PEERPIDFD. */
 	uint64_t start_ticks;
 };
 
-/* `all_group`: the group whose members see all; (gid_t)-1: none. 0 or a negative errno of getsockopt(). */
-int ts_identity_read(int fd, gid_t all_group, struct ts_identity *ret_identity);
+/*
+ * `all_group`: the group whose members see all; (gid_t)-1: none. `overflow_uid`: ts_identity_overflow_uid(). 0 or a negative errno of
+ * getsockopt().
+ */
+int ts_identity_read(int fd, gid_t all_group, uid_t overflow_uid, struct ts_identity *ret_identity);
+
+/*
+ * The uid by which the kernel reports each user whom the daemon's user namespace does not map; (uid_t)-1: the namespace maps all
+ * users. Nobody is seen by having the same overflow uid.
+ */
+uid_t ts_identity_overflow_uid(void);
 
 /*
  * The start time of the process that connected, in clock ticks since boot: with the pid it names one process for ever. The

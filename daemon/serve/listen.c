@@ -60,7 +60,7 @@ static bool listen_has_room(struct ts_server *server)
 static int listen_identify(struct ts_server *server, int fd, struct ts_incoming *ret_incoming)
 {
 	struct ts_incoming incoming = {.fd = fd};
-	int r = ts_identity_read(fd, server->all_group, &incoming.identity);
+	int r = ts_identity_read(fd, server->all_group, server->overflow_uid, &incoming.identity);
 
 	if (r) {
 		ts_porter_close(server->porter, ts_porter_keep(server->porter, (uid_t)-1, fd), fd);

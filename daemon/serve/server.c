@@ -625,8 +625,11 @@ static int server_init(struct ts_server *server)
 	server_count_descriptors(server);
 	server_confine(server);
 	server->all_group = (gid_t)-1;
-	if (is_service)
+	server->overflow_uid = (uid_t)-1;
+	if (is_service) {
 		server->all_group = ts_identity_group();
+		server->overflow_uid = ts_identity_overflow_uid();
+	}
 	/* Before there is a thread, and while the process is small. */
 	r = ts_porter_new(&server->porter);
 	r = r ?: ts_users_new(&server->options.limits, is_service, &server->users);

@@ -67,9 +67,10 @@ struct ts_server {
 	struct ts_server_options options;
 	sd_event *event;
 	struct ts_users *users;
-	gid_t all_group;		  /* whose members see all; (gid_t)-1: none */
-	uint32_t capabilities;		  /* that it was started with: 1 << TS_CAPABILITY_* */
-	struct ts_disk *disk;		  /* a service's; NULL: files do not count */
+	gid_t all_group;       /* whose members see all; (gid_t)-1: none */
+	uid_t overflow_uid;    /* ts_identity_overflow_uid() of a service; (uid_t)-1: none */
+	uint32_t capabilities; /* that it was started with: 1 << TS_CAPABILITY_* */
+	struct ts_disk *disk;  /* a service's; NULL: files do not count */
 	struct ts_retention *retention;	  /* the same */
 	sd_event_source *retention_timer; /* the next look at traces */
 	struct ts_porter *porter;	  /* receives what strangers pass, and closes it */

@@ -69,6 +69,7 @@ static void fill_shares(struct ts_users *users, const struct ts_limits *limits)
 		.most = limits->max_sessions,
 		.most_user = limits->max_sessions_user,
 		.binds_all = true,
+		.keeps_quarter = true,
 	};
 	shares[TS_RESOURCE_CLIENTS] = quarter_of(limits->max_clients);
 	shares[TS_RESOURCE_CLIENT_FDS] = quarter_of(TS_USERS_CLIENT_FDS * limits->max_clients);

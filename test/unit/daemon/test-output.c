@@ -6,6 +6,7 @@
 #include "test/unit/harness.h"
 
 #include <grp.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -680,7 +681,7 @@ static bool sees_all(struct asker *asker, uid_t uid, gid_t group)
 	if (!pid)
 		as_user(uid, group, connect_and_wait, asker), _exit(0);
 	fd = accept4(asker->listener, NULL, NULL, SOCK_CLOEXEC);
-	ts_check_int(ts_identity_read(fd, GROUP, &identity), 0);
+	ts_check_int(ts_identity_read(fd, GROUP, ts_identity_overflow_uid(), &identity), 0);
 	ts_check_int(identity.uid, uid);
 	close(fd);
 	ts_check_int(waitpid(pid, &status, 0), pid);
@@ -688,26 +689,63 @@ static bool sees_all(struct asker *asker, uid_t uid, gid_t group)
 	return identity.sees_all;
 }
 
-TS_TEST(group_that_sees_all)
+static void asker_init(struct asker *asker, char *directory, size_t n_bytes)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	need_root();
+	directory_make(directory, n_bytes);
+	ts_check_int(chmod(directory, 0711), 0);
+	snprintf(asker->path, sizeof(asker->path), "%s/s", directory);
+	strcpy(address.sun_path, asker->path);
+	asker->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	ts_check_int(bind(asker->listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	ts_check_int(chmod(asker->path, 0666), 0);
+	ts_check_int(listen(asker->listener, 4), 0);
+}
+
+TS_TEST(group_that_sees_all)
+{
 	struct asker asker;
 	char directory[128];
 
-	need_root();
-	directory_make(directory, sizeof(directory));
-	ts_check_int(chmod(directory, 0711), 0);
-	snprintf(asker.path, sizeof(asker.path), "%s/s", directory);
-	strcpy(address.sun_path, asker.path);
-	asker.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	ts_check_int(bind(asker.listener, (struct sockaddr *)&address, sizeof(address)), 0);
-	ts_check_int(chmod(asker.path, 0666), 0);
-	ts_check_int(listen(asker.listener, 4), 0);
+	asker_init(&asker, directory, sizeof(directory));
+	ts_check_int(ts_identity_overflow_uid(), (uid_t)-1);
 	ts_check(!sees_all(&asker, STRANGER, 0));
 	ts_check(!sees_all(&asker, STRANGER, OTHER));
 	ts_check(sees_all(&asker, STRANGER, GROUP));
 	ts_check(sees_all(&asker, GROUP, 0));
 	ts_check(sees_all(&asker, 0, 0));
+	close(asker.listener);
+	directory_remove(directory);
+}
+
+/* In a user namespace that maps root alone, two users have the same uid. */
+TS_TEST(users_that_the_namespace_does_not_map)
+{
+	struct ts_identity identity;
+	struct asker asker;
+	char directory[128];
+	int fd, map;
+	pid_t pid;
+
+	asker_init(&asker, directory, sizeof(directory));
+	pid = fork();
+	if (!pid)
+		as_user(STRANGER, 0, connect_and_wait, &asker), _exit(0);
+	fd = accept4(asker.listener, NULL, NULL, SOCK_CLOEXEC);
+	if (unshare(CLONE_NEWUSER) < 0)
+		ts_skip("no user namespace");
+	map = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+	ts_check_int(write(map, "0 0 1", 5), 5);
+	close(map);
+	ts_check_int(ts_identity_read(fd, (gid_t)-1, ts_identity_overflow_uid(), &identity), 0);
+	ts_check_int(identity.uid, ts_identity_overflow_uid());
+	ts_check(!ts_identity_may_see(&identity, identity.uid));
+	identity.is_anonymous = false;
+	ts_check(ts_identity_may_see(&identity, identity.uid));
+	close(fd);
+	ts_check_int(waitpid(pid, NULL, 0), pid);
 	close(asker.listener);
 	directory_remove(directory);
 }
