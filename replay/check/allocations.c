@@ -27,6 +27,14 @@ struct ts_check_allocation *ts_check_allocation_at(const struct ts_check_allocat
 	return one && address - one->address < one->bytes ? one : NULL;
 }
 
+const struct ts_check_allocation *ts_check_allocation_before(
+	const struct ts_check_allocations *allocations, uint64_t address)
+{
+	size_t i = count_to(allocations, address);
+
+	return i ? &allocations->all[i - 1] : NULL;
+}
+
 struct ts_check_allocation *ts_check_allocation_near(const struct ts_check_allocations *allocations,
 						     uint64_t address)
 {

@@ -31,7 +31,10 @@ struct ts_check_allocations {
 /* The one that the address lies in; NULL. */
 struct ts_check_allocation *ts_check_allocation_at(const struct ts_check_allocations *allocations,
 						   uint64_t address);
-/* That, or the one that ends or begins nearest; NULL: there is none. */
+/* The last one that begins at or before the address; NULL. */
+const struct ts_check_allocation *ts_check_allocation_before(
+	const struct ts_check_allocations *allocations, uint64_t address);
+/* The one that the address lies in, or the one that ends or begins nearest; NULL: there is none. */
 struct ts_check_allocation *ts_check_allocation_near(const struct ts_check_allocations *allocations,
 						     uint64_t address);
 /* The first one that begins behind the address; NULL. */

@@ -17,6 +17,9 @@
 #define WRITE_BITS   1u
 #define STRONG_BITS  2u
 
+/* What follows an allocation up to the end of such a unit is padding (ts_vgpu_reach()). */
+#define MEMORY_UNIT_BYTES 512u
+
 struct thread {
 	struct ts_check_clocks *knows;
 	struct ts_check_clocks *fenced; /* what it knew at its last fence; NULL: it had none */
@@ -35,6 +38,7 @@ struct published {
 struct ts_check_block {
 	uint32_t first; /* its threads' numbers */
 	uint32_t n_threads;
+	uint32_t shared_bytes;
 	struct ts_check_cells cells; /* shared memory's */
 	struct ts_check_pages published;
 	uint8_t *written; /* of shared memory: a bit a byte; NULL: not looked at */
@@ -249,6 +253,42 @@ static void look_for_unwritten(struct ts_check *check, struct ts_check_allocatio
 		ts_check_mark_written(in, address, access->bytes);
 }
 
+/*
+ * Kernels may access the padding behind an allocation, as on hardware: the engine reports no fault. Returns whether the access has
+ * bytes there, which is a finding.
+ */
+static bool look_for_padding(struct ts_check *check, const struct ts_check_allocation *in)
+{
+	const struct ts_check_allocations *allocations = &check->allocations;
+	const struct ts_ptx_access *access = check->kernel.access;
+	uint64_t address = access->address[check->kernel.lane], end, first;
+	const struct ts_check_allocation *next;
+
+	if (!in)
+		in = ts_check_allocation_before(allocations, address);
+	if (!in || address + access->bytes <= in->address + in->bytes)
+		return false;
+	end = in->address + in->bytes;
+	first = address > end ? address : end;
+	next = ts_check_allocation_behind(allocations, in->address);
+	/* Beyond the padding is memory that kernels allocate, or what is mapped side by side. */
+	if (first >= ts_align_up(end, MEMORY_UNIT_BYTES) || (next && next->address <= first))
+		return false;
+	(void)found(check, TS_CHECK_FOUND_OUT_OF_BOUNDS, 0, first);
+	return true;
+}
+
+static bool look_for_shared_padding(struct ts_check *check)
+{
+	const struct ts_check_kernel *kernel = &check->kernel;
+	uint64_t address = kernel->access->address[kernel->lane], end = kernel->block->shared_bytes;
+
+	if (address + kernel->access->bytes <= end)
+		return false;
+	(void)found(check, TS_CHECK_FOUND_OUT_OF_BOUNDS, 0, address > end ? address : end);
+	return true;
+}
+
 /* What an access to global memory is in; NULL: what kernels allocate themselves, which is not kept track of. */
 static struct ts_check_allocation *allocation_of(struct ts_check *check)
 {
@@ -274,6 +314,9 @@ static void look_at_memory(struct ts_check *check)
 
 	if (!is_shared)
 		in = allocation_of(check);
+	if ((check->what & TS_CHECK_BOUNDS) &&
+	    (is_shared ? look_for_shared_padding(check) : look_for_padding(check, in)))
+		return;
 	if (in && (check->what & TS_CHECK_INIT))
 		look_for_unwritten(check, in);
 	if (!is_shared && ts_check_strays_is_one(check, in, kernel->access->address[kernel->lane]))
@@ -399,11 +442,13 @@ static void *on_block_begin(void *userdata, uint64_t index, uint32_t shared_byte
 	if (!block)
 		return NULL;
 	block->n_threads = kernel->block_threads;
+	block->shared_bytes = shared_bytes;
 	block->first = (uint32_t)(index * kernel->block_threads);
 	for (uint32_t i = 0; i < block->n_threads; i++)
 		block->threads[i].clock = 1;
 	if (check->what & TS_CHECK_INIT) {
-		block->written = calloc(shared_bytes / 8 + 1, 1);
+		/* With the padding. */
+		block->written = calloc((shared_bytes + MEMORY_UNIT_BYTES) / 8 + 1, 1);
 		if (!block->written) {
 			free(block);
 			return NULL;

@@ -312,6 +312,8 @@ struct ts_vgpu_stream *ts_vgpu_kernels_take(struct ts_vgpu_device *device);
 
 /* What cudaMalloc's addresses are multiples of. */
 #define TS_VGPU_ALIGN_BYTES 512u
+/* The alignment of what kernels allocate (CUDA C++ Programming Guide, malloc() in device code). */
+#define TS_VGPU_HEAP_UNIT_BYTES 16u
 
 /*
  * pool.c; all under the lock. What a range is of comes back at once, is queued to come back, has come to its release; somebody has waited; all that is

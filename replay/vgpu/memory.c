@@ -692,13 +692,45 @@ int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_rang
 	return 0;
 }
 
+/*
+ * The bytes of a range and of the padding behind it, which kernels may access. Other memory of this process never lies there: device
+ * memory and pools are given out by whole units, and the other kinds by pages, of which a unit is a part.
+ */
+static uint64_t padded_bytes(const struct ts_vgpu *vgpu, const struct ts_vgpu_range *range)
+{
+	uint64_t unit = range->user == &heap ? TS_VGPU_HEAP_UNIT_BYTES : TS_VGPU_ALIGN_BYTES;
+	uint64_t end = (range->start + range->bytes + unit - 1) / unit * unit;
+	size_t above = ts_vgpu_range_above(vgpu, range->start);
+
+	/* Placed and registered memory can begin anywhere. */
+	if (above < vgpu->n_ranges && vgpu->ranges[above]->start < end)
+		end = vgpu->ranges[above]->start;
+	return end - range->start;
+}
+
+static int reach_at(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_range *ret_range)
+{
+	size_t above;
+	int r = TS_VGPU_E_ADDRESS;
+
+	ts_vgpu_lock(vgpu);
+	above = ts_vgpu_range_above(vgpu, address);
+	if (above) {
+		*ret_range = *vgpu->ranges[above - 1];
+		ret_range->bytes = padded_bytes(vgpu, ret_range);
+		r = address - ret_range->start < ret_range->bytes ? 0 : TS_VGPU_E_ADDRESS;
+	}
+	ts_vgpu_unlock(vgpu);
+	return r;
+}
+
 int ts_vgpu_reach(struct ts_vgpu_context *context, uint64_t address,
 		  struct ts_vgpu_range *ret_range)
 {
 	uint32_t peers = atomic_load_explicit(&context->peers, memory_order_relaxed);
 	uint32_t own = 1u << context->device->index;
 	struct ts_vgpu_range range;
-	int r = range_at(context->device->vgpu, address, &range);
+	int r = reach_at(context->device->vgpu, address, &range);
 
 	if (r)
 		return r;

@@ -391,7 +391,10 @@ int ts_vgpu_register_host(struct ts_vgpu_context *context, void *host, size_t by
 int ts_vgpu_unregister_host(struct ts_vgpu_context *context, void *host);
 /* The allocation that holds the address. TS_VGPU_E_ADDRESS: none does. */
 int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_range *ret_range);
-/* The same for a kernel of the context: TS_VGPU_E_ADDRESS also for what it may not touch. */
+/*
+ * The same for a kernel of the context: TS_VGPU_E_ADDRESS also for what it may not touch. `bytes` includes the padding up to the end
+ * of the last 512-byte unit (README.md, "Where memory ends").
+ */
 int ts_vgpu_reach(struct ts_vgpu_context *context, uint64_t address,
 		  struct ts_vgpu_range *ret_range);
 /* The heap that kernels allocate from: lasts as long as the context, and the host cannot free it. */

@@ -61,6 +61,7 @@ static void ts_ptx_visit_insn(struct ts_ptx_decoder *d, uint32_t i, ts_ptx_visit
 
 struct ts_ptx_allocator {
 	struct ts_ptx_decoder *d;
+	uint32_t *n_reads; /* by register */
 	struct ts_ptx_blocks blocks;
 	size_t words;
 	uint64_t *use, *def, *in, *out; /* by block */
@@ -162,6 +163,44 @@ static void ts_ptx_intervals(struct ts_ptx_allocator *a)
 			ts_ptx_extend_to(a, id, 0);
 			ts_ptx_extend_to(a, id, 2 * a->d->n_insns);
 		}
+}
+
+static void ts_ptx_visit_reads(void *ctx, uint32_t *field, bool read, bool written)
+{
+	struct ts_ptx_allocator *a = ctx;
+	bool keeps = written && TS_PTX_IS_VREG(a->d->insns[a->at].guard);
+
+	a->n_reads[TS_PTX_VREG_ID(*field)] += read && !keeps;
+}
+
+/*
+ * Vector loads drop the elements that no instruction reads. Compilers load such elements where the load is cheaper with them; the
+ * bytes may belong to no variable.
+ */
+static int ts_ptx_drop_unread(struct ts_ptx_allocator *a)
+{
+	struct ts_ptx_decoder *d = a->d;
+
+	a->n_reads = calloc(d->n_vregs + 1u, sizeof(*a->n_reads));
+	if (!a->n_reads)
+		return -ENOMEM;
+	for (a->at = 0; a->at < d->n_insns; a->at++)
+		ts_ptx_visit_insn(d, a->at, ts_ptx_visit_reads, a);
+	/* Results are read by calls. */
+	for (uint32_t k = 0; k < d->code->n_params; k++)
+		if (d->code->params[k].reg != TS_PTX_NONE)
+			a->n_reads[TS_PTX_VREG_ID(d->code->params[k].reg)]++;
+	for (uint32_t i = 0; i < d->n_insns; i++) {
+		const struct ts_ptx_note *note = &d->notes[i];
+
+		for (uint32_t k = 0; note->roles & ROLE_LIST_DROPS && k < note->n_list_write; k++) {
+			uint32_t *field = &d->operands[d->insns[i].aux + k];
+
+			if (TS_PTX_IS_VREG(*field) && !a->n_reads[TS_PTX_VREG_ID(*field)])
+				*field = TS_PTX_NONE;
+		}
+	}
+	return 0;
 }
 
 /* Registers in order of a position of theirs: a counting sort. */
@@ -336,12 +375,15 @@ int ts_ptx_alloc(struct ts_ptx_decoder *d)
 
 	if (r)
 		return r;
+	/* A debugger shows every register. */
+	if (!d->image->texts)
+		r = ts_ptx_drop_unread(&a);
 	a.first = malloc((d->n_vregs + 1u) * sizeof(uint32_t));
 	a.last = malloc((d->n_vregs + 1u) * sizeof(uint32_t));
 	a.slot = calloc(d->n_vregs + 1u, sizeof(uint32_t));
 	if (!a.first || !a.last || !a.slot) {
 		r = -ENOMEM;
-	} else {
+	} else if (!r) {
 		memset(a.first, 0xff, d->n_vregs * sizeof(uint32_t));
 		memset(a.last, 0xff, d->n_vregs * sizeof(uint32_t));
 		if ((uint64_t)a.words * 64 * a.blocks.n <= MAX_LIVENESS_BITS)
@@ -354,6 +396,7 @@ int ts_ptx_alloc(struct ts_ptx_decoder *d)
 		r = ts_ptx_alloc_named(&a);
 	if (!r)
 		r = ts_ptx_layout_frame(&a);
+	free(a.n_reads);
 	free(a.first);
 	free(a.last);
 	free(a.slot);

@@ -268,7 +268,9 @@ static int ts_ptx_decode_ld(struct ts_ptx_decoder *d)
 		in.flags |= INSN_SYNC;
 	return r ? r
 		 : ts_ptx_emit(d, &in,
-			       (struct ts_ptx_note){.roles = n > 1 ? ROLE_LIST_WRITE : 0,
+			       (struct ts_ptx_note){.roles = n > 1 ? ROLE_LIST_WRITE |
+									     ROLE_LIST_DROPS
+								   : 0,
 						    .n_list = (uint8_t)n,
 						    .n_list_write = (uint8_t)n});
 }

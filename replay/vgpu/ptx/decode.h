@@ -33,10 +33,11 @@ enum {
 	ROLE_LIST_WRITE = 32,
 	ROLE_LIST_CALL = 64,   /* triples */
 	ROLE_LIST_TABLE = 128, /* target instructions at aux: not registers */
+	ROLE_LIST_DROPS = 256, /* of ROLE_LIST_WRITE: an element may be TS_PTX_NONE */
 };
 
 struct ts_ptx_note {
-	uint8_t roles;
+	uint16_t roles;
 	uint8_t n_list;	      /* elements, for calls: returns and parameters */
 	uint8_t n_list_write; /* of those, from the start, written */
 	bool keep;	      /* a join that must stay */

@@ -80,10 +80,10 @@ static int ts_ptx_block_room(struct ts_ptx_engine *e, struct ts_ptx_block *b, ui
 	if (e->shared_bytes > b->shared_capacity) {
 		free(b->shared);
 		b->shared_capacity = 0;
-		b->shared = aligned_alloc(128, (e->shared_bytes + 127u) & ~127u);
+		b->shared = aligned_alloc(128, TS_PTX_SHARED_REACH(e->shared_bytes));
 		if (!b->shared)
 			return -ENOMEM;
-		memset(b->shared, 0, e->shared_bytes);
+		memset(b->shared, 0, TS_PTX_SHARED_REACH(e->shared_bytes));
 		b->shared_capacity = e->shared_bytes;
 	}
 	if (local > b->local_capacity) {

@@ -103,6 +103,9 @@ struct ts_ptx_barrier {
 	bool used;
 };
 
+/* A block may access its shared memory to the end of the last unit in which hardware allocates it (CC 7.0 and later: 128 bytes). */
+#define TS_PTX_SHARED_REACH(bytes) (((bytes) + 127u) & ~127u)
+
 struct ts_ptx_block {
 	struct ts_ptx_block *next;
 	struct ts_ptx_worker *worker;
@@ -112,7 +115,7 @@ struct ts_ptx_block {
 	/* Of a launch whose order is chosen: whose turn it is, how many had one in a row, and how many of those only watched. */
 	uint32_t next_warp, n_turns, n_spun;
 	bool spins; /* all that ran of it in its last pass was watching others: it waits for another block */
-	uint8_t *shared;
+	uint8_t *shared; /* TS_PTX_SHARED_REACH() of the bytes */
 	uint32_t shared_bytes, shared_capacity;
 	uint8_t *local;
 	size_t local_capacity;

@@ -106,7 +106,7 @@ static inline int ts_ptx_resolve_at(struct ts_ptx_warp *w, const struct ts_ptx_i
 	}
 	if (space == SP_SHARED) {
 		start = block->shared;
-		size = block->shared_bytes;
+		size = TS_PTX_SHARED_REACH(block->shared_bytes);
 		worker->stats.shared_bytes_read +=
 			write ? 0 : bytes * (uint32_t)__builtin_popcount(m);
 		worker->stats.shared_bytes_written +=

@@ -38,7 +38,7 @@ uint8_t *ts_ptx_locate(struct ts_ptx_warp *w, uint32_t lane, uint64_t address,
 	switch (address >> 32 << 32) {
 	case TS_PTX_WINDOW_SHARED:
 		start = block->shared;
-		bytes = block->shared_bytes;
+		bytes = TS_PTX_SHARED_REACH(block->shared_bytes);
 		break;
 	case TS_PTX_WINDOW_LOCAL:
 		start = block->local +

@@ -79,18 +79,46 @@ static uint32_t ts_ptx_element_bytes(const struct ts_ptx_warp *w, const struct t
 	return ts_ptx_frame_of(w)->code->observed_bytes[in->index];
 }
 
+/* Elements that the program drops are not accessed, as far as an observer is concerned. */
+static void ts_ptx_observe_elements(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
+				    uint32_t element_bytes, uint8_t *const host[TS_PTX_LANES])
+{
+	uint64_t address[TS_PTX_LANES], at[TS_PTX_LANES];
+	const uint32_t *refs = in->n > 1 ? ts_ptx_operands(w, in) : NULL;
+	uint8_t *bytes[TS_PTX_LANES] = {0};
+
+	ts_ptx_lane_addresses(w, in, address);
+	for (uint32_t k = 0, end; k < in->n; k = end + 1) {
+		for (end = k; end < in->n && !(refs && refs[end] == TS_PTX_NONE); end++)
+			;
+		if (end == k)
+			continue;
+		for (uint32_t i = 0; i < TS_PTX_LANES; i++) {
+			at[i] = address[i] + k * element_bytes;
+			if (m >> i & 1)
+				bytes[i] = host[i] + k * element_bytes;
+		}
+		ts_ptx_observed(w, in, m, at, (end - k) * element_bytes, false, bytes);
+	}
+}
+
 static int ts_ptx_observe_load(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	struct ts_ptx_worker *worker = w->worker;
 	struct ts_ptx_stats stats = worker->stats;
+	uint32_t element_bytes = ts_ptx_element_bytes(w, in) & 15;
 	uint8_t *host[TS_PTX_LANES];
 	int r;
 
 	if (!worker->observer)
 		return in->inner(w, in, m);
-	worker->observing = TS_PTX_OBSERVING | ts_ptx_access_flags(w, in, in->flags & INSN_SYNC);
-	r = ts_ptx_addresses(w, in, m, (ts_ptx_element_bytes(w, in) & 15) * in->n, false, host);
-	worker->observing = 0;
+	r = ts_ptx_addresses(w, in, m, element_bytes * in->n, false, host);
+	if (!r) {
+		worker->observing =
+			TS_PTX_OBSERVING | ts_ptx_access_flags(w, in, in->flags & INSN_SYNC);
+		ts_ptx_observe_elements(w, in, m, element_bytes, host);
+		worker->observing = 0;
+	}
 	/* They are counted where they are carried out. */
 	worker->stats = stats;
 	return r ? r : in->inner(w, in, m);

@@ -209,10 +209,10 @@ TS_TEST(the_heap_of_kernels)
 	ts_check_int(ts_vgpu_heap_alloc(a, 100, &first), 0);
 	ts_check_int(ts_vgpu_heap_alloc(a, 100, &second), 0);
 	ts_check(first != second && first % 16 == 0);
-	/* Each block has bounds of its own, to the byte. */
+	/* Each block has bounds of its own, to the end of its last unit of 16 bytes. */
 	ts_check_int(ts_vgpu_reach(a, first + 99, &range), 0);
-	ts_check(range.start == first && range.bytes == 100);
-	ts_check(ts_vgpu_reach(a, first + 100, &range) || range.start != first);
+	ts_check(range.start == first && range.bytes == 112);
+	ts_check(ts_vgpu_reach(a, first + 112, &range) || range.start != first);
 	/* The limit is 8 MiB unless set, and what is freed is there again. */
 	ts_check(ts_vgpu_heap_alloc(a, 9 << 20, &other) != 0);
 	while (!ts_vgpu_heap_alloc(a, 1 << 20, &other))
