@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The cost model's formulas, number by number, on the small shape; times by the host's clock; and the heap of kernels. */
+/* The cost model's formulas, number by number, on the small shape; and times by the host's clock. */
 #include <time.h>
 
 #include "replay/vgpu/internal.h"
@@ -193,44 +193,5 @@ TS_TEST(the_hosts_clock)
 	ts_check(copy_start == end && copy_end >= copy_start && copy_end <= ts_vgpu_now_ns());
 	ts_vgpu_cost_fill(device, &up, before, before, &copy_start, &copy_end);
 	ts_check(copy_start == before && copy_end >= end);
-	ts_vgpu_free(vgpu);
-}
-
-TS_TEST(the_heap_of_kernels)
-{
-	struct ts_vgpu_context *a, *b;
-	struct ts_vgpu_range range;
-	uint64_t first, second, other, host;
-	size_t bytes = 0;
-
-	begin("small");
-	ts_check_int(ts_vgpu_context_new(device, &a), 0);
-	ts_check_int(ts_vgpu_context_new(device, &b), 0);
-	ts_check_int(ts_vgpu_heap_alloc(a, 100, &first), 0);
-	ts_check_int(ts_vgpu_heap_alloc(a, 100, &second), 0);
-	ts_check(first != second && first % 16 == 0);
-	/* Each block has bounds of its own, to the end of its last unit of 16 bytes. */
-	ts_check_int(ts_vgpu_reach(a, first + 99, &range), 0);
-	ts_check(range.start == first && range.bytes == 112);
-	ts_check(ts_vgpu_reach(a, first + 112, &range) || range.start != first);
-	/* The limit is 8 MiB unless set, and what is freed is there again. */
-	ts_check(ts_vgpu_heap_alloc(a, 9 << 20, &other) != 0);
-	while (!ts_vgpu_heap_alloc(a, 1 << 20, &other))
-		bytes += 1 << 20;
-	ts_check(bytes >= 7 << 20 && bytes <= 8 << 20);
-	ts_check_int(ts_vgpu_heap_free(a, other), 0);
-	ts_check_int(ts_vgpu_heap_alloc(a, 1 << 20, &other), 0);
-	/* Another context's is its own; what is no block is refused, twice freed too, and what the host had. */
-	ts_check_int(ts_vgpu_heap_alloc(b, 1 << 20, &other), 0);
-	ts_check(ts_vgpu_heap_free(a, first + 16) != 0);
-	ts_check_int(ts_vgpu_heap_free(a, first), 0);
-	ts_check(ts_vgpu_heap_free(a, first) != 0);
-	ts_check_int(ts_vgpu_alloc(a, 64, 0, NULL, &host), 0);
-	ts_check(ts_vgpu_heap_free(a, host) != 0);
-	ts_check(ts_vgpu_free_memory(a, second) != 0);
-	ts_vgpu_context_free(a);
-	/* The heap went with its context. */
-	ts_check(ts_vgpu_range_of(vgpu, second, &range) != 0);
-	ts_vgpu_context_free(b);
 	ts_vgpu_free(vgpu);
 }

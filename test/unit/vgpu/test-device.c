@@ -627,52 +627,6 @@ TS_TEST(memory_has_bounds)
 	ts_vgpu_free(vgpu);
 }
 
-static void check_reach(struct ts_vgpu *vgpu, struct ts_vgpu_context *c, uint64_t start,
-			uint64_t bytes, uint64_t padded)
-{
-	struct ts_vgpu_range range;
-
-	ts_check_int(ts_vgpu_range_of(vgpu, start + bytes, &range), TS_VGPU_E_ADDRESS);
-	ts_check_int(ts_vgpu_reach(c, start + padded - 1, &range), 0);
-	ts_check(range.start == start && range.bytes == padded);
-	ts_check_int(ts_vgpu_reach(c, start + padded, &range), TS_VGPU_E_ADDRESS);
-}
-
-/* Kernels reach the padding up to the end of the last unit; copies and questions for a pointer do not. */
-TS_TEST(padding_behind_memory)
-{
-	struct ts_vgpu *vgpu = machine("small");
-	struct ts_vgpu_context *c = context(vgpu, 0);
-	uint64_t a, low = UINT64_C(1) << 40;
-	struct ts_vgpu_range range;
-	static char page[8192] __attribute__((aligned(4096)));
-	void *host_memory;
-
-	ts_check_int(ts_vgpu_alloc(c, 28, 0, NULL, &a), 0);
-	check_reach(vgpu, c, a, 28, 512);
-	ts_check_int(ts_vgpu_alloc(c, 1024, 0, NULL, &a), 0);
-	check_reach(vgpu, c, a, 1024, 1024);
-	ts_check_int(ts_vgpu_alloc_managed(c, 100, 0, &a), 0);
-	check_reach(vgpu, c, a, 100, 512);
-	ts_check_int(ts_vgpu_alloc_pinned(c, 4097, 0, &host_memory), 0);
-	check_reach(vgpu, c, at(host_memory), 4097, 4608);
-	ts_check_int(ts_vgpu_heap_alloc(c, 28, &a), 0);
-	check_reach(vgpu, c, a, 28, 32);
-	/* Registered memory begins anywhere; its unit ends within its page, or where another one begins. */
-	ts_check_int(ts_vgpu_register_host(c, page + 100, 10, 0), 0);
-	check_reach(vgpu, c, at(page + 100), 10, 412);
-	ts_check_int(ts_vgpu_register_host(c, page + 200, 4000, 0), 0);
-	ts_check_int(ts_vgpu_reach(c, at(page + 150), &range), 0);
-	ts_check_int(range.bytes, 100);
-	ts_check_int(ts_vgpu_reach(c, at(page + 4607), &range), 0);
-	ts_check_int(ts_vgpu_reach(c, at(page + 4608), &range), TS_VGPU_E_ADDRESS);
-	ts_check_int(ts_vgpu_reach(c, at(page + 99), &range), TS_VGPU_E_ADDRESS);
-	/* At addresses of a recorded program. */
-	ts_check_int(ts_vgpu_alloc_at(c, low + 256, 28), 0);
-	check_reach(vgpu, c, low + 256, 28, 256);
-	ts_vgpu_free(vgpu);
-}
-
 TS_TEST(memory_is_freed_in_stream_order)
 {
 	struct ts_vgpu *vgpu = machine("small");
