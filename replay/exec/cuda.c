@@ -4,6 +4,7 @@
  * bounds, and nobody else, so what is checked here is what the driver would take from us on trust: addresses of this process,
  * lengths, images. Whoever waits asks again and again, so that a replay can be interrupted though a kernel cannot.
  */
+#include "proto/abi/clock.h"
 #include "replay/exec/cuda-internal.h"
 
 #include <errno.h>
@@ -26,14 +27,6 @@
 
 /* A kernel was left to itself by a replay before: nothing else can be done on the devices of this process. */
 static bool is_left;
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 void ts_exec_cuda_note(struct cuda_state *state, const char *format, ...)
 {
@@ -117,7 +110,7 @@ int ts_exec_cuda_context(struct cuda_state *state, const struct ts_row_operation
 static bool is_given_up(const struct cuda_state *state)
 {
 	return (state->cancel && __atomic_load_n(state->cancel, __ATOMIC_RELAXED)) ||
-	       (state->until_ns && now_ns() > state->until_ns);
+	       (state->until_ns && ts_clock_monotonic_ns() > state->until_ns);
 }
 
 static int wait_for(struct cuda_state *state, const struct ts_exec_io *io, int (*query)(void *),
@@ -650,7 +643,7 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 	state->program = program;
 	state->cancel = cancel;
 	state->current = NOBODY;
-	state->until_ns = options->time_ns ? now_ns() + options->time_ns : 0;
+	state->until_ns = options->time_ns ? ts_clock_monotonic_ns() + options->time_ns : 0;
 	r = mute(state);
 	if (r) {
 		free(state);

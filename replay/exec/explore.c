@@ -2,10 +2,12 @@
 /*
  * Looks for an order in which a program's results are other than by default, and then for as few decisions as show it: first up to
  * which one, then from which one on, then those between that it does without. What is left shows, with its last decision and
- * without, the smallest pair of schedules that was found.
+ * without, the smallest pair of schedules that was found. If there is a time limit, the first six eighths of the time are for the
+ * search, the next for fewer decisions, and the last for the description.
  */
 #include "replay/exec/schedule.h"
 
+#include "proto/abi/clock.h"
 #include "replay/exec/compiled.h"
 #include "replay/exec/results.h"
 
@@ -24,18 +26,35 @@ struct exploration {
 	struct ts_exec_schedule schedule;
 	struct ts_exec_compiled compiled;
 	uint32_t n_tries;
+	uint64_t begin_ns;
+	unsigned eighths; /* of the exploration's time that may be over now */
 };
+
+/* What is left of the time; UINT64_MAX: there is no limit. */
+static uint64_t left_ns(const struct exploration *all)
+{
+	uint64_t now = ts_clock_monotonic_ns(), until = all->asked->until_ns;
+
+	if (!until)
+		return UINT64_MAX;
+	until = until > all->begin_ns ? until - (until - all->begin_ns) / 8 * (8 - all->eighths)
+				      : until;
+	return now < until ? until - now : 0;
+}
 
 /* Runs the schedule with those decisions. */
 static int run(struct exploration *all, const struct ts_exec_decisions *kept, size_t n_kept,
 	       struct ts_exec_results *results, struct ts_exec_report *report)
 {
+	struct ts_exec_options options = all->options;
+	uint64_t left = left_ns(all);
 	int r;
 
 	all->schedule.kept = kept;
 	all->schedule.n_kept = n_kept;
-	r = ts_exec_run(all->program, all->executor, &all->options, NULL, all->cancel, results,
-			report);
+	if (left < options.time_ns || (left != UINT64_MAX && !options.time_ns))
+		options.time_ns = left ? left : 1;
+	r = ts_exec_run(all->program, all->executor, &options, NULL, all->cancel, results, report);
 	all->explored->n_replays++;
 	if (!r && !report->refused)
 		ts_exec_results_compare(all->before, results, &report->first);
@@ -52,6 +71,10 @@ static int differs(struct exploration *all, const struct ts_exec_decisions *kept
 
 	ts_exec_results_deinit(&results);
 	*ret_differs = report.first.found || (report.refused && !ts_exec_is_unfinished(&report));
+	if (!r && *ret_differs) {
+		all->explored->report = report;
+		all->explored->difference = report.first;
+	}
 	all->explored->n_unfinished +=
 		!r && ts_exec_is_unfinished(&report) && !all->explored->found;
 	return r;
@@ -61,7 +84,7 @@ static int tried(struct exploration *all, const struct ts_exec_decisions *kept, 
 		 bool *ret_differs)
 {
 	*ret_differs = false;
-	if (all->n_tries >= MAX_TRIES) {
+	if (all->n_tries >= MAX_TRIES || !left_ns(all)) {
 		all->explored->is_smallest = false;
 		return 0;
 	}
@@ -167,9 +190,13 @@ static int describe(struct exploration *all)
 	struct ts_exec_explored *explored = all->explored;
 	struct ts_exec_results results = {0}, usual = {0};
 	struct ts_exec_report report;
-	int r = run(all, explored->kept, explored->n_kept, &results, &explored->report);
+	int r = run(all, explored->kept, explored->n_kept, &results, &report);
 
-	explored->difference = explored->report.first;
+	/* Else there is no time left, and what a run before this one found stands. */
+	if (!r && !ts_exec_is_unfinished(&report)) {
+		explored->report = report;
+		explored->difference = report.first;
+	}
 	explored->n_decisions = schedule->n_described;
 	memcpy(explored->decisions, schedule->decisions, sizeof(schedule->decisions));
 	all->options.kept = &explored->difference;
@@ -194,6 +221,7 @@ static int explain(struct exploration *all)
 	all->explored->found = true;
 	all->explored->seed = all->schedule.seed;
 	all->explored->is_smallest = true;
+	all->eighths = 7;
 	if (all->asked->kept) {
 		all->explored->is_smallest = false;
 		r = keep_asked(all);
@@ -201,6 +229,7 @@ static int explain(struct exploration *all)
 		r = find_stretch(all, &stretch);
 		r = r ?: list_taken(all, &stretch);
 	}
+	all->eighths = 8;
 	return r ?: describe(all);
 }
 
@@ -225,11 +254,17 @@ int ts_exec_explore(const struct ts_exec_program *program, const struct ts_execu
 				    .asked = exploration,
 				    .before = before,
 				    .cancel = cancel,
-				    .explored = ret_explored};
+				    .explored = ret_explored,
+				    .begin_ns = ts_clock_monotonic_ns(),
+				    .eighths = 6};
 	all->options.schedule = &all->schedule;
 	all->options.n_threads = 1;
 	all->options.compiled = &all->compiled;
 	for (uint32_t i = 0; !r && !found && i < exploration->n_schedules; i++) {
+		if (!left_ns(all)) {
+			ret_explored->is_time_up = true;
+			break;
+		}
 		all->schedule.seed = exploration->seed + i;
 		all->schedule.unordered_blocks = exploration->unordered_blocks;
 		r = differs(all, is_given ? exploration->kept : &any,

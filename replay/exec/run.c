@@ -3,10 +3,10 @@
  * A program's way through an executor, and what is checked on it: all that the program itself got back from the device, and, from
  * run to run, all memory that is there at the end.
  */
+#include "proto/abi/clock.h"
 #include "replay/exec/exec.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include "replay/exec/checked.h"
 #include "replay/exec/order.h"
@@ -41,14 +41,6 @@ struct run {
 	const volatile int *cancel;
 	const struct ts_row_operation *operation; /* that is being done */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static int refuse(struct run *run, const char *why)
 {
@@ -398,7 +390,7 @@ static int do_next(void *userdata, const struct ts_row_operation *operation)
 		return -ECANCELED;
 	if (run->options->next)
 		run->options->next(run->options->next_userdata, operation, counts);
-	if (run->until_ns && now_ns() > run->until_ns)
+	if (run->until_ns && ts_clock_monotonic_ns() > run->until_ns)
 		return refuse(run, TS_EXEC_TIME_IS_UP);
 	r = counts ? do_counted(run, operation) : do_before(run, operation);
 	return r || !run->options->schedule ? r : run->executor->finish(run->state, &io);
@@ -469,7 +461,7 @@ int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor 
 			  .report = ret_report,
 			  .check = options->check,
 			  .cancel = cancel};
-	uint64_t begin_ns = now_ns();
+	uint64_t begin_ns = ts_clock_monotonic_ns();
 	int r;
 
 	*ret_report = (struct ts_exec_report){0};
@@ -485,7 +477,7 @@ int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor 
 	if (executor->tell)
 		executor->tell(run.state, &ret_report->notes);
 	executor->free_(run.state);
-	ret_report->elapsed_ns = now_ns() - begin_ns;
+	ret_report->elapsed_ns = ts_clock_monotonic_ns() - begin_ns;
 	for (size_t i = 0; i < run.n_kept; i++)
 		free(run.kept[i].bytes);
 	free(run.kept);

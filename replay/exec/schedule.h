@@ -65,11 +65,13 @@ struct ts_exec_exploration {
 	const struct ts_exec_decisions
 		*kept; /* of the only one; NULL: all, and fewer are tried where it differs */
 	size_t n_kept;
+	uint64_t until_ns; /* CLOCK_MONOTONIC: it returns at this time; 0: when all is done */
 };
 
 struct ts_exec_explored {
 	uint32_t n_schedules;  /* that were run */
 	uint32_t n_unfinished; /* of them: their time was over */
+	bool is_time_up;       /* further ones were not run */
 	uint32_t n_replays;    /* in all */
 	bool found;	       /* a result depends on the order */
 	uint64_t seed;

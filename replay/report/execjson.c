@@ -5,6 +5,7 @@
  * where the replays differ too, the program is what differs from run to run.
  */
 #include "proto/abi/base.h"
+#include "proto/abi/clock.h"
 #include "replay/report/checkjson.h"
 #include "replay/report/ended.h"
 #include "replay/report/names.h"
@@ -343,12 +344,39 @@ static void note_next(void *data, const struct ts_row_operation *operation, bool
 	now->done++;
 }
 
+static bool looks_inside(const struct ts_replay *replay)
+{
+	return replay->asked->n_check || replay->asked->schedules;
+}
+
+/* --check and --schedules have a limit for all their replays together. */
+static void begin_time(struct ts_replay *replay)
+{
+	uint64_t limit = replay->asked->time_limit_ns;
+
+	if (!looks_inside(replay))
+		return;
+	replay->until_ns = ts_clock_monotonic_ns() + (limit ? limit : TS_REPLAY_CHECKS_NS);
+}
+
+/* The time that the next replay may take; 0: any. */
+static uint64_t time_of_run(const struct ts_replay *replay)
+{
+	uint64_t now = ts_clock_monotonic_ns();
+
+	if (!replay->until_ns)
+		return replay->asked->time_limit_ns;
+	return now < replay->until_ns ? replay->until_ns - now : 1;
+}
+
 static struct ts_exec_options exec_options(struct ts_replay *replay)
 {
 	return (struct ts_exec_options){
-		.n_threads = 1,
+		.n_threads = looks_inside(replay) || !replay->options->n_threads
+				     ? 1
+				     : replay->options->n_threads,
 		.points_every = replay->asked->compare_every,
-		.time_ns = replay->asked->time_limit_ns,
+		.time_ns = time_of_run(replay),
 		.device_bytes = replay->options->device_bytes,
 		.next = replay->options->underway || is_on_device(replay) ? note_next : NULL,
 		.next_userdata = replay,
@@ -364,9 +392,10 @@ static int run_more(struct ts_replay *replay, uint32_t n)
 	bool is_refused = replay->first.refused;
 	int r = 0;
 
-	options.n_threads = 0;
+	options.n_threads = replay->options->n_threads;
 	while (!r && replay->n_replays < n && !replay->last.first.found) {
 		ts_exec_results_deinit(&now);
+		options.time_ns = time_of_run(replay);
 		r = ts_exec_run(replay->program, replay->executor, &options, &replay->results,
 				replay->options->cancel, &now, &replay->last);
 		/* A kernel of the one before has the device still: what was found up to then is told. */
@@ -388,10 +417,12 @@ static int run_more(struct ts_replay *replay, uint32_t n)
 static int run_all(struct ts_replay *replay)
 {
 	const Ts__Rpc__Query__Replay *asked = replay->asked;
-	struct ts_exec_options options = exec_options(replay);
+	struct ts_exec_options options;
 	uint32_t n = asked->repeat ? asked->repeat : asked->compare_every ? 2 : 1;
 	int r;
 
+	begin_time(replay);
+	options = exec_options(replay);
 	options.check = replay->check;
 	options.schedule = asked->schedules ? &replay->usual : NULL;
 	replay->now.doing = "replaying";

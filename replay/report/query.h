@@ -35,7 +35,8 @@ struct ts_query_options {
 		*cancel; /* set from anywhere: it ends with what was found so far; or NULL */
 	struct ts_underway *underway; /* is told how far it is (underway.h); or NULL */
 	const struct ts_executor
-		*device;       /* may be asked for beside those that need no device; or NULL */
+		*device;    /* may be asked for beside those that need no device; or NULL */
+	uint32_t n_threads; /* CPU threads for a virtual GPU's kernels; 0: the replay's default */
 	uint64_t device_bytes; /* what a virtual GPU has at most; 0: as much as its kind */
 };
 

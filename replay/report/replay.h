@@ -18,6 +18,8 @@
 #define TS_REPLAY_DEFAULT_LISTED 10u
 #define TS_REPLAY_MAX_EDITS	 256u
 #define TS_REPLAY_STEP_ROWS	 65536u
+#define TS_REPLAY_CHECKS_NS \
+	UINT64_C(60000000000) /* of --check and --schedules, if the query has no limit */
 
 /* A replay of one session, or of a trace. */
 struct ts_replay {
@@ -43,6 +45,8 @@ struct ts_replay {
 		usual; /* where other orders were asked for: as it is without decisions */
 	struct ts_exec_explored explored;
 	struct ts_check *check; /* NULL: nobody looks on */
+	uint64_t
+		until_ns; /* CLOCK_MONOTONIC: when all replays are over; 0: there is no such time */
 	bool is_interrupted;
 	bool is_said; /* that the trace's code runs on a device */
 	struct ts_state_map

@@ -27,6 +27,7 @@ int ts_schedulejson_run(struct ts_replay *replay, const struct ts_exec_options *
 		.unordered_blocks = asked->unordered_blocks,
 		.kept = asked->n_decisions ? kept : NULL,
 		.n_kept = asked->n_decisions,
+		.until_ns = replay->until_ns,
 	};
 	int r;
 
@@ -37,8 +38,7 @@ int ts_schedulejson_run(struct ts_replay *replay, const struct ts_exec_options *
 						     asked->decisions[i]->last};
 	options.check = NULL;
 	options.schedule = NULL;
-	options.time_ns = options.time_ns ? options.time_ns
-					  : LEAST_NS + TIMES_LONGER * replay->first.elapsed_ns;
+	options.time_ns = LEAST_NS + TIMES_LONGER * replay->first.elapsed_ns;
 	/* What could not be done by default cannot be compared. */
 	if (replay->first.refused)
 		return 0;
@@ -122,6 +122,8 @@ void ts_schedulejson_fill(struct ts_replay *replay, Ts__Rpc__ReplayResult *to)
 	TS_RPC_SET(to, first_seed, replay->asked->has_seed ? replay->asked->seed : 1);
 	if (explored->n_unfinished)
 		TS_RPC_SET(to, unfinished, explored->n_unfinished);
+	if (explored->is_time_up)
+		TS_RPC_SET(to, time_is_up, true);
 	if (!explored->found)
 		return;
 	to->seed = seed_of(replay);

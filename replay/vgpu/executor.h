@@ -43,6 +43,8 @@ struct ts_vgpu_executor_options {
 };
 #define TS_VGPU_OUTPUT_BYTES (1u << 20)
 #define TS_VGPU_MAX_THREADS  256
+/* Parses a number of CPU threads; NULL or "": 0, as many as the options' default. -EINVAL: not a number from 1 to TS_VGPU_MAX_THREADS. */
+int ts_vgpu_threads_parse(const char *text, uint32_t *ret_n_threads);
 
 struct ts_vgpu_ptx_executor;
 

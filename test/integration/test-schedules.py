@@ -27,6 +27,8 @@ class Schedules(harness.Case):
 
     def replay(self, path, *options):
         """(exit status, the JSON of each session)"""
+        if '--time-limit' not in options:
+            options += ('--time-limit', str(harness.SECONDS * (50 if ALL else 1)))
         result = harness.tsctl('replay', '--on', 'vgpu', '--json', *options, path, seconds=harness.SECONDS * (50 if ALL else 1))
         self.assertIn(result.status, (SAME, FOUND, BAD, DIFFERS), result)
         return result.status, [json.loads(line) for line in result.out.splitlines()]
@@ -124,6 +126,25 @@ class Schedules(harness.Case):
             self.assertEqual((status, session['verdict'], session['schedules']), (DIFFERS, 'differs', 5), (options, session))
             self.assertEqual((session['difference']['from'], session['difference']['expected'], session['difference']['found']),
                              ('capture', '01000000', '07000000'), session)
+
+    def test_time_limit(self):
+        """It holds for all orders together, and the answer has how many were tried; looking for mistakes has it as well."""
+        path = self.capture([harness.app('saxpy', 'driver'), '20'])
+        begin = time.monotonic()
+        status, (session,) = self.replay(path, '--schedules', '1000000', '--time-limit', '2')
+        self.assertLess(time.monotonic() - begin, 2 + harness.SECONDS / 10)
+        self.assertEqual((status, session['verdict'], session['time_is_up']), (SAME, 'same', True))
+        self.assertGreater(session['schedules'], 0)
+        self.assertLess(session['schedules'], 1000000)
+        text = harness.tsctl('replay', '--on', 'vgpu', '--schedules', '1000000', '--time-limit', '1', path)
+        self.assertEqual(text.status, SAME, text)
+        self.assertIn('the time limit was reached', text.out)
+        # A mistake that is found is told in the time, with fewer decisions left out.
+        path = self.capture([harness.app('faults', 'driver'), 'sum'])
+        begin = time.monotonic()
+        status, (session,) = self.replay(path, '--schedules', '1000000', '--time-limit', '2')
+        self.assertLess(time.monotonic() - begin, 2 + harness.SECONDS / 10)
+        self.assertEqual((status, session['verdict'], session['difference']['from']), (FOUND, 'nondeterministic', 'schedule'))
 
     def test_kernels_that_wait(self):
         """Where a kernel waits for another stream, no order can be tried: that is said, and is no verdict on the program."""

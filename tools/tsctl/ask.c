@@ -72,6 +72,7 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 					   .no_memory = ts_no_memory,
 					   .cancel = asking->cancel,
 					   .underway = asking->underway,
+					   .n_threads = asking->n_threads,
 					   .device = asking->device};
 	struct ts_query_end end;
 	int r;

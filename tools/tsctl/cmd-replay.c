@@ -4,6 +4,7 @@
  * that come of it; each kind of them is printed by a file of its own.
  */
 #include "replay/emulate/emulate.h"
+#include "replay/vgpu/executor.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/replay.h"
 #include "tools/tsctl/replaydebug.h"
@@ -364,6 +365,17 @@ static int apply_option(struct command *command, int option)
 	}
 }
 
+static int read_environment(struct ts_replay_asked *asked)
+{
+	const char *threads = secure_getenv("TRACESMITH_VGPU_THREADS");
+
+	if (!ts_vgpu_threads_parse(threads, &asked->asking.n_threads))
+		return 0;
+	ts_complain("TRACESMITH_VGPU_THREADS: '%s' is not a number from 1 to %d", threads,
+		    TS_VGPU_MAX_THREADS);
+	return -EINVAL;
+}
+
 /* Whether what was asked goes together. */
 static int check_asked(const struct ts_replay_asked *asked, const struct executor *executor)
 {
@@ -497,7 +509,7 @@ static int run_replay(int argc, char **argv)
 		fputs(ts_emulate_edit_help, stdout);
 		status = ts_finish_output(TS_EXIT_OK);
 	} else if (!is_bad && !ts_one_trace(argc, asked->asking.session, "replay", "") &&
-		   !check_asked(asked, command.executor)) {
+		   !check_asked(asked, command.executor) && !read_environment(asked)) {
 		asked->asking.file = argv[optind];
 		status = run_asked(&command);
 	}
@@ -523,7 +535,8 @@ const struct ts_command ts_command_replay = {
 		"      --what-if EDIT     emulate: run it edited: `kernel gemm*=2x`; @FILE; help\n"
 		"      --repeat K         vgpu, cuda: compare K replays with each other\n"
 		"      --compare-every N  vgpu, cuda: after every N operations, too\n"
-		"      --time-limit N     vgpu, cuda: give up a replay after N seconds\n"
+		"      --time-limit N     vgpu, cuda: end a replay after N seconds; with --check\n"
+		"                         and --schedules all of them (default there: 60)\n"
 		"      --check LIST       vgpu: find races, init (reads of what nobody wrote),\n"
 		"                         bounds, order (of operations) or all; exits 1 on a find\n"
 		"      --schedules N      vgpu: N other orders that a GPU may take: what depends\n"

@@ -113,7 +113,8 @@ static void print_tried(const Ts__Rpc__ReplayResult *result)
 	char figures[2][TS_OUT_FIGURE_BYTES];
 
 	if (!n) {
-		printf("  no order but the usual one was tried: nothing is known of others\n");
+		printf("  no order but the usual one was tried%s: nothing is known of others\n",
+		       result->time_is_up ? " in the time limit (--time-limit)" : "");
 		return;
 	}
 	printf("  %s order%s tried, from seed %" PRIu64 " on: ", ts_out_count(figures[0], n),
@@ -130,6 +131,8 @@ static void print_tried(const Ts__Rpc__ReplayResult *result)
 	if (late && late < n)
 		printf("  %s of them did not end in their time, and say nothing\n",
 		       ts_out_count(figures[1], late));
+	if (result->time_is_up)
+		printf("  further orders were not tried: the time limit was reached (--time-limit)\n");
 }
 
 void ts_replayschedule_print(const Ts__Rpc__ReplayResult *result)

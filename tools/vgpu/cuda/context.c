@@ -108,16 +108,13 @@ static int start_executor(void)
 		.output = print_output,
 		.fault = print_fault,
 	};
-	char *end = NULL;
-	long n = threads && *threads ? strtol(threads, &end, 10) : 0;
 
-	if (end && (*end || n < 1 || n > TS_VGPU_MAX_THREADS)) {
+	if (ts_vgpu_threads_parse(threads, &options.n_threads)) {
 		fprintf(stderr,
 			"tracesmith: TRACESMITH_VGPU_THREADS: '%s' is not a number from 1 to %d\n",
 			threads, TS_VGPU_MAX_THREADS);
 		return TS_CU_ERROR_NO_DEVICE;
 	}
-	options.n_threads = (uint32_t)n;
 	return result_of(ts_vgpu_executor_new(driver.vgpu, &options, &driver.executor));
 }
 
