@@ -67,6 +67,8 @@ enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 	case ID(cuMemHostRegister_v2):
 	case PTSZ(cuMemAllocAsync):
 	case PTSZ(cuMemAllocFromPoolAsync):
+	case ID(cuMemCreate):
+	case ID(cuMemMap):
 	case ID(cuStreamCreate):
 	case ID(cuStreamCreateWithPriority):
 	case ID(cuEventCreate):
@@ -120,6 +122,7 @@ enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 	case ID(cuMemFreeHost):
 	case ID(cuMemHostUnregister):
 	case PTSZ(cuMemFreeAsync):
+	case ID(cuMemUnmap):
 	case ID(cuModuleUnload):
 	case ID(cuLibraryUnload):
 	case ID(cuStreamDestroy_v2):
@@ -431,6 +434,59 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 	}
 }
 
+/* What became of memory that cuMemCreate() made: its number among handles. */
+enum {
+	HANDLE_UNKNOWN = 0,
+	HANDLE_CREATED,
+	HANDLE_MAPPED, /* once, then or now */
+};
+
+static void note_created(struct ts_capture *capture, const struct ts_record_operation *model,
+			 const struct ts_cu_mem_create_params *params)
+{
+	const struct ts_cu_mem_allocation_prop *prop = params->prop;
+	uint32_t *number = ts_handles_get(&capture->memory_numbers, *params->handle);
+
+	if (!number)
+		ts_lane_end(&capture->lane, TS_LANE_NO_MEMORY);
+	else
+		*number = HANDLE_CREATED;
+	if (prop->location.type != TS_CU_MEM_LOCATION_TYPE_DEVICE)
+		ts_capture_unsupported(capture, model, "cuMemCreate of the host's memory");
+}
+
+/* A mapping is an allocation at its address, so each piece of memory can have one mapping. */
+static void put_mapped(struct ts_capture *capture, const struct ts_record_operation *model,
+		       const struct ts_cu_mem_map_params *params)
+{
+	uint32_t *number = ts_handles_get(&capture->memory_numbers, params->handle);
+
+	if (!number)
+		ts_lane_end(&capture->lane, TS_LANE_NO_MEMORY);
+	else if (*number != HANDLE_CREATED)
+		ts_capture_unsupported(capture, model,
+				       *number == HANDLE_MAPPED
+					       ? "cuMemMap of memory that was mapped before"
+					       : "cuMemMap of memory that another process made");
+	else
+		*number = HANDLE_MAPPED;
+	put_alloc(capture, model, params->ptr, params->size, TS_OPERATION_MEMORY_MAPPED);
+}
+
+/* One call can unmap several mappings that lie side by side. */
+static void put_unmapped(struct ts_capture *capture, const struct ts_record_operation *model,
+			 const struct ts_cu_mem_unmap_params *params)
+{
+	const struct ts_memory_range *range;
+	uint64_t at = params->ptr;
+
+	while ((range = ts_memory_map_find(&capture->memory, at)) && range->start == at &&
+	       range->bytes <= params->ptr + params->size - at) {
+		at += range->bytes;
+		put_free(capture, model, range->start, TS_OPERATION_MEMORY_MAPPED);
+	}
+}
+
 static bool alloc_call(struct ts_capture *capture, uint32_t cbid, const void *params,
 		       struct ts_record_operation *model)
 {
@@ -485,6 +541,15 @@ static bool alloc_call(struct ts_capture *capture, uint32_t cbid, const void *pa
 			put_alloc(capture, model, *p->dev_ptr, p->byte_size, TS_OPERATION_ASYNC);
 		return true;
 	}
+	case ID(cuMemCreate):
+		note_created(capture, model, params);
+		return true;
+	case ID(cuMemMap):
+		put_mapped(capture, model, params);
+		return true;
+	case ID(cuMemUnmap):
+		put_unmapped(capture, model, params);
+		return true;
 	case ID(cuMemFree_v2):
 	case ID(cuMemFreeHost):
 	case ID(cuMemHostUnregister):

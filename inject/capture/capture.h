@@ -55,7 +55,8 @@ struct ts_capture {
 	struct ts_pages graphs;		 /* struct graph of each number */
 	size_t n_graphs;
 	struct ts_handles event_numbers;
-	struct ts_pages events; /* struct event of each number */
+	struct ts_handles memory_numbers; /* of cuMemCreate(): calls.c */
+	struct ts_pages events;		  /* struct event of each number */
 	size_t n_events;
 	struct ts_pages
 		pending; /* struct pending: copies to the host whose result is not known yet */

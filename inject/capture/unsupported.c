@@ -49,6 +49,7 @@ static bool is_harmless(uint32_t cbid)
 	/* Which stream's work the host may have to wait for. */
 	case PTSZ(cuStreamAttachMemAsync):
 	case ID(cuMemRelease):
+	case ID(cuMemAddressReserve):
 	case ID(cuMemAddressFree):
 		return true;
 	default:

@@ -668,7 +668,8 @@ enum ts_operation_kind {
 #define TS_OPERATION_SYNC_EVENT	    (1u << 8)
 #define TS_OPERATION_UNORDERED \
 	(1u << 9) /* another thread was in a call: which came first is not known */
-#define TS_OPERATION_OF_GRAPH (1u << 10) /* of the GRAPH_LAUNCH before it */
+#define TS_OPERATION_OF_GRAPH	   (1u << 10) /* of the GRAPH_LAUNCH before it */
+#define TS_OPERATION_MEMORY_MAPPED (1u << 11) /* by cuMemMap(), or unmapped */
 
 /* Streams that every context has, as `stream` names them. The per-thread one is the thread's. */
 #define TS_OPERATION_STREAM_LEGACY     1u

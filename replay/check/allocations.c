@@ -58,13 +58,13 @@ struct ts_check_allocation *ts_check_allocation_behind(
 	return i < allocations->n ? &allocations->all[i] : NULL;
 }
 
-int ts_check_alloc(struct ts_check *check, uint64_t address, uint64_t bytes, bool is_written,
-		   bool is_pinned)
+int ts_check_alloc(struct ts_check *check, uint64_t address, uint64_t bytes, uint32_t flags)
 {
 	struct ts_check_allocations *allocations = &check->allocations;
 	struct ts_check_allocation one = {.address = address,
 					  .bytes = bytes,
-					  .is_pinned = is_pinned};
+					  .is_pinned = flags & TS_CHECK_ALLOC_PINNED,
+					  .is_mapped = flags & TS_CHECK_ALLOC_MAPPED};
 	size_t i = count_to(allocations, address);
 
 	if (allocations->n == allocations->capacity) {
@@ -76,7 +76,7 @@ int ts_check_alloc(struct ts_check *check, uint64_t address, uint64_t bytes, boo
 		allocations->all = grown;
 		allocations->capacity = capacity;
 	}
-	if (!is_written && (check->what & TS_CHECK_INIT)) {
+	if (!(flags & TS_CHECK_ALLOC_WRITTEN) && (check->what & TS_CHECK_INIT)) {
 		one.written = calloc(bytes / 8 + 1, 1);
 		if (!one.written)
 			return -ENOMEM;

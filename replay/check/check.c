@@ -130,15 +130,15 @@ int ts_check_done(struct ts_check *check)
 	return check->error ? check->error : r;
 }
 
-/* What is copied is as written as where it came from: a copy of what nobody wrote is no mistake yet. */
-static void copy_written(struct ts_check *check, struct ts_check_allocation *to, uint64_t address,
-			 uint64_t bytes, uint64_t from)
+/*
+ * A copy's bytes are as written as those that they come from: a copy of bytes that nobody wrote is no mistake yet. All n bytes lie in
+ * `to`, and in one allocation where they come from.
+ */
+static void copy_written(struct ts_check_allocation *to, uint64_t address, uint64_t n,
+			 const struct ts_check_allocation *source, uint64_t from)
 {
-	const struct ts_check_allocation *source =
-		ts_check_allocation_at(&check->allocations, from);
-	uint64_t n = to->bytes - (address - to->address), unwritten;
+	uint64_t unwritten;
 
-	n = bytes < n ? bytes : n;
 	if (!to->written || !source || ts_check_is_written(source, from, n, &unwritten)) {
 		ts_check_mark_written(to, address, n);
 		return;
@@ -153,14 +153,29 @@ static void copy_written(struct ts_check *check, struct ts_check_allocation *to,
 	}
 }
 
+/* How many of n bytes lie in the allocation; all if there is none. */
+static uint64_t bytes_within(const struct ts_check_allocation *one, uint64_t address, uint64_t n)
+{
+	uint64_t left = one ? one->bytes - (address - one->address) : n;
+
+	return n < left ? n : left;
+}
+
 int ts_check_writes(struct ts_check *check, uint64_t address, uint64_t bytes, uint64_t from)
 {
-	struct ts_check_allocation *to = ts_check_allocation_at(&check->allocations, address);
+	uint64_t at = address, left = bytes, n;
+	struct ts_check_allocation *to;
 
-	if (to && from)
-		copy_written(check, to, address, bytes, from);
-	else if (to)
-		ts_check_mark_written(to, address, bytes);
+	/* Mappings lie side by side, and one write may go on from one into the next. */
+	for (; left && (to = ts_check_allocation_at(&check->allocations, at)); left -= n) {
+		const struct ts_check_allocation *source =
+			from ? ts_check_allocation_at(&check->allocations, from) : NULL;
+
+		n = bytes_within(source, from, bytes_within(to, at, left));
+		copy_written(to, at, n, source, from);
+		at += n;
+		from += from ? n : 0;
+	}
 	return check->what & TS_CHECK_ORDER
 		       ? ts_check_operations_touch(check, address, bytes, TS_CHECK_WRITE)
 		       : 0;

@@ -78,9 +78,11 @@ void ts_check_memory(struct ts_check *check,
 		     const uint8_t *(*memory)(void *userdata, uint64_t address, uint64_t n_bytes),
 		     void *userdata);
 
-/* Memory comes and goes. written: it has a content; pinned: it is the host's. */
-int ts_check_alloc(struct ts_check *check, uint64_t address, uint64_t bytes, bool is_written,
-		   bool is_pinned);
+#define TS_CHECK_ALLOC_WRITTEN (1u << 0) /* it has a content */
+#define TS_CHECK_ALLOC_PINNED  (1u << 1) /* it is the host's */
+#define TS_CHECK_ALLOC_MAPPED  (1u << 2) /* pointers go on into mapped memory beside it */
+/* Memory comes and goes. -ENOMEM. */
+int ts_check_alloc(struct ts_check *check, uint64_t address, uint64_t bytes, uint32_t flags);
 void ts_check_release(struct ts_check *check, uint64_t address);
 
 /* Before an operation, and after it and all that is told of it. */

@@ -8,10 +8,28 @@
 
 #define MAX_BIAS_BYTES 64u
 
+static bool is_beside(const struct ts_check_allocation *one, const struct ts_check_allocation *next)
+{
+	return one->is_mapped && next->is_mapped && one->address + one->bytes == next->address;
+}
+
+/* With one mapping, all mappings that lie side by side with it are reached: they are one stretch of addresses. */
 static void reach(struct ts_check *check, const struct ts_check_allocation *allocation)
 {
-	if (allocation)
-		check->kernel.reached[allocation - check->allocations.all] = true;
+	const struct ts_check_allocations *allocations = &check->allocations;
+	bool *reached = check->kernel.reached;
+	size_t first, last;
+
+	if (!allocation || reached[allocation - allocations->all])
+		return;
+	first = last = (size_t)(allocation - allocations->all);
+	while (first && is_beside(&allocations->all[first - 1], &allocations->all[first]))
+		first--;
+	while (last + 1 < allocations->n &&
+	       is_beside(&allocations->all[last], &allocations->all[last + 1]))
+		last++;
+	for (size_t i = first; i <= last; i++)
+		reached[i] = true;
 }
 
 /*

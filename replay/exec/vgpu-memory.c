@@ -36,13 +36,16 @@ int ts_exec_vgpu_tell_alloc(struct vgpu_state *state, uint64_t address, uint64_t
 			    const struct ts_row_operation *operation)
 {
 	const uint32_t flags = operation ? operation->flags : 0;
+	uint32_t check = 0;
 
 	/* Variables have a first value; what the host reaches it may have written. */
-	return state->check ? ts_check_alloc(state->check, address, bytes,
-					     !operation || (flags & (TS_OPERATION_MEMORY_PINNED |
-								     TS_OPERATION_MEMORY_MANAGED)),
-					     flags & TS_OPERATION_MEMORY_PINNED)
-			    : 0;
+	if (!operation || (flags & (TS_OPERATION_MEMORY_PINNED | TS_OPERATION_MEMORY_MANAGED)))
+		check |= TS_CHECK_ALLOC_WRITTEN;
+	if (flags & TS_OPERATION_MEMORY_PINNED)
+		check |= TS_CHECK_ALLOC_PINNED;
+	if (flags & TS_OPERATION_MEMORY_MAPPED)
+		check |= TS_CHECK_ALLOC_MAPPED;
+	return state->check ? ts_check_alloc(state->check, address, bytes, check) : 0;
 }
 
 void ts_exec_vgpu_wait(struct vgpu_state *state)
@@ -70,7 +73,12 @@ int ts_exec_vgpu_unplace(struct vgpu_state *state, uint64_t address)
 int ts_exec_vgpu_alloc(void *userdata, const struct ts_row_operation *operation,
 		       const struct ts_exec_io *io)
 {
-	const uint32_t shared = TS_OPERATION_MEMORY_PINNED | TS_OPERATION_MEMORY_MANAGED;
+	/*
+	 * Of mapped memory and of pools, the capture has not which devices reach it (cuMemSetAccess(), cuMemPoolSetAccess()): here all
+	 * devices do.
+	 */
+	const uint32_t shared = TS_OPERATION_MEMORY_PINNED | TS_OPERATION_MEMORY_MANAGED |
+				TS_OPERATION_MEMORY_MAPPED | TS_OPERATION_ASYNC;
 	const uint32_t all = (1u << TS_VGPU_MAX_DEVICES) - 1;
 	struct vgpu_state *state = userdata;
 	uint32_t context;
@@ -91,10 +99,29 @@ int ts_exec_vgpu_free(void *userdata, const struct ts_row_operation *operation,
 	return ts_exec_vgpu_result(state, io, ts_exec_vgpu_unplace(state, operation->dst));
 }
 
-static int check_reach(struct vgpu_state *state, const struct ts_exec_io *io, uint64_t address,
-		       uint64_t extent)
+/* How many bytes of the allocation lie from the address on; 0: there is none. */
+static uint64_t bytes_from(const struct vgpu_state *state, uint64_t address)
 {
+	size_t i = ts_exec_allocations_find(&state->allocations, address, 1);
+	const struct ts_exec_allocation *one = i == SIZE_MAX ? NULL : &state->allocations.all[i];
+
+	return one ? one->start + one->bytes - address : 0;
+}
+
+/* `is_row`: it has no gaps, and may go on from one mapping into the next. */
+static int check_reach(struct vgpu_state *state, const struct ts_exec_io *io, uint64_t address,
+		       uint64_t extent, bool is_row)
+{
+	uint64_t at = address, left = extent, n;
+
 	if (ts_exec_allocations_find(&state->allocations, address, extent) != SIZE_MAX)
+		return 0;
+	while (is_row && left && (n = bytes_from(state, at))) {
+		n = n < left ? n : left;
+		at += n;
+		left -= n;
+	}
+	if (is_row && !left)
 		return 0;
 	return ts_exec_refuse(io, "0x%llx and the %llu bytes there are in no allocation",
 			      (unsigned long long)address, (unsigned long long)extent);
@@ -143,6 +170,27 @@ static int host_side(struct vgpu_state *state, const uint8_t *bytes, size_t n,
 	return r;
 }
 
+/* A row that lies in several mappings is several copies. */
+static int copy_pieces(struct vgpu_state *state, const struct ts_exec_io *io,
+		       struct ts_vgpu_stream *stream, struct ts_vgpu_copy copy, bool is_row)
+{
+	uint64_t left = copy.width, src, dst;
+	int r;
+
+	do {
+		src = is_row ? bytes_from(state, copy.src) : 0;
+		dst = is_row ? bytes_from(state, copy.dst) : 0;
+		/* One of ours is in no allocation, and all of it is there. */
+		copy.width = src && src < left ? src : left;
+		copy.width = dst && dst < copy.width ? dst : copy.width;
+		r = ts_exec_vgpu_result(state, io, ts_vgpu_copy(stream, &copy));
+		left -= copy.width;
+		copy.src += copy.width;
+		copy.dst += copy.width;
+	} while (!r && left);
+	return r;
+}
+
 int ts_exec_vgpu_copy(void *userdata, const struct ts_row_operation *operation,
 		      const struct ts_exec_io *io)
 {
@@ -161,6 +209,7 @@ int ts_exec_vgpu_copy(void *userdata, const struct ts_row_operation *operation,
 		/* What the host reads is there when this returns. */
 		.async = !(operation->flags & TS_OPERATION_DST_HOST),
 	};
+	const bool is_row = height <= 1 && operation->depth <= 1;
 	struct stream stream;
 	int r = ts_exec_vgpu_stream(state, operation, io, &stream);
 
@@ -173,7 +222,7 @@ int ts_exec_vgpu_copy(void *userdata, const struct ts_row_operation *operation,
 	} else if (!r) {
 		r = ts_exec_extent(operation, width, operation->depth, operation->src_pitch,
 				   operation->src_slice, &extent)
-			    ? check_reach(state, io, operation->src, extent)
+			    ? check_reach(state, io, operation->src, extent, is_row)
 			    : ts_exec_refuse(io, "its rows make no sense");
 	}
 	if (!r && io->out) {
@@ -183,10 +232,10 @@ int ts_exec_vgpu_copy(void *userdata, const struct ts_row_operation *operation,
 	} else if (!r) {
 		r = ts_exec_extent(operation, width, operation->depth, operation->dst_pitch,
 				   operation->dst_slice, &extent)
-			    ? check_reach(state, io, operation->dst, extent)
+			    ? check_reach(state, io, operation->dst, extent, is_row)
 			    : ts_exec_refuse(io, "its rows make no sense");
 	}
-	r = r ?: ts_exec_vgpu_result(state, io, ts_vgpu_copy(stream.vgpu, &copy));
+	r = r ?: copy_pieces(state, io, stream.vgpu, copy, is_row);
 	if (!r && io->out && copy.dst != (uint64_t)(uintptr_t)io->out)
 		memcpy(io->out, state->staging, io->out_bytes);
 	return r;
@@ -213,8 +262,19 @@ int ts_exec_vgpu_fill(void *userdata, const struct ts_row_operation *operation,
 		return r;
 	if (!ts_exec_fill_extent(operation, &width, &extent))
 		return ts_exec_refuse(io, "its rows make no sense");
-	r = check_reach(state, io, operation->dst, extent);
-	return r ?: ts_exec_vgpu_result(state, io, ts_vgpu_fill(stream.vgpu, &fill));
+	r = check_reach(state, io, operation->dst, extent, operation->height <= 1);
+	while (!r && fill.width) {
+		uint64_t n = bytes_from(state, fill.dst) / fill.element_bytes;
+		const uint64_t rest = fill.width - (n && n < fill.width ? n : fill.width);
+
+		/* A row that lies in several mappings is several fills. */
+		if (operation->height <= 1)
+			fill.width -= rest;
+		r = ts_exec_vgpu_result(state, io, ts_vgpu_fill(stream.vgpu, &fill));
+		fill.dst += fill.width * fill.element_bytes;
+		fill.width = operation->height <= 1 ? rest : 0;
+	}
+	return r;
 }
 
 int ts_exec_vgpu_host_write(void *userdata, const struct ts_row_operation *operation,
@@ -226,7 +286,7 @@ int ts_exec_vgpu_host_write(void *userdata, const struct ts_row_operation *opera
 
 	if (!io->content)
 		return ts_exec_refuse(io, "it has no content");
-	r = check_reach(state, io, operation->dst, io->content->n);
+	r = check_reach(state, io, operation->dst, io->content->n, false);
 	r = r
 		    ?: ts_exec_vgpu_result(state, io,
 					   ts_vgpu_resolve(state->vgpu, operation->dst,

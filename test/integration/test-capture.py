@@ -67,6 +67,20 @@ class Replay(harness.Case):
     def test_network(self):
         self.check_app('network')
 
+    def test_mapped_memory_and_pools_of_two_devices(self):
+        program = [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'mapped.py')]
+        for vgpu in ('small:2', 'small'):
+            path = self.capture(program, vgpu=vgpu)
+            session, = self.check_same(path)
+            self.assertEqual(session['results'], 4 if vgpu == 'small:2' else 3)
+            self.assertEqual(session.get('unchecked', 0), 0)
+            self.assertEqual(self.replay(path, '--check', 'all')[1][0].get('findings', []), [])
+            self.assertEqual(self.replay(path, '--schedules', '3')[0], SAME)
+            os.unlink(path)
+        # What a capture cannot tell is named.
+        path = self.capture(program + ['again'])
+        self.assertEqual(self.replay(path)[1][0]['unsupported'], ['cuMemMap of memory that was mapped before'])
+
     def test_graph(self):
         self.check_app('graph', '5')
 

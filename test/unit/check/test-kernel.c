@@ -106,7 +106,7 @@ static void bench_init(struct bench *b, const char *ptx, uint32_t what)
 	ts_check_int(ts_ptx_engine_observe(b->device.engine, ts_check_observer(b->check)), 0);
 	b->words = device_alloc(&b->device, 4096);
 	memset(device_host(&b->device, b->words), 0, 4096);
-	ts_check_int(ts_check_alloc(b->check, b->words, 4096, true, false), 0);
+	ts_check_int(ts_check_alloc(b->check, b->words, 4096, TS_CHECK_ALLOC_WRITTEN), 0);
 }
 
 static void bench_deinit(struct bench *b)
@@ -239,7 +239,7 @@ TS_TEST(unwritten)
 	/* Words 64 to 95, of which 70 is not there. */
 	bench_init(&b, text, TS_CHECK_INIT);
 	more = device_alloc(&b.device, 512);
-	ts_check_int(ts_check_alloc(b.check, more, 512, false, false), 0);
+	ts_check_int(ts_check_alloc(b.check, more, 512, 0), 0);
 	ts_check_int(ts_check_writes(b.check, more, 280, 0), 0);
 	ts_check_int(ts_check_writes(b.check, more + 284, 512 - 284, 0), 0);
 	DEVICE_RUN(&b.device, "unwritten_global", 1, 32, more);
@@ -262,8 +262,8 @@ TS_TEST(copied_as_it_is)
 	bench_init(&b, text, TS_CHECK_INIT);
 	from = device_alloc(&b.device, 512);
 	to = device_alloc(&b.device, 512);
-	ts_check_int(ts_check_alloc(b.check, from, 512, false, false), 0);
-	ts_check_int(ts_check_alloc(b.check, to, 512, false, false), 0);
+	ts_check_int(ts_check_alloc(b.check, from, 512, 0), 0);
+	ts_check_int(ts_check_alloc(b.check, to, 512, 0), 0);
 	ts_check_int(ts_check_writes(b.check, from, 500, 0), 0);
 	ts_check_int(ts_check_writes(b.check, to, 512, from), 0);
 	DEVICE_RUN(&b.device, "unwritten_global", 1, 64, to);
@@ -319,7 +319,7 @@ static uint64_t found_in_padding(const char *kernel, uint32_t what)
 
 	bench_init(&b, padding, what);
 	ts_check_release(b.check, b.words);
-	ts_check_int(ts_check_alloc(b.check, b.words + 512, 28, false, false), 0);
+	ts_check_int(ts_check_alloc(b.check, b.words + 512, 28, 0), 0);
 	DEVICE_RUN(&b.device, kernel, 1, 1, b.words);
 	finding = only(&b);
 	if (finding) {
@@ -346,15 +346,19 @@ TS_TEST(padding_is_out_of_bounds)
 
 /* What one launch did is over when the next one begins. */
 /* What is written lies in another allocation: how the kernel came there matters. */
-static size_t strays(const char *kernel, uint32_t what, bool is_at_end)
+static size_t strays_into(const char *kernel, uint32_t what, bool is_at_end, uint32_t flags)
 {
 	struct bench b;
 	uint64_t other, way, word;
 	size_t n;
 
 	bench_init(&b, text, what);
+	if (flags & TS_CHECK_ALLOC_MAPPED) {
+		ts_check_release(b.check, b.words);
+		ts_check_int(ts_check_alloc(b.check, b.words, 4096, flags), 0);
+	}
 	other = device_alloc(&b.device, 4096);
-	ts_check_int(ts_check_alloc(b.check, other, 4096, true, false), 0);
+	ts_check_int(ts_check_alloc(b.check, other, 4096, flags), 0);
 	way = other - b.words;
 	memcpy(device_host(&b.device, b.words) + 64, &way, sizeof(way));
 	word = other + (is_at_end ? 4092 : 0);
@@ -370,6 +374,11 @@ static size_t strays(const char *kernel, uint32_t what, bool is_at_end)
 	return n;
 }
 
+static size_t strays(const char *kernel, uint32_t what, bool is_at_end)
+{
+	return strays_into(kernel, what, is_at_end, TS_CHECK_ALLOC_WRITTEN);
+}
+
 TS_TEST(another_allocation)
 {
 	ts_check_int(strays("far", TS_CHECK_BOUNDS, false), 1);
@@ -377,6 +386,10 @@ TS_TEST(another_allocation)
 	ts_check_int(strays("led", TS_CHECK_BOUNDS, true), 0);
 	/* Who does not ask is not told. */
 	ts_check_int(strays("far", TS_CHECK_INIT, false), 0);
+	/* Mapped memory that lies side by side is one stretch. */
+	ts_check_int(strays_into("far", TS_CHECK_BOUNDS, false,
+				 TS_CHECK_ALLOC_WRITTEN | TS_CHECK_ALLOC_MAPPED),
+		     0);
 }
 
 static const uint8_t *memory_of(void *userdata, uint64_t address, uint64_t n_bytes)
@@ -400,7 +413,7 @@ static size_t with_constant(const char *kernel, bool is_pointer, bool is_known)
 	if (is_known)
 		ts_check_memory(b.check, memory_of, &b.device);
 	other = device_alloc(&b.device, 4096);
-	ts_check_int(ts_check_alloc(b.check, other, 4096, true, false), 0);
+	ts_check_int(ts_check_alloc(b.check, other, 4096, TS_CHECK_ALLOC_WRITTEN), 0);
 	way = other - b.words;
 	memcpy(device_host(&b.device, b.words) + 64, &way, sizeof(way));
 	ts_ptx_image_variable(b.device.image, 0, &where);
@@ -429,10 +442,10 @@ TS_TEST(a_pointer_in_the_heap)
 
 	bench_init(&b, text, TS_CHECK_BOUNDS);
 	other = device_alloc(&b.device, 4096);
-	ts_check_int(ts_check_alloc(b.check, other, 4096, true, false), 0);
+	ts_check_int(ts_check_alloc(b.check, other, 4096, TS_CHECK_ALLOC_WRITTEN), 0);
 	/* What the pointer to the node lies beside. */
 	between = device_alloc(&b.device, 512);
-	ts_check_int(ts_check_alloc(b.check, between, 512, true, false), 0);
+	ts_check_int(ts_check_alloc(b.check, between, 512, TS_CHECK_ALLOC_WRITTEN), 0);
 	node = device_alloc(&b.device, 16);
 	memcpy(device_host(&b.device, b.words), &node, sizeof(node));
 	memcpy(device_host(&b.device, node), &other, sizeof(other));
@@ -450,7 +463,7 @@ TS_TEST(a_pointer_before_what_it_is_to)
 	bench_init(&b, text, TS_CHECK_BOUNDS);
 	other = device_alloc(&b.device, 4096);
 	ts_check_int(other, b.words + 4096);
-	ts_check_int(ts_check_alloc(b.check, other, 4096, true, false), 0);
+	ts_check_int(ts_check_alloc(b.check, other, 4096, TS_CHECK_ALLOC_WRITTEN), 0);
 	word = other - 4;
 	memcpy(device_host(&b.device, b.words), &word, sizeof(word));
 	DEVICE_RUN(&b.device, "counts_from_one", 1, 1, b.words);
