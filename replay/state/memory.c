@@ -274,7 +274,14 @@ static int compare_live(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static int list_holders(struct pass *pass, bool device_only, size_t max,
+/* The module frees its variables, not the program. */
+static bool is_programs_own(uint32_t kind)
+{
+	return kind != TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC &&
+	       kind != TS_CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC;
+}
+
+static int list_holders(struct pass *pass, bool (*is_listed)(uint32_t kind), size_t max,
 			struct ts_memory_holders *ret)
 {
 	if (pass->n_live)
@@ -286,7 +293,7 @@ static int list_holders(struct pass *pass, bool device_only, size_t max,
 	for (size_t i = 0; i < pass->n_live; i++) {
 		const struct ts_memory_holder *holder = &pass->live[i].holder;
 
-		if (device_only && !ts_memory_is_device(holder->row.memory_kind))
+		if (!is_listed(holder->row.memory_kind))
 			continue;
 		ret->n++;
 		ret->bytes += holder->row.bytes;
@@ -393,7 +400,7 @@ static int read_whole(struct ts_memory *memory, struct ts_sbt_reader *reader, ui
 	int r = read_rows(&pass, reader, session);
 
 	if (!r)
-		r = list_holders(&pass, false, max_listed, &memory->never_freed);
+		r = list_holders(&pass, is_programs_own, max_listed, &memory->never_freed);
 	if (r)
 		return r;
 	if (pass.n_groups)
@@ -413,7 +420,7 @@ static int read_to_peak(struct ts_memory *memory, struct ts_sbt_reader *reader, 
 	if (!memory->peak_bytes)
 		return 0;
 	r = read_rows(&pass, reader, session);
-	return r ? r : list_holders(&pass, true, max_listed, &memory->at_peak);
+	return r ? r : list_holders(&pass, ts_memory_is_device, max_listed, &memory->at_peak);
 }
 
 int ts_memory_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,

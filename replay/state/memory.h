@@ -54,7 +54,7 @@ struct ts_memory {
 	/* The most that was live in each of as many equal parts of the trace. */
 	uint64_t from_ns, to_ns;
 	uint64_t points[TS_MEMORY_POINTS];
-	struct ts_memory_holders never_freed; /* of any kind */
+	struct ts_memory_holders never_freed; /* of any kind but modules' variables */
 	uint64_t n_unknown_frees; /* of what was not allocated, as far as the trace knows */
 	uint64_t n_lost_frees; /* that were not recorded: what was live there was allocated anew */
 	bool is_damaged;       /* blocks were left out: what they held is missing here */

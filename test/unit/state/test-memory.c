@@ -11,6 +11,7 @@
 
 #define PINNED 2
 #define DEVICE 3
+#define STATIC 6
 
 static struct ts_sbt_session_writer *session;
 
@@ -37,6 +38,7 @@ static void add(unsigned int type, uint64_t time_ns, uint64_t address, uint64_t 
  *	b  200     |===========		never freed
  *	c   50       |=|		pinned: no device's
  *	a   10             |====	its address again, never freed
+ *	v   40             |====	a module's variable: the program does not free it
  *	x          f			freed, but not allocated
  */
 static int write_trace(void)
@@ -54,6 +56,7 @@ static int write_trace(void)
 	add(TS_ROW_FREE, 1400, 0xa0, 100, DEVICE);
 	add(TS_ROW_FREE, 1500, 0xc0, 50, PINNED);
 	add(TS_ROW_ALLOC, 1600, 0xa0, 10, DEVICE);
+	add(TS_ROW_ALLOC, 1600, 0xd0, 40, STATIC);
 	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
 	ts_sbt_session_writer_free(session);
 	ts_check_int(ts_sbt_writer_finish(writer), 0);
@@ -98,7 +101,7 @@ TS_TEST(is_told_by_kind)
 {
 	struct ts_memory *memory = read_memory(10);
 
-	ts_check_int(memory->n_groups, 2);
+	ts_check_int(memory->n_groups, 3);
 	ts_check_int(memory->groups[0].kind, PINNED);
 	ts_check_int(memory->groups[0].peak_bytes, 50);
 	ts_check_int(memory->groups[0].live_bytes, 0);
