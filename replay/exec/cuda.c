@@ -6,6 +6,7 @@
  */
 #include "proto/abi/clock.h"
 #include "replay/exec/cuda-internal.h"
+#include "replay/exec/fault.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,32 +52,15 @@ static const char *error_text(const struct ts_exec_cuda_driver *driver, int erro
 	return text ? text : "an error that it has no text for";
 }
 
-/* A kernel's own doing, which the next call is told of, whichever it is. */
-static bool is_fault(int error)
-{
-	switch (error) {
-	case TS_CU_ERROR_ILLEGAL_ADDRESS:
-	case TS_CU_ERROR_LAUNCH_TIMEOUT:
-	case TS_CU_ERROR_ASSERT:
-	case TS_CU_ERROR_HARDWARE_STACK_ERROR:
-	case TS_CU_ERROR_ILLEGAL_INSTRUCTION:
-	case TS_CU_ERROR_MISALIGNED_ADDRESS:
-	case TS_CU_ERROR_INVALID_ADDRESS_SPACE:
-	case TS_CU_ERROR_INVALID_PC:
-	case TS_CU_ERROR_LAUNCH_FAILED:
-		return true;
-	default:
-		return false;
-	}
-}
-
 int ts_exec_cuda_result(const struct cuda_state *state, const struct ts_exec_io *io, int r)
 {
 	if (!r)
 		return 0;
 	if (r == TS_CU_ERROR_OUT_OF_MEMORY)
 		return ts_exec_refuse(io, "the device's memory is spent");
-	if (is_fault(r))
+	if (ts_exec_is_fault(r) && io->fault)
+		*io->fault = r;
+	if (ts_exec_is_fault(r))
 		return ts_exec_refuse(io, "a kernel faulted: %s", error_text(&state->driver, r));
 	return ts_exec_refuse(io, "the driver says: %s (error %d)", error_text(&state->driver, r),
 			      r);

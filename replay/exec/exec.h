@@ -30,6 +30,7 @@ struct ts_exec_io {
 	uint8_t *out;	  /* where it writes to on the host: its rows without gaps */
 	size_t out_bytes;
 	char *text; /* TS_EXEC_TEXT_BYTES: why it is refused, one line */
+	int *fault; /* CUDA's error, set if the operation is refused because a kernel faulted; or NULL */
 };
 
 struct ts_exec_schedule;
@@ -178,6 +179,7 @@ struct ts_exec_report {
 	uint64_t refused; /* the sequence of the operation that could not be done; 0: all were */
 	uint64_t refused_op_id;
 	char text[TS_EXEC_TEXT_BYTES]; /* why */
+	int fault; /* CUDA's error if a kernel's fault is why; 0: it is not */
 	struct ts_exec_notes notes;
 };
 

@@ -234,7 +234,7 @@ static int do_operation(struct run *run, const struct ts_row_operation *operatio
 /* Each over before the next one; where it cannot be done what was found of it is told all the same. */
 static int do_checked(struct run *run, const struct ts_row_operation *operation)
 {
-	const struct ts_exec_io io = {.text = run->report->text};
+	const struct ts_exec_io io = {.text = run->report->text, .fault = &run->report->fault};
 	int r = ts_check_begin(run->check, operation), done;
 
 	r = r ?: do_operation(run, operation);
@@ -246,7 +246,7 @@ static int do_checked(struct run *run, const struct ts_row_operation *operation)
 
 static int do_debugged(struct run *run, const struct ts_row_operation *operation)
 {
-	const struct ts_exec_io io = {.text = run->report->text};
+	const struct ts_exec_io io = {.text = run->report->text, .fault = &run->report->fault};
 	int r = do_operation(run, operation);
 
 	return r ?: run->executor->finish(run->state, &io);
@@ -311,7 +311,7 @@ static bool may_write(const struct ts_row_operation *operation)
 static int check_point(struct run *run, const struct ts_row_operation *operation)
 {
 	struct point point = {run, operation};
-	struct ts_exec_io io = {.text = run->report->text};
+	struct ts_exec_io io = {.text = run->report->text, .fault = &run->report->fault};
 	const uint8_t *bytes;
 	uint64_t n;
 	int r;
@@ -335,7 +335,7 @@ static int check_point(struct run *run, const struct ts_row_operation *operation
 
 static int finish(struct run *run)
 {
-	struct ts_exec_io io = {.text = run->report->text};
+	struct ts_exec_io io = {.text = run->report->text, .fault = &run->report->fault};
 	int r = run->executor->finish(run->state, &io);
 
 	run->report->n_unchecked += run->n_kept;
@@ -380,7 +380,7 @@ static bool is_cancelled(const volatile int *cancel)
 static int do_next(void *userdata, const struct ts_row_operation *operation)
 {
 	struct run *run = userdata;
-	const struct ts_exec_io io = {.text = run->report->text};
+	const struct ts_exec_io io = {.text = run->report->text, .fault = &run->report->fault};
 	bool counts = ts_exec_program_counts(run->program,
 					     (size_t)(operation - run->program->operations));
 	int r;
@@ -399,7 +399,7 @@ static int do_next(void *userdata, const struct ts_row_operation *operation)
 static int run_in_order(struct run *run, struct ts_exec_order *order)
 {
 	const struct ts_exec_program *program = run->program;
-	const struct ts_exec_io io = {.text = run->report->text};
+	const struct ts_exec_io io = {.text = run->report->text, .fault = &run->report->fault};
 	int r = 0;
 
 	for (size_t i = 0; !r && i < program->n && !is_over(run); i++) {

@@ -4,6 +4,7 @@
  * and nothing of this process lies at them: what an operation may read or write is what was allocated by operations before it.
  * Allocations come and go in this thread alone (frees in a stream's order wait for the stream), so that what was checked stays so.
  */
+#include "replay/exec/fault.h"
 #include "replay/exec/schedule.h"
 #include "replay/exec/vgpu-internal.h"
 
@@ -34,6 +35,8 @@ int ts_exec_vgpu_result(struct vgpu_state *state, const struct ts_exec_io *io, i
 					      TS_EXEC_TIME_IS_UP ", and a kernel was at it still");
 		if (!strncmp(state->fault, waits, strlen(waits)))
 			return ts_exec_refuse(io, "%s", TS_EXEC_WAITS);
+		if (io->fault)
+			*io->fault = ts_exec_fault_of_vgpu(r);
 		return ts_exec_refuse(io, "a kernel faulted: %s",
 				      *state->fault ? state->fault : "the device does not say how");
 	}

@@ -6,6 +6,7 @@
  */
 #include "proto/abi/base.h"
 #include "proto/abi/clock.h"
+#include "replay/exec/fault.h"
 #include "replay/report/checkjson.h"
 #include "replay/report/ended.h"
 #include "replay/report/names.h"
@@ -227,11 +228,14 @@ static void fill_result(struct ts_replay *replay, Ts__Rpc__ReplayResult *to)
 	to->verdict = ts_pool_copy(&replay->pool, is_nondeterministic(replay) ? "nondeterministic"
 						  : first->capture.found      ? "differs"
 						  : ts_exec_is_unfinished(first) ? "unfinished"
+						  : replay->faults_as_captured	 ? "same"
 						  : first->refused		 ? "differs"
 						  : replay->is_interrupted	 ? "interrupted"
 										 : "same");
 	if (replay->is_interrupted)
 		TS_RPC_SET(to, interrupted, true);
+	if (replay->faults_as_captured)
+		TS_RPC_SET(to, faulted_as_captured, true);
 	TS_RPC_SET(to, operations, first->n_operations);
 	TS_RPC_SET(to, captured, replay->program->n_selected);
 	if (replay->program->selected)
@@ -446,6 +450,40 @@ static int run_all(struct ts_replay *replay)
 	return run_more(replay, n);
 }
 
+/* The first call of the captured program, in its own order, that returned a kernel's fault; 0: none did. */
+static int find_captured_fault(struct ts_replay *replay, uint64_t *ret_op_id, int *ret_error)
+{
+	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_API),
+						      .session = replay->program->session};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_sbt_row row;
+	int r = ts_sbt_cursor_new(replay->reader, &options, &cursor);
+
+	*ret_op_id = UINT64_MAX;
+	*ret_error = 0;
+	while (!r && !(r = ts_sbt_cursor_next(cursor, &row)))
+		if (ts_exec_is_fault(row.api->result) && row.api->op_id < *ret_op_id) {
+			*ret_op_id = row.api->op_id;
+			*ret_error = row.api->result;
+		}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+/* A program whose kernel faulted is the same if its replay ends by the same fault before the call that returned it. */
+static int compare_faults(struct ts_replay *replay)
+{
+	const struct ts_exec_report *first = &replay->first;
+	uint64_t op_id;
+	int error, r;
+
+	if (!first->refused || !first->fault || first->capture.found)
+		return 0;
+	r = find_captured_fault(replay, &op_id, &error);
+	replay->faults_as_captured = !r && error == first->fault && op_id >= first->refused_op_id;
+	/* Damage elsewhere in the trace is none of the program. */
+	return r < 0 ? r : 0;
+}
+
 int ts_replay_exec(struct ts_replay *replay)
 {
 	int r = ts_checkjson_what(replay->asked->check, replay->asked->n_check, &replay->what);
@@ -462,5 +500,6 @@ int ts_replay_exec(struct ts_replay *replay)
 		replay->is_interrupted = true;
 		r = 0;
 	}
+	r = r ?: compare_faults(replay);
 	return r ?: give_result(replay);
 }

@@ -75,6 +75,13 @@ class Check(harness.Case):
         self.assertEqual(found['address'], found['allocation'] + 1024)
         self.assertEqual(operations[found['access']['sequence']]['kind'], 'launch')
         self.assertIn('outside of what is allocated', text)
+        # Its fault is the program's: a replay that ends by the same one is the same.
+        path = self.path('recorded.sbt')
+        result = harness.tsctl('replay', '--on', 'vgpu', '--json', path)
+        session = json.loads(result.out)
+        self.assertEqual((result.status, session['verdict'], session['faulted_as_captured']), (0, 'same', True), result)
+        self.assertIn('a kernel faulted', session['refusal']['why'])
+        self.assertIn('ended the work, as in the capture', harness.tsctl('replay', '--on', 'vgpu', path).out)
 
     def test_another_allocation(self):
         """What is there is allocated, and the kernel was not given it."""

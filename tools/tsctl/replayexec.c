@@ -116,8 +116,10 @@ void ts_replayexec_print(const Ts__Rpc__ReplayResult *result)
 	if (result->difference)
 		print_difference(result->difference);
 	if (result->refusal) {
-		printf("Operation %" PRIu64 " (%s) could not be done: ", result->refusal->sequence,
-		       result->refusal->kind ? result->refusal->kind : "of an unknown kind");
+		printf("Operation %" PRIu64 " (%s) %s: ", result->refusal->sequence,
+		       result->refusal->kind ? result->refusal->kind : "of an unknown kind",
+		       result->faulted_as_captured ? "ended the work, as in the capture"
+						   : "could not be done");
 		ts_out_text(stdout, result->refusal->why);
 		printf(".\n");
 		if (result->refusal->stack)
