@@ -3,9 +3,11 @@
  * Fatbins: the container in which nvcc embeds device code for several architectures. Its layout is not documented; what
  * is here was found by looking at what nvcc 12 and 13 write. Payloads may be plain, LZ4 or zstd compressed.
  */
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <lz4.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #define WRAPPER_MAGIC	 0x466243b1u
 #define FATBIN_MAGIC	 0xba55ed50u
 #define ELF_MAGIC	 0x464c457fu
+#define LEAST_SM	 50u
 
 #define ENTRY_PTX	 1
 #define ENTRY_FLAG_LZ4	 0x2000u
@@ -203,6 +206,27 @@ static int add_wrapper(struct texts *texts, const struct wrapper *wrapper, unsig
 	return r == -ENODATA ? 0 : r;
 }
 
+/* An ELF file for NVIDIA's machines has the architecture in e_flags: in the lowest byte, from CUDA 13 on in the next one. */
+static unsigned target_of_cubin(const void *image)
+{
+	uint32_t flags;
+	unsigned sm;
+
+	memcpy(&flags, (const uint8_t *)image + offsetof(Elf64_Ehdr, e_flags), sizeof(flags));
+	sm = flags & 0xff;
+	return sm >= LEAST_SM ? sm : flags >> 8 & 0xff;
+}
+
+static void describe_cubin(const void *image, unsigned cc, char *message, size_t message_bytes)
+{
+	unsigned sm = target_of_cubin(image), target = sm >= LEAST_SM && sm < cc ? sm : cc;
+
+	snprintf(message, message_bytes,
+		 "machine code (a cubin): the virtual GPU runs PTX only; compile for compute_%u "
+		 "(nvcc -gencode arch=compute_%u,code=compute_%u, NVRTC -arch=compute_%u)",
+		 target, target, target, target);
+}
+
 int ts_vgpu_image_texts(const void *image, unsigned cc, char ***ret_texts, size_t *ret_n,
 			char *message, size_t message_bytes)
 {
@@ -219,8 +243,7 @@ int ts_vgpu_image_texts(const void *image, unsigned cc, char ***ret_texts, size_
 		if (r == -ENODATA)
 			r = TS_VGPU_MODULE_E_IMAGE;
 	} else if (magic == ELF_MAGIC) {
-		snprintf(message, message_bytes,
-			 "machine code (a cubin): the virtual GPU runs PTX only");
+		describe_cubin(image, cc, message, message_bytes);
 		r = TS_VGPU_MODULE_E_NO_PTX;
 	} else {
 		char *text = strdup(image);

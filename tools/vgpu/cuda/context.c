@@ -543,7 +543,8 @@ static int ctx_create_with(void **pctx, const struct ctx_create_params *params, 
 {
 	if (params &&
 	    (params->exec_affinity_params || params->n_exec_affinity_params || params->cig_params))
-		return TS_CU_ERROR_NOT_SUPPORTED;
+		return NOT_SERVED("contexts with execution affinity",
+				  "create it without parameters");
 	return ctx_create(pctx, flags, dev);
 }
 
@@ -570,7 +571,9 @@ API int cuCtxCreate_v3(void **pctx, void *create_params, int32_t n_params, uint3
 	} params = {pctx, create_params, n_params, flags, dev};
 
 	return CALL(cuCtxCreate_v3, &params,
-		    n_params ? TS_CU_ERROR_NOT_SUPPORTED : ctx_create(pctx, flags, dev));
+		    n_params ? NOT_SERVED("contexts with execution affinity",
+					  "create it without parameters")
+			     : ctx_create(pctx, flags, dev));
 }
 
 API int cuCtxCreate_v4(void **pctx, void *create_params, uint32_t flags, int32_t dev)

@@ -401,7 +401,7 @@ static int pitched_start(const struct pitched *p, size_t width, uint64_t *ret_ad
 		*ret_said = SAID_ANY;
 		break;
 	case TS_CU_MEMORYTYPE_ARRAY:
-		return TS_CU_ERROR_NOT_SUPPORTED;
+		return NOT_SERVED("CUDA arrays", "use linear memory, or " ON_A_REAL_GPU);
 	default:
 		return TS_CU_ERROR_INVALID_VALUE;
 	}

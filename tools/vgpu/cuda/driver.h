@@ -28,6 +28,7 @@
 #include "replay/vgpu/module.h"
 #include "replay/vgpu/vgpu.h"
 #include "tools/vgpu/cuda/report.h"
+#include "tools/vgpu/refused.h"
 
 #define API __attribute__((visibility("default")))
 
@@ -158,6 +159,15 @@ struct driver {
 	uint32_t next_module_id, next_event_id;
 };
 extern struct driver driver;
+
+/* CUDA_ERROR_NOT_SUPPORTED, with a line on stderr the first time that the program comes here. */
+#define NOT_SERVED(what, remedy)                              \
+	({                                                    \
+		static atomic_bool said_;                     \
+		ts_vgpu_say_not_served(what, remedy, &said_); \
+		TS_CU_ERROR_NOT_SUPPORTED;                    \
+	})
+#define ON_A_REAL_GPU "run on a real GPU for it"
 
 static inline int check_ready(void)
 {

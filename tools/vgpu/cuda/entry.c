@@ -166,14 +166,52 @@ API int cuGetProcAddress(const char *symbol, void **pfn, int32_t cuda_version, u
 			    get_proc_address(symbol, pfn, cuda_version, flags, NULL));
 }
 
-static int get_export_table(const void **pp_export_table, const struct ts_cu_uuid *export_table_id)
+/* The library that calls; NULL: it is none of NVIDIA's closed ones, which cannot be linked anew. */
+static const char *closed_library(const void *caller)
 {
-	/* What a runtime asks first; NVIDIA's compiler asks for another table and lives without. */
+	static const char *const prefixes[] = {
+		"libcublas",   "libcudnn", "libcufft",	  "libcurand", "libcusolver",
+		"libcusparse", "libnccl",  "libcutensor", "libnpp",    "libnvjpeg",
+	};
+	const char *name, *slash;
+	Dl_info info;
+
+	if (!dladdr(caller, &info) || !info.dli_fname)
+		return NULL;
+	slash = strrchr(info.dli_fname, '/');
+	name = slash ? slash + 1 : info.dli_fname;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return name;
+	return NULL;
+}
+
+static void say_no_table(const void *caller, bool runtime)
+{
+	static atomic_bool said;
+	const char *closed = closed_library(caller);
+
+	if ((!closed && !runtime) || atomic_exchange(&said, true))
+		return;
+	if (closed)
+		fprintf(stderr,
+			"tracesmith: virtual GPU: %s needs NVIDIA's driver, by tables that are not "
+			"public: run on a real GPU for it, or use an open library\n",
+			closed);
+	else
+		fprintf(stderr,
+			"tracesmith: virtual GPU: the program's CUDA runtime needs NVIDIA's "
+			"driver; relink with -cudart shared\n");
+}
+
+static int get_export_table(const void **pp_export_table, const struct ts_cu_uuid *export_table_id,
+			    const void *caller)
+{
+	/* Tables that a runtime needs. NVIDIA's compiler asks for another one and lives without it. */
 	static const struct ts_cu_uuid runtimes[] = {
 		{"\xf8\xcf\xf9\x51\x21\x46\x8b\x4e\xb9\xe2\xfb\x46\x9e\x7c\x0d\xd9"},
 		{"\x6b\xd5\xfb\x6c\x5b\xf4\xe7\x4a\x89\x87\xd9\x39\x12\xfd\x9d\xf9"},
 	};
-	static atomic_bool said;
 	bool runtime = false;
 
 	if (!pp_export_table || !export_table_id)
@@ -185,10 +223,7 @@ static int get_export_table(const void **pp_export_table, const struct ts_cu_uui
 	/* Asked by a runtime that is NVIDIA's own: linked into the program, or in its libcudart. */
 	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
 		runtime |= !memcmp(export_table_id, &runtimes[i], sizeof(runtimes[i]));
-	if (runtime && !atomic_exchange(&said, true))
-		fprintf(stderr,
-			"tracesmith: virtual GPU: the program's CUDA runtime needs NVIDIA's "
-			"driver; relink with -cudart shared\n");
+	say_no_table(caller, runtime);
 	*pp_export_table = NULL;
 	return TS_CU_ERROR_NOT_SUPPORTED;
 }
@@ -198,7 +233,8 @@ API int cuGetExportTable(const void **pp_export_table, const struct ts_cu_uuid *
 	struct ts_cu_get_export_table_params params = {pp_export_table, export_table_id};
 
 	return CALL_ANYTIME(cuGetExportTable, &params,
-			    get_export_table(pp_export_table, export_table_id));
+			    get_export_table(pp_export_table, export_table_id,
+					     __builtin_return_address(0)));
 }
 
 /* Programs that are watched say what is of interest; nobody here waits for that. */

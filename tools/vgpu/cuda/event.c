@@ -27,7 +27,7 @@ static int event_create(void **event, uint32_t flags)
 					  TS_CU_EVENT_INTERPROCESS))
 		return TS_CU_ERROR_INVALID_VALUE;
 	if (flags & TS_CU_EVENT_INTERPROCESS)
-		return TS_CU_ERROR_NOT_SUPPORTED;
+		return NOT_SERVED("events of several processes (IPC)", ON_A_REAL_GPU);
 	made = handle_new(HANDLE_EVENT, sizeof(*made));
 	if (!made)
 		return TS_CU_ERROR_OUT_OF_MEMORY;

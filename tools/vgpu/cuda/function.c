@@ -159,7 +159,8 @@ static int attribute_set(struct function *f, int32_t attrib, int32_t value)
 	case TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
 	case TS_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
 	case TS_CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-		return TS_CU_ERROR_NOT_SUPPORTED;
+		return NOT_SERVED("thread block clusters",
+				  "launch without clusters, or " ON_A_REAL_GPU);
 	default:
 		return TS_CU_ERROR_INVALID_VALUE;
 	}

@@ -249,7 +249,8 @@ static int kernel_get_attribute(void *node, int32_t attr,
 		value_out->priority = n->work.kernel.priority;
 		return 0;
 	default:
-		return TS_CU_ERROR_NOT_SUPPORTED;
+		return NOT_SERVED("such attributes of kernel nodes (but cooperative and priority)",
+				  ON_A_REAL_GPU);
 	}
 }
 
@@ -276,7 +277,8 @@ static int kernel_set_attribute(void *node, int32_t attr,
 		n->work.kernel.priority = value->priority;
 		return 0;
 	default:
-		return TS_CU_ERROR_NOT_SUPPORTED;
+		return NOT_SERVED("such attributes of kernel nodes (but cooperative and priority)",
+				  ON_A_REAL_GPU);
 	}
 }
 

@@ -196,7 +196,9 @@ static int choose_lane(struct plan *plan, const struct step *step, struct contex
 	if (plan->n_lanes < MAX_LANES && (oldest == NO_STEP || plan->n_lanes < MAX_LANES / 2))
 		return lane_new(plan, context, ret_lane);
 	*ret_lane = oldest;
-	return oldest == NO_STEP ? TS_CU_ERROR_NOT_SUPPORTED : 0;
+	return oldest == NO_STEP ? NOT_SERVED("graphs with nodes of so many contexts",
+					      "split the graph by contexts")
+				 : 0;
 }
 
 static int place_step(struct plan *plan, uint32_t at)
@@ -421,7 +423,7 @@ static int instantiate(void **graph_exec, void *graph, uint64_t flags)
 				TS_CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY))
 		return TS_CU_ERROR_INVALID_VALUE;
 	if (flags & TS_CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
-		return TS_CU_ERROR_NOT_SUPPORTED;
+		return NOT_SERVED("graphs that kernels launch", "launch the graph from the host");
 	exec = handle_new(HANDLE_GRAPH_EXEC, sizeof(*exec));
 	if (!exec)
 		return TS_CU_ERROR_OUT_OF_MEMORY;

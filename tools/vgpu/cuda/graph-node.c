@@ -156,7 +156,7 @@ int work_child_locked(const struct graph *child, struct node_work *ret_work)
 	int r;
 
 	if (child->depth + 1 >= GRAPH_MAX_DEPTH)
-		return TS_CU_ERROR_NOT_SUPPORTED;
+		return NOT_SERVED("graphs nested so deep", "nest fewer child graphs");
 	copy = graph_new();
 	if (!copy)
 		return TS_CU_ERROR_OUT_OF_MEMORY;
@@ -200,7 +200,8 @@ int work_any(const struct node_params *params, struct node_work *ret_work)
 	case TS_CU_GRAPH_NODE_TYPE_GRAPH:
 		/* Moving a graph into a node rather than copying it: for nodes that are not served here. */
 		if (params->child.ownership)
-			return TS_CU_ERROR_NOT_SUPPORTED;
+			return NOT_SERVED("child graphs that are moved into their node",
+					  "let the node copy the graph (ownership 0)");
 		return work_child(params->child.graph, ret_work);
 	case TS_CU_GRAPH_NODE_TYPE_EMPTY:
 		*ret_work = (struct node_work){.type = TS_CU_GRAPH_NODE_TYPE_EMPTY};
@@ -208,13 +209,17 @@ int work_any(const struct node_params *params, struct node_work *ret_work)
 	case TS_CU_GRAPH_NODE_TYPE_WAIT_EVENT:
 	case TS_CU_GRAPH_NODE_TYPE_EVENT_RECORD:
 		return work_event(params->type, params->event, ret_work);
-	case TS_CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
-	case TS_CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
 	case TS_CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 	case TS_CU_GRAPH_NODE_TYPE_MEM_FREE:
-	case TS_CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+		return NOT_SERVED("memory nodes in graphs",
+				  "allocate before the graph's launch and free after it");
 	case TS_CU_GRAPH_NODE_TYPE_CONDITIONAL:
-		return TS_CU_ERROR_NOT_SUPPORTED;
+		return NOT_SERVED("conditional nodes in graphs", "decide on the host");
+	case TS_CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+	case TS_CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+	case TS_CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+		return NOT_SERVED("graph nodes for semaphores and batches of memory operations",
+				  ON_A_REAL_GPU);
 	default:
 		return TS_CU_ERROR_INVALID_VALUE;
 	}

@@ -5,12 +5,15 @@
  */
 #include "tools/vgpu/cuda/graph.h"
 
-static int refuse_node(void *graph)
+static int refuse_node(void *graph, const char *name, atomic_bool *said)
 {
 	struct graph *g;
 	int r = graph_get(graph, &g);
 
-	return r ? r : TS_CU_ERROR_NOT_SUPPORTED;
+	if (r)
+		return r;
+	ts_vgpu_say_refused(name, said);
+	return TS_CU_ERROR_NOT_SUPPORTED;
 }
 
 API int cuGraphAddMemAllocNode(void **graph_node, void *graph, const void **dependencies,
@@ -23,8 +26,10 @@ API int cuGraphAddMemAllocNode(void **graph_node, void *graph, const void **depe
 		size_t num_dependencies;
 		void *node_params;
 	} params = {graph_node, graph, dependencies, num_dependencies, node_params};
+	static atomic_bool said;
 
-	return CALL(cuGraphAddMemAllocNode, &params, refuse_node(graph));
+	return CALL(cuGraphAddMemAllocNode, &params,
+		    refuse_node(graph, "cuGraphAddMemAllocNode", &said));
 }
 
 API int cuGraphAddMemFreeNode(void **graph_node, void *graph, const void **dependencies,
@@ -37,8 +42,10 @@ API int cuGraphAddMemFreeNode(void **graph_node, void *graph, const void **depen
 		size_t num_dependencies;
 		uint64_t dptr;
 	} params = {graph_node, graph, dependencies, num_dependencies, dptr};
+	static atomic_bool said;
 
-	return CALL(cuGraphAddMemFreeNode, &params, refuse_node(graph));
+	return CALL(cuGraphAddMemFreeNode, &params,
+		    refuse_node(graph, "cuGraphAddMemFreeNode", &said));
 }
 
 API int cuGraphConditionalHandleCreate(uint64_t *handle_out, void *graph, void *ctx,
@@ -51,6 +58,8 @@ API int cuGraphConditionalHandleCreate(uint64_t *handle_out, void *graph, void *
 		uint32_t default_launch_value;
 		uint32_t flags;
 	} params = {handle_out, graph, ctx, default_launch_value, flags};
+	static atomic_bool said;
 
-	return CALL(cuGraphConditionalHandleCreate, &params, refuse_node(graph));
+	return CALL(cuGraphConditionalHandleCreate, &params,
+		    refuse_node(graph, "cuGraphConditionalHandleCreate", &said));
 }

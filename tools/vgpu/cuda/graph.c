@@ -325,7 +325,8 @@ int edges_check(const void *edge_data, size_t n)
 
 	for (size_t i = 0; edge_data && i < n; i++)
 		if (memcmp((const uint8_t *)edge_data + i * sizeof(none), none, sizeof(none)))
-			return TS_CU_ERROR_NOT_SUPPORTED;
+			return NOT_SERVED("edges of graphs with data (programmatic launches)",
+					  "add the edge without data");
 	return 0;
 }
 

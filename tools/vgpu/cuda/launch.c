@@ -220,12 +220,15 @@ static int read_attributes(const struct ts_cu_launch_config *config, struct laun
 			if ((uint64_t)a->value.cluster_dim.x * a->value.cluster_dim.y *
 				    a->value.cluster_dim.z >
 			    1)
-				return TS_CU_ERROR_NOT_SUPPORTED;
+				return NOT_SERVED("thread block clusters",
+						  "launch without clusters, or " ON_A_REAL_GPU);
 			break;
 		case TS_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
 		case TS_CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
 		case TS_CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-			return TS_CU_ERROR_NOT_SUPPORTED;
+			return NOT_SERVED(
+				"launches with events of their own, or that kernels update",
+				ON_A_REAL_GPU);
 		case TS_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
 			/* The kernel may start early; starting after its predecessor is allowed. */
 		case TS_CU_LAUNCH_ATTRIBUTE_IGNORE:

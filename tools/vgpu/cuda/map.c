@@ -73,7 +73,8 @@ static int prop_check(const struct ts_cu_mem_allocation_prop *prop)
 	if (prop->type != TS_CU_MEM_ALLOCATION_TYPE_PINNED ||
 	    prop->location.type != TS_CU_MEM_LOCATION_TYPE_DEVICE ||
 	    prop->handle_types != TS_CU_MEM_HANDLE_TYPE_NONE)
-		return TS_CU_ERROR_NOT_SUPPORTED;
+		return NOT_SERVED("cuMemCreate of the host's memory or with handle types",
+				  "create it in a device's memory, for this process");
 	return device_get(prop->location.id) ? 0 : TS_CU_ERROR_INVALID_DEVICE;
 }
 
@@ -134,7 +135,8 @@ int access_read(const struct ts_cu_mem_access_desc *desc, struct access *access)
 	uint32_t device;
 
 	if (desc->location.type != TS_CU_MEM_LOCATION_TYPE_DEVICE)
-		return TS_CU_ERROR_NOT_SUPPORTED;
+		return NOT_SERVED("access of the host to memory of a device or a pool",
+				  "copy, or use managed memory");
 	if (!device_get(desc->location.id))
 		return TS_CU_ERROR_INVALID_DEVICE;
 	if (desc->flags & ~TS_CU_MEM_ACCESS_FLAGS_PROT_READWRITE || desc->flags == 2)
@@ -242,11 +244,15 @@ static int retain_handle(uint64_t *handle, void *addr)
 }
 
 /* Other processes, arrays. */
-static int refuse(void)
+static int refuse(const char *name)
 {
+	static atomic_bool said;
 	int r = check_ready();
 
-	return r ? r : TS_CU_ERROR_NOT_SUPPORTED;
+	if (r)
+		return r;
+	ts_vgpu_say_refused(name, &said);
+	return TS_CU_ERROR_NOT_SUPPORTED;
 }
 
 API int cuMemAddressReserve(uint64_t *ptr, size_t size, size_t alignment, uint64_t addr,
@@ -357,7 +363,7 @@ API int cuMemExportToShareableHandle(void *shareable_handle, uint64_t handle, in
 		uint64_t flags;
 	} params = {shareable_handle, handle, handle_type, flags};
 
-	return CALL(cuMemExportToShareableHandle, &params, refuse());
+	return CALL(cuMemExportToShareableHandle, &params, refuse("cuMemExportToShareableHandle"));
 }
 
 API int cuMemImportFromShareableHandle(uint64_t *handle, void *os_handle, int32_t handle_type)
@@ -368,7 +374,8 @@ API int cuMemImportFromShareableHandle(uint64_t *handle, void *os_handle, int32_
 		int32_t handle_type;
 	} params = {handle, os_handle, handle_type};
 
-	return CALL(cuMemImportFromShareableHandle, &params, refuse());
+	return CALL(cuMemImportFromShareableHandle, &params,
+		    refuse("cuMemImportFromShareableHandle"));
 }
 
 API int cuMemMapArrayAsync(void *map_info_list, uint32_t count, void *stream)
@@ -379,7 +386,7 @@ API int cuMemMapArrayAsync(void *map_info_list, uint32_t count, void *stream)
 		void *stream;
 	} params = {map_info_list, count, stream};
 
-	return CALL(cuMemMapArrayAsync, &params, refuse());
+	return CALL(cuMemMapArrayAsync, &params, refuse("cuMemMapArrayAsync"));
 }
 
 API int cuMemMapArrayAsync_ptsz(void *map_info_list, uint32_t count, void *stream)
@@ -390,7 +397,7 @@ API int cuMemMapArrayAsync_ptsz(void *map_info_list, uint32_t count, void *strea
 		void *stream;
 	} params = {map_info_list, count, stream};
 
-	return CALL(cuMemMapArrayAsync_ptsz, &params, refuse());
+	return CALL(cuMemMapArrayAsync_ptsz, &params, refuse("cuMemMapArrayAsync_ptsz"));
 }
 
 API int cuIpcGetEventHandle(void *handle, void *event)
@@ -400,7 +407,7 @@ API int cuIpcGetEventHandle(void *handle, void *event)
 		void *event;
 	} params = {handle, event};
 
-	return CALL(cuIpcGetEventHandle, &params, refuse());
+	return CALL(cuIpcGetEventHandle, &params, refuse("cuIpcGetEventHandle"));
 }
 
 API int cuIpcOpenEventHandle(void **event, struct ipc_handle handle)
@@ -410,7 +417,7 @@ API int cuIpcOpenEventHandle(void **event, struct ipc_handle handle)
 		struct ipc_handle handle;
 	} params = {event, handle};
 
-	return CALL(cuIpcOpenEventHandle, &params, refuse());
+	return CALL(cuIpcOpenEventHandle, &params, refuse("cuIpcOpenEventHandle"));
 }
 
 API int cuIpcGetMemHandle(void *handle, uint64_t dptr)
@@ -420,7 +427,7 @@ API int cuIpcGetMemHandle(void *handle, uint64_t dptr)
 		uint64_t dptr;
 	} params = {handle, dptr};
 
-	return CALL(cuIpcGetMemHandle, &params, refuse());
+	return CALL(cuIpcGetMemHandle, &params, refuse("cuIpcGetMemHandle"));
 }
 
 API int cuIpcOpenMemHandle(uint64_t *pdptr, struct ipc_handle handle, uint32_t flags)
@@ -431,7 +438,7 @@ API int cuIpcOpenMemHandle(uint64_t *pdptr, struct ipc_handle handle, uint32_t f
 		uint32_t flags;
 	} params = {pdptr, handle, flags};
 
-	return CALL(cuIpcOpenMemHandle, &params, refuse());
+	return CALL(cuIpcOpenMemHandle, &params, refuse("cuIpcOpenMemHandle"));
 }
 
 API int cuIpcOpenMemHandle_v2(uint64_t *pdptr, struct ipc_handle handle, uint32_t flags)
@@ -442,7 +449,7 @@ API int cuIpcOpenMemHandle_v2(uint64_t *pdptr, struct ipc_handle handle, uint32_
 		uint32_t flags;
 	} params = {pdptr, handle, flags};
 
-	return CALL(cuIpcOpenMemHandle_v2, &params, refuse());
+	return CALL(cuIpcOpenMemHandle_v2, &params, refuse("cuIpcOpenMemHandle_v2"));
 }
 
 API int cuIpcCloseMemHandle(uint64_t dptr)
@@ -451,5 +458,5 @@ API int cuIpcCloseMemHandle(uint64_t dptr)
 		uint64_t dptr;
 	} params = {dptr};
 
-	return CALL(cuIpcCloseMemHandle, &params, refuse());
+	return CALL(cuIpcCloseMemHandle, &params, refuse("cuIpcCloseMemHandle"));
 }

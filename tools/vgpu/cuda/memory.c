@@ -210,7 +210,7 @@ static int mem_host_register(void *p, size_t byte_size, uint32_t flags)
 	if (r)
 		return r;
 	if (flags & TS_CU_MEMHOSTREGISTER_IOMEMORY)
-		return TS_CU_ERROR_NOT_SUPPORTED;
+		return NOT_SERVED("registered memory of other devices (IOMEMORY)", ON_A_REAL_GPU);
 	if (flags & ~(uint32_t)(TS_CU_MEMHOSTREGISTER_PORTABLE | TS_CU_MEMHOSTREGISTER_DEVICEMAP |
 				TS_CU_MEMHOSTREGISTER_READ_ONLY))
 		return TS_CU_ERROR_INVALID_VALUE;

@@ -103,7 +103,8 @@ static int pool_create(void **pool, const struct ts_cu_mem_pool_props *pool_prop
 	if (pool_props->alloc_type != TS_CU_MEM_ALLOCATION_TYPE_PINNED ||
 	    pool_props->location.type != TS_CU_MEM_LOCATION_TYPE_DEVICE ||
 	    pool_props->handle_types != TS_CU_MEM_HANDLE_TYPE_NONE)
-		return TS_CU_ERROR_NOT_SUPPORTED;
+		return NOT_SERVED("memory pools of the host or of several processes",
+				  "make the pool without handle types, in a device's memory");
 	if (!device_get(pool_props->location.id))
 		return TS_CU_ERROR_INVALID_DEVICE;
 	made = pool_new((uint32_t)pool_props->location.id);
@@ -301,6 +302,19 @@ static void tell(uint32_t operation, const struct context *context, uint64_t whe
 	report_pool_memory(operation, context, where, bytes, ts_vgpu_stream_id(vstream), &p);
 }
 
+/* In a capture, memory in stream order is a node of the graph. */
+static int stream_of_memory(void *stream, struct context **ret_context,
+			    struct ts_vgpu_stream **ret_stream)
+{
+	int r = stream_uncaptured(stream, ret_context, ret_stream);
+
+	if (r == TS_CU_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+		(void)NOT_SERVED("memory nodes in graphs (cuMemAllocAsync or cuMemFreeAsync while "
+				 "the stream is captured)",
+				 "allocate before the capture and free after the launches");
+	return r;
+}
+
 static int alloc_from(struct context *context, struct ts_vgpu_stream *vstream, struct pool *pool,
 		      size_t bytes, uint64_t *dev_ptr)
 {
@@ -333,7 +347,7 @@ static int alloc_async(uint64_t *dev_ptr, size_t byte_size, void *stream)
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
 	void *pool;
-	int r = stream_uncaptured(stream, &context, &vstream);
+	int r = stream_of_memory(stream, &context, &vstream);
 
 	if (!r)
 		r = pool_of_device((int32_t)context->device, true, &pool);
@@ -345,7 +359,7 @@ static int alloc_from_pool_async(uint64_t *dev_ptr, size_t byte_size, void *pool
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
 	struct pool *p;
-	int r = stream_uncaptured(stream, &context, &vstream);
+	int r = stream_of_memory(stream, &context, &vstream);
 
 	if (!r)
 		r = pool_get(pool, &p);
@@ -358,7 +372,7 @@ static int free_async(uint64_t dev_ptr, void *stream)
 	struct ts_vgpu_stream *vstream;
 	struct ts_vgpu_range range;
 	struct pool *pool;
-	int r = stream_uncaptured(stream, &context, &vstream);
+	int r = stream_of_memory(stream, &context, &vstream);
 
 	if (r)
 		return r;

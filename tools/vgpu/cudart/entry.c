@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/vgpu/cudart/runtime.h"
+#include "tools/vgpu/refused.h"
 
 static int entry_point_by_version(const char *symbol, void **func_ptr, uint32_t cuda_version,
 				  uint64_t flags, int32_t *driver_status, bool own)
@@ -85,11 +86,15 @@ struct ipc_handle {
 	char bytes[64];
 };
 
-static int refuse(void)
+static int refuse(const char *name)
 {
+	static atomic_bool said;
 	int r = ready();
 
-	return r ? r : TS_CUDA_ERROR_NOT_SUPPORTED;
+	if (r)
+		return r;
+	ts_vgpu_say_refused(name, &said);
+	return TS_CUDA_ERROR_NOT_SUPPORTED;
 }
 
 API int cudaIpcGetEventHandle(void *handle, void *event)
@@ -99,7 +104,8 @@ API int cudaIpcGetEventHandle(void *handle, void *event)
 		void *event;
 	} params = {handle, event};
 
-	return RT(cudaIpcGetEventHandle_v4010, "cudaIpcGetEventHandle", &params, refuse());
+	return RT(cudaIpcGetEventHandle_v4010, "cudaIpcGetEventHandle", &params,
+		  refuse("cudaIpcGetEventHandle"));
 }
 
 API int cudaIpcOpenEventHandle(void **event, struct ipc_handle handle)
@@ -109,7 +115,8 @@ API int cudaIpcOpenEventHandle(void **event, struct ipc_handle handle)
 		struct ipc_handle handle;
 	} params = {event, handle};
 
-	return RT(cudaIpcOpenEventHandle_v4010, "cudaIpcOpenEventHandle", &params, refuse());
+	return RT(cudaIpcOpenEventHandle_v4010, "cudaIpcOpenEventHandle", &params,
+		  refuse("cudaIpcOpenEventHandle"));
 }
 
 API int cudaIpcGetMemHandle(void *handle, void *dev_ptr)
@@ -119,7 +126,8 @@ API int cudaIpcGetMemHandle(void *handle, void *dev_ptr)
 		void *dev_ptr;
 	} params = {handle, dev_ptr};
 
-	return RT(cudaIpcGetMemHandle_v4010, "cudaIpcGetMemHandle", &params, refuse());
+	return RT(cudaIpcGetMemHandle_v4010, "cudaIpcGetMemHandle", &params,
+		  refuse("cudaIpcGetMemHandle"));
 }
 
 API int cudaIpcOpenMemHandle(void **dev_ptr, struct ipc_handle handle, uint32_t flags)
@@ -130,7 +138,8 @@ API int cudaIpcOpenMemHandle(void **dev_ptr, struct ipc_handle handle, uint32_t 
 		uint32_t flags;
 	} params = {dev_ptr, handle, flags};
 
-	return RT(cudaIpcOpenMemHandle_v4010, "cudaIpcOpenMemHandle", &params, refuse());
+	return RT(cudaIpcOpenMemHandle_v4010, "cudaIpcOpenMemHandle", &params,
+		  refuse("cudaIpcOpenMemHandle"));
 }
 
 API int cudaIpcCloseMemHandle(void *dev_ptr)
@@ -139,7 +148,8 @@ API int cudaIpcCloseMemHandle(void *dev_ptr)
 		void *dev_ptr;
 	} params = {dev_ptr};
 
-	return RT(cudaIpcCloseMemHandle_v4010, "cudaIpcCloseMemHandle", &params, refuse());
+	return RT(cudaIpcCloseMemHandle_v4010, "cudaIpcCloseMemHandle", &params,
+		  refuse("cudaIpcCloseMemHandle"));
 }
 
 /* Tables between NVIDIA's libraries; nothing of theirs works over this runtime. */

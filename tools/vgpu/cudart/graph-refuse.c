@@ -4,6 +4,13 @@
  * there and refuse by the vendor's code.
  */
 #include "tools/vgpu/cudart/runtime.h"
+#include "tools/vgpu/refused.h"
+
+static int refuse_node(const char *name, atomic_bool *said)
+{
+	ts_vgpu_say_refused(name, said);
+	return TS_CUDA_ERROR_NOT_SUPPORTED;
+}
 
 API int cudaGraphAddMemAllocNode(void **graph_node, void *graph, const void **dependencies,
 				 size_t num_dependencies, void *node_params)
@@ -15,9 +22,10 @@ API int cudaGraphAddMemAllocNode(void **graph_node, void *graph, const void **de
 		size_t num_dependencies;
 		void *node_params;
 	} params = {graph_node, graph, dependencies, num_dependencies, node_params};
+	static atomic_bool said;
 
 	return RT(cudaGraphAddMemAllocNode_v11040, "cudaGraphAddMemAllocNode", &params,
-		  READY(TS_CUDA_ERROR_NOT_SUPPORTED));
+		  READY(refuse_node("cudaGraphAddMemAllocNode", &said)));
 }
 
 API int cudaGraphAddMemFreeNode(void **graph_node, void *graph, const void **dependencies,
@@ -30,9 +38,10 @@ API int cudaGraphAddMemFreeNode(void **graph_node, void *graph, const void **dep
 		size_t num_dependencies;
 		void *dptr;
 	} params = {graph_node, graph, dependencies, num_dependencies, dptr};
+	static atomic_bool said;
 
 	return RT(cudaGraphAddMemFreeNode_v11040, "cudaGraphAddMemFreeNode", &params,
-		  READY(TS_CUDA_ERROR_NOT_SUPPORTED));
+		  READY(refuse_node("cudaGraphAddMemFreeNode", &said)));
 }
 
 API int cudaGraphConditionalHandleCreate(uint64_t *handle_out, void *graph,
