@@ -26,7 +26,7 @@ void ts_mappings_free(struct ts_mappings *mappings); /* NULL is fine */
 
 /* Readable when something was mapped. */
 int ts_mappings_fd(const struct ts_mappings *mappings);
-/* What was mapped. False: the kernel had no room for all of it, and ts_mappings_of() reports more. */
+/* Calls `found` for each new mapping. False: the kernel had no room for all of them, and ts_mappings_of() reports more. */
 bool ts_mappings_take(struct ts_mappings *mappings, ts_mapping_found *found, void *data);
 
 /*

@@ -56,7 +56,7 @@ struct inspect_answer {
 	char text[PATH_MAX];
 };
 
-/* What a user's inspections took since a time. */
+/* The time that a user's inspections took since the window began. */
 struct spent {
 	struct ts_user *user;
 	uint64_t since_ns, ns;

@@ -55,7 +55,7 @@ struct ts_capture {
 	struct ts_pages graphs;		 /* struct graph of each number */
 	size_t n_graphs;
 	struct ts_handles event_numbers;
-	struct ts_handles memory_numbers; /* of cuMemCreate(): calls.c */
+	struct ts_handles memory_numbers; /* of cuMemCreate(): allocations.c */
 	struct ts_pages events;		  /* struct event of each number */
 	size_t n_events;
 	struct ts_pages
@@ -164,6 +164,10 @@ void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operat
 		       void *function, void **params, void **extra);
 /* The handle stands for another function now. */
 void ts_capture_function(struct ts_capture *capture, uint64_t handle);
+
+/* allocations.c: whether it was a call that allocates or frees memory. */
+bool ts_capture_alloc_call(struct ts_capture *capture, uint32_t cbid, const void *params,
+			   struct ts_record_operation *model);
 
 /* graphs.c: the driver's functions. */
 void ts_capture_find_graph_driver(struct ts_capture_graph_driver *driver, void *library);

@@ -17,7 +17,7 @@
 #define WRITE_BITS   1u
 #define STRONG_BITS  2u
 
-/* What follows an allocation up to the end of such a unit is padding (ts_vgpu_reach()). */
+/* Padding follows an allocation up to the end of such a unit (ts_vgpu_reach()). */
 #define MEMORY_UNIT_BYTES 512u
 
 struct thread {

@@ -179,7 +179,7 @@ struct ts_exec_report {
 	uint64_t refused; /* the sequence of the operation that could not be done; 0: all were */
 	uint64_t refused_op_id;
 	char text[TS_EXEC_TEXT_BYTES]; /* why */
-	int fault; /* CUDA's error if a kernel's fault is why; 0: it is not */
+	int fault;		       /* CUDA's error if a kernel's fault is why; 0: it is not */
 	struct ts_exec_notes notes;
 };
 

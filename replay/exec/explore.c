@@ -30,7 +30,7 @@ struct exploration {
 	unsigned eighths; /* of the exploration's time that may be over now */
 };
 
-/* What is left of the time; UINT64_MAX: there is no limit. */
+/* The rest of the time; UINT64_MAX: there is no limit. */
 static uint64_t left_ns(const struct exploration *all)
 {
 	uint64_t now = ts_clock_monotonic_ns(), until = all->asked->until_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA's errors for the faults of kernels, of which each loses its context (CUDA Driver API, CUresult). */
+/* CUDA's errors for faults of kernels, each of which loses its context (CUDA Driver API, CUresult). */
 #pragma once
 
 #include <stdbool.h>

@@ -74,8 +74,8 @@ int ts_exec_vgpu_alloc(void *userdata, const struct ts_row_operation *operation,
 		       const struct ts_exec_io *io)
 {
 	/*
-	 * Of mapped memory and of pools, the capture has not which devices reach it (cuMemSetAccess(), cuMemPoolSetAccess()): here all
-	 * devices do.
+	 * A capture has not which devices reach mapped memory and memory of pools (cuMemSetAccess(), cuMemPoolSetAccess()): here all
+	 * devices reach it.
 	 */
 	const uint32_t shared = TS_OPERATION_MEMORY_PINNED | TS_OPERATION_MEMORY_MANAGED |
 				TS_OPERATION_MEMORY_MAPPED | TS_OPERATION_ASYNC;

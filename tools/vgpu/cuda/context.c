@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/exec/fault.h"
 #include "tools/vgpu/cuda/work.h"
 
 /* How deep a thread may push contexts; NVIDIA's driver states no bound. */
@@ -29,10 +28,6 @@ static __thread struct {
 
 int result_of(int r)
 {
-	const int fault = ts_exec_fault_of_vgpu(r);
-
-	if (fault)
-		return fault;
 	switch (r) {
 	case 0:
 		return TS_CU_SUCCESS;
@@ -43,6 +38,26 @@ int result_of(int r)
 		return TS_CU_ERROR_OUT_OF_MEMORY;
 	case TS_VGPU_E_REGISTERED:
 		return TS_CU_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+	case TS_VGPU_E_FAULTED:
+		return TS_CU_ERROR_LAUNCH_FAILED;
+	case TS_VGPU_E_FAULT_ADDRESS:
+		return TS_CU_ERROR_ILLEGAL_ADDRESS;
+	case TS_VGPU_E_FAULT_MISALIGNED:
+		return TS_CU_ERROR_MISALIGNED_ADDRESS;
+	case TS_VGPU_E_FAULT_ASSERT:
+		return TS_CU_ERROR_ASSERT;
+	case TS_VGPU_E_FAULT_TRAP:
+		return TS_CU_ERROR_LAUNCH_FAILED;
+	case TS_VGPU_E_FAULT_ILLEGAL:
+		return TS_CU_ERROR_ILLEGAL_INSTRUCTION;
+	case TS_VGPU_E_FAULT_PC:
+		return TS_CU_ERROR_INVALID_PC;
+	case TS_VGPU_E_FAULT_STACK:
+		return TS_CU_ERROR_HARDWARE_STACK_ERROR;
+	case TS_VGPU_E_FAULT_TIMEOUT:
+		return TS_CU_ERROR_LAUNCH_TIMEOUT;
+	case TS_VGPU_E_FAULT_RESOURCES:
+		return TS_CU_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	case TS_VGPU_E_NOT_RECORDED:
 		return TS_CU_ERROR_INVALID_HANDLE;
 	case -ESHUTDOWN:
