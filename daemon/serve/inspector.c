@@ -33,8 +33,7 @@
 
 enum inspect_kind {
 	INSPECT_LIBRARIES = 1,
-	INSPECT_HAS,
-	INSPECT_COMMAND_LINE,
+	INSPECT_HAS, /* DONE has the command line for its text */
 };
 
 struct inspect_request {
@@ -257,31 +256,21 @@ void ts_inspector_scan(struct ts_inspector *inspector, ts_mapping_found *found, 
 		closedir(directory);
 }
 
-int ts_inspector_has(struct ts_inspector *inspector, pid_t pid, const char *name)
+int ts_inspector_has(struct ts_inspector *inspector, pid_t pid, const char *name,
+		     char ret_command_line[TS_INSPECTOR_COMMAND_LINE_BYTES])
 {
 	struct inspect_request request = {.kind = INSPECT_HAS, .pid = pid};
+	struct inspect_answer answer = {0};
 	struct found none = {0};
-	struct inspect_answer answer;
 	uid_t uid;
 	int r = ts_inspector_uid(pid, &uid);
 
 	snprintf(request.name, sizeof(request.name), "%s", name);
 	r = r ?: inspect(inspector, &request, uid, &none, &answer);
 	found_deinit(&none);
+	snprintf(ret_command_line, TS_INSPECTOR_COMMAND_LINE_BYTES, "%s",
+		 answer.kind == INSPECT_DONE ? answer.text : "");
 	return r;
-}
-
-void ts_inspector_command_line(struct ts_inspector *inspector, pid_t pid, char *text, size_t n_text)
-{
-	const struct inspect_request request = {.kind = INSPECT_COMMAND_LINE, .pid = pid};
-	struct inspect_answer answer;
-	struct found none = {0};
-	uid_t uid;
-	int r = ts_inspector_uid(pid, &uid);
-
-	r = r ?: inspect(inspector, &request, uid, &none, &answer);
-	found_deinit(&none);
-	snprintf(text, n_text, "%s", r ? "" : answer.text);
 }
 
 int ts_inspector_uid(pid_t pid, uid_t *ret_uid)
@@ -356,10 +345,10 @@ static void serve(const struct inspect_request *request)
 
 	if (request->kind == INSPECT_LIBRARIES)
 		ts_mappings_of(request->pid, answer_mapping, &last_inode);
-	else if (request->kind == INSPECT_HAS)
-		done.r = ts_mappings_has(request->pid, request->name);
-	else
+	if (request->kind == INSPECT_HAS) {
 		read_command_line(request->pid, done.text);
+		done.r = ts_mappings_has(request->pid, request->name);
+	}
 	answer(&done);
 }
 

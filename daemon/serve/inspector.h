@@ -16,8 +16,9 @@
 
 struct ts_inspector;
 
-#define TS_INSPECTOR_USER_NS   UINT64_C(1000000000)
-#define TS_INSPECTOR_WINDOW_NS UINT64_C(10000000000)
+#define TS_INSPECTOR_USER_NS		UINT64_C(1000000000)
+#define TS_INSPECTOR_WINDOW_NS		UINT64_C(10000000000)
+#define TS_INSPECTOR_COMMAND_LINE_BYTES 4096u
 /* The first argument of tracesmithd that makes it an inspector. */
 #define TS_INSPECTOR_ARGUMENT "--inspector"
 
@@ -34,11 +35,12 @@ int ts_inspector_uid(pid_t pid, uid_t *ret_uid);
 
 /* Calls `found` for each mapping of each process (ts_mappings_of()). Leaves out processes that cannot be inspected. */
 void ts_inspector_scan(struct ts_inspector *inspector, ts_mapping_found *found, void *data);
-/* As ts_mappings_has(); -EBUSY: not inspected; -ETIMEDOUT: late. */
-int ts_inspector_has(struct ts_inspector *inspector, pid_t pid, const char *name);
-/* The arguments with spaces between them; an empty text if the process cannot be inspected. */
-void ts_inspector_command_line(struct ts_inspector *inspector, pid_t pid, char *text,
-			       size_t n_text);
+/*
+ * As ts_mappings_has(); -EBUSY: not inspected; -ETIMEDOUT: late. Fills command_line with the process's arguments and spaces between them, or
+ * with an empty text. Both come with one answer, because short processes are gone soon.
+ */
+int ts_inspector_has(struct ts_inspector *inspector, pid_t pid, const char *name,
+		     char ret_command_line[TS_INSPECTOR_COMMAND_LINE_BYTES]);
 
 /* The process itself: main() calls it for TS_INSPECTOR_ARGUMENT. Returns its exit status. */
 int ts_inspector_main(void);

@@ -15,8 +15,7 @@
 #include "daemon/util/text.h"
 #include "proto/abi/clock.h"
 
-#define DEFINITION_BYTES   64u
-#define COMMAND_LINE_BYTES 4096u
+#define DEFINITION_BYTES 64u
 /* A process with so many rows at a time keeps the memory for them. */
 #define BUSY_ROWS 4096u
 /* ts_row_loss.context of what probes had no room for. */
@@ -70,11 +69,11 @@ static bool charge(struct ts_observed *observed, const struct ts_recording *reco
 }
 
 int ts_observed_begin(struct ts_observed *observed, struct ts_recording *recording,
-		      struct ts_inspector *inspector, const struct ts_call_event *event)
+		      const struct ts_call_event *event, const char *command_line)
 {
 	struct ts_clock_pair pair = ts_clock_pair_take(TS_CLOCK_REALTIME);
 	struct ts_row_session *row = &observed->row;
-	char program[NAME_MAX + 1], command_line[COMMAND_LINE_BYTES];
+	char program[NAME_MAX + 1];
 	size_t n;
 	int r;
 
@@ -97,8 +96,6 @@ int ts_observed_begin(struct ts_observed *observed, struct ts_recording *recordi
 	snprintf(observed->program, sizeof(observed->program), "%.*s",
 		 (int)sizeof(observed->program) - 1, program);
 	r = ts_sbt_writer_string(recording->writer, program, strlen(program), &row->program);
-	ts_inspector_command_line(inspector, (pid_t)event->pid, command_line, sizeof(command_line));
-	ts_text_clean(command_line);
 	n = strlen(command_line);
 	if (!r && n && charge(observed, recording, n))
 		r = ts_sbt_writer_string(recording->writer, command_line, n, &row->command_line);

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "daemon/serve/inspector.h"
 #include "daemon/serve/observer.h"
 #include "daemon/util/map.h"
 
@@ -36,9 +35,9 @@ struct ts_observed {
 
 /* All return 0 or what the writer gave. */
 
-/* Learns who it is while it is there. Its definitions count for its user; the observer gives them back to the account. */
+/* Learns which process it is while the process is there. Its definitions count for its user; the observer gives them back to the account. */
 int ts_observed_begin(struct ts_observed *observed, struct ts_recording *recording,
-		      struct ts_inspector *inspector, const struct ts_call_event *event);
+		      const struct ts_call_event *event, const char *command_line);
 int ts_observed_call(struct ts_observed *observed, struct ts_recording *recording,
 		     const struct ts_call_event *event);
 int ts_observed_name(struct ts_observed *observed, struct ts_recording *recording,

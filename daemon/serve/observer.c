@@ -17,6 +17,7 @@
 #include "daemon/serve/observed.h"
 #include "daemon/serve/probed.h"
 #include "daemon/util/error.h"
+#include "daemon/util/text.h"
 #include "proto/abi/clock.h"
 
 #define MS_NS	     UINT64_C(1000000)
@@ -207,9 +208,13 @@ static void exclude(struct ts_observer *observer, uint32_t pid, bool by_shim)
 /* ---- what was told ---- */
 
 /* It shares memory with a daemon, whichever; or is gone by now, and had the library that does. */
-static bool is_served(struct ts_observer *observer, const struct ts_observed *observed)
+static bool is_served(struct ts_observer *observer, const struct ts_observed *observed,
+		      char ret_command_line[TS_INSPECTOR_COMMAND_LINE_BYTES])
 {
-	int r = ts_inspector_has(observer->inspector, (pid_t)observed->pid, SHIM_MAPPING);
+	int r = ts_inspector_has(observer->inspector, (pid_t)observed->pid, SHIM_MAPPING,
+				 ret_command_line);
+
+	ts_text_clean(ret_command_line);
 
 	/* What it mapped before it called is told by now. */
 	if (r < 0 && !observed->has_shim)
@@ -222,11 +227,12 @@ static struct ts_observed *session_of(struct ts_observer *observer,
 				      const struct ts_call_event *event)
 {
 	struct ts_observed *observed = get(observer, event->pid, event->uid);
+	char command_line[TS_INSPECTOR_COMMAND_LINE_BYTES];
 	int r;
 
 	if (observed && (observed->writer || observed->excluded))
 		return observed->excluded ? NULL : observed;
-	if (observed && is_served(observer, observed)) {
+	if (observed && is_served(observer, observed, command_line)) {
 		ts_system_exclude(observer->system, (pid_t)event->pid, true);
 		exclude(observer, event->pid, true);
 		return NULL;
@@ -235,7 +241,7 @@ static struct ts_observed *session_of(struct ts_observer *observer,
 		observer->unattributed++;
 		return NULL;
 	}
-	r = ts_observed_begin(observed, observer->options.recording, observer->inspector, event);
+	r = ts_observed_begin(observed, observer->options.recording, event, command_line);
 	if (r) {
 		if (!observed->writer)
 			ts_user_give(observed->user, TS_RESOURCE_OBSERVED, 1);
@@ -373,6 +379,7 @@ static void publish(struct ts_observer *observer)
 static void sweep_process(struct ts_observer *observer, struct ts_observed **p, uint64_t now)
 {
 	struct ts_observed *observed = *p;
+	char command_line[TS_INSPECTOR_COMMAND_LINE_BYTES];
 	pid_t pid = (pid_t)observed->pid;
 	int r;
 
@@ -390,7 +397,7 @@ static void sweep_process(struct ts_observer *observer, struct ts_observed **p, 
 	}
 	if (!observed->by_shim || now - observed->shim_ns < SHIM_NS)
 		return;
-	r = ts_inspector_has(observer->inspector, pid, SHIM_MAPPING);
+	r = ts_inspector_has(observer->inspector, pid, SHIM_MAPPING, command_line);
 	observed->by_shim = observed->by_shim && r <= 0;
 	if (r)
 		return;
@@ -528,8 +535,7 @@ static void tell_unattributed(struct ts_observer *observer)
 
 	if (!observed)
 		return;
-	failed(observer, ts_observed_begin(observed, observer->options.recording,
-					   observer->inspector, &event));
+	failed(observer, ts_observed_begin(observed, observer->options.recording, &event, ""));
 	if (!observed->writer)
 		return;
 	count_session(observer, 1);
