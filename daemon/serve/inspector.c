@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both ends of the socket to the inspector. observer.c, observed.c and probed.c call the daemon's end. The other end is tracesmithd
+ * Both ends of the socket to the inspector. observer.c and probed.c call the daemon's end. The other end is tracesmithd
  * itself, started anew: it reads with daemon/bpf/mappings.c, and ends when the daemon closes the socket.
  *
  * A request has any number of answers MAPPING and then one DONE.

@@ -183,12 +183,13 @@ int ts_overflow_new(struct ts_overflow **ret_overflow)
 		r = -errno;
 	close(fds[1]);
 	*overflow = (struct ts_overflow){.nursery_fd = fds[0], .helper_fd = -1};
-	*ret_overflow = overflow;
 	if (r) {
 		close(fds[0]);
 		free(overflow);
+		return r;
 	}
-	return r;
+	*ret_overflow = overflow;
+	return 0;
 }
 
 static int overflow_begin_helper(struct ts_overflow *overflow)
