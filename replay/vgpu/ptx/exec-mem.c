@@ -37,61 +37,99 @@ static inline void order(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 		}                                                   \
 	}
 
-/* `bytes` of each lane, aligned to their size. */
-static inline void gather(uint8_t *lanes, uint8_t *const p[TS_PTX_LANES], uint32_t m,
-			  uint32_t bytes)
-{
-	switch (bytes) {
-	case 2:
-		EACH_LANE(m, TS_PTX_MOVE(uint16_t, lanes + 2 * i, p[i]))
-		break;
-	case 4:
-		EACH_LANE(m, TS_PTX_MOVE(uint32_t, lanes + 4 * i, p[i]))
-		break;
-	case 8:
-		EACH_LANE(m, TS_PTX_MOVE(uint64_t, lanes + 8 * i, p[i]))
-		break;
-	case 16:
-		EACH_LANE(m, TS_PTX_MOVE(ts_ptx_v16, lanes + 16 * i, p[i]))
-		break;
-	default:
-		EACH_LANE(m, TS_PTX_MOVE(ts_ptx_v16, lanes + 32 * i, p[i]);
-			  TS_PTX_MOVE(ts_ptx_v16, lanes + 32 * i + 16, p[i] + 16))
+/* Moves `bytes` of each lane, aligned to their size, between `lanes`, one after the other, and AT, lane i's place in memory. */
+#define MOVE_TO(T, lanes, at)	TS_PTX_MOVE(T, lanes, at)
+#define MOVE_FROM(T, lanes, at) TS_PTX_MOVE(T, at, lanes)
+#define MOVE_LANES(MOVE, m, AT, lanes, bytes)                                 \
+	switch (bytes) {                                                      \
+	case 2:                                                               \
+		EACH_LANE(m, MOVE(uint16_t, (lanes) + 2 * i, AT))             \
+		break;                                                        \
+	case 4:                                                               \
+		EACH_LANE(m, MOVE(uint32_t, (lanes) + 4 * i, AT))             \
+		break;                                                        \
+	case 8:                                                               \
+		EACH_LANE(m, MOVE(uint64_t, (lanes) + 8 * i, AT))             \
+		break;                                                        \
+	case 16:                                                              \
+		EACH_LANE(m, MOVE(ts_ptx_v16, (lanes) + 16 * i, AT))          \
+		break;                                                        \
+	default:                                                              \
+		EACH_LANE(m, MOVE(ts_ptx_v16, (lanes) + 32 * i, AT);          \
+			  MOVE(ts_ptx_v16, (lanes) + 32 * i + 16, (AT) + 16)) \
 	}
+
+/* The vectors of a load, in `lanes`. */
+static int gather(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, uint32_t bytes,
+		  uint8_t *lanes)
+{
+	uint8_t *p[TS_PTX_LANES], *at = NULL;
+	uint64_t first;
+
+	if (ts_ptx_shape_of(w, in, m, bytes, &first) == TS_PTX_FLAT)
+		at = ts_ptx_span(w, in, first, TS_PTX_LANES * bytes, bytes, TS_PTX_LANES * bytes,
+				 false);
+	if (at) {
+		MOVE_LANES(MOVE_TO, UINT32_MAX, at + (unsigned)i * bytes, lanes, bytes)
+		return 0;
+	}
+	if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, false, p))
+		return STOP_FAULT;
+	MOVE_LANES(MOVE_TO, m, p[i], lanes, bytes)
+	return 0;
 }
 
-static inline void scatter(uint8_t *const p[TS_PTX_LANES], const uint8_t *lanes, uint32_t m,
-			   uint32_t bytes)
+/* The vectors of a store, out of `lanes`. */
+static int scatter(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, uint32_t bytes,
+		   uint8_t *lanes)
 {
-	switch (bytes) {
-	case 2:
-		EACH_LANE(m, TS_PTX_MOVE(uint16_t, p[i], lanes + 2 * i))
-		break;
-	case 4:
-		EACH_LANE(m, TS_PTX_MOVE(uint32_t, p[i], lanes + 4 * i))
-		break;
-	case 8:
-		EACH_LANE(m, TS_PTX_MOVE(uint64_t, p[i], lanes + 8 * i))
-		break;
-	case 16:
-		EACH_LANE(m, TS_PTX_MOVE(ts_ptx_v16, p[i], lanes + 16 * i))
-		break;
-	default:
-		EACH_LANE(m, TS_PTX_MOVE(ts_ptx_v16, p[i], lanes + 32 * i);
-			  TS_PTX_MOVE(ts_ptx_v16, p[i] + 16, lanes + 32 * i + 16))
+	uint8_t *p[TS_PTX_LANES], *at = NULL;
+	uint64_t first;
+
+	if (ts_ptx_shape_of(w, in, m, bytes, &first) == TS_PTX_FLAT)
+		at = ts_ptx_span(w, in, first, TS_PTX_LANES * bytes, bytes, TS_PTX_LANES * bytes,
+				 true);
+	if (at) {
+		MOVE_LANES(MOVE_FROM, UINT32_MAX, at + (unsigned)i * bytes, lanes, bytes)
+		return 0;
 	}
+	if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, true, p))
+		return STOP_FAULT;
+	MOVE_LANES(MOVE_FROM, m, p[i], lanes, bytes)
+	return 0;
 }
 
+/* The lanes' offsets into the stretch of their addresses, the stride included. False: one is outside, or not aligned. */
+static inline bool offsets_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
+			      uint32_t bytes, bool write, uint64_t offset[TS_PTX_LANES],
+			      uint8_t **ret_start)
+{
+	struct ts_ptx_stretch at;
+
+	ts_ptx_lane_addresses(w, in, offset);
+	at = ts_ptx_stretch_of(w, in, offset[__builtin_ctz(m)], write);
+	if (!ts_ptx_within(m, offset, at.base, at.size, bytes, bytes))
+		return false;
+	if (at.stride) {
+		for (int i = 0; i < TS_PTX_LANES; i++)
+			offset[i] += at.stride * (unsigned)i;
+	}
+	ts_ptx_count(&at, bytes * (uint32_t)__builtin_popcount(m));
+	*ret_start = at.start;
+	return true;
+}
+
+/* A load's function for vectors, for lanes whose accesses are anywhere, and for all. */
 #define LOAD(name, D, T)                                                                           \
-	static void name##_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, \
-				  uint8_t *const p[TS_PTX_LANES])                                  \
+	static int name##_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)  \
 	{                                                                                          \
 		uint8_t lanes[TS_PTX_LANES * VECTOR_BYTES] __attribute__((aligned(64)));           \
 		const T *e = (const T *)(const void *)lanes;                                       \
 		const uint32_t n = in->n;                                                          \
 		D unused[TS_PTX_LANES], *d[8];                                                     \
                                                                                                    \
-		gather(lanes, p, m, (uint32_t)sizeof(T) * n);                                      \
+		if (gather(w, in, m, (uint32_t)sizeof(T) * n, lanes))                              \
+			return STOP_FAULT;                                                         \
 		for (uint32_t k = 0; k < n; k++) {                                                 \
 			uint32_t slot = ts_ptx_operands(w, in)[k];                                 \
                                                                                                    \
@@ -106,31 +144,56 @@ static inline void scatter(uint8_t *const p[TS_PTX_LANES], const uint8_t *lanes,
 			for (uint32_t k = 0; k < n; k++)                                           \
 				EACH_LANE(m, d[k][i] = (D)e[(uint32_t)i * n + k])                  \
 		}                                                                                  \
+		order(w, in);                                                                      \
+		return 0;                                                                          \
 	}                                                                                          \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)           \
+	static int name##_apart(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)   \
 	{                                                                                          \
-		uint8_t *p[TS_PTX_LANES];                                                          \
-		uint32_t bytes = (uint32_t)sizeof(T) * in->n;                                      \
-		bool flat;                                                                         \
+		uint64_t offset[TS_PTX_LANES];                                                     \
+		uint8_t *start, *p[TS_PTX_LANES];                                                  \
+		D *d = ts_ptx_result(w, in);                                                       \
                                                                                                    \
-		if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, false, p, &flat))                 \
-			return STOP_FAULT;                                                         \
-		if (in->n > 1) {                                                                   \
-			name##_vector(w, in, m, p);                                                \
-		} else if (flat) {                                                                 \
-			const T *s = (const T *)(const void *)p[0];                                \
-			D *d = ts_ptx_result(w, in);                                               \
-                                                                                                   \
-			TS_PTX_FOR_LANES                                                           \
-			d[i] = (D)s[i];                                                            \
+		if (offsets_of(w, in, m, sizeof(T), false, offset, &start)) {                      \
+			EACH_LANE(m, d[i] = (D) *                                                  \
+					    (const volatile T *)(const void *)(start + offset[i])) \
 		} else {                                                                           \
-			D *d = ts_ptx_result(w, in);                                               \
-                                                                                                   \
+			if (ts_ptx_resolve_lanes(w, in, m, sizeof(T), sizeof(T), false, p))        \
+				return STOP_FAULT;                                                 \
 			for (uint32_t left = m; left; left &= left - 1) {                          \
 				int i = __builtin_ctz(left);                                       \
                                                                                                    \
 				d[i] = (D) * (const volatile T *)(const void *)p[i];               \
 			}                                                                          \
+		}                                                                                  \
+		order(w, in);                                                                      \
+		return 0;                                                                          \
+	}                                                                                          \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)           \
+	{                                                                                          \
+		const uint32_t bytes = sizeof(T), total = bytes * TS_PTX_LANES;                    \
+		D *d = ts_ptx_result(w, in);                                                       \
+		enum ts_ptx_shape shape;                                                           \
+		uint64_t first;                                                                    \
+		const T *s;                                                                        \
+                                                                                                   \
+		if (in->n > 1)                                                                     \
+			return name##_vector(w, in, m);                                            \
+		shape = ts_ptx_shape_of(w, in, m, bytes, &first);                                  \
+		if (shape == TS_PTX_APART)                                                         \
+			return name##_apart(w, in, m);                                             \
+		s = (const T *)(const void *)ts_ptx_span(w, in, first,                             \
+							 shape == TS_PTX_FLAT ? total : bytes,     \
+							 bytes, total, false);                     \
+		if (!s)                                                                            \
+			return name##_apart(w, in, m);                                             \
+		if (shape == TS_PTX_FLAT) {                                                        \
+			TS_PTX_FOR_LANES                                                           \
+			d[i] = (D)s[i];                                                            \
+		} else {                                                                           \
+			const D v = (D) * (const volatile T *)s;                                   \
+                                                                                                   \
+			TS_PTX_FOR_LANES                                                           \
+			d[i] = v;                                                                  \
 		}                                                                                  \
 		order(w, in);                                                                      \
 		return 0;                                                                          \
@@ -150,56 +213,65 @@ LOAD(ld_s32_64, uint64_t, int32_t)
 LOAD(ld_u64, uint64_t, uint64_t)
 
 /* A store's value is operand b, or in the list where there are several. */
-#define STORE(name, S, T)                                                                          \
-	static void name##_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, \
-				  uint8_t *const p[TS_PTX_LANES])                                  \
-	{                                                                                          \
-		uint8_t lanes[TS_PTX_LANES * VECTOR_BYTES] __attribute__((aligned(64)));           \
-		T *e = (T *)(void *)lanes;                                                         \
-		const uint32_t n = in->n;                                                          \
-		const S *s[8];                                                                     \
-                                                                                                   \
-		for (uint32_t k = 0; k < n; k++)                                                   \
-			s[k] = ts_ptx_slot(w, ts_ptx_operands(w, in)[k]);                          \
-		if (n == 2) {                                                                      \
-			EACH_LANE(m, e[2 * i] = (T)s[0][i]; e[2 * i + 1] = (T)s[1][i])             \
-		} else if (n == 4) {                                                               \
-			EACH_LANE(m, e[4 * i] = (T)s[0][i]; e[4 * i + 1] = (T)s[1][i];             \
-				  e[4 * i + 2] = (T)s[2][i]; e[4 * i + 3] = (T)s[3][i])            \
-		} else {                                                                           \
-			for (uint32_t k = 0; k < n; k++)                                           \
-				EACH_LANE(m, e[(uint32_t)i * n + k] = (T)s[k][i])                  \
-		}                                                                                  \
-		scatter(p, lanes, m, (uint32_t)sizeof(T) * n);                                     \
-	}                                                                                          \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)           \
-	{                                                                                          \
-		uint8_t *p[TS_PTX_LANES];                                                          \
-		uint32_t bytes = (uint32_t)sizeof(T) * in->n;                                      \
-		const S *s;                                                                        \
-		bool flat;                                                                         \
-                                                                                                   \
-		order(w, in);                                                                      \
-		if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, true, p, &flat))                  \
-			return STOP_FAULT;                                                         \
-		if (in->n > 1) {                                                                   \
-			name##_vector(w, in, m, p);                                                \
-			return 0;                                                                  \
-		}                                                                                  \
-		s = ts_ptx_slot(w, in->b);                                                         \
-		if (flat) {                                                                        \
-			T *d = (T *)(void *)p[0];                                                  \
-                                                                                                   \
-			TS_PTX_FOR_LANES                                                           \
-			d[i] = (T)s[i];                                                            \
-			return 0;                                                                  \
-		}                                                                                  \
-		for (uint32_t left = m; left; left &= left - 1) {                                  \
-			int i = __builtin_ctz(left);                                               \
-                                                                                                   \
-			*(volatile T *)(void *)p[i] = (T)s[i];                                     \
-		}                                                                                  \
-		return 0;                                                                          \
+#define STORE(name, S, T)                                                                         \
+	static int name##_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
+	{                                                                                         \
+		uint8_t lanes[TS_PTX_LANES * VECTOR_BYTES] __attribute__((aligned(64)));          \
+		T *e = (T *)(void *)lanes;                                                        \
+		const uint32_t n = in->n;                                                         \
+		const S *s[8];                                                                    \
+                                                                                                  \
+		for (uint32_t k = 0; k < n; k++)                                                  \
+			s[k] = ts_ptx_slot(w, ts_ptx_operands(w, in)[k]);                         \
+		if (n == 2) {                                                                     \
+			EACH_LANE(m, e[2 * i] = (T)s[0][i]; e[2 * i + 1] = (T)s[1][i])            \
+		} else if (n == 4) {                                                              \
+			EACH_LANE(m, e[4 * i] = (T)s[0][i]; e[4 * i + 1] = (T)s[1][i];            \
+				  e[4 * i + 2] = (T)s[2][i]; e[4 * i + 3] = (T)s[3][i])           \
+		} else {                                                                          \
+			for (uint32_t k = 0; k < n; k++)                                          \
+				EACH_LANE(m, e[(uint32_t)i * n + k] = (T)s[k][i])                 \
+		}                                                                                 \
+		return scatter(w, in, m, (uint32_t)sizeof(T) * n, lanes);                         \
+	}                                                                                         \
+	static int name##_apart(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)  \
+	{                                                                                         \
+		const S *s = ts_ptx_slot(w, in->b);                                               \
+		uint64_t offset[TS_PTX_LANES];                                                    \
+		uint8_t *start, *p[TS_PTX_LANES];                                                 \
+                                                                                                  \
+		if (offsets_of(w, in, m, sizeof(T), true, offset, &start)) {                      \
+			EACH_LANE(m, *(volatile T *)(void *)(start + offset[i]) = (T)s[i])        \
+			return 0;                                                                 \
+		}                                                                                 \
+		if (ts_ptx_resolve_lanes(w, in, m, sizeof(T), sizeof(T), true, p))                \
+			return STOP_FAULT;                                                        \
+		for (uint32_t left = m; left; left &= left - 1) {                                 \
+			int i = __builtin_ctz(left);                                              \
+                                                                                                  \
+			*(volatile T *)(void *)p[i] = (T)s[i];                                    \
+		}                                                                                 \
+		return 0;                                                                         \
+	}                                                                                         \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)          \
+	{                                                                                         \
+		const uint32_t bytes = sizeof(T), total = bytes * TS_PTX_LANES;                   \
+		const S *s;                                                                       \
+		uint64_t first;                                                                   \
+		T *d;                                                                             \
+                                                                                                  \
+		order(w, in);                                                                     \
+		if (in->n > 1)                                                                    \
+			return name##_vector(w, in, m);                                           \
+		if (ts_ptx_shape_of(w, in, m, bytes, &first) != TS_PTX_FLAT)                      \
+			return name##_apart(w, in, m);                                            \
+		d = (T *)(void *)ts_ptx_span(w, in, first, total, bytes, total, true);            \
+		if (!d)                                                                           \
+			return name##_apart(w, in, m);                                            \
+		s = ts_ptx_slot(w, in->b);                                                        \
+		TS_PTX_FOR_LANES                                                                  \
+		d[i] = (T)s[i];                                                                   \
+		return 0;                                                                         \
 	}
 
 STORE(st_8, uint32_t, uint8_t)

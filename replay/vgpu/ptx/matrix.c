@@ -119,7 +119,7 @@ static int wmma_addresses(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 			  uint32_t r, uint32_t e, uint32_t bits, uint32_t bytes, bool write,
 			  uint8_t *host[TS_PTX_LANES])
 {
-	bool by_column = TS_PTX_WMMA_BY_COLUMN(what), flat;
+	bool by_column = TS_PTX_WMMA_BY_COLUMN(what);
 	uint32_t whole = by_column ? TS_PTX_WMMA_ROWS(what) : TS_PTX_WMMA_COLUMNS(what);
 	uint64_t address[TS_PTX_LANES], named[TS_PTX_LANES];
 
@@ -134,7 +134,7 @@ static int wmma_addresses(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 		address[lane] += (line * stride + (by_column ? at.row : at.column)) * bits / 8;
 	}
 	memcpy(named, address, sizeof(named));
-	if (ts_ptx_resolve_at(w, in, UINT32_MAX, address, bytes, bytes, write, host, &flat))
+	if (ts_ptx_resolve_at(w, in, UINT32_MAX, address, bytes, bytes, write, host))
 		return STOP_FAULT;
 	if (w->worker->observing)
 		ts_ptx_observed(w, in, UINT32_MAX, named, bytes, write, host);
@@ -148,6 +148,117 @@ static uint32_t distinct_registers(uint32_t what)
 	       ts_ptx_per_register(TS_PTX_WMMA_TYPE(what));
 }
 
+/* A matrix that lies in one stretch, with one address and one stride in all lanes, as PTX demands. */
+struct whole_matrix {
+	uint8_t *host;
+	uint64_t stride;	       /* elements from line to line */
+	uint64_t offset[TS_PTX_LANES]; /* bytes from host to the first element of each lane */
+};
+
+/* Elements from host to element e of register r of lane 0; each lane's lies as far behind its own first. */
+static uint64_t element_offset(uint32_t what, uint32_t r, uint32_t e, uint32_t lane,
+			       uint64_t stride)
+{
+	struct place at = place_of(what, r, e, lane);
+
+	return TS_PTX_WMMA_BY_COLUMN(what) ? at.column * stride + at.row
+					   : at.row * stride + at.column;
+}
+
+/* False: each access is looked at by itself, which also reports what is wrong. */
+static bool find_whole_matrix(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t what,
+			      uint32_t bits, bool write, struct whole_matrix *ret)
+{
+	bool by_column = TS_PTX_WMMA_BY_COLUMN(what);
+	uint32_t rows = TS_PTX_WMMA_ROWS(what), columns = TS_PTX_WMMA_COLUMNS(what);
+	uint64_t lines = by_column ? columns : rows, whole = by_column ? rows : columns, first, n;
+
+	if (bits < 8 || w->worker->observing ||
+	    ts_ptx_shape_of(w, in, UINT32_MAX, 1, &first) != TS_PTX_SAME)
+		return false;
+	ret->stride = whole;
+	if (in->b != TS_PTX_NONE) {
+		const uint32_t *strides = ts_ptx_slot(w, in->b);
+
+		ret->stride = strides[0];
+		for (uint32_t lane = 1; lane < TS_PTX_LANES; lane++)
+			if (strides[lane] != strides[0])
+				return false;
+	}
+	n = ((lines - 1) * ret->stride + whole) * (bits / 8);
+	if (n > UINT32_MAX)
+		return false;
+	ret->host =
+		ts_ptx_span(w, in, first, (uint32_t)n, bits / 8, rows * columns * bits / 8, write);
+	for (uint32_t lane = 0; lane < TS_PTX_LANES; lane++)
+		ret->offset[lane] = element_offset(what, 0, 0, lane, ret->stride) * (bits / 8);
+	return ret->host;
+}
+
+#define EACH_ELEMENT(T, statement)                        \
+	for (int lane = 0; lane < TS_PTX_LANES; lane++) { \
+		T v;                                      \
+                                                          \
+		statement;                                \
+	}                                                 \
+	break
+#define LOAD_ELEMENT(T)                                              \
+	EACH_ELEMENT(T, memcpy(&v, at + x->offset[lane], sizeof(v)); \
+		     words[lane] |= (uint64_t)v << shift)
+#define STORE_ELEMENT(T) \
+	EACH_ELEMENT(T, v = (T)(words[lane] >> shift); memcpy(at + x->offset[lane], &v, sizeof(v)))
+
+static void load_elements(const struct whole_matrix *x, uint64_t offset, uint32_t bytes,
+			  uint32_t shift, uint64_t words[TS_PTX_LANES])
+{
+	const uint8_t *at = x->host + offset;
+
+	switch (bytes) {
+	case 1:
+		LOAD_ELEMENT(uint8_t);
+	case 2:
+		LOAD_ELEMENT(uint16_t);
+	case 4:
+		LOAD_ELEMENT(uint32_t);
+	default:
+		LOAD_ELEMENT(uint64_t);
+	}
+}
+
+static void store_elements(const struct whole_matrix *x, uint64_t offset, uint32_t bytes,
+			   uint32_t shift, const uint64_t words[TS_PTX_LANES])
+{
+	uint8_t *at = x->host + offset;
+
+	switch (bytes) {
+	case 1:
+		STORE_ELEMENT(uint8_t);
+	case 2:
+		STORE_ELEMENT(uint16_t);
+	case 4:
+		STORE_ELEMENT(uint32_t);
+	default:
+		STORE_ELEMENT(uint64_t);
+	}
+}
+
+/* True if the elements of a register follow one another in memory. */
+static bool is_contiguous(uint32_t what)
+{
+	return TS_PTX_WMMA_BY_COLUMN(what) == (TS_PTX_WMMA_WHICH(what) == TS_PTX_MATRIX_B);
+}
+
+/* Moves register r, one lane's elements at once where they follow one another. */
+#define MOVE_REGISTER(move, x, what, r, per, bits, words)                                  \
+	if (is_contiguous(what)) {                                                         \
+		move(x, element_offset(what, r, 0, 0, (x)->stride) * ((bits) / 8),         \
+		     (per) * (bits) / 8, 0, words);                                        \
+	} else {                                                                           \
+		for (uint32_t e = 0; e < (per); e++)                                       \
+			move(x, element_offset(what, r, e, 0, (x)->stride) * ((bits) / 8), \
+			     (bits) / 8, e * (bits), words);                               \
+	}
+
 static int wmma_load(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t mask)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);
@@ -157,12 +268,17 @@ static int wmma_load(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 	/* What is smaller than a byte lies together in the direction of k. */
 	uint32_t steps = bits < 8 ? 1 : per, bytes = bits < 8 ? 4 : bits / 8;
 	uint64_t words[8][TS_PTX_LANES] = {{0}};
+	struct whole_matrix matrix;
 	uint8_t *host[TS_PTX_LANES];
+	bool whole;
 
 	if (mask != UINT32_MAX)
 		return ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(mask), TS_PTX_FAULT_ILLEGAL,
 				    "wmma with lanes 0x%08x only: it takes a whole warp", mask);
-	for (uint32_t r = 0; r < n; r++) {
+	whole = find_whole_matrix(w, in, what, bits, false, &matrix);
+	for (uint32_t r = 0; whole && r < n; r++)
+		MOVE_REGISTER(load_elements, &matrix, what, r, per, bits, words[r])
+	for (uint32_t r = 0; !whole && r < n; r++) {
 		for (uint32_t e = 0; e < steps; e++) {
 			if (wmma_addresses(w, in, what, r, e, bits, bytes, false, host))
 				return STOP_FAULT;
@@ -194,14 +310,26 @@ static int wmma_store(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 	uint32_t what = list[in->n];
 	enum ts_ptx_type type = TS_PTX_WMMA_TYPE(what);
 	uint32_t per = ts_ptx_per_register(type), bits = type == TY_F64 ? 64 : 32 / per;
+	struct whole_matrix matrix;
 	uint8_t *host[TS_PTX_LANES];
+	bool whole;
 
 	if (mask != UINT32_MAX)
 		return ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(mask), TS_PTX_FAULT_ILLEGAL,
 				    "wmma with lanes 0x%08x only: it takes a whole warp", mask);
+	whole = find_whole_matrix(w, in, what, bits, true, &matrix);
 	for (uint32_t r = 0; r < in->n; r++) {
 		const void *s = ts_ptx_slot(w, list[r]);
 
+		if (whole) {
+			uint64_t words[TS_PTX_LANES];
+
+			for (uint32_t lane = 0; lane < TS_PTX_LANES; lane++)
+				words[lane] = type == TY_F64 ? ((const uint64_t *)s)[lane]
+							     : ((const uint32_t *)s)[lane];
+			MOVE_REGISTER(store_elements, &matrix, what, r, per, bits, words)
+			continue;
+		}
 		for (uint32_t e = 0; e < per; e++) {
 			if (wmma_addresses(w, in, what, r, e, bits, bits / 8, true, host))
 				return STOP_FAULT;

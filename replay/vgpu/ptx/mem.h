@@ -83,82 +83,133 @@ static inline bool ts_ptx_within(uint32_t m, uint64_t address[TS_PTX_LANES], uin
 	return !(bad >> 63) && !(low & (align - 1));
 }
 
-/* bytes is a lane's whole access, address is overwritten; ret_flat: the 32 lanes' accesses follow one another. */
-static inline int ts_ptx_resolve_at(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
-				    uint64_t address[TS_PTX_LANES], uint32_t bytes, uint32_t align,
-				    bool write, uint8_t *host[TS_PTX_LANES], bool *ret_flat)
+/* Memory that is one piece on the host. Each lane's own begins `stride` bytes after the one of the lane before. */
+struct ts_ptx_stretch {
+	uint8_t *start;
+	uint64_t base, size, stride; /* size 0: there is none */
+	uint64_t *counted;	     /* the statistic of its accesses; NULL: none */
+};
+
+/* The stretch that an access at `first` means. */
+static inline struct ts_ptx_stretch ts_ptx_stretch_of(struct ts_ptx_warp *w,
+						      const struct ts_ptx_insn *in, uint64_t first,
+						      bool write)
 {
-	uint64_t original[TS_PTX_LANES], base = 0, size = 0;
+	struct ts_ptx_stretch at = {NULL, 0, 0, 0, NULL};
 	struct ts_ptx_block *block = w->block;
 	struct ts_ptx_worker *worker = w->worker;
+	struct ts_ptx_stats *stats = &worker->stats;
 	unsigned space = in->space;
-	uint8_t *start = NULL;
-	uint64_t stride = 0;
 
-	memcpy(original, address, sizeof(original));
 	if (space == SP_GENERIC) {
-		uint64_t first = address[__builtin_ctz(m)];
-
 		space = first < TS_PTX_WINDOW(0)		    ? SP_GLOBAL
 			: first >> 32 == TS_PTX_WINDOW_SHARED >> 32 ? SP_SHARED
 								    : SP_GENERIC;
-		base = space == SP_SHARED ? TS_PTX_WINDOW_SHARED : 0;
+		at.base = space == SP_SHARED ? TS_PTX_WINDOW_SHARED : 0;
 	}
 	if (space == SP_SHARED) {
-		start = block->shared;
-		size = TS_PTX_SHARED_REACH(block->shared_bytes);
-		worker->stats.shared_bytes_read +=
-			write ? 0 : bytes * (uint32_t)__builtin_popcount(m);
-		worker->stats.shared_bytes_written +=
-			write ? bytes * (uint32_t)__builtin_popcount(m) : 0;
+		at.start = block->shared;
+		at.size = TS_PTX_SHARED_REACH(block->shared_bytes);
+		at.counted = write ? &stats->shared_bytes_written : &stats->shared_bytes_read;
 	} else if (space == SP_GLOBAL || space == SP_CONST) {
-		const struct ts_ptx_range *range =
-			ts_ptx_range_of(worker, address[__builtin_ctz(m)]);
+		const struct ts_ptx_range *range = ts_ptx_range_of(worker, first);
 
 		if (range && !(write && range->read_only)) {
-			base = range->base;
-			size = range->bytes;
-			start = range->host;
+			at.base = range->base;
+			at.size = range->bytes;
+			at.start = range->host;
 		}
-		worker->stats.global_bytes_read +=
-			write ? 0 : bytes * (uint32_t)__builtin_popcount(m);
-		worker->stats.global_bytes_written +=
-			write ? bytes * (uint32_t)__builtin_popcount(m) : 0;
+		at.counted = write ? &stats->global_bytes_written : &stats->global_bytes_read;
 	} else if (space == SP_LOCAL) {
-		start = block->local + (size_t)w->index * TS_PTX_LANES * block->local_stride;
-		size = stride = block->local_stride;
-		worker->stats.local_bytes_read +=
-			write ? 0 : bytes * (uint32_t)__builtin_popcount(m);
-		worker->stats.local_bytes_written +=
-			write ? bytes * (uint32_t)__builtin_popcount(m) : 0;
+		at.start = block->local + (size_t)w->index * TS_PTX_LANES * block->local_stride;
+		at.size = at.stride = block->local_stride;
+		at.counted = write ? &stats->local_bytes_written : &stats->local_bytes_read;
 	} else if (space == SP_PARAM && !write) {
-		start = (uint8_t *)worker->params; /* only read */
-		size = worker->params_bytes;
+		at.start = (uint8_t *)worker->params; /* only read */
+		at.size = worker->params_bytes;
 	}
-	if (!size || !ts_ptx_within(m, address, base, size, bytes, align)) {
-		*ret_flat = false;
-		return ts_ptx_addresses_slow(w, in, m, original, bytes, align, write, host);
-	}
-	for (int i = 0; i < TS_PTX_LANES; i++)
-		host[i] = start + address[i] + stride * (unsigned)i;
-	if (m == UINT32_MAX) {
-		uintptr_t differs = 0;
+	return at;
+}
 
-		for (int i = 0; i < TS_PTX_LANES; i++)
-			differs |= (uintptr_t)host[i] ^ ((uintptr_t)host[0] + (unsigned)i * bytes);
-		*ret_flat = !differs;
+static inline void ts_ptx_count(const struct ts_ptx_stretch *at, uint32_t bytes)
+{
+	if (at->counted)
+		*at->counted += bytes;
+}
+
+/* How the accesses of a warp lie. */
+enum ts_ptx_shape {
+	TS_PTX_APART,
+	TS_PTX_FLAT, /* all 32 lanes', one after the other */
+	TS_PTX_SAME, /* all 32 lanes' at one place */
+};
+
+static inline enum ts_ptx_shape ts_ptx_shape_of(const struct ts_ptx_warp *w,
+						const struct ts_ptx_insn *in, uint32_t m,
+						uint32_t bytes, uint64_t *ret_first)
+{
+	if (m != UINT32_MAX || in->space == SP_LOCAL || (in->flags & INSN_FRAME_LOCAL))
+		return TS_PTX_APART;
+	if (in->flags & INSN_A64) {
+		const uint64_t *a = ts_ptx_slot(w, in->a);
+		uint64_t first = a[0], same = 0, flat = 0;
+
+		for (int i = 0; i < TS_PTX_LANES; i++) {
+			same |= a[i] - first;
+			flat |= (a[i] - first) ^ ((unsigned)i * bytes);
+		}
+		*ret_first = first + in->imm;
+		return !flat ? TS_PTX_FLAT : !same ? TS_PTX_SAME : TS_PTX_APART;
 	} else {
-		*ret_flat = false;
+		const uint32_t *a = ts_ptx_slot(w, in->a);
+		uint32_t first = a[0], same = 0, flat = 0;
+
+		for (int i = 0; i < TS_PTX_LANES; i++) {
+			same |= a[i] - first;
+			flat |= (a[i] - first) ^ ((unsigned)i * bytes);
+		}
+		*ret_first = (uint32_t)(first + (uint32_t)in->imm);
+		return !flat ? TS_PTX_FLAT : !same ? TS_PTX_SAME : TS_PTX_APART;
 	}
+}
+
+/* `span` bytes at `first`, of which the lanes access `total`. NULL: not in one stretch, or not aligned; nothing is counted. */
+static inline uint8_t *ts_ptx_span(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+				   uint64_t first, uint32_t span, uint32_t align, uint32_t total,
+				   bool write)
+{
+	struct ts_ptx_stretch at = ts_ptx_stretch_of(w, in, first, write);
+
+	if (at.stride || (first & (align - 1)) || at.size < span ||
+	    first - at.base > at.size - span)
+		return NULL;
+	ts_ptx_count(&at, total);
+	return at.start + (first - at.base);
+}
+
+/* bytes is a lane's whole access; address is overwritten. */
+static inline int ts_ptx_resolve_at(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
+				    uint64_t address[TS_PTX_LANES], uint32_t bytes, uint32_t align,
+				    bool write, uint8_t *host[TS_PTX_LANES])
+{
+	struct ts_ptx_stretch at = ts_ptx_stretch_of(w, in, address[__builtin_ctz(m)], write);
+	uint64_t original[TS_PTX_LANES];
+
+	memcpy(original, address, sizeof(original));
+	ts_ptx_count(&at, bytes * (uint32_t)__builtin_popcount(m));
+	if (!ts_ptx_within(m, address, at.base, at.size, bytes, align))
+		return ts_ptx_addresses_slow(w, in, m, original, bytes, align, write, host);
+	for (int i = 0; i < TS_PTX_LANES; i++)
+		host[i] = at.start + address[i] + at.stride * (unsigned)i;
 	return 0;
 }
 
 static inline int ts_ptx_resolve_lanes(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 				       uint32_t m, uint32_t bytes, uint32_t align, bool write,
-				       uint8_t *host[TS_PTX_LANES], bool *ret_flat)
+				       uint8_t *host[TS_PTX_LANES])
 {
 	uint64_t address[TS_PTX_LANES];
 
 	ts_ptx_lane_addresses(w, in, address);
-	return ts_ptx_resolve_at(w, in, m, address, bytes, align, write, host, ret_flat);
+	return ts_ptx_resolve_at(w, in, m, address, bytes, align, write, host);
 }

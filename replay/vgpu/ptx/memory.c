@@ -111,8 +111,7 @@ int ts_ptx_addresses(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 {
 	uint32_t align = bytes > 16 ? 16 : bytes;
 	uint64_t address[TS_PTX_LANES];
-	bool flat;
-	int r = ts_ptx_resolve_lanes(w, in, mask, bytes, align, write, ret_host, &flat);
+	int r = ts_ptx_resolve_lanes(w, in, mask, bytes, align, write, ret_host);
 
 	if (w->worker->observing && !r) {
 		ts_ptx_lane_addresses(w, in, address);

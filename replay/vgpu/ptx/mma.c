@@ -14,146 +14,204 @@
 enum {
 	MAX_MK = 16 * 256,
 	MAX_KN = 256 * 8,
-	MAX_MN = 256
+	MAX_MN = 256,
+	COLUMNS = 8,			 /* of a block of B, C and D */
+	MAX_ELEMENTS = TS_PTX_LANES * 32 /* of a register in all lanes */
 };
 
+typedef double v4 __attribute__((vector_size(32)));
+
+/* A row by row. B, C and D in blocks of 8 columns, one after the other, each row by row. */
 struct matrices {
 	uint32_t m, n, k;
-	double a[MAX_MK], b[MAX_KN], c[MAX_MN]; /* row by row */
+	double a[MAX_MK] __attribute__((aligned(64)));
+	double b[MAX_KN] __attribute__((aligned(64)));
+	double c[MAX_MN] __attribute__((aligned(64)));
 };
 
 static double element(uint32_t word, uint32_t e, enum ts_ptx_type type)
 {
 	switch (type) {
-	case TY_F16:
-		return (double)ts_ptx_from_f16((uint16_t)(word >> 16 * e));
-	case TY_BF16:
-		return (double)ts_ptx_from_bf16((uint16_t)(word >> 16 * e));
-	case TY_TF32:
-		return (double)ts_ptx_float(word & ~0x1fffu);
 	case TY_E4M3:
 	case TY_E5M2:
 		return (double)ts_ptx_from_fp8((uint8_t)(word >> 8 * e), type == TY_E5M2);
-	case TY_S8:
-		return (int8_t)(word >> 8 * e);
 	case TY_S4:
 		return (int32_t)(word << (28 - 4 * e)) >> 28;
 	case TY_U4:
 		return word >> 4 * e & 15;
-	case TY_B1:
-		return word >> e & 1;
 	default:
-		return (uint8_t)(word >> 8 * e);
+		return word >> e & 1;
 	}
 }
 
-static double load_word(struct ts_ptx_warp *w, uint32_t ref, uint32_t lane, uint32_t e,
-			enum ts_ptx_type type)
+#define UNPACK(T, n, expr)                       \
+	{                                        \
+		const T *s = (const T *)slot;    \
+                                                 \
+		TS_PTX_IVDEP                     \
+		for (int i = 0; i < (n); i++)    \
+			out[i] = (double)(expr); \
+	}                                        \
+	break
+
+/* The elements of a register: lane 0's, lane 1's and so on, each lane's from its lowest bit on. */
+static void unpack(const void *slot, enum ts_ptx_type type, double *out)
 {
-	if (type == TY_F64)
-		return ((const double *)ts_ptx_slot(w, ref))[lane];
-	return element(((const uint32_t *)ts_ptx_slot(w, ref))[lane], e, type);
+	uint32_t per = ts_ptx_per_register(type);
+
+	switch (type) {
+	case TY_F64:
+		UNPACK(double, 32, s[i]);
+	case TY_TF32:
+		UNPACK(uint32_t, 32, ts_ptx_float(s[i] & ~0x1fffu));
+	case TY_F16:
+		UNPACK(uint16_t, 64, ts_ptx_from_f16(s[i]));
+	case TY_BF16:
+		UNPACK(uint16_t, 64, ts_ptx_from_bf16(s[i]));
+	case TY_S8:
+		UNPACK(int8_t, 128, s[i]);
+	case TY_U8:
+	case TY_B8:
+		UNPACK(uint8_t, 128, s[i]);
+	default:
+		for (uint32_t lane = 0; lane < TS_PTX_LANES; lane++)
+			for (uint32_t e = 0; e < per; e++)
+				out[lane * per + e] =
+					element(((const uint32_t *)slot)[lane], e, type);
+	}
 }
 
 static void load_a(struct ts_ptx_warp *w, const uint32_t *list, enum ts_ptx_type type,
 		   struct matrices *x)
 {
-	uint32_t per = ts_ptx_per_register(type), blocks = x->m / 8;
-	uint32_t n = blocks * (x->k / (4 * per));
+	uint32_t chunk = 4 * ts_ptx_per_register(type), blocks = x->m / 8;
+	uint32_t n = blocks * (x->k / chunk);
+	double elements[MAX_ELEMENTS];
 
-	for (uint32_t r = 0; r < n; r++)
-		for (uint32_t lane = 0; lane < TS_PTX_LANES; lane++)
-			for (uint32_t e = 0; e < per; e++)
-				x->a[((lane >> 2) + 8 * (r % blocks)) * x->k + (lane & 3) * per +
-				     e + r / blocks * 4 * per] =
-					load_word(w, list[r], lane, e, type);
+	for (uint32_t r = 0; r < n; r++) {
+		double *a = x->a + r % blocks * 8 * x->k + r / blocks * chunk;
+
+		unpack(ts_ptx_slot(w, list[r]), type, elements);
+		for (uint32_t g = 0; g < 8; g++)
+			memcpy(a + g * x->k, elements + g * chunk, chunk * sizeof(*a));
+	}
 }
 
 static void load_b(struct ts_ptx_warp *w, const uint32_t *list, enum ts_ptx_type type,
 		   struct matrices *x)
 {
-	uint32_t per = ts_ptx_per_register(type), blocks = x->k / (4 * per);
-	uint32_t n = blocks * (x->n / 8);
+	uint32_t chunk = 4 * ts_ptx_per_register(type), blocks = x->k / chunk;
+	uint32_t n = blocks * (x->n / COLUMNS);
+	double elements[MAX_ELEMENTS], *b = x->b;
 
-	for (uint32_t r = 0; r < n; r++)
-		for (uint32_t lane = 0; lane < TS_PTX_LANES; lane++)
-			for (uint32_t e = 0; e < per; e++)
-				x->b[((lane & 3) * per + e + r % blocks * 4 * per) * x->n +
-				     (lane >> 2) + 8 * (r / blocks)] =
-					load_word(w, list[r], lane, e, type);
+	for (uint32_t r = 0; r < n; r++) {
+		unpack(ts_ptx_slot(w, list[r]), type, elements);
+		for (uint32_t row = 0; row < chunk; row++, b += COLUMNS)
+			for (uint32_t g = 0; g < COLUMNS; g++)
+				b[g] = elements[g * chunk + row];
+	}
 }
 
-static double *element_of_c(struct matrices *x, uint32_t i, uint32_t lane)
+/* Element i of lane 0; that of each next lane lies 2 behind it. */
+static double *elements_of_c(struct matrices *x, uint32_t i)
 {
-	uint32_t blocks = x->m / 8, row = (lane >> 2) + 8 * (i / 2 % blocks);
+	uint32_t blocks = x->m / 8;
 
-	return &x->c[row * x->n + (lane & 3) * 2 + (i & 1) + 8 * (i / 2 / blocks)];
+	return x->c + i / 2 / blocks * x->m * COLUMNS + i / 2 % blocks * 8 * COLUMNS + (i & 1);
 }
+
+#define EACH_OF_C(T, statement)                                     \
+	for (uint32_t i = 0; i < x->m * x->n / TS_PTX_LANES; i++) { \
+		T *s = ts_ptx_slot(w, list[i]);                     \
+		double *c = elements_of_c(x, i);                    \
+                                                                    \
+		TS_PTX_IVDEP                                        \
+		for (int lane = 0; lane < TS_PTX_LANES; lane++)     \
+			statement;                                  \
+	}
+
+/* Two halves a register: the elements of an even i and of the next one. */
+#define EACH_HALF_OF_C(statement)                                      \
+	for (uint32_t i = 0; i < x->m * x->n / TS_PTX_LANES; i += 2) { \
+		uint16_t *s = ts_ptx_slot(w, list[i / 2]);             \
+		double *c = elements_of_c(x, i);                       \
+                                                                       \
+		TS_PTX_IVDEP                                           \
+		for (int e = 0; e < 2 * TS_PTX_LANES; e++)             \
+			statement;                                     \
+	}
 
 static void load_c(struct ts_ptx_warp *w, const uint32_t *list, enum ts_ptx_type type,
 		   struct matrices *x)
 {
-	for (uint32_t i = 0; i < x->m * x->n / TS_PTX_LANES; i++) {
-		const void *slot = ts_ptx_slot(w, list[type == TY_F16 ? i / 2 : i]);
+	if (type == TY_F64)
+		EACH_OF_C(double, c[2 * lane] = s[lane])
+	else if (type == TY_F32)
+		EACH_OF_C(float, c[2 * lane] = (double)s[lane])
+	else if (type == TY_S32)
+		EACH_OF_C(int32_t, c[2 * lane] = (double)s[lane])
+	else
+		EACH_HALF_OF_C(c[e] = (double)ts_ptx_from_f16(s[e]))
+}
 
-		for (uint32_t lane = 0; lane < TS_PTX_LANES; lane++) {
-			uint32_t word = type == TY_F64 ? 0 : ((const uint32_t *)slot)[lane];
-
-			*element_of_c(x, i, lane) = type == TY_F64   ? ((const double *)slot)[lane]
-						    : type == TY_F32 ? (double)ts_ptx_float(word)
-						    : type == TY_S32 ? (double)(int32_t)word
-								     : element(word, i & 1, TY_F16);
-		}
-	}
+static int32_t saturated(double c)
+{
+	return c > INT32_MAX ? INT32_MAX : c < INT32_MIN ? INT32_MIN : (int32_t)c;
 }
 
 static void store_d(struct ts_ptx_warp *w, const uint32_t *list, enum ts_ptx_type type,
 		    bool satfinite, struct matrices *x)
 {
-	for (uint32_t i = 0; i < x->m * x->n / TS_PTX_LANES; i++) {
-		void *d = ts_ptx_slot(w, list[type == TY_F16 ? i / 2 : i]);
+	if (type == TY_F64)
+		EACH_OF_C(double, s[lane] = c[2 * lane])
+	else if (type == TY_F32)
+		EACH_OF_C(uint32_t, s[lane] = ts_ptx_bits(ts_ptx_canonical((float)c[2 * lane])))
+	else if (type == TY_S32 && satfinite)
+		EACH_OF_C(int32_t, s[lane] = saturated(c[2 * lane]))
+	else if (type ==
+		 TY_S32) /* sums of so few small products and an addend are exact in double */
+		EACH_OF_C(uint32_t, s[lane] = (uint32_t)(int64_t)c[2 * lane])
+	else
+		EACH_HALF_OF_C(s[e] = ts_ptx_to_f16(ts_ptx_float_odd(c[e])))
+}
 
-		for (uint32_t lane = 0; lane < TS_PTX_LANES; lane++) {
-			double c = *element_of_c(x, i, lane);
-			uint32_t *word = (uint32_t *)d + lane;
-			uint32_t half;
+/* Four rows of a block, which stay in registers. Products are summed up in order of k. */
+static void multiply_rows(const double *a, uint32_t k, const double *b, double *c)
+{
+	v4 sum[4][2];
 
-			if (type == TY_F64) {
-				((double *)d)[lane] = c;
-			} else if (type == TY_F32) {
-				*word = ts_ptx_bits(ts_ptx_canonical((float)c));
-			} else if (type == TY_S32) {
-				/* Sums of so few small products and an addend are exact in double. */
-				if (satfinite)
-					c = c > INT32_MAX   ? INT32_MAX
-					    : c < INT32_MIN ? INT32_MIN
-							    : c;
-				*word = (uint32_t)(int64_t)c;
-			} else {
-				half = ts_ptx_to_f16(ts_ptx_float_odd(c));
-				*word = i & 1 ? (*word & 0xffff) | half << 16 : half;
-			}
+	memcpy(sum, c, sizeof(sum));
+	for (uint32_t l = 0; l < k; l++) {
+		v4 lo, hi;
+
+		memcpy(&lo, b + l * COLUMNS, sizeof(lo));
+		memcpy(&hi, b + l * COLUMNS + 4, sizeof(hi));
+		for (int i = 0; i < 4; i++) {
+			sum[i][0] += a[(uint32_t)i * k + l] * lo;
+			sum[i][1] += a[(uint32_t)i * k + l] * hi;
 		}
 	}
+	memcpy(c, sum, sizeof(sum));
 }
 
 static void multiply(struct matrices *x, bool fused, bool exclusive)
 {
-	for (uint32_t i = 0; i < x->m; i++) {
-		for (uint32_t l = 0; l < x->k; l++) {
-			double a = x->a[i * x->k + l], *c = &x->c[i * x->n];
-			const double *b = &x->b[l * x->n];
+	for (uint32_t block = 0; block < x->n / COLUMNS; block++) {
+		double *c = x->c + block * x->m * COLUMNS;
+		const double *b = x->b + block * x->k * COLUMNS;
 
-			if (fused) {
-				for (uint32_t j = 0; j < x->n; j++)
-					c[j] = __builtin_fma(a, b[j], c[j]);
-			} else if (exclusive) {
-				for (uint32_t j = 0; j < x->n; j++)
-					c[j] += a != b[j];
-			} else {
-				TS_PTX_IVDEP
-				for (uint32_t j = 0; j < x->n; j++)
-					c[j] += a * b[j];
+		if (!fused && !exclusive) {
+			for (uint32_t i = 0; i < x->m; i += 4)
+				multiply_rows(x->a + i * x->k, x->k, b, c + i * COLUMNS);
+			continue;
+		}
+		for (uint32_t i = 0; i < x->m; i++, c += COLUMNS) {
+			for (uint32_t l = 0; l < x->k; l++) {
+				double a = x->a[i * x->k + l];
+
+				for (int j = 0; j < COLUMNS; j++)
+					c[j] = fused ? __builtin_fma(a, b[l * COLUMNS + j], c[j])
+						     : c[j] + (a != b[l * COLUMNS + j]);
 			}
 		}
 	}
