@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The approximate functions. PTX bounds their error; these evaluate in double, or with a single precision libm of less than one ulp,
- * so they are well inside. README.md has the table. Inputs and results flush where the instruction says .ftz.
+ * The approximate functions that do not vectorise; exec-float.c has the others. PTX bounds their error; these evaluate in double,
+ * or with a single precision libm of less than one ulp. README.md has the table. Inputs and results flush if the instruction has .ftz.
  */
 #include <math.h>
 
@@ -33,8 +33,6 @@ static float ts_ptx_ftz(float f, const struct ts_ptx_insn *in)
 
 APPROX(ts_ptx_sin, sinf(a))
 APPROX(ts_ptx_cos, cosf(a))
-APPROX(ts_ptx_lg2, log2f(a))
-APPROX(ts_ptx_ex2, exp2f(a))
 APPROX(ts_ptx_tanh, (float)tanh((double)a))
 
 /* The seeds of double precision division and square root: only the upper word is computed. */
@@ -97,8 +95,6 @@ void ts_ptx_fill_approx(struct ts_ptx_optable *t)
 {
 	t->fn[F_SIN][TY_F32] = ts_ptx_sin;
 	t->fn[F_COS][TY_F32] = ts_ptx_cos;
-	t->fn[F_LG2][TY_F32] = ts_ptx_lg2;
-	t->fn[F_EX2][TY_F32] = ts_ptx_ex2;
 	t->fn[F_TANH][TY_F32] = ts_ptx_tanh;
 	t->fn[F_RCP_APPROX][TY_F64] = ts_ptx_rcp_f64;
 	t->fn[F_RSQRT_APPROX][TY_NONE] = ts_ptx_rsqrt_ftz_f64;

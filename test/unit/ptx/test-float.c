@@ -276,9 +276,73 @@ TS_TEST(approximations)
 	approximate("sin.approx.f32", sin, -3.2, 3.2, 0x1p-23, 0x1p-26);
 	approximate("cos.approx.f32", cos, -3.2, 3.2, 0x1p-23, 0x1p-26);
 	approximate("ex2.approx.f32", exp2, -100, 100, 0x1p-23, 0);
+	approximate("ex2.approx.f32", exp2, -126, 127.99, 0x1.001p-24, 0);
 	approximate("lg2.approx.f32", log2, 0.01, 100, 0x1p-23, 0x1p-26);
+	approximate("lg2.approx.f32", log2, 0.99, 1.01, 0x1.001p-24, 0);
+	approximate("lg2.approx.f32", log2, 0x1p-149, 0x1p-120, 0x1.001p-24, 0);
+	approximate("lg2.approx.f32", log2, 1, 0x1.fffffep127, 0x1.001p-24, 0);
 	approximate("tanh.approx.f32", tanh, -5, 5, 0x1p-23, 0);
 	approximate("rsqrt.approx.f32", exact_rsqrt, 0.001, 1000, 0x1p-23, 0);
 	approximate("rcp.approx.ftz.f32", exact_rcp, 0.001, 1000, 0x1p-23, 0);
 	approximate("sqrt.approx.f32", sqrt, 0, 1000, 0x1p-23, 0);
+}
+
+/* The ISA's tables of special values, and results that are exact. */
+TS_TEST(special_values_of_approximations)
+{
+	static const struct {
+		const char *op;
+		float in, out;
+	} cases[] = {
+		{"ex2.approx.f32", -INFINITY, 0},
+		{"ex2.approx.f32", -0x1p-149f, 1},
+		{"ex2.approx.f32", -0.0f, 1},
+		{"ex2.approx.f32", 0, 1},
+		{"ex2.approx.f32", INFINITY, INFINITY},
+		{"ex2.approx.f32", -0x1.fffffep127f, 0},
+		{"ex2.approx.f32", 0x1.fffffep127f, INFINITY},
+		{"ex2.approx.f32", 128, INFINITY},
+		{"ex2.approx.f32", 127, 0x1p127f},
+		{"ex2.approx.f32", -149, 0x1p-149f},
+		{"ex2.approx.f32", -140.5f, 0x1.6ap-141f}, /* a denormal has fewer bits */
+		{"ex2.approx.f32", -151, 0},
+		{"ex2.approx.ftz.f32", -127, 0},
+		{"ex2.approx.ftz.f32", -126, 0x1p-126f},
+		{"ex2.approx.f32", NAN, NAN},
+		{"lg2.approx.f32", -INFINITY, NAN},
+		{"lg2.approx.f32", -0x1p-149f, NAN},
+		{"lg2.approx.f32", -0.0f, -INFINITY},
+		{"lg2.approx.f32", 0, -INFINITY},
+		{"lg2.approx.f32", INFINITY, INFINITY},
+		{"lg2.approx.f32", 1, 0},
+		{"lg2.approx.f32", 0.5f, -1},
+		{"lg2.approx.f32", 0x1p-149f, -149},
+		{"lg2.approx.f32", 0x1p127f, 127},
+		{"lg2.approx.ftz.f32", 0x1p-149f, -INFINITY},
+		{"lg2.approx.ftz.f32", -0x1p-149f, -INFINITY},
+		{"lg2.approx.f32", NAN, NAN},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct conformance c = {cases[i].op, "rr", NULL};
+		struct device d;
+		char text[4096];
+		float *y;
+		u64 o, in;
+
+		conformance_text(&c, text, sizeof(text));
+		device_open(&d, text);
+		o = device_alloc(&d, 32 * 8);
+		in = device_alloc(&d, 32 * 8);
+		for (int lane = 0; lane < 32; lane++)
+			*(float *)((u64 *)device_host(&d, in) + lane) = cases[i].in;
+		DEVICE_RUN(&d, "k", 1, 32, o, in, in, in);
+		y = (float *)((u64 *)device_host(&d, o) + 31);
+		if (isnan(cases[i].out) ? !isnan(*y) : *y != cases[i].out) {
+			fprintf(stderr, "%s of %a: %a, not %a\n", cases[i].op, (double)cases[i].in,
+				(double)*y, (double)cases[i].out);
+			exit(1);
+		}
+		device_close(&d);
+	}
 }
