@@ -536,6 +536,19 @@ static int ts_ptx_call_indirect(struct ts_ptx_warp *w, const struct ts_ptx_insn 
 	return CHOOSE(w);
 }
 
+/* True if the lanes of act have lane `lane`'s mask and are in it. Constants are the same in all lanes. */
+static bool ts_ptx_one_group(const struct ts_ptx_insn *in, const uint32_t *masks, uint32_t act,
+			     uint32_t lane)
+{
+	uint32_t members = masks[lane], differs = 0;
+
+	if (!ts_ptx_is_constant(in->c)) {
+		for (uint32_t i = 0; i < TS_PTX_LANES; i++)
+			differs |= (masks[i] ^ members) & -(act >> i & 1);
+	}
+	return !differs && !(act & ~members);
+}
+
 static int ts_ptx_collective(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 {
 	struct ts_ptx_split *s = &w->splits[w->current];
@@ -547,7 +560,9 @@ static int ts_ptx_collective(struct ts_ptx_warp *w, const struct ts_ptx_insn *in
 	if (in->c != TS_PTX_NONE) {
 		masks = ts_ptx_slot(w, in->c);
 		members = masks[lane];
-		for (uint32_t left = w->act; left; left &= left - 1) {
+		missing = members & w->live & ~w->act;
+		for (uint32_t left = ts_ptx_one_group(in, masks, w->act, lane) ? 0 : w->act; left;
+		     left &= left - 1) {
 			uint32_t i = (uint32_t)__builtin_ctz(left);
 
 			if (!(masks[i] >> i & 1))

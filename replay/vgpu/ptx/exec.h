@@ -171,6 +171,12 @@ static inline void *ts_ptx_slot(const struct ts_ptx_warp *w, uint32_t ref)
 	return w->bank[ref & 1] + (ref & ~1u);
 }
 
+/* True if the operand lies in the pool of constants, which have one value in all lanes. */
+static inline bool ts_ptx_is_constant(uint32_t ref)
+{
+	return ref & 1;
+}
+
 /* Results are never in the pool. */
 static inline void *ts_ptx_result(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 {

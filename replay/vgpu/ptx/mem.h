@@ -54,6 +54,9 @@ static inline void ts_ptx_lane_addresses(const struct ts_ptx_warp *w, const stru
 	}
 }
 
+/* Up to so many lanes one by one are faster than all 32 under a mask. */
+#define TS_PTX_FEW_LANES 12
+
 /* Offsets from base into one stretch of `size` bytes: false where a lane's access leaves it or is not aligned. */
 static inline bool ts_ptx_within(uint32_t m, uint64_t address[TS_PTX_LANES], uint64_t base,
 				 uint64_t size, uint32_t bytes, uint32_t align)
@@ -64,6 +67,15 @@ static inline bool ts_ptx_within(uint32_t m, uint64_t address[TS_PTX_LANES], uin
 		return false;
 	if (m == UINT32_MAX) {
 		for (int i = 0; i < TS_PTX_LANES; i++) {
+			uint64_t offset = address[i] - base;
+
+			low |= address[i];
+			bad |= offset | (limit - offset);
+			address[i] = offset;
+		}
+	} else if (__builtin_popcount(m) <= TS_PTX_FEW_LANES) {
+		for (uint32_t left = m; left; left &= left - 1) {
+			int i = __builtin_ctz(left);
 			uint64_t offset = address[i] - base;
 
 			low |= address[i];
