@@ -178,6 +178,7 @@ struct ts_exec_report {
 	struct ts_exec_difference first;   /* from the run before, given in `before` */
 	uint64_t refused; /* the sequence of the operation that could not be done; 0: all were */
 	uint64_t refused_op_id;
+	uint64_t launch_op_id;	       /* the last launch that was begun; 0: none */
 	char text[TS_EXEC_TEXT_BYTES]; /* why */
 	int fault;		       /* CUDA's error if a kernel's fault is why; 0: it is not */
 	struct ts_exec_notes notes;

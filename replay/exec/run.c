@@ -388,6 +388,8 @@ static int do_next(void *userdata, const struct ts_row_operation *operation)
 	run->operation = operation;
 	if (is_cancelled(run->cancel))
 		return -ECANCELED;
+	if (operation->kind == TS_OPERATION_LAUNCH)
+		run->report->launch_op_id = operation->op_id;
 	if (run->options->next)
 		run->options->next(run->options->next_userdata, operation, counts);
 	if (run->until_ns && ts_clock_monotonic_ns() > run->until_ns)

@@ -469,7 +469,10 @@ static int find_captured_fault(struct ts_replay *replay, uint64_t *ret_op_id, in
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-/* A program whose kernel faulted is the same if its replay ends by the same fault before the call that returned it. */
+/*
+ * A program whose kernel faulted is the same if its replay ends by the same fault and began no launch after the call that returned the
+ * fault. The refused operation can be later: launches are asynchronous, and a call that only waits is no operation.
+ */
 static int compare_faults(struct ts_replay *replay)
 {
 	const struct ts_exec_report *first = &replay->first;
@@ -479,7 +482,7 @@ static int compare_faults(struct ts_replay *replay)
 	if (!first->refused || !first->fault || first->capture.found)
 		return 0;
 	r = find_captured_fault(replay, &op_id, &error);
-	replay->faults_as_captured = !r && error == first->fault && op_id >= first->refused_op_id;
+	replay->faults_as_captured = !r && error == first->fault && op_id >= first->launch_op_id;
 	/* Damage elsewhere in the trace is none of the program. */
 	return r < 0 ? r : 0;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tsctl replay --on vgpu --check`: planted mistakes are found and named where they are; in programs without, nothing is."""
 import json
+import sys
 import unittest
 
 import clean
@@ -8,6 +9,16 @@ import harness
 
 SAME, FOUND, BAD = 0, 1, 2
 FAULTY, GPU_FAILED = 'faults', 9
+# A kernel faults, the wait for it returns the fault, and the module is unloaded.
+TRAPS = harness.DRIVER_PROGRAM + '''
+PTX = b".version 7.0\\n.target sm_70\\n.address_size 64\\n.visible .entry traps() { trap; }"
+module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+assert not cuda.cuModuleLoadData(ctypes.byref(module), PTX)
+assert not cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b'traps')
+assert not cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, None, None)
+assert cuda.cuCtxSynchronize()
+cuda.cuModuleUnload(module)
+'''
 
 
 class Check(harness.Case):
@@ -82,6 +93,15 @@ class Check(harness.Case):
         self.assertEqual((result.status, session['verdict'], session['faulted_as_captured']), (0, 'same', True), result)
         self.assertIn('a kernel faulted', session['refusal']['why'])
         self.assertIn('ended the work, as in the capture', harness.tsctl('replay', '--on', 'vgpu', path).out)
+
+    def test_fault_before_a_later_operation(self):
+        """The call that returned the fault only waits: a replay notices the fault at the operation behind it."""
+        result, path = self.record([sys.executable, '-c', TRAPS], '--vgpu=small', '--capture', 'replay')
+        self.assertEqual(result.status, 0, result)
+        self.assertIn('module_unload', [row['kind'] for row in harness.Trace(path).of('operation')])
+        result = harness.tsctl('replay', '--on', 'vgpu', '--json', path)
+        session = json.loads(result.out)
+        self.assertEqual((result.status, session['verdict'], session['faulted_as_captured']), (0, 'same', True), result)
 
     def test_another_allocation(self):
         """What is there is allocated, and the kernel was not given it."""
