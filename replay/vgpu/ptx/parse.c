@@ -700,6 +700,9 @@ static int ts_ptx_parse_header(struct ts_ptx_parser *p)
 	if (p->tok.kind == TOKEN_WORD && p->tok.n > 3 && !memcmp(p->tok.text, "sm_", 3))
 		p->module->sm = (uint32_t)strtoul(p->tok.text + 3, NULL, 10);
 	ts_ptx_skip_line(p);
+	/* PTX before 2.3 has no such directive: the compiler's option alone decided. */
+	if (p->module->version < 23 && !ts_ptx_at_word(p, ".address_size"))
+		return 0;
 	if (!ts_ptx_accept_word(p, ".address_size"))
 		return ts_ptx_fail(p->error, TS_PTX_E_UNSUPPORTED, p->tok.line,
 				   "line %u: 32-bit addresses (no .address_size 64)", p->tok.line);

@@ -81,6 +81,16 @@ TS_TEST(errors)
 	}
 }
 
+/* PTX before 2.3 has no .address_size. */
+TS_TEST(old_header)
+{
+	ts_check_int(
+		load(".version 1.4\n.target sm_10, map_f64_to_f32\n.entry k (.param .u64 p)\n{\nexit;\n}\n"),
+		0);
+	ts_check_int(load(".version 2.3\n.target sm_10\n.entry k (.param .u64 p)\n{\nexit;\n}\n"),
+		     TS_PTX_E_UNSUPPORTED);
+}
+
 TS_TEST(headers)
 {
 	static const char text[] = PTX_HEAD
