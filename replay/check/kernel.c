@@ -432,7 +432,8 @@ static void on_end(void *userdata, const struct ts_ptx_fault *fault)
 	check->kernel.launch = NULL;
 }
 
-static void *on_block_begin(void *userdata, uint64_t index, uint32_t shared_bytes)
+static void *on_block_begin(void *userdata, uint64_t index, uint32_t shared_bytes,
+			    uint32_t reserved_bytes)
 {
 	struct ts_check *check = userdata;
 	struct ts_check_kernel *kernel = &check->kernel;
@@ -453,6 +454,9 @@ static void *on_block_begin(void *userdata, uint64_t index, uint32_t shared_byte
 			free(block);
 			return NULL;
 		}
+		ts_check_mark_written(&(struct ts_check_allocation){.bytes = UINT32_MAX,
+								    .written = block->written},
+				      shared_bytes - reserved_bytes, reserved_bytes);
 	}
 	return block;
 }

@@ -161,8 +161,9 @@ static int ts_ptx_block_start(struct ts_ptx_worker *worker, struct ts_ptx_block 
 		}
 	}
 	if (worker->observer)
-		b->observed = worker->observer->block_begin(worker->observer->userdata, index,
-							    b->shared_bytes);
+		b->observed = worker->observer->block_begin(
+			worker->observer->userdata, index, b->shared_bytes,
+			worker->kernel->code->uses_reserved_shared ? TS_PTX_RESERVED_SHARED : 0);
 	return worker->observer && !b->observed ? -ENOMEM : 0;
 }
 

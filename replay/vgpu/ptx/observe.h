@@ -42,7 +42,9 @@ struct ts_ptx_observer {
 	void (*begin)(void *userdata, const struct ts_ptx_launch *launch);
 	/* NULL: it did not fault. */
 	void (*end)(void *userdata, const struct ts_ptx_fault *fault);
-	void *(*block_begin)(void *userdata, uint64_t index, uint32_t shared_bytes);
+	/* The last reserved_bytes of its shared memory are the system's, and zero. */
+	void *(*block_begin)(void *userdata, uint64_t index, uint32_t shared_bytes,
+			     uint32_t reserved_bytes);
 	void (*block_end)(void *userdata, void *block);
 	void (*access)(void *userdata, void *block, const struct ts_ptx_access *access);
 	void (*fence)(void *userdata, void *block, uint32_t warp, uint32_t lanes);

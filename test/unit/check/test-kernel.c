@@ -76,13 +76,14 @@ static const char text[] = PTX_HEAD KERNEL("exchange", EXCHANGE(BLOCK_BARRIER, "
 														  "add.u32 %r8, %r4, %r1;\nst.shared.u8 [%r8], %r1;\nbar.sync 0;\nld.shared.u8 %r9, [%r8];\n"
 														  "add.s64 %rd4, %rd1, 512;\ncvt.u64.u32 %rd5, %r1;\nadd.s64 %rd4, %rd4, %rd5;\nst.global.u8 [%rd4], %r1;\n")
 						KERNEL("unwritten_shared", "ld.shared.u32 %r8, [%r5];\n") KERNEL(
-							"half_written",
-							"setp.gt.u32 %p1, %r1, 15;\n@!%p1 st.shared.u32 [%r5], %r1;\nld.shared.u32 %r8, [%r5];\n")
-							KERNEL("unwritten_global", "ld.global.u32 %r8, [%rd3+256];\n") KERNEL(
-								"beyond",
-								"st.global.u32 [%rd1+70000000], %r1;\n")
-								KERNEL("far",
-								       "ld.global.u64 %rd5, [%rd1+64];\nadd.s64 %rd6, %rd1, %rd5;\nst.global.u32 [%rd6], %r1;\n")
+							"reserved_shared",
+							"mov.u32 %r8, %reserved_smem_offset_1;\nld.shared.u32 %r9, [%r8];\n")
+							KERNEL("half_written", "setp.gt.u32 %p1, %r1, 15;\n@!%p1 st.shared.u32 [%r5], %r1;\nld.shared.u32 %r8, [%r5];\n") KERNEL(
+								"unwritten_global",
+								"ld.global.u32 %r8, [%rd3+256];\n")
+								KERNEL("beyond", "st.global.u32 [%rd1+70000000], %r1;\n") KERNEL(
+									"far",
+									"ld.global.u64 %rd5, [%rd1+64];\nadd.s64 %rd6, %rd1, %rd5;\nst.global.u32 [%rd6], %r1;\n")
 									KERNEL("led",
 									       "ld.global.u64 %rd5, [%rd1];\nst.global.u32 [%rd5], %r1;\n")
 										KERNEL("led_by_two",
@@ -225,6 +226,12 @@ TS_TEST(unwritten)
 	ts_check(finding && finding->is_shared);
 	ts_check_int(finding->kind, TS_CHECK_FOUND_UNWRITTEN);
 	ts_check_int(finding->n, 32);
+	bench_deinit(&b);
+
+	/* The system's part is zero: the barriers of cooperative groups rely on it. */
+	bench_init(&b, text, TS_CHECK_INIT);
+	DEVICE_RUN(&b.device, "reserved_shared", 1, 32, b.words);
+	ts_check(!only(&b));
 	bench_deinit(&b);
 
 	bench_init(&b, text, TS_CHECK_INIT);
