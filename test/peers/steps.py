@@ -60,7 +60,7 @@ class Run:
         self.environment = {
             **os.environ, 'NVCC': os.environ.get('TS_NVCC', NVCC), 'CHECKOUT': checkout, 'WORK': os.path.join(tools.work, program.project.name),
             'OUT': os.path.join(self.place, 'program'), 'TRACESMITHD': tools.daemon, 'VGPU': tools.vgpu,
-            'TSBUILD': tools.build, **program.environment,
+            'TSBUILD': tools.build, 'PEERS': os.path.dirname(os.path.abspath(__file__)), **program.environment,
         }
 
     def trace(self, step):
