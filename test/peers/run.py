@@ -54,12 +54,16 @@ def main():
     parser.add_argument('--clone', action='store_true', help='clone a project that has no checkout (needs a network)')
     parser.add_argument('--list', action='store_true', help='print the programs and what is expected of them')
     parser.add_argument('--rebuild', action='store_true', help='build programs that are already built')
+    parser.add_argument('--unsettled', action='store_true', help='only programs without a result in the work folder, or with an unexpected one')
     parser.add_argument('--table', metavar='FILE', help='write the result table of all programs that ever ran in the work folder')
     parser.add_argument('--patience', type=int, default=1, help='factor for all time limits, for a busy machine (default: 1)')
     parser.add_argument('-j', '--jobs', type=int, default=1, help='programs at once (default: 1)')
     parser.add_argument('names', nargs='*')
     options = parser.parse_args()
     projects, programs = choose(options.names)
+    if options.unsettled:
+        results = [table.load(options.work, program) for program in programs]
+        programs = [program for program, result in zip(programs, results) if not result or result['unexpected']]
     if not programs:
         parser.error('no such program: %s' % ' '.join(options.names))
     if options.list:

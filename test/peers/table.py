@@ -47,6 +47,8 @@ def checked(result):
     if 'check' not in result:
         return ''
     found = '%d found' % len(result['findings']) if result['findings'] else 'clean'
+    if result.get('unlooked'):
+        found += ', %d accesses not looked at' % result['unlooked']
     return found + (', time limit' if result.get('time_is_up') else '')
 
 
@@ -72,7 +74,7 @@ def remarks(program, result):
         said.append('replay: ' + program.differs)
     said.extend('%s in `%s`: %s' % (kind, kernel, judgement) for kind, kernel, judgement in program.finds)
     if 'schedules' in result:
-        said.append('%d schedules: %s' % (program.schedules, result['schedules']))
+        said.append('%d schedules: %s' % (result['schedules_done'], result['schedules']))
     return '; '.join(said).replace('|', '\\|').replace('\n', ' ')
 
 

@@ -464,8 +464,12 @@ static int ts_ptx_call(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 		return r ? STOP(STOP_FAULT) : GO_ON;
 	}
 	if (!code->insns)
-		return STOP(ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
-					 "call of %s, which no module defines", code->name));
+		return STOP(
+			ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
+				     "call of %s, which no module defines%s", code->name,
+				     strncmp(code->name, "__cudaCDP", 9)
+					     ? ""
+					     : ": kernels that launch kernels are not supported"));
 	if (code->n_params != in->n)
 		return STOP(
 			ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,

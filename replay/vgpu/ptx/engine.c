@@ -144,6 +144,10 @@ static int ts_ptx_block_start(struct ts_ptx_worker *worker, struct ts_ptx_block 
 	b->n_live = n_threads;
 	for (; b->barriers_used; b->barriers_used &= b->barriers_used - 1)
 		b->barriers[__builtin_ctz(b->barriers_used)] = (struct ts_ptx_barrier){0};
+	/* Cooperative groups keep barriers there and rely on zeros at first. */
+	if (worker->kernel->code->uses_reserved_shared)
+		memset(b->shared + b->shared_bytes - TS_PTX_RESERVED_SHARED, 0,
+		       TS_PTX_RESERVED_SHARED);
 	ts_ptx_block_place(b, l->block);
 	for (uint32_t k = 0; k < b->n_warps; k++) {
 		struct ts_ptx_warp *w = &b->warps[k];

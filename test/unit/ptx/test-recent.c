@@ -321,6 +321,25 @@ TS_TEST(reserved_shared_memory)
 	device_close(&d);
 }
 
+/* Each block's is zero at first, whatever the block before left. */
+TS_TEST(reserved_shared_memory_begins_as_zero)
+{
+	struct device d;
+	uint64_t at;
+
+	device_open(
+		&d,
+		PTX_HEAD ENTRY(
+			"k",
+			P1) ".reg .b64 %d<3>; .reg .b32 %r<9>; ld.param.u64 %d1, [p]; mov.u32 %r1, %reserved_smem_offset_1; ld.shared.u32 %r2, [%r1];\n"
+			    "mov.u32 %r3, %ctaid.x; mul.wide.u32 %d2, %r3, 4; add.u64 %d1, %d1, %d2; st.global.u32 [%d1], %r2; st.shared.u32 [%r1], 77; ret; }\n");
+	at = device_alloc(&d, 256);
+	DEVICE_RUN(&d, "k", 64, 1, at);
+	for (int i = 0; i < 64; i++)
+		ts_check_int(words(&d, at)[i], 0);
+	device_close(&d);
+}
+
 TS_TEST(hints_change_nothing)
 {
 	struct device d;
