@@ -43,13 +43,7 @@ static __thread struct {
 	uint32_t n_inside[2]; /* this thread's own part of its shard */
 } self __attribute__((tls_model("initial-exec")));
 
-struct section {
-	const struct ts_vgpu_sink *sink;
-	uint32_t epoch;
-	uint32_t phase;
-};
-
-static void section_leave(const struct section *section)
+void ts_vgpu_section_leave(const struct ts_vgpu_section *section)
 {
 	self.n_inside[section->phase]--;
 	/* Release: what the sink did comes before the drain that set_sink and quiesce wait for. */
@@ -57,9 +51,9 @@ static void section_leave(const struct section *section)
 				  memory_order_release);
 }
 
-static bool section_enter(struct section *ret_section)
+static bool section_enter(struct ts_vgpu_section *ret_section)
 {
-	struct section section;
+	struct ts_vgpu_section section;
 
 	if (!ts_vgpu_armed())
 		return false;
@@ -79,7 +73,7 @@ static bool section_enter(struct section *ret_section)
 	section.sink = atomic_load_explicit(&current_sink, memory_order_seq_cst);
 	section.epoch = atomic_load_explicit(&ts_vgpu_armed_epoch, memory_order_seq_cst);
 	if (!section.sink || section.epoch == 0) {
-		section_leave(&section);
+		ts_vgpu_section_leave(&section);
 		return false;
 	}
 	*ret_section = section;
@@ -156,19 +150,17 @@ static int set_sink(const struct ts_vgpu_sink *sink)
 	return sink ? attach(sink) : detach();
 }
 
-bool ts_vgpu_api_enter(struct ts_vgpu_api *call)
+bool ts_vgpu_api_enter(struct ts_vgpu_api *call, struct ts_vgpu_section *ret_section)
 {
-	struct section section;
-
 	call->epoch = 0;
-	if (call->cbid == 0 || !section_enter(&section))
+	if (call->cbid == 0 || !section_enter(ret_section))
 		return false;
 
-	call->epoch = section.epoch;
+	call->epoch = ret_section->epoch;
 	call->correlation_data = 0;
 	call->sink_word = 0;
 	call->outer = self.call;
-	if (call->outer && call->outer->epoch == section.epoch) {
+	if (call->outer && call->outer->epoch == ret_section->epoch) {
 		call->correlation_id = call->outer->correlation_id;
 	} else {
 		do
@@ -179,23 +171,20 @@ bool ts_vgpu_api_enter(struct ts_vgpu_api *call)
 	}
 	self.call = call;
 	the_queries->current_context(&call->context, &call->context_uid);
-	section.sink->api(TS_CUPTI_API_ENTER, call);
-	section_leave(&section);
 	return true;
 }
 
-void ts_vgpu_api_exit(struct ts_vgpu_api *call)
+bool ts_vgpu_api_exit(struct ts_vgpu_api *call, struct ts_vgpu_section *ret_section)
 {
-	struct section section;
-
 	self.call = call->outer;
-	if (!section_enter(&section))
-		return;
-	if (section.epoch == call->epoch) {
-		the_queries->current_context(&call->context, &call->context_uid);
-		section.sink->api(TS_CUPTI_API_EXIT, call);
+	if (!section_enter(ret_section))
+		return false;
+	if (ret_section->epoch != call->epoch) {
+		ts_vgpu_section_leave(ret_section);
+		return false;
 	}
-	section_leave(&section);
+	the_queries->current_context(&call->context, &call->context_uid);
+	return true;
 }
 
 uint32_t ts_vgpu_correlation_id(void)
@@ -205,37 +194,37 @@ uint32_t ts_vgpu_correlation_id(void)
 
 void ts_vgpu_report_resource(const struct ts_vgpu_resource_event *event)
 {
-	struct section section;
+	struct ts_vgpu_section section;
 
 	if (!section_enter(&section))
 		return;
 	section.sink->resource(event);
-	section_leave(&section);
+	ts_vgpu_section_leave(&section);
 }
 
 void ts_vgpu_report_memory(const struct ts_vgpu_memory_event *event)
 {
-	struct section section;
+	struct ts_vgpu_section section;
 
 	if (!section_enter(&section))
 		return;
 	section.sink->memory(event, ts_vgpu_correlation_id());
-	section_leave(&section);
+	ts_vgpu_section_leave(&section);
 }
 
 void ts_vgpu_report_wait(const struct ts_vgpu_wait_event *event)
 {
-	struct section section;
+	struct ts_vgpu_section section;
 
 	if (!section_enter(&section))
 		return;
 	section.sink->wait(event, ts_vgpu_correlation_id());
-	section_leave(&section);
+	ts_vgpu_section_leave(&section);
 }
 
 void ts_vgpu_report_submitted(struct ts_vgpu_operation *op)
 {
-	struct section section;
+	struct ts_vgpu_section section;
 
 	op->epoch = 0;
 	op->sink_buffer = NULL;
@@ -244,29 +233,29 @@ void ts_vgpu_report_submitted(struct ts_vgpu_operation *op)
 		return;
 	op->epoch = section.epoch;
 	section.sink->operation_submitted(op);
-	section_leave(&section);
+	ts_vgpu_section_leave(&section);
 }
 
 void ts_vgpu_report_started(struct ts_vgpu_operation *op)
 {
-	struct section section;
+	struct ts_vgpu_section section;
 
 	if (!op->sink_buffer || !section_enter(&section))
 		return;
 	if (op->epoch == section.epoch)
 		section.sink->operation_started(op);
-	section_leave(&section);
+	ts_vgpu_section_leave(&section);
 }
 
 void ts_vgpu_report_completed(struct ts_vgpu_operation *op)
 {
-	struct section section;
+	struct ts_vgpu_section section;
 
 	if (!op->sink_buffer || !section_enter(&section))
 		return;
 	if (op->epoch == section.epoch)
 		section.sink->operation_completed(op);
-	section_leave(&section);
+	ts_vgpu_section_leave(&section);
 }
 
 static struct ts_vgpu_hooks hooks = {
@@ -277,6 +266,7 @@ static struct ts_vgpu_hooks hooks = {
 	.quiesce = drain,
 	.api_enter = ts_vgpu_api_enter,
 	.api_exit = ts_vgpu_api_exit,
+	.section_leave = ts_vgpu_section_leave,
 	.correlation_id = ts_vgpu_correlation_id,
 };
 

@@ -42,7 +42,7 @@
 #include "proto/abi/vendor/cupti.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
-#define TS_VGPU_HOOKS_VERSION 1
+#define TS_VGPU_HOOKS_VERSION 2
 
 static const struct ts_cu_uuid ts_vgpu_hooks_uuid = {"TSvgpuK\x1d\x1e\x31\x27\x44\x0b\x72\x6d\x58"};
 
@@ -275,6 +275,13 @@ struct ts_vgpu_queries {
 };
 
 /* What cuGetExportTable hands out. */
+/* A stretch of code in which a sink stays: detaching waits for its end. */
+struct ts_vgpu_section {
+	const struct ts_vgpu_sink *sink;
+	uint32_t epoch;
+	uint32_t phase;
+};
+
 struct ts_vgpu_hooks {
 	size_t size;
 	uint32_t version;
@@ -290,8 +297,9 @@ struct ts_vgpu_hooks {
 	 */
 	void (*quiesce)(void);
 	/* For libcudart's calls; libcuda uses the functions below. */
-	bool (*api_enter)(struct ts_vgpu_api *call);
-	void (*api_exit)(struct ts_vgpu_api *call);
+	bool (*api_enter)(struct ts_vgpu_api *call, struct ts_vgpu_section *ret_section);
+	bool (*api_exit)(struct ts_vgpu_api *call, struct ts_vgpu_section *ret_section);
+	void (*section_leave)(const struct ts_vgpu_section *section);
 	uint32_t (*correlation_id)(void);
 };
 
@@ -301,14 +309,17 @@ struct ts_vgpu_hooks {
  *
  *	struct ts_vgpu_api call = { .domain = ..., .cbid = ..., .function_name = ..., .params = ...,
  *				    .return_value = &result };
- *	bool traced = ts_vgpu_armed() && ts_vgpu_api_enter(&call);
+ *	struct ts_vgpu_section section;
+ *	bool traced = ts_vgpu_armed() && ts_vgpu_api_enter(&call, &section);
  *
- *	result = the_work();
  *	if (traced)
- *		ts_vgpu_api_exit(&call);
+ *		TS_VGPU_REPORT_API(&section, TS_CUPTI_API_ENTER, &call, ts_vgpu_section_leave);
+ *	result = the_work();
+ *	if (traced && ts_vgpu_api_exit(&call, &section))
+ *		TS_VGPU_REPORT_API(&section, TS_CUPTI_API_EXIT, &call, ts_vgpu_section_leave);
  *
- * (libcudart: hooks->armed, hooks->api_enter and hooks->api_exit.) Filling the structure may wait
- * until ts_vgpu_armed() has said yes.
+ * (libcudart: hooks->armed, hooks->api_enter, hooks->api_exit and hooks->section_leave.) Filling the structure may wait
+ * until ts_vgpu_armed() returned true.
  */
 const struct ts_vgpu_hooks *ts_vgpu_hooks_init(const struct ts_vgpu_queries *queries);
 
@@ -325,9 +336,20 @@ static inline bool ts_vgpu_armed(void)
 				0);
 }
 
-/* Returns whether ts_vgpu_api_exit() has to follow. */
-bool ts_vgpu_api_enter(struct ts_vgpu_api *call);
-void ts_vgpu_api_exit(struct ts_vgpu_api *call);
+/*
+ * The facade calls the sink itself, by this macro: the public function's frame is then the innermost one outside of CUPTI, and
+ * call stacks begin with the function that the program called.
+ */
+#define TS_VGPU_REPORT_API(section, site, call, leave) \
+	do {                                           \
+		(section)->sink->api((site), (call));  \
+		(leave)(section);                      \
+	} while (0)
+
+/* Both return true if the sink has to be called in the section, which has to be left after that. */
+bool ts_vgpu_api_enter(struct ts_vgpu_api *call, struct ts_vgpu_section *ret_section);
+bool ts_vgpu_api_exit(struct ts_vgpu_api *call, struct ts_vgpu_section *ret_section);
+void ts_vgpu_section_leave(const struct ts_vgpu_section *section);
 
 /* The id of the call this thread is in, or 0 where no sink was attached when it began. */
 uint32_t ts_vgpu_correlation_id(void);

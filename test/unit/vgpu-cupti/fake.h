@@ -145,6 +145,24 @@ static inline void fake_kernel(struct ts_vgpu_operation *op, uint32_t grid)
 	};
 }
 
+static inline bool fake_enter(struct ts_vgpu_api *call)
+{
+	struct ts_vgpu_section section;
+
+	if (!ts_vgpu_armed() || !ts_vgpu_api_enter(call, &section))
+		return false;
+	TS_VGPU_REPORT_API(&section, TS_CUPTI_API_ENTER, call, ts_vgpu_section_leave);
+	return true;
+}
+
+static inline void fake_exit(struct ts_vgpu_api *call)
+{
+	struct ts_vgpu_section section;
+
+	if (ts_vgpu_api_exit(call, &section))
+		TS_VGPU_REPORT_API(&section, TS_CUPTI_API_EXIT, call, ts_vgpu_section_leave);
+}
+
 /*
  * A cudaLaunchKernel with its nested cuLaunchKernel; returns the correlation id, 0 if nobody
  * looked.
@@ -157,15 +175,15 @@ static inline uint32_t fake_launch(struct ts_vgpu_operation *op, uint32_t grid)
 	struct ts_vgpu_api inner = {.domain = TS_CUPTI_CB_DOMAIN_DRIVER_API,
 				    .cbid = TS_CUPTI_DRIVER_CBID_cuLaunchKernel,
 				    .function_name = "cuLaunchKernel"};
-	bool outer_traced = ts_vgpu_armed() && ts_vgpu_api_enter(&outer);
-	bool inner_traced = ts_vgpu_armed() && ts_vgpu_api_enter(&inner);
+	bool outer_traced = fake_enter(&outer);
+	bool inner_traced = fake_enter(&inner);
 
 	fake_kernel(op, grid);
 	ts_vgpu_report_submitted(op);
 	if (inner_traced)
-		ts_vgpu_api_exit(&inner);
+		fake_exit(&inner);
 	if (outer_traced)
-		ts_vgpu_api_exit(&outer);
+		fake_exit(&outer);
 	return outer_traced ? outer.correlation_id : 0;
 }
 

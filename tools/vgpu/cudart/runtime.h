@@ -49,26 +49,31 @@ static inline bool armed(void)
 		rt_result_;                                                        \
 	})
 
-#define RT_TOLD(type, cbid_, name, params_, symbol, work)                 \
-	({                                                                \
-		struct ts_vgpu_api call_;                                 \
-		type result_;                                             \
-		bool told_ = false;                                       \
-		if (armed()) {                                            \
-			call_ = (struct ts_vgpu_api){                     \
-				.domain = TS_CUPTI_CB_DOMAIN_RUNTIME_API, \
-				.cbid = TS_CUPTI_RUNTIME_CBID_##cbid_,    \
-				.function_name = name,                    \
-				.params = (params_),                      \
-				.return_value = &result_,                 \
-				.symbol_name = (symbol),                  \
-			};                                                \
-			told_ = hooks->api_enter(&call_);                 \
-		}                                                         \
-		result_ = (work);                                         \
-		if (told_)                                                \
-			hooks->api_exit(&call_);                          \
-		result_;                                                  \
+#define RT_TOLD(type, cbid_, name, params_, symbol, work)                                 \
+	({                                                                                \
+		struct ts_vgpu_section section_;                                          \
+		struct ts_vgpu_api call_;                                                 \
+		type result_;                                                             \
+		bool told_ = false;                                                       \
+		if (armed()) {                                                            \
+			call_ = (struct ts_vgpu_api){                                     \
+				.domain = TS_CUPTI_CB_DOMAIN_RUNTIME_API,                 \
+				.cbid = TS_CUPTI_RUNTIME_CBID_##cbid_,                    \
+				.function_name = name,                                    \
+				.params = (params_),                                      \
+				.return_value = &result_,                                 \
+				.symbol_name = (symbol),                                  \
+			};                                                                \
+			told_ = hooks->api_enter(&call_, &section_);                      \
+			if (told_)                                                        \
+				TS_VGPU_REPORT_API(&section_, TS_CUPTI_API_ENTER, &call_, \
+						   hooks->section_leave);                 \
+		}                                                                         \
+		result_ = (work);                                                         \
+		if (told_ && hooks->api_exit(&call_, &section_))                          \
+			TS_VGPU_REPORT_API(&section_, TS_CUPTI_API_EXIT, &call_,          \
+					   hooks->section_leave);                         \
+		result_;                                                                  \
 	})
 
 /* For cudaGetLastError. */
