@@ -338,7 +338,9 @@ static void decode_device(const struct decoder *d, const struct ts_cupti_activit
 	    __atomic_fetch_or(&d->activity->devices[in->id / 64], bit, __ATOMIC_RELAXED) & bit)
 		return;
 	if (in->name && !strncmp(in->name, virtual_name, sizeof(virtual_name) - 1))
-		definition.definition.flags = TS_DEVICE_VIRTUAL;
+		definition.definition.flags =
+			TS_DEVICE_VIRTUAL |
+			(strstr(in->name, "host clock") ? 0 : TS_DEVICE_MODEL_CLOCK);
 	definition.device = in->id;
 	definition.name = ts_definitions_string_cached(definitions, &d->thread->strings, in->name);
 	memcpy(definition.uuid, &in->uuid, sizeof(definition.uuid));

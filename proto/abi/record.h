@@ -861,7 +861,8 @@ TS_ASSERT_FIELD(struct ts_definition_module, n_build_id_bytes, 52);
 TS_ASSERT_FIELD(struct ts_definition_module, build_id, 56);
 
 /* DEVICE: a GPU, as the vendor's interface describes it. flags: */
-#define TS_DEVICE_VIRTUAL (1u << 0) /* TraceSmith's virtual GPU */
+#define TS_DEVICE_VIRTUAL     (1u << 0) /* TraceSmith's virtual GPU */
+#define TS_DEVICE_MODEL_CLOCK (1u << 1) /* its operations take the times of its cost model */
 
 struct ts_definition_device {
 	struct ts_definition definition;

@@ -129,6 +129,8 @@ Ts__Rpc__GraphSummary *ts_graphjson_summary(struct ts_pool *pool, const struct t
 	TS_RPC_SET(message, edges, graph->n_edges);
 	TS_RPC_SET(message, unsure, graph->n_unsure);
 	TS_RPC_SET(message, damaged, graph->is_damaged);
+	if (graph->is_modelled)
+		TS_RPC_SET(message, model_clock, true);
 	message->doubts = ts_doubtsjson_make(pool, &graph->doubts);
 	message->parts = ts_pool_alloc(pool, TS_GRAPH_PARTS, sizeof(*message->parts));
 	for (uint32_t part = 0; part < TS_GRAPH_PARTS; part++) {

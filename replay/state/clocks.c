@@ -86,3 +86,15 @@ int ts_clocks_read(struct ts_sbt_reader *reader, uint32_t session, struct ts_clo
 	*ret_clocks = clocks;
 	return 0;
 }
+
+bool ts_clocks_are_modelled(const struct ts_sbt_reader *reader, uint32_t session)
+{
+	for (size_t i = 0; i < ts_sbt_reader_n_devices(reader); i++) {
+		const struct ts_sbt_device *device = ts_sbt_reader_device_at(reader, i);
+
+		if ((!session || device->session == session) &&
+		    (device->row.flags & TS_DEVICE_MODEL_CLOCK))
+			return true;
+	}
+	return false;
+}

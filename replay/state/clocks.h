@@ -25,6 +25,12 @@ struct ts_clocks {
 /* `session` 0: all. Errors: -ENOMEM and those of sbt/reader.h; damaged blocks are left out. */
 int ts_clocks_read(struct ts_sbt_reader *reader, uint32_t session, struct ts_clocks *ret_clocks);
 
+/*
+ * True if a device of the session (0: of any) is a virtual GPU on its model's clock: its operations take the model's times, the host's
+ * calls the time in which a CPU computes them, so the two are not comparable.
+ */
+bool ts_clocks_are_modelled(const struct ts_sbt_reader *reader, uint32_t session);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 #include "replay/state/graph.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
+#include "replay/state/clocks.h"
 #include "replay/state/graphpath.h"
 #include "replay/state/ids.h"
 #include "replay/state/room.h"
@@ -773,6 +774,7 @@ int ts_graph_read(struct ts_sbt_reader *reader, const struct ts_graph_options *o
 		r = ts_graph_solve(graph, !builder.is_unordered);
 	if (r)
 		return r;
+	graph->is_modelled = ts_clocks_are_modelled(reader, options->session);
 	ts_doubts_finish(&graph->doubts, builder.machine);
 	if (options->from_ns || options->to_ns)
 		ts_doubts_cut(&graph->doubts);

@@ -117,7 +117,8 @@ struct ts_graph {
 	uint64_t parts_ns[TS_GRAPH_PARTS]; /* of the path */
 	uint64_t from_ns, to_ns;	   /* earliest start, latest end */
 	uint64_t n_unsure;		   /* operations whose dependencies are not all known */
-	bool is_damaged; /* blocks were left out: what they held is missing here */
+	bool is_damaged;  /* blocks were left out: what they held is missing here */
+	bool is_modelled; /* of ts_clocks_are_modelled() */
 	struct ts_doubts
 		doubts; /* of its operations; of a window, but for calls, which may lie before it */
 };

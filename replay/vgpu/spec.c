@@ -16,6 +16,7 @@ static const struct ts_vgpu_shape shapes[] = {
 	{
 		.key = "h200",
 		.name = "TraceSmith Virtual GPU (H200 shape)",
+		.host_clock_name = "TraceSmith Virtual GPU (H200 shape, host clock)",
 		.cc_major = 9,
 		.n_sm = 132,
 		.warp_size = 32,
@@ -48,6 +49,7 @@ static const struct ts_vgpu_shape shapes[] = {
 	{
 		.key = "small",
 		.name = "TraceSmith Virtual GPU (small shape)",
+		.host_clock_name = "TraceSmith Virtual GPU (small shape, host clock)",
 		.cc_major = 7,
 		.cc_minor = 5,
 		.n_sm = 4,
@@ -81,6 +83,7 @@ static const struct ts_vgpu_shape shapes[] = {
 	{
 		.key = "ideal",
 		.name = "TraceSmith Virtual GPU (ideal shape)",
+		.host_clock_name = "TraceSmith Virtual GPU (ideal shape, host clock)",
 		.cc_major = 9,
 		.n_sm = 132,
 		.warp_size = 32,
@@ -313,6 +316,8 @@ int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *me
 		spec.shapes[spec.n_devices++] =
 			*shape_find(TS_VGPU_SPEC_DEFAULT, strlen(TS_VGPU_SPEC_DEFAULT));
 	apply(&changed, is_set, &spec);
+	for (uint32_t i = 0; spec.host_clock && i < spec.n_devices; i++)
+		spec.shapes[i].name = spec.shapes[i].host_clock_name;
 	*ret_spec = spec;
 	return 0;
 }

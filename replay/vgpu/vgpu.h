@@ -54,6 +54,8 @@ enum ts_vgpu_error {
 struct ts_vgpu_shape {
 	const char *key;  /* what TRACESMITH_VGPU names */
 	const char *name; /* what a device query answers */
+	const char *
+		host_clock_name; /* and with clock=host: the shim and readers know the clock by it */
 	uint32_t cc_major, cc_minor;
 	uint32_t n_sm;
 	uint32_t warp_size;

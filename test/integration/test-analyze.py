@@ -7,7 +7,7 @@ import sys
 
 import harness
 
-VERDICTS = {'compute_bound', 'copy_bound', 'launch_bound', 'host_bound', 'waiting', 'unknown'}
+VERDICTS = {'compute_bound', 'copy_bound', 'launch_bound', 'host_bound', 'waiting', 'model_clock', 'unknown'}
 
 
 class Analyze(harness.Case):
@@ -36,6 +36,18 @@ class Analyze(harness.Case):
             page = harness.tsctl('analyze', path)
             self.assertEqual((page.status, page.err), (0, ''), page)
             os.unlink(path)
+
+    def test_times_of_a_model_give_no_verdict_on_the_host(self):
+        """The virtual GPU's model and the host have times of their own: only with clock=host are they compared."""
+        ladder, note = [harness.app('ladder', 'driver'), '4'], 'are not comparable'
+        for clock, modelled in (('model', True), ('host', False)):
+            path = self.recorded(ladder, '--vgpu=h200,clock=' + clock, '--force')
+            self.assertEqual(self.analysis(path)['verdict'] == 'model_clock', modelled)
+            for command in (['analyze'], ['gaps'], ['graph', '--critical-path']):
+                page = harness.tsctl(*command, path)
+                self.assertEqual((page.status, note in page.out), (0, modelled), (clock, page))
+            summary = json.loads(harness.tsctl('graph', '--format', 'json', path).out.splitlines()[-1])
+            self.assertEqual(summary.get('model_clock', False), modelled)
 
     def test_planted(self):
         """What is planted is found, with the stacks of the calls, and nothing else of its kind; in sound programs none is."""

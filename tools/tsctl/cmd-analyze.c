@@ -8,6 +8,7 @@
 #include "replay/report/stackjson.h"
 #include "replay/report/timelinejson.h"
 #include "replay/state/analysis.h"
+#include "replay/state/clocks.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
@@ -37,7 +38,8 @@ struct teller {
 	const struct ts_analysis *analysis;
 	const struct ts_occupancies *occupancies;
 	struct ts_pool *pool;
-	size_t next; /* of the occupancies: both lists go by time */
+	size_t next;	  /* of the occupancies: both lists go by time */
+	bool is_modelled; /* of ts_clocks_are_modelled() */
 };
 
 /* ---- the verdict -------------------------------------------------------------------------------- */
@@ -53,7 +55,7 @@ static const struct ts_timeline_device *busiest(const struct ts_timeline *timeli
 	return found;
 }
 
-static const char *find_verdict(const struct ts_timeline *timeline)
+static const char *find_verdict(const struct ts_timeline *timeline, bool is_modelled)
 {
 	const struct ts_timeline_device *device = busiest(timeline);
 	uint64_t all_ns = timeline->to_ns - timeline->from_ns, late_ns;
@@ -70,6 +72,8 @@ static const char *find_verdict(const struct ts_timeline *timeline)
 		return "waiting";
 	if (device->idle_ns[TS_TIMELINE_UNKNOWN] > late_ns)
 		return "unknown";
+	if (is_modelled)
+		return "model_clock";
 	return late_ns / device->n_ops < LAUNCH_GAP_NS ? "launch_bound" : "host_bound";
 }
 
@@ -88,6 +92,7 @@ static const struct {
 	 "tells what; launch ahead of what the host waits for."},
 	{"waiting", "Waiting: the GPU stands still for what runs elsewhere. `tsctl graph\n"
 		    "--critical-path` tells for what."},
+	{"model_clock", "No verdict: idle times and waits are not those of a real GPU."},
 	{"unknown", "Nothing can be said of where the time went: too little is recorded."},
 };
 
@@ -237,7 +242,7 @@ static void make_report(struct teller *teller, Ts__Rpc__AnalysisReport *report)
 		ts_pool_alloc(teller->pool, timeline->n_devices, sizeof(*devices));
 
 	ts__rpc__analysis_report__init(report);
-	report->verdict = (char *)find_verdict(timeline);
+	report->verdict = (char *)find_verdict(timeline, teller->is_modelled);
 	TS_RPC_SET(report, start_ns, timeline->from_ns);
 	TS_RPC_SET(report, end_ns, timeline->to_ns);
 	report->devices =
@@ -355,6 +360,8 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	for (size_t i = 0; i < TS_ARRAY_LEN(verdicts); i++)
 		if (!strcmp(verdicts[i].verdict, report->verdict))
 			puts(verdicts[i].text);
+	if (!strcmp(report->verdict, "model_clock"))
+		ts_text_model_clock(stdout);
 	putchar('\n');
 	print_devices(report);
 	ts_text_clocks(report->clocks);
@@ -401,6 +408,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	}
 	teller.resolver = resolver;
 	teller.timeline = timeline;
+	teller.is_modelled = ts_clocks_are_modelled(source->reader, source->session);
 	teller.analysis = analysis;
 	teller.occupancies = occupancies;
 	make_report(&teller, &report);

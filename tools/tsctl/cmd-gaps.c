@@ -5,6 +5,7 @@
 #include "proto/rpc/json.h"
 #include "replay/report/gapsjson.h"
 #include "replay/report/stackjson.h"
+#include "replay/state/clocks.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
@@ -242,6 +243,8 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 		       report->not_looked_at);
 	if (report->doubts)
 		putchar('\n');
+	if (ts_clocks_are_modelled(source->reader, source->session))
+		ts_text_model_clock(stdout);
 	ts_text_doubts(stdout, "", report->doubts);
 }
 

@@ -245,6 +245,8 @@ static void tell_parts(struct teller *teller)
 			"Of %s operations not all that they waited for is known: a step through one "
 			"may be another's.\n",
 			ts_out_count(count, graph->n_unsure));
+	if (graph->is_modelled)
+		ts_text_model_clock(teller->file);
 	ts_text_doubts(teller->file, "", ts_doubtsjson_make(&pool, &graph->doubts));
 }
 

@@ -40,6 +40,13 @@ void ts_text_clocks(const Ts__Rpc__ClockBounds *bounds)
 	       ts_out_duration(between, bounds->between_sessions_ns));
 }
 
+void ts_text_model_clock(FILE *file)
+{
+	fputs("Virtual GPU: its operations take the times of its cost model, the host's calls the time\n"
+	      "in which this CPU computes them. Times of host and GPU are not comparable.\n",
+	      file);
+}
+
 void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts)
 {
 	const struct {

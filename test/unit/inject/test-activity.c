@@ -322,14 +322,18 @@ TS_TEST(devices_are_defined_once)
 	in.id = 3;
 	in.name = "NVIDIA H200";
 	put(&in);
+	in.id = 4;
+	in.name = "TraceSmith Virtual GPU (test, host clock)";
+	put(&in);
 	decode();
-	ts_check_int(f.definitions.last_id[TS_DEF_DEVICE], 2);
+	ts_check_int(f.definitions.last_id[TS_DEF_DEVICE], 3);
 	out = (const struct ts_definition_device *)fixture_definition(&f, TS_DEF_DEVICE, 1);
 	ts_check_int(out->device, 2);
 	ts_check_int(out->n_multiprocessors, 132);
 	ts_check_int(out->memory_bytes >> 30, 80);
-	ts_check_int(out->definition.flags, TS_DEVICE_VIRTUAL);
+	ts_check_int(out->definition.flags, TS_DEVICE_VIRTUAL | TS_DEVICE_MODEL_CLOCK);
 	ts_check_int(fixture_definition(&f, TS_DEF_DEVICE, 2)->flags, 0);
+	ts_check_int(fixture_definition(&f, TS_DEF_DEVICE, 3)->flags, TS_DEVICE_VIRTUAL);
 	end();
 }
 
