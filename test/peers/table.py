@@ -2,6 +2,7 @@
 """Results of programs: kept as JSON in the work folder, a file for each program, printed as the table RESULTS.md."""
 import json
 import os
+import re
 
 COLUMNS = ('program', 'result', 's', 'GPU rows', 'captured', 'replay', 'check', 'remarks')
 
@@ -75,7 +76,8 @@ def remarks(program, result):
     said.extend('%s in `%s`: %s' % (kind, kernel, judgement) for kind, kernel, judgement in program.finds)
     if 'schedules' in result:
         said.append('%d schedules: %s' % (result['schedules_done'], result['schedules']))
-    return '; '.join(said).replace('|', '\\|').replace('\n', ' ')
+    # Paths of the machine that ran the programs are of no use to others.
+    return re.sub(r'/(?:[\w.+-]+/)+([\w.+-]+)', r'\1', '; '.join(said)).replace('|', '\\|').replace('\n', ' ')
 
 
 def row(program, result):
