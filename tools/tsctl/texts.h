@@ -14,7 +14,7 @@ void ts_text_stack(const Ts__Rpc__Stack *stack, unsigned int indent);
 /* How far times can be off: a line, where there are several processes. NULL is fine. */
 void ts_text_clocks(const Ts__Rpc__ClockBounds *bounds);
 
-/* Of a virtual GPU on its model's clock: that its times and the host's are not comparable. */
+/* Prints that the times of a virtual GPU on its model's clock and the host's are not comparable. */
 void ts_text_model_clock(FILE *file);
 /* `of`: "", or whose; nothing where there are none. */
 void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts);
