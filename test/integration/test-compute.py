@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual GPU computes: programs as nvcc makes them get right results while they are recorded."""
+"""The virtual GPU computes: programs as nvcc makes them get right results while they are recorded.
+
+TS_SOAK=1 in the environment: CUB and Thrust on 5,000,000 numbers, 100 times.
+"""
 import os
 import unittest
 
@@ -8,8 +11,8 @@ import harness
 
 COMPUTE = ['matmul', 'reduce', 'scan', 'histogram', 'softmax', 'layernorm', 'nbody', 'stencil', 'sort',
            'grid']
-CUB = ['reduce', 'scan', 'sort']
-THRUST = ['reduce', 'transform_reduce', 'count_if', 'scan', 'sort']
+CUB = ['reduce', 'scan', 'sort', 'select', 'unique', 'reduce_by_key', 'histogram']
+THRUST = ['reduce', 'transform_reduce', 'count_if', 'scan', 'copy_if', 'sort', 'reduce_by_key', 'unique']
 
 
 class Compute(harness.Case):
@@ -34,6 +37,21 @@ class Compute(harness.Case):
 
     def test_thrust(self):
         self.check('thrust', THRUST, 'h200')
+
+    def check_often(self, name, results):
+        """Right every time, whatever engine thread a block runs on: blocks wait for the blocks before them."""
+        size, runs = (5000000, 100) if os.environ.get('TS_SOAK') else (100000, 2)
+        for threads in ('2', '8'):
+            result = harness.run([harness.app(name), str(size), str(runs)], seconds=1800,
+                                 env=harness.alone_environment('h200', TRACESMITH_VGPU_THREADS=threads))
+            self.assertEqual(result.status, 0, result)
+            self.assertEqual(result.out.splitlines(), ['%s: right' % one for one in results])
+
+    def test_cub_often(self):
+        self.check_often('cub', CUB)
+
+    def test_thrust_often(self):
+        self.check_often('thrust', THRUST)
 
 
 class Network(harness.Case):

@@ -26,6 +26,9 @@ CHECKS = {
     'frames': ('integration-frames', ['--all'], 7200),
     'schedules': ('integration-schedules', ['--all'], 7200),
     'memory': ('unit-daemon-memory', [], 3600),
+    'compute': ('integration-compute', ['Compute.test_cub_often', 'Compute.test_thrust_often'], 7200),
+    'tears': ('unit-ptx-memory', [], 3600),
+    'order': ('unit-ptx-order', [], 3600),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }
 
