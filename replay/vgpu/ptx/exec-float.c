@@ -173,28 +173,42 @@ TS_PTX_BINARY(div_approx_f32, float, float, divide_approx(a, b))
 TS_PTX_UNARY(rsqrt_f32, float, float, CANON((float)(1.0 / __builtin_sqrt((double)a))))
 TS_PTX_UNARY(rsqrt_f64, double, double, 1.0 / __builtin_sqrt(a))
 
+/* Horner's scheme; coefficients from the highest power down. */
+static inline double polynomial(const double *c, size_t n, double x)
+{
+	double p = c[0];
+
+	for (size_t i = 1; i < n; i++)
+		p = p * x + c[i];
+	return p;
+}
+#define POLYNOMIAL(coefficients, x) \
+	polynomial(coefficients, sizeof(coefficients) / sizeof((coefficients)[0]), x)
+
 /*
  * 2^a, in double: 2^n times the Taylor series of 2^f, f in [-1/2, 1/2], to a relative error of 2^-42, and rounded once. Adding
  * 1.5 * 2^52 leaves n in the lowest bits. Beyond the limits the result is 0 or infinity.
  */
 static inline float exp2_approx(float a)
 {
-	double x = (double)a, p = 0x1.e4cf5158b8ecap-28, t, f;
+	static const double taylor[] = {0x1.e4cf5158b8ecap-28,
+					0x1.b5253d395e7c4p-24,
+					0x1.62c0223a5c824p-20,
+					0x1.ffcbfc588b0c7p-17,
+					0x1.430912f86c787p-13,
+					0x1.5d87fe78a6731p-10,
+					0x1.3b2ab6fba4e77p-7,
+					0x1.c6b08d704a0c0p-5,
+					0x1.ebfbdff82c58fp-3,
+					0x1.62e42fefa39efp-1,
+					1};
+	double x = (double)a, p, t, f;
 
 	x = x < -160 ? -160 : x;
 	x = x > 130 ? 130 : x;
 	t = x + 0x1.8p52;
 	f = x - (t - 0x1.8p52);
-	p = p * f + 0x1.b5253d395e7c4p-24;
-	p = p * f + 0x1.62c0223a5c824p-20;
-	p = p * f + 0x1.ffcbfc588b0c7p-17;
-	p = p * f + 0x1.430912f86c787p-13;
-	p = p * f + 0x1.5d87fe78a6731p-10;
-	p = p * f + 0x1.3b2ab6fba4e77p-7;
-	p = p * f + 0x1.c6b08d704a0c0p-5;
-	p = p * f + 0x1.ebfbdff82c58fp-3;
-	p = p * f + 0x1.62e42fefa39efp-1;
-	p = p * f + 1;
+	p = POLYNOMIAL(taylor, f);
 	return CANON((float)(p * ts_ptx_double((ts_ptx_bits64(t) + 1023) << 52)));
 }
 
@@ -204,22 +218,19 @@ static inline float exp2_approx(float a)
  */
 static inline float log2_approx(float a)
 {
+	static const double series[] = {0x1.3703c1f4d0ffep-3, 0x1.5b9ac9b743f0dp-3,
+					0x1.89f3b1694cffep-3, 0x1.c68f568d31760p-3,
+					0x1.0c9a84994022dp-2, 0x1.484b13d7c02a9p-2,
+					0x1.a61762a7aded9p-2, 0x1.2776c50ef9bfep-1,
+					0x1.ec709dc3a03fdp-1, 0x1.71547652b82fep+1};
 	const uint64_t half = UINT64_C(0x3fe6a09e667f3bcd), bias = UINT64_C(1024) << 52;
 	uint64_t bits = ts_ptx_bits64((double)a), k = (bits - half + bias) >> 52;
 	double exponent = ts_ptx_double(UINT64_C(0x4330000000000000) | k) - (0x1p52 + 1024);
 	double z = ts_ptx_double(bits - (k << 52) + bias);
-	double s = (z - 1) / (z + 1), s2 = s * s, p = 0x1.3703c1f4d0ffep-3;
+	double s = (z - 1) / (z + 1), p;
 	float r;
 
-	p = p * s2 + 0x1.5b9ac9b743f0dp-3;
-	p = p * s2 + 0x1.89f3b1694cffep-3;
-	p = p * s2 + 0x1.c68f568d31760p-3;
-	p = p * s2 + 0x1.0c9a84994022dp-2;
-	p = p * s2 + 0x1.484b13d7c02a9p-2;
-	p = p * s2 + 0x1.a61762a7aded9p-2;
-	p = p * s2 + 0x1.2776c50ef9bfep-1;
-	p = p * s2 + 0x1.ec709dc3a03fdp-1;
-	p = p * s2 + 0x1.71547652b82fep+1;
+	p = POLYNOMIAL(series, s * s);
 	r = (float)(exponent + s * p);
 	r = a > 0 ? r : ts_ptx_float(TS_PTX_NAN_F32);
 	r = a > 0x1.fffffep127f ? a : r;

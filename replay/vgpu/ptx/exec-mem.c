@@ -59,45 +59,29 @@ static inline void order(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 			  MOVE(ts_ptx_v16, (lanes) + 32 * i + 16, (AT) + 16)) \
 	}
 
-/* The vectors of a load, in `lanes`. */
-static int gather(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, uint32_t bytes,
-		  uint8_t *lanes)
-{
-	uint8_t *p[TS_PTX_LANES], *at = NULL;
-	uint64_t first;
-
-	if (ts_ptx_shape_of(w, in, m, bytes, &first) == TS_PTX_FLAT)
-		at = ts_ptx_span(w, in, first, TS_PTX_LANES * bytes, bytes, TS_PTX_LANES * bytes,
-				 false);
-	if (at) {
-		MOVE_LANES(MOVE_TO, UINT32_MAX, at + (unsigned)i * bytes, lanes, bytes)
-		return 0;
+/* A function that moves the vectors of an access between memory and `lanes`. */
+#define MOVE_VECTORS(name, MOVE, write)                                                      \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,     \
+			uint32_t bytes, uint8_t *lanes)                                      \
+	{                                                                                    \
+		const uint32_t total = TS_PTX_LANES * bytes;                                 \
+		uint8_t *p[TS_PTX_LANES], *at = NULL;                                        \
+		uint64_t first;                                                              \
+                                                                                             \
+		if (ts_ptx_shape_of(w, in, m, bytes, &first) == TS_PTX_FLAT)                 \
+			at = ts_ptx_span(w, in, first, total, bytes, total, write);          \
+		if (at) {                                                                    \
+			MOVE_LANES(MOVE, UINT32_MAX, at + (unsigned)i * bytes, lanes, bytes) \
+			return 0;                                                            \
+		}                                                                            \
+		if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, write, p))                  \
+			return STOP_FAULT;                                                   \
+		MOVE_LANES(MOVE, m, p[i], lanes, bytes)                                      \
+		return 0;                                                                    \
 	}
-	if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, false, p))
-		return STOP_FAULT;
-	MOVE_LANES(MOVE_TO, m, p[i], lanes, bytes)
-	return 0;
-}
 
-/* The vectors of a store, out of `lanes`. */
-static int scatter(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, uint32_t bytes,
-		   uint8_t *lanes)
-{
-	uint8_t *p[TS_PTX_LANES], *at = NULL;
-	uint64_t first;
-
-	if (ts_ptx_shape_of(w, in, m, bytes, &first) == TS_PTX_FLAT)
-		at = ts_ptx_span(w, in, first, TS_PTX_LANES * bytes, bytes, TS_PTX_LANES * bytes,
-				 true);
-	if (at) {
-		MOVE_LANES(MOVE_FROM, UINT32_MAX, at + (unsigned)i * bytes, lanes, bytes)
-		return 0;
-	}
-	if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, true, p))
-		return STOP_FAULT;
-	MOVE_LANES(MOVE_FROM, m, p[i], lanes, bytes)
-	return 0;
-}
+MOVE_VECTORS(gather, MOVE_TO, false)
+MOVE_VECTORS(scatter, MOVE_FROM, true)
 
 /* The lanes' offsets into the stretch of their addresses, the stride included. False: one is outside, or not aligned. */
 static inline bool offsets_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
@@ -119,35 +103,38 @@ static inline bool offsets_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 	return true;
 }
 
-/* A load's function for vectors, for lanes whose accesses are anywhere, and for all. */
-#define LOAD(name, D, T)                                                                           \
-	static int name##_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)  \
-	{                                                                                          \
-		uint8_t lanes[TS_PTX_LANES * VECTOR_BYTES] __attribute__((aligned(64)));           \
-		const T *e = (const T *)(const void *)lanes;                                       \
-		const uint32_t n = in->n;                                                          \
-		D unused[TS_PTX_LANES], *d[8];                                                     \
-                                                                                                   \
-		if (gather(w, in, m, (uint32_t)sizeof(T) * n, lanes))                              \
-			return STOP_FAULT;                                                         \
-		for (uint32_t k = 0; k < n; k++) {                                                 \
-			uint32_t slot = ts_ptx_operands(w, in)[k];                                 \
-                                                                                                   \
-			d[k] = slot == TS_PTX_NONE ? unused : ts_ptx_slot(w, slot);                \
-		}                                                                                  \
-		if (n == 2) {                                                                      \
-			EACH_LANE(m, d[0][i] = (D)e[2 * i]; d[1][i] = (D)e[2 * i + 1])             \
-		} else if (n == 4) {                                                               \
-			EACH_LANE(m, d[0][i] = (D)e[4 * i]; d[1][i] = (D)e[4 * i + 1];             \
-				  d[2][i] = (D)e[4 * i + 2]; d[3][i] = (D)e[4 * i + 3])            \
-		} else {                                                                           \
-			for (uint32_t k = 0; k < n; k++)                                           \
-				EACH_LANE(m, d[k][i] = (D)e[(uint32_t)i * n + k])                  \
-		}                                                                                  \
-		order(w, in);                                                                      \
-		return 0;                                                                          \
-	}                                                                                          \
-	static int name##_apart(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)   \
+/* A load of vectors. */
+#define LOAD_VECTOR(name, D, T)                                                          \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
+	{                                                                                \
+		uint8_t lanes[TS_PTX_LANES * VECTOR_BYTES] __attribute__((aligned(64))); \
+		const T *e = (const T *)(const void *)lanes;                             \
+		const uint32_t n = in->n;                                                \
+		D unused[TS_PTX_LANES], *d[8];                                           \
+                                                                                         \
+		if (gather(w, in, m, (uint32_t)sizeof(T) * n, lanes))                    \
+			return STOP_FAULT;                                               \
+		for (uint32_t k = 0; k < n; k++) {                                       \
+			uint32_t slot = ts_ptx_operands(w, in)[k];                       \
+                                                                                         \
+			d[k] = slot == TS_PTX_NONE ? unused : ts_ptx_slot(w, slot);      \
+		}                                                                        \
+		if (n == 2) {                                                            \
+			EACH_LANE(m, d[0][i] = (D)e[2 * i]; d[1][i] = (D)e[2 * i + 1])   \
+		} else if (n == 4) {                                                     \
+			EACH_LANE(m, d[0][i] = (D)e[4 * i]; d[1][i] = (D)e[4 * i + 1];   \
+				  d[2][i] = (D)e[4 * i + 2]; d[3][i] = (D)e[4 * i + 3])  \
+		} else {                                                                 \
+			for (uint32_t k = 0; k < n; k++)                                 \
+				EACH_LANE(m, d[k][i] = (D)e[(uint32_t)i * n + k])        \
+		}                                                                        \
+		order(w, in);                                                            \
+		return 0;                                                                \
+	}
+
+/* A load of lanes whose addresses have no order. */
+#define LOAD_APART(name, D, T)                                                                     \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)           \
 	{                                                                                          \
 		uint64_t offset[TS_PTX_LANES];                                                     \
 		uint8_t *start, *p[TS_PTX_LANES];                                                  \
@@ -159,44 +146,45 @@ static inline bool offsets_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 		} else {                                                                           \
 			if (ts_ptx_resolve_lanes(w, in, m, sizeof(T), sizeof(T), false, p))        \
 				return STOP_FAULT;                                                 \
-			for (uint32_t left = m; left; left &= left - 1) {                          \
-				int i = __builtin_ctz(left);                                       \
-                                                                                                   \
-				d[i] = (D) * (const volatile T *)(const void *)p[i];               \
-			}                                                                          \
+			EACH_LANE(m, d[i] = (D) * (const volatile T *)(const void *)p[i])          \
 		}                                                                                  \
 		order(w, in);                                                                      \
 		return 0;                                                                          \
-	}                                                                                          \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)           \
-	{                                                                                          \
-		const uint32_t bytes = sizeof(T), total = bytes * TS_PTX_LANES;                    \
-		D *d = ts_ptx_result(w, in);                                                       \
-		enum ts_ptx_shape shape;                                                           \
-		uint64_t first;                                                                    \
-		const T *s;                                                                        \
-                                                                                                   \
-		if (in->n > 1)                                                                     \
-			return name##_vector(w, in, m);                                            \
-		shape = ts_ptx_shape_of(w, in, m, bytes, &first);                                  \
-		if (shape == TS_PTX_APART)                                                         \
-			return name##_apart(w, in, m);                                             \
-		s = (const T *)(const void *)ts_ptx_span(w, in, first,                             \
-							 shape == TS_PTX_FLAT ? total : bytes,     \
-							 bytes, total, false);                     \
-		if (!s)                                                                            \
-			return name##_apart(w, in, m);                                             \
-		if (shape == TS_PTX_FLAT) {                                                        \
-			TS_PTX_FOR_LANES                                                           \
-			d[i] = (D)s[i];                                                            \
-		} else {                                                                           \
-			const D v = (D) * (const volatile T *)s;                                   \
-                                                                                                   \
-			TS_PTX_FOR_LANES                                                           \
-			d[i] = v;                                                                  \
-		}                                                                                  \
-		order(w, in);                                                                      \
-		return 0;                                                                          \
+	}
+
+/* A load: of vectors, of lanes one after the other, of one place, or of lanes apart. */
+#define LOAD(name, D, T)                                                                       \
+	LOAD_VECTOR(name##_vector, D, T)                                                       \
+	LOAD_APART(name##_apart, D, T)                                                         \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)       \
+	{                                                                                      \
+		const uint32_t bytes = sizeof(T), total = bytes * TS_PTX_LANES;                \
+		D *d = ts_ptx_result(w, in);                                                   \
+		enum ts_ptx_shape shape;                                                       \
+		uint64_t first;                                                                \
+		const T *s;                                                                    \
+                                                                                               \
+		if (in->n > 1)                                                                 \
+			return name##_vector(w, in, m);                                        \
+		shape = ts_ptx_shape_of(w, in, m, bytes, &first);                              \
+		if (shape == TS_PTX_APART)                                                     \
+			return name##_apart(w, in, m);                                         \
+		s = (const T *)(const void *)ts_ptx_span(w, in, first,                         \
+							 shape == TS_PTX_FLAT ? total : bytes, \
+							 bytes, total, false);                 \
+		if (!s)                                                                        \
+			return name##_apart(w, in, m);                                         \
+		if (shape == TS_PTX_FLAT) {                                                    \
+			TS_PTX_FOR_LANES                                                       \
+			d[i] = (D)s[i];                                                        \
+		} else {                                                                       \
+			const D v = (D) * (const volatile T *)s;                               \
+                                                                                               \
+			TS_PTX_FOR_LANES                                                       \
+			d[i] = v;                                                              \
+		}                                                                              \
+		order(w, in);                                                                  \
+		return 0;                                                                      \
 	}
 
 LOAD(ld_u8, uint32_t, uint8_t)
@@ -213,65 +201,69 @@ LOAD(ld_s32_64, uint64_t, int32_t)
 LOAD(ld_u64, uint64_t, uint64_t)
 
 /* A store's value is operand b, or in the list where there are several. */
-#define STORE(name, S, T)                                                                         \
-	static int name##_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
-	{                                                                                         \
-		uint8_t lanes[TS_PTX_LANES * VECTOR_BYTES] __attribute__((aligned(64)));          \
-		T *e = (T *)(void *)lanes;                                                        \
-		const uint32_t n = in->n;                                                         \
-		const S *s[8];                                                                    \
-                                                                                                  \
-		for (uint32_t k = 0; k < n; k++)                                                  \
-			s[k] = ts_ptx_slot(w, ts_ptx_operands(w, in)[k]);                         \
-		if (n == 2) {                                                                     \
-			EACH_LANE(m, e[2 * i] = (T)s[0][i]; e[2 * i + 1] = (T)s[1][i])            \
-		} else if (n == 4) {                                                              \
-			EACH_LANE(m, e[4 * i] = (T)s[0][i]; e[4 * i + 1] = (T)s[1][i];            \
-				  e[4 * i + 2] = (T)s[2][i]; e[4 * i + 3] = (T)s[3][i])           \
-		} else {                                                                          \
-			for (uint32_t k = 0; k < n; k++)                                          \
-				EACH_LANE(m, e[(uint32_t)i * n + k] = (T)s[k][i])                 \
-		}                                                                                 \
-		return scatter(w, in, m, (uint32_t)sizeof(T) * n, lanes);                         \
-	}                                                                                         \
-	static int name##_apart(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)  \
-	{                                                                                         \
-		const S *s = ts_ptx_slot(w, in->b);                                               \
-		uint64_t offset[TS_PTX_LANES];                                                    \
-		uint8_t *start, *p[TS_PTX_LANES];                                                 \
-                                                                                                  \
-		if (offsets_of(w, in, m, sizeof(T), true, offset, &start)) {                      \
-			EACH_LANE(m, *(volatile T *)(void *)(start + offset[i]) = (T)s[i])        \
-			return 0;                                                                 \
-		}                                                                                 \
-		if (ts_ptx_resolve_lanes(w, in, m, sizeof(T), sizeof(T), true, p))                \
-			return STOP_FAULT;                                                        \
-		for (uint32_t left = m; left; left &= left - 1) {                                 \
-			int i = __builtin_ctz(left);                                              \
-                                                                                                  \
-			*(volatile T *)(void *)p[i] = (T)s[i];                                    \
-		}                                                                                 \
-		return 0;                                                                         \
-	}                                                                                         \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)          \
-	{                                                                                         \
-		const uint32_t bytes = sizeof(T), total = bytes * TS_PTX_LANES;                   \
-		const S *s;                                                                       \
-		uint64_t first;                                                                   \
-		T *d;                                                                             \
-                                                                                                  \
-		order(w, in);                                                                     \
-		if (in->n > 1)                                                                    \
-			return name##_vector(w, in, m);                                           \
-		if (ts_ptx_shape_of(w, in, m, bytes, &first) != TS_PTX_FLAT)                      \
-			return name##_apart(w, in, m);                                            \
-		d = (T *)(void *)ts_ptx_span(w, in, first, total, bytes, total, true);            \
-		if (!d)                                                                           \
-			return name##_apart(w, in, m);                                            \
-		s = ts_ptx_slot(w, in->b);                                                        \
-		TS_PTX_FOR_LANES                                                                  \
-		d[i] = (T)s[i];                                                                   \
-		return 0;                                                                         \
+#define STORE_VECTOR(name, S, T)                                                         \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
+	{                                                                                \
+		uint8_t lanes[TS_PTX_LANES * VECTOR_BYTES] __attribute__((aligned(64))); \
+		T *e = (T *)(void *)lanes;                                               \
+		const uint32_t n = in->n;                                                \
+		const S *s[8];                                                           \
+                                                                                         \
+		for (uint32_t k = 0; k < n; k++)                                         \
+			s[k] = ts_ptx_slot(w, ts_ptx_operands(w, in)[k]);                \
+		if (n == 2) {                                                            \
+			EACH_LANE(m, e[2 * i] = (T)s[0][i]; e[2 * i + 1] = (T)s[1][i])   \
+		} else if (n == 4) {                                                     \
+			EACH_LANE(m, e[4 * i] = (T)s[0][i]; e[4 * i + 1] = (T)s[1][i];   \
+				  e[4 * i + 2] = (T)s[2][i]; e[4 * i + 3] = (T)s[3][i])  \
+		} else {                                                                 \
+			for (uint32_t k = 0; k < n; k++)                                 \
+				EACH_LANE(m, e[(uint32_t)i * n + k] = (T)s[k][i])        \
+		}                                                                        \
+		return scatter(w, in, m, (uint32_t)sizeof(T) * n, lanes);                \
+	}
+
+/* A store of lanes whose addresses have no order. */
+#define STORE_APART(name, S, T)                                                            \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)   \
+	{                                                                                  \
+		const S *s = ts_ptx_slot(w, in->b);                                        \
+		uint64_t offset[TS_PTX_LANES];                                             \
+		uint8_t *start, *p[TS_PTX_LANES];                                          \
+                                                                                           \
+		if (offsets_of(w, in, m, sizeof(T), true, offset, &start)) {               \
+			EACH_LANE(m, *(volatile T *)(void *)(start + offset[i]) = (T)s[i]) \
+			return 0;                                                          \
+		}                                                                          \
+		if (ts_ptx_resolve_lanes(w, in, m, sizeof(T), sizeof(T), true, p))         \
+			return STOP_FAULT;                                                 \
+		EACH_LANE(m, *(volatile T *)(void *)p[i] = (T)s[i])                        \
+		return 0;                                                                  \
+	}
+
+/* A store: of vectors, of lanes one after the other, or of lanes apart. */
+#define STORE(name, S, T)                                                                \
+	STORE_VECTOR(name##_vector, S, T)                                                \
+	STORE_APART(name##_apart, S, T)                                                  \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
+	{                                                                                \
+		const uint32_t bytes = sizeof(T), total = bytes * TS_PTX_LANES;          \
+		const S *s;                                                              \
+		uint64_t first;                                                          \
+		T *d;                                                                    \
+                                                                                         \
+		order(w, in);                                                            \
+		if (in->n > 1)                                                           \
+			return name##_vector(w, in, m);                                  \
+		if (ts_ptx_shape_of(w, in, m, bytes, &first) != TS_PTX_FLAT)             \
+			return name##_apart(w, in, m);                                   \
+		d = (T *)(void *)ts_ptx_span(w, in, first, total, bytes, total, true);   \
+		if (!d)                                                                  \
+			return name##_apart(w, in, m);                                   \
+		s = ts_ptx_slot(w, in->b);                                               \
+		TS_PTX_FOR_LANES                                                         \
+		d[i] = (T)s[i];                                                          \
+		return 0;                                                                \
 	}
 
 STORE(st_8, uint32_t, uint8_t)
