@@ -274,7 +274,6 @@ struct ts_vgpu_queries {
 	void (*drain)(void);
 };
 
-/* What cuGetExportTable hands out. */
 /* A stretch of code in which a sink stays: detaching waits for its end. */
 struct ts_vgpu_section {
 	const struct ts_vgpu_sink *sink;
@@ -282,6 +281,7 @@ struct ts_vgpu_section {
 	uint32_t phase;
 };
 
+/* The table that cuGetExportTable returns for ts_vgpu_hooks_uuid. */
 struct ts_vgpu_hooks {
 	size_t size;
 	uint32_t version;
@@ -305,21 +305,7 @@ struct ts_vgpu_hooks {
 
 /*
  * The dispatcher, tools/vgpu/hooks.c, linked into libcuda. libcuda calls ts_vgpu_hooks_init() once,
- * before it reports anything, and reports through the rest. A facade's call looks like this:
- *
- *	struct ts_vgpu_api call = { .domain = ..., .cbid = ..., .function_name = ..., .params = ...,
- *				    .return_value = &result };
- *	struct ts_vgpu_section section;
- *	bool traced = ts_vgpu_armed() && ts_vgpu_api_enter(&call, &section);
- *
- *	if (traced)
- *		TS_VGPU_REPORT_API(&section, TS_CUPTI_API_ENTER, &call, ts_vgpu_section_leave);
- *	result = the_work();
- *	if (traced && ts_vgpu_api_exit(&call, &section))
- *		TS_VGPU_REPORT_API(&section, TS_CUPTI_API_EXIT, &call, ts_vgpu_section_leave);
- *
- * (libcudart: hooks->armed, hooks->api_enter, hooks->api_exit and hooks->section_leave.) Filling the structure may wait
- * until ts_vgpu_armed() returned true.
+ * before it reports anything, and reports through the rest.
  */
 const struct ts_vgpu_hooks *ts_vgpu_hooks_init(const struct ts_vgpu_queries *queries);
 
@@ -337,9 +323,29 @@ static inline bool ts_vgpu_armed(void)
 }
 
 /*
- * The facade calls the sink itself, by this macro: the public function's frame is then the innermost one outside of CUPTI, and
- * call stacks begin with the function that the program called.
+ * Runs a public call's work between its enter and its exit, and is its result. The last argument initializes the struct ts_vgpu_api
+ * but for return_value; it is evaluated only if `armed` is true. api_enter, api_exit and leave: the functions of that name below, or
+ * those of struct ts_vgpu_hooks. The macro calls the sink itself: the public function's frame is then the innermost one outside of
+ * CUPTI, and call stacks begin with the function that the program called.
  */
+#define TS_VGPU_CALL(type, armed, api_enter, api_exit, leave, work, ...)                          \
+	({                                                                                        \
+		struct ts_vgpu_section section_;                                                  \
+		struct ts_vgpu_api call_;                                                         \
+		type result_;                                                                     \
+		bool entered_ = false;                                                            \
+		if (armed) {                                                                      \
+			call_ = (struct ts_vgpu_api){__VA_ARGS__, .return_value = &result_};      \
+			entered_ = (api_enter)(&call_, &section_);                                \
+			if (entered_)                                                             \
+				TS_VGPU_REPORT_API(&section_, TS_CUPTI_API_ENTER, &call_, leave); \
+		}                                                                                 \
+		result_ = (work);                                                                 \
+		if (entered_ && (api_exit)(&call_, &section_))                                    \
+			TS_VGPU_REPORT_API(&section_, TS_CUPTI_API_EXIT, &call_, leave);          \
+		result_;                                                                          \
+	})
+
 #define TS_VGPU_REPORT_API(section, site, call, leave) \
 	do {                                           \
 		(section)->sink->api((site), (call));  \

@@ -19,39 +19,21 @@ extern bool calls_take_time; /* the spec says how long, of those that queue some
 
 /* For launches: the kernel's name besides. Before cuInit, what is asked for is not even looked at. */
 #define CALL_NAMED(name, params_, symbol, work) \
-	CALL_TOLD(name, params_, symbol, __builtin_expect(check_ready(), 0) ?: (work))
+	CALL_REPORTED(name, params_, symbol, __builtin_expect(check_ready(), 0) ?: (work))
 
 /* What may be called before cuInit. */
-#define CALL_ANYTIME(name, params_, work) CALL_TOLD(name, params_, NULL, work)
+#define CALL_ANYTIME(name, params_, work) CALL_REPORTED(name, params_, NULL, work)
 
-#define CALL_TOLD(name, params_, symbol, work)                                            \
-	({                                                                                \
-		struct ts_vgpu_section section_;                                          \
-		struct ts_vgpu_api call_;                                                 \
-		int result_;                                                              \
-		bool told_ = false;                                                       \
-		if (ts_vgpu_armed()) {                                                    \
-			call_ = (struct ts_vgpu_api){                                     \
-				.domain = TS_CUPTI_CB_DOMAIN_DRIVER_API,                  \
-				.cbid = TS_CUPTI_DRIVER_CBID_##name,                      \
-				.function_name = #name,                                   \
-				.params = (params_),                                      \
-				.return_value = &result_,                                 \
-				.symbol_name = (symbol),                                  \
-			};                                                                \
-			told_ = ts_vgpu_api_enter(&call_, &section_);                     \
-			if (told_)                                                        \
-				TS_VGPU_REPORT_API(&section_, TS_CUPTI_API_ENTER, &call_, \
-						   ts_vgpu_section_leave);                \
-		}                                                                         \
-		result_ = (work);                                                         \
-		if (__builtin_expect(calls_take_time, 0))                                 \
-			ts_vgpu_call_over();                                              \
-		if (told_ && ts_vgpu_api_exit(&call_, &section_))                         \
-			TS_VGPU_REPORT_API(&section_, TS_CUPTI_API_EXIT, &call_,          \
-					   ts_vgpu_section_leave);                        \
-		result_;                                                                  \
-	})
+#define CALL_REPORTED(name, params_, symbol, work)                                                 \
+	TS_VGPU_CALL(int, ts_vgpu_armed(), ts_vgpu_api_enter, ts_vgpu_api_exit,                    \
+		     ts_vgpu_section_leave, ({                                                     \
+			     int status_ = (work);                                                 \
+			     if (__builtin_expect(calls_take_time, 0))                             \
+				     ts_vgpu_call_over();                                          \
+			     status_;                                                              \
+		     }),                                                                           \
+		     .domain = TS_CUPTI_CB_DOMAIN_DRIVER_API, .cbid = TS_CUPTI_DRIVER_CBID_##name, \
+		     .function_name = #name, .params = (params_), .symbol_name = (symbol))
 
 /* Made once, when the machine is. */
 void report_init(void);

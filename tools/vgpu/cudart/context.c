@@ -112,8 +112,8 @@ int device_current(int32_t *ret_device)
 
 API int cudaGetLastError(void)
 {
-	int error =
-		RT_TOLD(int, cudaGetLastError_v3020, "cudaGetLastError", NULL, NULL, self.error);
+	int error = RT_REPORTED(int, cudaGetLastError_v3020, "cudaGetLastError", NULL, NULL,
+				self.error);
 
 	self.error = 0;
 	return error;
@@ -121,8 +121,8 @@ API int cudaGetLastError(void)
 
 API int cudaPeekAtLastError(void)
 {
-	return RT_TOLD(int, cudaPeekAtLastError_v3020, "cudaPeekAtLastError", NULL, NULL,
-		       self.error);
+	return RT_REPORTED(int, cudaPeekAtLastError_v3020, "cudaPeekAtLastError", NULL, NULL,
+			   self.error);
 }
 
 static const char *error_name(int32_t error)
@@ -153,16 +153,16 @@ API const char *cudaGetErrorName(int32_t error)
 {
 	struct ts_cuda_get_error_name_params params = {error};
 
-	return RT_TOLD(const char *, cudaGetErrorName_v6050, "cudaGetErrorName", &params, NULL,
-		       error_name(error));
+	return RT_REPORTED(const char *, cudaGetErrorName_v6050, "cudaGetErrorName", &params, NULL,
+			   error_name(error));
 }
 
 API const char *cudaGetErrorString(int32_t error)
 {
 	struct ts_cuda_get_error_string_params params = {error};
 
-	return RT_TOLD(const char *, cudaGetErrorString_v3020, "cudaGetErrorString", &params, NULL,
-		       error_string(error));
+	return RT_REPORTED(const char *, cudaGetErrorString_v3020, "cudaGetErrorString", &params,
+			   NULL, error_string(error));
 }
 
 static int driver_get_version(int32_t *driver_version)

@@ -41,40 +41,19 @@ static inline bool armed(void)
 /* cbid_: the vendor's callback name, version included. name: the exported symbol's without _ptsz. */
 #define RT(cbid_, name, params_, work) RT_NAMED(cbid_, name, params_, NULL, work)
 
-#define RT_NAMED(cbid_, name, params_, symbol, work)                               \
-	({                                                                         \
-		int rt_result_ = RT_TOLD(int, cbid_, name, params_, symbol, work); \
-		if (__builtin_expect(rt_result_ != 0, 0))                          \
-			error_keep(rt_result_);                                    \
-		rt_result_;                                                        \
+#define RT_NAMED(cbid_, name, params_, symbol, work)                                   \
+	({                                                                             \
+		int rt_result_ = RT_REPORTED(int, cbid_, name, params_, symbol, work); \
+		if (__builtin_expect(rt_result_ != 0, 0))                              \
+			error_keep(rt_result_);                                        \
+		rt_result_;                                                            \
 	})
 
-#define RT_TOLD(type, cbid_, name, params_, symbol, work)                                 \
-	({                                                                                \
-		struct ts_vgpu_section section_;                                          \
-		struct ts_vgpu_api call_;                                                 \
-		type result_;                                                             \
-		bool told_ = false;                                                       \
-		if (armed()) {                                                            \
-			call_ = (struct ts_vgpu_api){                                     \
-				.domain = TS_CUPTI_CB_DOMAIN_RUNTIME_API,                 \
-				.cbid = TS_CUPTI_RUNTIME_CBID_##cbid_,                    \
-				.function_name = name,                                    \
-				.params = (params_),                                      \
-				.return_value = &result_,                                 \
-				.symbol_name = (symbol),                                  \
-			};                                                                \
-			told_ = hooks->api_enter(&call_, &section_);                      \
-			if (told_)                                                        \
-				TS_VGPU_REPORT_API(&section_, TS_CUPTI_API_ENTER, &call_, \
-						   hooks->section_leave);                 \
-		}                                                                         \
-		result_ = (work);                                                         \
-		if (told_ && hooks->api_exit(&call_, &section_))                          \
-			TS_VGPU_REPORT_API(&section_, TS_CUPTI_API_EXIT, &call_,          \
-					   hooks->section_leave);                         \
-		result_;                                                                  \
-	})
+#define RT_REPORTED(type, cbid_, name, params_, symbol, work)                                      \
+	TS_VGPU_CALL(type, armed(), hooks->api_enter, hooks->api_exit, hooks->section_leave, work, \
+		     .domain = TS_CUPTI_CB_DOMAIN_RUNTIME_API,                                     \
+		     .cbid = TS_CUPTI_RUNTIME_CBID_##cbid_, .function_name = name,                 \
+		     .params = (params_), .symbol_name = (symbol))
 
 /* For cudaGetLastError. */
 void error_keep(int error);
