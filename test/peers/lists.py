@@ -7,7 +7,7 @@ import os
 STEPS = ('run', 'record', 'capture', 'replay', 'check')
 PROJECT_KEYS = {'url', 'revision', 'licence', 'prepare'}
 PROGRAM_KEYS = {'folder', 'build', 'run', 'vgpu', 'environment', 'status', 'right', 'wrong', 'steps', 'limit', 'schedules',
-                'skip', 'refused', 'differs', 'finds', 'note'}
+                'skip', 'smaller', 'refused', 'differs', 'finds', 'note'}
 
 
 class Project:
@@ -33,6 +33,7 @@ class Program:
         self.folder = settings.get('folder', '.').replace('@', name)
         self.build = settings.get('build', '').replace('@', name)
         self.command = settings.get('run', '$OUT').replace('@', name)
+        self.smaller = [line.split(' => ', 1) for line in settings.get('smaller', '').splitlines() if line.strip()]
         self.vgpu = settings.get('vgpu', '')
         self.environment = dict(pair.split('=', 1) for pair in settings.get('environment', '').split())
         self.status = int(settings.get('status', '0'))
@@ -46,6 +47,8 @@ class Program:
         self.differs = settings.get('differs', '')
         self.finds = [line.split(None, 2) for line in settings.get('finds', '').splitlines() if line.strip()]
         self.note = settings.get('note', '')
+        if any(len(change) != 2 for change in self.smaller):
+            raise SystemExit('%s: a line of smaller is not "OLD => NEW"' % self.name)
 
     def expectation(self):
         if self.skip:

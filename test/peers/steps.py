@@ -7,6 +7,7 @@ list of sentences, empty if all is as the list expects.
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -51,8 +52,9 @@ class Run:
     def __init__(self, program, checkout, tools):
         self.program = program
         self.tools = tools
-        self.folder = os.path.join(checkout, program.folder)
+        self.source = os.path.join(checkout, program.folder)
         self.place = os.path.join(tools.work, program.name)
+        self.folder = os.path.join(self.place, 'smaller') if program.smaller else self.source
         os.makedirs(self.place, exist_ok=True)
         self.limit = program.limit * tools.patience
         self.replay_limit = REPLAY_LIMIT * tools.patience
@@ -73,6 +75,25 @@ class Run:
         with open(os.path.join(self.place, step + '.log'), 'w', encoding='utf-8') as stream:
             stream.write(output)
 
+    def make_smaller(self):
+        """Copies the folder and makes the list's changes to its sources. True if each change had a place."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.copytree(self.source, self.folder, symlinks=True)
+        paths = [os.path.join(folder, name) for folder, _, names in os.walk(self.folder) for name in names
+                 if name.endswith(('.c', '.cc', '.cpp', '.cu', '.cuh', '.h', '.hpp'))]
+        for old, new in self.program.smaller:
+            found = False
+            for path in paths:
+                with open(path, encoding='utf-8', errors='surrogateescape', newline='') as stream:
+                    text = stream.read()
+                if old in text:
+                    found = True
+                    with open(path, 'w', encoding='utf-8', errors='surrogateescape', newline='') as stream:
+                        stream.write(text.replace(old, new))
+            if not found:
+                self.unexpected('no source has "%s"', old)
+        return not self.result['unexpected']
+
     def build(self):
         """True if there is a program to run."""
         project = self.program.project
@@ -85,6 +106,8 @@ class Run:
             self.tools.prepared.add(project.name)
         if not self.program.build or (os.path.exists(self.environment['OUT']) and not self.tools.rebuild):
             return True
+        if self.program.smaller and not self.make_smaller():
+            return False
         status, output, _ = execute(self.program.build, self.folder, self.environment, BUILD_LIMIT)
         self.log('build', output)
         if status == 0:

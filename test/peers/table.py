@@ -71,6 +71,8 @@ def summary(result):
 def remarks(program, result):
     said = ['**%s**' % sentence for sentence in result['unexpected']]
     said.extend(filter(None, [result.get('skip'), result.get('said'), program.note]))
+    if program.smaller:
+        said.append('smaller: ' + ', '.join('`%s`' % new.strip() for _, new in program.smaller))
     if program.differs:
         said.append('replay: ' + program.differs)
     said.extend('%s in `%s`: %s' % (kind, kernel, judgement) for kind, kernel, judgement in program.finds)
