@@ -16,24 +16,19 @@ static float ts_ptx_ftz(float f, const struct ts_ptx_insn *in)
 								  : f;
 }
 
-#define APPROX(name, expr)                                                               \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
-	{                                                                                \
-		const float *a_ = ts_ptx_slot(w, in->a);                                 \
-		float *d = ts_ptx_result(w, in);                                         \
-                                                                                         \
-		for (uint32_t left = m; left; left &= left - 1) {                        \
-			int i = __builtin_ctz(left);                                     \
-			float a = ts_ptx_ftz(a_[i], in);                                 \
-                                                                                         \
-			d[i] = ts_ptx_ftz(ts_ptx_canonical(expr), in);                   \
-		}                                                                        \
-		return 0;                                                                \
-	}
+static int ts_ptx_tanh(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const float *a = ts_ptx_slot(w, in->a);
+	float *d = ts_ptx_result(w, in);
 
-APPROX(ts_ptx_sin, sinf(a))
-APPROX(ts_ptx_cos, cosf(a))
-APPROX(ts_ptx_tanh, (float)tanh((double)a))
+	for (uint32_t left = m; left; left &= left - 1) {
+		int i = __builtin_ctz(left);
+		float y = (float)tanh((double)ts_ptx_ftz(a[i], in));
+
+		d[i] = ts_ptx_ftz(ts_ptx_canonical(y), in);
+	}
+	return 0;
+}
 
 /* The seeds of double precision division and square root: only the upper word is computed. */
 static int ts_ptx_rcp_f64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
@@ -93,8 +88,6 @@ HALF(ts_ptx_tanh_bf16, ts_ptx_from_bf16, ts_ptx_to_bf16, tanhf)
 
 void ts_ptx_fill_approx(struct ts_ptx_optable *t)
 {
-	t->fn[F_SIN][TY_F32] = ts_ptx_sin;
-	t->fn[F_COS][TY_F32] = ts_ptx_cos;
 	t->fn[F_TANH][TY_F32] = ts_ptx_tanh;
 	t->fn[F_RCP_APPROX][TY_F64] = ts_ptx_rcp_f64;
 	t->fn[F_RSQRT_APPROX][TY_NONE] = ts_ptx_rsqrt_ftz_f64;

@@ -186,22 +186,16 @@ static inline double polynomial(const double *c, size_t n, double x)
 	polynomial(coefficients, sizeof(coefficients) / sizeof((coefficients)[0]), x)
 
 /*
- * 2^a, in double: 2^n times the Taylor series of 2^f, f in [-1/2, 1/2], to a relative error of 2^-42, and rounded once. Adding
+ * 2^a, in double: 2^n times the Taylor series of 2^f, f in [-1/2, 1/2], to a relative error of 2^-37, and rounded once. Adding
  * 1.5 * 2^52 leaves n in the lowest bits. Beyond the limits the result is 0 or infinity.
  */
 static inline float exp2_approx(float a)
 {
-	static const double taylor[] = {0x1.e4cf5158b8ecap-28,
-					0x1.b5253d395e7c4p-24,
-					0x1.62c0223a5c824p-20,
-					0x1.ffcbfc588b0c7p-17,
-					0x1.430912f86c787p-13,
-					0x1.5d87fe78a6731p-10,
-					0x1.3b2ab6fba4e77p-7,
-					0x1.c6b08d704a0c0p-5,
-					0x1.ebfbdff82c58fp-3,
-					0x1.62e42fefa39efp-1,
-					1};
+	static const double taylor[] = {0x1.b5253d395e7c4p-24, 0x1.62c0223a5c824p-20,
+					0x1.ffcbfc588b0c7p-17, 0x1.430912f86c787p-13,
+					0x1.5d87fe78a6731p-10, 0x1.3b2ab6fba4e77p-7,
+					0x1.c6b08d704a0c0p-5,  0x1.ebfbdff82c58fp-3,
+					0x1.62e42fefa39efp-1,  1};
 	double x = (double)a, p, t, f;
 
 	x = x < -160 ? -160 : x;
@@ -214,15 +208,14 @@ static inline float exp2_approx(float a)
 
 /*
  * The binary logarithm, in double: a is 2^k z, z in [sqrt(1/2), sqrt(2)); that of z is the series of 2 / ln(2) * atanh(s) with
- * s = (z - 1) / (z + 1), to a relative error of 2^-49; and rounded once.
+ * s = (z - 1) / (z + 1), to a relative error of 2^-39; and rounded once.
  */
 static inline float log2_approx(float a)
 {
-	static const double series[] = {0x1.3703c1f4d0ffep-3, 0x1.5b9ac9b743f0dp-3,
-					0x1.89f3b1694cffep-3, 0x1.c68f568d31760p-3,
-					0x1.0c9a84994022dp-2, 0x1.484b13d7c02a9p-2,
-					0x1.a61762a7aded9p-2, 0x1.2776c50ef9bfep-1,
-					0x1.ec709dc3a03fdp-1, 0x1.71547652b82fep+1};
+	static const double series[] = {0x1.c68f568d31760p-3, 0x1.0c9a84994022dp-2,
+					0x1.484b13d7c02a9p-2, 0x1.a61762a7aded9p-2,
+					0x1.2776c50ef9bfep-1, 0x1.ec709dc3a03fdp-1,
+					0x1.71547652b82fep+1};
 	const uint64_t half = UINT64_C(0x3fe6a09e667f3bcd), bias = UINT64_C(1024) << 52;
 	uint64_t bits = ts_ptx_bits64((double)a), k = (bits - half + bias) >> 52;
 	double exponent = ts_ptx_double(UINT64_C(0x4330000000000000) | k) - (0x1p52 + 1024);
@@ -237,6 +230,54 @@ static inline float log2_approx(float a)
 	return a == 0 ? -__builtin_inff() : r;
 }
 
+/*
+ * sin(a + quarter * pi / 2), in double: a is n pi / 2 + r, r in [-pi / 4, pi / 4], and n chooses between the Taylor series of sin(r)
+ * and cos(r), to a relative error of 2^-36; rounded once. n times the first 33 bits of pi / 2 is exact up to TRIG_LIMIT.
+ */
+#define TRIG_LIMIT 0x1p19f
+static inline float sin_approx(float a, uint64_t quarter)
+{
+	static const double sine[] = {-0x1.ae64567f544e4p-26, 0x1.71de3a556c734p-19,
+				      -0x1.a01a01a01a01ap-13, 0x1.1111111111111p-7,
+				      -0x1.5555555555555p-3,  1};
+	static const double cosine[] = {0x1.1eed8eff8d898p-29,
+					-0x1.27e4fb7789f5cp-22,
+					0x1.a01a01a01a01ap-16,
+					-0x1.6c16c16c16c17p-10,
+					0x1.5555555555555p-5,
+					-0.5,
+					1};
+	double x = (double)a, t = x * 0x1.45f306dc9c883p-1 + 0x1.8p52, n = t - 0x1.8p52;
+	double r = x - n * 0x1.921fb544p+0 - n * 0x1.0b4611a626331p-34, r2 = r * r, y;
+	uint64_t q = ts_ptx_bits64(t) + quarter;
+
+	y = q & 1 ? POLYNOMIAL(cosine, r2) : r * POLYNOMIAL(sine, r2);
+	return CANON((float)(q & 2 ? -y : y));
+}
+
+/* Beyond TRIG_LIMIT, and for what is not finite, libm computes. */
+#define TRIG(name, quarter, libm)                                                        \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
+	{                                                                                \
+		float *d_ = ts_ptx_result(w, in), beyond[TS_PTX_LANES];                  \
+		uint32_t large[TS_PTX_LANES], left;                                      \
+		const float *a_ = ts_ptx_slot(w, in->a);                                 \
+                                                                                         \
+		memcpy(beyond, a_, sizeof(beyond));                                      \
+		TS_PTX_FOR_LANES                                                         \
+		large[i] = fabsf(beyond[i]) <= TRIG_LIMIT ? 0 : UINT32_MAX;              \
+		TS_PTX_LOOP(m, float, float, float a = a_[i],                            \
+			    flush(sin_approx(flush(a, FTZ), quarter), FTZ))              \
+		for (left = ts_ptx_pack(large) & m; left; left &= left - 1) {            \
+			int i = __builtin_ctz(left);                                     \
+                                                                                         \
+			d_[i] = ts_ptx_canonical(libm(beyond[i]));                       \
+		}                                                                        \
+		return 0;                                                                \
+	}
+
+TRIG(sin_f32, 0, sinf)
+TRIG(cos_f32, 1, cosf)
 TS_PTX_UNARY(ex2_f32, float, float, flush(exp2_approx(flush(a, FTZ)), FTZ))
 TS_PTX_UNARY(lg2_f32, float, float, flush(log2_approx(flush(a, FTZ)), FTZ))
 
@@ -278,6 +319,8 @@ void TS_PTX_FILL(float)(struct ts_ptx_optable *t)
 	t->fn[F_TESTP][TY_F64] = testp_f64;
 	t->fn[F_DIV_APPROX][TY_F32] = div_approx_f32;
 	t->fn[F_RSQRT_APPROX][TY_F32] = rsqrt_f32;
+	t->fn[F_SIN][TY_F32] = sin_f32;
+	t->fn[F_COS][TY_F32] = cos_f32;
 	t->fn[F_EX2][TY_F32] = ex2_f32;
 	t->fn[F_LG2][TY_F32] = lg2_f32;
 	t->fn[F_RSQRT_APPROX][TY_F64] = rsqrt_f64;

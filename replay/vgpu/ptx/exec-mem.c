@@ -152,10 +152,27 @@ static inline bool offsets_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 		return 0;                                                                          \
 	}
 
-/* A load: of vectors, of lanes one after the other, of one place, or of lanes apart. */
+/* A load of each lane at one offset in its local memory. */
+#define LOAD_OWN(name, apart, D, T)                                                      \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, \
+			uint64_t first)                                                  \
+	{                                                                                \
+		D *d = ts_ptx_result(w, in);                                             \
+		uint64_t stride;                                                         \
+		const uint8_t *s = ts_ptx_own(w, in, first, sizeof(T), false, &stride);  \
+                                                                                         \
+		if (!s)                                                                  \
+			return apart(w, in, m);                                          \
+		for (uint64_t i = 0; i < TS_PTX_LANES; i++)                              \
+			d[i] = (D) * (const T *)(const void *)(s + i * stride);          \
+		return 0;                                                                \
+	}
+
+/* A load: of vectors, of lanes one after the other, of one place, of local memory, or of lanes apart. */
 #define LOAD(name, D, T)                                                                       \
 	LOAD_VECTOR(name##_vector, D, T)                                                       \
 	LOAD_APART(name##_apart, D, T)                                                         \
+	LOAD_OWN(name##_own, name##_apart, D, T)                                               \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)       \
 	{                                                                                      \
 		const uint32_t bytes = sizeof(T), total = bytes * TS_PTX_LANES;                \
@@ -169,6 +186,8 @@ static inline bool offsets_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 		shape = ts_ptx_shape_of(w, in, m, bytes, &first);                              \
 		if (shape == TS_PTX_APART)                                                     \
 			return name##_apart(w, in, m);                                         \
+		if (shape == TS_PTX_OWN)                                                       \
+			return name##_own(w, in, m, first);                                    \
 		s = (const T *)(const void *)ts_ptx_span(w, in, first,                         \
 							 shape == TS_PTX_FLAT ? total : bytes, \
 							 bytes, total, false);                 \
@@ -241,13 +260,31 @@ LOAD(ld_u64, uint64_t, uint64_t)
 		return 0;                                                                  \
 	}
 
-/* A store: of vectors, of lanes one after the other, or of lanes apart. */
+/* A store of each lane at one offset in its local memory. */
+#define STORE_OWN(name, apart, S, T)                                                     \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, \
+			uint64_t first)                                                  \
+	{                                                                                \
+		const S *s = ts_ptx_slot(w, in->b);                                      \
+		uint64_t stride;                                                         \
+		uint8_t *d = ts_ptx_own(w, in, first, sizeof(T), true, &stride);         \
+                                                                                         \
+		if (!d)                                                                  \
+			return apart(w, in, m);                                          \
+		for (uint64_t i = 0; i < TS_PTX_LANES; i++)                              \
+			*(T *)(void *)(d + i * stride) = (T)s[i];                        \
+		return 0;                                                                \
+	}
+
+/* A store: of vectors, of lanes one after the other, of local memory, or of lanes apart. */
 #define STORE(name, S, T)                                                                \
 	STORE_VECTOR(name##_vector, S, T)                                                \
 	STORE_APART(name##_apart, S, T)                                                  \
+	STORE_OWN(name##_own, name##_apart, S, T)                                        \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
 	{                                                                                \
 		const uint32_t bytes = sizeof(T), total = bytes * TS_PTX_LANES;          \
+		enum ts_ptx_shape shape;                                                 \
 		const S *s;                                                              \
 		uint64_t first;                                                          \
 		T *d;                                                                    \
@@ -255,7 +292,10 @@ LOAD(ld_u64, uint64_t, uint64_t)
 		order(w, in);                                                            \
 		if (in->n > 1)                                                           \
 			return name##_vector(w, in, m);                                  \
-		if (ts_ptx_shape_of(w, in, m, bytes, &first) != TS_PTX_FLAT)             \
+		shape = ts_ptx_shape_of(w, in, m, bytes, &first);                        \
+		if (shape == TS_PTX_OWN)                                                 \
+			return name##_own(w, in, m, first);                              \
+		if (shape != TS_PTX_FLAT)                                                \
 			return name##_apart(w, in, m);                                   \
 		d = (T *)(void *)ts_ptx_span(w, in, first, total, bytes, total, true);   \
 		if (!d)                                                                  \

@@ -154,14 +154,21 @@ enum ts_ptx_shape {
 	TS_PTX_APART,
 	TS_PTX_FLAT, /* all 32 lanes', one after the other */
 	TS_PTX_SAME, /* all 32 lanes' at one place */
+	TS_PTX_OWN,  /* all 32 lanes' at one offset in the local memory of each */
 };
 
 static inline enum ts_ptx_shape ts_ptx_shape_of(const struct ts_ptx_warp *w,
 						const struct ts_ptx_insn *in, uint32_t m,
 						uint32_t bytes, uint64_t *ret_first)
 {
-	if (m != UINT32_MAX || in->space == SP_LOCAL || (in->flags & INSN_FRAME_LOCAL))
+	const enum ts_ptx_shape same_place = in->space == SP_LOCAL ? TS_PTX_OWN : TS_PTX_SAME;
+
+	if (m != UINT32_MAX)
 		return TS_PTX_APART;
+	if (in->flags & INSN_FRAME_LOCAL) {
+		*ret_first = ts_ptx_frame_of(w)->local_base + in->imm;
+		return same_place;
+	}
 	if (in->flags & INSN_A64) {
 		const uint64_t *a = ts_ptx_slot(w, in->a);
 		uint64_t first = a[0], same = 0, flat = 0;
@@ -171,7 +178,9 @@ static inline enum ts_ptx_shape ts_ptx_shape_of(const struct ts_ptx_warp *w,
 			flat |= (a[i] - first) ^ ((unsigned)i * bytes);
 		}
 		*ret_first = first + in->imm;
-		return !flat ? TS_PTX_FLAT : !same ? TS_PTX_SAME : TS_PTX_APART;
+		return !same			       ? same_place
+		       : flat || in->space == SP_LOCAL ? TS_PTX_APART
+						       : TS_PTX_FLAT;
 	} else {
 		const uint32_t *a = ts_ptx_slot(w, in->a);
 		uint32_t first = a[0], same = 0, flat = 0;
@@ -181,7 +190,9 @@ static inline enum ts_ptx_shape ts_ptx_shape_of(const struct ts_ptx_warp *w,
 			flat |= (a[i] - first) ^ ((unsigned)i * bytes);
 		}
 		*ret_first = (uint32_t)(first + (uint32_t)in->imm);
-		return !flat ? TS_PTX_FLAT : !same ? TS_PTX_SAME : TS_PTX_APART;
+		return !same			       ? same_place
+		       : flat || in->space == SP_LOCAL ? TS_PTX_APART
+						       : TS_PTX_FLAT;
 	}
 }
 
@@ -196,6 +207,20 @@ static inline uint8_t *ts_ptx_span(struct ts_ptx_warp *w, const struct ts_ptx_in
 	    first - at.base > at.size - span)
 		return NULL;
 	ts_ptx_count(&at, total);
+	return at.start + (first - at.base);
+}
+
+/* The first lane's place of TS_PTX_OWN; the next one's is ret_stride bytes behind it. NULL as above. */
+static inline uint8_t *ts_ptx_own(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+				  uint64_t first, uint32_t bytes, bool write, uint64_t *ret_stride)
+{
+	struct ts_ptx_stretch at = ts_ptx_stretch_of(w, in, first, write);
+
+	if (!at.stride || (first & (bytes - 1)) || at.size < bytes ||
+	    first - at.base > at.size - bytes)
+		return NULL;
+	ts_ptx_count(&at, bytes * TS_PTX_LANES);
+	*ret_stride = at.stride;
 	return at.start + (first - at.base);
 }
 

@@ -275,6 +275,11 @@ TS_TEST(approximations)
 {
 	approximate("sin.approx.f32", sin, -3.2, 3.2, 0x1p-23, 0x1p-26);
 	approximate("cos.approx.f32", cos, -3.2, 3.2, 0x1p-23, 0x1p-26);
+	approximate("sin.approx.f32", sin, -0x1p19, 0x1p19, 0x1.001p-24, 0x1p-40);
+	approximate("cos.approx.f32", cos, -0x1p19, 0x1p19, 0x1.001p-24, 0x1p-40);
+	approximate("sin.approx.f32", sin, 0x1p18, 0x1p30, 0x1p-23, 0);
+	approximate("cos.approx.f32", cos, 0x1p18, 0x1p30, 0x1p-23, 0);
+	approximate("sin.approx.f32", sin, -0x1p-100, 0x1p-120, 0x1.001p-24, 0);
 	approximate("ex2.approx.f32", exp2, -100, 100, 0x1p-23, 0);
 	approximate("ex2.approx.f32", exp2, -126, 127.99, 0x1.001p-24, 0);
 	approximate("lg2.approx.f32", log2, 0.01, 100, 0x1p-23, 0x1p-26);
@@ -294,6 +299,12 @@ TS_TEST(special_values_of_approximations)
 		const char *op;
 		float in, out;
 	} cases[] = {
+		{"sin.approx.f32", INFINITY, NAN},
+		{"sin.approx.f32", NAN, NAN},
+		{"sin.approx.f32", -0x1p-149f, -0x1p-149f},
+		{"sin.approx.ftz.f32", -0x1p-149f, 0},
+		{"cos.approx.f32", -INFINITY, NAN},
+		{"cos.approx.f32", 0, 1},
 		{"ex2.approx.f32", -INFINITY, 0},
 		{"ex2.approx.f32", -0x1p-149f, 1},
 		{"ex2.approx.f32", -0.0f, 1},
