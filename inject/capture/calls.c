@@ -306,13 +306,14 @@ void ts_capture_fill(struct ts_capture *capture, const struct ts_record_operatio
 }
 
 static void put_fill(struct ts_capture *capture, const struct ts_record_operation *model,
-		     uint64_t dst, uint64_t pitch, uint32_t value, uint32_t element, size_t width,
-		     size_t height, uint64_t stream)
+		     uint32_t flags, uint64_t dst, uint64_t pitch, uint32_t value, uint32_t element,
+		     size_t width, size_t height, uint64_t stream)
 {
 	struct ts_cu_memset_node_params fill = {dst, pitch, value, element, width, height};
 	struct ts_record_operation own = *model;
 
 	own.stream = stream;
+	own.operation_flags |= flags;
 	ts_capture_fill(capture, &own, &fill);
 }
 
@@ -528,34 +529,35 @@ static bool fill_call(struct ts_capture *capture, uint32_t cbid, const void *par
 		      const struct ts_record_operation *model)
 {
 	switch (cbid) {
-#define FILL(bits)                                                                        \
-	case PTDS(cuMemsetD##bits##_v2): {                                                \
-		const struct ts_cu_memset_d##bits##_params *p = params;                   \
-                                                                                          \
-		put_fill(capture, model, p->dst_device, 0, p->value, bits / 8, p->n, 1,   \
-			 ts_capture_stream(cbid, NULL));                                  \
-		return true;                                                              \
-	}                                                                                 \
-	case PTSZ(cuMemsetD##bits##Async): {                                              \
-		const struct ts_cu_memset_d##bits##_async_params *p = params;             \
-                                                                                          \
-		put_fill(capture, model, p->dst_device, 0, p->value, bits / 8, p->n, 1,   \
-			 ts_capture_stream(cbid, p->stream));                             \
-		return true;                                                              \
-	}                                                                                 \
-	case PTDS(cuMemsetD2D##bits##_v2): {                                              \
-		const struct ts_cu_memset_d2d##bits##_params *p = params;                 \
-                                                                                          \
-		put_fill(capture, model, p->dst_device, p->dst_pitch, p->value, bits / 8, \
-			 p->width, p->height, ts_capture_stream(cbid, NULL));             \
-		return true;                                                              \
-	}                                                                                 \
-	case PTSZ(cuMemsetD2D##bits##Async): {                                            \
-		const struct ts_cu_memset_d2d##bits##_async_params *p = params;           \
-                                                                                          \
-		put_fill(capture, model, p->dst_device, p->dst_pitch, p->value, bits / 8, \
-			 p->width, p->height, ts_capture_stream(cbid, p->stream));        \
-		return true;                                                              \
+#define FILL(bits)                                                                                 \
+	case PTDS(cuMemsetD##bits##_v2): {                                                         \
+		const struct ts_cu_memset_d##bits##_params *p = params;                            \
+                                                                                                   \
+		put_fill(capture, model, 0, p->dst_device, 0, p->value, bits / 8, p->n, 1,         \
+			 ts_capture_stream(cbid, NULL));                                           \
+		return true;                                                                       \
+	}                                                                                          \
+	case PTSZ(cuMemsetD##bits##Async): {                                                       \
+		const struct ts_cu_memset_d##bits##_async_params *p = params;                      \
+                                                                                                   \
+		put_fill(capture, model, TS_OPERATION_ASYNC, p->dst_device, 0, p->value, bits / 8, \
+			 p->n, 1, ts_capture_stream(cbid, p->stream));                             \
+		return true;                                                                       \
+	}                                                                                          \
+	case PTDS(cuMemsetD2D##bits##_v2): {                                                       \
+		const struct ts_cu_memset_d2d##bits##_params *p = params;                          \
+                                                                                                   \
+		put_fill(capture, model, 0, p->dst_device, p->dst_pitch, p->value, bits / 8,       \
+			 p->width, p->height, ts_capture_stream(cbid, NULL));                      \
+		return true;                                                                       \
+	}                                                                                          \
+	case PTSZ(cuMemsetD2D##bits##Async): {                                                     \
+		const struct ts_cu_memset_d2d##bits##_async_params *p = params;                    \
+                                                                                                   \
+		put_fill(capture, model, TS_OPERATION_ASYNC, p->dst_device, p->dst_pitch,          \
+			 p->value, bits / 8, p->width, p->height,                                  \
+			 ts_capture_stream(cbid, p->stream));                                      \
+		return true;                                                                       \
 	}
 		FILL(8)
 		FILL(16)

@@ -64,6 +64,7 @@ int ts_check_alloc(struct ts_check *check, uint64_t address, uint64_t bytes, uin
 	struct ts_check_allocation one = {.address = address,
 					  .bytes = bytes,
 					  .is_pinned = flags & TS_CHECK_ALLOC_PINNED,
+					  .is_managed = flags & TS_CHECK_ALLOC_MANAGED,
 					  .is_mapped = flags & TS_CHECK_ALLOC_MAPPED};
 	size_t i = count_to(allocations, address);
 

@@ -80,6 +80,7 @@ void ts_check_memory(struct ts_check *check,
 
 #define TS_CHECK_ALLOC_WRITTEN (1u << 0) /* it has a content */
 #define TS_CHECK_ALLOC_PINNED  (1u << 1) /* it is the host's */
+#define TS_CHECK_ALLOC_MANAGED (1u << 3) /* the host and the device reach it */
 #define TS_CHECK_ALLOC_MAPPED  (1u << 2) /* pointers go on into mapped memory beside it */
 /* Memory comes and goes. -ENOMEM. */
 int ts_check_alloc(struct ts_check *check, uint64_t address, uint64_t bytes, uint32_t flags);

@@ -19,7 +19,7 @@
 struct ts_check_allocation {
 	uint64_t address, bytes;
 	uint8_t *written; /* a bit a byte; NULL: all is */
-	bool is_pinned, is_mapped;
+	bool is_pinned, is_managed, is_mapped;
 };
 
 /* allocations.c: by address. */

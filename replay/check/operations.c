@@ -345,12 +345,18 @@ int ts_check_operations_done(struct ts_check *check)
 {
 	struct ts_check_operations *all = &check->operations;
 	const struct ts_row_operation *operation = check->operation;
+	const struct ts_check_allocation *at;
 	uint64_t host;
 	bool waits;
 
+	/* cudaMemset of pinned and of managed memory returns when it is over (CUDA: API synchronization behavior). */
+	if (operation->kind == TS_OPERATION_FILL && all->current &&
+	    !(operation->flags & (TS_OPERATION_ASYNC | TS_OPERATION_OF_GRAPH))) {
+		at = ts_check_allocation_at(&check->allocations, operation->dst);
+		if (at && (at->is_pinned || at->is_managed))
+			come_behind(all, HOST, all->current);
+	}
 	if (operation->kind == TS_OPERATION_COPY && all->current) {
-		const struct ts_check_allocation *at;
-
 		host = operation->flags & TS_OPERATION_SRC_HOST ? operation->src : operation->dst;
 		at = ts_check_allocation_at(&check->allocations, host);
 		waits = !(operation->flags & TS_OPERATION_ASYNC) || !at ||

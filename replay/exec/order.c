@@ -238,43 +238,52 @@ static void hold(struct ts_exec_order *order, struct ts_exec_waiting *one)
 		one->decision->is_held = true;
 }
 
-static uint32_t find_pinned(const struct ts_exec_order *order, uint64_t address)
+static uint32_t find_shared(const struct ts_exec_order *order, uint64_t address)
 {
 	uint32_t i = 0;
 
-	while (i < order->n_pinned && address - order->pinned[i].start >= order->pinned[i].bytes)
+	while (i < order->n_shared && address - order->shared[i].start >= order->shared[i].bytes)
 		i++;
 	return i;
 }
 
-static void note_pinned(struct ts_exec_order *order, const struct ts_row_operation *operation)
+static void note_shared(struct ts_exec_order *order, const struct ts_row_operation *operation)
 {
 	uint32_t i;
 
 	if (operation->kind == TS_OPERATION_FREE) {
-		i = find_pinned(order, operation->dst);
-		if (i < order->n_pinned)
-			order->pinned[i] = order->pinned[--order->n_pinned];
+		i = find_shared(order, operation->dst);
+		if (i < order->n_shared)
+			order->shared[i] = order->shared[--order->n_shared];
 	} else if (operation->kind == TS_OPERATION_ALLOC &&
-		   operation->flags & TS_OPERATION_MEMORY_PINNED &&
-		   order->n_pinned < TS_EXEC_MAX_PINNED) {
-		i = order->n_pinned++;
-		order->pinned[i].start = operation->dst;
-		order->pinned[i].bytes = operation->bytes;
+		   operation->flags & (TS_OPERATION_MEMORY_PINNED | TS_OPERATION_MEMORY_MANAGED) &&
+		   order->n_shared < TS_EXEC_MAX_SHARED) {
+		i = order->n_shared++;
+		order->shared[i].start = operation->dst;
+		order->shared[i].bytes = operation->bytes;
+		order->shared[i].is_managed = operation->flags & TS_OPERATION_MEMORY_MANAGED;
 	}
 }
 
-/* A copy whose call returns when it is over: one to pageable memory does, whatever the call is named. */
+/*
+ * True if the operation's call returns when the operation is over: a synchronous copy, a copy to pageable memory whatever the call,
+ * and a synchronous fill of pinned or managed memory (CUDA: API synchronization behavior).
+ */
 static bool is_waited_for(const struct ts_exec_order *order,
 			  const struct ts_row_operation *operation)
 {
+	const uint32_t i = find_shared(order, operation->dst);
+
+	if (operation->kind == TS_OPERATION_FILL)
+		return !(operation->flags & (TS_OPERATION_ASYNC | TS_OPERATION_OF_GRAPH)) &&
+		       i < order->n_shared;
 	if (operation->kind != TS_OPERATION_COPY)
 		return false;
 	if (!(operation->flags & TS_OPERATION_ASYNC))
 		return true;
 	return operation->flags & TS_OPERATION_DST_HOST &&
 	       !(operation->flags & TS_OPERATION_OF_GRAPH) &&
-	       find_pinned(order, operation->dst) == order->n_pinned;
+	       (i == order->n_shared || order->shared[i].is_managed);
 }
 
 static int queue(struct ts_exec_order *order, const struct ts_row_operation *operation)
@@ -333,7 +342,7 @@ int ts_exec_order_next(struct ts_exec_order *order, const struct ts_row_operatio
 	r = do_waiting(order, needed_for(order, operation));
 	if (!r && operation->kind == TS_OPERATION_STREAM_CREATE)
 		r = note_stream(order, operation);
-	note_pinned(order, operation);
+	note_shared(order, operation);
 	order->schedule->sequence = operation->sequence;
 	return r ?: order->each(order->userdata, operation);
 }

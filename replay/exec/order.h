@@ -10,7 +10,7 @@
 #include "replay/state/map.h"
 
 #define TS_EXEC_MAX_WAITING 64u
-#define TS_EXEC_MAX_PINNED \
+#define TS_EXEC_MAX_SHARED \
 	1024u /* of more the host waits for copies to them, as for those to pageable memory */
 
 struct ts_exec_waiting {
@@ -34,8 +34,9 @@ struct ts_exec_order {
 		streams; /* contexts of handles; and, as session 1, which are non-blocking */
 	struct {
 		uint64_t start, bytes;
-	} pinned[TS_EXEC_MAX_PINNED]; /* in no order */
-	uint32_t n_pinned;
+		bool is_managed;      /* else pinned */
+	} shared[TS_EXEC_MAX_SHARED]; /* memory that the host and the device reach, in no order */
+	uint32_t n_shared;
 };
 
 /* What the host asks for next. Calls `each` for what is done until it asks for more. 0, or what `each` answered. */

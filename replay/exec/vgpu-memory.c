@@ -43,6 +43,8 @@ int ts_exec_vgpu_tell_alloc(struct vgpu_state *state, uint64_t address, uint64_t
 		check |= TS_CHECK_ALLOC_WRITTEN;
 	if (flags & TS_OPERATION_MEMORY_PINNED)
 		check |= TS_CHECK_ALLOC_PINNED;
+	if (flags & TS_OPERATION_MEMORY_MANAGED)
+		check |= TS_CHECK_ALLOC_MANAGED;
 	if (flags & TS_OPERATION_MEMORY_MAPPED)
 		check |= TS_CHECK_ALLOC_MAPPED;
 	return state->check ? ts_check_alloc(state->check, address, bytes, check) : 0;
