@@ -119,8 +119,10 @@ static int check_all(const truth &want, int run, int n_runs)
 	status |= check_result("reduce_by_key",
 			       host(keys) == want.unique && host(sums) == want.sums, run, n_runs);
 
-	in.resize(thrust::unique(in.begin(), in.end()) - in.begin());
-	status |= check_result("unique", host(in) == want.unique, run, n_runs);
+	/* Not in place: there a block loads an element that another stores, with the same value. */
+	keys.resize(n);
+	keys.resize(thrust::unique_copy(in.begin(), in.end(), keys.begin()) - keys.begin());
+	status |= check_result("unique", host(keys) == want.unique, run, n_runs);
 	return status;
 }
 

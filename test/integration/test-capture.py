@@ -145,7 +145,7 @@ class Replay(harness.Case):
         layouts = [layout for layout in ([], ['setarch', '-R']) if not harness.run(alone + layout + ['true']).status]
         root = self.machine_of_its_own()
         for name, form, vgpu, *arguments in (('pipeline', 'driver', 'small', '3'), ('graph', 'driver', 'h200', '3'),
-                                             ('devices', 'driver', 'small:2'), ('saxpy', 'runtime', 'small'), ('cub', None, 'small')):
+                                             ('devices', 'driver', 'small:2'), ('saxpy', 'runtime', 'small')):
             program = self.path('program')
             try:
                 shutil.copy(harness.app(name, form), program)
