@@ -17,11 +17,11 @@
 extern "C" {
 #endif
 
-#define TS_EXEC_TEXT_BYTES 256u
+#define TS_EXEC_TEXT_BYTES 512u
 #define TS_EXEC_TIME_IS_UP "the time that a replay may take is over"
 #define TS_EXEC_WAITS                                                                            \
 	"its kernel only waits for memory that another operation is to write, and with --check " \
-	"and --schedules each operation is over before the next begins: without them it can be done"
+	"and --schedules each operation is over before the next begins: without them it may end"
 
 /* What an operation is done with. */
 struct ts_exec_io {

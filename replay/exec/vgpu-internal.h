@@ -45,6 +45,8 @@ struct watch {
 	pthread_cond_t cond;
 	bool over;
 	_Atomic bool is_late; /* the time was over */
+	bool is_alone;	      /* kernels that only wait fault by themselves */
+	unsigned n_waiting;   /* looks in succession at which kernels did nothing but wait */
 	const volatile int *cancel;
 	uint64_t until_ns;
 };
@@ -146,7 +148,7 @@ int ts_exec_vgpu_tell_alloc(struct vgpu_state *state, uint64_t address, uint64_t
 			    const struct ts_row_operation *operation);
 const uint8_t *ts_exec_vgpu_bytes(void *state, uint64_t address, uint64_t n_bytes);
 
-/* vgpu-watch.c: ends kernels that run when `cancel` is set or the time is over. */
+/* vgpu-watch.c: ends kernels that run when `cancel` is set or the time is over, and those that wait for what nothing writes. */
 int ts_exec_vgpu_watch(struct vgpu_state *state, const struct ts_exec_options *options,
 		       const volatile int *cancel);
 void ts_exec_vgpu_watch_end(struct vgpu_state *state);

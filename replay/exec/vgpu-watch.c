@@ -1,17 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A kernel may never end, and whoever waits for it with it. So a thread looks now and then whether the replay was interrupted or
- * its time is over, and makes the device give up what runs.
+ * its time is over, and makes the device give up what runs. It also ends kernels that wait for memory which nothing in the replay
+ * writes: the program's threads stored it while the kernel ran.
  */
 #include "replay/exec/vgpu-internal.h"
 
 #include <time.h>
 
 #define LOOK_NS 20000000
+/* So many looks in succession: nobody is between two operations. */
+#define MAX_WAITING 50
 
 static uint64_t nanoseconds(const struct timespec *time)
 {
 	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
+}
+
+static void end_waits(struct vgpu_state *state)
+{
+	bool waits = ts_vgpu_executor_only_watches(state->executor) &&
+		     ts_vgpu_waits_for_kernels(state->vgpu);
+
+	state->watch.n_waiting = waits ? state->watch.n_waiting + 1 : 0;
+	if (state->watch.n_waiting == MAX_WAITING)
+		ts_vgpu_executor_end_waits(state->executor);
 }
 
 static void *watch_thread(void *userdata)
@@ -28,6 +41,8 @@ static void *watch_thread(void *userdata)
 			watch->is_late = interrupted = true;
 		if (watch->cancel && __atomic_load_n(watch->cancel, __ATOMIC_RELAXED))
 			interrupted = true;
+		if (!watch->is_alone)
+			end_waits(state);
 		next.tv_nsec += LOOK_NS;
 		if (next.tv_nsec >= 1000000000) {
 			next.tv_nsec -= 1000000000;
@@ -49,7 +64,8 @@ int ts_exec_vgpu_watch(struct vgpu_state *state, const struct ts_exec_options *o
 	pthread_condattr_t attributes;
 	struct timespec now;
 
-	if (!cancel && !options->time_ns)
+	watch->is_alone = options->check || options->schedule;
+	if (!cancel && !options->time_ns && watch->is_alone)
 		return 0;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	watch->cancel = cancel;

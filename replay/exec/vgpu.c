@@ -34,7 +34,13 @@ int ts_exec_vgpu_result(struct vgpu_state *state, const struct ts_exec_io *io, i
 			return ts_exec_refuse(io,
 					      TS_EXEC_TIME_IS_UP ", and a kernel was at it still");
 		if (!strncmp(state->fault, waits, strlen(waits)))
-			return ts_exec_refuse(io, "%s", TS_EXEC_WAITS);
+			return state->watch.is_alone
+				       ? ts_exec_refuse(io, "%s", TS_EXEC_WAITS)
+				       : ts_exec_refuse(
+						 io, "%s. %s", state->fault,
+						 "Nothing in the replay writes it: stores that "
+						 "the program's threads make while a kernel "
+						 "runs are not captured");
 		if (io->fault)
 			*io->fault = ts_exec_fault_of_vgpu(r);
 		return ts_exec_refuse(io, "a kernel faulted: %s",

@@ -31,6 +31,7 @@ struct ts_vgpu_ptx_executor {
 	pthread_mutex_t lock;
 	struct lane *idle;
 	unsigned n_busy;
+	struct ts_ptx_watch watch;
 
 	pthread_mutex_t output_lock;
 	_Atomic bool has_output;
@@ -284,7 +285,8 @@ static int run(void *userdata, const struct ts_vgpu_kernel_run *run,
 						  : TS_PTX_MAX_LOCAL_BYTES),
 		.cancel = run->cancel,
 		.cooperative = run->cooperative,
-		.max_watching_insns = x->options.is_alone ? MAX_WATCHING_INSNS : 0,
+		.max_watching_insns = MAX_WATCHING_INSNS,
+		.watch = x->options.is_alone ? NULL : &x->watch,
 	};
 	struct lane *lane = lane_take(x);
 	int r;
@@ -331,6 +333,21 @@ int ts_vgpu_executor_new(struct ts_vgpu *vgpu, const struct ts_vgpu_executor_opt
 	ts_vgpu_set_executor(vgpu, &executor);
 	*ret_executor = x;
 	return 0;
+}
+
+bool ts_vgpu_executor_only_watches(struct ts_vgpu_ptx_executor *x)
+{
+	bool only_watches;
+
+	pthread_mutex_lock(&x->lock);
+	only_watches = x->n_busy && !atomic_load(&x->watch.n_active);
+	pthread_mutex_unlock(&x->lock);
+	return only_watches;
+}
+
+void ts_vgpu_executor_end_waits(struct ts_vgpu_ptx_executor *x)
+{
+	atomic_store(&x->watch.ends, true);
 }
 
 void ts_vgpu_executor_free(struct ts_vgpu_ptx_executor *x)

@@ -37,7 +37,7 @@ struct ts_vgpu_executor_options {
 	const struct ts_ptx_debugger *debugger;
 	/*
 	 * Nothing else goes on while a kernel runs: one that only waits for memory to change faults (TS_PTX_FAULT_WAITS). n_threads is
-	 * 1.
+	 * 1. False: it faults after ts_vgpu_executor_end_waits().
 	 */
 	bool is_alone;
 };
@@ -51,6 +51,10 @@ struct ts_vgpu_ptx_executor;
 /* Becomes the machine's executor. -ENOMEM. */
 int ts_vgpu_executor_new(struct ts_vgpu *vgpu, const struct ts_vgpu_executor_options *options,
 			 struct ts_vgpu_ptx_executor **ret_executor);
+/* Whether kernels run, and all of them have done nothing but watch memory for a second or so. Any thread. */
+bool ts_vgpu_executor_only_watches(struct ts_vgpu_ptx_executor *executor);
+/* Kernels that do so now or later fault. Any thread. */
+void ts_vgpu_executor_end_waits(struct ts_vgpu_ptx_executor *executor);
 /* Engines of kernels that did not stop within ts_vgpu_stop()'s time are left to the end of the process. */
 void ts_vgpu_executor_free(struct ts_vgpu_ptx_executor *executor);
 

@@ -236,6 +236,8 @@ void ts_vgpu_free(struct ts_vgpu *vgpu);
 void ts_vgpu_stop(struct ts_vgpu *vgpu);
 /* Kernels that run, and all that are launched from now on, are given up: their contexts are lost, as by TS_VGPU_E_FAULT_TIMEOUT. */
 void ts_vgpu_interrupt(struct ts_vgpu *vgpu);
+/* Whether a thread waits for work, and kernels that run are all that goes on: nothing is copied, and nothing else can begin. */
+bool ts_vgpu_waits_for_kernels(struct ts_vgpu *vgpu);
 /* True in the child of a process that had a machine when it forked. */
 bool ts_vgpu_forked(void);
 /* NULL takes it away; returns only once no worker is inside the old one. Not from within done(). */

@@ -378,6 +378,33 @@ static void dispatch(struct ts_vgpu_device *device)
 	finish(stream, op);
 }
 
+/* Whether kernels that run are all that goes on on a device; *waits: a thread waits for a stream of it. */
+static bool only_kernels_run(struct ts_vgpu_device *device, bool *waits)
+{
+	if (device->n_heap || device->flight ||
+	    ts_vgpu_kernels_next(device, n_concurrent(device->vgpu)) != UINT64_MAX)
+		return false;
+	for (const struct ts_vgpu_context *c = device->contexts; c; c = c->next)
+		for (const struct ts_vgpu_stream *s = c->streams; s; s = s->next) {
+			*waits |= s->n_waiters != 0;
+			if (s->state == TS_VGPU_STREAM_RUNNING &&
+			    s->head->done.kind != TS_VGPU_OP_KERNEL)
+				return false;
+		}
+	return true;
+}
+
+bool ts_vgpu_waits_for_kernels(struct ts_vgpu *vgpu)
+{
+	bool only_kernels = true, waits = false;
+
+	ts_vgpu_lock(vgpu);
+	for (uint32_t i = 0; only_kernels && i < vgpu->n_devices; i++)
+		only_kernels = only_kernels_run(&vgpu->devices[i], &waits);
+	ts_vgpu_unlock(vgpu);
+	return only_kernels && waits;
+}
+
 static void retire(struct ts_vgpu *vgpu, struct ts_vgpu_op *op)
 {
 	struct ts_vgpu_stream *stream = op->stream;

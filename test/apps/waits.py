@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""waits.py: a kernel that waits for a word which a copy in another stream writes. Through libcuda by ctypes.
+"""waits.py [host]: a kernel that waits for a word which a copy in another stream writes. Through libcuda by ctypes.
 
-Ends with 9 where a call fails, with 77 where there is no GPU.
+host: the word lies in the host's pinned memory, and this thread stores it while the kernel runs. Ends with 9 where a call fails, with 77 where there is no GPU.
 """
 import ctypes
 import sys
@@ -37,12 +37,22 @@ module = made('cuModuleLoadData', PTX)
 waits = made('cuModuleGetFunction', module, b'waits')
 streams = [made('cuStreamCreate', NON_BLOCKING) for _ in range(2)]
 memory, seven, out = u64(), ctypes.c_uint32(7), ctypes.c_uint32()
-call('cuMemAlloc_v2', ctypes.byref(memory), size_t(8))
-call('cuMemsetD8_v2', memory, 0, size_t(8))
+if sys.argv[1:] == ['host']:
+    pinned = made('cuMemHostAlloc', size_t(8), 0)
+    word = ctypes.c_uint32.from_address(pinned.value)
+    word.value = 0
+    memory.value = pinned.value
+else:
+    word = None
+    call('cuMemAlloc_v2', ctypes.byref(memory), size_t(8))
+    call('cuMemsetD8_v2', memory, 0, size_t(8))
 call('cuCtxSynchronize')
 arguments = (void * 1)(ctypes.addressof(memory))
 call('cuLaunchKernel', waits, 1, 1, 1, 1, 1, 1, 0, streams[0], arguments, None)
-call('cuMemcpyHtoDAsync_v2', memory, ctypes.byref(seven), size_t(4), streams[1])
+if word is not None:
+    word.value = 7
+else:
+    call('cuMemcpyHtoDAsync_v2', memory, ctypes.byref(seven), size_t(4), streams[1])
 call('cuCtxSynchronize')
 call('cuMemcpyDtoH_v2', ctypes.byref(out), u64(memory.value + 4), size_t(4))
 sys.exit(0 if out.value == 7 else 1)

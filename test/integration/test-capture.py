@@ -115,6 +115,15 @@ class Replay(harness.Case):
         self.assertIn(status, (SAME, DIFFERS), result)
         self.assertEqual((session['unsupported'], session['operations']), (['cuLaunchHostFunc'], session['captured']))
 
+    def test_a_kernel_that_waits_for_a_store_of_the_host(self):
+        """The store is not captured: the replay ends, and names the kernel."""
+        path = self.capture([sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'waits.py'), 'host'])
+        for threads in ('1', '2'):
+            result = harness.tsctl('replay', '--on', 'vgpu', '--json', path, env=harness.environment(TRACESMITH_VGPU_THREADS=threads))
+            session = json.loads(result.out)
+            self.assertEqual((result.status, session['verdict'], session['refusal']['kind']), (DIFFERS, 'differs', 'sync'), result)
+            self.assertIn('in kernel waits. Nothing in the replay writes it', session['refusal']['why'])
+
     def test_a_copy_of_the_file_elsewhere(self):
         path = self.capture([harness.app('saxpy', 'driver')])
         moved = self.path('moved')

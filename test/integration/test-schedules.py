@@ -146,6 +146,17 @@ class Schedules(harness.Case):
         self.assertLess(time.monotonic() - begin, 2 + harness.SECONDS / 10)
         self.assertEqual((status, session['verdict'], session['difference']['from']), (FOUND, 'nondeterministic', 'schedule'))
 
+    def test_fills(self):
+        """A fill of managed or pinned memory returns when it is over; what comes behind one of device memory, or an asynchronous one, may pass it."""
+        program = [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'fills.py')]
+        # What a launch finds in managed memory is captured with it, so that no order of the asynchronous fill changes the result.
+        for what, verdict, findings in (('managed', 'same', []), ('pinned', 'same', []), ('device', 'nondeterministic', ['unordered']),
+                                        ('async', 'same', ['unordered'])):
+            with self.subTest(what=what):
+                status, (session,) = self.replay(self.capture(program + [what]), '--schedules', '20', '--check', 'all')
+                self.assertEqual((status, session['verdict']), (FOUND if findings else SAME, verdict), session)
+                self.assertEqual([finding['kind'] for finding in session.get('findings', [])], findings)
+
     def test_kernels_that_wait(self):
         """Where a kernel waits for another stream, no order can be tried: that is said, and is no verdict on the program."""
         result, path = self.record([sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'waits.py')], '--vgpu=small',

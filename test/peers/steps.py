@@ -203,8 +203,11 @@ class Run:
             return False
         self.result['replay'] = said['verdict']
         self.result['unsupported'] = sorted({json.dumps(what) for what in said.get('unsupported', [])})
+        refusal = said.get('refusal', {}).get('why')
+        if refusal and not said.get('faulted_as_captured'):
+            self.result['replay_said'] = refusal
         if said['verdict'] != 'same' and not self.program.differs:
-            self.unexpected('replay: %s', said['verdict'])
+            self.unexpected('replay: %s', refusal or said['verdict'])
         return True
 
     def check(self):
@@ -214,14 +217,15 @@ class Run:
         found = sorted({(finding['kind'], finding.get('kernel', finding.get('access', {}).get('name', ''))) for finding in said['findings']})
         self.result['check'] = said['verdict']
         self.result['findings'] = found
-        # The time limit ends a check early: what it covered is clean or not, and the table names the limit.
-        self.result['time_is_up'] = bool(said.get('time_is_up') or said['verdict'] == 'unfinished')
+        # A check that ends early is clean or not as far as it came, and the table says so.
+        self.result['time_is_up'] = said.get('time_is_up', False)
+        ended_early = self.result['time_is_up'] or said['verdict'] == 'unfinished'
         self.result['unlooked'] = said.get('unlooked', 0)
         for kind, kernel in found:
             if not any(kind == expected and re.search(pattern, kernel) for expected, pattern, _ in self.program.finds):
                 self.unexpected('check: %s in %s', kind, kernel)
         for expected, pattern, _ in self.program.finds:
-            if not self.result['time_is_up'] and not any(kind == expected and re.search(pattern, kernel) for kind, kernel in found):
+            if not ended_early and not any(kind == expected and re.search(pattern, kernel) for kind, kernel in found):
                 self.unexpected('check: no %s in %s', expected, pattern)
         return True
 

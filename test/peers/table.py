@@ -50,7 +50,9 @@ def checked(result):
     found = '%d found' % len(result['findings']) if result['findings'] else 'clean'
     if result.get('unlooked'):
         found += ', %d accesses not looked at' % result['unlooked']
-    return found + (', time limit' if result.get('time_is_up') else '')
+    if result.get('time_is_up'):
+        return found + ', time limit'
+    return found + (', unfinished' if result['check'] == 'unfinished' else '')
 
 
 def summary(result):
@@ -75,6 +77,8 @@ def remarks(program, result):
         said.append('smaller: ' + ', '.join('`%s`' % new.strip() for _, new in program.smaller))
     if program.differs:
         said.append('replay: ' + program.differs)
+    if 'replay_said' in result and program.differs:
+        said.append('it said: ' + result['replay_said'])
     said.extend('%s in `%s`: %s' % (kind, kernel, judgement) for kind, kernel, judgement in program.finds)
     if 'schedules' in result:
         said.append('%d schedules: %s' % (result['schedules_done'], result['schedules']))

@@ -272,9 +272,20 @@ void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_warp *warps, uin
 	worker->unreported += n_insns;
 }
 
+/* Counts this thread as one that only watches, or as active. */
+static void set_only_watches(struct ts_ptx_worker *worker, bool only_watches)
+{
+	struct ts_ptx_watch *watch = worker->launch->watch;
+
+	if (watch && only_watches != worker->only_watches)
+		atomic_fetch_add(&watch->n_active, only_watches ? -1u : 1u);
+	worker->only_watches = only_watches;
+}
+
 /* What writes nothing can only wait for what another writes: memory of its own threads is as it was. */
 static void note_watching(struct ts_ptx_worker *worker, bool spins)
 {
+	const struct ts_ptx_launch *l = worker->launch;
 	const struct ts_ptx_stats *stats = &worker->stats;
 	uint64_t done = stats->atomics + stats->global_bytes_written + stats->shared_bytes_written +
 			stats->barriers + stats->blocks;
@@ -285,7 +296,9 @@ static void note_watching(struct ts_ptx_worker *worker, bool spins)
 		worker->watching += worker->unreported > TS_PTX_SYNC_COST ? worker->unreported
 									  : TS_PTX_SYNC_COST;
 	worker->done = done;
-	if (worker->watching > worker->launch->max_watching_insns)
+	set_only_watches(worker, worker->watching > l->max_watching_insns);
+	if (worker->only_watches &&
+	    (!l->watch || atomic_load_explicit(&l->watch->ends, memory_order_relaxed)))
 		ts_ptx_stop_for(worker, TS_PTX_FAULT_WAITS,
 				"all threads do nothing but wait for memory to change");
 }
@@ -430,6 +443,8 @@ static void ts_ptx_worker_run(struct ts_ptx_worker *worker)
 	worker->scheduler = e->scheduler;
 	worker->debugger = e->debugger;
 	worker->observing = 0;
+	worker->only_watches = true;
+	set_only_watches(worker, false);
 #if defined(__SSE2__)
 	/* To nearest, denormals kept, nothing trapped: whatever the application runs with. */
 	uint32_t mode = __builtin_ia32_stmxcsr();
@@ -440,6 +455,7 @@ static void ts_ptx_worker_run(struct ts_ptx_worker *worker)
 #else
 	ts_ptx_work(worker);
 #endif
+	set_only_watches(worker, true);
 }
 
 static void *ts_ptx_thread(void *arg)

@@ -164,6 +164,7 @@ struct ts_ptx_worker {
 	uint64_t unreported; /* warp instructions since the budget was last charged */
 	uint64_t watching;   /* warp instructions since the last turn that did more than watch */
 	uint64_t done;	     /* what had been written and ended then */
+	bool only_watches; /* for max_watching_insns: it is not counted in launch->watch->n_active */
 };
 
 static inline void *ts_ptx_slot(const struct ts_ptx_warp *w, uint32_t ref)

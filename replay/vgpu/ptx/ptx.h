@@ -134,6 +134,13 @@ struct ts_ptx_host {
 #define TS_PTX_ATOMIC _Atomic
 #endif
 
+/* Tells launches that run at once whether any of them does anything but watch memory. All of it is the launches' but for `ends`. */
+struct ts_ptx_watch {
+	TS_PTX_ATOMIC uint32_t
+		n_active; /* threads of engines with blocks that have not only watched for max_watching_insns */
+	TS_PTX_ATOMIC bool ends; /* set by another thread: those that only watch fault */
+};
+
 struct ts_ptx_launch {
 	const struct ts_ptx_kernel *kernel;
 	uint32_t grid[3], block[3];
@@ -151,10 +158,12 @@ struct ts_ptx_launch {
 	uint64_t max_warp_insns; /* budget of executed warp instructions; 0: none */
 	uint64_t deadline_ns;	 /* CLOCK_MONOTONIC; 0: none */
 	/*
-	 * So many warp instructions during which threads watched memory, wrote none and no block ended, and nothing else will write any:
-	 * TS_PTX_FAULT_WAITS. On engines of one thread; 0: without end.
+	 * So many warp instructions during which an engine's thread watched memory, wrote none and ended no block: it only watches. Without
+	 * `watch` nothing else writes memory (the engine has one thread), and that is TS_PTX_FAULT_WAITS; with it when `ends` is set.
+	 * 0: nobody counts.
 	 */
 	uint64_t max_watching_insns;
+	struct ts_ptx_watch *watch; /* or NULL */
 	/* Set by another thread to end the run; or NULL. */
 	const TS_PTX_ATOMIC bool *cancel;
 	bool cooperative; /* every block must become resident: max_resident must cover the grid */
