@@ -248,6 +248,8 @@ class Delays(harness.Case):
         self.assertLess(abs(told - measured), max(measured // 20, 50000), gap)
         return gap, parts
 
+    # On a busy machine a gap may have more causes than a report lists.
+    @undisturbed
     def test_gaps_add_up(self):
         for gap in self.gaps['longest']:
             self.assertEqual(sum(part['ns'] for part in gap['parts']), gap['end_ns'] - gap['start_ns'])
