@@ -149,12 +149,14 @@ class Schedules(harness.Case):
     def test_fills(self):
         """A fill of managed or pinned memory returns when it is over; what comes behind one of device memory, or an asynchronous one, may pass it."""
         program = [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'fills.py')]
-        # What a launch finds in managed memory is captured with it, so that no order of the asynchronous fill changes the result.
-        for what, verdict, findings in (('managed', 'same', []), ('pinned', 'same', []), ('device', 'nondeterministic', ['unordered']),
-                                        ('async', 'same', ['unordered'])):
+        # What a launch finds in managed memory is captured with it, so that no order of the asynchronous fill changes the result. The
+        # captured run itself may have had the other one, where the fill came between the launch and the kernel.
+        for what, verdicts, findings in (('managed', ('same',), []), ('pinned', ('same',), []),
+                                         ('device', ('nondeterministic',), ['unordered']), ('async', ('same', 'differs'), ['unordered'])):
             with self.subTest(what=what):
                 status, (session,) = self.replay(self.capture(program + [what]), '--schedules', '20', '--check', 'all')
-                self.assertEqual((status, session['verdict']), (FOUND if findings else SAME, verdict), session)
+                self.assertEqual(status, FOUND if findings else SAME, session)
+                self.assertIn(session['verdict'], verdicts, session)
                 self.assertEqual([finding['kind'] for finding in session.get('findings', [])], findings)
 
     def test_kernels_that_wait(self):
