@@ -7,24 +7,39 @@
 
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
+#include "replay/report/durations.h"
+
+#define MAX_SITES 3u   /* that are told */
+#define ALL_SITES 256u /* that are told apart: a search goes through all */
+
+/* Who launched it, and how often. */
+struct site {
+	char *frame;
+	uint64_t count;
+};
 
 struct aggregate {
 	char *name; /* NULL: a free slot */
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
+	struct ts_durations durations;
+	struct site *sites;
+	size_t n_sites;
 };
 
 struct ts_aggregates {
 	struct aggregate *slots;
 	size_t n_slots, n; /* a power of two; at most half of them taken */
 	struct aggregate *last;
+	bool durations;
 };
 
-int ts_aggregates_new(struct ts_aggregates **ret_aggregates)
+int ts_aggregates_new(bool durations, struct ts_aggregates **ret_aggregates)
 {
 	struct ts_aggregates *aggregates = calloc(1, sizeof(*aggregates));
 
 	if (!aggregates)
 		return -ENOMEM;
+	aggregates->durations = durations;
 	aggregates->n_slots = 256;
 	aggregates->slots = calloc(aggregates->n_slots, sizeof(*aggregates->slots));
 	if (!aggregates->slots) {
@@ -39,8 +54,15 @@ void ts_aggregates_free(struct ts_aggregates *aggregates)
 {
 	if (!aggregates)
 		return;
-	for (size_t i = 0; i < aggregates->n_slots; i++)
-		free(aggregates->slots[i].name);
+	for (size_t i = 0; i < aggregates->n_slots; i++) {
+		struct aggregate *slot = &aggregates->slots[i];
+
+		for (size_t j = 0; j < slot->n_sites; j++)
+			free(slot->sites[j].frame);
+		free(slot->sites);
+		ts_durations_deinit(&slot->durations);
+		free(slot->name);
+	}
 	free(aggregates->slots);
 	free(aggregates);
 }
@@ -81,7 +103,8 @@ static int grow(struct ts_aggregates *aggregates)
 	return 0;
 }
 
-static int add(struct ts_aggregates *aggregates, const char *name, const struct aggregate *more)
+static int add(struct ts_aggregates *aggregates, const char *name, const struct aggregate *more,
+	       struct aggregate **ret_slot)
 {
 	struct aggregate *slot = aggregates->last;
 
@@ -98,6 +121,7 @@ static int add(struct ts_aggregates *aggregates, const char *name, const struct 
 		}
 		aggregates->last = slot;
 	}
+	*ret_slot = slot;
 	slot->count += more->count;
 	slot->total_ns += more->total_ns;
 	slot->bytes += more->bytes;
@@ -108,19 +132,60 @@ static int add(struct ts_aggregates *aggregates, const char *name, const struct 
 	return 0;
 }
 
+static int add_site(struct aggregate *aggregate, const char *frame)
+{
+	struct site *grown;
+
+	for (size_t i = 0; i < aggregate->n_sites; i++) {
+		if (strcmp(aggregate->sites[i].frame, frame))
+			continue;
+		aggregate->sites[i].count++;
+		return 0;
+	}
+	if (aggregate->n_sites == ALL_SITES)
+		return 0;
+	grown = reallocarray(aggregate->sites, aggregate->n_sites + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	aggregate->sites = grown;
+	grown[aggregate->n_sites] = (struct site){strdup(frame), 1};
+	if (!grown[aggregate->n_sites].frame)
+		return -ENOMEM;
+	aggregate->n_sites++;
+	return 0;
+}
+
+int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *name, const char *site,
+			       uint64_t duration_ns, uint64_t bytes)
+{
+	struct aggregate one = {.count = 1,
+				.total_ns = duration_ns,
+				.min_ns = duration_ns,
+				.max_ns = duration_ns,
+				.bytes = bytes};
+	struct aggregate *slot;
+	int r = add(aggregates, name, &one, &slot);
+
+	if (!r && aggregates->durations)
+		r = ts_durations_add(&slot->durations, duration_ns);
+	return !r && site ? add_site(slot, site) : r;
+}
+
 int ts_aggregates_add(struct ts_aggregates *aggregates, const char *name, uint64_t duration_ns,
 		      uint64_t bytes)
 {
-	struct aggregate one = {NULL, 1, duration_ns, duration_ns, duration_ns, bytes};
-
-	return add(aggregates, name, &one);
+	return ts_aggregates_add_launched(aggregates, name, NULL, duration_ns, bytes);
 }
 
 int ts_aggregates_add_total(struct ts_aggregates *aggregates, struct ts_resolver *resolver,
 			    const struct ts_sbt_total *total, const char *name)
 {
-	struct aggregate more = {NULL,		total->count,  total->duration_ns,
-				 total->min_ns, total->max_ns, total->bytes};
+	struct aggregate more = {.count = total->count,
+				 .total_ns = total->duration_ns,
+				 .min_ns = total->min_ns,
+				 .max_ns = total->max_ns,
+				 .bytes = total->bytes};
+	struct aggregate *slot;
 	_Alignas(uint64_t) uint8_t row[TS_ROW_MAX_BYTES];
 	struct ts_sbt_row named = {.type = total->type,
 				   .schema = ts_row_schema(total->type),
@@ -128,7 +193,8 @@ int ts_aggregates_add_total(struct ts_aggregates *aggregates, struct ts_resolver
 	char buffer[TS_RESOLVER_NAME_BYTES];
 
 	ts_sbt_total_row(total, row);
-	return add(aggregates, name ? name : ts_resolver_name(resolver, &named, buffer), &more);
+	return add(aggregates, name ? name : ts_resolver_name(resolver, &named, buffer), &more,
+		   &slot);
 }
 
 uint64_t ts_aggregates_total_ns(const struct ts_aggregates *aggregates)
@@ -152,6 +218,45 @@ static int compare(const void *a, const void *b)
 	if (x->count != y->count)
 		return x->count < y->count ? 1 : -1;
 	return strcmp(x->name, y->name);
+}
+
+/* Within what came: the middle of a part may lie beyond. */
+static uint64_t percentile(const struct aggregate *aggregate, double percent)
+{
+	uint64_t ns = ts_durations_at(&aggregate->durations, percent);
+
+	return ns < aggregate->min_ns	? aggregate->min_ns
+	       : ns > aggregate->max_ns ? aggregate->max_ns
+					: ns;
+}
+
+static int compare_sites(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return strcmp(x->frame, y->frame);
+}
+
+static void set_sites(const struct aggregate *aggregate, struct ts_pool *pool,
+		      Ts__Rpc__Aggregate *message)
+{
+	size_t n = aggregate->n_sites < MAX_SITES ? aggregate->n_sites : MAX_SITES;
+
+	if (!aggregate->n_sites)
+		return;
+	qsort(aggregate->sites, aggregate->n_sites, sizeof(*aggregate->sites), compare_sites);
+	TS_RPC_SET(message, launch_sites, aggregate->n_sites);
+	message->launched_by = ts_pool_alloc(pool, n, sizeof(*message->launched_by));
+	for (size_t i = 0; i < n; i++) {
+		Ts__Rpc__LaunchSite *site = ts_pool_alloc(pool, 1, sizeof(*site));
+
+		ts__rpc__launch_site__init(site);
+		site->frame = ts_pool_copy(pool, aggregate->sites[i].frame);
+		TS_RPC_SET(site, count, aggregate->sites[i].count);
+		message->launched_by[message->n_launched_by++] = site;
+	}
 }
 
 void ts_aggregates_messages(const struct ts_aggregates *aggregates, struct ts_pool *pool,
@@ -180,6 +285,12 @@ void ts_aggregates_messages(const struct ts_aggregates *aggregates, struct ts_po
 		TS_RPC_SET(message, max_ns, sorted[i]->max_ns);
 		if (sorted[i]->bytes)
 			TS_RPC_SET(message, bytes, sorted[i]->bytes);
+		if (aggregates->durations) {
+			TS_RPC_SET(message, median_ns, percentile(sorted[i], 50));
+			TS_RPC_SET(message, p95_ns, percentile(sorted[i], 95));
+			TS_RPC_SET(message, p99_ns, percentile(sorted[i], 99));
+		}
+		set_sites(sorted[i], pool, message);
 		messages[i] = message;
 	}
 	*ret_n = n;

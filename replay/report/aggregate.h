@@ -8,17 +8,22 @@
 #include "replay/report/pool.h"
 #include "replay/report/resolve.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct ts_aggregates;
 
-int ts_aggregates_new(struct ts_aggregates **ret_aggregates);
+/* `durations`: with medians and percentiles, of rows that are added one by one. -ENOMEM. */
+int ts_aggregates_new(bool durations, struct ts_aggregates **ret_aggregates);
 void ts_aggregates_free(struct ts_aggregates *aggregates);
 void ts_aggregates_freep(struct ts_aggregates **aggregates);
 
 /* `name` is copied. -ENOMEM. */
 int ts_aggregates_add(struct ts_aggregates *aggregates, const char *name, uint64_t duration_ns,
 		      uint64_t bytes);
+/* The same, with the frame that launched it; `site` is copied, NULL: not known. */
+int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *name, const char *site,
+			       uint64_t duration_ns, uint64_t bytes);
 /* The rows of a total; `name` NULL: what the resolver calls them. */
 int ts_aggregates_add_total(struct ts_aggregates *aggregates, struct ts_resolver *resolver,
 			    const struct ts_sbt_total *total, const char *name);

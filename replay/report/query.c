@@ -81,9 +81,10 @@ static const Ts__Rpc__Moment *beginning(const Ts__Rpc__Moment *from)
 	return from && (from->ns || !from->from_start) ? from : NULL;
 }
 
-static int resolve(struct query *query, bool mangled, uint64_t from_ns)
+static int resolve(struct query *query, bool mangled, bool launchers, uint64_t from_ns)
 {
 	struct ts_resolver_options options = {.mangled = mangled,
+					      .launchers = launchers,
 					      .session = query->session,
 					      .from_ns = from_ns};
 
@@ -112,7 +113,7 @@ static int run_state(struct query *query, const Ts__Rpc__Query__State *asked)
 
 	if (!asked->at)
 		return TS_QUERY_E_UNKNOWN;
-	r = resolve(query, asked->mangled, 0);
+	r = resolve(query, asked->mangled, false, 0);
 	if (!r)
 		r = ts_state_at(query->reader, query->session, absolute(query, asked->at), &state);
 	if (r)
@@ -138,7 +139,7 @@ static int run_timeline(struct query *query, const Ts__Rpc__Query__Timeline *ask
 	if (options.n_parts > MAX_PARTS)
 		return TS_QUERY_E_MANY;
 	r = window(query, asked->from, asked->to, &options.from_ns, &options.to_ns);
-	r = r ? r : resolve(query, false, 0);
+	r = r ? r : resolve(query, false, false, 0);
 	r = r ? r : ts_timeline_read(query->reader, &options, &timeline);
 	r = r ? r
 	      : ts_occupancies_read(query->reader, query->session, timeline->from_ns,
@@ -178,15 +179,24 @@ static int run_rows(struct query *query, const Ts__Rpc__Query__Rows *asked)
 {
 	ts_cleanup(ts_row_walk_deinit) struct ts_row_walk walk = {0};
 	ts_cleanup(ts_rowjson_freep) struct ts_rowjson *rowjson = NULL;
+	ts_cleanup(ts_pool_deinit) struct ts_pool stacks = {.no_memory = query->options->no_memory};
 	struct ts_sbt_cursor_options rows = {.session = query->session};
+	uint64_t limit = asked->limit ? asked->limit : TS_ROW_LONGEST_DEFAULT;
 	int r = types(asked->types, asked->n_types, &rows.types);
 
+	if (asked->longest_first && limit > TS_ROW_LONGEST_MAX)
+		return TS_QUERY_E_MANY;
 	r = r ? r : window(query, beginning(asked->from), asked->to, &rows.from_ns, &rows.to_ns);
-	r = r ? r : resolve(query, asked->mangled, rows.from_ns);
 	r = r ? r
-	      : ts_row_walk_init(&walk, query->reader, &rows,
+	      : resolve(query, asked->mangled,
+			asked->stacks || ts_row_filter_asks_threads(asked->filter), rows.from_ns);
+	r = r ? r
+	      : ts_row_walk_init(&walk, query->resolver, &rows, asked->filter,
 				 rows.types & TS_ROW_BIT(TS_ROW_RANGE_BEGIN));
-	r = r ? r : ts_rowjson_new(query->resolver, asked->stacks, &rowjson);
+	if (!r && asked->longest_first)
+		r = ts_row_walk_longest(&walk, (size_t)limit, query->options->step,
+					query->options->data);
+	r = r ? r : ts_rowjson_new(query->resolver, asked->stacks ? &stacks : NULL, &rowjson);
 	r = r ? r : give_rows(query, &walk, rowjson, asked->limit);
 	query->end.is_damaged = walk.is_damaged;
 	query->end.damage = walk.damage;
@@ -204,9 +214,10 @@ static int run_stats(struct query *query, const Ts__Rpc__Query__Stats *asked)
 	if (!rows.types)
 		rows.types = TS_ROW_EVENTS & ~QUIET_TYPES;
 	r = r ? r : window(query, beginning(asked->from), asked->to, &rows.from_ns, &rows.to_ns);
-	r = r ? r : resolve(query, asked->mangled, rows.from_ns);
+	r = r ? r : resolve(query, asked->mangled, true, rows.from_ns);
 	r = r ? r
-	      : ts_row_sums_read(&sums, query->resolver, &rows, query->options->step,
+	      : ts_row_sums_read(&sums, query->resolver, &rows, asked->filter,
+				 query->options->no_memory, query->options->step,
 				 query->options->data);
 	if (r)
 		return r;
@@ -229,7 +240,7 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 
 	if (limit > MAX_LISTED)
 		return TS_QUERY_E_MANY;
-	r = resolve(query, false, 0);
+	r = resolve(query, false, false, 0);
 	r = r ? r : ts_memory_read(query->reader, query->session, limit, &memory);
 	r = r ? r : ts_misuses_read(query->reader, query->session, limit, &misuses);
 	if (!r && asked->has_address)
@@ -305,7 +316,7 @@ static int run_graph(struct query *query, const Ts__Rpc__Query__Graph *asked)
 	struct ts_graph_options options = {.session = query->session};
 	int r = window(query, asked->from, asked->to, &options.from_ns, &options.to_ns);
 
-	r = r ? r : resolve(query, false, 0);
+	r = r ? r : resolve(query, false, false, 0);
 	r = r ? r : ts_graph_read(query->reader, &options, &graph);
 	if (r)
 		return r;
@@ -377,8 +388,8 @@ void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,
 	else if (r == TS_QUERY_E_MANY)
 		snprintf(ret_why, n,
 			 "the question asks for too much: at most %u parts of a timeline, at most "
-			 "%u lines of a list",
-			 MAX_PARTS, MAX_LISTED);
+			 "%u lines of a list, at most %u rows by their length",
+			 MAX_PARTS, MAX_LISTED, TS_ROW_LONGEST_MAX);
 	else if (r == TS_E_GRAPH_NODES)
 		snprintf(ret_why, n,
 			 "%.72s holds more than %zu calls and operations there; take a part of it "

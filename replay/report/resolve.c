@@ -20,18 +20,12 @@
 /* How far before a window the calls are read. */
 #define LOOK_BACK_NS UINT64_C(5000000000)
 
-struct launcher {
-	uint64_t op_id; /* 0: none */
-	uint32_t session;
-	uint32_t thread;
-};
-
 struct ts_resolver {
 	struct ts_sbt_reader *reader;
 	struct ts_demangler *demangler; /* NULL: names stay mangled */
 	struct ts_sbt_cursor *calls;	/* NULL: not asked for, or at their end */
 	struct ts_sbt_row call;		/* the next one, not yet taken */
-	struct launcher *launchers;
+	struct ts_launcher *launchers;
 	struct ts_called *called;   /* NULL: the application named nothing */
 	struct ts_modules *modules; /* NULL: not asked for yet */
 	struct ts_symbols *symbols; /* the same */
@@ -148,8 +142,8 @@ const char *ts_resolver_kernel_name(struct ts_resolver *resolver, uint32_t id)
 }
 
 /* Operation ids count up: neighbours never collide. */
-static struct launcher *launcher_slot(struct ts_resolver *resolver, uint32_t session,
-				      uint64_t op_id)
+static struct ts_launcher *launcher_slot(struct ts_resolver *resolver, uint32_t session,
+					 uint64_t op_id)
 {
 	return &resolver->launchers[(op_id ^ session * UINT64_C(40503)) & (N_LAUNCHERS - 1)];
 }
@@ -160,7 +154,8 @@ static void take_calls(struct ts_resolver *resolver, uint64_t until_ns)
 		const struct ts_row_api *api = resolver->call.api;
 
 		*launcher_slot(resolver, resolver->call.session, api->op_id) =
-			(struct launcher){api->op_id, resolver->call.session, api->thread};
+			(struct ts_launcher){api->op_id, resolver->call.session, api->thread,
+					     api->stack};
 		if (ts_sbt_cursor_next(resolver->calls, &resolver->call)) {
 			ts_sbt_cursor_free(resolver->calls);
 			resolver->calls = NULL;
@@ -168,25 +163,42 @@ static void take_calls(struct ts_resolver *resolver, uint64_t until_ns)
 	}
 }
 
-const struct ts_row_thread *ts_resolver_thread(struct ts_resolver *resolver,
-					       const struct ts_sbt_row *row)
+bool ts_resolver_launcher(struct ts_resolver *resolver, const struct ts_sbt_row *row,
+			  struct ts_launcher *ret_launcher)
 {
-	const struct ts_column *column = resolver->thread_columns[row->type];
-	const struct launcher *launcher;
+	const struct ts_column *column = resolver->op_columns[row->type];
+	const struct ts_launcher *launcher;
 	uint64_t op_id;
 
-	if (column)
-		return ts_sbt_reader_thread(resolver->reader, row->session,
-					    (uint32_t)ts_column_get(column, row->any));
-	column = resolver->op_columns[row->type];
 	if (!column || !resolver->launchers)
-		return NULL;
+		return false;
 	op_id = ts_column_get(column, row->any);
 	take_calls(resolver, ts_row_start_ns(row->any));
 	launcher = launcher_slot(resolver, row->session, op_id);
 	if (!op_id || launcher->op_id != op_id || launcher->session != row->session)
+		return false;
+	*ret_launcher = *launcher;
+	return true;
+}
+
+void ts_resolver_recall(struct ts_resolver *resolver, const struct ts_launcher *launcher)
+{
+	if (resolver->launchers)
+		*launcher_slot(resolver, launcher->session, launcher->op_id) = *launcher;
+}
+
+const struct ts_row_thread *ts_resolver_thread(struct ts_resolver *resolver,
+					       const struct ts_sbt_row *row)
+{
+	const struct ts_column *column = resolver->thread_columns[row->type];
+	struct ts_launcher launcher;
+
+	if (column)
+		return ts_sbt_reader_thread(resolver->reader, row->session,
+					    (uint32_t)ts_column_get(column, row->any));
+	if (!ts_resolver_launcher(resolver, row, &launcher))
 		return NULL;
-	return ts_sbt_reader_thread(resolver->reader, row->session, launcher->thread);
+	return ts_sbt_reader_thread(resolver->reader, row->session, launcher.thread);
 }
 
 const char *ts_resolver_thread_name(struct ts_resolver *resolver, uint32_t session,
@@ -525,8 +537,10 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 	}
 }
 
-uint32_t ts_resolver_stack(const struct ts_sbt_row *row)
+uint32_t ts_resolver_stack(struct ts_resolver *resolver, const struct ts_sbt_row *row)
 {
+	struct ts_launcher launcher;
+
 	switch (row->type) {
 	case TS_ROW_API:
 		return row->api->stack;
@@ -539,7 +553,7 @@ uint32_t ts_resolver_stack(const struct ts_sbt_row *row)
 	case TS_ROW_OFF_CPU:
 		return row->off_cpu->stack;
 	default:
-		return 0;
+		return ts_resolver_launcher(resolver, row, &launcher) ? launcher.stack : 0;
 	}
 }
 

@@ -12,8 +12,8 @@
 struct ts_resolver;
 
 struct ts_resolver_options {
-	bool mangled;	  /* leave kernel names as they are */
-	bool launchers;	  /* tell the thread of the call for device rows: reads the calls too */
+	bool mangled; /* leave kernel names as they are */
+	bool launchers; /* tell the thread and stack of the call for device rows: reads the calls too */
 	uint32_t session; /* as the pass itself is limited; 0: all */
 	uint64_t from_ns; /* as the pass itself; rows come in order of start */
 };
@@ -37,6 +37,20 @@ const char *ts_resolver_kernel_name(struct ts_resolver *resolver, uint32_t id);
 const struct ts_row_thread *ts_resolver_thread(struct ts_resolver *resolver,
 					       const struct ts_sbt_row *row);
 
+/* The call that caused a row of a device. */
+struct ts_launcher {
+	uint64_t op_id;
+	uint32_t session;
+	uint32_t thread;
+	uint32_t stack;
+};
+
+/* False where it is not known. Rows have to come in the order of time. */
+bool ts_resolver_launcher(struct ts_resolver *resolver, const struct ts_sbt_row *row,
+			  struct ts_launcher *ret_launcher);
+/* For a row that is told out of order: the functions here answer as they did when it was read. */
+void ts_resolver_recall(struct ts_resolver *resolver, const struct ts_launcher *launcher);
+
 /* What the application calls it, else the system. NULL: neither. */
 const char *ts_resolver_thread_name(struct ts_resolver *resolver, uint32_t session,
 				    const struct ts_row_thread *thread);
@@ -52,8 +66,8 @@ const char *ts_resolver_category_name(struct ts_resolver *resolver, const struct
 const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_row *row,
 			     char buffer[TS_RESOLVER_NAME_BYTES]);
 
-/* The id of the row's stack; 0: none. */
-uint32_t ts_resolver_stack(const struct ts_sbt_row *row);
+/* The id of the row's stack; for a row of a device that of the call, as of threads. 0: none. */
+uint32_t ts_resolver_stack(struct ts_resolver *resolver, const struct ts_sbt_row *row);
 #define TS_RESOLVER_FRAME_BYTES 2304
 /* A Python frame as "function (file:line)". */
 void ts_resolver_python(struct ts_resolver *resolver, uint64_t frame,

@@ -7,14 +7,13 @@
 
 #include "proto/rpc/tracesmith.pb-c.h"
 #include "replay/report/names.h"
+#include "replay/report/stackjson.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #define MAX_FIELDS   48
 #define NUMBER_BYTES 24
-/* Of one stack: most frames have one. */
-#define MAX_SYMBOLS (2 * TS_STACK_MAX_FRAMES)
 
 enum source {
 	FROM_NOTHING,
@@ -59,7 +58,7 @@ struct plan {
 
 struct ts_rowjson {
 	struct ts_resolver *resolver;
-	bool stacks;
+	struct ts_pool *pool; /* of stacks; NULL: none are asked for */
 	struct plan plans[TS_ROW_EVENT_COUNT];
 	union {
 		ProtobufCMessage base;
@@ -69,11 +68,6 @@ struct ts_rowjson {
 	/* What the message points to, until the next one. */
 	char name[TS_RESOLVER_NAME_BYTES];
 	char numbers[MAX_FIELDS][NUMBER_BYTES];
-	Ts__Rpc__Stack stack;
-	char **frames;
-	char (*frame_texts)[TS_RESOLVER_FRAME_BYTES];
-	Ts__Rpc__StackSymbol *symbols;
-	Ts__Rpc__StackSymbol **symbol_list;
 	size_t n_unfilled, n_unshown;
 };
 
@@ -250,8 +244,6 @@ static void plan_step(struct step *step, const struct ts_row_schema *schema)
 		if (strcmp(sources[i].field, name) ||
 		    (sources[i].type && sources[i].type != schema->type))
 			continue;
-		if (sources[i].source == FROM_STACK && !find_column(schema, "stack"))
-			return;
 		step->source = sources[i].source;
 		return;
 	}
@@ -320,25 +312,15 @@ static void make_plan(struct ts_rowjson *rowjson, unsigned int type)
 			rowjson->n_unshown++;
 }
 
-int ts_rowjson_new(struct ts_resolver *resolver, bool stacks, struct ts_rowjson **ret_rowjson)
+int ts_rowjson_new(struct ts_resolver *resolver, struct ts_pool *pool,
+		   struct ts_rowjson **ret_rowjson)
 {
 	ts_cleanup(ts_rowjson_freep) struct ts_rowjson *rowjson = calloc(1, sizeof(*rowjson));
 
 	if (!rowjson)
 		return -ENOMEM;
 	rowjson->resolver = resolver;
-	rowjson->stacks = stacks;
-	if (stacks) {
-		rowjson->frames = calloc(TS_STACK_MAX_FRAMES, sizeof(*rowjson->frames));
-		rowjson->frame_texts = calloc(TS_STACK_MAX_FRAMES, sizeof(*rowjson->frame_texts));
-		rowjson->symbols = calloc(MAX_SYMBOLS, sizeof(*rowjson->symbols));
-		rowjson->symbol_list = calloc(MAX_SYMBOLS, sizeof(*rowjson->symbol_list));
-		if (!rowjson->frames || !rowjson->frame_texts || !rowjson->symbols ||
-		    !rowjson->symbol_list)
-			return -ENOMEM;
-		for (size_t i = 0; i < TS_STACK_MAX_FRAMES; i++)
-			rowjson->frames[i] = rowjson->frame_texts[i];
-	}
+	rowjson->pool = pool;
 	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++)
 		make_plan(rowjson, type);
 	*ret_rowjson = ts_take_ptr(rowjson);
@@ -349,10 +331,6 @@ void ts_rowjson_free(struct ts_rowjson *rowjson)
 {
 	if (!rowjson)
 		return;
-	free(rowjson->frames);
-	free(rowjson->frame_texts);
-	free(rowjson->symbols);
-	free(rowjson->symbol_list);
 	free(rowjson);
 }
 
@@ -436,77 +414,18 @@ static void set_named(struct ts_rowjson *rowjson, const struct step *step, size_
 	set_text(rowjson, step->field, name);
 }
 
-/* The functions of one frame, as far as there is room. */
-static void add_symbols(struct ts_rowjson *rowjson, const struct ts_sbt_row *row, uint32_t frame,
-			uint64_t address)
-{
-	uint64_t time_ns = ts_row_start_ns(row->any), in_file;
-	const struct ts_row_symbol *symbols;
-	const char *path;
-	bool mapped;
-	size_t n;
-
-	symbols = ts_resolver_symbols(rowjson->resolver, row->session, time_ns, address, frame, &n);
-	mapped = n && ts_resolver_module(rowjson->resolver, row->session, time_ns, address, &path,
-					 &in_file);
-	for (size_t i = 0; i < n && rowjson->stack.n_symbols < MAX_SYMBOLS; i++) {
-		Ts__Rpc__StackSymbol *message = &rowjson->symbols[rowjson->stack.n_symbols];
-
-		ts__rpc__stack_symbol__init(message);
-		TS_RPC_SET(message, frame, frame);
-		/* protobuf-c has no const; nothing is written through it. */
-		message->function = (char *)(uintptr_t)ts_resolver_string(rowjson->resolver,
-									  symbols[i].function);
-		message->file =
-			(char *)(uintptr_t)ts_resolver_string(rowjson->resolver, symbols[i].file);
-		if (symbols[i].line)
-			TS_RPC_SET(message, line, symbols[i].line);
-		if (i + 1 < n)
-			TS_RPC_SET(message, inlined, 1);
-		if (mapped) {
-			message->module = (char *)(uintptr_t)path;
-			TS_RPC_SET(message, offset, in_file);
-		}
-		rowjson->symbol_list[rowjson->stack.n_symbols++] = message;
-	}
-}
-
-static void set_symbols(struct ts_rowjson *rowjson, const struct ts_sbt_row *row,
-			const struct ts_sbt_stack *stack)
-{
-	rowjson->stack.symbols = rowjson->symbol_list;
-	for (uint32_t i = 0; i < rowjson->stack.n_frames; i++)
-		if (TS_FRAME_KIND(stack->frames[i]) == TS_FRAME_NATIVE)
-			add_symbols(rowjson, row, i, TS_FRAME_VALUE(stack->frames[i]));
-}
-
 static void set_stack(struct ts_rowjson *rowjson, const struct step *step,
 		      const struct ts_sbt_row *row)
 {
-	Ts__Rpc__Stack *message = &rowjson->stack;
-	uint32_t id = ts_resolver_stack(row);
-	struct ts_sbt_stack stack;
+	Ts__Rpc__Stack *message;
 
-	if (!rowjson->stacks || !id ||
-	    ts_sbt_reader_stack(ts_resolver_reader(rowjson->resolver), row->session, id, &stack))
+	if (!rowjson->pool)
 		return;
-	ts__rpc__stack__init(message);
-	TS_RPC_SET(message, id, id);
-	if (stack.flags & TS_STACK_TRUNCATED)
-		TS_RPC_SET(message, truncated, 1);
-	message->n_frames =
-		stack.n_frames < TS_STACK_MAX_FRAMES ? stack.n_frames : TS_STACK_MAX_FRAMES;
-	message->frames = rowjson->frames;
-	for (size_t i = 0; i < message->n_frames; i++) {
-		if (TS_FRAME_KIND(stack.frames[i]) == TS_FRAME_PYTHON)
-			ts_resolver_python(rowjson->resolver, stack.frames[i],
-					   rowjson->frame_texts[i]);
-		else
-			snprintf(rowjson->frame_texts[i], TS_RESOLVER_FRAME_BYTES, "0x%" PRIx64,
-				 TS_FRAME_VALUE(stack.frames[i]));
-	}
-	set_symbols(rowjson, row, &stack);
-	memcpy(member(rowjson, step->field->offset), &message, sizeof(message));
+	message = ts_stackjson_make(rowjson->resolver, rowjson->pool, row->session,
+				    ts_resolver_stack(rowjson->resolver, row),
+				    ts_row_start_ns(row->any));
+	if (message)
+		memcpy(member(rowjson, step->field->offset), &message, sizeof(message));
 }
 
 static void set_thread(struct ts_rowjson *rowjson, const struct step *step,
@@ -644,6 +563,8 @@ static const struct plan *fill(struct ts_rowjson *rowjson, const struct ts_sbt_r
 	if (row->type >= TS_ROW_EVENT_COUNT || !rowjson->plans[row->type].descriptor)
 		return NULL;
 	plan = &rowjson->plans[row->type];
+	if (rowjson->pool)
+		ts_pool_deinit(rowjson->pool);
 	plan->descriptor->message_init(&rowjson->message.base);
 	for (size_t i = 0; i < plan->n_steps; i++)
 		run_step(rowjson, &plan->steps[i], i, row, rowjson->name);

@@ -8,14 +8,17 @@
 
 #include "proto/rpc/json.h"
 #include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/pool.h"
 #include "replay/report/resolve.h"
 
 struct ts_rowjson;
 
 /*
- * `resolver` stays the caller's and outlives it. `stacks`: with the frames of stacks. -ENOMEM.
+ * `resolver` stays the caller's and outlives it. `pool`, where it is not NULL, holds the frames of a row's stack
+ * until the next row; without one there are none. -ENOMEM.
  */
-int ts_rowjson_new(struct ts_resolver *resolver, bool stacks, struct ts_rowjson **ret_rowjson);
+int ts_rowjson_new(struct ts_resolver *resolver, struct ts_pool *pool,
+		   struct ts_rowjson **ret_rowjson);
 void ts_rowjson_free(struct ts_rowjson *rowjson);
 void ts_rowjson_freep(struct ts_rowjson **rowjson);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums. What the file itself sums up is not read row by row.
+ * Sums. Every row is read: the sums that the file itself has know neither medians nor who launched what.
  */
 #include "replay/report/rowsums.h"
+
+#include "replay/report/launchsite.h"
 
 #define STEP_ROWS 4096u
 
@@ -36,70 +38,57 @@ static enum ts_sum sum_of_type(unsigned int type)
 	}
 }
 
-static int add_row(struct ts_row_sums *sums, struct ts_resolver *resolver,
-		   const struct ts_sbt_row *row)
+static uint64_t bytes_of(const struct ts_sbt_row *row)
 {
+	return row->schema->bytes_column < 0
+		       ? 0
+		       : ts_column_get(&row->schema->columns[row->schema->bytes_column], row->any);
+}
+
+static int add_row(struct ts_row_sums *sums, struct ts_resolver *resolver,
+		   struct ts_launch_sites *sites, const struct ts_sbt_row *row)
+{
+	const uint64_t launched =
+		TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET);
 	char buffer[TS_RESOLVER_NAME_BYTES];
 
-	return ts_aggregates_add(sums->of[sum_of_type(row->type)],
-				 ts_resolver_name(resolver, row, buffer),
-				 ts_row_end_ns(row->schema, row->any) - ts_row_start_ns(row->any),
-				 0);
-}
-
-static void note_damage(struct ts_row_sums *sums, struct ts_resolver *resolver)
-{
-	if (!sums->is_damaged)
-		sums->damage = *ts_sbt_reader_error(ts_resolver_reader(resolver));
-	sums->is_damaged = true;
-}
-
-/* Those that the file itself sums up. */
-static int read_totals(struct ts_row_sums *sums, struct ts_resolver *resolver,
-		       const struct ts_sbt_cursor_options *options)
-{
-	ts_cleanup(ts_sbt_totals_freep) struct ts_sbt_totals *totals = NULL;
-	int r = ts_sbt_totals_new(ts_resolver_reader(resolver), options, &totals);
-
-	for (size_t i = 0; !r && i < ts_sbt_totals_count(totals); i++) {
-		const struct ts_sbt_total *total = ts_sbt_totals_at(totals, i);
-
-		/* A set's name would be its value, which says nothing. */
-		r = ts_aggregates_add_total(sums->of[sum_of_type(total->type)], resolver, total,
-					    total->type == TS_ROW_MEMSET ? "memset" : NULL);
-	}
-	if (!r && ts_sbt_totals_damaged(totals))
-		note_damage(sums, resolver);
-	return r;
+	/* A set's name would be its value, which says nothing. */
+	return ts_aggregates_add_launched(
+		sums->of[sum_of_type(row->type)],
+		row->type == TS_ROW_MEMSET ? "memset" : ts_resolver_name(resolver, row, buffer),
+		TS_ROW_BIT(row->type) & launched ? ts_launch_sites_of(sites, row) : NULL,
+		ts_row_end_ns(row->schema, row->any) - ts_row_start_ns(row->any), bytes_of(row));
 }
 
 int ts_row_sums_read(struct ts_row_sums *sums, struct ts_resolver *resolver,
-		     const struct ts_sbt_cursor_options *options,
-		     void (*step)(void *data, uint64_t n_rows), void *data)
+		     const struct ts_sbt_cursor_options *options, const Ts__Rpc__RowFilter *filter,
+		     void (*no_memory)(void), void (*step)(void *data, uint64_t n_rows), void *data)
 {
+	ts_cleanup(ts_launch_sites_freep) struct ts_launch_sites *sites = NULL;
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct ts_sbt_cursor_options others = *options;
+	struct ts_sbt_cursor_options rows = *options;
 	struct ts_sbt_row row;
 	uint64_t n = 0;
-	int r = 0;
+	int r = ts_launch_sites_new(resolver, no_memory, &sites);
 
 	for (int i = 0; !r && i < TS_SUM_COUNT; i++)
-		r = ts_aggregates_new(&sums->of[i]);
-	if (!r)
-		r = read_totals(sums, resolver, options);
-	others.types = (options->types ? options->types : TS_ROW_EVENTS) & TS_ROW_KERNELS;
-	if (r || !others.types)
+		r = ts_aggregates_new(true, &sums->of[i]);
+	rows.types = (options->types ? options->types : TS_ROW_EVENTS) &
+		     (TS_SBT_TOTAL_TYPES | TS_ROW_KERNELS);
+	if (r || !rows.types)
 		return r;
-	r = ts_sbt_cursor_new(ts_resolver_reader(resolver), &others, &cursor);
+	r = ts_sbt_cursor_new(ts_resolver_reader(resolver), &rows, &cursor);
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (r == TS_SBT_E_CORRUPT) {
-			note_damage(sums, resolver);
+			if (!sums->is_damaged)
+				sums->damage = *ts_sbt_reader_error(ts_resolver_reader(resolver));
+			sums->is_damaged = true;
 			r = 0;
 			continue;
 		}
-		if (!r)
-			r = add_row(sums, resolver, &row);
+		if (!r && ts_row_filter_takes(filter, resolver, &row))
+			r = add_row(sums, resolver, sites, &row);
 		if (!r && ++n % STEP_ROWS == 0 && step)
 			step(data, n);
 	}

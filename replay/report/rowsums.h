@@ -5,6 +5,7 @@
 #pragma once
 
 #include "replay/report/aggregate.h"
+#include "replay/report/rowfilter.h"
 #include "sbt/reader.h"
 
 #include <stdbool.h>
@@ -32,12 +33,14 @@ struct ts_row_sums {
 };
 
 /*
- * Embed it, zeroed. `options` as of a pass over the rows; types 0 is all. `step`, where it is not NULL, is told of rows every few
- * thousand. Errors of sbt/reader.h.
+ * Embed it, zeroed. `options` as of a pass over the rows; types 0 is all. The filter may be NULL. The resolver tells launchers, or nobody
+ * is said to have launched anything. `step`, where it is not NULL, is told of rows every few thousand; `no_memory` as in pool.h. Errors
+ * of sbt/reader.h.
  */
 int ts_row_sums_read(struct ts_row_sums *sums, struct ts_resolver *resolver,
-		     const struct ts_sbt_cursor_options *options,
-		     void (*step)(void *data, uint64_t n_rows), void *data);
+		     const struct ts_sbt_cursor_options *options, const Ts__Rpc__RowFilter *filter,
+		     void (*no_memory)(void), void (*step)(void *data, uint64_t n_rows),
+		     void *data);
 void ts_row_sums_deinit(struct ts_row_sums *sums);
 
 /* From the pool; at most `limit` names in each list, 0: all. */

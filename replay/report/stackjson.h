@@ -12,6 +12,9 @@
 Ts__Rpc__Stack *ts_stackjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 				  uint32_t session, uint32_t id, uint64_t time_ns);
 
+/* Whether text leaves frame `frame` out. */
+bool ts_stackjson_is_hidden(const Ts__Rpc__Stack *stack, size_t frame);
+
 /* Nothing where there is no such thread. */
 void ts_stackjson_thread(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,
 			 uint32_t id, uint32_t *ret_tid, protobuf_c_boolean *ret_has_tid,

@@ -34,7 +34,7 @@ class Symbols(harness.Case):
         self.assertEqual(result.status, 0, result)
         self.check_main(self.stacks(path))
         text = harness.run([TSCTL, 'view', '--stacks', '--type', 'api', path])
-        self.assertRegex(text.out, r'main [^ ]*/saxpy\.c:\d+ in ')
+        self.assertRegex(text.out, r'main [^ ]*/saxpy\.c:\d+\n')
 
     def test_on_demand(self):
         result, traces = self.preload([harness.app('saxpy', 'driver')])

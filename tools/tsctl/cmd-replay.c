@@ -196,28 +196,15 @@ static int parse_mode(const char *text, struct ts_replay_asked *asked)
 	return 0;
 }
 
-/* "7": one operation. "7..20": from one to another. */
 static int parse_ops(const char *text, struct ts_replay_asked *asked)
 {
-	const char *dots = strstr(text, "..");
-	size_t n = dots ? (size_t)(dots - text) : strlen(text);
-	char first[24];
-	unsigned long long from, to;
+	uint64_t from, to;
 
-	if (n < sizeof(first)) {
-		memcpy(first, text, n);
-		first[n] = '\0';
-		if (!ts_parse_number(first, 0, UINT64_MAX, &from) &&
-		    !ts_parse_number(dots ? dots + 2 : first, from, UINT64_MAX, &to)) {
-			TS_RPC_SET(&asked->query, first_op, from);
-			TS_RPC_SET(&asked->query, last_op, to);
-			return 0;
-		}
-	}
-	ts_complain("--ops %s: it is an operation's number, as `tsctl view` has it, or two of them "
-		    "with dots between: 7..20",
-		    text);
-	return -EINVAL;
+	if (ts_ops_parse(text, &from, &to))
+		return -EINVAL;
+	TS_RPC_SET(&asked->query, first_op, from);
+	TS_RPC_SET(&asked->query, last_op, to);
+	return 0;
 }
 
 static int parse_stream(const char *text, struct ts_replay_asked *asked)

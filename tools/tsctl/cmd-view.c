@@ -6,11 +6,13 @@
 #include "replay/report/rowjson.h"
 #include "replay/report/rowsums.h"
 #include "replay/report/rowwalk.h"
+#include "replay/report/stackjson.h"
 #include "tools/tsctl/ask.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/term.h"
+#include "tools/tsctl/texts.h"
 #include "tools/tsctl/times.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -35,7 +37,9 @@ struct view {
 	uint64_t types;			 /* 0: all */
 	char *names[TS_ROW_EVENT_COUNT]; /* of these types */
 	size_t n_names;
-	bool stats, stacks, mangled, wide, json;
+	bool stats, stacks, longest, mangled, wide, json;
+	Ts__Rpc__RowFilter filter;
+	bool is_filtered;
 
 	/* at work */
 	struct ts_source source;
@@ -131,14 +135,81 @@ enum {
 	OPT_TYPE,
 	OPT_STATS,
 	OPT_STACKS,
+	OPT_NAME,
+	OPT_STREAM,
+	OPT_DEVICE,
+	OPT_THREAD,
+	OPT_ERRORS,
+	OPT_OPS,
+	OPT_SORT,
 	OPT_MANGLED,
 	OPT_WIDE,
 	OPT_SERVED
 };
 
+static int parse_id(const char *option, const char *text, uint32_t *ret_id)
+{
+	unsigned long long id;
+
+	if (ts_parse_number(text, 0, UINT32_MAX - 1, &id)) {
+		ts_complain("%s %s: it is a number, as the rows have it", option, text);
+		return -EINVAL;
+	}
+	*ret_id = (uint32_t)id;
+	return 0;
+}
+
+static int parse_sort(struct view *view, const char *text)
+{
+	if (strcmp(text, "time") && strcmp(text, "duration")) {
+		ts_complain("--sort %s: rows are sorted by `time` or by `duration`", text);
+		return -EINVAL;
+	}
+	view->longest = !strcmp(text, "duration");
+	return 0;
+}
+
+/* What the rows have to be beyond their type and time. */
+static int apply_filter(struct view *view, int option)
+{
+	Ts__Rpc__RowFilter *filter = &view->filter;
+
+	view->is_filtered = true;
+	switch (option) {
+	case OPT_NAME:
+		filter->name = optarg;
+		return 0;
+	case OPT_STREAM:
+		filter->has_stream = 1;
+		return parse_id("--stream", optarg, &filter->stream);
+	case OPT_DEVICE:
+		filter->has_device = 1;
+		return parse_id("--device", optarg, &filter->device);
+	case OPT_THREAD:
+		filter->thread = optarg;
+		return 0;
+	case OPT_ERRORS:
+		TS_RPC_SET(filter, errors, 1);
+		return 0;
+	case OPT_OPS:
+	default:
+		filter->has_first_op = filter->has_last_op = 1;
+		return ts_ops_parse(optarg, &filter->first_op, &filter->last_op);
+	}
+}
+
 static int apply_option(struct view *view, int option)
 {
 	switch (option) {
+	case OPT_NAME:
+	case OPT_STREAM:
+	case OPT_DEVICE:
+	case OPT_THREAD:
+	case OPT_ERRORS:
+	case OPT_OPS:
+		return apply_filter(view, option);
+	case OPT_SORT:
+		return parse_sort(view, optarg);
 	case OPT_FROM:
 		view->has_from = true;
 		return parse_time("--from", optarg, &view->from);
@@ -184,6 +255,13 @@ static int parse(struct view *view, int argc, char **argv)
 		{"limit", required_argument, NULL, 'n'},
 		{"stats", no_argument, NULL, OPT_STATS},
 		{"stacks", no_argument, NULL, OPT_STACKS},
+		{"name", required_argument, NULL, OPT_NAME},
+		{"stream", required_argument, NULL, OPT_STREAM},
+		{"device", required_argument, NULL, OPT_DEVICE},
+		{"thread", required_argument, NULL, OPT_THREAD},
+		{"errors", no_argument, NULL, OPT_ERRORS},
+		{"ops", required_argument, NULL, OPT_OPS},
+		{"sort", required_argument, NULL, OPT_SORT},
 		{"mangled", no_argument, NULL, OPT_MANGLED},
 		{"wide", no_argument, NULL, OPT_WIDE},
 		{"served", no_argument, NULL, OPT_SERVED},
@@ -198,6 +276,14 @@ static int parse(struct view *view, int argc, char **argv)
 			return -EINVAL;
 	if (ts_one_trace(argc, view->asking.session, "view", ""))
 		return -EINVAL;
+	if (view->longest && view->stats) {
+		ts_complain("--sort duration is of rows; the sums of --stats are sorted by time");
+		return -EINVAL;
+	}
+	if (view->longest && view->limit > TS_ROW_LONGEST_MAX) {
+		ts_complain("--limit: --sort duration lists at most %u rows", TS_ROW_LONGEST_MAX);
+		return -EINVAL;
+	}
 	if (view->asking.served && !view->json) {
 		ts_complain("--served is of --json: the daemon makes no tables");
 		return -EINVAL;
@@ -225,6 +311,13 @@ static int set_window(struct view *view, struct ts_sbt_cursor_options *rows)
 	return -EINVAL;
 }
 
+static void step_read(void *data, uint64_t n_rows)
+{
+	struct view *view = data;
+
+	ts_progress_step(&view->progress, n_rows);
+}
+
 static int start(struct view *view, struct ts_sbt_cursor_options *rows)
 {
 	struct ts_sbt_reader *reader = view->source.reader;
@@ -239,11 +332,18 @@ static int start(struct view *view, struct ts_sbt_cursor_options *rows)
 		return VIEW_E_USAGE;
 	names.from_ns = rows->from_ns;
 	/* A person wants to know who asked for it. */
-	names.launchers = !view->stats;
+	names.launchers = true;
 	r = ts_resolver_new(reader, &names, &view->resolver);
-	return r || view->stats ? r
-				: ts_row_walk_init(&view->walk, reader, rows,
-						   view->types & TS_ROW_BIT(TS_ROW_RANGE_BEGIN));
+	if (r || view->stats)
+		return r;
+	r = ts_row_walk_init(&view->walk, view->resolver, rows,
+			     view->is_filtered ? &view->filter : NULL,
+			     view->types & TS_ROW_BIT(TS_ROW_RANGE_BEGIN));
+	if (r || !view->longest)
+		return r;
+	return ts_row_walk_longest(&view->walk,
+				   view->limit ? (size_t)view->limit : TS_ROW_LONGEST_DEFAULT,
+				   step_read, view);
 }
 
 static uint64_t duration_ns(const struct ts_sbt_row *row)
@@ -304,6 +404,8 @@ static int view_json(struct view *view)
 	TS_RPC_SET(&rows, limit, view->limit);
 	TS_RPC_SET(&rows, mangled, view->mangled);
 	TS_RPC_SET(&rows, stacks, view->stacks);
+	TS_RPC_SET(&rows, longest_first, view->longest);
+	stats.filter = rows.filter = view->is_filtered ? &view->filter : NULL;
 	TS_RPC_SET(&stats, limit, view->limit);
 	TS_RPC_SET(&stats, mangled, view->mangled);
 	if (view->stats) {
@@ -325,11 +427,12 @@ static int view_json(struct view *view)
 /* ---- rows for people ---------------------------------------------------------------------------- */
 
 #define MIN_NAME_WIDTH	20
-#define ROW_FORMAT_HEAD "%14s  %10s  %-12s  %-16s  %6s  %10s  "
+#define ROW_FORMAT_HEAD "%8s  %14s  %10s  %-12s  %-16s  %6s  %10s  "
+#define ROW_HEAD_WIDTH	(8 + 14 + 10 + 12 + 16 + 6 + 10 + 7 * 2)
 
 static void print_heading(void)
 {
-	printf("%s" ROW_FORMAT_HEAD "NAME%s\n", ts_term_style(stdout, TS_STYLE_BOLD), "TIME",
+	printf("%s" ROW_FORMAT_HEAD "NAME%s\n", ts_term_style(stdout, TS_STYLE_BOLD), "OP", "TIME",
 	       "DURATION", "TYPE", "THREAD", "STREAM", "BYTES",
 	       ts_term_style(stdout, TS_STYLE_PLAIN));
 }
@@ -527,72 +630,25 @@ static void print_what(struct view *view, const struct ts_sbt_row *row, size_t t
 	ts_out_text(stdout, detail);
 }
 
-/* What is called at a frame: "function file:line", the inlined ones each on a line of their own. */
-static void print_symbols(struct view *view, const struct ts_row_symbol *symbols, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const char *function = ts_resolver_string(view->resolver, symbols[i].function);
-		const char *file = ts_resolver_string(view->resolver, symbols[i].file);
-
-		printf("%*s", i ? 18 + 16 : 1, "");
-		ts_out_text(stdout, function ? function : "?");
-		if (file) {
-			putchar(' ');
-			ts_out_text(stdout, file);
-			printf(":%" PRIu32, symbols[i].line);
-		}
-		if (i + 1 < n)
-			printf(" (inlined into)\n");
-	}
-}
-
 static void print_stack(struct view *view, const struct ts_sbt_row *row)
 {
-	uint32_t id = ts_resolver_stack(row);
-	uint64_t time_ns = ts_row_start_ns(row->any);
-	struct ts_sbt_stack stack;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	const Ts__Rpc__Stack *stack = ts_stackjson_make(view->resolver, &pool, row->session,
+							ts_resolver_stack(view->resolver, row),
+							ts_row_start_ns(row->any));
 
-	if (!id || ts_sbt_reader_stack(view->source.reader, row->session, id, &stack))
-		return;
-	for (uint32_t i = 0; i < stack.n_frames; i++) {
-		uint64_t address = TS_FRAME_VALUE(stack.frames[i]), in_file;
-		const struct ts_row_symbol *symbols;
-		const char *path;
-		size_t n;
-
-		if (TS_FRAME_KIND(stack.frames[i]) == TS_FRAME_PYTHON) {
-			char text[TS_RESOLVER_FRAME_BYTES];
-
-			ts_resolver_python(view->resolver, stack.frames[i], text);
-			printf("%*s", 18, "");
-			ts_out_text(stdout, text);
-			putchar('\n');
-			continue;
-		}
-		symbols =
-			ts_resolver_symbols(view->resolver, row->session, time_ns, address, i, &n);
-		printf("%*s0x%012" PRIx64, 18, "", address);
-		print_symbols(view, symbols, n);
-		if (ts_resolver_module(view->resolver, row->session, time_ns, address, &path,
-				       &in_file)) {
-			printf(n ? " in " : " ");
-			ts_out_text(stdout, path);
-			printf("+0x%" PRIx64, in_file);
-		}
-		putchar('\n');
-	}
-	if (stack.flags & TS_STACK_TRUNCATED)
-		printf("%*s... deeper frames were not recorded\n", 18, "");
+	if (stack)
+		ts_text_stack(stack, 10);
 }
 
 static void print_row(struct view *view, const struct ts_sbt_row *row)
 {
 	const struct ts_column *stream = find_role(row->schema, TS_ROLE_STREAM);
 	const struct ts_column *bytes = find_role(row->schema, TS_ROLE_BYTES);
+	const struct ts_column *op = find_role(row->schema, TS_ROLE_OP);
 	uint64_t start_ns = ts_row_start_ns(row->any), number;
 	char time[TS_OUT_FIGURE_BYTES + 1] = "", duration[TS_OUT_FIGURE_BYTES] = "";
-	char thread[17], on_stream[12] = "", amount[TS_OUT_FIGURE_BYTES] = "";
-	size_t taken = 14 + 10 + 12 + 16 + 6 + 10 + 6 * 2;
+	char thread[17], on_stream[12] = "", amount[TS_OUT_FIGURE_BYTES] = "", op_id[24] = "";
 
 	if (start_ns < view->origin_ns)
 		time[0] = '-';
@@ -607,8 +663,12 @@ static void print_row(struct view *view, const struct ts_sbt_row *row)
 		snprintf(on_stream, sizeof(on_stream), "%" PRIu32, (uint32_t)number);
 	if (bytes)
 		ts_out_bytes(amount, ts_column_get(bytes, row->any));
-	printf(ROW_FORMAT_HEAD, time, duration, row->schema->name, thread, on_stream, amount);
-	print_what(view, row, taken);
+	number = op ? ts_column_get(op, row->any) : 0;
+	if (number)
+		snprintf(op_id, sizeof(op_id), "%" PRIu64, number);
+	printf(ROW_FORMAT_HEAD, op_id, time, duration, row->schema->name, thread, on_stream,
+	       amount);
+	print_what(view, row, ROW_HEAD_WIDTH);
 	putchar('\n');
 	if (view->stacks)
 		print_stack(view, row);
@@ -642,19 +702,38 @@ static const char *const sum_titles[TS_SUM_COUNT] = {"Kernels",	       "API call
 						     "Page faults",    "System calls", "Block I/O",
 						     "Want of memory", "GPU drivers",  "Ranges"};
 
+/* "device_step (network.c:88)", "... +2" where others launched it, too. */
+static void add_launcher(struct ts_table *table, const Ts__Rpc__Aggregate *sum)
+{
+	if (!sum->n_launched_by)
+		ts_table_add(table, "");
+	else if (sum->launch_sites > 1)
+		ts_table_addf(table, "%s +%" PRIu64, sum->launched_by[0]->frame,
+			      sum->launch_sites - 1);
+	else
+		ts_table_add(table, sum->launched_by[0]->frame);
+}
+
 static void print_sum(const struct view *view, const char *title, size_t n,
 		      Ts__Rpc__Aggregate *const *messages, uint64_t all_ns, bool bytes)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
-	static const char *const headings[] = {"SHARE", "TOTAL", "COUNT", "MEAN", "MIN", "MAX"};
-	char text[TS_OUT_FIGURE_BYTES];
+	static const char *const headings[] = {"SHARE",	 "TOTAL", "COUNT", "MEAN",
+					       "MEDIAN", "P99",	  "MAX"};
+	char text[TS_OUT_FIGURE_BYTES], columns[16];
+	bool launched = false;
 
-	if (!n || ts_table_new(bytes ? "rrrrrrrl" : "rrrrrrl", &table))
+	for (size_t i = 0; i < n; i++)
+		launched = launched || messages[i]->n_launched_by;
+	snprintf(columns, sizeof(columns), "rrrrrrr%sl%s", bytes ? "r" : "", launched ? "l" : "");
+	if (!n || ts_table_new(columns, &table))
 		return;
 	for (size_t i = 0; i < TS_ARRAY_LEN(headings); i++)
 		ts_table_add(table, headings[i]);
 	if (bytes)
 		ts_table_add(table, "BYTES");
+	if (launched)
+		ts_table_add(table, "LAUNCHED BY");
 	ts_table_add(table, "NAME");
 	for (size_t i = 0; i < n; i++) {
 		const Ts__Rpc__Aggregate *sum = messages[i];
@@ -664,10 +743,13 @@ static void print_sum(const struct view *view, const char *title, size_t n,
 		ts_table_add(table, ts_out_duration(text, sum->total_ns));
 		ts_table_add(table, ts_out_count(text, sum->count));
 		ts_table_add(table, ts_out_duration(text, sum->mean_ns));
-		ts_table_add(table, ts_out_duration(text, sum->min_ns));
+		ts_table_add(table, ts_out_duration(text, sum->median_ns));
+		ts_table_add(table, ts_out_duration(text, sum->p99_ns));
 		ts_table_add(table, ts_out_duration(text, sum->max_ns));
 		if (bytes)
 			ts_table_add(table, ts_out_bytes(text, sum->bytes));
+		if (launched)
+			add_launcher(table, sum);
 		ts_table_add(table, sum->name);
 	}
 	printf("%s%s%s\n", ts_term_style(stdout, TS_STYLE_BOLD), title,
@@ -708,17 +790,12 @@ static void print_sums(struct view *view, const struct ts_row_sums *sums)
 	}
 }
 
-static void step_sums(void *data, uint64_t n_rows)
-{
-	struct view *view = data;
-
-	ts_progress_step(&view->progress, n_rows);
-}
-
 static int view_stats(struct view *view, const struct ts_sbt_cursor_options *rows)
 {
 	ts_cleanup(ts_row_sums_deinit) struct ts_row_sums sums = {0};
-	int r = ts_row_sums_read(&sums, view->resolver, rows, step_sums, view);
+	int r = ts_row_sums_read(&sums, view->resolver, rows,
+				 view->is_filtered ? &view->filter : NULL, ts_no_memory, step_read,
+				 view);
 
 	ts_progress_deinit(&view->progress);
 	if (!r)
@@ -735,9 +812,10 @@ static void print_none(struct view *view)
 	struct ts_sbt_summary summary;
 
 	printf("No rows%s%s",
-	       view->types   ? " of that type"
-	       : view->stats ? " to sum up"
-			     : "",
+	       view->is_filtered ? " of that kind"
+	       : view->types	 ? " of that type"
+	       : view->stats	 ? " to sum up"
+				 : "",
 	       view->has_from || view->has_to ? " in that window" : "");
 	if (!ts_sbt_reader_summary(view->source.reader, view->source.session, &summary))
 		printf("; the trace lasts %s",
@@ -757,7 +835,7 @@ static void print_missing(const struct view *view)
 
 static int run_view(int argc, char **argv)
 {
-	ts_cleanup(view_deinit) struct view view = {0};
+	ts_cleanup(view_deinit) struct view view = {.filter = TS__RPC__ROW_FILTER__INIT};
 	struct ts_sbt_cursor_options rows = {0};
 	const struct ts_sbt_error *lost;
 	int r, status;
@@ -803,23 +881,22 @@ const struct ts_command ts_command_view = {
 	.help = "usage: tsctl view [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Lists rows in the order of time. A TIME counts from the trace's start: 1500 (ns)\n"
-		"or with a unit, 12.5ms; after an @ it is CLOCK_MONOTONIC's, as JSON has them.\n"
-		"The call that initialises CUDA is seen as the driver's calls that it makes.\n"
+		"or 12.5ms; after an @ it is CLOCK_MONOTONIC's, as JSON has them.\n"
 		"\n"
-		"      --from TIME      begin there; rows that only touch the window count too\n"
-		"      --to TIME        end there\n"
+		"      --from TIME, --to TIME   rows that only touch the window count too\n"
 		"      --type T[,T...]  only these: api, kernel, memcpy, memset, sync, alloc, ...\n"
-		"                       (`tsctl info` lists a trace's); range: open ones too\n"
+		"      --name TEXT      with TEXT in the name; with * or ? a pattern of all of it\n"
+		"      --stream N, --device N, --thread TID|NAME, --ops A[..B]   of these alone\n"
+		"      --errors         calls that returned an error\n"
+		"      --sort duration  the longest first, 100 unless -n tells\n"
 		"  -n, --limit N        at most N rows (with --stats: names in each table)\n"
-		"      --stacks         with the host stack of each call\n"
+		"      --stacks         with the stack that called or launched it\n"
 		"      --stats          sums by kernel, call, copy, range instead of rows\n"
 		"      --mangled        leave the names of kernels as the compiler made them\n"
 		"      --wide           names in full, where a terminal would see their ends only\n"
-		"  -s, --session N      a session of the daemon, running or just over, by number\n"
-		"                       or pid\n"
+		"  -s, --session N      a session of the daemon, by number or pid\n"
 		"      --served         have the daemon work it out; of --json\n"
-		"      --json           one JSON object a line, clock rows too; with --stats one\n"
-		"                       object\n"
+		"      --json           one JSON object a line, clock rows too; one with --stats\n"
 		"\n"
 		"example: tsctl view --type kernel,memcpy --from 1s --to 1.5s run.sbt\n",
 	.run = run_view,

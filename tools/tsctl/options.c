@@ -217,3 +217,26 @@ int ts_finish_output(int status)
 	}
 	return status;
 }
+
+int ts_ops_parse(const char *text, uint64_t *ret_first, uint64_t *ret_last)
+{
+	const char *dots = strstr(text, "..");
+	size_t n = dots ? (size_t)(dots - text) : strlen(text);
+	unsigned long long from, to;
+	char first[24];
+
+	if (n < sizeof(first)) {
+		memcpy(first, text, n);
+		first[n] = '\0';
+		if (!ts_parse_number(first, 0, UINT64_MAX, &from) &&
+		    !ts_parse_number(dots ? dots + 2 : first, from, UINT64_MAX, &to)) {
+			*ret_first = from;
+			*ret_last = to;
+			return 0;
+		}
+	}
+	ts_complain("--ops %s: it is an operation's number, as `tsctl view` has it, or two of them "
+		    "with dots between: 7..20",
+		    text);
+	return -EINVAL;
+}

@@ -38,7 +38,7 @@ static void print_side(const char *what, const Ts__Rpc__ReplaySide *side)
 	printf("  %s", what);
 	if (side->access)
 		printf(" %s", !strcmp(side->access, "atomic") ? "atomic access" : side->access);
-	printf(" by operation %" PRIu64 " (%s", side->sequence, side->kind ? side->kind : "?");
+	printf(" by operation %" PRIu64 " (%s", side->op_id, side->kind ? side->kind : "?");
 	if (side->name) {
 		printf(" of ");
 		ts_out_text(stdout, side->name);

@@ -667,8 +667,7 @@ static void on_begin(void *userdata, const struct ts_ptx_launch *launch)
 	debugger->at_begin = true;
 	debugger->n_kernels++;
 	debugger->finish_level = 0;
-	printf("operation %" PRIu64 ", call %" PRIu64 ": kernel ", debugger->operation->sequence,
-	       debugger->operation->op_id);
+	printf("operation %" PRIu64 ": kernel ", debugger->operation->op_id);
 	ts_out_text(stdout, ts_ptx_kernel_info(launch->kernel)->name);
 	printf(", grid (%u,%u,%u), block (%u,%u,%u)\n", launch->grid[0], launch->grid[1],
 	       launch->grid[2], launch->block[0], launch->block[1], launch->block[2]);

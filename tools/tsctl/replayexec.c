@@ -34,11 +34,11 @@ static void print_difference(const Ts__Rpc__ReplayDifference *found)
 	else
 		printf("It differs from the capture first in ");
 	if (found->has_sequence && found->in_memory)
-		printf("the memory at 0x%" PRIx64 " after operation %" PRIu64 " (call %" PRIu64 ")",
-		       found->address, found->sequence, found->op_id);
+		printf("the memory at 0x%" PRIx64 " after operation %" PRIu64, found->address,
+		       found->op_id);
 	else if (found->has_sequence)
-		printf("what operation %" PRIu64 " (call %" PRIu64 ") brought from 0x%" PRIx64,
-		       found->sequence, found->op_id, found->address);
+		printf("what operation %" PRIu64 " brought from 0x%" PRIx64, found->op_id,
+		       found->address);
 	else
 		printf("the memory at 0x%" PRIx64 " at the end", found->address);
 	if (found->expected)
@@ -47,7 +47,7 @@ static void print_difference(const Ts__Rpc__ReplayDifference *found)
 	printf(".\n");
 	if (found->has_buffer_address)
 		printf("  offset %" PRIu64 " of the %" PRIu64 " bytes at 0x%" PRIx64
-		       ", which call %" PRIu64 " allocated\n",
+		       ", which operation %" PRIu64 " allocated\n",
 		       found->buffer_offset, found->buffer_bytes, found->buffer_address,
 		       found->buffer_op_id);
 	if (found->stack)
@@ -116,7 +116,7 @@ void ts_replayexec_print(const Ts__Rpc__ReplayResult *result)
 	if (result->difference)
 		print_difference(result->difference);
 	if (result->refusal) {
-		printf("Operation %" PRIu64 " (%s) %s: ", result->refusal->sequence,
+		printf("Operation %" PRIu64 " (%s) %s: ", result->refusal->op_id,
 		       result->refusal->kind ? result->refusal->kind : "of an unknown kind",
 		       result->faulted_as_captured ? "ended the work, as in the capture"
 						   : "could not be done");

@@ -70,13 +70,13 @@ int ts_replayschedule_parse(struct ts_replay_asked *asked, const char *text)
 
 static void print_operation(const Ts__Rpc__ReplayDecision *decision)
 {
-	printf("operation %" PRIu64 " (%s", decision->sequence,
+	printf("operation %" PRIu64 " (%s", decision->op_id,
 	       decision->operation ? decision->operation : "?");
 	if (decision->name) {
 		printf(" of ");
 		ts_out_text(stdout, decision->name);
 	}
-	printf(", call %" PRIu64 ")", decision->op_id);
+	putchar(')');
 }
 
 static void print_decision(const Ts__Rpc__ReplayDecision *decision)

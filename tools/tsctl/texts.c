@@ -5,27 +5,57 @@
 #include "tools/tsctl/texts.h"
 
 #include "proto/abi/base.h"
+#include "replay/report/stackjson.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/term.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+/* "function file:line", or "0x1234 in file+0x12" where the trace has no symbol. */
+static void print_frame(const Ts__Rpc__Stack *stack, size_t frame, unsigned int indent)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < stack->n_symbols; i++) {
+		const Ts__Rpc__StackSymbol *symbol = stack->symbols[i];
+
+		if (symbol->frame != frame || !symbol->function)
+			continue;
+		printf("%*s", (int)indent, "");
+		ts_out_text(stdout, symbol->function);
+		if (symbol->file) {
+			putchar(' ');
+			ts_out_text(stdout, symbol->file);
+			printf(":%" PRIu32, symbol->line);
+		} else if (symbol->module) {
+			printf(" in ");
+			ts_out_text(stdout, symbol->module);
+		}
+		puts(symbol->inlined ? " (inlined)" : "");
+		n++;
+	}
+	if (n)
+		return;
+	printf("%*s", (int)indent, "");
+	ts_out_text(stdout, stack->frames[frame]);
+	for (size_t i = 0; i < stack->n_modules; i++) {
+		if (stack->modules[i]->frame != frame)
+			continue;
+		printf(" in ");
+		ts_out_text(stdout, stack->modules[i]->path);
+		printf("+0x%" PRIx64, stack->modules[i]->offset);
+	}
+	putchar('\n');
+}
+
 void ts_text_stack(const Ts__Rpc__Stack *stack, unsigned int indent)
 {
-	size_t at = 0;
-
-	for (size_t i = 0; i < stack->n_frames; i++) {
-		printf("%*s", (int)indent, "");
-		ts_out_text(stdout, stack->frames[i]);
-		for (; at < stack->n_symbols && stack->symbols[at]->frame <= i; at++) {
-			if (stack->symbols[at]->frame != i || !stack->symbols[at]->function)
-				continue;
-			putchar(' ');
-			ts_out_text(stdout, stack->symbols[at]->function);
-		}
-		putchar('\n');
-	}
+	for (size_t i = 0; i < stack->n_frames; i++)
+		if (!ts_stackjson_is_hidden(stack, i))
+			print_frame(stack, i, indent);
+	if (stack->truncated)
+		printf("%*s... deeper frames were not recorded\n", (int)indent, "");
 }
 
 void ts_text_clocks(const Ts__Rpc__ClockBounds *bounds)

@@ -266,8 +266,8 @@ static int fill_aggregates(struct maker *maker, Ts__Rpc__TraceInfo *info, size_t
 	ts_cleanup(ts_sbt_totals_freep) struct ts_sbt_totals *totals = NULL;
 	int r = ts_sbt_totals_new(maker->reader, &options, &totals);
 
-	r = r ? r : ts_aggregates_new(&kernels);
-	r = r ? r : ts_aggregates_new(&copies);
+	r = r ? r : ts_aggregates_new(false, &kernels);
+	r = r ? r : ts_aggregates_new(false, &copies);
 	for (size_t i = 0; !r && i < ts_sbt_totals_count(totals); i++) {
 		const struct ts_sbt_total *total = ts_sbt_totals_at(totals, i);
 

@@ -8,6 +8,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* A finding is what a command was asked to look for: a failed verification, a torn file. */
@@ -94,6 +95,9 @@ int ts_one_trace(int argc, const char *session, const char *usage, const char *m
 
 /* How many edits (insert, delete, replace, swap neighbours) turn a into b; SIZE_MAX past 64 bytes. */
 size_t ts_edit_distance(const char *a, const char *b);
+
+/* Operation ids: "7" is one, "7..20" from one to another. Complains of --ops and returns -EINVAL. */
+int ts_ops_parse(const char *text, uint64_t *ret_first, uint64_t *ret_last);
 
 /* Parses a decimal number of [min, max], nothing behind it. Returns 0, -EINVAL or -ERANGE. */
 int ts_parse_number(const char *text, unsigned long long min, unsigned long long max,

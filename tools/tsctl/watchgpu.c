@@ -57,7 +57,7 @@ static int fill_kernels(struct look *look)
 	Ts__Rpc__WatchLine *line = look->line;
 	Ts__Rpc__Aggregate **sums;
 	size_t n;
-	int r = ts_aggregates_new(&aggregates);
+	int r = ts_aggregates_new(false, &aggregates);
 
 	if (!r)
 		r = ts_sbt_totals_new(look->reader, &options, &totals);

@@ -43,14 +43,16 @@ static char *row_json(struct opened *opened, unsigned int type, bool stacks)
 	struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(type)};
 	struct ts_sbt_cursor *cursor = NULL;
 	struct ts_rowjson *rowjson = NULL;
+	struct ts_pool pool = {.no_memory = abort};
 	struct ts_json json = {0};
 	struct ts_sbt_row row;
 
 	ts_check_int(ts_sbt_cursor_new(opened->reader, &options, &cursor), 0);
 	ts_check_int(ts_sbt_cursor_next(cursor, &row), 0);
-	ts_check_int(ts_rowjson_new(opened->resolver, stacks, &rowjson), 0);
+	ts_check_int(ts_rowjson_new(opened->resolver, stacks ? &pool : NULL, &rowjson), 0);
 	ts_check_int(ts_rowjson_append(rowjson, &row, &json), 0);
 	ts_rowjson_free(rowjson);
+	ts_pool_deinit(&pool);
 	ts_sbt_cursor_free(cursor);
 	return json.data;
 }
@@ -68,7 +70,7 @@ TS_TEST(schema_and_messages_agree)
 	struct opened opened = open_synthetic(1, false, false);
 	struct ts_rowjson *rowjson = NULL;
 
-	ts_check_int(ts_rowjson_new(opened.resolver, false, &rowjson), 0);
+	ts_check_int(ts_rowjson_new(opened.resolver, NULL, &rowjson), 0);
 	ts_check_int(ts_rowjson_n_unfilled(rowjson), 0);
 	ts_check_int(ts_rowjson_n_unshown(rowjson), 0);
 	ts_rowjson_free(rowjson);
@@ -227,7 +229,7 @@ TS_TEST(sums_are_sorted_by_time)
 	Ts__Rpc__Aggregate **messages;
 	size_t n;
 
-	ts_check_int(ts_aggregates_new(&aggregates), 0);
+	ts_check_int(ts_aggregates_new(false, &aggregates), 0);
 	for (int i = 0; i < 2000; i++) {
 		char name[16];
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frames are told by the name of their file and of their function.
+ */
+#include "replay/report/frames.h"
+
+#include "proto/abi/base.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static bool begins_with_any(const char *text, const char *const *with, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (begins(text, with[i]))
+			return true;
+	return false;
+}
+
+/* cudaLaunchKernel, __cudaRegisterFunction, but no function of a program that is called cuda_init. */
+static bool is_cudart(const char *function)
+{
+	static const char *const prefixes[] = {"__device_stub__", "__cuda", "libcudart_static_",
+					       "cudart::"};
+
+	if (begins_with_any(function, prefixes, TS_ARRAY_LEN(prefixes)))
+		return true;
+	return begins(function, "cuda") && isupper((unsigned char)function[4]);
+}
+
+static bool is_start(const char *function)
+{
+	static const char *const names[] = {"_start", "start_thread", "clone", "clone3",
+					    "__clone3"};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(names); i++)
+		if (!strcmp(function, names[i]))
+			return true;
+	return begins(function, "__libc_start");
+}
+
+bool ts_frame_is_hidden(const char *path, const char *function, bool python)
+{
+	static const char *const vendors[] = {"libtsinject.so", "libcuda.so",	  "libcudart.so",
+					      "libcupti.so",	"libamdhip64.so", "ld-linux"};
+	static const char *const interpreter[] = {"python", "libpython", "_ctypes", "libffi.so"};
+	const char *file = path ? strrchr(path, '/') : NULL;
+
+	file = file ? file + 1 : path ? path : "";
+	if (begins_with_any(file, vendors, TS_ARRAY_LEN(vendors)))
+		return true;
+	if (python && begins_with_any(file, interpreter, TS_ARRAY_LEN(interpreter)))
+		return true;
+	return function && (is_cudart(function) || is_start(function));
+}

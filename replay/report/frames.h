@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which frames of a stack belong to nobody who reads it: the tracer's, those of the vendor's libraries and of a static cudart's
+ * stubs, the C library's start of a thread, and the interpreter's where Python frames stand beside them. Text leaves them out.
+ * Pure functions: thread-safe.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/* `path`: of the file that is mapped there, or NULL. `function`: demangled or not, or NULL. `python`: the stack has Python frames. */
+bool ts_frame_is_hidden(const char *path, const char *function, bool python);

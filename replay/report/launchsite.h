@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The frame of a stack that says who launched something: of a Python program the innermost Python frame outside of installed packages,
+ * else the innermost frame that text shows. One thread; each stack is looked up once.
+ */
+#pragma once
+
+#include "replay/report/resolve.h"
+
+struct ts_launch_sites;
+
+/* The resolver stays the caller's and outlives it. `no_memory` as in pool.h. -ENOMEM. */
+int ts_launch_sites_new(struct ts_resolver *resolver, void (*no_memory)(void),
+			struct ts_launch_sites **ret_sites);
+void ts_launch_sites_free(struct ts_launch_sites *sites);
+void ts_launch_sites_freep(struct ts_launch_sites **sites);
+
+/* "function (file:line)", or "library+0x12" where the trace has no symbols; NULL: no stack. Lives as long as `sites`. */
+const char *ts_launch_sites_of(struct ts_launch_sites *sites, const struct ts_sbt_row *row);

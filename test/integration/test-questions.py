@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What users ask first: each test is one question, and the command that answers it."""
+import json
+import re
+import statistics
+import unittest
+
+import harness
+
+
+def lines(*argv):
+    result = harness.tsctl(*argv)
+    assert result.status == 0, result
+    return [json.loads(line) for line in result.out.splitlines()]
+
+
+class OneNumber(harness.Case):
+    """An operation has one number, in every output and every option; rows are found by what is known of them."""
+
+    @classmethod
+    def setUpClass(cls):
+        case = harness.Case()
+        case.setUp()
+        cls.addClassCleanup(case.doCleanups)
+        result, cls.path = case.record([harness.app('pipeline', 'driver'), '4'], '--vgpu', '-q')
+        assert result.status == 0, result
+        cls.rows = lines('view', '--json', cls.path)
+
+    def found(self, *options):
+        return lines('view', '--json', *options, self.path)
+
+    def test_view_has_op_ids(self):
+        table = harness.tsctl('view', '--type', 'kernel', self.path).out.splitlines()
+        self.assertEqual(table[0].split()[:2], ['OP', 'TIME'])
+        self.assertEqual([int(line.split()[0]) for line in table[1:]], [row['op_id'] for row in self.rows if row['type'] == 'kernel'])
+
+    def test_ops(self):
+        op_id = [row['op_id'] for row in self.rows if row['type'] == 'kernel'][3]
+        rows = self.found('--ops', str(op_id))
+        self.assertEqual([row['type'] for row in rows if row['type'] != 'access'], ['api', 'kernel'])
+        self.assertEqual({row['op_id'] for row in self.found('--ops', '%d..%d' % (op_id, op_id + 3))},
+                         {row['op_id'] for row in self.rows if op_id <= row.get('op_id', 0) <= op_id + 3})
+        self.assertEqual(harness.tsctl('view', '--ops', 'x', self.path).status, 2)
+
+    def test_name_stream_device_thread(self):
+        kernels = [row for row in self.rows if row['type'] == 'kernel']
+        self.assertEqual(self.found('--name', 'scal'), [row for row in self.rows if 'scal' in row.get('name', '')])
+        self.assertEqual(self.found('--name', 's?le', '--type', 'kernel'), [])
+        self.assertEqual(self.found('--name', 'sc?le', '--type', 'kernel'), [row for row in kernels if row['name'] == 'scale'])
+        stream = kernels[0]['stream']
+        self.assertEqual(self.found('--stream', str(stream), '--type', 'kernel'), [row for row in kernels if row['stream'] == stream])
+        self.assertEqual(self.found('--device', '0', '--type', 'kernel'), kernels)
+        self.assertEqual(self.found('--device', '1'), [])
+        thread = {row['tid'] for row in self.rows if row['type'] == 'api'}.pop()
+        self.assertEqual(len(self.found('--thread', str(thread), '--type', 'kernel')), len(kernels))
+        self.assertEqual(len(self.found('--thread', 'pipeline', '--type', 'kernel')), len(kernels))
+        self.assertEqual(self.found('--thread', 'nobody'), [])
+        self.assertIn('No rows of that kind', harness.tsctl('view', '--thread', 'nobody', self.path).out)
+        for option in ('--stream', '--device'):
+            self.assertEqual(harness.tsctl('view', option, 'x', self.path).status, 2)
+
+    def test_longest_first(self):
+        timed = sorted((row['start_ns'] - row['end_ns'], row['start_ns']) for row in self.rows
+                       if row['type'] in ('api', 'kernel', 'memcpy'))
+        found = self.found('--sort', 'duration', '--limit', '20', '--type', 'api,kernel,memcpy')
+        self.assertEqual([(row['start_ns'] - row['end_ns'], row['start_ns']) for row in found], timed[:20])
+        table = harness.tsctl('view', '--sort', 'duration', '-n', '5', '--type', 'kernel', self.path).out
+        # Out of the order of time, too, a kernel has the thread that launched it.
+        self.assertEqual(table.count('pipeline'), 5)
+        self.assertEqual(harness.tsctl('view', '--sort', 'name', self.path).status, 2)
+
+    def test_medians_and_percentiles(self):
+        (stats,) = lines('view', '--json', '--stats', self.path)
+        for sums, kind in ((stats['kernels'], 'kernel'), (stats['api'], 'api')):
+            for one in sums:
+                durations = sorted(row['end_ns'] - row['start_ns'] for row in self.rows
+                                   if row['type'] == kind and row['name'] == one['name'])
+                self.assertEqual(one['count'], len(durations))
+                self.assertEqual(one['total_ns'], sum(durations))
+                for key, share in (('median_ns', 50), ('p95_ns', 95), ('p99_ns', 99)):
+                    exact = durations[max(0, -(-share * len(durations) // 100) - 1)]
+                    self.assertLessEqual(abs(one[key] - exact), exact // 500 + 1, (one, key, exact))
+        (some,) = lines('view', '--json', '--stats', '--name', 'scale', self.path)
+        self.assertEqual([one['name'] for one in some['kernels']], ['scale'])
+        self.assertEqual(some['api'], [])
+
+
+class WhoLaunched(harness.Case):
+    """The stack of the launch, with file and line, without frames that are nobody's."""
+
+    def test_kernels_have_stacks(self):
+        result, path = self.record([harness.app('saxpy', 'driver'), '2'], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        text = harness.tsctl('view', '--type', 'kernel', '--stacks', path).out
+        self.assertRegex(text, r'\n +gpu_saxpy [^ ]*/gpu-driver\.c:\d+\n +main [^ ]*/saxpy\.c:\d+\n')
+        for hidden in ('cuLaunchKernel', '__libc_start', '_start'):
+            self.assertNotIn(hidden, text)
+        for row in lines('view', '--json', '--stacks', '--type', 'kernel', path):
+            functions = [symbol['function'] for symbol in row['stack']['symbols']]
+            self.assertIn('main', functions)
+            self.assertTrue(row['stack']['hidden'])
+        (stats,) = lines('view', '--json', '--stats', path)
+        site = stats['kernels'][0]['launched_by'][0]
+        self.assertRegex(site['frame'], r'^launch \(gpu-driver\.c:\d+\)$')
+        self.assertEqual(site['count'], stats['kernels'][0]['count'])
+        self.assertRegex(harness.tsctl('view', '--stats', path).out, r'LAUNCHED BY +NAME\n.* launch \(gpu-driver\.c:\d+\) +saxpy')
+
+
+if __name__ == '__main__':
+    harness.main()

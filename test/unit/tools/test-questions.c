@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Medians of durations, and which frames text leaves out.
+ */
+#include "replay/report/durations.h"
+#include "replay/report/frames.h"
+#include "test/unit/harness.h"
+
+#include <stdlib.h>
+
+TS_TEST(percentiles_are_exact_for_short_durations)
+{
+	struct ts_durations durations = {0};
+
+	ts_check_int(ts_durations_at(&durations, 50), 0);
+	for (uint64_t ns = 1; ns <= 100; ns++)
+		ts_check_int(ts_durations_add(&durations, ns), 0);
+	ts_check_int(ts_durations_at(&durations, 0), 1);
+	ts_check_int(ts_durations_at(&durations, 50), 50);
+	ts_check_int(ts_durations_at(&durations, 99), 99);
+	ts_check_int(ts_durations_at(&durations, 100), 100);
+	ts_durations_deinit(&durations);
+}
+
+TS_TEST(percentiles_are_true_to_a_fifth_of_a_percent)
+{
+	struct ts_durations durations = {0};
+	uint64_t ns[] = {255, 256, 511, 512, 513, 100000, 123456789, UINT64_MAX / 2, UINT64_MAX};
+
+	for (size_t i = 0; i < sizeof(ns) / sizeof(*ns); i++) {
+		uint64_t found, off;
+
+		ts_check_int(ts_durations_add(&durations, ns[i]), 0);
+		found = ts_durations_at(&durations, 100);
+		off = found > ns[i] ? found - ns[i] : ns[i] - found;
+		ts_check(off <= ns[i] / 500);
+		ts_check(ns[i] >= 512 || !off);
+	}
+	ts_durations_deinit(&durations);
+}
+
+TS_TEST(frames_that_are_nobodys)
+{
+	static const struct {
+		const char *path, *function;
+		bool python, hidden;
+	} frames[] = {
+		{"/usr/lib/libtsinject.so", NULL, false, true},
+		{"/usr/local/cuda/lib64/libcudart.so.13", "cudaLaunchKernel", false, true},
+		{"/usr/lib/x86_64-linux-gnu/libcuda.so.1", NULL, false, true},
+		{"/home/me/app", "__device_stub__Z5scalePf", false, true},
+		{"/home/me/app", "cudaLaunchKernel", false, true},
+		{"/home/me/app", "cuda_init", false, false},
+		{"/home/me/app", "cudamain", false, false},
+		{"/home/me/app", "_start", false, true},
+		{"/home/me/app", "_start_up", false, false},
+		{"/lib/x86_64-linux-gnu/libc.so.6", "__libc_start_call_main", false, true},
+		{"/lib/x86_64-linux-gnu/libc.so.6", "qsort", false, false},
+		{"/usr/bin/python3.11", "_PyEval_EvalFrameDefault", true, true},
+		{"/usr/bin/python3.11", "_PyEval_EvalFrameDefault", false, false},
+		{NULL, NULL, true, false},
+	};
+
+	for (size_t i = 0; i < sizeof(frames) / sizeof(*frames); i++)
+		ts_check_int(ts_frame_is_hidden(frames[i].path, frames[i].function,
+						frames[i].python),
+			     frames[i].hidden);
+}
