@@ -26,8 +26,34 @@ struct samples {
 	uint32_t n, n_allocated;
 };
 
+#define MAX_CONFIGS 8u /* of a kernel, that are told apart */
+
+struct configs {
+	struct ts_diff_config at[MAX_CONFIGS];
+	uint64_t counts[MAX_CONFIGS];
+	unsigned n;
+	bool is_full; /* there were more: nothing can be said */
+};
+
+/* What the runs of a side have in common. */
+struct extremes {
+	uint64_t least_count, most_count;
+	uint64_t least_median, most_median; /* of the runs that have it */
+};
+
 struct name {
-	struct samples samples[2];
+	struct samples samples[2]; /* of all runs before this one */
+	struct samples run;	   /* of this one */
+	uint64_t n_in_run;
+	struct extremes extremes[2];
+	struct configs *configs[2]; /* NULL: none */
+};
+
+#define MAX_DEVICES 64u
+
+struct device {
+	uint32_t session, device;
+	uint64_t busy_until_ns;
 };
 
 struct op {
@@ -52,7 +78,15 @@ struct side {
 	size_t n_streams, n_streams_allocated;
 	struct op *ops;
 	size_t n_ops, n_ops_allocated;
-	uint64_t first_ns, last_ns;
+	uint64_t first_ns; /* of the first run */
+};
+
+/* What is known of a run while it is read. */
+struct run {
+	bool is_first; /* of its side */
+	uint64_t n_ops, first_ns, last_ns, ops_ns, busy_ns;
+	struct device devices[MAX_DEVICES];
+	unsigned n_devices;
 };
 
 struct diffing {
@@ -63,6 +97,7 @@ struct diffing {
 	struct ts_intern texts;
 	struct ts_state_map by_key; /* session: the type */
 	struct side sides[2];
+	struct run run;
 	/* While two streams are aligned. */
 	const struct stream *pair[2];
 	uint64_t budget;
@@ -74,6 +109,7 @@ const char *ts_diff_verdict_name(unsigned verdict)
 	static const char *const names[TS_DIFF_VERDICTS] = {
 		[TS_DIFF_SAME] = "same", [TS_DIFF_SLOWER] = "slower", [TS_DIFF_FASTER] = "faster",
 		[TS_DIFF_GONE] = "gone", [TS_DIFF_NEW] = "new",	      [TS_DIFF_FEW] = "few",
+		[TS_DIFF_MORE] = "more", [TS_DIFF_FEWER] = "fewer",   [TS_DIFF_CONFIG] = "config",
 	};
 
 	return verdict < TS_DIFF_VERDICTS ? names[verdict] : NULL;
@@ -92,9 +128,13 @@ void ts_diff_free(struct ts_diff *diff)
 
 static void diffing_deinit(struct diffing *diffing)
 {
-	for (size_t i = 0; diffing->names && i < diffing->diff->n_names; i++)
-		for (unsigned side = 0; side < 2; side++)
+	for (size_t i = 0; diffing->names && i < diffing->diff->n_names; i++) {
+		for (unsigned side = 0; side < 2; side++) {
 			free(diffing->names[i].samples[side].at);
+			free(diffing->names[i].configs[side]);
+		}
+		free(diffing->names[i].run.at);
+	}
 	free(diffing->names);
 	ts_intern_deinit(&diffing->texts);
 	ts_state_map_deinit(&diffing->by_key);
@@ -252,15 +292,96 @@ static int add_sample(struct samples *samples, uint64_t n_before, uint64_t value
 static int add_duration(struct diffing *diffing, unsigned side, uint32_t name, uint64_t ns)
 {
 	struct ts_diff_side *sums = &diffing->diff->names[name].sides[side];
-	int r = add_sample(&diffing->names[name].samples[side], sums->count, ns);
+	struct name *of = &diffing->names[name];
+	int r = add_sample(&of->run, of->n_in_run, ns);
 
 	if (r)
 		return r;
+	of->n_in_run++;
 	sums->min_ns = !sums->count || ns < sums->min_ns ? ns : sums->min_ns;
 	sums->max_ns = ns > sums->max_ns ? ns : sums->max_ns;
 	sums->count++;
 	if (__builtin_add_overflow(sums->total_ns, ns, &sums->total_ns))
 		sums->total_ns = UINT64_MAX;
+	return 0;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* A run is over: its samples join those of the runs before. */
+static int close_run_of(struct name *name, unsigned side, size_t run)
+{
+	struct extremes *extremes = &name->extremes[side];
+	struct samples *all = &name->samples[side];
+	uint64_t *more;
+
+	extremes->least_count = !run || name->n_in_run < extremes->least_count
+					? name->n_in_run
+					: extremes->least_count;
+	if (name->n_in_run > extremes->most_count)
+		extremes->most_count = name->n_in_run;
+	if (name->run.n) {
+		uint64_t median;
+
+		qsort(name->run.at, name->run.n, sizeof(uint64_t), compare_values);
+		median = name->run.at[name->run.n / 2];
+		extremes->least_median = !all->n || median < extremes->least_median
+						 ? median
+						 : extremes->least_median;
+		if (median > extremes->most_median)
+			extremes->most_median = median;
+	}
+	if (!all->n) {
+		struct samples none = *all;
+
+		*all = name->run;
+		name->run = none;
+	} else if (name->run.n) {
+		more = reallocarray(all->at, (size_t)all->n + name->run.n, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		memcpy(more + all->n, name->run.at, name->run.n * sizeof(*more));
+		all->at = more;
+		all->n += name->run.n;
+		all->n_allocated = all->n;
+	}
+	name->run.n = 0;
+	name->n_in_run = 0;
+	return 0;
+}
+
+static int add_config(struct diffing *diffing, unsigned side, uint32_t name,
+		      const struct ts_row_kernel *kernel)
+{
+	const struct ts_diff_config config = {
+		.grid = {kernel->grid_x, kernel->grid_y, kernel->grid_z},
+		.block = {kernel->block_x, kernel->block_y, kernel->block_z},
+		.cluster = {kernel->cluster_x, kernel->cluster_y, kernel->cluster_z},
+		.dynamic_shared_bytes = kernel->dynamic_shared_bytes,
+	};
+	struct configs **configs = &diffing->names[name].configs[side];
+
+	if (!*configs)
+		*configs = calloc(1, sizeof(**configs));
+	if (!*configs)
+		return -ENOMEM;
+	for (unsigned i = 0; i < (*configs)->n; i++) {
+		if (memcmp(&(*configs)->at[i], &config, sizeof(config)))
+			continue;
+		(*configs)->counts[i]++;
+		return 0;
+	}
+	if ((*configs)->n == MAX_CONFIGS) {
+		(*configs)->is_full = true;
+		return 0;
+	}
+	(*configs)->at[(*configs)->n] = config;
+	(*configs)->counts[(*configs)->n++] = 1;
 	return 0;
 }
 
@@ -298,6 +419,33 @@ static int find_stream(struct side *side, uint32_t session, uint32_t context, ui
 	return ts_state_map_set(&side->by_stream, session, key, *ret_stream);
 }
 
+static unsigned kind_of(uint32_t type)
+{
+	return type == TS_ROW_KERNEL ? 0 : type == TS_ROW_MEMCPY ? 1 : 2;
+}
+
+/* Rows come in the order of their start, so what a device has done before is one time. */
+static void add_busy(struct run *run, uint32_t session, uint32_t device, uint64_t start_ns,
+		     uint64_t end_ns)
+{
+	struct device *found = NULL;
+
+	for (unsigned i = 0; !found && i < run->n_devices; i++)
+		if (run->devices[i].session == session && run->devices[i].device == device)
+			found = &run->devices[i];
+	if (!found && run->n_devices < MAX_DEVICES) {
+		found = &run->devices[run->n_devices++];
+		*found = (struct device){session, device, 0};
+	}
+	if (!found) {
+		run->busy_ns += end_ns - start_ns;
+	} else if (end_ns > found->busy_until_ns) {
+		run->busy_ns += end_ns -
+				(start_ns > found->busy_until_ns ? start_ns : found->busy_until_ns);
+		found->busy_until_ns = end_ns;
+	}
+}
+
 static int add_op(struct diffing *diffing, unsigned at, const struct ts_sbt_row *row, uint32_t name,
 		  uint64_t ns)
 {
@@ -305,6 +453,7 @@ static int add_op(struct diffing *diffing, unsigned at, const struct ts_sbt_row 
 	const struct ts_row_kernel *common = row->kernel;
 	struct ts_diff_total *total = &diffing->diff->totals[at];
 	struct side *side = &diffing->sides[at];
+	struct run *run = &diffing->run;
 	struct op op = {.start_ns = common->start_ns,
 			.duration_ns = ns,
 			.op_id = common->op_id,
@@ -312,13 +461,17 @@ static int add_op(struct diffing *diffing, unsigned at, const struct ts_sbt_row 
 	struct stream *stream;
 	int r;
 
-	side->first_ns = !total->n_ops ? op.start_ns : side->first_ns;
-	if (op.start_ns + ns > side->last_ns)
-		side->last_ns = op.start_ns + ns;
-	total->span_ns = side->last_ns - side->first_ns;
+	run->first_ns = !run->n_ops++ ? op.start_ns : run->first_ns;
+	if (op.start_ns + ns > run->last_ns)
+		run->last_ns = op.start_ns + ns;
+	run->ops_ns += ns;
+	add_busy(run, row->session, common->device, op.start_ns, op.start_ns + ns);
 	total->n_ops++;
-	if (__builtin_add_overflow(total->ops_ns, ns, &total->ops_ns))
-		total->ops_ns = UINT64_MAX;
+	total->n_of[kind_of(row->type)]++;
+	total->ns_of[kind_of(row->type)] += ns;
+	if (!run->is_first)
+		return 0;
+	side->first_ns = run->first_ns;
 	if (side->n_ops == TS_DIFF_MAX_OPS) {
 		total->n_not_aligned++;
 		return 0;
@@ -345,17 +498,49 @@ static int take_row(struct diffing *diffing, unsigned at, struct ts_sbt_reader *
 	int r = find_name(diffing, &diffing->sides[at], reader, row, &name);
 
 	r = r ? r : add_duration(diffing, at, name, ns);
+	if (!r && row->type == TS_ROW_KERNEL)
+		r = add_config(diffing, at, name, row->kernel);
 	if (!r && (TS_ROW_BIT(row->type) & TYPES_OF_DEVICES))
 		r = add_op(diffing, at, row, name, ns);
 	return r;
 }
 
-static int read_side(struct diffing *diffing, unsigned at, struct ts_sbt_reader *reader)
+static int close_run(struct diffing *diffing, unsigned at, size_t i_run)
 {
-	const struct ts_sbt_cursor_options options = {
-		.types = TYPES_OF_DEVICES | TS_ROW_BIT(TS_ROW_API),
-		.session = diffing->options->sessions[at],
-	};
+	struct ts_diff_total *total = &diffing->diff->totals[at];
+	const struct run *run = &diffing->run;
+	double overlap = run->ops_ns ? 1 - (double)run->busy_ns / (double)run->ops_ns : 0;
+	int r = 0;
+
+	if (__builtin_add_overflow(total->ops_ns, run->ops_ns, &total->ops_ns))
+		total->ops_ns = UINT64_MAX;
+	total->busy_ns += run->busy_ns;
+	total->span_ns += run->last_ns - run->first_ns;
+	total->least_overlap =
+		!i_run || overlap < total->least_overlap ? overlap : total->least_overlap;
+	total->most_overlap =
+		!i_run || overlap > total->most_overlap ? overlap : total->most_overlap;
+	total->n_runs++;
+	for (size_t i = 0; !r && i < diffing->diff->n_names; i++)
+		r = close_run_of(&diffing->names[i], at, i_run);
+	return r;
+}
+
+/* Strings are numbered by their file. */
+static void open_run(struct diffing *diffing, unsigned at, size_t i_run)
+{
+	diffing->run = (struct run){.is_first = !i_run};
+	if (!i_run)
+		return;
+	ts_state_map_deinit(&diffing->sides[at].kernels);
+	diffing->sides[at].kernels = (struct ts_state_map){0};
+}
+
+static int read_run(struct diffing *diffing, unsigned at, size_t i_run,
+		    struct ts_sbt_reader *reader)
+{
+	const struct ts_sbt_cursor_options options = {.types = TYPES_OF_DEVICES |
+							       TS_ROW_BIT(TS_ROW_API)};
 	ts_cleanup(ts_state_machine_freep) struct ts_state_machine *machine = NULL;
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
 	struct ts_diff_total *total = &diffing->diff->totals[at];
@@ -363,6 +548,7 @@ static int read_side(struct diffing *diffing, unsigned at, struct ts_sbt_reader 
 	struct ts_sbt_row row;
 	int r = ts_state_machine_new(&machine);
 
+	open_run(diffing, at, i_run);
 	r = r ? r : ts_state_machine_prepare(machine, reader, options.session);
 	r = r ? r : ts_sbt_cursor_new(reader, &options, &cursor);
 	while (!r) {
@@ -379,19 +565,13 @@ static int read_side(struct diffing *diffing, unsigned at, struct ts_sbt_reader 
 			r = 0;
 		}
 	}
-	if (r == TS_SBT_E_END)
-		ts_doubts_finish(&total->doubts, machine);
-	return r == TS_SBT_E_END ? 0 : r;
+	if (r != TS_SBT_E_END)
+		return r;
+	ts_doubts_finish(&total->doubts, machine);
+	return close_run(diffing, at, i_run);
 }
 
 /* ---- what changed, by name -------------------------------------------------------------------- */
-
-static int compare_values(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
 
 static double change_of(const struct ts_diff_name *name)
 {
@@ -406,22 +586,66 @@ static bool can_be_tested(const struct name *name)
 	       name->samples[1].n >= TS_DIFF_MIN_SAMPLES;
 }
 
-static void judge(const struct ts_diff_options *options, struct ts_diff_name *name, bool tested)
+static bool has_config(const struct configs *configs, const struct ts_diff_config *config)
 {
+	for (unsigned i = 0; i < configs->n; i++)
+		if (!memcmp(&configs->at[i], config, sizeof(*config)))
+			return true;
+	return false;
+}
+
+/* The most frequent one that the other side lacks. */
+static void judge_configs(const struct name *name, struct ts_diff_name *ret_name)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		const struct configs *own = name->configs[side], *other = name->configs[!side];
+		uint64_t most = 0;
+
+		if (!own || !other || own->is_full || other->is_full)
+			return;
+		for (unsigned i = 0; i < own->n; i++) {
+			if (own->counts[i] <= most || has_config(other, &own->at[i]))
+				continue;
+			most = own->counts[i];
+			ret_name->configs[side] = own->at[i];
+			ret_name->has_config[side] = true;
+		}
+	}
+}
+
+static void judge(const struct ts_diff_options *options, const struct name *of,
+		  struct ts_diff_name *name, bool tested)
+{
+	const struct extremes *before = &of->extremes[0], *after = &of->extremes[1];
+	bool is_proven = tested && name->p < options->alpha;
 	double change = change_of(name);
 
-	if (!name->sides[1].count)
+	judge_configs(of, name);
+	if (!after->most_count && before->least_count)
 		name->verdict = TS_DIFF_GONE;
-	else if (!name->sides[0].count)
+	else if (!before->most_count && after->least_count)
 		name->verdict = TS_DIFF_NEW;
-	else if (!tested)
-		name->verdict = TS_DIFF_FEW;
-	else if (name->p < options->alpha && change >= options->least)
+	else if (is_proven && change >= options->least && after->least_median > before->most_median)
 		name->verdict = TS_DIFF_SLOWER;
-	else if (name->p < options->alpha && -change >= options->least)
+	else if (is_proven && -change >= options->least &&
+		 after->most_median < before->least_median)
 		name->verdict = TS_DIFF_FASTER;
+	else if (after->least_count > before->most_count)
+		name->verdict = TS_DIFF_MORE;
+	else if (after->most_count < before->least_count)
+		name->verdict = TS_DIFF_FEWER;
+	else if (name->has_config[0] || name->has_config[1])
+		name->verdict = TS_DIFF_CONFIG;
 	else
-		name->verdict = TS_DIFF_SAME;
+		name->verdict = tested ? TS_DIFF_SAME : TS_DIFF_FEW;
+}
+
+static void judge_overlap(struct ts_diff *diff)
+{
+	const struct ts_diff_total *before = &diff->totals[0], *after = &diff->totals[1];
+
+	diff->lost_overlap = before->least_overlap - after->most_overlap >= TS_DIFF_OVERLAP;
+	diff->gained_overlap = after->least_overlap - before->most_overlap >= TS_DIFF_OVERLAP;
 }
 
 static int judge_names(struct diffing *diffing)
@@ -456,7 +680,7 @@ static int judge_names(struct diffing *diffing)
 
 		if (tested)
 			diff->names[i].p = p[n++];
-		judge(diffing->options, &diff->names[i], tested);
+		judge(diffing->options, &diffing->names[i], &diff->names[i], tested);
 	}
 	free(p);
 	return r;
@@ -651,25 +875,25 @@ static int align_streams(struct diffing *diffing)
 
 /* ---- all of it -------------------------------------------------------------------------------- */
 
-static uint64_t total_change(const struct ts_diff_name *name)
+static uint64_t total_change(const struct ts_diff *diff, const struct ts_diff_name *name)
 {
-	uint64_t a = name->sides[0].total_ns, b = name->sides[1].total_ns;
+	uint64_t a = ts_diff_of_run(name->sides[0].total_ns, diff->totals[0].n_runs);
+	uint64_t b = ts_diff_of_run(name->sides[1].total_ns, diff->totals[1].n_runs);
 
 	return a < b ? b - a : a - b;
 }
 
 struct sorted {
 	struct ts_diff_name name;
+	uint64_t change_ns;
 	uint32_t before;
 };
 
 static int compare_names(const void *a, const void *b)
 {
 	const struct sorted *x = a, *y = b;
-	uint64_t of_x = total_change(&x->name), of_y = total_change(&y->name);
-
-	if (of_x != of_y)
-		return of_x > of_y ? -1 : 1;
+	if (x->change_ns != y->change_ns)
+		return x->change_ns > y->change_ns ? -1 : 1;
 	return x->before < y->before ? -1 : x->before > y->before;
 }
 
@@ -685,7 +909,8 @@ static int sort_names(struct ts_diff *diff)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < diff->n_names; i++)
-		sorted[i] = (struct sorted){diff->names[i], (uint32_t)i};
+		sorted[i] = (struct sorted){diff->names[i], total_change(diff, &diff->names[i]),
+					    (uint32_t)i};
 	qsort(sorted, diff->n_names, sizeof(*sorted), compare_names);
 	for (size_t i = 0; i < diff->n_names; i++) {
 		diff->names[i] = sorted[i].name;
@@ -700,8 +925,8 @@ static int sort_names(struct ts_diff *diff)
 	return 0;
 }
 
-int ts_diff_read(struct ts_sbt_reader *const readers[2], const struct ts_diff_options *options,
-		 struct ts_diff **ret_diff, unsigned *ret_side)
+int ts_diff_read(const struct ts_diff_runs runs[2], const struct ts_diff_options *options,
+		 struct ts_diff **ret_diff, unsigned *ret_side, size_t *ret_run)
 {
 	ts_cleanup(ts_diff_freep) struct ts_diff *diff = calloc(1, sizeof(*diff));
 	struct diffing diffing = {.diff = diff, .options = options};
@@ -709,6 +934,7 @@ int ts_diff_read(struct ts_sbt_reader *const readers[2], const struct ts_diff_op
 	int r = 0;
 
 	*ret_side = 0;
+	*ret_run = 0;
 	if (!diff)
 		return -ENOMEM;
 	(void)getrandom(&seed, sizeof(seed), GRND_NONBLOCK);
@@ -718,10 +944,15 @@ int ts_diff_read(struct ts_sbt_reader *const readers[2], const struct ts_diff_op
 		r = -ENOMEM;
 	for (unsigned side = 0; !r && side < 2; side++) {
 		*ret_side = side;
-		r = read_side(&diffing, side, readers[side]);
+		for (size_t i = 0; !r && i < runs[side].n; i++) {
+			*ret_run = i;
+			r = read_run(&diffing, side, i, runs[side].readers[i]);
+		}
 	}
 	r = r ? r : align_streams(&diffing);
 	r = r ? r : judge_names(&diffing);
+	if (!r)
+		judge_overlap(diff);
 	/* Sorted once nothing lies beside the names any more. */
 	diffing_deinit(&diffing);
 	r = r ? r : sort_names(diff);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two traces of one program: what takes longer, by name with a test of significance, and operation by operation.
+ * Traces of two builds of one program, one run or several of each: what takes longer, by name with a test of significance, what is
+ * done more or less often or launched otherwise, and, for the first runs, operation by operation.
  *
  * By name: kernels by their name, copies and sets by kind and size class, calls by function. The durations of one name in both
  * traces are compared by the Mann-Whitney test (two-sided, normal approximation with ties), which asks nothing of their
  * distribution; p is corrected for how many names are tested (Holm). A name is slower or faster where that p is below `alpha` and
- * its median has moved by `least` or more. Of a name with more than TS_DIFF_MAX_SAMPLES durations in a trace a random
+ * its median has moved by `least` or more, and where, of several runs, the medians of all moved the same way: the least of one side
+ * lies above the greatest of the other. It is launched more or fewer times where that holds for its counts. Of a name with more than TS_DIFF_MAX_SAMPLES durations in a trace a random
  * sample is tested (the same one each time); counts and sums are of all.
  *
  * What the test cannot know: that durations of one run are independent of each other. A GPU whose clock was lower in one of
@@ -31,6 +33,9 @@ extern "C" {
 #define TS_DIFF_MIN_SAMPLES 5u /* of fewer in either trace nothing is said */
 #define TS_DIFF_MAX_NAMES   TS_MAX_DIFF_NAMES
 #define TS_DIFF_MAX_OPS	    (1u << 22)
+#define TS_DIFF_MAX_RUNS    64u
+/* By how much of the work the overlap of operations has to change, to be told. */
+#define TS_DIFF_OVERLAP 0.1
 
 enum ts_diff_verdict {
 	TS_DIFF_SAME = 0, /* no difference can be proven */
@@ -39,16 +44,25 @@ enum ts_diff_verdict {
 	TS_DIFF_GONE = 3, /* in the first trace alone */
 	TS_DIFF_NEW = 4,  /* in the second */
 	TS_DIFF_FEW = 5,
+	TS_DIFF_MORE = 6, /* times */
+	TS_DIFF_FEWER = 7,
+	TS_DIFF_CONFIG = 8, /* launched with another configuration */
 	TS_DIFF_VERDICTS
 };
 
 /* "slower"; NULL for another number. */
 const char *ts_diff_verdict_name(unsigned verdict);
 
+/* Of all runs of a side. */
 struct ts_diff_side {
 	uint64_t count;
 	uint64_t total_ns;
 	uint64_t min_ns, median_ns, max_ns; /* 0 with a count of 0 */
+};
+
+struct ts_diff_config {
+	uint32_t grid[3], block[3], cluster[3];
+	uint32_t dynamic_shared_bytes;
 };
 
 struct ts_diff_name {
@@ -58,6 +72,9 @@ struct ts_diff_name {
 	uint32_t verdict;    /* enum ts_diff_verdict */
 	const char *name;    /* kernels, mangled; else NULL */
 	struct ts_diff_side sides[2];
+	/* Kernels: the most frequent configuration that the other side does not have. */
+	struct ts_diff_config configs[2];
+	bool has_config[2];
 	double p; /* corrected; 1 where nothing was tested */
 	double slower_share; /* of all pairs of one from each: those in which the second trace's is longer, ties by half */
 };
@@ -73,9 +90,16 @@ struct ts_diff_op {
 };
 
 struct ts_diff_total {
-	uint64_t n_ops, ops_ns; /* of devices */
-	uint64_t span_ns;	/* from the first operation's start to the last one's end */
-	uint64_t n_alone;	/* operations without a counterpart */
+	size_t n_runs;
+	/* Of devices, of all runs. */
+	uint64_t n_ops, ops_ns;
+	uint64_t n_of[3], ns_of[3]; /* kernels, copies, sets */
+	uint64_t busy_ns; /* while a device did something: ops_ns without what overlapped */
+	uint64_t span_ns; /* from the first operation's start to the last one's end */
+	/* The least and the greatest share of a run's work that overlapped. */
+	double least_overlap, most_overlap;
+	/* Of the first run. */
+	uint64_t n_alone; /* operations without a counterpart */
 	uint64_t
 		n_not_aligned; /* beyond TS_DIFF_MAX_OPS, or where looking for agreement took too long */
 	bool is_damaged;       /* blocks were left out: what they held is missing here */
@@ -92,18 +116,31 @@ struct ts_diff {
 	size_t n_slower;
 	struct ts_diff_op first; /* where the two first differ; op_id 0 on a side that has ended */
 	bool has_first;
+	bool lost_overlap,
+		gained_overlap; /* by TS_DIFF_OVERLAP of the work, or more, in every run */
 };
 
 struct ts_diff_options {
-	uint32_t sessions[2]; /* 0: all */
-	double alpha;	      /* 0.01 */
-	double least;	      /* 0.01: 1 % */
-	size_t max_slower;    /* that are told one by one */
+	double alpha;	   /* 0.01 */
+	double least;	   /* 0.01: 1 % */
+	size_t max_slower; /* that are told one by one */
 };
 
-/* Errors: -ENOMEM, those of sbt/reader.h; TS_E_DIFF_NAMES, TS_E_STREAMS. *ret_side: whose they are. */
-int ts_diff_read(struct ts_sbt_reader *const readers[2], const struct ts_diff_options *options,
-		 struct ts_diff **ret_diff, unsigned *ret_side);
+/* The runs of one side: at least one, at most TS_DIFF_MAX_RUNS. */
+struct ts_diff_runs {
+	struct ts_sbt_reader *const *readers;
+	size_t n;
+};
+
+/* How many there are of it in a run, on the average, rounded. */
+static inline uint64_t ts_diff_of_run(uint64_t of_all, size_t n_runs)
+{
+	return n_runs ? (of_all + n_runs / 2) / n_runs : 0;
+}
+
+/* Errors: -ENOMEM, those of sbt/reader.h; TS_E_DIFF_NAMES, TS_E_STREAMS. *ret_side, *ret_run: whose they are. */
+int ts_diff_read(const struct ts_diff_runs runs[2], const struct ts_diff_options *options,
+		 struct ts_diff **ret_diff, unsigned *ret_side, size_t *ret_run);
 void ts_diff_free(struct ts_diff *diff); /* NULL is fine */
 TS_DEFINE_CLEANUP(struct ts_diff *, ts_diff_freep, ts_diff_free)
 

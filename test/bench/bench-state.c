@@ -117,11 +117,13 @@ static uint64_t make_diff(struct ts_sbt_reader *reader)
 {
 	const struct ts_diff_options options = {.alpha = 0.01, .least = 0.01, .max_slower = 10};
 	struct ts_sbt_reader *const readers[2] = {reader, reader};
+	const struct ts_diff_runs runs[2] = {{&readers[0], 1}, {&readers[1], 1}};
 	struct ts_diff *diff;
 	unsigned side;
+	size_t run;
 	uint64_t n;
 
-	ts_bench_check(ts_diff_read(readers, &options, &diff, &side), "diff");
+	ts_bench_check(ts_diff_read(runs, &options, &diff, &side, &run), "diff");
 	n = diff->totals[0].n_ops + diff->totals[1].n_ops;
 	ts_diff_free(diff);
 	return n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl diff: what takes longer in a second trace of a program than in the first.
+ * tsctl diff: what changed between two builds of a program, by one trace or several of each.
  */
 #include "replay/state/diff.h"
 
@@ -24,13 +24,14 @@
 
 struct asked {
 	unsigned long long limit, least_percent;
-	bool json, mangled, wide, check;
+	bool json, mangled, wide, check, calls;
 };
 
 struct telling {
 	const struct asked *asked;
 	const struct ts_diff *diff;
-	struct ts_source sources[2];
+	struct ts_source *sources[2];
+	size_t n_runs[2];
 	struct ts_demangler *demangler;
 	struct ts_pool pool;
 };
@@ -90,6 +91,24 @@ static Ts__Rpc__DiffSide *make_side(struct ts_pool *pool, const struct ts_diff_s
 	return message;
 }
 
+static Ts__Rpc__LaunchConfig *make_config(struct ts_pool *pool, const struct ts_diff_config *config)
+{
+	Ts__Rpc__LaunchConfig *message = ts_pool_alloc(pool, 1, sizeof(*message));
+
+	ts__rpc__launch_config__init(message);
+	TS_RPC_SET(message, grid_x, config->grid[0]);
+	TS_RPC_SET(message, grid_y, config->grid[1]);
+	TS_RPC_SET(message, grid_z, config->grid[2]);
+	TS_RPC_SET(message, block_x, config->block[0]);
+	TS_RPC_SET(message, block_y, config->block[1]);
+	TS_RPC_SET(message, block_z, config->block[2]);
+	TS_RPC_SET(message, cluster_x, config->cluster[0]);
+	TS_RPC_SET(message, cluster_y, config->cluster[1]);
+	TS_RPC_SET(message, cluster_z, config->cluster[2]);
+	TS_RPC_SET(message, dynamic_shared_bytes, config->dynamic_shared_bytes);
+	return message;
+}
+
 static Ts__Rpc__DiffName *make_name(struct telling *telling, const struct ts_diff_name *name)
 {
 	Ts__Rpc__DiffName *message = ts_pool_alloc(&telling->pool, 1, sizeof(*message));
@@ -105,6 +124,10 @@ static Ts__Rpc__DiffName *make_name(struct telling *telling, const struct ts_dif
 		TS_RPC_SET(message, p, name->p);
 		TS_RPC_SET(message, slower_share, name->slower_share);
 	}
+	if (name->has_config[0])
+		message->config_before = make_config(&telling->pool, &name->configs[0]);
+	if (name->has_config[1])
+		message->config_after = make_config(&telling->pool, &name->configs[1]);
 	return message;
 }
 
@@ -135,12 +158,21 @@ static Ts__Rpc__DiffTotal *make_total(struct telling *telling, unsigned side)
 {
 	const struct ts_diff_total *total = &telling->diff->totals[side];
 	Ts__Rpc__DiffTotal *message = ts_pool_alloc(&telling->pool, 1, sizeof(*message));
+	size_t n = total->n_runs;
 
 	ts__rpc__diff_total__init(message);
-	message->path = telling->sources[side].path;
-	TS_RPC_SET(message, operations, total->n_ops);
-	TS_RPC_SET(message, operations_ns, total->ops_ns);
-	TS_RPC_SET(message, span_ns, total->span_ns);
+	message->path = telling->sources[side][0].path;
+	TS_RPC_SET(message, runs, (uint32_t)n);
+	TS_RPC_SET(message, operations, ts_diff_of_run(total->n_ops, n));
+	TS_RPC_SET(message, operations_ns, ts_diff_of_run(total->ops_ns, n));
+	TS_RPC_SET(message, span_ns, ts_diff_of_run(total->span_ns, n));
+	TS_RPC_SET(message, kernels, ts_diff_of_run(total->n_of[0], n));
+	TS_RPC_SET(message, kernels_ns, ts_diff_of_run(total->ns_of[0], n));
+	TS_RPC_SET(message, copies, ts_diff_of_run(total->n_of[1], n));
+	TS_RPC_SET(message, copies_ns, ts_diff_of_run(total->ns_of[1], n));
+	TS_RPC_SET(message, sets, ts_diff_of_run(total->n_of[2], n));
+	TS_RPC_SET(message, sets_ns, ts_diff_of_run(total->ns_of[2], n));
+	TS_RPC_SET(message, busy_ns, ts_diff_of_run(total->busy_ns, n));
 	TS_RPC_SET(message, alone, total->n_alone);
 	TS_RPC_SET(message, not_aligned, total->n_not_aligned);
 	if (total->is_damaged)
@@ -165,6 +197,9 @@ static void make_report(struct telling *telling, Ts__Rpc__DiffReport *ret_report
 		ret_report->first_difference = make_operation(telling, &diff->first);
 	ret_report->slower =
 		ts_pool_alloc(&telling->pool, diff->n_slower + 1, sizeof(*ret_report->slower));
+	if (diff->lost_overlap || diff->gained_overlap)
+		ret_report->overlap =
+			ts_pool_copy(&telling->pool, diff->lost_overlap ? "lost" : "gained");
 	for (size_t i = 0; i < diff->n_slower; i++)
 		ret_report->slower[ret_report->n_slower++] =
 			make_operation(telling, &diff->slower[i]);
@@ -174,20 +209,70 @@ static void make_report(struct telling *telling, Ts__Rpc__DiffReport *ret_report
 
 static const char *change_text(uint64_t before, uint64_t after, char text[TS_OUT_FIGURE_BYTES])
 {
-	if (!before)
+	double percent = before ? 100 * ((double)after / (double)before - 1) : 0;
+
+	if (percent > -0.05 && percent < 0.05)
 		return "";
-	snprintf(text, TS_OUT_FIGURE_BYTES, "%+.1f %%", 100 * ((double)after / (double)before - 1));
+	snprintf(text, TS_OUT_FIGURE_BYTES, "%+.1f %%", percent);
 	return text;
 }
 
-static void print_total(const char *what, const Ts__Rpc__DiffTotal *total)
+static void print_side(const char *what, const Ts__Rpc__DiffTotal *total)
 {
-	char count[TS_OUT_FIGURE_BYTES], sum[TS_OUT_FIGURE_BYTES], span[TS_OUT_FIGURE_BYTES];
-
 	printf("  %s  ", what);
 	ts_out_text(stdout, total->path);
-	printf(": %s operations, %s of work in %s\n", ts_out_count(count, total->operations),
-	       ts_out_duration(sum, total->operations_ns), ts_out_duration(span, total->span_ns));
+	if (total->runs > 1)
+		printf(" and %" PRIu32 " more: a run on the average", total->runs - 1);
+	putchar('\n');
+}
+
+static void add_total(struct ts_table *table, const char *what, uint64_t n_before, uint64_t n_after,
+		      uint64_t ns_before, uint64_t ns_after)
+{
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (!n_before && !n_after)
+		return;
+	ts_table_add(table, what);
+	ts_table_add(table, ts_out_count(figure, n_before));
+	ts_table_add(table, ts_out_count(figure, n_after));
+	ts_table_add(table, change_text(n_before, n_after, figure));
+	ts_table_add(table, ts_out_duration(figure, ns_before));
+	ts_table_add(table, ts_out_duration(figure, ns_after));
+	ts_table_add(table, change_text(ns_before, ns_after, figure));
+}
+
+static double overlap_of(const Ts__Rpc__DiffTotal *total)
+{
+	return total->operations_ns
+		       ? 100 * (1 - (double)total->busy_ns / (double)total->operations_ns)
+		       : 0;
+}
+
+/* How much was done, and in what time: what a user looks for first. */
+static void print_totals(const Ts__Rpc__DiffReport *report)
+{
+	static const char *const cells[] = {"", "BEFORE", "AFTER", "", "TIME BEFORE", "AFTER", ""};
+	const Ts__Rpc__DiffTotal *a = report->before, *b = report->after;
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+
+	print_side("before", a);
+	print_side("after ", b);
+	putchar('\n');
+	if (ts_table_new("lrrrrrr", &table))
+		return;
+	for (size_t i = 0; i < TS_ARRAY_LEN(cells); i++)
+		ts_table_add(table, cells[i]);
+	add_total(table, "kernels", a->kernels, b->kernels, a->kernels_ns, b->kernels_ns);
+	add_total(table, "copies", a->copies, b->copies, a->copies_ns, b->copies_ns);
+	add_total(table, "sets", a->sets, b->sets, a->sets_ns, b->sets_ns);
+	add_total(table, "in all", a->operations, b->operations, a->operations_ns,
+		  b->operations_ns);
+	add_total(table, "first to last", a->operations, b->operations, a->span_ns, b->span_ns);
+	ts_table_print(table, stdout, 2, false);
+	if (report->overlap)
+		printf("  Overlap %s: %.0f %% of the work ran beside other work, and now %.0f %%.\n",
+		       report->overlap, overlap_of(a), overlap_of(b));
 }
 
 static void heading(const char *text)
@@ -196,17 +281,21 @@ static void heading(const char *text)
 	       ts_term_style(stdout, TS_STYLE_PLAIN));
 }
 
-static int add_name(struct ts_table *table, const Ts__Rpc__DiffName *name)
+static int add_name(struct ts_table *table, const Ts__Rpc__DiffReport *report,
+		    const Ts__Rpc__DiffName *name)
 {
 	char figure[TS_OUT_FIGURE_BYTES];
-	uint64_t before = name->before->total_ns, after = name->after->total_ns;
+	size_t runs[2] = {report->before->runs, report->after->runs};
+	uint64_t before = ts_diff_of_run(name->before->total_ns, runs[0]);
+	uint64_t after = ts_diff_of_run(name->after->total_ns, runs[1]);
+	uint64_t n_before = ts_diff_of_run(name->before->count, runs[0]);
+	uint64_t n_after = ts_diff_of_run(name->after->count, runs[1]);
 
 	ts_table_add(table, name->verdict);
-	if (name->before->count == name->after->count)
-		ts_table_add(table, ts_out_count(figure, name->before->count));
+	if (n_before == n_after)
+		ts_table_add(table, ts_out_count(figure, n_before));
 	else
-		ts_table_addf(table, "%" PRIu64 " -> %" PRIu64, name->before->count,
-			      name->after->count);
+		ts_table_addf(table, "%" PRIu64 " -> %" PRIu64, n_before, n_after);
 	ts_table_addf(table, "%s%s", after < before ? "-" : "+",
 		      ts_out_duration(figure, after < before ? before - after : after - before));
 	ts_table_add(table,
@@ -245,10 +334,15 @@ static void print_names(const struct asked *asked, const Ts__Rpc__DiffReport *re
 		else if (asked->limit && n_listed == asked->limit)
 			n_more++;
 		else if (++n_listed)
-			add_name(table, name);
+			add_name(table, report, name);
 	}
 	if (!n_listed && !n_same)
 		return;
+	if (calls && !asked->calls) {
+		printf("\nCalls of the host: %zu of %zu functions changed; --calls lists them.\n",
+		       n_listed + n_more, n_listed + n_more + n_same);
+		return;
+	}
 	heading(calls ? "Calls" : "GPU operations");
 	if (n_listed)
 		ts_table_print(table, stdout, 2, asked->wide);
@@ -261,6 +355,50 @@ static void print_names(const struct asked *asked, const Ts__Rpc__DiffReport *re
 		printf(", %zu for want of durations: less than %u in a trace", n_few,
 		       TS_DIFF_MIN_SAMPLES);
 	putchar('\n');
+}
+
+static void print_config(const Ts__Rpc__LaunchConfig *config)
+{
+	printf("<<<%" PRIu32 "x%" PRIu32 "x%" PRIu32 ", %" PRIu32 "x%" PRIu32 "x%" PRIu32,
+	       config->grid_x, config->grid_y, config->grid_z, config->block_x, config->block_y,
+	       config->block_z);
+	if (config->dynamic_shared_bytes)
+		printf(", %" PRIu32, config->dynamic_shared_bytes);
+	printf(">>>");
+	if (config->cluster_x > 1 || config->cluster_y > 1 || config->cluster_z > 1)
+		printf(" in clusters of %" PRIu32 "x%" PRIu32 "x%" PRIu32, config->cluster_x,
+		       config->cluster_y, config->cluster_z);
+}
+
+static void print_configs(const struct asked *asked, const Ts__Rpc__DiffReport *report)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < report->n_names; i++) {
+		const Ts__Rpc__DiffName *name = report->names[i];
+
+		if ((!name->config_before && !name->config_after) ||
+		    (asked->limit && n == asked->limit))
+			continue;
+		if (!n++)
+			heading("Launched otherwise");
+		printf("  ");
+		ts_out_text(stdout, name->name);
+		printf(": ");
+		if (name->config_before && !name->config_after) {
+			printf("no more ");
+			print_config(name->config_before);
+		} else if (!name->config_before) {
+			printf("now ");
+			print_config(name->config_after);
+			printf(" too");
+		} else {
+			print_config(name->config_before);
+			printf(" -> ");
+			print_config(name->config_after);
+		}
+		putchar('\n');
+	}
 }
 
 static void print_first(const Ts__Rpc__DiffReport *report)
@@ -321,14 +459,9 @@ static void print_slower(const struct asked *asked, const Ts__Rpc__DiffReport *r
 
 static void print_report(const struct asked *asked, const Ts__Rpc__DiffReport *report)
 {
-	char figure[TS_OUT_FIGURE_BYTES];
-
-	print_total("before", report->before);
-	print_total("after ", report->after);
-	if (report->before->span_ns)
-		printf("  The time from the first operation to the last changed by %s.\n",
-		       change_text(report->before->span_ns, report->after->span_ns, figure));
+	print_totals(report);
 	print_names(asked, report, false);
+	print_configs(asked, report);
 	print_names(asked, report, true);
 	print_first(report);
 	print_slower(asked, report);
@@ -338,14 +471,34 @@ static void print_report(const struct asked *asked, const Ts__Rpc__DiffReport *r
 
 /* ---- the command ------------------------------------------------------------------------------ */
 
-/* Something is slower, or is there in one of them alone. */
-static bool has_finding(const struct ts_diff *diff)
+/* Anything but the same, or better. */
+static bool has_finding(const struct asked *asked, const struct ts_diff *diff)
 {
+	const unsigned bad = 1u << TS_DIFF_SLOWER | 1u << TS_DIFF_GONE | 1u << TS_DIFF_NEW |
+			     1u << TS_DIFF_MORE | 1u << TS_DIFF_FEWER | 1u << TS_DIFF_CONFIG;
+
+	if (diff->lost_overlap)
+		return true;
 	for (size_t i = 0; i < diff->n_names; i++)
-		if (diff->names[i].verdict == TS_DIFF_SLOWER ||
-		    diff->names[i].verdict == TS_DIFF_GONE || diff->names[i].verdict == TS_DIFF_NEW)
+		if ((bad >> diff->names[i].verdict & 1) &&
+		    (asked->calls || diff->names[i].type != TS_ROW_API))
 			return true;
 	return false;
+}
+
+static int complain_damage(const struct telling *telling)
+{
+	for (unsigned side = 0; side < 2; side++)
+		for (size_t i = 0; i < telling->n_runs[side]; i++) {
+			const struct ts_sbt_error *error =
+				ts_sbt_reader_error(telling->sources[side][i].reader);
+
+			if (!telling->diff->totals[side].is_damaged || !error->code)
+				continue;
+			ts_source_complain(telling->sources[side][i].path, TS_SBT_E_CORRUPT, error);
+			return TS_EXIT_BAD;
+		}
+	return TS_EXIT_OK;
 }
 
 static int tell(struct telling *telling)
@@ -353,19 +506,25 @@ static int tell(struct telling *telling)
 	struct ts_diff_options options = {.alpha = ALPHA,
 					  .least = (double)telling->asked->least_percent / 100,
 					  .max_slower = (size_t)telling->asked->limit};
-	struct ts_sbt_reader *const readers[2] = {telling->sources[0].reader,
-						  telling->sources[1].reader};
 	ts_cleanup(ts_diff_freep) struct ts_diff *diff = NULL;
+	struct ts_diff_runs runs[2];
 	Ts__Rpc__DiffReport report;
 	unsigned side;
+	size_t run;
 	int status, r;
 
-	for (side = 0; side < 2; side++)
-		options.sessions[side] = telling->sources[side].session;
-	r = ts_diff_read(readers, &options, &diff, &side);
+	for (side = 0; side < 2; side++) {
+		struct ts_sbt_reader **readers =
+			ts_pool_alloc(&telling->pool, telling->n_runs[side], sizeof(*readers));
+
+		for (run = 0; run < telling->n_runs[side]; run++)
+			readers[run] = telling->sources[side][run].reader;
+		runs[side] = (struct ts_diff_runs){readers, telling->n_runs[side]};
+	}
+	r = ts_diff_read(runs, &options, &diff, &side, &run);
 	if (r) {
-		ts_source_complain(telling->sources[side].path, r,
-				   ts_sbt_reader_error(readers[side]));
+		ts_source_complain(telling->sources[side][run].path, r,
+				   ts_sbt_reader_error(runs[side].readers[run]));
 		return TS_EXIT_BAD;
 	}
 	telling->diff = diff;
@@ -376,13 +535,10 @@ static int tell(struct telling *telling)
 		print_report(telling->asked, &report);
 		status = ts_finish_output(TS_EXIT_OK);
 	}
-	for (side = 0; !status && side < 2; side++)
-		if (diff->totals[side].is_damaged) {
-			ts_source_complain(telling->sources[side].path, TS_SBT_E_CORRUPT,
-					   ts_sbt_reader_error(readers[side]));
-			return TS_EXIT_BAD;
-		}
-	return status || !telling->asked->check || !has_finding(diff) ? status : TS_EXIT_FINDING;
+	status = status ? status : complain_damage(telling);
+	return status || !telling->asked->check || !has_finding(telling->asked, diff)
+		       ? status
+		       : TS_EXIT_FINDING;
 }
 
 static int apply_option(struct asked *asked, int option)
@@ -401,6 +557,9 @@ static int apply_option(struct asked *asked, int option)
 	case 'c':
 		asked->check = true;
 		return 0;
+	case 'a':
+		asked->calls = true;
+		return 0;
 	case 'm':
 		asked->mangled = true;
 		return 0;
@@ -415,16 +574,44 @@ static int apply_option(struct asked *asked, int option)
 	}
 }
 
+/* BEFORE AFTER, or BEFORE ... vs AFTER ... */
+static int open_sources(struct telling *telling, char **paths, size_t n)
+{
+	size_t n_before = n == 2 ? 1 : 0, first_after = 1;
+	int status = TS_EXIT_OK;
+
+	for (size_t i = 0; i < n && !n_before; i++)
+		if (!strcmp(paths[i], "vs")) {
+			n_before = i;
+			first_after = i + 1;
+		}
+	if (!n_before || first_after >= n || n_before > TS_DIFF_MAX_RUNS ||
+	    n - first_after > TS_DIFF_MAX_RUNS) {
+		ts_complain("takes two traces, or up to %u a side with `vs` between: "
+			    "`tsctl diff a1.sbt a2.sbt vs b1.sbt b2.sbt`",
+			    TS_DIFF_MAX_RUNS);
+		return TS_EXIT_BAD;
+	}
+	for (unsigned side = 0; side < 2; side++) {
+		size_t first = side ? first_after : 0, n_runs = side ? n - first_after : n_before;
+
+		telling->sources[side] =
+			ts_pool_alloc(&telling->pool, n_runs, sizeof(*telling->sources[side]));
+		for (size_t i = 0; !status && i < n_runs; i++) {
+			telling->n_runs[side]++;
+			status = ts_source_open(&telling->sources[side][i], paths[first + i], NULL);
+		}
+	}
+	return status;
+}
+
 static int run_diff(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{"limit", required_argument, NULL, 'n'},
-		{"least", required_argument, NULL, 'l'},
-		{"check", no_argument, NULL, 'c'},
-		{"mangled", no_argument, NULL, 'm'},
-		{"wide", no_argument, NULL, 'w'},
-		{"json", no_argument, NULL, 'j'},
-		{0},
+		{"limit", required_argument, NULL, 'n'}, {"least", required_argument, NULL, 'l'},
+		{"check", no_argument, NULL, 'c'},	 {"calls", no_argument, NULL, 'a'},
+		{"mangled", no_argument, NULL, 'm'},	 {"wide", no_argument, NULL, 'w'},
+		{"json", no_argument, NULL, 'j'},	 {0},
 	};
 	struct asked asked = {.limit = DEFAULT_LISTED, .least_percent = LEAST_PERCENT};
 	struct telling telling = {.asked = &asked, .pool = TS_TSCTL_POOL};
@@ -433,21 +620,17 @@ static int run_diff(int argc, char **argv)
 	while ((option = ts_option_next(argc, argv, ":n:wj", longs)) != -1)
 		if (apply_option(&asked, option))
 			return TS_EXIT_BAD;
-	if (argc - optind != 2) {
-		ts_complain("takes two traces: `tsctl diff before.sbt after.sbt`");
-		return TS_EXIT_BAD;
-	}
 	/* Without one names stay as they are. */
 	if (!asked.mangled)
 		(void)ts_demangler_new(&telling.demangler);
-	for (unsigned side = 0; !status && side < 2; side++)
-		status = ts_source_open(&telling.sources[side], argv[optind + (int)side], NULL);
+	status = open_sources(&telling, argv + optind, (size_t)(argc - optind));
 	if (!status)
 		status = tell(&telling);
+	for (unsigned side = 0; side < 2; side++)
+		for (size_t i = 0; i < telling.n_runs[side]; i++)
+			ts_source_deinit(&telling.sources[side][i]);
 	ts_pool_deinit(&telling.pool);
 	ts_demangler_free(telling.demangler);
-	for (unsigned side = 0; side < 2; side++)
-		ts_source_deinit(&telling.sources[side]);
 	return status;
 }
 
@@ -455,23 +638,26 @@ const struct ts_command ts_command_diff = {
 	.name = "diff",
 	.summary = "compare two traces of a program: what takes longer, and is it chance",
 	.help = "usage: tsctl diff [OPTION ...] BEFORE AFTER\n"
+		"       tsctl diff [OPTION ...] BEFORE ... vs AFTER ...\n"
 		"\n"
-		"Compares two traces of a program. By name: the durations of each kernel, kind\n"
-		"and size of copy, and function, tested for whether they differ by more than\n"
-		"chance (Mann-Whitney, p below 0.01 for all names together). One is slower or\n"
-		"faster where its median moved besides. Then operation by operation: where the\n"
-		"two first do something else, and what took longer than its counterpart.\n"
+		"Compares traces of a program: how much the GPU did and how long it took; then\n"
+		"each kernel, and each kind and size of copy. `slower` and `faster` are more than\n"
+		"chance (Mann-Whitney, p below 0.01 for all names together), and the median moved\n"
+		"in all runs. Then operation by operation, of the first runs: where they first do\n"
+		"something else, and what took longer.\n"
 		"\n"
 		"A test knows nothing of why: a GPU that ran at another clock is slower, too.\n"
-		"Record both alike, more than once.\n"
+		"Record both alike, and several times.\n"
 		"\n"
 		"      --least N     by how many percent a median has to move; 1 unless told\n"
 		"  -n, --limit N     lines of each list, 10 unless told; 0: names, no operations\n"
-		"      --check       exit with 1 where a name is slower, new or gone\n"
+		"      --check       exit with 1 where work of the GPU is slower, new, gone, done\n"
+		"                    more or fewer times, launched otherwise, or overlaps less\n"
+		"      --calls       list calls of the host, too; with --check they count\n"
 		"      --mangled     leave the names of kernels as the compiler made them\n"
 		"  -w, --wide        do not cut lines at the terminal's width\n"
 		"      --json        one JSON object, all names\n"
 		"\n"
-		"example: tsctl diff --check main.sbt branch.sbt\n",
+		"example: tsctl diff --check main1.sbt main2.sbt vs new1.sbt new2.sbt\n",
 	.run = run_diff,
 };

@@ -315,10 +315,12 @@ static struct ts_diff *compare_traces(struct making *a, struct making *b, size_t
 						.least = 0.01,
 						.max_slower = max_slower};
 	struct ts_sbt_reader *readers[2] = {end(a), end(b)};
+	const struct ts_diff_runs runs[2] = {{&readers[0], 1}, {&readers[1], 1}};
 	struct ts_diff *diff;
 	unsigned side;
+	size_t run;
 
-	ts_check_int(ts_diff_read(readers, &options, &diff, &side), 0);
+	ts_check_int(ts_diff_read(runs, &options, &diff, &side, &run), 0);
 	ts_sbt_reader_free(readers[0]);
 	ts_sbt_reader_free(readers[1]);
 	return diff;

@@ -219,9 +219,11 @@ TS_TEST(a_comparison_says_so)
 	for (enum lie lie = NONE; lie <= NO_KINDS; lie++) {
 		struct ts_sbt_reader *readers[2] = {read_trace(NONE), read_trace(lie)};
 		struct ts_diff *diff;
+		const struct ts_diff_runs runs[2] = {{&readers[0], 1}, {&readers[1], 1}};
 		unsigned side;
+		size_t run;
 
-		ts_check_int(ts_diff_read(readers, &options, &diff, &side), 0);
+		ts_check_int(ts_diff_read(runs, &options, &diff, &side, &run), 0);
 		check(&diff->totals[0].doubts, NONE);
 		check(&diff->totals[1].doubts, lie);
 		ts_diff_free(diff);
