@@ -187,10 +187,10 @@ static void read_stacks(struct ts_config *config)
 	const char *text = secure_getenv("TRACESMITH_STACKS");
 
 	config->stacks = !(text && !strcmp(text, "none"));
-	config->python_stacks = text && !strcmp(text, "python");
-	if (text && *text && config->stacks && !config->python_stacks && strcmp(text, "native"))
+	config->python_stacks = config->stacks && !(text && !strcmp(text, "native"));
+	if (text && *text && config->python_stacks && strcmp(text, "python"))
 		ts_debug(config,
-			 "TRACESMITH_STACKS=%s: it is native, python or none; native is taken",
+			 "TRACESMITH_STACKS=%s: it is python, native or none; python is taken",
 			 text);
 	text = secure_getenv("TRACESMITH_STACKS_CHECK");
 	config->check_stacks = text && !strcmp(text, "1");

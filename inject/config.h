@@ -5,7 +5,7 @@
  *	TRACESMITH_SOCKET      the daemon's socket; none else is tried
  *	TRACESMITH_OUTPUT      the file that a private daemon writes, or a service; %p is the process id
  *	TRACESMITH_DAEMON      the private daemon's program
- *	TRACESMITH_STACKS      native (the default), python (with the Python functions) or none
+ *	TRACESMITH_STACKS      python (the default: native, with the functions of Python programs), native or none
  *	TRACESMITH_STACKS_CHECK  1: unwinds every stack fully too; the trace tells how many differ (stack.h)
  *	TRACESMITH_LOSSLESS    1: a full ring is waited for, from the first call on
  *	TRACESMITH_START_LATER 1: nothing is recorded until it is asked for (`tsctl start`)

@@ -274,6 +274,106 @@ static bool driver_other(uint32_t cbid, const void *params, struct ts_access *re
 	}
 }
 
+static bool asked(struct ts_access *ret, uint64_t bytes)
+{
+	*ret = (struct ts_access){0, 0, bytes, 0, TS_ACCESS_ALLOC};
+	return bytes;
+}
+
+static bool runtime_alloc(uint32_t cbid, const void *params, struct ts_access *ret)
+{
+	switch (cbid) {
+	case TS_CUPTI_RUNTIME_CBID_cudaMalloc_v3020: {
+		const struct ts_cuda_malloc_params *p = params;
+
+		return asked(ret, p->size);
+	}
+	case TS_CUPTI_RUNTIME_CBID_cudaMallocHost_v3020: {
+		const struct ts_cuda_malloc_host_params *p = params;
+
+		return asked(ret, p->size);
+	}
+	case TS_CUPTI_RUNTIME_CBID_cudaHostAlloc_v3020: {
+		const struct ts_cuda_host_alloc_params *p = params;
+
+		return asked(ret, p->size);
+	}
+	case TS_CUPTI_RUNTIME_CBID_cudaMallocManaged_v6000: {
+		const struct ts_cuda_malloc_managed_params *p = params;
+
+		return asked(ret, p->size);
+	}
+	case TS_CUPTI_RUNTIME_CBID_cudaMallocAsync_v11020:
+	case TS_CUPTI_RUNTIME_CBID_cudaMallocAsync_ptsz_v11020: {
+		const struct ts_cuda_malloc_async_params *p = params;
+
+		return asked(ret, p->size);
+	}
+	case TS_CUPTI_RUNTIME_CBID_cudaMallocFromPoolAsync_v11020:
+	case TS_CUPTI_RUNTIME_CBID_cudaMallocFromPoolAsync_ptsz_v11020: {
+		const struct ts_cuda_malloc_from_pool_async_params *p = params;
+
+		return asked(ret, p->size);
+	}
+	default:
+		return false;
+	}
+}
+
+static bool driver_alloc(uint32_t cbid, const void *params, struct ts_access *ret)
+{
+	switch (cbid) {
+	case TS_CUPTI_DRIVER_CBID_cuMemAlloc_v2: {
+		const struct ts_cu_mem_alloc_params *p = params;
+
+		return asked(ret, p->byte_size);
+	}
+	case TS_CUPTI_DRIVER_CBID_cuMemAllocHost_v2: {
+		const struct ts_cu_mem_alloc_host_params *p = params;
+
+		return asked(ret, p->byte_size);
+	}
+	case TS_CUPTI_DRIVER_CBID_cuMemHostAlloc: {
+		const struct ts_cu_mem_host_alloc_params *p = params;
+
+		return asked(ret, p->byte_size);
+	}
+	case TS_CUPTI_DRIVER_CBID_cuMemAllocManaged: {
+		const struct ts_cu_mem_alloc_managed_params *p = params;
+
+		return asked(ret, p->byte_size);
+	}
+	case TS_CUPTI_DRIVER_CBID_cuMemAllocAsync:
+	case TS_CUPTI_DRIVER_CBID_cuMemAllocAsync_ptsz: {
+		const struct ts_cu_mem_alloc_async_params *p = params;
+
+		return asked(ret, p->byte_size);
+	}
+	case TS_CUPTI_DRIVER_CBID_cuMemAllocFromPoolAsync:
+	case TS_CUPTI_DRIVER_CBID_cuMemAllocFromPoolAsync_ptsz: {
+		const struct ts_cu_mem_alloc_from_pool_async_params *p = params;
+
+		return asked(ret, p->byte_size);
+	}
+	case TS_CUPTI_DRIVER_CBID_cuMemCreate: {
+		const struct ts_cu_mem_create_params *p = params;
+
+		return asked(ret, p->size);
+	}
+	default:
+		return false;
+	}
+}
+
+bool ts_access_of_alloc(uint32_t domain, uint32_t cbid, const void *params,
+			struct ts_access *ret_access)
+{
+	if (!params)
+		return false;
+	return domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_alloc(cbid, params, ret_access)
+							: driver_alloc(cbid, params, ret_access);
+}
+
 bool ts_access_of(uint32_t domain, uint32_t cbid, const void *params, struct ts_access *ret_access)
 {
 	if (!params)

@@ -186,7 +186,7 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 	}
 }
 
-/* A free that succeeds is told by CUPTI. */
+/* A free and an allocation that succeed are told by CUPTI. */
 static void record_access(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
 			  uint32_t cbid, const struct ts_cupti_callback_data *data, uint64_t op_id,
 			  int32_t result, uint64_t time)
@@ -195,7 +195,8 @@ static void record_access(struct ts_shim *shim, struct ts_thread *thread, uint32
 	struct ts_access access;
 
 	if (!ts_access_of(domain, cbid, data->function_params, &access) &&
-	    !ts_access_of_box(domain, cbid, data->function_params, result, &access))
+	    !ts_access_of_box(domain, cbid, data->function_params, result, &access) &&
+	    !(result && ts_access_of_alloc(domain, cbid, data->function_params, &access)))
 		return;
 	out = ts_thread_reserve(thread, TS_RECORD_ACCESS, sizeof(*out), shim->producer.clock, time);
 	if (!out)
@@ -268,7 +269,7 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 		ts_thread_commit(thread, sizeof(*out));
 	}
 	if (kind == TS_CUPTI_CLASS_MEMCPY || kind == TS_CUPTI_CLASS_MEMSET ||
-	    (result && kind == TS_CUPTI_CLASS_FREE))
+	    (result && (kind == TS_CUPTI_CLASS_FREE || kind == TS_CUPTI_CLASS_ALLOC)))
 		record_access(shim, thread, domain, cbid, data, op_id, result, end);
 	if (result)
 		return;

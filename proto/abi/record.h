@@ -277,6 +277,7 @@ enum ts_access_kind {
 	TS_ACCESS_SET = 2,
 	TS_ACCESS_FREE =
 		3, /* that failed: `dst` is what it was given. One that did not makes a FREE record */
+	TS_ACCESS_ALLOC = 4, /* that failed: `dst_bytes` is what it asked for */
 };
 
 /*

@@ -235,6 +235,7 @@ const char *ts_name_access_kind(uint32_t access)
 		[TS_ACCESS_COPY] = "copy",
 		[TS_ACCESS_SET] = "set",
 		[TS_ACCESS_FREE] = "failed_free",
+		[TS_ACCESS_ALLOC] = "failed_alloc",
 	};
 
 	return LOOK_UP(names, access);

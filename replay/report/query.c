@@ -7,6 +7,7 @@
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
 #include "replay/report/clockjson.h"
+#include "replay/report/errorsjson.h"
 #include "replay/report/graphjson.h"
 #include "replay/report/memoryjson.h"
 #include "replay/report/misusejson.h"
@@ -254,6 +255,11 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 	ts_misusejson_fill(query->resolver, &pool, misuses, asked->stacks, &report);
 	if (during)
 		ts_memoryjson_alive(query->resolver, &pool, during, limit, &report);
+	r = ts_errorsjson_make(query->resolver, &pool, query->session, &report.n_errors,
+			       &report.errors, &report.failed_calls, &is_damaged);
+	if (r)
+		return r;
+	report.has_failed_calls = report.failed_calls != 0;
 	TS_RPC_SET(&report, damaged, is_damaged);
 	return give(query, TS__RPC__ANSWER__BODY_MEMORY, &report.base);
 }

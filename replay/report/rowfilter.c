@@ -4,12 +4,11 @@
  */
 #include "replay/report/rowfilter.h"
 
+#include "replay/state/errors.h"
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
-
-/* CUDA_ERROR_NOT_READY, cudaErrorNotReady and hipErrorNotReady: what a query of an event answers. */
-#define NOT_READY 600
 
 static bool column(const struct ts_sbt_row *row, enum ts_role role, uint64_t *ret_value)
 {
@@ -26,7 +25,7 @@ bool ts_row_failed(const struct ts_sbt_row *row)
 {
 	switch (row->type) {
 	case TS_ROW_API:
-		return row->api->result && row->api->result != NOT_READY;
+		return ts_call_failed(row->api->result);
 	case TS_ROW_BLOCK_IO:
 		return row->block_io->result < 0;
 	case TS_ROW_DRIVER:

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What users ask first: each test is one question, and the command that answers it."""
 import json
-import re
-import statistics
-import unittest
+import sys
 
 import harness
 
@@ -105,6 +103,58 @@ class WhoLaunched(harness.Case):
         self.assertRegex(site['frame'], r'^launch \(gpu-driver\.c:\d+\)$')
         self.assertEqual(site['count'], stats['kernels'][0]['count'])
         self.assertRegex(harness.tsctl('view', '--stats', path).out, r'LAUNCHED BY +NAME\n.* launch \(gpu-driver\.c:\d+\) +saxpy')
+
+
+# Takes a memory that is there, four times, and one that is not, twice.
+HUNGRY = harness.DRIVER_PROGRAM + '''
+def take(n_bytes):
+    return cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(n_bytes))
+
+def train():
+    return take(60 << 30)
+
+for _ in range(4):
+    assert not take(30 << 30)
+assert train() == 2 and train() == 2
+'''
+
+
+class WhatFailed(harness.Case):
+    """The call, its error, when, from where, and what is known of the cause: the same in info, analyze and memory."""
+
+    def test_out_of_memory(self):
+        program = self.path('hungry.py')
+        with open(program, 'w', encoding='utf-8') as stream:
+            stream.write(HUNGRY)
+        result, path = self.record([sys.executable, program], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        for command in ('info', 'memory'):
+            report = json.loads(harness.tsctl(command, '--json', path).out)
+            (error,) = report['errors']
+            self.assertEqual((error['name'], error['error'], error['count'], error['bytes'], report['failed_calls']),
+                             ('cuMemAlloc_v2', 'CUDA_ERROR_OUT_OF_MEMORY', 2, 60 << 30, 2))
+            text = harness.tsctl(command, path).out
+            self.assertIn('Errors: 2 calls failed\n', text)
+            self.assertRegex(text, r'cuMemAlloc_v2 = CUDA_ERROR_OUT_OF_MEMORY, 60\.00 GiB asked for, at [0-9.]+ s, op \d+, thread \d+, 2 times\n'
+                                   r' +take \([^)]*hungry\.py:\d+\)\n +train \([^)]*hungry\.py:\d+\)\n +<module> ')
+        self.assertEqual([row['op_id'] for row in lines('view', '--json', '--errors', path)], [error['op_id'], error['op_id'] + 1])
+        self.assertEqual(json.loads(harness.tsctl('memory', '--json', path).out).get('misuses', []), [])
+
+    def test_illegal_address(self):
+        result, path = self.record([harness.app('faults', 'driver'), 'bounds'], '--vgpu', '-q')
+        self.assertNotEqual(result.status, 0, result)
+        (error,) = json.loads(harness.tsctl('analyze', '--json', path).out)['errors']
+        self.assertEqual((error['name'], error['error']), ('cuCtxSynchronize', 'CUDA_ERROR_ILLEGAL_ADDRESS'))
+        (suspect,) = error['suspects']
+        (kernel,) = [row for row in lines('view', '--json', '--type', 'kernel', path) if row['op_id'] == suspect['op_id']]
+        self.assertEqual((suspect['kernel'], kernel['name']), ('spill', 'spill'))
+        self.assertRegex(harness.tsctl('analyze', path).out, r'launched since the last wait:\n +op \d+ spill\n(.*\n)* +main [^ ]*/faults\.c:\d+\n')
+
+    def test_nothing_failed(self):
+        result, path = self.record([harness.app('saxpy', 'driver'), '1'], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        for command in ('info', 'analyze', 'memory'):
+            self.assertNotIn('failed', harness.tsctl(command, path).out)
 
 
 if __name__ == '__main__':

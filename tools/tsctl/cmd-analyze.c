@@ -5,6 +5,7 @@
 #include "proto/rpc/json.h"
 #include "replay/report/clockjson.h"
 #include "replay/report/doubtsjson.h"
+#include "replay/report/errorsjson.h"
 #include "replay/report/stackjson.h"
 #include "replay/report/timelinejson.h"
 #include "replay/state/analysis.h"
@@ -362,6 +363,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 			puts(verdicts[i].text);
 	if (!strcmp(report->verdict, "model_clock"))
 		ts_text_model_clock(stdout);
+	ts_text_errors(report->n_errors, report->errors, report->failed_calls, report->start_ns);
 	putchar('\n');
 	print_devices(report);
 	ts_text_clocks(report->clocks);
@@ -392,6 +394,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	struct teller teller = {.asked = asked, .pool = &pool};
 	Ts__Rpc__ClockBounds *clocks = NULL;
 	Ts__Rpc__AnalysisReport report;
+	bool damaged = false;
 	int status, r = ts_resolver_new(source->reader, &names, &resolver);
 
 	if (!r)
@@ -413,6 +416,13 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	teller.occupancies = occupancies;
 	make_report(&teller, &report);
 	report.clocks = clocks;
+	r = ts_errorsjson_make(resolver, &pool, source->session, &report.n_errors, &report.errors,
+			       &report.failed_calls, &damaged);
+	if (r) {
+		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
+		return TS_EXIT_BAD;
+	}
+	report.has_failed_calls = report.failed_calls != 0;
 	if (ts_source_n_halves(source))
 		TS_RPC_SET(&report, host_half_only, ts_source_n_halves(source));
 	if (asked->json) {

@@ -8,6 +8,7 @@
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/term.h"
+#include "tools/tsctl/texts.h"
 #include "tools/tsctl/traceinfo.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -515,6 +516,7 @@ static void print_info(const Ts__Rpc__TraceInfo *info, bool wide)
 		putchar('\n');
 	}
 	print_sessions(info, wide);
+	ts_text_errors(info->n_errors, info->errors, info->failed_calls, info->start_ns);
 	print_stops(info, wide);
 	print_captures(info);
 	print_devices(info, wide);

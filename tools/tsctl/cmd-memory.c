@@ -177,6 +177,7 @@ static void print_report(const void *data, const struct ts_about *about,
 								   : 0));
 	putchar('\n');
 	print_points(report);
+	ts_text_errors(report->n_errors, report->errors, report->failed_calls, origin_ns);
 	print_groups(report, asked->wide);
 	print_holders(asked, "Largest at the peak", report->peak_allocations, report->n_at_peak,
 		      report->at_peak);

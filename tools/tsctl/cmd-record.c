@@ -44,7 +44,7 @@ struct record {
 	const char *kernel_events; /* NULL: none */
 	const char *capture;	   /* NULL: timing; else as the shim takes it */
 	struct ts_rotation rotation;
-	bool no_stacks, python_stacks, no_symbols, lossless, start_later, quiet, force;
+	bool no_stacks, native_stacks, no_symbols, lossless, start_later, quiet, force;
 	bool system;	/* other processes too */
 	char **command; /* ends with NULL; empty: other processes alone */
 
@@ -90,10 +90,10 @@ static int parse_vgpu(struct record *record, const char *text)
 static int parse_stacks(struct record *record, const char *text)
 {
 	record->no_stacks = !strcmp(text, "none");
-	record->python_stacks = !strcmp(text, "python");
-	if (record->no_stacks || record->python_stacks || !strcmp(text, "native"))
+	record->native_stacks = !strcmp(text, "native");
+	if (record->no_stacks || record->native_stacks || !strcmp(text, "python"))
 		return 0;
-	ts_complain("--stacks %s: it is `native`, `python` or `none`", text);
+	ts_complain("--stacks %s: it is `python`, `native` or `none`", text);
 	return -EINVAL;
 }
 
@@ -448,8 +448,8 @@ static int build_environment(struct record *record)
 	if (!r)
 		r = ts_environ_set(env, "TRACESMITH_STACKS",
 				   record->no_stacks	   ? "none"
-				   : record->python_stacks ? "python"
-							   : "native");
+				   : record->native_stacks ? "native"
+							   : "python");
 	if (!r && record->capture)
 		r = ts_environ_set(env, TS_CAPTURE_ENVIRONMENT, record->capture);
 	/* Known before the daemon has the session: no ring may fill up meanwhile. */
@@ -971,7 +971,7 @@ const struct ts_command ts_command_record = {
 		"  -f, --force; -q, --quiet   replace FILE if it exists; no summary at the end\n"
 		"  -d, --duration TIME   stop recording after TIME (10, 500ms); COMMAND runs on\n"
 		"      --vgpu[=SPEC]     run on the virtual GPU: h200:2, ... (`tsctl devices`)\n"
-		"      --stacks KIND     host stacks: native (default), python or none\n"
+		"      --stacks KIND     host stacks: python (default), native or none\n"
 		"      --symbols WHEN    names for stacks: end, or none (`tsctl symbolize`)\n"
 		"      --kernel-events[=L]   all, or sched, faults, syscalls, stacks, block,\n"
 		"                        memory, driver; a threshold: sched:10us; or sched:count\n"

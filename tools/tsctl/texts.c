@@ -212,3 +212,59 @@ void ts_text_misuses(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns, bo
 		       " times a free failed, of what was neither allocated nor freed before.\n",
 		       report->failed_unknown_frees);
 }
+
+#define MAX_ERRORS 10u /* that are told */
+
+static void print_suspects(const Ts__Rpc__CallError *error)
+{
+	if (!error->n_suspects)
+		return;
+	printf("      %s\n", error->n_suspects == 1
+				     ? "the kernel that was launched since the last wait:"
+				     : "kernels launched since the last wait, the last one first:");
+	for (size_t i = 0; i < error->n_suspects; i++) {
+		printf("        op %" PRIu64 " ", error->suspects[i]->op_id);
+		ts_out_text(stdout, error->suspects[i]->kernel ? error->suspects[i]->kernel
+							       : "a kernel that did not come back");
+		putchar('\n');
+		if (error->suspects[i]->stack)
+			ts_text_stack(error->suspects[i]->stack, 10);
+	}
+}
+
+void ts_text_errors(size_t n, Ts__Rpc__CallError *const *errors, uint64_t failed_calls,
+		    uint64_t origin_ns)
+{
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (!n)
+		return;
+	printf("\n%sErrors%s: %s call%s failed\n", ts_term_style(stdout, TS_STYLE_BOLD),
+	       ts_term_style(stdout, TS_STYLE_PLAIN), ts_out_count(figure, failed_calls),
+	       failed_calls == 1 ? "" : "s");
+	for (size_t i = 0; i < n && i < MAX_ERRORS; i++) {
+		const Ts__Rpc__CallError *error = errors[i];
+
+		printf("  ");
+		ts_out_text(stdout, error->name);
+		printf(" = ");
+		ts_out_text(stdout, error->error);
+		if (error->has_bytes)
+			printf(", %s asked for", ts_out_bytes(figure, error->bytes));
+		printf(", at %s s, op %" PRIu64,
+		       ts_out_seconds(figure, error->start_ns > origin_ns
+						      ? error->start_ns - origin_ns
+						      : 0),
+		       error->op_id);
+		if (error->has_tid)
+			printf(", thread %" PRIu32, error->tid);
+		if (error->count > 1)
+			printf(", %s times", ts_out_count(figure, error->count));
+		putchar('\n');
+		print_suspects(error);
+		if (error->stack)
+			ts_text_stack(error->stack, 6);
+	}
+	if (n > MAX_ERRORS)
+		printf("  and %zu more: `tsctl view --errors` lists all\n", n - MAX_ERRORS);
+}

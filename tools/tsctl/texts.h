@@ -21,3 +21,6 @@ void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts);
 /* What was named after it was freed, and pools; nothing where there is nothing to tell. */
 void ts_text_misuses(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns, bool stacks,
 		     bool wide);
+/* Calls that failed; nothing where there are none. */
+void ts_text_errors(size_t n, Ts__Rpc__CallError *const *errors, uint64_t failed_calls,
+		    uint64_t origin_ns);

@@ -10,6 +10,7 @@
 #include "proto/rpc/json.h"
 #include "replay/report/aggregate.h"
 #include "replay/report/ended.h"
+#include "replay/report/errorsjson.h"
 #include "replay/report/names.h"
 #include "replay/state/doubts.h"
 #include "tools/tsctl/why.h"
@@ -279,6 +280,21 @@ static int fill_aggregates(struct maker *maker, Ts__Rpc__TraceInfo *info, size_t
 	maker->damaged |= ts_sbt_totals_damaged(totals) != 0;
 	ts_aggregates_messages(kernels, maker->pool, max_kernels, &info->n_kernels, &info->kernels);
 	ts_aggregates_messages(copies, maker->pool, 0, &info->n_copies, &info->copies);
+	return 0;
+}
+
+static int fill_errors(struct maker *maker, Ts__Rpc__TraceInfo *info)
+{
+	uint64_t failed_calls;
+	bool damaged = false;
+	int r = ts_errorsjson_make(maker->resolver, maker->pool, maker->session, &info->n_errors,
+				   &info->errors, &failed_calls, &damaged);
+
+	if (r)
+		return r;
+	maker->damaged |= damaged;
+	if (failed_calls)
+		TS_RPC_SET(info, failed_calls, failed_calls);
 	return 0;
 }
 
@@ -562,6 +578,7 @@ int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t s
 	if (r)
 		return r;
 	r = fill_aggregates(&maker, ret_info, max_kernels);
+	r = r ? r : fill_errors(&maker, ret_info);
 	if (r)
 		return r;
 	*ret_damaged = maker.damaged;

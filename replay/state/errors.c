@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The calls in their order. Launches since the last wait lie in a ring for each session that has any.
+ */
+#include "replay/state/errors.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/state/map.h"
+
+#define NONE TS_STATE_MAP_NONE
+
+/* CUDA_ERROR_NOT_READY, cudaErrorNotReady, hipErrorNotReady: what a query of an event answers. */
+#define NOT_READY 600
+
+/* Launches since the last wait, of one session. */
+struct since {
+	struct ts_error_suspect at[TS_ERRORS_MAX_SUSPECTS];
+	uint64_t n;
+	bool is_told; /* its first error of this kind is */
+};
+
+struct reading {
+	struct ts_call_errors *errors;
+	struct ts_state_map by_call;  /* group by hash: session and what the call was */
+	struct ts_state_map asked;    /* group by the operation that is the first of it */
+	struct ts_state_map sessions; /* index into `since` */
+	struct since *since;
+	size_t n_since;
+};
+
+bool ts_call_failed(int32_t result)
+{
+	return result && result != NOT_READY;
+}
+
+/* The numbers of the driver and of the runtime are the same for these, and HIP's, too. */
+static bool is_of_kernel(int32_t result)
+{
+	static const int32_t results[] = {
+		700, /* illegal address */
+		702, /* timeout */
+		710, /* assertion */
+		714, /* hardware stack */
+		715, /* illegal instruction */
+		716, /* misaligned address */
+		717, /* invalid address space */
+		718, /* invalid program counter */
+		719, /* launch failure */
+	};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(results); i++)
+		if (results[i] == result)
+			return true;
+	return false;
+}
+
+void ts_call_errors_free(struct ts_call_errors *errors)
+{
+	if (!errors)
+		return;
+	for (size_t i = 0; i < errors->n; i++)
+		free(errors->at[i].suspects);
+	free(errors->at);
+	free(errors);
+}
+
+static void reading_deinit(struct reading *reading)
+{
+	ts_state_map_deinit(&reading->by_call);
+	ts_state_map_deinit(&reading->asked);
+	ts_state_map_deinit(&reading->sessions);
+	free(reading->since);
+}
+
+static struct since *since_of(struct reading *reading, uint32_t session)
+{
+	uint32_t at = ts_state_map_find(&reading->sessions, session, 0);
+	struct since *more;
+
+	if (at != NONE)
+		return &reading->since[at];
+	more = reallocarray(reading->since, reading->n_since + 1, sizeof(*more));
+	if (!more)
+		return NULL;
+	reading->since = more;
+	more[reading->n_since] = (struct since){0};
+	if (ts_state_map_set(&reading->sessions, session, 0, (uint32_t)reading->n_since))
+		return NULL;
+	return &more[reading->n_since++];
+}
+
+static int set_suspects(struct since *since, struct ts_call_error *error)
+{
+	size_t n = since->n < TS_ERRORS_MAX_SUSPECTS ? (size_t)since->n : TS_ERRORS_MAX_SUSPECTS;
+
+	since->is_told = true;
+	error->suspects = calloc(n + 1, sizeof(*error->suspects));
+	if (!error->suspects)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		error->suspects[i] = since->at[(since->n - 1 - i) % TS_ERRORS_MAX_SUSPECTS];
+	error->n_suspects = n;
+	return 0;
+}
+
+static bool is_same(const struct ts_call_error *error, uint32_t session,
+		    const struct ts_row_api *api)
+{
+	return error->session == session && error->domain == api->domain &&
+	       error->cbid == api->cbid && error->result == api->result &&
+	       error->stack == api->stack;
+}
+
+static int take_failed(struct reading *reading, uint32_t session, const struct ts_row_api *api)
+{
+	struct ts_call_errors *errors = reading->errors;
+	uint64_t key = ((uint64_t)api->domain << 16 | api->cbid) * UINT64_C(0x9E3779B97F4A7C15) ^
+		       (uint64_t)(uint32_t)api->result << 32 ^ api->stack;
+	struct since *since = since_of(reading, session);
+	struct ts_call_error *error;
+	uint32_t at;
+	int r;
+
+	if (!since)
+		return -ENOMEM;
+	errors->n_calls++;
+	/* Two that have one key are one group: the first of them. */
+	at = ts_state_map_find(&reading->by_call, session, key);
+	if (at != NONE && is_same(&errors->at[at], session, api)) {
+		errors->at[at].count++;
+		return 0;
+	}
+	if (at != NONE || errors->n == TS_ERRORS_MAX)
+		return 0;
+	error = &errors->at[errors->n];
+	*error = (struct ts_call_error){
+		.session = session,
+		.domain = api->domain,
+		.cbid = api->cbid,
+		.result = api->result,
+		.stack = api->stack,
+		.thread = api->thread,
+		.count = 1,
+		.start_ns = api->start_ns,
+		.op_id = api->op_id,
+	};
+	r = ts_state_map_set(&reading->by_call, session, key, (uint32_t)errors->n);
+	r = r ? r : ts_state_map_set(&reading->asked, session, api->op_id, (uint32_t)errors->n);
+	errors->n++;
+	if (!r && is_of_kernel(api->result) && !since->is_told)
+		r = set_suspects(since, error);
+	return r;
+}
+
+static int take_call(struct reading *reading, uint32_t session, const struct ts_row_api *api)
+{
+	struct since *since;
+
+	if (ts_call_failed(api->result))
+		return take_failed(reading, session, api);
+	if (!(api->flags & TS_API_EXPECTS_DEVICE))
+		return 0;
+	since = since_of(reading, session);
+	if (!since)
+		return -ENOMEM;
+	since->at[since->n++ % TS_ERRORS_MAX_SUSPECTS] =
+		(struct ts_error_suspect){.op_id = api->op_id, .stack = api->stack};
+	return 0;
+}
+
+static void take_access(struct reading *reading, uint32_t session, const struct ts_row_access *row)
+{
+	uint32_t at;
+
+	if (row->access != TS_ACCESS_ALLOC)
+		return;
+	at = ts_state_map_find(&reading->asked, session, row->op_id);
+	if (at != NONE)
+		reading->errors->at[at].bytes = row->dst_bytes;
+}
+
+static int take_row(struct reading *reading, const struct ts_sbt_row *row)
+{
+	uint32_t at;
+
+	if (row->type == TS_ROW_API)
+		return take_call(reading, row->session, row->api);
+	if (row->type == TS_ROW_ACCESS) {
+		take_access(reading, row->session, row->access);
+		return 0;
+	}
+	/* A wait that failed cleared nothing. */
+	at = ts_state_map_find(&reading->sessions, row->session, 0);
+	if (at != NONE &&
+	    ts_state_map_find(&reading->asked, row->session, row->sync->op_id) == NONE)
+		reading->since[at].n = 0;
+	return 0;
+}
+
+static int read_rows(struct ts_call_errors *errors, struct ts_sbt_reader *reader,
+		     const struct ts_sbt_cursor_options *options,
+		     int (*take)(void *data, const struct ts_sbt_row *row), void *data)
+{
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_sbt_row row;
+	int r = ts_sbt_cursor_new(reader, options, &cursor);
+
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (r == TS_SBT_E_CORRUPT || r == TS_SBT_E_VERSION) {
+			errors->is_damaged = true;
+			r = 0;
+			continue;
+		}
+		r = r ? r : take(data, &row);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+static int take_first(void *data, const struct ts_sbt_row *row)
+{
+	return take_row(data, row);
+}
+
+/* What came of the suspects. */
+static int take_device_row(void *data, const struct ts_sbt_row *row)
+{
+	struct ts_call_errors *errors = data;
+	/* The three types begin alike (sbt/schema.h). */
+	uint64_t op_id = row->kernel->op_id;
+
+	for (size_t i = 0; i < errors->n; i++)
+		for (size_t j = 0; j < errors->at[i].n_suspects; j++) {
+			struct ts_error_suspect *suspect = &errors->at[i].suspects[j];
+
+			if (errors->at[i].session != row->session || suspect->op_id != op_id)
+				continue;
+			suspect->kernel = row->type == TS_ROW_KERNEL ? row->kernel->name : 0;
+			suspect->is_other = row->type != TS_ROW_KERNEL;
+		}
+	return 0;
+}
+
+static int name_suspects(struct ts_call_errors *errors, struct ts_sbt_reader *reader,
+			 uint32_t session)
+{
+	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_KERNEL) |
+							       TS_ROW_BIT(TS_ROW_MEMCPY) |
+							       TS_ROW_BIT(TS_ROW_MEMSET),
+						      .session = session};
+	bool any = false;
+	int r;
+
+	for (size_t i = 0; i < errors->n; i++)
+		any = any || errors->at[i].n_suspects;
+	r = any ? read_rows(errors, reader, &options, take_device_row, errors) : 0;
+	for (size_t i = 0; i < errors->n; i++) {
+		struct ts_call_error *error = &errors->at[i];
+		size_t n = 0;
+
+		for (size_t j = 0; j < error->n_suspects; j++)
+			if (!error->suspects[j].is_other)
+				error->suspects[n++] = error->suspects[j];
+		error->n_suspects = n;
+	}
+	return r;
+}
+
+int ts_call_errors_read(struct ts_sbt_reader *reader, uint32_t session,
+			struct ts_call_errors **ret_errors)
+{
+	const struct ts_sbt_cursor_options options = {
+		.types = TS_ROW_BIT(TS_ROW_API) | TS_ROW_BIT(TS_ROW_SYNC) |
+			 TS_ROW_BIT(TS_ROW_ACCESS),
+		.session = session,
+	};
+	ts_cleanup(ts_call_errors_freep) struct ts_call_errors *errors = calloc(1, sizeof(*errors));
+	struct reading reading = {.errors = errors};
+	int r;
+
+	if (!errors)
+		return -ENOMEM;
+	errors->at = calloc(TS_ERRORS_MAX, sizeof(*errors->at));
+	r = errors->at ? read_rows(errors, reader, &options, take_first, &reading) : -ENOMEM;
+	r = r ? r : name_suspects(errors, reader, session);
+	reading_deinit(&reading);
+	if (!r)
+		*ret_errors = ts_take_ptr(errors);
+	return r;
+}
