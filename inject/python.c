@@ -99,15 +99,13 @@ static bool check_table(struct ts_python *python, const struct ts_python_layout 
 	return true;
 }
 
-void ts_python_look(struct ts_python *python)
+static void look(struct ts_python *python)
 {
 	const char *(*get_version)(void);
 	const char *version;
 	void *evaluator;
 	unsigned minor, i;
 
-	if (python->state != TS_PYTHON_NOT_FOUND)
-		return;
 	*(void **)&get_version = dlsym(RTLD_DEFAULT, "Py_GetVersion");
 	*(void **)&python->this_thread = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
 	*(void **)&python->line = dlsym(RTLD_DEFAULT, "PyCode_Addr2Line");
@@ -138,6 +136,18 @@ void ts_python_look(struct ts_python *python)
 		return;
 	}
 	__atomic_store_n(&python->state, TS_PYTHON_FOUND, __ATOMIC_RELEASE);
+}
+
+void ts_python_look(struct ts_python *python)
+{
+	if (__atomic_load_n(&python->state, __ATOMIC_RELAXED) != TS_PYTHON_NOT_FOUND)
+		return;
+	/* One thread at a time; the others go on without: what they miss, they see at the next library. */
+	if (__atomic_exchange_n(&python->is_looking, 1, __ATOMIC_ACQUIRE))
+		return;
+	if (__atomic_load_n(&python->state, __ATOMIC_RELAXED) == TS_PYTHON_NOT_FOUND)
+		look(python);
+	__atomic_store_n(&python->is_looking, 0, __ATOMIC_RELEASE);
 }
 
 static bool read_word(const struct reader *reader, uintptr_t at, uintptr_t *ret_word)

@@ -33,7 +33,8 @@ enum ts_python_state {
 };
 
 struct ts_python {
-	uint32_t state; /* enum ts_python_state */
+	uint32_t state;	     /* enum ts_python_state */
+	uint32_t is_looking; /* a thread is in ts_python_look() */
 	char why[128];
 	const struct ts_python_layout *layout;
 	uintptr_t evaluator, evaluator_end; /* its code; before 3.10 */

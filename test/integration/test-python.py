@@ -31,7 +31,7 @@ class Python(harness.Case):
                 for row in launches], trace
 
     def test_functions_and_lines(self):
-        found, trace = self.functions('--stacks', 'python')
+        found, trace = self.functions()
         definition, = line_of('def launch(')
         for functions in found:
             self.assertEqual([function.split(' ')[0] for function in functions[:3]], ['call', 'launch', 'work'])
@@ -43,8 +43,8 @@ class Python(harness.Case):
         counters = {row['name']: row['value'] for row in trace.of('counter')}
         self.assertGreater(counters['stacks with Python functions'], 0)
 
-    def test_native_is_the_default(self):
-        for functions in self.functions()[0]:
+    def test_native_alone(self):
+        for functions in self.functions('--stacks', 'native')[0]:
             self.assertEqual(functions, [])
 
 

@@ -25,11 +25,13 @@
 #define BUSY_SHARE 0.8
 /* A host that is late by less cannot launch faster; by more it does something else. */
 #define LAUNCH_GAP_NS UINT64_C(50000)
+/* Of the whole: a finding that can gain less is left out of the text. */
+#define LEAST_GAIN 0.01
 
 struct asked {
 	const char *session;
 	unsigned long long limit;
-	bool json, stacks;
+	bool json, stacks, all;
 };
 
 struct teller {
@@ -155,6 +157,29 @@ static bool has_example(const struct ts_analysis *analysis, uint32_t finding,
 	return false;
 }
 
+/* At most; see the message. */
+static uint64_t gain_of(const struct teller *teller, uint32_t finding,
+			const struct ts_analysis_sum *sum)
+{
+	uint64_t all_ns = teller->timeline->to_ns - teller->timeline->from_ns, ns = sum->ns;
+
+	if (finding == TS_ANALYSIS_PAGEABLE_COPY)
+		ns /= 2;
+	else if (finding == TS_ANALYSIS_SERIALISED)
+		ns = teller->analysis->findings[TS_ANALYSIS_SERIALISED].ns;
+	return ns < all_ns ? ns : all_ns;
+}
+
+static int compare_findings(const void *a, const void *b)
+{
+	const Ts__Rpc__AnalysisFinding *x = *(Ts__Rpc__AnalysisFinding *const *)a;
+	const Ts__Rpc__AnalysisFinding *y = *(Ts__Rpc__AnalysisFinding *const *)b;
+
+	if (x->gain_ns != y->gain_ns)
+		return x->gain_ns < y->gain_ns ? 1 : -1;
+	return strcmp(x->finding, y->finding);
+}
+
 static Ts__Rpc__AnalysisFinding *add_finding(struct teller *teller, const char *name,
 					     uint32_t finding, const struct ts_timeline_device *of,
 					     const struct ts_analysis_sum *sum)
@@ -166,6 +191,7 @@ static Ts__Rpc__AnalysisFinding *add_finding(struct teller *teller, const char *
 	TS_RPC_SET(message, count, sum->count);
 	TS_RPC_SET(message, ns, sum->ns);
 	TS_RPC_SET(message, bytes, sum->bytes);
+	TS_RPC_SET(message, gain_ns, gain_of(teller, finding, sum));
 	message->advice = (char *)advices[finding];
 	add_examples(teller, finding, of, message);
 	return message;
@@ -195,6 +221,7 @@ static void add_findings(struct teller *teller, Ts__Rpc__AnalysisReport *report)
 					    ts_analysis_finding_name(TS_ANALYSIS_SERIALISED),
 					    TS_ANALYSIS_SERIALISED, device, &sum);
 	}
+	qsort(report->findings, report->n_findings, sizeof(*report->findings), compare_findings);
 }
 
 static Ts__Rpc__Occupancy *find_occupancy(struct teller *teller, uint32_t name)
@@ -314,7 +341,8 @@ static void print_kernels(const Ts__Rpc__AnalysisReport *report)
 	}
 }
 
-static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFinding *finding)
+static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFinding *finding,
+			  uint64_t all_ns)
 {
 	static const char *const texts[][2] = {
 		{"tiny_copy", "copies of less than 4 KiB between host and device"},
@@ -325,7 +353,9 @@ static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFind
 	};
 	char count[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES];
 
-	printf("\n%s ", ts_out_count(count, finding->count));
+	printf("\n%sUp to %.0f %%%s: %s ", ts_term_style(stdout, TS_STYLE_BOLD),
+	       percent(finding->gain_ns, all_ns), ts_term_style(stdout, TS_STYLE_PLAIN),
+	       ts_out_count(count, finding->count));
 	for (size_t i = 0; i < TS_ARRAY_LEN(texts); i++)
 		if (!strcmp(texts[i][0], finding->finding))
 			fputs(texts[i][1], stdout);
@@ -344,6 +374,29 @@ static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFind
 	}
 }
 
+/* What to do comes first, and what brings the most. */
+static void print_findings(const struct asked *asked, const Ts__Rpc__AnalysisReport *report)
+{
+	uint64_t all_ns = report->end_ns - report->start_ns;
+	size_t n_small = 0;
+
+	for (size_t i = 0; i < report->n_findings; i++) {
+		const Ts__Rpc__AnalysisFinding *finding = report->findings[i];
+
+		if (!asked->all && (double)finding->gain_ns < LEAST_GAIN * (double)all_ns)
+			n_small++;
+		else
+			print_finding(asked, finding, all_ns);
+	}
+	if (!report->n_findings)
+		puts("\nNo wasted waits, no tiny or pageable copies, no streams that hold each other "
+		     "up.");
+	else if (n_small)
+		printf("\n%zu finding%s of less than 1 %% of the time %s left out: --all lists %s.\n",
+		       n_small, n_small == 1 ? "" : "s", n_small == 1 ? "is" : "are",
+		       n_small == 1 ? "it" : "them");
+}
+
 static void print_report(const struct asked *asked, const struct ts_source *source,
 			 const Ts__Rpc__AnalysisReport *report)
 {
@@ -356,7 +409,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 		puts(": no operation of a GPU there; `tsctl info` tells what is.");
 		return;
 	}
-	printf(": %s of work of GPUs\n",
+	printf(": %s from the first operation of a GPU to the last\n",
 	       ts_out_duration(figure, report->end_ns - report->start_ns));
 	for (size_t i = 0; i < TS_ARRAY_LEN(verdicts); i++)
 		if (!strcmp(verdicts[i].verdict, report->verdict))
@@ -364,6 +417,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	if (!strcmp(report->verdict, "model_clock"))
 		ts_text_model_clock(stdout);
 	ts_text_errors(report->n_errors, report->errors, report->failed_calls, report->start_ns);
+	print_findings(asked, report);
 	putchar('\n');
 	print_devices(report);
 	ts_text_clocks(report->clocks);
@@ -373,11 +427,6 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 		       ts_out_count(count, report->syncs),
 		       ts_out_duration(figure, report->syncs_ns));
 	print_kernels(report);
-	for (size_t i = 0; i < report->n_findings; i++)
-		print_finding(asked, report->findings[i]);
-	if (!report->n_findings)
-		puts("\nNo wasted waits, no tiny or pageable copies, no streams that hold each other "
-		     "up.");
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
@@ -441,11 +490,9 @@ static int tell(const struct asked *asked, struct ts_source *source)
 static int run_analyze(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{"limit", required_argument, NULL, 'n'},
-		{"no-stacks", no_argument, NULL, 'S'},
-		{"session", required_argument, NULL, 's'},
-		{"json", no_argument, NULL, 'j'},
-		{0},
+		{"limit", required_argument, NULL, 'n'}, {"no-stacks", no_argument, NULL, 'S'},
+		{"all", no_argument, NULL, 'a'},	 {"session", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},	 {0},
 	};
 	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
 	struct asked asked = {.limit = DEFAULT_LISTED, .stacks = true};
@@ -462,6 +509,8 @@ static int run_analyze(int argc, char **argv)
 			asked.session = optarg;
 		} else if (option == 'S') {
 			asked.stacks = false;
+		} else if (option == 'a') {
+			asked.all = true;
 		} else if (option == 'j') {
 			asked.json = true;
 		} else {
@@ -483,9 +532,10 @@ const struct ts_command ts_command_analyze = {
 		"Tells whether kernels, copies, launches or the host took the time; the kernels\n"
 		"that took the most; and what is worth changing: waits for nothing, tiny copies,\n"
 		"copies of pageable memory, streams that hold each other up, with the stacks that\n"
-		"they come from.\n"
+		"they come from. What can gain the most comes first.\n"
 		"\n"
 		"  -n, --limit N     kernels, and stacks of each finding; 5 unless told\n"
+		"      --all         findings of less than 1 % of the time, too\n"
 		"      --no-stacks   without the stacks\n"
 		"  -s, --session N   a session of the daemon, by number or pid\n"
 		"      --json        one JSON object\n"

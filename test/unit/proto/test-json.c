@@ -59,7 +59,8 @@ TS_TEST(maps_enums_bytes_and_nesting)
 		json.data,
 		"{\"sessions\": [{\"state\": \"died\", \"id\": \"00abff\", \"counts\": {}, "
 		"\"lost\": {\"ring_full\": 3, \"disk\": 1}}], \"devices\": [], \"counts\": {}, "
-		"\"lost\": {}, \"metadata\": {}, \"kernels\": [], \"copies\": [], \"columns\": []}");
+		"\"lost\": {}, \"metadata\": {}, \"kernels\": [], \"copies\": [], \"columns\": [], "
+		"\"errors\": []}");
 	/* A value that a newer peer knows prints as its number. */
 	session.state = (Ts__Rpc__SessionState)99;
 	ts_json_clear(&json);
