@@ -105,6 +105,17 @@ static int types(char *const *names, size_t n, uint64_t *ret_types)
 	return 0;
 }
 
+static bool is_outside(const struct query *query, uint64_t ns)
+{
+	struct ts_sbt_summary summary;
+
+	/* Of one that is written still, or was cut off, nobody knows how long it lasts. */
+	if (ts_sbt_reader_state(query->reader) != TS_SBT_FINISHED ||
+	    ts_sbt_reader_summary(query->reader, 0, &summary))
+		return false;
+	return ns > summary.latest_ns || ns < ts_sbt_reader_origin_ns(query->reader);
+}
+
 static int run_state(struct query *query, const Ts__Rpc__Query__State *asked)
 {
 	ts_cleanup(ts_state_freep) struct ts_state *state = NULL;
@@ -114,6 +125,8 @@ static int run_state(struct query *query, const Ts__Rpc__Query__State *asked)
 
 	if (!asked->at)
 		return TS_QUERY_E_UNKNOWN;
+	if (is_outside(query, absolute(query, asked->at)))
+		return TS_QUERY_E_OUTSIDE;
 	r = resolve(query, asked->mangled, false, 0);
 	if (!r)
 		r = ts_state_at(query->reader, query->session, absolute(query, asked->at), &state);
@@ -387,6 +400,10 @@ void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,
 
 	if (r == TS_QUERY_E_WINDOW)
 		snprintf(ret_why, n, "the window ends before it begins");
+	else if (r == TS_QUERY_E_OUTSIDE)
+		snprintf(ret_why, n,
+			 "%.72s has nothing at that time: `tsctl info` tells how long it lasts",
+			 path);
 	else if (r == TS_QUERY_E_TYPE)
 		snprintf(ret_why, n, "there is no type of row of such a name");
 	else if (r == TS_QUERY_E_UNKNOWN)

@@ -15,7 +15,8 @@
 #define TS_QUERY_E_TYPE	  101 /* there is no type of row of that name */
 #define TS_QUERY_E_UNKNOWN \
 	102 /* a question that this version does not know, or one without what it is about */
-#define TS_QUERY_E_MANY 103 /* it asks for more parts or lines than an answer holds */
+#define TS_QUERY_E_MANY	   103 /* it asks for more parts or lines than an answer holds */
+#define TS_QUERY_E_OUTSIDE 104 /* of a moment before the trace or after it */
 
 struct ts_executor;
 struct ts_underway;

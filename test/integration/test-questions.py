@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What users ask first: each test is one question, and the command that answers it."""
 import json
+import os
 import sys
 
 import harness
@@ -155,6 +156,52 @@ class WhatFailed(harness.Case):
         self.assertEqual(result.status, 0, result)
         for command in ('info', 'analyze', 'memory'):
             self.assertNotIn('failed', harness.tsctl(command, path).out)
+
+
+class SmallThings(harness.Case):
+    """What surprised people who came from other tools."""
+
+    @classmethod
+    def setUpClass(cls):
+        case = harness.Case()
+        case.setUp()
+        cls.addClassCleanup(case.doCleanups)
+        result, cls.path = case.record([harness.app('saxpy', 'driver'), '1'], '--vgpu', '--capture', 'replay', '-q')
+        assert result.status == 0, result
+
+    def refused(self, *argv):
+        result = harness.tsctl(*argv)
+        self.assertEqual((result.status, result.out, len(result.err.splitlines())), (2, '', 1), result)
+        return result.err
+
+    def test_moments_outside(self):
+        self.assertIn('nothing at that time', self.refused('state', '--at', '1000s', self.path))
+        self.assertIn('nothing at that time', self.refused('state', '--json', '--at', '@1', self.path))
+        self.assertIn('nothing in that window', self.refused('cut', '--from', '1000s', '--to', '2000s', '-o', self.empty(), self.path))
+        self.assertFalse(os.path.exists(self.empty()))
+
+    def empty(self):
+        return os.path.join(os.path.dirname(self.path), 'empty.sbt')
+
+    def test_graph_has_json(self):
+        graph = harness.tsctl('graph', '--json', self.path)
+        self.assertEqual(graph.out, harness.tsctl('graph', '--format', 'json', self.path).out)
+        self.assertTrue(graph.out.startswith('{'))
+
+    def test_force_is_what_f_means(self):
+        for command in ('graph', 'export'):
+            self.assertIn('unknown option -f', self.refused(command, '-f', 'json', self.path))
+
+    def test_check_without_a_value(self):
+        everything = harness.tsctl('replay', '--on', 'vgpu', '--check', self.path)
+        self.assertEqual(everything.status, 0, everything)
+        for options in (('--check=all',), ('--check', 'all')):
+            self.assertEqual(harness.tsctl('replay', '--on', 'vgpu', *options, self.path).out.splitlines()[-1], everything.out.splitlines()[-1])
+        self.assertIn('checked for races, init, bounds, order: nothing found', everything.out)
+        self.assertIn('checked for races: nothing found', harness.tsctl('replay', '--on', 'vgpu', '--check', 'races', self.path).out)
+
+    def test_fixed_values_are_listed(self):
+        self.assertIn('`emulate`, `vgpu`, `cuda`', self.refused('replay', '--on', 'bogus', self.path))
 
 
 if __name__ == '__main__':

@@ -72,7 +72,7 @@ class State(harness.Case):
         allocs = [row['start_ns'] for row in trace.of('alloc')]
         states = []
         for at_ns in (rows[0]['start_ns'], rows[len(rows) // 3]['start_ns'] - 1, middle['start_ns'],
-                      middle['end_ns'], rows[-1]['end_ns'] - 1, trace.info['end_ns'] + 1,
+                      middle['end_ns'], rows[-1]['end_ns'] - 1, trace.info['end_ns'],
                       allocs[-1] if allocs else middle['end_ns'] + 1):
             states.append(self.check_instant(trace, at_ns))
         self.check_checkpoints(trace)

@@ -423,8 +423,8 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	ts_text_clocks(report->clocks);
 	ts_text_doubts(stdout, "", report->doubts);
 	if (report->syncs)
-		printf("The host waited %s times for a GPU, %s in all.\n",
-		       ts_out_count(count, report->syncs),
+		printf("The host waited %s time%s for a GPU, %s in all.\n",
+		       ts_out_count(count, report->syncs), report->syncs == 1 ? "" : "s",
 		       ts_out_duration(figure, report->syncs_ns));
 	print_kernels(report);
 }

@@ -3,6 +3,7 @@
  * tsctl cut: a window of a trace as a trace of its own.
  */
 #include "tools/tsctl/copyout.h"
+#include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/times.h"
 #include "tools/tsctl/tsctl.h"
@@ -145,6 +146,23 @@ static int set_window(struct cut *cut, struct ts_sbt_copy_options *options)
 	return -EINVAL;
 }
 
+/* A trace of nothing is a mistake in the window. */
+static int check_window(const struct cut *cut, const struct ts_sbt_copy_options *options)
+{
+	char duration[TS_OUT_FIGURE_BYTES];
+	struct ts_sbt_summary summary;
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(cut->source.reader);
+
+	if (ts_sbt_reader_summary(cut->source.reader, cut->source.session, &summary) ||
+	    !summary.earliest_ns ||
+	    (options->from_ns <= summary.latest_ns &&
+	     (!options->to_ns || options->to_ns >= summary.earliest_ns)))
+		return 0;
+	ts_complain("%s has nothing in that window: it lasts %s", cut->source.path,
+		    ts_out_duration(duration, summary.latest_ns - origin_ns));
+	return -EINVAL;
+}
+
 static int run_cut(int argc, char **argv)
 {
 	ts_cleanup(cut_deinit) struct cut cut = {0};
@@ -155,7 +173,7 @@ static int run_cut(int argc, char **argv)
 
 	if (parse(&cut, argc, argv) ||
 	    ts_source_open(&cut.source, cut.session ? NULL : argv[optind], cut.session) ||
-	    set_window(&cut, &options))
+	    set_window(&cut, &options) || check_window(&cut, &options))
 		return TS_EXIT_BAD;
 	options.session = cut.source.session;
 	source.reader = cut.source.reader;

@@ -133,6 +133,7 @@ static int parse_types(struct export *export, const char *text)
 
 enum {
 	OPT_FROM = 256,
+	OPT_FORMAT,
 	OPT_TO,
 	OPT_TYPE,
 	OPT_NO_LEAF,
@@ -157,7 +158,7 @@ static int apply_option(struct export *export, int option)
 	if (name_of_sums(option))
 		export->of_sums = name_of_sums(option);
 	switch (option) {
-	case 'f':
+	case OPT_FORMAT:
 		return parse_format(export, optarg);
 	case 'w':
 		return parse_weight(export, optarg);
@@ -198,7 +199,7 @@ static int apply_option(struct export *export, int option)
 static int parse(struct export *export, int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{"format", required_argument, NULL, 'f'},
+		{"format", required_argument, NULL, OPT_FORMAT},
 		{"output", required_argument, NULL, 'o'},
 		{"weight", required_argument, NULL, 'w'},
 		{"from", required_argument, NULL, OPT_FROM},
@@ -214,7 +215,7 @@ static int parse(struct export *export, int argc, char **argv)
 	};
 	int option;
 
-	while ((option = ts_option_next(argc, argv, ":f:o:w:s:", longs)) != -1)
+	while ((option = ts_option_next(argc, argv, ":o:w:s:", longs)) != -1)
 		if (apply_option(export, option))
 			return -EINVAL;
 	if (ts_one_trace(argc, export->session, "export --format folded", ""))

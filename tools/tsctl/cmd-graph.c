@@ -385,14 +385,18 @@ enum {
 	OPT_FROM = 256,
 	OPT_TO,
 	OPT_PATH,
+	OPT_FORMAT,
 	OPT_SERVED,
 };
 
 static int apply_option(struct asked *asked, int option)
 {
 	switch (option) {
-	case 'f':
+	case OPT_FORMAT:
 		return parse_format(optarg, &asked->format);
+	case 'j':
+		asked->format = FORMAT_JSON;
+		return 0;
 	case 'o':
 		asked->output = optarg;
 		return 0;
@@ -424,7 +428,8 @@ static int apply_option(struct asked *asked, int option)
 static int run_graph(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{"format", required_argument, NULL, 'f'},
+		{"format", required_argument, NULL, OPT_FORMAT},
+		{"json", no_argument, NULL, 'j'},
 		{"output", required_argument, NULL, 'o'},
 		{"critical-path", no_argument, NULL, OPT_PATH},
 		{"from", required_argument, NULL, OPT_FROM},
@@ -439,7 +444,7 @@ static int run_graph(int argc, char **argv)
 	struct asked asked = {.limit = DEFAULT_LISTED};
 	int option;
 
-	while ((option = ts_option_next(argc, argv, ":f:o:n:s:", longs)) != -1)
+	while ((option = ts_option_next(argc, argv, ":o:n:s:j", longs)) != -1)
 		if (apply_option(&asked, option))
 			return TS_EXIT_BAD;
 	if (ts_one_trace(argc, asked.asking.session, "graph", ""))
@@ -476,7 +481,7 @@ const struct ts_command ts_command_graph = {
 		"\n"
 		"      --critical-path  the chain that led to the latest end, and what its time\n"
 		"                       went to: kernels, copies, launch latency, host, waiting\n"
-		"  -f, --format FORMAT  dot (the default; for Graphviz) or json: an object a\n"
+		"      --format FORMAT  dot (the default; for Graphviz) or json: an object a\n"
 		"                       line, nodes with their slack, edges, the critical path\n"
 		"                       and its sums; of --critical-path also text (the default)\n"
 		"  -n, --limit N        longest steps that are listed as text, 20 unless told\n"
@@ -484,6 +489,7 @@ const struct ts_command ts_command_graph = {
 		"      --from TIME, --to TIME\n"
 		"                       of the trace, as with `tsctl view`\n"
 		"  -s, --session N      a session of the daemon, by number or pid\n"
+		"      --json           the same as --format json\n"
 		"      --served         have the daemon work it out; of json\n"
 		"\n"
 		"example: tsctl graph --critical-path run.sbt\n",

@@ -153,6 +153,9 @@ enum {
 
 static int find_executor(const char *name, struct command *command)
 {
+	char names[128] = "";
+	size_t n = 0;
+
 	for (size_t i = 0; i < TS_ARRAY_LEN(executors); i++)
 		if (!strcmp(name, executors[i].name)) {
 			command->executor = &executors[i];
@@ -165,8 +168,15 @@ static int find_executor(const char *name, struct command *command)
 			    "version; `--on emulate` does without");
 		return -EINVAL;
 	}
-	ts_complain("--on %s: there is no such executor in this version; `%s` needs no GPU", name,
-		    executors[0].name);
+	for (size_t i = 0; i < TS_ARRAY_LEN(executors); i++) {
+		n += strlen(executors[i].name) + 4;
+		if (n >= sizeof(names))
+			break;
+		strcat(names, i ? ", `" : "`");
+		strcat(names, executors[i].name);
+		strcat(names, "`");
+	}
+	ts_complain("--on %s: there is no such executor; there are %s", name, names);
 	return -EINVAL;
 }
 
@@ -428,7 +438,7 @@ static const struct option longs[] = {
 	{"what-if", required_argument, NULL, OPT_WHAT_IF},
 	{"limit", required_argument, NULL, 'n'},
 	{"repeat", required_argument, NULL, OPT_REPEAT},
-	{"check", required_argument, NULL, OPT_CHECK},
+	{"check", optional_argument, NULL, OPT_CHECK},
 	{"compare-every", required_argument, NULL, OPT_COMPARE_EVERY},
 	{"time-limit", required_argument, NULL, OPT_TIME_LIMIT},
 	{"schedules", required_argument, NULL, OPT_SCHEDULES},
@@ -481,8 +491,19 @@ static int run_asked(struct command *command)
 							       : status;
 }
 
+/* What is neither a file nor an option is meant to be one, if a wrong one. */
+static bool is_check_list(const char *word)
+{
+	unsigned long long number;
+
+	return ts_replaycheck_is_list(word) ||
+	       (*word != '-' && access(word, F_OK) && !strpbrk(word, "./") &&
+		ts_parse_number(word, 0, UINT64_MAX, &number));
+}
+
 static int run_replay(int argc, char **argv)
 {
+	static char all_checks[] = "all";
 	struct command command = {.asked = {.pool = TS_TSCTL_POOL}, .executor = &executors[0]};
 	struct ts_replay_asked *asked = &command.asked;
 	int option, status = TS_EXIT_BAD;
@@ -490,8 +511,13 @@ static int run_replay(int argc, char **argv)
 
 	ts__rpc__query__replay__init(&asked->query);
 	asked->query.executor = (char *)(uintptr_t)executors[0].name;
-	while (!is_bad && (option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1)
+	while (!is_bad && (option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1) {
+		/* Its value may be left out, or be a word of its own. */
+		if (option == OPT_CHECK && !optarg)
+			optarg = optind < argc && is_check_list(argv[optind]) ? argv[optind++]
+									      : all_checks;
 		is_bad = apply_option(&command, option);
+	}
 	if (!is_bad && command.is_help_asked) {
 		fputs(ts_emulate_edit_help, stdout);
 		status = ts_finish_output(TS_EXIT_OK);
@@ -523,8 +549,8 @@ const struct ts_command ts_command_replay = {
 		"      --repeat K         vgpu, cuda: compare K replays with each other\n"
 		"      --compare-every N  vgpu, cuda: after every N operations, too\n"
 		"      --time-limit N     end after N seconds (--check, --schedules: default 60)\n"
-		"      --check LIST       vgpu: find races, init (reads of what nobody wrote),\n"
-		"                         bounds, order (of operations) or all; exits 1 on a find\n"
+		"      --check[=LIST]     vgpu: find races, init (reads of what nobody wrote),\n"
+		"                         bounds, order (of operations), all; exits 1 on a find\n"
 		"      --schedules N      vgpu: N other orders that a GPU may take: what depends\n"
 		"                         on them (--seed S[:DECISIONS], --unordered-blocks)\n"
 		"      --debug            vgpu: stop in kernels; `help` on stdin lists commands\n"

@@ -31,6 +31,8 @@ void ts_replayexec_print(const Ts__Rpc__ReplayResult *result);
 void ts_replayexec_print_missing(size_t n_unsupported, char *const *unsupported, const char *ended,
 				 bool cut);
 
+/* Whether it is such a list as follows, and so no file. */
+bool ts_replaycheck_is_list(const char *text);
 /* "races,init,bounds,order", or "all". A complaint and -EINVAL where it is none of these. */
 int ts_replaycheck_parse(struct ts_replay_asked *asked, const char *text);
 void ts_replaycheck_print(const Ts__Rpc__ReplayResult *result);

@@ -12,17 +12,33 @@
 
 #define MAX_CHECKS 16u
 
-int ts_replaycheck_parse(struct ts_replay_asked *asked, const char *text)
+/* The names in the list, and how many; 0 where one of them is none. */
+static size_t read_list(struct ts_pool *pool, const char *text, char *names[MAX_CHECKS])
 {
-	char **names = ts_pool_alloc(&asked->pool, MAX_CHECKS, sizeof(*names));
 	uint32_t what;
 	size_t n = 0;
 
 	for (const char *at = text; at && n < MAX_CHECKS; at = strchr(at, ',')) {
 		at += at != text;
-		names[n++] = ts_pool_printf(&asked->pool, "%.*s", (int)strcspn(at, ","), at);
+		names[n++] = ts_pool_printf(pool, "%.*s", (int)strcspn(at, ","), at);
 	}
-	if (n == MAX_CHECKS || ts_checkjson_what(names, n, &what)) {
+	return n == MAX_CHECKS || ts_checkjson_what(names, n, &what) ? 0 : n;
+}
+
+bool ts_replaycheck_is_list(const char *text)
+{
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	char *names[MAX_CHECKS];
+
+	return read_list(&pool, text, names) != 0;
+}
+
+int ts_replaycheck_parse(struct ts_replay_asked *asked, const char *text)
+{
+	char **names = ts_pool_alloc(&asked->pool, MAX_CHECKS, sizeof(*names));
+	size_t n = read_list(&asked->pool, text, names);
+
+	if (!n) {
 		ts_complain("--check %s: it is `all`, or some of races, init, bounds, order, with "
 			    "commas between",
 			    text);
@@ -108,7 +124,10 @@ void ts_replaycheck_print(const Ts__Rpc__ReplayResult *result)
 	printf("  checked for");
 	for (size_t i = 0; i < result->n_checked; i++)
 		printf("%s %s", i ? "," : "", result->checked[i]);
-	printf(": %s\n", result->n_findings ? "" : "nothing found");
+	if (result->n_findings)
+		printf(": %" PRIu64 " found\n", result->n_findings + result->more_findings);
+	else
+		puts(": nothing found");
 	for (size_t i = 0; i < result->n_findings; i++)
 		print_finding(result->findings[i]);
 	if (result->more_findings)

@@ -13,9 +13,12 @@ void ts_replaydry_print(const Ts__Rpc__CapturePlan *message)
 	ts_out_text(stdout, message->path);
 	printf(": of session %u, %s operations would be done\n", message->session,
 	       ts_out_count(figure, message->operations));
-	printf("  %14s launches\n", ts_out_count(figure, message->launches));
-	printf("  %14s copies\n", ts_out_count(figure, message->copies));
-	printf("  %14s sets\n", ts_out_count(figure, message->fills));
+	printf("  %14s launch%s\n", ts_out_count(figure, message->launches),
+	       message->launches == 1 ? "" : "es");
+	printf("  %14s cop%s\n", ts_out_count(figure, message->copies),
+	       message->copies == 1 ? "y" : "ies");
+	printf("  %14s set%s\n", ts_out_count(figure, message->fills),
+	       message->fills == 1 ? "" : "s");
 	if (message->has_before)
 		printf("  %14s others first, so that all is as it was\n",
 		       ts_out_count(figure, message->before));

@@ -91,10 +91,11 @@ void ts_replayexec_print(const Ts__Rpc__ReplayResult *result)
 	printf(": %s\n", verdict_of(result));
 	if (result->interrupted)
 		printf("  interrupted: what follows was found up to then\n");
-	printf("  %s of %s operations done, %s launches and %s copies among them, in %s\n",
+	printf("  %s of %s operations done, %s launch%s and %s cop%s among them, in %s\n",
 	       ts_out_count(figures[0], result->operations),
 	       ts_out_count(figures[1], result->captured),
-	       ts_out_count(figures[2], result->launches), ts_out_count(figures[3], result->copies),
+	       ts_out_count(figures[2], result->launches), result->launches == 1 ? "" : "es",
+	       ts_out_count(figures[3], result->copies), result->copies == 1 ? "y" : "ies",
 	       ts_out_duration(figures[4], result->elapsed_ns));
 	if (result->has_before)
 		printf("  after %s others, so that all was as it was\n",
