@@ -166,7 +166,7 @@ class SmallThings(harness.Case):
         case = harness.Case()
         case.setUp()
         cls.addClassCleanup(case.doCleanups)
-        result, cls.path = case.record([harness.app('saxpy', 'driver'), '1'], '--vgpu', '--capture', 'replay', '-q')
+        result, cls.captured = case.record([harness.app('saxpy', 'driver'), '1'], '--vgpu', '--capture', 'replay', '-q')
         assert result.status == 0, result
 
     def refused(self, *argv):
@@ -175,33 +175,41 @@ class SmallThings(harness.Case):
         return result.err
 
     def test_moments_outside(self):
-        self.assertIn('nothing at that time', self.refused('state', '--at', '1000s', self.path))
-        self.assertIn('nothing at that time', self.refused('state', '--json', '--at', '@1', self.path))
-        self.assertIn('nothing in that window', self.refused('cut', '--from', '1000s', '--to', '2000s', '-o', self.empty(), self.path))
+        self.assertIn('nothing at that time', self.refused('state', '--at', '1000s', self.captured))
+        self.assertIn('nothing at that time', self.refused('state', '--json', '--at', '@1', self.captured))
+        self.assertIn('nothing in that window', self.refused('cut', '--from', '1000s', '--to', '2000s', '-o', self.empty(), self.captured))
         self.assertFalse(os.path.exists(self.empty()))
 
     def empty(self):
-        return os.path.join(os.path.dirname(self.path), 'empty.sbt')
+        return os.path.join(os.path.dirname(self.captured), 'empty.sbt')
 
     def test_graph_has_json(self):
-        graph = harness.tsctl('graph', '--json', self.path)
-        self.assertEqual(graph.out, harness.tsctl('graph', '--format', 'json', self.path).out)
+        graph = harness.tsctl('graph', '--json', self.captured)
+        self.assertEqual(graph.out, harness.tsctl('graph', '--format', 'json', self.captured).out)
         self.assertTrue(graph.out.startswith('{'))
 
     def test_force_is_what_f_means(self):
         for command in ('graph', 'export'):
-            self.assertIn('unknown option -f', self.refused(command, '-f', 'json', self.path))
+            self.assertIn('unknown option -f', self.refused(command, '-f', 'json', self.captured))
 
     def test_check_without_a_value(self):
-        everything = harness.tsctl('replay', '--on', 'vgpu', '--check', self.path)
+        everything = harness.tsctl('replay', '--on', 'vgpu', '--check', self.captured)
         self.assertEqual(everything.status, 0, everything)
         for options in (('--check=all',), ('--check', 'all')):
-            self.assertEqual(harness.tsctl('replay', '--on', 'vgpu', *options, self.path).out.splitlines()[-1], everything.out.splitlines()[-1])
+            self.assertEqual(harness.tsctl('replay', '--on', 'vgpu', *options, self.captured).out.splitlines()[-1], everything.out.splitlines()[-1])
         self.assertIn('checked for races, init, bounds, order: nothing found', everything.out)
-        self.assertIn('checked for races: nothing found', harness.tsctl('replay', '--on', 'vgpu', '--check', 'races', self.path).out)
+        self.assertIn('checked for races: nothing found', harness.tsctl('replay', '--on', 'vgpu', '--check', 'races', self.captured).out)
+
+    def test_summary_of_keep_last(self):
+        """The line at the end has what is in the file, and of how much."""
+        result, path = self.record([harness.app('pipeline', 'driver'), '600'], '--vgpu', '--keep-last', '32K')
+        self.assertEqual(result.status, 0, result)
+        counts = json.loads(harness.tsctl('info', '--json', path).out)['counts']
+        kept = sum(counts[kind] for kind in ('kernel', 'memcpy', 'memset'))
+        self.assertIn(': the last {:,} of 14,400 GPU operations, '.format(kept), result.err)
 
     def test_fixed_values_are_listed(self):
-        self.assertIn('`emulate`, `vgpu`, `cuda`', self.refused('replay', '--on', 'bogus', self.path))
+        self.assertIn('`emulate`, `vgpu`, `cuda`', self.refused('replay', '--on', 'bogus', self.captured))
 
 
 if __name__ == '__main__':

@@ -795,9 +795,9 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 			     .hint = record->empty_hint};
 	const char *path = shown_path(record, summary);
 	char count[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], text[TS_WHY_BYTES],
-		more[700] = "";
+		more[700] = "", kept[64] = "";
 	size_t at = 0;
-	uint64_t n = rows_of(summary, gpu_types);
+	uint64_t n = rows_of(summary, gpu_types), n_kept;
 
 	if (summary->error && *summary->error) {
 		ts_complain("%s is incomplete: %s", path, summary->error);
@@ -840,12 +840,15 @@ static void report(const struct record *record, const Ts__Rpc__RecordingSummary 
 			 summary->refused,
 			 summary->empty_text && *summary->empty_text ? summary->empty_text
 								     : "tracesmithd refused it");
+	n_kept = ts_rotation_kept(&record->rotation, path);
+	if (n_kept < n)
+		snprintf(kept, sizeof(kept), "the last %s of ", ts_out_count(count, n_kept));
 	if (tell_lost(summary, text, sizeof(text)))
-		ts_complain("%s: %s GPU operation%s, %s; LOST: %s%s; `tsctl info %s` explains",
-			    path, ts_out_count(count, n), n == 1 ? "" : "s",
+		ts_complain("%s: %s%s GPU operation%s, %s; LOST: %s%s; `tsctl info %s` explains",
+			    path, kept, ts_out_count(count, n), n == 1 ? "" : "s",
 			    ts_out_bytes(bytes, summary->bytes), text, more, path);
 	else
-		ts_complain("%s: %s GPU operation%s, %s, nothing lost%s", path,
+		ts_complain("%s: %s%s GPU operation%s, %s, nothing lost%s", path, kept,
 			    ts_out_count(count, n), n == 1 ? "" : "s",
 			    ts_out_bytes(bytes, summary->bytes), more);
 }

@@ -5,6 +5,7 @@
 #include "tools/tsctl/rotation.h"
 
 #include "sbt/reader.h"
+#include "tools/tsctl/source.h"
 #include "tools/tsctl/times.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -127,4 +128,17 @@ int ts_rotation_check(const struct ts_rotation *rotation, const char *output)
 		"choose one without",
 		output);
 	return -EINVAL;
+}
+
+uint64_t ts_rotation_kept(const struct ts_rotation *rotation, const char *path)
+{
+	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
+	struct ts_sbt_summary summary;
+
+	if ((!rotation->keep_last_size && !rotation->keep_last_age) ||
+	    ts_source_open(&source, path, NULL) ||
+	    ts_sbt_reader_summary(source.reader, 0, &summary))
+		return UINT64_MAX;
+	return summary.counts[TS_ROW_KERNEL] + summary.counts[TS_ROW_MEMCPY] +
+	       summary.counts[TS_ROW_MEMSET];
 }

@@ -22,3 +22,9 @@ int ts_rotation_parse_dump_on(struct ts_rotation *rotation, const char *text);
 
 /* Whether they go together, and with the output's name (NULL: one that is made up). */
 int ts_rotation_check(const struct ts_rotation *rotation, const char *output);
+
+/*
+ * How many operations of GPUs are in the file, where --keep-last left a part of what was recorded; UINT64_MAX: it left all, or
+ * nobody knows.
+ */
+uint64_t ts_rotation_kept(const struct ts_rotation *rotation, const char *path);
