@@ -153,23 +153,28 @@ static char *text_of(struct ts_launch_sites *sites, const Ts__Rpc__Stack *stack)
 	return NULL;
 }
 
-const char *ts_launch_sites_of(struct ts_launch_sites *sites, const struct ts_sbt_row *row)
+const char *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session, uint32_t id,
+			       uint64_t time_ns)
 {
-	uint32_t id = ts_resolver_stack(sites->resolver, row);
 	const Ts__Rpc__Stack *stack;
 	struct site *slot;
 
 	if (!id || (2 * sites->n >= sites->n_slots && !grow(sites)))
 		return NULL;
-	slot = find(sites->slots, sites->n_slots, row->session, id);
+	slot = find(sites->slots, sites->n_slots, session, id);
 	if (slot->stack)
 		return slot->text;
-	*slot = (struct site){row->session, id, NULL};
+	*slot = (struct site){session, id, NULL};
 	sites->n++;
-	stack = ts_stackjson_make(sites->resolver, &sites->one, row->session, id,
-				  ts_row_start_ns(row->any));
+	stack = ts_stackjson_make(sites->resolver, &sites->one, session, id, time_ns);
 	if (stack)
 		slot->text = text_of(sites, stack);
 	ts_pool_deinit(&sites->one);
 	return slot->text;
+}
+
+const char *ts_launch_sites_of(struct ts_launch_sites *sites, const struct ts_sbt_row *row)
+{
+	return ts_launch_sites_at(sites, row->session, ts_resolver_stack(sites->resolver, row),
+				  ts_row_start_ns(row->any));
 }

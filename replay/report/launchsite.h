@@ -17,3 +17,6 @@ void ts_launch_sites_freep(struct ts_launch_sites **sites);
 
 /* "function (file:line)", or "library+0x12" where the trace has no symbols; NULL: no stack. Lives as long as `sites`. */
 const char *ts_launch_sites_of(struct ts_launch_sites *sites, const struct ts_sbt_row *row);
+/* The same of a stack by its id, as modules lay at `time_ns`. */
+const char *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session, uint32_t stack,
+			       uint64_t time_ns);

@@ -5,6 +5,7 @@
 #include "replay/report/memoryjson.h"
 
 #include "proto/rpc/json.h"
+#include "replay/report/launchsite.h"
 #include "replay/report/names.h"
 #include "replay/report/stackjson.h"
 
@@ -18,13 +19,14 @@ static char *kind_name(struct ts_pool *pool, uint32_t kind)
 }
 
 static void make_holders(struct ts_resolver *resolver, struct ts_pool *pool,
-			 const struct ts_memory_holders *holders, bool stacks, size_t *ret_n,
-			 Ts__Rpc__MemoryHolder ***ret_messages)
+			 const struct ts_memory_holders *holders, size_t max, bool stacks,
+			 size_t *ret_n, Ts__Rpc__MemoryHolder ***ret_messages)
 {
 	Ts__Rpc__MemoryHolder **messages =
 		ts_pool_alloc(pool, holders->n_largest + 1, sizeof(*messages));
+	size_t n = holders->n_largest < max ? holders->n_largest : max;
 
-	for (size_t i = 0; i < holders->n_largest; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct ts_memory_holder *holder = &holders->largest[i];
 		Ts__Rpc__MemoryHolder *message = ts_pool_alloc(pool, 1, sizeof(*message));
 
@@ -44,8 +46,93 @@ static void make_holders(struct ts_resolver *resolver, struct ts_pool *pool,
 							   holder->stack, holder->call_ns);
 		messages[i] = message;
 	}
-	*ret_n = holders->n_largest;
+	*ret_n = n;
 	*ret_messages = messages;
+}
+
+#define MAX_SITES 100u /* that are told */
+
+/* Equal ones next to each other. */
+static int compare_holders(const void *a, const void *b)
+{
+	const struct ts_memory_holder *x = *(const struct ts_memory_holder *const *)a;
+	const struct ts_memory_holder *y = *(const struct ts_memory_holder *const *)b;
+	const uint64_t keys[2][5] = {
+		{x->session, x->stack, x->row.bytes, x->row.memory_kind, x->row.device},
+		{y->session, y->stack, y->row.bytes, y->row.memory_kind, y->row.device},
+	};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(keys[0]); i++)
+		if (keys[0][i] != keys[1][i])
+			return keys[0][i] < keys[1][i] ? -1 : 1;
+	return x->call_ns < y->call_ns ? -1 : x->call_ns > y->call_ns;
+}
+
+static bool is_alike(const struct ts_memory_holder *a, const struct ts_memory_holder *b)
+{
+	return a->session == b->session && a->stack == b->stack && a->row.bytes == b->row.bytes &&
+	       a->row.memory_kind == b->row.memory_kind && a->row.device == b->row.device;
+}
+
+static int compare_sites(const void *a, const void *b)
+{
+	const Ts__Rpc__MemorySite *x = *(Ts__Rpc__MemorySite *const *)a;
+	const Ts__Rpc__MemorySite *y = *(Ts__Rpc__MemorySite *const *)b;
+
+	if (x->total_bytes != y->total_bytes)
+		return x->total_bytes < y->total_bytes ? 1 : -1;
+	return x->count < y->count ? 1 : x->count > y->count ? -1 : 0;
+}
+
+static void make_sites(struct ts_launch_sites *frames, struct ts_pool *pool,
+		       const struct ts_memory_holders *holders, size_t *ret_n,
+		       Ts__Rpc__MemorySite ***ret_messages)
+{
+	const struct ts_memory_holder **sorted =
+		ts_pool_alloc(pool, holders->n_largest + 1, sizeof(*sorted));
+	Ts__Rpc__MemorySite **messages =
+		ts_pool_alloc(pool, holders->n_largest + 1, sizeof(*messages));
+	size_t n = 0;
+
+	for (size_t i = 0; i < holders->n_largest; i++)
+		sorted[i] = &holders->largest[i];
+	qsort(sorted, holders->n_largest, sizeof(*sorted), compare_holders);
+	for (size_t i = 0, next; i < holders->n_largest; i = next) {
+		const struct ts_memory_holder *holder = sorted[i];
+		Ts__Rpc__MemorySite *site = ts_pool_alloc(pool, 1, sizeof(*site));
+
+		for (next = i + 1; next < holders->n_largest && is_alike(holder, sorted[next]);)
+			next++;
+		ts__rpc__memory_site__init(site);
+		TS_RPC_SET(site, count, next - i);
+		TS_RPC_SET(site, bytes, holder->row.bytes);
+		TS_RPC_SET(site, total_bytes, (next - i) * holder->row.bytes);
+		site->frame =
+			ts_pool_copy(pool, ts_launch_sites_at(frames, holder->session,
+							      holder->stack, holder->call_ns));
+		site->kind = kind_name(pool, holder->row.memory_kind);
+		if (holder->row.device != TS_NO_DEVICE)
+			TS_RPC_SET(site, device, holder->row.device);
+		TS_RPC_SET(site, session, holder->session);
+		messages[n++] = site;
+	}
+	qsort(messages, n, sizeof(*messages), compare_sites);
+	*ret_n = n < MAX_SITES ? n : MAX_SITES;
+	*ret_messages = messages;
+}
+
+int ts_memoryjson_sites(struct ts_resolver *resolver, struct ts_pool *pool,
+			const struct ts_memory *memory, Ts__Rpc__MemoryReport *report)
+{
+	ts_cleanup(ts_launch_sites_freep) struct ts_launch_sites *frames = NULL;
+	int r = ts_launch_sites_new(resolver, pool->no_memory, &frames);
+
+	if (r)
+		return r;
+	make_sites(frames, pool, &memory->at_peak, &report->n_peak_sites, &report->peak_sites);
+	make_sites(frames, pool, &memory->never_freed, &report->n_never_freed_sites,
+		   &report->never_freed_sites);
+	return 0;
 }
 
 static void make_groups(struct ts_pool *pool, const struct ts_memory *memory,
@@ -92,16 +179,17 @@ static void make_points(struct ts_pool *pool, const struct ts_memory *memory,
 }
 
 void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
-			const struct ts_memory *memory, bool stacks, Ts__Rpc__MemoryReport *report)
+			const struct ts_memory *memory, size_t max, bool stacks,
+			Ts__Rpc__MemoryReport *report)
 {
 	ts__rpc__memory_report__init(report);
 	TS_RPC_SET(report, peak_bytes, memory->peak_bytes);
 	if (memory->peak_bytes)
 		TS_RPC_SET(report, peak_ns, memory->peak_ns);
-	make_holders(resolver, pool, &memory->at_peak, stacks, &report->n_at_peak,
+	make_holders(resolver, pool, &memory->at_peak, max, stacks, &report->n_at_peak,
 		     &report->at_peak);
 	TS_RPC_SET(report, peak_allocations, memory->at_peak.n);
-	make_holders(resolver, pool, &memory->never_freed, stacks, &report->n_never_freed,
+	make_holders(resolver, pool, &memory->never_freed, max, stacks, &report->n_never_freed,
 		     &report->never_freed);
 	TS_RPC_SET(report, never_freed_allocations, memory->never_freed.n);
 	TS_RPC_SET(report, never_freed_bytes, memory->never_freed.bytes);

@@ -12,7 +12,11 @@
 
 /* Fills `report` from the pool, but for what misusejson.h fills. `stacks`: with those of the calls. */
 void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
-			const struct ts_memory *memory, bool stacks, Ts__Rpc__MemoryReport *report);
+			const struct ts_memory *memory, size_t max, bool stacks,
+			Ts__Rpc__MemoryReport *report);
+/* Adds who allocated: of all holders in `memory`. -ENOMEM. */
+int ts_memoryjson_sites(struct ts_resolver *resolver, struct ts_pool *pool,
+			const struct ts_memory *memory, Ts__Rpc__MemoryReport *report);
 /* And into it, at most max_kernels of each allocation. */
 void ts_memoryjson_alive(struct ts_resolver *resolver, struct ts_pool *pool,
 			 const struct ts_during *during, size_t max_kernels,

@@ -26,6 +26,7 @@
 #define MAX_PARTS      10000u
 #define DEFAULT_LISTED 10u
 #define MAX_LISTED     (1u << 20)
+#define MAX_HOLDERS    (1u << 16) /* the largest allocations, that are told by who made them */
 /* Rows that are the recording's own business: in no sum. */
 #define QUIET_TYPES TS_ROW_BIT(TS_ROW_CLOCK)
 
@@ -255,7 +256,7 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 	if (limit > MAX_LISTED)
 		return TS_QUERY_E_MANY;
 	r = resolve(query, false, false, 0);
-	r = r ? r : ts_memory_read(query->reader, query->session, limit, &memory);
+	r = r ? r : ts_memory_read(query->reader, query->session, MAX_HOLDERS, &memory);
 	r = r ? r : ts_misuses_read(query->reader, query->session, limit, &misuses);
 	if (!r && asked->has_address)
 		r = ts_during_read(query->reader, query->session, asked->address, &during);
@@ -264,7 +265,10 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 	/* Each read other rows: what one found whole another may not have. */
 	is_damaged = memory->is_damaged || misuses->is_damaged || (during && during->is_damaged);
 	note_damage(query, is_damaged);
-	ts_memoryjson_make(query->resolver, &pool, memory, asked->stacks, &report);
+	ts_memoryjson_make(query->resolver, &pool, memory, limit, asked->stacks, &report);
+	r = ts_memoryjson_sites(query->resolver, &pool, memory, &report);
+	if (r)
+		return r;
 	ts_misusejson_fill(query->resolver, &pool, misuses, asked->stacks, &report);
 	if (during)
 		ts_memoryjson_alive(query->resolver, &pool, during, limit, &report);

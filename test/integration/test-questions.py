@@ -139,7 +139,13 @@ class WhatFailed(harness.Case):
             self.assertRegex(text, r'cuMemAlloc_v2 = CUDA_ERROR_OUT_OF_MEMORY, 60\.00 GiB asked for, at [0-9.]+ s, op \d+, thread \d+, 2 times\n'
                                    r' +take \([^)]*hungry\.py:\d+\)\n +train \([^)]*hungry\.py:\d+\)\n +<module> ')
         self.assertEqual([row['op_id'] for row in lines('view', '--json', '--errors', path)], [error['op_id'], error['op_id'] + 1])
-        self.assertEqual(json.loads(harness.tsctl('memory', '--json', path).out).get('misuses', []), [])
+        report = json.loads(harness.tsctl('memory', '--json', path).out)
+        self.assertEqual(report.get('misuses', []), [])
+        # Who held the rest.
+        (site,) = report['peak_sites']
+        self.assertEqual((site['count'], site['bytes'], report['never_freed_sites']), (4, 30 << 30, [site]))
+        self.assertRegex(site['frame'], r'^take \(hungry\.py:\d+\)$')
+        self.assertRegex(harness.tsctl('memory', path).out, r'Never freed, .*\n +BYTES .*\n +120\.0 GiB +4 x 30\.00 GiB +device 0 +take \(hungry\.py:\d+\)')
 
     def test_illegal_address(self):
         result, path = self.record([harness.app('faults', 'driver'), 'bounds'], '--vgpu', '-q')

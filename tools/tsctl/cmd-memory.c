@@ -92,6 +92,43 @@ static void print_holders(const struct asked *asked, const char *title, uint64_t
 		printf("  and %" PRIu64 " more: --limit lists them\n", n - n_listed);
 }
 
+/* "4 x 16.00 MiB  make_leak (app.py:12)" */
+static void print_sites(const struct asked *asked, const char *title, uint64_t n_allocations,
+			size_t n, Ts__Rpc__MemorySite *const *sites)
+{
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	size_t n_listed = asked->limit && n > asked->limit ? (size_t)asked->limit : n;
+	char bytes[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+
+	if (!n || ts_table_new("rrll", &table))
+		return;
+	printf("\n%s%s%s (%s allocation%s)\n", ts_term_style(stdout, TS_STYLE_BOLD), title,
+	       ts_term_style(stdout, TS_STYLE_PLAIN), ts_out_count(count, n_allocations),
+	       n_allocations == 1 ? "" : "s");
+	ts_table_add(table, "BYTES");
+	ts_table_add(table, "TIMES");
+	ts_table_add(table, "KIND");
+	ts_table_add(table, "ALLOCATED BY");
+	for (size_t i = 0; i < n_listed; i++) {
+		const Ts__Rpc__MemorySite *site = sites[i];
+
+		ts_table_add(table, ts_out_bytes(bytes, site->total_bytes));
+		if (site->count > 1)
+			ts_table_addf(table, "%s x %s", ts_out_count(count, site->count),
+				      ts_out_bytes(bytes, site->bytes));
+		else
+			ts_table_add(table, "");
+		if (site->has_device)
+			ts_table_addf(table, "%s %" PRIu32, site->kind, site->device);
+		else
+			ts_table_add(table, site->kind);
+		ts_table_add(table, site->frame ? site->frame : "not known");
+	}
+	ts_table_print(table, stdout, 2, asked->wide);
+	if (n > n_listed)
+		printf("  and %zu more: --limit lists them\n", n - n_listed);
+}
+
 static void print_alive(const Ts__Rpc__MemoryAlive *alive, uint64_t origin_ns)
 {
 	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
@@ -179,10 +216,20 @@ static void print_report(const void *data, const struct ts_about *about,
 	print_points(report);
 	ts_text_errors(report->n_errors, report->errors, report->failed_calls, origin_ns);
 	print_groups(report, asked->wide);
-	print_holders(asked, "Largest at the peak", report->peak_allocations, report->n_at_peak,
-		      report->at_peak);
-	print_holders(asked, "Never freed, as far as was recorded", report->never_freed_allocations,
-		      report->n_never_freed, report->never_freed);
+	/* One by one where stacks are asked for; else by who allocated. */
+	if (!asked->stacks) {
+		print_sites(asked, "At the peak", report->peak_allocations, report->n_peak_sites,
+			    report->peak_sites);
+		print_sites(asked, "Never freed, as far as was recorded",
+			    report->never_freed_allocations, report->n_never_freed_sites,
+			    report->never_freed_sites);
+	} else {
+		print_holders(asked, "Largest at the peak", report->peak_allocations,
+			      report->n_at_peak, report->at_peak);
+		print_holders(asked, "Never freed, as far as was recorded",
+			      report->never_freed_allocations, report->n_never_freed,
+			      report->never_freed);
+	}
 	if (report->unknown_frees)
 		printf("\n%" PRIu64
 		       " times memory was freed whose allocation is not in the trace.\n",
@@ -275,13 +322,14 @@ const struct ts_command ts_command_memory = {
 	.help = "usage: tsctl memory [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Tells how much memory was live at most, per device, kind, pool and allocating\n"
-		"stream; who held it then; and what was never freed. Bytes count from the call\n"
-		"that allocated to the call that freed. Copies and sets of memory that had been\n"
-		"freed, and frees of it, are told of with the calls (not what kernels and graphs\n"
-		"are given: it is not recorded); and pools that grew though enough was unused.\n"
+		"stream; who held it then, by the code that allocated; and what was never freed.\n"
+		"Calls that failed come first. Bytes count from the call that allocated to the\n"
+		"call that freed. Copies and sets of memory that had been freed, and frees of it,\n"
+		"are told of with the calls (not what kernels and graphs are given: it is not\n"
+		"recorded); and pools that grew though enough was unused.\n"
 		"\n"
 		"  -n, --limit N     allocations that are listed, 10 unless told\n"
-		"      --stacks      with the host stack of each of their calls\n"
+		"      --stacks      one by one, with the stack of each call\n"
 		"      --wide        tables in full\n"
 		"  -s, --session N   a session of the daemon, by number or pid\n"
 		"      --kernels ADDRESS   instead: the kernels that ran while what lay there was\n"
