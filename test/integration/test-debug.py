@@ -8,7 +8,7 @@ import subprocess
 import harness
 
 COMMANDS = ('break', 'breaks', 'delete', 'continue', 'step', 'skip', 'where', 'list', 'backtrace', 'blocks', 'warps', 'thread',
-            'registers', 'registers all', 'print', 'shared', 'memory', 'set', 'write', 'write shared', 'break later', 'finish', 'help', 'nonsense', '')
+            'registers', 'registers all', 'print', 'shared', 'memory', 'set', 'write', 'write shared', 'look', 'look shared', 'look [%rd1]', 'break later', 'finish', 'help', 'nonsense', '')
 WORDS = ('0', '1', '7', '40', '31', '-1', '99999999999999999999', '0x0', '0xffffffffffffffff', '0x1000000000000', '%r1', '%rd2', '%p1',
          'turn_race', 'turn.cu:22', ':', 'a:', ':9', '%', 'x' * 300, '\u00e9', '\x1b[2J', 'all', '1e9', 'if', 'and', '==', '<=', '%tid.x', 'later')
 
@@ -46,6 +46,19 @@ class Debug(harness.Case):
         self.assertIn('#0  turn_race, PTX line', out)
         self.assertIn('warp 1 thread (40,0,0)', out)
         self.assertTrue(out.endswith('the kernel has ended\nthe replay has ended\n'), out)
+
+    def test_look(self):
+        """`look` is `print`, `memory` or `shared`, by what it is given; and memory where a register points to."""
+        path = self.capture()
+        begin = ['break turn.cu:22', 'continue', 'delete 1']
+        for look, same in (('look %r1', 'print %r1'), ('look shared 0 16', 'shared 0 16'), ('look 0x10 4', 'memory 0x10 4')):
+            self.assertEqual(self.debug(path, begin + [look, 'quit']), self.debug(path, begin + [same, 'quit']), look)
+        registers = self.debug(path, begin + ['registers all', 'quit'])
+        name, value = re.search(r'(?m)^(%rd[0-9]+) +[a-z]64 +(0x[0-9a-f]{6,})', registers).groups()
+        self.assertEqual(self.debug(path, begin + ['look [%s] 8' % name, 'quit']),
+                         self.debug(path, begin + ['memory %s 8' % value, 'quit']))
+        for wrong in ('look', 'look increase', 'look []', 'look [%nothing]'):
+            self.assertIn('error: ', self.debug(path, begin + [wrong, 'quit']), wrong)
 
     def test_steps_of_a_warp(self):
         """Each is the next instruction of that warp, whatever else runs."""

@@ -135,6 +135,8 @@ static void do_help(void)
 	      "registers [all]; print %REGISTER    of the thread; of all lanes of its warp\n"
 	      "shared OFFSET [N]; memory ADDRESS [N]   N bytes of the block's shared memory; of\n"
 	      "                                    memory by generic address, as the thread has it\n"
+	      "look %REGISTER; look [shared] ADDRESS [N]   the same by what is named; of\n"
+	      "look [%REGISTER] [N]                memory at the address that the register has\n"
 	      "set %REGISTER VALUE                 of the thread\n"
 	      "write ADDRESS VALUE [BYTES]         1, 2, 4 (without) or 8 bytes of memory;\n"
 	      "write shared OFFSET VALUE [BYTES]   of the block's shared memory\n"
@@ -384,6 +386,40 @@ static void do_memory(const struct debugger *debugger, char *rest, bool is_share
 	print_bytes(at, bytes, got);
 }
 
+static void print_memory_at(const struct debugger *debugger, const char *name, char *rest)
+{
+	struct ts_ptx_register_view view;
+	char line[MAX_LINE];
+
+	if (!find_register(debugger, name, &view, NULL))
+		return;
+	snprintf(line, sizeof(line), "0x%" PRIx64 " %s", view.value, rest);
+	do_memory(debugger, line, false);
+}
+
+/* A value or memory, by how it is named: "%rd1", "[%rd1]", "0x7f00", "shared 16". */
+static void do_look(const struct debugger *debugger, char *rest)
+{
+	size_t n = strcspn(rest, " \t");
+
+	if (*rest == '%') {
+		do_print(debugger, rest);
+	} else if (*rest == '[' && n > 2 && rest[n - 1] == ']') {
+		char *name = ts_debugstop_word(&rest);
+
+		name[n - 1] = '\0';
+		print_memory_at(debugger, name + 1, rest);
+	} else if (!strncmp(rest, "shared ", 7)) {
+		(void)ts_debugstop_word(&rest);
+		do_memory(debugger, rest, true);
+	} else if (isdigit((unsigned char)*rest)) {
+		do_memory(debugger, rest, false);
+	} else {
+		printf("error: look %%REGISTER, [%%REGISTER], ADDRESS or shared OFFSET, and of "
+		       "memory how many bytes\n");
+	}
+}
+
 static void do_set(const struct debugger *debugger, char *rest)
 {
 	const char *name = ts_debugstop_word(&rest), *word = ts_debugstop_word(&rest);
@@ -521,6 +557,8 @@ static bool do_command(struct debugger *debugger, char *line)
 		do_registers(debugger, rest);
 	else if (!strcmp(word, "print") || !strcmp(word, "p"))
 		do_print(debugger, rest);
+	else if (!strcmp(word, "look"))
+		do_look(debugger, rest);
 	else if (!strcmp(word, "set"))
 		do_set(debugger, rest);
 	else if (!strcmp(word, "write"))
