@@ -4,6 +4,7 @@
 import errno
 import json
 import os
+import resource
 import subprocess
 import time
 
@@ -122,6 +123,29 @@ class Disk(harness.Case):
             self.assertGreater(trace.counts['kernel'], 0)
             self.assertLessEqual(os.path.getsize(path), 200000)
             self.assertIn('the file came to the limit', harness.tsctl('info', path).out)
+
+    def test_export_says_why(self):
+        """A write that fails in the middle of an output is reported with its own errno, whatever happened since."""
+        result, path = self.record([harness.app('stress', 'driver'), '20000', '1'], '--vgpu', '-q', '--stacks', 'none')
+        self.assertEqual(result.status, 0, result)
+        for arguments in (('export', '--format', 'perfetto'), ('export', '--format', 'json'), ('graph', '--json')):
+            full = harness.tsctl(*arguments, '-o', '/dev/full', path)
+            self.assertEqual((full.status, len(full.err.splitlines())), (2, 1), full)
+            self.assertIn('No space left on device', full.err)
+            # Of standard output as well.
+            with open('/dev/full', 'w', encoding='utf-8') as stream:
+                full = subprocess.run([harness.TSCTL, *arguments, path], stdout=stream, stderr=subprocess.PIPE,
+                                      text=True, check=False, env=harness.environment())
+            self.assertEqual(full.returncode, 2, full)
+            self.assertIn('No space left on device', full.stderr)
+            # A file that grows beyond its limit; Python ignores SIGXFSZ, and so does what it starts.
+            out = self.path('out')
+            full = subprocess.run([harness.TSCTL, *arguments, '-o', out, path], stderr=subprocess.PIPE, text=True,
+                                  check=False, restore_signals=False, env=harness.environment(),
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000)))
+            self.assertEqual(full.returncode, 2, full)
+            self.assertIn('cannot write %s: File too large' % out, full.stderr)
+            self.assertFalse(os.path.exists(out))
 
     def test_quota(self):
         """It turns out with a write that the quota is used up: the file's end still fits."""

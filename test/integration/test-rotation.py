@@ -170,6 +170,27 @@ class Rotation(Bursts):
         # An eighth more at most, and what a seal brings at once.
         self.assertLess(sum(sizes[1:]), 64 << 10)
 
+    def test_force_replaces_all_files(self):
+        """-f deletes the earlier recording's finished files as well, and no file that is not one of them."""
+        self.start('--rotate-size', '16K')
+        self.until_parts(3)
+        self.process.stdin.close()
+        self.process.wait(harness.SECONDS * 4)
+        old = self.parts()
+        number = 1 + max(int(path.split('.')[-2]) for path in old)
+        others = [self.path('run.%d.sbt' % number), self.path('run.%d.sbt' % (number + 1)), self.path('run.old.sbt')]
+        with open(others[0], 'w', encoding='utf-8') as stream:
+            stream.write('precious')
+        result, _ = self.record([harness.app('saxpy', 'driver')], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        for other in others[1:]:
+            os.link(self.path('recorded.sbt'), other)
+        result = harness.run([harness.TSCTL, 'record', '-f', '-q', '-o', self.path_of_trace, '--vgpu', '--',
+                              harness.app('saxpy', 'driver')], harness.record_environment(), cwd=self.folder)
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(self.parts(), others[:2])
+        self.assertEqual(harness.Trace(self.path_of_trace).counts['kernel'], harness.Trace(self.path('recorded.sbt')).counts['kernel'])
+
     def session(self):
         return json.loads(self.tsctl('sessions', '--json').out)['sessions'][0]
 

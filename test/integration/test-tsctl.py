@@ -94,6 +94,26 @@ class Usage(harness.Case):
         # A value that looks like its option is a value.
         self.check_error(harness.tsctl('view', '--limit', '--lim', 'x.sbt'), 2, '--limit --lim')
 
+    def test_fixed_values_are_listed(self):
+        """An option whose values are fixed names all of them when it is given another."""
+        for arguments, words in (
+                (('replay', '--on', 'bogus'), ('`emulate`', '`vgpu`', '`cuda`')),
+                (('replay', '--mode', 'bogus'), ('`full`', '`dry-run`')),
+                (('replay', '--on', 'vgpu', '--check=bogus'), ('all', 'races', 'init', 'bounds', 'order')),
+                (('graph', '--format', 'bogus'), ('`dot`', '`json`', '`text`')),
+                (('export', '--format', 'bogus'), ('`perfetto`', '`json`', '`folded`', '`pprof`')),
+                (('export', '--format', 'folded', '--weight', 'bogus'), ('`gpu-time`', '`launches`', '`bytes`')),
+                (('export', '--format', 'folded', '--type', 'bogus'), ('`kernel`', '`memcpy`', '`memset`')),
+                (('view', '--type', 'bogus'), ('kernel', 'memcpy', 'memset', 'sync', 'alloc', 'api')),
+                (('record', '--stacks', 'bogus'), ('`native`', '`python`', '`none`')),
+                (('record', '--symbols', 'bogus'), ('`end`', '`none`')),
+                (('record', '--capture', 'bogus'), ('`timing`', '`replay`', '`window`')),
+                (('record', '--kernel-events=bogus'), ('`all`', '`sched`', '`faults`', '`driver`')),
+                (('record', '--dump-on', 'bogus'), ('mark:', 'SIGUSR1', 'SIGUSR2', 'SIGHUP')),
+                (('benchmark', '--stacks', 'bogus'), ('`native`', '`none`')),
+                (('start', '--capture', 'bogus'), ('`replay`',))):
+            self.check_error(harness.tsctl(*arguments, 'x.sbt', cwd=self.folder), 2, 'bogus', *words)
+
     def test_record_says_what_it_cannot(self):
         for arguments, words in (
                 (('-o', '-', 'true'), ('-o -', 'file')),
@@ -393,6 +413,25 @@ class Record(harness.Case):
                                env=harness.record_environment())
         self.assertEqual(result.status, 125, result)
         self.assertEqual(len(result.err.splitlines()), 1, result)
+
+    def test_failed_start_leaves_no_file(self):
+        """What a daemon made before it failed is gone, so that the next run can have the name."""
+        failing, path = self.path('failing'), self.path('x.sbt')
+        with open(failing, 'w') as stream:
+            stream.write('#!/bin/sh\nwhile [ "$1" != --output ]; do shift; done\nprintf "SBT" > "$2"\nexit 3\n')
+        os.chmod(failing, 0o755)
+        result = harness.run([harness.TSCTL, 'record', '-o', path, '--', 'true'],
+                             harness.record_environment(TRACESMITH_DAEMON=failing), cwd=self.folder)
+        self.assertEqual((result.status, len(result.err.splitlines())), (125, 1), result)
+        self.assertFalse(os.path.exists(path))
+        for word in (self.path('nothere'), self.folder, self.path('noexec')):
+            with open(self.path('noexec'), 'w') as stream:
+                stream.write('#!/no/such/interpreter\n')
+            os.chmod(self.path('noexec'), 0o755)
+            result = self.start('-o', path, '--', word)
+            self.assertEqual(result.status, 125, result)
+            self.assertFalse(os.path.exists(path), word)
+        self.assertEqual(self.start('-o', path, '--', 'true').status, 0)
 
     def test_daemon_that_hangs(self):
         """It is given up, and lives on."""

@@ -8,6 +8,7 @@
 #include "proto/abi/handshake.h"
 #include "proto/client/places.h"
 #include "replay/vgpu/vgpu.h"
+#include "sbt/reader.h"
 #include "sbt/writer.h"
 #include "tools/tsctl/environ.h"
 #include "tools/tsctl/launch.h"
@@ -15,7 +16,9 @@
 #include "tools/tsctl/paths.h"
 #include "tools/tsctl/program.h"
 #include "tools/tsctl/recorder.h"
+#include "tools/tsctl/recordsummary.h"
 #include "tools/tsctl/rotation.h"
+#include "tools/tsctl/source.h"
 #include "tools/tsctl/times.h"
 #include "tools/tsctl/tsctl.h"
 #include "tools/tsctl/why.h"
@@ -497,6 +500,24 @@ static bool is_being_written(const char *path)
 	return fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 }
 
+/*
+ * Deletes a file that a daemon made before it failed to start: the next run would find it in its place. Nothing was there before,
+ * but another recording may have come since: a file with a session, or one that is being written, stays.
+ */
+static void remove_failed(const struct record *record)
+{
+	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
+	ts_cleanup(ts_closep) int fd =
+		open(record->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode) ||
+	    is_being_written(record->path))
+		return;
+	if (ts_sbt_reader_open(fd, &reader, NULL) || !ts_sbt_reader_n_sessions(reader))
+		unlink(record->path);
+}
+
 /* An earlier trace is only replaced when asked for, and nothing that is not a regular file ever is. */
 static int clear_path(const struct record *record)
 {
@@ -524,8 +545,11 @@ static int clear_path(const struct record *record)
 			    shown);
 		return -EBUSY;
 	}
-	if (unlink(record->path)) {
+	/* Else they would pass for pieces of the new recording. */
+	r = ts_source_unlink_before(record->path);
+	if (!r && unlink(record->path))
 		r = -errno;
+	if (r) {
 		ts_complain("cannot replace %s: %s", shown, strerror(-r));
 		return r;
 	}
@@ -632,6 +656,10 @@ static int start(struct record *record)
 	r = ts_recorder_start(record->recorder, &options);
 	if (r) {
 		ts_complain("could not start recording: %s", ts_recorder_error(record->recorder));
+		/* Ends the daemon, which may still write. */
+		ts_recorder_free(record->recorder);
+		record->recorder = NULL;
+		remove_failed(record);
 		return r;
 	}
 	record->recording = true;
@@ -657,112 +685,6 @@ static int start(struct record *record)
 	return r;
 }
 
-/* Of types whose list ends with NULL. */
-static uint64_t rows_of(const Ts__Rpc__RecordingSummary *summary, const char *const *types)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < summary->n_counts; i++)
-		for (size_t j = 0; types[j]; j++)
-			if (!strcmp(summary->counts[i]->key, types[j]))
-				n += summary->counts[i]->value;
-	return n;
-}
-
-/* Rows of what a GPU did. */
-static const char *const gpu_types[] = {"kernel", "memcpy", "memset", NULL};
-static const char *const pause_types[] = {"pause", NULL};
-
-/* What lacks its other half, most often because that was lost for another reason. */
-static bool is_unjoined(const char *reason)
-{
-	return !strncmp(reason, "unjoined_", 9);
-}
-
-/* What was lost, by reason; returns whether anything was. The echo of other losses is left to `info`. */
-static bool tell_lost(const Ts__Rpc__RecordingSummary *summary, char *text, size_t n_text)
-{
-	char count[TS_OUT_FIGURE_BYTES];
-	bool others = false;
-	size_t at = 0;
-
-	*text = 0;
-	for (size_t i = 0; i < summary->n_lost; i++)
-		others |= !is_unjoined(summary->lost[i]->key);
-	for (size_t i = 0; i < summary->n_lost; i++)
-		if (at < n_text && !(others && is_unjoined(summary->lost[i]->key)))
-			at += (size_t)snprintf(text + at, n_text - at, "%s%s %s", at ? ", " : "",
-					       ts_out_count(count, summary->lost[i]->value),
-					       summary->lost[i]->key);
-	return summary->n_lost != 0;
-}
-
-/* As it was asked for, or as the working directory sees it. */
-static const char *shown_path(const struct record *record, const Ts__Rpc__RecordingSummary *summary)
-{
-	if (summary->path && *summary->path && strcmp(summary->path, record->path))
-		return summary->path;
-	return record->output ? record->output : strrchr(record->path, '/') + 1;
-}
-
-/* Of a recording that has nothing but calls of processes that were not preloaded. */
-static void report_observed(const char *path, const Ts__Rpc__RecordingSummary *summary)
-{
-	char count[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], text[TS_WHY_BYTES];
-	bool lost = tell_lost(summary, text, sizeof(text));
-
-	ts_complain("%s: %s call%s of %u process%s, host half only, %s, %s%s%s%s", path,
-		    ts_out_count(count, summary->observed_calls),
-		    summary->observed_calls == 1 ? "" : "s", summary->observed,
-		    summary->observed == 1 ? "" : "es", ts_out_bytes(bytes, summary->bytes),
-		    lost ? "LOST: " : "nothing lost", lost ? text : "",
-		    summary->cut_short ? "; CUT SHORT: " : "",
-		    summary->cut_short ? summary->cut_short : "");
-}
-
-/* Of what was captured to be replayed. */
-static size_t tell_captured(const Ts__Rpc__RecordingSummary *summary, char *text, size_t n_text)
-{
-	char bytes[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
-	size_t at;
-
-	if (!summary->captured)
-		return 0;
-	at = (size_t)snprintf(text, n_text, "; captured %s in %s of its threads' time",
-			      ts_out_bytes(bytes, summary->captured_bytes),
-			      ts_out_duration(took, summary->captured_ns));
-	if (summary->unsupported)
-		at += (size_t)snprintf(text + at, n_text - at,
-				       ", but for %u kind%s of calls (`tsctl info` names them)",
-				       summary->unsupported, summary->unsupported == 1 ? "" : "s");
-	if (summary->capture_ended)
-		at += (size_t)snprintf(text + at, n_text - at, "; CAPTURE ENDED EARLY: %.64s",
-				       summary->capture_ended);
-	return at;
-}
-
-static uint64_t lost_of(const Ts__Rpc__RecordingSummary *summary, const char *reason)
-{
-	for (size_t i = 0; i < summary->n_lost; i++)
-		if (!strcmp(summary->lost[i]->key, reason))
-			return summary->lost[i]->value;
-	return 0;
-}
-
-/* Where rows of the GPU are missing: what was captured is there all the same. */
-static void tell_operations(const Ts__Rpc__RecordingSummary *summary, const char *path, char *text,
-			    size_t n_text)
-{
-	static const char *const operation_types[] = {"operation", NULL};
-	char count[TS_OUT_FIGURE_BYTES];
-	uint64_t n = rows_of(summary, operation_types);
-
-	if (n)
-		snprintf(text, n_text,
-			 "; but %s operation%s captured: `tsctl replay --on vgpu %.400s`",
-			 ts_out_count(count, n), n == 1 ? " was" : "s were", path);
-}
-
 /* How the command ended, where that is worth a word. */
 static const char *end_text(const struct record *record, char *text, size_t n_text)
 {
@@ -780,95 +702,28 @@ static const char *end_text(const struct record *record, char *text, size_t n_te
 	return text;
 }
 
-/* The one line at the end. */
-static void report(const struct record *record, const Ts__Rpc__RecordingSummary *summary)
-{
-	char end[64];
-	struct ts_why why = {.reason = summary->empty_reason,
-			     .reason_text = summary->empty_text,
-			     .reason_program = summary->empty_program,
-			     .n_sessions = summary->sessions,
-			     .n_annotations = summary->annotations,
-			     .n_unjoined = lost_of(summary, "unjoined_api"),
-			     .end = end_text(record, end, sizeof(end)),
-			     .stopped = rows_of(summary, pause_types) != 0,
-			     .hint = record->empty_hint};
-	const char *path = shown_path(record, summary);
-	char count[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], text[TS_WHY_BYTES],
-		more[700] = "", kept[64] = "";
-	size_t at = 0;
-	uint64_t n = rows_of(summary, gpu_types), n_kept;
-
-	if (summary->error && *summary->error) {
-		ts_complain("%s is incomplete: %s", path, summary->error);
-		return;
-	}
-	if (record->quiet)
-		return;
-	if (summary->cut_short)
-		at = (size_t)snprintf(more, sizeof(more), "; CUT SHORT: %s", summary->cut_short);
-	if (!n && summary->cut_short && !summary->observed) {
-		bool lost = tell_lost(summary, text, sizeof(text));
-
-		tell_operations(summary, path, more + at, sizeof(more) - at);
-		ts_complain("%s holds no GPU operation%s%s%s", path, lost ? "; LOST: " : "", text,
-			    more);
-		return;
-	}
-	if (!n && summary->observed) {
-		report_observed(path, summary);
-		return;
-	}
-	if (!n) {
-		ts_why_empty(&why, text);
-		tell_operations(summary, path, more + at, sizeof(more) - at);
-		ts_complain("%s holds no GPU operation: %s%s", path, text, more);
-		return;
-	}
-	at += tell_captured(summary, more + at, sizeof(more) - at);
-	if (summary->observed)
-		at += (size_t)snprintf(more + at, sizeof(more) - at,
-				       "; %" PRIu64 " calls of %u other process%s, host half only",
-				       summary->observed_calls, summary->observed,
-				       summary->observed == 1 ? "" : "es");
-	if (summary->stopped)
-		at += (size_t)snprintf(more + at, sizeof(more) - at,
-				       "; %u process%s ran on unrecorded", summary->stopped,
-				       summary->stopped == 1 ? "" : "es");
-	if (summary->refused)
-		snprintf(more + at, sizeof(more) - at, "; %u NOT RECORDED: %.256s",
-			 summary->refused,
-			 summary->empty_text && *summary->empty_text ? summary->empty_text
-								     : "tracesmithd refused it");
-	n_kept = ts_rotation_kept(&record->rotation, path);
-	if (n_kept < n)
-		snprintf(kept, sizeof(kept), "the last %s of ", ts_out_count(count, n_kept));
-	if (tell_lost(summary, text, sizeof(text)))
-		ts_complain("%s: %s%s GPU operation%s, %s; LOST: %s%s; `tsctl info %s` explains",
-			    path, kept, ts_out_count(count, n), n == 1 ? "" : "s",
-			    ts_out_bytes(bytes, summary->bytes), text, more, path);
-	else
-		ts_complain("%s: %s%s GPU operation%s, %s, nothing lost%s", path, kept,
-			    ts_out_count(count, n), n == 1 ? "" : "s",
-			    ts_out_bytes(bytes, summary->bytes), more);
-}
-
 /* Ends the recording, once. The command may run on. */
 static void finish(struct record *record)
 {
 	Ts__Rpc__Answer *answer;
 	char end[64];
+	struct ts_record_summary summary = {.path = record->path,
+					    .output = record->output,
+					    .rotation = &record->rotation,
+					    .end = end_text(record, end, sizeof(end)),
+					    .empty_hint = record->empty_hint,
+					    .quiet = record->quiet};
 
 	if (!record->recording)
 		return;
 	record->recording = false;
-	if (ts_recorder_finish(record->recorder, record->pid, end_text(record, end, sizeof(end)),
-			       &answer)) {
+	if (ts_recorder_finish(record->recorder, record->pid, summary.end, &answer)) {
 		ts_complain("the recording broke off: %s; `tsctl repair %s` saves what was written",
 			    ts_recorder_error(record->recorder), record->path);
 		return;
 	}
-	report(record, answer->summary);
+	summary.summary = answer->summary;
+	ts_record_summary_tell(&summary);
 	ts__rpc__answer__free_unpacked(answer, NULL);
 }
 

@@ -76,7 +76,8 @@ static int parse_time(const char *option, const char *text, struct ts_time *ret_
 static int complain_type(const char *name)
 {
 	const char *near = NULL;
-	size_t least = 3;
+	char all[512] = "";
+	size_t least = 3, n = 0;
 
 	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++) {
 		const struct ts_row_schema *schema = ts_row_schema(type);
@@ -86,10 +87,14 @@ static int complain_type(const char *name)
 			least = distance;
 			near = schema->name;
 		}
+		if (schema && n < sizeof(all))
+			n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", n ? ", " : "",
+					      schema->name);
 	}
-	ts_complain("there is no type of row `%s`; %s%s%s", name,
-		    near ? "did you mean `" : "`tsctl info` lists those of a trace",
-		    near ? near : "", near ? "`?" : "");
+	if (near)
+		ts_complain("there is no type of row `%s`; did you mean `%s`?", name, near);
+	else
+		ts_complain("there is no type of row `%s`; the types are %s", name, all);
 	return -EINVAL;
 }
 

@@ -18,7 +18,8 @@ static int write_trace(struct ts_sbt_copy_source *sources, size_t n_sources,
 		       struct ts_sbt_copy_report *ret_report)
 {
 	ts_cleanup(ts_sbt_writer_freep) struct ts_sbt_writer *writer = NULL;
-	ts_cleanup(ts_closep) int fd = fcntl(fileno(out->file), F_DUPFD_CLOEXEC, 3);
+	ts_cleanup(ts_closep) int fd =
+		fcntl(out->fd < 0 ? STDOUT_FILENO : out->fd, F_DUPFD_CLOEXEC, 3);
 	int r = fd < 0 ? -errno : ts_sbt_writer_new(fd, &writer);
 
 	if (r)

@@ -210,8 +210,17 @@ int ts_parse_bytes(const char *text, unsigned long long min, unsigned long long 
 
 int ts_finish_output(int status)
 {
+	bool failed = ferror(stdout);
+
+	/* stdio forgets why an earlier write failed: the next one says it again. */
+	if (failed) {
+		clearerr(stdout);
+		errno = EIO;
+		putchar('\n');
+	}
+	failed |= fflush(stdout) != 0;
 	/* Whoever read us had enough (`| head`): that is no error of ours. */
-	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE) {
+	if (failed && errno != EPIPE) {
 		ts_complain("could not write to standard output: %s", strerror(errno));
 		return TS_EXIT_BAD;
 	}

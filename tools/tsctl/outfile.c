@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 
 /* Tries at a name that nothing has. */
-#define MAX_NAMES 1000u
+#define MAX_NAMES    1000u
+#define BUFFER_BYTES 65536u
 
 static int complain(const struct ts_outfile *out, const char *what, int error)
 {
@@ -79,6 +80,50 @@ static int open_nameless(const char *path)
 					      : -1;
 }
 
+static ssize_t write_file(void *userdata, const char *bytes, size_t n_bytes)
+{
+	struct ts_outfile *out = userdata;
+	size_t done = 0;
+
+	while (done < n_bytes) {
+		ssize_t n = write(out->fd, bytes + done, n_bytes - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			out->error = out->error ? out->error : errno;
+			return done ? (ssize_t)done : 0;
+		}
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+static int close_file(void *userdata)
+{
+	struct ts_outfile *out = userdata;
+	int fd = out->fd;
+
+	out->fd = -1;
+	if (!close(fd))
+		return 0;
+	out->error = out->error ? out->error : errno;
+	return EOF;
+}
+
+/* The descriptor belongs to out->file from now on. */
+static int open_file(struct ts_outfile *out, int *fd)
+{
+	static const cookie_io_functions_t functions = {.write = write_file, .close = close_file};
+
+	out->file = fopencookie(out, "w", functions);
+	if (!out->file)
+		return complain(out, "write", errno);
+	setvbuf(out->file, NULL, _IOFBF, BUFFER_BYTES);
+	out->fd = ts_take_fd(fd);
+	return TS_EXIT_OK;
+}
+
 static int open_temporary(struct ts_outfile *out, const char *path)
 {
 	ts_cleanup(ts_closep) int fd = -1;
@@ -105,18 +150,15 @@ static int open_temporary(struct ts_outfile *out, const char *path)
 		umask(mask);
 		fchmod(fd, 0666 & ~mask);
 	}
-	out->file = fdopen(fd, "w");
-	if (!out->file)
-		return complain(out, "write", errno);
-	ts_take_fd(&fd);
-	return TS_EXIT_OK;
+	return open_file(out, &fd);
 }
 
 int ts_outfile_open(struct ts_outfile *out, const char *path)
 {
+	ts_cleanup(ts_closep) int fd = -1;
 	bool stream;
 
-	*out = (struct ts_outfile){.shown = path ? path : "standard output"};
+	*out = (struct ts_outfile){.fd = -1, .shown = path ? path : "standard output"};
 	if (!path || !strcmp(path, "-")) {
 		out->shown = "standard output";
 		out->file = stdout;
@@ -130,8 +172,8 @@ int ts_outfile_open(struct ts_outfile *out, const char *path)
 		return TS_EXIT_BAD;
 	if (!stream)
 		return open_temporary(out, path);
-	out->file = fopen(path, "we");
-	return out->file ? TS_EXIT_OK : complain(out, "write", errno);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	return fd < 0 ? complain(out, "write", errno) : open_file(out, &fd);
 }
 
 /* It gets a name of its own first: only what has one can take another's place. */
@@ -140,7 +182,7 @@ static int name_it(struct ts_outfile *out)
 	char nameless[64];
 	size_t n = strlen(out->temporary);
 
-	snprintf(nameless, sizeof(nameless), "/proc/self/fd/%d", fileno(out->file));
+	snprintf(nameless, sizeof(nameless), "/proc/self/fd/%d", out->fd);
 	for (unsigned int i = 0; i < MAX_NAMES; i++) {
 		snprintf(out->temporary + n - 6, 7, "%06x",
 			 ((unsigned int)getpid() + i * 7919u) & 0xffffffu);
@@ -162,7 +204,6 @@ int ts_outfile_finish(struct ts_outfile *out)
 
 	if (file == stdout)
 		return ts_finish_output(TS_EXIT_OK);
-	errno = 0;
 	failed = ferror(file) || (out->is_nameless && fflush(file));
 	if (!failed && out->is_nameless)
 		r = name_it(out);
@@ -172,8 +213,9 @@ int ts_outfile_finish(struct ts_outfile *out)
 		return complain(out, "write", -r);
 	}
 	/* Whoever read a pipe had enough: that is no error of ours. */
-	if ((fclose(file) || failed) && (errno != EPIPE || out->temporary))
-		return complain(out, "write", errno ? errno : EIO);
+	failed |= fclose(file) != 0;
+	if (failed && (out->error != EPIPE || out->temporary))
+		return complain(out, "write", out->error ? out->error : EIO);
 	if (out->temporary && rename(out->temporary, out->path))
 		return complain(out, "write", errno);
 	ts_freep(&out->temporary);

@@ -9,6 +9,8 @@
 
 struct ts_outfile {
 	FILE *file;
+	int fd;	   /* of `file`, unless that is standard output */
+	int error; /* errno of the first write that failed; 0: none. stdio forgets it */
 	char *path; /* what it is to be; NULL: standard output, or something that is no regular file */
 	char *temporary;  /* NULL: there is none */
 	bool is_nameless; /* it has not got the temporary name yet */

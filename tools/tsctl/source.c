@@ -104,6 +104,50 @@ int ts_source_join(struct ts_sbt_reader *reader, const char *path)
 	return r;
 }
 
+/* NULL: no file comes before. */
+static char *path_before(const char *path, const struct ts_sbt_reader *reader)
+{
+	struct ts_row_part part;
+
+	return ts_sbt_reader_part(reader, &part) ? NULL : ts_sbt_part_path(path, part.before);
+}
+
+int ts_source_unlink_before(const char *path)
+{
+	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
+	ts_cleanup(ts_closep) int fd =
+		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	char **paths = NULL;
+	struct ts_sbt_reader *before;
+	size_t n = 0;
+	int r = 0;
+
+	/* What is no trace has no files before it. */
+	if (fd < 0 || ts_sbt_reader_open(fd, &reader, NULL))
+		return 0;
+	while (!r && n < MAX_PARTS && (before = open_before(path, reader, NULL))) {
+		char *part = path_before(path, reader);
+		char **more = realloc(paths, (n + 1) * sizeof(*paths));
+
+		ts_sbt_reader_free(reader);
+		reader = before;
+		paths = more ? more : paths;
+		if (more && part)
+			paths[n++] = part;
+		else
+			free(part);
+		r = more && part ? 0 : -ENOMEM;
+	}
+	while (n) {
+		n--;
+		if (!r && unlink(paths[n]) && errno != ENOENT)
+			r = -errno;
+		free(paths[n]);
+	}
+	free(paths);
+	return r;
+}
+
 int ts_source_open_files(const char *path, int *ret_fds, unsigned most, unsigned *ret_n)
 {
 	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;

@@ -36,6 +36,12 @@ void ts_source_tell_halves(const struct ts_source *source);
 int ts_source_join(struct ts_sbt_reader *reader, const char *path);
 
 /*
+ * Deletes the finished files of the recording whose newest file is `path`, oldest first, and leaves `path`. A file of that name
+ * that is not of this recording stays. Returns 0, or the -errno of the file that could not be deleted.
+ */
+int ts_source_unlink_before(const char *path);
+
+/*
  * Opens a regular file with these open() flags; complains where it is none or cannot be opened. Returns the
  * descriptor or -1.
  */
