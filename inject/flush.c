@@ -12,9 +12,17 @@
 #include "inject/shim.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
-#define PERIOD_NS   UINT64_C(200000000)
-#define REPORT_NS   UINT64_C(1000000000)
-#define CLOCK_TRIES 20
+/* At the latest, where there is work. */
+#define PERIOD_NS UINT64_C(200000000)
+/*
+ * At the earliest. A program that dies keeps what was synchronised this long before, and the next kernel is not waited for.
+ */
+#define EARLY_NS UINT64_C(1000000)
+/* What flushes may take of the time that goes by is one part in so many; and at first, and after a pause, this much more. */
+#define CREDIT_PARTS 200
+#define CREDIT_NS    INT64_C(20000000)
+#define REPORT_NS    UINT64_C(1000000000)
+#define CLOCK_TRIES  20
 /* A profiler that lets go of CUPTI for an instant is not done; one that will not let us have it is asked again. */
 #define TAKE_BACK_NS UINT64_C(500000000)
 #define RETRY_NS     UINT64_C(5000000000)
@@ -223,6 +231,54 @@ static void report(struct ts_flush *flush, uint32_t wishes)
 		ts_capture_report(&shim->capture);
 }
 
+/* A flush took so long. */
+static void charge(struct ts_flush *flush, uint64_t now, uint64_t took_ns)
+{
+	int64_t credit = flush->credit_ns + (int64_t)((now - flush->credited_at_ns) / CREDIT_PARTS);
+
+	if (credit > CREDIT_NS)
+		credit = CREDIT_NS;
+	credit -= (int64_t)took_ns;
+	/* What is paid off within a period is enough. */
+	if (credit < -(int64_t)(PERIOD_NS / CREDIT_PARTS))
+		credit = -(int64_t)(PERIOD_NS / CREDIT_PARTS);
+	flush->credit_ns = credit;
+	flush->credited_at_ns = now;
+}
+
+/* From the end of one flush to the next. */
+static uint64_t pause_after(const struct ts_flush *flush)
+{
+	return flush->credit_ns > 0 ? EARLY_NS
+				    : EARLY_NS + (uint64_t)-flush->credit_ns * CREDIT_PARTS;
+}
+
+/* Until the next flush is due: for work, a while after it was first seen; or since the daemon, or somebody here, asked. */
+static void wait_for_work(struct ts_flush *flush, uint32_t remote)
+{
+	struct ts_shim *shim = flush->shim;
+	uint32_t *word = &shim->control->flush_request;
+
+	ts_futex_wait(word, remote, pause_after(flush), true);
+	if (__atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE) ||
+	    __atomic_load_n(word, __ATOMIC_ACQUIRE) != remote ||
+	    __atomic_load_n(&flush->wishes, __ATOMIC_ACQUIRE))
+		return;
+	__atomic_store_n(&flush->sleeps, 1, __ATOMIC_SEQ_CST);
+	/* Where a call came before that, it has not woken us. */
+	if (!__atomic_load_n(&shim->producer.dirty, __ATOMIC_SEQ_CST))
+		ts_futex_wait(word, remote, PERIOD_NS, true);
+	__atomic_store_n(&flush->sleeps, 0, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE) &&
+	    !__atomic_load_n(&flush->wishes, __ATOMIC_ACQUIRE))
+		ts_futex_wait(word, remote, EARLY_NS, true);
+}
+
+bool ts_flush_wake(struct ts_flush *flush)
+{
+	return ts_futex_wake(&flush->shim->control->flush_request, true);
+}
+
 static void *flush_main(void *data)
 {
 	struct ts_flush *flush = data;
@@ -240,11 +296,15 @@ static void *flush_main(void *data)
 		uint32_t asked = __atomic_load_n(&flush->asked, __ATOMIC_ACQUIRE);
 
 		uint32_t wishes = __atomic_exchange_n(&flush->wishes, 0, __ATOMIC_ACQ_REL);
+		const uint64_t began = ts_clock_monotonic_ns();
+		uint64_t now;
 
 		update_modules(flush);
 		report(flush, wishes);
 		ts_switch_follow(shim);
 		do_cupti(flush, wishes);
+		now = ts_clock_monotonic_ns();
+		charge(flush, now, now - began);
 		/* Release, paired with the daemon's acquire: what was asked for is in the ring. */
 		if (remote != control->flushes_done) {
 			__atomic_store_n(&control->flushes_done, remote, __ATOMIC_RELEASE);
@@ -253,7 +313,7 @@ static void *flush_main(void *data)
 		if (asked != flush->done)
 			ts_futex_set(&flush->done, asked);
 		if (asked == __atomic_load_n(&flush->asked, __ATOMIC_ACQUIRE))
-			ts_futex_wait(&control->flush_request, remote, PERIOD_NS, true);
+			wait_for_work(flush, remote);
 	}
 	return NULL;
 }
@@ -263,6 +323,9 @@ int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim)
 	int r;
 
 	flush->shim = shim;
+	flush->sleeps = 0;
+	flush->credit_ns = CREDIT_NS;
+	flush->credited_at_ns = ts_clock_monotonic_ns();
 	r = ts_modules_init(&flush->modules, &shim->definitions, shim->producer.clock);
 	if (r)
 		return r;

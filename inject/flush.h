@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The flush thread: makes CUPTI deliver what it gathered, every so often, when the daemon asks, and at the
- * end; and tells of libraries that came and went. All of CUPTI that is not done inside a callback is done here.
+ * The flush thread: makes CUPTI deliver what it gathered, a millisecond after work was submitted, then as often as the time
+ * that flushes take allows, when the daemon asks, and at the end; and tells of libraries that came and went. All of CUPTI that
+ * is not done inside a callback is done here.
  */
 #pragma once
 
@@ -30,11 +31,24 @@ struct ts_flush {
 	uint32_t done;
 	uint32_t n_delivered;  /* buffers, since ever: whether a flush makes progress */
 	uint64_t report_at_ns; /* when the next report on stacks is due */
-	bool worked;	       /* the process submitted something, at some time */
+	/*
+	 * The time that flushes may take: spent by each, earned with the time that goes by. Where none is left, the next
+	 * flush waits. May be negative.
+	 */
+	int64_t credit_ns;
+	uint64_t credited_at_ns;
+	uint32_t sleeps; /* 1: until there is work, and ts_flush_wake() is to be called then */
+	bool worked;	 /* the process submitted something, at some time */
 };
 
 /* Starts the thread. Returns 0 or a negative errno. */
 int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim);
+
+/*
+ * There is work again: starts the time after which it is flushed. Any thread; one system call. Returns false where the flush
+ * thread was not yet asleep: call again.
+ */
+bool ts_flush_wake(struct ts_flush *flush);
 
 /* That CUPTI was given up, to whom the shim's `yield` says, or is ours again. */
 void ts_flush_record_yield(struct ts_shim *shim, bool yielded);

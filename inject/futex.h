@@ -23,13 +23,15 @@ static inline void ts_futex_wait(uint32_t *word, uint32_t value, uint64_t timeou
 	errno = saved_errno;
 }
 
-static inline void ts_futex_wake(uint32_t *word, bool shared)
+/* Returns whether somebody waited. */
+static inline bool ts_futex_wake(uint32_t *word, bool shared)
 {
 	int saved_errno = errno;
+	long n = syscall(SYS_futex, word, shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE, INT32_MAX, NULL,
+			 NULL, 0);
 
-	syscall(SYS_futex, word, shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL,
-		0);
 	errno = saved_errno;
+	return n > 0;
 }
 
 /* Sets the word (release) and wakes who waits for it within this process. */

@@ -45,6 +45,13 @@ struct ts_gate {
 	uint32_t served;      /* a daemon holds the rings: waiting for room may help */
 };
 
+/* Work since the last flush. */
+enum ts_dirty {
+	TS_DIRTY_NOT = 0,
+	TS_DIRTY_UNTOLD = 1, /* there is; the flush thread may sleep on */
+	TS_DIRTY = 2,	     /* there is, and the flush thread is awake or knows */
+};
+
 struct ts_producer {
 	const struct ts_gate *gate;
 	struct ts_control *control;
@@ -52,7 +59,7 @@ struct ts_producer {
 	enum ts_clock clock;  /* the session's host clock */
 	uint32_t epoch;	      /* of thread-local state; a forked child's session has another */
 	uint64_t lossless_ns; /* how long a full ring is waited for under TS_COMMAND_LOSSLESS */
-	/* Records since the last flush: 1. Written only where it is 0, for its line is everybody's. */
+	/* enum ts_dirty. Written only where it changes, for its line is everybody's. */
 	uint32_t dirty;
 	pthread_key_t key;	/* its destructor gives the shard up */
 	pthread_mutex_t lock;	/* of `idle`, and of mapping a shard */

@@ -232,6 +232,16 @@ static uint32_t capture_stack(struct ts_shim *shim, struct ts_thread *thread)
 	return stack;
 }
 
+/* For the flush thread: the first work since a flush. */
+static void tell_work(struct ts_shim *shim)
+{
+	/* Sequentially consistent: the flush thread says that it sleeps, and then looks here. */
+	__atomic_store_n(&shim->producer.dirty, TS_DIRTY_UNTOLD, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&shim->flush.sleeps, __ATOMIC_SEQ_CST) && !ts_flush_wake(&shim->flush))
+		return;
+	__atomic_store_n(&shim->producer.dirty, TS_DIRTY, __ATOMIC_RELEASE);
+}
+
 /* The outermost call returns: one API row, and what it put into a stream. */
 static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
 			uint32_t cbid, const struct ts_cupti_callback_data *data)
@@ -274,9 +284,9 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	if (result)
 		return;
 	/* What failed (as everything does once the driver is gone) is no work to flush; nor is a context. */
-	if (ts_unlikely(!__atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED)) &&
+	if (ts_unlikely(__atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED) != TS_DIRTY) &&
 	    kind != TS_CUPTI_CLASS_CONTEXT)
-		__atomic_store_n(&shim->producer.dirty, 1, __ATOMIC_RELEASE);
+		tell_work(shim);
 	if (kind != TS_CUPTI_CLASS_EVENT && kind != TS_CUPTI_CLASS_GRAPH_LAUNCH &&
 	    kind != TS_CUPTI_CLASS_STREAM)
 		return;

@@ -49,7 +49,7 @@ static void switch_over(struct ts_shim *shim, bool paused)
 	ts_pause_publish(&shim->pause, from, paused);
 	/* What was on the device at the switch before comes with the flush that follows this one. */
 	if (shim->flush.worked)
-		__atomic_store_n(&shim->producer.dirty, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&shim->producer.dirty, TS_DIRTY, __ATOMIC_RELEASE);
 	for (i = 0; i < MARGIN && id && id < from; i++)
 		id = ts_widen(&shim->widen, ts_recorder_probe_once(shim));
 	if (probing)
