@@ -818,6 +818,9 @@ struct ts_row_symbol {
 #define TS_METADATA_KERNEL_EVENTS_MISSING "kernel_events_missing"
 /* Those that are not told one by one: counters of the domain "kernel TID" say how many there were ("sched.futex.count"), and how long. */
 #define TS_METADATA_KERNEL_EVENTS_COUNTED "kernel_events_counted"
+/* What samples lack, and why; processor time that taking them took, in all ("N samples, M ns"). */
+#define TS_METADATA_SAMPLES_MISSING "samples_missing"
+#define TS_METADATA_SAMPLES_COST    "samples_cost"
 
 /* Where calls of all processes were asked for (tsctl record --system): "calls", or why there are none. */
 #define TS_METADATA_SYSTEM	   "system"
