@@ -134,7 +134,7 @@ static void read_file(struct file *file, pid_t pid, const char *path)
 
 static void open_mapping(struct mapping *mapping, pid_t pid)
 {
-	uint64_t own;
+	uint64_t own = 0;
 
 	if (!strcmp(mapping->path, "[vdso]")) {
 		mapping->file.bytes = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);

@@ -8,6 +8,7 @@
 
 #include "daemon/sample/unwind.h"
 #include "proto/abi/python.h"
+#include "proto/abi/record.h"
 
 #define TS_REMOTE_PYTHON_FRAMES 256u
 #define TS_REMOTE_PYTHON_TEXTS	65536u

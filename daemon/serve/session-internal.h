@@ -51,7 +51,7 @@ struct ts_session {
 	uint64_t seals_done;
 	uint32_t ended; /* enum ts_session_end; after everything else */
 	/* Relaxed: for a look from outside. */
-	uint64_t counts[TS_ROW_EVENT_COUNT];
+	uint64_t counts[TS_ROW_EVENT_END];
 	uint64_t lost[TS_LOSS_COUNT];
 	uint64_t n_own_rows;	  /* marks and counters: the shim's own */
 	uint64_t unwritten_bytes; /* in the rings, as of the last look */

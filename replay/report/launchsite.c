@@ -5,10 +5,8 @@
 #include "replay/report/launchsite.h"
 
 #include "proto/abi/base.h"
-#include "replay/report/stackjson.h"
-
-#include <inttypes.h>
-#include <stdio.h>
+#include "replay/report/codeplace.h"
+#include "replay/report/pool.h"
 
 struct site {
 	uint32_t session, stack; /* stack 0: a free slot */
@@ -19,7 +17,7 @@ struct ts_launch_sites {
 	struct ts_resolver *resolver;
 	struct site *slots;
 	size_t n_slots, n; /* a power of two; at most half of them taken */
-	struct ts_pool texts, one;
+	struct ts_pool texts;
 };
 
 int ts_launch_sites_new(struct ts_resolver *resolver, void (*no_memory)(void),
@@ -30,7 +28,7 @@ int ts_launch_sites_new(struct ts_resolver *resolver, void (*no_memory)(void),
 	if (!sites)
 		return -ENOMEM;
 	sites->resolver = resolver;
-	sites->texts.no_memory = sites->one.no_memory = no_memory;
+	sites->texts.no_memory = no_memory;
 	sites->n_slots = 256;
 	sites->slots = calloc(sites->n_slots, sizeof(*sites->slots));
 	if (!sites->slots) {
@@ -46,7 +44,6 @@ void ts_launch_sites_free(struct ts_launch_sites *sites)
 	if (!sites)
 		return;
 	ts_pool_deinit(&sites->texts);
-	ts_pool_deinit(&sites->one);
 	free(sites->slots);
 	free(sites);
 }
@@ -85,78 +82,11 @@ static bool grow(struct ts_launch_sites *sites)
 	return true;
 }
 
-static const char *base(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash ? slash + 1 : path;
-}
-
-static const Ts__Rpc__StackSymbol *symbol_of(const Ts__Rpc__Stack *stack, size_t frame)
-{
-	for (size_t i = 0; i < stack->n_symbols; i++)
-		if (stack->symbols[i]->frame == frame && stack->symbols[i]->function)
-			return stack->symbols[i];
-	return NULL;
-}
-
-static char *native_text(struct ts_launch_sites *sites, const Ts__Rpc__Stack *stack, size_t frame)
-{
-	const Ts__Rpc__StackSymbol *symbol = symbol_of(stack, frame);
-
-	if (symbol && symbol->file)
-		return ts_pool_printf(&sites->texts, "%s (%s:%" PRIu32 ")", symbol->function,
-				      base(symbol->file), symbol->line);
-	if (symbol)
-		return ts_pool_copy(&sites->texts, symbol->function);
-	for (size_t i = 0; i < stack->n_modules; i++)
-		if (stack->modules[i]->frame == frame)
-			return ts_pool_printf(&sites->texts, "%s+0x%" PRIx64,
-					      base(stack->modules[i]->path),
-					      stack->modules[i]->offset);
-	return ts_pool_copy(&sites->texts, stack->frames[frame]);
-}
-
-/* "function (/path/to/file.py:31)", with the file's last part alone. */
-static char *python_text(struct ts_launch_sites *sites, const char *frame)
-{
-	const char *path = strchr(frame, '(');
-
-	return path ? ts_pool_printf(&sites->texts, "%.*s%s", (int)(path + 1 - frame), frame,
-				     base(path + 1))
-		    : ts_pool_copy(&sites->texts, frame);
-}
-
-/* Of the interpreter, or of a package that was installed. */
-static bool is_installed(const char *frame)
-{
-	return strstr(frame, "/site-packages/") || strstr(frame, "/dist-packages/") ||
-	       strstr(frame, "/lib/python3") || strstr(frame, "(<frozen ");
-}
-
-static char *text_of(struct ts_launch_sites *sites, const Ts__Rpc__Stack *stack)
-{
-	size_t python = SIZE_MAX;
-
-	for (size_t i = 0; i < stack->n_frames; i++) {
-		if (!strncmp(stack->frames[i], "0x", 2))
-			continue;
-		if (!is_installed(stack->frames[i]))
-			return python_text(sites, stack->frames[i]);
-		python = python == SIZE_MAX ? i : python;
-	}
-	if (python != SIZE_MAX)
-		return python_text(sites, stack->frames[python]);
-	for (size_t i = 0; i < stack->n_frames; i++)
-		if (!ts_stackjson_is_hidden(stack, i))
-			return native_text(sites, stack, i);
-	return NULL;
-}
-
 const char *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session, uint32_t id,
 			       uint64_t time_ns)
 {
-	const Ts__Rpc__Stack *stack;
+	char text[TS_CODEPLACE_BYTES];
+	struct ts_codeplace place;
 	struct site *slot;
 
 	if (!id || (2 * sites->n >= sites->n_slots && !grow(sites)))
@@ -166,10 +96,10 @@ const char *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session, 
 		return slot->text;
 	*slot = (struct site){session, id, NULL};
 	sites->n++;
-	stack = ts_stackjson_make(sites->resolver, &sites->one, session, id, time_ns);
-	if (stack)
-		slot->text = text_of(sites, stack);
-	ts_pool_deinit(&sites->one);
+	if (ts_codeplace_of(sites->resolver, session, id, time_ns, &place)) {
+		ts_codeplace_text(&place, text);
+		slot->text = ts_pool_copy(&sites->texts, text);
+	}
 	return slot->text;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frame of a stack that says who launched something: of a Python program the innermost Python frame outside of installed packages,
- * else the innermost frame that text shows. One thread; each stack is looked up once.
+ * The frame of a stack that says who launched something, as codeplace.h chooses it. One thread; each stack is looked up once.
  */
 #pragma once
 

@@ -721,7 +721,9 @@ static int begin(struct blamer *blamer)
 static int read_rows(struct blamer *blamer, uint32_t session)
 {
 	struct ts_sbt_cursor_options options = {
-		.types = TS_ROW_BIT(TS_ROW_API) | (TS_ROW_KERNELS & ~TS_ROW_BIT(TS_ROW_DRIVER)) |
+		.types = TS_ROW_BIT(TS_ROW_API) |
+			 (TS_ROW_KERNELS &
+			  ~(TS_ROW_BIT(TS_ROW_DRIVER) | TS_ROW_BIT(TS_ROW_SAMPLE))) |
 			 TS_ROW_BIT(TS_ROW_LOSS),
 		.session = session,
 		.from_ns = ALWAYS,
