@@ -148,7 +148,7 @@ static void describe(const struct ts_sampled_threads *threads, struct sampled *s
 
 static int add_thread(struct ts_sampled_threads *threads, uint32_t tid)
 {
-	struct epoll_event event = {.events = EPOLLIN};
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 	struct sampled *sampled = NULL;
 	uint32_t i;
 	int r;
@@ -323,12 +323,24 @@ static int take_sample(struct ts_sampled_threads *threads, const struct sampled 
 	return callback(data, &sample);
 }
 
+/* A record of exit: pid, parent, thread. */
+static bool exits(const struct sampled *sampled, const uint8_t *bytes, size_t n)
+{
+	uint32_t numbers[3];
+
+	if (n < sizeof(numbers))
+		return false;
+	memcpy(numbers, bytes, sizeof(numbers));
+	return numbers[2] == sampled->tid;
+}
+
 static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled,
 		     ts_thread_sampled *callback, void *data)
 {
 	uint64_t tail = sampled->page->data_tail;
 	/* Pairs with the kernel's barrier before it moves the head; the release below with its look at the tail. */
 	uint64_t head = __atomic_load_n(&sampled->page->data_head, __ATOMIC_ACQUIRE);
+	bool is_over = false;
 	int r = 0;
 
 	while (tail < head && !r) {
@@ -352,9 +364,16 @@ static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled
 			threads->n_lost += lost[1];
 		} else if (header.type == PERF_RECORD_FORK) {
 			threads->scan = true;
+		} else if (header.type == PERF_RECORD_EXIT) {
+			is_over |= exits(sampled, threads->record, header.size - sizeof(header));
 		}
 		tail += header.size;
 		__atomic_store_n(&sampled->page->data_tail, tail, __ATOMIC_RELEASE);
+	}
+	/* The thread's number may come again. */
+	if (is_over) {
+		(void)ts_map_set(&threads->by_tid, sampled->tid, 0);
+		close_thread(threads, sampled);
 	}
 	return r;
 }
@@ -363,20 +382,16 @@ int ts_sampled_threads_take(struct ts_sampled_threads *threads, ts_thread_sample
 			    void *data)
 {
 	struct epoll_event events[64];
-	int n = epoll_wait(threads->epoll_fd, events, TS_ARRAY_LEN(events), 0), r = 0;
+	int r = 0;
 
-	for (int i = 0; i < n && !r; i++) {
-		struct sampled *sampled = &threads->threads[events[i].data.u32];
-
-		if (!sampled->tid)
-			continue;
-		r = take_ring(threads, sampled, callback, data);
-		/* The thread is over. Its number may come again. */
-		if (events[i].events & (EPOLLHUP | EPOLLERR)) {
-			(void)ts_map_set(&threads->by_tid, sampled->tid, 0);
-			close_thread(threads, sampled);
-		}
-	}
+	/*
+	 * Readiness of a ring is told once, to the first who asks: here to poll() on the epoll descriptor. So this only empties the list of
+	 * ready ones, and every ring is looked at.
+	 */
+	(void)epoll_wait(threads->epoll_fd, events, TS_ARRAY_LEN(events), 0);
+	for (uint32_t i = 0; i < TS_SAMPLED_MAX && !r; i++)
+		if (threads->threads[i].tid)
+			r = take_ring(threads, &threads->threads[i], callback, data);
 	if (!r && (threads->scan || ts_clock_monotonic_ns() - threads->scanned_ns > RESCAN_NS))
 		r = scan(threads);
 	return r;

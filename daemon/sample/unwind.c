@@ -92,7 +92,7 @@ static bool word_at(const struct words *words, uint64_t address, uint64_t *ret_w
 static bool step(const struct words *words, const struct ts_cfi_rule *rule,
 		 struct ts_unwind_registers *registers, uint64_t *ret_at)
 {
-	uint64_t cfa, pc, bp = registers->bp;
+	uint64_t cfa, pc, bp_at, bp = registers->bp;
 
 	switch (rule->kind) {
 	case TS_CFI_BY_SP:
@@ -108,8 +108,11 @@ static bool step(const struct words *words, const struct ts_cfi_rule *rule,
 	default:
 		return false;
 	}
-	if (cfa <= registers->sp || !word_at(words, cfa - 8, &pc) ||
-	    (rule->bp_off && !word_at(words, cfa + (uint64_t)(int64_t)rule->bp_off, &bp)))
+	if (cfa <= registers->sp || !word_at(words, cfa - 8, &pc))
+		return false;
+	/* A place below the stack pointer: the frame pointer was popped already, and compilers do not tell. */
+	bp_at = cfa + (uint64_t)(int64_t)rule->bp_off;
+	if (rule->bp_off && bp_at >= registers->sp && !word_at(words, bp_at, &bp))
 		return false;
 	*registers = (struct ts_unwind_registers){pc, cfa, bp};
 	*ret_at = cfa - 8;

@@ -161,7 +161,6 @@ static int stack_id(struct ts_session *s, const struct ts_bpf_off_cpu_stack *eve
 		    uint32_t *ret_id)
 {
 	uint32_t n = event->n_frames, flags = n == TS_BPF_STACK_FRAMES ? TS_STACK_TRUNCATED : 0;
-	const uint64_t *frames = event->frames;
 	struct kernel_stack *stack;
 	uint64_t hash = n;
 	int r;
@@ -170,16 +169,16 @@ static int stack_id(struct ts_session *s, const struct ts_bpf_off_cpu_stack *eve
 	if (!n)
 		return 0;
 	for (uint32_t i = 0; i < n; i++) {
-		hash = (hash ^ frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		hash = (hash ^ event->frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
 		hash ^= hash >> 32;
 	}
 	stack = &s->kernel->stacks[hash % KERNEL_STACKS];
 	if (!stack->id || stack->n_frames != n ||
-	    memcmp(stack->frames, frames, n * sizeof(*stack->frames))) {
+	    memcmp(stack->frames, event->frames, n * sizeof(*stack->frames))) {
 		stack->id = TS_ID_UNKNOWN;
 		if (!ts_session_charge(s, 0))
 			return 0;
-		memcpy(stack->frames, frames, n * sizeof(*stack->frames));
+		memcpy(stack->frames, event->frames, n * sizeof(*stack->frames));
 		stack->n_frames = n;
 		r = ts_sbt_session_writer_add_stack(s->writer, stack->frames, n, flags, &stack->id);
 		if (r)

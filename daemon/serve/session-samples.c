@@ -22,6 +22,8 @@ struct ts_session_samples {
 	struct ts_sampler *sampler; /* NULL: it is gone */
 	bool on, done;
 	uint64_t lost_since_ns;
+	struct ts_map
+		stacks; /* by hash of their frames: with 64 bits two stacks of a session do not meet */
 	uint32_t
 		texts[TS_REMOTE_PYTHON_TEXTS + 1]; /* the file's string of each, or TS_ID_UNKNOWN */
 };
@@ -170,11 +172,8 @@ static int take_sample(struct ts_session *s, struct ts_session_samples *samples,
 	ts_session_count_row(s, TS_ROW_SAMPLE);
 	r = ts_session_kernel_thread_of(s, &event, &row.thread);
 	r = r
-		    ?: ts_session_kernel_stack(s, frames, head.n_frames,
-					       head.flags & TS_SAMPLER_TRUNCATED
-						       ? TS_STACK_TRUNCATED
-						       : 0,
-					       &row.stack);
+		    ?: stack_id(s, samples, frames, head.n_frames,
+				head.flags & TS_SAMPLER_TRUNCATED, &row.stack);
 	return r ?: ts_session_add_row(s, TS_ROW_SAMPLE, &row);
 }
 

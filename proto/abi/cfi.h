@@ -70,6 +70,7 @@ struct ts_cfi_state {
 
 struct ts_cfi_description {
 	struct ts_cfi_input common, own; /* programs */
+	uintptr_t address;		 /* that is asked for */
 	uintptr_t start, end;
 	uint64_t code_factor;
 	int64_t data_factor;
@@ -196,11 +197,18 @@ static inline void ts_cfi_set_cfa_register(struct ts_cfi_state *state, uint64_t 
 						     : TS_CFI_UNKNOWN;
 }
 
-/* The one expression that compilers use for the CFA of a function: the word at a distance from the frame pointer. */
+/*
+ * The two expressions for a CFA that are in use. Compilers have the word at a distance from the frame pointer, in a function that aligns
+ * its stack. Linkers describe a PLT's entry by where in its 16 bytes the instruction is: one that is behind the push has 8 bytes more.
+ */
 static inline void ts_cfi_set_cfa_expression(struct ts_cfi_state *state,
-					     struct ts_cfi_input *program)
+					     struct ts_cfi_input *program, uintptr_t address)
 {
+	/* breg7 (sp) 8, breg16 (ip) 0, lit15, and, litN, ge, lit3, shl, plus */
+	static const uint8_t before[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a};
+	static const uint8_t after[] = {0x2a, 0x33, 0x24, 0x22};
 	enum {
+		OP_LITERAL_0 = 0x30,
 		OP_BREG_BP = 0x76,
 		OP_DEREF = 0x06
 	};
@@ -210,6 +218,14 @@ static inline void ts_cfi_set_cfa_expression(struct ts_cfi_state *state,
 	ts_cfi_skip(program, n_bytes);
 	expression.end = program->at;
 	state->kind = TS_CFI_UNKNOWN;
+	if (n_bytes == sizeof(before) + 1 + sizeof(after) && !program->failed &&
+	    !memcmp(expression.at, before, sizeof(before)) &&
+	    !memcmp(expression.at + sizeof(before) + 1, after, sizeof(after))) {
+		state->kind = TS_CFI_BY_SP;
+		state->cfa_off =
+			(address & 15) + OP_LITERAL_0 >= expression.at[sizeof(before)] ? 16 : 8;
+		return;
+	}
 	if (ts_cfi_take_u8(&expression) != OP_BREG_BP)
 		return;
 	state->cfa_off = ts_cfi_take_signed(&expression);
@@ -259,7 +275,7 @@ static inline bool ts_cfi_run_extended(const struct ts_cfi_description *descript
 		state->cfa_off = (int64_t)ts_cfi_take_unsigned(program);
 		return true;
 	case 0x0f: /* def_cfa_expression */
-		ts_cfi_set_cfa_expression(state, program);
+		ts_cfi_set_cfa_expression(state, program, description->address);
 		return true;
 	case 0x10: /* expression */
 	case 0x16: /* val_expression */
@@ -503,7 +519,7 @@ static inline struct ts_cfi_rule ts_cfi_to_rule(const struct ts_cfi_state *state
 static inline void ts_cfi_interpret(struct ts_cfi_query *query, uintptr_t at)
 {
 	struct ts_cfi_state initial = {.kind = TS_CFI_UNKNOWN}, state;
-	struct ts_cfi_description description;
+	struct ts_cfi_description description = {.address = query->address};
 
 	if (!ts_cfi_read_description(query, at, &description))
 		return;
