@@ -244,12 +244,8 @@ static void look(struct ts_images *images)
 
 void ts_images_refresh(struct ts_images *images)
 {
-	uint64_t now = ts_clock_monotonic_ns();
-
-	if (images->looked_ns && now - images->looked_ns < REFRESH_NS)
-		return;
 	look(images);
-	images->looked_ns = now;
+	images->looked_ns = ts_clock_monotonic_ns();
 }
 
 int ts_images_new(pid_t pid, struct ts_images **ret_images)
@@ -310,7 +306,7 @@ struct ts_cfi_rule ts_images_rule(struct ts_images *images, uint64_t address, bo
 	const struct file *file;
 	uint64_t shift;
 
-	if (!mapping) {
+	if (!mapping && ts_clock_monotonic_ns() - images->looked_ns > REFRESH_NS) {
 		ts_images_refresh(images);
 		mapping = find(images, address - is_return);
 	}

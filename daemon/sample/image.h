@@ -32,7 +32,7 @@ bool ts_images_is_sigreturn(struct ts_images *images, uint64_t address);
 
 /* Counts up whenever mappings changed: what was remembered of addresses may be wrong. */
 uint64_t ts_images_generation(const struct ts_images *images);
-/* Looks at /proc again, at most once in 100 ms. */
+/* Looks at /proc again. */
 void ts_images_refresh(struct ts_images *images);
 
 /*

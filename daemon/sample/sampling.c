@@ -149,12 +149,13 @@ static int take_sample(void *data, const struct ts_thread_sample *sample)
 		   head.n_frames * sizeof(*frames));
 }
 
-/* Mappings may have changed: an interpreter may be there now, or a library. */
+/* Mappings changed: an interpreter may be there now, or a library. */
 static int look_around(struct sampling *sampling)
 {
 	const char *why;
 
-	ts_images_refresh(sampling->images);
+	if (ts_sampled_threads_mapped(sampling->threads))
+		ts_images_refresh(sampling->images);
 	ts_remote_python_look(sampling->python);
 	why = ts_remote_python_why(sampling->python);
 	return why ? put_why(sampling, why) : 0;

@@ -21,7 +21,7 @@
 #include "daemon/util/map.h"
 #include "proto/abi/clock.h"
 
-#define RING_BYTES	 (128u * 1024)
+#define RING_BYTES	 (256u * 1024)
 #define SMALL_RING_BYTES (32u * 1024) /* where memory that may be locked runs out */
 #define RESCAN_NS	 UINT64_C(1000000000)
 #define RECORD_BYTES	 (64u * 1024)
@@ -43,7 +43,9 @@ struct ts_sampled_threads {
 	uint64_t period_ns, scanned_ns;
 	int epoll_fd;
 	bool user_only, off;
-	bool scan; /* a thread was made */
+	bool scan;   /* a thread was made */
+	bool mapped; /* code was mapped */
+	uint32_t n_slots; /* of `threads`, that were ever taken */
 	uint32_t n, n_live;
 	uint64_t n_lost, n_left_out;
 	struct ts_map by_tid; /* left out ones too */
@@ -75,6 +77,7 @@ static int open_event(const struct ts_sampled_threads *threads, uint32_t tid, bo
 		.exclude_hv = 1,
 		.exclude_idle = 1,
 		.task = 1,
+		.mmap = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.wakeup_events = 1,
@@ -177,6 +180,8 @@ static int add_thread(struct ts_sampled_threads *threads, uint32_t tid)
 		return r;
 	}
 	sampled->tid = tid;
+	if (i > threads->n_slots)
+		threads->n_slots = i;
 	threads->n_live++;
 	describe(threads, sampled);
 	return ts_map_set(&threads->by_tid, tid, i);
@@ -255,6 +260,14 @@ int ts_sampled_threads_fd(const struct ts_sampled_threads *threads)
 uint64_t ts_sampled_threads_lost(const struct ts_sampled_threads *threads)
 {
 	return threads->n_lost;
+}
+
+bool ts_sampled_threads_mapped(struct ts_sampled_threads *threads)
+{
+	bool mapped = threads->mapped;
+
+	threads->mapped = false;
+	return mapped;
 }
 
 uint64_t ts_sampled_threads_left_out(const struct ts_sampled_threads *threads)
@@ -362,6 +375,8 @@ static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled
 			   header.size >= sizeof(header) + sizeof(lost)) {
 			memcpy(lost, threads->record, sizeof(lost));
 			threads->n_lost += lost[1];
+		} else if (header.type == PERF_RECORD_MMAP) {
+			threads->mapped = true;
 		} else if (header.type == PERF_RECORD_FORK) {
 			threads->scan = true;
 		} else if (header.type == PERF_RECORD_EXIT) {
@@ -389,7 +404,7 @@ int ts_sampled_threads_take(struct ts_sampled_threads *threads, ts_thread_sample
 	 * ready ones, and every ring is looked at.
 	 */
 	(void)epoll_wait(threads->epoll_fd, events, TS_ARRAY_LEN(events), 0);
-	for (uint32_t i = 0; i < TS_SAMPLED_MAX && !r; i++)
+	for (uint32_t i = 0; i < threads->n_slots && !r; i++)
 		if (threads->threads[i].tid)
 			r = take_ring(threads, &threads->threads[i], callback, data);
 	if (!r && (threads->scan || ts_clock_monotonic_ns() - threads->scanned_ns > RESCAN_NS))

@@ -42,6 +42,8 @@ int ts_sampled_threads_take(struct ts_sampled_threads *threads, ts_thread_sample
 /* Sampling on or off. */
 void ts_sampled_threads_enable(struct ts_sampled_threads *threads, bool on);
 
+/* Whether a thread mapped code since the last call. */
+bool ts_sampled_threads_mapped(struct ts_sampled_threads *threads);
 /* Samples that the kernel had no room for, so far. */
 uint64_t ts_sampled_threads_lost(const struct ts_sampled_threads *threads);
 /* Threads that are not sampled for want of room, so far. */
