@@ -912,12 +912,12 @@ const struct ts_command ts_command_view = {
 		"      --sort duration  the longest first, 100 unless -n tells\n"
 		"  -n, --limit N        at most N rows (with --stats: names in each table)\n"
 		"      --stacks         with the stack that called or launched it\n"
-		"      --stats          sums instead of rows: by kernel, call, copy, range, sample\n"
+		"      --stats          sums instead: by kernel, call, copy, range, sample\n"
 		"      --mangled        leave the names of kernels as the compiler made them\n"
 		"      --wide           names in full, where a terminal would see their ends only\n"
 		"  -s, --session N      a session of the daemon, by number or pid\n"
 		"      --served         have the daemon work it out; of --json\n"
-		"      --json           JSON lines, clock and sample rows too; one with --stats\n"
+		"      --json           JSON lines, of clocks and samples too; one with --stats\n"
 		"\n"
 		"example: tsctl view --type kernel,memcpy --from 1s --to 1.5s run.sbt\n",
 	.run = run_view,
