@@ -91,6 +91,38 @@ class Sampled(harness.Case):
                           'resample (resample.c:88)': 18, '0x10': 1, 'unknown place': 1})
         self.assertEqual(sums['load (data.py:12)']['total_ns'], 54 * PERIOD_NS)
 
+    def test_info(self):
+        self.assertEqual(self.json('info', '--json', self.sampled)['samples'],
+                         {'count': 200, 'threads': 2, 'ns': 200 * PERIOD_NS})
+        self.assertIn('\n200 samples of 2 threads, 1.000 s on a processor: ', self.tsctl('info', self.sampled))
+        without = self.path('without.sbt')
+        harness.run([os.path.join(os.path.dirname(MAKE), 'make-trace'), without, '1'])
+        self.assertIn('\n1 sample of 1 thread, 5.025 ms on a processor: ', self.tsctl('info', without))
+
+    def test_copies_keep_samples(self):
+        """Of a window those in it; parts that are put together again have all, once, and name the same code."""
+        def samples(path):
+            lines = self.tsctl('view', '--json', '--type', 'sample', path).splitlines()
+            return [{key: row[key] for key in ('start_ns', 'tid', 'name', 'period_ns')} for row in map(json.loads, lines)]
+        first, second, both = (self.path(name + '.sbt') for name in ('first', 'second', 'both'))
+        self.tsctl('cut', '--to', '600ms', '-o', first, self.sampled)
+        self.tsctl('cut', '--from', '400ms', '-o', second, self.sampled)
+        whole = samples(self.sampled)
+        begin = self.json('info', '--json', self.sampled)['start_ns']
+        self.assertEqual(samples(first), [row for row in whole if row['start_ns'] <= begin + 600 * 1000000])
+        self.assertEqual(samples(second), [row for row in whole if row['start_ns'] >= begin + 400 * 1000000])
+        self.tsctl('merge', '-o', both, first, second)
+        self.assertEqual(samples(both), whole)
+        self.assertIn('63.0 %  running preprocess (data.py:31)\n', self.tsctl('gaps', both))
+        self.tsctl('verify', both)
+
+    def test_diff_is_of_the_gpu(self):
+        few = self.path('few.sbt')
+        self.make(few, 'few')
+        text = self.tsctl('diff', self.sampled, few)
+        self.assertNotIn(' sample', text)
+        self.assertIn('1 name without a provable change', text)
+
     # Time of threads by stack, in ms: samples, and the sleep of the trace.
     LOAD = '<module> (/app/train.py:5);load (/app/data.py:12);python3.11+0x10'
 
