@@ -88,7 +88,8 @@ static const char *native_place(struct ts_resolver *resolver, uint32_t session, 
 }
 
 static void find_native(struct ts_resolver *resolver, uint32_t session, uint64_t time_ns,
-			const struct ts_sbt_stack *stack, struct ts_codeplace *ret_place)
+			const struct ts_sbt_stack *stack, const char *kernel,
+			struct ts_codeplace *ret_place)
 {
 	enum {
 		INNERMOST,
@@ -100,7 +101,8 @@ static void find_native(struct ts_resolver *resolver, uint32_t session, uint64_t
 		struct ts_codeplace place;
 		const char *function = native_place(resolver, session, time_ns,
 						    TS_FRAME_VALUE(stack->frames[i]), i, &place);
-		bool is_hidden = ts_frame_is_hidden(place.module, function, false);
+		bool is_hidden = ts_frame_is_hidden(place.module, function, false) ||
+				 (kernel && function && !strcmp(function, kernel));
 		bool is_own = !is_hidden && (place.module || function) &&
 			      !ts_frame_is_runtime(place.module);
 
@@ -111,7 +113,7 @@ static void find_native(struct ts_resolver *resolver, uint32_t session, uint64_t
 }
 
 bool ts_codeplace_of(struct ts_resolver *resolver, uint32_t session, uint32_t id, uint64_t time_ns,
-		     struct ts_codeplace *ret_place)
+		     const char *kernel, struct ts_codeplace *ret_place)
 {
 	struct ts_sbt_stack stack;
 
@@ -119,7 +121,7 @@ bool ts_codeplace_of(struct ts_resolver *resolver, uint32_t session, uint32_t id
 	    !stack.n_frames)
 		return false;
 	if (!find_python(resolver, &stack, ret_place))
-		find_native(resolver, session, time_ns, &stack, ret_place);
+		find_native(resolver, session, time_ns, &stack, kernel, ret_place);
 	return true;
 }
 

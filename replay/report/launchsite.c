@@ -96,7 +96,7 @@ const char *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session, 
 		return slot->text;
 	*slot = (struct site){session, id, NULL};
 	sites->n++;
-	if (ts_codeplace_of(sites->resolver, session, id, time_ns, &place)) {
+	if (ts_codeplace_of(sites->resolver, session, id, time_ns, NULL, &place)) {
 		ts_codeplace_text(&place, text);
 		slot->text = ts_pool_copy(&sites->texts, text);
 	}

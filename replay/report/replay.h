@@ -49,6 +49,7 @@ struct ts_replay {
 		until_ns; /* CLOCK_MONOTONIC: when all replays are over; 0: there is no such time */
 	bool is_interrupted;
 	bool faults_as_captured; /* the first replay ended by a fault, and so did the program's work */
+	bool has_functions;	 /* `functions` has all of the program's */
 	bool is_said;		 /* that the trace's code runs on a device */
 	struct ts_state_map
 		functions; /* whose names are told meanwhile: the captured operation of each */

@@ -50,7 +50,7 @@ class Check(harness.Case):
         self.assertEqual((sides['read']['source_file'], sides['read']['source_line']), ('turn.cu', 22))
         self.assertEqual(sides['read']['thread'][0] ^ sides['write']['thread'][0], 128)
         self.assertEqual(operations[found['access']['sequence']]['kind'], 'launch')
-        self.assertIn('A data race', text)
+        self.assertIn('a data race', text)
         self.assertIn('turn.cu:20', text)
 
     def test_a_read_of_what_nobody_wrote(self):
