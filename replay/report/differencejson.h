@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a replay differs (replay/exec), as a message: the place, and the values there in their type. */
+/* A difference that a replay has (replay/exec), as a message: the place, and both values in their type. */
 #pragma once
 
 #include "replay/report/replay.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Launches are looked at from the difference back to the allocation. A pool's allocation holds many arrays, so the highest pointer
- * that is not above the address counts, and of equal ones the latest.
+ * that is not above the address counts, and of equal ones the latest that has a type. A pointer without a type that is higher than
+ * all others leaves the type unknown: the array may be another one.
  */
 #include "replay/report/element.h"
 
@@ -19,23 +20,37 @@ struct search {
 	const struct ts_row_operation *buffer;
 	uint64_t address;
 	struct ts_exec_content content;
-	/* Of the last function that was looked at. */
+	/* The parameters of the last function that was looked at. */
 	uint64_t function;
 	struct ts_signature_parameter parameters[TS_SIGNATURE_MAX_PARAMETERS];
 	size_t n_parameters;
-	/* The best so far. */
-	bool found, is_const;
+	/* The highest pointer so far, and whether it has a type. */
 	uint64_t pointer;
+	bool found, is_const;
 	struct ts_element element;
 };
 
 static bool is_better(const struct search *search, const struct ts_signature_parameter *parameter,
 		      uint64_t pointer)
 {
-	if (!search->found || pointer != search->pointer)
-		return !search->found || pointer > search->pointer;
-	/* Who writes there knows better than who reads. */
-	return search->is_const && !parameter->is_const;
+	if (!search->pointer || pointer != search->pointer)
+		return pointer > search->pointer;
+	/* A kernel that writes there counts before one that only reads. */
+	return !search->found || (search->is_const && !parameter->is_const);
+}
+
+/* Any word of the arguments may be a pointer, also in a struct. One that is higher and without a type leaves none known. */
+static void look_at_words(struct search *search)
+{
+	uint64_t word;
+
+	for (size_t at = 0; at + sizeof(word) <= search->content.n; at += sizeof(word)) {
+		memcpy(&word, search->content.bytes + at, sizeof(word));
+		if (word < search->buffer->dst || word > search->address || word <= search->pointer)
+			continue;
+		search->pointer = word;
+		search->found = false;
+	}
 }
 
 static void look_at_parameter(struct search *search, const struct ts_row_operation *launch,
@@ -77,10 +92,10 @@ static void look_at_launch(struct search *search, const struct ts_row_operation 
 		search->n_parameters = name ? ts_signature_parse(name, search->parameters) : 0;
 		search->function = launch->object;
 	}
-	if (!search->n_parameters ||
-	    ts_exec_program_content(search->replay->program, launch->content, MAX_ARGUMENT_BYTES,
+	if (ts_exec_program_content(search->replay->program, launch->content, MAX_ARGUMENT_BYTES,
 				    &search->content))
 		return;
+	look_at_words(search);
 	for (uint32_t i = 0; i < search->n_parameters; i++)
 		look_at_parameter(search, launch, i);
 }

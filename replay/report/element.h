@@ -18,8 +18,8 @@ struct ts_element {
 };
 
 /*
- * `buffer`: the allocation that holds the address. False: no kernel that was launched since then and before the difference has a
- * pointer of a known type to there or below.
+ * `buffer`: the allocation that holds the address. False: no launch between the two has a pointer of a known type to there or below,
+ * or another pointer, of which no type is known, is nearer.
  */
 bool ts_element_find(struct ts_replay *replay, const struct ts_exec_difference *difference,
 		     const struct ts_row_operation *buffer, struct ts_element *ret_element);

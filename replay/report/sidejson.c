@@ -17,7 +17,7 @@
 /* Calls begin at most so long before what is captured of them. */
 #define EARLIER_NS UINT64_C(1000000000)
 
-/* What rows say of an operation. */
+/* An operation as rows have it. */
 struct facts {
 	bool has_call, has_stream;
 	struct ts_row_api call;
@@ -35,7 +35,7 @@ static struct ts_resolver *resolver_of(struct ts_replay *replay)
 
 /* ---- names -------------------------------------------------------------------------------------- */
 
-/* Of several functions with one handle the last one counts. */
+/* If several functions had one handle, the last one is kept. */
 static void find_functions(struct ts_replay *replay)
 {
 	const struct ts_exec_program *program = replay->program;
@@ -242,7 +242,7 @@ static void find_stream(struct ts_replay *replay, const struct ts_row_operation 
 static void find_facts(struct ts_replay *replay, const struct ts_row_operation *operation,
 		       struct facts *facts)
 {
-	/* Memory as it was when a window opened is nobody's call. */
+	/* No call made this operation: memory as it was when a window opened. */
 	if (!operation->op_id)
 		return;
 	find_rows(replay, operation,

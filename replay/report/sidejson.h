@@ -21,7 +21,7 @@ const char *ts_sidejson_string(struct ts_replay *replay, uint32_t id);
 /* `text` with the mangled names in it demangled; goes with the replay's pool. */
 char *ts_sidejson_text(struct ts_replay *replay, const char *text);
 
-/* What would order two operations in different streams: any one of the texts. */
+/* Texts, any one of which would order two operations in different streams. */
 size_t ts_sidejson_remedies(struct ts_replay *replay, const Ts__Rpc__ReplaySide *earlier,
 			    const Ts__Rpc__ReplaySide *later, char ***ret_remedies);
 /* The stream as a remedy names it: "stream 14", "default stream 7". */

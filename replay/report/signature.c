@@ -50,7 +50,7 @@ static bool ends_with(const char *text, size_t n, const char *end)
 	return n >= n_end && !strncmp(text + n - n_end, end, n_end);
 }
 
-/* What the parameter takes among the arguments; 0: not known. */
+/* Returns the bytes that the parameter has among the arguments; 0: not known. */
 static uint32_t read_one(const char *text, size_t n, struct ts_signature_parameter *parameter,
 			 uint32_t *ret_align)
 {

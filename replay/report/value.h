@@ -36,8 +36,8 @@ bool ts_value_type_parse(const char *name, size_t n, struct ts_value_type *ret_t
 
 #define TS_VALUE_TEXT_BYTES 48u
 /*
- * Writes one part, which has type->bytes bytes. A float has as few digits as tell it from its neighbours and always a point or an
- * exponent; a NaN has its bits; a pointer is in hex.
+ * Writes one part, which has type->bytes bytes. A float has the fewest digits that tell it from its neighbours, and always a point
+ * or an exponent. A NaN has its bits; a pointer is in hex.
  */
 void ts_value_print(const struct ts_value_type *type, const uint8_t *bytes,
 		    char ret_text[TS_VALUE_TEXT_BYTES]);

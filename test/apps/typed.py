@@ -27,6 +27,8 @@ TYPES = {
     # No type is known: the program's own struct, a name without a signature.
     'struct': ('_Z4lateP5thingffm', 'f32', struct.pack('<f', 2), struct.pack('<f', 1)),
     'plain': ('late', 'f32', struct.pack('<f', 2), struct.pack('<f', 1)),
+    # Likewise, and floats lie in front of it in one allocation, as in a pool.
+    'behind': ('_Z4lateP5thingffm', 'f32', struct.pack('<f', 2), struct.pack('<f', 1)),
 }
 HEAD = '.version 7.0\n.target sm_70\n.address_size 64\n'
 LATE = HEAD + '''.visible .entry NAME(.param .u64 out, .param .BITS was, .param .BITS is, .param .u64 limit)
@@ -84,15 +86,20 @@ def launch(call, kernel, stream, *arguments):
 def late(kind, limit, call, made, size_t, u64):
     name, store, was, later = TYPES[kind]
     width, out, host = len(was), u64(), ctypes.create_string_buffer(N * len(was))
+    n_bytes = N * width
     bits = 'b' + store[1:]
     # A register has 32 bits at least; cuModuleLoadData reads up to a NUL.
     text = LATE.replace('NAME', name).replace('BITS', bits.replace('b8', 'u8')).replace('WIDTH', str(width)).replace('SLOT', str(SLOT))
     module = made('cuModuleLoadData', text.encode() + b'\0')
     kernel = made('cuModuleGetFunction', module, name.encode())
-    call('cuMemAlloc_v2', ctypes.byref(out), size_t(N * width))
+    call('cuMemAlloc_v2', ctypes.byref(out), size_t(2 * n_bytes if kind == 'behind' else n_bytes))
     values = [ctypes.create_string_buffer(value, 8) for value in (was, later)]
+    if kind == 'behind':
+        floats = made('cuModuleLoadData', text.replace(name, TYPES['float'][0]).encode() + b'\0')
+        launch(call, made('cuModuleGetFunction', floats, TYPES['float'][0].encode()), None, out, *values, u64(2 ** 64 - 1))
+        out = u64(out.value + n_bytes)
     launch(call, kernel, None, out, *values, u64(limit))
-    call('cuMemcpyDtoH_v2', host, out, size_t(N * width))
+    call('cuMemcpyDtoH_v2', host, out, size_t(n_bytes))
     return 0 if host.raw == was * N else 77
 
 

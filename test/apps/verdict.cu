@@ -11,13 +11,13 @@
 
 #define N 256
 
-#define CHECK(call)                                                               \
-	do {                                                                      \
-		cudaError_t error = call;                                         \
-		if (error != cudaSuccess) {                                       \
+#define CHECK(call)                                                                         \
+	do {                                                                                \
+		cudaError_t error = call;                                                   \
+		if (error != cudaSuccess) {                                                 \
 			std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error)); \
-			return error == cudaErrorNoDevice ? 77 : 9;               \
-		}                                                                 \
+			return error == cudaErrorNoDevice ? 77 : 9;                         \
+		}                                                                           \
 	} while (0)
 
 namespace test
@@ -36,7 +36,7 @@ template <typename T> __global__ void sum(T *out)
 {
 	atomicAdd(out + 3, T(1) / T(blockIdx.x * N + threadIdx.x + 1));
 }
-}
+} // namespace test
 
 static int streams(bool is_ordered)
 {

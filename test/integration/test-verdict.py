@@ -27,6 +27,7 @@ VALUES = {
     'float4': ('float', '2.0', '1.0'),
     'struct': None,
     'plain': None,
+    'behind': None,
 }
 
 
@@ -113,7 +114,7 @@ class Verdict(harness.Case):
         self.assertEqual(difference['operation']['kind'], 'copy')
 
     def check_bytes(self, difference, head):
-        """What no signature gives is not guessed."""
+        """A type that no signature gives is not guessed."""
         for key in ('element_type', 'element_index', 'expected_value', 'found_value', 'typed_by', 'parameter'):
             self.assertNotIn(key, difference)
         n = len(difference['found']) // 2
@@ -230,7 +231,7 @@ class Verdict(harness.Case):
         self.assertIn('depends on the order of the threads of operation %d (test::sum<float>)' % decision['op_id'], text.splitlines()[0])
         difference = session['difference']
         self.assertEqual((difference['element_type'], difference['element_index']), ('float', 3))
-        # Neighbours as they may be, the two are told apart.
+        # Both values are printed apart, though they may be neighbours.
         self.assertNotEqual(difference['expected_value'], difference['found_value'])
         self.assertTrue(decision['remedies'])
         self.check_numbers(path, text, decision['done'])
@@ -247,7 +248,7 @@ class Verdict(harness.Case):
         (session,), text = self.replay(path, '--check', status=FOUND)
         race, = [finding for finding in session['findings'] if finding['kind'] == 'race']
         self.assertIn('__syncthreads() between turn.cu:20 and turn.cu:22', race['remedies'][0])
-        # What is read too early was not written yet: the first line has the cause.
+        # The race is also a read of memory that nobody wrote yet: the first line has the cause.
         self.assertIn('a data race between two threads of operation %d (turn_race)' % race['access']['op_id'], text.splitlines()[0])
         self.assertIn(race['remedies'][0], text)
         self.check_numbers(path, text, race['access'])

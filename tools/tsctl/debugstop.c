@@ -229,7 +229,7 @@ static bool is_called(const char *signature, const char *name, bool with_argumen
 	return is_same;
 }
 
-/* How many functions the name is of, as in C++; the first one's name in PTX is written. */
+/* Counts the functions with this name in C++; *ret_function is the name in PTX of the first one. */
 static size_t find_functions(const struct ts_ptx_warp *warp, struct ts_demangler *demangler,
 			     const char *name, const char **ret_function)
 {

@@ -123,10 +123,11 @@ static void print_where(const struct debugger *debugger)
 
 static void do_help(void)
 {
-	fputs("break LINE | FILE:LINE | FUNCTION   stop there (a line of the PTX, of the source);\n"
+	fputs("break LINE | FILE:LINE | FUNCTION   stop there (a line of the PTX, of the source;\n"
+	      "                                    a name of C++ or of PTX)\n"
 	      "  ... if %REGISTER == VALUE         for threads of which that holds: == != < <= >\n"
 	      "      [and ...]                     >=; also of %tid.x to %ctaid.z\n"
-	      "break later ...                     that is not in this kernel's module\n"
+	      "break later ...                     in another module; by the name in PTX\n"
 	      "breaks; delete N                    stops that there are; without one of them\n"
 	      "continue; step [N]                  to the next stop; N instructions of this warp\n"
 	      "finish                              until this thread's function has returned\n"

@@ -33,7 +33,7 @@ void ts_replayside_print_stream(const Ts__Rpc__ReplaySide *side)
 		printf("the stream with handle 0x%" PRIx64, side->stream_handle);
 }
 
-/* Where the signature's parameters begin: at the parenthesis that the last one closes. */
+/* Returns the begin of the signature's parameters: the parenthesis that the last one closes. */
 static const char *end_of_name(const char *signature)
 {
 	const char *at = strrchr(signature, ')');
@@ -62,7 +62,7 @@ static const char *begin_of_name(const char *signature, const char *end)
 	return begin;
 }
 
-/* Where the template's arguments begin, which the name ends with; else the end. */
+/* Returns the begin of the template arguments at the end of the name, or its end. */
 static const char *end_of_base(const char *begin, const char *end)
 {
 	size_t depth = 0;

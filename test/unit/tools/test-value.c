@@ -131,7 +131,7 @@ TS_TEST(types)
 	ts_check_int(type.n_parts, 2);
 	ts_check(ts_value_type_parse("int const* const", 16, &type));
 	ts_check_int(type.kind, TS_VALUE_POINTER);
-	/* What is not known is no number. */
+	/* Types that are not known are refused. */
 	ts_check(!ts_value_type_parse("void", 4, &type));
 	ts_check(!ts_value_type_parse("float5", 6, &type));
 	ts_check(!ts_value_type_parse("__half4", 7, &type));
