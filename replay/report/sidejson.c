@@ -14,8 +14,8 @@
 #include <ctype.h>
 #include <inttypes.h>
 
-/* Calls begin at most so long before what is captured of them. */
-#define EARLIER_NS UINT64_C(1000000000)
+/* An operation has the time of its call; this much more for clocks that were converted apart. */
+#define EARLIER_NS UINT64_C(10000000)
 
 /* An operation as rows have it. */
 struct facts {
@@ -256,18 +256,13 @@ static void find_facts(struct ts_replay *replay, const struct ts_row_operation *
 
 /* ---- messages ----------------------------------------------------------------------------------- */
 
-Ts__Rpc__ReplaySide *ts_sidejson_make(struct ts_replay *replay, uint64_t sequence, bool with_stack)
+static Ts__Rpc__ReplaySide *make_side(struct ts_replay *replay, const struct ts_row_operation *row)
 {
-	const struct ts_row_operation *row;
+	Ts__Rpc__ReplaySide *to = ts_pool_alloc(&replay->pool, 1, sizeof(*to));
 	struct facts facts = {0};
-	Ts__Rpc__ReplaySide *to;
 	struct ts_codeplace place;
 	char site[TS_CODEPLACE_BYTES];
 
-	if (!sequence || sequence > replay->program->n)
-		return NULL;
-	to = ts_pool_alloc(&replay->pool, 1, sizeof(*to));
-	row = &replay->program->operations[sequence - 1];
 	ts__rpc__replay_side__init(to);
 	TS_RPC_SET(to, sequence, row->sequence);
 	TS_RPC_SET(to, op_id, row->op_id);
@@ -282,15 +277,30 @@ Ts__Rpc__ReplaySide *ts_sidejson_make(struct ts_replay *replay, uint64_t sequenc
 	to->call = ts_pool_copy(&replay->pool, ts_name_api(facts.call.domain, facts.call.cbid));
 	if (!resolver_of(replay))
 		return to;
+	to->stack = ts_stackjson_make(replay->resolver, &replay->pool, replay->program->session,
+				      facts.call.stack, facts.call.start_ns);
 	if (ts_codeplace_of(replay->resolver, replay->program->session, facts.call.stack,
 			    facts.call.start_ns, to->name, &place)) {
 		ts_codeplace_text(&place, site);
 		to->site = ts_pool_copy(&replay->pool, site);
 	}
-	if (with_stack)
-		to->stack =
-			ts_stackjson_make(replay->resolver, &replay->pool, replay->program->session,
-					  facts.call.stack, facts.call.start_ns);
+	return to;
+}
+
+Ts__Rpc__ReplaySide *ts_sidejson_make(struct ts_replay *replay, uint64_t sequence, bool with_stack)
+{
+	const Ts__Rpc__ReplaySide **made = &replay->sides[sequence % TS_REPLAY_SIDES];
+	Ts__Rpc__ReplaySide *to;
+
+	if (!sequence || sequence > replay->program->n)
+		return NULL;
+	/* Many decisions are about one operation. */
+	if (!*made || (*made)->sequence != sequence)
+		*made = make_side(replay, &replay->program->operations[sequence - 1]);
+	to = ts_pool_alloc(&replay->pool, 1, sizeof(*to));
+	*to = **made;
+	if (!with_stack)
+		to->stack = NULL;
 	return to;
 }
 
