@@ -325,13 +325,30 @@ const char *ts_sidejson_stream(struct ts_replay *replay, const Ts__Rpc__ReplaySi
 			      side->stream_handle);
 }
 
+/* A stream that waits for the default one has no such flag; NULL: neither or both are default streams. */
+static char *without_flag(struct ts_replay *replay, const Ts__Rpc__ReplaySide *earlier,
+			  const Ts__Rpc__ReplaySide *later)
+{
+	bool is_earlier = earlier->stream_handle == TS_OPERATION_STREAM_LEGACY;
+	bool is_later = later->stream_handle == TS_OPERATION_STREAM_LEGACY;
+	const Ts__Rpc__ReplaySide *other = is_earlier ? later : earlier;
+
+	if (is_earlier == is_later)
+		return NULL;
+	return ts_pool_printf(&replay->pool,
+			      "%s created without %s, so that it waits for the default stream",
+			      ts_sidejson_stream(replay, other),
+			      strcmp(ts_sidejson_prefix(other), "cu") ? "cudaStreamNonBlocking"
+								      : "CU_STREAM_NON_BLOCKING");
+}
+
 size_t ts_sidejson_remedies(struct ts_replay *replay, const Ts__Rpc__ReplaySide *earlier,
 			    const Ts__Rpc__ReplaySide *later, char ***ret_remedies)
 {
 	const char *from = ts_sidejson_stream(replay, earlier);
 	const char *to = ts_sidejson_stream(replay, later);
 	const char *prefix = ts_sidejson_prefix(later);
-	char **remedies = ts_pool_alloc(&replay->pool, 2, sizeof(*remedies));
+	char **remedies = ts_pool_alloc(&replay->pool, 3, sizeof(*remedies));
 
 	remedies[0] = ts_pool_printf(&replay->pool,
 				     "%sStreamWaitEvent(%s, event recorded in %s after operation "
@@ -341,6 +358,7 @@ size_t ts_sidejson_remedies(struct ts_replay *replay, const Ts__Rpc__ReplaySide 
 				     "%sStreamSynchronize(%s) after operation %" PRIu64
 				     " and before operation %" PRIu64,
 				     prefix, from, earlier->op_id, later->op_id);
+	remedies[2] = without_flag(replay, earlier, later);
 	*ret_remedies = remedies;
-	return 2;
+	return remedies[2] ? 3 : 2;
 }

@@ -163,11 +163,12 @@ class Verdict(harness.Case):
         self.assertEqual((earlier.get('name'), later.get('name')), names)
         self.assertNotEqual(earlier['stream'], later['stream'])
         self.assertLessEqual(finding['address'] - finding['allocation'] + finding['bytes'], finding['allocation_bytes'])
-        wait, synchronize = finding['remedies']
+        wait, synchronize, *others = finding['remedies']
         self.assertRegex(wait, r'^%sStreamWaitEvent\((default )?stream %d, event recorded in (default )?stream %d after operation %d\) before operation %d$'
                          % (prefix, later['stream'], earlier['stream'], earlier['op_id'], later['op_id']))
         self.assertRegex(synchronize, r'^%sStreamSynchronize\((default )?stream %d\) after operation %d and before operation %d$'
                          % (prefix, earlier['stream'], earlier['op_id'], later['op_id']))
+        self.assertEqual(len(others), 1 if 1 in (earlier['stream_handle'], later['stream_handle']) else 0)
 
     def test_two_streams(self):
         path = self.capture([sys.executable, TYPED, '0', 'streams'])
@@ -206,6 +207,8 @@ class Verdict(harness.Case):
         finding, = session['findings']
         self.check_pair(finding, (None, 'void test::scale<float>(float*, float)'), 'cuda')
         self.assertIn('(fill) in default stream %d' % finding['earlier']['stream'], text.splitlines()[0])
+        self.assertEqual(finding['remedies'][2], 'stream %d created without cudaStreamNonBlocking, so that it waits for the default stream'
+                         % finding['access']['stream'])
         self.check_numbers(path, text, finding['earlier'], finding['access'])
 
     def test_schedules(self):
