@@ -151,7 +151,12 @@ static void fill_allocation(struct ts_replay *replay, const struct ts_check_find
 	TS_RPC_SET(to, allocation_bytes, from->allocation_bytes);
 	buffer = ts_exec_program_allocation(replay->program, from->access.sequence,
 					    from->allocation);
-	if (buffer && buffer->dst == from->allocation)
+	if (!buffer || buffer->dst != from->allocation)
+		return;
+	if (buffer->kind == TS_OPERATION_VARIABLE)
+		to->allocation_name =
+			ts_pool_copy(&replay->pool, ts_sidejson_string(replay, buffer->name));
+	else
 		TS_RPC_SET(to, allocation_op_id, buffer->op_id);
 }
 

@@ -91,8 +91,14 @@ static void print_memory(const Ts__Rpc__ReplayFinding *finding)
 		printf(", offset %" PRIu64 " of the %s bytes", offset, figures[1]);
 	else
 		printf(", nearest to the %s bytes at 0x%" PRIx64, figures[1], finding->allocation);
-	if (finding->has_allocation_op_id)
+	if (finding->has_allocation_op_id) {
 		printf(" that operation %" PRIu64 " allocated", finding->allocation_op_id);
+	} else if (finding->allocation_name) {
+		printf(" of the variable ");
+		ts_out_text(stdout, finding->allocation_name);
+	} else {
+		printf(" that no captured call allocated, such as a variable of a module");
+	}
 }
 
 static const struct kind {

@@ -37,9 +37,10 @@ static void print_element(const Ts__Rpc__ReplayDifference *found)
 
 static void print_value(const Ts__Rpc__ReplayDifference *found)
 {
-	const char *from = !strcmp(found->from, "replay")     ? " in the first replay"
-			   : !strcmp(found->from, "schedule") ? " in the usual order"
-							      : "";
+	bool is_capture = !strcmp(found->from, "capture");
+	const char *from = is_capture			    ? "capture"
+			   : !strcmp(found->from, "replay") ? "first replay"
+							    : "usual order";
 	size_t n = found->found ? strlen(found->found) / 2 : 0;
 	char figure[TS_OUT_FIGURE_BYTES];
 
@@ -53,9 +54,9 @@ static void print_value(const Ts__Rpc__ReplayDifference *found)
 		       found->found, found->expected);
 	else
 		printf("some of %s bytes differ from the %s", ts_out_count(figure, found->bytes),
-		       *from ? from + strlen(" in the ") : "capture");
-	if (n)
-		fputs(from, stdout);
+		       from);
+	if (n && !is_capture)
+		printf(" in the %s", from);
 	print_place(found);
 }
 
@@ -225,6 +226,9 @@ static void print_replay(const Ts__Rpc__ReplayResult *result)
 	if (result->difference) {
 		printf(": ");
 		print_value(result->difference);
+	} else if (result->refusal) {
+		printf(": ");
+		print_refusal(result, "it stopped");
 	}
 }
 
