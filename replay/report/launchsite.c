@@ -12,7 +12,7 @@
 
 struct site {
 	uint32_t session, stack; /* stack 0: a free slot */
-	const char *text;
+	struct ts_launch_site *site;
 };
 
 struct ts_launch_sites {
@@ -100,31 +100,33 @@ static const Ts__Rpc__StackSymbol *symbol_of(const Ts__Rpc__Stack *stack, size_t
 	return NULL;
 }
 
-static char *native_text(struct ts_launch_sites *sites, const Ts__Rpc__Stack *stack, size_t frame)
+static char *symbol_text(struct ts_pool *pool, const Ts__Rpc__StackSymbol *symbol)
+{
+	return symbol->file ? ts_pool_printf(pool, "%s (%s:%" PRIu32 ")", symbol->function,
+					     base(symbol->file), symbol->line)
+			    : ts_pool_copy(pool, symbol->function);
+}
+
+static char *native_text(struct ts_pool *pool, const Ts__Rpc__Stack *stack, size_t frame)
 {
 	const Ts__Rpc__StackSymbol *symbol = symbol_of(stack, frame);
 
-	if (symbol && symbol->file)
-		return ts_pool_printf(&sites->texts, "%s (%s:%" PRIu32 ")", symbol->function,
-				      base(symbol->file), symbol->line);
 	if (symbol)
-		return ts_pool_copy(&sites->texts, symbol->function);
+		return symbol_text(pool, symbol);
 	for (size_t i = 0; i < stack->n_modules; i++)
 		if (stack->modules[i]->frame == frame)
-			return ts_pool_printf(&sites->texts, "%s+0x%" PRIx64,
-					      base(stack->modules[i]->path),
+			return ts_pool_printf(pool, "%s+0x%" PRIx64, base(stack->modules[i]->path),
 					      stack->modules[i]->offset);
-	return ts_pool_copy(&sites->texts, stack->frames[frame]);
+	return ts_pool_copy(pool, stack->frames[frame]);
 }
 
 /* "function (/path/to/file.py:31)", with the file's last part alone. */
-static char *python_text(struct ts_launch_sites *sites, const char *frame)
+static char *python_text(struct ts_pool *pool, const char *frame)
 {
 	const char *path = strchr(frame, '(');
 
-	return path ? ts_pool_printf(&sites->texts, "%.*s%s", (int)(path + 1 - frame), frame,
-				     base(path + 1))
-		    : ts_pool_copy(&sites->texts, frame);
+	return path ? ts_pool_printf(pool, "%.*s%s", (int)(path + 1 - frame), frame, base(path + 1))
+		    : ts_pool_copy(pool, frame);
 }
 
 /* Of the interpreter, or of a package that was installed. */
@@ -134,27 +136,98 @@ static bool is_installed(const char *frame)
 	       strstr(frame, "/lib/python3") || strstr(frame, "(<frozen ");
 }
 
-static char *text_of(struct ts_launch_sites *sites, const Ts__Rpc__Stack *stack)
+static bool is_stub(const Ts__Rpc__Stack *stack, size_t frame, const char *kernel)
 {
-	size_t python = SIZE_MAX;
+	const Ts__Rpc__StackSymbol *symbol = kernel ? symbol_of(stack, frame) : NULL;
+
+	return symbol && !strcmp(symbol->function, kernel);
+}
+
+char *ts_launch_site_text(struct ts_pool *pool, const Ts__Rpc__Stack *stack, const char *kernel)
+{
+	size_t python = SIZE_MAX, stub = SIZE_MAX;
 
 	for (size_t i = 0; i < stack->n_frames; i++) {
 		if (!strncmp(stack->frames[i], "0x", 2))
 			continue;
 		if (!is_installed(stack->frames[i]))
-			return python_text(sites, stack->frames[i]);
+			return python_text(pool, stack->frames[i]);
 		python = python == SIZE_MAX ? i : python;
 	}
 	if (python != SIZE_MAX)
-		return python_text(sites, stack->frames[python]);
-	for (size_t i = 0; i < stack->n_frames; i++)
-		if (!ts_stackjson_is_hidden(stack, i))
-			return native_text(sites, stack, i);
-	return NULL;
+		return python_text(pool, stack->frames[python]);
+	for (size_t i = 0; i < stack->n_frames; i++) {
+		if (ts_stackjson_is_hidden(stack, i))
+			continue;
+		if (!is_stub(stack, i, kernel))
+			return native_text(pool, stack, i);
+		stub = stub == SIZE_MAX ? i : stub;
+	}
+	return stub == SIZE_MAX ? NULL : native_text(pool, stack, stub);
 }
 
-const char *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session, uint32_t id,
-			       uint64_t time_ns)
+struct callers {
+	struct ts_pool *pool;
+	struct ts_launch_site *site;
+	bool is_reached; /* the frame of the site */
+	size_t n;
+};
+
+static void add_caller(struct callers *callers, const char *text)
+{
+	if (!callers->is_reached)
+		callers->is_reached = text && !strcmp(text, callers->site->frame);
+	else if (callers->n < TS_LAUNCH_SITE_CALLERS)
+		callers->site->callers[callers->n++] = text;
+}
+
+/* Functions that were inlined into a frame called each other. */
+static void add_native_callers(struct callers *callers, const Ts__Rpc__Stack *stack, size_t frame)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < stack->n_symbols; i++) {
+		if (stack->symbols[i]->frame != frame || !stack->symbols[i]->function)
+			continue;
+		add_caller(callers, symbol_text(callers->pool, stack->symbols[i]));
+		n++;
+	}
+	if (!n)
+		add_caller(callers, native_text(callers->pool, stack, frame));
+}
+
+/* Of a Python program only Python frames. */
+static void find_callers(struct ts_pool *pool, const Ts__Rpc__Stack *stack,
+			 struct ts_launch_site *site)
+{
+	struct callers callers = {.pool = pool, .site = site};
+	bool python = false;
+
+	for (size_t i = 0; i < stack->n_frames; i++)
+		python = python || strncmp(stack->frames[i], "0x", 2) != 0;
+	for (size_t i = 0; i < stack->n_frames; i++) {
+		if (ts_stackjson_is_hidden(stack, i))
+			continue;
+		if (strncmp(stack->frames[i], "0x", 2) != 0)
+			add_caller(&callers, python_text(pool, stack->frames[i]));
+		else if (!python)
+			add_native_callers(&callers, stack, i);
+	}
+}
+
+static struct ts_launch_site *make_site(struct ts_pool *pool, const Ts__Rpc__Stack *stack)
+{
+	struct ts_launch_site *site = ts_pool_alloc(pool, 1, sizeof(*site));
+
+	site->frame = ts_launch_site_text(pool, stack, NULL);
+	if (!site->frame)
+		return NULL;
+	find_callers(pool, stack, site);
+	return site;
+}
+
+const struct ts_launch_site *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session,
+						uint32_t id, uint64_t time_ns)
 {
 	const Ts__Rpc__Stack *stack;
 	struct site *slot;
@@ -163,17 +236,18 @@ const char *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session, 
 		return NULL;
 	slot = find(sites->slots, sites->n_slots, session, id);
 	if (slot->stack)
-		return slot->text;
+		return slot->site;
 	*slot = (struct site){session, id, NULL};
 	sites->n++;
 	stack = ts_stackjson_make(sites->resolver, &sites->one, session, id, time_ns);
 	if (stack)
-		slot->text = text_of(sites, stack);
+		slot->site = make_site(&sites->texts, stack);
 	ts_pool_deinit(&sites->one);
-	return slot->text;
+	return slot->site;
 }
 
-const char *ts_launch_sites_of(struct ts_launch_sites *sites, const struct ts_sbt_row *row)
+const struct ts_launch_site *ts_launch_sites_of(struct ts_launch_sites *sites,
+						const struct ts_sbt_row *row)
 {
 	return ts_launch_sites_at(sites, row->session, ts_resolver_stack(sites->resolver, row),
 				  ts_row_start_ns(row->any));

@@ -84,6 +84,18 @@ static int compare_sites(const void *a, const void *b)
 	return x->count < y->count ? 1 : x->count > y->count ? -1 : 0;
 }
 
+static void set_frames(struct ts_pool *pool, const struct ts_launch_site *from,
+		       Ts__Rpc__MemorySite *site)
+{
+	if (!from)
+		return;
+	site->frame = ts_pool_copy(pool, from->frame);
+	site->callers = ts_pool_alloc(pool, TS_LAUNCH_SITE_CALLERS, sizeof(char *));
+	for (; site->n_callers < TS_LAUNCH_SITE_CALLERS && from->callers[site->n_callers];
+	     site->n_callers++)
+		site->callers[site->n_callers] = ts_pool_copy(pool, from->callers[site->n_callers]);
+}
+
 static void make_sites(struct ts_launch_sites *frames, struct ts_pool *pool,
 		       const struct ts_memory_holders *holders, size_t *ret_n,
 		       Ts__Rpc__MemorySite ***ret_messages)
@@ -107,9 +119,10 @@ static void make_sites(struct ts_launch_sites *frames, struct ts_pool *pool,
 		TS_RPC_SET(site, count, next - i);
 		TS_RPC_SET(site, bytes, holder->row.bytes);
 		TS_RPC_SET(site, total_bytes, (next - i) * holder->row.bytes);
-		site->frame =
-			ts_pool_copy(pool, ts_launch_sites_at(frames, holder->session,
-							      holder->stack, holder->call_ns));
+		set_frames(pool,
+			   ts_launch_sites_at(frames, holder->session, holder->stack,
+					      holder->call_ns),
+			   site);
 		site->kind = kind_name(pool, holder->row.memory_kind);
 		if (holder->row.device != TS_NO_DEVICE)
 			TS_RPC_SET(site, device, holder->row.device);

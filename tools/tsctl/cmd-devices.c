@@ -9,6 +9,7 @@
 #include "tools/tsctl/kernel.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/seccomp.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
 #include "tools/tsctl/traceinfo.h"
@@ -53,7 +54,7 @@ static void print_file(const Ts__Rpc__TraceInfo *info)
 	if (info->has_damaged_at)
 		printf(", damaged at byte %" PRIu64, info->damaged_at);
 	if (info->has_bytes_per_launch)
-		printf(", %.1f bytes a launch", info->bytes_per_launch);
+		printf(", %.1f bytes per launch", info->bytes_per_launch);
 	putchar('\n');
 	if (info->has_start_realtime_ns && localtime_r(&seconds, &tm))
 		strftime(started, sizeof(started), ", begun %F %T %z", &tm);
@@ -260,9 +261,10 @@ static void print_overhead(const Ts__Rpc__SessionInfo *session)
 	uint64_t ns = session->end_ns > session->start_ns ? session->end_ns - session->start_ns : 0;
 	char figure[TS_OUT_FIGURE_BYTES];
 
-	printf("; it took %s of its threads", ts_out_duration(figure, session->capture->ns));
+	printf("\n    capture took %s of its threads' time",
+	       ts_out_duration(figure, session->capture->ns));
 	if (ns)
-		printf(" (%.2f %% of its time)", 100.0 * (double)session->capture->ns / (double)ns);
+		printf(", %.2f %%", 100.0 * (double)session->capture->ns / (double)ns);
 }
 
 /* What can be replayed, and what of it cannot. */
@@ -449,7 +451,7 @@ static void add_size(struct ts_table *table, const char *type, const char *colum
 	char text[TS_OUT_FIGURE_BYTES];
 
 	ts_table_add(table, ts_out_bytes(text, size->stored_bytes));
-	ts_table_addf(table, "%.1f%%",
+	ts_table_addf(table, "%.1f %%",
 		      file_bytes ? 100 * (double)size->stored_bytes / (double)file_bytes : 0.0);
 	ts_table_add(table, ts_out_bytes(text, size->encoded_bytes));
 	ts_table_addf(table, "%.3f", size->bytes_per_row);
@@ -515,16 +517,16 @@ static void print_info(const Ts__Rpc__TraceInfo *info, bool wide)
 		ts_out_text(stdout, info->empty_reason);
 		putchar('\n');
 	}
-	print_sessions(info, wide);
 	ts_text_errors(info->n_errors, info->errors, info->failed_calls, info->start_ns);
+	print_lost(info, wide);
+	print_sessions(info, wide);
 	print_stops(info, wide);
 	print_captures(info);
-	print_devices(info, wide);
-	print_counts(info, wide);
 	print_aggregates("Kernels", "KERNEL", info->n_kernels, info->kernels, false, wide,
 			 TOP_KERNELS);
 	print_aggregates("Copies", "KIND", info->n_copies, info->copies, true, wide, SIZE_MAX);
-	print_lost(info, wide);
+	print_devices(info, wide);
+	print_counts(info, wide);
 }
 
 static int inform(const struct info *info, struct ts_source *source)

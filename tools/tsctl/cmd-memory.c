@@ -6,6 +6,7 @@
 #include "proto/rpc/json.h"
 #include "tools/tsctl/ask.h"
 #include "tools/tsctl/out.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
 #include "tools/tsctl/tsctl.h"
@@ -92,6 +93,16 @@ static void print_holders(const struct asked *asked, const char *title, uint64_t
 		printf("  and %" PRIu64 " more: --limit lists them\n", n - n_listed);
 }
 
+/* Below the frame that allocated, a row for each that called it. */
+static void add_callers(struct ts_table *table, const Ts__Rpc__MemorySite *site)
+{
+	for (size_t i = 0; i < site->n_callers; i++) {
+		for (int column = 0; column < 3; column++)
+			ts_table_add(table, "");
+		ts_table_addf(table, "  < %s", site->callers[i]);
+	}
+}
+
 /* "4 x 16.00 MiB  make_leak (app.py:12)" */
 static void print_sites(const struct asked *asked, const char *title, uint64_t n_allocations,
 			size_t n, Ts__Rpc__MemorySite *const *sites)
@@ -123,6 +134,7 @@ static void print_sites(const struct asked *asked, const char *title, uint64_t n
 		else
 			ts_table_add(table, site->kind);
 		ts_table_add(table, site->frame ? site->frame : "not known");
+		add_callers(table, site);
 	}
 	ts_table_print(table, stdout, 2, asked->wide);
 	if (n > n_listed)

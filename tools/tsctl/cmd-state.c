@@ -6,6 +6,7 @@
 #include "proto/rpc/json.h"
 #include "tools/tsctl/ask.h"
 #include "tools/tsctl/out.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
 #include "tools/tsctl/times.h"
@@ -105,7 +106,7 @@ static void print_ops(const struct asked *asked, const Ts__Rpc__StateReport *rep
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
 
-	if (!report->n_operations || ts_table_new("lrrrrrll", &table))
+	if (!report->n_operations || ts_table_new("lrrRrRll", &table))
 		return;
 	heading("Operations", report->n_operations);
 	add_all(table, cells, TS_ARRAY_LEN(cells));
@@ -148,7 +149,7 @@ static void print_threads(const struct asked *asked, const Ts__Rpc__StateReport 
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
 
-	if (!report->n_threads || ts_table_new("rrrlrl", &table))
+	if (!report->n_threads || ts_table_new("rrRLrl", &table))
 		return;
 	heading("Threads in a call", report->n_threads);
 	add_all(table, cells, TS_ARRAY_LEN(cells));
@@ -242,8 +243,8 @@ static void print_report(const void *data, const struct ts_about *about,
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
 	ts_out_text(stdout, about->path);
 	printf("%s at %s s", ts_term_style(stdout, TS_STYLE_PLAIN), ts_out_seconds(figure, ns));
-	printf(": %zu operations under way, %s allocated\n", report->n_operations,
-	       ts_out_bytes(figure, report->allocated_bytes));
+	printf(": %zu operation%s under way, %s allocated\n", report->n_operations,
+	       report->n_operations == 1 ? "" : "s", ts_out_bytes(figure, report->allocated_bytes));
 	print_devices(report);
 	print_ops(asked, report);
 	if (asked->stacks)

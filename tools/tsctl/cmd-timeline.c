@@ -17,6 +17,7 @@
 #define MIN_WIDTH     20u
 #define MAX_WIDTH     10000u
 #define LABEL_COLUMNS 24u
+#define RULER_COLUMNS 16u /* from one time to the next */
 /* Behind the columns: " 100.0 %". */
 #define SHARE_COLUMNS 8u
 
@@ -97,8 +98,34 @@ static void print_stream(const struct asked *asked, const Ts__Rpc__TimelineRepor
 	printf("|%5.1f %%\n", percent(stream->busy_ns, report->end_ns - report->start_ns));
 }
 
+/* Below the streams: when their first and last columns and every tenth of a line are. */
+static void print_ruler(const Ts__Rpc__TimelineReport *report, size_t n_columns, uint64_t origin_ns)
+{
+	size_t at = 0;
+
+	printf("%*s", (int)LABEL_COLUMNS, "");
+	while (at < n_columns) {
+		uint64_t ns = report->start_ns + at * report->part_ns;
+		char mark[TS_OUT_FIGURE_BYTES + 1] = "|";
+		size_t n;
+
+		ts_out_duration(mark + 1, ns > origin_ns ? ns - origin_ns : 0);
+		n = strlen(mark);
+		if (at + n > n_columns)
+			break;
+		at += n;
+		fputs(mark, stdout);
+		n = at % RULER_COLUMNS ? RULER_COLUMNS - at % RULER_COLUMNS : 0;
+		if (at + n < n_columns)
+			printf("%*s", (int)n, "");
+		at += n;
+	}
+	putchar('\n');
+}
+
 static void print_device(const struct asked *asked, const Ts__Rpc__TimelineReport *report,
-			 const Ts__Rpc__TimelineDevice *device, bool many_sessions)
+			 const Ts__Rpc__TimelineDevice *device, uint64_t origin_ns,
+			 bool many_sessions)
 {
 	uint64_t all_ns = report->end_ns - report->start_ns;
 	char figure[TS_OUT_FIGURE_BYTES];
@@ -114,14 +141,16 @@ static void print_device(const struct asked *asked, const Ts__Rpc__TimelineRepor
 	putchar('\n');
 	for (size_t i = 0; i < device->n_streams; i++)
 		print_stream(asked, report, device->streams[i], many_sessions);
+	if (device->n_streams)
+		print_ruler(report, device->streams[0]->n_parts, origin_ns);
 	printf("  busy %.1f %% (%s): compute %.1f %%", percent(device->busy_ns, all_ns),
 	       ts_out_duration(figure, device->busy_ns), percent(device->compute_ns, all_ns));
 	printf(", copies %.1f %%, both at once %.1f %%\n", percent(device->copy_ns, all_ns),
 	       percent(device->overlap_ns, all_ns));
-	printf("  at once %.2f operations on average while busy, %" PRIu32 " at most\n",
+	printf("  operations at once while busy: %.2f on average, %" PRIu32 " at most\n",
 	       device->mean_at_once, device->max_at_once);
 	if (device->occupancy) {
-		printf("  kernels can fill %.1f %% of its warps, on average; most are limited by: ",
+		printf("  occupancy at most %.1f %% on average; limited mostly by: ",
 		       100 * device->occupancy->share);
 		ts_out_text(stdout, device->occupancy->limit);
 		putchar('\n');
@@ -149,7 +178,7 @@ static void print_report(const void *data, const struct ts_about *about,
 	ts_out_text(stdout, about->path);
 	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
 	if (!report->n_devices) {
-		puts(": no operation of a GPU there.");
+		puts(": no operation of a GPU there; `tsctl info` prints how long the trace is.");
 		return;
 	}
 	printf(": %s s to %s s, a column is %s\n",
@@ -158,14 +187,14 @@ static void print_report(const void *data, const struct ts_about *about,
 	       ts_out_seconds(to, report->end_ns > origin_ns ? report->end_ns - origin_ns : 0),
 	       ts_out_duration(part, report->part_ns));
 	for (size_t i = 0; i < report->n_devices; i++)
-		print_device(asked, report, report->devices[i], many_sessions);
+		print_device(asked, report, report->devices[i], origin_ns, many_sessions);
 	if (asked->ascii)
 		puts("Part of a column's time: compute .:+#  copies -=%");
 	else
 		puts("Part of a column's time: compute \u2581\u2582\u2583\u2584\u2585\u2586\u2587"
 		     "\u2588  copies \u2591\u2592\u2593");
-	puts("Idle: host, nothing was asked for; call, it was being asked for; dispatch, on its "
-	     "way;\n      dependency, waiting for another; `tsctl gaps` tells what the host did.");
+	puts("Idle: host, nothing was launched; call, it was being launched; dispatch, on its\n"
+	     "      way; dependency, waiting for another. `tsctl gaps` names the causes.");
 	ts_text_clocks(report->clocks);
 	ts_text_doubts(stdout, "", report->doubts);
 }
