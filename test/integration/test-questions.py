@@ -103,7 +103,7 @@ class WhoLaunched(harness.Case):
         site = stats['kernels'][0]['launched_by'][0]
         self.assertRegex(site['frame'], r'^launch \(gpu-driver\.c:\d+\)$')
         self.assertEqual(site['count'], stats['kernels'][0]['count'])
-        self.assertRegex(harness.tsctl('view', '--stats', path).out, r'LAUNCHED BY +NAME\n.* launch \(gpu-driver\.c:\d+\) +saxpy')
+        self.assertRegex(harness.tsctl('view', '--stats', path).out, r'LAUNCHED BY +NAME\n.* launch \(gpu-driver\.c:\d+\) < gpu_saxpy \(gpu-driver\.c:\d+\) < main \(saxpy\.c:\d+\) +saxpy')
 
 
 # Takes a memory that is there, four times, and one that is not, twice.
@@ -136,7 +136,7 @@ class WhatFailed(harness.Case):
                              ('cuMemAlloc_v2', 'CUDA_ERROR_OUT_OF_MEMORY', 2, 60 << 30, 2))
             text = harness.tsctl(command, path).out
             self.assertIn('Errors: 2 calls failed\n', text)
-            self.assertRegex(text, r'cuMemAlloc_v2 = CUDA_ERROR_OUT_OF_MEMORY, 60\.00 GiB asked for, at [0-9.]+ s, op \d+, thread \d+, 2 times\n'
+            self.assertRegex(text, r'cuMemAlloc_v2 = CUDA_ERROR_OUT_OF_MEMORY, 60\.00 GiB asked for\n +at [0-9.]+ s, op \d+, thread \d+, 2 times\n'
                                    r' +take \([^)]*hungry\.py:\d+\)\n +train \([^)]*hungry\.py:\d+\)\n +<module> ')
         self.assertEqual([row['op_id'] for row in lines('view', '--json', '--errors', path)], [error['op_id'], error['op_id'] + 1])
         report = json.loads(harness.tsctl('memory', '--json', path).out)

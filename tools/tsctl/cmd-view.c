@@ -574,7 +574,7 @@ static void print_none(struct view *view)
 		       view->has_from || view->has_to ? " in that window" : "");
 	else
 		printf("No rows%s%s",
-		       view->is_filtered ? " that match"
+		       view->is_filtered ? " of that kind"
 		       : view->types	 ? " of that type"
 		       : view->stats	 ? " to sum up"
 					 : "",

@@ -325,8 +325,9 @@ static void print_narrow(struct ts_viewrow *view, const struct ts_sbt_row *row, 
 	size_t room = view->width > NARROW_HEAD_WIDTH + MIN_NAME_WIDTH
 			      ? view->width - NARROW_HEAD_WIDTH
 			      : MIN_NAME_WIDTH;
-	size_t taken = print_name(view, name, room);
+	size_t wanted = ts_out_width(detail), taken;
 
+	taken = print_name(view, name, room > wanted + 2 * MIN_NAME_WIDTH ? room - wanted : room);
 	room = room > taken ? room - taken : 0;
 	if (ts_out_width(detail) <= room)
 		ts_out_text(stdout, detail);
