@@ -412,7 +412,7 @@ static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFind
 	if (finding->bytes)
 		printf(", %s", ts_out_bytes(bytes, finding->bytes));
 	printf("\n");
-	ts_text_paragraph(ts_pool_printf(&pool, "%s.", finding->advice), 2);
+	ts_text_paragraph(stdout, ts_pool_printf(&pool, "%s.", finding->advice), 2);
 	for (size_t i = 0; i < finding->n_examples; i++) {
 		const Ts__Rpc__AnalysisExample *example = finding->examples[i];
 

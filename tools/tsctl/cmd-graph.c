@@ -237,8 +237,8 @@ static void tell_parts(struct teller *teller)
 	size_t n = sort_parts(graph, sorted);
 
 	ts_out_text(teller->file, teller->path);
-	fprintf(teller->file, ": the critical path takes %s, in %s steps",
-		ts_out_duration(figure, all_ns), ts_out_count(count, graph->n_path));
+	fprintf(teller->file, ": critical path of %s in %s steps", ts_out_duration(figure, all_ns),
+		ts_out_count(count, graph->n_path));
 	fprintf(teller->file, " (%s nodes,", ts_out_count(count, graph->n_nodes));
 	fprintf(teller->file, " %s edges)\n", ts_out_count(count, graph->n_edges));
 	for (size_t i = 0; i < n; i++) {

@@ -178,7 +178,7 @@ static void print_report(const void *data, const struct ts_about *about,
 	ts_out_text(stdout, about->path);
 	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
 	if (!report->n_devices) {
-		puts(": no operation of a GPU there; `tsctl info` prints how long the trace is.");
+		puts(": no operation of a GPU in that time.");
 		return;
 	}
 	printf(": %s s to %s s, a column is %s\n",
@@ -194,7 +194,8 @@ static void print_report(const void *data, const struct ts_about *about,
 		puts("Part of a column's time: compute \u2581\u2582\u2583\u2584\u2585\u2586\u2587"
 		     "\u2588  copies \u2591\u2592\u2593");
 	puts("Idle: host, nothing was launched; call, it was being launched; dispatch, on its\n"
-	     "      way; dependency, waiting for another. `tsctl gaps` names the causes.");
+	     "      way; dependency, waiting for another; end, nothing was launched any more.\n"
+	     "      `tsctl gaps` names the causes.");
 	ts_text_clocks(report->clocks);
 	ts_text_doubts(stdout, "", report->doubts);
 }

@@ -9,6 +9,7 @@
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/table.h"
 #include "tools/tsctl/term.h"
+#include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -102,9 +103,9 @@ const char *ts_text_launchers(struct ts_pool *pool, size_t n_sites,
 	return text;
 }
 
-void ts_text_paragraph(const char *text, unsigned int indent)
+void ts_text_paragraph(FILE *file, const char *text, unsigned int indent)
 {
-	size_t width = ts_term_width(stdout), room = width > indent + 20 ? width - indent : 20;
+	size_t width = ts_term_width(file), room = width > indent + 20 ? width - indent : 20;
 
 	while (*text) {
 		size_t n = strlen(text), end = n;
@@ -113,7 +114,7 @@ void ts_text_paragraph(const char *text, unsigned int indent)
 			for (end = room; end && text[end] != ' ';)
 				end--;
 		end = end ? end : n;
-		printf("%*s%.*s\n", (int)indent, "", (int)end, text);
+		fprintf(file, "%*s%.*s\n", (int)indent, "", (int)end, text);
 		text += end + (text[end] == ' ');
 	}
 }
@@ -155,17 +156,21 @@ void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts)
 	char count[TS_OUT_FIGURE_BYTES];
 	const char *between = "";
 
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	char *text;
+
 	if (!doubts)
 		return;
-	fprintf(file, "Uncertain%s, of %s operations: ", of,
-		ts_out_count(count, doubts->operations));
+	text = ts_pool_printf(&pool, "Uncertain%s, of %s operations: ", of,
+			      ts_out_count(count, doubts->operations));
 	for (size_t i = 0; i < TS_ARRAY_LEN(lines); i++) {
 		if (!lines[i].n)
 			continue;
-		fprintf(file, "%s%s %s", between, ts_out_count(count, lines[i].n), lines[i].what);
+		text = ts_pool_printf(&pool, "%s%s%s %s", text, between,
+				      ts_out_count(count, lines[i].n), lines[i].what);
 		between = "; ";
 	}
-	fputs(".\n", file);
+	ts_text_paragraph(file, ts_pool_printf(&pool, "%s.", text), 0);
 }
 
 static void print_call(const char *what, const Ts__Rpc__MisuseCall *call, uint64_t origin_ns,

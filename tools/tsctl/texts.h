@@ -24,8 +24,8 @@ const char *ts_text_launchers(struct ts_pool *pool, size_t n_sites,
 /* A part of a critical path by its name in JSON: in a word, and as a sum of such parts. */
 const char *ts_text_part(const char *part);
 const char *ts_text_part_sum(const char *part);
-/* Prints a text behind `indent` blanks in every line, broken at blanks to the terminal's width, and ends the line. */
-void ts_text_paragraph(const char *text, unsigned int indent);
+/* Prints a text of our own behind `indent` blanks in every line, broken at blanks to the terminal's width, and ends the line. */
+void ts_text_paragraph(FILE *file, const char *text, unsigned int indent);
 /* Prints that the times of a virtual GPU on its model's clock and the host's are not comparable. */
 void ts_text_model_clock(FILE *file);
 /* `of`: "", or whose; nothing where there are none. */
