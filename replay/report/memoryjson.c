@@ -50,7 +50,8 @@ static void make_holders(struct ts_resolver *resolver, struct ts_pool *pool,
 	*ret_messages = messages;
 }
 
-#define MAX_SITES 100u /* that are told */
+#define MAX_SITES   100u /* that are told */
+#define MAX_DEVICES 64u	 /* whose memory is summed up */
 
 /* Equal ones next to each other. */
 static int compare_holders(const void *a, const void *b)
@@ -191,6 +192,43 @@ static void make_points(struct ts_pool *pool, const struct ts_memory *memory,
 	}
 }
 
+static bool is_used(const Ts__Rpc__MemoryReport *report, const struct ts_sbt_device *device)
+{
+	for (size_t i = 0; i < report->n_groups; i++)
+		if (report->groups[i]->has_device &&
+		    report->groups[i]->device == device->row.device &&
+		    report->groups[i]->session == device->session && report->groups[i]->peak_bytes)
+			return true;
+	return false;
+}
+
+/* Processes that share a device name it each. */
+static void set_capacity(struct ts_sbt_reader *reader, Ts__Rpc__MemoryReport *report)
+{
+	const struct ts_sbt_device *used[MAX_DEVICES];
+	size_t n_devices = ts_sbt_reader_n_devices(reader), n = 0;
+	uint64_t bytes = 0;
+
+	if (n_devices > MAX_DEVICES)
+		return;
+	for (size_t i = 0; i < n_devices; i++) {
+		const struct ts_sbt_device *device = ts_sbt_reader_device_at(reader, i);
+		size_t same = 0;
+
+		while (same < n &&
+		       memcmp(used[same]->row.uuid, device->row.uuid, sizeof(device->row.uuid)))
+			same++;
+		if (same < n || !is_used(report, device))
+			continue;
+		if (!device->row.memory_bytes ||
+		    __builtin_add_overflow(bytes, device->row.memory_bytes, &bytes))
+			return;
+		used[n++] = device;
+	}
+	if (n)
+		TS_RPC_SET(report, capacity_bytes, bytes);
+}
+
 void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 			const struct ts_memory *memory, size_t max, bool stacks,
 			Ts__Rpc__MemoryReport *report)
@@ -210,6 +248,7 @@ void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 	make_points(pool, memory, report);
 	TS_RPC_SET(report, unknown_frees, memory->n_unknown_frees);
 	TS_RPC_SET(report, lost_frees, memory->n_lost_frees);
+	set_capacity(ts_resolver_reader(resolver), report);
 }
 
 static Ts__Rpc__MemoryAlive *make_alive(struct ts_resolver *resolver, struct ts_pool *pool,

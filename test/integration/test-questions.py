@@ -85,6 +85,25 @@ class OneNumber(harness.Case):
         self.assertEqual(some['api'], [])
 
 
+    def test_between_two_operations(self):
+        """At an instant at which nothing runs, `state` names the operation before it and the one after it."""
+        device = [row for row in self.rows if row['type'] in harness.DEVICE_TYPES]
+        ends = sorted((row['end_ns'], row['op_id']) for row in device)
+        tried = 0
+        for row in device:
+            before = [end for end in ends if end[0] < row['start_ns']]
+            if not before or any(other['start_ns'] < row['start_ns'] <= other['end_ns'] for other in device):
+                continue
+            (report,) = lines('state', '--json', '--at', '@%d' % ((before[-1][0] + row['start_ns']) // 2), self.path)
+            self.assertEqual((report['before']['op_id'], report['before']['end_ns']), (before[-1][1], before[-1][0]))
+            self.assertEqual((report['after']['op_id'], report['after']['start_ns']), (row['op_id'], row['start_ns']))
+            tried += 1
+        self.assertGreater(tried, 10)
+        (report,) = lines('state', '--json', '--at', '@%d' % device[0]['start_ns'], self.path)
+        self.assertNotIn('before', report)
+        self.assertNotIn('after', report)
+
+
 class WhoLaunched(harness.Case):
     """The stack of the launch, with file and line, without frames that are nobody's."""
 
@@ -144,6 +163,9 @@ class WhatFailed(harness.Case):
         # Who held the rest.
         (site,) = report['peak_sites']
         self.assertEqual((site['count'], site['bytes'], report['never_freed_sites']), (4, 30 << 30, [site]))
+        (device,) = json.loads(harness.tsctl('info', '--json', path).out)['devices']
+        self.assertEqual(report['capacity_bytes'], device['memory_bytes'])
+        self.assertRegex(site['callers'][0], r'^<module> \(hungry\.py:\d+\)$')
         self.assertRegex(site['frame'], r'^take \(hungry\.py:\d+\)$')
         self.assertRegex(harness.tsctl('memory', path).out, r'Never freed, .*\n +BYTES .*\n +120\.0 GiB +4 x 30\.00 GiB +device 0 +take \(hungry\.py:\d+\)')
 

@@ -219,7 +219,10 @@ static void print_report(const void *data, const struct ts_about *about,
 		puts(": no memory was allocated.");
 		return;
 	}
-	printf(": at most %s on devices", ts_out_bytes(figure, report->peak_bytes));
+	printf(": at most %s", ts_out_bytes(figure, report->peak_bytes));
+	if (report->has_capacity_bytes)
+		printf(" of %s", ts_out_bytes(figure, report->capacity_bytes));
+	printf(" on devices");
 	if (report->has_peak_ns)
 		printf(", at %s s", ts_out_seconds(figure, report->peak_ns > origin_ns
 								   ? report->peak_ns - origin_ns

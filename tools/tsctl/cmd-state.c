@@ -15,7 +15,8 @@
 #include <inttypes.h>
 
 /* More of a kind are counted, not listed, unless asked for. */
-#define MAX_LISTED 20u
+#define NEAR_COLUMNS 28u /* of a name */
+#define MAX_LISTED   20u
 
 struct asked {
 	struct ts_asking asking;
@@ -231,6 +232,24 @@ static void print_allocations(const struct asked *asked, const Ts__Rpc__StateRep
 	print_more(asked, report->n_allocations);
 }
 
+/* Between two operations. */
+static void print_near(const char *what, const Ts__Rpc__StateNear *near, uint64_t at_ns)
+{
+	char figure[TS_OUT_FIGURE_BYTES];
+	bool is_before;
+
+	if (!near)
+		return;
+	is_before = near->end_ns <= at_ns;
+	printf("  %-11s  %10s %-6s  op %" PRIu64 " ", what,
+	       ts_out_duration(figure, is_before ? at_ns - near->end_ns : near->start_ns - at_ns),
+	       is_before ? "before" : "later", near->op_id);
+	ts_out_text_cut(stdout, near->name, NEAR_COLUMNS);
+	if (near->has_stream)
+		printf(", stream %" PRIu32, near->stream);
+	putchar('\n');
+}
+
 static void print_report(const void *data, const struct ts_about *about,
 			 const ProtobufCMessage *body)
 {
@@ -245,6 +264,8 @@ static void print_report(const void *data, const struct ts_about *about,
 	printf("%s at %s s", ts_term_style(stdout, TS_STYLE_PLAIN), ts_out_seconds(figure, ns));
 	printf(": %zu operation%s under way, %s allocated\n", report->n_operations,
 	       report->n_operations == 1 ? "" : "s", ts_out_bytes(figure, report->allocated_bytes));
+	print_near("last ended", report->before, report->at_ns);
+	print_near("next starts", report->after, report->at_ns);
 	print_devices(report);
 	print_ops(asked, report);
 	if (asked->stacks)

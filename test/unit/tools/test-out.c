@@ -92,6 +92,10 @@ TS_TEST(names_of_numbers)
 	ts_check(!ts_name_api(TS_API_CUDA_DRIVER, 65535));
 	ts_check(!ts_name_api(TS_API_CUDA_RUNTIME, UINT32_MAX));
 	ts_check(!ts_name_api(77, 1));
+	ts_check_str(ts_name_syscall(0), "read");
+	ts_check_str(ts_name_syscall(203), "sched_setaffinity");
+	ts_check(!ts_name_syscall(400));
+	ts_check(!ts_name_syscall(UINT32_MAX));
 	ts_check_str(ts_name_api_error(TS_API_CUDA_RUNTIME, 1), "cudaErrorInvalidValue");
 	ts_check_str(ts_name_api_error(TS_API_CUDA_DRIVER, 1), "CUDA_ERROR_INVALID_VALUE");
 	ts_check(!ts_name_api_error(TS_API_CUDA_RUNTIME, 990));
