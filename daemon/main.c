@@ -13,6 +13,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "daemon/bpf/system.h"
+#include "daemon/sample/sampler.h"
 #include "daemon/serve/folder.h"
 #include "daemon/serve/inspector.h"
 #include "daemon/serve/prober.h"
@@ -549,6 +550,8 @@ int main(int argc, char **argv)
 		return ts_prober_main(argc, argv);
 	if (argc > 1 && !strcmp(argv[1], TS_INSPECTOR_ARGUMENT))
 		return ts_inspector_main();
+	if (argc > 1 && !strcmp(argv[1], TS_SAMPLER_ARGUMENT))
+		return ts_sampler_main(argc, argv);
 	list_options(options);
 	ts_limits_init(&arguments.server.limits);
 	while ((key = getopt_long(argc, argv, "", options, NULL)) >= 0) {

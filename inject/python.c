@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames are followed through the interpreter's memory by a table of where things are (python-layout.h), which is not
+ * Frames are followed through the interpreter's memory by a table of where things are (proto/abi/python.h), which is not
  * believed until the first stack was read with every pointer looked at before it is followed and every object found to be
  * of the type that it must be; every code object that is new is looked at so again. Which thread state is
  * ours and which line an instruction is on the interpreter says itself, by two functions that only read and need no GIL.
@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 
 #include "inject/cfi.h"
-#include "inject/python-layout.h"
+#include "proto/abi/python.h"
 #include "inject/python.h"
 #include "inject/unlocked.h"
 #include "inject/unwinder.h"

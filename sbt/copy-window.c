@@ -13,7 +13,7 @@ static uint64_t types_of_operations(void)
 {
 	uint64_t types = 0;
 
-	for (unsigned type = 1; type < TS_ROW_EVENT_COUNT; type++) {
+	for (unsigned type = TS_ROW_API; type; type = ts_row_next_event(type)) {
 		const struct ts_row_schema *schema = ts_row_schema(type);
 
 		for (unsigned i = 0; i < schema->n_columns; i++)
@@ -192,8 +192,8 @@ int ts_copy_window_choose(struct ts_copy_part *part, uint8_t **ret_chosen)
 	for (size_t i = 0; i < reader->n_blocks; i++) {
 		const struct ts_sbt_block *block = &reader->blocks[i];
 
-		chosen[i] = block->type < TS_ROW_EVENT_COUNT &&
-			    may_keep(&part->window, block, &spans[i]);
+		chosen[i] =
+			ts_row_is_event(block->type) && may_keep(&part->window, block, &spans[i]);
 	}
 	*ret_chosen = ts_take_ptr(chosen);
 	return 0;

@@ -64,7 +64,7 @@ struct ts_sbt_cursor {
 	uint64_t open_bytes;
 	uint64_t max_open_bytes;
 	struct use used[HELD_COUNT];
-	struct ts_row_filter filters[TS_ROW_EVENT_COUNT];
+	struct ts_row_filter filters[TS_ROW_EVENT_END];
 	uint64_t n_decoded;
 	bool advance;	   /* the heap's first row has been handed out */
 	uint64_t alone_ns; /* before this, there is none but the heap's first stream */
@@ -411,7 +411,7 @@ static int compare_waiting(const void *a, const void *b)
 /* Types whose rows can have what is filtered by, and where they have it. */
 static void set_filters(struct ts_sbt_cursor *cursor)
 {
-	for (unsigned type = 1; type < TS_ROW_EVENT_COUNT; type++)
+	for (unsigned type = TS_ROW_API; type; type = ts_row_next_event(type))
 		if (!ts_row_filter_init(&cursor->filters[type], ts_row_schema(type),
 					&cursor->options))
 			cursor->options.types &= ~TS_ROW_BIT(type);

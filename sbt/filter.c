@@ -41,9 +41,8 @@ bool ts_row_filter_init(struct ts_row_filter *filter, const struct ts_row_schema
 
 bool ts_sbt_may_have(const struct ts_sbt_cursor_options *options, const struct ts_sbt_block *block)
 {
-	return block->type > 0 && block->type < TS_ROW_EVENT_COUNT &&
-	       options->types & TS_ROW_BIT(block->type) && block->n_rows &&
-	       (!options->session || options->session == block->session) &&
+	return ts_row_is_event(block->type) && options->types & TS_ROW_BIT(block->type) &&
+	       block->n_rows && (!options->session || options->session == block->session) &&
 	       block->earliest_ns <= options->to_ns && block->latest_ns >= options->from_ns;
 }
 

@@ -14,7 +14,7 @@ static const struct {
 	struct run_ids place;
 	struct run_ids site;
 	bool is_host;
-} table[TS_ROW_EVENT_COUNT] = {
+} table[TS_ROW_EVENT_END] = {
 	[TS_ROW_API] = {{5, 5}, {6, 11}, true},
 	[TS_ROW_KERNEL] = {{4, 6}, {11, 27}, false},
 	[TS_ROW_MEMCPY] = {{4, 6}, {9, 17}, false},
@@ -62,7 +62,7 @@ static void fill_run(const struct ts_row_schema *schema, const struct run_ids *i
 void ts_plan_of(const struct ts_row_schema *schema, struct ts_plan *ret_plan)
 {
 	*ret_plan = (struct ts_plan){0};
-	if (schema->type >= TS_ROW_EVENT_COUNT)
+	if (!ts_row_is_event(schema->type))
 		return;
 	fill_run(schema, &table[schema->type].place, &ret_plan->runs[TS_PLAN_PLACE]);
 	fill_run(schema, &table[schema->type].site, &ret_plan->runs[TS_PLAN_SITE]);

@@ -9,7 +9,7 @@
 /* Clock and loss rows say when something was measured or noticed, not when the GPU was at work. */
 static bool counts_as_time(unsigned type)
 {
-	return type > 0 && type < TS_ROW_EVENT_COUNT && type != TS_ROW_CLOCK && type != TS_ROW_LOSS;
+	return ts_row_is_event(type) && type != TS_ROW_CLOCK && type != TS_ROW_LOSS;
 }
 
 uint64_t ts_sbt_reader_origin_ns(const struct ts_sbt_reader *reader)

@@ -308,6 +308,7 @@ struct ts_sbt_row {
 		const struct ts_row_block_io *block_io;
 		const struct ts_row_pressure *pressure;
 		const struct ts_row_driver *driver;
+		const struct ts_row_sample *sample;
 		const struct ts_row_operation *operation;
 	};
 };

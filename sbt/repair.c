@@ -188,7 +188,7 @@ static int rebuild(int fd, struct ts_sbt_reader *reader, struct ts_sbt_repair_re
 	if (!r) {
 		report->n_blocks = n;
 		for (size_t i = 0; i < n; i++)
-			if (reader->blocks[i].type < TS_ROW_EVENT_COUNT)
+			if (ts_row_is_event(reader->blocks[i].type))
 				report->n_rows += reader->blocks[i].n_rows;
 		report->cut_bytes = reader->file_bytes - end;
 		report->file_bytes = end + made.n;
@@ -213,7 +213,7 @@ int ts_sbt_repair(int fd, struct ts_sbt_repair_report *ret_report, struct ts_sbt
 		report.n_blocks = blocks_to_keep(reader);
 		report.file_bytes = reader->file_bytes;
 		for (size_t i = 0; i < reader->n_blocks; i++)
-			if (reader->blocks[i].type < TS_ROW_EVENT_COUNT)
+			if (ts_row_is_event(reader->blocks[i].type))
 				report.n_rows += reader->blocks[i].n_rows;
 	} else if (!r) {
 		r = rebuild(fd, reader, &report, ret_error);

@@ -335,6 +335,13 @@ static const struct ts_column driver_columns[] = {
 	U(ts_row_driver, 11, flags, FLAGS),
 };
 
+static const struct ts_column sample_columns[] = {
+	U(ts_row_sample, 1, start_ns, TIME_START), U(ts_row_sample, 3, period_ns, DURATION),
+	U(ts_row_sample, 4, thread, THREAD),	   U(ts_row_sample, 5, pid, NUMBER),
+	U(ts_row_sample, 6, stack, STACK),	   U(ts_row_sample, 7, cpu, NUMBER),
+	U(ts_row_sample, 8, flags, FLAGS),
+};
+
 static const struct ts_column session_columns[] = {
 	U(ts_row_session, 1, session, SESSION),
 	U(ts_row_session, 2, pid, NUMBER),
@@ -473,6 +480,7 @@ static const struct ts_row_schema schemas[TS_ROW_COUNT] = {
 	INSTANT(TS_ROW_OPERATION, operation, -1),
 	SPAN(TS_ROW_PRESSURE, pressure, -1),
 	SPAN(TS_ROW_DRIVER, driver, -1),
+	INSTANT(TS_ROW_SAMPLE, sample, -1),
 	DEFINITION(TS_ROW_SESSION, session),
 	DEFINITION(TS_ROW_THREAD, thread),
 	DEFINITION(TS_ROW_DEVICE, device),

@@ -59,7 +59,8 @@ enum ts_row_type {
 	TS_ROW_OPERATION = 29,
 	TS_ROW_PRESSURE = 30, /* the kernel's again */
 	TS_ROW_DRIVER = 31,
-	TS_ROW_EVENT_COUNT, /* events are [1, TS_ROW_EVENT_COUNT) */
+	TS_ROW_SAMPLE = 41, /* the kernel's: events and definitions share the numbers from 41 on */
+	TS_ROW_EVENT_END, /* above all numbers of events: the length of an array by type of event */
 
 	/* Definitions. */
 	TS_ROW_SESSION = 32,
@@ -95,11 +96,28 @@ enum ts_row_type {
 
 /* For sets of row types: a type is a bit of a uint64_t. */
 #define TS_ROW_BIT(type) (UINT64_C(1) << (type))
-#define TS_ROW_EVENTS	 ((UINT64_C(1) << TS_ROW_EVENT_COUNT) - 2)
-/* What the kernel did, as eBPF programs saw it. */
+#define TS_ROW_EVENTS	 (UINT64_C(0xfffffffe) | TS_ROW_BIT(TS_ROW_SAMPLE))
+#define TS_ROW_N_EVENTS	 32u /* types in TS_ROW_EVENTS */
+/* What the kernel did, as eBPF programs saw it; samples come by perf_event_open(2) as well. */
 #define TS_ROW_KERNELS                                                                             \
 	(TS_ROW_BIT(TS_ROW_OFF_CPU) | TS_ROW_BIT(TS_ROW_PAGE_FAULT) | TS_ROW_BIT(TS_ROW_SYSCALL) | \
-	 TS_ROW_BIT(TS_ROW_BLOCK_IO) | TS_ROW_BIT(TS_ROW_PRESSURE) | TS_ROW_BIT(TS_ROW_DRIVER))
+	 TS_ROW_BIT(TS_ROW_BLOCK_IO) | TS_ROW_BIT(TS_ROW_PRESSURE) | TS_ROW_BIT(TS_ROW_DRIVER) |   \
+	 TS_ROW_BIT(TS_ROW_SAMPLE))
+
+/* Takes any number, also of a type that this version does not know. */
+static inline bool ts_row_is_event(unsigned type)
+{
+	return type < TS_ROW_COUNT && TS_ROW_EVENTS & TS_ROW_BIT(type);
+}
+
+/* The event type that follows `type` by number; 0 after the last. The first is TS_ROW_API. */
+static inline unsigned ts_row_next_event(unsigned type)
+{
+	while (++type < TS_ROW_EVENT_END)
+		if (ts_row_is_event(type))
+			return type;
+	return 0;
+}
 
 /* An outermost call of the vendor's interface. */
 struct ts_row_api {
@@ -599,6 +617,20 @@ struct ts_row_driver {
 	uint32_t flags;
 };
 
+#define TS_SAMPLE_KERNEL 1u /* flags: it was in the kernel, called from the stack */
+
+/* A thread was on a processor, and where. One of many: each stands for period_ns of processor time that ended at start_ns. */
+struct ts_row_sample {
+	uint64_t start_ns;
+	uint64_t period_ns; /* processor time of the thread that the sample stands for */
+	uint32_t thread;    /* as in off_cpu rows: any thread of the session's process ... */
+	uint32_t pid;	    /* ... or of a child without a session of its own; else 0 */
+	uint32_t stack;	    /* where it was; TS_ID_UNKNOWN: not known */
+	uint32_t cpu;
+	uint32_t flags;	   /* TS_SAMPLE_* */
+	uint32_t reserved; /* not a column */
+};
+
 /* How a session ended. */
 enum ts_session_end {
 	TS_SESSION_END_NONE = 0,     /* it has not, or the recording was cut first */
@@ -818,6 +850,9 @@ struct ts_row_symbol {
 #define TS_METADATA_KERNEL_EVENTS_MISSING "kernel_events_missing"
 /* Those that are not told one by one: counters of the domain "kernel TID" say how many there were ("sched.futex.count"), and how long. */
 #define TS_METADATA_KERNEL_EVENTS_COUNTED "kernel_events_counted"
+/* What samples lack, and why; processor time that taking them took, in all ("N samples, M ns"). */
+#define TS_METADATA_SAMPLES_MISSING "samples_missing"
+#define TS_METADATA_SAMPLES_COST    "samples_cost"
 
 /* Where calls of all processes were asked for (tsctl record --system): "calls", or why there are none. */
 #define TS_METADATA_SYSTEM	   "system"

@@ -62,7 +62,7 @@ static const struct ts_row_schema schemas[TS_SUMMARY_KINDS] = {
 static const struct {
 	uint16_t high, low;
 	bool has_sums;
-} keys[TS_ROW_EVENT_COUNT] = {
+} keys[TS_ROW_EVENT_END] = {
 	[TS_ROW_API] = {9, 10, true},	 [TS_ROW_KERNEL] = {0, 11, true},
 	[TS_ROW_MEMCPY] = {0, 13, true}, [TS_ROW_MEMSET] = {0, 0, true},
 	[TS_ROW_SYNC] = {0, 4, true},	 [TS_ROW_RANGE] = {6, 5, true},
@@ -117,11 +117,17 @@ void ts_summary_places_of(const struct ts_row_schema *schema, struct ts_summary_
 	ret_places->context = first_of_role(schema, TS_ROLE_CONTEXT);
 }
 
+/* To an older reader samples are no events, and a summary of anything else is damage. */
+static bool is_summed_up(const struct ts_row_schema *schema, uint32_t n_rows)
+{
+	return schema->is_event && schema->type != TS_ROW_SAMPLE && n_rows >= TS_SUMMARY_MIN_ROWS;
+}
+
 unsigned ts_summary_kinds(const struct ts_row_schema *schema, uint32_t n_rows)
 {
 	struct ts_summary_places places;
 
-	if (!schema || !schema->is_event || n_rows < TS_SUMMARY_MIN_ROWS)
+	if (!schema || !is_summed_up(schema, n_rows))
 		return 0;
 	ts_summary_places_of(schema, &places);
 	return (places.stream >= 0 ? 1u << TS_SUMMARY_STREAMS : 0) |
@@ -134,7 +140,7 @@ bool ts_summary_key(const struct ts_row_schema *schema, const void *row, uint64_
 {
 	int high, low;
 
-	if (schema->type >= TS_ROW_EVENT_COUNT || !keys[schema->type].has_sums)
+	if (!ts_row_is_event(schema->type) || !keys[schema->type].has_sums)
 		return false;
 	high = column_of_id(schema, keys[schema->type].high);
 	low = column_of_id(schema, keys[schema->type].low);
@@ -148,7 +154,7 @@ void ts_sbt_total_row(const struct ts_sbt_total *total, void *row)
 	const struct ts_row_schema *schema = ts_row_schema(total->type);
 	int c;
 
-	if (!schema || total->type >= TS_ROW_EVENT_COUNT)
+	if (!schema || !ts_row_is_event(total->type))
 		return;
 	memset(row, 0, schema->row_bytes);
 	for (unsigned part = 0; part < 2; part++) {
@@ -692,7 +698,7 @@ int ts_summarise(const struct ts_summary_source *source, uint64_t block, struct 
 	struct ts_summary_places places;
 	int r;
 
-	if (source->n_rows < TS_SUMMARY_MIN_ROWS)
+	if (!is_summed_up(source->schema, source->n_rows))
 		return 0;
 	ts_summaries_mark(to, &before);
 	ts_summary_places_of(source->schema, &places);

@@ -226,7 +226,7 @@ int ts_sbt_totals_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_o
 		asked = *options;
 	asked.types = (asked.types ? asked.types : TS_ROW_EVENTS) & TS_SBT_TOTAL_TYPES;
 	asked.to_ns = asked.to_ns ? asked.to_ns : UINT64_MAX;
-	for (unsigned type = 1; type < TS_ROW_EVENT_COUNT; type++) {
+	for (unsigned type = TS_ROW_API; type; type = ts_row_next_event(type)) {
 		struct ts_row_filter filter;
 
 		if (asked.types & TS_ROW_BIT(type) &&

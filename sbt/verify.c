@@ -237,8 +237,7 @@ static const char *check_group(struct verifier *v, int kind, const uint8_t *rows
 	if (facts->summed_up & 1u << kind)
 		return "a block is summed up twice";
 	facts->summed_up |= (uint8_t)(1u << kind);
-	if (((const struct ts_sbt_block *)(void *)v->blocks.bytes)[block].type >=
-	    TS_ROW_EVENT_COUNT)
+	if (!ts_row_is_event(((const struct ts_sbt_block *)(void *)v->blocks.bytes)[block].type))
 		return "a summary is of a block that is not of events";
 	if (facts->known &&
 	    (n != facts->n[kind] || ts_summary_checksum(kind, rows, n) != facts->checksums[kind]))

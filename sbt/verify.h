@@ -17,7 +17,7 @@ struct ts_sbt_verify_report {
 	uint64_t n_blocks; /* whole ones, the index included */
 	uint64_t
 		n_rows; /* of events, of all blocks that could be decoded: what ts_sbt_reader_summary() counts */
-	uint64_t counts[TS_ROW_EVENT_COUNT]; /* those, by type */
+	uint64_t counts[TS_ROW_EVENT_END]; /* those, by type */
 	uint64_t file_bytes;
 	uint64_t good_bytes; /* up to here all is well; == file_bytes where nothing was found */
 	uint64_t n_findings; /* all of them, counted */

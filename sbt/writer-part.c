@@ -40,7 +40,8 @@ static int put_blocks(struct next *next)
 
 static bool is_carried(unsigned type)
 {
-	return type >= TS_ROW_SESSION && type <= TS_ROW_STACK && type != TS_ROW_PART;
+	return type >= TS_ROW_SESSION && type <= TS_ROW_STACK && type != TS_ROW_PART &&
+	       !ts_row_is_event(type);
 }
 
 static int carry(void *data, const struct ts_sbt_block *block)

@@ -333,14 +333,14 @@ static int add_row(struct ts_sbt_session_writer *session, unsigned type, const v
 
 static bool takes_type(unsigned type)
 {
-	return (type > 0 && type < TS_ROW_EVENT_COUNT) || type == TS_ROW_DEVICE ||
-	       type == TS_ROW_MODULE || type == TS_ROW_NAME;
+	return ts_row_is_event(type) || type == TS_ROW_DEVICE || type == TS_ROW_MODULE ||
+	       type == TS_ROW_NAME;
 }
 
 /* Whose times are the host's own. Clock snapshots and losses say when something was measured: that is not rounded. */
 static bool is_host(unsigned type)
 {
-	return type < TS_ROW_EVENT_COUNT && type != TS_ROW_KERNEL && type != TS_ROW_MEMCPY &&
+	return ts_row_is_event(type) && type != TS_ROW_KERNEL && type != TS_ROW_MEMCPY &&
 	       type != TS_ROW_MEMSET && type != TS_ROW_CLOCK && type != TS_ROW_LOSS;
 }
 
@@ -597,18 +597,18 @@ static void count_blocks(const struct ts_buffer *blocks, uint64_t *counts)
 
 	for (size_t off = 0; off < blocks->n; off += ts_block_bytes(&header)) {
 		memcpy(&header, blocks->bytes + off, sizeof(header));
-		if (header.type < TS_ROW_EVENT_COUNT)
+		if (ts_row_is_event(header.type))
 			counts[header.type] += header.n_rows;
 	}
 }
 
 void ts_sbt_session_writer_drop(struct ts_sbt_session_writer *session,
-				uint64_t ret_counts[TS_ROW_EVENT_COUNT])
+				uint64_t ret_counts[TS_ROW_EVENT_END])
 {
-	memset(ret_counts, 0, TS_ROW_EVENT_COUNT * sizeof(*ret_counts));
+	memset(ret_counts, 0, TS_ROW_EVENT_END * sizeof(*ret_counts));
 	count_blocks(&session->ready, ret_counts);
 	for (unsigned type = 0; type < TS_ROW_COUNT; type++) {
-		if (session->builders[type] && type < TS_ROW_EVENT_COUNT)
+		if (session->builders[type] && ts_row_is_event(type))
 			ret_counts[type] += ts_builder_rows(session->builders[type]);
 		ts_builder_free(ts_take_ptr(session->builders[type]));
 	}

@@ -202,7 +202,7 @@ int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void
  * (-EINVAL), and they may refer to none that was not sealed before: they are its end. How many rows of each type were dropped.
  */
 void ts_sbt_session_writer_drop(struct ts_sbt_session_writer *session,
-				uint64_t ret_counts[TS_ROW_EVENT_COUNT]);
+				uint64_t ret_counts[TS_ROW_EVENT_END]);
 
 /* What a seal would write: event rows, and about how many bytes of memory are held for them. */
 uint64_t ts_sbt_session_writer_pending_rows(const struct ts_sbt_session_writer *session);

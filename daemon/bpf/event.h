@@ -18,7 +18,8 @@ enum ts_bpf_program {
 	TS_BPF_BLOCK = 4,
 	TS_BPF_MEMORY = 5,
 	TS_BPF_DRIVER = 6,
-	TS_BPF_N_PROGRAMS = 7
+	TS_BPF_SAMPLES = 7, /* no eBPF program: daemon/sample */
+	TS_BPF_N_PROGRAMS = 8
 };
 
 /* A slot for the counters of each session at once; its number modulo this. */

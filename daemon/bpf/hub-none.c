@@ -17,9 +17,11 @@ int ts_kernel_hub_new(const struct ts_kernel_wish *wish, bool keep, struct ts_ke
 	if (!hub)
 		return -ENOMEM;
 	hub->wish = *wish;
-	ts_kernel_wish_names(wish->programs, names, sizeof(names));
-	snprintf(hub->missing, sizeof(hub->missing),
-		 "%s: this tracesmithd was built without eBPF (x86-64, libbpf and clang)", names);
+	ts_kernel_wish_names(wish->programs & ~(1u << TS_BPF_SAMPLES), names, sizeof(names));
+	if (*names)
+		snprintf(hub->missing, sizeof(hub->missing),
+			 "%s: this tracesmithd was built without eBPF (x86-64, libbpf and clang)",
+			 names);
 	*ret_hub = hub;
 	return 0;
 }
@@ -31,7 +33,7 @@ void ts_kernel_hub_free(struct ts_kernel_hub *hub)
 
 uint32_t ts_kernel_hub_programs(const struct ts_kernel_hub *hub)
 {
-	return 0;
+	return hub->wish.programs & 1u << TS_BPF_SAMPLES;
 }
 
 const struct ts_kernel_wish *ts_kernel_hub_wish(const struct ts_kernel_hub *hub)
@@ -41,7 +43,7 @@ const struct ts_kernel_wish *ts_kernel_hub_wish(const struct ts_kernel_hub *hub)
 
 const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub)
 {
-	return hub->missing;
+	return *hub->missing ? hub->missing : NULL;
 }
 
 int ts_kernel_feed_new(struct ts_kernel_hub *hub, const struct ts_kernel_process *process,

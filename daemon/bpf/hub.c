@@ -245,7 +245,7 @@ int ts_kernel_hub_new(const struct ts_kernel_wish *wish, bool keep, struct ts_ke
 	pthread_mutex_init(&hub->change, NULL);
 	pthread_mutex_init(&hub->reading, NULL);
 	pthread_cond_init(&hub->wanted, NULL);
-	r = ts_bpf_programs_load(&hub->programs, wish->programs);
+	r = ts_bpf_programs_load(&hub->programs, wish->programs & ~(1u << TS_BPF_SAMPLES));
 	if (!r && hub->programs.loaded)
 		hub_try(hub);
 	if (!r && hub->programs.loaded)
@@ -279,7 +279,7 @@ void ts_kernel_hub_free(struct ts_kernel_hub *hub)
 
 uint32_t ts_kernel_hub_programs(const struct ts_kernel_hub *hub)
 {
-	return hub->programs.loaded;
+	return hub->programs.loaded | (hub->wish.programs & 1u << TS_BPF_SAMPLES);
 }
 
 const struct ts_kernel_wish *ts_kernel_hub_wish(const struct ts_kernel_hub *hub)

@@ -374,6 +374,8 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 	programs->links = calloc(TS_BPF_MAX_LINKS, sizeof(*programs->links));
 	if (!programs->links)
 		return ts_error_origin(-ENOMEM);
+	if (!wanted)
+		return 0;
 	libbpf_set_print(print_debug);
 	if (wanted & 1u << TS_BPF_STACKS)
 		wanted |= 1u << TS_BPF_SCHED;

@@ -12,7 +12,7 @@ const char *ts_kernel_program_name(unsigned program)
 		[TS_BPF_SCHED] = "sched",	[TS_BPF_FAULTS] = "faults",
 		[TS_BPF_SYSCALLS] = "syscalls", [TS_BPF_STACKS] = "stacks",
 		[TS_BPF_BLOCK] = "block",	[TS_BPF_MEMORY] = "memory",
-		[TS_BPF_DRIVER] = "driver",
+		[TS_BPF_DRIVER] = "driver",	[TS_BPF_SAMPLES] = "samples",
 	};
 
 	return program < TS_ARRAY_LEN(names) ? names[program] : NULL;
@@ -84,8 +84,8 @@ int ts_kernel_wish_parse(const char *text, struct ts_kernel_wish *ret_wish, char
 		if (parse_one(at, n, &wish)) {
 			snprintf(
 				why, n_why,
-				"`%.*s`: it is all, sched, faults, syscalls, stacks, block, memory or "
-				"driver, with a threshold if need be, like sched:10us; the first three of "
+				"`%.*s`: it is all, sched, faults, syscalls, stacks, block, memory, driver "
+				"or samples, with a threshold if need be, like sched:10us; the first three of "
 				"them can be counted, like sched:count",
 				(int)(n < 64 ? n : 64), at);
 			return -EINVAL;

@@ -40,8 +40,8 @@ struct answer_session {
 	Ts__Rpc__LiveCapture capture;
 	Ts__Rpc__LiveSession__LostEntry lost[TS_LOSS_COUNT];
 	Ts__Rpc__LiveSession__LostEntry *lost_pointers[TS_LOSS_COUNT];
-	Ts__Rpc__LiveSession__CountsEntry counts[TS_ROW_EVENT_COUNT];
-	Ts__Rpc__LiveSession__CountsEntry *count_pointers[TS_ROW_EVENT_COUNT];
+	Ts__Rpc__LiveSession__CountsEntry counts[TS_ROW_EVENT_END];
+	Ts__Rpc__LiveSession__CountsEntry *count_pointers[TS_ROW_EVENT_END];
 	struct ts_session_status status;
 };
 
@@ -116,7 +116,7 @@ static void answer_session_fill(struct answer_session *session, uint32_t number,
 	TS_RPC_SET(message, paused, session->status.paused);
 	answer_capture(session);
 	message->counts = session->count_pointers;
-	for (unsigned i = 1; i < TS_ROW_EVENT_COUNT; i++) {
+	for (unsigned i = TS_ROW_API; i; i = ts_row_next_event(i)) {
 		Ts__Rpc__LiveSession__CountsEntry *entry = &session->counts[message->n_counts];
 
 		if (!session->status.counts[i])
@@ -430,8 +430,8 @@ static void answer_summary_fill(Ts__Rpc__RecordingSummary *summary, struct ts_re
 
 int ts_answer_summary(struct ts_recording *recording, uint8_t **ret_packed, size_t *ret_n_bytes)
 {
-	Ts__Rpc__RecordingSummary__CountsEntry counts[TS_ROW_EVENT_COUNT],
-		*count_pointers[TS_ROW_EVENT_COUNT];
+	Ts__Rpc__RecordingSummary__CountsEntry counts[TS_ROW_EVENT_END],
+		*count_pointers[TS_ROW_EVENT_END];
 	Ts__Rpc__RecordingSummary__LostEntry lost[TS_LOSS_COUNT], *lost_pointers[TS_LOSS_COUNT];
 	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
 	Ts__Rpc__RecordingSummary summary = TS__RPC__RECORDING_SUMMARY__INIT;
@@ -442,7 +442,7 @@ int ts_answer_summary(struct ts_recording *recording, uint8_t **ret_packed, size
 		return answer_pack(&answer, ret_packed, ret_n_bytes);
 	answer_summary_fill(&summary, recording);
 	summary.counts = count_pointers;
-	for (unsigned i = 1; i < TS_ROW_EVENT_COUNT; i++) {
+	for (unsigned i = TS_ROW_API; i; i = ts_row_next_event(i)) {
 		Ts__Rpc__RecordingSummary__CountsEntry *entry = &counts[summary.n_counts];
 
 		if (!recording->counts[i])

@@ -244,10 +244,10 @@ int ts_observed_end(struct ts_observed *observed, enum ts_session_end how)
 
 void ts_observed_drop(struct ts_observed *observed)
 {
-	uint64_t counts[TS_ROW_EVENT_COUNT], n = 0;
+	uint64_t counts[TS_ROW_EVENT_END], n = 0;
 
 	ts_sbt_session_writer_drop(observed->writer, counts);
-	for (unsigned type = 0; type < TS_ROW_EVENT_COUNT; type++) {
+	for (unsigned type = 0; type < TS_ROW_EVENT_END; type++) {
 		observed->counts[type] -= counts[type];
 		if (type != TS_ROW_LOSS && type != TS_ROW_CLOCK)
 			n += counts[type];

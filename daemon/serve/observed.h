@@ -28,7 +28,7 @@ struct ts_observed {
 	char program[64];
 	struct ts_row_session row;
 	uint64_t n_ops;
-	uint64_t counts[TS_ROW_EVENT_COUNT];
+	uint64_t counts[TS_ROW_EVENT_END];
 	uint64_t lost[TS_LOSS_COUNT];
 	bool dirty;
 };

@@ -175,7 +175,7 @@ static void remove_process(struct ts_observer *observer, struct ts_observed **p,
 			failed(observer, ts_observed_end(observed, how));
 		if (observer->error)
 			ts_observed_drop(observed);
-		for (unsigned i = 0; i < TS_ROW_EVENT_COUNT; i++) {
+		for (unsigned i = 0; i < TS_ROW_EVENT_END; i++) {
 			sum->counts[i] += observed->counts[i];
 			sum->n_rows += observed->counts[i];
 		}
@@ -351,7 +351,7 @@ static void describe(const struct ts_observer *observer, const struct ts_observe
 	status->start_ns = observed->row.start_ns;
 	memcpy(status->counts, observed->counts, sizeof(status->counts));
 	memcpy(status->lost, observed->lost, sizeof(status->lost));
-	for (unsigned i = 0; i < TS_ROW_EVENT_COUNT; i++)
+	for (unsigned i = 0; i < TS_ROW_EVENT_END; i++)
 		status->rows += observed->counts[i];
 }
 

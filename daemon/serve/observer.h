@@ -66,7 +66,7 @@ bool ts_observer_sealed(const struct ts_observer *observer, uint64_t ticket);
 
 /* Once it ended: what it wrote. */
 struct ts_observer_sum {
-	uint64_t counts[TS_ROW_EVENT_COUNT];
+	uint64_t counts[TS_ROW_EVENT_END];
 	uint64_t lost[TS_LOSS_COUNT];
 	uint32_t n_sessions;
 	uint32_t n_stopped; /* whose process lived on */

@@ -446,7 +446,7 @@ static bool peer_is_empty(const struct ts_recording *recording)
 
 	if (recording->counts[TS_ROW_PAUSE])
 		nothing |= PEER_ROWS_WHILE_STOPPED;
-	for (unsigned i = 0; i < TS_ROW_EVENT_COUNT; i++)
+	for (unsigned i = 0; i < TS_ROW_EVENT_END; i++)
 		n += nothing & TS_ROW_BIT(i) ? 0 : recording->counts[i];
 	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
 		n += i == TS_LOSS_KERNEL_EVENTS ? 0 : recording->lost[i];

@@ -59,7 +59,8 @@ struct ts_recording {
 	uint64_t
 		dump_deadline_ns; /* of one that waits for sessions; 0: none does; the main thread's */
 
-	uint64_t counts[TS_ROW_EVENT_COUNT];
+	uint64_t n_samples, samples_ns; /* atomic: of all sessions, and what taking them took */
+	uint64_t counts[TS_ROW_EVENT_END];
 	uint64_t lost[TS_LOSS_COUNT];
 	uint64_t n_kernel_counters; /* of the counter rows: the kernel's */
 	uint64_t n_own_rows;	    /* of the marks and counters: the shim's own */

@@ -34,7 +34,7 @@ void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 	struct ts_session_status status;
 
 	ts_session_status(session, &status);
-	for (unsigned i = 0; i < TS_ROW_EVENT_COUNT; i++)
+	for (unsigned i = 0; i < TS_ROW_EVENT_END; i++)
 		recording->counts[i] += status.counts[i];
 	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
 		recording->lost[i] += status.lost[i];

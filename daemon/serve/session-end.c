@@ -167,12 +167,12 @@ static int session_write_end(struct ts_session *s, enum ts_session_end how)
 /* What the file does not take any more: its rows are lost to the disk, and losses are told anew. */
 static int session_drop(struct ts_session *s)
 {
-	uint64_t counts[TS_ROW_EVENT_COUNT], n = 0;
+	uint64_t counts[TS_ROW_EVENT_END], n = 0;
 	int r = 0;
 
 	s->full = true;
 	ts_sbt_session_writer_drop(s->writer, counts);
-	for (unsigned type = 0; type < TS_ROW_EVENT_COUNT; type++) {
+	for (unsigned type = 0; type < TS_ROW_EVENT_END; type++) {
 		__atomic_store_n(&s->counts[type], s->counts[type] - counts[type],
 				 __ATOMIC_RELAXED);
 		if (type != TS_ROW_LOSS && type != TS_ROW_CLOCK)

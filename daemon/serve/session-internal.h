@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "daemon/bpf/hub.h"
 #include "daemon/ingest/arena.h"
 #include "daemon/ingest/drain.h"
 #include "daemon/merge/loss.h"
@@ -50,7 +51,7 @@ struct ts_session {
 	uint64_t seals_done;
 	uint32_t ended; /* enum ts_session_end; after everything else */
 	/* Relaxed: for a look from outside. */
-	uint64_t counts[TS_ROW_EVENT_COUNT];
+	uint64_t counts[TS_ROW_EVENT_END];
 	uint64_t lost[TS_LOSS_COUNT];
 	uint64_t n_own_rows;	  /* marks and counters: the shim's own */
 	uint64_t unwritten_bytes; /* in the rings, as of the last look */
@@ -182,5 +183,23 @@ uint64_t ts_session_kernel_memory(const struct ts_session *s);
 bool ts_session_kernel_flows(const struct ts_session *s);
 /* The process told of one of its threads. */
 void ts_session_kernel_thread(struct ts_session *s, uint32_t tid, uint32_t id);
+/* The session's id of the thread of an event; of a name. */
+int ts_session_kernel_thread_of(struct ts_session *s, const struct ts_bpf_event *event,
+				uint32_t *ret_id);
+int ts_session_kernel_name(struct ts_session *s, const char *text, size_t n_text, uint32_t *ret_id);
 int ts_session_kernel_end(struct ts_session *s);
 void ts_session_kernel_deinit(struct ts_session *s);
+
+/*
+ * Samples of threads on the processor: session-samples.c, by session-kernel.c. period_ns 0: the default. NULL samples are fine
+ * for all but _new.
+ */
+struct ts_session_samples;
+int ts_session_samples_new(const struct ts_kernel_process *process, uint64_t period_ns,
+			   struct ts_session_samples **ret_samples);
+void ts_session_samples_free(struct ts_session_samples *samples);
+void ts_session_samples_enable(struct ts_session_samples *samples, bool on);
+int ts_session_samples_round(struct ts_session *s, struct ts_session_samples *samples);
+/* Takes what the sampler has left, with a bound. */
+int ts_session_samples_end(struct ts_session *s, struct ts_session_samples *samples);
+uint64_t ts_session_samples_memory(const struct ts_session_samples *samples);

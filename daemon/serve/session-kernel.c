@@ -43,7 +43,8 @@ struct kernel_stack {
 };
 
 struct ts_session_kernel {
-	struct ts_kernel_feed *feed;
+	struct ts_kernel_feed *feed;	    /* NULL: nothing but samples */
+	struct ts_session_samples *samples; /* NULL: none */
 	pid_t pid;
 	bool inner; /* the process has numbers of its own: it is in another pid namespace */
 	bool flowing;
@@ -125,7 +126,7 @@ static uint32_t inner_number(const char *path)
 	return n > 1 ? number : 0;
 }
 
-static int name_id(struct ts_session *s, const char *text, size_t n_text, uint32_t *ret_id)
+int ts_session_kernel_name(struct ts_session *s, const char *text, size_t n_text, uint32_t *ret_id)
 {
 	struct ts_session_kernel *kernel = s->kernel;
 	size_t n = strnlen(text, n_text);
@@ -196,7 +197,7 @@ static int add_thread(struct ts_session *s, const struct ts_bpf_event *event, ui
 	*ret_id = TS_ID_UNKNOWN;
 	if (s->kernel->n_threads >= KERNEL_MAX_THREADS || !ts_session_charge(s, 0))
 		return 0;
-	r = name_id(s, event->name, sizeof(event->name), &row.name);
+	r = ts_session_kernel_name(s, event->name, sizeof(event->name), &row.name);
 	if (!r) {
 		r = ts_sbt_session_writer_add_thread(s->writer, &row, ret_id);
 		if (r)
@@ -205,7 +206,8 @@ static int add_thread(struct ts_session *s, const struct ts_bpf_event *event, ui
 	return r ?: set_thread(s->kernel, event->tid, *ret_id);
 }
 
-static int thread_id(struct ts_session *s, const struct ts_bpf_event *event, uint32_t *ret_id)
+int ts_session_kernel_thread_of(struct ts_session *s, const struct ts_bpf_event *event,
+				uint32_t *ret_id)
 {
 	struct ts_session_kernel *kernel = s->kernel;
 	struct kernel_thread *thread =
@@ -311,9 +313,9 @@ static int other_thread(struct ts_session *s, uint32_t tid, uint32_t pid, const 
 	*ret_tid = hidden ? 0 : tid;
 	*ret_pid = hidden ? 0 : pid;
 	if (hidden)
-		return name_id(s, HIDDEN_THREAD, strlen(HIDDEN_THREAD), ret_name);
+		return ts_session_kernel_name(s, HIDDEN_THREAD, strlen(HIDDEN_THREAD), ret_name);
 	/* The idle task has the number 0, and no name. */
-	return tid ? name_id(s, name, 16, ret_name) : 0;
+	return tid ? ts_session_kernel_name(s, name, 16, ret_name) : 0;
 }
 
 static int add_off_cpu(struct ts_session *s, const struct ts_bpf_off_cpu *event, uint32_t thread,
@@ -381,7 +383,7 @@ static int add_syscall(struct ts_session *s, const struct ts_bpf_syscall *event,
 		.fd = event->fd,
 		.operation = event->operation,
 	};
-	int r = name_id(s, event->file, sizeof(event->file), &row.file);
+	int r = ts_session_kernel_name(s, event->file, sizeof(event->file), &row.file);
 
 	return r ?: ts_session_add_row(s, TS_ROW_SYSCALL, &row);
 }
@@ -413,7 +415,7 @@ static int add_block_io(struct ts_session *s, const struct ts_bpf_block_io *even
 		.result = block_result(event->error),
 		.flags = event->flags,
 	};
-	int r = name_id(s, event->disk, sizeof(event->disk), &row.disk);
+	int r = ts_session_kernel_name(s, event->disk, sizeof(event->disk), &row.disk);
 
 	if (!row.end_ns) {
 		row.end_ns = ts_clock_monotonic_ns();
@@ -455,7 +457,7 @@ static int add_driver(struct ts_session *s, const struct ts_bpf_driver *event, u
 		.kind = event->kind,
 		.result = event->error,
 	};
-	int r = name_id(s, event->ring, sizeof(event->ring), &row.ring);
+	int r = ts_session_kernel_name(s, event->ring, sizeof(event->ring), &row.ring);
 
 	if (!row.end_ns) {
 		row.end_ns = ts_clock_monotonic_ns();
@@ -474,7 +476,7 @@ static int add_event(struct ts_session *s, const struct ts_bpf_event *event)
 	};
 	const void *whole = event;
 	uint32_t thread, stack;
-	int r = thread_id(s, event, &thread);
+	int r = ts_session_kernel_thread_of(s, event, &thread);
 
 	if (r)
 		return r;
@@ -549,7 +551,7 @@ static int add_tally_row(struct ts_session *s, const char *name, const char *uni
 	int r;
 
 	snprintf(text, sizeof(text), "%.50s.%s", name, unit);
-	r = name_id(s, text, sizeof(text), &row->name);
+	r = ts_session_kernel_name(s, text, sizeof(text), &row->name);
 	row->value = (double)value;
 	row->integer = (int64_t)value;
 	ts_session_count_row(s, TS_ROW_COUNTER);
@@ -568,8 +570,8 @@ static int add_tally(struct ts_session *s, const struct ts_kernel_tally *tally, 
 	memcpy(event.name, tally->sum.name, sizeof(event.name));
 	tally_name(&tally->key, name, sizeof(name));
 	snprintf(domain, sizeof(domain), "kernel %" PRIu32, tally->key.tid);
-	r = thread_id(s, &event, &row.thread);
-	r = r ?: name_id(s, domain, sizeof(domain), &row.domain);
+	r = ts_session_kernel_thread_of(s, &event, &row.thread);
+	r = r ?: ts_session_kernel_name(s, domain, sizeof(domain), &row.domain);
 	r = r ?: add_tally_row(s, name, "count", &row, tally->sum.count);
 	return r ?: add_tally_row(s, name, "ns", &row, tally->sum.ns);
 }
@@ -650,22 +652,24 @@ static void follow_wish(struct ts_session *s)
 		s->kernel->wish = *wanted;
 	free(wanted);
 	s->kernel->quiet = quiet;
+	ts_session_samples_enable(s->kernel->samples,
+				  !quiet && s->kernel->wish.programs & 1u << TS_BPF_SAMPLES);
+	if (!s->kernel->feed)
+		return;
 	r = ts_kernel_feed_change(s->kernel->feed, quiet ? &none : &s->kernel->wish);
 	if (r)
 		ts_log(TS_LOG_WARNING, "pid %" PRIu32 " is recorded without kernel events: %s",
 		       s->row.pid, strerror(-r));
 }
 
-int ts_session_kernel_round(struct ts_session *s)
+/* What the eBPF programs told. */
+static int take_feed(struct ts_session *s)
 {
 	const uint8_t *bytes;
 	const void *events;
 	size_t n_bytes;
 	int r = 0;
 
-	if (!s->kernel)
-		return 0;
-	follow_wish(s);
 	s->kernel->flowing = ts_kernel_feed_take(s->kernel->feed, &events, &n_bytes);
 	/* Recording is stopped. */
 	if (!(__atomic_load_n(&s->memory.control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD) &&
@@ -686,6 +690,17 @@ int ts_session_kernel_round(struct ts_session *s)
 	return r ?: count_losses(s);
 }
 
+int ts_session_kernel_round(struct ts_session *s)
+{
+	int r;
+
+	if (!s->kernel)
+		return 0;
+	follow_wish(s);
+	r = s->kernel->feed ? take_feed(s) : 0;
+	return r ?: ts_session_samples_round(s, s->kernel->samples);
+}
+
 uint64_t ts_session_kernel_memory(const struct ts_session *s)
 {
 	const struct ts_session_kernel *kernel = s->kernel;
@@ -695,7 +710,8 @@ uint64_t ts_session_kernel_memory(const struct ts_session *s)
 	return sizeof(*kernel) + kernel->n_slots * sizeof(*kernel->threads) +
 	       kernel->tallied.n_slots * sizeof(*kernel->tallied.slots) +
 	       kernel->n_tallies_allocated * sizeof(*kernel->tallies) +
-	       ts_kernel_feed_memory(kernel->feed);
+	       (kernel->feed ? ts_kernel_feed_memory(kernel->feed) : 0) +
+	       ts_session_samples_memory(kernel->samples);
 }
 
 bool ts_session_kernel_flows(const struct ts_session *s)
@@ -705,47 +721,66 @@ bool ts_session_kernel_flows(const struct ts_session *s)
 
 int ts_session_kernel_end(struct ts_session *s)
 {
+	int r;
+
 	if (!s->kernel)
 		return 0;
-	ts_kernel_feed_end(s->kernel->feed);
+	if (s->kernel->feed)
+		ts_kernel_feed_end(s->kernel->feed);
 	s->kernel->ended = true;
-	return ts_session_kernel_round(s);
+	r = ts_session_kernel_round(s);
+	return r ?: ts_session_samples_end(s, s->kernel->samples);
 }
 
 /* The kernel watches the process that connected, and none that has its number by now. */
-static int new_feed(const struct ts_session *s, struct ts_kernel_feed **ret_feed)
+static int confirm_process(const struct ts_session *s, struct ts_kernel_process *ret_process)
 {
 	const struct ts_identity *peer = &s->options.peer;
-	struct ts_kernel_process process = {.pid = peer->pid, .uid = peer->uid, .gid = peer->gid};
-	int r = ts_identity_confirm(s->options.peer_fd, peer, &process.start_ticks);
 
-	return r ?: ts_kernel_feed_new(s->options.kernel, &process, ret_feed);
+	*ret_process =
+		(struct ts_kernel_process){.pid = peer->pid, .uid = peer->uid, .gid = peer->gid};
+	return ts_identity_confirm(s->options.peer_fd, peer, &ret_process->start_ticks);
 }
 
+static void complain(const struct ts_session *s, const char *what, int r)
+{
+	ts_log(TS_LOG_WARNING, "pid %" PRIu32 " is recorded without %s: %s", s->row.pid, what,
+	       strerror(-r));
+}
+
+/* Whatever cannot be had is left out: the session is recorded without it. */
 int ts_session_kernel_begin(struct ts_session *s)
 {
 	struct ts_session_kernel *kernel;
-	struct ts_kernel_feed *feed = NULL;
+	struct ts_kernel_process process;
 	char path[32];
 	int r;
 
 	if (!s->options.kernel || !ts_kernel_hub_programs(s->options.kernel))
 		return 0;
-	r = new_feed(s, &feed);
-	/* It is recorded without them. */
-	if (r)
-		ts_log(TS_LOG_WARNING, "pid %" PRIu32 " is recorded without kernel events: %s",
-		       s->row.pid, strerror(-r));
-	if (r || !feed)
+	r = confirm_process(s, &process);
+	if (r) {
+		complain(s, "kernel events", r);
 		return 0;
-	kernel = calloc(1, sizeof(*kernel));
-	if (!kernel) {
-		ts_kernel_feed_free(feed);
-		return ts_error_origin(-ENOMEM);
 	}
-	kernel->feed = feed;
+	kernel = calloc(1, sizeof(*kernel));
+	if (!kernel)
+		return ts_error_origin(-ENOMEM);
 	kernel->wish = *ts_kernel_hub_wish(s->options.kernel);
 	kernel->pid = (pid_t)s->row.pid;
+	r = ts_kernel_feed_new(s->options.kernel, &process, &kernel->feed);
+	if (r)
+		complain(s, "kernel events", r);
+	if (kernel->wish.programs & 1u << TS_BPF_SAMPLES) {
+		r = ts_session_samples_new(&process, kernel->wish.threshold_ns[TS_BPF_SAMPLES],
+					   &kernel->samples);
+		if (r)
+			complain(s, "samples", r);
+	}
+	if (!kernel->feed && !kernel->samples) {
+		free(kernel);
+		return 0;
+	}
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", s->row.pid);
 	kernel->inner = inner_number(path) != 0;
 	s->kernel = kernel;
@@ -757,6 +792,7 @@ void ts_session_kernel_deinit(struct ts_session *s)
 	if (!s->kernel)
 		return;
 	ts_kernel_feed_free(s->kernel->feed);
+	ts_session_samples_free(s->kernel->samples);
 	ts_map_deinit(&s->kernel->tallied);
 	free(s->kernel->tallies);
 	free(s->kernel->threads);

@@ -309,7 +309,7 @@ void ts_session_status(const struct ts_session *s, struct ts_session_status *ret
 	if (status.reason)
 		memcpy(status.reason_text, control->reason_text, sizeof(status.reason_text) - 1);
 	ts_text_clean(status.reason_text);
-	for (unsigned i = 0; i < TS_ROW_EVENT_COUNT; i++) {
+	for (unsigned i = 0; i < TS_ROW_EVENT_END; i++) {
 		status.counts[i] = __atomic_load_n(&s->counts[i], __ATOMIC_RELAXED);
 		status.rows += status.counts[i];
 	}

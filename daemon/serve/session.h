@@ -88,7 +88,7 @@ struct ts_session_status {
 	uint64_t capture_max_bytes; /* 0: not known */
 	const char *capture_ended;  /* why nothing more is captured; NULL: it goes on */
 	uint32_t n_unsupported;	    /* operations that cannot be done again */
-	uint64_t counts[TS_ROW_EVENT_COUNT];
+	uint64_t counts[TS_ROW_EVENT_END];
 	uint64_t lost[TS_LOSS_COUNT];
 	uint64_t n_kernel_counters; /* of the counter rows: the kernel's */
 	uint64_t n_own_rows;	    /* of the marks and counters: of TS_OWN_DOMAIN */

@@ -114,7 +114,7 @@ void ts_server_close_system(struct ts_server *server)
 		return;
 	ts_observer_end(server->observer);
 	sum = ts_observer_sum(server->observer);
-	for (unsigned i = 0; i < TS_ROW_EVENT_COUNT; i++)
+	for (unsigned i = 0; i < TS_ROW_EVENT_END; i++)
 		recording->counts[i] += sum->counts[i];
 	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
 		recording->lost[i] += sum->lost[i];

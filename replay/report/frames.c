@@ -44,14 +44,30 @@ static bool is_start(const char *function)
 	return begins(function, "__libc_start");
 }
 
+static const char *base(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "";
+}
+
+bool ts_frame_is_runtime(const char *path)
+{
+	static const char *const libraries[] = {"libc.so",	"libc-2",     "libm.so",
+						"libm-2",	"libpthread", "librt.so",
+						"libstdc++.so", "libc++.so",  "libgcc_s.so",
+						"libmvec.so",	"linux-vdso", "[vdso]"};
+
+	return begins_with_any(base(path), libraries, TS_ARRAY_LEN(libraries));
+}
+
 bool ts_frame_is_hidden(const char *path, const char *function, bool python)
 {
 	static const char *const vendors[] = {"libtsinject.so", "libcuda.so",	  "libcudart.so",
 					      "libcupti.so",	"libamdhip64.so", "ld-linux"};
 	static const char *const interpreter[] = {"python", "libpython", "_ctypes", "libffi.so"};
-	const char *file = path ? strrchr(path, '/') : NULL;
+	const char *file = base(path);
 
-	file = file ? file + 1 : path ? path : "";
 	if (begins_with_any(file, vendors, TS_ARRAY_LEN(vendors)))
 		return true;
 	if (python && begins_with_any(file, interpreter, TS_ARRAY_LEN(interpreter)))

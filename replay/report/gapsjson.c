@@ -14,6 +14,7 @@
 
 struct maker {
 	struct ts_resolver *resolver;
+	const struct ts_codes *codes;
 	struct ts_pool *pool;
 	const struct ts_sbt_thread *last; /* that was found: most parts are of one thread's time */
 };
@@ -69,6 +70,20 @@ static void set_off_cpu(struct maker *maker, const struct ts_gap_part *part,
 			ts_pool_copy(maker->pool, ts_resolver_string(maker->resolver, key->waker));
 }
 
+static void set_code(struct maker *maker, const struct ts_gap_part *part, Ts__Rpc__GapPart *message)
+{
+	struct ts_code code;
+
+	if (part->samples)
+		TS_RPC_SET(message, samples, part->samples);
+	if (!ts_codes_at(maker->codes, part->key.code, &code))
+		return;
+	message->function = ts_pool_copy(maker->pool, code.function);
+	message->file = ts_pool_copy(maker->pool, code.file);
+	if (code.line)
+		TS_RPC_SET(message, line, code.line);
+}
+
 static Ts__Rpc__GapPart *make_part(struct maker *maker, const struct ts_gap_part *part)
 {
 	Ts__Rpc__GapPart *message = ts_pool_alloc(maker->pool, 1, sizeof(*message));
@@ -106,6 +121,7 @@ static Ts__Rpc__GapPart *make_part(struct maker *maker, const struct ts_gap_part
 			or_number(maker, ts_name_pressure_kind(key->operation), key->operation);
 	if (key->domain)
 		message->call = or_number(maker, ts_name_api(key->domain, key->cbid), key->cbid);
+	set_code(maker, part, message);
 	if (key->op_id)
 		TS_RPC_SET(message, op_id, key->op_id);
 	if (key->event)
@@ -199,10 +215,11 @@ static Ts__Rpc__GapStream *make_stream(struct maker *maker, const struct ts_gap_
 	return message;
 }
 
-void ts_gapsjson_make(struct ts_resolver *resolver, const struct ts_gaps *gaps, uint64_t least_ns,
-		      bool stacks, struct ts_pool *pool, Ts__Rpc__GapsReport *ret_report)
+void ts_gapsjson_make(struct ts_resolver *resolver, const struct ts_codes *codes,
+		      const struct ts_gaps *gaps, uint64_t least_ns, bool stacks,
+		      struct ts_pool *pool, Ts__Rpc__GapsReport *ret_report)
 {
-	struct maker maker = {.resolver = resolver, .pool = pool};
+	struct maker maker = {.resolver = resolver, .codes = codes, .pool = pool};
 	size_t i = 0;
 
 	ts__rpc__gaps_report__init(ret_report);

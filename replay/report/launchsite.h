@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frame of a stack that says who launched something: of a Python program the innermost Python frame outside of installed packages,
- * else the innermost frame that text shows. One thread; each stack is looked up once.
+ * The frame of a stack that says who launched something, as codeplace.h chooses it. One thread; each stack is looked up once.
  */
 #pragma once
 
-#include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/pool.h"
 #include "replay/report/resolve.h"
 
 #define TS_LAUNCH_SITE_CALLERS 2u
 
-/* Who launched something. The texts live as long as the sites. */
+/* Who launched something. */
 struct ts_launch_site {
 	const char *frame; /* "function (file:line)", or "library+0x12" without symbols */
-	const char *callers
-		[TS_LAUNCH_SITE_CALLERS]; /* of the frame, from it outwards; NULL: there is none */
+	const char
+		*callers[TS_LAUNCH_SITE_CALLERS]; /* of the frame, outwards; NULL: there is none */
 };
 
 struct ts_launch_sites;
@@ -32,9 +29,3 @@ const struct ts_launch_site *ts_launch_sites_of(struct ts_launch_sites *sites,
 /* The same of a stack by its id, as modules lay at `time_ns`. */
 const struct ts_launch_site *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session,
 						uint32_t stack, uint64_t time_ns);
-
-/*
- * The frame of a stack as a message; it goes with the pool. `kernel`: demangled, or NULL; its host stub, which nvcc generates with the
- * kernel's name, launched nothing of its own.
- */
-char *ts_launch_site_text(struct ts_pool *pool, const Ts__Rpc__Stack *stack, const char *kernel);

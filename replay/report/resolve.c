@@ -7,6 +7,7 @@
 #include "replay/report/resolve.h"
 
 #include "replay/report/called.h"
+#include "replay/report/codeplace.h"
 #include "replay/report/names.h"
 #include "sbt/modules.h"
 #include "sbt/symbols.h"
@@ -33,10 +34,10 @@ struct ts_resolver {
 		uint32_t id; /* 0: none */
 		const char *name;
 	} kernels[N_KERNELS]; /* the last ones, by their ids' lower bits */
-	const struct ts_column *thread_columns[TS_ROW_EVENT_COUNT];
-	const struct ts_column *op_columns[TS_ROW_EVENT_COUNT];
-	const struct ts_column *stream_columns[TS_ROW_EVENT_COUNT];
-	const struct ts_column *context_columns[TS_ROW_EVENT_COUNT];
+	const struct ts_column *thread_columns[TS_ROW_EVENT_END];
+	const struct ts_column *op_columns[TS_ROW_EVENT_END];
+	const struct ts_column *stream_columns[TS_ROW_EVENT_END];
+	const struct ts_column *context_columns[TS_ROW_EVENT_END];
 };
 
 static const struct ts_column *column_of_role(const struct ts_row_schema *schema, enum ts_role role)
@@ -78,7 +79,7 @@ int ts_resolver_new(struct ts_sbt_reader *reader, const struct ts_resolver_optio
 	if (!resolver)
 		return -ENOMEM;
 	resolver->reader = reader;
-	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++) {
+	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type)) {
 		const struct ts_row_schema *schema = ts_row_schema(type);
 
 		resolver->thread_columns[type] = column_of_role(schema, TS_ROLE_THREAD);
@@ -458,6 +459,20 @@ static const char *driver_name(struct ts_resolver *resolver, const struct ts_row
 	return buffer;
 }
 
+static const char *sample_name(struct ts_resolver *resolver, const struct ts_sbt_row *row,
+			       char buffer[TS_RESOLVER_NAME_BYTES])
+{
+	char text[TS_CODEPLACE_BYTES];
+	struct ts_codeplace place;
+
+	if (!ts_codeplace_of(resolver, row->session, row->sample->stack, row->sample->start_ns,
+			     &place))
+		return "unknown place";
+	ts_codeplace_text(&place, text);
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%.*s", TS_RESOLVER_NAME_BYTES - 1, text);
+	return buffer;
+}
+
 const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_row *row,
 			     char buffer[TS_RESOLVER_NAME_BYTES])
 {
@@ -532,6 +547,8 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 		return pressure_name(row->pressure);
 	case TS_ROW_DRIVER:
 		return driver_name(resolver, row->driver, buffer);
+	case TS_ROW_SAMPLE:
+		return sample_name(resolver, row, buffer);
 	default:
 		return "";
 	}
@@ -552,6 +569,8 @@ uint32_t ts_resolver_stack(struct ts_resolver *resolver, const struct ts_sbt_row
 		return row->range_begin->stack;
 	case TS_ROW_OFF_CPU:
 		return row->off_cpu->stack;
+	case TS_ROW_SAMPLE:
+		return row->sample->stack;
 	default:
 		return ts_resolver_launcher(resolver, row, &launcher) ? launcher.stack : 0;
 	}

@@ -25,7 +25,7 @@ enum source {
 	FROM_TID,
 	FROM_THREAD_NAME,
 	FROM_NAMED_NUMBER,
-	FROM_API_NAME,
+	FROM_ROW_NAME,
 	FROM_API_EXPECTS,
 	FROM_API_ERROR,
 	FROM_KERNEL_NAME,
@@ -59,7 +59,7 @@ struct plan {
 struct ts_rowjson {
 	struct ts_resolver *resolver;
 	struct ts_pool *pool; /* of stacks; NULL: none are asked for */
-	struct plan plans[TS_ROW_EVENT_COUNT];
+	struct plan plans[TS_ROW_EVENT_END];
 	union {
 		ProtobufCMessage base;
 		max_align_t align;
@@ -71,7 +71,7 @@ struct ts_rowjson {
 	size_t n_unfilled, n_unshown;
 };
 
-static const ProtobufCMessageDescriptor *const descriptors[TS_ROW_EVENT_COUNT] = {
+static const ProtobufCMessageDescriptor *const descriptors[TS_ROW_EVENT_END] = {
 	[TS_ROW_API] = &ts__rpc__api_row__descriptor,
 	[TS_ROW_KERNEL] = &ts__rpc__kernel_row__descriptor,
 	[TS_ROW_MEMCPY] = &ts__rpc__memcpy_row__descriptor,
@@ -103,6 +103,7 @@ static const ProtobufCMessageDescriptor *const descriptors[TS_ROW_EVENT_COUNT] =
 	[TS_ROW_OPERATION] = &ts__rpc__operation_row__descriptor,
 	[TS_ROW_PRESSURE] = &ts__rpc__pressure_row__descriptor,
 	[TS_ROW_DRIVER] = &ts__rpc__driver_row__descriptor,
+	[TS_ROW_SAMPLE] = &ts__rpc__sample_row__descriptor,
 };
 
 /* Fields that every row has, or that are not a column of the same name. */
@@ -125,10 +126,11 @@ static const struct {
 	{0, "payload_u64", FROM_PAYLOAD},
 	{0, "payload_i64", FROM_PAYLOAD},
 	{0, "payload_f64", FROM_PAYLOAD},
-	{TS_ROW_API, "name", FROM_API_NAME},
+	{TS_ROW_API, "name", FROM_ROW_NAME},
 	{TS_ROW_API, "expects_device", FROM_API_EXPECTS},
 	{TS_ROW_API, "error", FROM_API_ERROR},
 	{TS_ROW_KERNEL, "name", FROM_KERNEL_NAME},
+	{TS_ROW_SAMPLE, "name", FROM_ROW_NAME},
 	{TS_ROW_ARGUMENTS, "kernel", FROM_ARGUMENTS_KERNEL},
 };
 
@@ -176,6 +178,7 @@ static const struct {
 	{TS_ROW_BLOCK_IO, "metadata", TS_BLOCK_IO_METADATA},
 	{TS_ROW_PRESSURE, "open", TS_PRESSURE_OPEN},
 	{TS_ROW_DRIVER, "open", TS_DRIVER_OPEN},
+	{TS_ROW_SAMPLE, "kernel", TS_SAMPLE_KERNEL},
 };
 
 static const struct ts_column *find_column(const struct ts_row_schema *schema, const char *name)
@@ -321,7 +324,7 @@ int ts_rowjson_new(struct ts_resolver *resolver, struct ts_pool *pool,
 		return -ENOMEM;
 	rowjson->resolver = resolver;
 	rowjson->pool = pool;
-	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++)
+	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type))
 		make_plan(rowjson, type);
 	*ret_rowjson = ts_take_ptr(rowjson);
 	return 0;
@@ -509,7 +512,7 @@ static void run_step(struct ts_rowjson *rowjson, const struct step *step, size_t
 	case FROM_NAMED_NUMBER:
 		set_named(rowjson, step, i, row->any);
 		break;
-	case FROM_API_NAME:
+	case FROM_ROW_NAME:
 		set_text(rowjson, step->field, ts_resolver_name(rowjson->resolver, row, name));
 		break;
 	case FROM_API_EXPECTS:
@@ -560,7 +563,7 @@ static const struct plan *fill(struct ts_rowjson *rowjson, const struct ts_sbt_r
 {
 	const struct plan *plan;
 
-	if (row->type >= TS_ROW_EVENT_COUNT || !rowjson->plans[row->type].descriptor)
+	if (!ts_row_is_event(row->type) || !rowjson->plans[row->type].descriptor)
 		return NULL;
 	plan = &rowjson->plans[row->type];
 	if (rowjson->pool)

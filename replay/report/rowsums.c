@@ -21,6 +21,8 @@ static enum ts_sum sum_of_type(unsigned int type)
 		return TS_SUM_MEMSETS;
 	case TS_ROW_SYNC:
 		return TS_SUM_SYNCS;
+	case TS_ROW_SAMPLE:
+		return TS_SUM_ON_CPU;
 	case TS_ROW_OFF_CPU:
 		return TS_SUM_OFF_CPU;
 	case TS_ROW_PAGE_FAULT:
@@ -45,6 +47,17 @@ static uint64_t bytes_of(const struct ts_sbt_row *row)
 		       : ts_column_get(&row->schema->columns[row->schema->bytes_column], row->any);
 }
 
+/* By the place that the samples are of: their stacks are few beside them, so each is looked up once. */
+static int add_sample(struct ts_row_sums *sums, struct ts_launch_sites *sites,
+		      const struct ts_sbt_row *row)
+{
+	const struct ts_launch_site *site = ts_launch_sites_of(sites, row);
+
+	return ts_aggregates_add_launched(sums->of[TS_SUM_ON_CPU],
+					  site ? site->frame : "unknown place", NULL,
+					  row->sample->period_ns, 0);
+}
+
 static int add_row(struct ts_row_sums *sums, struct ts_resolver *resolver,
 		   struct ts_launch_sites *sites, const struct ts_sbt_row *row)
 {
@@ -52,6 +65,8 @@ static int add_row(struct ts_row_sums *sums, struct ts_resolver *resolver,
 		TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET);
 	char buffer[TS_RESOLVER_NAME_BYTES];
 
+	if (row->type == TS_ROW_SAMPLE)
+		return add_sample(sums, sites, row);
 	/* A set's name would be its value, which says nothing. */
 	return ts_aggregates_add_launched(
 		sums->of[sum_of_type(row->type)],
@@ -113,6 +128,7 @@ void ts_row_sums_message(const struct ts_row_sums *sums, struct ts_pool *pool, s
 		[TS_SUM_COPIES] = {&ret_stats->n_copies, &ret_stats->copies},
 		[TS_SUM_MEMSETS] = {&ret_stats->n_memsets, &ret_stats->memsets},
 		[TS_SUM_SYNCS] = {&ret_stats->n_syncs, &ret_stats->syncs},
+		[TS_SUM_ON_CPU] = {&ret_stats->n_on_cpu, &ret_stats->on_cpu},
 		[TS_SUM_OFF_CPU] = {&ret_stats->n_off_cpu, &ret_stats->off_cpu},
 		[TS_SUM_FAULTS] = {&ret_stats->n_page_faults, &ret_stats->page_faults},
 		[TS_SUM_SYSCALLS] = {&ret_stats->n_syscalls, &ret_stats->syscalls},

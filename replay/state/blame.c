@@ -76,6 +76,7 @@ struct blamer {
 	size_t n_windows;
 	struct loss *losses;
 	size_t n_losses;
+	const struct ts_gaps_code *code;
 	uint64_t n_rows;
 };
 
@@ -216,14 +217,21 @@ static int turn_windows(struct blamer *blamer, struct thread *thread, uint64_t *
 	return 0;
 }
 
-static int tell_now(struct blamer *blamer, struct thread *thread, uint64_t *until_ns)
+static struct ts_gap_key own_code(const struct blamer *blamer, const struct thread *thread)
 {
-	struct ts_gap_key key = {
-		.cause = TS_GAP_HOST,
+	bool is_on_cpu = sched_since(blamer, thread->session) <= thread->now_ns;
+
+	return (struct ts_gap_key){
+		.cause = is_on_cpu ? TS_GAP_RUNNING : TS_GAP_HOST,
 		.session = thread->session,
 		.tid = thread->tid,
 		.syscall = TS_NO_SYSCALL,
 	};
+}
+
+static int tell_now(struct blamer *blamer, struct thread *thread, uint64_t *until_ns)
+{
+	struct ts_gap_key key;
 	uint64_t since_ns;
 
 	for (unsigned kind = N_KINDS; kind--;) {
@@ -235,10 +243,9 @@ static int tell_now(struct blamer *blamer, struct thread *thread, uint64_t *unti
 		return tell(blamer, thread, *until_ns, &key, &thread->in[kind]);
 	}
 	since_ns = sched_since(blamer, thread->session);
-	if (since_ns <= thread->now_ns)
-		key.cause = TS_GAP_RUNNING;
-	else if (since_ns < *until_ns)
+	if (since_ns > thread->now_ns && since_ns < *until_ns)
 		*until_ns = since_ns;
+	key = own_code(blamer, thread);
 	return tell(blamer, thread, *until_ns, &key, NULL);
 }
 
@@ -434,6 +441,57 @@ static int follow_disk(struct blamer *blamer, const struct thread *thread,
 	return r;
 }
 
+/* ---- samples ------------------------------------------------------------------------------------ */
+
+static int count_sample(struct ts_parts *parts, struct ts_gap_key *key, uint32_t parent,
+			uint64_t period_ns)
+{
+	uint32_t index;
+	int r;
+
+	key->parent = parent;
+	r = ts_parts_find(parts, key, &index);
+	if (r)
+		return r;
+	parts->entries[index].part.samples++;
+	parts->entries[index].sampled_ns += period_ns;
+	return 0;
+}
+
+/* A sample says which code the thread's own code is then, and nothing of calls, of the system or the vendor. */
+static int feed_sample(struct blamer *blamer, struct thread *thread, const struct ts_sbt_row *row)
+{
+	const struct ts_row_sample *sample = row->sample;
+	uint64_t until_ns = ALWAYS;
+	struct ts_gap_key key;
+	bool any;
+	int r = advance(blamer, thread, sample->start_ns);
+
+	r = r ? r : turn_windows(blamer, thread, &until_ns, &any);
+	if (r || !any)
+		return r;
+	for (unsigned kind = 0; kind < N_KINDS; kind++)
+		if (thread->in[kind].end_ns > thread->now_ns)
+			return 0;
+	key = own_code(blamer, thread);
+	r = blamer->code->find(blamer->code->data, row->session, sample->stack, sample->start_ns,
+			       &key.code);
+	for (size_t i = 0; i < thread->n_opened && !r; i++) {
+		const struct window *window = &thread->opened[i];
+		uint32_t listed = blamer->blame->gaps[window->gap].listed;
+
+		if (window->from_ns > thread->now_ns)
+			continue;
+		if (listed != TS_PARTS_NONE)
+			r = count_sample(&blamer->blame->parts[listed], &key, window->listed_parent,
+					 sample->period_ns);
+		r = r ? r
+		      : count_sample(&blamer->blame->total, &key, window->total_parent,
+				     sample->period_ns);
+	}
+	return r;
+}
+
 /* ---- rows --------------------------------------------------------------------------------------- */
 
 static uint32_t thread_of(const struct ts_sbt_row *row)
@@ -449,6 +507,8 @@ static uint32_t thread_of(const struct ts_sbt_row *row)
 		return row->block_io->thread;
 	case TS_ROW_PRESSURE:
 		return row->pressure->thread;
+	case TS_ROW_SAMPLE:
+		return row->sample->thread;
 	default:
 		return row->syscall->thread;
 	}
@@ -534,6 +594,8 @@ static int feed(struct blamer *blamer, const struct ts_sbt_row *row)
 	thread = &blamer->threads[i];
 	if (row->type == TS_ROW_BLOCK_IO)
 		return note_request(blamer, thread, row->block_io);
+	if (row->type == TS_ROW_SAMPLE)
+		return feed_sample(blamer, thread, row);
 	activity.row = ++blamer->n_rows;
 	activity.end_ns = ts_row_end_ns(row->schema, row->any);
 	activity.key.session = thread->session;
@@ -721,7 +783,9 @@ static int begin(struct blamer *blamer)
 static int read_rows(struct blamer *blamer, uint32_t session)
 {
 	struct ts_sbt_cursor_options options = {
-		.types = TS_ROW_BIT(TS_ROW_API) | (TS_ROW_KERNELS & ~TS_ROW_BIT(TS_ROW_DRIVER)) |
+		.types = TS_ROW_BIT(TS_ROW_API) |
+			 (TS_ROW_KERNELS & ~(TS_ROW_BIT(TS_ROW_DRIVER) |
+					     (blamer->code ? 0 : TS_ROW_BIT(TS_ROW_SAMPLE)))) |
 			 TS_ROW_BIT(TS_ROW_LOSS),
 		.session = session,
 		.from_ns = ALWAYS,
@@ -773,12 +837,24 @@ static void mark_losses(const struct blamer *blamer)
 	}
 }
 
-int ts_blame_run(struct ts_blame *blame, struct ts_sbt_reader *reader, uint32_t session)
+static int split_parts(struct ts_blame *blame)
 {
-	struct blamer blamer = {.blame = blame, .reader = reader};
+	int r = ts_parts_split(&blame->total);
+
+	for (size_t i = 0; i < blame->n_gaps && !r; i++)
+		if (blame->gaps[i].listed != TS_PARTS_NONE)
+			r = ts_parts_split(&blame->parts[blame->gaps[i].listed]);
+	return r;
+}
+
+int ts_blame_run(struct ts_blame *blame, struct ts_sbt_reader *reader, uint32_t session,
+		 const struct ts_gaps_code *code)
+{
+	struct blamer blamer = {.blame = blame, .reader = reader, .code = code};
 	int r = begin(&blamer);
 
 	r = r ? r : read_rows(&blamer, session);
+	r = r ? r : split_parts(blame);
 	if (!r)
 		mark_losses(&blamer);
 	for (size_t i = 0; i < blamer.n_threads; i++) {

@@ -34,5 +34,9 @@ struct ts_blame {
 	bool is_damaged;
 };
 
-/* Fills the streams' causes, `parts` and `total`, and marks gaps in which kernel events were lost. Errors as ts_gaps_read(). */
-int ts_blame_run(struct ts_blame *blame, struct ts_sbt_reader *reader, uint32_t session);
+/*
+ * Fills the streams' causes, `parts` and `total`, and marks gaps in which kernel events were lost. `code` as in the options of
+ * ts_gaps_read(), and its errors.
+ */
+int ts_blame_run(struct ts_blame *blame, struct ts_sbt_reader *reader, uint32_t session,
+		 const struct ts_gaps_code *code);

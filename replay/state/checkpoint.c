@@ -64,7 +64,7 @@ static uint32_t fingerprint(const struct ts_sbt_reader *reader)
 				 (uint64_t)block->n_rows << 32 | block->session,
 				 block->type};
 
-		if (block->type < TS_ROW_EVENT_COUNT && TS_STATE_ROWS & TS_ROW_BIT(block->type))
+		if (ts_row_is_event(block->type) && TS_STATE_ROWS & TS_ROW_BIT(block->type))
 			sum = ts_crc32c(of, sizeof(of));
 	}
 	return sum;

@@ -381,7 +381,7 @@ static int blame(struct finder *finder, struct ts_sbt_reader *reader)
 		blame.parts[i].max = TS_GAP_MAX_PARTS;
 	if (!r) {
 		note_listed(finder, listed);
-		r = ts_blame_run(&blame, reader, finder->options->session);
+		r = ts_blame_run(&blame, reader, finder->options->session, finder->options->code);
 	}
 	gaps->is_damaged = gaps->is_damaged || blame.is_damaged;
 	for (size_t i = 0; i < n && !r; i++)

@@ -22,6 +22,11 @@
  * Time of which nothing proves that T had a CPU (no scheduling events then, or in that trace) is `host`; where C or T is not
  * recorded it is `unknown`.
  *
+ * Samples say which code T ran: 100 ms of a gap in its own code with 14 samples in load() and 6 in save() are 70 ms and 30 ms.
+ * That holds for one gap, and for the sums of all gaps, by the samples that fell into each. It takes samples that can stand for
+ * all of that time: n samples of a period stand for at most n + 3 * sqrt(n) periods. What is beyond has no name: T was
+ * off its CPU, which the trace does not show, or was not sampled then.
+ *
  * Reads the trace twice. Memory is bounded by the number of gaps (at most TS_GAPS_MAX; of more the longest are looked at).
  * One thread at a time; nothing is printed.
  */
@@ -78,6 +83,8 @@ struct ts_gap_key {
 	uint32_t stream;    /* DEPENDENCY, DEVICE: that the other operation ran in */
 	uint32_t disk;	    /* BLOCK_IO: string */
 	uint32_t operation; /* BLOCK_IO: enum ts_block_operation; RECLAIM: enum ts_pressure_kind */
+	uint32_t code;	   /* RUNNING, HOST: which, a number of struct ts_gaps_code; 0: not known */
+	uint32_t reserved; /* 0 */
 	uint16_t domain, cbid; /* the vendor's call that the thread was in; 0, 0: in none */
 };
 
@@ -87,6 +94,7 @@ struct ts_gap_part {
 	uint64_t count;	      /* intervals, faults, calls */
 	uint64_t runnable_ns; /* OFF_CPU: of `ns`, it could have run and had no CPU */
 	uint64_t queued_ns;   /* BLOCK_IO: of `ns`, it was in the disk's queue */
+	uint64_t samples;     /* RUNNING, HOST: that were of this code */
 	uint32_t depth; /* 0: the gap's own; n + 1: explains the nearest one of depth n before it */
 };
 
@@ -127,11 +135,23 @@ struct ts_gaps {
 	struct ts_doubts doubts;  /* of all operations */
 };
 
+/* Names code. */
+struct ts_gaps_code {
+	/*
+	 * The number, from 1, of the code that a sample with this stack was in; 0: not known. Called once for each sample of a
+	 * thread's own code in a gap. -ENOMEM.
+	 */
+	int (*find)(void *data, uint32_t session, uint32_t stack, uint64_t time_ns,
+		    uint32_t *ret_number);
+	void *data;
+};
+
 struct ts_gaps_options {
 	uint32_t session;   /* 0: all */
 	uint64_t least_ns;  /* shorter gaps do not count */
 	size_t max_longest; /* that are told one by one */
 	uint64_t op_id;	    /* not 0: of one operation alone, that before it, however short */
+	const struct ts_gaps_code *code; /* NULL: samples are not looked at */
 };
 
 /* Errors: -ENOMEM, those of sbt/reader.h, TS_E_STREAMS. */

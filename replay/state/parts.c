@@ -9,7 +9,7 @@
 
 #define FIRST_SLOTS 32u
 
-TS_STATIC_ASSERT(sizeof(struct ts_gap_key) == 2 * 8 + 15 * 4 + 2 * 2, "a key has no padding");
+TS_STATIC_ASSERT(sizeof(struct ts_gap_key) == 2 * 8 + 17 * 4 + 2 * 2, "a key has no padding");
 
 void ts_parts_deinit(struct ts_parts *parts)
 {
@@ -87,6 +87,89 @@ int ts_parts_find(struct ts_parts *parts, const struct ts_gap_key *key, uint32_t
 	return 0;
 }
 
+/* ---- samples ------------------------------------------------------------------------------------ */
+
+/* The samples of one part's time. */
+struct samples {
+	uint64_t n, sampled_ns; /* that they stand for */
+	uint64_t whole_ns, named_ns, given_ns, n_given;
+};
+
+/* The index of the part whose time this one's samples are of; TS_PARTS_NONE: there are none, or there is no such part. */
+static uint32_t whole_of(struct ts_parts *parts, const struct ts_parts_entry *entry)
+{
+	struct ts_gap_key key = entry->part.key;
+	const uint32_t *slot;
+
+	if (!entry->part.samples)
+		return TS_PARTS_NONE;
+	key.code = 0;
+	slot = slot_of(parts, &key);
+	return *slot ? *slot - 1 : TS_PARTS_NONE;
+}
+
+/* All of the time, unless it is too long for so few samples by chance: see gaps.h. */
+static uint64_t time_of(const struct samples *samples)
+{
+	double period_ns = (double)samples->sampled_ns / (double)samples->n;
+	double missing_ns = (double)samples->whole_ns - (double)samples->sampled_ns;
+
+	if (missing_ns <= 0 ||
+	    missing_ns * missing_ns <= 9 * (double)samples->n * period_ns * period_ns)
+		return samples->whole_ns;
+	return samples->sampled_ns;
+}
+
+/* The part's share. What all have is `named_ns` to the nanosecond: each gets what it adds to those before it. */
+static uint64_t share_of(struct samples *samples, const struct ts_gap_part *part)
+{
+	uint64_t before_ns = samples->given_ns;
+
+	if (!samples->n_given)
+		samples->named_ns = time_of(samples);
+	samples->n_given += part->samples;
+	samples->given_ns =
+		(uint64_t)((unsigned __int128)samples->named_ns * samples->n_given / samples->n);
+	return samples->given_ns - before_ns;
+}
+
+int ts_parts_split(struct ts_parts *parts)
+{
+	struct samples *all = calloc(parts->n + 1, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < parts->n; i++) {
+		uint32_t whole = whole_of(parts, &parts->entries[i]);
+
+		if (whole == TS_PARTS_NONE)
+			continue;
+		all[whole].n += parts->entries[i].part.samples;
+		all[whole].sampled_ns += parts->entries[i].sampled_ns;
+		all[whole].whole_ns = parts->entries[whole].part.ns;
+	}
+	for (size_t i = 0; i < parts->n; i++) {
+		struct ts_gap_part *part = &parts->entries[i].part;
+		uint32_t whole = whole_of(parts, &parts->entries[i]);
+		uint64_t ns = whole == TS_PARTS_NONE ? 0 : share_of(&all[whole], part);
+
+		if (whole == TS_PARTS_NONE || whole == i)
+			continue;
+		part->ns = ns;
+		parts->entries[whole].part.ns -= ns;
+	}
+	free(all);
+	return 0;
+}
+
+/* ---- order -------------------------------------------------------------------------------------- */
+
+/* Own code, all of which has gone to others. */
+static bool is_empty(const struct ts_gap_part *part)
+{
+	return (part->key.cause == TS_GAP_RUNNING || part->key.cause == TS_GAP_HOST) && !part->ns;
+}
+
 /* By parent, the longest first; then in the order in which they came. */
 static int compare(const void *a, const void *b)
 {
@@ -121,7 +204,7 @@ int ts_parts_take(struct ts_parts *parts, struct ts_gap_parts *ret_parts)
 	struct ts_parts_entry **sorted = malloc((parts->n + 1) * sizeof(*sorted));
 	size_t *stack = malloc((parts->n + 1) * sizeof(*stack)), depth = 0, i;
 	struct ts_gap_part *at = malloc((parts->n + 1) * sizeof(*at));
-	size_t n = 0;
+	size_t n = 0, n_sorted = 0;
 
 	if (!sorted || !stack || !at) {
 		free(sorted);
@@ -130,12 +213,13 @@ int ts_parts_take(struct ts_parts *parts, struct ts_gap_parts *ret_parts)
 		return -ENOMEM;
 	}
 	for (i = 0; i < parts->n; i++)
-		sorted[i] = &parts->entries[i];
-	qsort(sorted, parts->n, sizeof(struct ts_parts_entry *), compare);
-	i = first_below(sorted, parts->n, TS_PARTS_NONE);
+		if (!is_empty(&parts->entries[i].part))
+			sorted[n_sorted++] = &parts->entries[i];
+	qsort(sorted, n_sorted, sizeof(struct ts_parts_entry *), compare);
+	i = first_below(sorted, n_sorted, TS_PARTS_NONE);
 	/* Depth first: of each depth the stack knows which comes next. */
 	while (true) {
-		const struct ts_parts_entry *entry = i < parts->n ? sorted[i] : NULL;
+		const struct ts_parts_entry *entry = i < n_sorted ? sorted[i] : NULL;
 		size_t below;
 
 		if (!entry) {
@@ -147,11 +231,11 @@ int ts_parts_take(struct ts_parts *parts, struct ts_gap_parts *ret_parts)
 		at[n] = entry->part;
 		at[n].depth = (uint32_t)depth;
 		at[n++].key.parent = 0;
-		below = first_below(sorted, parts->n, (uint32_t)(entry - parts->entries));
-		i = i + 1 < parts->n && sorted[i + 1]->part.key.parent == entry->part.key.parent
+		below = first_below(sorted, n_sorted, (uint32_t)(entry - parts->entries));
+		i = i + 1 < n_sorted && sorted[i + 1]->part.key.parent == entry->part.key.parent
 			    ? i + 1
-			    : parts->n;
-		if (below < parts->n) {
+			    : n_sorted;
+		if (below < n_sorted) {
 			stack[depth++] = i;
 			i = below;
 		}

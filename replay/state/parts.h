@@ -9,7 +9,8 @@
 /* A part as it grows. */
 struct ts_parts_entry {
 	struct ts_gap_part part;
-	uint64_t last_row; /* that it counted: one that spans several windows counts once */
+	uint64_t last_row;   /* that it counted: one that spans several windows counts once */
+	uint64_t sampled_ns; /* that its samples stand for */
 };
 
 /* All zero but for `max` is an empty one. */
@@ -28,5 +29,7 @@ void ts_parts_deinit(struct ts_parts *parts);
  * of its cause alone. -ENOMEM.
  */
 int ts_parts_find(struct ts_parts *parts, const struct ts_gap_key *key, uint32_t *ret_index);
+/* Divides each thread's time in its own code (`code` 0) among the parts that differ from it by their code, by their samples. -ENOMEM. */
+int ts_parts_split(struct ts_parts *parts);
 /* Hands them out in order, each followed by those that explain it. The table is empty afterwards. -ENOMEM. */
 int ts_parts_take(struct ts_parts *parts, struct ts_gap_parts *ret_parts);

@@ -43,7 +43,7 @@ static uint64_t rows_of(const struct ts_sbt_reader *reader)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
-		if (ts_sbt_reader_block(reader, i)->type < TS_ROW_EVENT_COUNT)
+		if (ts_row_is_event(ts_sbt_reader_block(reader, i)->type))
 			n += ts_sbt_reader_block(reader, i)->n_rows;
 	return n;
 }

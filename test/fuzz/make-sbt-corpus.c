@@ -54,7 +54,7 @@ static int write_session(struct ts_sbt_writer *writer, uint64_t types, unsigned 
 		r = ts_sbt_session_writer_add_row(session, TS_ROW_DEVICE, &device);
 	if (!r)
 		r = ts_sbt_session_writer_add_row(session, TS_ROW_MODULE, &module);
-	for (unsigned type = 1; !r && type < TS_ROW_EVENT_COUNT; type++)
+	for (unsigned type = TS_ROW_API; !r && type; type = ts_row_next_event(type))
 		for (uint64_t i = 0; !r && types & TS_ROW_BIT(type) && i < n_rows; i++) {
 			uint8_t bytes[TS_ROW_MAX_BYTES];
 

@@ -7,6 +7,7 @@ golden/*.txt is what is printed, byte for byte. `test-golden.py --update` writes
 import difflib
 import fcntl
 import glob
+import json
 import os
 import pty
 import re
@@ -23,6 +24,7 @@ import harness
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'golden')
 UPDATE = '--update' in sys.argv
 WIDTHS = (80, 160)
+MAX_LINES = 400  # of a difference
 
 # By trace: what is asked. FILE is the trace.
 EVERY = ('info FILE', 'analyze FILE', 'view --stats FILE', 'timeline FILE', 'memory FILE', 'verify FILE')
@@ -107,6 +109,17 @@ def stable(text):
     return re.sub(r'(?m)(operations done,.* in )[0-9.]+ [mu]?s$', r'\1TIME', re.sub(r'"elapsed_ns": \d+', '"elapsed_ns": 0', text))
 
 
+def readable(text):
+    """JSON, a value a line: for a difference that a person can read."""
+    lines = []
+    for line in text.splitlines():
+        try:
+            lines += json.dumps(json.loads(line), indent=1).splitlines()
+        except ValueError:
+            lines.append(line)
+    return lines
+
+
 def transcript(lines, ask):
     text = []
     for line in lines:
@@ -128,9 +141,9 @@ class Golden(harness.Case):
                 stream.write(text)
         with open(path, encoding='utf-8') as stream:
             expected = stream.read()
-        difference = ''.join(difflib.unified_diff(expected.splitlines(True), text.splitlines(True), 'golden/' + name, 'printed'))
-        if difference:
-            self.fail('it reads otherwise (--update accepts it):\n' + difference)
+        if expected != text:
+            difference = list(difflib.unified_diff(readable(expected), readable(text), 'golden/' + name, 'printed', lineterm=''))
+            self.fail('it reads otherwise (--update accepts it):\n' + '\n'.join(difference[:MAX_LINES]))
 
     def at_width(self, trace, columns):
         text = transcript(commands(trace, COMMANDS), lambda argv: on_terminal(argv, columns, self.folder))

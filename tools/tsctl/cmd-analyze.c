@@ -4,8 +4,10 @@
  */
 #include "proto/rpc/json.h"
 #include "replay/report/clockjson.h"
+#include "replay/report/codes.h"
 #include "replay/report/doubtsjson.h"
 #include "replay/report/errorsjson.h"
+#include "replay/report/hostcode.h"
 #include "replay/report/rowsums.h"
 #include "replay/report/stackjson.h"
 #include "replay/report/timelinejson.h"
@@ -27,6 +29,10 @@
 #define BUSY_SHARE 0.8
 /* A host that is late by less cannot launch faster; by more it does something else. */
 #define LAUNCH_GAP_NS UINT64_C(50000)
+/* Functions that a line names. */
+#define MAX_CODE 3u
+/* Fewer samples say little of shares. */
+#define FEW_SAMPLES 3u
 /* Of the whole: a finding that can gain less is left out of the text. */
 #define LEAST_GAIN 0.01
 
@@ -447,6 +453,29 @@ static void print_findings(const struct asked *asked, const Ts__Rpc__AnalysisRep
 		       n_small == 1 ? "it" : "them");
 }
 
+/* Sorted: below a percent none is worth a word. */
+static void print_host_code(const Ts__Rpc__AnalysisReport *report)
+{
+	size_t i;
+
+	for (i = 0; i < report->n_host_code && i < MAX_CODE; i++) {
+		const Ts__Rpc__AnalysisCode *code = report->host_code[i];
+		char text[256];
+
+		if (percent(code->ns, report->host_ns) < 1)
+			break;
+		ts_code_text(code->function, code->file, code->line, text, sizeof(text));
+		fputs(i ? ", " : "Meanwhile the host ran ", stdout);
+		ts_out_text(stdout, text);
+		printf(" %.0f %%", percent(code->ns, report->host_ns));
+		if (code->samples < FEW_SAMPLES)
+			printf(" (from %" PRIu64 " sample%s)", code->samples,
+			       code->samples == 1 ? "" : "s");
+	}
+	if (i)
+		puts(".");
+}
+
 static void print_report(const struct asked *asked, const struct ts_source *source,
 			 const Ts__Rpc__AnalysisReport *report)
 {
@@ -464,6 +493,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	for (size_t i = 0; i < TS_ARRAY_LEN(verdicts); i++)
 		if (!strcmp(verdicts[i].verdict, report->verdict))
 			puts(verdicts[i].text);
+	print_host_code(report);
 	if (!strcmp(report->verdict, "model_clock"))
 		ts_text_model_clock(stdout);
 	ts_text_errors(report->n_errors, report->errors, report->failed_calls,
@@ -533,8 +563,12 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	teller.launched = &launched;
 	make_report(&teller, &report);
 	report.clocks = clocks;
-	r = ts_errorsjson_make(resolver, &pool, source->session, &report.n_errors, &report.errors,
-			       &report.failed_calls, &damaged);
+	if (!strcmp(report.verdict, "host_bound"))
+		r = ts_hostcode_make(resolver, &pool, source->session, (size_t)asked->limit,
+				     &report);
+	r = r ? r
+	      : ts_errorsjson_make(resolver, &pool, source->session, &report.n_errors,
+				   &report.errors, &report.failed_calls, &damaged);
 	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
@@ -600,7 +634,8 @@ const struct ts_command ts_command_analyze = {
 		"Tells whether kernels, copies, launches or the host took the time; the kernels\n"
 		"that took the most; and what is worth changing: waits for nothing, tiny copies,\n"
 		"copies of pageable memory, streams that hold each other up, with the stacks that\n"
-		"they come from. What can gain the most comes first.\n"
+		"they come from. What can gain the most comes first. Where the host is late and\n"
+		"the trace has samples, the functions that it ran meanwhile are named.\n"
 		"\n"
 		"  -n, --limit N     kernels, and stacks of each finding; 5 unless told\n"
 		"      --all         findings of less than 1 % of the time, too\n"

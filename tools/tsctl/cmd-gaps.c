@@ -24,6 +24,8 @@
 /* Of a gap, or of all of them: more are in the JSON. */
 #define MAX_PARTS  12u
 #define TEXT_BYTES 512u
+/* Fewer samples name code, but say little of shares. */
+#define FEW_SAMPLES 3u
 
 struct asked {
 	const char *session;
@@ -69,7 +71,35 @@ static size_t off_cpu_text(const Ts__Rpc__GapPart *part, char *text)
 	return n;
 }
 
-static void part_text(const Ts__Rpc__GapPart *part, char text[TEXT_BYTES])
+/* What few samples say is said with their number. */
+static size_t own_code_text(const Ts__Rpc__GapPart *part, uint64_t n_samples, char *text)
+{
+	size_t n = add_text(text, 0, "running ");
+
+	n += ts_code_text(part->function, part->file, part->line, text + n, TEXT_BYTES - n);
+	if (n_samples == 1)
+		n = add_text(text, n, " (from 1 sample)");
+	else if (n_samples < FEW_SAMPLES)
+		n = add_text(text, n, " (from %" PRIu64 " of %" PRIu64 " samples)", part->samples,
+			     n_samples);
+	return n;
+}
+
+/* Those of the same time of the same thread. */
+static uint64_t samples_beside(const Ts__Rpc__GapPart *part, Ts__Rpc__GapPart *const *parts,
+			       size_t n)
+{
+	uint64_t n_samples = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (parts[i]->samples && parts[i]->tid == part->tid &&
+		    parts[i]->session == part->session && !strcmp(parts[i]->cause, part->cause))
+			n_samples += parts[i]->samples;
+	return n_samples;
+}
+
+/* `n_samples`: of all the code of the thread. */
+static void part_text(const Ts__Rpc__GapPart *part, uint64_t n_samples, char text[TEXT_BYTES])
 {
 	const char *cause = part->cause ? part->cause : "unknown";
 	char figure[TS_OUT_FIGURE_BYTES];
@@ -87,6 +117,8 @@ static void part_text(const Ts__Rpc__GapPart *part, char text[TEXT_BYTES])
 			     part->file ? part->file : "");
 	else if (!strcmp(cause, "call"))
 		n = add_text(text, n, "in %s", part->call ? part->call : "a call");
+	else if (part->function)
+		n = own_code_text(part, n_samples, text);
 	else if (!strcmp(cause, "running"))
 		n = add_text(text, n, "running its own code");
 	else if (!strcmp(cause, "host"))
@@ -130,7 +162,7 @@ static void print_parts(const struct asked *asked, Ts__Rpc__GapPart *const *part
 			more_ns += part->ns;
 			continue;
 		}
-		part_text(part, text);
+		part_text(part, part->function ? samples_beside(part, parts, n) : 0, text);
 		printf("%*s%10s %5.1f %%  ", (int)indent, "", ts_out_duration(figure, part->ns),
 		       of_ns ? 100.0 * (double)part->ns / (double)of_ns : 0);
 		ts_out_text(stdout, text);
@@ -251,26 +283,30 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 
 static int tell(const struct asked *asked, struct ts_source *source)
 {
-	const struct ts_gaps_options wanted = {.session = source->session,
-					       .least_ns = asked->op_id ? 0 : asked->least_ns,
-					       .op_id = asked->op_id,
-					       .max_longest = (size_t)asked->limit};
+	struct ts_gaps_options wanted = {.session = source->session,
+					 .least_ns = asked->op_id ? 0 : asked->least_ns,
+					 .op_id = asked->op_id,
+					 .max_longest = (size_t)asked->limit};
 	struct ts_resolver_options options = {.mangled = asked->mangled,
 					      .session = source->session};
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
+	ts_cleanup(ts_codes_freep) struct ts_codes *codes = NULL;
 	ts_cleanup(ts_gaps_freep) struct ts_gaps *gaps = NULL;
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	Ts__Rpc__GapsReport report;
 	int status, r = ts_resolver_new(source->reader, &options, &resolver);
 
-	if (!r)
+	r = r ? r : ts_codes_new(resolver, &codes);
+	if (!r) {
+		wanted.code = ts_codes_find(codes);
 		r = ts_gaps_read(source->reader, &wanted, &gaps);
+	}
 	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
 	}
-	ts_gapsjson_make(resolver, gaps, wanted.least_ns, asked->json || asked->stacks, &pool,
-			 &report);
+	ts_gapsjson_make(resolver, codes, gaps, wanted.least_ns, asked->json || asked->stacks,
+			 &pool, &report);
 	if (asked->json) {
 		status = ts_json_print(&report.base);
 	} else {
@@ -358,10 +394,10 @@ const struct ts_command ts_command_gaps = {
 		"Tells why a stream stood still between two operations. Each nanosecond has one\n"
 		"cause. Before the second one was called for: what its thread did, that is off\n"
 		"its CPU (why, and who woke it), in page faults, in system calls, in calls of the\n"
-		"vendor's, or running. From then on: what another stream did that it had to wait\n"
-		"for, a taken engine (inferred), its own call, its way to the device. What the\n"
-		"thread was woken by is followed as far as was recorded. All that needs a trace\n"
-		"recorded with --kernel-events.\n"
+		"vendor's, or running, and which function. From then on: what another stream did\n"
+		"that it had to wait for, a taken engine (inferred), its own call, its way to the\n"
+		"device. What the thread was woken by is followed as far as was recorded. All\n"
+		"that needs a trace recorded with --kernel-events.\n"
 		"\n"
 		"      --least TIME  shorter gaps do not count; 10us unless told\n"
 		"      --op N        the gap before one operation alone, however short: its op_id\n"

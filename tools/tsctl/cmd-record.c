@@ -212,7 +212,7 @@ static int parse_quantum(struct record *record, const char *text)
 static int parse_kernel_events(struct record *record, const char *text)
 {
 	static const char *const names[] = {"all",    "sched", "faults", "syscalls",
-					    "stacks", "block", "memory", "driver"};
+					    "stacks", "block", "memory", "driver", "samples"};
 	size_t n, n_name, i;
 
 	record->kernel_events = text ? text : "all";
@@ -233,7 +233,7 @@ static int parse_kernel_events(struct record *record, const char *text)
 		     ts_time_parse(threshold, &ns))) {
 			ts_complain(
 				"--kernel-events=%s: it is `all` or some of `sched`, `faults`, "
-				"`syscalls`, `stacks`, `block`, `memory` and `driver`, each with a threshold "
+				"`syscalls`, `stacks`, `block`, `memory`, `driver` and `samples`, each with a threshold "
 				"if need be, like sched:10us; the first three can be counted, like "
 				"sched:count",
 				record->kernel_events);
@@ -832,7 +832,8 @@ const struct ts_command ts_command_record = {
 		"      --stacks KIND     host stacks: python (default), native or none\n"
 		"      --symbols WHEN    names for stacks: end, or none (`tsctl symbolize`)\n"
 		"      --kernel-events[=L]   all, or sched, faults, syscalls, stacks, block,\n"
-		"                        memory, driver; a threshold: sched:10us; or sched:count\n"
+		"                        memory, driver, samples; a threshold: sched:10us, or a\n"
+		"                        period: samples:1ms (default: 5.025ms); or sched:count\n"
 		"      --system          calls of all other processes; COMMAND may be left out\n"
 		"      --capture LEVEL   timing, replay[:1G] or window[:1G][,launches=A..B]\n"
 		"      --lossless        when a ring is full, wait for space instead of dropping\n"

@@ -49,11 +49,11 @@ static bool is_finished(const struct ts_sbt_verify_report *report)
 static int print_json(const char *path, const struct ts_sbt_verify_report *report)
 {
 	Ts__Rpc__VerifyReport message = TS__RPC__VERIFY_REPORT__INIT;
-	Ts__Rpc__VerifyReport__CountsEntry entries[TS_ROW_EVENT_COUNT], *counts[TS_ROW_EVENT_COUNT];
+	Ts__Rpc__VerifyReport__CountsEntry entries[TS_ROW_EVENT_END], *counts[TS_ROW_EVENT_END];
 	struct ts_sbt_error first = report->first;
 
 	message.counts = counts;
-	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++) {
+	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type)) {
 		Ts__Rpc__VerifyReport__CountsEntry *entry = &entries[message.n_counts];
 
 		if (!ts_row_schema(type))

@@ -28,17 +28,19 @@
 /* start(): what was asked for cannot be, and that was said. Not an errno, nor the reader's. */
 #define VIEW_E_USAGE INT_MIN
 
-/* Rows that are the recording's own business: shown to a person only when asked for. */
-#define QUIET_TYPES TS_ROW_BIT(TS_ROW_CLOCK)
+/* Rows that are the recording's own business: in no sum, and shown to a person only when asked for. */
+#define OWN_TYPES TS_ROW_BIT(TS_ROW_CLOCK)
+/* A single sample says little: it is summed, and shown only when asked for. */
+#define QUIET_TYPES (OWN_TYPES | TS_ROW_BIT(TS_ROW_SAMPLE))
 
 struct view {
 	/* asked for */
 	struct ts_asking asking;
 	struct ts_time from, to;
 	bool has_from, has_to;
-	uint64_t limit;			 /* rows; 0: all */
-	uint64_t types;			 /* 0: all */
-	char *names[TS_ROW_EVENT_COUNT]; /* of these types */
+	uint64_t limit;		       /* rows; 0: all */
+	uint64_t types;		       /* 0: all */
+	char *names[TS_ROW_EVENT_END]; /* of these types */
 	size_t n_names;
 	bool stats, stacks, longest, mangled, wide, json;
 	Ts__Rpc__RowFilter filter;
@@ -83,7 +85,7 @@ static int complain_type(const char *name)
 	char all[512] = "";
 	size_t least = 3, n = 0;
 
-	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++) {
+	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type)) {
 		const struct ts_row_schema *schema = ts_row_schema(type);
 		size_t distance = schema ? ts_edit_distance(name, schema->name) : SIZE_MAX;
 
@@ -335,7 +337,8 @@ static int start(struct view *view, struct ts_sbt_cursor_options *rows)
 	int r;
 
 	view->origin_ns = ts_sbt_reader_origin_ns(reader);
-	rows->types = view->types ? view->types : TS_ROW_EVENTS & ~QUIET_TYPES;
+	rows->types = view->types ? view->types
+				  : TS_ROW_EVENTS & ~(view->stats ? OWN_TYPES : QUIET_TYPES);
 	rows->session = view->source.session;
 	if (set_window(view, rows))
 		return VIEW_E_USAGE;
@@ -453,10 +456,11 @@ static int view_rows(struct view *view)
 
 /* ---- sums --------------------------------------------------------------------------------------- */
 
-static const char *const sum_titles[TS_SUM_COUNT] = {"Kernels",	       "API calls",    "Copies",
-						     "Sets",	       "Waits",	       "Off CPU",
-						     "Page faults",    "System calls", "Block I/O",
-						     "Want of memory", "GPU drivers",  "Ranges"};
+static const char *const sum_titles[TS_SUM_COUNT] = {"Kernels",	  "API calls",	    "Copies",
+						     "Sets",	  "Waits",	    "On CPU",
+						     "Off CPU",	  "Page faults",    "System calls",
+						     "Block I/O", "Want of memory", "GPU drivers",
+						     "Ranges"};
 
 /* A column where there is room for it, else a line of its own. */
 static void add_launcher(struct ts_table *table, const Ts__Rpc__Aggregate *sum, bool is_column)
@@ -530,6 +534,7 @@ static void print_sums(struct view *view, const struct ts_row_sums *sums)
 		[TS_SUM_COPIES] = {stats.n_copies, stats.copies},
 		[TS_SUM_MEMSETS] = {stats.n_memsets, stats.memsets},
 		[TS_SUM_SYNCS] = {stats.n_syncs, stats.syncs},
+		[TS_SUM_ON_CPU] = {stats.n_on_cpu, stats.on_cpu},
 		[TS_SUM_OFF_CPU] = {stats.n_off_cpu, stats.off_cpu},
 		[TS_SUM_FAULTS] = {stats.n_page_faults, stats.page_faults},
 		[TS_SUM_SYSCALLS] = {stats.n_syscalls, stats.syscalls},
@@ -653,12 +658,12 @@ const struct ts_command ts_command_view = {
 		"      --sort duration  the longest first, 100 unless -n tells\n"
 		"  -n, --limit N        at most N rows (with --stats: names in each table)\n"
 		"      --stacks         with the stack that called or launched it\n"
-		"      --stats          sums by kernel, call, copy, range instead of rows\n"
+		"      --stats          sums instead: by kernel, call, copy, range, sample\n"
 		"      --mangled        leave the names of kernels as the compiler made them\n"
 		"      --wide           names in full, where a terminal would see their ends only\n"
 		"  -s, --session N      a session of the daemon, by number or pid\n"
 		"      --served         have the daemon work it out; of --json\n"
-		"      --json           one JSON object a line, clock rows too; one with --stats\n"
+		"      --json           JSON lines, of clocks and samples too; one with --stats\n"
 		"\n"
 		"example: tsctl view --type kernel,memcpy --from 1s --to 1.5s run.sbt\n",
 	.run = run_view,

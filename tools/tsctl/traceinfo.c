@@ -47,10 +47,10 @@ static const char *loss_key(struct maker *maker, unsigned int reason)
 
 static void fill_counts(struct maker *maker, Ts__Rpc__TraceInfo *info)
 {
-	info->counts = ts_pool_alloc(maker->pool, TS_ROW_EVENT_COUNT, sizeof(*info->counts));
+	info->counts = ts_pool_alloc(maker->pool, TS_ROW_N_EVENTS, sizeof(*info->counts));
 	info->lost = ts_pool_alloc(maker->pool, TS_LOSS_COUNT, sizeof(*info->lost));
 	/* Every type is there, so that a script need not ask first. */
-	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++)
+	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type))
 		if (ts_row_schema(type))
 			MAP_ADD(maker, info, counts, Ts__Rpc__TraceInfo__CountsEntry,
 				ts__rpc__trace_info__counts_entry__init, ts_row_schema(type)->name,
@@ -73,9 +73,9 @@ static int fill_session_counts(struct maker *maker, Ts__Rpc__SessionInfo *info, 
 	}
 	if (r)
 		return r;
-	info->counts = ts_pool_alloc(maker->pool, TS_ROW_EVENT_COUNT, sizeof(*info->counts));
+	info->counts = ts_pool_alloc(maker->pool, TS_ROW_N_EVENTS, sizeof(*info->counts));
 	info->lost = ts_pool_alloc(maker->pool, TS_LOSS_COUNT, sizeof(*info->lost));
-	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++)
+	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type))
 		if (summary.counts[type] && ts_row_schema(type))
 			MAP_ADD(maker, info, counts, Ts__Rpc__SessionInfo__CountsEntry,
 				ts__rpc__session_info__counts_entry__init,

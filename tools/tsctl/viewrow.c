@@ -192,6 +192,15 @@ static void driver_text(const struct ts_row_driver *row, char *text, size_t n_by
 			 strerrorname_np(-row->result) ? strerrorname_np(-row->result) : "error");
 }
 
+static void sample_text(const struct ts_row_sample *row, char *text, size_t n_bytes)
+{
+	char period[TS_OUT_FIGURE_BYTES];
+
+	snprintf(text, n_bytes, ", %s on CPU %" PRIu32 "%s",
+		 ts_out_duration(period, row->period_ns), row->cpu,
+		 row->flags & TS_SAMPLE_KERNEL ? ", in the kernel" : "");
+}
+
 /* What tells one row from the next, beside its name. */
 static void detail_text(struct ts_viewrow *view, const struct ts_sbt_row *row,
 			char text[DETAIL_BYTES])
@@ -230,6 +239,8 @@ static void detail_text(struct ts_viewrow *view, const struct ts_sbt_row *row,
 		pressure_text(view, row->pressure, text, DETAIL_BYTES);
 	} else if (row->type == TS_ROW_DRIVER) {
 		driver_text(row->driver, text, DETAIL_BYTES);
+	} else if (row->type == TS_ROW_SAMPLE) {
+		sample_text(row->sample, text, DETAIL_BYTES);
 	}
 	n = strlen(text);
 	if (name)

@@ -5,7 +5,7 @@
  */
 #include <sys/mman.h>
 
-#include "inject/python-layout.h"
+#include "proto/abi/python.h"
 #include "test/unit/harness.h"
 #include "test/unit/inject/session-fixture.h"
 

@@ -112,7 +112,7 @@ static void begin_session(struct made *made, uint32_t pid)
 
 static void add_rows(struct made *made, unsigned mode, unsigned n_few, unsigned n_many)
 {
-	for (unsigned type = 1; type < TS_ROW_EVENT_COUNT; type++) {
+	for (unsigned type = TS_ROW_API; type; type = ts_row_next_event(type)) {
 		bool many = type == TS_ROW_API || type == TS_ROW_KERNEL || type == TS_ROW_RANGE;
 
 		for (unsigned i = 0; i < (many ? n_many : n_few); i++) {

@@ -288,7 +288,7 @@ static int random_trace(uint64_t seed, unsigned mode)
 				     0);
 		}
 		for (unsigned i = 0; i < 300; i++) {
-			unsigned type = 1 + test_random(&state) % (TS_ROW_EVENT_COUNT - 1);
+			unsigned type = test_event(test_random(&state) % TS_ROW_N_EVENTS);
 			uint8_t bytes[TS_ROW_MAX_BYTES];
 
 			test_row(ts_row_schema(type), &state, mode, &now, bytes);
@@ -566,11 +566,11 @@ static int long_trace(void)
 	struct made made = begin("one", 500, 1);
 	uint64_t state = 1, now = 1000;
 
-	for (unsigned i = 0; i < N_SEALS * (TS_ROW_EVENT_COUNT - 1) * SEAL_ROWS; i++) {
+	for (unsigned i = 0; i < N_SEALS * TS_ROW_N_EVENTS * SEAL_ROWS; i++) {
 		unsigned nth = i / SEAL_ROWS;
-		uint64_t seal = nth / (TS_ROW_EVENT_COUNT - 1);
+		uint64_t seal = nth / TS_ROW_N_EVENTS;
 		const struct ts_row_schema *schema =
-			ts_row_schema(1 + nth % (TS_ROW_EVENT_COUNT - 1));
+			ts_row_schema(test_event(nth % TS_ROW_N_EVENTS));
 		uint64_t start_ns = (seal + 1) * SEAL_NS + test_random(&state) % SEAL_NS;
 		uint8_t row[TS_ROW_MAX_BYTES];
 
@@ -591,8 +591,7 @@ static int long_trace(void)
 				memset(row + column->offset, 0, column->width);
 		}
 		add(&made, schema->type, row);
-		if (nth % (TS_ROW_EVENT_COUNT - 1) == TS_ROW_EVENT_COUNT - 2 &&
-		    (i + 1) % SEAL_ROWS == 0)
+		if (nth % TS_ROW_N_EVENTS == TS_ROW_N_EVENTS - 1 && (i + 1) % SEAL_ROWS == 0)
 			ts_check_int(ts_sbt_session_writer_seal(made.session, NULL, 0), 0);
 	}
 	return end(&made);

@@ -348,7 +348,7 @@ TS_TEST(no_traces)
  */
 static void check_full(uint64_t own_limit)
 {
-	uint64_t state = 1, n_written = 0, counts[TS_ROW_EVENT_COUNT];
+	uint64_t state = 1, n_written = 0, counts[TS_ROW_EVENT_END];
 	struct ts_row_session session = {0};
 	struct ts_row_mark mark = {0};
 	struct ts_sbt_session_writer *sw, *other;

@@ -9,6 +9,8 @@
 #include "sbt/block.h"
 #include "test/unit/sbt/sbt-test.h"
 
+#include <limits.h>
+
 static const char *const role_names[] = {
 	[TS_ROLE_NUMBER] = "number",	 [TS_ROLE_TIME_START] = "start",
 	[TS_ROLE_TIME_END] = "end",	 [TS_ROLE_TIME] = "time",
@@ -121,6 +123,30 @@ TS_TEST(tables)
 	ts_check_int(ts_row_type_by_name("nonsense"), 0);
 	ts_check_str(ts_loss_reason_name(TS_LOSS_RING_FULL), "ring_full");
 	ts_check(!ts_loss_reason_name(0));
+}
+
+/* The set of events, the question whether a type is one, and the steps through them are what the schemas are. */
+TS_TEST(events)
+{
+	unsigned n = 0, next = TS_ROW_API;
+
+	for (unsigned type = 0; type < 2 * TS_ROW_COUNT; type++) {
+		const struct ts_row_schema *schema = ts_row_schema(type);
+		bool is_event = schema && schema->is_event;
+
+		ts_check_int(ts_row_is_event(type), is_event);
+		if (type < TS_ROW_COUNT)
+			ts_check_int((TS_ROW_EVENTS & TS_ROW_BIT(type)) != 0, is_event);
+		if (!is_event)
+			continue;
+		ts_check(type < TS_ROW_EVENT_END);
+		ts_check_int(type, next);
+		next = ts_row_next_event(type);
+		n++;
+	}
+	ts_check_int(next, 0);
+	ts_check_int(n, TS_ROW_N_EVENTS);
+	ts_check(!ts_row_is_event(UINT_MAX));
 }
 
 static void describe_run(const struct ts_row_schema *schema, const struct ts_plan_run *run,

@@ -199,6 +199,35 @@ TS_TEST(all_are_one)
 }
 
 /* A gap, the wrong order, another recording: refused, and the reader is as it was. */
+/* The number of the type lies among those of definitions, which the next file begins with. */
+TS_TEST(samples_are_not_carried)
+{
+	struct ts_row_session session = {.pid = 7};
+	struct ts_row_sample sample = {.start_ns = 10, .period_ns = 5};
+	int fds[2] = {test_file(), test_file()};
+	struct ts_sbt_session_writer *sw;
+	struct ts_sbt_writer *writer;
+
+	ts_check_int(ts_sbt_writer_new(fcntl(fds[0], F_DUPFD_CLOEXEC, 3), &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &session, &sw), 0);
+	ts_check_int(ts_sbt_session_writer_add_row(sw, TS_ROW_SAMPLE, &sample), 0);
+	ts_check_int(ts_sbt_session_writer_seal(sw, NULL, 0), 0);
+	ts_check_int(ts_sbt_writer_continue(writer, fcntl(fds[1], F_DUPFD_CLOEXEC, 3), 1), 0);
+	ts_sbt_session_writer_free(sw);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	for (unsigned i = 0; i < 2; i++) {
+		struct ts_sbt_reader *reader = open_reader(fds[i]);
+		struct ts_sbt_summary summary;
+
+		ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
+		ts_check_int(summary.counts[TS_ROW_SESSION] > 0, 1);
+		ts_check_int(summary.counts[TS_ROW_SAMPLE], !i);
+		ts_sbt_reader_free(reader);
+		close(fds[i]);
+	}
+}
+
 TS_TEST(strangers)
 {
 	struct recording made = make_recording(true), other = make_recording(true);
@@ -365,7 +394,7 @@ TS_TEST(space_is_accounted_for)
 {
 	struct account account = {.most = 1 << 20};
 	const struct ts_sbt_space space = {&account, account_take, account_settle, account_give};
-	uint64_t state = 1, counts[TS_ROW_EVENT_COUNT];
+	uint64_t state = 1, counts[TS_ROW_EVENT_END];
 	struct ts_row_session session = {0};
 	struct ts_row_mark mark = {0};
 	struct ts_sbt_session_writer *sw;

@@ -50,9 +50,28 @@ static void add(unsigned type, const void *row)
 	ts_check_int(ts_sbt_session_writer_add_row(session, type, row), 0);
 }
 
-static struct ts_gaps *read_gaps(uint64_t least_ns, size_t max_longest)
+/* Here a stack is code of its own. */
+static int find_code(void *data, uint32_t in, uint32_t stack, uint64_t time_ns,
+		     uint32_t *ret_number)
 {
-	const struct ts_gaps_options options = {.least_ns = least_ns, .max_longest = max_longest};
+	uint64_t *n_asked = data;
+
+	ts_check_int(in, 1);
+	ts_check(time_ns);
+	++*n_asked;
+	*ret_number = stack;
+	return 0;
+}
+
+static uint64_t n_samples_asked; /* of find_code() */
+static const struct ts_gaps_code code = {.find = find_code, .data = &n_samples_asked};
+
+static struct ts_gaps *read_gaps_of(uint64_t least_ns, size_t max_longest,
+				    const struct ts_gaps_code *code_or_none)
+{
+	const struct ts_gaps_options options = {.least_ns = least_ns,
+						.max_longest = max_longest,
+						.code = code_or_none};
 	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
 	struct ts_gaps *gaps;
 
@@ -62,8 +81,14 @@ static struct ts_gaps *read_gaps(uint64_t least_ns, size_t max_longest)
 	ts_sbt_writer_free(writer);
 	ts_check_int(ts_sbt_reader_open(trace_fd, &reader, NULL), 0);
 	close(trace_fd);
+	n_samples_asked = 0;
 	ts_check_int(ts_gaps_read(reader, &options, &gaps), 0);
 	return gaps;
+}
+
+static struct ts_gaps *read_gaps(uint64_t least_ns, size_t max_longest)
+{
+	return read_gaps_of(least_ns, max_longest, &code);
 }
 
 static void add_launch(uint64_t op_id, uint32_t thread, uint64_t call_ns, uint64_t call_end_ns,
@@ -239,6 +264,227 @@ TS_TEST(each_nanosecond_has_one_cause)
 	ts_check_int(gaps->parts.n, gap->parts.n);
 	ts_gaps_free(gaps);
 }
+
+/* ---- samples ------------------------------------------------------------------------------------ */
+
+#define PERIOD_NS 1000u
+
+static void add_sample(uint32_t thread, uint64_t start_ns, uint32_t stack)
+{
+	struct ts_row_sample row = {.start_ns = start_ns,
+				    .period_ns = PERIOD_NS,
+				    .thread = thread,
+				    .stack = stack};
+
+	add(TS_ROW_SAMPLE, &row);
+}
+
+/* A stream stands still from 1000 to 1000 + ns: MAIN calls for the next operation in the last nanosecond. */
+static void add_gap(uint64_t ns)
+{
+	const struct ts_row_stream stream = {.start_ns = 10,
+					     .context = CONTEXT,
+					     .stream = 7,
+					     .stream_flags = 1};
+
+	add(TS_ROW_STREAM, &stream);
+	add_launch(1, MAIN, 400, 410, 7, 500, 1000);
+	add_launch(2, MAIN, 1000 + ns, 1000 + ns, 7, 1000 + ns, 2000 + ns);
+}
+
+/* The part of a cause and code, below which there is nothing; NULL: there is none. */
+static const struct ts_gap_part *code_of(const struct ts_gap_parts *parts, uint32_t cause,
+					 uint32_t number, uint32_t depth)
+{
+	const struct ts_gap_part *found = NULL;
+
+	for (size_t i = 0; i < parts->n; i++) {
+		if (parts->at[i].key.cause != cause || parts->at[i].key.code != number ||
+		    parts->at[i].depth != depth)
+			continue;
+		ts_check(!found);
+		found = &parts->at[i];
+	}
+	return found;
+}
+
+static void check_code(const struct ts_gap_parts *parts, uint32_t cause, uint32_t number,
+		       uint64_t ns, uint64_t n_samples)
+{
+	const struct ts_gap_part *part = code_of(parts, cause, number, 0);
+
+	ts_check(part);
+	ts_check_int(part->ns, ns);
+	ts_check_int(part->samples, n_samples);
+	ts_check_int(part->key.tid, SESSION_PID + MAIN - 1);
+}
+
+/* Of 100 us, 70 in one function and 30 in another, by turns; and of samples elsewhere nothing. */
+TS_TEST(samples_name_code)
+{
+	struct ts_gaps *gaps;
+
+	begin_trace("sched");
+	add_off_cpu(WAKER, TS_OFF_CPU_SLEEP, 300, 0, 350, 0);
+	add_gap(100 * PERIOD_NS);
+	for (unsigned i = 0; i < 100; i++) {
+		add_sample(MAIN, 1500 + i * PERIOD_NS, i % 10 < 7 ? 1 : 2);
+		add_sample(OTHER, 1500 + i * PERIOD_NS, 3);
+	}
+	add_sample(MAIN, 700, 4);
+	add_sample(MAIN, 1100 + 100 * PERIOD_NS, 4);
+	gaps = read_gaps(1000, 10);
+	ts_check_int(gaps->n, 1);
+	ts_check_int(n_samples_asked, 100);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct ts_gap_parts *parts = i ? &gaps->longest[0].parts : &gaps->parts;
+
+		ts_check_int(parts->n, 2);
+		ts_check_int(parts->at[0].key.code, 1);
+		check_code(parts, TS_GAP_RUNNING, 1, 70 * PERIOD_NS, 70);
+		check_code(parts, TS_GAP_RUNNING, 2, 30 * PERIOD_NS, 30);
+	}
+	ts_check_int(gaps->streams[0].causes_ns[TS_GAP_RUNNING], 100 * PERIOD_NS);
+	ts_gaps_free(gaps);
+}
+
+TS_TEST(samples_are_not_looked_at_unless_asked_for)
+{
+	struct ts_gaps *gaps;
+
+	begin_trace("sched");
+	add_off_cpu(WAKER, TS_OFF_CPU_SLEEP, 300, 0, 350, 0);
+	add_gap(10 * PERIOD_NS);
+	add_sample(MAIN, 2000, 1);
+	gaps = read_gaps_of(1000, 10, NULL);
+	ts_check_int(gaps->parts.n, 1);
+	check_code(&gaps->parts, TS_GAP_RUNNING, 0, 10 * PERIOD_NS, 0);
+	ts_gaps_free(gaps);
+}
+
+/* A sample in a system call, off the CPU or in a call of the vendor's is no sample of the thread's own code. */
+TS_TEST(samples_are_of_own_code)
+{
+	struct ts_row_syscall reads = {.start_ns = 11000,
+				       .end_ns = 31000,
+				       .thread = MAIN,
+				       .syscall = 17};
+	struct ts_row_api waits = {.start_ns = 31000,
+				   .end_ns = 51000,
+				   .op_id = 30,
+				   .thread = MAIN,
+				   .domain = TS_API_CUDA_DRIVER,
+				   .cbid = 17};
+	struct ts_gaps *gaps;
+
+	begin_trace("sched,syscalls");
+	add_off_cpu(WAKER, TS_OFF_CPU_SLEEP, 300, 0, 350, 0);
+	add_gap(100 * PERIOD_NS);
+	add(TS_ROW_SYSCALL, &reads);
+	add(TS_ROW_API, &waits);
+	add_off_cpu(MAIN, TS_OFF_CPU_SLEEP, 51000, 0, 71000, 0);
+	for (unsigned i = 0; i < 100; i++)
+		add_sample(MAIN, 1500 + i * PERIOD_NS, 1 + i / 10);
+	gaps = read_gaps(1000, 10);
+	ts_check_int(n_samples_asked, 40);
+	check_code(&gaps->parts, TS_GAP_RUNNING, 1, 10 * PERIOD_NS, 10);
+	for (unsigned number = 2; number < 8; number++)
+		ts_check(!code_of(&gaps->parts, TS_GAP_RUNNING, number, 0));
+	for (unsigned number = 8; number <= 10; number++)
+		check_code(&gaps->parts, TS_GAP_RUNNING, number, 10 * PERIOD_NS, 10);
+	ts_check(!code_of(&gaps->parts, TS_GAP_RUNNING, 0, 0));
+	ts_gaps_free(gaps);
+}
+
+/* A thread that was sampled for 10 of 100 periods was elsewhere, or not sampled, for 90: they get no name. */
+TS_TEST(few_samples_name_little)
+{
+	struct ts_gaps *gaps;
+
+	begin_trace("");
+	add_gap(100 * PERIOD_NS);
+	for (unsigned i = 0; i < 10; i++)
+		add_sample(MAIN, 1500 + i * PERIOD_NS, 1 + i / 5);
+	gaps = read_gaps(1000, 10);
+	check_code(&gaps->parts, TS_GAP_HOST, 0, 90 * PERIOD_NS, 0);
+	check_code(&gaps->parts, TS_GAP_HOST, 1, 5 * PERIOD_NS, 5);
+	check_code(&gaps->parts, TS_GAP_HOST, 2, 5 * PERIOD_NS, 5);
+	ts_gaps_free(gaps);
+
+	/* One sample can be all there is of four periods, by chance. */
+	begin_trace("");
+	add_gap(4 * PERIOD_NS);
+	add_sample(MAIN, 3000, 1);
+	gaps = read_gaps(1000, 10);
+	ts_check_int(gaps->parts.n, 1);
+	check_code(&gaps->parts, TS_GAP_HOST, 1, 4 * PERIOD_NS, 1);
+	ts_gaps_free(gaps);
+}
+
+/* Samples of no known place stand for time as well; nothing is lost in rounding. */
+TS_TEST(shares_add_up)
+{
+	struct ts_gaps *gaps;
+
+	begin_trace("");
+	add_gap(6001);
+	for (unsigned i = 0; i < 6; i++)
+		add_sample(MAIN, 1500 + i * PERIOD_NS, i % 3);
+	gaps = read_gaps(1000, 10);
+	ts_check_int(gaps->parts.n, 3);
+	for (uint32_t number = 0; number < 3; number++)
+		ts_check(code_of(&gaps->parts, TS_GAP_HOST, number, 0)->ns / 10 == 200);
+	ts_check_int(gaps->parts.at[0].ns + gaps->parts.at[1].ns + gaps->parts.at[2].ns, 6001);
+	ts_gaps_free(gaps);
+}
+
+/* A thousand gaps of a quarter of a period: hardly one has a sample, all together have enough. */
+TS_TEST(short_gaps_are_sampled_together)
+{
+	const struct ts_row_stream stream = {.start_ns = 10,
+					     .context = CONTEXT,
+					     .stream = 7,
+					     .stream_flags = 1};
+	uint64_t at_ns = 1000;
+	struct ts_gaps *gaps;
+
+	begin_trace("");
+	add(TS_ROW_STREAM, &stream);
+	for (unsigned i = 0; i < 1000; i++, at_ns += 2 * PERIOD_NS) {
+		add_launch(i + 1, MAIN, at_ns, at_ns, 7, at_ns, at_ns + 7 * PERIOD_NS / 4);
+		if (i % 4 == 0)
+			add_sample(MAIN, at_ns + 19 * PERIOD_NS / 10, i % 40 < 28 ? 1 : 2);
+	}
+	gaps = read_gaps(100, 1000);
+	ts_check_int(gaps->n, 999);
+	ts_check_int(gaps->parts.n, 2);
+	check_code(&gaps->parts, TS_GAP_HOST, 1, 999 * PERIOD_NS / 4 * 175 / 250, 175);
+	ts_check_int(code_of(&gaps->parts, TS_GAP_HOST, 2, 0)->samples, 75);
+	for (size_t i = 0; i < gaps->n_longest; i++)
+		ts_check_int(gaps->longest[i].parts.n, 1);
+	ts_gaps_free(gaps);
+}
+
+/* The code of a thread that was waited for is told below the wait. */
+TS_TEST(samples_of_a_waker)
+{
+	struct ts_gaps *gaps;
+
+	begin_trace("sched");
+	add_off_cpu(WAKER, TS_OFF_CPU_SLEEP, 300, 0, 350, 0);
+	add_gap(10 * PERIOD_NS);
+	add_off_cpu(MAIN, TS_OFF_CPU_FUTEX, 1000, 11000, 11000, SESSION_PID + OTHER - 1);
+	for (unsigned i = 0; i < 10; i++)
+		add_sample(OTHER, 1500 + i * PERIOD_NS, 1 + i % 2);
+	gaps = read_gaps(1000, 10);
+	ts_check_int(gaps->parts.n, 3);
+	ts_check_int(part_of(&gaps->parts, TS_GAP_OFF_CPU, 0)->ns, 10 * PERIOD_NS);
+	for (uint32_t number = 1; number <= 2; number++)
+		ts_check_int(code_of(&gaps->parts, TS_GAP_RUNNING, number, 1)->ns, 5 * PERIOD_NS);
+	ts_gaps_free(gaps);
+}
+
+/* ---- disks -------------------------------------------------------------------------------------- */
 
 static void add_request(uint32_t thread, uint64_t start_ns, uint64_t issued_ns, uint64_t end_ns,
 			uint32_t disk)
@@ -571,6 +817,12 @@ TS_TEST(rows_that_lie)
 					   at[3]);
 			else if (below(2))
 				add_request(below(5), at[0], at[1], at[2], below(3));
+			else if (below(2))
+				add(TS_ROW_SAMPLE,
+				    &(struct ts_row_sample){.start_ns = at[0] ? at[0] : 1,
+							    .period_ns = at[1],
+							    .thread = below(5),
+							    .stack = below(3)});
 			else
 				add_off_cpu(below(5), below(12), at[0], at[1], at[2],
 					    below(2) ? SESSION_PID + below(4) : 0);

@@ -269,6 +269,13 @@ static void kernels(struct maker *maker)
 				    .thread = maker->thread,
 				    .kind = TS_DRIVER_JOB,
 				    .ring = maker->text});
+	add(maker, TS_ROW_SAMPLE,
+	    &(struct ts_row_sample){.start_ns = t,
+				    .period_ns = 5025125,
+				    .thread = maker->thread,
+				    .stack = maker->stack,
+				    .cpu = 2,
+				    .flags = TS_SAMPLE_KERNEL});
 }
 
 /* One of each that the recording makes of itself. */

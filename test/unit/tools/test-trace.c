@@ -4,6 +4,7 @@
  */
 #include "replay/report/aggregate.h"
 #include "replay/report/rowjson.h"
+#include "replay/report/rowsums.h"
 #include "test/unit/harness.h"
 #include "test/unit/tools/synthetic.h"
 #include "tools/tsctl/traceinfo.h"
@@ -81,7 +82,7 @@ TS_TEST(every_type_of_row_prints)
 {
 	struct opened opened = open_synthetic(3, false, false);
 
-	for (unsigned int type = 1; type < TS_ROW_EVENT_COUNT; type++) {
+	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type)) {
 		char want[64], *got = row_json(&opened, type, true);
 
 		snprintf(want, sizeof(want),
@@ -130,6 +131,31 @@ TS_TEST(rows_as_json)
 		&opened, TS_ROW_LOSS, false,
 		"{\"type\": \"loss\", \"start_ns\": 1000000500, \"end_ns\": 1000000510, \"session\": 1, "
 		"\"tid\": 4711, \"thread_name\": \"main\", \"reason\": \"ring_full\", \"count\": 3}");
+	/* It is named by its innermost frame. */
+	check_json(
+		&opened, TS_ROW_SAMPLE, false,
+		"{\"type\": \"sample\", \"start_ns\": 1000000450, \"end_ns\": 1000000450, \"session\": 1, "
+		"\"tid\": 4711, \"thread_name\": \"main\", \"name\": \"libsynthetic.so+0x1234\", "
+		"\"period_ns\": 5025125, \"cpu\": 2, \"kernel\": true}");
+	close_synthetic(&opened);
+}
+
+TS_TEST(samples_are_summed_by_place)
+{
+	struct opened opened = open_synthetic(1, false, true);
+	struct ts_sbt_cursor_options all = {0};
+	struct ts_pool pool = {.no_memory = abort};
+	struct ts_row_sums sums = {0};
+	Ts__Rpc__TraceStats stats;
+
+	ts_check_int(ts_row_sums_read(&sums, opened.resolver, &all, NULL, abort, NULL, NULL), 0);
+	ts_row_sums_message(&sums, &pool, 0, &stats);
+	ts_check_int(stats.n_on_cpu, 1);
+	ts_check_str(stats.on_cpu[0]->name, "libsynthetic.so+0x1234");
+	ts_check_int(stats.on_cpu[0]->count, 1);
+	ts_check_int(stats.on_cpu[0]->total_ns, 5025125);
+	ts_row_sums_deinit(&sums);
+	ts_pool_deinit(&pool);
 	close_synthetic(&opened);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * CPython's memory, which the shim reads in its own process and the daemon's sampler reads from outside.
+ *
  * Where CPython keeps what we read, in bytes from the beginning of each structure, on 64-bit systems. A version that is
  * not in the table is not read.
  */
@@ -25,6 +27,9 @@ struct ts_python_layout {
 	uint16_t code_name, code_file, code_first_line, code_lines, code_bytes,
 		code_first_traceable;
 	uint16_t text_ascii, text_compact; /* where the characters begin */
+	/* From _PyRuntime to the threads; NONE: the table below has them (3.13). */
+	uint16_t runtime_interpreters, interpreter_next, interpreter_threads;
+	uint16_t thread_next, thread_id; /* thread_id: pthread_self() */
 };
 
 #define TS_PYTHON_OWNED_BY_GENERATOR 1
@@ -49,6 +54,8 @@ struct ts_python_layout {
 		.frame_is_entry = TS_PYTHON_NONE, .code_name = 112, .code_file = 104,         \
 		.code_first_line = 40, .code_lines = 120, .code_bytes = TS_PYTHON_NONE,       \
 		.code_first_traceable = TS_PYTHON_NONE, .text_ascii = 48, .text_compact = 72, \
+		.runtime_interpreters = 32, .interpreter_next = 0, .interpreter_threads = 8,  \
+		.thread_next = 8, .thread_id = 176,                                           \
 	}
 
 static const struct ts_python_layout ts_python_layouts[] = {
@@ -74,6 +81,11 @@ static const struct ts_python_layout ts_python_layouts[] = {
 		.code_first_traceable = TS_PYTHON_NONE,
 		.text_ascii = 48,
 		.text_compact = 72,
+		.runtime_interpreters = 32,
+		.interpreter_next = 0,
+		.interpreter_threads = 8,
+		.thread_next = 8,
+		.thread_id = 176,
 	},
 	{
 		.minor = 11,
@@ -96,6 +108,11 @@ static const struct ts_python_layout ts_python_layouts[] = {
 		.code_first_traceable = 168,
 		.text_ascii = 48,
 		.text_compact = 72,
+		.runtime_interpreters = 40,
+		.interpreter_next = 0,
+		.interpreter_threads = 16,
+		.thread_next = 8,
+		.thread_id = 152,
 	},
 	{
 		.minor = 12,
@@ -118,6 +135,11 @@ static const struct ts_python_layout ts_python_layouts[] = {
 		.code_first_traceable = 176,
 		.text_ascii = 40,
 		.text_compact = 56,
+		.runtime_interpreters = 40,
+		.interpreter_next = 0,
+		.interpreter_threads = 72,
+		.thread_next = 8,
+		.thread_id = 136,
 	},
 	{
 		.minor = 13,
@@ -140,6 +162,11 @@ static const struct ts_python_layout ts_python_layouts[] = {
 		.code_first_traceable = 184,
 		.text_ascii = 40,
 		.text_compact = 56,
+		.runtime_interpreters = TS_PYTHON_NONE,
+		.interpreter_next = TS_PYTHON_NONE,
+		.interpreter_threads = TS_PYTHON_NONE,
+		.thread_next = 8,
+		.thread_id = 152,
 	},
 };
 #undef TS_PYTHON_LAYOUT_3_8
@@ -151,6 +178,10 @@ static const struct ts_python_layout ts_python_layouts[] = {
 #define TS_PYTHON_TABLE_COOKIE	      "xdebugpy"
 #define TS_PYTHON_TABLE_VERSION	      8
 #define TS_PYTHON_TABLE_FREE_THREADED 16
+#define TS_PYTHON_TABLE_INTERPRETERS  40 /* in _PyRuntime */
+#define TS_PYTHON_TABLE_NEXT	      64 /* in an interpreter */
+#define TS_PYTHON_TABLE_THREADS	      72 /* in an interpreter */
+#define TS_PYTHON_TABLE_BYTES	      568
 
 struct ts_python_table_word {
 	uint16_t at;	/* in the table */

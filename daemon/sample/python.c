@@ -1,0 +1,734 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sampler calls it right after the kernel's record of a sample woke it. One process_vm_readv() reads the thread's state and all frames that
+ * the thread had last time, because most of them are still there; only frames that are new are read one by one. A code object is read
+ * when it is seen first and once a second, and compared with what is remembered of it.
+ */
+#include "daemon/sample/python.h"
+
+#include <stdio.h>
+#include <sys/uio.h>
+
+#include "daemon/util/error.h"
+#include "daemon/util/map.h"
+#include "proto/abi/clock.h"
+
+#define TRIES	      3u
+#define FRAME_BYTES   136u /* covers every field of a frame, of all versions */
+#define CODE_BYTES    208u
+#define THREAD_BYTES  184u
+#define CODES	      8192u
+#define THREADS_MAX   1024u /* states of threads that a search looks at */
+#define LINES_MAX     (64u * 1024)
+#define MEMORY_MAX    (32u << 20) /* of line tables */
+#define CONFIRM_NS    UINT64_C(1000000000)
+#define SEARCH_NS     UINT64_C(100000000)
+#define GLIBC_TID     720u /* in struct pthread, x86-64: the kernel's number */
+#define TEXT_HASH_MUL UINT64_C(0x9e3779b97f4a7c15)
+
+struct frame_copy {
+	uint64_t address;
+	uint8_t bytes[FRAME_BYTES];
+};
+
+/* A code object, as it was when it was read. */
+struct code {
+	uint64_t address; /* 0: free */
+	uint64_t name, file, lines;
+	uint64_t confirmed_ns;
+	int32_t first_line;
+	uint32_t text; /* 0: none */
+	uint32_t n_table;
+	uint8_t *table;
+};
+
+struct thread {
+	uint64_t state; /* 0: it has none, as of searched_ns */
+	uint64_t pthread;
+	uint64_t searched_ns;
+	uint32_t n_last;
+	struct frame_copy *last; /* frames of its last stack, outermost last */
+};
+
+struct segment {
+	uint64_t at; /* in the evaluator's own frame; 0: not known (before 3.10) */
+	uint32_t n_frames;
+};
+
+struct ts_remote_python {
+	pid_t pid;
+	struct ts_images *images;
+	uint64_t generation;
+	ts_remote_python_text *text;
+	void *data;
+	const struct ts_python_layout *layout; /* NULL: no interpreter that can be read */
+	char why[128];
+	uint64_t runtime, evaluator, evaluator_bytes, code_type;
+	uint64_t interpreters_off, next_off, threads_off;
+	struct code codes[CODES];
+	uint32_t n_codes, n_texts;
+	size_t n_memory;
+	struct ts_map thread_by_tid, text_by_hash;
+	struct thread threads[THREADS_MAX];
+	uint32_t n_threads;
+	/* The stack that was read last. */
+	uint64_t frames[TS_REMOTE_PYTHON_FRAMES];
+	struct segment segments[TS_REMOTE_PYTHON_FRAMES];
+	uint32_t n_frames, n_segments;
+	struct frame_copy chain[TS_REMOTE_PYTHON_FRAMES * 2];
+	uint32_t n_chain;
+};
+
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+static bool read_bytes(const struct ts_remote_python *python, uint64_t address, void *ret, size_t n)
+{
+	struct iovec here = {ret, n}, there = {(void *)(uintptr_t)address, n};
+
+	return process_vm_readv(python->pid, &here, 1, &there, 1, 0) == (ssize_t)n;
+}
+
+static bool read_word(const struct ts_remote_python *python, uint64_t address, uint64_t *ret_word)
+{
+	return address && read_bytes(python, address, ret_word, 8);
+}
+
+static uint64_t word_in(const uint8_t *bytes, unsigned off)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + off, 8);
+	return word;
+}
+
+static int32_t int_in(const uint8_t *bytes, unsigned off)
+{
+	int32_t value;
+
+	memcpy(&value, bytes + off, 4);
+	return value;
+}
+
+/* ---- the interpreter ---------------------------------------------------------------------------- */
+
+static void set_why(struct ts_remote_python *python, const char *why)
+{
+	snprintf(python->why, sizeof(python->why), "%s", why);
+}
+
+/* 3.13's own table of offsets says where its lists of threads are, and must agree with ours on the rest. */
+static bool take_table(struct ts_remote_python *python, const struct ts_python_layout *layout)
+{
+	uint8_t table[TS_PYTHON_TABLE_BYTES];
+
+	if (!read_bytes(python, python->runtime, table, sizeof(table)) ||
+	    memcmp(table, TS_PYTHON_TABLE_COOKIE, 8) ||
+	    word_in(table, TS_PYTHON_TABLE_VERSION) >> 16 != (0x0300u | layout->minor)) {
+		set_why(python, "this Python's table of offsets is of another version");
+		return false;
+	}
+	if (word_in(table, TS_PYTHON_TABLE_FREE_THREADED)) {
+		set_why(python, "stacks of a free-threaded Python are not read");
+		return false;
+	}
+	for (size_t i = 0; i < TS_ARRAY_LEN(ts_python_table); i++) {
+		uint16_t ours;
+
+		memcpy(&ours, (const uint8_t *)layout + ts_python_table[i].field, sizeof(ours));
+		if (word_in(table, ts_python_table[i].at) != ours) {
+			set_why(python, "this Python's frames have an unknown layout");
+			return false;
+		}
+	}
+	python->interpreters_off = word_in(table, TS_PYTHON_TABLE_INTERPRETERS);
+	python->next_off = word_in(table, TS_PYTHON_TABLE_NEXT);
+	python->threads_off = word_in(table, TS_PYTHON_TABLE_THREADS);
+	return true;
+}
+
+/* "python3.11", "libpython3.11.so.1.0"; from 3.11 on the library itself has a word for it. */
+static bool find_minor(struct ts_remote_python *python, const char *path, unsigned *ret_minor)
+{
+	uint64_t address, n_bytes;
+	const char *name = strrchr(path, '/'), *of;
+	uint32_t version;
+
+	if (ts_images_symbol(python->images, "python", "Py_Version", &address, &n_bytes, &of) &&
+	    read_bytes(python, address, &version, sizeof(version)) && version >> 24 == 3) {
+		*ret_minor = version >> 16 & 0xff;
+		return true;
+	}
+	name = name ? strstr(name, "python3.") : NULL;
+	return name && sscanf(name, "python3.%u", ret_minor) == 1;
+}
+
+static void find_interpreter(struct ts_remote_python *python)
+{
+	uint64_t n_bytes;
+	const char *path;
+	unsigned minor = 0;
+
+	if (!ts_images_symbol(python->images, "python", "_PyRuntime", &python->runtime, &n_bytes,
+			      &path) ||
+	    !ts_images_symbol(python->images, "python", "PyCode_Type", &python->code_type, &n_bytes,
+			      &path) ||
+	    !ts_images_symbol(python->images, "python", "_PyEval_EvalFrameDefault",
+			      &python->evaluator, &python->evaluator_bytes, &path))
+		return;
+	if (!find_minor(python, path, &minor)) {
+		set_why(python, "the version of this Python is not known");
+		return;
+	}
+	for (size_t i = 0; i < TS_ARRAY_LEN(ts_python_layouts); i++) {
+		const struct ts_python_layout *layout = &ts_python_layouts[i];
+
+		if (layout->minor != minor)
+			continue;
+		if (layout->runtime_interpreters == TS_PYTHON_NONE) {
+			if (!take_table(python, layout))
+				return;
+		} else {
+			python->interpreters_off = layout->runtime_interpreters;
+			python->next_off = layout->interpreter_next;
+			python->threads_off = layout->interpreter_threads;
+		}
+		python->layout = layout;
+		python->why[0] = '\0';
+		return;
+	}
+	snprintf(python->why, sizeof(python->why), "stacks of Python 3.%u are not read", minor);
+}
+
+void ts_remote_python_look(struct ts_remote_python *python)
+{
+	uint64_t word;
+
+	if (ts_images_generation(python->images) == python->generation)
+		return;
+	python->generation = ts_images_generation(python->images);
+	if (!python->layout)
+		find_interpreter(python);
+	/* The one thing that must be allowed: else the stacks are native, and the trace has the reason. */
+	if (python->layout &&
+	    !read_word(python, python->runtime + python->interpreters_off, &word)) {
+		snprintf(python->why, sizeof(python->why),
+			 "this Python's memory cannot be read: %s%s", strerror(errno),
+			 errno == EPERM ? " (kernel.yama.ptrace_scope)" : "");
+		python->layout = NULL;
+	}
+}
+
+const char *ts_remote_python_why(const struct ts_remote_python *python)
+{
+	return python->why[0] ? python->why : NULL;
+}
+
+/* ---- threads ------------------------------------------------------------------------------------ */
+
+static bool is_thread(const struct ts_remote_python *python, uint64_t state, uint32_t tid,
+		      uint64_t *ret_pthread)
+{
+	const struct ts_python_layout *layout = python->layout;
+	uint64_t words[2];
+	int32_t number;
+
+	if (!read_bytes(python, state + layout->thread_id, words, sizeof(words)))
+		return false;
+	*ret_pthread = words[0];
+	/* From 3.11 on the kernel's number follows; before, the C library knows it. */
+	if (layout->minor >= 11)
+		return words[1] == tid;
+	return read_bytes(python, words[0] + GLIBC_TID, &number, sizeof(number)) &&
+	       (uint32_t)number == tid;
+}
+
+static uint64_t search_thread(const struct ts_remote_python *python, uint32_t tid,
+			      uint64_t *ret_pthread)
+{
+	uint64_t interpreter, state;
+	unsigned n = 0;
+
+	if (!read_word(python, python->runtime + python->interpreters_off, &interpreter))
+		return 0;
+	for (; interpreter && n < THREADS_MAX; n++) {
+		if (!read_word(python, interpreter + python->threads_off, &state))
+			return 0;
+		for (; state && n < THREADS_MAX; n++) {
+			if (is_thread(python, state, tid, ret_pthread))
+				return state;
+			if (!read_word(python, state + python->layout->thread_next, &state))
+				return 0;
+		}
+		if (!read_word(python, interpreter + python->next_off, &interpreter))
+			return 0;
+	}
+	return 0;
+}
+
+/* NULL: no room for one more. */
+static struct thread *find_thread(struct ts_remote_python *python, uint32_t tid)
+{
+	uint32_t place = ts_map_get(&python->thread_by_tid, tid);
+
+	if (place)
+		return &python->threads[place - 1];
+	if (python->n_threads == THREADS_MAX ||
+	    ts_map_set(&python->thread_by_tid, tid, python->n_threads + 1))
+		return NULL;
+	return &python->threads[python->n_threads++];
+}
+
+/* ---- code objects ------------------------------------------------------------------------------- */
+
+static size_t put_character(char *to, uint32_t c)
+{
+	if (c == '\n')
+		c = ' ';
+	if (c < 0x80) {
+		to[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		to[0] = (char)(0xc0 | c >> 6);
+		to[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		to[0] = (char)(0xe0 | c >> 12);
+		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		to[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | (c >> 18 & 7));
+	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	to[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
+}
+
+/* A str object as UTF-8, at most TS_REMOTE_TEXT_BYTES of it. */
+static bool read_text(const struct ts_remote_python *python, uint64_t object, char *to, size_t *n)
+{
+	uint8_t head[40], characters[TS_REMOTE_TEXT_BYTES];
+	uint64_t length, from;
+	uint32_t state, width;
+	size_t n_bytes;
+
+	if (!read_bytes(python, object, head, sizeof(head)))
+		return false;
+	length = word_in(head, TS_PYTHON_TEXT_LENGTH);
+	state = (uint32_t)int_in(head, TS_PYTHON_TEXT_STATE);
+	width = state & 0x40 ? 1 : state >> 2 & 7;
+	if (!(state & 0x20) || (width != 1 && width != 2 && width != 4) || length > INT32_MAX)
+		return false;
+	from = object + (state & 0x40 ? python->layout->text_ascii : python->layout->text_compact);
+	n_bytes = length * width < sizeof(characters) ? (size_t)length * width : sizeof(characters);
+	if (n_bytes && !read_bytes(python, from, characters, n_bytes))
+		return false;
+	*n = 0;
+	for (size_t i = 0; i + width <= n_bytes && *n + 4 <= TS_REMOTE_TEXT_BYTES; i += width) {
+		uint32_t c = 0;
+
+		memcpy(&c, characters + i, width);
+		*n += put_character(to + *n, c);
+	}
+	return true;
+}
+
+/* 0: no room for one more. */
+static int text_id(struct ts_remote_python *python, const char *text, size_t n, uint32_t *ret_id)
+{
+	uint64_t hash = n;
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
+	hash *= TEXT_HASH_MUL;
+	/* 64 bits: two different texts of a process do not meet. 0 is the map's own. */
+	hash |= !hash;
+	*ret_id = ts_map_get(&python->text_by_hash, hash);
+	if (*ret_id || python->n_texts == TS_REMOTE_PYTHON_TEXTS ||
+	    ts_map_set(&python->text_by_hash, hash, python->n_texts + 1))
+		return 0;
+	*ret_id = ++python->n_texts;
+	r = python->text(python->data, *ret_id, text, n);
+	return r;
+}
+
+static void forget_codes(struct ts_remote_python *python)
+{
+	for (uint32_t i = 0; i < CODES; i++)
+		free(python->codes[i].table);
+	memset(python->codes, 0, sizeof(python->codes));
+	python->n_codes = 0;
+	python->n_memory = 0;
+}
+
+static struct code *find_code(struct ts_remote_python *python, uint64_t address)
+{
+	uint32_t i = (uint32_t)(address * TEXT_HASH_MUL >> 40);
+
+	for (;; i++) {
+		struct code *code = &python->codes[i & (CODES - 1)];
+
+		if (!code->address || code->address == address)
+			return code;
+	}
+}
+
+/* Function, file and line table of a code object. False: it is none, or is gone. */
+static int read_code(struct ts_remote_python *python, struct code *code, bool *ret_is_code)
+{
+	const struct ts_python_layout *layout = python->layout;
+	char text[2 * TS_REMOTE_TEXT_BYTES + 1];
+	uint8_t bytes[CODE_BYTES];
+	size_t n_name, n_file;
+	uint64_t n_table;
+	int r;
+
+	*ret_is_code = false;
+	if (!read_bytes(python, code->address, bytes, sizeof(bytes)) ||
+	    word_in(bytes, TS_PYTHON_OBJECT_TYPE) != python->code_type)
+		return 0;
+	*ret_is_code = true;
+	if (code->confirmed_ns && word_in(bytes, layout->code_name) == code->name &&
+	    word_in(bytes, layout->code_file) == code->file &&
+	    word_in(bytes, layout->code_lines) == code->lines &&
+	    int_in(bytes, layout->code_first_line) == code->first_line)
+		return 0;
+	code->name = word_in(bytes, layout->code_name);
+	code->file = word_in(bytes, layout->code_file);
+	code->lines = word_in(bytes, layout->code_lines);
+	code->first_line = int_in(bytes, layout->code_first_line);
+	code->text = 0;
+	python->n_memory -= code->n_table;
+	free(code->table);
+	code->table = NULL;
+	code->n_table = 0;
+	if (!read_text(python, code->name, text, &n_name))
+		return 0;
+	text[n_name] = '\n';
+	if (!read_text(python, code->file, text + n_name + 1, &n_file))
+		return 0;
+	r = text_id(python, text, n_name + 1 + n_file, &code->text);
+	if (r || !read_word(python, code->lines + TS_PYTHON_BYTES_LENGTH, &n_table) ||
+	    n_table > LINES_MAX || python->n_memory + n_table > MEMORY_MAX)
+		return r;
+	code->table = malloc(n_table + 1);
+	if (code->table &&
+	    read_bytes(python, code->lines + TS_PYTHON_BYTES, code->table, n_table)) {
+		code->n_table = (uint32_t)n_table;
+		python->n_memory += n_table;
+	}
+	return 0;
+}
+
+/* The frame of a function at an offset in its code. */
+static int frame_of(struct ts_remote_python *python, uint64_t address, int32_t offset, uint64_t now,
+		    uint64_t *ret_frame, bool *ret_is_code)
+{
+	struct code *code;
+	int r = 0;
+
+	if (python->n_codes > CODES / 4 * 3 || python->n_memory > MEMORY_MAX / 4 * 3)
+		forget_codes(python);
+	code = find_code(python, address);
+	*ret_is_code = true;
+	if (!code->address || now - code->confirmed_ns > CONFIRM_NS) {
+		python->n_codes += !code->address;
+		code->address = address;
+		r = read_code(python, code, ret_is_code);
+		code->confirmed_ns = *ret_is_code ? now : 0;
+	}
+	*ret_frame =
+		TS_FRAME_PYTHON_AT(code->text,
+				   ts_remote_python_line(python->layout->minor, code->table,
+							 code->n_table, code->first_line, offset));
+	return r;
+}
+
+/* ---- frames ------------------------------------------------------------------------------------- */
+
+/* The thread's own words and the frames of its last stack, by one call. Returns how many of the latter are known. */
+static uint32_t read_together(struct ts_remote_python *python, struct thread *thread,
+			      uint8_t *ret_state)
+{
+	struct iovec here[1 + TS_REMOTE_PYTHON_FRAMES], there[1 + TS_REMOTE_PYTHON_FRAMES];
+	uint32_t n =
+		thread->n_last < TS_REMOTE_PYTHON_FRAMES ? thread->n_last : TS_REMOTE_PYTHON_FRAMES;
+	ssize_t n_bytes;
+
+	here[0] = (struct iovec){ret_state, THREAD_BYTES};
+	there[0] = (struct iovec){(void *)(uintptr_t)thread->state, THREAD_BYTES};
+	for (uint32_t i = 0; i < n; i++) {
+		here[1 + i] = (struct iovec){thread->last[i].bytes, FRAME_BYTES};
+		there[1 + i] =
+			(struct iovec){(void *)(uintptr_t)thread->last[i].address, FRAME_BYTES};
+	}
+	n_bytes = process_vm_readv(python->pid, here, 1 + n, there, 1 + n, 0);
+	if (n_bytes < (ssize_t)THREAD_BYTES)
+		return UINT32_MAX;
+	return (uint32_t)((n_bytes - (ssize_t)THREAD_BYTES) / (ssize_t)FRAME_BYTES);
+}
+
+/* A frame's bytes: as they were read together with the others, or by a call of its own. NULL: it cannot be read. */
+static const uint8_t *frame_at(struct ts_remote_python *python, const struct thread *thread,
+			       uint32_t n_known, uint32_t *hint, uint64_t address)
+{
+	struct frame_copy *copy = &python->chain[python->n_chain];
+
+	copy->address = address;
+	for (uint32_t i = *hint; i < n_known; i++)
+		if (thread->last[i].address == address) {
+			memcpy(copy->bytes, thread->last[i].bytes, FRAME_BYTES);
+			*hint = i + 1;
+			python->n_chain++;
+			return copy->bytes;
+		}
+	if (address % 8 || !read_bytes(python, address, copy->bytes, FRAME_BYTES))
+		return NULL;
+	python->n_chain++;
+	return copy->bytes;
+}
+
+static bool place_in_code(const struct ts_python_layout *layout, const uint8_t *frame,
+			  uint64_t code, int32_t *ret_offset)
+{
+	if (layout->offset != TS_PYTHON_OFFSET_POINTER) {
+		*ret_offset = int_in(frame, layout->frame_instruction);
+		if (layout->offset == TS_PYTHON_OFFSET_UNITS)
+			*ret_offset *= 2;
+		return true;
+	}
+	*ret_offset =
+		(int32_t)(word_in(frame, layout->frame_instruction) - (code + layout->code_bytes));
+	/* A frame that has not begun is not where the thread is. */
+	return *ret_offset >= 0 || frame[layout->frame_owner] == TS_PYTHON_OWNED_BY_GENERATOR;
+}
+
+static void close_segment(struct ts_remote_python *python, uint64_t at, uint32_t *n_told)
+{
+	python->segments[python->n_segments++] = (struct segment){at, python->n_frames - *n_told};
+	*n_told = python->n_frames;
+}
+
+/* False: what was read does not hold together. */
+static int follow(struct ts_remote_python *python, const struct thread *thread, uint32_t n_known,
+		  uint64_t frame, uint64_t cframe, bool *ret_holds)
+{
+	const struct ts_python_layout *layout = python->layout;
+	uint64_t now = ts_clock_monotonic_ns();
+	uint32_t n_told = 0, hint = 0;
+
+	python->n_frames = python->n_segments = python->n_chain = 0;
+	*ret_holds = false;
+	while (frame) {
+		const uint8_t *bytes;
+		uint64_t code, previous;
+		int32_t offset;
+		bool is_code;
+		int r;
+
+		/* Too deep: the outermost are left out. */
+		if (python->n_frames == TS_REMOTE_PYTHON_FRAMES ||
+		    python->n_segments == TS_REMOTE_PYTHON_FRAMES ||
+		    python->n_chain == TS_ARRAY_LEN(python->chain))
+			break;
+		bytes = frame_at(python, thread, n_known, &hint, frame);
+		if (!bytes)
+			return 0;
+		previous = word_in(bytes, layout->frame_previous);
+		code = word_in(bytes, layout->frame_code);
+		if (layout->shims && bytes[layout->frame_owner] == TS_PYTHON_OWNED_BY_C_STACK) {
+			close_segment(python, frame, &n_told);
+			frame = previous;
+			continue;
+		}
+		if (place_in_code(layout, bytes, code, &offset)) {
+			r = frame_of(python, code, offset, now, &python->frames[python->n_frames],
+				     &is_code);
+			if (r || !is_code)
+				return r;
+			python->n_frames++;
+		}
+		if (!layout->shims && (!layout->entries || bytes[layout->frame_is_entry])) {
+			close_segment(python, cframe, &n_told);
+			if (cframe && !read_word(python, cframe + layout->cframe_previous, &cframe))
+				return 0;
+		}
+		frame = previous;
+	}
+	if (n_told < python->n_frames && python->n_segments < TS_REMOTE_PYTHON_FRAMES)
+		close_segment(python, UINT64_MAX, &n_told);
+	*ret_holds = true;
+	return 0;
+}
+
+static void keep_chain(const struct ts_remote_python *python, struct thread *thread)
+{
+	uint32_t n = python->n_chain < TS_REMOTE_PYTHON_FRAMES ? python->n_chain
+							       : TS_REMOTE_PYTHON_FRAMES;
+
+	if (!thread->last)
+		thread->last = malloc(TS_REMOTE_PYTHON_FRAMES * sizeof(*thread->last));
+	thread->n_last = thread->last ? n : 0;
+	if (thread->last)
+		memcpy(thread->last, python->chain, n * sizeof(*thread->last));
+}
+
+static int read_once(struct ts_remote_python *python, struct thread *thread, bool *ret_holds)
+{
+	const struct ts_python_layout *layout = python->layout;
+	uint64_t frame, cframe = 0;
+	uint8_t state[THREAD_BYTES];
+	uint32_t n_known = read_together(python, thread, state);
+	int r;
+
+	*ret_holds = false;
+	if (n_known == UINT32_MAX || word_in(state, layout->thread_id) != thread->pthread) {
+		/* The thread is another one by now. */
+		thread->state = 0;
+		thread->searched_ns = 0;
+		return 0;
+	}
+	if (layout->thread_cframe != TS_PYTHON_NONE)
+		cframe = word_in(state, layout->thread_cframe);
+	if (layout->thread_frame != TS_PYTHON_NONE)
+		frame = word_in(state, layout->thread_frame);
+	else if (!read_word(python, cframe + layout->cframe_frame, &frame))
+		return 0;
+	r = follow(python, thread, n_known, frame, cframe, ret_holds);
+	if (!r && *ret_holds)
+		keep_chain(python, thread);
+	return r;
+}
+
+int ts_remote_python_read(struct ts_remote_python *python, uint32_t tid, bool *ret_has_frames)
+{
+	struct thread *thread;
+	uint64_t now;
+	bool holds = false;
+	int r = 0;
+
+	*ret_has_frames = false;
+	python->n_frames = python->n_segments = 0;
+	thread = python->layout ? find_thread(python, tid) : NULL;
+	if (!thread)
+		return 0;
+	for (unsigned i = 0; i < TRIES && !holds && !r; i++) {
+		now = ts_clock_monotonic_ns();
+		if (!thread->state && now - thread->searched_ns > SEARCH_NS) {
+			thread->state = search_thread(python, tid, &thread->pthread);
+			thread->searched_ns = now;
+		}
+		if (!thread->state)
+			return 0;
+		r = read_once(python, thread, &holds);
+	}
+	*ret_has_frames = holds && python->n_frames;
+	return r;
+}
+
+/* ---- native and Python -------------------------------------------------------------------------- */
+
+static uint32_t put_segment(const struct ts_remote_python *python, const struct segment *segment,
+			    uint32_t first, uint64_t *frames, uint32_t n)
+{
+	for (uint32_t i = 0; i < segment->n_frames; i++)
+		frames[n++] = python->frames[first + i];
+	return n;
+}
+
+/* Before 3.10 a function is a call of the evaluator: they are put together from the outermost on, which changes least. */
+static uint32_t merge_by_code(const struct ts_remote_python *python,
+			      const struct ts_unwound_frames *native, uint64_t *frames)
+{
+	uint32_t n_evaluators = 0, n = 0, next = 0;
+
+	for (uint32_t i = 0; i < native->n; i++)
+		n_evaluators += native->frames[i] - 1 - python->evaluator < python->evaluator_bytes;
+	/* Functions that began after the sample are not in it; an evaluator that ended since stays native. */
+	next = python->n_frames > n_evaluators && native->is_complete
+		       ? python->n_frames - n_evaluators
+		       : 0;
+	for (uint32_t i = 0; i < native->n; i++) {
+		bool is_evaluator =
+			native->frames[i] - 1 - python->evaluator < python->evaluator_bytes;
+
+		if (is_evaluator && next < python->n_frames &&
+		    n_evaluators <= python->n_frames - next)
+			frames[n++] = python->frames[next++];
+		else
+			frames[n++] = native->frames[i];
+		n_evaluators -= is_evaluator;
+	}
+	for (; !native->is_complete && next < python->n_frames; next++)
+		frames[n++] = python->frames[next];
+	return n;
+}
+
+/* From 3.10 on each call of the evaluator has a place on the stack: one that is not in the sample came or went since. */
+static uint32_t merge_by_place(const struct ts_remote_python *python,
+			       const struct ts_unwound_frames *native, uint64_t *frames)
+{
+	uint32_t n = 0, k = 0, first = 0;
+
+	for (uint32_t i = 0; i < native->n; i++) {
+		bool is_evaluator = false;
+
+		while (k < python->n_segments && python->segments[k].at <= native->at[i]) {
+			/* Below the sample's frames: it began after the sample. */
+			first += python->segments[k++].n_frames;
+		}
+		while (k < python->n_segments && i + 1 < native->n &&
+		       python->segments[k].at < native->at[i + 1]) {
+			n = put_segment(python, &python->segments[k], first, frames, n);
+			first += python->segments[k++].n_frames;
+			is_evaluator = true;
+		}
+		if (!is_evaluator)
+			frames[n++] = native->frames[i];
+	}
+	/* Where the copy of the stack ended, the functions go on. */
+	for (; !native->is_complete && k < python->n_segments; k++) {
+		n = put_segment(python, &python->segments[k], first, frames, n);
+		first += python->segments[k].n_frames;
+	}
+	return n;
+}
+
+uint32_t ts_remote_python_merge(const struct ts_remote_python *python,
+				const struct ts_unwound_frames *native, uint64_t *ret_frames)
+{
+	return python->layout->minor < 10 ? merge_by_code(python, native, ret_frames)
+					  : merge_by_place(python, native, ret_frames);
+}
+
+/* ---- life --------------------------------------------------------------------------------------- */
+
+int ts_remote_python_new(pid_t pid, struct ts_images *images, ts_remote_python_text *text,
+			 void *data, struct ts_remote_python **ret_python)
+{
+	struct ts_remote_python *python = calloc(1, sizeof(*python));
+
+	if (!python)
+		return ts_error_origin(-ENOMEM);
+	python->pid = pid;
+	python->images = images;
+	python->text = text;
+	python->data = data;
+	*ret_python = python;
+	return 0;
+}
+
+void ts_remote_python_free(struct ts_remote_python *python)
+{
+	if (!python)
+		return;
+	forget_codes(python);
+	for (uint32_t i = 0; i < python->n_threads; i++)
+		free(python->threads[i].last);
+	ts_map_deinit(&python->thread_by_tid);
+	ts_map_deinit(&python->text_by_hash);
+	free(python);
+}

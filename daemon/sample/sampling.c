@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sampler process: main() calls it for TS_SAMPLER_ARGUMENT. It takes the rights of the session's user, samples that process's threads
+ * (threads.h), reads the Python stack at once (python.h), walks the copied native stack (unwind.h), and sends both to the daemon.
+ */
+#include "daemon/sample/sampling.h"
+
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "daemon/sample/sampler.h"
+#include "daemon/sample/threads.h"
+#include "daemon/serve/identity.h"
+#include "daemon/util/error.h"
+#include "daemon/util/spawn.h"
+#include "proto/abi/clock.h"
+
+#define WAIT_MS	   100
+#define SEND_NS	   UINT64_C(20000000) /* between messages, while they are small */
+#define SEND_BYTES (TS_SAMPLER_MESSAGE_BYTES / 2)
+
+struct sampling {
+	struct ts_sampler_process process;
+	uint64_t period_ns;
+	struct ts_images *images;
+	struct ts_unwinder *unwinder;
+	struct ts_remote_python *python;
+	struct ts_sampled_threads *threads;
+	struct ts_unwound_frames native;
+	bool told_why;
+	uint64_t n_samples, n_lost, n_dropped, told_lost, sent_ns;
+	size_t n_message;
+	uint64_t message[TS_SAMPLER_MESSAGE_BYTES / 8];
+};
+
+/* ---- messages ----------------------------------------------------------------------------------- */
+
+/* Waits for the daemon while its queue is full: perf's rings hold what comes meanwhile, and count the rest. */
+static int flush(struct sampling *sampling)
+{
+	ssize_t n = (ssize_t)sampling->n_message;
+
+	if (!n)
+		return 0;
+	while (send(TS_SPAWN_FD, sampling->message, sampling->n_message, MSG_NOSIGNAL) != n)
+		if (errno != EINTR)
+			return -ECONNRESET;
+	sampling->n_message = 0;
+	sampling->sent_ns = ts_clock_monotonic_ns();
+	return 0;
+}
+
+/* Room for an item of n_bytes, in two parts: both copied. */
+static int put(struct sampling *sampling, enum ts_sampler_kind kind, const void *head,
+	       size_t n_head, const void *rest, size_t n_rest)
+{
+	struct ts_sampler_item item = {kind, (uint32_t)(n_head + n_rest)};
+	size_t n = (sizeof(item) + n_head + n_rest + 7) & ~(size_t)7;
+	uint8_t *to;
+	int r = 0;
+
+	if (sampling->n_message + n > sizeof(sampling->message))
+		r = flush(sampling);
+	if (r)
+		return r;
+	to = (uint8_t *)sampling->message + sampling->n_message;
+	memcpy(to, &item, sizeof(item));
+	memcpy(to + sizeof(item), head, n_head);
+	if (n_rest)
+		memcpy(to + sizeof(item) + n_head, rest, n_rest);
+	memset(to + sizeof(item) + n_head + n_rest, 0, n - sizeof(item) - n_head - n_rest);
+	sampling->n_message += n;
+	return 0;
+}
+
+static int put_text(void *data, uint32_t id, const char *text, size_t n_text)
+{
+	struct ts_sampler_text head = {id, (uint32_t)n_text};
+
+	return put(data, TS_SAMPLER_TEXT, &head, sizeof(head), text, n_text);
+}
+
+static int put_why(struct sampling *sampling, const char *why)
+{
+	if (sampling->told_why)
+		return 0;
+	sampling->told_why = true;
+	return put(sampling, TS_SAMPLER_WHY, why, strlen(why), NULL, 0);
+}
+
+static int put_losses(struct sampling *sampling)
+{
+	uint64_t n = ts_sampled_threads_lost(sampling->threads);
+	struct ts_sampler_lost lost = {n - sampling->told_lost};
+
+	if (!lost.count)
+		return 0;
+	sampling->told_lost = n;
+	return put(sampling, TS_SAMPLER_LOST, &lost, sizeof(lost), NULL, 0);
+}
+
+static int put_done(struct sampling *sampling)
+{
+	struct ts_sampler_done done = {.n_samples = sampling->n_samples};
+	struct timespec now;
+	int r;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	done.processor_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	r = put(sampling, TS_SAMPLER_DONE, &done, sizeof(done), NULL, 0);
+	return r ?: flush(sampling);
+}
+
+/* ---- samples ------------------------------------------------------------------------------------ */
+
+static int take_sample(void *data, const struct ts_thread_sample *sample)
+{
+	struct sampling *sampling = data;
+	struct ts_sampler_sample head = {.time_ns = sample->time_ns,
+					 .period_ns = sampling->period_ns,
+					 .tid = sample->tid,
+					 .cpu = sample->cpu,
+					 .flags = sample->in_kernel ? TS_SAMPLER_IN_KERNEL : 0};
+	uint64_t merged[TS_SAMPLER_FRAMES_MAX];
+	const uint64_t *frames = sampling->native.frames;
+	bool has_python;
+	int r = ts_remote_python_read(sampling->python, sample->inner_tid, &has_python);
+
+	if (r)
+		return r;
+	ts_unwinder_walk(sampling->unwinder, &sample->registers, sample->stack,
+			 sample->n_stack_bytes, &sampling->native);
+	head.n_frames = sampling->native.n;
+	if (!sampling->native.is_complete)
+		head.flags |= TS_SAMPLER_TRUNCATED;
+	if (has_python) {
+		head.n_frames = ts_remote_python_merge(sampling->python, &sampling->native, merged);
+		frames = merged;
+	}
+	memcpy(head.name, sample->name, sizeof(head.name));
+	sampling->n_samples++;
+	return put(sampling, TS_SAMPLER_SAMPLE, &head, sizeof(head), frames,
+		   head.n_frames * sizeof(*frames));
+}
+
+/* Mappings changed: an interpreter may be there now, or a library. */
+static int look_around(struct sampling *sampling)
+{
+	const char *why;
+
+	if (ts_sampled_threads_mapped(sampling->threads))
+		ts_images_refresh(sampling->images);
+	ts_remote_python_look(sampling->python);
+	why = ts_remote_python_why(sampling->python);
+	return why ? put_why(sampling, why) : 0;
+}
+
+/* ---- the process -------------------------------------------------------------------------------- */
+
+/* The session's user's rights. A daemon that may not give its own up samples its own user's processes alone. */
+static int take_rights(const struct ts_sampler_process *process)
+{
+	if (geteuid() == process->uid && getegid() == process->gid)
+		return 0;
+	if (!process->uid)
+		return -EPERM;
+	if (setgroups(0, NULL) < 0 || setresgid(process->gid, process->gid, process->gid) < 0 ||
+	    setresuid(process->uid, process->uid, process->uid) < 0)
+		return -errno;
+	return 0;
+}
+
+static int read_arguments(struct sampling *sampling, int argc, char **argv)
+{
+	uint64_t numbers[5];
+
+	if (argc != 7)
+		return -EINVAL;
+	for (int i = 0; i < 5; i++) {
+		char *end;
+
+		errno = 0;
+		numbers[i] = strtoull(argv[2 + i], &end, 10);
+		if (errno || *end || end == argv[2 + i])
+			return -EINVAL;
+	}
+	sampling->process = (struct ts_sampler_process){(pid_t)numbers[0], (uid_t)numbers[1],
+							(gid_t)numbers[2], numbers[3]};
+	sampling->period_ns = numbers[4];
+	return numbers[4] ? 0 : -EINVAL;
+}
+
+static int begin(struct sampling *sampling)
+{
+	const struct ts_sampler_process *process = &sampling->process;
+	struct rlimit files;
+	uint64_t ticks;
+	int r = take_rights(process);
+
+	/* Behind the change of rights, which takes it back. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "ts-sampler");
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	r = r ?: ts_images_new(process->pid, &sampling->images);
+	r = r ?: ts_unwinder_new(sampling->images, &sampling->unwinder);
+	r = r
+		    ?: ts_remote_python_new(process->pid, sampling->images, put_text, sampling,
+					    &sampling->python);
+	r = r ?: ts_sampled_threads_new(process->pid, sampling->period_ns, &sampling->threads);
+	/* Whatever was opened is of the process that it should be, if that has its number still. */
+	r = r ?: ts_identity_start_ticks(process->pid, &ticks);
+	return r ?: ticks == process->start_ticks ? 0 : -ESRCH;
+}
+
+/* Why the process cannot be sampled, for a person. */
+static void explain(struct sampling *sampling, int r)
+{
+	char why[160], level[16] = "";
+	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+
+	if (file && fgets(level, sizeof(level), file))
+		level[strcspn(level, "\n")] = '\0';
+	if (file)
+		fclose(file);
+	if (r == -EACCES || r == -EPERM)
+		snprintf(
+			why, sizeof(why),
+			"samples: not allowed (kernel.perf_event_paranoid is %s; up to 2 permits them)",
+			*level ? level : "unknown");
+	else if (r == -ENOENT || r == -ENOSYS)
+		snprintf(why, sizeof(why), "samples: the kernel has no perf events");
+	else
+		snprintf(why, sizeof(why), "samples: %s", strerror(-r));
+	if (r != -ESRCH)
+		(void)put_why(sampling, why);
+}
+
+/* *ret_finish: the daemon wants no more, or is gone. */
+static void take_words(struct sampling *sampling, bool *ret_finish)
+{
+	uint32_t word;
+	ssize_t n;
+
+	while ((n = recv(TS_SPAWN_FD, &word, sizeof(word), MSG_DONTWAIT)) == sizeof(word)) {
+		if (word == TS_SAMPLING_FINISH)
+			*ret_finish = true;
+		else
+			ts_sampled_threads_enable(sampling->threads, word == TS_SAMPLING_ON);
+	}
+	if (!n || (n < 0 && errno != EAGAIN && errno != EINTR))
+		*ret_finish = true;
+}
+
+static int run(struct sampling *sampling)
+{
+	struct pollfd polled[2] = {
+		{.fd = ts_sampled_threads_fd(sampling->threads), .events = POLLIN},
+		{.fd = TS_SPAWN_FD, .events = POLLIN},
+	};
+	bool finish = false;
+	int r = look_around(sampling);
+
+	if (!r && ts_sampled_threads_is_user_only(sampling->threads))
+		r = put_why(sampling,
+			    "samples: without time in the kernel, which takes more rights");
+	while (!r && !finish) {
+		if (poll(polled, 2, WAIT_MS) < 0 && errno != EINTR)
+			return -errno;
+		if (polled[1].revents)
+			take_words(sampling, &finish);
+		r = ts_sampled_threads_take(sampling->threads, take_sample, sampling);
+		r = r ?: look_around(sampling);
+		r = r ?: put_losses(sampling);
+		if (!r && (sampling->n_message > SEND_BYTES ||
+			   ts_clock_monotonic_ns() - sampling->sent_ns > SEND_NS))
+			r = flush(sampling);
+	}
+	return r == -ESRCH ? 0 : r;
+}
+
+int ts_sampler_main(int argc, char **argv)
+{
+	struct sampling *sampling = calloc(1, sizeof(*sampling));
+	int r;
+
+	if (!sampling || read_arguments(sampling, argc, argv))
+		return 2;
+	r = begin(sampling);
+	if (r)
+		explain(sampling, r);
+	else
+		r = run(sampling);
+	(void)put_done(sampling);
+	ts_sampled_threads_free(sampling->threads);
+	ts_remote_python_free(sampling->python);
+	ts_unwinder_free(sampling->unwinder);
+	ts_images_free(sampling->images);
+	free(sampling);
+	return r ? 1 : 0;
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the daemon sends a sampler: one word a message. Between sampler.c and sampling.c, which are of one build. */
+#pragma once
+
+enum ts_sampling_word {
+	TS_SAMPLING_ON = 1,
+	TS_SAMPLING_OFF = 2,
+	TS_SAMPLING_FINISH = 3,
+};

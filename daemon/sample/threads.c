@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sampler's loop (sampling.c) calls it. Each thread has an event and a ring of its own: events that the kernel inherits to new threads would
+ * need one for each thread and CPU. A clone that a sampled thread makes stands in its ring, so most new threads are found at once.
+ */
+#include "daemon/sample/threads.h"
+
+#include <asm/perf_regs.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "daemon/util/error.h"
+#include "daemon/util/map.h"
+#include "proto/abi/clock.h"
+
+#define RING_BYTES	 (256u * 1024)
+#define SMALL_RING_BYTES (32u * 1024) /* where memory that may be locked runs out */
+#define RESCAN_NS	 UINT64_C(1000000000)
+#define RECORD_BYTES	 (64u * 1024)
+#define REGISTERS                                                          \
+	(UINT64_C(1) << PERF_REG_X86_BP | UINT64_C(1) << PERF_REG_X86_SP | \
+	 UINT64_C(1) << PERF_REG_X86_IP)
+
+struct sampled {
+	uint32_t tid, inner_tid; /* tid 0: free */
+	int fd;
+	struct perf_event_mmap_page *page;
+	uint8_t *ring;
+	size_t ring_bytes;
+	char name[16];
+};
+
+struct ts_sampled_threads {
+	pid_t pid;
+	uint64_t period_ns, scanned_ns;
+	int epoll_fd;
+	bool user_only, off;
+	bool scan;   /* a thread was made */
+	bool mapped; /* code was mapped */
+	uint32_t n_slots; /* of `threads`, that were ever taken */
+	uint32_t n, n_live;
+	uint64_t n_lost, n_left_out;
+	struct ts_map by_tid; /* left out ones too */
+	struct sampled threads[TS_SAMPLED_MAX];
+	uint8_t record[RECORD_BYTES];
+};
+
+/* A sample's fixed part, as sample_type below orders it. */
+struct sample_head {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+	uint64_t registers_abi;
+};
+
+/* ---- one thread --------------------------------------------------------------------------------- */
+
+static int open_event(const struct ts_sampled_threads *threads, uint32_t tid, bool user_only)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = threads->period_ns,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+			       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+		.disabled = threads->off,
+		.exclude_kernel = user_only,
+		.exclude_hv = 1,
+		.exclude_idle = 1,
+		.task = 1,
+		.mmap = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.wakeup_events = 1,
+		.sample_regs_user = REGISTERS,
+		.sample_stack_user = TS_SAMPLE_STACK_BYTES,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int map_ring(struct sampled *sampled)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (size_t n = RING_BYTES; n >= SMALL_RING_BYTES; n /= 2) {
+		void *at = mmap(NULL, page + n, PROT_READ | PROT_WRITE, MAP_SHARED, sampled->fd, 0);
+
+		if (at == MAP_FAILED)
+			continue;
+		sampled->page = at;
+		sampled->ring = (uint8_t *)at + page;
+		sampled->ring_bytes = n;
+		return 0;
+	}
+	return -errno;
+}
+
+static void close_thread(struct ts_sampled_threads *threads, struct sampled *sampled)
+{
+	if (sampled->page)
+		munmap(sampled->page, (size_t)sysconf(_SC_PAGESIZE) + sampled->ring_bytes);
+	ts_closep(&sampled->fd);
+	sampled->page = NULL;
+	threads->n_live -= sampled->tid != 0;
+	sampled->tid = 0;
+}
+
+/* A line of a thread's /proc; `key` is the beginning of the line, or empty. */
+static bool read_line(const struct ts_sampled_threads *threads, uint32_t tid, const char *name,
+		      const char *key, char *line, size_t n_line)
+{
+	char path[64];
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%" PRIu32 "/%s", threads->pid, tid, name);
+	file = fopen(path, "re");
+	while (file && !found && fgets(line, (int)n_line, file))
+		found = !strncmp(line, key, strlen(key));
+	if (file)
+		fclose(file);
+	line[found ? strcspn(line, "\n") : 0] = '\0';
+	return found;
+}
+
+static void describe(const struct ts_sampled_threads *threads, struct sampled *sampled)
+{
+	char line[256], *at;
+
+	sampled->inner_tid = sampled->tid;
+	/* The last of them is the process's own number. */
+	if (read_line(threads, sampled->tid, "status", "NSpid:", line, sizeof(line))) {
+		at = strrchr(line, '\t');
+		if (at)
+			sampled->inner_tid = (uint32_t)strtoul(at + 1, NULL, 10);
+	}
+	read_line(threads, sampled->tid, "comm", "", line, sizeof(line));
+	snprintf(sampled->name, sizeof(sampled->name), "%.15s", line);
+}
+
+static int add_thread(struct ts_sampled_threads *threads, uint32_t tid)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+	struct sampled *sampled = NULL;
+	uint32_t i;
+	int r;
+
+	for (i = 0; i < TS_SAMPLED_MAX && !sampled; i++)
+		if (!threads->threads[i].tid)
+			sampled = &threads->threads[i];
+	if (!sampled) {
+		threads->n_left_out++;
+		return ts_map_set(&threads->by_tid, tid, UINT32_MAX);
+	}
+	*sampled = (struct sampled){.fd = open_event(threads, tid, threads->user_only)};
+	if ((sampled->fd == -EACCES || sampled->fd == -EPERM) && !threads->n_live &&
+	    !threads->user_only) {
+		threads->user_only = true;
+		sampled->fd = open_event(threads, tid, true);
+	}
+	if (sampled->fd < 0)
+		return sampled->fd;
+	r = map_ring(sampled);
+	event.data.u32 = i - 1;
+	if (!r && epoll_ctl(threads->epoll_fd, EPOLL_CTL_ADD, sampled->fd, &event) < 0)
+		r = -errno;
+	if (r) {
+		close_thread(threads, sampled);
+		return r;
+	}
+	sampled->tid = tid;
+	if (i > threads->n_slots)
+		threads->n_slots = i;
+	threads->n_live++;
+	describe(threads, sampled);
+	return ts_map_set(&threads->by_tid, tid, i);
+}
+
+/* ---- all threads -------------------------------------------------------------------------------- */
+
+/* Threads of which there are none so far. The first one's failure is the caller's. */
+static int scan(struct ts_sampled_threads *threads)
+{
+	char path[32];
+	struct dirent *entry;
+	int r = 0, first = 0;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", threads->pid);
+	folder = opendir(path);
+	if (!folder)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (r != -ENOMEM && (entry = readdir(folder))) {
+		unsigned long tid = strtoul(entry->d_name, NULL, 10);
+
+		if (!tid || tid > UINT32_MAX || ts_map_get(&threads->by_tid, tid))
+			continue;
+		r = add_thread(threads, (uint32_t)tid);
+		if (r && r != -ESRCH) {
+			first = first ?: r;
+			threads->n_left_out++;
+			(void)ts_map_set(&threads->by_tid, tid, UINT32_MAX);
+		}
+	}
+	closedir(folder);
+	threads->scan = false;
+	threads->scanned_ns = ts_clock_monotonic_ns();
+	return threads->n_live ? 0 : first ?: -ESRCH;
+}
+
+int ts_sampled_threads_new(pid_t pid, uint64_t period_ns, struct ts_sampled_threads **ret_threads)
+{
+	struct ts_sampled_threads *threads = calloc(1, sizeof(*threads));
+	int r;
+
+	if (!threads)
+		return ts_error_origin(-ENOMEM);
+	threads->pid = pid;
+	threads->period_ns = period_ns;
+	for (uint32_t i = 0; i < TS_SAMPLED_MAX; i++)
+		threads->threads[i].fd = -1;
+	threads->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	r = threads->epoll_fd < 0 ? -errno : scan(threads);
+	if (r) {
+		ts_sampled_threads_free(threads);
+		return r;
+	}
+	*ret_threads = threads;
+	return 0;
+}
+
+void ts_sampled_threads_free(struct ts_sampled_threads *threads)
+{
+	if (!threads)
+		return;
+	for (uint32_t i = 0; i < TS_SAMPLED_MAX; i++)
+		if (threads->threads[i].tid)
+			close_thread(threads, &threads->threads[i]);
+	ts_closep(&threads->epoll_fd);
+	ts_map_deinit(&threads->by_tid);
+	free(threads);
+}
+
+int ts_sampled_threads_fd(const struct ts_sampled_threads *threads)
+{
+	return threads->epoll_fd;
+}
+
+uint64_t ts_sampled_threads_lost(const struct ts_sampled_threads *threads)
+{
+	return threads->n_lost;
+}
+
+bool ts_sampled_threads_mapped(struct ts_sampled_threads *threads)
+{
+	bool mapped = threads->mapped;
+
+	threads->mapped = false;
+	return mapped;
+}
+
+uint64_t ts_sampled_threads_left_out(const struct ts_sampled_threads *threads)
+{
+	return threads->n_left_out;
+}
+
+bool ts_sampled_threads_is_user_only(const struct ts_sampled_threads *threads)
+{
+	return threads->user_only;
+}
+
+void ts_sampled_threads_enable(struct ts_sampled_threads *threads, bool on)
+{
+	threads->off = !on;
+	for (uint32_t i = 0; i < TS_SAMPLED_MAX; i++)
+		if (threads->threads[i].tid)
+			ioctl(threads->threads[i].fd,
+			      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* ---- records ------------------------------------------------------------------------------------ */
+
+static void copy_out(const struct sampled *sampled, uint64_t tail, void *to, size_t n)
+{
+	size_t off = tail & (sampled->ring_bytes - 1);
+	size_t first = n < sampled->ring_bytes - off ? n : sampled->ring_bytes - off;
+
+	memcpy(to, sampled->ring + off, first);
+	memcpy((uint8_t *)to + first, sampled->ring, n - first);
+}
+
+static int take_sample(struct ts_sampled_threads *threads, const struct sampled *sampled,
+		       const uint8_t *bytes, size_t n, bool in_kernel, ts_thread_sampled *callback,
+		       void *data)
+{
+	struct ts_thread_sample sample = {.tid = sampled->tid,
+					  .inner_tid = sampled->inner_tid,
+					  .in_kernel = in_kernel,
+					  .name = sampled->name};
+	struct sample_head head;
+	uint64_t registers[3], n_stack, n_dumped;
+
+	(void)threads;
+	if (n < sizeof(head))
+		return 0;
+	memcpy(&head, bytes, sizeof(head));
+	sample.time_ns = head.time;
+	sample.cpu = head.cpu;
+	bytes += sizeof(head);
+	n -= sizeof(head);
+	/* A thread of the kernel, or 32-bit code. */
+	if (head.registers_abi != PERF_SAMPLE_REGS_ABI_64 || n < sizeof(registers) + 8)
+		return 0;
+	memcpy(registers, bytes, sizeof(registers));
+	memcpy(&n_stack, bytes + sizeof(registers), 8);
+	bytes += sizeof(registers) + 8;
+	n -= sizeof(registers) + 8;
+	/* In the order of their numbers: BP, SP, IP. */
+	sample.registers = (struct ts_unwind_registers){registers[2], registers[1], registers[0]};
+	if (n_stack && n_stack <= n && n - n_stack >= 8) {
+		memcpy(&n_dumped, bytes + n_stack, 8);
+		sample.stack = bytes;
+		sample.n_stack_bytes = n_dumped < n_stack ? n_dumped : n_stack;
+	}
+	return callback(data, &sample);
+}
+
+/* A record of exit: pid, parent, thread. */
+static bool exits(const struct sampled *sampled, const uint8_t *bytes, size_t n)
+{
+	uint32_t numbers[3];
+
+	if (n < sizeof(numbers))
+		return false;
+	memcpy(numbers, bytes, sizeof(numbers));
+	return numbers[2] == sampled->tid;
+}
+
+static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled,
+		     ts_thread_sampled *callback, void *data)
+{
+	uint64_t tail = sampled->page->data_tail;
+	/* Pairs with the kernel's barrier before it moves the head; the release below with its look at the tail. */
+	uint64_t head = __atomic_load_n(&sampled->page->data_head, __ATOMIC_ACQUIRE);
+	bool is_over = false;
+	int r = 0;
+
+	while (tail < head && !r) {
+		struct perf_event_header header;
+		uint64_t lost[2];
+
+		copy_out(sampled, tail, &header, sizeof(header));
+		if (header.size < sizeof(header) || header.size > head - tail)
+			break;
+		copy_out(sampled, tail + sizeof(header), threads->record,
+			 header.size - sizeof(header));
+		if (header.type == PERF_RECORD_SAMPLE) {
+			r = take_sample(threads, sampled, threads->record,
+					header.size - sizeof(header),
+					(header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
+						PERF_RECORD_MISC_KERNEL,
+					callback, data);
+		} else if (header.type == PERF_RECORD_LOST &&
+			   header.size >= sizeof(header) + sizeof(lost)) {
+			memcpy(lost, threads->record, sizeof(lost));
+			threads->n_lost += lost[1];
+		} else if (header.type == PERF_RECORD_MMAP) {
+			threads->mapped = true;
+		} else if (header.type == PERF_RECORD_FORK) {
+			threads->scan = true;
+		} else if (header.type == PERF_RECORD_EXIT) {
+			is_over |= exits(sampled, threads->record, header.size - sizeof(header));
+		}
+		tail += header.size;
+		__atomic_store_n(&sampled->page->data_tail, tail, __ATOMIC_RELEASE);
+	}
+	/* The thread's number may come again. */
+	if (is_over) {
+		(void)ts_map_set(&threads->by_tid, sampled->tid, 0);
+		close_thread(threads, sampled);
+	}
+	return r;
+}
+
+int ts_sampled_threads_take(struct ts_sampled_threads *threads, ts_thread_sampled *callback,
+			    void *data)
+{
+	struct epoll_event events[64];
+	int r = 0;
+
+	/*
+	 * Readiness of a ring is told once, to the first who asks: here to poll() on the epoll descriptor. So this only empties the list of
+	 * ready ones, and every ring is looked at.
+	 */
+	(void)epoll_wait(threads->epoll_fd, events, TS_ARRAY_LEN(events), 0);
+	for (uint32_t i = 0; i < threads->n_slots && !r; i++)
+		if (threads->threads[i].tid)
+			r = take_ring(threads, &threads->threads[i], callback, data);
+	if (!r && (threads->scan || ts_clock_monotonic_ns() - threads->scanned_ns > RESCAN_NS))
+		r = scan(threads);
+	return r;
+}

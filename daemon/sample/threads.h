@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples of a process's threads on the processor: perf's software clock of each thread (perf_event_open(2)), with registers and a copy of the
+ * stack. No signal, no timer and no page of memory reaches the process. One thread.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "daemon/sample/unwind.h"
+
+#define TS_SAMPLE_STACK_BYTES (16u * 1024)
+#define TS_SAMPLED_MAX	      1024u /* threads at once; further ones are not sampled */
+
+struct ts_sampled_threads;
+
+/* One sample. Pointers are valid until the callback returns. */
+struct ts_thread_sample {
+	uint64_t time_ns;	 /* CLOCK_MONOTONIC */
+	uint32_t tid, inner_tid; /* as the daemon numbers it, as the process does */
+	uint32_t cpu;
+	bool in_kernel;	  /* called from the stack */
+	const char *name; /* of the thread, 16 bytes, when it was seen first */
+	struct ts_unwind_registers registers;
+	const void *stack;
+	size_t n_stack_bytes;
+};
+typedef int ts_thread_sampled(void *data, const struct ts_thread_sample *sample);
+
+/*
+ * Begins to sample all threads of a process, each once in period_ns of its processor time. -EACCES, -EPERM: the kernel does not allow it.
+ * -ESRCH: the process is over.
+ */
+int ts_sampled_threads_new(pid_t pid, uint64_t period_ns, struct ts_sampled_threads **ret_threads);
+void ts_sampled_threads_free(struct ts_sampled_threads *threads); /* NULL is fine */
+
+/* Readable when there are samples. New threads are found by ts_sampled_threads_take(), at the latest a second after they began. */
+int ts_sampled_threads_fd(const struct ts_sampled_threads *threads);
+/* Hands all samples out. What the callback returns other than 0 is handed on; -ESRCH: no thread is left. */
+int ts_sampled_threads_take(struct ts_sampled_threads *threads, ts_thread_sampled *sampled,
+			    void *data);
+/* Sampling on or off. */
+void ts_sampled_threads_enable(struct ts_sampled_threads *threads, bool on);
+
+/* Whether a thread mapped code since the last call. */
+bool ts_sampled_threads_mapped(struct ts_sampled_threads *threads);
+/* Samples that the kernel had no room for, so far. */
+uint64_t ts_sampled_threads_lost(const struct ts_sampled_threads *threads);
+/* Threads that are not sampled for want of room, so far. */
+uint64_t ts_sampled_threads_left_out(const struct ts_sampled_threads *threads);
+/* Time that a thread spends in the kernel is not sampled: the kernel's rights forbid it. */
+bool ts_sampled_threads_is_user_only(const struct ts_sampled_threads *threads);

@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call frame information: how to go from a frame to its caller, from the .eh_frame of a library. The shim reads libraries of
+ * its own process (inject/cfi.c), the daemon's sampler reads files (daemon/sample/image.c).
+ *
+ * The search table (.eh_frame_hdr) leads to a function's description, whose program is run up to an address. The reader
+ * understands ordinary frames on x86-64: the CFA by stack or frame pointer, the return address right below it, the frame
+ * pointer saved or untouched. Anything else makes the rule unknown, never approximate: signal frames, expressions, other
+ * registers, foreign encodings. Registers that the walk does not need are passed over.
+ *
+ * The bytes are untrusted: no read leaves [first, end), and every loop is bounded by them. Pure; thread-safe; no allocation.
+ * Source: LSB core specification, "Exception Frames"; DWARF 5, 6.4.
+ */
+#pragma once
+
+#include "proto/abi/base.h"
+
+enum ts_cfi_kind {
+	TS_CFI_UNKNOWN = 0, /* no rule, or one that is none of these: for a full unwinder */
+	TS_CFI_BY_SP = 1,   /* CFA = stack pointer + cfa_off */
+	TS_CFI_BY_BP = 2,   /* CFA = frame pointer + cfa_off */
+	TS_CFI_REALIGNED =
+		3, /* CFA = the word at frame pointer + cfa_off: a function that aligns its stack */
+	TS_CFI_ROOT = 4, /* has no caller */
+};
+
+/*
+ * The caller's stack pointer is the CFA, the return address the word before it; its frame pointer is the word at
+ * CFA + bp_off, or what it was where that is 0.
+ */
+struct ts_cfi_rule {
+	int32_t cfa_off;
+	int16_t bp_off;
+	uint8_t kind; /* enum ts_cfi_kind */
+	uint8_t reserved;
+};
+
+#define TS_CFI_REGISTER_BP	 6u
+#define TS_CFI_REGISTER_SP	 7u
+#define TS_CFI_REGISTER_RA	 16u
+
+#define TS_CFI_ENCODING_ABSOLUTE 0x00u
+#define TS_CFI_ENCODING_RELATIVE 0x1bu /* to where it stands, signed, 4 bytes */
+#define TS_CFI_ENCODING_TABLE	 0x3bu /* to the table, signed, 4 bytes */
+#define TS_CFI_ENCODING_COUNT	 0x03u /* 4 bytes */
+
+#define TS_CFI_REMEMBERED_MAX	 8u
+
+/* Bytes being read. Reading past the end gives zeros and is remembered. */
+struct ts_cfi_input {
+	const uint8_t *at, *end;
+	bool failed;
+};
+
+enum ts_cfi_saved {
+	TS_CFI_SAVED_NOT = 0, /* the register is what it was */
+	TS_CFI_SAVED_AT_CFA,  /* at CFA + off */
+	TS_CFI_SAVED_NONE,    /* gone: of the return address, there is no caller */
+	TS_CFI_SAVED_OTHER,   /* in a way that is not understood */
+};
+
+struct ts_cfi_state {
+	uint8_t kind; /* enum ts_cfi_kind */
+	int64_t cfa_off;
+	struct {
+		enum ts_cfi_saved saved;
+		int64_t off;
+	} bp, ra, sp;
+};
+
+struct ts_cfi_description {
+	struct ts_cfi_input common, own; /* programs */
+	uintptr_t address;		 /* that is asked for */
+	uintptr_t start, end;
+	uint64_t code_factor;
+	int64_t data_factor;
+	uint8_t encoding;
+	bool augmented;
+};
+
+/*
+ * A question. The caller sets the first three: `address` is where the thread is, a return address less 1; [first, end) is the segment
+ * that holds table and descriptions. All addresses are those where the bytes lie now: a caller that reads a file adds to
+ * `address` the distance between these and the file's own addresses.
+ */
+struct ts_cfi_query {
+	uintptr_t address;
+	uintptr_t first, end;
+	uintptr_t function_start, function_end; /* answer; 0: no function holds the address */
+	struct ts_cfi_rule rule;		/* answer; UNKNOWN: none */
+};
+
+static inline bool ts_cfi_take(struct ts_cfi_input *input, void *ret, size_t n_bytes)
+{
+	memset(ret, 0, n_bytes);
+	if ((size_t)(input->end - input->at) < n_bytes) {
+		input->failed = true;
+		input->at = input->end;
+		return false;
+	}
+	memcpy(ret, input->at, n_bytes);
+	input->at += n_bytes;
+	return true;
+}
+
+static inline uint8_t ts_cfi_take_u8(struct ts_cfi_input *input)
+{
+	uint8_t value;
+
+	ts_cfi_take(input, &value, sizeof(value));
+	return value;
+}
+
+static inline uint64_t ts_cfi_take_number(struct ts_cfi_input *input, uint8_t *ret_last,
+					  unsigned *ret_bits)
+{
+	uint64_t value = 0;
+	unsigned shift = 0;
+	uint8_t byte;
+
+	do {
+		byte = ts_cfi_take_u8(input);
+		if (shift < 64)
+			value |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	*ret_last = byte;
+	*ret_bits = shift;
+	return value;
+}
+
+static inline uint64_t ts_cfi_take_unsigned(struct ts_cfi_input *input)
+{
+	unsigned bits;
+	uint8_t last;
+
+	return ts_cfi_take_number(input, &last, &bits);
+}
+
+static inline int64_t ts_cfi_take_signed(struct ts_cfi_input *input)
+{
+	unsigned bits;
+	uint8_t last;
+	uint64_t value = ts_cfi_take_number(input, &last, &bits);
+
+	if (last & 0x40 && bits < 64)
+		value |= UINT64_MAX << bits;
+	return (int64_t)value;
+}
+
+/* A factored offset; a stranger's numbers may overflow. */
+static inline int64_t ts_cfi_times(uint64_t value, int64_t factor)
+{
+	return (int64_t)(value * (uint64_t)factor);
+}
+
+static inline void ts_cfi_skip(struct ts_cfi_input *input, uint64_t n_bytes)
+{
+	if (n_bytes > (uint64_t)(input->end - input->at)) {
+		input->failed = true;
+		n_bytes = (uint64_t)(input->end - input->at);
+	}
+	input->at += n_bytes;
+}
+
+/* What a register's rule is from now on. */
+static inline void ts_cfi_set_saved(struct ts_cfi_state *state, uint64_t number,
+				    enum ts_cfi_saved saved, int64_t off)
+{
+	if (number == TS_CFI_REGISTER_BP) {
+		state->bp.saved = saved;
+		state->bp.off = off;
+	} else if (number == TS_CFI_REGISTER_RA) {
+		state->ra.saved = saved;
+		state->ra.off = off;
+	} else if (number == TS_CFI_REGISTER_SP) {
+		state->sp.saved = saved;
+		state->sp.off = off;
+	}
+}
+
+static inline void ts_cfi_restore(struct ts_cfi_state *state, const struct ts_cfi_state *initial,
+				  uint64_t number)
+{
+	if (number == TS_CFI_REGISTER_BP)
+		state->bp = initial->bp;
+	else if (number == TS_CFI_REGISTER_RA)
+		state->ra = initial->ra;
+	else if (number == TS_CFI_REGISTER_SP)
+		state->sp = initial->sp;
+}
+
+static inline void ts_cfi_set_cfa_register(struct ts_cfi_state *state, uint64_t number)
+{
+	state->kind = number == TS_CFI_REGISTER_SP   ? TS_CFI_BY_SP
+		      : number == TS_CFI_REGISTER_BP ? TS_CFI_BY_BP
+						     : TS_CFI_UNKNOWN;
+}
+
+/*
+ * The two expressions for a CFA that are in use. Compilers have the word at a distance from the frame pointer, in a function that aligns
+ * its stack. Linkers describe a PLT's entry by where in its 16 bytes the instruction is: one that is behind the push has 8 bytes more.
+ */
+static inline void ts_cfi_set_cfa_expression(struct ts_cfi_state *state,
+					     struct ts_cfi_input *program, uintptr_t address)
+{
+	/* breg7 (sp) 8, breg16 (ip) 0, lit15, and, litN, ge, lit3, shl, plus */
+	static const uint8_t before[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a};
+	static const uint8_t after[] = {0x2a, 0x33, 0x24, 0x22};
+	enum {
+		OP_LITERAL_0 = 0x30,
+		OP_BREG_BP = 0x76,
+		OP_DEREF = 0x06
+	};
+	uint64_t n_bytes = ts_cfi_take_unsigned(program);
+	struct ts_cfi_input expression = {program->at, program->at, false};
+
+	ts_cfi_skip(program, n_bytes);
+	expression.end = program->at;
+	state->kind = TS_CFI_UNKNOWN;
+	if (n_bytes == sizeof(before) + 1 + sizeof(after) && !program->failed &&
+	    !memcmp(expression.at, before, sizeof(before)) &&
+	    !memcmp(expression.at + sizeof(before) + 1, after, sizeof(after))) {
+		state->kind = TS_CFI_BY_SP;
+		state->cfa_off =
+			(address & 15) + OP_LITERAL_0 >= expression.at[sizeof(before)] ? 16 : 8;
+		return;
+	}
+	if (ts_cfi_take_u8(&expression) != OP_BREG_BP)
+		return;
+	state->cfa_off = ts_cfi_take_signed(&expression);
+	if (ts_cfi_take_u8(&expression) == OP_DEREF && expression.at == expression.end &&
+	    !expression.failed)
+		state->kind = TS_CFI_REALIGNED;
+}
+
+/* Of the instructions without an operand in their first byte, those about registers and the CFA. False: not understood. */
+static inline bool ts_cfi_run_extended(const struct ts_cfi_description *description,
+				       struct ts_cfi_state *state,
+				       const struct ts_cfi_state *initial,
+				       struct ts_cfi_input *program, uint8_t op)
+{
+	const int64_t factor = description->data_factor;
+	uint64_t number;
+
+	switch (op) {
+	case 0x00: /* nop */
+		return true;
+	case 0x05: /* offset_extended */
+		number = ts_cfi_take_unsigned(program);
+		ts_cfi_set_saved(state, number, TS_CFI_SAVED_AT_CFA,
+				 ts_cfi_times(ts_cfi_take_unsigned(program), factor));
+		return true;
+	case 0x06: /* restore_extended */
+		ts_cfi_restore(state, initial, ts_cfi_take_unsigned(program));
+		return true;
+	case 0x07: /* undefined */
+		ts_cfi_set_saved(state, ts_cfi_take_unsigned(program), TS_CFI_SAVED_NONE, 0);
+		return true;
+	case 0x08: /* same_value */
+		ts_cfi_set_saved(state, ts_cfi_take_unsigned(program), TS_CFI_SAVED_NOT, 0);
+		return true;
+	case 0x09: /* register */
+		ts_cfi_set_saved(state, ts_cfi_take_unsigned(program), TS_CFI_SAVED_OTHER, 0);
+		ts_cfi_take_unsigned(program);
+		return true;
+	case 0x0c: /* def_cfa */
+		ts_cfi_set_cfa_register(state, ts_cfi_take_unsigned(program));
+		state->cfa_off = (int64_t)ts_cfi_take_unsigned(program);
+		return true;
+	case 0x0d: /* def_cfa_register */
+		ts_cfi_set_cfa_register(state, ts_cfi_take_unsigned(program));
+		return true;
+	case 0x0e: /* def_cfa_offset */
+		state->cfa_off = (int64_t)ts_cfi_take_unsigned(program);
+		return true;
+	case 0x0f: /* def_cfa_expression */
+		ts_cfi_set_cfa_expression(state, program, description->address);
+		return true;
+	case 0x10: /* expression */
+	case 0x16: /* val_expression */
+		ts_cfi_set_saved(state, ts_cfi_take_unsigned(program), TS_CFI_SAVED_OTHER, 0);
+		ts_cfi_skip(program, ts_cfi_take_unsigned(program));
+		return true;
+	case 0x11: /* offset_extended_sf */
+		number = ts_cfi_take_unsigned(program);
+		ts_cfi_set_saved(state, number, TS_CFI_SAVED_AT_CFA,
+				 ts_cfi_times((uint64_t)ts_cfi_take_signed(program), factor));
+		return true;
+	case 0x12: /* def_cfa_sf */
+		ts_cfi_set_cfa_register(state, ts_cfi_take_unsigned(program));
+		state->cfa_off = ts_cfi_times((uint64_t)ts_cfi_take_signed(program), factor);
+		return true;
+	case 0x13: /* def_cfa_offset_sf */
+		state->cfa_off = ts_cfi_times((uint64_t)ts_cfi_take_signed(program), factor);
+		return true;
+	case 0x14: /* val_offset */
+	case 0x15: /* val_offset_sf */
+		ts_cfi_set_saved(state, ts_cfi_take_unsigned(program), TS_CFI_SAVED_OTHER, 0);
+		ts_cfi_take_unsigned(program);
+		return true;
+	case 0x2e: /* GNU_args_size: pushed arguments, which the CFA's own rule already counts */
+		ts_cfi_take_unsigned(program);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* By how much an instruction moves on in the code; *ret_is_advance says whether it is one that does. */
+static inline uint64_t ts_cfi_take_advance(struct ts_cfi_input *program, uint8_t op,
+					   bool *ret_is_advance)
+{
+	uint16_t two;
+	uint32_t four;
+
+	*ret_is_advance = true;
+	if (op >> 6 == 1)
+		return op & 0x3f;
+	switch (op) {
+	case 0x02:
+		return ts_cfi_take_u8(program);
+	case 0x03:
+		ts_cfi_take(program, &two, sizeof(two));
+		return two;
+	case 0x04:
+		ts_cfi_take(program, &four, sizeof(four));
+		return four;
+	default:
+		*ret_is_advance = false;
+		return 0;
+	}
+}
+
+/* Runs a program until it passes the address or ends. False: it says what is not understood. */
+static inline bool ts_cfi_run(const struct ts_cfi_description *description,
+			      struct ts_cfi_input program, uintptr_t address,
+			      const struct ts_cfi_state *initial, struct ts_cfi_state *state)
+{
+	struct ts_cfi_state remembered[TS_CFI_REMEMBERED_MAX];
+	uintptr_t location = description->start;
+	unsigned n_remembered = 0;
+
+	while (program.at < program.end) {
+		uint8_t op = ts_cfi_take_u8(&program);
+		bool is_advance;
+		uint64_t advance = ts_cfi_take_advance(&program, op, &is_advance);
+
+		if (is_advance) {
+			location += advance * description->code_factor;
+			if (location > address)
+				break;
+		} else if (op >> 6 == 2) {
+			ts_cfi_set_saved(state, op & 0x3f, TS_CFI_SAVED_AT_CFA,
+					 ts_cfi_times(ts_cfi_take_unsigned(&program),
+						      description->data_factor));
+		} else if (op >> 6 == 3) {
+			ts_cfi_restore(state, initial, op & 0x3f);
+		} else if (op == 0x0a) { /* remember_state */
+			if (n_remembered == TS_CFI_REMEMBERED_MAX)
+				return false;
+			remembered[n_remembered++] = *state;
+		} else if (op == 0x0b) { /* restore_state */
+			if (!n_remembered)
+				return false;
+			*state = remembered[--n_remembered];
+		} else if (!ts_cfi_run_extended(description, state, initial, &program, op)) {
+			return false;
+		}
+	}
+	return !program.failed;
+}
+
+/* A record's contents, its length read. False: it is none that can be read. */
+static inline bool ts_cfi_open_record(const struct ts_cfi_query *query, uintptr_t at,
+				      struct ts_cfi_input *ret_input)
+{
+	struct ts_cfi_input input = {(const uint8_t *)at, (const uint8_t *)query->end, false};
+	uint32_t n_bytes;
+
+	if (at < query->first || at >= query->end)
+		return false;
+	if (!ts_cfi_take(&input, &n_bytes, sizeof(n_bytes)) || !n_bytes || n_bytes == UINT32_MAX ||
+	    n_bytes > (size_t)(input.end - input.at))
+		return false;
+	input.end = input.at + n_bytes;
+	*ret_input = input;
+	return true;
+}
+
+static inline bool ts_cfi_read_augmentation(struct ts_cfi_description *description,
+					    struct ts_cfi_input *input, const char *letters)
+{
+	uint64_t n_bytes;
+	const uint8_t *end;
+
+	if (!*letters)
+		return true;
+	if (*letters++ != 'z')
+		return false;
+	description->augmented = true;
+	n_bytes = ts_cfi_take_unsigned(input);
+	end = input->at;
+	if (n_bytes > (uint64_t)(input->end - input->at))
+		return false;
+	end += n_bytes;
+	for (; *letters; letters++) {
+		if (*letters == 'R')
+			description->encoding = ts_cfi_take_u8(input);
+		else if (*letters == 'L')
+			ts_cfi_take_u8(input);
+		else if (*letters == 'P') {
+			/* A pointer of 4 or 8 bytes; other encodings are not in use. */
+			uint8_t size = ts_cfi_take_u8(input) & 0x0f;
+
+			ts_cfi_skip(input, size == 0x03 || size == 0x0b ? 4 : 8);
+		} else {
+			/* 'S': a signal frame, whose caller was interrupted, not calling. */
+			return false;
+		}
+	}
+	if (input->failed || input->at > end)
+		return false;
+	input->at = end;
+	return true;
+}
+
+static inline bool ts_cfi_read_common(const struct ts_cfi_query *query, uintptr_t at,
+				      struct ts_cfi_description *description)
+{
+	struct ts_cfi_input input;
+	const char *letters;
+	uint64_t ra_register;
+	uint32_t id;
+	uint8_t version;
+
+	if (!ts_cfi_open_record(query, at, &input))
+		return false;
+	ts_cfi_take(&input, &id, sizeof(id));
+	version = ts_cfi_take_u8(&input);
+	letters = (const char *)input.at;
+	if (id || (version != 1 && version != 3) ||
+	    strnlen(letters, (size_t)(input.end - input.at)) == (size_t)(input.end - input.at))
+		return false;
+	ts_cfi_skip(&input, strlen(letters) + 1);
+	description->code_factor = ts_cfi_take_unsigned(&input);
+	description->data_factor = ts_cfi_take_signed(&input);
+	ra_register = version == 1 ? ts_cfi_take_u8(&input) : ts_cfi_take_unsigned(&input);
+	description->encoding = TS_CFI_ENCODING_ABSOLUTE;
+	description->augmented = false;
+	if (ra_register != TS_CFI_REGISTER_RA ||
+	    !ts_cfi_read_augmentation(description, &input, letters))
+		return false;
+	description->common = input;
+	return !input.failed;
+}
+
+static inline bool ts_cfi_read_description(const struct ts_cfi_query *query, uintptr_t at,
+					   struct ts_cfi_description *description)
+{
+	struct ts_cfi_input input;
+	uintptr_t place;
+	uint32_t back;
+
+	if (!ts_cfi_open_record(query, at, &input))
+		return false;
+	place = (uintptr_t)input.at;
+	ts_cfi_take(&input, &back, sizeof(back));
+	if (!back || !ts_cfi_read_common(query, place - back, description))
+		return false;
+	place = (uintptr_t)input.at;
+	if (description->encoding == TS_CFI_ENCODING_RELATIVE) {
+		int32_t start;
+		uint32_t n_bytes;
+
+		ts_cfi_take(&input, &start, sizeof(start));
+		ts_cfi_take(&input, &n_bytes, sizeof(n_bytes));
+		description->start = place + (uintptr_t)(intptr_t)start;
+		description->end = description->start + n_bytes;
+	} else if (description->encoding == TS_CFI_ENCODING_ABSOLUTE) {
+		ts_cfi_take(&input, &description->start, sizeof(description->start));
+		ts_cfi_take(&input, &description->end, sizeof(description->end));
+		description->end += description->start;
+	} else {
+		return false;
+	}
+	if (description->augmented)
+		ts_cfi_skip(&input, ts_cfi_take_unsigned(&input));
+	description->own = input;
+	return !input.failed && query->address >= description->start &&
+	       query->address < description->end;
+}
+
+static inline struct ts_cfi_rule ts_cfi_to_rule(const struct ts_cfi_state *state)
+{
+	struct ts_cfi_rule rule = {0, 0, TS_CFI_UNKNOWN, 0};
+
+	if (state->ra.saved == TS_CFI_SAVED_NONE) {
+		rule.kind = TS_CFI_ROOT;
+		return rule;
+	}
+	if (state->sp.saved != TS_CFI_SAVED_NOT || state->ra.saved != TS_CFI_SAVED_AT_CFA ||
+	    state->ra.off != -8 || state->cfa_off > INT32_MAX || state->cfa_off < INT32_MIN ||
+	    state->cfa_off % 8)
+		return rule;
+	if (state->bp.saved == TS_CFI_SAVED_AT_CFA) {
+		if (!state->bp.off || state->bp.off % 8 || state->bp.off > INT16_MAX ||
+		    state->bp.off < INT16_MIN)
+			return rule;
+		rule.bp_off = (int16_t)state->bp.off;
+	} else if (state->bp.saved != TS_CFI_SAVED_NOT) {
+		return rule;
+	}
+	rule.kind = state->kind;
+	rule.cfa_off = (int32_t)state->cfa_off;
+	return rule;
+}
+
+static inline void ts_cfi_interpret(struct ts_cfi_query *query, uintptr_t at)
+{
+	struct ts_cfi_state initial = {.kind = TS_CFI_UNKNOWN}, state;
+	struct ts_cfi_description description = {.address = query->address};
+
+	if (!ts_cfi_read_description(query, at, &description))
+		return;
+	query->function_start = description.start;
+	query->function_end = description.end;
+	if (!ts_cfi_run(&description, description.common, UINTPTR_MAX, &initial, &initial))
+		return;
+	state = initial;
+	if (ts_cfi_run(&description, description.own, query->address, &initial, &state))
+		query->rule = ts_cfi_to_rule(&state);
+}
+
+/*
+ * Answers a query; `table` is where .eh_frame_hdr lies: pairs of a function's start and its description, in order, relative to the table.
+ */
+static inline void ts_cfi_search(struct ts_cfi_query *query, uintptr_t table)
+{
+	struct pair {
+		int32_t start, description;
+	};
+	const struct pair *pairs;
+	uint32_t n_pairs, low = 0, high;
+	uint8_t header[4];
+
+	if (table % 4 || table < query->first || table > query->end || query->end - table < 12)
+		return;
+	memcpy(header, (const void *)table, sizeof(header));
+	if (header[0] != 1 || header[1] != TS_CFI_ENCODING_RELATIVE ||
+	    header[2] != TS_CFI_ENCODING_COUNT || header[3] != TS_CFI_ENCODING_TABLE)
+		return;
+	memcpy(&n_pairs, (const void *)(table + 8), sizeof(n_pairs));
+	if (n_pairs > (query->end - table - 12) / sizeof(*pairs))
+		return;
+	pairs = (const struct pair *)(table + 12);
+	high = n_pairs;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (table + (uintptr_t)(intptr_t)pairs[middle].start <= query->address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low)
+		ts_cfi_interpret(query, table + (uintptr_t)(intptr_t)pairs[low - 1].description);
+}
