@@ -628,20 +628,20 @@ static int run_analyze(int argc, char **argv)
 
 const struct ts_command ts_command_analyze = {
 	.name = "analyze",
-	.summary = "tell where the time went and what to do about it",
+	.summary = "find where the time went and what to do about it",
 	.help = "usage: tsctl analyze [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Tells whether kernels, copies, launches or the host took the time; the kernels\n"
-		"that took the most; and what is worth changing: waits for nothing, tiny copies,\n"
-		"copies of pageable memory, streams that hold each other up, with the stacks that\n"
-		"they come from. What can gain the most comes first. Where the host is late and\n"
+		"Prints whether kernels, copies, launches or the host took the time; what is worth\n"
+		"changing: waits for nothing, tiny copies, copies of pageable memory, streams that\n"
+		"hold each other up, with their stacks, the largest possible gain first; and the\n"
+		"kernels that took the most time, with who launches them. If the host is late and\n"
 		"the trace has samples, the functions that it ran meanwhile are named.\n"
 		"\n"
-		"  -n, --limit N     kernels, and stacks of each finding; 5 unless told\n"
-		"      --all         findings of less than 1 % of the time, too\n"
-		"      --no-stacks   without the stacks\n"
-		"  -s, --session N   a session of the daemon, by number or pid\n"
-		"      --json        one JSON object\n"
+		"  -n, --limit N     kernels, and stacks of each finding (default: 5)\n"
+		"      --all         print findings of less than 1 % of the time, too\n"
+		"      --no-stacks   print no stacks\n"
+		"  -s, --session N   read a session of the daemon: its number or pid\n"
+		"      --json        print one JSON object\n"
 		"\n"
 		"example: tsctl analyze run.sbt\n",
 	.run = run_analyze,

@@ -495,7 +495,7 @@ static int run_graph(int argc, char **argv)
 
 const struct ts_command ts_command_graph = {
 	.name = "graph",
-	.summary = "tell what waited for what, and the critical path of it",
+	.summary = "print the critical path, or the graph of what waited for what",
 	.help = "usage: tsctl graph [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Writes the graph of what waited for what: operations of GPUs in their streams,\n"
@@ -504,16 +504,16 @@ const struct ts_command ts_command_graph = {
 		"\n"
 		"      --critical-path  the chain that led to the latest end, and what its time\n"
 		"                       went to: kernels, copies, launch latency, host, waiting\n"
-		"      --format FORMAT  dot (the default; for Graphviz) or json: an object a\n"
-		"                       line, nodes with their slack, edges, the critical path\n"
-		"                       and its sums; of --critical-path also text (the default)\n"
-		"  -n, --limit N        longest steps that are listed as text, 20 unless told\n"
-		"  -o, --output FILE    there instead of to standard output\n"
+		"      --format FORMAT  dot (default; for Graphviz) or json: an object a line,\n"
+		"                       nodes with their slack, edges, the critical path and its\n"
+		"                       sums; text (default with --critical-path; requires it)\n"
+		"  -n, --limit N        longest steps that are listed as text (default: 20)\n"
+		"  -o, --output FILE    write to FILE (default: standard output)\n"
 		"      --from TIME, --to TIME\n"
-		"                       of the trace, as with `tsctl view`\n"
-		"  -s, --session N      a session of the daemon, by number or pid\n"
+		"                       read this part, as with `tsctl view`\n"
+		"  -s, --session N      read a session of the daemon: its number or pid\n"
 		"      --json           the same as --format json\n"
-		"      --served         have the daemon work it out; of json\n"
+		"      --served         have the daemon answer; requires --json\n"
 		"\n"
 		"example: tsctl graph --critical-path run.sbt\n",
 	.run = run_graph,

@@ -603,24 +603,21 @@ static int run_info(int argc, char **argv)
 
 const struct ts_command ts_command_info = {
 	.name = "info",
-	.summary = "say what a trace holds, what was lost, why it is empty",
+	.summary = "print what a trace holds, what failed, what was lost",
 	.help = "usage: tsctl info [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Tells what a trace holds: its processes and devices, rows by type, the kernels\n"
-		"and copies that took longest, what was lost and why, and, where it holds no GPU\n"
-		"operation, the reason. A file that is still being written, or was cut off, is\n"
-		"read as far as it is whole. Damage is only seen where something had to be read:\n"
-		"`tsctl verify` looks at every byte.\n"
+		"Prints a trace on a page: calls that failed, losses, processes, the kernels and\n"
+		"copies that took the longest, devices, rows by type. If the trace holds no GPU\n"
+		"operation, it prints why. A file that is still being written, or was cut off, is\n"
+		"read as far as it is whole. `tsctl verify` checks every byte.\n"
 		"\n"
-		"  -s, --session N  a session of the daemon, running or just over, by its number\n"
-		"                   or pid\n"
+		"  -s, --session N  read a session of the daemon: its number or pid\n"
 		"      --mangled    leave the names of kernels as the compiler made them\n"
-		"      --wide       every session, and names in full, where a terminal would see\n"
-		"                   their ends only\n"
-		"      --columns    and what each column takes in the file: a compressed block's\n"
-		"                   bytes, shared out as its columns' are before compression\n"
-		"      --json       one JSON object: format, sessions, devices, duration_ns,\n"
-		"                   counts, lost, bytes, ...\n"
+		"      --wide       list every session; cut no names\n"
+		"      --columns    print the bytes of each column in the file: those of a\n"
+		"                   compressed block are shared out as before compression\n"
+		"      --json       print one JSON object: format, sessions, devices, counts,\n"
+		"                   duration_ns, lost, bytes, ...\n"
 		"\n"
 		"example: tsctl info run.sbt\n",
 	.run = run_info,

@@ -86,14 +86,14 @@ static void add_waits(struct ts_table *table, const Ts__Rpc__StateOperation *op)
 
 static void add_name(struct ts_table *table, const Ts__Rpc__StateOperation *op)
 {
-	char shape[128] = "", unsure[128] = "";
+	char shape[128] = "", unsure[128] = "", figure[TS_OUT_FIGURE_BYTES];
 	size_t n = 0;
 
 	if (op->has_grid_x)
 		snprintf(shape, sizeof(shape), " <<<%ux%ux%u, %ux%ux%u>>>", op->grid_x, op->grid_y,
 			 op->grid_z, op->block_x, op->block_y, op->block_z);
 	else if (op->has_bytes)
-		snprintf(shape, sizeof(shape), " %" PRIu64 " bytes", op->bytes);
+		snprintf(shape, sizeof(shape), ", %s", ts_out_bytes(figure, op->bytes));
 	for (size_t i = 0; i < op->n_unsure && n < sizeof(unsure); i++)
 		n += (size_t)snprintf(unsure + n, sizeof(unsure) - n, "%s%s",
 				      i ? ", " : " (unsure: ", op->unsure[i]);
@@ -373,27 +373,27 @@ static int run_state(int argc, char **argv)
 
 const struct ts_command ts_command_state = {
 	.name = "state",
-	.summary = "tell what the GPU was doing at an instant",
-	.help = "usage: tsctl state [OPTION ...] --at TIME FILE | --session N\n"
+	.summary = "print what the GPU was doing at an instant",
+	.help = "usage: tsctl state --at TIME [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Tells what was under way at an instant: what ran on each device, what waited and\n"
-		"for what, which threads were in a call, which events were not reached, which\n"
-		"memory was allocated. A TIME counts from the trace's start: 1500 (ns) or with a\n"
-		"unit, 12.5ms; after an @ it is CLOCK_MONOTONIC's, as JSON has them.\n"
+		"Prints what was under way at TIME: operations of each device, what they waited\n"
+		"for, threads in a call, events that were not reached, live memory. If nothing\n"
+		"ran, it prints the operation before and the one after. TIME counts from the\n"
+		"trace's start: 1500 (ns) or with a unit, 12.5ms; @TIME is CLOCK_MONOTONIC's.\n"
 		"\n"
 		"An operation is running; waiting (first in its stream, held back by an event,\n"
 		"the legacy default stream or a taken engine); queued (behind others in its\n"
-		"stream); or dispatch_pending (nothing known holds it back). Where the trace\n"
-		"cannot tell for certain, `unsure` says why: so of each taken engine.\n"
+		"stream); or dispatch_pending (nothing known holds it back). `unsure` says why if\n"
+		"the trace cannot tell for certain: so of each taken engine.\n"
 		"\n"
 		"      --at TIME     the instant\n"
-		"      --stacks      with the host stack of each operation's call\n"
-		"      --all         all of a kind, where else the first 20 are listed\n"
+		"      --stacks      print the host stack of each operation's call\n"
+		"      --all         list all of a kind (default: the first 20)\n"
 		"      --mangled     leave the names of kernels as the compiler made them\n"
-		"      --wide        names in full, where a terminal would see their ends only\n"
-		"  -s, --session N   a session of the daemon, by number or pid\n"
-		"      --served      have the daemon work it out\n"
-		"      --json        one JSON object\n"
+		"      --wide        cut no names\n"
+		"  -s, --session N   read a session of the daemon: its number or pid\n"
+		"      --served      have the daemon answer\n"
+		"      --json        print one JSON object\n"
 		"\n"
 		"example: tsctl state --at 12.5ms run.sbt\n",
 	.run = run_state,

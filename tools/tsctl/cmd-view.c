@@ -644,25 +644,26 @@ static int run_view(int argc, char **argv)
 
 const struct ts_command ts_command_view = {
 	.name = "view",
-	.summary = "list a trace's rows in the order of time, or their sums",
+	.summary = "list rows in the order of time, or sums by kernel and its launcher",
 	.help = "usage: tsctl view [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Lists rows in the order of time. A TIME counts from the trace's start: 1500 (ns)\n"
-		"or 12.5ms; after an @ it is CLOCK_MONOTONIC's, as JSON has them.\n"
+		"or 12.5ms; @TIME is CLOCK_MONOTONIC's, as in JSON. WHERE, on a terminal of less\n"
+		"than 144 columns, is a device row's stream, else the thread.\n"
 		"\n"
-		"      --from TIME, --to TIME   rows that only touch the window count too\n"
+		"      --from TIME, --to TIME   rows that touch this window\n"
 		"      --type T[,T...]  only these: api, kernel, memcpy, memset, sync, alloc, ...\n"
 		"      --name TEXT      with TEXT in the name; with * or ? a pattern of all of it\n"
-		"      --stream N, --device N, --thread TID|NAME, --ops A[..B]   of these alone\n"
-		"      --errors         calls that returned an error\n"
-		"      --sort duration  the longest first, 100 unless -n tells\n"
-		"  -n, --limit N        at most N rows (with --stats: names in each table)\n"
-		"      --stacks         with the stack that called or launched it\n"
-		"      --stats          sums instead: by kernel, call, copy, range, sample\n"
+		"      --stream N, --device N, --thread TID|NAME, --ops A[..B]   only of these\n"
+		"      --errors         only calls that returned an error\n"
+		"      --sort duration  list the longest first (-n, default: 100)\n"
+		"  -n, --limit N        list at most N rows (with --stats: names in each table)\n"
+		"      --stacks         print the stack that called or launched each\n"
+		"      --stats          print sums instead: by kernel, call, copy, range, sample\n"
 		"      --mangled        leave the names of kernels as the compiler made them\n"
-		"      --wide           names in full, where a terminal would see their ends only\n"
-		"  -s, --session N      a session of the daemon, by number or pid\n"
-		"      --served         have the daemon work it out; of --json\n"
+		"      --wide           print all columns; cut no names\n"
+		"  -s, --session N      read a session of the daemon: its number or pid\n"
+		"      --served         have the daemon answer; requires --json\n"
 		"      --json           JSON lines, of clocks and samples too; one with --stats\n"
 		"\n"
 		"example: tsctl view --type kernel,memcpy --from 1s --to 1.5s run.sbt\n",
