@@ -3,9 +3,12 @@
 """What users ask first: each test is one question, and the command that answers it."""
 import json
 import os
+import re
+import subprocess
 import sys
 
 import harness
+import kernel
 
 
 def lines(*argv):
@@ -184,6 +187,44 @@ class WhatFailed(harness.Case):
         self.assertEqual(result.status, 0, result)
         for command in ('info', 'analyze', 'memory'):
             self.assertNotIn('failed', harness.tsctl(command, path).out)
+
+
+# Keeps its CPU busy between launches.
+BUSY = harness.DRIVER_PROGRAM + '''
+import os, time
+os.sched_setaffinity(0, {0})
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+for _ in range(40):
+    end = time.thread_time() + 0.01
+    while time.thread_time() < end:
+        pass
+    assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))
+'''
+
+
+class IsItANeighbour(harness.Case):
+    """A process that has the CPU while a thread that is late to launch could run."""
+
+    def test_gaps_names_it(self):
+        if 'sched' not in kernel.available()[0]:
+            self.skipTest('no kernel events here')
+        program = self.path('busy.py')
+        with open(program, 'w', encoding='utf-8') as stream:
+            stream.write(BUSY)
+        with open(os.devnull, 'wb') as sink, subprocess.Popen(['taskset', '-c', '0', 'yes'], stdout=sink) as neighbour:
+            try:
+                result, path = self.record([sys.executable, program], '--vgpu', '-q', '--kernel-events=sched')
+            finally:
+                neighbour.kill()
+        self.assertEqual(result.status, 0, result)
+        report = json.loads(harness.tsctl('gaps', '--json', path).out)
+        text = harness.tsctl('gaps', path).out
+        had_ns = sum(part['ns'] for part in report['parts'] if part.get('reason') == 'preempted' and part.get('waker') == 'yes')
+        self.assertGreater(had_ns, report['gaps_ns'] // 10)
+        found = re.search(r'\nOther processes had the CPU for .* of that, ([0-9.]+) %\n(?: +[0-9.]+ [mu]?s  .*\n)*? +([0-9.]+) (m?)s  yes\n', text)
+        self.assertTrue(found, text)
+        self.assertGreaterEqual(float(found.group(1)) + 0.1, 100 * had_ns / report['gaps_ns'])
+        self.assertAlmostEqual(float(found.group(2)) * (1e6 if found.group(3) else 1e9), had_ns, delta=had_ns // 100)
 
 
 class SmallThings(harness.Case):

@@ -7,6 +7,7 @@
 #include "replay/report/stackjson.h"
 #include "replay/state/clocks.h"
 #include "tools/tsctl/jsonout.h"
+#include "tools/tsctl/neighbours.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/table.h"
@@ -259,6 +260,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	       ts_out_count(gaps, report->gaps), ts_out_duration(least_ns, report->least_ns),
 	       ts_out_duration(gaps_ns, report->gaps_ns));
 	print_streams(report);
+	ts_neighbours_print(source->reader, report);
 	if (report->n_parts) {
 		printf("\n%sAll together%s\n", ts_term_style(stdout, TS_STYLE_BOLD),
 		       ts_term_style(stdout, TS_STYLE_PLAIN));
