@@ -132,6 +132,11 @@ struct request {
 	struct bio *bio;
 };
 
+/* Where the thread's own data is: pthread_self(). */
+struct thread_struct {
+	unsigned long fsbase;
+};
+
 struct task_struct {
 	unsigned int __state;
 	void *stack;
@@ -145,6 +150,7 @@ struct task_struct {
 	__u64 start_boottime;
 	const struct cred *real_cred;
 	struct mm_struct *mm;
+	struct thread_struct thread;
 };
 
 /* What GPU drivers have in common. */

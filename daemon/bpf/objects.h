@@ -18,3 +18,4 @@ extern const struct ts_bpf_object ts_bpf_object_block;
 extern const struct ts_bpf_object ts_bpf_object_memory;
 extern const struct ts_bpf_object ts_bpf_object_driver;
 extern const struct ts_bpf_object ts_bpf_object_jobs;
+extern const struct ts_bpf_object ts_bpf_object_sample;

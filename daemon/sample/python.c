@@ -13,17 +13,20 @@
 #include "daemon/util/map.h"
 #include "proto/abi/clock.h"
 
-#define TRIES	      3u
-#define FRAME_BYTES   136u /* covers every field of a frame, of all versions */
-#define CODE_BYTES    208u
-#define THREAD_BYTES  184u
-#define CODES	      8192u
-#define THREADS_MAX   1024u /* states of threads that a search looks at */
-#define LINES_MAX     (64u * 1024)
-#define MEMORY_MAX    (32u << 20) /* of line tables */
-#define CONFIRM_NS    UINT64_C(1000000000)
-#define SEARCH_NS     UINT64_C(100000000)
-#define GLIBC_TID     720u /* in struct pthread, x86-64: the kernel's number */
+#define TRIES	     3u
+#define FRAME_BYTES  136u /* covers every field of a frame, of all versions */
+#define CODE_BYTES   208u
+#define THREAD_BYTES 184u
+#define CODES	     8192u
+#define THREADS_MAX  1024u /* states of threads that a search looks at */
+#define LINES_MAX    (64u * 1024)
+#define MEMORY_MAX   (32u << 20) /* of line tables */
+#define CONFIRM_NS   UINT64_C(1000000000)
+#define SEARCH_NS    UINT64_C(100000000)
+#define GLIBC_TID    720u /* in struct pthread, x86-64: the kernel's number */
+TS_STATIC_ASSERT(TS_BPF_PYTHON_FRAMES <= TS_REMOTE_PYTHON_FRAMES, "a stack of the kernel fits");
+TS_STATIC_ASSERT(TS_BPF_PYTHON_NONE == TS_PYTHON_NONE, "one word for none");
+
 #define TEXT_HASH_MUL UINT64_C(0x9e3779b97f4a7c15)
 
 struct frame_copy {
@@ -491,19 +494,34 @@ static const uint8_t *frame_at(struct ts_remote_python *python, const struct thr
 	return copy->bytes;
 }
 
-static bool place_in_code(const struct ts_python_layout *layout, const uint8_t *frame,
-			  uint64_t code, int32_t *ret_offset)
+/* The frame's own word of where it is. */
+static uint64_t instruction_in(const struct ts_python_layout *layout, const uint8_t *frame)
 {
-	if (layout->offset != TS_PYTHON_OFFSET_POINTER) {
-		*ret_offset = int_in(frame, layout->frame_instruction);
-		if (layout->offset == TS_PYTHON_OFFSET_UNITS)
-			*ret_offset *= 2;
+	return layout->offset == TS_PYTHON_OFFSET_POINTER
+		       ? word_in(frame, layout->frame_instruction)
+		       : (uint64_t)(int64_t)int_in(frame, layout->frame_instruction);
+}
+
+/* In bytes of its code. False: the frame has not begun, so the thread is not there. */
+static bool place_in_code(const struct ts_python_layout *layout, uint64_t code,
+			  uint64_t instruction, unsigned owner, int32_t *ret_offset)
+{
+	switch (layout->offset) {
+	case TS_PYTHON_OFFSET_POINTER:
+		*ret_offset = (int32_t)(instruction - (code + layout->code_bytes));
+		return *ret_offset >= 0 || owner == TS_PYTHON_OWNED_BY_GENERATOR;
+	case TS_PYTHON_OFFSET_UNITS:
+		*ret_offset = 2 * (int32_t)instruction;
+		return true;
+	default:
+		*ret_offset = (int32_t)instruction;
 		return true;
 	}
-	*ret_offset =
-		(int32_t)(word_in(frame, layout->frame_instruction) - (code + layout->code_bytes));
-	/* A frame that has not begun is not where the thread is. */
-	return *ret_offset >= 0 || frame[layout->frame_owner] == TS_PYTHON_OWNED_BY_GENERATOR;
+}
+
+static unsigned owner_in(const struct ts_python_layout *layout, const uint8_t *frame)
+{
+	return layout->frame_owner == TS_PYTHON_NONE ? 0 : frame[layout->frame_owner];
 }
 
 static void close_segment(struct ts_remote_python *python, uint64_t at, uint32_t *n_told)
@@ -526,6 +544,7 @@ static int follow(struct ts_remote_python *python, const struct thread *thread, 
 		const uint8_t *bytes;
 		uint64_t code, previous;
 		int32_t offset;
+		unsigned owner;
 		bool is_code;
 		int r;
 
@@ -539,12 +558,13 @@ static int follow(struct ts_remote_python *python, const struct thread *thread, 
 			return 0;
 		previous = word_in(bytes, layout->frame_previous);
 		code = word_in(bytes, layout->frame_code);
-		if (layout->shims && bytes[layout->frame_owner] == TS_PYTHON_OWNED_BY_C_STACK) {
+		owner = owner_in(layout, bytes);
+		if (layout->shims && owner == TS_PYTHON_OWNED_BY_C_STACK) {
 			close_segment(python, frame, &n_told);
 			frame = previous;
 			continue;
 		}
-		if (place_in_code(layout, bytes, code, &offset)) {
+		if (place_in_code(layout, code, instruction_in(layout, bytes), owner, &offset)) {
 			r = frame_of(python, code, offset, now, &python->frames[python->n_frames],
 				     &is_code);
 			if (r || !is_code)
@@ -627,6 +647,67 @@ int ts_remote_python_read(struct ts_remote_python *python, uint32_t tid, bool *r
 	}
 	*ret_has_frames = holds && python->n_frames;
 	return r;
+}
+
+int ts_remote_python_take(struct ts_remote_python *python, const struct ts_bpf_python_stack *stack,
+			  bool *ret_has_frames)
+{
+	uint64_t now = ts_clock_monotonic_ns();
+	uint32_t n_told = 0;
+	int32_t offset;
+	bool is_code;
+	int r;
+
+	*ret_has_frames = false;
+	python->n_frames = python->n_segments = 0;
+	for (uint32_t i = 0; python->layout && i < stack->n; i++) {
+		const struct ts_bpf_python_frame *frame = &stack->frames[i];
+
+		if (frame->code && place_in_code(python->layout, frame->code, frame->instruction,
+						 frame->owner, &offset)) {
+			r = frame_of(python, frame->code, offset, now,
+				     &python->frames[python->n_frames], &is_code);
+			if (r)
+				return r;
+			/* It is gone since: what lies outside of it is known still. */
+			python->n_frames += is_code;
+		}
+		if (frame->is_end)
+			close_segment(python, frame->at, &n_told);
+	}
+	if (n_told < python->n_frames)
+		close_segment(python, UINT64_MAX, &n_told);
+	*ret_has_frames = python->n_frames;
+	return 0;
+}
+
+bool ts_remote_python_config(const struct ts_remote_python *python,
+			     struct ts_bpf_python *ret_config)
+{
+	const struct ts_python_layout *layout = python->layout;
+
+	if (!layout)
+		return false;
+	*ret_config = (struct ts_bpf_python){
+		.interpreters = python->runtime + python->interpreters_off,
+		.next_off = (uint32_t)python->next_off,
+		.threads_off = (uint32_t)python->threads_off,
+		.thread_next = layout->thread_next,
+		.thread_id = layout->thread_id,
+		.thread_frame = layout->thread_frame,
+		.thread_cframe = layout->thread_cframe,
+		.cframe_frame = layout->cframe_frame,
+		.cframe_previous = layout->cframe_previous,
+		.frame_code = layout->frame_code,
+		.frame_previous = layout->frame_previous,
+		.frame_instruction = layout->frame_instruction,
+		.frame_owner = layout->frame_owner,
+		.frame_is_entry = layout->frame_is_entry,
+		.offset = layout->offset,
+		.shims = layout->shims,
+		.entries = layout->entries,
+	};
+	return true;
 }
 
 /* ---- native and Python -------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "daemon/bpf/sample.h"
 #include "daemon/sample/unwind.h"
 #include "proto/abi/python.h"
 #include "proto/abi/record.h"
@@ -34,6 +35,12 @@ const char *ts_remote_python_why(const struct ts_remote_python *python);
  * fast. ts_remote_python_merge() then puts them in the place of the evaluator's frames of a native stack. A negative errno is `text`'s.
  */
 int ts_remote_python_read(struct ts_remote_python *python, uint32_t tid, bool *ret_has_frames);
+/* The same of a stack that the kernel read at the instant of the sample. */
+int ts_remote_python_take(struct ts_remote_python *python, const struct ts_bpf_python_stack *stack,
+			  bool *ret_has_frames);
+/* What the kernel's program has to know of the interpreter. False: there is none. */
+bool ts_remote_python_config(const struct ts_remote_python *python,
+			     struct ts_bpf_python *ret_config);
 /* frames: room for TS_UNWIND_FRAMES_MAX + TS_REMOTE_PYTHON_FRAMES. Returns how many there are. */
 uint32_t ts_remote_python_merge(const struct ts_remote_python *python,
 				const struct ts_unwound_frames *native, uint64_t *ret_frames);

@@ -75,6 +75,27 @@ void ts_sampler_finish(struct ts_sampler *sampler)
 	send_word(sampler, TS_SAMPLING_FINISH);
 }
 
+void ts_sampler_give_program(struct ts_sampler *sampler, const int *program_fds)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(TS_BPF_SAMPLE_FDS * sizeof(int))];
+	} control = {.bytes = {0}};
+	uint32_t word = TS_SAMPLING_PROGRAM;
+	struct iovec iov = {&word, sizeof(word)};
+	struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (program_fds) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control.bytes);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(TS_BPF_SAMPLE_FDS * sizeof(int));
+		memcpy(CMSG_DATA(&control.header), program_fds, TS_BPF_SAMPLE_FDS * sizeof(int));
+	}
+	(void)sendmsg(sampler->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 int ts_sampler_fd(const struct ts_sampler *sampler)
 {
 	return sampler->fd;

@@ -24,6 +24,8 @@ enum ts_sampler_kind {
 	TS_SAMPLER_LOST = 3,   /* struct ts_sampler_lost */
 	TS_SAMPLER_WHY = 4,    /* characters: what is missing, and why. At most once */
 	TS_SAMPLER_DONE = 5,   /* struct ts_sampler_done; nothing follows */
+	TS_SAMPLER_PYTHON =
+		6, /* nothing: the process runs Python. At most once; ts_sampler_give_program() answers */
 };
 
 struct ts_sampler_item {
@@ -78,6 +80,11 @@ void ts_sampler_free(struct ts_sampler *sampler);
 
 /* Never block; a sampler that does not read is as one that is gone. */
 void ts_sampler_enable(struct ts_sampler *sampler, bool on);
+/*
+ * What ts_bpf_sample_new() made, which stays the caller's; NULL: there is none, and the sampler goes on reading Python stacks itself, right after each
+ * sample.
+ */
+void ts_sampler_give_program(struct ts_sampler *sampler, const int *program_fds);
 /* Asks for the last samples, and DONE. */
 void ts_sampler_finish(struct ts_sampler *sampler);
 /* Readable when there is a message, or the sampler is gone. */

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "daemon/sample/pyring.h"
 #include "daemon/sample/sampler.h"
 #include "daemon/sample/threads.h"
 #include "daemon/serve/identity.h"
@@ -27,11 +28,16 @@
 
 struct sampling {
 	struct ts_sampler_process process;
-	uint64_t period_ns;
 	struct ts_images *images;
 	struct ts_unwinder *unwinder;
 	struct ts_remote_python *python;
 	struct ts_sampled_threads *threads;
+	struct ts_python_ring
+		*ring; /* NULL: Python stacks are read from here, right after each sample */
+	struct ts_sampled_options options;
+	struct ts_bpf_python config;
+	bool off;
+	bool has_interpreter;
 	struct ts_unwound_frames native;
 	bool told_why;
 	uint64_t n_samples, n_lost, n_dropped, told_lost, sent_ns;
@@ -71,7 +77,8 @@ static int put(struct sampling *sampling, enum ts_sampler_kind kind, const void 
 		return r;
 	to = (uint8_t *)sampling->message + sampling->n_message;
 	memcpy(to, &item, sizeof(item));
-	memcpy(to + sizeof(item), head, n_head);
+	if (n_head)
+		memcpy(to + sizeof(item), head, n_head);
 	if (n_rest)
 		memcpy(to + sizeof(item) + n_head, rest, n_rest);
 	memset(to + sizeof(item) + n_head + n_rest, 0, n - sizeof(item) - n_head - n_rest);
@@ -119,18 +126,33 @@ static int put_done(struct sampling *sampling)
 
 /* ---- samples ------------------------------------------------------------------------------------ */
 
+/* The Python functions of a sample, for a merge. */
+static int read_python(struct sampling *sampling, const struct ts_thread_sample *sample,
+		       bool *ret_has_frames)
+{
+	const struct ts_bpf_python_stack *stack;
+
+	*ret_has_frames = false;
+	if (!sampling->has_interpreter)
+		return 0;
+	if (!sampling->ring)
+		return ts_remote_python_read(sampling->python, sample->inner_tid, ret_has_frames);
+	stack = ts_python_ring_find(sampling->ring, sample->tid, sample->time_ns);
+	return stack ? ts_remote_python_take(sampling->python, stack, ret_has_frames) : 0;
+}
+
 static int take_sample(void *data, const struct ts_thread_sample *sample)
 {
 	struct sampling *sampling = data;
 	struct ts_sampler_sample head = {.time_ns = sample->time_ns,
-					 .period_ns = sampling->period_ns,
+					 .period_ns = sampling->options.period_ns,
 					 .tid = sample->tid,
 					 .cpu = sample->cpu,
 					 .flags = sample->in_kernel ? TS_SAMPLER_IN_KERNEL : 0};
 	uint64_t merged[TS_SAMPLER_FRAMES_MAX];
 	const uint64_t *frames = sampling->native.frames;
 	bool has_python;
-	int r = ts_remote_python_read(sampling->python, sample->inner_tid, &has_python);
+	int r = read_python(sampling, sample, &has_python);
 
 	if (r)
 		return r;
@@ -149,16 +171,49 @@ static int take_sample(void *data, const struct ts_thread_sample *sample)
 		   head.n_frames * sizeof(*frames));
 }
 
+static int open_threads(struct sampling *sampling)
+{
+	int r;
+
+	ts_sampled_threads_free(sampling->threads);
+	sampling->threads = NULL;
+	sampling->told_lost = 0;
+	r = ts_sampled_threads_new(sampling->process.pid, &sampling->options, &sampling->threads);
+	if (!r && sampling->off)
+		ts_sampled_threads_enable(sampling->threads, false);
+	return r;
+}
+
+/*
+ * An interpreter is there: its stacks are read at each sample, right away, until the daemon gives the program that reads them in the
+ * kernel (take_program()).
+ */
+static int take_interpreter(struct sampling *sampling)
+{
+	int r;
+
+	if (!ts_remote_python_config(sampling->python, &sampling->config))
+		return 0;
+	sampling->has_interpreter = true;
+	sampling->options.prompt = true;
+	r = open_threads(sampling);
+	r = r ?: put(sampling, TS_SAMPLER_PYTHON, NULL, 0, NULL, 0);
+	return r ?: flush(sampling);
+}
+
 /* Mappings changed: an interpreter may be there now, or a library. */
 static int look_around(struct sampling *sampling)
 {
 	const char *why;
+	int r = 0;
 
 	if (ts_sampled_threads_mapped(sampling->threads))
 		ts_images_refresh(sampling->images);
 	ts_remote_python_look(sampling->python);
+	if (!sampling->has_interpreter)
+		r = take_interpreter(sampling);
 	why = ts_remote_python_why(sampling->python);
-	return why ? put_why(sampling, why) : 0;
+	return r ?: why ? put_why(sampling, why) : 0;
 }
 
 /* ---- the process -------------------------------------------------------------------------------- */
@@ -192,7 +247,7 @@ static int read_arguments(struct sampling *sampling, int argc, char **argv)
 	}
 	sampling->process = (struct ts_sampler_process){(pid_t)numbers[0], (uid_t)numbers[1],
 							(gid_t)numbers[2], numbers[3]};
-	sampling->period_ns = numbers[4];
+	sampling->options.period_ns = numbers[4];
 	return numbers[4] ? 0 : -EINVAL;
 }
 
@@ -202,6 +257,8 @@ static int begin(struct sampling *sampling)
 	struct rlimit files;
 	uint64_t ticks;
 	int r = take_rights(process);
+
+	sampling->options.program_fd = -1;
 
 	/* Behind the change of rights, which takes it back. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -215,7 +272,7 @@ static int begin(struct sampling *sampling)
 	r = r
 		    ?: ts_remote_python_new(process->pid, sampling->images, put_text, sampling,
 					    &sampling->python);
-	r = r ?: ts_sampled_threads_new(process->pid, sampling->period_ns, &sampling->threads);
+	r = r ?: open_threads(sampling);
 	/* Whatever was opened is of the process that it should be, if that has its number still. */
 	r = r ?: ts_identity_start_ticks(process->pid, &ticks);
 	return r ?: ticks == process->start_ticks ? 0 : -ESRCH;
@@ -244,28 +301,91 @@ static void explain(struct sampling *sampling, int r)
 		(void)put_why(sampling, why);
 }
 
-/* *ret_finish: the daemon wants no more, or is gone. */
-static void take_words(struct sampling *sampling, bool *ret_finish)
+static void switch_to(struct sampling *sampling, bool on)
 {
-	uint32_t word;
-	ssize_t n;
+	sampling->off = !on;
+	ts_sampled_threads_enable(sampling->threads, on);
+}
 
-	while ((n = recv(TS_SPAWN_FD, &word, sizeof(word), MSG_DONTWAIT)) == sizeof(word)) {
+/* From now on the program reads Python stacks: samples need not be taken one by one. */
+static int take_program(struct sampling *sampling, const int *fds)
+{
+	if (sampling->ring || !sampling->has_interpreter ||
+	    ts_python_ring_new(fds[TS_BPF_SAMPLE_CONFIG], fds[TS_BPF_SAMPLE_RING], &sampling->ring))
+		return 0;
+	ts_python_ring_configure(sampling->ring, &sampling->config);
+	sampling->options.program_fd = fds[TS_BPF_SAMPLE_PROGRAM];
+	sampling->options.prompt = false;
+	if (!open_threads(sampling) && ts_sampled_threads_runs_program(sampling->threads))
+		return 0;
+	/* The kernel refuses the program. */
+	ts_python_ring_free(sampling->ring);
+	sampling->ring = NULL;
+	sampling->options.program_fd = -1;
+	sampling->options.prompt = true;
+	return open_threads(sampling);
+}
+
+/* *ret_fds: descriptors that came along. Returns the word, or 0: there is none; a negative errno: the daemon is gone. */
+static int receive_word(int ret_fds[TS_BPF_SAMPLE_FDS], bool *ret_has_fds)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(TS_BPF_SAMPLE_FDS * sizeof(int))];
+	} control = {.bytes = {0}};
+	uint32_t word;
+	struct iovec iov = {&word, sizeof(word)};
+	struct msghdr message = {.msg_iov = &iov,
+				 .msg_iovlen = 1,
+				 .msg_control = control.bytes,
+				 .msg_controllen = sizeof(control.bytes)};
+	ssize_t n = recvmsg(TS_SPAWN_FD, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	*ret_has_fds = false;
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (n != sizeof(word))
+		return -ECONNRESET;
+	if (message.msg_controllen >= sizeof(control.header) &&
+	    control.header.cmsg_type == SCM_RIGHTS &&
+	    control.header.cmsg_len == CMSG_LEN(TS_BPF_SAMPLE_FDS * sizeof(int))) {
+		memcpy(ret_fds, CMSG_DATA(&control.header), TS_BPF_SAMPLE_FDS * sizeof(int));
+		*ret_has_fds = true;
+	}
+	return (int)word;
+}
+
+/* *ret_finish: the daemon wants no more, or is gone. */
+static int take_words(struct sampling *sampling, bool *ret_finish)
+{
+	int fds[TS_BPF_SAMPLE_FDS] = {-1, -1, -1}, word, r = 0;
+	bool has_fds;
+
+	while (!r && (word = receive_word(fds, &has_fds)) > 0) {
 		if (word == TS_SAMPLING_FINISH)
 			*ret_finish = true;
+		else if (word == TS_SAMPLING_PROGRAM)
+			r = has_fds ? take_program(sampling, fds) : 0;
 		else
-			ts_sampled_threads_enable(sampling->threads, word == TS_SAMPLING_ON);
+			switch_to(sampling, word == TS_SAMPLING_ON);
 	}
-	if (!n || (n < 0 && errno != EAGAIN && errno != EINTR))
-		*ret_finish = true;
+	*ret_finish |= word < 0;
+	return r;
+}
+
+static int take_all(struct sampling *sampling)
+{
+	int r;
+
+	if (sampling->ring)
+		ts_python_ring_drain(sampling->ring);
+	r = ts_sampled_threads_take(sampling->threads, take_sample, sampling);
+	r = r ?: put_losses(sampling);
+	return r ?: look_around(sampling);
 }
 
 static int run(struct sampling *sampling)
 {
-	struct pollfd polled[2] = {
-		{.fd = ts_sampled_threads_fd(sampling->threads), .events = POLLIN},
-		{.fd = TS_SPAWN_FD, .events = POLLIN},
-	};
 	bool finish = false;
 	int r = look_around(sampling);
 
@@ -273,13 +393,19 @@ static int run(struct sampling *sampling)
 		r = put_why(sampling,
 			    "samples: without time in the kernel, which takes more rights");
 	while (!r && !finish) {
+		struct pollfd polled[2] = {
+			{.fd = ts_sampled_threads_fd(sampling->threads), .events = POLLIN},
+			{.fd = TS_SPAWN_FD, .events = POLLIN},
+		};
+
 		if (poll(polled, 2, WAIT_MS) < 0 && errno != EINTR)
 			return -errno;
-		if (polled[1].revents)
-			take_words(sampling, &finish);
-		r = ts_sampled_threads_take(sampling->threads, take_sample, sampling);
-		r = r ?: look_around(sampling);
-		r = r ?: put_losses(sampling);
+		/* What the rings hold comes first: a word may have them made anew. */
+		r = take_all(sampling);
+		if (!r && polled[1].revents)
+			r = take_words(sampling, &finish);
+		if (!r && finish)
+			r = take_all(sampling);
 		if (!r && (sampling->n_message > SEND_BYTES ||
 			   ts_clock_monotonic_ns() - sampling->sent_ns > SEND_NS))
 			r = flush(sampling);
@@ -301,6 +427,7 @@ int ts_sampler_main(int argc, char **argv)
 		r = run(sampling);
 	(void)put_done(sampling);
 	ts_sampled_threads_free(sampling->threads);
+	ts_python_ring_free(sampling->ring);
 	ts_remote_python_free(sampling->python);
 	ts_unwinder_free(sampling->unwinder);
 	ts_images_free(sampling->images);

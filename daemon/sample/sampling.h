@@ -6,4 +6,6 @@ enum ts_sampling_word {
 	TS_SAMPLING_ON = 1,
 	TS_SAMPLING_OFF = 2,
 	TS_SAMPLING_FINISH = 3,
+	TS_SAMPLING_PROGRAM =
+		4, /* comes with the descriptors of daemon/bpf/sample.h, or without: there are none */
 };

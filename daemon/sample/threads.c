@@ -23,8 +23,10 @@
 
 #define RING_BYTES	 (256u * 1024)
 #define SMALL_RING_BYTES (32u * 1024) /* where memory that may be locked runs out */
-#define RESCAN_NS	 UINT64_C(1000000000)
-#define RECORD_BYTES	 (64u * 1024)
+/* Half of what a ring has room for. */
+#define SAMPLES_AT_ONCE 7
+#define RESCAN_NS	UINT64_C(1000000000)
+#define RECORD_BYTES	(64u * 1024)
 #define REGISTERS                                                          \
 	(UINT64_C(1) << PERF_REG_X86_BP | UINT64_C(1) << PERF_REG_X86_SP | \
 	 UINT64_C(1) << PERF_REG_X86_IP)
@@ -40,11 +42,12 @@ struct sampled {
 
 struct ts_sampled_threads {
 	pid_t pid;
-	uint64_t period_ns, scanned_ns;
+	struct ts_sampled_options options;
+	uint64_t scanned_ns;
 	int epoll_fd;
 	bool user_only, off;
-	bool scan;   /* a thread was made */
-	bool mapped; /* code was mapped */
+	bool scan;	  /* a thread was made */
+	bool mapped;	  /* code was mapped */
 	uint32_t n_slots; /* of `threads`, that were ever taken */
 	uint32_t n, n_live;
 	uint64_t n_lost, n_left_out;
@@ -69,7 +72,7 @@ static int open_event(const struct ts_sampled_threads *threads, uint32_t tid, bo
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = threads->period_ns,
+		.sample_period = threads->options.period_ns,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
 			       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
 		.disabled = threads->off,
@@ -80,7 +83,7 @@ static int open_event(const struct ts_sampled_threads *threads, uint32_t tid, bo
 		.mmap = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.wakeup_events = 1,
+		.wakeup_events = threads->options.prompt ? 1 : SAMPLES_AT_ONCE,
 		.sample_regs_user = REGISTERS,
 		.sample_stack_user = TS_SAMPLE_STACK_BYTES,
 	};
@@ -171,6 +174,10 @@ static int add_thread(struct ts_sampled_threads *threads, uint32_t tid)
 	}
 	if (sampled->fd < 0)
 		return sampled->fd;
+	if (threads->options.program_fd >= 0 &&
+	    ioctl(sampled->fd, PERF_EVENT_IOC_SET_BPF, threads->options.program_fd) < 0 &&
+	    !threads->n_live)
+		threads->options.program_fd = -1;
 	r = map_ring(sampled);
 	event.data.u32 = i - 1;
 	if (!r && epoll_ctl(threads->epoll_fd, EPOLL_CTL_ADD, sampled->fd, &event) < 0)
@@ -219,7 +226,8 @@ static int scan(struct ts_sampled_threads *threads)
 	return threads->n_live ? 0 : first ?: -ESRCH;
 }
 
-int ts_sampled_threads_new(pid_t pid, uint64_t period_ns, struct ts_sampled_threads **ret_threads)
+int ts_sampled_threads_new(pid_t pid, const struct ts_sampled_options *options,
+			   struct ts_sampled_threads **ret_threads)
 {
 	struct ts_sampled_threads *threads = calloc(1, sizeof(*threads));
 	int r;
@@ -227,7 +235,7 @@ int ts_sampled_threads_new(pid_t pid, uint64_t period_ns, struct ts_sampled_thre
 	if (!threads)
 		return ts_error_origin(-ENOMEM);
 	threads->pid = pid;
-	threads->period_ns = period_ns;
+	threads->options = *options;
 	for (uint32_t i = 0; i < TS_SAMPLED_MAX; i++)
 		threads->threads[i].fd = -1;
 	threads->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -273,6 +281,11 @@ bool ts_sampled_threads_mapped(struct ts_sampled_threads *threads)
 uint64_t ts_sampled_threads_left_out(const struct ts_sampled_threads *threads)
 {
 	return threads->n_left_out;
+}
+
+bool ts_sampled_threads_runs_program(const struct ts_sampled_threads *threads)
+{
+	return threads->options.program_fd >= 0;
 }
 
 bool ts_sampled_threads_is_user_only(const struct ts_sampled_threads *threads)

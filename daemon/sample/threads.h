@@ -27,11 +27,19 @@ struct ts_thread_sample {
 };
 typedef int ts_thread_sampled(void *data, const struct ts_thread_sample *sample);
 
+/* How to sample. */
+struct ts_sampled_options {
+	uint64_t period_ns; /* one sample in so much of a thread's processor time */
+	bool prompt;	    /* each sample makes the descriptor readable, not only one of several */
+	int program_fd;	    /* an eBPF program that runs at each sample; -1: none */
+};
+
 /*
- * Begins to sample all threads of a process, each once in period_ns of its processor time. -EACCES, -EPERM: the kernel does not allow it.
+ * Begins to sample all threads of a process. -EACCES, -EPERM: the kernel does not allow it.
  * -ESRCH: the process is over.
  */
-int ts_sampled_threads_new(pid_t pid, uint64_t period_ns, struct ts_sampled_threads **ret_threads);
+int ts_sampled_threads_new(pid_t pid, const struct ts_sampled_options *options,
+			   struct ts_sampled_threads **ret_threads);
 void ts_sampled_threads_free(struct ts_sampled_threads *threads); /* NULL is fine */
 
 /* Readable when there are samples. New threads are found by ts_sampled_threads_take(), at the latest a second after they began. */
@@ -48,5 +56,7 @@ bool ts_sampled_threads_mapped(struct ts_sampled_threads *threads);
 uint64_t ts_sampled_threads_lost(const struct ts_sampled_threads *threads);
 /* Threads that are not sampled for want of room, so far. */
 uint64_t ts_sampled_threads_left_out(const struct ts_sampled_threads *threads);
+/* Whether the program runs: a kernel may refuse it. */
+bool ts_sampled_threads_runs_program(const struct ts_sampled_threads *threads);
 /* Time that a thread spends in the kernel is not sampled: the kernel's rights forbid it. */
 bool ts_sampled_threads_is_user_only(const struct ts_sampled_threads *threads);

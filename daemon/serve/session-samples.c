@@ -20,7 +20,7 @@
 
 struct ts_session_samples {
 	struct ts_sampler *sampler; /* NULL: it is gone */
-	bool on, done;
+	bool on, done, has_program;
 	uint64_t lost_since_ns;
 	struct ts_map
 		stacks; /* by hash of their frames: with 64 bits two stacks of a session do not meet */
@@ -227,6 +227,19 @@ static int take_done(struct ts_session *s, struct ts_session_samples *samples, c
 	return describe(s, TS_METADATA_SAMPLES_COST, text);
 }
 
+/* It takes the kernel some 80 ms to check the program: a process without Python needs none. */
+static void give_program(struct ts_session_samples *samples)
+{
+	struct ts_bpf_sample *program = NULL;
+	int fds[TS_BPF_SAMPLE_FDS];
+
+	if (samples->has_program)
+		return;
+	samples->has_program = true;
+	ts_sampler_give_program(samples->sampler, ts_bpf_sample_new(&program, fds) ? NULL : fds);
+	ts_bpf_sample_free(program);
+}
+
 static int take_item(struct ts_session *s, struct ts_session_samples *samples, uint32_t kind,
 		     const uint8_t *bytes, size_t n)
 {
@@ -239,6 +252,9 @@ static int take_item(struct ts_session *s, struct ts_session_samples *samples, u
 		return take_lost(s, samples, bytes, n);
 	case TS_SAMPLER_WHY:
 		return take_why(s, bytes, n);
+	case TS_SAMPLER_PYTHON:
+		give_program(samples);
+		return 0;
 	case TS_SAMPLER_DONE:
 		return take_done(s, samples, bytes, n);
 	default:

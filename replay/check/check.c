@@ -53,8 +53,21 @@ const struct ts_ptx_observer *ts_check_observer(const struct ts_check *check)
 	return &check->observer;
 }
 
+/* Whether the finding was counted for these two operations; each access of theirs is another. */
+static bool is_counted(struct ts_check *check, size_t i, uint64_t earlier)
+{
+	uint64_t *pair = check->pairs[i];
+
+	if (earlier && check->operation && pair[0] == check->operation->sequence &&
+	    pair[1] == earlier)
+		return true;
+	pair[0] = check->operation ? check->operation->sequence : 0;
+	pair[1] = earlier;
+	return false;
+}
+
 struct ts_check_finding *ts_check_found(struct ts_check *check, enum ts_check_kind kind,
-					uint32_t place, uint32_t other)
+					uint32_t place, uint32_t other, uint64_t earlier)
 {
 	const char *kernel =
 		check->kernel.launch ? ts_ptx_kernel_info(check->kernel.launch->kernel)->name : "";
@@ -67,7 +80,7 @@ struct ts_check_finding *ts_check_found(struct ts_check *check, enum ts_check_ki
 		    ((check->places[i][0] == place && check->places[i][1] == other) ||
 		     (check->places[i][0] == other && check->places[i][1] == place)) &&
 		    !strncmp(finding->kernel, kernel, sizeof(finding->kernel) - 1)) {
-			finding->n++;
+			finding->n += !is_counted(check, i, earlier);
 			return NULL;
 		}
 	}
@@ -77,6 +90,7 @@ struct ts_check_finding *ts_check_found(struct ts_check *check, enum ts_check_ki
 	}
 	check->places[check->n_findings][0] = place;
 	check->places[check->n_findings][1] = other;
+	(void)is_counted(check, check->n_findings, earlier);
 	finding = &check->findings[check->n_findings++];
 	*finding = (struct ts_check_finding){.kind = kind, .n = 1};
 	snprintf(finding->kernel, sizeof(finding->kernel), "%s", kernel);

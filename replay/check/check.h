@@ -38,13 +38,15 @@ enum ts_check_kind {
 /* "race", "unwritten", "out-of-bounds", "unordered", "host-changed", "stray". NULL for other numbers. */
 const char *ts_check_kind_name(enum ts_check_kind kind);
 
+#define TS_CHECK_NAME_BYTES 128u
+
 /* One of the two sides of a finding. */
 struct ts_check_side {
 	uint64_t sequence, op_id; /* of the operation; 0: there is no such side */
 	bool is_read, is_write, is_atomic;
-	bool has_thread; /* it was a kernel's thread: what follows is known */
-	char function[128];
-	uint32_t line; /* of the PTX text */
+	bool has_thread;		    /* it was a kernel's thread: what follows is known */
+	char function[TS_CHECK_NAME_BYTES]; /* mangled, and cut if it is longer */
+	uint32_t line;			    /* of the PTX text */
 	char source_file[256];
 	uint32_t source_line; /* 0: not known */
 	uint32_t block[3], thread[3];
@@ -56,7 +58,7 @@ struct ts_check_finding {
 	uint64_t address; /* of the first byte concerned */
 	uint64_t bytes;	  /* of the access */
 	uint64_t allocation, allocation_bytes; /* that it lies in, or nearest; 0 bytes: none */
-	char kernel[128];		       /* empty: no kernel's */
+	char kernel[TS_CHECK_NAME_BYTES];      /* likewise; empty: no kernel's */
 	struct ts_check_side access;	       /* what found it */
 	struct ts_check_side earlier;	       /* what it is against */
 	uint64_t n;			       /* how often: the same instructions, or operations */

@@ -117,14 +117,19 @@ struct ts_check {
 	const struct ts_row_operation *operation; /* that was begun */
 	struct ts_check_finding findings[TS_CHECK_MAX_FINDINGS];
 	uint32_t places[TS_CHECK_MAX_FINDINGS][2]; /* by which the same is known again */
+	uint64_t pairs[TS_CHECK_MAX_FINDINGS]
+		      [2]; /* of operations: the last two that were counted */
 	size_t n_findings;
 	uint64_t n_more, n_unlooked;
 	int error; /* a callback's */
 };
 
-/* check.c: a finding to be filled in, or NULL: it is another of one that is there, or too many are. */
+/*
+ * check.c: a finding to be filled in, or NULL: it is another of one that is there, or too many are. `earlier`: the sequence of the
+ * operation that the current one is against, and is counted with once; 0: each is counted.
+ */
 struct ts_check_finding *ts_check_found(struct ts_check *check, enum ts_check_kind kind,
-					uint32_t place, uint32_t other);
+					uint32_t place, uint32_t other, uint64_t earlier);
 /* Where it lies: its allocation. */
 void ts_check_locate(const struct ts_check *check, struct ts_check_finding *finding);
 

@@ -108,7 +108,7 @@ static struct ts_check_finding *found(struct ts_check *check, enum ts_check_kind
 {
 	const struct ts_check_kernel *kernel = &check->kernel;
 	const struct ts_ptx_access *access = kernel->access;
-	struct ts_check_finding *finding = ts_check_found(check, kind, access->place, other);
+	struct ts_check_finding *finding = ts_check_found(check, kind, access->place, other, 0);
 
 	if (!finding)
 		return NULL;
@@ -408,7 +408,7 @@ static void on_end(void *userdata, const struct ts_ptx_fault *fault)
 
 	if (fault && (check->what & TS_CHECK_BOUNDS) &&
 	    (fault->kind == TS_PTX_FAULT_OUT_OF_BOUNDS || fault->kind == TS_PTX_FAULT_READ_ONLY)) {
-		finding = ts_check_found(check, TS_CHECK_FOUND_OUT_OF_BOUNDS, fault->line, 0);
+		finding = ts_check_found(check, TS_CHECK_FOUND_OUT_OF_BOUNDS, fault->line, 0, 0);
 		if (finding) {
 			struct ts_check_side *side = &finding->access;
 

@@ -379,7 +379,7 @@ int ts_check_operations_done(struct ts_check *check)
 
 struct looking {
 	struct ts_check *check;
-	uint64_t bytes;
+	uint64_t end; /* of what is accessed */
 	uint32_t flags;
 };
 
@@ -397,7 +397,8 @@ static struct ts_check_finding *found(struct ts_check *check, enum ts_check_kind
 	struct ts_check_operations *all = &check->operations;
 	const struct ts_check_trail *trail = &all->trails[earlier];
 	struct ts_check_finding *finding =
-		ts_check_found(check, kind, kind_of(check->operation, all->current), trail->what);
+		ts_check_found(check, kind, kind_of(check->operation, all->current), trail->what,
+			       earlier);
 
 	if (!finding)
 		return NULL;
@@ -413,10 +414,16 @@ static void conflict(void *userdata, const struct ts_check_trail *earlier, uint3
 {
 	const struct looking *looking = userdata;
 	struct ts_check_finding *finding = found(looking->check, TS_CHECK_FOUND_UNORDERED,
-						 earlier->what, address, looking->bytes);
+						 earlier->what, address, looking->end - address);
+	uint64_t offset;
 
 	if (!finding)
 		return;
+	/* Arrays side by side are accessed as one range. */
+	offset = address - finding->allocation;
+	if (offset < finding->allocation_bytes &&
+	    finding->bytes > finding->allocation_bytes - offset)
+		finding->bytes = finding->allocation_bytes - offset;
 	finding->access.is_read = looking->flags & TS_CHECK_READ;
 	finding->access.is_write = looking->flags & TS_CHECK_WRITE;
 	finding->access.is_atomic = looking->flags & TS_CHECK_STRONG;
@@ -438,7 +445,7 @@ int ts_check_operations_touch(struct ts_check *check, uint64_t address, uint64_t
 			      uint32_t flags)
 {
 	struct ts_check_operations *all = &check->operations;
-	struct looking looking = {check, bytes, flags};
+	struct looking looking = {check, address + bytes, flags};
 	struct ts_check_touch touch = {
 		.flags = flags,
 		.mine = {all->current, all->actors[all->current].clock,

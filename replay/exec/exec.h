@@ -135,9 +135,11 @@ struct ts_exec_difference {
 	uint64_t op_id;
 	uint64_t
 		address; /* of the first byte that differs: where the operation read it, or where it lies */
-	uint64_t offset; /* of that byte in what was written, or in the allocation */
-	uint64_t bytes;	 /* of what was written, or of the allocation */
-	uint32_t n;	 /* bytes of the following that there are */
+	uint64_t offset;   /* of that byte in what was written, or in the allocation */
+	uint64_t bytes;	   /* of what was written, or of the allocation */
+	uint32_t n_before; /* bytes in front of it, the same in both */
+	uint8_t before[8]; /* those: the last one is the nearest */
+	uint32_t n;	   /* bytes of the following that there are */
 	uint8_t expected[16];
 	uint8_t found_bytes[16];
 };

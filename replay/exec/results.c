@@ -5,6 +5,8 @@
  */
 #include "replay/exec/results.h"
 
+#include <string.h>
+
 void ts_exec_results_deinit(struct ts_exec_results *results)
 {
 	free(results->results);
@@ -110,6 +112,10 @@ void ts_exec_difference_place(struct ts_exec_difference *difference, const uint8
 	while (at < n && expected[at] == found[at])
 		at++;
 	difference->offset = at;
+	difference->n_before =
+		(uint32_t)(at < sizeof(difference->before) ? at : sizeof(difference->before));
+	if (difference->n_before)
+		memcpy(difference->before, found + at - difference->n_before, difference->n_before);
 	for (difference->n = 0; difference->n < sizeof(difference->expected) && at < n; at++) {
 		difference->expected[difference->n] = expected[at];
 		difference->found_bytes[difference->n++] = found[at];

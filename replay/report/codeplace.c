@@ -88,7 +88,8 @@ static const char *native_place(struct ts_resolver *resolver, uint32_t session, 
 }
 
 static void find_native(struct ts_resolver *resolver, uint32_t session, uint64_t time_ns,
-			const struct ts_sbt_stack *stack, struct ts_codeplace *ret_place)
+			const struct ts_sbt_stack *stack, const char *kernel,
+			struct ts_codeplace *ret_place)
 {
 	enum {
 		INNERMOST,
@@ -100,7 +101,8 @@ static void find_native(struct ts_resolver *resolver, uint32_t session, uint64_t
 		struct ts_codeplace place;
 		const char *function = native_place(resolver, session, time_ns,
 						    TS_FRAME_VALUE(stack->frames[i]), i, &place);
-		bool is_hidden = ts_frame_is_hidden(place.module, function, false);
+		bool is_hidden = ts_frame_is_hidden(place.module, function, false) ||
+				 (kernel && function && !strcmp(function, kernel));
 		bool is_own = !is_hidden && (place.module || function) &&
 			      !ts_frame_is_runtime(place.module);
 
@@ -111,7 +113,7 @@ static void find_native(struct ts_resolver *resolver, uint32_t session, uint64_t
 }
 
 bool ts_codeplace_of(struct ts_resolver *resolver, uint32_t session, uint32_t id, uint64_t time_ns,
-		     struct ts_codeplace *ret_place)
+		     const char *kernel, struct ts_codeplace *ret_place)
 {
 	struct ts_sbt_stack stack;
 
@@ -119,25 +121,35 @@ bool ts_codeplace_of(struct ts_resolver *resolver, uint32_t session, uint32_t id
 	    !stack.n_frames)
 		return false;
 	if (!find_python(resolver, &stack, ret_place))
-		find_native(resolver, session, time_ns, &stack, ret_place);
+		find_native(resolver, session, time_ns, &stack, kernel, ret_place);
 	return true;
 }
 
 struct chain {
+	const char *kernel;
+	struct ts_codeplace first; /* as ts_codeplace_of() chooses it */
 	struct ts_codeplace *places;
 	size_t n, max;
-	bool is_reached; /* the first place */
+	bool is_reached; /* the first one */
 };
 
-static void add_place(struct chain *chain, const struct ts_codeplace *place)
+/* The stub of the kernel, or a template of a vendor's header. */
+static bool is_passed_over(const struct chain *chain, const char *function)
 {
-	const struct ts_codeplace *first = &chain->places[0];
+	return function && ((chain->kernel && !strcmp(function, chain->kernel)) ||
+			    ts_frame_is_hidden(NULL, function, false));
+}
 
-	if (chain->is_reached && chain->n < chain->max)
-		chain->places[chain->n++] = *place;
+static void add_place(struct chain *chain, const struct ts_codeplace *place, bool is_python)
+{
+	const struct ts_codeplace *first = &chain->first;
+
 	chain->is_reached =
 		chain->is_reached || (place->function == first->function &&
 				      place->line == first->line && place->offset == first->offset);
+	if (chain->is_reached && chain->n < chain->max &&
+	    (is_python || !is_passed_over(chain, place->function)))
+		chain->places[chain->n++] = *place;
 }
 
 /* Functions that are inlined there called each other. */
@@ -147,10 +159,9 @@ static void add_native(struct chain *chain, struct ts_resolver *resolver, uint32
 	const struct ts_row_symbol *symbols;
 	struct ts_codeplace place;
 	size_t n, n_named = 0;
+	const char *function = native_place(resolver, session, time_ns, address, i, &place);
 
-	if (ts_frame_is_hidden(NULL, native_place(resolver, session, time_ns, address, i, &place),
-			       false) ||
-	    ts_frame_is_hidden(place.module, NULL, false))
+	if (ts_frame_is_hidden(place.module, function, false))
 		return;
 	symbols = ts_resolver_symbols(resolver, session, time_ns, address, i, &n);
 	for (size_t s = 0; s < n; s++) {
@@ -160,22 +171,23 @@ static void add_native(struct chain *chain, struct ts_resolver *resolver, uint32
 		place.function_bytes = (int)strlen(place.function);
 		place.file = ts_resolver_string(resolver, symbols[s].file);
 		place.line = symbols[s].line;
-		add_place(chain, &place);
+		add_place(chain, &place, false);
 		n_named++;
 	}
 	if (!n_named)
-		add_place(chain, &place);
+		add_place(chain, &place, false);
 }
 
 size_t ts_codeplace_chain(struct ts_resolver *resolver, uint32_t session, uint32_t id,
-			  uint64_t time_ns, struct ts_codeplace *ret_places, size_t max)
+			  uint64_t time_ns, const char *kernel, struct ts_codeplace *ret_places,
+			  size_t max)
 {
-	struct chain chain = {.places = ret_places, .n = 1, .max = max};
+	struct chain chain = {.kernel = kernel, .places = ret_places, .max = max};
 	struct ts_codeplace place;
 	struct ts_sbt_stack stack;
 	bool is_python = false;
 
-	if (!max || !ts_codeplace_of(resolver, session, id, time_ns, ret_places) ||
+	if (!max || !ts_codeplace_of(resolver, session, id, time_ns, kernel, &chain.first) ||
 	    ts_sbt_reader_stack(ts_resolver_reader(resolver), session, id, &stack))
 		return 0;
 	for (uint32_t i = 0; i < stack.n_frames; i++)
@@ -183,12 +195,14 @@ size_t ts_codeplace_chain(struct ts_resolver *resolver, uint32_t session, uint32
 	for (uint32_t i = 0; i < stack.n_frames; i++) {
 		if (TS_FRAME_KIND(stack.frames[i]) == TS_FRAME_PYTHON) {
 			python_place(resolver, stack.frames[i], &place);
-			add_place(&chain, &place);
+			add_place(&chain, &place, true);
 		} else if (!is_python) {
 			add_native(&chain, resolver, session, time_ns,
 				   TS_FRAME_VALUE(stack.frames[i]), i);
 		}
 	}
+	if (!chain.n)
+		chain.places[chain.n++] = chain.first;
 	return chain.n;
 }
 

@@ -121,7 +121,7 @@ static int look_up(struct ts_codes *codes, uint32_t session, uint32_t id, uint64
 	int r;
 
 	*ret_stack = (struct stack){0};
-	if (!ts_codeplace_of(codes->resolver, session, id, time_ns, &place) ||
+	if (!ts_codeplace_of(codes->resolver, session, id, time_ns, NULL, &place) ||
 	    (!place.function && !place.module))
 		return 0;
 	function = place.function ? strndup(place.function, (size_t)place.function_bytes)

@@ -8,11 +8,12 @@
 #include "proto/abi/clock.h"
 #include "replay/exec/fault.h"
 #include "replay/report/checkjson.h"
+#include "replay/report/differencejson.h"
 #include "replay/report/ended.h"
 #include "replay/report/names.h"
 #include "replay/report/replay.h"
 #include "replay/report/schedulejson.h"
-#include "replay/report/stackjson.h"
+#include "replay/report/sidejson.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,79 +69,6 @@ char *ts_replay_why_ended(struct ts_replay *replay)
 	return ts_ended_early(replay->reader, program->session, is_closed, &replay->pool);
 }
 
-/* Where a call was made; NULL where that was not recorded. */
-static Ts__Rpc__Stack *stack_of(struct ts_replay *replay, uint64_t op_id)
-{
-	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_API),
-						      .session = replay->program->session};
-	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct ts_resolver_options resolver = {0};
-	struct ts_sbt_row row;
-	int r;
-
-	if (!replay->resolver && ts_resolver_new(replay->reader, &resolver, &replay->resolver))
-		return NULL;
-	r = ts_sbt_cursor_new(replay->reader, &options, &cursor);
-	while (!r) {
-		r = ts_sbt_cursor_next(cursor, &row);
-		if (r == TS_SBT_E_CORRUPT)
-			r = 0;
-		else if (!r && row.api->op_id == op_id)
-			return ts_stackjson_make(replay->resolver, &replay->pool, row.session,
-						 row.api->stack, row.api->start_ns);
-	}
-	return NULL;
-}
-
-static Ts__Rpc__Stack *stack_for_check(void *userdata, uint64_t op_id)
-{
-	return stack_of(userdata, op_id);
-}
-
-static char *hex(struct ts_replay *replay, const uint8_t *bytes, uint32_t n)
-{
-	char text[2 * sizeof(((struct ts_exec_difference *)0)->expected) + 1] = "";
-
-	for (uint32_t i = 0; i < n; i++)
-		snprintf(text + 2 * (size_t)i, 3, "%02x", bytes[i]);
-	return ts_pool_copy(&replay->pool, text);
-}
-
-static Ts__Rpc__ReplayDifference *difference(struct ts_replay *replay,
-					     const struct ts_exec_difference *from,
-					     const char *what)
-{
-	Ts__Rpc__ReplayDifference *to = ts_pool_alloc(&replay->pool, 1, sizeof(*to));
-	const struct ts_row_operation *buffer;
-
-	ts__rpc__replay_difference__init(to);
-	to->from = ts_pool_copy(&replay->pool, what);
-	if (from->kind != TS_EXEC_RESULT_READ)
-		TS_RPC_SET(to, in_memory, true);
-	if (from->kind != TS_EXEC_RESULT_END) {
-		TS_RPC_SET(to, sequence, from->sequence);
-		TS_RPC_SET(to, op_id, from->op_id);
-		to->stack = stack_of(replay, from->op_id);
-	}
-	TS_RPC_SET(to, address, from->address);
-	TS_RPC_SET(to, bytes, from->bytes);
-	if (from->n) {
-		TS_RPC_SET(to, offset, from->offset);
-		to->expected = hex(replay, from->expected, from->n);
-		to->found = hex(replay, from->found_bytes, from->n);
-	}
-	buffer = ts_exec_program_allocation(replay->program,
-					    from->sequence ? from->sequence : replay->program->end,
-					    from->address);
-	if (buffer) {
-		TS_RPC_SET(to, buffer_address, buffer->dst);
-		TS_RPC_SET(to, buffer_bytes, buffer->bytes);
-		TS_RPC_SET(to, buffer_offset, from->address - buffer->dst);
-		TS_RPC_SET(to, buffer_op_id, buffer->op_id);
-	}
-	return to;
-}
-
 /* As many check points as are asked for, those of the first replay. */
 static void list_points(struct ts_replay *replay, Ts__Rpc__ReplayResult *to)
 {
@@ -167,6 +95,16 @@ static void list_points(struct ts_replay *replay, Ts__Rpc__ReplayResult *to)
 	}
 }
 
+/* The verdict has it beside the operation. */
+static Ts__Rpc__Stack *take_stack(Ts__Rpc__ReplaySide *side)
+{
+	Ts__Rpc__Stack *stack = side ? side->stack : NULL;
+
+	if (side)
+		side->stack = NULL;
+	return stack;
+}
+
 static Ts__Rpc__ReplayRefusal *refusal(struct ts_replay *replay,
 				       const struct ts_exec_report *report)
 {
@@ -177,8 +115,9 @@ static Ts__Rpc__ReplayRefusal *refusal(struct ts_replay *replay,
 	TS_RPC_SET(to, sequence, report->refused);
 	TS_RPC_SET(to, op_id, report->refused_op_id);
 	to->kind = ts_pool_copy(&replay->pool, ts_name_operation_kind(row->kind));
-	to->why = ts_pool_copy(&replay->pool, report->text);
-	to->stack = stack_of(replay, report->refused_op_id);
+	to->why = ts_sidejson_text(replay, report->text);
+	to->operation = ts_sidejson_make(replay, report->refused, true);
+	to->stack = take_stack(to->operation);
 	return to;
 }
 
@@ -257,23 +196,20 @@ static void fill_result(struct ts_replay *replay, Ts__Rpc__ReplayResult *to)
 	if (replay->program->cut)
 		TS_RPC_SET(to, cut, true);
 	if (replay->last.first.found)
-		to->difference = difference(replay, &replay->last.first, "replay");
+		to->difference = ts_differencejson_make(replay, &replay->last.first, "replay");
 	else if (replay->explored.difference.found)
-		to->difference = difference(replay, &replay->explored.difference, "schedule");
+		to->difference =
+			ts_differencejson_make(replay, &replay->explored.difference, "schedule");
 	else if (first->capture.found)
-		to->difference = difference(replay, &first->capture, "capture");
+		to->difference = ts_differencejson_make(replay, &first->capture, "capture");
 	if (first->refused)
 		to->refusal = refusal(replay, first);
 	else if (replay->explored.report.refused)
 		to->refusal = refusal(replay, &replay->explored.report);
 	ts_schedulejson_fill(replay, to);
 	fill_notes(replay, to);
-	if (replay->check) {
-		const struct ts_checkjson from = {replay->program, &replay->pool, replay,
-						  stack_for_check};
-
-		ts_checkjson_fill(&from, replay->check, replay->what, to);
-	}
+	if (replay->check)
+		ts_checkjson_fill(replay, to);
 }
 
 static int give_result(struct ts_replay *replay)
@@ -301,7 +237,7 @@ static const char *kernel_under_way(struct ts_replay *replay, const struct ts_ro
 			return NULL;
 		function = &replay->program->operations[at];
 		if (function->name)
-			return ts_sbt_reader_string(replay->reader, function->name, NULL);
+			return ts_sidejson_string(replay, function->name);
 	}
 	return NULL;
 }

@@ -28,7 +28,8 @@ static bool is_cudart(const char *function)
 	static const char *const prefixes[] = {"__device_stub__", "__cuda", "libcudart_static_",
 					       "cudart::"};
 
-	if (begins_with_any(function, prefixes, TS_ARRAY_LEN(prefixes)))
+	if (begins_with_any(function, prefixes, TS_ARRAY_LEN(prefixes)) ||
+	    strstr(function, "__wrapper__device_stub_"))
 		return true;
 	return begins(function, "cuda") && isupper((unsigned char)function[4]);
 }

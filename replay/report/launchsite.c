@@ -90,8 +90,8 @@ static const char *place_text(struct ts_pool *pool, const struct ts_codeplace *p
 	return ts_pool_copy(pool, text);
 }
 
-const struct ts_launch_site *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session,
-						uint32_t id, uint64_t time_ns)
+static const struct ts_launch_site *find_site(struct ts_launch_sites *sites, uint32_t session,
+					      uint32_t id, uint64_t time_ns, const char *kernel)
 {
 	struct ts_codeplace places[1 + TS_LAUNCH_SITE_CALLERS];
 	struct site *slot;
@@ -104,7 +104,8 @@ const struct ts_launch_site *ts_launch_sites_at(struct ts_launch_sites *sites, u
 		return slot->site;
 	*slot = (struct site){session, id, NULL};
 	sites->n++;
-	n = ts_codeplace_chain(sites->resolver, session, id, time_ns, places, TS_ARRAY_LEN(places));
+	n = ts_codeplace_chain(sites->resolver, session, id, time_ns, kernel, places,
+			       TS_ARRAY_LEN(places));
 	if (!n)
 		return NULL;
 	slot->site = ts_pool_alloc(&sites->texts, 1, sizeof(*slot->site));
@@ -114,9 +115,19 @@ const struct ts_launch_site *ts_launch_sites_at(struct ts_launch_sites *sites, u
 	return slot->site;
 }
 
+const struct ts_launch_site *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session,
+						uint32_t id, uint64_t time_ns)
+{
+	return find_site(sites, session, id, time_ns, NULL);
+}
+
+/* A stack launches one kernel. */
 const struct ts_launch_site *ts_launch_sites_of(struct ts_launch_sites *sites,
 						const struct ts_sbt_row *row)
 {
-	return ts_launch_sites_at(sites, row->session, ts_resolver_stack(sites->resolver, row),
-				  ts_row_start_ns(row->any));
+	return find_site(sites, row->session, ts_resolver_stack(sites->resolver, row),
+			 ts_row_start_ns(row->any),
+			 row->type == TS_ROW_KERNEL
+				 ? ts_resolver_kernel_name(sites->resolver, row->kernel->name)
+				 : NULL);
 }

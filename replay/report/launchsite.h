@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/pool.h"
 #include "replay/report/resolve.h"
 
 #define TS_LAUNCH_SITE_CALLERS 2u

@@ -18,6 +18,7 @@
 #define TS_REPLAY_DEFAULT_LISTED 10u
 #define TS_REPLAY_MAX_EDITS	 256u
 #define TS_REPLAY_STEP_ROWS	 65536u
+#define TS_REPLAY_SIDES		 64u
 #define TS_REPLAY_CHECKS_NS \
 	UINT64_C(60000000000) /* of --check and --schedules, if the query has no limit */
 
@@ -49,7 +50,9 @@ struct ts_replay {
 		until_ns; /* CLOCK_MONOTONIC: when all replays are over; 0: there is no such time */
 	bool is_interrupted;
 	bool faults_as_captured; /* the first replay ended by a fault, and so did the program's work */
-	bool is_said;		 /* that the trace's code runs on a device */
+	const Ts__Rpc__ReplaySide *sides[TS_REPLAY_SIDES]; /* made of late (sidejson.h); or NULL */
+	bool has_functions; /* `functions` has all of the program's */
+	bool is_said;	    /* that the trace's code runs on a device */
 	struct ts_state_map
 		functions; /* whose names are told meanwhile: the captured operation of each */
 };

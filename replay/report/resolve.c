@@ -142,6 +142,11 @@ const char *ts_resolver_kernel_name(struct ts_resolver *resolver, uint32_t id)
 	return name;
 }
 
+const char *ts_resolver_demangle(struct ts_resolver *resolver, const char *name)
+{
+	return ts_demangle(resolver->demangler, name);
+}
+
 /* Operation ids count up: neighbours never collide. */
 static struct ts_launcher *launcher_slot(struct ts_resolver *resolver, uint32_t session,
 					 uint64_t op_id)
@@ -363,10 +368,10 @@ static const char *operation_name(struct ts_resolver *resolver,
 				  char buffer[TS_RESOLVER_NAME_BYTES])
 {
 	const char *kind = ts_name_operation_kind(operation->kind);
-	const char *name = ts_resolver_string(resolver, operation->name);
+	const char *name = ts_resolver_kernel_name(resolver, operation->name);
 
-	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%" PRIu64 " %s%s%s", operation->sequence,
-		 kind ? kind : "unknown operation", name ? " " : "", name ? name : "");
+	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%s%s%s", kind ? kind : "unknown operation",
+		 name ? " " : "", name ? name : "");
 	return buffer;
 }
 
@@ -465,7 +470,7 @@ static const char *sample_name(struct ts_resolver *resolver, const struct ts_sbt
 	char text[TS_CODEPLACE_BYTES];
 	struct ts_codeplace place;
 
-	if (!ts_codeplace_of(resolver, row->session, row->sample->stack, row->sample->start_ns,
+	if (!ts_codeplace_of(resolver, row->session, row->sample->stack, row->sample->start_ns, NULL,
 			     &place))
 		return "unknown place";
 	ts_codeplace_text(&place, text);

@@ -30,6 +30,8 @@ struct ts_sbt_reader *ts_resolver_reader(struct ts_resolver *resolver);
 const char *ts_resolver_string(struct ts_resolver *resolver, uint32_t id);
 /* Demangled, unless asked otherwise. NULL where it is not known. */
 const char *ts_resolver_kernel_name(struct ts_resolver *resolver, uint32_t id);
+/* The same of a name that is no string of the trace. */
+const char *ts_resolver_demangle(struct ts_resolver *resolver, const char *name);
 /*
  * The row's own thread; for a row of a device that of the call that caused it, where that is within a few
  * seconds before. NULL: not known.

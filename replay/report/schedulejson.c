@@ -3,8 +3,8 @@
 #include "replay/report/schedulejson.h"
 
 #include "proto/abi/base.h"
-#include "replay/report/checkjson.h"
 #include "replay/report/names.h"
+#include "replay/report/sidejson.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,6 +69,37 @@ static char *seed_of(struct ts_replay *replay)
 	return ts_pool_copy(&replay->pool, text);
 }
 
+/* An operation was held back while later ones in other streams were done. */
+static void fill_held(struct ts_replay *replay, const struct ts_exec_decision *from,
+		      Ts__Rpc__ReplayDecision *to)
+{
+	if (from->first_before) {
+		TS_RPC_SET(to, first_before, from->first_before);
+		to->first_done = ts_sidejson_make(replay, from->first_before, false);
+	}
+	if (from->last_before) {
+		TS_RPC_SET(to, last_before, from->last_before);
+		to->last_done = ts_sidejson_make(replay, from->last_before, false);
+	}
+	if (to->done && to->first_done)
+		to->n_remedies =
+			ts_sidejson_remedies(replay, to->done, to->first_done, &to->remedies);
+}
+
+static void add_for_threads(struct ts_replay *replay, enum ts_ptx_choice_kind kind,
+			    Ts__Rpc__ReplayDecision *to)
+{
+	static const char *const remedies[] = {
+		[TS_PTX_CHOICE_BLOCKS] = "two launches: blocks of one launch have no order",
+		[TS_PTX_CHOICE_TURN] = "barriers between what threads write and what others read: "
+				       "`--check races` names both places",
+		[TS_PTX_CHOICE_LANES] = "a reduction in a fixed order: nothing orders atomics",
+	};
+
+	to->remedies = ts_pool_alloc(&replay->pool, 1, sizeof(*to->remedies));
+	to->remedies[to->n_remedies++] = ts_pool_copy(&replay->pool, remedies[kind]);
+}
+
 static Ts__Rpc__ReplayDecision *make_decision(struct ts_replay *replay,
 					      const struct ts_exec_decision *from)
 {
@@ -86,16 +117,15 @@ static Ts__Rpc__ReplayDecision *make_decision(struct ts_replay *replay,
 	TS_RPC_SET(to, sequence, from->sequence);
 	TS_RPC_SET(to, op_id, row->op_id);
 	to->operation = ts_pool_copy(&replay->pool, ts_name_operation_kind(row->kind));
-	to->name = ts_pool_copy(&replay->pool, ts_checkjson_kernel(replay->program, row));
+	to->name = ts_pool_copy(&replay->pool, ts_sidejson_kernel(replay, row));
 	to->kind = ts_pool_copy(&replay->pool, from->is_held ? "held" : kinds[choice->kind]);
+	to->done = ts_sidejson_make(replay, from->sequence, false);
 	if (from->is_held) {
-		if (from->first_before)
-			TS_RPC_SET(to, first_before, from->first_before);
-		if (from->last_before)
-			TS_RPC_SET(to, last_before, from->last_before);
+		fill_held(replay, from, to);
 		return to;
 	}
 	TS_RPC_SET(to, block, choice->block);
+	add_for_threads(replay, choice->kind, to);
 	if (choice->kind == TS_PTX_CHOICE_BLOCKS)
 		return to;
 	TS_RPC_SET(to, warp, choice->warp);

@@ -5,6 +5,7 @@ import json
 import os
 
 import harness
+import pprof
 
 MAKE = os.path.join(harness.BUILD, 'test', 'unit', 'tools', 'make-sampled')
 PERIOD_NS = 5000000
@@ -89,6 +90,87 @@ class Sampled(harness.Case):
                          {'preprocess (data.py:31)': 90, 'preprocess (data.py:32)': 36, 'load (data.py:12)': 54,
                           'resample (resample.c:88)': 18, '0x10': 1, 'unknown place': 1})
         self.assertEqual(sums['load (data.py:12)']['total_ns'], 54 * PERIOD_NS)
+
+    def test_info(self):
+        self.assertEqual(self.json('info', '--json', self.sampled)['samples'],
+                         {'count': 200, 'threads': 2, 'ns': 200 * PERIOD_NS})
+        self.assertIn('\n200 samples of 2 threads, 1.000 s on a processor: ', self.tsctl('info', self.sampled))
+        without = self.path('without.sbt')
+        harness.run([os.path.join(os.path.dirname(MAKE), 'make-trace'), without, '1'])
+        self.assertIn('\n1 sample of 1 thread, 5.025 ms on a processor: ', self.tsctl('info', without))
+
+    def test_copies_keep_samples(self):
+        """Of a window those in it; parts that are put together again have all, once, and name the same code."""
+        def samples(path):
+            lines = self.tsctl('view', '--json', '--type', 'sample', path).splitlines()
+            return [{key: row[key] for key in ('start_ns', 'tid', 'name', 'period_ns')} for row in map(json.loads, lines)]
+        first, second, both = (self.path(name + '.sbt') for name in ('first', 'second', 'both'))
+        self.tsctl('cut', '--to', '600ms', '-o', first, self.sampled)
+        self.tsctl('cut', '--from', '400ms', '-o', second, self.sampled)
+        whole = samples(self.sampled)
+        begin = self.json('info', '--json', self.sampled)['start_ns']
+        self.assertEqual(samples(first), [row for row in whole if row['start_ns'] <= begin + 600 * 1000000])
+        self.assertEqual(samples(second), [row for row in whole if row['start_ns'] >= begin + 400 * 1000000])
+        self.tsctl('merge', '-o', both, first, second)
+        self.assertEqual(samples(both), whole)
+        self.assertIn('63.0 %  running preprocess (data.py:31)\n', self.tsctl('gaps', both))
+        self.tsctl('verify', both)
+
+    def test_diff_is_of_the_gpu(self):
+        few = self.path('few.sbt')
+        self.make(few, 'few')
+        text = self.tsctl('diff', self.sampled, few)
+        self.assertNotIn(' sample', text)
+        self.assertIn('1 name without a provable change', text)
+
+    # Time of threads by stack, in ms: samples, and the sleep of the trace.
+    LOAD = '<module> (/app/train.py:5);load (/app/data.py:12);python3.11+0x10'
+
+    def folded(self, *options):
+        result = harness.tsctl('export', '--format', 'folded', *options, self.sampled)
+        self.assertEqual(result.status, 0, result)
+        # Of the native frames only those of one library have symbols here.
+        self.assertFalse([line for line in result.err.splitlines() if 'no frame has a name' not in line], result)
+        return {line.rsplit(' ', 1)[0]: int(line.rsplit(' ', 1)[1]) / 1e6 for line in result.out.splitlines()}
+
+    def test_flame_graphs(self):
+        cpu, off, both = (self.folded('--weight', weight) for weight in ('cpu', 'off-cpu', 'host'))
+        self.assertEqual(cpu[self.LOAD], 270)
+        self.assertEqual(sum(ms for stack, ms in cpu.items() if 'preprocess' in stack), 630)
+        self.assertEqual(cpu['libc.so.6+0x900;resample;libc.so.6+0x100;[on cpu, in the kernel]'], 90)
+        self.assertEqual(sum(cpu.values()), 1000)
+        self.assertEqual(off, {self.LOAD + ';[off cpu: sleep]': 100, '[no stack];[off cpu: sleep]': 1})
+        self.assertEqual(both[self.LOAD + ';[on cpu]'], 270)
+        self.assertEqual(both[self.LOAD + ';[off cpu: sleep]'], 100)
+        self.assertEqual(sum(both.values()), 1101)
+        whole = self.folded('--weight', 'host', '--no-leaf', '--thread')
+        self.assertEqual(whole['main/500;' + self.LOAD], 370)
+        self.assertEqual(self.folded('--weight', 'cpu', '--from', '0', '--to', '100ms', '--no-leaf')[self.LOAD], 6 * 5)
+        # What the GPU did is another matter.
+        self.assertEqual(sum(self.folded().values()), 2)
+
+    def test_profile(self):
+        out = self.path('cpu.pb.gz')
+        result = harness.tsctl('export', '--format', 'pprof', '--weight', 'cpu', '-o', out, self.sampled)
+        self.assertEqual((result.status, result.out, result.err), (0, '', ''), result)
+        profile = pprof.Profile(out)
+        self.assertEqual(profile.types, [('cpu', 'nanoseconds'), ('off_cpu', 'nanoseconds'), ('host', 'nanoseconds')])
+        self.assertEqual((profile.default, profile.raw['period']), ('cpu', PERIOD_NS))
+        sums = [sum(values[i] for _, values, _ in profile.samples) / 1e6 for i in range(3)]
+        self.assertEqual(sums, [1000, 101, 1101])
+        slept = [labels for _, values, labels in profile.samples if values[1] == 100e6]
+        self.assertEqual([(labels['state'], labels['thread']) for labels in slept], [('off cpu: sleep', 'main')])
+
+    def test_refused(self):
+        for arguments, words in ((('--weight', 'cpu', '--type', 'kernel'), '--type is of the GPU'),
+                                 (('--weight', 'nonsense'), '`cpu`, `off-cpu` or `host`')):
+            result = harness.tsctl('export', '--format', 'folded', *arguments, self.sampled)
+            self.assertEqual((result.status, result.out, len(result.err.splitlines())), (2, '', 1), result)
+            self.assertIn(words, result.err)
+        # Nothing there is no error, but worth a word.
+        result = harness.tsctl('export', '--format', 'folded', '--weight', 'cpu', '--from', '5s', self.sampled)
+        self.assertEqual((result.status, result.out), (0, ''))
+        self.assertIn('no samples of threads in that window', result.err)
 
 
 if __name__ == '__main__':

@@ -72,7 +72,7 @@ class Schedules(harness.Case):
         other = operations[decision['first_before']]
         self.assertEqual(other['kind'], 'launch')
         self.assertNotEqual(other['stream_handle'], operations[decision['sequence']]['stream_handle'])
-        self.assertIn('is done behind operation', text)
+        self.assertIn('is done after operation', text)
 
     def test_a_race(self):
         session, _, text = self.find('race')

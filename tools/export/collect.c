@@ -176,18 +176,11 @@ static int find_site(struct collector *collector, const struct ts_sbt_row *row, 
 	return ts_keyed_get(&collector->to->sites, &unknown, ret_site, NULL);
 }
 
-/* Sums of a hostile trace's numbers stay numbers that a profile can hold. */
-static void add_to(uint64_t *sum, uint64_t value)
-{
-	if (__builtin_add_overflow(*sum, value, sum) || *sum > INT64_MAX)
-		*sum = INT64_MAX;
-}
-
 static int take_row(struct collector *collector, const struct ts_sbt_row *row)
 {
 	struct ts_export_report *report = &collector->to->report;
 	struct ts_sample key = {.device = TS_NO_DEVICE, .stream = TS_NO_DEVICE}, *sample;
-	uint64_t values[TS_EXPORT_N_WEIGHTS] = {0}, op_id;
+	uint64_t values[TS_EXPORT_FIRST_OF_HOST] = {0}, op_id;
 	const struct ts_site *site;
 	uint32_t device, stream, i;
 	int r;
@@ -228,9 +221,9 @@ static int take_row(struct collector *collector, const struct ts_sbt_row *row)
 	report->n_rows++;
 	report->n_without_call += !site->is_known;
 	report->n_without_stack += site->is_known && !site->stack;
-	for (i = 0; i < TS_EXPORT_N_WEIGHTS; i++) {
-		add_to(&sample->values[i], values[i]);
-		add_to(&report->totals[i], values[i]);
+	for (i = 0; i < TS_EXPORT_FIRST_OF_HOST; i++) {
+		ts_collect_add(&sample->values[i], values[i]);
+		ts_collect_add(&report->totals[i], values[i]);
 	}
 	return 0;
 }
@@ -258,10 +251,6 @@ static int start(struct collector *collector)
 	for (size_t i = 0; i < TS_ARRAY_LEN(collector->pages); i++)
 		ts_keyed_init(&collector->pages[i], sizeof(struct page),
 			      offsetof(struct page, sites));
-	ts_keyed_init(&collector->to->sites, sizeof(struct ts_site),
-		      offsetof(struct ts_site, time_ns));
-	ts_keyed_init(&collector->to->samples, sizeof(struct ts_sample),
-		      offsetof(struct ts_sample, values));
 	r = ts_eras_init(&collector->eras, collector->reader);
 	if (!r)
 		r = ts_sbt_cursor_new(collector->reader, &rows, &collector->rows);
@@ -289,18 +278,30 @@ static int run(struct collector *collector)
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-int ts_collect(struct ts_sbt_reader *reader, const struct ts_export_options *options, bool streams,
-	       struct ts_collected *ret_collected)
+static int collect_device(struct ts_sbt_reader *reader, const struct ts_export_options *options,
+			  bool streams, struct ts_collected *collected)
 {
-	struct ts_collected collected = {0};
 	ts_cleanup(collector_deinit) struct collector collector = {.reader = reader,
 								   .options = options,
 								   .streams = streams,
-								   .to = &collected};
+								   .to = collected};
 	int r = start(&collector);
 
-	if (!r)
-		r = run(&collector);
+	return r ? r : run(&collector);
+}
+
+int ts_collect(struct ts_sbt_reader *reader, const struct ts_export_options *options, bool profile,
+	       struct ts_collected *ret_collected)
+{
+	struct ts_collected collected = {0};
+	int r;
+
+	ts_keyed_init(&collected.sites, sizeof(struct ts_site), offsetof(struct ts_site, time_ns));
+	ts_keyed_init(&collected.samples, sizeof(struct ts_sample),
+		      offsetof(struct ts_sample, values));
+	r = options->weight < TS_EXPORT_FIRST_OF_HOST
+		    ? collect_device(reader, options, profile, &collected)
+		    : ts_collect_host(reader, options, profile, &collected);
 	if (r) {
 		ts_collected_deinit(&collected);
 		return r;

@@ -2,7 +2,7 @@
 /*
  * A trace as other tools' formats. What a GPU did is summed up by the host stack that asked for it; the sums are exact and
  * hold every kernel, copy and set of the trace: what has no stack, or no call that asked for it, is a
- * frame of its own.
+ * frame of its own. Or what threads did is summed up, on and off a processor, by where they were then.
  *
  * One thread. Functions return 0, a negative errno, or TS_SBT_E_* as sbt/reader.h does.
  */
@@ -12,13 +12,18 @@
 
 #include "sbt/reader.h"
 
-/* What the GPU's work is weighed by. The same order in a profile's samples. */
+/* What is summed up: the GPU's work by one of the first, the time of threads by one of the others. The same order in a profile's samples. */
 enum ts_export_weight {
 	TS_EXPORT_LAUNCHES, /* kernels that ran */
 	TS_EXPORT_GPU_TIME, /* nanoseconds that kernels, copies and sets took */
 	TS_EXPORT_BYTES,    /* that copies moved */
+	TS_EXPORT_CPU,	    /* nanoseconds on a processor, that samples stand for */
+	TS_EXPORT_OFF_CPU,  /* nanoseconds off it, blocked or waiting for one */
+	TS_EXPORT_HOST,	    /* both */
 	TS_EXPORT_N_WEIGHTS
 };
+
+#define TS_EXPORT_FIRST_OF_HOST TS_EXPORT_CPU
 
 /* What numbers of a trace are called: NULL as a result is by the number. Static texts, but where there is a user. */
 struct ts_export_names {
@@ -42,17 +47,18 @@ struct ts_export_names {
 
 struct ts_export_options {
 	uint32_t session; /* 0: all */
-	uint64_t types;	  /* TS_ROW_BIT(kernel, memcpy, memset), ORed; 0: all three */
+	uint64_t types;	  /* of GPU work: TS_ROW_BIT(kernel, memcpy, memset), ORed; 0: all three */
 	uint64_t from_ns; /* absolute; rows that touch the window count whole, as with a cursor */
 	uint64_t to_ns;	  /* 0: no limit */
 	enum ts_export_weight weight;
 
 	bool no_leaf;	/* without the operation itself as the innermost frame */
 	bool processes; /* the process as the outermost frame */
-	bool threads;	/* the thread that launched below it */
+	bool threads;	/* the thread that launched, or whose time it is, below it */
 	bool lines;	/* folded: files and lines behind native functions */
 
-	const struct ts_export_names *names; /* all there; of sums `kernel` and `copy_kind` */
+	const struct ts_export_names
+		*names; /* all there; of sums `kernel`, `copy_kind`, `off_cpu_reason` */
 	/* Now and then, with the number of rows so far. May be NULL. */
 	void (*step)(void *user, uint64_t n_rows);
 	void *user;
@@ -62,7 +68,7 @@ struct ts_export_options {
 
 /* How complete it is. */
 struct ts_export_report {
-	uint64_t n_rows;	  /* kernels, copies and sets */
+	uint64_t n_rows;	  /* kernels, copies and sets; samples and times off a processor */
 	uint64_t n_without_call;  /* of these, under `[unknown]` */
 	uint64_t n_without_stack; /* of these, under `[no stack]` */
 	uint64_t n_samples;	  /* different stacks, operations and, in a profile, labels */

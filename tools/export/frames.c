@@ -300,6 +300,35 @@ static int push_named(struct ts_frames *frames, const char *name, const char *sy
 	return r ? r : push(frames, location);
 }
 
+void ts_frames_state(const struct ts_frames *frames, const struct ts_sample *sample,
+		     char ret_text[TS_FRAME_STATE_BYTES])
+{
+	const struct ts_export_names *names = frames->options->names;
+	const char *reason = sample->type == TS_ROW_OFF_CPU && names
+				     ? names->off_cpu_reason(sample->name)
+				     : NULL;
+
+	if (sample->type == TS_ROW_SAMPLE)
+		snprintf(ret_text, TS_FRAME_STATE_BYTES, "on cpu%s",
+			 sample->name ? ", in the kernel" : "");
+	else if (reason)
+		snprintf(ret_text, TS_FRAME_STATE_BYTES, "off cpu: %.40s", reason);
+	else
+		snprintf(ret_text, TS_FRAME_STATE_BYTES, "off cpu: reason#%" PRIu32, sample->name);
+}
+
+/* Time on a processor needs no frame where there is no other. */
+static int push_state(struct ts_frames *frames, const struct ts_sample *sample)
+{
+	char state[TS_FRAME_STATE_BYTES], text[TS_FRAME_STATE_BYTES + 2];
+
+	if (frames->options->weight == TS_EXPORT_CPU && !sample->name)
+		return 0;
+	ts_frames_state(frames, sample, state);
+	snprintf(text, sizeof(text), "[%s]", state);
+	return push_named(frames, text, NULL);
+}
+
 static int push_leaf(struct ts_frames *frames, const struct ts_sample *sample)
 {
 	const struct ts_export_options *options = frames->options;
@@ -323,6 +352,9 @@ static int push_leaf(struct ts_frames *frames, const struct ts_sample *sample)
 		return push_named(frames, text, NULL);
 	case TS_ROW_MEMSET:
 		return push_named(frames, "memset", NULL);
+	case TS_ROW_SAMPLE:
+	case TS_ROW_OFF_CPU:
+		return push_state(frames, sample);
 	default:
 		return 0;
 	}

@@ -97,3 +97,8 @@ void ts_frames_process(const struct ts_frames *frames, const struct ts_site *sit
 		       char ret_text[TS_FRAME_NAME_BYTES]);
 void ts_frames_thread(const struct ts_frames *frames, const struct ts_site *site,
 		      char ret_text[TS_FRAME_NAME_BYTES]);
+
+/* "on cpu", "off cpu: futex": of a sample that is a thread's time. */
+#define TS_FRAME_STATE_BYTES 64
+void ts_frames_state(const struct ts_frames *frames, const struct ts_sample *sample,
+		     char ret_text[TS_FRAME_STATE_BYTES]);

@@ -14,8 +14,12 @@
 /* Of zlib's window, and that what comes is gzip's format. */
 #define GZIP_WINDOW   (15 + 16)
 #define MEMORY_LEVEL  8
-#define MAX_LABELS    6
+#define MAX_LABELS    7
 #define LINES_AT_ONCE 8u
+#define N_VALUES      3u /* the weights of the GPU's work, or those of threads' time */
+
+TS_STATIC_ASSERT(TS_EXPORT_FIRST_OF_HOST == N_VALUES && TS_EXPORT_N_WEIGHTS == 2 * N_VALUES,
+		 "as many weights of either kind");
 
 struct pprof {
 	struct ts_frames frames;
@@ -123,6 +127,21 @@ static int label_number(struct pprof *pprof, struct labels *labels, const char *
 	return r;
 }
 
+static int label_state(struct pprof *pprof, struct labels *labels, const struct ts_sample *sample)
+{
+	Ts__Profile__Label *label = &labels->labels[labels->n];
+	char state[TS_FRAME_STATE_BYTES];
+	int r;
+
+	ts__profile__label__init(label);
+	ts_frames_state(&pprof->frames, sample, state);
+	r = text(pprof, "state", &label->key);
+	r = r ? r : text(pprof, state, &label->str);
+	if (!r)
+		labels->list[labels->n++] = label;
+	return r;
+}
+
 static int add_labels(struct pprof *pprof, const struct ts_site *site,
 		      const struct ts_sample *sample, struct labels *labels)
 {
@@ -142,6 +161,8 @@ static int add_labels(struct pprof *pprof, const struct ts_site *site,
 		if (!r)
 			r = label_number(pprof, labels, "tid", thread->tid);
 	}
+	if (!r && (sample->type == TS_ROW_SAMPLE || sample->type == TS_ROW_OFF_CPU))
+		r = label_state(pprof, labels, sample);
 	if (!r && sample->device != TS_NO_DEVICE)
 		r = label_number(pprof, labels, "device", sample->device);
 	if (!r && sample->stream != TS_NO_DEVICE)
@@ -149,12 +170,18 @@ static int add_labels(struct pprof *pprof, const struct ts_site *site,
 	return r;
 }
 
+static unsigned first_weight(const struct pprof *pprof)
+{
+	return pprof->options->weight < TS_EXPORT_FIRST_OF_HOST ? 0 : TS_EXPORT_FIRST_OF_HOST;
+}
+
 static int put_sample(struct pprof *pprof, const struct ts_sample *from)
 {
 	const struct ts_site *site = ts_keyed_at(&pprof->collected.sites, from->site);
 	Ts__Profile__Sample sample = TS__PROFILE__SAMPLE__INIT, *list = &sample;
 	Ts__Profile__Profile part = TS__PROFILE__PROFILE__INIT;
-	int64_t values[TS_EXPORT_N_WEIGHTS];
+	unsigned first = first_weight(pprof);
+	int64_t values[N_VALUES];
 	struct labels labels = {.n = 0};
 	const uint32_t *locations;
 	size_t n;
@@ -170,11 +197,11 @@ static int put_sample(struct pprof *pprof, const struct ts_sample *from)
 		r = add_labels(pprof, site, from, &labels);
 	if (r)
 		return r;
-	for (size_t i = 0; i < TS_EXPORT_N_WEIGHTS; i++)
-		values[i] = (int64_t)from->values[i];
+	for (size_t i = 0; i < N_VALUES; i++)
+		values[i] = (int64_t)from->values[first + i];
 	sample.n_location_id = n;
 	sample.location_id = (void *)pprof->ids.bytes;
-	sample.n_value = TS_EXPORT_N_WEIGHTS;
+	sample.n_value = N_VALUES;
 	sample.value = values;
 	sample.n_label = labels.n;
 	sample.label = labels.list;
@@ -323,27 +350,31 @@ static const struct {
 	[TS_EXPORT_LAUNCHES] = {"launches", "count"},
 	[TS_EXPORT_GPU_TIME] = {"gpu", "nanoseconds"},
 	[TS_EXPORT_BYTES] = {"copied", "bytes"},
+	[TS_EXPORT_CPU] = {"cpu", "nanoseconds"},
+	[TS_EXPORT_OFF_CPU] = {"off_cpu", "nanoseconds"},
+	[TS_EXPORT_HOST] = {"host", "nanoseconds"},
 };
 
 static int put_types(struct pprof *pprof)
 {
-	Ts__Profile__ValueType types[TS_EXPORT_N_WEIGHTS], *list[TS_EXPORT_N_WEIGHTS];
+	Ts__Profile__ValueType types[N_VALUES], *list[N_VALUES];
 	Ts__Profile__Profile part = TS__PROFILE__PROFILE__INIT;
+	unsigned first = first_weight(pprof);
 	int r = 0;
 
-	for (size_t i = 0; !r && i < TS_EXPORT_N_WEIGHTS; i++) {
+	for (size_t i = 0; !r && i < N_VALUES; i++) {
 		ts__profile__value_type__init(&types[i]);
 		list[i] = &types[i];
-		r = text(pprof, weights[i].type, &types[i].type);
+		r = text(pprof, weights[first + i].type, &types[i].type);
 		if (!r)
-			r = text(pprof, weights[i].unit, &types[i].unit);
+			r = text(pprof, weights[first + i].unit, &types[i].unit);
 	}
-	part.n_sample_type = TS_EXPORT_N_WEIGHTS;
+	part.n_sample_type = N_VALUES;
 	part.sample_type = list;
-	/* Nothing is sampled: each launch is there. */
-	part.period_type = &types[TS_EXPORT_LAUNCHES];
-	part.period = 1;
-	part.default_sample_type = types[pprof->options->weight].type;
+	/* Each launch is there. A thread is sampled once in so much of its time on a processor. */
+	part.period_type = &types[0];
+	part.period = first ? (int64_t)(pprof->collected.period_ns & INT64_MAX) : 1;
+	part.default_sample_type = types[pprof->options->weight - first].type;
 	return r ? r : put(pprof, &part);
 }
 

@@ -39,9 +39,9 @@ static const struct {
 	const char *name;
 	enum ts_export_weight weight;
 } weights[] = {
-	{"gpu-time", TS_EXPORT_GPU_TIME},
-	{"launches", TS_EXPORT_LAUNCHES},
-	{"bytes", TS_EXPORT_BYTES},
+	{"gpu-time", TS_EXPORT_GPU_TIME}, {"launches", TS_EXPORT_LAUNCHES},
+	{"bytes", TS_EXPORT_BYTES},	  {"cpu", TS_EXPORT_CPU},
+	{"off-cpu", TS_EXPORT_OFF_CPU},	  {"host", TS_EXPORT_HOST},
 };
 
 struct export
@@ -93,7 +93,9 @@ static int parse_weight(struct export *export, const char *text)
 			return 0;
 		}
 	}
-	ts_complain("--weight %s: it is `gpu-time`, `launches` or `bytes`", text);
+	ts_complain("--weight %s: it is `gpu-time`, `launches` or `bytes` of the GPU's work, or of "
+		    "threads' time `cpu`, `off-cpu` or `host`",
+		    text);
 	return -EINVAL;
 }
 
@@ -230,6 +232,11 @@ static int parse(struct export *export, int argc, char **argv)
 			export->of_sums, formats[export->format].name);
 		return -EINVAL;
 	}
+	if (export->options.types && export->options.weight >= TS_EXPORT_FIRST_OF_HOST) {
+		ts_complain("--type is of the GPU's work; `--weight %s` is the time of threads",
+			    weights[export->options.weight].name);
+		return -EINVAL;
+	}
 	if ((!export->output || !strcmp(export->output, "-")) && isatty(STDOUT_FILENO) &&
 	    !formats[export->format].is_text) {
 		ts_complain("%s is not for a terminal; name a file with -o",
@@ -319,21 +326,37 @@ static int run(struct export *export, struct ts_export_report *ret_report)
 	return r;
 }
 
+static void tell_of_nothing(const struct export *export, const struct ts_export_report *report)
+{
+	const char *window = export->has_from || export->has_to ? " in that window" : "";
+
+	if (!report->n_rows && export->options.weight == TS_EXPORT_CPU)
+		ts_complain("%s: no samples of threads%s; `tsctl record --kernel-events` takes "
+			    "them",
+			    export->source.path, window);
+	else if (!report->n_rows && export->options.weight >= TS_EXPORT_FIRST_OF_HOST)
+		ts_complain("%s: no times of threads%s; `tsctl record --kernel-events` takes "
+			    "them",
+			    export->source.path, window);
+	else if (!report->n_rows)
+		ts_complain("%s: no operation of a GPU%s; `tsctl info` tells what is there",
+			    export->source.path,
+			    *window		    ? window
+			    : export->options.types ? " of that type"
+						    : "");
+	else if (!report->totals[export->options.weight])
+		ts_complain("%s: all weights are 0; another --weight may say more",
+			    export->source.path);
+}
+
 /* The sums are of what is in the trace: what is not, and what has no names, is worth a line. */
 static void tell(const struct export *export, const struct ts_export_report *report)
 {
 	const struct ts_sbt_reader *reader = export->source.reader;
 	char count[TS_OUT_FIGURE_BYTES];
 
-	if (!report->n_rows && formats[export->format].is_sum)
-		ts_complain("%s: no operation of a GPU%s; `tsctl info` tells what is there",
-			    export->source.path,
-			    export->has_from || export->has_to ? " in that window"
-			    : export->options.types	       ? " of that type"
-							       : "");
-	else if (formats[export->format].is_sum && !report->totals[export->options.weight])
-		ts_complain("%s: all weights are 0; another --weight may say more",
-			    export->source.path);
+	if (formats[export->format].is_sum)
+		tell_of_nothing(export, report);
 	if (report->n_without_call)
 		ts_complain("%s operations are under [unknown]: the calls that asked for them are "
 			    "not in the trace",
@@ -385,14 +408,15 @@ const struct ts_command ts_command_export = {
 		"\n"
 		"FORMAT is perfetto (ui.perfetto.dev, trace_processor): all that happened, on a\n"
 		"timeline; json (chrome://tracing, HTA, TensorBoard): less of it, as the PyTorch\n"
-		"profiler writes it; or sums of GPU work by the host stack that launched it:\n"
-		"folded (flamegraph.pl, inferno, speedscope), pprof (pprof, Parca).\n"
+		"profiler writes it; or sums by host stack: folded (flamegraph.pl, inferno,\n"
+		"speedscope), pprof (pprof, Parca).\n"
 		"\n"
 		"  -o, --output FILE    write to FILE (default: standard output)\n"
-		"  -w, --weight WEIGHT  gpu-time (default): nanoseconds of kernels, copies and\n"
-		"                       sets; launches: of kernels; bytes: copied. pprof has\n"
-		"                       them all and shows this one first\n"
-		"      --type T[,T...]  sum only these: kernel, memcpy, memset\n"
+		"  -w, --weight WEIGHT  sum GPU work by the stack that launched it: gpu-time (ns,\n"
+		"                       default), launches, bytes (copied); or threads: cpu,\n"
+		"                       off-cpu (ns), host (both). pprof has all three of a\n"
+		"                       kind, this one first\n"
+		"      --type T[,T...]  sum only these of the GPU: kernel, memcpy, memset\n"
 		"      --from TIME, --to TIME\n"
 		"                       read this part, as with `tsctl view`\n"
 		"      --process        sums: make the process the outermost frame\n"

@@ -379,6 +379,18 @@ static void print_counts(const Ts__Rpc__TraceInfo *info, bool wide)
 	ts_table_print(table, stdout, 2, wide);
 }
 
+static void print_samples(const Ts__Rpc__SampleInfo *samples)
+{
+	char count[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
+
+	if (samples)
+		printf("\n%s sample%s of %" PRIu64 " thread%s, %s on a processor: `tsctl view "
+		       "--stats` names the code.\n",
+		       ts_out_count(count, samples->count), samples->count == 1 ? "" : "s",
+		       samples->threads, samples->threads == 1 ? "" : "s",
+		       ts_out_duration(took, samples->ns));
+}
+
 static void print_aggregates(const char *title, const char *what, size_t n,
 			     Ts__Rpc__Aggregate *const *aggregates, bool bytes, bool wide,
 			     size_t max)
@@ -525,6 +537,7 @@ static void print_info(const Ts__Rpc__TraceInfo *info, bool wide)
 	print_aggregates("Kernels", "KERNEL", info->n_kernels, info->kernels, false, wide,
 			 TOP_KERNELS);
 	print_aggregates("Copies", "KIND", info->n_copies, info->copies, true, wide, SIZE_MAX);
+	print_samples(info->samples);
 	print_devices(info, wide);
 	print_counts(info, wide);
 }

@@ -555,7 +555,7 @@ const struct ts_command ts_command_replay = {
 		"                         on them (--seed S[:DECISIONS], --unordered-blocks)\n"
 		"      --debug            vgpu: stop in kernels; `help` on stdin lists commands\n"
 		"      --mode MODE        full, or dry-run: what would run, and what is missing\n"
-		"      --stream N, --ops A[..B], --from TIME, --to TIME: these operations alone\n"
+		"      --stream N, --ops A[..B] (op_id), --from TIME, --to TIME: these alone\n"
 		"  -n, --limit N          steps of the critical path that are listed; 10\n"
 		"  -s, --session N        a session of the daemon, by number or pid\n"
 		"      --served           have the daemon do it, by a process without rights\n"

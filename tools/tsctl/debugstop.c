@@ -6,6 +6,7 @@
 #include "tools/tsctl/debugstop.h"
 
 #include "tools/tsctl/out.h"
+#include "tools/tsctl/replay.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -219,6 +220,59 @@ static bool is_anywhere(const struct ts_debugstop *stop, const struct ts_ptx_war
 	return false;
 }
 
+static bool is_called(const char *signature, const char *name, bool with_arguments)
+{
+	char *other = ts_replayside_name(signature, with_arguments);
+	bool is_same = other && !strcmp(other, name);
+
+	free(other);
+	return is_same;
+}
+
+/* Counts the functions with this name in C++; *ret_function is the name in PTX of the first one. */
+static size_t find_functions(const struct ts_ptx_warp *warp, struct ts_demangler *demangler,
+			     const char *name, const char **ret_function)
+{
+	struct ts_ptx_place place;
+	size_t n = 0;
+
+	for (size_t f = 0; f < ts_ptx_debug_n_functions(warp); f++) {
+		const char *signature;
+
+		if (!ts_ptx_debug_instruction(warp, f, 0, &place))
+			continue;
+		signature = ts_demangle(demangler, place.function);
+		if (signature == place.function ||
+		    (!is_called(signature, name, true) && !is_called(signature, name, false)))
+			continue;
+		if (!n++)
+			*ret_function = place.function;
+	}
+	return n;
+}
+
+/* A name of C++ becomes that of PTX. False: it is several functions'. */
+static bool resolve(struct ts_debugstop *stop, const struct ts_ptx_warp *warp,
+		    struct ts_demangler *demangler)
+{
+	const char *function = NULL;
+	uint32_t next;
+	size_t n;
+
+	if (stop->line || is_anywhere(stop, warp, &next))
+		return true;
+	n = find_functions(warp, demangler, stop->where, &function);
+	if (n > 1) {
+		printf("error: %zu functions are called ", n);
+		ts_out_text(stdout, stop->where);
+		printf("; template arguments or the name in PTX make it one\n");
+		return false;
+	}
+	if (function && strlen(function) < sizeof(stop->where))
+		memcpy(stop->where, function, strlen(function) + 1);
+	return true;
+}
+
 static bool has_place(const struct ts_debugstop *stop, const struct ts_ptx_warp *warp)
 {
 	uint32_t next;
@@ -242,6 +296,13 @@ static bool has_place(const struct ts_debugstop *stop, const struct ts_ptx_warp 
 
 /* ---- words ---- */
 
+/* "ns::scale": a function. */
+static bool is_qualified(const char *word, const char *colon)
+{
+	return colon > word && colon[-1] == ':' &&
+	       (isalpha((unsigned char)colon[1]) || colon[1] == '_');
+}
+
 static bool parse_place(struct ts_debugstop *stop, const char *word)
 {
 	const char *colon = strrchr(word, ':');
@@ -251,7 +312,7 @@ static bool parse_place(struct ts_debugstop *stop, const char *word)
 		printf("error: break LINE, FILE:LINE or FUNCTION\n");
 		return false;
 	}
-	if (isdigit((unsigned char)*word) || colon) {
+	if (isdigit((unsigned char)*word) || (colon && !is_qualified(word, colon))) {
 		const char *number = colon ? colon + 1 : word;
 		unsigned long line = strtoul(number, &end, 10);
 
@@ -302,7 +363,8 @@ static bool parse_test(struct ts_debugstop_test *test, char **rest, struct ts_pt
 	return true;
 }
 
-bool ts_debugstop_parse(struct ts_debugstop *stop, char *rest, struct ts_ptx_warp *warp)
+bool ts_debugstop_parse(struct ts_debugstop *stop, char *rest, struct ts_ptx_warp *warp,
+			struct ts_demangler *demangler)
 {
 	const char *word = ts_debugstop_word(&rest);
 	bool later = !strcmp(word, "later");
@@ -310,7 +372,8 @@ bool ts_debugstop_parse(struct ts_debugstop *stop, char *rest, struct ts_ptx_war
 	*stop = (struct ts_debugstop){.line = 0};
 	if (later)
 		word = ts_debugstop_word(&rest);
-	if (!parse_place(stop, word) || (!later && !has_place(stop, warp)))
+	if (!parse_place(stop, word) ||
+	    (!later && (!resolve(stop, warp, demangler) || !has_place(stop, warp))))
 		return false;
 	for (word = ts_debugstop_word(&rest); *word; word = ts_debugstop_word(&rest)) {
 		if (strcmp(word, stop->n_tests ? "and" : "if") != 0 ||

@@ -2,6 +2,7 @@
 /* Where the debugger stops: a line of the PTX or of the source, a function; and under which condition. */
 #pragma once
 
+#include "replay/report/names.h"
 #include "replay/vgpu/ptx/debug.h"
 
 #define TS_DEBUGSTOP_TESTS 4u
@@ -25,9 +26,11 @@ char *ts_debugstop_word(char **rest);
 
 /*
  * "[later] LINE|FILE:LINE|FUNCTION [if NAME OP VALUE [and ...]]"; false: what is wrong with it was printed. Without `later` it has to
- * be somewhere in the image that the warp runs, and the registers in a function of it.
+ * be somewhere in the image that the warp runs, and the registers in a function of it; there a function may be named as in C++, with
+ * or without its template arguments.
  */
-bool ts_debugstop_parse(struct ts_debugstop *stop, char *rest, struct ts_ptx_warp *warp);
+bool ts_debugstop_parse(struct ts_debugstop *stop, char *rest, struct ts_ptx_warp *warp,
+			struct ts_demangler *demangler);
 void ts_debugstop_print(const struct ts_debugstop *stop);
 
 /* before: where the warp was when it was asked last; NULL: nowhere. */

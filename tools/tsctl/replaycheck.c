@@ -3,7 +3,6 @@
 #include "replay/report/checkjson.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/replay.h"
-#include "tools/tsctl/texts.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <errno.h>
@@ -49,61 +48,99 @@ int ts_replaycheck_parse(struct ts_replay_asked *asked, const char *text)
 	return 0;
 }
 
-static void print_side(const char *what, const Ts__Rpc__ReplaySide *side)
+static void print_thread(const Ts__Rpc__ReplaySide *side)
 {
-	printf("  %s", what);
-	if (side->access)
-		printf(" %s", !strcmp(side->access, "atomic") ? "atomic access" : side->access);
-	printf(" by operation %" PRIu64 " (%s", side->op_id, side->kind ? side->kind : "?");
-	if (side->name) {
-		printf(" of ");
-		ts_out_text(stdout, side->name);
+	printf("      block (%u,%u,%u), thread (%u,%u,%u), ", side->block[0], side->block[1],
+	       side->block[2], side->thread[0], side->thread[1], side->thread[2]);
+	if (side->source_file) {
+		ts_out_text(stdout, side->source_file);
+		printf(":%u, ", side->source_line);
 	}
-	putchar(')');
+	printf("PTX line %u", side->line);
 	if (side->function) {
-		printf(", block (%u,%u,%u), thread (%u,%u,%u), PTX line %u", side->block[0],
-		       side->block[1], side->block[2], side->thread[0], side->thread[1],
-		       side->thread[2], side->line);
-		if (side->source_file) {
-			printf(", ");
-			ts_out_text(stdout, side->source_file);
-			printf(":%u", side->source_line);
-		}
+		printf(" of ");
+		ts_out_text(stdout, side->function);
 	}
 	putchar('\n');
-	if (side->stack)
-		ts_text_stack(side->stack, 4);
+}
+
+static void print_side(const char *what, bool with_access, const Ts__Rpc__ReplaySide *side)
+{
+	printf("    %s", what);
+	if (with_access && side->access)
+		printf("%s by ", !strcmp(side->access, "atomic") ? "atomic access" : side->access);
+	ts_replayside_print(side);
+	ts_replayside_print_site(side);
+	putchar('\n');
+	if (side->function)
+		print_thread(side);
+}
+
+static void print_memory(const Ts__Rpc__ReplayFinding *finding)
+{
+	uint64_t offset = finding->address - finding->allocation;
+	char figures[2][TS_OUT_FIGURE_BYTES];
+
+	printf("%s byte%s at %s0x%" PRIx64, ts_out_count(figures[0], finding->bytes),
+	       finding->bytes == 1 ? "" : "s",
+	       strcmp(finding->space, "shared") ? "" : "shared memory's ", finding->address);
+	if (!finding->has_allocation)
+		return;
+	ts_out_count(figures[1], finding->allocation_bytes);
+	if (offset < finding->allocation_bytes)
+		printf(", offset %" PRIu64 " of the %s bytes", offset, figures[1]);
+	else
+		printf(", nearest to the %s bytes at 0x%" PRIx64, figures[1], finding->allocation);
+	if (finding->has_allocation_op_id) {
+		printf(" that operation %" PRIu64 " allocated", finding->allocation_op_id);
+	} else if (finding->allocation_name) {
+		printf(" of the variable ");
+		ts_out_text(stdout, finding->allocation_name);
+	} else {
+		printf(" that no captured call allocated, such as a variable of a module");
+	}
+}
+
+static const struct kind {
+	const char *kind, *text, *earlier, *access;
+	bool with_access;
+} kinds[] = {
+	/* The gravest first. */
+	{"unordered", "Nothing orders two operations", "earlier: ", "later: ", true},
+	{"race", "Data race: nothing orders two threads", "one: ", "the other: ", true},
+	{"out-of-bounds", "Access outside of what is allocated", "", "", true},
+	{"stray", "Access to memory that the kernel has no pointer to", "", "", true},
+	{"host-changed", "Host memory changed while it was copied from", "copied by ",
+	 "seen changed for ", false},
+	{"unwritten", "Read of memory that nobody wrote", "", "", true},
+};
+
+static size_t kind_of(const Ts__Rpc__ReplayFinding *finding)
+{
+	size_t i = 0;
+
+	while (i + 1 < TS_ARRAY_LEN(kinds) && strcmp(kinds[i].kind, finding->kind))
+		i++;
+	return i;
+}
+
+const Ts__Rpc__ReplayFinding *ts_replaycheck_gravest(const Ts__Rpc__ReplayResult *result)
+{
+	const Ts__Rpc__ReplayFinding *found = result->findings[0];
+
+	for (size_t i = 1; i < result->n_findings; i++)
+		if (kind_of(result->findings[i]) < kind_of(found))
+			found = result->findings[i];
+	return found;
 }
 
 static void print_finding(const Ts__Rpc__ReplayFinding *finding)
 {
-	static const struct {
-		const char *kind, *text, *first, *second;
-	} texts[] = {
-		{"race", "A data race", "this", "against an earlier"},
-		{"unwritten", "A read of what nobody wrote", "this", ""},
-		{"out-of-bounds", "An access outside of what is allocated", "this", ""},
-		{"stray", "An access to memory that the kernel has no pointer to", "this", ""},
-		{"unordered", "Operations that nothing orders", "this", "against an earlier"},
-		{"host-changed", "Host memory changed while it was copied from",
-		 "seen changed for the", "which was copied from by an earlier"},
-	};
-	size_t i = 0;
+	const struct kind *kind = &kinds[kind_of(finding)];
+	const Ts__Rpc__ReplaySide *earlier = finding->earlier, *access = finding->access;
 
-	while (i + 1 < TS_ARRAY_LEN(texts) && strcmp(texts[i].kind, finding->kind))
-		i++;
-	printf("%s: %" PRIu64 " bytes at %s0x%" PRIx64, texts[i].text, finding->bytes,
-	       strcmp(finding->space, "shared") ? "" : "shared memory's ", finding->address);
-	if (finding->has_allocation) {
-		uint64_t offset = finding->address - finding->allocation;
-
-		if (offset < finding->allocation_bytes)
-			printf(", offset %" PRIu64 " of the %" PRIu64 " bytes at 0x%" PRIx64,
-			       offset, finding->allocation_bytes, finding->allocation);
-		else
-			printf(", nearest to the %" PRIu64 " bytes at 0x%" PRIx64,
-			       finding->allocation_bytes, finding->allocation);
-	}
+	printf("%s: ", kind->text);
+	print_memory(finding);
 	if (finding->kernel) {
 		printf(", in kernel ");
 		ts_out_text(stdout, finding->kernel);
@@ -111,10 +148,15 @@ static void print_finding(const Ts__Rpc__ReplayFinding *finding)
 	if (finding->times > 1)
 		printf(", %" PRIu64 " times", finding->times);
 	putchar('\n');
-	if (finding->access)
-		print_side(texts[i].first, finding->access);
-	if (finding->earlier)
-		print_side(texts[i].second, finding->earlier);
+	if (earlier)
+		print_side(kind->earlier, kind->with_access, earlier);
+	if (access)
+		print_side(kind->access, kind->with_access, access);
+	ts_replayside_print_remedies("to order them:", finding->n_remedies, finding->remedies);
+	if (earlier && (!access || access->op_id != earlier->op_id))
+		ts_replayside_print_stack(earlier, earlier->stack);
+	if (access)
+		ts_replayside_print_stack(access, access->stack);
 }
 
 void ts_replaycheck_print(const Ts__Rpc__ReplayResult *result)
@@ -128,8 +170,10 @@ void ts_replaycheck_print(const Ts__Rpc__ReplayResult *result)
 		printf(": %" PRIu64 " found\n", result->n_findings + result->more_findings);
 	else
 		puts(": nothing found");
-	for (size_t i = 0; i < result->n_findings; i++)
-		print_finding(result->findings[i]);
+	for (size_t kind = 0; kind < TS_ARRAY_LEN(kinds); kind++)
+		for (size_t i = 0; i < result->n_findings; i++)
+			if (kind_of(result->findings[i]) == kind)
+				print_finding(result->findings[i]);
 	if (result->more_findings)
 		printf("%" PRIu64 " more that are not listed.\n", result->more_findings);
 	if (result->unlooked)

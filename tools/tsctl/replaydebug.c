@@ -11,6 +11,8 @@
 #include "tools/tsctl/source.h"
 #include "tools/tsctl/tsctl.h"
 
+#include "replay/report/names.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -35,6 +37,7 @@ struct asked {
 
 struct debugger {
 	const volatile int *cancel;
+	struct ts_demangler *demangler; /* NULL: names stay mangled */
 	const struct ts_row_operation *operation;
 	bool counts, is_left, is_interactive;
 	bool at_begin; /* stops at the kernel's first instruction */
@@ -85,9 +88,9 @@ static void print_line_of(const struct ts_ptx_place *place, uint32_t line, bool 
 	putchar('\n');
 }
 
-static void print_place(const struct ts_ptx_place *place)
+static void print_place(const struct debugger *debugger, const struct ts_ptx_place *place)
 {
-	ts_out_text(stdout, place->function);
+	ts_replayside_print_kernel(ts_demangle(debugger->demangler, place->function));
 	printf(", PTX line %u", place->line);
 	if (place->source_file) {
 		printf(", ");
@@ -111,7 +114,7 @@ static void print_where(const struct debugger *debugger)
 		return;
 	}
 	printf(": ");
-	print_place(&place);
+	print_place(debugger, &place);
 	putchar('\n');
 	print_line_of(&place, place.line, true);
 }
@@ -120,10 +123,11 @@ static void print_where(const struct debugger *debugger)
 
 static void do_help(void)
 {
-	fputs("break LINE | FILE:LINE | FUNCTION   stop there (a line of the PTX, of the source);\n"
+	fputs("break LINE | FILE:LINE | FUNCTION   stop there (a line of the PTX, of the source;\n"
+	      "                                    a name of C++ or of PTX)\n"
 	      "  ... if %REGISTER == VALUE         for threads of which that holds: == != < <= >\n"
 	      "      [and ...]                     >=; also of %tid.x to %ctaid.z\n"
-	      "break later ...                     that is not in this kernel's module\n"
+	      "break later ...                     in another module; by the name in PTX\n"
 	      "breaks; delete N                    stops that there are; without one of them\n"
 	      "continue; step [N]                  to the next stop; N instructions of this warp\n"
 	      "finish                              until this thread's function has returned\n"
@@ -150,7 +154,8 @@ static void do_break(struct debugger *debugger, char *rest)
 		printf("error: there are %u stops, and no more can be\n", MAX_BREAKS);
 		return;
 	}
-	if (ts_debugstop_parse(&debugger->breaks[debugger->n_breaks], rest, debugger->warp))
+	if (ts_debugstop_parse(&debugger->breaks[debugger->n_breaks], rest, debugger->warp,
+			       debugger->demangler))
 		printf("stop %zu\n", ++debugger->n_breaks);
 }
 
@@ -196,7 +201,7 @@ static void do_backtrace(const struct debugger *debugger)
 
 	for (; ts_ptx_debug_place(debugger->warp, debugger->lane, level, &place); level++) {
 		printf("#%u  ", level);
-		print_place(&place);
+		print_place(debugger, &place);
 		putchar('\n');
 	}
 	if (!level)
@@ -216,7 +221,7 @@ static void do_blocks(const struct debugger *debugger)
 }
 
 /* Lanes of a warp that are at one place, and what they wait for. */
-static void print_lanes(struct ts_ptx_warp *warp, uint32_t n_lanes)
+static void print_lanes(const struct debugger *debugger, struct ts_ptx_warp *warp, uint32_t n_lanes)
 {
 	static const char *const states[] = {
 		[TS_PTX_LANE_READY] = "ready",
@@ -242,7 +247,7 @@ static void print_lanes(struct ts_ptx_warp *warp, uint32_t n_lanes)
 		printf("    lanes 0x%08x %s", same, states[state]);
 		if (has) {
 			printf(", ");
-			print_place(&place);
+			print_place(debugger, &place);
 		}
 		putchar('\n');
 	}
@@ -259,7 +264,7 @@ static void do_warps(const struct debugger *debugger)
 		if (!warp)
 			return;
 		printf("%s %u\n", warp == debugger->warp ? "*" : " ", i);
-		print_lanes(warp, block.n_threads - i * LANES);
+		print_lanes(debugger, warp, block.n_threads - i * LANES);
 	}
 }
 
@@ -706,7 +711,8 @@ static void on_begin(void *userdata, const struct ts_ptx_launch *launch)
 	debugger->n_kernels++;
 	debugger->finish_level = 0;
 	printf("operation %" PRIu64 ": kernel ", debugger->operation->op_id);
-	ts_out_text(stdout, ts_ptx_kernel_info(launch->kernel)->name);
+	ts_out_text(stdout,
+		    ts_demangle(debugger->demangler, ts_ptx_kernel_info(launch->kernel)->name));
 	printf(", grid (%u,%u,%u), block (%u,%u,%u)\n", launch->grid[0], launch->grid[1],
 	       launch->grid[2], launch->block[0], launch->block[1], launch->block[2]);
 }
@@ -739,6 +745,7 @@ static int debug_program(const struct ts_replay_asked *asked, const struct ts_ex
 			 int *ret_status)
 {
 	ts_cleanup(ts_freep) struct asked *places = calloc(N_ASKED, sizeof(*places));
+	ts_cleanup(ts_demangler_freep) struct ts_demangler *demangler = NULL;
 	struct debugger debugger = {
 		.cancel = asked->asking.cancel,
 		.asked = places,
@@ -762,6 +769,8 @@ static int debug_program(const struct ts_replay_asked *asked, const struct ts_ex
 
 	if (!places)
 		return -ENOMEM;
+	(void)ts_demangler_new(&demangler);
+	debugger.demangler = demangler;
 	r = ts_exec_run(program, executor, &options, NULL, asked->asking.cancel, &results, report);
 	ts_exec_results_deinit(&results);
 	if (debugger.is_left) {
@@ -771,7 +780,7 @@ static int debug_program(const struct ts_replay_asked *asked, const struct ts_ex
 	if (r)
 		return r;
 	if (report->refused) {
-		printf("operation %" PRIu64 " could not be done: ", report->refused);
+		printf("operation %" PRIu64 " could not be done: ", report->refused_op_id);
 		ts_out_text(stdout, report->text);
 		putchar('\n');
 		*ret_status = ts_finish_output(TS_EXIT_DIFFERS);

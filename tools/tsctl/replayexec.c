@@ -2,7 +2,6 @@
 /* `tsctl replay --on vgpu`, `--on cuda`: what came of doing a capture again, for people. */
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/replay.h"
-#include "tools/tsctl/texts.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
@@ -25,43 +24,60 @@ void ts_replayexec_print_missing(size_t n_unsupported, char *const *unsupported,
 		printf("The capture lacks operations behind its last one.\n");
 }
 
-static void print_difference(const Ts__Rpc__ReplayDifference *found)
+static void print_type(const Ts__Rpc__ReplayDifference *found)
 {
-	if (!strcmp(found->from, "replay"))
-		printf("Replays differ from each other first in ");
-	else if (!strcmp(found->from, "schedule"))
-		printf("In another order it differs first in ");
-	else
-		printf("It differs from the capture first in ");
-	if (found->has_sequence && found->in_memory)
-		printf("the memory at 0x%" PRIx64 " after operation %" PRIu64, found->address,
-		       found->op_id);
-	else if (found->has_sequence)
-		printf("what operation %" PRIu64 " brought from 0x%" PRIx64, found->op_id,
-		       found->address);
-	else
-		printf("the memory at 0x%" PRIx64 " at the end", found->address);
-	if (found->expected)
-		printf(", at offset %" PRIu64 " of %" PRIu64 " bytes: %s, and was %s",
-		       found->offset, found->bytes, found->found, found->expected);
-	printf(".\n");
-	if (found->has_buffer_address)
-		printf("  offset %" PRIu64 " of the %" PRIu64 " bytes at 0x%" PRIx64
-		       ", which operation %" PRIu64 " allocated\n",
-		       found->buffer_offset, found->buffer_bytes, found->buffer_address,
-		       found->buffer_op_id);
-	if (found->stack)
-		ts_text_stack(found->stack, 2);
+	if (found->typed_by && found->element_type) {
+		printf("  type ");
+		ts_out_text(stdout, found->element_type);
+		printf(" and index: parameter %" PRIu32 " of ", found->parameter);
+		ts_replayside_print(found->typed_by);
+		putchar('\n');
+	} else if (found->expected) {
+		printf("  type: not known; no kernel launched before has a parameter of a known type that "
+		       "points there\n");
+	} else {
+		printf("  values: not known; the bytes of the other replay were not kept\n");
+	}
 }
 
-static const char *verdict_of(const Ts__Rpc__ReplayResult *result)
+static void print_bytes(const Ts__Rpc__ReplayDifference *found)
 {
-	if (!strcmp(result->verdict, "same"))
-		return "the same";
-	if (!strcmp(result->verdict, "differs"))
-		return "differs from the capture";
-	return !strcmp(result->verdict, "nondeterministic") ? "the program is nondeterministic"
-							    : "not to the end";
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	printf("  at 0x%" PRIx64, found->address);
+	if (found->has_buffer_address) {
+		printf(", offset %" PRIu64 " of the %s bytes ", found->buffer_offset,
+		       ts_out_count(figure, found->buffer_bytes));
+		if (found->buffer_name) {
+			printf("of the variable ");
+			ts_out_text(stdout, found->buffer_name);
+		} else {
+			printf("that operation %" PRIu64 " allocated", found->buffer_op_id);
+		}
+	}
+	if (found->expected)
+		printf(": %s, was %s (hex, %zu byte%s)", found->found, found->expected,
+		       strlen(found->found) / 2, strlen(found->found) == 2 ? "" : "s");
+	putchar('\n');
+}
+
+static void print_difference(const Ts__Rpc__ReplayDifference *found)
+{
+	printf("First difference from %s:\n", !strcmp(found->from, "replay") ? "the first replay"
+					      : !strcmp(found->from, "schedule") ? "the usual order"
+										 : "the capture");
+	if (found->operation) {
+		printf("  %s ", found->in_memory ? "memory after" : "result of");
+		ts_replayside_print(found->operation);
+		ts_replayside_print_site(found->operation);
+		putchar('\n');
+	} else {
+		printf("  memory at the end\n");
+	}
+	print_bytes(found);
+	print_type(found);
+	if (found->operation)
+		ts_replayside_print_stack(found->operation, found->stack);
 }
 
 static void print_notes(const Ts__Rpc__ReplayResult *result)
@@ -76,19 +92,36 @@ static void print_notes(const Ts__Rpc__ReplayResult *result)
 		       result->more_notes);
 }
 
+static void print_refusal(const Ts__Rpc__ReplayResult *result)
+{
+	const Ts__Rpc__ReplayRefusal *refusal = result->refusal;
+
+	if (refusal->operation) {
+		printf("Stopped at ");
+		ts_replayside_print(refusal->operation);
+		ts_replayside_print_site(refusal->operation);
+	} else {
+		printf("Stopped at operation %" PRIu64 " (%s)", refusal->op_id,
+		       refusal->kind ? refusal->kind : "of an unknown kind");
+	}
+	printf(", which %s: ", result->faulted_as_captured ? "ended the work, as in the capture"
+							   : "could not be done");
+	ts_out_text(stdout, refusal->why);
+	putchar('\n');
+	if (refusal->operation)
+		ts_replayside_print_stack(refusal->operation, refusal->stack);
+}
+
 void ts_replayexec_print(const Ts__Rpc__ReplayResult *result)
 {
 	char figures[6][TS_OUT_FIGURE_BYTES];
 
-	ts_out_text(stdout, result->path);
-	printf(": session %u replayed on ", result->session);
-	ts_out_text(stdout, result->executor);
+	ts_replayverdict_print(result);
 	if (result->device) {
-		printf(" (");
+		printf("  on ");
 		ts_out_text(stdout, result->device);
-		putchar(')');
+		putchar('\n');
 	}
-	printf(": %s\n", verdict_of(result));
 	if (result->interrupted)
 		printf("  interrupted: what follows was found up to then\n");
 	printf("  %s of %s operations done, %s launch%s and %s cop%s among them, in %s\n",
@@ -100,32 +133,26 @@ void ts_replayexec_print(const Ts__Rpc__ReplayResult *result)
 	if (result->has_before)
 		printf("  after %s others, so that all was as it was\n",
 		       ts_out_count(figures[0], result->before));
-	printf("  %s results compared with the capture's",
-	       ts_out_count(figures[0], result->results));
+	printf("  %s result%s compared with the capture's",
+	       ts_out_count(figures[0], result->results), result->results == 1 ? "" : "s");
 	if (result->unchecked)
 		printf(", %s that it does not have", ts_out_count(figures[1], result->unchecked));
 	if (result->replays > 1)
-		printf("; %u replays compared, and %s allocations at their ends", result->replays,
-		       ts_out_count(figures[2], result->allocations));
+		printf("; %u replays compared, and %s allocation%s at their ends", result->replays,
+		       ts_out_count(figures[2], result->allocations),
+		       result->allocations == 1 ? "" : "s");
 	if (result->compared_points)
-		printf(", and memory at %s points before",
-		       ts_out_count(figures[3], result->compared_points));
+		printf(", and memory at %s point%s before",
+		       ts_out_count(figures[3], result->compared_points),
+		       result->compared_points == 1 ? "" : "s");
 	putchar('\n');
 	ts_replaycheck_print(result);
 	ts_replayschedule_print(result);
 	print_notes(result);
 	if (result->difference)
 		print_difference(result->difference);
-	if (result->refusal) {
-		printf("Operation %" PRIu64 " (%s) %s: ", result->refusal->op_id,
-		       result->refusal->kind ? result->refusal->kind : "of an unknown kind",
-		       result->faulted_as_captured ? "ended the work, as in the capture"
-						   : "could not be done");
-		ts_out_text(stdout, result->refusal->why);
-		printf(".\n");
-		if (result->refusal->stack)
-			ts_text_stack(result->refusal->stack, 2);
-	}
+	if (result->refusal)
+		print_refusal(result);
 	ts_replayexec_print_missing(result->n_unsupported, result->unsupported, result->ended,
 				    result->cut);
 }

@@ -68,28 +68,38 @@ int ts_replayschedule_parse(struct ts_replay_asked *asked, const char *text)
 	return -EINVAL;
 }
 
-static void print_operation(const Ts__Rpc__ReplayDecision *decision)
+static void print_decided(const Ts__Rpc__ReplayDecision *decision)
 {
-	printf("operation %" PRIu64 " (%s", decision->op_id,
-	       decision->operation ? decision->operation : "?");
-	if (decision->name) {
-		printf(" of ");
-		ts_out_text(stdout, decision->name);
+	if (decision->done) {
+		ts_replayside_print(decision->done);
+		return;
 	}
-	putchar(')');
+	printf("operation %" PRIu64 " (%s)", decision->op_id,
+	       decision->operation ? decision->operation : "?");
+}
+
+static void print_held(const Ts__Rpc__ReplayDecision *decision)
+{
+	const Ts__Rpc__ReplaySide *first = decision->first_done, *last = decision->last_done;
+
+	if (!first || !last) {
+		printf(" is held back, though nothing comes before it for that");
+		return;
+	}
+	printf(" is done after ");
+	ts_replayside_print(first);
+	if (last->sequence == first->sequence)
+		return;
+	printf(" and others up to ");
+	ts_replayside_print(last);
 }
 
 static void print_decision(const Ts__Rpc__ReplayDecision *decision)
 {
 	printf("  %" PRIu64 ": ", decision->number);
-	print_operation(decision);
-	if (!strcmp(decision->kind, "held") && !decision->has_first_before)
-		printf(" is held back, though nothing comes before it for that");
-	else if (!strcmp(decision->kind, "held") && decision->first_before == decision->last_before)
-		printf(" is done behind operation %" PRIu64, decision->first_before);
-	else if (!strcmp(decision->kind, "held"))
-		printf(" is done behind operations %" PRIu64 " to %" PRIu64, decision->first_before,
-		       decision->last_before);
+	print_decided(decision);
+	if (!strcmp(decision->kind, "held"))
+		print_held(decision);
 	else if (!strcmp(decision->kind, "blocks"))
 		printf(" has its blocks in another order, from block %" PRIu64 " on",
 		       decision->block);
@@ -100,10 +110,21 @@ static void print_decision(const Ts__Rpc__ReplayDecision *decision)
 		       decision->instead_lane);
 	else
 		printf(", block %" PRIu64 ", warp %u goes on at PTX line %u for %u instructions; "
-		       "else it were block %" PRIu64 ", warp %u at line %u",
+		       "usually it is block %" PRIu64 ", warp %u at line %u",
 		       decision->block, decision->warp, decision->line, decision->instructions,
 		       decision->instead_block, decision->instead_warp, decision->instead_line);
 	putchar('\n');
+}
+
+/* The last decision makes the difference. */
+static void print_remedies(const Ts__Rpc__ReplayResult *result)
+{
+	const Ts__Rpc__ReplayDecision *last;
+
+	if (!result->n_decisions || !result->smallest)
+		return;
+	last = result->decisions[result->n_decisions - 1];
+	ts_replayside_print_remedies("to order them:", last->n_remedies, last->remedies);
 }
 
 /* An order that did not end says nothing of the results; where none did, nothing is known of them. */
@@ -143,12 +164,14 @@ void ts_replayschedule_print(const Ts__Rpc__ReplayResult *result)
 	if (!result->has_smallest)
 		return;
 	if (result->smallest)
-		printf("It takes these decisions; without the last one it is as by default");
+		printf("It takes %s; without the last one the result is the usual one",
+		       result->n_decisions == 1 ? "this decision" : "these decisions");
 	else
-		printf("Among these decisions are those that it takes");
+		printf("Some of these decisions make the difference");
 	if (result->seed)
 		printf(" (--schedules 1 --seed %s)", result->seed);
 	printf(":\n");
 	for (size_t i = 0; i < result->n_decisions; i++)
 		print_decision(result->decisions[i]);
+	print_remedies(result);
 }

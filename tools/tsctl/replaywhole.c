@@ -52,7 +52,20 @@ static bool is_side_whole(const Ts__Rpc__ReplaySide *side)
 static bool is_difference_whole(const Ts__Rpc__ReplayDifference *found)
 {
 	return is_there(found->from) && !found->expected == !found->found &&
-	       is_word(found->expected) && is_word(found->found);
+	       is_word(found->expected) && is_word(found->found) &&
+	       is_side_whole(found->operation) && is_side_whole(found->typed_by);
+}
+
+static bool is_decision_whole(const Ts__Rpc__ReplayDecision *decision)
+{
+	return is_there(decision->kind) && is_word(decision->operation) &&
+	       is_side_whole(decision->done) && is_side_whole(decision->first_done) &&
+	       is_side_whole(decision->last_done) && !decision->first_done == !decision->last_done;
+}
+
+static bool is_refusal_whole(const Ts__Rpc__ReplayRefusal *refusal)
+{
+	return refusal->why && is_word(refusal->kind) && is_side_whole(refusal->operation);
 }
 
 static bool is_result_whole(const Ts__Rpc__ReplayResult *result)
@@ -63,15 +76,13 @@ static bool is_result_whole(const Ts__Rpc__ReplayResult *result)
 		    !is_side_whole(result->findings[i]->earlier))
 			return false;
 	for (size_t i = 0; i < result->n_decisions; i++)
-		if (!is_there(result->decisions[i]->kind) ||
-		    !is_word(result->decisions[i]->operation))
+		if (!is_decision_whole(result->decisions[i]))
 			return false;
 	for (size_t i = 0; i < result->n_checked; i++)
 		if (!is_word(result->checked[i]))
 			return false;
 	return result->path && result->executor && is_there(result->verdict) &&
-	       is_word(result->seed) &&
-	       (!result->refusal || (result->refusal->why && is_word(result->refusal->kind))) &&
+	       is_word(result->seed) && (!result->refusal || is_refusal_whole(result->refusal)) &&
 	       (!result->difference || is_difference_whole(result->difference));
 }
 

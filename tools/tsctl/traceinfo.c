@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A whole trace as one message. Totals come from the index and from what the file says of its blocks; rows are read where
- * it says nothing, of losses and of pauses alone.
+ * it says nothing, of losses, pauses and samples alone.
  */
 #include "tools/tsctl/traceinfo.h"
 #include "replay/report/clockjson.h"
@@ -13,6 +13,7 @@
 #include "replay/report/errorsjson.h"
 #include "replay/report/names.h"
 #include "replay/state/doubts.h"
+#include "tools/tsctl/sampleinfo.h"
 #include "tools/tsctl/why.h"
 
 #define MAX_UNSUPPORTED 64u /* names of a session's */
@@ -579,6 +580,8 @@ int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t s
 		return r;
 	r = fill_aggregates(&maker, ret_info, max_kernels);
 	r = r ? r : fill_errors(&maker, ret_info);
+	r = r ? r
+	      : ts_sampleinfo_make(maker.reader, session, pool, &ret_info->samples, &maker.damaged);
 	if (r)
 		return r;
 	*ret_damaged = maker.damaged;

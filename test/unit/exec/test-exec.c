@@ -52,6 +52,11 @@ TS_TEST(a_difference_has_a_place)
 	ts_check_int(report.capture.address, BUFFER + 401);
 	ts_check_int(report.capture.expected[0], 0x10);
 	ts_check_int(report.capture.found_bytes[0], 0);
+	/* The bytes in front of it are the same in both. */
+	ts_check_int(report.capture.n_before, 8);
+	ts_check_int(report.capture.before[7], 8);
+	ts_check_int(report.capture.before[6], 0);
+	ts_check_int(report.capture.before[3], 8);
 	ts_check_int(report.n_checks, 2);
 	ts_sbt_reader_free(reader);
 }

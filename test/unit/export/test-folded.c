@@ -187,10 +187,16 @@ static const char *kind_name(uint32_t kind)
 	return kind == 1 ? "htod" : NULL;
 }
 
+static const char *reason_name(uint32_t reason)
+{
+	return reason == TS_OFF_CPU_FUTEX ? "futex" : NULL;
+}
+
 static char *fold(struct ts_sbt_reader *reader, struct ts_export_options options,
 		  struct ts_export_report *ret_report)
 {
-	static const struct ts_export_names names = {.copy_kind = kind_name};
+	static const struct ts_export_names names = {.copy_kind = kind_name,
+						     .off_cpu_reason = reason_name};
 	char *text = NULL;
 	size_t n;
 	FILE *file = open_memstream(&text, &n);
@@ -421,6 +427,79 @@ TS_TEST(nested_calls)
 	reader = finish(&maker);
 	check_folded(reader, (struct ts_export_options){.weight = TS_EXPORT_GPU_TIME},
 		     "[no stack];clocks differ 2\n");
+	ts_sbt_reader_free(reader);
+}
+
+static void sample(struct maker *maker, uint32_t stack, uint64_t period_ns, uint32_t flags)
+{
+	struct ts_row_sample row = {.start_ns = maker->time_ns += 100,
+				    .period_ns = period_ns,
+				    .thread = maker->thread,
+				    .stack = stack,
+				    .flags = flags};
+
+	add(maker, TS_ROW_SAMPLE, &row);
+}
+
+static void off_cpu(struct maker *maker, uint32_t stack, uint64_t ns, uint32_t reason)
+{
+	struct ts_row_off_cpu row = {.start_ns = maker->time_ns += 100,
+				     .end_ns = maker->time_ns + ns,
+				     .thread = maker->thread,
+				     .stack = stack,
+				     .reason = reason};
+
+	add(maker, TS_ROW_OFF_CPU, &row);
+}
+
+/* The time of threads, on a processor and off it: each row's by itself, and the GPU's work is in none of it. */
+TS_TEST(time_of_threads)
+{
+	struct maker maker = begin();
+	uint32_t stack = add_known(&maker), other = add_stack(&maker, frames, 1, 0);
+	struct ts_export_report report;
+	struct ts_sbt_reader *reader;
+	char *text;
+
+	launch(&maker, stack, "k", 5);
+	sample(&maker, stack, 5, 0);
+	sample(&maker, other, 20, TS_SAMPLE_KERNEL);
+	off_cpu(&maker, stack, 1000, TS_OFF_CPU_FUTEX);
+	sample(&maker, stack, 7, 0);
+	off_cpu(&maker, stack, 100, TS_OFF_CPU_FUTEX);
+	off_cpu(&maker, TS_ID_UNKNOWN, 10, 77);
+	reader = finish(&maker);
+	check_folded(reader, (struct ts_export_options){.weight = TS_EXPORT_CPU},
+		     "0x55;libx.so+0x1301;outer;inlined;leaf() 12\n"
+		     "leaf();[on cpu, in the kernel] 20\n");
+	check_folded(reader, (struct ts_export_options){.weight = TS_EXPORT_OFF_CPU},
+		     "0x55;libx.so+0x1301;outer;inlined;leaf();[off cpu: futex] 1100\n"
+		     "[no stack];[off cpu: reason#77] 10\n");
+	text = fold(reader, (struct ts_export_options){.weight = TS_EXPORT_HOST}, &report);
+	ts_check_str(text, "0x55;libx.so+0x1301;outer;inlined;leaf();[off cpu: futex] 1100\n"
+			   "0x55;libx.so+0x1301;outer;inlined;leaf();[on cpu] 12\n"
+			   "[no stack];[off cpu: reason#77] 10\n"
+			   "leaf();[on cpu, in the kernel] 20\n");
+	free(text);
+	ts_check_int(report.n_rows, 6);
+	ts_check_int(report.n_without_stack, 1);
+	ts_check_int(report.n_without_call, 0);
+	ts_check_int(report.totals[TS_EXPORT_CPU], 32);
+	ts_check_int(report.totals[TS_EXPORT_OFF_CPU], 1110);
+	ts_check_int(report.totals[TS_EXPORT_HOST], 1142);
+	ts_check_int(report.totals[TS_EXPORT_GPU_TIME], 0);
+	check_folded(reader,
+		     (struct ts_export_options){.weight = TS_EXPORT_HOST,
+						.no_leaf = true,
+						.threads = true},
+		     "worker/101;0x55;libx.so+0x1301;outer;inlined;leaf() 1112\n"
+		     "worker/101;[no stack] 10\n"
+		     "worker/101;leaf() 20\n");
+	/* Of a part of the trace. */
+	check_folded(reader,
+		     (struct ts_export_options){.weight = TS_EXPORT_CPU, .from_ns = START_NS + 300},
+		     "0x55;libx.so+0x1301;outer;inlined;leaf() 7\n"
+		     "leaf();[on cpu, in the kernel] 20\n");
 	ts_sbt_reader_free(reader);
 }
 

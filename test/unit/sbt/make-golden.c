@@ -216,6 +216,25 @@ static void make_parts(void)
 	close(second);
 }
 
+/* As many as make a block of another type have a summary. */
+static void make_samples(void)
+{
+	int fd = create("samples.sbt");
+	struct made made = begin(fd);
+
+	begin_session(&made, 1);
+	for (unsigned i = 0; i < 70; i++) {
+		uint8_t row[TS_ROW_MAX_BYTES];
+
+		test_row(ts_row_schema(TS_ROW_SAMPLE), &made.state, 2, &made.now, row);
+		ts_check_int(ts_sbt_session_writer_add_row(made.session, TS_ROW_SAMPLE, row), 0);
+	}
+	ts_check_int(ts_sbt_session_writer_seal(made.session, "where it was", 12), 0);
+	ts_sbt_session_writer_free(made.session);
+	end(&made);
+	dump_and_close(fd, "samples.txt");
+}
+
 TS_TEST(make)
 {
 	dump_and_close(write_trace("every-type.sbt", 2, 2, WANTED), "every-type.txt");
@@ -224,6 +243,7 @@ TS_TEST(make)
 	make_cut();
 	make_appended();
 	make_parts();
+	make_samples();
 }
 
 __attribute__((constructor)) static void take_directory(void)

@@ -106,6 +106,11 @@ TS_TEST(every_type)
 	check_file("every-type", true);
 }
 
+TS_TEST(samples)
+{
+	check_file("samples", true);
+}
+
 /* Times in no order, and ids of what is not there: that is what verify finds. */
 TS_TEST(extremes)
 {

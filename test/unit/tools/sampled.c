@@ -88,6 +88,7 @@ static void begin(struct maker *maker)
 {
 	struct ts_row_session session = {.pid = SAMPLED_TID,
 					 .start_ns = SAMPLED_START_NS,
+					 .uuid = {1},
 					 .program = string(maker, "train.py"),
 					 .ended = TS_SESSION_END_BYE};
 	struct ts_row_thread threads[] = {{.start_ns = SAMPLED_START_NS,

@@ -40,7 +40,7 @@ static void check_place(struct opened *opened, uint32_t stack, const char *want)
 	struct ts_codeplace place;
 
 	ts_check(ts_codeplace_of(opened->resolver, SAMPLED_SESSION, stack, SAMPLED_START_NS + 1,
-				 &place));
+				 NULL, &place));
 	ts_codeplace_text(&place, text);
 	ts_check_str(text, want);
 }
@@ -61,8 +61,9 @@ TS_TEST(a_frame_names_the_stack)
 	check_place(&opened, SAMPLED_NOWHERE, "0x10");
 	/* The shim's frames and the interpreter's are nobody's. */
 	check_place(&opened, SAMPLED_LAUNCH, "step (train.py:7)");
-	ts_check(!ts_codeplace_of(opened.resolver, SAMPLED_SESSION, TS_ID_UNKNOWN, 1, &place));
-	ts_check(!ts_codeplace_of(opened.resolver, SAMPLED_SESSION, 1000, 1, &place));
+	ts_check(
+		!ts_codeplace_of(opened.resolver, SAMPLED_SESSION, TS_ID_UNKNOWN, 1, NULL, &place));
+	ts_check(!ts_codeplace_of(opened.resolver, SAMPLED_SESSION, 1000, 1, NULL, &place));
 	close_sampled(&opened);
 }
 

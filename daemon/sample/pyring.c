@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sampling.c calls it. The layout of a ring buffer map is the kernel's (Documentation/bpf/ringbuf.rst): a page with the consumer's position,
+ * one with the producer's, then the data twice in a row, so that no record is split.
+ */
+#include "daemon/sample/pyring.h"
+
+#include <linux/bpf.h>
+#include <sys/mman.h>
+
+#include "daemon/util/error.h"
+
+#define PENDING_MAX 512u
+/* The program's time of a stack lies that much around perf's of the same sample. */
+#define NEAR_NS UINT64_C(1000000)
+/* A stack whose sample perf lost. */
+#define STALE_NS UINT64_C(1000000000)
+
+struct ts_python_ring {
+	struct ts_bpf_python *config;
+	size_t page;
+	uint64_t *consumer;	  /* ours */
+	const uint64_t *producer; /* the kernel's; then the data */
+	const uint8_t *data;
+	struct ts_bpf_python_stack *pending[PENDING_MAX]; /* in order of time */
+	size_t n_pending;
+	struct ts_bpf_python_stack *found; /* handed out last */
+};
+
+int ts_python_ring_new(int config_fd, int ring_fd, struct ts_python_ring **ret_ring)
+{
+	struct ts_python_ring *ring = calloc(1, sizeof(*ring));
+	void *at;
+
+	if (!ring)
+		return ts_error_origin(-ENOMEM);
+	ring->page = (size_t)sysconf(_SC_PAGESIZE);
+	at = mmap(NULL, ring->page, PROT_READ | PROT_WRITE, MAP_SHARED, config_fd, 0);
+	if (at != MAP_FAILED) {
+		ring->config = at;
+		at = mmap(NULL, ring->page, PROT_READ | PROT_WRITE, MAP_SHARED, ring_fd, 0);
+	}
+	if (at != MAP_FAILED) {
+		ring->consumer = at;
+		at = mmap(NULL, ring->page + 2 * TS_BPF_PYTHON_RING_BYTES, PROT_READ, MAP_SHARED,
+			  ring_fd, (off_t)ring->page);
+	}
+	if (at == MAP_FAILED) {
+		int r = -errno;
+
+		ts_python_ring_free(ring);
+		return ts_error_origin(r);
+	}
+	ring->producer = at;
+	ring->data = (const uint8_t *)at + ring->page;
+	*ret_ring = ring;
+	return 0;
+}
+
+void ts_python_ring_free(struct ts_python_ring *ring)
+{
+	if (!ring)
+		return;
+	for (size_t i = 0; i < ring->n_pending; i++)
+		free(ring->pending[i]);
+	free(ring->found);
+	if (ring->config)
+		munmap(ring->config, ring->page);
+	if (ring->consumer)
+		munmap(ring->consumer, ring->page);
+	if (ring->producer)
+		munmap((void *)(uintptr_t)ring->producer,
+		       ring->page + 2 * TS_BPF_PYTHON_RING_BYTES);
+	free(ring);
+}
+
+void ts_python_ring_configure(struct ts_python_ring *ring, const struct ts_bpf_python *config)
+{
+	struct ts_bpf_python ready = *config;
+
+	ready.ready = 0;
+	*ring->config = ready;
+	/* Pairs with the program's look at it, which x86-64 does not move before. */
+	__atomic_store_n(&ring->config->ready, 1, __ATOMIC_RELEASE);
+}
+
+static void forget(struct ts_python_ring *ring, size_t i)
+{
+	free(ring->pending[i]);
+	memmove(&ring->pending[i], &ring->pending[i + 1],
+		(--ring->n_pending - i) * sizeof(*ring->pending));
+}
+
+static void keep(struct ts_python_ring *ring, const struct ts_bpf_python_stack *stack, size_t n)
+{
+	const size_t n_head = offsetof(struct ts_bpf_python_stack, frames);
+	struct ts_bpf_python_stack *copy;
+
+	if (n < sizeof(*stack) || stack->n > TS_BPF_PYTHON_FRAMES)
+		return;
+	while (ring->n_pending && (ring->n_pending == PENDING_MAX ||
+				   stack->time_ns - ring->pending[0]->time_ns > STALE_NS))
+		forget(ring, 0);
+	/* Of the frames those that are there. */
+	n = n_head + stack->n * sizeof(stack->frames[0]);
+	copy = malloc(n);
+	if (!copy)
+		return;
+	memcpy(copy, stack, n);
+	ring->pending[ring->n_pending++] = copy;
+}
+
+void ts_python_ring_drain(struct ts_python_ring *ring)
+{
+	uint64_t at = *ring->consumer;
+	/* Acquires what the kernel released with its position, and below a record with its length. */
+	uint64_t end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
+
+	while (at < end) {
+		const uint8_t *record = ring->data + (at & (TS_BPF_PYTHON_RING_BYTES - 1));
+		uint32_t length =
+			__atomic_load_n((const uint32_t *)(const void *)record, __ATOMIC_ACQUIRE);
+
+		/* It is being written. */
+		if (length & BPF_RINGBUF_BUSY_BIT)
+			break;
+		if (!(length & BPF_RINGBUF_DISCARD_BIT))
+			keep(ring, (const void *)(record + BPF_RINGBUF_HDR_SZ), length);
+		length &= ~(uint32_t)(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
+		at += (length + BPF_RINGBUF_HDR_SZ + UINT64_C(7)) & ~UINT64_C(7);
+		__atomic_store_n(ring->consumer, at, __ATOMIC_RELEASE);
+	}
+}
+
+const struct ts_bpf_python_stack *ts_python_ring_find(struct ts_python_ring *ring, uint32_t tid,
+						      uint64_t time_ns)
+{
+	for (size_t i = 0; i < ring->n_pending; i++) {
+		struct ts_bpf_python_stack *stack = ring->pending[i];
+
+		if (stack->tid != tid || stack->time_ns + NEAR_NS < time_ns ||
+		    stack->time_ns > time_ns + NEAR_NS)
+			continue;
+		free(ring->found);
+		ring->found = stack;
+		memmove(&ring->pending[i], &ring->pending[i + 1],
+			(--ring->n_pending - i) * sizeof(*ring->pending));
+		return stack;
+	}
+	return NULL;
+}
