@@ -66,8 +66,10 @@ static int parse_one(const char *text, size_t n_text, struct ts_kernel_wish *wis
 		known = true;
 		wish->programs |= 1u << i;
 		wish->counted = counted ? wish->counted | 1u << i : wish->counted & ~(1u << i);
-		wish->threshold_ns[i] =
-			i == TS_BPF_STACKS && !colon ? STACKS_THRESHOLD_NS : threshold_ns;
+		/* Of samples it is the period, which nobody means who asks for all. */
+		wish->threshold_ns[i] = i == TS_BPF_STACKS && !colon ? STACKS_THRESHOLD_NS
+					: i == TS_BPF_SAMPLES && all ? 0
+								     : threshold_ns;
 	}
 	if (wish->programs & 1u << TS_BPF_STACKS)
 		wish->programs |= 1u << TS_BPF_SCHED;

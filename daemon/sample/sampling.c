@@ -251,12 +251,14 @@ static int read_arguments(struct sampling *sampling, int argc, char **argv)
 	return numbers[4] ? 0 : -EINVAL;
 }
 
+#define E_RIGHTS 1 /* the user's rights cannot be had */
+
 static int begin(struct sampling *sampling)
 {
 	const struct ts_sampler_process *process = &sampling->process;
 	struct rlimit files;
 	uint64_t ticks;
-	int r = take_rights(process);
+	int r = take_rights(process) ? E_RIGHTS : 0;
 
 	sampling->options.program_fd = -1;
 
