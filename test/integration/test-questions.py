@@ -127,6 +127,17 @@ class WhoLaunched(harness.Case):
         self.assertEqual(site['count'], stats['kernels'][0]['count'])
         self.assertRegex(harness.tsctl('view', '--stats', path).out, r'LAUNCHED BY +NAME\n.* launch \(gpu-driver\.c:\d+\) < gpu_saxpy \(gpu-driver\.c:\d+\) < main \(saxpy\.c:\d+\) +saxpy')
 
+    def test_a_stub_launched_nothing(self):
+        """nvcc makes a function for the host of each kernel, with the kernel's name: it is not who launched."""
+        result, path = self.record([harness.app('pipeline', 'runtime'), '1'], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        (stats,) = lines('view', '--json', '--stats', path)
+        sites = {sums['name']: sums['launched_by'][0] for sums in stats['kernels']}
+        self.assertEqual(set(sites), {'scale', 'saxpy'})
+        for name, site in sites.items():
+            self.assertRegex(site['frame'], r'^gpu_%s \(gpu-runtime\.cu:\d+\)$' % name)
+            self.assertRegex(' < '.join(site['callers']), r'^slot_submit \(pipeline\.c:\d+\) < main \(pipeline\.c:\d+\)$')
+
 
 # Takes a memory that is there, four times, and one that is not, twice.
 HUNGRY = harness.DRIVER_PROGRAM + '''

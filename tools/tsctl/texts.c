@@ -5,6 +5,7 @@
 #include "tools/tsctl/texts.h"
 
 #include "proto/abi/base.h"
+#include "replay/report/frames.h"
 #include "replay/report/stackjson.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/table.h"
@@ -22,7 +23,9 @@ static void print_frame(const Ts__Rpc__Stack *stack, size_t frame, unsigned int 
 	for (size_t i = 0; i < stack->n_symbols; i++) {
 		const Ts__Rpc__StackSymbol *symbol = stack->symbols[i];
 
-		if (symbol->frame != frame || !symbol->function)
+		/* Templates of a vendor's header are inlined into the program's own functions. */
+		if (symbol->frame != frame || !symbol->function ||
+		    ts_frame_is_hidden(NULL, symbol->function, false))
 			continue;
 		printf("%*s", (int)indent, "");
 		ts_out_text(stdout, symbol->function);
