@@ -61,6 +61,8 @@ JSON = {
     'capture': ('replay --mode dry-run --on vgpu FILE', 'replay --on vgpu --schedules 2 FILE'),
     'race': ('replay --on vgpu --check FILE',),
 }
+# Sentences and stacks that are not broken: a terminal wraps them.
+LONG = ('export', 'gaps', 'diff', 'replay --on vgpu')
 
 
 def commands(trace, asked):
@@ -146,8 +148,19 @@ class Golden(harness.Case):
             difference = list(difflib.unified_diff(readable(expected), readable(text), 'golden/' + name, 'printed', lineterm=''))
             self.fail('it reads otherwise (--update accepts it):\n' + '\n'.join(difference[:MAX_LINES]))
 
+    def check_fit(self, text, columns):
+        """Lines end within the terminal, and not with a blank; but for those of LONG, and what goes to standard error."""
+        long = False
+        for line in text.splitlines():
+            if line.startswith('$ tsctl '):
+                long = line[len('$ tsctl '):].startswith(LONG)
+            self.assertEqual(line, line.rstrip())
+            if not long and not line.startswith(('$ tsctl ', 'tsctl ')):
+                self.assertLessEqual(len(line), columns, line)
+
     def at_width(self, trace, columns):
         text = transcript(commands(trace, COMMANDS), lambda argv: on_terminal(argv, columns, self.folder))
+        self.check_fit(text, columns)
         self.compare('%s-%d.txt' % (trace, columns), text)
 
     def as_json(self, trace):

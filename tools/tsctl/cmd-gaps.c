@@ -195,7 +195,7 @@ static void print_streams(const Ts__Rpc__GapsReport *report)
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
 
-	if (!report->n_streams || ts_table_new("rrrrrrrrl", &table))
+	if (!report->n_streams || ts_table_new("rrrRrrrrl", &table))
 		return;
 	putchar('\n');
 	for (size_t i = 0; i < TS_ARRAY_LEN(cells); i++)
@@ -221,7 +221,7 @@ static void print_streams(const Ts__Rpc__GapsReport *report)
 		else
 			ts_table_add(table, "");
 	}
-	ts_table_print(table, stdout, 2, true);
+	ts_table_print(table, stdout, 2, false);
 }
 
 static void print_gap(const struct asked *asked, uint64_t origin_ns, const Ts__Rpc__Gap *gap)

@@ -384,8 +384,8 @@ static void print_samples(const Ts__Rpc__SampleInfo *samples)
 	char count[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
 
 	if (samples)
-		printf("\n%s sample%s of %" PRIu64 " thread%s, %s on a processor: `tsctl view "
-		       "--stats` names the code.\n",
+		printf("\n%s sample%s of %" PRIu64 " thread%s, %s on a processor: see `tsctl view "
+		       "--stats`.\n",
 		       ts_out_count(count, samples->count), samples->count == 1 ? "" : "s",
 		       samples->threads, samples->threads == 1 ? "" : "s",
 		       ts_out_duration(took, samples->ns));
