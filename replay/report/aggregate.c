@@ -14,7 +14,7 @@
 
 /* Who launched it, and how often. */
 struct site {
-	char *frame;
+	char *frame, *callers[TS_LAUNCH_SITE_CALLERS];
 	uint64_t count;
 };
 
@@ -50,6 +50,13 @@ int ts_aggregates_new(bool durations, struct ts_aggregates **ret_aggregates)
 	return 0;
 }
 
+static void site_deinit(struct site *site)
+{
+	for (size_t i = 0; i < TS_LAUNCH_SITE_CALLERS; i++)
+		free(site->callers[i]);
+	free(site->frame);
+}
+
 void ts_aggregates_free(struct ts_aggregates *aggregates)
 {
 	if (!aggregates)
@@ -58,7 +65,7 @@ void ts_aggregates_free(struct ts_aggregates *aggregates)
 		struct aggregate *slot = &aggregates->slots[i];
 
 		for (size_t j = 0; j < slot->n_sites; j++)
-			free(slot->sites[j].frame);
+			site_deinit(&slot->sites[j]);
 		free(slot->sites);
 		ts_durations_deinit(&slot->durations);
 		free(slot->name);
@@ -132,12 +139,44 @@ static int add(struct ts_aggregates *aggregates, const char *name, const struct 
 	return 0;
 }
 
-static int add_site(struct aggregate *aggregate, const char *frame)
+static int compare_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+static bool is_site(const struct site *a, const struct ts_launch_site *b)
+{
+	if (strcmp(a->frame, b->frame) != 0)
+		return false;
+	for (size_t i = 0; i < TS_LAUNCH_SITE_CALLERS; i++)
+		if (compare_text(a->callers[i], b->callers[i]))
+			return false;
+	return true;
+}
+
+static int copy_site(struct site *site, const struct ts_launch_site *from)
+{
+	bool is_whole;
+
+	*site = (struct site){.frame = strdup(from->frame), .count = 1};
+	is_whole = site->frame != NULL;
+	for (size_t i = 0; i < TS_LAUNCH_SITE_CALLERS && from->callers[i]; i++) {
+		site->callers[i] = strdup(from->callers[i]);
+		is_whole = is_whole && site->callers[i];
+	}
+	if (is_whole)
+		return 0;
+	site_deinit(site);
+	return -ENOMEM;
+}
+
+static int add_site(struct aggregate *aggregate, const struct ts_launch_site *site)
 {
 	struct site *grown;
+	int r;
 
 	for (size_t i = 0; i < aggregate->n_sites; i++) {
-		if (strcmp(aggregate->sites[i].frame, frame))
+		if (!is_site(&aggregate->sites[i], site))
 			continue;
 		aggregate->sites[i].count++;
 		return 0;
@@ -148,15 +187,14 @@ static int add_site(struct aggregate *aggregate, const char *frame)
 	if (!grown)
 		return -ENOMEM;
 	aggregate->sites = grown;
-	grown[aggregate->n_sites] = (struct site){strdup(frame), 1};
-	if (!grown[aggregate->n_sites].frame)
-		return -ENOMEM;
-	aggregate->n_sites++;
-	return 0;
+	r = copy_site(&grown[aggregate->n_sites], site);
+	aggregate->n_sites += !r;
+	return r;
 }
 
-int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *name, const char *site,
-			       uint64_t duration_ns, uint64_t bytes)
+int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *name,
+			       const struct ts_launch_site *site, uint64_t duration_ns,
+			       uint64_t bytes)
 {
 	struct aggregate one = {.count = 1,
 				.total_ns = duration_ns,
@@ -236,7 +274,12 @@ static int compare_sites(const void *a, const void *b)
 
 	if (x->count != y->count)
 		return x->count < y->count ? 1 : -1;
-	return strcmp(x->frame, y->frame);
+	if (strcmp(x->frame, y->frame) != 0)
+		return strcmp(x->frame, y->frame);
+	for (size_t i = 0; i < TS_LAUNCH_SITE_CALLERS; i++)
+		if (compare_text(x->callers[i], y->callers[i]))
+			return compare_text(x->callers[i], y->callers[i]);
+	return 0;
 }
 
 static void set_sites(const struct aggregate *aggregate, struct ts_pool *pool,
@@ -255,6 +298,12 @@ static void set_sites(const struct aggregate *aggregate, struct ts_pool *pool,
 		ts__rpc__launch_site__init(site);
 		site->frame = ts_pool_copy(pool, aggregate->sites[i].frame);
 		TS_RPC_SET(site, count, aggregate->sites[i].count);
+		site->callers = ts_pool_alloc(pool, TS_LAUNCH_SITE_CALLERS, sizeof(char *));
+		for (; site->n_callers < TS_LAUNCH_SITE_CALLERS &&
+		       aggregate->sites[i].callers[site->n_callers];
+		     site->n_callers++)
+			site->callers[site->n_callers] =
+				ts_pool_copy(pool, aggregate->sites[i].callers[site->n_callers]);
 		message->launched_by[message->n_launched_by++] = site;
 	}
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/launchsite.h"
 #include "replay/report/pool.h"
 #include "replay/report/resolve.h"
 
@@ -21,9 +22,10 @@ void ts_aggregates_freep(struct ts_aggregates **aggregates);
 /* `name` is copied. -ENOMEM. */
 int ts_aggregates_add(struct ts_aggregates *aggregates, const char *name, uint64_t duration_ns,
 		      uint64_t bytes);
-/* The same, with the frame that launched it; `site` is copied, NULL: not known. */
-int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *name, const char *site,
-			       uint64_t duration_ns, uint64_t bytes);
+/* The same, with who launched it; `site` is copied, NULL: not known. */
+int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *name,
+			       const struct ts_launch_site *site, uint64_t duration_ns,
+			       uint64_t bytes);
 /* The rows of a total; `name` NULL: what the resolver calls them. */
 int ts_aggregates_add_total(struct ts_aggregates *aggregates, struct ts_resolver *resolver,
 			    const struct ts_sbt_total *total, const char *name);

@@ -125,6 +125,87 @@ bool ts_codeplace_of(struct ts_resolver *resolver, uint32_t session, uint32_t id
 	return true;
 }
 
+struct chain {
+	const char *kernel;
+	struct ts_codeplace first; /* as ts_codeplace_of() chooses it */
+	struct ts_codeplace *places;
+	size_t n, max;
+	bool is_reached; /* the first one */
+};
+
+/* The stub of the kernel, or a template of a vendor's header. */
+static bool is_passed_over(const struct chain *chain, const char *function)
+{
+	return function && ((chain->kernel && !strcmp(function, chain->kernel)) ||
+			    ts_frame_is_hidden(NULL, function, false));
+}
+
+static void add_place(struct chain *chain, const struct ts_codeplace *place, bool is_python)
+{
+	const struct ts_codeplace *first = &chain->first;
+
+	chain->is_reached =
+		chain->is_reached || (place->function == first->function &&
+				      place->line == first->line && place->offset == first->offset);
+	if (chain->is_reached && chain->n < chain->max &&
+	    (is_python || !is_passed_over(chain, place->function)))
+		chain->places[chain->n++] = *place;
+}
+
+/* Functions that are inlined there called each other. */
+static void add_native(struct chain *chain, struct ts_resolver *resolver, uint32_t session,
+		       uint64_t time_ns, uint64_t address, uint32_t i)
+{
+	const struct ts_row_symbol *symbols;
+	struct ts_codeplace place;
+	size_t n, n_named = 0;
+	const char *function = native_place(resolver, session, time_ns, address, i, &place);
+
+	if (ts_frame_is_hidden(place.module, function, false))
+		return;
+	symbols = ts_resolver_symbols(resolver, session, time_ns, address, i, &n);
+	for (size_t s = 0; s < n; s++) {
+		place.function = ts_resolver_string(resolver, symbols[s].function);
+		if (!place.function)
+			continue;
+		place.function_bytes = (int)strlen(place.function);
+		place.file = ts_resolver_string(resolver, symbols[s].file);
+		place.line = symbols[s].line;
+		add_place(chain, &place, false);
+		n_named++;
+	}
+	if (!n_named)
+		add_place(chain, &place, false);
+}
+
+size_t ts_codeplace_chain(struct ts_resolver *resolver, uint32_t session, uint32_t id,
+			  uint64_t time_ns, const char *kernel, struct ts_codeplace *ret_places,
+			  size_t max)
+{
+	struct chain chain = {.kernel = kernel, .places = ret_places, .max = max};
+	struct ts_codeplace place;
+	struct ts_sbt_stack stack;
+	bool is_python = false;
+
+	if (!max || !ts_codeplace_of(resolver, session, id, time_ns, kernel, &chain.first) ||
+	    ts_sbt_reader_stack(ts_resolver_reader(resolver), session, id, &stack))
+		return 0;
+	for (uint32_t i = 0; i < stack.n_frames; i++)
+		is_python = is_python || TS_FRAME_KIND(stack.frames[i]) == TS_FRAME_PYTHON;
+	for (uint32_t i = 0; i < stack.n_frames; i++) {
+		if (TS_FRAME_KIND(stack.frames[i]) == TS_FRAME_PYTHON) {
+			python_place(resolver, stack.frames[i], &place);
+			add_place(&chain, &place, true);
+		} else if (!is_python) {
+			add_native(&chain, resolver, session, time_ns,
+				   TS_FRAME_VALUE(stack.frames[i]), i);
+		}
+	}
+	if (!chain.n)
+		chain.places[chain.n++] = chain.first;
+	return chain.n;
+}
+
 void ts_codeplace_text(const struct ts_codeplace *place, char ret_text[TS_CODEPLACE_BYTES])
 {
 	if (place->function && place->file)

@@ -25,6 +25,14 @@ struct ts_codeplace {
 bool ts_codeplace_of(struct ts_resolver *resolver, uint32_t session, uint32_t stack,
 		     uint64_t time_ns, const char *kernel, struct ts_codeplace *ret_place);
 
+/*
+ * The same frame, and behind it those that called it, outwards, hidden ones left out: at most `max`. Inlined functions count as
+ * frames, but for the stub and templates of a vendor's header. Of a Python program only Python frames. Returns how many; 0: there is no such stack.
+ */
+size_t ts_codeplace_chain(struct ts_resolver *resolver, uint32_t session, uint32_t stack,
+			  uint64_t time_ns, const char *kernel, struct ts_codeplace *ret_places,
+			  size_t max);
+
 #define TS_CODEPLACE_BYTES 2304
 /* "function (file:line)", or "library+0x12" where the trace has no symbols. Files by their last part. */
 void ts_codeplace_text(const struct ts_codeplace *place, char ret_text[TS_CODEPLACE_BYTES]);

@@ -10,7 +10,7 @@
 
 struct site {
 	uint32_t session, stack; /* stack 0: a free slot */
-	const char *text;
+	struct ts_launch_site *site;
 };
 
 struct ts_launch_sites {
@@ -82,29 +82,52 @@ static bool grow(struct ts_launch_sites *sites)
 	return true;
 }
 
-const char *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session, uint32_t id,
-			       uint64_t time_ns)
+static const char *place_text(struct ts_pool *pool, const struct ts_codeplace *place)
 {
 	char text[TS_CODEPLACE_BYTES];
-	struct ts_codeplace place;
+
+	ts_codeplace_text(place, text);
+	return ts_pool_copy(pool, text);
+}
+
+static const struct ts_launch_site *find_site(struct ts_launch_sites *sites, uint32_t session,
+					      uint32_t id, uint64_t time_ns, const char *kernel)
+{
+	struct ts_codeplace places[1 + TS_LAUNCH_SITE_CALLERS];
 	struct site *slot;
+	size_t n;
 
 	if (!id || (2 * sites->n >= sites->n_slots && !grow(sites)))
 		return NULL;
 	slot = find(sites->slots, sites->n_slots, session, id);
 	if (slot->stack)
-		return slot->text;
+		return slot->site;
 	*slot = (struct site){session, id, NULL};
 	sites->n++;
-	if (ts_codeplace_of(sites->resolver, session, id, time_ns, NULL, &place)) {
-		ts_codeplace_text(&place, text);
-		slot->text = ts_pool_copy(&sites->texts, text);
-	}
-	return slot->text;
+	n = ts_codeplace_chain(sites->resolver, session, id, time_ns, kernel, places,
+			       TS_ARRAY_LEN(places));
+	if (!n)
+		return NULL;
+	slot->site = ts_pool_alloc(&sites->texts, 1, sizeof(*slot->site));
+	slot->site->frame = place_text(&sites->texts, &places[0]);
+	for (size_t i = 1; i < n; i++)
+		slot->site->callers[i - 1] = place_text(&sites->texts, &places[i]);
+	return slot->site;
 }
 
-const char *ts_launch_sites_of(struct ts_launch_sites *sites, const struct ts_sbt_row *row)
+const struct ts_launch_site *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session,
+						uint32_t id, uint64_t time_ns)
 {
-	return ts_launch_sites_at(sites, row->session, ts_resolver_stack(sites->resolver, row),
-				  ts_row_start_ns(row->any));
+	return find_site(sites, session, id, time_ns, NULL);
+}
+
+/* A stack launches one kernel. */
+const struct ts_launch_site *ts_launch_sites_of(struct ts_launch_sites *sites,
+						const struct ts_sbt_row *row)
+{
+	return find_site(sites, row->session, ts_resolver_stack(sites->resolver, row),
+			 ts_row_start_ns(row->any),
+			 row->type == TS_ROW_KERNEL
+				 ? ts_resolver_kernel_name(sites->resolver, row->kernel->name)
+				 : NULL);
 }

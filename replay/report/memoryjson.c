@@ -50,7 +50,8 @@ static void make_holders(struct ts_resolver *resolver, struct ts_pool *pool,
 	*ret_messages = messages;
 }
 
-#define MAX_SITES 100u /* that are told */
+#define MAX_SITES   100u /* that are told */
+#define MAX_DEVICES 64u	 /* whose memory is summed up */
 
 /* Equal ones next to each other. */
 static int compare_holders(const void *a, const void *b)
@@ -84,6 +85,18 @@ static int compare_sites(const void *a, const void *b)
 	return x->count < y->count ? 1 : x->count > y->count ? -1 : 0;
 }
 
+static void set_frames(struct ts_pool *pool, const struct ts_launch_site *from,
+		       Ts__Rpc__MemorySite *site)
+{
+	if (!from)
+		return;
+	site->frame = ts_pool_copy(pool, from->frame);
+	site->callers = ts_pool_alloc(pool, TS_LAUNCH_SITE_CALLERS, sizeof(char *));
+	for (; site->n_callers < TS_LAUNCH_SITE_CALLERS && from->callers[site->n_callers];
+	     site->n_callers++)
+		site->callers[site->n_callers] = ts_pool_copy(pool, from->callers[site->n_callers]);
+}
+
 static void make_sites(struct ts_launch_sites *frames, struct ts_pool *pool,
 		       const struct ts_memory_holders *holders, size_t *ret_n,
 		       Ts__Rpc__MemorySite ***ret_messages)
@@ -107,9 +120,10 @@ static void make_sites(struct ts_launch_sites *frames, struct ts_pool *pool,
 		TS_RPC_SET(site, count, next - i);
 		TS_RPC_SET(site, bytes, holder->row.bytes);
 		TS_RPC_SET(site, total_bytes, (next - i) * holder->row.bytes);
-		site->frame =
-			ts_pool_copy(pool, ts_launch_sites_at(frames, holder->session,
-							      holder->stack, holder->call_ns));
+		set_frames(pool,
+			   ts_launch_sites_at(frames, holder->session, holder->stack,
+					      holder->call_ns),
+			   site);
 		site->kind = kind_name(pool, holder->row.memory_kind);
 		if (holder->row.device != TS_NO_DEVICE)
 			TS_RPC_SET(site, device, holder->row.device);
@@ -178,6 +192,43 @@ static void make_points(struct ts_pool *pool, const struct ts_memory *memory,
 	}
 }
 
+static bool is_used(const Ts__Rpc__MemoryReport *report, const struct ts_sbt_device *device)
+{
+	for (size_t i = 0; i < report->n_groups; i++)
+		if (report->groups[i]->has_device &&
+		    report->groups[i]->device == device->row.device &&
+		    report->groups[i]->session == device->session && report->groups[i]->peak_bytes)
+			return true;
+	return false;
+}
+
+/* Processes that share a device name it each. */
+static void set_capacity(struct ts_sbt_reader *reader, Ts__Rpc__MemoryReport *report)
+{
+	const struct ts_sbt_device *used[MAX_DEVICES];
+	size_t n_devices = ts_sbt_reader_n_devices(reader), n = 0;
+	uint64_t bytes = 0;
+
+	if (n_devices > MAX_DEVICES)
+		return;
+	for (size_t i = 0; i < n_devices; i++) {
+		const struct ts_sbt_device *device = ts_sbt_reader_device_at(reader, i);
+		size_t same = 0;
+
+		while (same < n &&
+		       memcmp(used[same]->row.uuid, device->row.uuid, sizeof(device->row.uuid)))
+			same++;
+		if (same < n || !is_used(report, device))
+			continue;
+		if (!device->row.memory_bytes ||
+		    __builtin_add_overflow(bytes, device->row.memory_bytes, &bytes))
+			return;
+		used[n++] = device;
+	}
+	if (n)
+		TS_RPC_SET(report, capacity_bytes, bytes);
+}
+
 void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 			const struct ts_memory *memory, size_t max, bool stacks,
 			Ts__Rpc__MemoryReport *report)
@@ -197,6 +248,7 @@ void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 	make_points(pool, memory, report);
 	TS_RPC_SET(report, unknown_frees, memory->n_unknown_frees);
 	TS_RPC_SET(report, lost_frees, memory->n_lost_frees);
+	set_capacity(ts_resolver_reader(resolver), report);
 }
 
 static Ts__Rpc__MemoryAlive *make_alive(struct ts_resolver *resolver, struct ts_pool *pool,

@@ -16,6 +16,7 @@
 #include "replay/report/rowsums.h"
 #include "replay/report/rowwalk.h"
 #include "replay/report/statejson.h"
+#include "replay/report/statenear.h"
 #include "replay/report/timelinejson.h"
 
 #include <inttypes.h>
@@ -136,6 +137,9 @@ static int run_state(struct query *query, const Ts__Rpc__Query__State *asked)
 	note_damage(query, state->is_damaged);
 	query->end.has_bad_checkpoints = state->is_checkpoint_bad;
 	ts_statejson_make(query->resolver, state, asked->stacks, &pool, &report);
+	r = ts_statenear_add(query->resolver, query->session, &pool, &report);
+	if (r)
+		return r;
 	return give(query, TS__RPC__ANSWER__BODY_STATE, &report.base);
 }
 

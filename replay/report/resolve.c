@@ -493,7 +493,7 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 		return or_number(ts_name_memcpy_kind(row->memcpy_->copy_kind), "kind",
 				 row->memcpy_->copy_kind, buffer);
 	case TS_ROW_MEMSET:
-		return numbered("value", row->memset_->value, buffer);
+		return numbered("memset to", row->memset_->value, buffer);
 	case TS_ROW_SYNC:
 		return or_number(ts_name_sync_type(row->sync->sync_type), "sync",
 				 row->sync->sync_type, buffer);

@@ -51,10 +51,11 @@ static uint64_t bytes_of(const struct ts_sbt_row *row)
 static int add_sample(struct ts_row_sums *sums, struct ts_launch_sites *sites,
 		      const struct ts_sbt_row *row)
 {
-	const char *place = ts_launch_sites_of(sites, row);
+	const struct ts_launch_site *site = ts_launch_sites_of(sites, row);
 
-	return ts_aggregates_add_launched(sums->of[TS_SUM_ON_CPU], place ? place : "unknown place",
-					  NULL, row->sample->period_ns, 0);
+	return ts_aggregates_add_launched(sums->of[TS_SUM_ON_CPU],
+					  site ? site->frame : "unknown place", NULL,
+					  row->sample->period_ns, 0);
 }
 
 static int add_row(struct ts_row_sums *sums, struct ts_resolver *resolver,

@@ -127,7 +127,7 @@ class Graph(harness.Case):
         self.assertEqual(set(only), {'step', 'summary'})
         text = harness.tsctl('graph', '--critical-path', '--limit', '3', path)
         self.assertEqual((text.status, text.err), (0, ''), text)
-        self.assertEqual(len(text.out.split('Longest steps\n')[1].splitlines()), 3)
+        self.assertEqual(len(text.out.split('Longest steps\n')[1].splitlines()), 1 + 3)
         dot = harness.tsctl('graph', path).out
         self.assertTrue(dot.startswith('digraph trace {\n') and dot.endswith('}\n'))
         whole = self.graph(path)

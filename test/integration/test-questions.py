@@ -3,9 +3,12 @@
 """What users ask first: each test is one question, and the command that answers it."""
 import json
 import os
+import re
+import subprocess
 import sys
 
 import harness
+import kernel
 
 
 def lines(*argv):
@@ -85,6 +88,25 @@ class OneNumber(harness.Case):
         self.assertEqual(some['api'], [])
 
 
+    def test_between_two_operations(self):
+        """At an instant at which nothing runs, `state` names the operation before it and the one after it."""
+        device = [row for row in self.rows if row['type'] in harness.DEVICE_TYPES]
+        ends = sorted((row['end_ns'], row['op_id']) for row in device)
+        tried = 0
+        for row in device:
+            before = [end for end in ends if end[0] < row['start_ns']]
+            if not before or any(other['start_ns'] < row['start_ns'] <= other['end_ns'] for other in device):
+                continue
+            (report,) = lines('state', '--json', '--at', '@%d' % ((before[-1][0] + row['start_ns']) // 2), self.path)
+            self.assertEqual((report['before']['op_id'], report['before']['end_ns']), (before[-1][1], before[-1][0]))
+            self.assertEqual((report['after']['op_id'], report['after']['start_ns']), (row['op_id'], row['start_ns']))
+            tried += 1
+        self.assertGreater(tried, 10)
+        (report,) = lines('state', '--json', '--at', '@%d' % device[0]['start_ns'], self.path)
+        self.assertNotIn('before', report)
+        self.assertNotIn('after', report)
+
+
 class WhoLaunched(harness.Case):
     """The stack of the launch, with file and line, without frames that are nobody's."""
 
@@ -103,7 +125,18 @@ class WhoLaunched(harness.Case):
         site = stats['kernels'][0]['launched_by'][0]
         self.assertRegex(site['frame'], r'^launch \(gpu-driver\.c:\d+\)$')
         self.assertEqual(site['count'], stats['kernels'][0]['count'])
-        self.assertRegex(harness.tsctl('view', '--stats', path).out, r'LAUNCHED BY +NAME\n.* launch \(gpu-driver\.c:\d+\) +saxpy')
+        self.assertRegex(harness.tsctl('view', '--stats', path).out, r'LAUNCHED BY +NAME\n.* launch \(gpu-driver\.c:\d+\) < gpu_saxpy \(gpu-driver\.c:\d+\) < main \(saxpy\.c:\d+\) +saxpy')
+
+    def test_a_stub_launched_nothing(self):
+        """nvcc makes a function for the host of each kernel, with the kernel's name: it is not who launched."""
+        result, path = self.record([harness.app('pipeline', 'runtime'), '1'], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        (stats,) = lines('view', '--json', '--stats', path)
+        sites = {sums['name']: sums['launched_by'][0] for sums in stats['kernels']}
+        self.assertEqual(set(sites), {'scale', 'saxpy'})
+        for name, site in sites.items():
+            self.assertRegex(site['frame'], r'^gpu_%s \(gpu-runtime\.cu:\d+\)$' % name)
+            self.assertRegex(' < '.join(site['callers']), r'^slot_submit \(pipeline\.c:\d+\) < main \(pipeline\.c:\d+\)$')
 
 
 # Takes a memory that is there, four times, and one that is not, twice.
@@ -136,7 +169,7 @@ class WhatFailed(harness.Case):
                              ('cuMemAlloc_v2', 'CUDA_ERROR_OUT_OF_MEMORY', 2, 60 << 30, 2))
             text = harness.tsctl(command, path).out
             self.assertIn('Errors: 2 calls failed\n', text)
-            self.assertRegex(text, r'cuMemAlloc_v2 = CUDA_ERROR_OUT_OF_MEMORY, 60\.00 GiB asked for, at [0-9.]+ s, op \d+, thread \d+, 2 times\n'
+            self.assertRegex(text, r'cuMemAlloc_v2 = CUDA_ERROR_OUT_OF_MEMORY, 60\.00 GiB asked for\n +at [0-9.]+ s, op \d+, thread \d+, 2 times\n'
                                    r' +take \([^)]*hungry\.py:\d+\)\n +train \([^)]*hungry\.py:\d+\)\n +<module> ')
         self.assertEqual([row['op_id'] for row in lines('view', '--json', '--errors', path)], [error['op_id'], error['op_id'] + 1])
         report = json.loads(harness.tsctl('memory', '--json', path).out)
@@ -144,6 +177,9 @@ class WhatFailed(harness.Case):
         # Who held the rest.
         (site,) = report['peak_sites']
         self.assertEqual((site['count'], site['bytes'], report['never_freed_sites']), (4, 30 << 30, [site]))
+        (device,) = json.loads(harness.tsctl('info', '--json', path).out)['devices']
+        self.assertEqual(report['capacity_bytes'], device['memory_bytes'])
+        self.assertRegex(site['callers'][0], r'^<module> \(hungry\.py:\d+\)$')
         self.assertRegex(site['frame'], r'^take \(hungry\.py:\d+\)$')
         self.assertRegex(harness.tsctl('memory', path).out, r'Never freed, .*\n +BYTES .*\n +120\.0 GiB +4 x 30\.00 GiB +device 0 +take \(hungry\.py:\d+\)')
 
@@ -162,6 +198,62 @@ class WhatFailed(harness.Case):
         self.assertEqual(result.status, 0, result)
         for command in ('info', 'analyze', 'memory'):
             self.assertNotIn('failed', harness.tsctl(command, path).out)
+
+
+# Keeps its CPU busy between launches.
+BUSY = harness.DRIVER_PROGRAM + '''
+import os, time
+os.sched_setaffinity(0, {0})
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+for _ in range(40):
+    end = time.thread_time() + 0.01
+    while time.thread_time() < end:
+        pass
+    assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))
+'''
+
+
+NEIGHBOUR = '''
+import os, time
+with open('/proc/self/comm', 'w') as comm:
+    comm.write('neighbour')
+os.sched_setaffinity(0, {0})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+print('ready', flush=True)
+while True:
+    end = time.monotonic() + 0.004
+    while time.monotonic() < end:
+        pass
+    time.sleep(0.004)
+'''
+
+
+class IsItANeighbour(harness.Case):
+    """A process that has the CPU while a thread that is late to launch could run."""
+
+    def test_gaps_names_it(self):
+        if 'sched' not in kernel.available()[0]:
+            self.skipTest('no kernel events here')
+        program = self.path('busy.py')
+        with open(program, 'w', encoding='utf-8') as stream:
+            stream.write(BUSY)
+        # A real-time thread has the CPU whenever it wants it, whatever else runs.
+        with subprocess.Popen([sys.executable, '-c', NEIGHBOUR], stdout=subprocess.PIPE, text=True) as neighbour:
+            try:
+                if neighbour.stdout.readline() != 'ready\n':
+                    self.skipTest('no real-time threads here')
+                result, path = self.record([sys.executable, program], '--vgpu', '-q', '--kernel-events=sched')
+            finally:
+                neighbour.kill()
+        self.assertEqual(result.status, 0, result)
+        report = json.loads(harness.tsctl('gaps', '--json', path).out)
+        text = harness.tsctl('gaps', path).out
+        had_ns = sum(part['ns'] for part in report['parts'] if part.get('reason') == 'preempted' and part.get('waker') == 'neighbour')
+        self.assertGreater(had_ns, report['gaps_ns'] // 20)
+        found = re.search(r'\nOther processes had the CPU for .* of that, ([0-9.]+) %\n(?: +[0-9.]+ [mu]?s  .*\n)*? +([0-9.]+) (m?)s  neighbour\n', text)
+        self.assertTrue(found, text)
+        self.assertGreaterEqual(float(found.group(1)) + 0.1, 100 * had_ns / report['gaps_ns'])
+        self.assertAlmostEqual(float(found.group(2)) * (1e6 if found.group(3) else 1e9), had_ns, delta=had_ns // 100)
 
 
 class SmallThings(harness.Case):

@@ -8,6 +8,7 @@
 #include "replay/report/doubtsjson.h"
 #include "replay/report/errorsjson.h"
 #include "replay/report/hostcode.h"
+#include "replay/report/rowsums.h"
 #include "replay/report/stackjson.h"
 #include "replay/report/timelinejson.h"
 #include "replay/state/analysis.h"
@@ -15,6 +16,7 @@
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
 #include "tools/tsctl/tsctl.h"
@@ -46,6 +48,7 @@ struct teller {
 	const struct ts_timeline *timeline;
 	const struct ts_analysis *analysis;
 	const struct ts_occupancies *occupancies;
+	const Ts__Rpc__TraceStats *launched; /* kernels, with who launched them */
 	struct ts_pool *pool;
 	size_t next;	  /* of the occupancies: both lists go by time */
 	bool is_modelled; /* of ts_clocks_are_modelled() */
@@ -245,6 +248,22 @@ static Ts__Rpc__Occupancy *find_occupancy(struct teller *teller, uint32_t name)
 	return NULL;
 }
 
+static void add_launchers(const struct teller *teller, Ts__Rpc__AnalysisKernel *kernel)
+{
+	const Ts__Rpc__TraceStats *stats = teller->launched;
+
+	for (size_t i = 0; i < stats->n_kernels; i++) {
+		const Ts__Rpc__Aggregate *sum = stats->kernels[i];
+
+		if (strcmp(sum->name, kernel->name) != 0)
+			continue;
+		kernel->n_launched_by = sum->n_launched_by;
+		kernel->launched_by = sum->launched_by;
+		TS_RPC_SET(kernel, launch_sites, sum->launch_sites);
+		return;
+	}
+}
+
 static void add_kernels(struct teller *teller, Ts__Rpc__AnalysisReport *report)
 {
 	const struct ts_analysis *analysis = teller->analysis;
@@ -265,6 +284,7 @@ static void add_kernels(struct teller *teller, Ts__Rpc__AnalysisReport *report)
 		TS_RPC_SET(kernel, count, group->sum.count);
 		TS_RPC_SET(kernel, ns, group->sum.ns);
 		kernel->occupancy = find_occupancy(teller, group->stack);
+		add_launchers(teller, kernel);
 		report->kernels[report->n_kernels++] = kernel;
 	}
 }
@@ -310,14 +330,15 @@ static void print_devices(const Ts__Rpc__AnalysisReport *report)
 
 	for (size_t i = 0; i < report->n_devices; i++) {
 		const Ts__Rpc__TimelineDevice *device = report->devices[i];
+		char name[32] = "GPU, unknown which";
 
 		if (device->has_device)
-			printf("GPU %" PRIu32, device->device);
-		else
-			printf("GPU, unknown which");
-		printf(": busy %.1f %% (compute %.1f %%, copies %.1f %%, both %.1f %%), idle",
-		       percent(device->busy_ns, all_ns), percent(device->compute_ns, all_ns),
+			snprintf(name, sizeof(name), "GPU %" PRIu32, device->device);
+		printf("%s: busy %.1f %% (compute %.1f %%, copies %.1f %%, both at once %.1f %%)\n",
+		       name, percent(device->busy_ns, all_ns), percent(device->compute_ns, all_ns),
 		       percent(device->copy_ns, all_ns), percent(device->overlap_ns, all_ns));
+		printf("%*s  idle %.1f %%", (int)strlen(name), "",
+		       percent(device->idle_ns, all_ns));
 		for (size_t j = 0; j < device->n_idle; j++)
 			printf("%s %s %.1f %%", j ? "," : ":", device->idle[j]->cause,
 			       percent(device->idle[j]->ns, all_ns));
@@ -325,26 +346,53 @@ static void print_devices(const Ts__Rpc__AnalysisReport *report)
 	}
 }
 
+static void add_occupancy(struct ts_table *table, const Ts__Rpc__Occupancy *occupancy)
+{
+	if (!occupancy) {
+		for (int cell = 0; cell < 3; cell++)
+			ts_table_add(table, "");
+		return;
+	}
+	if (occupancy->share < 0.001)
+		ts_table_add(table, "< 0.1 %");
+	else
+		ts_table_addf(table, "<= %.1f %%", 100 * occupancy->share);
+	ts_table_add(table, occupancy->limit);
+	ts_table_addf(table, "%.3g", occupancy->waves);
+}
+
 static void print_kernels(const Ts__Rpc__AnalysisReport *report)
 {
-	char total[TS_OUT_FIGURE_BYTES], mean[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+	static const char *const headings[] = {"SHARE",	    "TOTAL",	  "COUNT", "MEAN",
+					       "OCCUPANCY", "LIMITED BY", "WAVES", "KERNEL"};
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	char figure[TS_OUT_FIGURE_BYTES];
 
-	if (report->n_kernels)
-		printf("\nKernels\n");
+	if (!report->n_kernels || ts_table_new("rrrRrLRl", &table))
+		return;
+	for (size_t i = 0; i < TS_ARRAY_LEN(headings); i++)
+		ts_table_add(table, headings[i]);
 	for (size_t i = 0; i < report->n_kernels; i++) {
 		const Ts__Rpc__AnalysisKernel *kernel = report->kernels[i];
+		const char *launchers =
+			ts_text_launchers(&pool, kernel->n_launched_by, kernel->launched_by,
+					  kernel->launch_sites);
 
-		printf("  %10s %5.1f %%  %10s times %10s  ", ts_out_duration(total, kernel->ns),
-		       percent(kernel->ns, report->kernels_ns), ts_out_count(count, kernel->count),
-		       ts_out_duration(mean, kernel->count ? kernel->ns / kernel->count : 0));
-		ts_out_text_cut(stdout, kernel->name, 60);
-		putchar('\n');
-		if (kernel->occupancy)
-			printf("             fills %.1f %% of the GPU's warps at most (%s), %.3g "
-			       "waves of blocks\n",
-			       100 * kernel->occupancy->share, kernel->occupancy->limit,
-			       kernel->occupancy->waves);
+		ts_table_addf(table, "%.1f %%", percent(kernel->ns, report->kernels_ns));
+		ts_table_add(table, ts_out_duration(figure, kernel->ns));
+		ts_table_add(table, ts_out_count(figure, kernel->count));
+		ts_table_add(table,
+			     ts_out_duration(figure,
+					     kernel->count ? kernel->ns / kernel->count : 0));
+		add_occupancy(table, kernel->occupancy);
+		ts_table_add(table, kernel->name);
+		if (*launchers)
+			ts_table_note(table, ts_pool_printf(&pool, "by %s", launchers));
 	}
+	printf("\n%sKernels%s that took the most time\n", ts_term_style(stdout, TS_STYLE_BOLD),
+	       ts_term_style(stdout, TS_STYLE_PLAIN));
+	ts_table_print(table, stdout, 2, false);
 }
 
 static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFinding *finding,
@@ -357,9 +405,10 @@ static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFind
 		{"legacy_stream", "operations that waited by the default stream's rule"},
 		{"serialised_streams", "streams that never worked at once"},
 	};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	char count[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES];
 
-	printf("\n%sUp to %.0f %%%s: %s ", ts_term_style(stdout, TS_STYLE_BOLD),
+	printf("\n%sUp to %.0f %% of the time%s: %s ", ts_term_style(stdout, TS_STYLE_BOLD),
 	       percent(finding->gain_ns, all_ns), ts_term_style(stdout, TS_STYLE_PLAIN),
 	       ts_out_count(count, finding->count));
 	for (size_t i = 0; i < TS_ARRAY_LEN(texts); i++)
@@ -368,13 +417,14 @@ static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFind
 	printf(": %s", ts_out_duration(took, finding->ns));
 	if (finding->bytes)
 		printf(", %s", ts_out_bytes(bytes, finding->bytes));
-	printf("\n  %s.\n", finding->advice);
+	printf("\n");
+	ts_text_paragraph(stdout, ts_pool_printf(&pool, "%s.", finding->advice), 2);
 	for (size_t i = 0; i < finding->n_examples; i++) {
 		const Ts__Rpc__AnalysisExample *example = finding->examples[i];
 
-		printf("  %10s times %10s%s\n", ts_out_count(count, example->count),
-		       ts_out_duration(took, example->ns),
-		       example->stack ? ", from" : ", of no known stack");
+		printf("  %s time%s, %s%s\n", ts_out_count(count, example->count),
+		       example->count == 1 ? "" : "s", ts_out_duration(took, example->ns),
+		       example->stack ? ", from" : ", from no recorded stack");
 		if (asked->stacks && example->stack)
 			ts_text_stack(example->stack, 6);
 	}
@@ -446,7 +496,8 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	print_host_code(report);
 	if (!strcmp(report->verdict, "model_clock"))
 		ts_text_model_clock(stdout);
-	ts_text_errors(report->n_errors, report->errors, report->failed_calls, report->start_ns);
+	ts_text_errors(report->n_errors, report->errors, report->failed_calls,
+		       ts_sbt_reader_origin_ns(source->reader));
 	print_findings(asked, report);
 	putchar('\n');
 	print_devices(report);
@@ -461,9 +512,22 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
+static int read_launched(struct ts_resolver *resolver, const struct ts_source *source,
+			 struct ts_pool *pool, Ts__Rpc__TraceStats *ret_stats)
+{
+	ts_cleanup(ts_row_sums_deinit) struct ts_row_sums sums = {0};
+	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_KERNEL),
+						      .session = source->session};
+	int r = ts_row_sums_read(&sums, resolver, &options, NULL, ts_no_memory, NULL, NULL);
+
+	if (!r)
+		ts_row_sums_message(&sums, pool, 0, ret_stats);
+	return r;
+}
+
 static int tell(const struct asked *asked, struct ts_source *source)
 {
-	struct ts_resolver_options names = {.session = source->session};
+	struct ts_resolver_options names = {.session = source->session, .launchers = true};
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
 	ts_cleanup(ts_timeline_freep) struct ts_timeline *timeline = NULL;
 	ts_cleanup(ts_analysis_freep) struct ts_analysis *analysis = NULL;
@@ -472,6 +536,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	struct ts_timeline_options options = {.session = source->session, .n_parts = 1};
 	struct teller teller = {.asked = asked, .pool = &pool};
 	Ts__Rpc__ClockBounds *clocks = NULL;
+	Ts__Rpc__TraceStats launched;
 	Ts__Rpc__AnalysisReport report;
 	bool damaged = false;
 	int status, r = ts_resolver_new(source->reader, &names, &resolver);
@@ -483,6 +548,8 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	if (!r)
 		r = ts_occupancies_read(source->reader, source->session, 0, 0, &occupancies);
 	if (!r)
+		r = read_launched(resolver, source, &pool, &launched);
+	if (!r)
 		r = ts_clockjson_make(source->reader, source->session, &pool, &clocks);
 	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
@@ -493,6 +560,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	teller.is_modelled = ts_clocks_are_modelled(source->reader, source->session);
 	teller.analysis = analysis;
 	teller.occupancies = occupancies;
+	teller.launched = &launched;
 	make_report(&teller, &report);
 	report.clocks = clocks;
 	if (!strcmp(report.verdict, "host_bound"))
@@ -560,20 +628,20 @@ static int run_analyze(int argc, char **argv)
 
 const struct ts_command ts_command_analyze = {
 	.name = "analyze",
-	.summary = "tell where the time went and what to do about it",
+	.summary = "find where the time went and what to do about it",
 	.help = "usage: tsctl analyze [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Tells whether kernels, copies, launches or the host took the time; the kernels\n"
-		"that took the most; and what is worth changing: waits for nothing, tiny copies,\n"
-		"copies of pageable memory, streams that hold each other up, with the stacks that\n"
-		"they come from. What can gain the most comes first. Where the host is late and\n"
-		"the trace has samples, the functions that it ran meanwhile are named.\n"
+		"Prints whether kernels, copies, launches or the host took the time; what is\n"
+		"worth changing: waits for nothing, tiny copies, copies of pageable memory,\n"
+		"streams that hold each other up, with their stacks, the largest possible gain\n"
+		"first; and the kernels that took the most time, with who launches them. If the\n"
+		"host is late and the trace has samples, the functions that it ran are named.\n"
 		"\n"
-		"  -n, --limit N     kernels, and stacks of each finding; 5 unless told\n"
-		"      --all         findings of less than 1 % of the time, too\n"
-		"      --no-stacks   without the stacks\n"
-		"  -s, --session N   a session of the daemon, by number or pid\n"
-		"      --json        one JSON object\n"
+		"  -n, --limit N     kernels, and stacks of each finding (default: 5)\n"
+		"      --all         print findings of less than 1 % of the time, too\n"
+		"      --no-stacks   print no stacks\n"
+		"  -s, --session N   read a session of the daemon: its number or pid\n"
+		"      --json        print one JSON object\n"
 		"\n"
 		"example: tsctl analyze run.sbt\n",
 	.run = run_analyze,

@@ -186,24 +186,23 @@ static int run_cut(int argc, char **argv)
 
 const struct ts_command ts_command_cut = {
 	.name = "cut",
-	.summary = "make a trace of a part of one",
+	.summary = "write a part of a trace as a trace",
 	.help = "usage: tsctl cut [--from TIME] [--to TIME] -o OUT FILE | --session N\n"
 		"       tsctl cut --range NAME -o OUT FILE\n"
 		"\n"
-		"Writes what touches a window of FILE to OUT, a trace as any other, with the\n"
-		"times that it had. An operation is kept whole: where its call or what it did on\n"
-		"a device touches the window, the other half comes along, wherever it lies. So do\n"
-		"the rows that tell what was there when the window begins: contexts, streams,\n"
-		"modules, allocations that were live, ranges that were open, and clock snapshots\n"
+		"Writes the rows that touch a window of FILE to OUT, with the times that they\n"
+		"had. An operation is kept whole: its call comes with its device rows, wherever\n"
+		"they lie. So do the rows that say what was there at the window's start:\n"
+		"contexts, streams, modules, live allocations, open ranges, and clock snapshots\n"
 		"around it. Stacks, threads, modules and symbols are those that rows refer to.\n"
-		"What was captured to be replayed is left out.\n"
-		"Exits 0, 1 where FILE is damaged (OUT has what could be read), or 2.\n"
+		"What was captured for replay is left out.\n"
+		"Exits 0, 1 if FILE is damaged (OUT has what could be read), or 2.\n"
 		"\n"
 		"      --from TIME, --to TIME\n"
 		"                    from the trace's start: 1500 (ns), 12.5ms; @NS of the clock\n"
 		"      --range NAME  the first range of the application's (NVTX) of that name\n"
-		"  -o, --output OUT  the new trace; never one that is there already\n"
-		"  -s, --session N   a session of the daemon, by number or pid\n"
+		"  -o, --output OUT  the new trace; an existing file is refused\n"
+		"  -s, --session N   read a session of the daemon: its number or pid\n"
 		"\n"
 		"example: tsctl cut --from 2s --to 2.5s -o step.sbt run.sbt\n",
 	.run = run_cut,

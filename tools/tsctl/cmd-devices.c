@@ -9,6 +9,7 @@
 #include "tools/tsctl/kernel.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/seccomp.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <stdio.h>
@@ -176,11 +177,11 @@ const struct ts_command ts_command_devices = {
 	.help = "usage: tsctl devices [--json]\n"
 		"\n"
 		"Lists the GPUs that programs started here would see, the driver and the CUPTI\n"
-		"that would trace them, whether another tool holds them, and the shapes that the\n"
-		"virtual GPU can take; which events of the kernel can be recorded; and whether a\n"
-		"seccomp filter is in force, with the system calls that TraceSmith makes then.\n"
+		"that would trace them, another tool that holds them, the shapes that the virtual\n"
+		"GPU can take, the kernel events that can be recorded, and a seccomp filter in\n"
+		"force, with the system calls that TraceSmith makes then.\n"
 		"\n"
-		"  --json  one JSON object\n"
+		"  --json  print one JSON object\n"
 		"\n"
 		"example: tsctl devices\n",
 	.run = run_devices,

@@ -11,6 +11,7 @@
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
 #include "tools/tsctl/tsctl.h"

@@ -141,19 +141,18 @@ static int run_dump(int argc, char **argv)
 
 const struct ts_command ts_command_dump = {
 	.name = "dump",
-	.summary = "keep what a recording has by now, as a file of its own",
+	.summary = "write what a recording has by now as a trace",
 	.help = "usage: tsctl dump [--last TIME] -o OUT SESSION | FILE\n"
 		"\n"
-		"Writes what a recording has so far to OUT, a trace as any other, and lets it go\n"
-		"on. Meant for `tsctl record --keep-last`, which forgets what is older. SESSION\n"
-		"is a session's number or pid (`tsctl sessions`), FILE the recording's newest\n"
-		"file: the finished ones before it (FILE with a number) belong to it. Exits 0, 1\n"
-		"where a file is damaged (OUT has what could be read), or 2. What was captured\n"
-		"to be replayed is left out.\n"
+		"Writes what a recording has so far to OUT; the recording goes on. Meant for\n"
+		"`tsctl record --keep-last`, which deletes what is older. SESSION is a session's\n"
+		"number or pid (`tsctl sessions`), FILE the recording's newest file: the finished\n"
+		"ones before it (FILE with a number) belong to it. What was captured for replay\n"
+		"is left out. Exits 0, 1 if a file is damaged (OUT has what could be read), or 2.\n"
 		"\n"
-		"      --last TIME   what touches the last TIME, like 10s, as `tsctl cut` has it\n"
-		"  -o, --output OUT  the new trace; never one that is there already\n"
-		"  -s, --session N   a session of the daemon, by number or pid\n"
+		"      --last TIME   only what touches the last TIME, like 10s; see `tsctl cut`\n"
+		"  -o, --output OUT  the new trace; an existing file is refused\n"
+		"  -s, --session N   read a session of the daemon: its number or pid\n"
 		"\n"
 		"example: tsctl dump --last 10s -o slow.sbt 4711\n",
 	.run = run_dump,

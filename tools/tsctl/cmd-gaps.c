@@ -7,8 +7,10 @@
 #include "replay/report/stackjson.h"
 #include "replay/state/clocks.h"
 #include "tools/tsctl/jsonout.h"
+#include "tools/tsctl/neighbours.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
 #include "tools/tsctl/times.h"
@@ -193,7 +195,7 @@ static void print_streams(const Ts__Rpc__GapsReport *report)
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
 
-	if (!report->n_streams || ts_table_new("rrrrrrrrl", &table))
+	if (!report->n_streams || ts_table_new("rrrRrrrrl", &table))
 		return;
 	putchar('\n');
 	for (size_t i = 0; i < TS_ARRAY_LEN(cells); i++)
@@ -219,7 +221,7 @@ static void print_streams(const Ts__Rpc__GapsReport *report)
 		else
 			ts_table_add(table, "");
 	}
-	ts_table_print(table, stdout, 2, true);
+	ts_table_print(table, stdout, 2, false);
 }
 
 static void print_gap(const struct asked *asked, uint64_t origin_ns, const Ts__Rpc__Gap *gap)
@@ -258,6 +260,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	       ts_out_count(gaps, report->gaps), ts_out_duration(least_ns, report->least_ns),
 	       ts_out_duration(gaps_ns, report->gaps_ns));
 	print_streams(report);
+	ts_neighbours_print(source->reader, report);
 	if (report->n_parts) {
 		printf("\n%sAll together%s\n", ts_term_style(stdout, TS_STYLE_BOLD),
 		       ts_term_style(stdout, TS_STYLE_PLAIN));

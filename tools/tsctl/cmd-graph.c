@@ -11,6 +11,7 @@
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/outfile.h"
 #include "tools/tsctl/source.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
 #include "tools/tsctl/times.h"
@@ -20,7 +21,6 @@
 
 #define DEFAULT_LISTED 20u
 #define MAX_LISTED     1000000u
-#define NAME_COLUMNS   60u
 
 enum format {
 	FORMAT_UNSET,
@@ -44,6 +44,7 @@ struct teller {
 	struct ts_resolver *resolver;
 	const struct ts_graph *graph;
 	uint64_t origin_ns; /* which the reader has to look for */
+	const char *path;
 	FILE *file;
 };
 
@@ -208,19 +209,22 @@ static int compare_steps(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static const char *part_text(uint32_t part)
+/* The parts of the path, the largest first. */
+static size_t sort_parts(const struct ts_graph *graph, uint32_t sorted[TS_GRAPH_PARTS])
 {
-	static const char *const texts[TS_GRAPH_PARTS] = {
-		[TS_GRAPH_UNKNOWN] = "not recorded",
-		[TS_GRAPH_COMPUTE] = "kernels and sets ran",
-		[TS_GRAPH_COPY] = "copies ran",
-		[TS_GRAPH_LATENCY] = "from a call to the start of what it launched",
-		[TS_GRAPH_WAIT] = "from the end of what was waited for to the start",
-		[TS_GRAPH_IN_CALL] = "the host was in a call, not waiting",
-		[TS_GRAPH_HOST_GAP] = "the host was between two calls",
-	};
+	size_t n = 0;
 
-	return texts[part];
+	for (uint32_t part = TS_GRAPH_PARTS; part--;) {
+		size_t at = n;
+
+		if (!graph->parts_ns[part])
+			continue;
+		for (; at && graph->parts_ns[sorted[at - 1]] < graph->parts_ns[part]; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = part;
+		n++;
+	}
+	return n;
 }
 
 static void tell_parts(struct teller *teller)
@@ -229,60 +233,78 @@ static void tell_parts(struct teller *teller)
 	uint64_t all_ns = graph->to_ns - graph->from_ns;
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+	uint32_t sorted[TS_GRAPH_PARTS];
+	size_t n = sort_parts(graph, sorted);
 
-	fprintf(teller->file, "critical path: %s in %s steps", ts_out_duration(figure, all_ns),
+	ts_out_text(teller->file, teller->path);
+	fprintf(teller->file, ": critical path of %s in %s steps", ts_out_duration(figure, all_ns),
 		ts_out_count(count, graph->n_path));
-	fprintf(teller->file, ", of %s nodes", ts_out_count(count, graph->n_nodes));
-	fprintf(teller->file, " and %s edges\n", ts_out_count(count, graph->n_edges));
-	for (uint32_t part = TS_GRAPH_PARTS; part--;)
-		if (graph->parts_ns[part])
-			fprintf(teller->file, "  %10s %5.1f %%  %s\n",
-				ts_out_duration(figure, graph->parts_ns[part]),
-				all_ns ? 100.0 * (double)graph->parts_ns[part] / (double)all_ns : 0,
-				part_text(part));
+	fprintf(teller->file, " (%s nodes,", ts_out_count(count, graph->n_nodes));
+	fprintf(teller->file, " %s edges)\n", ts_out_count(count, graph->n_edges));
+	for (size_t i = 0; i < n; i++) {
+		const char *part = ts_graph_part_name(sorted[i]);
+		uint64_t ns = graph->parts_ns[sorted[i]];
+
+		fprintf(teller->file, "  %10s %5.1f %%  %-7s  %s\n", ts_out_duration(figure, ns),
+			all_ns ? 100.0 * (double)ns / (double)all_ns : 0, ts_text_part(part),
+			ts_text_part_sum(part));
+	}
 	if (graph->n_unsure)
 		fprintf(teller->file,
-			"Of %s operations not all that they waited for is known: a step through one "
-			"may be another's.\n",
-			ts_out_count(count, graph->n_unsure));
+			"%s operation%s waited for more than is known: a step may belong to another "
+			"one.\n",
+			ts_out_count(count, graph->n_unsure), graph->n_unsure == 1 ? "" : "s");
 	if (graph->is_modelled)
 		ts_text_model_clock(teller->file);
 	ts_text_doubts(teller->file, "", ts_doubtsjson_make(&pool, &graph->doubts));
 }
 
+static void add_step(struct teller *teller, struct ts_table *table,
+		     const struct ts_graph_step *step)
+{
+	const struct ts_graph_node *node = &teller->graph->nodes[step->node];
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	const char *name = ts_graphjson_name(teller->resolver, &pool, node);
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	ts_table_add(table, ts_out_seconds(figure, from_origin(teller, step->from_ns)));
+	ts_table_add(table, ts_out_duration(figure, step->to_ns - step->from_ns));
+	ts_table_add(table, ts_text_part(ts_graph_part_name(step->part)));
+	ts_table_addf(table, "%" PRIu64, node->op_id);
+	if (node->kind == TS_GRAPH_OP)
+		ts_table_addf(table, "%" PRIu32, node->stream);
+	else
+		ts_table_add(table, "");
+	ts_table_addf(table, "%s%s",
+		      step->part == TS_GRAPH_HOST_GAP || step->part == TS_GRAPH_WAIT ? "before "
+										     : "",
+		      name ? name : "");
+}
+
 static int tell_text(struct teller *teller)
 {
+	static const char *const headings[] = {"TIME (s)", "TOOK", "STEP", "OP", "STREAM", "NAME"};
 	const struct ts_graph *graph = teller->graph;
 	size_t n =
 		graph->n_path < teller->asked->limit ? graph->n_path : (size_t)teller->asked->limit;
 	ts_cleanup(ts_freep) const struct ts_graph_step **steps =
 		calloc(graph->n_path + 1, sizeof(*steps));
-	char start[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 
-	if (!steps)
+	if (!steps || ts_table_new("rrlrrl", &table))
 		return -ENOMEM;
 	tell_parts(teller);
 	for (size_t i = 0; i < graph->n_path; i++)
 		steps[i] = &graph->path[i];
 	qsort(steps, graph->n_path, sizeof(*steps), compare_steps);
-	if (n)
-		fprintf(teller->file, "\nLongest steps\n");
-	for (size_t i = 0; i < n; i++) {
-		const struct ts_graph_node *node = &graph->nodes[steps[i]->node];
-		ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-		const char *name = ts_graphjson_name(teller->resolver, &pool, node);
-
-		fprintf(teller->file, "  %14s s  %10s  %-14s  ",
-			ts_out_seconds(start, from_origin(teller, steps[i]->from_ns)),
-			ts_out_duration(took, steps[i]->to_ns - steps[i]->from_ns),
-			ts_graph_part_name(steps[i]->part));
-		if (steps[i]->part == TS_GRAPH_HOST_GAP || steps[i]->part == TS_GRAPH_WAIT)
-			fputs("before ", teller->file);
-		ts_out_text_cut(teller->file, name ? name : "", NAME_COLUMNS);
-		if (node->kind == TS_GRAPH_OP)
-			fprintf(teller->file, ", stream %" PRIu32, node->stream);
-		fprintf(teller->file, ", op %" PRIu64 "\n", node->op_id);
-	}
+	for (size_t i = 0; i < TS_ARRAY_LEN(headings); i++)
+		ts_table_add(table, headings[i]);
+	for (size_t i = 0; i < n; i++)
+		add_step(teller, table, steps[i]);
+	if (!n)
+		return 0;
+	fprintf(teller->file, "\nLongest steps\n");
+	ts_table_print(table, teller->file, 2, false);
 	return 0;
 }
 
@@ -322,6 +344,7 @@ static int run(const struct asked *asked, struct ts_source *source, struct ts_ou
 	struct teller teller = {.asked = asked,
 				.reader = source->reader,
 				.origin_ns = ts_sbt_reader_origin_ns(source->reader),
+				.path = source->path,
 				.file = out->file};
 	int status, r;
 
@@ -472,7 +495,7 @@ static int run_graph(int argc, char **argv)
 
 const struct ts_command ts_command_graph = {
 	.name = "graph",
-	.summary = "tell what waited for what, and the critical path of it",
+	.summary = "print the critical path, or the graph of what waited for what",
 	.help = "usage: tsctl graph [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Writes the graph of what waited for what: operations of GPUs in their streams,\n"
@@ -481,16 +504,16 @@ const struct ts_command ts_command_graph = {
 		"\n"
 		"      --critical-path  the chain that led to the latest end, and what its time\n"
 		"                       went to: kernels, copies, launch latency, host, waiting\n"
-		"      --format FORMAT  dot (the default; for Graphviz) or json: an object a\n"
-		"                       line, nodes with their slack, edges, the critical path\n"
-		"                       and its sums; of --critical-path also text (the default)\n"
-		"  -n, --limit N        longest steps that are listed as text, 20 unless told\n"
-		"  -o, --output FILE    there instead of to standard output\n"
+		"      --format FORMAT  dot (default; for Graphviz) or json: an object a line,\n"
+		"                       nodes with their slack, edges, the critical path and its\n"
+		"                       sums; text (default with --critical-path; requires it)\n"
+		"  -n, --limit N        longest steps that are listed as text (default: 20)\n"
+		"  -o, --output FILE    write to FILE (default: standard output)\n"
 		"      --from TIME, --to TIME\n"
-		"                       of the trace, as with `tsctl view`\n"
-		"  -s, --session N      a session of the daemon, by number or pid\n"
+		"                       read this part, as with `tsctl view`\n"
+		"  -s, --session N      read a session of the daemon: its number or pid\n"
 		"      --json           the same as --format json\n"
-		"      --served         have the daemon work it out; of json\n"
+		"      --served         have the daemon answer; requires --json\n"
 		"\n"
 		"example: tsctl graph --critical-path run.sbt\n",
 	.run = run_graph,

@@ -110,21 +110,21 @@ static int run_index(int argc, char **argv)
 
 const struct ts_command ts_command_index = {
 	.name = "index",
-	.summary = "store checkpoints in a trace, so that `state` answers at once",
+	.summary = "store checkpoints in a trace, for `tsctl state`",
 	.is_minor = true,
 	.help = "usage: tsctl index [OPTION ...] FILE\n"
 		"\n"
 		"Reads all of FILE once and stores in it, behind what was recorded, what was\n"
-		"under way at many instants. `tsctl state` begins from the nearest one then,\n"
-		"instead of from the trace's start: a few milliseconds, however long the trace,\n"
-		"which reads as before otherwise, also by what knows nothing of it. Worth it for\n"
-		"millions of operations; takes about a minute for a hundred million.\n"
+		"under way at many instants. `tsctl state` then starts from the nearest one\n"
+		"instead of the trace's start, and takes a few milliseconds, however long the\n"
+		"trace. Nothing else changes for readers. Worth it for millions of operations;\n"
+		"takes about a minute for a hundred million.\n"
 		"\n"
-		"Of a recording in several files FILE is the newest: it gets the checkpoints of\n"
-		"all, which hold for as long as no file is deleted.\n"
+		"If the recording has several files, FILE is the newest. It gets the checkpoints\n"
+		"of all, which are valid as long as no file is deleted.\n"
 		"\n"
-		"      --every N  one for every N rows, instead of about 8192\n"
-		"      --json     one JSON object\n"
+		"      --every N  store one for every N rows (default: about 8192)\n"
+		"      --json     print one JSON object\n"
 		"\n"
 		"example: tsctl index run.sbt && tsctl state --at 12.5s run.sbt\n",
 	.run = run_index,

@@ -7,6 +7,7 @@
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
 #include "tools/tsctl/traceinfo.h"
@@ -53,7 +54,7 @@ static void print_file(const Ts__Rpc__TraceInfo *info)
 	if (info->has_damaged_at)
 		printf(", damaged at byte %" PRIu64, info->damaged_at);
 	if (info->has_bytes_per_launch)
-		printf(", %.1f bytes a launch", info->bytes_per_launch);
+		printf(", %.1f bytes per launch", info->bytes_per_launch);
 	putchar('\n');
 	if (info->has_start_realtime_ns && localtime_r(&seconds, &tm))
 		strftime(started, sizeof(started), ", begun %F %T %z", &tm);
@@ -260,9 +261,10 @@ static void print_overhead(const Ts__Rpc__SessionInfo *session)
 	uint64_t ns = session->end_ns > session->start_ns ? session->end_ns - session->start_ns : 0;
 	char figure[TS_OUT_FIGURE_BYTES];
 
-	printf("; it took %s of its threads", ts_out_duration(figure, session->capture->ns));
+	printf("\n    capture took %s of its threads' time",
+	       ts_out_duration(figure, session->capture->ns));
 	if (ns)
-		printf(" (%.2f %% of its time)", 100.0 * (double)session->capture->ns / (double)ns);
+		printf(", %.2f %%", 100.0 * (double)session->capture->ns / (double)ns);
 }
 
 /* What can be replayed, and what of it cannot. */
@@ -382,8 +384,8 @@ static void print_samples(const Ts__Rpc__SampleInfo *samples)
 	char count[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
 
 	if (samples)
-		printf("\n%s sample%s of %" PRIu64 " thread%s, %s on a processor: `tsctl view "
-		       "--stats` names the code.\n",
+		printf("\n%s sample%s of %" PRIu64 " thread%s, %s on a processor: see `tsctl view "
+		       "--stats`.\n",
 		       ts_out_count(count, samples->count), samples->count == 1 ? "" : "s",
 		       samples->threads, samples->threads == 1 ? "" : "s",
 		       ts_out_duration(took, samples->ns));
@@ -461,7 +463,7 @@ static void add_size(struct ts_table *table, const char *type, const char *colum
 	char text[TS_OUT_FIGURE_BYTES];
 
 	ts_table_add(table, ts_out_bytes(text, size->stored_bytes));
-	ts_table_addf(table, "%.1f%%",
+	ts_table_addf(table, "%.1f %%",
 		      file_bytes ? 100 * (double)size->stored_bytes / (double)file_bytes : 0.0);
 	ts_table_add(table, ts_out_bytes(text, size->encoded_bytes));
 	ts_table_addf(table, "%.3f", size->bytes_per_row);
@@ -527,17 +529,17 @@ static void print_info(const Ts__Rpc__TraceInfo *info, bool wide)
 		ts_out_text(stdout, info->empty_reason);
 		putchar('\n');
 	}
-	print_sessions(info, wide);
 	ts_text_errors(info->n_errors, info->errors, info->failed_calls, info->start_ns);
+	print_lost(info, wide);
+	print_sessions(info, wide);
 	print_stops(info, wide);
 	print_captures(info);
-	print_devices(info, wide);
-	print_counts(info, wide);
-	print_samples(info->samples);
 	print_aggregates("Kernels", "KERNEL", info->n_kernels, info->kernels, false, wide,
 			 TOP_KERNELS);
 	print_aggregates("Copies", "KIND", info->n_copies, info->copies, true, wide, SIZE_MAX);
-	print_lost(info, wide);
+	print_samples(info->samples);
+	print_devices(info, wide);
+	print_counts(info, wide);
 }
 
 static int inform(const struct info *info, struct ts_source *source)
@@ -614,24 +616,21 @@ static int run_info(int argc, char **argv)
 
 const struct ts_command ts_command_info = {
 	.name = "info",
-	.summary = "say what a trace holds, what was lost, why it is empty",
+	.summary = "print what a trace holds, what failed, what was lost",
 	.help = "usage: tsctl info [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Tells what a trace holds: its processes and devices, rows by type, the kernels\n"
-		"and copies that took longest, what was lost and why, and, where it holds no GPU\n"
-		"operation, the reason. A file that is still being written, or was cut off, is\n"
-		"read as far as it is whole. Damage is only seen where something had to be read:\n"
-		"`tsctl verify` looks at every byte.\n"
+		"Prints a trace on a page: calls that failed, losses, processes, the kernels and\n"
+		"copies that took the longest, devices, rows by type. If the trace holds no GPU\n"
+		"operation, it prints why. A file that is still being written, or was cut off, is\n"
+		"read as far as it is whole. `tsctl verify` checks every byte.\n"
 		"\n"
-		"  -s, --session N  a session of the daemon, running or just over, by its number\n"
-		"                   or pid\n"
+		"  -s, --session N  read a session of the daemon: its number or pid\n"
 		"      --mangled    leave the names of kernels as the compiler made them\n"
-		"      --wide       every session, and names in full, where a terminal would see\n"
-		"                   their ends only\n"
-		"      --columns    and what each column takes in the file: a compressed block's\n"
-		"                   bytes, shared out as its columns' are before compression\n"
-		"      --json       one JSON object: format, sessions, devices, duration_ns,\n"
-		"                   counts, lost, bytes, ...\n"
+		"      --wide       list every session; cut no names\n"
+		"      --columns    print the bytes of each column in the file: those of a\n"
+		"                   compressed block are shared out as before compression\n"
+		"      --json       print one JSON object: format, sessions, devices, counts,\n"
+		"                   duration_ns, lost, bytes, ...\n"
 		"\n"
 		"example: tsctl info run.sbt\n",
 	.run = run_info,

@@ -6,6 +6,7 @@
 #include "proto/rpc/json.h"
 #include "tools/tsctl/ask.h"
 #include "tools/tsctl/out.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
 #include "tools/tsctl/tsctl.h"
@@ -92,6 +93,16 @@ static void print_holders(const struct asked *asked, const char *title, uint64_t
 		printf("  and %" PRIu64 " more: --limit lists them\n", n - n_listed);
 }
 
+/* Below the frame that allocated, a row for each that called it. */
+static void add_callers(struct ts_table *table, const Ts__Rpc__MemorySite *site)
+{
+	for (size_t i = 0; i < site->n_callers; i++) {
+		for (int column = 0; column < 3; column++)
+			ts_table_add(table, "");
+		ts_table_addf(table, "  < %s", site->callers[i]);
+	}
+}
+
 /* "4 x 16.00 MiB  make_leak (app.py:12)" */
 static void print_sites(const struct asked *asked, const char *title, uint64_t n_allocations,
 			size_t n, Ts__Rpc__MemorySite *const *sites)
@@ -123,6 +134,7 @@ static void print_sites(const struct asked *asked, const char *title, uint64_t n
 		else
 			ts_table_add(table, site->kind);
 		ts_table_add(table, site->frame ? site->frame : "not known");
+		add_callers(table, site);
 	}
 	ts_table_print(table, stdout, 2, asked->wide);
 	if (n > n_listed)
@@ -207,7 +219,10 @@ static void print_report(const void *data, const struct ts_about *about,
 		puts(": no memory was allocated.");
 		return;
 	}
-	printf(": at most %s on devices", ts_out_bytes(figure, report->peak_bytes));
+	printf(": at most %s", ts_out_bytes(figure, report->peak_bytes));
+	if (report->has_capacity_bytes)
+		printf(" of %s", ts_out_bytes(figure, report->capacity_bytes));
+	printf(" on devices");
 	if (report->has_peak_ns)
 		printf(", at %s s", ts_out_seconds(figure, report->peak_ns > origin_ns
 								   ? report->peak_ns - origin_ns
@@ -318,24 +333,23 @@ static int run_memory(int argc, char **argv)
 
 const struct ts_command ts_command_memory = {
 	.name = "memory",
-	.summary = "tell what memory was live, who held it and what was not freed",
+	.summary = "print who held memory at its peak and what was never freed",
 	.help = "usage: tsctl memory [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Tells how much memory was live at most, per device, kind, pool and allocating\n"
-		"stream; who held it then, by the code that allocated; and what was never freed.\n"
-		"Calls that failed come first. Bytes count from the call that allocated to the\n"
-		"call that freed. Copies and sets of memory that had been freed, and frees of it,\n"
-		"are told of with the calls (not what kernels and graphs are given: it is not\n"
-		"recorded); and pools that grew though enough was unused.\n"
+		"Prints how much memory was live at most, by device, kind, pool and allocating\n"
+		"stream; who held it then, by the code that allocated it; what was never freed.\n"
+		"Calls that failed come first. Memory counts from the call that allocated it to\n"
+		"the call that freed it. Then come copies, sets and frees of memory that had been\n"
+		"freed (kernels' accesses are not recorded), and pools that grew with room left.\n"
 		"\n"
-		"  -n, --limit N     allocations that are listed, 10 unless told\n"
-		"      --stacks      one by one, with the stack of each call\n"
-		"      --wide        tables in full\n"
-		"  -s, --session N   a session of the daemon, by number or pid\n"
-		"      --kernels ADDRESS   instead: the kernels that ran while what lay there was\n"
-		"                    allocated, by name (not: that they used it)\n"
-		"      --served      have the daemon work it out\n"
-		"      --json        one JSON object, with the stacks\n"
+		"  -n, --limit N     allocations that are listed (default: 10)\n"
+		"      --stacks      list allocations one by one, with the stack of each call\n"
+		"      --wide        cut no names\n"
+		"  -s, --session N   read a session of the daemon: its number or pid\n"
+		"      --kernels ADDRESS   instead: the kernels that ran while the memory at\n"
+		"                    ADDRESS was allocated, by name; they need not have used it\n"
+		"      --served      have the daemon answer\n"
+		"      --json        print one JSON object, with the stacks\n"
 		"\n"
 		"example: tsctl memory --stacks run.sbt\n",
 	.run = run_memory,

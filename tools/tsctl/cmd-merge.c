@@ -108,20 +108,20 @@ static int run_merge(int argc, char **argv)
 
 const struct ts_command ts_command_merge = {
 	.name = "merge",
-	.summary = "make one trace of several",
+	.summary = "write several traces as one",
 	.help = "usage: tsctl merge -o OUT FILE FILE ...\n"
 		"\n"
-		"Writes all that the FILEs hold to OUT, a trace as any other: of several\n"
-		"processes, daemons or machines. Sessions are numbered as they began; parts of\n"
-		"one session (of `tsctl cut`, of a daemon that took over) become one again, and a\n"
-		"row that several parts have is there once.\n"
+		"Writes all rows of the FILEs to OUT: of several processes, daemons or machines.\n"
+		"Sessions are numbered in the order of their start. Parts of one session (of\n"
+		"`tsctl cut`, of a daemon that took over) become one session, and a row that\n"
+		"several parts have is there once.\n"
 		"\n"
 		"Files of one machine since one boot share its clock. Times of others are shifted\n"
-		"to that of the machine that was up longest, by what both knew of CLOCK_REALTIME;\n"
-		"OUT's metadata (`tsctl info --json OUT`) tells by how much and how exactly.\n"
-		"Exits 0, 1 where a FILE is damaged (OUT has what could be read), or 2.\n"
+		"to the clock of the machine that was up longest, by what both knew of\n"
+		"CLOCK_REALTIME; OUT's metadata (`tsctl info --json OUT`) has the shift and its\n"
+		"error. Exits 0, 1 if a FILE is damaged (OUT has what could be read), or 2.\n"
 		"\n"
-		"  -o, --output OUT  the new trace; never one that is there already\n"
+		"  -o, --output OUT  the new trace; an existing file is refused\n"
 		"\n"
 		"example: tsctl merge -o job.sbt rank0.sbt rank1.sbt\n",
 	.run = run_merge,

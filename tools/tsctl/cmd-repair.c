@@ -110,11 +110,11 @@ const struct ts_command ts_command_repair = {
 		"\n"
 		"Finishes a trace whose writer died or whose end was lost, in place: cuts off\n"
 		"what follows the last whole block and appends an index and an end marker.\n"
-		"Nothing before that is touched. Damage in the middle of a finished file is told,\n"
-		"not mended; the rest can be read. Exits 0 when FILE is finished and whole, 1\n"
-		"when finished but damaged, 2 when it is no trace or still being written.\n"
+		"Nothing before that is changed. Damage in the middle of a finished file is\n"
+		"reported, not mended; the rest can be read. Exits 0 if FILE is finished and\n"
+		"whole, 1 if finished but damaged, 2 if it is no trace or still being written.\n"
 		"\n"
-		"  --json  one JSON object\n"
+		"  --json  print one JSON object\n"
 		"\n"
 		"example: tsctl repair run.sbt && tsctl verify run.sbt\n",
 	.run = run_repair,

@@ -536,7 +536,7 @@ static int run_replay(int argc, char **argv)
 
 const struct ts_command ts_command_replay = {
 	.name = "replay",
-	.summary = "run the operations of a trace again, in virtual time, or edited",
+	.summary = "run a trace again: what if, races, results that depend on an order",
 	.help = "usage: tsctl replay [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Runs a trace's operations again. On vgpu and cuda it exits 1 if replays differ,\n"

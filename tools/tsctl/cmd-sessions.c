@@ -48,10 +48,10 @@ const struct ts_command ts_command_sessions = {
 		"\n"
 		"Lists those of your processes that are being recorded now: by the service, and\n"
 		"by every `tsctl record` of yours; with $TRACESMITH_CONTROL set, by the daemon\n"
-		"that listens there alone. STATE is `paused` where `tsctl stop` stopped it, and\n"
-		"`observed` where nobody preloaded the process: --system sees its calls alone.\n"
+		"that listens there alone. STATE is `paused` if `tsctl stop` stopped it, and\n"
+		"`observed` if nobody preloaded the process: --system sees its calls alone.\n"
 		"\n"
-		"  --json  one JSON object\n"
+		"  --json  print one JSON object\n"
 		"\n"
 		"example: tsctl sessions\n",
 	.run = run_sessions,

@@ -6,6 +6,7 @@
 #include "proto/rpc/json.h"
 #include "tools/tsctl/ask.h"
 #include "tools/tsctl/out.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
 #include "tools/tsctl/times.h"
@@ -14,7 +15,8 @@
 #include <inttypes.h>
 
 /* More of a kind are counted, not listed, unless asked for. */
-#define MAX_LISTED 20u
+#define NEAR_COLUMNS 28u /* of a name */
+#define MAX_LISTED   20u
 
 struct asked {
 	struct ts_asking asking;
@@ -84,14 +86,14 @@ static void add_waits(struct ts_table *table, const Ts__Rpc__StateOperation *op)
 
 static void add_name(struct ts_table *table, const Ts__Rpc__StateOperation *op)
 {
-	char shape[128] = "", unsure[128] = "";
+	char shape[128] = "", unsure[128] = "", figure[TS_OUT_FIGURE_BYTES];
 	size_t n = 0;
 
 	if (op->has_grid_x)
 		snprintf(shape, sizeof(shape), " <<<%ux%ux%u, %ux%ux%u>>>", op->grid_x, op->grid_y,
 			 op->grid_z, op->block_x, op->block_y, op->block_z);
 	else if (op->has_bytes)
-		snprintf(shape, sizeof(shape), " %" PRIu64 " bytes", op->bytes);
+		snprintf(shape, sizeof(shape), ", %s", ts_out_bytes(figure, op->bytes));
 	for (size_t i = 0; i < op->n_unsure && n < sizeof(unsure); i++)
 		n += (size_t)snprintf(unsure + n, sizeof(unsure) - n, "%s%s",
 				      i ? ", " : " (unsure: ", op->unsure[i]);
@@ -105,7 +107,7 @@ static void print_ops(const struct asked *asked, const Ts__Rpc__StateReport *rep
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
 
-	if (!report->n_operations || ts_table_new("lrrrrrll", &table))
+	if (!report->n_operations || ts_table_new("lrrRrRll", &table))
 		return;
 	heading("Operations", report->n_operations);
 	add_all(table, cells, TS_ARRAY_LEN(cells));
@@ -148,7 +150,7 @@ static void print_threads(const struct asked *asked, const Ts__Rpc__StateReport 
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
 
-	if (!report->n_threads || ts_table_new("rrrlrl", &table))
+	if (!report->n_threads || ts_table_new("rrRLrl", &table))
 		return;
 	heading("Threads in a call", report->n_threads);
 	add_all(table, cells, TS_ARRAY_LEN(cells));
@@ -230,6 +232,24 @@ static void print_allocations(const struct asked *asked, const Ts__Rpc__StateRep
 	print_more(asked, report->n_allocations);
 }
 
+/* Between two operations. */
+static void print_near(const char *what, const Ts__Rpc__StateNear *near, uint64_t at_ns)
+{
+	char figure[TS_OUT_FIGURE_BYTES];
+	bool is_before;
+
+	if (!near)
+		return;
+	is_before = near->end_ns <= at_ns;
+	printf("  %-11s  %10s %-6s  op %" PRIu64 " ", what,
+	       ts_out_duration(figure, is_before ? at_ns - near->end_ns : near->start_ns - at_ns),
+	       is_before ? "before" : "later", near->op_id);
+	ts_out_text_cut(stdout, near->name, NEAR_COLUMNS);
+	if (near->has_stream)
+		printf(", stream %" PRIu32, near->stream);
+	putchar('\n');
+}
+
 static void print_report(const void *data, const struct ts_about *about,
 			 const ProtobufCMessage *body)
 {
@@ -242,8 +262,10 @@ static void print_report(const void *data, const struct ts_about *about,
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
 	ts_out_text(stdout, about->path);
 	printf("%s at %s s", ts_term_style(stdout, TS_STYLE_PLAIN), ts_out_seconds(figure, ns));
-	printf(": %zu operations under way, %s allocated\n", report->n_operations,
-	       ts_out_bytes(figure, report->allocated_bytes));
+	printf(": %zu operation%s under way, %s allocated\n", report->n_operations,
+	       report->n_operations == 1 ? "" : "s", ts_out_bytes(figure, report->allocated_bytes));
+	print_near("last ended", report->before, report->at_ns);
+	print_near("next starts", report->after, report->at_ns);
 	print_devices(report);
 	print_ops(asked, report);
 	if (asked->stacks)
@@ -351,27 +373,27 @@ static int run_state(int argc, char **argv)
 
 const struct ts_command ts_command_state = {
 	.name = "state",
-	.summary = "tell what the GPU was doing at an instant",
-	.help = "usage: tsctl state [OPTION ...] --at TIME FILE | --session N\n"
+	.summary = "print what the GPU was doing at an instant",
+	.help = "usage: tsctl state --at TIME [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Tells what was under way at an instant: what ran on each device, what waited and\n"
-		"for what, which threads were in a call, which events were not reached, which\n"
-		"memory was allocated. A TIME counts from the trace's start: 1500 (ns) or with a\n"
-		"unit, 12.5ms; after an @ it is CLOCK_MONOTONIC's, as JSON has them.\n"
+		"Prints what was under way at TIME: operations of each device, what they waited\n"
+		"for, threads in a call, events that were not reached, live memory. If nothing\n"
+		"ran, it prints the operation before and the one after. TIME counts from the\n"
+		"trace's start: 1500 (ns) or with a unit, 12.5ms; @TIME is CLOCK_MONOTONIC's.\n"
 		"\n"
 		"An operation is running; waiting (first in its stream, held back by an event,\n"
 		"the legacy default stream or a taken engine); queued (behind others in its\n"
-		"stream); or dispatch_pending (nothing known holds it back). Where the trace\n"
-		"cannot tell for certain, `unsure` says why: so of each taken engine.\n"
+		"stream); or dispatch_pending (nothing known holds it back). `unsure` says why if\n"
+		"the trace cannot tell for certain: so of each taken engine.\n"
 		"\n"
 		"      --at TIME     the instant\n"
-		"      --stacks      with the host stack of each operation's call\n"
-		"      --all         all of a kind, where else the first 20 are listed\n"
+		"      --stacks      print the host stack of each operation's call\n"
+		"      --all         list all of a kind (default: the first 20)\n"
 		"      --mangled     leave the names of kernels as the compiler made them\n"
-		"      --wide        names in full, where a terminal would see their ends only\n"
-		"  -s, --session N   a session of the daemon, by number or pid\n"
-		"      --served      have the daemon work it out\n"
-		"      --json        one JSON object\n"
+		"      --wide        cut no names\n"
+		"  -s, --session N   read a session of the daemon: its number or pid\n"
+		"      --served      have the daemon answer\n"
+		"      --json        print one JSON object\n"
 		"\n"
 		"example: tsctl state --at 12.5ms run.sbt\n",
 	.run = run_state,

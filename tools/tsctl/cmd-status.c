@@ -152,16 +152,15 @@ static int run_status(int argc, char **argv)
 
 const struct ts_command ts_command_status = {
 	.name = "status",
-	.summary = "say whether a daemon runs and what it records",
+	.summary = "print whether a daemon runs and what it records",
 	.is_minor = true,
 	.help = "usage: tsctl status [--json]\n"
 		"\n"
 		"Asks the daemon at $TRACESMITH_CONTROL, else /run/tracesmith/control.sock, how\n"
-		"it is, which of your sessions it is recording, and which Linux capabilities a\n"
-		"service lacks, with what each costs. That no daemon runs is an answer too, and\n"
-		"no error.\n"
+		"it is, which of your sessions it records, and which Linux capabilities a service\n"
+		"lacks, with what each costs. If no daemon runs, it prints that, and exits 0.\n"
 		"\n"
-		"  --json  one JSON object\n"
+		"  --json  print one JSON object\n"
 		"\n"
 		"example: tsctl status\n",
 	.run = run_status,

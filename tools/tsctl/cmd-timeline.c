@@ -17,6 +17,7 @@
 #define MIN_WIDTH     20u
 #define MAX_WIDTH     10000u
 #define LABEL_COLUMNS 24u
+#define RULER_COLUMNS 16u /* from one time to the next */
 /* Behind the columns: " 100.0 %". */
 #define SHARE_COLUMNS 8u
 
@@ -97,8 +98,34 @@ static void print_stream(const struct asked *asked, const Ts__Rpc__TimelineRepor
 	printf("|%5.1f %%\n", percent(stream->busy_ns, report->end_ns - report->start_ns));
 }
 
+/* Below the streams: when their first and last columns and every tenth of a line are. */
+static void print_ruler(const Ts__Rpc__TimelineReport *report, size_t n_columns, uint64_t origin_ns)
+{
+	size_t at = 0;
+
+	printf("%*s", (int)LABEL_COLUMNS, "");
+	while (at < n_columns) {
+		uint64_t ns = report->start_ns + at * report->part_ns;
+		char mark[TS_OUT_FIGURE_BYTES + 1] = "|";
+		size_t n;
+
+		ts_out_duration(mark + 1, ns > origin_ns ? ns - origin_ns : 0);
+		n = strlen(mark);
+		if (at + n > n_columns)
+			break;
+		at += n;
+		fputs(mark, stdout);
+		n = at % RULER_COLUMNS ? RULER_COLUMNS - at % RULER_COLUMNS : 0;
+		if (at + n < n_columns)
+			printf("%*s", (int)n, "");
+		at += n;
+	}
+	putchar('\n');
+}
+
 static void print_device(const struct asked *asked, const Ts__Rpc__TimelineReport *report,
-			 const Ts__Rpc__TimelineDevice *device, bool many_sessions)
+			 const Ts__Rpc__TimelineDevice *device, uint64_t origin_ns,
+			 bool many_sessions)
 {
 	uint64_t all_ns = report->end_ns - report->start_ns;
 	char figure[TS_OUT_FIGURE_BYTES];
@@ -114,14 +141,16 @@ static void print_device(const struct asked *asked, const Ts__Rpc__TimelineRepor
 	putchar('\n');
 	for (size_t i = 0; i < device->n_streams; i++)
 		print_stream(asked, report, device->streams[i], many_sessions);
+	if (device->n_streams)
+		print_ruler(report, device->streams[0]->n_parts, origin_ns);
 	printf("  busy %.1f %% (%s): compute %.1f %%", percent(device->busy_ns, all_ns),
 	       ts_out_duration(figure, device->busy_ns), percent(device->compute_ns, all_ns));
 	printf(", copies %.1f %%, both at once %.1f %%\n", percent(device->copy_ns, all_ns),
 	       percent(device->overlap_ns, all_ns));
-	printf("  at once %.2f operations on average while busy, %" PRIu32 " at most\n",
+	printf("  operations at once while busy: %.2f on average, %" PRIu32 " at most\n",
 	       device->mean_at_once, device->max_at_once);
 	if (device->occupancy) {
-		printf("  kernels can fill %.1f %% of its warps, on average; most are limited by: ",
+		printf("  occupancy at most %.1f %% on average; limited mostly by: ",
 		       100 * device->occupancy->share);
 		ts_out_text(stdout, device->occupancy->limit);
 		putchar('\n');
@@ -149,7 +178,7 @@ static void print_report(const void *data, const struct ts_about *about,
 	ts_out_text(stdout, about->path);
 	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
 	if (!report->n_devices) {
-		puts(": no operation of a GPU there.");
+		puts(": no operation of a GPU in that time.");
 		return;
 	}
 	printf(": %s s to %s s, a column is %s\n",
@@ -158,14 +187,15 @@ static void print_report(const void *data, const struct ts_about *about,
 	       ts_out_seconds(to, report->end_ns > origin_ns ? report->end_ns - origin_ns : 0),
 	       ts_out_duration(part, report->part_ns));
 	for (size_t i = 0; i < report->n_devices; i++)
-		print_device(asked, report, report->devices[i], many_sessions);
+		print_device(asked, report, report->devices[i], origin_ns, many_sessions);
 	if (asked->ascii)
 		puts("Part of a column's time: compute .:+#  copies -=%");
 	else
 		puts("Part of a column's time: compute \u2581\u2582\u2583\u2584\u2585\u2586\u2587"
 		     "\u2588  copies \u2591\u2592\u2593");
-	puts("Idle: host, nothing was asked for; call, it was being asked for; dispatch, on its "
-	     "way;\n      dependency, waiting for another; `tsctl gaps` tells what the host did.");
+	puts("Idle: host, nothing was launched; call, it was being launched; dispatch, on its\n"
+	     "      way; dependency, waiting for another; end, nothing was launched any more.\n"
+	     "      `tsctl gaps` names the causes.");
 	ts_text_clocks(report->clocks);
 	ts_text_doubts(stdout, "", report->doubts);
 }
@@ -296,19 +326,19 @@ const struct ts_command ts_command_timeline = {
 	.summary = "draw what streams did over time, and how busy the GPU was",
 	.help = "usage: tsctl timeline [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Draws a line for each stream: how much of each column's time it worked, at\n"
-		"kernels or copies. Of each GPU: how busy it was, at what, how much at once, how\n"
-		"full kernels can make it (by registers, shared memory and blocks: an upper\n"
-		"bound), and why it stood still.\n"
+		"Draws a line for each stream: how much of each column's time it ran kernels or\n"
+		"copies. Below each GPU: how busy it was, how much ran at once, the occupancy\n"
+		"that its kernels can reach (by grid, registers, shared memory and blocks: an\n"
+		"upper bound), and why it was idle.\n"
 		"\n"
 		"      --from TIME, --to TIME\n"
-		"                     of the trace, as with `tsctl view`; from the first\n"
-		"                     operation to the end of the last unless told\n"
-		"  -w, --width N      columns of a line; as wide as the terminal unless told\n"
-		"      --ascii        letters; blocks where the locale is UTF-8 unless told\n"
-		"  -s, --session N    a session of the daemon, by number or pid\n"
-		"      --served       have the daemon work it out\n"
-		"      --json         one JSON object, with the columns' times\n"
+		"                     draw this part, as with `tsctl view` (default: from the\n"
+		"                     first operation to the end of the last)\n"
+		"  -w, --width N      columns of a line (default: the terminal's)\n"
+		"      --ascii        draw with letters (default: blocks if the locale is UTF-8)\n"
+		"  -s, --session N    read a session of the daemon: its number or pid\n"
+		"      --served       have the daemon answer\n"
+		"      --json         print one JSON object, with the columns' times\n"
 		"\n"
 		"example: tsctl timeline --from 1.2s --to 1.3s run.sbt\n",
 	.run = run_timeline,

@@ -157,12 +157,12 @@ const struct ts_command ts_command_verify = {
 	.help = "usage: tsctl verify [--json] FILE\n"
 		"\n"
 		"Reads all of FILE: checksums, structure, the index, and that every id that a row\n"
-		"refers to is there. Lists what is wrong with the byte it begins at. A file that\n"
-		"was never finished counts as damaged, unless it is still being written. Rows are\n"
-		"events, as `tsctl info` counts them. Exits 0 when whole, 1 when damaged, 2 when\n"
-		"FILE is no trace.\n"
+		"refers to is there. Lists what is wrong with the byte at which it begins. A file\n"
+		"that was never finished counts as damaged, unless it is still being written.\n"
+		"Rows are events, as `tsctl info` counts them. Exits 0 if FILE is whole, 1 if it\n"
+		"is damaged, 2 if it is no trace.\n"
 		"\n"
-		"  --json  one JSON object\n"
+		"  --json  print one JSON object\n"
 		"\n"
 		"example: tsctl verify run.sbt\n",
 	.run = run_verify,

@@ -49,7 +49,7 @@ const struct ts_command ts_command_version = {
 		"Prints this build's version, and those of the trace format, of the shared-memory\n"
 		"interface and of the control protocol that it speaks.\n"
 		"\n"
-		"  --json  one JSON object\n"
+		"  --json  print one JSON object\n"
 		"\n"
 		"example: tsctl version --json\n",
 	.run = run_version,

@@ -11,16 +11,19 @@
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/term.h"
 #include "tools/tsctl/texts.h"
 #include "tools/tsctl/times.h"
 #include "tools/tsctl/tsctl.h"
+#include "tools/tsctl/viewrow.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 
-#define STEP_ROWS 4096u
+#define STEP_ROWS	 4096u
+#define LAUNCHER_COLUMNS 120u /* of a terminal from which on who launched has a column */
 
 /* start(): what was asked for cannot be, and that was said. Not an errno, nor the reader's. */
 #define VIEW_E_USAGE INT_MIN
@@ -49,7 +52,7 @@ struct view {
 	struct ts_row_walk walk;
 	struct ts_progress progress;
 	uint64_t origin_ns;
-	size_t width;	 /* of the terminal; 0: do not cut */
+	struct ts_viewrow line;
 	uint64_t n_rows; /* seen */
 	struct ts_json json_text;
 };
@@ -57,6 +60,7 @@ struct view {
 static void view_deinit(struct view *view)
 {
 	ts_json_deinit(&view->json_text);
+	ts_viewrow_deinit(&view->line);
 	ts_row_walk_deinit(&view->walk);
 	ts_resolver_free(view->resolver);
 	ts_source_deinit(&view->source);
@@ -354,11 +358,6 @@ static int start(struct view *view, struct ts_sbt_cursor_options *rows)
 				   step_read, view);
 }
 
-static uint64_t duration_ns(const struct ts_sbt_row *row)
-{
-	return ts_row_end_ns(row->schema, row->any) - ts_row_start_ns(row->any);
-}
-
 /* ---- rows as JSON ------------------------------------------------------------------------------- */
 
 static void step(struct view *view, uint64_t n)
@@ -434,279 +433,20 @@ static int view_json(struct view *view)
 
 /* ---- rows for people ---------------------------------------------------------------------------- */
 
-#define MIN_NAME_WIDTH	20
-#define ROW_FORMAT_HEAD "%8s  %14s  %10s  %-12s  %-16s  %6s  %10s  "
-#define ROW_HEAD_WIDTH	(8 + 14 + 10 + 12 + 16 + 6 + 10 + 7 * 2)
-
-static void print_heading(void)
-{
-	printf("%s" ROW_FORMAT_HEAD "NAME%s\n", ts_term_style(stdout, TS_STYLE_BOLD), "OP", "TIME",
-	       "DURATION", "TYPE", "THREAD", "STREAM", "BYTES",
-	       ts_term_style(stdout, TS_STYLE_PLAIN));
-}
-
-static const struct ts_column *find_role(const struct ts_row_schema *schema, enum ts_role role)
-{
-	for (unsigned int i = 0; i < schema->n_columns; i++)
-		if (schema->columns[i].role == role)
-			return &schema->columns[i];
-	return NULL;
-}
-
-static void thread_text(struct view *view, const struct ts_sbt_row *row, char text[17])
-{
-	const struct ts_row_thread *thread = ts_resolver_thread(view->resolver, row);
-	const char *name =
-		thread ? ts_resolver_thread_name(view->resolver, row->session, thread) : NULL;
-	char number[16];
-	int n;
-
-	text[0] = 0;
-	if (!thread)
-		return;
-	n = snprintf(number, sizeof(number), "%s%" PRIu32, name && *name ? "/" : "", thread->tid);
-	snprintf(text, 17, "%.*s%s", 16 - n, name ? name : "", number);
-	/* A thread is named by whoever made it. */
-	for (char *at = text; *at; at++)
-		if ((unsigned char)*at < 0x20 || (unsigned char)*at >= 0x7f)
-			*at = '?';
-}
-
-#define DETAIL_BYTES 128
-
-static void payload_text(uint32_t type, uint64_t bits, char *text, size_t n_bytes)
-{
-	double value;
-
-	switch (type) {
-	case TS_PAYLOAD_U64:
-	case TS_PAYLOAD_U32:
-		snprintf(text, n_bytes, " (%" PRIu64 ")", bits);
-		break;
-	case TS_PAYLOAD_I64:
-	case TS_PAYLOAD_I32:
-		snprintf(text, n_bytes, " (%" PRId64 ")", (int64_t)bits);
-		break;
-	case TS_PAYLOAD_F64:
-	case TS_PAYLOAD_F32:
-		memcpy(&value, &bits, sizeof(value));
-		snprintf(text, n_bytes, " (%g)", value);
-		break;
-	default:
-		break;
-	}
-}
-
-/* Who is to blame: it took the CPU, or gave it back. */
-static void off_cpu_text(struct view *view, const struct ts_row_off_cpu *row, char *text,
-			 size_t n_bytes)
-{
-	bool preempted = row->reason == TS_OFF_CPU_PREEMPTED || row->reason == TS_OFF_CPU_YIELDED;
-	uint32_t tid = preempted ? row->next_tid : row->waker_tid;
-	const char *name = ts_resolver_string(view->resolver, preempted ? row->next : row->waker);
-
-	char thread[TS_OUT_THREAD_BYTES];
-
-	ts_out_thread(thread, name, tid);
-	if (row->flags & TS_OFF_CPU_OPEN)
-		snprintf(text, n_bytes, " (until the end)");
-	else if (!preempted && row->waker_context == TS_WAKER_INTERRUPT)
-		snprintf(text, n_bytes, ", woken by an interrupt");
-	else if (*thread)
-		snprintf(text, n_bytes, "%s %s", preempted ? " by" : ", woken by", thread);
-}
-
-static void syscall_text(const struct ts_row_syscall *row, char *text, size_t n_bytes)
-{
-	/* The kernel's, which are so few; whatever else a file says has no name. */
-	const char *error =
-		row->result < 0 && row->result >= -4095 ? strerrorname_np((int)-row->result) : NULL;
-	size_t n = 0;
-
-	text[0] = 0;
-	if (row->operation)
-		n += (size_t)snprintf(text, n_bytes, " 0x%" PRIx32, row->operation);
-	if (row->bytes)
-		n += (size_t)snprintf(text + n, n_bytes - n, " %" PRIu64 " bytes", row->bytes);
-	if (row->result < 0)
-		snprintf(text + n, n_bytes - n, " = %s", error ? error : "error");
-}
-
-static void block_io_text(const struct ts_row_block_io *row, char *text, size_t n_bytes)
-{
-	char queued[TS_OUT_FIGURE_BYTES];
-	size_t n = (size_t)snprintf(text, n_bytes, " %" PRIu64 " bytes at %" PRIu64, row->bytes,
-				    row->sector);
-
-	if (row->flags & TS_BLOCK_IO_READAHEAD)
-		n += (size_t)snprintf(text + n, n_bytes - n, ", ahead");
-	if (row->issued_ns > row->start_ns)
-		n += (size_t)snprintf(text + n, n_bytes - n, ", queued %s",
-				      ts_out_duration(queued, row->issued_ns - row->start_ns));
-	if (row->flags & TS_BLOCK_IO_OPEN)
-		snprintf(text + n, n_bytes - n, " (until the end)");
-	else if (row->result < 0)
-		snprintf(text + n, n_bytes - n, " = %s",
-			 strerrorname_np(-row->result) ? strerrorname_np(-row->result) : "error");
-}
-
-static void pressure_text(struct view *view, const struct ts_row_pressure *row, char *text,
-			  size_t n_bytes)
-{
-	char by[TS_OUT_THREAD_BYTES];
-
-	ts_out_thread(by, ts_resolver_string(view->resolver, row->by), row->by_tid);
-	if (row->kind == TS_PRESSURE_OOM_KILL)
-		snprintf(text, n_bytes, ", when %s asked for memory", *by ? by : "?");
-	else
-		snprintf(text, n_bytes, " %" PRIu64 " pages freed%s", row->pages,
-			 row->flags & TS_PRESSURE_OPEN ? " (until the end)" : "");
-}
-
-static void driver_text(const struct ts_row_driver *row, char *text, size_t n_bytes)
-{
-	char queued[TS_OUT_FIGURE_BYTES];
-	size_t n =
-		(size_t)snprintf(text, n_bytes, " %" PRIu64 ":%" PRIu64, row->context, row->number);
-
-	if (row->issued_ns > row->start_ns)
-		n += (size_t)snprintf(text + n, n_bytes - n, ", queued %s",
-				      ts_out_duration(queued, row->issued_ns - row->start_ns));
-	if (row->flags & TS_DRIVER_OPEN)
-		snprintf(text + n, n_bytes - n, " (until the end)");
-	else if (row->result < 0)
-		snprintf(text + n, n_bytes - n, " = %s",
-			 strerrorname_np(-row->result) ? strerrorname_np(-row->result) : "error");
-}
-
-static void sample_text(const struct ts_row_sample *row, char *text, size_t n_bytes)
-{
-	char period[TS_OUT_FIGURE_BYTES];
-
-	snprintf(text, n_bytes, ", %s on CPU %" PRIu32 "%s",
-		 ts_out_duration(period, row->period_ns), row->cpu,
-		 row->flags & TS_SAMPLE_KERNEL ? ", in the kernel" : "");
-}
-
-/* What tells one row from the next, beside its name. */
-static void detail_text(struct view *view, const struct ts_sbt_row *row, char text[DETAIL_BYTES])
-{
-	const struct ts_row_kernel *kernel = row->kernel;
-	const char *name = ts_resolver_category_name(view->resolver, row);
-	size_t n = 0;
-
-	text[0] = 0;
-	if (row->type == TS_ROW_KERNEL) {
-		snprintf(text, DETAIL_BYTES,
-			 " <<<%" PRIu32 "x%" PRIu32 "x%" PRIu32 ", %" PRIu32 "x%" PRIu32 "x%" PRIu32
-			 ">>> device %" PRIu32,
-			 kernel->grid_x, kernel->grid_y, kernel->grid_z, kernel->block_x,
-			 kernel->block_y, kernel->block_z, kernel->device);
-	} else if (row->type == TS_ROW_API && row->api->result) {
-		const char *error = ts_name_api_error(row->api->domain, (uint32_t)row->api->result);
-
-		if (error)
-			snprintf(text, DETAIL_BYTES, " = %s", error);
-		else
-			snprintf(text, DETAIL_BYTES, " = error %" PRId32, row->api->result);
-	} else if (row->type == TS_ROW_MARK) {
-		payload_text(row->mark->payload_type, row->mark->payload, text, DETAIL_BYTES);
-	} else if (row->type == TS_ROW_RANGE) {
-		payload_text(row->range->payload_type, row->range->payload, text, DETAIL_BYTES);
-	} else if (row->type == TS_ROW_OFF_CPU) {
-		off_cpu_text(view, row->off_cpu, text, DETAIL_BYTES);
-	} else if (row->type == TS_ROW_PAGE_FAULT) {
-		snprintf(text, DETAIL_BYTES, " at 0x%" PRIx64, row->page_fault->address);
-	} else if (row->type == TS_ROW_SYSCALL) {
-		syscall_text(row->syscall, text, DETAIL_BYTES);
-	} else if (row->type == TS_ROW_BLOCK_IO) {
-		block_io_text(row->block_io, text, DETAIL_BYTES);
-	} else if (row->type == TS_ROW_PRESSURE) {
-		pressure_text(view, row->pressure, text, DETAIL_BYTES);
-	} else if (row->type == TS_ROW_DRIVER) {
-		driver_text(row->driver, text, DETAIL_BYTES);
-	} else if (row->type == TS_ROW_SAMPLE) {
-		sample_text(row->sample, text, DETAIL_BYTES);
-	}
-	n = strlen(text);
-	if (name)
-		snprintf(text + n, DETAIL_BYTES - n, " [%s]", name);
-	else if ((name = ts_resolver_stream_name(view->resolver, row)))
-		snprintf(text + n, DETAIL_BYTES - n, " on %s", name);
-}
-
-/* The name gives way where the line is too short. */
-static void print_what(struct view *view, const struct ts_sbt_row *row, size_t taken)
-{
-	char buffer[TS_RESOLVER_NAME_BYTES], detail[DETAIL_BYTES];
-
-	detail_text(view, row, detail);
-	taken += ts_out_width(detail);
-	ts_out_text_cut(stdout, ts_resolver_name(view->resolver, row, buffer),
-			!view->width			       ? 0
-			: view->width > taken + MIN_NAME_WIDTH ? view->width - taken
-							       : MIN_NAME_WIDTH);
-	ts_out_text(stdout, detail);
-}
-
-static void print_stack(struct view *view, const struct ts_sbt_row *row)
-{
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	const Ts__Rpc__Stack *stack = ts_stackjson_make(view->resolver, &pool, row->session,
-							ts_resolver_stack(view->resolver, row),
-							ts_row_start_ns(row->any));
-
-	if (stack)
-		ts_text_stack(stack, 10);
-}
-
-static void print_row(struct view *view, const struct ts_sbt_row *row)
-{
-	const struct ts_column *stream = find_role(row->schema, TS_ROLE_STREAM);
-	const struct ts_column *bytes = find_role(row->schema, TS_ROLE_BYTES);
-	const struct ts_column *op = find_role(row->schema, TS_ROLE_OP);
-	uint64_t start_ns = ts_row_start_ns(row->any), number;
-	char time[TS_OUT_FIGURE_BYTES + 1] = "", duration[TS_OUT_FIGURE_BYTES] = "";
-	char thread[17], on_stream[12] = "", amount[TS_OUT_FIGURE_BYTES] = "", op_id[24] = "";
-
-	if (start_ns < view->origin_ns)
-		time[0] = '-';
-	ts_out_seconds(time + (start_ns < view->origin_ns), start_ns < view->origin_ns
-								    ? view->origin_ns - start_ns
-								    : start_ns - view->origin_ns);
-	if (row->schema->has_end)
-		ts_out_duration(duration, duration_ns(row));
-	thread_text(view, row, thread);
-	number = stream ? ts_column_get(stream, row->any) : TS_NO_DEVICE;
-	if (number != TS_NO_DEVICE)
-		snprintf(on_stream, sizeof(on_stream), "%" PRIu32, (uint32_t)number);
-	if (bytes)
-		ts_out_bytes(amount, ts_column_get(bytes, row->any));
-	number = op ? ts_column_get(op, row->any) : 0;
-	if (number)
-		snprintf(op_id, sizeof(op_id), "%" PRIu64, number);
-	printf(ROW_FORMAT_HEAD, op_id, time, duration, row->schema->name, thread, on_stream,
-	       amount);
-	print_what(view, row, ROW_HEAD_WIDTH);
-	putchar('\n');
-	if (view->stacks)
-		print_stack(view, row);
-}
-
 static int view_rows(struct view *view)
 {
 	struct ts_sbt_row row;
 	uint64_t n = 0;
 	int r = 0;
 
-	view->width = view->wide ? 0 : ts_term_width(stdout);
+	ts_viewrow_init(&view->line, view->resolver, view->wide, view->stacks);
 	while (!view->limit || n < view->limit) {
 		r = ts_row_walk_next(&view->walk, &row);
 		if (r)
 			break;
 		if (!view->n_rows++)
-			print_heading();
-		print_row(view, &row);
+			ts_viewrow_heading(&view->line);
+		ts_viewrow_print(&view->line, &row);
 		if (ferror(stdout))
 			return 0;
 		step(view, ++n);
@@ -722,16 +462,18 @@ static const char *const sum_titles[TS_SUM_COUNT] = {"Kernels",	  "API calls",	 
 						     "Block I/O", "Want of memory", "GPU drivers",
 						     "Ranges"};
 
-/* "device_step (network.c:88)", "... +2" where others launched it, too. */
-static void add_launcher(struct ts_table *table, const Ts__Rpc__Aggregate *sum)
+/* A column where there is room for it, else a line of its own. */
+static void add_launcher(struct ts_table *table, const Ts__Rpc__Aggregate *sum, bool is_column)
 {
-	if (!sum->n_launched_by)
-		ts_table_add(table, "");
-	else if (sum->launch_sites > 1)
-		ts_table_addf(table, "%s +%" PRIu64, sum->launched_by[0]->frame,
-			      sum->launch_sites - 1);
-	else
-		ts_table_add(table, sum->launched_by[0]->frame);
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	const char *text =
+		ts_text_launchers(&pool, sum->n_launched_by, sum->launched_by, sum->launch_sites);
+
+	if (is_column)
+		ts_table_add(table, text);
+	ts_table_add(table, sum->name);
+	if (!is_column && *text)
+		ts_table_note(table, ts_pool_printf(&pool, "by %s", text));
 }
 
 static void print_sum(const struct view *view, const char *title, size_t n,
@@ -740,12 +482,14 @@ static void print_sum(const struct view *view, const char *title, size_t n,
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	static const char *const headings[] = {"SHARE",	 "TOTAL", "COUNT", "MEAN",
 					       "MEDIAN", "P99",	  "MAX"};
+	const unsigned int width = view->wide ? 0 : ts_term_width(stdout);
 	char text[TS_OUT_FIGURE_BYTES], columns[16];
 	bool launched = false;
 
 	for (size_t i = 0; i < n; i++)
 		launched = launched || messages[i]->n_launched_by;
-	snprintf(columns, sizeof(columns), "rrrrrrr%sl%s", bytes ? "r" : "", launched ? "l" : "");
+	launched = launched && (!width || width >= LAUNCHER_COLUMNS);
+	snprintf(columns, sizeof(columns), "rrrRrRR%s%sl", bytes ? "r" : "", launched ? "s" : "");
 	if (!n || ts_table_new(columns, &table))
 		return;
 	for (size_t i = 0; i < TS_ARRAY_LEN(headings); i++)
@@ -758,7 +502,7 @@ static void print_sum(const struct view *view, const char *title, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		const Ts__Rpc__Aggregate *sum = messages[i];
 
-		ts_table_addf(table, "%.1f%%",
+		ts_table_addf(table, "%.1f %%",
 			      all_ns ? 100 * (double)sum->total_ns / (double)all_ns : 0.0);
 		ts_table_add(table, ts_out_duration(text, sum->total_ns));
 		ts_table_add(table, ts_out_count(text, sum->count));
@@ -768,9 +512,7 @@ static void print_sum(const struct view *view, const char *title, size_t n,
 		ts_table_add(table, ts_out_duration(text, sum->max_ns));
 		if (bytes)
 			ts_table_add(table, ts_out_bytes(text, sum->bytes));
-		if (launched)
-			add_launcher(table, sum);
-		ts_table_add(table, sum->name);
+		add_launcher(table, sum, launched);
 	}
 	printf("%s%s%s\n", ts_term_style(stdout, TS_STYLE_BOLD), title,
 	       ts_term_style(stdout, TS_STYLE_PLAIN));
@@ -832,12 +574,16 @@ static void print_none(struct view *view)
 	char duration[TS_OUT_FIGURE_BYTES];
 	struct ts_sbt_summary summary;
 
-	printf("No rows%s%s",
-	       view->is_filtered ? " of that kind"
-	       : view->types	 ? " of that type"
-	       : view->stats	 ? " to sum up"
-				 : "",
-	       view->has_from || view->has_to ? " in that window" : "");
+	if (view->filter.errors)
+		printf("No call returned an error%s",
+		       view->has_from || view->has_to ? " in that window" : "");
+	else
+		printf("No rows%s%s",
+		       view->is_filtered ? " of that kind"
+		       : view->types	 ? " of that type"
+		       : view->stats	 ? " to sum up"
+					 : "",
+		       view->has_from || view->has_to ? " in that window" : "");
 	if (!ts_sbt_reader_summary(view->source.reader, view->source.session, &summary))
 		printf("; the trace lasts %s",
 		       ts_out_duration(duration, summary.latest_ns > view->origin_ns
@@ -898,25 +644,26 @@ static int run_view(int argc, char **argv)
 
 const struct ts_command ts_command_view = {
 	.name = "view",
-	.summary = "list a trace's rows in the order of time, or their sums",
+	.summary = "list rows in the order of time, or sums by kernel and its launcher",
 	.help = "usage: tsctl view [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Lists rows in the order of time. A TIME counts from the trace's start: 1500 (ns)\n"
-		"or 12.5ms; after an @ it is CLOCK_MONOTONIC's, as JSON has them.\n"
+		"or 12.5ms; @TIME is CLOCK_MONOTONIC's, as in JSON. WHERE, on a terminal of less\n"
+		"than 144 columns, is a device row's stream, else the thread.\n"
 		"\n"
-		"      --from TIME, --to TIME   rows that only touch the window count too\n"
+		"      --from TIME, --to TIME   rows that touch this window\n"
 		"      --type T[,T...]  only these: api, kernel, memcpy, memset, sync, alloc, ...\n"
 		"      --name TEXT      with TEXT in the name; with * or ? a pattern of all of it\n"
-		"      --stream N, --device N, --thread TID|NAME, --ops A[..B]   of these alone\n"
-		"      --errors         calls that returned an error\n"
-		"      --sort duration  the longest first, 100 unless -n tells\n"
-		"  -n, --limit N        at most N rows (with --stats: names in each table)\n"
-		"      --stacks         with the stack that called or launched it\n"
-		"      --stats          sums instead: by kernel, call, copy, range, sample\n"
+		"      --stream N, --device N, --thread TID|NAME, --ops A[..B]   only of these\n"
+		"      --errors         only calls that returned an error\n"
+		"      --sort duration  list the longest first (-n, default: 100)\n"
+		"  -n, --limit N        list at most N rows (with --stats: names in each table)\n"
+		"      --stacks         print the stack that called or launched each\n"
+		"      --stats          print sums instead: by kernel, call, copy, range, sample\n"
 		"      --mangled        leave the names of kernels as the compiler made them\n"
-		"      --wide           names in full, where a terminal would see their ends only\n"
-		"  -s, --session N      a session of the daemon, by number or pid\n"
-		"      --served         have the daemon work it out; of --json\n"
+		"      --wide           print all columns; cut no names\n"
+		"  -s, --session N      read a session of the daemon: its number or pid\n"
+		"      --served         have the daemon answer; requires --json\n"
 		"      --json           JSON lines, of clocks and samples too; one with --stats\n"
 		"\n"
 		"example: tsctl view --type kernel,memcpy --from 1s --to 1.5s run.sbt\n",

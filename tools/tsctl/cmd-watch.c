@@ -347,22 +347,22 @@ static int run_watch(int argc, char **argv)
 
 const struct ts_command ts_command_watch = {
 	.name = "watch",
-	.summary = "show what processes that are recorded do, every second",
+	.summary = "print what recorded processes do, every second",
 	.help = "usage: tsctl watch [OPTION ...] [PID ...]\n"
 		"\n"
-		"What is going on every second in each process that is being recorded, or in\n"
-		"those named: calls, kernels and copies per second, what was lost, the size of\n"
-		"the trace and what waits to be written. On a terminal in place, with how busy\n"
-		"GPUs are, the kernels that take the most time, and memory; else a line for each\n"
-		"look. Ends when there is none left. Of a process that is only `observed`, by\n"
+		"Prints every second, for each process that is being recorded, or those named:\n"
+		"calls, kernels and copies per second, losses, the size of the trace and what\n"
+		"waits to be written. A terminal is updated in place, with how busy GPUs are,\n"
+		"the kernels that take the most time, and memory; otherwise it prints a line each\n"
+		"time. Ends when no process is left. For a process that is only `observed`, by\n"
 		"--system, calls are all there is.\n"
 		"\n"
-		"  -n, --count N        ends after so many looks\n"
-		"  -i, --interval TIME  between looks: seconds, or with a unit (1)\n"
-		"      --lines          lines on a terminal, too\n"
-		"      --json           one JSON object a line\n"
-		"      --gpu            with --json: what GPUs do, too. The process is flushed at\n"
-		"                       each look, and what was written is read\n"
+		"  -n, --count N        end after so many times\n"
+		"  -i, --interval TIME  time between two: seconds, or with a unit (default: 1)\n"
+		"      --lines          print lines on a terminal, too\n"
+		"      --json           print one JSON object a line\n"
+		"      --gpu            with --json: what GPUs do, too. The process is flushed\n"
+		"                       each time, and what was written is read\n"
 		"\n"
 		"example: tsctl watch -n 10\n",
 	.run = run_watch,

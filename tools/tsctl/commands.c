@@ -52,7 +52,7 @@ void ts_command_overview(FILE *file)
 	const char *before = "  also: ";
 
 	/* Fits a screen, with as many commands as there are. */
-	fputs("TraceSmith records what a GPU really did. `tsctl help COMMAND` tells more.\n"
+	fputs("TraceSmith records what a GPU really did. `tsctl help COMMAND` prints its options.\n"
 	      "usage: tsctl COMMAND [OPTION ...] [ARG ...]\n",
 	      file);
 	for (size_t i = 0; ts_commands[i]; i++)
@@ -92,11 +92,11 @@ static int run_help(int argc, char **argv)
 
 const struct ts_command ts_command_help = {
 	.name = "help",
-	.summary = "say what tsctl and its commands do",
+	.summary = "list the commands, or print the options of one",
 	.is_minor = true,
 	.help = "usage: tsctl help [COMMAND]\n"
 		"\n"
-		"Lists the commands, or tells one command's options.\n"
+		"Lists the commands, or prints the options of one.\n"
 		"\n"
 		"example: tsctl help record\n",
 	.run = run_help,

@@ -8,6 +8,7 @@
 #include "proto/abi/clock.h"
 #include "proto/client/places.h"
 #include "tools/tsctl/out.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <glob.h>

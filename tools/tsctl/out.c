@@ -6,10 +6,8 @@
 #include "tools/tsctl/out.h"
 
 #include "proto/abi/base.h"
-#include "tools/tsctl/term.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 
 /* What starts or ends a line, or turns the direction of what follows: a name could rewrite its whole line. */
 static bool moves_text(uint32_t point)
@@ -40,8 +38,7 @@ static size_t utf8_length(const unsigned char *text)
 	return n;
 }
 
-/* The next piece of text: its bytes, and how it is shown. */
-static size_t next_piece(const char *text, char shown[8], size_t *ret_columns)
+size_t ts_out_piece(const char *text, char shown[8], size_t *ret_columns)
 {
 	const unsigned char *bytes = (const unsigned char *)text;
 	size_t n = utf8_length(bytes);
@@ -63,7 +60,7 @@ size_t ts_out_width(const char *text)
 	char shown[8];
 
 	while (text && *text) {
-		text += next_piece(text, shown, &columns);
+		text += ts_out_piece(text, shown, &columns);
 		width += columns;
 	}
 	return width;
@@ -76,7 +73,7 @@ static const char *print_pieces(FILE *file, const char *text, size_t room)
 	size_t taken;
 
 	while (text && *text) {
-		size_t n = next_piece(text, shown, &taken);
+		size_t n = ts_out_piece(text, shown, &taken);
 
 		if (taken > room)
 			break;
@@ -100,7 +97,7 @@ void ts_out_text_cut(FILE *file, const char *text, size_t columns)
 	text = print_pieces(file, text, room - room / 2);
 	fputs("...", file);
 	for (width = ts_out_width(text); width > room / 2; width -= taken)
-		text += next_piece(text, shown, &taken);
+		text += ts_out_piece(text, shown, &taken);
 	print_pieces(file, text, SIZE_MAX);
 }
 
@@ -178,120 +175,4 @@ char *ts_out_seconds(char *buffer, uint64_t ns)
 	snprintf(buffer, TS_OUT_FIGURE_BYTES, "%" PRIu64 ".%09" PRIu64, ns / UINT64_C(1000000000),
 		 ns % UINT64_C(1000000000));
 	return buffer;
-}
-
-#define TABLE_MAX_COLUMNS 16u
-
-struct ts_table {
-	char columns[TABLE_MAX_COLUMNS + 1];
-	size_t n_columns;
-	size_t widths[TABLE_MAX_COLUMNS];
-	char **cells;
-	size_t n_cells, n_room;
-};
-
-int ts_table_new(const char *columns, struct ts_table **ret_table)
-{
-	struct ts_table *table = calloc(1, sizeof(*table));
-
-	if (!table)
-		return -ENOMEM;
-	table->n_columns = strnlen(columns, TABLE_MAX_COLUMNS);
-	memcpy(table->columns, columns, table->n_columns);
-	*ret_table = table;
-	return 0;
-}
-
-void ts_table_free(struct ts_table *table)
-{
-	if (!table)
-		return;
-	for (size_t i = 0; i < table->n_cells; i++)
-		free(table->cells[i]);
-	free(table->cells);
-	free(table);
-}
-
-void ts_table_freep(struct ts_table **table)
-{
-	ts_table_free(*table);
-}
-
-int ts_table_add(struct ts_table *table, const char *text)
-{
-	size_t column = table->n_cells % table->n_columns, width = ts_out_width(text);
-
-	if (table->n_cells == table->n_room) {
-		size_t n_room = table->n_room ? 2 * table->n_room : 64;
-		char **cells = reallocarray(table->cells, n_room, sizeof(*cells));
-
-		if (!cells)
-			return -ENOMEM;
-		table->cells = cells;
-		table->n_room = n_room;
-	}
-	table->cells[table->n_cells] = strdup(text ? text : "");
-	if (!table->cells[table->n_cells])
-		return -ENOMEM;
-	table->n_cells++;
-	if (width > table->widths[column])
-		table->widths[column] = width;
-	return 0;
-}
-
-int ts_table_addf(struct ts_table *table, const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	return ts_table_add(table, text);
-}
-
-static void print_blanks(FILE *file, size_t n)
-{
-	if (n)
-		fprintf(file, "%*s", (int)n, "");
-}
-
-static void print_row(const struct ts_table *table, size_t first, FILE *file, unsigned int indent,
-		      size_t last_room)
-{
-	print_blanks(file, indent);
-	for (size_t i = 0; i < table->n_columns && first + i < table->n_cells; i++) {
-		const char *cell = table->cells[first + i];
-		size_t blanks = table->widths[i] - ts_out_width(cell);
-		bool last = i + 1 == table->n_columns;
-
-		if (i)
-			print_blanks(file, 2);
-		if (table->columns[i] == 'r')
-			print_blanks(file, blanks);
-		if (last)
-			ts_out_text_cut(file, cell, last_room);
-		else
-			ts_out_text(file, cell);
-		if (table->columns[i] != 'r' && !last)
-			print_blanks(file, blanks);
-	}
-	fputc('\n', file);
-}
-
-void ts_table_print(const struct ts_table *table, FILE *file, unsigned int indent, bool wide)
-{
-	size_t width = wide ? 0 : ts_term_width(file), taken = indent, last_room = 0;
-
-	for (size_t i = 0; i + 1 < table->n_columns; i++)
-		taken += table->widths[i] + 2;
-	if (width)
-		last_room = width > taken + 12 ? width - taken : 12;
-	for (size_t i = 0; i < table->n_cells; i += table->n_columns) {
-		if (!i)
-			fputs(ts_term_style(file, TS_STYLE_BOLD), file);
-		print_row(table, i, file, indent, last_room);
-		if (!i)
-			fputs(ts_term_style(file, TS_STYLE_PLAIN), file);
-	}
 }

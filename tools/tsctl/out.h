@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Output for people: text from strangers made safe for a terminal, figures with units, and tables whose
- * columns are as wide as what is in them. A table is filled first and printed once.
+ * Output for people: text from strangers made safe for a terminal, and figures with units.
  */
 #pragma once
 
@@ -16,6 +15,8 @@ void ts_out_text(FILE *file, const char *text);
 void ts_out_text_cut(FILE *file, const char *text, size_t columns);
 /* Columns that the text takes. */
 size_t ts_out_width(const char *text);
+/* The next piece of a text that has not ended: returns its bytes; `shown` is how it is printed, in so many columns. */
+size_t ts_out_piece(const char *text, char shown[8], size_t *ret_columns);
 
 #define TS_OUT_FIGURE_BYTES 32
 
@@ -33,16 +34,3 @@ char *ts_out_seconds(char *buffer, uint64_t ns);
  * user; "" for none. Writes at most TS_OUT_THREAD_BYTES into `buffer` and returns it.
  */
 char *ts_out_thread(char *buffer, const char *name, uint32_t tid);
-
-struct ts_table;
-
-/* `columns`: a letter each, l or r for the side that cells lean to. Of the last a terminal may see the ends only. */
-int ts_table_new(const char *columns, struct ts_table **ret_table);
-void ts_table_free(struct ts_table *table);
-void ts_table_freep(struct ts_table **table);
-/* Adds the next cell, row by row; the text is copied. The first row is the heading. -ENOMEM. */
-int ts_table_add(struct ts_table *table, const char *text);
-int ts_table_addf(struct ts_table *table, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-/* Prints each row behind `indent` blanks. `wide`: what does not fit the terminal is printed all the same. */
-void ts_table_print(const struct ts_table *table, FILE *file, unsigned int indent, bool wide);

@@ -7,14 +7,14 @@
 #include "replay/report/replay.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/replay.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/term.h"
+#include "tools/tsctl/texts.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-
-#define NAME_COLUMNS 60u
 
 static int add_edit(struct ts_replay_asked *asked, const char *text, const char *where)
 {
@@ -239,54 +239,93 @@ static uint64_t part_ns(const Ts__Rpc__ReplayRun *run, const char *part)
 	return 0;
 }
 
+/* Parts of the path in either run, those that took the longest in the last run first. */
+static size_t sort_parts(const Ts__Rpc__ReplayReport *report, const char *sorted[TS_GRAPH_PARTS])
+{
+	const Ts__Rpc__ReplayRun *last = report->edited ? report->edited : report->emulated;
+	size_t n = 0;
+
+	for (uint32_t part = TS_GRAPH_PARTS; part--;) {
+		const char *name = ts_graph_part_name(part);
+		size_t at = n;
+
+		if (!part_ns(report->emulated, name) && !part_ns(report->edited, name))
+			continue;
+		for (; at && part_ns(last, sorted[at - 1]) < part_ns(last, name); at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = name;
+		n++;
+	}
+	return n;
+}
+
+static void add_part(struct ts_table *table, const Ts__Rpc__ReplayRun *run, const char *name)
+{
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (!run)
+		return;
+	ts_table_add(table, ts_out_duration(figure, part_ns(run, name)));
+	add_share(table, part_ns(run, name), run);
+}
+
 static void print_parts(const Ts__Rpc__ReplayReport *report)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
-	char figure[TS_OUT_FIGURE_BYTES];
+	const char *sorted[TS_GRAPH_PARTS];
+	size_t n = sort_parts(report, sorted);
 
-	if (ts_table_new(report->edited ? "lrrrr" : "lrr", &table))
+	if (!n || ts_table_new(report->edited ? "lrrrrl" : "lrrl", &table))
 		return;
 	ts_table_add(table, "CRITICAL PATH");
-	for (const char *const *cell = (const char *const[]){"EMULATED", "", "EDITED", "", NULL};
-	     *cell && (report->edited || strcmp(*cell, "EDITED")); cell++)
-		ts_table_add(table, *cell);
-	for (uint32_t part = TS_GRAPH_PARTS; part--;) {
-		const char *name = ts_graph_part_name(part);
-		uint64_t ns = part_ns(report->emulated, name);
-		uint64_t edited_ns = part_ns(report->edited, name);
-
-		if (!ns && !edited_ns)
-			continue;
-		ts_table_add(table, name);
-		ts_table_add(table, ts_out_duration(figure, ns));
-		add_share(table, ns, report->emulated);
-		if (!report->edited)
-			continue;
-		ts_table_add(table, ts_out_duration(figure, edited_ns));
-		add_share(table, edited_ns, report->edited);
+	ts_table_add(table, "EMULATED");
+	ts_table_add(table, "SHARE");
+	if (report->edited) {
+		ts_table_add(table, "EDITED");
+		ts_table_add(table, "SHARE");
+	}
+	ts_table_add(table, "MEANS");
+	for (size_t i = 0; i < n; i++) {
+		ts_table_add(table, ts_text_part(sorted[i]));
+		add_part(table, report->emulated, sorted[i]);
+		add_part(table, report->edited, sorted[i]);
+		ts_table_add(table, ts_text_part_sum(sorted[i]));
 	}
 	putchar('\n');
-	ts_table_print(table, stdout, 2, true);
+	ts_table_print(table, stdout, 2, false);
 }
 
+static void add_step(struct ts_table *table, const Ts__Rpc__ReplayStep *step)
+{
+	bool is_before = !strcmp(step->part, "host_gap") || !strcmp(step->part, "wait");
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	ts_table_add(table, ts_out_seconds(figure, step->start_ns));
+	ts_table_add(table, ts_out_duration(figure, step->end_ns - step->start_ns));
+	ts_table_add(table, ts_text_part(step->part));
+	ts_table_addf(table, "%" PRIu64, step->op_id);
+	if (step->has_stream)
+		ts_table_addf(table, "%" PRIu32, step->stream);
+	else
+		ts_table_add(table, "");
+	ts_table_addf(table, "%s%s", is_before ? "before " : "", step->name ? step->name : "");
+}
+
+/* Their times are of the run, which begins with the first call. */
 static void print_steps(const Ts__Rpc__ReplayRun *run, const char *of)
 {
-	char start[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
+	static const char *const headings[] = {"RUN TIME (s)", "TOOK",	 "STEP",
+					       "OP",	       "STREAM", "NAME"};
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 
-	if (run->n_longest)
-		printf("\nLongest steps%s\n", of);
-	for (size_t i = 0; i < run->n_longest; i++) {
-		const Ts__Rpc__ReplayStep *step = run->longest[i];
-
-		printf("  %14s s  %10s  %-14s  ", ts_out_seconds(start, step->start_ns),
-		       ts_out_duration(took, step->end_ns - step->start_ns), step->part);
-		if (!strcmp(step->part, "host_gap") || !strcmp(step->part, "wait"))
-			fputs("before ", stdout);
-		ts_out_text_cut(stdout, step->name ? step->name : "", NAME_COLUMNS);
-		if (step->has_stream)
-			printf(", stream %" PRIu32, step->stream);
-		printf(", op %" PRIu64 "\n", step->op_id);
-	}
+	if (!run->n_longest || ts_table_new("rrlrrl", &table))
+		return;
+	for (size_t i = 0; i < TS_ARRAY_LEN(headings); i++)
+		ts_table_add(table, headings[i]);
+	for (size_t i = 0; i < run->n_longest; i++)
+		add_step(table, run->longest[i]);
+	printf("\nLongest steps%s\n", of);
+	ts_table_print(table, stdout, 2, false);
 }
 
 static void print_doubts(const Ts__Rpc__ReplayReport *report)
@@ -339,8 +378,8 @@ void ts_replayemulate_print(const Ts__Rpc__ReplayReport *report)
 	if (report->edited)
 		print_makespan("edited", report->edited->makespan_ns,
 			       report->emulated->makespan_ns);
-	print_busy(report);
 	print_parts(report);
+	print_busy(report);
 	if (report->edited)
 		print_steps(report->edited, ", edited");
 	else

@@ -5,9 +5,12 @@
 #include "tools/tsctl/texts.h"
 
 #include "proto/abi/base.h"
+#include "replay/report/frames.h"
 #include "replay/report/stackjson.h"
 #include "tools/tsctl/out.h"
+#include "tools/tsctl/table.h"
 #include "tools/tsctl/term.h"
+#include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +23,9 @@ static void print_frame(const Ts__Rpc__Stack *stack, size_t frame, unsigned int 
 	for (size_t i = 0; i < stack->n_symbols; i++) {
 		const Ts__Rpc__StackSymbol *symbol = stack->symbols[i];
 
-		if (symbol->frame != frame || !symbol->function)
+		/* Templates of a vendor's header are inlined into the program's own functions. */
+		if (symbol->frame != frame || !symbol->function ||
+		    ts_frame_is_hidden(NULL, symbol->function, false))
 			continue;
 		printf("%*s", (int)indent, "");
 		ts_out_text(stdout, symbol->function);
@@ -58,6 +63,65 @@ void ts_text_stack(const Ts__Rpc__Stack *stack, unsigned int indent)
 		printf("%*s... deeper frames were not recorded\n", (int)indent, "");
 }
 
+static const struct {
+	const char *part, *word, *sum;
+} parts[] = {
+	{"compute", "compute", "kernels, sets"},
+	{"copy", "copy", "copies"},
+	{"launch_latency", "launch", "from its call to its start"},
+	{"wait", "wait", "after what it waited for"},
+	{"call", "call", "in a call, not waiting"},
+	{"host_gap", "host", "between two calls"},
+	{"unknown", "unknown", "not recorded"},
+};
+
+const char *ts_text_part(const char *part)
+{
+	for (size_t i = 0; i < TS_ARRAY_LEN(parts); i++)
+		if (!strcmp(parts[i].part, part))
+			return parts[i].word;
+	return part;
+}
+
+const char *ts_text_part_sum(const char *part)
+{
+	for (size_t i = 0; i < TS_ARRAY_LEN(parts); i++)
+		if (!strcmp(parts[i].part, part))
+			return parts[i].sum;
+	return "";
+}
+
+const char *ts_text_launchers(struct ts_pool *pool, size_t n_sites,
+			      Ts__Rpc__LaunchSite *const *sites, uint64_t n_places)
+{
+	char *text;
+
+	if (!n_sites)
+		return "";
+	text = n_places > 1 ? ts_pool_printf(pool, "%" PRIu64 " places, mostly %s", n_places,
+					     sites[0]->frame)
+			    : sites[0]->frame;
+	for (size_t i = 0; i < sites[0]->n_callers; i++)
+		text = ts_pool_printf(pool, "%s < %s", text, sites[0]->callers[i]);
+	return text;
+}
+
+void ts_text_paragraph(FILE *file, const char *text, unsigned int indent)
+{
+	size_t width = ts_term_width(file), room = width > indent + 20 ? width - indent : 20;
+
+	while (*text) {
+		size_t n = strlen(text), end = n;
+
+		if (width && n > room)
+			for (end = room; end && text[end] != ' ';)
+				end--;
+		end = end ? end : n;
+		fprintf(file, "%*s%.*s\n", (int)indent, "", (int)end, text);
+		text += end + (text[end] == ' ');
+	}
+}
+
 void ts_text_clocks(const Ts__Rpc__ClockBounds *bounds)
 {
 	char host[TS_OUT_FIGURE_BYTES], device[TS_OUT_FIGURE_BYTES], between[TS_OUT_FIGURE_BYTES];
@@ -72,8 +136,8 @@ void ts_text_clocks(const Ts__Rpc__ClockBounds *bounds)
 
 void ts_text_model_clock(FILE *file)
 {
-	fputs("Virtual GPU: its operations take the times of its cost model, the host's calls the time\n"
-	      "in which this CPU computes them. Times of host and GPU are not comparable.\n",
+	fputs("Virtual GPU: operations have the times of its cost model, the host's calls the\n"
+	      "time in which the CPU computed them. Times of host and GPU are not comparable.\n",
 	      file);
 }
 
@@ -82,7 +146,7 @@ void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts)
 	const struct {
 		uint64_t n;
 		const char *what;
-	} parts[] = {
+	} lines[] = {
 		{doubts ? doubts->without_call : 0, "without a call recorded before them"},
 		{doubts ? doubts->overlapping : 0, "began before what they waited for was over"},
 		{doubts ? doubts->backwards : 0, "ended before they began"},
@@ -95,17 +159,21 @@ void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts)
 	char count[TS_OUT_FIGURE_BYTES];
 	const char *between = "";
 
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	char *text;
+
 	if (!doubts)
 		return;
-	fprintf(file, "Uncertain%s, of %s operations: ", of,
-		ts_out_count(count, doubts->operations));
-	for (size_t i = 0; i < TS_ARRAY_LEN(parts); i++) {
-		if (!parts[i].n)
+	text = ts_pool_printf(&pool, "Uncertain%s, of %s operations: ", of,
+			      ts_out_count(count, doubts->operations));
+	for (size_t i = 0; i < TS_ARRAY_LEN(lines); i++) {
+		if (!lines[i].n)
 			continue;
-		fprintf(file, "%s%s %s", between, ts_out_count(count, parts[i].n), parts[i].what);
+		text = ts_pool_printf(&pool, "%s%s%s %s", text, between,
+				      ts_out_count(count, lines[i].n), lines[i].what);
 		between = "; ";
 	}
-	fputs(".\n", file);
+	ts_text_paragraph(file, ts_pool_printf(&pool, "%s.", text), 0);
 }
 
 static void print_call(const char *what, const Ts__Rpc__MisuseCall *call, uint64_t origin_ns,
@@ -251,7 +319,7 @@ void ts_text_errors(size_t n, Ts__Rpc__CallError *const *errors, uint64_t failed
 		ts_out_text(stdout, error->error);
 		if (error->has_bytes)
 			printf(", %s asked for", ts_out_bytes(figure, error->bytes));
-		printf(", at %s s, op %" PRIu64,
+		printf("\n      at %s s, op %" PRIu64,
 		       ts_out_seconds(figure, error->start_ns > origin_ns
 						      ? error->start_ns - origin_ns
 						      : 0),

@@ -84,23 +84,6 @@ TS_TEST(figures)
 	ts_check_str(ts_out_seconds(text, 1234567), "0.001234567");
 }
 
-TS_TEST(tables_are_as_wide_as_what_is_in_them)
-{
-	char buffer[256] = {0};
-	FILE *file = fmemopen(buffer, sizeof(buffer), "w");
-	struct ts_table *table = NULL;
-
-	ts_check_int(ts_table_new("rl", &table), 0);
-	ts_check_int(ts_table_add(table, "N"), 0);
-	ts_check_int(ts_table_add(table, "NAME"), 0);
-	ts_check_int(ts_table_addf(table, "%d", 1000), 0);
-	ts_check_int(ts_table_add(table, "x"), 0);
-	ts_table_print(table, file, 1, false);
-	fclose(file);
-	ts_table_free(table);
-	ts_check_str(buffer, "    N  NAME\n 1000  x\n");
-}
-
 TS_TEST(names_of_numbers)
 {
 	ts_check_str(ts_name_api(TS_API_CUDA_RUNTIME, 211), "cudaLaunchKernel");
@@ -109,6 +92,10 @@ TS_TEST(names_of_numbers)
 	ts_check(!ts_name_api(TS_API_CUDA_DRIVER, 65535));
 	ts_check(!ts_name_api(TS_API_CUDA_RUNTIME, UINT32_MAX));
 	ts_check(!ts_name_api(77, 1));
+	ts_check_str(ts_name_syscall(0), "read");
+	ts_check_str(ts_name_syscall(203), "sched_setaffinity");
+	ts_check(!ts_name_syscall(400));
+	ts_check(!ts_name_syscall(UINT32_MAX));
 	ts_check_str(ts_name_api_error(TS_API_CUDA_RUNTIME, 1), "cudaErrorInvalidValue");
 	ts_check_str(ts_name_api_error(TS_API_CUDA_DRIVER, 1), "CUDA_ERROR_INVALID_VALUE");
 	ts_check(!ts_name_api_error(TS_API_CUDA_RUNTIME, 990));
