@@ -31,7 +31,8 @@ static void die(const char *how)
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "abort";
-	uint64_t wait_ns = (uint64_t)(argc > 2 ? atoi(argv[2]) : 1) * 1000000, synced[N_KERNELS], end;
+	uint64_t wait_ns = (uint64_t)(argc > 2 ? atoi(argv[2]) : 1) * 1000000, synced[N_KERNELS],
+		 end;
 	char line[N_KERNELS * 24];
 	size_t at = 0;
 
