@@ -20,6 +20,7 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 CHECKS = {
     'death': ('integration-death', ['--points', '200'], 7200),
     'crash': ('integration-crash', ['--points', '200'], 7200),
+    'crashes': ('integration-crashes', ['--runs', '100'], 7200),
     'fork': ('integration-fork', ['--processes', '1000'], 1200),
     'switch': ('integration-switch', ['--cycles', '10000', 'Switch.test_cycles_leave_nothing_behind'], 7200),
     'windows': ('integration-windows', ['--all'], 7200),
