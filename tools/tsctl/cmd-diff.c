@@ -502,6 +502,13 @@ static int complain_damage(const struct telling *telling)
 	return TS_EXIT_OK;
 }
 
+static void watch(struct telling *telling, struct ts_progress *progress)
+{
+	for (unsigned side = 0; side < 2; side++)
+		for (size_t i = 0; i < telling->n_runs[side]; i++)
+			ts_source_watch_reader(telling->sources[side][i].reader, progress);
+}
+
 static int tell(struct telling *telling)
 {
 	struct ts_diff_options options = {.alpha = ALPHA,
@@ -510,6 +517,7 @@ static int tell(struct telling *telling)
 	ts_cleanup(ts_diff_freep) struct ts_diff *diff = NULL;
 	struct ts_diff_runs runs[2];
 	Ts__Rpc__DiffReport report;
+	struct ts_progress progress;
 	unsigned side;
 	size_t run;
 	int status, r;
@@ -522,7 +530,11 @@ static int tell(struct telling *telling)
 			readers[run] = telling->sources[side][run].reader;
 		runs[side] = (struct ts_diff_runs){readers, telling->n_runs[side]};
 	}
+	ts_progress_init(&progress, "reading rows:", 0);
+	watch(telling, &progress);
 	r = ts_diff_read(runs, &options, &diff, &side, &run);
+	watch(telling, NULL);
+	ts_progress_deinit(&progress);
 	if (r) {
 		ts_source_complain(telling->sources[side][run].path, r,
 				   ts_sbt_reader_error(runs[side].readers[run]));

@@ -301,13 +301,16 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	ts_cleanup(ts_gaps_freep) struct ts_gaps *gaps = NULL;
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	Ts__Rpc__GapsReport report;
-	int status, r = ts_resolver_new(source->reader, &options, &resolver);
+	int status, r;
 
+	ts_source_watch(source);
+	r = ts_resolver_new(source->reader, &options, &resolver);
 	r = r ? r : ts_codes_new(resolver, &codes);
 	if (!r) {
 		wanted.code = ts_codes_find(codes);
 		r = ts_gaps_read(source->reader, &wanted, &gaps);
 	}
+	ts_source_unwatch(source);
 	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
