@@ -246,8 +246,9 @@ static uint64_t timeval_ns(const struct timeval *time)
 }
 
 /*
- * The time that a flush took: CUPTI may work in another thread while this one waits. If this thread lost its CPU meanwhile, its
- * processor time: on a busy machine a flush of 0.2 ms ends after 8 ms, and the next ones are not to wait for that.
+ * The time that a flush took: CUPTI may work in another thread while this one waits. If this thread
+ * lost its CPU meanwhile, its processor time: on a busy machine a flush of 0.2 ms ends after 8 ms,
+ * and the next ones are not to wait for that.
  */
 static uint64_t flush_cost_ns(uint64_t took_ns, const struct rusage *before)
 {

@@ -183,8 +183,8 @@ void ts_server_refuse_fds(int fd)
 }
 
 /*
- * A dead daemon left the path behind. After SIGKILL its porter holds the listening socket for some milliseconds yet, and a
- * connect() succeeds, but nobody accepts.
+ * A dead daemon left the path behind. After SIGKILL its porter holds the listening socket for some
+ * milliseconds yet, and a connect() succeeds, but nobody accepts.
  */
 static bool listen_socket_is_stale(int type, const struct sockaddr_un *address)
 {

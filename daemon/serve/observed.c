@@ -134,8 +134,8 @@ static int add_row(struct ts_observed *observed, unsigned type, const void *row)
 }
 
 /*
- * A probe reports a call when it returns. The first call of another thread may therefore have begun before the call that began
- * the session.
+ * A probe reports a call when it returns. The first call of another thread may therefore have begun
+ * before the call that began the session.
  */
 static int move_start(struct ts_observed *observed, uint64_t start_ns)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * crashes HOW MS: 100 kernels, each waited for, and then the end of the process by `abort`, `segv` or `kill`, so many
- * milliseconds after the last. A line says how long before the end each kernel was waited for, in ns, the first one first.
- * A second line says for how many ns the tracer's thread "ts-flush" waited for a CPU meanwhile; "at least" if it still does.
+ * crashes HOW MS: 100 kernels, each waited for, and then the end of the process by `abort`, `segv`
+ * or `kill`, so many milliseconds after the last. A line says how long before the end each kernel
+ * was waited for, in ns, the first one first. A second line says for how many ns the tracer's
+ * thread "ts-flush" waited for a CPU meanwhile; "at least" if it still does.
  */
 #include <dirent.h>
 #include <fcntl.h>

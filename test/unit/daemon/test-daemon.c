@@ -551,7 +551,10 @@ static int socket_listen(const char *path, int type)
 	return fd;
 }
 
-/* A process that listens at both sockets, and its child, which holds them as a porter does until end[1] is closed. */
+/*
+ * A process that listens at both sockets, and its child, which holds them as a porter does until
+ * end[1] is closed.
+ */
 static pid_t listener_fork(const struct service *s, const int end[2])
 {
 	int ready[2];
@@ -578,7 +581,10 @@ static pid_t listener_fork(const struct service *s, const int end[2])
 		pause();
 }
 
-/* A path at which a process listens is refused, unless that process is dead and only a child of it holds the socket. */
+/*
+ * A path at which a process listens is refused, unless that process is dead and only a child of it
+ * holds the socket.
+ */
 TS_TEST(service_after_one_that_was_killed)
 {
 	struct stat before, now;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions of processes that are seen from outside: what probes report becomes rows, in the order in which calls return.
+ * Sessions of processes that are seen from outside: what probes report becomes rows, in the order
+ * in which calls return.
  */
 #include "test/unit/harness.h"
 
