@@ -29,6 +29,7 @@ CHECKS = {
     'memory': ('unit-daemon-memory', [], 3600),
     'compute': ('integration-compute', ['Compute.test_cub_often', 'Compute.test_thrust_often'], 7200),
     'tears': ('unit-ptx-memory', [], 3600),
+    'diff': ('integration-diff', ['Diff.test_planted_changes_under_load', 'Diff.test_identical_runs_under_load'], 7200),
     'order': ('unit-ptx-order', [], 3600),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }
