@@ -4,7 +4,7 @@
 
 rounds=N: number of rounds. A round launches `gate`, four times `first` and `second`, and `last`; behind `gate` it copies and sets in the
 other stream, beside the other kernels. At its end it waits for the device.
-gate=N, first=N, second=N, last=N: loops of that kernel. firsts=N: launches of `first` and `second`. third=N: launches of a kernel more.
+gate=N, first=N, second=N, last=N: loops of that kernel. firsts=N: launches of `first`. third=N: launches of a kernel more.
 grid=N, block=N, shared=N: how `second` is launched; config=GRID,BLOCK,SHARED,KERNEL: the same of another kernel.
 copies=N, sets=N: of these a round, bytes=N: of each. back=1, inside=1: a copy to the host, within the device, more a round; once=1: one
 copy of 2 KiB at the end; small=1: one of 2 KiB a round.
@@ -97,6 +97,7 @@ for _ in range(how['rounds']):
         call('cuStreamSynchronize', of_copies)
     for _ in range(how['firsts']):
         launch('first', how['first'])
+    for _ in range(4):
         launch('second', how['second'])
     for _ in range(how['third']):
         launch('third', 50)
