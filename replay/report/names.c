@@ -236,6 +236,10 @@ const char *ts_name_access_kind(uint32_t access)
 		[TS_ACCESS_SET] = "set",
 		[TS_ACCESS_FREE] = "failed_free",
 		[TS_ACCESS_ALLOC] = "failed_alloc",
+		[TS_ACCESS_ALLOCATED] = "alloc",
+		[TS_ACCESS_ALLOCATED_PINNED] = "alloc_pinned",
+		[TS_ACCESS_ALLOCATED_MANAGED] = "alloc_managed",
+		[TS_ACCESS_FREED] = "free",
 	};
 
 	return LOOK_UP(names, access);
