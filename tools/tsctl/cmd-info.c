@@ -83,6 +83,7 @@ static void print_metadata(const Ts__Rpc__TraceInfo *info, bool wide)
 		{TS_METADATA_KERNEL, "kernel"},
 		{TS_METADATA_CUT_SHORT, "cut short:"},
 		{TS_METADATA_SYSTEM_MISSING, "calls of other processes are not there:"},
+		{TS_METADATA_SAMPLES_MISSING, "missing:"},
 		{TS_METADATA_QUANTUM, "ns that host times are multiples of:"},
 	};
 	const size_t columns = wide ? 0 : ts_term_width(stdout);
