@@ -85,6 +85,9 @@ struct ts_sbt_reader {
 	struct ts_table blobs;
 	uint64_t blob_bytes; /* of decoded ones */
 	uint64_t blob_uses;
+
+	ts_sbt_rows_fn on_rows; /* NULL: nobody watches */
+	void *on_rows_data;
 };
 
 /* Where a block lies: its file is in the high bits, 0 for the reader's own, the i-th before it otherwise. */

@@ -506,6 +506,12 @@ const struct ts_sbt_block *ts_sbt_reader_block(const struct ts_sbt_reader *reade
 	return i < reader->n_blocks ? &reader->blocks[i] : NULL;
 }
 
+void ts_sbt_reader_watch(struct ts_sbt_reader *reader, ts_sbt_rows_fn on_rows, void *data)
+{
+	reader->on_rows = on_rows;
+	reader->on_rows_data = data;
+}
+
 int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 		       struct ts_sbt_block_header *ret_header, uint8_t **ret_raw)
 {
@@ -546,6 +552,8 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 		return ts_sbt_reader_fail(reader, r, block->off + sizeof(header), "%s",
 					  r < 0 ? strerror(-r) : why);
 	*ret_header = header;
+	if (reader->on_rows)
+		reader->on_rows(header.n_rows, reader->on_rows_data);
 	return 0;
 }
 

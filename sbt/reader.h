@@ -114,6 +114,14 @@ size_t ts_sbt_reader_n_blocks(const struct ts_sbt_reader *reader);
 const struct ts_sbt_block *ts_sbt_reader_block(const struct ts_sbt_reader *reader, size_t i);
 
 /*
+ * Calls on_rows() for each block that is read from now on, in the thread that reads, with the
+ * number of rows in it: for a line that shows progress. A block that is read twice counts twice.
+ * NULL: no more.
+ */
+typedef void (*ts_sbt_rows_fn)(uint32_t n_rows, void *data);
+void ts_sbt_reader_watch(struct ts_sbt_reader *reader, ts_sbt_rows_fn on_rows, void *data);
+
+/*
  * Decodes block i to an array of its type's row struct, to be free()d; events are in order of
  * start_ns. TS_SBT_E_NOT_FOUND: a type without a row struct.
  */

@@ -17,10 +17,9 @@
 #include "sbt/summary.h"
 #include "sbt/verify.h"
 
-#define MAX_TOLD       1000u
-#define MAX_SESSIONS   (1024u * 1024)
-#define PROGRESS_BYTES (16ull * 1024 * 1024)
-#define BATCH_ROWS     512u
+#define MAX_TOLD     1000u
+#define MAX_SESSIONS (1024u * 1024)
+#define BATCH_ROWS   512u
 
 /* What its rows say of a block, of each kind of summary: how much, and that it is this. */
 struct facts {
@@ -55,7 +54,6 @@ struct verifier {
 	uint64_t n_entries;	       /* of the index, compared so far */
 	uint64_t index_off;	       /* of the first index block; 0: none */
 	uint64_t sequence;
-	uint64_t told_progress;
 	bool list_broken;	 /* blocks are missing: the index cannot be compared */
 	bool definitions_broken; /* ids may be undefined for that reason */
 	uint64_t n_strings;
@@ -83,10 +81,8 @@ static void found(struct verifier *v, int code, uint64_t off, const char *format
 
 static void progress(struct verifier *v, uint64_t off)
 {
-	if (!v->options || !v->options->on_progress || off < v->told_progress + PROGRESS_BYTES)
-		return;
-	v->told_progress = off;
-	v->options->on_progress(off, v->file_bytes, v->options->data);
+	if (v->options && v->options->on_progress)
+		v->options->on_progress(off, v->file_bytes, v->options->data);
 }
 
 /* NULL: a number beyond reason, or no memory (*ret_error). */

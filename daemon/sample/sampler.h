@@ -63,6 +63,13 @@ struct ts_sampler_done {
 	uint64_t processor_ns; /* of the sampler itself */
 };
 
+/*
+ * The next item of a message that can be what it says it is, from *off on: sizes, counts and ids are in their bounds. Others are passed over. *ret_at:
+ * what follows the item's head. False: there is no more. Pure.
+ */
+bool ts_sampler_next(const uint8_t *message, size_t n_bytes, size_t *off,
+		     struct ts_sampler_item *ret_item, const uint8_t **ret_at);
+
 struct ts_sampler;
 
 struct ts_sampler_process {

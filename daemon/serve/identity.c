@@ -10,6 +10,7 @@
 #include <grp.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,25 @@ int ts_identity_confirm(int fd, const struct ts_identity *identity, uint64_t *re
 		return -ESRCH;
 	*ret_start_ticks = start_ticks;
 	return 0;
+}
+
+bool ts_identity_is_over(int fd)
+{
+	struct ucred credentials;
+	socklen_t n_bytes = sizeof(credentials);
+	bool has_pidfd, is_over;
+	int pidfd = open_pidfd(fd, &has_pidfd), error = errno;
+
+	if (pidfd >= 0) {
+		is_over = !pidfd_is_alive(pidfd);
+		close(pidfd);
+		return is_over;
+	}
+	/* The kernel before Linux 6.16 has no pidfd of a process that was reaped. */
+	if (has_pidfd)
+		return error == ESRCH || error == EINVAL;
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &n_bytes) &&
+	       credentials.pid && kill(credentials.pid, 0) < 0 && errno == ESRCH;
 }
 
 gid_t ts_identity_group(void)

@@ -43,6 +43,13 @@ uid_t ts_identity_overflow_uid(void);
  */
 int ts_identity_confirm(int fd, const struct ts_identity *identity, uint64_t *ret_start_ticks);
 
+/*
+ * Whether the process at the other end is over, reaped or not. If `fd` connected to a socket that
+ * listens, that process is the one that called listen(): another process may still hold the
+ * listening socket. False: it runs, or that is not known.
+ */
+bool ts_identity_is_over(int fd);
+
 /* Start time of a process in clock ticks since boot: field 22 of /proc/PID/stat. -ESRCH: there is none, or /proc is not mounted. */
 int ts_identity_start_ticks(pid_t pid, uint64_t *ret_start_ticks);
 

@@ -182,13 +182,20 @@ void ts_server_refuse_fds(int fd)
 		ts_log(TS_LOG_DEBUG, "SO_PASSRIGHTS: %s", strerror(errno));
 }
 
-/* Nobody answers at a path that a dead daemon left behind. */
+/*
+ * A dead daemon left the path behind. After SIGKILL its porter holds the listening socket for some
+ * milliseconds yet, and a connect() succeeds, but nobody accepts.
+ */
 static bool listen_socket_is_stale(int type, const struct sockaddr_un *address)
 {
-	ts_cleanup(ts_closep) int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+	/* Where the queue is full, a connect() would wait for a process that accepts. */
+	ts_cleanup(ts_closep) int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	return fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
-	       errno == ECONNREFUSED;
+	if (fd < 0)
+		return false;
+	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0)
+		return errno == ECONNREFUSED;
+	return ts_identity_is_over(fd);
 }
 
 static int listen_at(const char *path, int type, mode_t mode, int *ret_fd)

@@ -133,6 +133,21 @@ static int add_row(struct ts_observed *observed, unsigned type, const void *row)
 	return r;
 }
 
+/*
+ * A probe reports a call when it returns. The first call of another thread may therefore have begun
+ * before the call that began the session.
+ */
+static int move_start(struct ts_observed *observed, uint64_t start_ns)
+{
+	struct ts_row_session *row = &observed->row;
+
+	if (start_ns >= row->start_ns)
+		return 0;
+	row->start_realtime_ns -= row->start_ns - start_ns;
+	row->start_ns = start_ns;
+	return ts_sbt_session_writer_update(observed->writer, row);
+}
+
 int ts_observed_call(struct ts_observed *observed, struct ts_recording *recording,
 		     const struct ts_call_event *event)
 {
@@ -151,7 +166,8 @@ int ts_observed_call(struct ts_observed *observed, struct ts_recording *recordin
 		.domain = function->domain,
 		.cbid = function->cbid,
 	};
-	r = thread_of(observed, recording, event, &row.thread);
+	r = move_start(observed, event->start_ns);
+	r = r ?: thread_of(observed, recording, event, &row.thread);
 	r = r ?: add_row(observed, TS_ROW_API, &row);
 	if (r || (!event->bytes && !event->handle))
 		return r;

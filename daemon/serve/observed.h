@@ -38,6 +38,10 @@ struct ts_observed {
 /* Learns which process it is while the process is there. Its definitions count for its user; the observer gives them back to the account. */
 int ts_observed_begin(struct ts_observed *observed, struct ts_recording *recording,
 		      const struct ts_call_event *event, const char *command_line);
+/*
+ * Adds the call's rows. Calls come in the order of their ends; the session starts no later than the
+ * earliest of them.
+ */
 int ts_observed_call(struct ts_observed *observed, struct ts_recording *recording,
 		     const struct ts_call_event *event);
 int ts_observed_name(struct ts_observed *observed, struct ts_recording *recording,

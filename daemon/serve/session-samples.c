@@ -77,19 +77,13 @@ uint64_t ts_session_samples_memory(const struct ts_session_samples *samples)
 
 /* ---- items -------------------------------------------------------------------------------------- */
 
-static int take_text(struct ts_session *s, struct ts_session_samples *samples, const uint8_t *bytes,
-		     size_t n)
+static int take_text(struct ts_session *s, struct ts_session_samples *samples, const uint8_t *bytes)
 {
 	struct ts_sampler_text head;
 	uint32_t id = TS_ID_UNKNOWN;
 	int r = 0;
 
-	if (n < sizeof(head))
-		return 0;
 	memcpy(&head, bytes, sizeof(head));
-	if (!head.id || head.id > TS_REMOTE_PYTHON_TEXTS || head.n_text != n - sizeof(head) ||
-	    head.n_text > 2 * TS_REMOTE_TEXT_BYTES + 1)
-		return 0;
 	if (ts_session_charge(s, head.n_text)) {
 		r = ts_sbt_writer_string(s->recording->writer, (const char *)bytes + sizeof(head),
 					 head.n_text, &id);
@@ -145,7 +139,7 @@ static int stack_id(struct ts_session *s, struct ts_session_samples *samples,
 }
 
 static int take_sample(struct ts_session *s, struct ts_session_samples *samples,
-		       const uint8_t *bytes, size_t n)
+		       const uint8_t *bytes)
 {
 	uint64_t frames[TS_SAMPLER_FRAMES_MAX];
 	struct ts_sampler_sample head;
@@ -153,12 +147,8 @@ static int take_sample(struct ts_session *s, struct ts_session_samples *samples,
 	struct ts_bpf_event event;
 	int r;
 
-	if (n < sizeof(head))
-		return 0;
 	memcpy(&head, bytes, sizeof(head));
-	if (head.n_frames > TS_SAMPLER_FRAMES_MAX ||
-	    n - sizeof(head) != head.n_frames * sizeof(*frames) || !head.tid ||
-	    head.time_ns > ts_clock_monotonic_ns() || head.time_ns < s->start_ns)
+	if (head.time_ns > ts_clock_monotonic_ns() || head.time_ns < s->start_ns)
 		return 0;
 	memcpy(frames, bytes + sizeof(head), head.n_frames * sizeof(*frames));
 	map_frames(samples, frames, head.n_frames);
@@ -177,14 +167,11 @@ static int take_sample(struct ts_session *s, struct ts_session_samples *samples,
 	return r ?: ts_session_add_row(s, TS_ROW_SAMPLE, &row);
 }
 
-static int take_lost(struct ts_session *s, struct ts_session_samples *samples, const uint8_t *bytes,
-		     size_t n)
+static int take_lost(struct ts_session *s, struct ts_session_samples *samples, const uint8_t *bytes)
 {
 	struct ts_sampler_lost lost;
 	struct ts_row_loss row;
 
-	if (n != sizeof(lost))
-		return 0;
 	memcpy(&lost, bytes, sizeof(lost));
 	row = ts_loss_row(TS_LOSS_KERNEL_EVENTS, lost.count, samples->lost_since_ns,
 			  ts_clock_monotonic_ns());
@@ -210,16 +197,13 @@ static int take_why(struct ts_session *s, const uint8_t *bytes, size_t n)
 	return describe(s, TS_METADATA_SAMPLES_MISSING, why);
 }
 
-static int take_done(struct ts_session *s, struct ts_session_samples *samples, const uint8_t *bytes,
-		     size_t n)
+static int take_done(struct ts_session *s, struct ts_session_samples *samples, const uint8_t *bytes)
 {
 	struct ts_sampler_done done;
 	char text[64];
 	uint64_t n_samples, ns;
 
 	samples->done = true;
-	if (n != sizeof(done))
-		return 0;
 	memcpy(&done, bytes, sizeof(done));
 	n_samples = __atomic_add_fetch(&s->recording->n_samples, done.n_samples, __ATOMIC_RELAXED);
 	ns = __atomic_add_fetch(&s->recording->samples_ns, done.processor_ns, __ATOMIC_RELAXED);
@@ -245,18 +229,18 @@ static int take_item(struct ts_session *s, struct ts_session_samples *samples, u
 {
 	switch (kind) {
 	case TS_SAMPLER_TEXT:
-		return take_text(s, samples, bytes, n);
+		return take_text(s, samples, bytes);
 	case TS_SAMPLER_SAMPLE:
-		return take_sample(s, samples, bytes, n);
+		return take_sample(s, samples, bytes);
 	case TS_SAMPLER_LOST:
-		return take_lost(s, samples, bytes, n);
+		return take_lost(s, samples, bytes);
 	case TS_SAMPLER_WHY:
 		return take_why(s, bytes, n);
 	case TS_SAMPLER_PYTHON:
 		give_program(samples);
 		return 0;
 	case TS_SAMPLER_DONE:
-		return take_done(s, samples, bytes, n);
+		return take_done(s, samples, bytes);
 	default:
 		return 0;
 	}
@@ -265,20 +249,13 @@ static int take_item(struct ts_session *s, struct ts_session_samples *samples, u
 static int take_message(struct ts_session *s, struct ts_session_samples *samples,
 			const uint8_t *bytes, size_t n_bytes)
 {
+	struct ts_sampler_item item;
+	const uint8_t *at;
+	size_t off = 0;
 	int r = 0;
 
-	for (size_t off = 0; !r && n_bytes - off >= sizeof(struct ts_sampler_item);) {
-		struct ts_sampler_item item;
-
-		memcpy(&item, bytes + off, sizeof(item));
-		off += sizeof(item);
-		if (item.n_bytes > n_bytes - off)
-			break;
-		r = take_item(s, samples, item.kind, bytes + off, item.n_bytes);
-		off += (item.n_bytes + UINT64_C(7)) & ~UINT64_C(7);
-		if (off > n_bytes)
-			break;
-	}
+	while (!r && ts_sampler_next(bytes, n_bytes, &off, &item, &at))
+		r = take_item(s, samples, item.kind, at, item.n_bytes);
 	return r;
 }
 

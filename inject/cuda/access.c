@@ -274,9 +274,10 @@ static bool driver_other(uint32_t cbid, const void *params, struct ts_access *re
 	}
 }
 
-static bool asked(struct ts_access *ret, uint64_t bytes)
+/* `where` is where the call puts the address. */
+static bool asked(struct ts_access *ret, uint32_t kind, const void *where, uint64_t bytes)
 {
-	*ret = (struct ts_access){0, 0, bytes, 0, TS_ACCESS_ALLOC};
+	*ret = (struct ts_access){address(where), 0, bytes, 0, kind};
 	return bytes;
 }
 
@@ -286,34 +287,34 @@ static bool runtime_alloc(uint32_t cbid, const void *params, struct ts_access *r
 	case TS_CUPTI_RUNTIME_CBID_cudaMalloc_v3020: {
 		const struct ts_cuda_malloc_params *p = params;
 
-		return asked(ret, p->size);
+		return asked(ret, TS_ACCESS_ALLOCATED, p->dev_ptr, p->size);
 	}
 	case TS_CUPTI_RUNTIME_CBID_cudaMallocHost_v3020: {
 		const struct ts_cuda_malloc_host_params *p = params;
 
-		return asked(ret, p->size);
+		return asked(ret, TS_ACCESS_ALLOCATED_PINNED, p->ptr, p->size);
 	}
 	case TS_CUPTI_RUNTIME_CBID_cudaHostAlloc_v3020: {
 		const struct ts_cuda_host_alloc_params *p = params;
 
-		return asked(ret, p->size);
+		return asked(ret, TS_ACCESS_ALLOCATED_PINNED, p->host, p->size);
 	}
 	case TS_CUPTI_RUNTIME_CBID_cudaMallocManaged_v6000: {
 		const struct ts_cuda_malloc_managed_params *p = params;
 
-		return asked(ret, p->size);
+		return asked(ret, TS_ACCESS_ALLOCATED_MANAGED, p->dev_ptr, p->size);
 	}
 	case TS_CUPTI_RUNTIME_CBID_cudaMallocAsync_v11020:
 	case TS_CUPTI_RUNTIME_CBID_cudaMallocAsync_ptsz_v11020: {
 		const struct ts_cuda_malloc_async_params *p = params;
 
-		return asked(ret, p->size);
+		return asked(ret, TS_ACCESS_ALLOCATED, p->dev_ptr, p->size);
 	}
 	case TS_CUPTI_RUNTIME_CBID_cudaMallocFromPoolAsync_v11020:
 	case TS_CUPTI_RUNTIME_CBID_cudaMallocFromPoolAsync_ptsz_v11020: {
 		const struct ts_cuda_malloc_from_pool_async_params *p = params;
 
-		return asked(ret, p->size);
+		return asked(ret, TS_ACCESS_ALLOCATED, p->ptr, p->size);
 	}
 	default:
 		return false;
@@ -326,52 +327,59 @@ static bool driver_alloc(uint32_t cbid, const void *params, struct ts_access *re
 	case TS_CUPTI_DRIVER_CBID_cuMemAlloc_v2: {
 		const struct ts_cu_mem_alloc_params *p = params;
 
-		return asked(ret, p->byte_size);
+		return asked(ret, TS_ACCESS_ALLOCATED, p->dev_ptr, p->byte_size);
 	}
 	case TS_CUPTI_DRIVER_CBID_cuMemAllocHost_v2: {
 		const struct ts_cu_mem_alloc_host_params *p = params;
 
-		return asked(ret, p->byte_size);
+		return asked(ret, TS_ACCESS_ALLOCATED_PINNED, p->pp, p->byte_size);
 	}
 	case TS_CUPTI_DRIVER_CBID_cuMemHostAlloc: {
 		const struct ts_cu_mem_host_alloc_params *p = params;
 
-		return asked(ret, p->byte_size);
+		return asked(ret, TS_ACCESS_ALLOCATED_PINNED, p->pp, p->byte_size);
 	}
 	case TS_CUPTI_DRIVER_CBID_cuMemAllocManaged: {
 		const struct ts_cu_mem_alloc_managed_params *p = params;
 
-		return asked(ret, p->byte_size);
+		return asked(ret, TS_ACCESS_ALLOCATED_MANAGED, p->dev_ptr, p->byte_size);
 	}
 	case TS_CUPTI_DRIVER_CBID_cuMemAllocAsync:
 	case TS_CUPTI_DRIVER_CBID_cuMemAllocAsync_ptsz: {
 		const struct ts_cu_mem_alloc_async_params *p = params;
 
-		return asked(ret, p->byte_size);
+		return asked(ret, TS_ACCESS_ALLOCATED, p->dev_ptr, p->byte_size);
 	}
 	case TS_CUPTI_DRIVER_CBID_cuMemAllocFromPoolAsync:
 	case TS_CUPTI_DRIVER_CBID_cuMemAllocFromPoolAsync_ptsz: {
 		const struct ts_cu_mem_alloc_from_pool_async_params *p = params;
 
-		return asked(ret, p->byte_size);
+		return asked(ret, TS_ACCESS_ALLOCATED, p->dev_ptr, p->byte_size);
 	}
 	case TS_CUPTI_DRIVER_CBID_cuMemCreate: {
 		const struct ts_cu_mem_create_params *p = params;
 
-		return asked(ret, p->size);
+		return asked(ret, TS_ACCESS_ALLOCATED, NULL, p->size);
 	}
 	default:
 		return false;
 	}
 }
 
-bool ts_access_of_alloc(uint32_t domain, uint32_t cbid, const void *params,
+bool ts_access_of_alloc(uint32_t domain, uint32_t cbid, const void *params, int32_t result,
 			struct ts_access *ret_access)
 {
-	if (!params)
+	uint64_t *where;
+
+	if (!params ||
+	    !(domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_alloc(cbid, params, ret_access)
+						       : driver_alloc(cbid, params, ret_access)))
 		return false;
-	return domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_alloc(cbid, params, ret_access)
-							: driver_alloc(cbid, params, ret_access);
+	where = (uint64_t *)(uintptr_t)ret_access->dst;
+	if (result)
+		ret_access->kind = TS_ACCESS_ALLOC;
+	ret_access->dst = result || !where ? 0 : *where;
+	return result || ret_access->dst;
 }
 
 bool ts_access_of(uint32_t domain, uint32_t cbid, const void *params, struct ts_access *ret_access)

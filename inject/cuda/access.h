@@ -17,6 +17,6 @@ bool ts_access_of(uint32_t domain, uint32_t cbid, const void *params, struct ts_
 /* The same of rows and boxes, whose structures are the application's: `result` is what the call returned. */
 bool ts_access_of_box(uint32_t domain, uint32_t cbid, const void *params, int32_t result,
 		      struct ts_access *ret_access);
-/* What a call asked for that failed to allocate; false where it is not known. */
-bool ts_access_of_alloc(uint32_t domain, uint32_t cbid, const void *params,
+/* What a call allocated, or asked for in vain; false if it is not known. */
+bool ts_access_of_alloc(uint32_t domain, uint32_t cbid, const void *params, int32_t result,
 			struct ts_access *ret_access);

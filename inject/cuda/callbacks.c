@@ -186,7 +186,13 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 	}
 }
 
-/* A free and an allocation that succeed are told by CUPTI. */
+/* While streams are captured, a call may make a node of a graph, and allocate nothing. */
+static bool is_of_graph(const struct ts_shim *shim, int32_t result, unsigned kind)
+{
+	return !result && (kind == TS_CUPTI_CLASS_ALLOC || kind == TS_CUPTI_CLASS_FREE) &&
+	       __atomic_load_n(&shim->n_captures, __ATOMIC_RELAXED);
+}
+
 static void record_access(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
 			  uint32_t cbid, const struct ts_cupti_callback_data *data, uint64_t op_id,
 			  int32_t result, uint64_t time)
@@ -196,8 +202,10 @@ static void record_access(struct ts_shim *shim, struct ts_thread *thread, uint32
 
 	if (!ts_access_of(domain, cbid, data->function_params, &access) &&
 	    !ts_access_of_box(domain, cbid, data->function_params, result, &access) &&
-	    !(result && ts_access_of_alloc(domain, cbid, data->function_params, &access)))
+	    !ts_access_of_alloc(domain, cbid, data->function_params, result, &access))
 		return;
+	if (access.kind == TS_ACCESS_FREE && !result)
+		access.kind = TS_ACCESS_FREED;
 	out = ts_thread_reserve(thread, TS_RECORD_ACCESS, sizeof(*out), shim->producer.clock, time);
 	if (!out)
 		return;
@@ -278,8 +286,9 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 		out->context = data->context_uid;
 		ts_thread_commit(thread, sizeof(*out));
 	}
-	if (kind == TS_CUPTI_CLASS_MEMCPY || kind == TS_CUPTI_CLASS_MEMSET ||
-	    (result && (kind == TS_CUPTI_CLASS_FREE || kind == TS_CUPTI_CLASS_ALLOC)))
+	if ((kind == TS_CUPTI_CLASS_MEMCPY || kind == TS_CUPTI_CLASS_MEMSET ||
+	     kind == TS_CUPTI_CLASS_FREE || kind == TS_CUPTI_CLASS_ALLOC) &&
+	    !is_of_graph(shim, result, kind))
 		record_access(shim, thread, domain, cbid, data, op_id, result, end);
 	if (result)
 		return;

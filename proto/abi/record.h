@@ -49,7 +49,7 @@ enum ts_record_type {
 	TS_RECORD_RANGE_BEGIN = 21,
 	TS_RECORD_PAUSE = 22, /* recording stopped, started again */
 	/* 23 to 25 are rows without a record: see sbt/schema.h */
-	TS_RECORD_ACCESS = 26, /* memory that a copy, a set or a failed free named */
+	TS_RECORD_ACCESS = 26, /* memory that a copy, a set, an allocation or a free named */
 	TS_RECORD_COUNT
 };
 
@@ -275,9 +275,16 @@ TS_ASSERT_FIELD(struct ts_record_memory, pool_used_bytes, 72);
 enum ts_access_kind {
 	TS_ACCESS_COPY = 1,
 	TS_ACCESS_SET = 2,
-	TS_ACCESS_FREE =
-		3, /* that failed: `dst` is what it was given. One that did not makes a FREE record */
+	TS_ACCESS_FREE = 3,  /* that failed: `dst` is what it was given */
 	TS_ACCESS_ALLOC = 4, /* that failed: `dst_bytes` is what it asked for */
+	/*
+	 * Allocations and frees that succeeded, of `dst`. The vendor's ALLOC and FREE records say more, but come later: a program that
+	 * is killed leaves these.
+	 */
+	TS_ACCESS_ALLOCATED = 5, /* on a device */
+	TS_ACCESS_ALLOCATED_PINNED = 6,
+	TS_ACCESS_ALLOCATED_MANAGED = 7,
+	TS_ACCESS_FREED = 8,
 };
 
 /*

@@ -9,6 +9,8 @@
 #include "proto/rpc/json.h"
 #include "replay/report/durations.h"
 
+#include <ctype.h>
+
 #define MAX_SITES 3u   /* that are told */
 #define ALL_SITES 256u /* that are told apart: a search goes through all */
 
@@ -20,6 +22,7 @@ struct site {
 
 struct aggregate {
 	char *name; /* NULL: a free slot */
+	char *only; /* of names that are one but for numbers: while one alone has come */
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
 	struct ts_durations durations;
 	struct site *sites;
@@ -31,6 +34,7 @@ struct ts_aggregates {
 	size_t n_slots, n; /* a power of two; at most half of them taken */
 	struct aggregate *last;
 	bool durations;
+	bool numbered; /* names that differ in numbers alone are one */
 };
 
 int ts_aggregates_new(bool durations, struct ts_aggregates **ret_aggregates)
@@ -69,6 +73,7 @@ void ts_aggregates_free(struct ts_aggregates *aggregates)
 		free(slot->sites);
 		ts_durations_deinit(&slot->durations);
 		free(slot->name);
+		free(slot->only);
 	}
 	free(aggregates->slots);
 	free(aggregates);
@@ -209,6 +214,52 @@ int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *nam
 	return !r && site ? add_site(slot, site) : r;
 }
 
+/* Numbers that are words become N: "epoch 3, step 12" is "epoch N, step N", and "conv2d" stays. */
+static void replace_numbers(const char *name, char ret_name[TS_RESOLVER_NAME_BYTES])
+{
+	size_t n = 0;
+
+	for (const char *at = name; *at && n + 1 < TS_RESOLVER_NAME_BYTES;) {
+		size_t n_digits = strspn(at, "0123456789");
+		bool begins = at == name || !isalnum((unsigned char)at[-1]);
+
+		if (n_digits && begins && !isalpha((unsigned char)at[n_digits])) {
+			ret_name[n++] = 'N';
+			at += n_digits;
+		} else {
+			ret_name[n++] = *at++;
+		}
+	}
+	ret_name[n] = 0;
+}
+
+int ts_aggregates_add_numbered(struct ts_aggregates *aggregates, const char *name,
+			       uint64_t duration_ns)
+{
+	struct aggregate one = {.count = 1,
+				.total_ns = duration_ns,
+				.min_ns = duration_ns,
+				.max_ns = duration_ns};
+	char merged[TS_RESOLVER_NAME_BYTES];
+	struct aggregate *slot;
+	int r;
+
+	replace_numbers(name, merged);
+	aggregates->numbered = true;
+	r = add(aggregates, merged, &one, &slot);
+	if (r)
+		return r;
+	if (slot->count == 1) {
+		slot->only = strdup(name);
+		if (!slot->only)
+			return -ENOMEM;
+	} else if (slot->only && strcmp(slot->only, name)) {
+		free(slot->only);
+		slot->only = NULL;
+	}
+	return aggregates->durations ? ts_durations_add(&slot->durations, duration_ns) : 0;
+}
+
 int ts_aggregates_add(struct ts_aggregates *aggregates, const char *name, uint64_t duration_ns,
 		      uint64_t bytes)
 {
@@ -326,7 +377,10 @@ void ts_aggregates_messages(const struct ts_aggregates *aggregates, struct ts_po
 		Ts__Rpc__Aggregate *message = ts_pool_alloc(pool, 1, sizeof(*message));
 
 		ts__rpc__aggregate__init(message);
-		message->name = ts_pool_copy(pool, sorted[i]->name);
+		message->name =
+			ts_pool_copy(pool, sorted[i]->only ? sorted[i]->only : sorted[i]->name);
+		if (aggregates->numbered && !sorted[i]->only)
+			TS_RPC_SET(message, numbered, true);
 		TS_RPC_SET(message, count, sorted[i]->count);
 		TS_RPC_SET(message, total_ns, sorted[i]->total_ns);
 		TS_RPC_SET(message, mean_ns, sorted[i]->total_ns / sorted[i]->count);

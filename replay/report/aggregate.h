@@ -26,6 +26,11 @@ int ts_aggregates_add(struct ts_aggregates *aggregates, const char *name, uint64
 int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *name,
 			       const struct ts_launch_site *site, uint64_t duration_ns,
 			       uint64_t bytes);
+/*
+ * The same of a range: names that differ in numbers alone become one, "step N". To a set of sums either all are added so or none.
+ */
+int ts_aggregates_add_numbered(struct ts_aggregates *aggregates, const char *name,
+			       uint64_t duration_ns);
 /* The rows of a total; `name` NULL: what the resolver calls them. */
 int ts_aggregates_add_total(struct ts_aggregates *aggregates, struct ts_resolver *resolver,
 			    const struct ts_sbt_total *total, const char *name);

@@ -236,6 +236,10 @@ const char *ts_name_access_kind(uint32_t access)
 		[TS_ACCESS_SET] = "set",
 		[TS_ACCESS_FREE] = "failed_free",
 		[TS_ACCESS_ALLOC] = "failed_alloc",
+		[TS_ACCESS_ALLOCATED] = "alloc",
+		[TS_ACCESS_ALLOCATED_PINNED] = "alloc_pinned",
+		[TS_ACCESS_ALLOCATED_MANAGED] = "alloc_managed",
+		[TS_ACCESS_FREED] = "free",
 	};
 
 	return LOOK_UP(names, access);
@@ -376,7 +380,7 @@ const char *ts_name_loss_text(const char *reason)
 		{TS_LOSS_ZERO_TIMESTAMP, "the GPU's own timestamp buffers were full"},
 		{TS_LOSS_UNFINISHED, "still running when the recording ended"},
 		{TS_LOSS_UNJOINED_API,
-		 "calls whose GPU work was not reported, or is counted as lost above"},
+		 "calls whose GPU work CUPTI never delivered, or is counted as lost above"},
 		{TS_LOSS_UNJOINED_DEVICE,
 		 "GPU work whose call was not seen, or is counted as lost above"},
 		{TS_LOSS_REENTERED, "calls made from inside the tracing itself"},

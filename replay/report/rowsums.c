@@ -67,6 +67,11 @@ static int add_row(struct ts_row_sums *sums, struct ts_resolver *resolver,
 
 	if (row->type == TS_ROW_SAMPLE)
 		return add_sample(sums, sites, row);
+	if (sum_of_type(row->type) == TS_SUM_RANGES)
+		return ts_aggregates_add_numbered(sums->of[TS_SUM_RANGES],
+						  ts_resolver_name(resolver, row, buffer),
+						  ts_row_end_ns(row->schema, row->any) -
+							  ts_row_start_ns(row->any));
 	/* A set's name would be its value, which says nothing. */
 	return ts_aggregates_add_launched(
 		sums->of[sum_of_type(row->type)],

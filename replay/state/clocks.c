@@ -98,3 +98,14 @@ bool ts_clocks_are_modelled(const struct ts_sbt_reader *reader, uint32_t session
 	}
 	return false;
 }
+
+bool ts_clocks_are_hosts(const struct ts_sbt_reader *reader)
+{
+	for (size_t i = 0; i < ts_sbt_reader_n_devices(reader); i++) {
+		uint32_t flags = ts_sbt_reader_device_at(reader, i)->row.flags;
+
+		if ((flags & TS_DEVICE_VIRTUAL) && !(flags & TS_DEVICE_MODEL_CLOCK))
+			return true;
+	}
+	return false;
+}

@@ -31,6 +31,9 @@ int ts_clocks_read(struct ts_sbt_reader *reader, uint32_t session, struct ts_clo
  */
 bool ts_clocks_are_modelled(const struct ts_sbt_reader *reader, uint32_t session);
 
+/* True if a device is a virtual GPU with clock=host: its operations take the time in which a CPU computes them. */
+bool ts_clocks_are_hosts(const struct ts_sbt_reader *reader);
+
 #ifdef __cplusplus
 }
 #endif

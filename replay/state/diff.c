@@ -11,9 +11,11 @@
 #include <sys/random.h>
 
 #include "replay/state/align.h"
+#include "replay/state/clocks.h"
 #include "replay/state/counterparts.h"
 #include "replay/state/map.h"
 #include "replay/state/ranks.h"
+#include "replay/state/spread.h"
 #include "sbt/intern.h"
 
 #define NONE	     TS_STATE_MAP_NONE
@@ -31,6 +33,8 @@ struct samples {
 struct configs {
 	struct ts_diff_config at[MAX_CONFIGS];
 	uint64_t counts[MAX_CONFIGS];
+	size_t n_runs[MAX_CONFIGS];   /* that have it */
+	size_t last_run[MAX_CONFIGS]; /* of those */
 	unsigned n;
 	bool is_full; /* there were more: nothing can be said */
 };
@@ -38,7 +42,7 @@ struct configs {
 /* What the runs of a side have in common. */
 struct extremes {
 	uint64_t least_count, most_count;
-	uint64_t least_median, most_median; /* of the runs that have it */
+	struct ts_spread medians; /* of the runs that have it */
 };
 
 struct name {
@@ -83,7 +87,7 @@ struct side {
 
 /* What is known of a run while it is read. */
 struct run {
-	bool is_first; /* of its side */
+	size_t at; /* the n-th of its side */
 	uint64_t n_ops, first_ns, last_ns, ops_ns, busy_ns;
 	struct device devices[MAX_DEVICES];
 	unsigned n_devices;
@@ -326,15 +330,8 @@ static int close_run_of(struct name *name, unsigned side, size_t run)
 	if (name->n_in_run > extremes->most_count)
 		extremes->most_count = name->n_in_run;
 	if (name->run.n) {
-		uint64_t median;
-
 		qsort(name->run.at, name->run.n, sizeof(uint64_t), compare_values);
-		median = name->run.at[name->run.n / 2];
-		extremes->least_median = !all->n || median < extremes->least_median
-						 ? median
-						 : extremes->least_median;
-		if (median > extremes->most_median)
-			extremes->most_median = median;
+		ts_spread_add(&extremes->medians, (double)name->run.at[name->run.n / 2]);
 	}
 	if (!all->n) {
 		struct samples none = *all;
@@ -374,6 +371,8 @@ static int add_config(struct diffing *diffing, unsigned side, uint32_t name,
 		if (memcmp(&(*configs)->at[i], &config, sizeof(config)))
 			continue;
 		(*configs)->counts[i]++;
+		(*configs)->n_runs[i] += (*configs)->last_run[i] != diffing->run.at;
+		(*configs)->last_run[i] = diffing->run.at;
 		return 0;
 	}
 	if ((*configs)->n == MAX_CONFIGS) {
@@ -381,6 +380,8 @@ static int add_config(struct diffing *diffing, unsigned side, uint32_t name,
 		return 0;
 	}
 	(*configs)->at[(*configs)->n] = config;
+	(*configs)->n_runs[(*configs)->n] = 1;
+	(*configs)->last_run[(*configs)->n] = diffing->run.at;
 	(*configs)->counts[(*configs)->n++] = 1;
 	return 0;
 }
@@ -469,7 +470,7 @@ static int add_op(struct diffing *diffing, unsigned at, const struct ts_sbt_row 
 	total->n_ops++;
 	total->n_of[kind_of(row->type)]++;
 	total->ns_of[kind_of(row->type)] += ns;
-	if (!run->is_first)
+	if (run->at)
 		return 0;
 	side->first_ns = run->first_ns;
 	if (side->n_ops == TS_DIFF_MAX_OPS) {
@@ -516,10 +517,7 @@ static int close_run(struct diffing *diffing, unsigned at, size_t i_run)
 		total->ops_ns = UINT64_MAX;
 	total->busy_ns += run->busy_ns;
 	total->span_ns += run->last_ns - run->first_ns;
-	total->least_overlap =
-		!i_run || overlap < total->least_overlap ? overlap : total->least_overlap;
-	total->most_overlap =
-		!i_run || overlap > total->most_overlap ? overlap : total->most_overlap;
+	ts_spread_add(&total->overlap, overlap);
 	total->n_runs++;
 	for (size_t i = 0; !r && i < diffing->diff->n_names; i++)
 		r = close_run_of(&diffing->names[i], at, i_run);
@@ -529,7 +527,7 @@ static int close_run(struct diffing *diffing, unsigned at, size_t i_run)
 /* Strings are numbered by their file. */
 static void open_run(struct diffing *diffing, unsigned at, size_t i_run)
 {
-	diffing->run = (struct run){.is_first = !i_run};
+	diffing->run = (struct run){.at = i_run};
 	if (!i_run)
 		return;
 	ts_state_map_deinit(&diffing->sides[at].kernels);
@@ -549,6 +547,7 @@ static int read_run(struct diffing *diffing, unsigned at, size_t i_run,
 	int r = ts_state_machine_new(&machine);
 
 	open_run(diffing, at, i_run);
+	diffing->diff->has_host_clock |= ts_clocks_are_hosts(reader);
 	r = r ? r : ts_state_machine_prepare(machine, reader, options.session);
 	r = r ? r : ts_sbt_cursor_new(reader, &options, &cursor);
 	while (!r) {
@@ -594,8 +593,9 @@ static bool has_config(const struct configs *configs, const struct ts_diff_confi
 	return false;
 }
 
-/* The most frequent one that the other side lacks. */
-static void judge_configs(const struct name *name, struct ts_diff_name *ret_name)
+/* The most frequent one that all runs of a side have, and none of the other. */
+static void judge_configs(const struct ts_diff *diff, const struct name *name,
+			  struct ts_diff_name *ret_name)
 {
 	for (unsigned side = 0; side < 2; side++) {
 		const struct configs *own = name->configs[side], *other = name->configs[!side];
@@ -604,7 +604,8 @@ static void judge_configs(const struct name *name, struct ts_diff_name *ret_name
 		if (!own || !other || own->is_full || other->is_full)
 			return;
 		for (unsigned i = 0; i < own->n; i++) {
-			if (own->counts[i] <= most || has_config(other, &own->at[i]))
+			if (own->counts[i] <= most || own->n_runs[i] < diff->totals[side].n_runs ||
+			    has_config(other, &own->at[i]))
 				continue;
 			most = own->counts[i];
 			ret_name->configs[side] = own->at[i];
@@ -613,23 +614,35 @@ static void judge_configs(const struct name *name, struct ts_diff_name *ret_name
 	}
 }
 
-static void judge(const struct ts_diff_options *options, const struct name *of,
-		  struct ts_diff_name *name, bool tested)
+/* 1: slower, -1: faster, 0: neither is proven. */
+static int judge_time(const struct diffing *diffing, const struct name *of,
+		      const struct ts_diff_name *name)
+{
+	const struct ts_spread *before = &of->extremes[0].medians,
+			       *after = &of->extremes[1].medians;
+	bool is_of_host = name->type == TS_ROW_API || diffing->diff->has_host_clock;
+	double change = change_of(name);
+	int moved;
+
+	if (name->p >= diffing->options->alpha)
+		return 0;
+	moved = is_of_host ? ts_spread_host_moved(before, after) : ts_spread_moved(before, after);
+	return moved * change >= diffing->options->least ? moved : 0;
+}
+
+static void judge(const struct diffing *diffing, const struct name *of, struct ts_diff_name *name,
+		  bool tested)
 {
 	const struct extremes *before = &of->extremes[0], *after = &of->extremes[1];
-	bool is_proven = tested && name->p < options->alpha;
-	double change = change_of(name);
+	int moved = tested ? judge_time(diffing, of, name) : 0;
 
-	judge_configs(of, name);
+	judge_configs(diffing->diff, of, name);
 	if (!after->most_count && before->least_count)
 		name->verdict = TS_DIFF_GONE;
 	else if (!before->most_count && after->least_count)
 		name->verdict = TS_DIFF_NEW;
-	else if (is_proven && change >= options->least && after->least_median > before->most_median)
-		name->verdict = TS_DIFF_SLOWER;
-	else if (is_proven && -change >= options->least &&
-		 after->most_median < before->least_median)
-		name->verdict = TS_DIFF_FASTER;
+	else if (moved)
+		name->verdict = moved > 0 ? TS_DIFF_SLOWER : TS_DIFF_FASTER;
 	else if (after->least_count > before->most_count)
 		name->verdict = TS_DIFF_MORE;
 	else if (after->most_count < before->least_count)
@@ -644,8 +657,17 @@ static void judge_overlap(struct ts_diff *diff)
 {
 	const struct ts_diff_total *before = &diff->totals[0], *after = &diff->totals[1];
 
-	diff->lost_overlap = before->least_overlap - after->most_overlap >= TS_DIFF_OVERLAP;
-	diff->gained_overlap = after->least_overlap - before->most_overlap >= TS_DIFF_OVERLAP;
+	bool few = before->n_runs < TS_SPREAD_MIN_RUNS || after->n_runs < TS_SPREAD_MIN_RUNS;
+	/* How much overlaps depends on when the host launches. */
+	int moved = ts_spread_host_moved(&before->overlap, &after->overlap);
+
+	/* On the host's clock it depends on when the threads of the virtual GPU run, too. */
+	if (diff->has_host_clock && few)
+		return;
+	diff->lost_overlap =
+		moved < 0 && before->overlap.least - after->overlap.most >= TS_DIFF_OVERLAP;
+	diff->gained_overlap =
+		moved > 0 && after->overlap.least - before->overlap.most >= TS_DIFF_OVERLAP;
 }
 
 static int judge_names(struct diffing *diffing)
@@ -680,7 +702,7 @@ static int judge_names(struct diffing *diffing)
 
 		if (tested)
 			diff->names[i].p = p[n++];
-		judge(diffing->options, &diffing->names[i], &diff->names[i], tested);
+		judge(diffing, &diffing->names[i], &diff->names[i], tested);
 	}
 	free(p);
 	return r;
@@ -883,8 +905,17 @@ static uint64_t total_change(const struct ts_diff *diff, const struct ts_diff_na
 	return a < b ? b - a : a - b;
 }
 
+/* Work of devices that changed, calls that did, all others. */
+static unsigned group_of(const struct ts_diff_name *name)
+{
+	if (name->verdict == TS_DIFF_SAME || name->verdict == TS_DIFF_FEW)
+		return 2;
+	return name->type == TS_ROW_API;
+}
+
 struct sorted {
 	struct ts_diff_name name;
+	unsigned group;
 	uint64_t change_ns;
 	uint32_t before;
 };
@@ -892,6 +923,9 @@ struct sorted {
 static int compare_names(const void *a, const void *b)
 {
 	const struct sorted *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
 	if (x->change_ns != y->change_ns)
 		return x->change_ns > y->change_ns ? -1 : 1;
 	return x->before < y->before ? -1 : x->before > y->before;
@@ -909,8 +943,8 @@ static int sort_names(struct ts_diff *diff)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < diff->n_names; i++)
-		sorted[i] = (struct sorted){diff->names[i], total_change(diff, &diff->names[i]),
-					    (uint32_t)i};
+		sorted[i] = (struct sorted){diff->names[i], group_of(&diff->names[i]),
+					    total_change(diff, &diff->names[i]), (uint32_t)i};
 	qsort(sorted, diff->n_names, sizeof(*sorted), compare_names);
 	for (size_t i = 0; i < diff->n_names; i++) {
 		diff->names[i] = sorted[i].name;

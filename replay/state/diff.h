@@ -5,13 +5,14 @@
  *
  * By name: kernels by their name, copies and sets by kind and size class, calls by function. The durations of one name in both
  * traces are compared by the Mann-Whitney test (two-sided, normal approximation with ties), which asks nothing of their
- * distribution; p is corrected for how many names are tested (Holm). A name is slower or faster where that p is below `alpha` and
- * its median has moved by `least` or more, and where, of several runs, the medians of all moved the same way: the least of one side
- * lies above the greatest of the other. It is launched more or fewer times where that holds for its counts. Of a name with more than TS_DIFF_MAX_SAMPLES durations in a trace a random
- * sample is tested (the same one each time); counts and sums are of all.
+ * distribution; p is corrected for how many names are tested (Holm). A name is slower or faster if that p is below `alpha`, its
+ * median has moved by `least` or more, and the medians of the two sides' runs lie apart (spread.h). It is launched more or fewer times if
+ * all counts of one side are above all of the other. A name with more than TS_DIFF_MAX_SAMPLES durations in a trace is tested by a random
+ * sample (the same one each time); counts and sums are of all.
  *
- * What the test cannot know: that durations of one run are independent of each other. A GPU whose clock was lower in one of
- * the runs is slower there, significantly.
+ * The test takes the durations of a run for independent of each other. They are not: a GPU whose clock was lower in one of the runs is
+ * slower there, significantly. Times of the host (calls; all times with clock=host) depend on the machine so much that fewer than
+ * TS_SPREAD_MIN_RUNS runs a side prove changes by TS_SPREAD_HOST_FACTOR alone.
  *
  * Operation by operation: the n-th session with GPU work of one trace against the n-th of the other, in it the streams that did
  * the most alike (counterparts.h), in them operations of one name in their order. Where the two differ, the next place is looked for at which some in a row agree again;
@@ -24,6 +25,7 @@
 
 #include "replay/state/doubts.h"
 #include "replay/state/limit.h"
+#include "replay/state/spread.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,7 +37,7 @@ extern "C" {
 #define TS_DIFF_MAX_OPS	    (1u << 22)
 #define TS_DIFF_MAX_RUNS    64u
 /* By how much of the work the overlap of operations has to change, to be told. */
-#define TS_DIFF_OVERLAP 0.1
+#define TS_DIFF_OVERLAP 0.05
 
 enum ts_diff_verdict {
 	TS_DIFF_SAME = 0, /* no difference can be proven */
@@ -94,10 +96,9 @@ struct ts_diff_total {
 	/* Of devices, of all runs. */
 	uint64_t n_ops, ops_ns;
 	uint64_t n_of[3], ns_of[3]; /* kernels, copies, sets */
-	uint64_t busy_ns; /* while a device did something: ops_ns without what overlapped */
-	uint64_t span_ns; /* from the first operation's start to the last one's end */
-	/* The least and the greatest share of a run's work that overlapped. */
-	double least_overlap, most_overlap;
+	uint64_t busy_ns;	  /* while a device did something: ops_ns without what overlapped */
+	uint64_t span_ns;	  /* from the first operation's start to the last one's end */
+	struct ts_spread overlap; /* which share of a run's work overlapped */
 	/* Of the first run. */
 	uint64_t n_alone; /* operations without a counterpart */
 	uint64_t
@@ -107,7 +108,8 @@ struct ts_diff_total {
 };
 
 struct ts_diff {
-	struct ts_diff_name *names; /* those whose total changed the most first */
+	/* Work of devices that changed, then calls that did, then the rest; in each those whose total changed the most first. */
+	struct ts_diff_name *names;
 	size_t n_names;
 	struct ts_diff_total totals[2];
 	uint64_t n_aligned; /* pairs */
@@ -116,8 +118,9 @@ struct ts_diff {
 	size_t n_slower;
 	struct ts_diff_op first; /* where the two first differ; op_id 0 on a side that has ended */
 	bool has_first;
-	bool lost_overlap,
-		gained_overlap; /* by TS_DIFF_OVERLAP of the work, or more, in every run */
+	/* By TS_DIFF_OVERLAP of the work, or more, and as times of the host move: ts_spread_host_moved(). */
+	bool lost_overlap, gained_overlap;
+	bool has_host_clock; /* operations of devices have the host's times (the virtual GPU with clock=host) */
 };
 
 struct ts_diff_options {

@@ -17,6 +17,7 @@
 struct live {
 	struct ts_memory_holder holder;
 	uint32_t group;
+	bool is_of_call; /* its call is known alone: the vendor's row may come yet */
 };
 
 struct pass {
@@ -27,9 +28,13 @@ struct pass {
 	struct ts_memory_group *groups;
 	size_t n_groups, n_groups_allocated;
 	struct ts_state_map by_stream, by_pool, by_group; /* numbers of what a group is told by */
+	struct ts_state_map
+		freed; /* by address: the call that freed it is known, its row not yet */
+	struct ts_sbt_reader *reader;
 	uint32_t last_group;
 	uint64_t device_bytes;
 	uint64_t until_ns; /* 0: to the end */
+	bool to_peak;	   /* and no further than the peak */
 };
 
 static void pass_deinit(struct pass *pass)
@@ -40,6 +45,7 @@ static void pass_deinit(struct pass *pass)
 	ts_state_map_deinit(&pass->by_stream);
 	ts_state_map_deinit(&pass->by_pool);
 	ts_state_map_deinit(&pass->by_group);
+	ts_state_map_deinit(&pass->freed);
 }
 
 void ts_memory_free(struct ts_memory *memory)
@@ -178,14 +184,28 @@ static int drop(struct pass *pass, uint32_t at, bool is_freed)
 				pass->live[at].holder.row.address, at);
 }
 
+/* What was counted of an allocation, but for what is live. */
+static void forget(struct pass *pass, uint32_t at)
+{
+	struct ts_memory_group *group = &pass->groups[pass->live[at].group];
+
+	group->n_allocs--;
+	group->total_bytes -= pass->live[at].holder.row.bytes;
+}
+
 static int feed_alloc(struct pass *pass, uint32_t session, const struct ts_row_memory *row)
 {
 	uint32_t at = ts_state_map_find(&pass->by_address, session, row->address), index;
 	struct ts_memory_group *group;
 	int r = 0;
 
-	/* That it was freed was not recorded. */
-	if (at != NONE) {
+	if (at != NONE && pass->live[at].is_of_call &&
+	    pass->live[at].holder.row.op_id == row->op_id) {
+		/* The clocks of host and vendor differ: the call came first. */
+		forget(pass, at);
+		r = drop(pass, at, false);
+	} else if (at != NONE) {
+		/* That it was freed was not recorded. */
 		r = drop(pass, at, false);
 		pass->memory->n_lost_frees += !pass->until_ns;
 	}
@@ -223,21 +243,93 @@ static int feed_free(struct pass *pass, uint32_t session, const struct ts_row_me
 
 	if (at != NONE)
 		return drop(pass, at, true);
-	pass->memory->n_unknown_frees += !pass->until_ns;
+	if (ts_state_map_find(&pass->freed, session, row->address) != NONE)
+		ts_state_map_remove(&pass->freed, session, row->address);
+	else
+		pass->memory->n_unknown_frees += !pass->until_ns;
 	return 0;
+}
+
+/* The device of a session that has one: a call does not name it. */
+static uint32_t only_device(const struct ts_sbt_reader *reader, uint32_t session)
+{
+	uint32_t device = TS_NO_DEVICE;
+
+	for (size_t i = 0; i < ts_sbt_reader_n_devices(reader); i++) {
+		const struct ts_sbt_device *one = ts_sbt_reader_device_at(reader, i);
+
+		if (one->session != session)
+			continue;
+		if (device != TS_NO_DEVICE)
+			return TS_NO_DEVICE;
+		device = one->row.device;
+	}
+	return device;
+}
+
+/*
+ * A call that allocated or freed. The vendor's row of it lies before, for it is made within the call, and then nothing is left to do.
+ * It is missing if the program was killed before it was delivered.
+ */
+static int feed_call(struct pass *pass, uint32_t session, const struct ts_row_access *call)
+{
+	static const uint16_t kinds[] = {
+		[TS_ACCESS_ALLOCATED] = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+		[TS_ACCESS_ALLOCATED_PINNED] = TS_CUPTI_ACTIVITY_MEMORY_KIND_PINNED,
+		[TS_ACCESS_ALLOCATED_MANAGED] = TS_CUPTI_ACTIVITY_MEMORY_KIND_MANAGED,
+	};
+	struct ts_row_memory row = {.start_ns = call->start_ns,
+				    .op_id = call->op_id,
+				    .address = call->dst,
+				    .bytes = call->dst_bytes,
+				    .stream = TS_NO_DEVICE,
+				    .device = TS_NO_DEVICE};
+	uint32_t at = ts_state_map_find(&pass->by_address, session, call->dst);
+	int r;
+
+	if (call->access == TS_ACCESS_FREED) {
+		/* What lies there was allocated anew. */
+		if (at == NONE || pass->live[at].holder.row.op_id > call->op_id)
+			return 0;
+		r = drop(pass, at, true);
+		return r ? r : ts_state_map_set(&pass->freed, session, call->dst, 0);
+	}
+	if (at != NONE || call->access < TS_ACCESS_ALLOCATED || call->access > TS_ACCESS_FREED)
+		return 0;
+	row.memory_kind = kinds[call->access];
+	if (call->access != TS_ACCESS_ALLOCATED_PINNED)
+		row.device = only_device(pass->reader, session);
+	r = feed_alloc(pass, session, &row);
+	if (!r)
+		pass->live[pass->n_live - 1].is_of_call = true;
+	return r;
+}
+
+static int feed(struct pass *pass, const struct ts_sbt_row *row)
+{
+	switch (row->type) {
+	case TS_ROW_ALLOC:
+		return feed_alloc(pass, row->session, row->memory);
+	case TS_ROW_FREE:
+		return feed_free(pass, row->session, row->memory);
+	default:
+		return feed_call(pass, row->session, row->access);
+	}
 }
 
 /* One pass over what was allocated and freed, up to until_ns with the allocation that made the peak. */
 static int read_rows(struct pass *pass, struct ts_sbt_reader *reader, uint32_t session)
 {
 	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_ALLOC) |
-							       TS_ROW_BIT(TS_ROW_FREE),
+							       TS_ROW_BIT(TS_ROW_FREE) |
+							       TS_ROW_BIT(TS_ROW_ACCESS),
 						      .session = session};
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
 	uint64_t last_ns = pass->memory->from_ns;
 	struct ts_sbt_row row;
 	int r = ts_sbt_cursor_new(reader, &options, &cursor);
 
+	pass->reader = reader;
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (r == TS_SBT_E_CORRUPT) {
@@ -250,9 +342,9 @@ static int read_rows(struct pass *pass, struct ts_sbt_reader *reader, uint32_t s
 		if (!pass->until_ns)
 			note_level(pass, last_ns, row.memory->start_ns);
 		last_ns = row.memory->start_ns;
-		r = row.type == TS_ROW_ALLOC ? feed_alloc(pass, row.session, row.memory)
-					     : feed_free(pass, row.session, row.memory);
-		if (!r && pass->until_ns && pass->device_bytes == pass->memory->peak_bytes)
+		r = feed(pass, &row);
+		if (!r && pass->until_ns && pass->to_peak &&
+		    pass->device_bytes == pass->memory->peak_bytes)
 			return 0;
 	}
 	if (!pass->until_ns)
@@ -393,6 +485,17 @@ static int compare_groups(const void *a, const void *b)
 	return 0;
 }
 
+/* Those of calls alone, whose rows came after all and were of other groups. */
+static void remove_empty_groups(struct pass *pass)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < pass->n_groups; i++)
+		if (pass->groups[i].n_allocs)
+			pass->groups[n++] = pass->groups[i];
+	pass->n_groups = n;
+}
+
 static int read_whole(struct ts_memory *memory, struct ts_sbt_reader *reader, uint32_t session,
 		      size_t max_listed)
 {
@@ -403,6 +506,7 @@ static int read_whole(struct ts_memory *memory, struct ts_sbt_reader *reader, ui
 		r = list_holders(&pass, is_programs_own, max_listed, &memory->never_freed);
 	if (r)
 		return r;
+	remove_empty_groups(&pass);
 	if (pass.n_groups)
 		qsort(pass.groups, pass.n_groups, sizeof(*pass.groups), compare_groups);
 	memory->groups = pass.groups;
@@ -414,7 +518,9 @@ static int read_whole(struct ts_memory *memory, struct ts_sbt_reader *reader, ui
 static int read_to_peak(struct ts_memory *memory, struct ts_sbt_reader *reader, uint32_t session,
 			size_t max_listed)
 {
-	ts_cleanup(pass_deinit) struct pass pass = {.memory = memory, .until_ns = memory->peak_ns};
+	ts_cleanup(pass_deinit) struct pass pass = {.memory = memory,
+						    .until_ns = memory->peak_ns,
+						    .to_peak = true};
 	int r;
 
 	if (!memory->peak_bytes)
@@ -443,5 +549,22 @@ int ts_memory_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_li
 		return r;
 	*ret_memory = memory;
 	memory = NULL;
+	return 0;
+}
+
+int ts_memory_read_at(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
+		      size_t max_listed, struct ts_memory **ret_memory)
+{
+	ts_cleanup(ts_memory_freep) struct ts_memory *memory = calloc(1, sizeof(*memory));
+	ts_cleanup(pass_deinit) struct pass pass = {.memory = memory, .until_ns = at_ns};
+	int r = memory ? read_rows(&pass, reader, session) : -ENOMEM;
+
+	r = r ? r : list_holders(&pass, ts_memory_is_device, max_listed, &memory->at_peak);
+	r = r ? r : find_calls(memory, reader, session);
+	if (r)
+		return r;
+	memory->peak_bytes = pass.device_bytes;
+	memory->peak_ns = at_ns;
+	*ret_memory = ts_take_ptr(memory);
 	return 0;
 }

@@ -66,6 +66,10 @@ struct ts_memory {
  */
 int ts_memory_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
 		   struct ts_memory **ret_memory);
+
+/* What was live at an instant: in `at_peak` what lay on devices then, in `peak_bytes` how much, and nothing else. */
+int ts_memory_read_at(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
+		      size_t max_listed, struct ts_memory **ret_memory);
 void ts_memory_free(struct ts_memory *memory); /* NULL is fine */
 TS_DEFINE_CLEANUP(struct ts_memory *, ts_memory_freep, ts_memory_free)
 

@@ -282,8 +282,8 @@ static int feed_access(struct pass *pass, uint32_t session, const struct ts_row_
 	struct ts_span *span;
 	int r;
 
-	/* What failed to be allocated names no memory. */
-	if (row->access == TS_ACCESS_ALLOC)
+	/* What failed to be allocated names no memory; what did not has rows that say more. */
+	if (row->access >= TS_ACCESS_ALLOC)
 		return 0;
 	pass->misuses->n_accesses++;
 	if (row->access != TS_ACCESS_FREE) {

@@ -30,11 +30,15 @@ static const char *stream_name(void *user, const struct ts_sbt_row *row)
 	return ts_resolver_stream_name(user, row);
 }
 
+/* The trace has no samples. */
+static const char *no_place(void *user, uint32_t session, uint32_t stack, uint64_t time_ns)
+{
+	return NULL;
+}
+
 static const struct ts_export_names names = {
-	TS_EXPORT_NAMES_OF_NUMBERS,
-	.kernel = kernel_name,
-	.thread = thread_name,
-	.stream = stream_name,
+	TS_EXPORT_NAMES_OF_NUMBERS, .kernel = kernel_name, .thread = thread_name,
+	.stream = stream_name,	    .place = no_place,
 };
 
 /* What is written is counted, and goes nowhere: a disk would be measured. */

@@ -2,26 +2,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """A short run that crashes keeps the kernels that it had waited for; the others are counted.
 
-TS_CRASHES is how many runs there are of each way to die and each time, 3 if it is not set.
+`--runs N`: so many runs of each way to die and each time; 3 in the ordinary run, 100 in the soak. At least 95 of 100 keep
+everything. A run that does not is left out if the machine kept the flush thread waiting for a CPU: the program says for how long.
 """
 import collections
-import os
 import signal
 
 import harness
+from processes import option
 
+RUNS = 3
 WAYS = {'abort': signal.SIGABRT, 'segv': signal.SIGSEGV, 'kill': signal.SIGKILL}
 MILLISECONDS = (1, 3, 10, 30)
 # What was waited for this long before the end is to be kept.
 KEPT_NS = 2000000
+# The flush comes 1 ms after the work, and takes a part of the other one.
+HINDERED_NS = 500000
+WHOLE, LOST, HINDERED = 'whole', 'not whole', 'hindered'
 
 
 class Crashes(harness.Case):
+    def check_counted(self, path, n_missing):
+        """A person reads how many calls lack their work, and why."""
+        info = harness.tsctl('info', path)
+        self.assertEqual(info.status, 0, info)
+        lines = [line.split(None, 2) for line in info.out.splitlines() if 'unjoined_api' in line]
+        self.assertEqual([line[:2] for line in lines], [[str(n_missing), 'unjoined_api']] if n_missing else [], info)
+        for line in lines:
+            self.assertIn('CUPTI', line[2])
+
     def run_once(self, how, milliseconds):
-        """Returns whether everything was kept that is to be."""
+        """Returns what became of the kernels, and how many there are not."""
         result, path = self.record([harness.app('crashes', 'driver'), how, str(milliseconds)], '--vgpu', '-q', '-f')
         self.assertEqual(result.status, 128 + WAYS[how], result)
-        ages = [int(age) for age in result.out.split()]
+        ages, waited = result.out.splitlines()
+        ages = [int(age) for age in ages.split()]
         self.assertEqual(len(ages), 100)
         trace = harness.Trace(path)
         self.assertEqual([session['state'] for session in trace.info['sessions']], ['died'])
@@ -31,18 +46,35 @@ class Crashes(harness.Case):
         # The rest is counted.
         self.assertEqual(len(kept) + trace.lost.get('unjoined_api', 0), 100)
         self.assertEqual(set(trace.lost) - {'unjoined_api'}, set())
-        return all(op_id in kept for op_id, age in zip(sorted(launches), ages) if age > KEPT_NS)
+        if len(kept) < 100 or RUNS < 10:
+            self.check_counted(path, 100 - len(kept))
+        if all(op_id in kept for op_id, age in zip(sorted(launches), ages) if age > KEPT_NS):
+            return WHOLE, 100 - len(kept)
+        hindered = waited.startswith('at least') or int(waited) > HINDERED_NS
+        return HINDERED if hindered else LOST, 100 - len(kept)
 
     def test_what_was_waited_for_is_kept(self):
-        n = int(os.environ.get('TS_CRASHES', '3'))
-        whole = collections.Counter()
+        runs, missing = collections.Counter(), collections.Counter()
         for how in WAYS:
             for milliseconds in MILLISECONDS:
-                for _ in range(n):
-                    whole[how, milliseconds] += self.run_once(how, milliseconds)
-        print('of %d runs each, whole: %s' % (n, ', '.join('%s %d ms: %d' % (*key, count) for key, count in whole.items())), flush=True)
-        self.assertGreaterEqual(sum(whole.values()), n * len(WAYS) * len(MILLISECONDS) * 0.9)
+                for _ in range(RUNS):
+                    what, n_missing = self.run_once(how, milliseconds)
+                    runs[how, milliseconds, what] += 1
+                    missing[how, milliseconds] += n_missing
+        print('\n%-6s %4s %6s %10s %9s %18s' % ('end', 'ms', WHOLE, LOST, HINDERED, 'kernels counted'))
+        for how in WAYS:
+            for milliseconds in MILLISECONDS:
+                cell = [runs[how, milliseconds, what] for what in (WHOLE, LOST, HINDERED)]
+                print('%-6s %4d %6d %10d %9d %18d' % (how, milliseconds, *cell, missing[how, milliseconds]), flush=True)
+                # Each by itself where there are enough of them.
+                if RUNS >= 20:
+                    self.assertGreaterEqual(cell[0], 0.95 * (cell[0] + cell[1]), (how, milliseconds, cell))
+        whole, lost = (sum(n for (_, _, what), n in runs.items() if what == kind) for kind in (WHOLE, LOST))
+        if whole + lost < RUNS * len(WAYS) * len(MILLISECONDS) / 2:
+            self.skipTest('the machine is too busy: the flush thread waited for a CPU in most runs')
+        self.assertGreaterEqual(whole, 0.95 * (whole + lost))
 
 
 if __name__ == '__main__':
+    RUNS = option('--runs', RUNS)
     harness.main()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Two recordings of one program against each other: of the same device, of a slower one, of a program that does more."""
+import contextlib
 import json
 import os
 import subprocess
@@ -9,6 +10,44 @@ import sys
 import harness
 
 ROUNDS = 25
+SOAK = bool(os.environ.get('TS_SOAK'))
+CHANGES = os.path.join(harness.SOURCE, 'test', 'apps', 'changes.py')
+COPIES = 'htod, 1.00 MiB to 2.00 MiB'
+# An argument of changes.py, the verdict, and the name that the list begins with.
+PLANTS = (
+    # Counts.
+    ('rounds=21', 'more', None), ('firsts=3', 'fewer', 'first'), ('copies=5', 'more', COPIES), ('sets=0', 'gone', 'memset, 1.00 MiB to 2.00 MiB'),
+    # One kernel 5 % slower.
+    ('first=425', 'slower', 'first'), ('second=425', 'slower', 'second'), ('gate=21050', 'slower', 'gate'), ('last=2110', 'slower', 'last'),
+    # A new copy: to the host, within the device, of another size, a single one.
+    ('back=1', 'new', 'dtoh, 64.00 KiB to 128.0 KiB'), ('inside=1', 'new', 'dtod, 64.00 KiB to 128.0 KiB'),
+    ('small=1', 'new', 'htod, 2.00 KiB to 4.00 KiB'), ('once=1', 'new', 'htod, 2.00 KiB to 4.00 KiB'),
+    # A lost overlap.
+    ('streams=1', 'lost', None), ('order=wait', 'lost', None), ('order=sync', 'lost', None), ('order=legacy', 'lost', None),
+    # Another launch configuration.
+    ('grid=2', 'config', 'second'), ('block=96', 'config', 'second'), ('shared=1024', 'config', 'second'), ('config=8,64,0,first', 'config', 'first'),
+)
+
+# Wants a processor until its time is over or its parent is gone.
+BUSY = """
+import os, time
+parent, end = os.getppid(), time.monotonic() + %d
+while time.monotonic() < end and os.getppid() == parent:
+    for _ in range(100000):
+        pass
+"""
+
+
+@contextlib.contextmanager
+def load():
+    """Two processes that want processors."""
+    busy = [subprocess.Popen([sys.executable, '-c', BUSY % (3600 if SOAK else 120)]) for _ in range(2)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 class Diff(harness.Case):
@@ -68,57 +107,88 @@ class Diff(harness.Case):
         self.assertGreater(report['after']['alone'], 0)
         self.assertNotIn('op_id_before', report['first_difference'])
 
-    def changed(self, *how):
-        path = self.path('%s.sbt' % '-'.join(how or ['plain']))
-        result = harness.run([harness.TSCTL, 'record', '-q', '--force', '-o', path, '--vgpu', '--stacks', 'none', '--', sys.executable,
-                              os.path.join(harness.SOURCE, 'test', 'apps', 'changes.py')] + list(how),
-                             env=harness.record_environment(), cwd=self.folder)
-        self.assertEqual(result.status, 0, result)
-        return path
+    def test_a_changed_size_is_another_name(self):
+        report = self.diff(*self.runs([CHANGES], 1, 'before'), *self.runs([CHANGES, 'bytes=4096'], 1, 'after'))
+        found = [(one['verdict'], one['name']) for one in report['names'] if one['type'] == 'memcpy']
+        self.assertEqual(sorted(found), [('gone', 'htod, 1.00 MiB to 2.00 MiB'), ('new', 'htod, 4.00 KiB to 8.00 KiB')])
+
+    def test_texts(self):
+        before, = self.runs([CHANGES], 1, 'before')
+        text = harness.tsctl('diff', before, *self.runs([CHANGES, 'grid=2'], 1, 'grid')).out
+        self.assertIn('second: <<<4x1x1, 64x1x1>>> -> <<<2x1x1, 64x1x1>>>', text)
+        text = harness.tsctl('diff', before, *self.runs([CHANGES, 'streams=1'], 1, 'streams')).out
+        self.assertLess(text.index('Overlap lost: '), text.index('GPU operations'))
+        self.assertNotIn('times of the host', text)
+        text = harness.tsctl('diff', '--calls', before, before).out
+        self.assertEqual(text.count('These are times of the host'), 1)
+        host, = self.runs([CHANGES], 1, 'host', 'small,clock=host')
+        self.assertIn('These are times of the host', harness.tsctl('diff', host, host).out)
+
+    def runs(self, argv, n, stem, spec='small'):
+        """Paths of n recordings of a program."""
+        paths = [self.path('%s%d.sbt' % (stem, i)) for i in range(n)]
+        for path in paths:
+            result = harness.run([harness.TSCTL, 'record', '-q', '--force', '-o', path, '--vgpu=' + spec, '--stacks', 'none', '--'] +
+                                 ([sys.executable] if argv[0].endswith('.py') else []) + argv,
+                                 env=harness.record_environment(), cwd=self.folder)
+            self.assertEqual(result.status, 0, result)
+        return paths
+
+    @staticmethod
+    def changed_work(report):
+        return [one for one in report['names'] if one['type'] != 'api' and one['verdict'] not in ('same', 'few')]
+
+    def check_plant(self, before, after, plant):
+        """The change is found, and the list begins with it."""
+        how, verdict, name = plant
+        report = self.diff(*before, 'vs', *after, '--check', status=1)
+        found = self.changed_work(report)
+        if verdict == 'lost':
+            self.assertEqual((report.get('overlap'), found), ('lost', []))
+            return
+        self.assertNotIn('overlap', report)
+        self.assertEqual(report['names'][0]['verdict'], verdict, found)
+        # A round more is more of all.
+        self.assertEqual(len(found), 1 if name else 5, found)
+        if name:
+            self.assertEqual(report['names'][0]['name'], name, found)
+        if verdict == 'config':
+            self.assertNotEqual(found[0]['config_before'], found[0]['config_after'])
+
+    def check_plants(self, plants, spec, n):
+        before = self.runs([CHANGES], n, 'before', spec)
+        for plant in plants:
+            with self.subTest(plant=plant, spec=spec, n=n):
+                self.check_plant(before, self.runs([CHANGES, plant[0]], n, 'after', spec), plant)
 
     def test_planted_changes(self):
-        """Each is found, and is what the list begins with."""
-        before = self.changed()
-        for how, verdict, name in (
-                ('rounds=70', 'more', 'gate'), ('rounds=21', 'more', 'gate'), ('rounds=19', 'fewer', 'gate'),
-                ('loops=420', 'slower', 'first'), ('loops=440', 'slower', 'first'), ('loops=800', 'slower', 'first'),
-                ('loops=380', 'faster', 'first'), ('third=1', 'new', 'third'),
-                ('copies=5', 'more', 'htod, 1.00 MiB to 2.00 MiB'), ('copies=3', 'fewer', 'htod, 1.00 MiB to 2.00 MiB'),
-                ('copies=0', 'gone', 'htod, 1.00 MiB to 2.00 MiB'), ('sets=2', 'more', 'memset, 1.00 MiB to 2.00 MiB'),
-                ('sets=0', 'gone', 'memset, 1.00 MiB to 2.00 MiB'), ('grid=2', 'config', 'second'), ('grid=8', 'config', 'second'),
-                ('block=32', 'config', 'second'), ('block=96', 'config', 'second'), ('shared=1024', 'config', 'second'),
-                ('streams=1', None, None)):
-            with self.subTest(how=how):
-                report = self.diff(before, self.changed(how), '--check', status=0 if verdict == 'faster' else 1)
-                found = [one for one in report['names'] if one['type'] != 'api' and one['verdict'] not in ('same', 'few')]
-                if name:
-                    self.assertEqual((found[0]['verdict'], found[0]['name']), (verdict, name), found)
-                else:
-                    self.assertEqual((found, report['overlap']), ([], 'lost'))
-                    self.assertIn('Overlap lost', harness.tsctl('diff', before, self.path('streams=1.sbt')).out)
-                if verdict == 'config':
-                    self.assertNotEqual(found[0]['config_before'], found[0]['config_after'])
-        # Another size is another name.
-        found = [(one['verdict'], one['name']) for one in self.diff(before, self.changed('bytes=4096'))['names'] if one['type'] == 'memcpy']
-        self.assertEqual(sorted(found), [('gone', 'htod, 1.00 MiB to 2.00 MiB'), ('new', 'htod, 4.00 KiB to 8.00 KiB')])
-        text = harness.tsctl('diff', before, self.path('grid=2.sbt')).out
-        self.assertIn('second: <<<4x1x1, 64x1x1>>> -> <<<2x1x1, 64x1x1>>>', text)
+        """On the model's clock one run a side suffices."""
+        self.check_plants(PLANTS, 'small', 1)
+        self.diff(*self.runs([CHANGES], 1, 'before'), *self.runs([CHANGES, 'first=375'], 1, 'after'), '--check')
+
+    def test_planted_changes_under_load(self):
+        """Three runs a side, while others want the processors; on the host's clock all but times."""
+        with load():
+            self.check_plants(PLANTS if SOAK else PLANTS[::4], 'small', 3)
+            of_host = [plant for plant in PLANTS if plant[1] not in ('slower', 'lost')]
+            self.check_plants(of_host if SOAK else of_host[::4], 'small,clock=host', 3)
+
+    def check_identical(self, spec, n, pairs):
+        """So many pairs of n runs a side of each program: nothing is found, calls included."""
+        for i in range(pairs):
+            argv = [CHANGES] if i % 2 else [harness.app('pipeline', 'driver'), str(ROUNDS)]
+            before, after = self.runs(argv, n, 'before', spec), self.runs(argv, n, 'after', spec)
+            with self.subTest(pair=i, spec=spec, n=n, program=argv):
+                report = self.diff(*before, 'vs', *after)
+                self.assertEqual((self.changed_work(report), report.get('overlap')), ([], None))
+                self.assertEqual(harness.tsctl('diff', '--check', '--calls', *before, 'vs', *after).status, 0,
+                                 [one for one in report['names'] if one['verdict'] not in ('same', 'few')])
 
     def test_identical_runs_under_load(self):
-        """Pairs of runs of one program, while others want the processors: nothing is found. TS_PAIRS is how many."""
-        pairs = int(os.environ.get('TS_PAIRS', '8'))
-        load = [subprocess.Popen([sys.executable, '-c', 'while True: pass']) for _ in range(os.cpu_count() or 1)]
-        try:
-            paths = [self.recorded('run%d.sbt' % i) for i in range(pairs + 1)]
-        finally:
-            for process in load:
-                process.kill()
-                process.wait()
-        for before, after in zip(paths, paths[1:]):
-            self.diff(before, after, '--check')
-        half = len(paths) // 2
-        report = self.diff(*paths[:half], 'vs', *paths[half:], '--check')
-        self.assertEqual((report['before']['runs'], report['after']['runs']), (half, len(paths) - half))
+        with load():
+            for spec in ('small', 'small,clock=host'):
+                for n in (1, 3, 5) if SOAK else (1, 3):
+                    self.check_identical(spec, n, 50 if SOAK else 2)
 
     def test_several_runs(self):
         """A median that moved in one run alone is chance; counts and times are of a run, on the average."""

@@ -147,6 +147,25 @@ class Disk(harness.Case):
             self.assertIn('cannot write %s: File too large' % out, full.stderr)
             self.assertFalse(os.path.exists(out))
 
+    def test_outputs_on_a_full_disk(self):
+        """What there was before stays as it was, and nothing is left beside it."""
+        result, path = self.record([harness.app('stress', 'driver'), '20000', '1'], '--vgpu', '-q', '--stacks', 'none')
+        self.assertEqual(result.status, 0, result)
+        commands = ['export --format perfetto', 'export --format json', 'graph --json', 'cut --from 0', 'merge ' + path]
+        script = ['dd if=/dev/zero of=disk/fill bs=4k count=14 2>/dev/null; cp small.sbt disk/made.sbt; echo before > disk/out;',
+                  'dd if=/dev/zero of=disk/rest bs=4k 2>/dev/null;',
+                  *('%s %s -o disk/out %s; echo $?;' % (harness.TSCTL, command, path) for command in commands),
+                  '%s index --every 1 disk/made.sbt; echo $?;' % harness.TSCTL,
+                  'cat disk/out; cmp disk/made.sbt small.sbt && ls disk']
+        made = harness.run([os.path.join(harness.BUILD, 'test', 'unit', 'tools', 'make-trace'), self.path('small.sbt'), '100000'])
+        self.assertEqual(made.status, 0, made)
+        result = self.on_disk('size=128k', *script)
+        self.assertEqual(result.out, '2\n' * 6 + 'before\nfill\nmade.sbt\nout\nrest\n', result)
+        lines = result.err.splitlines()
+        self.assertEqual(len(lines), 6, result)
+        for line in lines:
+            self.assertRegex(line, r'cannot write (to )?disk/\S+: No space left on device')
+
     def test_quota(self):
         """It turns out with a write that the quota is used up: the file's end still fits."""
         process = self.bad_disk(harness.app('stress', 'driver'), str(LAUNCHES), '2',

@@ -9,6 +9,7 @@ import functools
 import glob
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -360,6 +361,21 @@ class Delays(harness.Case):
     def test_gap_of_a_child(self):
         self.check_gap('child', cause='off_cpu', reason='wait')
 
+    def check_threads_are_named(self, text):
+        """A line of all gaps together has the thread; a line of one gap has it where it is not the caller's."""
+        together, longest = text.split('All together\n')[1].split('The longest')
+        lines = [line for line in together.splitlines() if re.match(r'  {1,9}[0-9.]+ [mun]?s ', line)]
+        named = [part for part in self.gaps['parts'] if part.get('tid')]
+        self.assertTrue(named)
+        self.assertEqual(len(lines), len(self.gaps['parts']), together)
+        for line, part in zip(lines, self.gaps['parts']):
+            thread = '%s/%d: ' % (part.get('thread_name', '?'), part['tid']) if part.get('tid') else ''
+            self.assertRegex(line, r'%  ' + re.escape(thread))
+        for gap in longest.split('\n\n'):
+            caller = re.search(r' by thread (\S+/\d+)', gap)
+            if caller:
+                self.assertNotRegex(gap, r'%  ' + re.escape(caller.group(1)) + ': ')
+
     def test_people_can_read_it(self):
         self.assertEqual(harness.tsctl('gaps', self.trace.path).status, 0)
         # On a busy machine there is more to tell than a page holds.
@@ -367,6 +383,7 @@ class Delays(harness.Case):
         self.assertEqual(result.status, 0, result)
         self.assertIn('off its CPU: sleep in clock_nanosleep, woken by an interrupt', result.out)
         self.assertIn('page faults: minor, anonymous memory', result.out)
+        self.check_threads_are_named(result.out)
         for mistake in ('--least=soon', '--limit=-1', '--nonsense'):
             self.assertEqual(harness.tsctl('gaps', mistake, self.trace.path).status, 2)
         result = harness.tsctl('view', '--type', 'off_cpu,syscall', self.trace.path)

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Samples of threads on the processor, in a trace that test/unit/tools/sampled.h describes: gaps, analyze, view, and copies."""
+import collections
 import json
 import os
 
 import harness
+import perfetto
 import pprof
 
 MAKE = os.path.join(harness.BUILD, 'test', 'unit', 'tools', 'make-sampled')
@@ -160,6 +162,21 @@ class Sampled(harness.Case):
         self.assertEqual(sums, [1000, 101, 1101])
         slept = [labels for _, values, labels in profile.samples if values[1] == 100e6]
         self.assertEqual([(labels['state'], labels['thread']) for labels in slept], [('off cpu: sleep', 'main')])
+
+    def test_timeline(self):
+        out = self.path('sampled.pftrace')
+        self.tsctl('export', '--format', 'perfetto', '-o', out, self.sampled)
+        trace = perfetto.Trace(out)
+        pieces = [piece for piece in trace.slices if trace.name(piece.track) == 'samples']
+        self.assertEqual(collections.Counter(piece.name for piece in pieces),
+                         {'preprocess (data.py:31)': 90, 'preprocess (data.py:32)': 36, 'load (data.py:12)': 54,
+                          'resample (resample.c:88)': 18, '0x10': 1, 'unknown place': 1})
+        self.assertEqual({piece.args['period_ns'] for piece in pieces}, {PERIOD_NS})
+        threads = {(trace.tracks[trace.tracks[piece.track]['parent']]['thread']['tid'], piece.args['cpu'],
+                    piece.args.get('in_the_kernel')) for piece in pieces}
+        self.assertEqual(threads, {(500, 1, None), (501, 2, 1)})
+        (load,) = {piece.args['stack'] for piece in pieces if piece.name == 'load (data.py:12)'}
+        self.assertEqual(load, 'python3.11+0x10\nload (/app/data.py:12)\n<module> (/app/train.py:5)')
 
     def test_refused(self):
         for arguments, words in ((('--weight', 'cpu', '--type', 'kernel'), '--type is of the GPU'),

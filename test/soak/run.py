@@ -20,6 +20,7 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 CHECKS = {
     'death': ('integration-death', ['--points', '200'], 7200),
     'crash': ('integration-crash', ['--points', '200'], 7200),
+    'crashes': ('integration-crashes', ['--runs', '100'], 7200),
     'fork': ('integration-fork', ['--processes', '1000'], 1200),
     'switch': ('integration-switch', ['--cycles', '10000', 'Switch.test_cycles_leave_nothing_behind'], 7200),
     'windows': ('integration-windows', ['--all'], 7200),
@@ -28,6 +29,7 @@ CHECKS = {
     'memory': ('unit-daemon-memory', [], 3600),
     'compute': ('integration-compute', ['Compute.test_cub_often', 'Compute.test_thrust_often'], 7200),
     'tears': ('unit-ptx-memory', [], 3600),
+    'diff': ('integration-diff', ['Diff.test_planted_changes_under_load', 'Diff.test_identical_runs_under_load'], 7200),
     'order': ('unit-ptx-order', [], 3600),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }

@@ -43,6 +43,8 @@ struct ts_export_names {
 	const char *(*kernel)(void *user, uint32_t name);
 	const char *(*thread)(void *user, uint32_t session, const struct ts_row_thread *thread);
 	const char *(*stream)(void *user, const struct ts_sbt_row *row);
+	/* The place in the code that names a stack, as modules lay then: "preprocess (data.py:31)". Likewise. */
+	const char *(*place)(void *user, uint32_t session, uint32_t stack, uint64_t time_ns);
 };
 
 struct ts_export_options {

@@ -39,6 +39,7 @@ enum text_kind {
 	TEXT_BLOCK_IO,			   /* value: operation */
 	TEXT_PRESSURE,			   /* value: kind */
 	TEXT_DRIVER,			   /* value: kind */
+	TEXT_PLACE,			   /* of: session; value: era and stack */
 	TEXT_OVERHEAD,			   /* value: kind */
 	TEXT_MEMORY,			   /* value: kind */
 	TEXT_LOSS,			   /* value: reason */
@@ -75,6 +76,9 @@ enum arg_name {
 	ARG_CONTEXT,
 	ARG_NUMBER,
 	ARG_ASKED_BY,
+	ARG_PERIOD,
+	ARG_CPU,
+	ARG_IN_KERNEL,
 	ARG_NAMES
 };
 
@@ -109,6 +113,9 @@ static const char *const arg_names[ARG_NAMES] = {
 	[ARG_CONTEXT] = "context",
 	[ARG_NUMBER] = "number",
 	[ARG_ASKED_BY] = "memory_asked_by",
+	[ARG_PERIOD] = "period_ns",
+	[ARG_CPU] = "cpu",
+	[ARG_IN_KERNEL] = "in_the_kernel",
 };
 
 /* How a kernel was launched. */
@@ -242,6 +249,10 @@ static int append_text(void *user, const struct ts_track_text *what, struct ts_b
 		return append_named(text, "memory: ", names->pressure_kind(value), value);
 	case TEXT_DRIVER:
 		return append_named(text, "driver: ", names->driver_kind(value), value);
+	case TEXT_PLACE:
+		name = value ? names->place(options->user, what->of, value, perfetto->now_ns)
+			     : NULL;
+		return append_clean(perfetto, text, name ? name : "unknown place");
 	case TEXT_OVERHEAD:
 		return append_named(text, "", names->overhead_kind(value), value);
 	case TEXT_MEMORY:
@@ -281,13 +292,19 @@ static void add_string(struct ts_track_slice *slice, enum arg_name name, uint32_
 		add_text(slice, name, TEXT_STRING, 0, string);
 }
 
+/* Within an era of modules a stack is the same. */
+static uint64_t stack_then(const struct ts_perfetto *perfetto, const struct ts_track_slice *slice,
+			   uint32_t session, uint32_t stack)
+{
+	return (uint64_t)ts_eras_at(&perfetto->eras, session, slice->start_ns) << 32 | stack;
+}
+
 static void add_stack(const struct ts_perfetto *perfetto, struct ts_track_slice *slice,
 		      uint32_t session, uint32_t stack)
 {
 	if (stack)
 		add_text(slice, ARG_STACK, TEXT_STACK, session,
-			 (uint64_t)ts_eras_at(&perfetto->eras, session, slice->start_ns) << 32 |
-				 stack);
+			 stack_then(perfetto, slice, session, stack));
 }
 
 /* Sessions count operations each for themselves, and are numbered from 1. Small numbers make small packets. */
@@ -673,6 +690,22 @@ static int put_pressure(struct ts_perfetto *perfetto, const struct ts_sbt_row *r
 			     "want of memory", slice);
 }
 
+static int put_sample(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
+		      struct ts_track_slice *slice)
+{
+	const struct ts_row_sample *sample = row->sample;
+
+	set_name(slice, TEXT_PLACE, row->session,
+		 stack_then(perfetto, slice, row->session, sample->stack));
+	add_stack(perfetto, slice, row->session, sample->stack);
+	add_number(slice, ARG_PERIOD, TS_TRACK_ARG_UINT, sample->period_ns);
+	add_number(slice, ARG_CPU, TS_TRACK_ARG_UINT, sample->cpu);
+	if (sample->flags & TS_SAMPLE_KERNEL)
+		add_number(slice, ARG_IN_KERNEL, TS_TRACK_ARG_UINT, 1);
+	return put_of_thread(perfetto, row, sample->thread, sample->pid, TS_PLACE_SAMPLES,
+			     "samples", slice);
+}
+
 static int put_driver(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 		      struct ts_track_slice *slice)
 {
@@ -793,6 +826,8 @@ static int put_row(struct ts_perfetto *perfetto, struct ts_open_ranges *ranges,
 		return put_pressure(perfetto, row, &slice);
 	case TS_ROW_DRIVER:
 		return put_driver(perfetto, row, &slice);
+	case TS_ROW_SAMPLE:
+		return put_sample(perfetto, row, &slice);
 	default:
 		return 0;
 	}

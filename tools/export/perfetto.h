@@ -24,6 +24,7 @@ enum ts_place_kind {
 	TS_PLACE_BLOCK_IO,
 	TS_PLACE_PRESSURE,
 	TS_PLACE_DRIVER,
+	TS_PLACE_SAMPLES,
 	TS_PLACE_RANGES, /* of a process; a: track: ranges that belong to no thread */
 	TS_PLACE_SYNCS,
 	TS_PLACE_OVERHEAD,

@@ -14,6 +14,7 @@
 
 struct telling {
 	struct ts_asking *asking;
+	struct ts_source *source; /* whose progress is shown; NULL: none is */
 	struct ts_about about;
 	int status;
 };
@@ -44,6 +45,9 @@ static int give(void *data, unsigned number, const ProtobufCMessage *body)
 {
 	struct telling *telling = data;
 
+	/* From the first part of an answer on, the answer is the progress. */
+	if (telling->source)
+		ts_source_unwatch(telling->source);
 	telling->status = tell(telling->asking, &telling->about, body);
 	return telling->status ? TOLD : 0;
 }
@@ -85,7 +89,14 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 		.origin_ns = ts_sbt_reader_origin_ns(source.reader),
 		.many_sessions = ts_sbt_reader_n_sessions(source.reader) > 1 && !source.session,
 	};
+	/* A replay shows its own. */
+	if (!asking->underway) {
+		telling.source = &source;
+		ts_source_watch(&source);
+	}
 	r = ts_query_run(source.reader, source.session, query, &options, &end);
+	if (telling.source)
+		ts_source_unwatch(&source);
 	if (r == TOLD)
 		return telling.status;
 	if (r) {

@@ -539,8 +539,10 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	Ts__Rpc__TraceStats launched;
 	Ts__Rpc__AnalysisReport report;
 	bool damaged = false;
-	int status, r = ts_resolver_new(source->reader, &names, &resolver);
+	int status, r;
 
+	ts_source_watch(source);
+	r = ts_resolver_new(source->reader, &names, &resolver);
 	if (!r)
 		r = ts_timeline_read(source->reader, &options, &timeline);
 	if (!r)
@@ -552,6 +554,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	if (!r)
 		r = ts_clockjson_make(source->reader, source->session, &pool, &clocks);
 	if (r) {
+		ts_source_unwatch(source);
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
 	}
@@ -569,6 +572,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	r = r ? r
 	      : ts_errorsjson_make(resolver, &pool, source->session, &report.n_errors,
 				   &report.errors, &report.failed_calls, &damaged);
+	ts_source_unwatch(source);
 	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;

@@ -22,10 +22,12 @@
 #define MAX_LISTED     (1u << 20)
 #define ALPHA	       0.01
 #define LEAST_PERCENT  1u
+/* With one run a side: the clock of a GPU moves by one or two percent from run to run. */
+#define LEAST_PERCENT_OF_ONE 3u
 
 struct asked {
 	unsigned long long limit, least_percent;
-	bool json, mangled, wide, check, calls;
+	bool json, mangled, wide, check, calls, has_least;
 };
 
 struct telling {
@@ -201,6 +203,8 @@ static void make_report(struct telling *telling, Ts__Rpc__DiffReport *ret_report
 	if (diff->lost_overlap || diff->gained_overlap)
 		ret_report->overlap =
 			ts_pool_copy(&telling->pool, diff->lost_overlap ? "lost" : "gained");
+	if (diff->has_host_clock)
+		TS_RPC_SET(ret_report, host_clock, true);
 	for (size_t i = 0; i < diff->n_slower; i++)
 		ret_report->slower[ret_report->n_slower++] =
 			make_operation(telling, &diff->slower[i]);
@@ -313,6 +317,18 @@ static int add_name(struct ts_table *table, const Ts__Rpc__DiffReport *report,
 	return ts_table_add(table, name->name);
 }
 
+/* How much a time of the host has to change, if these are such. */
+static void print_trust(const Ts__Rpc__DiffReport *report, bool calls)
+{
+	uint32_t runs = report->before->runs < report->after->runs ? report->before->runs
+								   : report->after->runs;
+
+	if ((calls || report->host_clock) && runs < TS_SPREAD_MIN_RUNS)
+		printf("  These are times of the host. They vary from run to run: with fewer than "
+		       "%u traces on a side,\n  slower and faster mean %u times or more.\n",
+		       TS_SPREAD_MIN_RUNS, TS_SPREAD_HOST_FACTOR);
+}
+
 /* Of the GPU, or of the host; those alone that changed. */
 static void print_names(const struct asked *asked, const Ts__Rpc__DiffReport *report, bool calls)
 {
@@ -349,6 +365,7 @@ static void print_names(const struct asked *asked, const Ts__Rpc__DiffReport *re
 		ts_table_print(table, stdout, 2, asked->wide);
 	if (n_more)
 		printf("  %zu more: --limit 0 lists them\n", n_more);
+	print_trust(report, calls);
 	if (!n_same)
 		return;
 	printf("  %zu name%s without a provable change", n_same, n_same == 1 ? "" : "s");
@@ -502,6 +519,13 @@ static int complain_damage(const struct telling *telling)
 	return TS_EXIT_OK;
 }
 
+static void watch(struct telling *telling, struct ts_progress *progress)
+{
+	for (unsigned side = 0; side < 2; side++)
+		for (size_t i = 0; i < telling->n_runs[side]; i++)
+			ts_source_watch_reader(telling->sources[side][i].reader, progress);
+}
+
 static int tell(struct telling *telling)
 {
 	struct ts_diff_options options = {.alpha = ALPHA,
@@ -510,6 +534,7 @@ static int tell(struct telling *telling)
 	ts_cleanup(ts_diff_freep) struct ts_diff *diff = NULL;
 	struct ts_diff_runs runs[2];
 	Ts__Rpc__DiffReport report;
+	struct ts_progress progress;
 	unsigned side;
 	size_t run;
 	int status, r;
@@ -522,7 +547,11 @@ static int tell(struct telling *telling)
 			readers[run] = telling->sources[side][run].reader;
 		runs[side] = (struct ts_diff_runs){readers, telling->n_runs[side]};
 	}
+	ts_progress_init(&progress, "reading rows:", 0);
+	watch(telling, &progress);
 	r = ts_diff_read(runs, &options, &diff, &side, &run);
+	watch(telling, NULL);
+	ts_progress_deinit(&progress);
 	if (r) {
 		ts_source_complain(telling->sources[side][run].path, r,
 				   ts_sbt_reader_error(runs[side].readers[run]));
@@ -551,6 +580,7 @@ static int apply_option(struct asked *asked, int option)
 		ts_complain("--limit %s: it is a number of lines, 0 to %u", optarg, MAX_LISTED);
 		return -EINVAL;
 	case 'l':
+		asked->has_least = true;
 		if (!ts_parse_number(optarg, 0, 1000, &asked->least_percent))
 			return 0;
 		ts_complain("--least %s: it is a whole number of percent, 0 to 1000", optarg);
@@ -614,7 +644,7 @@ static int run_diff(int argc, char **argv)
 		{"mangled", no_argument, NULL, 'm'},	 {"wide", no_argument, NULL, 'w'},
 		{"json", no_argument, NULL, 'j'},	 {0},
 	};
-	struct asked asked = {.limit = DEFAULT_LISTED, .least_percent = LEAST_PERCENT};
+	struct asked asked = {.limit = DEFAULT_LISTED, .least_percent = LEAST_PERCENT_OF_ONE};
 	struct telling telling = {.asked = &asked, .pool = TS_TSCTL_POOL};
 	int option, status = TS_EXIT_OK;
 
@@ -625,6 +655,8 @@ static int run_diff(int argc, char **argv)
 	if (!asked.mangled)
 		(void)ts_demangler_new(&telling.demangler);
 	status = open_sources(&telling, argv + optind, (size_t)(argc - optind));
+	if (!asked.has_least && telling.n_runs[0] > 1 && telling.n_runs[1] > 1)
+		asked.least_percent = LEAST_PERCENT;
 	if (!status)
 		status = tell(&telling);
 	for (unsigned side = 0; side < 2; side++)
@@ -643,14 +675,16 @@ const struct ts_command ts_command_diff = {
 		"\n"
 		"Compares traces of a program: how much the GPU did and how long it took; then\n"
 		"each kernel, and each kind and size of copy. `slower` and `faster` are more than\n"
-		"chance (Mann-Whitney, p below 0.01 for all names together), and the median moved\n"
-		"in all runs. Then operation by operation, of the first runs: where they first do\n"
-		"something else, and what took longer.\n"
+		"chance (Mann-Whitney, p below 0.01 for all names together), and the runs of the\n"
+		"two sides lie further apart than those of one side. Then operation by operation,\n"
+		"of the first runs: where they first do something else, and what took longer.\n"
 		"\n"
-		"A test knows nothing of why: a GPU that ran at another clock is slower, too.\n"
-		"Record both alike, and several times.\n"
+		"Times of the host (calls; GPU work under clock=host) vary from run to run: with\n"
+		"fewer than 5 traces on a side, slower and faster mean 10 times or more.\n"
+		"A GPU that ran at another clock is slower, too. Record both alike, several times.\n"
 		"\n"
-		"      --least N     by how many percent a median has to move; 1 unless told\n"
+		"      --least N     percent by which a median has to move (default: 3 with one trace\n"
+		"                    on a side, else 1)\n"
 		"  -n, --limit N     lines of each list, 10 unless told; 0: names, no operations\n"
 		"      --check       exit with 1 where work of the GPU is slower, new, gone, done\n"
 		"                    more or fewer times, launched otherwise, or overlaps less\n"

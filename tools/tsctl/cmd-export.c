@@ -3,6 +3,7 @@
  * tsctl export: a trace in formats that other tools read. The formats are tools/export's; here are the options, where it
  * goes, and what has to be said of it.
  */
+#include "replay/report/codeplace.h"
 #include "replay/report/resolve.h"
 #include "tools/export/names.h"
 #include "tools/tsctl/out.h"
@@ -60,6 +61,7 @@ struct export
 	struct ts_resolver *resolver;
 	struct ts_progress progress;
 	struct ts_outfile out;
+	char place[TS_CODEPLACE_BYTES];
 };
 
 static void export_deinit(struct export *export)
@@ -269,11 +271,20 @@ static const char *stream_name(void *user, const struct ts_sbt_row *row)
 	return ts_resolver_stream_name(export->resolver, row);
 }
 
+static const char *place_name(void *user, uint32_t session, uint32_t stack, uint64_t time_ns)
+{
+	struct export *export = user;
+	struct ts_codeplace place;
+
+	if (!ts_codeplace_of(export->resolver, session, stack, time_ns, NULL, &place))
+		return NULL;
+	ts_codeplace_text(&place, export->place);
+	return export->place;
+}
+
 static const struct ts_export_names names = {
-	TS_EXPORT_NAMES_OF_NUMBERS,
-	.kernel = kernel_name,
-	.thread = thread_name,
-	.stream = stream_name,
+	TS_EXPORT_NAMES_OF_NUMBERS, .kernel = kernel_name, .thread = thread_name,
+	.stream = stream_name,	    .place = place_name,
 };
 
 static void step(void *user, uint64_t n_rows)

@@ -52,12 +52,12 @@ static size_t add_text(char *text, size_t n, const char *format, ...)
 }
 
 /* Who is to blame: it took the CPU, or gave it back. */
-static size_t off_cpu_text(const Ts__Rpc__GapPart *part, char *text)
+static size_t off_cpu_text(const Ts__Rpc__GapPart *part, char *text, size_t n)
 {
 	const char *reason = part->reason ? part->reason : "unknown";
-	size_t n = add_text(text, 0, "off its CPU: %s", reason);
 	char waker[TS_OUT_THREAD_BYTES];
 
+	n = add_text(text, n, "off its CPU: %s", reason);
 	if (part->syscall && strcmp(part->syscall, reason))
 		n = add_text(text, n, " in %s", part->syscall);
 	if (part->file)
@@ -73,10 +73,9 @@ static size_t off_cpu_text(const Ts__Rpc__GapPart *part, char *text)
 }
 
 /* What few samples say is said with their number. */
-static size_t own_code_text(const Ts__Rpc__GapPart *part, uint64_t n_samples, char *text)
+static size_t own_code_text(const Ts__Rpc__GapPart *part, uint64_t n_samples, char *text, size_t n)
 {
-	size_t n = add_text(text, 0, "running ");
-
+	n = add_text(text, n, "running ");
 	n += ts_code_text(part->function, part->file, part->line, text + n, TEXT_BYTES - n);
 	if (n_samples == 1)
 		n = add_text(text, n, " (from 1 sample)");
@@ -99,17 +98,20 @@ static uint64_t samples_beside(const Ts__Rpc__GapPart *part, Ts__Rpc__GapPart *c
 	return n_samples;
 }
 
-/* `n_samples`: of all the code of the thread. */
-static void part_text(const Ts__Rpc__GapPart *part, uint64_t n_samples, char text[TEXT_BYTES])
+/* `of_tid`: the thread that the line above names; 0: it names none. `n_samples`: of all the code of the thread. */
+static void part_text(const Ts__Rpc__GapPart *part, uint32_t of_tid, uint64_t n_samples,
+		      char text[TEXT_BYTES])
 {
 	const char *cause = part->cause ? part->cause : "unknown";
-	char figure[TS_OUT_FIGURE_BYTES];
+	char figure[TS_OUT_FIGURE_BYTES], thread[TS_OUT_THREAD_BYTES];
 	bool in_call = part->call && strcmp(cause, "call");
 	size_t n = 0;
 
 	text[0] = '\0';
+	if (part->tid && part->tid != of_tid)
+		n = add_text(text, n, "%s: ", ts_out_thread(thread, part->thread_name, part->tid));
 	if (!strcmp(cause, "off_cpu"))
-		n = off_cpu_text(part, text);
+		n = off_cpu_text(part, text, n);
 	else if (!strcmp(cause, "page_fault"))
 		n = add_text(text, n, "page faults: %s, %s memory", part->fault, part->memory);
 	else if (!strcmp(cause, "syscall"))
@@ -119,7 +121,7 @@ static void part_text(const Ts__Rpc__GapPart *part, uint64_t n_samples, char tex
 	else if (!strcmp(cause, "call"))
 		n = add_text(text, n, "in %s", part->call ? part->call : "a call");
 	else if (part->function)
-		n = own_code_text(part, n_samples, text);
+		n = own_code_text(part, n_samples, text, n);
 	else if (!strcmp(cause, "running"))
 		n = add_text(text, n, "running its own code");
 	else if (!strcmp(cause, "host"))
@@ -150,8 +152,9 @@ static void part_text(const Ts__Rpc__GapPart *part, uint64_t n_samples, char tex
 		add_text(text, n, " (%s of it queued)", ts_out_duration(figure, part->queued_ns));
 }
 
+/* Parts of the time `of_ns`. `of_tid`: as in part_text(). */
 static void print_parts(const struct asked *asked, Ts__Rpc__GapPart *const *parts, size_t n,
-			uint64_t of_ns, unsigned indent)
+			uint64_t of_ns, uint32_t of_tid, unsigned indent)
 {
 	uint64_t more_ns = 0;
 
@@ -163,7 +166,7 @@ static void print_parts(const struct asked *asked, Ts__Rpc__GapPart *const *part
 			more_ns += part->ns;
 			continue;
 		}
-		part_text(part, part->function ? samples_beside(part, parts, n) : 0, text);
+		part_text(part, of_tid, part->function ? samples_beside(part, parts, n) : 0, text);
 		printf("%*s%10s %5.1f %%  ", (int)indent, "", ts_out_duration(figure, part->ns),
 		       of_ns ? 100.0 * (double)part->ns / (double)of_ns : 0);
 		ts_out_text(stdout, text);
@@ -171,13 +174,15 @@ static void print_parts(const struct asked *asked, Ts__Rpc__GapPart *const *part
 			printf(", %s times", ts_out_count(count, part->count));
 		putchar('\n');
 		if (part->n_waker_did) {
-			if (strcmp(part->waker_did[0]->cause, "block_io"))
+			bool is_io = !strcmp(part->waker_did[0]->cause, "block_io");
+
+			if (is_io)
+				printf("%*sof that it waited\n", (int)indent + 12, "");
+			else
 				printf("%*sof that %s/%" PRIu32 " was\n", (int)indent + 12, "",
 				       part->waker ? part->waker : "?", part->waker_tid);
-			else
-				printf("%*sof that it waited\n", (int)indent + 12, "");
 			print_parts(asked, part->waker_did, part->n_waker_did, part->ns,
-				    indent + 8);
+				    is_io ? part->tid : part->waker_tid, indent + 8);
 		}
 	}
 	if (n > MAX_PARTS && !asked->all) {
@@ -241,7 +246,7 @@ static void print_gap(const struct asked *asked, uint64_t origin_ns, const Ts__R
 	for (size_t i = 0; i < gap->n_unsure; i++)
 		printf("%s%s", i ? ", " : " (unsure: ", gap->unsure[i]);
 	printf("%s\n", gap->n_unsure ? ")" : "");
-	print_parts(asked, gap->parts, gap->n_parts, gap->end_ns - gap->start_ns, 4);
+	print_parts(asked, gap->parts, gap->n_parts, gap->end_ns - gap->start_ns, gap->tid, 4);
 	if (asked->stacks && gap->stack) {
 		puts("    called at");
 		ts_text_stack(gap->stack, 6);
@@ -268,7 +273,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 		printf("\n%sAll together%s\n", ts_term_style(stdout, TS_STYLE_BOLD),
 		       ts_term_style(stdout, TS_STYLE_PLAIN));
 		print_parts(asked, report->parts, report->n_parts,
-			    report->gaps_ns - report->not_looked_at_ns, 2);
+			    report->gaps_ns - report->not_looked_at_ns, 0, 2);
 	}
 	if (report->n_longest)
 		printf("\n%sThe longest%s (%zu of %s)\n", ts_term_style(stdout, TS_STYLE_BOLD),
@@ -299,13 +304,16 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	ts_cleanup(ts_gaps_freep) struct ts_gaps *gaps = NULL;
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	Ts__Rpc__GapsReport report;
-	int status, r = ts_resolver_new(source->reader, &options, &resolver);
+	int status, r;
 
+	ts_source_watch(source);
+	r = ts_resolver_new(source->reader, &options, &resolver);
 	r = r ? r : ts_codes_new(resolver, &codes);
 	if (!r) {
 		wanted.code = ts_codes_find(codes);
 		r = ts_gaps_read(source->reader, &wanted, &gaps);
 	}
+	ts_source_unwatch(source);
 	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
@@ -402,7 +410,8 @@ const struct ts_command ts_command_gaps = {
 		"vendor's, or running, and which function. From then on: what another stream did\n"
 		"that it had to wait for, a taken engine (inferred), its own call, its way to the\n"
 		"device. What the thread was woken by is followed as far as was recorded. All\n"
-		"that needs a trace recorded with --kernel-events.\n"
+		"that needs a trace recorded with --kernel-events. A cause begins with its thread,\n"
+		"NAME/TID, unless the line above names that thread.\n"
 		"\n"
 		"      --least TIME  shorter gaps do not count; 10us unless told\n"
 		"      --op N        the gap before one operation alone, however short: its op_id\n"

@@ -55,6 +55,13 @@ static uint64_t from_origin(const struct teller *teller, uint64_t time_ns)
 	return time_ns > teller->origin_ns ? time_ns - teller->origin_ns : 0;
 }
 
+/* Not between lines that a terminal shows. */
+static void step(struct ts_progress *progress, const FILE *file)
+{
+	if (file != stdout || !isatty(STDOUT_FILENO))
+		ts_progress_add(progress, 1);
+}
+
 /* ---- JSON --------------------------------------------------------------------------------------- */
 
 struct printer {
@@ -62,6 +69,7 @@ struct printer {
 	FILE *file;
 	struct ts_json json;
 	uint64_t n_nodes; /* of the graph, by its summary */
+	struct ts_progress progress;
 	int r;
 };
 
@@ -73,6 +81,7 @@ static void put(struct printer *printer, const ProtobufCMessage *message)
 		printer->r = r;
 	ts_json_raw(&printer->json, "\n");
 	fwrite(printer->json.data, 1, printer->json.n_bytes, printer->file);
+	step(&printer->progress, printer->file);
 	ts_json_clear(&printer->json);
 }
 
@@ -115,7 +124,9 @@ static int ask_json(const struct asked *asked, struct ts_asking *asking, struct 
 	query.graph = &graph;
 	asking->tell = put_list;
 	asking->data = &printer;
+	ts_progress_init(&printer.progress, "writing lines:", 0);
 	status = ts_ask(asking, &query);
+	ts_progress_deinit(&printer.progress);
 	ts_json_deinit(&printer.json);
 	/* Of a damaged trace there is a graph, of one that cannot be read there is none. */
 	if (status && !asking->is_damaged)
@@ -186,13 +197,20 @@ static void put_dot_edges(const struct teller *teller, uint32_t to)
 static void tell_dot(struct teller *teller)
 {
 	const struct ts_graph *graph = teller->graph;
+	struct ts_progress progress;
 
+	ts_progress_init(&progress, "writing nodes and edges:", 2 * (uint64_t)graph->n_nodes);
 	fputs("digraph trace {\n\trankdir=LR;\n", teller->file);
-	for (uint32_t i = 0; i < graph->n_nodes; i++)
+	for (uint32_t i = 0; i < graph->n_nodes; i++) {
 		if (!teller->asked->path || graph->nodes[i].is_critical)
 			put_dot_node(teller, i);
-	for (uint32_t i = 0; i < graph->n_nodes; i++)
+		step(&progress, teller->file);
+	}
+	for (uint32_t i = 0; i < graph->n_nodes; i++) {
 		put_dot_edges(teller, i);
+		step(&progress, teller->file);
+	}
+	ts_progress_deinit(&progress);
 	fputs("}\n", teller->file);
 }
 
@@ -349,9 +367,11 @@ static int run(const struct asked *asked, struct ts_source *source, struct ts_ou
 
 	if (set_window(asked, source->reader, &options))
 		return TS_EXIT_BAD;
+	ts_source_watch(source);
 	r = ts_resolver_new(source->reader, &names, &resolver);
 	if (!r)
 		r = ts_graph_read(source->reader, &options, &graph);
+	ts_source_unwatch(source);
 	if (r == TS_E_GRAPH_NODES) {
 		ts_complain(
 			"%s holds more than %zu calls and operations there; take a part of it with "

@@ -7,6 +7,7 @@
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
+#include "tools/tsctl/term.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <fcntl.h>
@@ -20,6 +21,8 @@ static int complain(const char *path, int r, const struct ts_sbt_error *error)
 	else if (r == -EFBIG || r == TS_E_LIVE || r == TS_SBT_E_LIMIT)
 		ts_complain("%s has too much under way at a time for checkpoints; it is as it was",
 			    path);
+	else if (r == -ENOSPC || r == -EDQUOT)
+		ts_complain("cannot write to %s: %s; it is as it was", path, strerror(-r));
 	else
 		ts_source_complain(path, r, error);
 	return TS_EXIT_BAD;
@@ -50,6 +53,21 @@ static int print_report(bool json, const char *path, const struct ts_state_check
 	return ts_finish_output(TS_EXIT_OK);
 }
 
+static int add_checkpoints(struct ts_sbt_append *append, uint32_t every,
+			   struct ts_state_checkpoints *ret_made)
+{
+	struct ts_sbt_reader *reader = ts_sbt_append_reader(append);
+	struct ts_progress progress;
+	int r;
+
+	ts_progress_init(&progress, "reading rows:", 0);
+	ts_source_watch_reader(reader, &progress);
+	r = ts_state_checkpoints_add(append, every, ret_made);
+	ts_source_watch_reader(reader, NULL);
+	ts_progress_deinit(&progress);
+	return r;
+}
+
 static int make(const char *path, int fd, uint32_t every, bool json)
 {
 	ts_cleanup(ts_sbt_append_freep) struct ts_sbt_append *append = NULL;
@@ -69,7 +87,7 @@ static int make(const char *path, int fd, uint32_t every, bool json)
 		return complain(path, r, ts_sbt_reader_error(reader));
 	if (!ts_state_checkpoints_find(reader, &made))
 		return print_report(json, path, &made, false, 0);
-	r = ts_state_checkpoints_add(append, every, &made);
+	r = add_checkpoints(append, every, &made);
 	if (r)
 		return complain(path, r, r == -EFBIG ? &error : ts_sbt_reader_error(reader));
 	r = made.n ? ts_sbt_append_commit(append, &error) : 0;

@@ -548,9 +548,11 @@ static int inform(const struct info *info, struct ts_source *source)
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	Ts__Rpc__TraceInfo message;
-	int r = ts_resolver_new(source->reader, &options, &resolver), status;
 	bool damaged = false;
+	int r, status;
 
+	ts_source_watch(source);
+	r = ts_resolver_new(source->reader, &options, &resolver);
 	if (!r)
 		r = ts_traceinfo_make(resolver, source->path, source->session, 0, &pool, &message,
 				      &damaged);
@@ -560,6 +562,7 @@ static int inform(const struct info *info, struct ts_source *source)
 		r = ts_traceinfo_columns(source->reader, source->session, &pool, &message, &bad);
 		damaged |= bad;
 	}
+	ts_source_unwatch(source);
 	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;

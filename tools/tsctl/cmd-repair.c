@@ -7,6 +7,7 @@
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/source.h"
+#include "tools/tsctl/term.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <fcntl.h>
@@ -53,12 +54,21 @@ static int print_report(const char *path, const struct ts_sbt_repair_report *rep
 	return ts_finish_output(TS_EXIT_OK);
 }
 
+static void show_progress(uint64_t done_bytes, uint64_t file_bytes, void *data)
+{
+	struct ts_progress *progress = data;
+
+	progress->total = file_bytes;
+	ts_progress_step(progress, done_bytes);
+}
+
 static int run_repair(int argc, char **argv)
 {
 	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
 	struct ts_sbt_repair_report report = {0};
 	struct ts_sbt_verify_report verified = {0};
 	struct ts_sbt_error error = {0};
+	struct ts_progress progress;
 	ts_cleanup(ts_closep) int fd = -1;
 	off_t bytes_before;
 	bool json = false;
@@ -88,7 +98,12 @@ static int run_repair(int argc, char **argv)
 		return TS_EXIT_BAD;
 	}
 	if (report.was_finished) {
-		r = ts_sbt_verify(fd, &(struct ts_sbt_verify_options){0}, &verified);
+		ts_progress_init(&progress, "verifying", 0);
+		r = ts_sbt_verify(fd,
+				  &(struct ts_sbt_verify_options){.on_progress = show_progress,
+								  .data = &progress},
+				  &verified);
+		ts_progress_deinit(&progress);
 		if (r) {
 			ts_source_complain(argv[optind], r, &verified.first);
 			return TS_EXIT_BAD;

@@ -3,21 +3,25 @@
  * tsctl symbolize: names for the stacks of a trace, found now and stored in it. The daemon's program does it, which has
  * the worker for it; it is handed the open file, and its report is printed here.
  */
+#include "proto/abi/clock.h"
 #include "proto/client/places.h"
 #include "proto/rpc/frame.h"
 #include "tools/tsctl/jsonout.h"
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/paths.h"
 #include "tools/tsctl/source.h"
+#include "tools/tsctl/term.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
 #define TRACE_FD  3
 #define REPORT_FD 4
+#define POLL_MS	  100
 
 struct symbolize {
 	const char *path;
@@ -62,17 +66,30 @@ static int move_up(int *fd)
 	return 0;
 }
 
+/* Until something can be read, which takes as long as names are looked for. */
+static void wait_for(int fd, struct ts_progress *progress)
+{
+	struct pollfd polled = {.fd = fd, .events = POLLIN};
+	const uint64_t start_ns = ts_clock_monotonic_ns();
+
+	while (!poll(&polled, 1, POLL_MS))
+		ts_progress_step(progress, (ts_clock_monotonic_ns() - start_ns) / 1000000000);
+}
+
 /* The one frame that comes. NULL: none came. */
 static Ts__Rpc__SymbolizeReport *receive(int fd)
 {
 	Ts__Rpc__SymbolizeReport *report = NULL;
 	struct ts_frame_parser parser;
+	struct ts_progress progress;
 	uint8_t bytes[16 * 1024];
 	struct ts_frame frame;
 	ssize_t n;
 
 	ts_frame_parser_init(&parser, TS_FRAME_ANSWER, TS_FRAME_ANSWER_MAX_BYTES);
+	ts_progress_init(&progress, "looking for names, seconds:", 0);
 	while (!report) {
+		wait_for(fd, &progress);
 		n = read(fd, bytes, sizeof(bytes));
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -82,6 +99,7 @@ static Ts__Rpc__SymbolizeReport *receive(int fd)
 			report = ts__rpc__symbolize_report__unpack(NULL, frame.header.n_bytes,
 								   frame.data);
 	}
+	ts_progress_deinit(&progress);
 	ts_frame_parser_deinit(&parser);
 	return report;
 }

@@ -8,16 +8,26 @@
 #include "tools/tsctl/out.h"
 #include "tools/tsctl/outfile.h"
 #include "tools/tsctl/source.h"
+#include "tools/tsctl/term.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
+
+/* Rows are read and written a block at a time: those read so far are the progress. */
+static void watch(struct ts_sbt_copy_source *sources, size_t n_sources,
+		  struct ts_progress *progress)
+{
+	for (size_t i = 0; i < n_sources; i++)
+		ts_source_watch_reader(sources[i].reader, progress);
+}
 
 static int write_trace(struct ts_sbt_copy_source *sources, size_t n_sources,
 		       const struct ts_sbt_copy_options *options, struct ts_outfile *out,
 		       struct ts_sbt_copy_report *ret_report)
 {
 	ts_cleanup(ts_sbt_writer_freep) struct ts_sbt_writer *writer = NULL;
+	struct ts_progress progress;
 	ts_cleanup(ts_closep) int fd =
 		fcntl(out->fd < 0 ? STDOUT_FILENO : out->fd, F_DUPFD_CLOEXEC, 3);
 	int r = fd < 0 ? -errno : ts_sbt_writer_new(fd, &writer);
@@ -25,8 +35,13 @@ static int write_trace(struct ts_sbt_copy_source *sources, size_t n_sources,
 	if (r)
 		return r;
 	ts_take_fd(&fd);
+	ts_progress_init(&progress, "copying rows:", 0);
+	watch(sources, n_sources, &progress);
 	r = ts_sbt_copy(sources, n_sources, options, writer, ret_report);
-	return r ?: ts_sbt_writer_finish(writer);
+	r = r ?: ts_sbt_writer_finish(writer);
+	watch(sources, n_sources, NULL);
+	ts_progress_deinit(&progress);
+	return r;
 }
 
 /* What of the sources is not in the copy, one line of it. */

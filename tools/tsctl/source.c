@@ -334,6 +334,28 @@ int ts_source_open(struct ts_source *source, const char *file, const char *sessi
 	return open_reader(source, fd);
 }
 
+static void on_rows(uint32_t n_rows, void *data)
+{
+	ts_progress_add(data, n_rows);
+}
+
+void ts_source_watch_reader(struct ts_sbt_reader *reader, struct ts_progress *progress)
+{
+	ts_sbt_reader_watch(reader, progress ? on_rows : NULL, progress);
+}
+
+void ts_source_watch(struct ts_source *source)
+{
+	ts_progress_init(&source->progress, "reading rows:", 0);
+	ts_source_watch_reader(source->reader, &source->progress);
+}
+
+void ts_source_unwatch(struct ts_source *source)
+{
+	ts_source_watch_reader(source->reader, NULL);
+	ts_progress_deinit(&source->progress);
+}
+
 void ts_source_deinit(struct ts_source *source)
 {
 	ts_sbt_reader_free(source->reader);

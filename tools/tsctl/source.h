@@ -7,13 +7,16 @@
 
 #include "sbt/reader.h"
 #include "tools/tsctl/live.h"
+#include "tools/tsctl/term.h"
 
 #include <stdbool.h>
 
+/* Does not move once it is open. */
 struct ts_source {
 	struct ts_sbt_reader *reader;
 	char *path;	  /* as given, or as the daemon says */
 	uint32_t session; /* only this session of the file is meant; 0: all */
+	struct ts_progress progress;
 };
 
 /*
@@ -23,6 +26,18 @@ struct ts_source {
  */
 int ts_source_open(struct ts_source *source, const char *file, const char *session);
 void ts_source_deinit(struct ts_source *source);
+
+/*
+ * Reading the trace shows how many rows were read, once it takes over a second. Ends with
+ * ts_source_unwatch(), which wipes the line: before anything else is printed.
+ */
+void ts_source_watch(struct ts_source *source);
+void ts_source_unwatch(struct ts_source *source);
+/*
+ * The same for any reader, several of which may share one line; NULL: no more. The line is the
+ * caller's to wipe.
+ */
+void ts_source_watch_reader(struct ts_sbt_reader *reader, struct ts_progress *progress);
 
 /* How many of the sessions that are meant have their host half only (TS_SESSION_SOURCE_PROBES). */
 uint32_t ts_source_n_halves(const struct ts_source *source);

@@ -60,6 +60,7 @@ void ts_progress_init(struct ts_progress *progress, const char *what, uint64_t t
 	progress->total = total;
 	progress->start_ns = ts_clock_monotonic_ns();
 	progress->shown_ns = 0;
+	progress->done = 0;
 }
 
 void ts_progress_step(struct ts_progress *progress, uint64_t done)
@@ -80,6 +81,12 @@ void ts_progress_step(struct ts_progress *progress, uint64_t done)
 	else
 		fprintf(stderr, "\r\033[K%s %" PRIu64, progress->what, done);
 	fflush(stderr);
+}
+
+void ts_progress_add(struct ts_progress *progress, uint64_t more)
+{
+	progress->done += more;
+	ts_progress_step(progress, progress->done);
 }
 
 void ts_progress_deinit(struct ts_progress *progress)

@@ -34,10 +34,13 @@ struct ts_progress {
 	uint64_t total; /* 0: not known */
 	uint64_t start_ns;
 	uint64_t shown_ns; /* 0: nothing is on the line */
+	uint64_t done;	   /* of ts_progress_add() */
 };
 
 void ts_progress_init(struct ts_progress *progress, const char *what, uint64_t total);
 /* Cheap enough for every few thousand rows. Shows at most ten times a second, on a terminal only. */
 void ts_progress_step(struct ts_progress *progress, uint64_t done);
+/* The same, with how much more is done. */
+void ts_progress_add(struct ts_progress *progress, uint64_t more);
 /* Wipes the line, if one was shown. */
 void ts_progress_deinit(struct ts_progress *progress);

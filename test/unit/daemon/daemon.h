@@ -153,29 +153,37 @@ static inline void service_traces(const char *directory, glob_t *ret_traces)
 		*ret_traces = (glob_t){0};
 }
 
-static inline void service_begin_with(struct service *s, const char *option, const char *value)
+static inline void service_paths(struct service *s)
 {
 	directory_make(s->directory, sizeof(s->directory));
 	snprintf(s->inject, sizeof(s->inject), "%s/i", s->directory);
 	snprintf(s->control, sizeof(s->control), "%s/c", s->directory);
-	{
-		char *arguments[] = {(char *)"tracesmithd",
-				     (char *)"--inject-socket",
-				     s->inject,
-				     (char *)"--control-socket",
-				     s->control,
-				     (char *)"--directory",
-				     s->directory,
-				     (char *)"--max-sessions-user",
-				     (char *)"2",
-				     (char *)"--log",
-				     (char *)"error",
-				     (char *)(uintptr_t)option,
-				     (char *)(uintptr_t)value,
-				     NULL};
+}
 
-		s->pid = service_spawn(s, arguments);
-	}
+static inline void service_start(struct service *s, const char *option, const char *value)
+{
+	char *arguments[] = {(char *)"tracesmithd",
+			     (char *)"--inject-socket",
+			     s->inject,
+			     (char *)"--control-socket",
+			     s->control,
+			     (char *)"--directory",
+			     s->directory,
+			     (char *)"--max-sessions-user",
+			     (char *)"2",
+			     (char *)"--log",
+			     (char *)"error",
+			     (char *)(uintptr_t)option,
+			     (char *)(uintptr_t)value,
+			     NULL};
+
+	s->pid = service_spawn(s, arguments);
+}
+
+static inline void service_begin_with(struct service *s, const char *option, const char *value)
+{
+	service_paths(s);
+	service_start(s, option, value);
 }
 
 static inline void service_begin(struct service *s)

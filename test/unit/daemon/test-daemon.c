@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "daemon/serve/identity.h"
 #include "proto/rpc/frame.h"
 #include "sbt/verify.h"
 #include "test/unit/daemon/daemon.h"
@@ -535,6 +536,85 @@ TS_TEST(service_that_is_told_to_end)
 		close(silent[i]);
 	producer_deinit(&p);
 	directory_remove(s.directory);
+}
+
+static int socket_listen(const char *path, int type)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+	ts_check(fd >= 0 && strlen(path) < sizeof(address.sun_path));
+	strcpy(address.sun_path, path);
+	ts_check_int(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	ts_check_int(chmod(path, 0666), 0);
+	ts_check_int(listen(fd, 16), 0);
+	return fd;
+}
+
+/*
+ * A process that listens at both sockets, and its child, which holds them as a porter does until
+ * end[1] is closed.
+ */
+static pid_t listener_fork(const struct service *s, const int end[2])
+{
+	int ready[2];
+	char c = 0;
+	pid_t pid;
+
+	ts_check_int(pipe2(ready, O_CLOEXEC), 0);
+	fflush(NULL);
+	pid = fork();
+	ts_check(pid >= 0);
+	if (pid) {
+		close(ready[1]);
+		ts_check_int(read(ready[0], &c, 1), 1);
+		close(ready[0]);
+		return pid;
+	}
+	close(end[1]);
+	socket_listen(s->inject, SOCK_SEQPACKET);
+	socket_listen(s->control, SOCK_STREAM);
+	if (!fork())
+		_exit(read(end[0], &c, 1) != 0);
+	ts_check_int(write(ready[1], &c, 1), 1);
+	for (;;)
+		pause();
+}
+
+/*
+ * A path at which a process listens is refused, unless that process is dead and only a child of it
+ * holds the socket.
+ */
+TS_TEST(service_after_one_that_was_killed)
+{
+	struct stat before, now;
+	struct service s;
+	int end[2], fd;
+	pid_t listener;
+
+	service_paths(&s);
+	ts_check_int(pipe2(end, O_CLOEXEC), 0);
+	listener = listener_fork(&s, end);
+	service_start(&s, NULL, NULL);
+	ts_check(daemon_wait(s.pid) != 0);
+	ts_check_int(access(s.inject, F_OK), 0);
+	ts_check_int(stat(s.control, &before), 0);
+	ts_check_int(kill(listener, SIGKILL), 0);
+	/* Not reaped yet: it is dead all the same. */
+	ts_check_int(waitid(P_PID, (id_t)listener, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+	service_start(&s, NULL, NULL);
+	/* Both paths lead to sockets of its own. */
+	while (stat(s.control, &now) || now.st_ino == before.st_ino) {
+		ts_check_int(waitpid(s.pid, NULL, WNOHANG), 0);
+		usleep(10000);
+	}
+	fd = socket_connect(s.control, SOCK_STREAM);
+	ts_check(!ts_identity_is_over(fd));
+	close(fd);
+	ts_check_int(waitpid(listener, NULL, 0), listener);
+	close(end[1]);
+	close(end[0]);
+	service_end(&s);
 }
 
 /* Garbage, half a request, nothing at all, too many sessions: the service serves on. */

@@ -103,6 +103,11 @@ static const char *no_stream(void *user, const struct ts_sbt_row *row)
 	return NULL;
 }
 
+static const char *no_place(void *user, uint32_t session, uint32_t stack, uint64_t time_ns)
+{
+	return NULL;
+}
+
 static const struct ts_export_names names = {
 	.api = no_pair,
 	.api_error = no_pair,
@@ -119,6 +124,7 @@ static const struct ts_export_names names = {
 	.kernel = no_kernel,
 	.thread = no_thread,
 	.stream = no_stream,
+	.place = no_place,
 };
 
 TS_TEST(perfetto_is_well_formed)

@@ -162,6 +162,35 @@ TS_TEST(what_copies_and_sets_name)
 	ts_check(!ts_access_of(RUNTIME, R(cudaMemcpy_v3020), NULL, &access));
 }
 
+TS_TEST(allocations)
+{
+	void *at = (void *)0x7000;
+	uint64_t on_device = 0x8000;
+	const struct ts_cuda_malloc_host_params pinned = {.ptr = &at, .size = 64};
+	const struct ts_cu_mem_alloc_managed_params managed = {.dev_ptr = &on_device,
+							       .byte_size = 32};
+	const struct ts_cu_mem_alloc_params device = {.dev_ptr = &on_device, .byte_size = 16};
+	const struct ts_cu_mem_alloc_params bad = {.dev_ptr = (void *)1, .byte_size = 16};
+	struct ts_access access;
+
+	ts_check(ts_access_of_alloc(RUNTIME, R(cudaMallocHost_v3020), &pinned, 0, &access));
+	ts_check_int(access.kind, TS_ACCESS_ALLOCATED_PINNED);
+	ts_check_int(access.dst, 0x7000);
+	ts_check_int(access.dst_bytes, 64);
+	ts_check(ts_access_of_alloc(DRIVER, D(cuMemAllocManaged), &managed, 0, &access));
+	ts_check_int(access.kind, TS_ACCESS_ALLOCATED_MANAGED);
+	ts_check(ts_access_of_alloc(DRIVER, D(cuMemAlloc_v2), &device, 0, &access));
+	ts_check_int(access.kind, TS_ACCESS_ALLOCATED);
+	ts_check_int(access.dst, 0x8000);
+	/* If it failed, the address is not read. */
+	ts_check(ts_access_of_alloc(DRIVER, D(cuMemAlloc_v2), &bad, 2, &access));
+	ts_check_int(access.kind, TS_ACCESS_ALLOC);
+	ts_check_int(access.dst, 0);
+	ts_check_int(access.dst_bytes, 16);
+	ts_check(!ts_access_of_alloc(DRIVER, D(cuMemAlloc_v2), NULL, 0, &access));
+	ts_check(!ts_access_of_alloc(DRIVER, D(cuMemFree_v2), &device, 0, &access));
+}
+
 /*
  *	rows of 64 bytes, 4 of them to a plane; from (8, 1, 1) a box of 16 x 2 x 2: from byte 328 to the end of its last row
  */

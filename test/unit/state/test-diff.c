@@ -12,6 +12,7 @@
 #include "replay/state/counterparts.h"
 #include "replay/state/diff.h"
 #include "replay/state/ranks.h"
+#include "replay/state/spread.h"
 #include "sbt/writer.h"
 
 static uint64_t seed = 1;
@@ -105,6 +106,47 @@ TS_TEST(many_names_need_more_proof)
 	ts_check_int(ts_ranks_correct(p, 4), 0);
 	for (int i = 0; i < 4; i++)
 		ts_check(fabs(p[i] - corrected[i]) < 1e-9);
+}
+
+static int moved(int (*rule)(const struct ts_spread *, const struct ts_spread *),
+		 const double *before, size_t n_before, const double *after, size_t n_after)
+{
+	struct ts_spread sides[2] = {0};
+
+	for (size_t i = 0; i < n_before; i++)
+		ts_spread_add(&sides[0], before[i]);
+	for (size_t i = 0; i < n_after; i++)
+		ts_spread_add(&sides[1], after[i]);
+	return rule(&sides[0], &sides[1]);
+}
+
+TS_TEST(sides_lie_apart)
+{
+	const double a[] = {3, 5, 4}, far[] = {8, 10, 9}, near[] = {6, 8, 7}, one[] = {5.1};
+
+	ts_check_int(moved(ts_spread_moved, a, 3, far, 3), 1);
+	ts_check_int(moved(ts_spread_moved, far, 3, a, 3), -1);
+	ts_check_int(moved(ts_spread_moved, a, 3, near, 3), 0);
+	ts_check_int(moved(ts_spread_moved, near, 3, a, 3), 0);
+	ts_check_int(moved(ts_spread_moved, a, 3, a, 3), 0);
+	ts_check_int(moved(ts_spread_moved, a, 1, one, 1), 1);
+	ts_check_int(moved(ts_spread_moved, a, 3, one, 1), 0);
+	ts_check_int(moved(ts_spread_moved, a, 3, one, 0), 0);
+	ts_check_int(moved(ts_spread_moved, a, 0, one, 1), 0);
+}
+
+TS_TEST(few_runs_prove_little_of_the_host)
+{
+	const double a[] = {10, 10.1, 10.2, 10.1, 10}, more[] = {90, 90, 91, 92, 90};
+	const double ten_times[] = {103, 102, 104}, none[] = {0};
+
+	ts_check_int(moved(ts_spread_host_moved, a, 5, more, 5), 1);
+	ts_check_int(moved(ts_spread_host_moved, a, 4, more, 5), 0);
+	ts_check_int(moved(ts_spread_host_moved, a, 5, more, 4), 0);
+	ts_check_int(moved(ts_spread_host_moved, a, 3, ten_times, 3), 1);
+	ts_check_int(moved(ts_spread_host_moved, ten_times, 3, a, 3), -1);
+	ts_check_int(moved(ts_spread_host_moved, more, 4, a, 5), 0);
+	ts_check_int(moved(ts_spread_host_moved, a, 1, none, 1), -1);
 }
 
 /* ---- side by side ----------------------------------------------------------------------------- */
@@ -271,6 +313,7 @@ struct making {
 	struct ts_sbt_session_writer *session;
 	int fd;
 	uint64_t now_ns, op_id;
+	uint32_t grid; /* of kernels */
 };
 
 static struct making begin(void)
@@ -289,7 +332,8 @@ static void kernel(struct making *making, const char *name, uint32_t stream, uin
 				    .end_ns = making->now_ns + 100 + ns,
 				    .op_id = ++making->op_id,
 				    .context = 1,
-				    .stream = stream};
+				    .stream = stream,
+				    .grid_x = making->grid};
 
 	ts_check_int(ts_sbt_writer_string(making->writer, name, strlen(name), &row.name), 0);
 	ts_check_int(ts_sbt_session_writer_add_row(making->session, TS_ROW_KERNEL, &row), 0);
@@ -309,21 +353,32 @@ static struct ts_sbt_reader *end(struct making *making)
 	return reader;
 }
 
-static struct ts_diff *compare_traces(struct making *a, struct making *b, size_t max_slower)
+static struct ts_diff *compare_runs(struct making *a, size_t n_a, struct making *b, size_t n_b,
+				    size_t max_slower)
 {
 	const struct ts_diff_options options = {.alpha = 0.01,
 						.least = 0.01,
 						.max_slower = max_slower};
-	struct ts_sbt_reader *readers[2] = {end(a), end(b)};
-	const struct ts_diff_runs runs[2] = {{&readers[0], 1}, {&readers[1], 1}};
+	struct ts_sbt_reader *readers[2][8];
+	const struct ts_diff_runs runs[2] = {{readers[0], n_a}, {readers[1], n_b}};
 	struct ts_diff *diff;
 	unsigned side;
 	size_t run;
 
+	for (size_t i = 0; i < n_a; i++)
+		readers[0][i] = end(&a[i]);
+	for (size_t i = 0; i < n_b; i++)
+		readers[1][i] = end(&b[i]);
 	ts_check_int(ts_diff_read(runs, &options, &diff, &side, &run), 0);
-	ts_sbt_reader_free(readers[0]);
-	ts_sbt_reader_free(readers[1]);
+	for (side = 0; side < 2; side++)
+		for (size_t i = 0; i < runs[side].n; i++)
+			ts_sbt_reader_free(readers[side][i]);
 	return diff;
+}
+
+static struct ts_diff *compare_traces(struct making *a, struct making *b, size_t max_slower)
+{
+	return compare_runs(a, 1, b, 1, max_slower);
 }
 
 static const struct ts_diff_name *name_of(const struct ts_diff *diff, const char *name)
@@ -385,6 +440,49 @@ TS_TEST(what_changed_is_told)
 		ts_check_int(op->op_id[0], op->op_id[1]);
 		ts_check(op->duration_ns[1] + op->wait_ns[1] > op->duration_ns[0] + op->wait_ns[0]);
 	}
+	ts_diff_free(diff);
+}
+
+static void make_runs(struct making traces[3], bool is_after)
+{
+	for (unsigned run = 0; run < 3; run++) {
+		traces[run] = begin();
+		for (int i = 0; i < 20; i++) {
+			traces[run].grid = 4 + (is_after && run == 1 && i < 9);
+			kernel(&traces[run], "tuned", 1, 1000);
+			traces[run].grid = 4 + is_after;
+			kernel(&traces[run], "config", 1, 1000);
+			traces[run].grid = 4;
+			kernel(&traces[run], "slower", 1, 2000 + 10 * run + 100 * is_after);
+			/* As far apart as the runs of one side: chance. */
+			kernel(&traces[run], "drifts", 1, 3000 + 100 * run + 290 * is_after);
+			if (i < 10 + (is_after && run == 2))
+				kernel(&traces[run], "sometimes", 1, 1000);
+		}
+	}
+}
+
+/* A change counts if all runs of a side have it. */
+TS_TEST(runs_are_compared_with_runs)
+{
+	struct making before[3], after[3];
+	struct ts_diff *diff;
+
+	make_runs(before, false);
+	make_runs(after, true);
+	diff = compare_runs(before, 3, after, 3, 0);
+	ts_check_int(name_of(diff, "tuned")->verdict, TS_DIFF_SAME);
+	ts_check(!name_of(diff, "tuned")->has_config[1]);
+	ts_check_int(name_of(diff, "config")->verdict, TS_DIFF_CONFIG);
+	ts_check_int(name_of(diff, "config")->configs[1].grid[0], 5);
+	ts_check_int(name_of(diff, "slower")->verdict, TS_DIFF_SLOWER);
+	ts_check_int(name_of(diff, "drifts")->verdict, TS_DIFF_SAME);
+	ts_check(name_of(diff, "drifts")->p < 1e-6);
+	ts_check_int(name_of(diff, "sometimes")->verdict, TS_DIFF_SAME);
+	/* The name whose total changed most is the same: it comes behind those that changed. */
+	ts_check(!strcmp(diff->names[0].name, "slower"));
+	ts_check(!strcmp(diff->names[1].name, "config"));
+	ts_check(!strcmp(diff->names[2].name, "drifts"));
 	ts_diff_free(diff);
 }
 

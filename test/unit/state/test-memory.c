@@ -113,6 +113,92 @@ TS_TEST(is_told_by_kind)
 	ts_memory_free(memory);
 }
 
+static void call(uint64_t time_ns, uint64_t op_id, uint64_t address, uint64_t bytes,
+		 unsigned int access)
+{
+	struct ts_row_access row = {.start_ns = time_ns,
+				    .op_id = op_id,
+				    .dst = address,
+				    .dst_bytes = bytes,
+				    .access = access};
+
+	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_ACCESS, &row), 0);
+}
+
+/*
+ *	a  100  alloc, its call		rows as usual: the call after its row
+ *	a	free, its call
+ *	b  200  its call, alloc		the clocks differ
+ *	b	its call, free
+ *	a   10  its call		the program was killed: calls alone
+ *	c   50  its call, its call	pinned, and freed
+ *	f   70  its call		failed
+ */
+static int write_calls(void)
+{
+	const struct ts_row_session row = {.pid = 1, .start_ns = 1000};
+	int fd = memfd_create("trace", MFD_CLOEXEC), copy = dup(fd);
+	struct ts_sbt_writer *writer;
+
+	ts_check_int(ts_sbt_writer_new(fd, &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
+	add(TS_ROW_ALLOC, 1100, 0xa0, 100, DEVICE);
+	call(1101, 1100, 0xa0, 100, TS_ACCESS_ALLOCATED);
+	call(1199, 1200, 0xb0, 200, TS_ACCESS_ALLOCATED);
+	add(TS_ROW_ALLOC, 1200, 0xb0, 200, DEVICE);
+	add(TS_ROW_FREE, 1300, 0xa0, 100, DEVICE);
+	call(1301, 1300, 0xa0, 0, TS_ACCESS_FREED);
+	call(1399, 1400, 0xb0, 0, TS_ACCESS_FREED);
+	add(TS_ROW_FREE, 1400, 0xb0, 200, DEVICE);
+	call(1500, 1500, 0xa0, 10, TS_ACCESS_ALLOCATED);
+	call(1600, 1600, 0xc0, 50, TS_ACCESS_ALLOCATED_PINNED);
+	call(1700, 1700, 0xc0, 0, TS_ACCESS_FREED);
+	call(1800, 1800, 0, 70, TS_ACCESS_ALLOC);
+	/* A free that another thread's allocation overtook. */
+	call(1900, 1499, 0xa0, 0, TS_ACCESS_FREED);
+	call(1950, 1950, 0xe0, 10, 77);
+	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	return copy;
+}
+
+TS_TEST(calls_say_what_rows_are_missing_of)
+{
+	struct ts_sbt_reader *reader;
+	struct ts_memory *memory;
+	int fd = write_calls();
+
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_memory_read(reader, 0, 10, &memory), 0);
+	ts_check_int(memory->peak_bytes, 300);
+	ts_check_int(memory->never_freed.n, 1);
+	ts_check_int(memory->never_freed.bytes, 10);
+	ts_check_int(memory->never_freed.largest[0].row.op_id, 1500);
+	/* No device is known of what calls alone say. */
+	ts_check_int(memory->n_groups, 3);
+	ts_check_int(memory->groups[0].n_allocs, 2);
+	ts_check_int(memory->groups[0].n_frees, 2);
+	ts_check_int(memory->groups[1].kind, PINNED);
+	ts_check_int(memory->groups[1].n_frees, 1);
+	ts_check_int(memory->groups[2].n_allocs, 1);
+	ts_check_int(memory->n_unknown_frees, 0);
+	ts_check_int(memory->n_lost_frees, 0);
+	ts_memory_free(memory);
+	/* At an instant. */
+	ts_check_int(ts_memory_read_at(reader, 0, 1250, 10, &memory), 0);
+	ts_check_int(memory->peak_bytes, 300);
+	ts_check_int(memory->at_peak.n, 2);
+	ts_check_int(memory->at_peak.largest[0].stack, 77);
+	ts_memory_free(memory);
+	ts_check_int(ts_memory_read_at(reader, 0, 1350, 10, &memory), 0);
+	ts_check_int(memory->peak_bytes, 200);
+	ts_memory_free(memory);
+	ts_sbt_reader_free(reader);
+	close(fd);
+}
+
 TS_TEST(what_is_live_is_so_while_nothing_happens)
 {
 	struct ts_memory *memory = read_memory(0);

@@ -276,3 +276,40 @@ TS_TEST(sums_are_sorted_by_time)
 	ts_pool_deinit(&pool);
 	ts_aggregates_free(aggregates);
 }
+
+TS_TEST(ranges_that_differ_in_numbers_are_one)
+{
+	static const char *const names[] = {"step 1",	      "step 22",	"conv2d",
+					    "conv3d",	      "v1.5",		"step 3",
+					    "epoch 7",	      "12: load",	"x_1",
+					    "epoch 1/step 2", "epoch 4/step 30"};
+	static const struct {
+		const char *name;
+		uint64_t count;
+		bool numbered;
+	} sums[] = {{"epoch N/step N", 2, true}, {"step N", 3, true},  {"12: load", 1, false},
+		    {"conv2d", 1, false},	 {"conv3d", 1, false}, {"epoch 7", 1, false},
+		    {"v1.5", 1, false},		 {"x_1", 1, false}};
+	struct ts_aggregates *aggregates = NULL;
+	struct ts_pool pool = {.no_memory = abort};
+	Ts__Rpc__Aggregate **messages;
+	size_t n;
+
+	ts_check_int(ts_aggregates_new(true, &aggregates), 0);
+	for (size_t i = 0; i < TS_ARRAY_LEN(names); i++)
+		ts_check_int(ts_aggregates_add_numbered(aggregates, names[i],
+							strchr(names[i], '/')		? 100
+							: !strncmp(names[i], "step", 4) ? 10
+											: 1),
+			     0);
+	ts_aggregates_messages(aggregates, &pool, 0, &n, &messages);
+	ts_check_int(n, TS_ARRAY_LEN(sums));
+	for (size_t i = 0; i < n; i++) {
+		ts_check_str(messages[i]->name, sums[i].name);
+		ts_check_int(messages[i]->count, sums[i].count);
+		ts_check_int(messages[i]->has_numbered, sums[i].numbered);
+	}
+	ts_check_int(messages[1]->median_ns, 10);
+	ts_pool_deinit(&pool);
+	ts_aggregates_free(aggregates);
+}
