@@ -109,7 +109,7 @@ def piped(argv, folder):
 
 def stable(text):
     """What a replay took is of this machine."""
-    return re.sub(r'(?m)(operations done,.* in )[0-9.]+ [mu]?s$', r'\1TIME', re.sub(r'"elapsed_ns": \d+', '"elapsed_ns": 0', text))
+    return re.sub(r'(?m)(operations done,.* in )[0-9.]+ [mun]?s$', r'\1TIME', re.sub(r'"elapsed_ns": \d+', '"elapsed_ns": 0', text))
 
 
 def readable(text):

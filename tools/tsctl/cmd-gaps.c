@@ -258,11 +258,14 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 {
 	uint64_t origin_ns = ts_sbt_reader_origin_ns(source->reader);
 	char gaps_ns[TS_OUT_FIGURE_BYTES], least_ns[TS_OUT_FIGURE_BYTES], gaps[TS_OUT_FIGURE_BYTES];
+	char counted[TS_OUT_COUNTED_BYTES];
 
+	ts_out_count(gaps, report->gaps);
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
 	ts_out_text(stdout, source->path);
-	printf("%s: %s gaps of %s or more, %s in all\n", ts_term_style(stdout, TS_STYLE_PLAIN),
-	       ts_out_count(gaps, report->gaps), ts_out_duration(least_ns, report->least_ns),
+	printf("%s: %s of %s or more, %s in all\n", ts_term_style(stdout, TS_STYLE_PLAIN),
+	       ts_out_counted(counted, report->gaps, "gap"),
+	       ts_out_duration(least_ns, report->least_ns),
 	       ts_out_duration(gaps_ns, report->gaps_ns));
 	print_streams(report);
 	ts_neighbours_print(source->reader, report);

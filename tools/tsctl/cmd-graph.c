@@ -250,15 +250,15 @@ static void tell_parts(struct teller *teller)
 	const struct ts_graph *graph = teller->graph;
 	uint64_t all_ns = graph->to_ns - graph->from_ns;
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_COUNTED_BYTES];
 	uint32_t sorted[TS_GRAPH_PARTS];
 	size_t n = sort_parts(graph, sorted);
 
 	ts_out_text(teller->file, teller->path);
-	fprintf(teller->file, ": critical path of %s in %s steps", ts_out_duration(figure, all_ns),
-		ts_out_count(count, graph->n_path));
-	fprintf(teller->file, " (%s nodes,", ts_out_count(count, graph->n_nodes));
-	fprintf(teller->file, " %s edges)\n", ts_out_count(count, graph->n_edges));
+	fprintf(teller->file, ": critical path of %s in %s", ts_out_duration(figure, all_ns),
+		ts_out_counted(count, graph->n_path, "step"));
+	fprintf(teller->file, " (%s,", ts_out_counted(count, graph->n_nodes, "node"));
+	fprintf(teller->file, " %s)\n", ts_out_counted(count, graph->n_edges, "edge"));
 	for (size_t i = 0; i < n; i++) {
 		const char *part = ts_graph_part_name(sorted[i]);
 		uint64_t ns = graph->parts_ns[sorted[i]];
@@ -269,9 +269,8 @@ static void tell_parts(struct teller *teller)
 	}
 	if (graph->n_unsure)
 		fprintf(teller->file,
-			"%s operation%s waited for more than is known: a step may belong to another "
-			"one.\n",
-			ts_out_count(count, graph->n_unsure), graph->n_unsure == 1 ? "" : "s");
+			"%s waited for more than is known: a step may belong to another one.\n",
+			ts_out_counted(count, graph->n_unsure, "operation"));
 	if (graph->is_modelled)
 		ts_text_model_clock(teller->file);
 	ts_text_doubts(teller->file, "", ts_doubtsjson_make(&pool, &graph->doubts));

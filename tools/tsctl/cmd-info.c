@@ -271,7 +271,7 @@ static void print_overhead(const Ts__Rpc__SessionInfo *session)
 /* What can be replayed, and what of it cannot. */
 static void print_captures(const Ts__Rpc__TraceInfo *info)
 {
-	char figure[TS_OUT_FIGURE_BYTES];
+	char figure[TS_OUT_COUNTED_BYTES];
 	bool any = false;
 
 	for (size_t i = 0; i < info->n_sessions; i++) {
@@ -283,8 +283,8 @@ static void print_captures(const Ts__Rpc__TraceInfo *info)
 		if (!any)
 			heading("Captured");
 		any = true;
-		printf("  session %u: %s operations", session->session,
-		       ts_out_count(figure, capture->operations));
+		printf("  session %u: %s", session->session,
+		       ts_out_counted(figure, capture->operations, "operation"));
 		if (capture->has_windows)
 			printf(", %u window%s", capture->windows, capture->windows == 1 ? "" : "s");
 		if (capture->has_bytes)

@@ -143,7 +143,7 @@ static void print_sites(const struct asked *asked, const char *title, uint64_t n
 
 static void print_alive(const Ts__Rpc__MemoryAlive *alive, uint64_t origin_ns)
 {
-	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_COUNTED_BYTES];
 
 	printf("\n%s0x%" PRIx64 "%s, %s, from %s s", ts_term_style(stdout, TS_STYLE_BOLD),
 	       alive->address, ts_term_style(stdout, TS_STYLE_PLAIN),
@@ -156,7 +156,7 @@ static void print_alive(const Ts__Rpc__MemoryAlive *alive, uint64_t origin_ns)
 				      alive->end_ns > origin_ns ? alive->end_ns - origin_ns : 0));
 	else
 		printf(", never freed");
-	printf(": %s kernels ran meanwhile, %s\n", ts_out_count(count, alive->kernel_count),
+	printf(": %s ran meanwhile, %s\n", ts_out_counted(count, alive->kernel_count, "kernel"),
 	       ts_out_duration(figure, alive->kernel_ns));
 	for (size_t i = 0; i < alive->n_kernels; i++) {
 		const Ts__Rpc__MemoryKernel *kernel = alive->kernels[i];
@@ -171,11 +171,13 @@ static void print_alive(const Ts__Rpc__MemoryAlive *alive, uint64_t origin_ns)
 /* Asked for an address: what lay there, and nothing else. */
 static void print_kernels(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns)
 {
+	char figure[TS_OUT_COUNTED_BYTES];
+
 	if (!report->n_alive)
 		puts(": nothing was allocated there.");
 	else
-		printf(": %" PRIu64 " allocations there, one after the other\n",
-		       report->alive_count);
+		printf(": %s there, one after the other\n",
+		       ts_out_counted(figure, report->alive_count, "allocation"));
 	for (size_t i = 0; i < report->n_alive; i++)
 		print_alive(report->alive[i], origin_ns);
 	if (report->n_alive < report->alive_count)
@@ -206,7 +208,7 @@ static void print_report(const void *data, const struct ts_about *about,
 	const Ts__Rpc__MemoryReport *report = (const void *)body;
 	const struct asked *asked = data;
 	uint64_t origin_ns = about->origin_ns;
-	char figure[TS_OUT_FIGURE_BYTES];
+	char figure[TS_OUT_FIGURE_BYTES], counted[TS_OUT_COUNTED_BYTES];
 
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
 	ts_out_text(stdout, about->path);
@@ -246,14 +248,11 @@ static void print_report(const void *data, const struct ts_about *about,
 			      report->never_freed);
 	}
 	if (report->unknown_frees)
-		printf("\n%" PRIu64
-		       " times memory was freed whose allocation is not in the trace.\n",
-		       report->unknown_frees);
+		printf("\n%s of memory whose allocation is not in the trace.\n",
+		       ts_out_counted(counted, report->unknown_frees, "free"));
 	if (report->lost_frees)
-		printf("\n%" PRIu64
-		       " times memory was allocated where some was live: that it was freed "
-		       "is not in the trace.\n",
-		       report->lost_frees);
+		printf("\n%s at an address that was live: the free before is not in the trace.\n",
+		       ts_out_counted(counted, report->lost_frees, "allocation"));
 	ts_text_misuses(report, origin_ns, asked->stacks, asked->wide);
 }
 

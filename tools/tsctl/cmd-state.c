@@ -256,14 +256,15 @@ static void print_report(const void *data, const struct ts_about *about,
 	const Ts__Rpc__StateReport *report = (const void *)body;
 	const struct asked *asked = data;
 	uint64_t origin_ns = about->origin_ns;
-	char figure[TS_OUT_FIGURE_BYTES];
+	char figure[TS_OUT_FIGURE_BYTES], counted[TS_OUT_COUNTED_BYTES];
 	uint64_t ns = report->at_ns > origin_ns ? report->at_ns - origin_ns : 0;
 
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
 	ts_out_text(stdout, about->path);
 	printf("%s at %s s", ts_term_style(stdout, TS_STYLE_PLAIN), ts_out_seconds(figure, ns));
-	printf(": %zu operation%s under way, %s allocated\n", report->n_operations,
-	       report->n_operations == 1 ? "" : "s", ts_out_bytes(figure, report->allocated_bytes));
+	printf(": %s under way, %s allocated\n",
+	       ts_out_counted(counted, report->n_operations, "operation"),
+	       ts_out_bytes(figure, report->allocated_bytes));
 	print_near("last ended", report->before, report->at_ns);
 	print_near("next starts", report->after, report->at_ns);
 	print_devices(report);
@@ -275,9 +276,8 @@ static void print_report(const void *data, const struct ts_about *about,
 	print_events(asked, report);
 	print_allocations(asked, report);
 	if (report->unknown_frees)
-		printf("\n%" PRIu64
-		       " times memory was freed whose allocation is not in the trace.\n",
-		       report->unknown_frees);
+		printf("\n%s of memory whose allocation is not in the trace.\n",
+		       ts_out_counted(counted, report->unknown_frees, "free"));
 	if (report->incomplete)
 		printf("\nThe trace ends before all that was called for was over: of such operations it "
 		       "is not known what they waited for.\n");

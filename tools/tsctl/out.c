@@ -170,6 +170,25 @@ char *ts_out_count(char *buffer, uint64_t count)
 	return buffer;
 }
 
+char *ts_out_counted(char *buffer, uint64_t count, const char *noun)
+{
+	size_t n = strlen(noun);
+	const char *plural = "s";
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (count == 1) {
+		plural = "";
+	} else if (n && noun[n - 1] == 'y') {
+		n--;
+		plural = "ies";
+	} else if (n > 1 && !strcmp(noun + n - 2, "ch")) {
+		plural = "es";
+	}
+	snprintf(buffer, TS_OUT_COUNTED_BYTES, "%s %.*s%s", ts_out_count(figure, count), (int)n,
+		 noun, plural);
+	return buffer;
+}
+
 char *ts_out_seconds(char *buffer, uint64_t ns)
 {
 	snprintf(buffer, TS_OUT_FIGURE_BYTES, "%" PRIu64 ".%09" PRIu64, ns / UINT64_C(1000000000),

@@ -24,6 +24,9 @@ size_t ts_out_piece(const char *text, char shown[8], size_t *ret_columns);
 char *ts_out_duration(char *buffer, uint64_t ns); /* "12.35 ms": four digits */
 char *ts_out_bytes(char *buffer, uint64_t bytes); /* "16.00 MiB" */
 char *ts_out_count(char *buffer, uint64_t count); /* "1,000,000" */
+#define TS_OUT_COUNTED_BYTES 64
+/* A count with its noun: "1 copy", "2,000 copies". `noun` is singular. Writes at most TS_OUT_COUNTED_BYTES. */
+char *ts_out_counted(char *buffer, uint64_t count, const char *noun);
 /* Nanoseconds with the decimal point at the second: "0.001234567". */
 char *ts_out_seconds(char *buffer, uint64_t ns);
 

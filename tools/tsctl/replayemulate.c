@@ -191,6 +191,7 @@ static uint64_t stream_busy(const struct busy *busy, const Ts__Rpc__ReplayStream
 
 static void print_busy(const Ts__Rpc__ReplayReport *report)
 {
+	char counted[TS_OUT_COUNTED_BYTES];
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	ts_cleanup(busy_deinit) struct busy recorded = {0};
 	ts_cleanup(busy_deinit) struct busy edited = {0};
@@ -221,8 +222,8 @@ static void print_busy(const Ts__Rpc__ReplayReport *report)
 	for (size_t i = 0; i < report->emulated->n_streams; i++) {
 		const Ts__Rpc__ReplayStream *stream = report->emulated->streams[i];
 
-		ts_table_addf(table, "stream %u (%" PRIu64 " operations)", stream->stream,
-			      stream->operations);
+		ts_table_addf(table, "stream %u (%s)", stream->stream,
+			      ts_out_counted(counted, stream->operations, "operation"));
 		add_share(table, stream_busy(&recorded, stream), report->recorded);
 		add_share(table, stream->busy_ns, report->emulated);
 		add_share(table, stream_busy(&edited, stream), report->edited);
@@ -366,13 +367,13 @@ static void print_doubts(const Ts__Rpc__ReplayReport *report)
 
 void ts_replayemulate_print(const Ts__Rpc__ReplayReport *report)
 {
-	char calls[TS_OUT_FIGURE_BYTES], operations[TS_OUT_FIGURE_BYTES];
+	char calls[TS_OUT_COUNTED_BYTES], operations[TS_OUT_COUNTED_BYTES];
 
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
 	ts_out_text(stdout, report->path);
-	printf("%s: %s calls, %s operations\n", ts_term_style(stdout, TS_STYLE_PLAIN),
-	       ts_out_count(calls, report->emulated->calls),
-	       ts_out_count(operations, report->emulated->operations));
+	printf("%s: %s, %s\n", ts_term_style(stdout, TS_STYLE_PLAIN),
+	       ts_out_counted(calls, report->emulated->calls, "call"),
+	       ts_out_counted(operations, report->emulated->operations, "operation"));
 	print_makespan("recorded", report->recorded->makespan_ns, 0);
 	print_makespan("emulated", report->emulated->makespan_ns, report->recorded->makespan_ns);
 	if (report->edited)

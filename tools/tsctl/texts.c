@@ -156,7 +156,7 @@ void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts)
 		 "calls of which nothing ran, as far as was recorded"},
 		{doubts ? doubts->ids_twice : 0, "calls with the id of another"},
 	};
-	char count[TS_OUT_FIGURE_BYTES];
+	char count[TS_OUT_FIGURE_BYTES], counted[TS_OUT_COUNTED_BYTES];
 	const char *between = "";
 
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
@@ -164,8 +164,8 @@ void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts)
 
 	if (!doubts)
 		return;
-	text = ts_pool_printf(&pool, "Uncertain%s, of %s operations: ", of,
-			      ts_out_count(count, doubts->operations));
+	text = ts_pool_printf(&pool, "Uncertain%s, of %s: ", of,
+			      ts_out_counted(counted, doubts->operations, "operation"));
 	for (size_t i = 0; i < TS_ARRAY_LEN(lines); i++) {
 		if (!lines[i].n)
 			continue;
@@ -264,6 +264,8 @@ static void print_pools(const Ts__Rpc__MemoryReport *report, bool wide)
 void ts_text_misuses(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns, bool stacks,
 		     bool wide)
 {
+	char counted[TS_OUT_COUNTED_BYTES];
+
 	print_pools(report, wide);
 	if (report->misuse_count)
 		printf("\n%sNamed after it was freed%s (%" PRIu64
@@ -276,9 +278,8 @@ void ts_text_misuses(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns, bo
 		printf("  and %" PRIu64 " more: --limit lists them\n",
 		       report->misuse_count - report->n_misuses);
 	if (report->failed_unknown_frees)
-		printf("\n%" PRIu64
-		       " times a free failed, of what was neither allocated nor freed before.\n",
-		       report->failed_unknown_frees);
+		printf("\n%s failed, of memory that was neither allocated nor freed before.\n",
+		       ts_out_counted(counted, report->failed_unknown_frees, "free"));
 }
 
 #define MAX_ERRORS 10u /* that are told */

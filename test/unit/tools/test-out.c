@@ -67,7 +67,7 @@ TS_TEST(threads)
 
 TS_TEST(figures)
 {
-	char text[TS_OUT_FIGURE_BYTES];
+	char text[TS_OUT_FIGURE_BYTES], counted[TS_OUT_COUNTED_BYTES];
 
 	ts_check_str(ts_out_duration(text, 0), "0 ns");
 	ts_check_str(ts_out_duration(text, 999), "999 ns");
@@ -82,6 +82,11 @@ TS_TEST(figures)
 	ts_check_str(ts_out_count(text, 1000000), "1,000,000");
 	ts_check_str(ts_out_count(text, UINT64_MAX), "18,446,744,073,709,551,615");
 	ts_check_str(ts_out_seconds(text, 1234567), "0.001234567");
+	ts_check_str(ts_out_counted(counted, 1, "copy"), "1 copy");
+	ts_check_str(ts_out_counted(counted, 2000, "copy"), "2,000 copies");
+	ts_check_str(ts_out_counted(counted, 0, "launch"), "0 launches");
+	ts_check_str(ts_out_counted(counted, UINT64_MAX, "operation"),
+		     "18,446,744,073,709,551,615 operations");
 }
 
 TS_TEST(names_of_numbers)
