@@ -14,10 +14,10 @@
 #include <sys/mman.h>
 
 #include "inject/cfi.h"
-#include "proto/abi/python.h"
 #include "inject/python.h"
 #include "inject/unlocked.h"
 #include "inject/unwinder.h"
+#include "proto/abi/python.h"
 
 #define N_CODES	    4096u
 #define CHUNK_BYTES (2u * 1024 * 1024)

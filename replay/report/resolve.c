@@ -470,8 +470,8 @@ static const char *sample_name(struct ts_resolver *resolver, const struct ts_sbt
 	char text[TS_CODEPLACE_BYTES];
 	struct ts_codeplace place;
 
-	if (!ts_codeplace_of(resolver, row->session, row->sample->stack, row->sample->start_ns, NULL,
-			     &place))
+	if (!ts_codeplace_of(resolver, row->session, row->sample->stack, row->sample->start_ns,
+			     NULL, &place))
 		return "unknown place";
 	ts_codeplace_text(&place, text);
 	snprintf(buffer, TS_RESOLVER_NAME_BYTES, "%.*s", TS_RESOLVER_NAME_BYTES - 1, text);

@@ -211,8 +211,8 @@ static int parse_quantum(struct record *record, const char *text)
 
 static int parse_kernel_events(struct record *record, const char *text)
 {
-	static const char *const names[] = {"all",    "sched", "faults", "syscalls",
-					    "stacks", "block", "memory", "driver", "samples"};
+	static const char *const names[] = {"all",   "sched",  "faults", "syscalls", "stacks",
+					    "block", "memory", "driver", "samples"};
 	size_t n, n_name, i;
 
 	record->kernel_events = text ? text : "all";
