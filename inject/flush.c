@@ -5,7 +5,6 @@
  * an end and never again, so only an end uses it; and flushing is never done while a lock of ours is held.
  */
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include "inject/debug.h"
 #include "inject/flush.h"
@@ -13,17 +12,8 @@
 #include "inject/shim.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
-/* At the latest, where there is work. */
-#define PERIOD_NS UINT64_C(200000000)
-/*
- * At the earliest. A program that dies keeps what was synchronised this long before, and the next kernel is not waited for.
- */
-#define EARLY_NS UINT64_C(1000000)
-/* What flushes may take of the time that goes by is one part in so many; and at first, and after a pause, this much more. */
-#define CREDIT_PARTS 200
-#define CREDIT_NS    INT64_C(20000000)
-#define REPORT_NS    UINT64_C(1000000000)
-#define CLOCK_TRIES  20
+#define REPORT_NS   UINT64_C(1000000000)
+#define CLOCK_TRIES 20
 /* A profiler that lets go of CUPTI for an instant is not done; one that will not let us have it is asked again. */
 #define TAKE_BACK_NS UINT64_C(500000000)
 #define RETRY_NS     UINT64_C(5000000000)
@@ -232,62 +222,13 @@ static void report(struct ts_flush *flush, uint32_t wishes)
 		ts_capture_report(&shim->capture);
 }
 
-static struct rusage thread_usage(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_THREAD, &usage);
-	return usage;
-}
-
-static uint64_t timeval_ns(const struct timeval *time)
-{
-	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
-}
-
-/*
- * The time that a flush took: CUPTI may work in another thread while this one waits. If this thread
- * lost its CPU meanwhile, its processor time: on a busy machine a flush of 0.2 ms ends after 8 ms,
- * and the next ones are not to wait for that.
- */
-static uint64_t flush_cost_ns(uint64_t took_ns, const struct rusage *before)
-{
-	const struct rusage now = thread_usage();
-
-	if (now.ru_nivcsw == before->ru_nivcsw)
-		return took_ns;
-	return timeval_ns(&now.ru_utime) + timeval_ns(&now.ru_stime) -
-	       timeval_ns(&before->ru_utime) - timeval_ns(&before->ru_stime);
-}
-
-static void charge(struct ts_flush *flush, uint64_t now, uint64_t cost_ns)
-{
-	int64_t credit = flush->credit_ns + (int64_t)((now - flush->credited_at_ns) / CREDIT_PARTS);
-
-	if (credit > CREDIT_NS)
-		credit = CREDIT_NS;
-	credit -= (int64_t)cost_ns;
-	/* What is paid off within a period is enough. */
-	if (credit < -(int64_t)(PERIOD_NS / CREDIT_PARTS))
-		credit = -(int64_t)(PERIOD_NS / CREDIT_PARTS);
-	flush->credit_ns = credit;
-	flush->credited_at_ns = now;
-}
-
-/* From the end of one flush to the next. */
-static uint64_t pause_after(const struct ts_flush *flush)
-{
-	return flush->credit_ns > 0 ? EARLY_NS
-				    : EARLY_NS + (uint64_t)-flush->credit_ns * CREDIT_PARTS;
-}
-
 /* Until the next flush is due: for work, a while after it was first seen; or since the daemon, or somebody here, asked. */
 static void wait_for_work(struct ts_flush *flush, uint32_t remote)
 {
 	struct ts_shim *shim = flush->shim;
 	uint32_t *word = &shim->control->flush_request;
 
-	ts_futex_wait(word, remote, pause_after(flush), true);
+	ts_futex_wait(word, remote, ts_budget_pause_ns(&flush->budget), true);
 	if (__atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE) ||
 	    __atomic_load_n(word, __ATOMIC_ACQUIRE) != remote ||
 	    __atomic_load_n(&flush->wishes, __ATOMIC_ACQUIRE))
@@ -295,11 +236,12 @@ static void wait_for_work(struct ts_flush *flush, uint32_t remote)
 	__atomic_store_n(&flush->sleeps, 1, __ATOMIC_SEQ_CST);
 	/* Where a call came before that, it has not woken us. */
 	if (!__atomic_load_n(&shim->producer.dirty, __ATOMIC_SEQ_CST))
-		ts_futex_wait(word, remote, PERIOD_NS, true);
+		ts_futex_wait(word, remote, TS_BUDGET_PERIOD_NS, true);
 	__atomic_store_n(&flush->sleeps, 0, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE) &&
 	    !__atomic_load_n(&flush->wishes, __ATOMIC_ACQUIRE))
-		ts_futex_wait(word, remote, EARLY_NS, true);
+		/* The next kernel is not waited for. */
+		ts_futex_wait(word, remote, TS_BUDGET_EARLY_NS, true);
 }
 
 bool ts_flush_wake(struct ts_flush *flush)
@@ -324,16 +266,15 @@ static void *flush_main(void *data)
 		uint32_t asked = __atomic_load_n(&flush->asked, __ATOMIC_ACQUIRE);
 
 		uint32_t wishes = __atomic_exchange_n(&flush->wishes, 0, __ATOMIC_ACQ_REL);
-		const uint64_t began = ts_clock_monotonic_ns();
-		const struct rusage usage = thread_usage();
-		uint64_t now;
+		const struct ts_budget_mark began = ts_budget_mark();
+		struct ts_budget_mark ended;
 
 		update_modules(flush);
 		report(flush, wishes);
 		ts_switch_follow(shim);
 		do_cupti(flush, wishes);
-		now = ts_clock_monotonic_ns();
-		charge(flush, now, flush_cost_ns(now - began, &usage));
+		ended = ts_budget_mark();
+		ts_budget_charge(&flush->budget, &began, &ended);
 		/* Release, paired with the daemon's acquire: what was asked for is in the ring. */
 		if (remote != control->flushes_done) {
 			__atomic_store_n(&control->flushes_done, remote, __ATOMIC_RELEASE);
@@ -353,8 +294,7 @@ int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim)
 
 	flush->shim = shim;
 	flush->sleeps = 0;
-	flush->credit_ns = CREDIT_NS;
-	flush->credited_at_ns = ts_clock_monotonic_ns();
+	ts_budget_init(&flush->budget, ts_clock_monotonic_ns());
 	r = ts_modules_init(&flush->modules, &shim->definitions, shim->producer.clock);
 	if (r)
 		return r;

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "inject/budget.h"
 #include "inject/futex.h"
 #include "inject/modules.h"
 #include "inject/producer.h"
@@ -31,12 +32,7 @@ struct ts_flush {
 	uint32_t done;
 	uint32_t n_delivered;  /* buffers, since ever: whether a flush makes progress */
 	uint64_t report_at_ns; /* when the next report on stacks is due */
-	/*
-	 * The time that flushes may take: spent by each, earned with the time that goes by. Where none is left, the next
-	 * flush waits. May be negative.
-	 */
-	int64_t credit_ns;
-	uint64_t credited_at_ns;
+	struct ts_budget budget;
 	uint32_t sleeps; /* 1: until there is work, and ts_flush_wake() is to be called then */
 	bool worked;	 /* the process submitted something, at some time */
 };

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The budget of flushes: each flush is charged, and the time that goes by pays. flush.c marks the
+ * begin and the end of a flush and asks how long the next one waits.
+ */
+#include <sys/resource.h>
+#include <sys/time.h>
+
+#include "inject/budget.h"
+#include "proto/abi/clock.h"
+
+/*
+ * Flushes may take one part in so many of the time that goes by; and at first, and after a pause,
+ * this much more.
+ */
+#define CREDIT_PARTS 200
+#define CREDIT_NS    INT64_C(20000000)
+/* A debt is paid off within a period. */
+#define DEBT_NS (-(int64_t)(TS_BUDGET_PERIOD_NS / CREDIT_PARTS))
+
+void ts_budget_init(struct ts_budget *budget, uint64_t now_ns)
+{
+	*budget = (struct ts_budget){.credit_ns = CREDIT_NS, .credited_at_ns = now_ns};
+}
+
+static uint64_t timeval_ns(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
+}
+
+struct ts_budget_mark ts_budget_mark(void)
+{
+	struct rusage usage = {0};
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return (struct ts_budget_mark){
+		.now_ns = ts_clock_monotonic_ns(),
+		.cpu_ns = timeval_ns(&usage.ru_utime) + timeval_ns(&usage.ru_stime),
+		.n_preempted = (uint64_t)usage.ru_nivcsw,
+	};
+}
+
+/*
+ * The time that a flush took: CUPTI may work in another thread while this one waits. If this
+ * thread lost its CPU meanwhile, its processor time: on a busy machine a flush of 0.2 ms ends
+ * after 8 ms, and the next ones are not to wait for that.
+ */
+static uint64_t cost_ns(const struct ts_budget_mark *from, const struct ts_budget_mark *to)
+{
+	return from->n_preempted == to->n_preempted ? to->now_ns - from->now_ns
+						    : to->cpu_ns - from->cpu_ns;
+}
+
+void ts_budget_charge(struct ts_budget *budget, const struct ts_budget_mark *from,
+		      const struct ts_budget_mark *to)
+{
+	uint64_t earned_ns = (to->now_ns - budget->credited_at_ns) / CREDIT_PARTS;
+	int64_t credit_ns = budget->credit_ns + (int64_t)earned_ns;
+
+	if (credit_ns > CREDIT_NS)
+		credit_ns = CREDIT_NS;
+	credit_ns -= (int64_t)cost_ns(from, to);
+	budget->credit_ns = credit_ns < DEBT_NS ? DEBT_NS : credit_ns;
+	budget->credited_at_ns = to->now_ns;
+}
+
+uint64_t ts_budget_pause_ns(const struct ts_budget *budget)
+{
+	uint64_t debt_ns = budget->credit_ns > 0 ? 0 : (uint64_t)-budget->credit_ns;
+
+	return TS_BUDGET_EARLY_NS + debt_ns * CREDIT_PARTS;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How often CUPTI may be flushed. Flushes may take 20 ms of a thread's time at first, and 0.5 % of
+ * the time after that; a pause earns the 20 ms again. flush.c is the only caller, from the flush
+ * thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* From the end of one flush to the next: at the earliest, and at the latest where there is work. */
+#define TS_BUDGET_EARLY_NS  UINT64_C(1000000)
+#define TS_BUDGET_PERIOD_NS UINT64_C(200000000)
+
+struct ts_budget {
+	int64_t credit_ns; /* that flushes may still take; may be negative */
+	uint64_t credited_at_ns;
+};
+
+/* CLOCK_MONOTONIC, and what the calling thread used so far. */
+struct ts_budget_mark {
+	uint64_t now_ns;
+	uint64_t cpu_ns;
+	uint64_t n_preempted; /* how often it lost its CPU without having given it up */
+};
+
+void ts_budget_init(struct ts_budget *budget, uint64_t now_ns);
+struct ts_budget_mark ts_budget_mark(void);
+/* A flush lasted from one mark to the other. */
+void ts_budget_charge(struct ts_budget *budget, const struct ts_budget_mark *from,
+		      const struct ts_budget_mark *to);
+/* For how long the next flush waits. */
+uint64_t ts_budget_pause_ns(const struct ts_budget *budget);
