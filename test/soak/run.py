@@ -26,6 +26,7 @@ CHECKS = {
     'windows': ('integration-windows', ['--all'], 7200),
     'frames': ('integration-frames', ['--all'], 7200),
     'schedules': ('integration-schedules', ['--all'], 7200),
+    'host': ('integration-host', ['-v', 'Shares'], 3600),
     'memory': ('unit-daemon-memory', [], 3600),
     'compute': ('integration-compute', ['Compute.test_cub_often', 'Compute.test_thrust_often'], 7200),
     'tears': ('unit-ptx-memory', [], 3600),

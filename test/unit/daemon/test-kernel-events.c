@@ -39,15 +39,16 @@ static void check_wish(const char *text, uint32_t programs, uint64_t sched_ns)
 
 TS_TEST(wishes)
 {
-	check_wish("all", 127, 0);
-	check_wish("all:1us", 127, 1000);
+	check_wish("all", 255, 0);
+	check_wish("all:1us", 255, 1000);
 	check_wish("sched", 1, 0);
 	check_wish("faults,sched:500", 3, 500);
 	check_wish("stacks:5ms", 9, 0);
 	check_wish("syscalls,sched:2ms,faults:1s", 7, 2000000);
-	check_wish("all:1ms,sched:7ns", 127, 7);
+	check_wish("all:1ms,sched:7ns", 255, 7);
 	check_wish("block:1ms", 16, 0);
 	check_wish("memory,driver:1us", 96, 0);
+	check_wish("samples", 128, 0);
 }
 
 TS_TEST(wishes_to_count)
