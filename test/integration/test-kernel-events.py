@@ -20,6 +20,8 @@ import harness
 from kernel import MAP, PROGRAM, available, end, exists, held, in_namespaces, start_service, wait
 
 PROGRAMS = ('sched', 'faults', 'syscalls', 'stacks', 'block', 'memory', 'driver')
+# Part of `--kernel-events`, but by no eBPF program of its own: test-host.py.
+SAMPLES = 'samples'
 PAGES = 100000
 PIECE, PIECES = 1048576, 8
 RECORDINGS = 5
@@ -119,10 +121,11 @@ class Delays(harness.Case):
         return rows
 
     def test_nothing_else_changed(self):
-        # Not every machine shows the end of all that a disk does.
-        self.assertEqual([row for row in self.trace.of('loss') if row.get('context') != PROGRAMS.index('block') + 1], [])
+        # Not every machine shows the end of all that a disk does; a busy one keeps the sampler from its processor.
+        self.assertEqual([row for row in self.trace.of('loss') if row.get('context') not in (
+            PROGRAMS.index('block') + 1, len(PROGRAMS) + 1)], [])
         self.assertEqual(self.trace.counts['kernel'], 1 + len(self.steps))
-        self.assertEqual(self.trace.info['metadata']['kernel_events'], ','.join(PROGRAMS))
+        self.assertEqual(self.trace.info['metadata']['kernel_events'], ','.join((*PROGRAMS, SAMPLES)))
         self.assertEqual(self.trace.info['metadata'].get('kernel_events_missing', ''), '; '.join(MISSING))
         self.check_sound(self.trace)
 
@@ -532,7 +535,7 @@ class Wishes(harness.Case):
         for word in words:
             self.assertIn(word, lines[0])
             self.assertIn(word, trace.info['metadata']['kernel_events_missing'])
-        self.assertEqual(trace.info['metadata']['kernel_events'], '')
+        self.assertEqual(trace.info['metadata']['kernel_events'], SAMPLES)
         self.assertEqual(trace.counts['kernel'], 10)
         self.assertEqual(trace.of('off_cpu', 'page_fault', 'syscall'), [])
 
@@ -571,7 +574,7 @@ class Wishes(harness.Case):
             self.check_missing(['unshare', '--mount', 'sh', '-c', prepare + ' && exec "$@"', empty],
                                'does not tell its types', 'CONFIG_DEBUG_INFO_BTF')
 
-    @unittest.skipIf(GIVEN, 'some of them can be had')
+    @unittest.skipIf(GIVEN - {SAMPLES}, 'some of them can be had')
     def test_as_it_is_here(self):
         self.check_missing([], MISSING[0].split(': ')[1])
 
@@ -596,7 +599,7 @@ class Wishes(harness.Case):
         self.assertEqual(result.status, 0, result)
         told = {one['name']: one for one in json.loads(result.out)['kernel_events']}
         self.assertEqual({name for name, one in told.items() if one['available']}, GIVEN)
-        self.assertEqual(set(told), set(PROGRAMS))
+        self.assertEqual(set(told), {*PROGRAMS, SAMPLES})
         system = json.loads(result.out)['system']
         self.assertNotEqual(system['available'], 'missing' in system)
         for one in told.values():
