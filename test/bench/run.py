@@ -24,6 +24,8 @@
   system    what probes on the GPU's libraries add to a call of a process that nobody preloaded (root)
   kernel    what kernel events add to a context switch, to a program that computes and to one that launches; system
             calls and page faults a second that come to the file, and the daemon's time for each
+  host      what a sample of a thread on the processor costs: the sampler, the daemon, the thread itself; C and Python, with
+            and without root
   emulate   operations of a generated training job a second in virtual time
   export    operations of that job a second, and bytes of each, in the formats of other tools
   state     operations of a generated training job a second through the state machine, timeline, gaps, graph and diff
@@ -53,6 +55,21 @@ def cpu_seconds(pid):
     with open('/proc/%d/stat' % pid, encoding='ascii') as file:
         fields = file.read().rsplit(')', 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def processor_ns(pid):
+    """The same, by its clock, which is exact; 0 of no process."""
+    return time.clock_gettime_ns((~pid << 3) | 2) if pid else 0
+
+
+def child_of(parent, name):
+    """The process of that name; 0: there is none."""
+    for path in glob.glob('/proc/[0-9]*/stat'):
+        with contextlib.suppress(OSError), open(path, encoding='utf-8', errors='replace') as file:
+            text = file.read()
+            if '(%s)' % name in text and int(text.rsplit(')', 1)[1].split()[1]) == parent:
+                return int(path.split('/')[2])
+    return 0
 
 
 class Skip(Exception):
@@ -444,6 +461,108 @@ class Bench:
                  '%.2fx of %.0f ns, recorded without; lost: %s' % (statistics.median(results['all']) / base, base,
                                                                   info['lost'] or 'none'))
 
+    # ---- samples of threads on the processor ----------------------------------------------------
+
+    def host(self):
+        if not os.path.exists('/proc/sys/kernel/perf_event_paranoid'):
+            raise Skip('this kernel has no perf events')
+        slices = 5 if self.smoke else 100
+        folder = os.path.dirname(os.path.abspath(__file__))
+        subjects = {'C': [self.path('test/bench/bench-host'), str(slices)],
+                    'Python': [os.path.join(folder, 'host.py'), str(slices)]}
+        for user in ('root', 'without root') if not os.geteuid() else ('without root',):
+            for name, argv in subjects.items():
+                try:
+                    self.host_costs('%s, %s' % (name, user), argv, user != 'root' and not os.geteuid())
+                except Skip as reason:
+                    print('skipped: %s, %s: %s' % (name, user, reason))
+
+    def host_costs(self, name, argv, drop):
+        """Without samples, at 199 Hz, and at 1 kHz, by turns. A thread's slow-down at 199 Hz is below what can be seen."""
+        prefix = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] if drop else []
+        if drop and not shutil.which('setpriv'):
+            raise Skip('no setpriv')
+        if argv[0].endswith('.py'):
+            argv = [self.python_of(prefix)] + argv
+        if subprocess.run(prefix + ['test', '-r', self.path('daemon/tracesmithd'), '-a', '-r', argv[0]], check=False).returncode:
+            raise Skip('an ordinary user may not read the build')
+        runs = {'none': [], 'samples': [], 'samples:1ms': []}
+        for _ in range(self.repeats):
+            for events, results in runs.items():
+                results.append(self.host_run(prefix, argv, events))
+        sampler = statistics.median(one['sampler_ns'] / one['samples'] for one in runs['samples'])
+        daemon = statistics.median((one['daemon_ns'] - other['daemon_ns']) / one['samples']
+                                   for one, other in zip(runs['samples'], runs['none']))
+        # The lower quartile of slices: what other programs do to a slice only makes it longer.
+        thread = statistics.median(
+            (quartile(one['slices']) - quartile(other['slices'])) * len(one['slices']) / one['samples']
+            for one, other in zip(runs['samples:1ms'], runs['none']))
+        total = sampler + daemon + thread
+        frequent = median(runs['samples:1ms'], 'sampler_ns') / median(runs['samples:1ms'], 'samples')
+        self.say('a sample of a thread on the processor, %s' % name, '%.1f us' % (total / 1e3),
+                 '%d samples of %.0f frames, %d lost' % (sum(one['samples'] for one in runs['samples']),
+                                                        median(runs['samples'], 'frames'), sum(one['lost'] for one in runs['samples'])),
+                 'at most 15 us')
+        self.say('  sampler, daemon, the thread itself', '%.1f, %.1f, %.1f us' % (sampler / 1e3, daemon / 1e3, thread / 1e3),
+                 'sampler at 1 kHz: %.1f us; its start-up: %.1f ms' % (frequent / 1e3, median(runs['samples'], 'startup_ns') / 1e6))
+        self.say('  of a core at 199 Hz', '%.2f %%' % (100 * total * 199 / 1e9), '%.2fx of 0.3 %%' % (total * 199 / 1e9 / 0.003),
+                 'at most 1x')
+
+    def python_of(self, prefix):
+        """This interpreter, or the system's where an ordinary user may not run it."""
+        for path in (sys.executable, '/usr/bin/python3'):
+            if not subprocess.run(prefix + ['sh', '-c', 'test -x "$0" && exec "$0" -c ""', path], stderr=subprocess.DEVNULL,
+                                  check=False).returncode:
+                return path
+        raise Skip('no Python that an ordinary user may run')
+
+    def host_run(self, prefix, argv, events):
+        """Processor time of sampler and daemon while the subject works, by the kernel's clocks of both processes."""
+        with tempfile.TemporaryDirectory() as folder:
+            if prefix:
+                os.chown(folder, 65534, 65534)
+            socket, control = os.path.join(folder, 'inject'), os.path.join(folder, 'control')
+            env = dict(os.environ, HOME=folder, XDG_RUNTIME_DIR=folder)
+            daemon = subprocess.Popen(
+                prefix + [self.path('daemon/tracesmithd'), '--inject-socket', socket, '--control-socket', control, '--directory',
+                          folder] + ([] if events == 'none' else ['--kernel-events=' + events]), stderr=subprocess.DEVNULL, env=env)
+            self.wait(lambda: os.path.exists(control))
+            subject = subprocess.Popen(
+                prefix + argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                env=dict(env, LD_PRELOAD=self.path('inject/libtsinject.so'), TRACESMITH_SOCKET=socket,
+                         LD_LIBRARY_PATH=os.path.join(self.build, 'tools/vgpu')))
+            if subject.stdout.readline() != 'ready\n':
+                sys.exit('host: the subject did not start')
+            sampler = child_of(daemon.pid, 'ts-sampler')
+            begun = [processor_ns(pid) for pid in (sampler, daemon.pid)]
+            subject.stdin.write('go\n')
+            subject.stdin.flush()
+            told = json.loads(subject.stdout.readline())
+            ended = [processor_ns(pid) for pid in (sampler, daemon.pid)]
+            subject.communicate('end\n', timeout=300)
+            trace = None
+            self.wait(lambda: glob.glob(os.path.join(folder, '**', '*.sbt'), recursive=True))
+            trace, = glob.glob(os.path.join(folder, '**', '*.sbt'), recursive=True)
+            info = self.finished(trace)
+            daemon.terminate()
+            daemon.wait()
+            told.update(sampler_ns=ended[0] - begun[0], daemon_ns=ended[1] - begun[1])
+            told.update(self.host_rows(trace, info, told))
+        return told
+
+    def host_rows(self, trace, info, told):
+        out = subprocess.run([self.path('tools/tsctl/tsctl'), 'view', '--json', '--stacks', '--type', 'sample', trace],
+                             stdout=subprocess.PIPE, check=True).stdout
+        rows = [row for row in map(json.loads, out.splitlines()) if told['start_ns'] <= row['start_ns'] <= told['end_ns']]
+        found = {'samples': len(rows), 'lost': sum(info['lost'].values()) if isinstance(info['lost'], dict) else 0,
+                 'frames': statistics.mean([len(row['stack']['frames']) for row in rows] or [0])}
+        cost = re.match(r'(\d+) samples, (\d+) ns', info['metadata'].get('samples_cost', ''))
+        if cost and rows:
+            found['startup_ns'] = int(cost[2]) - int(cost[1]) * told['sampler_ns'] / len(rows)
+        elif cost:
+            raise Skip(info['metadata'].get('samples_missing', 'no samples came'))
+        return found
+
     # ---- processes that nobody preloaded ------------------------------------------------------
 
     def system(self):
@@ -629,6 +748,10 @@ class Bench:
                  '%d ns' % statistics.median(times), goal='at most 2000 ns')
 
 
+def quartile(values):
+    return sorted(values)[len(values) // 4]
+
+
 def median(results, key):
     return statistics.median(result[key] for result in results)
 
@@ -699,7 +822,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'system', 'state', 'export', 'emulate']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'host', 'system', 'state', 'export', 'emulate']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')
