@@ -14,7 +14,7 @@
 #define TS_BUDGET_PERIOD_NS UINT64_C(200000000)
 
 struct ts_budget {
-	int64_t credit_ns; /* that flushes may still take; may be negative */
+	int64_t credit_ns; /* time that flushes may still take; negative: a debt */
 	uint64_t credited_at_ns;
 };
 

@@ -240,7 +240,7 @@ static void wait_for_work(struct ts_flush *flush, uint32_t remote)
 	__atomic_store_n(&flush->sleeps, 0, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE) &&
 	    !__atomic_load_n(&flush->wishes, __ATOMIC_ACQUIRE))
-		/* The next kernel is not waited for. */
+		/* A program that dies keeps the work that is older than this. */
 		ts_futex_wait(word, remote, TS_BUDGET_EARLY_NS, true);
 }
 

@@ -188,7 +188,7 @@ void ts_server_refuse_fds(int fd)
  */
 static bool listen_socket_is_stale(int type, const struct sockaddr_un *address)
 {
-	/* Where the queue is full, a connect() would wait for a process that accepts. */
+	/* With a full queue a connect() that blocks waits for a process that accepts. */
 	ts_cleanup(ts_closep) int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)

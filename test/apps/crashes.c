@@ -22,7 +22,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* A file of a thread of this process; "" if there is none. */
+/* Reads a file of /proc/self/task/TASK; "" if it cannot be read. */
 static void read_task(const char *task, const char *name, char *text, size_t n_text)
 {
 	char path[128];
@@ -38,7 +38,7 @@ static void read_task(const char *task, const char *name, char *text, size_t n_t
 	text[n > 0 ? n : 0] = '\0';
 }
 
-/* Since the thread's start; 0: there is no such thread. */
+/* How long the flush thread waited for a CPU since its start; 0: there is no such thread. */
 static unsigned long long flusher_waited_ns(int *ret_waits)
 {
 	unsigned long long waited = 0;

@@ -148,7 +148,7 @@ class Disk(harness.Case):
             self.assertFalse(os.path.exists(out))
 
     def test_outputs_on_a_full_disk(self):
-        """What there was before stays as it was, and nothing is left beside it."""
+        """The file of that name stays as it was, and nothing is left beside it."""
         result, path = self.record([harness.app('stress', 'driver'), '20000', '1'], '--vgpu', '-q', '--stacks', 'none')
         self.assertEqual(result.status, 0, result)
         commands = ['export --format perfetto', 'export --format json', 'graph --json', 'cut --from 0', 'merge ' + path]

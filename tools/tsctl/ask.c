@@ -45,7 +45,7 @@ static int give(void *data, unsigned number, const ProtobufCMessage *body)
 {
 	struct telling *telling = data;
 
-	/* From the first part of an answer on, the answer is the progress. */
+	/* The answer begins: no progress is shown among its lines. */
 	if (telling->source)
 		ts_source_unwatch(telling->source);
 	telling->status = tell(telling->asking, &telling->about, body);

@@ -55,7 +55,7 @@ static uint64_t from_origin(const struct teller *teller, uint64_t time_ns)
 	return time_ns > teller->origin_ns ? time_ns - teller->origin_ns : 0;
 }
 
-/* Not between lines that a terminal shows. */
+/* Draws no progress among lines that go to the same terminal. */
 static void step(struct ts_progress *progress, const FILE *file)
 {
 	if (file != stdout || !isatty(STDOUT_FILENO))

@@ -66,7 +66,7 @@ static int move_up(int *fd)
 	return 0;
 }
 
-/* Until something can be read, which takes as long as names are looked for. */
+/* Waits for the daemon's report, and shows for how many seconds. */
 static void wait_for(int fd, struct ts_progress *progress)
 {
 	struct pollfd polled = {.fd = fd, .events = POLLIN};

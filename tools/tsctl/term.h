@@ -40,7 +40,7 @@ struct ts_progress {
 void ts_progress_init(struct ts_progress *progress, const char *what, uint64_t total);
 /* Cheap enough for every few thousand rows. Shows at most ten times a second, on a terminal only. */
 void ts_progress_step(struct ts_progress *progress, uint64_t done);
-/* The same, with how much more is done. */
+/* As ts_progress_step(), with the amount that was added. */
 void ts_progress_add(struct ts_progress *progress, uint64_t more);
 /* Wipes the line, if one was shown. */
 void ts_progress_deinit(struct ts_progress *progress);
