@@ -5,11 +5,18 @@
 #include "replay/report/errorsjson.h"
 
 #include "proto/rpc/json.h"
+#include "replay/report/memoryjson.h"
 #include "replay/report/names.h"
 #include "replay/report/stackjson.h"
 #include "replay/state/errors.h"
 
 #define MAX_SUSPECTS 3u /* that are told */
+/* Errors for want of memory whose holders are told: each reads the trace once more. */
+#define MAX_HELD    3u
+#define MAX_HOLDERS 65536u
+#define MAX_SITES   5u
+/* The driver's number, the runtime's and HIP's. */
+#define OUT_OF_MEMORY 2
 
 static void add_suspects(struct ts_resolver *resolver, struct ts_pool *pool,
 			 const struct ts_call_error *error, Ts__Rpc__CallError *message)
@@ -27,6 +34,7 @@ static void add_suspects(struct ts_resolver *resolver, struct ts_pool *pool,
 			ts_pool_copy(pool, ts_resolver_kernel_name(resolver, suspect->kernel));
 		made->stack = ts_stackjson_make(resolver, pool, error->session, suspect->stack,
 						error->start_ns);
+		ts_stackjson_hide_stub(made->stack, made->kernel);
 		message->suspects[message->n_suspects++] = made;
 	}
 }
@@ -58,6 +66,40 @@ static Ts__Rpc__CallError *make_error(struct ts_resolver *resolver, struct ts_po
 	return message;
 }
 
+static int add_held(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,
+		    struct ts_launch_sites *frames, Ts__Rpc__CallError *message)
+{
+	ts_cleanup(ts_memory_freep) struct ts_memory *memory = NULL;
+	int r = ts_memory_read_at(ts_resolver_reader(resolver), session, message->start_ns,
+				  MAX_HOLDERS, &memory);
+
+	if (r)
+		return r;
+	TS_RPC_SET(message, held_bytes, memory->peak_bytes);
+	ts_memoryjson_make_sites(frames, pool, &memory->at_peak, &message->n_held_sites,
+				 &message->held_sites);
+	if (message->n_held_sites > MAX_SITES)
+		message->n_held_sites = MAX_SITES;
+	return 0;
+}
+
+/* Who held the rest. */
+static int add_holders(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,
+		       Ts__Rpc__CallError **errors, size_t n)
+{
+	ts_cleanup(ts_launch_sites_freep) struct ts_launch_sites *frames = NULL;
+	size_t n_held = 0;
+	int r = ts_launch_sites_new(resolver, pool->no_memory, &frames);
+
+	for (size_t i = 0; !r && i < n && n_held < MAX_HELD; i++) {
+		if (errors[i]->result != OUT_OF_MEMORY)
+			continue;
+		r = add_held(resolver, pool, session, frames, errors[i]);
+		n_held++;
+	}
+	return r;
+}
+
 int ts_errorsjson_make(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,
 		       size_t *ret_n, Ts__Rpc__CallError ***ret_errors, uint64_t *ret_failed_calls,
 		       bool *ret_damaged)
@@ -73,5 +115,5 @@ int ts_errorsjson_make(struct ts_resolver *resolver, struct ts_pool *pool, uint3
 		(*ret_errors)[(*ret_n)++] = make_error(resolver, pool, &errors->at[i]);
 	*ret_failed_calls = errors->n_calls;
 	*ret_damaged |= errors->is_damaged;
-	return 0;
+	return add_holders(resolver, pool, session, *ret_errors, *ret_n);
 }

@@ -25,11 +25,12 @@ static bool begins_with_any(const char *text, const char *const *with, size_t n)
 /* cudaLaunchKernel, __cudaRegisterFunction, but no function of a program that is called cuda_init. */
 static bool is_cudart(const char *function)
 {
-	static const char *const prefixes[] = {"__device_stub__", "__cuda", "libcudart_static_",
-					       "cudart::"};
+	static const char *const prefixes[] = {"__cuda", "libcudart_static_", "cudart::"};
 
 	if (begins_with_any(function, prefixes, TS_ARRAY_LEN(prefixes)) ||
 	    strstr(function, "__wrapper__device_stub_"))
+		return true;
+	if (strstr(function, TS_FRAME_STUB))
 		return true;
 	return begins(function, "cuda") && isupper((unsigned char)function[4]);
 }

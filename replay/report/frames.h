@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 
+/* In the name of a function that nvcc makes for the launch of a kernel: "void __wrapper__device_stub_fill<float>(float*&)". */
+#define TS_FRAME_STUB "__device_stub_"
+
 /* `path`: of the file that is mapped there, or NULL. `function`: demangled or not, or NULL. `python`: the stack has Python frames. */
 bool ts_frame_is_hidden(const char *path, const char *function, bool python);
 

@@ -183,6 +183,8 @@ static Ts__Rpc__Gap *make_gap(struct maker *maker, const struct ts_gap *gap, boo
 	if (stacks)
 		message->stack = ts_stackjson_make(maker->resolver, maker->pool, gap->op.session,
 						   gap->op.stack, gap->op.call_ns);
+	if (gap->op.type == TS_ROW_KERNEL)
+		ts_stackjson_hide_stub(message->stack, message->name);
 	return message;
 }
 

@@ -97,9 +97,9 @@ static void set_frames(struct ts_pool *pool, const struct ts_launch_site *from,
 		site->callers[site->n_callers] = ts_pool_copy(pool, from->callers[site->n_callers]);
 }
 
-static void make_sites(struct ts_launch_sites *frames, struct ts_pool *pool,
-		       const struct ts_memory_holders *holders, size_t *ret_n,
-		       Ts__Rpc__MemorySite ***ret_messages)
+void ts_memoryjson_make_sites(struct ts_launch_sites *frames, struct ts_pool *pool,
+			      const struct ts_memory_holders *holders, size_t *ret_n,
+			      Ts__Rpc__MemorySite ***ret_messages)
 {
 	const struct ts_memory_holder **sorted =
 		ts_pool_alloc(pool, holders->n_largest + 1, sizeof(*sorted));
@@ -143,9 +143,10 @@ int ts_memoryjson_sites(struct ts_resolver *resolver, struct ts_pool *pool,
 
 	if (r)
 		return r;
-	make_sites(frames, pool, &memory->at_peak, &report->n_peak_sites, &report->peak_sites);
-	make_sites(frames, pool, &memory->never_freed, &report->n_never_freed_sites,
-		   &report->never_freed_sites);
+	ts_memoryjson_make_sites(frames, pool, &memory->at_peak, &report->n_peak_sites,
+				 &report->peak_sites);
+	ts_memoryjson_make_sites(frames, pool, &memory->never_freed, &report->n_never_freed_sites,
+				 &report->never_freed_sites);
 	return 0;
 }
 

@@ -427,6 +427,9 @@ static void set_stack(struct ts_rowjson *rowjson, const struct step *step,
 	message = ts_stackjson_make(rowjson->resolver, rowjson->pool, row->session,
 				    ts_resolver_stack(rowjson->resolver, row),
 				    ts_row_start_ns(row->any));
+	if (row->type == TS_ROW_KERNEL)
+		ts_stackjson_hide_stub(message, ts_resolver_kernel_name(rowjson->resolver,
+									row->kernel->name));
 	if (message)
 		memcpy(member(rowjson, step->field->offset), &message, sizeof(message));
 }

@@ -126,6 +126,59 @@ Ts__Rpc__Stack *ts_stackjson_make(struct ts_resolver *resolver, struct ts_pool *
 	return message;
 }
 
+/* Without the kernel's parameters and return type: "tmpl<float, 3>" for "void tmpl<float, 3>(float*)". */
+static bool is_base_of(const char *function, const char *kernel)
+{
+	size_t n = strlen(function);
+
+	if (!strncmp(kernel, "void ", 5))
+		kernel += 5;
+	return !strchr(function, '(') && !strncmp(kernel, function, n) && kernel[n] == '(';
+}
+
+/* A function that is inlined may be known without its parameters. */
+static bool is_stub(const char *function, const char *kernel)
+{
+	if (!function)
+		return false;
+	return strstr(function, TS_FRAME_STUB) || !strcmp(function, kernel) ||
+	       is_base_of(function, kernel);
+}
+
+/* Hides the innermost functions of a frame that are stubs. True if there is no other. */
+static bool hide_stubs_of(Ts__Rpc__Stack *stack, uint32_t frame, const char *kernel)
+{
+	bool any = false, is_last = frame + 1 == stack->n_frames;
+
+	for (size_t i = 0; i < stack->n_symbols; i++) {
+		Ts__Rpc__StackSymbol *symbol = stack->symbols[i];
+
+		if (symbol->frame != frame)
+			continue;
+		if (!is_stub(symbol->function, kernel))
+			return false;
+		/* A stack without anything of the program's own is shown as it is. */
+		if (is_last && !symbol->inlined)
+			return false;
+		TS_RPC_SET(symbol, hidden, true);
+		any = true;
+	}
+	return any;
+}
+
+void ts_stackjson_hide_stub(Ts__Rpc__Stack *stack, const char *kernel)
+{
+	if (!stack || !kernel)
+		return;
+	for (uint32_t frame = 0; frame < stack->n_frames; frame++) {
+		if (ts_stackjson_is_hidden(stack, frame))
+			continue;
+		if (!hide_stubs_of(stack, frame, kernel))
+			return;
+		stack->hidden[stack->n_hidden++] = frame;
+	}
+}
+
 bool ts_stackjson_is_hidden(const Ts__Rpc__Stack *stack, size_t frame)
 {
 	for (size_t i = 0; i < stack->n_hidden; i++)

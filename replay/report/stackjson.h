@@ -12,6 +12,12 @@
 Ts__Rpc__Stack *ts_stackjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 				  uint32_t session, uint32_t id, uint64_t time_ns);
 
+/*
+ * Hides the function that nvcc makes of a kernel for the host, which has the kernel's name, if the stack is that of its launch. NULL
+ * is fine for either.
+ */
+void ts_stackjson_hide_stub(Ts__Rpc__Stack *stack, const char *kernel);
+
 /* Whether text leaves frame `frame` out. */
 bool ts_stackjson_is_hidden(const Ts__Rpc__Stack *stack, size_t frame);
 

@@ -105,6 +105,8 @@ static Ts__Rpc__StateOperation *make_op(struct ts_resolver *resolver, struct ts_
 	if (stacks)
 		message->stack =
 			ts_stackjson_make(resolver, pool, op->session, op->stack, op->call_ns);
+	if (op->type == TS_ROW_KERNEL)
+		ts_stackjson_hide_stub(message->stack, message->name);
 	return message;
 }
 

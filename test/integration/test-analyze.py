@@ -35,6 +35,7 @@ class Analyze(harness.Case):
             self.check_occupancies(found, view)
             page = harness.tsctl('analyze', path)
             self.assertEqual((page.status, page.err), (0, ''), page)
+            self.check_remedies(found, page.out, harness.tsctl('analyze', '--all', path).out)
             os.unlink(path)
 
     def test_times_of_a_model_give_no_verdict_on_the_host(self):
@@ -77,6 +78,26 @@ class Analyze(harness.Case):
             if finding:
                 self.assertGreater(found[finding]['ns'], 0)
                 self.assertTrue(all(example['stack']['frames'] for example in found[finding]['examples']))
+
+    def test_remedies(self):
+        """The findings come first, those that can gain the most before; what gains less than a percent is left out."""
+        path = self.recorded([sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'rules.py'), 'page:n1', 'copy:n1', 'copy:n1', 'device'],
+                             '--vgpu=h200,clock=host')
+        found = self.analysis(path)
+        page, everything = harness.tsctl('analyze', path).out, harness.tsctl('analyze', '--all', path).out
+        self.check_remedies(found, page, everything)
+        self.assertGreater(len(found['findings']), 1)
+        self.assertLess(everything.index('Up to '), everything.index('GPU 0: '))
+
+    def check_remedies(self, found, page, everything):
+        findings, all_ns = found.get('findings', []), found['end_ns'] - found['start_ns']
+        gains = [finding['gain_ns'] for finding in findings]
+        self.assertEqual(gains, sorted(gains, reverse=True))
+        self.assertEqual(everything.count('Up to '), len(findings))
+        n_small = sum(gain < all_ns / 100 for gain in gains)
+        self.assertEqual(page.count('Up to '), len(findings) - n_small)
+        self.assertEqual('less than 1 % of the time' in page, n_small > 0)
+        self.assertRegex(page.splitlines()[0], r': [0-9.]+ [mun]?s from the first operation of a GPU to the last$')
 
     def check_copies(self, found, view):
         host = ('pageable', 'pinned')

@@ -139,6 +139,28 @@ class WhoLaunched(harness.Case):
             self.assertRegex(' < '.join(site['callers']), r'^slot_submit \(pipeline\.c:\d+\) < main \(pipeline\.c:\d+\)$')
 
 
+    def test_stubs_are_hidden(self):
+        """The function that nvcc makes of a kernel launches nothing of its own accord."""
+        with open(os.path.join(harness.SOURCE, 'test', 'apps', 'launches.cu'), encoding='utf-8') as stream:
+            launches = {line.split('// ')[1].strip(): number for number, line in enumerate(stream, 1) if '<<<' in line and '// ' in line}
+        self.assertEqual(len(launches), 5)
+        for level in ('O0', 'O2'):
+            result, path = self.record([harness.app('launches-' + level)], '--vgpu', '-q', '--force')
+            self.assertEqual(result.status, 0, result)
+            (stats,) = lines('view', '--json', '--stats', path)
+            # A static function has its parameters, or not, as the compiler knows it.
+            self.assertEqual({kernel['name']: kernel['launched_by'][0]['frame'].replace('(int*)', '') for kernel in stats['kernels']},
+                             {name: 'launch_all (launches.cu:%d)' % line for name, line in launches.items()})
+            for text in (harness.tsctl('view', '--type', 'kernel', '--stacks', path).out, harness.tsctl('analyze', path).out):
+                self.assertNotIn('device_stub', text)
+            stacks = [line.split()[0] for line in harness.tsctl('view', '--type', 'kernel', '--stacks', path).out.splitlines()
+                      if 'launches.cu' in line]
+            self.assertEqual([stack.split('(')[0] for stack in stacks], ['launch_all', 'main'] * 5)
+            # JSON has all frames, and says which are hidden.
+            for row in lines('view', '--json', '--stacks', '--type', 'kernel', path):
+                self.assertTrue(any('cudaLaunchKernel' in symbol['function'] for symbol in row['stack']['symbols']) or row['stack']['hidden'])
+
+
 # Takes a memory that is there, four times, and one that is not, twice.
 HUNGRY = harness.DRIVER_PROGRAM + '''
 def take(n_bytes):
@@ -150,6 +172,21 @@ def train():
 for _ in range(4):
     assert not take(30 << 30)
 assert train() == 2 and train() == 2
+'''
+
+
+# Leaks four times, frees as often, and is killed.
+LEAKS = harness.DRIVER_PROGRAM + '''
+import os
+
+def make_leak():
+    assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(16 << 20))
+
+for _ in range(4):
+    make_leak()
+    assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1 << 20))
+    assert not cuda.cuMemFree_v2(memory)
+os.kill(os.getpid(), int(sys.argv[1]))
 '''
 
 
@@ -171,7 +208,13 @@ class WhatFailed(harness.Case):
             self.assertIn('Errors: 2 calls failed\n', text)
             self.assertRegex(text, r'cuMemAlloc_v2 = CUDA_ERROR_OUT_OF_MEMORY, 60\.00 GiB asked for\n +at [0-9.]+ s, op \d+, thread \d+, 2 times\n'
                                    r' +take \([^)]*hungry\.py:\d+\)\n +train \([^)]*hungry\.py:\d+\)\n +<module> ')
+            # Who held the rest.
+            (site,) = error['held_sites']
+            self.assertEqual((error['held_bytes'], site['count'], site['bytes']), (120 << 30, 4, 30 << 30))
+            self.assertRegex(text, r'held on devices then: 120\.0 GiB\n +120\.0 GiB \(4 x 30\.00 GiB\)  take \(hungry\.py:\d+\)\n')
         self.assertEqual([row['op_id'] for row in lines('view', '--json', '--errors', path)], [error['op_id'], error['op_id'] + 1])
+        # Nothing was launched, and the error is there all the same.
+        self.assertEqual(harness.tsctl('analyze', path).out.split('\n\n')[1].rstrip(), text.split('\n\n')[1].rstrip())
         report = json.loads(harness.tsctl('memory', '--json', path).out)
         self.assertEqual(report.get('misuses', []), [])
         # Who held the rest.
@@ -192,6 +235,29 @@ class WhatFailed(harness.Case):
         (kernel,) = [row for row in lines('view', '--json', '--type', 'kernel', path) if row['op_id'] == suspect['op_id']]
         self.assertEqual((suspect['kernel'], kernel['name']), ('spill', 'spill'))
         self.assertRegex(harness.tsctl('analyze', path).out, r'launched since the last wait:\n +op \d+ spill\n(.*\n)* +main [^ ]*/faults\.c:\d+\n')
+
+    def test_the_same_time_everywhere(self):
+        result, path = self.record([harness.app('faults', 'driver'), 'bounds'], '--vgpu', '-q')
+        self.assertNotEqual(result.status, 0, result)
+        (moment,) = {re.search(r'ILLEGAL_ADDRESS, at ([0-9.]+) s', harness.tsctl(command, path).out).group(1)
+                     for command in ('info', 'analyze', 'memory')}
+        self.assertIn(moment, harness.tsctl('view', '--errors', path).out)
+
+    def test_memory_of_a_program_that_was_killed(self):
+        """Nothing is missing though it is killed at once: what CUPTI did not deliver is known by the calls."""
+        program = self.path('leaks.py')
+        with open(program, 'w', encoding='utf-8') as stream:
+            stream.write(LEAKS)
+        for signal in ('6', '9', '11'):
+            result, path = self.record([sys.executable, program, signal], '--vgpu', '-q', '--force')
+            self.assertEqual(result.status, 128 + int(signal), result)
+            report = json.loads(harness.tsctl('memory', '--json', path).out)
+            (site,) = report['never_freed_sites']
+            self.assertEqual((site['count'], site['bytes'], site['total_bytes']), (4, 16 << 20, 64 << 20))
+            self.assertEqual((report['peak_bytes'], report.get('unknown_frees', 0), report.get('lost_frees', 0)), (65 << 20, 0, 0))
+            self.assertEqual(sum(group['allocs'] for group in report['groups']), 8)
+            self.assertEqual(sum(group['frees'] for group in report['groups']), 4)
+            self.assertRegex(harness.tsctl('memory', path).out, r' 4 x 16\.00 MiB  device( 0)?  make_leak \(leaks\.py:\d+\)')
 
     def test_nothing_failed(self):
         result, path = self.record([harness.app('saxpy', 'driver'), '1'], '--vgpu', '-q')

@@ -479,6 +479,7 @@ static void print_host_code(const Ts__Rpc__AnalysisReport *report)
 static void print_report(const struct asked *asked, const struct ts_source *source,
 			 const Ts__Rpc__AnalysisReport *report)
 {
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(source->reader);
 	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
 
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
@@ -486,6 +487,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
 	if (!report->n_devices) {
 		puts(": no operation of a GPU there; `tsctl info` tells what is.");
+		ts_text_errors(report->n_errors, report->errors, report->failed_calls, origin_ns);
 		return;
 	}
 	printf(": %s from the first operation of a GPU to the last\n",
@@ -496,8 +498,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	print_host_code(report);
 	if (!strcmp(report->verdict, "model_clock"))
 		ts_text_model_clock(stdout);
-	ts_text_errors(report->n_errors, report->errors, report->failed_calls,
-		       ts_sbt_reader_origin_ns(source->reader));
+	ts_text_errors(report->n_errors, report->errors, report->failed_calls, origin_ns);
 	print_findings(asked, report);
 	putchar('\n');
 	print_devices(report);

@@ -219,6 +219,7 @@ static void print_report(const void *data, const struct ts_about *about,
 	}
 	if (!report->n_groups && !report->unknown_frees && !report->misuse_count) {
 		puts(": no memory was allocated.");
+		ts_text_errors(report->n_errors, report->errors, report->failed_calls, origin_ns);
 		return;
 	}
 	printf(": at most %s", ts_out_bytes(figure, report->peak_bytes));

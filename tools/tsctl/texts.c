@@ -24,7 +24,7 @@ static void print_frame(const Ts__Rpc__Stack *stack, size_t frame, unsigned int 
 		const Ts__Rpc__StackSymbol *symbol = stack->symbols[i];
 
 		/* Templates of a vendor's header are inlined into the program's own functions. */
-		if (symbol->frame != frame || !symbol->function ||
+		if (symbol->frame != frame || !symbol->function || symbol->hidden ||
 		    ts_frame_is_hidden(NULL, symbol->function, false))
 			continue;
 		printf("%*s", (int)indent, "");
@@ -301,6 +301,32 @@ static void print_suspects(const Ts__Rpc__CallError *error)
 	}
 }
 
+/* An allocation failed: who held the rest. */
+static void print_held(const Ts__Rpc__CallError *error)
+{
+	char bytes[TS_OUT_FIGURE_BYTES], each[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+	uint64_t listed_bytes = 0;
+
+	if (!error->has_held_bytes)
+		return;
+	printf("      held on devices then: %s\n", ts_out_bytes(bytes, error->held_bytes));
+	for (size_t i = 0; i < error->n_held_sites; i++) {
+		const Ts__Rpc__MemorySite *site = error->held_sites[i];
+
+		printf("        %10s", ts_out_bytes(bytes, site->total_bytes));
+		if (site->count > 1)
+			printf(" (%s x %s)", ts_out_count(count, site->count),
+			       ts_out_bytes(each, site->bytes));
+		printf("  ");
+		ts_out_text(stdout, site->frame ? site->frame : "stack not known");
+		putchar('\n');
+		listed_bytes += site->total_bytes;
+	}
+	if (listed_bytes < error->held_bytes)
+		printf("        %10s  by others: `tsctl memory` lists them\n",
+		       ts_out_bytes(bytes, error->held_bytes - listed_bytes));
+}
+
 void ts_text_errors(size_t n, Ts__Rpc__CallError *const *errors, uint64_t failed_calls,
 		    uint64_t origin_ns)
 {
@@ -330,9 +356,10 @@ void ts_text_errors(size_t n, Ts__Rpc__CallError *const *errors, uint64_t failed
 		if (error->count > 1)
 			printf(", %s times", ts_out_count(figure, error->count));
 		putchar('\n');
-		print_suspects(error);
 		if (error->stack)
 			ts_text_stack(error->stack, 6);
+		print_suspects(error);
+		print_held(error);
 	}
 	if (n > MAX_ERRORS)
 		printf("  and %zu more: `tsctl view --errors` lists all\n", n - MAX_ERRORS);

@@ -351,10 +351,13 @@ static void print_narrow(struct ts_viewrow *view, const struct ts_sbt_row *row, 
 static void print_stack(struct ts_viewrow *view, const struct ts_sbt_row *row)
 {
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	const Ts__Rpc__Stack *stack = ts_stackjson_make(view->resolver, &pool, row->session,
-							ts_resolver_stack(view->resolver, row),
-							ts_row_start_ns(row->any));
+	Ts__Rpc__Stack *stack = ts_stackjson_make(view->resolver, &pool, row->session,
+						  ts_resolver_stack(view->resolver, row),
+						  ts_row_start_ns(row->any));
 
+	if (row->type == TS_ROW_KERNEL)
+		ts_stackjson_hide_stub(stack,
+				       ts_resolver_kernel_name(view->resolver, row->kernel->name));
 	if (stack)
 		ts_text_stack(stack, 10);
 }

@@ -49,6 +49,8 @@ TS_TEST(frames_that_are_nobodys)
 		{"/usr/local/cuda/lib64/libcudart.so.13", "cudaLaunchKernel", false, true},
 		{"/usr/lib/x86_64-linux-gnu/libcuda.so.1", NULL, false, true},
 		{"/home/me/app", "__device_stub__Z5scalePf", false, true},
+		{"/home/me/app", "void __wrapper__device_stub_scale<float>(float*&)", false, true},
+		{"/home/me/app", "device_stubs", false, false},
 		{"/home/me/app", "cudaLaunchKernel", false, true},
 		{"/home/me/app", "cuda_init", false, false},
 		{"/home/me/app", "cudamain", false, false},
