@@ -13,6 +13,8 @@
 #include <string.h>
 
 #define NONE TS_STATE_MAP_NONE
+/* Times of host and vendor are never that far apart. */
+#define MAX_CLOCK_ERROR_NS UINT64_C(1000000)
 
 struct live {
 	struct ts_memory_holder holder;
@@ -193,15 +195,23 @@ static void forget(struct pass *pass, uint32_t at)
 	group->total_bytes -= pass->live[at].holder.row.bytes;
 }
 
+/* The call came before its row: the clocks of host and vendor differ. The row may have the id of a call within. */
+static bool is_of_same_call(const struct live *live, const struct ts_row_memory *row)
+{
+	const struct ts_row_memory *call = &live->holder.row;
+
+	return live->is_of_call &&
+	       (call->op_id == row->op_id ||
+		(call->bytes == row->bytes && row->start_ns - call->start_ns < MAX_CLOCK_ERROR_NS));
+}
+
 static int feed_alloc(struct pass *pass, uint32_t session, const struct ts_row_memory *row)
 {
 	uint32_t at = ts_state_map_find(&pass->by_address, session, row->address), index;
 	struct ts_memory_group *group;
 	int r = 0;
 
-	if (at != NONE && pass->live[at].is_of_call &&
-	    pass->live[at].holder.row.op_id == row->op_id) {
-		/* The clocks of host and vendor differ: the call came first. */
+	if (at != NONE && is_of_same_call(&pass->live[at], row)) {
 		forget(pass, at);
 		r = drop(pass, at, false);
 	} else if (at != NONE) {

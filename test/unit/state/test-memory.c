@@ -144,7 +144,8 @@ static int write_calls(void)
 	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
 	add(TS_ROW_ALLOC, 1100, 0xa0, 100, DEVICE);
 	call(1101, 1100, 0xa0, 100, TS_ACCESS_ALLOCATED);
-	call(1199, 1200, 0xb0, 200, TS_ACCESS_ALLOCATED);
+	/* The row may have the id of the driver's call within. */
+	call(1199, 1198, 0xb0, 200, TS_ACCESS_ALLOCATED);
 	add(TS_ROW_ALLOC, 1200, 0xb0, 200, DEVICE);
 	add(TS_ROW_FREE, 1300, 0xa0, 100, DEVICE);
 	call(1301, 1300, 0xa0, 0, TS_ACCESS_FREED);
