@@ -72,7 +72,8 @@ static void flush_cupti(struct ts_flush *flush, uint32_t wishes)
 	/* Cleared first: what is recorded during the flush asks for the next one. */
 	dirty = __atomic_exchange_n(&shim->producer.dirty, 0, __ATOMIC_ACQ_REL);
 	flush->worked |= dirty;
-	if (last ? !flush->worked : !dirty)
+	/* A kernel that failed was not over at the last flush. */
+	if (last || (wishes & TS_FLUSH_FAULT) ? !flush->worked : !dirty)
 		return;
 	/* Once exit() has begun, the driver may go any moment: from then on only who knows better asks. */
 	if (!wishes && __atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE))

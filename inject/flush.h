@@ -21,6 +21,8 @@ enum ts_flush_wish {
 		4, /* all that there is; and CUPTI is given up to the application's own profiler */
 	TS_FLUSH_LEAVE =
 		8, /* all that there is: the process is about to replace itself, and may fail to */
+	TS_FLUSH_FAULT =
+		16, /* what is complete: a kernel lost the context, and the process dies soon */
 };
 
 struct ts_flush {

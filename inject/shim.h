@@ -31,6 +31,7 @@ struct ts_shim {
 	uint32_t ended;	  /* ending: then, the daemon was told */
 	/* Streams being captured. While there are any, a launch may be recorded into a graph and run later. */
 	int32_t n_captures;
+	bool has_faulted; /* a call returned an error that a kernel made */
 
 	struct ts_control *control;
 	struct ts_config config;

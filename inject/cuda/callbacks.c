@@ -250,6 +250,23 @@ static void tell_work(struct ts_shim *shim)
 	__atomic_store_n(&shim->producer.dirty, TS_DIRTY, __ATOMIC_RELEASE);
 }
 
+/* A program whose kernel failed is held up until CUPTI has delivered, usually for less than a millisecond; once, and at most that long. */
+#define FAULT_TIMEOUT_NS UINT64_C(200000000)
+
+/* The errors of a context that a kernel made; the driver's and the runtime's numbers are the same. */
+static bool is_fault(int32_t result)
+{
+	return result == 700 || result == 702 || result == 710 || (result >= 714 && result <= 719);
+}
+
+/* Programs abort at the first such error, and CUPTI alone knows the kernel's name. */
+static void flush_fault(struct ts_shim *shim)
+{
+	if (__atomic_exchange_n(&shim->has_faulted, true, __ATOMIC_RELAXED))
+		return;
+	ts_flush_now(&shim->flush, TS_FLUSH_FAULT, FAULT_TIMEOUT_NS, FAULT_TIMEOUT_NS);
+}
+
 /* The outermost call returns: one API row, and what it put into a stream. */
 static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
 			uint32_t cbid, const struct ts_cupti_callback_data *data)
@@ -290,6 +307,8 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	     kind == TS_CUPTI_CLASS_FREE || kind == TS_CUPTI_CLASS_ALLOC) &&
 	    !is_of_graph(shim, result, kind))
 		record_access(shim, thread, domain, cbid, data, op_id, result, end);
+	if (ts_unlikely(is_fault(result)))
+		flush_fault(shim);
 	if (result)
 		return;
 	/* What failed (as everything does once the driver is gone) is no work to flush; nor is a context. */

@@ -190,6 +190,39 @@ os.kill(os.getpid(), int(sys.argv[1]))
 '''
 
 
+# A kernel writes where nothing is; the program aborts at once.
+FAULTY = harness.DRIVER_PROGRAM + '''
+import os
+
+PTX = b"""
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry _Z5strayPj(.param .u64 to)
+{
+	.reg .b32 %r<2>;
+	.reg .b64 %rd<2>;
+	ld.param.u64 %rd1, [to];
+	mov.u32 %r1, 1;
+	st.global.u32 [%rd1], %r1;
+	ret;
+}
+"""
+module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+assert not cuda.cuModuleLoadData(ctypes.byref(module), PTX)
+assert not cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b'_Z5strayPj')
+
+def launch():
+    to = ctypes.c_uint64(0x1234500)
+    arguments = (ctypes.c_void_p * 1)(ctypes.addressof(to))
+    assert not cuda.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, None, arguments, None)
+
+launch()
+if cuda.cuCtxSynchronize():
+    os.abort()
+'''
+
+
 class WhatFailed(harness.Case):
     """The call, its error, when, from where, and what is known of the cause: the same in info, analyze and memory."""
 
@@ -258,6 +291,19 @@ class WhatFailed(harness.Case):
             self.assertEqual(sum(group['allocs'] for group in report['groups']), 8)
             self.assertEqual(sum(group['frees'] for group in report['groups']), 4)
             self.assertRegex(harness.tsctl('memory', path).out, r' 4 x 16\.00 MiB  device( 0)?  make_leak \(leaks\.py:\d+\)')
+
+    def test_a_fault_that_aborts_at_once(self):
+        """The kernel has its name, though the program dies at the first error: CUPTI delivers before the call returns."""
+        program = self.path('faulty.py')
+        with open(program, 'w', encoding='utf-8') as stream:
+            stream.write(FAULTY)
+        for _ in range(5):
+            result, path = self.record([sys.executable, program], '--vgpu', '-q', '--force')
+            self.assertEqual(result.status, 128 + 6, result)
+            (error,) = json.loads(harness.tsctl('info', '--json', path).out)['errors']
+            self.assertEqual(error['error'], 'CUDA_ERROR_ILLEGAL_ADDRESS')
+            self.assertEqual([suspect.get('kernel') for suspect in error['suspects']], ['stray(unsigned int*)'])
+            self.assertRegex(harness.tsctl('memory', path).out, r'op \d+ stray\(unsigned int\*\)\n +launch \([^)]*faulty\.py:\d+\)\n')
 
     def test_nothing_failed(self):
         result, path = self.record([harness.app('saxpy', 'driver'), '1'], '--vgpu', '-q')
