@@ -149,7 +149,7 @@ class Diff(harness.Case):
         self.assertNotIn('overlap', report)
         self.assertEqual(report['names'][0]['verdict'], verdict, found)
         # A round more is more of all.
-        self.assertEqual(len(found), 1 if name else 5, found)
+        self.assertEqual(len(found), 1 if name else 6, found)
         if name:
             self.assertEqual(report['names'][0]['name'], name, found)
         if verdict == 'config':

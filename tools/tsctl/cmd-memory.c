@@ -85,6 +85,8 @@ static void print_holders(const struct asked *asked, const char *title, uint64_t
 			printf(", device %u", holder->device);
 		if (holder->has_tid)
 			printf(", thread %u", holder->tid);
+		if (holder->op_id)
+			printf(", op %" PRIu64, holder->op_id);
 		putchar('\n');
 		if (asked->stacks && holder->stack)
 			ts_text_stack(holder->stack, 14);
