@@ -3,8 +3,8 @@
  * The budget of flushes: each flush is charged, and the time that goes by pays. flush.c marks the
  * begin and the end of a flush and asks how long the next one waits.
  */
-#include <sys/resource.h>
-#include <sys/time.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "inject/budget.h"
 #include "proto/abi/clock.h"
@@ -23,32 +23,34 @@ void ts_budget_init(struct ts_budget *budget, uint64_t now_ns)
 	*budget = (struct ts_budget){.credit_ns = CREDIT_NS, .credited_at_ns = now_ns};
 }
 
-static uint64_t timeval_ns(const struct timeval *time)
+/* The second number of /proc/thread-self/schedstat. */
+static uint64_t read_delay(void)
 {
-	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
+	char text[96] = "", *at;
+	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	at = n > 0 ? strchr(text, ' ') : NULL;
+	return at ? strtoull(at, NULL, 10) : 0;
 }
 
 struct ts_budget_mark ts_budget_mark(void)
 {
-	struct rusage usage = {0};
-
-	getrusage(RUSAGE_THREAD, &usage);
-	return (struct ts_budget_mark){
-		.now_ns = ts_clock_monotonic_ns(),
-		.cpu_ns = timeval_ns(&usage.ru_utime) + timeval_ns(&usage.ru_stime),
-		.n_preempted = (uint64_t)usage.ru_nivcsw,
-	};
+	return (struct ts_budget_mark){.now_ns = ts_clock_monotonic_ns(), .delay_ns = read_delay()};
 }
 
 /*
- * The time that a flush took: CUPTI may work in another thread while this one waits. If this
- * thread lost its CPU meanwhile, its processor time: on a busy machine a flush of 0.2 ms ends
- * after 8 ms, and the next ones are not to wait for that.
+ * The time that a flush took: CUPTI may work in another thread while this one waits. Without the time in which this thread had no
+ * CPU: on a busy machine a flush of 0.2 ms ends after 8 ms, and the next ones are not to wait for that.
  */
 static uint64_t cost_ns(const struct ts_budget_mark *from, const struct ts_budget_mark *to)
 {
-	return from->n_preempted == to->n_preempted ? to->now_ns - from->now_ns
-						    : to->cpu_ns - from->cpu_ns;
+	uint64_t took_ns = to->now_ns - from->now_ns;
+	uint64_t delay_ns = to->delay_ns > from->delay_ns ? to->delay_ns - from->delay_ns : 0;
+
+	return delay_ns < took_ns ? took_ns - delay_ns : 0;
 }
 
 void ts_budget_charge(struct ts_budget *budget, const struct ts_budget_mark *from,

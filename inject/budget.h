@@ -18,11 +18,10 @@ struct ts_budget {
 	uint64_t credited_at_ns;
 };
 
-/* CLOCK_MONOTONIC, and what the calling thread used so far. */
+/* CLOCK_MONOTONIC, and how long the calling thread could have run and had no CPU so far; 0 if the kernel does not tell. */
 struct ts_budget_mark {
 	uint64_t now_ns;
-	uint64_t cpu_ns;
-	uint64_t n_preempted; /* how often it lost its CPU without having given it up */
+	uint64_t delay_ns;
 };
 
 void ts_budget_init(struct ts_budget *budget, uint64_t now_ns);

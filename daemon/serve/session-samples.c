@@ -20,7 +20,7 @@
 
 struct ts_session_samples {
 	struct ts_sampler *sampler; /* NULL: it is gone */
-	bool on, done, has_program;
+	bool on, done, has_program, has_why;
 	uint64_t lost_since_ns;
 	struct ts_map
 		stacks; /* by hash of their frames: with 64 bits two stacks of a session do not meet */
@@ -187,12 +187,14 @@ static int describe(struct ts_session *s, const char *key, const char *value)
 	return r < 0 ? ts_session_write_failed(s, r) : r;
 }
 
-static int take_why(struct ts_session *s, const uint8_t *bytes, size_t n)
+static int take_why(struct ts_session *s, struct ts_session_samples *samples, const uint8_t *bytes,
+		    size_t n)
 {
 	char why[WHY_BYTES];
 
 	snprintf(why, sizeof(why), "%.*s", (int)(n < WHY_BYTES ? n : WHY_BYTES),
 		 (const char *)bytes);
+	samples->has_why = true;
 	ts_log(TS_LOG_INFO, "pid %" PRIu32 ": %s", s->row.pid, why);
 	return describe(s, TS_METADATA_SAMPLES_MISSING, why);
 }
@@ -235,7 +237,7 @@ static int take_item(struct ts_session *s, struct ts_session_samples *samples, u
 	case TS_SAMPLER_LOST:
 		return take_lost(s, samples, bytes);
 	case TS_SAMPLER_WHY:
-		return take_why(s, bytes, n);
+		return take_why(s, samples, bytes, n);
 	case TS_SAMPLER_PYTHON:
 		give_program(samples);
 		return 0;
@@ -276,7 +278,8 @@ int ts_session_samples_round(struct ts_session *s, struct ts_session_samples *sa
 		r = take_message(s, samples, bytes, n_bytes);
 	}
 	if (!r && received == -ECONNRESET) {
-		if (!samples->done)
+		/* What it said before is worth more. */
+		if (!samples->done && !samples->has_why)
 			r = describe(s, TS_METADATA_SAMPLES_MISSING,
 				     "samples: the sampler ended early");
 		ts_sampler_free(samples->sampler);

@@ -102,7 +102,7 @@ static void find_native(struct ts_resolver *resolver, uint32_t session, uint64_t
 		const char *function = native_place(resolver, session, time_ns,
 						    TS_FRAME_VALUE(stack->frames[i]), i, &place);
 		bool is_hidden = ts_frame_is_hidden(place.module, function, false) ||
-				 (kernel && function && !strcmp(function, kernel));
+				 ts_frame_is_stub(function, kernel);
 		bool is_own = !is_hidden && (place.module || function) &&
 			      !ts_frame_is_runtime(place.module);
 
@@ -136,7 +136,7 @@ struct chain {
 /* The stub of the kernel, or a template of a vendor's header. */
 static bool is_passed_over(const struct chain *chain, const char *function)
 {
-	return function && ((chain->kernel && !strcmp(function, chain->kernel)) ||
+	return function && (ts_frame_is_stub(function, chain->kernel) ||
 			    ts_frame_is_hidden(NULL, function, false));
 }
 

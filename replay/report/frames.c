@@ -76,3 +76,21 @@ bool ts_frame_is_hidden(const char *path, const char *function, bool python)
 		return true;
 	return function && (is_cudart(function) || is_start(function));
 }
+
+/* Without the kernel's parameters and return type: "tmpl<float, 3>" for "void tmpl<float, 3>(float*)". */
+static bool is_base_of(const char *function, const char *kernel)
+{
+	size_t n = strlen(function);
+
+	if (!strncmp(kernel, "void ", 5))
+		kernel += 5;
+	return !strchr(function, '(') && !strncmp(kernel, function, n) && kernel[n] == '(';
+}
+
+bool ts_frame_is_stub(const char *function, const char *kernel)
+{
+	if (!function || !kernel)
+		return false;
+	return strstr(function, TS_FRAME_STUB) || !strcmp(function, kernel) ||
+	       is_base_of(function, kernel);
+}

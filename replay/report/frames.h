@@ -16,3 +16,9 @@ bool ts_frame_is_hidden(const char *path, const char *function, bool python);
 
 /* Of the C or C++ library, or the kernel's page of code: text shows such a frame, but it names no code of the program. `path` or NULL. */
 bool ts_frame_is_runtime(const char *path);
+
+/*
+ * The function for the host that nvcc makes of a kernel, with the kernel's name: it launched nothing of its own. Both demangled, or NULL; a function that is
+ * inlined may be known without its parameters.
+ */
+bool ts_frame_is_stub(const char *function, const char *kernel);

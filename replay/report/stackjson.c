@@ -126,25 +126,6 @@ Ts__Rpc__Stack *ts_stackjson_make(struct ts_resolver *resolver, struct ts_pool *
 	return message;
 }
 
-/* Without the kernel's parameters and return type: "tmpl<float, 3>" for "void tmpl<float, 3>(float*)". */
-static bool is_base_of(const char *function, const char *kernel)
-{
-	size_t n = strlen(function);
-
-	if (!strncmp(kernel, "void ", 5))
-		kernel += 5;
-	return !strchr(function, '(') && !strncmp(kernel, function, n) && kernel[n] == '(';
-}
-
-/* A function that is inlined may be known without its parameters. */
-static bool is_stub(const char *function, const char *kernel)
-{
-	if (!function)
-		return false;
-	return strstr(function, TS_FRAME_STUB) || !strcmp(function, kernel) ||
-	       is_base_of(function, kernel);
-}
-
 /* Hides the innermost functions of a frame that are stubs. True if there is no other. */
 static bool hide_stubs_of(Ts__Rpc__Stack *stack, uint32_t frame, const char *kernel)
 {
@@ -155,7 +136,7 @@ static bool hide_stubs_of(Ts__Rpc__Stack *stack, uint32_t frame, const char *ker
 
 		if (symbol->frame != frame)
 			continue;
-		if (!is_stub(symbol->function, kernel))
+		if (!ts_frame_is_stub(symbol->function, kernel))
 			return false;
 		/* A stack without anything of the program's own is shown as it is. */
 		if (is_last && !symbol->inlined)

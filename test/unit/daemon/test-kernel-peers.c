@@ -378,7 +378,8 @@ static struct seen see(struct ts_kernel_feed *feed)
 /* Kinds of which the program made an event, as far as this machine has them. */
 static uint32_t kinds_made(void)
 {
-	uint32_t kinds = ts_kernel_hub_programs(setup.hub) & ALL_PROGRAMS;
+	/* Samples are the sampler's, and come by no feed. */
+	uint32_t kinds = ts_kernel_hub_programs(setup.hub) & ALL_PROGRAMS & ~(1u << TS_BPF_SAMPLES);
 
 	if (!setup.shared->has_disk || !setup.on_disk)
 		kinds &= ~(1u << TS_BPF_BLOCK);
