@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-host [SLICES [ITERATIONS [DEPTH]]]: the host sampler's subject. A thread computes the same over and over, DEPTH functions below main().
- * run.py's Python program does the same.
+ * bench-host [ITERATIONS [DEPTH]]: the host sampler's subject. A thread computes the same over and over, DEPTH functions below main().
+ * host.py does the same in Python.
  *
- * The first fifth warms up. Then it prints "ready" and reads a line, and prints the processor time of each slice that follows: a JSON
- * object. The sampler follows it as it follows any session: it has a context on the GPU.
+ * It warms up, prints "ready", and reads lines: each is a number of slices. It computes so many and prints, as a JSON object, the processor
+ * time of each. The sampler follows it as it follows any session: it has a context on the GPU.
+ *
+ * bench-host interrupt [BLOCKS]: what perf's clock costs a thread by itself, with nothing recorded: the part of a sample that is the machine's.
  */
 #include <dlfcn.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "test/bench/bench.h"
 
-#define SLICES_MAX 100000u
+#define SLICES_MAX   100000u
+#define WARM_UP	     20u
+#define INTERRUPT_NS 1000000
 
 static volatile uint64_t result;
 static uint64_t ns[SLICES_MAX];
@@ -58,30 +66,77 @@ static __attribute__((noinline)) void descend(uint64_t depth, uint64_t n_slices,
 	result++; /* no tail call */
 }
 
-int main(int argc, char **argv)
+static int compare_doubles(const void *one, const void *other)
 {
-	uint64_t n_slices = ts_bench_count(argc, argv, 100);
-	uint64_t n = argc > 2 ? strtoull(argv[2], NULL, 10) : 20000000;
-	uint64_t depth = argc > 3 ? strtoull(argv[3], NULL, 10) : 10;
-	uint64_t begun;
-	char line[16];
+	double a = *(const double *)one, b = *(const double *)other;
 
-	if (n_slices > SLICES_MAX)
-		return 2;
-	open_gpu();
-	descend(depth, n_slices / 5, n);
-	printf("ready\n");
-	fflush(stdout);
-	if (!fgets(line, sizeof(line), stdin))
-		return 1;
-	begun = ts_clock_monotonic_ns();
-	descend(depth, n_slices, n);
-	printf("{\"start_ns\": %" PRIu64 ", \"end_ns\": %" PRIu64 ", \"slices\": [", begun,
+	return (a > b) - (a < b);
+}
+
+/* An event without a ring, on and off by turns; the median of blocks, each against its neighbours. */
+static int measure_interrupt(uint64_t n_blocks, uint64_t n)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+				       .size = sizeof(attr),
+				       .config = PERF_COUNT_SW_CPU_CLOCK,
+				       .sample_period = INTERRUPT_NS,
+				       .disabled = 1,
+				       .exclude_kernel = 1,
+				       .exclude_hv = 1};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	double *costs = calloc(n_blocks, sizeof(*costs));
+
+	if (fd < 0 || !costs || !n_blocks)
+		return 77;
+	for (uint64_t i = 0; i < n_blocks; i++) {
+		double before, with, after;
+
+		work(1, n);
+		before = (double)ns[0];
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+		work(1, n);
+		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+		with = (double)ns[0];
+		work(1, n);
+		after = (double)ns[0];
+		costs[i] = (with - (before + after) / 2) / (with / INTERRUPT_NS);
+	}
+	qsort(costs, n_blocks, sizeof(*costs), compare_doubles);
+	printf("{\"interrupt_ns\": %.0f}\n", costs[n_blocks / 2]);
+	free(costs);
+	close(fd);
+	return 0;
+}
+
+static void print(uint64_t start_ns, uint64_t n_slices)
+{
+	printf("{\"start_ns\": %" PRIu64 ", \"end_ns\": %" PRIu64 ", \"slices\": [", start_ns,
 	       ts_clock_monotonic_ns());
 	for (uint64_t i = 0; i < n_slices; i++)
 		printf("%s%" PRIu64, i ? ", " : "", ns[i]);
 	printf("]}\n");
 	fflush(stdout);
-	/* What the daemon does at the session's end is not of the work. */
-	return fgets(line, sizeof(line), stdin) ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t n = ts_bench_count(argc, argv, 20000000);
+	uint64_t depth = argc > 2 ? strtoull(argv[2], NULL, 10) : 10;
+	char line[16];
+
+	if (argc > 1 && !strcmp(argv[1], "interrupt"))
+		return measure_interrupt(argc > 2 ? strtoull(argv[2], NULL, 10) : 100, 5000000);
+	open_gpu();
+	descend(depth, WARM_UP, n);
+	printf("ready\n");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		uint64_t n_slices = strtoull(line, NULL, 10), start_ns = ts_clock_monotonic_ns();
+
+		if (n_slices > SLICES_MAX)
+			return 2;
+		descend(depth, n_slices, n);
+		print(start_ns, n_slices);
+	}
+	return 0;
 }

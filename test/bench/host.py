@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""host.py [SLICES [ITERATIONS [DEPTH]]]: bench-host.c in Python."""
+"""host.py [ITERATIONS [DEPTH]]: bench-host.c in Python."""
 import ctypes
 import json
 import sys
@@ -22,17 +22,16 @@ def descend(depth, n_slices, n):
 
 
 def main():
-    n_slices, n, depth = (int(argument) for argument in sys.argv[1:] + ['100', '200000', '10'][len(sys.argv) - 1:])
+    n, depth = (int(argument) for argument in sys.argv[1:] + ['200000', '10'][len(sys.argv) - 1:])
     cuda, context = ctypes.CDLL('libcuda.so.1'), ctypes.c_void_p()
     assert not cuda.cuInit(0)
     assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
-    descend(depth, n_slices // 5, n)
+    descend(depth, 20, n)
     print('ready', flush=True)
-    sys.stdin.readline()
-    begun = time.monotonic_ns()
-    slices = descend(depth, n_slices, n)
-    print(json.dumps({'start_ns': begun, 'end_ns': time.monotonic_ns(), 'slices': slices}), flush=True)
-    sys.stdin.readline()
+    for line in sys.stdin:
+        begun = time.monotonic_ns()
+        slices = descend(depth, int(line), n)
+        print(json.dumps({'start_ns': begun, 'end_ns': time.monotonic_ns(), 'slices': slices}), flush=True)
 
 
 main()

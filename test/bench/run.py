@@ -466,10 +466,13 @@ class Bench:
     def host(self):
         if not os.path.exists('/proc/sys/kernel/perf_event_paranoid'):
             raise Skip('this kernel has no perf events')
-        slices = 5 if self.smoke else 100
-        folder = os.path.dirname(os.path.abspath(__file__))
-        subjects = {'C': [self.path('test/bench/bench-host'), str(slices)],
-                    'Python': [os.path.join(folder, 'host.py'), str(slices)]}
+        subjects = {'C': [self.path('test/bench/bench-host')],
+                    'Python': [os.path.join(os.path.dirname(os.path.abspath(__file__)), 'host.py')]}
+        told = subprocess.run([self.path('test/bench/bench-host'), 'interrupt', '5' if self.smoke else '200'],
+                              stdout=subprocess.PIPE, check=False).stdout
+        if told:
+            self.say("an interrupt of perf's clock by itself, nothing recorded", '%.1f us' % (json.loads(told)['interrupt_ns'] / 1e3),
+                     'of each sample; the machine\'s')
         for user in ('root', 'without root') if not os.geteuid() else ('without root',):
             for name, argv in subjects.items():
                 try:
@@ -478,7 +481,10 @@ class Bench:
                     print('skipped: %s, %s: %s' % (name, user, reason))
 
     def host_costs(self, name, argv, drop):
-        """Without samples, at 199 Hz, and at 1 kHz, by turns. A thread's slow-down at 199 Hz is below what can be seen."""
+        """
+        Sampler and daemon: at 199 Hz, against the daemon without samples, by turns. The thread's slow-down at 199 Hz is below what can be
+        seen: at 1 kHz, with samples switched off and on between blocks of work.
+        """
         prefix = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] if drop else []
         if drop and not shutil.which('setpriv'):
             raise Skip('no setpriv')
@@ -493,18 +499,14 @@ class Bench:
         sampler = statistics.median(one['sampler_ns'] / one['samples'] for one in runs['samples'])
         daemon = statistics.median((one['daemon_ns'] - other['daemon_ns']) / one['samples']
                                    for one, other in zip(runs['samples'], runs['none']))
-        # The lower quartile of slices: what other programs do to a slice only makes it longer.
-        thread = statistics.median(
-            (quartile(one['slices']) - quartile(other['slices'])) * len(one['slices']) / one['samples']
-            for one, other in zip(runs['samples:1ms'], runs['none']))
+        thread = statistics.median(cost for one in runs['samples:1ms'] for cost in one['thread_ns'])
         total = sampler + daemon + thread
-        frequent = median(runs['samples:1ms'], 'sampler_ns') / median(runs['samples:1ms'], 'samples')
         self.say('a sample of a thread on the processor, %s' % name, '%.1f us' % (total / 1e3),
                  '%d samples of %.0f frames, %d lost' % (sum(one['samples'] for one in runs['samples']),
                                                         median(runs['samples'], 'frames'), sum(one['lost'] for one in runs['samples'])),
                  'at most 15 us')
         self.say('  sampler, daemon, the thread itself', '%.1f, %.1f, %.1f us' % (sampler / 1e3, daemon / 1e3, thread / 1e3),
-                 'sampler at 1 kHz: %.1f us; its start-up: %.1f ms' % (frequent / 1e3, median(runs['samples'], 'startup_ns') / 1e6))
+                 'start-up of the sampler: %.1f ms' % (median(runs['samples'], 'startup_ns') / 1e6))
         self.say('  of a core at 199 Hz', '%.2f %%' % (100 * total * 199 / 1e9), '%.2fx of 0.3 %%' % (total * 199 / 1e9 / 0.003),
                  'at most 1x')
 
@@ -533,34 +535,57 @@ class Bench:
                          LD_LIBRARY_PATH=os.path.join(self.build, 'tools/vgpu')))
             if subject.stdout.readline() != 'ready\n':
                 sys.exit('host: the subject did not start')
-            sampler = child_of(daemon.pid, 'ts-sampler')
-            begun = [processor_ns(pid) for pid in (sampler, daemon.pid)]
-            subject.stdin.write('go\n')
-            subject.stdin.flush()
-            told = json.loads(subject.stdout.readline())
-            ended = [processor_ns(pid) for pid in (sampler, daemon.pid)]
-            subject.communicate('end\n', timeout=300)
-            trace = None
+            blocks = self.host_blocks(subject, daemon.pid, events, prefix, control)
+            subject.communicate(timeout=300)
             self.wait(lambda: glob.glob(os.path.join(folder, '**', '*.sbt'), recursive=True))
             trace, = glob.glob(os.path.join(folder, '**', '*.sbt'), recursive=True)
             info = self.finished(trace)
             daemon.terminate()
             daemon.wait()
-            told.update(sampler_ns=ended[0] - begun[0], daemon_ns=ended[1] - begun[1])
-            told.update(self.host_rows(trace, info, told))
-        return told
+            return self.host_rows(trace, info, blocks)
 
-    def host_rows(self, trace, info, told):
+    def host_blocks(self, subject, daemon, events, prefix, control):
+        """What the subject told of each block, with the processor time of sampler and daemon meanwhile, and whether samples were on."""
+        sampler = child_of(daemon, 'ts-sampler')
+        # Each block without samples stands beside two with them, and the other way round.
+        plan = [(10, bool(i % 2)) for i in range(4 if self.smoke else 20)] if events == 'samples:1ms' else [
+            (10 if self.smoke else 100, True)]
+        on, blocks = True, []
+        for n_slices, wanted in plan:
+            if wanted != on:
+                subprocess.run(prefix + [self.path('tools/tsctl/tsctl'), 'start' if wanted else 'stop', '-q', str(subject.pid)],
+                               env=dict(os.environ, TRACESMITH_CONTROL=control), check=True)
+                on = wanted
+            begun = [processor_ns(pid) for pid in (sampler, daemon)]
+            subject.stdin.write('%d\n' % n_slices)
+            subject.stdin.flush()
+            told = json.loads(subject.stdout.readline())
+            told.update(on=on, sampler_ns=processor_ns(sampler) - begun[0], daemon_ns=processor_ns(daemon) - begun[1])
+            blocks.append(told)
+        return blocks
+
+    def host_rows(self, trace, info, blocks):
+        """One result of a run: sums of its blocks, and the slow-down for each sample between neighbours."""
         out = subprocess.run([self.path('tools/tsctl/tsctl'), 'view', '--json', '--stacks', '--type', 'sample', trace],
                              stdout=subprocess.PIPE, check=True).stdout
-        rows = [row for row in map(json.loads, out.splitlines()) if told['start_ns'] <= row['start_ns'] <= told['end_ns']]
-        found = {'samples': len(rows), 'lost': sum(info['lost'].values()) if isinstance(info['lost'], dict) else 0,
-                 'frames': statistics.mean([len(row['stack']['frames']) for row in rows] or [0])}
+        rows = [json.loads(line) for line in out.splitlines()]
+        for block in blocks:
+            block['rows'] = [row for row in rows if block['start_ns'] <= row['start_ns'] <= block['end_ns']]
+        frames = [len(row['stack']['frames']) for block in blocks for row in block['rows']]
+        found = {'samples': len(frames), 'frames': statistics.mean(frames or [0]), 'lost': sum(info['lost'].values()),
+                 'sampler_ns': sum(block['sampler_ns'] for block in blocks), 'thread_ns': [],
+                 'daemon_ns': sum(block['daemon_ns'] for block in blocks)}
         cost = re.match(r'(\d+) samples, (\d+) ns', info['metadata'].get('samples_cost', ''))
-        if cost and rows:
-            found['startup_ns'] = int(cost[2]) - int(cost[1]) * told['sampler_ns'] / len(rows)
-        elif cost:
+        if cost and not frames:
             raise Skip(info['metadata'].get('samples_missing', 'no samples came'))
+        if cost:
+            found['startup_ns'] = int(cost[2]) - int(cost[1]) * found['sampler_ns'] / len(frames)
+        for one, other in zip(blocks, blocks[1:]):
+            with_samples, without = (one, other) if one['on'] else (other, one)
+            if with_samples['rows'] and with_samples['on'] != without['on']:
+                # The lower quartile: what other programs do to a slice only makes it longer.
+                found['thread_ns'].append((quartile(with_samples['slices']) - quartile(without['slices'])) * len(
+                    with_samples['slices']) / len(with_samples['rows']))
         return found
 
     # ---- processes that nobody preloaded ------------------------------------------------------
