@@ -23,10 +23,8 @@
 
 #define RING_BYTES	 (256u * 1024)
 #define SMALL_RING_BYTES (32u * 1024) /* where memory that may be locked runs out */
-/* Half of what a ring has room for. */
-#define SAMPLES_AT_ONCE 7
-#define RESCAN_NS	UINT64_C(1000000000)
-#define RECORD_BYTES	(64u * 1024)
+#define RESCAN_NS	 UINT64_C(1000000000)
+#define RECORD_BYTES	 (64u * 1024)
 #define REGISTERS                                                          \
 	(UINT64_C(1) << PERF_REG_X86_BP | UINT64_C(1) << PERF_REG_X86_SP | \
 	 UINT64_C(1) << PERF_REG_X86_IP)
@@ -83,7 +81,8 @@ static int open_event(const struct ts_sampled_threads *threads, uint32_t tid, bo
 		.mmap = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.wakeup_events = threads->options.prompt ? 1 : SAMPLES_AT_ONCE,
+		/* Else when the ring is half full. A count would be one reason more, not another. */
+		.wakeup_events = threads->options.prompt,
 		.sample_regs_user = REGISTERS,
 		.sample_stack_user = TS_SAMPLE_STACK_BYTES,
 	};
@@ -304,13 +303,17 @@ void ts_sampled_threads_enable(struct ts_sampled_threads *threads, bool on)
 
 /* ---- records ------------------------------------------------------------------------------------ */
 
-static void copy_out(const struct sampled *sampled, uint64_t tail, void *to, size_t n)
+/* n bytes of the ring: where they lie, or in `space`, if they go on at the ring's beginning. */
+static const void *bytes_at(const struct sampled *sampled, uint64_t tail, void *space, size_t n)
 {
 	size_t off = tail & (sampled->ring_bytes - 1);
-	size_t first = n < sampled->ring_bytes - off ? n : sampled->ring_bytes - off;
+	size_t first = sampled->ring_bytes - off;
 
-	memcpy(to, sampled->ring + off, first);
-	memcpy((uint8_t *)to + first, sampled->ring, n - first);
+	if (n <= first)
+		return sampled->ring + off;
+	memcpy(space, sampled->ring + off, first);
+	memcpy((uint8_t *)space + first, sampled->ring, n - first);
+	return space;
 }
 
 static int take_sample(struct ts_sampled_threads *threads, const struct sampled *sampled,
@@ -371,29 +374,30 @@ static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled
 
 	while (tail < head && !r) {
 		struct perf_event_header header;
+		const uint8_t *record;
 		uint64_t lost[2];
+		size_t n;
 
-		copy_out(sampled, tail, &header, sizeof(header));
+		memcpy(&header, bytes_at(sampled, tail, threads->record, sizeof(header)),
+		       sizeof(header));
 		if (header.size < sizeof(header) || header.size > head - tail)
 			break;
-		copy_out(sampled, tail + sizeof(header), threads->record,
-			 header.size - sizeof(header));
+		n = header.size - sizeof(header);
+		record = bytes_at(sampled, tail + sizeof(header), threads->record, n);
 		if (header.type == PERF_RECORD_SAMPLE) {
-			r = take_sample(threads, sampled, threads->record,
-					header.size - sizeof(header),
+			r = take_sample(threads, sampled, record, n,
 					(header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
 						PERF_RECORD_MISC_KERNEL,
 					callback, data);
-		} else if (header.type == PERF_RECORD_LOST &&
-			   header.size >= sizeof(header) + sizeof(lost)) {
-			memcpy(lost, threads->record, sizeof(lost));
+		} else if (header.type == PERF_RECORD_LOST && n >= sizeof(lost)) {
+			memcpy(lost, record, sizeof(lost));
 			threads->n_lost += lost[1];
 		} else if (header.type == PERF_RECORD_MMAP) {
 			threads->mapped = true;
 		} else if (header.type == PERF_RECORD_FORK) {
 			threads->scan = true;
 		} else if (header.type == PERF_RECORD_EXIT) {
-			is_over |= exits(sampled, threads->record, header.size - sizeof(header));
+			is_over |= exits(sampled, record, n);
 		}
 		tail += header.size;
 		__atomic_store_n(&sampled->page->data_tail, tail, __ATOMIC_RELEASE);
