@@ -325,14 +325,18 @@ print(begun, time.monotonic_ns())
     def test_all_threads(self):
         """A second thread begins when sampling goes on. Each row is of the thread that ran."""
         result, trace = self.record_samples(['python3', '-c', WORK + '''
+found = []
+
 def second():
-    print(threading.get_native_id(), work(800000000))
+    found.append((threading.get_native_id(), work(800000000)))
 
 work(300000000)
 thread = threading.Thread(target=second)
 thread.start()
-print(threading.get_native_id(), work(800000000))
+found.append((threading.get_native_id(), work(800000000)))
 thread.join()
+for tid, ns in found:
+    print(tid, ns)
 '''])
         self.assertEqual(result.status, 0, result)
         threads = {int(tid): int(ns) for tid, ns in map(str.split, result.out.splitlines())}
