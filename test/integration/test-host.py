@@ -413,7 +413,8 @@ came = []
 
 def look():
     with open('/proc/self/status') as file:
-        lines = [line for line in file if line.startswith(('Sig', 'Shd', 'Threads', 'Seccomp', 'TracerPid'))]
+        # SigQ counts signals of all processes of the user.
+        lines = [line for line in file if line.startswith(('SigPnd', 'ShdPnd', 'SigBlk', 'SigIgn', 'SigCgt', 'Threads', 'TracerPid'))]
     timers = open('/proc/self/timers').read() if os.path.exists('/proc/self/timers') else ''
     return [len(os.listdir('/proc/self/task')), lines, timers, [signal.getitimer(which) for which in range(3)],
             len(os.listdir('/proc/self/fd')), came]
