@@ -23,7 +23,7 @@
 #include "proto/abi/clock.h"
 
 #define WAIT_MS	   100
-#define SEND_NS	   UINT64_C(20000000) /* between messages, while they are small */
+#define SEND_NS	   UINT64_C(100000000) /* between small messages: one costs as much as a sample */
 #define SEND_BYTES (TS_SAMPLER_MESSAGE_BYTES / 2)
 
 struct sampling {
