@@ -274,7 +274,7 @@ class Shares(Host):
         """It is said where time in the kernel is missing."""
         missing = 'without time in the kernel' in trace.info['metadata'].get('samples_missing', '')
         if ordinary:
-            self.assertEqual(missing, paranoid() == 2)
+            self.assertEqual(missing, paranoid() == 2, trace.info['metadata'])
         if missing:
             self.assertFalse(any(row.get('kernel') for row in trace.of('sample')))
         elif not ordinary:
