@@ -4,6 +4,8 @@
  * begin and the end of a flush and asks how long the next one waits.
  */
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "inject/budget.h"

@@ -272,7 +272,7 @@ class WhatFailed(harness.Case):
     def test_the_same_time_everywhere(self):
         result, path = self.record([harness.app('faults', 'driver'), 'bounds'], '--vgpu', '-q')
         self.assertNotEqual(result.status, 0, result)
-        (moment,) = {re.search(r'ILLEGAL_ADDRESS, at ([0-9.]+) s', harness.tsctl(command, path).out).group(1)
+        (moment,) = {re.search(r'ILLEGAL_ADDRESS\n +at ([0-9.]+) s', harness.tsctl(command, path).out).group(1)
                      for command in ('info', 'analyze', 'memory')}
         self.assertIn(moment, harness.tsctl('view', '--errors', path).out)
 

@@ -669,7 +669,7 @@ static int run_diff(int argc, char **argv)
 
 const struct ts_command ts_command_diff = {
 	.name = "diff",
-	.summary = "compare two traces of a program: what takes longer, and is it chance",
+	.summary = "compare runs of a program: what changed, and is it chance",
 	.help = "usage: tsctl diff [OPTION ...] BEFORE AFTER\n"
 		"       tsctl diff [OPTION ...] BEFORE ... vs AFTER ...\n"
 		"\n"

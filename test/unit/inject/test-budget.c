@@ -3,6 +3,9 @@
  * How often flushes come: every millisecond at first, then as often as 0.5 % of the time allows,
  * and what a flush costs.
  */
+#include <pthread.h>
+#include <sched.h>
+
 #include "inject/budget.h"
 #include "test/unit/harness.h"
 
