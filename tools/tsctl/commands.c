@@ -52,7 +52,7 @@ void ts_command_overview(FILE *file)
 	const char *before = "  also: ";
 
 	/* Fits a screen, with as many commands as there are. */
-	fputs("TraceSmith records what a GPU really did. `tsctl help COMMAND` prints its options.\n"
+	fputs("TraceSmith records what a GPU did. `tsctl help COMMAND` prints its options.\n"
 	      "usage: tsctl COMMAND [OPTION ...] [ARG ...]\n",
 	      file);
 	for (size_t i = 0; ts_commands[i]; i++)
