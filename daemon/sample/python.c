@@ -1,48 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sampler calls it right after the kernel's record of a sample woke it. One process_vm_readv() reads the thread's state and all frames that
- * the thread had last time, because most of them are still there; only frames that are new are read one by one. A code object is read
- * when it is seen first and once a second, and compared with what is remembered of it.
+ * the thread had last time, because most of them are still there; only frames that are new are read one by one. pycode.c has what
+ * they run.
  */
 #include "daemon/sample/python.h"
 
 #include <stdio.h>
 #include <sys/uio.h>
 
+#include "daemon/sample/pycode.h"
+#include "daemon/sample/remote.h"
 #include "daemon/util/error.h"
 #include "daemon/util/map.h"
 #include "proto/abi/clock.h"
 
 #define TRIES	     3u
 #define FRAME_BYTES  136u /* covers every field of a frame, of all versions */
-#define CODE_BYTES   208u
 #define THREAD_BYTES 184u
-#define CODES	     8192u
 #define THREADS_MAX  1024u /* states of threads that a search looks at */
-#define LINES_MAX    (64u * 1024)
-#define MEMORY_MAX   (32u << 20) /* of line tables */
-#define CONFIRM_NS   UINT64_C(1000000000)
 #define SEARCH_NS    UINT64_C(100000000)
 #define GLIBC_TID    720u /* in struct pthread, x86-64: the kernel's number */
 TS_STATIC_ASSERT(TS_BPF_PYTHON_FRAMES <= TS_REMOTE_PYTHON_FRAMES, "a stack of the kernel fits");
 TS_STATIC_ASSERT(TS_BPF_PYTHON_NONE == TS_PYTHON_NONE, "one word for none");
 
-#define TEXT_HASH_MUL UINT64_C(0x9e3779b97f4a7c15)
-
 struct frame_copy {
 	uint64_t address;
 	uint8_t bytes[FRAME_BYTES];
-};
-
-/* A code object, as it was when it was read. */
-struct code {
-	uint64_t address; /* 0: free */
-	uint64_t name, file, lines;
-	uint64_t confirmed_ns;
-	int32_t first_line;
-	uint32_t text; /* 0: none */
-	uint32_t n_table;
-	uint8_t *table;
 };
 
 struct thread {
@@ -62,16 +46,12 @@ struct ts_remote_python {
 	pid_t pid;
 	struct ts_images *images;
 	uint64_t generation;
-	ts_remote_python_text *text;
-	void *data;
 	const struct ts_python_layout *layout; /* NULL: no interpreter that can be read */
 	char why[128];
-	uint64_t runtime, evaluator, evaluator_bytes, code_type;
+	uint64_t runtime, evaluator, evaluator_bytes;
 	uint64_t interpreters_off, next_off, threads_off;
-	struct code codes[CODES];
-	uint32_t n_codes, n_texts;
-	size_t n_memory;
-	struct ts_map thread_by_tid, text_by_hash;
+	struct ts_remote_codes *codes;
+	struct ts_map thread_by_tid;
 	struct thread threads[THREADS_MAX];
 	uint32_t n_threads;
 	/* The stack that was read last. */
@@ -81,36 +61,6 @@ struct ts_remote_python {
 	struct frame_copy chain[TS_REMOTE_PYTHON_FRAMES * 2];
 	uint32_t n_chain;
 };
-
-/* ---- memory ------------------------------------------------------------------------------------- */
-
-static bool read_bytes(const struct ts_remote_python *python, uint64_t address, void *ret, size_t n)
-{
-	struct iovec here = {ret, n}, there = {(void *)(uintptr_t)address, n};
-
-	return process_vm_readv(python->pid, &here, 1, &there, 1, 0) == (ssize_t)n;
-}
-
-static bool read_word(const struct ts_remote_python *python, uint64_t address, uint64_t *ret_word)
-{
-	return address && read_bytes(python, address, ret_word, 8);
-}
-
-static uint64_t word_in(const uint8_t *bytes, unsigned off)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + off, 8);
-	return word;
-}
-
-static int32_t int_in(const uint8_t *bytes, unsigned off)
-{
-	int32_t value;
-
-	memcpy(&value, bytes + off, 4);
-	return value;
-}
 
 /* ---- the interpreter ---------------------------------------------------------------------------- */
 
@@ -124,13 +74,13 @@ static bool take_table(struct ts_remote_python *python, const struct ts_python_l
 {
 	uint8_t table[TS_PYTHON_TABLE_BYTES];
 
-	if (!read_bytes(python, python->runtime, table, sizeof(table)) ||
+	if (!ts_remote_read(python->pid, python->runtime, table, sizeof(table)) ||
 	    memcmp(table, TS_PYTHON_TABLE_COOKIE, 8) ||
-	    word_in(table, TS_PYTHON_TABLE_VERSION) >> 16 != (0x0300u | layout->minor)) {
+	    ts_word_in(table, TS_PYTHON_TABLE_VERSION) >> 16 != (0x0300u | layout->minor)) {
 		set_why(python, "this Python's table of offsets is of another version");
 		return false;
 	}
-	if (word_in(table, TS_PYTHON_TABLE_FREE_THREADED)) {
+	if (ts_word_in(table, TS_PYTHON_TABLE_FREE_THREADED)) {
 		set_why(python, "stacks of a free-threaded Python are not read");
 		return false;
 	}
@@ -138,14 +88,14 @@ static bool take_table(struct ts_remote_python *python, const struct ts_python_l
 		uint16_t ours;
 
 		memcpy(&ours, (const uint8_t *)layout + ts_python_table[i].field, sizeof(ours));
-		if (word_in(table, ts_python_table[i].at) != ours) {
+		if (ts_word_in(table, ts_python_table[i].at) != ours) {
 			set_why(python, "this Python's frames have an unknown layout");
 			return false;
 		}
 	}
-	python->interpreters_off = word_in(table, TS_PYTHON_TABLE_INTERPRETERS);
-	python->next_off = word_in(table, TS_PYTHON_TABLE_NEXT);
-	python->threads_off = word_in(table, TS_PYTHON_TABLE_THREADS);
+	python->interpreters_off = ts_word_in(table, TS_PYTHON_TABLE_INTERPRETERS);
+	python->next_off = ts_word_in(table, TS_PYTHON_TABLE_NEXT);
+	python->threads_off = ts_word_in(table, TS_PYTHON_TABLE_THREADS);
 	return true;
 }
 
@@ -157,7 +107,7 @@ static bool find_minor(struct ts_remote_python *python, const char *path, unsign
 	uint32_t version;
 
 	if (ts_images_symbol(python->images, "python", "Py_Version", &address, &n_bytes, &of) &&
-	    read_bytes(python, address, &version, sizeof(version)) && version >> 24 == 3) {
+	    ts_remote_read(python->pid, address, &version, sizeof(version)) && version >> 24 == 3) {
 		*ret_minor = version >> 16 & 0xff;
 		return true;
 	}
@@ -167,13 +117,13 @@ static bool find_minor(struct ts_remote_python *python, const char *path, unsign
 
 static void find_interpreter(struct ts_remote_python *python)
 {
-	uint64_t n_bytes;
+	uint64_t n_bytes, code_type;
 	const char *path;
 	unsigned minor = 0;
 
 	if (!ts_images_symbol(python->images, "python", "_PyRuntime", &python->runtime, &n_bytes,
 			      &path) ||
-	    !ts_images_symbol(python->images, "python", "PyCode_Type", &python->code_type, &n_bytes,
+	    !ts_images_symbol(python->images, "python", "PyCode_Type", &code_type, &n_bytes,
 			      &path) ||
 	    !ts_images_symbol(python->images, "python", "_PyEval_EvalFrameDefault",
 			      &python->evaluator, &python->evaluator_bytes, &path))
@@ -196,6 +146,7 @@ static void find_interpreter(struct ts_remote_python *python)
 			python->threads_off = layout->interpreter_threads;
 		}
 		python->layout = layout;
+		ts_remote_codes_set(python->codes, layout, code_type);
 		python->why[0] = '\0';
 		return;
 	}
@@ -213,7 +164,7 @@ void ts_remote_python_look(struct ts_remote_python *python)
 		find_interpreter(python);
 	/* The one thing that must be allowed: else the stacks are native, and the trace has the reason. */
 	if (python->layout &&
-	    !read_word(python, python->runtime + python->interpreters_off, &word)) {
+	    !ts_remote_word(python->pid, python->runtime + python->interpreters_off, &word)) {
 		snprintf(python->why, sizeof(python->why),
 			 "this Python's memory cannot be read: %s%s", strerror(errno),
 			 errno == EPERM ? " (kernel.yama.ptrace_scope)" : "");
@@ -235,13 +186,13 @@ static bool is_thread(const struct ts_remote_python *python, uint64_t state, uin
 	uint64_t words[2];
 	int32_t number;
 
-	if (!read_bytes(python, state + layout->thread_id, words, sizeof(words)))
+	if (!ts_remote_read(python->pid, state + layout->thread_id, words, sizeof(words)))
 		return false;
 	*ret_pthread = words[0];
 	/* From 3.11 on the kernel's number follows; before, the C library knows it. */
 	if (layout->minor >= 11)
 		return words[1] == tid;
-	return read_bytes(python, words[0] + GLIBC_TID, &number, sizeof(number)) &&
+	return ts_remote_read(python->pid, words[0] + GLIBC_TID, &number, sizeof(number)) &&
 	       (uint32_t)number == tid;
 }
 
@@ -251,18 +202,19 @@ static uint64_t search_thread(const struct ts_remote_python *python, uint32_t ti
 	uint64_t interpreter, state;
 	unsigned n = 0;
 
-	if (!read_word(python, python->runtime + python->interpreters_off, &interpreter))
+	if (!ts_remote_word(python->pid, python->runtime + python->interpreters_off, &interpreter))
 		return 0;
 	for (; interpreter && n < THREADS_MAX; n++) {
-		if (!read_word(python, interpreter + python->threads_off, &state))
+		if (!ts_remote_word(python->pid, interpreter + python->threads_off, &state))
 			return 0;
 		for (; state && n < THREADS_MAX; n++) {
 			if (is_thread(python, state, tid, ret_pthread))
 				return state;
-			if (!read_word(python, state + python->layout->thread_next, &state))
+			if (!ts_remote_word(python->pid, state + python->layout->thread_next,
+					    &state))
 				return 0;
 		}
-		if (!read_word(python, interpreter + python->next_off, &interpreter))
+		if (!ts_remote_word(python->pid, interpreter + python->next_off, &interpreter))
 			return 0;
 	}
 	return 0;
@@ -279,175 +231,6 @@ static struct thread *find_thread(struct ts_remote_python *python, uint32_t tid)
 	    ts_map_set(&python->thread_by_tid, tid, python->n_threads + 1))
 		return NULL;
 	return &python->threads[python->n_threads++];
-}
-
-/* ---- code objects ------------------------------------------------------------------------------- */
-
-static size_t put_character(char *to, uint32_t c)
-{
-	if (c == '\n')
-		c = ' ';
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | (c >> 18 & 7));
-	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
-/* A str object as UTF-8, at most TS_REMOTE_TEXT_BYTES of it. */
-static bool read_text(const struct ts_remote_python *python, uint64_t object, char *to, size_t *n)
-{
-	uint8_t head[40], characters[TS_REMOTE_TEXT_BYTES];
-	uint64_t length, from;
-	uint32_t state, width;
-	size_t n_bytes;
-
-	if (!read_bytes(python, object, head, sizeof(head)))
-		return false;
-	length = word_in(head, TS_PYTHON_TEXT_LENGTH);
-	state = (uint32_t)int_in(head, TS_PYTHON_TEXT_STATE);
-	width = state & 0x40 ? 1 : state >> 2 & 7;
-	if (!(state & 0x20) || (width != 1 && width != 2 && width != 4) || length > INT32_MAX)
-		return false;
-	from = object + (state & 0x40 ? python->layout->text_ascii : python->layout->text_compact);
-	n_bytes = length * width < sizeof(characters) ? (size_t)length * width : sizeof(characters);
-	if (n_bytes && !read_bytes(python, from, characters, n_bytes))
-		return false;
-	*n = 0;
-	for (size_t i = 0; i + width <= n_bytes && *n + 4 <= TS_REMOTE_TEXT_BYTES; i += width) {
-		uint32_t c = 0;
-
-		memcpy(&c, characters + i, width);
-		*n += put_character(to + *n, c);
-	}
-	return true;
-}
-
-/* 0: no room for one more. */
-static int text_id(struct ts_remote_python *python, const char *text, size_t n, uint32_t *ret_id)
-{
-	uint64_t hash = n;
-	int r;
-
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
-	hash *= TEXT_HASH_MUL;
-	/* 64 bits: two different texts of a process do not meet. 0 is the map's own. */
-	hash |= !hash;
-	*ret_id = ts_map_get(&python->text_by_hash, hash);
-	if (*ret_id || python->n_texts == TS_REMOTE_PYTHON_TEXTS ||
-	    ts_map_set(&python->text_by_hash, hash, python->n_texts + 1))
-		return 0;
-	*ret_id = ++python->n_texts;
-	r = python->text(python->data, *ret_id, text, n);
-	return r;
-}
-
-static void forget_codes(struct ts_remote_python *python)
-{
-	for (uint32_t i = 0; i < CODES; i++)
-		free(python->codes[i].table);
-	memset(python->codes, 0, sizeof(python->codes));
-	python->n_codes = 0;
-	python->n_memory = 0;
-}
-
-static struct code *find_code(struct ts_remote_python *python, uint64_t address)
-{
-	uint32_t i = (uint32_t)(address * TEXT_HASH_MUL >> 40);
-
-	for (;; i++) {
-		struct code *code = &python->codes[i & (CODES - 1)];
-
-		if (!code->address || code->address == address)
-			return code;
-	}
-}
-
-/* Function, file and line table of a code object. False: it is none, or is gone. */
-static int read_code(struct ts_remote_python *python, struct code *code, bool *ret_is_code)
-{
-	const struct ts_python_layout *layout = python->layout;
-	char text[2 * TS_REMOTE_TEXT_BYTES + 1];
-	uint8_t bytes[CODE_BYTES];
-	size_t n_name, n_file;
-	uint64_t n_table;
-	int r;
-
-	*ret_is_code = false;
-	if (!read_bytes(python, code->address, bytes, sizeof(bytes)) ||
-	    word_in(bytes, TS_PYTHON_OBJECT_TYPE) != python->code_type)
-		return 0;
-	*ret_is_code = true;
-	if (code->confirmed_ns && word_in(bytes, layout->code_name) == code->name &&
-	    word_in(bytes, layout->code_file) == code->file &&
-	    word_in(bytes, layout->code_lines) == code->lines &&
-	    int_in(bytes, layout->code_first_line) == code->first_line)
-		return 0;
-	code->name = word_in(bytes, layout->code_name);
-	code->file = word_in(bytes, layout->code_file);
-	code->lines = word_in(bytes, layout->code_lines);
-	code->first_line = int_in(bytes, layout->code_first_line);
-	code->text = 0;
-	python->n_memory -= code->n_table;
-	free(code->table);
-	code->table = NULL;
-	code->n_table = 0;
-	if (!read_text(python, code->name, text, &n_name))
-		return 0;
-	text[n_name] = '\n';
-	if (!read_text(python, code->file, text + n_name + 1, &n_file))
-		return 0;
-	r = text_id(python, text, n_name + 1 + n_file, &code->text);
-	if (r || !read_word(python, code->lines + TS_PYTHON_BYTES_LENGTH, &n_table) ||
-	    n_table > LINES_MAX || python->n_memory + n_table > MEMORY_MAX)
-		return r;
-	code->table = malloc(n_table + 1);
-	if (code->table &&
-	    read_bytes(python, code->lines + TS_PYTHON_BYTES, code->table, n_table)) {
-		code->n_table = (uint32_t)n_table;
-		python->n_memory += n_table;
-	}
-	return 0;
-}
-
-/* The frame of a function at an offset in its code. */
-static int frame_of(struct ts_remote_python *python, uint64_t address, int32_t offset, uint64_t now,
-		    uint64_t *ret_frame, bool *ret_is_code)
-{
-	struct code *code;
-	int r = 0;
-
-	if (python->n_codes > CODES / 4 * 3 || python->n_memory > MEMORY_MAX / 4 * 3)
-		forget_codes(python);
-	code = find_code(python, address);
-	*ret_is_code = true;
-	if (!code->address || now - code->confirmed_ns > CONFIRM_NS) {
-		python->n_codes += !code->address;
-		code->address = address;
-		r = read_code(python, code, ret_is_code);
-		code->confirmed_ns = *ret_is_code ? now : 0;
-	}
-	*ret_frame =
-		TS_FRAME_PYTHON_AT(code->text,
-				   ts_remote_python_line(python->layout->minor, code->table,
-							 code->n_table, code->first_line, offset));
-	return r;
 }
 
 /* ---- frames ------------------------------------------------------------------------------------- */
@@ -488,7 +271,7 @@ static const uint8_t *frame_at(struct ts_remote_python *python, const struct thr
 			python->n_chain++;
 			return copy->bytes;
 		}
-	if (address % 8 || !read_bytes(python, address, copy->bytes, FRAME_BYTES))
+	if (address % 8 || !ts_remote_read(python->pid, address, copy->bytes, FRAME_BYTES))
 		return NULL;
 	python->n_chain++;
 	return copy->bytes;
@@ -498,8 +281,8 @@ static const uint8_t *frame_at(struct ts_remote_python *python, const struct thr
 static uint64_t instruction_in(const struct ts_python_layout *layout, const uint8_t *frame)
 {
 	return layout->offset == TS_PYTHON_OFFSET_POINTER
-		       ? word_in(frame, layout->frame_instruction)
-		       : (uint64_t)(int64_t)int_in(frame, layout->frame_instruction);
+		       ? ts_word_in(frame, layout->frame_instruction)
+		       : (uint64_t)(int64_t)ts_int_in(frame, layout->frame_instruction);
 }
 
 /* In bytes of its code. False: the frame has not begun, so the thread is not there. */
@@ -556,8 +339,8 @@ static int follow(struct ts_remote_python *python, const struct thread *thread, 
 		bytes = frame_at(python, thread, n_known, &hint, frame);
 		if (!bytes)
 			return 0;
-		previous = word_in(bytes, layout->frame_previous);
-		code = word_in(bytes, layout->frame_code);
+		previous = ts_word_in(bytes, layout->frame_previous);
+		code = ts_word_in(bytes, layout->frame_code);
 		owner = owner_in(layout, bytes);
 		if (layout->shims && owner == TS_PYTHON_OWNED_BY_C_STACK) {
 			close_segment(python, frame, &n_told);
@@ -565,15 +348,16 @@ static int follow(struct ts_remote_python *python, const struct thread *thread, 
 			continue;
 		}
 		if (place_in_code(layout, code, instruction_in(layout, bytes), owner, &offset)) {
-			r = frame_of(python, code, offset, now, &python->frames[python->n_frames],
-				     &is_code);
+			r = ts_remote_codes_frame(python->codes, code, offset, now,
+						  &python->frames[python->n_frames], &is_code);
 			if (r || !is_code)
 				return r;
 			python->n_frames++;
 		}
 		if (!layout->shims && (!layout->entries || bytes[layout->frame_is_entry])) {
 			close_segment(python, cframe, &n_told);
-			if (cframe && !read_word(python, cframe + layout->cframe_previous, &cframe))
+			if (cframe &&
+			    !ts_remote_word(python->pid, cframe + layout->cframe_previous, &cframe))
 				return 0;
 		}
 		frame = previous;
@@ -605,17 +389,17 @@ static int read_once(struct ts_remote_python *python, struct thread *thread, boo
 	int r;
 
 	*ret_holds = false;
-	if (n_known == UINT32_MAX || word_in(state, layout->thread_id) != thread->pthread) {
+	if (n_known == UINT32_MAX || ts_word_in(state, layout->thread_id) != thread->pthread) {
 		/* The thread is another one by now. */
 		thread->state = 0;
 		thread->searched_ns = 0;
 		return 0;
 	}
 	if (layout->thread_cframe != TS_PYTHON_NONE)
-		cframe = word_in(state, layout->thread_cframe);
+		cframe = ts_word_in(state, layout->thread_cframe);
 	if (layout->thread_frame != TS_PYTHON_NONE)
-		frame = word_in(state, layout->thread_frame);
-	else if (!read_word(python, cframe + layout->cframe_frame, &frame))
+		frame = ts_word_in(state, layout->thread_frame);
+	else if (!ts_remote_word(python->pid, cframe + layout->cframe_frame, &frame))
 		return 0;
 	r = follow(python, thread, n_known, frame, cframe, ret_holds);
 	if (!r && *ret_holds)
@@ -665,8 +449,8 @@ int ts_remote_python_take(struct ts_remote_python *python, const struct ts_bpf_p
 
 		if (frame->code && place_in_code(python->layout, frame->code, frame->instruction,
 						 frame->owner, &offset)) {
-			r = frame_of(python, frame->code, offset, now,
-				     &python->frames[python->n_frames], &is_code);
+			r = ts_remote_codes_frame(python->codes, frame->code, offset, now,
+						  &python->frames[python->n_frames], &is_code);
 			if (r)
 				return r;
 			/* It is gone since: what lies outside of it is known still. */
@@ -791,13 +575,17 @@ int ts_remote_python_new(pid_t pid, struct ts_images *images, ts_remote_python_t
 			 void *data, struct ts_remote_python **ret_python)
 {
 	struct ts_remote_python *python = calloc(1, sizeof(*python));
+	int r;
 
 	if (!python)
 		return ts_error_origin(-ENOMEM);
 	python->pid = pid;
 	python->images = images;
-	python->text = text;
-	python->data = data;
+	r = ts_remote_codes_new(pid, text, data, &python->codes);
+	if (r) {
+		free(python);
+		return r;
+	}
 	*ret_python = python;
 	return 0;
 }
@@ -806,10 +594,9 @@ void ts_remote_python_free(struct ts_remote_python *python)
 {
 	if (!python)
 		return;
-	forget_codes(python);
+	ts_remote_codes_free(python->codes);
 	for (uint32_t i = 0; i < python->n_threads; i++)
 		free(python->threads[i].last);
 	ts_map_deinit(&python->thread_by_tid);
-	ts_map_deinit(&python->text_by_hash);
 	free(python);
 }
