@@ -14,6 +14,7 @@
 
 #include "daemon/bpf/system.h"
 #include "daemon/sample/sampler.h"
+#include "daemon/sample/threads.h"
 #include "daemon/serve/folder.h"
 #include "daemon/serve/inspector.h"
 #include "daemon/serve/prober.h"
@@ -422,8 +423,9 @@ static int check_kernel(void)
 		struct ts_kernel_hub *hub = NULL;
 		const char *missing;
 
-		r = ts_kernel_hub_new(&wish, false, &hub);
-		missing = r ? strerror(-r) : ts_kernel_hub_missing(hub);
+		r = i == TS_BPF_SAMPLES ? ts_sampled_threads_try()
+					: ts_kernel_hub_new(&wish, false, &hub);
+		missing = r ? strerror(-r) : hub ? ts_kernel_hub_missing(hub) : NULL;
 		printf("%s%s%s\n", missing && !r ? "" : ts_kernel_program_name(i),
 		       missing && r ? ": " : "", missing ? missing : "");
 		ts_kernel_hub_free(hub);

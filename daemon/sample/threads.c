@@ -247,6 +247,16 @@ int ts_sampled_threads_new(pid_t pid, const struct ts_sampled_options *options,
 	return 0;
 }
 
+int ts_sampled_threads_try(void)
+{
+	const struct ts_sampled_options options = {.period_ns = 1000000000, .program_fd = -1};
+	struct ts_sampled_threads *threads = NULL;
+	int r = ts_sampled_threads_new(getpid(), &options, &threads);
+
+	ts_sampled_threads_free(threads);
+	return r;
+}
+
 void ts_sampled_threads_free(struct ts_sampled_threads *threads)
 {
 	if (!threads)

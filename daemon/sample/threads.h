@@ -42,6 +42,9 @@ int ts_sampled_threads_new(pid_t pid, const struct ts_sampled_options *options,
 			   struct ts_sampled_threads **ret_threads);
 void ts_sampled_threads_free(struct ts_sampled_threads *threads); /* NULL is fine */
 
+/* Whether this process may sample its own user's processes: 0 or a negative errno. */
+int ts_sampled_threads_try(void);
+
 /* Readable when there are samples. New threads are found by ts_sampled_threads_take(), at the latest a second after they began. */
 int ts_sampled_threads_fd(const struct ts_sampled_threads *threads);
 /* Hands all samples out. What the callback returns other than 0 is handed on; -ESRCH: no thread is left. */
