@@ -213,6 +213,8 @@ static int look_around(struct sampling *sampling)
 	if (!sampling->has_interpreter)
 		r = take_interpreter(sampling);
 	why = ts_remote_python_why(sampling->python);
+	if (!r && !why && ts_sampled_threads_left_out(sampling->threads))
+		why = "samples: without some threads (RLIMIT_MEMLOCK, RLIMIT_NOFILE, or more than 1024)";
 	return r ?: why ? put_why(sampling, why) : 0;
 }
 
@@ -221,9 +223,9 @@ static int look_around(struct sampling *sampling)
 /* The session's user's rights. A daemon that may not give its own up samples its own user's processes alone. */
 static int take_rights(const struct ts_sampler_process *process)
 {
-	if (geteuid() == process->uid && getegid() == process->gid)
+	if (geteuid() == process->uid)
 		return 0;
-	if (!process->uid)
+	if (geteuid())
 		return -EPERM;
 	if (setgroups(0, NULL) < 0 || setresgid(process->gid, process->gid, process->gid) < 0 ||
 	    setresuid(process->uid, process->uid, process->uid) < 0)
