@@ -155,6 +155,10 @@ class Host(harness.Case):
     def in_tracer(self, row):
         return any('libtsinject' in one.get('module', '') for one in row['stack'].get('symbols', []))
 
+    def in_lazy_binding(self, row):
+        """The loader's trampoline has its frame in rbx, which is not among the registers of a sample."""
+        return any(one.get('function', '').startswith('_dl_runtime_resolve') for one in row['stack'].get('symbols', [])[-1:])
+
     def lost_samples(self, trace):
         """Samples that the kernel had no room for: where other programs keep the sampler from its processor."""
         return sum(row.get('count', 0) for row in trace.of('loss'))
@@ -220,7 +224,8 @@ class Shares(Host):
     def check_frames(self, rows, form):
         source = 'host.py' if form in PYTHONS else 'host.c'
         # The tracer itself uses more stack at times than a sample copies.
-        self.assertEqual([row for row in rows if (row.get('stack') or {}).get('truncated') and not self.in_tracer(row)], [])
+        self.assertEqual([row for row in rows if (row.get('stack') or {}).get('truncated') and not self.in_tracer(row) and
+                          not self.in_lazy_binding(row)], [])
         for name in ('preprocess', 'load', 'main'):
             places = {self.functions(row)[name] for row in self.of_function(rows, name)}
             self.assertTrue(places, name)
