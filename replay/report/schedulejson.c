@@ -91,8 +91,8 @@ static void add_for_threads(struct ts_replay *replay, enum ts_ptx_choice_kind ki
 {
 	static const char *const remedies[] = {
 		[TS_PTX_CHOICE_BLOCKS] = "two launches: blocks of one launch have no order",
-		[TS_PTX_CHOICE_TURN] = "barriers between what threads write and what others read: "
-				       "`--check races` names both places",
+		[TS_PTX_CHOICE_TURN] = ("barriers between what threads write and what others read: "
+					"`--check races` names both places"),
 		[TS_PTX_CHOICE_LANES] = "a reduction in a fixed order: nothing orders atomics",
 	};
 
