@@ -131,6 +131,12 @@ def asan_options(env):
                                   'detect_leaks=0']))
 
 
+def dying():
+    """For a program that is to die of a signal: a sanitizer's runtime would end it in a way of its own."""
+    options = [os.environ.get('ASAN_OPTIONS'), 'handle_segv=0', 'handle_abort=0']
+    return {'ASAN_OPTIONS': ':'.join(filter(None, options))} if SANITIZER else {}
+
+
 def preload_environment(vgpu='', **changes):
     """For the shim preloaded alone. vgpu: TRACESMITH_VGPU, None for no virtual GPU at all."""
     env = environment(**changes)

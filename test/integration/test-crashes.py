@@ -33,7 +33,8 @@ class Crashes(harness.Case):
 
     def run_once(self, how, milliseconds):
         """Returns what became of the kernels, and how many there are not."""
-        result, path = self.record([harness.app('crashes', 'driver'), how, str(milliseconds)], '--vgpu', '-q', '-f')
+        result, path = self.record([harness.app('crashes', 'driver'), how, str(milliseconds)], '--vgpu', '-q', '-f',
+                                   **harness.dying())
         self.assertEqual(result.status, 128 + WAYS[how], result)
         ages, waited = result.out.splitlines()
         ages = [int(age) for age in ages.split()]

@@ -98,8 +98,11 @@ class OneNumber(harness.Case):
             if not before or any(other['start_ns'] < row['start_ns'] <= other['end_ns'] for other in device):
                 continue
             (report,) = lines('state', '--json', '--at', '@%d' % ((before[-1][0] + row['start_ns']) // 2), self.path)
-            self.assertEqual((report['before']['op_id'], report['before']['end_ns']), (before[-1][1], before[-1][0]))
-            self.assertEqual((report['after']['op_id'], report['after']['start_ns']), (row['op_id'], row['start_ns']))
+            self.assertEqual(report['before']['end_ns'], before[-1][0])
+            self.assertIn(report['before']['op_id'], [op_id for end_ns, op_id in before if end_ns == before[-1][0]])
+            # Two may begin at one instant.
+            self.assertEqual(report['after']['start_ns'], row['start_ns'])
+            self.assertIn(report['after']['op_id'], [other['op_id'] for other in device if other['start_ns'] == row['start_ns']])
             tried += 1
         self.assertGreater(tried, 10)
         (report,) = lines('state', '--json', '--at', '@%d' % device[0]['start_ns'], self.path)
@@ -282,7 +285,7 @@ class WhatFailed(harness.Case):
         with open(program, 'w', encoding='utf-8') as stream:
             stream.write(LEAKS)
         for signal in ('6', '9', '11'):
-            result, path = self.record([sys.executable, program, signal], '--vgpu', '-q', '--force')
+            result, path = self.record([sys.executable, program, signal], '--vgpu', '-q', '--force', **harness.dying())
             self.assertEqual(result.status, 128 + int(signal), result)
             report = json.loads(harness.tsctl('memory', '--json', path).out)
             (site,) = report['never_freed_sites']
