@@ -543,7 +543,7 @@ class Queries(service.Service):
         with contextlib.ExitStack() as stack:
             # A request has at most 64 descriptors; a slow machine makes more files.
             fds = [stack.enter_context(open(name, 'rb')).fileno() for name in (path, __file__, *parts[1:][-60:])]
-            client.send(query(STATE, STATE_BODY), fds)
+            client.send(query(MEMORY), fds)
             more = True
             while more:
                 _, more, answer = client.answer()

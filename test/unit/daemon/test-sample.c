@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>
-#include <ucontext.h>
 
 #include "test/unit/harness.h"
 
@@ -34,30 +33,37 @@ static struct ts_unwound_frames walked;
 static void *known[64];
 static int n_known;
 
-static void walk_from(const struct ts_unwind_registers *registers)
+static uint8_t stack_copy[STACK_BYTES];
+static size_t n_copied;
+static struct ts_unwind_registers registers;
+
+/* Where its caller is. Not inlined into a frame of its own: these are the caller's registers. */
+#define TAKE()                                                                                  \
+	do {                                                                                    \
+		__asm__ volatile("leaq (%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"         \
+				 : "=r"(registers.pc), "=r"(registers.sp), "=r"(registers.bp)); \
+		n_copied = copy_stack(stack_copy, registers.sp, stack_top);                     \
+	} while (0)
+
+static void walk(void)
 {
-	static uint8_t stack[STACK_BYTES];
 	struct ts_unwinder *unwinder;
 	struct ts_images *images;
-	size_t n = copy_stack(stack, registers->sp, stack_top);
 
 	ts_check_int(ts_images_new(getpid(), &images), 0);
 	ts_check_int(ts_unwinder_new(images, &unwinder), 0);
-	ts_unwinder_walk(unwinder, registers, stack, n, &walked);
+	ts_unwinder_walk(unwinder, &registers, stack_copy, n_copied, &walked);
 	/* Once more: by rules that are remembered. */
-	ts_unwinder_walk(unwinder, registers, stack, n, &walked);
+	ts_unwinder_walk(unwinder, &registers, stack_copy, n_copied, &walked);
 	ts_unwinder_free(unwinder);
 	ts_images_free(images);
 }
 
 static __attribute__((noinline)) void innermost(void)
 {
-	struct ts_unwind_registers registers;
-
 	n_known = backtrace(known, 64);
-	__asm__ volatile("leaq (%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"
-			 : "=r"(registers.pc), "=r"(registers.sp), "=r"(registers.bp));
-	walk_from(&registers);
+	TAKE();
+	walk();
 }
 
 static __attribute__((noinline)) void middle(unsigned depth)
@@ -96,17 +102,10 @@ TS_TEST(a_walk_finds_what_backtrace_finds)
 	check_same(12);
 }
 
-static void on_signal(int number, siginfo_t *info, void *data)
+static void on_signal(int number)
 {
-	struct ts_unwind_registers registers;
-
 	(void)number;
-	(void)info;
-	(void)data;
-	__asm__ volatile("leaq (%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"
-			 : "=r"(registers.pc), "=r"(registers.sp), "=r"(registers.bp));
-	n_known = backtrace(known, 64);
-	walk_from(&registers);
+	TAKE();
 }
 
 static __attribute__((noinline)) void raise_it(void)
@@ -117,12 +116,13 @@ static __attribute__((noinline)) void raise_it(void)
 
 TS_TEST(a_walk_goes_through_a_signal_handler)
 {
-	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+	struct sigaction action = {.sa_handler = on_signal};
 	bool found = false;
 
 	stack_top = (uint64_t)__builtin_frame_address(0) + 64;
 	sigaction(SIGUSR1, &action, NULL);
 	raise_it();
+	walk();
 	for (uint32_t i = 0; i < walked.n; i++)
 		found |= walked.frames[i] - (uint64_t)&raise_it < 64;
 	ts_check(found);
