@@ -98,7 +98,7 @@ enum ts_row_type {
 #define TS_ROW_BIT(type) (UINT64_C(1) << (type))
 #define TS_ROW_EVENTS	 (UINT64_C(0xfffffffe) | TS_ROW_BIT(TS_ROW_SAMPLE))
 #define TS_ROW_N_EVENTS	 32u /* types in TS_ROW_EVENTS */
-/* What the kernel did, as eBPF programs saw it; samples come by perf_event_open(2) as well. */
+/* Rows of the kernel's events, by eBPF programs; samples come by perf_event_open(2) as well. */
 #define TS_ROW_KERNELS                                                                             \
 	(TS_ROW_BIT(TS_ROW_OFF_CPU) | TS_ROW_BIT(TS_ROW_PAGE_FAULT) | TS_ROW_BIT(TS_ROW_SYSCALL) | \
 	 TS_ROW_BIT(TS_ROW_BLOCK_IO) | TS_ROW_BIT(TS_ROW_PRESSURE) | TS_ROW_BIT(TS_ROW_DRIVER) |   \
@@ -850,7 +850,7 @@ struct ts_row_symbol {
 #define TS_METADATA_KERNEL_EVENTS_MISSING "kernel_events_missing"
 /* Those that are not told one by one: counters of the domain "kernel TID" say how many there were ("sched.futex.count"), and how long. */
 #define TS_METADATA_KERNEL_EVENTS_COUNTED "kernel_events_counted"
-/* What samples lack, and why; processor time that taking them took, in all ("N samples, M ns"). */
+/* Parts that samples lack, and why; the processor time of all samplers ("N samples, M ns"). */
 #define TS_METADATA_SAMPLES_MISSING "samples_missing"
 #define TS_METADATA_SAMPLES_COST    "samples_cost"
 

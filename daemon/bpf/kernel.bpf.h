@@ -132,7 +132,7 @@ struct request {
 	struct bio *bio;
 };
 
-/* Where the thread's own data is: pthread_self(). */
+/* fsbase is the address of the thread's own data: pthread_self(). */
 struct thread_struct {
 	unsigned long fsbase;
 };

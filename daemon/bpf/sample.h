@@ -13,7 +13,7 @@
 #define TS_BPF_PYTHON_RING_BYTES (1u << 20)
 #define TS_BPF_PYTHON_NONE	 0xffff /* an offset: this version has no such field */
 
-/* Where the interpreter has what the program reads: written by the sampler, `ready` last. As struct ts_python_layout. */
+/* Addresses and offsets in the interpreter, as struct ts_python_layout has them. The sampler writes it, `ready` last. */
 struct ts_bpf_python {
 	__u64 interpreters;	     /* address of the pointer to the first interpreter */
 	__u32 next_off, threads_off; /* in an interpreter */
@@ -25,7 +25,7 @@ struct ts_bpf_python {
 	__u8 ready;
 };
 
-/* What the evaluator is in, the innermost first. */
+/* One frame of the evaluator. */
 struct ts_bpf_python_frame {
 	__u64 code;	   /* address of the code object; 0: none, the entry only ends a segment */
 	__u64 instruction; /* as the frame has it: a pointer or a number */

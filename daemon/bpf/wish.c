@@ -66,7 +66,7 @@ static int parse_one(const char *text, size_t n_text, struct ts_kernel_wish *wis
 		known = true;
 		wish->programs |= 1u << i;
 		wish->counted = counted ? wish->counted | 1u << i : wish->counted & ~(1u << i);
-		/* Of samples it is the period, which nobody means who asks for all. */
+		/* The threshold of samples is their period: `all:1us` does not set it. */
 		wish->threshold_ns[i] = i == TS_BPF_STACKS && !colon ? STACKS_THRESHOLD_NS
 					: i == TS_BPF_SAMPLES && all ? 0
 								     : threshold_ns;

@@ -111,7 +111,7 @@ static bool parse(const char *line, struct mapping *ret_mapping, const char **re
 	return true;
 }
 
-/* What was known of the same mapping is kept. */
+/* Moves a known mapping of the same place and file into the new list. */
 static bool take_known(struct ts_images *images, struct mapping *mapping)
 {
 	for (size_t i = 0; i < images->n_mappings; i++) {

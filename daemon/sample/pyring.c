@@ -101,7 +101,7 @@ static void keep(struct ts_python_ring *ring, const struct ts_bpf_python_stack *
 	while (ring->n_pending && (ring->n_pending == PENDING_MAX ||
 				   stack->time_ns - ring->pending[0]->time_ns > STALE_NS))
 		forget(ring, 0);
-	/* Of the frames those that are there. */
+	/* The copy ends behind the last frame. */
 	n = n_head + stack->n * sizeof(stack->frames[0]);
 	copy = malloc(n);
 	if (!copy)

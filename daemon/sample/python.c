@@ -554,7 +554,7 @@ static uint32_t merge_by_place(const struct ts_remote_python *python,
 		if (!is_evaluator)
 			frames[n++] = native->frames[i];
 	}
-	/* Where the copy of the stack ended, the functions go on. */
+	/* The copied stack ends before the outermost functions: they follow. */
 	for (; !native->is_complete && k < python->n_segments; k++) {
 		n = put_segment(python, &python->segments[k], first, frames, n);
 		first += python->segments[k].n_frames;

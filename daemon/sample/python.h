@@ -38,7 +38,7 @@ int ts_remote_python_read(struct ts_remote_python *python, uint32_t tid, bool *r
 /* The same of a stack that the kernel read at the instant of the sample. */
 int ts_remote_python_take(struct ts_remote_python *python, const struct ts_bpf_python_stack *stack,
 			  bool *ret_has_frames);
-/* What the kernel's program has to know of the interpreter. False: there is none. */
+/* Fills the settings of the kernel's program. False: the process has no interpreter that can be read. */
 bool ts_remote_python_config(const struct ts_remote_python *python,
 			     struct ts_bpf_python *ret_config);
 /* frames: room for TS_UNWIND_FRAMES_MAX + TS_REMOTE_PYTHON_FRAMES. Returns how many there are. */

@@ -88,7 +88,7 @@ void ts_sampler_free(struct ts_sampler *sampler);
 /* Never block; a sampler that does not read is as one that is gone. */
 void ts_sampler_enable(struct ts_sampler *sampler, bool on);
 /*
- * What ts_bpf_sample_new() made, which stays the caller's; NULL: there is none, and the sampler goes on reading Python stacks itself, right after each
+ * program_fds: made by ts_bpf_sample_new(), they stay the caller's. NULL: no program; the sampler goes on reading Python stacks itself, right after each
  * sample.
  */
 void ts_sampler_give_program(struct ts_sampler *sampler, const int *program_fds);

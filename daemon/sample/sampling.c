@@ -173,8 +173,11 @@ static int take_sample(void *data, const struct ts_thread_sample *sample)
 
 static int open_threads(struct sampling *sampling)
 {
-	int r;
+	/* The losses of the rings that go are counted before. */
+	int r = sampling->threads ? put_losses(sampling) : 0;
 
+	if (r)
+		return r;
 	ts_sampled_threads_free(sampling->threads);
 	sampling->threads = NULL;
 	sampling->told_lost = 0;
@@ -404,7 +407,7 @@ static int run(struct sampling *sampling)
 
 		if (poll(polled, 2, WAIT_MS) < 0 && errno != EINTR)
 			return -errno;
-		/* What the rings hold comes first: a word may have them made anew. */
+		/* The rings are drained first: a word may replace them. */
 		r = take_all(sampling);
 		if (!r && polled[1].revents)
 			r = take_words(sampling, &finish);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the daemon sends a sampler: one word a message. Between sampler.c and sampling.c, which are of one build. */
+/* Words of the daemon to a sampler, one a message. Between sampler.c and sampling.c, which are of one build. */
 #pragma once
 
 enum ts_sampling_word {

@@ -10,7 +10,7 @@
 #define RULES	 (64u * 1024)
 #define RED_ZONE 128u
 
-/* Of ucontext_t, which lies where the stack pointer is when a signal handler returned: the x86-64 psABI's registers. */
+/* Offsets in ucontext_t (x86-64 psABI), to which the stack pointer points when a signal handler has returned. */
 #define UCONTEXT_BP 120u
 #define UCONTEXT_SP 160u
 #define UCONTEXT_PC 168u

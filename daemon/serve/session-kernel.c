@@ -662,7 +662,7 @@ static void follow_wish(struct ts_session *s)
 		       s->row.pid, strerror(-r));
 }
 
-/* What the eBPF programs told. */
+/* Makes rows of the feed's events. */
 static int take_feed(struct ts_session *s)
 {
 	const uint8_t *bytes;

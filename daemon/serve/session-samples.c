@@ -278,7 +278,7 @@ int ts_session_samples_round(struct ts_session *s, struct ts_session_samples *sa
 		r = take_message(s, samples, bytes, n_bytes);
 	}
 	if (!r && received == -ECONNRESET) {
-		/* What it said before is worth more. */
+		/* An earlier reason of the sampler's own is kept. */
 		if (!samples->done && !samples->has_why)
 			r = describe(s, TS_METADATA_SAMPLES_MISSING,
 				     "samples: the sampler ended early");

@@ -163,7 +163,7 @@ static inline void ts_cfi_skip(struct ts_cfi_input *input, uint64_t n_bytes)
 	input->at += n_bytes;
 }
 
-/* What a register's rule is from now on. */
+/* Sets a register's rule from here on. */
 static inline void ts_cfi_set_saved(struct ts_cfi_state *state, uint64_t number,
 				    enum ts_cfi_saved saved, int64_t off)
 {
@@ -234,7 +234,7 @@ static inline void ts_cfi_set_cfa_expression(struct ts_cfi_state *state,
 		state->kind = TS_CFI_REALIGNED;
 }
 
-/* Of the instructions without an operand in their first byte, those about registers and the CFA. False: not understood. */
+/* Runs an instruction without an operand in its first byte, about registers or the CFA. False: not understood. */
 static inline bool ts_cfi_run_extended(const struct ts_cfi_description *description,
 				       struct ts_cfi_state *state,
 				       const struct ts_cfi_state *initial,

@@ -17,7 +17,7 @@ const char *ts_codeplace_base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Of the interpreter, or of a package that was installed. */
+/* True for a file of the interpreter, or of an installed package. */
 static bool is_installed(const char *file)
 {
 	return strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") ||
@@ -62,7 +62,7 @@ static bool find_python(struct ts_resolver *resolver, const struct ts_sbt_stack 
 	return found;
 }
 
-/* Of functions that are inlined there the innermost that has a name. Returns the name that frames.h goes by. */
+/* Chooses the innermost inlined function that has a name. Returns the name that frames.h goes by. */
 static const char *native_place(struct ts_resolver *resolver, uint32_t session, uint64_t time_ns,
 				uint64_t address, uint32_t i, struct ts_codeplace *ret_place)
 {

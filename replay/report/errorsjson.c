@@ -83,7 +83,7 @@ static int add_held(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t
 	return 0;
 }
 
-/* Who held the rest. */
+/* The allocations that held the rest of the memory. */
 static int add_holders(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,
 		       Ts__Rpc__CallError **errors, size_t n)
 {

@@ -14,7 +14,7 @@
 /* `path`: of the file that is mapped there, or NULL. `function`: demangled or not, or NULL. `python`: the stack has Python frames. */
 bool ts_frame_is_hidden(const char *path, const char *function, bool python);
 
-/* Of the C or C++ library, or the kernel's page of code: text shows such a frame, but it names no code of the program. `path` or NULL. */
+/* True for the C or C++ library and the vDSO: text shows such a frame, but it names no code of the program. `path` or NULL. */
 bool ts_frame_is_runtime(const char *path);
 
 /*

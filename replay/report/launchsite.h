@@ -10,7 +10,7 @@
 
 #define TS_LAUNCH_SITE_CALLERS 2u
 
-/* Who launched something. */
+/* The frames that launched something. */
 struct ts_launch_site {
 	const char *frame; /* "function (file:line)", or "library+0x12" without symbols */
 	const char

@@ -37,7 +37,7 @@ static Ts__Rpc__StateNear *make_near(struct ts_resolver *resolver, struct ts_poo
 	return message;
 }
 
-/* What a pass over one window has found so far. */
+/* Results of a pass over one window so far. */
 struct nearest {
 	struct ts_resolver *resolver;
 	struct ts_pool *pool;

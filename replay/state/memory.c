@@ -186,7 +186,7 @@ static int drop(struct pass *pass, uint32_t at, bool is_freed)
 				pass->live[at].holder.row.address, at);
 }
 
-/* What was counted of an allocation, but for what is live. */
+/* Counts of an allocation, without those of live ones. */
 static void forget(struct pass *pass, uint32_t at)
 {
 	struct ts_memory_group *group = &pass->groups[pass->live[at].group];
@@ -298,7 +298,7 @@ static int feed_call(struct pass *pass, uint32_t session, const struct ts_row_ac
 	int r;
 
 	if (call->access == TS_ACCESS_FREED) {
-		/* What lies there was allocated anew. */
+		/* The address was allocated anew. */
 		if (at == NONE || pass->live[at].holder.row.op_id > call->op_id)
 			return 0;
 		r = drop(pass, at, true);

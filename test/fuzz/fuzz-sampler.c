@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the host sampler hands the daemon, and the line tables that it reads from a process. The first byte: 8 to 13, a table of that
+ * Messages of the host sampler to the daemon, and the line tables that it reads from a process. The first byte: 8 to 13, a table of that
  * version of Python, with the offset in the next byte; else a message.
  */
 #include "daemon/sample/sampler.h"

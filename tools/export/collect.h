@@ -8,7 +8,7 @@
 #include "tools/export/export.h"
 #include "tools/export/keyed.h"
 
-/* Where operations were launched from, or where a thread was. */
+/* The stack that launched operations, or the stack of a sampled thread. */
 struct ts_site {
 	uint32_t session;
 	uint32_t is_known; /* 0: the call is not in the trace, and what follows is 0 */

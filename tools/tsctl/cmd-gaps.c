@@ -51,7 +51,7 @@ static size_t add_text(char *text, size_t n, const char *format, ...)
 	return r < 0 ? n : n + (size_t)r < TEXT_BYTES ? n + (size_t)r : TEXT_BYTES - 1;
 }
 
-/* Who is to blame: it took the CPU, or gave it back. */
+/* Names the thread that took the CPU, or woke this one. */
 static size_t off_cpu_text(const Ts__Rpc__GapPart *part, char *text, size_t n)
 {
 	const char *reason = part->reason ? part->reason : "unknown";
@@ -72,7 +72,7 @@ static size_t off_cpu_text(const Ts__Rpc__GapPart *part, char *text, size_t n)
 	return n;
 }
 
-/* What few samples say is said with their number. */
+/* Few samples are printed with their number. */
 static size_t own_code_text(const Ts__Rpc__GapPart *part, uint64_t n_samples, char *text, size_t n)
 {
 	n = add_text(text, n, "running ");

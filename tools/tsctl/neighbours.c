@@ -42,7 +42,7 @@ static int compare_times(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Of the recorded processes, sorted; NULL: no memory. */
+/* Pids of the recorded processes, sorted; NULL: no memory. */
 static uint32_t *own_tids(struct ts_sbt_reader *reader, size_t *ret_n)
 {
 	size_t n = ts_sbt_reader_n_threads(reader);

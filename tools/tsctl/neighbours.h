@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who else had the CPU while a thread that was late to launch could have run: the answer to "is it a neighbour?", for cmd-gaps.c.
+ * Finds the processes that had the CPU while a thread that was late to launch could have run ("is it a neighbour?"), for cmd-gaps.c.
  */
 #pragma once
 

@@ -39,7 +39,7 @@ static size_t head_bytes(const char *text, size_t columns)
 	return n;
 }
 
-/* Where the text's last `columns` columns begin. */
+/* Returns the begin of the text's last `columns` columns. */
 static size_t tail_start(const char *text, size_t columns)
 {
 	size_t width = ts_out_width(text), n = 0, taken;

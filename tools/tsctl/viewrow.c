@@ -110,7 +110,7 @@ static void payload_text(uint32_t type, uint64_t bits, char *text, size_t n_byte
 	}
 }
 
-/* Who is to blame: it took the CPU, or gave it back. */
+/* Names the thread that took the CPU, or woke this one. */
 static void off_cpu_text(struct ts_viewrow *view, const struct ts_row_off_cpu *row, char *text,
 			 size_t n_bytes)
 {
@@ -201,7 +201,7 @@ static void sample_text(const struct ts_row_sample *row, char *text, size_t n_by
 		 row->flags & TS_SAMPLE_KERNEL ? ", in the kernel" : "");
 }
 
-/* What tells one row from the next, beside its name. */
+/* Prints the details of a row behind its name. */
 static void detail_text(struct ts_viewrow *view, const struct ts_sbt_row *row,
 			char text[DETAIL_BYTES])
 {

@@ -37,7 +37,7 @@ static uint8_t stack_copy[STACK_BYTES];
 static size_t n_copied;
 static struct ts_unwind_registers registers;
 
-/* Where its caller is. Not inlined into a frame of its own: these are the caller's registers. */
+/* Takes the registers and the stack of the function that uses it; a function would take its own. */
 #define TAKE()                                                                                  \
 	do {                                                                                    \
 		__asm__ volatile("leaq (%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"         \

@@ -495,7 +495,7 @@ TS_TEST(time_of_threads)
 		     "worker/101;0x55;libx.so+0x1301;outer;inlined;leaf() 1112\n"
 		     "worker/101;[no stack] 10\n"
 		     "worker/101;leaf() 20\n");
-	/* Of a part of the trace. */
+	/* A part of the trace alone. */
 	check_folded(reader,
 		     (struct ts_export_options){.weight = TS_EXPORT_CPU, .from_ns = START_NS + 300},
 		     "0x55;libx.so+0x1301;outer;inlined;leaf() 7\n"

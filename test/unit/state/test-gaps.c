@@ -319,7 +319,7 @@ static void check_code(const struct ts_gap_parts *parts, uint32_t cause, uint32_
 	ts_check_int(part->key.tid, SESSION_PID + MAIN - 1);
 }
 
-/* Of 100 us, 70 in one function and 30 in another, by turns; and of samples elsewhere nothing. */
+/* A gap of 100 us: 70 in one function and 30 in another, by turns; no samples elsewhere. */
 TS_TEST(samples_name_code)
 {
 	struct ts_gaps *gaps;

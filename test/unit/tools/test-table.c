@@ -24,7 +24,7 @@ TS_TEST(tables_are_as_wide_as_what_is_in_them)
 	ts_check_str(buffer, "    N  NAME\n 1000  x\n");
 }
 
-/* What the table prints on a terminal of so many columns. */
+/* The table's text on a terminal of so many columns. */
 static char *on_terminal(const struct ts_table *table, unsigned short columns, bool wide)
 {
 	struct winsize size = {.ws_row = 24, .ws_col = columns};
