@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 #define TS_BPF_PYTHON_FRAMES	 128
-#define TS_BPF_PYTHON_RING_BYTES (1u << 20)
+#define TS_BPF_PYTHON_RING_BYTES (4u << 20)
 #define TS_BPF_PYTHON_NONE	 0xffff /* an offset: this version has no such field */
 
 /* Addresses and offsets in the interpreter, as struct ts_python_layout has them. The sampler writes it, `ready` last. */

@@ -10,7 +10,7 @@
 
 #include "daemon/util/error.h"
 
-#define PENDING_MAX 512u
+#define PENDING_MAX 1024u
 /* The program's time of a stack lies that much around perf's of the same sample. */
 #define NEAR_NS UINT64_C(1000000)
 /* A stack whose sample perf lost. */

@@ -18,6 +18,8 @@
 #define TRIES	     3u
 #define FRAME_BYTES  136u /* covers every field of a frame, of all versions */
 #define THREAD_BYTES 184u
+#define SPANS_BYTES  (32u * 1024) /* read at once, with what lies between frames */
+#define GAP_BYTES    1024u /* between two frames that are read as one span: a page is what costs */
 #define THREADS_MAX  1024u /* states of threads that a search looks at */
 #define SEARCH_NS    UINT64_C(100000000)
 #define GLIBC_TID    720u /* in struct pthread, x86-64: the kernel's number */
@@ -35,6 +37,10 @@ struct thread {
 	uint64_t searched_ns;
 	uint32_t n_last;
 	struct frame_copy *last; /* frames of its last stack, outermost last */
+};
+
+struct span {
+	uint64_t start, end;
 };
 
 struct segment {
@@ -58,6 +64,7 @@ struct ts_remote_python {
 	uint64_t frames[TS_REMOTE_PYTHON_FRAMES];
 	struct segment segments[TS_REMOTE_PYTHON_FRAMES];
 	uint32_t n_frames, n_segments;
+	uint8_t spans[SPANS_BYTES];
 	struct frame_copy chain[TS_REMOTE_PYTHON_FRAMES * 2];
 	uint32_t n_chain;
 };
@@ -235,26 +242,55 @@ static struct thread *find_thread(struct ts_remote_python *python, uint32_t tid)
 
 /* ---- frames ------------------------------------------------------------------------------------- */
 
+/* Frames of the last stack that lie close to each other, from last[i] on, as one span. Returns the first frame behind it. */
+static uint32_t join_frames(const struct thread *thread, uint32_t i, struct span *ret_span)
+{
+	*ret_span = (struct span){thread->last[i].address, thread->last[i].address + FRAME_BYTES};
+	for (i++; i < thread->n_last; i++) {
+		uint64_t start = thread->last[i].address, end = start + FRAME_BYTES;
+
+		if (end + GAP_BYTES < ret_span->start || start > ret_span->end + GAP_BYTES)
+			break;
+		ret_span->start = start < ret_span->start ? start : ret_span->start;
+		ret_span->end = end > ret_span->end ? end : ret_span->end;
+	}
+	return i;
+}
+
 /* The thread's own words and the frames of its last stack, by one call. Returns how many of the latter are known. */
 static uint32_t read_together(struct ts_remote_python *python, struct thread *thread,
 			      uint8_t *ret_state)
 {
-	struct iovec here[1 + TS_REMOTE_PYTHON_FRAMES], there[1 + TS_REMOTE_PYTHON_FRAMES];
-	uint32_t n =
-		thread->n_last < TS_REMOTE_PYTHON_FRAMES ? thread->n_last : TS_REMOTE_PYTHON_FRAMES;
+	struct iovec there[1 + TS_REMOTE_PYTHON_FRAMES];
+	struct iovec here[2] = {{ret_state, THREAD_BYTES}, {python->spans, 0}};
+	uint32_t n_spans = 0, n_known = 0;
+	const uint8_t *bytes = python->spans;
+	struct span span;
 	ssize_t n_bytes;
 
-	here[0] = (struct iovec){ret_state, THREAD_BYTES};
 	there[0] = (struct iovec){(void *)(uintptr_t)thread->state, THREAD_BYTES};
-	for (uint32_t i = 0; i < n; i++) {
-		here[1 + i] = (struct iovec){thread->last[i].bytes, FRAME_BYTES};
-		there[1 + i] =
-			(struct iovec){(void *)(uintptr_t)thread->last[i].address, FRAME_BYTES};
+	for (uint32_t i = 0; i < thread->n_last; n_spans++) {
+		i = join_frames(thread, i, &span);
+		if (here[1].iov_len + (span.end - span.start) > SPANS_BYTES)
+			break;
+		there[1 + n_spans] =
+			(struct iovec){(void *)(uintptr_t)span.start, span.end - span.start};
+		here[1].iov_len += span.end - span.start;
 	}
-	n_bytes = process_vm_readv(python->pid, here, 1 + n, there, 1 + n, 0);
-	if (n_bytes < (ssize_t)THREAD_BYTES)
+	n_bytes = process_vm_readv(python->pid, here, 2, there, 1 + n_spans, 0);
+	n_bytes -= (ssize_t)THREAD_BYTES;
+	if (n_bytes < 0)
 		return UINT32_MAX;
-	return (uint32_t)((n_bytes - (ssize_t)THREAD_BYTES) / (ssize_t)FRAME_BYTES);
+	for (uint32_t k = 0; k < n_spans && n_bytes >= (ssize_t)there[1 + k].iov_len; k++) {
+		uint32_t end = join_frames(thread, n_known, &span);
+
+		for (; n_known < end; n_known++)
+			memcpy(thread->last[n_known].bytes,
+			       bytes + (thread->last[n_known].address - span.start), FRAME_BYTES);
+		bytes += there[1 + k].iov_len;
+		n_bytes -= (ssize_t)there[1 + k].iov_len;
+	}
+	return n_known;
 }
 
 /* A frame's bytes: as they were read together with the others, or by a call of its own. NULL: it cannot be read. */

@@ -141,7 +141,13 @@ static int read_python(struct sampling *sampling, const struct ts_thread_sample 
 	return stack ? ts_remote_python_take(sampling->python, stack, ret_has_frames) : 0;
 }
 
-static int take_sample(void *data, const struct ts_thread_sample *sample)
+/* From the stack pointer to behind the outermost frame's return address. */
+static size_t depth_of(const struct ts_unwound_frames *native, uint64_t sp)
+{
+	return native->n > 1 ? native->at[native->n - 1] + 8 - sp : 0;
+}
+
+static int take_sample(void *data, const struct ts_thread_sample *sample, size_t *ret_depth_bytes)
 {
 	struct sampling *sampling = data;
 	struct ts_sampler_sample head = {.time_ns = sample->time_ns,
@@ -154,12 +160,15 @@ static int take_sample(void *data, const struct ts_thread_sample *sample)
 	bool has_python;
 	int r = read_python(sampling, sample, &has_python);
 
+	*ret_depth_bytes = SIZE_MAX;
 	if (r)
 		return r;
 	ts_unwinder_walk(sampling->unwinder, &sample->registers, sample->stack,
 			 sample->n_stack_bytes, &sampling->native);
 	head.n_frames = sampling->native.n;
-	if (!sampling->native.is_complete)
+	if (sampling->native.is_complete)
+		*ret_depth_bytes = depth_of(&sampling->native, sample->registers.sp);
+	else
 		head.flags |= TS_SAMPLER_TRUNCATED;
 	if (has_python) {
 		head.n_frames = ts_remote_python_merge(sampling->python, &sampling->native, merged);

@@ -2,6 +2,9 @@
 /*
  * The sampler's loop (sampling.c) calls it. Each thread has an event and a ring of its own: events that the kernel inherits to new threads would
  * need one for each thread and CPU. A clone that a sampled thread makes stands in its ring, so most new threads are found at once.
+ *
+ * The copied stack is most of a sample's cost. A thread begins with the long copy. If its first samples all needed little, it gets another event
+ * with the short copy; the first stack that is deeper than that brings the long one back, for good.
  */
 #include "daemon/sample/threads.h"
 
@@ -25,6 +28,8 @@
 #define SMALL_RING_BYTES (32u * 1024) /* where memory that may be locked runs out */
 #define RESCAN_NS	 UINT64_C(1000000000)
 #define RECORD_BYTES	 (64u * 1024)
+#define LEARNING_SAMPLES 40u /* 0.2 s of processor time */
+#define FLAT_BYTES	 (TS_SAMPLE_FLAT_STACK_BYTES / 4 * 3)
 #define REGISTERS                                                          \
 	(UINT64_C(1) << PERF_REG_X86_BP | UINT64_C(1) << PERF_REG_X86_SP | \
 	 UINT64_C(1) << PERF_REG_X86_IP)
@@ -35,6 +40,10 @@ struct sampled {
 	struct perf_event_mmap_page *page;
 	uint8_t *ring;
 	size_t ring_bytes;
+	uint32_t stack_bytes; /* of the copy */
+	uint32_t n_samples;
+	size_t depth_bytes; /* the greatest so far */
+	bool is_settled;    /* the copy's length stays, unless a stack is too deep for it */
 	char name[16];
 };
 
@@ -64,7 +73,8 @@ struct sample_head {
 
 /* ---- one thread --------------------------------------------------------------------------------- */
 
-static int open_event(const struct ts_sampled_threads *threads, uint32_t tid, bool user_only)
+static int open_event(const struct ts_sampled_threads *threads, uint32_t tid, bool user_only,
+		      uint32_t stack_bytes)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -84,7 +94,7 @@ static int open_event(const struct ts_sampled_threads *threads, uint32_t tid, bo
 		/* Else when the ring is half full. A count would be one reason more, not another. */
 		.wakeup_events = threads->options.prompt,
 		.sample_regs_user = REGISTERS,
-		.sample_stack_user = TS_SAMPLE_STACK_BYTES,
+		.sample_stack_user = stack_bytes,
 	};
 	long fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -108,12 +118,17 @@ static int map_ring(struct sampled *sampled)
 	return -errno;
 }
 
-static void close_thread(struct ts_sampled_threads *threads, struct sampled *sampled)
+static void close_event(struct sampled *sampled)
 {
 	if (sampled->page)
 		munmap(sampled->page, (size_t)sysconf(_SC_PAGESIZE) + sampled->ring_bytes);
 	ts_closep(&sampled->fd);
 	sampled->page = NULL;
+}
+
+static void close_thread(struct ts_sampled_threads *threads, struct sampled *sampled)
+{
+	close_event(sampled);
 	threads->n_live -= sampled->tid != 0;
 	sampled->tid = 0;
 }
@@ -151,9 +166,30 @@ static void describe(const struct ts_sampled_threads *threads, struct sampled *s
 	snprintf(sampled->name, sizeof(sampled->name), "%.15s", line);
 }
 
+/* The thread's event, its program and its ring. */
+static int begin_event(struct ts_sampled_threads *threads, struct sampled *sampled, uint32_t tid)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET,
+				    .data.u32 = (uint32_t)(sampled - threads->threads)};
+	int r;
+
+	sampled->fd = open_event(threads, tid, threads->user_only, sampled->stack_bytes);
+	if (sampled->fd < 0)
+		return sampled->fd;
+	if (threads->options.program_fd >= 0 &&
+	    ioctl(sampled->fd, PERF_EVENT_IOC_SET_BPF, threads->options.program_fd) < 0 &&
+	    !threads->n_live)
+		threads->options.program_fd = -1;
+	r = map_ring(sampled);
+	if (!r && epoll_ctl(threads->epoll_fd, EPOLL_CTL_ADD, sampled->fd, &event) < 0)
+		r = -errno;
+	if (r)
+		close_event(sampled);
+	return r;
+}
+
 static int add_thread(struct ts_sampled_threads *threads, uint32_t tid)
 {
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 	struct sampled *sampled = NULL;
 	uint32_t i;
 	int r;
@@ -165,26 +201,14 @@ static int add_thread(struct ts_sampled_threads *threads, uint32_t tid)
 		threads->n_left_out++;
 		return ts_map_set(&threads->by_tid, tid, UINT32_MAX);
 	}
-	*sampled = (struct sampled){.fd = open_event(threads, tid, threads->user_only)};
-	if ((sampled->fd == -EACCES || sampled->fd == -EPERM) && !threads->n_live &&
-	    !threads->user_only) {
+	*sampled = (struct sampled){.fd = -1, .stack_bytes = TS_SAMPLE_STACK_BYTES};
+	r = begin_event(threads, sampled, tid);
+	if ((r == -EACCES || r == -EPERM) && !threads->n_live && !threads->user_only) {
 		threads->user_only = true;
-		sampled->fd = open_event(threads, tid, true);
+		r = begin_event(threads, sampled, tid);
 	}
-	if (sampled->fd < 0)
-		return sampled->fd;
-	if (threads->options.program_fd >= 0 &&
-	    ioctl(sampled->fd, PERF_EVENT_IOC_SET_BPF, threads->options.program_fd) < 0 &&
-	    !threads->n_live)
-		threads->options.program_fd = -1;
-	r = map_ring(sampled);
-	event.data.u32 = i - 1;
-	if (!r && epoll_ctl(threads->epoll_fd, EPOLL_CTL_ADD, sampled->fd, &event) < 0)
-		r = -errno;
-	if (r) {
-		close_thread(threads, sampled);
+	if (r)
 		return r;
-	}
 	sampled->tid = tid;
 	if (i > threads->n_slots)
 		threads->n_slots = i;
@@ -326,9 +350,8 @@ static const void *bytes_at(const struct sampled *sampled, uint64_t tail, void *
 	return space;
 }
 
-static int take_sample(struct ts_sampled_threads *threads, const struct sampled *sampled,
-		       const uint8_t *bytes, size_t n, bool in_kernel, ts_thread_sampled *callback,
-		       void *data)
+static int take_sample(struct sampled *sampled, const uint8_t *bytes, size_t n, bool in_kernel,
+		       ts_thread_sampled *callback, void *data)
 {
 	struct ts_thread_sample sample = {.tid = sampled->tid,
 					  .inner_tid = sampled->inner_tid,
@@ -336,8 +359,9 @@ static int take_sample(struct ts_sampled_threads *threads, const struct sampled 
 					  .name = sampled->name};
 	struct sample_head head;
 	uint64_t registers[3], n_stack, n_dumped;
+	size_t depth_bytes;
+	int r;
 
-	(void)threads;
 	if (n < sizeof(head))
 		return 0;
 	memcpy(&head, bytes, sizeof(head));
@@ -359,7 +383,41 @@ static int take_sample(struct ts_sampled_threads *threads, const struct sampled 
 		sample.stack = bytes;
 		sample.n_stack_bytes = n_dumped < n_stack ? n_dumped : n_stack;
 	}
-	return callback(data, &sample);
+	r = callback(data, &sample, &depth_bytes);
+	sampled->n_samples++;
+	if (depth_bytes > sampled->depth_bytes)
+		sampled->depth_bytes = depth_bytes;
+	return r;
+}
+
+/* The length of the copy that suits the thread's stacks, as far as they are known. */
+static uint32_t suitable_bytes(struct sampled *sampled)
+{
+	if (sampled->stack_bytes == TS_SAMPLE_FLAT_STACK_BYTES)
+		return sampled->depth_bytes > TS_SAMPLE_FLAT_STACK_BYTES
+			       ? TS_SAMPLE_STACK_BYTES
+			       : TS_SAMPLE_FLAT_STACK_BYTES;
+	if (sampled->is_settled || sampled->n_samples < LEARNING_SAMPLES)
+		return sampled->stack_bytes;
+	sampled->is_settled = true;
+	return sampled->depth_bytes > FLAT_BYTES ? TS_SAMPLE_STACK_BYTES
+						 : TS_SAMPLE_FLAT_STACK_BYTES;
+}
+
+/* A new event with another length of copy. The old one is off, and its ring is empty. */
+static void replace_event(struct ts_sampled_threads *threads, struct sampled *sampled,
+			  uint32_t stack_bytes)
+{
+	int r;
+
+	close_event(sampled);
+	sampled->stack_bytes = stack_bytes;
+	r = begin_event(threads, sampled, sampled->tid);
+	if (!r)
+		return;
+	threads->n_left_out += r != -ESRCH;
+	(void)ts_map_set(&threads->by_tid, sampled->tid, r == -ESRCH ? 0 : UINT32_MAX);
+	close_thread(threads, sampled);
 }
 
 /* A record of exit: pid, parent, thread. */
@@ -395,7 +453,7 @@ static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled
 		n = header.size - sizeof(header);
 		record = bytes_at(sampled, tail + sizeof(header), threads->record, n);
 		if (header.type == PERF_RECORD_SAMPLE) {
-			r = take_sample(threads, sampled, record, n,
+			r = take_sample(sampled, record, n,
 					(header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
 						PERF_RECORD_MISC_KERNEL,
 					callback, data);
@@ -420,6 +478,25 @@ static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled
 	return r;
 }
 
+static int take_thread(struct ts_sampled_threads *threads, struct sampled *sampled,
+		       ts_thread_sampled *callback, void *data)
+{
+	int r = take_ring(threads, sampled, callback, data);
+	uint32_t stack_bytes;
+
+	if (r || !sampled->tid)
+		return r;
+	stack_bytes = suitable_bytes(sampled);
+	if (stack_bytes == sampled->stack_bytes)
+		return 0;
+	/* What came meanwhile is taken first. */
+	ioctl(sampled->fd, PERF_EVENT_IOC_DISABLE, 0);
+	r = take_ring(threads, sampled, callback, data);
+	if (!r && sampled->tid)
+		replace_event(threads, sampled, stack_bytes);
+	return r;
+}
+
 int ts_sampled_threads_take(struct ts_sampled_threads *threads, ts_thread_sampled *callback,
 			    void *data)
 {
@@ -433,7 +510,7 @@ int ts_sampled_threads_take(struct ts_sampled_threads *threads, ts_thread_sample
 	(void)epoll_wait(threads->epoll_fd, events, TS_ARRAY_LEN(events), 0);
 	for (uint32_t i = 0; i < threads->n_slots && !r; i++)
 		if (threads->threads[i].tid)
-			r = take_ring(threads, &threads->threads[i], callback, data);
+			r = take_thread(threads, &threads->threads[i], callback, data);
 	if (!r && (threads->scan || ts_clock_monotonic_ns() - threads->scanned_ns > RESCAN_NS))
 		r = scan(threads);
 	return r;

@@ -9,8 +9,9 @@
 
 #include "daemon/sample/unwind.h"
 
-#define TS_SAMPLE_STACK_BYTES (16u * 1024)
-#define TS_SAMPLED_MAX	      1024u /* threads at once; further ones are not sampled */
+#define TS_SAMPLE_STACK_BYTES	   (16u * 1024)
+#define TS_SAMPLE_FLAT_STACK_BYTES (4u * 1024) /* of a thread whose stacks are never deep */
+#define TS_SAMPLED_MAX		   1024u       /* threads at once; further ones are not sampled */
 
 struct ts_sampled_threads;
 
@@ -25,7 +26,9 @@ struct ts_thread_sample {
 	const void *stack;
 	size_t n_stack_bytes;
 };
-typedef int ts_thread_sampled(void *data, const struct ts_thread_sample *sample);
+/* *ret_depth_bytes: from the stack pointer to the outermost frame; SIZE_MAX: the copy does not hold it. */
+typedef int ts_thread_sampled(void *data, const struct ts_thread_sample *sample,
+			      size_t *ret_depth_bytes);
 
 /* How to sample. */
 struct ts_sampled_options {

@@ -223,9 +223,10 @@ class Shares(Host):
 
     def check_frames(self, rows, form):
         source = 'host.py' if form in PYTHONS else 'host.c'
-        # The tracer itself uses more stack at times than a sample copies.
-        self.assertEqual([row for row in rows if (row.get('stack') or {}).get('truncated') and not self.in_tracer(row) and
-                          not self.in_lazy_binding(row)], [])
+        # The tracer itself uses more stack at times than a sample copies. The first deep stack of a thread that had flat ones is cut.
+        cut = [row for row in rows if (row.get('stack') or {}).get('truncated') and not self.in_tracer(row) and
+               not self.in_lazy_binding(row)]
+        self.assertEqual(len(cut), len({row['tid'] for row in cut}), cut)
         for name in ('preprocess', 'load', 'main'):
             places = {self.functions(row)[name] for row in self.of_function(rows, name)}
             self.assertTrue(places, name)
