@@ -19,7 +19,7 @@
 
 #include <limits.h>
 
-#include "inject/sandbox.h"
+#include "inject/process/sandbox.h"
 #include "proto/abi/capture.h"
 #include "proto/abi/handshake.h"
 

@@ -8,7 +8,7 @@
 
 #include "inject/debug.h"
 #include "inject/flush.h"
-#include "inject/session.h"
+#include "inject/ring/session.h"
 #include "inject/shim.h"
 #include "proto/abi/vendor/cupti_activity.h"
 

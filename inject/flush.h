@@ -7,9 +7,9 @@
 #pragma once
 
 #include "inject/budget.h"
-#include "inject/futex.h"
-#include "inject/modules.h"
-#include "inject/producer.h"
+#include "inject/ring/futex.h"
+#include "inject/ring/producer.h"
+#include "inject/stacks/modules.h"
 
 struct ts_shim;
 

@@ -8,14 +8,14 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "inject/annotation.h"
+#include "inject/annotate/annotation.h"
 #include "inject/debug.h"
-#include "inject/futex.h"
-#include "inject/handover.h"
-#include "inject/preload.h"
-#include "inject/session.h"
+#include "inject/process/preload.h"
+#include "inject/ring/futex.h"
+#include "inject/ring/handover.h"
+#include "inject/ring/session.h"
+#include "inject/ring/unlocked.h"
 #include "inject/shim.h"
-#include "inject/unlocked.h"
 
 /* How long cuInit() waits for the session's memory, and for its hand-over; both take about a millisecond. */
 #define SETUP_NS UINT64_C(2000000000)

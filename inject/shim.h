@@ -12,12 +12,12 @@
 #include "inject/cuda/cupti.h"
 #include "inject/cuda/pause.h"
 #include "inject/cuda/streams.h"
+#include "inject/cuda/widen.h"
 #include "inject/cuda/yield.h"
 #include "inject/flush.h"
-#include "inject/link.h"
-#include "inject/producer.h"
-#include "inject/stack.h"
-#include "inject/widen.h"
+#include "inject/ring/link.h"
+#include "inject/ring/producer.h"
+#include "inject/stacks/stack.h"
 
 struct ts_shim {
 	struct ts_gate *gate; /* NULL: nothing was started */

@@ -13,7 +13,7 @@
 #include <dlfcn.h>
 #include <time.h>
 
-#include "inject/counters.h"
+#include "inject/annotate/counters.h"
 #include "inject/cuda/calls.h"
 #include "inject/debug.h"
 #include "inject/shim.h"

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/unlocked.h"
+#include "inject/ring/unlocked.h"
 #include "proto/abi/capture.h"
 #include "proto/abi/hash.h"
 

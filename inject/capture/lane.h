@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "inject/producer.h"
+#include "inject/ring/producer.h"
 
 /* Pages that grow. Zero-initialised is empty. */
 struct ts_pages {

@@ -6,8 +6,8 @@
 
 #include "inject/cuda/cupti.h"
 #include "inject/cuda/streams.h"
-#include "inject/producer.h"
-#include "inject/widen.h"
+#include "inject/cuda/widen.h"
+#include "inject/ring/producer.h"
 
 #define TS_ACTIVITY_KINDS 64u
 

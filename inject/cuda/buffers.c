@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "inject/cuda/buffers.h"
-#include "inject/unlocked.h"
+#include "inject/ring/unlocked.h"
 
 /* Where more threads than that are without a buffer at once, two of them write to one: there is nothing better. */
 static uint8_t *take_discard(struct ts_buffers *buffers)

@@ -10,7 +10,7 @@
 #include "inject/cuda/access.h"
 #include "inject/cuda/calls.h"
 #include "inject/debug.h"
-#include "inject/session.h"
+#include "inject/ring/session.h"
 #include "inject/shim.h"
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cupti_activity.h"

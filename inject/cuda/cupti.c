@@ -8,7 +8,7 @@
 
 #include "inject/cuda/cupti.h"
 #include "inject/debug.h"
-#include "inject/loader.h"
+#include "inject/process/loader.h"
 
 /* The newest that the driver can serve comes first; see names_from(). */
 static const char *const library_names[] = {"libcupti.so.13",	"libcupti.so.12",

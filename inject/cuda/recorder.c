@@ -9,7 +9,7 @@
 
 #include "inject/cuda/calls.h"
 #include "inject/debug.h"
-#include "inject/session.h"
+#include "inject/ring/session.h"
 #include "inject/shim.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"

@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "inject/producer.h"
-#include "inject/session.h"
+#include "inject/ring/producer.h"
+#include "inject/ring/session.h"
 #include "proto/abi/handshake.h"
 #include "test/bench/bench.h"
 

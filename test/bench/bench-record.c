@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "inject/producer.h"
-#include "inject/session.h"
+#include "inject/ring/producer.h"
+#include "inject/ring/session.h"
 #include "test/bench/bench.h"
 
 static struct ts_control *control;

@@ -8,8 +8,8 @@
 #include <execinfo.h>
 #include <math.h>
 
-#include "inject/session.h"
-#include "inject/stack.h"
+#include "inject/ring/session.h"
+#include "inject/stacks/stack.h"
 #include "test/bench/bench.h"
 
 #define DEPTH 29 /* and those above and below */

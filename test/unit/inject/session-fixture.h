@@ -6,8 +6,8 @@
 
 #include <sys/mman.h>
 
-#include "inject/producer.h"
-#include "inject/session.h"
+#include "inject/ring/producer.h"
+#include "inject/ring/session.h"
 
 struct fixture {
 	struct ts_control *control; /* a mapping of the whole memory, as a daemon has it */

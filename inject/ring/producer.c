@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shards and the threads that own them. What is rare lies here: claiming at a thread's first record,
+ * giving up at its end, and what to do when a ring is full.
+ */
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "inject/ring/futex.h"
+#include "inject/ring/producer.h"
+#include "inject/ring/session.h"
+#include "inject/ring/unlocked.h"
+#include "proto/abi/vendor/cupti_activity.h"
+
+/* Between looks at a full ring. */
+#define WAIT_STEP_MIN_NS 50000
+#define WAIT_STEP_MAX_NS 1600000
+
+/* Past the watermark the doorbell is rung so many times a ring's length. */
+#define BELL_STEPS 16
+
+/* After a vain search for a shard so many records pass before the next: the search walks them all. */
+#define CLAIM_RETRY 256
+
+uint32_t ts_producer_stopped;
+
+__thread struct ts_tls ts_tls __attribute__((tls_model("initial-exec")));
+
+/*
+ * A thread ends. Its records stay in the ring; the shard is free again once the daemon has them. Destructors
+ * that run after this one may still record: they claim anew, and the key's destructor runs again.
+ */
+static void thread_ended(void *value)
+{
+	struct ts_thread *thread = value;
+	struct ts_producer *producer = thread->producer;
+
+	/* A forked child's copy of a thread of its parent's session is nobody's. */
+	if (!producer->gate->alive || ts_tls.thread != thread || ts_tls.epoch != producer->epoch)
+		return;
+	ts_tls.thread = NULL;
+	/* Pairs with the acquire in take_shard(): the next owner sees every record of this one. */
+	__atomic_store_n(&thread->ring.shard->state, TS_SHARD_ABANDONED, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&producer->lock);
+	thread->call = NULL;
+	thread->next = producer->idle;
+	producer->idle = thread;
+	pthread_mutex_unlock(&producer->lock);
+}
+
+int ts_producer_init(struct ts_producer *producer, const struct ts_gate *gate,
+		     struct ts_control *control, struct ts_definitions *definitions, uint32_t epoch)
+{
+	memset(producer, 0, sizeof(*producer));
+	producer->gate = gate;
+	producer->control = control;
+	producer->definitions = definitions;
+	producer->clock = (enum ts_clock)control->host_clock;
+	producer->epoch = epoch;
+	producer->lossless_ns = TS_PRODUCER_LOSSLESS_NS;
+	pthread_mutex_init(&producer->lock, NULL);
+	return -pthread_key_create(&producer->key, thread_ended);
+}
+
+void ts_producer_deinit(struct ts_producer *producer)
+{
+	struct ts_thread *thread;
+
+	if (ts_tls.epoch == producer->epoch && ts_tls.thread)
+		thread_ended(ts_tls.thread);
+	pthread_key_delete(producer->key);
+	while ((thread = producer->idle)) {
+		producer->idle = thread->next;
+		munmap(thread, sizeof(*thread));
+	}
+	while (producer->n_mapped)
+		ts_unlocked_unmap_behind(producer->shards[--producer->n_mapped],
+					 producer->control->shard_stride);
+	pthread_mutex_destroy(&producer->lock);
+}
+
+/* Takes a shard that is free, or whose last owner is dead and whose records are all written. */
+static bool take_shard(struct ts_shard *shard)
+{
+	uint32_t state = __atomic_load_n(&shard->state, __ATOMIC_ACQUIRE);
+
+	if (state == TS_SHARD_OWNED || (state == TS_SHARD_ABANDONED &&
+					__atomic_load_n(&shard->released, __ATOMIC_ACQUIRE) !=
+						__atomic_load_n(&shard->head, __ATOMIC_RELAXED)))
+		return false;
+	/* Acquire pairs with thread_ended(). */
+	return __atomic_compare_exchange_n(&shard->state, &state, TS_SHARD_OWNED, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* Called with the lock held: the next shard, which nobody had so far. Owned by the caller, or NULL. */
+static struct ts_shard *map_shard(struct ts_producer *producer)
+{
+	struct ts_control *control = producer->control;
+	const uint32_t i = producer->n_mapped;
+	const uint8_t *end = i ? (uint8_t *)producer->shards[i - 1] + control->shard_stride
+			       : (uint8_t *)control + control->shards_off;
+	struct ts_shard *shard;
+
+	if (i >= control->n_shards)
+		return NULL;
+	shard = ts_unlocked_map_behind(end, control->shard_stride);
+	if (!shard)
+		return NULL;
+	__atomic_store_n(&shard->state, TS_SHARD_OWNED, __ATOMIC_RELAXED);
+	producer->shards[i] = shard;
+	/* Pairs with find_shard(). */
+	__atomic_store_n(&producer->n_mapped, i + 1, __ATOMIC_RELEASE);
+	/* Pairs with the daemon's acquire. */
+	__atomic_store_n(&control->n_claimed, i + 1, __ATOMIC_RELEASE);
+	return shard;
+}
+
+static struct ts_shard *find_shard(struct ts_producer *producer)
+{
+	const uint32_t n = __atomic_load_n(&producer->n_mapped, __ATOMIC_ACQUIRE);
+	struct ts_shard *shard;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (take_shard(producer->shards[i]))
+			return producer->shards[i];
+	pthread_mutex_lock(&producer->lock);
+	shard = map_shard(producer);
+	pthread_mutex_unlock(&producer->lock);
+	return shard;
+}
+
+static struct ts_thread *take_thread(struct ts_producer *producer)
+{
+	struct ts_thread *thread;
+
+	pthread_mutex_lock(&producer->lock);
+	thread = producer->idle;
+	if (thread)
+		producer->idle = thread->next;
+	pthread_mutex_unlock(&producer->lock);
+	/* The strings it remembers are still good. */
+	if (thread)
+		return thread;
+	/* Not malloc: the application's allocator is the application's, and may be what calls us. */
+	thread = ts_unlocked_map(sizeof(*thread));
+	if (!thread)
+		return NULL;
+	thread->producer = producer;
+	pthread_mutex_lock(&producer->lock);
+	thread->next_all = producer->all;
+	producer->all = thread;
+	pthread_mutex_unlock(&producer->lock);
+	return thread;
+}
+
+static void show_call(struct ts_thread *thread)
+{
+	pthread_mutex_lock(&thread->producer->lock);
+	thread->call = &ts_tls.call;
+	pthread_mutex_unlock(&thread->producer->lock);
+}
+
+bool ts_producer_is_any_in_call(struct ts_producer *producer)
+{
+	bool is_any = false;
+
+	/* No thread whose call it looks at can end meanwhile. */
+	pthread_mutex_lock(&producer->lock);
+	for (const struct ts_thread *thread = producer->all; thread && !is_any;
+	     thread = thread->next_all)
+		is_any = thread->call && __atomic_load_n(&thread->call->recorded, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&producer->lock);
+	return is_any;
+}
+
+static uint32_t define_thread(struct ts_producer *producer)
+{
+	struct ts_definition_thread definition = {.definition.type = TS_DEF_THREAD};
+	char name[17] = "";
+
+	prctl(PR_GET_NAME, name, 0, 0, 0);
+	definition.tid = (uint32_t)syscall(SYS_gettid);
+	definition.name = ts_definitions_string(producer->definitions, name, strlen(name));
+	definition.time = ts_producer_ticks(producer);
+	return ts_definitions_add(producer->definitions, &definition.definition,
+				  sizeof(definition));
+}
+
+struct ts_thread *ts_producer_claim(struct ts_producer *producer)
+{
+	struct ts_thread *thread = NULL;
+	struct ts_shard *shard;
+
+	if (ts_tls.epoch != producer->epoch) {
+		ts_tls.epoch = producer->epoch;
+		ts_tls.thread = NULL;
+		ts_tls.unclaimed = 0;
+	}
+	if (ts_tls.unclaimed++ % CLAIM_RETRY) {
+		ts_session_count(producer->control, TS_LOSS_NO_SHARD, 1);
+		return NULL;
+	}
+	shard = find_shard(producer);
+	if (shard)
+		thread = take_thread(producer);
+	if (!thread || pthread_setspecific(producer->key, thread)) {
+		/* Without its own end told of, a thread's shard would be taken for good. */
+		if (shard)
+			__atomic_store_n(&shard->state, TS_SHARD_FREE, __ATOMIC_RELEASE);
+		ts_session_count(producer->control, TS_LOSS_NO_SHARD, 1);
+		return NULL;
+	}
+	ts_tls.unclaimed = 0;
+	ts_ring_producer_init(&thread->ring, shard, producer->control->ring_bytes);
+	thread->bell_at = thread->ring.released + thread->ring.ring_bytes / 2;
+	thread->id = define_thread(producer);
+	thread->stalled = false;
+	thread->patience_ns = 0;
+	/* Before the first commit, whose release publishes it. */
+	__atomic_store_n(&shard->thread, thread->id, __ATOMIC_RELAXED);
+	show_call(thread);
+	ts_tls.thread = thread;
+	return thread;
+}
+
+void ts_producer_wake_daemon(struct ts_control *control)
+{
+	/* The exchange lets one producer alone ring. */
+	if (__atomic_load_n(&control->sleeping, __ATOMIC_RELAXED) &&
+	    __atomic_exchange_n(&control->sleeping, 0, __ATOMIC_ACQ_REL)) {
+		__atomic_fetch_add(&control->doorbell, 1, __ATOMIC_RELEASE);
+		ts_futex_wake(&control->doorbell, true);
+	}
+}
+
+void ts_thread_ring_doorbell(struct ts_thread *thread)
+{
+	struct ts_ring_producer *ring = &thread->ring;
+
+	/* What was known of the consumer is old, or it would not look this full: ask again first. (B) of ring.h. */
+	ring->released = __atomic_load_n(&ring->shard->released, __ATOMIC_ACQUIRE);
+	if (ts_ring_past_watermark(ring)) {
+		ts_producer_wake_daemon(thread->producer->control);
+		/* A daemon that is awake, or slow, is not asked for at every record. */
+		thread->bell_at = ring->head + ring->ring_bytes / BELL_STEPS;
+	} else {
+		thread->bell_at = ring->released + ring->ring_bytes / 2;
+	}
+}
+
+static bool is_lossless(const struct ts_control *control)
+{
+	return __atomic_load_n(&control->command, __ATOMIC_RELAXED) & TS_COMMAND_LOSSLESS;
+}
+
+/* So that the trace says who was made to wait, when and for how long. There is room for at least one record. */
+static void record_wait(struct ts_thread *thread, uint64_t since_ticks)
+{
+	struct ts_record_overhead *out;
+
+	out = (struct ts_record_overhead *)ts_ring_reserve(&thread->ring, sizeof(*out));
+	if (!out)
+		return;
+	out->record = (struct ts_record){
+		.n_words = sizeof(*out) / 8,
+		.n_fixed_words = sizeof(*out) / 8,
+		.clock = (uint8_t)thread->producer->clock,
+		.type = TS_RECORD_OVERHEAD,
+		.time = since_ticks,
+	};
+	out->end = ts_producer_ticks(thread->producer);
+	out->overhead_kind = TS_OVERHEAD_WAITED;
+	out->object_kind = TS_CUPTI_ACTIVITY_OBJECT_THREAD;
+	out->object = (uint32_t)syscall(SYS_gettid);
+	out->reserved = 0;
+	ts_ring_commit(&thread->ring, sizeof(*out));
+}
+
+static void *wait_for_room(struct ts_thread *thread, uint32_t n_bytes, uint64_t wait_ns)
+{
+	const struct ts_producer *producer = thread->producer;
+	const uint64_t deadline = ts_clock_monotonic_ns() + wait_ns;
+	uint64_t since_ticks = ts_producer_ticks(producer);
+	struct timespec step = {0, WAIT_STEP_MIN_NS};
+	void *room;
+
+	do {
+		nanosleep(&step, NULL);
+		if (step.tv_nsec < WAIT_STEP_MAX_NS)
+			step.tv_nsec *= 2;
+		ts_producer_wake_daemon(producer->control);
+		room = ts_ring_reserve(&thread->ring, n_bytes);
+		if (room && is_lossless(producer->control)) {
+			record_wait(thread, since_ticks);
+			since_ticks = ts_producer_ticks(producer);
+			room = ts_ring_reserve(&thread->ring, n_bytes);
+		}
+	} while (!room && __atomic_load_n(&producer->gate->served, __ATOMIC_RELAXED) &&
+		 ts_clock_monotonic_ns() < deadline);
+	return room;
+}
+
+void *ts_thread_full(struct ts_thread *thread, uint32_t n_bytes)
+{
+	struct ts_producer *producer = thread->producer;
+	uint64_t wait_ns = thread->patience_ns;
+	int saved_errno = errno;
+	void *room = NULL;
+
+	ts_producer_wake_daemon(producer->control);
+	if (is_lossless(producer->control))
+		wait_ns = producer->lossless_ns;
+	/* A daemon that let one wait be in vain is not waited for again until it moved; one that is gone, not at all. */
+	if (wait_ns && __atomic_load_n(&producer->gate->served, __ATOMIC_RELAXED) &&
+	    !(thread->stalled && thread->stalled_at == thread->ring.released)) {
+		room = wait_for_room(thread, n_bytes, wait_ns);
+		thread->stalled = !room;
+		thread->stalled_at = thread->ring.released;
+	}
+	if (!room)
+		ts_thread_count(thread, TS_LOSS_RING_FULL, 1);
+	errno = saved_errno;
+	return room;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See unlocked.h. mremap() gives a mapping the flags of the one that it grows from, and so leaves out what mlockall(MCL_FUTURE) adds
+ * to new ones. With an old length of 0 it maps the pages of a shared mapping a second time (mremap(2)), and may go on behind them: so a thread
+ * maps more of a memfd whose descriptor only the link thread has.
+ */
+#include "inject/ring/unlocked.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "proto/abi/base.h"
+
+static size_t page_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void ts_unlocked_release(void *at, size_t n_bytes)
+{
+	/* Fails in no way that matters: what stays locked is only paid for. */
+	(void)munlock(at, n_bytes);
+}
+
+void *ts_unlocked_grow(void *at, size_t n_old, size_t n_new)
+{
+	void *grown;
+
+	/* MCL_CURRENT may have locked it since. */
+	ts_unlocked_release(at, n_old);
+	grown = mremap(at, n_old, n_new, MREMAP_MAYMOVE);
+	return grown == MAP_FAILED ? NULL : grown;
+}
+
+void *ts_unlocked_map(size_t n_bytes)
+{
+	const size_t n_first = n_bytes < page_bytes() ? n_bytes : page_bytes();
+	void *first = mmap(NULL, n_first, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *pages;
+
+	if (first == MAP_FAILED)
+		return NULL;
+	pages = ts_unlocked_grow(first, n_first, n_bytes);
+	if (!pages)
+		munmap(first, n_first);
+	return pages;
+}
+
+/* How far the byte before `end` lies behind the start of its page, and one more. */
+static size_t before(const void *end)
+{
+	return ((uintptr_t)end - 1) % page_bytes() + 1;
+}
+
+void *ts_unlocked_map_behind(const void *end, size_t n_bytes)
+{
+	uint8_t *from = (uint8_t *)(uintptr_t)end - before(end);
+	void *pages;
+
+	ts_unlocked_release(from, page_bytes());
+	pages = mremap(from, 0, before(end) + n_bytes, MREMAP_MAYMOVE);
+	return pages == MAP_FAILED ? NULL : (uint8_t *)pages + before(end);
+}
+
+void ts_unlocked_unmap_behind(void *at, size_t n_bytes)
+{
+	munmap((uint8_t *)at - before(at), before(at) + n_bytes);
+}

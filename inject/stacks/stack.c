@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks in three tiers: recognised (stack-cache.h); walked by rules that are remembered for each return address; and by
+ * libunwind (unwind.h), which knows every kind of frame, where one has no such rule or libraries come and go
+ * unnoticed.
+ */
+#include "inject/stacks/stack.h"
+#include "inject/process/loader.h"
+
+struct range_query {
+	uintptr_t address;
+	struct ts_stack_range range;
+};
+
+static int find_range(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct range_query *query = data;
+	uintptr_t start = UINTPTR_MAX, end = 0;
+	bool inside = false;
+	int i;
+
+	(void)size;
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uintptr_t from = info->dlpi_addr + segment->p_vaddr;
+		uintptr_t to = from + segment->p_memsz;
+
+		if (segment->p_type != PT_LOAD)
+			continue;
+		start = from < start ? from : start;
+		end = to > end ? to : end;
+		inside |= query->address >= from && query->address < to;
+	}
+	if (!inside)
+		return 0;
+	query->range = (struct ts_stack_range){start, end};
+	return 1;
+}
+
+void ts_stack_skip(struct ts_stack_walker *walker, unsigned slot, const void *address)
+{
+	struct range_query query = {(uintptr_t)address, {0, 0}};
+
+	if (address && ts_loader_iterate(find_range, &query) && slot < TS_ARRAY_LEN(walker->skip))
+		walker->skip[slot] = query.range;
+}
+
+static void load_unwinder(void *data)
+{
+	ts_unwind_init(data);
+}
+
+void ts_stack_init(struct ts_stack_walker *walker, bool python, bool check)
+{
+	memset(walker, 0, sizeof(*walker));
+	walker->python = python;
+	walker->check = check;
+	if (python)
+		ts_python_look(&walker->interpreter);
+	ts_loader_watch(&walker->watch, load_unwinder, &walker->unwind);
+	if (walker->watch.works)
+		walker->n_gone = ts_loader_gone(&walker->watch);
+	ts_stack_skip(walker, 0, (const void *)(uintptr_t)&ts_stack_init);
+}
+
+static bool skipped(const struct ts_stack_walker *walker, uintptr_t frame)
+{
+	unsigned i;
+
+	for (i = 0; i < TS_ARRAY_LEN(walker->skip); i++)
+		if (frame >= walker->skip[i].start && frame < walker->skip[i].end)
+			return true;
+	return false;
+}
+
+/* The id of a stack of these frames, less what is not told. */
+static uint32_t define(const struct ts_stack_walker *walker, struct ts_definitions *definitions,
+		       const uint64_t *frames, uint32_t n_frames, bool truncated)
+{
+	uint32_t first;
+
+	for (first = 0; first < n_frames && skipped(walker, frames[first]); first++)
+		;
+	/* User-space addresses as they are: the kind NATIVE is 0 in the top bits. */
+	return ts_definitions_stack(definitions, frames + first, n_frames - first, truncated);
+}
+
+static struct ts_stack_cache *make_cache(struct ts_stack_walker *walker)
+{
+	struct ts_stack_cache *cache = ts_stack_cache_new(), **next;
+
+	if (!cache)
+		return NULL;
+	next = ts_stack_cache_next(cache);
+	*next = __atomic_load_n(&walker->caches, __ATOMIC_RELAXED);
+	/* Release, paired with ts_stack_counts(). */
+	while (!__atomic_compare_exchange_n(&walker->caches, next, cache, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+	return cache;
+}
+
+static inline void count(uint64_t *counter)
+{
+	/* A single writer; the flush thread reads it relaxed. */
+	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
+
+struct capture {
+	struct ts_stack_walker *walker;
+	struct ts_definitions *definitions;
+	struct ts_stack_cache *cache; /* NULL: there was no memory for one */
+	bool walks;		      /* `start` is where the stack begins; else libunwind alone */
+	struct ts_stack_start start;
+	const void *caller; /* the return address of the capturing function */
+	uint32_t flags;	    /* TS_STACK_* */
+};
+
+static uint32_t define_unwound(struct capture *capture, const struct ts_unwound *unwound)
+{
+	capture->flags |= unwound->truncated ? TS_STACK_CUT : 0;
+	return define(capture->walker, capture->definitions, unwound->frames, unwound->n,
+		      unwound->truncated);
+}
+
+static uint32_t capture_unwound(struct capture *capture)
+{
+	struct ts_unwound unwound;
+
+	ts_unwind_full(&capture->walker->unwind, capture->caller, false, &unwound);
+	return define_unwound(capture, &unwound);
+}
+
+/* The first frame that is another, or one after the last. */
+static uint32_t first_other(const struct ts_stack_walk *walk, const struct ts_unwound *unwound)
+{
+	uint32_t i = 0;
+
+	while (i < walk->n_frames && i < unwound->n && walk->frames[i] == unwound->frames[i])
+		i++;
+	return i;
+}
+
+/*
+ * Whether libunwind finds what the walk found. Where it does not at first, it may be what it remembers that is wrong: step
+ * by step decides, and then what was at fault is not gone by any more.
+ */
+static bool confirm(struct capture *capture, const struct ts_stack_walk *walk)
+{
+	struct ts_unwound unwound;
+	bool by_steps = false;
+	uint32_t i;
+
+	for (;;) {
+		ts_unwind_full(&capture->walker->unwind, capture->caller, by_steps, &unwound);
+		i = first_other(walk, &unwound);
+		if (i == walk->n_frames && (!walk->complete || i == unwound.n)) {
+			if (by_steps)
+				ts_unwind_forget(&capture->walker->unwind);
+			return true;
+		}
+		if (by_steps)
+			break;
+		by_steps = true;
+	}
+	ts_stack_cache_distrust(capture->cache, &capture->start, i);
+	return false;
+}
+
+/* By rules, if they lead to the end; what new rules lead to is compared with what libunwind finds. */
+static uint32_t capture_walked(struct capture *capture)
+{
+	struct ts_stack_counts *counts = ts_stack_cache_counts(capture->cache);
+	const struct ts_stack_walk *walk = ts_stack_cache_walk(capture->cache, &capture->start);
+	uint32_t id;
+
+	/* Frames that are reached by new rules are looked up by libunwind too, once. */
+	if ((ts_unlikely(walk->learned) && !confirm(capture, walk)) || !walk->complete) {
+		count(&counts->n_unwound);
+		return capture_unwound(capture);
+	}
+	count(&counts->n_walked);
+	capture->flags |= walk->truncated ? TS_STACK_CUT : 0;
+	id = define(capture->walker, capture->definitions, walk->frames, walk->n_frames,
+		    walk->truncated);
+	if (id != TS_ID_UNKNOWN)
+		ts_stack_cache_add(capture->cache, &capture->start, id);
+	return id;
+}
+
+/* The native frames, merged with the Python functions. */
+static uint32_t define_python(struct capture *capture, struct ts_python_stack *python,
+			      const uint64_t *frames, const uintptr_t *at, uint32_t n_frames,
+			      bool truncated)
+{
+	uint32_t n = ts_python_merge(&capture->walker->interpreter, python, frames, at, n_frames);
+
+	if (n) {
+		count(&ts_stack_cache_counts(capture->cache)->n_python);
+		frames = python->merged;
+		truncated |= python->truncated;
+	} else {
+		capture->flags |= TS_STACK_NO_PYTHON;
+		n = n_frames;
+	}
+	capture->flags |= truncated ? TS_STACK_CUT : 0;
+	return define(capture->walker, capture->definitions, frames, n, truncated);
+}
+
+/*
+ * With Python functions. Such a stack is not recognised as a whole but walked: the functions differ where the native frames
+ * do not.
+ */
+static __attribute__((noinline)) uint32_t capture_python(struct capture *capture,
+							 struct ts_python_stack *python)
+{
+	struct ts_stack_counts *counts = ts_stack_cache_counts(capture->cache);
+	const struct ts_stack_walk *walk = ts_stack_cache_walk(capture->cache, &capture->start);
+	struct ts_unwound unwound;
+
+	if ((walk->learned && !confirm(capture, walk)) || !walk->complete) {
+		count(&counts->n_unwound);
+		ts_unwind_full(&capture->walker->unwind, capture->caller, true, &unwound);
+		return define_python(capture, python, unwound.frames, unwound.at, unwound.n,
+				     unwound.truncated);
+	}
+	count(&counts->n_walked);
+	if (capture->walker->check && !confirm(capture, walk))
+		count(&counts->n_differ);
+	return define_python(capture, python, walk->frames, walk->at, walk->n_frames,
+			     walk->truncated);
+}
+
+/* Not inlined, so that the capturing function is a small one. */
+static __attribute__((noinline)) uint32_t capture_otherwise(struct capture *capture,
+							    const struct ts_stack_run *run)
+{
+	struct ts_stack_counts *counts;
+	uint32_t id, full;
+
+	if (!capture->cache)
+		return capture_unwound(capture);
+	counts = ts_stack_cache_counts(capture->cache);
+	if (!capture->walks) {
+		count(&counts->n_unwound);
+		return capture_unwound(capture);
+	}
+	if (run) {
+		id = run->id;
+		count(&counts->n_cached);
+	} else {
+		id = capture_walked(capture);
+	}
+	if (!capture->walker->check)
+		return id;
+	/* Equal ids are equal stacks. */
+	full = capture_unwound(capture);
+	if (full != id)
+		count(&counts->n_differ);
+	return full;
+}
+
+/* Libraries came or went; where one went, libunwind has to know. */
+static void notice_gone(struct ts_stack_walker *walker)
+{
+	uint64_t n_gone = ts_loader_gone(&walker->watch);
+
+	if (__atomic_exchange_n(&walker->n_gone, n_gone, __ATOMIC_RELAXED) != n_gone)
+		ts_unwind_forget(&walker->unwind);
+	if (walker->python)
+		ts_python_look(&walker->interpreter);
+}
+
+#if defined(__clang__)
+#define TS_NOCLONE
+#else
+#define TS_NOCLONE __attribute__((noclone))
+#endif
+
+/*
+ * Not inlined nor copied: its frame, with `capture` in it, lies in the same place whenever the stack pointer does. A
+ * sanitizer would put it elsewhere.
+ */
+__attribute__((noinline, no_sanitize("address"))) TS_NOCLONE uint32_t
+ts_stack_capture(struct ts_stack_walker *walker, struct ts_definitions *definitions,
+		 struct ts_stack_cache **cache, uint32_t *ret_flags)
+{
+	struct capture capture = {
+		.walker = walker,
+		.definitions = definitions,
+		.caller = __builtin_return_address(0),
+	};
+	const struct ts_stack_run *run = NULL;
+	struct ts_python_stack *python;
+	uint32_t id;
+
+	if (!ts_stack_works(walker))
+		return TS_ID_UNKNOWN;
+	if (ts_unlikely(!*cache))
+		*cache = make_cache(walker);
+	capture.cache = *cache;
+	capture.walks =
+		TS_STACK_WALKS && *cache && __atomic_load_n(&walker->watch.works, __ATOMIC_RELAXED);
+	if (ts_likely(capture.walks)) {
+		if (ts_unlikely(ts_stack_cache_renew(*cache, ts_loader_generation(&walker->watch))))
+			notice_gone(walker);
+		TS_STACK_HERE(&capture.start);
+		/* In memory from now on: the words of `start` are among those looked at. */
+		__asm__ volatile("" : : "r"(&capture) : "memory");
+		if (ts_unlikely(walker->python) &&
+		    ts_python_read(&walker->interpreter, definitions, ts_stack_cache_python(*cache),
+				   &python)) {
+			id = capture_python(&capture, python);
+			*ret_flags |= capture.flags;
+			return id;
+		}
+		run = ts_stack_cache_find(*cache, capture.start.sp);
+		if (ts_likely(run && !walker->check)) {
+			count(&ts_stack_cache_counts(*cache)->n_cached);
+			if (ts_unlikely(run->truncated))
+				*ret_flags |= TS_STACK_CUT;
+			return run->id;
+		}
+	}
+	id = capture_otherwise(&capture, run);
+	*ret_flags |= capture.flags;
+	return id;
+}
+
+struct ts_stack_counts ts_stack_counts(const struct ts_stack_walker *walker)
+{
+	struct ts_stack_counts sum = {0};
+	/* Acquire, paired with make_cache(). */
+	struct ts_stack_cache *cache = __atomic_load_n(&walker->caches, __ATOMIC_ACQUIRE);
+
+	for (; cache; cache = *ts_stack_cache_next(cache)) {
+		const struct ts_stack_counts *counts = ts_stack_cache_counts(cache);
+
+		sum.n_cached += __atomic_load_n(&counts->n_cached, __ATOMIC_RELAXED);
+		sum.n_walked += __atomic_load_n(&counts->n_walked, __ATOMIC_RELAXED);
+		sum.n_unwound += __atomic_load_n(&counts->n_unwound, __ATOMIC_RELAXED);
+		sum.n_python += __atomic_load_n(&counts->n_python, __ATOMIC_RELAXED);
+		sum.n_differ += __atomic_load_n(&counts->n_differ, __ATOMIC_RELAXED);
+	}
+	return sum;
+}

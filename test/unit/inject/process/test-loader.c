@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walking the libraries and forking: a child never finds the loader's lock held by a thread of its parent.
+ */
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "inject/process/loader.h"
+#include "test/unit/harness.h"
+
+static pthread_barrier_t walking;
+
+/* Not _exit(), in which ThreadSanitizer looks for the threads that only the parent has. */
+static void leave(int status)
+{
+	syscall(SYS_exit_group, status);
+}
+
+static int visit_slowly(struct dl_phdr_info *info, size_t size, void *data)
+{
+	pthread_barrier_wait(&walking);
+	usleep(100000);
+	return 1;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *data)
+{
+	return 2;
+}
+
+static int visit_and_fork(struct dl_phdr_info *info, size_t size, void *data)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		leave(0);
+	return pid;
+}
+
+static void *walk(void *data)
+{
+	ts_check_int(ts_loader_iterate(visit_slowly, NULL), 1);
+	return NULL;
+}
+
+TS_TEST(a_fork_waits_for_a_walk)
+{
+	pthread_t thread;
+	int status;
+	pid_t pid;
+
+	pthread_barrier_init(&walking, NULL, 2);
+	ts_check_int(pthread_create(&thread, NULL, walk, NULL), 0);
+	pthread_barrier_wait(&walking);
+	pid = fork();
+	if (!pid) {
+		alarm(TS_TEST_SECONDS);
+		/* The loader's own, and ours. */
+		leave(dl_iterate_phdr(visit, NULL) != 2 || ts_loader_iterate(visit, NULL) != 2);
+	}
+	ts_check_int(waitpid(pid, &status, 0), pid);
+	ts_check_int(status, 0);
+	pthread_join(thread, NULL);
+	ts_check_int(ts_loader_iterate(visit, NULL), 2);
+}
+
+/* A signal handler may fork on the thread that it interrupted in the middle of a walk. */
+TS_TEST(a_fork_within_a_walk)
+{
+	pid_t pid = ts_loader_iterate(visit_and_fork, NULL);
+
+	ts_check(pid > 0);
+	ts_check_int(waitpid(pid, NULL, 0), pid);
+	ts_check_int(ts_loader_iterate(visit, NULL), 2);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Interpreters that are not what is read, played by this program: each is refused, with a reason, and nothing is read that
+ * is not there. Those that are read are tried in themselves, by test-python.py.
+ */
+#include <sys/mman.h>
+
+#include "proto/abi/python.h"
+#include "test/unit/harness.h"
+#include "test/unit/inject/session-fixture.h"
+
+#include "inject/stacks/python.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+
+PUBLIC const char *Py_GetVersion(void);
+PUBLIC void *PyGILState_GetThisThreadState(void);
+PUBLIC int PyCode_Addr2Line(void *code, int offset);
+PUBLIC int _PyEval_EvalFrameDefault(void);
+extern PUBLIC uint64_t PyCode_Type[8], PyUnicode_Type[8], PyBytes_Type[8], _PyRuntime[128];
+
+uint64_t PyCode_Type[8], PyUnicode_Type[8], PyBytes_Type[8], _PyRuntime[128];
+
+static const char *version;
+static void *thread_state;
+static struct ts_python python;
+static struct fixture f;
+
+const char *Py_GetVersion(void)
+{
+	return version;
+}
+
+void *PyGILState_GetThisThreadState(void)
+{
+	return thread_state;
+}
+
+int PyCode_Addr2Line(void *code, int offset)
+{
+	(void)code;
+	return offset;
+}
+
+int _PyEval_EvalFrameDefault(void)
+{
+	return 0;
+}
+
+static void set_table(uint64_t free_threaded)
+{
+	size_t i;
+
+	memset(_PyRuntime, 0, sizeof(_PyRuntime));
+	memcpy(_PyRuntime, TS_PYTHON_TABLE_COOKIE, 8);
+	_PyRuntime[TS_PYTHON_TABLE_VERSION / 8] = 0x030d0000;
+	_PyRuntime[TS_PYTHON_TABLE_FREE_THREADED / 8] = free_threaded;
+	for (i = 0; i < TS_ARRAY_LEN(ts_python_table); i++) {
+		uint16_t ours;
+
+		memcpy(&ours, (const uint8_t *)&ts_python_layouts[5] + ts_python_table[i].field,
+		       sizeof(ours));
+		_PyRuntime[ts_python_table[i].at / 8] = ours;
+	}
+}
+
+static void check_refused(const char *word)
+{
+	memset(&python, 0, sizeof(python));
+	ts_python_look(&python);
+	ts_check_int(python.state, TS_PYTHON_OFF);
+	ts_check(strstr(python.why, word));
+}
+
+TS_TEST(versions_that_are_not_read)
+{
+	version = "3.7.16 (default, somewhen)";
+	check_refused("3.7.16");
+	version = "3.14.0 (main, somewhen)";
+	check_refused("3.14.0");
+	version = "2.7.18 (default)";
+	check_refused("2.7.18");
+}
+
+TS_TEST(free_threaded_builds)
+{
+	version = "3.13.0 experimental free-threading build (main)";
+	check_refused("free-threading");
+	/* Or by what the table says. */
+	version = "3.13.0 (main)";
+	set_table(1);
+	check_refused("free-threaded");
+}
+
+TS_TEST(a_table_that_says_otherwise)
+{
+	version = "3.13.0 (main)";
+	memset(_PyRuntime, 0, sizeof(_PyRuntime));
+	check_refused("does not say");
+	set_table(0);
+	memset(&python, 0, sizeof(python));
+	ts_python_look(&python);
+	ts_check_int(python.state, TS_PYTHON_FOUND);
+	_PyRuntime[ts_python_table[3].at / 8] += 8;
+	check_refused("laid out");
+	set_table(0);
+	_PyRuntime[TS_PYTHON_TABLE_VERSION / 8] = 0x030e0000;
+	check_refused("another version");
+}
+
+/* Every word of the state is `word`; what is read through it must not be believed. */
+static void check_memory(const char *which, uint64_t word)
+{
+	static uint64_t state[64];
+	struct ts_python_codes *codes = NULL;
+	struct ts_python_stack *stack;
+	size_t i;
+
+	for (i = 0; i < TS_ARRAY_LEN(state); i++)
+		state[i] = word;
+	thread_state = state;
+	version = which;
+	set_table(0);
+	memset(&python, 0, sizeof(python));
+	ts_python_look(&python);
+	ts_check_int(python.state, TS_PYTHON_FOUND);
+	ts_check(!ts_python_read(&python, &f.definitions, &codes, &stack));
+	ts_check_int(python.state, TS_PYTHON_OFF);
+	ts_check(strstr(python.why, "not where its version has them"));
+}
+
+TS_TEST(memory_that_is_laid_out_otherwise)
+{
+	static const char *const versions[] = {"3.8.1",	 "3.9.1",  "3.10.1",
+					       "3.11.1", "3.12.1", "3.13.1"};
+	static uint64_t elsewhere[64];
+	size_t i;
+
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
+	for (i = 0; i < TS_ARRAY_LEN(versions); i++) {
+		check_memory(versions[i], 0x123456789abcdef0);
+		check_memory(versions[i], 8);
+		check_memory(versions[i], 0xfffffffffffffff8);
+		check_memory(versions[i], (uintptr_t)elsewhere);
+		/* A ring of what could be frames. */
+		elsewhere[0] = elsewhere[1] = elsewhere[4] = (uintptr_t)elsewhere;
+		check_memory(versions[i], (uintptr_t)elsewhere);
+	}
+	fixture_deinit(&f);
+}
+
+TS_TEST(a_thread_without_python)
+{
+	struct ts_python_codes *codes = NULL;
+	struct ts_python_stack *stack;
+
+	version = "3.12.0";
+	thread_state = NULL;
+	ts_python_look(&python);
+	ts_check(!ts_python_read(&python, &f.definitions, &codes, &stack));
+	ts_check_int(python.state, TS_PYTHON_FOUND);
+	ts_check(!codes);
+}
