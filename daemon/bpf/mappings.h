@@ -32,7 +32,7 @@ bool ts_mappings_take(struct ts_mappings *mappings, ts_mapping_found *found, voi
 /*
  * Calls `found` for each mapping of a process that can be run and is a library of a vendor (ts_call_is_library()).
  * ts_mappings_has() returns 1 if the name of a mapping contains `name`, 0 if none does, and -errno if /proc does not show them. Both wait for as
- * long as the process holds its mmap lock; before Linux 6.17 that can be for ever. serve/inspector.c calls them.
+ * long as the process holds its mmap lock; before Linux 6.17 that can be for ever. serve/system/inspector.c calls them.
  */
 void ts_mappings_of(pid_t pid, ts_mapping_found *found, void *data);
 int ts_mappings_has(pid_t pid, const char *name);

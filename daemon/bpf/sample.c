@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads sample.bpf.c for a sampler (serve/session-samples.c). sample-none.c stands in its place where the daemon is built without eBPF. */
+/* Loads sample.bpf.c for a sampler (serve/session/session-samples.c). sample-none.c stands in its place where the daemon is built without eBPF. */
 #include "daemon/bpf/sample.h"
 
 #include <bpf/bpf.h>

@@ -2,7 +2,7 @@
 /*
  * The host sampler of a session: a process that samples the session's threads on the processor and finds the native and Python stack of each sample.
  * It has the rights of the session's user and no more, because it reads that user's files and memory at length: it may wait or die by them, and
- * the daemon does neither. serve/session-samples.c makes rows of its messages.
+ * the daemon does neither. serve/session/session-samples.c makes rows of its messages.
  *
  * The socket's messages are lists of items, 8-byte aligned, each behind a struct ts_sampler_item. The daemon checks each. One thread.
  */

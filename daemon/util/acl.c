@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One access control list, of six entries at most. serve/folder.c calls it for directories, serve/recording.c for traces. It calls
+ * One access control list, of six entries at most. serve/recording/folder.c calls it for directories, serve/recording/recording.c for traces. It calls
  * the kernel alone, and not libacl, which would be a library for one system call.
  */
 #include "daemon/util/acl.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One posix_spawn() for all helpers. daemon/worker/client.c and daemon/serve/prober.c call it; it calls libc alone.
+ * One posix_spawn() for all helpers. daemon/worker/client.c and daemon/serve/system/prober.c call it; it calls libc alone.
  */
 #include "daemon/util/spawn.h"
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds and packs the control socket's answers. Each returns 0 and a malloc()ed packed Answer, or
+ * -ENOMEM.
+ */
+#pragma once
+
+#include "daemon/serve/loop/server.h"
+
+int ts_answer_error(int code, const char *message, uint8_t **ret_packed, size_t *ret_n_bytes);
+/* With the sessions that `asker` may see. */
+int ts_answer_status(const struct ts_server *server, const struct ts_identity *asker,
+		     uint8_t **ret_packed, size_t *ret_n_bytes);
+int ts_answer_sessions(const struct ts_server *server, const struct ts_identity *asker,
+		       uint8_t **ret_packed, size_t *ret_n_bytes);
+/* `number`, and that in the file, of the session that was asked for; 0: of none. */
+int ts_answer_opened(uint32_t number, uint32_t number_in_file, const struct ts_recording *recording,
+		     bool live, uint8_t **ret_packed, size_t *ret_n_bytes);
+int ts_answer_cancelled(bool found, uint8_t **ret_packed, size_t *ret_n_bytes);
+int ts_answer_flushed(uint32_t n_sessions, uint32_t n_timed_out, uint8_t **ret_packed,
+		      size_t *ret_n_bytes);
+int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed_out, bool system,
+		       uint8_t **ret_packed, size_t *ret_n_bytes);
+/* `recording` may be NULL: nothing was recorded. */
+int ts_answer_summary(struct ts_recording *recording, uint8_t **ret_packed, size_t *ret_n_bytes);

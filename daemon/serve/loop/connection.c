@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Connections of the control socket's clients: what is received becomes requests, answers wait until they can be sent. Nothing here
+ * blocks. A client that does not read its answers, or sends more than is allowed, is dropped. What is asked for is control.c's.
+ */
+#include <sys/socket.h>
+
+#include "daemon/serve/loop/answers.h"
+#include "daemon/serve/loop/connection.h"
+#include "daemon/serve/loop/question.h"
+#include "daemon/util/error.h"
+
+/* Of the answers that a client has not read: beyond it nothing is added. */
+#define CONNECTION_MAX_QUEUED_BYTES (4u * 1024 * 1024)
+#define CONNECTION_FIRST_REQUEST    1u				/* id of a client's first request */
+#define CONNECTION_STALL_NS	    (UINT64_C(10) * 1000000000) /* for one answer to be read */
+#define CONNECTION_PARTIAL_NS	    (UINT64_C(10) * 1000000000) /* for one request to be sent */
+#define CONNECTION_IDLE_NS	    (UINT64_C(60) * 1000000000) /* of a service's clients */
+
+struct connection_answer {
+	struct connection_answer *next;
+	uint8_t *bytes; /* header and message */
+	size_t n_bytes;
+	size_t n_sent;
+	int fd; /* goes with the first byte; -1: none */
+};
+
+struct ts_client_connection *ts_client_connection_next(struct ts_client_connection *client)
+{
+	return client->next;
+}
+
+static void connection_answer_free(struct connection_answer *answer)
+{
+	if (answer->fd >= 0)
+		close(answer->fd);
+	free(answer->bytes);
+	free(answer);
+}
+
+/* Those that came first. */
+static void connection_drop_files(struct ts_client_connection *client, unsigned n_fds)
+{
+	ts_porter_release_files(client->server->porter, client->connection, n_fds);
+	client->n_fds -= n_fds;
+	ts_user_give(client->user, TS_RESOURCE_CLIENT_FDS, n_fds);
+}
+
+void ts_client_connection_free(struct ts_client_connection *client)
+{
+	struct ts_server *server = client->server;
+
+	ts_question_leave(client);
+	for (struct ts_client_connection **p = &server->clients; *p; p = &(*p)->next)
+		if (*p == client) {
+			*p = client->next;
+			break;
+		}
+	while (client->answers) {
+		struct connection_answer *answer = client->answers;
+
+		client->answers = answer->next;
+		connection_answer_free(answer);
+	}
+	ts_control_leave(client);
+	connection_drop_files(client, client->n_fds);
+	sd_event_source_disable_unref(client->source);
+	ts_porter_close(server->porter, client->connection, client->fd);
+	ts_frame_parser_deinit(&client->parser);
+	ts_user_give(client->user, TS_RESOURCE_CLIENTS, 1);
+	ts_user_unref(client->user);
+	free(client);
+}
+
+/* ---- sending ---- */
+
+static void connection_flush(struct ts_client_connection *client)
+{
+	while (client->answers) {
+		struct connection_answer *answer = client->answers;
+		bool first = answer->n_sent == 0 && answer->fd >= 0;
+		ssize_t n = ts_frame_send_some(client->fd, answer->bytes + answer->n_sent,
+					       answer->n_bytes - answer->n_sent, &answer->fd,
+					       first ? 1 : 0);
+
+		if (n == -EAGAIN) {
+			if (!client->stalled_ns)
+				client->stalled_ns = ts_clock_monotonic_ns();
+			sd_event_source_set_io_events(client->source, EPOLLIN | EPOLLOUT);
+			return;
+		}
+		if (n < 0) {
+			client->broken = true;
+			return;
+		}
+		answer->n_sent += (size_t)n;
+		if (answer->n_sent == answer->n_bytes) {
+			/* Parts of an answer give no more time: a client that reads slowly would stay for ever. */
+			client->stalled_ns = 0;
+			client->active_ns = ts_clock_monotonic_ns();
+			client->answers = answer->next;
+			client->n_answers--;
+			client->n_queued_bytes -= answer->n_bytes;
+			connection_answer_free(answer);
+		}
+	}
+	sd_event_source_set_io_events(client->source, EPOLLIN);
+}
+
+/* Takes over `packed` and `fd`. */
+static void connection_answer(struct ts_client_connection *client, uint32_t request_id,
+			      uint8_t *packed, size_t n_bytes, int fd, uint32_t flags)
+{
+	struct ts_frame_header header =
+		ts_frame_header_make(TS_FRAME_ANSWER, request_id, (uint32_t)n_bytes);
+	struct connection_answer *answer = calloc(1, sizeof(*answer)), **end = &client->answers;
+
+	if (answer) {
+		*answer = (struct connection_answer){.fd = fd, .n_bytes = sizeof(header) + n_bytes};
+		answer->bytes = malloc(answer->n_bytes);
+	}
+	if (!answer || !answer->bytes || n_bytes > TS_FRAME_ANSWER_MAX_BYTES ||
+	    client->n_answers >= client->server->options.limits.max_answers ||
+	    client->n_queued_bytes >= CONNECTION_MAX_QUEUED_BYTES) {
+		client->broken = true;
+		if (answer)
+			connection_answer_free(answer);
+		else if (fd >= 0)
+			close(fd);
+		free(packed);
+		return;
+	}
+	header.n_fds = fd >= 0;
+	header.flags = flags;
+	memcpy(answer->bytes, &header, sizeof(header));
+	memcpy(answer->bytes + sizeof(header), packed, n_bytes);
+	free(packed);
+	while (*end)
+		end = &(*end)->next;
+	*end = answer;
+	client->n_answers++;
+	client->n_queued_bytes += answer->n_bytes;
+	connection_flush(client);
+}
+
+/* `r` is what building the answer returned. */
+void ts_client_connection_answer_built(struct ts_client_connection *client, uint32_t request_id,
+				       int r, uint8_t *packed, size_t n_bytes, int fd)
+{
+	if (!r) {
+		connection_answer(client, request_id, packed, n_bytes, fd, 0);
+		return;
+	}
+	if (fd >= 0)
+		close(fd);
+	client->broken = true;
+}
+
+ssize_t ts_client_connection_send_files(const struct ts_client_connection *client, unsigned n_fds,
+					int socket_fd, const void *data, size_t n_bytes,
+					struct ts_porter_file ret_files[TS_PORTER_MAX_HELD])
+{
+	return ts_porter_send_files(client->server->porter, client->connection, n_fds, socket_fd,
+				    data, n_bytes, ret_files);
+}
+
+struct ts_server *ts_client_connection_server(const struct ts_client_connection *client)
+{
+	return client->server;
+}
+
+void ts_client_connection_answer(struct ts_client_connection *client, uint32_t request_id,
+				 const uint8_t *packed, size_t n_bytes, bool more)
+{
+	uint8_t *copy = malloc(n_bytes ? n_bytes : 1);
+
+	if (!copy) {
+		client->broken = true;
+		return;
+	}
+	memcpy(copy, packed, n_bytes);
+	connection_answer(client, request_id, copy, n_bytes, -1, more ? TS_FRAME_MORE : 0);
+}
+
+void ts_client_connection_error(struct ts_client_connection *client, uint32_t request_id, int error,
+				const char *why)
+{
+	uint8_t *packed = NULL;
+	size_t n_bytes = 0;
+	int r = ts_answer_error(error, why, &packed, &n_bytes);
+
+	ts_client_connection_answer_built(client, request_id, r, packed, n_bytes, -1);
+}
+
+bool ts_client_connection_has_room(const struct ts_client_connection *client)
+{
+	return !client->broken &&
+	       client->n_answers <= client->server->options.limits.max_answers / 4 &&
+	       client->n_queued_bytes < CONNECTION_MAX_QUEUED_BYTES / 4;
+}
+
+/* ---- receiving ---- */
+
+/*
+ * Files that clients send ahead are bounded, for each client, for each user and for all. A client that sends more is dropped, and the
+ * porter's files with it.
+ */
+static void connection_keep_files(struct ts_client_connection *client, unsigned n_fds)
+{
+	for (unsigned i = 0; i < n_fds && !client->broken; i++)
+		if (client->n_fds < TS_PORTER_MAX_HELD &&
+		    ts_user_take(client->user, TS_RESOURCE_CLIENT_FDS, 1))
+			client->n_fds++;
+		else
+			client->broken = true;
+}
+
+/* A whole one. */
+static void connection_frame(struct ts_client_connection *client, const struct ts_frame *frame)
+{
+	if (frame->header.n_fds > client->n_fds) {
+		client->broken = true;
+		return;
+	}
+	client->active_ns = ts_clock_monotonic_ns();
+	client->partial_ns = 0;
+	ts_control_request(client, frame);
+	connection_drop_files(client, frame->header.n_fds);
+}
+
+/* The first byte of a request begins its time: the bytes that follow do not lengthen it. */
+static void connection_note_partial(struct ts_client_connection *client)
+{
+	if (client->parser.n_filled == client->parser.n_taken)
+		client->partial_ns = 0;
+	else if (!client->partial_ns)
+		client->partial_ns = ts_clock_monotonic_ns();
+}
+
+/* tsctl is gone, or whoever asked; what it began as a recording ends. */
+static void connection_hang_up(struct ts_client_connection *client)
+{
+	struct ts_server *server = client->server;
+
+	client->broken = true;
+	sd_event_source_set_enabled(client->source, SD_EVENT_OFF);
+	ts_server_look(server);
+	if (client->owner)
+		ts_server_finish(server, 0);
+}
+
+static int connection_on_io(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct ts_client_connection *client = data;
+	/* Some requests a turn: who asks and asks holds nobody up. */
+	uint8_t bytes[256];
+	struct ts_frame frame;
+	unsigned n_fds = 0;
+	ssize_t n;
+	int r;
+
+	if (events & EPOLLOUT) {
+		connection_flush(client);
+		if (ts_client_connection_has_room(client))
+			ts_question_resume(client);
+	}
+	if (!client->broken && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
+		n = ts_porter_receive_files(client->server->porter, client->connection, fd, bytes,
+					    sizeof(bytes), &n_fds);
+		connection_keep_files(client, n_fds);
+		if (n == -EAGAIN)
+			return 0;
+		if (n == -EBUSY)
+			ts_client_connection_error(client, CONNECTION_FIRST_REQUEST, -EBUSY,
+						   "busy: too many descriptors that this user "
+						   "passed are not closed yet");
+		if (n <= 0) {
+			connection_hang_up(client);
+			return 0;
+		}
+		r = ts_frame_parser_feed(&client->parser, bytes, (size_t)n);
+		while (!r && !client->broken) {
+			r = ts_frame_parser_next(&client->parser, &frame);
+			if (!r)
+				connection_frame(client, &frame);
+		}
+		if (r < 0)
+			client->broken = true;
+		connection_note_partial(client);
+	}
+	if (client->broken)
+		connection_hang_up(client);
+	return 0;
+}
+
+uid_t ts_client_connection_uid(const struct ts_client_connection *client)
+{
+	return client->credentials.uid;
+}
+
+struct ts_user *ts_client_connection_user(const struct ts_client_connection *client)
+{
+	return client->user;
+}
+
+void ts_client_connection_turn_away(struct ts_server *server, const struct ts_incoming *incoming,
+				    const char *why)
+{
+	uint8_t frame[512], *packed = NULL;
+	size_t n_bytes = 0;
+
+	/* The request may be on its way. */
+	if (!ts_answer_error(-EBUSY, why, &packed, &n_bytes) &&
+	    n_bytes <= sizeof(frame) - sizeof(struct ts_frame_header)) {
+		struct ts_frame_header header =
+			ts_frame_header_make(TS_FRAME_ANSWER, CONNECTION_FIRST_REQUEST,
+					     (uint32_t)n_bytes);
+
+		memcpy(frame, &header, sizeof(header));
+		memcpy(frame + sizeof(header), packed, n_bytes);
+		ts_frame_send_some(incoming->fd, frame, sizeof(header) + n_bytes, NULL, 0);
+	}
+	free(packed);
+	ts_porter_close(server->porter, incoming->connection, incoming->fd);
+}
+
+int ts_client_connection_new(struct ts_server *server, const struct ts_incoming *incoming,
+			     bool owner)
+{
+	struct ts_client_connection *client = calloc(1, sizeof(*client));
+	int r;
+
+	if (!client) {
+		ts_porter_close(server->porter, incoming->connection, incoming->fd);
+		ts_user_give(incoming->user, TS_RESOURCE_CLIENTS, 1);
+		ts_user_unref(incoming->user);
+		return ts_error_origin(-ENOMEM);
+	}
+	client->server = server;
+	client->user = incoming->user;
+	client->owner = owner;
+	client->fd = incoming->fd;
+	client->connection = incoming->connection;
+	ts_frame_parser_init(&client->parser, TS_FRAME_REQUEST, TS_FRAME_REQUEST_MAX_BYTES);
+	client->credentials = incoming->identity;
+	client->active_ns = ts_clock_monotonic_ns();
+	client->next = server->clients;
+	server->clients = client;
+	r = sd_event_add_io(server->event, &client->source, client->fd, EPOLLIN, connection_on_io,
+			    client);
+	if (r < 0) {
+		ts_client_connection_free(client);
+		return ts_error_origin(r);
+	}
+	return 0;
+}
+
+/* Whether a time that began at since_ns (0: it did not) is over. */
+static bool is_over(uint64_t since_ns, uint64_t most_ns, uint64_t now_ns)
+{
+	return since_ns && now_ns > since_ns + most_ns;
+}
+
+/* `tsctl record` sends nothing between a recording's beginning and its end. */
+static bool connection_is_idle(const struct ts_client_connection *client, uint64_t now_ns)
+{
+	return !client->owner && !client->pending && !client->answers &&
+	       !ts_question_is_asked(client) &&
+	       is_over(client->active_ns, CONNECTION_IDLE_NS, now_ns);
+}
+
+void ts_client_connection_check(struct ts_client_connection *client, uint64_t now_ns)
+{
+	ts_control_check(client, now_ns);
+	if (client->broken || connection_is_idle(client, now_ns) ||
+	    is_over(client->partial_ns, CONNECTION_PARTIAL_NS, now_ns) ||
+	    is_over(client->stalled_ns, CONNECTION_STALL_NS, now_ns))
+		ts_client_connection_free(client);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The thread that waits for SIGTERM, then for the end. server.c begins it before any other thread. It cannot end a process whose
+ * thread waits in the kernel and ignores SIGKILL. Strangers' descriptors do not cause that wait (see daemon/util/porter.h). The
+ * file system that the daemon writes to can.
+ */
+#include "daemon/serve/loop/end.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "daemon/util/error.h"
+#include "proto/abi/clock.h"
+
+struct ts_end {
+	pthread_mutex_t mutex;
+	pthread_cond_t done_changed;
+	pthread_t thread;
+	sigset_t signals;
+	int wake_fd;
+	int a_signal; /* any of them */
+	bool done;
+	uint64_t signal_ns;
+	void (*give_up)(void *data);
+	void *data;
+};
+
+/* True: the process ends by itself within the time. */
+static bool end_comes(struct ts_end *end, uint64_t by_ns)
+{
+	const struct timespec by = {.tv_sec = (time_t)(by_ns / 1000000000),
+				    .tv_nsec = (long)(by_ns % 1000000000)};
+	bool done;
+	int r = 0;
+
+	pthread_mutex_lock(&end->mutex);
+	while (!end->done && !r)
+		r = pthread_cond_timedwait(&end->done_changed, &end->mutex, &by);
+	done = end->done;
+	pthread_mutex_unlock(&end->mutex);
+	return done;
+}
+
+static bool end_is_done(struct ts_end *end)
+{
+	bool done;
+
+	pthread_mutex_lock(&end->mutex);
+	done = end->done;
+	pthread_mutex_unlock(&end->mutex);
+	return done;
+}
+
+static void *end_main(void *data)
+{
+	struct ts_end *end = data;
+	const uint64_t one = 1;
+	uint64_t now_ns;
+	int number;
+
+	sigwait(&end->signals, &number);
+	if (end_is_done(end))
+		return NULL;
+	now_ns = ts_clock_monotonic_ns();
+	__atomic_store_n(&end->signal_ns, now_ns, __ATOMIC_RELAXED);
+	/* Fails by overflow alone, and then the loop is awake. */
+	if (write(end->wake_fd, &one, sizeof(one)) < 0)
+		ts_log(TS_LOG_DEBUG, "eventfd: %s", strerror(errno));
+	if (!end_comes(end, now_ns + TS_END_MS * UINT64_C(1000000)))
+		end->give_up(end->data);
+	return NULL;
+}
+
+int ts_end_new(const sigset_t *signals, int wake_fd, void (*give_up)(void *data), void *data,
+	       struct ts_end **ret_end)
+{
+	struct ts_end *end = calloc(1, sizeof(*end));
+	pthread_condattr_t attributes;
+	sigset_t all, old;
+	int r;
+
+	if (!end)
+		return ts_error_origin(-ENOMEM);
+	end->signals = *signals;
+	end->wake_fd = wake_fd;
+	end->give_up = give_up;
+	end->data = data;
+	for (int number = 1; number < NSIG && !end->a_signal; number++)
+		if (sigismember(signals, number) == 1)
+			end->a_signal = number;
+	pthread_mutex_init(&end->mutex, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&end->done_changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&end->thread, NULL, end_main, end);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_sigmask(SIG_BLOCK, signals, NULL);
+	if (r) {
+		pthread_cond_destroy(&end->done_changed);
+		pthread_mutex_destroy(&end->mutex);
+		free(end);
+		return ts_error_origin(-r);
+	}
+	pthread_setname_np(end->thread, "end");
+	*ret_end = end;
+	return 0;
+}
+
+void ts_end_free(struct ts_end *end)
+{
+	if (!end)
+		return;
+	pthread_mutex_lock(&end->mutex);
+	end->done = true;
+	pthread_cond_signal(&end->done_changed);
+	pthread_mutex_unlock(&end->mutex);
+	/* Before the first signal it waits for one. */
+	pthread_kill(end->thread, end->a_signal);
+	pthread_join(end->thread, NULL);
+	pthread_cond_destroy(&end->done_changed);
+	pthread_mutex_destroy(&end->mutex);
+	free(end);
+}
+
+const uint64_t *ts_end_signal_ns(const struct ts_end *end)
+{
+	return &end->signal_ns;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the server listens, and who gets in: sockets of its own making or handed to it, connections taken and counted
+ * against their user's share, and a pause where none can be taken.
+ */
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "daemon/serve/loop/listen.h"
+#include "daemon/util/error.h"
+
+#define LISTEN_PAUSE_US 100000u /* for descriptors or memory to come back */
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* Linux 6.16, unix(7) */
+#endif
+
+/* ---- connections ---- */
+
+static int listen_on_resume(sd_event_source *source, uint64_t usec, void *data)
+{
+	struct ts_server *server = data;
+
+	if (server->inject_source)
+		sd_event_source_set_enabled(server->inject_source, SD_EVENT_ON);
+	if (server->control_source)
+		sd_event_source_set_enabled(server->control_source, SD_EVENT_ON);
+	return 0;
+}
+
+/*
+ * A connection that cannot be taken stays readable: without a pause the loop would spin. One socket's pause does not lengthen the other
+ * one's.
+ */
+static void listen_pause(struct ts_server *server, sd_event_source *source)
+{
+	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	if (sd_event_source_get_enabled(server->resume_timer, NULL) > 0)
+		return;
+	sd_event_source_set_time_relative(server->resume_timer, LISTEN_PAUSE_US);
+	sd_event_source_set_enabled(server->resume_timer, SD_EVENT_ONESHOT);
+}
+
+/* Whether the porter has room for a connection. */
+static bool listen_has_room(struct ts_server *server)
+{
+	bool is_full = ts_porter_is_full(server->porter);
+
+	if (is_full && !server->porter_full)
+		ts_log(TS_LOG_WARNING, "no connection is accepted: %s",
+		       "the descriptors that users passed and that wait to be closed are as many as "
+		       "LimitNOFILE= allows");
+	server->porter_full = is_full;
+	return !is_full;
+}
+
+/* Reads the peer's identity, and gives the porter its descriptor. Takes `fd` over. */
+static int listen_identify(struct ts_server *server, int fd, struct ts_incoming *ret_incoming)
+{
+	struct ts_incoming incoming = {.fd = fd};
+	int r = ts_identity_read(fd, server->all_group, server->overflow_uid, &incoming.identity);
+
+	if (r) {
+		ts_porter_close(server->porter, ts_porter_keep(server->porter, (uid_t)-1, fd), fd);
+		return r;
+	}
+	incoming.user = ts_users_ref(server->users, incoming.identity.uid);
+	incoming.connection = ts_porter_keep(server->porter, ts_user_uid(incoming.user), fd);
+	*ret_incoming = incoming;
+	return 0;
+}
+
+/*
+ * Takes a connection that waits. Its user is known only after that. False: none waits, or none can be taken now. The porter has
+ * room again when some of its descriptors are closed.
+ */
+static bool listen_accept(struct ts_server *server, int listening_fd, sd_event_source *source,
+			  struct ts_incoming *ret_incoming)
+{
+	int fd;
+
+	if (!listen_has_room(server)) {
+		listen_pause(server, source);
+		return false;
+	}
+	fd = accept4(listening_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			listen_pause(server, source);
+		return false;
+	}
+	return !listen_identify(server, fd, ret_incoming);
+}
+
+/* Takes the descriptor and the reference over. */
+static int listen_serve_peer(struct ts_server *server, const struct ts_incoming *incoming)
+{
+	struct ts_user *user = incoming->user;
+	const char *why = NULL;
+
+	if (server->finishing)
+		why = "the recording is over";
+	else if (!ts_user_take(user, TS_RESOURCE_CONNECTIONS, 1))
+		why = "busy: too many connections that say nothing";
+	else if (!ts_user_take(user, TS_RESOURCE_PLACES, 1)) {
+		ts_user_give(user, TS_RESOURCE_CONNECTIONS, 1);
+		why = "busy: too many processes of this user at once (see --max-sessions-user)";
+	}
+	if (!why)
+		return ts_peer_new(server, incoming);
+	ts_peer_turn_away(server, incoming, -EBUSY, why);
+	ts_user_unref(user);
+	return -EBUSY;
+}
+
+/* Takes the descriptor and the reference over. */
+static int listen_serve_client(struct ts_server *server, const struct ts_incoming *incoming,
+			       bool owner)
+{
+	if (ts_user_take(incoming->user, TS_RESOURCE_CLIENTS, 1))
+		return ts_client_connection_new(server, incoming, owner);
+	ts_client_connection_turn_away(server, incoming, "busy: too many clients at once");
+	ts_user_unref(incoming->user);
+	return -EBUSY;
+}
+
+int ts_listen_adopt_peer(struct ts_server *server, int fd)
+{
+	struct ts_incoming incoming;
+	int r = listen_identify(server, fd, &incoming);
+
+	return r ?: listen_serve_peer(server, &incoming);
+}
+
+int ts_listen_adopt_owner(struct ts_server *server, int fd)
+{
+	struct ts_incoming incoming;
+	int r = listen_identify(server, fd, &incoming);
+
+	return r ?: listen_serve_client(server, &incoming, true);
+}
+
+bool ts_listen_accept_peer(struct ts_server *server)
+{
+	struct ts_incoming incoming;
+
+	if (!listen_accept(server, server->inject_fd, server->inject_source, &incoming))
+		return false;
+	(void)listen_serve_peer(server, &incoming);
+	ts_server_watch(server);
+	return true;
+}
+
+static int listen_on_inject(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	ts_listen_accept_peer(data);
+	return 0;
+}
+
+static int listen_on_control(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct ts_server *server = data;
+	struct ts_incoming incoming;
+
+	if (!listen_accept(server, server->control_fd, server->control_source, &incoming))
+		return 0;
+	(void)listen_serve_client(server, &incoming, false);
+	ts_server_watch(server);
+	return 0;
+}
+
+/* ---- sockets ---- */
+
+void ts_server_refuse_fds(int fd)
+{
+	int off = 0;
+
+	/* An older kernel lets descriptors come: the porter closes them. */
+	if (setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)) < 0)
+		ts_log(TS_LOG_DEBUG, "SO_PASSRIGHTS: %s", strerror(errno));
+}
+
+/*
+ * A dead daemon left the path behind. After SIGKILL its porter holds the listening socket for some
+ * milliseconds yet, and a connect() succeeds, but nobody accepts.
+ */
+static bool listen_socket_is_stale(int type, const struct sockaddr_un *address)
+{
+	/* With a full queue a connect() that blocks waits for a process that accepts. */
+	ts_cleanup(ts_closep) int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return false;
+	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0)
+		return errno == ECONNREFUSED;
+	return ts_identity_is_over(fd);
+}
+
+static int listen_at(const char *path, int type, mode_t mode, int *ret_fd)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	ts_cleanup(ts_closep) int fd = -1;
+	char *slash;
+
+	if (!path)
+		return ts_error_origin(-EINVAL);
+	if (strlen(path) >= sizeof(address.sun_path)) {
+		ts_log(TS_LOG_ERROR, "%s: a socket's path has at most %zu bytes", path,
+		       sizeof(address.sun_path) - 1);
+		return ts_error_origin(-ENAMETOOLONG);
+	}
+	strcpy(address.sun_path, path);
+	/* The directory, where only it is missing; the default's is /run's, empty at boot. */
+	slash = strrchr(address.sun_path, '/');
+	if (slash && slash != address.sun_path) {
+		*slash = '\0';
+		mkdir(address.sun_path, 0755);
+		*slash = '/';
+	}
+	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return ts_error_origin(-errno);
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+		if (errno != EADDRINUSE || !listen_socket_is_stale(type, &address) ||
+		    unlink(path) < 0 ||
+		    bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+			int error = errno;
+
+			ts_log(TS_LOG_ERROR, "cannot listen at %s: %s", path, strerror(error));
+			return ts_error_origin(-error);
+		}
+	}
+	if (chmod(path, mode) < 0 || listen(fd, SOMAXCONN) < 0) {
+		int error = errno;
+
+		ts_log(TS_LOG_ERROR, "cannot listen at %s: %s", path, strerror(error));
+		unlink(path);
+		return ts_error_origin(-error);
+	}
+	*ret_fd = ts_take_fd(&fd);
+	return 0;
+}
+
+/*
+ * The porter has another descriptor of the socket, whose queue holds connections with descriptors that nobody received: closing it
+ * here never waits for these.
+ */
+static uint64_t listen_keep(struct ts_server *server, int fd)
+{
+	return ts_porter_keep(server->porter, getuid(), fd);
+}
+
+void ts_listen_close(struct ts_server *server, int *fd, bool is_own)
+{
+	uint64_t kept = fd == &server->inject_fd ? server->inject_kept : server->control_kept;
+
+	if (is_own)
+		ts_porter_close(server->porter, kept, ts_take_fd(fd));
+	else
+		ts_closep(fd);
+}
+
+int ts_listen_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+		return ts_error_origin(-errno);
+	return 0;
+}
+
+int ts_listen_inject(struct ts_server *server)
+{
+	const struct ts_server_options *options = &server->options;
+	/* Anybody may be recorded by a service; who started a recording alone uses its socket. */
+	mode_t mode = options->mode == TS_SERVER_SERVICE ? 0666 : 0600;
+	int r = 0;
+
+	server->inject_fd = options->inject_fd;
+	if (server->inject_fd >= 0) {
+		r = ts_listen_nonblocking(server->inject_fd);
+	} else {
+		r = listen_at(options->inject_socket, SOCK_SEQPACKET, mode, &server->inject_fd);
+		server->unlink_inject = !r;
+		if (!r)
+			server->inject_kept = listen_keep(server, server->inject_fd);
+	}
+	if (r)
+		return ts_error_trace(r);
+	r = sd_event_add_io(server->event, &server->inject_source, server->inject_fd, EPOLLIN,
+			    listen_on_inject, server);
+	return r < 0 ? ts_error_origin(r) : 0;
+}
+
+/* The socket that listens is `fd`, or with -1 made at the path. */
+int ts_listen_control(struct ts_server *server, int fd)
+{
+	const struct ts_server_options *options = &server->options;
+	/* Anybody may ask a service; a recording's are found by their user alone. */
+	mode_t mode = options->mode == TS_SERVER_SERVICE ? 0666 : 0600;
+	int r;
+
+	server->control_fd = fd;
+	if (fd >= 0) {
+		r = ts_listen_nonblocking(fd);
+	} else {
+		r = listen_at(options->control_socket, SOCK_STREAM, mode, &server->control_fd);
+		server->unlink_control = !r;
+		if (!r)
+			server->control_kept = listen_keep(server, server->control_fd);
+	}
+	if (r)
+		return ts_error_trace(r);
+	/* Connections have it from the socket that listens. */
+	r = sd_event_add_io(server->event, &server->control_source, server->control_fd, EPOLLIN,
+			    listen_on_control, server);
+	return r < 0 ? ts_error_origin(r) : 0;
+}
+
+int ts_listen_init(struct ts_server *server)
+{
+	int r = sd_event_add_time_relative(server->event, &server->resume_timer, CLOCK_MONOTONIC,
+					   LISTEN_PAUSE_US, 0, listen_on_resume, server);
+
+	return r < 0 ? ts_error_origin(r) : 0;
+}

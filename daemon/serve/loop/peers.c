@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inject socket's connections: HELLO with a memfd becomes a session, BYE and hang-ups end it, a
+ * NOTE becomes a session row that says why there is nothing. A peer that sends anything else is
+ * told so and dropped.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "daemon/serve/recording/peer-file.h"
+#include "daemon/util/error.h"
+#include "daemon/util/text.h"
+#include "proto/abi/handshake.h"
+
+#define PEER_HELLO_MAX_NS (UINT64_C(10) * 1000000000)
+
+static void peer_send(struct ts_peer *peer, const void *packet, size_t n_bytes)
+{
+	/* A peer that does not read its few packets loses them. */
+	if (send(peer->fd, packet, n_bytes, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR) < 0)
+		ts_log(TS_LOG_DEBUG, "pid %d: %s", peer->credentials.pid, strerror(errno));
+}
+
+static void peer_send_type(struct ts_peer *peer, enum ts_handshake_type type)
+{
+	struct ts_handshake packet = {TS_HANDSHAKE_MAGIC, (uint16_t)type, sizeof(packet)};
+
+	peer_send(peer, &packet, sizeof(packet));
+}
+
+static void peer_disconnect(struct ts_peer *peer)
+{
+	if (peer->fd < 0)
+		return;
+	peer->source = sd_event_source_disable_unref(peer->source);
+	ts_porter_close(peer->server->porter, peer->connection, ts_take_fd(&peer->fd));
+}
+
+static void peer_unlink(struct ts_peer *peer)
+{
+	struct ts_server *server = peer->server;
+
+	for (struct ts_peer **p = &server->peers; *p; p = &(*p)->next)
+		if (*p == peer) {
+			*p = peer->next;
+			server->n_peers--;
+			break;
+		}
+}
+
+void ts_peer_free(struct ts_peer *peer)
+{
+	struct ts_server *server = peer->server;
+
+	peer_unlink(peer);
+	peer_disconnect(peer);
+	ts_session_free(peer->session);
+	if (peer->recording != server->recording)
+		ts_recording_free(peer->recording);
+	ts_user_give(peer->user, TS_RESOURCE_PLACES, 1);
+	ts_user_give(peer->user, peer->began ? TS_RESOURCE_SESSIONS : TS_RESOURCE_CONNECTIONS, 1);
+	ts_user_unref(peer->user);
+	free(peer);
+	/* One process is all that a private daemon is for. */
+	if (server->options.mode == TS_SERVER_PRIVATE)
+		ts_server_finish(server, 0);
+}
+
+static struct ts_handshake_reason peer_refusal(int error, const char *why)
+{
+	struct ts_handshake_reason packet = {
+		.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_REFUSED, sizeof(packet)},
+		.reason = (uint32_t)-error,
+	};
+
+	snprintf(packet.text, sizeof(packet.text), "%s", why);
+	return packet;
+}
+
+void ts_peer_turn_away(struct ts_server *server, const struct ts_incoming *incoming, int error,
+		       const char *why)
+{
+	struct ts_handshake_reason packet = peer_refusal(error, why);
+
+	server->n_refused++;
+	if (send(incoming->fd, &packet, sizeof(packet), MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR) < 0)
+		ts_log(TS_LOG_DEBUG, "uid %u: %s", incoming->identity.uid, strerror(errno));
+	ts_porter_close(server->porter, incoming->connection, incoming->fd);
+}
+
+static int peer_recording(struct ts_peer *peer, const struct ts_peer_file *file)
+{
+	struct ts_server *server = peer->server;
+	int r;
+
+	if (peer->recording)
+		return 0;
+	if (server->options.mode == TS_SERVER_SERVICE) {
+		r = ts_peer_file_new(peer, file);
+		if (r)
+			return r;
+		peer->recording->uid = peer->credentials.uid;
+		peer->recording->group = server->all_group;
+		ts_recording_limit(peer->recording, &server->options.limits, peer->user);
+		/* A stranger's own file takes up the stranger's disk. */
+		return peer->recording->is_theirs
+			       ? 0
+			       : ts_recording_count(peer->recording, server->disk);
+	}
+	if (!server->recording) {
+		r = ts_recording_new(server->options.output, true, 0600, server->options.program,
+				     &server->recording);
+		if (r) {
+			ts_log(TS_LOG_ERROR, "cannot create %s: %s", server->options.output,
+			       strerror(-r));
+			return r;
+		}
+		ts_server_own_recording(server, server->recording);
+	}
+	peer->recording = server->recording;
+	return 0;
+}
+
+/* What the kernel calls a process of which nothing else is known. */
+static void peer_process_name(pid_t pid, char *name, size_t n_name)
+{
+	char path[32];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	file = fopen(path, "re");
+	if (!file || !fgets(name, (int)n_name, file))
+		*name = '\0';
+	if (file)
+		fclose(file);
+	name[strcspn(name, "\n")] = '\0';
+	ts_text_clean(name);
+}
+
+/* Whoever reads the trace of a recording learns who is not in it. A service has no file for it. */
+static void peer_note_refused(struct ts_peer *peer, const char *why)
+{
+	struct ts_server *server = peer->server;
+	char program[64] = "";
+	int r;
+
+	if (server->options.mode == TS_SERVER_SERVICE || server->finishing)
+		return;
+	/* The trace says already why that is. */
+	if (server->recording && ts_recording_why_full(server->recording)) {
+		server->recording->n_refused++;
+		return;
+	}
+	peer_process_name(peer->credentials.pid, program, sizeof(program));
+	r = peer_recording(peer, NULL);
+	r = r ?: ts_recording_note_refused(peer->recording, &peer->credentials, program, why);
+	if (r)
+		ts_log(TS_LOG_ERROR, "cannot note it: %s", strerror(-r));
+}
+
+static void peer_refuse(struct ts_peer *peer, int error, const char *why)
+{
+	struct ts_handshake_reason packet = peer_refusal(error, why);
+
+	packet.pid = (uint32_t)peer->credentials.pid;
+	ts_log(TS_LOG_WARNING, "refused a session of pid %d, uid %u: %s", peer->credentials.pid,
+	       peer->credentials.uid, why);
+	peer->server->n_refused++;
+	peer_note_refused(peer, why);
+	peer_send(peer, &packet, sizeof(packet));
+	ts_peer_free(peer);
+}
+
+/* The connection becomes a session in its user's account. */
+static const char *peer_take_session(struct ts_peer *peer)
+{
+	const struct ts_server *server = peer->server;
+
+	if (ts_user_take(peer->user, TS_RESOURCE_SESSIONS, 1)) {
+		ts_user_give(peer->user, TS_RESOURCE_CONNECTIONS, 1);
+		peer->began = true;
+		return NULL;
+	}
+	if (ts_users_have(server->users, TS_RESOURCE_SESSIONS) >=
+	    server->options.limits.max_sessions)
+		return "too many sessions at once (see --max-sessions)";
+	return "too many sessions of this user at once (see --max-sessions-user)";
+}
+
+static const char *peer_may_begin(struct ts_peer *peer)
+{
+	struct ts_server *server = peer->server;
+	const struct ts_limits *limits = &server->options.limits;
+
+	if (peer->session)
+		return "this connection has its session already";
+	if (server->finishing)
+		return "the recording is over";
+	if (server->recording && ts_recording_why_full(server->recording))
+		return ts_recording_why_full(server->recording);
+	if (server->options.mode == TS_SERVER_SERVICE &&
+	    !ts_recording_has_disk(server->options.directory, limits))
+		return "no more of the disk is free than is to stay so (see --keep-free)";
+	return ts_server_may_keep(server, peer->user);
+}
+
+/* `fds`: the session memory, and the output twice; -1 where none came. `n_fds`: of the descriptors that came with it. */
+static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *hello, int *fds,
+		       unsigned n_fds)
+{
+	struct ts_server *server = peer->server;
+	struct ts_session_options options = {
+		.command = server->options.command,
+		.notify_fd = server->notify_fd,
+		.peer = peer->credentials,
+		.peer_fd = peer->fd,
+		.kernel = server->kernel,
+		.seal_age_ms = server->options.seal_age_ms,
+		.ends_file = server->options.mode != TS_SERVER_RECORD,
+		.resumed = hello->resumed,
+		.decides = server->options.mode == TS_SERVER_RECORD,
+	};
+	struct ts_handshake_welcome welcome = {
+		.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_WELCOME, sizeof(welcome)}};
+	struct ts_memory memory;
+	uint64_t start_ticks;
+	const char *why = peer_may_begin(peer) ?: peer_take_session(peer);
+	int r;
+
+	if (why) {
+		peer_refuse(peer, -EBUSY, why);
+		return;
+	}
+	if (hello->major != TS_ABI_MAJOR) {
+		peer_refuse(peer, -EPROTONOSUPPORT, "it speaks another major version");
+		return;
+	}
+	if (fds[0] < 0) {
+		peer_refuse(peer, -EBADF,
+			    n_fds ? "not a memfd" : "no session memory came with its HELLO");
+		return;
+	}
+	r = ts_memory_open(fds[0], server->options.limits.max_session_bytes, &memory, &why);
+	if (r) {
+		peer_refuse(peer, r, why);
+		return;
+	}
+	r = peer_recording(peer, &(struct ts_peer_file){
+					 .resumed = hello->resumed,
+					 .has_output = hello->has_output,
+					 .output_number = hello->output_number,
+					 .program = memory.program,
+					 .fds = fds,
+				 });
+	r = r ?: ts_session_new(peer->recording, &memory, &options, &peer->session);
+	if (r) {
+		ts_log(TS_LOG_ERROR, "cannot record pid %d: %s", peer->credentials.pid,
+		       strerror(-r));
+		ts_memory_close(&memory);
+		/* A service's file is this session's, which never was. */
+		if (server->options.mode == TS_SERVER_SERVICE && peer->recording)
+			ts_peer_file_discard(peer->recording);
+		peer_refuse(peer, r, strerror(-r));
+		return;
+	}
+	/* A process that is over may have left its pid to another user's, which stays observed. */
+	if (server->observer && !ts_identity_confirm(peer->fd, &peer->credentials, &start_ticks))
+		ts_observer_exclude(server->observer, peer->credentials.pid);
+	ts_server_refuse_fds(peer->fd);
+	server->n_sessions++;
+	peer->recording->n_sessions++;
+	welcome.session = peer->number;
+	welcome.flags = peer->recording->is_theirs ? TS_WELCOME_OUTPUT : 0;
+	peer_send(peer, &welcome, sizeof(welcome));
+	ts_log(TS_LOG_INFO, "session %" PRIu32 ": pid %d, uid %u, into %s", peer->number,
+	       peer->credentials.pid, peer->credentials.uid, peer->recording->path);
+}
+
+static void peer_note(struct ts_peer *peer, const struct ts_handshake_reason *packet)
+{
+	struct ts_handshake_reason note = *packet;
+	int r;
+
+	note.program[sizeof(note.program) - 1] = '\0';
+	note.text[sizeof(note.text) - 1] = '\0';
+	ts_text_clean(note.program);
+	ts_text_clean(note.text);
+	ts_log(TS_LOG_INFO, "pid %d cannot be recorded: %s", peer->credentials.pid, note.text);
+	/* A service makes no file for a process of which there is nothing to say but this. */
+	if (peer->server->options.mode != TS_SERVER_SERVICE && !peer->server->finishing) {
+		r = peer_recording(peer, NULL);
+		r = r
+			    ?: ts_recording_note(peer->recording, &peer->credentials,
+						 (enum ts_empty_reason)note.reason, note.program,
+						 note.text);
+		if (r)
+			ts_log(TS_LOG_ERROR, "cannot note it: %s", strerror(-r));
+	}
+	ts_peer_free(peer);
+}
+
+/* One packet, n_bytes long and checked to be what it says. May free the peer. */
+static void peer_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_bytes, int *fds,
+			unsigned n_fds)
+{
+	union {
+		struct ts_handshake header;
+		struct ts_handshake_hello hello;
+		struct ts_handshake_reason reason;
+	} packet = {0};
+
+	memcpy(&packet, bytes, n_bytes < sizeof(packet) ? n_bytes : sizeof(packet));
+	if (n_bytes < sizeof(packet.header) || packet.header.magic != TS_HANDSHAKE_MAGIC ||
+	    packet.header.n_bytes != n_bytes) {
+		if (!peer->session)
+			peer_refuse(peer, -EPROTO, "it does not speak the handshake");
+		return;
+	}
+	switch (packet.header.type) {
+	case TS_HANDSHAKE_HELLO:
+		if (!peer->session && n_bytes >= TS_HANDSHAKE_HELLO_MIN_BYTES)
+			peer_hello(peer, &packet.hello, fds, n_fds);
+		break;
+	case TS_HANDSHAKE_NOTE:
+		if (!peer->session && n_bytes >= sizeof(packet.reason))
+			peer_note(peer, &packet.reason);
+		break;
+	case TS_HANDSHAKE_BYE:
+		if (peer->session)
+			ts_session_end(peer->session, TS_SESSION_END_BYE);
+		break;
+	default:
+		/* A newer shim may say more; it is not needed. */
+		break;
+	}
+}
+
+static void peer_gone(struct ts_peer *peer)
+{
+	if (!peer->session) {
+		ts_peer_free(peer);
+		return;
+	}
+	peer_disconnect(peer);
+	ts_session_end(peer->session, TS_SESSION_END_DIED);
+}
+
+/* Returns false when nothing is there, or the peer is gone (and perhaps freed). */
+static bool peer_receive(struct ts_peer *peer)
+{
+	struct ts_porter *porter = peer->server->porter;
+	uint8_t bytes[TS_HANDSHAKE_MAX_BYTES];
+	int fds[TS_PORTER_SESSION_FDS];
+	unsigned n_fds, reset = 0;
+	ssize_t n;
+
+	/* A reset (it left an answer unread) comes once, before what it had said: BYE, perhaps. */
+	do
+		n = ts_porter_receive_session(porter, peer->connection, peer->fd, bytes,
+					      sizeof(bytes), fds, &n_fds);
+	while (n == -ECONNRESET && !reset++);
+	if (n == -EAGAIN)
+		return false;
+	if (n == -EBUSY && !peer->session) {
+		peer_refuse(peer, -EBUSY,
+			    "busy: too many descriptors that this user passed are not closed yet");
+		return false;
+	}
+	if (n <= 0) {
+		peer_gone(peer);
+		return false;
+	}
+	peer_packet(peer, bytes, (size_t)n, fds, n_fds);
+	for (size_t i = 0; i < TS_ARRAY_LEN(fds); i++)
+		ts_closep(&fds[i]);
+	return true;
+}
+
+static int peer_on_io(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	/* One packet a turn: a flood of them does not starve the others. */
+	peer_receive(data);
+	return 0;
+}
+
+static bool peer_lives(const struct ts_server *server, uint32_t number)
+{
+	for (const struct ts_peer *peer = server->peers; peer; peer = peer->next)
+		if (peer->number == number)
+			return true;
+	return false;
+}
+
+void ts_peer_receive_pending(struct ts_peer *peer)
+{
+	struct ts_server *server = peer->server;
+	uint32_t number = peer->number;
+
+	/* HELLO, BYE and the hang-up: no honest peer says more. */
+	for (int i = 0; i < 4; i++)
+		if (!peer_lives(server, number) || peer->fd < 0 || !peer_receive(peer))
+			return;
+}
+
+int ts_peer_new(struct ts_server *server, const struct ts_incoming *incoming)
+{
+	struct ts_peer *peer = calloc(1, sizeof(*peer));
+	int r;
+
+	if (!peer) {
+		ts_porter_close(server->porter, incoming->connection, incoming->fd);
+		ts_user_give(incoming->user, TS_RESOURCE_PLACES, 1);
+		ts_user_give(incoming->user, TS_RESOURCE_CONNECTIONS, 1);
+		ts_user_unref(incoming->user);
+		return ts_error_origin(-ENOMEM);
+	}
+	peer->server = server;
+	peer->user = incoming->user;
+	peer->fd = incoming->fd;
+	peer->connection = incoming->connection;
+	peer->since_ns = ts_clock_monotonic_ns();
+	peer->number = __atomic_add_fetch(&server->last_number, 1, __ATOMIC_RELAXED);
+	peer->credentials = incoming->identity;
+	peer->next = server->peers;
+	server->peers = peer;
+	server->n_peers++;
+	r = sd_event_add_io(server->event, &peer->source, peer->fd, EPOLLIN, peer_on_io, peer);
+	if (r < 0) {
+		ts_peer_free(peer);
+		return ts_error_origin(r);
+	}
+	return 0;
+}
+
+/* What a session that was never started has all the same. */
+#define PEER_ROWS_WHILE_STOPPED                                                              \
+	(TS_ROW_BIT(TS_ROW_PAUSE) | TS_ROW_BIT(TS_ROW_STREAM) | TS_ROW_BIT(TS_ROW_CONTEXT) | \
+	 TS_ROW_BIT(TS_ROW_GPU_MODULE) | TS_ROW_BIT(TS_ROW_COUNTER))
+
+/* No row but the clock's and the kernel's, nothing else lost, no reason. */
+static bool peer_is_empty(const struct ts_recording *recording)
+{
+	uint64_t n = recording->empty_reason, nothing = TS_ROW_BIT(TS_ROW_CLOCK) | TS_ROW_KERNELS;
+
+	if (recording->counts[TS_ROW_PAUSE])
+		nothing |= PEER_ROWS_WHILE_STOPPED;
+	for (unsigned i = 0; i < TS_ROW_EVENT_END; i++)
+		n += nothing & TS_ROW_BIT(i) ? 0 : recording->counts[i];
+	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
+		n += i == TS_LOSS_KERNEL_EVENTS ? 0 : recording->lost[i];
+	if (!(nothing & TS_ROW_BIT(TS_ROW_COUNTER)))
+		n -= recording->n_kernel_counters;
+	return !n;
+}
+
+static uint64_t peer_file_bytes(const struct ts_recording *recording)
+{
+	struct stat status;
+
+	return fstat(recording->read_fd, &status) < 0 ? 0 : (uint64_t)status.st_size;
+}
+
+/*
+ * The session is over. A file of its own is finished before the process is told that all is done:
+ * who waits for DONE finds it complete.
+ */
+static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, const char *why)
+{
+	struct ts_server *server = peer->server;
+	struct ts_recording *recording = peer->recording;
+	bool own = server->options.mode != TS_SERVER_RECORD;
+	bool empty;
+
+	ts_server_account(server, recording, peer->session, how);
+	empty = peer_is_empty(recording);
+	ts_session_free(ts_take_ptr(peer->session));
+	if (own) {
+		if (ts_recording_finish(recording))
+			ts_log(TS_LOG_ERROR, "%s is not whole: %s", recording->path,
+			       strerror(-recording->error));
+		else if (recording->cut_short)
+			ts_log(TS_LOG_WARNING, "%s ends before its process: %s", recording->path,
+			       recording->cut_short);
+		if (server->options.mode == TS_SERVER_SERVICE)
+			ts_recording_grant(recording);
+		/* Nothing was done on a GPU, and nothing went wrong: there is nothing to keep. */
+		if (server->options.mode == TS_SERVER_SERVICE && empty)
+			ts_peer_file_discard(recording);
+		else if (server->options.mode == TS_SERVER_SERVICE)
+			ts_server_dump_check(server, recording, true);
+		if (server->options.mode == TS_SERVER_SERVICE && !empty)
+			ts_server_keep(server, recording);
+		server->n_bytes += peer_file_bytes(recording);
+		if (server->options.mode == TS_SERVER_SERVICE && !empty)
+			ts_server_remember(server, ts_take_ptr(peer->recording), peer->number,
+					   peer->credentials.pid);
+		ts_server_expire(server);
+	}
+	if (how == TS_SESSION_END_BAD_DATA)
+		ts_log(TS_LOG_WARNING, "dropped pid %d, uid %u: %s", peer->credentials.pid,
+		       peer->credentials.uid, why);
+	if (peer->fd >= 0) {
+		if (how == TS_SESSION_END_BYE)
+			peer_send_type(peer, TS_HANDSHAKE_DONE);
+		else
+			peer_send_type(peer, TS_HANDSHAKE_STOP);
+	}
+	ts_peer_free(peer);
+}
+
+void ts_peer_check(struct ts_peer *peer, uint64_t now_ns)
+{
+	enum ts_session_end how;
+	const char *why;
+
+	if (peer->session) {
+		if (ts_session_ended(peer->session, &how, &why))
+			peer_session_over(peer, how, why);
+	} else if (now_ns - peer->since_ns > PEER_HELLO_MAX_NS) {
+		peer_refuse(peer, -ETIMEDOUT, "it connected and said nothing");
+	}
+}

@@ -1,0 +1,720 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The main loop: sockets, signals, the clock, and the order in which a recording ends. Sessions
+ * work in threads of their own and report through one eventfd; everything else happens here.
+ */
+#include "daemon/serve/loop/server.h"
+#include "daemon/serve/loop/question.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+
+#include "daemon/serve/loop/answers.h"
+#include "daemon/serve/loop/listen.h"
+#include "daemon/util/error.h"
+#include "proto/abi/clock.h"
+
+#define SERVER_LOOK_US 500000u
+/* Past the deadline: a busy machine is not a stuck thread. */
+#define SERVER_ABANDON_NS      (UINT64_C(10) * 1000000000)
+#define SERVER_TERM_ABANDON_NS (UINT64_C(1500) * 1000000)
+#define SERVER_SPARE_FDS \
+	128u /* sockets, timers, what is being closed, files on their way to who reads them */
+
+void ts_server_account(struct ts_server *server, struct ts_recording *recording,
+		       const struct ts_session *session, enum ts_session_end how)
+{
+	struct ts_session_status status;
+
+	ts_session_status(session, &status);
+	for (unsigned i = 0; i < TS_ROW_EVENT_END; i++)
+		recording->counts[i] += status.counts[i];
+	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
+		recording->lost[i] += status.lost[i];
+	recording->n_kernel_counters += status.n_kernel_counters;
+	recording->n_own_rows += status.n_own_rows;
+	recording->n_captured += status.capture != TS_CAPTURE_STATE_NONE;
+	recording->captured_bytes += status.captured_bytes;
+	recording->captured_ns += status.captured_ns;
+	recording->n_unsupported += status.n_unsupported;
+	recording->capture_ended = recording->capture_ended ?: status.capture_ended;
+	recording->n_stopped += how == TS_SESSION_END_STOPPED;
+	recording->n_died += how == TS_SESSION_END_DIED;
+	recording->n_dropped += how == TS_SESSION_END_BAD_DATA;
+	if (how == TS_SESSION_END_DAEMON && recording->writer && !recording->error)
+		recording->error = ts_sbt_writer_error(recording->writer);
+	ts_recording_empty(recording, status.reason, status.program, status.reason_text);
+	server->n_rows += status.rows;
+}
+
+/* ---- sessions that are over ---- */
+
+static void server_forget(struct ts_ended **p)
+{
+	struct ts_ended *ended = *p;
+
+	*p = ended->next;
+	ts_user_give(ended->recording->user, TS_RESOURCE_TRACES, 1);
+	ts_recording_free(ended->recording);
+	free(ended);
+}
+
+/* Makes room for one more trace of the user: the user's oldest one goes if it has its share, else the oldest of all. */
+static void server_forget_for(struct ts_server *server, const struct ts_user *user)
+{
+	const uint64_t most = ts_users_quarter(server->options.limits.max_traces);
+	const bool has_share = ts_user_has(user, TS_RESOURCE_TRACES) >= most;
+	struct ts_ended **oldest = NULL;
+
+	for (struct ts_ended **p = &server->ended; *p; p = &(*p)->next)
+		if (!has_share || (*p)->recording->user == user)
+			oldest = p;
+	if (oldest)
+		server_forget(oldest);
+}
+
+static bool server_is_of(const struct ts_recording *recording, dev_t device, ino_t inode)
+{
+	struct stat status;
+
+	return !fstat(recording->read_fd, &status) && status.st_dev == device &&
+	       status.st_ino == inode;
+}
+
+void ts_server_forget_file(struct ts_server *server, dev_t device, ino_t inode)
+{
+	struct ts_ended **p = &server->ended;
+
+	while (*p && !server_is_of((*p)->recording, device, inode))
+		p = &(*p)->next;
+	if (*p)
+		server_forget(p);
+}
+
+struct ts_peer *ts_server_find_peer(const struct ts_server *server, uint32_t number)
+{
+	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
+		if (peer->number == number && peer->session)
+			return peer;
+	return NULL;
+}
+
+struct ts_recording *ts_server_find_ended(const struct ts_server *server,
+					  const struct ts_identity *asker, uint32_t number,
+					  uint32_t pid)
+{
+	for (const struct ts_ended *ended = server->ended; ended; ended = ended->next)
+		if ((number ? ended->number == number : (uint32_t)ended->pid == pid) &&
+		    ts_identity_may_see(asker, ended->recording->uid))
+			return ended->recording;
+	return server->recording;
+}
+
+void ts_server_remember(struct ts_server *server, struct ts_recording *recording, uint32_t number,
+			pid_t pid)
+{
+	struct ts_ended *ended = malloc(sizeof(*ended));
+
+	if (!ended) {
+		ts_recording_free(recording);
+		return;
+	}
+	if (!ts_user_take(recording->user, TS_RESOURCE_TRACES, 1)) {
+		server_forget_for(server, recording->user);
+		if (!ts_user_take(recording->user, TS_RESOURCE_TRACES, 1)) {
+			free(ended);
+			ts_recording_free(recording);
+			return;
+		}
+	}
+	*ended = (struct ts_ended){server->ended, recording, number, pid};
+	server->ended = ended;
+}
+
+void ts_server_own_recording(struct ts_server *server, struct ts_recording *recording)
+{
+	struct ts_user *user = ts_users_ref(server->users, getuid());
+
+	recording->uid = getuid();
+	ts_recording_limit(recording, &server->options.limits, user);
+	ts_user_unref(user);
+}
+
+/* ---- looking after peers and clients ---- */
+
+static int server_describe(struct ts_server *server, const char *metadata)
+{
+	const char *value = strchr(metadata, '=');
+	char key[64];
+	int r;
+
+	snprintf(key, sizeof(key), "%.*s", (int)(value - metadata), metadata);
+	r = ts_sbt_writer_metadata(server->recording->writer, key, value + 1);
+	return r > 0 ? ts_error_origin(-EIO) : r;
+}
+
+/* Why there might be nothing is worth knowing only of a trace in which nothing is. */
+static void server_describe_empty(struct ts_server *server)
+{
+	const uint64_t *counts = server->recording->counts;
+
+	if (server->options.empty_metadata &&
+	    !(counts[TS_ROW_KERNEL] + counts[TS_ROW_MEMCPY] + counts[TS_ROW_MEMSET]) &&
+	    server_describe(server, server->options.empty_metadata))
+		ts_log(TS_LOG_ERROR, "%s does not say why it is empty", server->recording->path);
+}
+
+static void server_done(struct ts_server *server)
+{
+	struct ts_client_connection *client;
+	int error = 0;
+
+	ts_server_close_system(server);
+	if (server->recording) {
+		ts_server_dump_check(server, server->recording, true);
+		server_describe_empty(server);
+		/* No process waits for it any more, but whoever asked for the recording does. */
+		if (server->options.mode == TS_SERVER_RECORD && !server->options.no_symbols)
+			ts_recording_symbolize(server->recording, server->options.worker,
+					       TS_SERVER_SYMBOLS_MS, ts_end_signal_ns(server->end));
+		error = ts_recording_finish(server->recording);
+		if (error)
+			ts_log(TS_LOG_ERROR, "%s is not whole: %s", server->recording->path,
+			       strerror(-error));
+	}
+	for (client = server->clients; client; client = ts_client_connection_next(client))
+		ts_client_connection_finished(client);
+	if (error)
+		server->exit_status = 1;
+	sd_event_exit(server->event, server->exit_status);
+}
+
+static void server_unlink(struct ts_server *server)
+{
+	if (server->unlink_inject)
+		unlink(server->options.inject_socket);
+	if (server->unlink_control)
+		unlink(server->options.control_socket);
+	if (server->directory[0])
+		ts_places_remove(server->directory);
+}
+
+/* The process ends with sessions that did not. Their files stay as they are, whole up to their last blocks. */
+static _Noreturn void server_exit(struct ts_server *server)
+{
+	ts_log(TS_LOG_ERROR,
+	       "the end takes too long: the files of %" PRIu32
+	       " sessions lack their last rows, and files that are not finished stay so",
+	       __atomic_load_n(&server->n_peers, __ATOMIC_RELAXED));
+	server_unlink(server);
+	_exit(1);
+}
+
+/* In the end's own thread: the main loop is stuck. */
+static void server_give_up(void *data)
+{
+	server_exit(data);
+}
+
+/* A session's thread is stuck where nothing reaches it (a file system that does not answer): each client that waits is told. */
+static void server_abandon(struct ts_server *server)
+{
+	if (server->recording)
+		server->recording->error = -ETIMEDOUT;
+	for (struct ts_client_connection *client = server->clients; client;
+	     client = ts_client_connection_next(client))
+		ts_client_connection_finished(client);
+	server_exit(server);
+}
+
+static void server_check(struct ts_server *server)
+{
+	uint64_t now = ts_clock_monotonic_ns();
+	struct ts_peer *peer, *next_peer;
+	struct ts_client_connection *client, *next_client;
+
+	for (peer = server->peers; peer; peer = next_peer) {
+		next_peer = peer->next;
+		ts_peer_check(peer, now);
+	}
+	for (client = server->clients; client; client = next_client) {
+		next_client = ts_client_connection_next(client);
+		ts_client_connection_check(client, now);
+	}
+	ts_questions_check(server, now);
+	ts_server_dump_check_all(server);
+	ts_server_expire_check(server);
+	if (server->finishing && !server->peers)
+		server_done(server);
+	else if (server->finishing && now > server->abandon_deadline_ns)
+		server_abandon(server);
+}
+
+static int server_on_notify(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	uint64_t n;
+
+	if (read(fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
+		return ts_error_origin(-errno);
+	server_check(data);
+	return 0;
+}
+
+void ts_server_look(struct ts_server *server)
+{
+	uint64_t one = 1;
+
+	/* Can only fail by overflow, and then the loop is awake. */
+	if (write(server->notify_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* Deadlines are looked at only while somebody has one. The timer is armed once: a later call does not put the look off. */
+void ts_server_watch(struct ts_server *server)
+{
+	if (sd_event_source_get_enabled(server->timer, NULL) > 0)
+		return;
+	if (ts_users_have(server->users, TS_RESOURCE_CONNECTIONS) || server->clients ||
+	    server->questions || server->finishing || server->dumping) {
+		sd_event_source_set_time_relative(server->timer, SERVER_LOOK_US);
+		sd_event_source_set_enabled(server->timer, SD_EVENT_ONESHOT);
+	}
+}
+
+static int server_on_timer(sd_event_source *source, uint64_t usec, void *data)
+{
+	server_check(data);
+	ts_server_watch(data);
+	return 0;
+}
+
+/* ---- the end ---- */
+
+/*
+ * What processes said before the recording, or the service, was told to end still counts. Who waits at a socket that is not ours
+ * alone is taken by whoever listens there next.
+ */
+static void server_receive_pending(struct ts_server *server)
+{
+	uint32_t *numbers, n = 0;
+
+	/* With a bound: somebody may connect as fast as we accept. */
+	if (server->inject_fd >= 0 &&
+	    (server->options.mode == TS_SERVER_RECORD || server->unlink_inject))
+		while (n < server->options.limits.max_connections && ts_listen_accept_peer(server))
+			n++;
+	n = 0;
+	numbers = calloc(server->n_peers + 1, sizeof(*numbers));
+	if (!numbers)
+		return;
+	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
+		numbers[n++] = peer->number;
+	for (uint32_t i = 0; i < n; i++)
+		for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
+			if (peer->number == numbers[i]) {
+				ts_peer_receive_pending(peer);
+				break;
+			}
+	free(numbers);
+}
+
+void ts_server_finish(struct ts_server *server, uint32_t timeout_ms)
+{
+	struct ts_peer *next;
+
+	if (server->finishing)
+		return;
+	if (server->options.mode != TS_SERVER_PRIVATE)
+		server_receive_pending(server);
+	server->finishing = true;
+	server->finish_deadline_ns =
+		ts_clock_monotonic_ns() + (timeout_ms ?: TS_SERVER_FINISH_MS) * UINT64_C(1000000);
+	server->abandon_deadline_ns = server->finish_deadline_ns + SERVER_ABANDON_NS;
+	sd_notify(0, "STOPPING=1");
+	for (struct ts_peer *peer = server->peers; peer; peer = next) {
+		next = peer->next;
+		if (peer->session) {
+			ts_session_end_by(peer->session, server->finish_deadline_ns);
+			ts_session_end(peer->session, TS_SESSION_END_STOPPED);
+		} else {
+			ts_peer_free(peer);
+		}
+	}
+	ts_server_watch(server);
+	ts_server_look(server);
+}
+
+/* A signal leaves less time than an end that has begun may have. */
+static void server_terminate(struct ts_server *server)
+{
+	uint64_t deadline_ns = ts_clock_monotonic_ns() + TS_SERVER_TERM_MS * UINT64_C(1000000);
+
+	ts_server_finish(server, TS_SERVER_TERM_MS);
+	if (server->finish_deadline_ns > deadline_ns) {
+		server->finish_deadline_ns = deadline_ns;
+		for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
+			if (peer->session)
+				ts_session_end_by(peer->session, deadline_ns);
+	}
+	if (server->abandon_deadline_ns > deadline_ns + SERVER_TERM_ABANDON_NS)
+		server->abandon_deadline_ns = deadline_ns + SERVER_TERM_ABANDON_NS;
+}
+
+static int server_on_end(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	uint64_t n;
+
+	if (read(fd, &n, sizeof(n)) == sizeof(n))
+		server_terminate(data);
+	return 0;
+}
+
+/* No connection can be received from without it. */
+static int server_on_porter(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct ts_server *server = data;
+
+	ts_log(TS_LOG_ERROR, "the process that receives descriptors is gone: the daemon ends");
+	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	server->exit_status = 1;
+	ts_server_finish(server, 0);
+	return 0;
+}
+
+static int server_signals(struct ts_server *server)
+{
+	bool service = server->options.mode == TS_SERVER_SERVICE;
+	sigset_t set;
+	int r;
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	/* A terminal's signals are the command's: tsctl says when its recording ends. */
+	if (!service) {
+		signal(SIGINT, SIG_IGN);
+		signal(SIGHUP, SIG_IGN);
+	}
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	if (service)
+		sigaddset(&set, SIGINT);
+	server->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (server->end_fd < 0)
+		return ts_error_origin(-errno);
+	r = sd_event_add_io(server->event, &server->end_source, server->end_fd, EPOLLIN,
+			    server_on_end, server);
+	/* Before connections that come and come. */
+	if (r >= 0)
+		r = sd_event_source_set_priority(server->end_source, SD_EVENT_PRIORITY_IMPORTANT);
+	if (r < 0)
+		return ts_error_origin(r);
+	r = ts_end_new(&set, server->end_fd, server_give_up, server, &server->end);
+	return r ?: ts_server_dump_setup(server);
+}
+
+/* ---- kernel events ---- */
+
+static int server_open_kernel(struct ts_server *server)
+{
+	const struct ts_kernel_wish *wish = &server->options.kernel_events;
+	int r;
+
+	if (!wish->programs)
+		return 0;
+	/* A recording is made for them; a service may be there for days without one. */
+	r = ts_kernel_hub_new(wish, server->options.mode == TS_SERVER_RECORD, &server->kernel);
+	if (r)
+		return ts_error_trace(r);
+	if (ts_kernel_hub_missing(server->kernel))
+		ts_log(TS_LOG_WARNING, "kernel events are missing: %s",
+		       ts_kernel_hub_missing(server->kernel));
+	return 0;
+}
+
+int ts_server_kernel_wish(const struct ts_server *server, const char *text,
+			  struct ts_kernel_wish *ret_wish, char why[TS_SERVER_WHY_BYTES])
+{
+	const struct ts_kernel_hub *hub = server->kernel;
+	char names[96];
+	uint32_t missing;
+
+	if (ts_kernel_wish_parse(text, ret_wish, why, TS_SERVER_WHY_BYTES))
+		return -EINVAL;
+	missing = ret_wish->programs & ~(hub ? ts_kernel_hub_programs(hub) : 0);
+	if (!missing)
+		return 0;
+	ts_kernel_wish_names(missing, names, sizeof(names));
+	snprintf(why, TS_SERVER_WHY_BYTES, "it was started without these kernel events: %s", names);
+	return -ENOTSUP;
+}
+
+int ts_server_describe_kernel(const struct ts_server *server, struct ts_recording *recording)
+{
+	uint32_t programs, counted;
+	const char *missing;
+	char names[96];
+	int r;
+
+	if (!server->kernel)
+		return 0;
+	missing = ts_kernel_hub_missing(server->kernel);
+	programs = ts_kernel_hub_programs(server->kernel);
+	counted = programs & ts_kernel_hub_wish(server->kernel)->counted;
+	ts_kernel_wish_names(programs & ~counted, names, sizeof(names));
+	r = ts_sbt_writer_metadata(recording->writer, TS_METADATA_KERNEL_EVENTS, names);
+	ts_kernel_wish_names(counted, names, sizeof(names));
+	if (!r && counted)
+		r = ts_sbt_writer_metadata(recording->writer, TS_METADATA_KERNEL_EVENTS_COUNTED,
+					   names);
+	if (!r && missing)
+		r = ts_sbt_writer_metadata(recording->writer, TS_METADATA_KERNEL_EVENTS_MISSING,
+					   missing);
+	return r;
+}
+
+/* What whoever started the recording wants to be known of it. */
+static int server_describe_all(struct ts_server *server)
+{
+	const struct ts_server_options *options = &server->options;
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < options->n_metadata; i++)
+		r = server_describe(server, options->metadata[i]);
+	r = r ?: ts_server_describe_kernel(server, server->recording);
+	r = r ?: ts_sbt_writer_flush(server->recording->writer);
+	return r > 0 ? ts_error_origin(-EIO) : r;
+}
+
+/* For whoever starts, stops and watches it. Where there is no place for a socket it is recorded all the same. */
+static void server_listen_private(struct ts_server *server)
+{
+	int r = ts_places_new(server->directory);
+
+	if (!r) {
+		snprintf(server->control_path, sizeof(server->control_path),
+			 "%s/" TS_PLACES_CONTROL, server->directory);
+		server->options.control_socket = server->control_path;
+		r = ts_listen_control(server, -1);
+	}
+	if (r)
+		ts_log(TS_LOG_WARNING, "nobody can ask for this recording: %s", strerror(-r));
+}
+
+static int server_open(struct ts_server *server)
+{
+	const struct ts_server_options *options = &server->options;
+	int r;
+
+	switch (options->mode) {
+	case TS_SERVER_PRIVATE:
+		r = ts_listen_nonblocking(options->inject_fd);
+		if (!r)
+			server_listen_private(server);
+		return r ?: ts_listen_adopt_peer(server, options->inject_fd);
+	case TS_SERVER_RECORD:
+		/* The file first: a recording that cannot be written does not begin. */
+		r = ts_recording_new(options->output, false, 0600, options->program,
+				     &server->recording);
+		if (r) {
+			ts_log(TS_LOG_ERROR, "cannot create %s: %s", options->output, strerror(-r));
+			return ts_error_trace(r);
+		}
+		ts_server_own_recording(server, server->recording);
+		r = ts_recording_quantum(server->recording, options->quantum_ns);
+		r = r ?: server_describe_all(server);
+		r = r ?: ts_server_dump_prepare(server, server->recording);
+		r = r ?: ts_server_open_system(server);
+		r = r ?: ts_listen_inject(server);
+		r = r ?: ts_listen_nonblocking(options->control_fd);
+		r = r ?: ts_listen_adopt_owner(server, options->control_fd);
+		/* And for whoever starts, stops and watches it meanwhile. */
+		return r || !options->control_socket ? r : ts_listen_control(server, -1);
+	case TS_SERVER_SERVICE:
+	default:
+		r = ts_server_expire_open(server);
+		r = r ?: ts_listen_inject(server);
+		r = r ?: ts_listen_control(server, options->control_fd);
+		r = r ?: ts_server_open_system(server);
+		if (!r)
+			ts_log(TS_LOG_INFO,
+			       "version " TS_VERSION
+			       " listens at %s for processes, at %s for tsctl; traces go to %s",
+			       options->inject_socket, options->control_socket, options->directory);
+		return r;
+	}
+}
+
+/* ---- beginning and end of the process ---- */
+
+/* Raises the limit of descriptors: the soft one is for programs that use select(); the hard one takes a capability. */
+static void server_raise_limit(const struct ts_server *server, struct rlimit *limit,
+			       uint64_t wanted)
+{
+	const struct rlimit more = {wanted, wanted};
+
+	if (server->capabilities & 1u << TS_CAPABILITY_SYS_RESOURCE && limit->rlim_max < wanted &&
+	    !setrlimit(RLIMIT_NOFILE, &more))
+		*limit = more;
+	limit->rlim_cur = limit->rlim_max;
+	setrlimit(RLIMIT_NOFILE, limit);
+}
+
+/*
+ * Nobody who is the daemon's user looks into the daemon, its workers included. A service keeps no right beyond the limits of its
+ * disk (CAP_SYS_RESOURCE ignores quotas and reserved blocks) once it has raised its own limits.
+ */
+static void server_confine(const struct ts_server *server)
+{
+	const struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+
+	if (server->options.mode != TS_SERVER_SERVICE)
+		return;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		ts_log(TS_LOG_WARNING, "processes of the same user may look into the service: %s",
+		       strerror(errno));
+	if (!(server->capabilities & 1u << TS_CAPABILITY_SYS_RESOURCE))
+		return;
+	/* Before Linux 5.11 eBPF's maps count for it. */
+	setrlimit(RLIMIT_MEMLOCK, &unlimited);
+	if (ts_capability_drop(TS_CAPABILITY_SYS_RESOURCE))
+		ts_log(TS_LOG_WARNING, "CAP_SYS_RESOURCE cannot be given up");
+}
+
+/*
+ * As many sessions as there are descriptors for: its connection, its memory, its file twice. Before they run out for everybody,
+ * sessions are refused by name.
+ */
+static void server_count_descriptors(struct ts_server *server)
+{
+	struct ts_limits *limits = &server->options.limits;
+	/* An answer may have a descriptor; a question has a process. Files that clients sent are the porter's. */
+	uint64_t others = limits->max_connections + 2 * limits->max_clients +
+			  3 * limits->max_queries + limits->max_traces + SERVER_SPARE_FDS;
+	struct rlimit limit;
+	uint64_t most;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	server_raise_limit(server, &limit, others + 4 * limits->max_sessions);
+	most = limit.rlim_cur > others ? (limit.rlim_cur - others) / 4 : 1;
+	if (server->options.mode != TS_SERVER_SERVICE || most >= limits->max_sessions)
+		return;
+	ts_log(TS_LOG_WARNING,
+	       "%" PRIu64 " open files are allowed: no more than %" PRIu64
+	       " sessions at once, a quarter of them one user's, instead of %" PRIu64
+	       "; raise the limit (LimitNOFILE=) or lower --max-traces",
+	       (uint64_t)limit.rlim_cur, most, limits->max_sessions);
+	limits->max_sessions = most;
+	if (limits->max_sessions_user > ts_users_quarter(most))
+		limits->max_sessions_user = ts_users_quarter(most);
+}
+
+static int server_init(struct ts_server *server)
+{
+	const bool is_service = server->options.mode == TS_SERVER_SERVICE;
+	int r;
+
+	server->capabilities = ts_capabilities_have();
+	server_count_descriptors(server);
+	server_confine(server);
+	server->all_group = (gid_t)-1;
+	server->overflow_uid = (uid_t)-1;
+	if (is_service) {
+		server->all_group = ts_identity_group();
+		server->overflow_uid = ts_identity_overflow_uid();
+	}
+	/* Before there is a thread, and while the process is small. */
+	r = ts_porter_new(&server->porter);
+	r = r ?: ts_users_new(&server->options.limits, is_service, &server->users);
+	if (r)
+		return ts_error_trace(r);
+	r = sd_event_new(&server->event);
+	if (r < 0)
+		return ts_error_origin(r);
+	server->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (server->notify_fd < 0)
+		return ts_error_origin(-errno);
+	r = sd_event_add_io(server->event, &server->notify_source, server->notify_fd, EPOLLIN,
+			    server_on_notify, server);
+	if (r >= 0)
+		r = sd_event_add_io(server->event, &server->porter_source,
+				    ts_porter_fd(server->porter), EPOLLIN, server_on_porter,
+				    server);
+	if (r >= 0)
+		r = sd_event_add_time_relative(server->event, &server->timer, CLOCK_MONOTONIC,
+					       SERVER_LOOK_US, 0, server_on_timer, server);
+	if (r < 0)
+		return ts_error_origin(r);
+	r = ts_listen_init(server);
+	if (r)
+		return r;
+	sd_event_set_watchdog(server->event, true);
+	return server_signals(server);
+}
+
+static void server_deinit(struct ts_server *server)
+{
+	const struct ts_server_options *options = &server->options;
+
+	while (server->peers)
+		ts_peer_free(server->peers);
+	while (server->clients)
+		ts_client_connection_free(server->clients);
+	ts_questions_end(server);
+	while (server->ended)
+		server_forget(&server->ended);
+	ts_server_close_system(server);
+	ts_recording_free(server->observed);
+	ts_kernel_hub_free(server->kernel);
+	ts_recording_free(server->recording);
+	ts_server_expire_close(server);
+	server_unlink(server);
+	sd_event_source_disable_unref(server->inject_source);
+	sd_event_source_disable_unref(server->control_source);
+	sd_event_source_disable_unref(server->notify_source);
+	sd_event_source_disable_unref(server->timer);
+	sd_event_source_disable_unref(server->resume_timer);
+	ts_closep(&server->notify_fd);
+	sd_event_source_disable_unref(server->end_source);
+	sd_event_source_disable_unref(server->porter_source);
+	if (options->mode != TS_SERVER_PRIVATE)
+		ts_listen_close(server, &server->inject_fd, server->unlink_inject);
+	ts_listen_close(server, &server->control_fd, server->unlink_control);
+	sd_event_unref(server->event);
+	ts_porter_free(server->porter);
+	ts_users_free(server->users);
+	ts_end_free(server->end);
+	ts_closep(&server->end_fd);
+}
+
+int ts_server_run(const struct ts_server_options *options)
+{
+	struct ts_server server = {
+		.options = *options,
+		.notify_fd = -1,
+		.end_fd = -1,
+		.inject_fd = -1,
+		.control_fd = -1,
+		.start_ns = ts_clock_monotonic_ns(),
+	};
+	int r;
+
+	r = server_init(&server);
+	r = r ?: server_open_kernel(&server);
+	r = r ?: server_open(&server);
+	if (!r) {
+		sd_notify(0, "READY=1");
+		r = sd_event_loop(server.event);
+		if (r >= 0)
+			r = server.exit_status;
+	}
+	server_deinit(&server);
+	return r;
+}

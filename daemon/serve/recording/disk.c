@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeps the floor of free disk. recording-disk.c calls it before a file grows, turn.c before a file is made. Space that was taken
+ * and is not yet set aside is subtracted from what statvfs() reports.
+ */
+#include "daemon/serve/recording/disk.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "daemon/util/error.h"
+
+/* Inodes that stay free, on a file system that has a number of them. */
+#define DISK_KEEP_FILES 1024u
+
+struct ts_disk {
+	pthread_mutex_t mutex;
+	uint64_t keep_free;
+	uint64_t taken_bytes, taken_files; /* and not settled */
+	int notify_fd;
+	bool is_pressed; /* any thread */
+};
+
+int ts_disk_new(const struct ts_limits *limits, int notify_fd, struct ts_disk **ret_disk)
+{
+	struct ts_disk *disk = calloc(1, sizeof(*disk));
+
+	if (!disk)
+		return ts_error_origin(-ENOMEM);
+	pthread_mutex_init(&disk->mutex, NULL);
+	disk->keep_free = limits->keep_free;
+	disk->notify_fd = notify_fd;
+	*ret_disk = disk;
+	return 0;
+}
+
+void ts_disk_free(struct ts_disk *disk)
+{
+	if (!disk)
+		return;
+	pthread_mutex_destroy(&disk->mutex);
+	free(disk);
+}
+
+static bool has_room(const struct ts_disk *disk, const struct statvfs *status, uint64_t n_bytes,
+		     uint64_t n_files)
+{
+	uint64_t free_bytes = (uint64_t)status->f_bavail * status->f_frsize;
+
+	n_bytes += disk->taken_bytes;
+	n_files += disk->taken_files;
+	return free_bytes >= n_bytes && free_bytes - n_bytes >= disk->keep_free &&
+	       (!status->f_files || status->f_favail >= n_files + DISK_KEEP_FILES);
+}
+
+bool ts_disk_take(struct ts_disk *disk, int fd, uint64_t n_bytes, uint64_t n_files)
+{
+	struct statvfs status;
+	bool can;
+
+	if (!disk->keep_free)
+		return true;
+	pthread_mutex_lock(&disk->mutex);
+	/* A file system that reports nothing has no floor. */
+	can = fstatvfs(fd, &status) < 0 || has_room(disk, &status, n_bytes, n_files);
+	if (can) {
+		disk->taken_bytes += n_bytes;
+		disk->taken_files += n_files;
+	}
+	pthread_mutex_unlock(&disk->mutex);
+	return can;
+}
+
+void ts_disk_settle(struct ts_disk *disk, uint64_t n_bytes, uint64_t n_files)
+{
+	if (!disk->keep_free)
+		return;
+	pthread_mutex_lock(&disk->mutex);
+	disk->taken_bytes -= n_bytes;
+	disk->taken_files -= n_files;
+	pthread_mutex_unlock(&disk->mutex);
+}
+
+void ts_disk_press(struct ts_disk *disk)
+{
+	uint64_t one = 1;
+
+	if (__atomic_exchange_n(&disk->is_pressed, true, __ATOMIC_RELAXED) || disk->notify_fd < 0)
+		return;
+	/* Can only fail by overflow, and then the reader is awake. */
+	if (write(disk->notify_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+bool ts_disk_is_pressed(struct ts_disk *disk)
+{
+	return __atomic_exchange_n(&disk->is_pressed, false, __ATOMIC_RELAXED);
+}

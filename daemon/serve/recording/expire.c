@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server's side of retention.c: when traces are looked at (at the start, at the end of each session, when a user comes near the
+ * end of its share, and by a timer), and which of them the server still needs.
+ */
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/serve/loop/question.h"
+#include "daemon/serve/loop/server.h"
+#include "daemon/serve/recording/retention.h"
+#include "daemon/util/error.h"
+#include "proto/abi/clock.h"
+
+/* Ages and files are looked at so often; files a little less often where there are many. */
+#define EXPIRE_US	   UINT64_C(60000000)
+#define EXPIRE_US_PER_FILE 10000u
+/* The loop does something else between passes of so many traces. */
+#define EXPIRE_PASS	    64u
+#define EXPIRE_NEXT_PASS_US 100000u
+/* A session with less does not begin. */
+#define EXPIRE_BEGIN_BYTES (UINT64_C(512) << 10)
+/* The kernel takes long to free the blocks of a larger file: a thread waits for that. */
+#define EXPIRE_LARGE_BYTES (INT64_C(64) << 20)
+
+static bool expire_is_busy(void *data, const struct stat *status)
+{
+	return ts_questions_hold(data, status->st_dev, status->st_ino);
+}
+
+/* Frees the blocks: whoever has the file open reads an empty one. Another name of the file, a dump's, keeps them. */
+static void *expire_wipe(void *data)
+{
+	int fd = (int)(intptr_t)data;
+	struct stat status;
+
+	if (!fstat(fd, &status) && !status.st_nlink && ftruncate(fd, 0) < 0)
+		ts_log(TS_LOG_DEBUG, "a removed trace keeps its blocks: %s", strerror(errno));
+	close(fd);
+	return NULL;
+}
+
+static void expire_wipe_aside(int fd)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int r;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	r = pthread_create(&thread, &attributes, expire_wipe, (void *)(intptr_t)fd);
+	pthread_attr_destroy(&attributes);
+	if (r)
+		expire_wipe((void *)(intptr_t)fd);
+}
+
+static void expire_removed(void *data, const struct stat *status, int fd)
+{
+	ts_server_forget_file(data, status->st_dev, status->st_ino);
+	if (fd >= 0 && status->st_size >= EXPIRE_LARGE_BYTES)
+		expire_wipe_aside(fd);
+	else if (fd >= 0)
+		expire_wipe((void *)(intptr_t)fd);
+}
+
+static void expire_again(struct ts_server *server, uint64_t us)
+{
+	sd_event_source_set_time_relative(server->retention_timer, us);
+	sd_event_source_set_enabled(server->retention_timer, SD_EVENT_ONESHOT);
+}
+
+static size_t expire_pass(struct ts_server *server)
+{
+	return ts_retention_expire(server->retention, ts_clock_realtime_ns(), EXPIRE_PASS);
+}
+
+/* One pass, and the next one soon if it did not come to the end. */
+void ts_server_expire(struct ts_server *server)
+{
+	if (server->retention && expire_pass(server) == EXPIRE_PASS)
+		expire_again(server, EXPIRE_NEXT_PASS_US);
+}
+
+static int expire_on_timer(sd_event_source *source, uint64_t usec, void *data)
+{
+	struct ts_server *server = data;
+	size_t n_files;
+
+	if (expire_pass(server) == EXPIRE_PASS) {
+		expire_again(server, EXPIRE_NEXT_PASS_US);
+		return 0;
+	}
+	ts_retention_refresh(server->retention);
+	n_files = ts_retention_n_files(server->retention);
+	expire_again(server, EXPIRE_US + n_files * EXPIRE_US_PER_FILE);
+	return 0;
+}
+
+int ts_server_expire_open(struct ts_server *server)
+{
+	const struct ts_retention_options options = {
+		.directory = server->options.directory,
+		.limits = &server->options.limits,
+		.users = server->users,
+		.data = server,
+		.is_busy = expire_is_busy,
+		.removed = expire_removed,
+	};
+	int r;
+
+	if (server->options.mode != TS_SERVER_SERVICE)
+		return 0;
+	r = ts_disk_new(&server->options.limits, server->notify_fd, &server->disk);
+	r = r ?: ts_retention_new(&options, &server->retention);
+	if (r)
+		return r;
+	r = ts_retention_scan(server->retention);
+	if (r)
+		ts_log(TS_LOG_WARNING, "%s: not all traces of before are known: %s",
+		       server->options.directory, strerror(-r));
+	r = sd_event_add_time_relative(server->event, &server->retention_timer, CLOCK_MONOTONIC, 0,
+				       0, expire_on_timer, server);
+	return r < 0 ? ts_error_origin(r) : 0;
+}
+
+void ts_server_expire_close(struct ts_server *server)
+{
+	sd_event_source_disable_unref(server->retention_timer);
+	ts_retention_free(server->retention);
+	ts_disk_free(server->disk);
+}
+
+void ts_server_expire_check(struct ts_server *server)
+{
+	if (server->retention && ts_disk_is_pressed(server->disk))
+		ts_server_expire(server);
+}
+
+/* Takes them over. */
+void ts_server_keep_files(struct ts_server *server, struct ts_user *user,
+			  struct ts_recording_files *files)
+{
+	if (server->retention && ts_retention_add(server->retention, user, files->paths, files->n))
+		ts_log(TS_LOG_WARNING, "%s is no more counted: out of memory", files->paths[0]);
+	ts_recording_files_deinit(files);
+}
+
+void ts_server_keep(struct ts_server *server, struct ts_recording *recording)
+{
+	struct ts_recording_files files = {0};
+
+	if (!recording->disk)
+		return;
+	ts_recording_uncount(recording);
+	if (ts_recording_files(recording, &files)) {
+		ts_log(TS_LOG_WARNING, "%s is no more counted: out of memory", recording->path);
+		return;
+	}
+	ts_server_keep_files(server, recording->user, &files);
+}
+
+static bool expire_take_room(struct ts_user *user)
+{
+	if (!ts_user_take(user, TS_RESOURCE_DISK_FILES, 1))
+		return false;
+	if (ts_user_take(user, TS_RESOURCE_DISK_BYTES, EXPIRE_BEGIN_BYTES))
+		return true;
+	ts_user_give(user, TS_RESOURCE_DISK_FILES, 1);
+	return false;
+}
+
+static void expire_give_room(struct ts_user *user)
+{
+	ts_user_give(user, TS_RESOURCE_DISK_FILES, 1);
+	ts_user_give(user, TS_RESOURCE_DISK_BYTES, EXPIRE_BEGIN_BYTES);
+}
+
+/* As if the user had what it wants: its finished traces make room for that. */
+static void expire_for(struct ts_server *server, struct ts_user *user)
+{
+	ts_user_put(user, TS_RESOURCE_DISK_FILES, 1);
+	ts_user_put(user, TS_RESOURCE_DISK_BYTES, EXPIRE_BEGIN_BYTES);
+	ts_server_expire(server);
+	expire_give_room(user);
+}
+
+const char *ts_server_may_keep(struct ts_server *server, struct ts_user *user)
+{
+	if (!server->retention)
+		return NULL;
+	if (!expire_take_room(user)) {
+		expire_for(server, user);
+		if (!expire_take_room(user))
+			return "the share of the disk is used up by traces (see "
+			       "--max-disk-bytes-user, --max-disk-files)";
+	}
+	expire_give_room(user);
+	return NULL;
+}

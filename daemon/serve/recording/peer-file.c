@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a process's trace goes under a service. output.c judges a file that came with HELLO, folder.c makes the directories,
+ * recording.c the file. The service needs no right over its users' files: a file is either theirs from the start or its own for ever.
+ */
+#include "daemon/serve/recording/peer-file.h"
+
+#include <stdio.h>
+
+#include "daemon/serve/recording/folder.h"
+#include "daemon/serve/recording/output.h"
+#include "daemon/util/error.h"
+#include "proto/abi/handshake.h"
+
+/*
+ * The name that was free last before `path` was, which is that of the file that a daemon before this one began for the process:
+ * the same with another "-N", N being `number` less one. False: `path` has no such name.
+ */
+static bool continues(const char *path, unsigned number, char *ret_name, size_t n_name)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *ends[] = {".sbt", ""};
+	char suffix[32], wanted[4096];
+	size_t n = strlen(name), n_suffix;
+
+	for (size_t i = 0; number && i < TS_ARRAY_LEN(ends); i++) {
+		snprintf(suffix, sizeof(suffix), "-%u%s", number, ends[i]);
+		n_suffix = strlen(suffix);
+		if (n < n_suffix || strcmp(name + n - n_suffix, suffix))
+			continue;
+		snprintf(wanted, sizeof(wanted), "%.*s%s", (int)(n - n_suffix), name, ends[i]);
+		return !ts_output_number(wanted, number - 1, ret_name, n_name);
+	}
+	return false;
+}
+
+/* N of the "-N" that a new file's name got; 0: none. */
+static unsigned number_of(const char *wanted, const char *path)
+{
+	unsigned number;
+
+	return strcmp(wanted, path) && sscanf(path + strlen(wanted) - 4, "-%u", &number) == 1
+		       ? number
+		       : 0;
+}
+
+/* The file that the process created, if it passed one that may be written. */
+static bool adopt(struct ts_peer *peer, const struct ts_peer_file *file)
+{
+	int *fd = &file->fds[1], *read_fd = &file->fds[2], r;
+	const char *why;
+	char path[4096];
+
+	if (!file->has_output)
+		return false;
+	r = ts_output_check(*fd, *read_fd, peer->credentials.uid, &why);
+	if (!r) {
+		ts_output_path(*fd, path, sizeof(path));
+		r = ts_recording_adopt(ts_take_fd(fd), ts_take_fd(read_fd), path, &peer->recording);
+		why = strerror(-r);
+	}
+	if (r)
+		ts_log(TS_LOG_WARNING,
+		       "pid %d, uid %u: the file that it opened for its trace is not used: %s; the trace goes to %s/%u",
+		       peer->credentials.pid, peer->credentials.uid, why,
+		       peer->server->options.directory, peer->credentials.uid);
+	return !r;
+}
+
+/* The directory of the process's user. */
+static int open_folder(struct ts_peer *peer, char *ret_path, size_t n_bytes)
+{
+	struct ts_server *server = peer->server;
+	const struct ts_acl_readers readers = {
+		.uid = peer->credentials.uid,
+		.group = server->all_group,
+	};
+	bool shared;
+	int r = ts_folder_open(server->options.directory, &readers, ret_path, n_bytes, &shared);
+
+	if (r)
+		ts_log(TS_LOG_ERROR, "cannot keep traces in %s: %s%s", ret_path, strerror(-r),
+		       r == -EPERM ? "; it is not the service's own directory: remove it" : "");
+	else if (!shared && !server->no_lists_told)
+		ts_log(TS_LOG_WARNING,
+		       "%s has no access control lists: traces stay the service's own; their users read them by `tsctl info --session PID`",
+		       server->options.directory);
+	server->no_lists_told |= !r && !shared;
+	return r;
+}
+
+/* A file of the service's, in the user's directory. */
+static int create(struct ts_peer *peer, const char *program, unsigned *ret_number)
+{
+	char path[4096], clean[64];
+	size_t n;
+	int r = open_folder(peer, path, sizeof(path));
+
+	if (r)
+		return ts_error_trace(r);
+	snprintf(clean, sizeof(clean), "%s", program);
+	ts_output_clean(clean);
+	n = strlen(path);
+	if (snprintf(path + n, sizeof(path) - n, "/tracesmith-%s-%d.sbt", clean,
+		     peer->credentials.pid) >= (int)(sizeof(path) - n))
+		return ts_error_origin(-ENAMETOOLONG);
+	r = ts_recording_new(path, true, 0600, NULL, &peer->recording);
+	if (r)
+		ts_log(TS_LOG_ERROR, "cannot create %s: %s", path, strerror(-r));
+	else
+		*ret_number = number_of(path, peer->recording->path);
+	return r;
+}
+
+int ts_peer_file_new(struct ts_peer *peer, const struct ts_peer_file *file)
+{
+	struct ts_server *server = peer->server;
+	unsigned number = file->output_number;
+	char before[4096];
+	int r = 0;
+
+	if (!adopt(peer, file))
+		r = create(peer, file->program, &number);
+	if (!r && file->resumed && continues(peer->recording->path, number, before, sizeof(before)))
+		r = ts_sbt_writer_metadata(peer->recording->writer, TS_METADATA_CONTINUES, before);
+	if (!r)
+		r = ts_recording_quantum(peer->recording, server->options.quantum_ns);
+	if (!r)
+		r = ts_server_describe_kernel(server, peer->recording);
+	if (!r)
+		r = ts_server_dump_prepare(server, peer->recording);
+	return r > 0 ? ts_error_origin(-EIO) : r;
+}
+
+void ts_peer_file_discard(struct ts_recording *recording)
+{
+	ts_recording_discard(recording);
+	if (!recording->is_theirs)
+		ts_folder_close(recording->path);
+}

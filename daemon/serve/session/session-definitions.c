@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a session's definition arena to its trace: where the arena's reader puts what it found.
+ */
+#include "daemon/serve/session/session-internal.h"
+#include "daemon/util/error.h"
+
+/* The cost of a definition beside its bytes: a place in a map of ids. */
+#define DEFINITION_BYTES 64u
+/* The cost of a string beside that: a slot in the table of the file's strings, of which up to three more are free. */
+#define STRING_BYTES 48u
+
+bool ts_session_charge(struct ts_session *s, uint64_t n_bytes)
+{
+	if (ts_recording_charge(s->recording, n_bytes + DEFINITION_BYTES, &s->definition_bytes))
+		return true;
+	s->dropped_definitions++;
+	return false;
+}
+
+/* A file that is full takes no definition, which is none of the peer's faults: that ends the reading, after it. */
+static int sink_failed(struct ts_session *s, int r)
+{
+	r = r < 0 ? ts_session_write_failed(s, r) : r;
+	return r == SESSION_E_FULL ? 0 : r;
+}
+
+/* What it added to is written where it has become much: memory is the daemon's. */
+static int sink_added(struct ts_session *s, int r)
+{
+	if (!r && ts_sbt_session_writer_pending_bytes(s->writer) >= SESSION_PENDING_BYTES) {
+		/* The reading began dirty, and a write before this one in it has made it clean. */
+		ts_session_dirty(s);
+		r = ts_session_write(s);
+	}
+	return sink_failed(s, r);
+}
+
+static bool sink_grant(void *data, uint64_t n_bytes)
+{
+	struct ts_session *s = data;
+	bool granted = ts_session_grant(s, n_bytes);
+
+	s->dropped_definitions += !granted;
+	return granted;
+}
+
+static int sink_rest(void *data)
+{
+	return ts_session_account(data);
+}
+
+static int sink_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *ret_id)
+{
+	struct ts_session *s = data;
+
+	*ret_id = TS_ID_UNKNOWN;
+	if (!ts_session_charge(s, n_bytes + STRING_BYTES))
+		return 0;
+	return sink_failed(s, ts_sbt_writer_string(s->recording->writer, bytes, n_bytes, ret_id));
+}
+
+static int sink_stack(void *data, const uint64_t *frames, uint32_t n_frames, uint32_t flags,
+		      uint32_t *ret_id)
+{
+	struct ts_session *s = data;
+
+	*ret_id = TS_ID_UNKNOWN;
+	/* Its frames go to the file, and are kept no longer. */
+	if (!ts_session_charge(s, 0))
+		return 0;
+	return sink_added(s, ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,
+							     flags & TS_STACK_TRUNCATED, ret_id));
+}
+
+static uint64_t session_host_time(struct ts_session *s, uint64_t ticks)
+{
+	if (!ticks || s->memory.host_clock == TS_CLOCK_MONOTONIC)
+		return ticks;
+	return ts_clock_table_convert(&s->host_clock, ticks);
+}
+
+static int sink_thread(void *data, const struct ts_definition_thread *thread, uint32_t name,
+		       uint32_t *ret_id)
+{
+	struct ts_session *s = data;
+	struct ts_row_thread row = {
+		.start_ns = session_host_time(s, thread->time),
+		.tid = thread->tid,
+		.name = name,
+	};
+	int r;
+
+	*ret_id = TS_ID_UNKNOWN;
+	if (!ts_session_charge(s, 0))
+		return 0;
+	r = ts_sbt_session_writer_add_thread(s->writer, &row, ret_id);
+	if (!r)
+		ts_session_kernel_thread(s, thread->tid, *ret_id);
+	return sink_added(s, r);
+}
+
+static int sink_device(void *data, const struct ts_definition_device *device, uint32_t name)
+{
+	struct ts_row_device row = {
+		.device = device->device,
+		.name = name,
+		.memory_bytes = device->memory_bytes,
+		.memory_bandwidth_kb_per_s = device->memory_bandwidth_kb_per_s,
+		.compute_capability_major = device->compute_capability_major,
+		.compute_capability_minor = device->compute_capability_minor,
+		.n_multiprocessors = device->n_multiprocessors,
+		.core_clock_khz = device->core_clock_khz,
+		.n_copy_engines = device->n_copy_engines,
+		.threads_per_warp = device->threads_per_warp,
+		.max_warps_per_multiprocessor = device->max_warps_per_multiprocessor,
+		.max_blocks_per_multiprocessor = device->max_blocks_per_multiprocessor,
+		.max_shared_bytes_per_multiprocessor = device->max_shared_bytes_per_multiprocessor,
+		.max_registers_per_multiprocessor = device->max_registers_per_multiprocessor,
+		.l2_cache_bytes = device->l2_cache_bytes,
+		.flags = device->definition.flags,
+	};
+
+	memcpy(row.uuid, device->uuid, sizeof(row.uuid));
+	return sink_added(data, ts_session_add_row(data, TS_ROW_DEVICE, &row));
+}
+
+static int sink_module(void *data, const struct ts_definition_module *module, uint32_t path)
+{
+	struct ts_session *s = data;
+	struct ts_row_module row = {
+		.start_ns = session_host_time(s, module->time),
+		.address = module->start,
+		.address_end = module->end,
+		.bias = module->bias,
+		.path = path,
+		.flags = module->definition.flags,
+		.n_build_id_bytes = module->n_build_id_bytes,
+	};
+
+	memcpy(row.build_id, module->build_id, sizeof(row.build_id));
+	return sink_added(s, ts_session_add_row(s, TS_ROW_MODULE, &row));
+}
+
+static int sink_name(void *data, const struct ts_definition_name *definition, uint32_t domain,
+		     uint32_t name)
+{
+	struct ts_session *s = data;
+	struct ts_row_name row = {
+		.start_ns = session_host_time(s, definition->time),
+		.object = definition->object,
+		.kind = definition->definition.flags,
+		.domain = domain,
+		.name = name,
+		.context = definition->context,
+		.stream = definition->stream,
+	};
+
+	return sink_added(s, ts_session_add_row(s, TS_ROW_NAME, &row));
+}
+
+int ts_session_read_arena(struct ts_session *s)
+{
+	const struct ts_arena_sink sink = {
+		.data = s,
+		.string = sink_string,
+		.stack = sink_stack,
+		.thread = sink_thread,
+		.device = sink_device,
+		.module = sink_module,
+		.name = sink_name,
+		.grant = sink_grant,
+		.rest = sink_rest,
+	};
+	const struct ts_arena *arena = ts_memory_arena(&s->memory);
+	/* Pairs with the producer's release of `published`. */
+	uint64_t published = __atomic_load_n(&arena->published, __ATOMIC_ACQUIRE);
+	int r;
+
+	if (published == s->arena.position || s->arena_bad)
+		return 0;
+	ts_session_dirty(s);
+	r = ts_arena_read(&s->arena, s->memory.fd, ts_memory_definitions_off(&s->memory),
+			  s->memory.arena_bytes, published, &sink);
+	if ((r == -EBADMSG || r == -EIO) && !s->write_error) {
+		s->arena_bad = true;
+		return ts_session_bad(s, "its definitions are malformed");
+	}
+	if (r || s->full)
+		return r ? r : SESSION_E_FULL;
+	r = ts_session_lose(s, TS_LOSS_ARENA_FULL, s->dropped_definitions, s->loss_ns);
+	s->dropped_definitions = 0;
+	if (r)
+		return r;
+	return ts_session_lose(s, TS_LOSS_BAD_DEFINITION, s->arena.n_bad - s->bad_definitions,
+			       s->loss_ns)
+		       ?: (s->bad_definitions = s->arena.n_bad, 0);
+}

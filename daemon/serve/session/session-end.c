@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session's end. All that was committed until then is drained and written; what cannot be (a peer
+ * that writes on after its end, a time that is up) is counted where it lies, so that the trace says
+ * what it lacks.
+ */
+#include "daemon/serve/session/session-internal.h"
+#include "daemon/util/text.h"
+
+#define STOP_SLEEP_MS 10u
+
+static bool session_late(const struct ts_session *s)
+{
+	uint64_t deadline_ns = __atomic_load_n(&s->end_deadline_ns, __ATOMIC_RELAXED);
+
+	return deadline_ns && ts_clock_monotonic_ns() >= deadline_ns;
+}
+
+static uint64_t session_drained_bytes(const struct ts_session *s)
+{
+	uint64_t n_bytes = 0;
+
+	for (uint32_t i = 0; i < s->n_claimed; i++)
+		n_bytes += s->shards[i].position;
+	return n_bytes + s->lane.position;
+}
+
+/*
+ * Drains until nothing new comes. A peer that writes on is given up once as much was drained as all
+ * rings hold twice: turns are bounded, so by then all is out that any of them held at the end.
+ * A shard that is found to be bad leaves the others to be drained.
+ */
+static int session_drain_to_end(struct ts_session *s, bool *ret_bad)
+{
+	uint64_t begin = session_drained_bytes(s), n_most;
+	int r;
+
+	do {
+		r = ts_session_round(s, &n_most);
+		if (r == SESSION_E_BAD_PEER) {
+			*ret_bad = true;
+			if (ts_guard_hit(s->memory.guard))
+				return 0;
+			n_most = 1;
+			r = 0;
+		}
+	} while (!r && n_most && !session_late(s) &&
+		 session_drained_bytes(s) - begin <=
+			 2 * (s->n_claimed * s->memory.ring_bytes + s->memory.lane_bytes));
+	return r;
+}
+
+/* Records in a ring that nobody will take. Where one is malformed, what lies behind it is one. */
+static uint64_t session_count_ring(struct ts_session *s, uint32_t i)
+{
+	const struct ts_drain_ring ring = {s->memory.fd, ts_memory_ring_off(&s->memory, i),
+					   s->memory.ring_bytes};
+	const struct session_shard *shard = &s->shards[i];
+	uint64_t position = shard->position, n = 0, n_passed;
+	/* Pairs with ts_ring_commit(), (A). */
+	uint64_t head = ts_ring_consumer_head(ts_memory_shard(&s->memory, i));
+
+	if (shard->bad ||
+	    !ts_ring_consumer_check(head, position, shard->released, s->memory.ring_bytes))
+		return 0;
+	while (position != head) {
+		const struct ts_record *record;
+		size_t n_bytes, off = 0;
+
+		if (ts_drain_copy(&s->drain, &ring, position, head, &n_bytes, &n_passed))
+			return n + 1;
+		while (!ts_record_next(s->drain.buffer, n_bytes, &off, &record))
+			n++;
+		position += n_passed;
+	}
+	return n;
+}
+
+static uint64_t session_count_undrained(struct ts_session *s)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_claimed; i++)
+		n += session_count_ring(s, i);
+	return n;
+}
+
+/* STOPPED: the process lives on. It is asked to flush, then told to record no more. */
+static int session_stop(struct ts_session *s)
+{
+	uint64_t n_most;
+	int r;
+
+	ts_session_ask_flush(s, TS_SESSION_FLUSH_WAIT_MS);
+	for (;;) {
+		uint32_t seen = __atomic_load_n(&s->memory.control->doorbell, __ATOMIC_ACQUIRE);
+		uint32_t wanted = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
+		bool flushed = ts_session_flushed(s) || wanted != TS_SESSION_END_STOPPED ||
+			       session_late(s);
+
+		r = ts_session_round(s, &n_most);
+		if (r || flushed)
+			break;
+		ts_session_sleep(s, seen, STOP_SLEEP_MS);
+	}
+	__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD, __ATOMIC_RELAXED);
+	return r;
+}
+
+static void session_take_state(struct ts_session *s)
+{
+	const struct ts_control *control = s->memory.control;
+	char text[sizeof(control->reason_text)];
+	/* Pairs with the producer's release of `reason` after reason_text. */
+	uint32_t reason = __atomic_load_n(&control->reason, __ATOMIC_ACQUIRE);
+
+	s->row.state = __atomic_load_n(&control->state, __ATOMIC_RELAXED);
+	s->row.vendor_version = __atomic_load_n(&control->vendor_version, __ATOMIC_RELAXED);
+	s->row.driver_version = __atomic_load_n(&control->driver_version, __ATOMIC_RELAXED);
+	if (!reason)
+		return;
+	s->row.empty_reason = reason;
+	memcpy(text, control->reason_text, sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	ts_text_clean(text);
+	if (ts_sbt_writer_string(s->recording->writer, text, strlen(text), &s->row.empty_text))
+		s->row.empty_text = 0;
+}
+
+/* What is missing, as rows. */
+static int session_count_missing(struct ts_session *s, enum ts_session_end how, bool full)
+{
+	uint64_t n_api, n_device;
+	int r;
+
+	r = ts_session_look_for_losses(s);
+	ts_join_count(s->join, true, &n_api, &n_device);
+	r = r ?: ts_session_lose(s, TS_LOSS_UNJOINED_API, n_api, s->start_ns);
+	r = r ?: ts_session_lose(s, TS_LOSS_UNJOINED_DEVICE, n_device, s->start_ns);
+	r = r ?: ts_session_lose(s, TS_LOSS_NO_MEMORY, s->join->n_no_memory, s->start_ns);
+	r = r
+		    ?: ts_session_lose(s, TS_LOSS_CLOCK_BACKWARD,
+				       s->host_clock.n_backward + s->cupti_clock.n_backward,
+				       s->start_ns);
+	r = r
+		    ?: ts_session_lose(s, full ? TS_LOSS_DISK : TS_LOSS_UNDRAINED,
+				       session_count_undrained(s) + full, s->loss_ns);
+	r = r ?: ts_session_lose(s, TS_LOSS_YIELDED_TO_END, s->yielded, s->loss_ns);
+	if (how == TS_SESSION_END_BAD_DATA)
+		r = r ?: ts_session_lose(s, TS_LOSS_BAD_RECORD, 1, s->loss_ns);
+	return r;
+}
+
+/* The last row: what became of the session. */
+static int session_write_end(struct ts_session *s, enum ts_session_end how)
+{
+	int r;
+
+	session_take_state(s);
+	s->row.end_ns = ts_clock_monotonic_ns();
+	s->row.ended = how;
+	r = ts_sbt_session_writer_update(s->writer, &s->row);
+	s->dirty = true;
+	return r ?: ts_session_write(s);
+}
+
+/* What the file does not take any more: its rows are lost to the disk, and losses are told anew. */
+static int session_drop(struct ts_session *s)
+{
+	uint64_t counts[TS_ROW_EVENT_END], n = 0;
+	int r = 0;
+
+	s->full = true;
+	ts_sbt_session_writer_drop(s->writer, counts);
+	for (unsigned type = 0; type < TS_ROW_EVENT_END; type++) {
+		__atomic_store_n(&s->counts[type], s->counts[type] - counts[type],
+				 __ATOMIC_RELAXED);
+		if (type != TS_ROW_LOSS && type != TS_ROW_CLOCK)
+			n += counts[type];
+	}
+	for (unsigned reason = 0; reason < TS_LOSS_COUNT && !r; reason++) {
+		uint64_t count = s->lost[reason] - s->lost_written[reason];
+
+		__atomic_store_n(&s->lost[reason], s->lost_written[reason], __ATOMIC_RELAXED);
+		r = ts_session_lose(s, (enum ts_loss_reason)reason, count, s->start_ns);
+	}
+	return r ?: ts_session_lose(s, TS_LOSS_DISK, n, s->start_ns);
+}
+
+/*
+ * The last rows. That the file is full may turn out with any of them: then with what had not been written they are told
+ * once more, in the room that is kept for that.
+ */
+static int session_close(struct ts_session *s, enum ts_session_end how, bool full)
+{
+	bool counted = false;
+	int r = 0;
+
+	if (!full) {
+		r = session_count_missing(s, how, false);
+		counted = !r;
+		r = r ?: session_write_end(s, how);
+		if (r != SESSION_E_FULL)
+			return r;
+	}
+	r = session_drop(s);
+	if (!counted)
+		r = r ?: session_count_missing(s, TS_SESSION_END_DAEMON, true);
+	return r ?: session_write_end(s, TS_SESSION_END_DAEMON);
+}
+
+enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_session_end how)
+{
+	bool bad = r == SESSION_E_BAD_PEER;
+
+	s->ending = true;
+	if (!r && how == TS_SESSION_END_STOPPED) {
+		r = session_stop(s);
+		bad = r == SESSION_E_BAD_PEER;
+		/* It may have said goodbye, or died, meanwhile. */
+		how = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
+	}
+	if (r >= 0 && r != SESSION_E_FULL)
+		r = session_drain_to_end(s, &bad);
+	if (!r)
+		r = ts_session_kernel_end(s);
+	if (!r)
+		r = ts_session_lane_end(s);
+	__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD, __ATOMIC_RELAXED);
+	if (bad)
+		how = TS_SESSION_END_BAD_DATA;
+	else if (r == SESSION_E_FULL || session_late(s))
+		how = TS_SESSION_END_DAEMON;
+	if (r >= 0)
+		r = session_close(s, how, r == SESSION_E_FULL);
+	if (!r)
+		return s->full ? TS_SESSION_END_DAEMON : how;
+	/* What was drained but not written, and what lies in the rings, is lost to the disk. */
+	ts_session_count_lost(s, TS_LOSS_DISK,
+			      (ts_sbt_session_writer_pending_rows(s->writer) ?: 1) +
+				      session_count_undrained(s));
+	return TS_SESSION_END_DAEMON;
+}

@@ -1,0 +1,801 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel did to a session's threads: events of the session's feed become rows. Threads that the process told of
+ * are known by their number; others (of libraries, of children without a session) become threads of the session when they
+ * are first seen.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+
+#include "daemon/bpf/hub.h"
+#include "daemon/serve/session/session-internal.h"
+#include "daemon/util/error.h"
+#include "daemon/util/map.h"
+#include "replay/report/names.h"
+
+#define KERNEL_ROWS	   65536u
+#define KERNEL_MAX_THREADS 65536u
+#define KERNEL_NAMES	   1024u
+#define KERNEL_STACKS	   256u
+#define TALLY_NS	   UINT64_C(1000000000) /* between looks at what is counted */
+/* The name of a thread that is neither the peer's nor shown to it, in rows whose number of that thread is 0. */
+#define HIDDEN_THREAD "another user's thread"
+/* In the table of threads: a number as the process itself has it, where it has numbers of its own. */
+#define INNER 0x80000000u
+
+struct kernel_thread {
+	uint32_t tid; /* the kernel's; 0: a free slot */
+	uint32_t id;  /* in the session */
+};
+
+/* A name and its string; another one of the same hash takes its place. */
+struct kernel_name {
+	char text[TS_BPF_FILE_BYTES];
+	uint32_t id;
+};
+
+/* The same of a stack. */
+struct kernel_stack {
+	uint64_t frames[TS_BPF_STACK_FRAMES];
+	uint32_t n_frames;
+	uint32_t id;
+};
+
+struct ts_session_kernel {
+	struct ts_kernel_feed *feed;	    /* NULL: nothing but samples */
+	struct ts_session_samples *samples; /* NULL: none */
+	pid_t pid;
+	bool inner; /* the process has numbers of its own: it is in another pid namespace */
+	bool flowing;
+	bool quiet; /* recording is stopped */
+	struct ts_kernel_wish wish;
+	struct ts_kernel_wish *wanted;	  /* by another thread; taken from here atomically */
+	uint64_t told[TS_BPF_N_PROGRAMS]; /* losses */
+	struct kernel_thread *threads;	  /* by hash of the number */
+	uint32_t n_threads, n_slots;
+	struct kernel_name names[KERNEL_NAMES];
+	struct kernel_stack stacks[KERNEL_STACKS];
+	bool ended;
+	uint64_t tally_ns;     /* of the last look at what is counted */
+	struct ts_map tallied; /* a thread and a kind: one more than their place in */
+	uint64_t *tallies;     /* how many were told of */
+	uint32_t n_tallies, n_tallies_allocated;
+};
+
+/* ---- threads and names ---- */
+
+static struct kernel_thread *find_thread(struct kernel_thread *threads, uint32_t n_slots,
+					 uint32_t tid)
+{
+	for (uint32_t i = tid * 2654435761u;; i++) {
+		struct kernel_thread *thread = &threads[i & (n_slots - 1)];
+
+		if (thread->tid == tid || !thread->tid)
+			return thread;
+	}
+}
+
+static int set_thread(struct ts_session_kernel *kernel, uint32_t tid, uint32_t id)
+{
+	struct kernel_thread *thread;
+
+	if (2 * (kernel->n_threads + 1) > kernel->n_slots) {
+		uint32_t n_slots = kernel->n_slots ? 2 * kernel->n_slots : 64;
+		struct kernel_thread *grown = calloc(n_slots, sizeof(*grown));
+
+		if (!grown)
+			return ts_error_origin(-ENOMEM);
+		for (uint32_t i = 0; i < kernel->n_slots; i++)
+			if (kernel->threads[i].tid)
+				*find_thread(grown, n_slots, kernel->threads[i].tid) =
+					kernel->threads[i];
+		free(kernel->threads);
+		kernel->threads = grown;
+		kernel->n_slots = n_slots;
+	}
+	thread = find_thread(kernel->threads, kernel->n_slots, tid);
+	kernel->n_threads += !thread->tid;
+	*thread = (struct kernel_thread){tid, id};
+	return 0;
+}
+
+/*
+ * The last number of "NSpid:", which is what the process itself calls it; 0 where it cannot be told, or where it is the
+ * only one.
+ */
+static uint32_t inner_number(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char line[256], *at = NULL, *end;
+	uint32_t number = 0, n = 0;
+
+	while (file && !at && fgets(line, sizeof(line), file))
+		at = !strncmp(line, "NSpid:", 6) ? line + 6 : NULL;
+	while (at) {
+		unsigned long next = strtoul(at, &end, 10);
+
+		if (end == at)
+			break;
+		number = (uint32_t)next;
+		n++;
+		at = end;
+	}
+	if (file)
+		fclose(file);
+	return n > 1 ? number : 0;
+}
+
+int ts_session_kernel_name(struct ts_session *s, const char *text, size_t n_text, uint32_t *ret_id)
+{
+	struct ts_session_kernel *kernel = s->kernel;
+	size_t n = strnlen(text, n_text);
+	uint32_t hash = 2166136261u, id = TS_ID_UNKNOWN;
+	struct kernel_name *name;
+
+	*ret_id = TS_ID_UNKNOWN;
+	if (!n)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+	name = &kernel->names[hash % KERNEL_NAMES];
+	if (name->id && strnlen(name->text, sizeof(name->text)) == n &&
+	    !memcmp(name->text, text, n)) {
+		*ret_id = name->id;
+		return 0;
+	}
+	if (ts_session_charge(s, n)) {
+		int r = ts_sbt_writer_string(s->recording->writer, text, n, &id);
+
+		if (r)
+			return r < 0 ? ts_session_write_failed(s, r) : r;
+		memset(name->text, 0, sizeof(name->text));
+		memcpy(name->text, text, n);
+		name->id = id;
+	}
+	*ret_id = id;
+	return 0;
+}
+
+static int stack_id(struct ts_session *s, const struct ts_bpf_off_cpu_stack *event,
+		    uint32_t *ret_id)
+{
+	uint32_t n = event->n_frames, flags = n == TS_BPF_STACK_FRAMES ? TS_STACK_TRUNCATED : 0;
+	struct kernel_stack *stack;
+	uint64_t hash = n;
+	int r;
+
+	*ret_id = TS_ID_UNKNOWN;
+	if (!n)
+		return 0;
+	for (uint32_t i = 0; i < n; i++) {
+		hash = (hash ^ event->frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	stack = &s->kernel->stacks[hash % KERNEL_STACKS];
+	if (!stack->id || stack->n_frames != n ||
+	    memcmp(stack->frames, event->frames, n * sizeof(*stack->frames))) {
+		stack->id = TS_ID_UNKNOWN;
+		if (!ts_session_charge(s, 0))
+			return 0;
+		memcpy(stack->frames, event->frames, n * sizeof(*stack->frames));
+		stack->n_frames = n;
+		r = ts_sbt_session_writer_add_stack(s->writer, stack->frames, n, flags, &stack->id);
+		if (r)
+			return r < 0 ? ts_session_write_failed(s, r) : r;
+	}
+	*ret_id = stack->id;
+	return 0;
+}
+
+/* A thread that nobody told of. */
+static int add_thread(struct ts_session *s, const struct ts_bpf_event *event, uint32_t *ret_id)
+{
+	struct ts_row_thread row = {.start_ns = event->start_ns, .tid = event->tid};
+	int r;
+
+	*ret_id = TS_ID_UNKNOWN;
+	if (s->kernel->n_threads >= KERNEL_MAX_THREADS || !ts_session_charge(s, 0))
+		return 0;
+	r = ts_session_kernel_name(s, event->name, sizeof(event->name), &row.name);
+	if (!r) {
+		r = ts_sbt_session_writer_add_thread(s->writer, &row, ret_id);
+		if (r)
+			r = r < 0 ? ts_session_write_failed(s, r) : r;
+	}
+	return r ?: set_thread(s->kernel, event->tid, *ret_id);
+}
+
+int ts_session_kernel_thread_of(struct ts_session *s, const struct ts_bpf_event *event,
+				uint32_t *ret_id)
+{
+	struct ts_session_kernel *kernel = s->kernel;
+	struct kernel_thread *thread =
+		kernel->n_slots ? find_thread(kernel->threads, kernel->n_slots, event->tid) : NULL;
+	uint32_t inner = 0;
+	char path[64];
+
+	if (thread && thread->tid) {
+		*ret_id = thread->id;
+		return 0;
+	}
+	if (kernel->inner && (pid_t)event->pid == kernel->pid) {
+		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/status",
+			 event->pid, event->tid);
+		inner = inner_number(path);
+	}
+	thread = inner && kernel->n_slots
+			 ? find_thread(kernel->threads, kernel->n_slots, inner | INNER)
+			 : NULL;
+	if (thread && thread->tid) {
+		*ret_id = thread->id;
+		return set_thread(kernel, event->tid, *ret_id);
+	}
+	return add_thread(s, event, ret_id);
+}
+
+void ts_session_kernel_thread(struct ts_session *s, uint32_t tid, uint32_t id)
+{
+	struct ts_session_kernel *kernel = s->kernel;
+
+	/* Without memory it is one more thread that nobody told of. */
+	if (kernel && tid && tid < INNER && kernel->n_threads < KERNEL_MAX_THREADS)
+		(void)set_thread(kernel, kernel->inner ? tid | INNER : tid, id);
+}
+
+/* ---- events ---- */
+
+#ifdef __x86_64__
+static uint32_t reason_of_syscall(const struct ts_bpf_off_cpu *event)
+{
+	switch (event->syscall) {
+	case SYS_futex:
+	case 449: /* futex_waitv */
+	case 455: /* futex_wait */
+		return TS_OFF_CPU_FUTEX;
+	case SYS_ioctl:
+		return TS_OFF_CPU_IOCTL;
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+		return TS_OFF_CPU_SLEEP;
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case 441: /* epoll_pwait2 */
+		return TS_OFF_CPU_POLL;
+	case SYS_wait4:
+	case SYS_waitid:
+		return TS_OFF_CPU_WAIT;
+	default:
+		return event->io_wait ? TS_OFF_CPU_IO : TS_OFF_CPU_SYSCALL;
+	}
+}
+#else
+/* No program tells of calls there. */
+static uint32_t reason_of_syscall(const struct ts_bpf_off_cpu *event)
+{
+	return TS_OFF_CPU_SYSCALL;
+}
+#endif
+
+/* States of a task, of which the kernel's own tools know by number too. */
+#define STATE_STOPPED 0x4
+#define STATE_TRACED  0x8
+
+static uint32_t reason_of(const struct ts_bpf_off_cpu *event)
+{
+	if (event->preempted || !event->state)
+		return !event->preempted && event->syscall == SYS_sched_yield
+			       ? TS_OFF_CPU_YIELDED
+			       : TS_OFF_CPU_PREEMPTED;
+	if (event->state & (STATE_STOPPED | STATE_TRACED))
+		return TS_OFF_CPU_STOPPED;
+	if (event->syscall == TS_BPF_NO_SYSCALL)
+		return TS_OFF_CPU_PAGE_FAULT;
+	return reason_of_syscall(event);
+}
+
+/* 0: the session's own process. */
+static uint32_t pid_of(const struct ts_session *s, const struct ts_bpf_event *event)
+{
+	return (pid_t)event->pid == s->kernel->pid ? 0 : event->pid;
+}
+
+/* Another thread that an event names: its numbers and its name, as far as the peer may learn them. */
+static int other_thread(struct ts_session *s, uint32_t tid, uint32_t pid, const char name[16],
+			uint32_t *ret_tid, uint32_t *ret_pid, uint32_t *ret_name)
+{
+	bool hidden = tid == TS_BPF_HIDDEN;
+
+	*ret_tid = hidden ? 0 : tid;
+	*ret_pid = hidden ? 0 : pid;
+	if (hidden)
+		return ts_session_kernel_name(s, HIDDEN_THREAD, strlen(HIDDEN_THREAD), ret_name);
+	/* The idle task has the number 0, and no name. */
+	return tid ? ts_session_kernel_name(s, name, 16, ret_name) : 0;
+}
+
+static int add_off_cpu(struct ts_session *s, const struct ts_bpf_off_cpu *event, uint32_t thread,
+		       uint32_t stack)
+{
+	struct ts_row_off_cpu row = {
+		.start_ns = event->event.start_ns,
+		.end_ns = event->event.end_ns,
+		.woken_ns = event->woken_ns,
+		.thread = thread,
+		.pid = pid_of(s, &event->event),
+		.reason = reason_of(event),
+		.syscall = event->syscall,
+		.waker_context = event->waker_context,
+		.cpu = event->cpu,
+		.end_cpu = event->end_cpu,
+		.migrations = event->migrations,
+		.stack = stack,
+	};
+	int r;
+
+	if (row.reason == TS_OFF_CPU_FUTEX)
+		row.address = event->argument;
+	if (!row.end_ns) {
+		row.end_ns = ts_clock_monotonic_ns();
+		row.end_cpu = row.cpu;
+		row.flags = TS_OFF_CPU_OPEN;
+	}
+	r = other_thread(s, event->waker_tid, event->waker_pid, event->waker, &row.waker_tid,
+			 &row.waker_pid, &row.waker);
+	r = r
+		    ?: other_thread(s, event->next_tid, event->next_pid, event->next, &row.next_tid,
+				    &row.next_pid, &row.next);
+	return r ?: ts_session_add_row(s, TS_ROW_OFF_CPU, &row);
+}
+
+static int add_fault(struct ts_session *s, const struct ts_bpf_fault *event, uint32_t thread)
+{
+	struct ts_row_page_fault row = {
+		.start_ns = event->event.start_ns,
+		.end_ns = event->event.end_ns,
+		.address = event->address,
+		.instruction = event->instruction,
+		.thread = thread,
+		.pid = pid_of(s, &event->event),
+		.fault = event->fault,
+		.memory = event->memory,
+	};
+
+	return ts_session_add_row(s, TS_ROW_PAGE_FAULT, &row);
+}
+
+static int add_syscall(struct ts_session *s, const struct ts_bpf_syscall *event, uint32_t thread)
+{
+	struct ts_row_syscall row = {
+		.start_ns = event->event.start_ns,
+		.end_ns = event->event.end_ns,
+		.result = event->result,
+		.address = event->address,
+		.bytes = event->bytes,
+		.offset = event->offset,
+		.thread = thread,
+		.pid = pid_of(s, &event->event),
+		.syscall = event->syscall,
+		.fd = event->fd,
+		.operation = event->operation,
+	};
+	int r = ts_session_kernel_name(s, event->file, sizeof(event->file), &row.file);
+
+	return r ?: ts_session_add_row(s, TS_ROW_SYSCALL, &row);
+}
+
+/* The block layer's numbers of what went wrong; what has none here is an error of the disk. */
+static int32_t block_result(int32_t error)
+{
+	static const int32_t errors[] = {
+		0,	  -EOPNOTSUPP, -ETIMEDOUT, -ENOSPC, -ENOLINK, -EREMOTEIO, -EBADE,
+		-ENODATA, -EILSEQ,     -ENOMEM,	   -EIO,    -EREMCHG, -EAGAIN,	  -EBUSY,
+	};
+
+	if (error < 0)
+		return error;
+	return (size_t)error < TS_ARRAY_LEN(errors) ? errors[error] : -EIO;
+}
+
+static int add_block_io(struct ts_session *s, const struct ts_bpf_block_io *event, uint32_t thread)
+{
+	struct ts_row_block_io row = {
+		.start_ns = event->event.start_ns,
+		.end_ns = event->event.end_ns,
+		.issued_ns = event->issued_ns,
+		.sector = event->sector,
+		.bytes = event->bytes,
+		.thread = thread,
+		.pid = pid_of(s, &event->event),
+		.operation = event->operation,
+		.result = block_result(event->error),
+		.flags = event->flags,
+	};
+	int r = ts_session_kernel_name(s, event->disk, sizeof(event->disk), &row.disk);
+
+	if (!row.end_ns) {
+		row.end_ns = ts_clock_monotonic_ns();
+		row.flags |= TS_BLOCK_IO_OPEN;
+	}
+	return r ?: ts_session_add_row(s, TS_ROW_BLOCK_IO, &row);
+}
+
+static int add_pressure(struct ts_session *s, const struct ts_bpf_pressure *event, uint32_t thread)
+{
+	struct ts_row_pressure row = {
+		.start_ns = event->event.start_ns,
+		.end_ns = event->event.end_ns,
+		.pages = event->pages,
+		.thread = thread,
+		.pid = pid_of(s, &event->event),
+		.kind = event->kind,
+	};
+	int r = other_thread(s, event->by_tid, event->by_pid, event->by, &row.by_tid, &row.by_pid,
+			     &row.by);
+
+	if (!row.end_ns) {
+		row.end_ns = ts_clock_monotonic_ns();
+		row.flags = TS_PRESSURE_OPEN;
+	}
+	return r ?: ts_session_add_row(s, TS_ROW_PRESSURE, &row);
+}
+
+static int add_driver(struct ts_session *s, const struct ts_bpf_driver *event, uint32_t thread)
+{
+	struct ts_row_driver row = {
+		.start_ns = event->event.start_ns,
+		.end_ns = event->event.end_ns,
+		.issued_ns = event->issued_ns,
+		.context = event->context,
+		.number = event->number,
+		.thread = thread,
+		.pid = pid_of(s, &event->event),
+		.kind = event->kind,
+		.result = event->error,
+	};
+	int r = ts_session_kernel_name(s, event->ring, sizeof(event->ring), &row.ring);
+
+	if (!row.end_ns) {
+		row.end_ns = ts_clock_monotonic_ns();
+		row.flags = TS_DRIVER_OPEN;
+	}
+	return r ?: ts_session_add_row(s, TS_ROW_DRIVER, &row);
+}
+
+static int add_event(struct ts_session *s, const struct ts_bpf_event *event)
+{
+	static const uint8_t types[TS_BPF_N_PROGRAMS] = {
+		[TS_BPF_SCHED] = TS_ROW_OFF_CPU,    [TS_BPF_FAULTS] = TS_ROW_PAGE_FAULT,
+		[TS_BPF_SYSCALLS] = TS_ROW_SYSCALL, [TS_BPF_STACKS] = TS_ROW_OFF_CPU,
+		[TS_BPF_BLOCK] = TS_ROW_BLOCK_IO,   [TS_BPF_MEMORY] = TS_ROW_PRESSURE,
+		[TS_BPF_DRIVER] = TS_ROW_DRIVER,
+	};
+	const void *whole = event;
+	uint32_t thread, stack;
+	int r = ts_session_kernel_thread_of(s, event, &thread);
+
+	if (r)
+		return r;
+	ts_session_count_row(s, types[event->program]);
+	switch (event->program) {
+	case TS_BPF_SCHED:
+		return add_off_cpu(s, whole, thread, TS_ID_UNKNOWN);
+	case TS_BPF_STACKS:
+		r = stack_id(s, whole, &stack);
+		return r ?: add_off_cpu(s, whole, thread, stack);
+	case TS_BPF_FAULTS:
+		return add_fault(s, whole, thread);
+	case TS_BPF_BLOCK:
+		return add_block_io(s, whole, thread);
+	case TS_BPF_MEMORY:
+		return add_pressure(s, whole, thread);
+	case TS_BPF_DRIVER:
+		return add_driver(s, whole, thread);
+	default:
+		return add_syscall(s, whole, thread);
+	}
+}
+
+/* ---- what is counted ---- */
+
+static void tally_name(const struct ts_bpf_tally_key *key, char *name, size_t n_name)
+{
+	const char *program = ts_kernel_program_name(key->program), *kind;
+
+	if (key->program == TS_BPF_FAULTS)
+		kind = ts_name_fault_kind(key->what);
+	else if (key->what == TS_BPF_PREEMPTED)
+		kind = "preempted";
+	else if (key->what == TS_BPF_NO_SYSCALL)
+		kind = "page_fault";
+	else
+		kind = ts_name_syscall(key->what);
+	if (kind)
+		snprintf(name, n_name, "%s.%s", program, kind);
+	else
+		snprintf(name, n_name, "%s.%" PRIu32, program, key->what);
+}
+
+/* Where it is kept how many were told of; NULL: there is no memory for it. */
+static uint64_t *tally_told(struct ts_session_kernel *kernel, const struct ts_bpf_tally_key *key)
+{
+	uint64_t at = (uint64_t)key->tid << 32 | (uint64_t)(key->program & 15) << 28 |
+		      (key->what & 0x0fffffff);
+	uint32_t place = ts_map_get(&kernel->tallied, at);
+	uint32_t n = kernel->n_tallies_allocated ? 2 * kernel->n_tallies_allocated : 64;
+	uint64_t *grown;
+
+	if (place)
+		return &kernel->tallies[place - 1];
+	if (kernel->n_tallies == kernel->n_tallies_allocated) {
+		grown = realloc(kernel->tallies, n * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		kernel->tallies = grown;
+		kernel->n_tallies_allocated = n;
+	}
+	if (ts_map_set(&kernel->tallied, at, kernel->n_tallies + 1))
+		return NULL;
+	kernel->tallies[kernel->n_tallies] = 0;
+	return &kernel->tallies[kernel->n_tallies++];
+}
+
+static int add_tally_row(struct ts_session *s, const char *name, const char *unit,
+			 struct ts_row_counter *row, uint64_t value)
+{
+	char text[TS_BPF_FILE_BYTES];
+	int r;
+
+	snprintf(text, sizeof(text), "%.50s.%s", name, unit);
+	r = ts_session_kernel_name(s, text, sizeof(text), &row->name);
+	row->value = (double)value;
+	row->integer = (int64_t)value;
+	ts_session_count_row(s, TS_ROW_COUNTER);
+	__atomic_store_n(&s->n_kernel_counters, s->n_kernel_counters + 1, __ATOMIC_RELAXED);
+	return r ?: ts_session_add_row(s, TS_ROW_COUNTER, row);
+}
+
+/* A thread's counters have a domain of their own: programs that draw counters know of no threads. */
+static int add_tally(struct ts_session *s, const struct ts_kernel_tally *tally, uint64_t now)
+{
+	struct ts_bpf_event event = {.tid = tally->key.tid, .pid = tally->sum.pid, .start_ns = now};
+	struct ts_row_counter row = {.start_ns = now, .value_type = TS_PAYLOAD_I64};
+	char name[64], domain[32];
+	int r;
+
+	memcpy(event.name, tally->sum.name, sizeof(event.name));
+	tally_name(&tally->key, name, sizeof(name));
+	snprintf(domain, sizeof(domain), "kernel %" PRIu32, tally->key.tid);
+	r = ts_session_kernel_thread_of(s, &event, &row.thread);
+	r = r ?: ts_session_kernel_name(s, domain, sizeof(domain), &row.domain);
+	r = r ?: add_tally_row(s, name, "count", &row, tally->sum.count);
+	return r ?: add_tally_row(s, name, "ns", &row, tally->sum.ns);
+}
+
+/* Those that are more than they were. */
+static int take_tallies(struct ts_session *s)
+{
+	struct ts_session_kernel *kernel = s->kernel;
+	const struct ts_kernel_tally *tallies;
+	uint64_t now = ts_clock_monotonic_ns(), *told;
+	size_t n;
+	int r;
+
+	if (!kernel->ended && now - kernel->tally_ns < TALLY_NS)
+		return 0;
+	kernel->tally_ns = now;
+	/* Without memory they are looked at again. */
+	if (ts_kernel_feed_tallies(kernel->feed, &tallies, &n))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		told = tally_told(kernel, &tallies[i].key);
+		if (!told || *told == tallies[i].sum.count)
+			continue;
+		*told = tallies[i].sum.count;
+		ts_session_dirty(s);
+		r = add_tally(s, &tallies[i], now);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int count_losses(struct ts_session *s)
+{
+	struct ts_session_kernel *kernel = s->kernel;
+	int r = 0;
+
+	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS && !r; i++) {
+		uint64_t lost = ts_kernel_feed_lost(kernel->feed, i);
+		struct ts_row_loss row;
+
+		if (lost <= kernel->told[i])
+			continue;
+		row = ts_loss_row(TS_LOSS_KERNEL_EVENTS, lost - kernel->told[i], s->loss_ns,
+				  ts_clock_monotonic_ns());
+		row.context = i + 1;
+		kernel->told[i] = lost;
+		r = ts_session_add_loss(s, &row);
+	}
+	return r;
+}
+
+void ts_session_kernel_wish(struct ts_session *s, const struct ts_kernel_wish *wish)
+{
+	struct ts_kernel_wish *copy = s->kernel ? malloc(sizeof(*copy)) : NULL;
+
+	if (!copy)
+		return;
+	*copy = *wish;
+	/* Pairs with follow_wish(). */
+	free(__atomic_exchange_n(&s->kernel->wanted, copy, __ATOMIC_ACQ_REL));
+}
+
+/* What is to be watched: nothing while recording is stopped. */
+static void follow_wish(struct ts_session *s)
+{
+	/* Pairs with ts_session_kernel_wish(). */
+	struct ts_kernel_wish *wanted =
+		__atomic_exchange_n(&s->kernel->wanted, NULL, __ATOMIC_ACQ_REL);
+	bool quiet = !s->ending && __atomic_load_n(&s->memory.control->command, __ATOMIC_RELAXED) &
+					   TS_COMMAND_PAUSED;
+	struct ts_kernel_wish none = {0};
+	int r;
+
+	if (!wanted && quiet == s->kernel->quiet)
+		return;
+	if (wanted)
+		s->kernel->wish = *wanted;
+	free(wanted);
+	s->kernel->quiet = quiet;
+	ts_session_samples_enable(s->kernel->samples,
+				  !quiet && s->kernel->wish.programs & 1u << TS_BPF_SAMPLES);
+	if (!s->kernel->feed)
+		return;
+	r = ts_kernel_feed_change(s->kernel->feed, quiet ? &none : &s->kernel->wish);
+	if (r)
+		ts_log(TS_LOG_WARNING, "pid %" PRIu32 " is recorded without kernel events: %s",
+		       s->row.pid, strerror(-r));
+}
+
+/* Makes rows of the feed's events. */
+static int take_feed(struct ts_session *s)
+{
+	const uint8_t *bytes;
+	const void *events;
+	size_t n_bytes;
+	int r = 0;
+
+	s->kernel->flowing = ts_kernel_feed_take(s->kernel->feed, &events, &n_bytes);
+	/* Recording is stopped. */
+	if (!(__atomic_load_n(&s->memory.control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD) &&
+	    !s->ending)
+		return count_losses(s);
+	bytes = events;
+	for (size_t off = 0; s->kernel->flowing && off < n_bytes && !r;) {
+		/* Aligned, as the feed promises. */
+		const struct ts_bpf_event *event = (const void *)(bytes + off);
+
+		ts_session_dirty(s);
+		r = add_event(s, event);
+		off += ts_kernel_event_bytes(event->program);
+		if (!r && ts_sbt_session_writer_pending_rows(s->writer) >= KERNEL_ROWS)
+			r = ts_session_write(s);
+	}
+	r = r ?: take_tallies(s);
+	return r ?: count_losses(s);
+}
+
+int ts_session_kernel_round(struct ts_session *s)
+{
+	int r;
+
+	if (!s->kernel)
+		return 0;
+	follow_wish(s);
+	r = s->kernel->feed ? take_feed(s) : 0;
+	return r ?: ts_session_samples_round(s, s->kernel->samples);
+}
+
+uint64_t ts_session_kernel_memory(const struct ts_session *s)
+{
+	const struct ts_session_kernel *kernel = s->kernel;
+
+	if (!kernel)
+		return 0;
+	return sizeof(*kernel) + kernel->n_slots * sizeof(*kernel->threads) +
+	       kernel->tallied.n_slots * sizeof(*kernel->tallied.slots) +
+	       kernel->n_tallies_allocated * sizeof(*kernel->tallies) +
+	       (kernel->feed ? ts_kernel_feed_memory(kernel->feed) : 0) +
+	       ts_session_samples_memory(kernel->samples);
+}
+
+bool ts_session_kernel_flows(const struct ts_session *s)
+{
+	return s->kernel && s->kernel->flowing;
+}
+
+int ts_session_kernel_end(struct ts_session *s)
+{
+	int r;
+
+	if (!s->kernel)
+		return 0;
+	if (s->kernel->feed)
+		ts_kernel_feed_end(s->kernel->feed);
+	s->kernel->ended = true;
+	r = ts_session_kernel_round(s);
+	return r ?: ts_session_samples_end(s, s->kernel->samples);
+}
+
+/* The kernel watches the process that connected, and none that has its number by now. */
+static int confirm_process(const struct ts_session *s, struct ts_kernel_process *ret_process)
+{
+	const struct ts_identity *peer = &s->options.peer;
+
+	*ret_process =
+		(struct ts_kernel_process){.pid = peer->pid, .uid = peer->uid, .gid = peer->gid};
+	return ts_identity_confirm(s->options.peer_fd, peer, &ret_process->start_ticks);
+}
+
+static void complain(const struct ts_session *s, const char *what, int r)
+{
+	ts_log(TS_LOG_WARNING, "pid %" PRIu32 " is recorded without %s: %s", s->row.pid, what,
+	       strerror(-r));
+}
+
+/* Whatever cannot be had is left out: the session is recorded without it. */
+int ts_session_kernel_begin(struct ts_session *s)
+{
+	struct ts_session_kernel *kernel;
+	struct ts_kernel_process process;
+	char path[32];
+	int r;
+
+	if (!s->options.kernel || !ts_kernel_hub_programs(s->options.kernel))
+		return 0;
+	r = confirm_process(s, &process);
+	if (r) {
+		complain(s, "kernel events", r);
+		return 0;
+	}
+	kernel = calloc(1, sizeof(*kernel));
+	if (!kernel)
+		return ts_error_origin(-ENOMEM);
+	kernel->wish = *ts_kernel_hub_wish(s->options.kernel);
+	kernel->pid = (pid_t)s->row.pid;
+	r = ts_kernel_feed_new(s->options.kernel, &process, &kernel->feed);
+	if (r)
+		complain(s, "kernel events", r);
+	if (kernel->wish.programs & 1u << TS_BPF_SAMPLES) {
+		r = ts_session_samples_new(&process, kernel->wish.threshold_ns[TS_BPF_SAMPLES],
+					   &kernel->samples);
+		if (r)
+			complain(s, "samples", r);
+	}
+	if (!kernel->feed && !kernel->samples) {
+		free(kernel);
+		return 0;
+	}
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", s->row.pid);
+	kernel->inner = inner_number(path) != 0;
+	s->kernel = kernel;
+	return 0;
+}
+
+void ts_session_kernel_deinit(struct ts_session *s)
+{
+	if (!s->kernel)
+		return;
+	ts_kernel_feed_free(s->kernel->feed);
+	ts_session_samples_free(s->kernel->samples);
+	ts_map_deinit(&s->kernel->tallied);
+	free(s->kernel->tallies);
+	free(s->kernel->threads);
+	free(s->kernel->wanted);
+	free(s->kernel);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session's memory: counts the memory that a process makes the daemon allocate, and charges it to the account of its user.
+ * session-thread.c calls this after each chunk of records, session-definitions.c before a map of ids grows.
+ *
+ * A session over its share writes its rows. The write empties all memory but the maps and the join's bits, and the session goes
+ * on in smaller steps. If the rest is still over the share, the session ends with the reason. An idle session gives the same
+ * memory back.
+ */
+#include <malloc.h>
+
+#include "daemon/serve/session/session-internal.h"
+#include "daemon/util/error.h"
+
+/* The step of a charge: sessions' threads share the account, and touch it seldom. */
+#define MEMORY_STEP_BYTES (UINT64_C(256) << 10)
+/* A thread's stack, and what its allocator keeps. */
+#define MEMORY_THREAD_BYTES (UINT64_C(128) << 10)
+/* Charged ahead: the rows of a chunk, and their encoding, come before the next charge. */
+#define MEMORY_RESERVE_BYTES (UINT64_C(1) << 20)
+/* A shard's header in shared memory: its page, and a page of the table that maps it. */
+#define MEMORY_HEADER_BYTES UINT64_C(8192)
+/* A session that drained less than this in that time is idle. */
+#define REST_NS		 (2000 * MS_NS)
+#define REST_LEAST_BYTES (UINT64_C(256) << 10)
+/* Not worth giving back. */
+#define REST_KEPT_BYTES (UINT64_C(256) << 10)
+
+static uint64_t fixed_bytes(const struct ts_session *s)
+{
+	return MEMORY_THREAD_BYTES + sizeof(*s) + sizeof(*s->join) +
+	       2 * TS_CLOCK_TABLE_PAIRS * sizeof(struct ts_clock_pair) +
+	       s->memory.n_shards *
+		       (sizeof(*s->shards) + sizeof(*s->checkpoint) + MEMORY_HEADER_BYTES);
+}
+
+/* Memory that comes and goes with rows. */
+static uint64_t working_bytes(const struct ts_session *s)
+{
+	return ts_sbt_session_writer_memory(s->writer) + ts_drain_memory(&s->drain);
+}
+
+static uint64_t held_bytes(const struct ts_session *s)
+{
+	return fixed_bytes(s) - sizeof(*s->join) + ts_join_memory(s->join) + working_bytes(s) +
+	       ts_arena_reader_memory(&s->arena) + ts_session_kernel_memory(s);
+}
+
+/* Brings the charge to n_bytes with the reserve. */
+static bool charge(struct ts_session *s, uint64_t n_bytes)
+{
+	uint64_t most = s->recording->limits->max_session_memory;
+	uint64_t wanted = ts_align_up(n_bytes + MEMORY_RESERVE_BYTES, MEMORY_STEP_BYTES);
+
+	if (n_bytes + MEMORY_RESERVE_BYTES > most)
+		return false;
+	if (wanted <= s->memory_bytes) {
+		/* Not to and fro. */
+		if (s->memory_bytes - wanted >= 2 * MEMORY_STEP_BYTES) {
+			ts_user_give(s->recording->user, TS_RESOURCE_MEMORY_BYTES,
+				     s->memory_bytes - wanted);
+			s->memory_bytes = wanted;
+		}
+		return true;
+	}
+	if (!ts_user_take(s->recording->user, TS_RESOURCE_MEMORY_BYTES, wanted - s->memory_bytes))
+		return false;
+	s->memory_bytes = wanted;
+	return true;
+}
+
+int ts_session_memory_begin(struct ts_session *s)
+{
+	return charge(s, fixed_bytes(s)) && ts_recording_account(s->recording)
+		       ? 0
+		       : ts_error_origin(-ENOMEM);
+}
+
+void ts_session_memory_end(struct ts_session *s)
+{
+	ts_user_give(s->recording->user, TS_RESOURCE_MEMORY_BYTES, s->memory_bytes);
+	s->memory_bytes = 0;
+	/* Small pieces of many sessions lie between each other: what is free among them goes back now. */
+	malloc_trim(0);
+}
+
+bool ts_session_grant(struct ts_session *s, uint64_t n_bytes)
+{
+	return !s->starved && charge(s, held_bytes(s) + n_bytes);
+}
+
+/* Frees memory without rows. */
+static void trim(struct ts_session *s)
+{
+	ts_sbt_session_writer_trim(s->writer);
+	ts_sbt_writer_trim(s->recording->writer);
+}
+
+static int shrink(struct ts_session *s)
+{
+	int r;
+
+	/* Definitions, too, of which some were written before in the same reading. */
+	if (ts_sbt_session_writer_pending_bytes(s->writer))
+		ts_session_dirty(s);
+	r = ts_session_write(s);
+	trim(s);
+	ts_join_trim(s->join);
+	return r;
+}
+
+int ts_session_account(struct ts_session *s)
+{
+	int r;
+
+	if (charge(s, held_bytes(s)))
+		return 0;
+	r = shrink(s);
+	if (r || s->starved || charge(s, held_bytes(s)))
+		return r;
+	s->starved = true;
+	return ts_session_bad(s, "it needs more memory than it, or its user, may have");
+}
+
+int ts_session_account_file(struct ts_session *s)
+{
+	if (ts_recording_account(s->recording))
+		return 0;
+	trim(s);
+	if (ts_recording_account(s->recording) || s->ending)
+		return 0;
+	return ts_session_bad(s, "the index of its file needs more memory than its user may have");
+}
+
+void ts_session_rest(struct ts_session *s)
+{
+	uint64_t now = ts_clock_monotonic_ns();
+
+	if (s->dirty || now - s->rest_ns < REST_NS)
+		return;
+	if (s->drained_bytes < REST_LEAST_BYTES && !ts_session_kernel_flows(s) &&
+	    working_bytes(s) > REST_KEPT_BYTES) {
+		trim(s);
+		ts_drain_deinit(&s->drain);
+		ts_arena_reader_trim(&s->arena);
+		malloc_trim(0);
+		/* It can only be less. */
+		(void)charge(s, held_bytes(s));
+		(void)ts_recording_account(s->recording);
+	}
+	s->rest_ns = now;
+	s->drained_bytes = 0;
+}

@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session's work. Each round loads the shards' heads, takes a clock snapshot (so that every host
+ * time drained lies between two), reads new definitions, makes rows, and every so often writes
+ * them: only then is the ring's space given back, so that a daemon that comes after this one finds
+ * what was not written still there.
+ *
+ * The peer is hostile until proven otherwise: what breaks the ring's rules ends this session and no
+ * other.
+ */
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include "daemon/serve/session/session-internal.h"
+#include "daemon/util/error.h"
+
+#define ROUND_MIN_MS	 10u  /* between looks while records flow */
+#define ROUND_MAX_MS	 100u /* while none do */
+#define ROUND_LEAST_NS	 (1 * MS_NS)
+#define SEAL_ROWS	 65536u
+#define CLOCK_SPACING_NS (20 * MS_NS) /* of pairs in the table */
+#define CLOCK_STORED_NS	 (90 * MS_NS) /* of pairs in the trace: at most 100 ms apart */
+/* A virtual device's timeline runs ahead of its host's. */
+#define ROW_AHEAD_NS	    (60000 * MS_NS)
+#define LOSS_LOOK_NS	    (100 * MS_NS)
+#define FILE_LOOK_NS	    (1000 * MS_NS)
+#define CHECKPOINT_VERSION  1u
+#define CHECKPOINT_N_HEADER 4u
+
+int ts_session_bad(struct ts_session *s, const char *why)
+{
+	s->why = why;
+	return SESSION_E_BAD_PEER;
+}
+
+int ts_session_write_failed(struct ts_session *s, int r)
+{
+	const struct ts_sbt_writer *writer = s->recording->writer;
+
+	if (ts_sbt_writer_full(writer) && !ts_sbt_writer_error(writer)) {
+		s->full = true;
+		return SESSION_E_FULL;
+	}
+	s->write_error = r < 0 ? r : -EIO;
+	return ts_error_trace(s->write_error);
+}
+
+void ts_session_count_lost(struct ts_session *s, unsigned reason, uint64_t count)
+{
+	__atomic_store_n(&s->lost[reason], s->lost[reason] + count, __ATOMIC_RELAXED);
+}
+
+void ts_session_count_row(struct ts_session *s, unsigned type)
+{
+	__atomic_store_n(&s->counts[type], s->counts[type] + 1, __ATOMIC_RELAXED);
+}
+
+void ts_session_dirty(struct ts_session *s)
+{
+	if (!s->dirty) {
+		s->dirty = true;
+		s->dirty_ns = ts_clock_monotonic_ns();
+	}
+}
+
+/* ---- writing ---- */
+
+/* After the write that has them: as with what was released, a daemon that comes later goes on from there. */
+static void session_tell_losses(struct ts_session *s)
+{
+	for (uint32_t i = 0; i < s->n_claimed; i++)
+		ts_loss_tell(&s->shards[i].lost, ts_memory_shard(&s->memory, i)->told);
+	ts_loss_tell(&s->lost_control, s->memory.control->told);
+}
+
+void ts_session_release(struct ts_session *s)
+{
+	for (uint32_t i = 0; i < s->n_claimed; i++) {
+		struct session_shard *shard = &s->shards[i];
+
+		if (shard->position == shard->released)
+			continue;
+		/* Pairs with ts_ring_reserve(), (B). */
+		ts_ring_consumer_release(ts_memory_shard(&s->memory, i), shard->position);
+		shard->released = shard->position;
+	}
+	ts_session_lane_release(s);
+}
+
+int ts_session_write(struct ts_session *s)
+{
+	size_t n_words = CHECKPOINT_N_HEADER + s->n_claimed;
+	int r;
+
+	if (!s->dirty)
+		return 0;
+	/*
+	 * {version, shards, arena position, 0, position of each shard}: what a later daemon
+	 * compares.
+	 */
+	s->checkpoint[0] = CHECKPOINT_VERSION;
+	s->checkpoint[1] = s->n_claimed;
+	s->checkpoint[2] = s->arena.position;
+	s->checkpoint[3] = 0;
+	for (uint32_t i = 0; i < s->n_claimed; i++)
+		s->checkpoint[CHECKPOINT_N_HEADER + i] =
+			s->full ? s->shards[i].released : s->shards[i].position;
+	r = ts_sbt_session_writer_seal(s->writer, s->checkpoint, n_words * sizeof(uint64_t));
+	if (r)
+		return ts_session_write_failed(s, r);
+	s->dirty = false;
+	memcpy(s->lost_written, s->lost, sizeof(s->lost));
+	/* What was dropped is in no file. */
+	if (!s->full)
+		ts_session_release(s);
+	session_tell_losses(s);
+	ts_recording_turn(s->recording);
+	r = ts_session_account_file(s);
+	if (r)
+		return r;
+	return s->ending || !ts_recording_full(s->recording) ? 0 : SESSION_E_FULL;
+}
+
+int ts_session_add_row(struct ts_session *s, unsigned type, const void *row)
+{
+	int r = ts_sbt_session_writer_add_row(s->writer, type, row);
+
+	if (ts_unlikely(r == TS_SBT_E_FULL)) {
+		ts_session_dirty(s);
+		r = ts_session_write(s);
+		if (r)
+			return r;
+		r = ts_sbt_session_writer_add_row(s->writer, type, row);
+	}
+	return r ? ts_session_write_failed(s, r) : 0;
+}
+
+int ts_session_add_loss(struct ts_session *s, const struct ts_row_loss *row)
+{
+	int r;
+
+	ts_session_dirty(s);
+	ts_session_count_lost(s, row->reason, row->count);
+	r = ts_session_add_row(s, TS_ROW_LOSS, row);
+	if (!r)
+		ts_session_count_row(s, TS_ROW_LOSS);
+	return r;
+}
+
+int ts_session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t count,
+		    uint64_t from_ns)
+{
+	struct ts_row_loss row = ts_loss_row(reason, count, from_ns, ts_clock_monotonic_ns());
+
+	return count ? ts_session_add_loss(s, &row) : 0;
+}
+
+/* ---- clocks ---- */
+
+static int session_store_clock(struct ts_session *s, enum ts_clock clock,
+			       const struct ts_clock_pair *pair)
+{
+	struct ts_row_clock row = {
+		.start_ns = pair->monotonic_ns,
+		.ticks = pair->ticks,
+		.error_ns = pair->error_ns,
+		.clock = clock,
+	};
+
+	int r = ts_session_add_row(s, TS_ROW_CLOCK, &row);
+
+	if (!r)
+		ts_session_count_row(s, TS_ROW_CLOCK);
+	return r;
+}
+
+static int session_store_pairs(struct ts_session *s)
+{
+	int r = 0;
+
+	if (s->memory.host_clock != TS_CLOCK_MONOTONIC)
+		r = session_store_clock(s, s->memory.host_clock, &s->last_pair);
+	s->last_pair_stored = true;
+	s->stored_ns = s->last_pair.monotonic_ns;
+	return r ?: session_store_clock(s, TS_CLOCK_REALTIME, &s->last_realtime);
+}
+
+/*
+ * A pair of now. While rows flow, pairs go into the trace at most 100 ms apart, and with the first
+ * row after a silence the pair from before it, so that the trace itself brackets every time in it.
+ */
+static int session_clock(struct ts_session *s, bool flowing)
+{
+	struct ts_clock_pair pair = ts_clock_pair_take(s->memory.host_clock);
+	int r = 0;
+
+	if (s->memory.host_clock != TS_CLOCK_MONOTONIC)
+		ts_clock_table_extend(&s->host_clock, &pair, CLOCK_SPACING_NS);
+	if (pair.error_ns > s->row.clock_error_ns)
+		s->row.clock_error_ns = pair.error_ns;
+	if (flowing && !s->last_pair_stored) {
+		ts_session_dirty(s);
+		r = session_store_pairs(s);
+	}
+	if (pair.monotonic_ns - s->stored_ns < CLOCK_STORED_NS && s->last_pair_stored)
+		return r;
+	s->last_pair = pair;
+	s->last_realtime = ts_clock_pair_take(TS_CLOCK_REALTIME);
+	s->last_pair_stored = false;
+	if (!flowing || r)
+		return r;
+	ts_session_dirty(s);
+	return session_store_pairs(s);
+}
+
+/* ---- records ---- */
+
+static void session_notify(struct ts_session *s)
+{
+	uint64_t one = 1;
+
+	/* Cannot fail but by overflow, and then the main thread is awake already. */
+	if (write(s->options.notify_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* The application may ask for a dump. */
+static void session_mark(struct ts_session *s, const struct ts_row_mark *row)
+{
+	if (!row->name || row->name != s->recording->dump_name)
+		return;
+	__atomic_store_n(&s->recording->dump_wanted, true, __ATOMIC_RELAXED);
+	session_notify(s);
+}
+
+/* Of a mark or a counter: what the shim says of itself says nothing of the program. */
+static int session_own(struct ts_session *s, uint32_t domain)
+{
+	int r = 0;
+
+	if (!s->own_domain && domain)
+		r = ts_sbt_writer_string(s->recording->writer, TS_OWN_DOMAIN, strlen(TS_OWN_DOMAIN),
+					 &s->own_domain);
+	if (r)
+		return ts_session_write_failed(s, r);
+	if (domain && domain == s->own_domain)
+		__atomic_store_n(&s->n_own_rows, s->n_own_rows + 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static int session_record(struct ts_session *s, struct session_shard *shard,
+			  const struct ts_record *record)
+{
+	union ts_row_any row;
+	int r = ts_rows_convert(&s->rows, record, &row);
+
+	if (ts_unlikely(r))
+		return ts_session_lose(s,
+				       r == TS_ROWS_E_UNKNOWN ? TS_LOSS_UNKNOWN_RECORD
+				       : r == TS_ROWS_E_TIME  ? TS_LOSS_BAD_TIME
+							      : TS_LOSS_BAD_RECORD,
+				       1, s->loss_ns);
+	if (record->type >= TS_RECORD_KERNEL && record->type <= TS_RECORD_MEMSET)
+		shard->has_device_rows = true;
+	else if (ts_unlikely(record->type == TS_RECORD_LOSS))
+		ts_session_count_lost(s, row.loss.reason, row.loss.count);
+	else if (ts_unlikely(record->type == TS_RECORD_YIELD))
+		s->yielded = row.yield.yielded;
+	else if (ts_unlikely(record->type == TS_RECORD_MARK))
+		session_mark(s, &row.mark);
+	r = ts_session_add_row(s, record->type, &row);
+	if (ts_unlikely(r))
+		return r;
+	ts_session_count_row(s, record->type);
+	if (record->type == TS_RECORD_MARK)
+		return session_own(s, row.mark.domain);
+	return record->type == TS_RECORD_COUNTER ? session_own(s, row.counter.domain) : 0;
+}
+
+/* It is not looked at again. The others are drained all the same before the session ends. */
+static int session_bad_shard(struct ts_session *s, struct session_shard *shard, const char *why)
+{
+	shard->bad = true;
+	shard->head = shard->position;
+	return ts_session_bad(s, why);
+}
+
+static int session_drain_shard(struct ts_session *s, uint32_t i)
+{
+	const struct ts_shard *memory = ts_memory_shard(&s->memory, i);
+	struct session_shard *shard = &s->shards[i];
+	const struct ts_drain_ring ring = {s->memory.fd, ts_memory_ring_off(&s->memory, i),
+					   s->memory.ring_bytes};
+	/* A turn is bounded, so that no shard fills up while a busy one is being drained. */
+	uint64_t turn_begin = shard->position, turn_bytes = s->memory.ring_bytes / 8;
+	uint32_t thread;
+
+	if (shard->position == shard->head)
+		return 0;
+	/* Written before the owner's first commit, which the acquire of the head has seen. */
+	thread = __atomic_load_n(&memory->thread, __ATOMIC_RELAXED);
+	s->rows.thread = ts_id_map_get(&s->arena.threads, thread);
+	while (shard->position != shard->head && shard->position - turn_begin < turn_bytes) {
+		uint64_t begin = shard->position, n_passed;
+		const struct ts_record *record;
+		size_t n_bytes, off = 0;
+		int r;
+
+		r = ts_drain_copy(&s->drain, &ring, begin, shard->head, &n_bytes, &n_passed);
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0)
+			return session_bad_shard(s, shard, "a record in its ring is malformed");
+		for (;;) {
+			/* Up to date at each record: a row that does not fit forces a write. */
+			shard->position = begin + off;
+			/* Only ever the end: ts_drain_copy() gave whole records. */
+			if (ts_record_next(s->drain.buffer, n_bytes, &off, &record))
+				break;
+			ts_session_dirty(s);
+			r = session_record(s, shard, record);
+			if (r)
+				return r;
+		}
+		shard->position = begin + n_passed;
+		s->drained_bytes += n_passed;
+		r = ts_session_account(s);
+		if (r)
+			return r;
+		if (ts_sbt_session_writer_pending_rows(s->writer) >= SEAL_ROWS ||
+		    shard->position - shard->released > s->memory.ring_bytes / 2) {
+			/* Nothing but padding came: there is nothing to write. */
+			if (!s->dirty)
+				ts_session_release(s);
+			r = ts_session_write(s);
+			if (r)
+				return r;
+		}
+	}
+	return 0;
+}
+
+static int session_load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
+{
+	struct session_shard *shard = &s->shards[i];
+	/* Pairs with ts_ring_commit(), (A). */
+	uint64_t head = ts_ring_consumer_head(ts_memory_shard(&s->memory, i));
+
+	if (shard->bad)
+		return 0;
+	if (!ts_ring_consumer_check(head, shard->position, shard->released, s->memory.ring_bytes))
+		return session_bad_shard(s, shard, "its ring's indices are impossible");
+	if (head - shard->position > *n_most)
+		*n_most = head - shard->position;
+	shard->head = head;
+	return 0;
+}
+
+/*
+ * Shards that deliver device rows have their heads loaded first and are drained last: the call that
+ * caused a device row was committed before it, in another shard, and so is seen in the same round
+ * (unless that shard has more than a turn's worth waiting: then the row keeps a nested call's id,
+ * which the API row names).
+ */
+static int session_load_heads(struct ts_session *s, uint64_t *ret_n_most)
+{
+	/* Pairs with the producer's release when it claims a shard. */
+	uint32_t n = __atomic_load_n(&s->memory.control->n_claimed, __ATOMIC_ACQUIRE);
+	uint64_t unwritten = 0;
+	int r = 0;
+
+	*ret_n_most = 0;
+	if (n > s->memory.n_shards && !s->ending)
+		return ts_session_bad(s, "it claims more shards than it has");
+	if (n > s->n_claimed && n <= s->memory.n_shards)
+		s->n_claimed = n;
+	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
+		if (s->shards[i].has_device_rows)
+			r = session_load_head(s, i, ret_n_most);
+	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
+		if (!s->shards[i].has_device_rows)
+			r = session_load_head(s, i, ret_n_most);
+	for (uint32_t i = 0; i < s->n_claimed; i++)
+		unwritten += s->shards[i].head - s->shards[i].released;
+	__atomic_store_n(&s->unwritten_bytes, unwritten, __ATOMIC_RELAXED);
+	return r;
+}
+
+static int session_drain_shards(struct ts_session *s)
+{
+	uint64_t device[TS_SESSION_MAX_SHARDS / 64] = {0};
+	int r = 0;
+
+	for (uint32_t i = 0; i < s->n_claimed && !r; i++) {
+		if (s->shards[i].has_device_rows)
+			device[i / 64] |= UINT64_C(1) << i % 64;
+		else
+			r = session_drain_shard(s, i);
+	}
+	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
+		if (device[i / 64] & UINT64_C(1) << i % 64)
+			r = session_drain_shard(s, i);
+	return r;
+}
+
+int ts_session_look_for_losses(struct ts_session *s)
+{
+	struct ts_row_loss rows[TS_LOSS_COUNT];
+	uint64_t now = ts_clock_monotonic_ns();
+	int r;
+
+	for (uint32_t i = 0; i <= s->n_claimed; i++) {
+		bool control = i == s->n_claimed;
+		const struct ts_shard *shard = control ? NULL : ts_memory_shard(&s->memory, i);
+		/* A thread that was not written any more is not referred to. */
+		uint32_t thread =
+			control || s->full
+				? 0
+				: ts_id_map_get(&s->arena.threads,
+						__atomic_load_n(&shard->thread, __ATOMIC_RELAXED));
+		unsigned n = ts_loss_look(control ? &s->lost_control : &s->shards[i].lost,
+					  control ? s->memory.control->lost : shard->lost,
+					  s->loss_ns, now, thread, rows);
+
+		for (unsigned j = 0; j < n; j++) {
+			r = ts_session_add_loss(s, &rows[j]);
+			if (r)
+				return r;
+		}
+	}
+	s->loss_ns = now;
+	return 0;
+}
+
+/* One look at everything. *ret_n_most: the most that one shard had waiting. */
+int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
+{
+	int r = session_load_heads(s, ret_n_most);
+
+	r = r ?: ts_session_lane_load(s);
+	if (ts_guard_hit(s->memory.guard))
+		return ts_session_bad(s, "its memory cannot be had");
+	s->rows.latest_ns = ts_clock_monotonic_ns() + ROW_AHEAD_NS;
+	r = r ?: session_clock(s, *ret_n_most || ts_session_lane_waiting(s));
+	r = r ?: ts_session_read_arena(s);
+	r = r ?: session_drain_shards(s);
+	r = r ?: ts_session_lane_drain(s);
+	if (ts_session_lane_waiting(s))
+		*ret_n_most = s->memory.ring_bytes;
+	r = r ?: ts_session_kernel_round(s);
+	r = r ?: ts_session_account(s);
+	if (!r && ts_clock_monotonic_ns() - s->loss_ns >= LOSS_LOOK_NS)
+		r = ts_session_look_for_losses(s);
+	if (!r && s->dirty &&
+	    ts_clock_monotonic_ns() - s->dirty_ns >= s->options.seal_age_ms * MS_NS)
+		r = ts_session_write(s);
+	ts_session_rest(s);
+	if (ts_clock_monotonic_ns() - s->file_ns >= FILE_LOOK_NS) {
+		ts_recording_look(s->recording);
+		s->file_ns = ts_clock_monotonic_ns();
+	}
+	__atomic_store_n(&s->memory.control->heartbeat_ns, ts_clock_monotonic_ns(),
+			 __ATOMIC_RELAXED);
+	return r;
+}
+
+/* ---- what the main thread asks for ---- */
+
+void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms)
+{
+	/* Release, paired with the producer's acquire: what was commanded before is seen with it. */
+	uint32_t number =
+		__atomic_add_fetch(&s->memory.control->flush_request, 1, __ATOMIC_RELEASE);
+
+	/* It sleeps on that word. */
+	syscall(SYS_futex, &s->memory.control->flush_request, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	s->flush_number = number;
+	s->flush_waiting = true;
+	s->flush_deadline_ns = ts_clock_monotonic_ns() + wait_ms * MS_NS;
+}
+
+/* True when the process flushed, cannot, or was given its time. */
+bool ts_session_flushed(struct ts_session *s)
+{
+	struct ts_control *control = s->memory.control;
+	uint32_t state = __atomic_load_n(&control->state, __ATOMIC_RELAXED);
+
+	if (!s->flush_waiting)
+		return true;
+	/* Pairs with the producer's release of flushes_done. */
+	if (__atomic_load_n(&control->flushes_done, __ATOMIC_ACQUIRE) == s->flush_number ||
+	    (state != TS_SESSION_RECORDING && state != TS_SESSION_STARTING) ||
+	    ts_clock_monotonic_ns() >= s->flush_deadline_ns)
+		s->flush_waiting = false;
+	return !s->flush_waiting;
+}
+
+/* Before the round: asks the process to flush. */
+static void session_begin_seal(struct ts_session *s)
+{
+	uint64_t wanted = __atomic_load_n(&s->seal_wanted, __ATOMIC_ACQUIRE);
+	uint32_t wait_ms;
+
+	if (wanted == s->seal_serving)
+		return;
+	s->seal_serving = wanted;
+	s->seal_targets_set = false;
+	wait_ms = __atomic_exchange_n(&s->flush_wanted_ms, 0, __ATOMIC_RELAXED);
+	if (wait_ms)
+		ts_session_ask_flush(s, wait_ms);
+}
+
+/* Whether everything is drained that was committed when the seal was asked for, or flushed. */
+static bool session_reached_targets(struct ts_session *s)
+{
+	if (!s->seal_targets_set)
+		for (uint32_t i = 0; i < s->memory.n_shards; i++)
+			s->shards[i].seal_target = s->shards[i].head;
+	s->seal_targets_set = true;
+	for (uint32_t i = 0; i < s->n_claimed; i++)
+		if ((int64_t)(s->shards[i].position - s->shards[i].seal_target) < 0)
+			return false;
+	return true;
+}
+
+/* `flushed` was true before the heads were loaded in this round. */
+static int session_finish_seal(struct ts_session *s, bool flushed)
+{
+	int r;
+
+	if (!flushed || s->seal_serving == s->seals_done || !session_reached_targets(s))
+		return 0;
+	r = ts_session_look_for_losses(s);
+	r = r ?: ts_session_write(s);
+	if (r)
+		return r;
+	__atomic_store_n(&s->seals_done, s->seal_serving, __ATOMIC_RELEASE);
+	session_notify(s);
+	return 0;
+}
+
+static bool session_past_watermark(const struct ts_session *s)
+{
+	for (uint32_t i = 0; i < s->n_claimed; i++) {
+		uint64_t head = ts_ring_consumer_head(ts_memory_shard(&s->memory, i));
+
+		if (head - s->shards[i].released > s->memory.ring_bytes / 2)
+			return true;
+	}
+	return !s->lane.closed &&
+	       ts_ring_consumer_head(ts_memory_lane(&s->memory)) - s->lane.released >
+		       s->memory.lane_bytes / 4;
+}
+
+/*
+ * Sleeps until the doorbell moves from `seen` or the time is over. `sleeping` asks the producer to
+ * ring when a shard passes its watermark; a ring that comes before the wait is not lost, for the
+ * doorbell has moved then.
+ */
+void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
+{
+	struct ts_control *control = s->memory.control;
+	struct timespec time = {.tv_sec = (time_t)(ms / 1000),
+				.tv_nsec = (long)(ms % 1000 * MS_NS)};
+
+	__atomic_store_n(&control->sleeping, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &control->doorbell, FUTEX_WAIT, seen, &time, NULL, 0);
+	__atomic_store_n(&control->sleeping, 0, __ATOMIC_RELAXED);
+	/* Who rings without need is not served more often for it. */
+	if (!session_past_watermark(s))
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, ROUND_LEAST_NS}, NULL);
+}
+
+void *ts_session_thread(void *session)
+{
+	struct ts_session *s = session;
+	uint64_t ms = ROUND_MIN_MS, n_most = 0;
+	enum ts_session_end how;
+	int r = 0;
+
+	for (;;) {
+		uint32_t seen = __atomic_load_n(&s->memory.control->doorbell, __ATOMIC_ACQUIRE);
+		bool flushed;
+
+		how = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
+		if (how != TS_SESSION_END_NONE)
+			break;
+		session_begin_seal(s);
+		flushed = ts_session_flushed(s);
+		r = ts_session_round(s, &n_most);
+		r = r ?: session_finish_seal(s, flushed);
+		if (r)
+			break;
+		if (n_most > s->memory.ring_bytes / 8)
+			continue;
+		ms = n_most || s->flush_waiting || ts_session_kernel_flows(s) ? ROUND_MIN_MS
+									      : ms * 2;
+		if (ms > ROUND_MAX_MS)
+			ms = ROUND_MAX_MS;
+		ts_session_sleep(s, seen, ms);
+	}
+	how = ts_session_finish(s, r, how);
+	if (s->options.ends_file)
+		ts_recording_end(s->recording);
+	__atomic_store_n(&s->ended, how, __ATOMIC_RELEASE);
+	session_notify(s);
+	return NULL;
+}

@@ -1,0 +1,975 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Disk space of a service: traces count for their users, finished ones go in the right order and nothing else goes, shares end a
+ * recording cleanly, and the floor of free disk holds while many sessions write.
+ */
+#include "test/unit/harness.h"
+
+#include <sys/statvfs.h>
+
+#include "daemon/serve/recording/disk.h"
+#include "daemon/serve/recording/retention.h"
+#include "daemon/util/log.h"
+#include "sbt/format.h"
+#include "test/unit/daemon/serve/world.h"
+
+#define HOUR_NS (UINT64_C(3600) * 1000000000)
+/* The made-up present. */
+#define NOW_S  1000000000
+#define NOW_NS (UINT64_C(1000000000) * NOW_S)
+#define KIB    UINT64_C(1024)
+
+/* ---- a made-up directory -------------------------------------------------------------------------- */
+
+struct shelf {
+	char directory[128];
+	struct ts_limits limits;
+	struct ts_users *users;
+	struct ts_retention *retention;
+	ino_t busy; /* somebody reads it */
+};
+
+static void shelf_make(struct shelf *s)
+{
+	*s = (struct shelf){0};
+	ts_log_setup(TS_LOG_NONE);
+	directory_make(s->directory, sizeof(s->directory));
+	ts_check_int(chmod(s->directory, 0755), 0);
+	ts_limits_init(&s->limits);
+	ts_limits_complete(&s->limits, true);
+	s->limits.max_disk_bytes = s->limits.max_disk_bytes_user = s->limits.max_disk_files = 0;
+}
+
+static bool is_busy(void *data, const struct stat *status)
+{
+	return status->st_ino == ((struct shelf *)data)->busy;
+}
+
+static void shelf_open(struct shelf *s)
+{
+	const struct ts_retention_options options = {
+		.directory = s->directory,
+		.limits = &s->limits,
+		.users = s->users,
+		.data = s,
+		.is_busy = is_busy,
+	};
+
+	ts_check_int(ts_retention_new(&options, &s->retention), 0);
+}
+
+static void shelf_scan(struct shelf *s)
+{
+	ts_check_int(ts_users_new(&s->limits, true, &s->users), 0);
+	shelf_open(s);
+	ts_check_int(ts_retention_scan(s->retention), 0);
+}
+
+static void remove_all(const char *path)
+{
+	char command[160];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", path);
+	ts_check_int(system(command), 0);
+}
+
+static void shelf_end(struct shelf *s)
+{
+	ts_retention_free(s->retention);
+	ts_check_int(ts_users_have(s->users, TS_RESOURCE_DISK_BYTES), 0);
+	ts_check_int(ts_users_have(s->users, TS_RESOURCE_DISK_FILES), 0);
+	ts_users_free(s->users);
+	remove_all(s->directory);
+}
+
+static const char *path_of(const struct shelf *s, const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", s->directory, name);
+	return path;
+}
+
+static void put_folder(const struct shelf *s, const char *name)
+{
+	ts_check_int(mkdir(path_of(s, name), 0755), 0);
+}
+
+static void make_older(const struct shelf *s, const char *name, unsigned hours)
+{
+	struct timespec times[2] = {{NOW_S - 3600 * (time_t)hours, 0},
+				    {NOW_S - 3600 * (time_t)hours, 0}};
+
+	ts_check_int(utimensat(AT_FDCWD, path_of(s, name), times, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+static void put_bytes(const struct shelf *s, const char *name, const char *magic, size_t n_kib,
+		      unsigned hours)
+{
+	int fd = open(path_of(s, name), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	ts_check(fd >= 0);
+	ts_check_int(fallocate(fd, 0, 0, (off_t)(n_kib * KIB)), 0);
+	ts_check_int(pwrite(fd, magic, 8, 0), 8);
+	close(fd);
+	make_older(s, name, hours);
+}
+
+static void put_trace(const struct shelf *s, const char *name, size_t n_kib, unsigned hours)
+{
+	put_bytes(s, name, TS_SBT_FILE_MAGIC, n_kib, hours);
+}
+
+static bool has(const struct shelf *s, const char *name)
+{
+	struct stat status;
+
+	return !lstat(path_of(s, name), &status);
+}
+
+static uint64_t kib_of(const struct shelf *s, uid_t uid)
+{
+	struct ts_user *user = ts_users_ref(s->users, uid);
+	uint64_t n_bytes = ts_user_has(user, TS_RESOURCE_DISK_BYTES);
+
+	ts_user_unref(user);
+	return n_bytes / KIB;
+}
+
+static size_t expire(struct shelf *s)
+{
+	return ts_retention_expire(s->retention, NOW_NS, SIZE_MAX);
+}
+
+#define ALICE 70001u
+#define BOB   70002u
+
+/* ---- what counts ---------------------------------------------------------------------------------- */
+
+TS_TEST(counts)
+{
+	struct shelf s;
+
+	shelf_make(&s);
+	put_folder(&s, "70001");
+	put_trace(&s, "70001/tracesmith-a-1.sbt", 64, 5);
+	put_trace(&s, "70001/tracesmith-a-1.1.sbt", 32, 6);
+	put_trace(&s, "70001/tracesmith-a-1-dump1.sbt", 16, 5);
+	put_trace(&s, "70001/tracesmith-a-1.sbt.AbC123", 8, 5);
+	put_folder(&s, "70002");
+	put_trace(&s, "70002/tracesmith-b-1.sbt", 128, 5);
+	put_trace(&s, "tracesmith-c-1.sbt", 256, 5);
+	shelf_scan(&s);
+	ts_check_int(kib_of(&s, 70001), 120);
+	ts_check_int(kib_of(&s, 70002), 128);
+	/* The daemon's own user's, by its owner. */
+	ts_check_int(kib_of(&s, getuid()), 256);
+	ts_check_int(ts_retention_n_files(s.retention), 6);
+	ts_check_int(expire(&s), 0);
+	shelf_end(&s);
+}
+
+/* Nothing else counts, and nothing else goes, however old it is. */
+TS_TEST(only_traces)
+{
+	static const char *const names[] = {
+		"70001/notes.sbt",
+		"70001/tracesmith-a-1.txt",
+		"70001/tracesmith-.sbt",
+		"70001/tracesmith-text-1.sbt",
+		"70001/x.sbt",
+		"70001/tracesmith-a-1.sbt.AbC12",
+		"070002/tracesmith-a-1.sbt",
+		"-1/tracesmith-a-1.sbt",
+		"name/tracesmith-a-1.sbt",
+		"4294967295/tracesmith-a-1.sbt",
+	};
+	static const char *const folders[] = {"70001", "070002", "-1", "name", "4294967295"};
+	struct shelf s;
+
+	shelf_make(&s);
+	s.limits.retain_age = 1;
+	for (size_t i = 0; i < TS_ARRAY_LEN(folders); i++)
+		put_folder(&s, folders[i]);
+	for (size_t i = 0; i < TS_ARRAY_LEN(names); i++)
+		put_bytes(&s, names[i], i == 3 ? "not one!" : TS_SBT_FILE_MAGIC, 16, 100);
+	put_folder(&s, "70001/tracesmith-folder-1.sbt");
+	ts_check_int(mkfifo(path_of(&s, "70001/tracesmith-fifo-1.sbt"), 0600), 0);
+	put_trace(&s, "70001/target", 16, 100);
+	ts_check_int(symlink("target", path_of(&s, "70001/tracesmith-link-1.sbt")), 0);
+	/* A link to a folder of a user's is none. */
+	put_folder(&s, "elsewhere");
+	put_trace(&s, "elsewhere/tracesmith-a-1.sbt", 16, 100);
+	ts_check_int(symlink("elsewhere", path_of(&s, "70003")), 0);
+	shelf_scan(&s);
+	ts_check_int(ts_retention_n_files(s.retention), 0);
+	ts_check_int(expire(&s), 0);
+	for (size_t i = 0; i < TS_ARRAY_LEN(names); i++)
+		ts_check(has(&s, names[i]));
+	ts_check(has(&s, "70001/target") && has(&s, "elsewhere/tracesmith-a-1.sbt"));
+	shelf_end(&s);
+}
+
+/* Files of earlier versions were given to their users, who do with them as they like. */
+TS_TEST(flat_files)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	struct shelf s;
+	int fd;
+
+	if (getuid())
+		ts_skip("only root gives files away");
+	shelf_make(&s);
+	s.limits.retain_age = 10;
+	put_trace(&s, "tracesmith-a-1.sbt", 64, 20);
+	ts_check_int(chown(path_of(&s, "tracesmith-a-1.sbt"), ALICE, ALICE), 0);
+	put_trace(&s, "tracesmith-b-1.sbt", 64, 5);
+	ts_check_int(chown(path_of(&s, "tracesmith-b-1.sbt"), BOB, BOB), 0);
+	/* A lock of its owner's, and more bytes than there are, keep nothing and cost nobody anything. */
+	fd = open(path_of(&s, "tracesmith-a-1.sbt"), O_RDWR | O_CLOEXEC);
+	ts_check_int(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	ts_check_int(ftruncate(fd, INT64_C(1) << 40), 0);
+	make_older(&s, "tracesmith-a-1.sbt", 20);
+	shelf_scan(&s);
+	ts_check_int(kib_of(&s, ALICE), 64);
+	ts_check_int(expire(&s), 1);
+	ts_check(!has(&s, "tracesmith-a-1.sbt") && has(&s, "tracesmith-b-1.sbt"));
+	close(fd);
+	shelf_end(&s);
+	/* In a directory that others write to, another user's file may be any file of his. */
+	shelf_make(&s);
+	s.limits.retain_age = 10;
+	ts_check_int(chmod(s.directory, 01777), 0);
+	put_trace(&s, "tracesmith-a-1.sbt", 64, 20);
+	ts_check_int(chown(path_of(&s, "tracesmith-a-1.sbt"), ALICE, ALICE), 0);
+	put_trace(&s, "tracesmith-c-1.sbt", 64, 20);
+	shelf_scan(&s);
+	ts_check_int(expire(&s), 1);
+	ts_check(has(&s, "tracesmith-a-1.sbt") && !has(&s, "tracesmith-c-1.sbt"));
+	shelf_end(&s);
+}
+
+/* ---- what goes ------------------------------------------------------------------------------------ */
+
+TS_TEST(age)
+{
+	struct shelf s;
+
+	shelf_make(&s);
+	s.limits.retain_age = 24;
+	put_folder(&s, "70001");
+	put_folder(&s, "70002");
+	put_trace(&s, "70001/tracesmith-a-1.sbt", 16, 25);
+	put_trace(&s, "70001/tracesmith-a-2.sbt", 16, 23);
+	put_trace(&s, "70001/tracesmith-a-3.sbt", 16, 100);
+	put_trace(&s, "70002/tracesmith-a-1.sbt", 16, 25);
+	shelf_scan(&s);
+	ts_check_int(expire(&s), 3);
+	ts_check(!has(&s, "70001/tracesmith-a-1.sbt") && !has(&s, "70001/tracesmith-a-3.sbt"));
+	ts_check(has(&s, "70001/tracesmith-a-2.sbt"));
+	/* With a user's last trace goes the folder. */
+	ts_check(!has(&s, "70002"));
+	ts_check_int(expire(&s), 0);
+	ts_check_int(ts_retention_expire(s.retention, NOW_NS + 2 * HOUR_NS, SIZE_MAX), 1);
+	ts_check(!has(&s, "70001"));
+	shelf_end(&s);
+}
+
+TS_TEST(size_of_a_user)
+{
+	struct shelf s;
+
+	shelf_make(&s);
+	s.limits.retain_size_user = 100 * KIB;
+	put_folder(&s, "70001");
+	put_folder(&s, "70002");
+	put_trace(&s, "70001/tracesmith-a-1.sbt", 40, 3);
+	put_trace(&s, "70001/tracesmith-a-2.sbt", 40, 1);
+	put_trace(&s, "70001/tracesmith-a-3.sbt", 40, 2);
+	put_trace(&s, "70002/tracesmith-a-1.sbt", 96, 50);
+	shelf_scan(&s);
+	ts_check_int(expire(&s), 1);
+	ts_check(!has(&s, "70001/tracesmith-a-1.sbt"));
+	ts_check(has(&s, "70002/tracesmith-a-1.sbt"));
+	ts_check_int(kib_of(&s, ALICE), 80);
+	shelf_end(&s);
+}
+
+/* The user with the most bytes gives, though the other user's trace is older. */
+TS_TEST(size_of_all)
+{
+	struct shelf s;
+
+	shelf_make(&s);
+	s.limits.retain_size = 200 * KIB;
+	put_folder(&s, "70001");
+	put_folder(&s, "70002");
+	put_trace(&s, "70002/tracesmith-a-1.sbt", 40, 1000);
+	put_trace(&s, "70001/tracesmith-a-1.sbt", 80, 3);
+	put_trace(&s, "70001/tracesmith-a-2.sbt", 80, 2);
+	put_trace(&s, "70001/tracesmith-a-3.sbt", 80, 1);
+	shelf_scan(&s);
+	ts_check_int(expire(&s), 1);
+	ts_check(!has(&s, "70001/tracesmith-a-1.sbt") && has(&s, "70002/tracesmith-a-1.sbt"));
+	/* Half of the rest: then it is the oldest of whoever has most now. */
+	s.limits.retain_size = 60 * KIB;
+	ts_check_int(expire(&s), 2);
+	ts_check(has(&s, "70002/tracesmith-a-1.sbt") && !has(&s, "70001"));
+	shelf_end(&s);
+}
+
+/* Shares make room while something is written, for its user; a trace that filled the share stays until then. */
+TS_TEST(share_of_a_user)
+{
+	struct ts_user *alice;
+	struct shelf s;
+
+	shelf_make(&s);
+	s.limits.max_disk_bytes_user = 160 * KIB;
+	put_folder(&s, "70001");
+	put_folder(&s, "70002");
+	put_trace(&s, "70001/tracesmith-a-1.sbt", 40, 3);
+	put_trace(&s, "70001/tracesmith-a-2.sbt", 60, 2);
+	put_trace(&s, "70001/tracesmith-a-3.sbt", 52, 1);
+	put_trace(&s, "70002/tracesmith-a-1.sbt", 156, 9);
+	shelf_scan(&s);
+	ts_check_int(expire(&s), 0);
+	alice = ts_users_ref(s.users, ALICE);
+	ts_check(ts_user_take(alice, TS_RESOURCE_DISK_BYTES, 8 * KIB));
+	ts_check(!ts_user_take(alice, TS_RESOURCE_DISK_BYTES, 8 * KIB));
+	ts_check_int(expire(&s), 1);
+	ts_check(!has(&s, "70001/tracesmith-a-1.sbt") && has(&s, "70001/tracesmith-a-2.sbt"));
+	ts_check(ts_user_take(alice, TS_RESOURCE_DISK_BYTES, 36 * KIB));
+	ts_check_int(expire(&s), 1);
+	ts_check(has(&s, "70001/tracesmith-a-3.sbt") && has(&s, "70002/tracesmith-a-1.sbt"));
+	ts_user_give(alice, TS_RESOURCE_DISK_BYTES, 44 * KIB);
+	ts_user_unref(alice);
+	shelf_end(&s);
+}
+
+TS_TEST(share_of_files)
+{
+	struct ts_user *alice;
+	char name[64];
+	struct shelf s;
+
+	shelf_make(&s);
+	s.limits.max_disk_files = 64;
+	put_folder(&s, "70001");
+	for (unsigned i = 0; i < 16; i++) {
+		snprintf(name, sizeof(name), "70001/tracesmith-a-%u.sbt", i);
+		put_trace(&s, name, 4, i);
+	}
+	shelf_scan(&s);
+	alice = ts_users_ref(s.users, ALICE);
+	ts_check(!ts_user_take(alice, TS_RESOURCE_DISK_FILES, 1));
+	ts_user_put(alice, TS_RESOURCE_DISK_BYTES, 1);
+	ts_check_int(expire(&s), 2);
+	ts_check(!has(&s, "70001/tracesmith-a-15.sbt") && has(&s, "70001/tracesmith-a-13.sbt"));
+	ts_check(ts_user_take(alice, TS_RESOURCE_DISK_FILES, 1));
+	ts_user_give(alice, TS_RESOURCE_DISK_FILES, 1);
+	ts_user_give(alice, TS_RESOURCE_DISK_BYTES, 1);
+	ts_user_unref(alice);
+	shelf_end(&s);
+}
+
+/* Files of a recording are one trace, as old as the newest of them; a dump is a trace by itself. */
+TS_TEST(several_files)
+{
+	struct shelf s;
+
+	shelf_make(&s);
+	s.limits.retain_age = 24;
+	put_folder(&s, "70001");
+	put_trace(&s, "70001/tracesmith-a-1.1.sbt", 16, 50);
+	put_trace(&s, "70001/tracesmith-a-1.2.sbt", 16, 40);
+	put_trace(&s, "70001/tracesmith-a-1.sbt", 16, 20);
+	put_trace(&s, "70001/tracesmith-a-1-dump1.1.sbt", 16, 50);
+	put_trace(&s, "70001/tracesmith-a-1-dump1.sbt", 16, 40);
+	put_trace(&s, "70001/tracesmith-a.1-7.9.sbt", 16, 60);
+	put_trace(&s, "70001/tracesmith-a.1-7.10.sbt", 16, 60);
+	put_trace(&s, "70001/tracesmith-a.1-7.sbt", 16, 60);
+	put_trace(&s, "70001/tracesmith-a.1-7.sbt.AbC123", 16, 60);
+	shelf_scan(&s);
+	ts_check_int(expire(&s), 2);
+	ts_check(has(&s, "70001/tracesmith-a-1.1.sbt") && has(&s, "70001/tracesmith-a-1.2.sbt"));
+	ts_check(!has(&s, "70001/tracesmith-a-1-dump1.1.sbt"));
+	ts_check(!has(&s, "70001/tracesmith-a.1-7.10.sbt"));
+	ts_check(!has(&s, "70001/tracesmith-a.1-7.sbt.AbC123"));
+	ts_check_int(kib_of(&s, ALICE), 48);
+	shelf_end(&s);
+}
+
+/* A dump has the blocks of its recording: they are there once, and count until the last name goes. */
+TS_TEST(links_count_once)
+{
+	char other[256];
+	struct shelf s;
+
+	shelf_make(&s);
+	s.limits.retain_age = 24;
+	put_folder(&s, "70001");
+	put_trace(&s, "70001/tracesmith-a-1.sbt", 64, 20);
+	put_trace(&s, "70001/tracesmith-a-1.1.sbt", 32, 30);
+	snprintf(other, sizeof(other), "%s", path_of(&s, "70001/tracesmith-a-1-dump1.sbt"));
+	ts_check_int(link(path_of(&s, "70001/tracesmith-a-1.1.sbt"), other), 0);
+	shelf_scan(&s);
+	ts_check_int(kib_of(&s, ALICE), 96);
+	ts_check_int(expire(&s), 1);
+	ts_check(!has(&s, "70001/tracesmith-a-1-dump1.sbt"));
+	ts_check_int(kib_of(&s, ALICE), 96);
+	shelf_end(&s);
+}
+
+TS_TEST(busy_ones_stay)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	struct stat status;
+	struct shelf s;
+	int fd;
+
+	shelf_make(&s);
+	s.limits.retain_age = 24;
+	s.limits.retain_size_user = 1;
+	put_folder(&s, "70001");
+	put_trace(&s, "70001/tracesmith-a-1.sbt", 16, 50);
+	put_trace(&s, "70001/tracesmith-a-1.1.sbt", 16, 50);
+	put_trace(&s, "70001/tracesmith-a-2.sbt", 16, 40);
+	put_trace(&s, "70001/tracesmith-a-3.sbt", 16, 30);
+	put_trace(&s, "70001/tracesmith-a-4.sbt", 16, 30);
+	/* Read: any file of it. Written: by another daemon, before and after the scan. */
+	ts_check_int(stat(path_of(&s, "70001/tracesmith-a-1.1.sbt"), &status), 0);
+	s.busy = status.st_ino;
+	shelf_scan(&s);
+	fd = open(path_of(&s, "70001/tracesmith-a-2.sbt"), O_RDWR | O_CLOEXEC);
+	ts_check_int(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	ts_check_int(expire(&s), 2);
+	ts_check(has(&s, "70001/tracesmith-a-1.sbt") && has(&s, "70001/tracesmith-a-1.1.sbt"));
+	ts_check(has(&s, "70001/tracesmith-a-2.sbt"));
+	close(fd);
+	s.busy = 0;
+	ts_check_int(expire(&s), 2);
+	ts_check(!has(&s, "70001"));
+	shelf_end(&s);
+}
+
+TS_TEST(written_before_the_scan)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	struct shelf s;
+	int fd;
+
+	shelf_make(&s);
+	s.limits.retain_age = 1;
+	put_trace(&s, "tracesmith-a-1.sbt", 16, 50);
+	fd = open(path_of(&s, "tracesmith-a-1.sbt"), O_RDWR | O_CLOEXEC);
+	ts_check_int(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	shelf_scan(&s);
+	close(fd);
+	ts_check_int(ts_retention_n_files(s.retention), 0);
+	ts_check_int(expire(&s), 0);
+	shelf_end(&s);
+}
+
+/* Another file, or a link, has the name of a trace or of a folder by now: it stays. */
+TS_TEST(replaced_files)
+{
+	char target[256], trace[256];
+	struct shelf s;
+
+	shelf_make(&s);
+	s.limits.retain_age = 1;
+	put_folder(&s, "70001");
+	put_folder(&s, "70002");
+	put_folder(&s, "other");
+	put_trace(&s, "70001/tracesmith-a-1.sbt", 16, 50);
+	put_trace(&s, "70001/tracesmith-a-2.sbt", 16, 50);
+	put_trace(&s, "70002/tracesmith-a-1.sbt", 16, 50);
+	put_trace(&s, "target", 16, 50);
+	put_trace(&s, "other/tracesmith-a-1.sbt", 16, 50);
+	shelf_scan(&s);
+	snprintf(target, sizeof(target), "%s", path_of(&s, "target"));
+	snprintf(trace, sizeof(trace), "%s", path_of(&s, "70001/tracesmith-a-1.sbt"));
+	ts_check_int(unlink(trace), 0);
+	ts_check_int(symlink(target, trace), 0);
+	put_trace(&s, "new", 32, 50);
+	snprintf(target, sizeof(target), "%s", path_of(&s, "new"));
+	ts_check_int(rename(target, path_of(&s, "70001/tracesmith-a-2.sbt")), 0);
+	remove_all(path_of(&s, "70002"));
+	ts_check_int(symlink("other", path_of(&s, "70002")), 0);
+	expire(&s);
+	ts_check(has(&s, "target") && has(&s, "70001/tracesmith-a-1.sbt"));
+	ts_check(has(&s, "70001/tracesmith-a-2.sbt") && has(&s, "other/tracesmith-a-1.sbt"));
+	ts_check_int(ts_retention_n_files(s.retention), 0);
+	shelf_end(&s);
+}
+
+TS_TEST(refresh)
+{
+	struct shelf s;
+
+	shelf_make(&s);
+	put_folder(&s, "70001");
+	put_trace(&s, "70001/tracesmith-a-1.sbt", 16, 5);
+	put_trace(&s, "70001/tracesmith-a-2.1.sbt", 16, 5);
+	put_trace(&s, "70001/tracesmith-a-2.sbt", 16, 5);
+	put_trace(&s, "70001/tracesmith-a-3.sbt", 16, 5);
+	shelf_scan(&s);
+	ts_check_int(unlink(path_of(&s, "70001/tracesmith-a-1.sbt")), 0);
+	ts_check_int(unlink(path_of(&s, "70001/tracesmith-a-2.sbt")), 0);
+	ts_check_int(truncate(path_of(&s, "70001/tracesmith-a-3.sbt"), 0), 0);
+	ts_retention_refresh(s.retention);
+	ts_check_int(kib_of(&s, ALICE), 16);
+	ts_check_int(ts_retention_n_files(s.retention), 2);
+	shelf_end(&s);
+}
+
+TS_TEST(new_traces)
+{
+	char paths[2][256], *const list[] = {paths[0], paths[1]};
+	struct ts_user *alice;
+	struct shelf s;
+
+	shelf_make(&s);
+	s.limits.retain_size_user = 100 * KIB;
+	put_folder(&s, "70001");
+	put_trace(&s, "70001/tracesmith-a-1.sbt", 64, 5);
+	shelf_scan(&s);
+	put_trace(&s, "70001/tracesmith-a-2.1.sbt", 32, 2);
+	put_trace(&s, "70001/tracesmith-a-2.sbt", 32, 1);
+	snprintf(paths[0], sizeof(paths[0]), "%s", path_of(&s, "70001/tracesmith-a-2.1.sbt"));
+	snprintf(paths[1], sizeof(paths[1]), "%s", path_of(&s, "70001/tracesmith-a-2.sbt"));
+	alice = ts_users_ref(s.users, ALICE);
+	ts_check_int(ts_retention_add(s.retention, alice, list, 2), 0);
+	ts_check_int(kib_of(&s, ALICE), 128);
+	ts_check_int(expire(&s), 1);
+	ts_check(has(&s, "70001/tracesmith-a-2.1.sbt") && !has(&s, "70001/tracesmith-a-1.sbt"));
+	/* One that lies elsewhere, or is gone, is none. */
+	snprintf(paths[0], sizeof(paths[0]), "/dev/null");
+	snprintf(paths[1], sizeof(paths[1]), "%s", path_of(&s, "70001/tracesmith-a-9.sbt"));
+	ts_check_int(ts_retention_add(s.retention, alice, list, 2), 0);
+	ts_check_int(kib_of(&s, ALICE), 64);
+	ts_user_unref(alice);
+	shelf_end(&s);
+}
+
+/* A pass has an end, and the next one goes on. */
+TS_TEST(passes)
+{
+	char name[64];
+	struct shelf s;
+
+	shelf_make(&s);
+	s.limits.retain_age = 1;
+	put_folder(&s, "70001");
+	for (unsigned i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "70001/tracesmith-a-%u.sbt", i);
+		put_trace(&s, name, 4, 10 + i);
+	}
+	shelf_scan(&s);
+	ts_check_int(ts_retention_expire(s.retention, NOW_NS, 4), 4);
+	ts_check(!has(&s, "70001/tracesmith-a-9.sbt") && has(&s, "70001/tracesmith-a-5.sbt"));
+	ts_check_int(ts_retention_expire(s.retention, NOW_NS, 4), 4);
+	ts_check_int(ts_retention_expire(s.retention, NOW_NS, 4), 2);
+	shelf_end(&s);
+}
+
+/* ---- a service ------------------------------------------------------------------------------------ */
+
+/* Rows that cannot be compressed, from a process of its own until it is told to stop. */
+#define FLOOD_REFUSED 3 /* its exit status: the disk was full before it began */
+static pid_t flood_as(uid_t uid, const struct world *w)
+{
+	pid_t pid = fork();
+	struct producer p;
+	uint64_t state;
+	int fd;
+
+	ts_check(pid >= 0);
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	producer_init(&p, 1, true);
+	producer_claim(&p, 0, 1, "main");
+	if (!session_as(uid, w, &p, &fd))
+		_exit(FLOOD_REFUSED);
+	state = (uint64_t)getpid() * 0x9e3779b97f4a7c15u;
+	for (struct pollfd poll_fd = {.fd = fd, .events = POLLIN}; !poll(&poll_fd, 1, 0);) {
+		struct ts_record_api api = {
+			.record = PRODUCER_HEADER(struct ts_record_api, TS_RECORD_API,
+						  TS_CLOCK_MONOTONIC, ts_clock_monotonic_ns()),
+		};
+
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		api.op_id = state;
+		api.end = api.record.time + (state >> 33);
+		if (!ts_ring_reserve(&p.rings[0], sizeof(api))) {
+			usleep(200);
+			continue;
+		}
+		producer_put(&p, 0, &api, sizeof(api));
+	}
+	_exit(producer_hear(fd, NULL) != TS_HANDSHAKE_STOP);
+}
+
+static void check_flooded(pid_t pid)
+{
+	int status;
+
+	ts_check_int(waitpid(pid, &status, 0), pid);
+	ts_check_int(status, 0);
+}
+
+static void check_recorded(uid_t uid, const struct world *w)
+{
+	struct producer p;
+	int fd;
+
+	producer_init(&p, 2, true);
+	produce(&p, 1);
+	ts_check(session_as(uid, w, &p, &fd));
+	producer_say(fd, TS_HANDSHAKE_BYE);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
+	close(fd);
+	producer_deinit(&p);
+}
+
+/* The trace of a session; -1: there is none to be had. */
+static int trace_open(const struct world *w, uint32_t session)
+{
+	struct ts_client *client = client_as(0, w);
+	Ts__Rpc__Answer *answer;
+	int file = -1;
+
+	if (!ts_client_open_trace(client, session, 0, &answer, &file))
+		ts__rpc__answer__free_unpacked(answer, NULL);
+	ts_client_free(client);
+	return file;
+}
+
+static void check_cut_short(const struct world *w, uint32_t session, const char *why, off_t most)
+{
+	struct ts_sbt_summary summary;
+	struct ts_sbt_reader *reader;
+	struct stat status;
+	int file = trace_open(w, session);
+
+	ts_check(file >= 0);
+	ts_check_int(fstat(file, &status), 0);
+	ts_check(status.st_size <= most && status.st_size > most / 4);
+	ts_check_int(ts_sbt_reader_open(file, &reader, NULL), 0);
+	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
+	ts_check(strstr(ts_sbt_reader_metadata(reader, TS_METADATA_CUT_SHORT), why));
+	ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
+	ts_check(summary.lost[TS_LOSS_DISK] > 0);
+	ts_sbt_reader_free(reader);
+	close(file);
+}
+
+static Ts__Rpc__Answer *status_as(uid_t uid, const struct world *w)
+{
+	struct ts_client *client = client_as(uid, w);
+	Ts__Rpc__Answer *answer;
+
+	ts_check_int(ts_client_status(client, &answer), 0);
+	ts_client_free(client);
+	return answer;
+}
+
+/* Bytes of the traces in the directory, each file once whatever its names; n_files counts the names. */
+static uint64_t bytes_in(const char *directory, size_t *ret_n_files)
+{
+	uint64_t n_bytes = 0;
+	struct stat status;
+	ino_t seen[256];
+	glob_t traces;
+	size_t n = 0;
+
+	service_traces(directory, &traces);
+	ts_check(traces.gl_pathc <= TS_ARRAY_LEN(seen));
+	for (size_t i = 0; i < traces.gl_pathc; i++) {
+		bool known = false;
+
+		/* A part that rotation has just removed. */
+		if (lstat(traces.gl_pathv[i], &status))
+			continue;
+		for (size_t k = 0; k < n; k++)
+			known |= seen[k] == status.st_ino;
+		seen[n++] = status.st_ino;
+		n_bytes += known ? 0 : (uint64_t)status.st_blocks * 512;
+	}
+	*ret_n_files = n;
+	globfree(&traces);
+	return n_bytes;
+}
+
+/* Four subordinate uids of one person write without end: they end at one share, and another person is served all the while. */
+TS_TEST(share_ends_a_session)
+{
+	static const char *const options[][2] = {{"--max-disk-bytes", "64M"},
+						 {"--max-disk-bytes-user", "4M"},
+						 {NULL, NULL}};
+	Ts__Rpc__Answer *answer;
+	size_t n_files;
+	struct world w;
+	pid_t pids[4];
+
+	world_begin(&w, options);
+	check_recorded(70002, &w);
+	for (uid_t i = 0; i < 4; i++)
+		pids[i] = flood_as(200000 + i, &w);
+	for (uid_t i = 0; i < 4; i++) {
+		check_recorded(70002, &w);
+		check_flooded(pids[i]);
+	}
+	check_recorded(70002, &w);
+	answer = status_as(70001, &w);
+	ts_check_int(answer->status->disk_bytes_most, 4 << 20);
+	ts_check(answer->status->disk_bytes <= 4 << 20);
+	ts_check_int(answer->status->disk_bytes_all, bytes_in(w.service.directory, &n_files));
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	ts_check(bytes_in(w.service.directory, &n_files) <= (4 << 20) + 6 * 65536);
+	/* Traces of alice's that ended first may have made room for her others. */
+	ts_check(n_files > 6 && n_files <= 10);
+	world_end(&w);
+}
+
+/* One that filled its share is there, whole and with the reason, until the user records again. */
+TS_TEST(oldest_makes_room)
+{
+	static const char *const options[][2] = {{"--max-disk-bytes", "64M"},
+						 {"--max-disk-bytes-user", "2M"},
+						 {NULL, NULL}};
+	struct world w;
+	int file;
+
+	world_begin(&w, options);
+	check_recorded(70002, &w);
+	check_flooded(flood_as(70001, &w));
+	check_cut_short(&w, 2, "--max-disk-bytes-user", 2 << 20);
+	check_flooded(flood_as(70001, &w));
+	check_cut_short(&w, 3, "--max-disk-bytes-user", 2 << 20);
+	ts_check_int(trace_open(&w, 2), -1);
+	file = trace_open(&w, 1);
+	ts_check(file >= 0);
+	close(file);
+	world_end(&w);
+}
+
+/* The trace that a question is about stays, and what needs its room is refused, until the question is over. */
+TS_TEST(question_keeps_its_trace)
+{
+	static const char *const options[][2] = {{"--max-disk-bytes", "64M"},
+						 {"--max-disk-bytes-user", "2M"},
+						 {NULL, NULL}};
+	struct ts_handshake_reason packet;
+	struct ts_client *client;
+	struct producer p;
+	struct world w;
+	int file, fd;
+
+	world_begin(&w, options);
+	check_flooded(flood_as(70001, &w));
+	file = trace_open(&w, 1);
+	ts_check(file >= 0);
+	client = client_as(70001, &w);
+	ask_about(client, file);
+	close(file);
+	ts_check_int(poll(&(struct pollfd){.fd = ts_client_fd(client), .events = POLLIN}, 1, 300),
+		     0);
+	producer_init(&p, 1, true);
+	fd = connect_as(70001, w.service.inject, SOCK_SEQPACKET);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, &packet), TS_HANDSHAKE_REFUSED);
+	ts_check(strstr(packet.text, "--max-disk-bytes-user"));
+	close(fd);
+	check_recorded(70002, &w);
+	ts_client_free(client);
+	/* The worker's end is seen a little later. */
+	for (unsigned i = 0; i < 1000; i++) {
+		if (session_as(70001, &w, &p, &fd))
+			break;
+		close(fd);
+		usleep(10000);
+	}
+	close(fd);
+	producer_deinit(&p);
+	ts_check_int(trace_open(&w, 1), -1);
+	world_end(&w);
+}
+
+TS_TEST(open_descriptors_keep_no_blocks)
+{
+	static const char *const options[][2] = {{"--max-disk-bytes", "64M"},
+						 {"--max-disk-bytes-user", "2M"},
+						 {NULL, NULL}};
+	struct stat status;
+	struct world w;
+	int file;
+
+	world_begin(&w, options);
+	check_flooded(flood_as(70001, &w));
+	file = trace_open(&w, 1);
+	ts_check(file >= 0);
+	check_flooded(flood_as(70001, &w));
+	ts_check_int(fstat(file, &status), 0);
+	ts_check_int(status.st_nlink, 0);
+	ts_check_int(status.st_blocks, 0);
+	close(file);
+	world_end(&w);
+}
+
+/* Traces of before count when the service starts again, and the old ones go. */
+TS_TEST(at_the_start)
+{
+	static const char *const options[][2] = {{"--retain-age", "48"}, {NULL, NULL}};
+	struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	char old[256] = "";
+	size_t n_files;
+	struct world w;
+	glob_t traces;
+
+	world_begin(&w, options);
+	check_recorded(70001, &w);
+	check_recorded(70001, &w);
+	check_recorded(70002, &w);
+	world_stop(&w);
+	service_traces(w.service.directory, &traces);
+	ts_check_int(traces.gl_pathc, 3);
+	snprintf(old, sizeof(old), "%s", traces.gl_pathv[0]);
+	globfree(&traces);
+	ts_check_int(utimensat(AT_FDCWD, old, times, 0), 0);
+	world_start(&w, options);
+	for (unsigned i = 0; i < 1000 && !access(old, F_OK); i++)
+		usleep(10000);
+	ts_check(access(old, F_OK) < 0);
+	bytes_in(w.service.directory, &n_files);
+	ts_check_int(n_files, 2);
+	world_end(&w);
+}
+
+/* Rotated recordings, kept parts and dumps: the account says what lies on the disk. */
+TS_TEST(rotation_and_dumps)
+{
+	static const char *const options[][2] = {{"--max-disk-bytes-user", "3M"},
+						 {"--rotate-size", "256K"},
+						 {"--keep", "3"},
+						 {NULL, NULL}};
+	uint64_t n_bytes = 0, n_counted = 1;
+	Ts__Rpc__Answer *answer;
+	size_t n_files = 0;
+	struct world w;
+	pid_t pids[2];
+
+	world_begin(&w, options);
+	for (unsigned i = 0; i < 2; i++)
+		pids[i] = flood_as(70001 + i, &w);
+	for (unsigned i = 0; i < 10; i++) {
+		usleep(100000);
+		kill(w.service.pid, SIGUSR1);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		kill(pids[i], SIGKILL);
+	for (unsigned i = 0; i < 2; i++)
+		waitpid(pids[i], NULL, 0);
+	/* The sessions end by that. */
+	for (unsigned i = 0; i < 500; i++) {
+		answer = status_as(0, &w);
+		n_counted = answer->status->disk_bytes_all;
+		n_bytes = bytes_in(w.service.directory, &n_files);
+		if (!answer->status->sessions_live && n_bytes == n_counted)
+			i = 500;
+		ts__rpc__answer__free_unpacked(answer, NULL);
+		usleep(10000);
+	}
+	ts_check_int(n_counted, n_bytes);
+	ts_check(n_bytes && n_bytes <= (6 << 20) + (1 << 20));
+	world_end(&w);
+}
+
+/* Space and files that were taken count before they are on the disk, and no longer once they are. */
+TS_TEST(floor_counts_what_was_taken)
+{
+	const struct ts_limits limits = {.keep_free = 4 << 20};
+	struct ts_disk *disk;
+	struct statvfs status;
+	uint64_t n_free;
+	struct world w;
+	int fd;
+
+	world_make(&w, "size=16m,nr_inodes=1100");
+	fd = open(w.service.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ts_check_int(fstatvfs(fd, &status), 0);
+	n_free = (uint64_t)status.f_bavail * status.f_frsize - limits.keep_free;
+	ts_check_int(ts_disk_new(&limits, -1, &disk), 0);
+	ts_check(ts_disk_take(disk, fd, n_free / 2, 0));
+	ts_check(ts_disk_take(disk, fd, n_free - n_free / 2, 0));
+	ts_check(!ts_disk_take(disk, fd, 1, 0));
+	ts_check(!ts_disk_take(disk, fd, UINT64_MAX / 2, 0));
+	ts_disk_settle(disk, n_free / 2, 0);
+	ts_check(ts_disk_take(disk, fd, n_free / 2, 0));
+	ts_disk_settle(disk, n_free, 0);
+	/* 1024 inodes stay, of those that there are. */
+	ts_check(ts_disk_take(disk, fd, 0, status.f_favail - 1024));
+	ts_check(!ts_disk_take(disk, fd, 0, 1));
+	ts_disk_settle(disk, 0, status.f_favail - 1024);
+	ts_check(ts_disk_take(disk, fd, 0, 1));
+	ts_disk_settle(disk, 0, 1);
+	ts_disk_free(disk);
+	close(fd);
+	umount2(w.service.directory, MNT_DETACH);
+	rmdir(w.service.directory);
+}
+
+/* Many sessions write at once, as fast as they can: each sets aside a quarter of a MiB or more at a time. */
+#define N_FLOODS 48u
+TS_TEST(floor)
+{
+	static const char *const options[][2] = {{"--keep-free", "24M"},
+						 {"--max-disk-bytes-user", "0"},
+						 {"--max-disk-bytes", "0"},
+						 {NULL, NULL}};
+	uint64_t least = UINT64_MAX;
+	struct statvfs disk;
+	unsigned n_left = N_FLOODS, n_refused = 0, n_missing = 0;
+	struct world w;
+
+	world_make(&w, "size=96m");
+	world_start(&w, options);
+	for (unsigned i = 0; i < N_FLOODS; i++)
+		(void)flood_as(70001 + i, &w);
+	while (n_left) {
+		uint64_t n_free;
+		int status;
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+
+		ts_check(pid >= 0 && pid != w.service.pid);
+		if (pid) {
+			ts_check(!status || WEXITSTATUS(status) == FLOOD_REFUSED);
+			n_refused += status != 0;
+			n_left--;
+		}
+		ts_check_int(statvfs(w.service.directory, &disk), 0);
+		n_free = (uint64_t)disk.f_bavail * disk.f_frsize;
+		least = n_free < least ? n_free : least;
+	}
+	fprintf(stderr, "least free: %" PRIu64 " of 24 MiB\n", least);
+	ts_check(least >= 24 << 20);
+	/* The ends of all fit as well. */
+	for (uint32_t session = 1; session <= N_FLOODS; session++) {
+		int file = trace_open(&w, session);
+		struct ts_sbt_reader *reader;
+
+		if (file < 0) {
+			n_missing++;
+			continue;
+		}
+		ts_check_int(ts_sbt_reader_open(file, &reader, NULL), 0);
+		ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
+		ts_sbt_reader_free(reader);
+		close(file);
+	}
+	ts_check_int(n_missing, n_refused);
+	ts_check(n_refused < N_FLOODS / 2);
+	world_end(&w);
+}
