@@ -4,7 +4,7 @@
  * disk's queue it may run on in any context. What the kernel writes by threads of its own is nobody's here. Raw tracepoints,
  * as their arguments changed in 5.11: which of two programs fits is seen in the kernel's types (programs.c).
  */
-#include "daemon/bpf/shared.bpf.h"
+#include "daemon/bpf/programs/shared.bpf.h"
 
 /* Bios of one request: disks take fewer pieces of memory at once. */
 #define MAX_MERGED	  256

@@ -28,7 +28,7 @@
 #include "daemon/serve/identity.h"
 #include "proto/abi/base.h"
 #include "proto/abi/clock.h"
-#include "test/unit/daemon/kernel-peer.h"
+#include "test/unit/daemon/bpf/kernel-peer.h"
 
 #define USER	     4100123u /* of nobody */
 #define GROUP	     4100124u

@@ -4,7 +4,7 @@
  * page is there. A fault that ends in a signal has no second, and no event. The first one notes the time alone: the thread's
  * credentials, which a fault does not change, are compared at the second.
  */
-#include "daemon/bpf/tally.bpf.h"
+#include "daemon/bpf/programs/tally.bpf.h"
 
 #include <linux/bpf_perf_event.h>
 

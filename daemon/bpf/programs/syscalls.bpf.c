@@ -3,7 +3,7 @@
  * The system calls that matter to a GPU program: ioctl on its devices, changes of its memory's map, waits for a futex,
  * opening and reading of files.
  */
-#include "daemon/bpf/tally.bpf.h"
+#include "daemon/bpf/programs/tally.bpf.h"
 
 #define CALL_READ	 0
 #define CALL_OPEN	 2

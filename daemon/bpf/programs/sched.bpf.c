@@ -4,7 +4,7 @@
  * interval meanwhile lies in `away`, by thread. It stays there for the thread's life, as to take it away and put it back
  * would cost more than all the rest: start_ns is 0 while the thread is not away.
  */
-#include "daemon/bpf/tally.bpf.h"
+#include "daemon/bpf/programs/tally.bpf.h"
 
 #define STATE_DEAD 0x80
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "daemon/bpf/kernel.bpf.h"
+#include "daemon/bpf/programs/kernel.bpf.h"
 
 #include "daemon/bpf/event.h"
 

@@ -6,7 +6,7 @@
  *
  * Nothing here checks what it reads: wrong memory makes a wrong stack of the same process, and the sampler looks at every code object.
  */
-#include "daemon/bpf/kernel.bpf.h"
+#include "daemon/bpf/programs/kernel.bpf.h"
 
 #include <linux/bpf_perf_event.h>
 

@@ -3,7 +3,7 @@
  * Want of memory: a thread that has to free some before it gets some, and a process that the kernel kills to have some. Raw
  * tracepoints, each attached for itself, as not every kernel has all of them.
  */
-#include "daemon/bpf/shared.bpf.h"
+#include "daemon/bpf/programs/shared.bpf.h"
 
 /* As in sbt/schema.h. */
 #define RECLAIM_DIRECT 1

@@ -2,7 +2,7 @@
 /*
  * Fences, by which GPU drivers say that work is done: those that traced threads make, and their waits for any.
  */
-#include "daemon/bpf/driver.bpf.h"
+#include "daemon/bpf/programs/driver.bpf.h"
 
 /* By thread, which keeps its place: start_ns is 0 while it waits for none. */
 struct {

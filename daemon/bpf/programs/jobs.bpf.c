@@ -4,7 +4,7 @@
  * when the device gets it, to when it is done. A kernel without that scheduler has none of its types: then what reads them is
  * left out, and the tracepoints are found missing when they are asked for.
  */
-#include "daemon/bpf/driver.bpf.h"
+#include "daemon/bpf/programs/driver.bpf.h"
 
 static __always_inline __u64 key_of(struct drm_sched_job *job)
 {

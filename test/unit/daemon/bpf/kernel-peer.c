@@ -4,7 +4,7 @@
  * descriptors of kernel-peer.h. Modes: `plain`; `undumpable`, its memory is not dumpable; `drop`, it gives up its set-id
  * credentials and executes itself.
  */
-#include "test/unit/daemon/kernel-peer.h"
+#include "test/unit/daemon/bpf/kernel-peer.h"
 
 #include <bpf/bpf.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
  * Kernels from 6.13 run one program at both ends, which also says at the first whether the second is of interest:
  * call_either. Others run call_begun and call_ended.
  */
-#include "daemon/bpf/kernel.bpf.h"
+#include "daemon/bpf/programs/kernel.bpf.h"
 
 #include "daemon/bpf/call.h"
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "daemon/bpf/shared.bpf.h"
+#include "daemon/bpf/programs/shared.bpf.h"
 
 /* As in sbt/schema.h. */
 #define DRIVER_FENCE_WAIT 1

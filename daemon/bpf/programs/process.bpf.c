@@ -3,7 +3,7 @@
  * Follows traced processes: their children are traced from the first instruction on, a process that is over is not. A child gets its
  * parent's entry whatever credentials both have: programs compare these at each event.
  */
-#include "daemon/bpf/shared.bpf.h"
+#include "daemon/bpf/programs/shared.bpf.h"
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *child)

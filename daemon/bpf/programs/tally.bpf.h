@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "daemon/bpf/shared.bpf.h"
+#include "daemon/bpf/programs/shared.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -16,7 +16,7 @@
 #include "daemon/bpf/programs.h"
 #include "proto/abi/base.h"
 #include "sbt/schema.h"
-#include "test/unit/daemon/fake-kernel.h"
+#include "test/unit/daemon/bpf/fake-kernel.h"
 
 #define SESSION	     7
 #define MAX_TOLD     16

@@ -7,7 +7,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-#include "test/unit/daemon/fake-kernel.h"
+#include "test/unit/daemon/bpf/fake-kernel.h"
 
 struct memory {
 	__u8 bytes[FAKE_BYTES];
