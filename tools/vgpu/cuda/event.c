@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events: recorded in streams, waited for by streams and threads, and the time between two of them. */
-#include "tools/vgpu/cuda/graph.h"
+#include "tools/vgpu/cuda/graph/graph.h"
 #include "tools/vgpu/cuda/work.h"
 
 int event_get(void *handle, struct event **ret_event)

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "tools/vgpu/cuda/graph.h"
+#include "tools/vgpu/cuda/graph/graph.h"
 #include "tools/vgpu/cuda/work.h"
 
 /* The calling thread's default streams, one per context it used that way. */

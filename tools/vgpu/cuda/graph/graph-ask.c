@@ -2,7 +2,7 @@
 /* What can be asked about a graph: its nodes, edges and roots, what a node is and what became of it in a copy. */
 #include <string.h>
 
-#include "tools/vgpu/cuda/graph.h"
+#include "tools/vgpu/cuda/graph/graph.h"
 
 static int node_find_in_clone(void **node, void *original_node, void *cloned_graph)
 {

@@ -3,7 +3,7 @@
  * Graph nodes that are not served: those that allocate and those that decide. Programs may ask, so the functions are
  * there and refuse by the vendor's code.
  */
-#include "tools/vgpu/cuda/graph.h"
+#include "tools/vgpu/cuda/graph/graph.h"
 
 static int refuse_node(void *graph, const char *name, atomic_bool *said)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/vgpu/cuda/graph.h"
+#include "tools/vgpu/cuda/graph/graph.h"
 
 /* Past this, nodes that could run beside others follow one another. */
 #define MAX_LANES 16u

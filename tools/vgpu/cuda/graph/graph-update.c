@@ -3,7 +3,7 @@
  * Changing executable graphs: one node's work, or all of it for that of another graph of the same shape. The plan stays, and
  * so do the copies of the nodes that it refers to.
  */
-#include "tools/vgpu/cuda/graph.h"
+#include "tools/vgpu/cuda/graph/graph.h"
 
 static struct graph_node *find_copy(struct graph *graph, uint64_t original_id)
 {

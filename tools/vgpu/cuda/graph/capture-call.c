@@ -2,7 +2,7 @@
 /* Captures as the program sees them: beginning one, ending it with a graph or the reason why there is none, asking about it. */
 #include <stdlib.h>
 
-#include "tools/vgpu/cuda/capture.h"
+#include "tools/vgpu/cuda/graph/capture.h"
 
 /* Nodes given as what a capture goes on from. */
 static int deps_read_locked(const struct graph *graph, const void **dependencies, size_t n,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/vgpu/cuda/graph.h"
+#include "tools/vgpu/cuda/graph/graph.h"
 
 pthread_mutex_t graph_lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -2,7 +2,7 @@
 /* What the two files about captures share: capture.c, what goes into one, and capture-call.c, beginning, ending, asking. */
 #pragma once
 
-#include "tools/vgpu/cuda/graph.h"
+#include "tools/vgpu/cuda/graph/graph.h"
 
 struct capture {
 	uint64_t id;

@@ -3,7 +3,7 @@
  * The public functions for nodes, by kind: putting one into a graph, asking what it does, changing that in the graph or in an
  * executable graph made of it.
  */
-#include "tools/vgpu/cuda/graph.h"
+#include "tools/vgpu/cuda/graph/graph.h"
 
 /* CUDA 10's and 11's form has no kernel and no context. */
 struct kernel_params_v1 {

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "tools/vgpu/cuda/capture.h"
+#include "tools/vgpu/cuda/graph/capture.h"
 
 /* Under graph_lock; how many there are is read without it, so that nobody pays for what is not going on. */
 static struct capture *captures;

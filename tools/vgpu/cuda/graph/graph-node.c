@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/vgpu/cuda/graph.h"
+#include "tools/vgpu/cuda/graph/graph.h"
 
 /* The context a node is bound to; NULL means the current one. */
 static int bound_context(void *handle, struct context **ret_context)
