@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "sbt/reader-internal.h"
+#include "sbt/read/reader-internal.h"
 #include "test/bench/bench.h"
 #include "test/bench/formats.h"
 #include "test/bench/trainfile.h"

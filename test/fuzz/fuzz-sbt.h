@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sbt/block.h"
 #include "sbt/crc32c.h"
+#include "sbt/format/block.h"
 
 static inline void ts_fuzz_sbt_fix_block(uint8_t *at, size_t left)
 {

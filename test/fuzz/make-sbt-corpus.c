@@ -11,7 +11,7 @@
 #include <zstd.h>
 
 #include "sbt/crc32c.h"
-#include "sbt/reader-internal.h"
+#include "sbt/read/reader-internal.h"
 #include "sbt/writer.h"
 
 static void fill(const struct ts_row_schema *schema, uint64_t seed, void *row)

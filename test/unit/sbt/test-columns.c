@@ -8,7 +8,7 @@
 
 #include <zstd.h>
 
-#include "sbt/block.h"
+#include "sbt/format/block.h"
 #include "test/unit/sbt/sbt-test.h"
 
 /* What was met: columns by encoding, predictor, and whether they had a trend, a key, were INDEXED. */

@@ -6,7 +6,7 @@
 
 #include "test/unit/harness.h"
 
-#include "sbt/block.h"
+#include "sbt/format/block.h"
 #include "sbt/repair.h"
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"

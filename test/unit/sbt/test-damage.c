@@ -10,8 +10,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "sbt/block.h"
 #include "sbt/crc32c.h"
+#include "sbt/format/block.h"
 #include "sbt/repair.h"
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"

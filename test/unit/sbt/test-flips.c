@@ -3,8 +3,8 @@
 
 #include "test/unit/harness.h"
 
-#include "sbt/block.h"
 #include "sbt/crc32c.h"
+#include "sbt/format/block.h"
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"
 

@@ -6,7 +6,7 @@
 
 #include "test/unit/harness.h"
 
-#include "sbt/block.h"
+#include "sbt/format/block.h"
 #include "test/unit/sbt/sbt-test.h"
 
 #include <limits.h>

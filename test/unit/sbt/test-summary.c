@@ -6,9 +6,9 @@
 
 #include "test/unit/harness.h"
 
-#include "sbt/reader-internal.h"
+#include "sbt/format/summary.h"
+#include "sbt/read/reader-internal.h"
 #include "sbt/repair.h"
-#include "sbt/summary.h"
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"
 

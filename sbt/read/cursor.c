@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of many blocks in one order of time. Each block is a stream, since its rows lie in order; a heap
+ * holds the streams that have begun, and the others wait in order of their earliest row. A block is opened when
+ * its time has come and closed after its last row, so mostly a few are open at once. Where more
+ * overlap than memory is allowed for, the ones not needed for longest give their bytes back and are
+ * decoded again when their turn comes. Many that overlap share the memory: each decodes fewer rows at a
+ * time, so that it is columns that come and go and not batches.
+ */
+
+#include "sbt/read/filter.h"
+
+#define MIN_BATCH_ROWS 16u
+#define MAX_BATCH_ROWS 256u
+#define MAX_OPEN_BYTES (128ull * 1024 * 1024) /* unless ts_sbt_cursor_limit() said else */
+#define BATCHES_SHARE  4u	    /* of the bytes allowed: what batches may take together */
+#define MAX_STREAMS    (16u * 1024) /* their structs and smallest batches are held in any case */
+
+/* What a stream can give back; the columns go first, it is needed again only when the batch is through. */
+enum held {
+	HELD_COLUMNS,
+	HELD_BATCH,
+	HELD_COUNT
+};
+
+struct stream {
+	uint64_t block; /* its number in the list */
+	uint32_t type;
+	uint32_t session;
+	uint32_t batch_n;		  /* rows of the batch */
+	uint32_t batch_i;		  /* the present one */
+	uint32_t batch_room;		  /* rows that `batch` has room for */
+	uint64_t start_ns;		  /* of the present row */
+	struct ts_block_columns *columns; /* NULL: given back */
+	uint8_t *batch;			  /* NULL: given back */
+	struct {
+		struct stream *older;
+		struct stream *newer;
+	} used[HELD_COUNT];
+	struct ts_block_decoder decoder;
+	struct ts_block_decoder before; /* where the decoder stood before the batch */
+};
+
+/* Streams that hold a payload, or a batch, in the order of their last use. */
+struct use {
+	struct stream *oldest;
+	struct stream *newest;
+};
+
+struct waiting {
+	uint64_t earliest_ns;
+	uint64_t block;
+};
+
+struct ts_sbt_cursor {
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_cursor_options options;
+	struct waiting *waiting; /* in order of earliest_ns */
+	size_t n_waiting;
+	size_t next_waiting;
+	struct stream **heap;
+	size_t n_heap;
+	size_t capacity;
+	uint64_t open_bytes;
+	uint64_t max_open_bytes;
+	struct use used[HELD_COUNT];
+	struct ts_row_filter filters[TS_ROW_EVENT_END];
+	uint64_t n_decoded;
+	bool advance;	   /* the heap's first row has been handed out */
+	uint64_t alone_ns; /* before this, there is none but the heap's first stream */
+};
+
+static void use_remove(struct ts_sbt_cursor *cursor, struct stream *stream, enum held held)
+{
+	struct stream *older = stream->used[held].older, *newer = stream->used[held].newer;
+	struct use *use = &cursor->used[held];
+
+	*(older ? &older->used[held].newer : &use->oldest) = newer;
+	*(newer ? &newer->used[held].older : &use->newest) = older;
+}
+
+static void use_append(struct ts_sbt_cursor *cursor, struct stream *stream, enum held held)
+{
+	struct use *use = &cursor->used[held];
+
+	stream->used[held].older = use->newest;
+	stream->used[held].newer = NULL;
+	*(use->newest ? &use->newest->used[held].newer : &use->oldest) = stream;
+	use->newest = stream;
+}
+
+static size_t batch_bytes(const struct stream *stream)
+{
+	return (size_t)stream->batch_room * stream->decoder.schema->row_bytes;
+}
+
+static void free_columns(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
+	if (!stream->columns)
+		return;
+	cursor->open_bytes -= ts_block_columns_bytes(stream->columns);
+	use_remove(cursor, stream, HELD_COLUMNS);
+	free(stream->columns);
+	stream->columns = NULL;
+}
+
+static void free_batch(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
+	if (!stream->batch)
+		return;
+	cursor->open_bytes -= batch_bytes(stream);
+	use_remove(cursor, stream, HELD_BATCH);
+	free(stream->batch);
+	stream->batch = NULL;
+}
+
+static void stream_free(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
+	free_columns(cursor, stream);
+	free_batch(cursor, stream);
+	cursor->open_bytes -= sizeof(*stream);
+	free(stream);
+}
+
+/* Makes room for `bytes` more, but for what `keep` holds. */
+static void make_room(struct ts_sbt_cursor *cursor, const struct stream *keep, uint64_t bytes)
+{
+	for (int held = 0; held < HELD_COUNT; held++) {
+		struct stream *stream = cursor->used[held].oldest;
+
+		while (stream && cursor->open_bytes + bytes > cursor->max_open_bytes) {
+			struct stream *newer = stream->used[held].newer;
+
+			if (stream != keep && held == HELD_COLUMNS)
+				free_columns(cursor, stream);
+			else if (stream != keep)
+				free_batch(cursor, stream);
+			stream = newer;
+		}
+	}
+}
+
+static int load(struct ts_sbt_cursor *cursor, struct stream *stream,
+		struct ts_sbt_block_header *ret_header)
+{
+	const struct ts_sbt_block *block = &cursor->reader->blocks[stream->block];
+	const struct ts_row_schema *schema = ts_row_schema(block->type);
+	ts_cleanup(ts_freep) uint8_t *raw = NULL;
+	int r;
+
+	make_room(cursor, stream, block->raw_bytes);
+	r = ts_sbt_reader_load(cursor->reader, stream->block, ret_header, &raw);
+	r = r
+		    ?: ts_sbt_reader_columns(cursor->reader, stream->block, schema, ret_header, raw,
+					     &stream->columns);
+	if (r)
+		return r;
+	make_room(cursor, stream, ts_block_columns_bytes(stream->columns));
+	cursor->open_bytes += ts_block_columns_bytes(stream->columns);
+	cursor->n_decoded++;
+	use_append(cursor, stream, HELD_COLUMNS);
+	return 0;
+}
+
+/* How many rows to decode at a time, with as many streams as there are now. */
+static uint32_t batch_rows(const struct ts_sbt_cursor *cursor, const struct stream *stream)
+{
+	uint64_t rows = cursor->max_open_bytes / BATCHES_SHARE /
+			((cursor->n_heap + 1) * (uint64_t)stream->decoder.schema->row_bytes);
+
+	return rows < MIN_BATCH_ROWS   ? MIN_BATCH_ROWS
+	       : rows > MAX_BATCH_ROWS ? MAX_BATCH_ROWS
+				       : (uint32_t)rows;
+}
+
+/* Room for a batch of n rows; what was there goes where it is too small, or far larger than it should be now. */
+static int take_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uint32_t n)
+{
+	if (stream->batch && (stream->batch_room < n || stream->batch_room / 2 > n))
+		free_batch(cursor, stream);
+	if (stream->batch)
+		return 0;
+	stream->batch_room = n;
+	make_room(cursor, stream, batch_bytes(stream));
+	stream->batch = malloc(batch_bytes(stream));
+	if (!stream->batch)
+		return ts_sbt_reader_fail(cursor->reader, -ENOMEM, 0, "no memory for rows");
+	cursor->open_bytes += batch_bytes(stream);
+	use_append(cursor, stream, HELD_BATCH);
+	return 0;
+}
+
+/* The next n rows, of as many as are left at least. */
+static int decode_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uint32_t n)
+{
+	struct ts_sbt_block_header header;
+	const char *why;
+	int r;
+
+	if (!stream->columns) {
+		r = load(cursor, stream, &header);
+		if (r)
+			return r;
+	}
+	r = take_batch(cursor, stream, n);
+	if (r)
+		return r;
+	stream->before = stream->decoder;
+	why = ts_block_decoder_next(&stream->decoder, stream->columns, stream->batch, n);
+	if (why)
+		return ts_sbt_reader_fail(cursor->reader, TS_SBT_E_CORRUPT,
+					  cursor->reader->blocks[stream->block].off, "%s", why);
+	stream->batch_n = n;
+	/* The columns were used; after the last batch it has served. */
+	if (stream->decoder.n_left) {
+		use_remove(cursor, stream, HELD_COLUMNS);
+		use_append(cursor, stream, HELD_COLUMNS);
+	} else {
+		free_columns(cursor, stream);
+	}
+	return 0;
+}
+
+/* The present row, brought back first where its bytes had been given up. */
+static int present_row(struct ts_sbt_cursor *cursor, struct stream *stream, const uint8_t **ret_row)
+{
+	int r;
+
+	if (!stream->batch) {
+		stream->decoder = stream->before;
+		r = decode_batch(cursor, stream, stream->batch_n);
+		if (r)
+			return r;
+	}
+	if (cursor->used[HELD_BATCH].newest != stream) {
+		use_remove(cursor, stream, HELD_BATCH);
+		use_append(cursor, stream, HELD_BATCH);
+	}
+	*ret_row = stream->batch + (size_t)stream->batch_i * stream->decoder.schema->row_bytes;
+	return 0;
+}
+
+/*
+ * Moves on to the next row of the window: the present one, or one after it. TS_SBT_E_END: none is left.
+ */
+static int settle(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
+	const struct ts_row_schema *schema = stream->decoder.schema;
+	const uint8_t *row;
+	int r;
+
+	for (;;) {
+		if (stream->batch_i == stream->batch_n) {
+			uint32_t n = batch_rows(cursor, stream);
+
+			if (!stream->decoder.n_left)
+				return TS_SBT_E_END;
+			r = decode_batch(cursor, stream,
+					 stream->decoder.n_left < n ? stream->decoder.n_left : n);
+			if (r)
+				return r;
+			stream->batch_i = 0;
+		}
+		r = present_row(cursor, stream, &row);
+		if (r)
+			return r;
+		stream->start_ns = ts_row_start_ns(row);
+		if (stream->start_ns > cursor->options.to_ns)
+			return TS_SBT_E_END;
+		if (ts_row_end_ns(schema, row) >= cursor->options.from_ns &&
+		    ts_row_passes(&cursor->filters[stream->type], row))
+			return 0;
+		stream->batch_i++;
+	}
+}
+
+static bool before(const struct stream *a, const struct stream *b)
+{
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns;
+	if (a->type != b->type)
+		return a->type < b->type;
+	return a->block < b->block;
+}
+
+static void sift_down(struct ts_sbt_cursor *cursor)
+{
+	struct stream **heap = cursor->heap, *moved;
+	size_t i = 0;
+
+	if (!cursor->n_heap)
+		return;
+	moved = heap[0];
+	for (;;) {
+		size_t child = 2 * i + 1;
+
+		if (child >= cursor->n_heap)
+			break;
+		if (child + 1 < cursor->n_heap && before(heap[child + 1], heap[child]))
+			child++;
+		if (!before(heap[child], moved))
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = moved;
+}
+
+static int push(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
+	size_t i = cursor->n_heap;
+
+	if (i == cursor->capacity) {
+		size_t capacity = i ? i * 2 : 16;
+		struct stream **heap = realloc(cursor->heap, capacity * sizeof(*heap));
+
+		if (!heap)
+			return ts_sbt_reader_fail(cursor->reader, -ENOMEM, 0, "no memory");
+		cursor->heap = heap;
+		cursor->capacity = capacity;
+	}
+	while (i && before(stream, cursor->heap[(i - 1) / 2])) {
+		cursor->heap[i] = cursor->heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	cursor->heap[i] = stream;
+	cursor->n_heap++;
+	return 0;
+}
+
+static void remove_first(struct ts_sbt_cursor *cursor)
+{
+	stream_free(cursor, cursor->heap[0]);
+	cursor->heap[0] = cursor->heap[--cursor->n_heap];
+	sift_down(cursor);
+}
+
+/* From when on rows of a type are wanted; 0: all are. */
+static uint64_t resume_ns(const struct ts_sbt_cursor *cursor, uint32_t type)
+{
+	const struct ts_sbt_resume *resume = cursor->options.resume;
+
+	if (!resume)
+		return 0;
+	return resume->early_types & TS_ROW_BIT(type) ? resume->early_ns : resume->start_ns;
+}
+
+/* Rows before the window are passed by their times, and never put together. */
+static int skip(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
+	uint64_t ns = resume_ns(cursor, stream->type);
+	const char *why = NULL;
+
+	if (cursor->options.from_ns)
+		why = ts_block_decoder_skip(&stream->decoder, stream->columns,
+					    cursor->options.from_ns, false);
+	if (!why && ns)
+		why = ts_block_decoder_skip(&stream->decoder, stream->columns, ns, true);
+	stream->before = stream->decoder;
+	return why ? ts_sbt_reader_fail(cursor->reader, TS_SBT_E_CORRUPT,
+					cursor->reader->blocks[stream->block].off, "%s", why)
+		   : 0;
+}
+
+/* Opens the next waiting block. One without a row in the window is done with at once. */
+static int open_next(struct ts_sbt_cursor *cursor)
+{
+	uint64_t i = cursor->waiting[cursor->next_waiting].block;
+	const struct ts_sbt_block *block = &cursor->reader->blocks[i];
+	struct ts_sbt_block_header header;
+	struct stream *stream;
+	int r;
+
+	if (cursor->n_heap == MAX_STREAMS)
+		return ts_sbt_reader_fail(cursor->reader, TS_SBT_E_LIMIT, block->off,
+					  "more than %u blocks overlap in time", MAX_STREAMS);
+	stream = calloc(1, sizeof(*stream));
+	if (!stream)
+		return ts_sbt_reader_fail(cursor->reader, -ENOMEM, block->off, "no memory");
+	cursor->next_waiting++;
+	make_room(cursor, NULL, sizeof(*stream));
+	cursor->open_bytes += sizeof(*stream);
+	stream->block = i;
+	stream->type = block->type;
+	stream->session = block->session;
+	r = load(cursor, stream, &header);
+	if (!r) {
+		ts_block_decoder_init(&stream->decoder, ts_row_schema(block->type), &header);
+		r = skip(cursor, stream);
+	}
+	if (!r)
+		r = settle(cursor, stream);
+	if (!r)
+		r = push(cursor, stream);
+	if (r) {
+		stream_free(cursor, stream);
+		return r == TS_SBT_E_END ? 0 : r;
+	}
+	return 0;
+}
+
+static int compare_waiting(const void *a, const void *b)
+{
+	const struct waiting *x = a, *y = b;
+
+	if (x->earliest_ns != y->earliest_ns)
+		return x->earliest_ns < y->earliest_ns ? -1 : 1;
+	return x->block < y->block ? -1 : x->block > y->block;
+}
+
+/* Types whose rows can have what is filtered by, and where they have it. */
+static void set_filters(struct ts_sbt_cursor *cursor)
+{
+	for (unsigned type = TS_ROW_API; type; type = ts_row_next_event(type))
+		if (!ts_row_filter_init(&cursor->filters[type], ts_row_schema(type),
+					&cursor->options))
+			cursor->options.types &= ~TS_ROW_BIT(type);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Who goes on knows which of the blocks that begin before have rows left. */
+static void drop_read(struct ts_sbt_cursor *cursor, uint8_t *chosen)
+{
+	const struct ts_sbt_resume *resume = cursor->options.resume;
+
+	for (uint64_t i = 0; resume && i < cursor->reader->n_blocks; i++) {
+		const struct ts_sbt_block *block = &cursor->reader->blocks[i];
+
+		if (chosen[i] && block->earliest_ns < resume_ns(cursor, block->type))
+			chosen[i] = resume->n_begun && bsearch(&i, resume->begun, resume->n_begun,
+							       sizeof(i), compare_numbers);
+	}
+}
+
+int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
+		      struct ts_sbt_cursor **ret_cursor)
+{
+	return ts_sbt_cursor_new_among(reader, options, NULL, ret_cursor);
+}
+
+int ts_sbt_cursor_new_among(struct ts_sbt_reader *reader,
+			    const struct ts_sbt_cursor_options *options, const uint8_t *among,
+			    struct ts_sbt_cursor **ret_cursor)
+{
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	ts_cleanup(ts_freep) uint8_t *chosen = NULL;
+	size_t n = 0;
+	int r;
+
+	cursor = calloc(1, sizeof(*cursor));
+	if (!cursor)
+		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for a cursor");
+	cursor->reader = reader;
+	cursor->max_open_bytes = MAX_OPEN_BYTES;
+	if (options)
+		cursor->options = *options;
+	if (!cursor->options.types)
+		cursor->options.types = TS_ROW_EVENTS;
+	if (!cursor->options.to_ns)
+		cursor->options.to_ns = UINT64_MAX;
+	set_filters(cursor);
+	r = ts_sbt_reader_choose(reader, &cursor->options, &chosen);
+	if (r)
+		return r;
+	drop_read(cursor, chosen);
+	for (size_t i = 0; i < reader->n_blocks; i++) {
+		chosen[i] &= !among || among[i];
+		n += chosen[i];
+	}
+	cursor->waiting = calloc(n ? n : 1, sizeof(*cursor->waiting));
+	if (!cursor->waiting)
+		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for a cursor");
+	for (size_t i = 0; i < reader->n_blocks; i++)
+		if (chosen[i])
+			cursor->waiting[cursor->n_waiting++] =
+				(struct waiting){reader->blocks[i].earliest_ns, i};
+	qsort(cursor->waiting, n, sizeof(*cursor->waiting), compare_waiting);
+	*ret_cursor = ts_take_ptr(cursor);
+	return 0;
+}
+
+void ts_sbt_cursor_limit(struct ts_sbt_cursor *cursor, uint64_t max_bytes)
+{
+	cursor->max_open_bytes = max_bytes;
+}
+
+size_t ts_sbt_cursor_block(const struct ts_sbt_cursor *cursor)
+{
+	return cursor->n_heap ? cursor->heap[0]->block : 0;
+}
+
+uint64_t ts_sbt_cursor_decoded(const struct ts_sbt_cursor *cursor)
+{
+	return cursor->n_decoded;
+}
+
+void ts_sbt_cursor_free(struct ts_sbt_cursor *cursor)
+{
+	if (!cursor)
+		return;
+	for (size_t i = 0; i < cursor->n_heap; i++)
+		stream_free(cursor, cursor->heap[i]);
+	free(cursor->heap);
+	free(cursor->waiting);
+	free(cursor);
+}
+
+/* Leaves the row that was handed out behind. */
+static int step(struct ts_sbt_cursor *cursor)
+{
+	struct stream *first = cursor->heap[0];
+	int r;
+
+	cursor->advance = false;
+	first->batch_i++;
+	r = settle(cursor, first);
+	if (r)
+		remove_first(cursor);
+	else
+		sift_down(cursor);
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The earliest row that may come from anywhere but the heap's first stream. */
+static uint64_t find_alone(const struct ts_sbt_cursor *cursor)
+{
+	uint64_t ns = UINT64_MAX;
+
+	for (size_t i = 1; i < 3 && i < cursor->n_heap; i++)
+		ns = earlier(ns, cursor->heap[i]->start_ns);
+	if (cursor->next_waiting < cursor->n_waiting)
+		ns = earlier(ns, cursor->waiting[cursor->next_waiting].earliest_ns);
+	return ns;
+}
+
+static void hand_out(struct ts_sbt_cursor *cursor, const struct stream *stream, const uint8_t *row,
+		     struct ts_sbt_row *ret_row)
+{
+	ret_row->type = stream->type;
+	ret_row->session = stream->session;
+	ret_row->schema = stream->decoder.schema;
+	ret_row->any = row;
+	cursor->advance = true;
+}
+
+/* As most rows are: the next one of the same batch, and earlier than all others. */
+static bool next_alone(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
+{
+	struct stream *first = cursor->heap[0];
+	const uint8_t *row;
+	uint64_t start_ns;
+
+	if (!first->batch || first->batch_i + 1 >= first->batch_n)
+		return false;
+	row = first->batch + (first->batch_i + 1ul) * first->decoder.schema->row_bytes;
+	start_ns = ts_row_start_ns(row);
+	if (start_ns >= cursor->alone_ns || start_ns > cursor->options.to_ns ||
+	    ts_row_end_ns(first->decoder.schema, row) < cursor->options.from_ns ||
+	    !ts_row_passes(&cursor->filters[first->type], row))
+		return false;
+	first->batch_i++;
+	first->start_ns = start_ns;
+	hand_out(cursor, first, row, ret_row);
+	return true;
+}
+
+int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
+{
+	struct stream *first;
+	const uint8_t *row;
+	int r;
+
+	if (cursor->advance) {
+		if (next_alone(cursor, ret_row))
+			return 0;
+		r = step(cursor);
+		if (r)
+			return r;
+	}
+	/* Whatever may begin before, or with, the earliest row at hand has to be looked at first. */
+	while (cursor->next_waiting < cursor->n_waiting &&
+	       (!cursor->n_heap ||
+		cursor->waiting[cursor->next_waiting].earliest_ns <= cursor->heap[0]->start_ns)) {
+		r = open_next(cursor);
+		if (r)
+			return r;
+	}
+	if (!cursor->n_heap)
+		return TS_SBT_E_END;
+	first = cursor->heap[0];
+	r = present_row(cursor, first, &row);
+	if (r) {
+		remove_first(cursor);
+		return r;
+	}
+	cursor->alone_ns = find_alone(cursor);
+	hand_out(cursor, first, row, ret_row);
+	return 0;
+}

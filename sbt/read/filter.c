@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From what somebody asks for to the blocks that may have it: by their headers, and, where it is one stream's rows, one
+ * thread's, or those of some operations, by the summaries. A block that nothing is said of may have anything.
+ */
+
+#include "sbt/read/filter.h"
+
+#include "sbt/format/summary.h"
+
+static const struct {
+	uint32_t bit;
+	enum ts_role role;
+	size_t offset; /* in the options */
+} fields[TS_FILTER_MAX] = {
+	{TS_SBT_BY_DEVICE, TS_ROLE_DEVICE, offsetof(struct ts_sbt_cursor_options, device)},
+	{TS_SBT_BY_CONTEXT, TS_ROLE_CONTEXT, offsetof(struct ts_sbt_cursor_options, context)},
+	{TS_SBT_BY_STREAM, TS_ROLE_STREAM, offsetof(struct ts_sbt_cursor_options, stream)},
+	{TS_SBT_BY_THREAD, TS_ROLE_THREAD, offsetof(struct ts_sbt_cursor_options, thread)},
+};
+
+bool ts_row_filter_init(struct ts_row_filter *filter, const struct ts_row_schema *schema,
+			const struct ts_sbt_cursor_options *options)
+{
+	filter->n = 0;
+	for (size_t i = 0; i < TS_ARRAY_LEN(fields); i++) {
+		unsigned c = 0;
+
+		if (!(options->filter & fields[i].bit))
+			continue;
+		while (c < schema->n_columns && schema->columns[c].role != fields[i].role)
+			c++;
+		if (c == schema->n_columns)
+			return false;
+		filter->fields[filter->n].offset = schema->columns[c].offset;
+		memcpy(&filter->fields[filter->n++].value,
+		       (const uint8_t *)options + fields[i].offset, sizeof(uint32_t));
+	}
+	return true;
+}
+
+bool ts_sbt_may_have(const struct ts_sbt_cursor_options *options, const struct ts_sbt_block *block)
+{
+	return ts_row_is_event(block->type) && options->types & TS_ROW_BIT(block->type) &&
+	       block->n_rows && (!options->session || options->session == block->session) &&
+	       block->earliest_ns <= options->to_ns && block->latest_ns >= options->from_ns;
+}
+
+/* Whether what a row of a summary says fits what was asked for. */
+static bool fits(const struct ts_sbt_cursor_options *options, int kind, const uint8_t *row)
+{
+	const struct ts_block_stream *stream = (const void *)row;
+
+	if (kind == TS_SUMMARY_THREADS)
+		return ((const struct ts_block_thread *)(const void *)row)->thread ==
+		       options->thread;
+	return (!(options->filter & TS_SBT_BY_DEVICE) || stream->device == options->device) &&
+	       (!(options->filter & TS_SBT_BY_CONTEXT) || stream->context == options->context) &&
+	       (!(options->filter & TS_SBT_BY_STREAM) || stream->stream == options->stream);
+}
+
+/* Rules out what block i, a summary, says to have nothing. A damaged one says nothing. */
+static int rule_out(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
+		    size_t i, int kind, uint8_t *chosen)
+{
+	size_t row_bytes = ts_summary_schema(kind)->row_bytes;
+	ts_cleanup(ts_freep) uint8_t *rows = NULL;
+	uint32_t n_rows;
+	int r = ts_sbt_reader_decode_as(reader, i, ts_summary_schema(kind), (void **)(void *)&rows,
+					&n_rows);
+
+	if (r)
+		return r < 0 ? r : 0;
+	for (uint32_t at = 0, n; at < n_rows; at += n) {
+		const uint8_t *group = rows + at * row_bytes;
+		uint64_t block = ts_sbt_reader_numbered(reader, i, ts_summary_block_of(group));
+		bool any = false;
+
+		n = ts_summary_group(kind, rows, n_rows, at);
+		for (uint32_t k = 0; !any && k < n; k++)
+			any = fits(options, kind, group + k * row_bytes);
+		if (!any && block != UINT64_MAX)
+			chosen[block] = 0;
+	}
+	return 0;
+}
+
+int ts_sbt_reader_choose(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
+			 uint8_t **ret_chosen)
+{
+	const uint32_t by_stream = TS_SBT_BY_DEVICE | TS_SBT_BY_CONTEXT | TS_SBT_BY_STREAM;
+	ts_cleanup(ts_freep) uint8_t *chosen = malloc(reader->n_blocks + 1);
+	int r = 0;
+
+	if (!chosen)
+		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for a list of blocks");
+	for (size_t i = 0; i < reader->n_blocks; i++)
+		chosen[i] = ts_sbt_may_have(options, &reader->blocks[i]);
+	for (size_t i = 0; !r && i < reader->n_blocks; i++) {
+		int kind = ts_summary_kind_of(reader->blocks[i].type);
+
+		if ((kind == TS_SUMMARY_STREAMS && options->filter & by_stream) ||
+		    (kind == TS_SUMMARY_THREADS && options->filter & TS_SBT_BY_THREAD))
+			r = rule_out(reader, options, i, kind, chosen);
+	}
+	if (r)
+		return r;
+	*ret_chosen = ts_take_ptr(chosen);
+	return 0;
+}
+
+/* Notes what block i, a summary, says. A damaged one says nothing. */
+static int note_operations(struct ts_sbt_reader *reader, size_t i, struct ts_operation_span *spans)
+{
+	ts_cleanup(ts_freep) struct ts_block_ops *rows = NULL;
+	uint32_t n_rows;
+	int r = ts_sbt_reader_decode_as(reader, i, ts_summary_schema(TS_SUMMARY_OPERATIONS),
+					(void **)(void *)&rows, &n_rows);
+
+	if (r)
+		return r < 0 ? r : 0;
+	for (uint32_t at = 0; at < n_rows; at++) {
+		uint64_t block = ts_sbt_reader_numbered(reader, i, rows[at].block);
+
+		if (block != UINT64_MAX)
+			spans[block] = (struct ts_operation_span){rows[at].first, rows[at].last};
+	}
+	return 0;
+}
+
+int ts_sbt_reader_operations(struct ts_sbt_reader *reader, struct ts_operation_span **ret_spans)
+{
+	ts_cleanup(ts_freep) struct ts_operation_span *spans =
+		calloc(reader->n_blocks + 1, sizeof(*spans));
+	int r = 0;
+
+	if (!spans)
+		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for a list of blocks");
+	for (size_t i = 0; i < reader->n_blocks; i++)
+		spans[i].last = UINT64_MAX;
+	for (size_t i = 0; !r && i < reader->n_blocks; i++)
+		if (reader->blocks[i].type == TS_ROW_BLOCK_OPERATION)
+			r = note_operations(reader, i, spans);
+	if (r)
+		return r;
+	*ret_spans = ts_take_ptr(spans);
+	return 0;
+}

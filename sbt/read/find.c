@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds where a file makes sense again after damage: for verify, to name all that is wrong and not only
+ * the first of it, and for repair, to tell a torn end (nothing whole follows) from damage in the middle. A
+ * file can be made of headers that each claim the rest of it, so a search has a budget.
+ */
+
+#include "sbt/read/reader-internal.h"
+
+/* Damage is mostly short, and a file may be damaged in many places: begin small. */
+#define MIN_WINDOW_BYTES (4u * 1024)
+#define MAX_WINDOW_BYTES (256u * 1024)
+
+/* What an honest file needs: each byte is looked through once, and each block found is read once. */
+#define WORK_PER_BYTE  4
+#define MIN_WORK_BYTES (4ull * 1024 * 1024)
+
+void ts_sbt_search_init(struct ts_sbt_search *search, int fd, uint64_t file_bytes)
+{
+	uint64_t work_bytes;
+
+	if (__builtin_mul_overflow(file_bytes, WORK_PER_BYTE, &work_bytes))
+		work_bytes = UINT64_MAX;
+	*search = (struct ts_sbt_search){
+		.fd = fd,
+		.file_bytes = file_bytes,
+		.left_bytes = work_bytes < MIN_WORK_BYTES ? MIN_WORK_BYTES : work_bytes,
+	};
+}
+
+int ts_sbt_read_stored(int fd, const struct ts_sbt_block_header *header, uint64_t off,
+		       uint8_t **ret_bytes)
+{
+	ts_cleanup(ts_freep) uint8_t *bytes = malloc(header->stored_bytes + 8);
+	int r;
+
+	if (!bytes)
+		return -ENOMEM;
+	r = ts_sbt_pread(fd, bytes, ts_align_up(header->stored_bytes, 8), off + sizeof(*header));
+	if (r)
+		return r;
+	*ret_bytes = ts_take_ptr(bytes);
+	return 0;
+}
+
+static int spend(struct ts_sbt_search *search, uint64_t bytes)
+{
+	if (bytes > search->left_bytes) {
+		search->left_bytes = 0;
+		return TS_SBT_E_LIMIT;
+	}
+	search->left_bytes -= bytes;
+	return 0;
+}
+
+/* Whether a whole block lies at `off`: header and payload. 0, -errno, TS_SBT_E_NOT_FOUND, TS_SBT_E_LIMIT. */
+static int is_block(struct ts_sbt_search *search, uint64_t off, uint64_t sequence)
+{
+	ts_cleanup(ts_freep) uint8_t *stored = NULL;
+	struct ts_sbt_block_header header;
+	int r;
+
+	if (search->file_bytes - off < sizeof(header))
+		return TS_SBT_E_NOT_FOUND;
+	r = spend(search, sizeof(header));
+	if (r)
+		return r;
+	r = ts_sbt_pread(search->fd, &header, sizeof(header), off);
+	if (r)
+		return r < 0 ? r : TS_SBT_E_NOT_FOUND;
+	/* Blocks with a lower number are no successors: what looks like one lies inside another's payload. */
+	if (ts_block_header_check(&header) || header.sequence < sequence ||
+	    ts_block_bytes(&header) > search->file_bytes - off)
+		return TS_SBT_E_NOT_FOUND;
+	r = spend(search, header.stored_bytes);
+	if (r)
+		return r;
+	r = ts_sbt_read_stored(search->fd, &header, off, &stored);
+	if (r)
+		return r < 0 ? r : TS_SBT_E_NOT_FOUND;
+	return ts_block_checksum_ok(&header, stored) ? 0 : TS_SBT_E_NOT_FOUND;
+}
+
+/* Looks through one window of n bytes at `off`. */
+static int search_window(struct ts_sbt_search *search, uint8_t *window, uint64_t off, uint64_t n,
+			 uint64_t sequence, uint64_t *ret_off)
+{
+	int r = spend(search, n);
+
+	if (r)
+		return r;
+	r = ts_sbt_pread(search->fd, window, n, off);
+	if (r)
+		return r < 0 ? r : TS_SBT_E_NOT_FOUND;
+	for (uint64_t i = 0; i + 4 <= n; i += 8) {
+		uint32_t magic;
+
+		memcpy(&magic, window + i, sizeof(magic));
+		if (magic != TS_SBT_BLOCK_MAGIC)
+			continue;
+		r = is_block(search, off + i, sequence);
+		if (!r)
+			*ret_off = off + i;
+		if (r != TS_SBT_E_NOT_FOUND)
+			return r;
+	}
+	return TS_SBT_E_NOT_FOUND;
+}
+
+int ts_sbt_search_block(struct ts_sbt_search *search, uint64_t from, uint64_t sequence,
+			uint64_t *ret_off)
+{
+	uint64_t off = ts_align_up(from, 8), window_bytes = MIN_WINDOW_BYTES;
+	ts_cleanup(ts_freep) uint8_t *window = NULL;
+
+	if (off >= search->file_bytes)
+		return TS_SBT_E_NOT_FOUND;
+	window = malloc(search->file_bytes - off < MAX_WINDOW_BYTES ? search->file_bytes - off
+								    : MAX_WINDOW_BYTES);
+	if (!window)
+		return -ENOMEM;
+	while (off < search->file_bytes) {
+		uint64_t left = search->file_bytes - off;
+		uint64_t n = left < window_bytes ? left : window_bytes;
+		int r = search_window(search, window, off, n, sequence, ret_off);
+
+		if (r != TS_SBT_E_NOT_FOUND)
+			return r;
+		off += n;
+		if (window_bytes < MAX_WINDOW_BYTES)
+			window_bytes *= 2;
+	}
+	return TS_SBT_E_NOT_FOUND;
+}

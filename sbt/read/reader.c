@@ -1,0 +1,633 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opens a trace and lists its blocks: from the index where there is one, else by walking from header to
+ * header until one is not whole. Everything above this deals with blocks by number.
+ *
+ * pread() and not mmap(): a file that is cut while it is looked at then reads as short instead of
+ * killing the process.
+ */
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <zstd.h>
+
+#include "sbt/crc32c.h"
+#include "sbt/read/reader-internal.h"
+
+#define DECODE_ROWS 512u /* at a time, so that columns meet in the cache */
+
+int ts_sbt_reader_fail(struct ts_sbt_reader *reader, int code, uint64_t off, const char *format,
+		       ...)
+{
+	va_list args;
+
+	reader->error.code = code;
+	reader->error.off = TS_SBT_OFF(off);
+	va_start(args, format);
+	vsnprintf(reader->error.text, sizeof(reader->error.text), format, args);
+	va_end(args);
+	return code;
+}
+
+int ts_sbt_pread(int fd, void *to, size_t n, uint64_t off)
+{
+	uint8_t *p = to;
+
+	if (off > INT64_MAX - n)
+		return -EOVERFLOW;
+	while (n) {
+		ssize_t got = pread(fd, p, n, (off_t)off);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (!got)
+			return TS_SBT_E_CORRUPT;
+		p += got;
+		off += (uint64_t)got;
+		n -= (size_t)got;
+	}
+	return 0;
+}
+
+bool ts_sbt_is_locked(int fd)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+
+	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+static int header_error(struct ts_sbt_error *error, int code, uint64_t off, const char *text)
+{
+	*error = (struct ts_sbt_error){.code = code, .off = off};
+	snprintf(error->text, sizeof(error->text), "%s", text);
+	return code;
+}
+
+int ts_sbt_check_file_header(int fd, uint64_t file_bytes, struct ts_sbt_file_header *ret_header,
+			     struct ts_sbt_error *ret_error)
+{
+	struct ts_sbt_file_header header;
+	int r;
+
+	if (file_bytes < sizeof(header))
+		return header_error(ret_error, TS_SBT_E_NOT_SBT, 0,
+				    file_bytes ? "too short to be a trace" : "the file is empty");
+	r = ts_sbt_pread(fd, &header, sizeof(header), 0);
+	if (r)
+		return header_error(ret_error, r, 0,
+				    r < 0 ? strerror(-r) : "the file became shorter");
+	if (memcmp(header.magic, TS_SBT_FILE_MAGIC, 4))
+		return header_error(ret_error, TS_SBT_E_NOT_SBT, 0, "not a trace file");
+	if (memcmp(header.magic, TS_SBT_FILE_MAGIC, sizeof(header.magic)))
+		return header_error(ret_error, TS_SBT_E_NOT_SBT, 4,
+				    "a trace file that was damaged by a transfer in text mode");
+	if (header.checksum != ts_crc32c(&header, offsetof(struct ts_sbt_file_header, checksum)))
+		return header_error(ret_error, TS_SBT_E_NOT_SBT, 0,
+				    "the file header's checksum is wrong");
+	if (header.major != TS_SBT_MAJOR || header.n_bytes != sizeof(header)) {
+		header_error(ret_error, TS_SBT_E_VERSION, 8, "");
+		snprintf(ret_error->text, sizeof(ret_error->text),
+			 "written as SBT %u.%u; this version reads SBT %u", header.major,
+			 header.minor, TS_SBT_MAJOR);
+		return TS_SBT_E_VERSION;
+	}
+	if (header.incompatible_flags & ~TS_SBT_INCOMPATIBLE_KNOWN) {
+		header_error(ret_error, TS_SBT_E_VERSION, 24, "");
+		snprintf(ret_error->text, sizeof(ret_error->text),
+			 "uses features (0x%llx) that this version does not know",
+			 (unsigned long long)header.incompatible_flags);
+		return TS_SBT_E_VERSION;
+	}
+	*ret_header = header;
+	return 0;
+}
+
+bool ts_sbt_check_end_marker(const struct ts_sbt_end_marker *marker, uint64_t file_bytes)
+{
+	return !memcmp(marker->magic, TS_SBT_END_MAGIC, sizeof(marker->magic)) &&
+	       marker->checksum ==
+		       ts_crc32c(marker, offsetof(struct ts_sbt_end_marker, checksum)) &&
+	       marker->file_bytes == file_bytes && marker->index_off >= TS_SBT_HEADER_BYTES &&
+	       marker->index_off <= file_bytes - sizeof(*marker) &&
+	       marker->index_bytes == file_bytes - sizeof(*marker) - marker->index_off;
+}
+
+static int too_many_blocks(struct ts_sbt_reader *reader, uint64_t off)
+{
+	return ts_sbt_reader_fail(reader, TS_SBT_E_LIMIT, off, "more than %u blocks",
+				  TS_SBT_MAX_BLOCKS);
+}
+
+static int add_block(struct ts_sbt_reader *reader, const struct ts_sbt_block *block)
+{
+	/* Those of the index are listed too. */
+	if (reader->n_blocks == TS_SBT_MAX_BLOCKS + TS_SBT_MAX_BLOCKS / TS_SBT_MAX_ROWS)
+		return too_many_blocks(reader, block->off);
+	if (reader->n_blocks == reader->capacity) {
+		size_t capacity = reader->capacity ? reader->capacity * 2 : 64;
+		struct ts_sbt_block *blocks = realloc(reader->blocks, capacity * sizeof(*blocks));
+
+		if (!blocks)
+			return -ENOMEM;
+		reader->blocks = blocks;
+		reader->capacity = capacity;
+	}
+	reader->blocks[reader->n_blocks++] = *block;
+	return 0;
+}
+
+static int read_marker(struct ts_sbt_reader *reader, struct ts_sbt_end_marker *ret_marker)
+{
+	int r;
+
+	if (reader->file_bytes < TS_SBT_HEADER_BYTES + sizeof(*ret_marker))
+		return TS_SBT_E_NOT_FOUND;
+	r = ts_sbt_pread(reader->fd, ret_marker, sizeof(*ret_marker),
+			 reader->file_bytes - sizeof(*ret_marker));
+	if (r)
+		return r;
+	return ts_sbt_check_end_marker(ret_marker, reader->file_bytes) ? 0 : TS_SBT_E_NOT_FOUND;
+}
+
+/* The header of block number n_blocks at `off`. TS_SBT_E_END: there is no whole block. */
+static int next_header(struct ts_sbt_reader *reader, uint64_t off,
+		       struct ts_sbt_block_header *ret_header)
+{
+	const char *why;
+	int r;
+
+	if (reader->file_bytes - off < sizeof(*ret_header))
+		return TS_SBT_E_END;
+	r = ts_sbt_pread(reader->fd, ret_header, sizeof(*ret_header), off);
+	if (r)
+		return r < 0 ? r : TS_SBT_E_END;
+	why = ts_block_header_check(ret_header);
+	if (!why && ret_header->sequence != reader->first_sequence + reader->n_blocks)
+		why = "a block is out of sequence";
+	if (!why && ts_block_bytes(ret_header) > reader->file_bytes - off)
+		return TS_SBT_E_END;
+	if (why) {
+		ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, off, "%s", why);
+		return TS_SBT_E_END;
+	}
+	if ((ret_header->flags & TS_SBT_BLOCK_REQUIRED) &&
+	    (ret_header->type >= TS_ROW_COUNT || ret_header->version != TS_SBT_BLOCK_VERSION))
+		return ts_sbt_reader_fail(
+			reader, TS_SBT_E_VERSION, off,
+			"needs blocks of type %u version %u, which this version does not know",
+			ret_header->type, ret_header->version);
+	return 0;
+}
+
+static int scan(struct ts_sbt_reader *reader)
+{
+	struct ts_sbt_block_header header;
+	struct ts_sbt_block block;
+	int r;
+
+	while (!(r = next_header(reader, reader->whole_bytes, &header))) {
+		ts_block_describe(&header, reader->whole_bytes, &block);
+		r = add_block(reader, &block);
+		if (r)
+			return r;
+		reader->whole_bytes += block.bytes;
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+/*
+ * After a power failure a header can be there without its payload: the last blocks of a file that was not
+ * finished are whole only if their checksums say so.
+ */
+static int drop_torn_blocks(struct ts_sbt_reader *reader)
+{
+	while (reader->n_blocks > reader->n_loaded) {
+		struct ts_sbt_block_header header;
+		uint8_t *raw;
+		int r = ts_sbt_reader_load(reader, reader->n_blocks - 1, &header, &raw);
+
+		if (!r)
+			free(raw);
+		if (r != TS_SBT_E_CORRUPT)
+			return r < 0 ? r : 0;
+		reader->whole_bytes = reader->blocks[--reader->n_blocks].off;
+	}
+	return 0;
+}
+
+/* Entries follow each other without a gap, from the file header to the index. */
+static int take_entries(struct ts_sbt_reader *reader, const struct ts_sbt_block *entries,
+			uint32_t n, uint64_t *off, uint64_t index_off)
+{
+	int r;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ts_sbt_block *entry = &entries[i];
+
+		if (entry->off != *off || entry->bytes < TS_SBT_MIN_BLOCK || entry->bytes % 8 ||
+		    entry->bytes > index_off - *off || entry->n_rows > TS_SBT_MAX_ROWS ||
+		    entry->raw_bytes > TS_SBT_MAX_RAW_BYTES ||
+		    entry->flags & TS_SBT_BLOCK_REQUIRED || entry->type == TS_ROW_INDEX)
+			return TS_SBT_E_CORRUPT;
+		r = add_block(reader, entry);
+		if (r)
+			return r;
+		*off += entry->bytes;
+	}
+	return 0;
+}
+
+int ts_sbt_reader_columns(struct ts_sbt_reader *reader, size_t i,
+			  const struct ts_row_schema *schema,
+			  const struct ts_sbt_block_header *header, const uint8_t *raw,
+			  struct ts_block_columns **ret_columns)
+{
+	struct ts_block_why why;
+	int r = ts_block_columns_new(schema, header, raw, ret_columns, &why);
+
+	if (r == -ENOMEM)
+		return ts_sbt_reader_fail(reader, r, reader->blocks[i].off,
+					  "no memory for a block's columns");
+	return r ? ts_sbt_reader_fail(reader, r, reader->blocks[i].off, "%s", why.text) : 0;
+}
+
+int ts_sbt_reader_decode_as(struct ts_sbt_reader *reader, size_t i,
+			    const struct ts_row_schema *schema, void **ret_rows,
+			    uint32_t *ret_n_rows)
+{
+	ts_cleanup(ts_freep) uint8_t *raw = NULL;
+	ts_cleanup(ts_freep) struct ts_block_columns *columns = NULL;
+	ts_cleanup(ts_freep) uint8_t *rows = NULL;
+	struct ts_block_decoder decoder;
+	struct ts_sbt_block_header header;
+	const char *why = NULL;
+	int r;
+
+	r = ts_sbt_reader_load(reader, i, &header, &raw);
+	r = r ?: ts_sbt_reader_columns(reader, i, schema, &header, raw, &columns);
+	if (r)
+		return r;
+	ts_block_decoder_init(&decoder, schema, &header);
+	rows = malloc(header.n_rows ? (size_t)header.n_rows * schema->row_bytes : 1);
+	if (!rows)
+		return ts_sbt_reader_fail(reader, -ENOMEM, reader->blocks[i].off,
+					  "no memory for a block's rows");
+	for (uint32_t row = 0; !why && row < header.n_rows; row += DECODE_ROWS)
+		why = ts_block_decoder_next(&decoder, columns,
+					    rows + (size_t)row * schema->row_bytes,
+					    decoder.n_left < DECODE_ROWS ? decoder.n_left
+									 : DECODE_ROWS);
+	if (why)
+		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, reader->blocks[i].off, "%s",
+					  why);
+	*ret_rows = ts_take_ptr(rows);
+	*ret_n_rows = header.n_rows;
+	return 0;
+}
+
+/* The index blocks themselves, found by their headers, listed behind the others in the end. */
+static int walk_index(struct ts_sbt_reader *reader, struct ts_sbt_reader *index,
+		      const struct ts_sbt_end_marker *marker)
+{
+	uint64_t off = TS_SBT_HEADER_BYTES;
+	int r = 0;
+
+	/* What the marker says is settled before anything is read for it. */
+	if (marker->n_blocks > (marker->index_off - off) / TS_SBT_MIN_BLOCK)
+		return TS_SBT_E_CORRUPT;
+	if (marker->n_blocks > TS_SBT_MAX_BLOCKS)
+		return too_many_blocks(reader, marker->index_off);
+	/* A list of its own, which begins where the index does. */
+	index->fd = reader->fd;
+	index->zstd = reader->zstd;
+	index->is_newer = reader->is_newer;
+	index->file_bytes = marker->index_off + marker->index_bytes;
+	index->whole_bytes = marker->index_off;
+	index->first_sequence = marker->n_blocks;
+	while (!r && index->whole_bytes < index->file_bytes) {
+		struct ts_sbt_block_header header;
+		struct ts_sbt_block block;
+
+		r = next_header(index, index->whole_bytes, &header);
+		if (!r && (header.type != TS_ROW_INDEX ||
+			   ts_block_bytes(&header) > index->file_bytes - index->whole_bytes))
+			r = TS_SBT_E_CORRUPT;
+		if (r)
+			break;
+		ts_block_describe(&header, index->whole_bytes, &block);
+		r = add_block(index, &block);
+		index->whole_bytes += block.bytes;
+	}
+	for (size_t i = 0; !r && i < index->n_blocks; i++) {
+		ts_cleanup(ts_freep) void *rows = NULL;
+		uint32_t n_rows;
+
+		r = ts_sbt_reader_decode_as(index, i, &ts_sbt_index_schema, &rows, &n_rows);
+		if (!r && n_rows > marker->n_blocks - reader->n_blocks)
+			r = TS_SBT_E_CORRUPT;
+		if (!r)
+			r = take_entries(reader, rows, n_rows, &off, marker->index_off);
+	}
+	if (!r && (off != marker->index_off || reader->n_blocks != marker->n_blocks))
+		r = TS_SBT_E_CORRUPT;
+	for (size_t i = 0; !r && i < index->n_blocks; i++)
+		r = add_block(reader, &index->blocks[i]);
+	return r;
+}
+
+/* TS_SBT_E_NOT_FOUND: no index that can be trusted; the caller scans. TS_SBT_E_LIMIT: scanning would find as many. */
+static int read_index(struct ts_sbt_reader *reader)
+{
+	struct ts_sbt_reader index = {0};
+	struct ts_sbt_end_marker marker;
+	int r = read_marker(reader, &marker);
+
+	if (r)
+		return r < 0 ? r : TS_SBT_E_NOT_FOUND;
+	r = walk_index(reader, &index, &marker);
+	free(index.blocks);
+	if (r == TS_SBT_E_LIMIT && index.error.code == r)
+		reader->error = index.error;
+	if (!r) {
+		reader->state = TS_SBT_FINISHED;
+		reader->has_index = true;
+		reader->whole_bytes = reader->file_bytes;
+		return 0;
+	}
+	reader->n_blocks = 0;
+	return r < 0 || r == TS_SBT_E_LIMIT ? r : TS_SBT_E_NOT_FOUND;
+}
+
+/* After a scan: is what follows the last block the end marker? */
+static void settle_state(struct ts_sbt_reader *reader, bool locked)
+{
+	struct ts_sbt_end_marker marker;
+
+	if (reader->file_bytes - reader->whole_bytes == sizeof(marker) &&
+	    !read_marker(reader, &marker)) {
+		reader->state = TS_SBT_FINISHED;
+		reader->whole_bytes = reader->file_bytes;
+		return;
+	}
+	reader->state = locked ? TS_SBT_GROWING : TS_SBT_TRUNCATED;
+}
+
+static int list_blocks(struct ts_sbt_reader *reader)
+{
+	/* Asked before the size: a writer that finishes in between leaves an end marker to be found. */
+	bool locked = ts_sbt_is_locked(reader->fd);
+	struct stat st;
+	int r;
+
+	if (fstat(reader->fd, &st) < 0)
+		return ts_sbt_reader_fail(reader, -errno, 0, "%s", strerror(errno));
+	if ((uint64_t)st.st_size < reader->whole_bytes)
+		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, (uint64_t)st.st_size,
+					  "the file became shorter while it was open");
+	/* The bits above say in which file a block lies. */
+	if ((uint64_t)st.st_size >> TS_SBT_OFF_BITS)
+		return ts_sbt_reader_fail(reader, TS_SBT_E_LIMIT, 0, "larger than 256 TiB");
+	reader->file_bytes = (uint64_t)st.st_size;
+	r = reader->n_blocks ? TS_SBT_E_NOT_FOUND : read_index(reader);
+	if (r == TS_SBT_E_NOT_FOUND) {
+		r = scan(reader);
+		if (!r)
+			settle_state(reader, locked);
+		if (!r && reader->state != TS_SBT_FINISHED)
+			r = drop_torn_blocks(reader);
+	}
+	return r ? r : ts_sbt_reader_load_definitions(reader);
+}
+
+int ts_sbt_reader_open(int fd, struct ts_sbt_reader **ret_reader, struct ts_sbt_error *ret_error)
+{
+	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
+	struct ts_sbt_file_header header;
+	struct stat st;
+	int r = 0;
+
+	reader = calloc(1, sizeof(*reader));
+	if (!reader)
+		return -ENOMEM;
+	ts_sbt_reader_init_definitions(reader);
+	reader->zstd = ZSTD_createDCtx();
+	reader->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (reader->fd < 0 || fstat(fd, &st) < 0)
+		r = ts_sbt_reader_fail(reader, -errno, 0, "%s", strerror(errno));
+	else if (S_ISDIR(st.st_mode))
+		r = ts_sbt_reader_fail(reader, -EISDIR, 0, "a directory");
+	else if (lseek(fd, 0, SEEK_CUR) < 0)
+		r = ts_sbt_reader_fail(reader, -errno, 0, "not a file that can be read anywhere");
+	else if (!reader->zstd)
+		r = ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory");
+	if (!r)
+		r = ts_sbt_check_file_header(fd, (uint64_t)st.st_size, &header, &reader->error);
+	if (!r) {
+		snprintf(reader->format, sizeof(reader->format), "SBT %u.%u", header.major,
+			 header.minor);
+		reader->is_newer = header.minor > TS_SBT_MINOR;
+		memcpy(reader->uuid, header.uuid, sizeof(reader->uuid));
+		reader->whole_bytes = sizeof(header);
+		r = list_blocks(reader);
+	}
+	if (r) {
+		if (reader->error.code != r)
+			ts_sbt_reader_fail(reader, r, 0, "%s",
+					   r < 0 ? strerror(-r) : "not readable");
+		if (ret_error)
+			*ret_error = reader->error;
+		return r;
+	}
+	*ret_reader = ts_take_ptr(reader);
+	return 0;
+}
+
+void ts_sbt_reader_free(struct ts_sbt_reader *reader)
+{
+	if (!reader)
+		return;
+	if (reader->fd >= 0)
+		close(reader->fd);
+	for (size_t i = 0; i < reader->n_before; i++)
+		close(reader->before[i]);
+	for (size_t i = 0; reader->numbers && i <= reader->n_before; i++)
+		free(reader->numbers[i]);
+	free(reader->numbers);
+	free(reader->before);
+	ZSTD_freeDCtx(reader->zstd);
+	ts_sbt_reader_free_definitions(reader);
+	free(reader->by_session);
+	free(reader->blocks);
+	free(reader);
+}
+
+int ts_sbt_reader_refresh(struct ts_sbt_reader *reader)
+{
+	/* Of several files the list is what it was when they were joined. */
+	return reader->state == TS_SBT_FINISHED || reader->n_before ? 0 : list_blocks(reader);
+}
+
+const struct ts_sbt_error *ts_sbt_reader_error(const struct ts_sbt_reader *reader)
+{
+	return &reader->error;
+}
+
+enum ts_sbt_file_state ts_sbt_reader_state(const struct ts_sbt_reader *reader)
+{
+	return reader->state;
+}
+
+uint64_t ts_sbt_reader_file_bytes(const struct ts_sbt_reader *reader)
+{
+	return reader->file_bytes;
+}
+
+uint64_t ts_sbt_reader_tail_bytes(const struct ts_sbt_reader *reader)
+{
+	return reader->file_bytes - reader->whole_bytes;
+}
+
+const char *ts_sbt_reader_format(const struct ts_sbt_reader *reader)
+{
+	return reader->format;
+}
+
+size_t ts_sbt_reader_n_blocks(const struct ts_sbt_reader *reader)
+{
+	return reader->n_blocks;
+}
+
+const struct ts_sbt_block *ts_sbt_reader_block(const struct ts_sbt_reader *reader, size_t i)
+{
+	return i < reader->n_blocks ? &reader->blocks[i] : NULL;
+}
+
+void ts_sbt_reader_watch(struct ts_sbt_reader *reader, ts_sbt_rows_fn on_rows, void *data)
+{
+	reader->on_rows = on_rows;
+	reader->on_rows_data = data;
+}
+
+int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
+		       struct ts_sbt_block_header *ret_header, uint8_t **ret_raw)
+{
+	const struct ts_sbt_block *block = &reader->blocks[i];
+	ts_cleanup(ts_freep) uint8_t *bytes = NULL;
+	struct ts_sbt_block_header header;
+	struct ts_sbt_block described;
+	int fd = ts_sbt_reader_fd(reader, block->off), r;
+	const char *why;
+
+	/* block->bytes is bounded: by a checked header, or by the index and then by the header that must equal it. */
+	r = ts_sbt_pread(fd, &header, sizeof(header), TS_SBT_OFF(block->off));
+	if (r)
+		return ts_sbt_reader_fail(reader, r, block->off, "%s",
+					  r < 0 ? strerror(-r) : "the file ends inside a block");
+	why = ts_block_header_check(&header);
+	if (!why) {
+		ts_block_describe(&header, block->off, &described);
+		if (memcmp(&described, block, sizeof(described)))
+			why = "a block differs from what the index says of it";
+	}
+	if (why)
+		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, block->off, "%s", why);
+	if (header.version != TS_SBT_BLOCK_VERSION)
+		return ts_sbt_reader_fail(
+			reader, TS_SBT_E_VERSION, block->off + 6,
+			"a block has a layout (%u) that this version does not know",
+			header.version);
+	bytes = malloc(header.stored_bytes ? header.stored_bytes : 1);
+	if (!bytes)
+		return ts_sbt_reader_fail(reader, -ENOMEM, block->off, "no memory for a block");
+	r = ts_sbt_pread(fd, bytes, header.stored_bytes, TS_SBT_OFF(block->off) + sizeof(header));
+	if (r)
+		return ts_sbt_reader_fail(reader, r, block->off, "%s",
+					  r < 0 ? strerror(-r) : "the file ends inside a block");
+	r = ts_block_payload(reader->zstd, &header, reader->is_newer, bytes, ret_raw, &why);
+	if (r)
+		return ts_sbt_reader_fail(reader, r, block->off + sizeof(header), "%s",
+					  r < 0 ? strerror(-r) : why);
+	*ret_header = header;
+	if (reader->on_rows)
+		reader->on_rows(header.n_rows, reader->on_rows_data);
+	return 0;
+}
+
+int ts_sbt_reader_decode(struct ts_sbt_reader *reader, size_t i, void **ret_rows,
+			 uint32_t *ret_n_rows)
+{
+	const struct ts_row_schema *schema;
+
+	if (i >= reader->n_blocks)
+		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "no such block");
+	schema = ts_row_schema(reader->blocks[i].type);
+	if (!schema)
+		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, reader->blocks[i].off,
+					  "a block of type %u has no rows to decode",
+					  reader->blocks[i].type);
+	return ts_sbt_reader_decode_as(reader, i, schema, ret_rows, ret_n_rows);
+}
+
+int ts_sbt_reader_items(struct ts_sbt_reader *reader, size_t i, void **ret_bytes,
+			uint32_t **ret_lengths, uint32_t *ret_n)
+{
+	ts_cleanup(ts_freep) void *lengths = NULL, *bytes = NULL;
+	ts_cleanup(ts_freep) uint8_t *raw = NULL;
+	struct ts_sbt_block_header header;
+	uint32_t n, n_bytes;
+	uint64_t sum = 0;
+	const char *why;
+	int r;
+
+	if (i >= reader->n_blocks ||
+	    (reader->blocks[i].type != TS_ROW_STATE && reader->blocks[i].type != TS_ROW_STATE_HEAD))
+		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "no such block");
+	r = ts_sbt_reader_load(reader, i, &header, &raw);
+	if (r)
+		return r;
+	r = ts_block_list(&header, raw, TS_SBT_ITEM_LENGTH, 4, &lengths, &n, &why);
+	r = r ?: ts_block_list(&header, raw, TS_SBT_ITEM_BYTES, 1, &bytes, &n_bytes, &why);
+	if (r)
+		return ts_sbt_reader_fail(reader, r, reader->blocks[i].off, "%s",
+					  r < 0 ? strerror(-r) : why);
+	for (uint32_t k = 0; k < n; k++)
+		sum += ((const uint32_t *)lengths)[k];
+	if (n != header.n_rows || sum != n_bytes)
+		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, reader->blocks[i].off,
+					  "items and their lengths do not fit");
+	*ret_bytes = ts_take_ptr(bytes);
+	*ret_lengths = ts_take_ptr(lengths);
+	*ret_n = n;
+	return 0;
+}
+
+int ts_sbt_reader_checkpoint(struct ts_sbt_reader *reader, uint32_t session, void **ret_bytes,
+			     size_t *ret_n_bytes)
+{
+	for (size_t i = reader->n_blocks; i-- > 0;) {
+		ts_cleanup(ts_freep) uint8_t *raw = NULL;
+		struct ts_sbt_block_header header;
+		const char *why;
+		uint32_t n;
+		int r;
+
+		if (reader->blocks[i].type != TS_ROW_CHECKPOINT ||
+		    reader->blocks[i].session != session)
+			continue;
+		r = ts_sbt_reader_load(reader, i, &header, &raw);
+		if (r)
+			return r;
+		r = ts_block_list(&header, raw, TS_SBT_CHECKPOINT_BYTES, 1, ret_bytes, &n, &why);
+		if (r)
+			return ts_sbt_reader_fail(reader, r, reader->blocks[i].off, "%s",
+						  r < 0 ? strerror(-r) : why);
+		*ret_n_bytes = n;
+		return 0;
+	}
+	return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "session %u has no checkpoint",
+				  session);
+}

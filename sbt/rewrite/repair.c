@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A cut file made whole: the list of blocks that the reader found becomes the index, what the lost end said of them is
+ * told from them again, and what follows them goes. Only ever at the end: where whole blocks lie behind the damage, cutting would lose them, so nothing
+ * is done and the place is named.
+ */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "sbt/format/summary.h"
+#include "sbt/read/reader-internal.h"
+#include "sbt/repair.h"
+#include "sbt/write/writer-internal.h"
+
+/* Summaries are encoded where there are as many; a file that would get more of them does without the rest. */
+#define SUMMARY_BYTES	  (128u * 1024)
+#define MAX_SUMMARY_BYTES (64u * 1024 * 1024)
+
+static int set_error(struct ts_sbt_error *error, int code, uint64_t off, const char *text)
+{
+	if (error) {
+		*error = (struct ts_sbt_error){.code = code, .off = off};
+		snprintf(error->text, sizeof(error->text), "%s", text);
+	}
+	return code;
+}
+
+static int set_lock(int fd, short type)
+{
+	struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_len = 1};
+
+	/* As in the writer: a file system without locks is no reason to refuse. */
+	if (fcntl(fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES))
+		return -EBUSY;
+	return 0;
+}
+
+static int check_fd(int fd, struct ts_sbt_error *ret_error)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat st;
+
+	if (flags < 0 || fstat(fd, &st) < 0)
+		return set_error(ret_error, -errno, 0, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return set_error(ret_error, -EINVAL, 0, "not a regular file");
+	if ((flags & O_ACCMODE) != O_RDWR)
+		return set_error(ret_error, -EBADF, 0, "not open for reading and writing");
+	return 0;
+}
+
+/* Blocks before a first index block: an index that did not get its end marker is made anew. */
+static size_t blocks_to_keep(const struct ts_sbt_reader *reader)
+{
+	size_t n = 0;
+
+	while (n < reader->n_blocks && reader->blocks[n].type != TS_ROW_INDEX)
+		n++;
+	return n;
+}
+
+/* Which kinds of summary there are of each of the first n blocks, as bits. */
+static int find_summaries(struct ts_sbt_reader *reader, size_t n, uint8_t *ret_kinds)
+{
+	for (size_t i = 0; i < n; i++) {
+		int kind = ts_summary_kind_of(reader->blocks[i].type), r;
+		ts_cleanup(ts_freep) uint8_t *rows = NULL;
+		uint32_t n_rows;
+
+		if (kind < 0)
+			continue;
+		r = ts_sbt_reader_decode_as(reader, i, ts_summary_schema(kind),
+					    (void **)(void *)&rows, &n_rows);
+		if (r < 0)
+			return r;
+		for (uint32_t row = 0; !r && row < n_rows; row++) {
+			uint64_t block = ts_summary_block_of(
+				rows + (size_t)row * ts_summary_schema(kind)->row_bytes);
+
+			if (block < n)
+				ret_kinds[block] |= (uint8_t)(1u << kind);
+		}
+	}
+	return 0;
+}
+
+/* Those that block i lacks. What cannot be read has none. */
+static int summarise_block(struct ts_sbt_reader *reader, size_t i, unsigned there,
+			   struct ts_summaries *summaries)
+{
+	const struct ts_row_schema *schema = ts_row_schema(reader->blocks[i].type);
+	ts_cleanup(ts_freep) struct ts_block_columns *columns = NULL;
+	ts_cleanup(ts_freep) uint8_t *raw = NULL;
+	struct ts_sbt_block_header header;
+	struct ts_summary_source source;
+	struct ts_summaries_mark mark;
+	int r = ts_sbt_reader_load(reader, i, &header, &raw);
+
+	r = r ?: ts_sbt_reader_columns(reader, i, schema, &header, raw, &columns);
+	if (r)
+		return r < 0 ? r : 0;
+	ts_summary_of_columns(schema, columns, &source);
+	ts_summaries_mark(summaries, &mark);
+	r = ts_summarise(&source, i, summaries);
+	for (int kind = 0; !r && kind < TS_SUMMARY_KINDS; kind++)
+		if (there & 1u << kind)
+			summaries->rows[kind].n = mark.n[kind];
+	return r;
+}
+
+/* Blocks of what the first n blocks lack. */
+static int summarise(struct ts_sbt_reader *reader, size_t n, struct ts_buffer *out)
+{
+	ts_cleanup(ts_freep) uint8_t *there = calloc(n + 1, 1);
+	ts_cleanup(ts_encoder_deinit) struct ts_encoder encoder = {0};
+	ts_cleanup(ts_summaries_deinit) struct ts_summaries summaries = {0};
+	uint64_t sequence = n;
+	int r = there ? find_summaries(reader, n, there) : -ENOMEM;
+
+	for (size_t i = 0; !r && i < n && out->n < MAX_SUMMARY_BYTES; i++) {
+		unsigned kinds = ts_summary_kinds(ts_row_schema(reader->blocks[i].type),
+						  reader->blocks[i].n_rows);
+
+		if (kinds & ~(unsigned)there[i])
+			r = summarise_block(reader, i, there[i], &summaries);
+		if (!r && ts_summaries_bytes(&summaries) >= SUMMARY_BYTES)
+			r = ts_summaries_encode(&summaries, &encoder, out);
+	}
+	r = r ?: ts_summaries_encode(&summaries, &encoder, out);
+	if (!r && out->n)
+		ts_block_number(out->bytes, out->n, &sequence);
+	return r;
+}
+
+/* All that follows the first n blocks, which end at `end`: summaries, the index, the end marker. */
+static int make_end(struct ts_sbt_reader *reader, size_t n, uint64_t end, struct ts_buffer *out)
+{
+	ts_cleanup(ts_buffer_deinit) struct ts_buffer index = {0};
+	struct ts_sbt_block_header header;
+	struct ts_sbt_block block;
+	int r = summarise(reader, n, out);
+
+	r = r ?: ts_buffer_append(&index, reader->blocks, n * sizeof(block));
+	for (size_t at = 0; !r && at < out->n; at += ts_block_bytes(&header)) {
+		memcpy(&header, out->bytes + at, sizeof(header));
+		ts_block_describe(&header, end + at, &block);
+		r = ts_buffer_append(&index, &block, sizeof(block));
+	}
+	if (!r && index.n / sizeof(block) > TS_SBT_MAX_BLOCKS)
+		r = -EFBIG;
+	return r
+		       ?: ts_index_encode((const void *)index.bytes, index.n / sizeof(block),
+					  end + out->n, out);
+}
+
+static int rebuild(int fd, struct ts_sbt_reader *reader, struct ts_sbt_repair_report *report,
+		   struct ts_sbt_error *ret_error)
+{
+	size_t n = blocks_to_keep(reader);
+	const struct ts_sbt_block *last = n ? &reader->blocks[n - 1] : NULL;
+	uint64_t end = last ? last->off + last->bytes : TS_SBT_HEADER_BYTES, found;
+	struct ts_buffer made = {0};
+	struct ts_sbt_search search;
+	int r;
+
+	/* Behind the blocks that were listed: whether anything whole follows what broke the list. */
+	ts_sbt_search_init(&search, fd, reader->file_bytes);
+	r = ts_sbt_search_block(&search, reader->whole_bytes, reader->n_blocks, &found);
+	if (!r)
+		return set_error(ret_error, TS_SBT_E_CORRUPT, reader->whole_bytes,
+				 "damage in the middle, with whole blocks after it: not cut off");
+	if (r == TS_SBT_E_LIMIT)
+		return set_error(
+			ret_error, r, reader->whole_bytes,
+			"damage with too much behind it that looks like blocks: not cut off");
+	if (r < 0)
+		return set_error(ret_error, r, reader->whole_bytes, strerror(-r));
+	r = make_end(reader, n, end, &made);
+	if (!r && ftruncate(fd, (off_t)end) < 0)
+		r = -errno;
+	if (!r) {
+		r = ts_sbt_write_at(fd, made.bytes, made.n, end);
+		if (r && ftruncate(fd, (off_t)end) < 0)
+			r = -errno;
+	}
+	if (!r) {
+		report->n_blocks = n;
+		for (size_t i = 0; i < n; i++)
+			if (ts_row_is_event(reader->blocks[i].type))
+				report->n_rows += reader->blocks[i].n_rows;
+		report->cut_bytes = reader->file_bytes - end;
+		report->file_bytes = end + made.n;
+	}
+	ts_buffer_deinit(&made);
+	return r ? set_error(ret_error, r, end, strerror(-r)) : 0;
+}
+
+int ts_sbt_repair(int fd, struct ts_sbt_repair_report *ret_report, struct ts_sbt_error *ret_error)
+{
+	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
+	struct ts_sbt_repair_report report = {0};
+	int r = check_fd(fd, ret_error);
+
+	if (r)
+		return r;
+	if (set_lock(fd, F_WRLCK))
+		return set_error(ret_error, -EBUSY, 0, "it is still being written");
+	r = ts_sbt_reader_open(fd, &reader, ret_error);
+	if (!r && reader->state == TS_SBT_FINISHED && reader->has_index) {
+		report.was_finished = true;
+		report.n_blocks = blocks_to_keep(reader);
+		report.file_bytes = reader->file_bytes;
+		for (size_t i = 0; i < reader->n_blocks; i++)
+			if (ts_row_is_event(reader->blocks[i].type))
+				report.n_rows += reader->blocks[i].n_rows;
+	} else if (!r) {
+		r = rebuild(fd, reader, &report, ret_error);
+	}
+	set_lock(fd, F_UNLCK);
+	if (!r)
+		*ret_report = report;
+	return r;
+}

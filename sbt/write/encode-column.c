@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One column into a payload: which prediction suits it is tried on a part of its rows, then all of them are
+ * encoded by the best, a chunk at a time, so that numbers stay in the cache. Trying spares the writer knowing what a program
+ * does: whether a kernel takes as long as the last time, or as long as usual, shows in its numbers. What was best serves for
+ * some blocks, since programs rarely change their ways.
+ */
+
+#include "sbt/format/block.h"
+
+#define CHUNK_ROWS 1024u
+
+/* From here on a plane is long enough to be compressed by itself. */
+#define MIN_PLANE_VALUES 256u
+
+/* A part of a payload that is at least so long gets compression statistics of its own. */
+#define MIN_PART_BYTES 512u
+
+static int scratch(struct ts_buffer *buffer, uint32_t n, uint64_t **ret_numbers)
+{
+	uint8_t *at = NULL;
+	int r;
+
+	buffer->n = 0;
+	r = ts_buffer_reserve(buffer, (size_t)n * sizeof(uint64_t), &at);
+	*ret_numbers = (uint64_t *)(void *)at;
+	return r;
+}
+
+/* log2 in 1/256: exact for powers of two, at most 0.09 too low between them. */
+static uint64_t log2_256(uint32_t value)
+{
+	unsigned e = (unsigned)(31 - __builtin_clz(value));
+
+	return (e << 8) + ((value << (31 - e) & 0x7fffffff) >> 23);
+}
+
+/*
+ * Bits that these would take, about, in 1/256: the entropy of each plane of bytes, or varints where there are few. The
+ * residuals become zigzag numbers.
+ */
+static uint64_t cost(uint64_t *residuals, uint32_t n)
+{
+	uint64_t all = 0, bits = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		all |= residuals[i] = ts_zigzag(residuals[i]);
+	if (n < 512) {
+		for (uint32_t i = 0; i < n; i++)
+			bits += ts_varint_bytes(residuals[i]) * 8u * 256u;
+		return bits;
+	}
+	for (unsigned shift = 0; shift < 64 && all >> shift; shift += 8) {
+		uint32_t counts[256] = {0};
+
+		for (uint32_t i = 0; i < n; i++)
+			counts[residuals[i] >> shift & 0xff]++;
+		bits += n * log2_256(n);
+		for (unsigned i = 0; i < 256; i++)
+			if (counts[i])
+				bits -= counts[i] * log2_256(counts[i]);
+	}
+	return bits;
+}
+
+static int begin(struct ts_encoder *encoder, const struct ts_prediction *prediction,
+		 struct ts_prediction_state *ret_state)
+{
+	size_t n_state = (size_t)prediction->n_keys + prediction->n_contexts;
+	int r = scratch(&encoder->state, (uint32_t)n_state, &ret_state->last);
+
+	if (r)
+		return r;
+	memset(ret_state->last, 0, n_state * sizeof(uint64_t));
+	ret_state->trend = ret_state->last + prediction->n_keys;
+	return 0;
+}
+
+/* The first rows' residuals, to encoder->sample; the latter half counts, when they have settled. */
+static int sample(struct ts_encoder *encoder, const struct ts_prediction *prediction,
+		  const uint64_t *values, uint32_t n, uint32_t *ret_from, uint32_t *ret_n)
+{
+	uint32_t n_sample = n < TS_ENCODER_SAMPLE ? n : TS_ENCODER_SAMPLE;
+	struct ts_prediction_state state;
+	int r = begin(encoder, prediction, &state);
+
+	if (r)
+		return r;
+	ts_predict_encode(prediction, &state, values, 0, n_sample, encoder->sample);
+	*ret_from = n_sample < TS_ENCODER_SAMPLE ? 0 : n_sample / 2;
+	*ret_n = n_sample - *ret_from;
+	return 0;
+}
+
+/* *ret_best: the prediction by which a sample takes the fewest bits; what it was the last time, where that serves. */
+static int choose(struct ts_encoder *encoder, const uint64_t *values, uint32_t n,
+		  const struct ts_prediction *predictions, unsigned n_predictions,
+		  struct ts_choice *choice, unsigned *ret_best)
+{
+	uint64_t least = UINT64_MAX, bits;
+	uint32_t from, n_sample;
+
+	*ret_best = 0;
+	if (n_predictions < 2)
+		return 0;
+	if (choice && choice->n_predictions == n_predictions && choice->n_left) {
+		choice->n_left--;
+		*ret_best = choice->best;
+		return 0;
+	}
+	for (unsigned i = 0; i < n_predictions; i++) {
+		int r = sample(encoder, &predictions[i], values, n, &from, &n_sample);
+
+		if (r)
+			return r;
+		bits = cost(encoder->sample + from, n_sample);
+		if (bits < least) {
+			least = bits;
+			*ret_best = i;
+		}
+	}
+	if (choice && n >= TS_ENCODER_SAMPLE) {
+		choice->n_predictions = (uint8_t)n_predictions;
+		choice->best = (uint8_t)*ret_best;
+		choice->n_left = TS_ENCODER_CHOICE_BLOCKS - 1;
+		choice->has_planes = false;
+	}
+	return 0;
+}
+
+/* Marks where a part ends, when what lies since the last one is worth it. */
+static void end_part(struct ts_encoder *encoder, size_t end, struct ts_choice *choice,
+		     unsigned plane)
+{
+	size_t last = encoder->n_parts ? encoder->parts[encoder->n_parts - 1].end : 0;
+
+	if (end - last >= MIN_PART_BYTES && encoder->n_parts < TS_ENCODER_MAX_PARTS)
+		encoder->parts[encoder->n_parts++] = (struct ts_part){end, choice, plane};
+}
+
+/* A column's planes are parts, and what is before and behind them. */
+static void split(struct ts_encoder *encoder, const struct ts_sbt_column_header *header,
+		  struct ts_choice *choice)
+{
+	size_t at = encoder->raw.n - header->n_bytes;
+
+	if (header->encoding != TS_SBT_PLANES || header->n_values < MIN_PART_BYTES)
+		return;
+	end_part(encoder, at, NULL, 0);
+	for (unsigned plane = 0; plane < header->n_planes; plane++)
+		end_part(encoder, at += header->n_values, choice, plane);
+}
+
+static void finish(struct ts_encoder *encoder, uint16_t column,
+		   const struct ts_sbt_column_header *header, struct ts_choice *choice)
+{
+	split(encoder, header, choice);
+	memcpy(encoder->raw.bytes + column * sizeof(*header), header, sizeof(*header));
+}
+
+static int put_plain(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+		     enum ts_sbt_encoding encoding, const void *values)
+{
+	size_t n_bytes = (encoding == TS_SBT_RAW ? (size_t)header->n_values : 1) * header->width;
+
+	header->encoding = (uint8_t)encoding;
+	header->n_bytes = (uint32_t)n_bytes;
+	return ts_buffer_append(&encoder->raw, values, n_bytes);
+}
+
+/* 0, -ENOMEM, or 1: that takes more bytes than the values themselves. */
+static int put_varints(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+		       const struct ts_prediction *prediction, const uint64_t *values)
+{
+	size_t before = encoder->raw.n;
+	struct ts_prediction_state state;
+	uint64_t *residuals;
+	int r = scratch(&encoder->residuals, header->n_values, &residuals);
+
+	r = r ?: begin(encoder, prediction, &state);
+	if (r)
+		return r;
+	ts_predict_encode(prediction, &state, values, 0, header->n_values, residuals);
+	r = ts_varints_put(&encoder->raw, residuals, header->n_values);
+	if (r)
+		return r;
+	header->encoding = TS_SBT_VARINTS;
+	if (encoder->raw.n - before > (size_t)header->n_values * header->width) {
+		encoder->raw.n = before;
+		return 1;
+	}
+	header->n_bytes = (uint32_t)(encoder->raw.n - before);
+	return 0;
+}
+
+/* The same with so many planes; 1 also where too many numbers have more. */
+static int try_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+		      const struct ts_prediction *prediction, const uint64_t *values)
+{
+	struct ts_planes planes = {
+		.n_planes = header->n_planes,
+		.is_centred = header->flags & TS_SBT_COLUMN_CENTRED,
+		.n_values = header->n_values,
+		.exceptions = &encoder->residuals,
+	};
+	size_t n_bytes = (size_t)header->n_planes * header->n_values, before = encoder->raw.n;
+	uint64_t residuals[CHUNK_ROWS];
+	struct ts_prediction_state state;
+	int r = begin(encoder, prediction, &state);
+
+	r = r ?: ts_buffer_reserve(&encoder->raw, n_bytes, &planes.bytes);
+	encoder->residuals.n = 0;
+	for (uint32_t i = 0, n; !r && i < header->n_values; i += n) {
+		n = header->n_values - i < CHUNK_ROWS ? header->n_values - i : CHUNK_ROWS;
+		ts_predict_encode(prediction, &state, values, i, n, residuals);
+		r = ts_planes_put(&planes, residuals, n);
+	}
+	if (r)
+		return r;
+	if (planes.n_exceptions > ts_planes_max_exceptions(header->n_values) ||
+	    n_bytes + encoder->residuals.n > (size_t)header->n_values * header->width)
+		return 1;
+	encoder->raw.n += n_bytes;
+	r = ts_buffer_append(&encoder->raw, encoder->residuals.bytes, encoder->residuals.n);
+	header->encoding = TS_SBT_PLANES;
+	header->n_bytes = (uint32_t)(encoder->raw.n - before);
+	return r;
+}
+
+/* How many planes: what a sample says, or what served the last time, as with the prediction. */
+static int choose_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+			 const struct ts_prediction *prediction, const uint64_t *values,
+			 struct ts_choice *choice)
+{
+	uint32_t from, n;
+	bool is_centred;
+	int r;
+
+	if (choice && choice->has_planes) {
+		header->n_planes = choice->n_planes;
+		header->flags |= choice->is_centred ? TS_SBT_COLUMN_CENTRED : 0;
+		return 0;
+	}
+	r = sample(encoder, prediction, values, header->n_values, &from, &n);
+	if (r)
+		return r;
+	header->n_planes = (uint8_t)ts_planes_choose(encoder->sample + from, n, &is_centred);
+	header->flags |= is_centred ? TS_SBT_COLUMN_CENTRED : 0;
+	return 0;
+}
+
+static int put_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+		      const struct ts_prediction *prediction, const uint64_t *values,
+		      struct ts_choice *choice)
+{
+	int r = choose_planes(encoder, header, prediction, values, choice);
+
+	if (r)
+		return r;
+	for (;; header->n_planes++) {
+		r = try_planes(encoder, header, prediction, values);
+		if (r != 1 || header->n_planes == TS_PLANES_MAX)
+			break;
+	}
+	if (!r && choice && choice->n_left) {
+		choice->has_planes = true;
+		choice->is_centred = header->flags & TS_SBT_COLUMN_CENTRED;
+		choice->n_planes = header->n_planes;
+	}
+	if (r) {
+		header->flags &= (uint8_t)~TS_SBT_COLUMN_CENTRED;
+		header->n_planes = 0;
+	}
+	return r;
+}
+
+static int put_residuals(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+			 const void *values, const struct ts_prediction *predictions,
+			 const uint16_t *bases, unsigned n_predictions, bool is_list,
+			 struct ts_choice *choice)
+{
+	uint32_t n = header->n_values;
+	const uint64_t *numbers = values;
+	struct ts_prediction own[8];
+	uint64_t *wide;
+	unsigned best;
+	int r;
+
+	if (header->width != 8) {
+		r = scratch(&encoder->values, n, &wide);
+		if (r)
+			return r;
+		ts_column_load(wide, values, n, header->width,
+			       header->flags & TS_SBT_COLUMN_SIGNED);
+		numbers = wide;
+	}
+	for (unsigned i = 0; i < n_predictions; i++) {
+		own[i] = predictions[i];
+		if (bases[i] == header->id)
+			own[i].base = numbers;
+	}
+	r = choose(encoder, numbers, n, own, n_predictions, choice, &best);
+	if (r)
+		return r;
+	r = is_list || n < MIN_PLANE_VALUES
+		    ? put_varints(encoder, header, &own[best], numbers)
+		    : put_planes(encoder, header, &own[best], numbers, choice);
+	if (r == 1)
+		return put_plain(encoder, header, TS_SBT_RAW, values);
+	if (r)
+		return r;
+	header->predictor = (uint8_t)own[best].predictor;
+	header->trend = (uint8_t)own[best].trend;
+	header->base = bases[best];
+	if (own[best].key)
+		header->key = TS_SBT_COLUMN_PLACE;
+	if (own[best].trend && own[best].context)
+		header->context = TS_SBT_COLUMN_SITE;
+	return 0;
+}
+
+int ts_encoder_constant(struct ts_encoder *encoder, uint16_t column,
+			struct ts_sbt_column_header *header, const void *value)
+{
+	int r = put_plain(encoder, header, TS_SBT_CONSTANT, value);
+
+	if (!r)
+		finish(encoder, column, header, NULL);
+	return r;
+}
+
+int ts_encoder_predicted(struct ts_encoder *encoder, uint16_t column,
+			 struct ts_sbt_column_header *header, const void *values,
+			 const struct ts_prediction *predictions, const uint16_t *bases,
+			 unsigned n_predictions, struct ts_choice *choice)
+{
+	uint16_t width = header->width;
+	uint32_t n = header->n_values;
+	int r;
+
+	if (n > 1 && ts_column_is_constant(values, n, width))
+		r = put_plain(encoder, header, TS_SBT_CONSTANT, values);
+	else if (width != 1 && width != 2 && width != 4 && width != 8)
+		r = put_plain(encoder, header, TS_SBT_RAW, values);
+	else
+		r = put_residuals(encoder, header, values, predictions, bases, n_predictions, false,
+				  choice);
+	if (!r)
+		finish(encoder, column, header, choice);
+	return r;
+}
+
+int ts_encoder_column(struct ts_encoder *encoder, uint16_t column, uint16_t id, const void *values,
+		      uint32_t n_values, uint16_t width, bool is_signed)
+{
+	struct ts_sbt_column_header header = {
+		.id = id,
+		.width = width,
+		.flags = is_signed ? TS_SBT_COLUMN_SIGNED : 0,
+		.n_values = n_values,
+	};
+	struct ts_prediction last = {.predictor = TS_SBT_LAST, .n_keys = 1};
+	int r;
+
+	if (n_values > 1 && ts_column_is_constant(values, n_values, width))
+		r = put_plain(encoder, &header, TS_SBT_CONSTANT, values);
+	else if (width == 1 || !n_values)
+		r = put_plain(encoder, &header, TS_SBT_RAW, values);
+	else
+		r = put_residuals(encoder, &header, values, &last, &id, 1, true, NULL);
+	if (!r)
+		finish(encoder, column, &header, NULL);
+	return r;
+}
+
+/* An index's values by key: those of the first one's rows, then those of the second one's. */
+static int group(struct ts_encoder *encoder, const uint16_t *values, uint32_t n,
+		 const uint16_t *key, uint32_t n_keys, const uint16_t **ret_grouped)
+{
+	uint32_t *starts;
+	uint16_t *grouped;
+	uint8_t *at;
+	int r;
+
+	encoder->scratch.n = 0;
+	r = ts_buffer_reserve(&encoder->scratch, n_keys * sizeof(*starts) + n * sizeof(*grouped),
+			      &at);
+	if (r)
+		return r;
+	starts = (uint32_t *)(void *)at;
+	grouped = (uint16_t *)(void *)(starts + n_keys);
+	ts_group_starts(key, n, n_keys, starts);
+	for (uint32_t i = 0; i < n;) {
+		uint64_t same = key[i] * UINT64_C(0x0001000100010001), keys;
+		uint32_t k = key[i], next = starts[k];
+
+		/* Mostly the same key comes many times. */
+		for (; i + 4 <= n; i += 4, next += 4) {
+			memcpy(&keys, key + i, sizeof(keys));
+			if (keys != same)
+				break;
+			memcpy(grouped + next, values + i, sizeof(keys));
+		}
+		while (i < n && key[i] == k)
+			grouped[next++] = values[i++];
+		starts[k] = next;
+	}
+	*ret_grouped = grouped;
+	return 0;
+}
+
+/* The values themselves in one plane: all are below 256. */
+static int put_narrow(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+		      const uint16_t *values)
+{
+	uint8_t *at;
+	int r = ts_buffer_reserve(&encoder->raw, header->n_values, &at);
+
+	if (r)
+		return r;
+	ts_index_to_plane(values, header->n_values, at);
+	encoder->raw.n += header->n_values;
+	header->encoding = TS_SBT_PLANES;
+	header->n_planes = 1;
+	header->n_bytes = header->n_values;
+	return 0;
+}
+
+/* Whether that many are not 0 that exceptions to 0 are no way to say it. */
+static bool is_various(const uint16_t *values, uint32_t n)
+{
+	uint32_t n_other = 0, max = ts_planes_max_exceptions(n);
+
+	for (uint32_t i = 0; i < n && n_other <= max; i++)
+		n_other += !!values[i];
+	return n_other > max;
+}
+
+int ts_encoder_index(struct ts_encoder *encoder, uint16_t column,
+		     struct ts_sbt_column_header *header, const uint16_t *values,
+		     const uint16_t *key, uint32_t n_keys)
+{
+	static const struct ts_prediction plain = {.predictor = TS_SBT_NONE,
+						   .n_keys = 1,
+						   .n_contexts = 1};
+	static const uint16_t no_base;
+	uint16_t highest = header->base;
+	uint32_t n = header->n_values;
+	int r = 0;
+
+	if (key)
+		r = group(encoder, values, n, key, n_keys, &values);
+	if (!r && highest < 256 && n >= MIN_PLANE_VALUES && is_various(values, n))
+		r = put_narrow(encoder, header, values);
+	else
+		r = r ?: put_residuals(encoder, header, values, &plain, &no_base, 1, false, NULL);
+	if (r)
+		return r;
+	header->base = highest;
+	if (key) {
+		header->predictor = TS_SBT_GROUPED;
+		header->key = TS_SBT_COLUMN_PLACE;
+	}
+	finish(encoder, column, header, NULL);
+	return 0;
+}

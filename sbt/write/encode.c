@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Encoded columns to blocks: compression, the header, and the index, whose rows are encoded as any others. How
+ * a column is encoded is encode-column.c's, how rows become columns builder.c's.
+ */
+
+#include <zstd.h>
+
+#include "sbt/crc32c.h"
+#include "sbt/format/summary.h"
+
+/*
+ * Measured on launches: higher levels cost several times the time for a few percent, since the
+ * columns have most of the regularity taken out already.
+ */
+#define ZSTD_LEVEL 1
+
+/* What is smaller stays as it is: it could gain less than its own header takes. */
+#define MIN_COMPRESS_BYTES 256u
+
+/* Of a frame that is not compressed: its header and that of its one block, and what goes into one. */
+#define EVEN_HEADER_BYTES 12u
+#define MAX_EVEN_BYTES	  (128u * 1024)
+#define EVEN_SAMPLE	  512u
+
+/* What a frame more can take beyond its bytes: ZSTD_compressBound() is not proportional. */
+#define MAX_FRAME_OVERHEAD 128u
+
+void ts_encoder_deinit(struct ts_encoder *encoder)
+{
+	ZSTD_freeCCtx(encoder->zstd);
+	ZSTD_freeCCtx(encoder->zstd_noise);
+	ts_buffer_deinit(&encoder->raw);
+	ts_buffer_deinit(&encoder->scratch);
+	ts_buffer_deinit(&encoder->order);
+	ts_buffer_deinit(&encoder->values);
+	ts_buffer_deinit(&encoder->residuals);
+	ts_buffer_deinit(&encoder->state);
+	encoder->zstd = encoder->zstd_noise = NULL;
+}
+
+uint64_t ts_encoder_memory(const struct ts_encoder *encoder)
+{
+	return ZSTD_sizeof_CCtx(encoder->zstd) + ZSTD_sizeof_CCtx(encoder->zstd_noise) +
+	       encoder->raw.capacity + encoder->scratch.capacity + encoder->order.capacity +
+	       encoder->values.capacity + encoder->residuals.capacity + encoder->state.capacity;
+}
+
+int ts_encoder_begin(struct ts_encoder *encoder, uint16_t n_columns)
+{
+	size_t n = n_columns * sizeof(struct ts_sbt_column_header);
+	uint8_t *at;
+	int r;
+
+	encoder->raw.n = 0;
+	encoder->n_parts = 0;
+	r = ts_buffer_reserve(&encoder->raw, n, &at);
+	if (r)
+		return r;
+	if (n)
+		memset(at, 0, n);
+	encoder->raw.n = n;
+	return 0;
+}
+
+static size_t compress_part(struct ZSTD_CCtx_s *zstd, uint8_t *to, size_t room, const uint8_t *from,
+			    size_t n)
+{
+	size_t r = ZSTD_compress2(zstd, to, room, from, n);
+
+	return ZSTD_isError(r) ? 0 : r;
+}
+
+/* A frame of bytes as they are: RFC 8878, 3.1.1. 0 where there is no room. */
+static size_t put_even(uint8_t *to, size_t room, const uint8_t *from, size_t n)
+{
+	uint32_t frame[] = {ZSTD_MAGICNUMBER, (uint32_t)n}, block;
+	uint8_t *p = to;
+
+	if (n > MAX_EVEN_BYTES || room < n + EVEN_HEADER_BYTES)
+		return 0;
+	memcpy(p, &frame[0], 4);
+	p[4] = 0xa0; /* a single segment, its size in 4 bytes */
+	memcpy(p + 5, &frame[1], 4);
+	block = (uint32_t)n << 3 | 1; /* the last one, raw */
+	memcpy(p + 9, &block, 3);
+	memcpy(p + EVEN_HEADER_BYTES, from, n);
+	return EVEN_HEADER_BYTES + n;
+}
+
+static size_t compress_kind(struct ts_encoder *encoder, unsigned kind, uint8_t *to, size_t room,
+			    const uint8_t *from, size_t n)
+{
+	if (kind == TS_PLANE_EVEN)
+		return put_even(to, room, from, n);
+	return compress_part(kind == TS_PLANE_NOISE ? encoder->zstd_noise : encoder->zstd, to, room,
+			     from, n);
+}
+
+/*
+ * Whether, by a sample, any byte is as likely as any other: if so, the squares of how often each comes are 1,536 in sum, give or take
+ * 122 (twice each on average, as Poisson has it); of what can be made smaller by a tenth they are above 2,500.
+ */
+static bool is_even(const uint8_t *bytes, size_t n)
+{
+	uint32_t counts[256] = {0}, squares = 0;
+	size_t step = n / EVEN_SAMPLE;
+
+	for (size_t i = 0; step && i < EVEN_SAMPLE; i++)
+		counts[bytes[i * step]]++;
+	for (unsigned i = 0; i < 256; i++)
+		squares += counts[i] * counts[i];
+	return step && squares < 2150;
+}
+
+/*
+ * A plane is compressed as noise, or by what repeats in it: what was smaller when both were tried. What neither made smaller
+ * to speak of is left as it is until they are tried again. 0 where there is no room.
+ */
+static size_t compress_plane(struct ts_encoder *encoder, const struct ts_part *part, uint8_t *to,
+			     size_t room, const uint8_t *from, size_t n)
+{
+	struct ts_plane_choice *plane = &part->choice->planes[part->plane];
+	unsigned kind = TS_PLANE_REPEATS;
+	size_t n_noise, n_other;
+
+	if (plane->n_left && (plane->kind != TS_PLANE_EVEN || is_even(from, n))) {
+		plane->n_left--;
+		return compress_kind(encoder, plane->kind, to, room, from, n);
+	}
+	n_other = compress_part(encoder->zstd, to, room, from, n);
+	if (!n_other)
+		return 0;
+	n_noise = compress_part(encoder->zstd_noise, to + n_other, room - n_other, from, n);
+	if (n_noise && n_noise <= n_other) {
+		memmove(to, to + n_other, n_noise);
+		n_other = n_noise;
+		kind = TS_PLANE_NOISE;
+	}
+	if (n_other >= n - n / 256 && n <= MAX_EVEN_BYTES)
+		kind = TS_PLANE_EVEN;
+	if (n >= TS_ENCODER_SAMPLE) {
+		if (!plane->n_wait || kind != plane->kind)
+			plane->n_wait = TS_ENCODER_CHOICE_BLOCKS / 2;
+		if (plane->n_wait < TS_ENCODER_MOST_BLOCKS)
+			plane->n_wait = (uint8_t)(plane->n_wait * 2);
+		plane->n_left = (uint8_t)(plane->n_wait - 1);
+		plane->kind = (uint8_t)kind;
+	}
+	return n_other;
+}
+
+/* Each part is a frame with statistics of its own; any decoder takes them in one go. 0 where they did not get smaller. */
+static size_t compress(struct ts_encoder *encoder, uint8_t *to, size_t room)
+{
+	const struct ts_part rest = {.end = encoder->raw.n};
+	size_t n = 0, from = 0, r;
+
+	for (uint32_t i = 0; i <= encoder->n_parts; i++) {
+		const struct ts_part *part = i < encoder->n_parts ? &encoder->parts[i] : &rest;
+		const uint8_t *bytes = encoder->raw.bytes + from;
+
+		if (part->end == from)
+			continue;
+		r = part->choice ? compress_plane(encoder, part, to + n, room - n, bytes,
+						  part->end - from)
+				 : compress_part(encoder->zstd, to + n, room - n, bytes,
+						 part->end - from);
+		if (!r)
+			return 0;
+		n += r;
+		from = part->end;
+	}
+	return n < encoder->raw.n ? n : 0;
+}
+
+/*
+ * Residuals of times are noise: in them nothing repeats, and looking for it takes longer than all the rest. What is
+ * left of zstd is its entropy coder: steps so long that hardly a match is looked for, and literals compressed nevertheless
+ * (the parameter has no other name in libzstd's stable interface; where it were unknown, the other way would be smaller).
+ */
+static void set_noise(struct ZSTD_CCtx_s *zstd)
+{
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_strategy, ZSTD_fast);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_targetLength, 128 * 1024);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_minMatch, 7);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_hashLog, 6);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_experimentalParam5, 1);
+}
+
+static int begin_zstd(struct ts_encoder *encoder)
+{
+	if (encoder->zstd_noise)
+		return 0;
+	if (!encoder->zstd)
+		encoder->zstd = ZSTD_createCCtx();
+	encoder->zstd_noise = ZSTD_createCCtx();
+	if (!encoder->zstd || !encoder->zstd_noise)
+		return -ENOMEM;
+	ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	ZSTD_CCtx_setParameter(encoder->zstd_noise, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	set_noise(encoder->zstd_noise);
+	return 0;
+}
+
+int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *header,
+		   struct ts_buffer *out)
+{
+	size_t n_raw = encoder->raw.n, n = 0;
+	size_t room = ZSTD_compressBound(n_raw) + (encoder->n_parts + 1) * MAX_FRAME_OVERHEAD +
+		      ZSTD_compressBound(TS_SBT_MAX_ROWS); /* a plane twice */
+	uint8_t *at;
+	int r = begin_zstd(encoder);
+
+	r = r ?: ts_buffer_reserve(out, sizeof(*header) + room + 8, &at);
+	if (r)
+		return r;
+	if (n_raw >= MIN_COMPRESS_BYTES)
+		n = compress(encoder, at + sizeof(*header), room);
+	if (n) {
+		header->flags |= TS_SBT_BLOCK_ZSTD;
+	} else {
+		n = n_raw;
+		if (n)
+			memcpy(at + sizeof(*header), encoder->raw.bytes, n);
+	}
+	header->magic = TS_SBT_BLOCK_MAGIC;
+	header->version = TS_SBT_BLOCK_VERSION;
+	header->raw_bytes = n_raw;
+	header->stored_bytes = n;
+	header->payload_checksum = ts_crc32c(at + sizeof(*header), n);
+	memcpy(at, header, sizeof(*header));
+	memset(at + sizeof(*header) + n, 0, ts_align_up(n, 8) - n);
+	out->n += ts_block_bytes(header);
+	return 0;
+}
+
+TS_STATIC_ASSERT(TS_SBT_STRING_LENGTH == (int)TS_SBT_ITEM_LENGTH &&
+			 TS_SBT_STRING_BYTES == (int)TS_SBT_ITEM_BYTES,
+		 "lists are alike");
+
+int ts_encoder_list(struct ts_encoder *encoder, struct ts_sbt_block_header *header,
+		    struct ts_buffer *lengths, struct ts_buffer *bytes, struct ts_buffer *out)
+{
+	uint32_t n = (uint32_t)(lengths->n / sizeof(uint32_t));
+	int r;
+
+	if (!n)
+		return 0;
+	header->n_rows = n;
+	header->n_columns = bytes->n ? 2 : 1;
+	r = ts_encoder_begin(encoder, header->n_columns);
+	r = r ?: ts_encoder_column(encoder, 0, TS_SBT_STRING_LENGTH, lengths->bytes, n, 4, false);
+	if (!r && bytes->n)
+		r = ts_encoder_column(encoder, 1, TS_SBT_STRING_BYTES, bytes->bytes,
+				      (uint32_t)bytes->n, 1, false);
+	r = r ?: ts_encoder_end(encoder, header, out);
+	if (!r)
+		lengths->n = bytes->n = 0;
+	return r;
+}
+
+void ts_block_number(uint8_t *blocks, size_t n_bytes, uint64_t *sequence)
+{
+	struct ts_sbt_block_header header;
+
+	for (size_t off = 0; off < n_bytes; off += ts_block_bytes(&header)) {
+		memcpy(&header, blocks + off, sizeof(header));
+		header.sequence = (*sequence)++;
+		header.checksum =
+			ts_crc32c(&header, offsetof(struct ts_sbt_block_header, checksum));
+		memcpy(blocks + off, &header, sizeof(header));
+	}
+}
+
+void ts_block_describe(const struct ts_sbt_block_header *header, uint64_t off,
+		       struct ts_sbt_block *ret_block)
+{
+	*ret_block = (struct ts_sbt_block){
+		.off = off,
+		.bytes = ts_block_bytes(header),
+		.raw_bytes = header->raw_bytes,
+		.earliest_ns = header->earliest_ns,
+		.latest_ns = header->latest_ns,
+		.duration_ns = header->duration_ns,
+		.amount_bytes = header->amount_bytes,
+		.n_rows = header->n_rows,
+		.session = header->session,
+		.first_id = header->first_id,
+		.type = header->type,
+		.flags = header->flags,
+	};
+}
+
+#define U(id_, field_)                                                                           \
+	{                                                                                        \
+		.name = #field_, .id = id_, .width = sizeof(((struct ts_sbt_block *)0)->field_), \
+		.offset = offsetof(struct ts_sbt_block, field_), .is_signed = 0,                 \
+	}
+
+static const struct ts_column index_columns[] = {
+	U(1, off),	 U(2, bytes),	    U(3, raw_bytes),	U(4, earliest_ns),
+	U(5, latest_ns), U(6, duration_ns), U(7, amount_bytes), U(8, n_rows),
+	U(9, session),	 U(10, first_id),   U(11, type),	U(12, flags),
+};
+
+const struct ts_row_schema ts_sbt_index_schema = {
+	.name = "index",
+	.type = TS_ROW_INDEX,
+	.n_columns = TS_ARRAY_LEN(index_columns),
+	.row_bytes = sizeof(struct ts_sbt_block),
+	.columns = index_columns,
+	.bytes_column = -1,
+};
+
+const struct ts_row_schema *ts_sbt_schema(unsigned type)
+{
+	int kind = ts_summary_kind_of(type);
+
+	if (kind >= 0)
+		return ts_summary_schema(kind);
+	return type == TS_ROW_INDEX ? &ts_sbt_index_schema : ts_row_schema(type);
+}
+
+void ts_end_marker_fill(struct ts_sbt_end_marker *marker, uint64_t index_off, uint64_t index_bytes,
+			uint64_t n_blocks)
+{
+	*marker = (struct ts_sbt_end_marker){
+		.index_off = index_off,
+		.index_bytes = index_bytes,
+		.file_bytes = index_off + index_bytes + sizeof(*marker),
+		.n_blocks = n_blocks,
+	};
+	memcpy(marker->magic, TS_SBT_END_MAGIC, sizeof(marker->magic));
+	marker->checksum = ts_crc32c(marker, offsetof(struct ts_sbt_end_marker, checksum));
+}
+
+TS_DEFINE_CLEANUP(struct ts_builder *, builder_freep, ts_builder_free)
+
+int ts_index_encode(const struct ts_sbt_block *blocks, size_t n_blocks, uint64_t index_off,
+		    struct ts_buffer *out)
+{
+	ts_cleanup(builder_freep) struct ts_builder *builder = NULL;
+	ts_cleanup(ts_encoder_deinit) struct ts_encoder encoder = {0};
+	struct ts_sbt_end_marker marker;
+	uint64_t sequence = n_blocks;
+	size_t before = out->n;
+	int r;
+
+	r = ts_builder_new(&ts_sbt_index_schema, &builder);
+	for (size_t i = 0; !r && i < n_blocks; i++) {
+		r = ts_builder_add(builder, &blocks[i]);
+		if (!r && ts_builder_rows(builder) == TS_SBT_MAX_ROWS)
+			r = ts_builder_encode(builder, &encoder, 0, out);
+	}
+	if (!r)
+		r = ts_builder_encode(builder, &encoder, 0, out);
+	if (r)
+		return r;
+	if (out->n > before)
+		ts_block_number(out->bytes + before, out->n - before, &sequence);
+	ts_end_marker_fill(&marker, index_off, out->n - before, n_blocks);
+	return ts_buffer_append(out, &marker, sizeof(marker));
+}

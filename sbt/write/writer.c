@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file's writer: header, strings, metadata, index and end marker, and the one place that writes.
+ * Blocks come to it encoded, so that the mutex is held for a write and little else; strings are encoded under
+ * it, always before the blocks that may refer to them.
+ */
+
+#include <assert.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include "proto/abi/clock.h"
+#include "sbt/crc32c.h"
+#include "sbt/write/writer-internal.h"
+
+/* A block of strings ends where it has this many bytes; what is ready is not held back beyond that many. */
+#define STRING_BLOCK_BYTES (1024u * 1024)
+#define MAX_READY_BYTES	   (4u * 1024 * 1024)
+/* After a write the memory of more than this is freed. */
+#define KEPT_READY_BYTES (1u * 1024 * 1024)
+#define MAX_PARTS	 4
+/* Nor are summaries: a growing file has them of all but its last blocks. */
+#define SUMMARY_BYTES (128u * 1024)
+
+/* Waits, where the descriptor is a non-blocking one, until it takes more. */
+static int wait_writable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
+}
+
+int ts_sbt_write_all(int fd, struct iovec *iov, int n_iov)
+{
+	while (n_iov > 0) {
+		ssize_t n = writev(fd, iov, n_iov);
+
+		if (n < 0 && errno == EAGAIN) {
+			int r = wait_writable(fd);
+
+			if (r)
+				return r;
+			continue;
+		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		while (n_iov > 0 && (size_t)n >= iov->iov_len) {
+			n -= (ssize_t)iov->iov_len;
+			iov++;
+			n_iov--;
+		}
+		if (n_iov > 0) {
+			iov->iov_base = (uint8_t *)iov->iov_base + n;
+			iov->iov_len -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+int ts_sbt_write_at(int fd, const uint8_t *bytes, size_t n, uint64_t off)
+{
+	while (n) {
+		ssize_t put = pwrite(fd, bytes, n, (off_t)off);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		bytes += put;
+		off += (uint64_t)put;
+		n -= (size_t)put;
+	}
+	return 0;
+}
+
+static int become_full(struct ts_sbt_writer *writer, int error)
+{
+	__atomic_store_n(&writer->full, error, __ATOMIC_RELAXED);
+	return error;
+}
+
+/*
+ * What it left behind of a block is cut off, where that is possible. The first failure stays; but where rows did not fit
+ * an end may.
+ */
+static int fail(struct ts_sbt_writer *writer, int error, enum ts_commit_kind kind)
+{
+	if (writer->is_file && ftruncate(writer->fd, (off_t)writer->bytes) < 0) {
+		/* A torn tail is found, and cut off, by readers too. */
+	}
+	/* With it went what had been set aside. */
+	writer->room = 0;
+	if (writer->is_file && kind == TS_COMMIT_ROWS && ts_sbt_is_full(error))
+		return become_full(writer, error);
+	__atomic_store_n(&writer->error, error, __ATOMIC_RELAXED);
+	return error;
+}
+
+/* Numbers the blocks of one part and lists them in the index. */
+static int list_blocks(struct ts_sbt_writer *writer, struct ts_buffer *part, uint64_t part_off)
+{
+	struct ts_sbt_block_header header;
+	struct ts_sbt_block block;
+	int r;
+
+	for (size_t off = 0; off < part->n; off += ts_block_bytes(&header)) {
+		if (writer->index.n_blocks == TS_SBT_MAX_BLOCKS)
+			return fail(writer, -EFBIG, TS_COMMIT_FINISH);
+		memcpy(&header, part->bytes + off, sizeof(header));
+		ts_block_describe(&header, part_off + off, &block);
+		r = ts_index_add(&writer->index, &block);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int encode_strings(struct ts_sbt_writer *writer)
+{
+	struct ts_sbt_block_header header = {.type = TS_ROW_STRING,
+					     .first_id = writer->first_pending_string};
+	uint32_t n = (uint32_t)(writer->string_lengths.n / sizeof(uint32_t));
+	int r = ts_encoder_list(&writer->encoder, &header, &writer->string_lengths,
+				&writer->string_bytes, &writer->ready);
+
+	writer->first_pending_string += r ? 0 : n;
+	return r;
+}
+
+/* Takes in rows whose blocks are numbered from `first` on. */
+static int take_summaries(struct ts_sbt_writer *writer, const struct ts_summaries *summaries,
+			  uint64_t first)
+{
+	int r = 0;
+
+	for (int kind = 0; !r && kind < TS_SUMMARY_KINDS; kind++) {
+		struct ts_buffer *to = &writer->summaries.rows[kind];
+		size_t row_bytes = ts_summary_schema(kind)->row_bytes, at = to->n;
+
+		r = ts_buffer_append(to, summaries->rows[kind].bytes, summaries->rows[kind].n);
+		for (; at < to->n; at += row_bytes) {
+			uint64_t block = first + ts_summary_block_of(to->bytes + at);
+
+			memcpy(to->bytes + at, &block, sizeof(block));
+		}
+	}
+	return r;
+}
+
+/* What is pending of the file itself becomes blocks. */
+static int encode_pending(struct ts_sbt_writer *writer)
+{
+	int r = encode_strings(writer);
+
+	r = r ?: ts_builder_encode(writer->metadata, &writer->encoder, 0, &writer->ready);
+	if (!r && writer->images)
+		r = ts_builder_encode(writer->images, &writer->encoder, 0, &writer->ready);
+	if (!r && writer->symbols)
+		r = ts_builder_encode(writer->symbols, &writer->encoder, 0, &writer->ready);
+	if (!r && ts_summaries_bytes(&writer->summaries) >= SUMMARY_BYTES)
+		r = ts_summaries_encode(&writer->summaries, &writer->encoder, &writer->ready);
+	return r;
+}
+
+/* What a commit that fails leaves as it was. */
+struct listed {
+	uint64_t n_blocks;
+	struct ts_summaries_mark summaries;
+};
+
+static void unlist(struct ts_sbt_writer *writer, const struct listed *listed)
+{
+	ts_index_rewind(&writer->index, listed->n_blocks);
+	ts_summaries_rewind(&writer->summaries, &listed->summaries);
+}
+
+int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
+			 struct ts_buffer *const *parts, size_t n_parts,
+			 struct ts_summaries *summaries)
+{
+	uint64_t bytes = writer->bytes, n_blocks = writer->n_blocks;
+	struct ts_buffer *all[MAX_PARTS] = {&writer->ready};
+	struct iovec iov[MAX_PARTS];
+	struct listed listed;
+	int n_iov = 0, r;
+
+	if (writer->error)
+		return writer->error;
+	if (writer->finished)
+		return -EINVAL;
+	if (writer->full && kind == TS_COMMIT_ROWS)
+		return writer->full;
+	assert(n_parts < MAX_PARTS);
+	r = encode_pending(writer);
+	listed.n_blocks = writer->index.n_blocks;
+	ts_summaries_mark(&writer->summaries, &listed.summaries);
+	for (size_t i = 0; i < n_parts; i++)
+		all[i + 1] = parts[i];
+	for (size_t i = 0; !r && i <= n_parts; i++) {
+		if (!all[i]->n)
+			continue;
+		r = list_blocks(writer, all[i], bytes);
+		if (!r && summaries && i == n_parts)
+			r = take_summaries(writer, summaries, n_blocks);
+		ts_block_number(all[i]->bytes, all[i]->n, &n_blocks);
+		iov[n_iov].iov_base = all[i]->bytes;
+		iov[n_iov++].iov_len = all[i]->n;
+		bytes += all[i]->n;
+	}
+	if (r) {
+		unlist(writer, &listed);
+		return r;
+	}
+	r = ts_sbt_writer_take_room(writer, bytes - writer->bytes, kind);
+	if (r) {
+		unlist(writer, &listed);
+		return become_full(writer, r);
+	}
+	r = ts_sbt_write_all(writer->fd, iov, n_iov);
+	if (r) {
+		unlist(writer, &listed);
+		return fail(writer, r, kind);
+	}
+	__atomic_store_n(&writer->bytes, bytes, __ATOMIC_RELAXED);
+	writer->n_blocks = n_blocks;
+	for (size_t i = 0; i <= n_parts; i++)
+		all[i]->n = 0;
+	if (summaries)
+		ts_summaries_rewind(summaries, NULL);
+	ts_index_fold(&writer->index, &writer->encoder);
+	if (writer->ready.capacity > KEPT_READY_BYTES)
+		ts_buffer_deinit(&writer->ready);
+	return 0;
+}
+
+int ts_sbt_write_file_header(int fd, uint8_t ret_uuid[16])
+{
+	struct ts_sbt_file_header header = {
+		.major = TS_SBT_MAJOR,
+		.minor = TS_SBT_MINOR,
+		.n_bytes = sizeof(header),
+		.created_realtime_ns = ts_clock_realtime_ns(),
+	};
+	struct iovec iov = {.iov_base = &header, .iov_len = sizeof(header)};
+
+	memcpy(header.magic, TS_SBT_FILE_MAGIC, sizeof(header.magic));
+	if (getrandom(header.uuid, sizeof(header.uuid), 0) != sizeof(header.uuid))
+		return -errno;
+	memcpy(ret_uuid, header.uuid, sizeof(header.uuid));
+	header.checksum = ts_crc32c(&header, offsetof(struct ts_sbt_file_header, checksum));
+	return ts_sbt_write_all(fd, &iov, 1);
+}
+
+int ts_sbt_check_new_file(int fd, bool *ret_is_file)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EINVAL;
+	*ret_is_file = S_ISREG(st.st_mode);
+	if (!*ret_is_file)
+		return 0;
+	if (st.st_size)
+		return -EINVAL;
+	/* A file system without locks costs readers the word "growing", nothing else. */
+	if (fcntl(fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES))
+		return -EAGAIN;
+	return 0;
+}
+
+int ts_sbt_writer_new(int fd, struct ts_sbt_writer **ret_writer)
+{
+	ts_cleanup(ts_sbt_writer_freep) struct ts_sbt_writer *writer = NULL;
+	uint64_t seed;
+	int r;
+
+	writer = calloc(1, sizeof(*writer));
+	if (!writer)
+		return -ENOMEM;
+	writer->fd = fd;
+	writer->first_pending_string = 1;
+	pthread_mutex_init(&writer->mutex, NULL);
+	r = ts_builder_new(ts_row_schema(TS_ROW_METADATA), &writer->metadata);
+	if (!r)
+		r = ts_sbt_check_new_file(fd, &writer->is_file);
+	if (!r && getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		r = -errno;
+	if (!r)
+		r = ts_sbt_write_file_header(fd, writer->recording);
+	if (r) {
+		writer->fd = -1; /* the caller's again */
+		return r;
+	}
+	writer->bytes = TS_SBT_HEADER_BYTES;
+	writer->part = 1;
+	ts_intern_init(&writer->strings, seed);
+	*ret_writer = ts_take_ptr(writer);
+	return 0;
+}
+
+void ts_sbt_writer_free(struct ts_sbt_writer *writer)
+{
+	if (!writer)
+		return;
+	if (writer->fd >= 0) {
+		ts_sbt_writer_give_room_back(writer);
+		close(writer->fd);
+	}
+	pthread_mutex_destroy(&writer->mutex);
+	ts_builder_free(writer->metadata);
+	ts_builder_free(writer->images);
+	ts_builder_free(writer->symbols);
+	ts_intern_deinit(&writer->strings);
+	ts_buffer_deinit(&writer->string_lengths);
+	ts_buffer_deinit(&writer->string_bytes);
+	ts_index_deinit(&writer->index);
+	ts_summaries_deinit(&writer->summaries);
+	ts_buffer_deinit(&writer->ready);
+	ts_encoder_deinit(&writer->encoder);
+	free(writer);
+}
+
+/* For n_bytes more of what the file's end has to take. */
+static int keep_room(struct ts_sbt_writer *writer, uint64_t n_bytes)
+{
+	int r = ts_sbt_writer_take_room(writer, n_bytes,
+					writer->full ? TS_COMMIT_LAST : TS_COMMIT_ROWS);
+
+	return r ? become_full(writer, r) : 0;
+}
+
+static int add_string(struct ts_sbt_writer *writer, const char *bytes, uint32_t n_bytes,
+		      uint32_t *ret_id)
+{
+	bool is_new;
+	int r;
+
+	if (writer->string_bytes.n >= STRING_BLOCK_BYTES ||
+	    writer->string_lengths.n == TS_SBT_MAX_ROWS * sizeof(uint32_t)) {
+		r = encode_strings(writer);
+		if (r)
+			return r;
+		if (writer->ready.n >= MAX_READY_BYTES) {
+			r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0, NULL);
+			if (r)
+				return r;
+		}
+	}
+	r = ts_intern(&writer->strings, bytes, n_bytes, ret_id, &is_new);
+	if (r || !is_new)
+		return r;
+	/* Rows may refer to it: it has to fit, whatever else does not. */
+	r = keep_room(writer, 2 * (uint64_t)n_bytes + sizeof(uint64_t));
+	r = r ? r : ts_buffer_append(&writer->string_bytes, bytes, n_bytes);
+	if (!r) {
+		r = ts_buffer_append(&writer->string_lengths, &n_bytes, sizeof(n_bytes));
+		if (r)
+			writer->string_bytes.n -= n_bytes;
+	}
+	if (r)
+		ts_intern_undo(&writer->strings);
+	return r;
+}
+
+int ts_sbt_writer_string(struct ts_sbt_writer *writer, const char *bytes, size_t n_bytes,
+			 uint32_t *ret_id)
+{
+	int r;
+
+	if (n_bytes > TS_SBT_MAX_STRING)
+		return -E2BIG;
+	pthread_mutex_lock(&writer->mutex);
+	r = add_string(writer, bytes, (uint32_t)n_bytes, ret_id);
+	pthread_mutex_unlock(&writer->mutex);
+	return r;
+}
+
+int ts_sbt_writer_metadata(struct ts_sbt_writer *writer, const char *key, const char *value)
+{
+	size_t n_key = strlen(key), n_value = strlen(value);
+	struct ts_row_metadata row;
+	int r;
+
+	if (n_key > TS_SBT_MAX_STRING || n_value > TS_SBT_MAX_STRING)
+		return -E2BIG;
+	pthread_mutex_lock(&writer->mutex);
+	r = add_string(writer, key, (uint32_t)n_key, &row.key);
+	if (!r)
+		r = add_string(writer, value, (uint32_t)n_value, &row.value);
+	if (!r && ts_builder_rows(writer->metadata) == TS_SBT_MAX_ROWS)
+		r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0, NULL);
+	if (!r)
+		r = ts_builder_add(writer->metadata, &row);
+	pthread_mutex_unlock(&writer->mutex);
+	return r;
+}
+
+int ts_sbt_writer_row(struct ts_sbt_writer *writer, unsigned type, const void *row)
+{
+	struct ts_builder **builder = type == TS_ROW_IMAGE    ? &writer->images
+				      : type == TS_ROW_SYMBOL ? &writer->symbols
+							      : NULL;
+	int r = 0;
+
+	if (!builder)
+		return -EINVAL;
+	pthread_mutex_lock(&writer->mutex);
+	if (!*builder)
+		r = ts_builder_new(ts_row_schema(type), builder);
+	if (!r && ts_builder_rows(*builder) == TS_SBT_MAX_ROWS)
+		r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0, NULL);
+	r = r ?: keep_room(writer, 2 * (uint64_t)(*builder)->schema->row_bytes);
+	r = r ?: ts_builder_add(*builder, row);
+	pthread_mutex_unlock(&writer->mutex);
+	return r;
+}
+
+int ts_sbt_writer_flush(struct ts_sbt_writer *writer)
+{
+	int r;
+
+	pthread_mutex_lock(&writer->mutex);
+	r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0, NULL);
+	pthread_mutex_unlock(&writer->mutex);
+	return r;
+}
+
+/* The folds, then what is ready: the last index block and the end marker. */
+static int write_index(struct ts_sbt_writer *writer)
+{
+	const struct ts_index_fold *folds = (const void *)writer->index.folds.bytes;
+	struct iovec last = {.iov_base = writer->ready.bytes, .iov_len = writer->ready.n};
+	int r = 0;
+
+	for (size_t i = 0; !r && i < writer->index.folds.n / sizeof(*folds); i++) {
+		struct iovec iov = {.iov_base = folds[i].bytes, .iov_len = folds[i].n_bytes};
+
+		r = ts_sbt_write_all(writer->fd, &iov, 1);
+	}
+	return r ?: ts_sbt_write_all(writer->fd, &last, 1);
+}
+
+int ts_sbt_writer_end(struct ts_sbt_writer *writer)
+{
+	uint64_t n_bytes;
+	int r = 0;
+
+	if (!writer->error && !writer->finished)
+		r = ts_summaries_encode(&writer->summaries, &writer->encoder, &writer->ready);
+	r = r ?: ts_sbt_writer_commit(writer, TS_COMMIT_LAST, NULL, 0, NULL);
+
+	r = r ?: ts_index_end(&writer->index, &writer->encoder, writer->bytes, &writer->ready);
+	if (r) {
+		writer->ready.n = 0;
+		return r;
+	}
+	n_bytes = writer->index.fold_bytes + writer->ready.n;
+	r = ts_sbt_writer_take_room(writer, n_bytes, TS_COMMIT_FINISH);
+	r = r ?: write_index(writer);
+	if (r)
+		return fail(writer, r, TS_COMMIT_FINISH);
+	__atomic_store_n(&writer->bytes, writer->bytes + n_bytes, __ATOMIC_RELAXED);
+	writer->ready.n = 0;
+	writer->finished = true;
+	ts_sbt_writer_give_room_back(writer);
+	return 0;
+}
+
+int ts_sbt_writer_finish(struct ts_sbt_writer *writer)
+{
+	int r;
+
+	pthread_mutex_lock(&writer->mutex);
+	r = ts_sbt_writer_end(writer);
+	pthread_mutex_unlock(&writer->mutex);
+	return r;
+}
+
+uint64_t ts_sbt_writer_bytes(const struct ts_sbt_writer *writer)
+{
+	return __atomic_load_n(&writer->bytes, __ATOMIC_RELAXED);
+}
+
+uint64_t ts_sbt_writer_memory(struct ts_sbt_writer *writer)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&writer->mutex);
+	n = sizeof(*writer) + ts_index_memory(&writer->index) +
+	    ts_summaries_memory(&writer->summaries) + ts_encoder_memory(&writer->encoder) +
+	    writer->string_lengths.capacity + writer->string_bytes.capacity +
+	    writer->ready.capacity + ts_builder_memory(writer->metadata);
+	if (writer->images)
+		n += ts_builder_memory(writer->images);
+	if (writer->symbols)
+		n += ts_builder_memory(writer->symbols);
+	pthread_mutex_unlock(&writer->mutex);
+	return n;
+}
+
+void ts_sbt_writer_trim(struct ts_sbt_writer *writer)
+{
+	pthread_mutex_lock(&writer->mutex);
+	ts_summaries_trim(&writer->summaries);
+	ts_encoder_deinit(&writer->encoder);
+	ts_buffer_trim(&writer->string_lengths);
+	ts_buffer_trim(&writer->string_bytes);
+	ts_buffer_trim(&writer->ready);
+	pthread_mutex_unlock(&writer->mutex);
+}
+
+int ts_sbt_writer_error(const struct ts_sbt_writer *writer)
+{
+	return __atomic_load_n(&writer->error, __ATOMIC_RELAXED);
+}
+
+int ts_sbt_writer_full(const struct ts_sbt_writer *writer)
+{
+	return __atomic_load_n(&writer->full, __ATOMIC_RELAXED);
+}
+
+int ts_sbt_writer_quantum(struct ts_sbt_writer *writer, uint64_t ns)
+{
+	char text[24];
+	int r = 0;
+
+	if (ns > TS_SBT_MAX_QUANTUM_NS)
+		return -EINVAL;
+	pthread_mutex_lock(&writer->mutex);
+	if (writer->n_sessions)
+		r = -EINVAL;
+	else
+		writer->quantum_ns = ns > 1 ? ns : 0;
+	pthread_mutex_unlock(&writer->mutex);
+	if (r || ns <= 1)
+		return r;
+	snprintf(text, sizeof(text), "%" PRIu64, ns);
+	return ts_sbt_writer_metadata(writer, TS_METADATA_QUANTUM, text);
+}
+
+void ts_sbt_writer_limit(struct ts_sbt_writer *writer, uint64_t max_bytes)
+{
+	pthread_mutex_lock(&writer->mutex);
+	writer->max_bytes = max_bytes;
+	/* What was set aside under another limit is looked at anew. */
+	writer->room = 0;
+	pthread_mutex_unlock(&writer->mutex);
+}
